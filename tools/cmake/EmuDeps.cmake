@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv (static), emu::libfabric, PkgConfig::CRITERION.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+
+find_path(UV_INCLUDE_DIR uv.h REQUIRED)
+find_library(UV_STATIC NAMES libuv.a libuv_a.a REQUIRED)
+add_library(emu::uv STATIC IMPORTED)
+set_target_properties(emu::uv PROPERTIES
+	IMPORTED_LOCATION ${UV_STATIC}
+	INTERFACE_INCLUDE_DIRECTORIES ${UV_INCLUDE_DIR}
+	INTERFACE_LINK_LIBRARIES "Threads::Threads;dl;rt")
+
+if(LIBFABRIC_ROOT)
+	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)
+	find_library(FABRIC_LIBRARY fabric PATHS ${LIBFABRIC_ROOT}/lib NO_DEFAULT_PATH REQUIRED)
+else()
+	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h REQUIRED)
+	find_library(FABRIC_LIBRARY fabric REQUIRED)
+endif()
+add_library(emu::libfabric SHARED IMPORTED)
+set_target_properties(emu::libfabric PROPERTIES
+	IMPORTED_LOCATION ${FABRIC_LIBRARY}
+	INTERFACE_INCLUDE_DIRECTORIES ${FABRIC_INCLUDE_DIR})
+
+if(EMU_TESTS)
+	pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
+endif()
