@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# lib.sh - what the scripts share: the tree's root, and which libfabric is where. Sourced, never run.
+#
+# Two libfabrics matter. The *build* libfabric is the one whose headers the provider is compiled against: LIBFABRIC_ROOT
+# if that is set, else the system's. The *new* libfabric is 2.1 or later, which everything is tested with: the build
+# libfabric if it is new enough, else the one that tools/setup.sh builds under build/deps.
+
+EMU_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+EMU_DEPS=$EMU_ROOT/build/deps
+EMU_FABRIC_MIN=2.1.0
+EMU_FABRIC_BUILT=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# version_at_least HAVE WANT
+version_at_least() {
+	[ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+# The version of the build libfabric; fails if there is none with headers.
+build_libfabric_version() {
+	if [ -n "${LIBFABRIC_ROOT:-}" ]; then
+		PKG_CONFIG_PATH=$LIBFABRIC_ROOT/lib/pkgconfig:$LIBFABRIC_ROOT/lib64/pkgconfig \
+			pkg-config --modversion libfabric 2>/dev/null
+	else
+		pkg-config --modversion libfabric 2>/dev/null
+	fi
+}
+
+# The folder of the build libfabric's library.
+build_libfabric_lib() {
+	if [ -n "${LIBFABRIC_ROOT:-}" ]; then
+		PKG_CONFIG_PATH=$LIBFABRIC_ROOT/lib/pkgconfig:$LIBFABRIC_ROOT/lib64/pkgconfig \
+			pkg-config --variable=libdir libfabric
+	else
+		pkg-config --variable=libdir libfabric
+	fi
+}
+
+# The folder of the new libfabric's library; fails if there is none.
+new_libfabric_lib() {
+	local have
+
+	have=$(build_libfabric_version) || have=0
+	if version_at_least "$have" "$EMU_FABRIC_MIN"; then
+		build_libfabric_lib
+	elif [ -e "$EMU_FABRIC_BUILT/lib/libfabric.so.1" ]; then
+		echo "$EMU_FABRIC_BUILT/lib"
+	else
+		return 1
+	fi
+}
+
+# The folder of the build libfabric's library if that is older than the new one; fails if there is no such thing.
+old_libfabric_lib() {
+	local have
+
+	have=$(build_libfabric_version) || return 1
+	! version_at_least "$have" "$EMU_FABRIC_MIN" || return 1
+	build_libfabric_lib
+}
