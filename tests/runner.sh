@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# runner.sh - runs one registered test: runner.sh BUILD_FOLDER NAME criterion|script COMMAND...
+#
+# Gives it this environment:
+#   EMU_SOURCE_DIR, EMU_BUILD_DIR        the two trees
+#   EMU_PROVIDER_DIR, FI_PROVIDER_PATH   the folder of libemu-fi.so
+#   FI_PROVIDER                          emu, unless EMU_TEST_PROVIDER names another
+# LD_LIBRARY_PATH, by which one of several libfabrics is chosen, comes from the caller.
+#
+# Appends to the file EMU_RESULTS, if that is set, a line for each case: `pass NAME`, `fail NAME reason`,
+# `skip NAME reason`. Exit status: 1 if a case failed, 77 if there was nothing but skips, else 0.
+
+build=$1 name=$2 kind=$3
+shift 3
+
+EMU_SOURCE_DIR=$(cd "$(dirname "$0")/.." && pwd)
+export EMU_SOURCE_DIR EMU_BUILD_DIR=$build
+export EMU_PROVIDER_DIR=$build/emu/fi FI_PROVIDER_PATH=$build/emu/fi FI_PROVIDER=${EMU_TEST_PROVIDER:-emu}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
+export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$EMU_SOURCE_DIR/tests/lsan.supp:print_suppressions=0}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-test.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# Criterion's TAP: `ok - suite::test  (0.01s)`, `not ok - suite::test  reason`, `ok - suite::test # SKIP reason`.
+run_criterion() {
+	"$@" --jobs 1 --timeout 120 --tap="$scratch/tap"
+	status=$?
+	[ -e "$scratch/tap" ] || return 0
+	sed -nE 's/^(not )?ok - ([^ ]+) +# SKIP *(.*)/skip \2 \3/p; t
+		s/^ok - ([^ ]+).*/pass \1/p; t
+		s/^not ok - ([^ ]+) *(.*)/fail \1 \2/p' "$scratch/tap" >"$scratch/cases"
+}
+
+run_script() {
+	"$@" 2>&1 | tee "$scratch/out"
+	status=${PIPESTATUS[0]}
+	sed -nE 's/^ok +(- )?(.+)/pass \2/p; s/^not ok +(- )?(.+)/fail \2/p; s/^skip +(- )?(.+)/skip \2/p' \
+		"$scratch/out" >"$scratch/cases"
+}
+
+: >"$scratch/cases"
+"run_$kind" "$@"
+if [ "$status" = 77 ] && [ ! -s "$scratch/cases" ]; then
+	echo "skip all: exit status 77" >"$scratch/cases"
+elif [ "$status" = 0 ] && [ ! -s "$scratch/cases" ]; then
+	echo "pass all" >"$scratch/cases"
+elif [ "$status" != 0 ] && ! grep -q '^fail' "$scratch/cases"; then
+	echo "fail exit status $status" >>"$scratch/cases"
+fi
+if [ -n "${EMU_RESULTS:-}" ]; then
+	sed -E "s|^([a-z]+) |\1 ${EMU_SUITE:+$EMU_SUITE/}$name: |" "$scratch/cases" >>"$EMU_RESULTS"
+fi
+
+grep '^skip' "$scratch/cases"
+grep -q '^fail' "$scratch/cases" && exit 1
+grep -q '^pass' "$scratch/cases" || exit 77
+exit 0

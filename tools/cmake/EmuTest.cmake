@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# How a folder registers its tests. Both functions make a ctest test that goes through tests/runner.sh, which sets the
+# environment (the provider's folder and so on) and reports each case, and enter it in build/.../tests.list, by which
+# tests/run.sh runs some of them again in other surroundings, without ctest.
+#
+# LABEL is one of: unit sim rules process demo bench tidy install docker.
+# SERIAL: nothing else runs beside it. TIMEOUT: a hang guard in seconds (default 300).
+
+# A program of Criterion tests. Each Criterion test counts as one.
+#   emu_criterion_test(mr_table LABEL unit SOURCES mr_table.c LIBS emu_nic [SERIAL] [TIMEOUT 600])
+function(emu_criterion_test name)
+	cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+	add_executable(${name} ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE ${arg_LIBS} PkgConfig::CRITERION)
+	emu_add_test(${name} criterion "${arg_LABEL}" "${arg_SERIAL}" "${arg_TIMEOUT}" $<TARGET_FILE:${name}>)
+endfunction()
+
+# A command. It counts by the lines that it prints: `ok NAME`, `not ok NAME [reason]`, `skip NAME reason`; if it prints
+# none of these, then as one test by its exit status.
+#   emu_script_test(pingpong LABEL process COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pingpong.sh [SERIAL] [TIMEOUT 600])
+function(emu_script_test name)
+	cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
+	emu_add_test(${name} script "${arg_LABEL}" "${arg_SERIAL}" "${arg_TIMEOUT}" ${arg_COMMAND})
+endfunction()
+
+function(emu_add_test name kind label serial timeout)
+	set(labels unit sim rules process demo bench tidy install docker)
+	if(NOT label IN_LIST labels)
+		message(FATAL_ERROR "test ${name}: LABEL must be one of ${labels}")
+	endif()
+	if(NOT timeout)
+		set(timeout 300)
+	endif()
+	add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/runner.sh ${CMAKE_BINARY_DIR} ${name} ${kind} ${ARGN})
+	set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+	if(serial)
+		set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+	endif()
+	string(JOIN " " command ${ARGN})
+	set_property(GLOBAL APPEND_STRING PROPERTY EMU_TEST_LIST "${label} ${timeout} ${name} ${kind} ${command}\n")
+endfunction()
+
+# To be called once, after all tests.
+function(emu_write_test_list)
+	get_property(list GLOBAL PROPERTY EMU_TEST_LIST)
+	file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/tests.list CONTENT "${list}")
+endfunction()
