@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cq.h - completion queue: a ring of `size` entries, an overflow list, a list of errors.
+ *
+ * Writers hold the driver role; readers are program threads. The queue's own leaf lock guards all.
+ * Nothing is ever lost: a completion that finds the ring full waits in its op (cq_node) until a reader makes room;
+ * completions without an op (remote CQ data) must find room before the op is executed: cq_has_room(), else RNR. */
+#ifndef EMU_NIC_CQ_H
+#define EMU_NIC_CQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/nic/limits.h"
+
+struct cq;
+struct nic;
+
+struct completion {
+	void    *context;
+	uint64_t flags;		/* as libfabric's completion flags */
+	size_t   length;
+	void    *buf;
+	uint64_t data;
+	uint64_t tag;
+	uint64_t source;	/* fi_addr_t of the sender, all ones if not known */
+};
+
+struct cq_error {
+	struct completion c;
+	int      err;		/* positive libfabric errno */
+	int      prov_errno;	/* enum refusal_cause */
+	size_t   olen;		/* bytes that did not fit */
+	char     text[LIMIT_ERROR_TEXT];
+};
+
+/* Embedded in whatever backs a completion. release() is called once, when the entry has been copied into the ring:
+ * by the writer, or by the reader that made room (then without the driver role), in either case without the lock. */
+struct cq_node {
+	struct cq_node *next;
+	struct completion c;
+	void (*release)(struct cq_node *node);
+};
+
+/* size 0: LIMIT_CQ_SIZE. `wake` (may be NULL) is called after an entry came while cq_arm() is in force, or on
+ * cq_signal(); it must not block. 0, -FI_EINVAL beyond LIMIT_CQ_SIZE_MAX, -ENOMEM. */
+int  cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
+/* 0, or -FI_EBUSY while users are bound. Nodes still waiting are released. */
+int  cq_close(struct cq *cq);
+void cq_get(struct cq *cq);	/* one more user (endpoint) */
+void cq_put(struct cq *cq);
+
+/* Writers (driver role). */
+void cq_push(struct cq *cq, struct cq_node *node);
+bool cq_has_room(const struct cq *cq);				/* for one entry without a node */
+void cq_push_now(struct cq *cq, const struct completion *c);	/* after cq_has_room() under the same role */
+void cq_push_error(struct cq *cq, const struct cq_error *error);	/* copied */
+
+/* Readers (any thread). */
+/* Up to count entries; returns how many, -FI_EAGAIN if none, -FI_EAVAIL if an error is the next thing. Errors come in
+ * order with completions: those before the error are returned first. */
+ssize_t cq_take(struct cq *cq, struct completion *out, size_t count);
+/* The oldest error: 1 and *out, or -FI_EAGAIN. */
+ssize_t cq_take_error(struct cq *cq, struct cq_error *out);
+/* True if a read would return something other than -FI_EAGAIN. */
+bool cq_ready(const struct cq *cq);
+/* More than LIMIT_CQ_ERRORS unread errors: posts that would complete here get -FI_EAGAIN. */
+bool cq_choked(const struct cq *cq);
+/* From now until cq_disarm() each push calls wake. Counts; pairs. */
+void cq_arm(struct cq *cq);
+void cq_disarm(struct cq *cq);
+void cq_signal(struct cq *cq);		/* one blocked reader returns; remembered if there is none */
+bool cq_signalled(struct cq *cq);	/* consumes a signal */
+
+#endif

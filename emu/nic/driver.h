@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* driver.h - the driver role: who runs the device.
+ *
+ * Exactly one thread at a time holds the role and may touch the device. A program thread that posts or polls tries for
+ * it; the NIC thread serves when no program thread does. Rules, cited as D1 to D7 in the code:
+ *  D1 post: push, sequentially consistent fence, try.
+ *  D2 release: unlock, fence, look again at the queue and at `owed`, try again.
+ *  D3 whoever leaves work that no descriptor announces sets `owed`, and wakes the NIC thread if it is armed.
+ *  D4 work is done in bounded slices.
+ *  D5 nobody sleeps while holding the role; thread cancellation is off while it is held; a signal handler that
+ *     re-enters finds it taken and gets -FI_EAGAIN.
+ *  D6 those who must have it (fi_close, registration, loop events) count themselves; triers stand back while the
+ *     count is not zero.
+ *  D7 after some tens of empty polls in a row, a poll yields the processor. */
+#ifndef EMU_NIC_DRIVER_H
+#define EMU_NIC_DRIVER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a holder runs. `work` does one bounded slice and returns true if it did anything; called with the role held.
+ * `pending` says without the role whether posted ops wait. `wake` gets the NIC thread to serve; called without the
+ * role. All get `arg`. */
+struct driver_ops {
+	bool (*work)(void *arg);
+	bool (*pending)(void *arg);
+	void (*wake)(void *arg);
+	void *arg;
+};
+
+struct driver {
+	pthread_mutex_t lock;
+	atomic_uint waiting;	/* D6: those who must have the role */
+	atomic_bool owed;	/* D3 */
+	atomic_bool armed;	/* the NIC thread sleeps on the set and must be woken for owed work */
+	atomic_uint_fast64_t polls;	/* counts program polls and posts: the NIC thread sees whether the program drives */
+	struct driver_ops ops;
+};
+
+int  driver_init(struct driver *driver, const struct driver_ops *ops);
+void driver_fini(struct driver *driver);
+
+/* Tries to take the role, run one slice, and let go (D2 included). Returns true if the slice did anything, false also
+ * if somebody else holds it. Program threads after a post (D1) and in polls. */
+bool driver_run(struct driver *driver);
+/* One poll by a program thread: driver_run(), and D7 counted a thread. */
+void driver_poll(struct driver *driver);
+
+/* Takes the role for a control action, waiting at most about one slice (D6); cancellation is off until
+ * driver_leave(). From a thread that holds it already (a signal handler): false, the caller returns -FI_EAGAIN. */
+bool driver_enter(struct driver *driver);
+void driver_leave(struct driver *driver);	/* D2 included */
+/* Is the calling thread the holder? For asserts and for D5. */
+bool driver_mine(const struct driver *driver);
+/* D3: to be called by the holder. */
+void driver_owe(struct driver *driver);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* limits.h - every bound of the device, in one place. What a user meets at each is said beside it. */
+#ifndef EMU_NIC_LIMITS_H
+#define EMU_NIC_LIMITS_H
+
+enum {
+	/* What a post may carry. Beyond: -FI_EINVAL, or -FI_EMSGSIZE for inject. */
+	LIMIT_IOV = 8,			/* local, remote and region segments an op or region */
+	LIMIT_INJECT = 256,		/* bytes */
+	LIMIT_TX_OPS = 1024,		/* ops outstanding an endpoint; then -FI_EAGAIN */
+	LIMIT_RX_OPS = 1024,		/* receives posted an endpoint; then -FI_EAGAIN */
+
+	/* What HELLO grants a peer; a peer that goes past a grant broke the protocol: BYE, connection closed. */
+	LIMIT_REQUESTS = 1024,		/* request segments unacknowledged */
+	LIMIT_READS = 128,		/* READs unanswered */
+	LIMIT_SEGMENT = 128 * 1024,	/* payload bytes a frame */
+	LIMIT_VERDICTS = 4096,		/* verdicts not yet acknowledged by the peer */
+
+	/* Messages. */
+	LIMIT_EAGER = 16 * 1024,	/* longer ones go by rendezvous (RTS) */
+	LIMIT_UNEXPECTED_BYTES = 64 << 20,	/* payload kept an endpoint; then only envelopes are kept */
+	LIMIT_ENVELOPES = 1 << 20,	/* unexpected messages an endpoint; then receiver-not-ready */
+
+	/* Work in one slice of the driver role. */
+	SLICE_FRAMES = 64,		/* frames generated a connection */
+	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames */
+	SLICE_DIRECT_BYTES = 256 * 1024,	/* payload straight into its place, a connection */
+	SLICE_OPS = 256,		/* posted ops taken from the submit queue */
+
+	/* Acknowledgements owed at most this long. */
+	ACK_REQUESTS = 64,
+	ACK_BYTES = 256 * 1024,
+
+	LIMIT_CQ_SIZE = 1024,		/* entries of a completion queue if the program names none */
+	LIMIT_CQ_SIZE_MAX = 1 << 20,	/* beyond: -FI_EINVAL */
+	LIMIT_CQ_ERRORS = 4096,		/* error entries unread in a queue; then posts get -FI_EAGAIN */
+	LIMIT_TOMBSTONES = 4096,	/* closed keys remembered a domain; older ones become unknown keys */
+	LIMIT_REGIONS = 1 << 21,	/* regions a domain; then -FI_ENOMEM */
+	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
+	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
+	LIMIT_ERROR_TEXT = 320,		/* bytes of a refusal's sentence */
+};
+
+/* Times in nanoseconds. */
+#define TIME_MS(n) ((uint64_t)(n) * 1000000u)
+#define TIME_REDIAL_NS TIME_MS(100)		/* between dials; the first after a cut is immediate */
+#define TIME_RETRY_BUDGET_NS TIME_MS(15000)	/* unreachable for so long: ops fail */
+#define TIME_HELLO_NS TIME_MS(5000)		/* a connection that has not said HELLO by then is closed */
+#define TIME_RNR_NS TIME_MS(1)			/* receiver-not-ready: first wait; doubles to 64 times this */
+#define TIME_BYE_NS TIME_MS(1000)		/* closing waits so long to send what is owed */
+enum { REFUSED_DIALS_GONE = 3 };		/* refused dials in a row that mean: the peer is gone */
+
+#endif

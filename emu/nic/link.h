@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* link.h - the outside as the device sees it: byte streams to peers, and who to wake.
+ *
+ * The device calls these with the driver role held; none of them blocks, none calls back into the device (except
+ * poll), none takes ownership of memory. A `line` is one byte stream; it belongs to the link, the device frees it
+ * with close(). Events come in through link_events below, also under the role. emu/net implements this over TCP,
+ * tests/sim in memory. */
+#ifndef EMU_NIC_LINK_H
+#define EMU_NIC_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct conn;
+struct ep;
+struct line;
+struct nic;
+
+struct link_ops {
+	/* Begins to connect `from` the endpoint's own address `to` a peer. Returns 0 and *line; the result comes as
+	 * conn_up() or conn_down(), never from inside this call. Returns -errno if not even that can be tried. */
+	int (*dial)(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
+	/* Sends some or all of the bytes; -EAGAIN if none can be sent now (conn_writable() will come), -EFAULT if the
+	 * first byte's memory cannot be read, other -errno if the stream is broken. At most 64 iovecs. */
+	ssize_t (*send)(struct line *line, const struct iovec *iov, int count);
+	/* Receives what is there; 0: the peer closed; -EAGAIN: nothing; -EFAULT: the memory given cannot be written and
+	 * nothing was consumed; other -errno: broken. */
+	ssize_t (*recv)(struct line *line, const struct iovec *iov, int count);
+	/* Asks for conn_writable() when send() would take bytes again; one event for one call. */
+	void (*want_write)(struct line *line);
+	/* Closes; what send() has taken is still delivered. No event for its conn comes after this. */
+	void (*close)(struct line *line);
+	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as
+	 * conn_accept(). Called while the endpoint is being enabled; returns 0 or -errno. */
+	int (*listen)(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
+	void (*unlisten)(void *link, void *listener);
+	/* Delivers what the lines have ready (conn_readable and so on), at most one slice a line. Returns the number of
+	 * events delivered. */
+	int (*poll)(void *link);
+	/* Fills with bytes that cannot be guessed. */
+	void (*random)(void *link, void *bytes, size_t length);
+	/* One line of log; level as in enum nic_log. */
+	void (*log)(void *link, int level, const char *text);
+};
+
+enum nic_log { NIC_LOG_WARN, NIC_LOG_INFO, NIC_LOG_DEBUG };
+
+/* Events, called by the link with the driver role held. */
+void conn_up(struct conn *conn);			/* the dial succeeded */
+void conn_down(struct conn *conn, int error);		/* dial failed or stream broke; error is a positive errno */
+void conn_readable(struct conn *conn);
+void conn_writable(struct conn *conn);
+/* A peer connected to ep's listener. Returns the conn that takes the line, or NULL: the link closes the line. */
+struct conn *conn_accept(struct ep *ep, struct line *line);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* refusal.h - why an op did not happen, as a number on the wire and as a sentence for a person.
+ *
+ * The causes up to REFUSAL_WIRE_MAX travel in NAK (PROTOCOL.md) and are prov_errno at the initiator; those above are
+ * found by the initiator itself. Numbers are never reused. */
+#ifndef EMU_NIC_REFUSAL_H
+#define EMU_NIC_REFUSAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum refusal_cause {
+	REFUSAL_NONE = 0,
+	REFUSAL_UNKNOWN_KEY = 1,	/* S40 */
+	REFUSAL_CLOSED = 2,		/* S178 */
+	REFUSAL_RIGHT = 3,		/* S27, S29, S31 */
+	REFUSAL_RANGE = 4,		/* S65 */
+	REFUSAL_WRAP = 5,		/* S65 */
+	REFUSAL_NOT_BACKED = 6,		/* S18 */
+	REFUSAL_DISABLED = 7,		/* S92 */
+	REFUSAL_OTHER_ENDPOINT = 8,	/* S104 */
+	REFUSAL_AUTH = 9,		/* S158 */
+	REFUSAL_SPENT = 10,		/* S130 */
+	REFUSAL_REFRESHING = 11,	/* S116 */
+	REFUSAL_PAGE_UNKNOWN = 12,	/* S107 */
+	REFUSAL_RESOURCE = 13,		/* the target could not take it: out of memory */
+	REFUSAL_CAPABILITY = 14,	/* the target endpoint was opened without the capability */
+	REFUSAL_WIRE_MAX = 63,
+	REFUSAL_SOURCE_FAULT = 64,	/* the initiator's own buffer cannot be read or written */
+	REFUSAL_PEER_GONE = 65,		/* nobody answers at the address, or somebody else does */
+	REFUSAL_UNREACHABLE = 66,	/* retry budget spent */
+	REFUSAL_CANCELLED = 67,		/* fi_cancel or fi_close of the endpoint */
+	REFUSAL_TRUNCATED = 68,		/* message longer than the receive buffer */
+	REFUSAL_PROTOCOL = 69,		/* the peer broke the protocol or speaks another version */
+	REFUSAL_ADDRESS = 70,		/* no such entry in the address vector */
+	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
+};
+
+/* What both sides know of one refused remote op; fields that do not apply are zero. */
+struct refusal {
+	enum refusal_cause cause;
+	uint8_t  op;		/* enum op_kind */
+	uint64_t key, addr, length;	/* as asked */
+	uint64_t region;	/* bytes of the region */
+	uint32_t access;	/* rights of the region, enum mr_access */
+	uint64_t excess;	/* bytes past the end or before the start */
+	uint64_t age_ns;	/* since it was closed */
+};
+
+/* The libfabric errno (positive) that the completion carries: FI_EACCES, FI_EFAULT and so on. */
+int refusal_errno(enum refusal_cause cause);
+
+/* Writes one sentence: op, key, address, length asked; the region's range, rights, state; the rule; what to change.
+ * Always terminates; returns the length written. `peer` names the other side ("192.0.2.1:4711") or is NULL. */
+size_t refusal_text(const struct refusal *refusal, const char *peer, char *text, size_t size);
+
+/* The phrase for a cause alone, for fi_cq_strerror with nothing but a prov_errno. Never NULL. */
+const char *refusal_phrase(enum refusal_cause cause);
+
+#endif

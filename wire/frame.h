@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* frame.h - the frames of wire version 1 as they lie in the byte stream.
+ *
+ * PROTOCOL.md is normative; this header restates its layouts. Every integer is big-endian and is reached through
+ * the accessors of codec.h only. A frame is head, body (its size follows from head.op), and, if head.payload is not
+ * zero, that many payload bytes and a trailer. */
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct { uint8_t b[2]; } wire_u16;	/* big-endian; cannot be read as an int */
+typedef struct { uint8_t b[4]; } wire_u32;
+typedef struct { uint8_t b[8]; } wire_u64;
+
+enum {
+	WIRE_VERSION_MIN = 1,
+	WIRE_VERSION_MAX = 1,
+	WIRE_ID_LEN = 16,	/* bytes of an endpoint's instance id */
+	WIRE_TEXT_LEN = 120,	/* bytes of BYE's sentence, zero-padded */
+	WIRE_SEGMENT_MIN = 64 * 1024,	/* what HELLO may grant as segment size, in bytes of payload */
+	WIRE_SEGMENT_MAX = 256 * 1024,
+};
+
+#define WIRE_MAGIC "emuwire\n"	/* the eight bytes that begin HELLO's body */
+
+enum wire_op {
+	WIRE_HELLO = 1,		/* first frame each way, on every connection */
+	WIRE_BYE = 2,		/* last frame: why the connection or session ends, in words */
+	WIRE_ACK = 3,		/* carries head.ack and the verdict acknowledgement, nothing else */
+	/* Requests: head.seq counts them, one a segment. */
+	WIRE_WRITE = 16,	/* payload into a region; one segment of a message */
+	WIRE_READ = 17,		/* asks for bytes of a region; answered by DATA or NAK */
+	WIRE_SEND = 18,		/* a message with its payload, one segment */
+	WIRE_RTS = 19,		/* a message without its payload, which the receiver pulls when it matches */
+	/* Answers: refer to the request by its seq; head.seq is zero. */
+	WIRE_DATA = 32,		/* payload that a READ or a PULL asked for */
+	WIRE_PULL = 33,		/* receiver of RTS or parked SEND asks for the payload */
+	WIRE_RNR = 34,		/* receiver not ready: this request and all after it were dropped, send them again */
+	/* Verdicts: answers that carry a verdict number and are kept until acknowledged. */
+	WIRE_NAK = 48,		/* the request was refused; why */
+	WIRE_PARK = 49,		/* the SEND's envelope was kept and its payload dropped: it will be pulled */
+	WIRE_DONE = 50,		/* the RTS or parked SEND is complete */
+};
+
+enum wire_flag {
+	WIRE_F_FIRST = 0x01,	/* WRITE: first segment of its message */
+	WIRE_F_LAST = 0x02,	/* WRITE, DATA: last segment of its message */
+	WIRE_F_CQ_DATA = 0x04,	/* WRITE (on every segment), SEND, RTS: cq_data is to be delivered */
+	WIRE_F_TAGGED = 0x08,	/* SEND, RTS: matched by tag */
+	WIRE_F_ACK_NOW = 0x10,	/* any request: the initiator is waiting, answer without delay */
+};
+
+struct wire_head {
+	uint8_t  op;		/* enum wire_op */
+	uint8_t  flags;		/* enum wire_flag; the others are zero */
+	wire_u16 zero;
+	wire_u32 payload;	/* bytes of payload behind the body, at most the segment size granted */
+	wire_u64 seq;		/* requests: their number, from 1, without gaps; else zero */
+	wire_u64 ack;		/* every request of the receiver up to this one is answered, or its verdict has been sent */
+	wire_u64 digest;	/* XXH3-64 of head and body with this field zero; zero if both HELLOs agreed to none */
+};
+static_assert(sizeof(struct wire_head) == 32, "head is 32 bytes");
+static_assert(_Alignof(struct wire_head) == 1, "any buffer, no padding");
+
+/* Follows the payload. */
+struct wire_trailer {
+	wire_u32 status;	/* enum wire_status */
+	wire_u32 zero;
+	wire_u64 digest;	/* XXH3-64 of the payload if either HELLO asked for it, else zero */
+};
+static_assert(sizeof(struct wire_trailer) == 16, "trailer is 16 bytes");
+
+enum wire_status {
+	WIRE_GOOD = 0,
+	WIRE_SOURCE_FAULT = 1,	/* the source could not be read: bytes from some point on are zero-filled */
+	WIRE_CANCELLED = 2,	/* the op ended before its bytes were sent: the rest is zero-filled */
+};
+
+struct wire_hello {
+	uint8_t  magic[8];	/* WIRE_MAGIC */
+	wire_u16 version_min;	/* versions the sender speaks; the highest common one is used */
+	wire_u16 version_max;
+	wire_u32 features;	/* enum wire_feature */
+	uint8_t  instance[WIRE_ID_LEN];		/* random, drawn when the endpoint was enabled */
+	uint8_t  expected[WIRE_ID_LEN];		/* instance id the sender wants to reach; zero: whoever is there */
+	wire_u64 session;	/* id of the session; the dialler draws it */
+	wire_u64 epoch;		/* count of this session's connections, this one included */
+	wire_u64 seen;		/* last request of the receiver executed in this session; the next is seen + 1 */
+	wire_u64 verdict_seen;	/* last verdict number received in this session */
+	wire_u32 requests;	/* grant: requests the receiver may have unacknowledged */
+	wire_u32 reads;		/* grant: READs the receiver may have unanswered */
+	wire_u32 segment;	/* grant: payload bytes a frame may carry */
+	wire_u16 family;	/* 4 or 6: what `addr` holds */
+	wire_u16 port;		/* advertised address of the sender's endpoint */
+	uint8_t  addr[16];	/* IPv4 in the first four bytes, rest zero; or IPv6 */
+	wire_u32 scope;		/* IPv6 scope id, else zero */
+	wire_u32 zero;
+};
+static_assert(sizeof(struct wire_hello) == 120, "HELLO's body is 120 bytes");
+
+enum wire_feature {
+	WIRE_WANT_PAYLOAD_DIGEST = 0x1,	/* both directions carry payload digests if either side asks */
+	WIRE_OFFER_NO_DIGEST = 0x2,	/* no head digests, if both sides offer it */
+};
+
+struct wire_bye {
+	wire_u32 reason;	/* enum wire_bye_reason */
+	wire_u32 zero;
+	uint8_t  text[WIRE_TEXT_LEN];	/* a sentence, printable ASCII, zero-padded */
+};
+static_assert(sizeof(struct wire_bye) == 128, "BYE's body is 128 bytes");
+
+enum wire_bye_reason {
+	WIRE_BYE_CLOSED = 1,		/* the endpoint was closed in good order */
+	WIRE_BYE_VERSION = 2,		/* no common version */
+	WIRE_BYE_INSTANCE = 3,		/* HELLO asked for an instance that is no longer here */
+	WIRE_BYE_PROTOCOL = 4,		/* the receiver of BYE broke the protocol; text names the rule */
+	WIRE_BYE_DUPLICATE = 5,		/* another connection between the two endpoints stays */
+	WIRE_BYE_LIMIT = 6,		/* too many connections or sessions here */
+};
+
+struct wire_ack {
+	wire_u64 verdict;	/* every verdict up to this number has been received */
+};
+static_assert(sizeof(struct wire_ack) == 8, "ACK's body is 8 bytes");
+
+struct wire_write {
+	wire_u64 key;
+	wire_u64 addr;		/* of this segment: offset or virtual, as the region was registered */
+	wire_u64 rest;		/* bytes of the message from this segment on, its own payload included */
+	wire_u64 cq_data;	/* zero unless WIRE_F_CQ_DATA */
+};
+static_assert(sizeof(struct wire_write) == 32, "WRITE's body is 32 bytes");
+
+struct wire_read {
+	wire_u64 key;
+	wire_u64 addr;
+	wire_u64 length;	/* bytes asked for; zero is answered by an empty last DATA */
+	wire_u64 zero;
+};
+static_assert(sizeof(struct wire_read) == 32, "READ's body is 32 bytes");
+
+struct wire_send {		/* SEND and RTS */
+	wire_u64 length;	/* bytes of the message; SEND: equals head.payload */
+	wire_u64 tag;		/* zero unless WIRE_F_TAGGED */
+	wire_u64 cq_data;	/* zero unless WIRE_F_CQ_DATA */
+	wire_u64 zero;
+};
+static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
+
+struct wire_data {
+	wire_u64 ref;		/* seq of the READ, RTS or SEND answered */
+	wire_u64 offset;	/* of this payload in what was asked for */
+	wire_u64 rest;		/* bytes from this segment on, its own payload included; last: equals head.payload */
+	wire_u64 zero;
+};
+static_assert(sizeof(struct wire_data) == 32, "DATA's body is 32 bytes");
+
+struct wire_pull {
+	wire_u64 ref;		/* seq of the RTS or parked SEND */
+	wire_u64 offset;	/* first byte wanted */
+	wire_u64 length;	/* bytes wanted from there */
+	wire_u64 zero;
+};
+static_assert(sizeof(struct wire_pull) == 32, "PULL's body is 32 bytes");
+
+struct wire_rnr {
+	wire_u64 ref;		/* seq of the first request dropped; it is the next one expected */
+	wire_u32 wait_us;	/* when to try again, in microseconds */
+	wire_u32 zero;
+};
+static_assert(sizeof(struct wire_rnr) == 16, "RNR's body is 16 bytes");
+
+struct wire_nak {
+	wire_u64 verdict;	/* verdict number, from 1, without gaps */
+	wire_u64 ref;		/* seq of the first segment of the request refused */
+	wire_u32 cause;		/* enum refusal_cause of the device, PROTOCOL.md lists them */
+	wire_u32 access;	/* rights of the region (enum mr_access), zero if there is none */
+	wire_u64 region;	/* bytes of the region, zero if there is none */
+	wire_u64 excess;	/* range: bytes past the end or before the start; else zero */
+	wire_u64 age_ns;	/* closed region: time since it was closed; else zero */
+	wire_u64 zero;
+};
+static_assert(sizeof(struct wire_nak) == 56, "NAK's body is 56 bytes");
+
+struct wire_verdict {		/* PARK and DONE */
+	wire_u64 verdict;	/* verdict number */
+	wire_u64 ref;		/* seq of the RTS or SEND */
+};
+static_assert(sizeof(struct wire_verdict) == 16, "PARK's and DONE's body is 16 bytes");
+
+enum { WIRE_FRAME_MAX = sizeof(struct wire_head) + sizeof(struct wire_bye) };	/* longest head with body */
+
+#endif
