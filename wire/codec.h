@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* codec.h - frames <-> values: accessors, the table of ops, validators, encoders, decoders.
+ *
+ * Touches only the memory it is given, keeps no state, may be called from any thread. Encoders write head and body to
+ * `at` (WIRE_FRAME_MAX bytes are always enough) and return their length; they do not validate what the caller means,
+ * and leave head.ack and head.digest zero until wire_seal(). Validators take bytes from a peer: they read nothing
+ * behind what is said to be there and name the first flaw. */
+#ifndef WIRE_CODEC_H
+#define WIRE_CODEC_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "wire/frame.h"
+
+static inline uint16_t wire_get16(wire_u16 v) { uint16_t n; memcpy(&n, v.b, sizeof(n)); return be16toh(n); }
+static inline uint32_t wire_get32(wire_u32 v) { uint32_t n; memcpy(&n, v.b, sizeof(n)); return be32toh(n); }
+static inline uint64_t wire_get64(wire_u64 v) { uint64_t n; memcpy(&n, v.b, sizeof(n)); return be64toh(n); }
+
+static inline wire_u16 wire_put16(uint16_t n) { wire_u16 v; n = htobe16(n); memcpy(v.b, &n, sizeof(n)); return v; }
+static inline wire_u32 wire_put32(uint32_t n) { wire_u32 v; n = htobe32(n); memcpy(v.b, &n, sizeof(n)); return v; }
+static inline wire_u64 wire_put64(uint64_t n) { wire_u64 v; n = htobe64(n); memcpy(v.b, &n, sizeof(n)); return v; }
+
+/* What an op may look like; all zero for an unknown op. */
+struct wire_form {
+	uint8_t body;		/* length in bytes; zero: no such op */
+	uint8_t flags;		/* those that may be set */
+	bool	payload;	/* may carry payload */
+	bool	sequenced;	/* a request: head.seq counts it */
+};
+extern const struct wire_form wire_forms[256];	/* by op */
+
+static inline size_t wire_body_len(uint8_t op) { return wire_forms[op].body; }
+static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced; }
+
+/* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
+static inline const void *wire_body(const struct wire_head *head) { return head + 1; }
+
+/* What is wrong with a frame, or with where it stands. */
+enum wire_flaw {
+	WIRE_FLAWLESS = 0,
+	/* head, known after 32 bytes (the first two after one) */
+	WIRE_FLAW_OP,			/* unknown op */
+	WIRE_FLAW_NOT_HELLO,		/* the first frame is neither HELLO nor BYE */
+	WIRE_FLAW_SECOND_HELLO,
+	WIRE_FLAW_FLAGS,		/* a flag that the op does not have */
+	WIRE_FLAW_ZERO,			/* something reserved is not zero, here or in the body or trailer */
+	WIRE_FLAW_PAYLOAD,		/* payload on an op that has none */
+	WIRE_FLAW_PAYLOAD_LONG,		/* longer than the segment granted */
+	WIRE_FLAW_SEQ_MISSING,		/* request without number */
+	WIRE_FLAW_SEQ,			/* number on what is no request */
+	WIRE_FLAW_HELLO_ACK,		/* HELLO with an acknowledgement */
+	/* body */
+	WIRE_FLAW_HEAD_DIGEST,
+	WIRE_FLAW_MAGIC,
+	WIRE_FLAW_VERSION_RANGE,	/* lowest version is zero or above the highest */
+	WIRE_FLAW_VERSION,		/* no common version: the one flaw that is answered by WIRE_BYE_VERSION */
+	WIRE_FLAW_INSTANCE,		/* instance id is zero */
+	WIRE_FLAW_SESSION,		/* session or epoch is zero */
+	WIRE_FLAW_GRANT,		/* requests or reads granted are zero */
+	WIRE_FLAW_SEGMENT,		/* segment granted is out of bounds */
+	WIRE_FLAW_ADDRESS,		/* family not 4 or 6, port zero, or bytes that the family does not use */
+	WIRE_FLAW_BYE,			/* unknown reason, or text that is not printable ASCII, zero-padded */
+	WIRE_FLAW_REST,			/* WRITE, DATA: rest is less than the payload */
+	WIRE_FLAW_LAST,			/* WRITE, DATA: LAST set and rest above payload, or the reverse */
+	WIRE_FLAW_EMPTY,		/* WRITE, DATA: segment without payload that is not the whole message */
+	WIRE_FLAW_CQ_DATA,		/* cq_data without its flag */
+	WIRE_FLAW_TAG,			/* tag without its flag */
+	WIRE_FLAW_LENGTH,		/* SEND: length is not that of the payload */
+	WIRE_FLAW_REF,			/* an answer to request zero */
+	WIRE_FLAW_VERDICT,		/* verdict number zero */
+	WIRE_FLAW_CAUSE,		/* NAK without cause */
+	/* trailer */
+	WIRE_FLAW_STATUS,		/* unknown status */
+	WIRE_FLAW_PAYLOAD_DIGEST,
+	WIRE_FLAWS
+};
+
+/* A phrase for a log line or BYE, with the rule of PROTOCOL.md: "unknown op (WIRE-3)". */
+const char *wire_flaw_name(enum wire_flaw flaw);
+
+/* Each judges what the one before has passed; the bytes must be there. The digest is not theirs (digest.h). */
+enum wire_flaw wire_check_head(const struct wire_head *head, uint32_t segment_max);
+enum wire_flaw wire_check_greeting(const struct wire_head *head);	/* HELLO's first 16 bytes: magic, versions */
+enum wire_flaw wire_check_body(const struct wire_head *head);		/* body contiguous behind the head */
+enum wire_flaw wire_check_trailer(const struct wire_trailer *trailer);
+
+/* Values in host byte order, for the bodies with many fields. */
+struct wire_hello_fields {
+	uint16_t version_min, version_max;
+	uint32_t features;
+	uint8_t	 instance[WIRE_ID_LEN], expected[WIRE_ID_LEN];
+	uint64_t session, epoch, seen, verdict_seen;
+	uint32_t requests, reads, segment;
+	uint16_t family;		/* 4 or 6 */
+	uint16_t port;
+	uint8_t	 addr[16];		/* network order, as the address itself is; IPv4 in the first four */
+	uint32_t scope;
+};
+
+struct wire_nak_fields {
+	uint64_t verdict, ref;
+	uint32_t cause, access;
+	uint64_t region, excess, age_ns;
+};
+
+struct wire_bye_fields {
+	enum wire_bye_reason reason;
+	char text[WIRE_TEXT_LEN + 1];	/* terminated */
+};
+
+void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields);
+void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields);
+void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields);
+
+size_t wire_put_hello(void *at, const struct wire_hello_fields *fields);
+/* The text is cut to WIRE_TEXT_LEN; what is not printable ASCII becomes '?'. */
+size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text);
+size_t wire_put_ack(void *at, uint64_t verdict);
+/* WIRE_F_LAST is set by the encoder, from rest == payload; so it is in wire_put_data(). */
+size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t key, uint64_t addr,
+		      uint64_t rest, uint64_t cq_data);
+size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length);
+size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
+size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
+size_t wire_put_data(void *at, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest);
+size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length);
+size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);
+size_t wire_put_nak(void *at, const struct wire_nak_fields *fields);
+size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref);	/* WIRE_PARK or WIRE_DONE */
+size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest);
+
+/* Last touch before a frame leaves: sets head.ack and, over head and body as they then are, head.digest (zero without
+ * `digest`). May be done again when the frame is sent again. HELLO takes ack 0 and always a digest. */
+void wire_seal(struct wire_head *head, uint64_t ack, bool digest);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* digest.h - XXH3-64, seed 0, of frame heads and of payloads.
+ *
+ * Pure functions; any thread. The payload functions use the widest instruction set that the processor has, found at
+ * the first call. xxHash is compiled in: whoever links `wire` needs no libxxhash. */
+#ifndef WIRE_DIGEST_H
+#define WIRE_DIGEST_H
+
+#include <stdalign.h>
+
+#include "wire/frame.h"
+
+/* Of a head and its body, head.digest taken as zero whatever it holds. The head must have passed wire_check_head(). */
+uint64_t digest_head(const struct wire_head *head);
+
+/* Of a payload that lies in one piece; length may be zero. */
+uint64_t digest_bytes(const void *bytes, size_t length);
+
+/* Of a payload that comes in pieces: begin, add any number of times, end. The state holds no pointer to the bytes. */
+struct digest_state {
+	alignas(64) uint8_t opaque[576];
+};
+void digest_begin(struct digest_state *state);
+void digest_add(struct digest_state *state, const void *bytes, size_t length);
+uint64_t digest_end(const struct digest_state *state);
+
+#endif
