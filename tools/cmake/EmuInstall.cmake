@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Where things go on `cmake --install`. libfabric looks for providers in one folder only, <its libdir>/libfabric. So unless
+# another prefix is chosen, ours is libfabric's own, and `libdir` is named as it names it.
+get_filename_component(fabric_prefix ${FABRIC_INCLUDE_DIR} DIRECTORY)
+get_filename_component(fabric_libdir ${FABRIC_LIBRARY} DIRECTORY)
+file(RELATIVE_PATH fabric_libdir ${fabric_prefix} ${fabric_libdir})
+
+if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT)
+	set(CMAKE_INSTALL_PREFIX ${fabric_prefix} CACHE PATH "Install prefix (default: libfabric's)" FORCE)
+endif()
+set(CMAKE_INSTALL_LIBDIR ${fabric_libdir} CACHE PATH "Folder of libraries below the prefix (default: as libfabric's)")
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(EMU_PROVIDER_LIBDIR ${CMAKE_INSTALL_LIBDIR}/libfabric)
+
+# To be called once, after all targets.
+function(emu_install)
+	set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/emu)
+	set(template_dir ${CMAKE_SOURCE_DIR}/tools/cmake)
+
+	if(EMU_SANITIZE) # such a provider cannot be loaded by an ordinary program
+		return()
+	endif()
+	install(TARGETS emu-fi LIBRARY DESTINATION ${EMU_PROVIDER_LIBDIR})
+	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+	configure_package_config_file(${template_dir}/emu-config.cmake.in ${CMAKE_BINARY_DIR}/emu-config.cmake
+		INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR EMU_PROVIDER_LIBDIR)
+	write_basic_package_version_file(${CMAKE_BINARY_DIR}/emu-config-version.cmake COMPATIBILITY SameMinorVersion)
+	install(FILES ${CMAKE_BINARY_DIR}/emu-config.cmake ${CMAKE_BINARY_DIR}/emu-config-version.cmake
+		DESTINATION ${config_dir})
+
+	# A way back to the prefix from the folder of emu.pc itself, so that a moved tree stays right.
+	file(RELATIVE_PATH EMU_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+	configure_file(${template_dir}/emu.pc.in ${CMAKE_BINARY_DIR}/emu.pc @ONLY)
+	install(FILES ${CMAKE_BINARY_DIR}/emu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+	install(CODE "
+		if(NOT CMAKE_INSTALL_PREFIX STREQUAL \"${fabric_prefix}\")
+			message(\"libfabric in ${fabric_prefix} does not look below \${CMAKE_INSTALL_PREFIX} by itself: run programs with \"
+				\"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/emurun, or set \"
+				\"FI_PROVIDER_PATH=\${CMAKE_INSTALL_PREFIX}/${EMU_PROVIDER_LIBDIR}\")
+		endif()")
+endfunction()
