@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* nic.h - the emulated NIC, as the driver above it (emu/fi), the outside below it (emu/net) and the simulator see it.
+ *
+ * One nic a process; protection domains and endpoints in it. Calls marked [role] need the driver role
+ * (driver_enter/driver_leave); the others may come from any thread. Errors are negative libfabric errnos. */
+#ifndef EMU_NIC_NIC_H
+#define EMU_NIC_NIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/nic/av.h"
+#include "emu/nic/clock.h"
+#include "emu/nic/cntr.h"
+#include "emu/nic/cq.h"
+#include "emu/nic/driver.h"
+#include "emu/nic/link.h"
+#include "emu/nic/mr_table.h"
+#include "emu/nic/op.h"
+
+struct nic;
+struct pd;
+struct ep;
+
+enum nic_digest { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
+
+struct nic_config {
+	enum nic_digest digest;		/* FI_EMU_DIGEST */
+	uint64_t retry_budget_ns;	/* 0: TIME_RETRY_BUDGET_NS */
+	uint32_t segment;		/* 0: LIMIT_SEGMENT */
+	uint32_t eager;			/* 0: LIMIT_EAGER; at most segment */
+	uint64_t unexpected_bytes;	/* 0: LIMIT_UNEXPECTED_BYTES */
+	uint64_t envelopes;		/* 0: LIMIT_ENVELOPES */
+	void (*wake)(void *arg);	/* gets the NIC thread to serve (driver_ops.wake); may be NULL */
+	void *wake_arg;
+};
+
+/* Copies config, link operations and clock; `link` must outlive the nic. 0 or -ENOMEM. */
+int  nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
+	      const struct nic_clock *clock);
+/* [role, and nobody else left to take it] Says BYE everywhere and frees all that is still open. */
+void nic_close(struct nic *nic);
+struct driver *nic_driver(struct nic *nic);
+/* [role] One bounded slice: posted ops, what the lines have, timers, what is owed. True if it did anything. */
+bool nic_work(struct nic *nic);
+/* When the next timer of the device is due, in clock ns; UINT64_MAX: none. Any thread; may be a little old. */
+uint64_t nic_deadline(const struct nic *nic);
+/* [role] Sends every acknowledgement owed, now: before a sleep, and when the NIC thread holds the role. */
+void nic_settle(struct nic *nic);
+
+/* Protection domain: the regions and their keys. */
+int  pd_open(struct nic *nic, struct pd **pd);
+/* [role] 0, or -FI_EBUSY while regions or endpoints are left (S182). */
+int  pd_close(struct pd *pd);
+struct mr_table *pd_regions(struct pd *pd);	/* mr_add() and mr_find() on it: [role] */
+/* [role] Ends the region: no byte of it is touched after this returned. */
+void pd_remove_region(struct pd *pd, struct mr *mr);
+
+enum ep_cap {
+	EP_SEND = 0x1, EP_RECV = 0x2,		/* messages out and in */
+	EP_READ = 0x4, EP_WRITE = 0x8,		/* initiates RMA */
+	EP_REMOTE_READ = 0x10, EP_REMOTE_WRITE = 0x20,	/* is a target of RMA */
+	EP_DIRECTED_RECV = 0x40,
+	EP_SOURCE = 0x80,			/* completions tell the sender */
+	EP_RMA_EVENT = 0x100,			/* counts remote reads and writes */
+};
+
+/* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */
+enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4 };
+
+enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ,
+		  EP_CNTR_REMOTE_WRITE, EP_CNTRS };
+
+struct ep_attr {
+	struct pd *pd;
+	struct av *av;
+	struct cq *tx_cq, *rx_cq;		/* NULL: none bound */
+	struct cntr *cntr[EP_CNTRS];		/* NULL: none bound */
+	uint32_t caps;				/* enum ep_cap */
+	uint32_t order;				/* enum ep_order */
+	uint32_t tx_size, rx_size;		/* ops and receives outstanding; 0: the limit */
+	struct sockaddr_storage at;		/* where to listen; port 0: any */
+	void *owner;				/* emu/fi's fid */
+};
+
+/* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0 or -errno. */
+int  ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **ep);
+/* [role] True if nothing is owed and nothing of its own is on the way: asked in a loop before ep_close(), up to
+ * TIME_BYE_NS, with nic_work() between. */
+bool ep_quiet(struct ep *ep);
+/* [role] Says BYE, flushes what is left with REFUSAL_CANCELLED completions, frees. */
+void ep_close(struct ep *ep);
+void ep_name(const struct ep *ep, struct sockaddr_storage *name);	/* the real listening address */
+
+/* Posts; the caller has checked pointers, counts, lengths and local descriptors. Runs the device if the role is free.
+ * 0; -FI_EAGAIN: tx_size ops are outstanding, or unread errors choke the queue, or called from a signal handler inside
+ * the device. */
+int  ep_post(struct ep *ep, const struct post *post);
+int  ep_recv(struct ep *ep, const struct recv_post *post);
+/* [role] Cancels the posted receive with this context: it completes with REFUSAL_CANCELLED. 0, or -FI_ENOENT. */
+int  ep_cancel(struct ep *ep, void *context);
+
+#endif
