@@ -3,7 +3,7 @@
 # runner.sh - runs one registered test: runner.sh BUILD_FOLDER NAME criterion|script COMMAND...
 #
 # Gives it this environment:
-#   EMU_SOURCE_DIR, EMU_BUILD_DIR        the two trees
+#   EMU_SOURCE_DIR, EMU_BUILD            the two trees (so emurun takes this build, and demo.sh builds nothing)
 #   EMU_PROVIDER_DIR, FI_PROVIDER_PATH   the folder of libemu-fi.so
 #   FI_PROVIDER                          emu, unless EMU_TEST_PROVIDER names another
 # LD_LIBRARY_PATH, by which one of several libfabrics is chosen, comes from the caller.
@@ -15,7 +15,7 @@ build=$1 name=$2 kind=$3
 shift 3
 
 EMU_SOURCE_DIR=$(cd "$(dirname "$0")/.." && pwd)
-export EMU_SOURCE_DIR EMU_BUILD_DIR=$build
+export EMU_SOURCE_DIR EMU_BUILD=$build
 export EMU_PROVIDER_DIR=$build/emu/fi FI_PROVIDER_PATH=$build/emu/fi FI_PROVIDER=${EMU_TEST_PROVIDER:-emu}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$EMU_SOURCE_DIR/tests/lsan.supp:print_suppressions=0}

@@ -3,8 +3,9 @@
 # environment (the provider's folder and so on) and reports each case, and enter it in build/.../tests.list, by which
 # tests/run.sh runs some of them again in other surroundings, without ctest.
 #
-# LABEL is one of: unit sim rules process demo bench tidy install docker.
-# SERIAL: nothing else runs beside it. TIMEOUT: a hang guard in seconds (default 300).
+# LABEL is one of: unit sim rules process demo bench tidy install docker. SERIAL: nothing else runs beside it.
+# THREADS: it races threads on purpose, and is run under the thread sanitizer, too (a script test with a program of its
+# own: Criterion's sandbox does not start under that sanitizer). TIMEOUT: a hang guard in seconds (default 300).
 
 # A program of Criterion tests. Each Criterion test counts as one.
 #   emu_criterion_test(mr_table LABEL unit SOURCES mr_table.c LIBS emu_nic [SERIAL] [TIMEOUT 600])
@@ -12,33 +13,38 @@ function(emu_criterion_test name)
 	cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
 	add_executable(${name} ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE ${arg_LIBS} PkgConfig::CRITERION)
-	emu_add_test(${name} criterion "${arg_LABEL}" "${arg_SERIAL}" "${arg_TIMEOUT}" $<TARGET_FILE:${name}>)
+	emu_add_test(${name} criterion $<TARGET_FILE:${name}>)
 endfunction()
 
 # A command. It counts by the lines that it prints: `ok NAME`, `not ok NAME [reason]`, `skip NAME reason`; if it prints
 # none of these, then as one test by its exit status.
-#   emu_script_test(pingpong LABEL process COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pingpong.sh [SERIAL] [TIMEOUT 600])
+#   emu_script_test(pingpong LABEL process COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pingpong.sh [SERIAL] [THREADS] [TIMEOUT 600])
 function(emu_script_test name)
-	cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
-	emu_add_test(${name} script "${arg_LABEL}" "${arg_SERIAL}" "${arg_TIMEOUT}" ${arg_COMMAND})
+	cmake_parse_arguments(arg "SERIAL;THREADS" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
+	emu_add_test(${name} script ${arg_COMMAND})
 endfunction()
 
-function(emu_add_test name kind label serial timeout)
+# What both share. A macro, so as to see the caller's arg_*.
+macro(emu_add_test name kind)
 	set(labels unit sim rules process demo bench tidy install docker)
-	if(NOT label IN_LIST labels)
+	if(NOT arg_LABEL IN_LIST labels)
 		message(FATAL_ERROR "test ${name}: LABEL must be one of ${labels}")
 	endif()
-	if(NOT timeout)
-		set(timeout 300)
+	if(NOT arg_TIMEOUT)
+		set(arg_TIMEOUT 300)
+	endif()
+	if(arg_THREADS)
+		list(APPEND arg_LABEL threads)
 	endif()
 	add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/runner.sh ${CMAKE_BINARY_DIR} ${name} ${kind} ${ARGN})
-	set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
-	if(serial)
+	set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
+	if(arg_SERIAL)
 		set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
 	endif()
-	string(JOIN " " command ${ARGN})
-	set_property(GLOBAL APPEND_STRING PROPERTY EMU_TEST_LIST "${label} ${timeout} ${name} ${kind} ${command}\n")
-endfunction()
+	string(REPLACE ";" " " line "${ARGN}")
+	string(REPLACE ";" "," labels "${arg_LABEL}")
+	set_property(GLOBAL APPEND_STRING PROPERTY EMU_TEST_LIST "${labels} ${arg_TIMEOUT} ${name} ${kind} ${line}\n")
+endmacro()
 
 # To be called once, after all tests.
 function(emu_write_test_list)
