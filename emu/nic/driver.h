@@ -36,14 +36,16 @@ struct driver {
 	atomic_bool owed;	/* D3 */
 	atomic_bool armed;	/* the NIC thread sleeps on the set and must be woken for owed work */
 	atomic_uint_fast64_t polls;	/* counts program polls and posts: the NIC thread sees whether the program drives */
+	int cancel_state;	/* the role; what driver_leave() puts back */
 	struct driver_ops ops;
 };
 
 int  driver_init(struct driver *driver, const struct driver_ops *ops);
 void driver_fini(struct driver *driver);
 
-/* Tries to take the role, run one slice, and let go (D2 included). Returns true if the slice did anything, false also
- * if somebody else holds it. Program threads after a post (D1) and in polls. */
+/* Tries to take the role, run one slice, and let go (D2 included: more slices, up to a bound, while ops are posted).
+ * Returns true if anything was done, false also if somebody else holds it. Program threads after a post (D1) and in
+ * polls; counted in `polls`. */
 bool driver_run(struct driver *driver);
 /* One poll by a program thread: driver_run(), and D7 counted a thread. */
 void driver_poll(struct driver *driver);
@@ -54,7 +56,17 @@ bool driver_enter(struct driver *driver);
 void driver_leave(struct driver *driver);	/* D2 included */
 /* Is the calling thread the holder? For asserts and for D5. */
 bool driver_mine(const struct driver *driver);
-/* D3: to be called by the holder. */
+/* D3: to be called by the holder. The next slice clears it, before it works. The holder's own next slice is not run
+ * at once for it, except at driver_leave(). */
 void driver_owe(struct driver *driver);
+/* Is anything posted or owed? Any thread, without the role. */
+bool driver_left(struct driver *driver);
+
+/* NIC thread only. driver_serve() is driver_run(), not counted. Before it sleeps on the set without a timer:
+ * driver_arm(); from then on work that is left calls ops.wake, and what was left before has been served or has called
+ * it. When it is up: driver_disarm(). */
+bool driver_serve(struct driver *driver);
+void driver_arm(struct driver *driver);
+void driver_disarm(struct driver *driver);
 
 #endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* driver.c - the driver role: taking it, running a slice, letting go without leaving work behind.
+ *
+ * The argument, in one place. Somebody who leaves work (an op on the queue, `owed`) and does not run it himself has
+ * found the role taken, or somebody waiting for it. That one looks for work after he has let go; a sequentially
+ * consistent fence on either side (leave work, fence, try - let go, fence, look) makes one of the two see the other.
+ * The NIC thread, before it sleeps, says so first and looks afterwards; whoever lets go looks at the work first and
+ * then whether the NIC thread sleeps. tests/unit/driver tries all the orders. */
+#include "emu/nic/driver.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stddef.h>
+
+enum {
+	TURNS = 16,		/* slices that one call runs for other threads' posts before it leaves the rest */
+	EMPTY_POLLS = 32,	/* D7 */
+};
+
+/* The driver that this thread holds or is just taking: marked before the lock is tried and until after it is free, so
+ * that a signal handler never waits for its own thread (D5). initial-exec: readable in a signal handler. */
+static _Thread_local const struct driver *inside __attribute__((tls_model("initial-exec")));
+static _Thread_local unsigned int empty_polls __attribute__((tls_model("initial-exec")));
+
+static void fence(void)
+{
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan" /* it does not model fences; nothing but atomics is ordered by this one */
+#endif
+	atomic_thread_fence(memory_order_seq_cst);
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+}
+
+int driver_init(struct driver *driver, const struct driver_ops *ops)
+{
+	atomic_init(&driver->waiting, 0);
+	atomic_init(&driver->owed, false);
+	atomic_init(&driver->armed, false);
+	atomic_init(&driver->polls, 0);
+	driver->cancel_state = PTHREAD_CANCEL_ENABLE;
+	driver->ops = *ops;
+	return -pthread_mutex_init(&driver->lock, NULL);
+}
+
+void driver_fini(struct driver *driver)
+{
+	assert(inside != driver);
+	pthread_mutex_destroy(&driver->lock);
+}
+
+static bool try_take(struct driver *driver)
+{
+	assert(!inside || inside == driver);
+	if (inside || atomic_load(&driver->waiting)) /* D5, D6 */
+		return false;
+	inside = driver;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!pthread_mutex_trylock(&driver->lock))
+		return true;
+	inside = NULL;
+	return false;
+}
+
+static void let_go(struct driver *driver)
+{
+	pthread_mutex_unlock(&driver->lock);
+	atomic_signal_fence(memory_order_seq_cst);
+	inside = NULL;
+	fence(); /* D2; pairs with the one in run() of whoever found the role taken */
+}
+
+static bool posted(struct driver *driver)
+{
+	return driver->ops.pending(driver->ops.arg);
+}
+
+static bool left(struct driver *driver)
+{
+	return atomic_load(&driver->owed) || posted(driver);
+}
+
+/* The NIC thread serves what is left, if it sleeps; if not, it looks before it does. */
+static void wake_if_armed(struct driver *driver)
+{
+	if (atomic_load(&driver->armed) && left(driver))
+		driver->ops.wake(driver->ops.arg);
+}
+
+/* Slices until nothing posted is left (D2). What a slice itself owes is not run at once: an owed acknowledgement is
+ * to travel with the next frame, and the next poll comes soon. */
+static bool run(struct driver *driver)
+{
+	bool did = false;
+
+	for (int turn = 0; turn < TURNS; turn++) {
+		fence(); /* D1; pairs with the one in let_go() */
+		if (!try_take(driver))
+			return did; /* whoever holds it or waits for it looks again after us */
+		atomic_store(&driver->owed, false);
+		if (driver->ops.work(driver->ops.arg))
+			did = true;
+		let_go(driver);
+		if (!posted(driver))
+			break;
+	}
+	wake_if_armed(driver);
+	return did;
+}
+
+/* run() with cancellation off: the slice's system calls are cancellation points (D5). */
+static bool run_uncancelled(struct driver *driver)
+{
+	int  cancel_state;
+	bool did;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	did = run(driver);
+	pthread_setcancelstate(cancel_state, NULL);
+	return did;
+}
+
+bool driver_run(struct driver *driver)
+{
+	atomic_fetch_add_explicit(&driver->polls, 1, memory_order_relaxed); /* a hint: orders nothing */
+	return run_uncancelled(driver);
+}
+
+void driver_poll(struct driver *driver)
+{
+	if (driver_run(driver)) {
+		empty_polls = 0;
+	} else if (++empty_polls >= EMPTY_POLLS) {
+		empty_polls = 0;
+		sched_yield();
+	}
+}
+
+bool driver_enter(struct driver *driver)
+{
+	int cancel_state;
+
+	if (inside == driver)
+		return false;
+	assert(!inside);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	inside = driver;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_fetch_add(&driver->waiting, 1); /* D6 */
+	pthread_mutex_lock(&driver->lock);
+	atomic_fetch_sub(&driver->waiting, 1);
+	driver->cancel_state = cancel_state;
+	return true;
+}
+
+void driver_leave(struct driver *driver)
+{
+	int cancel_state = driver->cancel_state;
+
+	assert(driver_mine(driver));
+	let_go(driver);
+	if (left(driver))
+		run(driver);
+	pthread_setcancelstate(cancel_state, NULL);
+}
+
+bool driver_mine(const struct driver *driver)
+{
+	return inside == driver;
+}
+
+void driver_owe(struct driver *driver)
+{
+	assert(driver_mine(driver));
+	atomic_store(&driver->owed, true); /* looked at by let_go()'s callers and by driver_arm() */
+}
+
+bool driver_serve(struct driver *driver)
+{
+	return run_uncancelled(driver);
+}
+
+void driver_arm(struct driver *driver)
+{
+	atomic_store(&driver->armed, true);
+	fence(); /* pairs with the one in let_go(): he sees us armed, or we see what he left */
+	if (left(driver))
+		run_uncancelled(driver);
+}
+
+void driver_disarm(struct driver *driver)
+{
+	atomic_store(&driver->armed, false);
+}
+
+bool driver_left(struct driver *driver)
+{
+	return left(driver);
+}
