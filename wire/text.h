@@ -7,12 +7,12 @@
 
 enum { WIRE_LINE_MAX = 384 };	/* a buffer of this size holds any line */
 
-/* "WRITE", or "op 77" has no name: "?". */
+/* "WRITE"; "?" for an unknown op. */
 const char *wire_op_name(uint8_t op);
 
 /* Writes like "WRITE seq 7 ack 3 FIRST|LAST key 0x2a addr 0x1000 rest 64 payload 64", cut to `size` bytes and always
  * terminated; returns the length written. Head and body must lie together; they need not be valid, but an unknown op
  * has no body. */
-size_t wire_text(char *line, size_t size, const struct wire_head *head);
+size_t wire_text(char *text, size_t size, const struct wire_head *head);
 
 #endif

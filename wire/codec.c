@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* codec.c - the table of ops, and the encoders and decoders of frames. The validators are in check.c. */
+#include "wire/codec.h"
+
+#include <assert.h>
+
+#include "wire/digest.h"
+
+#define REQUEST_FLAGS WIRE_F_ACK_NOW
+#define MESSAGE_FLAGS (REQUEST_FLAGS | WIRE_F_CQ_DATA | WIRE_F_TAGGED)
+#define WRITE_FLAGS (REQUEST_FLAGS | WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST)
+
+const struct wire_form wire_forms[256] = {
+	[WIRE_HELLO] = { .body = sizeof(struct wire_hello) },
+	[WIRE_BYE] = { .body = sizeof(struct wire_bye) },
+	[WIRE_ACK] = { .body = sizeof(struct wire_ack) },
+	[WIRE_WRITE] = { sizeof(struct wire_write), WRITE_FLAGS, .payload = true, .sequenced = true },
+	[WIRE_READ] = { sizeof(struct wire_read), REQUEST_FLAGS, .sequenced = true },
+	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = true, .sequenced = true },
+	[WIRE_RTS] = { sizeof(struct wire_send), MESSAGE_FLAGS, .sequenced = true },
+	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST, .payload = true },
+	[WIRE_PULL] = { .body = sizeof(struct wire_pull) },
+	[WIRE_RNR] = { .body = sizeof(struct wire_rnr) },
+	[WIRE_NAK] = { .body = sizeof(struct wire_nak) },
+	[WIRE_PARK] = { .body = sizeof(struct wire_verdict) },
+	[WIRE_DONE] = { .body = sizeof(struct wire_verdict) },
+};
+
+void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields)
+{
+	const struct wire_hello *hello = wire_body(head);
+
+	assert(head->op == WIRE_HELLO);
+	fields->version_min = wire_get16(hello->version_min);
+	fields->version_max = wire_get16(hello->version_max);
+	fields->features = wire_get32(hello->features);
+	memcpy(fields->instance, hello->instance, WIRE_ID_LEN);
+	memcpy(fields->expected, hello->expected, WIRE_ID_LEN);
+	fields->session = wire_get64(hello->session);
+	fields->epoch = wire_get64(hello->epoch);
+	fields->seen = wire_get64(hello->seen);
+	fields->verdict_seen = wire_get64(hello->verdict_seen);
+	fields->requests = wire_get32(hello->requests);
+	fields->reads = wire_get32(hello->reads);
+	fields->segment = wire_get32(hello->segment);
+	fields->family = wire_get16(hello->family);
+	fields->port = wire_get16(hello->port);
+	memcpy(fields->addr, hello->addr, sizeof(fields->addr));
+	fields->scope = wire_get32(hello->scope);
+}
+
+void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields)
+{
+	const struct wire_nak *nak = wire_body(head);
+
+	assert(head->op == WIRE_NAK);
+	*fields = (struct wire_nak_fields){
+		.verdict = wire_get64(nak->verdict),
+		.ref = wire_get64(nak->ref),
+		.cause = wire_get32(nak->cause),
+		.access = wire_get32(nak->access),
+		.region = wire_get64(nak->region),
+		.excess = wire_get64(nak->excess),
+		.age_ns = wire_get64(nak->age_ns),
+	};
+}
+
+void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields)
+{
+	const struct wire_bye *bye = wire_body(head);
+
+	assert(head->op == WIRE_BYE);
+	fields->reason = (enum wire_bye_reason)wire_get32(bye->reason);
+	memcpy(fields->text, bye->text, WIRE_TEXT_LEN);
+	fields->text[WIRE_TEXT_LEN] = 0;
+}
+
+/* Writes the head and returns where the body goes. */
+static void *put_head(void *at, uint8_t op, uint8_t flags, uint32_t payload, uint64_t seq)
+{
+	struct wire_head *head = at;
+
+	assert(!(flags & ~wire_forms[op].flags));
+	*head = (struct wire_head){
+		.op = op,
+		.flags = flags,
+		.payload = wire_put32(payload),
+		.seq = wire_put64(seq),
+	};
+	return head + 1;
+}
+
+static size_t frame_len(uint8_t op)
+{
+	return sizeof(struct wire_head) + wire_body_len(op);
+}
+
+size_t wire_put_hello(void *at, const struct wire_hello_fields *fields)
+{
+	struct wire_hello *hello = put_head(at, WIRE_HELLO, 0, 0, 0);
+
+	memset(hello, 0, sizeof(*hello));
+	memcpy(hello->magic, WIRE_MAGIC, sizeof(hello->magic));
+	hello->version_min = wire_put16(fields->version_min);
+	hello->version_max = wire_put16(fields->version_max);
+	hello->features = wire_put32(fields->features);
+	memcpy(hello->instance, fields->instance, WIRE_ID_LEN);
+	memcpy(hello->expected, fields->expected, WIRE_ID_LEN);
+	hello->session = wire_put64(fields->session);
+	hello->epoch = wire_put64(fields->epoch);
+	hello->seen = wire_put64(fields->seen);
+	hello->verdict_seen = wire_put64(fields->verdict_seen);
+	hello->requests = wire_put32(fields->requests);
+	hello->reads = wire_put32(fields->reads);
+	hello->segment = wire_put32(fields->segment);
+	hello->family = wire_put16(fields->family);
+	hello->port = wire_put16(fields->port);
+	memcpy(hello->addr, fields->addr, sizeof(hello->addr));
+	hello->scope = wire_put32(fields->scope);
+	return frame_len(WIRE_HELLO);
+}
+
+size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text)
+{
+	struct wire_bye *bye = put_head(at, WIRE_BYE, 0, 0, 0);
+
+	memset(bye, 0, sizeof(*bye));
+	bye->reason = wire_put32(reason);
+	for (size_t i = 0; i < WIRE_TEXT_LEN && text[i]; i++)
+		bye->text[i] = text[i] >= ' ' && text[i] <= '~' ? (uint8_t)text[i] : '?';
+	return frame_len(WIRE_BYE);
+}
+
+size_t wire_put_ack(void *at, uint64_t verdict)
+{
+	struct wire_ack *ack = put_head(at, WIRE_ACK, 0, 0, 0);
+
+	ack->verdict = wire_put64(verdict);
+	return frame_len(WIRE_ACK);
+}
+
+size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t key, uint64_t addr,
+		      uint64_t rest, uint64_t cq_data)
+{
+	uint8_t last = rest == payload ? WIRE_F_LAST : 0;
+	struct wire_write *write = put_head(at, WIRE_WRITE, flags | last, payload, seq);
+
+	*write = (struct wire_write){
+		.key = wire_put64(key),
+		.addr = wire_put64(addr),
+		.rest = wire_put64(rest),
+		.cq_data = wire_put64(cq_data),
+	};
+	return frame_len(WIRE_WRITE);
+}
+
+size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length)
+{
+	struct wire_read *read = put_head(at, WIRE_READ, flags, 0, seq);
+
+	*read = (struct wire_read){
+		.key = wire_put64(key),
+		.addr = wire_put64(addr),
+		.length = wire_put64(length),
+	};
+	return frame_len(WIRE_READ);
+}
+
+static void put_message(struct wire_send *send, uint64_t length, uint64_t tag, uint64_t cq_data)
+{
+	*send = (struct wire_send){
+		.length = wire_put64(length),
+		.tag = wire_put64(tag),
+		.cq_data = wire_put64(cq_data),
+	};
+}
+
+size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, uint64_t tag, uint64_t cq_data)
+{
+	put_message(put_head(at, WIRE_SEND, flags, length, seq), length, tag, cq_data);
+	return frame_len(WIRE_SEND);
+}
+
+size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint64_t tag, uint64_t cq_data)
+{
+	put_message(put_head(at, WIRE_RTS, flags, 0, seq), length, tag, cq_data);
+	return frame_len(WIRE_RTS);
+}
+
+size_t wire_put_data(void *at, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest)
+{
+	struct wire_data *data = put_head(at, WIRE_DATA, rest == payload ? WIRE_F_LAST : 0, payload, 0);
+
+	*data = (struct wire_data){
+		.ref = wire_put64(ref),
+		.offset = wire_put64(offset),
+		.rest = wire_put64(rest),
+	};
+	return frame_len(WIRE_DATA);
+}
+
+size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length)
+{
+	struct wire_pull *pull = put_head(at, WIRE_PULL, 0, 0, 0);
+
+	*pull = (struct wire_pull){
+		.ref = wire_put64(ref),
+		.offset = wire_put64(offset),
+		.length = wire_put64(length),
+	};
+	return frame_len(WIRE_PULL);
+}
+
+size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us)
+{
+	struct wire_rnr *rnr = put_head(at, WIRE_RNR, 0, 0, 0);
+
+	*rnr = (struct wire_rnr){ .ref = wire_put64(ref), .wait_us = wire_put32(wait_us) };
+	return frame_len(WIRE_RNR);
+}
+
+size_t wire_put_nak(void *at, const struct wire_nak_fields *fields)
+{
+	struct wire_nak *nak = put_head(at, WIRE_NAK, 0, 0, 0);
+
+	*nak = (struct wire_nak){
+		.verdict = wire_put64(fields->verdict),
+		.ref = wire_put64(fields->ref),
+		.cause = wire_put32(fields->cause),
+		.access = wire_put32(fields->access),
+		.region = wire_put64(fields->region),
+		.excess = wire_put64(fields->excess),
+		.age_ns = wire_put64(fields->age_ns),
+	};
+	return frame_len(WIRE_NAK);
+}
+
+size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref)
+{
+	struct wire_verdict *body = put_head(at, op, 0, 0, 0);
+
+	assert(op == WIRE_PARK || op == WIRE_DONE);
+	*body = (struct wire_verdict){ .verdict = wire_put64(verdict), .ref = wire_put64(ref) };
+	return frame_len(op);
+}
+
+size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest)
+{
+	struct wire_trailer *trailer = at;
+
+	*trailer = (struct wire_trailer){ .status = wire_put32(status), .digest = wire_put64(digest) };
+	return sizeof(*trailer);
+}
+
+void wire_seal(struct wire_head *head, uint64_t ack, bool digest)
+{
+	assert(head->op != WIRE_HELLO || (ack == 0 && digest));
+	head->ack = wire_put64(ack);
+	head->digest = wire_put64(digest ? digest_head(head) : 0);
+}

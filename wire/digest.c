@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* digest.c - head digests, and the choice of the payload kernel.
+ *
+ * xxHash's own run-time dispatch is not in every distribution's library, and on those processors that need it it is a
+ * choice between two: so the payload functions are compiled twice (digest_base.c, digest_avx2.c) and picked here. */
+#include "wire/digest.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "wire/codec.h"
+#include "wire/digest_kernel.h"
+
+uint64_t digest_head(const struct wire_head *head)
+{
+	uint8_t frame[WIRE_FRAME_MAX];
+	size_t body = wire_body_len(head->op);
+
+	memcpy(frame, head, offsetof(struct wire_head, digest));
+	memset(frame + offsetof(struct wire_head, digest), 0, sizeof(head->digest));
+	if (body == sizeof(struct wire_write))		/* most frames: a copy of known length */
+		memcpy(frame + sizeof(*head), head + 1, sizeof(struct wire_write));
+	else
+		memcpy(frame + sizeof(*head), head + 1, body);
+	return XXH3_64bits(frame, sizeof(*head) + body);
+}
+
+/* Any thread may be the first; all find the same. */
+static const struct digest_kernel *kernel(void)
+{
+#if defined(__x86_64__)
+	static const struct digest_kernel *chosen;	/* relaxed: points at constants only */
+	const struct digest_kernel *found = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+
+	if (!found) {
+		found = __builtin_cpu_supports("avx2") ? &digest_avx2 : &digest_base;
+		__atomic_store_n(&chosen, found, __ATOMIC_RELAXED);
+	}
+	return found;
+#else
+	return &digest_base;
+#endif
+}
+
+uint64_t digest_bytes(const void *bytes, size_t length)
+{
+	return kernel()->bytes(bytes, length);
+}
+
+void digest_begin(struct digest_state *state)
+{
+	kernel()->begin(state);
+}
+
+void digest_add(struct digest_state *state, const void *bytes, size_t length)
+{
+	kernel()->add(state, bytes, length);
+}
+
+uint64_t digest_end(const struct digest_state *state)
+{
+	return kernel()->end(state);
+}

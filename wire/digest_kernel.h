@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* digest_kernel.h - XXH3 of payloads for one instruction set; private to digest*.c.
+ *
+ * A file that is compiled for an instruction set defines DIGEST_KERNEL, the name of its table, and includes this. All
+ * functions are static, so that none of another instruction set can stand in for it at link time. */
+#ifndef WIRE_DIGEST_KERNEL_H
+#define WIRE_DIGEST_KERNEL_H
+
+#include "wire/digest.h"
+
+struct digest_kernel {
+	uint64_t (*bytes)(const void *bytes, size_t length);
+	void (*begin)(struct digest_state *state);
+	void (*add)(struct digest_state *state, const void *bytes, size_t length);
+	uint64_t (*end)(const struct digest_state *state);
+};
+
+extern const struct digest_kernel digest_base;	/* what every processor of this architecture has */
+extern const struct digest_kernel digest_avx2;	/* x86-64 only */
+
+#ifdef DIGEST_KERNEL
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static_assert(sizeof(struct digest_state) >= sizeof(XXH3_state_t), "the state fits");
+static_assert(alignof(struct digest_state) >= alignof(XXH3_state_t), "the state is aligned");
+
+static uint64_t kernel_bytes(const void *bytes, size_t length)
+{
+	return XXH3_64bits(bytes, length);
+}
+
+static void kernel_begin(struct digest_state *state)
+{
+	XXH3_64bits_reset((XXH3_state_t *)state);
+}
+
+static void kernel_add(struct digest_state *state, const void *bytes, size_t length)
+{
+	XXH3_64bits_update((XXH3_state_t *)state, bytes, length);
+}
+
+static uint64_t kernel_end(const struct digest_state *state)
+{
+	return XXH3_64bits_digest((const XXH3_state_t *)state);
+}
+
+const struct digest_kernel DIGEST_KERNEL = { kernel_bytes, kernel_begin, kernel_add, kernel_end };
+
+#endif
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stream.c - the incremental parser: head, body, payload, trailer, and again. */
+#include "wire/stream.h"
+
+#include <assert.h>
+
+void stream_init(struct stream *stream, uint32_t segment_max)
+{
+	memset(stream, 0, sizeof(*stream));
+	stream->segment_max = segment_max;
+	stream->head_digest = true;
+}
+
+void stream_modes(struct stream *stream, bool head_digest, struct digest_state *digest, uint32_t segment_max)
+{
+	assert(!stream->greeted && !stream->in_payload);
+	stream->greeted = true;
+	stream->head_digest = head_digest;
+	stream->digest = digest;
+	stream->segment_max = segment_max;
+}
+
+static enum stream_event die(struct stream *stream, enum wire_flaw flaw, struct stream_item *item)
+{
+	stream->flaw = (uint8_t)flaw;
+	item->flaw = flaw;
+	return STREAM_FLAW;
+}
+
+/* May this op stand here? Needs one byte, so that an alien peer is known before it waits for our answer. */
+static enum wire_flaw check_place(const struct stream *stream, uint8_t op)
+{
+	if (!stream->greeted)
+		return op == WIRE_HELLO || op == WIRE_BYE ? WIRE_FLAWLESS : WIRE_FLAW_NOT_HELLO;
+	if (op == WIRE_HELLO)
+		return WIRE_FLAW_SECOND_HELLO;
+	return wire_body_len(op) ? WIRE_FLAWLESS : WIRE_FLAW_OP;
+}
+
+static enum wire_flaw check_digest(const struct stream *stream, const struct wire_head *head)
+{
+	uint64_t digest = stream->head_digest ? digest_head(head) : 0;
+
+	return wire_get64(head->digest) == digest ? WIRE_FLAWLESS : WIRE_FLAW_HEAD_DIGEST;
+}
+
+/* Judges the first `have` bytes of a frame as far as they reach. *need: how many it takes to judge further, and when
+ * that is no more than `have`, the length of head and body, valid throughout. */
+static enum wire_flaw judge(const struct stream *stream, const struct wire_head *head, size_t have, size_t *need)
+{
+	enum wire_flaw flaw = check_place(stream, head->op);
+
+	*need = sizeof(*head);
+	if (flaw || have < *need)
+		return flaw;
+	flaw = wire_check_head(head, stream->segment_max);
+	if (flaw)
+		return flaw;
+	if (head->op == WIRE_HELLO) {	/* of an unknown version: nothing behind the greeting can be judged */
+		*need += offsetof(struct wire_hello, instance);
+		flaw = have < *need ? WIRE_FLAWLESS : wire_check_greeting(head);
+		if (flaw || have < *need)
+			return flaw;
+	}
+	*need = sizeof(*head) + wire_body_len(head->op);
+	if (have < *need)
+		return WIRE_FLAWLESS;
+	flaw = check_digest(stream, head);
+	return flaw ? flaw : wire_check_body(head);
+}
+
+/* Moves bytes fed into part until `need` are there; false: more must be fed. */
+static bool fill(struct stream *stream, const uint8_t **from, const uint8_t *end, size_t need)
+{
+	size_t take = need - stream->have;
+
+	assert(need <= sizeof(stream->part) && stream->have <= need);
+	if (take > (size_t)(end - *from))
+		take = (size_t)(end - *from);
+	memcpy(stream->part + stream->have, *from, take);
+	stream->have = (uint16_t)(stream->have + take);
+	*from += take;
+	return stream->have == need;
+}
+
+static enum stream_event yield_frame(struct stream *stream, const struct wire_head *head, struct stream_item *item)
+{
+	stream->have = 0;
+	stream->payload_left = wire_get32(head->payload);
+	stream->in_payload = stream->payload_left != 0;
+	if (stream->in_payload && stream->digest)
+		digest_begin(stream->digest);
+	item->head = head;
+	return STREAM_FRAME;
+}
+
+/* A frame whose beginning is kept, or does not lie whole in the bytes fed. */
+static enum stream_event next_cut_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
+					struct stream_item *item)
+{
+	const struct wire_head *head = (const struct wire_head *)stream->part;
+	size_t need = stream->have + 1u;
+
+	while (fill(stream, from, end, need)) {
+		enum wire_flaw flaw = judge(stream, head, stream->have, &need);
+
+		if (flaw)
+			return die(stream, flaw, item);
+		if (stream->have == need)
+			return yield_frame(stream, head, item);
+	}
+	return STREAM_MORE;
+}
+
+static enum stream_event next_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
+				    struct stream_item *item)
+{
+	const struct wire_head *head = (const struct wire_head *)*from;
+	size_t have = (size_t)(end - *from), need;
+	enum wire_flaw flaw;
+
+	if (stream->have)
+		return next_cut_frame(stream, from, end, item);
+	flaw = judge(stream, head, have, &need);
+	if (flaw)
+		return die(stream, flaw, item);
+	if (have < need)
+		return next_cut_frame(stream, from, end, item);
+	*from += need;
+	return yield_frame(stream, head, item);
+}
+
+static enum stream_event next_payload(struct stream *stream, const uint8_t **from, const uint8_t *end,
+				      struct stream_item *item)
+{
+	size_t have = (size_t)(end - *from);
+	uint32_t length = have < stream->payload_left ? (uint32_t)have : stream->payload_left;
+
+	item->bytes = *from;
+	item->length = length;
+	*from += length;
+	stream_placed(stream, item->bytes, length);
+	return STREAM_PAYLOAD;
+}
+
+static enum stream_event next_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
+				      struct stream_item *item)
+{
+	const struct wire_trailer *trailer = (const struct wire_trailer *)stream->part;
+	enum wire_flaw flaw;
+	uint64_t digest;
+
+	if (!fill(stream, from, end, sizeof(*trailer)))
+		return STREAM_MORE;
+	flaw = wire_check_trailer(trailer);
+	if (flaw)
+		return die(stream, flaw, item);
+	digest = stream->digest ? digest_end(stream->digest) : 0;
+	if (wire_get64(trailer->digest) != digest)
+		return die(stream, WIRE_FLAW_PAYLOAD_DIGEST, item);
+	item->status = (enum wire_status)wire_get32(trailer->status);
+	stream->have = 0;
+	stream->in_payload = false;
+	return STREAM_END;
+}
+
+enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end,
+			      struct stream_item *item)
+{
+	assert(*from <= end);
+	if (stream->flaw)
+		return die(stream, (enum wire_flaw)stream->flaw, item);
+	if (*from == end)
+		return STREAM_MORE;
+	if (!stream->in_payload)
+		return next_frame(stream, from, end, item);
+	if (stream->payload_left)
+		return next_payload(stream, from, end, item);
+	return next_trailer(stream, from, end, item);
+}
+
+void stream_placed(struct stream *stream, const void *bytes, uint32_t length)
+{
+	assert(stream->in_payload && length <= stream->payload_left);
+	if (stream->digest)
+		digest_add(stream->digest, bytes, length);
+	stream->payload_left -= length;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* text.c - a frame as one line of text. */
+#include "wire/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "wire/codec.h"
+
+struct line {
+	char  *at;
+	size_t size;
+	size_t used;	/* without the terminator */
+};
+
+__attribute__((format(printf, 2, 3)))
+static void add(struct line *line, const char *format, ...)
+{
+	size_t room = line->size - line->used;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line->at + line->used, room, format, args);
+	va_end(args);
+	line->used += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static void add_count(struct line *line, const char *name, wire_u64 value)
+{
+	add(line, " %s %" PRIu64, name, wire_get64(value));
+}
+
+static void add_hex(struct line *line, const char *name, wire_u64 value)
+{
+	add(line, " %s 0x%" PRIx64, name, wire_get64(value));
+}
+
+static void add_flags(struct line *line, uint8_t flags)
+{
+	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "ACK_NOW", "0x20", "0x40", "0x80" };
+	char before = ' ';
+
+	for (int bit = 0; bit < 8; bit++) {
+		if (!(flags & 1 << bit))
+			continue;
+		add(line, "%c%s", before, names[bit]);
+		before = '|';
+	}
+}
+
+static void add_id(struct line *line, const char *name, const uint8_t *id)
+{
+	add(line, " %s ", name);
+	for (int i = 0; i < WIRE_ID_LEN; i++)
+		add(line, "%02x", id[i]);
+}
+
+static void add_hello(struct line *line, const struct wire_head *head)
+{
+	const uint8_t *addr;
+	struct wire_hello_fields hello;
+
+	wire_get_hello(head, &hello);
+	add(line, " version %u..%u features 0x%" PRIx32, hello.version_min, hello.version_max, hello.features);
+	add_id(line, "instance", hello.instance);
+	add_id(line, "expected", hello.expected);
+	add(line, " session 0x%" PRIx64 " epoch %" PRIu64 " seen %" PRIu64 " verdict_seen %" PRIu64, hello.session,
+	    hello.epoch, hello.seen, hello.verdict_seen);
+	add(line, " requests %" PRIu32 " reads %" PRIu32 " segment %" PRIu32, hello.requests, hello.reads,
+	    hello.segment);
+	addr = hello.addr;
+	if (hello.family == 4) {
+		add(line, " at %u.%u.%u.%u:%u", addr[0], addr[1], addr[2], addr[3], hello.port);
+		return;
+	}
+	add(line, " at [");
+	for (int i = 0; i < 16; i += 2)
+		add(line, "%s%x", i ? ":" : "", addr[i] << 8 | addr[i + 1]);
+	add(line, "%%%" PRIu32 "]:%u", hello.scope, hello.port);
+}
+
+static void add_bye(struct line *line, const struct wire_head *head)
+{
+	static const char *const names[] = {
+		[WIRE_BYE_CLOSED] = "CLOSED", [WIRE_BYE_VERSION] = "VERSION", [WIRE_BYE_INSTANCE] = "INSTANCE",
+		[WIRE_BYE_PROTOCOL] = "PROTOCOL", [WIRE_BYE_DUPLICATE] = "DUPLICATE", [WIRE_BYE_LIMIT] = "LIMIT",
+	};
+	struct wire_bye_fields bye;
+
+	wire_get_bye(head, &bye);
+	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_LIMIT)
+		add(line, " %s \"", names[bye.reason]);
+	else
+		add(line, " reason %" PRIu32 " \"", (uint32_t)bye.reason);
+	for (const char *c = bye.text; *c; c++)
+		add(line, "%c", *c >= ' ' && *c <= '~' ? *c : '?');
+	add(line, "\"");
+}
+
+static void add_write(struct line *line, const struct wire_head *head)
+{
+	const struct wire_write *write = wire_body(head);
+
+	add_hex(line, "key", write->key);
+	add_hex(line, "addr", write->addr);
+	add_count(line, "rest", write->rest);
+	if (head->flags & WIRE_F_CQ_DATA)
+		add_hex(line, "cq_data", write->cq_data);
+}
+
+static void add_read(struct line *line, const struct wire_read *read)
+{
+	add_hex(line, "key", read->key);
+	add_hex(line, "addr", read->addr);
+	add_count(line, "length", read->length);
+}
+
+static void add_message(struct line *line, const struct wire_head *head)
+{
+	const struct wire_send *send = wire_body(head);
+
+	add_count(line, "length", send->length);
+	if (head->flags & WIRE_F_TAGGED)
+		add_hex(line, "tag", send->tag);
+	if (head->flags & WIRE_F_CQ_DATA)
+		add_hex(line, "cq_data", send->cq_data);
+}
+
+static void add_data(struct line *line, const struct wire_data *data)
+{
+	add_count(line, "ref", data->ref);
+	add_count(line, "offset", data->offset);
+	add_count(line, "rest", data->rest);
+}
+
+static void add_pull(struct line *line, const struct wire_pull *pull)
+{
+	add_count(line, "ref", pull->ref);
+	add_count(line, "offset", pull->offset);
+	add_count(line, "length", pull->length);
+}
+
+static void add_rnr(struct line *line, const struct wire_rnr *rnr)
+{
+	add_count(line, "ref", rnr->ref);
+	add(line, " wait_us %" PRIu32, wire_get32(rnr->wait_us));
+}
+
+static void add_nak(struct line *line, const struct wire_head *head)
+{
+	struct wire_nak_fields nak;
+
+	wire_get_nak(head, &nak);
+	add(line, " verdict %" PRIu64 " ref %" PRIu64 " cause %" PRIu32 " access 0x%" PRIx32, nak.verdict, nak.ref,
+	    nak.cause, nak.access);
+	add(line, " region %" PRIu64 " excess %" PRIu64 " age_ns %" PRIu64, nak.region, nak.excess, nak.age_ns);
+}
+
+static void add_verdict(struct line *line, const struct wire_verdict *verdict)
+{
+	add_count(line, "verdict", verdict->verdict);
+	add_count(line, "ref", verdict->ref);
+}
+
+static void add_body(struct line *line, const struct wire_head *head)
+{
+	const struct wire_ack *ack = wire_body(head);
+
+	switch ((enum wire_op)head->op) {
+	case WIRE_HELLO: add_hello(line, head); break;
+	case WIRE_BYE: add_bye(line, head); break;
+	case WIRE_ACK: add_count(line, "verdict", ack->verdict); break;
+	case WIRE_WRITE: add_write(line, head); break;
+	case WIRE_READ: add_read(line, wire_body(head)); break;
+	case WIRE_SEND:
+	case WIRE_RTS: add_message(line, head); break;
+	case WIRE_DATA: add_data(line, wire_body(head)); break;
+	case WIRE_PULL: add_pull(line, wire_body(head)); break;
+	case WIRE_RNR: add_rnr(line, wire_body(head)); break;
+	case WIRE_NAK: add_nak(line, head); break;
+	case WIRE_PARK:
+	case WIRE_DONE: add_verdict(line, wire_body(head)); break;
+	}
+}
+
+const char *wire_op_name(uint8_t op)
+{
+	switch ((enum wire_op)op) {
+	case WIRE_HELLO: return "HELLO";
+	case WIRE_BYE: return "BYE";
+	case WIRE_ACK: return "ACK";
+	case WIRE_WRITE: return "WRITE";
+	case WIRE_READ: return "READ";
+	case WIRE_SEND: return "SEND";
+	case WIRE_RTS: return "RTS";
+	case WIRE_DATA: return "DATA";
+	case WIRE_PULL: return "PULL";
+	case WIRE_RNR: return "RNR";
+	case WIRE_NAK: return "NAK";
+	case WIRE_PARK: return "PARK";
+	case WIRE_DONE: return "DONE";
+	}
+	return "?";
+}
+
+size_t wire_text(char *text, size_t size, const struct wire_head *head)
+{
+	struct line line = { .at = text, .size = size };
+
+	assert(size);
+	if (wire_body_len(head->op))
+		add(&line, "%s", wire_op_name(head->op));
+	else
+		add(&line, "op %u", head->op);
+	if (wire_get64(head->seq))
+		add_count(&line, "seq", head->seq);
+	if (wire_get64(head->ack))
+		add_count(&line, "ack", head->ack);
+	add_flags(&line, head->flags);
+	add_body(&line, head);
+	if (wire_get32(head->payload))
+		add(&line, " payload %" PRIu32, wire_get32(head->payload));
+	return line.used;
+}
