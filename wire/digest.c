@@ -16,14 +16,24 @@
 uint64_t digest_head(const struct wire_head *head)
 {
 	uint8_t frame[WIRE_FRAME_MAX];
+	uint8_t *to = frame + sizeof(*head);
 	size_t body = wire_body_len(head->op);
 
 	memcpy(frame, head, offsetof(struct wire_head, digest));
 	memset(frame + offsetof(struct wire_head, digest), 0, sizeof(head->digest));
-	if (body == sizeof(struct wire_write))		/* most frames: a copy of known length */
-		memcpy(frame + sizeof(*head), head + 1, sizeof(struct wire_write));
-	else
-		memcpy(frame + sizeof(*head), head + 1, body);
+	switch (body) {		/* copies of known length are a few instructions; the default is many */
+	case sizeof(struct wire_write):
+		memcpy(to, head + 1, sizeof(struct wire_write));
+		break;
+	case sizeof(struct wire_verdict):
+		memcpy(to, head + 1, sizeof(struct wire_verdict));
+		break;
+	case sizeof(struct wire_ack):
+		memcpy(to, head + 1, sizeof(struct wire_ack));
+		break;
+	default:
+		memcpy(to, head + 1, body);
+	}
 	return XXH3_64bits(frame, sizeof(*head) + body);
 }
 

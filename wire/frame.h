@@ -50,7 +50,7 @@ enum wire_flag {
 	WIRE_F_LAST = 0x02,	/* WRITE, DATA: last segment of its message */
 	WIRE_F_CQ_DATA = 0x04,	/* WRITE (on every segment), SEND, RTS: cq_data is to be delivered */
 	WIRE_F_TAGGED = 0x08,	/* SEND, RTS: matched by tag */
-	WIRE_F_ACK_NOW = 0x10,	/* any request: the initiator is waiting, answer without delay */
+	WIRE_F_PULLED = 0x10,	/* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
 };
 
 struct wire_head {

@@ -143,25 +143,34 @@ static enum stream_event next_payload(struct stream *stream, const uint8_t **fro
 	return STREAM_PAYLOAD;
 }
 
-static enum stream_event next_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
-				      struct stream_item *item)
+static enum stream_event end_payload(struct stream *stream, const struct wire_trailer *trailer,
+				     struct stream_item *item)
 {
-	const struct wire_trailer *trailer = (const struct wire_trailer *)stream->part;
-	enum wire_flaw flaw;
-	uint64_t digest;
+	uint64_t digest = stream->digest ? digest_end(stream->digest) : 0;
+	enum wire_flaw flaw = wire_check_trailer(trailer);
 
-	if (!fill(stream, from, end, sizeof(*trailer)))
-		return STREAM_MORE;
-	flaw = wire_check_trailer(trailer);
 	if (flaw)
 		return die(stream, flaw, item);
-	digest = stream->digest ? digest_end(stream->digest) : 0;
 	if (wire_get64(trailer->digest) != digest)
 		return die(stream, WIRE_FLAW_PAYLOAD_DIGEST, item);
 	item->status = (enum wire_status)wire_get32(trailer->status);
 	stream->have = 0;
 	stream->in_payload = false;
 	return STREAM_END;
+}
+
+static enum stream_event next_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
+				      struct stream_item *item)
+{
+	const struct wire_trailer *trailer = (const struct wire_trailer *)*from;
+
+	if (!stream->have && (size_t)(end - *from) >= sizeof(*trailer)) {
+		*from += sizeof(*trailer);
+		return end_payload(stream, trailer, item);
+	}
+	if (!fill(stream, from, end, sizeof(*trailer)))
+		return STREAM_MORE;
+	return end_payload(stream, (const struct wire_trailer *)stream->part, item);
 }
 
 enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end,

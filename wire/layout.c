@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* layout.c - the offsets that PROTOCOL.md's tables give, held against frame.h. No code. */
+#include "wire/frame.h"
+
+#define AT(type, member, offset) static_assert(offsetof(struct wire_##type, member) == (offset), #type "." #member)
+
+AT(head, op, 0);
+AT(head, flags, 1);
+AT(head, zero, 2);
+AT(head, payload, 4);
+AT(head, seq, 8);
+AT(head, ack, 16);
+AT(head, digest, 24);
+
+AT(trailer, status, 0);
+AT(trailer, zero, 4);
+AT(trailer, digest, 8);
+
+AT(hello, magic, 0);
+AT(hello, version_min, 8);
+AT(hello, version_max, 10);
+AT(hello, features, 12);
+AT(hello, instance, 16);
+AT(hello, expected, 32);
+AT(hello, session, 48);
+AT(hello, epoch, 56);
+AT(hello, seen, 64);
+AT(hello, verdict_seen, 72);
+AT(hello, requests, 80);
+AT(hello, reads, 84);
+AT(hello, segment, 88);
+AT(hello, family, 92);
+AT(hello, port, 94);
+AT(hello, addr, 96);
+AT(hello, scope, 112);
+AT(hello, zero, 116);
+
+AT(bye, reason, 0);
+AT(bye, zero, 4);
+AT(bye, text, 8);
+
+AT(ack, verdict, 0);
+
+AT(write, key, 0);
+AT(write, addr, 8);
+AT(write, rest, 16);
+AT(write, cq_data, 24);
+
+AT(read, key, 0);
+AT(read, addr, 8);
+AT(read, length, 16);
+AT(read, zero, 24);
+
+AT(send, length, 0);
+AT(send, tag, 8);
+AT(send, cq_data, 16);
+AT(send, zero, 24);
+
+AT(data, ref, 0);
+AT(data, offset, 8);
+AT(data, rest, 16);
+AT(data, zero, 24);
+
+AT(pull, ref, 0);
+AT(pull, offset, 8);
+AT(pull, length, 16);
+AT(pull, zero, 24);
+
+AT(rnr, ref, 0);
+AT(rnr, wait_us, 8);
+AT(rnr, zero, 12);
+
+AT(nak, verdict, 0);
+AT(nak, ref, 8);
+AT(nak, cause, 16);
+AT(nak, access, 20);
+AT(nak, region, 24);
+AT(nak, excess, 32);
+AT(nak, age_ns, 40);
+AT(nak, zero, 48);
+
+AT(verdict, verdict, 0);
+AT(verdict, ref, 8);
