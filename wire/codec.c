@@ -6,19 +6,18 @@
 
 #include "wire/digest.h"
 
-#define REQUEST_FLAGS WIRE_F_ACK_NOW
-#define MESSAGE_FLAGS (REQUEST_FLAGS | WIRE_F_CQ_DATA | WIRE_F_TAGGED)
-#define WRITE_FLAGS (REQUEST_FLAGS | WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST)
+#define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED)
+#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST)
 
 const struct wire_form wire_forms[256] = {
 	[WIRE_HELLO] = { .body = sizeof(struct wire_hello) },
 	[WIRE_BYE] = { .body = sizeof(struct wire_bye) },
 	[WIRE_ACK] = { .body = sizeof(struct wire_ack) },
 	[WIRE_WRITE] = { sizeof(struct wire_write), WRITE_FLAGS, .payload = true, .sequenced = true },
-	[WIRE_READ] = { sizeof(struct wire_read), REQUEST_FLAGS, .sequenced = true },
+	[WIRE_READ] = { sizeof(struct wire_read), .sequenced = true },
 	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = true, .sequenced = true },
 	[WIRE_RTS] = { sizeof(struct wire_send), MESSAGE_FLAGS, .sequenced = true },
-	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST, .payload = true },
+	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST | WIRE_F_PULLED, .payload = true },
 	[WIRE_PULL] = { .body = sizeof(struct wire_pull) },
 	[WIRE_RNR] = { .body = sizeof(struct wire_rnr) },
 	[WIRE_NAK] = { .body = sizeof(struct wire_nak) },
@@ -187,9 +186,9 @@ size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint
 	return frame_len(WIRE_RTS);
 }
 
-size_t wire_put_data(void *at, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest)
+size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest)
 {
-	struct wire_data *data = put_head(at, WIRE_DATA, rest == payload ? WIRE_F_LAST : 0, payload, 0);
+	struct wire_data *data = put_head(at, WIRE_DATA, flags | (rest == payload ? WIRE_F_LAST : 0), payload, 0);
 
 	*data = (struct wire_data){
 		.ref = wire_put64(ref),

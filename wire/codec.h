@@ -124,7 +124,7 @@ size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, u
 size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length);
 size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
 size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
-size_t wire_put_data(void *at, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest);
+size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest);
 size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length);
 size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);
 size_t wire_put_nak(void *at, const struct wire_nak_fields *fields);

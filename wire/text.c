@@ -40,7 +40,7 @@ static void add_hex(struct line *line, const char *name, wire_u64 value)
 
 static void add_flags(struct line *line, uint8_t flags)
 {
-	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "ACK_NOW", "0x20", "0x40", "0x80" };
+	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "0x20", "0x40", "0x80" };
 	char before = ' ';
 
 	for (int bit = 0; bit < 8; bit++) {
