@@ -90,7 +90,8 @@ copy_tree() {
 
 	to=$(mktemp -d /tmp/emu-copy.XXXXXX) || return 1
 	tar -C "$EMU_ROOT" --exclude=./.git --exclude='./build/*.log' --exclude='*.o' --exclude='*.a' \
-		--exclude=./build/deps/*.tar.xz --exclude-from=<(other_builds) -cf - . | tar -C "$to" -xf - || return 1
+		--exclude='./build/deps/*.tar.xz' --exclude-from=<(other_builds) -cf - . |
+		tar -C "$to" -xf - || return 1
 	sed -i "s|$EMU_ROOT|$to|g" "$to/build/release/tests.list"
 	mkdir "$to/tmp"
 	chmod -R a+rX "$to"
@@ -109,8 +110,8 @@ other_builds() {
 	done
 }
 
-# The tests of the copy $2 for suite $1, by command "$@" with the command line to run appended. Results come by a file
-# in the copy, since the one here is not for others to write.
+# The tests of the copy $2 for suite $1, by command "$@" with the command line to run appended. Results come by a
+# file in the copy, since the one here is not for others to write.
 run_copy() {
 	local suite=$1 copy=$2 lib=${new_lib/#$EMU_ROOT/$2}
 	shift 2
@@ -163,7 +164,7 @@ suite_container() {
 	build release && copy=$(copy_tree) || return
 	say container
 	if ! make_container_image || ! container "$copy" test -x "$copy/tests/run_list.sh"; then
-		result skip "container: the Docker engine does not share this machine's files, or cannot run a container"
+		result skip "container: the Docker engine does not see this machine's files, or runs no container"
 	else
 		run_copy container "$copy" container "$copy"
 		docker rmi emu-test-host >/dev/null

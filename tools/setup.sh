@@ -3,8 +3,8 @@
 # setup.sh - makes this machine able to build and test emu. Says nothing and changes nothing when all is there.
 #
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
-# distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source package
-# of a newer Debian: the system's libraries and its package sources are never touched.
+# distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
+# package of a newer Debian: the system's libraries and its package sources are never touched.
 #
 # LIBFABRIC_ROOT=prefix in the environment: use that libfabric in the place of the system's.
 set -euo pipefail
@@ -12,8 +12,8 @@ set -euo pipefail
 
 FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1
 
-# What is needed: Debian's package, how to see that it is there, and what it is. A test looks for what the build will use,
-# so that something installed by other means will do too.
+# What is needed: Debian's package, how to see that it is there, and what it is. A test looks for what the build will
+# use, so that something installed by other means will do too.
 needs() {
 	cat <<-'END'
 	gcc|command -v cc|a C compiler
@@ -99,6 +99,11 @@ list_missing() {
 	done
 }
 
+fail_with_log() {
+	tail -n 20 "$1" >&2
+	die "$2; all of it is in $1"
+}
+
 install_packages() {
 	local lines packages
 
@@ -111,7 +116,7 @@ install_packages() {
 		echo "setup.sh: installing" $packages
 		DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $packages \
 			>"$EMU_DEPS/apt.log" 2>&1 </dev/null ||
-			{ tail -n 20 "$EMU_DEPS/apt.log" >&2; die "apt-get install failed; all of it is in $EMU_DEPS/apt.log"; }
+			fail_with_log "$EMU_DEPS/apt.log" "apt-get install failed"
 	done
 }
 
@@ -140,8 +145,8 @@ private_apt() {
 	local dir=$1
 	shift
 
-	apt-get -qq -o Dir::Etc::SourceList="$dir/apt.sources" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$dir/lists" \
-		-o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
+	apt-get -qq -o Dir::Etc::SourceList="$dir/apt.sources" -o Dir::Etc::SourceParts=- \
+		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
 }
 
 # Puts libfabric's source from the newer suite into folder $1; where Debian's archive is, the system's apt knows.
@@ -194,7 +199,7 @@ have_new_libfabric() {
 	(set -e; build_libfabric "$work") >"$log" 2>&1 </dev/null
 	status=$?
 	set -e
-	[ $status = 0 ] || { tail -n 20 "$log" >&2; die "could not build libfabric; all of it is in $log"; }
+	[ $status = 0 ] || fail_with_log "$log" "could not build libfabric"
 	rm -rf "$work"
 	trap - EXIT
 }

@@ -10,4 +10,32 @@
 /* The version of the wire protocol that this release speaks; peers agree on one when they meet. */
 #define EMU_PROTOCOL 1
 
+/* Why an op failed: fi_cq_err_entry.prov_errno of a completion in error. fi_cq_strerror() gives the sentence. Numbers
+ * are never reused. The first block is the target's refusal, the second is found by the initiator itself. */
+enum emu_cause {
+	EMU_CAUSE_UNKNOWN_KEY = 1,	/* no region has or had this key */
+	EMU_CAUSE_CLOSED = 2,		/* the region was closed */
+	EMU_CAUSE_RIGHT = 3,		/* the region's access does not allow this op */
+	EMU_CAUSE_RANGE = 4,		/* beyond the region's ends */
+	EMU_CAUSE_WRAP = 5,		/* address plus length wraps */
+	EMU_CAUSE_NOT_BACKED = 6,	/* no memory behind the region's pages */
+	EMU_CAUSE_DISABLED = 7,		/* the region is not enabled yet */
+	EMU_CAUSE_OTHER_ENDPOINT = 8,	/* the region is bound to another endpoint */
+	EMU_CAUSE_AUTH = 9,		/* authorization keys differ */
+	EMU_CAUSE_SPENT = 10,		/* the single-use key was used */
+	EMU_CAUSE_REFRESHING = 11,	/* the region's pages are being refreshed */
+	EMU_CAUSE_PAGE_UNKNOWN = 12,	/* a page that the region does not know; fi_mr_refresh() it */
+	EMU_CAUSE_RESOURCE = 13,	/* the target is out of memory */
+	EMU_CAUSE_CAPABILITY = 14,	/* the target endpoint was opened without the capability */
+
+	EMU_CAUSE_SOURCE_FAULT = 64,	/* the initiator's own buffer cannot be read or written */
+	EMU_CAUSE_PEER_GONE = 65,	/* nobody answers at the address, or somebody else does */
+	EMU_CAUSE_UNREACHABLE = 66,	/* retry budget spent */
+	EMU_CAUSE_CANCELLED = 67,	/* fi_cancel(), or fi_close() of the endpoint */
+	EMU_CAUSE_TRUNCATED = 68,	/* message longer than the receive buffer */
+	EMU_CAUSE_PROTOCOL = 69,	/* the peer broke the protocol, or speaks another version */
+	EMU_CAUSE_ADDRESS = 70,		/* no such entry in the address vector */
+	EMU_CAUSE_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
+};
+
 #endif

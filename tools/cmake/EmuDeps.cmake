@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv (static), emu::libfabric, PkgConfig::CRITERION.
+# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv (static), emu::libfabric and
+# PkgConfig::CRITERION.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Where things go on `cmake --install`. libfabric looks for providers in one folder only, <its libdir>/libfabric. So unless
-# another prefix is chosen, ours is libfabric's own, and `libdir` is named as it names it.
+# Where things go on `cmake --install`. libfabric looks for providers in one folder only, <its libdir>/libfabric. So
+# unless another prefix is chosen, ours is libfabric's own, and `libdir` is named as it names it.
 get_filename_component(fabric_prefix ${FABRIC_INCLUDE_DIR} DIRECTORY)
 get_filename_component(fabric_libdir ${FABRIC_LIBRARY} DIRECTORY)
 file(RELATIVE_PATH fabric_libdir ${fabric_prefix} ${fabric_libdir})
@@ -38,8 +38,8 @@ function(emu_install)
 
 	install(CODE "
 		if(NOT CMAKE_INSTALL_PREFIX STREQUAL \"${fabric_prefix}\")
-			message(\"libfabric in ${fabric_prefix} does not look below \${CMAKE_INSTALL_PREFIX} by itself: run programs with \"
-				\"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/emurun, or set \"
+			message(\"libfabric in ${fabric_prefix} does not look in \${CMAKE_INSTALL_PREFIX} by itself: \"
+				\"run programs with \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/emurun, or set \"
 				\"FI_PROVIDER_PATH=\${CMAKE_INSTALL_PREFIX}/${EMU_PROVIDER_LIBDIR}\")
 		endif()")
 endfunction()

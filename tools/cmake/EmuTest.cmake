@@ -18,7 +18,8 @@ endfunction()
 
 # A command. It counts by the lines that it prints: `ok NAME`, `not ok NAME [reason]`, `skip NAME reason`; if it prints
 # none of these, then as one test by its exit status.
-#   emu_script_test(pingpong LABEL process COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pingpong.sh [SERIAL] [THREADS] [TIMEOUT 600])
+#   emu_script_test(pingpong LABEL process COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/pingpong.sh [SERIAL] [THREADS]
+#                   [TIMEOUT 600])
 function(emu_script_test name)
 	cmake_parse_arguments(arg "SERIAL;THREADS" "LABEL;TIMEOUT" "COMMAND" ${ARGN})
 	emu_add_test(${name} script ${arg_COMMAND})

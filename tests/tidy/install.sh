@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# install.sh - cmake --install: that libfabric finds the provider there, and that a project finds the package.
+# install.sh LIBDIR, in the environment of runner.sh
+set -u
+build=$EMU_BUILD libdir=$1 failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/emu-install.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+unset EMU_BUILD FI_PROVIDER FI_PROVIDER_PATH
+
+# verdict NAME COMMAND...
+verdict() {
+	local name=$1
+	shift
+
+	if "$@" >"$work/log" 2>&1; then
+		echo "ok $name"
+	else
+		cat "$work/log"
+		echo "not ok $name"
+		failed=1
+	fi
+}
+
+# The folder where the libfabric that this was built with looks, by its own word.
+default_folder() {
+	LD_LIBRARY_PATH='' fi_info -e 2>/dev/null | sed -n 's|.*specific path.*(default: \(/.*\)).*|\1|p'
+}
+
+is_where_libfabric_looks() {
+	local folder
+
+	DESTDIR=$work/root cmake --install "$build" || return 1
+	folder=$(default_folder)
+	echo "libfabric looks in ${folder:-?}; there is:"
+	find "$work/root" -name 'libemu-fi.so'
+	[ -n "$folder" ] && [ -e "$work/root$folder/libemu-fi.so" ]
+}
+
+installs_below_a_prefix() {
+	cmake --install "$build" --prefix "$work/prefix" && [ -e "$work/prefix/$libdir/libfabric/libemu-fi.so" ] &&
+		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ]
+}
+
+emurun_runs_what_is_installed() {
+	"$work/prefix/bin/emurun" sh -c 'echo "$FI_PROVIDER $FI_PROVIDER_PATH"' | tee "$work/says"
+	[ "$(cat "$work/says")" = "emu $work/prefix/$libdir/libfabric" ]
+}
+
+fi_info_shows_the_provider() {
+	"$work/prefix/bin/emurun" fi_info -p emu | tee "$work/says"
+	grep -q '^provider: emu$' "$work/says"
+}
+
+pkg_config_finds_it() {
+	PKG_CONFIG_PATH=$work/prefix/$libdir/pkgconfig
+	export PKG_CONFIG_PATH
+	echo '#include <emu/emu.h>' >"$work/x.c"
+	cc -c -o "$work/x.o" $(pkg-config --cflags emu) "$work/x.c" &&
+		[ -e "$(pkg-config --variable=providerdir emu)/libemu-fi.so" ]
+}
+
+find_package_finds_it() {
+	mkdir "$work/user"
+	echo '#include <emu/emu.h>' >"$work/user/x.c"
+	cat >"$work/user/CMakeLists.txt" <<-'END'
+	cmake_minimum_required(VERSION 3.25)
+	project(user LANGUAGES C)
+	find_package(emu 0.1 REQUIRED)
+	add_library(user OBJECT x.c)
+	target_link_libraries(user PRIVATE emu::emu)
+	if(NOT EXISTS ${EMU_PROVIDER_DIR}/libemu-fi.so)
+		message(FATAL_ERROR "no provider in ${EMU_PROVIDER_DIR}")
+	endif()
+	END
+	cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" &&
+		cmake --build "$work/user/build"
+}
+
+verdict is_where_libfabric_looks is_where_libfabric_looks
+verdict installs_below_a_prefix installs_below_a_prefix
+verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
+verdict fi_info_shows_the_provider fi_info_shows_the_provider
+verdict pkg_config_finds_it pkg_config_finds_it
+verdict find_package_finds_it find_package_finds_it
+exit $failed
