@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bench.h - benchmarks, candidates, and one block of measurement.
+ *
+ * A candidate is one way to move bytes between the two processes: plain TCP (the floor) or a libfabric provider.
+ * All candidates stay open side by side; blocks of a few milliseconds alternate between them.
+ * Both sides hold, per candidate, an outbox (what it sends, and what the other side may read) and an inbox
+ * (where the other side writes, and where its own reads land). Op number n uses slot n % window of both. */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host.h"
+
+#define SPAN_MAX ((size_t)4 << 20)	/* bytes of an inbox, and of an outbox */
+enum { CANDIDATES_MAX = 8 };
+
+enum candidate_state {
+	CANDIDATE_OPEN,
+	CANDIDATE_ABSENT,	/* no such provider here; `why` says what libfabric said */
+};
+
+struct candidate {
+	char name[32];
+	enum candidate_state state;
+	char why[160];
+	uint8_t *inbox, *outbox;	/* SPAN_MAX bytes each */
+	struct raw *raw;		/* the floor only */
+	struct fabric *fabric;		/* every other candidate */
+};
+
+/* One block, as one side sees it. The loops add to ops and elapsed_ns. */
+struct block {
+	const struct host *host;
+	const struct bench *bench;
+	struct candidate *cand;
+	uint64_t seed;		/* of this block's bytes; both sides know it */
+	uint64_t length_ns;	/* what the loop is to last */
+	uint64_t serial;	/* messages or slots so far, over warm-up and measurement */
+	uint64_t ops, elapsed_ns;
+};
+
+enum unit { UNIT_USEC, UNIT_MOPS, UNIT_GBPS };
+
+/* Where the bytes end up that prove the work; PROOF_EACH: the loops compare every message as it comes. */
+enum proof { PROOF_TARGET_INBOX, PROOF_INITIATOR_INBOX, PROOF_EACH };
+
+/* `run` is the initiator's loop: it lasts about length_ns and leaves nothing outstanding; it is called twice a
+ * block, for the warm-up and for the measurement. `serve` is what the target does meanwhile. `end` tells the
+ * target, by whatever it is waiting for, that the block is over. All return 0 or a negative errno; -ETIMEDOUT
+ * means that the other side did not act. */
+struct role {
+	int (*run)(struct block *block);
+	int (*serve)(struct block *block);
+	int (*end)(struct block *block);	/* NULL: the shared stop flag is enough */
+};
+
+struct bench {
+	const char *name;
+	size_t size;			/* bytes of an op */
+	unsigned window;		/* ops outstanding */
+	enum unit unit;
+	unsigned legs;			/* parts of an op that one figure counts: 2 for half a round trip */
+	enum proof proof;
+	bool may_starve;		/* a target that is never served is a result, not a failure */
+	struct role fabric;
+	struct role raw;		/* run == NULL: there is no floor */
+};
+
+extern const struct bench benches[];
+extern const unsigned benches_count;
+
+static inline const struct role *block_role(const struct block *block)
+{
+	return block->cand->raw ? &block->bench->raw : &block->bench->fabric;
+}
+
+static inline size_t bench_span(const struct bench *bench)
+{
+	return bench->size * bench->window;
+}
+
+/* Where op number nth takes its bytes from and puts them to. */
+static inline size_t block_slot(const struct block *block, uint64_t nth)
+{
+	return (size_t)(nth % block->bench->window) * block->bench->size;
+}
+
+static inline bool block_stopped(const struct block *block)
+{
+	return atomic_load_explicit(&block->host->shared->stop, memory_order_acquire);
+}
+
+/* Completes the result of one loop. */
+static inline void block_count(struct block *block, uint64_t ops, uint64_t since_ns)
+{
+	block->ops += ops;
+	block->elapsed_ns += now_ns() - since_ns;
+}
+
+/* The loops over libfabric, one a file. */
+int pingpong_run(struct block *block);		/* pingpong.c: write latency */
+int pingpong_serve(struct block *block);
+int window_write_run(struct block *block);	/* window.c: rate, bandwidth, read latency */
+int window_read_run(struct block *block);
+int window_serve(struct block *block);
+int passive_run(struct block *block);		/* passive.c: the target sleeps in read() */
+int passive_serve(struct block *block);
+int passive_end(struct block *block);
+int register_run(struct block *block);		/* register.c: no target needed */
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fabric.c - a provider seen through the public libfabric API alone, the same way for every provider. */
+#include "fabric.h"
+
+#include <errno.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { CQ_SIZE = 1024, CQ_BATCH = 64 };
+
+static const uint64_t region_access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+/* `provider` may end in :auto or :manual, which asks for that progress; else the provider's default is taken. */
+static struct fi_info *wanted(const char *provider)
+{
+	size_t name_size = strcspn(provider, ":");
+	const char *progress = provider + name_size;
+	struct fi_info *hints = fi_allocinfo();
+
+	if (!hints)
+		return NULL;
+	if (!strcmp(progress, ":auto"))
+		hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+	else if (!strcmp(progress, ":manual"))
+		hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->caps = FI_RMA;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->addr_format = FI_SOCKADDR_IN;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	hints->domain_attr->threading = FI_THREAD_DOMAIN;
+	hints->tx_attr->op_flags = FI_COMPLETION;
+	hints->fabric_attr->prov_name = strndup(provider, name_size);
+	return hints;
+}
+
+static int open_objects(struct fabric *f)
+{
+	struct fi_cq_attr cq_attr = { .size = CQ_SIZE, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE };
+	struct fi_av_attr av_attr = { .type = f->info->domain_attr->av_type, .count = 1 };
+	int rc;
+
+	if ((rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL)) ||
+	    (rc = fi_domain(f->fabric, f->info, &f->domain, NULL)) ||
+	    (rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL)) ||
+	    (rc = fi_av_open(f->domain, &av_attr, &f->av, NULL)) ||
+	    (rc = fi_endpoint(f->domain, f->info, &f->ep, NULL)) ||
+	    (rc = fi_ep_bind(f->ep, &f->av->fid, 0)) ||
+	    (rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV)) ||
+	    (rc = fi_enable(f->ep)))
+		return rc;
+	return 0;
+}
+
+static int open_region(struct fabric *f)
+{
+	int rc;
+
+	f->memory = aligned_alloc(4096, 2 * SPAN_MAX);
+	if (!f->memory)
+		return -FI_ENOMEM;
+	memset(f->memory, 0, 2 * SPAN_MAX);
+	rc = fi_mr_reg(f->domain, f->memory, 2 * SPAN_MAX, region_access, 0, 1, 0, &f->mr, NULL);
+	if (rc)
+		return rc;
+	f->desc = fi_mr_desc(f->mr);
+	return 0;
+}
+
+int fabric_open(struct fabric **out, const char *provider, char *why, size_t why_size)
+{
+	struct fabric *f = calloc(1, sizeof(*f));
+	struct fi_info *hints = wanted(provider);
+	const char *step = "fi_getinfo";
+	int rc = -FI_ENOMEM;
+
+	if (!f || !hints)
+		goto fail;
+	rc = fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", NULL, FI_SOURCE, hints, &f->info);
+	if (rc)
+		goto fail;
+	step = "opening the endpoint";
+	rc = open_objects(f);
+	if (rc)
+		goto fail;
+	step = "registering memory";
+	rc = open_region(f);
+	if (rc)
+		goto fail;
+	fi_freeinfo(hints);
+	*out = f;
+	return 0;
+
+fail:
+	snprintf(why, why_size, "%s: %s", step, fi_strerror(-rc));
+	if (hints)
+		fi_freeinfo(hints);
+	if (f)
+		fabric_close(f);
+	return rc;
+}
+
+static void close_fid(struct fid *fid)
+{
+	int rc = fi_close(fid);
+
+	if (rc)
+		fprintf(stderr, "bench: fi_close: %s\n", fi_strerror(-rc));
+}
+
+/* The endpoint goes first, the region after it: the order that every libfabric of the field accepts. */
+void fabric_close(struct fabric *f)
+{
+	if (f->ep)
+		close_fid(&f->ep->fid);
+	if (f->mr)
+		close_fid(&f->mr->fid);
+	if (f->av)
+		close_fid(&f->av->fid);
+	if (f->cq)
+		close_fid(&f->cq->fid);
+	if (f->domain)
+		close_fid(&f->domain->fid);
+	if (f->fabric)
+		close_fid(&f->fabric->fid);
+	if (f->info)
+		fi_freeinfo(f->info);
+	free(f->memory);
+	free(f);
+}
+
+int fabric_card(struct fabric *f, struct fabric_card *card)
+{
+	size_t size = sizeof(card->name);
+	int rc = fi_getname(&f->ep->fid, card->name, &size);
+
+	if (rc)
+		return rc;
+	card->name_size = size;
+	card->key = fi_mr_key(f->mr);
+	card->base = f->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)f->memory : 0;
+	return 0;
+}
+
+int fabric_meet(struct fabric *f, const struct fabric_card *peer)
+{
+	f->peer_base = peer->base;
+	f->peer_key = peer->key;
+	return fi_av_insert(f->av, peer->name, 1, &f->peer, 0, NULL) == 1 ? 0 : -FI_EINVAL;
+}
+
+int fabric_write(struct fabric *f, size_t from, size_t to, size_t size)
+{
+	ssize_t rc = fi_write(f->ep, f->memory + SPAN_MAX + from, size, f->desc, f->peer, f->peer_base + to,
+			      f->peer_key, NULL);
+
+	if (!rc)
+		f->pending++;
+	return (int)rc;
+}
+
+int fabric_read(struct fabric *f, size_t from, size_t to, size_t size)
+{
+	ssize_t rc = fi_read(f->ep, f->memory + to, size, f->desc, f->peer, f->peer_base + SPAN_MAX + from,
+			     f->peer_key, NULL);
+
+	if (!rc)
+		f->pending++;
+	return (int)rc;
+}
+
+static int completion_failed(struct fabric *f)
+{
+	struct fi_cq_err_entry entry = { 0 };
+	char text[96];
+	ssize_t rc = fi_cq_readerr(f->cq, &entry, 0);
+
+	if (rc != 1)
+		return rc < 0 ? (int)rc : -FI_EOTHER;
+	snprintf(f->why, sizeof(f->why), "completion failed: %s (%s)", fi_strerror(entry.err),
+		 fi_cq_strerror(f->cq, entry.prov_errno, entry.err_data, text, sizeof(text)));
+	return -entry.err;
+}
+
+int fabric_poll(struct fabric *f)
+{
+	struct fi_cq_entry entries[CQ_BATCH];
+	ssize_t n = fi_cq_read(f->cq, entries, CQ_BATCH);
+
+	if (n == -FI_EAGAIN)
+		return 0;
+	if (n == -FI_EAVAIL)
+		return completion_failed(f);
+	if (n > 0)
+		f->pending -= (unsigned)n;
+	return (int)n;
+}
+
+int fabric_drain(struct fabric *f, uint64_t patience_ns)
+{
+	struct patience patience = patience_for(patience_ns);
+
+	while (f->pending) {
+		int n = fabric_poll(f);
+
+		if (n < 0)
+			return n;
+		if (n == 0 && !patience_left(&patience))
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+int fabric_register_once(struct fabric *f, void *memory, size_t size)
+{
+	struct fid_mr *mr;
+	int rc = fi_mr_reg(f->domain, memory, size, region_access, 0, 2, 0, &mr, NULL);
+
+	return rc ? rc : fi_close(&mr->fid);
+}

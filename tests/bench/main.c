@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* main.c - the bench: one pair of processes, every candidate open at once, blocks alternating between them.
+ * The initiator is the process that was started; the target is its child, forked before libfabric is touched. */
+#include <err.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "peer.h"
+#include "raw.h"
+#include "report.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+#define WRITES(run_raw, serve_raw) \
+	.proof = PROOF_TARGET_INBOX, .fabric = { window_write_run, window_serve, NULL }, \
+	.raw = { run_raw, serve_raw, NULL }
+#define READS \
+	.proof = PROOF_INITIATOR_INBOX, .fabric = { window_read_run, window_serve, NULL }, \
+	.raw = { raw_request_run, raw_request_serve, NULL }
+#define BANDWIDTH .unit = UNIT_GBPS, .legs = 1
+#define REGISTRATION \
+	.unit = UNIT_USEC, .window = 1, .legs = 1, .proof = PROOF_EACH, .fabric = { register_run, NULL, NULL }
+
+/* The first is also the greeting. Write latency is half a round trip, read latency a whole one. */
+const struct bench benches[] = {
+	{ .name = "write latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 2, .proof = PROOF_EACH,
+	  .fabric = { pingpong_run, pingpong_serve, NULL }, .raw = { raw_pingpong_run, raw_pingpong_serve, NULL } },
+	{ .name = "read latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 1, READS },
+	{ .name = "passive read latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 1, .may_starve = true,
+	  .proof = PROOF_INITIATOR_INBOX, .fabric = { passive_run, passive_serve, passive_end },
+	  .raw = { raw_request_run, raw_passive_serve, raw_passive_end } },
+	{ .name = "write rate, 64 at once", .size = 8, .window = 64, .unit = UNIT_MOPS, .legs = 1,
+	  WRITES(raw_rate_run, raw_rate_serve) },
+	{ .name = "write bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH, WRITES(raw_stream_run, raw_stream_serve) },
+	{ .name = "write bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH,
+	  WRITES(raw_stream_run, raw_stream_serve) },
+	{ .name = "write bandwidth", .size = MIB, .window = 4, BANDWIDTH, WRITES(raw_stream_run, raw_stream_serve) },
+	{ .name = "read bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH, READS },
+	{ .name = "read bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH, READS },
+	{ .name = "read bandwidth", .size = MIB, .window = 4, BANDWIDTH, READS },
+	{ .name = "register and close", .size = 4 * KIB, REGISTRATION },
+	{ .name = "register and close", .size = MIB, REGISTRATION },
+	{ .name = "register and close", .size = 64 * MIB, REGISTRATION },
+};
+const unsigned benches_count = sizeof(benches) / sizeof(benches[0]);
+
+struct options {
+	const char *providers, *only, *tsv;
+	unsigned blocks, block_ms, cores;
+	bool named;		/* the providers were asked for by name: a missing one is a failure */
+	bool tiny;
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: emu-bench [--providers LIST] [--only NAME] [--blocks N] [--block-ms N] [--tsv FILE] [--tiny]\n"
+	      "  --providers  libfabric providers, by commas (emu,tcp,sockets,sockets:manual); plain TCP is\n"
+	      "               always the floor; NAME:auto and NAME:manual ask for that progress\n"
+	      "  --only       benchmarks whose name contains NAME\n"
+	      "  --blocks     blocks a benchmark and candidate (120), each of --block-ms milliseconds (10)\n"
+	      "  --tsv        write the figures to FILE, too\n"
+	      "  --tiny       two blocks of 1 ms: shows that everything works and that the bytes are right\n", out);
+}
+
+static unsigned positive(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*end || n == 0 || n > 1000000)
+		errx(2, "not a sensible number: %s", text);
+	return (unsigned)n;
+}
+
+static struct options parse(int argc, char **argv)
+{
+	enum { PROVIDERS, ONLY, BLOCKS, BLOCK_MS, TSV, TINY, HELP };
+	static const struct option longs[] = {
+		{ "providers", required_argument, NULL, PROVIDERS }, { "only", required_argument, NULL, ONLY },
+		{ "blocks", required_argument, NULL, BLOCKS }, { "block-ms", required_argument, NULL, BLOCK_MS },
+		{ "tsv", required_argument, NULL, TSV }, { "tiny", no_argument, NULL, TINY },
+		{ "help", no_argument, NULL, HELP }, { NULL, 0, NULL, 0 },
+	};
+	struct options o = { .providers = "emu,tcp,sockets,sockets:manual", .only = "", .blocks = 120, .block_ms = 10,
+			     .cores = host_cores() };
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (opt) {
+		case PROVIDERS: o.providers = optarg; o.named = true; break;
+		case ONLY: o.only = optarg; break;
+		case BLOCKS: o.blocks = positive(optarg); break;
+		case BLOCK_MS: o.block_ms = positive(optarg); break;
+		case TSV: o.tsv = optarg; break;
+		case TINY: o.tiny = true; o.blocks = 2; o.block_ms = 1; break;
+		default: usage(opt == HELP ? stdout : stderr); exit(opt == HELP ? 0 : 2);
+		}
+	}
+	if (optind != argc) {
+		usage(stderr);
+		exit(2);
+	}
+	return o;
+}
+
+/* libfabric is to load what the bench compares, whatever FI_PROVIDER said, and nothing else: a provider that nobody asked
+ * for may start threads. */
+static void select_providers(const struct candidate *cands, unsigned count)
+{
+	char list[CANDIDATES_MAX * sizeof(cands[0].name)] = "";
+
+	for (unsigned i = 1; i < count; i++) {
+		size_t used = strlen(list);
+
+		snprintf(list + used, sizeof(list) - used, "%s%.*s", used ? "," : "",
+			 (int)strcspn(cands[i].name, ":"), cands[i].name);
+	}
+	if (setenv("FI_PROVIDER", list, 1))
+		err(1, "FI_PROVIDER");
+}
+
+static unsigned list_candidates(const char *providers, struct candidate cands[CANDIDATES_MAX])
+{
+	char *list = strdup(providers), *rest = list, *name;
+	unsigned count = 1;
+
+	if (!list)
+		err(1, "memory");
+	snprintf(cands[0].name, sizeof(cands[0].name), "raw TCP");
+	while ((name = strsep(&rest, ","))) {
+		if (count == CANDIDATES_MAX || strlen(name) >= sizeof(cands[0].name))
+			errx(2, "too many providers, or too long a name: %s", name);
+		snprintf(cands[count++].name, sizeof(cands[0].name), "%s", name);
+	}
+	free(list);
+	return count;
+}
+
+/* A child that outlives a killed initiator would spin for ever. */
+static pid_t fork_target(struct pair *pair, const struct host ends[2], const struct raw raws[2])
+{
+	pid_t initiator = getpid(), pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	host_pin(pid ? 0 : 1);
+	pair->host = ends[pid ? 0 : 1];
+	close(ends[pid ? 1 : 0].control);
+	close(raws[pid ? 1 : 0].fd);
+	if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != initiator))
+		_exit(1);
+	pair_open(pair, &raws[pid ? 0 : 1]);
+	return pid;
+}
+
+/* A new order each round, or the same candidate would always follow the same other. */
+static void shuffle(unsigned *order, unsigned count, uint64_t seed)
+{
+	for (unsigned i = 0; i < count; i++)
+		order[i] = i;
+	for (unsigned i = count - 1; i > 0; i--) {
+		unsigned j = (unsigned)(pattern_word(seed, i) % (i + 1)), kept = order[i];
+
+		order[i] = order[j];
+		order[j] = kept;
+	}
+}
+
+static int measure_one(struct pair *pair, struct samples *s, unsigned bench, unsigned cand, unsigned round)
+{
+	const struct role *role = pair->cands[cand].raw ? &benches[bench].raw : &benches[bench].fabric;
+	bool *starved = samples_starved(s, bench, cand);
+	uint64_t seed = pattern_word((uint64_t)bench << 32 | cand, round), link[2];
+	struct outcome out;
+	int rc;
+
+	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved)
+		return 0;
+	rc = pair_measure(pair, bench, cand, seed, &out);
+	if (rc)
+		return rc;
+	*starved = out.starved;
+	if (out.starved)
+		return 0;
+	samples_at(s, bench, cand)[round] = out.ns_per_op;
+	link[0] = s->hash;
+	link[1] = out.bytes_hash;
+	s->hash = XXH3_64bits(link, sizeof(link));
+	s->ops += out.ops;
+	s->proved++;
+	return 0;
+}
+
+static int measure_all(struct pair *pair, struct samples *s, const char *only)
+{
+	unsigned order[CANDIDATES_MAX];
+
+	for (unsigned i = 1; i < pair->count; i++)
+		if (pair->cands[i].state == CANDIDATE_OPEN && pair_greet(pair, i))
+			return 1;
+	for (unsigned bench = 0; bench < benches_count; bench++) {
+		if (!strstr(benches[bench].name, only))
+			continue;
+		for (unsigned round = 0; round < s->blocks; round++) {
+			shuffle(order, pair->count, (uint64_t)bench << 32 | round);
+			for (unsigned i = 0; i < pair->count; i++)
+				if (measure_one(pair, s, bench, order[i], round))
+					return 1;
+		}
+	}
+	return 0;
+}
+
+/* How many candidates besides the floor are there; says which are not. */
+static unsigned count_open(const struct pair *pair)
+{
+	unsigned open = 0;
+
+	for (unsigned i = 1; i < pair->count; i++) {
+		if (pair->cands[i].state == CANDIDATE_OPEN)
+			open++;
+		else
+			printf("%s is not here: %s\n", pair->cands[i].name, pair->cands[i].why);
+	}
+	return open;
+}
+
+static int report(const struct options *o, const struct pair *pair, const struct samples *s)
+{
+	FILE *tsv;
+
+	printf("%u blocks of %u ms a cell, each process pinned to a core%s\n", o->blocks, o->block_ms,
+	       o->cores < 2 ? ", and both to the same one: no figure here means anything" : "");
+	report_table(stdout, s, pair->cands, pair->count);
+	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
+	       (unsigned long long)s->ops, (unsigned long long)s->proved);
+	if (!o->tsv)
+		return 0;
+	tsv = fopen(o->tsv, "w");
+	if (!tsv)
+		err(1, "%s", o->tsv);
+	report_tsv(tsv, s, pair->cands, pair->count);
+	if (fclose(tsv))
+		err(1, "%s", o->tsv);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = parse(argc, argv);
+	struct candidate cands[CANDIDATES_MAX] = { 0 };
+	struct pair pair = { .cands = cands, .block_ns = o.block_ms * MSEC, .settle = !o.tiny };
+	struct host ends[2];
+	struct raw raws[2];
+	struct samples samples;
+	int rc, target = 0;
+	pid_t pid;
+
+	pair.count = list_candidates(o.providers, cands);
+	select_providers(cands, pair.count);
+	samples_init(&samples, o.blocks);
+	host_pair(ends);
+	raw_pair(raws);
+	pid = fork_target(&pair, ends, raws);
+	if (pid == 0) {
+		rc = pair_serve(&pair);
+		pair_close(&pair);
+		return rc;
+	}
+	rc = count_open(&pair) < (o.named ? pair.count - 1 : 1);
+	if (!rc)
+		rc = measure_all(&pair, &samples, o.only);
+	pair_quit(&pair);
+	if (!rc)
+		rc = report(&o, &pair, &samples);
+	pair_close(&pair);
+	waitpid(pid, &target, 0);
+	samples_fini(&samples);
+	return rc || target ? 1 : 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* peer.c - one block, from both ends. The order of it:
+ *   initiator                        target
+ *   order (benchmark, candidate) ->
+ *   clear inbox, fill outbox         clear inbox, fill outbox
+ *   wait for an idle processor       wait for an idle processor
+ *                                <-  ready
+ *   warm up, measure                 serve
+ *   end                          ->
+ *                                <-  done, with the hash of its inbox
+ *   compare */
+#include "peer.h"
+
+#include <errno.h>
+#include <rdma/fi_errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "fabric.h"
+
+enum order_kind { ORDER_BLOCK, ORDER_QUIT };
+
+struct order {
+	enum order_kind kind;
+	uint32_t bench, cand;
+	uint64_t seed;
+};
+
+struct answer {
+	int32_t status;
+	uint64_t inbox_hash;
+	char why[160];
+};
+
+static void block_prepare(struct block *block, const struct pair *pair)
+{
+	size_t span = bench_span(block->bench);
+
+	if (block->bench->proof != PROOF_EACH)
+		pattern_fill(block->cand->outbox, span, block->seed);
+	memset(block->cand->inbox, 0, block->bench->proof == PROOF_EACH ? sizeof(uint64_t) : span);
+	if (pair->settle)
+		host_settle();
+}
+
+static const char *block_why(const struct block *block, int rc)
+{
+	if (block->cand->fabric && block->cand->fabric->why[0])
+		return block->cand->fabric->why;
+	return fi_strerror(-rc);
+}
+
+/* The target. */
+
+static void serve_block(struct pair *pair, const struct order *order)
+{
+	struct answer answer = { 0 };
+	struct block block = {
+		.host = &pair->host,
+		.bench = &benches[order->bench],
+		.cand = &pair->cands[order->cand],
+		.seed = order->seed,
+	};
+	const struct role *role = block_role(&block);
+
+	block_prepare(&block, pair);
+	if (!control_send(&pair->host, &answer, sizeof(answer)))
+		return;
+	answer.status = role->serve ? role->serve(&block) : 0;
+	if (answer.status)
+		snprintf(answer.why, sizeof(answer.why), "%s", block_why(&block, answer.status));
+	else if (block.bench->proof == PROOF_TARGET_INBOX)
+		answer.inbox_hash = XXH3_64bits(block.cand->inbox, bench_span(block.bench));
+	(void)control_send(&pair->host, &answer, sizeof(answer));
+}
+
+int pair_serve(struct pair *pair)
+{
+	struct order order;
+
+	while (control_receive(&pair->host, &order, sizeof(order))) {
+		if (order.kind == ORDER_QUIT)
+			return 0;
+		serve_block(pair, &order);
+	}
+	return 1;	/* the initiator is gone and will have said why */
+}
+
+/* The initiator. */
+
+static int run_block(const struct pair *pair, struct block *block)
+{
+	const struct role *role = block_role(block);
+	int rc, end;
+
+	block->length_ns = pair->block_ns / 5;	/* warm-up */
+	rc = role->run(block);
+	if (!rc) {
+		block->length_ns = pair->block_ns;
+		block->ops = 0;
+		block->elapsed_ns = 0;
+		rc = role->run(block);
+	}
+	end = role->end ? role->end(block) : 0;
+	atomic_store_explicit(&pair->host.shared->stop, 1, memory_order_release);
+	return rc ? rc : end;
+}
+
+static int block_proved(const struct block *block, uint64_t target_hash, struct outcome *out)
+{
+	size_t span = bench_span(block->bench);
+
+	out->bytes_hash = XXH3_64bits(&block->seed, sizeof(block->seed));
+	if (block->bench->proof == PROOF_EACH)
+		return 0;
+	out->bytes_hash = XXH3_64bits(block->cand->outbox, span);
+	if (block->bench->proof == PROOF_INITIATOR_INBOX)
+		target_hash = XXH3_64bits(block->cand->inbox, span);
+	return out->bytes_hash == target_hash ? 0 : -EBADMSG;
+}
+
+static int complain(const struct block *block, const char *side, const char *why)
+{
+	fprintf(stderr, "bench: %s: %s of %zu B: %s: %s\n", block->cand->name, block->bench->name,
+		block->bench->size, side, why);
+	return -EIO;
+}
+
+static int start_block(struct pair *pair, struct block *block, unsigned bench, unsigned cand)
+{
+	struct order order = { .kind = ORDER_BLOCK, .bench = bench, .cand = cand, .seed = block->seed };
+	struct answer ready;
+
+	atomic_store(&pair->host.shared->stop, 0);
+	atomic_store(&pair->host.shared->goal, 0);
+	if (!control_send(&pair->host, &order, sizeof(order)))
+		return complain(block, "target", "process is gone");
+	block_prepare(block, pair);
+	if (!control_receive(&pair->host, &ready, sizeof(ready)))
+		return complain(block, "target", "process is gone");
+	return 0;
+}
+
+int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out)
+{
+	struct block block = {
+		.host = &pair->host,
+		.bench = &benches[bench],
+		.cand = &pair->cands[cand],
+		.seed = seed,
+	};
+	struct answer done;
+	int rc;
+
+	*out = (struct outcome){ 0 };
+	rc = start_block(pair, &block, bench, cand);
+	if (rc)
+		return rc;
+	rc = run_block(pair, &block);
+	if (!control_receive(&pair->host, &done, sizeof(done)))
+		return complain(&block, "target", "process is gone");
+	if (done.status)
+		return complain(&block, "target", done.why);
+	if (rc == -ETIMEDOUT && block.bench->may_starve) {
+		out->starved = true;
+		return 0;
+	}
+	if (rc)
+		return complain(&block, "initiator", block_why(&block, rc));
+	if (block_proved(&block, done.inbox_hash, out))
+		return complain(&block, "initiator", "the bytes that arrived are not those that were sent");
+	out->ops = block.ops;
+	out->ns_per_op = (double)block.elapsed_ns / (double)block.ops / block.bench->legs;
+	return 0;
+}
+
+int pair_greet(struct pair *pair, unsigned cand)
+{
+	struct outcome ignored;
+
+	return pair_measure(pair, 0, cand, 1, &ignored);
+}
+
+void pair_quit(struct pair *pair)
+{
+	struct order order = { .kind = ORDER_QUIT };
+
+	(void)control_send(&pair->host, &order, sizeof(order));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* peer.h - the two processes: what both do to open the candidates and to get a block ready, and what each does then.
+ * Orders and answers go over the control socket; one block at a time. */
+#ifndef BENCH_PEER_H
+#define BENCH_PEER_H
+
+#include "bench.h"
+
+struct pair {
+	struct host host;
+	struct candidate *cands;
+	unsigned count;
+	uint64_t block_ns;
+	bool settle;		/* wait for idle processors before each block */
+};
+
+/* A block's result at the initiator. */
+struct outcome {
+	double ns_per_op;
+	uint64_t ops;
+	uint64_t bytes_hash;	/* XXH3 of the bytes that both sides found where they belong */
+	bool starved;
+};
+
+/* Opens every candidate in this process and exchanges addresses with the other. A provider that is not there on
+ * either side becomes CANDIDATE_ABSENT. Exits when the other process is gone. */
+void pair_open(struct pair *pair, const struct raw *raw);
+void pair_close(struct pair *pair);
+
+/* Initiator: measures one block. 0, or a negative errno after a message that names candidate and benchmark. */
+int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out);
+/* Initiator: the first contact, not measured; connections come up here. */
+int pair_greet(struct pair *pair, unsigned cand);
+void pair_quit(struct pair *pair);
+
+/* Target: serves blocks until told to quit. Returns the exit status. */
+int pair_serve(struct pair *pair);
+
+#endif

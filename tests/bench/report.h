@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report.h - the samples of a run, their medians, and the table.
+ * A ratio is the median, over the rounds, of a candidate's block divided by the floor's block of the same round:
+ * how many times the floor's time one op costs, whatever unit the table shows. */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include <stdio.h>
+
+#include "bench.h"
+
+struct samples {
+	unsigned blocks;
+	double *ns;		/* [bench][candidate][block], ns an op; NaN: not measured */
+	bool *starved;		/* [bench][candidate] */
+	uint64_t ops;
+	uint64_t hash;		/* over all proved blocks, in the order of the run */
+	uint64_t proved;	/* how many blocks */
+};
+
+void samples_init(struct samples *s, unsigned blocks);
+void samples_fini(struct samples *s);
+double *samples_at(const struct samples *s, unsigned bench, unsigned cand);
+bool *samples_starved(const struct samples *s, unsigned bench, unsigned cand);
+
+void report_table(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
+/* benchmark, bytes, candidate, unit, median, 10th and 90th percentile, ratio; one row a line. */
+void report_tsv(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
+
+#endif
