@@ -43,7 +43,8 @@ static inline const struct iovec *mr_segments(const struct mr *mr)
 	return mr->more ? mr->more : &mr->one;
 }
 
-/* Where the bytes of one granted access lie: up to LIMIT_IOV runs of program memory. */
+/* Where the bytes of one granted access lie: up to LIMIT_IOV runs of program memory, none empty; none at all for a
+ * zero-length access. */
 struct mr_place {
 	struct iovec run[LIMIT_IOV];
 	uint8_t count;
@@ -51,11 +52,16 @@ struct mr_place {
 
 /* Judges one remote access and changes nothing. `mr` may be NULL (no such key). Returns REFUSAL_NONE and fills
  * *place, or the cause, filling what it knows of the region into *why (region, access, excess); the caller fills the
- * rest. Ladder of checks: key, enabled, right, wrap, range. A zero-length access needs key, right, and an address
+ * rest. Ladder of checks: key, enabled, right, wrap, range. A range that ends at 2^64 does not wrap; a region of
+ * (NULL, SIZE_MAX) refuses nothing but wraps, in either way of addressing. A zero-length access needs key, right, and an address
  * inside the region or at its end (S65). `right` is MR_REMOTE_READ or MR_REMOTE_WRITE. Bounds subtract trusted
  * numbers only. Virtual addressing of a vectored region: each segment by its own address, a gap is out of range (S64);
  * offset addressing runs through the concatenated segments (S63). */
 enum refusal_cause mr_check(const struct mr *mr, uint64_t addr, uint64_t length, uint32_t right,
 			    struct mr_place *place, struct refusal *why);
+
+/* Are the bytes [addr, addr + length) of this process inside the region, whatever its way of addressing? Pure. A range
+ * may go on from one segment into another that touches it; a zero length is inside anywhere. */
+bool mr_covers(const struct mr *mr, uint64_t addr, uint64_t length);
 
 #endif

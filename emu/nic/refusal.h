@@ -36,22 +36,32 @@ enum refusal_cause {
 	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
 };
 
+/* How the region is addressed and where the range left it. These bits stand above the rights in refusal.access and
+ * travel with them in NAK, so that both sides write the same sentence. */
+enum refusal_form {
+	REFUSAL_VIRTUAL = 1 << 16,	/* addressed by virtual address, else by offset from 0 */
+	REFUSAL_BEFORE = 1 << 17,	/* range: begins before the start; else it ends past the end */
+	REFUSAL_GAP = 1 << 18,		/* range: between the segments of a vectored region */
+};
+
 /* What both sides know of one refused remote op; fields that do not apply are zero. */
 struct refusal {
 	enum refusal_cause cause;
 	uint8_t  op;		/* enum op_kind */
 	uint64_t key, addr, length;	/* as asked */
 	uint64_t region;	/* bytes of the region */
-	uint32_t access;	/* rights of the region, enum mr_access */
-	uint64_t excess;	/* bytes past the end or before the start */
+	uint32_t access;	/* rights of the region, enum mr_access, and enum refusal_form */
+	uint64_t excess;	/* range: how far it reaches past the end or before the start; truncated: bytes dropped */
 	uint64_t age_ns;	/* since it was closed */
 };
 
-/* The libfabric errno (positive) that the completion carries: FI_EACCES, FI_EFAULT and so on. */
+/* The libfabric errno (positive) that the completion carries: FI_EACCES, FI_EFAULT and so on. Gone is
+ * FI_ECONNREFUSED and unreachable FI_ETIMEDOUT, as a program knows them from sockets. A cause that this version does
+ * not know (a newer peer's) is FI_EACCES. */
 int refusal_errno(enum refusal_cause cause);
 
 /* Writes one sentence: op, key, address, length asked; the region's range, rights, state; the rule; what to change.
- * Always terminates; returns the length written. `peer` names the other side ("192.0.2.1:4711") or is NULL. */
+ * Always terminates; returns the length written. Both sides write the same sentence but for the peer. `peer` names the other side ("192.0.2.1:4711") or is NULL. */
 size_t refusal_text(const struct refusal *refusal, const char *peer, char *text, size_t size);
 
 /* The phrase for a cause alone, for fi_cq_strerror with nothing but a prov_errno. Never NULL. */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mr.c - the judgement of one access to a region.
+ *
+ * All numbers that come from a peer are compared with what is left of a trusted number, never added to one. The one
+ * sum, addr + length, is made only after refuse_wrap() has shown that it fits. */
+#include "emu/nic/mr.h"
+
+#include <assert.h>
+
+/* (NULL, SIZE_MAX) is every byte there is, the last one included, though a size_t cannot say so. */
+static bool mr_is_everything(const struct mr *mr)
+{
+	return mr->iov_count == 1 && !mr->one.iov_base && mr->one.iov_len == SIZE_MAX;
+}
+
+/* Does [addr, addr + length) go past 2^64? Ending exactly there is no wrap. */
+static bool range_wraps(uint64_t addr, uint64_t length)
+{
+	return length && length - 1 > UINT64_MAX - addr;
+}
+
+static void place_add(struct mr_place *place, uint64_t addr, uint64_t length)
+{
+	assert(place->count < LIMIT_IOV);
+	place->run[place->count++] = (struct iovec){ (void *)(uintptr_t)addr, length };
+}
+
+/* S59, S63: offset `at` runs through the segments one behind the other. */
+static bool place_by_offset(const struct mr *mr, uint64_t at, uint64_t length, struct mr_place *place,
+			    struct refusal *why)
+{
+	const struct iovec *seg = mr_segments(mr);
+
+	if (at > mr->length) {
+		why->excess = at - mr->length + length;
+		return false;
+	}
+	if (length > mr->length - at) {
+		why->excess = length - (mr->length - at);
+		return false;
+	}
+	for (unsigned int i = 0; length; i++) {
+		assert(i < mr->iov_count);
+		if (at >= seg[i].iov_len) {
+			at -= seg[i].iov_len;
+			continue;
+		}
+		uint64_t run = seg[i].iov_len - at < length ? seg[i].iov_len - at : length;
+
+		place_add(place, (uintptr_t)seg[i].iov_base + at, run);
+		length -= run;
+		at = 0;
+	}
+	return true;
+}
+
+/* The segment that holds the byte at `addr`, or NULL. */
+static const struct iovec *segment_at(const struct mr *mr, uint64_t addr)
+{
+	const struct iovec *seg = mr_segments(mr);
+
+	for (unsigned int i = 0; i < mr->iov_count; i++) {
+		if (addr >= (uintptr_t)seg[i].iov_base && addr - (uintptr_t)seg[i].iov_base < seg[i].iov_len)
+			return &seg[i];
+	}
+	return NULL;
+}
+
+/* A zero-length access may also stand right behind the last byte of a segment. */
+static bool segment_touches(const struct mr *mr, uint64_t addr)
+{
+	const struct iovec *seg = mr_segments(mr);
+
+	for (unsigned int i = 0; i < mr->iov_count; i++) {
+		if (addr >= (uintptr_t)seg[i].iov_base && addr - (uintptr_t)seg[i].iov_base <= seg[i].iov_len)
+			return true;
+	}
+	return false;
+}
+
+/* Says where a range that does not wrap left the region. Lowest and highest byte are inclusive, so that a region that
+ * ends at 2^64 needs no number larger than 64 bits. */
+static void explain_virtual(const struct mr *mr, uint64_t addr, uint64_t length, struct refusal *why)
+{
+	const struct iovec *seg = mr_segments(mr);
+	uint64_t low = UINT64_MAX, high = 0, last = length ? addr + (length - 1) : addr;
+
+	for (unsigned int i = 0; i < mr->iov_count; i++) {
+		uint64_t base = (uintptr_t)seg[i].iov_base;
+
+		if (seg[i].iov_len) {
+			low = base < low ? base : low;
+			high = base + (seg[i].iov_len - 1) > high ? base + (seg[i].iov_len - 1) : high;
+		}
+	}
+	if (addr < low) {
+		why->access |= REFUSAL_BEFORE;
+		why->excess = low - addr;
+	} else if (last > high) {
+		why->excess = last - high - (length ? 0 : 1);
+	} else {
+		why->access |= REFUSAL_GAP;
+	}
+}
+
+/* S60, S64: each segment by its own address; a range may go on into a segment that touches. Every step ends a segment
+ * and addresses only grow, so no segment is taken twice. */
+static bool place_by_address(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place)
+{
+	if (!length)
+		return segment_touches(mr, addr);
+	for (;;) {
+		const struct iovec *seg = segment_at(mr, addr);
+		uint64_t run;
+
+		if (!seg)
+			return false;
+		run = seg->iov_len - (addr - (uintptr_t)seg->iov_base);
+		run = run < length ? run : length;
+		place_add(place, addr, run);
+		length -= run;
+		if (!length)
+			return true;
+		addr += run;
+	}
+}
+
+enum refusal_cause mr_check(const struct mr *mr, uint64_t addr, uint64_t length, uint32_t right,
+			    struct mr_place *place, struct refusal *why)
+{
+	place->count = 0;
+	if (!mr)
+		return REFUSAL_UNKNOWN_KEY;	/* S40 */
+	why->region = mr->length;
+	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
+	why->excess = 0;
+	if (!mr->enabled)
+		return REFUSAL_DISABLED;	/* S92 */
+	if ((mr->access & right) != right)
+		return REFUSAL_RIGHT;		/* S27, S29, S31 */
+	if (range_wraps(addr, length))
+		return REFUSAL_WRAP;		/* S65 */
+	if (mr_is_everything(mr)) {
+		if (length)
+			place_add(place, addr, length);
+		return REFUSAL_NONE;
+	}
+	if (!mr->virtual_addr)
+		return place_by_offset(mr, addr, length, place, why) ? REFUSAL_NONE : REFUSAL_RANGE;
+	if (place_by_address(mr, addr, length, place))
+		return REFUSAL_NONE;
+	place->count = 0;
+	explain_virtual(mr, addr, length, why);
+	return REFUSAL_RANGE;			/* S64, S65 */
+}
+
+bool mr_covers(const struct mr *mr, uint64_t addr, uint64_t length)
+{
+	struct mr_place place = { .count = 0 };
+
+	if (!length)
+		return true;
+	if (range_wraps(addr, length))
+		return false;
+	return mr_is_everything(mr) || place_by_address(mr, addr, length, &place);
+}
