@@ -17,7 +17,7 @@ void av_get(struct av *av);
 void av_put(struct av *av);
 
 /* The address is copied in canonical form (family, port, address, scope; rest zero). The same address inserted again
- * gets an index of its own; av_find() returns the lowest. 0 or -ENOMEM. */
+ * gets an index of its own; av_find() returns the lowest. 0, -EINVAL (other families), or -ENOMEM. */
 int  av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t *index);
 int  av_remove(struct av *av, uint64_t index);	/* 0 or -FI_EINVAL */
 /* 0 and *addr, or -FI_EINVAL. *stamp changes whenever the index is given to another address. */

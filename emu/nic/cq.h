@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "emu/nic/limits.h"
 
 struct cq;
-struct nic;
 
 struct completion {
 	void    *context;
@@ -58,9 +58,9 @@ void cq_push_error(struct cq *cq, const struct cq_error *error);	/* copied */
 
 /* Readers (any thread). */
 /* Up to count entries; returns how many, -FI_EAGAIN if none, -FI_EAVAIL if an error is the next thing. Errors come in
- * order with completions: those before the error are returned first. */
+ * order with completions: those before the error are returned first. count 0: 0 where there would be an entry. */
 ssize_t cq_take(struct cq *cq, struct completion *out, size_t count);
-/* The oldest error: 1 and *out, or -FI_EAGAIN. */
+/* The oldest error, whether or not completions come before it: 1 and *out, or -FI_EAGAIN. */
 ssize_t cq_take_error(struct cq *cq, struct cq_error *out);
 /* True if a read would return something other than -FI_EAGAIN. */
 bool cq_ready(const struct cq *cq);

@@ -35,6 +35,7 @@ enum {
 	LIMIT_CQ_SIZE_MAX = 1 << 20,	/* beyond: -FI_EINVAL */
 	LIMIT_CQ_ERRORS = 4096,		/* error entries unread in a queue; then posts get -FI_EAGAIN */
 	LIMIT_TOMBSTONES = 4096,	/* closed keys remembered a domain; older ones become unknown keys */
+	LIMIT_AV = 1 << 22,		/* addresses an address vector; then -FI_ENOMEM */
 	LIMIT_REGIONS = 1 << 21,	/* regions a domain; then -FI_ENOMEM */
 	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */

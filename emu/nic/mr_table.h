@@ -28,8 +28,10 @@ int  mr_table_open(struct mr_table **table, void (*random)(void *arg, void *byte
 /* Frees all; regions still there are ended. */
 void mr_table_close(struct mr_table *table);
 
-/* Registers. Returns 0 and *mr; -FI_ENOKEY (duplicate, S35), -FI_EKEYREJECTED (all ones, or wider than key_bytes, S36),
- * -ENOMEM. Under provider_key keys are non-zero, unguessable, and no value of a live key or of a tombstone. */
+/* Registers; the region is enabled until the caller says otherwise, still holding the role. Returns 0 and *mr;
+ * -FI_ENOKEY (duplicate, S35; or none left to draw), -FI_EKEYREJECTED (all ones, or wider than key_bytes, S36),
+ * -EINVAL (a segment, or the sum of their lengths, goes past 2^64), -ENOMEM. Under provider_key keys are
+ * non-zero, unguessable, and no value of a live key or of a tombstone. */
 int  mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **mr);
 /* Ends a region: its key is free for another at once (S183), a tombstone with the time stays (S178). */
 void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns);
@@ -39,8 +41,9 @@ struct mr *mr_find(const struct mr_table *table, uint64_t key);
 bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t now_ns, uint64_t *age_ns);
 size_t mr_count(const struct mr_table *table);
 
-/* Is [addr, addr + length) inside one segment of the live region that `desc` names, with all rights of `access`?
- * desc is whatever the program gave: it is looked up, never followed. access 0: any right will do. Any thread.
+/* Is [addr, addr + length) inside one segment, or segments that touch, of the live region that `desc` names, with all
+ * rights of `access` (0: any will do)? desc is whatever the program gave: it is looked up, never followed. A zero length
+ * is inside anywhere. Any thread.
  * Returns 0; -FI_EINVAL for a wild or closed descriptor or a range outside; -FI_EACCES for a missing right. */
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access);
 

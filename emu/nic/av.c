@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* av.c - address vector: a dense table of entries, and a hash index from address to entries. */
+#include "emu/nic/av.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "emu/nic/hash.h"
+#include "emu/nic/limits.h"
+
+enum { FIRST_BUCKETS = 64, FIRST_ENTRIES = 64 };
+
+/* The canonical form without the empty rest of sockaddr_storage: a vector may hold a million. */
+union address {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+struct entry {
+	struct hash_node node;
+	union address address;
+	uint64_t index;
+	uint64_t stamp;
+};
+
+struct av {
+	pthread_mutex_t lock;		/* leaf; guards all but users and generation's reads */
+	struct entry **table;		/* NULL where removed */
+	uint64_t size, capacity;	/* indices ever given out; room */
+	uint64_t *free_list;		/* removed indices, a stack of the table's capacity */
+	uint64_t free_count;
+	struct hash hash;
+	uint64_t secret[2];
+	uint64_t stamps;
+	atomic_uint_fast64_t generation;
+	atomic_uint users;
+};
+
+bool av_canonical(const struct sockaddr *from, struct sockaddr_storage *to)
+{
+	union address a;
+
+	memset(&a, 0, sizeof(a));
+	if (from->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)from;
+
+		a.in.sin_family = AF_INET;
+		a.in.sin_port = in->sin_port;
+		a.in.sin_addr = in->sin_addr;
+	} else if (from->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
+
+		a.in6.sin6_family = AF_INET6;
+		a.in6.sin6_port = in6->sin6_port;
+		a.in6.sin6_addr = in6->sin6_addr;
+		a.in6.sin6_scope_id = in6->sin6_scope_id;
+	} else {
+		return false;
+	}
+	memset(to, 0, sizeof(*to));
+	memcpy(to, &a, sizeof(a));
+	return true;
+}
+
+bool av_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	struct sockaddr_storage ca, cb;
+
+	return av_canonical((const struct sockaddr *)a, &ca) && av_canonical((const struct sockaddr *)b, &cb) &&
+	       !memcmp(&ca, &cb, sizeof(union address));
+}
+
+static uint64_t address_hash(const struct av *av, const union address *address)
+{
+	uint64_t words[(sizeof(*address) + 7) / 8] = { 0 }, hash = 0;
+
+	memcpy(words, address, sizeof(*address));
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		hash = hash_u64(av->secret, hash ^ words[i]);
+	return hash;
+}
+
+int av_open(struct av **out)
+{
+	struct av *av = calloc(1, sizeof(*av));
+
+	if (!av)
+		return -ENOMEM;
+	/* Without randomness the index is right all the same, only its chains can then be chosen. */
+	if (getrandom(av->secret, sizeof(av->secret), GRND_NONBLOCK) < 0)
+		av->secret[0] = (uintptr_t)av;
+	if (hash_init(&av->hash, FIRST_BUCKETS)) {
+		free(av);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&av->lock, NULL);
+	*out = av;
+	return 0;
+}
+
+int av_close(struct av *av)
+{
+	if (atomic_load(&av->users))
+		return -EBUSY;
+	for (uint64_t i = 0; i < av->size; i++)
+		free(av->table[i]);
+	pthread_mutex_destroy(&av->lock);
+	hash_fini(&av->hash);
+	free(av->free_list);
+	free(av->table);
+	free(av);
+	return 0;
+}
+
+void av_get(struct av *av)
+{
+	atomic_fetch_add(&av->users, 1);
+}
+
+void av_put(struct av *av)
+{
+	unsigned int before = atomic_fetch_sub(&av->users, 1);
+
+	assert(before);
+}
+
+/* Lock held. Room for one more index, in the table and, for its removal, on the free list. */
+static int make_room(struct av *av)
+{
+	uint64_t capacity = av->capacity ? 2 * av->capacity : FIRST_ENTRIES;
+	void *table, *free_list;
+
+	if (av->free_count || av->size < av->capacity)
+		return 0;
+	if (av->size == LIMIT_AV)
+		return -ENOMEM;
+	table = realloc(av->table, capacity * sizeof(*av->table));
+	if (!table)
+		return -ENOMEM;
+	av->table = table;
+	free_list = realloc(av->free_list, capacity * sizeof(*av->free_list));
+	if (!free_list)
+		return -ENOMEM;
+	av->free_list = free_list;
+	av->capacity = capacity;
+	return 0;
+}
+
+int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t *index)
+{
+	struct sockaddr_storage canonical;
+	struct entry *entry;
+	int err = 0;
+
+	if (!av_canonical((const struct sockaddr *)addr, &canonical))
+		return -EINVAL;
+	entry = malloc(sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	memcpy(&entry->address, &canonical, sizeof(entry->address));
+	pthread_mutex_lock(&av->lock);
+	err = make_room(av);
+	if (!err) {
+		entry->index = av->free_count ? av->free_list[--av->free_count] : av->size++;
+		entry->stamp = ++av->stamps;
+		av->table[entry->index] = entry;
+		hash_add(&av->hash, &entry->node, address_hash(av, &entry->address));
+		atomic_fetch_add(&av->generation, 1);
+		*index = entry->index;
+	}
+	pthread_mutex_unlock(&av->lock);
+	if (err)
+		free(entry);
+	return err;
+}
+
+/* Lock held. */
+static struct entry *entry_at(const struct av *av, uint64_t index)
+{
+	return index < av->size ? av->table[index] : NULL;
+}
+
+int av_remove(struct av *av, uint64_t index)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&av->lock);
+	entry = entry_at(av, index);
+	if (entry) {
+		hash_remove(&av->hash, &entry->node);
+		av->table[index] = NULL;
+		av->free_list[av->free_count++] = index;
+		atomic_fetch_add(&av->generation, 1);
+	}
+	pthread_mutex_unlock(&av->lock);
+	free(entry);
+	return entry ? 0 : -EINVAL;
+}
+
+int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp)
+{
+	const struct entry *entry;
+
+	pthread_mutex_lock(&av->lock);
+	entry = entry_at(av, index);
+	if (entry) {
+		memset(addr, 0, sizeof(*addr));
+		memcpy(addr, &entry->address, sizeof(entry->address));
+		*stamp = entry->stamp;
+	}
+	pthread_mutex_unlock(&av->lock);
+	return entry ? 0 : -EINVAL;
+}
+
+uint64_t av_find(struct av *av, const struct sockaddr_storage *addr)
+{
+	struct sockaddr_storage canonical;
+	uint64_t lowest = AV_NONE;
+	struct hash_node *node;
+	union address address;
+
+	if (!av_canonical((const struct sockaddr *)addr, &canonical))
+		return AV_NONE;
+	memcpy(&address, &canonical, sizeof(address));
+	pthread_mutex_lock(&av->lock);
+	for (node = hash_first(&av->hash, address_hash(av, &address)); node; node = hash_next(node)) {
+		const struct entry *entry = (const struct entry *)((char *)node - offsetof(struct entry, node));
+
+		if (entry->index < lowest && !memcmp(&entry->address, &address, sizeof(address)))
+			lowest = entry->index;
+	}
+	pthread_mutex_unlock(&av->lock);
+	return lowest;
+}
+
+uint64_t av_generation(const struct av *av)
+{
+	return atomic_load(&av->generation);
+}

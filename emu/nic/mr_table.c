@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mr_table.c - the regions of one protection domain: by key, by descriptor, and after their end.
+ *
+ * A descriptor is bit 63, 42 random bits, and 21 bits of slot number. Bit 63 keeps it apart from every address of a
+ * program; the random bits keep a descriptor that was closed or made up from naming a region. Slots stand in chunks
+ * that never move, so that no registration copies a table of a million. */
+#include "emu/nic/mr_table.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/errno.h"
+#include "emu/nic/hash.h"
+
+enum {
+	SLOT_BITS = 21,
+	SLOTS_MAX = 1 << SLOT_BITS,
+	CHUNK_SLOTS = 1024,
+	NO_SLOT = SLOTS_MAX,
+	DRAWS = 1000,		/* provider keys drawn until one is free: more than enough above two bytes of key */
+	FIRST_BUCKETS = 64,
+};
+static_assert((int)LIMIT_REGIONS <= (int)SLOTS_MAX, "every region needs a slot");
+static_assert(sizeof(void *) == sizeof(uint64_t), "descriptors and addresses are 64 bits");
+
+#define DESC_MARK (UINT64_C(1) << 63)
+
+struct entry {
+	struct mr mr;		/* first: an mr is its entry */
+	struct hash_node node;	/* in mr_table.keys */
+};
+static_assert(offsetof(struct entry, mr) == 0, "entry_of() relies on it");
+
+struct slot {
+	struct entry *entry;	/* NULL: free */
+	uint64_t desc;		/* free: number of the next free slot, or NO_SLOT */
+};
+static_assert(sizeof(struct entry) + sizeof(struct slot) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
+
+struct tombstone {
+	struct hash_node node;	/* in mr_table.graves while `known` */
+	uint64_t key, closed_ns;
+	bool     known;
+};
+
+struct mr_table {
+	struct hash keys, graves;
+	uint64_t secret[2];	/* of both hashes */
+	struct tombstone *ring;	/* LIMIT_TOMBSTONES, the oldest at ring_next */
+	size_t ring_next;
+	void (*random)(void *arg, void *bytes, size_t length);
+	void *arg;
+
+	pthread_mutex_t lock;	/* guards what follows, and the life of regions against mr_table_local_ok() */
+	struct slot *chunks[SLOTS_MAX / CHUNK_SLOTS];
+	uint32_t slots;		/* in use or on the free list */
+	uint32_t free_slot;	/* first free, or NO_SLOT */
+};
+
+static struct entry *entry_of(struct mr *mr)
+{
+	return (struct entry *)mr;
+}
+
+static struct slot *slot_at(const struct mr_table *table, uint32_t number)
+{
+	return &table->chunks[number / CHUNK_SLOTS][number % CHUNK_SLOTS];
+}
+
+int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, size_t length), void *arg)
+{
+	struct mr_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	table->random = random;
+	table->arg = arg;
+	table->free_slot = NO_SLOT;
+	random(arg, table->secret, sizeof(table->secret));
+	if (hash_init(&table->keys, FIRST_BUCKETS))
+		goto free_table;
+	if (hash_init(&table->graves, LIMIT_TOMBSTONES))
+		goto free_keys;
+	table->ring = calloc(LIMIT_TOMBSTONES, sizeof(*table->ring));
+	if (!table->ring)
+		goto free_graves;
+	pthread_mutex_init(&table->lock, NULL);
+	*out = table;
+	return 0;
+
+free_graves:
+	hash_fini(&table->graves);
+free_keys:
+	hash_fini(&table->keys);
+free_table:
+	free(table);
+	return -ENOMEM;
+}
+
+static void entry_free(struct entry *entry)
+{
+	free(entry->mr.more);
+	free(entry);
+}
+
+void mr_table_close(struct mr_table *table)
+{
+	for (uint32_t i = 0; i < table->slots; i++) {
+		if (slot_at(table, i)->entry)
+			entry_free(slot_at(table, i)->entry);
+	}
+	for (size_t i = 0; i < SLOTS_MAX / CHUNK_SLOTS; i++)
+		free(table->chunks[i]);
+	pthread_mutex_destroy(&table->lock);
+	free(table->ring);
+	hash_fini(&table->graves);
+	hash_fini(&table->keys);
+	free(table);
+}
+
+/* --- descriptors; the caller holds the lock --- */
+
+static struct entry *desc_find(const struct mr_table *table, uint64_t desc)
+{
+	uint32_t number = desc & (SLOTS_MAX - 1);
+
+	if (!(desc & DESC_MARK) || number >= table->slots)
+		return NULL;
+	return slot_at(table, number)->desc == desc ? slot_at(table, number)->entry : NULL;
+}
+
+/* Takes a free slot, or the next one. 0 and *number, or -ENOMEM. */
+static int slot_take(struct mr_table *table, uint32_t *number)
+{
+	uint32_t chunk = table->slots / CHUNK_SLOTS;
+
+	if (table->free_slot != NO_SLOT) {
+		*number = table->free_slot;
+		table->free_slot = (uint32_t)slot_at(table, *number)->desc;
+		return 0;
+	}
+	if (table->slots == LIMIT_REGIONS)
+		return -ENOMEM;
+	if (!table->chunks[chunk]) {
+		table->chunks[chunk] = calloc(CHUNK_SLOTS, sizeof(struct slot));
+		if (!table->chunks[chunk])
+			return -ENOMEM;
+	}
+	*number = table->slots++;
+	return 0;
+}
+
+/* Makes the region known by a fresh descriptor, unequal to every live key. */
+static int desc_open(struct mr_table *table, struct entry *entry)
+{
+	struct mr *mr = &entry->mr;
+	uint32_t number;
+	int err = slot_take(table, &number);
+
+	if (err)
+		return err;
+	do {
+		table->random(table->arg, &mr->desc, sizeof(mr->desc));
+		mr->desc = DESC_MARK | (mr->desc & ~(uint64_t)(SLOTS_MAX - 1)) | number;
+	} while (mr->desc == UINT64_MAX || mr->desc == mr->key || mr_find(table, mr->desc));
+	*slot_at(table, number) = (struct slot){ entry, mr->desc };
+	return 0;
+}
+
+static void desc_close(struct mr_table *table, struct entry *entry)
+{
+	uint32_t number = entry->mr.desc & (SLOTS_MAX - 1);
+
+	assert(slot_at(table, number)->entry == entry);
+	*slot_at(table, number) = (struct slot){ NULL, table->free_slot };
+	table->free_slot = number;
+}
+
+/* --- keys and tombstones; the caller holds the driver role --- */
+
+struct mr *mr_find(const struct mr_table *table, uint64_t key)
+{
+	struct hash_node *node = hash_first(&table->keys, hash_u64(table->secret, key));
+
+	for (; node; node = hash_next(node)) {
+		struct entry *entry = (struct entry *)((char *)node - offsetof(struct entry, node));
+
+		if (entry->mr.key == key)
+			return &entry->mr;
+	}
+	return NULL;
+}
+
+size_t mr_count(const struct mr_table *table)
+{
+	return table->keys.count;
+}
+
+static struct tombstone *grave_find(const struct mr_table *table, uint64_t key)
+{
+	struct hash_node *node = hash_first(&table->graves, hash_u64(table->secret, key));
+
+	for (; node; node = hash_next(node)) {
+		struct tombstone *stone = (struct tombstone *)((char *)node - offsetof(struct tombstone, node));
+
+		if (stone->key == key)
+			return stone;
+	}
+	return NULL;
+}
+
+bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t now_ns, uint64_t *age_ns)
+{
+	const struct tombstone *stone = grave_find(table, key);
+
+	if (!stone)
+		return false;
+	*age_ns = now_ns - stone->closed_ns;
+	return true;
+}
+
+static void grave_forget(struct mr_table *table, struct tombstone *stone)
+{
+	if (stone->known)
+		hash_remove(&table->graves, &stone->node);
+	stone->known = false;
+}
+
+/* One tombstone a key, so that a key closed over and over makes no long chain. */
+static void grave_dig(struct mr_table *table, uint64_t key, uint64_t now_ns)
+{
+	struct tombstone *stone = &table->ring[table->ring_next], *earlier = grave_find(table, key);
+
+	if (earlier)
+		grave_forget(table, earlier);
+	grave_forget(table, stone);
+	stone->key = key;
+	stone->closed_ns = now_ns;
+	stone->known = true;
+	hash_add(&table->graves, &stone->node, hash_u64(table->secret, key));
+	table->ring_next = (table->ring_next + 1) % LIMIT_TOMBSTONES;
+}
+
+static bool key_is_address(const struct mr_attr *attr, uint64_t key)
+{
+	for (size_t i = 0; i < attr->iov_count; i++) {
+		if ((uintptr_t)attr->iov[i].iov_base == key)
+			return true;
+	}
+	return false;
+}
+
+/* S38. A narrow key space can be full of tombstones: those give way in the second half of the draws. */
+static int key_draw(struct mr_table *table, const struct mr_attr *attr, uint64_t *out)
+{
+	for (int draw = 0; draw < DRAWS; draw++) {
+		uint64_t key;
+		bool taken;
+
+		table->random(table->arg, &key, sizeof(key));
+		key >>= 64 - 8 * attr->key_bytes;
+		if (!key || key == UINT64_MAX || mr_find(table, key) || key_is_address(attr, key))
+			continue;
+		if (draw < DRAWS / 2 && grave_find(table, key))
+			continue;
+		pthread_mutex_lock(&table->lock);
+		taken = desc_find(table, key);
+		pthread_mutex_unlock(&table->lock);
+		if (taken)
+			continue;
+		*out = key;
+		return 0;
+	}
+	return -NIC_ENOKEY;
+}
+
+static int key_choose(struct mr_table *table, const struct mr_attr *attr, uint64_t *key)
+{
+	assert(attr->key_bytes >= 1 && attr->key_bytes <= 8);
+	if (attr->provider_key)
+		return key_draw(table, attr, key);
+	if (attr->key == UINT64_MAX || (attr->key_bytes < 8 && attr->key >> (8 * attr->key_bytes)))
+		return -EKEYREJECTED;	/* S36 */
+	if (mr_find(table, attr->key))
+		return -NIC_ENOKEY;	/* S35 */
+	*key = attr->key;
+	return 0;
+}
+
+/* Copies the segments. -EINVAL if one of them, or the sum of their lengths, goes past 2^64. */
+static int mr_set_segments(struct mr *mr, const struct iovec *iov, size_t count)
+{
+	assert(count >= 1 && count <= LIMIT_IOV);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t base = (uintptr_t)iov[i].iov_base, length = iov[i].iov_len;
+
+		if ((length && length - 1 > UINT64_MAX - base) || length > UINT64_MAX - mr->length)
+			return -EINVAL;
+		mr->length += length;
+	}
+	mr->iov_count = (uint8_t)count;
+	mr->one = iov[0];
+	if (count > 1) {
+		mr->more = malloc(count * sizeof(*iov));
+		if (!mr->more)
+			return -ENOMEM;
+		memcpy(mr->more, iov, count * sizeof(*iov));
+	}
+	return 0;
+}
+
+int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
+{
+	static atomic_uint_fast64_t ids;
+	struct entry *entry = calloc(1, sizeof(*entry));
+	struct mr *mr = &entry->mr;
+	int err;
+
+	if (!entry)
+		return -ENOMEM;
+	err = key_choose(table, attr, &mr->key);
+	if (!err)
+		err = mr_set_segments(mr, attr->iov, attr->iov_count);
+	if (err)
+		goto free_entry;
+	mr->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
+	mr->access = attr->access;
+	mr->virtual_addr = attr->virtual_addr;
+	mr->enabled = true;
+	mr->owner = attr->owner;
+	pthread_mutex_lock(&table->lock);
+	err = desc_open(table, entry);
+	pthread_mutex_unlock(&table->lock);
+	if (err)
+		goto free_entry;
+	hash_add(&table->keys, &entry->node, hash_u64(table->secret, mr->key));
+	*out = mr;
+	return 0;
+
+free_entry:
+	entry_free(entry);
+	return err;
+}
+
+void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
+{
+	struct entry *entry = entry_of(mr);
+
+	hash_remove(&table->keys, &entry->node);
+	grave_dig(table, mr->key, now_ns);
+	pthread_mutex_lock(&table->lock);
+	desc_close(table, entry);
+	pthread_mutex_unlock(&table->lock);
+	entry_free(entry);
+}
+
+int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)
+{
+	const struct entry *entry;
+	int err = 0;
+
+	pthread_mutex_lock(&table->lock);
+	entry = desc_find(table, (uintptr_t)desc);
+	if (!entry || !mr_covers(&entry->mr, (uintptr_t)addr, length))
+		err = -EINVAL;
+	else if ((entry->mr.access & access) != access)
+		err = -EACCES;
+	pthread_mutex_unlock(&table->lock);
+	return err;
+}
