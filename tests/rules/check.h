@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* check.h - the one way a rules or process test fails.
+ * In the test process a failed check ends the Criterion test. In a target process (target.h) it is told to the test process, which
+ * fails in its place. Every message carries the label of the mode that the test is running in. */
+#ifndef TESTS_RULES_CHECK_H
+#define TESTS_RULES_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Longest wait for anything that must come: a hang guard, no promise of speed. */
+enum { CHECK_GUARD_MS = 30000 };
+
+#define CHECK(cond, ...)                                                                                                       \
+	do {                                                                                                                   \
+		if (!(cond))                                                                                                   \
+			check_fail(__FILE__, __LINE__, __VA_ARGS__);                                                           \
+	} while (0)
+
+/* A libfabric call that must return exactly `want`. */
+#define CHECK_RC(want, call) check_rc(__FILE__, __LINE__, #call, (ssize_t)(call), (ssize_t)(want))
+
+/* A libfabric call that must be refused with any negative fabric errno (S6). */
+#define CHECK_REFUSED(call) check_refused(__FILE__, __LINE__, #call, (ssize_t)(call))
+
+void check_fail(const char *file, int line, const char *fmt, ...) __attribute__((noreturn, format(printf, 3, 4)));
+void check_rc(const char *file, int line, const char *call, ssize_t got, ssize_t want);
+void check_refused(const char *file, int line, const char *call, ssize_t got);
+
+/* What the messages begin with from now on; printf style. */
+void check_label(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Where failures go: default Criterion. A target sets its own; it must not return. */
+extern void (*check_report)(const char *text);
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+uint64_t check_now_ms(void);
+
+struct deadline {
+	uint64_t end_ms;
+};
+struct deadline deadline_start(void);
+/* Fails the test, naming `what`, when the hang guard has passed; otherwise lets another thread run. */
+void deadline_check(const struct deadline *deadline, const char *what);
+
+#endif

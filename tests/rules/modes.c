@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* modes.c - what becomes of the mr_mode bits that a program offers: S67 to S71, S78. */
+#include "tests/rules/harness.h"
+
+#include <stdlib.h>
+
+enum { FIRST_BIT = 2, LAST_BIT = 11 }; /* FI_MR_LOCAL .. FI_MR_COLLECTIVE */
+
+/* The bits returned for an offer, or UINT64_MAX where there is no info. */
+static uint64_t returned(uint64_t offered, uint64_t caps, uint64_t mode)
+{
+	struct peer_want want = { .mr_mode = offered, .caps = caps, .mode = mode };
+	struct fi_info *info;
+	uint64_t got;
+	int rc = peer_getinfo(&want, &info);
+
+	CHECK(!rc || rc == -FI_ENODATA, "fi_getinfo: %d (%s)", rc, fi_strerror(-rc));
+	if (rc)
+		return UINT64_MAX;
+	got = (uint64_t)info->domain_attr->mr_mode;
+	fi_freeinfo(info);
+	return got;
+}
+
+static bool strict(void)
+{
+	const char *personality = getenv("FI_EMU_PERSONALITY");
+
+	return peer_is_emu() && (!personality || !strcmp(personality, "strict"));
+}
+
+/* S67: a program that offers nothing gets the scalable rules. */
+Test(rules, S67_no_bits_mean_scalable)
+{
+	uint64_t got = returned(0, 0, 0);
+
+	CHECK(got == 0, "mr_mode 0 came back as 0x%llx", (unsigned long long)got);
+}
+
+/* S68: a bit that the provider needs stays set. `strict` needs all that is offered and matters; `lax` and others need less. */
+Test(rules, S68_needed_bits_stay_set)
+{
+	static const uint64_t bits[] = { FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY };
+	unsigned int subset;
+	size_t i;
+
+	if (!strict())
+		cr_skip_test("which bits stay set is known of emu's personality strict alone");
+	for (subset = 0; subset < 16; subset++) {
+		uint64_t offered = 0, got;
+
+		for (i = 0; i < 4; i++)
+			offered |= subset & (1u << i) ? bits[i] : 0;
+		got = returned(offered, 0, 0);
+		CHECK(got == offered, "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered, (unsigned long long)got);
+	}
+}
+
+/* S69, S70: bits come back cleared, never added: the provider imposes nothing that was not offered. */
+Test(rules, S69_S70_no_bit_is_imposed)
+{
+	uint64_t offered;
+
+	for (offered = 0; offered < 1ULL << (LAST_BIT + 1); offered += 1ULL << FIRST_BIT) {
+		uint64_t got = returned(offered, 0, 0);
+
+		CHECK(got == UINT64_MAX || !(got & ~offered), "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered,
+		      (unsigned long long)got);
+	}
+}
+
+/* S69: what does not matter to the capabilities asked for is cleared. */
+Test(rules, S69_bits_that_do_not_matter_are_cleared)
+{
+	uint64_t got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RMA_EVENT, FI_MSG, 0);
+
+	CHECK(!(got & ~FI_MR_LOCAL), "without RMA the bits 0x%llx stayed set", (unsigned long long)got);
+}
+
+/* S69: `lax` needs nothing. */
+Test(rules, S69_lax_clears_all_bits)
+{
+	const char *personality = getenv("FI_EMU_PERSONALITY");
+	uint64_t got;
+
+	if (!peer_is_emu() || !personality || strcmp(personality, "lax"))
+		cr_skip_test("which bits are cleared is known of emu's personality lax alone");
+	got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RAW | FI_MR_ENDPOINT, 0, 0);
+	CHECK(got == 0, "bits 0x%llx stayed set", (unsigned long long)got);
+}
+
+/* S78: FI_MR_LOCAL makes the old mode bit FI_LOCAL_MR meaningless. */
+Test(rules, S78_old_local_mode_bit_is_ignored)
+{
+	const uint64_t local_mr = 1ULL << 55; /* FI_LOCAL_MR: from 2.0 on its name warns at every use */
+	uint64_t with = returned(FI_MR_LOCAL, 0, local_mr), without = returned(FI_MR_LOCAL, 0, 0);
+
+	CHECK(with == without, "mr_mode LOCAL came back as 0x%llx with the mode bit FI_LOCAL_MR, as 0x%llx without",
+	      (unsigned long long)with, (unsigned long long)without);
+}
