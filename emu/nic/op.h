@@ -15,6 +15,7 @@
 #include "emu/nic/refusal.h"
 
 struct ep;
+struct pool;
 struct session;
 
 enum op_kind { OP_SEND = 0, OP_WRITE = 1, OP_READ = 2 };
@@ -78,15 +79,13 @@ enum op_state {
 struct op {
 	struct op *next;	/* whichever queue it is in */
 	struct ep *ep;
+	struct pool *pool;	/* where it goes back to; outlives the endpoint */
 	struct session *session;
 	struct op *leader;	/* the op that reports for the group; itself if alone */
 	uint32_t group_left;	/* leader: ops of the group not resolved yet, itself included */
 	enum op_state state;
 	enum op_kind kind;
 	uint32_t flags;		/* enum post_flag */
-	bool     stopped;	/* refused while segments were still to be sent: send no more of it */
-	bool     lent;		/* a piece of its payload is in a connection's send queue */
-	bool     faulted;	/* its own memory could not be read or written */
 	uint8_t  iov_count;
 	uint64_t dest;
 	uint64_t first_seq, last_seq;	/* of its segments sent so far */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* conn.h - one connection: bytes to frames to the session's halves, and back.
+ *
+ * Owner:  the nic. Made by session_want() or conn_accept(), ended by conn_close(), freed at the end of the slice, so
+ *         that callers up the stack may still look at its state.
+ * Thread: holder of the driver role. */
+#ifndef EMU_NIC_CONN_H
+#define EMU_NIC_CONN_H
+
+#include "emu/nic/link.h"
+#include "emu/nic/place.h"
+#include "emu/nic/sendq.h"
+#include "emu/nic/session.h"
+#include "wire/stream.h"
+
+enum conn_state {
+	CONN_DIALING,	/* waits for conn_up(); has a session */
+	CONN_GREETING,	/* waits for the peer's HELLO; dialled: our HELLO is sent and there is a session */
+	CONN_OPEN,	/* both HELLOs are through */
+	CONN_CLOSED,	/* to be freed */
+	CONN_STATES
+};
+
+/* Where the payload under way goes. */
+enum sink {
+	SINK_DROP,	/* nowhere */
+	SINK_WRITE,	/* into a region */
+	SINK_MESSAGE,	/* into a receive buffer or the buffer of an unexpected message */
+	SINK_READ,	/* into the local buffer of a READ */
+	SINK_PULL,	/* into the receive buffer of a message that is pulled */
+};
+
+struct incoming {
+	enum sink sink;
+	bool     fault;			/* its memory could not be written: the rest is dropped */
+	struct wire_head head;		/* of the frame under way */
+	uint64_t ref;			/* DATA: whom it answers */
+	bool     last;			/* DATA: completes the message */
+	struct place place;
+	struct message *message;	/* SINK_MESSAGE, SINK_PULL */
+	struct op *op;			/* SINK_READ */
+};
+
+struct conn {
+	struct nic *nic;
+	struct ep *ep;
+	struct session *session;	/* NULL until HELLO, if accepted */
+	struct line *line;
+	enum conn_state state;
+	bool dialled;			/* by this side */
+	bool head_digest, payload_digest;
+	bool blocked;			/* conn_writable() was asked for */
+	bool busy;			/* is in the nic's list of connections with something to send */
+	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
+	uint64_t greet_by_ns;
+	uint64_t ack_sent;		/* head.ack of the last frame sent */
+	struct conn *next, *prev;	/* all connections of the nic */
+	struct conn *next_busy, *next_dead;
+	struct digest_state *digest;	/* payload digests: of the one that arrives; NULL: none */
+	struct sendq out;
+	struct stream stream;
+	struct incoming in;
+};
+
+/* NULL without memory. Dials if `session` is given, else takes the accepted line. */
+struct conn *conn_dial(struct session *session);
+/* Ends it: no event comes after; the session, if it still has this conn, is told with session_cut() unless `silent`. */
+void conn_close(struct conn *conn, int error, bool silent);
+/* The same with a BYE before, sent as far as the line takes it at once. */
+void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, bool silent);
+/* The peer broke the protocol: one log line and BYE naming the reason; its session's ops go on by a new connection. */
+void conn_broken(struct conn *conn, const char *reason);
+/* Something to send came up: conn_transmit() will be called in this slice or a later one. */
+void conn_busy(struct conn *conn);
+/* Fills and flushes, one slice at most. True if bytes left. */
+bool conn_transmit(struct conn *conn);
+/* Memory of `owner` (op or region) is given back: nothing of it is sent any more. */
+void conn_revoke(struct conn *conn, const void *owner, enum wire_status status);
+/* Where the next frame is to be written: room for a head with body, `copied` bytes of payload, `runs` lent runs and a
+ * trailer. NULL: not now. */
+void *conn_frame_begin(struct conn *conn, size_t copied, unsigned runs);
+/* The frame of `length` bytes written there is complete but for acknowledgement and digest, which are set. */
+void conn_frame_end(struct conn *conn, size_t length);
+const char *conn_name(const struct conn *conn, char *text, size_t size);
+
+#endif

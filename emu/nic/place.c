@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* place.c - walking scattered program memory. */
+#include "emu/nic/place.h"
+
+#include <string.h>
+
+#include "emu/nic/guard.h"
+
+void place_set(struct place *place, const struct iovec *runs, size_t count)
+{
+	memcpy(place->run, runs, count * sizeof(*runs));
+	place->count = (uint8_t)count;
+	place->at = 0;
+	place->skip = 0;
+}
+
+void place_advance(struct place *place, uint64_t bytes)
+{
+	while (place->at < place->count) {
+		size_t left = place->run[place->at].iov_len - place->skip;
+
+		if (bytes < left) {
+			place->skip += bytes;
+			return;
+		}
+		bytes -= left;
+		place->at++;
+		place->skip = 0;
+	}
+}
+
+int place_runs(const struct place *place, uint64_t max, struct iovec *out, int room)
+{
+	size_t skip = place->skip;
+	int count = 0;
+
+	for (uint8_t at = place->at; at < place->count && count < room && max > 0; at++, skip = 0) {
+		size_t length = place->run[at].iov_len - skip;
+
+		if (length == 0)
+			continue;
+		if (length > max)
+			length = max;
+		out[count].iov_base = (char *)place->run[at].iov_base + skip;
+		out[count].iov_len = length;
+		max -= length;
+		count++;
+	}
+	return count;
+}
+
+static bool place_copy(struct place *place, char *bytes, size_t length, bool in)
+{
+	struct iovec run;
+
+	while (length > 0 && place_runs(place, length, &run, 1) == 1) {
+		bool ok = in ? guard_copy(run.iov_base, bytes, run.iov_len)
+			     : guard_copy(bytes, run.iov_base, run.iov_len);
+
+		if (!ok)
+			return false;
+		place_advance(place, run.iov_len);
+		bytes += run.iov_len;
+		length -= run.iov_len;
+	}
+	return true;
+}
+
+bool place_put(struct place *place, const void *bytes, size_t length)
+{
+	return place_copy(place, (char *)bytes, length, true);
+}
+
+bool place_get(struct place *place, void *bytes, size_t length)
+{
+	return place_copy(place, bytes, length, false);
+}

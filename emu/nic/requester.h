@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* requester.h - the initiator's half of a session: ops into request frames, answers into completions.
+ *
+ * Thread: holder of the driver role. Functions that take a peer's word return false if it breaks the protocol and
+ * then have changed nothing. Rule numbers: PROTOCOL.md. */
+#ifndef EMU_NIC_REQUESTER_H
+#define EMU_NIC_REQUESTER_H
+
+#include "emu/nic/conn.h"
+#include "emu/nic/session.h"
+
+void requester_init(struct requester *req);
+/* A posted op; it belongs to the session from here on. */
+void requester_post(struct session *session, struct op *op);
+/* Writes the next request frame into the queue; false: nothing may be sent now, or no room. */
+bool requester_fill(struct session *session, struct conn *conn);
+/* Is there a request that could be sent but for room? */
+bool requester_has_work(const struct session *session);
+/* Nothing of this side waits for the peer. */
+bool requester_idle(const struct session *session);
+
+bool requester_acked(struct session *session, uint64_t ack);
+/* True if this verdict is new; *fresh false for one seen before. */
+bool requester_verdict(struct session *session, uint64_t number, bool *fresh);
+void requester_refused(struct session *session, uint64_t ref, const struct wire_nak_fields *nak);
+void requester_park(struct session *session, uint64_t ref);
+void requester_done(struct session *session, uint64_t ref);
+bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us);
+/* The parked op that a PULL asks for, if the range is inside it; *known false: no such op any more. */
+struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken);
+/* The READ that a DATA frame answers; NULL: none any more, the payload is dropped. */
+struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset, uint64_t rest, bool *broken);
+/* A DATA segment for it is complete. */
+void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status,
+			bool fault);
+/* The op's own memory could not be read. */
+void requester_source_fault(struct session *session, const void *owner);
+
+/* After a cut: goes on behind `seen`. */
+bool requester_resume(struct session *session, uint64_t seen);
+/* All ops complete with `cause`. */
+void requester_flush(struct session *session, enum refusal_cause cause);
+
+#endif

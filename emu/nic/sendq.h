@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sendq.h - what a connection is about to send: frame heads and small payloads copied, large payloads lent.
+ *
+ * Owner:  the connection. Thread: holder of the driver role.
+ * Its buffer is taken from the nic's spares while there is something to send: an idle connection holds none. */
+#ifndef EMU_NIC_SENDQ_H
+#define EMU_NIC_SENDQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "emu/nic/link.h"
+#include "wire/frame.h"
+
+enum {
+	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
+	SENDQ_PIECES = 64,
+};
+
+/* A run of bytes: in the buffer, lent by its owner, or (zero) nothing but zeros. */
+struct sendq_piece {
+	uint8_t *base;
+	size_t length;
+	const void *owner;		/* op or region whose memory it is; NULL: the buffer's own */
+	struct wire_trailer *trailer;	/* of the payload it belongs to: says so if the bytes do not come */
+	bool zero;
+};
+
+struct sendq_buffer {
+	struct sendq_buffer *next;	/* among the spares */
+	struct sendq_piece piece[SENDQ_PIECES];
+	uint8_t bytes[SENDQ_BYTES];
+};
+
+/* Buffers not in use, shared by the connections of a nic. */
+struct sendq_spares {
+	struct sendq_buffer *first;
+	unsigned count;
+};
+void sendq_spares_free(struct sendq_spares *spares);
+
+struct sendq {
+	struct sendq_buffer *buffer;	/* NULL: nothing waits */
+	uint32_t used;			/* bytes of the buffer given out */
+	uint16_t first, end;		/* pieces that wait */
+	uint64_t waiting;		/* bytes that wait */
+	const void *faulted;		/* owner whose memory sendq_flush() could not read */
+};
+
+/* Room for `bytes` of buffer and `pieces` more? Takes a buffer if there is none; false also without memory. */
+bool sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned pieces);
+/* After sendq_room(): `length` bytes of the buffer, to be filled before the next call of sendq_flush(). */
+void *sendq_add(struct sendq *q, size_t length);
+/* After sendq_room(): lent memory; `trailer` was added or will be added behind it. */
+void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner);
+/* The trailer of the `pieces` pieces lent last. */
+void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *trailer);
+/* Takes memory back: what was not sent of it becomes zeros, and its trailer says `status`. */
+void sendq_revoke(struct sendq *q, const void *owner, enum wire_status status);
+/* 0: all sent; -EAGAIN: the line takes no more now; -EFAULT: memory of q->faulted could not be read and was revoked with
+ * WIRE_SOURCE_FAULT, call again; other: the line is broken. */
+int  sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_ops *link, struct line *line);
+/* Forgets everything. */
+void sendq_drop(struct sendq *q, struct sendq_spares *spares);
+
+#endif

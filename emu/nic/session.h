@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.h - the ordered, exactly-once relation of one endpoint to one peer endpoint. It outlives connections.
+ *
+ * Owner:  the endpoint; made at the first op or the peer's HELLO, freed with the endpoint.
+ * Thread: holder of the driver role.
+ * The requester half sends this side's requests; the responder half executes the peer's. */
+#ifndef EMU_NIC_SESSION_H
+#define EMU_NIC_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/nic/op_list.h"
+#include "wire/codec.h"
+
+struct conn;
+struct ep;
+struct message;
+struct nic;
+struct reply;
+struct verdict;
+
+enum session_state {
+	SESSION_IDLE,		/* no connection, none wanted; what is owed to the peer waits for its dial */
+	SESSION_DIALING,	/* conn is being dialled, or both HELLOs are not through yet */
+	SESSION_OPEN,		/* conn carries requests */
+	SESSION_BACKOFF,	/* no connection; dials again at retry_ns */
+	SESSION_STATES
+};
+
+/* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. */
+struct requester {
+	struct op_list pending;		/* nothing of them was sent, or they were dropped and go again */
+	struct op *current;		/* WRITE with segments still to be sent; in no list */
+	struct op_list sent;		/* WRITE, SEND: wait for the acknowledgement */
+	struct op_list reads;		/* READ: wait for data */
+	struct op_list parked;		/* RTS, parked SEND: wait for PULL and DONE */
+	struct op *again;		/* first of `reads` to be asked again after a cut; NULL: none */
+	uint64_t next_seq;		/* of the next segment */
+	uint64_t acked;			/* every request up to this one is answered or its verdict is here */
+	uint64_t verdict_seen;		/* last verdict number received */
+	bool     verdict_owed;		/* the peer does not know that yet */
+	uint32_t requests, reads_max, segment;	/* the peer's grants */
+	uint32_t reads_open;
+	uint64_t rnr_until_ns;		/* 0: the peer is ready */
+	uint64_t rnr_wait_ns;		/* doubles while it is not */
+};
+
+/* The WRITE message whose segments arrive. */
+struct write_state {
+	bool open;			/* more segments are to come */
+	bool refused;			/* they are drained */
+	uint64_t first_seq;
+	uint64_t key, addr, rest;	/* of the next segment */
+	uint64_t mr_id;
+	uint64_t base;			/* address and length of the message, for its completion and for sentences */
+	uint64_t length;
+};
+
+/* The peer's requests. */
+struct responder {
+	uint64_t seen;			/* last request executed */
+	bool     rnr;			/* RNR was said: what is not seen + 1 is dropped */
+	bool     rnr_owed;		/* RNR is to be sent */
+	struct write_state write;
+	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
+	struct verdict *unsent;				/* first not sent on this connection */
+	uint64_t verdict_next;
+	uint32_t verdict_count;
+	struct reply *replies, *replies_last;		/* DATA to be sent */
+	uint32_t reads_open;
+	struct message *pulls;		/* matched messages whose payload is asked for or arrives */
+	uint32_t pulls_due;		/* of them: PULL to be sent */
+	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
+	uint64_t owed_bytes;
+};
+
+struct session {
+	struct ep *ep;
+	struct session *next;			/* in its hash chain of the endpoint */
+	struct sockaddr_storage peer;		/* canonical: what HELLO advertises and the AV holds */
+	enum session_state state;
+	struct conn *conn;			/* DIALING and OPEN */
+	bool     known;				/* instance, id, epoch are valid */
+	bool     target_only;			/* the answering end of an endpoint that addresses itself */
+	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
+	uint64_t id;
+	uint64_t epoch;				/* connections so far */
+	uint32_t refused_dials;			/* in a row */
+	uint32_t breaks;			/* connections in a row that ended by a breach of the protocol */
+	uint64_t down_since_ns;			/* 0: a connection is up, or nothing was tried yet */
+	uint64_t retry_ns;			/* BACKOFF */
+	struct session *next_timed, *next_owing;
+	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
+	uint64_t source, source_stamp;		/* the peer's index in the AV, as of that generation */
+	struct requester req;
+	struct responder rsp;
+};
+
+/* The session of `ep` with the peer at that canonical address; made if it is not there. NULL: limit or memory. */
+struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer);
+/* The answering end for an endpoint that addresses itself. */
+struct session *session_self(struct ep *ep);
+/* Wants a connection: dials if there is none. */
+void session_want(struct session *session);
+/* The conn is through both HELLOs: goes on where the peer's HELLO says. False: the peer broke the protocol. */
+bool session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello);
+/* The conn is gone (it has been taken from the session): dials again, waits, or gives up. */
+void session_cut(struct session *session, int error);
+/* Ends the relation: all ops complete with `cause`, all state goes; the next op begins a new one. */
+void session_end(struct session *session, enum refusal_cause cause);
+/* Something to be done or answered that needs a connection? */
+bool session_busy(const struct session *session);
+/* Timers; returns when the next is due, UINT64_MAX: none. */
+uint64_t session_tick(struct session *session, uint64_t now_ns);
+/* To be looked at by session_tick() from now on. */
+void session_time(struct session *session);
+/* An acknowledgement of requests or verdicts is owed to the peer. */
+void session_owe(struct session *session);
+/* Writes the next frame that is to be sent into the connection's queue. False: nothing (more) to send now. */
+bool session_fill(struct session *session, struct conn *conn);
+/* The acknowledgement that a frame sent now may carry. */
+uint64_t session_ack(const struct session *session);
+/* The peer's index in the AV, AV_NONE if it is not there. */
+uint64_t session_source(struct session *session);
+/* "192.0.2.1:4711" */
+const char *session_name(const struct session *session, char *text, size_t size);
+void session_free(struct session *session);
+
+#endif

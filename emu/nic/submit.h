@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* submit.h - from program threads into the device: posted ops and receives, until the role's holder takes them.
+ *
+ * `lock` is a leaf: while it is held, take no other. It guards the lists and the taking side of all pools. */
+#ifndef EMU_NIC_SUBMIT_H
+#define EMU_NIC_SUBMIT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "emu/nic/op_list.h"
+
+struct nic;
+struct rx;
+
+struct submit {
+	pthread_mutex_t lock;
+	struct op_list ops;			/* lock */
+	struct rx *rx_first, *rx_last;		/* lock */
+	atomic_uint waiting;			/* entries in both lists; written under lock, read by anyone (D1, D2) */
+};
+
+int  submit_init(struct submit *submit);
+void submit_fini(struct submit *submit);
+bool submit_pending(struct submit *submit);
+/* [role] Hands up to SLICE_OPS posted ops and all posted receives to the device. True if there were any. */
+bool submit_take(struct nic *nic);
+
+#endif
