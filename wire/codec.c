@@ -247,7 +247,10 @@ size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest)
 {
 	struct wire_trailer *trailer = at;
 
-	*trailer = (struct wire_trailer){ .status = wire_put32(status), .digest = wire_put64(digest) };
+	*trailer = (struct wire_trailer){
+		.status = wire_put32(status),
+		.digest = wire_put64(digest ? digest + status : 0),
+	};
 	return sizeof(*trailer);
 }
 

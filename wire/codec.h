@@ -129,6 +129,8 @@ size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length);
 size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);
 size_t wire_put_nak(void *at, const struct wire_nak_fields *fields);
 size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref);	/* WIRE_PARK or WIRE_DONE */
+/* `digest` is that of the payload, zero where none was agreed. The trailer holds their sum, so that it tells of a
+ * changed status, too. */
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest);
 
 /* Last touch before a frame leaves: sets head.ack and, over head and body as they then are, head.digest (zero without

@@ -69,7 +69,7 @@ static_assert(_Alignof(struct wire_head) == 1, "any buffer, no padding");
 struct wire_trailer {
 	wire_u32 status;	/* enum wire_status */
 	wire_u32 zero;
-	wire_u64 digest;	/* XXH3-64 of the payload if either HELLO asked for it, else zero */
+	wire_u64 digest;	/* XXH3-64 of the payload, plus status, if either HELLO asked for it; else zero */
 };
 static_assert(sizeof(struct wire_trailer) == 16, "trailer is 16 bytes");
 

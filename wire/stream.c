@@ -146,14 +146,15 @@ static enum stream_event next_payload(struct stream *stream, const uint8_t **fro
 static enum stream_event end_payload(struct stream *stream, const struct wire_trailer *trailer,
 				     struct stream_item *item)
 {
-	uint64_t digest = stream->digest ? digest_end(stream->digest) : 0;
+	uint32_t status = wire_get32(trailer->status);
+	uint64_t digest = stream->digest ? digest_end(stream->digest) + status : 0;
 	enum wire_flaw flaw = wire_check_trailer(trailer);
 
 	if (flaw)
 		return die(stream, flaw, item);
 	if (wire_get64(trailer->digest) != digest)
 		return die(stream, WIRE_FLAW_PAYLOAD_DIGEST, item);
-	item->status = (enum wire_status)wire_get32(trailer->status);
+	item->status = (enum wire_status)status;
 	stream->have = 0;
 	stream->in_payload = false;
 	return STREAM_END;

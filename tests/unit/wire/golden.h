@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* golden.h - one frame or more of each op, as bytes and as text. In this order they make a stream that a parser
+ * accepts, from the first HELLO on and without the second. */
+#ifndef TESTS_UNIT_WIRE_GOLDEN_H
+#define TESTS_UNIT_WIRE_GOLDEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum golden_name {
+	GOLDEN_HELLO4,
+	GOLDEN_HELLO6,
+	GOLDEN_BYE,
+	GOLDEN_ACK,
+	GOLDEN_WRITE,
+	GOLDEN_WRITE_PART,
+	GOLDEN_WRITE_EMPTY,
+	GOLDEN_READ,
+	GOLDEN_SEND,
+	GOLDEN_SEND_EMPTY,
+	GOLDEN_RTS,
+	GOLDEN_DATA,
+	GOLDEN_DATA_EMPTY,
+	GOLDEN_DATA_PULLED,
+	GOLDEN_PULL,
+	GOLDEN_RNR,
+	GOLDEN_NAK,
+	GOLDEN_PARK,
+	GOLDEN_DONE,
+	GOLDENS
+};
+
+struct golden {
+	const uint8_t *bytes;	/* head, body, payload, trailer without payload digest */
+	size_t length;
+	const char *text;	/* of its head and body */
+};
+extern const struct golden goldens[GOLDENS];
+
+#endif
