@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cntr.c - completion counter.
  *
- * Everything is sequentially consistent on purpose: a writer changes a value and then looks whether anybody is armed, a
- * reader arms and then looks at the values, and one of the two must see the other (weaker orders would let both miss). */
+ * Everything is sequentially consistent on purpose: a writer changes a value and then looks whether anybody is armed;
+ * a reader arms and then looks at the values. One of the two must see the other; weaker orders would let both miss. */
 #include "emu/nic/cntr.h"
 
 #include <assert.h>

@@ -10,16 +10,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Installs the handler, once a process; idempotent; safe from many threads. 0 or -errno. */
+/* Installs the handler, once a process; idempotent; safe from many threads. 0 or -errno, as guard_check(). */
 int guard_install(void);
+/* Looks whether the handler is still ours: to be called at every control action (open, register, bind), since a look is
+ * too dear for every copy. If the program has put its own in place, the kernel copies from now on, until ours is back.
+ * A fault between that moment and the next look is the program's, as it would be without us.
+ * 0; -ENOSYS if the kernel does not let us copy by process_vm_writev() either: then faults go to the program's
+ * handler. */
+int guard_check(void);
 /* Puts the program's handler back if ours is still the one installed. */
 void guard_remove(void);
 
-/* Copies; false if `to` cannot be written or `from` cannot be read (then some bytes may have been copied). */
+/* Copies, also where the ranges overlap; false if `to` cannot be written or `from` cannot be read (then some bytes may
+ * have been copied). Before guard_install() and after guard_remove() by the kernel, a microsecond a call. */
 bool guard_copy(void *to, const void *from, size_t length);
 
 /* "Could be pinned" (S79): populates the range; writable says the NIC may write it. 0, or -EFAULT. Works on
- * kernels without MADV_POPULATE too. Never changes the contents. */
+ * kernels without MADV_POPULATE too. Never changes the contents. Rounds outward to pages; takes as long as the kernel
+ * needs to supply the memory. */
 int guard_populate(void *addr, size_t length, bool writable);
 
 #endif

@@ -53,10 +53,10 @@ struct mr_place {
 /* Judges one remote access and changes nothing. `mr` may be NULL (no such key). Returns REFUSAL_NONE and fills
  * *place, or the cause, filling what it knows of the region into *why (region, access, excess); the caller fills the
  * rest. Ladder of checks: key, enabled, right, wrap, range. A range that ends at 2^64 does not wrap; a region of
- * (NULL, SIZE_MAX) refuses nothing but wraps, in either way of addressing. A zero-length access needs key, right, and an address
- * inside the region or at its end (S65). `right` is MR_REMOTE_READ or MR_REMOTE_WRITE. Bounds subtract trusted
- * numbers only. Virtual addressing of a vectored region: each segment by its own address, a gap is out of range (S64);
- * offset addressing runs through the concatenated segments (S63). */
+ * (NULL, SIZE_MAX) refuses nothing but wraps, in either way of addressing. A zero-length access needs key, right, and
+ * an address inside the region or at its end (S65). `right` is MR_REMOTE_READ or MR_REMOTE_WRITE. Bounds subtract
+ * trusted numbers only. Virtual addressing of a vectored region: each segment by its own address, a gap is out of
+ * range (S64); offset addressing runs through the concatenated segments (S63). */
 enum refusal_cause mr_check(const struct mr *mr, uint64_t addr, uint64_t length, uint32_t right,
 			    struct mr_place *place, struct refusal *why);
 

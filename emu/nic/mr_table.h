@@ -42,8 +42,8 @@ bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t now_ns, u
 size_t mr_count(const struct mr_table *table);
 
 /* Is [addr, addr + length) inside one segment, or segments that touch, of the live region that `desc` names, with all
- * rights of `access` (0: any will do)? desc is whatever the program gave: it is looked up, never followed. A zero length
- * is inside anywhere. Any thread.
+ * rights of `access` (0: any will do)? desc is whatever the program gave: it is looked up, never followed. A zero
+ * length is inside anywhere. Any thread.
  * Returns 0; -FI_EINVAL for a wild or closed descriptor or a range outside; -FI_EACCES for a missing right. */
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access);
 

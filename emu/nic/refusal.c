@@ -131,7 +131,8 @@ static void say_capability(struct sentence *s, const struct refusal *r)
 	const char *caps = r->op == SENTENCE_SEND ? "FI_MSG (FI_TAGGED for tagged messages) and FI_RECV" :
 			   r->op == SENTENCE_READ ? "FI_RMA and FI_REMOTE_READ" : "FI_RMA and FI_REMOTE_WRITE";
 
-	say(s, "the target's endpoint was opened without the capability. Ask for %s in the target's hints->caps.", caps);
+	say(s, "the target's endpoint was opened without the capability. "
+	    "Ask for %s in the target's hints->caps.", caps);
 }
 
 static void say_source_fault(struct sentence *s, const struct refusal *r)
@@ -190,7 +191,8 @@ static const struct cause {
 		"See the log of both sides.", NULL },
 	[REFUSAL_ADDRESS] = { EINVAL, "no such entry in the address vector",
 		"Insert the peer's address with fi_av_insert and use the fi_addr_t that it returns.", NULL },
-	[REFUSAL_NO_SESSION] = { ENOMEM, "no memory for another peer, or too many peers", "Use fewer peers at once.", NULL },
+	[REFUSAL_NO_SESSION] = { ENOMEM, "no memory for another peer, or too many peers", "Use fewer peers at once.",
+		NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

@@ -51,7 +51,7 @@ struct refusal {
 	uint64_t key, addr, length;	/* as asked */
 	uint64_t region;	/* bytes of the region */
 	uint32_t access;	/* rights of the region, enum mr_access, and enum refusal_form */
-	uint64_t excess;	/* range: how far it reaches past the end or before the start; truncated: bytes dropped */
+	uint64_t excess;	/* range: how far past the end or before the start; truncated: bytes dropped */
 	uint64_t age_ns;	/* since it was closed */
 };
 
@@ -61,7 +61,8 @@ struct refusal {
 int refusal_errno(enum refusal_cause cause);
 
 /* Writes one sentence: op, key, address, length asked; the region's range, rights, state; the rule; what to change.
- * Always terminates; returns the length written. Both sides write the same sentence but for the peer. `peer` names the other side ("192.0.2.1:4711") or is NULL. */
+ * Both sides write the same sentence but for the peer: `peer` names the other side ("192.0.2.1:4711") or is NULL.
+ * Always terminates; returns the length written. */
 size_t refusal_text(const struct refusal *refusal, const char *peer, char *text, size_t size);
 
 /* The phrase for a cause alone, for fi_cq_strerror with nothing but a prov_errno. Never NULL. */

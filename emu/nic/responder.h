@@ -7,6 +7,7 @@
 #define EMU_NIC_RESPONDER_H
 
 #include "emu/nic/conn.h"
+#include "emu/nic/rx_match.h"
 #include "emu/nic/session.h"
 
 /* A READ that is being answered, or a pulled message of this side that is being handed over. */

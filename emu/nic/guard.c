@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* guard.c - copies that survive memory that is not there.
+ *
+ * Fast path: the thread notes what it is about to touch and where to land, copies, and forgets the note; a fault on
+ * the noted bytes lands instead of killing the program. Where the program has put its own handler over ours, a fault
+ * would no longer come here: then the kernel copies (process_vm_writev), which answers EFAULT. Never /proc/self/mem,
+ * which writes through read-only pages. */
+#include "emu/nic/guard.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Sanitizers would judge the program's memory by rules that are not ours: a region may be freed, a peer may race. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GUARD_OWN_COPY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GUARD_OWN_COPY 1
+#endif
+#endif
+
+enum { KERNEL_CHUNK = 1 << 30 };	/* bytes a process_vm_writev() */
+
+/* What a thread is touching. */
+struct guard {
+	sigjmp_buf land;
+	uintptr_t to, from;
+	size_t length;
+};
+
+/* initial-exec: the handler must not allocate thread-local storage, and a copy should not call for it. */
+static _Thread_local struct guard *volatile current __attribute__((tls_model("initial-exec")));
+
+static atomic_bool handler_works;	/* relaxed: set and cleared at control actions only */
+
+static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;	/* leaf; guards what follows */
+static bool installed[2];	/* in the chain of handlers, at its head or behind one that the program put over it */
+static const int signals[2] = { SIGSEGV, SIGBUS };
+static struct sigaction before[2];	/* the program's; the handler reads them without the lock, once installed */
+
+/* --- the handler --- */
+
+/* A non-canonical address raises SIGSEGV without telling which one: believe it of a range so high that it can be. */
+static bool range_is_high(uintptr_t at, size_t length)
+{
+	return (at | (at + (length - 1))) >> 47;
+}
+
+static bool fault_is_ours(const siginfo_t *info)
+{
+	const struct guard *guard = current;
+	uintptr_t at = (uintptr_t)info->si_addr;
+
+	if (!guard || info->si_code <= 0)	/* sent by somebody, not a fault */
+		return false;
+	if (info->si_code == SI_KERNEL)
+		return range_is_high(guard->to, guard->length) || range_is_high(guard->from, guard->length);
+	return at - guard->to < guard->length || at - guard->from < guard->length;
+}
+
+/* Does what would have happened without us. A fault comes again when the handler returns, and then ends the process
+ * with a core dump that shows the right place; a signal that was sent must be sent again. */
+static void default_action(int sig, const siginfo_t *info)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+
+	sigaction(sig, &action, NULL);
+	if (info->si_code <= 0)
+		raise(sig);
+}
+
+static void chain(int sig, siginfo_t *info, void *context)
+{
+	struct sigaction *saved = &before[sig == SIGBUS], action = *saved;
+
+	if (!(action.sa_flags & SA_SIGINFO)) {
+		if (action.sa_handler == SIG_IGN && info->si_code <= 0)
+			return;
+		if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) {
+			default_action(sig, info);
+			return;
+		}
+	}
+	if (action.sa_flags & (int)SA_RESETHAND)
+		*saved = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (!(action.sa_flags & SA_NODEFER))
+		sigaddset(&action.sa_mask, sig);
+	pthread_sigmask(SIG_BLOCK, &action.sa_mask, NULL);	/* returning from the handler undoes it */
+	if (action.sa_flags & SA_SIGINFO)
+		action.sa_sigaction(sig, info, context);
+	else
+		action.sa_handler(sig);
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (fault_is_ours(info))
+		siglongjmp(current->land, 1);
+	chain(sig, info, context);
+	errno = saved;
+}
+
+/* --- installing --- */
+
+static bool handler_is_ours(int sig)
+{
+	struct sigaction now;
+
+	return !sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
+}
+
+/* SA_NODEFER: landing must not leave the signal blocked. SA_ONSTACK: the program may want to see its stack overflow. */
+static int handler_put(int which)
+{
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+
+	if (sigaction(signals[which], NULL, &before[which]) || sigaction(signals[which], &action, NULL))
+		return -errno;
+	return 0;
+}
+
+static bool kernel_copies(void)
+{
+	char byte = 1, copy = 0;
+	struct iovec local = { &copy, 1 }, remote = { &byte, 1 };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+/* Lock held. */
+static int look(void)
+{
+	bool ours = handler_is_ours(SIGSEGV) && handler_is_ours(SIGBUS);
+
+	/* Where the kernel may not copy either, the program's handler gets the faults; it may pass them on to us. */
+	if (ours || kernel_copies()) {
+		atomic_store_explicit(&handler_works, ours, memory_order_relaxed);
+		return 0;
+	}
+	return -ENOSYS;
+}
+
+int guard_install(void)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&install_lock);
+	for (int i = 0; i < 2 && !err; i++) {
+		if (!installed[i])
+			err = handler_put(i);
+		installed[i] = !err;
+	}
+	if (!err)
+		err = look();
+	pthread_mutex_unlock(&install_lock);
+	return err;
+}
+
+int guard_check(void)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&install_lock);
+	if (installed[0] && installed[1])
+		err = look();
+	pthread_mutex_unlock(&install_lock);
+	return err;
+}
+
+void guard_remove(void)
+{
+	pthread_mutex_lock(&install_lock);
+	atomic_store_explicit(&handler_works, false, memory_order_relaxed);
+	/* Where the program's handler may pass faults on to ours, ours stays: put in again it would stand before and
+	 * behind the program's, and a fault would go round for ever. */
+	for (int i = 0; i < 2; i++) {
+		if (installed[i] && handler_is_ours(signals[i])) {
+			sigaction(signals[i], &before[i], NULL);
+			installed[i] = false;
+		}
+	}
+	pthread_mutex_unlock(&install_lock);
+}
+
+/* --- copying --- */
+
+#ifdef GUARD_OWN_COPY
+__attribute__((no_sanitize("address", "thread", "undefined"), noinline))
+static void copy_bytes(void *to, const void *from, size_t length)
+{
+	volatile unsigned char *t = to;
+	const volatile unsigned char *f = from;
+
+	if ((uintptr_t)to - (uintptr_t)from >= length) {
+		for (size_t i = 0; i < length; i++)
+			t[i] = f[i];
+	} else {
+		while (length--)
+			t[length] = f[length];
+	}
+}
+#else
+static void copy_bytes(void *to, const void *from, size_t length)
+{
+	memmove(to, from, length);
+}
+#endif
+
+static bool copy_guarded(void *to, const void *from, size_t length)
+{
+	struct guard guard;
+
+	guard.to = (uintptr_t)to;
+	guard.from = (uintptr_t)from;
+	guard.length = length;
+	if (sigsetjmp(guard.land, 0)) {
+		current = NULL;
+		return false;
+	}
+	current = &guard;
+	atomic_signal_fence(memory_order_seq_cst);
+	copy_bytes(to, from, length);
+	atomic_signal_fence(memory_order_seq_cst);
+	current = NULL;
+	return true;
+}
+
+static bool copy_by_kernel(void *to, const void *from, size_t length)
+{
+	while (length) {
+		size_t chunk = length < KERNEL_CHUNK ? length : KERNEL_CHUNK;
+		struct iovec local = { (void *)(uintptr_t)from, chunk }, remote = { to, chunk };
+		ssize_t n = process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
+
+		if (n <= 0)
+			return false;
+		to = (char *)to + n;
+		from = (const char *)from + n;
+		length -= (size_t)n;
+	}
+	return true;
+}
+
+bool guard_copy(void *to, const void *from, size_t length)
+{
+	if (!length)
+		return true;
+	if (atomic_load_explicit(&handler_works, memory_order_relaxed))
+		return copy_guarded(to, from, length);
+	return copy_by_kernel(to, from, length);
+}
+
+/* --- populating --- */
+
+/* Has the kernel touch one word as a program would, without changing it: FUTEX_WAKE_OP adds 0 atomically,
+ * FUTEX_CMP_REQUEUE reads. Both wake and move nobody. */
+static bool page_probe(uintptr_t page, bool writable)
+{
+	uint32_t unused = 0;
+	long rc;
+
+	if (writable)
+		rc = syscall(SYS_futex, &unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, (long)0, page,
+			     FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0));
+	else
+		rc = syscall(SYS_futex, page, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, (long)0, &unused, 0);
+	return rc >= 0 || errno == EAGAIN;
+}
+
+int guard_populate(void *addr, size_t length, bool writable)
+{
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, start = (uintptr_t)addr & ~mask, last;
+	int err;
+
+	if (!length)
+		return 0;
+	if (length - 1 > UINTPTR_MAX - (uintptr_t)addr)
+		return -EFAULT;
+	last = ((uintptr_t)addr + (length - 1)) | mask;
+	if (last - start == UINTPTR_MAX)	/* everything: cannot be backed, and has no length */
+		return -EFAULT;
+	do {
+		err = madvise((void *)start, last - start + 1, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	} while (err && errno == EINTR);
+	if (!err)
+		return 0;
+	if (errno != EINVAL)
+		return -EFAULT;
+	/* A kernel before 5.14, or a mapping of a device. */
+	for (uintptr_t page = start;; page += mask + 1) {
+		if (!page_probe(page, writable))
+			return -EFAULT;
+		if (last - page == mask)
+			return 0;
+	}
+}
