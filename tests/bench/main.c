@@ -39,7 +39,8 @@ const struct bench benches[] = {
 	  .raw = { raw_request_run, raw_passive_serve, raw_passive_end } },
 	{ .name = "write rate, 64 at once", .size = 8, .window = 64, .unit = UNIT_MOPS, .legs = 1,
 	  WRITES(raw_rate_run, raw_rate_serve) },
-	{ .name = "write bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH, WRITES(raw_stream_run, raw_stream_serve) },
+	{ .name = "write bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH,
+	  WRITES(raw_stream_run, raw_stream_serve) },
 	{ .name = "write bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH,
 	  WRITES(raw_stream_run, raw_stream_serve) },
 	{ .name = "write bandwidth", .size = MIB, .window = 4, BANDWIDTH, WRITES(raw_stream_run, raw_stream_serve) },
@@ -111,8 +112,8 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-/* libfabric is to load what the bench compares, whatever FI_PROVIDER said, and nothing else: a provider that nobody asked
- * for may start threads. */
+/* libfabric is to load what the bench compares, whatever FI_PROVIDER said, and nothing else: a provider that nobody
+ * asked for may start threads. */
 static void select_providers(const struct candidate *cands, unsigned count)
 {
 	char list[CANDIDATES_MAX * sizeof(cands[0].name)] = "";

@@ -13,7 +13,7 @@ bench=$build/tests/bench/emu-bench
 within=1.3
 
 for file in "$bench" "$build/emu/fi/libemu-fi.so"; do
-	[ -e "$file" ] || { echo "run.sh: no $file: build first (cmake --preset release, cmake --build ...)" >&2; exit 1; }
+	[ -e "$file" ] || { echo "run.sh: no $file: build the release preset first" >&2; exit 1; }
 done
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
