@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # demo.sh - shows the emulated NIC at work between two processes: demo.sh [FILE]
 #
-# Installs what is missing, builds the release preset, and then: a remote write and read back of FILE (default: the built
-# provider itself), a thousand reads of a target that sleeps, and six refused operations, each with its sentence on
+# Installs what is missing, builds the release preset, and then: a remote write and read back of FILE (default: the
+# built provider itself), a thousand reads of a target that sleeps, and six refused operations, each with its sentence on
 # both sides. Exit status 0 only if all went as stated.
 #
 # EMU_BUILD=folder: nothing is installed or built; the programs are taken from that build folder. The same goes for a

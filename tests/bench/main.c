@@ -254,6 +254,21 @@ static int report(const struct options *o, const struct pair *pair, const struct
 	return 0;
 }
 
+static int initiate(const struct options *o, struct pair *pair)
+{
+	struct samples samples;
+	int rc = count_open(pair) < (o->named ? pair->count - 1 : 1);
+
+	if (rc)
+		return rc;
+	samples_init(&samples, o->blocks);
+	rc = measure_all(pair, &samples, o->only);
+	if (!rc)
+		rc = report(o, pair, &samples);
+	samples_fini(&samples);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
@@ -261,13 +276,11 @@ int main(int argc, char **argv)
 	struct pair pair = { .cands = cands, .block_ns = o.block_ms * MSEC, .settle = !o.tiny };
 	struct host ends[2];
 	struct raw raws[2];
-	struct samples samples;
 	int rc, target = 0;
 	pid_t pid;
 
 	pair.count = list_candidates(o.providers, cands);
 	select_providers(cands, pair.count);
-	samples_init(&samples, o.blocks);
 	host_pair(ends);
 	raw_pair(raws);
 	pid = fork_target(&pair, ends, raws);
@@ -276,14 +289,9 @@ int main(int argc, char **argv)
 		pair_close(&pair);
 		return rc;
 	}
-	rc = count_open(&pair) < (o.named ? pair.count - 1 : 1);
-	if (!rc)
-		rc = measure_all(&pair, &samples, o.only);
+	rc = initiate(&o, &pair);
 	pair_quit(&pair);
-	if (!rc)
-		rc = report(&o, &pair, &samples);
 	pair_close(&pair);
 	waitpid(pid, &target, 0);
-	samples_fini(&samples);
 	return rc || target ? 1 : 0;
 }
