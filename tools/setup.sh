@@ -27,7 +27,7 @@ needs() {
 	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)
 	libfabric-bin|has_fi_info|libfabric's utilities
 	END
-	needs_built_libfabric || return 0
+	is_debian && needs_built_libfabric || return 0
 	cat <<-'END'
 	make|command -v make|make, to build libfabric
 	autoconf|command -v autoreconf|autoconf, to build libfabric
@@ -120,7 +120,8 @@ install_packages() {
 	done
 }
 
-have_packages() {
+# Where packages cannot be installed from here: says which are missing.
+ask_for_packages() {
 	local lines
 
 	lines=$(missing needs)
@@ -135,9 +136,12 @@ have_packages() {
 		echo "  apt-get install" $(echo "$lines" | cut -d'|' -f1) >&2
 		exit 1
 	fi
+}
+
+have_packages() {
+	[ -n "$(missing needs)" ] || return 0
 	install_packages needs
-	lines=$(missing needs)
-	[ -z "$lines" ] || { list_missing "installed, and yet not found:" "$lines"; exit 1; }
+	[ -z "$(missing needs)" ] || { list_missing "installed, and yet not found:" "$(missing needs)"; exit 1; }
 }
 
 # apt with sources, lists and cache of its own in folder $1.
@@ -214,6 +218,7 @@ all_there() {
 }
 
 all_there && exit 0
+ask_for_packages
 mkdir -p "$EMU_DEPS"
 exec 9>"$EMU_DEPS/lock"
 flock 9
