@@ -159,7 +159,9 @@ Test(stream_flaw, none_is_forgotten)
 /* WIRE-20: aliens are known by their first byte, since they may send no more before we answer. */
 Test(stream_flaw, aliens)
 {
-	static const char *const openings[] = { "GET / HTTP/1.0\r\n\r\n", "SSH-2.0-x\r\n", "\x16\x03\x01", "", "\xff", "\x10" };
+	static const char *const openings[] = {
+		"GET / HTTP/1.0\r\n\r\n", "SSH-2.0-x\r\n", "\x16\x03\x01", "", "\xff", "\x10",
+	};
 
 	for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
 		struct feed feed;
