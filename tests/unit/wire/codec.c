@@ -154,7 +154,7 @@ Test(codec, nak_decodes)
 /* WIRE-40: what a caller may put in a sentence, a peer must be able to print. */
 Test(codec, bye_text_is_cut_and_cleaned)
 {
-	uint8_t frame[WIRE_FRAME_MAX];
+	uint8_t frame[WIRE_FRAME_MAX + 1] = { 0 };
 	struct wire_bye_fields bye;
 	char text[200];
 
@@ -162,6 +162,7 @@ Test(codec, bye_text_is_cut_and_cleaned)
 	text[sizeof(text) - 1] = 0;
 	memcpy(text, "tab\t, bell\a, \xc3\xa9", 15);
 	wire_put_bye(frame, WIRE_BYE_LIMIT, text);
+	cr_assert_eq(frame[WIRE_FRAME_MAX], 0, "writes behind its end");
 	cr_assert_eq(wire_check_body((struct wire_head *)frame), WIRE_FLAWLESS);
 	wire_get_bye((struct wire_head *)frame, &bye);
 	cr_assert_eq(bye.reason, WIRE_BYE_LIMIT);
