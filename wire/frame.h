@@ -59,7 +59,7 @@ struct wire_head {
 	wire_u16 zero;
 	wire_u32 payload;	/* bytes of payload behind the body, at most the segment size granted */
 	wire_u64 seq;		/* requests: their number, from 1, without gaps; else zero */
-	wire_u64 ack;		/* every request of the receiver up to this one is answered, or its verdict has been sent */
+	wire_u64 ack;		/* acknowledges the receiver's requests up to this one (WIRE-60) */
 	wire_u64 digest;	/* XXH3-64 of head and body with this field zero; zero if both HELLOs agreed to none */
 };
 static_assert(sizeof(struct wire_head) == 32, "head is 32 bytes");

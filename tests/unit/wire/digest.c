@@ -61,8 +61,8 @@ static void check_kernel(const struct digest_kernel *kernel)
 	for (int i = 0; i < VECTORS; i++) {
 		cr_assert_eq(kernel->bytes(bytes, vectors[i].length), vectors[i].digest, "%zu", vectors[i].length);
 		for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++)
-			cr_assert_eq(in_pieces(kernel, bytes, vectors[i].length, pieces[p]), vectors[i].digest, "%zu / %zu",
-				     vectors[i].length, pieces[p]);
+			cr_assert_eq(in_pieces(kernel, bytes, vectors[i].length, pieces[p]), vectors[i].digest,
+				     "%zu in %zu", vectors[i].length, pieces[p]);
 	}
 }
 
