@@ -21,6 +21,10 @@ enum {
 	LIMIT_UNEXPECTED_BYTES = 64 << 20,	/* payload kept an endpoint; then only envelopes are kept */
 	LIMIT_ENVELOPES = 1 << 20,	/* unexpected messages an endpoint; then receiver-not-ready */
 
+	/* How payload leaves. */
+	LIMIT_COPY = 1024,		/* up to so many bytes are copied beside their head, longer ones are lent */
+	LIMIT_DIGEST_SEGMENT = 32 * 1024,	/* segments sent with payload digest are copied, so they are short */
+
 	/* Work in one slice of the driver role. */
 	SLICE_FRAMES = 64,		/* frames generated a connection */
 	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames */
@@ -39,7 +43,7 @@ enum {
 	LIMIT_REGIONS = 1 << 21,	/* regions a domain; then -FI_ENOMEM */
 	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
-	LIMIT_ERROR_TEXT = 320,		/* bytes of a refusal's sentence */
+	LIMIT_ERROR_TEXT = 384,		/* bytes of a refusal's sentence */
 };
 
 /* Times in nanoseconds. */

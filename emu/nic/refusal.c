@@ -98,16 +98,16 @@ static void say_right(struct sentence *s, const struct refusal *r)
 static void say_range(struct sentence *s, const struct refusal *r)
 {
 	if (r->access & REFUSAL_GAP) {
-		say(s, "outside the segments of a vectored region of %" PRIu64 " B (S64). Under FI_MR_VIRT_ADDR each "
-		    "segment is reached by its own address, and nothing between them.", r->region);
+		say(s, "between the segments of a %" PRIu64 " B region (S64). Address each segment by its own "
+		    "virtual address; nothing else belongs to the region.", r->region);
 		return;
 	}
 	say(s, "%" PRIu64 " B %s of a %" PRIu64 " B region (S65). ", r->excess,
 	    r->access & REFUSAL_BEFORE ? "before the start" : "past the end", r->region);
 	if (r->access & REFUSAL_VIRTUAL)
-		say(s, "The region is addressed by virtual address: give the target's address plus the offset (S60).");
+		say(s, "Address it by the target's virtual address plus the offset (S60).");
 	else if (r->addr >= r->region)
-		say(s, "The region is addressed by offset from 0, not by virtual address (S59).");
+		say(s, "Address it by offset from 0, not by virtual address (S59).");
 	else
 		say(s, "The region was registered with len %" PRIu64 ".", r->region);
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_refusal.c - numbers and sentences of refusals. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "emu/nic/errno.h"
+#include "emu/nic/limits.h"
+#include "emu/nic/mr.h"
+#include "emu/nic/refusal.h"
+
+enum { OP_MESSAGE, OP_REMOTE_WRITE, OP_REMOTE_READ, OPS };
+
+static const enum refusal_cause all[] = {
+	REFUSAL_UNKNOWN_KEY, REFUSAL_CLOSED, REFUSAL_RIGHT, REFUSAL_RANGE, REFUSAL_WRAP, REFUSAL_NOT_BACKED,
+	REFUSAL_DISABLED, REFUSAL_OTHER_ENDPOINT, REFUSAL_AUTH, REFUSAL_SPENT, REFUSAL_REFRESHING,
+	REFUSAL_PAGE_UNKNOWN, REFUSAL_RESOURCE, REFUSAL_CAPABILITY, REFUSAL_SOURCE_FAULT, REFUSAL_PEER_GONE,
+	REFUSAL_UNREACHABLE, REFUSAL_CANCELLED, REFUSAL_TRUNCATED, REFUSAL_PROTOCOL, REFUSAL_ADDRESS,
+	REFUSAL_NO_SESSION,
+};
+enum { CAUSES = sizeof(all) / sizeof(*all) };
+
+static void expect(const struct refusal *refusal, const char *peer, const char *wanted)
+{
+	char text[LIMIT_ERROR_TEXT];
+	size_t length = refusal_text(refusal, peer, text, sizeof(text));
+
+	cr_assert_str_eq(text, wanted);
+	cr_assert_eq(length, strlen(wanted));
+}
+
+Test(refusal, every_cause_has_its_own_phrase)
+{
+	for (int i = 0; i < CAUSES; i++) {
+		cr_assert_not_null(refusal_phrase(all[i]));
+		cr_assert_str_neq(refusal_phrase(all[i]), refusal_phrase((enum refusal_cause)40), "%d", all[i]);
+		for (int j = 0; j < i; j++)
+			cr_assert_str_neq(refusal_phrase(all[i]), refusal_phrase(all[j]), "%d %d", all[i], all[j]);
+	}
+}
+
+Test(refusal, every_sentence_fits_at_its_longest)
+{
+	const char *peer = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:65535";
+	char text[LIMIT_ERROR_TEXT];
+
+	for (int i = 0; i < CAUSES; i++) {
+		for (uint8_t op = 0; op < OPS; op++) {
+			for (uint32_t form = 0; form < 8; form++) {
+				struct refusal r = { all[i], op, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX - 1,
+						     form << 16 | MR_ACCESS_ALL, UINT64_MAX, UINT64_MAX };
+				size_t length = refusal_text(&r, peer, text, sizeof(text));
+
+				cr_assert_lt(length, sizeof(text) - 1, "cause %d op %d: %s", all[i], op, text);
+				cr_assert_eq(text[length - 1], '.', "%s", text);
+				cr_assert_not_null(strstr(text, peer));
+			}
+		}
+	}
+}
+
+Test(refusal, errno_of_each_cause)
+{
+	static const struct { enum refusal_cause cause; int err; } table[] = {
+		{ REFUSAL_NONE, 0 }, { REFUSAL_UNKNOWN_KEY, EACCES }, { REFUSAL_CLOSED, EACCES },
+		{ REFUSAL_RIGHT, EACCES }, { REFUSAL_RANGE, EACCES }, { REFUSAL_WRAP, EACCES },
+		{ REFUSAL_NOT_BACKED, EFAULT }, { REFUSAL_DISABLED, EACCES }, { REFUSAL_OTHER_ENDPOINT, EACCES },
+		{ REFUSAL_AUTH, EACCES }, { REFUSAL_SPENT, EACCES }, { REFUSAL_REFRESHING, EACCES },
+		{ REFUSAL_PAGE_UNKNOWN, EACCES }, { REFUSAL_RESOURCE, ENOMEM }, { REFUSAL_CAPABILITY, EACCES },
+		{ REFUSAL_SOURCE_FAULT, EFAULT }, { REFUSAL_PEER_GONE, ECONNREFUSED },
+		{ REFUSAL_UNREACHABLE, ETIMEDOUT }, { REFUSAL_CANCELLED, ECANCELED },
+		{ REFUSAL_TRUNCATED, NIC_ETRUNC }, { REFUSAL_PROTOCOL, EPROTO }, { REFUSAL_ADDRESS, EINVAL },
+		{ REFUSAL_NO_SESSION, ENOMEM },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		cr_assert_eq(refusal_errno(table[i].cause), table[i].err, "cause %d", table[i].cause);
+}
+
+/* A newer peer may send a cause that this version does not know. */
+Test(refusal, unknown_numbers_are_refusals_too)
+{
+	char text[LIMIT_ERROR_TEXT];
+
+	for (int number = 15; number < 64; number++) {
+		struct refusal r = { .cause = (enum refusal_cause)number, .op = OP_REMOTE_WRITE };
+
+		cr_assert_eq(refusal_errno(r.cause), EACCES);
+		cr_assert_not_null(refusal_phrase(r.cause));
+		cr_assert_gt(refusal_text(&r, NULL, text, sizeof(text)), 0);
+	}
+	cr_assert_eq(refusal_errno((enum refusal_cause)-1), EACCES);
+	cr_assert_eq(refusal_errno((enum refusal_cause)72), EACCES);
+}
+
+Test(refusal, range_by_offset)
+{
+	struct refusal r = { REFUSAL_RANGE, OP_REMOTE_WRITE, 0x9f3c, 4064, 64, 4096, MR_REMOTE_WRITE, 32, 0 };
+
+	expect(&r, NULL, "remote write of 64 B at offset 4064 with key 0x9f3c: 32 B past the end of a 4096 B region "
+	       "(S65). The region was registered with len 4096.");
+	r.addr = 0x7f0000001000;
+	r.excess = 0x7f0000000040;
+	expect(&r, "192.0.2.1:4711", "remote write of 64 B at offset 139637976731648 with key 0x9f3c "
+	       "(peer 192.0.2.1:4711): 139637976727616 B past the end of a 4096 B region (S65). Address it by "
+	       "offset from 0, not by virtual address (S59).");
+}
+
+Test(refusal, range_by_address)
+{
+	struct refusal r = { REFUSAL_RANGE, OP_REMOTE_READ, 0x2a, 0x1ff8, 8, 4096,
+			     MR_REMOTE_READ | REFUSAL_VIRTUAL | REFUSAL_BEFORE, 8, 0 };
+
+	expect(&r, NULL, "remote read of 8 B at address 0x1ff8 with key 0x2a: 8 B before the start of a 4096 B region "
+	       "(S65). Address it by the target's virtual address plus the offset (S60).");
+	r.access = MR_REMOTE_READ | REFUSAL_VIRTUAL | REFUSAL_GAP;
+	expect(&r, NULL, "remote read of 8 B at address 0x1ff8 with key 0x2a: between the segments of a 4096 B "
+	       "region (S64). Address each segment by its own virtual address; nothing else belongs to the region.");
+}
+
+Test(refusal, right)
+{
+	struct refusal r = { REFUSAL_RIGHT, OP_REMOTE_READ, 0x2a, 0, 8, 4096, MR_REMOTE_WRITE, 0, 0 };
+
+	expect(&r, NULL, "remote read of 8 B at offset 0 with key 0x2a: region allows REMOTE_WRITE only (S27). "
+	       "Add FI_REMOTE_READ to the access given to fi_mr_reg.");
+	r.op = OP_REMOTE_WRITE;
+	r.access = MR_REMOTE_READ | MR_SEND;
+	expect(&r, NULL, "remote write of 8 B at offset 0 with key 0x2a: region allows REMOTE_READ, SEND only (S29). "
+	       "Add FI_REMOTE_WRITE to the access given to fi_mr_reg.");
+	r.access = MR_READ | MR_RECV | MR_WRITE;
+	expect(&r, NULL, "remote write of 8 B at offset 0 with key 0x2a: region allows READ, WRITE, RECV only (S31). "
+	       "Add FI_REMOTE_WRITE to the access given to fi_mr_reg.");
+	r.access = 0;
+	expect(&r, NULL, "remote write of 8 B at offset 0 with key 0x2a: region allows nothing only (S31). "
+	       "Add FI_REMOTE_WRITE to the access given to fi_mr_reg.");
+}
+
+Test(refusal, age_of_a_closed_region)
+{
+	static const struct { uint64_t ns; const char *age; } ages[] = {
+		{ 0, "closed 0 us ago" }, { 999999, "closed 999 us ago" }, { 1000000, "closed 1.0 ms ago" },
+		{ 3100000, "closed 3.1 ms ago" }, { 999999999, "closed 999.9 ms ago" },
+		{ 1000000000, "closed 1.0 s ago" }, { 7250000000, "closed 7.2 s ago" },
+	};
+	char text[LIMIT_ERROR_TEXT];
+
+	for (size_t i = 0; i < sizeof(ages) / sizeof(*ages); i++) {
+		struct refusal r = { .cause = REFUSAL_CLOSED, .op = OP_REMOTE_WRITE, .age_ns = ages[i].ns };
+
+		refusal_text(&r, NULL, text, sizeof(text));
+		cr_assert_not_null(strstr(text, ages[i].age), "%s", text);
+		cr_assert_not_null(strstr(text, "S178"));
+	}
+}
+
+Test(refusal, messages_have_no_key)
+{
+	struct refusal r = { .cause = REFUSAL_TRUNCATED, .op = OP_MESSAGE, .length = 64, .excess = 16 };
+
+	expect(&r, "192.0.2.1:4711", "message of 64 B (peer 192.0.2.1:4711): longer than the receive buffer by 16 B, "
+	       "which were dropped. Post a buffer as long as the longest message expected.");
+}
+
+Test(refusal, any_size_is_terminated)
+{
+	struct refusal r = { REFUSAL_RANGE, OP_REMOTE_WRITE, 0x9f3c, 4064, 64, 4096, MR_REMOTE_WRITE, 32, 0 };
+	char whole[LIMIT_ERROR_TEXT], text[LIMIT_ERROR_TEXT];
+	size_t full = refusal_text(&r, NULL, whole, sizeof(whole));
+
+	cr_assert_eq(refusal_text(&r, NULL, NULL, 0), 0);
+	for (size_t size = 1; size <= full + 1; size++) {
+		memset(text, '#', sizeof(text));
+		cr_assert_eq(refusal_text(&r, NULL, text, size), size - 1);
+		cr_assert_eq(memcmp(text, whole, size - 1), 0);
+		cr_assert_eq(text[size - 1], '\0');
+		cr_assert_eq(text[size], '#');
+	}
+}
