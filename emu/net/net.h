@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* net.h - the process's one NIC with its outside: real clock, TCP link, NIC thread. What emu/fi includes, with wait.h.
+ *
+ * Any thread; net_start() and net_stop() may sleep, so not while holding the driver role. Errors are negative errnos. */
+#ifndef EMU_NET_NET_H
+#define EMU_NET_NET_H
+
+#include <stdbool.h>
+
+#include "emu/nic/nic.h"
+
+struct net_config {
+	struct nic_config nic;		/* wake and wake_arg are set by net_start() */
+	bool manual;			/* FI_EMU_PROGRESS=manual: the NIC thread connects peers but serves no data */
+	void (*log)(enum nic_log level, const char *text);	/* any thread, NULL: nowhere */
+};
+
+/* The first call makes the NIC and starts its thread; later ones return the same NIC and do not look at config. It
+ * lives until net_stop(). 0, -ENODEV in a fork's child whose NIC is its parent's, or what the system refused. */
+int  net_start(struct nic **nic, const struct net_config *config);
+/* For the provider's cleanup: joins the NIC thread whatever is still open, sends what is owed, within
+ * TIME_BYE_NS, and ends the NIC. Nothing in a fork's child, and nothing before net_start(). */
+void net_stop(void);
+/* Has this process a NIC of its own? False before net_start(), after net_stop(), and in a fork's child: there every
+ * call that would touch the NIC must fail with -FI_ENODEV and no more. One load. */
+bool net_mine(void);
+struct nic *net_nic(void);
+
+/* "From now on the program sleeps on the sockets": wait.c calls it. The next post or poll (whatever moves
+ * driver.polls) takes it back by itself. */
+void net_park(void);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tcp.h - the device's link over TCP sockets (emu/nic/link.h).
+ *
+ * All but the descriptors: [role]. Sockets never block. Three epoll sets, level-triggered, each of whose own
+ * descriptor can be watched by another set or loop: data (open lines), dials (connecting lines), listeners. Sockets
+ * enter and leave the sets under the role, so whoever holds it may follow the pointers that a set gives. */
+#ifndef EMU_NET_TCP_H
+#define EMU_NET_TCP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/nic/link.h"
+
+struct tcp;
+
+struct tcp_config {
+	void (*log)(enum nic_log level, const char *text);	/* may be NULL */
+	/* Lines linger: tcp_linger() is to be called every TCP_LINGER_TICK_MS. Must not block. */
+	void (*kick)(void *arg);
+	void *kick_arg;
+};
+
+enum { TCP_LINGER_TICK_MS = 20 };
+
+extern const struct link_ops tcp_link;
+
+int  tcp_open(struct tcp **tcp, const struct tcp_config *config);	/* 0 or -errno */
+/* Closes what is still open. Not [role]: nobody else is left. */
+void tcp_close(struct tcp *tcp);
+
+int tcp_data_fd(const struct tcp *tcp);
+int tcp_dial_fd(const struct tcp *tcp);
+int tcp_listen_fd(const struct tcp *tcp);
+bool tcp_readable(const struct tcp *tcp);	/* has a data socket something? Not [role] */
+
+int  tcp_finish_dials(struct tcp *tcp);	/* conn_up(), conn_down(); how many */
+/* conn_accept() for who knocks. False: the system is out of descriptors or memory, try again later. */
+bool tcp_accept(struct tcp *tcp);
+/* Closed lines whose bytes are still on the way: true while there are any. */
+bool tcp_linger(struct tcp *tcp);
+
+#endif
