@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NODES_MAX = 16, BLOCK = 4 << 20, NOTES_PER_PEER = 8, HELLO_TRIES = 600, HELLO_PAUSE_MS = 100, HANG_GUARD_S = 300 };
+enum { NODES_MAX = 16, BLOCK = 4 << 20, NOTES_PER_PEER = 8 };
+enum { HELLO_TRIES = 600, HELLO_PAUSE_MS = 100, HANG_GUARD_S = 300 };
 
 enum note_kind { NOTE_HELLO, NOTE_WRITTEN, NOTE_REPORT, NOTE_BYE, NOTE_KINDS };
 
@@ -98,7 +99,8 @@ static void open_node(struct node *node)
 	if (!node->receiving)
 		give_up("out of memory");
 	for (uint32_t i = 0; i < notes; i++)
-		fabric_recv(fabric, &node->notes, (i + 1) * sizeof(struct note), sizeof(struct note), &node->receiving[i]);
+		fabric_recv(fabric, &node->notes, (i + 1) * sizeof(struct note), sizeof(struct note),
+			    &node->receiving[i]);
 }
 
 static void close_node(struct node *node)

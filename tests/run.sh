@@ -6,7 +6,7 @@
 #   release    every test of the release build, with libfabric 2.1 or later
 #   old        the rules and process tests again, with the distribution's libfabric if that is older
 #   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
-#   tsan       the tests that race threads, under the thread sanitizer
+#   tsan       the tests that race threads and the demo, under the thread sanitizer
 #   user       the rules, process and demo tests as an ordinary user
 #   container  the same in a container: default profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
 #
@@ -80,7 +80,7 @@ suite_asan() {
 }
 
 suite_tsan() {
-	build tsan && run_ctest tsan tsan threads "$new_lib"
+	build tsan && run_ctest tsan tsan "threads|demo" "$new_lib"
 }
 
 # Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.

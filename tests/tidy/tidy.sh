@@ -79,19 +79,15 @@ LIBC="$LIBC|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscal
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|net/if|netdb|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
+# What the driver may see of the device; the other headers are the device's own.
+DEVICE='"emu/nic/(nic|av|clock|cntr|cq|driver|errno|guard|limits|link|mr|mr_table|op|refusal)\.h"'
 
 include_arrows() {
-	local driver_headers
-
-	# What emu/fi may see of the device: nic.h, what that includes, and the refusals and limits.
-	driver_headers=$(sed -nE 's|.*include "emu/nic/([a-z_]*)\.h".*|\1|p' emu/nic/nic.h 2>/dev/null | paste -sd'|')
-	driver_headers="\"emu/nic/(nic|refusal|limits${driver_headers:+|$driver_headers})\\.h\""
-
 	includes_beyond wire "$LIBC|<(xxhash|immintrin)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|\"wire/|\"emu/nic/"
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
-		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|$driver_headers|\"emu/net/|\"emu/fi/"
+		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|$DEVICE|\"emu/net/|\"emu/fi/"
 	includes_beyond include "$LIBC|\"emu/"
 }
 
