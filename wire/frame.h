@@ -153,7 +153,7 @@ static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
 
 struct wire_data {
 	wire_u64 ref;		/* seq of the READ, RTS or SEND answered */
-	wire_u64 offset;	/* of this payload in what was asked for */
+	wire_u64 offset;	/* of this payload: in what the READ asked for; PULLED: in the message */
 	wire_u64 rest;		/* bytes from this segment on, its own payload included; last: equals head.payload */
 	wire_u64 zero;
 };
