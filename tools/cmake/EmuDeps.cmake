@@ -15,10 +15,16 @@ set_target_properties(emu::uv PROPERTIES
 
 if(LIBFABRIC_ROOT)
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)
-	find_library(FABRIC_LIBRARY fabric PATHS ${LIBFABRIC_ROOT}/lib NO_DEFAULT_PATH REQUIRED)
+	find_library(FABRIC_LIBRARY fabric PATHS ${LIBFABRIC_ROOT}/lib ${LIBFABRIC_ROOT}/lib64 NO_DEFAULT_PATH REQUIRED)
 else()
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h REQUIRED)
 	find_library(FABRIC_LIBRARY fabric REQUIRED)
+endif()
+file(STRINGS ${FABRIC_INCLUDE_DIR}/rdma/fabric.h FABRIC_VERSION REGEX "define FI_(MAJOR|MINOR)_VERSION")
+string(REGEX REPLACE "[^0-9]+([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" FABRIC_VERSION "${FABRIC_VERSION}")
+message(STATUS "libfabric ${FABRIC_VERSION}: ${FABRIC_LIBRARY}")
+if(FABRIC_VERSION VERSION_LESS 1.17)
+	message(FATAL_ERROR "libfabric 1.17 or later is needed; another one than the system's: -DLIBFABRIC_ROOT=prefix")
 endif()
 add_library(emu::libfabric SHARED IMPORTED)
 set_target_properties(emu::libfabric PROPERTIES

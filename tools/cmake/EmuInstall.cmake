@@ -18,6 +18,8 @@ function(emu_install)
 	set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/emu)
 	set(template_dir ${CMAKE_SOURCE_DIR}/tools/cmake)
 
+	# The provider is loaded by a libfabric, and has none of its own to look for.
+	set_target_properties(emu-fi PROPERTIES SKIP_BUILD_RPATH TRUE)
 	if(EMU_SANITIZE) # such a provider cannot be loaded by an ordinary program
 		return()
 	endif()
