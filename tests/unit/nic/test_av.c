@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_av.c - address vector: indices, canonical addresses, stamps, finding. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "emu/nic/av.h"
+
+static struct av *av;
+
+static void setup(void)
+{
+	cr_assert_eq(av_open(&av), 0);
+}
+
+static void teardown(void)
+{
+	cr_assert_eq(av_close(av), 0);
+}
+
+TestSuite(av, .init = setup, .fini = teardown);
+
+static struct sockaddr_storage v4(uint32_t host, uint16_t port)
+{
+	struct sockaddr_storage s;
+	struct sockaddr_in *in = (struct sockaddr_in *)&s;
+
+	memset(&s, 0, sizeof(s));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(host);
+	in->sin_port = htons(port);
+	return s;
+}
+
+static struct sockaddr_storage v6(const char *host, uint16_t port, uint32_t scope)
+{
+	struct sockaddr_storage s;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&s;
+
+	memset(&s, 0, sizeof(s));
+	in6->sin6_family = AF_INET6;
+	cr_assert_eq(inet_pton(AF_INET6, host, &in6->sin6_addr), 1);
+	in6->sin6_port = htons(port);
+	in6->sin6_scope_id = scope;
+	return s;
+}
+
+static uint64_t must_insert(struct sockaddr_storage addr)
+{
+	uint64_t index;
+
+	cr_assert_eq(av_insert(av, &addr, &index), 0);
+	return index;
+}
+
+Test(av, indices_are_dense)
+{
+	for (uint64_t i = 0; i < 1000; i++)
+		cr_assert_eq(must_insert(v4(0x7f000001, (uint16_t)i)), i);
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct sockaddr_storage addr, wanted = v4(0x7f000001, (uint16_t)i);
+		uint64_t stamp;
+
+		cr_assert_eq(av_lookup(av, i, &addr, &stamp), 0);
+		cr_assert(av_same(&addr, &wanted));
+		cr_assert_eq(av_find(av, &wanted), i);
+	}
+}
+
+Test(av, what_is_not_there)
+{
+	struct sockaddr_storage addr = v4(1, 1);
+	uint64_t stamp, index = must_insert(v4(2, 2));
+
+	cr_assert_eq(av_find(av, &addr), AV_NONE);
+	cr_assert_eq(av_lookup(av, 1, &addr, &stamp), -EINVAL);
+	cr_assert_eq(av_lookup(av, AV_NONE, &addr, &stamp), -EINVAL);
+	cr_assert_eq(av_remove(av, 1), -EINVAL);
+	cr_assert_eq(av_remove(av, AV_NONE), -EINVAL);
+	cr_assert_eq(av_remove(av, index), 0);
+	cr_assert_eq(av_remove(av, index), -EINVAL);
+	cr_assert_eq(av_lookup(av, index, &addr, &stamp), -EINVAL);
+	addr.ss_family = AF_UNIX;
+	cr_assert_eq(av_insert(av, &addr, &index), -EINVAL);
+	cr_assert_eq(av_find(av, &addr), AV_NONE);
+}
+
+/* Only family, port, address and scope count. */
+Test(av, canonical_form)
+{
+	struct sockaddr_storage dirty, clean, out;
+	static const char link_local[] = "fe80::1";
+
+	memset(&dirty, 0xff, sizeof(dirty));
+	((struct sockaddr_in *)&dirty)->sin_family = AF_INET;
+	((struct sockaddr_in *)&dirty)->sin_port = htons(5);
+	((struct sockaddr_in *)&dirty)->sin_addr.s_addr = htonl(9);
+	clean = v4(9, 5);
+	cr_assert(av_canonical((struct sockaddr *)&dirty, &out));
+	cr_assert_eq(memcmp(&out, &clean, sizeof(out)), 0);
+	cr_assert(av_same(&dirty, &clean));
+	must_insert(dirty);
+	cr_assert_eq(av_find(av, &clean), 0);
+
+	clean = v6(link_local, 7, 3);
+	dirty = clean;
+	((struct sockaddr_in6 *)&dirty)->sin6_flowinfo = 77;
+	must_insert(dirty);
+	cr_assert_eq(av_find(av, &clean), 1);
+	out = v6(link_local, 7, 4);
+	cr_assert_eq(av_find(av, &out), AV_NONE, "another scope");
+	cr_assert_not(av_same(&out, &clean));
+	out.ss_family = AF_UNIX;
+	cr_assert_not(av_canonical((struct sockaddr *)&out, &clean));
+	cr_assert_not(av_same(&out, &out));
+}
+
+Test(av, same_address_twice)
+{
+	struct sockaddr_storage addr = v4(1, 1);
+
+	must_insert(v4(0, 0));
+	cr_assert_eq(must_insert(addr), 1);
+	cr_assert_eq(must_insert(addr), 2);
+	cr_assert_eq(must_insert(addr), 3);
+	cr_assert_eq(av_find(av, &addr), 1, "the lowest");
+	av_remove(av, 1);
+	cr_assert_eq(av_find(av, &addr), 2);
+	cr_assert_eq(must_insert(addr), 1, "a removed index may come again");
+	cr_assert_eq(av_find(av, &addr), 1);
+}
+
+Test(av, stamps_change_with_the_address)
+{
+	struct sockaddr_storage addr;
+	uint64_t index = must_insert(v4(1, 1)), first, again, second;
+
+	av_lookup(av, index, &addr, &first);
+	must_insert(v4(2, 2));
+	av_lookup(av, index, &addr, &again);
+	cr_assert_eq(first, again);
+	av_remove(av, index);
+	cr_assert_eq(must_insert(v4(3, 3)), index);
+	av_lookup(av, index, &addr, &second);
+	cr_assert_neq(first, second);
+}
+
+Test(av, generation_changes)
+{
+	uint64_t index, before = av_generation(av), after;
+
+	index = must_insert(v4(1, 1));
+	after = av_generation(av);
+	cr_assert_neq(before, after);
+	av_remove(av, index);
+	cr_assert_neq(av_generation(av), after);
+	after = av_generation(av);
+	av_remove(av, index);
+	cr_assert_eq(av_generation(av), after, "nothing was removed");
+}
+
+Test(av, busy_while_bound)
+{
+	struct av *other;
+
+	cr_assert_eq(av_open(&other), 0);
+	av_get(other);
+	cr_assert_eq(av_close(other), -EBUSY);
+	av_put(other);
+	cr_assert_eq(av_close(other), 0);
+}
+
+enum { ROUNDS = 5000 };
+
+static void *churn(void *arg)
+{
+	uint32_t host = (uint32_t)(uintptr_t)arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct sockaddr_storage addr = v4(host, (uint16_t)i), out;
+		uint64_t stamp, index = must_insert(addr);
+
+		cr_assert_eq(av_lookup(av, index, &out, &stamp), 0);
+		cr_assert(av_same(&addr, &out));
+		cr_assert_eq(av_find(av, &addr), index);
+		cr_assert_eq(av_remove(av, index), 0);
+		cr_assert_eq(av_find(av, &addr), AV_NONE);
+	}
+	return NULL;
+}
+
+Test(av, threads)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, churn, (void *)(uintptr_t)(i + 1)), 0);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	cr_assert_leq(must_insert(v4(9, 9)), 2, "indices were reused");
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_cq.c - completion queue: order, overflow, errors, wakes. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/cq.h"
+#include "emu/nic/errno.h"
+
+/* A node that counts how often it was released; op numbers travel in `data`. */
+struct test_node {
+	struct cq_node node;
+	int released;
+};
+
+static void release(struct cq_node *node)
+{
+	((struct test_node *)node)->released++;
+}
+
+static struct test_node nodes[64];
+static struct cq *cq;
+
+static void push(uint64_t number)
+{
+	nodes[number] = (struct test_node){ .node = { .c = { .data = number }, .release = release } };
+	cq_push(cq, &nodes[number].node);
+}
+
+static void push_error(uint64_t number)
+{
+	struct cq_error error = { .c = { .data = number }, .err = EACCES, .prov_errno = 4, .text = "why" };
+
+	cq_push_error(cq, &error);
+}
+
+static void open_of(size_t size)
+{
+	cr_assert_eq(cq_open(&cq, size, NULL, NULL), 0);
+}
+
+static void take(ssize_t wanted, size_t count, uint64_t first)
+{
+	struct completion out[64];
+
+	cr_assert_eq(cq_take(cq, out, count), wanted);
+	for (ssize_t i = 0; i < wanted; i++)
+		cr_assert_eq(out[i].data, first + (uint64_t)i);
+}
+
+static void take_error(uint64_t number)
+{
+	struct cq_error error;
+
+	cr_assert_eq(cq_take_error(cq, &error), 1);
+	cr_assert_eq(error.c.data, number);
+	cr_assert_eq(error.err, EACCES);
+	cr_assert_eq(error.prov_errno, 4);
+	cr_assert_str_eq(error.text, "why");
+}
+
+Test(cq, sizes)
+{
+	struct cq *none = NULL;
+
+	cr_assert_eq(cq_open(&none, LIMIT_CQ_SIZE_MAX + 1, NULL, NULL), -EINVAL);
+	cr_assert_null(none);
+	open_of(LIMIT_CQ_SIZE_MAX);
+	cr_assert_eq(cq_close(cq), 0);
+	open_of(0);
+	for (int i = 0; i < LIMIT_CQ_SIZE; i++) {
+		cr_assert(cq_has_room(cq));
+		cq_push_now(cq, &(struct completion){ .data = 1 });
+	}
+	cr_assert_not(cq_has_room(cq));
+	cr_assert_eq(cq_close(cq), 0);
+}
+
+Test(cq, busy_while_bound)
+{
+	open_of(4);
+	cq_get(cq);
+	cq_get(cq);
+	cq_put(cq);
+	cr_assert_eq(cq_close(cq), -EBUSY);
+	cq_put(cq);
+	cr_assert_eq(cq_close(cq), 0);
+}
+
+Test(cq, in_order_round_the_ring)
+{
+	open_of(5);
+	take(-EAGAIN, 8, 0);
+	for (uint64_t i = 0; i < 60; i += 3) {
+		push(i);
+		push(i + 1);
+		push(i + 2);
+		cr_assert_eq(nodes[i + 2].released, 1, "released by the writer, once");
+		cr_assert(cq_ready(cq));
+		take(1, 1, i);
+		take(2, 8, i + 1);
+		cr_assert_not(cq_ready(cq));
+		take(-EAGAIN, 8, 0);
+	}
+	cq_close(cq);
+}
+
+Test(cq, entries_are_whole)
+{
+	struct completion in = { &in, 1, 2, &cq, 3, 4, 5 }, out = { 0 };
+
+	open_of(2);
+	cq_push_now(cq, &in);
+	cr_assert_eq(cq_take(cq, &out, 1), 1);
+	cr_assert_eq(memcmp(&in, &out, sizeof(in)), 0);
+	cq_close(cq);
+}
+
+/* Nothing is lost: what finds the ring full waits in its node and moves in, in order, as room is made. */
+Test(cq, overflow_keeps_the_order)
+{
+	open_of(4);
+	for (uint64_t i = 0; i < 11; i++)
+		push(i);
+	for (int i = 0; i < 11; i++)
+		cr_assert_eq(nodes[i].released, i < 4 ? 1 : 0, "node %d", i);
+	cr_assert_not(cq_has_room(cq));
+	take(3, 3, 0);
+	for (int i = 0; i < 11; i++)
+		cr_assert_eq(nodes[i].released, i < 7 ? 1 : 0, "node %d", i);
+	cr_assert_not(cq_has_room(cq), "refilled");
+	push(11);
+	cr_assert_eq(nodes[11].released, 0);
+	take(4, 64, 3);
+	take(4, 64, 7);
+	cr_assert(cq_has_room(cq));
+	push(12);
+	cr_assert_eq(nodes[12].released, 1);
+	take(2, 64, 11);
+	take(-EAGAIN, 64, 0);
+	for (int i = 0; i < 13; i++)
+		cr_assert_eq(nodes[i].released, 1, "node %d", i);
+	cq_close(cq);
+}
+
+Test(cq, close_releases_what_waits)
+{
+	open_of(2);
+	for (uint64_t i = 0; i < 5; i++)
+		push(i);
+	push_error(1);
+	cr_assert_eq(cq_close(cq), 0);
+	for (int i = 0; i < 5; i++)
+		cr_assert_eq(nodes[i].released, 1);
+}
+
+Test(cq, errors_come_in_order)
+{
+	open_of(3);
+	push(0);
+	push(1);
+	push_error(100);
+	push(2);
+	push_error(101);
+	push_error(102);
+	push(3);
+	push(4);
+	take(1, 1, 0);
+	take(1, 8, 1);
+	take(-NIC_EAVAIL, 8, 0);
+	take(-NIC_EAVAIL, 8, 0);
+	take_error(100);
+	take(1, 8, 2);
+	take(-NIC_EAVAIL, 8, 0);
+	take_error(101);
+	take(-NIC_EAVAIL, 0, 0);
+	take_error(102);
+	take(2, 8, 3);
+	take(-EAGAIN, 8, 0);
+	cr_assert_eq(cq_take_error(cq, &(struct cq_error){ 0 }), -EAGAIN);
+	cq_close(cq);
+}
+
+/* An error behind completions that still wait in the overflow list stays behind them. */
+Test(cq, errors_wait_for_overflow)
+{
+	open_of(2);
+	for (uint64_t i = 0; i < 5; i++)
+		push(i);
+	push_error(100);
+	push(5);
+	take(2, 8, 0);
+	take(2, 8, 2);
+	take(1, 8, 4);
+	take(-NIC_EAVAIL, 8, 0);
+	take_error(100);
+	take(1, 8, 5);
+	cq_close(cq);
+}
+
+/* A program that calls fi_cq_readerr without being told to gets the error all the same. */
+Test(cq, error_taken_early)
+{
+	open_of(4);
+	push(0);
+	push_error(100);
+	push(1);
+	take_error(100);
+	take(2, 8, 0);
+	cq_close(cq);
+}
+
+Test(cq, count_zero_looks)
+{
+	open_of(4);
+	take(-EAGAIN, 0, 0);
+	push(0);
+	take(0, 0, 0);
+	push_error(100);
+	take(1, 8, 0);
+	take(-NIC_EAVAIL, 0, 0);
+	cr_assert(cq_ready(cq));
+	cq_close(cq);
+}
+
+Test(cq, choked_by_unread_errors)
+{
+	open_of(4);
+	for (int i = 0; i <= LIMIT_CQ_ERRORS; i++) {
+		cr_assert_not(cq_choked(cq));
+		push_error((uint64_t)i);
+	}
+	cr_assert(cq_choked(cq));
+	push_error(LIMIT_CQ_ERRORS + 1);
+	take_error(0);
+	cr_assert(cq_choked(cq), "what was under way came on top");
+	take_error(1);
+	cr_assert_not(cq_choked(cq));
+	cq_close(cq);
+}
+
+static void count_wake(void *arg)
+{
+	(*(int *)arg)++;
+}
+
+Test(cq, wakes_while_armed)
+{
+	int wakes = 0;
+
+	cr_assert_eq(cq_open(&cq, 1, count_wake, &wakes), 0);
+	push(0);
+	cr_assert_eq(wakes, 0);
+	cq_arm(cq);
+	cq_arm(cq);
+	push(1);
+	push_error(100);
+	cr_assert_eq(wakes, 2, "an entry in overflow and an error wake, too");
+	cq_disarm(cq);
+	take(1, 1, 0);
+	take(1, 1, 1);
+	cq_push_now(cq, &(struct completion){ .data = 2 });
+	cr_assert_eq(wakes, 3, "still armed once");
+	cq_disarm(cq);
+	push(3);
+	cr_assert_eq(wakes, 3);
+	cq_close(cq);
+}
+
+Test(cq, signals_are_remembered)
+{
+	int wakes = 0;
+
+	cr_assert_eq(cq_open(&cq, 4, count_wake, &wakes), 0);
+	cr_assert_not(cq_signalled(cq));
+	cq_signal(cq);
+	cq_signal(cq);
+	cr_assert_eq(wakes, 2);
+	cr_assert_not(cq_ready(cq));
+	cr_assert(cq_signalled(cq));
+	cr_assert(cq_signalled(cq));
+	cr_assert_not(cq_signalled(cq));
+	cq_close(cq);
+}
+
+enum { PUSHES = 100000, ERROR_EACH = 1000 };
+
+static atomic_int released;
+
+static void release_heap(struct cq_node *node)
+{
+	atomic_fetch_add(&released, 1);
+	free(node);
+}
+
+static void *push_many(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = 0; i < PUSHES; i++) {
+		struct cq_node *node = calloc(1, sizeof(*node));
+
+		node->c.data = i;
+		node->release = release_heap;
+		cq_push(cq, node);
+		if (i % ERROR_EACH == 0)
+			push_error(i);
+	}
+	return NULL;
+}
+
+static void post(void *arg)
+{
+	sem_post(arg);
+}
+
+/* One writer, one reader that sleeps: order whole, no wake missed, every node released once. */
+Test(cq, one_writer_one_sleeper, .timeout = 60)
+{
+	struct completion out[7];
+	uint64_t next = 0;
+	pthread_t writer;
+	sem_t woken;
+
+	sem_init(&woken, 0, 0);
+	cr_assert_eq(cq_open(&cq, 16, post, &woken), 0);
+	cr_assert_eq(pthread_create(&writer, NULL, push_many, NULL), 0);
+	while (next < PUSHES) {
+		ssize_t n = cq_take(cq, out, 7);
+
+		for (ssize_t i = 0; i < n; i++)
+			cr_assert_eq(out[i].data, next++);
+		if (n == -NIC_EAVAIL) {
+			take_error(next - 1);
+		} else if (n == -EAGAIN) {
+			cq_arm(cq);
+			while (!cq_ready(cq))
+				sem_wait(&woken);
+			cq_disarm(cq);
+		}
+	}
+	pthread_join(writer, NULL);
+	cr_assert_eq(atomic_load(&released), PUSHES);
+	cq_close(cq);
+}
+
+static _Atomic uint64_t sum;
+static atomic_int taken;
+
+static void *take_many(void *arg)
+{
+	(void)arg;
+	while (atomic_load(&taken) < PUSHES) {
+		struct completion out[3];
+		struct cq_error error;
+		ssize_t n = cq_take(cq, out, 3);
+
+		if (n == -NIC_EAVAIL)
+			cq_take_error(cq, &error);
+		for (ssize_t i = 0; i < n; i++)
+			atomic_fetch_add(&sum, out[i].data);
+		if (n > 0)
+			atomic_fetch_add(&taken, (int)n);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+Test(cq, many_readers, .timeout = 60)
+{
+	pthread_t readers[3], writer;
+
+	open_of(8);
+	cr_assert_eq(pthread_create(&writer, NULL, push_many, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(pthread_create(&readers[i], NULL, take_many, NULL), 0);
+	pthread_join(writer, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(readers[i], NULL);
+	cr_assert_eq(atomic_load(&sum), (uint64_t)PUSHES * (PUSHES - 1) / 2, "each exactly once");
+	cr_assert_eq(atomic_load(&released), PUSHES);
+	cq_close(cq);
+}

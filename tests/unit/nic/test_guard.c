@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_guard.c - touching memory that may not be there. test_guard_chain.c has what concerns the program's handlers. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu/nic/guard.h"
+#include "sandbox.h"
+
+static size_t page;
+
+static void setup(void)
+{
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	cr_assert_eq(guard_install(), 0);
+}
+
+TestSuite(guard, .init = setup, .fini = guard_remove, .timeout = 60);
+
+/* Pages of which the middle one has `prot`; PROT_NONE all three to begin with would hide overruns. */
+static char *three_pages(int prot)
+{
+	char *at = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(at, MAP_FAILED);
+	memset(at, 'a', 3 * page);
+	cr_assert_eq(mprotect(at + page, page, prot), 0);
+	return at;
+}
+
+/* Every way in which a copy can fault, and that good copies work before and after. */
+static void copies_and_faults(void)
+{
+	char buffer[64] = "some bytes", other[64] = "";
+	char *none = three_pages(PROT_NONE), *fixed = three_pages(PROT_READ), *gone = three_pages(PROT_NONE);
+
+	munmap(gone + page, page);
+	cr_assert(guard_copy(other, buffer, sizeof(buffer)));
+	cr_assert_str_eq(other, "some bytes");
+	cr_assert(guard_copy(NULL, NULL, 0));
+	for (int i = 0; i < 3; i++) {
+		cr_assert_not(guard_copy(none + page, buffer, 8));
+		cr_assert_not(guard_copy(buffer, none + page, 8));
+		cr_assert_not(guard_copy(gone + page, buffer, 8));
+		cr_assert_not(guard_copy(buffer, gone + page, 8));
+		cr_assert_not(guard_copy(fixed + page, buffer, 8), "read-only");
+		cr_assert(guard_copy(buffer, fixed + page, 8));
+		cr_assert_not(guard_copy(NULL, buffer, 8));
+		cr_assert_not(guard_copy(buffer, NULL, 8));
+		cr_assert_not(guard_copy((void *)(UINT64_C(1) << 63), buffer, 8), "not canonical");
+		cr_assert_not(guard_copy(buffer, (void *)(UINT64_C(1) << 63), 8), "not canonical");
+		cr_assert_not(guard_copy((void *)-8, buffer, 8), "the kernel's");
+		cr_assert_not(guard_copy(none + page - 4, buffer, 8), "half way");
+		cr_assert_not(guard_copy(none, none + 2 * page - 4, 8));
+		cr_assert(guard_copy(none + 2 * page, none, page));
+	}
+	cr_assert_eq(fixed[page], 'a', "never through a read-only page");
+	cr_assert_eq(mprotect(none + page, page, PROT_READ | PROT_WRITE), 0);
+	cr_assert(guard_copy(none + page, "back", 4));
+	cr_assert_eq(memcmp(none + page, "back", 4), 0);
+}
+
+/* S18 */
+Test(guard, by_handler)
+{
+	copies_and_faults();
+}
+
+Test(guard, by_kernel)
+{
+	guard_remove();
+	copies_and_faults();
+}
+
+Test(guard, all_lengths)
+{
+	static unsigned char from[4096], to[4096 + 2];
+
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (unsigned char)(i * 7 + 1);
+	for (size_t length = 0; length <= sizeof(from); length += length < 300 ? 1 : 379) {
+		memset(to, 0, sizeof(to));
+		cr_assert(guard_copy(to + 1, from, length));
+		cr_assert_eq(memcmp(to + 1, from, length), 0, "%zu", length);
+		cr_assert(!to[0] && !to[length + 1], "%zu", length);
+	}
+}
+
+Test(guard, overlapping)
+{
+	char text[] = "0123456789abcdef";
+
+	cr_assert(guard_copy(text + 2, text, 10));
+	cr_assert_str_eq(text, "010123456789cdef");
+	cr_assert(guard_copy(text, text + 2, 10));
+	cr_assert_str_eq(text, "012345678989cdef");
+}
+
+/* SIGBUS: a file that became shorter under its mapping. */
+Test(guard, truncated_file)
+{
+	int fd = memfd_create("guard", 0);
+	char byte = 'x', *at;
+
+	cr_assert_eq(ftruncate(fd, (off_t)(2 * page)), 0);
+	at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert(guard_copy(at + page, &byte, 1));
+	cr_assert_eq(ftruncate(fd, (off_t)page), 0);
+	cr_assert_not(guard_copy(at + page, &byte, 1));
+	cr_assert_not(guard_copy(&byte, at + page, 1));
+	cr_assert(guard_copy(at, &byte, 1));
+	cr_assert_eq(guard_populate(at, 2 * page, true), -EFAULT);
+	cr_assert_eq(guard_populate(at, page, true), 0);
+	close(fd);
+}
+
+/* Landing leaves no signal blocked and errno alone. */
+Test(guard, leaves_no_trace)
+{
+	char *none = three_pages(PROT_NONE);
+	sigset_t mask;
+
+	errno = 12345;
+	cr_assert_not(guard_copy(none + page, "x", 1));
+	cr_assert_eq(errno, 12345);
+	cr_assert_eq(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+	cr_assert_not(sigismember(&mask, SIGSEGV));
+	cr_assert_not(sigismember(&mask, SIGBUS));
+}
+
+/* The program may have given its thread a stack for signals: landing from there leaves it usable. */
+Test(guard, alternate_stack)
+{
+	static char stack[65536];
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	char *none = three_pages(PROT_NONE);
+
+	cr_assert_eq(sigaltstack(&alternate, NULL), 0);
+	for (int i = 0; i < 1000; i++)
+		cr_assert_not(guard_copy(none + page, "x", 1));
+	cr_assert_eq(sigaltstack(NULL, &alternate), 0);
+	cr_assert_not(alternate.ss_flags & SS_ONSTACK);
+}
+
+enum { ROUNDS = 3000 };
+
+static void *fault_and_copy(void *arg)
+{
+	char *at = arg, buffer[32];
+	intptr_t wrong = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		wrong += guard_copy(at + page, "x", 1);
+		wrong += !guard_copy(buffer, at, sizeof(buffer));
+		wrong += guard_copy(buffer, at + page, 1);
+	}
+	return (void *)wrong;
+}
+
+Test(guard, threads)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, fault_and_copy, three_pages(PROT_NONE)), 0);
+	for (int i = 0; i < 3; i++) {
+		void *wrong;
+
+		pthread_join(threads[i], &wrong);
+		cr_assert_null(wrong);
+	}
+}
+
+static bool resident(void *at)
+{
+	unsigned char present;
+
+	cr_assert_eq(mincore(at, page, &present), 0);
+	return present & 1;
+}
+
+/* S79: "could be pinned". */
+static void populating(void)
+{
+	char *at = mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *fixed = three_pages(PROT_READ), *none = three_pages(PROT_NONE), *gone = three_pages(PROT_NONE);
+	const char *constant = "in the text segment";
+
+	munmap(gone + page, page);
+	at[3 * page] = 'x';
+	cr_assert_not(resident(at + page));
+	cr_assert_eq(guard_populate(at + page + 1, page, true), 0, "unaligned");
+	cr_assert_not(resident(at));
+	cr_assert(resident(at + page) && resident(at + 2 * page), "rounded outward");
+	cr_assert_not(resident(at + 4 * page));
+	cr_assert_eq(guard_populate(at, 8 * page, true), 0);
+	cr_assert_eq(at[3 * page], 'x', "contents unchanged");
+	cr_assert_eq(at[7 * page], 0);
+	cr_assert_eq(guard_populate(fixed, 3 * page, false), 0);
+	cr_assert_eq(guard_populate(fixed, 3 * page, true), -EFAULT);
+	cr_assert_eq(guard_populate((void *)(uintptr_t)constant, 1, false), 0);
+	cr_assert_eq(guard_populate((void *)(uintptr_t)constant, 1, true), -EFAULT);
+	for (int writable = 0; writable < 2; writable++) {
+		cr_assert_eq(guard_populate(none, 3 * page, writable), -EFAULT);
+		cr_assert_eq(guard_populate(none, page, writable), 0);
+		cr_assert_eq(guard_populate(none + page - 1, 2, writable), -EFAULT);
+		cr_assert_eq(guard_populate(gone, 3 * page, writable), -EFAULT, "a hole");
+		cr_assert_eq(guard_populate(NULL, SIZE_MAX, writable), -EFAULT);
+		cr_assert_eq(guard_populate(NULL, 1, writable), -EFAULT);
+		cr_assert_eq(guard_populate((void *)-8, 8, writable), -EFAULT);
+		cr_assert_eq(guard_populate((void *)-8, 9, writable), -EFAULT, "wraps");
+		cr_assert_eq(guard_populate((void *)-8, 0, writable), 0);
+	}
+	cr_assert_eq(fixed[page], 'a');
+}
+
+Test(guard, populates)
+{
+	populating();
+}
+
+Test(guard, populates_on_old_kernels)
+{
+	if (!sandbox_refuse_populate())
+		cr_skip_test("no seccomp filters here");
+	cr_assert_eq(madvise(three_pages(PROT_READ), page, 22), -1, "the filter works");
+	populating();
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_mr_table.c - regions by key, by descriptor, and after their end. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/errno.h"
+#include "emu/nic/mr_table.h"
+
+/* splitmix64: as good as unguessable for a test, and the same each time. */
+static uint64_t seed;
+
+static void fill(void *arg, void *bytes, size_t length)
+{
+	uint64_t *state = arg ? arg : &seed;
+
+	for (size_t i = 0; i < length; i += 8) {
+		uint64_t x = *state += 0x9e3779b97f4a7c15u;
+
+		x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+		x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+		x ^= x >> 31;
+		memcpy((char *)bytes + i, &x, length - i < 8 ? length - i : 8);
+	}
+}
+
+static struct mr_table *table;
+
+static void setup(void)
+{
+	cr_assert_eq(mr_table_open(&table, fill, NULL), 0);
+}
+
+static void teardown(void)
+{
+	mr_table_close(table);
+}
+
+TestSuite(mr_table, .init = setup, .fini = teardown);
+
+static char memory[4096];
+static const struct iovec whole = { memory, sizeof(memory) };
+
+static int add_key(uint64_t key, struct mr **mr)
+{
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = MR_REMOTE_WRITE, .key = key, .key_bytes = 8 };
+
+	return mr_add(table, &attr, mr);
+}
+
+static struct mr *must_add(uint64_t key)
+{
+	struct mr *mr = NULL;
+
+	cr_assert_eq(add_key(key, &mr), 0, "key 0x%lx", (long)key);
+	return mr;
+}
+
+static int local_ok(uint64_t desc, const void *addr, size_t length, uint32_t access)
+{
+	return mr_table_local_ok(table, (const void *)(uintptr_t)desc, addr, length, access);
+}
+
+/* S33, S41 */
+Test(mr_table, finds_what_was_added)
+{
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = MR_READ | MR_REMOTE_READ, .key = 7,
+				.key_bytes = 8, .virtual_addr = true, .owner = &attr };
+	struct mr *mr;
+
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	cr_assert_eq(mr_find(table, 7), mr);
+	cr_assert_null(mr_find(table, 8));
+	cr_assert_eq(mr->key, 7);
+	cr_assert_eq(mr->length, sizeof(memory));
+	cr_assert_eq(mr->access, MR_READ | MR_REMOTE_READ);
+	cr_assert(mr->virtual_addr && mr->enabled);
+	cr_assert_eq(mr->owner, &attr);
+	cr_assert_eq(mr_segments(mr)->iov_base, memory);
+	cr_assert_eq(mr_count(table), 1);
+}
+
+/* S9: the segments are copied. */
+Test(mr_table, vectors_are_copied)
+{
+	struct iovec iov[LIMIT_IOV];
+	struct mr_attr attr = { .iov = iov, .iov_count = LIMIT_IOV, .key = 1, .key_bytes = 8 };
+	struct mr *mr;
+
+	for (int i = 0; i < LIMIT_IOV; i++)
+		iov[i] = (struct iovec){ memory + 16 * i, 8 };
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	memset(iov, 0, sizeof(iov));
+	cr_assert_eq(mr->iov_count, LIMIT_IOV);
+	cr_assert_eq(mr->length, 8 * LIMIT_IOV);
+	for (int i = 0; i < LIMIT_IOV; i++)
+		cr_assert_eq(mr_segments(mr)[i].iov_base, memory + 16 * i);
+}
+
+/* S35, S36 */
+Test(mr_table, keys_refused)
+{
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .key = 0x10000, .key_bytes = 2 };
+	struct mr *mr = NULL, *first = must_add(5);
+
+	cr_assert_eq(add_key(5, &mr), -NIC_ENOKEY);
+	cr_assert_eq(add_key(UINT64_MAX, &mr), -EKEYREJECTED);
+	cr_assert_eq(mr_add(table, &attr, &mr), -EKEYREJECTED);
+	cr_assert_null(mr);
+	cr_assert_eq(mr_find(table, 5), first);
+	cr_assert_eq(mr_count(table), 1);
+	attr.key = 0xffff;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	must_add(0);
+	must_add(UINT64_MAX - 1);
+}
+
+/* S17: any range registers, but not one that wraps. */
+Test(mr_table, segments_that_wrap_are_refused)
+{
+	struct iovec iov[2] = { { (void *)-8, 9 }, { memory, 8 } };
+	struct mr_attr attr = { .iov = iov, .iov_count = 1, .key = 1, .key_bytes = 8 };
+	struct mr *mr;
+
+	cr_assert_eq(mr_add(table, &attr, &mr), -EINVAL);
+	iov[0] = (struct iovec){ NULL, SIZE_MAX };
+	attr.iov_count = 2;
+	cr_assert_eq(mr_add(table, &attr, &mr), -EINVAL, "the sum wraps");
+	cr_assert_eq(mr_count(table), 0);
+	attr.iov_count = 1;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	iov[0] = (struct iovec){ (void *)-8, 8 };
+	attr.key = 2;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+}
+
+/* S183: the key is free at once and names the new region; ids are never reused. */
+Test(mr_table, key_is_free_after_close)
+{
+	static const uint64_t keys[] = { 0, 1, UINT64_MAX - 1 };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		struct mr *mr = must_add(keys[i]);
+		uint64_t id = mr->id, desc = mr->desc;
+
+		mr_remove(table, mr, 0);
+		cr_assert_null(mr_find(table, keys[i]));
+		mr = must_add(keys[i]);
+		cr_assert_eq(mr_find(table, keys[i]), mr);
+		cr_assert_gt(mr->id, id);
+		cr_assert_neq(mr->desc, desc);
+		mr_remove(table, mr, 0);
+	}
+	cr_assert_eq(mr_count(table), 0);
+}
+
+/* S38: unequal to each other, to zero, to descriptors, addresses, tombstones. */
+Test(mr_table, provider_keys)
+{
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .provider_key = true, .key_bytes = 8, .key = 1 };
+	struct mr *mr[1000];
+
+	for (int i = 0; i < 1000; i++) {
+		cr_assert_eq(mr_add(table, &attr, &mr[i]), 0);
+		cr_assert(mr[i]->key && mr[i]->key != UINT64_MAX && mr[i]->key != 1);
+		cr_assert_neq(mr[i]->key, mr[i]->desc);
+		cr_assert_neq(mr[i]->key, (uintptr_t)memory);
+		cr_assert_eq(mr_find(table, mr[i]->key), mr[i]);
+		cr_assert_null(mr_find(table, mr[i]->key + 1), "neighbours do not exist");
+		cr_assert_neq(local_ok(mr[i]->key, memory, 1, 0), 0, "a key is no descriptor");
+	}
+	cr_assert_eq(mr_count(table), 1000);
+}
+
+/* A narrow key space: tombstones are avoided while there is choice, live keys always. */
+Test(mr_table, provider_keys_of_one_byte)
+{
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .provider_key = true, .key_bytes = 1 };
+	struct mr *mr;
+	int added = 0;
+
+	for (int i = 0; i < 200; i++) {
+		uint64_t age;
+
+		cr_assert_eq(mr_add(table, &attr, &mr), 0);
+		cr_assert_leq(mr->key, 255);
+		if (i < 128)
+			cr_assert_not(mr_tombstone(table, mr->key, 0, &age), "key %d reused at once", (int)mr->key);
+		mr_remove(table, mr, 0);
+	}
+	while (mr_add(table, &attr, &mr) == 0)
+		added++;
+	cr_assert_leq(added, 255);
+	cr_assert_gt(added, 200);
+	cr_assert_eq(mr_add(table, &attr, &mr) == 0 ? 0 : -NIC_ENOKEY, -NIC_ENOKEY);
+}
+
+/* S178 */
+Test(mr_table, tombstones_tell_the_age)
+{
+	uint64_t age = 1;
+
+	cr_assert_not(mr_tombstone(table, 5, 0, &age));
+	mr_remove(table, must_add(5), 1000);
+	cr_assert(mr_tombstone(table, 5, 4100, &age));
+	cr_assert_eq(age, 3100);
+	mr_remove(table, must_add(5), 9000);
+	cr_assert(mr_tombstone(table, 5, 9001, &age));
+	cr_assert_eq(age, 1, "the last close counts");
+	cr_assert_not(mr_tombstone(table, 6, 0, &age));
+}
+
+Test(mr_table, tombstones_are_forgotten_in_order)
+{
+	enum { N = 3 * LIMIT_TOMBSTONES + 7 };
+	uint64_t age;
+
+	for (uint64_t key = 0; key < N; key++) {
+		mr_remove(table, must_add(key), key);
+		if (key >= LIMIT_TOMBSTONES)
+			cr_assert_not(mr_tombstone(table, key - LIMIT_TOMBSTONES, key, &age));
+	}
+	for (uint64_t key = N - LIMIT_TOMBSTONES; key < N; key++) {
+		cr_assert(mr_tombstone(table, key, N, &age), "key %lu", (long)key);
+		cr_assert_eq(age, N - key);
+	}
+}
+
+/* One key closed over and over keeps one tombstone, and its old places in the ring do not hide it. */
+Test(mr_table, one_key_closed_many_times)
+{
+	uint64_t age;
+
+	mr_remove(table, must_add(1), 0);
+	for (uint64_t i = 0; i < 3 * LIMIT_TOMBSTONES; i++) {
+		mr_remove(table, must_add(2), i);
+		cr_assert(mr_tombstone(table, 2, i + 5, &age));
+		cr_assert_eq(age, 5);
+	}
+	cr_assert_not(mr_tombstone(table, 1, 0, &age));
+}
+
+/* S15, S23-S26, S75: all rights asked must be there; the range inside. */
+Test(mr_table, local_descriptors)
+{
+	for (uint32_t bits = 0; bits < 64; bits++) {
+		struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = bits << 8, .key = bits,
+					.key_bytes = 8 };
+		struct mr *mr;
+
+		cr_assert_eq(mr_add(table, &attr, &mr), 0);
+		for (uint32_t asked = 0; asked < 64; asked++)
+			cr_assert_eq(local_ok(mr->desc, memory, 8, asked << 8), (bits & asked) == asked ? 0 : -EACCES);
+		cr_assert_eq(local_ok(mr->desc, memory, sizeof(memory), 0), 0);
+		cr_assert_eq(local_ok(mr->desc, memory + 1, sizeof(memory), 0), -EINVAL);
+		cr_assert_eq(local_ok(mr->desc, memory - 1, 1, 0), -EINVAL);
+		cr_assert_eq(local_ok(mr->desc, memory + 8, SIZE_MAX, 0), -EINVAL);
+		cr_assert_eq(local_ok(mr->desc, NULL, 0, 0), 0);
+	}
+}
+
+/* S92: a region that is not enabled works locally. */
+Test(mr_table, disabled_regions_work_locally)
+{
+	struct mr *mr = must_add(1);
+
+	mr->enabled = false;
+	cr_assert_eq(local_ok(mr->desc, memory, 8, MR_REMOTE_WRITE), 0);
+}
+
+/* S75: looked up, never followed. */
+Test(mr_table, wild_descriptors)
+{
+	struct mr *mr = must_add(1), *other = must_add(2);
+	uint64_t desc = mr->desc, wild = 1;
+
+	cr_assert_eq(local_ok(0, memory, 1, 0), -EINVAL);
+	cr_assert_eq(local_ok(1, memory, 1, 0), -EINVAL);
+	cr_assert_eq(local_ok(UINT64_MAX, memory, 1, 0), -EINVAL);
+	cr_assert_eq(local_ok((uintptr_t)mr, memory, 1, 0), -EINVAL, "the object's address");
+	cr_assert_eq(local_ok((uintptr_t)memory, memory, 1, 0), -EINVAL);
+	for (int bit = 0; bit < 64; bit++)
+		cr_assert_eq(local_ok(desc ^ UINT64_C(1) << bit, memory, 1, 0), -EINVAL, "bit %d", bit);
+	for (int i = 0; i < 100000; i++) {
+		fill(&wild, &wild, sizeof(wild));
+		cr_assert_eq(local_ok(wild, memory, 1, 0), -EINVAL);
+	}
+	cr_assert_neq(desc, other->desc);
+	mr_remove(table, mr, 0);
+	cr_assert_eq(local_ok(desc, memory, 1, 0), -EINVAL, "closed");
+	mr = must_add(1);
+	cr_assert_eq(local_ok(desc, memory, 1, 0), -EINVAL, "closed, and its slot in use again");
+	cr_assert_eq(local_ok(mr->desc, memory, 1, 0), 0);
+	for (uint64_t i = 0; i < 5000; i++)
+		cr_assert_eq(local_ok(i, memory, 1, 0), -EINVAL, "what a free slot holds names nothing");
+}
+
+/* S9, S64 */
+Test(mr_table, local_ranges_of_a_vector)
+{
+	struct iovec iov[3] = { { memory, 8 }, { memory + 8, 8 }, { memory + 32, 8 } };
+	struct mr_attr attr = { .iov = iov, .iov_count = 3, .key = 1, .key_bytes = 8 };
+	struct mr *mr;
+
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	cr_assert_eq(local_ok(mr->desc, memory, 16, 0), 0, "touching segments");
+	cr_assert_eq(local_ok(mr->desc, memory + 32, 8, 0), 0);
+	cr_assert_eq(local_ok(mr->desc, memory, 17, 0), -EINVAL);
+	cr_assert_eq(local_ok(mr->desc, memory + 16, 1, 0), -EINVAL, "the gap");
+	cr_assert_eq(local_ok(mr->desc, memory, 40, 0), -EINVAL, "across the gap");
+}
+
+/* A million regions are found, and every step stays small: what a lookup compares does not grow (test_hash.c counts
+ * chains), and no slot moves, so pointers and descriptors given out stay good. */
+Test(mr_table, a_million)
+{
+	enum { N = 1000000 };
+	struct mr **mr = calloc(N, sizeof(*mr));
+	uint64_t state = 9, key;
+
+	for (int i = 0; i < N; i++) {
+		fill(&state, &key, sizeof(key));
+		mr[i] = must_add(key);
+	}
+	cr_assert_eq(mr_count(table), N);
+	state = 9;
+	for (int i = 0; i < N; i++) {
+		fill(&state, &key, sizeof(key));
+		cr_assert_eq(mr_find(table, key), mr[i]);
+		cr_assert_eq(local_ok(mr[i]->desc, memory, 1, 0), 0);
+	}
+	for (int i = 0; i < N; i += 3)
+		mr_remove(table, mr[i], 0);
+	state = 9;
+	for (int i = 0; i < N; i++) {
+		fill(&state, &key, sizeof(key));
+		cr_assert_eq(mr_find(table, key), i % 3 ? mr[i] : NULL);
+	}
+	free(mr);
+}
+
+/* Limit: one more than LIMIT_REGIONS is refused, and after a close there is room again. */
+Test(mr_table, is_bounded)
+{
+	struct mr *mr = NULL, *last = NULL;
+
+	for (uint64_t key = 0; key < LIMIT_REGIONS; key++)
+		last = must_add(key);
+	cr_assert_eq(add_key(LIMIT_REGIONS, &mr), -ENOMEM);
+	cr_assert_null(mr);
+	cr_assert_eq(mr_count(table), LIMIT_REGIONS);
+	mr_remove(table, last, 0);
+	must_add(LIMIT_REGIONS);
+}
+
+static atomic_bool stop;
+static _Atomic uint64_t shared_desc;
+
+static void *ask(void *arg)
+{
+	long *granted = arg;
+
+	while (!atomic_load(&stop)) {
+		uint64_t desc = atomic_load(&shared_desc);
+		int rc = local_ok(desc, memory, 8, MR_REMOTE_WRITE);
+
+		cr_assert(rc == 0 || rc == -EINVAL, "%d", rc);
+		*granted += rc == 0;
+	}
+	return NULL;
+}
+
+/* The holder of the role adds and removes while program threads ask for descriptors that come and go. */
+Test(mr_table, threads_ask_while_regions_go)
+{
+	pthread_t threads[2];
+	long granted[2] = { 0 };
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, ask, &granted[i]), 0);
+	for (uint64_t i = 0; i < 20000; i++) {
+		struct mr *mr = must_add(i);
+
+		atomic_store(&shared_desc, mr->desc);
+		if (i % 16 == 0)
+			sched_yield();
+		mr_remove(table, mr, i);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
