@@ -36,23 +36,28 @@ build_all() {
 
 # The two processes, joined by two FIFOs. Both logs go to files: the initiator looks into the target's.
 run_job() {
-	local file=$1 status=0 target_pid
+	local file=$1 status=0
 
 	mkfifo "$scratch/questions" "$scratch/answers"
 	FI_LOG_LEVEL=warn EMU_BUILD=$build "$EMU_ROOT/tools/emurun" \
 		"$target" "$scratch/questions" "$scratch/answers" 2>"$scratch/target.log" &
 	target_pid=$!
-	trap 'kill $target_pid 2>/dev/null || :; rm -rf "$scratch"' EXIT
 	FI_LOG_LEVEL=warn EMU_BUILD=$build "$EMU_ROOT/tools/emurun" \
 		"$initiator" "$scratch/questions" "$scratch/answers" "$file" "$scratch/target.log" \
 		2>"$scratch/initiator.log" || status=1
 	[ $status = 0 ] || kill $target_pid 2>/dev/null || :
 	wait $target_pid || status=1
+	target_pid=
 	if [ $status != 0 ]; then
 		tail -n 20 "$scratch/target.log" | sed 's/^/target log:    /'
 		tail -n 20 "$scratch/initiator.log" | sed 's/^/initiator log: /'
 	fi
 	return $status
+}
+
+clean_up() {
+	[ -z "$target_pid" ] || kill "$target_pid" 2>/dev/null || :
+	rm -rf "$scratch"
 }
 
 [ $# -le 1 ] || die "usage: demo.sh [FILE]"
@@ -62,7 +67,8 @@ if may_build; then
 fi
 is_built || die "$build is not a finished build"
 [ -r "$file" ] && [ -f "$file" ] || die "$file is not a file that can be read"
+target_pid=
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap clean_up EXIT
 run_job "$file" || die "not all went as stated"
 echo "demo       all went as stated"
