@@ -34,6 +34,11 @@ build_all() {
 		{ tail -n 40 "$log" >&2; die "the build failed; all of it is in $log"; }
 }
 
+# KILL: the psm library that Debian's libfabric loads catches TERM, and hangs if it comes while libfabric starts.
+kill_target() {
+	kill -KILL "$target_pid" 2>/dev/null || :
+}
+
 # The two processes, joined by two FIFOs. Both logs go to files: the initiator looks into the target's.
 run_job() {
 	local file=$1 status=0
@@ -45,7 +50,7 @@ run_job() {
 	FI_LOG_LEVEL=warn EMU_BUILD=$build "$EMU_ROOT/tools/emurun" \
 		"$initiator" "$scratch/questions" "$scratch/answers" "$file" "$scratch/target.log" \
 		2>"$scratch/initiator.log" || status=1
-	[ $status = 0 ] || kill $target_pid 2>/dev/null || :
+	[ $status = 0 ] || kill_target
 	wait $target_pid || status=1
 	target_pid=
 	if [ $status != 0 ]; then
@@ -56,7 +61,7 @@ run_job() {
 }
 
 clean_up() {
-	[ -z "$target_pid" ] || kill "$target_pid" 2>/dev/null || :
+	[ -z "$target_pid" ] || kill_target
 	rm -rf "$scratch"
 }
 
