@@ -3,8 +3,8 @@
 # demo.sh - shows the emulated NIC at work between two processes: demo.sh [FILE]
 #
 # Installs what is missing, builds the release preset, and then: a remote write and read back of FILE (default: the
-# built provider itself), a thousand reads of a target that sleeps, and six refused operations, each with its sentence on
-# both sides. Exit status 0 only if all went as stated.
+# built provider itself), a thousand reads of a target that sleeps, and six refused operations, each with its sentence
+# on both sides. Exit status 0 only if all went as stated.
 #
 # EMU_BUILD=folder: nothing is installed or built; the programs are taken from that build folder. The same goes for a
 # finished build/release that the user may not write to.
@@ -66,7 +66,7 @@ clean_up() {
 }
 
 [ $# -le 1 ] || die "usage: demo.sh [FILE]"
-file=$(readlink -f "${1:-$provider}")
+file=${1:-$provider}
 if may_build; then
 	build_all
 fi
