@@ -30,6 +30,7 @@ enum {
 	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames */
 	SLICE_DIRECT_BYTES = 256 * 1024,	/* payload straight into its place, a connection */
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */
+	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
 
 	/* Acknowledgements owed at most this long. */
 	ACK_REQUESTS = 64,
@@ -52,6 +53,7 @@ enum {
 #define TIME_RETRY_BUDGET_NS TIME_MS(15000)	/* unreachable for so long: ops fail */
 #define TIME_HELLO_NS TIME_MS(5000)		/* a connection that has not said HELLO by then is closed */
 #define TIME_RNR_NS TIME_MS(1)			/* receiver-not-ready: first wait; doubles to 64 times this */
+#define TIME_LOOK_NS TIME_MS(1)			/* what is owed is sent at the latest after this */
 #define TIME_BYE_NS TIME_MS(1000)		/* closing waits so long to send what is owed */
 enum { REFUSED_DIALS_GONE = 3 };		/* refused dials in a row that mean: the peer is gone */
 

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* submit.c - posting: a call's arguments become ops in the submit queue; the role's holder takes them from there. */
+#include "emu/nic/submit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "emu/nic/completer.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/guard.h"
+#include "emu/nic/message.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/requester.h"
+
+int submit_init(struct submit *submit)
+{
+	return -pthread_mutex_init(&submit->lock, NULL);
+}
+
+void submit_fini(struct submit *submit)
+{
+	pthread_mutex_destroy(&submit->lock);
+}
+
+bool submit_pending(struct submit *submit)
+{
+	/* seq_cst: the second look of D2 must not move before the unlock (pairs with the add in the posts). */
+	return atomic_load(&submit->waiting) != 0;
+}
+
+/* Cuts the next `length` bytes out of the post's local buffers. */
+static uint8_t iov_slice(struct place *from, uint64_t length, struct iovec *out)
+{
+	uint8_t count = (uint8_t)place_runs(from, length, out, LIMIT_IOV);
+
+	place_advance(from, length);
+	return count;
+}
+
+static void op_fill(struct op *op, struct ep *ep, const struct post *post)
+{
+	op->ep = ep;
+	op->pool = ep->ops;
+	op->session = NULL;
+	op->leader = op;
+	op->group_left = 1;
+	op->state = OP_QUEUED;
+	op->kind = post->kind;
+	op->flags = post->flags;
+	op->dest = post->dest;
+	op->first_seq = op->last_seq = 0;
+	op->moved = 0;
+	op->cq_data = post->cq_data;
+	op->remote = (struct remote){ 0 };
+	op->why.cause = REFUSAL_NONE;
+	op->done.c = (struct completion){ .context = post->context, .flags = post->cq_flags, .source = AV_NONE };
+}
+
+static bool op_inject(struct op *op)
+{
+	uint64_t at = 0;
+
+	for (int i = 0; i < op->iov_count; i++) {
+		if (!guard_copy(op->inject + at, op->iov[i].iov_base, op->iov[i].iov_len))
+			return false;
+		at += op->iov[i].iov_len;
+	}
+	op->iov[0] = (struct iovec){ .iov_base = op->inject, .iov_len = at };
+	op->iov_count = 1;
+	return true;
+}
+
+static void op_list_give(struct op_list *list)
+{
+	struct op *op;
+
+	while ((op = op_list_pop(list)))
+		pool_give(op->pool, op);
+}
+
+/* One op for each remote range; the last one leads, carries CQ data and reports. Takes the submit lock. */
+static int post_build(struct ep *ep, const struct post *post, struct op_list *list)
+{
+	size_t count = post->kind == OP_SEND ? 1 : post->remote_count;
+	uint64_t length = 0;
+	struct place from;
+
+	for (size_t i = 0; i < post->iov_count; i++)
+		length += post->iov[i].iov_len;
+	place_set(&from, post->iov, post->iov_count);
+	for (size_t i = 0; i < count; i++) {
+		struct op *op = pool_take(ep->ops);
+
+		if (!op) {
+			op_list_give(list);
+			return -EAGAIN;
+		}
+		op_fill(op, ep, post);
+		op->length = length;
+		if (post->kind != OP_SEND) {
+			op->remote = post->remote[i];
+			op->length = op->remote.length;
+		}
+		if (i + 1 < count)
+			op->flags &= ~(uint32_t)(POST_COMPLETE | POST_CQ_DATA);
+		op->iov_count = iov_slice(&from, op->length, op->iov);
+		op_list_push(list, op);
+		if ((op->flags & POST_INJECT) && !op_inject(op)) {
+			op_list_give(list);
+			return -EFAULT;
+		}
+	}
+	list->last->group_left = (uint32_t)count;
+	list->last->done.c.length = post->kind == OP_READ ? length : 0;
+	for (struct op *op = list->first; op; op = op->next)
+		op->leader = list->last;
+	return 0;
+}
+
+int ep_post(struct ep *ep, const struct post *post)
+{
+	struct submit *submit = &ep->nic->submit;
+	struct op_list list = { NULL, NULL };
+	struct op *op;
+	unsigned count = 0;
+	int ret;
+
+	if (driver_mine(&ep->nic->driver))	/* a signal handler inside the device (D5) */
+		return -EAGAIN;
+	if (ep->attr.tx_cq && cq_choked(ep->attr.tx_cq))
+		return -EAGAIN;
+	pthread_mutex_lock(&submit->lock);
+	ret = post_build(ep, post, &list);
+	while (!ret && (op = op_list_pop(&list))) {
+		op_list_push(&submit->ops, op);
+		count++;
+	}
+	/* D1: the add is the fence between push and try. */
+	atomic_fetch_add(&submit->waiting, count);
+	pthread_mutex_unlock(&submit->lock);
+	/* Full: let the device make room before the program tries again. */
+	driver_run(&ep->nic->driver);
+	return ret;
+}
+
+int ep_recv(struct ep *ep, const struct recv_post *post)
+{
+	struct submit *submit = &ep->nic->submit;
+	struct rx *rx;
+
+	if (driver_mine(&ep->nic->driver))
+		return -EAGAIN;
+	pthread_mutex_lock(&submit->lock);
+	rx = pool_take(ep->rxs);
+	if (rx) {
+		rx->next = NULL;
+		rx->ep = ep;
+		rx->pool = ep->rxs;
+		rx->iov_count = (uint8_t)post->iov_count;
+		memcpy(rx->iov, post->iov, post->iov_count * sizeof(*post->iov));
+		rx->flags = post->flags;
+		rx->source = post->source;
+		rx->capacity = 0;
+		for (size_t i = 0; i < post->iov_count; i++)
+			rx->capacity += post->iov[i].iov_len;
+		rx->done.c = (struct completion){
+			.context = post->context, .flags = post->cq_flags, .source = AV_NONE,
+			.buf = post->iov_count ? post->iov[0].iov_base : NULL,
+		};
+		if (submit->rx_first)
+			submit->rx_last->next = rx;
+		else
+			submit->rx_first = rx;
+		submit->rx_last = rx;
+		atomic_fetch_add(&submit->waiting, 1);
+	}
+	pthread_mutex_unlock(&submit->lock);
+	driver_run(&ep->nic->driver);
+	return rx ? 0 : -EAGAIN;
+}
+
+static void op_start(struct op *op)
+{
+	enum refusal_cause cause = REFUSAL_CANCELLED;
+	struct session *session = op->ep->closing ? NULL : ep_session(op->ep, op->dest, &cause);
+
+	if (!session)
+		complete_refused(op, cause, NULL);
+	else
+		requester_post(session, op);
+}
+
+static void rx_start(struct rx *rx)
+{
+	struct message *message;
+
+	if (rx->ep->closing) {
+		complete_receive_failed(rx, REFUSAL_CANCELLED);
+		return;
+	}
+	message = rx_match_post(&rx->ep->match, rx);
+	if (message)
+		message_matched(message, rx);
+}
+
+bool submit_take(struct nic *nic)
+{
+	struct submit *submit = &nic->submit;
+	struct op_list ops = { NULL, NULL };
+	struct rx *rx, *next;
+	struct op *op;
+	unsigned taken = 0;
+
+	if (!submit_pending(submit))
+		return false;
+	pthread_mutex_lock(&submit->lock);
+	rx = submit->rx_first;
+	submit->rx_first = submit->rx_last = NULL;
+	for (next = rx; next; next = next->next)
+		taken++;
+	for (int i = 0; i < SLICE_OPS && submit->ops.first; i++, taken++)
+		op_list_push(&ops, op_list_pop(&submit->ops));
+	atomic_fetch_sub(&submit->waiting, taken);
+	pthread_mutex_unlock(&submit->lock);
+
+	/* Receives first: a program that posts one and then sends expects the answer to find it. */
+	for (; rx; rx = next) {
+		next = rx->next;
+		rx_start(rx);
+	}
+	while ((op = op_list_pop(&ops)))
+		op_start(op);
+	return true;
+}
