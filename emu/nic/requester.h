@@ -14,8 +14,6 @@ void requester_init(struct requester *req);
 void requester_post(struct session *session, struct op *op);
 /* Writes the next request frame into the queue; false: nothing may be sent now, or no room. */
 bool requester_fill(struct session *session, struct conn *conn);
-/* Is there a request that could be sent but for room? */
-bool requester_has_work(const struct session *session);
 /* Nothing of this side waits for the peer. */
 bool requester_idle(const struct session *session);
 

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inflight.c - requests that were sent: acknowledged, refused, parked, answered, dropped, sent again. */
+#include "emu/nic/completer.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/requester.h"
+#include "emu/nic/reply.h"
+
+bool requester_acked(struct session *session, uint64_t ack)
+{
+	struct requester *req = &session->req;
+	struct op *op;
+
+	if (ack <= req->acked)
+		return true;
+	if (ack >= req->next_seq)
+		return false;
+	req->acked = ack;
+	req->rnr_wait_ns = 0;
+	session->breaks = 0;
+	while ((op = req->sent.first) && op->last_seq <= ack) {
+		op_list_pop(&req->sent);
+		complete_good(op);
+	}
+	if (session->conn)	/* the window moved, a fence may be free */
+		conn_busy(session->conn);
+	return true;
+}
+
+bool requester_verdict(struct session *session, uint64_t number, bool *fresh)
+{
+	struct requester *req = &session->req;
+
+	*fresh = number > req->verdict_seen;
+	if (!*fresh)
+		return true;
+	if (number != req->verdict_seen + 1)
+		return false;
+	req->verdict_seen = number;
+	session->breaks = 0;
+	session_owe(session);
+	return true;
+}
+
+static void read_gone(struct requester *req, struct op *op)
+{
+	if (req->again == op)
+		req->again = op->next;
+	req->reads_open--;
+}
+
+/* Takes the op with that first segment out of wherever it waits. */
+static struct op *inflight_take(struct session *session, uint64_t ref)
+{
+	struct requester *req = &session->req;
+	struct op *op = req->current;
+
+	if (op && op->first_seq == ref) {
+		req->current = NULL;
+		return op;
+	}
+	op = op_list_take(&req->sent, ref);
+	if (op)
+		return op;
+	op = op_list_take(&req->reads, ref);
+	if (op) {
+		read_gone(req, op);
+		return op;
+	}
+	op = op_list_take(&req->parked, ref);
+	if (op)
+		reply_drop_op(session, op);
+	return op;
+}
+
+void requester_refused(struct session *session, uint64_t ref, const struct wire_nak_fields *nak)
+{
+	struct op *op = inflight_take(session, ref);
+	struct refusal known = { .region = nak->region, .access = nak->access, .excess = nak->excess,
+				 .age_ns = nak->age_ns };
+	enum refusal_cause cause = nak->cause <= REFUSAL_WIRE_MAX ? (enum refusal_cause)nak->cause : REFUSAL_PROTOCOL;
+
+	if (!op)	/* it has ended here meanwhile, by a fault of its own memory */
+		return;
+	if (session->conn) {
+		conn_revoke(session->conn, op, WIRE_CANCELLED);
+		conn_busy(session->conn);
+	}
+	complete_refused(op, cause, &known);
+}
+
+void requester_park(struct session *session, uint64_t ref)
+{
+	struct op *op = op_list_take(&session->req.sent, ref);
+
+	if (!op)
+		return;
+	op->state = OP_PARKED;
+	op->moved = 0;
+	op_list_push(&session->req.parked, op);
+}
+
+void requester_done(struct session *session, uint64_t ref)
+{
+	struct op *op = op_list_take(&session->req.parked, ref);
+
+	if (!op)
+		return;
+	reply_drop_op(session, op);
+	if (session->conn)
+		conn_revoke(session->conn, op, WIRE_CANCELLED);
+	complete_good(op);
+}
+
+struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken)
+{
+	*broken = ref >= session->req.next_seq;
+	for (struct op *op = session->req.parked.first; op; op = op->next) {
+		if (op->first_seq != ref)
+			continue;
+		*broken = offset > op->length || length > op->length - offset;
+		return *broken ? NULL : op;
+	}
+	return NULL;
+}
+
+struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset, uint64_t rest, bool *broken)
+{
+	*broken = ref >= session->req.next_seq;
+	for (struct op *op = session->req.reads.first; op; op = op->next) {
+		if (op->first_seq != ref)
+			continue;
+		*broken = offset != op->moved || rest != op->length - op->moved;
+		return *broken ? NULL : op;
+	}
+	return NULL;
+}
+
+void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status,
+			bool fault)
+{
+	op->moved += length;
+	if (!last && status == WIRE_GOOD && !fault)
+		return;
+	op_list_take(&session->req.reads, op->first_seq);
+	read_gone(&session->req, op);
+	if (session->conn)
+		conn_busy(session->conn);
+	if (fault)
+		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+	else if (status == WIRE_SOURCE_FAULT)
+		complete_refused(op, REFUSAL_NOT_BACKED, NULL);
+	else if (status == WIRE_CANCELLED)
+		complete_refused(op, REFUSAL_CLOSED, NULL);
+	else
+		complete_good(op);
+}
+
+void requester_source_fault(struct session *session, const void *owner)
+{
+	struct requester *req = &session->req;
+	uint64_t ref = req->current == owner ? req->current->first_seq : 0;
+
+	for (struct op *op = req->sent.first; op && !ref; op = op->next)
+		ref = op == owner ? op->first_seq : 0;
+	for (struct op *op = req->parked.first; op && !ref; op = op->next)
+		ref = op == owner ? op->first_seq : 0;
+	if (ref)
+		complete_refused(inflight_take(session, ref), REFUSAL_SOURCE_FAULT, NULL);
+}
+
+/* Cuts the ops whose first segment is `from` or later out of a list and makes them as if never sent. */
+static struct op_list unsend(struct op_list *list, uint64_t from)
+{
+	struct op_list keep = { NULL, NULL }, back = { NULL, NULL };
+	struct op *op;
+
+	while ((op = op_list_pop(list)))
+		op_list_push(op->first_seq >= from ? &back : &keep, op);
+	*list = keep;
+	return back;
+}
+
+/* The op with the lowest number among the heads of `lists`, popped. */
+static struct op *pop_lowest(struct op_list *lists, int count)
+{
+	struct op_list *lowest = NULL;
+
+	for (int i = 0; i < count; i++)
+		if (lists[i].first && (!lowest || lists[i].first->first_seq < lowest->first->first_seq))
+			lowest = &lists[i];
+	return lowest ? op_list_pop(lowest) : NULL;
+}
+
+/* A WRITE some of whose segments below `from` were executed goes on with the next one. */
+static void resend_partly(struct requester *req, uint64_t from)
+{
+	struct op *before = NULL, *op;
+
+	if (req->current && req->current->last_seq >= from)
+		op = req->current;
+	else
+		for (op = req->sent.first; op && op->last_seq < from; op = op->next)
+			before = op;
+	if (!op)
+		return;
+	if (op != req->current)
+		op_list_cut(&req->sent, before, op);
+	op->state = OP_SENDING;
+	op->moved = (from - op->first_seq) * req->segment;
+	op->last_seq = from - 1;
+	req->current = op;
+}
+
+/* Requests from `from` on were dropped by the peer: they wait again, in their order, and get new numbers. */
+static void requester_rewind(struct session *session, uint64_t from)
+{
+	struct requester *req = &session->req;
+	struct op_list lists[4] = { unsend(&req->sent, from), unsend(&req->reads, from), unsend(&req->parked, from) };
+	struct op_list pending = { NULL, NULL };
+	struct op *op;
+
+	if (req->current && req->current->first_seq >= from) {
+		op_list_push(&lists[3], req->current);
+		req->current = NULL;
+	}
+	while ((op = pop_lowest(lists, 4))) {
+		if (op->kind == OP_READ)
+			req->reads_open--;
+		op->state = OP_QUEUED;
+		op->first_seq = op->last_seq = 0;
+		op->moved = 0;
+		op_list_push(&pending, op);
+	}
+	while ((op = op_list_pop(&req->pending)))
+		op_list_push(&pending, op);
+	req->pending = pending;
+	resend_partly(req, from);
+	req->next_seq = from;
+}
+
+bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
+{
+	struct requester *req = &session->req;
+	uint64_t wait_ns = (uint64_t)wait_us * 1000;
+
+	if (ref <= req->acked || ref >= req->next_seq)
+		return false;
+	requester_rewind(session, ref);
+	req->rnr_wait_ns = req->rnr_wait_ns ? req->rnr_wait_ns * 2 : wait_ns;
+	if (req->rnr_wait_ns > 64 * TIME_RNR_NS)
+		req->rnr_wait_ns = 64 * TIME_RNR_NS;
+	req->rnr_until_ns = session->ep->nic->now_ns + req->rnr_wait_ns + 1;
+	session_time(session);
+	return true;
+}
+
+bool requester_resume(struct session *session, uint64_t seen)
+{
+	struct requester *req = &session->req;
+
+	if (seen < req->acked || seen >= req->next_seq)
+		return false;
+	requester_rewind(session, seen + 1);
+	req->rnr_until_ns = 0;
+	req->verdict_said = req->verdict_seen;	/* by HELLO */
+	req->again = req->reads.first;
+	for (struct op *op = req->reads.first; op; op = op->next)
+		op->moved = 0;
+	return true;
+}
+
+void requester_flush(struct session *session, enum refusal_cause cause)
+{
+	struct requester *req = &session->req;
+	struct op_list lists[] = { req->sent, req->reads, req->parked, { NULL, NULL }, req->pending };
+	struct op *op;
+
+	if (req->current)
+		op_list_push(&lists[3], req->current);
+	requester_init(req);
+	for (int i = 0; i < 5; i++)
+		while ((op = op_list_pop(&lists[i])))
+			complete_refused(op, cause, NULL);
+}

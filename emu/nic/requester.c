@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* requester.c - ops into request frames: which is next, and its segments. What comes back is inflight.c's. */
+#include "emu/nic/requester.h"
+
+#include "emu/nic/completer.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/payload.h"
+
+void requester_init(struct requester *req)
+{
+	*req = (struct requester){ .next_seq = 1 };
+}
+
+void requester_post(struct session *session, struct op *op)
+{
+	op->session = session;
+	/* The first op on an idle session leaves at once; those behind it may share a send. */
+	if (!session->req.sent.first && !session->req.reads.first)
+		session->ep->nic->urgent = true;
+	op_list_push(&session->req.pending, op);
+	session_want(session);
+}
+
+bool requester_idle(const struct session *session)
+{
+	const struct requester *req = &session->req;
+
+	return !req->pending.first && !req->current && !req->sent.first && !req->reads.first && !req->parked.first;
+}
+
+static bool ranges_meet(const struct remote *a, const struct remote *b)
+{
+	if (a->key != b->key)
+		return false;
+	return a->addr <= b->addr ? b->addr - a->addr < a->length : a->addr - b->addr < b->length;
+}
+
+/* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after
+ * read). So such a write waits for the data. */
+static bool read_in_the_way(const struct session *session, const struct op *op)
+{
+	if (!(session->ep->attr.order & EP_ORDER_WAR))
+		return false;
+	for (const struct op *read = session->req.reads.first; read; read = read->next)
+		if (ranges_meet(&read->remote, &op->remote))
+			return true;
+	return false;
+}
+
+static bool op_may_start(const struct session *session, const struct op *op)
+{
+	const struct requester *req = &session->req;
+
+	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first))
+		return false;
+	if (op->kind == OP_READ)
+		return req->reads_open < req->reads_max;
+	return op->kind != OP_WRITE || !read_in_the_way(session, op);
+}
+
+/* While the peer is not ready for sends, which RMA may pass them? (F4; the order that the endpoint advertises.) */
+static bool op_may_pass(const struct session *session, const struct op *op)
+{
+	uint32_t order = session->ep->attr.order;
+
+	if (op->flags & (POST_FENCE | POST_CQ_DATA))
+		return false;
+	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : op->kind == OP_WRITE && !(order & EP_ORDER_WAS);
+}
+
+/* The pending op that is to be sent next, taken out of the queue; NULL: none may go now. */
+static struct op *requester_pick(struct session *session)
+{
+	struct requester *req = &session->req;
+	bool ready = req->rnr_until_ns == 0;
+	struct op *before = NULL;
+
+	for (struct op *op = req->pending.first; op; before = op, op = op->next) {
+		if (!ready && !op_may_pass(session, op)) {
+			if (op->kind != OP_SEND)
+				return NULL;	/* RMA keeps its own order */
+			continue;
+		}
+		if (!op_may_start(session, op))
+			return NULL;
+		op_list_cut(&req->pending, before, op);
+		return op;
+	}
+	return NULL;
+}
+
+static void requester_unpick(struct requester *req, struct op *op)
+{
+	op->next = req->pending.first;
+	if (!req->pending.first)
+		req->pending.last = op;
+	req->pending.first = op;
+}
+
+static void op_number(struct requester *req, struct op *op)
+{
+	if (op->first_seq == 0)
+		op->first_seq = req->next_seq;
+	op->last_seq = req->next_seq++;
+}
+
+/* Adds the op's next `length` bytes behind the head just written. False: they cannot be read; the op has ended. */
+static bool op_payload(struct conn *conn, struct op *op, uint32_t length)
+{
+	struct place from;
+
+	place_set(&from, op->iov, op->iov_count);
+	place_advance(&from, op->moved);
+	op->moved += length;
+	return payload_add(conn, &from, length, op);
+}
+
+static bool fill_write(struct session *session, struct conn *conn, struct op *op)
+{
+	struct requester *req = &session->req;
+	uint64_t rest = op->length - op->moved;
+	uint32_t payload = rest < req->segment ? (uint32_t)rest : req->segment;
+	uint8_t flags = (op->moved == 0 ? WIRE_F_FIRST : 0) | ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0);
+	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
+
+	if (!at)
+		return false;
+	op_number(req, op);
+	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, op->remote.key,
+					    op->remote.addr + op->moved, rest,
+					    (op->flags & POST_CQ_DATA) ? op->cq_data : 0));
+	req->current = NULL;
+	if (!op_payload(conn, op, payload)) {
+		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+	} else if (op->moved < op->length) {
+		op->state = OP_SENDING;
+		req->current = op;
+	} else {
+		op->state = OP_SENT;
+		op_list_push(&req->sent, op);
+	}
+	return true;
+}
+
+static bool fill_read(struct session *session, struct conn *conn, struct op *op)
+{
+	struct requester *req = &session->req;
+	void *at = conn_frame_begin(conn, 0, 0);
+
+	if (!at)
+		return false;
+	op_number(req, op);
+	conn_frame_end(conn, wire_put_read(at, 0, op->last_seq, op->remote.key, op->remote.addr, op->length));
+	op->state = OP_SENT;
+	op_list_push(&req->reads, op);
+	req->reads_open++;
+	return true;
+}
+
+static bool fill_send(struct session *session, struct conn *conn, struct op *op)
+{
+	struct requester *req = &session->req;
+	uint8_t flags = (op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0;
+	uint64_t data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0;
+	bool eager = op->length <= session->ep->nic->config.eager;
+	uint32_t payload = eager ? (uint32_t)op->length : 0;
+	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
+
+	if (!at)
+		return false;
+	op_number(req, op);
+	if (!eager) {
+		conn_frame_end(conn, wire_put_rts(at, flags, op->length, op->last_seq, 0, data));
+		op->state = OP_PARKED;
+		op_list_push(&req->parked, op);
+		return true;
+	}
+	conn_frame_end(conn, wire_put_send(at, flags, payload, op->last_seq, 0, data));
+	if (!op_payload(conn, op, payload)) {
+		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+		return true;
+	}
+	op->state = OP_SENT;
+	op_list_push(&req->sent, op);
+	return true;
+}
+
+/* Asks again for a READ whose data a cut has swallowed, by its old number. */
+static bool fill_again(struct session *session, struct conn *conn)
+{
+	struct op *op = session->req.again;
+	void *at = conn_frame_begin(conn, 0, 0);
+
+	if (!at)
+		return false;
+	conn_frame_end(conn, wire_put_read(at, 0, op->first_seq, op->remote.key, op->remote.addr, op->length));
+	session->req.again = op->next;
+	return true;
+}
+
+bool requester_fill(struct session *session, struct conn *conn)
+{
+	static bool (*const fill[])(struct session *, struct conn *, struct op *) = {
+		[OP_SEND] = fill_send, [OP_WRITE] = fill_write, [OP_READ] = fill_read,
+	};
+	struct requester *req = &session->req;
+	struct op *op;
+
+	if (req->again)
+		return fill_again(session, conn);
+	if (req->next_seq - 1 - req->acked >= req->requests)
+		return false;
+	if (req->current)
+		return fill_write(session, conn, req->current);
+	op = requester_pick(session);
+	if (!op)
+		return false;
+	if (fill[op->kind](session, conn, op))
+		return true;
+	requester_unpick(req, op);
+	return false;
+}
