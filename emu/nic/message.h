@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* message.h - the way of an arriving message: matched, kept, parked, pulled, delivered.
+ * Thread: holder of the driver role. Functions that take a peer's word return NULL, or what breaks the protocol. */
+#ifndef EMU_NIC_MESSAGE_H
+#define EMU_NIC_MESSAGE_H
+
+#include "emu/nic/conn.h"
+#include "emu/nic/rx_match.h"
+
+/* SEND or RTS in sequence: sets conn->in. *full: no room for it, the peer is to be told RNR; nothing was changed. */
+const char *message_begin(struct conn *conn, const struct wire_head *head, bool *full);
+/* Its payload is complete. */
+const char *message_end(struct conn *conn, enum wire_status status);
+/* The payload was cut off and will come again: as if the message had not begun. */
+void message_undo(struct conn *conn);
+/* A receive was posted that takes this message, which is out of the unexpected queue. */
+void message_matched(struct message *message, struct rx *rx);
+
+/* DATA for a message that is pulled: sets conn->in. */
+const char *message_pulled(struct conn *conn, uint64_t ref, uint64_t offset, uint64_t rest);
+const char *message_pulled_end(struct conn *conn, enum wire_status status);
+/* Sends the next PULL that is due. */
+bool message_fill_pull(struct session *session, struct conn *conn);
+/* All pulls are to be asked again on the next connection. */
+void message_pull_again(struct session *session);
+/* Ends everything that needs the peer: pulls fail with `cause`, envelopes whose payload is there are dropped. */
+void message_flush(struct session *session, enum refusal_cause cause);
+/* Frees what is left in the unexpected queue. */
+void message_drop_all(struct rx_match *match);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* verdict.c - the queue of verdicts. */
+#include "emu/nic/verdict.h"
+
+#include <stdlib.h>
+
+#include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
+
+static const char *verdict_push(struct session *session, uint8_t op, const struct wire_nak_fields *fields)
+{
+	struct responder *rsp = &session->rsp;
+	struct verdict *verdict;
+
+	if (rsp->verdict_count >= LIMIT_VERDICTS)
+		return "verdicts are not acknowledged";
+	verdict = malloc(sizeof(*verdict));
+	if (!verdict)
+		return "out of memory for a verdict";
+	*verdict = (struct verdict){ .op = op, .fields = *fields };
+	verdict->fields.verdict = rsp->verdict_next++;
+	if (rsp->verdicts)
+		rsp->verdicts_last->next = verdict;
+	else
+		rsp->verdicts = verdict;
+	rsp->verdicts_last = verdict;
+	rsp->verdict_count++;
+	if (!rsp->unsent)
+		rsp->unsent = verdict;
+	if (session->conn)
+		conn_busy(session->conn);
+	return NULL;
+}
+
+const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why)
+{
+	struct wire_nak_fields fields = {
+		.ref = ref, .cause = why->cause, .access = why->access, .region = why->region,
+		.excess = why->excess, .age_ns = why->age_ns,
+	};
+	char text[LIMIT_ERROR_TEXT], name[64];
+
+	refusal_text(why, session_name(session, name, sizeof(name)), text, sizeof(text));
+	nic_log(session->ep->nic, NIC_LOG_WARN, "refused: %s", text);
+	return verdict_push(session, WIRE_NAK, &fields);
+}
+
+const char *verdict_add(struct session *session, uint8_t op, uint64_t ref)
+{
+	return verdict_push(session, op, &(struct wire_nak_fields){ .ref = ref });
+}
+
+static void verdict_forget(struct responder *rsp, uint64_t number)
+{
+	struct verdict *verdict;
+
+	while ((verdict = rsp->verdicts) && verdict->fields.verdict <= number) {
+		if (rsp->unsent == verdict)
+			rsp->unsent = verdict->next;
+		rsp->verdicts = verdict->next;
+		rsp->verdict_count--;
+		free(verdict);
+	}
+}
+
+const char *verdict_acked(struct session *session, uint64_t number)
+{
+	struct responder *rsp = &session->rsp;
+	uint64_t sent = rsp->unsent ? rsp->unsent->fields.verdict : rsp->verdict_next;
+
+	if (number >= sent)
+		return "a verdict is acknowledged that was not sent";
+	verdict_forget(rsp, number);
+	return NULL;
+}
+
+bool verdict_fill(struct session *session, struct conn *conn)
+{
+	struct verdict *verdict = session->rsp.unsent;
+	void *at = verdict ? conn_frame_begin(conn, 0, 0) : NULL;
+	size_t length;
+
+	if (!at)
+		return false;
+	if (verdict->op == WIRE_NAK)
+		length = wire_put_nak(at, &verdict->fields);
+	else
+		length = wire_put_verdict(at, verdict->op, verdict->fields.verdict, verdict->fields.ref);
+	/* Sealed with the old acknowledgement: a new one would overtake the verdicts behind this one. */
+	conn_frame_end(conn, length);
+	session->rsp.unsent = verdict->next;
+	return true;
+}
+
+bool verdict_resume(struct session *session, uint64_t number)
+{
+	struct responder *rsp = &session->rsp;
+
+	if (number >= rsp->verdict_next)
+		return false;
+	verdict_forget(rsp, number);
+	rsp->unsent = rsp->verdicts;
+	return true;
+}
+
+void verdict_flush(struct session *session)
+{
+	verdict_forget(&session->rsp, UINT64_MAX);
+}

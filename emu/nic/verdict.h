@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* verdict.h - verdicts of one session: numbered, kept until the peer has acknowledged them, sent again after a cut.
+ * Thread: holder of the driver role. */
+#ifndef EMU_NIC_VERDICT_H
+#define EMU_NIC_VERDICT_H
+
+#include "emu/nic/conn.h"
+#include "emu/nic/session.h"
+
+struct verdict {
+	struct verdict *next;
+	uint8_t op;			/* WIRE_NAK, WIRE_PARK, WIRE_DONE */
+	struct wire_nak_fields fields;	/* PARK, DONE: verdict and ref alone */
+};
+
+/* NULL, or what breaks the protocol: the peer does not acknowledge its verdicts. */
+const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why);
+const char *verdict_add(struct session *session, uint8_t op, uint64_t ref);
+/* Every verdict up to `number` has arrived there. */
+const char *verdict_acked(struct session *session, uint64_t number);
+/* Sends the next one that this connection has not seen. */
+bool verdict_fill(struct session *session, struct conn *conn);
+/* On a new connection whose HELLO says that `number` was seen. False: it cannot be. */
+bool verdict_resume(struct session *session, uint64_t number);
+void verdict_flush(struct session *session);
+
+#endif
