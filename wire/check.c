@@ -137,7 +137,7 @@ static enum wire_flaw check_bye(const struct wire_bye *bye)
 
 	if (wire_get32(bye->zero))
 		return WIRE_FLAW_ZERO;
-	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_LIMIT)
+	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_SESSION)
 		return WIRE_FLAW_BYE;
 	while (length < WIRE_TEXT_LEN && bye->text[length] >= ' ' && bye->text[length] <= '~')
 		length++;

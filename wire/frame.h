@@ -87,7 +87,7 @@ struct wire_hello {
 	uint8_t  instance[WIRE_ID_LEN];		/* random, drawn when the endpoint was enabled */
 	uint8_t  expected[WIRE_ID_LEN];		/* instance id the sender wants to reach; zero: whoever is there */
 	wire_u64 session;	/* id of the session; the dialler draws it */
-	wire_u64 epoch;		/* count of this session's connections, this one included */
+	wire_u64 epoch;		/* count of the dials of this session, this one included; the accepter repeats it */
 	wire_u64 seen;		/* last request of the receiver executed in this session; the next is seen + 1 */
 	wire_u64 verdict_seen;	/* last verdict number received in this session */
 	wire_u32 requests;	/* grant: requests the receiver may have unacknowledged */
@@ -120,6 +120,7 @@ enum wire_bye_reason {
 	WIRE_BYE_PROTOCOL = 4,		/* the receiver of BYE broke the protocol; text names the rule */
 	WIRE_BYE_DUPLICATE = 5,		/* another connection between the two endpoints stays */
 	WIRE_BYE_LIMIT = 6,		/* too many connections or sessions here */
+	WIRE_BYE_SESSION = 7,		/* HELLO goes on with a session that was given up here */
 };
 
 struct wire_ack {

@@ -40,7 +40,7 @@ struct requester {
 	uint64_t next_seq;		/* of the next segment */
 	uint64_t acked;			/* every request up to this one is answered or its verdict is here */
 	uint64_t verdict_seen;		/* last verdict number received */
-	bool     verdict_owed;		/* the peer does not know that yet */
+	uint64_t verdict_said;		/* of them told to the peer */
 	uint32_t requests, reads_max, segment;	/* the peer's grants */
 	uint32_t reads_open;
 	uint64_t rnr_until_ns;		/* 0: the peer is ready */
@@ -74,6 +74,7 @@ struct responder {
 	uint32_t pulls_due;		/* of them: PULL to be sent */
 	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
 	uint64_t owed_bytes;
+	bool     ack_now;		/* acknowledge even if nothing else is to be sent */
 };
 
 struct session {

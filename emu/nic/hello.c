@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hello.c - judging HELLO, as dialler and as accepter. */
+#include "emu/nic/hello.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
+
+static void hello_address(const struct ep *ep, struct wire_hello_fields *fields)
+{
+	if (ep->name.ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&ep->name;
+
+		fields->family = 6;
+		fields->port = ntohs(in6->sin6_port);
+		fields->scope = in6->sin6_scope_id;
+		memcpy(fields->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	} else {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)&ep->name;
+
+		fields->family = 4;
+		fields->port = ntohs(in->sin_port);
+		memcpy(fields->addr, &in->sin_addr, sizeof(in->sin_addr));
+	}
+}
+
+static void hello_peer(const struct wire_hello_fields *fields, struct sockaddr_storage *peer)
+{
+	memset(peer, 0, sizeof(*peer));
+	if (fields->family == 6) {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)peer;
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(fields->port);
+		in6->sin6_scope_id = fields->scope;
+		memcpy(&in6->sin6_addr, fields->addr, sizeof(in6->sin6_addr));
+	} else {
+		struct sockaddr_in *in = (struct sockaddr_in *)peer;
+
+		in->sin_family = AF_INET;
+		in->sin_port = htons(fields->port);
+		memcpy(&in->sin_addr, fields->addr, sizeof(in->sin_addr));
+	}
+}
+
+static uint32_t hello_features(enum nic_digest digest)
+{
+	if (digest == NIC_DIGEST_FULL)
+		return WIRE_WANT_PAYLOAD_DIGEST;
+	return digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0;
+}
+
+void hello_send(struct conn *conn)
+{
+	struct session *session = conn->session;
+	struct wire_hello_fields fields = {
+		.version_min = WIRE_VERSION_MIN, .version_max = WIRE_VERSION_MAX,
+		.features = hello_features(conn->nic->config.digest),
+		.session = session->id, .epoch = conn->epoch,
+		.seen = session->rsp.seen, .verdict_seen = session->req.verdict_seen,
+		.requests = LIMIT_REQUESTS, .reads = LIMIT_READS, .segment = conn->nic->config.segment,
+	};
+	size_t length;
+	void *at;
+
+	memcpy(fields.instance, conn->ep->instance, WIRE_ID_LEN);
+	if (session->known)
+		memcpy(fields.expected, session->instance, WIRE_ID_LEN);
+	hello_address(conn->ep, &fields);
+	at = conn_frame_begin(conn, 0, 0);
+	if (!at) {
+		conn_close(conn, ENOMEM, false);
+		return;
+	}
+	length = wire_put_hello(at, &fields);
+	wire_seal(at, 0, true);
+	sendq_add(&conn->out, length);
+	conn_busy(conn);
+}
+
+/* Both HELLOs are through. */
+static void hello_open(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	enum nic_digest digest = conn->nic->config.digest;
+
+	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
+	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
+	if (conn->payload_digest) {
+		/* aligned_alloc: the state asks for the alignment of its vectors. */
+		conn->digest = aligned_alloc(_Alignof(struct digest_state), sizeof(*conn->digest));
+		if (!conn->digest) {
+			conn_close(conn, ENOMEM, false);
+			return;
+		}
+	}
+	stream_modes(&conn->stream, conn->head_digest, conn->digest, conn->nic->config.segment);
+	conn->state = CONN_OPEN;
+	if (!session_resume(conn->session, conn, fields))
+		conn_broken(conn, "HELLO goes on where this session never was");
+}
+
+static void session_adopt(struct session *session, const struct wire_hello_fields *fields)
+{
+	memcpy(session->instance, fields->instance, WIRE_ID_LEN);
+	session->id = fields->session;
+	session->known = true;
+}
+
+static void hello_answered(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	struct session *session = conn->session;
+
+	if (session->known && memcmp(session->instance, fields->instance, WIRE_ID_LEN) != 0) {
+		nic_log(conn->nic, NIC_LOG_WARN, "another endpoint answers at the peer's address: it was restarted");
+		session_end(session, REFUSAL_PEER_GONE);
+		return;
+	}
+	if (fields->session != session->id || fields->epoch != conn->epoch) {
+		conn_broken(conn, "HELLO answers for another session or connection");
+		return;
+	}
+	session_adopt(session, fields);
+	hello_open(conn, fields);
+}
+
+/* The session that an accepted HELLO belongs to; NULL: refused, *reason and *text say why. */
+static struct session *hello_session(struct conn *conn, const struct wire_hello_fields *fields,
+				     enum wire_bye_reason *reason, const char **text)
+{
+	struct ep *ep = conn->ep;
+	struct sockaddr_storage peer;
+	struct session *session;
+
+	*reason = WIRE_BYE_LIMIT;
+	*text = "too many peers here";
+	if (memcmp(fields->instance, ep->instance, WIRE_ID_LEN) == 0)
+		return session_self(ep);
+	hello_peer(fields, &peer);
+	session = session_get(ep, &peer);
+	if (!session || !session->known || memcmp(session->instance, fields->instance, WIRE_ID_LEN) == 0)
+		return session;
+	if (session->state == SESSION_OPEN) {
+		*reason = WIRE_BYE_DUPLICATE;
+		*text = "another endpoint is connected under that address";
+		return NULL;
+	}
+	nic_log(conn->nic, NIC_LOG_WARN, "a peer was restarted under its old address");
+	session_end(session, REFUSAL_PEER_GONE);
+	return session;
+}
+
+/* Of two connections between the same endpoints, does this accepted one stay? */
+static bool hello_stays(const struct conn *conn, const struct session *session, const struct wire_hello_fields *fields)
+{
+	const struct conn *other = session->conn;
+
+	if (!other)
+		return true;
+	if (fields->epoch != other->epoch)
+		return fields->epoch > other->epoch;	/* the peer lost the old one, or has not heard of the new */
+	if (other->state == CONN_OPEN)
+		return false;
+	/* Both dialled at once: the dial of the larger id stays. */
+	return memcmp(fields->instance, conn->ep->instance, WIRE_ID_LEN) > 0;
+}
+
+static void hello_accept(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	static const uint8_t nobody[WIRE_ID_LEN];
+	enum wire_bye_reason reason;
+	struct session *session;
+	const char *text;
+	bool goes_on = memcmp(fields->expected, nobody, WIRE_ID_LEN) != 0;
+
+	if (goes_on && memcmp(fields->expected, conn->ep->instance, WIRE_ID_LEN) != 0) {
+		conn_bye(conn, WIRE_BYE_INSTANCE, "the endpoint that was here has gone; this is another", true);
+		return;
+	}
+	session = hello_session(conn, fields, &reason, &text);
+	if (!session) {
+		conn_bye(conn, reason, text, true);
+		return;
+	}
+	if (session->known && session->id != fields->session)
+		session_end(session, REFUSAL_PEER_GONE);	/* the peer began anew */
+	if (!session->known && goes_on) {
+		conn_bye(conn, WIRE_BYE_SESSION, "the session was given up here", true);
+		return;
+	}
+	if (!hello_stays(conn, session, fields)) {
+		conn_bye(conn, WIRE_BYE_DUPLICATE, "another connection between these endpoints stays", true);
+		return;
+	}
+	if (session->conn)
+		conn_close(session->conn, 0, true);
+	session_adopt(session, fields);
+	session->epoch = fields->epoch;
+	session->conn = conn;
+	conn->session = session;
+	conn->epoch = fields->epoch;
+	hello_send(conn);
+	if (conn->state != CONN_CLOSED)
+		hello_open(conn, fields);
+}
+
+void hello_received(struct conn *conn, const struct wire_head *head)
+{
+	struct wire_hello_fields fields;
+
+	wire_get_hello(head, &fields);
+	if (conn->dialled)
+		hello_answered(conn, &fields);
+	else
+		hello_accept(conn, &fields);
+}

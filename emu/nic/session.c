@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.c - the life of a session: wanted, dialled, open, cut, resumed, ended. */
+#include "emu/nic/session.h"
+
+#include <errno.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/conn.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/message.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/reply.h"
+#include "emu/nic/requester.h"
+#include "emu/nic/responder.h"
+
+enum { BREAKS_MAX = 3 };
+
+static struct nic *nic_of(const struct session *session)
+{
+	return session->ep->nic;
+}
+
+static unsigned chain_of(const struct sockaddr_storage *peer)
+{
+	const uint8_t *bytes = (const uint8_t *)peer;
+	uint32_t hash = 2166136261u;	/* FNV-1a */
+
+	for (size_t i = 0; i < sizeof(struct sockaddr_in6); i++)
+		hash = (hash ^ bytes[i]) * 16777619u;
+	return (hash ^ hash >> 16) % EP_SESSION_CHAINS;
+}
+
+static struct session *session_new(struct ep *ep, const struct sockaddr_storage *peer)
+{
+	struct session *session;
+
+	if (ep->session_count >= LIMIT_SESSIONS)
+		return NULL;
+	session = calloc(1, sizeof(*session));
+	if (!session)
+		return NULL;
+	session->ep = ep;
+	session->peer = *peer;
+	session->source = AV_NONE;
+	session->source_stamp = UINT64_MAX;
+	requester_init(&session->req);
+	responder_init(&session->rsp);
+	ep->session_count++;
+	return session;
+}
+
+struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer)
+{
+	struct session **chain = &ep->chains[chain_of(peer)];
+	struct session *session;
+
+	for (session = *chain; session; session = session->next)
+		if (av_same(&session->peer, peer))
+			return session;
+	session = session_new(ep, peer);
+	if (session) {
+		session->next = *chain;
+		*chain = session;
+	}
+	return session;
+}
+
+struct session *session_self(struct ep *ep)
+{
+	if (!ep->self) {
+		ep->self = session_new(ep, &ep->name);
+		if (ep->self)
+			ep->self->target_only = true;
+	}
+	return ep->self;
+}
+
+void session_free(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+	struct session **at;
+
+	for (at = &nic->timed; *at; at = &(*at)->next_timed) {
+		if (*at == session) {
+			*at = session->next_timed;
+			break;
+		}
+	}
+	for (at = &nic->owing; *at; at = &(*at)->next_owing) {
+		if (*at == session) {
+			*at = session->next_owing;
+			break;
+		}
+	}
+	session->ep->session_count--;
+	free(session);
+}
+
+void session_time(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+
+	nic->tick_now = true;
+	if (session->timed)
+		return;
+	session->timed = true;
+	session->next_timed = nic->timed;
+	nic->timed = session;
+}
+
+void session_owe(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+	struct responder *rsp = &session->rsp;
+
+	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES ||
+			      session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)) {
+		rsp->ack_now = true;
+		conn_busy(session->conn);
+	}
+	if (session->owing)
+		return;
+	session->owing = true;
+	session->next_owing = nic->owing;
+	nic->owing = session;
+}
+
+bool session_busy(const struct session *session)
+{
+	return !requester_idle(session) || session->rsp.pulls;
+}
+
+static void session_backoff(struct session *session, uint64_t wait_ns)
+{
+	session->state = SESSION_BACKOFF;
+	session->retry_ns = nic_of(session)->now_ns + wait_ns;
+	session_time(session);
+}
+
+static void session_dial(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+
+	if (session->id == 0)
+		nic->link.random(nic->link_arg, &session->id, sizeof(session->id));
+	session->id |= session->id == 0;	/* zero means none */
+	session->epoch++;
+	session->state = SESSION_DIALING;
+	session->conn = conn_dial(session);
+	if (!session->conn)
+		session_cut(session, EAGAIN);
+}
+
+void session_want(struct session *session)
+{
+	if (session->conn && session->state == SESSION_OPEN)
+		conn_busy(session->conn);
+	else if (session->state == SESSION_IDLE && !session->target_only)
+		session_dial(session);
+}
+
+bool session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello)
+{
+	struct requester *req = &session->req;
+	uint32_t segment = conn->nic->config.segment;
+
+	if (conn->payload_digest && segment > LIMIT_DIGEST_SEGMENT)
+		segment = LIMIT_DIGEST_SEGMENT;
+	if (segment > hello->segment)
+		segment = hello->segment;
+	/* The size may not change under a message that is half sent. */
+	if ((req->current || req->sent.first) && req->segment != segment)
+		return false;
+	if (!requester_resume(session, hello->seen) || !responder_resume(session, hello->verdict_seen))
+		return false;
+	req->segment = segment;
+	req->requests = hello->requests;
+	req->reads_max = hello->reads;
+	conn->floor = session->rsp.seen;
+	session->state = SESSION_OPEN;
+	session->refused_dials = 0;
+	session->down_since_ns = 0;
+	/* What was acknowledged on the old connection may not have arrived. */
+	session->rsp.owed_requests = session->rsp.seen > 0;
+	session_owe(session);
+	conn_busy(conn);
+	return true;
+}
+
+void session_cut(struct session *session, int error)
+{
+	struct nic *nic = nic_of(session);
+	bool was_open = session->state == SESSION_OPEN;
+
+	session->state = SESSION_IDLE;
+	session->refused_dials = error == ECONNREFUSED ? session->refused_dials + 1 : 0;
+	if (session->down_since_ns == 0)
+		session->down_since_ns = nic->now_ns + 1;
+	if (session->refused_dials >= REFUSED_DIALS_GONE)
+		session_end(session, REFUSAL_PEER_GONE);
+	else if (session->breaks >= BREAKS_MAX)
+		session_end(session, REFUSAL_PROTOCOL);
+	else if (session_busy(session) && !session->target_only)
+		session_backoff(session, was_open ? 0 : TIME_REDIAL_NS);
+	else
+		session_time(session);
+}
+
+void session_end(struct session *session, enum refusal_cause cause)
+{
+	struct conn *conn = session->conn;
+
+	if (conn)
+		conn_close(conn, 0, true);
+	requester_flush(session, cause);
+	responder_flush(session, cause);
+	session->state = SESSION_IDLE;
+	session->known = false;
+	session->id = session->epoch = 0;
+	session->refused_dials = session->breaks = 0;
+	session->down_since_ns = 0;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t session_tick(struct session *session, uint64_t now_ns)
+{
+	uint64_t budget = nic_of(session)->config.retry_budget_ns, due = UINT64_MAX;
+	struct requester *req = &session->req;
+
+	if (req->rnr_until_ns && req->rnr_until_ns <= now_ns) {
+		req->rnr_until_ns = 0;
+		if (session->conn)
+			conn_busy(session->conn);
+	}
+	/* Twice the budget: the peer, if it is alive, has given up by then. */
+	if (session->down_since_ns && session->state == SESSION_IDLE)
+		budget *= 2;
+	if (session->down_since_ns && now_ns - session->down_since_ns >= budget) {
+		session_end(session, REFUSAL_UNREACHABLE);
+		return UINT64_MAX;
+	}
+	if (session->state == SESSION_BACKOFF && session->retry_ns <= now_ns)
+		session_dial(session);
+	if (req->rnr_until_ns)
+		due = req->rnr_until_ns;
+	if (session->state == SESSION_BACKOFF)
+		due = earlier(due, session->retry_ns);
+	if (session->down_since_ns)
+		due = earlier(due, session->down_since_ns + budget);
+	return due;
+}
+
+uint64_t session_ack(const struct session *session)
+{
+	/* Verdicts go before the acknowledgement that covers their requests. */
+	return session->rsp.unsent ? session->conn->ack_sent : session->rsp.seen;
+}
+
+static bool fill_ack(struct session *session, struct conn *conn)
+{
+	struct responder *rsp = &session->rsp;
+	struct requester *req = &session->req;
+	bool owed = rsp->owed_requests > 0 || req->verdict_seen > req->verdict_said;
+	void *at = rsp->ack_now && owed ? conn_frame_begin(conn, 0, 0) : NULL;
+
+	if (!at)
+		return false;
+	conn_frame_end(conn, wire_put_ack(at, req->verdict_seen));
+	req->verdict_said = req->verdict_seen;
+	return true;
+}
+
+bool session_fill(struct session *session, struct conn *conn)
+{
+	if (responder_fill_control(session, conn))
+		return true;
+	conn->turn = !conn->turn;
+	if (conn->turn ? reply_fill(session, conn) || requester_fill(session, conn)
+		       : requester_fill(session, conn) || reply_fill(session, conn))
+		return true;
+	return fill_ack(session, conn);
+}
+
+uint64_t session_source(struct session *session)
+{
+	struct av *av = session->ep->attr.av;
+	uint64_t stamp;
+
+	if (!av)
+		return AV_NONE;
+	stamp = av_generation(av);
+	if (session->source_stamp != stamp) {
+		session->source = av_find(av, &session->peer);
+		session->source_stamp = stamp;
+	}
+	return session->source;
+}
+
+const char *session_name(const struct session *session, char *text, size_t size)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&session->peer;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&session->peer;
+	char address[INET6_ADDRSTRLEN];
+
+	if (session->peer.ss_family == AF_INET6)
+		snprintf(text, size, "[%s]:%u", inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address)),
+			 ntohs(in6->sin6_port));
+	else
+		snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address)),
+			 ntohs(in->sin_port));
+	return text;
+}
