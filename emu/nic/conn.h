@@ -33,8 +33,11 @@ enum sink {
 struct incoming {
 	enum sink sink;
 	bool     fault;			/* its memory could not be written: the rest is dropped */
+	bool     skip;			/* a request that is not executed: dropped after RNR, or a duplicate */
+	bool     repeat;		/* a READ that is asked again */
+	struct refusal why;		/* the request is refused, said at its end */
 	struct wire_head head;		/* of the frame under way */
-	uint64_t ref;			/* DATA: whom it answers */
+	uint64_t cq_data;		/* WRITE with it */
 	bool     last;			/* DATA: completes the message */
 	struct place place;
 	struct message *message;	/* SINK_MESSAGE, SINK_PULL */
@@ -54,6 +57,8 @@ struct conn {
 	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
 	uint64_t greet_by_ns;
 	uint64_t ack_sent;		/* head.ack of the last frame sent */
+	uint64_t floor;			/* requests executed before this connection */
+	bool     turn;			/* data and requests take turns */
 	struct conn *next, *prev;	/* all connections of the nic */
 	struct conn *next_busy, *next_dead;
 	struct digest_state *digest;	/* payload digests: of the one that arrives; NULL: none */

@@ -34,7 +34,10 @@ struct nic {
 	struct conn *dead;		/* to be freed at the end of the slice */
 	struct session *timed, *owing;
 	uint32_t conn_count;
-	uint32_t slices;		/* see nic_work(): posts must not starve the lines */
+	bool urgent;			/* a post found its peer idle: send at once */
+	uint32_t lazy_posts;		/* slices in a row whose posts were left to the next poll */
+	bool tick_now;			/* a timer may have come that is earlier than deadline_ns */
+	bool greeting;			/* a connection may be waiting for its HELLO */
 	atomic_uint_fast64_t deadline_ns;
 	struct sendq_spares spares;
 	uint8_t scratch[SLICE_RECV_BYTES];

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* conn.c - one connection's bytes: received into place, sent in batches. */
+#include "emu/nic/conn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emu/nic/ep.h"
+#include "emu/nic/frames.h"
+#include "emu/nic/hello.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/requester.h"
+#include "emu/nic/responder.h"
+
+static struct conn *conn_new(struct ep *ep)
+{
+	struct nic *nic = ep->nic;
+	struct conn *conn;
+
+	if (nic->conn_count >= LIMIT_CONNECTIONS) {
+		nic_log(nic, NIC_LOG_WARN, "no more than %d connections in a process", LIMIT_CONNECTIONS);
+		return NULL;
+	}
+	conn = calloc(1, sizeof(*conn));
+	if (!conn)
+		return NULL;
+	conn->nic = nic;
+	conn->ep = ep;
+	conn->greet_by_ns = nic->now_ns + TIME_HELLO_NS;
+	stream_init(&conn->stream, nic->config.segment);
+	conn->next = nic->conns;
+	if (conn->next)
+		conn->next->prev = conn;
+	nic->conns = conn;
+	nic->conn_count++;
+	nic->greeting = nic->tick_now = true;
+	return conn;
+}
+
+/* Unlinks; the memory goes at the end of the slice. */
+static void conn_bury(struct conn *conn)
+{
+	struct nic *nic = conn->nic;
+
+	if (conn->prev)
+		conn->prev->next = conn->next;
+	else
+		nic->conns = conn->next;
+	if (conn->next)
+		conn->next->prev = conn->prev;
+	nic->conn_count--;
+	conn->state = CONN_CLOSED;
+	conn->next_dead = nic->dead;
+	nic->dead = conn;
+}
+
+struct conn *conn_dial(struct session *session)
+{
+	struct conn *conn = conn_new(session->ep);
+	int err;
+
+	if (!conn)
+		return NULL;
+	conn->dialled = true;
+	conn->session = session;
+	conn->epoch = session->epoch;
+	err = conn->nic->link.dial(conn->nic->link_arg, &session->peer, conn, &conn->line);
+	if (!err)
+		return conn;
+	conn->session = NULL;
+	conn->line = NULL;
+	conn_bury(conn);
+	return NULL;
+}
+
+struct conn *conn_accept(struct ep *ep, struct line *line)
+{
+	struct conn *conn = conn_new(ep);
+
+	if (!conn)
+		return NULL;
+	conn->line = line;
+	conn->state = CONN_GREETING;
+	return conn;
+}
+
+void conn_up(struct conn *conn)
+{
+	if (conn->state != CONN_DIALING)
+		return;
+	conn->state = CONN_GREETING;
+	hello_send(conn);
+}
+
+void conn_down(struct conn *conn, int error)
+{
+	conn_close(conn, error, false);
+}
+
+void conn_close(struct conn *conn, int error, bool silent)
+{
+	struct session *session = conn->session;
+
+	if (conn->state == CONN_CLOSED)
+		return;
+	conn_bury(conn);
+	if (conn->line)
+		conn->nic->link.close(conn->line);
+	conn->line = NULL;
+	sendq_drop(&conn->out, &conn->nic->spares);
+	if (!session || session->conn != conn)
+		return;
+	responder_cut(session, conn);
+	session->conn = NULL;
+	if (!silent)
+		session_cut(session, error);
+	else
+		session->state = SESSION_IDLE;
+}
+
+void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, bool silent)
+{
+	void *at;
+
+	if (conn->state == CONN_CLOSED)
+		return;
+	at = conn->state == CONN_DIALING ? NULL : conn_frame_begin(conn, 0, 0);
+	if (at) {
+		size_t length = wire_put_bye(at, reason, text);
+
+		wire_seal(at, 0, conn->state != CONN_OPEN || conn->head_digest);
+		sendq_add(&conn->out, length);
+		while (sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line) == -EFAULT)
+			;	/* a source that faults now is reported by the end of its session */
+	}
+	conn_close(conn, 0, silent);
+}
+
+void conn_broken(struct conn *conn, const char *reason)
+{
+	struct session *session = conn->session;
+	char name[64];
+
+	if (conn->state == CONN_CLOSED)
+		return;
+	nic_log(conn->nic, NIC_LOG_WARN, "connection with %s closed: %s", conn_name(conn, name, sizeof(name)), reason);
+	if (session)
+		session->breaks++;
+	conn_bye(conn, conn->stream.flaw == WIRE_FLAW_VERSION ? WIRE_BYE_VERSION : WIRE_BYE_PROTOCOL, reason, false);
+}
+
+void conn_busy(struct conn *conn)
+{
+	if (conn->busy || conn->state == CONN_CLOSED)
+		return;
+	conn->busy = true;
+	conn->next_busy = conn->nic->busy;
+	conn->nic->busy = conn;
+}
+
+void *conn_frame_begin(struct conn *conn, size_t copied, unsigned runs)
+{
+	if (!sendq_room(&conn->out, &conn->nic->spares, WIRE_FRAME_MAX + copied + sizeof(struct wire_trailer),
+			runs + 2))
+		return NULL;
+	return conn->out.buffer->bytes + conn->out.used;
+}
+
+void conn_frame_end(struct conn *conn, size_t length)
+{
+	struct session *session = conn->session;
+	struct responder *rsp = &session->rsp;
+	uint64_t ack = session_ack(session);
+
+	wire_seal(sendq_add(&conn->out, length), ack, conn->head_digest);
+	conn->ack_sent = ack;
+	if (ack == rsp->seen) {
+		rsp->owed_requests = 0;
+		rsp->owed_bytes = 0;
+	}
+}
+
+/* One frame more into the queue; false if there is none, or no room. */
+static bool conn_fill(struct conn *conn)
+{
+	return conn->state == CONN_OPEN && conn->session && session_fill(conn->session, conn);
+}
+
+bool conn_transmit(struct conn *conn)
+{
+	bool sent = false;
+
+	if (conn->state == CONN_CLOSED || conn->state == CONN_DIALING || conn->blocked)
+		return false;
+	for (int frames = 0;;) {
+		int err;
+
+		while (frames < SLICE_FRAMES && conn_fill(conn))
+			frames++;
+		if (conn->state == CONN_CLOSED || !conn->out.buffer)
+			return sent;
+		sent = true;
+		err = sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line);
+		if (err == -EFAULT) {
+			if (conn->session)
+				requester_source_fault(conn->session, conn->out.faulted);
+		} else if (err == -EAGAIN) {
+			conn->blocked = true;
+			conn->nic->link.want_write(conn->line);
+			return sent;
+		} else if (err) {
+			conn_close(conn, -err, false);
+			return sent;
+		} else if (frames >= SLICE_FRAMES) {
+			conn_busy(conn);	/* the slice is over, perhaps there is more (D4) */
+			return sent;
+		}
+	}
+}
+
+void conn_writable(struct conn *conn)
+{
+	conn->blocked = false;
+	conn_busy(conn);
+}
+
+void conn_revoke(struct conn *conn, const void *owner, enum wire_status status)
+{
+	if (conn->out.buffer)
+		sendq_revoke(&conn->out, owner, status);
+}
+
+/* Bytes in scratch, frame by frame. */
+static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
+{
+	struct stream_item item;
+	const char *broken = NULL;
+
+	while (!broken && conn->state != CONN_CLOSED) {
+		switch (stream_next(&conn->stream, &from, end, &item)) {
+		case STREAM_MORE:
+			return;
+		case STREAM_FRAME:
+			broken = frames_begin(conn, item.head);
+			break;
+		case STREAM_PAYLOAD:
+			frames_payload(conn, item.bytes, item.length);
+			break;
+		case STREAM_END:
+			broken = frames_end(conn, item.status);
+			break;
+		case STREAM_FLAW:
+			broken = wire_flaw_name(item.flaw);
+			break;
+		}
+	}
+	if (broken)
+		conn_broken(conn, broken);
+}
+
+/* Where the rest of a large payload may be received without a copy; returns the number of runs. With payload digests
+ * it is not: memory that changes between receipt and digest would look like a broken wire. */
+static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
+{
+	uint32_t left = stream_payload_left(&conn->stream);
+	int count;
+
+	*bytes = 0;
+	if (left <= LIMIT_COPY || conn->payload_digest || conn->in.sink == SINK_DROP || conn->in.fault)
+		return 0;
+	count = place_runs(&conn->in.place, left, runs, LIMIT_IOV);
+	for (int i = 0; i < count; i++)
+		*bytes += runs[i].iov_len;
+	return count;
+}
+
+void conn_readable(struct conn *conn)
+{
+	struct nic *nic = conn->nic;
+	struct iovec runs[LIMIT_IOV + 1];
+	uint64_t direct;
+	size_t take;
+	ssize_t got;
+	int count;
+
+	if (conn->state == CONN_CLOSED || conn->state == CONN_DIALING)
+		return;
+	if (conn->session)
+		responder_recheck(conn);
+	count = conn_direct(conn, runs, &direct);
+	runs[count] = (struct iovec){ nic->scratch, sizeof(nic->scratch) };
+	got = nic->link.recv(conn->line, runs, count + 1);
+	if (got == -EAGAIN || got == -EINTR)
+		return;
+	if (got == -EFAULT) {
+		conn->in.fault = true;	/* the rest goes to scratch */
+		return;
+	}
+	if (got <= 0) {
+		conn_close(conn, got == 0 ? ECONNRESET : (int)-got, false);
+		return;
+	}
+	take = (uint64_t)got < direct ? (size_t)got : (size_t)direct;
+	if (take > 0) {
+		stream_placed(&conn->stream, runs[0].iov_base, (uint32_t)take);
+		place_advance(&conn->in.place, take);
+	}
+	conn_feed(conn, nic->scratch, nic->scratch + ((size_t)got - take));
+}
+
+const char *conn_name(const struct conn *conn, char *text, size_t size)
+{
+	if (conn->session)
+		return session_name(conn->session, text, size);
+	snprintf(text, size, "a peer that said no HELLO");
+	return text;
+}

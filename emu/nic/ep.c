@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ep.c - an endpoint's life. */
+#include "emu/nic/ep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/completer.h"
+#include "emu/nic/conn.h"
+#include "emu/nic/message.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/requester.h"
+#include "emu/nic/session.h"
+
+static void ep_references(struct ep *ep, bool take)
+{
+	struct ep_attr *attr = &ep->attr;
+
+	attr->pd->users += take ? 1 : (uint32_t)-1;
+	if (attr->av)
+		(take ? av_get : av_put)(attr->av);
+	if (attr->tx_cq)
+		(take ? cq_get : cq_put)(attr->tx_cq);
+	if (attr->rx_cq)
+		(take ? cq_get : cq_put)(attr->rx_cq);
+	for (int i = 0; i < EP_CNTRS; i++)
+		if (attr->cntr[i])
+			(take ? cntr_get : cntr_put)(attr->cntr[i]);
+}
+
+static void ep_free(struct ep *ep)
+{
+	pool_close(ep->ops);
+	pool_close(ep->rxs);
+	free(ep);
+}
+
+int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
+{
+	struct ep *ep = calloc(1, sizeof(*ep));
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	ep->nic = nic;
+	ep->attr = *attr;
+	err = pool_open(&ep->ops, sizeof(struct op), attr->tx_size ? attr->tx_size : LIMIT_TX_OPS);
+	if (!err)
+		err = pool_open(&ep->rxs, sizeof(struct rx), attr->rx_size ? attr->rx_size : LIMIT_RX_OPS);
+	if (err)
+		goto free_ep;
+	nic->link.random(nic->link_arg, ep->instance, sizeof(ep->instance));
+	ep->instance[0] |= 1;	/* all zero means nobody */
+	ep->name = attr->at;
+	err = nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);
+	if (err)
+		goto free_ep;
+	av_canonical((struct sockaddr *)&ep->name, &ep->name);
+	ep_references(ep, true);
+	ep->next = nic->eps;
+	nic->eps = ep;
+	*out = ep;
+	return 0;
+
+free_ep:
+	ep_free(ep);
+	return err;
+}
+
+static bool session_quiet(struct session *session)
+{
+	struct responder *rsp = &session->rsp;
+
+	if (session->conn && rsp->owed_requests > 0) {
+		rsp->ack_now = true;
+		conn_busy(session->conn);
+		return false;
+	}
+	return requester_idle(session) && !rsp->replies && (!rsp->unsent || !session->conn) &&
+	       (!session->conn || !session->conn->out.buffer);
+}
+
+bool ep_quiet(struct ep *ep)
+{
+	bool quiet = !submit_pending(&ep->nic->submit);
+
+	for (int i = 0; i < EP_SESSION_CHAINS; i++)
+		for (struct session *session = ep->chains[i]; session; session = session->next)
+			quiet &= session_quiet(session);
+	return quiet && (!ep->self || session_quiet(ep->self));
+}
+
+static void ep_close_session(struct session *session)
+{
+	if (session->conn)
+		conn_bye(session->conn, WIRE_BYE_CLOSED, "the endpoint was closed", true);
+	session_end(session, REFUSAL_CANCELLED);
+	session_free(session);
+}
+
+/* Connections that have said no HELLO yet, and what was closed: nothing refers to the endpoint after this. */
+static void ep_close_conns(struct ep *ep)
+{
+	struct conn *conn, *next;
+
+	for (conn = ep->nic->conns; conn; conn = next) {
+		next = conn->next;
+		if (conn->ep == ep)
+			conn_close(conn, 0, true);
+	}
+}
+
+void ep_close(struct ep *ep)
+{
+	struct nic *nic = ep->nic;
+	struct session *session;
+	struct ep **at;
+	struct rx *rx;
+
+	/* Unfindable: no new connection, no new op. */
+	ep->closing = true;
+	nic->link.unlisten(nic->link_arg, ep->listener);
+	while (submit_take(nic))
+		;
+	/* Quiet: every session says goodbye, every op ends. */
+	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
+		while ((session = ep->chains[i])) {
+			ep->chains[i] = session->next;
+			ep_close_session(session);
+		}
+	}
+	if (ep->self)
+		ep_close_session(ep->self);
+	ep_close_conns(ep);
+	message_drop_all(&ep->match);
+	while ((rx = ep->match.posted)) {
+		ep->match.posted = rx->next;
+		complete_receive_failed(rx, REFUSAL_CANCELLED);
+	}
+	/* Freed: the pools live on until unread completions are read. */
+	for (at = &nic->eps; *at != ep; at = &(*at)->next)
+		;
+	*at = ep->next;
+	ep_references(ep, false);
+	ep_free(ep);
+}
+
+void ep_name(const struct ep *ep, struct sockaddr_storage *name)
+{
+	*name = ep->name;
+}
+
+int ep_cancel(struct ep *ep, void *context)
+{
+	struct rx *rx;
+
+	while (submit_take(ep->nic))
+		;
+	rx = rx_match_cancel(&ep->match, context);
+	if (!rx)
+		return -ENOENT;
+	complete_receive_failed(rx, REFUSAL_CANCELLED);
+	return 0;
+}
+
+struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause)
+{
+	struct sockaddr_storage peer;
+	uint64_t generation = av_generation(ep->attr.av), stamp;
+
+	if (ep->last && ep->last_dest == dest && ep->last_stamp == generation)
+		return ep->last;
+	*cause = REFUSAL_ADDRESS;
+	if (av_lookup(ep->attr.av, dest, &peer, &stamp) != 0)
+		return NULL;
+	*cause = REFUSAL_NO_SESSION;
+	ep->last = session_get(ep, &peer);
+	ep->last_dest = dest;
+	ep->last_stamp = generation;
+	return ep->last;
+}

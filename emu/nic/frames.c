@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* frames.c - dispatch of received frames. */
+#include "emu/nic/frames.h"
+
+#include "emu/nic/hello.h"
+#include "emu/nic/message.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/reply.h"
+#include "emu/nic/requester.h"
+#include "emu/nic/responder.h"
+#include "emu/nic/verdict.h"
+
+static const char *take_hello(struct conn *conn, const struct wire_head *head)
+{
+	hello_received(conn, head);
+	return NULL;
+}
+
+static const char *take_bye(struct conn *conn, const struct wire_head *head)
+{
+	static const enum refusal_cause ends[] = {
+		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE, [WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
+		[WIRE_BYE_INSTANCE] = REFUSAL_PEER_GONE, [WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
+		[WIRE_BYE_SESSION] = REFUSAL_PEER_GONE,
+	};
+	struct session *session = conn->session;
+	struct wire_bye_fields fields;
+	char name[64];
+
+	wire_get_bye(head, &fields);
+	nic_log(conn->nic, fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE ? NIC_LOG_DEBUG :
+		NIC_LOG_WARN, "%s said goodbye: %s", conn_name(conn, name, sizeof(name)), fields.text);
+	if (session && fields.reason == WIRE_BYE_PROTOCOL)
+		session->breaks++;
+	conn_close(conn, 0, false);
+	/* PROTOCOL and DUPLICATE end the connection alone. */
+	if (session && fields.reason != WIRE_BYE_PROTOCOL && fields.reason != WIRE_BYE_DUPLICATE)
+		session_end(session, ends[fields.reason]);
+	return NULL;
+}
+
+static const char *take_ack(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_ack *ack = wire_body(head);
+
+	return verdict_acked(conn->session, wire_get64(ack->verdict));
+}
+
+static const char *take_data(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_data *data = wire_body(head);
+	struct incoming *in = &conn->in;
+	uint64_t ref = wire_get64(data->ref), offset = wire_get64(data->offset), rest = wire_get64(data->rest);
+	bool broken;
+
+	in->last = head->flags & WIRE_F_LAST;
+	if (head->flags & WIRE_F_PULLED)
+		return message_pulled(conn, ref, offset, rest);
+	in->op = requester_data(conn->session, ref, offset, rest, &broken);
+	if (!in->op)
+		return broken ? "DATA that answers nothing asked" : NULL;
+	in->sink = SINK_READ;
+	place_set(&in->place, in->op->iov, in->op->iov_count);
+	place_advance(&in->place, offset);
+	return NULL;
+}
+
+static const char *end_data(struct conn *conn, enum wire_status status)
+{
+	struct incoming *in = &conn->in;
+
+	if (in->message)
+		return message_pulled_end(conn, status);
+	if (in->op)
+		requester_data_end(conn->session, in->op, wire_get32(in->head.payload), in->last, status, in->fault);
+	in->op = NULL;
+	return NULL;
+}
+
+static const char *take_pull(struct conn *conn, const struct wire_head *head)
+{
+	return reply_pull(conn->session, head);
+}
+
+static const char *take_rnr(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_rnr *rnr = wire_body(head);
+
+	if (requester_rnr(conn->session, wire_get64(rnr->ref), wire_get32(rnr->wait_us)))
+		return NULL;
+	return "RNR for a request that is not under way";
+}
+
+static const char *take_nak(struct conn *conn, const struct wire_head *head)
+{
+	struct wire_nak_fields fields;
+	bool fresh;
+
+	wire_get_nak(head, &fields);
+	if (!requester_verdict(conn->session, fields.verdict, &fresh))
+		return "verdict number out of sequence";
+	if (fresh)
+		requester_refused(conn->session, fields.ref, &fields);
+	return NULL;
+}
+
+static const char *take_verdict(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_verdict *verdict = wire_body(head);
+	bool fresh;
+
+	if (!requester_verdict(conn->session, wire_get64(verdict->verdict), &fresh))
+		return "verdict number out of sequence";
+	if (fresh && head->op == WIRE_PARK)
+		requester_park(conn->session, wire_get64(verdict->ref));
+	else if (fresh)
+		requester_done(conn->session, wire_get64(verdict->ref));
+	return NULL;
+}
+
+static const struct frame_rule {
+	const char *(*take)(struct conn *conn, const struct wire_head *head);
+	const char *(*end)(struct conn *conn, enum wire_status status);	/* NULL: done when taken */
+	bool greets;	/* legal before both HELLOs; the stream lets no other frame come first */
+} frame_rules[256] = {
+	[WIRE_HELLO] = { take_hello, NULL, true },
+	[WIRE_BYE] = { take_bye, NULL, true },
+	[WIRE_ACK] = { take_ack, NULL, false },
+	[WIRE_WRITE] = { responder_request, responder_request_end, false },
+	[WIRE_READ] = { responder_request, responder_request_end, false },
+	[WIRE_SEND] = { responder_request, responder_request_end, false },
+	[WIRE_RTS] = { responder_request, responder_request_end, false },
+	[WIRE_DATA] = { take_data, end_data, false },
+	[WIRE_PULL] = { take_pull, NULL, false },
+	[WIRE_RNR] = { take_rnr, NULL, false },
+	[WIRE_NAK] = { take_nak, NULL, false },
+	[WIRE_PARK] = { take_verdict, NULL, false },
+	[WIRE_DONE] = { take_verdict, NULL, false },
+};
+
+const char *frames_begin(struct conn *conn, const struct wire_head *head)
+{
+	const struct frame_rule *rule = &frame_rules[head->op];
+	struct incoming *in = &conn->in;
+	uint64_t ack = wire_get64(head->ack);
+	const char *broken;
+
+	in->sink = SINK_DROP;
+	in->fault = in->skip = in->repeat = in->last = false;
+	in->why.cause = REFUSAL_NONE;
+	in->message = NULL;
+	in->op = NULL;
+	in->head = *head;
+	broken = rule->take(conn, head);
+	if (conn->state == CONN_CLOSED)
+		return NULL;
+	/* A verdict comes before the acknowledgement that covers its request, so the frame goes first. */
+	if (!broken && !rule->greets && !requester_acked(conn->session, ack))
+		broken = "acknowledgement of what was not sent";
+	if (!broken && rule->end && wire_get32(in->head.payload) == 0)
+		broken = rule->end(conn, WIRE_GOOD);
+	return broken;
+}
+
+void frames_payload(struct conn *conn, const uint8_t *bytes, uint32_t length)
+{
+	struct incoming *in = &conn->in;
+
+	if (in->sink == SINK_DROP || in->fault)
+		return;
+	if (!place_put(&in->place, bytes, length))
+		in->fault = true;
+}
+
+const char *frames_end(struct conn *conn, enum wire_status status)
+{
+	return frame_rules[conn->in.head.op].end(conn, status);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* nic.c - the nic: one slice of work, its timers, its protection domains. */
+#include "emu/nic/nic.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emu/nic/conn.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/session.h"
+
+static bool work(void *arg)
+{
+	return nic_work(arg);
+}
+
+static bool pending(void *arg)
+{
+	struct nic *nic = arg;
+
+	return submit_pending(&nic->submit);
+}
+
+static void wake(void *arg)
+{
+	struct nic *nic = arg;
+
+	if (nic->config.wake)
+		nic->config.wake(nic->config.wake_arg);
+}
+
+static void config_defaults(struct nic_config *config)
+{
+	if (config->retry_budget_ns == 0)
+		config->retry_budget_ns = TIME_RETRY_BUDGET_NS;
+	if (config->segment == 0)
+		config->segment = LIMIT_SEGMENT;
+	if (config->eager == 0)
+		config->eager = LIMIT_EAGER;
+	if (config->eager > config->segment)
+		config->eager = config->segment;
+	/* With payload digests what is sent is copied, so that it must fit the queue's buffer. */
+	if (config->eager > LIMIT_DIGEST_SEGMENT)
+		config->eager = LIMIT_DIGEST_SEGMENT;
+	if (config->unexpected_bytes == 0)
+		config->unexpected_bytes = LIMIT_UNEXPECTED_BYTES;
+	if (config->envelopes == 0)
+		config->envelopes = LIMIT_ENVELOPES;
+}
+
+int nic_open(struct nic **out, const struct nic_config *config, const struct link_ops *ops, void *link,
+	     const struct nic_clock *clock)
+{
+	struct nic *nic = calloc(1, sizeof(*nic));
+	const struct driver_ops driver = { .work = work, .pending = pending, .wake = wake, .arg = nic };
+	int err;
+
+	if (!nic)
+		return -ENOMEM;
+	nic->config = *config;
+	config_defaults(&nic->config);
+	nic->link = *ops;
+	nic->link_arg = link;
+	nic->clock = *clock;
+	nic->now_ns = clock_now(clock);
+	atomic_init(&nic->deadline_ns, UINT64_MAX);
+	err = submit_init(&nic->submit);
+	if (err)
+		goto free_nic;
+	err = driver_init(&nic->driver, &driver);
+	if (err)
+		goto fini_submit;
+	*out = nic;
+	return 0;
+
+fini_submit:
+	submit_fini(&nic->submit);
+free_nic:
+	free(nic);
+	return err;
+}
+
+/* Connections closed in this slice: nobody up the stack looks at them any more. */
+static void nic_bury(struct nic *nic)
+{
+	struct conn *conn, **at;
+
+	for (at = &nic->busy; nic->dead && *at;) {
+		if ((*at)->state == CONN_CLOSED)
+			*at = (*at)->next_busy;
+		else
+			at = &(*at)->next_busy;
+	}
+	while ((conn = nic->dead)) {
+		nic->dead = conn->next_dead;
+		free(conn->digest);
+		free(conn);
+	}
+}
+
+void nic_close(struct nic *nic)
+{
+	while (nic->eps)
+		ep_close(nic->eps);
+	nic_bury(nic);
+	sendq_spares_free(&nic->spares);
+	driver_fini(&nic->driver);
+	submit_fini(&nic->submit);
+	free(nic);
+}
+
+struct driver *nic_driver(struct nic *nic)
+{
+	return &nic->driver;
+}
+
+static bool nic_flush(struct nic *nic)
+{
+	struct conn *conn = nic->busy, *next;
+	bool sent = false;
+
+	nic->busy = NULL;
+	nic->urgent = false;
+	nic->lazy_posts = 0;
+	for (; conn; conn = next) {
+		next = conn->next_busy;
+		conn->busy = false;
+		sent |= conn_transmit(conn);
+	}
+	return sent;
+}
+
+void nic_settle(struct nic *nic)
+{
+	struct session *session = nic->owing, *next;
+
+	nic->owing = NULL;
+	for (; session; session = next) {
+		next = session->next_owing;
+		session->owing = false;
+		session->rsp.ack_now = true;
+		if (session->conn)
+			conn_busy(session->conn);
+	}
+	nic_flush(nic);
+	nic_bury(nic);
+}
+
+/* Connections that have not said HELLO in time. Returns when the next of them is due. */
+static uint64_t tick_greetings(struct nic *nic)
+{
+	uint64_t due = UINT64_MAX;
+	struct conn *conn, *next;
+
+	for (conn = nic->greeting ? nic->conns : NULL; conn; conn = next) {
+		next = conn->next;
+		if (conn->state != CONN_DIALING && conn->state != CONN_GREETING)
+			continue;
+		if (conn->greet_by_ns > nic->now_ns) {
+			due = conn->greet_by_ns < due ? conn->greet_by_ns : due;
+		} else {
+			nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO within %u ms",
+				(unsigned)(TIME_HELLO_NS / TIME_MS(1)));
+			conn_close(conn, ETIMEDOUT, false);
+		}
+	}
+	nic->greeting = due != UINT64_MAX;
+	return due;
+}
+
+static void nic_tick(struct nic *nic)
+{
+	struct session *session = nic->timed, *next;
+	uint64_t due;
+
+	nic->tick_now = false;
+	nic->timed = NULL;
+	due = tick_greetings(nic);
+	for (; session; session = next) {
+		uint64_t at;
+
+		next = session->next_timed;
+		session->timed = false;
+		at = session_tick(session, nic->now_ns);
+		if (at == UINT64_MAX)
+			continue;
+		due = at < due ? at : due;
+		if (!session->timed) {	/* else it has put itself back */
+			session->timed = true;
+			session->next_timed = nic->timed;
+			nic->timed = session;
+		}
+	}
+	atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
+}
+
+/* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. */
+static void nic_remind(struct nic *nic)
+{
+	uint64_t due = nic->now_ns + TIME_LOOK_NS;
+
+	if (!nic->owing && !nic->busy)
+		return;
+	if (due < atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+		atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
+	if (atomic_load(&nic->driver.armed))
+		wake(nic);
+}
+
+bool nic_work(struct nic *nic)
+{
+	bool did;
+
+	nic->now_ns = clock_now(&nic->clock);
+	did = submit_take(nic);
+	if (did && !nic->urgent && ++nic->lazy_posts < SLICE_LAZY_POSTS) {
+		nic_remind(nic);
+		return true;
+	}
+	did |= nic_flush(nic);
+	did |= nic->link.poll(nic->link_arg) > 0;
+	if (nic->tick_now || nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+		nic_tick(nic);
+	if (nic->busy)
+		did |= nic_flush(nic);
+	if (!did)
+		nic_settle(nic);
+	nic_bury(nic);
+	nic_remind(nic);
+	return did;
+}
+
+uint64_t nic_deadline(const struct nic *nic)
+{
+	return atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+}
+
+void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)
+{
+	char text[LIMIT_ERROR_TEXT + 128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	nic->link.log(nic->link_arg, level, text);
+}
+
+static void pd_random(void *arg, void *bytes, size_t length)
+{
+	struct nic *nic = arg;
+
+	nic->link.random(nic->link_arg, bytes, length);
+}
+
+int pd_open(struct nic *nic, struct pd **out)
+{
+	struct pd *pd = calloc(1, sizeof(*pd));
+	int err;
+
+	if (!pd)
+		return -ENOMEM;
+	pd->nic = nic;
+	err = mr_table_open(&pd->regions, pd_random, nic);
+	if (err) {
+		free(pd);
+		return err;
+	}
+	*out = pd;
+	return 0;
+}
+
+int pd_close(struct pd *pd)
+{
+	if (pd->users || mr_count(pd->regions))
+		return -EBUSY;
+	mr_table_close(pd->regions);
+	free(pd);
+	return 0;
+}
+
+struct mr_table *pd_regions(struct pd *pd)
+{
+	return pd->regions;
+}
+
+void pd_remove_region(struct pd *pd, struct mr *mr)
+{
+	struct nic *nic = pd->nic;
+
+	/* Bytes that wait to be sent out of it; what arrives for it looks the region up again (responder_recheck). */
+	for (struct conn *conn = nic->conns; conn; conn = conn->next)
+		conn_revoke(conn, mr, WIRE_CANCELLED);
+	mr_remove(pd->regions, mr, clock_now(&nic->clock));
+}
