@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cut.c - the same script again and again, with its connection cut after every single byte of either direction.
+ *
+ * The script makes every kind of frame there is. Whatever is cut, every op must still end once and well, every message
+ * arrive once and in order, memory be right. Which frame a cut falls into is taken from the script's run without
+ * cuts: a run is the same up to its cut. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/sim/bed.h"
+
+enum { SMALL_EAGER = 300, SMALL_KEPT = 600, SMALL_ENVELOPES = 3, STAGE_NS = 3000000, PART_BYTES = 150000 };
+
+static const struct nic_config small_config = {
+	.eager = SMALL_EAGER, .unexpected_bytes = SMALL_KEPT, .envelopes = SMALL_ENVELOPES,
+};
+
+static void post(struct job *job)
+{
+	cr_assert(job);
+	cr_assert(!job_post(job));
+}
+
+static void one_sided(struct party *a, struct region *theirs)
+{
+	post(job_rma(a, theirs, OP_WRITE, 0, 40, POST_COMPLETE, 1));
+	post(job_rma(a, theirs, OP_READ, 64, 40, POST_COMPLETE, 1));
+	post(job_refused(a, theirs->owner, OP_WRITE, theirs->key, 4090, 10, REFUSAL_RANGE));
+	post(job_rma(a, theirs, OP_WRITE, 128, 30, POST_COMPLETE | POST_CQ_DATA, 1));
+	post(job_refused(a, theirs->owner, OP_READ, theirs->key + 1, 0, 10, REFUSAL_UNKNOWN_KEY));
+	post(job_rma(a, theirs, OP_WRITE, 192, 20, POST_COMPLETE | POST_FENCE, 2));
+	post(job_rma(a, theirs, OP_READ, 256, 0, POST_COMPLETE, 1));
+}
+
+/* More messages than the receiver will keep, of which some are too long to be sent without being asked for. */
+static void unexpected(struct party *a, struct party *b)
+{
+	post(job_message(a, b, 250, POST_COMPLETE, 1));
+	post(job_message(a, b, 290, POST_COMPLETE, 1));
+	post(job_message(a, b, 200, POST_COMPLETE | POST_CQ_DATA, 1));
+	post(job_message(a, b, 20, POST_COMPLETE | POST_INJECT, 1));
+	post(job_message(a, b, 900, POST_COMPLETE, 2));
+}
+
+/* Every kind of frame but a WRITE of several segments, both ways. */
+static void small_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0], *b = bed->party[1];
+	struct job *late;
+
+	intake_post(b, 400, 1, NULL);
+	post(job_message(a, b, 24, POST_COMPLETE, 1));
+	one_sided(a, region[1]);
+	model_pass(bed->model, STAGE_NS);
+	one_sided(b, region[0]);
+	unexpected(a, b);
+	unexpected(b, a);
+	model_pass(bed->model, STAGE_NS);
+	model_end(bed->model, BED_LIMIT_NS);
+	party_close(b);
+	late = job_rma(a, region[1], OP_WRITE, 320, 8, POST_COMPLETE, 1);
+	late->may.good = false;
+	job_may(late, REFUSAL_PEER_GONE);
+	post(late);
+	model_finish(bed->model, SIM_SECOND);
+}
+
+/* Messages of several segments, both ways and both sorts. */
+static void part_script(struct bed *bed, struct region *region[2])
+{
+	post(job_rma(bed->party[0], region[1], OP_WRITE, 0, PART_BYTES, POST_COMPLETE | POST_CQ_DATA, 2));
+	post(job_rma(bed->party[0], region[1], OP_READ, PART_BYTES + 64, PART_BYTES, POST_COMPLETE, 1));
+	post(job_message(bed->party[0], bed->party[1], PART_BYTES, POST_COMPLETE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
+struct script {
+	const struct nic_config *config;
+	uint64_t region_bytes;
+	uint32_t chunk_max;
+	void (*run)(struct bed *bed, struct region *region[2]);
+};
+
+static const struct script small = { &small_config, 4096, 700, small_script };
+static const struct script parts = { NULL, 2 * PART_BYTES + 64, 0, part_script };
+
+static void script_open(struct bed *bed, const struct script *script, struct region *region[2], uint64_t seed)
+{
+	bed_open(bed, seed, 2, script->config, NULL);
+	bed->world->weather.chunk_max = script->chunk_max;
+	bed->model->counts_exact = false;	/* reads are executed again */
+	for (int i = 0; i < 2; i++)
+		region[i] = region_open(bed->party[i], script->region_bytes, 1, BED_BOTH, false, 0);
+}
+
+/* Where the frames of cable 0 lie, in the run that nothing disturbs. */
+struct map {
+	struct tap_frame *frame;
+	uint32_t frames;
+	uint64_t total;
+};
+
+static void map_open(struct map map[2], const struct script *script, uint64_t seed)
+{
+	struct region *region[2];
+	struct bed bed;
+
+	script_open(&bed, script, region, seed);
+	script->run(&bed, region);
+	for (uint8_t dir = 0; dir < 2; dir++) {
+		const struct tap *tap = tap_find(bed.world, 0, dir);
+
+		cr_assert(tap);
+		map[dir].frames = tap->frames;
+		map[dir].total = tap->offset;
+		map[dir].frame = malloc(tap->frames * sizeof(*tap->frame));
+		memcpy(map[dir].frame, tap->frame, tap->frames * sizeof(*tap->frame));
+	}
+	bed_close(&bed);
+}
+
+static const struct tap_frame *frame_at(const struct map *map, uint64_t at)
+{
+	for (uint32_t i = 0; i < map->frames; i++)
+		if (at >= map->frame[i].offset && at - map->frame[i].offset < map->frame[i].length)
+			return &map->frame[i];
+	return NULL;
+}
+
+/* A run with one cut, or with a second one in the connection that follows (NO_CUT: none). */
+#define NO_CUT UINT64_MAX
+static bool run_cut(const struct script *script, uint64_t seed, uint8_t dir, uint64_t at, uint8_t next_dir, uint64_t next_at)
+{
+	struct region *region[2];
+	struct bed bed;
+	bool spent;
+
+	script_open(&bed, script, region, seed);
+	world_fault(bed.world, FAULT_CUT, 0, dir, at);
+	if (next_at != NO_CUT)
+		world_fault(bed.world, FAULT_CUT, 1, next_dir, next_at);
+	script->run(&bed, region);
+	WORLD_CHECK(bed.world, bed.world->fault[0].spent, "the cut did not happen");
+	spent = next_at != NO_CUT && bed.world->fault[1].spent;
+	bed_close(&bed);
+	return spent;
+}
+
+/* Cuts at every byte of a direction and says how often each kind of frame was cut. */
+static void cut_everywhere(uint8_t dir, const bool must[TAP_KINDS])
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+	struct map map[2];
+	uint64_t seed = 100 + dir;
+
+	map_open(map, &small, seed);
+	for (uint64_t at = 0; at <= map[dir].total; at++) {
+		const struct tap_frame *frame = frame_at(&map[dir], at);
+
+		run_cut(&small, seed, dir, at, 0, NO_CUT);
+		if (frame)
+			cuts[frame->kind]++;
+	}
+	for (int kind = 0; kind < TAP_KINDS; kind++) {
+		if (cuts[kind])
+			fprintf(stderr, "direction %u: %u cuts in %s\n", dir, cuts[kind], tap_kind_name((enum tap_kind)kind));
+		cr_assert(!must[kind] || cuts[kind] >= sizeof(struct wire_head) + 8, "%s was not cut", tap_kind_name(kind));
+	}
+	free(map[0].frame);
+	free(map[1].frame);
+}
+
+Test(sim_cut, every_byte_from_the_dialler)
+{
+	static const bool must[TAP_KINDS] = {
+		[TAP_HELLO] = true, [TAP_ACK] = true, [TAP_WRITE] = true, [TAP_READ] = true, [TAP_SEND] = true, [TAP_RTS] = true,
+		[TAP_DATA] = true, [TAP_PULL] = true, [TAP_RNR] = true, [TAP_NAK] = true, [TAP_PARK] = true, [TAP_DONE] = true,
+	};
+
+	cut_everywhere(0, must);
+}
+
+Test(sim_cut, every_byte_from_the_accepter)
+{
+	static const bool must[TAP_KINDS] = {
+		[TAP_HELLO] = true, [TAP_BYE] = true, [TAP_ACK] = true, [TAP_WRITE] = true, [TAP_READ] = true, [TAP_SEND] = true,
+		[TAP_RTS] = true, [TAP_DATA] = true, [TAP_PULL] = true, [TAP_RNR] = true, [TAP_NAK] = true, [TAP_PARK] = true,
+		[TAP_DONE] = true,
+	};
+
+	cut_everywhere(1, must);
+}
+
+/* Of long payloads the ends, and places in between; of all else every byte. */
+static bool worth_a_cut(const struct tap_frame *frame, uint64_t at)
+{
+	uint64_t in = frame ? at - frame->offset : 0, head;
+
+	if (!frame || !frame->payload)
+		return true;
+	head = frame->length - frame->payload - sizeof(struct wire_trailer);
+	return in < head + 3 || in + 3 >= head + frame->payload || at % 4999 == 0;
+}
+
+Test(sim_cut, messages_of_several_segments)
+{
+	uint32_t cuts = 0;
+	struct map map[2];
+
+	map_open(map, &parts, 102);
+	for (uint8_t dir = 0; dir < 2; dir++)
+		for (uint64_t at = 0; at <= map[dir].total; at++) {
+			const struct tap_frame *frame = frame_at(&map[dir], at);
+
+			if (!worth_a_cut(frame, at))
+				continue;
+			run_cut(&parts, 102, dir, at, 0, NO_CUT);
+			cuts += frame && frame->kind == TAP_WRITE_PART;
+		}
+	cr_assert_geq(cuts, 2 * (sizeof(struct wire_head) + sizeof(struct wire_write) + sizeof(struct wire_trailer)));
+	free(map[0].frame);
+	free(map[1].frame);
+}
+
+/* A first cut anywhere, and a second at every byte of what the resumed connection begins with. */
+Test(sim_cut, resuming_is_cut_again)
+{
+	struct map map[2];
+	struct rnd rnd = { 103 };
+	uint32_t twice = 0;
+
+	map_open(map, &small, 103);
+	for (uint64_t next = 0; next < 1200; next++) {
+		uint8_t dir = (uint8_t)rnd_below(&rnd, 2);
+
+		twice += run_cut(&small, 103, dir, rnd_below(&rnd, map[dir].total), next & 1, next / 2 * 2);
+	}
+	fprintf(stderr, "%u of 1200 runs were cut twice\n", twice);
+	cr_assert_geq(twice, 600);
+	free(map[0].frame);
+	free(map[1].frame);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* flow.c - receivers that are not ready, budgets that are full, and peers that flood each other. */
+#include <criterion/criterion.h>
+
+#include "tests/sim/bed.h"
+
+enum { HOLD_NS = 20000000 };
+
+static struct job *post(struct job *job)
+{
+	cr_assert(job);
+	cr_assert(!job_post(job));
+	return job;
+}
+
+/* Envelopes for two messages only: the others wait at the sender, and come in order when receives are posted. */
+Test(sim_flow, no_envelopes_left)
+{
+	struct nic_config config = { .envelopes = 2 };
+	struct bed bed;
+
+	bed_open(&bed, 20, 2, &config, NULL);
+	for (int i = 0; i < 60; i++)
+		post(job_message(bed.party[0], bed.party[1], 8 + 20 * (uint64_t)i, POST_COMPLETE | (i & 1 ? POST_CQ_DATA : 0), 1));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(bed.model->open, 58);
+	cr_assert_gt(tap_count(bed.world, TAP_RNR), 0);
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+static void held(uint32_t order, bool passes)
+{
+	struct nic_config config = { .envelopes = 1 };
+	struct party_config party = { .order = order };
+	struct bed bed;
+	struct region *target;
+	struct job *write, *read;
+
+	bed_open(&bed, 21, 2, &config, &party);
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	for (int i = 0; i < 5; i++)
+		post(job_message(bed.party[0], bed.party[1], 100, POST_COMPLETE, 1));
+	model_pass(bed.model, HOLD_NS);
+	write = post(job_rma(bed.party[0], target, OP_WRITE, 0, 100, POST_COMPLETE, 1));
+	read = post(job_rma(bed.party[0], target, OP_READ, 128, 100, POST_COMPLETE, 1));
+	post(job_rma(bed.party[1], region_open(bed.party[0], 64, 1, BED_BOTH, false, 0), OP_READ, 0, 64, POST_COMPLETE, 1));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(write->done, passes);
+	cr_assert_eq(read->done, passes);
+	cr_assert_eq(bed.model->open, passes ? 4 : 6, "the peer's own read waits, too");
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* What may pass a held message, does; what the order forbids to pass, waits. */
+Test(sim_flow, passes_held_messages)
+{
+	held(0, true);
+}
+
+Test(sim_flow, order_forbids_to_pass)
+{
+	held(EP_ORDER_RAS | EP_ORDER_WAS, false);
+}
+
+/* Remote CQ data needs a slot in the target's queue before a byte is placed. */
+Test(sim_flow, no_slot_for_cq_data)
+{
+	struct party_config config = { .cq_size = 1 };
+	struct bed bed;
+	struct region *target;
+
+	bed_open(&bed, 22, 2, NULL, &config);
+	target = region_open(bed.party[1], 40 * 64, 1, BED_BOTH, false, 0);
+	bed.party[1]->deaf = true;
+	for (uint64_t i = 0; i < 40; i++)
+		post(job_rma(bed.party[0], target, OP_WRITE, 64 * i, 60, POST_COMPLETE | POST_CQ_DATA, 1));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_geq(bed.model->open, 38);
+	cr_assert_gt(tap_count(bed.world, TAP_RNR), 0);
+	region_release(target, 128, 38 * 64);
+	region_check(target);	/* not a byte of those that wait */
+	bed.party[1]->deaf = false;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* No budget for payloads: envelopes are kept, the payload is pulled when a receive comes. */
+Test(sim_flow, no_payload_kept)
+{
+	struct nic_config config = { .unexpected_bytes = 1000 };
+	struct bed bed;
+
+	bed_open(&bed, 23, 2, &config, NULL);
+	for (int i = 0; i < 40; i++) {
+		post(job_message(bed.party[0], bed.party[1], i % 5 == 4 ? 40000 : 300, POST_COMPLETE, 1));
+		post(job_message(bed.party[1], bed.party[0], i % 5 == 4 ? 0 : 900, POST_COMPLETE, 1));
+	}
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_gt(tap_count(bed.world, TAP_PARK), 60);
+	cr_assert_eq(tap_count(bed.world, TAP_PULL), 0);
+	model_end(bed.model, BED_LIMIT_NS);
+	cr_assert_gt(tap_count(bed.world, TAP_PULL), 60);
+	bed_close(&bed);
+}
+
+/* Both at once, and receives too short for what they get. */
+Test(sim_flow, both_budgets_small)
+{
+	struct nic_config config = { .unexpected_bytes = 500, .envelopes = 3, .eager = 2000 };
+	struct bed bed;
+
+	bed_open(&bed, 24, 2, &config, NULL);
+	for (int i = 0; i < 100; i++) {
+		post(job_message(bed.party[0], bed.party[1], 16 + rnd_below(&bed.world->rnd, 4000), POST_COMPLETE, 2));
+		if (i % 3 == 0)
+			intake_post(bed.party[1], 16 + rnd_below(&bed.world->rnd, 4000), 2, NULL);
+		model_pass(bed.model, rnd_below(&bed.world->rnd, 100000));
+	}
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+static void flood(uint64_t seed, uint32_t capacity, uint32_t chunk_max, const struct nic_config *config)
+{
+	struct party_config party = { .cq_size = 4 };
+	struct bed bed;
+	struct workload load;
+
+	bed_open(&bed, seed, 2, config, &party);
+	bed.world->weather.capacity = capacity;
+	bed.world->weather.chunk_max = chunk_max;
+	workload_init(&load, bed.model, 1500);
+	load.outstanding_max = 1000;
+	load.big_max = 300000;
+	load.churn_permille = 0;
+	workload_run(&load, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* Both sides ask for all they can, through streams that hold next to nothing. */
+Test(sim_flow, flood_through_tiny_streams)
+{
+	flood(25, 200, 0, NULL);
+}
+
+Test(sim_flow, flood_with_small_budgets)
+{
+	struct nic_config config = { .unexpected_bytes = 5000, .envelopes = 8 };
+
+	flood(26, 3000, 1000, &config);
+}
+
+/* The initiator's own bound: posts beyond it are refused, none is lost. */
+Test(sim_flow, more_than_tx_size)
+{
+	struct party_config config = { .tx_size = 4, .rx_size = 4, .cq_size = 2 };
+	struct bed bed;
+	struct workload load;
+
+	bed_open(&bed, 27, 3, NULL, &config);
+	workload_init(&load, bed.model, 1500);
+	workload_run(&load, BED_LIMIT_NS);
+	bed_close(&bed);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* intake.c - posted receives: what they may get, and whether that is what was sent. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "emu/nic/errno.h"
+#include "tests/sim/model.h"
+
+static const uint64_t receive_flags = CQ_F_RECV | CQ_F_MSG;
+
+static _Noreturn void intake_fail(const struct intake *intake, const char *what, uint64_t number)
+{
+	world_fail(intake->party->model->world, "receive %llu of party %d (%llu bytes, job %lld): %s (%llu)",
+		   (unsigned long long)intake->index, intake->party->id, (unsigned long long)intake->size,
+		   intake->got ? (long long)intake->got->id : -1, what, (unsigned long long)number);
+}
+
+#define INTAKE_CHECK(intake, cond, what, number) do { if (!(cond)) intake_fail(intake, what, number); } while (0)
+
+static void intake_memory(struct intake *intake, size_t n)
+{
+	uint64_t piece = intake->size / n;
+	size_t size = intake->size + (n + 1) * JOB_RED;
+
+	intake->block = malloc(size);
+	assert(intake->block && n && n <= LIMIT_IOV);
+	memset(intake->block, 0x5a, size);
+	intake->iovs = n;
+	for (size_t i = 0; i < n; i++) {
+		intake->iov[i].iov_base = intake->block + JOB_RED + i * (piece + JOB_RED);
+		intake->iov[i].iov_len = i + 1 < n ? piece : intake->size - piece * (n - 1);
+	}
+}
+
+struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, struct party *source)
+{
+	struct model *model = party->model;
+	struct intake *intake = calloc(1, sizeof(*intake));
+	struct recv_post post = {
+		.flags = POST_COMPLETE, .source = source ? party->index[source->id] : AV_NONE, .cq_flags = receive_flags,
+	};
+	int rc;
+
+	assert(intake);
+	*intake = (struct intake){
+		.owed = OWED_INTAKE, .party = party, .source = source, .index = party->intakes, .size = size,
+	};
+	intake_memory(intake, iovs);
+	post.iov = intake->iov;
+	post.iov_count = iovs;
+	post.context = intake;
+	rc = ep_recv(party->ep, &post);
+	INTAKE_CHECK(intake, !rc || rc == -EAGAIN, "ep_recv failed", (uint64_t)-rc);
+	if (rc) {
+		intake_free(intake);
+		return NULL;
+	}
+	intake->next = model->intakes;
+	model->intakes = intake;
+	party->intakes++;
+	party->intakes_open++;
+	party->intakes_any += !source;
+	party->posted[EP_CNTR_RECV]++;
+	return intake;
+}
+
+/* Whose message is this? By CQ data if it has any, else by its first bytes. */
+static struct job *find_job(struct intake *intake, const struct completion *c)
+{
+	struct model *model = intake->party->model;
+	uint64_t id = c->data;
+
+	if (!(c->flags & CQ_F_REMOTE_CQ_DATA)) {
+		uint8_t tag[JOB_TAG_BYTES];
+
+		INTAKE_CHECK(intake, intake->size >= JOB_TAG_BYTES && c->length >= JOB_TAG_BYTES, "message without a tag", 0);
+		for (size_t i = 0, n = 0, at = 0; i < JOB_TAG_BYTES; i++, at++) {
+			while (at >= intake->iov[n].iov_len) {
+				at = 0;
+				n++;
+			}
+			tag[i] = ((uint8_t *)intake->iov[n].iov_base)[at];
+		}
+		memcpy(&id, tag, sizeof(id));
+	}
+	INTAKE_CHECK(intake, id && id <= model->jobs && model->job[id]->kind == OP_SEND, "a message that nobody sent:", id);
+	return model->job[id];
+}
+
+/* The bytes that fit are those sent, and nothing beside them changed. */
+static void check_bytes(const struct intake *intake, uint64_t length)
+{
+	const uint8_t *at = intake->block;
+	uint64_t done = 0;
+
+	for (size_t i = 0; i <= intake->iovs; i++) {
+		for (size_t n = 0; n < JOB_RED; n++)
+			INTAKE_CHECK(intake, at[n] == 0x5a, "bytes beside the buffer changed: piece", i);
+		if (i == intake->iovs)
+			return;
+		for (size_t n = 0; n < intake->iov[i].iov_len; n++, done++) {
+			uint8_t byte = ((uint8_t *)intake->iov[i].iov_base)[n];
+
+			INTAKE_CHECK(intake, byte == (done < length ? intake->got->bytes[done] : 0x5a), "wrong byte", done);
+		}
+		at += JOB_RED + intake->iov[i].iov_len;
+	}
+}
+
+static void judge_message(struct intake *intake, const struct cq_error *error, const struct completion *c)
+{
+	struct party *party = intake->party;
+	struct job *job = find_job(intake, c);
+	uint64_t kept = job->length < intake->size ? job->length : intake->size;
+	uint64_t data = job->flags & POST_CQ_DATA ? CQ_F_REMOTE_CQ_DATA : 0;
+
+	intake->got = job;
+	job_heard(job, party);
+	INTAKE_CHECK(intake, !error == (job->length <= intake->size), "wrongly judged to fit: message of", job->length);
+	INTAKE_CHECK(intake, c->length == kept, "completion has length", c->length);
+	INTAKE_CHECK(intake, !error || error->olen == job->length - kept, "olen", error->olen);
+	INTAKE_CHECK(intake, c->flags == (receive_flags | data), "completion has flags", c->flags);
+	INTAKE_CHECK(intake, c->source == party->index[job->from->id], "completion names as source", c->source);
+	INTAKE_CHECK(intake, !intake->source || intake->source == job->from, "directed, but from party",
+		     (uint64_t)job->from->id);
+	check_bytes(intake, kept);
+}
+
+void intake_done(struct intake *intake, const struct cq_error *error, const struct completion *c)
+{
+	struct party *party = intake->party;
+	unsigned cause = error ? (unsigned)error->prov_errno : 0;
+
+	INTAKE_CHECK(intake, !intake->done, "completed again", 0);
+	intake->done = true;
+	party->intakes_open--;
+	party->intakes_any -= !intake->source;
+	if (error)
+		party->bad[EP_CNTR_RECV]++;
+	else
+		party->good[EP_CNTR_RECV]++;
+	if (!error || cause == REFUSAL_TRUNCATED) {
+		INTAKE_CHECK(intake, !error || error->err == NIC_ETRUNC, "truncated, with err", (uint64_t)error->err);
+		judge_message(intake, error, c);
+		return;
+	}
+	if (cause == REFUSAL_CANCELLED && intake->cancelled)
+		return;
+	INTAKE_CHECK(intake, cause >= 64 && party->model->peers_may.local >> (cause - 64) & 1, "failed with cause", cause);
+}
+
+void intake_free(struct intake *intake)
+{
+	free(intake->block);
+	free(intake);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* lines.c - the link in memory: listeners, dials, cables, and what the device sees of them. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "tests/sim/cable.h"
+#include "tests/sim/lines.h"
+
+static uint16_t port_of(const struct sockaddr_storage *addr)
+{
+	return ntohs(((const struct sockaddr_in *)addr)->sin_port);	/* the same place in sockaddr_in6 */
+}
+
+static struct listener *listener_at(struct world *world, uint16_t port)
+{
+	for (int i = 0; i < WORLD_LISTENERS; i++)
+		if (world->listener[i].node && world->listener[i].port == port)
+			return &world->listener[i];
+	return NULL;
+}
+
+static void in_role(struct node *node, const char *what)
+{
+	WORLD_CHECK(node->world, !node->nic || driver_mine(nic_driver(node->nic)), "%s without the driver role", what);
+}
+
+/* A call that did something: the world is not idle. */
+static ssize_t moved(struct node *node, ssize_t result)
+{
+	node->world->moves += result != -EAGAIN;
+	return result;
+}
+
+static int lines_listen(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener)
+{
+	struct node *node = link;
+	struct world *world = node->world;
+	uint16_t port = port_of(at);
+
+	in_role(node, "listen");
+	if (!port)
+		port = world->next_port++;
+	if (listener_at(world, port))
+		return -EADDRINUSE;
+	for (int i = 0; i < WORLD_LISTENERS; i++) {
+		if (world->listener[i].node)
+			continue;
+		world->listener[i] = (struct listener){ .node = node, .ep = ep, .port = port };
+		((struct sockaddr_in *)at)->sin_port = htons(port);
+		*listener = &world->listener[i];
+		return 0;
+	}
+	return -EMFILE;
+}
+
+static void lines_unlisten(void *link, void *listener)
+{
+	struct listener *at = listener;
+
+	in_role(link, "unlisten");
+	if (at->node == link)	/* else it was killed, and the slot has gone to another */
+		at->node = NULL;
+}
+
+static int lines_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line)
+{
+	struct node *node = link;
+	struct cable *cable;
+
+	in_role(node, "dial");
+	moved(node, 0);
+	if (node->dead)
+		return -ENETDOWN;
+	cable = cable_open(node->world, port_of(to));
+	cable->end[0].node = node;
+	cable->end[0].conn = conn;
+	*line = &cable->end[0];
+	return 0;
+}
+
+static ssize_t lines_send(struct line *line, const struct iovec *iov, int count)
+{
+	in_role(line->node, "send");
+	WORLD_CHECK(line->node->world, count > 0 && count <= 64, "send of %d iovecs", count);
+	WORLD_CHECK(line->node->world, !line->closed, "send on a closed line");
+	WORLD_CHECK(line->node->world, line->up, "send on a line that is not up");
+	if (line->node->dead)
+		return -EPIPE;
+	return moved(line->node, line_send(line, iov, count));
+}
+
+static ssize_t lines_recv(struct line *line, const struct iovec *iov, int count)
+{
+	in_role(line->node, "recv");
+	WORLD_CHECK(line->node->world, count > 0 && count <= 64, "recv into %d iovecs", count);
+	WORLD_CHECK(line->node->world, !line->closed, "recv on a closed line");
+	WORLD_CHECK(line->node->world, line->up, "recv on a line that is not up");
+	if (line->node->dead)
+		return -ECONNRESET;
+	return moved(line->node, line_recv(line, iov, count));
+}
+
+static void lines_want_write(struct line *line)
+{
+	in_role(line->node, "want_write");
+	WORLD_CHECK(line->node->world, !line->closed, "want_write on a closed line");
+	line->want_write = true;
+}
+
+static void lines_close(struct line *line)
+{
+	in_role(line->node, "close");
+	WORLD_CHECK(line->node->world, !line->closed, "line closed twice");
+	moved(line->node, 0);
+	line_close(line);
+}
+
+/* The listener takes a line whose dial has arrived. */
+static bool accept_one(struct node *node, struct cable *cable)
+{
+	struct listener *listener = listener_at(node->world, cable->port);
+	struct line *line = &cable->end[1];
+
+	line->node = node;
+	if (!listener || listener->node != node) {
+		line_close(line);
+		return true;
+	}
+	line->up = true;
+	line->conn = conn_accept(listener->ep, line);
+	if (!line->conn && !line->closed)
+		line_close(line);
+	return true;
+}
+
+/* The dial's answer. */
+static bool answer_dial(struct line *line)
+{
+	struct world *world = line->node->world;
+	struct cable *cable = line->cable;
+	struct listener *listener = listener_at(world, cable->port);
+	bool refused = !listener || rnd_percent(&world->rnd, world->weather.refuse_percent);
+
+	if (line->node->cut_off || (listener && listener->node->cut_off)) {
+		cable->answer_ns = world->now_ns + SIM_SECOND / 2;	/* asks again */
+		return false;
+	}
+	cable->answered = true;
+	if (refused) {
+		cable->broken = true;
+		cable->end[1].closed = true;
+		line->told = true;
+		conn_down(line->conn, ECONNREFUSED);
+		return true;
+	}
+	cable->acceptor = listener->node;
+	cable->accept_ns = world->now_ns + rnd_below(&world->rnd, world->weather.delay_max_ns + 1);
+	line->up = true;
+	conn_up(line->conn);
+	return true;
+}
+
+/* Tells the device what one end has; at most one event. */
+static bool serve_end(struct line *line)
+{
+	struct world *world = line->node->world;
+
+	if (line->closed || line->told || !line->conn)
+		return false;
+	if (!line->up)
+		return line->cable->answer_ns <= world->now_ns && answer_dial(line);
+	if (line->want_write && line_writable(line)) {
+		line->want_write = false;
+		conn_writable(line->conn);
+		return true;
+	}
+	if (line_has_input(line)) {
+		conn_readable(line->conn);
+		return true;
+	}
+	if (line_fails_now(line)) {
+		line->told = true;
+		conn_down(line->conn, ECONNRESET);
+		return true;
+	}
+	return false;
+}
+
+static int lines_poll(void *link)
+{
+	struct node *node = link;
+	struct world *world = node->world;
+	uint32_t count = world->cables, from = (uint32_t)rnd_below(&world->rnd, count);
+	int events = 0;
+
+	in_role(node, "poll");
+	for (uint32_t i = 0; i < count && !node->dead; i++) {
+		struct cable *cable = world->cable[(from + i) % count];
+		bool waits = cable->acceptor == node && cable->accept_ns <= world->now_ns;
+
+		if (waits && !cable->end[1].node)
+			events += accept_one(node, cable);
+		for (int end = 0; end < 2; end++)
+			if (cable->end[end].node == node && serve_end(&cable->end[end]))
+				events++;
+	}
+	world->moves += (uint64_t)events;
+	return events;
+}
+
+static void lines_random(void *link, void *bytes, size_t length)
+{
+	struct node *node = link;
+
+	rnd_fill(&node->world->rnd, bytes, length);
+}
+
+static void lines_log(void *link, int level, const char *text)
+{
+	struct node *node = link;
+
+	if (getenv("SIM_TRACE"))
+		fprintf(stderr, "%12llu node %d log %d: %s\n", (unsigned long long)node->world->now_ns, node->id, level, text);
+	if (level != NIC_LOG_WARN)
+		return;
+	snprintf(node->log[node->warns++ % NODE_LOG_LINES], sizeof(node->log[0]), "%s", text);
+}
+
+const struct link_ops lines_ops = {
+	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .want_write = lines_want_write, .close = lines_close,
+	.listen = lines_listen, .unlisten = lines_unlisten, .poll = lines_poll, .random = lines_random, .log = lines_log,
+};
+
+/* When this end has something to do; dead, sleeping and raw ends never have. */
+static uint64_t end_next_ns(struct line *line)
+{
+	if (!line->node || !line->conn || line->closed || line->told || line->node->dead)
+		return UINT64_MAX;
+	if (!line->up)
+		return line->cable->answer_ns;
+	return line_next_ns(line);
+}
+
+uint64_t lines_next_ns(const struct world *world)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint32_t i = 0; i < world->cables; i++) {
+		struct cable *cable = world->cable[i];
+
+		if (cable->acceptor && !cable->acceptor->dead && !cable->end[1].node && cable->accept_ns < next)
+			next = cable->accept_ns;
+		for (int end = 0; end < 2; end++) {
+			uint64_t at = end_next_ns(&cable->end[end]);
+
+			next = at < next ? at : next;
+		}
+	}
+	return next;
+}
+
+void lines_kill(struct node *node)
+{
+	struct world *world = node->world;
+
+	for (int i = 0; i < WORLD_LISTENERS; i++)
+		if (world->listener[i].node == node)
+			world->listener[i].node = NULL;
+	for (uint32_t i = 0; i < world->cables; i++) {
+		struct cable *cable = world->cable[i];
+
+		if (cable->acceptor == node && !cable->end[1].node) {
+			cable->end[1].node = node;
+			line_close(&cable->end[1]);
+		}
+		for (int end = 0; end < 2; end++)
+			if (cable->end[end].node == node && !cable->end[end].closed)
+				line_kill(&cable->end[end]);
+	}
+}
+
+void lines_sweep(struct world *world)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < world->cables; i++) {
+		struct cable *cable = world->cable[i];
+
+		if (cable->end[0].closed && (cable->end[1].closed || (!cable->answered && !cable->end[1].node)))
+			cable_free(cable);
+		else
+			world->cable[kept++] = cable;
+	}
+	world->cables = kept;
+}
+
+int lines_open(const struct node *node)
+{
+	int open = 0;
+
+	for (uint32_t i = 0; i < node->world->cables; i++)
+		for (int end = 0; end < 2; end++) {
+			const struct line *line = &node->world->cable[i]->end[end];
+
+			open += line->node == node && !line->closed;
+		}
+	return open;
+}
+
+uint64_t lines_in_flight(const struct world *world)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < world->cables; i++)
+		for (int dir = 0; dir < 2; dir++) {
+			const struct pipe *pipe = &world->cable[i]->pipe[dir];
+
+			bytes += !world->cable[i]->broken && !world->cable[i]->end[!dir].closed ? pipe->sent - pipe->received : 0;
+		}
+	return bytes;
+}
+
+void lines_free(struct world *world)
+{
+	for (uint32_t i = 0; i < world->cables; i++)
+		cable_free(world->cable[i]);
+	free(world->cable);
+}

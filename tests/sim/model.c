@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model.c - reads what programs would read, and checks that it adds up. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emu/nic/errno.h"
+#include "tests/sim/lines.h"
+#include "tests/sim/model.h"
+
+struct model *model_open(struct world *world)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	assert(model);
+	model->world = world;
+	model->counts_exact = true;
+	return model;
+}
+
+/* --- what programs read --- */
+
+static void judge(struct party *party, const struct cq_error *error, const struct completion *c)
+{
+	struct model *model = party->model;
+	enum owed_kind *owed = c->context;
+
+	if (owed && *owed == OWED_JOB) {
+		job_done(c->context, error, c);
+	} else if (owed && *owed == OWED_INTAKE) {
+		intake_done(c->context, error, c);
+	} else {
+		WORLD_CHECK(model->world, !owed && !error, "party %d: a completion with a strange context", party->id);
+		WORLD_CHECK(model->world, c->flags == (CQ_F_RMA | CQ_F_REMOTE_WRITE | CQ_F_REMOTE_CQ_DATA),
+			    "party %d: completion of a remote write has flags %llx", party->id, (unsigned long long)c->flags);
+		WORLD_CHECK(model->world, c->data && c->data <= model->jobs && model->job[c->data]->kind == OP_WRITE,
+			    "party %d: CQ data %llu that nobody sent", party->id, (unsigned long long)c->data);
+		job_heard(model->job[c->data], party);
+	}
+}
+
+static void read_queue(struct party *party, struct cq *cq)
+{
+	struct completion c[8];
+	struct cq_error error;
+	ssize_t n;
+
+	while ((n = cq_take(cq, c, 1 + rnd_below(&party->model->world->rnd, 8))) != -EAGAIN) {
+		for (ssize_t i = 0; i < n; i++)
+			judge(party, NULL, &c[i]);
+		if (n >= 0)
+			continue;
+		WORLD_CHECK(party->model->world, n == -NIC_EAVAIL && cq_take_error(cq, &error) == 1,
+			    "party %d: cq_take says %zd", party->id, n);
+		judge(party, &error, &error.c);
+	}
+}
+
+/* Jobs that make no entry when they end well: by the counters they are all done. */
+static void read_counter(struct party *party, enum op_kind kind, enum ep_counter counter)
+{
+	struct model *model = party->model;
+	uint64_t good = cntr_read(party->cntr[counter]), bad = cntr_read_error(party->cntr[counter]);
+
+	WORLD_CHECK(model->world, good + bad <= party->posted[counter], "party %d: counter %d counts %llu + %llu of %llu",
+		    party->id, counter, (unsigned long long)good, (unsigned long long)bad,
+		    (unsigned long long)party->posted[counter]);
+	if (good + bad < party->posted[counter] || bad != party->bad[counter] || good == party->good[counter])
+		return;
+	for (uint64_t id = 1; id <= model->jobs; id++) {
+		struct job *job = model->job[id];
+
+		if (job->from == party && job->kind == kind && !job->done && !(job->flags & POST_COMPLETE))
+			job_done(job, NULL, NULL);
+	}
+}
+
+void model_read(struct party *party)
+{
+	read_queue(party, party->tx);
+	if (party->rx != party->tx)
+		read_queue(party, party->rx);
+	read_counter(party, OP_SEND, EP_CNTR_SEND);
+	read_counter(party, OP_WRITE, EP_CNTR_WRITE);
+	read_counter(party, OP_READ, EP_CNTR_READ);
+}
+
+bool model_step(struct model *model)
+{
+	struct world *world = model->world;
+	uint64_t before = model->completions;
+	bool alive = world_step(world);
+
+	for (int i = 0; i < model->parties; i++) {
+		struct party *party = model->party[i];
+
+		if (!party->node->dead && !party->deaf && (!alive || rnd_percent(&world->rnd, party->reads_slowly ? 2 : 50)))
+			model_read(party);
+	}
+	return alive || before != model->completions;
+}
+
+/* --- running to an end --- */
+
+static void say_open(const struct model *model)
+{
+	for (uint64_t id = 1, said = 0; id <= model->jobs && said < 10; id++) {
+		const struct job *job = model->job[id];
+
+		if (job->done)
+			continue;
+		fprintf(stderr, "  open: job %llu kind %d length %llu flags %#x party %d to %d\n", (unsigned long long)id,
+			job->kind, (unsigned long long)job->length, job->flags, job->from->id, job->to->id);
+		said++;
+	}
+}
+
+static _Noreturn void never_done(const struct model *model, bool alive)
+{
+	say_open(model);
+	world_fail(model->world, "%llu jobs are open, %llu messages or CQ data not heard of, and %s",
+		   (unsigned long long)model->open, (unsigned long long)model->hearings,
+		   alive ? "time is up" : "nothing will ever happen");
+}
+
+void model_finish(struct model *model, uint64_t limit_ns)
+{
+	uint64_t until = model->world->now_ns + limit_ns;
+
+	while (model->open) {
+		bool alive = model_step(model);
+
+		if (model->open && (!alive || model->world->now_ns >= until))
+			never_done(model, alive);
+	}
+}
+
+static uint64_t longest_unheard(const struct party *party)
+{
+	const struct model *model = party->model;
+	uint64_t longest = 0, unheard = 0;
+
+	for (uint64_t id = 1; id <= model->jobs; id++) {
+		const struct job *job = model->job[id];
+
+		if (job->kind != OP_SEND || job->to != party || job->delivered || (job->done && job->failed))
+			continue;
+		unheard++;
+		longest = job->length > longest ? job->length : longest;
+	}
+	return unheard ? longest + JOB_TAG_BYTES : 0;
+}
+
+static void take_back(struct model *model)
+{
+	for (struct intake *intake = model->intakes; intake; intake = intake->next) {
+		struct party *party = intake->party;
+		int rc;
+
+		if (intake->done || party->node->dead || !party->ep)
+			continue;
+		model_read(party);
+		if (intake->done)
+			continue;
+		intake->cancelled = true;
+		node_enter(party->node);
+		rc = ep_cancel(party->ep, intake);
+		node_leave(party->node);
+		WORLD_CHECK(model->world, !rc, "ep_cancel of a receive that waits: %d", rc);
+		model_read(party);
+		WORLD_CHECK(model->world, intake->done, "a cancelled receive did not complete");
+	}
+}
+
+/* Lets go on what waits for a receive. */
+static void post_lacking(struct model *model)
+{
+	for (int i = 0; i < model->parties; i++) {
+		struct party *party = model->party[i];
+		uint64_t size = party->intakes_any || party->node->dead || !party->ep ? 0 : longest_unheard(party);
+
+		if (size)
+			intake_post(party, size, 1, NULL);
+	}
+}
+
+void model_drain(struct model *model, uint64_t limit_ns)
+{
+	uint64_t until = model->world->now_ns + limit_ns;
+
+	while (model->open || model->hearings) {
+		bool alive;
+
+		post_lacking(model);
+		alive = model_step(model);
+		if ((model->open || model->hearings) && (!alive || model->world->now_ns >= until))
+			never_done(model, alive);
+	}
+	take_back(model);
+}
+
+static bool all_quiet(const struct model *model)
+{
+	for (int i = 0; i < model->parties; i++) {
+		struct party *party = model->party[i];
+		bool quiet;
+
+		if (party->node->dead || !party->ep)
+			continue;
+		node_enter(party->node);
+		quiet = ep_quiet(party->ep);
+		node_leave(party->node);
+		if (!quiet)
+			return false;
+	}
+	return !lines_in_flight(model->world);
+}
+
+void model_quiet(struct model *model, uint64_t limit_ns)
+{
+	uint64_t until = model->world->now_ns + limit_ns;
+
+	while (!all_quiet(model)) {
+		WORLD_CHECK(model->world, model->world->now_ns < until, "not quiet, though nothing is owed: %llu bytes under way",
+			    (unsigned long long)lines_in_flight(model->world));
+		if (!model_step(model))
+			break;
+	}
+	WORLD_CHECK(model->world, all_quiet(model), "nothing happens, but an endpoint is not quiet");
+}
+
+void model_pass(struct model *model, uint64_t ns)
+{
+	uint64_t until = model->world->now_ns + ns;
+
+	while (model->world->now_ns < until)
+		if (!model_step(model))
+			return;
+}
+
+/* --- what must hold in the end --- */
+
+/* Of one sender, messages are matched in the order sent, by receives in the order posted. */
+static void check_order(const struct model *model, const struct party *from, const struct party *to)
+{
+	uint64_t below = UINT64_MAX;
+
+	for (const struct intake *intake = model->intakes; intake; intake = intake->next) {	/* latest first */
+		if (intake->party != to || !intake->got || intake->got->from != from)
+			continue;
+		WORLD_CHECK(model->world, intake->got->message < below,
+			    "party %d: receive %llu got message %llu of party %d, a later one got an earlier message", to->id,
+			    (unsigned long long)intake->index, (unsigned long long)intake->got->message, from->id);
+		below = intake->got->message;
+	}
+}
+
+static void check_counters(const struct party *party)
+{
+	struct world *world = party->model->world;
+	uint64_t remote = cntr_read(party->cntr[EP_CNTR_REMOTE_WRITE]);
+
+	for (int i = EP_CNTR_SEND; i <= EP_CNTR_WRITE; i++) {
+		uint64_t good = cntr_read(party->cntr[i]), bad = cntr_read_error(party->cntr[i]);
+
+		WORLD_CHECK(world, good == party->good[i] && bad == party->bad[i],
+			    "party %d counter %d: %llu good %llu bad, but %llu and %llu were seen", party->id, i,
+			    (unsigned long long)good, (unsigned long long)bad, (unsigned long long)party->good[i],
+			    (unsigned long long)party->bad[i]);
+	}
+	WORLD_CHECK(world, !party->model->counts_exact || (remote >= party->remote_least && remote <= party->remote_most),
+		    "party %d counts %llu remote writes, not %llu to %llu", party->id, (unsigned long long)remote,
+		    (unsigned long long)party->remote_least, (unsigned long long)party->remote_most);
+}
+
+void model_check(struct model *model)
+{
+	for (const struct region *region = model->regions; region; region = region->next)
+		if (region->owner->ep && !region->owner->node->dead)
+			region_check(region);
+	for (int i = 0; i < model->parties; i++) {
+		if (model->party[i]->node->dead)
+			continue;
+		check_counters(model->party[i]);
+		for (int from = 0; from < model->parties; from++)
+			check_order(model, model->party[from], model->party[i]);
+	}
+}
+
+void model_end(struct model *model, uint64_t limit_ns)
+{
+	model_drain(model, limit_ns);
+	model_quiet(model, limit_ns);
+	model_check(model);
+}
+
+void model_close(struct model *model)
+{
+	while (model->regions) {
+		struct region *region = model->regions;
+
+		model->regions = region->next;
+		if (region->mr && region->owner->node->nic) {
+			node_enter(region->owner->node);
+			pd_remove_region(region->owner->pd, region->mr);
+			node_leave(region->owner->node);
+		}
+		region_free(region);
+	}
+	for (int i = 0; i < model->world->nodes; i++)
+		node_close(model->world->node[i]);
+	for (int i = 0; i < model->parties; i++)
+		party_free(model->party[i]);
+	world_close(model->world);
+	for (uint64_t id = 1; id <= model->jobs; id++)
+		job_free(model->job[id]);
+	while (model->intakes) {
+		struct intake *intake = model->intakes;
+
+		model->intakes = intake->next;
+		intake_free(intake);
+	}
+	free(model->job);
+	free(model);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* raw.c - an end of a connection in the hands of a test. */
+#include <errno.h>
+#include <netinet/in.h>
+
+#include "tests/sim/cable.h"
+#include "tests/sim/lines.h"
+
+struct raw *raw_dial(struct world *world, uint16_t port)
+{
+	struct cable *cable;
+
+	for (int i = 0; i < WORLD_LISTENERS; i++) {
+		struct listener *listener = &world->listener[i];
+
+		if (!listener->node || listener->port != port)
+			continue;
+		cable = cable_open(world, port);
+		cable->answered = true;
+		cable->acceptor = listener->node;
+		cable->accept_ns = world->now_ns;
+		cable->end[0].up = true;
+		return (struct raw *)&cable->end[0];
+	}
+	world_fail(world, "raw dial: nobody listens at port %u", port);
+}
+
+void raw_send(struct raw *raw, const void *bytes, size_t length)
+{
+	struct line *line = (struct line *)raw;
+	const uint8_t *from = bytes;
+
+	while (length) {
+		struct iovec iov = { (void *)(uintptr_t)from, length };
+		ssize_t n = line_send(line, &iov, 1);
+
+		if (n > 0) {
+			from += n;
+			length -= (size_t)n;
+		} else if (n != -EAGAIN) {
+			return;
+		} else if (!world_step(line->cable->world)) {
+			world_fail(line->cable->world, "raw send: %zu bytes are never read", length);
+		}
+	}
+}
+
+size_t raw_recv(struct raw *raw, void *bytes, size_t length)
+{
+	struct line *line = (struct line *)raw;
+	uint8_t *to = bytes;
+	size_t got = 0;
+
+	while (got < length && line_has_input(line)) {
+		struct iovec iov = { to + got, length - got };
+		ssize_t n = line_recv(line, &iov, 1);
+
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	return got;
+}
+
+bool raw_closed(struct raw *raw)
+{
+	return line_ended((struct line *)raw);
+}
+
+void raw_close(struct raw *raw)
+{
+	line_close((struct line *)raw);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* workload.h - ops drawn from the seed: what programs of all sorts might ask of their NICs, right and wrong. */
+#ifndef TESTS_SIM_WORKLOAD_H
+#define TESTS_SIM_WORKLOAD_H
+
+#include "tests/sim/model.h"
+
+enum { WORKLOAD_REGIONS = 5 };
+
+struct workload {
+	struct model *model;
+	uint64_t ops_left;
+	uint32_t outstanding_max;	/* jobs open at a time */
+	uint64_t big_max;		/* longest op; most are short */
+	uint8_t  wrong_percent;		/* accesses that must be refused */
+	uint8_t  silent_percent;	/* without completions */
+	uint8_t  churn_permille;	/* a region is closed or registered again */
+	bool     sends, rma;		/* which kinds */
+	struct region *region[MODEL_PARTIES][WORKLOAD_REGIONS];
+};
+
+/* Gives every party its regions: offset and virtual, whole and vectored, of all rights or one. */
+void workload_init(struct workload *load, struct model *model, uint64_t ops);
+/* Posts until ops_left is zero, stepping the model; then ends as model_end(). */
+void workload_run(struct workload *load, uint64_t limit_ns);
+
+#endif

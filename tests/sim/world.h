@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* world.h - many NICs, one thread, one clock, one seed.
+ *
+ * A world runs its nodes in drawn order and lets virtual time pass only when nothing is left to do now. Everything
+ * that is drawn (order, delays, sizes of reads and writes, faults) comes from the world's one generator, so a seed is a
+ * run. Whatever a test finds wrong it reports with world_fail(), which names the seed.
+ * Thread: one. Times: nanoseconds of virtual time. */
+#ifndef TESTS_SIM_WORLD_H
+#define TESTS_SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/nic/nic.h"
+#include "tests/sim/rnd.h"
+
+enum { WORLD_NODES = 16, WORLD_LISTENERS = 64, WORLD_FAULTS = 64, WORLD_POISONS = 16, NODE_LOG_LINES = 64 };
+#define SIM_SECOND 1000000000ull
+
+/* How the byte streams behave. */
+struct weather {
+	uint32_t capacity;		/* bytes that a stream holds before send() says -EAGAIN */
+	uint32_t chunk_max;		/* one send or receive moves at most this many bytes; 0: any */
+	uint64_t delay_max_ns;		/* bytes arrive after up to so long */
+	uint64_t dial_max_ns;		/* a dial is answered after up to so long */
+	uint64_t cut_mean;		/* a connection breaks after about so many bytes of a direction; 0: never */
+	uint32_t cuts_left;		/* so many of these breaks, then no more */
+	uint8_t  refuse_percent;	/* dials refused although somebody listens */
+	bool     rough_efault;		/* -EFAULT as kernels say it: even if the first bytes could be moved */
+};
+
+/* A fault at one place: connection number `cable` of the world (from 0, as dialled), direction 0 from the dialler. */
+struct fault {
+	enum fault_kind { FAULT_CUT, FAULT_FLIP } kind;
+	uint32_t cable;
+	uint8_t  dir;
+	uint64_t at;		/* bytes that get through, or the byte whose bits are flipped */
+	bool     spent;
+};
+
+struct listener {
+	struct node *node;	/* NULL: free */
+	struct ep *ep;
+	uint16_t port;
+};
+
+struct poison {			/* memory that is not there: see world_poison() */
+	uint8_t *base;
+	size_t length;
+};
+
+struct node {
+	struct world *world;
+	struct nic *nic;
+	int id;
+	bool dead;		/* killed: its streams are broken, it never runs again */
+	bool cut_off;		/* nothing comes from or to it: bytes wait, dials hang */
+	bool asleep;		/* does not run */
+	uint32_t warns;		/* log lines of level NIC_LOG_WARN so far */
+	uint32_t logged;
+	char log[NODE_LOG_LINES][256];	/* the latest lines of that level */
+};
+
+struct cable;
+struct tap;
+
+struct world {
+	uint64_t seed;
+	struct rnd rnd;
+	uint64_t now_ns;
+	uint64_t moves;		/* counts everything that happened on a stream */
+	struct weather weather;
+	struct node *node[WORLD_NODES];
+	int nodes;
+	int turn, idle;		/* whose turn it is when all are idle, and how many in a row were */
+	uint32_t stuck;		/* rounds in which something was ready and nobody acted */
+	struct listener listener[WORLD_LISTENERS];
+	uint16_t next_port;
+	struct cable **cable;
+	uint32_t cables, cables_room;
+	uint32_t cables_made;
+	struct fault fault[WORLD_FAULTS];
+	int faults;
+	struct poison poison[WORLD_POISONS];
+	int poisons;
+	bool tapped;		/* record and judge every frame: tap.h */
+	struct tap *taps;
+};
+
+/* The seed from the environment (SIM_SEED), else `otherwise`. */
+uint64_t world_seed(uint64_t otherwise);
+struct world *world_open(uint64_t seed);
+/* Closes all NICs; complains about streams that a NIC has not closed. */
+void world_close(struct world *world);
+
+/* config may be NULL. */
+struct node *node_open(struct world *world, const struct nic_config *config);
+/* The process dies: no BYE, its streams break, its listeners are gone. Memory stays until world_close(). */
+void node_kill(struct node *node);
+/* The process ends in good order. */
+void node_close(struct node *node);
+/* Takes the role for a control action; in a world of one thread it is always free. */
+void node_enter(struct node *node);
+void node_leave(struct node *node);
+/* Runs one slice of the node, as a poll or as the NIC thread would. */
+bool node_run(struct node *node);
+bool node_logged(const struct node *node, const char *part);
+
+/* One turn of one node, or, if nobody has anything to do, the time moves to the next event. False: nothing can ever
+ * happen again. */
+bool world_step(struct world *world);
+/* Steps until done(arg), for at most limit_ns of virtual time. False: it never was. */
+bool world_run(struct world *world, bool (*done)(void *arg), void *arg, uint64_t limit_ns);
+/* Steps until nothing happens any more or the time has passed. */
+void world_pass(struct world *world, uint64_t ns);
+
+void world_fault(struct world *world, enum fault_kind kind, uint32_t cable, uint8_t dir, uint64_t at);
+/* The pages at base cannot be touched, by stream or by CPU, until world_heal(). Whole pages. */
+void world_poison(struct world *world, void *base, size_t length);
+void world_heal(struct world *world, void *base);
+
+/* Prints seed, time and what is wrong, and aborts. */
+_Noreturn void world_fail(const struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define WORLD_CHECK(world, cond, ...) do { if (!(cond)) world_fail(world, __VA_ARGS__); } while (0)
+
+#endif
