@@ -22,7 +22,7 @@ int  net_start(struct nic **nic, const struct net_config *config);
  * TIME_BYE_NS, and ends the NIC. Nothing in a fork's child, and nothing before net_start(). */
 void net_stop(void);
 /* Has this process a NIC of its own? False before net_start(), after net_stop(), and in a fork's child: there every
- * call that would touch the NIC must fail with -FI_ENODEV and no more. One load. */
+ * call that would touch the NIC must fail with -FI_ENODEV and no more. A few loads. */
 bool net_mine(void);
 struct nic *net_nic(void);
 

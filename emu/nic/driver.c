@@ -47,8 +47,16 @@ int driver_init(struct driver *driver, const struct driver_ops *ops)
 
 void driver_fini(struct driver *driver)
 {
-	assert(inside != driver);
+	int cancel_state = driver->cancel_state;
+
+	if (!driver_mine(driver)) {
+		pthread_mutex_destroy(&driver->lock);
+		return;
+	}
+	pthread_mutex_unlock(&driver->lock);
+	inside = NULL;
 	pthread_mutex_destroy(&driver->lock);
+	pthread_setcancelstate(cancel_state, NULL);
 }
 
 static bool try_take(struct driver *driver)

@@ -41,7 +41,7 @@ struct driver {
 };
 
 int  driver_init(struct driver *driver, const struct driver_ops *ops);
-void driver_fini(struct driver *driver);
+void driver_fini(struct driver *driver);	/* nobody else is left; the caller may hold it */
 
 /* Tries to take the role, run one slice, and let go (D2 included: more slices, up to a bound, while ops are posted).
  * Returns true if anything was done, false also if somebody else holds it. Program threads after a post (D1) and in

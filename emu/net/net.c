@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* net.c - the process's one NIC: made at first use, ended by the provider's cleanup, not inherited by a fork. */
+#include "emu/net/net.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu/net/own.h"
+#include "emu/net/tcp.h"
+#include "emu/net/thread.h"
+
+static struct {
+	pthread_mutex_t lock;		/* net_start() and net_stop() */
+	struct nic *nic;
+	struct tcp *tcp;
+	struct thread *thread;
+	void (*log)(enum nic_log level, const char *text);
+	atomic_bool running;		/* nic, tcp and thread may be used */
+	atomic_bool *_Atomic own;	/* true, on a page that a fork's child finds wiped; NULL before the first start */
+} net = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static uint64_t now_ns(void *arg)
+{
+	(void)arg;
+	return monotonic_ns();
+}
+
+static const struct nic_clock real_clock = { .now_ns = now_ns };
+
+static bool inherited(void)
+{
+	const atomic_bool *own = atomic_load_explicit(&net.own, memory_order_acquire);
+
+	return own && !atomic_load_explicit(own, memory_order_relaxed);
+}
+
+bool net_mine(void)
+{
+	return atomic_load_explicit(&net.running, memory_order_acquire) && !inherited();
+}
+
+/* The page stays for good: somebody may be looking at it. */
+static int claim(void)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	atomic_bool *page;
+
+	if (atomic_load(&net.own))
+		return 0;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	if (madvise(page, size, MADV_WIPEONFORK)) {
+		munmap(page, size);
+		return -EOPNOTSUPP;
+	}
+	atomic_init(page, true);
+	atomic_store_explicit(&net.own, page, memory_order_release); /* inherited() acquires */
+	return 0;
+}
+
+static void say(enum nic_log level, const char *what, int err)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s: %s", what, strerror(-err));
+	if (net.log)
+		net.log(level, text);
+}
+
+/* nic's wake goes to the thread, and the thread serves the nic: so the thread is made first and run last. */
+static int start(const struct net_config *config)
+{
+	struct nic_config nic_config = config->nic;
+	struct tcp_config tcp_config = { .log = config->log, .kick = thread_linger };
+	const char *what = "cannot make the NIC thread's loop";
+	int err;
+
+	net.log = config->log;
+	err = thread_open(&net.thread);
+	if (err)
+		goto fail;
+	tcp_config.kick_arg = net.thread;
+	what = "cannot make epoll descriptors";
+	err = tcp_open(&net.tcp, &tcp_config);
+	if (err)
+		goto close_thread;
+	nic_config.wake = config->manual ? NULL : thread_wake;
+	nic_config.wake_arg = net.thread;
+	what = "cannot make the NIC";
+	err = nic_open(&net.nic, &nic_config, &tcp_link, net.tcp, &real_clock);
+	if (err)
+		goto close_tcp;
+	what = "cannot tell a fork's child from its parent";
+	err = claim();
+	if (err)
+		goto close_nic;
+	what = "cannot start the NIC thread";
+	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual);
+	if (err)
+		goto close_nic;
+	atomic_store_explicit(&net.running, true, memory_order_release); /* net_mine() acquires */
+	return 0;
+
+close_nic:
+	driver_enter(nic_driver(net.nic));
+	nic_close(net.nic);
+close_tcp:
+	tcp_close(net.tcp);
+close_thread:
+	thread_close(net.thread);
+fail:
+	net.nic = NULL;
+	say(NIC_LOG_WARN, what, err);
+	return err;
+}
+
+int net_start(struct nic **nic, const struct net_config *config)
+{
+	int err = 0;
+
+	if (inherited())
+		return -ENODEV; /* before the lock, which the fork may have caught taken */
+	pthread_mutex_lock(&net.lock);
+	if (!net.nic)
+		err = start(config);
+	if (!err)
+		*nic = net.nic;
+	pthread_mutex_unlock(&net.lock);
+	return err;
+}
+
+/* The thread first, so that nobody but us is left to take the role; a caller inside the device (exit() in a signal
+ * handler) leaves all to the kernel. */
+void net_stop(void)
+{
+	if (!net_mine() || driver_mine(nic_driver(net.nic)))
+		return;
+	pthread_mutex_lock(&net.lock);
+	if (net.nic) {
+		atomic_store(&net.running, false);
+		thread_stop(net.thread);
+		driver_enter(nic_driver(net.nic));
+		nic_settle(net.nic);
+		nic_close(net.nic);
+		tcp_close(net.tcp);
+		thread_close(net.thread);
+		net.nic = NULL;
+	}
+	pthread_mutex_unlock(&net.lock);
+}
+
+struct nic *net_nic(void)
+{
+	return net.nic;
+}
+
+int net_data_fd(void)
+{
+	return tcp_data_fd(net.tcp);
+}
+
+void net_park(void)
+{
+	thread_park(net.thread);
+}
+
+const struct thread_stats *net_stats(void)
+{
+	return thread_stats(net.thread);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tcp.c - the TCP link: its epoll sets, and the events that they give to the device. */
+#include "emu/net/tcp.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "emu/net/own.h"
+#include "emu/net/tcp_line.h"
+
+enum {
+	EVENTS = 64,
+	DIRECT_LINES = 4,	/* so few are asked one by one: a recvmsg() costs no more than the epoll_wait() before it */
+};
+
+socklen_t tcp_address_length(const struct sockaddr_storage *address)
+{
+	return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+int tcp_data_fd(const struct tcp *tcp)
+{
+	return tcp->data_set;
+}
+
+int tcp_dial_fd(const struct tcp *tcp)
+{
+	return tcp->dial_set;
+}
+
+int tcp_listen_fd(const struct tcp *tcp)
+{
+	return tcp->listen_set;
+}
+
+bool tcp_readable(const struct tcp *tcp)
+{
+	struct epoll_event event;
+
+	return epoll_wait(tcp->data_set, &event, 1, 0) > 0;
+}
+
+/* After any callback a pointer out of `events` may be stale; what is left out comes again, the sets being
+ * level-triggered. */
+int tcp_finish_dials(struct tcp *tcp)
+{
+	struct epoll_event events[EVENTS];
+	unsigned int changes = tcp->changes;
+	int count = epoll_wait(tcp->dial_set, events, EVENTS, 0), done = 0;
+
+	while (done < count && tcp->changes == changes) {
+		struct line *line = events[done++].data.ptr;
+		int error = line_dial_result(line);
+
+		if (error)
+			conn_down(line->conn, error);
+		else
+			conn_up(line->conn);
+	}
+	return done;
+}
+
+/* True if the line had something. */
+static bool deliver_readable(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+	unsigned int changes = tcp->changes;
+
+	line->received = false;
+	conn_readable(line->conn);
+	return tcp->changes != changes || line->received;
+}
+
+static int poll_each(struct tcp *tcp)
+{
+	unsigned int changes = tcp->changes;
+	struct line *next;
+	int count = 0;
+
+	for (struct line *line = tcp->lines; line && tcp->changes == changes; line = next) {
+		next = line->next;
+		if (line->state == LINE_OPEN)
+			count += deliver_readable(line);
+	}
+	return count;
+}
+
+static int poll_set(struct tcp *tcp)
+{
+	struct epoll_event events[EVENTS];
+	unsigned int changes = tcp->changes;
+	int ready = epoll_wait(tcp->data_set, events, EVENTS, 0), count = 0;
+
+	for (int i = 0; i < ready && tcp->changes == changes; i++) {
+		struct line *line = events[i].data.ptr;
+
+		if (line->wanting && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
+			line_wanted(line);
+			conn_writable(line->conn);
+			count++;
+		}
+		if (tcp->changes == changes && events[i].events & ~(uint32_t)EPOLLOUT)
+			count += deliver_readable(line);
+	}
+	return count;
+}
+
+static int tcp_poll(void *link)
+{
+	struct tcp *tcp = link;
+	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
+
+	if (tcp->count <= DIRECT_LINES && !tcp->wanting)
+		return count + poll_each(tcp);
+	return count + poll_set(tcp);
+}
+
+bool tcp_linger(struct tcp *tcp)
+{
+	uint64_t now_ns = monotonic_ns();
+	struct line *next;
+
+	for (struct line *line = tcp->lingering; line; line = next) {
+		next = line->next;
+		if (now_ns >= line->linger_end_ns || !line_lingers(line))
+			line_free(line);
+	}
+	return tcp->lingering;
+}
+
+static void tcp_random(void *link, void *bytes, size_t length)
+{
+	uint8_t *at = bytes;
+	ssize_t n;
+
+	(void)link;
+	for (; length; length -= (size_t)n, at += n) {
+		n = getrandom(at, length, 0);
+		if (n < 0 && errno != EINTR)
+			abort(); /* no kernel that we run on lacks it, and there is no substitute */
+		if (n < 0)
+			n = 0;
+	}
+}
+
+static void tcp_log(void *link, int level, const char *text)
+{
+	struct tcp *tcp = link;
+
+	if (tcp->config.log)
+		tcp->config.log((enum nic_log)level, text);
+}
+
+const struct link_ops tcp_link = {
+	.dial = line_dial,
+	.send = line_send,
+	.recv = line_recv,
+	.want_write = line_want_write,
+	.close = line_close,
+	.listen = listener_open,
+	.unlisten = listener_close,
+	.poll = tcp_poll,
+	.random = tcp_random,
+	.log = tcp_log,
+};
+
+static void close_sets(struct tcp *tcp)
+{
+	int sets[] = { tcp->data_set, tcp->dial_set, tcp->listen_set };
+
+	for (int i = 0; i < 3; i++)
+		if (sets[i] >= 0)
+			close(sets[i]);
+}
+
+int tcp_open(struct tcp **out, const struct tcp_config *config)
+{
+	struct tcp *tcp = calloc(1, sizeof(*tcp));
+	int err;
+
+	if (!tcp)
+		return -ENOMEM;
+	tcp->config = *config;
+	tcp->data_set = epoll_create1(EPOLL_CLOEXEC);
+	tcp->dial_set = epoll_create1(EPOLL_CLOEXEC);
+	tcp->listen_set = epoll_create1(EPOLL_CLOEXEC);
+	if (tcp->data_set < 0 || tcp->dial_set < 0 || tcp->listen_set < 0) {
+		err = -errno;
+		close_sets(tcp);
+		free(tcp);
+		return err;
+	}
+	*out = tcp;
+	return 0;
+}
+
+void tcp_close(struct tcp *tcp)
+{
+	while (tcp->listeners)
+		listener_close(tcp, tcp->listeners);
+	while (tcp->lines)
+		line_close(tcp->lines);
+	while (tcp_linger(tcp))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	close_sets(tcp);
+	free(tcp);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tcp_line.c - one byte stream over a TCP socket: dial, send, receive, close. */
+#include "emu/net/tcp_line.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <linux/sockios.h>
+
+#include "emu/net/own.h"
+#include "emu/nic/limits.h"
+
+enum {
+	IOV_MAX_LINE = 64,		/* link.h */
+	DRAIN_BYTES = 4 << 20,		/* thrown away at close, at a time */
+};
+
+/* A peer that answers nothing, not even the kernel's probes, is found in about 8 s, so that the device can dial again
+ * within its retry budget. */
+static const struct { int level, name, value; } options[] = {
+	{ IPPROTO_TCP, TCP_NODELAY, 1 },
+	{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+	{ IPPROTO_TCP, TCP_KEEPIDLE, 5 },		/* s */
+	{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },		/* s */
+	{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 8000 },	/* ms; dials, too */
+};
+static_assert(TIME_RETRY_BUDGET_NS > TIME_MS(8000) * 3 / 2, "a dead line is noticed within the retry budget");
+
+static void link_in(struct line **list, struct line *line)
+{
+	line->prev = NULL;
+	line->next = *list;
+	if (*list)
+		(*list)->prev = line;
+	*list = line;
+}
+
+static void link_out(struct line **list, struct line *line)
+{
+	if (line->next)
+		line->next->prev = line->prev;
+	if (line->prev)
+		line->prev->next = line->next;
+	else
+		*list = line->next;
+}
+
+int line_new(struct tcp *tcp, int fd, struct line **out)
+{
+	struct line *line = tcp->count < LIMIT_CONNECTIONS ? calloc(1, sizeof(*line)) : NULL;
+
+	if (!line) {
+		close(fd);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+	line->tcp = tcp;
+	line->fd = fd;
+	line->state = LINE_BROKEN;
+	link_in(&tcp->lines, line);
+	tcp->count++;
+	*out = line;
+	return 0;
+}
+
+void line_free(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+
+	link_out(line->state == LINE_LINGERING ? &tcp->lingering : &tcp->lines, line);
+	close(line->fd);
+	free(line);
+	tcp->count--;
+	tcp->changes++;
+}
+
+static int enter_set(int set, struct line *line, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = line };
+
+	return epoll_ctl(set, EPOLL_CTL_ADD, line->fd, &event) ? -errno : 0;
+}
+
+/* Explicit: a fork's child may still hold the socket, and then closing it would leave it in the set. */
+static void leave_set(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+
+	if (line->state == LINE_DIALING) {
+		epoll_ctl(tcp->dial_set, EPOLL_CTL_DEL, line->fd, NULL);
+		tcp->dialing--;
+	} else if (line->state == LINE_OPEN) {
+		epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
+		tcp->wanting -= line->wanting;
+		line->wanting = false;
+	}
+	line->state = LINE_BROKEN;
+}
+
+int line_open(struct line *line)
+{
+	int err = enter_set(line->tcp->data_set, line, EPOLLIN);
+
+	if (!err)
+		line->state = LINE_OPEN;
+	return err;
+}
+
+/* Whatever connect() says at once is told by conn_down() later, since the device counts refusals there. The dial set
+ * reports a socket that failed just as one that is connected. */
+int line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **out)
+{
+	struct tcp *tcp = link;
+	struct line *line;
+	int fd, err;
+
+	fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	err = line_new(tcp, fd, &line);
+	if (err)
+		return err;
+	line->conn = conn;
+	if (connect(fd, (const struct sockaddr *)to, tcp_address_length(to)) && errno != EINPROGRESS)
+		line->error = errno;
+	err = enter_set(tcp->dial_set, line, EPOLLOUT);
+	if (err) {
+		line_free(line);
+		return err;
+	}
+	line->state = LINE_DIALING;
+	tcp->dialing++;
+	*out = line;
+	return 0;
+}
+
+/* A dial to a free port of one's own machine may meet itself. */
+static bool met_itself(int fd)
+{
+	struct sockaddr_storage own, peer;
+	socklen_t own_length = sizeof(own), peer_length = sizeof(peer);
+
+	return !getsockname(fd, (struct sockaddr *)&own, &own_length) &&
+	       !getpeername(fd, (struct sockaddr *)&peer, &peer_length) && own_length == peer_length &&
+	       !memcmp(&own, &peer, own_length);
+}
+
+int line_dial_result(struct line *line)
+{
+	socklen_t length = sizeof(int);
+	int error = line->error;
+
+	assert(line->state == LINE_DIALING);
+	if (!error && getsockopt(line->fd, SOL_SOCKET, SO_ERROR, &error, &length))
+		error = errno;
+	if (!error && met_itself(line->fd))
+		error = ECONNREFUSED;
+	leave_set(line);
+	if (!error)
+		error = -line_open(line);
+	return error;
+}
+
+static size_t total(const struct iovec *iov, int count)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < count; i++)
+		bytes += iov[i].iov_len;
+	return bytes;
+}
+
+/* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but
+ * the device wants to know of the first byte. */
+static struct iovec first_page(const struct iovec *iov, int count)
+{
+	size_t room;
+	int i = 0;
+
+	while (i < count - 1 && !iov[i].iov_len)
+		i++;
+	room = 4096 - ((uintptr_t)iov[i].iov_base & 4095);
+	return (struct iovec){ iov[i].iov_base, iov[i].iov_len < room ? iov[i].iov_len : room };
+}
+
+static ssize_t send_once(int fd, const struct iovec *iov, int count)
+{
+	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+	ssize_t n;
+
+	do
+		n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t recv_once(int fd, const struct iovec *iov, int count)
+{
+	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+	ssize_t n;
+
+	do
+		n = recvmsg(fd, &message, MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t line_send(struct line *line, const struct iovec *iov, int count)
+{
+	ssize_t n;
+
+	assert(count <= IOV_MAX_LINE);
+	if (line->state != LINE_OPEN)
+		return -ENOTCONN;
+	n = send_once(line->fd, iov, count);
+	if (n == -EFAULT) {
+		struct iovec first = first_page(iov, count);
+
+		n = send_once(line->fd, &first, 1);
+	}
+	return n;
+}
+
+ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
+{
+	ssize_t n;
+
+	assert(count <= IOV_MAX_LINE && total(iov, count));
+	if (line->state != LINE_OPEN)
+		return -ENOTCONN;
+	n = recv_once(line->fd, iov, count);
+	if (n == -EFAULT) {
+		struct iovec first = first_page(iov, count);
+
+		n = recv_once(line->fd, &first, 1);
+	}
+	if (n != -EAGAIN)
+		line->received = true;
+	return n;
+}
+
+static void watch(struct line *line, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = line };
+
+	if (epoll_ctl(line->tcp->data_set, EPOLL_CTL_MOD, line->fd, &event))
+		assert(!"a socket that is in the set");
+}
+
+void line_want_write(struct line *line)
+{
+	if (line->state != LINE_OPEN || line->wanting)
+		return;
+	watch(line, EPOLLIN | EPOLLOUT);
+	line->wanting = true;
+	line->tcp->wanting++;
+}
+
+void line_wanted(struct line *line)
+{
+	watch(line, EPOLLIN);
+	line->wanting = false;
+	line->tcp->wanting--;
+}
+
+/* Closing a socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are
+ * lost. So what comes is thrown away until what was sent has arrived. */
+bool line_lingers(struct line *line)
+{
+	size_t drained = 0;
+	ssize_t n;
+	int unsent;
+
+	do {
+		n = recv(line->fd, NULL, DRAIN_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+		drained += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && drained < DRAIN_BYTES);
+	if (n == 0 || (n < 0 && errno != EAGAIN))
+		return false;
+	return !ioctl(line->fd, SIOCOUTQ, &unsent) && unsent > 0;
+}
+
+void line_close(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+	bool open = line->state == LINE_OPEN;
+
+	leave_set(line);
+	line->conn = NULL;
+	if (open)
+		shutdown(line->fd, SHUT_WR);
+	if (!open || !line_lingers(line)) {
+		line_free(line);
+		return;
+	}
+	link_out(&tcp->lines, line);
+	line->state = LINE_LINGERING;
+	line->linger_end_ns = monotonic_ns() + TIME_BYE_NS;
+	link_in(&tcp->lingering, line);
+	tcp->changes++;
+	tcp->config.kick(tcp->config.kick_arg);
+}

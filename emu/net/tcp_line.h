@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_listen.c. All [role]. */
+#ifndef EMU_NET_TCP_LINE_H
+#define EMU_NET_TCP_LINE_H
+
+#include "emu/net/tcp.h"
+
+enum line_state {
+	LINE_DIALING,	/* in the dial set until conn_up() or conn_down() */
+	LINE_OPEN,	/* in the data set */
+	LINE_BROKEN,	/* conn_down() was said; in no set, waits for close */
+	LINE_LINGERING,	/* closed by the device, which has forgotten it; in no set */
+};
+
+struct line {
+	struct tcp *tcp;
+	struct conn *conn;
+	struct line *next, *prev;	/* tcp->lines, or tcp->lingering */
+	int fd;
+	enum line_state state;
+	int error;			/* of connect(), to be told by conn_down() */
+	bool wanting;			/* conn_writable() is owed */
+	bool received;			/* since poll() last cleared it */
+	uint64_t linger_end_ns;
+};
+
+struct listener {
+	struct ep *ep;
+	struct listener *next;
+	int fd;
+};
+
+struct tcp {
+	struct tcp_config config;
+	int data_set, dial_set, listen_set;
+	struct line *lines, *lingering;
+	struct listener *listeners;
+	unsigned int count;	/* of lines and lingering */
+	unsigned int dialing;
+	unsigned int wanting;
+	unsigned int changes;	/* lines or listeners freed: what epoll_wait() returned before is stale */
+	bool full;		/* accept() found no room, and that was said */
+};
+
+/* tcp_line.c. A new line takes fd, also if it fails: 0 or -errno. */
+int  line_new(struct tcp *tcp, int fd, struct line **line);
+int  line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
+int  line_open(struct line *line);	/* enters the data set */
+/* The dial's end: 0 or a positive errno. */
+int  line_dial_result(struct line *line);
+ssize_t line_send(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
+void line_want_write(struct line *line);
+void line_wanted(struct line *line);	/* takes that back */
+void line_close(struct line *line);
+void line_free(struct line *line);
+bool line_lingers(struct line *line);	/* are its bytes still on the way? */
+
+/* tcp_listen.c */
+int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
+void listener_close(void *link, void *listener);
+
+socklen_t tcp_address_length(const struct sockaddr_storage *address);
+
+#endif

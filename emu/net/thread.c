@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread.c - the NIC thread's loop and its states.
+ *
+ * Only this thread touches the loop's handles; the others set a flag and call uv_async_send(). The three epoll sets
+ * of the link are watched as a whole, so that sockets come and go without the loop.
+ *
+ * Whether the program drives is seen from driver.polls alone: it moves with every post and poll. A program that goes
+ * to sleep notes its value (thread_park); once it moves, that note means nothing any more. */
+#include "emu/net/thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <uv.h>
+
+enum {
+	LOOK_OFF_MS = 1,
+	LOOK_PARKED_MS = 10,
+	ACCEPT_PAUSE_MS = 100,	/* after running out of descriptors */
+	SLICES = 64,		/* served before the loop looks at its other handles */
+};
+
+#define NOT_PARKED UINT64_MAX
+
+struct thread {
+	struct nic *nic;
+	struct driver *driver;
+	struct tcp *tcp;
+	struct nic_clock clock;
+	bool manual;
+
+	/* From any thread. */
+	atomic_bool stopping;
+	atomic_bool lingering;
+	atomic_uint_fast64_t parked_at;		/* driver.polls when the program went to sleep */
+	struct thread_stats stats;
+
+	/* The NIC thread's own. */
+	pthread_t self;
+	bool running;
+	uint64_t polls;		/* driver.polls at the last look */
+	bool was_readable;	/* PARKED: at the last look */
+	uv_loop_t loop;
+	uv_async_t async;
+	uv_poll_t data, dials, listeners;
+	uv_timer_t look;	/* OFF, PARKED: the next look; ARMED: the device's next timer */
+	uv_timer_t accept_pause, linger;
+};
+
+static enum thread_state state_of(const struct thread *thread)
+{
+	return (enum thread_state)atomic_load_explicit(&thread->stats.state, memory_order_relaxed);
+}
+
+static uint64_t polls_now(const struct thread *thread)
+{
+	return atomic_load_explicit(&thread->driver->polls, memory_order_relaxed);
+}
+
+/* Relaxed: a hint, as polls itself. At worst a look comes a period late. */
+static bool is_parked(const struct thread *thread)
+{
+	return atomic_load_explicit(&thread->parked_at, memory_order_relaxed) == polls_now(thread);
+}
+
+void thread_park(struct thread *thread)
+{
+	atomic_store_explicit(&thread->parked_at, polls_now(thread), memory_order_relaxed);
+}
+
+static void count(atomic_ulong *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static bool serve_slice(struct thread *thread)
+{
+	bool did = driver_serve(thread->driver);
+
+	if (did)
+		count(&thread->stats.served);
+	return did;
+}
+
+static void take_role(struct thread *thread)
+{
+	bool taken = driver_enter(thread->driver);
+
+	assert(taken);
+	(void)taken;
+}
+
+/* Slices until there is no more to do, and what is then owed to the peers: nobody else will soon send a frame that an
+ * acknowledgement could travel with. */
+static void serve(struct thread *thread)
+{
+	for (int i = 0; i < SLICES && serve_slice(thread); i++)
+		;
+	take_role(thread);
+	nic_settle(thread->nic);
+	driver_leave(thread->driver);
+}
+
+static void on_look(uv_timer_t *timer);
+static void on_data(uv_poll_t *poll, int status, int events);
+
+static void look_after_ms(struct thread *thread, uint64_t delay_ms)
+{
+	uv_update_time(&thread->loop);
+	uv_timer_start(&thread->look, on_look, delay_ms, 0);
+}
+
+/* Called each time that the NIC thread goes to sleep in ARMED. What comes later calls thread_wake(). */
+static void arm(struct thread *thread)
+{
+	uint64_t due_ns, now_ns;
+
+	driver_arm(thread->driver);
+	due_ns = nic_deadline(thread->nic);
+	now_ns = clock_now(&thread->clock);
+	if (due_ns == UINT64_MAX)
+		uv_timer_stop(&thread->look);
+	else
+		look_after_ms(thread, due_ns > now_ns ? (due_ns - now_ns + 999999) / 1000000 : 0);
+}
+
+/* The only writer of the state. */
+static void enter_state(struct thread *thread, enum thread_state state)
+{
+	enum thread_state old = state_of(thread);
+
+	assert(old != THREAD_MANUAL);
+	atomic_store_explicit(&thread->stats.state, state, memory_order_relaxed);
+	thread->polls = polls_now(thread);
+	if (old == THREAD_ARMED && state != THREAD_ARMED) {
+		driver_disarm(thread->driver);
+		uv_poll_stop(&thread->data);
+	}
+	switch (state) {
+	case THREAD_OFF:
+		look_after_ms(thread, LOOK_OFF_MS);
+		break;
+	case THREAD_PARKED:
+		thread->was_readable = false;
+		look_after_ms(thread, LOOK_PARKED_MS);
+		break;
+	case THREAD_ARMED:
+		serve(thread);
+		uv_poll_start(&thread->data, UV_READABLE, on_data);
+		arm(thread);
+		break;
+	case THREAD_MANUAL:
+		break;
+	}
+}
+
+/* Sockets, a timer or left work woke us in ARMED. */
+static void woken(struct thread *thread)
+{
+	if (is_parked(thread)) {
+		enter_state(thread, THREAD_PARKED);
+	} else if (polls_now(thread) != thread->polls) {
+		serve_slice(thread);
+		enter_state(thread, THREAD_OFF);
+	} else {
+		driver_disarm(thread->driver);
+		serve(thread);
+		arm(thread);
+	}
+}
+
+static void look_off(struct thread *thread)
+{
+	bool polls_moved = polls_now(thread) != thread->polls;
+
+	if (is_parked(thread)) {
+		enter_state(thread, THREAD_PARKED);
+	} else if (!polls_moved) {
+		enter_state(thread, THREAD_ARMED);
+	} else {
+		serve_slice(thread);
+		enter_state(thread, THREAD_OFF);
+	}
+}
+
+static bool has_work(const struct thread *thread)
+{
+	return tcp_readable(thread->tcp) || driver_left(thread->driver) ||
+	       nic_deadline(thread->nic) <= clock_now(&thread->clock);
+}
+
+/* If the program has not touched in a whole period what was there for it, it is not asleep on the sockets after all. */
+static void look_parked(struct thread *thread)
+{
+	bool slept = polls_now(thread) == thread->polls, readable;
+
+	if (!is_parked(thread)) {
+		enter_state(thread, THREAD_OFF);
+		return;
+	}
+	readable = has_work(thread);
+	if (slept && readable && thread->was_readable) {
+		atomic_store_explicit(&thread->parked_at, NOT_PARKED, memory_order_relaxed);
+		enter_state(thread, THREAD_ARMED);
+		return;
+	}
+	thread->polls = polls_now(thread);
+	thread->was_readable = readable;
+	look_after_ms(thread, LOOK_PARKED_MS);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct thread *thread = timer->data;
+
+	switch (state_of(thread)) {
+	case THREAD_OFF:
+		count(&thread->stats.looks);
+		look_off(thread);
+		break;
+	case THREAD_PARKED:
+		count(&thread->stats.looks);
+		look_parked(thread);
+		break;
+	case THREAD_ARMED:
+		woken(thread);
+		break;
+	case THREAD_MANUAL:
+		break;
+	}
+}
+
+static void on_data(uv_poll_t *poll, int status, int events)
+{
+	struct thread *thread = poll->data;
+
+	(void)status;
+	(void)events;
+	count(&thread->stats.wakeups);
+	woken(thread);
+}
+
+static void on_dials(uv_poll_t *poll, int status, int events)
+{
+	struct thread *thread = poll->data;
+
+	(void)status;
+	(void)events;
+	take_role(thread);
+	tcp_finish_dials(thread->tcp);
+	driver_leave(thread->driver);
+}
+
+static void on_listeners(uv_poll_t *poll, int status, int events);
+
+static void on_accept_pause(uv_timer_t *timer)
+{
+	struct thread *thread = timer->data;
+
+	uv_poll_start(&thread->listeners, UV_READABLE, on_listeners);
+}
+
+static void on_listeners(uv_poll_t *poll, int status, int events)
+{
+	struct thread *thread = poll->data;
+	bool ok;
+
+	(void)status;
+	(void)events;
+	take_role(thread);
+	ok = tcp_accept(thread->tcp);
+	driver_leave(thread->driver);
+	if (ok)
+		return;
+	uv_poll_stop(&thread->listeners);
+	uv_timer_start(&thread->accept_pause, on_accept_pause, ACCEPT_PAUSE_MS, 0);
+}
+
+static void on_linger(uv_timer_t *timer)
+{
+	struct thread *thread = timer->data;
+	bool more;
+
+	take_role(thread);
+	more = tcp_linger(thread->tcp);
+	driver_leave(thread->driver);
+	if (!more)
+		uv_timer_stop(timer);
+}
+
+static void on_async(uv_async_t *async)
+{
+	struct thread *thread = async->data;
+
+	if (atomic_load(&thread->stopping)) {
+		uv_stop(&thread->loop);
+		return;
+	}
+	if (atomic_exchange(&thread->lingering, false) && !uv_is_active((uv_handle_t *)&thread->linger))
+		uv_timer_start(&thread->linger, on_linger, TCP_LINGER_TICK_MS, TCP_LINGER_TICK_MS);
+	if (state_of(thread) == THREAD_ARMED)
+		woken(thread);
+}
+
+void thread_wake(void *arg)
+{
+	struct thread *thread = arg;
+
+	uv_async_send(&thread->async);
+}
+
+void thread_linger(void *arg)
+{
+	struct thread *thread = arg;
+
+	atomic_store(&thread->lingering, true); /* before the wake-up, which is a full barrier */
+	uv_async_send(&thread->async);
+}
+
+const struct thread_stats *thread_stats(const struct thread *thread)
+{
+	return &thread->stats;
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static void close_loop(struct thread *thread)
+{
+	int err;
+
+	uv_walk(&thread->loop, close_handle, NULL);
+	uv_run(&thread->loop, UV_RUN_DEFAULT);
+	err = uv_loop_close(&thread->loop);
+	assert(!err);
+	(void)err;
+}
+
+int thread_open(struct thread **out)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	int err;
+
+	if (!thread)
+		return -ENOMEM;
+	err = uv_loop_init(&thread->loop); /* libuv's errors are negative errnos here */
+	if (err) {
+		free(thread);
+		return err;
+	}
+	err = uv_async_init(&thread->loop, &thread->async, on_async);
+	if (err) {
+		close_loop(thread);
+		free(thread);
+		return err;
+	}
+	thread->async.data = thread;
+	atomic_init(&thread->parked_at, NOT_PARKED);
+	*out = thread;
+	return 0;
+}
+
+static int watch_set(struct thread *thread, uv_poll_t *poll, int fd)
+{
+	poll->data = thread;
+	return uv_poll_init(&thread->loop, poll, fd);
+}
+
+static int open_handles(struct thread *thread)
+{
+	uv_timer_t *timers[] = { &thread->look, &thread->accept_pause, &thread->linger };
+	int err;
+
+	for (int i = 0; i < 3; i++) {
+		uv_timer_init(&thread->loop, timers[i]);
+		timers[i]->data = thread;
+	}
+	err = watch_set(thread, &thread->data, tcp_data_fd(thread->tcp));
+	if (!err)
+		err = watch_set(thread, &thread->dials, tcp_dial_fd(thread->tcp));
+	if (!err)
+		err = watch_set(thread, &thread->listeners, tcp_listen_fd(thread->tcp));
+	if (!err)
+		err = uv_poll_start(&thread->dials, UV_READABLE, on_dials);
+	if (!err)
+		err = uv_poll_start(&thread->listeners, UV_READABLE, on_listeners);
+	return err;
+}
+
+static void *thread_main(void *arg)
+{
+	struct thread *thread = arg;
+
+	pthread_setname_np(pthread_self(), "emu-nic");
+	if (thread->manual)
+		atomic_store_explicit(&thread->stats.state, THREAD_MANUAL, memory_order_relaxed);
+	else
+		enter_state(thread, THREAD_ARMED);
+	uv_run(&thread->loop, UV_RUN_DEFAULT);
+	driver_disarm(thread->driver);
+	return NULL;
+}
+
+/* With the program's signals blocked: its handlers run in its own threads. Not those that our own accesses raise:
+ * guard.c answers them, and blocked they would kill. */
+static int start_thread(struct thread *thread)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
+	sigset_t blocked, old;
+	int err;
+
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&blocked, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, &old);
+	err = pthread_create(&thread->self, NULL, thread_main, thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	thread->running = !err;
+	return -err;
+}
+
+int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual)
+{
+	int err;
+
+	thread->nic = nic;
+	thread->driver = nic_driver(nic);
+	thread->tcp = tcp;
+	thread->clock = *clock;
+	thread->manual = manual;
+	err = open_handles(thread);
+	return err ? err : start_thread(thread);
+}
+
+void thread_stop(struct thread *thread)
+{
+	if (!thread->running)
+		return;
+	atomic_store(&thread->stopping, true); /* before the wake-up, which is a full barrier */
+	uv_async_send(&thread->async);
+	pthread_join(thread->self, NULL);
+	thread->running = false;
+}
+
+void thread_close(struct thread *thread)
+{
+	assert(!thread->running);
+	close_loop(thread);
+	free(thread);
+}

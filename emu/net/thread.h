@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread.h - the NIC thread: serves the device when no program thread does. A libuv loop of its own; all signals but
+ * the synchronous ones blocked. */
+#ifndef EMU_NET_THREAD_H
+#define EMU_NET_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/net/tcp.h"
+#include "emu/nic/clock.h"
+#include "emu/nic/nic.h"
+
+enum thread_state {
+	THREAD_OFF,	/* the program polls; a look every ms serves what it finds */
+	THREAD_PARKED,	/* the program sleeps on the sockets; a look every 10 ms serves only what was there before */
+	THREAD_ARMED,	/* serves: waits on the data sockets and the device's next timer */
+	THREAD_MANUAL,	/* FI_EMU_PROGRESS=manual: never serves */
+};
+
+/* What it did: for tests, and for the log line at its end. Any thread reads. */
+struct thread_stats {
+	atomic_ulong looks;	/* timer, OFF and PARKED */
+	atomic_ulong wakeups;	/* data sockets, ARMED */
+	atomic_ulong served;	/* slices that did something */
+	atomic_int   state;	/* enum thread_state */
+};
+
+struct thread;
+
+/* Makes it, not yet running: from now on thread_wake() may be called. 0 or -errno. */
+int  thread_open(struct thread **thread);
+/* Runs it over this device and link. 0 or -errno. */
+int  thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual);
+/* Joins it, if it runs. Not with the driver role held. */
+void thread_stop(struct thread *thread);
+/* Stopped, or never run: frees it; nobody calls thread_wake() any more. */
+void thread_close(struct thread *thread);
+
+/* Any thread, and signal handlers; never blocks. */
+void thread_wake(void *thread);		/* driver_ops.wake */
+void thread_linger(void *thread);	/* tcp_config.kick */
+/* The program sleeps on the sockets until driver.polls moves. */
+void thread_park(struct thread *thread);
+
+const struct thread_stats *thread_stats(const struct thread *thread);
+
+#endif
