@@ -76,24 +76,18 @@ static void step_big_compare(const void *arg, void *reply)
 PAIR_TEST(rules, S176_no_byte_is_written_after_close)
 {
 	struct region_want want = { .len = { BIG }, .access = ALL_LOCAL };
+	void *old_desc = p->desc;
 	struct region source;
-	struct iovec iov = { .iov_len = BIG };
-	struct fi_rma_iov rma = { .len = BIG };
-	struct fi_msg_rma msg = { .msg_iov = &iov, .iov_count = 1, .addr = p->to, .rma_iov = &rma, .rma_iov_count = 1 };
 	struct big_told told;
 	uint64_t written;
-	void *desc;
 	struct op op;
 
 	target_do(&p->target, step_big_open, NULL, 0, &told, sizeof(told));
 	region_open(&source, &p->peer, &want, 0);
 	memset(source.iov[0].iov_base, 0x22, BIG);
-	desc = peer_has(&p->peer, FI_MR_LOCAL) ? fi_mr_desc(source.mr) : NULL;
-	msg.desc = &desc;
-	iov.iov_base = source.iov[0].iov_base;
-	rma.addr = told.addr;
-	rma.key = told.key;
-	CHECK_RC(0, peer_rma(&p->peer, RMA_WRITE, &msg, p->level, &op));
+	p->desc = old_desc ? fi_mr_desc(source.mr) : NULL;
+	CHECK_RC(0, pair_post(p, RMA_WRITE, source.iov[0].iov_base, BIG, told.addr, told.key, &op));
+	p->desc = old_desc;
 	target_begin(&p->target, step_big_close, NULL, 0, sizeof(written));
 	peer_wait(&p->peer, &op);
 	target_end(&p->target, &written, sizeof(written));
@@ -118,13 +112,8 @@ PAIR_TEST(rules, S179_a_refusal_disturbs_nothing_else)
 	pattern_fill(local, QUEUED * 64, 179);
 	for (i = 0; i < QUEUED; i++) {
 		struct remote *r = i == QUEUED / 2 ? closed : good;
-		struct iovec iov = { local + i * 64, 64 };
-		struct fi_rma_iov rma = { .addr = r->base[0] + i * 64, .len = 64, .key = r->key };
-		struct fi_msg_rma msg = {
-			.msg_iov = &iov, .desc = &p->desc, .iov_count = 1, .addr = p->to, .rma_iov = &rma, .rma_iov_count = 1
-		};
 
-		CHECK_RC(0, peer_rma(&p->peer, RMA_WRITE, &msg, p->level, &ops[i]));
+		CHECK_RC(0, pair_post(p, RMA_WRITE, local + i * 64, 64, r->base[0] + i * 64, r->key, &ops[i]));
 	}
 	for (i = 0; i < QUEUED; i++) {
 		peer_wait(&p->peer, &ops[i]);

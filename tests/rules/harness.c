@@ -169,19 +169,34 @@ static void step_quiet(const void *arg, void *reply)
 
 /* ---- the initiator's side ---- */
 
-void pair_open(struct pair *p, const struct peer_want *want, uint64_t level)
+/* What is the same for an endpoint of one's own and a shared one. */
+static void open_rest(struct pair *p)
 {
 	static const struct region_want local = { .len = { PAIR_LOCAL_LEN }, .access = ALL_LOCAL };
 
-	peer_open(&p->peer, want);
-	p->to = target_open(&p->target, want, &p->peer);
-	p->level = level;
+	p->to = target_open(&p->target, &p->peer.want, &p->peer);
 	p->seed = 1;
 	memset(p->remotes, 0, sizeof(p->remotes));
 	region_open(&p->local, &p->peer, &local, LOCAL_SEED);
 	p->desc = peer_has(&p->peer, FI_MR_LOCAL) ? fi_mr_desc(p->local.mr) : NULL;
 	message_open(p);
 	p->control = remote_reg(p, 64, FI_REMOTE_WRITE | FI_REMOTE_READ);
+}
+
+void pair_open(struct pair *p, const struct peer_want *want, uint64_t level)
+{
+	peer_open(&p->peer, want);
+	p->shared = false;
+	p->level = level;
+	open_rest(p);
+}
+
+void pair_open_beside(struct pair *p, const struct pair *host)
+{
+	p->peer = host->peer;
+	p->shared = true;
+	p->level = host->level;
+	open_rest(p);
 }
 
 void pair_close(struct pair *p)
@@ -194,7 +209,8 @@ void pair_close(struct pair *p)
 	region_close(&p->local);
 	message_close(p);
 	target_close(&p->target);
-	peer_close(&p->peer);
+	if (!p->shared)
+		peer_close(&p->peer);
 }
 
 struct remote *remote_reg_as(struct pair *p, const struct region_want *want)
@@ -294,17 +310,23 @@ static uint8_t *image_at(struct remote *r, uint64_t off)
 	return r->image + at + off;
 }
 
-struct outcome pair_try(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len)
+ssize_t pair_post(struct pair *p, enum rma_dir dir, void *local, size_t len, uint64_t addr, uint64_t key, struct op *op)
 {
-	struct iovec iov = { p->local.iov[0].iov_base, len };
+	struct iovec iov = { local, len };
 	struct fi_rma_iov rma = { .addr = addr, .len = len, .key = key };
 	struct fi_msg_rma msg = {
 		.msg_iov = &iov, .desc = &p->desc, .iov_count = 1, .addr = p->to, .rma_iov = &rma, .rma_iov_count = 1
 	};
+
+	return peer_rma(&p->peer, dir, &msg, p->level, op);
+}
+
+struct outcome pair_try(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len)
+{
 	struct outcome out = { 0 };
 	struct op op;
 
-	out.rc = peer_rma(&p->peer, dir, &msg, p->level, &op);
+	out.rc = pair_post(p, dir, p->local.iov[0].iov_base, len, addr, key, &op);
 	if (out.rc)
 		return out;
 	peer_wait(&p->peer, &op);

@@ -37,6 +37,7 @@ struct remote {
 struct pair {
 	struct target target;
 	struct peer peer;	/* the initiator's */
+	bool shared;		/* another pair's: see pair_open_beside */
 	fi_addr_t to;		/* the target, in peer's AV */
 	struct region local;	/* PAIR_LOCAL_LEN bytes; registered for everything local */
 	void *desc;		/* of local, where FI_MR_LOCAL asks for one; else NULL */
@@ -69,6 +70,8 @@ void peer_each(void (*body)(struct peer *p));
 /* By hand, for tests with their own wishes: a target, an open pair, and the end of both. */
 void pair_open(struct pair *p, const struct peer_want *want, uint64_t level);
 void pair_close(struct pair *p);
+/* A second target for the same endpoint: `host` is open and closes last. */
+void pair_open_beside(struct pair *p, const struct pair *host);
 
 /* Registers at the target. */
 struct remote *remote_reg(struct pair *p, size_t len, uint64_t access);
@@ -89,6 +92,8 @@ struct outcome {
 	const char *text; /* of an error; good until the next error */
 };
 
+/* Posts one operation on bytes of the local buffer. */
+ssize_t pair_post(struct pair *p, enum rma_dir dir, void *local, size_t len, uint64_t addr, uint64_t key, struct op *op);
 /* Posts one operation from the local buffer's start and waits for its end; changes no image. */
 struct outcome pair_try(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len);
 

@@ -174,10 +174,15 @@ PAIR_TEST(rules, S72_local_needs_a_valid_descriptor)
 PAIR_TEST(rules, S72_injected_buffers_need_no_descriptor)
 {
 	struct remote *r = remote_reg(p, LEN, ALL_REMOTE);
+	struct deadline guard = deadline_start();
 	uint8_t stack[32];
+	ssize_t rc;
 
 	pattern_fill(stack, sizeof(stack), 72);
-	CHECK_RC(0, fi_inject_write(p->peer.ep, stack, sizeof(stack), p->to, r->base[0], r->key));
+	do
+		rc = fi_inject_write(p->peer.ep, stack, sizeof(stack), p->to, r->base[0], r->key);
+	while (peer_again(&p->peer, rc, &guard));
+	CHECK_RC(0, rc);
 	memcpy(r->image + REGION_GUARD, stack, sizeof(stack));
 	target_post_recv(p);
 	CHECK_RC(0, fi_inject(p->peer.ep, stack, sizeof(stack), p->to));

@@ -2,8 +2,6 @@
 /* peer.c - opening an endpoint and taking its completions. */
 #include "tests/rules/peer.h"
 
-#include "tests/rules/check.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,11 +75,18 @@ static void open_queues(struct peer *peer)
 	CHECK_RC(0, fi_ep_bind(peer->ep, &peer->rx_cntr->fid, FI_RECV));
 }
 
+/* tcp (once called net) says that its progress is automatic, and yet answers no connection unless it is called. */
+static bool needs_polling(const struct peer *peer)
+{
+	return peer->info->domain_attr->data_progress == FI_PROGRESS_MANUAL || strstr(peer_provider(), "tcp") ||
+	       !strcmp(peer_provider(), "net");
+}
+
 static void note_manual(struct peer *peer)
 {
 	size_t i;
 
-	if (peer->info->domain_attr->data_progress != FI_PROGRESS_MANUAL)
+	if (!needs_polling(peer))
 		return;
 	for (i = 0; i < PEERS_MAX; i++) {
 		if (!manual_peers[i]) {
@@ -90,6 +95,15 @@ static void note_manual(struct peer *peer)
 		}
 	}
 	CHECK(false, "more than %d peers open", PEERS_MAX);
+}
+
+bool peer_again(struct peer *peer, ssize_t rc, const struct deadline *guard)
+{
+	if (rc != -FI_EAGAIN)
+		return false;
+	if (!peer_progress(peer))
+		deadline_check(guard, "room for another operation");
+	return true;
 }
 
 void peer_open(struct peer *peer, const struct peer_want *want)
@@ -252,14 +266,11 @@ ssize_t peer_rma(struct peer *peer, enum rma_dir dir, struct fi_msg_rma *msg, ui
 
 	memset(op, 0, sizeof(*op));
 	msg->context = op;
-	for (;;) {
+	do
 		rc = dir == RMA_WRITE ? fi_writemsg(peer->ep, msg, FI_COMPLETION | flags) :
 					fi_readmsg(peer->ep, msg, FI_COMPLETION | flags);
-		if (rc != -FI_EAGAIN)
-			return rc;
-		if (!peer_progress(peer))
-			deadline_check(&guard, "room for another operation");
-	}
+	while (peer_again(peer, rc, &guard));
+	return rc;
 }
 
 ssize_t peer_send(struct peer *peer, fi_addr_t to, const void *buf, size_t len, void *desc, struct op *op)
@@ -268,9 +279,9 @@ ssize_t peer_send(struct peer *peer, fi_addr_t to, const void *buf, size_t len, 
 	ssize_t rc;
 
 	memset(op, 0, sizeof(*op));
-	while ((rc = fi_send(peer->ep, buf, len, desc, to, op)) == -FI_EAGAIN)
-		if (!peer_progress(peer))
-			deadline_check(&guard, "room for another send");
+	do
+		rc = fi_send(peer->ep, buf, len, desc, to, op);
+	while (peer_again(peer, rc, &guard));
 	return rc;
 }
 
@@ -280,8 +291,8 @@ ssize_t peer_recv(struct peer *peer, void *buf, size_t len, void *desc, struct o
 	ssize_t rc;
 
 	memset(op, 0, sizeof(*op));
-	while ((rc = fi_recv(peer->ep, buf, len, desc, FI_ADDR_UNSPEC, op)) == -FI_EAGAIN)
-		if (!peer_progress(peer))
-			deadline_check(&guard, "room for another receive");
+	do
+		rc = fi_recv(peer->ep, buf, len, desc, FI_ADDR_UNSPEC, op);
+	while (peer_again(peer, rc, &guard));
 	return rc;
 }

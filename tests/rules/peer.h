@@ -5,6 +5,8 @@
 #ifndef TESTS_RULES_PEER_H
 #define TESTS_RULES_PEER_H
 
+#include "tests/rules/check.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -16,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PEER_ADDR_MAX = 128, PEER_TEXT_MAX = 1024, PEER_REMOTE_DATA_MAX = 64 };
+enum { PEER_ADDR_MAX = 128, PEER_TEXT_MAX = 1024, PEER_REMOTE_DATA_MAX = 256 };
 
 /* What to ask of fi_getinfo and the queues; zero everywhere is a plain FI_MSG | FI_RMA endpoint. Plain bytes: may go to a target. */
 struct peer_want {
@@ -79,6 +81,9 @@ bool peer_progress_wait(struct peer *peer, int timeout_ms);
 void peer_wait(struct peer *peer, struct op *op);
 /* Polls all open peers whose provider makes no progress of its own. True if there are any. */
 bool peer_idle(void);
+
+/* After a post that returned rc: true where it said -FI_EAGAIN and is to be made again; completions were taken meanwhile. */
+bool peer_again(struct peer *peer, ssize_t rc, const struct deadline *guard);
 
 /* Post, again and again while the provider says -FI_EAGAIN. Returns the first other answer. */
 enum rma_dir { RMA_WRITE, RMA_READ };

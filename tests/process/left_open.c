@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* left_open.c - a program that ends, or forks, with everything still open: left_open idle|flight|exit-thread|fork.
+ * Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
+#include "tests/rules/region.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LEN = 8 << 20, FLIGHT = 8 };
+
+static struct peer me;
+static fi_addr_t myself;
+static struct region region;
+static struct op ops[FLIGHT], recv_op;
+
+static void report_and_exit(const char *text)
+{
+	fprintf(stderr, "%s\n", text);
+	_exit(1);
+}
+
+static void open_all(void)
+{
+	static const struct peer_want want = { .wait = FI_WAIT_FD, .counters = true };
+	static const struct region_want all = { .len = { LEN },
+						.access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
+	uint8_t name[PEER_ADDR_MAX];
+
+	peer_open(&me, &want);
+	peer_name(&me, name);
+	myself = peer_insert(&me, name);
+	region_open(&region, &me, &all, 1);
+	CHECK_RC(0, peer_recv(&me, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), &recv_op));
+}
+
+/* A write from the region's first half to its second. */
+static void write_self(struct op *op)
+{
+	struct iovec iov = { region.iov[0].iov_base, LEN / 2 };
+	void *desc = fi_mr_desc(region.mr);
+	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2, .len = LEN / 2, .key = fi_mr_key(region.mr) };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = myself, .rma_iov = &rma, .rma_iov_count = 1
+	};
+
+	CHECK_RC(0, peer_rma(&me, RMA_WRITE, &msg, 0, op));
+}
+
+static void check_alive(void)
+{
+	struct op op;
+
+	write_self(&op);
+	peer_wait(&me, &op);
+	CHECK(!op.err, "a write to oneself failed: %s", me.text);
+}
+
+static void *end_program(void *arg)
+{
+	(void)arg;
+	exit(0);
+}
+
+/* In the child nothing of the parent's NIC may work, crash, or hang; then it ends like any program. */
+static void child_of_fork(void)
+{
+	static const struct region_want small = { .len = { 64 }, .access = FI_REMOTE_READ };
+	struct fi_cq_tagged_entry entry;
+	struct region mine;
+	struct fid_mr *old = region.mr;
+	ssize_t rc;
+
+	rc = fi_write(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), myself, region_base(&region, &me, 0), fi_mr_key(old), &ops[0]);
+	CHECK(rc < 0, "a write in the child returned %zd", rc);
+	rc = fi_recv(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), FI_ADDR_UNSPEC, &ops[1]);
+	CHECK(rc < 0, "a receive in the child returned %zd", rc);
+	rc = fi_cq_read(me.cq, &entry, 1);
+	CHECK(rc < 0, "reading the queue in the child returned %zd", rc);
+	rc = fi_cq_sread(me.cq, &entry, 1, NULL, 10);
+	CHECK(rc < 0, "waiting on the queue in the child returned %zd", rc);
+	region_map(&mine, &small, 1);
+	rc = region_reg(&mine, &me, &small);
+	CHECK(rc < 0, "registering in the child returned %zd", rc);
+	fi_close(&old->fid);
+	fi_close(&me.ep->fid);
+	exit(0);
+}
+
+static void run_fork(void)
+{
+	pid_t child;
+	int status;
+
+	check_alive();
+	fflush(NULL);
+	child = fork();
+	CHECK(child >= 0, "no fork");
+	if (!child)
+		child_of_fork();
+	check_alive();
+	CHECK(waitpid(child, &status, 0) == child, "no child");
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the child ended with wait status 0x%x", (unsigned int)status);
+	check_alive();
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	pthread_t thread;
+	size_t i;
+
+	check_report = report_and_exit;
+	alarm(2 * CHECK_GUARD_MS / 1000);
+	open_all();
+	if (!strcmp(what, "flight"))
+		for (i = 0; i < FLIGHT; i++)
+			write_self(&ops[i]);
+	else if (!strcmp(what, "exit-thread"))
+		CHECK(!pthread_create(&thread, NULL, end_program, NULL) && !pthread_join(thread, NULL), "no thread");
+	else if (!strcmp(what, "fork"))
+		run_fork();
+	else
+		CHECK(!strcmp(what, "idle"), "usage: left_open idle|flight|exit-thread|fork");
+	return 0;
+}
