@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_cntr.c - the counter object. Reading drives the device. */
+#include "emu/fi/fi_cntr.h"
+
+#include <rdma/fi_errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "emu/fi/fi_domain.h"
+#include "emu/fi/fi_stubs.h"
+#include "emu/net/wait.h"
+#include "emu/nic/driver.h"
+
+static struct emu_cntr *emu_cntr(struct fid_cntr *fid)
+{
+	return (struct emu_cntr *)fid;
+}
+
+static void drive(struct emu_cntr *cntr)
+{
+	if (domain_usable(cntr->domain))
+		driver_poll(nic_driver(cntr->domain->nic));
+}
+
+/* The program has looked: what fi_trywait() armed is disarmed. */
+static void look(struct emu_cntr *cntr)
+{
+	atomic_store(&cntr->seen, cntr_read(cntr->cntr));
+	atomic_store(&cntr->seen_errors, cntr_read_error(cntr->cntr));
+	if (atomic_load_explicit(&cntr->waiter.tried, memory_order_relaxed) &&
+	    atomic_exchange(&cntr->waiter.tried, false))
+		cntr_disarm(cntr->cntr);
+}
+
+static uint64_t cntr_op_read(struct fid_cntr *fid)
+{
+	drive(emu_cntr(fid));
+	look(emu_cntr(fid));
+	return atomic_load(&emu_cntr(fid)->seen);
+}
+
+static uint64_t cntr_op_readerr(struct fid_cntr *fid)
+{
+	drive(emu_cntr(fid));
+	look(emu_cntr(fid));
+	return atomic_load(&emu_cntr(fid)->seen_errors);
+}
+
+static int cntr_op_add(struct fid_cntr *fid, uint64_t value)
+{
+	cntr_add(emu_cntr(fid)->cntr, value);
+	return 0;
+}
+
+static int cntr_op_set(struct fid_cntr *fid, uint64_t value)
+{
+	cntr_set(emu_cntr(fid)->cntr, value);
+	return 0;
+}
+
+static int cntr_op_adderr(struct fid_cntr *fid, uint64_t value)
+{
+	cntr_add_error(emu_cntr(fid)->cntr, value);
+	return 0;
+}
+
+static int cntr_op_seterr(struct fid_cntr *fid, uint64_t value)
+{
+	cntr_set_error(emu_cntr(fid)->cntr, value);
+	return 0;
+}
+
+/* The counter is armed. A change of the error count ends the wait, too (fi_cntr(3)). */
+static int wait_armed(struct emu_cntr *cntr, uint64_t threshold, int timeout)
+{
+	uint64_t deadline = wait_deadline(timeout);
+	uint64_t errors = cntr_read_error(cntr->cntr);
+	int left;
+
+	for (;;) {
+		if (cntr_read(cntr->cntr) >= threshold)
+			return 0;
+		if (cntr_read_error(cntr->cntr) != errors)
+			return -FI_EAVAIL;
+		if (!domain_usable(cntr->domain))
+			return -FI_ENODEV;
+		driver_poll(nic_driver(cntr->domain->nic));
+		if (cntr_read(cntr->cntr) >= threshold || cntr_read_error(cntr->cntr) != errors)
+			continue;
+		left = wait_left(deadline);
+		if (!left)
+			return -FI_ETIMEDOUT;
+		if (wait_sleep(cntr->waiter.wait, left) < 0)
+			return -FI_EINTR;
+	}
+}
+
+static int cntr_op_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
+{
+	struct emu_cntr *cntr = emu_cntr(fid);
+	int err;
+
+	if (cntr->waiter.obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	cntr_arm(cntr->cntr);
+	err = wait_armed(cntr, threshold, timeout);
+	cntr_disarm(cntr->cntr);
+	look(cntr);
+	return err;
+}
+
+static bool changed(void *arg)
+{
+	struct emu_cntr *cntr = arg;
+
+	return cntr_read(cntr->cntr) != atomic_load(&cntr->seen) ||
+	       cntr_read_error(cntr->cntr) != atomic_load(&cntr->seen_errors);
+}
+
+int emu_cntr_trywait(struct emu_cntr *cntr)
+{
+	if (cntr->waiter.obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	if (!domain_usable(cntr->domain))
+		return -FI_ENODEV;
+	if (!atomic_exchange(&cntr->waiter.tried, true))
+		cntr_arm(cntr->cntr);
+	return wait_try(cntr->waiter.wait, changed, cntr);
+}
+
+static int cntr_close_fid(struct fid *fid)
+{
+	struct emu_cntr *cntr = (struct emu_cntr *)fid;
+	int err;
+
+	if (domain_usable(cntr->domain)) {
+		err = cntr_close(cntr->cntr);
+		if (err)
+			return err;
+		waiter_close(&cntr->waiter);
+	}
+	domain_put(cntr->domain, &cntr->domain->cntrs);
+	free(cntr);
+	return 0;
+}
+
+static int cntr_control(struct fid *fid, int command, void *arg)
+{
+	return waiter_control(&((struct emu_cntr *)fid)->waiter, command, arg);
+}
+
+static struct fi_ops cntr_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = cntr_close_fid,
+	.bind = stub_bind,
+	.control = cntr_control,
+	.ops_open = stub_ops_open,
+	.tostr = stub_tostr,
+	.ops_set = stub_ops_set,
+};
+
+static struct fi_ops_cntr cntr_ops = {
+	.size = sizeof(struct fi_ops_cntr),
+	.read = cntr_op_read,
+	.readerr = cntr_op_readerr,
+	.add = cntr_op_add,
+	.set = cntr_op_set,
+	.wait = cntr_op_wait,
+	.adderr = cntr_op_adderr,
+	.seterr = cntr_op_seterr,
+};
+
+static int check_attr(const struct fi_cntr_attr *attr)
+{
+	if (!attr)
+		return -FI_EINVAL;
+	if (attr->flags)
+		return -FI_EBADFLAGS;
+	if (attr->events != FI_CNTR_EVENTS_COMP)
+		return -FI_ENOSYS;
+	return waiter_check(attr->wait_obj, "counter");
+}
+
+static int open_device(struct emu_cntr *cntr, const struct fi_cntr_attr *attr)
+{
+	int err = waiter_open(&cntr->waiter, attr->wait_obj);
+
+	if (err)
+		return err;
+	err = cntr_open(&cntr->cntr, cntr->waiter.wait ? wait_wake : NULL, cntr->waiter.wait);
+	if (err)
+		waiter_close(&cntr->waiter);
+	return err;
+}
+
+int emu_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_cntr **out, void *context)
+{
+	struct emu_domain *domain = emu_domain(fid);
+	struct emu_cntr *cntr;
+	int err;
+
+	if (!out)
+		return -FI_EINVAL;
+	err = check_attr(attr);
+	if (!err)
+		err = domain_get(domain, &domain->cntrs, domain->attr->cntr_cnt, "counters");
+	if (err)
+		return err;
+	cntr = calloc(1, sizeof(*cntr));
+	err = cntr ? open_device(cntr, attr) : -FI_ENOMEM;
+	if (err) {
+		free(cntr);
+		domain_put(domain, &domain->cntrs);
+		return err;
+	}
+	cntr->domain = domain;
+	cntr->fid.fid.fclass = FI_CLASS_CNTR;
+	cntr->fid.fid.context = context;
+	cntr->fid.fid.ops = &cntr_fid_ops;
+	cntr->fid.ops = &cntr_ops;
+	*out = &cntr->fid;
+	return 0;
+}

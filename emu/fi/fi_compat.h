@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_compat.h - what differs between libfabric's headers from 1.17 on, so that one source compiles with all of them and
+ * one library serves them all.
+ *
+ * Names that newer headers turned into warnings, or dropped, get private aliases. Fields newer than the headers are
+ * reached through the layouts below. Before a field of a program's structure is touched, its API version must say that
+ * the program knows it (emu_domain.api, emu_cq.api). Everything here is asserted where the headers have it. */
+#ifndef EMU_FI_COMPAT_H
+#define EMU_FI_COMPAT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#define COMPAT_HEADERS FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
+
+/* Legacy registration modes (S86-S89), mode bit and bind flag: since 2.0 each use of the real names warns. */
+#define COMPAT_MR_UNSPEC	0
+#define COMPAT_MR_BASIC		(1 << 0)
+#define COMPAT_MR_SCALABLE	(1 << 1)
+#define COMPAT_LOCAL_MR		(1ull << 55)
+#define COMPAT_REG_MR		(1ull << 59)
+
+/* getinfo: flags that libfabric's core adds when a layered provider asks (internal to it since 1.5 and stable). */
+#define COMPAT_CORE_ONLY	(1ull << 59)
+#define COMPAT_INTERNAL_FLAGS	(0x7full << 57)	/* 57 to 63: core's own; never a program's */
+#define COMPAT_RESCAN		(1ull << 35)	/* 2.2 */
+
+/* Progress value since 2.0: control progress is driven together with data progress. */
+#define COMPAT_PROGRESS_CONTROL_UNIFIED 3
+
+/* Endpoint options since 2.0. */
+enum compat_opt {
+	COMPAT_OPT_MAX_MSG_SIZE = 12,
+	COMPAT_OPT_MAX_RMA_SIZE = 14,
+	COMPAT_OPT_INJECT_MSG_SIZE = 16,
+	COMPAT_OPT_INJECT_RMA_SIZE = 18,
+};
+
+/* struct fi_mr_attr as of 2.0. A program knows it up to auth_key before 1.9, up to device before 1.19. */
+struct compat_mr_attr {
+	const struct iovec *mr_iov;
+	size_t   iov_count;
+	uint64_t access;
+	uint64_t offset;
+	uint64_t requested_key;
+	void    *context;
+	size_t   auth_key_size;
+	uint8_t *auth_key;
+	uint32_t iface;
+	uint64_t device;
+	void    *hmem_data;		/* 1.19 */
+	size_t   page_size;		/* 1.22 */
+	const struct fid_mr *base_mr;	/* 2.0 */
+	size_t   sub_mr_cnt;		/* 2.0 */
+};
+
+/* struct fi_cq_err_entry as of 1.20. */
+struct compat_cq_err_entry {
+	struct compat_cq_err_entry_1_5 {
+		void    *op_context;
+		uint64_t flags;
+		size_t   len;
+		void    *buf;
+		uint64_t data;
+		uint64_t tag;
+		size_t   olen;
+		int      err;
+		int      prov_errno;
+		void    *err_data;
+		size_t   err_data_size;
+	} base;
+	fi_addr_t src_addr;		/* 1.20 */
+};
+
+static_assert(offsetof(struct compat_mr_attr, auth_key) == offsetof(struct fi_mr_attr, auth_key), "fi_mr_attr of 1.8");
+static_assert(offsetof(struct compat_mr_attr, iface) == offsetof(struct fi_mr_attr, iface), "fi_mr_attr of 1.9");
+static_assert(offsetof(struct compat_mr_attr, device) == offsetof(struct fi_mr_attr, device), "fi_mr_attr of 1.9");
+static_assert(offsetof(struct compat_cq_err_entry, base.err_data_size) ==
+	      offsetof(struct fi_cq_err_entry, err_data_size), "fi_cq_err_entry of 1.5");
+static_assert(offsetof(struct compat_cq_err_entry, src_addr) == 80, "fi_cq_err_entry of 1.20");
+
+#if COMPAT_HEADERS < FI_VERSION(2, 0)
+static_assert(COMPAT_MR_UNSPEC == FI_MR_UNSPEC && COMPAT_MR_BASIC == FI_MR_BASIC &&
+	      COMPAT_MR_SCALABLE == FI_MR_SCALABLE, "registration modes");
+static_assert(COMPAT_LOCAL_MR == FI_LOCAL_MR && COMPAT_REG_MR == FI_REG_MR, "deprecated bits");
+#else
+static_assert(COMPAT_PROGRESS_CONTROL_UNIFIED == FI_PROGRESS_CONTROL_UNIFIED, "progress");
+static_assert((int)COMPAT_OPT_MAX_MSG_SIZE == FI_OPT_MAX_MSG_SIZE && (int)COMPAT_OPT_MAX_RMA_SIZE == FI_OPT_MAX_RMA_SIZE &&
+	      (int)COMPAT_OPT_INJECT_MSG_SIZE == FI_OPT_INJECT_MSG_SIZE &&
+	      (int)COMPAT_OPT_INJECT_RMA_SIZE == FI_OPT_INJECT_RMA_SIZE, "endpoint options");
+static_assert(offsetof(struct compat_mr_attr, page_size) == offsetof(struct fi_mr_attr, page_size) &&
+	      offsetof(struct compat_mr_attr, base_mr) == offsetof(struct fi_mr_attr, base_mr) &&
+	      sizeof(struct compat_mr_attr) == sizeof(struct fi_mr_attr), "fi_mr_attr of 2.0");
+static_assert(offsetof(struct compat_cq_err_entry, src_addr) == offsetof(struct fi_cq_err_entry, src_addr),
+	      "fi_cq_err_entry of 1.20");
+#endif
+
+#endif

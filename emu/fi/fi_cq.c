@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_cq.c - the completion queue object. A read that finds nothing drives the device and looks again. */
+#include "emu/fi/fi_cq.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/fi/fi_compat.h"
+#include "emu/fi/fi_cq_err.h"
+#include "emu/fi/fi_domain.h"
+#include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_stubs.h"
+#include "emu/net/wait.h"
+#include "emu/nic/driver.h"
+
+enum { BATCH = 16 };	/* entries taken at once */
+
+static struct emu_cq *emu_cq(struct fid_cq *fid)
+{
+	return (struct emu_cq *)fid;
+}
+
+/* The formats are prefixes of the last one: one entry is written as a whole and cut. */
+static_assert(offsetof(struct fi_cq_tagged_entry, tag) == sizeof(struct fi_cq_data_entry), "formats");
+static_assert(offsetof(struct fi_cq_tagged_entry, buf) == sizeof(struct fi_cq_msg_entry), "formats");
+static_assert(offsetof(struct fi_cq_tagged_entry, flags) == sizeof(struct fi_cq_entry), "formats");
+
+static size_t format_size(enum fi_cq_format format)
+{
+	switch (format) {
+	case FI_CQ_FORMAT_UNSPEC:
+	case FI_CQ_FORMAT_CONTEXT:
+		return sizeof(struct fi_cq_entry);
+	case FI_CQ_FORMAT_MSG:
+		return sizeof(struct fi_cq_msg_entry);
+	case FI_CQ_FORMAT_DATA:
+		return sizeof(struct fi_cq_data_entry);
+	case FI_CQ_FORMAT_TAGGED:
+		return sizeof(struct fi_cq_tagged_entry);
+	default:
+		return 0;
+	}
+}
+
+static void write_entries(const struct emu_cq *cq, char *to, const struct completion *from, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct fi_cq_tagged_entry entry = {
+			.op_context = from[i].context, .flags = from[i].flags, .len = from[i].length,
+			.buf = from[i].buf, .data = from[i].data, .tag = from[i].tag,
+		};
+
+		memcpy(to + i * cq->entry_size, &entry, cq->entry_size);
+	}
+}
+
+/* What is there, without driving: as cq_take(), into the program's buffers. */
+static ssize_t take(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *source)
+{
+	struct completion batch[BATCH];
+	size_t  done = 0;
+	ssize_t got;
+
+	do {
+		size_t want = count - done < BATCH ? count - done : BATCH;
+
+		got = cq_take(cq->cq, batch, want);
+		if (got < 0)
+			return done ? (ssize_t)done : got;
+		write_entries(cq, buf + done * cq->entry_size, batch, (size_t)got);
+		for (ssize_t i = 0; source && i < got; i++)
+			source[done + (size_t)i] = batch[i].source;
+		done += (size_t)got;
+	} while (got == BATCH && done < count);
+	return (ssize_t)done;
+}
+
+/* What fi_trywait() armed is disarmed by the read that finds something. */
+static void untry(struct emu_cq *cq)
+{
+	if (atomic_load_explicit(&cq->waiter.tried, memory_order_relaxed) &&
+	    atomic_exchange(&cq->waiter.tried, false))
+		cq_disarm(cq->cq);
+}
+
+static ssize_t read_once(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *source)
+{
+	ssize_t got;
+
+	if (count && !buf)
+		return -FI_EINVAL;
+	if (!domain_usable(cq->domain))
+		return -FI_ENODEV;
+	got = count ? take(cq, buf, count, source) : -FI_EAGAIN; /* count 0 drives in any case */
+	if (got == -FI_EAGAIN) {
+		driver_poll(nic_driver(cq->domain->nic));
+		got = take(cq, buf, count, source);
+	}
+	if (got != -FI_EAGAIN)
+		untry(cq);
+	return got;
+}
+
+static ssize_t cq_op_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source)
+{
+	return read_once(emu_cq(fid), buf, count, source);
+}
+
+static ssize_t cq_op_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	return read_once(emu_cq(fid), buf, count, NULL);
+}
+
+/* The queue is armed: until there is something, a signal, or time is up (-FI_EAGAIN: fi_cq(3)). */
+static ssize_t read_blocking(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *source, int timeout)
+{
+	uint64_t deadline = wait_deadline(timeout);
+	ssize_t  got;
+	int      left;
+
+	for (;;) {
+		got = read_once(cq, buf, count, source);
+		if (got != -FI_EAGAIN || cq_signalled(cq->cq))
+			return got;
+		left = wait_left(deadline);
+		if (!left || wait_sleep(cq->waiter.wait, left) < 0)
+			return -FI_EAGAIN;
+	}
+}
+
+static ssize_t cq_op_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source, const void *cond,
+			       int timeout)
+{
+	struct emu_cq *cq = emu_cq(fid);
+	ssize_t got;
+
+	(void)cond; /* an optimization (fi_cq(3)): fewer entries than asked for may wake the reader */
+	if (cq->waiter.obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	cq_arm(cq->cq);
+	got = read_blocking(cq, buf, count, source, timeout);
+	cq_disarm(cq->cq);
+	return got;
+}
+
+static ssize_t cq_op_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
+{
+	return cq_op_sreadfrom(fid, buf, count, NULL, cond, timeout);
+}
+
+static int cq_op_signal(struct fid_cq *fid)
+{
+	struct emu_cq *cq = emu_cq(fid);
+
+	if (cq->waiter.obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	cq_signal(cq->cq);
+	return 0;
+}
+
+static bool ready(void *arg)
+{
+	return cq_ready(arg);
+}
+
+int emu_cq_trywait(struct emu_cq *cq)
+{
+	if (cq->waiter.obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	if (!domain_usable(cq->domain))
+		return -FI_ENODEV;
+	if (!atomic_exchange(&cq->waiter.tried, true))
+		cq_arm(cq->cq);
+	return wait_try(cq->waiter.wait, ready, cq->cq);
+}
+
+static int cq_close_fid(struct fid *fid)
+{
+	struct emu_cq *cq = (struct emu_cq *)fid;
+	int err;
+
+	if (domain_usable(cq->domain)) {
+		err = cq_close(cq->cq);
+		if (err)
+			return err;
+		waiter_close(&cq->waiter);
+	}
+	domain_put(cq->domain, &cq->domain->cqs);
+	pthread_mutex_destroy(&cq->lock);
+	free(cq);
+	return 0;
+}
+
+static int cq_control(struct fid *fid, int command, void *arg)
+{
+	return waiter_control(&((struct emu_cq *)fid)->waiter, command, arg);
+}
+
+static struct fi_ops cq_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = cq_close_fid,
+	.bind = stub_bind,
+	.control = cq_control,
+	.ops_open = stub_ops_open,
+	.tostr = stub_tostr,
+	.ops_set = stub_ops_set,
+};
+
+static struct fi_ops_cq cq_ops = {
+	.size = sizeof(struct fi_ops_cq),
+	.read = cq_op_read,
+	.readfrom = cq_op_readfrom,
+	.readerr = emu_cq_readerr,
+	.sread = cq_op_sread,
+	.sreadfrom = cq_op_sreadfrom,
+	.signal = cq_op_signal,
+	.strerror = emu_cq_strerror,
+};
+
+static int check_attr(const struct fi_cq_attr *attr)
+{
+	if (!attr || !format_size(attr->format))
+		return -FI_EINVAL;
+	if (attr->flags & ~FI_AFFINITY) /* a hint about interrupts: there are none */
+		return -FI_EBADFLAGS;
+	if (attr->size > LIMIT_CQ_SIZE_MAX) {
+		EMU_WARN(CQ, "a queue of %zu entries: at most %d\n", attr->size, LIMIT_CQ_SIZE_MAX);
+		return -FI_EINVAL;
+	}
+	return waiter_check(attr->wait_obj, "completion queue");
+}
+
+static int open_device(struct emu_cq *cq, const struct fi_cq_attr *attr)
+{
+	int err = waiter_open(&cq->waiter, attr->wait_obj);
+
+	if (err)
+		return err;
+	err = cq_open(&cq->cq, attr->size, cq->waiter.wait ? wait_wake : NULL, cq->waiter.wait);
+	if (err)
+		waiter_close(&cq->waiter);
+	return err;
+}
+
+int emu_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq **out, void *context)
+{
+	struct emu_domain *domain = emu_domain(fid);
+	struct emu_cq *cq;
+	int err;
+
+	if (!out)
+		return -FI_EINVAL;
+	err = check_attr(attr);
+	if (!err)
+		err = domain_get(domain, &domain->cqs, domain->attr->cq_cnt, "completion queues");
+	if (err)
+		return err;
+	cq = calloc(1, sizeof(*cq));
+	err = cq ? open_device(cq, attr) : -FI_ENOMEM;
+	if (err) {
+		free(cq);
+		domain_put(domain, &domain->cqs);
+		return err;
+	}
+	cq->domain = domain;
+	cq->entry_size = format_size(attr->format);
+	pthread_mutex_init(&cq->lock, NULL);
+	cq->fid.fid.fclass = FI_CLASS_CQ;
+	cq->fid.fid.context = context;
+	cq->fid.fid.ops = &cq_fid_ops;
+	cq->fid.ops = &cq_ops;
+	*out = &cq->fid;
+	return 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_domain.c - the domain object. The first one starts the NIC, which then runs until the process ends. */
+#include "emu/fi/fi_domain.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+
+#include "emu/fi/fi_av.h"
+#include "emu/fi/fi_cntr.h"
+#include "emu/fi/fi_compat.h"
+#include "emu/fi/fi_cq.h"
+#include "emu/fi/fi_ep.h"
+#include "emu/fi/fi_mr.h"
+#include "emu/fi/fi_mr_mode.h"
+#include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_settings.h"
+#include "emu/fi/fi_stubs.h"
+#include "emu/net/net.h"
+#include "emu/nic/guard.h"
+
+bool domain_usable(const struct emu_domain *domain)
+{
+	(void)domain; /* one NIC a process */
+	return net_mine();
+}
+
+int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what)
+{
+	if (!domain_usable(domain))
+		return -FI_ENODEV;
+	if (atomic_fetch_add(kind, 1) >= limit) {
+		atomic_fetch_sub(kind, 1);
+		EMU_WARN(DOMAIN, "%zu %s are open in this domain: the limit\n", limit, what);
+		return -FI_ENOMEM;
+	}
+	atomic_fetch_add(&domain->users, 1);
+	return 0;
+}
+
+void domain_put(struct emu_domain *domain, atomic_uint *kind)
+{
+	atomic_fetch_sub(kind, 1);
+	atomic_fetch_sub(&domain->users, 1);
+}
+
+/* -FI_EBUSY while anything of the domain is open, regions included (S182). */
+static int domain_close(struct fid *fid)
+{
+	struct emu_domain *domain = (struct emu_domain *)fid;
+	int err = 0;
+
+	if (atomic_load(&domain->users))
+		return -FI_EBUSY;
+	if (domain_usable(domain)) {
+		if (!driver_enter(nic_driver(domain->nic)))
+			return -FI_EAGAIN;
+		err = pd_close(domain->pd);
+		driver_leave(nic_driver(domain->nic));
+	}
+	if (err)
+		return err;
+	atomic_fetch_sub(&domain->fabric->users, 1);
+	free(domain);
+	return 0;
+}
+
+static struct fi_ops domain_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = domain_close,
+	.bind = stub_bind,
+	.control = stub_control,
+	.ops_open = stub_ops_open,
+	.tostr = stub_tostr,
+	.ops_set = stub_ops_set,
+};
+
+static struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.av_open = emu_av_open,
+	.cq_open = emu_cq_open,
+	.endpoint = emu_ep_open,
+	.scalable_ep = stub_scalable_ep,
+	.cntr_open = emu_cntr_open,
+	.poll_open = stub_poll_open,
+	.stx_ctx = stub_stx_ctx,
+	.srx_ctx = stub_srx_ctx,
+	.query_atomic = stub_query_atomic,
+	.query_collective = stub_query_collective,
+	.endpoint2 = emu_ep_open2,
+};
+
+static struct fi_ops_mr domain_mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = emu_mr_reg,
+	.regv = emu_mr_regv,
+	.regattr = emu_mr_regattr,
+};
+
+/* What the device and its outside have to say goes to libfabric's log. */
+static void log_line(enum nic_log level, const char *text)
+{
+	static const enum fi_log_level levels[] = {
+		[NIC_LOG_WARN] = FI_LOG_WARN, [NIC_LOG_INFO] = FI_LOG_INFO, [NIC_LOG_DEBUG] = FI_LOG_DEBUG,
+	};
+
+	FI_LOG(&emu_provider, levels[level], FI_LOG_EP_DATA, "%s\n", text);
+}
+
+static int start_nic(const struct fi_domain_attr *attr, const struct settings *settings, struct nic **nic)
+{
+	struct net_config config = {
+		.nic = {
+			.digest = settings->digest,
+			.retry_budget_ns = settings->retry_budget_ns,
+			.unexpected_bytes = settings->unexpected_bytes,
+		},
+		.manual = settings->manual || attr->data_progress == FI_PROGRESS_MANUAL,
+		.log = log_line,
+	};
+	int err;
+
+	err = guard_install();
+	if (err)
+		EMU_WARN(DOMAIN, "no handler for faults in program memory: %s\n", fi_strerror(-err));
+	err = net_start(nic, &config);
+	if (err)
+		EMU_WARN(DOMAIN, "the NIC cannot be started: %s\n", fi_strerror(-err));
+	return err;
+}
+
+static int check_info(const struct emu_fabric *fabric, const struct fi_info *info, int *rules)
+{
+	if (!info || !info->domain_attr)
+		return -FI_EINVAL;
+	*rules = mr_mode_rules(fabric->fid.api_version, info->domain_attr->mr_mode, info->mode);
+	if (*rules < 0) {
+		EMU_WARN(DOMAIN, "mr_mode %#x is not one that fi_getinfo gives\n", (unsigned)info->domain_attr->mr_mode);
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **out, void *context)
+{
+	struct emu_fabric *fabric = emu_fabric(fid);
+	struct settings settings;
+	struct emu_domain *domain;
+	int rules, err;
+
+	err = check_info(fabric, info, &rules);
+	if (!err)
+		err = settings_read(&settings);
+	if (err)
+		return err;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return -FI_ENOMEM;
+	err = start_nic(info->domain_attr, &settings, &domain->nic);
+	if (!err)
+		err = pd_open(domain->nic, &domain->pd);
+	if (err) {
+		free(domain);
+		return err;
+	}
+	domain->fabric = fabric;
+	domain->attr = settings.attr;
+	domain->api = fabric->fid.api_version;
+	domain->rules = rules;
+	domain->addr_format = info->addr_format;
+	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
+	domain->fid.fid.context = context;
+	domain->fid.fid.ops = &domain_fid_ops;
+	domain->fid.ops = &domain_ops;
+	domain->fid.mr = &domain_mr_ops;
+	atomic_fetch_add(&fabric->users, 1);
+	*out = &domain->fid;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_eq.h - the event queue object: a list in order, errors in their place. It belongs to the fabric and is there before
+ * the NIC is, so its wait object is an eventfd of its own, readable while the queue holds anything. Any thread. */
+#ifndef EMU_FI_EQ_H
+#define EMU_FI_EQ_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/fi_eq.h>
+
+struct emu_fabric;
+
+enum {
+	EQ_EVENTS = 4096,	/* events that wait unread, unless the program asks for more; then the queue is overrun */
+	EQ_EVENTS_MAX = 1 << 20,	/* what a program may ask for */
+	EQ_DATA = 1024,		/* bytes of an event that the program writes */
+};
+
+struct emu_eq;	/* begins with the fid */
+
+int emu_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
+int emu_eq_trywait(struct emu_eq *eq);
+const struct emu_fabric *emu_eq_fabric(const struct emu_eq *eq);
+
+/* One more, one less object bound to it: fi_close() says -FI_EBUSY while there is any. */
+void emu_eq_get(struct emu_eq *eq);
+void emu_eq_put(struct emu_eq *eq);
+
+/* A struct fi_eq_entry, or a failed operation. 0; -FI_EOVERRUN; -FI_ENOMEM, which overruns the queue as well. */
+int emu_eq_push(struct emu_eq *eq, uint32_t event, struct fid *fid, void *context, uint64_t data);
+int emu_eq_push_error(struct emu_eq *eq, struct fid *fid, void *context, uint64_t data, int err);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_fabric.c - the fabric object. */
+#include "emu/fi/fi_fabric.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+
+#include "emu/fi/fi_domain.h"
+#include "emu/fi/fi_eq.h"
+#include "emu/fi/fi_stubs.h"
+#include "emu/fi/fi_wait.h"
+
+static int fabric_close(struct fid *fid)
+{
+	struct emu_fabric *fabric = (struct emu_fabric *)fid;
+
+	if (atomic_load(&fabric->users))
+		return -FI_EBUSY;
+	free(fabric);
+	return 0;
+}
+
+static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain, uint64_t flags,
+			  void *context)
+{
+	return flags ? -FI_EBADFLAGS : emu_domain_open(fid, info, domain, context);
+}
+
+static struct fi_ops fabric_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = fabric_close,
+	.bind = stub_bind,
+	.control = stub_control,
+	.ops_open = stub_ops_open,
+	.tostr = stub_tostr,
+	.ops_set = stub_ops_set,
+};
+
+static struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = emu_domain_open,
+	.passive_ep = stub_passive_ep,
+	.eq_open = emu_eq_open,
+	.wait_open = stub_wait_open,
+	.trywait = emu_trywait,
+	.domain2 = fabric_domain2,
+};
+
+int emu_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context)
+{
+	struct emu_fabric *fabric;
+
+	if (!attr || !out)
+		return -FI_EINVAL;
+	fabric = calloc(1, sizeof(*fabric));
+	if (!fabric)
+		return -FI_ENOMEM;
+	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
+	fabric->fid.fid.context = context;
+	fabric->fid.fid.ops = &fabric_fid_ops;
+	fabric->fid.ops = &fabric_ops;
+	fabric->fid.api_version = attr->api_version;
+	*out = &fabric->fid;
+	return 0;
+}

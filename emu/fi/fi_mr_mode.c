@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_mr_mode.c - which registration rules a program is held to, from what it offered. */
+#include "emu/fi/fi_mr_mode.h"
+
+#include "emu/fi/fi_compat.h"
+
+/* S87: what the legacy mode stands for. */
+#define MODE_BASIC	(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+#define MODE_TARGET	(FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)	/* bits that only a remote access can tell */
+#define MODE_LEGACY	(COMPAT_MR_BASIC | COMPAT_MR_SCALABLE)
+#define MODE_RULES	(MODE_BASIC | FI_MR_LOCAL)
+
+bool caps_rma_target(uint64_t caps)
+{
+	return (caps & (FI_RMA | FI_ATOMIC)) && (caps & (FI_REMOTE_READ | FI_REMOTE_WRITE));
+}
+
+/* Clears what does not matter to the capabilities (S69). */
+static int relevant(int mr_mode, uint64_t caps)
+{
+	if (caps_rma_target(caps))
+		return mr_mode;
+	mr_mode &= ~MODE_TARGET;
+	return mr_mode & FI_MR_LOCAL ? mr_mode : 0; /* nothing need be registered at all */
+}
+
+/* FI_LOCAL_MR counts with the legacy modes only (S78, S90). It is asked of whoever offers it, as FI_MR_LOCAL is. */
+static uint64_t local_mode(int asked, uint64_t mode)
+{
+	return asked & FI_MR_LOCAL ? mode & COMPAT_LOCAL_MR : 0;
+}
+
+const char *mr_mode_grant(uint32_t api, int asked, uint64_t caps, int offered, uint64_t mode, struct mr_grant *grant)
+{
+	bool before_bits = FI_VERSION_LT(api, FI_VERSION(1, 5));
+
+	grant->mode = 0;
+	if (before_bits && offered == COMPAT_MR_UNSPEC) {
+		mr_mode_default(api, asked, caps, grant);
+		grant->mode &= mode;
+		return NULL;
+	}
+	if (offered == COMPAT_MR_BASIC || offered == COMPAT_MR_SCALABLE) { /* kept on output: S86, S89 */
+		grant->mr_mode = offered;
+		grant->mode = local_mode(asked, mode);
+		return NULL;
+	}
+	if (before_bits)
+		return "before API 1.5 mr_mode is FI_MR_UNSPEC, FI_MR_BASIC or FI_MR_SCALABLE (S86)";
+	if (offered & MODE_LEGACY)
+		return "FI_MR_BASIC and FI_MR_SCALABLE must be the only bit of mr_mode (S88)";
+	grant->mr_mode = relevant(asked & offered, caps); /* never a bit that was not offered (S70) */
+	return NULL;
+}
+
+void mr_mode_default(uint32_t api, int asked, uint64_t caps, struct mr_grant *grant)
+{
+	grant->mode = 0;
+	grant->mr_mode = relevant(asked, caps);
+	if (FI_VERSION_GE(api, FI_VERSION(1, 5)))
+		return;
+	grant->mode = local_mode(asked, COMPAT_LOCAL_MR);
+	grant->mr_mode = asked & MODE_BASIC ? COMPAT_MR_BASIC : COMPAT_MR_SCALABLE;
+}
+
+int mr_mode_rules(uint32_t api, int mr_mode, uint64_t mode)
+{
+	int local = mode & COMPAT_LOCAL_MR ? FI_MR_LOCAL : 0;
+
+	if (mr_mode == COMPAT_MR_BASIC)
+		return MODE_BASIC | local;
+	if (mr_mode == COMPAT_MR_SCALABLE)
+		return local;
+	if (mr_mode == COMPAT_MR_UNSPEC && FI_VERSION_LT(api, FI_VERSION(1, 5)))
+		return local;
+	if (FI_VERSION_LT(api, FI_VERSION(1, 5)) || (mr_mode & ~MODE_RULES))
+		return -1;
+	return mr_mode;
+}

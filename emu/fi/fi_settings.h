@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_settings.h - FI_EMU_*, as `fi_info -e` lists them. Read from the environment each time they are asked for. */
+#ifndef EMU_FI_SETTINGS_H
+#define EMU_FI_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/fi/fi_attr.h"
+#include "emu/nic/nic.h"
+
+struct settings {
+	const struct attr_table *attr;	/* FI_EMU_PERSONALITY */
+	const char *iface;		/* FI_EMU_IFACE: interface or address; NULL: any */
+	bool        manual;		/* FI_EMU_PROGRESS=manual */
+	enum nic_digest digest;		/* FI_EMU_DIGEST */
+	uint64_t    retry_budget_ns;	/* FI_EMU_RETRY_MS; 0: the default */
+	uint64_t    unexpected_bytes;	/* FI_EMU_UNEXPECTED_BYTES; 0: the default */
+};
+
+/* Tells libfabric the names and their help. Once, when the provider is loaded. */
+void settings_define(void);
+/* 0, or -FI_EINVAL after a line of log that names the variable. `iface` points into the environment. */
+int  settings_read(struct settings *settings);
+
+#endif
