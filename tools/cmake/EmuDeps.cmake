@@ -7,11 +7,18 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 find_path(UV_INCLUDE_DIR uv.h REQUIRED)
 find_library(UV_STATIC NAMES libuv.a libuv_a.a REQUIRED)
+# A distribution may build it for executables: then it reaches variables of the C library in a way that a shared library
+# cannot. In our copy they have other names, which emu/net/uv_libc.c defines.
+set(uv_copy ${CMAKE_BINARY_DIR}/libuv_emu.a)
+if(${UV_STATIC} IS_NEWER_THAN ${uv_copy})
+	execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym environ=emu_uv_environ --redefine-sym stderr=emu_uv_stderr
+		--redefine-sym in6addr_any=emu_uv_in6addr_any ${UV_STATIC} ${uv_copy} COMMAND_ERROR_IS_FATAL ANY)
+endif()
 add_library(emu::uv STATIC IMPORTED)
 set_target_properties(emu::uv PROPERTIES
-	IMPORTED_LOCATION ${UV_STATIC}
+	IMPORTED_LOCATION ${uv_copy}
 	INTERFACE_INCLUDE_DIRECTORIES ${UV_INCLUDE_DIR}
-	INTERFACE_LINK_LIBRARIES "Threads::Threads;dl;rt")
+	INTERFACE_LINK_LIBRARIES "uv_libc;Threads::Threads;dl;rt")
 
 if(LIBFABRIC_ROOT)
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)
