@@ -57,8 +57,9 @@ static void op_report(struct op *op)
 
 		error.err = refusal_errno(op->why.cause);
 		error.prov_errno = op->why.cause;
-		refusal_text(&op->why, op->session ? session_name(op->session, name, sizeof(name)) : NULL, error.text,
-			     sizeof(error.text));
+		/* What the target refused reads the same on both sides; the program knows whom it asked. */
+		refusal_text(&op->why, op->why.cause > REFUSAL_WIRE_MAX && op->session ?
+			     session_name(op->session, name, sizeof(name)) : NULL, error.text, sizeof(error.text));
 		cq_push_error(cq, &error);
 	}
 	if (cntr)
