@@ -58,7 +58,7 @@ static const char *take_data(struct conn *conn, const struct wire_head *head)
 		return message_pulled(conn, ref, offset, rest);
 	in->op = requester_data(conn->session, ref, offset, rest, &broken);
 	if (!in->op)
-		return broken ? "DATA that answers nothing asked" : NULL;
+		return broken ? "DATA that answers nothing asked (WIRE-59)" : NULL;
 	in->sink = SINK_READ;
 	place_set(&in->place, in->op->iov, in->op->iov_count);
 	place_advance(&in->place, offset);
@@ -88,7 +88,7 @@ static const char *take_rnr(struct conn *conn, const struct wire_head *head)
 
 	if (requester_rnr(conn->session, wire_get64(rnr->ref), wire_get32(rnr->wait_us)))
 		return NULL;
-	return "RNR for a request that is not under way";
+	return "RNR for a request that is not under way (WIRE-73)";
 }
 
 static const char *take_nak(struct conn *conn, const struct wire_head *head)
@@ -97,8 +97,8 @@ static const char *take_nak(struct conn *conn, const struct wire_head *head)
 	bool fresh;
 
 	wire_get_nak(head, &fields);
-	if (!requester_verdict(conn->session, fields.verdict, &fresh))
-		return "verdict number out of sequence";
+	if (!requester_verdict(conn->session, fields.verdict, fields.ref, &fresh))
+		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
 	if (fresh)
 		requester_refused(conn->session, fields.ref, &fields);
 	return NULL;
@@ -107,14 +107,15 @@ static const char *take_nak(struct conn *conn, const struct wire_head *head)
 static const char *take_verdict(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_verdict *verdict = wire_body(head);
+	uint64_t ref = wire_get64(verdict->ref);
 	bool fresh;
 
-	if (!requester_verdict(conn->session, wire_get64(verdict->verdict), &fresh))
-		return "verdict number out of sequence";
+	if (!requester_verdict(conn->session, wire_get64(verdict->verdict), ref, &fresh))
+		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
 	if (fresh && head->op == WIRE_PARK)
-		requester_park(conn->session, wire_get64(verdict->ref));
+		requester_park(conn->session, ref);
 	else if (fresh)
-		requester_done(conn->session, wire_get64(verdict->ref));
+		requester_done(conn->session, ref);
 	return NULL;
 }
 
@@ -156,7 +157,7 @@ const char *frames_begin(struct conn *conn, const struct wire_head *head)
 		return NULL;
 	/* A verdict comes before the acknowledgement that covers its request, so the frame goes first. */
 	if (!broken && !rule->greets && !requester_acked(conn->session, ack))
-		broken = "acknowledgement of what was not sent";
+		broken = "acknowledgement of what was not sent (WIRE-60)";
 	if (!broken && rule->end && wire_get32(in->head.payload) == 0)
 		broken = rule->end(conn, WIRE_GOOD);
 	return broken;

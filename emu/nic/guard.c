@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
@@ -109,10 +110,14 @@ static void chain(int sig, siginfo_t *info, void *context)
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
+	const ucontext_t *interrupted = context;
 	int saved = errno;
 
-	if (fault_is_ours(info))
+	if (fault_is_ours(info)) {
+		/* The way out does not go through the kernel, which would do this. */
+		pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
 		siglongjmp(current->land, 1);
+	}
 	chain(sig, info, context);
 	errno = saved;
 }
@@ -126,7 +131,7 @@ static bool handler_is_ours(int sig)
 	return !sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
 }
 
-/* SA_NODEFER: landing must not leave the signal blocked. SA_ONSTACK: the program may want to see its stack overflow. */
+/* SA_NODEFER: what the program's handler wants blocked is its own affair. SA_ONSTACK: the program may want to see its stack overflow. */
 static int handler_put(int which)
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };

@@ -27,14 +27,14 @@ bool requester_acked(struct session *session, uint64_t ack)
 	return true;
 }
 
-bool requester_verdict(struct session *session, uint64_t number, bool *fresh)
+bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, bool *fresh)
 {
 	struct requester *req = &session->req;
 
 	*fresh = number > req->verdict_seen;
 	if (!*fresh)
 		return true;
-	if (number != req->verdict_seen + 1)
+	if (number != req->verdict_seen + 1 || ref >= req->next_seq)
 		return false;
 	req->verdict_seen = number;
 	session->breaks = 0;

@@ -208,9 +208,9 @@ const char *message_pulled(struct conn *conn, uint64_t ref, uint64_t offset, uin
 	struct incoming *in = &conn->in;
 
 	if (!message || message->pull_due)
-		return ref > conn->session->rsp.seen ? "DATA for a request that was never sent" : NULL;
+		return ref > conn->session->rsp.seen ? "DATA for a request that was never sent (WIRE-59)" : NULL;
 	if (offset != message->pulled || rest != message->wanted - message->pulled)
-		return "DATA out of order";
+		return "DATA out of order (WIRE-71)";
 	in->sink = SINK_PULL;
 	in->message = message;
 	rx_place(message->rx, &in->place);

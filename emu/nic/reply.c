@@ -10,6 +10,7 @@
 #include "emu/nic/payload.h"
 #include "emu/nic/requester.h"
 #include "emu/nic/verdict.h"
+#include "wire/digest.h"
 
 static const char *reply_push(struct session *session, const struct reply *fields)
 {
@@ -32,7 +33,7 @@ static const char *reply_push(struct session *session, const struct reply *field
 const char *reply_read(struct session *session, uint64_t ref, const struct mr *mr, uint64_t addr, uint64_t length)
 {
 	if (session->rsp.reads_open >= LIMIT_READS)
-		return "more READs than granted";
+		return "more READs than granted (WIRE-25)";
 	session->rsp.reads_open++;
 	return reply_push(session, &(struct reply){ .ref = ref, .key = mr->key, .mr_id = mr->id, .addr = addr,
 						     .length = length });
@@ -48,10 +49,13 @@ const char *reply_pull(struct session *session, const struct wire_head *head)
 	struct op *op = requester_pulled(session, ref, offset, length, &broken);
 
 	if (broken)
-		return "PULL past the message";
-	if (!op)
+		return "PULL past the message (WIRE-72)";
+	if (op)
+		reply_drop_op(session, op);	/* asked again: the old answer is not wanted any more */
+	else if (length == 0)
 		return NULL;
-	reply_drop_op(session, op);	/* asked again: the old answer is not wanted any more */
+	else if (session->rsp.reads_open++ >= LIMIT_READS)
+		return "more PULLs of ended messages than READs granted (WIRE-72)";
 	return reply_push(session, &(struct reply){ .ref = ref, .pulled = true, .op = op, .start = offset,
 						     .length = length });
 }
@@ -61,7 +65,7 @@ static void reply_pop(struct responder *rsp)
 	struct reply *reply = rsp->replies;
 
 	rsp->replies = reply->next;
-	if (!reply->pulled)
+	if (!reply->op)	/* counted: READs, and answers to PULLs of what was given up */
 		rsp->reads_open--;
 	free(reply);
 }
@@ -89,6 +93,22 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 	return false;
 }
 
+/* The op was given up: one byte whose trailer says that the message will not come (WIRE-72). */
+static bool fill_given_up(struct session *session, struct conn *conn, const struct reply *reply)
+{
+	void *at = conn_frame_begin(conn, 1, 0);
+	uint8_t *byte;
+
+	if (!at)
+		return false;
+	conn_frame_end(conn, wire_put_data(at, WIRE_F_PULLED, 1, reply->ref, reply->start, reply->length));
+	byte = sendq_add(&conn->out, 1 + sizeof(struct wire_trailer));
+	*byte = 0;
+	wire_put_trailer(byte + 1, WIRE_CANCELLED, conn->payload_digest ? digest_bytes(byte, 1) : 0);
+	reply_pop(&session->rsp);
+	return true;
+}
+
 bool reply_fill(struct session *session, struct conn *conn)
 {
 	struct reply *reply = session->rsp.replies;
@@ -101,6 +121,8 @@ bool reply_fill(struct session *session, struct conn *conn)
 
 	if (!reply)
 		return false;
+	if (reply->pulled && !reply->op)
+		return fill_given_up(session, conn, reply);
 	rest = reply->length - reply->offset;
 	length = rest < session->req.segment ? (uint32_t)rest : session->req.segment;
 	at = conn_frame_begin(conn, payload_copied(conn, length), LIMIT_IOV);

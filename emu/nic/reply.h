@@ -13,7 +13,7 @@ struct reply {
 	struct reply *next;
 	uint64_t ref;
 	bool     pulled;		/* PULL: from `op`; else READ: from a region */
-	struct op *op;
+	struct op *op;			/* PULL: NULL if it was given up meanwhile */
 	uint64_t key, addr, mr_id;
 	uint64_t start;			/* PULL: where in the message it begins */
 	uint64_t length;		/* bytes asked for */

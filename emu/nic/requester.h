@@ -18,8 +18,8 @@ bool requester_fill(struct session *session, struct conn *conn);
 bool requester_idle(const struct session *session);
 
 bool requester_acked(struct session *session, uint64_t ack);
-/* True if this verdict is new; *fresh false for one seen before. */
-bool requester_verdict(struct session *session, uint64_t number, bool *fresh);
+/* Verdict `number` on request `ref` is here; *fresh false for one seen before. */
+bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, bool *fresh);
 void requester_refused(struct session *session, uint64_t ref, const struct wire_nak_fields *nak);
 void requester_park(struct session *session, uint64_t ref);
 void requester_done(struct session *session, uint64_t ref);

@@ -105,10 +105,10 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 		if (broken || conn->in.skip)
 			return broken;
 	} else if (!write->open) {
-		return "WRITE goes on where none is open";
+		return "WRITE goes on where none is open (WIRE-56)";
 	} else if (wire_get64(body->key) != write->key || wire_get64(body->addr) != write->addr ||
 		   wire_get64(body->rest) != write->rest) {
-		return "WRITE goes on elsewhere than it began";
+		return "WRITE goes on elsewhere than it began (WIRE-56)";
 	}
 	conn->in.cq_data = wire_get64(body->cq_data);
 	if (!write->refused && conn->in.why.cause == REFUSAL_NONE)
@@ -211,9 +211,9 @@ const char *responder_request(struct conn *conn, const struct wire_head *head)
 	} else if (seq > rsp->seen + 1) {
 		conn->in.skip = true;
 		if (!rsp->rnr)
-			return "request number out of sequence";
+			return "request number out of sequence (WIRE-55)";
 	} else if (seq - told > LIMIT_REQUESTS) {
-		return "more requests than granted";
+		return "more requests than granted (WIRE-25)";
 	} else {
 		rsp->rnr = false;
 		if (head->op != WIRE_WRITE)

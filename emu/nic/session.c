@@ -172,8 +172,8 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 		segment = LIMIT_DIGEST_SEGMENT;
 	if (segment > hello->segment)
 		segment = hello->segment;
-	/* The size may not change under a message that is half sent. */
-	if ((req->current || req->sent.first) && req->segment != segment)
+	/* WIRE-25: the size may not change under a message that is half sent. */
+	if (req->segment != 0 && req->segment != segment)
 		return false;
 	if (!requester_resume(session, hello->seen) || !responder_resume(session, hello->verdict_seen))
 		return false;

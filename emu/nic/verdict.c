@@ -13,7 +13,7 @@ static const char *verdict_push(struct session *session, uint8_t op, const struc
 	struct verdict *verdict;
 
 	if (rsp->verdict_count >= LIMIT_VERDICTS)
-		return "verdicts are not acknowledged";
+		return "verdicts are not acknowledged (WIRE-46)";
 	verdict = malloc(sizeof(*verdict));
 	if (!verdict)
 		return "out of memory for a verdict";
@@ -69,7 +69,7 @@ const char *verdict_acked(struct session *session, uint64_t number)
 	uint64_t sent = rsp->unsent ? rsp->unsent->fields.verdict : rsp->verdict_next;
 
 	if (number >= sent)
-		return "a verdict is acknowledged that was not sent";
+		return "a verdict is acknowledged that was not sent (WIRE-46)";
 	verdict_forget(rsp, number);
 	return NULL;
 }
