@@ -285,7 +285,7 @@ bool line_lingers(struct line *line)
 	} while (n > 0 && drained < DRAIN_BYTES);
 	if (n == 0 || (n < 0 && errno != EAGAIN))
 		return false;
-	return !ioctl(line->fd, SIOCOUTQ, &unsent) && unsent > 0;
+	return !ioctl(line->fd, SIOCOUTQ, &unsent) && unsent > 1; /* the end itself counts as one */
 }
 
 void line_close(struct line *line)

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fake.c - the fake device. */
+#include "fake.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+struct nic fake;
+
+struct conn *conn_make(const struct link_ops *ops)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	conn->ops = ops;
+	return conn;
+}
+
+void conn_up(struct conn *conn)
+{
+	conn->ups++;
+}
+
+void conn_down(struct conn *conn, int error)
+{
+	conn->downs++;
+	conn->error = error;
+}
+
+void conn_writable(struct conn *conn)
+{
+	conn->writables++;
+}
+
+void conn_readable(struct conn *conn)
+{
+	size_t got = atomic_load(&conn->got);
+	struct iovec iov = { conn->bytes + got, CONN_ROOM - got };
+	ssize_t n;
+
+	conn->readables++;
+	if (conn->closes && *conn->closes) {
+		struct line *line = *conn->closes;
+
+		*conn->closes = NULL;
+		conn->ops->close(line);
+		return;
+	}
+	if (conn->deaf || !iov.iov_len)
+		return;
+	n = conn->ops->recv(conn->line, &iov, 1);
+	if (n > 0) {
+		iov.iov_len = (size_t)n;
+		if (conn->echo && conn->ops->send(conn->line, &iov, 1) != n)
+			abort();
+		if (!conn->echo)
+			atomic_store(&conn->got, got + (size_t)n);
+	} else if (n != -EAGAIN) {
+		conn->eof = true;
+		conn->error = (int)-n;
+		conn->ops->close(conn->line);
+		conn->line = NULL;
+	}
+}
+
+struct conn *conn_accept(struct ep *ep, struct line *line)
+{
+	struct conn *conn = ep->accepts[ep->accepted];
+
+	if (!conn) {
+		ep->refused++;
+		return NULL;
+	}
+	ep->accepted++;
+	conn->line = line;
+	return conn;
+}
+
+static bool work(void *arg)
+{
+	return nic_work(arg);
+}
+
+static bool pending(void *arg)
+{
+	struct nic *nic = arg;
+
+	return atomic_load(&nic->left);
+}
+
+static void wake(void *arg)
+{
+	struct nic *nic = arg;
+
+	if (nic->config.wake)
+		nic->config.wake(nic->config.wake_arg);
+}
+
+int nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
+	     const struct nic_clock *clock)
+{
+	struct driver_ops driver_ops = { .work = work, .pending = pending, .wake = wake, .arg = &fake };
+
+	if (fake.fails)
+		return -ENOMEM;
+	fake = (struct nic){ .config = *config, .ops = ops, .link = link, .clock = *clock };
+	atomic_init(&fake.deadline_ns, UINT64_MAX);
+	driver_init(&fake.driver, &driver_ops);
+	*nic = &fake;
+	return 0;
+}
+
+void nic_close(struct nic *nic)
+{
+	assert(driver_mine(&nic->driver));
+	driver_fini(&nic->driver);
+}
+
+struct driver *nic_driver(struct nic *nic)
+{
+	return &nic->driver;
+}
+
+bool nic_work(struct nic *nic)
+{
+	bool did = nic->ops->poll(nic->link) > 0;
+
+	assert(driver_mine(&nic->driver));
+	atomic_fetch_add(&nic->slices, 1);
+	if (atomic_exchange(&nic->left, false))
+		did = true;
+	if (clock_now(&nic->clock) >= atomic_load(&nic->deadline_ns)) {
+		atomic_store(&nic->deadline_ns, UINT64_MAX);
+		atomic_fetch_add(&nic->timers, 1);
+		did = true;
+	}
+	if (nic->owes) {
+		nic->owes = false;
+		driver_owe(&nic->driver);
+	}
+	return did;
+}
+
+uint64_t nic_deadline(const struct nic *nic)
+{
+	return atomic_load(&nic->deadline_ns);
+}
+
+void nic_settle(struct nic *nic)
+{
+	assert(driver_mine(&nic->driver));
+	atomic_fetch_add(&nic->settled, 1);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fake.h - a device for the tests of emu/net: keeps what the link tells it, echoes if told to. Stands in for
+ * emu/nic's nic.c and conn.c; the driver role is the real one. */
+#ifndef EMU_TESTS_FAKE_H
+#define EMU_TESTS_FAKE_H
+
+#include <stdatomic.h>
+
+#include "emu/nic/nic.h"
+
+enum { CONN_ROOM = 1 << 16 };
+
+struct conn {
+	struct line *line;
+	const struct link_ops *ops;
+	int ups, downs, readables, writables;
+	int error;			/* of the last conn_down() */
+	bool eof;
+	bool echo;
+	bool deaf;			/* does not read */
+	struct line **closes;		/* what conn_readable() closes: a line, then set to NULL */
+	atomic_size_t got;
+	char bytes[CONN_ROOM];
+};
+
+struct ep {
+	const struct link_ops *ops;
+	struct conn *accepts[64];	/* given out in turn; NULL: refused */
+	int accepted, refused;
+};
+
+struct nic {
+	struct driver driver;
+	struct nic_config config;
+	const struct link_ops *ops;
+	void *link;
+	struct nic_clock clock;
+	atomic_bool left;		/* an op is posted */
+	bool owes;			/* the next slice owes one more */
+	atomic_uint_fast64_t deadline_ns;
+	atomic_uint timers, slices, settled;
+	bool fails;
+};
+
+extern struct nic fake;			/* the one that nic_open() gives */
+
+struct conn *conn_make(const struct link_ops *ops);
+#endif
