@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_attr_strict.c - personality `strict`: holds a program to every mr_mode bit that it offers, as the strictest NICs would. */
+/* fi_attr_strict.c - personality `strict`: holds a program to every mr_mode bit that it offers. */
 #include "emu/fi/fi_attr.h"
 
 const struct attr_table attr_strict = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_av.h - the address vector object. Map and table are the same to us: an fi_addr_t is an index. Any thread; insertion
- * by name may block in name resolution. */
+/* fi_av.h - the address vector object. Map and table are the same to us: an fi_addr_t is an index. Any thread;
+ * insertion by name may block in name resolution. */
 #ifndef EMU_FI_AV_H
 #define EMU_FI_AV_H
 

@@ -91,7 +91,8 @@ static_assert(COMPAT_MR_UNSPEC == FI_MR_UNSPEC && COMPAT_MR_BASIC == FI_MR_BASIC
 static_assert(COMPAT_LOCAL_MR == FI_LOCAL_MR && COMPAT_REG_MR == FI_REG_MR, "deprecated bits");
 #else
 static_assert(COMPAT_PROGRESS_CONTROL_UNIFIED == FI_PROGRESS_CONTROL_UNIFIED, "progress");
-static_assert((int)COMPAT_OPT_MAX_MSG_SIZE == FI_OPT_MAX_MSG_SIZE && (int)COMPAT_OPT_MAX_RMA_SIZE == FI_OPT_MAX_RMA_SIZE &&
+static_assert((int)COMPAT_OPT_MAX_MSG_SIZE == FI_OPT_MAX_MSG_SIZE &&
+	      (int)COMPAT_OPT_MAX_RMA_SIZE == FI_OPT_MAX_RMA_SIZE &&
 	      (int)COMPAT_OPT_INJECT_MSG_SIZE == FI_OPT_INJECT_MSG_SIZE &&
 	      (int)COMPAT_OPT_INJECT_RMA_SIZE == FI_OPT_INJECT_RMA_SIZE, "endpoint options");
 static_assert(offsetof(struct compat_mr_attr, page_size) == offsetof(struct fi_mr_attr, page_size) &&

@@ -43,13 +43,14 @@ static const char *right_name(uint32_t right)
 
 static int bad_desc(int err, const struct iovec *iov, const void *desc, uint32_t right)
 {
-	if (err == -FI_EACCES)
+	if (err == -FI_EACCES) /* a region that is there is told apart in words only: S72 names one error */
 		EMU_WARN(EP_DATA, "local buffer %p, %zu B: its descriptor's region has no right %s (S23-S26)\n",
 			 iov->iov_base, iov->iov_len, right_name(right));
 	else
-		EMU_WARN(EP_DATA, "local buffer %p, %zu B: descriptor %p is %s (%s)\n", iov->iov_base, iov->iov_len, desc,
-			 desc ? "none of an open region that holds all of it" : "missing", desc ? "S72, S75" : "S72");
-	return err;
+		EMU_WARN(EP_DATA, "local buffer %p, %zu B: descriptor %p is %s (%s)\n", iov->iov_base, iov->iov_len,
+			 desc, desc ? "none of an open region that holds all of it" : "missing",
+			 desc ? "S72, S75" : "S72");
+	return -FI_EINVAL;
 }
 
 /* S72: under FI_MR_LOCAL every buffer needs a valid descriptor. Without: ignored before API 1.22 (S74), from then on
@@ -58,14 +59,15 @@ static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const vo
 {
 	const struct emu_domain *domain = ep->domain;
 	bool required = domain->rules & FI_MR_LOCAL;
-	int  err;
+	int  err = -FI_EINVAL;
 
 	if (!iov->iov_len)
 		return 0;
 	if (!required && (!desc || FI_VERSION_LT(domain->api, FI_VERSION(1, 22))))
 		return 0;
-	err = desc ? mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len, required ? right : 0) :
-		     -FI_EINVAL;
+	if (desc)
+		err = mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len,
+					required ? right : 0);
 	return err ? bad_desc(err, iov, desc, right) : 0;
 }
 

@@ -39,7 +39,7 @@ struct local_side {
  * `group` (FI_MSG, FI_RMA) or `cap` (FI_SEND ...). */
 int data_check_ep(const struct emu_ep *ep, uint64_t group, uint64_t cap);
 
-/* 0 and *total; -FI_EINVAL, -FI_EMSGSIZE, -FI_EACCES, after a line of log. `flags` says about FI_INJECT. */
+/* 0 and *total; -FI_EINVAL or -FI_EMSGSIZE after a line of log. `flags` says about FI_INJECT. */
 int data_check_local(const struct emu_ep *ep, const struct local_side *local, uint64_t flags, size_t *total);
 
 /* enum post_flag of a transmit call's flags. */

@@ -134,7 +134,8 @@ static int check_info(const struct emu_fabric *fabric, const struct fi_info *inf
 		return -FI_EINVAL;
 	*rules = mr_mode_rules(fabric->fid.api_version, info->domain_attr->mr_mode, info->mode);
 	if (*rules < 0) {
-		EMU_WARN(DOMAIN, "mr_mode %#x is not one that fi_getinfo gives\n", (unsigned)info->domain_attr->mr_mode);
+		EMU_WARN(DOMAIN, "mr_mode %#x is not one that fi_getinfo gives\n",
+			 (unsigned)info->domain_attr->mr_mode);
 		return -FI_EINVAL;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_eq.h - the event queue object: a list in order, errors in their place. It belongs to the fabric and is there before
- * the NIC is, so its wait object is an eventfd of its own, readable while the queue holds anything. Any thread. */
+/* fi_eq.h - the event queue object: a list in order, errors in their place. It belongs to the fabric and is there
+ * before the NIC is, so its wait object is an eventfd of its own, readable while the queue holds anything. Any
+ * thread. */
 #ifndef EMU_FI_EQ_H
 #define EMU_FI_EQ_H
 
@@ -13,7 +14,7 @@
 struct emu_fabric;
 
 enum {
-	EQ_EVENTS = 4096,	/* events that wait unread, unless the program asks for more; then the queue is overrun */
+	EQ_EVENTS = 4096,	/* events unread, unless the program asks for more; then the queue is overrun */
 	EQ_EVENTS_MAX = 1 << 20,	/* what a program may ask for */
 	EQ_DATA = 1024,		/* bytes of an event that the program writes */
 };

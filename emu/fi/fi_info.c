@@ -182,8 +182,8 @@ static int make_all(struct request *req, const struct fi_info *template)
 	if (!req->local_count)
 		return no(req, "no interface with a usable address is up; FI_EMU_IFACE is",
 			  req->settings->iface ? req->settings->iface : "not set");
-	return no(req, "no own address fits: the source asked is not one of this machine, no route leads to the peer, or "
-		  "the domain or fabric asked by name does not exist", NULL);
+	return no(req, "no own address fits: the source asked is not one of this machine, no route leads to the peer, "
+		  "or the domain or fabric asked by name does not exist", NULL);
 }
 
 static int collect(struct request *req, uint32_t api, struct fi_info **list)

@@ -7,7 +7,8 @@
 
 struct fi_info;
 
-/* 0 and *list; -FI_ENODATA after one warn-level line that says why nothing fits; -FI_EBADFLAGS, -FI_EINVAL, -FI_ENOMEM. */
+/* 0 and *list; -FI_ENODATA after one warn-level line that says why nothing fits; -FI_EBADFLAGS, -FI_EINVAL,
+ * -FI_ENOMEM. */
 int emu_getinfo(uint32_t api, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
 		struct fi_info **list);
 

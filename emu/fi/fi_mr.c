@@ -108,8 +108,9 @@ static int populate(const struct emu_domain *domain, const struct request *req)
 		const struct iovec *segment = &req->iov[i];
 
 		if (segment->iov_len && guard_populate(segment->iov_base, segment->iov_len, writable)) {
-			EMU_WARN(MR, "registration: %zu B at %p are not backed by memory that could be %s (S79, FI_MR_ALLOCATED)\n",
-				 segment->iov_len, segment->iov_base, writable ? "written" : "read");
+			EMU_WARN(MR, "registration: %zu B at %p are not backed by memory that could be %s (S79, "
+				 "FI_MR_ALLOCATED)\n", segment->iov_len, segment->iov_base,
+				 writable ? "written" : "read");
 			return -FI_EFAULT;
 		}
 	}

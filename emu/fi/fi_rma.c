@@ -31,7 +31,8 @@ static int check_remote(const struct emu_ep *ep, const struct fi_msg_rma *msg, s
 		if (i + 1 == msg->rma_iov_count && !left)
 			return msg->addr == FI_ADDR_UNSPEC ? -FI_EINVAL : 0;
 	}
-	EMU_WARN(EP_DATA, "bad argument: the remote ranges are not as long together as the local buffers, %zu B\n", total);
+	EMU_WARN(EP_DATA, "bad argument: the remote ranges together are not as long as the local buffers, %zu B\n",
+		 total);
 	return -FI_EINVAL;
 }
 

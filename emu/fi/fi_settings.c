@@ -12,15 +12,17 @@ static const struct setting {
 	const char *help;
 } settings_known[] = {
 	{ "personality", FI_PARAM_STRING,
-	  "Table of attributes and rules: strict (default) holds a program to every mr_mode bit it offers, lax asks for none" },
+	  "Table of attributes and rules: strict (default) holds a program to every mr_mode bit it offers, lax asks "
+	  "for none" },
 	{ "iface", FI_PARAM_STRING, "Network interface, or an address of one, to use alone (default: any that is up)" },
 	{ "progress", FI_PARAM_STRING,
-	  "auto (default) or manual: nothing is served but inside the program's own calls, which finds programs that rely on "
-	  "background progress" },
-	{ "digest", FI_PARAM_STRING, "What is covered by digests on the wire: head (default), full (payload, too) or off" },
+	  "auto (default) or manual: nothing is served but inside the program's own calls, which finds programs that "
+	  "rely on background progress" },
+	{ "digest", FI_PARAM_STRING,
+	  "What is covered by digests on the wire: head (default), full (payload, too) or off" },
 	{ "retry_ms", FI_PARAM_INT, "How long a peer may be unreachable before ops to it fail (default 15000)" },
 	{ "unexpected_bytes", FI_PARAM_SIZE_T,
-	  "Payload of unexpected messages kept at an endpoint; longer ones are then pulled when matched (default 64 MiB)" },
+	  "Payload of unexpected messages kept at an endpoint; past it they are pulled when matched (default 64 MiB)" },
 };
 
 void settings_define(void)

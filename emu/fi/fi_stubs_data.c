@@ -4,14 +4,14 @@
 
 #include <rdma/fi_errno.h>
 
-static ssize_t tagged_recv(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t src_addr,
-		uint64_t tag, uint64_t ignore, void *context)
+static ssize_t tagged_recv(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t src_addr, uint64_t tag,
+		uint64_t ignore, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t tagged_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
-		fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
+static ssize_t tagged_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t src_addr,
+		uint64_t tag, uint64_t ignore, void *context)
 {
 	return -FI_ENOSYS;
 }
@@ -21,8 +21,8 @@ static ssize_t tagged_recvmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg
 	return -FI_ENOSYS;
 }
 
-static ssize_t tagged_send(struct fid_ep *ep, const void *buf, size_t len, void *desc,
-		fi_addr_t dest_addr, uint64_t tag, void *context)
+static ssize_t tagged_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest_addr,
+		uint64_t tag, void *context)
 {
 	return -FI_ENOSYS;
 }
@@ -38,8 +38,7 @@ static ssize_t tagged_sendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg
 	return -FI_ENOSYS;
 }
 
-static ssize_t tagged_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest_addr,
-		uint64_t tag)
+static ssize_t tagged_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest_addr, uint64_t tag)
 {
 	return -FI_ENOSYS;
 }
@@ -50,8 +49,8 @@ static ssize_t tagged_senddata(struct fid_ep *ep, const void *buf, size_t len, v
 	return -FI_ENOSYS;
 }
 
-static ssize_t tagged_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
-		fi_addr_t dest_addr, uint64_t tag)
+static ssize_t tagged_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data, fi_addr_t dest_addr,
+		uint64_t tag)
 {
 	return -FI_ENOSYS;
 }
@@ -69,15 +68,15 @@ struct fi_ops_tagged stub_tagged = {
 	.injectdata = tagged_injectdata,
 };
 
-static ssize_t atomic_write(struct fid_ep *ep, const void *buf, size_t count, void *desc,
-		fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
+static ssize_t atomic_write(struct fid_ep *ep, const void *buf, size_t count, void *desc, fi_addr_t dest_addr,
+		uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
 {
 	return -FI_ENOSYS;
 }
 
 static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
-		fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op, void
-		*context)
+		fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op,
+		void *context)
 {
 	return -FI_ENOSYS;
 }
@@ -87,14 +86,14 @@ static ssize_t atomic_writemsg(struct fid_ep *ep, const struct fi_msg_atomic *ms
 	return -FI_ENOSYS;
 }
 
-static ssize_t atomic_inject(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t dest_addr,
-		uint64_t addr, uint64_t key, enum fi_datatype datatype, enum fi_op op)
+static ssize_t atomic_inject(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t dest_addr, uint64_t addr,
+		uint64_t key, enum fi_datatype datatype, enum fi_op op)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype,
+static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype,
 		enum fi_op op, void *context)
 {
 	return -FI_ENOSYS;
@@ -107,29 +106,29 @@ static ssize_t atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *iov, vo
 	return -FI_ENOSYS;
 }
 
-static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc
-		*resultv, void **result_desc, size_t result_count, uint64_t flags)
+static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *resultv,
+		void **result_desc, size_t result_count, uint64_t flags)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t atomic_compwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, const void
-		*compare, void *compare_desc, void *result, void *result_desc, fi_addr_t dest_addr, uint64_t addr,
+static ssize_t atomic_compwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, const void *compare,
+		void *compare_desc, void *result, void *result_desc, fi_addr_t dest_addr, uint64_t addr,
 		uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
 {
 	return -FI_ENOSYS;
 }
 
 static ssize_t atomic_compwritev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
-		const struct fi_ioc *comparev, void **compare_desc, size_t compare_count, struct fi_ioc *resultv, void
-		**result_desc, size_t result_count, fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype
-		datatype, enum fi_op op, void *context)
+		const struct fi_ioc *comparev, void **compare_desc, size_t compare_count, struct fi_ioc *resultv,
+		void **result_desc, size_t result_count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+		enum fi_datatype datatype, enum fi_op op, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct
-		fi_ioc *comparev, void **compare_desc, size_t compare_count, struct fi_ioc *resultv, void **result_desc,
+static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct fi_ioc *comparev,
+		void **compare_desc, size_t compare_count, struct fi_ioc *resultv, void **result_desc,
 		size_t result_count, uint64_t flags)
 {
 	return -FI_ENOSYS;
@@ -140,14 +139,12 @@ static int atomic_writevalid(struct fid_ep *ep, enum fi_datatype datatype, enum 
 	return -FI_ENOSYS;
 }
 
-static int atomic_readwritevalid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t
-		*count)
+static int atomic_readwritevalid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
 	return -FI_ENOSYS;
 }
 
-static int atomic_compwritevalid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t
-		*count)
+static int atomic_compwritevalid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
 	return -FI_ENOSYS;
 }
@@ -174,63 +171,61 @@ static ssize_t collective_barrier(struct fid_ep *ep, fi_addr_t coll_addr, void *
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_broadcast(struct fid_ep *ep, void *buf, size_t count, void *desc, fi_addr_t
-		coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
+static ssize_t collective_broadcast(struct fid_ep *ep, void *buf, size_t count, void *desc, fi_addr_t coll_addr,
+		fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_alltoall(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void
-		*context)
+static ssize_t collective_alltoall(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_allreduce(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t
-		flags, void *context)
+static ssize_t collective_allreduce(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
+		void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_allgather(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void
-		*context)
+static ssize_t collective_allgather(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_reduce_scatter(struct fid_ep *ep, const void *buf, size_t count, void *desc,
-		void *result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t
-		flags, void *context)
+static ssize_t collective_reduce_scatter(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
+		void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_reduce(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, enum
-		fi_op op, uint64_t flags, void *context)
+static ssize_t collective_reduce(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype,
+		enum fi_op op, uint64_t flags, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_scatter(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t
-		flags, void *context)
+static ssize_t collective_scatter(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype,
+		uint64_t flags, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_gather(struct fid_ep *ep, const void *buf, size_t count, void *desc, void
-		*result, void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t
-		flags, void *context)
+static ssize_t collective_gather(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+		void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype,
+		uint64_t flags, void *context)
 {
 	return -FI_ENOSYS;
 }
 
-static ssize_t collective_msg(struct fid_ep *ep, const struct fi_msg_collective *msg, struct fi_ioc
-		*resultv, void **result_desc, size_t result_count, uint64_t flags)
+static ssize_t collective_msg(struct fid_ep *ep, const struct fi_msg_collective *msg, struct fi_ioc *resultv,
+		void **result_desc, size_t result_count, uint64_t flags)
 {
 	return -FI_ENOSYS;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_wait.h - wait objects of queues and counters, as libfabric names them, over emu/net's.
  *
- * A queue or counter that can be waited on owns one. Who blocks in a read arms the queue for as long (cq_arm). A program
- * that blocks on the descriptor itself arms it by fi_trywait(), and the next read that finds something disarms it. */
+ * A queue or counter that can be waited on owns one. Who blocks in a read arms the queue for as long (cq_arm). A
+ * program that blocks on the descriptor itself arms it by fi_trywait(), and the next read that finds something
+ * disarms it. */
 #ifndef EMU_FI_WAIT_H
 #define EMU_FI_WAIT_H
 

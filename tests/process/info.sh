@@ -20,7 +20,7 @@ check info_shows_the_provider "provider: $provider" fi_info -p "$provider"
 check info_shows_rdm FI_EP_RDM fi_info -p "$provider" -t FI_EP_RDM
 check info_shows_rma FI_REMOTE_WRITE fi_info -p "$provider" -t FI_EP_RDM -v
 if [ "$provider" = emu ]; then
-	for setting in PERSONALITY IFACE PROGRESS DIGEST MR_CLOSE; do
+	for setting in PERSONALITY IFACE PROGRESS DIGEST; do
 		check "info_lists_FI_EMU_$setting" "FI_EMU_$setting" fi_info -e
 	done
 fi
