@@ -32,36 +32,55 @@ static void intake_memory(struct intake *intake, size_t n)
 	}
 }
 
-struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, struct party *source)
+static struct intake *intake_new(struct party *party, uint64_t size, struct party *source)
 {
-	struct model *model = party->model;
 	struct intake *intake = calloc(1, sizeof(*intake));
-	struct recv_post post = {
-		.flags = POST_COMPLETE, .source = source ? party->index[source->id] : AV_NONE, .cq_flags = receive_flags,
-	};
-	int rc;
 
 	assert(intake);
 	*intake = (struct intake){
 		.owed = OWED_INTAKE, .party = party, .source = source, .index = party->intakes, .size = size,
 	};
-	intake_memory(intake, iovs);
-	post.iov = intake->iov;
-	post.iov_count = iovs;
-	post.context = intake;
-	rc = ep_recv(party->ep, &post);
+	return intake;
+}
+
+static struct intake *intake_give(struct intake *intake)
+{
+	struct party *party = intake->party;
+	struct recv_post post = {
+		.iov = intake->iov, .iov_count = intake->iovs, .flags = POST_COMPLETE, .context = intake,
+		.source = intake->source ? party->index[intake->source->id] : AV_NONE, .cq_flags = receive_flags,
+	};
+	int rc = ep_recv(party->ep, &post);
+
 	INTAKE_CHECK(intake, !rc || rc == -EAGAIN, "ep_recv failed", (uint64_t)-rc);
 	if (rc) {
 		intake_free(intake);
 		return NULL;
 	}
-	intake->next = model->intakes;
-	model->intakes = intake;
+	intake->next = party->model->intakes;
+	party->model->intakes = intake;
 	party->intakes++;
 	party->intakes_open++;
-	party->intakes_any += !source;
+	party->intakes_any += !intake->source;
 	party->posted[EP_CNTR_RECV]++;
 	return intake;
+}
+
+struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, struct party *source)
+{
+	struct intake *intake = intake_new(party, size, source);
+
+	intake_memory(intake, iovs);
+	return intake_give(intake);
+}
+
+struct intake *intake_post_at(struct party *party, void *memory, uint64_t size)
+{
+	struct intake *intake = intake_new(party, size, NULL);
+
+	intake->iov[0] = (struct iovec){ memory, size };
+	intake->iovs = 1;
+	return intake_give(intake);
 }
 
 /* Whose message is this? By CQ data if it has any, else by its first bytes. */
@@ -92,6 +111,9 @@ static void check_bytes(const struct intake *intake, uint64_t length)
 {
 	const uint8_t *at = intake->block;
 	uint64_t done = 0;
+
+	if (!at)
+		return;
 
 	for (size_t i = 0; i <= intake->iovs; i++) {
 		for (size_t n = 0; n < JOB_RED; n++)
@@ -144,6 +166,9 @@ void intake_done(struct intake *intake, const struct cq_error *error, const stru
 		judge_message(intake, error, c);
 		return;
 	}
+	intake->failed = true;
+	if (intake->may_fail && error->err == EFAULT)
+		return;
 	if (cause == REFUSAL_CANCELLED && intake->cancelled)
 		return;
 	INTAKE_CHECK(intake, cause >= 64 && party->model->peers_may.local >> (cause - 64) & 1, "failed with cause", cause);

@@ -102,7 +102,6 @@ struct job *job_rma(struct party *from, struct region *region, enum op_kind kind
 	job->region = region;
 	job->life = region->life;
 	job->claims = true;
-	job->clean = true;
 	job->offset[0] = offset;
 	job->remotes = 1;
 	job->remote[0] = (struct remote){ length ? region_addr(region, offset) : region_addr(region, 0), length, region->key };
@@ -110,6 +109,7 @@ struct job *job_rma(struct party *from, struct region *region, enum op_kind kind
 		region_get_shadow(region, offset, job->bytes, length);
 	else
 		job_load(job);
+	job->clean = kind == OP_WRITE;
 	return job;
 }
 
@@ -331,7 +331,7 @@ void job_done(struct job *job, const struct cq_error *error, const struct comple
 	judge_fence(job);
 	if (job->kind == OP_WRITE && job->region && job->to->ep)
 		settle_write(job);
-	if (job->kind == OP_READ && (!job->failed || !job->region))
+	if (job->kind == OP_READ && (!job->failed || job->clean))
 		settle_read(job);
 	/* Of an op given up some bytes may still come, long after: nobody else gets the range. */
 	if (job->claims && (!job->vague || error->prov_errno == REFUSAL_SOURCE_FAULT))

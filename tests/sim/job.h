@@ -50,7 +50,8 @@ struct intake {				/* a posted receive */
 	uint8_t *block;
 	struct iovec iov[LIMIT_IOV];
 	size_t   iovs;
-	bool     done, cancelled;
+	bool     done, cancelled, failed;
+	bool     may_fail;		/* its message's source, or its own memory, is not there */
 	struct job *got;
 };
 
@@ -78,6 +79,8 @@ void job_free(struct job *job);
 
 /* Posts a receive; NULL: -EAGAIN. */
 struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, struct party *source);
+/* The same into one piece of the caller's memory. */
+struct intake *intake_post_at(struct party *party, void *memory, uint64_t size);
 void intake_done(struct intake *intake, const struct cq_error *error, const struct completion *c);
 void intake_free(struct intake *intake);
 
