@@ -75,3 +75,29 @@ bool place_get(struct place *place, void *bytes, size_t length)
 {
 	return place_copy(place, bytes, length, false);
 }
+
+static bool run_readable(const struct iovec *run)
+{
+	enum { PAGE = 4096 };	/* the smallest there is: a larger page is touched more than once */
+	const char *from = run->iov_base;
+	size_t at = 0;
+	char byte;
+
+	while (at < run->iov_len) {
+		if (!guard_copy(&byte, from + at, 1))
+			return false;
+		at += PAGE - ((uintptr_t)(from + at) & (PAGE - 1));
+	}
+	return true;
+}
+
+bool place_readable(const struct place *place, uint64_t length)
+{
+	struct iovec runs[LIMIT_IOV];
+	int count = place_runs(place, length, runs, LIMIT_IOV);
+
+	for (int i = 0; i < count; i++)
+		if (!run_readable(&runs[i]))
+			return false;
+	return true;
+}

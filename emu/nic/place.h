@@ -29,5 +29,7 @@ int  place_runs(const struct place *place, uint64_t max, struct iovec *out, int 
 /* Copies to or from the next bytes and advances; what goes past the end is dropped. False: the memory faulted. */
 bool place_put(struct place *place, const void *bytes, size_t length);
 bool place_get(struct place *place, void *bytes, size_t length);
+/* Can the next `length` bytes be read? A byte of every page is. Does not advance. */
+bool place_readable(const struct place *place, uint64_t length);
 
 #endif

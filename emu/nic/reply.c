@@ -70,7 +70,8 @@ static void reply_pop(struct responder *rsp)
 	free(reply);
 }
 
-/* Where the next `length` bytes of a READ come from. False: the region has gone meanwhile; the READ is refused. */
+/* Where the next `length` bytes of a READ come from. False: the READ is refused, since the region has gone meanwhile or
+ * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was. */
 static bool reply_region(struct session *session, const struct reply *reply, uint32_t length, struct place *from,
 			 const void **owner)
 {
@@ -85,7 +86,9 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 	if (why.cause == REFUSAL_NONE) {
 		place_set(from, place.run, place.count);
 		*owner = mr;
-		return true;
+		if (place_readable(from, length))
+			return true;
+		why.cause = REFUSAL_NOT_BACKED;
 	}
 	if (!mr && mr_tombstone(regions, reply->key, session->ep->nic->now_ns, &why.age_ns))
 		why.cause = REFUSAL_CLOSED;

@@ -199,7 +199,7 @@ void session_cut(struct session *session, int error)
 	session->state = SESSION_IDLE;
 	session->refused_dials = error == ECONNREFUSED ? session->refused_dials + 1 : 0;
 	if (session->down_since_ns == 0)
-		session->down_since_ns = nic->now_ns + 1;
+		session->down_since_ns = nic->now_ns ? nic->now_ns : 1;
 	if (session->refused_dials >= REFUSED_DIALS_GONE)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->breaks >= BREAKS_MAX)
