@@ -4,7 +4,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "emu/nic/av.h"
@@ -171,34 +170,4 @@ Test(av, busy_while_bound)
 	cr_assert_eq(av_close(other), -EBUSY);
 	av_put(other);
 	cr_assert_eq(av_close(other), 0);
-}
-
-enum { ROUNDS = 5000 };
-
-static void *churn(void *arg)
-{
-	uint32_t host = (uint32_t)(uintptr_t)arg;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		struct sockaddr_storage addr = v4(host, (uint16_t)i), out;
-		uint64_t stamp, index = must_insert(addr);
-
-		cr_assert_eq(av_lookup(av, index, &out, &stamp), 0);
-		cr_assert(av_same(&addr, &out));
-		cr_assert_eq(av_find(av, &addr), index);
-		cr_assert_eq(av_remove(av, index), 0);
-		cr_assert_eq(av_find(av, &addr), AV_NONE);
-	}
-	return NULL;
-}
-
-Test(av, threads)
-{
-	pthread_t threads[3];
-
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(pthread_create(&threads[i], NULL, churn, (void *)(uintptr_t)(i + 1)), 0);
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	cr_assert_leq(must_insert(v4(9, 9)), 2, "indices were reused");
 }

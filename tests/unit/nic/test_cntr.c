@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_cntr.c - counters: values, users, and a wake that is never missed. */
+/* test_cntr.c - counters: values, users, wakes. stress.c has the threads. */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
 
 #include "emu/nic/cntr.h"
 
@@ -68,42 +66,4 @@ Test(cntr, busy_while_bound)
 	cr_assert_eq(cntr_close(cntr), -EBUSY);
 	cntr_put(cntr);
 	cr_assert_eq(cntr_close(cntr), 0);
-}
-
-enum { ROUNDS = 20000 };
-
-static void post(void *arg)
-{
-	sem_post(arg);
-}
-
-static void *add_many(void *arg)
-{
-	for (int i = 0; i < ROUNDS; i++)
-		cntr_add(arg, 1);
-	return NULL;
-}
-
-/* A waiter that arms, looks and sleeps until woken reaches the end: a missed wake would hang here. */
-Test(cntr, no_wake_is_missed, .timeout = 60)
-{
-	pthread_t adders[2];
-	struct cntr *cntr;
-	sem_t woken;
-
-	sem_init(&woken, 0, 0);
-	cr_assert_eq(cntr_open(&cntr, post, &woken), 0);
-	for (int i = 0; i < 2; i++)
-		cr_assert_eq(pthread_create(&adders[i], NULL, add_many, cntr), 0);
-	for (uint64_t seen = 0; seen < 2 * ROUNDS;) {
-		cntr_arm(cntr);
-		while (cntr_read(cntr) == seen)
-			sem_wait(&woken);
-		seen = cntr_read(cntr);
-		cntr_disarm(cntr);
-	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(adders[i], NULL);
-	cr_assert_eq(cntr_read(cntr), 2 * ROUNDS);
-	cntr_close(cntr);
 }

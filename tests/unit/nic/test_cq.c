@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_cq.c - completion queue: order, overflow, errors, wakes. */
 #include <criterion/criterion.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/nic/cq.h"
@@ -284,104 +279,5 @@ Test(cq, signals_are_remembered)
 	cr_assert(cq_signalled(cq));
 	cr_assert(cq_signalled(cq));
 	cr_assert_not(cq_signalled(cq));
-	cq_close(cq);
-}
-
-enum { PUSHES = 100000, ERROR_EACH = 1000 };
-
-static atomic_int released;
-
-static void release_heap(struct cq_node *node)
-{
-	atomic_fetch_add(&released, 1);
-	free(node);
-}
-
-static void *push_many(void *arg)
-{
-	(void)arg;
-	for (uint64_t i = 0; i < PUSHES; i++) {
-		struct cq_node *node = calloc(1, sizeof(*node));
-
-		node->c.data = i;
-		node->release = release_heap;
-		cq_push(cq, node);
-		if (i % ERROR_EACH == 0)
-			push_error(i);
-	}
-	return NULL;
-}
-
-static void post(void *arg)
-{
-	sem_post(arg);
-}
-
-/* One writer, one reader that sleeps: order whole, no wake missed, every node released once. */
-Test(cq, one_writer_one_sleeper, .timeout = 60)
-{
-	struct completion out[7];
-	uint64_t next = 0;
-	pthread_t writer;
-	sem_t woken;
-
-	sem_init(&woken, 0, 0);
-	cr_assert_eq(cq_open(&cq, 16, post, &woken), 0);
-	cr_assert_eq(pthread_create(&writer, NULL, push_many, NULL), 0);
-	while (next < PUSHES) {
-		ssize_t n = cq_take(cq, out, 7);
-
-		for (ssize_t i = 0; i < n; i++)
-			cr_assert_eq(out[i].data, next++);
-		if (n == -NIC_EAVAIL) {
-			take_error(next - 1);
-		} else if (n == -EAGAIN) {
-			cq_arm(cq);
-			while (!cq_ready(cq))
-				sem_wait(&woken);
-			cq_disarm(cq);
-		}
-	}
-	pthread_join(writer, NULL);
-	cr_assert_eq(atomic_load(&released), PUSHES);
-	cq_close(cq);
-}
-
-static _Atomic uint64_t sum;
-static atomic_int taken;
-
-static void *take_many(void *arg)
-{
-	(void)arg;
-	while (atomic_load(&taken) < PUSHES) {
-		struct completion out[3];
-		struct cq_error error;
-		ssize_t n = cq_take(cq, out, 3);
-
-		if (n == -NIC_EAVAIL)
-			cq_take_error(cq, &error);
-		for (ssize_t i = 0; i < n; i++)
-			atomic_fetch_add(&sum, out[i].data);
-		if (n > 0)
-			atomic_fetch_add(&taken, (int)n);
-		else
-			sched_yield();
-	}
-	return NULL;
-}
-
-Test(cq, many_readers, .timeout = 60)
-{
-	pthread_t readers[3], writer;
-
-	open_of(8);
-	cr_assert_eq(pthread_create(&writer, NULL, push_many, NULL), 0);
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(pthread_create(&readers[i], NULL, take_many, NULL), 0);
-	pthread_join(writer, NULL);
-	for (int i = 0; i < 3; i++)
-		pthread_join(readers[i], NULL);
-	cr_assert_eq(atomic_load(&sum), (uint64_t)PUSHES * (PUSHES - 1) / 2, "each exactly once");
-	cr_assert_eq(atomic_load(&released), PUSHES);
 	cq_close(cq);
 }

@@ -147,35 +147,6 @@ Test(guard, alternate_stack)
 	cr_assert_not(alternate.ss_flags & SS_ONSTACK);
 }
 
-enum { ROUNDS = 3000 };
-
-static void *fault_and_copy(void *arg)
-{
-	char *at = arg, buffer[32];
-	intptr_t wrong = 0;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		wrong += guard_copy(at + page, "x", 1);
-		wrong += !guard_copy(buffer, at, sizeof(buffer));
-		wrong += guard_copy(buffer, at + page, 1);
-	}
-	return (void *)wrong;
-}
-
-Test(guard, threads)
-{
-	pthread_t threads[3];
-
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(pthread_create(&threads[i], NULL, fault_and_copy, three_pages(PROT_NONE)), 0);
-	for (int i = 0; i < 3; i++) {
-		void *wrong;
-
-		pthread_join(threads[i], &wrong);
-		cr_assert_null(wrong);
-	}
-}
-
 static bool resident(void *at)
 {
 	unsigned char present;

@@ -194,7 +194,6 @@ Test(guard_chain, handler_replaced)
 	struct sigaction segv, bus;
 	char byte;
 
-	sigaction(SIGSEGV, NULL, &segv);
 	cr_assert_eq(guard_install(), 0);
 	sigaction(SIGSEGV, NULL, &segv);
 	sigaction(SIGBUS, NULL, &bus);

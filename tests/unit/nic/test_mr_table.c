@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_mr_table.c - regions by key, by descriptor, and after their end. */
 #include <criterion/criterion.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,42 +351,4 @@ Test(mr_table, is_bounded)
 	cr_assert_eq(mr_count(table), LIMIT_REGIONS);
 	mr_remove(table, last, 0);
 	must_add(LIMIT_REGIONS);
-}
-
-static atomic_bool stop;
-static _Atomic uint64_t shared_desc;
-
-static void *ask(void *arg)
-{
-	long *granted = arg;
-
-	while (!atomic_load(&stop)) {
-		uint64_t desc = atomic_load(&shared_desc);
-		int rc = local_ok(desc, memory, 8, MR_REMOTE_WRITE);
-
-		cr_assert(rc == 0 || rc == -EINVAL, "%d", rc);
-		*granted += rc == 0;
-	}
-	return NULL;
-}
-
-/* The holder of the role adds and removes while program threads ask for descriptors that come and go. */
-Test(mr_table, threads_ask_while_regions_go)
-{
-	pthread_t threads[2];
-	long granted[2] = { 0 };
-
-	for (int i = 0; i < 2; i++)
-		cr_assert_eq(pthread_create(&threads[i], NULL, ask, &granted[i]), 0);
-	for (uint64_t i = 0; i < 20000; i++) {
-		struct mr *mr = must_add(i);
-
-		atomic_store(&shared_desc, mr->desc);
-		if (i % 16 == 0)
-			sched_yield();
-		mr_remove(table, mr, i);
-	}
-	atomic_store(&stop, true);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
 }
