@@ -185,14 +185,15 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 		conn_bye(conn, reason, text, true);
 		return;
 	}
-	if (session->known && session->id != fields->session)
-		session_end(session, REFUSAL_PEER_GONE);	/* the peer began anew */
-	if (!session->known && goes_on) {
-		conn_bye(conn, WIRE_BYE_SESSION, "the session was given up here", true);
-		return;
-	}
 	if (!hello_stays(conn, session, fields)) {
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "another connection between these endpoints stays", true);
+		return;
+	}
+	if (session->known && session->id != fields->session)
+		session_end(session, REFUSAL_PEER_GONE);	/* the peer began anew */
+	/* The same id without being known: our dial of it was cut before the answer came. */
+	if (!session->known && goes_on && session->id != fields->session) {
+		conn_bye(conn, WIRE_BYE_SESSION, "the session was given up here", true);
 		return;
 	}
 	if (session->conn)
