@@ -132,8 +132,8 @@ static const char *end_write(struct conn *conn, enum wire_status status)
 		write->refused = true;
 		broken = verdict_refuse(session, write->first_seq, &conn->in.why);
 	}
-	if (status != WIRE_GOOD)	/* the initiator ends it early and reports for itself */
-		write->open = false;
+	if (status != WIRE_GOOD)	/* the initiator ends it early and reports for itself; the rest is drained */
+		write->refused = true;
 	if (head->flags & WIRE_F_LAST) {
 		if (write->open && !write->refused)
 			complete_remote_write(session, write->length, head->flags & WIRE_F_CQ_DATA,
