@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_cq.c - completion queue: order, overflow, errors, wakes. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "emu/nic/cq.h"
 #include "emu/nic/errno.h"
@@ -235,6 +238,45 @@ Test(cq, choked_by_unread_errors)
 	cr_assert(cq_choked(cq), "what was under way came on top");
 	take_error(1);
 	cr_assert_not(cq_choked(cq));
+	cq_close(cq);
+}
+
+/* Bytes of address space in use. */
+static rlim_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *statm = fopen("/proc/self/statm", "r");
+
+	cr_assert_not_null(statm);
+	cr_assert_eq(fscanf(statm, "%lu", &pages), 1);
+	fclose(statm);
+	return pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Without memory for an error the spare takes it, and tells how many more found no place. */
+Test(cq, errors_without_memory)
+{
+	enum { ERRORS = 50000 };	/* 20 MB and more */
+	struct rlimit limit = { address_space() + (4 << 20), RLIM_INFINITY };
+	struct cq_error error = { .err = 0 };
+	char wanted[80];
+	int kept = 0;
+
+#if defined(__SANITIZE_ADDRESS__)
+	cr_skip_test("asan ends the process where there is no memory");
+#endif
+	open_of(4);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	for (uint64_t i = 0; i < ERRORS; i++)
+		push_error(i);
+	while (cq_take_error(cq, &error) == 1)
+		cr_assert_eq(error.c.data, (uint64_t)kept++);
+	cr_assert_lt(kept, ERRORS);
+	cr_assert_eq(error.err, EACCES);
+	snprintf(wanted, sizeof(wanted), "out of memory: %d more errors could not be kept", ERRORS - kept);
+	cr_assert_str_eq(error.text, wanted);
+	push_error(7);
+	take_error(7);
 	cq_close(cq);
 }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -89,6 +90,17 @@ Test(guard, all_lengths)
 		cr_assert_eq(memcmp(to + 1, from, length), 0, "%zu", length);
 		cr_assert(!to[0] && !to[length + 1], "%zu", length);
 	}
+}
+
+/* A peer may write where the program has freed memory: wrong of the program, but what hardware would do. Under asan the
+ * copy must not be reported. */
+Test(guard, freed_memory)
+{
+	uintptr_t at = (uintptr_t)malloc(64);
+	char bytes[64];
+
+	free((void *)at);
+	cr_assert(guard_copy(bytes, (void *)at, sizeof(bytes)));
 }
 
 Test(guard, overlapping)
