@@ -21,7 +21,6 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	static const enum refusal_cause ends[] = {
 		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE, [WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
 		[WIRE_BYE_INSTANCE] = REFUSAL_PEER_GONE, [WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
-		[WIRE_BYE_SESSION] = REFUSAL_PEER_GONE,
 	};
 	struct session *session = conn->session;
 	struct wire_bye_fields fields;
@@ -34,7 +33,9 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 		session->breaks++;
 	conn_close(conn, 0, false);
 	/* PROTOCOL and DUPLICATE end the connection alone. */
-	if (session && fields.reason != WIRE_BYE_PROTOCOL && fields.reason != WIRE_BYE_DUPLICATE)
+	if (session && fields.reason == WIRE_BYE_SESSION)
+		session_forgotten(session);
+	else if (session && fields.reason != WIRE_BYE_PROTOCOL && fields.reason != WIRE_BYE_DUPLICATE)
 		session_end(session, ends[fields.reason]);
 	return NULL;
 }

@@ -159,8 +159,21 @@ void session_want(struct session *session)
 {
 	if (session->conn && session->state == SESSION_OPEN)
 		conn_busy(session->conn);
-	else if (session->state == SESSION_IDLE && !session->target_only)
-		session_dial(session);
+	if (session->state != SESSION_IDLE || session->target_only)
+		return;
+	session->down_since_ns = 0;	/* nobody tried while it was idle */
+	session_dial(session);
+}
+
+void session_forgotten(struct session *session)
+{
+	struct op_list pending = session->req.pending;
+
+	session->req.pending = (struct op_list){ NULL, NULL };
+	session_end(session, REFUSAL_PEER_GONE);
+	session->req.pending = pending;
+	if (pending.first)
+		session_want(session);
 }
 
 bool session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello)

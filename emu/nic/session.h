@@ -111,6 +111,9 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 void session_cut(struct session *session, int error);
 /* Ends the relation: all ops complete with `cause`, all state goes; the next op begins a new one. */
 void session_end(struct session *session, enum refusal_cause cause);
+/* The peer has given the session up: what was sent fails, since nobody knows what became of it; what was not begins a
+ * new session. */
+void session_forgotten(struct session *session);
 /* Something to be done or answered that needs a connection? */
 bool session_busy(const struct session *session);
 /* Timers; returns when the next is due, UINT64_MAX: none. */
