@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { SMALL_CQ = 16, POSTS = 500, THREADS = 4, PER_THREAD = 2000 };
+enum { SMALL_CQ = 16, POSTS = 3000, THREADS = 4, PER_THREAD = 2000 };
 
 static void open_small(struct pair *p)
 {
@@ -48,7 +48,7 @@ Test(process, full_queue_holds_the_initiator_back)
 	}
 	memcpy(r->image + REGION_GUARD, p.local.iov[0].iov_base, 8 * POSTS);
 	remote_verify(&p, r);
-	cr_log_info("%zu posts were told to come again", refused);
+	CHECK(refused || !peer_is_emu(), "%d operations were taken while nobody read the queue", POSTS);
 	free(ops);
 	pair_close(&p);
 	target_stop(&p.target);
