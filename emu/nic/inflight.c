@@ -252,6 +252,8 @@ bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
 		req->rnr_wait_ns = 64 * TIME_RNR_NS;
 	req->rnr_until_ns = session->ep->nic->now_ns + req->rnr_wait_ns + 1;
 	session_time(session);
+	if (session->conn)	/* some of what was dropped may pass */
+		conn_busy(session->conn);
 	return true;
 }
 
