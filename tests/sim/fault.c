@@ -99,6 +99,7 @@ Test(sim_fault, source_of_a_message)
 		post(job_message(hole.a, hole.b, 500, POST_COMPLETE, 1));
 		intake_post(hole.b, 500, 1, NULL);
 		model_finish(hole.bed.model, BED_LIMIT_NS);
+		model_pass(hole.bed.model, SIM_SECOND / 100);
 		cr_assert(job->failed);
 		cr_assert(intake->done, "the receive of a faulted message never ended");
 		world_heal(hole.bed.world, hole.memory + length / 2 / PAGE * PAGE);
@@ -182,6 +183,7 @@ Test(sim_fault, destination_of_a_message)
 		post(job_message(hole.a, hole.b, 500, POST_COMPLETE, 1));
 		intake_post(hole.b, 500, 1, NULL);
 		model_finish(hole.bed.model, BED_LIMIT_NS);
+		model_pass(hole.bed.model, SIM_SECOND / 100);
 		cr_assert(intake->done && intake->failed);
 		world_heal(hole.bed.world, page);
 		if (!job->failed)

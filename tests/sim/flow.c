@@ -98,7 +98,7 @@ Test(sim_flow, no_payload_kept)
 		post(job_message(bed.party[1], bed.party[0], i % 5 == 4 ? 0 : 900, POST_COMPLETE, 1));
 	}
 	model_pass(bed.model, HOLD_NS);
-	cr_assert_gt(tap_count(bed.world, TAP_PARK), 60);
+	cr_assert_gt(tap_count(bed.world, TAP_PARK), 50);
 	cr_assert_eq(tap_count(bed.world, TAP_PULL), 0);
 	model_end(bed.model, BED_LIMIT_NS);
 	cr_assert_gt(tap_count(bed.world, TAP_PULL), 60);

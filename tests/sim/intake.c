@@ -155,6 +155,7 @@ void intake_done(struct intake *intake, const struct cq_error *error, const stru
 
 	INTAKE_CHECK(intake, !intake->done, "completed again", 0);
 	intake->done = true;
+	party->model->completions++;
 	party->intakes_open--;
 	party->intakes_any -= !intake->source;
 	if (error)

@@ -232,7 +232,7 @@ static void settle_write(struct job *job)
 		bool fresh = now[i] == job->bytes[i], old = now[i] == before[i];
 
 		JOB_CHECK(job, job->failed || fresh, "good, but this byte was not written:", i);
-		JOB_CHECK(job, !job->failed || !job->clean || old, "refused, but this byte was written:", i);
+		JOB_CHECK(job, !job->failed || !job->clean || job->vague || old, "refused, but this byte was written:", i);
 		JOB_CHECK(job, fresh || old || (job->vague && !now[i]), "this byte is neither old nor new:", i);
 	}
 	region_set_shadow(job->region, job->offset[0], now, job->length);
@@ -334,7 +334,7 @@ void job_done(struct job *job, const struct cq_error *error, const struct comple
 	if (job->kind == OP_READ && (!job->failed || job->clean))
 		settle_read(job);
 	/* Of an op given up some bytes may still come, long after: nobody else gets the range. */
-	if (job->claims && (!job->vague || error->prov_errno == REFUSAL_SOURCE_FAULT))
+	if (job->claims && !job->vague)
 		region_release(job->region, job->offset[0], job->length);
 	job->claims = false;
 	count(job);

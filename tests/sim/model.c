@@ -113,6 +113,9 @@ static void say_open(const struct model *model)
 			job->kind, (unsigned long long)job->length, job->flags, job->from->id, job->to->id);
 		said++;
 	}
+	for (int i = 0; i < model->parties; i++)
+		fprintf(stderr, "  party %d: %llu receives open, %llu of them for anybody\n", i,
+			(unsigned long long)model->party[i]->intakes_open, (unsigned long long)model->party[i]->intakes_any);
 }
 
 static _Noreturn void never_done(const struct model *model, bool alive)
