@@ -20,7 +20,7 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 {
 	static const enum refusal_cause ends[] = {
 		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE, [WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
-		[WIRE_BYE_INSTANCE] = REFUSAL_PEER_GONE, [WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
+		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
 	};
 	struct session *session = conn->session;
 	struct wire_bye_fields fields;
@@ -35,6 +35,8 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	/* PROTOCOL and DUPLICATE end the connection alone. */
 	if (session && fields.reason == WIRE_BYE_SESSION)
 		session_forgotten(session);
+	else if (session && fields.reason == WIRE_BYE_INSTANCE)
+		session_replaced(session);
 	else if (session && fields.reason != WIRE_BYE_PROTOCOL && fields.reason != WIRE_BYE_DUPLICATE)
 		session_end(session, ends[fields.reason]);
 	return NULL;

@@ -116,7 +116,7 @@ static void hello_answered(struct conn *conn, const struct wire_hello_fields *fi
 
 	if (session->known && memcmp(session->instance, fields->instance, WIRE_ID_LEN) != 0) {
 		nic_log(conn->nic, NIC_LOG_WARN, "another endpoint answers at the peer's address: it was restarted");
-		session_end(session, REFUSAL_PEER_GONE);
+		session_replaced(session);
 		return;
 	}
 	if (fields->session != session->id || fields->epoch != conn->epoch) {

@@ -162,6 +162,7 @@ void session_want(struct session *session)
 	if (session->state != SESSION_IDLE || session->target_only)
 		return;
 	session->down_since_ns = 0;	/* nobody tried while it was idle */
+	session->unspoken = true;
 	session_dial(session);
 }
 
@@ -197,6 +198,7 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 	session->state = SESSION_OPEN;
 	session->refused_dials = 0;
 	session->down_since_ns = 0;
+	session->unspoken = false;
 	/* What was acknowledged on the old connection may not have arrived. */
 	session->rsp.owed_requests = session->rsp.seen > 0;
 	session_owe(session);
@@ -236,6 +238,14 @@ void session_end(struct session *session, enum refusal_cause cause)
 	session->id = session->epoch = 0;
 	session->refused_dials = session->breaks = 0;
 	session->down_since_ns = 0;
+}
+
+void session_replaced(struct session *session)
+{
+	if (session->unspoken)
+		session_forgotten(session);
+	else
+		session_end(session, REFUSAL_PEER_GONE);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)

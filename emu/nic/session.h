@@ -85,6 +85,7 @@ struct session {
 	struct conn *conn;			/* DIALING and OPEN */
 	bool     known;				/* instance, id, epoch are valid */
 	bool     target_only;			/* the answering end of an endpoint that addresses itself */
+	bool     unspoken;			/* dialled while nothing was under way: all its ops may begin anew */
 	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
 	uint64_t id;
 	uint64_t epoch;				/* connections so far */
@@ -114,6 +115,9 @@ void session_end(struct session *session, enum refusal_cause cause);
 /* The peer has given the session up: what was sent fails, since nobody knows what became of it; what was not begins a
  * new session. */
 void session_forgotten(struct session *session);
+/* Another endpoint answers at the peer's address: ops meant for the old one fail; those posted after the connection with
+ * it was lost begin a session with the new. */
+void session_replaced(struct session *session);
 /* Something to be done or answered that needs a connection? */
 bool session_busy(const struct session *session);
 /* Timers; returns when the next is due, UINT64_MAX: none. */
