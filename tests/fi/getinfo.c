@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* getinfo.c - hints are honoured: what does not fit gives no info, what does is granted. */
+#include "tests/fi/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One hint: a field of fi_info itself, or of an attribute structure that it points to. */
+struct hint {
+	const char *name;
+	size_t   outer;		/* offset in fi_info: the field, or the pointer */
+	size_t   inner;		/* offset behind the pointer */
+	size_t   size;
+	uint64_t value;
+	bool     direct;
+};
+
+#define DIRECT(field, value) { #field, offsetof(struct fi_info, field), 0, sizeof(((struct fi_info *)0)->field), value, true }
+#define IN(attr, type, field, value) \
+	{ #attr "->" #field, offsetof(struct fi_info, attr), offsetof(struct type, field), \
+	  sizeof(((struct type *)0)->field), value, false }
+#define EP(field, value)	IN(ep_attr, fi_ep_attr, field, value)
+#define TX(field, value)	IN(tx_attr, fi_tx_attr, field, value)
+#define RX(field, value)	IN(rx_attr, fi_rx_attr, field, value)
+#define DOMAIN(field, value)	IN(domain_attr, fi_domain_attr, field, value)
+
+static const struct hint refused[] = {
+	DIRECT(caps, FI_MSG | FI_TAGGED), DIRECT(caps, FI_ATOMIC), DIRECT(caps, FI_MSG | FI_MULTI_RECV),
+	DIRECT(caps, FI_MSG | FI_TRIGGER), DIRECT(caps, FI_MSG | FI_HMEM), DIRECT(caps, FI_COLLECTIVE),
+	DIRECT(caps, FI_RMA | FI_RMA_EVENT), DIRECT(caps, FI_RMA | FI_RMA_PMEM), DIRECT(caps, FI_MSG | FI_MULTICAST),
+	DIRECT(caps, FI_MSG | FI_SOURCE | FI_SOURCE_ERR), DIRECT(caps, FI_MSG | FI_SHARED_AV),
+	DIRECT(caps, FI_MSG | FI_NAMED_RX_CTX), DIRECT(caps, FI_MSG | 1ull << 62),
+	DIRECT(caps, FI_MSG | FI_READ), DIRECT(caps, FI_REMOTE_WRITE),
+	DIRECT(addr_format, FI_SOCKADDR_IB), DIRECT(addr_format, FI_ADDR_STR), DIRECT(addr_format, 99),
+	EP(type, FI_EP_MSG), EP(type, FI_EP_DGRAM), EP(type, 77),
+	EP(protocol, FI_PROTO_RXM), EP(protocol, FI_PROTO_SOCK_TCP), EP(protocol_version, 2),
+	EP(max_msg_size, SIZE_MAX), EP(msg_prefix_size, 8), EP(mem_tag_format, 0xff),
+	EP(tx_ctx_cnt, 2), EP(rx_ctx_cnt, 2), EP(tx_ctx_cnt, FI_SHARED_CONTEXT), EP(rx_ctx_cnt, FI_SHARED_CONTEXT),
+	EP(auth_key_size, 8),
+	TX(caps, FI_ATOMIC), TX(op_flags, FI_COMMIT_COMPLETE), TX(op_flags, FI_MATCH_COMPLETE),
+	TX(op_flags, FI_REMOTE_CQ_DATA), TX(msg_order, FI_ORDER_ATOMIC_RAR), TX(msg_order, 1ull << 50),
+	TX(comp_order, 1ull << 8), TX(inject_size, 257), TX(size, 1025), TX(iov_limit, 9), TX(rma_iov_limit, 9),
+	RX(caps, FI_TAGGED), RX(op_flags, FI_MULTI_RECV), RX(msg_order, FI_ORDER_ATOMIC_WAW), RX(comp_order, 1ull << 8),
+	RX(total_buffered_recv, SIZE_MAX), RX(size, 1025), RX(iov_limit, 9),
+	DOMAIN(caps, FI_SHARED_AV), DOMAIN(threading, 99), DOMAIN(control_progress, 9), DOMAIN(data_progress, 3),
+	DOMAIN(resource_mgmt, 3), DOMAIN(av_type, 3), DOMAIN(mr_key_size, 9), DOMAIN(cq_data_size, 9),
+	DOMAIN(cq_cnt, 65537), DOMAIN(ep_cnt, 65537), DOMAIN(cntr_cnt, 65537), DOMAIN(mr_cnt, (1 << 21) + 1),
+	DOMAIN(mr_iov_limit, 9), DOMAIN(max_ep_tx_ctx, 2), DOMAIN(max_ep_rx_ctx, 2), DOMAIN(max_ep_stx_ctx, 1),
+	DOMAIN(max_ep_srx_ctx, 1), DOMAIN(auth_key_size, 8), DOMAIN(max_err_data, 1025),
+};
+
+/* What is asked is in the answer: as it is, or more. */
+static const struct hint granted[] = {
+	DIRECT(caps, FI_MSG), DIRECT(caps, FI_RMA), DIRECT(caps, FI_MSG | FI_SEND), DIRECT(caps, FI_RMA | FI_READ),
+	DIRECT(caps, FI_MSG | FI_RMA | FI_DIRECTED_RECV | FI_SOURCE | FI_FENCE),
+	DIRECT(caps, FI_MSG | FI_LOCAL_COMM), DIRECT(caps, FI_MSG | FI_REMOTE_COMM),
+	EP(type, FI_EP_RDM), EP(protocol_version, 1), EP(max_msg_size, INT64_MAX), EP(max_order_raw_size, SIZE_MAX),
+	EP(max_order_war_size, 4096), EP(max_order_waw_size, SIZE_MAX), EP(tx_ctx_cnt, 1), EP(rx_ctx_cnt, 1),
+	TX(caps, FI_MSG | FI_SEND), TX(op_flags, FI_COMPLETION), TX(op_flags, FI_INJECT | FI_DELIVERY_COMPLETE),
+	TX(op_flags, FI_TRANSMIT_COMPLETE), TX(op_flags, FI_INJECT_COMPLETE), TX(msg_order, 0x1ff),
+	TX(msg_order, FI_ORDER_RMA_WAW), TX(inject_size, 256), TX(inject_size, 8), TX(size, 1024), TX(size, 3),
+	TX(iov_limit, 8), TX(rma_iov_limit, 8),
+	RX(caps, FI_MSG | FI_RECV), RX(op_flags, FI_COMPLETION), RX(msg_order, FI_ORDER_SAS), RX(size, 1024),
+	RX(iov_limit, 8), RX(total_buffered_recv, 1 << 20),
+	DOMAIN(threading, FI_THREAD_SAFE), DOMAIN(threading, FI_THREAD_DOMAIN), DOMAIN(control_progress, FI_PROGRESS_AUTO),
+	DOMAIN(data_progress, FI_PROGRESS_AUTO), DOMAIN(data_progress, FI_PROGRESS_MANUAL),
+	DOMAIN(control_progress, FI_PROGRESS_MANUAL), DOMAIN(resource_mgmt, FI_RM_ENABLED), DOMAIN(av_type, FI_AV_MAP),
+	DOMAIN(av_type, FI_AV_TABLE), DOMAIN(mr_key_size, 8), DOMAIN(cq_data_size, 8), DOMAIN(cq_cnt, 65536),
+	DOMAIN(mr_iov_limit, 8), DOMAIN(mr_cnt, 1 << 21), DOMAIN(max_err_data, 320), DOMAIN(caps, FI_LOCAL_COMM),
+};
+
+static void *place(struct fi_info *info, const struct hint *hint)
+{
+	char *at = (char *)info + hint->outer;
+
+	return hint->direct ? at : *(char **)at + hint->inner;
+}
+
+static int ask(const struct hint *hint, struct fi_info **info)
+{
+	struct want want = { .caps = FI_MSG | FI_RMA };
+	struct fi_info *hints = world_hints(&want);
+
+	memcpy(place(hints, hint), &hint->value, hint->size); /* little-endian, as all machines here */
+	return world_getinfo(&want, hints, info);
+}
+
+Test(fi_getinfo, what_does_not_fit_gives_no_info)
+{
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct fi_info *info = NULL;
+		int err = ask(&refused[i], &info);
+
+		cr_expect(err == -FI_ENODATA, "%s %#llx: %d, expected no info", refused[i].name,
+			  (unsigned long long)refused[i].value, err);
+		if (!err)
+			fi_freeinfo(info);
+	}
+}
+
+Test(fi_getinfo, what_fits_is_granted)
+{
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(granted) / sizeof(granted[0]); i++) {
+		const struct hint *hint = &granted[i];
+		struct fi_info *info = NULL;
+		uint64_t got = 0;
+		int err = ask(hint, &info);
+
+		cr_assert(!err, "%s %#llx: %s", hint->name, (unsigned long long)hint->value, fi_strerror(-err));
+		memcpy(&got, place(info, hint), hint->size);
+		if (!strstr(hint->name, "caps"))
+			cr_expect(got >= hint->value, "%s: asked %#llx, got %#llx", hint->name,
+				  (unsigned long long)hint->value, (unsigned long long)got);
+		else
+			cr_expect(!(hint->value & ~got), "%s: asked %#llx, got %#llx", hint->name,
+				  (unsigned long long)hint->value, (unsigned long long)got);
+		fi_freeinfo(info);
+	}
+}
+
+/* fi_getinfo(3): primary capabilities only as asked; no modifier means all; LOCAL_COMM and REMOTE_COMM for nothing. */
+Test(fi_getinfo, capabilities_are_completed_not_added)
+{
+	static const struct { uint64_t asked, has, lacks; } rows[] = {
+		{ FI_MSG, FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM, FI_RMA | FI_READ | FI_REMOTE_WRITE },
+		{ FI_MSG | FI_SEND, FI_SEND, FI_RECV },
+		{ FI_RMA, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, FI_MSG | FI_SEND },
+		{ FI_RMA | FI_REMOTE_READ, FI_REMOTE_READ, FI_READ | FI_WRITE | FI_REMOTE_WRITE },
+		{ FI_MSG | FI_LOCAL_COMM, FI_LOCAL_COMM, FI_REMOTE_COMM },
+		{ FI_MSG, 0, FI_SOURCE | FI_DIRECTED_RECV },
+		{ 0, FI_MSG | FI_RMA | FI_SOURCE | FI_DIRECTED_RECV | FI_FENCE, FI_TAGGED | FI_ATOMIC },
+	};
+
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct want want = { .caps = rows[i].asked };
+		struct fi_info *info;
+
+		RC(0, world_getinfo(&want, world_hints(&want), &info));
+		cr_expect((info->caps & rows[i].has) == rows[i].has && !(info->caps & rows[i].lacks),
+			  "row %zu: %#llx", i, (unsigned long long)info->caps);
+		fi_freeinfo(info);
+	}
+}
+
+Test(fi_getinfo, the_programs_limits_are_kept)
+{
+	struct want want = { .caps = FI_MSG | FI_RMA };
+	struct fi_info *hints, *info;
+
+	world_need_emu();
+	hints = world_hints(&want);
+	hints->tx_attr->inject_size = 64;
+	hints->tx_attr->iov_limit = 2;
+	hints->tx_attr->size = 16;
+	RC(0, world_getinfo(&want, hints, &info));
+	cr_expect(info->tx_attr->inject_size == 64 && info->tx_attr->iov_limit == 2 && info->tx_attr->size == 16);
+	cr_expect(info->ep_attr->type == FI_EP_RDM && !strcmp(info->fabric_attr->prov_name, "emu"));
+	cr_expect(info->mode == 0 && info->fabric_attr->api_version == FI_VERSION(1, 17));
+	fi_freeinfo(info);
+}
+
+Test(fi_getinfo, manual_progress_takes_automatic_away)
+{
+	struct want want = { .caps = FI_MSG };
+	struct fi_info *hints, *info;
+
+	world_need_emu();
+	setenv("FI_EMU_PROGRESS", "manual", 1);
+	RC(0, world_getinfo(&want, world_hints(&want), &info));
+	cr_expect(info->domain_attr->data_progress == FI_PROGRESS_MANUAL);
+	fi_freeinfo(info);
+	hints = world_hints(&want);
+	hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+	RC(-FI_ENODATA, world_getinfo(&want, hints, &info));
+}
+
+Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
+{
+	static const char *const names[] = {
+		"FI_EMU_PERSONALITY", "FI_EMU_PROGRESS", "FI_EMU_DIGEST", "FI_EMU_RETRY_MS", "FI_EMU_UNEXPECTED_BYTES",
+	};
+	struct want want = { .caps = FI_MSG };
+	struct fi_info *info;
+
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		setenv(names[i], "nonsense", 1);
+		RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
+		unsetenv(names[i]);
+	}
+	RC(0, world_getinfo(&want, world_hints(&want), &info));
+	fi_freeinfo(info);
+}
+
+Test(fi_getinfo, without_hints_all_is_told)
+{
+	struct fi_info *info, *one;
+	bool seen = false;
+
+	world_need_emu();
+	RC(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, NULL, &info));
+	for (one = info; one; one = one->next)
+		seen = seen || !strcmp(one->fabric_attr->prov_name, "emu");
+	cr_expect(seen);
+	fi_freeinfo(info);
+	RC(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &info));
+	fi_freeinfo(info);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mr_mode.c - mr_mode as offered and as answered, over the API versions (S67-S70, S78, S86-S90), with both tables. */
+#include "tests/fi/world.h"
+
+#include <stdlib.h>
+
+#define LOCAL_MR (1ull << 55)	/* FI_LOCAL_MR, whose name warns from 2.0 on */
+enum {
+	BASIC = 1 << 0, SCALABLE = 1 << 1,	/* FI_MR_BASIC and FI_MR_SCALABLE, likewise */
+	RULES = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+	OTHERS = FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT | FI_MR_ENDPOINT | FI_MR_HMEM,
+	NONE = -1,
+};
+
+struct row {
+	uint32_t api;
+	uint64_t caps;		/* 0: FI_MSG | FI_RMA */
+	int      offered;
+	uint64_t mode;
+	int      strict, lax;	/* mr_mode of the answer; NONE: no info */
+	uint64_t strict_mode;	/* mode of the answer of `strict`; of `lax` it is 0 */
+};
+
+static const struct row rows[] = {
+	/* From 1.5 on: what is asked, of what is offered. */
+	{ FI_VERSION(1, 5), 0, 0, 0, 0, 0, 0 },
+	{ FI_VERSION(1, 5), 0, RULES, 0, RULES, 0, 0 },
+	{ FI_VERSION(1, 17), 0, RULES, 0, RULES, 0, 0 },
+	{ FI_VERSION(1, 17), 0, RULES | OTHERS, 0, RULES, 0, 0 },
+	{ FI_VERSION(1, 17), 0, OTHERS, 0, 0, 0, 0 },
+	{ FI_VERSION(1, 17), 0, FI_MR_PROV_KEY, 0, FI_MR_PROV_KEY, 0, 0 },
+	{ FI_VERSION(1, 17), 0, FI_MR_VIRT_ADDR | FI_MR_LOCAL, 0, FI_MR_VIRT_ADDR | FI_MR_LOCAL, 0, 0 },
+	{ FI_VERSION(2, 1), 0, RULES | OTHERS, 0, RULES, 0, 0 },
+	{ FI_VERSION(2, 1), 0, 0, 0, 0, 0, 0 },
+	/* S69: bits that do not matter to the capabilities. */
+	{ FI_VERSION(1, 17), FI_MSG, RULES, 0, FI_MR_LOCAL | FI_MR_ALLOCATED, 0, 0 },
+	{ FI_VERSION(1, 17), FI_MSG, RULES & ~FI_MR_LOCAL, 0, 0, 0, 0 },
+	{ FI_VERSION(1, 17), FI_RMA | FI_READ | FI_WRITE, RULES, 0, FI_MR_LOCAL | FI_MR_ALLOCATED, 0, 0 },
+	{ FI_VERSION(1, 17), FI_RMA | FI_REMOTE_READ, RULES, 0, RULES, 0, 0 },
+	/* S78: the mode bit is no matter beside mr_mode bits. */
+	{ FI_VERSION(1, 17), 0, FI_MR_LOCAL, LOCAL_MR, FI_MR_LOCAL, 0, 0 },
+	{ FI_VERSION(1, 17), 0, 0, LOCAL_MR, 0, 0, 0 },
+	/* S86-S90: the legacy modes, alone. */
+	{ FI_VERSION(1, 17), 0, BASIC, 0, BASIC, BASIC, 0 },
+	{ FI_VERSION(1, 17), 0, BASIC, LOCAL_MR, BASIC, BASIC, LOCAL_MR },
+	{ FI_VERSION(1, 17), 0, SCALABLE, 0, SCALABLE, SCALABLE, 0 },
+	{ FI_VERSION(1, 17), 0, BASIC | SCALABLE, 0, NONE, NONE, 0 },
+	{ FI_VERSION(1, 17), 0, BASIC | FI_MR_LOCAL, 0, NONE, NONE, 0 },
+	{ FI_VERSION(1, 17), 0, BASIC | FI_MR_VIRT_ADDR, 0, NONE, NONE, 0 },
+	{ FI_VERSION(1, 17), 0, SCALABLE | FI_MR_LOCAL, 0, NONE, NONE, 0 },
+	{ FI_VERSION(2, 1), 0, BASIC, 0, BASIC, BASIC, 0 },
+	{ FI_VERSION(2, 1), 0, BASIC | FI_MR_LOCAL, 0, NONE, NONE, 0 },
+	/* Before 1.5. */
+	{ FI_VERSION(1, 4), 0, 0, 0, BASIC, SCALABLE, 0 },
+	{ FI_VERSION(1, 4), 0, 0, LOCAL_MR, BASIC, SCALABLE, LOCAL_MR },
+	{ FI_VERSION(1, 4), 0, BASIC, 0, BASIC, BASIC, 0 },
+	{ FI_VERSION(1, 4), 0, BASIC, LOCAL_MR, BASIC, BASIC, LOCAL_MR },
+	{ FI_VERSION(1, 4), 0, SCALABLE, 0, SCALABLE, SCALABLE, 0 },
+	{ FI_VERSION(1, 4), 0, FI_MR_VIRT_ADDR, 0, NONE, NONE, 0 },
+	{ FI_VERSION(1, 4), 0, BASIC | FI_MR_LOCAL, 0, NONE, NONE, 0 },
+};
+
+static void check_row(size_t at, const struct row *row, bool strict)
+{
+	struct want want = { .api = row->api, .caps = row->caps ? row->caps : FI_MSG | FI_RMA, .mr_mode = row->offered };
+	struct fi_info *hints = world_hints(&want), *info = NULL;
+	int expected = strict ? row->strict : row->lax;
+	int err;
+
+	hints->mode = row->mode;
+	err = world_getinfo(&want, hints, &info);
+	if (expected == NONE) {
+		cr_expect(err == -FI_ENODATA, "row %zu: %d, expected no info", at, err);
+		return;
+	}
+	cr_assert(!err, "row %zu: %s", at, fi_strerror(-err));
+	for (struct fi_info *one = info; one; one = one->next) {
+		cr_expect(one->domain_attr->mr_mode == expected, "row %zu: mr_mode %#x, expected %#x", at,
+			  one->domain_attr->mr_mode, expected);
+		cr_expect(one->mode == (strict ? row->strict_mode : 0), "row %zu: mode %#llx", at,
+			  (unsigned long long)one->mode);
+	}
+	fi_freeinfo(info);
+}
+
+static void check_rows(bool strict)
+{
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (world_has(rows[i].api))
+			check_row(i, &rows[i], strict);
+	}
+}
+
+Test(fi_mr_mode, strict_asks_what_is_offered)
+{
+	setenv("FI_EMU_PERSONALITY", "strict", 1);
+	check_rows(true);
+}
+
+Test(fi_mr_mode, lax_asks_nothing)
+{
+	setenv("FI_EMU_PERSONALITY", "lax", 1);
+	check_rows(false);
+}
+
+/* The rules follow from the mode that was granted, not from the personality. */
+Test(fi_mr_mode, rules_follow_the_grant)
+{
+	static const struct { uint32_t api; int offered; bool provider_key; } modes[] = {
+		{ FI_VERSION(1, 17), 0, false }, { FI_VERSION(1, 17), FI_MR_PROV_KEY, true },
+		{ FI_VERSION(1, 17), BASIC, true }, { FI_VERSION(1, 17), SCALABLE, false },
+		{ FI_VERSION(1, 4), BASIC, true }, { FI_VERSION(1, 4), SCALABLE, false },
+	};
+	static char buffer[64];
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		struct fid_mr *first, *second;
+		struct world w;
+
+		world_open(&w, &(struct want){ .api = modes[i].api, .mr_mode = modes[i].offered });
+		RC(0, fi_mr_reg(w.domain, buffer, 64, FI_REMOTE_READ, 0, 42, 0, &first, NULL));
+		if (modes[i].provider_key) { /* S37 */
+			RC(0, fi_mr_reg(w.domain, buffer, 64, FI_REMOTE_READ, 0, 42, 0, &second, NULL));
+			cr_expect(fi_mr_key(first) != fi_mr_key(second));
+			RC(0, fi_close(&second->fid));
+		} else { /* S33, S35 */
+			RC(-FI_ENOKEY, fi_mr_reg(w.domain, buffer, 64, FI_REMOTE_READ, 0, 42, 0, &second, NULL));
+			cr_expect(fi_mr_key(first) == 42);
+		}
+		RC(-FI_EBUSY, fi_close(&w.domain->fid)); /* S182 */
+		RC(0, fi_close(&first->fid));
+		world_close(&w);
+	}
+}
