@@ -15,10 +15,11 @@ static struct rx_match *match_of(const struct session *session)
 	return &session->ep->match;
 }
 
-static void message_free(struct message *message)
+/* The message's session may be gone: kept payload outlives it while its endpoint closes. */
+static void message_free(struct rx_match *match, struct message *message)
 {
 	if (message->bytes) {
-		match_of(message->session)->bytes -= message->length;
+		match->bytes -= message->length;
 		free(message->bytes);
 	}
 	free(message);
@@ -95,7 +96,7 @@ static void message_deliver(struct message *message)
 		complete_receive_failed(rx, REFUSAL_SOURCE_FAULT);
 	else
 		complete_receive(rx, message->session, message->length, message->has_cq_data, message->cq_data);
-	message_free(message);
+	message_free(match_of(message->session), message);
 }
 
 static void pull_unlink(struct message *message)
@@ -119,7 +120,7 @@ static const char *pull_finish(struct message *message)
 		complete_receive_failed(message->rx, REFUSAL_SOURCE_FAULT);
 	else
 		complete_receive(message->rx, session, message->length, message->has_cq_data, message->cq_data);
-	message_free(message);
+	message_free(match_of(session), message);
 	return verdict_add(session, WIRE_DONE, ref);
 }
 
@@ -165,7 +166,7 @@ const char *message_end(struct conn *conn, enum wire_status status)
 		rx_match_drop(match_of(session), message);
 		if (message->rx)
 			complete_receive_failed(message->rx, REFUSAL_SOURCE_FAULT);
-		message_free(message);
+		message_free(match_of(session), message);
 		return NULL;
 	}
 	if (message->remote) {
@@ -177,7 +178,7 @@ const char *message_end(struct conn *conn, enum wire_status status)
 		message_deliver(message);
 	} else if (message->rx) {
 		complete_receive(message->rx, session, message->length, message->has_cq_data, message->cq_data);
-		message_free(message);
+		message_free(match_of(session), message);
 	}
 	return broken;
 }
@@ -190,7 +191,7 @@ void message_undo(struct conn *conn)
 	rx_match_drop(match_of(message->session), message);
 	if (message->rx)
 		rx_match_return(match_of(message->session), message->rx);
-	message_free(message);
+	message_free(match_of(message->session), message);
 }
 
 static struct message *pull_find(struct session *session, uint64_t ref)
@@ -268,14 +269,14 @@ void message_flush(struct session *session, enum refusal_cause cause)
 	while ((message = session->rsp.pulls)) {
 		pull_unlink(message);
 		complete_receive_failed(message->rx, cause);
-		message_free(message);
+		message_free(match, message);
 	}
 	for (message = match->unexpected; message; message = next) {
 		next = message->next;
 		if (message->session != session || !message->remote)
 			continue;
 		rx_match_drop(match, message);
-		message_free(message);
+		message_free(match, message);
 	}
 }
 
@@ -285,6 +286,6 @@ void message_drop_all(struct rx_match *match)
 		struct message *message = match->unexpected;
 
 		rx_match_drop(match, message);
-		message_free(message);
+		message_free(match, message);
 	}
 }
