@@ -151,13 +151,13 @@ static void write_piece(struct cable *cable, uint8_t dir, const uint8_t *bytes, 
 	struct pipe *pipe = &cable->pipe[dir];
 	uint8_t copy[512];
 
-	if (cable->tap[dir])
-		tap_feed(cable->tap[dir], bytes, length);
 	while (length && pipe->sent < cable->cut_at[dir] && !cable->broken) {
 		size_t n = length < sizeof(copy) ? length : sizeof(copy);
 
 		if (cable->cut_at[dir] - pipe->sent < n)
 			n = (size_t)(cable->cut_at[dir] - pipe->sent);
+		if (cable->tap[dir])
+			tap_feed(cable->tap[dir], bytes, n);
 		memcpy(copy, bytes, n);
 		flip(cable, dir, copy, n);
 		pipe_write(pipe, copy, (uint32_t)n, at_ns);

@@ -234,7 +234,7 @@ Test(sim_cut, resuming_is_cut_again)
 	for (uint64_t next = 0; next < 1200; next++) {
 		uint8_t dir = (uint8_t)rnd_below(&rnd, 2);
 
-		twice += run_cut(&small, 103, dir, rnd_below(&rnd, map[dir].total), next & 1, next / 2 * 2);
+		twice += run_cut(&small, 103, dir, rnd_below(&rnd, map[dir].total / 2), next & 1, next / 2);
 	}
 	fprintf(stderr, "%u of 1200 runs were cut twice\n", twice);
 	cr_assert_geq(twice, 600);

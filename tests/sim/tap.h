@@ -41,7 +41,7 @@ struct tap {
 };
 
 struct tap *tap_open(struct world *world, uint32_t cable, uint8_t dir);
-/* Bytes that a NIC's send() has taken. */
+/* Bytes that a NIC has sent, before anything happens to them on their way. */
 void tap_feed(struct tap *tap, const uint8_t *bytes, size_t length);
 void tap_free_all(struct world *world);
 /* The tap of a direction, or NULL. */

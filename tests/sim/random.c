@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* random.c - worlds drawn from fixed seeds. SIM_SEED runs one other. Fresh ones: sim_random. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/sim/storm.h"
+
+static void storms(uint64_t from, uint64_t count)
+{
+	if (getenv("SIM_SEED")) {
+		storm_run(strtoull(getenv("SIM_SEED"), NULL, 0));
+		return;
+	}
+	for (uint64_t seed = from; seed < from + count; seed++)
+		storm_run(seed);
+}
+
+Test(sim_random, first_seeds)
+{
+	storms(1, 60);
+}
+
+Test(sim_random, second_seeds)
+{
+	storms(1000, 60);
+}
+
+/* Seeds that once found something. */
+Test(sim_random, old_acquaintances)
+{
+	static const uint64_t seeds[] = { 1 };
+
+	for (unsigned i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
+		storms(seeds[i], 1);
+}
