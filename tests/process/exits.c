@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exits.c - programs that end or fork with everything open end with status 0, and do not hang. What they do: left_open.c. */
+/* exits.c - programs that end or fork with everything open end with status 0, and do not hang. What they do:
+ * left_open.c. */
 #include "tests/rules/harness.h"
 
 #include <limits.h>

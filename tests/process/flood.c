@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* flood.c - two peers that write and send to each other as fast as they can, at the same time: nothing stops, nothing is lost. */
+/* flood.c - two peers that write and send to each other as fast as they can, at the same time: nothing stops, nothing
+ * is lost. */
 #include "tests/rules/harness.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct side {
 	struct peer *peer;
 	fi_addr_t other;
 	struct slots far;
-	struct region near;  /* the other side's writes land here */
+	struct region near;   /* the other side's writes land here */
 	struct region source; /* of the writes */
 	struct region outbox, inbox;
 	struct op writes[WINDOW], sends[WINDOW], recvs[WINDOW];
@@ -102,8 +103,10 @@ static void take_recv(struct side *s)
 	if (!op->done)
 		return;
 	memcpy(&number, slot(&s->inbox, s->received), sizeof(number));
-	CHECK(!op->err && op->len == 512, "receive %llu: err %d, %zu B", (unsigned long long)s->received, op->err, op->len);
-	CHECK(number == s->received, "message %llu came in place of %llu", (unsigned long long)number, (unsigned long long)s->received);
+	CHECK(!op->err && op->len == 512, "receive %llu: err %d, %zu B", (unsigned long long)s->received, op->err,
+	      op->len);
+	CHECK(number == s->received, "message %llu came in place of %llu", (unsigned long long)number,
+	      (unsigned long long)s->received);
 	s->received++;
 	if (s->received + WINDOW <= ROUNDS)
 		post_recv(s, s->received + WINDOW - 1);

@@ -90,7 +90,8 @@ static void fly(struct scene *s, enum rma_dir dir, struct op *ops)
 	size_t i;
 
 	for (i = 0; i < FLIGHT; i++)
-		CHECK_RC(0, pair_post(&s->victim, dir, s->source.iov[0].iov_base, BIG, s->told.addr, s->told.key, &ops[i]));
+		CHECK_RC(0, pair_post(&s->victim, dir, s->source.iov[0].iov_base, BIG, s->told.addr, s->told.key,
+				      &ops[i]));
 }
 
 /* What is posted to the victim later fails as well, at the post or by completion. */
@@ -149,9 +150,12 @@ static void step_write_without_end(const void *arg, void *reply)
 	struct iovec iov = { big.iov[0].iov_base, BIG };
 	void *desc = fi_mr_desc(big.mr);
 	struct fi_rma_iov rma = { .addr = to->addr, .len = BIG, .key = to->key };
-	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = target_tester, .rma_iov = &rma, .rma_iov_count = 1
-	};
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+				  .desc = &desc,
+				  .iov_count = 1,
+				  .addr = target_tester,
+				  .rma_iov = &rma,
+				  .rma_iov_count = 1 };
 	static struct op ops[FLIGHT];
 	size_t i;
 

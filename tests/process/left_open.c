@@ -26,8 +26,9 @@ static void report_and_exit(const char *text)
 static void open_all(void)
 {
 	static const struct peer_want want = { .wait = FI_WAIT_FD, .counters = true };
-	static const struct region_want all = { .len = { LEN },
-						.access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
+	static const struct region_want all = {
+		.len = { LEN }, .access = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE
+	};
 	uint8_t name[PEER_ADDR_MAX];
 
 	peer_open(&me, &want);
@@ -42,7 +43,9 @@ static void write_self(struct op *op)
 {
 	struct iovec iov = { region.iov[0].iov_base, LEN / 2 };
 	void *desc = fi_mr_desc(region.mr);
-	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2, .len = LEN / 2, .key = fi_mr_key(region.mr) };
+	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2,
+				  .len = LEN / 2,
+				  .key = fi_mr_key(region.mr) };
 	struct fi_msg_rma msg = {
 		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = myself, .rma_iov = &rma, .rma_iov_count = 1
 	};
@@ -74,7 +77,8 @@ static void child_of_fork(void)
 	struct fid_mr *old = region.mr;
 	ssize_t rc;
 
-	rc = fi_write(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), myself, region_base(&region, &me, 0), fi_mr_key(old), &ops[0]);
+	rc = fi_write(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), myself, region_base(&region, &me, 0),
+		      fi_mr_key(old), &ops[0]);
 	CHECK(rc < 0, "a write in the child returned %zd", rc);
 	rc = fi_recv(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), FI_ADDR_UNSPEC, &ops[1]);
 	CHECK(rc < 0, "a receive in the child returned %zd", rc);

@@ -47,9 +47,12 @@ PAIR_TEST(process, write_from_a_list_to_a_list)
 	struct fi_rma_iov rma[PIECES];
 	uint64_t off[PIECES];
 	void *descs[PIECES] = { p->desc, p->desc, p->desc, p->desc };
-	struct fi_msg_rma msg = {
-		.msg_iov = iov, .desc = descs, .iov_count = PIECES, .addr = p->to, .rma_iov = rma, .rma_iov_count = PIECES
-	};
+	struct fi_msg_rma msg = { .msg_iov = iov,
+				  .desc = descs,
+				  .iov_count = PIECES,
+				  .addr = p->to,
+				  .rma_iov = rma,
+				  .rma_iov_count = PIECES };
 	uint8_t all[514], *at = all;
 	struct op op;
 	size_t i;
@@ -75,9 +78,12 @@ PAIR_TEST(process, read_from_a_list_to_a_list)
 	struct fi_rma_iov rma[PIECES];
 	uint64_t off[PIECES];
 	void *descs[PIECES] = { p->desc, p->desc, p->desc, p->desc };
-	struct fi_msg_rma msg = {
-		.msg_iov = iov, .desc = descs, .iov_count = PIECES, .addr = p->to, .rma_iov = rma, .rma_iov_count = PIECES
-	};
+	struct fi_msg_rma msg = { .msg_iov = iov,
+				  .desc = descs,
+				  .iov_count = PIECES,
+				  .addr = p->to,
+				  .rma_iov = rma,
+				  .rma_iov_count = PIECES };
 	uint8_t want[514], all[514], *at = want;
 	struct op op;
 	size_t i;
@@ -114,8 +120,8 @@ static void scatter_same(struct iovec iov[PIECES], const struct remote *r, const
 		memcpy(iov[i].iov_base, at, near_len[i]);
 }
 
-/* One bad piece of a list refuses the operation, and no byte of that piece moves. Each piece is judged by itself, so good ones may
- * have been written: here they bring what is there already. */
+/* One bad piece of a list refuses the operation, and no byte of that piece moves. Each piece is judged by itself, so
+ * good ones may have been written: here they bring what is there already. */
 PAIR_TEST(process, S65_one_bad_piece_refuses_the_list)
 {
 	struct remote *r = remote_reg(p, 2000, ALL_REMOTE);
@@ -123,9 +129,12 @@ PAIR_TEST(process, S65_one_bad_piece_refuses_the_list)
 	struct fi_rma_iov rma[PIECES];
 	uint64_t off[PIECES];
 	void *descs[PIECES] = { p->desc, p->desc, p->desc, p->desc };
-	struct fi_msg_rma msg = {
-		.msg_iov = iov, .desc = descs, .iov_count = PIECES, .addr = p->to, .rma_iov = rma, .rma_iov_count = PIECES
-	};
+	struct fi_msg_rma msg = { .msg_iov = iov,
+				  .desc = descs,
+				  .iov_count = PIECES,
+				  .addr = p->to,
+				  .rma_iov = rma,
+				  .rma_iov_count = PIECES };
 	struct op op;
 	size_t bad;
 
@@ -136,8 +145,8 @@ PAIR_TEST(process, S65_one_bad_piece_refuses_the_list)
 		rma[bad].addr = r->base[0] + 2000 - far_len[bad] + 1;
 		CHECK_RC(0, peer_rma(&p->peer, RMA_WRITE, &msg, p->level, &op));
 		peer_wait(&p->peer, &op);
-		CHECK(op.err && (!peer_is_emu() || cites(p->peer.text, "S65")), "piece %zu past the end: err %d: %s", bad, op.err,
-		      p->peer.text);
+		CHECK(op.err && (!peer_is_emu() || cites(p->peer.text, "S65")), "piece %zu past the end: err %d: %s",
+		      bad, op.err, p->peer.text);
 		remote_verify(p, r);
 	}
 	live(p);
@@ -163,7 +172,8 @@ PAIR_TEST(process, message_from_a_list)
 	peer_wait(&p->peer, &recv);
 	pattern_fill(want, sizeof(want), 11);
 	gather(iov, all);
-	CHECK(!recv.err && recv.len == 514 && !memcmp(want, all, 514), "the receive ended with err %d, %zu B", recv.err, recv.len);
+	CHECK(!recv.err && recv.len == 514 && !memcmp(want, all, 514), "the receive ended with err %d, %zu B", recv.err,
+	      recv.len);
 	for (i = 0; i < PIECES; i++)
 		CHECK(((uint8_t *)iov[i].iov_base)[near_len[i]] == 0x5A, "a byte after piece %zu was written", i);
 	target_post_recv(p);
@@ -226,6 +236,7 @@ PAIR_TEST(process, fence_waits_for_what_was_posted_before)
 		peer_wait(&p->peer, &read);
 		for (i = 0; i < 16; i++)
 			peer_wait(&p->peer, &writes[i]);
-		CHECK(!read.err && !memcmp(local + PAGE, local + 15 * 64, 64), "a fenced read overtook a write: err %d", read.err);
+		CHECK(!read.err && !memcmp(local + PAGE, local + 15 * 64, 64), "a fenced read overtook a write: err %d",
+		      read.err);
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* messages.c - what FI_MSG promises: nothing is lost, all comes in order, every length, the buffers reusable as said. */
+/* messages.c - what FI_MSG promises: nothing is lost, all comes in order, every length, the buffers reusable as
+ * said. */
 #include "tests/rules/message.h"
 
 #include <stdlib.h>
@@ -145,8 +146,8 @@ static void step_take_big(const void *arg, void *reply)
 	const struct message_arg *m = arg;
 
 	peer_wait(&target_peer, &big_recv);
-	CHECK(!big_recv.err && big_recv.len == m->len, "a message of %zu B: err %d, %zu B: %s", m->len, big_recv.err, big_recv.len,
-	      target_peer.text);
+	CHECK(!big_recv.err && big_recv.len == m->len, "a message of %zu B: err %d, %zu B: %s", m->len, big_recv.err,
+	      big_recv.len, target_peer.text);
 	CHECK(big_buffer[m->len] == 0x5a, "a byte after the receive buffer was written");
 	*(uint64_t *)reply = pattern_hash(big_buffer, m->len);
 	free(big_buffer);
@@ -154,8 +155,11 @@ static void step_take_big(const void *arg, void *reply)
 
 Test(process, messages_of_every_length)
 {
-	static const size_t lengths[] = { 0, 1, 2, 7, 8, 63, 64, 65, 255, 256, 257, 4095, 4096, 65535, 65536, 65537, 262143, 262144, 262145,
-					  1000003, 16 << 20, (64 << 20) - 1, 64 << 20 };
+	static const size_t lengths[] = {
+		0,       1,    2,     7,     8,     63,     64,     65,     255,     256,      257,
+		4095,    4096, 65535, 65536, 65537, 262143, 262144, 262145, 1000003, 16 << 20, (64 << 20) - 1,
+		64 << 20
+	};
 	uint8_t *bytes = malloc(64 << 20);
 	struct pair p;
 	size_t i;
@@ -184,7 +188,8 @@ Test(process, messages_of_every_length)
 	close_plain(&p);
 }
 
-/* A message longer than its receive buffer is an error at the receiver, says how much is missing, and spoils nothing after it. */
+/* A message longer than its receive buffer is an error at the receiver, says how much is missing, and spoils nothing
+ * after it. */
 Test(process, message_longer_than_its_buffer)
 {
 	struct message_arg m = { .len = 50 };
@@ -196,7 +201,8 @@ Test(process, message_longer_than_its_buffer)
 	CHECK_RC(0, peer_recv(&p.peer, small, sizeof(small), NULL, &recv));
 	target_send_message(&p, sizeof(bytes), 1);
 	peer_wait(&p.peer, &recv);
-	CHECK(recv.err == FI_ETRUNC || recv.err == FI_EMSGSIZE, "a truncated receive ended with err %d: %s", recv.err, p.peer.text);
+	CHECK(recv.err == FI_ETRUNC || recv.err == FI_EMSGSIZE, "a truncated receive ended with err %d: %s", recv.err,
+	      p.peer.text);
 	pattern_fill(bytes, sizeof(bytes), 1);
 	target_do(&p.target, step_post_big, &m, sizeof(m), NULL, 0);
 	CHECK_RC(0, peer_send(&p.peer, p.to, bytes, m.len, NULL, &op));
@@ -258,7 +264,8 @@ static void step_expect_data(const void *arg, void *reply)
 	while (target_peer.remote_data_count < want->count)
 		if (!peer_progress(&target_peer))
 			deadline_check(&guard, "the data of a remote write");
-	CHECK(target_peer.remote_data_count == want->count, "%zu events for %zu writes", target_peer.remote_data_count, want->count);
+	CHECK(target_peer.remote_data_count == want->count, "%zu events for %zu writes", target_peer.remote_data_count,
+	      want->count);
 	for (i = 0; i < want->count; i++)
 		CHECK(target_peer.remote_data[i] == want->first + i, "event %zu has data 0x%llx", i,
 		      (unsigned long long)target_peer.remote_data[i]);
@@ -286,8 +293,8 @@ Test(process, remote_writes_bring_their_data)
 		uint8_t *from = p.local.iov[0].iov_base;
 
 		do
-			rc = fi_writedata(p.peer.ep, from + i * 8, 8, NULL, want.first + i, p.to, to->base[0] + (i < 100 ? i * 8 : 0), to->key,
-					  &ops[i]);
+			rc = fi_writedata(p.peer.ep, from + i * 8, 8, NULL, want.first + i, p.to,
+					  to->base[0] + (i < 100 ? i * 8 : 0), to->key, &ops[i]);
 		while (peer_again(&p.peer, rc, &guard));
 		CHECK_RC(0, rc);
 	}
@@ -310,7 +317,8 @@ static void step_expect_senddata(const void *arg, void *reply)
 	CHECK_RC(0, peer_recv(&target_peer, bytes, sizeof(bytes), NULL, &op));
 	peer_wait(&target_peer, &op);
 	CHECK(!op.err && op.len == 16, "err %d, %zu B", op.err, op.len);
-	CHECK(op.flags & FI_REMOTE_CQ_DATA && op.flags & FI_RECV && op.flags & FI_MSG, "flags 0x%llx", (unsigned long long)op.flags);
+	CHECK(op.flags & FI_REMOTE_CQ_DATA && op.flags & FI_RECV && op.flags & FI_MSG, "flags 0x%llx",
+	      (unsigned long long)op.flags);
 	CHECK(op.data == *(const uint64_t *)arg, "data 0x%llx", (unsigned long long)op.data);
 }
 

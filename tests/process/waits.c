@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* waits.c - programs that sleep until something completes: fi_cq_sread, a descriptor to poll, counters, fi_cq_signal. */
+/* waits.c - programs that sleep until something completes: fi_cq_sread, a descriptor to poll, counters and
+ * fi_cq_signal. */
 #include "tests/rules/message.h"
 
 #include <poll.h>
@@ -234,11 +235,13 @@ Test(process, counters_count_and_wake)
 	for (i = 0; i < 50; i++)
 		post_good(&p, r, 0, &ops[i]);
 	CHECK_RC(0, fi_cntr_wait(p.peer.tx_cntr, 50, CHECK_GUARD_MS));
-	CHECK(fi_cntr_read(p.peer.tx_cntr) == 50, "the counter stands at %llu", (unsigned long long)fi_cntr_read(p.peer.tx_cntr));
+	CHECK(fi_cntr_read(p.peer.tx_cntr) == 50, "the counter stands at %llu",
+	      (unsigned long long)fi_cntr_read(p.peer.tx_cntr));
 	CHECK_RC(-FI_ETIMEDOUT, fi_cntr_wait(p.peer.tx_cntr, 51, 20));
 	CHECK_RC(0, pair_post(&p, RMA_WRITE, p.local.iov[0].iov_base, 8, ro->base[0], ro->key, &bad));
 	CHECK_RC(-FI_EAVAIL, fi_cntr_wait(p.peer.tx_cntr, 51, CHECK_GUARD_MS));
-	CHECK(fi_cntr_readerr(p.peer.tx_cntr) == 1, "%llu errors counted", (unsigned long long)fi_cntr_readerr(p.peer.tx_cntr));
+	CHECK(fi_cntr_readerr(p.peer.tx_cntr) == 1, "%llu errors counted",
+	      (unsigned long long)fi_cntr_readerr(p.peer.tx_cntr));
 	CHECK(fi_cntr_read(p.peer.tx_cntr) == 50, "an error was counted as a success");
 	for (i = 0; i < 50; i++)
 		peer_wait(&p.peer, &ops[i]);

@@ -7,7 +7,8 @@ static bool virtual_addresses(struct pair *p)
 	return peer_has(&p->peer, FI_MR_VIRT_ADDR);
 }
 
-/* S59, S60, S61: an address is the region's base (0, or its virtual address) plus an offset, for reads and writes alike. */
+/* S59, S60, S61: an address is the region's base (0, or its virtual address) plus an offset, for reads and writes
+ * alike. */
 PAIR_TEST(rules, S59_S60_S61_base_plus_offset)
 {
 	static const uint64_t offsets[] = { 0, 1, 7, 2048, 4090, 4095 };
@@ -38,7 +39,8 @@ static struct remote *odd_segments(struct pair *p)
 {
 	struct region_want want = { .len = { 101, 203, 307 }, .segs = 3, .access = ALL_REMOTE };
 
-	CHECK(p->peer.info->domain_attr->mr_iov_limit >= 3, "mr_iov_limit is %zu", p->peer.info->domain_attr->mr_iov_limit);
+	CHECK(p->peer.info->domain_attr->mr_iov_limit >= 3, "mr_iov_limit is %zu",
+	      p->peer.info->domain_attr->mr_iov_limit);
 	return remote_reg_as(p, &want);
 }
 
@@ -60,7 +62,8 @@ PAIR_TEST(rules, S63_vectored_region_is_linear_from_zero)
 	deny(p, RMA_READ, 611, r->key, 1, "S65|S63");
 }
 
-/* S64: under FI_MR_VIRT_ADDR each segment is addressed by its own virtual address, and the gaps between them by nothing. */
+/* S64: under FI_MR_VIRT_ADDR each segment is addressed by its own virtual address, and the gaps between them by
+ * nothing. */
 PAIR_TEST(rules, S64_vectored_region_by_virtual_address)
 {
 	struct remote *r = odd_segments(p);

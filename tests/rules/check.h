@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* check.h - the one way a rules or process test fails.
- * In the test process a failed check ends the Criterion test. In a target process (target.h) it is told to the test process, which
- * fails in its place. Every message carries the label of the mode that the test is running in. */
+ * In the test process a failed check ends the Criterion test. In a target process (target.h) it is told to the test
+ * process, which fails in its place. Every message carries the label of the mode that the test is running in. */
 #ifndef TESTS_RULES_CHECK_H
 #define TESTS_RULES_CHECK_H
 
@@ -12,10 +12,10 @@
 /* Longest wait for anything that must come: a hang guard, no promise of speed. */
 enum { CHECK_GUARD_MS = 30000 };
 
-#define CHECK(cond, ...)                                                                                                       \
-	do {                                                                                                                   \
-		if (!(cond))                                                                                                   \
-			check_fail(__FILE__, __LINE__, __VA_ARGS__);                                                           \
+#define CHECK(cond, ...)                                             \
+	do {                                                         \
+		if (!(cond))                                         \
+			check_fail(__FILE__, __LINE__, __VA_ARGS__); \
 	} while (0)
 
 /* A libfabric call that must return exactly `want`. */

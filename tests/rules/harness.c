@@ -9,14 +9,10 @@
 
 enum { SLOTS_MAX = 256, LOCAL_SEED = 0x10ca1 };
 
-/* What a program may offer. The provider answers with the part that it asks for; where that was seen already the mode is passed over. */
+/* What a program may offer. The provider answers with the part that it asks for; where that was seen already the mode
+ * is passed over. */
 static const uint64_t offers[] = {
-	0,
-	FI_MR_BASIC_BITS,
-	FI_MR_LOCAL,
-	FI_MR_LOCAL | FI_MR_BASIC_BITS,
-	FI_MR_VIRT_ADDR,
-	FI_MR_LOCAL | FI_MR_PROV_KEY,
+	0, FI_MR_BASIC_BITS, FI_MR_LOCAL, FI_MR_LOCAL | FI_MR_BASIC_BITS, FI_MR_VIRT_ADDR, FI_MR_LOCAL | FI_MR_PROV_KEY,
 };
 enum { OFFERS = sizeof(offers) / sizeof(*offers) };
 
@@ -284,8 +280,9 @@ void remote_verify(struct pair *p, struct remote *r)
 			continue;
 		for (i = 0; seen_bytes[i] == r->image[at + i]; i++)
 			;
-		CHECK(false, "the region of %zu B at the target holds 0x%02x at %zd, expected 0x%02x%s", r->len[0], seen_bytes[i],
-		      (ssize_t)(at + i) - REGION_GUARD, r->image[at + i], at + i < REGION_GUARD ? " (guard bytes)" : "");
+		CHECK(false, "the region of %zu B at the target holds 0x%02x at %zd, expected 0x%02x%s", r->len[0],
+		      seen_bytes[i], (ssize_t)(at + i) - REGION_GUARD, r->image[at + i],
+		      at + i < REGION_GUARD ? " (guard bytes)" : "");
 	}
 }
 
@@ -343,9 +340,10 @@ static const char *dir_name(enum rma_dir dir)
 
 static void check_success(const struct outcome *out, enum rma_dir dir, uint64_t addr, size_t len)
 {
-	CHECK(!out->rc, "posting a %s of %zu B returned %zd (%s)", dir_name(dir), len, out->rc, fi_strerror((int)-out->rc));
-	CHECK(!out->err, "a good %s of %zu B at 0x%llx failed: err %d, %s", dir_name(dir), len, (unsigned long long)addr, out->err,
-	      out->text);
+	CHECK(!out->rc, "posting a %s of %zu B returned %zd (%s)", dir_name(dir), len, out->rc,
+	      fi_strerror((int)-out->rc));
+	CHECK(!out->err, "a good %s of %zu B at 0x%llx failed: err %d, %s", dir_name(dir), len,
+	      (unsigned long long)addr, out->err, out->text);
 }
 
 void ok_write_at(struct pair *p, struct remote *r, uint64_t addr, uint64_t off, size_t len)
@@ -375,8 +373,9 @@ void ok_read_at(struct pair *p, struct remote *r, uint64_t addr, uint64_t off, s
 	out = pair_try(p, RMA_READ, addr, r->key, len);
 	check_success(&out, RMA_READ, addr, len);
 	for (i = 0; i < len; i++)
-		CHECK(local[i] == *image_at(r, off + i), "a read of %zu B at 0x%llx brought 0x%02x at %zu, expected 0x%02x", len,
-		      (unsigned long long)addr, local[i], i, *image_at(r, off + i));
+		CHECK(local[i] == *image_at(r, off + i),
+		      "a read of %zu B at 0x%llx brought 0x%02x at %zu, expected 0x%02x", len, (unsigned long long)addr,
+		      local[i], i, *image_at(r, off + i));
 	remote_verify(p, r);
 }
 
@@ -408,13 +407,14 @@ struct outcome deny_quick(struct pair *p, enum rma_dir dir, uint64_t addr, uint6
 {
 	struct outcome out = pair_try(p, dir, addr, key, len);
 
-	CHECK(!out.rc, "posting a %s of %zu B returned %zd (%s), expected an error completion", dir_name(dir), len, out.rc,
-	      fi_strerror((int)-out.rc));
+	CHECK(!out.rc, "posting a %s of %zu B returned %zd (%s), expected an error completion", dir_name(dir), len,
+	      out.rc, fi_strerror((int)-out.rc));
 	CHECK(out.err, "a %s of %zu B at 0x%llx with key 0x%llx succeeded, expected a refusal (%s)", dir_name(dir), len,
 	      (unsigned long long)addr, (unsigned long long)key, rules);
 	if (!peer_is_emu())
 		return out;
-	CHECK(out.err == FI_EACCES || out.err == FI_EFAULT, "refused with err %d (%s): %s", out.err, fi_strerror(out.err), out.text);
+	CHECK(out.err == FI_EACCES || out.err == FI_EFAULT, "refused with err %d (%s): %s", out.err,
+	      fi_strerror(out.err), out.text);
 	CHECK(out.prov_errno, "refused without a prov_errno: %s", out.text);
 	CHECK(cites(out.text, rules), "the refusal does not cite %s: %s", rules, out.text);
 	return out;

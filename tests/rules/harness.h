@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* harness.h - an initiator (the test process) and its target, and the verdicts OK, DENY and LIVE.
  *   OK    success completion, and the bytes exact at the target, its guard bytes too
- *   DENY  error completion of that operation alone; no byte of any region changed, nothing delivered to the initiator; then LIVE
+ *   DENY  error completion of that operation alone; no byte of any region changed, nothing delivered to the
+ *         initiator; then LIVE
  *   LIVE  the next write to the control region is OK, and neither event queue holds anything
- * A test runs once for every set of mr_mode bits that the provider hands back, each with the default completion level and with
- * FI_DELIVERY_COMPLETE. What to expect follows from the bits returned, never from those offered. */
+ *
+ * A test runs once for every set of mr_mode bits that the provider hands back, each with the default completion level
+ * and with FI_DELIVERY_COMPLETE. What to expect follows from the bits returned, never from those offered. */
 #ifndef TESTS_RULES_HARNESS_H
 #define TESTS_RULES_HARNESS_H
 
@@ -19,8 +21,8 @@
 enum { PAIR_REMOTES_MAX = 16, PAIR_LOCAL_LEN = 1 << 16, PAGE = 4096 };
 
 #define FI_MR_BASIC_BITS (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
-#define ALL_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
-#define ALL_REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define ALL_LOCAL        (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
+#define ALL_REMOTE       (FI_REMOTE_READ | FI_REMOTE_WRITE)
 
 /* A region of the target as the initiator knows it. */
 struct remote {
@@ -36,33 +38,33 @@ struct remote {
 
 struct pair {
 	struct target target;
-	struct peer peer;	/* the initiator's */
-	bool shared;		/* another pair's: see pair_open_beside */
-	fi_addr_t to;		/* the target, in peer's AV */
-	struct region local;	/* PAIR_LOCAL_LEN bytes; registered for everything local */
-	void *desc;		/* of local, where FI_MR_LOCAL asks for one; else NULL */
-	uint64_t level;		/* 0 or FI_DELIVERY_COMPLETE */
+	struct peer peer;    /* the initiator's */
+	bool shared;         /* another pair's: see pair_open_beside */
+	fi_addr_t to;        /* the target, in peer's AV */
+	struct region local; /* PAIR_LOCAL_LEN bytes; registered for everything local */
+	void *desc;          /* of local, where FI_MR_LOCAL asks for one; else NULL */
+	uint64_t level;      /* 0 or FI_DELIVERY_COMPLETE */
 	struct remote *remotes[PAIR_REMOTES_MAX];
 	struct remote *control; /* for LIVE */
-	uint32_t seed;		/* of the next bytes written */
+	uint32_t seed;          /* of the next bytes written */
 };
 
 /* Defines a test of two processes: a body that runs for every mode and level. */
-#define PAIR_TEST(suite, name)             \
-	static void name(struct pair *p);  \
-	Test(suite, name)                  \
-	{                                  \
-		pair_each(name);           \
-	}                                  \
+#define PAIR_TEST(suite, name)            \
+	static void name(struct pair *p); \
+	Test(suite, name)                 \
+	{                                 \
+		pair_each(name);          \
+	}                                 \
 	static void name(struct pair *p)
 
 /* Defines a test of one process: a body that runs for every mode. */
-#define PEER_TEST(suite, name)             \
-	static void name(struct peer *p);  \
-	Test(suite, name)                  \
-	{                                  \
-		peer_each(name);           \
-	}                                  \
+#define PEER_TEST(suite, name)            \
+	static void name(struct peer *p); \
+	Test(suite, name)                 \
+	{                                 \
+		peer_each(name);          \
+	}                                 \
 	static void name(struct peer *p)
 
 void pair_each(void (*body)(struct pair *p));
@@ -93,7 +95,8 @@ struct outcome {
 };
 
 /* Posts one operation on bytes of the local buffer. */
-ssize_t pair_post(struct pair *p, enum rma_dir dir, void *local, size_t len, uint64_t addr, uint64_t key, struct op *op);
+ssize_t pair_post(struct pair *p, enum rma_dir dir, void *local, size_t len, uint64_t addr, uint64_t key,
+		  struct op *op);
 /* Posts one operation from the local buffer's start and waits for its end; changes no image. */
 struct outcome pair_try(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len);
 

@@ -54,8 +54,8 @@ static void expect_key(struct peer *p, uint64_t key, int want_rc)
 		want.call = call;
 		region_map(&region, &want, 0);
 		rc = region_reg(&region, p, &want);
-		CHECK(rc == want_rc, "call %d with key 0x%llx: %d (%s), expected %d (%s)", call, (unsigned long long)key, rc,
-		      fi_strerror(-rc), want_rc, fi_strerror(-want_rc));
+		CHECK(rc == want_rc, "call %d with key 0x%llx: %d (%s), expected %d (%s)", call,
+		      (unsigned long long)key, rc, fi_strerror(-rc), want_rc, fi_strerror(-want_rc));
 		if (rc)
 			region_unmap(&region);
 		else
@@ -63,7 +63,8 @@ static void expect_key(struct peer *p, uint64_t key, int want_rc)
 	}
 }
 
-/* S35: a key in use is refused; the region that has it is not disturbed, and when it is closed the key is free again. */
+/* S35: a key in use is refused; the region that has it is not disturbed, and when it is closed the key is free
+ * again. */
 PAIR_TEST(rules, S35_a_key_in_use_is_refused)
 {
 	struct region_want want = keyed(0xbeef);
@@ -125,7 +126,8 @@ PAIR_TEST(rules, S37_prov_key_ignores_the_key_asked_for)
 	b = remote_reg_as(p, &want);
 	c = remote_reg_as(p, &absurd);
 	CHECK(a->key != b->key && b->key != c->key && a->key != c->key, "two regions share a key");
-	CHECK(a->key != FI_KEY_NOTAVAIL && b->key != FI_KEY_NOTAVAIL && c->key != FI_KEY_NOTAVAIL, "a region has no key");
+	CHECK(a->key != FI_KEY_NOTAVAIL && b->key != FI_KEY_NOTAVAIL && c->key != FI_KEY_NOTAVAIL,
+	      "a region has no key");
 	ok_write(p, a, 0, 256);
 	ok_write(p, b, 0, 256);
 	ok_write(p, c, 0, 256);

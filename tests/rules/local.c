@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* local.c - the initiator's own buffers: access bits S22 to S26 and S32, FI_MR_LOCAL and descriptors S72 to S77. */
+/* local.c - the initiator's own buffers: access bits S22, S23, S24, S25, S26, S32; FI_MR_LOCAL and descriptors S72,
+ * S73, S74, S75, S76, S77. */
 #include "tests/rules/message.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ enum { LEN = 128 };
 static bool refused(ssize_t rc, const struct op *op)
 {
 	if (rc) {
-		CHECK(rc == -FI_EINVAL || !peer_is_emu(), "refused with %zd (%s), expected -FI_EINVAL", rc, fi_strerror((int)-rc));
+		CHECK(rc == -FI_EINVAL || !peer_is_emu(), "refused with %zd (%s), expected -FI_EINVAL", rc,
+		      fi_strerror((int)-rc));
 		CHECK(rc < 0, "a post returned %zd", rc);
 		return true;
 	}
@@ -79,12 +81,14 @@ static bool try_rma(struct pair *p, enum rma_dir dir, struct remote *r, uint8_t 
 	if (good && dir == RMA_READ)
 		CHECK(!memcmp(buf, r->image + REGION_GUARD, LEN), "a read brought other bytes than the region holds");
 	if (!good && dir == RMA_READ)
-		CHECK(buf[0] == 0x5A && !memcmp(buf, buf + 1, LEN - 1), "a refused read changed the initiator's buffer");
+		CHECK(buf[0] == 0x5A && !memcmp(buf, buf + 1, LEN - 1),
+		      "a refused read changed the initiator's buffer");
 	remote_verify(p, r);
 	return good;
 }
 
-/* One operation with LEN bytes at buf: true where it succeeded, with the right bytes; false where it was refused, without a trace. */
+/* One operation with LEN bytes at buf: true where it succeeded, with the right bytes; false where it was refused,
+ * without a trace. */
 static bool try_local(struct pair *p, enum local_op op, struct remote *r, uint8_t *buf, void *desc)
 {
 	switch (op) {
@@ -104,8 +108,9 @@ static bool local_needed(struct pair *p)
 	return peer_has(&p->peer, FI_MR_LOCAL);
 }
 
-/* S22 to S26, S32: a descriptor serves what its region's local bits allow. Under FI_MR_LOCAL they are taken exactly; where it is not
- * set, the descriptor is not looked at (S74) or only valid ones are passed (S75), and every operation is good. */
+/* S22 to S26, S32: a descriptor serves what its region's local bits allow. Under FI_MR_LOCAL they are taken exactly;
+ * where it is not set, the descriptor is not looked at (S74) or only valid ones are passed (S75), and every operation
+ * is good. */
 PAIR_TEST(rules, S22_S23_S24_S25_S26_S32_local_rights)
 {
 	struct remote *r = remote_reg(p, LEN, ALL_REMOTE);
@@ -124,10 +129,12 @@ PAIR_TEST(rules, S22_S23_S24_S25_S26_S32_local_rights)
 			bool good = try_local(p, op, r, mine.iov[0].iov_base, fi_mr_desc(mine.mr));
 
 			if (has || !local_needed(p))
-				CHECK(good || (!has && fi_version() >= FI_VERSION(1, 22)), "a %s with rights 0x%llx was refused: %s",
-				      op_name[op], (unsigned long long)want.access, p->peer.text);
+				CHECK(good || (!has && fi_version() >= FI_VERSION(1, 22)),
+				      "a %s with rights 0x%llx was refused: %s", op_name[op],
+				      (unsigned long long)want.access, p->peer.text);
 			else
-				CHECK(!good, "a %s with rights 0x%llx succeeded", op_name[op], (unsigned long long)want.access);
+				CHECK(!good, "a %s with rights 0x%llx succeeded", op_name[op],
+				      (unsigned long long)want.access);
 		}
 		region_close(&mine);
 	}
@@ -155,14 +162,19 @@ PAIR_TEST(rules, S72_local_needs_a_valid_descriptor)
 	buf = mine.iov[0].iov_base;
 	for (op = OP_SEND; op < OPS; op++) {
 		CHECK(!try_local(p, op, r, buf, NULL), "a %s without a descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf, buf), "a %s with a buffer for a descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf, fi_mr_desc(other.mr)), "a %s with another region's descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf + 1, fi_mr_desc(mine.mr)), "a %s one byte past its region succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf - 1, fi_mr_desc(mine.mr)), "a %s one byte before its region succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, closed.iov[0].iov_base, closed_desc), "a %s with a closed region's descriptor succeeded",
+		CHECK(!try_local(p, op, r, buf, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded",
 		      op_name[op]);
-		CHECK(try_local(p, op, r, buf, fi_mr_desc(mine.mr)), "a good %s was refused: %s", op_name[op], p->peer.text);
+		CHECK(!try_local(p, op, r, buf, buf), "a %s with a buffer for a descriptor succeeded", op_name[op]);
+		CHECK(!try_local(p, op, r, buf, fi_mr_desc(other.mr)),
+		      "a %s with another region's descriptor succeeded", op_name[op]);
+		CHECK(!try_local(p, op, r, buf + 1, fi_mr_desc(mine.mr)), "a %s one byte past its region succeeded",
+		      op_name[op]);
+		CHECK(!try_local(p, op, r, buf - 1, fi_mr_desc(mine.mr)), "a %s one byte before its region succeeded",
+		      op_name[op]);
+		CHECK(!try_local(p, op, r, closed.iov[0].iov_base, closed_desc),
+		      "a %s with a closed region's descriptor succeeded", op_name[op]);
+		CHECK(try_local(p, op, r, buf, fi_mr_desc(mine.mr)), "a good %s was refused: %s", op_name[op],
+		      p->peer.text);
 	}
 	live(p);
 	region_close(&mine);
@@ -199,8 +211,10 @@ PAIR_TEST(rules, S73_S76_unregistered_local_buffers_work)
 
 	CHECK(heap, "no memory");
 	for (op = OP_SEND; op < OPS && !local_needed(p); op++) {
-		CHECK(try_local(p, op, r, stack, NULL), "a %s with a stack buffer was refused: %s", op_name[op], p->peer.text);
-		CHECK(try_local(p, op, r, heap, NULL), "a %s with a heap buffer was refused: %s", op_name[op], p->peer.text);
+		CHECK(try_local(p, op, r, stack, NULL), "a %s with a stack buffer was refused: %s", op_name[op],
+		      p->peer.text);
+		CHECK(try_local(p, op, r, heap, NULL), "a %s with a heap buffer was refused: %s", op_name[op],
+		      p->peer.text);
 	}
 	free(heap);
 }
@@ -226,8 +240,10 @@ static void wild_descriptors_are_ignored(struct pair *p)
 	enum local_op op;
 
 	for (op = OP_SEND; op < OPS; op++) {
-		CHECK(try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s was refused: %s", op_name[op], p->peer.text);
-		CHECK(try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s was refused: %s", op_name[op], p->peer.text);
+		CHECK(try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s was refused: %s", op_name[op],
+		      p->peer.text);
+		CHECK(try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s was refused: %s", op_name[op],
+		      p->peer.text);
 	}
 }
 
@@ -244,10 +260,14 @@ static void wild_descriptors_are_refused(struct pair *p)
 	enum local_op op;
 
 	for (op = OP_SEND; op < OPS; op++) {
-		CHECK(!try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s with a wrong descriptor succeeded", op_name[op]);
-		CHECK(try_local(p, op, r, stack, NULL), "a %s without descriptor was refused: %s", op_name[op], p->peer.text);
-		CHECK(try_local(p, op, r, buf, fi_mr_desc(p->local.mr)), "a good %s was refused: %s", op_name[op], p->peer.text);
+		CHECK(!try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded",
+		      op_name[op]);
+		CHECK(!try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s with a wrong descriptor succeeded",
+		      op_name[op]);
+		CHECK(try_local(p, op, r, stack, NULL), "a %s without descriptor was refused: %s", op_name[op],
+		      p->peer.text);
+		CHECK(try_local(p, op, r, buf, fi_mr_desc(p->local.mr)), "a good %s was refused: %s", op_name[op],
+		      p->peer.text);
 	}
 }
 

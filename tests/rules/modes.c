@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* modes.c - what becomes of the mr_mode bits that a program offers: S67 to S71, S78. */
+/* modes.c - what becomes of the mr_mode bits that a program offers: S67 to S71, S78; the legacy modes: S86 to S90. */
 #include "tests/rules/harness.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ Test(rules, S67_no_bits_mean_scalable)
 	CHECK(got == 0, "mr_mode 0 came back as 0x%llx", (unsigned long long)got);
 }
 
-/* S68: a bit that the provider needs stays set. `strict` needs all that is offered and matters; `lax` and others need less. */
+/* S68: a bit that the provider needs stays set. `strict` needs all that is offered and matters; `lax` and others need
+ * less. */
 Test(rules, S68_needed_bits_stay_set)
 {
 	static const uint64_t bits[] = { FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY };
@@ -52,7 +53,8 @@ Test(rules, S68_needed_bits_stay_set)
 		for (i = 0; i < 4; i++)
 			offered |= subset & (1u << i) ? bits[i] : 0;
 		got = returned(offered, 0, 0);
-		CHECK(got == offered, "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered, (unsigned long long)got);
+		CHECK(got == offered, "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered,
+		      (unsigned long long)got);
 	}
 }
 
@@ -64,8 +66,8 @@ Test(rules, S69_S70_no_bit_is_imposed)
 	for (offered = 0; offered < 1ULL << (LAST_BIT + 1); offered += 1ULL << FIRST_BIT) {
 		uint64_t got = returned(offered, 0, 0);
 
-		CHECK(got == UINT64_MAX || !(got & ~offered), "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered,
-		      (unsigned long long)got);
+		CHECK(got == UINT64_MAX || !(got & ~offered), "mr_mode 0x%llx came back as 0x%llx",
+		      (unsigned long long)offered, (unsigned long long)got);
 	}
 }
 
@@ -75,7 +77,8 @@ Test(rules, S69_bits_that_do_not_matter_are_cleared)
 	uint64_t got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RMA_EVENT, FI_MSG, 0);
 
 	/* FI_MR_ALLOCATED is about registering, which FI_MR_LOCAL asks for. */
-	CHECK(!(got & ~(FI_MR_LOCAL | FI_MR_ALLOCATED)), "without RMA the bits 0x%llx stayed set", (unsigned long long)got);
+	CHECK(!(got & ~(FI_MR_LOCAL | FI_MR_ALLOCATED)), "without RMA the bits 0x%llx stayed set",
+	      (unsigned long long)got);
 }
 
 /* S69: `lax` needs nothing. */
@@ -98,4 +101,62 @@ Test(rules, S78_old_local_mode_bit_is_ignored)
 
 	CHECK(with == without, "mr_mode LOCAL came back as 0x%llx with the mode bit FI_LOCAL_MR, as 0x%llx without",
 	      (unsigned long long)with, (unsigned long long)without);
+}
+
+/* S86, S89: the legacy modes come back as they were given. S88: alone, or not at all. */
+Test(rules, S86_S88_S89_legacy_modes)
+{
+	static const uint64_t legacy[] = { PEER_MR_BASIC, PEER_MR_SCALABLE };
+	size_t i;
+	int bit;
+
+	for (i = 0; i < 2; i++) {
+		uint64_t got = returned(legacy[i], 0, 0);
+
+		CHECK(got == legacy[i], "mr_mode %llu came back as 0x%llx", (unsigned long long)legacy[i],
+		      (unsigned long long)got);
+		for (bit = FIRST_BIT; bit <= LAST_BIT; bit++) {
+			got = returned(legacy[i] | 1ULL << bit, 0, 0);
+			CHECK(got == UINT64_MAX, "mr_mode %llu with bit %d came back as 0x%llx",
+			      (unsigned long long)legacy[i], bit, (unsigned long long)got);
+		}
+	}
+	CHECK(returned(PEER_MR_BASIC | PEER_MR_SCALABLE, 0, 0) == UINT64_MAX,
+	      "both legacy modes at once were accepted");
+}
+
+/* S87: FI_MR_BASIC means virtual addresses and the provider's keys. */
+Test(rules, S87_basic_mode)
+{
+	struct peer_want want = { .mr_mode = PEER_MR_BASIC };
+	struct region_want seven = { .len = { 256 }, .access = ALL_REMOTE, .key = 7, .exact_key = true };
+	struct pair p = { 0 };
+	struct remote *a, *b;
+
+	target_start(&p.target);
+	pair_open(&p, &want, 0);
+	a = remote_reg_as(&p, &seven);
+	b = remote_reg_as(&p, &seven);
+	CHECK(a->base[0] == a->va[0] && a->key != b->key, "not the basic mode");
+	ok_write(&p, a, 0, 256);
+	ok_read(&p, b, 3, 100);
+	deny(&p, RMA_WRITE, 0, a->key, 64, "S60|S65");
+	pair_close(&p);
+	target_stop(&p.target);
+}
+
+/* S90: with FI_MR_BASIC the mode bit FI_LOCAL_MR stands for FI_MR_LOCAL; where it was not offered it is not asked
+ * for. */
+Test(rules, S90_local_mode_bit_of_the_basic_mode)
+{
+	const uint64_t local_mr = 1ULL << 55;
+	struct peer_want with = { .mr_mode = PEER_MR_BASIC, .mode = local_mr }, without = { .mr_mode = PEER_MR_BASIC };
+	struct fi_info *info;
+
+	CHECK_RC(0, peer_getinfo(&with, &info));
+	CHECK(!strict() || info->mode & local_mr, "strict did not ask for FI_LOCAL_MR, which was offered");
+	fi_freeinfo(info);
+	CHECK_RC(0, peer_getinfo(&without, &info));
+	CHECK(!(info->mode & local_mr), "FI_LOCAL_MR was asked for, and had not been offered");
+	fi_freeinfo(info);
 }

@@ -7,7 +7,8 @@
 
 enum { PEERS_MAX = 32 };
 
-/* fi_cq_err_entry as the newest library may write it: newer fields land in `newer`, whatever headers this was built with. */
+/* fi_cq_err_entry as the newest library may write it: newer fields land in `newer`, whatever headers this was built
+ * with. */
 struct err_entry {
 	struct fi_cq_err_entry entry;
 	uint8_t newer[64];
@@ -59,7 +60,9 @@ int peer_getinfo(const struct peer_want *want, struct fi_info **info)
 
 static void open_queues(struct peer *peer)
 {
-	struct fi_cq_attr cq = { .size = peer->want.cq_size, .format = FI_CQ_FORMAT_TAGGED, .wait_obj = peer->want.wait };
+	struct fi_cq_attr cq = { .size = peer->want.cq_size,
+				 .format = FI_CQ_FORMAT_TAGGED,
+				 .wait_obj = peer->want.wait };
 	struct fi_cntr_attr cntr = { .events = FI_CNTR_EVENTS_COMP, .wait_obj = peer->want.wait };
 	struct fi_eq_attr eq = { .wait_obj = FI_WAIT_NONE };
 
@@ -162,7 +165,11 @@ fi_addr_t peer_insert(struct peer *peer, const uint8_t name[PEER_ADDR_MAX])
 
 bool peer_has(const struct peer *peer, uint64_t mr_mode_bit)
 {
-	return (uint64_t)peer->info->domain_attr->mr_mode & mr_mode_bit;
+	uint64_t mode = (uint64_t)peer->info->domain_attr->mr_mode;
+
+	if (mode == PEER_MR_BASIC) /* S87 */
+		mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	return mode & mr_mode_bit;
 }
 
 static void take_error(struct peer *peer)
@@ -267,8 +274,8 @@ ssize_t peer_rma(struct peer *peer, enum rma_dir dir, struct fi_msg_rma *msg, ui
 	memset(op, 0, sizeof(*op));
 	msg->context = op;
 	do
-		rc = dir == RMA_WRITE ? fi_writemsg(peer->ep, msg, FI_COMPLETION | flags) :
-					fi_readmsg(peer->ep, msg, FI_COMPLETION | flags);
+		rc = dir == RMA_WRITE ? fi_writemsg(peer->ep, msg, FI_COMPLETION | flags)
+				      : fi_readmsg(peer->ep, msg, FI_COMPLETION | flags);
 	while (peer_again(peer, rc, &guard));
 	return rc;
 }

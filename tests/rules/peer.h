@@ -18,19 +18,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* FI_MR_BASIC and FI_MR_SCALABLE: from 2.0 on their names warn at every use. */
+enum { PEER_MR_BASIC = 1, PEER_MR_SCALABLE = 2 };
+
 enum { PEER_ADDR_MAX = 128, PEER_TEXT_MAX = 1024, PEER_REMOTE_DATA_MAX = 256 };
 
-/* What to ask of fi_getinfo and the queues; zero everywhere is a plain FI_MSG | FI_RMA endpoint. Plain bytes: may go to a target. */
+/* What to ask of fi_getinfo and the queues; zero everywhere is a plain FI_MSG | FI_RMA endpoint. Plain bytes: may go to
+ * a target. */
 struct peer_want {
-	uint32_t api;		/* 0: the version of the running library */
-	uint64_t mr_mode;	/* bits that the program offers */
-	uint64_t caps;		/* 0: FI_MSG | FI_RMA */
-	uint64_t mode;		/* mode bits beside FI_CONTEXT and FI_CONTEXT2 */
-	enum fi_wait_obj wait;	/* of the completion queue and the counters */
-	size_t cq_size;		/* 0: the provider's choice */
+	uint32_t api;          /* 0: the version of the running library */
+	uint64_t mr_mode;      /* bits that the program offers */
+	uint64_t caps;         /* 0: FI_MSG | FI_RMA */
+	uint64_t mode;         /* mode bits beside FI_CONTEXT and FI_CONTEXT2 */
+	enum fi_wait_obj wait; /* of the completion queue and the counters */
+	size_t cq_size;        /* 0: the provider's choice */
 	enum fi_threading threading;
 	enum fi_progress progress;
-	bool counters;		/* bind one counter for what it posts and one for what it receives */
+	bool counters; /* bind one counter for what it posts and one for what it receives */
 };
 
 /* One posted operation; its address is the operation's context. */
@@ -52,7 +56,8 @@ struct peer {
 	struct fid_cq *cq;
 	struct fid_cntr *tx_cntr, *rx_cntr;
 	struct fid_ep *ep;
-	uint64_t remote_data[PEER_REMOTE_DATA_MAX]; /* of peers' writes with data, in the order of arrival, then round again */
+	uint64_t remote_data[PEER_REMOTE_DATA_MAX]; /* of peers' writes with data, in the order of arrival, then round
+						       again */
 	size_t remote_data_count;
 	char text[PEER_TEXT_MAX]; /* fi_cq_strerror of the newest error completion */
 };
@@ -71,6 +76,7 @@ void peer_close(struct peer *peer);
 void peer_name(struct peer *peer, uint8_t name[PEER_ADDR_MAX]);
 fi_addr_t peer_insert(struct peer *peer, const uint8_t name[PEER_ADDR_MAX]);
 
+/* Whether the bit came back, or is one that the legacy mode stands for. */
 bool peer_has(const struct peer *peer, uint64_t mr_mode_bit);
 
 /* Takes what the queue holds and marks the ops done. Returns how many completions came. */
@@ -82,7 +88,8 @@ void peer_wait(struct peer *peer, struct op *op);
 /* Polls all open peers whose provider makes no progress of its own. True if there are any. */
 bool peer_idle(void);
 
-/* After a post that returned rc: true where it said -FI_EAGAIN and is to be made again; completions were taken meanwhile. */
+/* After a post that returned rc: true where it said -FI_EAGAIN and is to be made again; completions were taken
+ * meanwhile. */
 bool peer_again(struct peer *peer, ssize_t rc, const struct deadline *guard);
 
 /* Post, again and again while the provider says -FI_EAGAIN. Returns the first other answer. */

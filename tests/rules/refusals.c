@@ -60,11 +60,12 @@ PAIR_TEST(rules, S27_S29_S40_S65_S178_causes_are_told_apart)
 	for (cause = NO_KEY; cause < CAUSES; cause++) {
 		struct outcome out = provoke(p, cause);
 
-		CHECK(out.err == FI_EACCES, "err %d (%s), expected FI_EACCES: %s", out.err, fi_strerror(out.err), out.text);
+		CHECK(out.err == FI_EACCES, "err %d (%s), expected FI_EACCES: %s", out.err, fi_strerror(out.err),
+		      out.text);
 		seen[cause] = out.prov_errno;
 		for (other = NO_KEY; other < cause; other++)
-			CHECK(seen[other] != seen[cause] || alike(cause, other), "causes %d and %d share prov_errno %d", other,
-			      cause, seen[cause]);
+			CHECK(seen[other] != seen[cause] || alike(cause, other), "causes %d and %d share prov_errno %d",
+			      other, cause, seen[cause]);
 	}
 }
 
@@ -120,7 +121,8 @@ static void post_write(struct pair *p, struct remote *r, uint64_t addr, size_t l
 	CHECK_RC(0, pair_post(p, RMA_WRITE, p->local.iov[0].iov_base, len, addr, r->key, op));
 }
 
-/* An error waits: fi_cq_read says -FI_EAVAIL until fi_cq_readerr has taken it, which also works without room for err_data. */
+/* An error waits: fi_cq_read says -FI_EAVAIL until fi_cq_readerr has taken it, which also works without room for
+ * err_data. */
 PAIR_TEST(rules, S178_error_waits_until_it_is_read)
 {
 	struct fi_cq_tagged_entry entry;

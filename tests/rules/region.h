@@ -21,14 +21,16 @@ struct mr_args {
 };
 
 /* One registration by any of the three calls; REG_PLAIN takes iov[0] alone. */
-int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags, struct fid_mr **mr);
+int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags,
+		struct fid_mr **mr);
 
-/* What a region should be. Plain bytes: may go to a target. Segments lie one after the other with REGION_GUARD between them. */
+/* What a region should be. Plain bytes: may go to a target. Segments lie one after the other with REGION_GUARD between
+ * them. */
 struct region_want {
 	size_t len[REGION_SEGS_MAX];
 	size_t segs; /* 0: one segment of len[0] bytes */
 	uint64_t access;
-	uint64_t key;	/* asked for where the program chooses keys; see exact_key */
+	uint64_t key;   /* asked for where the program chooses keys; see exact_key */
 	bool exact_key; /* false: a key that no other region has is made up */
 	enum reg_call call;
 };

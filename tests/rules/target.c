@@ -29,7 +29,8 @@ struct peer target_peer;
 fi_addr_t target_tester;
 static int serve_fd = -1;
 
-/* Waits until fd can be read, polling what has to be polled. False when the other end has not spoken within the guard. */
+/* Waits until fd can be read, polling what has to be polled. False when the other end has not spoken within the
+ * guard. */
 static bool await(int fd)
 {
 	uint64_t end_ms = check_now_ms() + CHECK_GUARD_MS;
@@ -156,7 +157,8 @@ void target_stop(struct target *target)
 
 	close(target->fd);
 	CHECK(waitpid(target->pid, &status, 0) == target->pid, "waitpid: %s", strerror(errno));
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the target process ended with wait status 0x%x", (unsigned int)status);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the target process ended with wait status 0x%x",
+	      (unsigned int)status);
 }
 
 void target_kill(struct target *target)
@@ -170,7 +172,8 @@ void target_begin(struct target *target, target_step *step, const void *arg, siz
 {
 	struct step_head head = { .step = step, .arg_len = arg_len, .reply_len = reply_len };
 
-	CHECK(arg_len <= STEP_BYTES_MAX && reply_len <= STEP_BYTES_MAX, "a step of %zu and %zu bytes", arg_len, reply_len);
+	CHECK(arg_len <= STEP_BYTES_MAX && reply_len <= STEP_BYTES_MAX, "a step of %zu and %zu bytes", arg_len,
+	      reply_len);
 	if (!put(target->fd, &head, sizeof(head)) || !put(target->fd, arg, arg_len))
 		fail_dead(target);
 }

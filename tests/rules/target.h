@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target.h - the other process of a test, and the way to make it do things.
- * It is forked before the test process uses libfabric, and then runs steps: functions of this program, called there with the bytes
- * that the test process sent, whose answer comes back. So a test reads as one script for both processes. Between steps the target
- * sleeps in the kernel and calls nothing of libfabric, unless its provider has to be polled.
+ * It is forked before the test process uses libfabric, and then runs steps: functions of this program, called there
+ * with the bytes that the test process sent, whose answer comes back. So a test reads as one script for both processes.
+ * Between steps the target sleeps in the kernel and calls nothing of libfabric, unless its provider has to be polled.
  * A step that fails a check, and a target that dies, fail the test by name. */
 #ifndef TESTS_RULES_TARGET_H
 #define TESTS_RULES_TARGET_H
@@ -29,7 +29,8 @@ void target_stop(struct target *target);
 void target_kill(struct target *target);
 
 /* Runs the step there and waits for its answer of exactly reply_len bytes. */
-void target_do(struct target *target, target_step *step, const void *arg, size_t arg_len, void *reply, size_t reply_len);
+void target_do(struct target *target, target_step *step, const void *arg, size_t arg_len, void *reply,
+	       size_t reply_len);
 /* The two halves of it, so that the test process can act while the step runs. */
 void target_begin(struct target *target, target_step *step, const void *arg, size_t arg_len, size_t reply_len);
 void target_end(struct target *target, void *reply, size_t reply_len);
