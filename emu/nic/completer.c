@@ -3,6 +3,7 @@
 #include "emu/nic/completer.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/nic/ep.h"
@@ -151,9 +152,39 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 	rx_release(&rx->done);
 }
 
-bool complete_has_room(const struct ep *ep)
+static void slot_release(struct cq_node *node)
 {
-	return !ep->attr.rx_cq || cq_has_room(ep->attr.rx_cq);
+	free(node);
+}
+
+bool complete_reserve(struct session *session)
+{
+	const struct ep *ep = session->ep;
+	struct cq_node **slot = &session->rsp.slot;
+
+	if (!ep->attr.rx_cq)
+		return true;
+	if (!cq_has_room(ep->attr.rx_cq))
+		return false;
+	if (!*slot)
+		*slot = calloc(1, sizeof(**slot));
+	return *slot;
+}
+
+/* The room that was there when the write began may be gone: then the slot takes the completion. */
+static void push_unbacked(struct session *session, const struct completion *c)
+{
+	struct cq *cq = session->ep->attr.rx_cq;
+	struct cq_node *slot = session->rsp.slot;
+
+	if (cq_has_room(cq)) {
+		cq_push_now(cq, c);
+		return;
+	}
+	slot->c = *c;
+	slot->release = slot_release;
+	session->rsp.slot = NULL;
+	cq_push(cq, slot);
 }
 
 void complete_remote_write(struct session *session, uint64_t length, bool has_cq_data, uint64_t cq_data)
@@ -170,7 +201,7 @@ void complete_remote_write(struct session *session, uint64_t length, bool has_cq
 			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session) : AV_NONE,
 		};
 
-		cq_push_now(ep->attr.rx_cq, &c);
+		push_unbacked(session, &c);
 	}
 }
 

@@ -17,7 +17,8 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause);
 /* Remote write or read was done here. */
 void complete_remote_write(struct session *session, uint64_t length, bool has_cq_data, uint64_t cq_data);
 void complete_remote_read(struct session *session);
-/* Room for a completion that no op backs? */
-bool complete_has_room(const struct ep *ep);
+/* Room for the completion of a write with CQ data, which no op backs? Kept until complete_remote_write(), however full
+ * the queue gets meanwhile. */
+bool complete_reserve(struct session *session);
 
 #endif

@@ -2,6 +2,8 @@
 /* responder.c - the peer's requests, a ladder of checks each: sequence, the endpoint's right, room, region, range. */
 #include "emu/nic/responder.h"
 
+#include <stdlib.h>
+
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/message.h"
@@ -56,7 +58,7 @@ static const char *write_first(struct conn *conn, const struct wire_head *head)
 	struct mr_place place;
 	struct mr *mr = NULL;
 
-	if ((head->flags & WIRE_F_CQ_DATA) && !complete_has_room(session->ep))
+	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
 		return say_rnr(conn);	/* F5: the CQ slot before the first byte */
 	*why = (struct refusal){ .op = OP_WRITE, .key = wire_get64(body->key), .addr = wire_get64(body->addr),
 				 .length = wire_get64(body->rest) };
@@ -295,5 +297,6 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	reply_flush(session);
 	message_flush(session, cause);
 	verdict_flush(session);
+	free(session->rsp.slot);
 	responder_init(&session->rsp);
 }

@@ -64,6 +64,7 @@ struct responder {
 	bool     rnr;			/* RNR was said: what is not seen + 1 is dropped */
 	bool     rnr_owed;		/* RNR is to be sent */
 	struct write_state write;
+	struct cq_node *slot;		/* see complete_reserve() */
 	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
 	struct verdict *unsent;				/* first not sent on this connection */
 	uint64_t verdict_next;
