@@ -23,6 +23,7 @@ struct model {
 	struct intake *intakes;
 	struct outcomes peers_may;	/* added to what every job may come to: for tests in which peers die */
 	bool counts_exact;		/* no fault that leaves open how often the target executed a request */
+	bool one_source;		/* each party gets messages from one other only */
 	uint64_t completions;
 };
 

@@ -77,6 +77,7 @@ void storm_run(uint64_t seed)
 	load.churn_permille = often(&rnd) ? 0 : (uint8_t)rnd_below(&rnd, 60);
 	load.silent_percent = (uint8_t)rnd_below(&rnd, 50);
 	load.sends = rnd_percent(&rnd, 80);
+	load.ring = often(&rnd);
 	load.rma = !load.sends || rnd_percent(&rnd, 80);
 	workload_run(&load, 10 * BED_LIMIT_NS);
 	bed_close(&bed);

@@ -172,6 +172,8 @@ static void post_one(struct workload *load)
 	struct party *from = draw_party(load), *to = draw_party(load);
 	bool message = load->sends && (!load->rma || percent(load, 40));
 
+	if (message && load->ring)
+		to = load->model->party[(from->id + 1) % load->model->parties];
 	if (!usable(from) || from->index[to->id] == AV_NONE)
 		return;
 	if (message)
@@ -198,6 +200,7 @@ void workload_run(struct workload *load, uint64_t limit_ns)
 	struct model *model = load->model;
 	uint64_t until = model->world->now_ns + limit_ns;
 
+	model->one_source = load->ring;
 	while (load->ops_left) {
 		if (model->open < load->outstanding_max)
 			post_one(load);

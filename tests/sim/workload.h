@@ -16,6 +16,7 @@ struct workload {
 	uint8_t  silent_percent;	/* without completions */
 	uint8_t  churn_permille;	/* a region is closed or registered again */
 	bool     sends, rma;		/* which kinds */
+	bool     ring;			/* messages go to the next party only: each has one source */
 	struct region *region[MODEL_PARTIES][WORKLOAD_REGIONS];
 };
 
