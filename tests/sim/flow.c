@@ -86,6 +86,30 @@ Test(sim_flow, no_slot_for_cq_data)
 	bed_close(&bed);
 }
 
+/* The slot was free when the write began; another's message takes it before the last byte is here. */
+Test(sim_flow, slot_for_cq_data_is_kept)
+{
+	struct party_config config = { .cq_size = 1 };
+	struct bed bed;
+	struct region *target;
+
+	bed_open(&bed, 28, 3, NULL, &config);
+	bed.world->weather.chunk_max = 4000;
+	target = region_open(bed.party[1], 1 << 20, 1, BED_BOTH, false, 0);
+	bed.party[1]->deaf = true;
+	for (int i = 0; i < 3; i++)
+		intake_post(bed.party[1], 100, 1, NULL);
+	post(job_rma(bed.party[0], target, OP_WRITE, 0, 1 << 20, POST_COMPLETE | POST_CQ_DATA, 1));
+	while (!memcmp(target->block, target->shadow, 64))
+		model_step(bed.model);
+	for (int i = 0; i < 3; i++)
+		post(job_message(bed.party[2], bed.party[1], 50, POST_COMPLETE, 1));
+	model_finish(bed.model, BED_LIMIT_NS);
+	bed.party[1]->deaf = false;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
 /* No budget for payloads: envelopes are kept, the payload is pulled when a receive comes. */
 Test(sim_flow, no_payload_kept)
 {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* digest.c - the three digest modes, every pair of them, and bytes that change on their way. */
+#include <criterion/criterion.h>
+
+#include "tests/sim/bed.h"
+
+static void modes(enum nic_digest one, enum nic_digest other)
+{
+	struct nic_config config = { .digest = one };
+	struct workload load;
+	struct bed bed;
+
+	bed_open(&bed, 60 + 3 * (uint64_t)one + (uint64_t)other, 1, &config, NULL);
+	config.digest = other;
+	bed.node[1] = node_open(bed.world, &config);
+	bed.party[1] = party_open(bed.model, bed.node[1], NULL);
+	bed_meet(&bed);
+	bed.world->weather.cut_mean = 30000;
+	bed.world->weather.cuts_left = 10;
+	bed.model->counts_exact = false;
+	workload_init(&load, bed.model, 300);
+	load.big_max = 300000;
+	workload_run(&load, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+Test(sim_digest, every_pair_of_modes)
+{
+	for (int one = NIC_DIGEST_HEAD; one <= NIC_DIGEST_OFF; one++)
+		for (int other = NIC_DIGEST_HEAD; other <= NIC_DIGEST_OFF; other++)
+			modes((enum nic_digest)one, (enum nic_digest)other);
+}
+
+/* A script of small ops with one byte changed; true if a NIC said so. All ops must end well whatever happens. */
+static bool flipped(enum nic_digest mode, uint64_t seed, uint8_t dir, uint64_t at)
+{
+	struct nic_config config = { .digest = mode, .eager = 300 };
+	struct region *target;
+	struct bed bed;
+	bool said;
+
+	bed_open(&bed, seed, 2, &config, NULL);
+	bed.model->counts_exact = false;
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	if (at != UINT64_MAX)
+		world_fault(bed.world, FAULT_FLIP, 0, dir, at);
+	job_post(job_rma(bed.party[0], target, OP_WRITE, 0, 100, POST_COMPLETE, 1));
+	job_post(job_rma(bed.party[0], target, OP_READ, 1024, 300, POST_COMPLETE, 1));
+	job_post(job_message(bed.party[0], bed.party[1], 200, POST_COMPLETE | POST_CQ_DATA, 1));
+	job_post(job_message(bed.party[0], bed.party[1], 400, POST_COMPLETE | POST_CQ_DATA, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	WORLD_CHECK(bed.world, at == UINT64_MAX || bed.world->fault[0].spent, "no byte was changed");
+	said = bed.node[0]->warns || bed.node[1]->warns;
+	bed_close(&bed);
+	return said;
+}
+
+/* All bytes of HELLO and of the frames behind it, payloads and trailers among them. */
+static void flip_everywhere(uint64_t seed, uint8_t dir, uint64_t bytes)
+{
+	cr_assert(!flipped(NIC_DIGEST_FULL, seed, dir, UINT64_MAX));
+	for (uint64_t at = 0; at < bytes; at++)
+		cr_assert(flipped(NIC_DIGEST_FULL, seed, dir, at), "the change of byte %llu was not found",
+			  (unsigned long long)at);
+}
+
+/* With payload digests no changed byte gets by. */
+Test(sim_digest, full_finds_every_flip)
+{
+	flip_everywhere(70, 0, 152 + 64 + 100 + 16 + 64 + 64 + 200 + 16);
+	flip_everywhere(71, 1, 152 + 64 + 300 + 16);
+}
