@@ -28,7 +28,6 @@ enum {
 	/* Work in one slice of the driver role. */
 	SLICE_FRAMES = 64,		/* frames generated a connection */
 	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames */
-	SLICE_DIRECT_BYTES = 256 * 1024,	/* payload straight into its place, a connection */
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
 

@@ -124,7 +124,6 @@ static bool nic_flush(struct nic *nic)
 
 	nic->busy = NULL;
 	nic->urgent = false;
-	nic->lazy_posts = 0;
 	for (; conn; conn = next) {
 		next = conn->next_busy;
 		conn->busy = false;
@@ -216,10 +215,15 @@ bool nic_work(struct nic *nic)
 
 	nic->now_ns = clock_now(&nic->clock);
 	did = submit_take(nic);
-	if (did && !nic->urgent && ++nic->lazy_posts < SLICE_LAZY_POSTS) {
+	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
+	if (did && ++nic->post_slices < SLICE_LAZY_POSTS) {
+		if (nic->urgent)
+			nic_flush(nic);
+		nic_bury(nic);
 		nic_remind(nic);
 		return true;
 	}
+	nic->post_slices = 0;
 	did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
 	if (nic->tick_now || nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))

@@ -35,7 +35,7 @@ struct nic {
 	struct session *timed, *owing;
 	uint32_t conn_count;
 	bool urgent;			/* a post found its peer idle: send at once */
-	uint32_t lazy_posts;		/* slices in a row whose posts were left to the next poll */
+	uint32_t post_slices;		/* in a row that did no more than take posts */
 	bool tick_now;			/* a timer may have come that is earlier than deadline_ns */
 	bool greeting;			/* a connection may be waiting for its HELLO */
 	atomic_uint_fast64_t deadline_ns;

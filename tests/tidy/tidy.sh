@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 FILE_LINES_MAX=600
 FUNCTION_LINES_MAX=60
-COLUMNS_MAX=120
+COLUMNS_MAX=132
 
 files() {
 	find . \( -path ./build -o -path ./.git \) -prune -o -type f \( "$@" \) -print | sed 's|^\./||' | sort
