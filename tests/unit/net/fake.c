@@ -135,7 +135,7 @@ bool nic_work(struct nic *nic)
 		did = true;
 	}
 	if (nic->owes) {
-		nic->owes = false;
+		nic->owes--;
 		driver_owe(&nic->driver);
 	}
 	return did;

@@ -36,7 +36,7 @@ struct nic {
 	void *link;
 	struct nic_clock clock;
 	atomic_bool left;		/* an op is posted */
-	bool owes;			/* the next slice owes one more */
+	int owes;			/* so many slices owe one more */
 	atomic_uint_fast64_t deadline_ns;
 	atomic_uint timers, slices, settled;
 	bool fails;

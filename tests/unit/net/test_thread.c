@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_thread.c - the NIC thread's states and the wait objects, over real sockets and a fake device that echoes. The
+ * peer is a plain blocking socket. What the thread did is read from its counters. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "emu/net/net.h"
+#include "emu/net/own.h"
+#include "emu/net/wait.h"
+#include "fake.h"
+
+static struct nic *nic;
+static struct driver *driver;
+static struct ep ep;
+static struct conn *conn;
+static int peer;	/* the other end of conn */
+
+static unsigned long counted(const atomic_ulong *counter)
+{
+	return atomic_load(counter);
+}
+
+static enum thread_state state(void)
+{
+	return (enum thread_state)atomic_load(&net_stats()->state);
+}
+
+static void await_state(enum thread_state wanted)
+{
+	while (state() != wanted)
+		sched_yield();
+}
+
+/* The NIC, a listener, and a peer that the NIC thread lets in. */
+static void start(bool manual)
+{
+	struct net_config config = { .manual = manual };
+	struct sockaddr_storage at = { .ss_family = AF_INET };
+	void *listener;
+
+	cr_assert_eq(net_start(&nic, &config), 0);
+	driver = nic_driver(nic);
+	conn = ep.accepts[0] = conn_make(fake.ops);
+	conn->echo = true;
+	ep.accepts[1] = conn_make(fake.ops);
+	cr_assert(driver_enter(driver));
+	cr_assert_eq(fake.ops->listen(fake.link, &at, &ep, &listener), 0);
+	driver_leave(driver);
+	peer = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(connect(peer, (struct sockaddr *)&at, sizeof(struct sockaddr_in)), 0);
+	for (bool in = false; !in;) {
+		cr_assert(driver_enter(driver));
+		in = ep.accepted == 1;
+		driver_leave(driver);
+		sched_yield();
+	}
+}
+
+static void ping(void)
+{
+	cr_assert_eq(send(peer, "?", 1, 0), 1);
+}
+
+/* Blocks. */
+static void pong(void)
+{
+	char byte = 0;
+
+	cr_assert_eq(recv(peer, &byte, 1, 0), 1);
+	cr_assert_eq(byte, '?');
+}
+
+static bool has_pong(void)
+{
+	char byte;
+
+	return recv(peer, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
+Test(thread, serves_while_the_program_does_nothing)
+{
+	start(false);
+	for (int i = 0; i < 100; i++) {
+		ping();
+		pong();
+	}
+	cr_assert_eq(counted(&net_stats()->looks), 0, "armed: no timer");
+	while (counted(&net_stats()->served) < 100)
+		sched_yield();
+	cr_assert_gt(atomic_load(&fake.settled), 0, "nobody else would send the acknowledgements");
+	net_stop();
+}
+
+enum { ROUNDS = 3000 };
+
+Test(thread, stands_back_while_the_program_polls)
+{
+	start(false);
+	for (int i = 0; i < ROUNDS; i++) {
+		ping();
+		do
+			driver_poll(driver);
+		while (!has_pong());
+	}
+	/* One wake-up ends ARMED. On a busy machine the program may lose its core for longer than a look: ARMED again. */
+	cr_assert_lt(counted(&net_stats()->wakeups), ROUNDS / 20, "%lu useless wake-ups",
+		     counted(&net_stats()->wakeups));
+	await_state(THREAD_ARMED);
+	ping();
+	pong();
+	net_stop();
+}
+
+/* A thread that blocks in its read as fi_cq_sread does. */
+static void *sleeper(void *arg)
+{
+	struct wait *wait;
+
+	cr_assert_eq(wait_open(&wait), 0);
+	while (!atomic_load((atomic_bool *)arg)) {
+		driver_poll(driver);
+		cr_assert_geq(wait_sleep(wait, 1000), 0);
+	}
+	wait_close(wait);
+	return NULL;
+}
+
+Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
+{
+	atomic_bool stop = false;
+	pthread_t thread;
+	unsigned long wakeups;
+
+	start(false);
+	cr_assert_eq(pthread_create(&thread, NULL, sleeper, &stop), 0);
+	while (state() != THREAD_PARKED) { /* it sees that when next it is woken */
+		ping();
+		pong();
+	}
+	wakeups = counted(&net_stats()->wakeups);
+	for (int i = 0; i < ROUNDS; i++) {
+		ping();
+		pong();
+	}
+	cr_assert_lt(counted(&net_stats()->wakeups) - wakeups, ROUNDS / 20);
+	cr_assert_lt(counted(&net_stats()->served), ROUNDS / 10, "the sleeper serves");
+	atomic_store(&stop, true);
+	ping();
+	pthread_join(thread, NULL);
+	net_stop();
+}
+
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+Test(thread, serves_who_said_that_it_sleeps_and_computes)
+{
+	struct wait *wait;
+	unsigned long served;
+
+	start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert_eq(wait_try(wait, never, NULL), 0);
+	ping();
+	await_state(THREAD_PARKED);
+	served = counted(&net_stats()->served);
+	pong();
+	while (counted(&net_stats()->served) == served)
+		sched_yield();
+	await_state(THREAD_ARMED);
+	wait_close(wait);
+	net_stop();
+}
+
+Test(thread, serves_what_a_post_left)
+{
+	start(false);
+	await_state(THREAD_ARMED);
+	cr_assert(driver_enter(driver));
+	atomic_store(&fake.left, true);
+	driver_leave(driver);
+	cr_assert(!atomic_load(&fake.left), "who lets go looks again");
+	await_state(THREAD_ARMED);
+	atomic_store(&fake.left, true); /* as if the role had been found taken */
+	cr_assert(driver_enter(driver));
+	driver_owe(driver);
+	driver_leave(driver);
+	while (atomic_load(&fake.left))
+		sched_yield();
+	net_stop();
+}
+
+Test(thread, serves_the_devices_timers)
+{
+	start(false);
+	await_state(THREAD_ARMED);
+	for (unsigned int i = 1; i <= 20; i++) {
+		cr_assert(driver_enter(driver));
+		atomic_store(&fake.deadline_ns, monotonic_ns() + 3000000);
+		fake.owes = 1;	/* D3: a new timer */
+		driver_owe(driver);
+		driver_leave(driver);
+		while (atomic_load(&fake.timers) < i)
+			sched_yield();
+	}
+	net_stop();
+}
+
+Test(thread, manual_progress_serves_nothing)
+{
+	unsigned int slices;
+
+	start(true);
+	slices = atomic_load(&fake.slices);
+	ping();
+	cr_assert_eq(poll(&(struct pollfd){ .fd = peer, .events = POLLIN }, 1, 300), 0, "served in the background");
+	cr_assert_eq(atomic_load(&fake.slices), slices);
+	while (!has_pong())
+		driver_poll(driver);
+	cr_assert_eq(state(), THREAD_MANUAL);
+	net_stop();
+}
+
+Test(thread, finishes_a_dial_in_the_background)
+{
+	struct sockaddr_storage at = { .ss_family = AF_INET };
+	struct conn *dialled;
+	bool up = false;
+	void *listener;
+
+	start(true);
+	dialled = conn_make(fake.ops);
+	cr_assert(driver_enter(driver));
+	cr_assert_eq(fake.ops->listen(fake.link, &at, &ep, &listener), 0);
+	cr_assert_eq(fake.ops->dial(fake.link, &at, dialled, &dialled->line), 0);
+	driver_leave(driver);
+	while (!up) {
+		sched_yield();
+		cr_assert(driver_enter(driver));
+		up = dialled->ups == 1 && ep.accepted == 2;
+		driver_leave(driver);
+	}
+	net_stop();
+}
+
+/* /proc/self/task/N/what of the thread with this name, or "". */
+static void task_line(const char *name, const char *what, char *out, size_t size)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	char path[300], line[200], mask[200] = "";
+
+	*out = 0;
+	for (struct dirent *task; (task = readdir(tasks));) {
+		bool found = false;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			found = found || (!strncmp(line, "Name:", 5) && strstr(line, name));
+			if (!strncmp(line, what, strlen(what)))
+				snprintf(mask, sizeof(mask), "%s", line + strlen(what));
+		}
+		if (file)
+			fclose(file);
+		if (found)
+			snprintf(out, size, "%s", mask);
+	}
+	closedir(tasks);
+}
+
+Test(thread, blocks_all_signals_but_its_own_faults)
+{
+	char line[200];
+	unsigned long mask;
+
+	task_line("emu-nic", "SigBlk:", line, sizeof(line));
+	cr_assert_str_eq(line, "", "no thread before it is needed");
+	start(false);
+	task_line("emu-nic", "SigBlk:", line, sizeof(line));
+	mask = strtoul(line, NULL, 16);
+	for (int i = 1; i < 32; i++) {
+		bool fault = i == SIGSEGV || i == SIGBUS || i == SIGFPE || i == SIGILL || i == SIGTRAP || i == SIGABRT;
+
+		if (i != SIGKILL && i != SIGSTOP)
+			cr_assert_eq(mask >> (i - 1) & 1, !fault, "signal %d", i);
+	}
+	net_stop();
+	task_line("emu-nic", "SigBlk:", line, sizeof(line));
+	cr_assert_str_eq(line, "", "joined");
+}
+
+Test(thread, start_that_fails_leaves_nothing)
+{
+	struct net_config config = { 0 };
+	pthread_attr_t huge, old;
+
+	fake.fails = true;
+	cr_assert_eq(net_start(&nic, &config), -ENOMEM);
+	cr_assert(!net_mine());
+	fake.fails = false;
+	pthread_getattr_default_np(&old);
+	pthread_attr_init(&huge);
+	cr_assert_eq(pthread_attr_setstacksize(&huge, (size_t)1 << 46), 0);
+	cr_assert_eq(pthread_setattr_default_np(&huge), 0);
+	cr_assert_neq(net_start(&nic, &config), 0, "no thread");
+	cr_assert(!net_mine());
+	pthread_setattr_default_np(&old);
+	start(false);
+	ping();
+	pong();
+	net_stop();
+}
+
+Test(thread, one_nic_that_can_stop_and_start_again)
+{
+	struct net_config config = { 0 };
+	struct nic *again;
+
+	net_stop();
+	start(false);
+	cr_assert_eq(net_start(&again, &config), 0);
+	cr_assert_eq(again, nic);
+	cr_assert_eq(net_nic(), nic);
+	cr_assert(net_mine());
+	net_stop(); /* with a listener and a line open */
+	cr_assert(!net_mine());
+	cr_assert_eq(recv(peer, &(char){ 0 }, 1, 0), 0, "the peer sees an orderly end");
+	ep = (struct ep){ 0 };
+	start(false);
+	ping();
+	pong();
+	net_stop();
+}
+
+Test(thread, forks_child_has_no_nic)
+{
+	struct net_config config = { 0 };
+	pid_t child;
+	int status;
+
+	start(false);
+	child = fork();
+	if (!child) {
+		bool ok = !net_mine() && net_start(&nic, &config) == -ENODEV;
+
+		net_stop();
+		_exit(ok ? 0 : 1);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	cr_assert(net_mine());
+	ping();
+	pong();
+	net_stop();
+}
+
+Test(wait, wakes_and_times_out)
+{
+	struct wait *wait;
+
+	start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert_eq(wait_sleep(wait, 0), 0);
+	cr_assert_eq(wait_sleep(wait, 2), 0);
+	wait_wake(wait);
+	wait_wake(wait);
+	cr_assert_eq(wait_sleep(wait, -1), 1);
+	cr_assert_eq(wait_sleep(wait, 0), 0, "both are spent");
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, descriptor_polls_as_the_sleep_does)
+{
+	struct pollfd fd = { .events = POLLIN };
+	struct wait *wait;
+
+	start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	fd.fd = wait_fd(wait);
+	cr_assert_eq(wait_try(wait, never, NULL), 0);
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	wait_wake(wait);
+	cr_assert_eq(poll(&fd, 1, 0), 1);
+	cr_assert_eq(wait_try(wait, never, NULL), 0);
+	cr_assert_eq(poll(&fd, 1, 0), 0, "wait_try empties it");
+	ping();
+	cr_assert_eq(poll(&fd, 1, 30000), 1, "a socket wakes, in manual progress, too");
+	cr_assert_eq(wait_try(wait, always, NULL), -EAGAIN);
+	pong();
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, does_not_sleep_on_left_work)
+{
+	struct wait *wait;
+
+	start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert(driver_enter(driver));
+	fake.owes = 100;
+	driver_owe(driver);
+	driver_leave(driver);
+	cr_assert(driver_left(driver));
+	cr_assert_eq(wait_sleep(wait, -1), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, sleeps_no_longer_than_the_devices_timer)
+{
+	struct wait *wait;
+
+	start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	atomic_store(&fake.deadline_ns, monotonic_ns() + 5000000);
+	cr_assert_eq(wait_sleep(wait, -1), 1);
+	cr_assert_geq(monotonic_ns(), atomic_load(&fake.deadline_ns));
+	driver_poll(driver);
+	cr_assert_eq(atomic_load(&fake.timers), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void *signaller(void *arg)
+{
+	atomic_bool *stop = arg;
+
+	while (!atomic_load(stop)) {
+		kill(getpid(), SIGUSR1);
+		sched_yield();
+	}
+	return NULL;
+}
+
+Test(wait, signal_ends_the_sleep)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	atomic_bool stop = false;
+	struct wait *wait;
+	pthread_t thread;
+	sigset_t usr1;
+
+	start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	cr_assert_eq(pthread_create(&thread, NULL, signaller, &stop), 0);
+	pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+	cr_assert_eq(wait_sleep(wait, -1), -EINTR);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	wait_close(wait);
+	net_stop();
+}
