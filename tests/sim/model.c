@@ -89,15 +89,20 @@ bool model_step(struct model *model)
 {
 	struct world *world = model->world;
 	uint64_t before = model->completions;
-	bool alive = world_step(world);
+	bool idle = world_idle(world);	/* programs look at their queues before time passes */
+	bool alive = idle || world_step(world);
 
 	for (int i = 0; i < model->parties; i++) {
 		struct party *party = model->party[i];
 
-		if (!party->node->dead && !party->deaf && (!alive || rnd_percent(&world->rnd, party->reads_slowly ? 2 : 50)))
+		if (!party->node->dead && !party->deaf && (idle || rnd_percent(&world->rnd, party->reads_slowly ? 2 : 50)))
 			model_read(party);
 	}
-	return alive || before != model->completions;
+	if (idle && before == model->completions)
+		alive = world_step(world);
+	else if (idle)
+		world->idle = 0;
+	return alive;
 }
 
 /* --- running to an end --- */

@@ -181,6 +181,11 @@ static struct node *pick(struct world *world)
 	return world->node[rnd_below(&world->rnd, (uint64_t)world->nodes)];
 }
 
+bool world_idle(const struct world *world)
+{
+	return world->idle >= 2 * world->nodes;
+}
+
 bool world_step(struct world *world)
 {
 	struct node *node = pick(world);
@@ -192,8 +197,10 @@ bool world_step(struct world *world)
 		lines_sweep(world);
 		return true;
 	}
-	if (++world->idle <= 2 * world->nodes)
+	if (!world_idle(world)) {
+		world->idle++;
 		return true;
+	}
 	world->idle = 0;
 	return world_wait(world);
 }

@@ -106,6 +106,8 @@ void node_leave(struct node *node);
 bool node_run(struct node *node);
 bool node_logged(const struct node *node, const char *part);
 
+/* Is time about to pass, for want of anything else to do? */
+bool world_idle(const struct world *world);
 /* One turn of one node, or, if nobody has anything to do, the time moves to the next event. False: nothing can ever
  * happen again. */
 bool world_step(struct world *world);
