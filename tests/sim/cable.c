@@ -70,6 +70,26 @@ void cable_break(struct cable *cable, bool lossy)
 	}
 }
 
+uint64_t cable_timeout_ns(const struct cable *cable)
+{
+	uint64_t since = UINT64_MAX;
+
+	for (int i = 0; i < 2; i++) {
+		const struct node *node = cable->end[i].node;
+
+		if (node && node->cut_off && node->cut_off_ns < since)
+			since = node->cut_off_ns;
+	}
+	return since == UINT64_MAX ? UINT64_MAX : since + LINES_TIMEOUT_NS;
+}
+
+void cable_time_out(struct cable *cable)
+{
+	pipe_cut(&cable->pipe[0], 0);
+	pipe_cut(&cable->pipe[1], 0);
+	cable_break(cable, false);
+}
+
 static int line_dir(const struct line *line)
 {
 	return line == &line->cable->end[1];
@@ -232,9 +252,7 @@ static uint64_t line_readable(struct line *line)
 {
 	struct pipe *pipe = &line->cable->pipe[!line_dir(line)];
 
-	if (line->node && line->node->cut_off)
-		return pipe->ready - pipe->received;
-	if (line->cable->end[!line_dir(line)].node && line->cable->end[!line_dir(line)].node->cut_off)
+	if (cable_timeout_ns(line->cable) != UINT64_MAX)
 		return pipe->ready - pipe->received;
 	return pipe_readable(pipe, line->cable->world->now_ns);
 }
@@ -311,13 +329,12 @@ uint64_t line_next_ns(struct line *line)
 {
 	struct cable *cable = line->cable;
 	struct pipe *pipe = &cable->pipe[!line_dir(line)];
-	struct node *other = cable->end[!line_dir(line)].node;
 	uint64_t next = UINT64_MAX;
 
 	if (line_readable(line) || (line->want_write && line_writable(line)))
 		return cable->world->now_ns;
-	if (line->node->cut_off || (other && other->cut_off))
-		return UINT64_MAX;
+	if (!cable->broken && cable_timeout_ns(cable) != UINT64_MAX)
+		return cable_timeout_ns(cable);
 	if (cable->broken && line_is_dry(line))
 		next = line->down_ns > cable->world->now_ns ? line->down_ns : cable->world->now_ns;
 	return pipe_next_ns(pipe) < next ? pipe_next_ns(pipe) : next;

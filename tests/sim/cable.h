@@ -40,6 +40,11 @@ void cable_free(struct cable *cable);
 /* Both ends find out, each in its own time and way. Lossy: bytes on their way may or may not get through. */
 void cable_break(struct cable *cable, bool lossy);
 
+/* When the cable breaks because one of its nodes is cut off; UINT64_MAX: none is. */
+uint64_t cable_timeout_ns(const struct cable *cable);
+/* It does; nothing that was on its way arrives. */
+void cable_time_out(struct cable *cable);
+
 ssize_t line_send(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
 void line_close(struct line *line);

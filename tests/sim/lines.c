@@ -170,6 +170,8 @@ static bool serve_end(struct line *line)
 		return false;
 	if (!line->up)
 		return line->cable->answer_ns <= world->now_ns && answer_dial(line);
+	if (cable_timeout_ns(line->cable) <= world->now_ns)
+		cable_time_out(line->cable);
 	if (line->want_write && line_writable(line)) {
 		line->want_write = false;
 		conn_writable(line->conn);

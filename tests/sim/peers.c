@@ -210,7 +210,7 @@ static void silence(bool met, uint64_t heals_after_ns)
 	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
 	if (met)
 		one_op(&bed, bed.party[0], target, true);
-	bed.node[1]->cut_off = true;
+	node_cut_off(bed.node[1], true);
 	job = job_rma(bed.party[0], target, OP_WRITE, 0, 100, POST_COMPLETE, 1);
 	job->may.good = heals_after_ns;
 	if (!heals_after_ns)
@@ -219,11 +219,11 @@ static void silence(bool met, uint64_t heals_after_ns)
 	post(job);
 	if (heals_after_ns) {
 		model_pass(bed.model, heals_after_ns);
-		bed.node[1]->cut_off = false;
+		node_cut_off(bed.node[1], false);
 	}
-	model_finish(bed.model, 10 * SIM_SECOND);
+	model_finish(bed.model, 20 * SIM_SECOND);
 	WORLD_CHECK(bed.world, heals_after_ns || bed.world->now_ns - begin >= 3 * SIM_SECOND, "gave up early");
-	bed.node[1]->cut_off = false;
+	node_cut_off(bed.node[1], false);
 	one_op(&bed, bed.party[0], target, true);
 	bed_close(&bed);
 }

@@ -87,6 +87,12 @@ void node_kill(struct node *node)
 	lines_kill(node);
 }
 
+void node_cut_off(struct node *node, bool off)
+{
+	node->cut_off = off;
+	node->cut_off_ns = node->world->now_ns;
+}
+
 void node_close(struct node *node)
 {
 	int open;

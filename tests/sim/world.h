@@ -16,6 +16,7 @@
 
 enum { WORLD_NODES = 16, WORLD_LISTENERS = 64, WORLD_FAULTS = 64, WORLD_POISONS = 16, NODE_LOG_LINES = 64 };
 #define SIM_SECOND 1000000000ull
+#define LINES_TIMEOUT_NS (8 * SIM_SECOND)
 
 /* How the byte streams behave. */
 struct weather {
@@ -54,7 +55,8 @@ struct node {
 	struct nic *nic;
 	int id;
 	bool dead;		/* killed: its streams are broken, it never runs again */
-	bool cut_off;		/* nothing comes from or to it: bytes wait, dials hang */
+	bool cut_off;		/* nothing comes from or to it: bytes wait, dials hang; see node_cut_off() */
+	uint64_t cut_off_ns;	/* since when */
 	bool asleep;		/* does not run */
 	uint32_t warns;		/* log lines of level NIC_LOG_WARN so far */
 	uint32_t logged;
@@ -97,6 +99,9 @@ void world_close(struct world *world);
 struct node *node_open(struct world *world, const struct nic_config *config);
 /* The process dies: no BYE, its streams break, its listeners are gone. Memory stays until world_close(). */
 void node_kill(struct node *node);
+/* The network between it and all others goes, or comes back. As TCP does by keepalive and user timeout, connections that
+ * stay silent for LINES_TIMEOUT_NS break. */
+void node_cut_off(struct node *node, bool off);
 /* The process ends in good order. */
 void node_close(struct node *node);
 /* Takes the role for a control action; in a world of one thread it is always free. */
