@@ -2,7 +2,6 @@
 /* fi_eq.c - the event queue object. */
 #include "emu/fi/fi_eq.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdbool.h>

@@ -115,7 +115,8 @@ Test(fi_av, lookup_and_text_are_cut_not_overrun)
 	fill(&addr, "127.0.0.1", 5000);
 	length = 8;
 	cr_expect(fi_av_straddr(w.av, &addr, buffer, &length) == buffer);
-	cr_expect(!strcmp(buffer, "fi_sock") && buffer[8] == 'x' && length == sizeof("fi_sockaddr_in://127.0.0.1:5000"));
+	cr_expect(!strcmp(buffer, "fi_sock") && buffer[8] == 'x');
+	cr_expect(length == sizeof("fi_sockaddr_in://127.0.0.1:5000"));
 	world_close(&w);
 }
 

@@ -175,7 +175,8 @@ Test(fi_data, error_entries_are_as_long_as_the_version_says)
 	world_open(&w, &(struct want){ .api = FI_VERSION(1, 4) });
 	RC(0, fi_write(w.ep, here, 8, NULL, w.self, 0, 0x123456, &w));
 	RC(-FI_EAVAIL, world_next(&w, &entry));
-	RC(1, w.cq->ops->readerr(w.cq, (struct fi_cq_err_entry *)raw, 0)); /* newer wrappers write src_addr themselves */
+	/* Not by fi_cq_readerr: newer headers' writes src_addr itself. */
+	RC(1, w.cq->ops->readerr(w.cq, (struct fi_cq_err_entry *)raw, 0));
 	for (size_t at = 80; at < sizeof(raw); at++)
 		cr_expect(raw[at] == 0xa5, "byte %zu was written", at);
 	world_close(&w);
@@ -195,7 +196,8 @@ static void local_rules(uint32_t api, int mr_mode, int no_desc, int wild_desc)
 	RC(0, fi_write(w.ep, NULL, 0, NULL, w.self, 0, 77, NULL)); /* no bytes, no descriptor */
 	RC(0, fi_inject(w.ep, here, 8, w.self)); /* copied: none asked */
 	if (mr_mode & FI_MR_LOCAL) {
-		RC(-FI_EINVAL, fi_write(w.ep, here, 8, fi_mr_desc(local), w.self, 0, 77, NULL)); /* right FI_SEND only */
+		/* Its only right is FI_SEND, and it ends after 64 B. */
+		RC(-FI_EINVAL, fi_write(w.ep, here, 8, fi_mr_desc(local), w.self, 0, 77, NULL));
 		RC(-FI_EINVAL, fi_send(w.ep, here + 60, 8, fi_mr_desc(local), w.self, NULL));
 	}
 	RC(0, fi_close(&local->fid));

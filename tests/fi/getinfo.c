@@ -15,7 +15,8 @@ struct hint {
 	bool     direct;
 };
 
-#define DIRECT(field, value) { #field, offsetof(struct fi_info, field), 0, sizeof(((struct fi_info *)0)->field), value, true }
+#define DIRECT(field, value) \
+	{ #field, offsetof(struct fi_info, field), 0, sizeof(((struct fi_info *)0)->field), value, true }
 #define IN(attr, type, field, value) \
 	{ #attr "->" #field, offsetof(struct fi_info, attr), offsetof(struct type, field), \
 	  sizeof(((struct type *)0)->field), value, false }
@@ -62,7 +63,8 @@ static const struct hint granted[] = {
 	TX(iov_limit, 8), TX(rma_iov_limit, 8),
 	RX(caps, FI_MSG | FI_RECV), RX(op_flags, FI_COMPLETION), RX(msg_order, FI_ORDER_SAS), RX(size, 1024),
 	RX(iov_limit, 8), RX(total_buffered_recv, 1 << 20),
-	DOMAIN(threading, FI_THREAD_SAFE), DOMAIN(threading, FI_THREAD_DOMAIN), DOMAIN(control_progress, FI_PROGRESS_AUTO),
+	DOMAIN(threading, FI_THREAD_SAFE), DOMAIN(threading, FI_THREAD_DOMAIN),
+	DOMAIN(control_progress, FI_PROGRESS_AUTO),
 	DOMAIN(data_progress, FI_PROGRESS_AUTO), DOMAIN(data_progress, FI_PROGRESS_MANUAL),
 	DOMAIN(control_progress, FI_PROGRESS_MANUAL), DOMAIN(resource_mgmt, FI_RM_ENABLED), DOMAIN(av_type, FI_AV_MAP),
 	DOMAIN(av_type, FI_AV_TABLE), DOMAIN(mr_key_size, 8), DOMAIN(cq_data_size, 8), DOMAIN(cq_cnt, 65536),

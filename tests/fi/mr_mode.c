@@ -62,7 +62,9 @@ static const struct row rows[] = {
 
 static void check_row(size_t at, const struct row *row, bool strict)
 {
-	struct want want = { .api = row->api, .caps = row->caps ? row->caps : FI_MSG | FI_RMA, .mr_mode = row->offered };
+	struct want want = {
+		.api = row->api, .caps = row->caps ? row->caps : FI_MSG | FI_RMA, .mr_mode = row->offered,
+	};
 	struct fi_info *hints = world_hints(&want), *info = NULL;
 	int expected = strict ? row->strict : row->lax;
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* world.h - one of each object, in one process, and an endpoint that can address itself. Every failure ends the test. */
+/* world.h - one of each object, in one process, and an endpoint that can address itself. Failures end the test. */
 #ifndef TESTS_FI_WORLD_H
 #define TESTS_FI_WORLD_H
 
