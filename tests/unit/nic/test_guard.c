@@ -96,7 +96,7 @@ Test(guard, all_lengths)
  * copy must not be reported. */
 Test(guard, freed_memory)
 {
-	uintptr_t at = (uintptr_t)malloc(64);
+	volatile uintptr_t at = (uintptr_t)malloc(64);	/* the compiler must not see that it is freed */
 	char bytes[64];
 
 	free((void *)at);
