@@ -36,7 +36,7 @@ static_assert(offsetof(struct entry, mr) == 0, "entry_of() relies on it");
 
 struct slot {
 	struct entry *entry;	/* NULL: free */
-	uint64_t desc;		/* free: number of the next free slot, or NO_SLOT */
+	uint64_t desc;		/* free: number of the next free slot, or NO_SLOT; names nothing, as entry is NULL */
 };
 static_assert(sizeof(struct entry) + sizeof(struct slot) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
 
@@ -127,7 +127,7 @@ static struct entry *desc_find(const struct mr_table *table, uint64_t desc)
 {
 	uint32_t number = desc & (SLOTS_MAX - 1);
 
-	if (!(desc & DESC_MARK) || number >= table->slots)
+	if (number >= table->slots)
 		return NULL;
 	return slot_at(table, number)->desc == desc ? slot_at(table, number)->entry : NULL;
 }
