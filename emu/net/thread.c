@@ -242,6 +242,14 @@ static void on_data(uv_poll_t *poll, int status, int events)
 	woken(thread);
 }
 
+/* A control event may have left work and timers. */
+static void controlled(struct thread *thread)
+{
+	driver_leave(thread->driver);
+	if (state_of(thread) == THREAD_ARMED)
+		woken(thread);
+}
+
 static void on_dials(uv_poll_t *poll, int status, int events)
 {
 	struct thread *thread = poll->data;
@@ -250,7 +258,7 @@ static void on_dials(uv_poll_t *poll, int status, int events)
 	(void)events;
 	take_role(thread);
 	tcp_finish_dials(thread->tcp);
-	driver_leave(thread->driver);
+	controlled(thread);
 }
 
 static void on_listeners(uv_poll_t *poll, int status, int events);
@@ -271,7 +279,7 @@ static void on_listeners(uv_poll_t *poll, int status, int events)
 	(void)events;
 	take_role(thread);
 	ok = tcp_accept(thread->tcp);
-	driver_leave(thread->driver);
+	controlled(thread);
 	if (ok)
 		return;
 	uv_poll_stop(&thread->listeners);

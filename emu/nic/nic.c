@@ -196,21 +196,28 @@ static void nic_tick(struct nic *nic)
 	atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
 }
 
-/* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. */
-static void nic_remind(struct nic *nic)
+/* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
+ * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
+static void nic_remind(struct nic *nic, uint64_t before_ns)
 {
-	uint64_t due = nic->now_ns + TIME_LOOK_NS;
+	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	uint64_t look = nic->now_ns + TIME_LOOK_NS;
 
-	if (!nic->owing && !nic->busy)
-		return;
-	if (due < atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+	if ((nic->owing || nic->busy || nic->tick_now) && look < due) {
+		due = look;
 		atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
+	}
+	if (due >= before_ns)
+		return;
+	/* seq_cst, both: either we see the NIC thread armed, or it reads this deadline after driver_arm(). */
+	atomic_store(&nic->deadline_ns, due);
 	if (atomic_load(&nic->driver.armed))
 		wake(nic);
 }
 
 bool nic_work(struct nic *nic)
 {
+	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	bool did;
 
 	nic->now_ns = clock_now(&nic->clock);
@@ -220,7 +227,7 @@ bool nic_work(struct nic *nic)
 		if (nic->urgent)
 			nic_flush(nic);
 		nic_bury(nic);
-		nic_remind(nic);
+		nic_remind(nic, before_ns);
 		return true;
 	}
 	nic->post_slices = 0;
@@ -233,7 +240,7 @@ bool nic_work(struct nic *nic)
 	if (!did)
 		nic_settle(nic);
 	nic_bury(nic);
-	nic_remind(nic);
+	nic_remind(nic, before_ns);
 	return did;
 }
 

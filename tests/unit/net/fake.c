@@ -10,10 +10,12 @@ struct nic fake;
 
 struct conn *conn_make(const struct link_ops *ops)
 {
-	struct conn *conn = calloc(1, sizeof(*conn));
+	static struct conn conns[CONNS];	/* each test is a process of its own */
+	static int made;
 
-	conn->ops = ops;
-	return conn;
+	assert(made < CONNS);
+	conns[made].ops = ops;
+	return &conns[made++];
 }
 
 void conn_up(struct conn *conn)

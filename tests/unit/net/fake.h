@@ -8,7 +8,7 @@
 
 #include "emu/nic/nic.h"
 
-enum { CONN_ROOM = 1 << 16 };
+enum { CONN_ROOM = 1 << 16, CONNS = 128 };
 
 struct conn {
 	struct line *line;
