@@ -234,9 +234,22 @@ const struct link_ops lines_ops = {
 	.listen = lines_listen, .unlisten = lines_unlisten, .poll = lines_poll, .random = lines_random, .log = lines_log,
 };
 
-/* When this end has something to do; dead, sleeping and raw ends never have. */
+/* What comes to a raw end needs time, too; but when it is there, nobody has to act. */
+static uint64_t raw_next_ns(struct line *line)
+{
+	const struct world *world = line->cable->world;
+	uint64_t next = pipe_next_ns(&line->cable->pipe[1]);
+
+	if (line->cable->broken && line->down_ns > world->now_ns && line->down_ns < next)
+		next = line->down_ns;
+	return next > world->now_ns ? next : UINT64_MAX;
+}
+
+/* When this end has something to do; dead and sleeping ones never have. */
 static uint64_t end_next_ns(struct line *line)
 {
+	if (!line->node && line->up && !line->closed)
+		return raw_next_ns(line);
 	if (!line->node || !line->conn || line->closed || line->told || line->node->dead)
 		return UINT64_MAX;
 	if (!line->up)
