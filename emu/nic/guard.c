@@ -131,7 +131,8 @@ static bool handler_is_ours(int sig)
 	return !sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
 }
 
-/* SA_NODEFER: what the program's handler wants blocked is its own affair. SA_ONSTACK: the program may want to see its stack overflow. */
+/* SA_NODEFER: what the program's handler wants blocked is its own affair. SA_ONSTACK: the program may want to see its
+ * stack overflow. */
 static int handler_put(int which)
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
