@@ -4,10 +4,10 @@
 # copy of the tree, a container. run_list.sh BUILD_FOLDER LABEL|LABEL...
 here=$(dirname "$0")
 
-while read -r labels timeout name kind command; do
+while read -r labels seconds name kind command; do
 	[[ $labels =~ (^|,)($2)(,|$) ]] || continue
 	# Unquoted: the command's words, as registered.
-	if out=$(timeout -k 10 "$timeout" "$here/runner.sh" "$1" "$name" "$kind" $command 2>&1 </dev/null); then
+	if out=$("$here/runner.sh" "$1" "$seconds" "$name" "$kind" $command 2>&1 </dev/null); then
 		echo "$name: passed"
 	elif [ $? = 77 ]; then
 		echo "$name: skipped"

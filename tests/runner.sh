@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# runner.sh - runs one registered test: runner.sh BUILD_FOLDER NAME criterion|script COMMAND...
+# runner.sh - runs one registered test: runner.sh BUILD_FOLDER SECONDS NAME criterion|script COMMAND...
+# After so many seconds it hangs, and is killed with all that it started.
 #
 # Gives it this environment:
 #   EMU_SOURCE_DIR, EMU_BUILD            the two trees (so emurun takes this build, and demo.sh builds nothing)
@@ -11,8 +12,8 @@
 # Appends to the file EMU_RESULTS, if that is set, a line for each case: `pass NAME`, `fail NAME reason`,
 # `skip NAME reason`. Exit status: 1 if a case failed, 77 if there was nothing but skips, else 0.
 
-build=$1 name=$2 kind=$3
-shift 3
+build=$1 seconds=$2 name=$3 kind=$4
+shift 4
 
 EMU_SOURCE_DIR=$(cd "$(dirname "$0")/.." && pwd)
 export EMU_SOURCE_DIR EMU_BUILD=$build
@@ -26,7 +27,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Criterion's TAP: `ok - suite::test  (0.01s)`, `not ok - suite::test  reason`, `ok - suite::test # SKIP reason`.
 run_criterion() {
-	"$@" --jobs 1 --timeout 120 --tap="$scratch/tap"
+	timeout -k 10 "$seconds" "$@" --jobs 1 --timeout 120 --tap="$scratch/tap"
 	status=$?
 	[ -e "$scratch/tap" ] || return 0
 	sed -nE 's/^(not )?ok - ([^ ]+) +# SKIP *(.*)/skip \2 \3/p; t
@@ -35,7 +36,7 @@ run_criterion() {
 }
 
 run_script() {
-	"$@" 2>&1 | tee "$scratch/out"
+	timeout -k 10 "$seconds" "$@" 2>&1 | tee "$scratch/out"
 	status=${PIPESTATUS[0]}
 	sed -nE 's/^ok +(- )?(.+)/pass \2/p; s/^not ok +(- )?(.+)/fail \2/p; s/^skip +(- )?(.+)/skip \2/p' \
 		"$scratch/out" >"$scratch/cases"
@@ -47,6 +48,8 @@ if [ "$status" = 77 ] && [ ! -s "$scratch/cases" ]; then
 	echo "skip all: exit status 77" >"$scratch/cases"
 elif [ "$status" = 0 ] && [ ! -s "$scratch/cases" ]; then
 	echo "pass all" >"$scratch/cases"
+elif [ "$status" = 124 ] || [ "$status" = 137 ]; then
+	echo "fail hung for $seconds s, or killed" >>"$scratch/cases"
 elif [ "$status" != 0 ] && ! grep -q '^fail' "$scratch/cases"; then
 	echo "fail exit status $status" >>"$scratch/cases"
 fi
