@@ -8,7 +8,8 @@
 
 void place_set(struct place *place, const struct iovec *runs, size_t count)
 {
-	memcpy(place->run, runs, count * sizeof(*runs));
+	if (count)
+		memcpy(place->run, runs, count * sizeof(*runs));
 	place->count = (uint8_t)count;
 	place->at = 0;
 	place->skip = 0;
