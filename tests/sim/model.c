@@ -316,6 +316,8 @@ void model_close(struct model *model)
 		}
 		region_free(region);
 	}
+	for (int i = 0; i < model->parties; i++)
+		party_shut(model->party[i]);
 	for (int i = 0; i < model->world->nodes; i++)
 		node_close(model->world->node[i]);
 	for (int i = 0; i < model->parties; i++)

@@ -103,6 +103,19 @@ uint16_t party_port(const struct party *party)
 	return ntohs(((const struct sockaddr_in *)&party->name)->sin_port);
 }
 
+void party_shut(struct party *party)
+{
+	int rc;
+
+	node_enter(party->node);
+	if (party->ep)
+		ep_close(party->ep);
+	party->ep = NULL;
+	rc = pd_close(party->pd);
+	node_leave(party->node);
+	WORLD_CHECK(party->model->world, !rc, "pd_close: %d", rc);
+}
+
 /* The nic is closed already: whatever held the queues has let go. */
 void party_free(struct party *party)
 {

@@ -43,6 +43,8 @@ void party_close(struct party *party);
 /* Each learns the other's address (or its own, if they are the same). */
 void party_meet(struct party *a, struct party *b);
 uint16_t party_port(const struct party *party);
+/* Closes what is left of it in its NIC, at once. */
+void party_shut(struct party *party);
 void party_free(struct party *party);
 
 #endif
