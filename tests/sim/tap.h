@@ -2,8 +2,8 @@
 /* tap.h - watches the bytes that NICs send, frame by frame.
  *
  * Every frame must pass wire's validators and keep the protocol's order (HELLO first and once, requests numbered
- * without gaps and within the grant, acknowledgements never going back, nothing after BYE): what a NIC says is judged on the wire, too, not
- * only by what it leads to. The list of frames tells a test which frame a byte belongs to. */
+ * without gaps and within the grant, acknowledgements never going back, nothing after BYE): what a NIC says is judged
+ * on the wire, too, not only by what it leads to. The list of frames tells a test which frame a byte belongs to. */
 #ifndef TESTS_SIM_TAP_H
 #define TESTS_SIM_TAP_H
 
