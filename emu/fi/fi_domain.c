@@ -59,6 +59,7 @@ static int domain_close(struct fid *fid)
 	}
 	if (err)
 		return err;
+	opened_remove(&domain->opened);
 	atomic_fetch_sub(&domain->fabric->users, 1);
 	free(domain);
 	return 0;
@@ -106,7 +107,7 @@ static void log_line(enum nic_log level, const char *text)
 	FI_LOG(&emu_provider, levels[level], FI_LOG_EP_DATA, "%s\n", text);
 }
 
-static int start_nic(const struct fi_domain_attr *attr, const struct settings *settings, struct nic **nic)
+static int start_nic(const struct settings *settings, struct nic **nic)
 {
 	struct net_config config = {
 		.nic = {
@@ -114,7 +115,7 @@ static int start_nic(const struct fi_domain_attr *attr, const struct settings *s
 			.retry_budget_ns = settings->retry_budget_ns,
 			.unexpected_bytes = settings->unexpected_bytes,
 		},
-		.manual = settings->manual || attr->data_progress == FI_PROGRESS_MANUAL,
+		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
 		.log = log_line,
 	};
 	int err;
@@ -156,7 +157,7 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 	domain = calloc(1, sizeof(*domain));
 	if (!domain)
 		return -FI_ENOMEM;
-	err = start_nic(info->domain_attr, &settings, &domain->nic);
+	err = start_nic(&settings, &domain->nic);
 	if (!err)
 		err = pd_open(domain->nic, &domain->pd);
 	if (err) {
@@ -173,6 +174,7 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 	domain->fid.fid.ops = &domain_fid_ops;
 	domain->fid.ops = &domain_ops;
 	domain->fid.mr = &domain_mr_ops;
+	opened_add(&domain->opened, &domain->fid.fid, info->domain_attr->name);
 	atomic_fetch_add(&fabric->users, 1);
 	*out = &domain->fid;
 	return 0;

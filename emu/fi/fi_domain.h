@@ -12,10 +12,12 @@
 
 #include "emu/fi/fi_attr.h"
 #include "emu/fi/fi_fabric.h"
+#include "emu/fi/fi_opened.h"
 #include "emu/nic/nic.h"
 
 struct emu_domain {
 	struct fid_domain fid;
+	struct opened opened;
 	struct emu_fabric *fabric;
 	struct nic *nic;
 	struct pd  *pd;

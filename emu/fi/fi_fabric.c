@@ -16,6 +16,7 @@ static int fabric_close(struct fid *fid)
 
 	if (atomic_load(&fabric->users))
 		return -FI_EBUSY;
+	opened_remove(&fabric->opened);
 	free(fabric);
 	return 0;
 }
@@ -60,6 +61,7 @@ int emu_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *
 	fabric->fid.fid.ops = &fabric_fid_ops;
 	fabric->fid.ops = &fabric_ops;
 	fabric->fid.api_version = attr->api_version;
+	opened_add(&fabric->opened, &fabric->fid.fid, attr->name);
 	*out = &fabric->fid;
 	return 0;
 }

@@ -7,8 +7,11 @@
 
 #include <rdma/fabric.h>
 
+#include "emu/fi/fi_opened.h"
+
 struct emu_fabric {
 	struct fid_fabric fid;
+	struct opened opened;
 	atomic_uint users;	/* domains and event queues */
 };
 

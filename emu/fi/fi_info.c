@@ -9,6 +9,7 @@
 #include "emu/fi/fi_addr.h"
 #include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_negotiate.h"
+#include "emu/fi/fi_opened.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_settings.h"
 
@@ -74,9 +75,10 @@ static int find_addresses(struct request *req)
 	return err;
 }
 
-static bool name_fits(const char *asked, const char *name)
+/* By name, by an object that is open, or not asked. */
+static bool name_fits(const char *asked, const void *fid, const char *name)
 {
-	return !asked || !strcmp(asked, name);
+	return (!asked || !strcmp(asked, name)) && (!fid || opened_is(fid, name));
 }
 
 static bool names_fit(const struct request *req, const struct local_addr *local)
@@ -85,8 +87,10 @@ static bool names_fit(const struct request *req, const struct local_addr *local)
 
 	if (!hints)
 		return true;
-	return (!hints->domain_attr || name_fits(hints->domain_attr->name, local->iface)) &&
-	       (!hints->fabric_attr || name_fits(hints->fabric_attr->name, local->network));
+	return (!hints->domain_attr ||
+		name_fits(hints->domain_attr->name, hints->domain_attr->domain, local->iface)) &&
+	       (!hints->fabric_attr ||
+		name_fits(hints->fabric_attr->name, hints->fabric_attr->fabric, local->network));
 }
 
 static void *copy_addr(const struct sockaddr_storage *addr, size_t *length)
@@ -119,6 +123,8 @@ static int make(struct request *req, const struct fi_info *template, const struc
 			    FI_SOCKADDR : addr_format(source.ss_family);
 	info->fabric_attr->name = strdup(local->network);
 	info->domain_attr->name = strdup(local->iface);
+	info->fabric_attr->fabric = (struct fid_fabric *)opened_find(FI_CLASS_FABRIC, local->network);
+	info->domain_attr->domain = (struct fid_domain *)opened_find(FI_CLASS_DOMAIN, local->iface);
 	if (!info->src_addr || (dest && !info->dest_addr) || !info->fabric_attr->name || !info->domain_attr->name)
 		return -FI_ENOMEM;
 	return 0;

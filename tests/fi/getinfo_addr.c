@@ -124,6 +124,31 @@ Test(fi_addr, domain_and_fabric_by_name)
 	fi_freeinfo(hints);
 }
 
+/* fi_domain(3), fi_fabric(3): open objects are named, and taken as hints; others' are never followed. */
+Test(fi_addr, domain_and_fabric_by_object)
+{
+	struct fi_info *hints, *info;
+	struct world w;
+
+	setenv("FI_EMU_IFACE", "lo", 1);
+	world_open(&w, &want);
+	RC(0, ask(NULL, NULL, 0, FI_SOCKADDR_IN, &info));
+	cr_expect(info->domain_attr->domain == w.domain && info->fabric_attr->fabric == w.fabric);
+	fi_freeinfo(info);
+	hints = world_hints(&want);
+	hints->domain_attr->domain = w.domain;
+	hints->fabric_attr->fabric = w.fabric;
+	RC(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	fi_freeinfo(info);
+	hints->domain_attr->domain = (struct fid_domain *)0x10;
+	RC(-FI_ENODATA, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	fi_freeinfo(hints);
+	world_close(&w);
+	RC(0, ask(NULL, NULL, 0, FI_SOCKADDR_IN, &info));
+	cr_expect(!info->domain_attr->domain && !info->fabric_attr->fabric);
+	fi_freeinfo(info);
+}
+
 Test(fi_addr, interface_setting_limits_the_choice)
 {
 	struct fi_info *info;
