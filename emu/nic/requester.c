@@ -54,6 +54,8 @@ static bool op_may_start(const struct session *session, const struct op *op)
 
 	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first))
 		return false;
+	if ((op->flags & POST_CQ_DATA) && op->group_left > 1)
+		return false;	/* CQ data tells that all ranges are written: the others must have been */
 	if (op->kind == OP_READ)
 		return req->reads_open < req->reads_max;
 	return op->kind != OP_WRITE || !read_in_the_way(session, op);
@@ -216,6 +218,10 @@ bool requester_fill(struct session *session, struct conn *conn)
 	op = requester_pick(session);
 	if (!op)
 		return false;
+	if ((op->flags & POST_CQ_DATA) && op->why.cause != REFUSAL_NONE) {	/* another range was refused */
+		complete_refused(op, op->why.cause, NULL);
+		return true;
+	}
 	if (fill[op->kind](session, conn, op))
 		return true;
 	requester_unpick(req, op);
