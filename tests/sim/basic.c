@@ -120,6 +120,31 @@ Test(sim_basic, refusals)
 	bed_close(&bed);
 }
 
+/* Of a write to several ranges one is refused: nobody is told that it has arrived. */
+Test(sim_basic, cq_data_of_a_refused_range)
+{
+	struct bed bed;
+	struct region *target;
+	struct job *job;
+
+	bed_open(&bed, 8, 2, NULL, NULL);
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	for (size_t wrong = 0; wrong < 3; wrong++) {
+		job = job_rma(bed.party[0], target, OP_WRITE, wrong * 1024, 900, POST_COMPLETE | POST_CQ_DATA, 2);
+		job_split_remote(job, 3);
+		job->remote[wrong].addr = 4000;
+		job->may.good = false;
+		job_may(job, REFUSAL_RANGE);
+		job->clean = false;
+		post(job);
+		model_finish(bed.model, BED_LIMIT_NS);
+		model_quiet(bed.model, BED_LIMIT_NS);
+		cr_assert(!job->delivered);
+	}
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
 /* A target whose endpoint was not opened for it. */
 Test(sim_basic, capabilities)
 {
