@@ -81,8 +81,7 @@ static void scene_close(struct scene *s)
 	pair_close(&s->bystander);
 	target_stop(&s->bystander.target);
 	region_close(&s->source);
-	region_close(&s->victim.local);
-	peer_close(&s->victim.peer);
+	pair_close_killed(&s->victim);
 }
 
 static void fly(struct scene *s, enum rma_dir dir, struct op *ops)

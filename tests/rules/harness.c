@@ -195,6 +195,18 @@ void pair_open_beside(struct pair *p, const struct pair *host)
 	open_rest(p);
 }
 
+/* Gives the image back; the target's memory is its own affair. */
+static void remote_free(struct pair *p, struct remote *r)
+{
+	size_t i;
+
+	for (i = 0; i < PAIR_REMOTES_MAX; i++)
+		if (p->remotes[i] == r)
+			p->remotes[i] = NULL;
+	free(r->image);
+	free(r);
+}
+
 void pair_close(struct pair *p)
 {
 	size_t i;
@@ -202,9 +214,19 @@ void pair_close(struct pair *p)
 	for (i = 0; i < PAIR_REMOTES_MAX; i++)
 		if (p->remotes[i])
 			remote_forget(p, p->remotes[i]);
-	region_close(&p->local);
 	message_close(p);
 	target_close(&p->target);
+	pair_close_killed(p);
+}
+
+void pair_close_killed(struct pair *p)
+{
+	size_t i;
+
+	for (i = 0; i < PAIR_REMOTES_MAX; i++)
+		if (p->remotes[i])
+			remote_free(p, p->remotes[i]);
+	region_close(&p->local);
 	if (!p->shared)
 		peer_close(&p->peer);
 }
@@ -255,14 +277,8 @@ int remote_close(struct pair *p, struct remote *r)
 
 void remote_forget(struct pair *p, struct remote *r)
 {
-	size_t i;
-
 	target_do(&p->target, step_forget, &r->slot, sizeof(r->slot), NULL, 0);
-	for (i = 0; i < PAIR_REMOTES_MAX; i++)
-		if (p->remotes[i] == r)
-			p->remotes[i] = NULL;
-	free(r->image);
-	free(r);
+	remote_free(p, r);
 }
 
 void remote_verify(struct pair *p, struct remote *r)

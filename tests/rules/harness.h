@@ -72,6 +72,8 @@ void peer_each(void (*body)(struct peer *p));
 /* By hand, for tests with their own wishes: a target, an open pair, and the end of both. */
 void pair_open(struct pair *p, const struct peer_want *want, uint64_t level);
 void pair_close(struct pair *p);
+/* The same where the target is dead. */
+void pair_close_killed(struct pair *p);
 /* A second target for the same endpoint: `host` is open and closes last. */
 void pair_open_beside(struct pair *p, const struct pair *host);
 
