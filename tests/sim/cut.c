@@ -10,7 +10,7 @@
 
 #include "tests/sim/bed.h"
 
-enum { SMALL_EAGER = 300, SMALL_KEPT = 600, SMALL_ENVELOPES = 3, STAGE_NS = 3000000, PART_BYTES = 150000 };
+enum { SMALL_EAGER = 300, SMALL_KEPT = 600, SMALL_ENVELOPES = 3, STAGE_NS = 3000000, PART_BYTES = 70000 };
 
 static const struct nic_config small_config = {
 	.eager = SMALL_EAGER, .unexpected_bytes = SMALL_KEPT, .envelopes = SMALL_ENVELOPES,
@@ -83,7 +83,8 @@ struct script {
 };
 
 static const struct script small = { &small_config, 4096, 700, small_script };
-static const struct script parts = { NULL, 2 * PART_BYTES + 64, 0, part_script };
+static const struct nic_config parts_config = { .segment = WIRE_SEGMENT_MIN };
+static const struct script parts = { &parts_config, 2 * PART_BYTES + 64, 0, part_script };
 
 static void script_open(struct bed *bed, const struct script *script, struct region *region[2], uint64_t seed)
 {
