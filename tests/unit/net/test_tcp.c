@@ -11,7 +11,7 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/tcp.h"
+#include "emu/net/tcp_line.h"
 #include "fake.h"
 
 static struct tcp *tcp;
@@ -259,6 +259,7 @@ Test(tcp, full_stream_tells_once_when_it_takes_more)
 	tcp_link.poll(tcp);
 	tcp_link.poll(tcp);
 	cr_assert_eq(one->writables, 1);
+	cr_assert_eq(tcp->wanting, 0, "back to polling without epoll");
 	send_text(one, "more");
 	expect_text(two, "more");
 }
