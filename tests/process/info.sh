@@ -3,6 +3,8 @@
 # info.sh - libfabric's own fi_info shows the provider, and its settings with their help.
 provider=${EMU_TEST_PROVIDER:-emu}
 export FI_PROVIDER=$provider
+run=
+[ "$provider" != emu ] || run=$EMU_SOURCE_DIR/tools/emurun # a provider with sanitizers needs it
 command -v fi_info >/dev/null || { echo "skip info no fi_info on this machine"; exit 77; }
 
 check() { # NAME PATTERN COMMAND...
@@ -16,12 +18,12 @@ check() { # NAME PATTERN COMMAND...
 	fi
 }
 
-check info_shows_the_provider "provider: $provider" fi_info -p "$provider"
-check info_shows_rdm FI_EP_RDM fi_info -p "$provider" -t FI_EP_RDM
-check info_shows_rma FI_REMOTE_WRITE fi_info -p "$provider" -t FI_EP_RDM -v
+check info_shows_the_provider "provider: $provider" $run fi_info -p "$provider"
+check info_shows_rdm FI_EP_RDM $run fi_info -p "$provider" -t FI_EP_RDM
+check info_shows_rma FI_REMOTE_WRITE $run fi_info -p "$provider" -t FI_EP_RDM -v
 if [ "$provider" = emu ]; then
 	for setting in PERSONALITY IFACE PROGRESS DIGEST; do
-		check "info_lists_FI_EMU_$setting" "FI_EMU_$setting" fi_info -e
+		check "info_lists_FI_EMU_$setting" "FI_EMU_$setting" $run fi_info -e
 	done
 fi
 exit ${status:-0}
