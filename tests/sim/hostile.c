@@ -341,6 +341,40 @@ Test(sim_hostile, in_small_pieces)
 	meet_all(81, 7);
 }
 
+/* A request that was executed is dropped when it comes again (WIRE-54): one CQ data of three, the bytes of the first. */
+Test(sim_hostile, repeats_itself)
+{
+	struct wire_hello_fields fields;
+	struct completion c[4];
+	struct words words;
+	struct party *victim;
+	struct bed bed;
+	struct raw *raw;
+
+	bed_open(&bed, 83, 2, NULL, NULL);
+	victim = bed.party[1];
+	victim->deaf = true;
+	words = (struct words){ .bed = &bed, .target = region_open(victim, 4096, 1, BED_BOTH, false, 0) };
+	region_claim(words.target, 0, 4096);
+	fields = plain_hello(&words);
+	say_hello(&words, &fields);
+	for (uint8_t i = 0; i < 3; i++) {
+		seal(&words, wire_put_write(here(&words), WIRE_F_FIRST | WIRE_F_CQ_DATA, 64, 1, words.target->key, 0, 64, 5), 0);
+		memset(here(&words), 'a' + i, 64);
+		words.length += 64;
+		words.length += wire_put_trailer(here(&words), WIRE_GOOD, 0);
+	}
+	raw = raw_dial(bed.world, party_port(victim));
+	raw_send(raw, words.bytes, words.length);
+	world_pass(bed.world, SIM_SECOND);
+	cr_assert_eq(cq_take(victim->rx, c, 4), 1);
+	cr_assert_eq(c[0].data, 5);
+	cr_assert_eq(words.target->block[0], 'a');
+	cr_assert_eq(words.target->block[63], 'a');
+	raw_close(raw);
+	bed_close(&bed);
+}
+
 /* Random bytes behind a good HELLO, and good frames of which some bytes are random. */
 Test(sim_hostile, noise)
 {
