@@ -193,6 +193,34 @@ Test(thread, serves_who_said_that_it_sleeps_and_computes)
 	net_stop();
 }
 
+/* Until the NIC thread knows that the program sleeps. */
+static void sleep_on(struct wait *wait)
+{
+	while (state() != THREAD_PARKED) {
+		ping();
+		do
+			driver_poll(driver);
+		while (!has_pong());
+		cr_assert_eq(wait_try(wait, never, NULL), 0);
+	}
+}
+
+Test(thread, stays_parked_while_nothing_comes)
+{
+	struct wait *wait;
+	unsigned long looks;
+
+	start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	sleep_on(wait);
+	looks = counted(&net_stats()->looks);
+	while (counted(&net_stats()->looks) < looks + 5)
+		sched_yield();
+	cr_assert_eq(state(), THREAD_PARKED);
+	wait_close(wait);
+	net_stop();
+}
+
 Test(thread, serves_what_a_post_left)
 {
 	start(false);
