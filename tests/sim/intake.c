@@ -111,7 +111,8 @@ static struct job *find_job(struct intake *intake, const struct completion *c)
 static void check_bytes(const struct intake *intake, uint64_t length)
 {
 	const uint8_t *at = intake->block;
-	bool cuts = intake->party->model->world->weather.cut_mean;
+	const struct model *model = intake->party->model;
+	bool cuts = model->world->weather.cut_mean || model->peers_may.local;
 	uint64_t done = 0;
 
 	if (!at)

@@ -257,7 +257,9 @@ static void settle_read(const struct job *job)
 
 static void judge_error(const struct job *job, const struct cq_error *error)
 {
-	const struct outcomes *peers_may = &job->from->model->peers_may;
+	static const struct outcomes nothing;
+	bool gone = job->to->node->dead || !job->to->ep;
+	const struct outcomes *peers_may = gone ? &job->from->model->peers_may : &nothing;
 	unsigned cause = (unsigned)error->prov_errno;
 	uint64_t may = cause < 64 ? job->may.wire | peers_may->wire : job->may.local | peers_may->local;
 
@@ -312,11 +314,14 @@ static void count(struct job *job)
 	job->to->remote_least += job->failed ? 0 : job->remotes;
 }
 
+bool job_is_heard_of(const struct job *job)
+{
+	return job->kind == OP_SEND || job->flags & POST_CQ_DATA;
+}
+
 void job_done(struct job *job, const struct cq_error *error, const struct completion *c)
 {
 	struct model *model = job->from->model;
-	bool heard_of = job->kind == OP_SEND || job->flags & POST_CQ_DATA;
-
 	JOB_CHECK(job, job->posted && !job->done, "completed again", 0);
 	job->done = true;
 	job->failed = error;
@@ -338,7 +343,7 @@ void job_done(struct job *job, const struct cq_error *error, const struct comple
 		region_release(job->region, job->offset[0], job->length);
 	job->claims = false;
 	count(job);
-	model->hearings += !job->failed && heard_of && !job->delivered;
+	model->hearings += !job->failed && !job->to->node->dead && job_is_heard_of(job) && !job->delivered;
 }
 
 void job_heard(struct job *job, struct party *at)
@@ -348,7 +353,7 @@ void job_heard(struct job *job, struct party *at)
 	JOB_CHECK(job, job->to == at, "heard of by party", (uint64_t)at->id);
 	JOB_CHECK(job, !job->delivered, "arrived twice", 0);
 	JOB_CHECK(job, job->posted, "arrived though never posted", 0);
-	JOB_CHECK(job, !job->done || !job->failed || model->peers_may.local || job->may.local, "failed, but arrived", 0);
+	JOB_CHECK(job, !job->done || !job->failed || job->from->node->dead || job->may.local, "failed, but arrived", 0);
 	job->delivered = true;
 	model->hearings -= job->done && !job->failed;
 	if (job->kind != OP_WRITE)

@@ -75,6 +75,8 @@ int  job_post(struct job *job);
 void job_done(struct job *job, const struct cq_error *error, const struct completion *c);
 /* The target's program heard of the write (CQ data). */
 void job_heard(struct job *job, struct party *at);
+/* Does the target's program hear of it when it ends well? */
+bool job_is_heard_of(const struct job *job);
 void job_free(struct job *job);
 
 /* Posts a receive; NULL: -EAGAIN. */

@@ -330,8 +330,10 @@ uint64_t lines_in_flight(const struct world *world)
 	for (uint32_t i = 0; i < world->cables; i++)
 		for (int dir = 0; dir < 2; dir++) {
 			const struct pipe *pipe = &world->cable[i]->pipe[dir];
+			const struct line *to = &world->cable[i]->end[!dir];
 
-			bytes += !world->cable[i]->broken && !world->cable[i]->end[!dir].closed ? pipe->sent - pipe->received : 0;
+			if (!world->cable[i]->broken && !to->closed && (!to->node || !to->node->dead))
+				bytes += pipe->sent - pipe->received;
 		}
 	return bytes;
 }

@@ -159,25 +159,38 @@ static uint64_t longest_unheard(const struct party *party)
 	return unheard ? longest + JOB_TAG_BYTES : 0;
 }
 
+/* A receive whose message was coming from a peer that has died ends when its NIC finds that out. */
+static void wait_for_death(struct model *model, const struct intake *intake)
+{
+	uint64_t until = model->world->now_ns + SIM_SECOND;
+
+	while (model->peers_may.local && !intake->done && model->world->now_ns < until && model_step(model))
+		;
+}
+
+static void take_back_one(struct model *model, struct intake *intake)
+{
+	struct party *party = intake->party;
+	int rc;
+
+	model_read(party);
+	if (intake->done)
+		return;
+	intake->cancelled = true;
+	node_enter(party->node);
+	rc = ep_cancel(party->ep, intake);
+	node_leave(party->node);
+	if (rc == -ENOENT)
+		wait_for_death(model, intake);
+	model_read(party);
+	WORLD_CHECK(model->world, intake->done, "a cancelled receive did not complete: %d", rc);
+}
+
 static void take_back(struct model *model)
 {
-	for (struct intake *intake = model->intakes; intake; intake = intake->next) {
-		struct party *party = intake->party;
-		int rc;
-
-		if (intake->done || party->node->dead || !party->ep)
-			continue;
-		model_read(party);
-		if (intake->done)
-			continue;
-		intake->cancelled = true;
-		node_enter(party->node);
-		rc = ep_cancel(party->ep, intake);
-		node_leave(party->node);
-		WORLD_CHECK(model->world, !rc, "ep_cancel of a receive that waits: %d", rc);
-		model_read(party);
-		WORLD_CHECK(model->world, intake->done, "a cancelled receive did not complete");
-	}
+	for (struct intake *intake = model->intakes; intake; intake = intake->next)
+		if (!intake->done && !intake->party->node->dead && intake->party->ep)
+			take_back_one(model, intake);
 }
 
 /* Lets go on what waits for a receive. */
@@ -246,13 +259,33 @@ void model_pass(struct model *model, uint64_t ns)
 			return;
 }
 
+void model_kill(struct model *model, struct node *node)
+{
+	node_kill(node);
+	job_outcome(&model->peers_may, REFUSAL_PEER_GONE);
+	model->counts_exact = false;
+	for (uint64_t id = 1; id <= model->jobs; id++) {
+		struct job *job = model->job[id];
+
+		if (job->to->node == node && job->done && !job->failed && job_is_heard_of(job) && !job->delivered) {
+			model->hearings--;
+			job->delivered = true;
+		}
+		if (job->from->node != node || job->done)
+			continue;
+		job->done = job->failed = true;
+		model->open--;
+	}
+}
+
 /* --- what must hold in the end --- */
 
 /* Of one sender, messages are matched in the order sent, by receives in the order posted. But a receive whose message
  * was cut off is free again, for a later message of a sender whose earlier message found it taken. */
 static void check_order(const struct model *model, const struct party *from, const struct party *to)
 {
-	uint64_t below = model->world->weather.cut_mean && !model->one_source ? 0 : UINT64_MAX;
+	bool cuts = model->world->weather.cut_mean || model->peers_may.local;
+	uint64_t below = cuts && !model->one_source ? 0 : UINT64_MAX;
 
 	for (const struct intake *intake = model->intakes; intake; intake = intake->next) {	/* latest first */
 		if (intake->party != to || !intake->got || intake->got->from != from)

@@ -21,7 +21,7 @@ struct model {
 	uint64_t numbers[MODEL_PARTIES][MODEL_PARTIES], messages[MODEL_PARTIES][MODEL_PARTIES];
 	uint64_t heard[MODEL_PARTIES][MODEL_PARTIES];	/* number of the last write with CQ data heard of */
 	struct intake *intakes;
-	struct outcomes peers_may;	/* added to what every job may come to: for tests in which peers die */
+	struct outcomes peers_may;	/* what ops to a dead peer may come to */
 	bool counts_exact;		/* no fault that leaves open how often the target executed a request */
 	bool one_source;		/* each party gets messages from one other only */
 	uint64_t completions;
@@ -45,6 +45,9 @@ void model_check(struct model *model);
 void model_end(struct model *model, uint64_t limit_ns);
 /* Runs for so long, whatever happens. */
 void model_pass(struct model *model, uint64_t ns);
+/* The node's process dies. Its own ops are forgotten; from here on ops of others to it may come to peers_may, and none
+ * else may. */
+void model_kill(struct model *model, struct node *node);
 /* Takes what is in a party's queues. */
 void model_read(struct party *party);
 

@@ -78,12 +78,6 @@ Test(sim_peers, simultaneous_dials_and_cuts)
 	}
 }
 
-static void may_die(struct bed *bed)
-{
-	job_outcome(&bed->model->peers_may, REFUSAL_PEER_GONE);
-	bed->model->counts_exact = false;
-}
-
 static void one_op(struct bed *bed, struct party *from, struct region *to, bool good)
 {
 	/* Each elsewhere: of one that was given up, some bytes may still come. */
@@ -102,8 +96,7 @@ Test(sim_peers, nobody_there)
 
 	bed_open(&bed, 30, 2, NULL, NULL);
 	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
-	may_die(&bed);
-	node_kill(bed.node[1]);
+	model_kill(bed.model, bed.node[1]);
 	one_op(&bed, bed.party[0], target, false);
 	bed_close(&bed);
 }
@@ -120,7 +113,6 @@ Test(sim_peers, dies_in_mid_transfer)
 		load.churn_permille = 0;
 		load.ops_left = 60;
 		workload_run(&load, BED_LIMIT_NS);
-		may_die(&bed);
 		for (int i = 0; i < 6; i++)
 			for (int from = 0; from < 2; from++) {
 				struct region *to = load.region[2][1];
@@ -131,10 +123,8 @@ Test(sim_peers, dies_in_mid_transfer)
 				post(job_message(bed.party[from], bed.party[2], 200, POST_COMPLETE, 1));
 			}
 		world_pass(bed.world, rnd_below(&bed.world->rnd, 200000));
-		node_kill(bed.node[2]);
-		bed.model->hearings = 0;	/* its program hears of nothing any more */
+		model_kill(bed.model, bed.node[2]);
 		model_finish(bed.model, SIM_SECOND);
-		bed.model->peers_may = (struct outcomes){ 0 };
 		one_op(&bed, bed.party[0], load.region[1][0], true);
 		one_op(&bed, bed.party[1], load.region[0][0], true);
 		bed_close(&bed);
@@ -166,15 +156,13 @@ Test(sim_peers, comes_back_as_another)
 		bed_open(&bed, seed, 2, NULL, NULL);
 		old = region_open(bed.party[1], 100000, 1, BED_BOTH, false, 42);
 		one_op(&bed, bed.party[0], old, true);
-		may_die(&bed);
 		for (uint64_t i = 1; i < 4; i++)
 			post(job_rma(bed.party[0], old, OP_WRITE, i * 20032, 20000, POST_COMPLETE, 1));
 		world_pass(bed.world, rnd_below(&bed.world->rnd, 100000));
-		node_kill(bed.node[1]);
+		model_kill(bed.model, bed.node[1]);
 		fresh = region_open(restart(&bed, bed.party[1]), 100000, 1, BED_BOTH, false, 42);
 		model_finish(bed.model, SIM_SECOND);
 		model_pass(bed.model, SIM_SECOND / 1000);	/* the initiator sees that the old one has gone */
-		bed.model->peers_may = (struct outcomes){ 0 };
 		one_op(&bed, bed.party[0], fresh, true);
 		region_check(fresh);	/* nothing that was meant for the old one */
 		bed_close(&bed);
@@ -191,7 +179,8 @@ Test(sim_peers, says_goodbye)
 	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
 	one_op(&bed, bed.party[0], target, true);
 	party_close(bed.party[1]);
-	may_die(&bed);
+	job_outcome(&bed.model->peers_may, REFUSAL_PEER_GONE);
+	bed.model->counts_exact = false;
 	one_op(&bed, bed.party[0], target, false);
 	target = region_open(restart(&bed, bed.party[1]), 4096, 1, BED_BOTH, false, 0);
 	one_op(&bed, bed.party[0], target, true);

@@ -79,6 +79,10 @@ void storm_run(uint64_t seed)
 	load.sends = rnd_percent(&rnd, 80);
 	load.ring = often(&rnd);
 	load.rma = !load.sends || rnd_percent(&rnd, 80);
+	if (bed.world->nodes > 2 && !often(&rnd)) {
+		load.victim = bed.world->node[0];
+		load.dies_at = rnd_below(&rnd, load.ops_left);
+	}
 	workload_run(&load, 10 * BED_LIMIT_NS);
 	bed_close(&bed);
 }

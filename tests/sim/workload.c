@@ -202,6 +202,8 @@ void workload_run(struct workload *load, uint64_t limit_ns)
 
 	model->one_source = load->ring;
 	while (load->ops_left) {
+		if (load->victim && !load->victim->dead && load->ops_left <= load->dies_at)
+			model_kill(model, load->victim);
 		if (model->open < load->outstanding_max)
 			post_one(load);
 		if (percent(load, 40))

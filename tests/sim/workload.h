@@ -17,6 +17,8 @@ struct workload {
 	uint8_t  churn_permille;	/* a region is closed or registered again */
 	bool     sends, rma;		/* which kinds */
 	bool     ring;			/* messages go to the next party only: each has one source */
+	struct node *victim;		/* dies when so many ops are left; NULL: nobody does */
+	uint64_t dies_at;
 	struct region *region[MODEL_PARTIES][WORKLOAD_REGIONS];
 };
 
