@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* net.c - the process's one NIC: made at first use, ended by the provider's cleanup, not inherited by a fork. */
+/* net.c - the process's one NIC: made at first use, silenced by the provider's cleanup, not inherited by a fork. */
 #include "emu/net/net.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "emu/net/own.h"
 #include "emu/net/tcp.h"
 #include "emu/net/thread.h"
+#include "emu/nic/limits.h"
 
 static struct {
 	pthread_mutex_t lock;		/* net_start() and net_stop() */
@@ -19,7 +20,7 @@ static struct {
 	struct tcp *tcp;
 	struct thread *thread;
 	void (*log)(enum nic_log level, const char *text);
-	atomic_bool running;		/* nic, tcp and thread may be used */
+	atomic_bool running;		/* cleared by net_stop(); then nic, tcp and thread stay, for who still looks */
 	atomic_bool *_Atomic own;	/* true, on a page that a fork's child finds wiped; NULL before the first start */
 } net = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -128,28 +129,40 @@ int net_start(struct nic **nic, const struct net_config *config)
 	pthread_mutex_lock(&net.lock);
 	if (!net.nic)
 		err = start(config);
+	else if (!net_mine())
+		err = -ENODEV;
 	if (!err)
 		*nic = net.nic;
 	pthread_mutex_unlock(&net.lock);
 	return err;
 }
 
-/* The thread first, so that nobody but us is left to take the role; a caller inside the device (exit() in a signal
- * handler) leaves all to the kernel. */
+/* What is owed goes out, and is answered, for a while. */
+static void settle(void)
+{
+	uint64_t end_ns = monotonic_ns() + TIME_BYE_NS;
+
+	while (!nic_quiet(net.nic) && monotonic_ns() < end_ns)
+		if (!nic_work(net.nic))
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	nic_settle(net.nic);
+	nic_goodbye(net.nic);
+	while (tcp_linger(net.tcp))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* At exit other threads still run, perhaps in the middle of a post. So the role is taken and kept: they find it taken
+ * for ever, and all memory where it was. A caller inside the device (exit() in a signal handler) leaves everything to
+ * the kernel. */
 void net_stop(void)
 {
 	if (!net_mine() || driver_mine(nic_driver(net.nic)))
 		return;
 	pthread_mutex_lock(&net.lock);
-	if (net.nic) {
-		atomic_store(&net.running, false);
+	if (atomic_exchange(&net.running, false)) {
 		thread_stop(net.thread);
 		driver_enter(nic_driver(net.nic));
-		nic_settle(net.nic);
-		nic_close(net.nic);
-		tcp_close(net.tcp);
-		thread_close(net.thread);
-		net.nic = NULL;
+		settle();
 	}
 	pthread_mutex_unlock(&net.lock);
 }

@@ -15,11 +15,12 @@ struct net_config {
 	void (*log)(enum nic_log level, const char *text);	/* any thread, NULL: nowhere */
 };
 
-/* The first call makes the NIC and starts its thread; later ones return the same NIC and do not look at config. It
- * lives until net_stop(). 0, -ENODEV in a fork's child whose NIC is its parent's, or what the system refused. */
+/* The first call makes the NIC and starts its thread; later ones return the same NIC and do not look at config. 0;
+ * -ENODEV after net_stop(), and in a fork's child whose NIC is its parent's; or what the system refused. */
 int  net_start(struct nic **nic, const struct net_config *config);
-/* For the provider's cleanup: joins the NIC thread whatever is still open, sends what is owed, within
- * TIME_BYE_NS, and ends the NIC. Nothing in a fork's child, and nothing before net_start(). */
+/* For the provider's cleanup, at exit: joins the NIC thread whatever is still open, sends what is owed, within
+ * TIME_BYE_NS, says BYE, and keeps the driver role for good. Frees nothing, since other threads may be in the middle
+ * of a call. Nothing in a fork's child, and nothing before net_start(). */
 void net_stop(void);
 /* Has this process a NIC of its own? False before net_start(), after net_stop(), and in a fork's child: there every
  * call that would touch the NIC must fail with -FI_ENODEV and no more. A few loads. */

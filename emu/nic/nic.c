@@ -112,6 +112,28 @@ void nic_close(struct nic *nic)
 	free(nic);
 }
 
+bool nic_quiet(struct nic *nic)
+{
+	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+		if (!ep_quiet(ep))
+			return false;
+	return true;
+}
+
+void nic_goodbye(struct nic *nic)
+{
+	struct conn *conn, *next;
+
+	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
+		nic->link.unlisten(nic->link_arg, ep->listener);
+		ep->listener = NULL;
+	}
+	for (conn = nic->conns; conn; conn = next) {
+		next = conn->next;
+		conn_bye(conn, WIRE_BYE_CLOSED, "its process ended", true);
+	}
+}
+
 struct driver *nic_driver(struct nic *nic)
 {
 	return &nic->driver;
@@ -140,9 +162,7 @@ void nic_settle(struct nic *nic)
 	for (; session; session = next) {
 		next = session->next_owing;
 		session->owing = false;
-		session->rsp.ack_now = true;
-		if (session->conn)
-			conn_busy(session->conn);
+		session_settle(session);
 	}
 	nic_flush(nic);
 	nic_bury(nic);

@@ -41,6 +41,10 @@ int  nic_open(struct nic **nic, const struct nic_config *config, const struct li
 	      const struct nic_clock *clock);
 /* [role, and nobody else left to take it] Says BYE everywhere and frees all that is still open. */
 void nic_close(struct nic *nic);
+/* [role, for good] For the end of the process, where other threads may still be in the middle of a call: asks whether
+ * anything is owed or on the way; says BYE everywhere and stops listening, and frees nothing of what a call may hold. */
+bool nic_quiet(struct nic *nic);
+void nic_goodbye(struct nic *nic);
 struct driver *nic_driver(struct nic *nic);
 /* [role] One bounded slice: posted ops, what the lines have, timers, what is owed. True if it did anything. */
 bool nic_work(struct nic *nic);

@@ -61,6 +61,11 @@ Test(process, exit_from_another_thread)
 	run_left_open("exit-thread");
 }
 
+Test(process, exit_while_threads_post_and_wait)
+{
+	run_left_open("busy");
+}
+
 Test(process, fork_leaves_the_parent_unharmed)
 {
 	run_left_open("fork");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* left_open.c - a program that ends, or forks, with everything still open: left_open idle|flight|exit-thread|fork.
+/* left_open.c - a program that ends, or forks, with everything still open: left_open idle|flight|exit-thread|busy|fork.
  * Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/region.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,46 @@ static void *end_program(void *arg)
 	exit(0);
 }
 
+static atomic_int rounds;
+
+/* Never ends by itself; from some moment on the calls fail, since the provider has been cleaned up. */
+static void *write_on(void *arg)
+{
+	static struct op op;
+	struct fi_cq_tagged_entry entry;
+
+	(void)arg;
+	for (;;) {
+		if (fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself,
+			     region_base(&region, &me, 0) + 64, fi_mr_key(region.mr), &op) < 0)
+			sched_yield();
+		if (fi_cq_read(me.cq, &entry, 1) == 1)
+			atomic_fetch_add(&rounds, 1);
+	}
+	return NULL;
+}
+
+static void *sleep_on(void *arg)
+{
+	struct fi_cq_tagged_entry entry;
+
+	(void)arg;
+	for (;;)
+		if (fi_cq_sread(me.cq, &entry, 1, NULL, 1) == 1)
+			atomic_fetch_add(&rounds, 1);
+	return NULL;
+}
+
+static void start_busy_threads(void)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, write_on, NULL), "no thread");
+	CHECK(!pthread_create(&thread, NULL, sleep_on, NULL), "no thread");
+	while (atomic_load(&rounds) < 100)
+		sched_yield();
+}
+
 /* In the child nothing of the parent's NIC may work, crash, or hang; then it ends like any program. */
 static void child_of_fork(void)
 {
@@ -125,9 +167,11 @@ int main(int argc, char **argv)
 			write_self(&ops[i]);
 	else if (!strcmp(what, "exit-thread"))
 		CHECK(!pthread_create(&thread, NULL, end_program, NULL) && !pthread_join(thread, NULL), "no thread");
+	else if (!strcmp(what, "busy"))
+		start_busy_threads();
 	else if (!strcmp(what, "fork"))
 		run_fork();
 	else
-		CHECK(!strcmp(what, "idle"), "usage: left_open idle|flight|exit-thread|fork");
+		CHECK(!strcmp(what, "idle"), "usage: left_open idle|flight|exit-thread|busy|fork");
 	return 0;
 }

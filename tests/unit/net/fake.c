@@ -8,9 +8,10 @@
 
 struct nic fake;
 
+static struct conn conns[CONNS];	/* each test is a process of its own */
+
 struct conn *conn_make(const struct link_ops *ops)
 {
-	static struct conn conns[CONNS];	/* each test is a process of its own */
 	static int made;
 
 	assert(made < CONNS);
@@ -116,6 +117,22 @@ void nic_close(struct nic *nic)
 {
 	assert(driver_mine(&nic->driver));
 	driver_fini(&nic->driver);
+}
+
+bool nic_quiet(struct nic *nic)
+{
+	return atomic_load(&nic->slices) >= nic->loud_slices;
+}
+
+void nic_goodbye(struct nic *nic)
+{
+	assert(driver_mine(&nic->driver));
+	nic->goodbyes++;
+	for (int i = 0; i < CONNS; i++) {
+		if (conns[i].line)
+			nic->ops->close(conns[i].line);
+		conns[i].line = NULL;
+	}
 }
 
 struct driver *nic_driver(struct nic *nic)

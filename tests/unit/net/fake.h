@@ -39,6 +39,8 @@ struct nic {
 	int owes;			/* so many slices owe one more */
 	atomic_uint_fast64_t deadline_ns;
 	atomic_uint timers, slices, settled;
+	unsigned int loud_slices;	/* nic_quiet() after so many */
+	int goodbyes;
 	bool fails;
 };
 

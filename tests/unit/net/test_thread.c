@@ -361,7 +361,7 @@ Test(thread, start_that_fails_leaves_nothing)
 	net_stop();
 }
 
-Test(thread, one_nic_that_can_stop_and_start_again)
+Test(thread, one_nic_that_stops_once)
 {
 	struct net_config config = { 0 };
 	struct nic *again;
@@ -372,14 +372,46 @@ Test(thread, one_nic_that_can_stop_and_start_again)
 	cr_assert_eq(again, nic);
 	cr_assert_eq(net_nic(), nic);
 	cr_assert(net_mine());
+	cr_assert(driver_enter(driver));
+	fake.loud_slices = atomic_load(&fake.slices) + 5;
+	driver_leave(driver);
 	net_stop(); /* with a listener and a line open */
+	cr_assert_geq(atomic_load(&fake.slices), fake.loud_slices, "what was on the way is gone through with");
+	cr_assert_eq(fake.goodbyes, 1);
 	cr_assert(!net_mine());
 	cr_assert_eq(recv(peer, &(char){ 0 }, 1, 0), 0, "the peer sees an orderly end");
-	ep = (struct ep){ 0 };
-	start(false);
-	ping();
-	pong();
+	cr_assert_eq(net_start(&again, &config), -ENODEV);
 	net_stop();
+	cr_assert_eq(fake.goodbyes, 1);
+}
+
+static void *late_poster(void *arg)
+{
+	atomic_uint *rounds = arg;
+
+	for (;;) { /* as a thread that had passed the look at net_mine() */
+		driver_run(driver);
+		atomic_fetch_add(rounds, 1);
+	}
+	return NULL;
+}
+
+Test(thread, stop_leaves_callers_their_memory)
+{
+	static atomic_uint rounds;
+	unsigned int slices;
+	pthread_t thread;
+
+	start(false);
+	cr_assert_eq(pthread_create(&thread, NULL, late_poster, &rounds), 0);
+	while (atomic_load(&rounds) < 1000)
+		sched_yield();
+	net_stop();
+	slices = atomic_load(&fake.slices);
+	atomic_store(&rounds, 0);
+	while (atomic_load(&rounds) < 1000)
+		sched_yield();
+	cr_assert_eq(atomic_load(&fake.slices), slices, "the role is taken for good");
 }
 
 Test(thread, forks_child_has_no_nic)
