@@ -178,6 +178,7 @@ void conn_frame_end(struct conn *conn, size_t length)
 	if (ack == rsp->seen) {
 		rsp->owed_requests = 0;
 		rsp->owed_bytes = 0;
+		rsp->ack_now = session->req.verdict_seen > session->req.verdict_said;
 	}
 }
 

@@ -76,6 +76,7 @@ void hello_send(struct conn *conn)
 		conn_close(conn, ENOMEM, false);
 		return;
 	}
+	session->greeted |= conn->dialled && !session->known;
 	length = wire_put_hello(at, &fields);
 	wire_seal(at, 0, true);
 	sendq_add(&conn->out, length);
@@ -153,13 +154,23 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 	return session;
 }
 
+/* Both dialled at once, and this side's dial, which is the one to stay, was cut before its answer came: the peer may have
+ * taken it and have given up its own, so that goes on, by another dial. */
+static bool hello_own_first(const struct conn *conn, const struct session *session,
+			    const struct wire_hello_fields *fields)
+{
+	return session->state == SESSION_BACKOFF && session->greeted && !session->known &&
+	       fields->session != session->id && fields->epoch <= session->epoch &&
+	       memcmp(fields->instance, conn->ep->instance, WIRE_ID_LEN) < 0;
+}
+
 /* Of two connections between the same endpoints, does this accepted one stay? */
 static bool hello_stays(const struct conn *conn, const struct session *session, const struct wire_hello_fields *fields)
 {
 	const struct conn *other = session->conn;
 
 	if (!other)
-		return true;
+		return !hello_own_first(conn, session, fields);
 	if (fields->epoch != other->epoch)
 		return fields->epoch > other->epoch;	/* the peer lost the old one, or has not heard of the new */
 	if (other->state == CONN_OPEN)

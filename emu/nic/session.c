@@ -234,7 +234,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	requester_flush(session, cause);
 	responder_flush(session, cause);
 	session->state = SESSION_IDLE;
-	session->known = false;
+	session->known = session->greeted = false;
 	session->id = session->epoch = 0;
 	session->refused_dials = session->breaks = 0;
 	session->down_since_ns = 0;
@@ -287,12 +287,22 @@ uint64_t session_ack(const struct session *session)
 	return session->rsp.unsent ? session->conn->ack_sent : session->rsp.seen;
 }
 
+static bool ack_owed(const struct session *session)
+{
+	return session->rsp.owed_requests > 0 || session->req.verdict_seen > session->req.verdict_said;
+}
+
+void session_settle(struct session *session)
+{
+	session->rsp.ack_now = ack_owed(session);
+	if (session->rsp.ack_now && session->conn)
+		conn_busy(session->conn);
+}
+
 static bool fill_ack(struct session *session, struct conn *conn)
 {
-	struct responder *rsp = &session->rsp;
 	struct requester *req = &session->req;
-	bool owed = rsp->owed_requests > 0 || req->verdict_seen > req->verdict_said;
-	void *at = rsp->ack_now && owed ? conn_frame_begin(conn, 0, 0) : NULL;
+	void *at = session->rsp.ack_now && ack_owed(session) ? conn_frame_begin(conn, 0, 0) : NULL;
 
 	if (!at)
 		return false;

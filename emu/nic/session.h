@@ -86,6 +86,7 @@ struct session {
 	struct conn *conn;			/* DIALING and OPEN */
 	bool     known;				/* instance, id, epoch are valid */
 	bool     target_only;			/* the answering end of an endpoint that addresses itself */
+	bool     greeted;			/* not known yet, but a dial of ours has said HELLO */
 	bool     unspoken;			/* dialled while nothing was under way: all its ops may begin anew */
 	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
 	uint64_t id;
@@ -127,6 +128,8 @@ uint64_t session_tick(struct session *session, uint64_t now_ns);
 void session_time(struct session *session);
 /* An acknowledgement of requests or verdicts is owed to the peer. */
 void session_owe(struct session *session);
+/* What is still owed is to be sent now; it may have gone with other frames since. */
+void session_settle(struct session *session);
 /* Writes the next frame that is to be sent into the connection's queue. False: nothing (more) to send now. */
 bool session_fill(struct session *session, struct conn *conn);
 /* The acknowledgement that a frame sent now may carry. */
