@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -46,4 +48,12 @@ bool sandbox_refuse_process_vm(void)
 	};
 
 	return install(filter, sizeof(filter) / sizeof(*filter));
+}
+
+bool sandbox_allows_process_vm(void)
+{
+	char from = 'x', to = 0;
+	struct iovec local = { &to, 1 }, remote = { &from, 1 };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
