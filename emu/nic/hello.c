@@ -200,6 +200,12 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "another connection between these endpoints stays", true);
 		return;
 	}
+	/* It began anew, or this is the late HELLO of a dial that it has given up: who knows the session asks for it. */
+	if (session->known && session->id != fields->session && !goes_on && !session->conn) {
+		conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here", true);
+		session_want(session);
+		return;
+	}
 	if (session->known && session->id != fields->session)
 		session_end(session, REFUSAL_PEER_GONE);	/* the peer began anew */
 	/* The same id without being known: our dial of it was cut before the answer came. */
