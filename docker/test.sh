@@ -38,13 +38,19 @@ if ! has_image $base && ! timeout 120 docker pull -q $base >/dev/null 2>&1; then
 fi
 
 trap 'compose down >/dev/null 2>&1' EXIT
-if ! DOCKER_BUILDKIT=0 docker build -f "$here/Dockerfile" -t emu --build-arg BASE=$base \
-	--build-arg MIRROR="${EMU_MIRROR:-}" "$here/.." >"${TMPDIR:-/tmp}/$project.log" 2>&1; then
-	tail -n 30 "${TMPDIR:-/tmp}/$project.log"
+log=${TMPDIR:-/tmp}/$project.log
+build_image() {
+	DOCKER_BUILDKIT=0 docker build -f "$here/Dockerfile" -t emu --build-arg BASE=$base \
+		--build-arg MIRROR="${EMU_MIRROR:-}" "$@" "$here/.." >"$log" 2>&1
+}
+
+# The engine's cache may name a layer that somebody has removed meanwhile: then once more without it.
+if ! build_image && ! { grep -q 'unknown parent image' "$log" && build_image --no-cache; }; then
+	tail -n 30 "$log"
 	echo "not ok image"
 	exit 1
 fi
-rm -f "${TMPDIR:-/tmp}/$project.log"
+rm -f "$log"
 echo "ok image"
 if compose up --no-build --exit-code-from node0; then
 	echo "ok four_nodes"
