@@ -39,7 +39,7 @@ struct nic_config {
 /* Copies config, link operations and clock; `link` must outlive the nic. 0 or -ENOMEM. */
 int  nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
 	      const struct nic_clock *clock);
-/* [role, and nobody else left to take it] Says BYE everywhere and frees all that is still open. */
+/* [role, and nobody else left to take it] Says BYE everywhere and frees all endpoints; protection domains are their openers'. */
 void nic_close(struct nic *nic);
 /* [role, for good] For the end of the process, where other threads may still be in the middle of a call: asks whether
  * anything is owed or on the way; says BYE everywhere and stops listening, and frees nothing of what a call may hold. */
