@@ -153,9 +153,9 @@ size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, u
 	return frame_len(WIRE_WRITE);
 }
 
-size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length)
+size_t wire_put_read(void *at, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length)
 {
-	struct wire_read *read = put_head(at, WIRE_READ, flags, 0, seq);
+	struct wire_read *read = put_head(at, WIRE_READ, 0, 0, seq);
 
 	*read = (struct wire_read){
 		.key = wire_put64(key),

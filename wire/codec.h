@@ -121,7 +121,7 @@ size_t wire_put_ack(void *at, uint64_t verdict);
 /* WIRE_F_LAST is set by the encoder, from rest == payload; so it is in wire_put_data(). */
 size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t key, uint64_t addr,
 		      uint64_t rest, uint64_t cq_data);
-size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length);
+size_t wire_put_read(void *at, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length);
 size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
 size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
 size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest);

@@ -153,7 +153,7 @@ static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 	if (!at)
 		return false;
 	op_number(req, op);
-	conn_frame_end(conn, wire_put_read(at, 0, op->last_seq, op->remote.key, op->remote.addr, op->length));
+	conn_frame_end(conn, wire_put_read(at, op->last_seq, op->remote.key, op->remote.addr, op->length));
 	op->state = OP_SENT;
 	op_list_push(&req->reads, op);
 	req->reads_open++;
@@ -196,7 +196,7 @@ static bool fill_again(struct session *session, struct conn *conn)
 
 	if (!at)
 		return false;
-	conn_frame_end(conn, wire_put_read(at, 0, op->first_seq, op->remote.key, op->remote.addr, op->length));
+	conn_frame_end(conn, wire_put_read(at, op->first_seq, op->remote.key, op->remote.addr, op->length));
 	session->req.again = op->next;
 	return true;
 }

@@ -69,7 +69,7 @@ static void http(struct words *words)
 
 static void request_first(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 0, 1, words->target->key, 0, 64), 0);
+	seal(words, wire_put_read(here(words), 1, words->target->key, 0, 64), 0);
 }
 
 static void wrong_magic(struct words *words)
@@ -151,13 +151,13 @@ static void unknown_op(struct words *words)
 
 static void changed_head(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 0, 1, words->target->key, 0, 64), 0);
+	seal(words, wire_put_read(here(words), 1, words->target->key, 0, 64), 0);
 	words->bytes[words->length - 1 - 8] ^= 4;
 }
 
 static void number_left_out(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 0, 2, words->target->key, 0, 64), 0);
+	seal(words, wire_put_read(here(words), 2, words->target->key, 0, 64), 0);
 }
 
 static void absurd_payload(struct words *words)
@@ -232,7 +232,7 @@ static void strange_status(struct words *words)
 static void too_many_reads(struct words *words)
 {
 	for (uint64_t seq = 1; seq <= LIMIT_READS + 60 && words->length + WIRE_FRAME_MAX <= ROOM; seq++)
-		seal(words, wire_put_read(here(words), 0, seq, words->target->key, 0, 65536), 0);
+		seal(words, wire_put_read(here(words), seq, words->target->key, 0, 65536), 0);
 }
 
 struct stranger {

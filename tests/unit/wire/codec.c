@@ -41,7 +41,7 @@ static size_t encode(enum golden_name name, void *at)
 		return wire_put_write(at, WIRE_F_FIRST, 8, 7, 0x9f3c000000000001, 0x7f0000001000, 8, 0);
 	case GOLDEN_WRITE_PART: return wire_put_write(at, first_cq, 3, 8, 0x2a, 0, 0x100000003, 0xfeedface);
 	case GOLDEN_WRITE_EMPTY: return wire_put_write(at, WIRE_F_FIRST, 0, 9, 1, 2, 0, 0);
-	case GOLDEN_READ: return wire_put_read(at, 0, 10, 0x2a, 4096, 1ULL << 40);
+	case GOLDEN_READ: return wire_put_read(at, 10, 0x2a, 4096, 1ULL << 40);
 	case GOLDEN_SEND: return wire_put_send(at, tag_cq, 5, 11, 0x77, 0x88);
 	case GOLDEN_SEND_EMPTY: return wire_put_send(at, 0, 0, 12, 0, 0);
 	case GOLDEN_RTS: return wire_put_rts(at, WIRE_F_TAGGED, 1 << 20, 13, 9, 0);
