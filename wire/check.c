@@ -35,7 +35,10 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_LENGTH] = "SEND's length is not that of its payload (WIRE-44)",
 	[WIRE_FLAW_REF] = "answer to request zero (WIRE-45)",
 	[WIRE_FLAW_VERDICT] = "verdict number is zero (WIRE-46)",
-	[WIRE_FLAW_CAUSE] = "NAK without a cause (WIRE-47)",
+	[WIRE_FLAW_CAUSE] = "NAK without a cause (WIRE-48)",
+	[WIRE_FLAW_ATOMIC] = "ATOMIC that is none, or whose length and payload do not fit it (WIRE-75)",
+	[WIRE_FLAW_RESULT] = "RESULT without payload (WIRE-76)",
+	[WIRE_FLAW_CM] = "CONNECT, ACCEPT or REJECT that names no request, or with too much data (WIRE-80)",
 	[WIRE_FLAW_STATUS] = "trailer status is unknown (WIRE-10)",
 	[WIRE_FLAW_PAYLOAD_DIGEST] = "payload digest does not match (WIRE-11)",
 };
@@ -93,20 +96,11 @@ enum wire_flaw wire_check_greeting(const struct wire_head *head)
 	return WIRE_FLAWLESS;
 }
 
-static enum wire_flaw check_address(const struct wire_hello *hello)
+bool wire_address_is_good(uint16_t family, uint16_t port, const uint8_t addr[16], uint32_t scope)
 {
-	if (!wire_get16(hello->port))
-		return WIRE_FLAW_ADDRESS;
-	switch (wire_get16(hello->family)) {
-	case 4:
-		if (!all_zero(hello->addr + 4, sizeof(hello->addr) - 4) || wire_get32(hello->scope))
-			return WIRE_FLAW_ADDRESS;
-		return WIRE_FLAWLESS;
-	case 6:
-		return WIRE_FLAWLESS;
-	default:
-		return WIRE_FLAW_ADDRESS;
-	}
+	if (!port)
+		return false;
+	return family == 6 || (family == 4 && all_zero(addr + 4, 12) && !scope);
 }
 
 static enum wire_flaw check_hello(const struct wire_head *head)
@@ -125,9 +119,10 @@ static enum wire_flaw check_hello(const struct wire_head *head)
 		return WIRE_FLAW_GRANT;
 	if (segment < WIRE_SEGMENT_MIN || segment > WIRE_SEGMENT_MAX)
 		return WIRE_FLAW_SEGMENT;
-	if (wire_get32(hello->zero))
+	if (wire_get16(hello->zero))
 		return WIRE_FLAW_ZERO;
-	return check_address(hello);
+	return wire_address_is_good(wire_get16(hello->family), wire_get16(hello->port), hello->addr, wire_get32(hello->scope)) ?
+	       WIRE_FLAWLESS : WIRE_FLAW_ADDRESS;
 }
 
 static enum wire_flaw check_bye(const struct wire_bye *bye)
@@ -167,6 +162,32 @@ static enum wire_flaw check_write(const struct wire_head *head)
 	return check_segment(head, wire_get64(write->rest), WIRE_F_FIRST | WIRE_F_LAST);
 }
 
+static enum wire_flaw check_atomic(const struct wire_head *head)
+{
+	const struct wire_atomic *atomic = wire_body(head);
+	uint64_t length = wire_get64(atomic->length);
+
+	if (!all_zero(atomic->zero, sizeof(atomic->zero)))
+		return WIRE_FLAW_ZERO;
+	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(atomic->cq_data))
+		return WIRE_FLAW_CQ_DATA;
+	if (atomic->kind > WIRE_ATOMIC_COMPARE || atomic->op >= WIRE_ATOMIC_OPS || atomic->type >= WIRE_ATOMIC_TYPES)
+		return WIRE_FLAW_ATOMIC;
+	if (length == 0 || length > WIRE_ATOMIC_MAX ||
+	    wire_get32(head->payload) != wire_atomic_payload(atomic->kind, atomic->op, length))
+		return WIRE_FLAW_ATOMIC;
+	return WIRE_FLAWLESS;
+}
+
+static enum wire_flaw check_cm(const struct wire_head *head)
+{
+	const struct wire_cm *cm = wire_body(head);
+
+	if (wire_get64(cm->zero))
+		return WIRE_FLAW_ZERO;
+	return wire_get64(cm->request) && wire_get32(head->payload) <= WIRE_CM_DATA_MAX ? WIRE_FLAWLESS : WIRE_FLAW_CM;
+}
+
 static enum wire_flaw check_data(const struct wire_head *head)
 {
 	const struct wire_data *data = wire_body(head);
@@ -182,8 +203,6 @@ static enum wire_flaw check_message(const struct wire_head *head)
 {
 	const struct wire_send *send = wire_body(head);
 
-	if (wire_get64(send->zero))
-		return WIRE_FLAW_ZERO;
 	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(send->cq_data))
 		return WIRE_FLAW_CQ_DATA;
 	if (!(head->flags & WIRE_F_TAGGED) && wire_get64(send->tag))
@@ -225,7 +244,6 @@ static enum wire_flaw check_nak(const struct wire_nak *nak)
 
 enum wire_flaw wire_check_body(const struct wire_head *head)
 {
-	const struct wire_read *read = wire_body(head);
 	const struct wire_verdict *verdict = wire_body(head);
 
 	switch ((enum wire_op)head->op) {
@@ -238,10 +256,16 @@ enum wire_flaw wire_check_body(const struct wire_head *head)
 	case WIRE_WRITE:
 		return check_write(head);
 	case WIRE_READ:
-		return wire_get64(read->zero) ? WIRE_FLAW_ZERO : WIRE_FLAWLESS;
+		return WIRE_FLAWLESS;
 	case WIRE_SEND:
 	case WIRE_RTS:
 		return check_message(head);
+	case WIRE_ATOMIC:
+		return check_atomic(head);
+	case WIRE_CONNECT:
+	case WIRE_ACCEPT:
+	case WIRE_REJECT:
+		return check_cm(head);
 	case WIRE_DATA:
 		return check_data(head);
 	case WIRE_PULL:
@@ -250,6 +274,10 @@ enum wire_flaw wire_check_body(const struct wire_head *head)
 		return check_rnr(wire_body(head));
 	case WIRE_NAK:
 		return check_nak(wire_body(head));
+	case WIRE_RESULT:
+		if (!wire_get32(head->payload))
+			return WIRE_FLAW_RESULT;
+		return check_verdict(verdict->verdict, verdict->ref);
 	case WIRE_PARK:
 	case WIRE_DONE:
 		return check_verdict(verdict->verdict, verdict->ref);

@@ -7,7 +7,7 @@
 #include "wire/digest.h"
 
 #define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED)
-#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST)
+#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST)
 
 const struct wire_form wire_forms[256] = {
 	[WIRE_HELLO] = { .body = sizeof(struct wire_hello) },
@@ -17,12 +17,17 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_READ] = { sizeof(struct wire_read), .sequenced = true },
 	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = true, .sequenced = true },
 	[WIRE_RTS] = { sizeof(struct wire_send), MESSAGE_FLAGS, .sequenced = true },
+	[WIRE_ATOMIC] = { sizeof(struct wire_atomic), WIRE_F_CQ_DATA | WIRE_F_COMMIT, .payload = true, .sequenced = true },
+	[WIRE_CONNECT] = { sizeof(struct wire_cm), .payload = true, .sequenced = true },
+	[WIRE_ACCEPT] = { sizeof(struct wire_cm), .payload = true, .sequenced = true },
+	[WIRE_REJECT] = { sizeof(struct wire_cm), .payload = true, .sequenced = true },
 	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST | WIRE_F_PULLED, .payload = true },
 	[WIRE_PULL] = { .body = sizeof(struct wire_pull) },
 	[WIRE_RNR] = { .body = sizeof(struct wire_rnr) },
 	[WIRE_NAK] = { .body = sizeof(struct wire_nak) },
 	[WIRE_PARK] = { .body = sizeof(struct wire_verdict) },
 	[WIRE_DONE] = { .body = sizeof(struct wire_verdict) },
+	[WIRE_RESULT] = { sizeof(struct wire_verdict), .payload = true },
 };
 
 void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields)
@@ -42,10 +47,11 @@ void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fiel
 	fields->requests = wire_get32(hello->requests);
 	fields->reads = wire_get32(hello->reads);
 	fields->segment = wire_get32(hello->segment);
-	fields->family = wire_get16(hello->family);
-	fields->port = wire_get16(hello->port);
-	memcpy(fields->addr, hello->addr, sizeof(fields->addr));
-	fields->scope = wire_get32(hello->scope);
+	fields->at.family = wire_get16(hello->family);
+	fields->at.port = wire_get16(hello->port);
+	memcpy(fields->at.addr, hello->addr, sizeof(fields->at.addr));
+	fields->at.scope = wire_get32(hello->scope);
+	fields->known_port = wire_get16(hello->known_port);
 }
 
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields)
@@ -112,10 +118,11 @@ size_t wire_put_hello(void *at, const struct wire_hello_fields *fields)
 	hello->requests = wire_put32(fields->requests);
 	hello->reads = wire_put32(fields->reads);
 	hello->segment = wire_put32(fields->segment);
-	hello->family = wire_put16(fields->family);
-	hello->port = wire_put16(fields->port);
-	memcpy(hello->addr, fields->addr, sizeof(hello->addr));
-	hello->scope = wire_put32(fields->scope);
+	hello->family = wire_put16(fields->at.family);
+	hello->port = wire_put16(fields->at.port);
+	memcpy(hello->addr, fields->at.addr, sizeof(hello->addr));
+	hello->scope = wire_put32(fields->at.scope);
+	hello->known_port = wire_put16(fields->known_port);
 	return frame_len(WIRE_HELLO);
 }
 
@@ -138,52 +145,106 @@ size_t wire_put_ack(void *at, uint64_t verdict)
 	return frame_len(WIRE_ACK);
 }
 
-size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t key, uint64_t addr,
+static struct wire_target put_target(const struct wire_target_fields *to)
+{
+	return (struct wire_target){
+		.key = wire_put64(to->key),
+		.key_tail = wire_put64(to->key_tail),
+		.auth = wire_put64(to->auth),
+		.addr = wire_put64(to->addr),
+	};
+}
+
+void wire_get_target(const struct wire_target *target, struct wire_target_fields *fields)
+{
+	*fields = (struct wire_target_fields){
+		.key = wire_get64(target->key),
+		.key_tail = wire_get64(target->key_tail),
+		.auth = wire_get64(target->auth),
+		.addr = wire_get64(target->addr),
+	};
+}
+
+size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to,
 		      uint64_t rest, uint64_t cq_data)
 {
 	uint8_t last = rest == payload ? WIRE_F_LAST : 0;
 	struct wire_write *write = put_head(at, WIRE_WRITE, flags | last, payload, seq);
 
 	*write = (struct wire_write){
-		.key = wire_put64(key),
-		.addr = wire_put64(addr),
+		.to = put_target(to),
 		.rest = wire_put64(rest),
 		.cq_data = wire_put64(cq_data),
 	};
 	return frame_len(WIRE_WRITE);
 }
 
-size_t wire_put_read(void *at, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length)
+size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length)
 {
 	struct wire_read *read = put_head(at, WIRE_READ, 0, 0, seq);
 
-	*read = (struct wire_read){
-		.key = wire_put64(key),
-		.addr = wire_put64(addr),
-		.length = wire_put64(length),
-	};
+	*read = (struct wire_read){ .from = put_target(from), .length = wire_put64(length) };
 	return frame_len(WIRE_READ);
 }
 
-static void put_message(struct wire_send *send, uint64_t length, uint64_t tag, uint64_t cq_data)
+size_t wire_put_atomic(void *at, uint8_t flags, uint64_t seq, const struct wire_atomic_fields *fields)
+{
+	uint64_t payload = wire_atomic_payload(fields->kind, fields->op, fields->length);
+	struct wire_atomic *atomic = put_head(at, WIRE_ATOMIC, flags, (uint32_t)payload, seq);
+
+	*atomic = (struct wire_atomic){
+		.to = put_target(&fields->to),
+		.length = wire_put64(fields->length),
+		.cq_data = wire_put64(fields->cq_data),
+		.kind = fields->kind,
+		.op = fields->op,
+		.type = fields->type,
+	};
+	return frame_len(WIRE_ATOMIC);
+}
+
+void wire_get_atomic(const struct wire_head *head, struct wire_atomic_fields *fields)
+{
+	const struct wire_atomic *atomic = wire_body(head);
+
+	assert(head->op == WIRE_ATOMIC);
+	wire_get_target(&atomic->to, &fields->to);
+	fields->length = wire_get64(atomic->length);
+	fields->cq_data = wire_get64(atomic->cq_data);
+	fields->kind = atomic->kind;
+	fields->op = atomic->op;
+	fields->type = atomic->type;
+}
+
+static void put_message(struct wire_send *send, uint64_t length, const struct wire_message_fields *fields)
 {
 	*send = (struct wire_send){
 		.length = wire_put64(length),
-		.tag = wire_put64(tag),
-		.cq_data = wire_put64(cq_data),
+		.tag = wire_put64(fields->tag),
+		.cq_data = wire_put64(fields->cq_data),
+		.auth = wire_put64(fields->auth),
 	};
 }
 
-size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, uint64_t tag, uint64_t cq_data)
+size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, const struct wire_message_fields *fields)
 {
-	put_message(put_head(at, WIRE_SEND, flags, length, seq), length, tag, cq_data);
+	put_message(put_head(at, WIRE_SEND, flags, length, seq), length, fields);
 	return frame_len(WIRE_SEND);
 }
 
-size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint64_t tag, uint64_t cq_data)
+size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, const struct wire_message_fields *fields)
 {
-	put_message(put_head(at, WIRE_RTS, flags, 0, seq), length, tag, cq_data);
+	put_message(put_head(at, WIRE_RTS, flags, 0, seq), length, fields);
 	return frame_len(WIRE_RTS);
+}
+
+size_t wire_put_cm(void *at, uint8_t op, uint32_t payload, uint64_t seq, uint64_t request)
+{
+	struct wire_cm *cm = put_head(at, op, 0, payload, seq);
+
+	assert(op >= WIRE_CONNECT && op <= WIRE_REJECT);
+	*cm = (struct wire_cm){ .request = wire_put64(request) };
+	return frame_len(op);
 }
 
 size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest)
@@ -241,6 +302,14 @@ size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref)
 	assert(op == WIRE_PARK || op == WIRE_DONE);
 	*body = (struct wire_verdict){ .verdict = wire_put64(verdict), .ref = wire_put64(ref) };
 	return frame_len(op);
+}
+
+size_t wire_put_result(void *at, uint32_t payload, uint64_t verdict, uint64_t ref)
+{
+	struct wire_verdict *body = put_head(at, WIRE_RESULT, 0, payload, 0);
+
+	*body = (struct wire_verdict){ .verdict = wire_put64(verdict), .ref = wire_put64(ref) };
+	return frame_len(WIRE_RESULT);
 }
 
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest)

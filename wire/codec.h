@@ -37,6 +37,12 @@ static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced
 /* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
 static inline const void *wire_body(const struct wire_head *head) { return head + 1; }
 
+/* Bytes of ATOMIC's payload, given its length. */
+static inline uint64_t wire_atomic_payload(uint8_t kind, uint8_t op, uint64_t length)
+{
+	return (op == WIRE_ATOMIC_OP_READ ? 0 : length) + (kind == WIRE_ATOMIC_COMPARE ? length : 0);
+}
+
 /* What is wrong with a frame, or with where it stands. */
 enum wire_flaw {
 	WIRE_FLAWLESS = 0,
@@ -71,6 +77,9 @@ enum wire_flaw {
 	WIRE_FLAW_REF,			/* an answer to request zero */
 	WIRE_FLAW_VERDICT,		/* verdict number zero */
 	WIRE_FLAW_CAUSE,		/* NAK without cause */
+	WIRE_FLAW_ATOMIC,		/* ATOMIC: no such kind, op or type, or a length or payload not theirs */
+	WIRE_FLAW_RESULT,		/* RESULT without payload */
+	WIRE_FLAW_CM,			/* CONNECT, ACCEPT, REJECT: no request named, or more data than may go with it */
 	/* trailer */
 	WIRE_FLAW_STATUS,		/* unknown status */
 	WIRE_FLAW_PAYLOAD_DIGEST,
@@ -85,18 +94,25 @@ enum wire_flaw wire_check_head(const struct wire_head *head, uint32_t segment_ma
 enum wire_flaw wire_check_greeting(const struct wire_head *head);	/* HELLO's first 16 bytes: magic, versions */
 enum wire_flaw wire_check_body(const struct wire_head *head);		/* body contiguous behind the head */
 enum wire_flaw wire_check_trailer(const struct wire_trailer *trailer);
+/* An address as HELLO and datagrams advertise it (WIRE-26). */
+bool wire_address_is_good(uint16_t family, uint16_t port, const uint8_t addr[16], uint32_t scope);
 
 /* Values in host byte order, for the bodies with many fields. */
+struct wire_address_fields {
+	uint16_t family;		/* 4 or 6 */
+	uint16_t port;
+	uint8_t	 addr[16];		/* network order, as the address itself is; IPv4 in the first four */
+	uint32_t scope;
+};
+
 struct wire_hello_fields {
 	uint16_t version_min, version_max;
 	uint32_t features;
 	uint8_t	 instance[WIRE_ID_LEN], expected[WIRE_ID_LEN];
 	uint64_t session, epoch, seen, verdict_seen;
 	uint32_t requests, reads, segment;
-	uint16_t family;		/* 4 or 6 */
-	uint16_t port;
-	uint8_t	 addr[16];		/* network order, as the address itself is; IPv4 in the first four */
-	uint32_t scope;
+	struct wire_address_fields at;
+	uint16_t known_port;		/* 0: none but that of `at` */
 };
 
 struct wire_nak_fields {
@@ -110,7 +126,23 @@ struct wire_bye_fields {
 	char text[WIRE_TEXT_LEN + 1];	/* terminated */
 };
 
+struct wire_target_fields {
+	uint64_t key, key_tail, auth, addr;
+};
+
+struct wire_atomic_fields {
+	struct wire_target_fields to;
+	uint64_t length, cq_data;
+	uint8_t kind, op, type;
+};
+
+struct wire_message_fields {
+	uint64_t tag, cq_data, auth;
+};
+
+void wire_get_target(const struct wire_target *target, struct wire_target_fields *fields);
 void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields);
+void wire_get_atomic(const struct wire_head *head, struct wire_atomic_fields *fields);
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields);
 void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields);
 
@@ -119,16 +151,21 @@ size_t wire_put_hello(void *at, const struct wire_hello_fields *fields);
 size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text);
 size_t wire_put_ack(void *at, uint64_t verdict);
 /* WIRE_F_LAST is set by the encoder, from rest == payload; so it is in wire_put_data(). */
-size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t key, uint64_t addr,
+size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to,
 		      uint64_t rest, uint64_t cq_data);
-size_t wire_put_read(void *at, uint64_t seq, uint64_t key, uint64_t addr, uint64_t length);
-size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
-size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, uint64_t tag, uint64_t cq_data);
+size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length);
+size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, const struct wire_message_fields *fields);
+size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, const struct wire_message_fields *fields);
+/* The payload's length follows from the fields: wire_atomic_payload(). */
+size_t wire_put_atomic(void *at, uint8_t flags, uint64_t seq, const struct wire_atomic_fields *fields);
+/* op is WIRE_CONNECT, WIRE_ACCEPT or WIRE_REJECT. */
+size_t wire_put_cm(void *at, uint8_t op, uint32_t payload, uint64_t seq, uint64_t request);
 size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest);
 size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length);
 size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);
 size_t wire_put_nak(void *at, const struct wire_nak_fields *fields);
 size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref);	/* WIRE_PARK or WIRE_DONE */
+size_t wire_put_result(void *at, uint32_t payload, uint64_t verdict, uint64_t ref);
 /* `digest` is that of the payload, zero where none was agreed. The trailer holds their sum, so that it tells of a
  * changed status, too. */
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest);

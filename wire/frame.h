@@ -22,6 +22,8 @@ enum {
 	WIRE_TEXT_LEN = 120,	/* bytes of BYE's sentence, zero-padded */
 	WIRE_SEGMENT_MIN = 64 * 1024,	/* what HELLO may grant as segment size, in bytes of payload */
 	WIRE_SEGMENT_MAX = 256 * 1024,
+	WIRE_ATOMIC_MAX = 4096,		/* bytes of the target that one ATOMIC names */
+	WIRE_CM_DATA_MAX = 256,		/* bytes of the program's that go with CONNECT, ACCEPT, REJECT */
 };
 
 #define WIRE_MAGIC "emuwire\n"	/* the eight bytes that begin HELLO's body */
@@ -35,6 +37,10 @@ enum wire_op {
 	WIRE_READ = 17,		/* asks for bytes of a region; answered by DATA or NAK */
 	WIRE_SEND = 18,		/* a message with its payload, one segment */
 	WIRE_RTS = 19,		/* a message without its payload, which the receiver pulls when it matches */
+	WIRE_ATOMIC = 20,	/* changes elements of a region, and may return what was there */
+	WIRE_CONNECT = 21,	/* asks a passive endpoint for a connection; the payload is the program's */
+	WIRE_ACCEPT = 22,	/* answers CONNECT: the sender of this is the peer from here on */
+	WIRE_REJECT = 23,	/* answers CONNECT: there will be no connection */
 	/* Answers: refer to the request by its seq; head.seq is zero. */
 	WIRE_DATA = 32,		/* payload that a READ or a PULL asked for */
 	WIRE_PULL = 33,		/* receiver of RTS or parked SEND asks for the payload */
@@ -42,15 +48,17 @@ enum wire_op {
 	/* Verdicts: answers that carry a verdict number and are kept until acknowledged. */
 	WIRE_NAK = 48,		/* the request was refused; why */
 	WIRE_PARK = 49,		/* the SEND's envelope was kept and its payload dropped: it will be pulled */
-	WIRE_DONE = 50,		/* the RTS or parked SEND is complete */
+	WIRE_DONE = 50,		/* the RTS or parked SEND is complete; the WRITE or ATOMIC with COMMIT is durable */
+	WIRE_RESULT = 51,	/* the ATOMIC was executed; what was there before */
 };
 
 enum wire_flag {
 	WIRE_F_FIRST = 0x01,	/* WRITE: first segment of its message */
 	WIRE_F_LAST = 0x02,	/* WRITE, DATA: last segment of its message */
-	WIRE_F_CQ_DATA = 0x04,	/* WRITE (on every segment), SEND, RTS: cq_data is to be delivered */
+	WIRE_F_CQ_DATA = 0x04,	/* WRITE (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
 	WIRE_F_TAGGED = 0x08,	/* SEND, RTS: matched by tag */
 	WIRE_F_PULLED = 0x10,	/* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
+	WIRE_F_COMMIT = 0x20,	/* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
 };
 
 struct wire_head {
@@ -97,7 +105,8 @@ struct wire_hello {
 	wire_u16 port;		/* advertised address of the sender's endpoint */
 	uint8_t  addr[16];	/* IPv4 in the first four bytes, rest zero; or IPv6 */
 	wire_u32 scope;		/* IPv6 scope id, else zero */
-	wire_u32 zero;
+	wire_u16 known_port;	/* other port that the sender is known by; zero: none */
+	wire_u16 zero;
 };
 static_assert(sizeof(struct wire_hello) == 120, "HELLO's body is 120 bytes");
 
@@ -128,29 +137,66 @@ struct wire_ack {
 };
 static_assert(sizeof(struct wire_ack) == 8, "ACK's body is 8 bytes");
 
-struct wire_write {
+/* What a request names of a region. */
+struct wire_target {
 	wire_u64 key;
+	wire_u64 key_tail;	/* second half of a raw key; zero: a plain key */
+	wire_u64 auth;		/* of the authorization key that the initiator shows; zero: it shows none */
 	wire_u64 addr;		/* of this segment: offset or virtual, as the region was registered */
+};
+static_assert(sizeof(struct wire_target) == 32, "a target is 32 bytes");
+
+struct wire_write {
+	struct wire_target to;
 	wire_u64 rest;		/* bytes of the message from this segment on, its own payload included */
 	wire_u64 cq_data;	/* zero unless WIRE_F_CQ_DATA */
 };
-static_assert(sizeof(struct wire_write) == 32, "WRITE's body is 32 bytes");
+static_assert(sizeof(struct wire_write) == 48, "WRITE's body is 48 bytes");
 
 struct wire_read {
-	wire_u64 key;
-	wire_u64 addr;
+	struct wire_target from;
 	wire_u64 length;	/* bytes asked for; zero is answered by an empty last DATA */
-	wire_u64 zero;
 };
-static_assert(sizeof(struct wire_read) == 32, "READ's body is 32 bytes");
+static_assert(sizeof(struct wire_read) == 40, "READ's body is 40 bytes");
 
 struct wire_send {		/* SEND and RTS */
 	wire_u64 length;	/* bytes of the message; SEND: equals head.payload */
 	wire_u64 tag;		/* zero unless WIRE_F_TAGGED */
 	wire_u64 cq_data;	/* zero unless WIRE_F_CQ_DATA */
-	wire_u64 zero;
+	wire_u64 auth;		/* as in a target */
 };
 static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
+
+/* The payload is length bytes of operands, but for ATOMIC_READ, and behind them, if the kind compares, as many to compare
+ * with. */
+struct wire_atomic {
+	struct wire_target to;
+	wire_u64 length;	/* bytes of the target: whole elements, up to WIRE_ATOMIC_MAX */
+	wire_u64 cq_data;	/* zero unless WIRE_F_CQ_DATA */
+	uint8_t	 kind;		/* enum wire_atomic_kind */
+	uint8_t	 op;		/* which operation and on what; PROTOCOL.md lists them */
+	uint8_t	 type;
+	uint8_t	 zero[5];
+};
+static_assert(sizeof(struct wire_atomic) == 56, "ATOMIC's body is 56 bytes");
+
+struct wire_cm {		/* CONNECT, ACCEPT, REJECT */
+	wire_u64 request;	/* names the request for a connection; drawn by who asks, never zero */
+	wire_u64 zero;
+};
+static_assert(sizeof(struct wire_cm) == 16, "CONNECT's, ACCEPT's and REJECT's body is 16 bytes");
+
+enum wire_atomic_kind {
+	WIRE_ATOMIC_PLAIN = 0,		/* returns nothing */
+	WIRE_ATOMIC_FETCH = 1,		/* answered by RESULT */
+	WIRE_ATOMIC_COMPARE = 2,	/* compares first; answered by RESULT */
+};
+
+enum {
+	WIRE_ATOMIC_OPS = 20,		/* numbers below this */
+	WIRE_ATOMIC_OP_READ = 10,	/* the one without operands */
+	WIRE_ATOMIC_TYPES = 20,
+};
 
 struct wire_data {
 	wire_u64 ref;		/* seq of the READ, RTS or SEND answered */
@@ -187,12 +233,43 @@ struct wire_nak {
 };
 static_assert(sizeof(struct wire_nak) == 56, "NAK's body is 56 bytes");
 
-struct wire_verdict {		/* PARK and DONE */
+struct wire_verdict {		/* PARK, DONE, and RESULT, whose payload is what was there */
 	wire_u64 verdict;	/* verdict number */
-	wire_u64 ref;		/* seq of the RTS or SEND */
+	wire_u64 ref;		/* seq of the RTS, SEND or ATOMIC; of the WRITE's first segment */
 };
-static_assert(sizeof(struct wire_verdict) == 16, "PARK's and DONE's body is 16 bytes");
+static_assert(sizeof(struct wire_verdict) == 16, "PARK's, DONE's and RESULT's body is 16 bytes");
 
 enum { WIRE_FRAME_MAX = sizeof(struct wire_head) + sizeof(struct wire_bye) };	/* longest head with body */
+
+#define WIRE_DATAGRAM_MAGIC "emudgrm\n"	/* the eight bytes that begin a datagram */
+
+/* An unreliable datagram: this and `payload` bytes are the whole of a UDP datagram. There is no session, and no answer. */
+struct wire_datagram {
+	uint8_t  magic[8];	/* WIRE_DATAGRAM_MAGIC */
+	wire_u16 version;	/* WIRE_DATAGRAM_VERSION */
+	wire_u16 flags;		/* enum wire_datagram_flag; the others are zero */
+	wire_u16 family;	/* as in HELLO: the address that the sender's endpoint is known by */
+	wire_u16 port;
+	uint8_t  addr[16];
+	wire_u32 scope;
+	wire_u32 payload;	/* bytes behind this head: all that is left of the UDP datagram */
+	wire_u64 cq_data;	/* zero unless WIRE_DG_CQ_DATA */
+	wire_u64 auth;		/* of the authorization key that the sender shows; zero: it shows none */
+	wire_u64 digest;	/* XXH3-64 of this head with this field zero; with WIRE_DG_WHOLE of the payload behind it, too */
+};
+static_assert(sizeof(struct wire_datagram) == 64, "a datagram's head is 64 bytes");
+static_assert(_Alignof(struct wire_datagram) == 1, "any buffer, no padding");
+
+enum wire_datagram_flag {
+	WIRE_DG_CQ_DATA = 0x1,	/* cq_data is to be delivered */
+	WIRE_DG_WHOLE = 0x2,	/* digest is of the payload, too */
+};
+
+enum {
+	WIRE_DATAGRAM_VERSION = 1,
+	WIRE_MTU = 1388,	/* bytes of payload a datagram */
+	WIRE_DATAGRAM_MAX = sizeof(struct wire_datagram) + WIRE_MTU,
+};
+static_assert(WIRE_DATAGRAM_MAX + 8 + 40 == 1500, "with UDP's and IPv6's heads a datagram fills an Ethernet frame");
 
 #endif

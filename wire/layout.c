@@ -33,7 +33,8 @@ AT(hello, family, 92);
 AT(hello, port, 94);
 AT(hello, addr, 96);
 AT(hello, scope, 112);
-AT(hello, zero, 116);
+AT(hello, known_port, 116);
+AT(hello, zero, 118);
 
 AT(bye, reason, 0);
 AT(bye, zero, 4);
@@ -41,20 +42,33 @@ AT(bye, text, 8);
 
 AT(ack, verdict, 0);
 
-AT(write, key, 0);
-AT(write, addr, 8);
-AT(write, rest, 16);
-AT(write, cq_data, 24);
+AT(target, key, 0);
+AT(target, key_tail, 8);
+AT(target, auth, 16);
+AT(target, addr, 24);
 
-AT(read, key, 0);
-AT(read, addr, 8);
-AT(read, length, 16);
-AT(read, zero, 24);
+AT(write, to, 0);
+AT(write, rest, 32);
+AT(write, cq_data, 40);
+
+AT(read, from, 0);
+AT(read, length, 32);
 
 AT(send, length, 0);
 AT(send, tag, 8);
 AT(send, cq_data, 16);
-AT(send, zero, 24);
+AT(send, auth, 24);
+
+AT(atomic, to, 0);
+AT(atomic, length, 32);
+AT(atomic, cq_data, 40);
+AT(atomic, kind, 48);
+AT(atomic, op, 49);
+AT(atomic, type, 50);
+AT(atomic, zero, 51);
+
+AT(cm, request, 0);
+AT(cm, zero, 8);
 
 AT(data, ref, 0);
 AT(data, offset, 8);
@@ -81,3 +95,15 @@ AT(nak, zero, 48);
 
 AT(verdict, verdict, 0);
 AT(verdict, ref, 8);
+
+AT(datagram, magic, 0);
+AT(datagram, version, 8);
+AT(datagram, flags, 10);
+AT(datagram, family, 12);
+AT(datagram, port, 14);
+AT(datagram, addr, 16);
+AT(datagram, scope, 32);
+AT(datagram, payload, 36);
+AT(datagram, cq_data, 40);
+AT(datagram, auth, 48);
+AT(datagram, digest, 56);

@@ -40,7 +40,7 @@ static void add_hex(struct line *line, const char *name, wire_u64 value)
 
 static void add_flags(struct line *line, uint8_t flags)
 {
-	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "0x20", "0x40", "0x80" };
+	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "0x40", "0x80" };
 	char before = ' ';
 
 	for (int bit = 0; bit < 8; bit++) {
@@ -71,15 +71,17 @@ static void add_hello(struct line *line, const struct wire_head *head)
 	    hello.epoch, hello.seen, hello.verdict_seen);
 	add(line, " requests %" PRIu32 " reads %" PRIu32 " segment %" PRIu32, hello.requests, hello.reads,
 	    hello.segment);
-	addr = hello.addr;
-	if (hello.family == 4) {
-		add(line, " at %u.%u.%u.%u:%u", addr[0], addr[1], addr[2], addr[3], hello.port);
-		return;
+	addr = hello.at.addr;
+	if (hello.at.family == 4) {
+		add(line, " at %u.%u.%u.%u:%u", addr[0], addr[1], addr[2], addr[3], hello.at.port);
+	} else {
+		add(line, " at [");
+		for (int i = 0; i < 16; i += 2)
+			add(line, "%s%x", i ? ":" : "", addr[i] << 8 | addr[i + 1]);
+		add(line, "%%%" PRIu32 "]:%u", hello.at.scope, hello.at.port);
 	}
-	add(line, " at [");
-	for (int i = 0; i < 16; i += 2)
-		add(line, "%s%x", i ? ":" : "", addr[i] << 8 | addr[i + 1]);
-	add(line, "%%%" PRIu32 "]:%u", hello.scope, hello.port);
+	if (hello.known_port)
+		add(line, " known by %u", hello.known_port);
 }
 
 static void add_bye(struct line *line, const struct wire_head *head)
@@ -101,12 +103,26 @@ static void add_bye(struct line *line, const struct wire_head *head)
 	add(line, "\"");
 }
 
+static void add_auth(struct line *line, wire_u64 auth)
+{
+	if (wire_get64(auth))
+		add_hex(line, "auth", auth);
+}
+
+static void add_target(struct line *line, const struct wire_target *target)
+{
+	add_hex(line, "key", target->key);
+	if (wire_get64(target->key_tail))
+		add_hex(line, "tail", target->key_tail);
+	add_auth(line, target->auth);
+	add_hex(line, "addr", target->addr);
+}
+
 static void add_write(struct line *line, const struct wire_head *head)
 {
 	const struct wire_write *write = wire_body(head);
 
-	add_hex(line, "key", write->key);
-	add_hex(line, "addr", write->addr);
+	add_target(line, &write->to);
 	add_count(line, "rest", write->rest);
 	if (head->flags & WIRE_F_CQ_DATA)
 		add_hex(line, "cq_data", write->cq_data);
@@ -114,9 +130,19 @@ static void add_write(struct line *line, const struct wire_head *head)
 
 static void add_read(struct line *line, const struct wire_read *read)
 {
-	add_hex(line, "key", read->key);
-	add_hex(line, "addr", read->addr);
+	add_target(line, &read->from);
 	add_count(line, "length", read->length);
+}
+
+static void add_atomic(struct line *line, const struct wire_head *head)
+{
+	const struct wire_atomic *atomic = wire_body(head);
+
+	add(line, " kind %u op %u type %u", atomic->kind, atomic->op, atomic->type);
+	add_target(line, &atomic->to);
+	add_count(line, "length", atomic->length);
+	if (head->flags & WIRE_F_CQ_DATA)
+		add_hex(line, "cq_data", atomic->cq_data);
 }
 
 static void add_message(struct line *line, const struct wire_head *head)
@@ -128,6 +154,12 @@ static void add_message(struct line *line, const struct wire_head *head)
 		add_hex(line, "tag", send->tag);
 	if (head->flags & WIRE_F_CQ_DATA)
 		add_hex(line, "cq_data", send->cq_data);
+	add_auth(line, send->auth);
+}
+
+static void add_cm(struct line *line, const struct wire_cm *cm)
+{
+	add_hex(line, "request", cm->request);
 }
 
 static void add_data(struct line *line, const struct wire_data *data)
@@ -178,12 +210,17 @@ static void add_body(struct line *line, const struct wire_head *head)
 	case WIRE_READ: add_read(line, wire_body(head)); break;
 	case WIRE_SEND:
 	case WIRE_RTS: add_message(line, head); break;
+	case WIRE_ATOMIC: add_atomic(line, head); break;
+	case WIRE_CONNECT:
+	case WIRE_ACCEPT:
+	case WIRE_REJECT: add_cm(line, wire_body(head)); break;
 	case WIRE_DATA: add_data(line, wire_body(head)); break;
 	case WIRE_PULL: add_pull(line, wire_body(head)); break;
 	case WIRE_RNR: add_rnr(line, wire_body(head)); break;
 	case WIRE_NAK: add_nak(line, head); break;
 	case WIRE_PARK:
-	case WIRE_DONE: add_verdict(line, wire_body(head)); break;
+	case WIRE_DONE:
+	case WIRE_RESULT: add_verdict(line, wire_body(head)); break;
 	}
 }
 
@@ -197,12 +234,17 @@ const char *wire_op_name(uint8_t op)
 	case WIRE_READ: return "READ";
 	case WIRE_SEND: return "SEND";
 	case WIRE_RTS: return "RTS";
+	case WIRE_ATOMIC: return "ATOMIC";
+	case WIRE_CONNECT: return "CONNECT";
+	case WIRE_ACCEPT: return "ACCEPT";
+	case WIRE_REJECT: return "REJECT";
 	case WIRE_DATA: return "DATA";
 	case WIRE_PULL: return "PULL";
 	case WIRE_RNR: return "RNR";
 	case WIRE_NAK: return "NAK";
 	case WIRE_PARK: return "PARK";
 	case WIRE_DONE: return "DONE";
+	case WIRE_RESULT: return "RESULT";
 	}
 	return "?";
 }

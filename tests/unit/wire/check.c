@@ -12,16 +12,21 @@ static const struct {
 	{ 1, 120, 0x00, false, false },	/* HELLO */
 	{ 2, 128, 0x00, false, false },	/* BYE */
 	{ 3, 8, 0x00, false, false },	/* ACK */
-	{ 16, 32, 0x07, true, true },	/* WRITE */
-	{ 17, 32, 0x00, false, true },	/* READ */
+	{ 16, 48, 0x27, true, true },	/* WRITE */
+	{ 17, 40, 0x00, false, true },	/* READ */
 	{ 18, 32, 0x0c, true, true },	/* SEND */
 	{ 19, 32, 0x0c, false, true },	/* RTS */
+	{ 20, 56, 0x24, true, true },	/* ATOMIC */
+	{ 21, 16, 0x00, true, true },	/* CONNECT */
+	{ 22, 16, 0x00, true, true },	/* ACCEPT */
+	{ 23, 16, 0x00, true, true },	/* REJECT */
 	{ 32, 32, 0x12, true, false },	/* DATA */
 	{ 33, 32, 0x00, false, false },	/* PULL */
 	{ 34, 16, 0x00, false, false },	/* RNR */
 	{ 48, 56, 0x00, false, false },	/* NAK */
 	{ 49, 16, 0x00, false, false },	/* PARK */
 	{ 50, 16, 0x00, false, false },	/* DONE */
+	{ 51, 16, 0x00, true, false },	/* RESULT */
 };
 enum { OPS = sizeof(ops) / sizeof(ops[0]) };
 

@@ -13,18 +13,44 @@ static const struct wire_hello_fields hello4 = {
 	.expected = { 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175 },
 	.session = 0x1122334455667788, .epoch = 2, .seen = 41, .verdict_seen = 5,
 	.requests = 1024, .reads = 128, .segment = WIRE_SEGMENT_MIN,
-	.family = 4, .port = 7471, .addr = { 192, 0, 2, 9 },
+	.at = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } },
 };
 
 static const struct wire_hello_fields hello6 = {
 	.version_min = 1, .version_max = 9,
 	.instance = { 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
 	.session = 7, .epoch = 1, .requests = 16, .reads = 4, .segment = WIRE_SEGMENT_MAX,
-	.family = 6, .port = 65535, .addr = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1 }, .scope = 3,
+	.at = { .family = 6, .port = 65535, .addr = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1 }, .scope = 3 },
+};
+
+static const struct wire_hello_fields hello_known = {
+	.version_min = 1, .version_max = 1,
+	.instance = { 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
+	.expected = { 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175 },
+	.session = 0x1122334455667788, .epoch = 2, .seen = 41, .verdict_seen = 5,
+	.requests = 1024, .reads = 128, .segment = WIRE_SEGMENT_MIN,
+	.at = { .family = 4, .port = 7473, .addr = { 192, 0, 2, 9 } }, .known_port = 7471,
 };
 
 static const struct wire_nak_fields nak = {
 	.verdict = 7, .ref = 15, .cause = 2, .access = 0x30, .region = 4096, .excess = 32, .age_ns = 3100000,
+};
+
+static const struct wire_target_fields write_to = { .key = 0x9f3c000000000001, .addr = 0x7f0000001000 };
+static const struct wire_target_fields part_to = { .key = 0x2a, .key_tail = 0x7461696c00000001,
+						   .auth = 0x6175746800000002 };
+static const struct wire_target_fields empty_to = { .key = 1, .addr = 2 };
+static const struct wire_target_fields read_from = { .key = 0x2a, .key_tail = 0x7461696c00000003, .addr = 4096 };
+static const struct wire_message_fields sent = { .tag = 0x77, .cq_data = 0x88 };
+static const struct wire_message_fields sent_empty = { 0 };
+static const struct wire_message_fields announced = { .tag = 9, .auth = 0x6175746800000004 };
+
+static const struct wire_atomic_fields changed = {
+	.to = { .key = 0x2a, .key_tail = 0x7461696c00000005, .auth = 0x6175746800000006, .addr = 4104 }, .length = 8,
+	.cq_data = 0xfeed, .kind = WIRE_ATOMIC_COMPARE, .op = 12, .type = 7,
+};
+static const struct wire_atomic_fields fetched = {
+	.to = { .key = 0x2a, .addr = 0x7f0000002000 }, .length = 1024, .kind = WIRE_ATOMIC_FETCH, .op = 10, .type = 9,
 };
 
 /* Encodes golden frame `name` from its values. */
@@ -35,16 +61,22 @@ static size_t encode(enum golden_name name, void *at)
 	switch (name) {
 	case GOLDEN_HELLO4: return wire_put_hello(at, &hello4);
 	case GOLDEN_HELLO6: return wire_put_hello(at, &hello6);
+	case GOLDEN_HELLO_KNOWN: return wire_put_hello(at, &hello_known);
 	case GOLDEN_BYE: return wire_put_bye(at, WIRE_BYE_CLOSED, "receiver closed the endpoint");
 	case GOLDEN_ACK: return wire_put_ack(at, 6);
 	case GOLDEN_WRITE:
-		return wire_put_write(at, WIRE_F_FIRST, 8, 7, 0x9f3c000000000001, 0x7f0000001000, 8, 0);
-	case GOLDEN_WRITE_PART: return wire_put_write(at, first_cq, 3, 8, 0x2a, 0, 0x100000003, 0xfeedface);
-	case GOLDEN_WRITE_EMPTY: return wire_put_write(at, WIRE_F_FIRST, 0, 9, 1, 2, 0, 0);
-	case GOLDEN_READ: return wire_put_read(at, 10, 0x2a, 4096, 1ULL << 40);
-	case GOLDEN_SEND: return wire_put_send(at, tag_cq, 5, 11, 0x77, 0x88);
-	case GOLDEN_SEND_EMPTY: return wire_put_send(at, 0, 0, 12, 0, 0);
-	case GOLDEN_RTS: return wire_put_rts(at, WIRE_F_TAGGED, 1 << 20, 13, 9, 0);
+		return wire_put_write(at, WIRE_F_FIRST, 8, 7, &write_to, 8, 0);
+	case GOLDEN_WRITE_PART: return wire_put_write(at, first_cq, 3, 8, &part_to, 0x100000003, 0xfeedface);
+	case GOLDEN_WRITE_EMPTY: return wire_put_write(at, WIRE_F_FIRST, 0, 9, &empty_to, 0, 0);
+	case GOLDEN_READ: return wire_put_read(at, 10, &read_from, 1ULL << 40);
+	case GOLDEN_SEND: return wire_put_send(at, tag_cq, 5, 11, &sent);
+	case GOLDEN_SEND_EMPTY: return wire_put_send(at, 0, 0, 12, &sent_empty);
+	case GOLDEN_RTS: return wire_put_rts(at, WIRE_F_TAGGED, 1 << 20, 13, &announced);
+	case GOLDEN_ATOMIC: return wire_put_atomic(at, WIRE_F_CQ_DATA | WIRE_F_COMMIT, 14, &changed);
+	case GOLDEN_ATOMIC_READ: return wire_put_atomic(at, 0, 15, &fetched);
+	case GOLDEN_CONNECT: return wire_put_cm(at, WIRE_CONNECT, 4, 16, 0x7265710000000001);
+	case GOLDEN_ACCEPT: return wire_put_cm(at, WIRE_ACCEPT, 2, 17, 0x7265710000000001);
+	case GOLDEN_REJECT: return wire_put_cm(at, WIRE_REJECT, 0, 18, 0x7265710000000002);
 	case GOLDEN_DATA: return wire_put_data(at, 0, 17, 10, 65536, 17);
 	case GOLDEN_DATA_EMPTY: return wire_put_data(at, 0, 0, 11, 0, 0);
 	case GOLDEN_DATA_PULLED: return wire_put_data(at, WIRE_F_PULLED, 6, 13, 4096, 1000000);
@@ -53,6 +85,7 @@ static size_t encode(enum golden_name name, void *at)
 	case GOLDEN_NAK: return wire_put_nak(at, &nak);
 	case GOLDEN_PARK: return wire_put_verdict(at, WIRE_PARK, 8, 16);
 	case GOLDEN_DONE: return wire_put_verdict(at, WIRE_DONE, 9, 13);
+	case GOLDEN_RESULT: return wire_put_result(at, 8, 10, 14);
 	case GOLDENS: break;
 	}
 	cr_assert_fail("no encoding of golden frame %d", name);
@@ -122,22 +155,24 @@ Test(codec, sealing_again_replaces_ack_and_digest)
 
 Test(codec, hello_decodes)
 {
-	const struct wire_hello_fields *both[] = { &hello4, &hello6 };
+	const struct wire_hello_fields *both[] = { &hello4, &hello6, &hello_known };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct wire_hello_fields got;
 
 		memset(&got, 0, sizeof(got));
 		wire_get_hello((const struct wire_head *)goldens[GOLDEN_HELLO4 + i].bytes, &got);
 		cr_assert_arr_eq(got.instance, both[i]->instance, WIRE_ID_LEN);
 		cr_assert_arr_eq(got.expected, both[i]->expected, WIRE_ID_LEN);
-		cr_assert_arr_eq(got.addr, both[i]->addr, sizeof(got.addr));
+		cr_assert_arr_eq(got.at.addr, both[i]->at.addr, sizeof(got.at.addr));
 		cr_assert(got.version_min == both[i]->version_min && got.version_max == both[i]->version_max);
 		cr_assert(got.features == both[i]->features && got.session == both[i]->session);
 		cr_assert(got.epoch == both[i]->epoch && got.seen == both[i]->seen);
 		cr_assert(got.verdict_seen == both[i]->verdict_seen && got.requests == both[i]->requests);
 		cr_assert(got.reads == both[i]->reads && got.segment == both[i]->segment);
-		cr_assert(got.family == both[i]->family && got.port == both[i]->port && got.scope == both[i]->scope);
+		cr_assert(got.at.family == both[i]->at.family && got.at.port == both[i]->at.port);
+		cr_assert_eq(got.at.scope, both[i]->at.scope);
+		cr_assert_eq(got.known_port, both[i]->known_port);
 	}
 }
 
@@ -179,9 +214,9 @@ Test(codec, last_follows_from_rest)
 	uint8_t frame[WIRE_FRAME_MAX];
 	struct wire_head *head = (struct wire_head *)frame;
 
-	wire_put_write(frame, 0, 64, 2, 1, 0, 65, 0);
+	wire_put_write(frame, 0, 64, 2, &write_to, 65, 0);
 	cr_assert_eq(head->flags, 0);
-	wire_put_write(frame, 0, 64, 2, 1, 0, 64, 0);
+	wire_put_write(frame, 0, 64, 2, &write_to, 64, 0);
 	cr_assert_eq(head->flags, WIRE_F_LAST);
 	wire_put_data(frame, 0, 64, 2, 0, 65);
 	cr_assert_eq(head->flags, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* golden.h - one frame or more of each op, as bytes and as text. In this order they make a stream that a parser
- * accepts, from the first HELLO on and without the second. */
+ * accepts, from the first HELLO on and without the others. */
 #ifndef TESTS_UNIT_WIRE_GOLDEN_H
 #define TESTS_UNIT_WIRE_GOLDEN_H
 
@@ -10,6 +10,7 @@
 enum golden_name {
 	GOLDEN_HELLO4,
 	GOLDEN_HELLO6,
+	GOLDEN_HELLO_KNOWN,	/* known_port is not zero */
 	GOLDEN_BYE,
 	GOLDEN_ACK,
 	GOLDEN_WRITE,
@@ -19,6 +20,11 @@ enum golden_name {
 	GOLDEN_SEND,
 	GOLDEN_SEND_EMPTY,
 	GOLDEN_RTS,
+	GOLDEN_ATOMIC,
+	GOLDEN_ATOMIC_READ,
+	GOLDEN_CONNECT,
+	GOLDEN_ACCEPT,
+	GOLDEN_REJECT,
 	GOLDEN_DATA,
 	GOLDEN_DATA_EMPTY,
 	GOLDEN_DATA_PULLED,
@@ -27,6 +33,7 @@ enum golden_name {
 	GOLDEN_NAK,
 	GOLDEN_PARK,
 	GOLDEN_DONE,
+	GOLDEN_RESULT,
 	GOLDENS
 };
 

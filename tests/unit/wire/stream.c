@@ -5,12 +5,12 @@
 
 #include "feed.h"
 
-enum { WITH_PAYLOAD = 5 };	/* golden frames that have payload */
+enum { WITH_PAYLOAD = 9 };	/* golden frames that have payload */
 
 static void assert_all_yielded(const struct feed *feed, const uint8_t *bytes, size_t length)
 {
 	cr_assert_eq(feed->flaw, WIRE_FLAWLESS);
-	cr_assert_eq(feed->frames, GOLDENS - 1);
+	cr_assert_eq(feed->frames, GOLDENS - 2);
 	cr_assert_eq(feed->ends, WITH_PAYLOAD, "END comes once for each frame with payload, and for no other");
 	cr_assert_eq(feed->length, length);
 	cr_assert_arr_eq(feed->out, bytes, length);
@@ -142,6 +142,7 @@ Test(stream, payload_placed_straight)
 /* All of a segment of the largest size, placed without a byte of it being fed. */
 Test(stream, largest_segment_placed)
 {
+	static const struct wire_target_fields to = { .key = 2, .addr = 3 };
 	static uint8_t payload[WIRE_SEGMENT_MAX];
 	uint8_t frame[WIRE_FRAME_MAX], trailer[sizeof(struct wire_trailer)];
 	const uint8_t *from = frame, *end;
@@ -150,7 +151,7 @@ Test(stream, largest_segment_placed)
 	struct stream_item item;
 
 	memset(payload, 0x5a, sizeof(payload));
-	end = frame + wire_put_write(frame, WIRE_F_FIRST, sizeof(payload), 1, 2, 3, sizeof(payload), 0);
+	end = frame + wire_put_write(frame, WIRE_F_FIRST, sizeof(payload), 1, &to, sizeof(payload), 0);
 	wire_seal((struct wire_head *)frame, 0, true);
 	wire_put_trailer(trailer, WIRE_SOURCE_FAULT, digest_bytes(payload, sizeof(payload)));
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* datagram.c - the codec and the validator of unreliable datagrams. */
+#include "wire/datagram.h"
+
+#include <assert.h>
+
+#include "wire/digest.h"
+
+static const char *const flaw_names[WIRE_DG_FLAWS] = {
+	[WIRE_DG_FLAWLESS] = "nothing wrong",
+	[WIRE_DG_SHORT] = "shorter than a datagram's head (WIRE-90)",
+	[WIRE_DG_MAGIC] = "without the magic bytes: not an emu peer? (WIRE-91)",
+	[WIRE_DG_VERSION] = "of another version (WIRE-91)",
+	[WIRE_DG_FLAGS] = "flag that is none (WIRE-92)",
+	[WIRE_DG_LENGTH] = "payload is not what follows the head, or past the MTU (WIRE-90)",
+	[WIRE_DG_ADDRESS] = "the sender's address is malformed (WIRE-93)",
+	[WIRE_DG_CQ_DATA_FLAG] = "CQ data without its flag (WIRE-92)",
+	[WIRE_DG_DIGEST] = "digest does not match (WIRE-94)",
+};
+
+const char *wire_datagram_flaw_name(enum wire_datagram_flaw flaw)
+{
+	assert(flaw < WIRE_DG_FLAWS && flaw_names[flaw]);
+	return flaw_names[flaw];
+}
+
+/* Of the head at `head`, whose digest field is taken as zero, and `payload` bytes behind it. */
+static uint64_t digest_of(const struct wire_datagram *head, size_t payload)
+{
+	uint8_t bytes[WIRE_DATAGRAM_MAX];
+
+	memcpy(bytes, head, sizeof(*head) + payload);
+	memset(bytes + offsetof(struct wire_datagram, digest), 0, sizeof(head->digest));
+	return digest_bytes(bytes, sizeof(*head) + payload);
+}
+
+static uint64_t sealed(const struct wire_datagram *head)
+{
+	return digest_of(head, wire_get16(head->flags) & WIRE_DG_WHOLE ? wire_get32(head->payload) : 0);
+}
+
+enum wire_datagram_flaw wire_check_datagram(const void *bytes, size_t length)
+{
+	const struct wire_datagram *head = bytes;
+
+	if (length < sizeof(*head))
+		return WIRE_DG_SHORT;
+	if (memcmp(head->magic, WIRE_DATAGRAM_MAGIC, sizeof(head->magic)))
+		return WIRE_DG_MAGIC;
+	if (wire_get16(head->version) != WIRE_DATAGRAM_VERSION)
+		return WIRE_DG_VERSION;
+	if (wire_get16(head->flags) & ~(WIRE_DG_CQ_DATA | WIRE_DG_WHOLE))
+		return WIRE_DG_FLAGS;
+	if (length > WIRE_DATAGRAM_MAX || wire_get32(head->payload) != length - sizeof(*head))
+		return WIRE_DG_LENGTH;
+	if (!wire_address_is_good(wire_get16(head->family), wire_get16(head->port), head->addr, wire_get32(head->scope)))
+		return WIRE_DG_ADDRESS;
+	if (wire_get64(head->cq_data) && !(wire_get16(head->flags) & WIRE_DG_CQ_DATA))
+		return WIRE_DG_CQ_DATA_FLAG;
+	return sealed(head) == wire_get64(head->digest) ? WIRE_DG_FLAWLESS : WIRE_DG_DIGEST;
+}
+
+void wire_get_datagram(const void *bytes, struct wire_datagram_fields *fields)
+{
+	const struct wire_datagram *head = bytes;
+
+	*fields = (struct wire_datagram_fields){
+		.flags = wire_get16(head->flags),
+		.from.family = wire_get16(head->family),
+		.from.port = wire_get16(head->port),
+		.from.scope = wire_get32(head->scope),
+		.payload = wire_get32(head->payload),
+		.cq_data = wire_get64(head->cq_data),
+		.auth = wire_get64(head->auth),
+	};
+	memcpy(fields->from.addr, head->addr, sizeof(head->addr));
+}
+
+size_t wire_put_datagram(void *at, const struct wire_datagram_fields *fields)
+{
+	struct wire_datagram *head = at;
+
+	assert(fields->payload <= WIRE_MTU);
+	*head = (struct wire_datagram){
+		.version = wire_put16(WIRE_DATAGRAM_VERSION),
+		.flags = wire_put16(fields->flags),
+		.family = wire_put16(fields->from.family),
+		.port = wire_put16(fields->from.port),
+		.scope = wire_put32(fields->from.scope),
+		.payload = wire_put32(fields->payload),
+		.cq_data = wire_put64(fields->cq_data),
+		.auth = wire_put64(fields->auth),
+	};
+	memcpy(head->magic, WIRE_DATAGRAM_MAGIC, sizeof(head->magic));
+	memcpy(head->addr, fields->from.addr, sizeof(head->addr));
+	head->digest = wire_put64(sealed(head));
+	return sizeof(*head) + fields->payload;
+}
