@@ -28,11 +28,16 @@ struct entry {
 	union address address;
 	uint64_t index;
 	uint64_t stamp;
+	uint64_t auth;
+	uint64_t times;		/* inserted, and not yet removed again */
 };
 
 struct av {
 	pthread_mutex_t lock;		/* leaf; guards all but users and generation's reads */
 	struct entry **table;		/* NULL where removed */
+	unsigned int bits;		/* see av_open() */
+	void (*follow)(void *arg);	/* see av_follow(); NULL: nothing */
+	void *follow_arg;
 	uint64_t size, capacity;	/* indices ever given out; room */
 	uint64_t *free_list;		/* removed indices, a stack of the table's capacity */
 	uint64_t free_count;
@@ -87,12 +92,13 @@ static uint64_t address_hash(const struct av *av, const union address *address)
 	return hash;
 }
 
-int av_open(struct av **out)
+int av_open(struct av **out, unsigned int bits)
 {
 	struct av *av = calloc(1, sizeof(*av));
 
 	if (!av)
 		return -ENOMEM;
+	av->bits = bits;
 	/* Without randomness the index is right all the same, only its chains can then be chosen. */
 	if (getrandom(av->secret, sizeof(av->secret), GRND_NONBLOCK) < 0)
 		av->secret[0] = (uintptr_t)av;
@@ -153,55 +159,98 @@ static int make_room(struct av *av)
 	return 0;
 }
 
-int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t *index)
+/* Lock held. */
+static struct entry *find_with(const struct av *av, const union address *address, uint64_t auth)
+{
+	struct hash_node *node;
+
+	for (node = hash_first(&av->hash, address_hash(av, address)); node; node = hash_next(node)) {
+		struct entry *entry = (struct entry *)((char *)node - offsetof(struct entry, node));
+
+		if (entry->auth == auth && !memcmp(&entry->address, address, sizeof(*address)))
+			return entry;
+	}
+	return NULL;
+}
+
+/* Lock held. An entry of its own for an address that has none; NULL: there is no memory, or no room. */
+static struct entry *add(struct av *av, const union address *address, uint64_t auth)
+{
+	struct entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry || make_room(av)) {
+		free(entry);
+		return NULL;
+	}
+	entry->address = *address;
+	entry->index = av->free_count ? av->free_list[--av->free_count] : av->size++;
+	entry->stamp = ++av->stamps;
+	entry->auth = auth;
+	av->table[entry->index] = entry;
+	hash_add(&av->hash, &entry->node, address_hash(av, &entry->address));
+	atomic_fetch_add(&av->generation, 1);
+	return entry;
+}
+
+int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth, uint64_t *index)
 {
 	struct sockaddr_storage canonical;
+	union address address;
 	struct entry *entry;
-	int err = 0;
 
 	if (!av_canonical((const struct sockaddr *)addr, &canonical))
 		return -EINVAL;
-	entry = malloc(sizeof(*entry));
-	if (!entry)
-		return -ENOMEM;
-	memcpy(&entry->address, &canonical, sizeof(entry->address));
+	memcpy(&address, &canonical, sizeof(address));
 	pthread_mutex_lock(&av->lock);
-	err = make_room(av);
-	if (!err) {
-		entry->index = av->free_count ? av->free_list[--av->free_count] : av->size++;
-		entry->stamp = ++av->stamps;
-		av->table[entry->index] = entry;
-		hash_add(&av->hash, &entry->node, address_hash(av, &entry->address));
-		atomic_fetch_add(&av->generation, 1);
+	entry = find_with(av, &address, auth);
+	if (!entry)
+		entry = add(av, &address, auth);
+	if (entry) {
+		entry->times++;
 		*index = entry->index;
 	}
 	pthread_mutex_unlock(&av->lock);
-	if (err)
-		free(entry);
-	return err;
+	return entry ? 0 : -ENOMEM;
+}
+
+/* The receive context that an index names. */
+static uint16_t context_of(const struct av *av, uint64_t index)
+{
+	return av->bits ? (uint16_t)(index >> (64 - av->bits)) : 0;
 }
 
 /* Lock held. */
 static struct entry *entry_at(const struct av *av, uint64_t index)
 {
+	if (av->bits)
+		index &= UINT64_MAX >> av->bits;
 	return index < av->size ? av->table[index] : NULL;
 }
 
 int av_remove(struct av *av, uint64_t index)
 {
-	struct entry *entry;
+	struct entry *entry, *gone = NULL;
 
 	pthread_mutex_lock(&av->lock);
 	entry = entry_at(av, index);
-	if (entry) {
+	if (entry && --entry->times == 0) {
+		gone = entry;
 		hash_remove(&av->hash, &entry->node);
 		av->table[index] = NULL;
 		av->free_list[av->free_count++] = index;
 		atomic_fetch_add(&av->generation, 1);
 	}
 	pthread_mutex_unlock(&av->lock);
-	free(entry);
+	free(gone);
 	return entry ? 0 : -EINVAL;
+}
+
+static void move_port(struct sockaddr_storage *addr, uint16_t by)
+{
+	in_port_t *port = addr->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)addr)->sin6_port :
+							&((struct sockaddr_in *)addr)->sin_port;
+
+	*port = htons((uint16_t)(ntohs(*port) + by));
 }
 
 int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp)
@@ -213,34 +262,53 @@ int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint
 	if (entry) {
 		memset(addr, 0, sizeof(*addr));
 		memcpy(addr, &entry->address, sizeof(entry->address));
+		move_port(addr, context_of(av, index));
 		*stamp = entry->stamp;
 	}
 	pthread_mutex_unlock(&av->lock);
 	return entry ? 0 : -EINVAL;
 }
 
-uint64_t av_find(struct av *av, const struct sockaddr_storage *addr)
+uint64_t av_shown(struct av *av, uint64_t index)
+{
+	const struct entry *entry;
+	uint64_t auth;
+
+	pthread_mutex_lock(&av->lock);
+	entry = entry_at(av, index);
+	auth = entry ? entry->auth : 0;
+	pthread_mutex_unlock(&av->lock);
+	return auth;
+}
+
+uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t auth)
 {
 	struct sockaddr_storage canonical;
-	uint64_t lowest = AV_NONE;
-	struct hash_node *node;
+	const struct entry *entry;
 	union address address;
+	uint64_t index;
 
 	if (!av_canonical((const struct sockaddr *)addr, &canonical))
 		return AV_NONE;
 	memcpy(&address, &canonical, sizeof(address));
 	pthread_mutex_lock(&av->lock);
-	for (node = hash_first(&av->hash, address_hash(av, &address)); node; node = hash_next(node)) {
-		const struct entry *entry = (const struct entry *)((char *)node - offsetof(struct entry, node));
-
-		if (entry->index < lowest && !memcmp(&entry->address, &address, sizeof(address)))
-			lowest = entry->index;
-	}
+	entry = find_with(av, &address, auth);
+	if (!entry && auth)
+		entry = find_with(av, &address, 0);
+	index = entry ? entry->index : AV_NONE;
 	pthread_mutex_unlock(&av->lock);
-	return lowest;
+	return index;
+}
+
+void av_follow(struct av *av, void (*follow)(void *arg), void *arg)
+{
+	av->follow_arg = arg;
+	av->follow = follow;
 }
 
 uint64_t av_generation(const struct av *av)
 {
+	if (av->follow)
+		av->follow(av->follow_arg);
 	return atomic_load(&av->generation);
 }

@@ -11,18 +11,28 @@
 struct av;
 #define AV_NONE UINT64_MAX	/* FI_ADDR_NOTAVAIL and FI_ADDR_UNSPEC */
 
-int  av_open(struct av **av);	/* 0 or -ENOMEM */
+enum { AV_CONTEXT_BITS = 16 };	/* at most */
+
+/* `bits`, up to AV_CONTEXT_BITS: so many of an index's highest ones number the receive context that is meant, which listens
+ * at that many ports above the address. 0 or -ENOMEM. */
+int  av_open(struct av **av, unsigned int bits);
 int  av_close(struct av *av);	/* 0, or -FI_EBUSY while endpoints are bound */
 void av_get(struct av *av);
 void av_put(struct av *av);
 
-/* The address is copied in canonical form (family, port, address, scope; rest zero). The same address inserted again
- * gets an index of its own; av_find() returns the lowest. 0, -EINVAL (other families), or -ENOMEM. */
-int  av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t *index);
-int  av_remove(struct av *av, uint64_t index);	/* 0 or -FI_EINVAL */
+/* The address is copied in canonical form (family, port, address, scope; rest zero). `auth`: the authorization that
+ * posts to it show (auth.h); 0: none. The same address with the same authorization inserted again gets the same index,
+ * and stays until it was removed as often: fi_av(3) leaves that open, and Open MPI inserts again what it meets again.
+ * 0, -EINVAL (other families), or -ENOMEM. */
+int  av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth, uint64_t *index);
+int  av_remove(struct av *av, uint64_t index);	/* takes one insertion back; 0 or -FI_EINVAL */
 /* 0 and *addr, or -FI_EINVAL. *stamp changes whenever the index is given to another address. */
 int  av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp);
-uint64_t av_find(struct av *av, const struct sockaddr_storage *addr);	/* AV_NONE if not there */
+/* The index of that address with this authorization, else of that address without any; AV_NONE: neither is there. */
+uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t auth);
+uint64_t av_shown(struct av *av, uint64_t index);	/* as inserted; 0: none, or no such address */
+/* Whoever is about to use the vector calls this first (av_generation()): it may insert and remove. Before it is shared. */
+void av_follow(struct av *av, void (*follow)(void *arg), void *arg);
 /* Changes at every insert or remove: lets others cache what av_find() said. */
 uint64_t av_generation(const struct av *av);
 

@@ -13,7 +13,12 @@
 struct cntr {
 	atomic_uint_fast64_t value, errors;
 	atomic_uint armed;
+	atomic_bool notify;
+	atomic_uint held;		/* what waits for it */
+	void (*_Atomic reached)(struct nic *nic, struct cntr *cntr);
+	struct nic *_Atomic nic;
 	atomic_uint users;
+	bool by_bytes;			/* constant once the counter is in use */
 	void (*wake)(void *arg);	/* may be NULL; constant, as is arg */
 	void *arg;
 };
@@ -30,9 +35,14 @@ int cntr_open(struct cntr **out, void (*wake)(void *arg), void *arg)
 	return 0;
 }
 
+bool cntr_bound(const struct cntr *cntr)
+{
+	return atomic_load(&cntr->users);
+}
+
 int cntr_close(struct cntr *cntr)
 {
-	if (atomic_load(&cntr->users))
+	if (cntr_bound(cntr))
 		return -EBUSY;
 	free(cntr);
 	return 0;
@@ -50,10 +60,40 @@ void cntr_put(struct cntr *cntr)
 	assert(before);
 }
 
+/* Whoever is armed may take the signal for himself: then who is notified needs the next one as well. */
+static bool wanted(struct cntr *cntr)
+{
+	return atomic_load(&cntr->armed) || (atomic_load(&cntr->notify) && atomic_exchange(&cntr->notify, false));
+}
+
 static void changed(struct cntr *cntr)
 {
-	if (atomic_load(&cntr->armed) && cntr->wake)
+	if (wanted(cntr) && cntr->wake)
 		cntr->wake(cntr->arg);
+	if (atomic_load(&cntr->held))
+		atomic_load(&cntr->reached)(atomic_load(&cntr->nic), cntr);
+}
+
+void cntr_hold(struct cntr *cntr, void (*reached)(struct nic *nic, struct cntr *cntr), struct nic *nic)
+{
+	atomic_store(&cntr->reached, reached);
+	atomic_store(&cntr->nic, nic);
+	atomic_fetch_add(&cntr->held, 1);
+}
+
+void cntr_unhold(struct cntr *cntr)
+{
+	atomic_fetch_sub(&cntr->held, 1);
+}
+
+void cntr_by_bytes(struct cntr *cntr)
+{
+	cntr->by_bytes = true;
+}
+
+void cntr_event(struct cntr *cntr, uint64_t bytes)
+{
+	cntr_add(cntr, cntr->by_bytes ? bytes : 1);
 }
 
 void cntr_add(struct cntr *cntr, uint64_t value)
@@ -100,4 +140,9 @@ void cntr_disarm(struct cntr *cntr)
 	unsigned int before = atomic_fetch_sub(&cntr->armed, 1);
 
 	assert(before);
+}
+
+void cntr_notify(struct cntr *cntr)
+{
+	atomic_store(&cntr->notify, true);
 }

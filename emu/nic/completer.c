@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "emu/nic/ep.h"
+#include "emu/nic/multi_recv.h"
+#include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/pool.h"
 #include "emu/nic/session.h"
@@ -27,25 +29,37 @@ static void rx_release(struct cq_node *node)
 	pool_give(rx->pool, rx);
 }
 
+/* Deferred work is counted where it says itself. */
 static struct cntr *op_counter(const struct op *op)
 {
 	static const uint8_t counters[] = {
-		[OP_SEND] = EP_CNTR_SEND, [OP_WRITE] = EP_CNTR_WRITE, [OP_READ] = EP_CNTR_READ,
+		[OP_SEND] = EP_CNTR_SEND, [OP_WRITE] = EP_CNTR_WRITE, [OP_READ] = EP_CNTR_READ, [OP_ATOMIC] = EP_CNTR_WRITE,
 	};
 
-	return op->ep->attr.cntr[counters[op->kind]];
+	if (op->flags & POST_WORK)
+		return op->counted;
+	return op->ep->attr.cntr[op->what.kind == ATOMIC_PLAIN ? counters[op->kind] : EP_CNTR_READ];
 }
 
 /* The group's last op is through: one completion for all of them. */
 static void op_report(struct op *op)
 {
-	struct cq *cq = op->ep->attr.tx_cq;
-	struct cntr *cntr = op_counter(op);
+	bool quiet = op->flags & POST_WORK && !(op->flags & POST_COMPLETE);
+	struct cq *cq = quiet ? NULL : op->ep->attr.tx_cq;
+	struct cntr *cntr;
 
+	if (op->kind >= OP_CONNECT) {
+		cm_resolved(op);
+		op_release(&op->done);
+		return;
+	}
+	cntr = op_counter(op);
 	op->done.release = op_release;
 	if (op->why.cause == REFUSAL_NONE) {
 		if (cntr)
-			cntr_add(cntr, 1);
+			cntr_event(cntr, op->total);
+		if (op->counted)
+			cntr_put(op->counted);
 		if (cq && (op->flags & POST_COMPLETE))
 			cq_push(cq, &op->done);
 		else
@@ -65,6 +79,8 @@ static void op_report(struct op *op)
 	}
 	if (cntr)
 		cntr_add_error(cntr, 1);
+	if (op->counted)
+		cntr_put(op->counted);
 	op_release(&op->done);
 }
 
@@ -99,57 +115,167 @@ void complete_refused(struct op *op, enum refusal_cause cause, const struct refu
 	op_end(op);
 }
 
-void complete_receive(struct rx *rx, struct session *session, uint64_t length, bool has_cq_data, uint64_t cq_data)
+/* Where receives are reported: a shared context may be without any endpoint. */
+static struct cq *receive_cq(const struct rx *rx)
 {
-	struct cq *cq = rx->ep->attr.rx_cq;
-	struct cntr *cntr = rx->ep->attr.cntr[EP_CNTR_RECV];
+	const struct ep *ep = srx_reporter(rx);
+	bool quiet = rx->flags & POST_WORK && !(rx->flags & POST_COMPLETE);
+
+	return ep && !quiet ? ep->attr.rx_cq : NULL;
+}
+
+static struct cntr *receive_cntr(const struct rx *rx)
+{
+	const struct ep *ep = srx_reporter(rx);
+
+	if (rx->flags & POST_WORK)
+		return rx->counted;
+	return ep ? ep->attr.cntr[EP_CNTR_RECV] : NULL;
+}
+
+/* A shared context does not know which endpoint's rule for successes is in force, until there is a message. */
+static bool receive_wanted(const struct rx *rx)
+{
+	return rx->flags & POST_COMPLETE || (rx->srx->shared && !rx->ep->attr.rx_selective);
+}
+
+static void receive_error(struct rx *rx, const struct cq_error *error)
+{
+	struct cntr *cntr = receive_cntr(rx);
+	struct cq *cq = receive_cq(rx);
+	struct rx *whole = rx->whole;
+
+	if (cq)
+		cq_push_error(cq, error);
+	if (cntr)
+		cntr_add_error(cntr, 1);
+	if (rx->counted)
+		cntr_put(rx->counted);
+	rx_release(&rx->done);
+	if (whole)
+		multi_done(whole);
+}
+
+static void receive_truncated(struct rx *rx, const struct message *message)
+{
+	struct cq_error error = { .c = rx->done.c, .prov_errno = REFUSAL_TRUNCATED };
+	struct refusal why = { .cause = REFUSAL_TRUNCATED, .op = OP_SEND, .length = message->length,
+			       .region = rx->capacity, .excess = message->length - rx->capacity };
+	char name[NAME_MAX_TEXT];
+
+	error.err = refusal_errno(REFUSAL_TRUNCATED);
+	error.olen = message->length - rx->capacity;
+	refusal_text(&why, name_text(message_sender(message), name, sizeof(name)), error.text, sizeof(error.text));
+	receive_error(rx, &error);
+}
+
+/* FI_SOURCE_ERR: all is well, but the program does not know whom it is from. */
+static bool is_strangers(const struct ep *ep, const struct completion *c)
+{
+	return ep->attr.caps & EP_SOURCE_ERR && c->source == AV_NONE;
+}
+
+static void push_strangers(struct cq *cq, const struct sockaddr_storage *sender, const struct completion *c)
+{
+	struct cq_error error = { .c = *c, .err = refusal_errno(REFUSAL_STRANGER), .prov_errno = REFUSAL_STRANGER,
+				  .source = *sender };
+	struct refusal why = { .cause = REFUSAL_STRANGER, .op = OP_SEND, .length = c->length };
+	char name[NAME_MAX_TEXT];
+
+	refusal_text(&why, name_text(sender, name, sizeof(name)), error.text, sizeof(error.text));
+	cq_push_error(cq, &error);
+}
+
+/* The receive is told of as it was described, unless nobody wants to hear of it. It is gone after the call. */
+static void receive_told(struct rx *rx, const struct message *message, bool wanted)
+{
+	struct cq *cq = receive_cq(rx);
+
+	rx->done.release = rx_release;
+	if (cq && is_strangers(message->ep, &rx->done.c)) {
+		push_strangers(cq, message_sender(message), &rx->done.c);
+		rx_release(&rx->done);
+	} else if (cq && wanted) {
+		cq_push(cq, &rx->done);
+	} else {
+		rx_release(&rx->done);
+	}
+}
+
+static void describe(struct rx *rx, const struct message *message)
+{
 	struct completion *c = &rx->done.c;
 
-	c->length = length < rx->capacity ? length : rx->capacity;
-	c->data = has_cq_data ? cq_data : 0;
-	if (has_cq_data)
+	c->length = message->length;
+	c->data = message->has_cq_data ? message->cq_data : 0;
+	c->tag = message->tag;
+	if (message->has_cq_data)
 		c->flags |= CQ_F_REMOTE_CQ_DATA;
-	c->source = (rx->ep->attr.caps & EP_SOURCE) ? session_source(session) : AV_NONE;
-	rx->done.release = rx_release;
-	if (length > rx->capacity) {
-		struct cq_error error = { .c = *c, .prov_errno = REFUSAL_TRUNCATED };
-		struct refusal why = { .cause = REFUSAL_TRUNCATED, .op = OP_SEND, .length = length,
-				       .region = rx->capacity, .excess = length - rx->capacity };
-		char name[NAME_MAX_TEXT];
+	c->source = (message->ep->attr.caps & EP_SOURCE) ? message_source(message) : AV_NONE;
+}
 
-		error.err = refusal_errno(REFUSAL_TRUNCATED);
-		error.olen = length - rx->capacity;
-		refusal_text(&why, session_name(session, name, sizeof(name)), error.text, sizeof(error.text));
-		if (cq)
-			cq_push_error(cq, &error);
-		if (cntr)
-			cntr_add_error(cntr, 1);
-		rx_release(&rx->done);
+void complete_receive(struct rx *rx, const struct message *message)
+{
+	struct rx *whole = rx->whole;
+	struct cntr *cntr = receive_cntr(rx);
+
+	describe(rx, message);
+	rx->done.c.length = message->length < rx->capacity ? message->length : rx->capacity;
+	if (message->length > rx->capacity) {
+		receive_truncated(rx, message);
 		return;
 	}
 	if (cntr)
-		cntr_add(cntr, 1);
-	if (cq && (rx->flags & POST_COMPLETE))
+		cntr_event(cntr, rx->done.c.length);
+	if (rx->counted)
+		cntr_put(rx->counted);
+	receive_told(rx, message, receive_wanted(rx));
+	if (whole)
+		multi_done(whole);
+}
+
+void complete_released(struct rx *rx)
+{
+	struct cq *cq = receive_cq(rx);
+
+	rx->done.release = rx_release;
+	rx->done.c.flags = CQ_F_MULTI_RECV;
+	if (cq)
 		cq_push(cq, &rx->done);
 	else
 		rx_release(&rx->done);
 }
 
+void complete_peek(struct rx *rx, const struct message *message)
+{
+	struct cq *cq;
+
+	if (message)
+		rx->ep = message->ep;
+	cq = receive_cq(rx);
+	if (message) {
+		describe(rx, message);
+		receive_told(rx, message, true);
+	} else if (!cq) {
+		rx_release(&rx->done);
+	} else {
+		struct cq_error error = { .c = rx->done.c, .prov_errno = REFUSAL_NO_MESSAGE,
+					  .err = refusal_errno(REFUSAL_NO_MESSAGE) };
+
+		refusal_text(&(struct refusal){ .cause = REFUSAL_NO_MESSAGE, .op = OP_SEND }, NULL, error.text,
+			     sizeof(error.text));
+		cq_push_error(cq, &error);
+		rx_release(&rx->done);
+	}
+}
+
 void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 {
-	struct cq *cq = rx->ep->attr.rx_cq;
-	struct cntr *cntr = rx->ep->attr.cntr[EP_CNTR_RECV];
+	struct cq_error error = { .c = rx->done.c, .prov_errno = cause, .err = refusal_errno(cause) };
+	struct refusal why = { .cause = cause, .op = OP_SEND, .length = rx->capacity };
 
-	if (cq) {
-		struct cq_error error = { .c = rx->done.c, .prov_errno = cause, .err = refusal_errno(cause) };
-		struct refusal why = { .cause = cause, .op = OP_SEND, .length = rx->capacity };
-
-		refusal_text(&why, NULL, error.text, sizeof(error.text));
-		cq_push_error(cq, &error);
-	}
-	if (cntr)
-		cntr_add_error(cntr, 1);
-	rx_release(&rx->done);
+	refusal_text(&why, NULL, error.text, sizeof(error.text));
+	receive_error(rx, &error);
 }
 
 static void slot_release(struct cq_node *node)
@@ -164,7 +290,7 @@ bool complete_reserve(struct session *session)
 
 	if (!ep->attr.rx_cq)
 		return true;
-	if (!cq_has_room(ep->attr.rx_cq))
+	if (!cq_has_room(ep->attr.rx_cq) || (ep->attr.caps & EP_SOURCE_ERR && cq_choked(ep->attr.rx_cq)))
 		return false;
 	if (!*slot)
 		*slot = calloc(1, sizeof(**slot));
@@ -172,43 +298,47 @@ bool complete_reserve(struct session *session)
 }
 
 /* The room that was there when the write began may be gone: then the slot takes the completion. */
-static void push_unbacked(struct session *session, const struct completion *c)
+static void push_unbacked(struct cq *cq, struct cq_node **slot, const struct completion *c)
 {
-	struct cq *cq = session->ep->attr.rx_cq;
-	struct cq_node *slot = session->rsp.slot;
+	struct cq_node *node = *slot;
 
 	if (cq_has_room(cq)) {
 		cq_push_now(cq, c);
 		return;
 	}
-	slot->c = *c;
-	slot->release = slot_release;
-	session->rsp.slot = NULL;
-	cq_push(cq, slot);
+	node->c = *c;
+	node->release = slot_release;
+	*slot = NULL;
+	cq_push(cq, node);
 }
 
-void complete_remote_write(struct session *session, uint64_t length, bool has_cq_data, uint64_t cq_data)
+void complete_remote(struct session *session, struct cq_node **slot, const struct remote_done *done)
 {
 	struct ep *ep = session->ep;
+	struct cntr *cntr = ep->attr.cntr[done->fetched ? EP_CNTR_REMOTE_READ : EP_CNTR_REMOTE_WRITE];
 
-	if (ep->attr.cntr[EP_CNTR_REMOTE_WRITE])
-		cntr_add(ep->attr.cntr[EP_CNTR_REMOTE_WRITE], 1);
-	if (has_cq_data && ep->attr.rx_cq) {
+	if (cntr)
+		cntr_event(cntr, done->length);
+	if (done->has_cq_data && ep->attr.rx_cq) {
 		struct completion c = {
-			.flags = CQ_F_RMA | CQ_F_REMOTE_WRITE | CQ_F_REMOTE_CQ_DATA,
-			.length = length,
-			.data = cq_data,
-			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session) : AV_NONE,
+			.flags = (done->atomic ? CQ_F_ATOMIC : CQ_F_RMA) | CQ_F_REMOTE_CQ_DATA |
+				 (done->fetched ? CQ_F_REMOTE_READ : CQ_F_REMOTE_WRITE),
+			.length = done->length,
+			.data = done->cq_data,
+			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session, done->auth) : AV_NONE,
 		};
 
-		push_unbacked(session, &c);
+		if (is_strangers(ep, &c))
+			push_strangers(ep->attr.rx_cq, &session->peer, &c);
+		else
+			push_unbacked(ep->attr.rx_cq, slot, &c);
 	}
 }
 
-void complete_remote_read(struct session *session)
+void complete_remote_read(struct session *session, uint64_t length)
 {
 	struct cntr *cntr = session->ep->attr.cntr[EP_CNTR_REMOTE_READ];
 
 	if (cntr)
-		cntr_add(cntr, 1);
+		cntr_event(cntr, length);
 }

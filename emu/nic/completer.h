@@ -11,14 +11,24 @@ struct session;
 void complete_good(struct op *op);
 /* `known` holds what the target said of its region, or NULL; the rest is filled from the op. */
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known);
-/* A receive: `length` bytes of the message came, of which its capacity was kept. */
-void complete_receive(struct rx *rx, struct session *session, uint64_t length, bool has_cq_data, uint64_t cq_data);
+/* The message has come, of which the receive's capacity was kept. */
+void complete_receive(struct rx *rx, const struct message *message);
+/* A receive that took many messages takes no more: the program has its buffer back. Counts nothing. */
+void complete_released(struct rx *rx);
+/* A receive that only asked: what is known of the message, or that there is none. Counts nothing. */
+void complete_peek(struct rx *rx, const struct message *message);
 void complete_receive_failed(struct rx *rx, enum refusal_cause cause);
-/* Remote write or read was done here. */
-void complete_remote_write(struct session *session, uint64_t length, bool has_cq_data, uint64_t cq_data);
-void complete_remote_read(struct session *session);
-/* Room for the completion of a write with CQ data, which no op backs? Kept until complete_remote_write(), however full
- * the queue gets meanwhile. */
+/* A peer's write or atomic that was executed here. */
+struct remote_done {
+	bool     atomic, fetched;	/* fetched: the atomic returned what was there */
+	bool     has_cq_data;
+	uint64_t length, cq_data;
+	uint64_t auth;			/* shown by the initiator */
+};
+void complete_remote(struct session *session, struct cq_node **slot, const struct remote_done *done);
+void complete_remote_read(struct session *session, uint64_t length);
+/* Room for the completion of a request with CQ data, which no op backs? Kept in the session's slot until
+ * complete_remote(), however full the queue gets meanwhile. */
 bool complete_reserve(struct session *session);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "emu/nic/ahead.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/frames.h"
 #include "emu/nic/hello.h"
@@ -27,14 +28,15 @@ static struct conn *conn_new(struct ep *ep)
 		return NULL;
 	conn->nic = nic;
 	conn->ep = ep;
-	conn->greet_by_ns = nic->now_ns + TIME_HELLO_NS;
+	conn->greet_by_ns = time_coarse(nic_now(nic) + TIME_HELLO_NS);
 	stream_init(&conn->stream, nic->config.segment);
 	conn->next = nic->conns;
 	if (conn->next)
 		conn->next->prev = conn;
 	nic->conns = conn;
 	nic->conn_count++;
-	nic->greeting = nic->tick_now = true;
+	nic->greeting = true;
+	nic_due(nic, conn->greet_by_ns);
 	return conn;
 }
 
@@ -154,6 +156,7 @@ void conn_busy(struct conn *conn)
 {
 	if (conn->busy || conn->state == CONN_CLOSED)
 		return;
+	nic_stir(conn->nic);
 	conn->busy = true;
 	conn->next_busy = conn->nic->busy;
 	conn->nic->busy = conn;
@@ -232,9 +235,19 @@ void conn_revoke(struct conn *conn, const void *owner, enum wire_status status)
 		sendq_revoke(&conn->out, owner, status);
 }
 
+/* Where the frame ends whose head and body were taken, `end` at the latest. */
+static const uint8_t *frame_end(const uint8_t *from, const uint8_t *end, const struct wire_head *head)
+{
+	uint64_t length = wire_get32(head->payload);
+
+	length += length ? sizeof(struct wire_trailer) : 0;
+	return length < (uint64_t)(end - from) ? from + length : end;
+}
+
 /* Bytes in scratch, frame by frame. */
 static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
 {
+	struct ahead ahead = { .at = NULL };
 	struct stream_item item;
 	const char *broken = NULL;
 
@@ -243,6 +256,9 @@ static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end
 		case STREAM_MORE:
 			return;
 		case STREAM_FRAME:
+			if (conn->session)
+				ahead_look(&ahead, conn->session->ep->attr.pd->regions,
+					   frame_end(from, end, item.head), end);
 			broken = frames_begin(conn, item.head);
 			break;
 		case STREAM_PAYLOAD:
@@ -261,14 +277,16 @@ static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end
 }
 
 /* Where the rest of a large payload may be received without a copy; returns the number of runs. With payload digests
- * it is not: memory that changes between receipt and digest would look like a broken wire. */
+ * it is not: memory that changes between receipt and digest would look like a broken wire. Nor is it into pinned memory,
+ * to which the socket has no way. */
 static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
 {
 	uint32_t left = stream_payload_left(&conn->stream);
 	int count;
 
 	*bytes = 0;
-	if (left <= LIMIT_COPY || conn->payload_digest || conn->in.sink == SINK_DROP || conn->in.fault)
+	if (left <= LIMIT_COPY || conn->payload_digest || conn->in.sink == SINK_DROP || conn->in.fault ||
+	    conn->in.place.pin)
 		return 0;
 	count = place_runs(&conn->in.place, left, runs, LIMIT_IOV);
 	for (int i = 0; i < count; i++)
@@ -283,6 +301,7 @@ void conn_readable(struct conn *conn)
 	uint64_t direct;
 	size_t take;
 	ssize_t got;
+	bool bulk;
 	int count;
 
 	if (conn->state == CONN_CLOSED || conn->state == CONN_DIALING)
@@ -290,7 +309,11 @@ void conn_readable(struct conn *conn)
 	if (conn->session)
 		responder_recheck(conn);
 	count = conn_direct(conn, runs, &direct);
-	runs[count] = (struct iovec){ nic->scratch, sizeof(nic->scratch) };
+	/* Behind a long payload most likely another begins: its head is to come, and little of what would be copied. Of short
+	 * ones many are to come at once, copied or not. */
+	bulk = count && wire_get32(conn->in.head.payload) >= sizeof(nic->scratch);
+	runs[count] = (struct iovec){ nic->scratch, bulk || conn->bulk ? LIMIT_COPY : sizeof(nic->scratch) };
+	conn->bulk = bulk;
 	got = nic->link.recv(conn->line, runs, count + 1);
 	if (got == -EAGAIN || got == -EINTR)
 		return;

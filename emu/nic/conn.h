@@ -28,6 +28,8 @@ enum sink {
 	SINK_MESSAGE,	/* into a receive buffer or the buffer of an unexpected message */
 	SINK_READ,	/* into the local buffer of a READ */
 	SINK_PULL,	/* into the receive buffer of a message that is pulled */
+	SINK_OWN,	/* into the device's own buffer: ATOMIC; CONNECT, ACCEPT, REJECT */
+	SINK_RESULT,	/* into the result buffer of an ATOMIC */
 };
 
 struct incoming {
@@ -41,7 +43,9 @@ struct incoming {
 	bool     last;			/* DATA: completes the message */
 	struct place place;
 	struct message *message;	/* SINK_MESSAGE, SINK_PULL */
-	struct op *op;			/* SINK_READ */
+	struct op *op;			/* SINK_READ, SINK_RESULT */
+	uint64_t verdict, ref;		/* RESULT */
+	void    *own;			/* SINK_OWN: target_atomic.c's or target_cm.c's, malloc'd */
 };
 
 struct conn {
@@ -58,6 +62,7 @@ struct conn {
 	uint64_t greet_by_ns;
 	uint64_t ack_sent;		/* head.ack of the last frame sent */
 	uint64_t floor;			/* requests executed before this connection */
+	bool     bulk;			/* the last bytes received were a long payload's */
 	bool     turn;			/* data and requests take turns */
 	struct conn *next, *prev;	/* all connections of the nic */
 	struct conn *next_busy, *next_dead;

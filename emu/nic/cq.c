@@ -36,6 +36,7 @@ struct cq {
 	uint64_t spare_lost;		/* errors for which not even the spare was free */
 	bool spare_used;
 	unsigned int armed;
+	bool notify;
 	unsigned int signals;
 
 	atomic_uint users;
@@ -95,9 +96,14 @@ static void error_free(struct cq *cq, struct error_node *node)
 	}
 }
 
+bool cq_bound(const struct cq *cq)
+{
+	return atomic_load(&cq->users);
+}
+
 int cq_close(struct cq *cq)
 {
-	if (atomic_load(&cq->users))
+	if (cq_bound(cq))
 		return -EBUSY;
 	release_all(cq->first);
 	while (cq->first_error) {
@@ -139,8 +145,10 @@ static void ring_put(struct cq *cq, const struct completion *c)
 /* Lets go of the lock after an entry came, then wakes. */
 static void unlock_and_wake(struct cq *cq)
 {
-	bool wake = cq->armed && cq->wake;
+	bool wake = (cq->armed || cq->notify) && cq->wake;
 
+	if (!cq->armed) /* whoever is armed may take the signal for himself, and the notified one needs the next */
+		cq->notify = false;
 	pthread_mutex_unlock(&cq->lock);
 	if (wake)
 		cq->wake(cq->arg);
@@ -322,6 +330,13 @@ void cq_disarm(struct cq *cq)
 	pthread_mutex_lock(&cq->lock);
 	assert(cq->armed);
 	cq->armed--;
+	pthread_mutex_unlock(&cq->lock);
+}
+
+void cq_notify(struct cq *cq)
+{
+	pthread_mutex_lock(&cq->lock);
+	cq->notify = true;
 	pthread_mutex_unlock(&cq->lock);
 }
 

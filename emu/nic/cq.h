@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "emu/nic/limits.h"
@@ -31,6 +32,7 @@ struct cq_error {
 	int      err;		/* positive libfabric errno */
 	int      prov_errno;	/* enum refusal_cause */
 	size_t   olen;		/* bytes that did not fit */
+	struct sockaddr_storage source;	/* REFUSAL_STRANGER: whose address the AV does not hold; else ss_family is 0 */
 	char     text[LIMIT_ERROR_TEXT];
 };
 
@@ -47,6 +49,7 @@ struct cq_node {
 int  cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
 /* 0, or -FI_EBUSY while users are bound. Nodes still waiting are released. */
 int  cq_close(struct cq *cq);
+bool cq_bound(const struct cq *cq);	/* has users */
 void cq_get(struct cq *cq);	/* one more user (endpoint) */
 void cq_put(struct cq *cq);
 
@@ -69,6 +72,8 @@ bool cq_choked(const struct cq *cq);
 /* From now until cq_disarm() each push calls wake. Counts; pairs. */
 void cq_arm(struct cq *cq);
 void cq_disarm(struct cq *cq);
+/* The next push calls wake, and so do those after it while anybody is armed: for who wakes without telling (fi_trywait). */
+void cq_notify(struct cq *cq);
 void cq_signal(struct cq *cq);		/* one blocked reader returns; remembered if there is none */
 bool cq_signalled(struct cq *cq);	/* consumes a signal */
 

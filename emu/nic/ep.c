@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nic/auth.h"
+#include "emu/nic/auth_set.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/conn.h"
+#include "emu/nic/held.h"
 #include "emu/nic/message.h"
+#include "emu/nic/multi_recv.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/requester.h"
 #include "emu/nic/session.h"
@@ -29,10 +33,32 @@ static void ep_references(struct ep *ep, bool take)
 			(take ? cntr_get : cntr_put)(attr->cntr[i]);
 }
 
+/* Contexts: those of the attributes, or its own. */
+static int ep_open_contexts(struct ep *ep)
+{
+	const struct ep_attr *attr = &ep->attr;
+	int err = 0;
+
+	if (attr->srx && attr->srx->ep && attr->srx->ep->attr.av != attr->av)
+		return -EINVAL;
+	ep->stx = attr->stx;
+	ep->srx = attr->srx;
+	if (!ep->stx)
+		err = stx_open(attr->tx_size, &ep->stx);
+	if (!err && !ep->srx) {
+		err = srx_open(ep->nic, attr->rx_size, attr->caps & EP_TRECV, &ep->srx);
+		if (!err)
+			ep->srx->shared = false;
+	}
+	return err;
+}
+
 static void ep_free(struct ep *ep)
 {
-	pool_close(ep->ops);
-	pool_close(ep->rxs);
+	if (!ep->attr.stx && ep->stx)
+		(void)stx_close(ep->stx); /* its own, which nobody else uses */
+	if (!ep->attr.srx && ep->srx)
+		srx_free(ep->srx);
 	free(ep);
 }
 
@@ -45,19 +71,20 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 		return -ENOMEM;
 	ep->nic = nic;
 	ep->attr = *attr;
-	err = pool_open(&ep->ops, sizeof(struct op), attr->tx_size ? attr->tx_size : LIMIT_TX_OPS);
-	if (!err)
-		err = pool_open(&ep->rxs, sizeof(struct rx), attr->rx_size ? attr->rx_size : LIMIT_RX_OPS);
+	cm_init(ep);
+	err = ep_open_contexts(ep);
 	if (err)
 		goto free_ep;
 	nic->link.random(nic->link_arg, ep->instance, sizeof(ep->instance));
 	ep->instance[0] |= 1;	/* all zero means nobody */
 	ep->name = attr->at;
-	err = nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);
+	err = attr->datagrams ? dgram_open(ep) : nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);
 	if (err)
 		goto free_ep;
 	av_canonical((struct sockaddr *)&ep->name, &ep->name);
 	ep_references(ep, true);
+	srx_join(ep->srx, ep);
+	stx_get(ep->stx);
 	ep->next = nic->eps;
 	nic->eps = ep;
 	*out = ep;
@@ -77,13 +104,14 @@ static bool session_quiet(struct session *session)
 		conn_busy(session->conn);
 		return false;
 	}
-	return requester_idle(session) && !rsp->replies && (!rsp->unsent || !session->conn) &&
+	return requester_idle(session) && !rsp->replies && (!rsp->commits_open || !session->conn) &&
+	       (!rsp->unsent || !session->conn) &&
 	       (!session->conn || !session->conn->out.buffer);
 }
 
 bool ep_quiet(struct ep *ep)
 {
-	bool quiet = !submit_pending(&ep->nic->submit);
+	bool quiet = !submit_pending(&ep->nic->submit) && dgram_quiet(&ep->dgram);
 
 	for (int i = 0; i < EP_SESSION_CHAINS; i++)
 		for (struct session *session = ep->chains[i]; session; session = session->next)
@@ -111,16 +139,26 @@ static void ep_close_conns(struct ep *ep)
 	}
 }
 
+void ep_deafen(struct ep *ep)
+{
+	struct nic *nic = ep->nic;
+
+	if (ep->listener)
+		nic->link.unlisten(nic->link_arg, ep->listener);
+	ep->listener = NULL;
+	dgram_close(ep);
+}
+
 void ep_close(struct ep *ep)
 {
 	struct nic *nic = ep->nic;
 	struct session *session;
 	struct ep **at;
-	struct rx *rx;
 
 	/* Unfindable: no new connection, no new op. */
 	ep->closing = true;
-	nic->link.unlisten(nic->link_arg, ep->listener);
+	ep_deafen(ep);
+	held_release(nic, ep, NULL);
 	while (submit_take(nic))
 		;
 	/* Quiet: every session says goodbye, every op ends. */
@@ -132,12 +170,11 @@ void ep_close(struct ep *ep)
 	}
 	if (ep->self)
 		ep_close_session(ep->self);
+	dgram_flush(ep);
 	ep_close_conns(ep);
-	message_drop_all(&ep->match);
-	while ((rx = ep->match.posted)) {
-		ep->match.posted = rx->next;
-		complete_receive_failed(rx, REFUSAL_CANCELLED);
-	}
+	cm_flush_receives(ep);
+	srx_leave(ep->srx, ep);
+	stx_put(ep->stx);
 	/* Freed: the pools live on until unread completions are read. */
 	for (at = &nic->eps; *at != ep; at = &(*at)->next)
 		;
@@ -153,22 +190,17 @@ void ep_name(const struct ep *ep, struct sockaddr_storage *name)
 
 int ep_cancel(struct ep *ep, void *context)
 {
-	struct rx *rx;
-
-	while (submit_take(ep->nic))
-		;
-	rx = rx_match_cancel(&ep->match, context);
-	if (!rx)
-		return -ENOENT;
-	complete_receive_failed(rx, REFUSAL_CANCELLED);
-	return 0;
+	return held_cancel(ep->nic, ep, NULL, context) ? 0 : srx_cancel(ep->srx, context);
 }
 
 struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause)
 {
 	struct sockaddr_storage peer;
-	uint64_t generation = av_generation(ep->attr.av), stamp;
+	uint64_t generation, stamp;
 
+	if (ep->attr.cm)
+		return cm_session(ep, cause);
+	generation = av_generation(ep->attr.av);
 	if (ep->last && ep->last_dest == dest && ep->last_stamp == generation)
 		return ep->last;
 	*cause = REFUSAL_ADDRESS;
@@ -179,4 +211,11 @@ struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cau
 	ep->last_dest = dest;
 	ep->last_stamp = generation;
 	return ep->last;
+}
+
+bool ep_takes(const struct ep *ep, uint64_t shown, const struct sockaddr_storage *sender)
+{
+	const struct ep_attr *attr = &ep->attr;
+
+	return attr->auths ? auth_set_fits(attr->auths, shown, sender) : auth_fits(attr->auth, shown);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ep.h - a reliable datagram endpoint: its sessions, its receives, what it reports to.
- * Owner:  the nic. Thread: holder of the driver role, but for `ops` and `rxs` (submit.h). */
+/* ep.h - an endpoint: its sessions, its receives, what it reports to.
+ * Owner:  the nic. Thread: holder of the driver role. */
 #ifndef EMU_NIC_EP_H
 #define EMU_NIC_EP_H
 
+#include "emu/nic/cm_impl.h"
+#include "emu/nic/dgram.h"
 #include "emu/nic/nic.h"
 #include "emu/nic/pool.h"
-#include "emu/nic/rx_match.h"
+#include "emu/nic/srx.h"
+#include "emu/nic/stx.h"
 #include "wire/frame.h"
 
 enum { EP_SESSION_CHAINS = 64 };
@@ -18,18 +21,25 @@ struct ep {
 	struct sockaddr_storage name;		/* canonical listening address */
 	void *listener;
 	uint8_t instance[WIRE_ID_LEN];
-	struct pool *ops, *rxs;
+	struct stx *stx;			/* its own, or a shared one */
+	struct srx *srx;			/* likewise */
 	struct session *chains[EP_SESSION_CHAINS];
 	struct session *self;			/* answering end towards itself, made when needed */
 	uint32_t session_count;
+	uint64_t swept_ns;			/* when they were last looked through for room */
 	/* The session last posted to: most programs talk to the same peer many times in a row. */
 	struct session *last;
 	uint64_t last_dest, last_stamp;
-	struct rx_match match;
+	struct cm cm;				/* connection-oriented; else idle */
+	struct dgram dgram;			/* unreliable datagrams; then there are no sessions, and no listener */
 	bool closing;
 };
 
-/* The session for an AV index; NULL and *cause if there is none. */
+/* Nobody finds it any more: no new connection, no datagram. */
+void ep_deafen(struct ep *ep);
+/* Takes messages that show this (S158)? */
+bool ep_takes(const struct ep *ep, uint64_t shown, const struct sockaddr_storage *sender);
+/* The session for an AV index, or with the one peer; NULL and *cause if there is none. */
 struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause);
 
 #endif

@@ -113,12 +113,45 @@ static const char *take_verdict(struct conn *conn, const struct wire_head *head)
 	uint64_t ref = wire_get64(verdict->ref);
 	bool fresh;
 
+	if (!requester_fits(conn->session, head->op, ref))
+		return "verdict of a sort that its request cannot have (WIRE-45)";
 	if (!requester_verdict(conn->session, wire_get64(verdict->verdict), ref, &fresh))
 		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
 	if (fresh && head->op == WIRE_PARK)
 		requester_park(conn->session, ref);
 	else if (fresh)
 		requester_done(conn->session, ref);
+	return NULL;
+}
+
+static const char *take_result(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_verdict *verdict = wire_body(head);
+	struct incoming *in = &conn->in;
+	bool broken;
+
+	in->ref = wire_get64(verdict->ref);
+	in->verdict = wire_get64(verdict->verdict);
+	in->op = requester_result(conn->session, in->verdict, in->ref, wire_get32(head->payload), &broken);
+	if (!in->op)
+		return broken ? "RESULT that answers nothing asked (WIRE-76)" : NULL;
+	in->sink = SINK_RESULT;
+	place_set(&in->place, in->op->result, in->op->result_count);
+	return NULL;
+}
+
+static const char *end_result(struct conn *conn, enum wire_status status)
+{
+	struct incoming *in = &conn->in;
+	bool fresh;
+
+	if (status != WIRE_GOOD)
+		return "RESULT whose payload is not good (WIRE-76)";
+	if (!requester_verdict(conn->session, in->verdict, in->ref, &fresh))
+		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
+	if (fresh)
+		requester_result_end(conn->session, in->ref, in->fault);
+	in->op = NULL;
 	return NULL;
 }
 
@@ -134,12 +167,17 @@ static const struct frame_rule {
 	[WIRE_READ] = { responder_request, responder_request_end, false },
 	[WIRE_SEND] = { responder_request, responder_request_end, false },
 	[WIRE_RTS] = { responder_request, responder_request_end, false },
+	[WIRE_ATOMIC] = { responder_request, responder_request_end, false },
+	[WIRE_CONNECT] = { responder_request, responder_request_end, false },
+	[WIRE_ACCEPT] = { responder_request, responder_request_end, false },
+	[WIRE_REJECT] = { responder_request, responder_request_end, false },
 	[WIRE_DATA] = { take_data, end_data, false },
 	[WIRE_PULL] = { take_pull, NULL, false },
 	[WIRE_RNR] = { take_rnr, NULL, false },
 	[WIRE_NAK] = { take_nak, NULL, false },
 	[WIRE_PARK] = { take_verdict, NULL, false },
 	[WIRE_DONE] = { take_verdict, NULL, false },
+	[WIRE_RESULT] = { take_result, end_result, false },
 };
 
 const char *frames_begin(struct conn *conn, const struct wire_head *head)

@@ -52,6 +52,8 @@ static atomic_bool handler_works;	/* relaxed: set and cleared at control actions
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;	/* leaf; guards what follows */
 static bool installed[2];	/* in the chain of handlers, at its head or behind one that the program put over it */
 static const int signals[2] = { SIGSEGV, SIGBUS };
+static bool ours[2];		/* as of the last look */
+static unsigned glances;
 static struct sigaction before[2];	/* the program's; the handler reads them without the lock, once installed */
 
 /* --- the handler --- */
@@ -150,17 +152,23 @@ static bool kernel_copies(void)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-/* Lock held. */
-static int look(void)
+/* Lock held; `ours` is up to date. */
+static int settle(void)
 {
-	bool ours = handler_is_ours(SIGSEGV) && handler_is_ours(SIGBUS);
-
 	/* Where the kernel may not copy either, the program's handler gets the faults; it may pass them on to us. */
-	if (ours || kernel_copies()) {
-		atomic_store_explicit(&handler_works, ours, memory_order_relaxed);
+	if ((ours[0] && ours[1]) || kernel_copies()) {
+		atomic_store_explicit(&handler_works, ours[0] && ours[1], memory_order_relaxed);
 		return 0;
 	}
 	return -ENOSYS;
+}
+
+/* Lock held. */
+static int look(void)
+{
+	for (int i = 0; i < 2; i++)
+		ours[i] = handler_is_ours(signals[i]);
+	return settle();
 }
 
 int guard_install(void)
@@ -188,6 +196,21 @@ int guard_check(void)
 		err = look();
 	pthread_mutex_unlock(&install_lock);
 	return err;
+}
+
+void guard_glance(void)
+{
+	pthread_mutex_lock(&install_lock);
+	if (installed[0] && installed[1]) {
+		unsigned which = glances++ & 1;
+		bool now = handler_is_ours(signals[which]);
+
+		if (now != ours[which]) {
+			ours[which] = now;
+			settle();
+		}
+	}
+	pthread_mutex_unlock(&install_lock);
 }
 
 void guard_remove(void)
@@ -273,7 +296,7 @@ bool guard_copy(void *to, const void *from, size_t length)
 	return copy_by_kernel(to, from, length);
 }
 
-/* --- populating --- */
+/* --- probing --- */
 
 /* Has the kernel touch one word as a program would, without changing it: FUTEX_WAKE_OP adds 0 atomically,
  * FUTEX_CMP_REQUEUE reads. Both wake and move nobody. */
@@ -289,6 +312,50 @@ static bool page_probe(uintptr_t page, bool writable)
 		rc = syscall(SYS_futex, page, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, (long)0, &unused, 0);
 	return rc >= 0 || errno == EAGAIN;
 }
+
+static bool pages_probe(uintptr_t at, size_t length, bool writable)
+{
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, page = at & ~mask;
+
+	for (; page - (at & ~mask) <= (at & mask) + (length - 1); page += mask + 1)
+		if (!page_probe(page, writable))
+			return false;
+	return true;
+}
+
+/* --- running --- */
+
+static bool run_guarded(void *at, size_t length, void (*body)(void *arg), void *arg)
+{
+	struct guard guard;
+
+	guard.to = guard.from = (uintptr_t)at;
+	guard.length = length;
+	if (sigsetjmp(guard.land, 0)) {
+		current = NULL;
+		return false;
+	}
+	current = &guard;
+	atomic_signal_fence(memory_order_seq_cst);
+	body(arg);
+	atomic_signal_fence(memory_order_seq_cst);
+	current = NULL;
+	return true;
+}
+
+bool guard_run(void *at, size_t length, bool writable, void (*body)(void *arg), void *arg)
+{
+	if (!length)
+		return true;
+	if (atomic_load_explicit(&handler_works, memory_order_relaxed))
+		return run_guarded(at, length, body, arg);
+	if (!pages_probe((uintptr_t)at, length, writable))
+		return false;
+	body(arg);
+	return true;
+}
+
+/* --- populating --- */
 
 int guard_populate(void *addr, size_t length, bool writable)
 {

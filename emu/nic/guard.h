@@ -18,12 +18,20 @@ int guard_install(void);
  * 0; -ENOSYS if the kernel does not let us copy by process_vm_writev() either: then faults go to the program's
  * handler. */
 int guard_check(void);
+/* The same at half the cost, for registrations, which come often: looks at SIGSEGV and SIGBUS turn by turn. */
+void guard_glance(void);
 /* Puts the program's handler back if ours is still the one installed. */
 void guard_remove(void);
 
 /* Copies, also where the ranges overlap; false if `to` cannot be written or `from` cannot be read (then some bytes may
  * have been copied). Before guard_install() and after guard_remove() by the kernel, a microsecond a call. */
 bool guard_copy(void *to, const void *from, size_t length);
+
+/* Runs `body`, which may touch `length` bytes at `at` and nothing else of the program's, and is left at the touch that faults:
+ * it holds no lock and calls no guard. False: it was left, or, where the program's handler stands before ours and the kernel
+ * looks first, the bytes cannot be read, or not written (`writable`), and it did not run. Memory that goes away between that
+ * look and the touch is the program's fault to handle: the kernel has no atomic operations to offer instead. */
+bool guard_run(void *at, size_t length, bool writable, void (*body)(void *arg), void *arg);
 
 /* "Could be pinned" (S79): populates the range; writable says the NIC may write it. 0, or -EFAULT. Works on
  * kernels without MADV_POPULATE too. Never changes the contents. Rounds outward to pages; takes as long as the kernel

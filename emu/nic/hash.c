@@ -7,22 +7,26 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
-enum { MOVES = 2 };	/* old buckets emptied at each add or remove */
+#include "emu/nic/huge.h"
+
+enum {
+	MOVES = 2,	/* old buckets emptied at each add or remove */
+	CACHE_LINE = 64,
+};
 
 int hash_init(struct hash *hash, size_t buckets)
 {
 	assert(buckets && !(buckets & (buckets - 1)));
 	*hash = (struct hash){ .mask = buckets - 1 };
-	hash->buckets = calloc(buckets, sizeof(*hash->buckets));
+	hash->buckets = huge_zalloc(buckets * sizeof(*hash->buckets));
 	return hash->buckets ? 0 : -ENOMEM;
 }
 
 void hash_fini(struct hash *hash)
 {
-	free(hash->old);
-	free(hash->buckets);
+	huge_free(hash->old, (hash->old_mask + 1) * sizeof(*hash->old));
+	huge_free(hash->buckets, (hash->mask + 1) * sizeof(*hash->buckets));
 	*hash = (struct hash){ .mask = 0 };
 }
 
@@ -54,7 +58,7 @@ static void keep_moving(struct hash *hash)
 	for (int i = 0; i < MOVES && hash->old; i++) {
 		move_bucket(hash);
 		if (hash->moved > hash->old_mask) {
-			free(hash->old);
+			huge_free(hash->old, (hash->old_mask + 1) * sizeof(*hash->old));
 			hash->old = NULL;
 		}
 	}
@@ -66,7 +70,7 @@ static void grow_if_full(struct hash *hash)
 
 	if (hash->old || hash->count <= hash->mask)
 		return;
-	larger = calloc(2 * (hash->mask + 1), sizeof(*larger));
+	larger = huge_zalloc(2 * (hash->mask + 1) * sizeof(*larger));
 	if (!larger)
 		return;
 	hash->old = hash->buckets;
@@ -117,6 +121,19 @@ struct hash_node *hash_first(const struct hash *hash, uint64_t value)
 struct hash_node *hash_next(const struct hash_node *node)
 {
 	return seek(node->next, node->hash);
+}
+
+void hash_expect(const struct hash *hash, uint64_t value)
+{
+	__builtin_prefetch(bucket_of(hash, value));
+}
+
+void hash_expect_node(const struct hash *hash, uint64_t value, size_t before, size_t length)
+{
+	const char *node = (const char *)*bucket_of(hash, value);
+
+	for (size_t at = 0; node && at < length; at += CACHE_LINE)
+		__builtin_prefetch(node - before + at);
 }
 
 /* The two halves of a 128-bit product folded together: every bit of both factors reaches every bit of the result. */

@@ -3,49 +3,12 @@
 #include "emu/nic/hello.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/nic/ep.h"
+#include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
-
-static void hello_address(const struct ep *ep, struct wire_hello_fields *fields)
-{
-	if (ep->name.ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&ep->name;
-
-		fields->family = 6;
-		fields->port = ntohs(in6->sin6_port);
-		fields->scope = in6->sin6_scope_id;
-		memcpy(fields->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
-	} else {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)&ep->name;
-
-		fields->family = 4;
-		fields->port = ntohs(in->sin_port);
-		memcpy(fields->addr, &in->sin_addr, sizeof(in->sin_addr));
-	}
-}
-
-static void hello_peer(const struct wire_hello_fields *fields, struct sockaddr_storage *peer)
-{
-	memset(peer, 0, sizeof(*peer));
-	if (fields->family == 6) {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)peer;
-
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(fields->port);
-		in6->sin6_scope_id = fields->scope;
-		memcpy(&in6->sin6_addr, fields->addr, sizeof(in6->sin6_addr));
-	} else {
-		struct sockaddr_in *in = (struct sockaddr_in *)peer;
-
-		in->sin_family = AF_INET;
-		in->sin_port = htons(fields->port);
-		memcpy(&in->sin_addr, fields->addr, sizeof(in->sin_addr));
-	}
-}
 
 static uint32_t hello_features(enum nic_digest digest)
 {
@@ -63,6 +26,7 @@ void hello_send(struct conn *conn)
 		.session = session->id, .epoch = conn->epoch,
 		.seen = session->rsp.seen, .verdict_seen = session->req.verdict_seen,
 		.requests = LIMIT_REQUESTS, .reads = LIMIT_READS, .segment = conn->nic->config.segment,
+		.known_port = conn->ep->attr.known_port,
 	};
 	size_t length;
 	void *at;
@@ -70,7 +34,7 @@ void hello_send(struct conn *conn)
 	memcpy(fields.instance, conn->ep->instance, WIRE_ID_LEN);
 	if (session->known)
 		memcpy(fields.expected, session->instance, WIRE_ID_LEN);
-	hello_address(conn->ep, &fields);
+	name_put(&conn->ep->name, &fields.at);
 	at = conn_frame_begin(conn, 0, 0);
 	if (!at) {
 		conn_close(conn, ENOMEM, false);
@@ -88,6 +52,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 {
 	enum nic_digest digest = conn->nic->config.digest;
 
+	session_known_by(conn->session, fields->known_port);
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	if (conn->payload_digest) {
@@ -136,11 +101,19 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 	struct sockaddr_storage peer;
 	struct session *session;
 
+	if (memcmp(fields->instance, ep->instance, WIRE_ID_LEN) == 0) {
+		/* Whoever was greeted here knows the instance id; the session's id only who dials. */
+		*reason = WIRE_BYE_PROTOCOL;
+		*text = "HELLO with the receiver's own instance id (WIRE-37)";
+		return session_dials(ep, fields->session) ? session_self(ep) : NULL;
+	}
 	*reason = WIRE_BYE_LIMIT;
 	*text = "too many peers here";
-	if (memcmp(fields->instance, ep->instance, WIRE_ID_LEN) == 0)
-		return session_self(ep);
-	hello_peer(fields, &peer);
+	name_get(&fields->at, &peer);
+	if (!cm_admits(ep, &peer)) {
+		*text = "this endpoint has, or had, another peer";
+		return NULL;
+	}
 	session = session_get(ep, &peer);
 	if (!session || !session->known || memcmp(session->instance, fields->instance, WIRE_ID_LEN) == 0)
 		return session;
@@ -211,6 +184,10 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 	/* The same id without being known: our dial of it was cut before the answer came. */
 	if (!session->known && goes_on && session->id != fields->session) {
 		conn_bye(conn, WIRE_BYE_SESSION, "the session was given up here", true);
+		return;
+	}
+	if (!cm_admits(conn->ep, &session->peer)) {	/* that session was all that it had */
+		conn_bye(conn, WIRE_BYE_LIMIT, "the connection between these endpoints has ended", true);
 		return;
 	}
 	if (session->conn)

@@ -20,6 +20,9 @@ bool requester_acked(struct session *session, uint64_t ack)
 	session->breaks = 0;
 	while ((op = req->sent.first) && op->last_seq <= ack) {
 		op_list_pop(&req->sent);
+		/* Acknowledged before it was sent whole: who lies gets no more of it, the buffer being the program's again. */
+		if (op->length > LIMIT_COPY && session->conn)
+			conn_revoke(session->conn, op, WIRE_CANCELLED);
 		complete_good(op);
 	}
 	if (session->conn)	/* the window moved, a fence may be free */
@@ -42,11 +45,29 @@ bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, b
 	return true;
 }
 
+bool requester_fits(const struct session *session, uint8_t verdict, uint64_t ref)
+{
+	const struct requester *req = &session->req;
+	const struct op *op = verdict == WIRE_PARK ? req->sent.first : req->parked.first;
+
+	while (op && op->first_seq != ref)
+		op = op->next;
+	if (!op)
+		return true;
+	return verdict == WIRE_PARK ? op->kind == OP_SEND : op->what.kind == ATOMIC_PLAIN;
+}
+
 static void read_gone(struct requester *req, struct op *op)
 {
 	if (req->again == op)
 		req->again = op->next;
 	req->reads_open--;
+}
+
+/* The op is not counted any more: it is resolved, or waits to be sent anew. */
+static void verdict_gone(struct requester *req, const struct op *op)
+{
+	req->awaited -= op_by_verdict(op);
 }
 
 /* Takes the op with that first segment out of wherever it waits. */
@@ -57,6 +78,7 @@ static struct op *inflight_take(struct session *session, uint64_t ref)
 
 	if (op && op->first_seq == ref) {
 		req->current = NULL;
+		verdict_gone(req, op);
 		return op;
 	}
 	op = op_list_take(&req->sent, ref);
@@ -68,8 +90,10 @@ static struct op *inflight_take(struct session *session, uint64_t ref)
 		return op;
 	}
 	op = op_list_take(&req->parked, ref);
-	if (op)
+	if (op) {
+		verdict_gone(req, op);
 		reply_drop_op(session, op);
+	}
 	return op;
 }
 
@@ -100,23 +124,61 @@ void requester_park(struct session *session, uint64_t ref)
 	op_list_push(&session->req.parked, op);
 }
 
-void requester_done(struct session *session, uint64_t ref)
+/* Takes a parked op that has its answer. */
+static struct op *parked_take(struct session *session, uint64_t ref)
 {
 	struct op *op = op_list_take(&session->req.parked, ref);
 
 	if (!op)
-		return;
+		return NULL;
+	verdict_gone(&session->req, op);
 	reply_drop_op(session, op);
-	if (session->conn)
+	if (session->conn) {
 		conn_revoke(session->conn, op, WIRE_CANCELLED);
-	complete_good(op);
+		conn_busy(session->conn);	/* a fence or a grant may be free */
+	}
+	return op;
+}
+
+struct op *requester_result(struct session *session, uint64_t number, uint64_t ref, uint32_t length, bool *broken)
+{
+	*broken = ref >= session->req.next_seq;
+	if (number <= session->req.verdict_seen)
+		return NULL;
+	for (struct op *op = session->req.parked.first; op; op = op->next) {
+		if (op->first_seq != ref)
+			continue;
+		*broken = op->what.kind == ATOMIC_PLAIN || op->length != length;
+		return *broken ? NULL : op;
+	}
+	return NULL;
+}
+
+void requester_result_end(struct session *session, uint64_t ref, bool fault)
+{
+	struct op *op = parked_take(session, ref);
+
+	if (!op)
+		return;
+	if (fault)
+		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+	else
+		complete_good(op);
+}
+
+void requester_done(struct session *session, uint64_t ref)
+{
+	struct op *op = parked_take(session, ref);
+
+	if (op)
+		complete_good(op);
 }
 
 struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken)
 {
 	*broken = ref >= session->req.next_seq;
 	for (struct op *op = session->req.parked.first; op; op = op->next) {
-		if (op->first_seq != ref)
+		if (op->first_seq != ref || op->kind != OP_SEND)
 			continue;
 		*broken = offset > op->length || length > op->length - offset;
 		return *broken ? NULL : op;
@@ -192,20 +254,29 @@ static struct op *pop_lowest(struct op_list *lists, int count)
 	return lowest ? op_list_pop(lowest) : NULL;
 }
 
-/* A WRITE some of whose segments below `from` were executed goes on with the next one. */
-static void resend_partly(struct requester *req, uint64_t from)
+/* Cuts the op whose last segments are `from` and later out of a list. */
+static struct op *take_partly(struct op_list *list, uint64_t from)
 {
 	struct op *before = NULL, *op;
 
-	if (req->current && req->current->last_seq >= from)
-		op = req->current;
-	else
-		for (op = req->sent.first; op && op->last_seq < from; op = op->next)
-			before = op;
+	for (op = list->first; op && op->last_seq < from; op = op->next)
+		before = op;
+	if (op)
+		op_list_cut(list, before, op);
+	return op;
+}
+
+/* A WRITE some of whose segments below `from` were executed goes on with the next one. */
+static void resend_partly(struct requester *req, uint64_t from)
+{
+	struct op *op = req->current;
+
+	if (!op || op->last_seq < from)
+		op = take_partly(&req->sent, from);
+	if (!op)
+		op = take_partly(&req->parked, from);
 	if (!op)
 		return;
-	if (op != req->current)
-		op_list_cut(&req->sent, before, op);
 	op->state = OP_SENDING;
 	op->moved = (from - op->first_seq) * req->segment;
 	op->last_seq = from - 1;
@@ -227,6 +298,7 @@ static void requester_rewind(struct session *session, uint64_t from)
 	while ((op = pop_lowest(lists, 4))) {
 		if (op->kind == OP_READ)
 			req->reads_open--;
+		verdict_gone(req, op);
 		op->state = OP_QUEUED;
 		op->first_seq = op->last_seq = 0;
 		op->moved = 0;
@@ -244,14 +316,14 @@ bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
 	struct requester *req = &session->req;
 	uint64_t wait_ns = (uint64_t)wait_us * 1000;
 
-	if (ref <= req->acked || ref >= req->next_seq)
+	if (ref <= req->acked || ref <= req->executed || ref >= req->next_seq)
 		return false;
 	requester_rewind(session, ref);
 	req->rnr_wait_ns = req->rnr_wait_ns ? req->rnr_wait_ns * 2 : wait_ns;
 	if (req->rnr_wait_ns > 64 * TIME_RNR_NS)
 		req->rnr_wait_ns = 64 * TIME_RNR_NS;
 	req->rnr_until_ns = session->ep->nic->now_ns + req->rnr_wait_ns + 1;
-	session_time(session);
+	session_time(session, req->rnr_until_ns);
 	if (session->conn)	/* some of what was dropped may pass */
 		conn_busy(session->conn);
 	return true;
@@ -264,6 +336,7 @@ bool requester_resume(struct session *session, uint64_t seen)
 	if (seen < req->acked || seen >= req->next_seq)
 		return false;
 	requester_rewind(session, seen + 1);
+	req->executed = seen;
 	req->rnr_until_ns = 0;
 	req->verdict_said = req->verdict_seen;	/* by HELLO */
 	req->again = req->reads.first;

@@ -8,28 +8,45 @@ enum {
 	LIMIT_IOV = 8,			/* local, remote and region segments an op or region */
 	LIMIT_INJECT = 256,		/* bytes */
 	LIMIT_TX_OPS = 1024,		/* ops outstanding an endpoint; then -FI_EAGAIN */
+	LIMIT_HELD = 65536,		/* triggered operations and deferred work that wait, a process; then -FI_EAGAIN */
+	LIMIT_SHARED_AV = 1 << 20,	/* insertions and removals together of a shared address vector; then -FI_ENOMEM */
+	LIMIT_CONTEXTS = 64,		/* transmit, and receive, contexts of a scalable endpoint */
 	LIMIT_RX_OPS = 1024,		/* receives posted an endpoint; then -FI_EAGAIN */
+
+	LIMIT_DGRAM = 1388,		/* bytes of an unreliable datagram: fills an Ethernet frame. Longer: -FI_EMSGSIZE */
 
 	/* What HELLO grants a peer; a peer that goes past a grant broke the protocol: BYE, connection closed. */
 	LIMIT_REQUESTS = 1024,		/* request segments unacknowledged */
 	LIMIT_READS = 128,		/* READs unanswered */
 	LIMIT_SEGMENT = 128 * 1024,	/* payload bytes a frame */
 	LIMIT_VERDICTS = 4096,		/* verdicts not yet acknowledged by the peer */
+	LIMIT_ATOMIC = 4096,		/* bytes of the target that one atomic operation names; then -FI_EMSGSIZE */
+
+	LIMIT_CM_DATA = 256,		/* bytes of the program's in a connection request or its answer; the rest is cut off */
+	LIMIT_BACKLOG = 1024,		/* connection requests unanswered, a passive endpoint; then they are refused */
 
 	/* Messages. */
 	LIMIT_EAGER = 16 * 1024,	/* longer ones go by rendezvous (RTS) */
 	LIMIT_UNEXPECTED_BYTES = 64 << 20,	/* payload kept an endpoint; then only envelopes are kept */
+	LIMIT_PIECES = 1 << 16,		/* messages in multi-receive buffers of an endpoint whose completions are not read yet;
+					 * then receiver-not-ready */
+	LIMIT_MIN_MULTI_RECV = 64,	/* bytes left, below which such a buffer is released, if the program names none */
 	LIMIT_ENVELOPES = 1 << 20,	/* unexpected messages an endpoint; then receiver-not-ready */
 
 	/* How payload leaves. */
 	LIMIT_COPY = 1024,		/* up to so many bytes are copied beside their head, longer ones are lent */
-	LIMIT_DIGEST_SEGMENT = 32 * 1024,	/* segments sent with payload digest are copied, so they are short */
+	LIMIT_COPIED_SEGMENT = 32 * 1024,	/* segments that are copied are short: with payload digest, out of pinned memory */
 
 	/* Work in one slice of the driver role. */
 	SLICE_FRAMES = 64,		/* frames generated a connection */
 	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames */
+	SLICE_DATAGRAMS = 64,		/* datagrams received a port */
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */
+	SLICE_BONDS = 256,		/* bonds dissolved when an endpoint or counter with regions bound to it closes */
+	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
+
+	AHEAD_REGIONS = 4096,		/* regions of a domain from which on it pays to fetch what keys lead to ahead of time */
 
 	/* Acknowledgements owed at most this long. */
 	ACK_REQUESTS = 64,
@@ -40,7 +57,16 @@ enum {
 	LIMIT_CQ_ERRORS = 4096,		/* error entries unread in a queue; then posts get -FI_EAGAIN */
 	LIMIT_TOMBSTONES = 4096,	/* closed keys remembered a domain; older ones become unknown keys */
 	LIMIT_AV = 1 << 22,		/* addresses an address vector; then -FI_ENOMEM */
+	LIMIT_JOBS = 1024,		/* jobs that wait for the worker thread; then the call that brings one waits */
+	LIMIT_BONDS = 64,		/* endpoints and counters bound to a region; then -FI_ENOMEM */
 	LIMIT_REGIONS = 1 << 21,	/* regions a domain; then -FI_ENOMEM */
+	LIMIT_AUTH_KEY = 64,		/* bytes of an authorization key */
+	LIMIT_AV_KEYS = 64,		/* of them an address vector, and so an endpoint */
+	LIMIT_REGION_PAGES = 1 << 28,	/* of a region under FI_MR_MMU_NOTIFY; then -FI_ENOMEM */
+	LIMIT_PINNED = 1 << 14,		/* pieces of pinned memory a process, io_uring's own limit; then -FI_ENOMEM */
+	LIMIT_PINNED_SHIFT = 22,	/* a piece ends at the next multiple of 2^this bytes, 4 MiB */
+	LIMIT_MAPPINGS = 1 << 21,	/* raw keys mapped a domain; then -FI_ENOMEM */
+	LIMIT_CACHED = 1 << 16,		/* regions of a domain's registration cache; FI_MR_CACHE_MAX_COUNT beyond means this */
 	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
 	LIMIT_ERROR_TEXT = 384,		/* bytes of a refusal's sentence */
@@ -53,7 +79,11 @@ enum {
 #define TIME_HELLO_NS TIME_MS(5000)		/* a connection that has not said HELLO by then is closed */
 #define TIME_RNR_NS TIME_MS(1)			/* receiver-not-ready: first wait; doubles to 64 times this */
 #define TIME_LOOK_NS TIME_MS(1)			/* what is owed is sent at the latest after this */
+#define TIME_ANSWER_NS TIME_MS(1000)		/* the passive endpoint has gone: a connection may still be accepted */
+#define TIME_SWEEP_NS TIME_MS(1000)		/* between two looks for sessions that have ended, past LIMIT_SESSIONS */
 #define TIME_BYE_NS TIME_MS(1000)		/* closing waits so long to send what is owed */
+/* What is given up after seconds is so at multiples of this, so that thousands of peers have few ticks between them. */
+#define TIME_COARSE_NS TIME_MS(50)
 enum { REFUSED_DIALS_GONE = 3 };		/* refused dials in a row that mean: the peer is gone */
 
 #endif

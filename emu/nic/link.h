@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* link.h - the outside as the device sees it: byte streams to peers, and who to wake.
+/* link.h - the outside as the device sees it: byte streams to peers, ports for datagrams, and who to wake.
  *
  * The device calls these with the driver role held; none of them blocks, none calls back into the device (except
  * poll), none takes ownership of memory. A `line` is one byte stream; it belongs to the link, the device frees it
@@ -18,6 +18,7 @@ struct conn;
 struct ep;
 struct line;
 struct nic;
+struct port;
 
 struct link_ops {
 	/* Begins to connect `from` the endpoint's own address `to` a peer. Returns 0 and *line; the result comes as
@@ -37,7 +38,15 @@ struct link_ops {
 	 * conn_accept(). Called while the endpoint is being enabled; returns 0 or -errno. */
 	int (*listen)(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
 	void (*unlisten)(void *link, void *listener);
-	/* Delivers what the lines have ready (conn_readable and so on), at most one slice a line. Returns the number of
+	/* Opens a port for datagrams at *at (port 0: any) for `ep`, writes the real address back; what is there to be taken comes
+	 * as ep_readable(). Returns 0 or -errno. */
+	int (*bind)(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+	void (*unbind)(struct port *port);
+	/* Sends one datagram, whole, and forgets it: 0; -EAGAIN: not now (ep_writable() will come); other -errno: it is lost. */
+	int (*emit)(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
+	/* Takes one datagram, of which at most `room` bytes are kept: its whole length; -EAGAIN: none; other -errno: it is lost. */
+	ssize_t (*take)(struct port *port, void *bytes, size_t room);
+	/* Delivers what lines and ports have ready (conn_readable and so on), at most one slice each. Returns the number of
 	 * events delivered. */
 	int (*poll)(void *link);
 	/* Fills with bytes that cannot be guessed. */
@@ -53,6 +62,8 @@ void conn_up(struct conn *conn);			/* the dial succeeded */
 void conn_down(struct conn *conn, int error);		/* dial failed or stream broke; error is a positive errno */
 void conn_readable(struct conn *conn);
 void conn_writable(struct conn *conn);
+void ep_readable(struct ep *ep);			/* of its port */
+void ep_writable(struct ep *ep);
 /* A peer connected to ep's listener. Returns the conn that takes the line, or NULL: the link closes the line. */
 struct conn *conn_accept(struct ep *ep, struct line *line);
 

@@ -7,17 +7,20 @@
 
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/multi_recv.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/verdict.h"
 
 static struct rx_match *match_of(const struct session *session)
 {
-	return &session->ep->match;
+	return &session->ep->srx->match;
 }
 
-/* The message's session may be gone: kept payload outlives it while its endpoint closes. */
+/* While the endpoint closes the message's session may be gone, and kept payload outlive it. */
 static void message_free(struct rx_match *match, struct message *message)
 {
+	if (!message->ep->closing)
+		message->session->messages--;
 	if (message->bytes) {
 		match->bytes -= message->length;
 		free(message->bytes);
@@ -53,6 +56,31 @@ static void message_sink(struct conn *conn, struct message *message)
 		place_set(&in->place, NULL, 0);
 }
 
+bool message_find(struct message *message)
+{
+	struct ep *ep = message->ep;
+
+	/* Posts to a shared context are not stopped by one endpoint's errors: so its messages are. */
+	if (ep->srx->shared && ep->attr.rx_cq && cq_choked(ep->attr.rx_cq))
+		return false;
+	message->rx = rx_match_arrival(&ep->srx->match, message);
+	if (!message->rx)
+		return true;
+	if (message->rx->flags & POST_MULTI)
+		message->rx = multi_take(message->rx, message->length);
+	if (message->rx)
+		message->rx->ep = ep;
+	return message->rx;
+}
+
+/* False: there is room neither for the message nor for its completion. */
+static bool message_match(struct message *message)
+{
+	const struct ep *ep = message->ep;
+
+	return message_find(message) && (message->rx || ep->srx->match.envelopes < ep->nic->config.envelopes);
+}
+
 const char *message_begin(struct conn *conn, const struct wire_head *head, bool *full)
 {
 	const struct wire_send *send = wire_body(head);
@@ -63,20 +91,24 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	*full = !message;
 	if (!message)
 		return NULL;
+	message->ep = session->ep;
 	message->session = session;
 	message->ref = wire_get64(head->seq);
 	message->length = wire_get64(send->length);
 	message->cq_data = wire_get64(send->cq_data);
 	message->has_cq_data = head->flags & WIRE_F_CQ_DATA;
+	message->tag = wire_get64(send->tag);
+	message->auth = wire_get64(send->auth);
+	message->tagged = head->flags & WIRE_F_TAGGED;
 	message->remote = head->op == WIRE_RTS;
 	message->arriving = true;
-	message->rx = rx_match_arrival(match, session);
+	*full = !message_match(message);
+	if (*full) {
+		free(message);
+		return NULL;
+	}
+	session->messages++;
 	if (!message->rx) {
-		if (match->envelopes >= session->ep->nic->config.envelopes) {
-			*full = true;
-			free(message);
-			return NULL;
-		}
 		if (head->op == WIRE_SEND)
 			message_keep_payload(message);
 		rx_match_keep(match, message);
@@ -95,7 +127,7 @@ static void message_deliver(struct message *message)
 	if (message->bytes && !place_put(&place, message->bytes, message->length))
 		complete_receive_failed(rx, REFUSAL_SOURCE_FAULT);
 	else
-		complete_receive(rx, message->session, message->length, message->has_cq_data, message->cq_data);
+		complete_receive(rx, message);
 	message_free(match_of(message->session), message);
 }
 
@@ -119,7 +151,7 @@ static const char *pull_finish(struct message *message)
 	if (message->status != WIRE_GOOD)
 		complete_receive_failed(message->rx, REFUSAL_SOURCE_FAULT);
 	else
-		complete_receive(message->rx, session, message->length, message->has_cq_data, message->cq_data);
+		complete_receive(message->rx, message);
 	message_free(match_of(session), message);
 	return verdict_add(session, WIRE_DONE, ref);
 }
@@ -143,15 +175,35 @@ static const char *pull_begin(struct message *message)
 	return NULL;
 }
 
+void message_discard(struct message *message)
+{
+	struct session *session = message->session;
+	bool owed = message->remote && !message->lost;
+	uint64_t ref = message->ref;
+
+	rx_match_drop(match_of(session), message);
+	message_free(match_of(session), message);
+	if (owed && verdict_add(session, WIRE_DONE, ref))
+		session_end(session, REFUSAL_PROTOCOL);
+}
+
 void message_matched(struct message *message, struct rx *rx)
 {
+	struct session *session = message->session;	/* outlives the message */
+
+	rx->ep = message->ep;
+	if (message->lost) {
+		complete_receive_failed(rx, message->lost);
+		message_free(match_of(message->session), message);
+		return;
+	}
 	message->rx = rx;
 	if (message->arriving)
 		return;		/* message_end() goes on */
 	if (!message->remote)
 		message_deliver(message);
 	else if (pull_begin(message))
-		session_end(message->session, REFUSAL_PROTOCOL);
+		session_end(session, REFUSAL_PROTOCOL);
 }
 
 const char *message_end(struct conn *conn, enum wire_status status)
@@ -177,21 +229,33 @@ const char *message_end(struct conn *conn, enum wire_status status)
 	} else if (message->rx && message->bytes) {
 		message_deliver(message);
 	} else if (message->rx) {
-		complete_receive(message->rx, session, message->length, message->has_cq_data, message->cq_data);
+		complete_receive(message->rx, message);
 		message_free(match_of(session), message);
 	}
 	return broken;
 }
 
+/* Its receive is free for whatever waited behind it. */
 void message_undo(struct conn *conn)
 {
-	struct message *message = conn->in.message;
+	struct message *message = conn->in.message, *other;
+	struct rx_match *match = match_of(message->session);
+	struct rx *rx = message->rx;
 
 	conn->in.message = NULL;
-	rx_match_drop(match_of(message->session), message);
-	if (message->rx)
-		rx_match_return(match_of(message->session), message->rx);
-	message_free(match_of(message->session), message);
+	rx_match_drop(match, message);
+	message_free(match, message);
+	if (rx && rx->whole) {
+		multi_undo(rx);
+		return;
+	}
+	if (!rx)
+		return;
+	if (rx->srx->shared)
+		rx->ep = NULL;
+	other = rx_match_post(match, rx);
+	if (other)
+		message_matched(other, rx);
 }
 
 static struct message *pull_find(struct session *session, uint64_t ref)
@@ -261,18 +325,12 @@ void message_pull_again(struct session *session)
 	}
 }
 
-void message_flush(struct session *session, enum refusal_cause cause)
+static void flush_remote(struct rx_match *match, struct message_list *list, const struct session *session)
 {
-	struct rx_match *match = match_of(session);
 	struct message *message, *next;
 
-	while ((message = session->rsp.pulls)) {
-		pull_unlink(message);
-		complete_receive_failed(message->rx, cause);
-		message_free(match, message);
-	}
-	for (message = match->unexpected; message; message = next) {
-		next = message->next;
+	for (message = list->first; message; message = next) {
+		next = message->link[BY_ARRIVAL].next;
 		if (message->session != session || !message->remote)
 			continue;
 		rx_match_drop(match, message);
@@ -280,12 +338,49 @@ void message_flush(struct session *session, enum refusal_cause cause)
 	}
 }
 
-void message_drop_all(struct rx_match *match)
+void message_flush(struct session *session, enum refusal_cause cause)
 {
-	while (match->unexpected) {
-		struct message *message = match->unexpected;
+	struct rx_match *match = match_of(session);
+	struct message *message;
 
+	while ((message = session->rsp.pulls)) {
+		pull_unlink(message);
+		complete_receive_failed(message->rx, cause);
+		message_free(match, message);
+	}
+	if (!session->messages)		/* then none of all those that wait is its */
+		return;
+	flush_remote(match, &match->unexpected, session);
+	flush_remote(match, &match->tagged, session);
+	for (message = match->claimed.first; message; message = message->link[BY_ARRIVAL].next)
+		if (message->session == session && message->remote && !message->lost)
+			message->lost = cause;	/* told to whoever has claimed it */
+}
+
+static void drop_list(struct rx_match *match, struct message_list *list, const struct ep *ep)
+{
+	struct message *message, *next;
+
+	for (message = list->first; message; message = next) {
+		next = message->link[BY_ARRIVAL].next;
+		if (message->ep != ep)
+			continue;
 		rx_match_drop(match, message);
+		message_free(match, message);
+	}
+}
+
+void message_drop_all(struct rx_match *match, const struct ep *ep)
+{
+	struct message *message, *next;
+
+	drop_list(match, &match->unexpected, ep);
+	drop_list(match, &match->tagged, ep);
+	for (message = match->claimed.first; message; message = next) {
+		next = message->link[BY_ARRIVAL].next;
+		if (message->ep != ep)
+			continue;
+		rx_match_unclaim(match, message);
 		message_free(match, message);
 	}
 }

@@ -7,6 +7,9 @@
 #include "emu/nic/conn.h"
 #include "emu/nic/rx_match.h"
 
+/* Sets message->rx to the receive that takes it, NULL if none is posted; `ep` and what is matched by are set. False: what has
+ * come before is not read yet, and there is no room for its completion. */
+bool message_find(struct message *message);
 /* SEND or RTS in sequence: sets conn->in. *full: no room for it, the peer is to be told RNR; nothing was changed. */
 const char *message_begin(struct conn *conn, const struct wire_head *head, bool *full);
 /* Its payload is complete. */
@@ -15,6 +18,9 @@ const char *message_end(struct conn *conn, enum wire_status status);
 void message_undo(struct conn *conn);
 /* A receive was posted that takes this message, which is out of the unexpected queue. */
 void message_matched(struct message *message, struct rx *rx);
+
+/* A message that is in no queue any more, or an unexpected one, is not wanted: its sender's op is complete. */
+void message_discard(struct message *message);
 
 /* DATA for a message that is pulled: sets conn->in. */
 const char *message_pulled(struct conn *conn, uint64_t ref, uint64_t offset, uint64_t rest);
@@ -25,7 +31,7 @@ bool message_fill_pull(struct session *session, struct conn *conn);
 void message_pull_again(struct session *session);
 /* Ends everything that needs the peer: pulls fail with `cause`, envelopes whose payload is there are dropped. */
 void message_flush(struct session *session, enum refusal_cause cause);
-/* Frees what is left in the unexpected queue. */
-void message_drop_all(struct rx_match *match);
+/* Frees what is left of an endpoint in the unexpected queue. */
+void message_drop_all(struct rx_match *match, const struct ep *ep);
 
 #endif

@@ -7,6 +7,11 @@
 
 #include <assert.h>
 
+#include "emu/nic/auth.h"
+#include "emu/nic/auth_set.h"
+#include "emu/nic/bond.h"
+#include "emu/nic/mr_pages.h"
+
 /* (NULL, SIZE_MAX) is every byte there is, the last one included, though a size_t cannot say so. */
 static bool mr_is_everything(const struct mr *mr)
 {
@@ -19,10 +24,11 @@ static bool range_wraps(uint64_t addr, uint64_t length)
 	return length && length - 1 > UINT64_MAX - addr;
 }
 
-static void place_add(struct mr_place *place, uint64_t addr, uint64_t length)
+/* A byte that was found inside the region lies `shift` further on; modulo 2^64, as it may lie before. */
+static void place_add(struct mr_place *place, const struct mr *mr, uint64_t addr, uint64_t length)
 {
 	assert(place->count < LIMIT_IOV);
-	place->run[place->count++] = (struct iovec){ (void *)(uintptr_t)addr, length };
+	place->run[place->count++] = (struct iovec){ (void *)(uintptr_t)(addr + mr->shift), length };
 }
 
 /* S59, S63: offset `at` runs through the segments one behind the other. */
@@ -47,7 +53,7 @@ static bool place_by_offset(const struct mr *mr, uint64_t at, uint64_t length, s
 		}
 		uint64_t run = seg[i].iov_len - at < length ? seg[i].iov_len - at : length;
 
-		place_add(place, (uintptr_t)seg[i].iov_base + at, run);
+		place_add(place, mr, (uintptr_t)seg[i].iov_base + at, run);
 		length -= run;
 		at = 0;
 	}
@@ -117,7 +123,7 @@ static bool place_by_address(const struct mr *mr, uint64_t addr, uint64_t length
 			return false;
 		run = seg->iov_len - (addr - (uintptr_t)seg->iov_base);
 		run = run < length ? run : length;
-		place_add(place, addr, run);
+		place_add(place, mr, addr, run);
 		length -= run;
 		if (!length)
 			return true;
@@ -125,24 +131,15 @@ static bool place_by_address(const struct mr *mr, uint64_t addr, uint64_t length
 	}
 }
 
-enum refusal_cause mr_check(const struct mr *mr, uint64_t addr, uint64_t length, uint32_t right,
-			    struct mr_place *place, struct refusal *why)
+/* Not whether: where. */
+static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place,
+				   struct refusal *why)
 {
-	place->count = 0;
-	if (!mr)
-		return REFUSAL_UNKNOWN_KEY;	/* S40 */
-	why->region = mr->length;
-	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
-	why->excess = 0;
-	if (!mr->enabled)
-		return REFUSAL_DISABLED;	/* S92 */
-	if ((mr->access & right) != right)
-		return REFUSAL_RIGHT;		/* S27, S29, S31 */
 	if (range_wraps(addr, length))
 		return REFUSAL_WRAP;		/* S65 */
 	if (mr_is_everything(mr)) {
 		if (length)
-			place_add(place, addr, length);
+			place_add(place, mr, addr, length);
 		return REFUSAL_NONE;
 	}
 	if (!mr->virtual_addr)
@@ -152,6 +149,50 @@ enum refusal_cause mr_check(const struct mr *mr, uint64_t addr, uint64_t length,
 	place->count = 0;
 	explain_virtual(mr, addr, length, why);
 	return REFUSAL_RANGE;			/* S64, S65 */
+}
+
+/* S130: the request that took the region may come back, for its next segment or, as a READ, after a cut. A READ might come
+ * back for more than it was granted; other requests are executed once. */
+static bool is_spent(const struct mr_single *single, const struct mr_ask *ask)
+{
+	if (!single->by)
+		return false;
+	if (single->by != ask->by || single->seq != ask->seq || single->right != ask->right)
+		return true;
+	return ask->right == MR_REMOTE_READ && (ask->addr - single->addr > single->length ||
+						ask->length > single->length - (ask->addr - single->addr));
+}
+
+enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why)
+{
+	enum refusal_cause cause;
+
+	place->count = 0;
+	if (!mr || mr->key_tail != ask->key_tail) /* one comparison: how much was right cannot be told by its time */
+		return REFUSAL_UNKNOWN_KEY;	/* S40, S53 */
+	why->region = mr->length;
+	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
+	why->excess = 0;
+	if (mr->registering)
+		return REFUSAL_REGISTERING;	/* S42 */
+	if (!mr->enabled)
+		return REFUSAL_DISABLED;	/* S92 */
+	if (mr->by_endpoint && !bond_there(mr, ask->ep))
+		return REFUSAL_OTHER_ENDPOINT;	/* S104 */
+	if (mr->auths ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
+		return REFUSAL_AUTH;		/* S158 */
+	if (mr->single && is_spent(mr->single, ask))
+		return REFUSAL_SPENT;		/* S130 */
+	if (mr->pages && mr->pages->refreshing)
+		return REFUSAL_REFRESHING;	/* S116 */
+	if ((mr->access & ask->right) != ask->right)
+		return REFUSAL_RIGHT;		/* S27, S29, S31 */
+	if (ask->commit && !mr->persistent)
+		return REFUSAL_NOT_PERSISTENT;	/* S133 */
+	cause = place_in(mr, ask->addr, ask->length, place, why);
+	if (cause == REFUSAL_NONE && mr->pages && !mr_pages_know(mr->pages, place->run, place->count))
+		return REFUSAL_PAGE_UNKNOWN;	/* S107 */
+	return cause;
 }
 
 bool mr_covers(const struct mr *mr, uint64_t addr, uint64_t length)

@@ -2,8 +2,7 @@
 /* mr_table.c - the regions of one protection domain: by key, by descriptor, and after their end.
  *
  * A descriptor is bit 63, 42 random bits, and 21 bits of slot number. Bit 63 keeps it apart from every address of a
- * program; the random bits keep a descriptor that was closed or made up from naming a region. Slots stand in chunks
- * that never move, so that no registration copies a table of a million. */
+ * program; the random bits keep a descriptor that was closed or made up from naming a region. */
 #include "emu/nic/mr_table.h"
 
 #include <assert.h>
@@ -12,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nic/bond.h"
 #include "emu/nic/errno.h"
 #include "emu/nic/hash.h"
+#include "emu/nic/mr_pages.h"
+#include "emu/nic/slab.h"
 
 enum {
 	SLOT_BITS = 21,
 	SLOTS_MAX = 1 << SLOT_BITS,
-	CHUNK_SLOTS = 1024,
-	NO_SLOT = SLOTS_MAX,
+	WORDS = 64,		/* drawn from the system at once: a draw is dearer than a registration */
 	DRAWS = 1000,		/* provider keys drawn until one is free: more than enough above two bytes of key */
 	FIRST_BUCKETS = 64,
 };
@@ -34,11 +35,7 @@ struct entry {
 };
 static_assert(offsetof(struct entry, mr) == 0, "entry_of() relies on it");
 
-struct slot {
-	struct entry *entry;	/* NULL: free */
-	uint64_t desc;		/* free: number of the next free slot, or NO_SLOT; names nothing, as entry is NULL */
-};
-static_assert(sizeof(struct entry) + sizeof(struct slot) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
+static_assert(sizeof(struct entry) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
 
 struct tombstone {
 	struct hash_node node;	/* in mr_table.graves while `known` */
@@ -53,21 +50,16 @@ struct mr_table {
 	size_t ring_next;
 	void (*random)(void *arg, void *bytes, size_t length);
 	void *arg;
+	uint64_t words[WORDS];	/* unguessable; forgotten when used */
+	uint32_t words_left;
 
 	pthread_mutex_t lock;	/* guards what follows, and the life of regions against mr_table_local_ok() */
-	struct slot *chunks[SLOTS_MAX / CHUNK_SLOTS];
-	uint32_t slots;		/* in use or on the free list */
-	uint32_t free_slot;	/* first free, or NO_SLOT */
+	struct slab entries;	/* by slot number; a free one has no descriptor */
 };
 
 static struct entry *entry_of(struct mr *mr)
 {
 	return (struct entry *)mr;
-}
-
-static struct slot *slot_at(const struct mr_table *table, uint32_t number)
-{
-	return &table->chunks[number / CHUNK_SLOTS][number % CHUNK_SLOTS];
 }
 
 int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, size_t length), void *arg)
@@ -78,10 +70,11 @@ int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, 
 		return -ENOMEM;
 	table->random = random;
 	table->arg = arg;
-	table->free_slot = NO_SLOT;
 	random(arg, table->secret, sizeof(table->secret));
-	if (hash_init(&table->keys, FIRST_BUCKETS))
+	if (slab_init(&table->entries, sizeof(struct entry), LIMIT_REGIONS))
 		goto free_table;
+	if (hash_init(&table->keys, FIRST_BUCKETS))
+		goto free_entries;
 	if (hash_init(&table->graves, LIMIT_TOMBSTONES))
 		goto free_keys;
 	table->ring = calloc(LIMIT_TOMBSTONES, sizeof(*table->ring));
@@ -95,29 +88,51 @@ free_graves:
 	hash_fini(&table->graves);
 free_keys:
 	hash_fini(&table->keys);
+free_entries:
+	slab_fini(&table->entries);
 free_table:
 	free(table);
 	return -ENOMEM;
 }
 
-static void entry_free(struct entry *entry)
+static uint64_t random_word(struct mr_table *table)
 {
-	free(entry->mr.more);
-	free(entry);
+	uint64_t word;
+
+	if (!table->words_left) {
+		table->random(table->arg, table->words, sizeof(table->words));
+		table->words_left = WORDS;
+	}
+	word = table->words[--table->words_left];
+	table->words[table->words_left] = 0;
+	return word;
+}
+
+/* What hangs off a region and goes with it. */
+static void mr_free_parts(struct mr *mr)
+{
+	bond_end_region(mr);
+	if (!mr->base)
+		mr_pages_close(mr->pages);
+	free(mr->single);
+	free(mr->auths);
+	if (mr->iov_count > 1)
+		free(mr->more);
 }
 
 void mr_table_close(struct mr_table *table)
 {
-	for (uint32_t i = 0; i < table->slots; i++) {
-		if (slot_at(table, i)->entry)
-			entry_free(slot_at(table, i)->entry);
+	for (uint32_t i = 0; i < table->entries.used; i++) {
+		struct entry *entry = slab_at(&table->entries, i);
+
+		if (entry->mr.desc)
+			mr_free_parts(&entry->mr);
 	}
-	for (size_t i = 0; i < SLOTS_MAX / CHUNK_SLOTS; i++)
-		free(table->chunks[i]);
 	pthread_mutex_destroy(&table->lock);
 	free(table->ring);
 	hash_fini(&table->graves);
 	hash_fini(&table->keys);
+	slab_fini(&table->entries);
 	free(table);
 }
 
@@ -126,47 +141,32 @@ void mr_table_close(struct mr_table *table)
 static struct entry *desc_find(const struct mr_table *table, uint64_t desc)
 {
 	uint32_t number = desc & (SLOTS_MAX - 1);
+	struct entry *entry;
 
-	if (number >= table->slots)
+	if (number >= table->entries.used)
 		return NULL;
-	return slot_at(table, number)->desc == desc ? slot_at(table, number)->entry : NULL;
+	entry = slab_at(&table->entries, number);
+	return entry->mr.desc == desc && desc ? entry : NULL;
 }
 
-/* Takes a free slot, or the next one. 0 and *number, or -ENOMEM. */
-static int slot_take(struct mr_table *table, uint32_t *number)
+/* Takes a slot for the region, which is known from then on by a fresh descriptor, unequal to every live key. The region
+ * has everything but that. 0 or -ENOMEM. */
+static int desc_open(struct mr_table *table, const struct mr *mr, struct entry **out)
 {
-	uint32_t chunk = table->slots / CHUNK_SLOTS;
-
-	if (table->free_slot != NO_SLOT) {
-		*number = table->free_slot;
-		table->free_slot = (uint32_t)slot_at(table, *number)->desc;
-		return 0;
-	}
-	if (table->slots == LIMIT_REGIONS)
-		return -ENOMEM;
-	if (!table->chunks[chunk]) {
-		table->chunks[chunk] = calloc(CHUNK_SLOTS, sizeof(struct slot));
-		if (!table->chunks[chunk])
-			return -ENOMEM;
-	}
-	*number = table->slots++;
-	return 0;
-}
-
-/* Makes the region known by a fresh descriptor, unequal to every live key. */
-static int desc_open(struct mr_table *table, struct entry *entry)
-{
-	struct mr *mr = &entry->mr;
+	struct entry *entry;
 	uint32_t number;
-	int err = slot_take(table, &number);
+	uint64_t desc;
+	int err = slab_take(&table->entries, &number);
 
 	if (err)
 		return err;
 	do {
-		table->random(table->arg, &mr->desc, sizeof(mr->desc));
-		mr->desc = DESC_MARK | (mr->desc & ~(uint64_t)(SLOTS_MAX - 1)) | number;
-	} while (mr->desc == UINT64_MAX || mr->desc == mr->key || mr_find(table, mr->desc));
-	*slot_at(table, number) = (struct slot){ entry, mr->desc };
+		desc = DESC_MARK | (random_word(table) & ~(uint64_t)(SLOTS_MAX - 1)) | number;
+	} while (desc == UINT64_MAX || desc == mr->key || mr_find(table, desc));
+	entry = slab_at(&table->entries, number);
+	entry->mr = *mr;
+	entry->mr.desc = desc;
+	*out = entry;
 	return 0;
 }
 
@@ -174,9 +174,8 @@ static void desc_close(struct mr_table *table, struct entry *entry)
 {
 	uint32_t number = entry->mr.desc & (SLOTS_MAX - 1);
 
-	assert(slot_at(table, number)->entry == entry);
-	*slot_at(table, number) = (struct slot){ NULL, table->free_slot };
-	table->free_slot = number;
+	assert(slab_at(&table->entries, number) == entry);
+	slab_give(&table->entries, number);
 }
 
 /* --- keys and tombstones; the caller holds the driver role --- */
@@ -192,6 +191,17 @@ struct mr *mr_find(const struct mr_table *table, uint64_t key)
 			return &entry->mr;
 	}
 	return NULL;
+}
+
+void mr_expect(const struct mr_table *table, uint64_t key)
+{
+	hash_expect(&table->keys, hash_u64(table->secret, key));
+}
+
+void mr_expect_soon(const struct mr_table *table, uint64_t key)
+{
+	hash_expect_node(&table->keys, hash_u64(table->secret, key), offsetof(struct entry, node),
+			 sizeof(struct entry));
 }
 
 size_t mr_count(const struct mr_table *table)
@@ -257,10 +267,9 @@ static bool key_is_address(const struct mr_attr *attr, uint64_t key)
 static int key_draw(struct mr_table *table, const struct mr_attr *attr, uint64_t *out)
 {
 	for (int draw = 0; draw < DRAWS; draw++) {
-		uint64_t key;
+		uint64_t key = random_word(table);
 		bool taken;
 
-		table->random(table->arg, &key, sizeof(key));
 		key >>= 64 - 8 * attr->key_bytes;
 		if (!key || key == UINT64_MAX || mr_find(table, key) || key_is_address(attr, key))
 			continue;
@@ -301,47 +310,59 @@ static int mr_set_segments(struct mr *mr, const struct iovec *iov, size_t count)
 			return -EINVAL;
 		mr->length += length;
 	}
-	mr->iov_count = (uint8_t)count;
-	mr->one = iov[0];
-	if (count > 1) {
+	if (count == 1) {
+		mr->one = iov[0];
+	} else {
 		mr->more = malloc(count * sizeof(*iov));
 		if (!mr->more)
 			return -ENOMEM;
 		memcpy(mr->more, iov, count * sizeof(*iov));
 	}
+	mr->iov_count = (uint8_t)count;	/* from now on there is something to free */
 	return 0;
 }
 
 int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 {
 	static atomic_uint_fast64_t ids;
-	struct entry *entry = calloc(1, sizeof(*entry));
-	struct mr *mr = &entry->mr;
-	int err;
+	struct mr mr = {
+		.access = attr->access, .virtual_addr = attr->virtual_addr, .registering = attr->registering,
+		.gated = attr->gated, .enabled = !attr->gated, .by_endpoint = attr->by_endpoint,
+		.events = attr->events, .persistent = attr->persistent, .auth = attr->auth,
+		.shift = attr->base ? attr->base->shift : attr->shift, .base = attr->base,
+	};
+	struct entry *entry = NULL;
+	int err = key_choose(table, attr, &mr.key);
 
-	if (!entry)
-		return -ENOMEM;
-	err = key_choose(table, attr, &mr->key);
 	if (!err)
-		err = mr_set_segments(mr, attr->iov, attr->iov_count);
+		err = mr_set_segments(&mr, attr->iov, attr->iov_count);
+	if (!err && attr->base && attr->base->subs == MR_SUBS_MAX)
+		err = -ENOMEM;
+	if (!err && attr->single_use) {
+		mr.single = calloc(1, sizeof(*mr.single));
+		err = mr.single ? 0 : -ENOMEM;
+	}
 	if (err)
-		goto free_entry;
-	mr->id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
-	mr->access = attr->access;
-	mr->virtual_addr = attr->virtual_addr;
-	mr->enabled = true;
-	mr->owner = attr->owner;
+		goto free_parts;
+	while (attr->raw && !mr.key_tail)
+		mr.key_tail = random_word(table);
+	mr.id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
 	pthread_mutex_lock(&table->lock);
-	err = desc_open(table, entry);
+	err = desc_open(table, &mr, &entry);
 	pthread_mutex_unlock(&table->lock);
 	if (err)
-		goto free_entry;
-	hash_add(&table->keys, &entry->node, hash_u64(table->secret, mr->key));
-	*out = mr;
+		goto free_parts;
+	entry->mr.auths = attr->auths;
+	hash_add(&table->keys, &entry->node, hash_u64(table->secret, mr.key));
+	entry->mr.pages = mr.base ? mr.base->pages : attr->pages;
+	entry->mr.pin = mr.base ? mr.base->pin : attr->pin;
+	if (mr.base)
+		mr.base->subs++;
+	*out = &entry->mr;
 	return 0;
 
-free_entry:
-	entry_free(entry);
+free_parts:
+	mr_free_parts(&mr);
 	return err;
 }
 
@@ -349,12 +370,15 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 {
 	struct entry *entry = entry_of(mr);
 
+	assert(!mr->subs);
+	if (mr->base)
+		mr->base->subs--;
 	hash_remove(&table->keys, &entry->node);
 	grave_dig(table, mr->key, now_ns);
 	pthread_mutex_lock(&table->lock);
+	mr_free_parts(mr);
 	desc_close(table, entry);
 	pthread_mutex_unlock(&table->lock);
-	entry_free(entry);
 }
 
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)

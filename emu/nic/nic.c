@@ -9,6 +9,7 @@
 
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/key_map.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/session.h"
 
@@ -21,7 +22,7 @@ static bool pending(void *arg)
 {
 	struct nic *nic = arg;
 
-	return submit_pending(&nic->submit);
+	return submit_pending(&nic->submit) || commits_pending(&nic->commits);
 }
 
 static void wake(void *arg)
@@ -43,8 +44,8 @@ static void config_defaults(struct nic_config *config)
 	if (config->eager > config->segment)
 		config->eager = config->segment;
 	/* With payload digests what is sent is copied, so that it must fit the queue's buffer. */
-	if (config->eager > LIMIT_DIGEST_SEGMENT)
-		config->eager = LIMIT_DIGEST_SEGMENT;
+	if (config->eager > LIMIT_COPIED_SEGMENT)
+		config->eager = LIMIT_COPIED_SEGMENT;
 	if (config->unexpected_bytes == 0)
 		config->unexpected_bytes = LIMIT_UNEXPECTED_BYTES;
 	if (config->envelopes == 0)
@@ -70,12 +71,17 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	err = submit_init(&nic->submit);
 	if (err)
 		goto free_nic;
-	err = driver_init(&nic->driver, &driver);
+	err = commits_init(&nic->commits);
 	if (err)
 		goto fini_submit;
+	err = driver_init(&nic->driver, &driver);
+	if (err)
+		goto fini_commits;
 	*out = nic;
 	return 0;
 
+fini_commits:
+	commits_fini(&nic->commits);
 fini_submit:
 	submit_fini(&nic->submit);
 free_nic:
@@ -97,6 +103,7 @@ static void nic_bury(struct nic *nic)
 	while ((conn = nic->dead)) {
 		nic->dead = conn->next_dead;
 		free(conn->digest);
+		free(conn->in.own);
 		free(conn);
 	}
 }
@@ -106,6 +113,7 @@ void nic_close(struct nic *nic)
 	while (nic->eps)
 		ep_close(nic->eps);
 	nic_bury(nic);
+	commits_fini(&nic->commits);
 	sendq_spares_free(&nic->spares);
 	driver_fini(&nic->driver);
 	submit_fini(&nic->submit);
@@ -124,10 +132,8 @@ void nic_goodbye(struct nic *nic)
 {
 	struct conn *conn, *next;
 
-	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
-		nic->link.unlisten(nic->link_arg, ep->listener);
-		ep->listener = NULL;
-	}
+	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+		ep_deafen(ep);
 	for (conn = nic->conns; conn; conn = next) {
 		next = conn->next;
 		conn_bye(conn, WIRE_BYE_CLOSED, "its process ended", true);
@@ -157,7 +163,9 @@ static bool nic_flush(struct nic *nic)
 void nic_settle(struct nic *nic)
 {
 	struct session *session = nic->owing, *next;
+	bool slicing = nic->slicing;
 
+	nic->slicing = true;
 	nic->owing = NULL;
 	for (; session; session = next) {
 		next = session->next_owing;
@@ -166,6 +174,9 @@ void nic_settle(struct nic *nic)
 	}
 	nic_flush(nic);
 	nic_bury(nic);
+	nic->slicing = slicing;
+	if (nic->busy)		/* more than one go sends */
+		nic_stir(nic);
 }
 
 /* Connections that have not said HELLO in time. Returns when the next of them is due. */
@@ -193,11 +204,11 @@ static uint64_t tick_greetings(struct nic *nic)
 static void nic_tick(struct nic *nic)
 {
 	struct session *session = nic->timed, *next;
-	uint64_t due;
 
-	nic->tick_now = false;
+	nic->ticking = true;
+	nic->tick_due_ns = UINT64_MAX;
 	nic->timed = NULL;
-	due = tick_greetings(nic);
+	nic_due(nic, tick_greetings(nic));
 	for (; session; session = next) {
 		uint64_t at;
 
@@ -206,14 +217,16 @@ static void nic_tick(struct nic *nic)
 		at = session_tick(session, nic->now_ns);
 		if (at == UINT64_MAX)
 			continue;
-		due = at < due ? at : due;
+		nic_due(nic, at);
 		if (!session->timed) {	/* else it has put itself back */
 			session->timed = true;
 			session->next_timed = nic->timed;
 			nic->timed = session;
 		}
 	}
-	atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
+	nic->ticking = false;
+	/* Once, at the end: who goes to sleep meanwhile finds the old one, which is due. */
+	atomic_store_explicit(&nic->deadline_ns, nic->tick_due_ns, memory_order_relaxed);
 }
 
 /* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
@@ -223,7 +236,7 @@ static void nic_remind(struct nic *nic, uint64_t before_ns)
 	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	uint64_t look = nic->now_ns + TIME_LOOK_NS;
 
-	if ((nic->owing || nic->busy || nic->tick_now) && look < due) {
+	if ((nic->owing || nic->busy) && look < due) {
 		due = look;
 		atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
 	}
@@ -235,7 +248,33 @@ static void nic_remind(struct nic *nic, uint64_t before_ns)
 		wake(nic);
 }
 
-bool nic_work(struct nic *nic)
+void nic_stir(struct nic *nic)
+{
+	if (!nic->slicing)
+		driver_owe(&nic->driver);
+}
+
+void nic_due(struct nic *nic, uint64_t at_ns)
+{
+	if (nic->ticking) {
+		nic->tick_due_ns = at_ns < nic->tick_due_ns ? at_ns : nic->tick_due_ns;
+		return;
+	}
+	if (at_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+		return;
+	atomic_store(&nic->deadline_ns, at_ns); /* seq_cst, as in nic_remind(), which tells of it inside of a slice */
+	if (!nic->slicing && atomic_load(&nic->driver.armed))
+		wake(nic);
+}
+
+uint64_t nic_now(struct nic *nic)
+{
+	if (!nic->slicing)
+		nic->now_ns = clock_now(&nic->clock);
+	return nic->now_ns;
+}
+
+static bool slice(struct nic *nic)
 {
 	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	bool did;
@@ -251,9 +290,10 @@ bool nic_work(struct nic *nic)
 		return true;
 	}
 	nic->post_slices = 0;
+	did |= commits_take(nic);
 	did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
-	if (nic->tick_now || nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+	if (nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
 		nic_tick(nic);
 	if (nic->busy)
 		did |= nic_flush(nic);
@@ -261,6 +301,16 @@ bool nic_work(struct nic *nic)
 		nic_settle(nic);
 	nic_bury(nic);
 	nic_remind(nic, before_ns);
+	return did;
+}
+
+bool nic_work(struct nic *nic)
+{
+	bool did;
+
+	nic->slicing = true;
+	did = slice(nic);
+	nic->slicing = false;
 	return did;
 }
 
@@ -290,27 +340,39 @@ static void pd_random(void *arg, void *bytes, size_t length)
 int pd_open(struct nic *nic, struct pd **out)
 {
 	struct pd *pd = calloc(1, sizeof(*pd));
-	int err;
+	uint64_t secret[2];
 
 	if (!pd)
 		return -ENOMEM;
 	pd->nic = nic;
-	err = mr_table_open(&pd->regions, pd_random, nic);
-	if (err) {
-		free(pd);
-		return err;
-	}
+	pd_random(nic, secret, sizeof(secret));
+	if (key_map_open(&pd->mappings, secret))
+		goto free_pd;
+	if (mr_table_open(&pd->regions, pd_random, nic))
+		goto close_mappings;
 	*out = pd;
 	return 0;
+
+close_mappings:
+	key_map_close(pd->mappings);
+free_pd:
+	free(pd);
+	return -ENOMEM;
 }
 
 int pd_close(struct pd *pd)
 {
-	if (pd->users || mr_count(pd->regions))
+	if (pd->users || mr_count(pd->regions) || key_map_count(pd->mappings))
 		return -EBUSY;
 	mr_table_close(pd->regions);
+	key_map_close(pd->mappings);
 	free(pd);
 	return 0;
+}
+
+struct key_map *pd_mappings(struct pd *pd)
+{
+	return pd->mappings;
 }
 
 struct mr_table *pd_regions(struct pd *pd)
@@ -325,5 +387,7 @@ void pd_remove_region(struct pd *pd, struct mr *mr)
 	/* Bytes that wait to be sent out of it; what arrives for it looks the region up again (responder_recheck). */
 	for (struct conn *conn = nic->conns; conn; conn = conn->next)
 		conn_revoke(conn, mr, WIRE_CANCELLED);
+	if (mr->persistent)
+		commits_close_region(nic, mr);
 	mr_remove(pd->regions, mr, clock_now(&nic->clock));
 }

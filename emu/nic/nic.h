@@ -11,17 +11,22 @@
 #include <sys/socket.h>
 
 #include "emu/nic/av.h"
+#include "emu/nic/bond.h"
 #include "emu/nic/clock.h"
 #include "emu/nic/cntr.h"
 #include "emu/nic/cq.h"
 #include "emu/nic/driver.h"
+#include "emu/nic/flush.h"
 #include "emu/nic/link.h"
 #include "emu/nic/mr_table.h"
 #include "emu/nic/op.h"
 
+struct cm_ops;
 struct nic;
 struct pd;
 struct ep;
+struct srx;
+struct stx;
 
 enum nic_digest { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 
@@ -32,6 +37,11 @@ struct nic_config {
 	uint32_t eager;			/* 0: LIMIT_EAGER; at most segment */
 	uint64_t unexpected_bytes;	/* 0: LIMIT_UNEXPECTED_BYTES */
 	uint64_t envelopes;		/* 0: LIMIT_ENVELOPES */
+	uint32_t dgram_loss;		/* FI_EMU_DGRAM_LOSS: so many of a billion unreliable datagrams are lost, */
+	uint64_t dgram_seed;		/* FI_EMU_DGRAM_SEED: and which */
+	bool     fetch_reads;		/* FI_EMU_FETCH_RIGHTS=both: fetching atomics need MR_REMOTE_READ, too */
+	const struct flush_ops *flush;	/* makes persistent regions durable; NULL: there are none */
+	void *flush_arg;
 	void (*wake)(void *arg);	/* gets the NIC thread to serve (driver_ops.wake); may be NULL */
 	void *wake_arg;
 };
@@ -53,10 +63,18 @@ uint64_t nic_deadline(const struct nic *nic);
 /* [role] Sends every acknowledgement owed, now: before a sleep, and when the NIC thread holds the role. */
 void nic_settle(struct nic *nic);
 
+/* Deferred work (held.h): posts with POST_WORK, and this one. 0, or -FI_EAGAIN: LIMIT_HELD wait. */
+int  nic_change_counter(struct nic *nic, const struct when *when, const struct held_change *change);
+/* Takes back what waits, without a completion: by `work`, 0 or -FI_ENOENT; or all of an owner, of one counter if it is not
+ * NULL. */
+int  nic_cancel_work(struct nic *nic, const void *work);
+void nic_flush_work(struct nic *nic, const void *owner, const struct cntr *cntr);
+
 /* Protection domain: the regions and their keys. */
 int  pd_open(struct nic *nic, struct pd **pd);
-/* [role] 0, or -FI_EBUSY while regions or endpoints are left (S182). */
+/* [role] 0, or -FI_EBUSY while regions, endpoints (S182) or mapped keys (S58) are left. */
 int  pd_close(struct pd *pd);
+struct key_map *pd_mappings(struct pd *pd);	/* any thread, see key_map.h */
 struct mr_table *pd_regions(struct pd *pd);	/* mr_add() and mr_find() on it: [role] */
 /* [role] Ends the region: no byte of it is touched after this returned. */
 void pd_remove_region(struct pd *pd, struct mr *mr);
@@ -68,10 +86,14 @@ enum ep_cap {
 	EP_DIRECTED_RECV = 0x40,
 	EP_SOURCE = 0x80,			/* completions tell the sender */
 	EP_RMA_EVENT = 0x100,			/* counts remote reads and writes */
+	EP_REMOTE_ATOMIC_READ = 0x200,		/* is a target of atomics that only read */
+	EP_REMOTE_ATOMIC_WRITE = 0x400,		/* and of all the others */
+	EP_SOURCE_ERR = 0x2000,			/* with EP_SOURCE: one whom the AV does not hold is told as an error */
+	EP_TSEND = 0x800, EP_TRECV = 0x1000,	/* tagged messages out and in */
 };
 
 /* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */
-enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4 };
+enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_ORDER_SAR = 0x8 };
 
 enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ,
 		  EP_CNTR_REMOTE_WRITE, EP_CNTRS };
@@ -84,11 +106,33 @@ struct ep_attr {
 	uint32_t caps;				/* enum ep_cap */
 	uint32_t order;				/* enum ep_order */
 	uint32_t tx_size, rx_size;		/* ops and receives outstanding; 0: the limit */
-	struct sockaddr_storage at;		/* where to listen; port 0: any */
+	struct stx *stx;			/* shared contexts; NULL: its own, of those sizes */
+	struct srx *srx;
+	bool     rx_selective;			/* of a shared one: successes are told by POST_COMPLETE alone */
+	uint64_t auth;				/* what it shows to peers, and takes messages by; 0: none (auth.h) */
+	const struct auth_set *auths;		/* not NULL: what it takes; what it shows goes by destination */
+	const struct bond_end *bonds;		/* what regions are bound to that are bound to it; NULL: none ever */
+	uint16_t known_port;			/* other port that address vectors have it by; 0: none (WIRE-29) */
+	struct sockaddr_storage at;		/* where to listen, or to receive datagrams; port 0: any */
+	const struct cm_ops *cm;		/* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
+	bool datagrams;				/* unreliable ones, and nothing else (dgram.h); without cm */
+	bool passive;				/* with cm: hears connection requests, and nothing else */
 	void *owner;				/* emu/fi's fid */
 };
 
-/* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0 or -errno. */
+/* Contexts that endpoints share: room for `size` ops or receives (0: the limit). 0 or -ENOMEM. */
+int  stx_open(uint32_t size, struct stx **stx);
+int  stx_close(struct stx *stx);	/* 0, or -FI_EBUSY while endpoints use it */
+int  srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **srx);
+/* [role] 0, or -FI_EBUSY while endpoints use it. Receives left are gone without a word: there is no queue. */
+int  srx_close(struct srx *srx);
+/* As ep_recv(), ep_cancel(); what is cancelled is told to one of the endpoints that use it: -FI_EAGAIN while it has unread
+ * errors enough. */
+int  srx_recv(struct srx *srx, const struct recv_post *post);
+int  srx_cancel(struct srx *srx, void *context);	/* [role] */
+
+/* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0, -EINVAL for a shared receive context
+ * that endpoints with another av use, or -errno. */
 int  ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **ep);
 /* [role] True if nothing is owed and nothing of its own is on the way: asked in a loop before ep_close(), up to
  * TIME_BYE_NS, with nic_work() between. */
@@ -99,7 +143,7 @@ void ep_name(const struct ep *ep, struct sockaddr_storage *name);	/* the real li
 
 /* Posts; the caller has checked pointers, counts, lengths and local descriptors. Runs the device if the role is free.
  * 0; -FI_EAGAIN: tx_size ops are outstanding, or unread errors choke the queue, or called from a signal handler inside
- * the device. */
+ * the device. Connection-oriented: -FI_ENOTCONN before there is a peer, -FI_ESHUTDOWN when it has gone. */
 int  ep_post(struct ep *ep, const struct post *post);
 int  ep_recv(struct ep *ep, const struct recv_post *post);
 /* [role] Cancels the posted receive with this context: it completes with REFUSAL_CANCELLED. 0, or -FI_ENOENT. */

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "emu/nic/commit.h"
 #include "emu/nic/nic.h"
 #include "emu/nic/sendq.h"
 #include "emu/nic/submit.h"
@@ -17,6 +18,7 @@ struct session;
 struct pd {
 	struct nic *nic;
 	struct mr_table *regions;
+	struct key_map *mappings;
 	uint32_t users;			/* endpoints */
 };
 
@@ -26,23 +28,37 @@ struct nic {
 	struct link_ops link;
 	void *link_arg;
 	struct nic_clock clock;
-	uint64_t now_ns;		/* as of the begin of this slice */
+	uint64_t now_ns;		/* as of the begin of this slice; outside of one: nic_now() */
+	bool slicing;			/* in nic_work() or nic_settle() */
 	struct submit submit;
+	struct commits commits;
 	struct ep *eps;
 	struct conn *conns;
 	struct conn *busy;		/* have something to send */
 	struct conn *dead;		/* to be freed at the end of the slice */
 	struct session *timed, *owing;
 	uint32_t conn_count;
+	uint32_t dgram_eps;		/* opened so far: which of them it is goes into what an endpoint loses */
 	bool urgent;			/* a post found its peer idle: send at once */
 	uint32_t post_slices;		/* in a row that did no more than take posts */
-	bool tick_now;			/* a timer may have come that is earlier than deadline_ns */
 	bool greeting;			/* a connection may be waiting for its HELLO */
 	atomic_uint_fast64_t deadline_ns;
+	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */
+	uint64_t tick_due_ns;
 	struct sendq_spares spares;
 	uint8_t scratch[SLICE_RECV_BYTES];
 };
 
+/* Something to be sent came up. Outside of a slice (a control action, what the NIC thread does to connections) nobody would
+ * look at it: so the role's holder runs a slice when he lets go (D3). */
+void nic_stir(struct nic *nic);
+/* A timer is to be looked at then, if not before; likewise. */
+void nic_due(struct nic *nic, uint64_t at_ns);
+uint64_t nic_now(struct nic *nic);
+static inline uint64_t time_coarse(uint64_t at_ns)
+{
+	return at_ns - at_ns % TIME_COARSE_NS + TIME_COARSE_NS;
+}
 void nic_log(struct nic *nic, enum nic_log level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

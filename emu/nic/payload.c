@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* payload.c - small payloads are copied, large ones lent; with payload digests all are copied, since memory that
- * changes between digest and send would look like a broken wire. */
+ * changes between digest and send would look like a broken wire. So is what comes out of pinned memory: the socket has no
+ * way to it. */
 #include "emu/nic/payload.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ bool payload_add(struct conn *conn, struct place *from, uint32_t length, const v
 
 	if (length == 0)
 		return true;
-	if (payload_copied(conn, length))
+	if (from->pin || payload_copied(conn, length))
 		return payload_copy(conn, from, length);
 	count = place_runs(from, length, runs, LIMIT_IOV);
 	for (int i = 0; i < count; i++)
@@ -43,4 +44,15 @@ bool payload_add(struct conn *conn, struct place *from, uint32_t length, const v
 	wire_put_trailer(trailer, WIRE_GOOD, 0);
 	sendq_trailer(&conn->out, (unsigned)count, trailer);
 	return true;
+}
+
+void payload_put(struct conn *conn, const void *bytes, uint32_t length, enum wire_status status)
+{
+	uint8_t *at;
+
+	if (length == 0)
+		return;
+	at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
+	memcpy(at, bytes, length);
+	wire_put_trailer(at + length, status, conn->payload_digest ? digest_bytes(at, length) : 0);
 }

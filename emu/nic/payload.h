@@ -6,10 +6,14 @@
 #include "emu/nic/conn.h"
 #include "emu/nic/place.h"
 
-/* Bytes of a `length` byte payload that are copied into the queue: all, or none because they are lent. */
+/* Bytes of a `length` byte payload that are copied into the queue: all, or none because they are lent. Out of pinned
+ * memory (place.h) all are copied, whatever this says: at most LIMIT_COPIED_SEGMENT. */
 size_t payload_copied(const struct conn *conn, uint32_t length);
 /* Adds the next `length` bytes of `from`, which it moves, and the trailer; nothing if length is zero. `owner` is whose
  * memory is lent (sendq_revoke). False: the memory could not be read; zeros follow and the trailer says so. */
 bool payload_add(struct conn *conn, struct place *from, uint32_t length, const void *owner);
+/* Adds `length` bytes of the device's own, copied whatever their number (conn_frame_begin() knew), and the trailer; nothing if
+ * length is zero. */
+void payload_put(struct conn *conn, const void *bytes, uint32_t length, enum wire_status status);
 
 #endif

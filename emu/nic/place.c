@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/nic/guard.h"
+#include "emu/nic/pin.h"
 
 void place_set(struct place *place, const struct iovec *runs, size_t count)
 {
@@ -13,6 +14,7 @@ void place_set(struct place *place, const struct iovec *runs, size_t count)
 	place->count = (uint8_t)count;
 	place->at = 0;
 	place->skip = 0;
+	place->pin = NULL;
 }
 
 void place_advance(struct place *place, uint64_t bytes)
@@ -36,12 +38,10 @@ int place_runs(const struct place *place, uint64_t max, struct iovec *out, int r
 	int count = 0;
 
 	for (uint8_t at = place->at; at < place->count && count < room && max > 0; at++, skip = 0) {
-		size_t length = place->run[at].iov_len - skip;
+		size_t left = place->run[at].iov_len - skip, length = left < max ? left : max;
 
 		if (length == 0)
 			continue;
-		if (length > max)
-			length = max;
 		out[count].iov_base = (char *)place->run[at].iov_base + skip;
 		out[count].iov_len = length;
 		max -= length;
@@ -50,15 +50,19 @@ int place_runs(const struct place *place, uint64_t max, struct iovec *out, int r
 	return count;
 }
 
+static bool run_copy(struct pin *pin, void *at, void *bytes, size_t length, bool in)
+{
+	if (pin)
+		return in ? pin->ops->put(pin, at, bytes, length) : pin->ops->get(pin, at, bytes, length);
+	return in ? guard_copy(at, bytes, length) : guard_copy(bytes, at, length);
+}
+
 static bool place_copy(struct place *place, char *bytes, size_t length, bool in)
 {
 	struct iovec run;
 
 	while (length > 0 && place_runs(place, length, &run, 1) == 1) {
-		bool ok = in ? guard_copy(run.iov_base, bytes, run.iov_len)
-			     : guard_copy(bytes, run.iov_base, run.iov_len);
-
-		if (!ok)
+		if (!run_copy(place->pin, run.iov_base, bytes, run.iov_len, in))
 			return false;
 		place_advance(place, run.iov_len);
 		bytes += run.iov_len;
@@ -95,7 +99,7 @@ static bool run_readable(const struct iovec *run)
 bool place_readable(const struct place *place, uint64_t length)
 {
 	struct iovec runs[LIMIT_IOV];
-	int count = place_runs(place, length, runs, LIMIT_IOV);
+	int count = place->pin ? 0 : place_runs(place, length, runs, LIMIT_IOV);
 
 	for (int i = 0; i < count; i++)
 		if (!run_readable(&runs[i]))

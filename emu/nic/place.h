@@ -2,7 +2,7 @@
 /* place.h - a position in scattered program memory: where the next payload bytes go, or come from.
  *
  * Holds no reference: whoever ends the memory's use (region closed, op resolved) drops the place too.
- * Every touch by the CPU goes through guard.h. */
+ * Every touch by the CPU goes through guard.h; pinned memory is touched through pin.h alone. */
 #ifndef EMU_NIC_PLACE_H
 #define EMU_NIC_PLACE_H
 
@@ -13,14 +13,17 @@
 
 #include "emu/nic/limits.h"
 
+struct pin;
+
 struct place {
 	struct iovec run[LIMIT_IOV];
 	uint8_t count;
 	uint8_t at;		/* run in use */
 	size_t  skip;		/* bytes of it used already */
+	struct pin *pin;	/* not NULL: the runs are addresses that it knows, to be touched by nothing else */
 };
 
-/* Begins at the first byte of the runs, which are copied. */
+/* Begins at the first byte of the runs, which are copied; not pinned. */
 void place_set(struct place *place, const struct iovec *runs, size_t count);
 /* Moves on; past the end it stays at the end. */
 void place_advance(struct place *place, uint64_t bytes);

@@ -6,14 +6,17 @@
 #include "emu/nic/refusal.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "emu/nic/errno.h"
 #include "emu/nic/mr.h"
 
-enum { SENTENCE_SEND = 0, SENTENCE_WRITE = 1, SENTENCE_READ = 2 };	/* enum op_kind */
+enum { SENTENCE_SEND = 0, SENTENCE_WRITE = 1, SENTENCE_READ = 2, SENTENCE_ATOMIC = 3,
+       SENTENCE_CONNECT = 4 };	/* enum op_kind */
 
 /* A bounded text that is always terminated. */
 struct sentence {
@@ -42,19 +45,22 @@ static const char *op_name(uint8_t op)
 	case SENTENCE_SEND: return "message";
 	case SENTENCE_WRITE: return "remote write";
 	case SENTENCE_READ: return "remote read";
+	case SENTENCE_ATOMIC: return "remote atomic";
+	case SENTENCE_CONNECT: return "connection request or its answer";
 	default: return "remote op";
 	}
 }
 
-static const char *remote_right(uint8_t op)
+/* The right that is missing. An atomic whose region can be written is one that reads, too (FI_EMU_FETCH_RIGHTS). */
+static bool misses_read(const struct refusal *r)
 {
-	return op == SENTENCE_READ ? "FI_REMOTE_READ" : "FI_REMOTE_WRITE";
+	return r->op == SENTENCE_READ || (r->op == SENTENCE_ATOMIC && r->access & MR_REMOTE_WRITE);
 }
 
 static void say_asked(struct sentence *s, const struct refusal *r, const char *peer)
 {
 	say(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
-	if (r->op != SENTENCE_SEND) {
+	if (r->op != SENTENCE_SEND && r->op != SENTENCE_CONNECT) {
 		if (r->access & REFUSAL_VIRTUAL)
 			say(s, " at address 0x%" PRIx64, r->addr);
 		else
@@ -86,13 +92,14 @@ static void say_rights(struct sentence *s, uint32_t access)
 
 static void say_right(struct sentence *s, const struct refusal *r)
 {
-	const char *rule = r->op == SENTENCE_READ ? "S27" : "S29";
+	const char *rule = r->op == SENTENCE_READ ? "S27" : misses_read(r) ? "S30" : "S29";
 
 	if (!(r->access & (MR_REMOTE_READ | MR_REMOTE_WRITE)))
 		rule = "S31";
 	say(s, "region allows ");
 	say_rights(s, r->access);
-	say(s, " only (%s). Add %s to the access given to fi_mr_reg.", rule, remote_right(r->op));
+	say(s, " only (%s). Add %s to the access given to fi_mr_reg.", rule,
+	    misses_read(r) ? "FI_REMOTE_READ" : "FI_REMOTE_WRITE");
 }
 
 static void say_range(struct sentence *s, const struct refusal *r)
@@ -129,8 +136,14 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 static void say_capability(struct sentence *s, const struct refusal *r)
 {
 	const char *caps = r->op == SENTENCE_SEND ? "FI_MSG (FI_TAGGED for tagged messages) and FI_RECV" :
-			   r->op == SENTENCE_READ ? "FI_RMA and FI_REMOTE_READ" : "FI_RMA and FI_REMOTE_WRITE";
+			   r->op == SENTENCE_READ ? "FI_RMA and FI_REMOTE_READ" :
+			   r->op == SENTENCE_WRITE ? "FI_RMA and FI_REMOTE_WRITE" :
+			   "FI_ATOMIC and FI_REMOTE_WRITE (to be read atomically: FI_REMOTE_READ)";
 
+	if (r->op == SENTENCE_CONNECT) {
+		say(s, "nobody listens there, or waits for this answer.");
+		return;
+	}
 	say(s, "the target's endpoint was opened without the capability. "
 	    "Ask for %s in the target's hints->caps.", caps);
 }
@@ -138,7 +151,7 @@ static void say_capability(struct sentence *s, const struct refusal *r)
 static void say_source_fault(struct sentence *s, const struct refusal *r)
 {
 	say(s, "the initiator's own buffer cannot be %s. Keep the memory mapped until the op has completed.",
-	    r->op == SENTENCE_READ ? "written" : "read");
+	    r->op == SENTENCE_READ ? "written" : r->op == SENTENCE_ATOMIC ? "touched" : "read");
 }
 
 static void say_truncated(struct sentence *s, const struct refusal *r)
@@ -147,6 +160,15 @@ static void say_truncated(struct sentence *s, const struct refusal *r)
 	if (r->excess)
 		say(s, " by %" PRIu64 " B, which were dropped", r->excess);
 	say(s, ". Post a buffer as long as the longest message expected.");
+}
+
+/* refusal.excess is the errno. */
+static void say_not_flushed(struct sentence *s, const struct refusal *r)
+{
+	const char *name = r->excess <= INT_MAX ? strerrorname_np((int)r->excess) : NULL;
+
+	say(s, "written, but msync at the target failed with %s, so the bytes may not be durable (S133). See to the "
+	    "target's file system, and write again.", name ? name : "an error");
 }
 
 static const struct cause {
@@ -165,13 +187,15 @@ static const struct cause {
 		"Compute the remote address again; a negative number may have been added.", NULL },
 	[REFUSAL_NOT_BACKED] = { EFAULT, "no memory, or none with these rights, backs that range of the region (S18)",
 		"Keep the target's memory mapped, readable and writable as registered, while peers use it.", NULL },
-	[REFUSAL_DISABLED] = { EACCES, "the region is not enabled (S92)",
-		"Call fi_mr_enable at the target before peers use the key.", NULL },
+	[REFUSAL_DISABLED] = { EACCES, "the region is not enabled yet (S92, S101)",
+		"At the target, bind it to its endpoint or counters with fi_mr_bind and call fi_mr_enable, before peers use "
+		"its key.", NULL },
 	[REFUSAL_OTHER_ENDPOINT] = { EACCES, "the region is not bound to the endpoint addressed (S104)",
-		"Address the endpoint to which the target bound the region with fi_mr_bind.", NULL },
-	[REFUSAL_AUTH] = { EACCES, "the initiator's authorization key does not match the region's (S158)",
+		"Address the endpoint to which the target bound it with fi_mr_bind; closing that endpoint ends the binding.",
+		NULL },
+	[REFUSAL_AUTH] = { EACCES, "the initiator's authorization key is not the one that is taken here (S158)",
 		"Give both sides the same auth_key.", NULL },
-	[REFUSAL_SPENT] = { EACCES, "the key was registered with FI_MR_SINGLE_USE and has been used (S130)",
+	[REFUSAL_SPENT] = { EACCES, "the region is for one op (FI_MR_SINGLE_USE), and another has used it or is using it (S130)",
 		"Register again for each op, or leave the flag out.", NULL },
 	[REFUSAL_REFRESHING] = { EACCES, "the region is being refreshed by fi_mr_refresh (S116)",
 		"Hold back access while the target refreshes.", NULL },
@@ -180,6 +204,13 @@ static const struct cause {
 	[REFUSAL_RESOURCE] = { ENOMEM, "the target is out of memory", "Try again later.", NULL },
 	[REFUSAL_CAPABILITY] = { EACCES, "the target's endpoint was opened without the capability", "",
 		say_capability },
+	[REFUSAL_NOT_PERSISTENT] = { EACCES, "FI_COMMIT_COMPLETE was asked, and the region is not persistent memory (S133)",
+		"Register a shared file mapping with FI_RMA_PMEM, or leave the flag out.", NULL },
+	[REFUSAL_NOT_FLUSHED] = { EIO, "written, but not made durable (S133)", "", say_not_flushed },
+	[REFUSAL_REGISTERING] = { EACCES, "the region's registration is not complete (S42)",
+		"Use the key when the target has read its FI_MR_COMPLETE event.", NULL },
+	[REFUSAL_ATOMIC] = { EOPNOTSUPP, "the target has no such atomic operation on that datatype",
+		"Ask the target's fi_query_atomic what there is.", NULL },
 	[REFUSAL_SOURCE_FAULT] = { EFAULT, "the initiator's own buffer cannot be touched", "", say_source_fault },
 	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "the peer is gone: nobody, or another endpoint, answers at its address",
 		"Start it again and exchange addresses anew.", NULL },
@@ -193,6 +224,10 @@ static const struct cause {
 		"Insert the peer's address with fi_av_insert and use the fi_addr_t that it returns.", NULL },
 	[REFUSAL_NO_SESSION] = { ENOMEM, "no memory for another peer, or too many peers", "Use fewer peers at once.",
 		NULL },
+	[REFUSAL_NO_MESSAGE] = { ENOMSG, "none that fits has arrived, or was claimed with this context",
+		"Peek again later, or post a receive that waits.", NULL },
+	[REFUSAL_STRANGER] = { EADDRNOTAVAIL, "received, from a peer that is not in the address vector",
+		"Insert the address that err_data holds with fi_av_insert, or leave FI_SOURCE_ERR out.", NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */
@@ -228,5 +263,18 @@ size_t refusal_text(const struct refusal *refusal, const char *peer, char *text,
 		cause->say(&s, refusal);
 	else
 		say(&s, "%s.%s%s", cause->phrase, *cause->remedy ? " " : "", cause->remedy);
+	return s.length;
+}
+
+size_t refusal_remapped(const struct refusal *access, const char *peer, char *text, size_t size)
+{
+	struct sentence s = { text, size, 0 };
+
+	if (!size)
+		return 0;
+	text[0] = '\0';
+	say_asked(&s, access, peer);
+	say(&s, "done on the pages that were pinned at registration (S81), but the program has changed the mapping of the region "
+	    "since then (S80). Close a region before its memory is unmapped, moved or dropped.");
 	return s.length;
 }

@@ -25,6 +25,10 @@ enum refusal_cause {
 	REFUSAL_PAGE_UNKNOWN = 12,	/* S107 */
 	REFUSAL_RESOURCE = 13,		/* the target could not take it: out of memory */
 	REFUSAL_CAPABILITY = 14,	/* the target endpoint was opened without the capability */
+	REFUSAL_NOT_PERSISTENT = 15,	/* S133 */
+	REFUSAL_NOT_FLUSHED = 16,	/* S133: written, but the medium did not take it */
+	REFUSAL_REGISTERING = 17,	/* S42 */
+	REFUSAL_ATOMIC = 18,		/* the target's device has no such operation on that datatype */
 	REFUSAL_WIRE_MAX = 63,
 	REFUSAL_SOURCE_FAULT = 64,	/* the initiator's own buffer cannot be read or written */
 	REFUSAL_PEER_GONE = 65,		/* nobody answers at the address, or somebody else does */
@@ -34,6 +38,8 @@ enum refusal_cause {
 	REFUSAL_PROTOCOL = 69,		/* the peer broke the protocol or speaks another version */
 	REFUSAL_ADDRESS = 70,		/* no such entry in the address vector */
 	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
+	REFUSAL_NO_MESSAGE = 72,	/* a peek has found no message, or none was claimed */
+	REFUSAL_STRANGER = 73,		/* received all the same, from a peer that the AV does not hold (FI_SOURCE_ERR) */
 };
 
 /* How the region is addressed and where the range left it. These bits stand above the rights in refusal.access and
@@ -51,7 +57,7 @@ struct refusal {
 	uint64_t key, addr, length;	/* as asked */
 	uint64_t region;	/* bytes of the region */
 	uint32_t access;	/* rights of the region, enum mr_access, and enum refusal_form */
-	uint64_t excess;	/* range: how far past the end or before the start; truncated: bytes dropped */
+	uint64_t excess;	/* range: past the end or before the start; truncated: bytes dropped; not flushed: errno */
 	uint64_t age_ns;	/* since it was closed */
 };
 
@@ -64,6 +70,10 @@ int refusal_errno(enum refusal_cause cause);
  * Both sides write the same sentence but for the peer: `peer` names the other side ("192.0.2.1:4711") or is NULL.
  * Always terminates; returns the length written. */
 size_t refusal_text(const struct refusal *refusal, const char *peer, char *text, size_t size);
+
+/* Likewise of an access that is done, on pinned pages whose mapping the program has changed (S80, S81); `access` as of a
+ * refusal but for the cause. For the target's log. */
+size_t refusal_remapped(const struct refusal *access, const char *peer, char *text, size_t size);
 
 /* The phrase for a cause alone, for fi_cq_strerror with nothing but a prov_errno. Never NULL. */
 const char *refusal_phrase(enum refusal_cause cause);

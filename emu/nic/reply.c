@@ -6,11 +6,11 @@
 
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/judge.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/payload.h"
 #include "emu/nic/requester.h"
 #include "emu/nic/verdict.h"
-#include "wire/digest.h"
 
 static const char *reply_push(struct session *session, const struct reply *fields)
 {
@@ -30,13 +30,12 @@ static const char *reply_push(struct session *session, const struct reply *field
 	return NULL;
 }
 
-const char *reply_read(struct session *session, uint64_t ref, const struct mr *mr, uint64_t addr, uint64_t length)
+const char *reply_read(struct session *session, uint64_t ref, const struct judge_ask *ask, bool pinned)
 {
 	if (session->rsp.reads_open >= LIMIT_READS)
 		return "more READs than granted (WIRE-25)";
 	session->rsp.reads_open++;
-	return reply_push(session, &(struct reply){ .ref = ref, .key = mr->key, .mr_id = mr->id, .addr = addr,
-						     .length = length });
+	return reply_push(session, &(struct reply){ .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length });
 }
 
 const char *reply_pull(struct session *session, const struct wire_head *head)
@@ -71,28 +70,29 @@ static void reply_pop(struct responder *rsp)
 }
 
 /* Where the next `length` bytes of a READ come from. False: the READ is refused, since the region has gone meanwhile or
- * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was. */
+ * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was.
+ * *broken: not even that could be said. */
 static bool reply_region(struct session *session, const struct reply *reply, uint32_t length, struct place *from,
-			 const void **owner)
+			 const void **owner, const char **broken)
 {
-	struct mr_table *regions = session->ep->attr.pd->regions;
-	struct mr *mr = mr_find(regions, reply->key);
-	struct refusal why = { .op = OP_READ, .key = reply->key, .addr = reply->addr, .length = reply->length };
+	struct judge_ask ask = reply->ask;
+	struct refusal why = { .op = OP_READ, .key = ask.to.key, .addr = ask.to.addr, .length = reply->length };
 	struct mr_place place;
+	struct mr *mr;
 
-	if (mr && mr->id != reply->mr_id)
-		mr = NULL;
-	why.cause = mr_check(mr, reply->addr + reply->offset, length, MR_REMOTE_READ, &place, &why);
+	ask.to.addr += reply->offset;
+	ask.length = length;
+	mr = judge(session, &ask, &place, &why);
 	if (why.cause == REFUSAL_NONE) {
 		place_set(from, place.run, place.count);
+		from->pin = mr->pin;
 		*owner = mr;
 		if (place_readable(from, length))
 			return true;
 		why.cause = REFUSAL_NOT_BACKED;
 	}
-	if (!mr && mr_tombstone(regions, reply->key, session->ep->nic->now_ns, &why.age_ns))
-		why.cause = REFUSAL_CLOSED;
-	verdict_refuse(session, reply->ref, &why);
+	judge_undo(session, reply->ask.to.key, reply->ask.mr_id, reply->ref);
+	*broken = verdict_refuse(session, reply->ref, &why);
 	return false;
 }
 
@@ -100,21 +100,29 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 static bool fill_given_up(struct session *session, struct conn *conn, const struct reply *reply)
 {
 	void *at = conn_frame_begin(conn, 1, 0);
-	uint8_t *byte;
 
 	if (!at)
 		return false;
 	conn_frame_end(conn, wire_put_data(at, WIRE_F_PULLED, 1, reply->ref, reply->start, reply->length));
-	byte = sendq_add(&conn->out, 1 + sizeof(struct wire_trailer));
-	*byte = 0;
-	wire_put_trailer(byte + 1, WIRE_CANCELLED, conn->payload_digest ? digest_bytes(byte, 1) : 0);
+	payload_put(conn, "", 1, WIRE_CANCELLED);
 	reply_pop(&session->rsp);
 	return true;
+}
+
+static uint32_t reply_segment(const struct session *session, const struct reply *reply)
+{
+	uint64_t rest = reply->length - reply->offset;
+	uint32_t most = session->req.segment;
+
+	if (reply->pinned && most > LIMIT_COPIED_SEGMENT)
+		most = LIMIT_COPIED_SEGMENT;
+	return rest < most ? (uint32_t)rest : most;
 }
 
 bool reply_fill(struct session *session, struct conn *conn)
 {
 	struct reply *reply = session->rsp.replies;
+	const char *broken = NULL;
 	const void *owner;
 	struct place from;
 	uint64_t rest;
@@ -127,16 +135,18 @@ bool reply_fill(struct session *session, struct conn *conn)
 	if (reply->pulled && !reply->op)
 		return fill_given_up(session, conn, reply);
 	rest = reply->length - reply->offset;
-	length = rest < session->req.segment ? (uint32_t)rest : session->req.segment;
-	at = conn_frame_begin(conn, payload_copied(conn, length), LIMIT_IOV);
+	length = reply_segment(session, reply);
+	at = conn_frame_begin(conn, reply->pinned ? length : payload_copied(conn, length), LIMIT_IOV);
 	if (!at)
 		return false;
 	if (reply->pulled) {
 		place_set(&from, reply->op->iov, reply->op->iov_count);
 		place_advance(&from, reply->start + reply->offset);
 		owner = reply->op;
-	} else if (!reply_region(session, reply, length, &from, &owner)) {
+	} else if (!reply_region(session, reply, length, &from, &owner, &broken)) {
 		reply_pop(&session->rsp);
+		if (broken)	/* a READ without an answer: rather no connection, the next one asks again */
+			conn_broken(conn, broken);
 		return true;
 	}
 	conn_frame_end(conn, wire_put_data(at, reply->pulled ? WIRE_F_PULLED : 0, length, reply->ref,
@@ -146,7 +156,7 @@ bool reply_fill(struct session *session, struct conn *conn)
 	if (good && reply->offset < reply->length)
 		return true;
 	if (good && !reply->pulled)
-		complete_remote_read(session);
+		complete_remote_read(session, reply->length);
 	reply_pop(&session->rsp);
 	if (!good && owner)
 		requester_source_fault(session, owner);

@@ -16,7 +16,7 @@ void requester_post(struct session *session, struct op *op)
 {
 	op->session = session;
 	/* The first op on an idle session leaves at once; those behind it may share a send. */
-	if (!session->req.sent.first && !session->req.reads.first)
+	if (!session->req.sent.first && !session->req.reads.first && !session->req.awaited)
 		session->ep->nic->urgent = true;
 	op_list_push(&session->req.pending, op);
 	session_want(session);
@@ -48,6 +48,13 @@ static bool read_in_the_way(const struct session *session, const struct op *op)
 	return false;
 }
 
+/* The peer takes a READ's bytes when it has room to send them. A message that was posted after it (send after read) may tell
+ * the peer's program to change them, or be received into them: it waits for the data. */
+static bool send_may_start(const struct session *session)
+{
+	return !(session->ep->attr.order & EP_ORDER_SAR) || !session->req.reads.first;
+}
+
 static bool op_may_start(const struct session *session, const struct op *op)
 {
 	const struct requester *req = &session->req;
@@ -58,7 +65,9 @@ static bool op_may_start(const struct session *session, const struct op *op)
 		return false;	/* CQ data tells that all ranges are written: the others must have been */
 	if (op->kind == OP_READ)
 		return req->reads_open < req->reads_max;
-	return op->kind != OP_WRITE || !read_in_the_way(session, op);
+	if (op_by_verdict(op) && req->awaited >= req->reads_max)
+		return false;
+	return op->kind == OP_SEND ? send_may_start(session) : !read_in_the_way(session, op);
 }
 
 /* While the peer is not ready for sends, which RMA may pass them? (F4; the order that the endpoint advertises.) */
@@ -68,7 +77,9 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 
 	if (op->flags & (POST_FENCE | POST_CQ_DATA))
 		return false;
-	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : op->kind == OP_WRITE && !(order & EP_ORDER_WAS);
+	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS))	/* it both reads and writes */
+		return false;
+	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : op->kind != OP_SEND && !(order & EP_ORDER_WAS);
 }
 
 /* The pending op that is to be sent next, taken out of the queue; NULL: none may go now. */
@@ -118,54 +129,110 @@ static bool op_payload(struct conn *conn, struct op *op, uint32_t length)
 	return payload_add(conn, &from, length, op);
 }
 
+static struct wire_target_fields op_target(const struct op *op)
+{
+	return (struct wire_target_fields){
+		.key = op->remote.key, .key_tail = op->remote.key_tail, .auth = op->auth,
+		.addr = op->remote.addr + op->moved,
+	};
+}
+
 static bool fill_write(struct session *session, struct conn *conn, struct op *op)
 {
 	struct requester *req = &session->req;
 	uint64_t rest = op->length - op->moved;
 	uint32_t payload = rest < req->segment ? (uint32_t)rest : req->segment;
-	uint8_t flags = (op->moved == 0 ? WIRE_F_FIRST : 0) | ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0);
+	bool commit = op->flags & POST_COMMIT;
+	uint8_t flags = (op->moved == 0 ? WIRE_F_FIRST : 0) | ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) |
+			(commit ? WIRE_F_COMMIT : 0);
+	struct wire_target_fields to = op_target(op);
 	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
 
 	if (!at)
 		return false;
 	op_number(req, op);
-	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, op->remote.key,
-					    op->remote.addr + op->moved, rest,
+	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, rest,
 					    (op->flags & POST_CQ_DATA) ? op->cq_data : 0));
 	req->current = NULL;
+	req->awaited += commit && (flags & WIRE_F_FIRST);
 	if (!op_payload(conn, op, payload)) {
+		req->awaited -= commit;
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
 	} else if (op->moved < op->length) {
 		op->state = OP_SENDING;
 		req->current = op;
 	} else {
-		op->state = OP_SENT;
-		op_list_push(&req->sent, op);
+		op->state = commit ? OP_PARKED : OP_SENT;
+		op_list_push(commit ? &req->parked : &req->sent, op);
 	}
 	return true;
 }
 
 static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 {
+	struct wire_target_fields from = op_target(op);
 	struct requester *req = &session->req;
 	void *at = conn_frame_begin(conn, 0, 0);
 
 	if (!at)
 		return false;
 	op_number(req, op);
-	conn_frame_end(conn, wire_put_read(at, op->last_seq, op->remote.key, op->remote.addr, op->length));
+	conn_frame_end(conn, wire_put_read(at, op->last_seq, &from, op->length));
 	op->state = OP_SENT;
 	op_list_push(&req->reads, op);
 	req->reads_open++;
 	return true;
 }
 
+/* Operands, and what they are compared with, as they go over the wire. False: they cannot be read. */
+static bool gather(const struct op *op, uint8_t *bytes)
+{
+	uint64_t operands = wire_atomic_payload(ATOMIC_PLAIN, op->what.op, op->length);
+	struct place from;
+
+	place_set(&from, op->iov, op->iov_count);
+	if (!place_get(&from, bytes, operands))
+		return false;
+	place_set(&from, op->compare, op->compare_count);
+	return op->what.kind != ATOMIC_COMPARE || place_get(&from, bytes + operands, op->length);
+}
+
+static bool fill_atomic(struct session *session, struct conn *conn, struct op *op)
+{
+	struct requester *req = &session->req;
+	struct wire_atomic_fields fields = {
+		.to = op_target(op), .length = op->length, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
+		.kind = op->what.kind, .op = op->what.op, .type = op->what.type,
+	};
+	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_COMMIT) ? WIRE_F_COMMIT : 0);
+	uint32_t payload = (uint32_t)wire_atomic_payload(fields.kind, fields.op, fields.length);
+	uint8_t bytes[2 * LIMIT_ATOMIC];
+	void *at = conn_frame_begin(conn, payload, 0);
+
+	if (!at)
+		return false;
+	if (!gather(op, bytes)) {
+		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+		return true;
+	}
+	op_number(req, op);
+	conn_frame_end(conn, wire_put_atomic(at, flags, op->last_seq, &fields));
+	payload_put(conn, bytes, payload, WIRE_GOOD);
+	op->state = op_by_verdict(op) ? OP_PARKED : OP_SENT;
+	req->awaited += op_by_verdict(op);
+	op_list_push(op_by_verdict(op) ? &req->parked : &req->sent, op);
+	return true;
+}
+
 static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 {
 	struct requester *req = &session->req;
-	uint8_t flags = (op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0;
-	uint64_t data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0;
-	bool eager = op->length <= session->ep->nic->config.eager;
+	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_TAGGED) ? WIRE_F_TAGGED : 0);
+	struct wire_message_fields fields = {
+		.tag = op->tag, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0, .auth = op->auth,
+	};
+	/* Who announces a message is told of its match. */
+	bool eager = op->length <= session->ep->nic->config.eager && !(op->flags & POST_MATCH);
 	uint32_t payload = eager ? (uint32_t)op->length : 0;
 	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
 
@@ -173,12 +240,12 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 		return false;
 	op_number(req, op);
 	if (!eager) {
-		conn_frame_end(conn, wire_put_rts(at, flags, op->length, op->last_seq, 0, data));
+		conn_frame_end(conn, wire_put_rts(at, flags, op->length, op->last_seq, &fields));
 		op->state = OP_PARKED;
 		op_list_push(&req->parked, op);
 		return true;
 	}
-	conn_frame_end(conn, wire_put_send(at, flags, payload, op->last_seq, 0, data));
+	conn_frame_end(conn, wire_put_send(at, flags, payload, op->last_seq, &fields));
 	if (!op_payload(conn, op, payload)) {
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
 		return true;
@@ -188,15 +255,33 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 	return true;
 }
 
+static bool fill_cm(struct session *session, struct conn *conn, struct op *op)
+{
+	static const uint8_t frames[] = { [OP_CONNECT] = WIRE_CONNECT, [OP_ACCEPT] = WIRE_ACCEPT, [OP_REJECT] = WIRE_REJECT };
+	struct requester *req = &session->req;
+	uint32_t payload = (uint32_t)op->length;
+	void *at = conn_frame_begin(conn, payload, 0);
+
+	if (!at)
+		return false;
+	op_number(req, op);
+	conn_frame_end(conn, wire_put_cm(at, frames[op->kind], payload, op->last_seq, op->tag));
+	payload_put(conn, op->inject, payload, WIRE_GOOD);
+	op->state = OP_SENT;
+	op_list_push(&req->sent, op);
+	return true;
+}
+
 /* Asks again for a READ whose data a cut has swallowed, by its old number. */
 static bool fill_again(struct session *session, struct conn *conn)
 {
 	struct op *op = session->req.again;
+	struct wire_target_fields from = op_target(op);
 	void *at = conn_frame_begin(conn, 0, 0);
 
 	if (!at)
 		return false;
-	conn_frame_end(conn, wire_put_read(at, op->first_seq, op->remote.key, op->remote.addr, op->length));
+	conn_frame_end(conn, wire_put_read(at, op->first_seq, &from, op->length));
 	session->req.again = op->next;
 	return true;
 }
@@ -204,7 +289,8 @@ static bool fill_again(struct session *session, struct conn *conn)
 bool requester_fill(struct session *session, struct conn *conn)
 {
 	static bool (*const fill[])(struct session *, struct conn *, struct op *) = {
-		[OP_SEND] = fill_send, [OP_WRITE] = fill_write, [OP_READ] = fill_read,
+		[OP_SEND] = fill_send, [OP_WRITE] = fill_write, [OP_READ] = fill_read, [OP_ATOMIC] = fill_atomic,
+		[OP_CONNECT] = fill_cm, [OP_ACCEPT] = fill_cm, [OP_REJECT] = fill_cm,
 	};
 	struct requester *req = &session->req;
 	struct op *op;

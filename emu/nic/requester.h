@@ -20,9 +20,15 @@ bool requester_idle(const struct session *session);
 bool requester_acked(struct session *session, uint64_t ack);
 /* Verdict `number` on request `ref` is here; *fresh false for one seen before. */
 bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, bool *fresh);
+/* May a verdict (WIRE_PARK, WIRE_DONE) be about that request? About one that is resolved any may. */
+bool requester_fits(const struct session *session, uint8_t verdict, uint64_t ref);
 void requester_refused(struct session *session, uint64_t ref, const struct wire_nak_fields *nak);
 void requester_park(struct session *session, uint64_t ref);
 void requester_done(struct session *session, uint64_t ref);
+/* The ATOMIC that a RESULT of `length` bytes answers; NULL: none any more, or a verdict seen before: its payload is dropped.
+ * Nothing is resolved before the payload is here: requester_verdict(), requester_result_end(). */
+struct op *requester_result(struct session *session, uint64_t number, uint64_t ref, uint32_t length, bool *broken);
+void requester_result_end(struct session *session, uint64_t ref, bool fault);
 bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us);
 /* The parked op that a PULL asks for, if the range is inside it; *known false: no such op any more. */
 struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken);

@@ -2,22 +2,32 @@
 /* responder.c - the peer's requests, a ladder of checks each: sequence, the endpoint's right, room, region, range. */
 #include "emu/nic/responder.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "emu/nic/commit.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/judge.h"
 #include "emu/nic/message.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/reply.h"
+#include "emu/nic/target_atomic.h"
 #include "emu/nic/verdict.h"
+
+/* Flags that all segments of a WRITE share. */
+enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT };
 
 void responder_init(struct responder *rsp)
 {
-	*rsp = (struct responder){ .verdict_next = 1 };
+	static atomic_uint_fast64_t lives;
+
+	*rsp = (struct responder){ .life = atomic_fetch_add_explicit(&lives, 1, memory_order_relaxed) + 1,
+				   .verdict_next = 1 };
 }
 
-/* Receiver not ready: this request and what follows is dropped; the peer is told. */
-static const char *say_rnr(struct conn *conn)
+const char *responder_rnr(struct conn *conn)
 {
 	struct responder *rsp = &conn->session->rsp;
 
@@ -27,25 +37,28 @@ static const char *say_rnr(struct conn *conn)
 	return NULL;
 }
 
-/* The region behind a key, judged for one access. */
-static enum refusal_cause judge(struct session *session, struct refusal *why, uint32_t right, struct mr_place *place,
-				struct mr **mr)
+bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why)
 {
-	struct mr_table *regions = session->ep->attr.pd->regions;
-
-	*mr = mr_find(regions, why->key);
-	why->cause = mr_check(*mr, why->addr, why->length, right, place, why);
-	if (!*mr && mr_tombstone(regions, why->key, session->ep->nic->now_ns, &why->age_ns))
-		why->cause = REFUSAL_CLOSED;
-	return why->cause;
-}
-
-static bool ep_allows(struct session *session, uint32_t cap, struct refusal *why)
-{
-	if (session->ep->attr.caps & cap)
+	if (cm_caps(session) & cap)
 		return true;
 	why->cause = REFUSAL_CAPABILITY;
 	return false;
+}
+
+/* The message under way may never be completed: a region of single use is free for others, until its next segment. */
+static void write_pause(struct session *session)
+{
+	const struct write_state *write = &session->rsp.write;
+
+	if (write->open)
+		judge_undo(session, write->to.key, write->mr_id, write->first_seq);
+}
+
+/* It will not be completed: the initiator has ended it, or its session. */
+static void write_abandon(struct session *session)
+{
+	write_pause(session);
+	session->rsp.write.open = false;
 }
 
 /* First segment: judges the whole message. */
@@ -54,27 +67,30 @@ static const char *write_first(struct conn *conn, const struct wire_head *head)
 	const struct wire_write *body = wire_body(head);
 	struct session *session = conn->session;
 	struct write_state *write = &session->rsp.write;
+	struct judge_ask ask = { .length = wire_get64(body->rest), .right = MR_REMOTE_WRITE,
+				 .commit = head->flags & WIRE_F_COMMIT, .seq = wire_get64(head->seq) };
 	struct refusal *why = &conn->in.why;
 	struct mr_place place;
 	struct mr *mr = NULL;
 
+	write_abandon(session);
 	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
-		return say_rnr(conn);	/* F5: the CQ slot before the first byte */
-	*why = (struct refusal){ .op = OP_WRITE, .key = wire_get64(body->key), .addr = wire_get64(body->addr),
-				 .length = wire_get64(body->rest) };
+		return responder_rnr(conn);	/* F5: the CQ slot before the first byte */
+	wire_get_target(&body->to, &ask.to);
+	*why = (struct refusal){ .op = OP_WRITE, .key = ask.to.key, .addr = ask.to.addr, .length = ask.length };
 	*write = (struct write_state){
-		.open = true, .first_seq = wire_get64(head->seq),
-		.key = why->key, .addr = why->addr, .rest = why->length, .base = why->addr, .length = why->length,
+		.open = true, .first_seq = wire_get64(head->seq), .to = ask.to, .rest = ask.length,
+		.flags = head->flags & WRITE_SAME, .base = ask.to.addr, .length = ask.length,
 	};
-	if (ep_allows(session, EP_REMOTE_WRITE, why))
-		judge(session, why, MR_REMOTE_WRITE, &place, &mr);
+	if (responder_allows(session, EP_REMOTE_WRITE, why))
+		mr = judge(session, &ask, &place, why);
 	write->mr_id = mr ? mr->id : 0;
 	return NULL;
 }
 
 static void write_refusal(const struct write_state *write, struct refusal *why)
 {
-	*why = (struct refusal){ .op = OP_WRITE, .key = write->key, .addr = write->base, .length = write->length };
+	*why = (struct refusal){ .op = OP_WRITE, .key = write->to.key, .addr = write->base, .length = write->length };
 }
 
 /* Where this segment goes; the region is looked up again, since it may have been closed between two segments. */
@@ -82,18 +98,33 @@ static void write_sink(struct conn *conn, uint32_t payload)
 {
 	struct session *session = conn->session;
 	struct write_state *write = &session->rsp.write;
-	struct refusal why = { .key = write->key, .addr = write->addr, .length = payload };
+	struct judge_ask ask = { .to = write->to, .length = payload, .right = MR_REMOTE_WRITE,
+				 .seq = write->first_seq, .mr_id = write->mr_id };
+	struct refusal why = { .op = OP_WRITE };
 	struct mr_place place;
-	struct mr *mr;
+	const struct mr *mr = judge(session, &ask, &place, &why);
 
-	if (judge(session, &why, MR_REMOTE_WRITE, &place, &mr) == REFUSAL_NONE && mr->id == write->mr_id) {
+	if (why.cause == REFUSAL_NONE) {
+		write->counted = mr->bonds;
 		conn->in.sink = SINK_WRITE;
 		place_set(&conn->in.place, place.run, place.count);
+		conn->in.place.pin = mr->pin;
 		return;
 	}
 	write_refusal(write, &conn->in.why);
-	conn->in.why.cause = why.cause ? why.cause : REFUSAL_CLOSED;
+	conn->in.why.cause = why.cause;
 	conn->in.why.age_ns = why.age_ns;
+}
+
+/* Does this segment follow the one before (WIRE-41)? */
+static bool write_goes_on(const struct write_state *write, const struct wire_head *head)
+{
+	const struct wire_write *body = wire_body(head);
+	struct wire_target_fields to;
+
+	wire_get_target(&body->to, &to);
+	return !memcmp(&to, &write->to, sizeof(to)) && wire_get64(body->rest) == write->rest &&
+	       (head->flags & WRITE_SAME) == write->flags;
 }
 
 static const char *take_write(struct conn *conn, const struct wire_head *head)
@@ -108,13 +139,35 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 			return broken;
 	} else if (!write->open) {
 		return "WRITE goes on where none is open (WIRE-56)";
-	} else if (wire_get64(body->key) != write->key || wire_get64(body->addr) != write->addr ||
-		   wire_get64(body->rest) != write->rest) {
+	} else if (!write_goes_on(write, head)) {
 		return "WRITE goes on elsewhere than it began (WIRE-56)";
 	}
 	conn->in.cq_data = wire_get64(body->cq_data);
 	if (!write->refused && conn->in.why.cause == REFUSAL_NONE)
 		write_sink(conn, wire_get32(head->payload));
+	return NULL;
+}
+
+/* The message is in its place. */
+static const char *write_done(struct session *session, bool has_cq_data, uint64_t cq_data)
+{
+	const struct write_state *write = &session->rsp.write;
+	struct remote_done done = { .length = write->length, .has_cq_data = has_cq_data, .cq_data = cq_data,
+				    .auth = write->to.auth };
+
+	if (write->flags & WIRE_F_COMMIT) {
+		struct committed committed = {
+			.ask = { .to = write->to, .length = write->length, .right = MR_REMOTE_WRITE, .commit = true,
+				 .seq = write->first_seq, .mr_id = write->mr_id },
+			.counted = write->counted, .changed = write->length, .done = done,
+		};
+
+		committed.ask.to.addr = write->base;
+		return commit_begin(session, &committed);
+	}
+	if (write->counted && write->length)
+		judge_changed(session, write->to.key, write->mr_id, write->length);
+	complete_remote(session, &session->rsp.slot, &done);
 	return NULL;
 }
 
@@ -136,13 +189,14 @@ static const char *end_write(struct conn *conn, enum wire_status status)
 	}
 	if (status != WIRE_GOOD)	/* the initiator ends it early and reports for itself; the rest is drained */
 		write->refused = true;
+	if (write->refused)
+		judge_undo(session, write->to.key, write->mr_id, write->first_seq);
 	if (head->flags & WIRE_F_LAST) {
 		if (write->open && !write->refused)
-			complete_remote_write(session, write->length, head->flags & WIRE_F_CQ_DATA,
-					      conn->in.cq_data);
+			broken = write_done(session, head->flags & WIRE_F_CQ_DATA, conn->in.cq_data);
 		write->open = false;
 	}
-	write->addr += payload;
+	write->to.addr += payload;
 	write->rest -= payload;
 	return broken;
 }
@@ -150,17 +204,26 @@ static const char *end_write(struct conn *conn, enum wire_status status)
 static const char *take_read(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_read *body = wire_body(head);
+	struct judge_ask ask = { .length = wire_get64(body->length), .right = MR_REMOTE_READ,
+				 .seq = wire_get64(head->seq) };
 	struct session *session = conn->session;
 	struct refusal *why = &conn->in.why;
 	struct mr_place place;
+	const char *broken;
 	struct mr *mr;
 
-	*why = (struct refusal){ .op = OP_READ, .key = wire_get64(body->key), .addr = wire_get64(body->addr),
-				 .length = wire_get64(body->length) };
-	if (ep_allows(session, EP_REMOTE_READ, why) &&
-	    judge(session, why, MR_REMOTE_READ, &place, &mr) == REFUSAL_NONE)
-		return reply_read(session, wire_get64(head->seq), mr, why->addr, why->length);
-	return NULL;
+	wire_get_target(&body->from, &ask.to);
+	*why = (struct refusal){ .op = OP_READ, .key = ask.to.key, .addr = ask.to.addr, .length = ask.length };
+	if (!responder_allows(session, EP_REMOTE_READ, why))
+		return NULL;
+	mr = judge(session, &ask, &place, why);
+	if (why->cause != REFUSAL_NONE)
+		return NULL;
+	ask.mr_id = mr->id;
+	broken = reply_read(session, wire_get64(head->seq), &ask, mr->pin);
+	if (broken)
+		judge_undo(session, ask.to.key, ask.mr_id, ask.seq);
+	return broken;
 }
 
 static const char *end_read(struct conn *conn, enum wire_status status)
@@ -173,15 +236,19 @@ static const char *end_read(struct conn *conn, enum wire_status status)
 
 static const char *take_message(struct conn *conn, const struct wire_head *head)
 {
+	const struct wire_send *send = wire_body(head);
 	const char *broken;
 	bool full;
 
-	conn->in.why = (struct refusal){ .op = OP_SEND, .length = wire_get64(((const struct wire_send *)
-									       wire_body(head))->length) };
-	if (!ep_allows(conn->session, EP_RECV, &conn->in.why))
+	conn->in.why = (struct refusal){ .op = OP_SEND, .length = wire_get64(send->length) };
+	if (!responder_allows(conn->session, head->flags & WIRE_F_TAGGED ? EP_TRECV : EP_RECV, &conn->in.why))
 		return NULL;
+	if (!ep_takes(conn->session->ep, wire_get64(send->auth), &conn->session->peer)) {
+		conn->in.why.cause = REFUSAL_AUTH;
+		return NULL;
+	}
 	broken = message_begin(conn, head, &full);
-	return full ? say_rnr(conn) : broken;
+	return full ? responder_rnr(conn) : broken;
 }
 
 static const char *end_message(struct conn *conn, enum wire_status status)
@@ -199,6 +266,10 @@ static const struct request_rule {
 	[WIRE_READ] = { take_read, end_read },
 	[WIRE_SEND] = { take_message, end_message },
 	[WIRE_RTS] = { take_message, end_message },
+	[WIRE_ATOMIC] = { target_atomic_take, target_atomic_end },
+	[WIRE_CONNECT] = { cm_take, cm_end },
+	[WIRE_ACCEPT] = { cm_take, cm_end },
+	[WIRE_REJECT] = { cm_take, cm_end },
 };
 
 const char *responder_request(struct conn *conn, const struct wire_head *head)
@@ -219,7 +290,7 @@ const char *responder_request(struct conn *conn, const struct wire_head *head)
 	} else {
 		rsp->rnr = false;
 		if (head->op != WIRE_WRITE)
-			rsp->write.open = false;
+			write_abandon(conn->session);
 	}
 	return conn->in.skip ? NULL : request_rules[head->op].take(conn, head);
 }
@@ -248,13 +319,13 @@ void responder_recheck(struct conn *conn)
 
 	if (conn->in.sink != SINK_WRITE)
 		return;
-	mr = mr_find(conn->session->ep->attr.pd->regions, write->key);
+	mr = mr_find(conn->session->ep->attr.pd->regions, write->to.key);
 	if (mr && mr->id == write->mr_id && mr->enabled)
 		return;
 	conn->in.sink = SINK_DROP;
 	write_refusal(write, &conn->in.why);
 	conn->in.why.cause = REFUSAL_CLOSED;
-	mr_tombstone(conn->session->ep->attr.pd->regions, write->key, conn->nic->now_ns, &conn->in.why.age_ns);
+	mr_tombstone(conn->session->ep->attr.pd->regions, write->to.key, conn->nic->now_ns, &conn->in.why.age_ns);
 }
 
 static bool fill_rnr(struct session *session, struct conn *conn)
@@ -280,7 +351,9 @@ void responder_cut(struct session *session, struct conn *conn)
 
 	if (conn->in.sink == SINK_MESSAGE && conn->in.message)
 		message_undo(conn);
+	free(conn->in.own);
 	conn->in = (struct incoming){ .sink = SINK_DROP };
+	write_pause(session);
 	reply_flush(session);
 	rsp->rnr = rsp->rnr_owed = false;
 	rsp->ack_now = false;
@@ -297,6 +370,8 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	reply_flush(session);
 	message_flush(session, cause);
 	verdict_flush(session);
+	write_abandon(session);
+	commits_end(session);
 	free(session->rsp.slot);
 	responder_init(&session->rsp);
 }

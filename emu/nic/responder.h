@@ -18,6 +18,11 @@ const char *responder_request_end(struct conn *conn, enum wire_status status);
 /* Is the region that the payload under way goes to still the one that was judged? Else the rest is dropped. */
 void responder_recheck(struct conn *conn);
 
+/* Receiver not ready: this request and what follows is dropped; the peer is told. Returns NULL. */
+const char *responder_rnr(struct conn *conn);
+/* Has the endpoint the capability (enum ep_cap)? Else *why says so. */
+bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
+
 /* What of this half is to be sent next: a verdict, PULL or RNR; a DATA frame. False: nothing to send, or no room. */
 bool responder_fill_control(struct session *session, struct conn *conn);
 

@@ -2,112 +2,271 @@
 /* rx_match.c - receives and messages find each other, oldest first. */
 #include "emu/nic/rx_match.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "emu/nic/av.h"
 #include "emu/nic/session.h"
 
-static bool rx_fits(const struct rx *rx, struct session *session)
+enum { TAG_CHAINS = 1024 };
+
+int rx_match_init(struct rx_match *match, bool tags)
 {
-	return rx->source == AV_NONE || rx->source == session_source(session);
+	*match = (struct rx_match){ 0 };
+	if (!tags)
+		return 0;
+	match->chains = calloc(TAG_CHAINS, sizeof(*match->chains));
+	return match->chains ? 0 : -ENOMEM;
 }
 
-static void rx_cut(struct rx_match *match, struct rx *before, struct rx *rx)
+void rx_match_fini(struct rx_match *match)
 {
-	if (before)
-		before->next = rx->next;
-	else
-		match->posted = rx->next;
-	if (match->posted_last == rx)
-		match->posted_last = before;
+	free(match->chains);
 }
 
-struct rx *rx_match_arrival(struct rx_match *match, struct session *session)
+/* Tags have their meaning in fields at any bits: all of them count. */
+static struct tag_chain *chain_of(const struct rx_match *match, uint64_t tag)
 {
-	struct rx *before = NULL;
+	tag ^= tag >> 32;
+	tag *= 0x9e3779b97f4a7c15u;
+	return &match->chains[tag >> 54];
+}
+static_assert(TAG_CHAINS == 1 << (64 - 54), "the top bits are the chain's number");
 
-	for (struct rx *rx = match->posted; rx; before = rx, rx = rx->next) {
-		if (rx_fits(rx, session)) {
-			rx_cut(match, before, rx);
-			return rx;
-		}
+uint64_t message_source(const struct message *message)
+{
+	return message->session ? session_source(message->session, message->auth) : message->source;
+}
+
+const struct sockaddr_storage *message_sender(const struct message *message)
+{
+	return message->session ? &message->session->peer : message->from;
+}
+
+static bool rx_fits(const struct rx *rx, const struct message *message)
+{
+	return !((rx->tag ^ message->tag) & ~rx->ignore) && (!rx->auth || rx->auth == message->auth) &&
+	       (rx->source == AV_NONE || rx->source == message_source(message));
+}
+
+/* --- receives --- */
+
+static struct rx_list *rx_list_of(struct rx_match *match, const struct rx *rx)
+{
+	if (!(rx->flags & POST_TAGGED))
+		return &match->posted;
+	return rx->ignore ? &match->wild : &chain_of(match, rx->tag)->posted;
+}
+
+/* A receive where it is queued. */
+struct spot {
+	struct rx_list *list;
+	struct rx *before, *rx;		/* rx NULL: there is none */
+};
+
+static struct spot spot_find(struct rx_list *list, const struct message *message)
+{
+	struct spot spot = { list, NULL, list->first };
+
+	while (spot.rx && !rx_fits(spot.rx, message)) {
+		spot.before = spot.rx;
+		spot.rx = spot.rx->next;
 	}
-	return NULL;
+	return spot;
 }
 
-static void message_cut(struct rx_match *match, struct message *before, struct message *message)
+static struct rx *spot_cut(const struct spot *spot)
 {
-	if (before)
-		before->next = message->next;
+	struct rx *rx = spot->rx;
+
+	if (!rx)
+		return NULL;
+	if (spot->before)
+		spot->before->next = rx->next;
 	else
-		match->unexpected = message->next;
-	if (match->unexpected_last == message)
-		match->unexpected_last = before;
-	message->queued = false;
+		spot->list->first = rx->next;
+	if (spot->list->last == rx)
+		spot->list->last = spot->before;
+	return rx;
+}
+
+struct rx *rx_match_arrival(struct rx_match *match, const struct message *message)
+{
+	struct spot exact, wild;
+
+	if (!message->tagged) {
+		exact = spot_find(&match->posted, message);
+		return spot_cut(&exact);
+	}
+	exact = spot_find(&chain_of(match, message->tag)->posted, message);
+	wild = spot_find(&match->wild, message);
+	if (!exact.rx || (wild.rx && wild.rx->order < exact.rx->order))
+		return spot_cut(&wild);
+	return spot_cut(&exact);
+}
+
+/* To its place by `order`, which is the last for one just posted, else mostly the first. */
+void rx_match_queue(struct rx_match *match, struct rx *rx)
+{
+	struct rx_list *list = rx_list_of(match, rx);
+	struct rx **at = &list->first;
+
+	if (list->first && list->last->order < rx->order)
+		at = &list->last->next;
+	while (*at && (*at)->order < rx->order)
+		at = &(*at)->next;
+	rx->next = *at;
+	*at = rx;
+	if (!rx->next)
+		list->last = rx;
+}
+
+static struct rx *cancel_in(struct rx_list *list, const void *context)
+{
+	struct spot spot = { list, NULL, list->first };
+
+	while (spot.rx && spot.rx->done.c.context != context) {
+		spot.before = spot.rx;
+		spot.rx = spot.rx->next;
+	}
+	return spot_cut(&spot);
+}
+
+struct rx *rx_match_cancel(struct rx_match *match, const void *context)
+{
+	struct rx *rx = cancel_in(&match->posted, context);
+
+	if (!rx)
+		rx = cancel_in(&match->wild, context);
+	for (int i = 0; match->chains && i < TAG_CHAINS && !rx; i++)
+		rx = cancel_in(&match->chains[i].posted, context);
+	return rx;
+}
+
+static struct rx *first_of(struct rx_list *list)
+{
+	return spot_cut(&(struct spot){ list, NULL, list->first });
+}
+
+struct rx *rx_match_any(struct rx_match *match)
+{
+	struct rx *rx = first_of(&match->posted);
+
+	if (!rx)
+		rx = first_of(&match->wild);
+	for (int i = 0; match->chains && i < TAG_CHAINS && !rx; i++)
+		rx = first_of(&match->chains[i].posted);
+	return rx;
+}
+
+/* --- messages --- */
+
+static void message_append(struct message_list *list, struct message *message, enum message_queue queue)
+{
+	message->link[queue] = (struct message_link){ NULL, list->last };
+	if (list->last)
+		list->last->link[queue].next = message;
+	else
+		list->first = message;
+	list->last = message;
+}
+
+static void message_cut(struct message_list *list, struct message *message, enum message_queue queue)
+{
+	const struct message_link *link = &message->link[queue];
+
+	if (link->prev)
+		link->prev->link[queue].next = link->next;
+	else
+		list->first = link->next;
+	if (link->next)
+		link->next->link[queue].prev = link->prev;
+	else
+		list->last = link->prev;
+}
+
+/* `peek`: passes over messages that are still arriving. */
+static struct message *message_find(const struct message_list *list, const struct rx *rx, enum message_queue queue,
+				    bool peek)
+{
+	struct message *message = list->first;
+
+	while (message && (!rx_fits(rx, message) || (peek && message->arriving)))
+		message = message->link[queue].next;
+	return message;
+}
+
+static struct message *unexpected_for(struct rx_match *match, const struct rx *rx, bool peek)
+{
+	if (!(rx->flags & POST_TAGGED))
+		return message_find(&match->unexpected, rx, BY_ARRIVAL, peek);
+	if (rx->ignore)
+		return message_find(&match->tagged, rx, BY_ARRIVAL, peek);
+	return message_find(&chain_of(match, rx->tag)->unexpected, rx, BY_TAG, peek);
+}
+
+struct message *rx_match_peek(struct rx_match *match, const struct rx *rx)
+{
+	return unexpected_for(match, rx, true);
+}
+
+void rx_match_claim(struct rx_match *match, struct message *message, const void *context)
+{
+	rx_match_drop(match, message);
+	message->claim = context;
+	message_append(&match->claimed, message, BY_ARRIVAL);
+	match->envelopes++;
+}
+
+void rx_match_unclaim(struct rx_match *match, struct message *message)
+{
+	message_cut(&match->claimed, message, BY_ARRIVAL);
 	match->envelopes--;
 }
 
-struct message *rx_match_post(struct rx_match *match, struct rx *rx)
+struct message *rx_match_claimed(struct rx_match *match, const void *context)
 {
-	struct message *before = NULL;
+	struct message *message = match->claimed.first;
 
-	for (struct message *message = match->unexpected; message; before = message, message = message->next) {
-		if (rx_fits(rx, message->session)) {
-			message_cut(match, before, message);
-			return message;
-		}
-	}
-	rx->next = NULL;
-	if (match->posted)
-		match->posted_last->next = rx;
-	else
-		match->posted = rx;
-	match->posted_last = rx;
-	return NULL;
-}
-
-void rx_match_return(struct rx_match *match, struct rx *rx)
-{
-	rx->next = match->posted;
-	if (!match->posted)
-		match->posted_last = rx;
-	match->posted = rx;
+	while (message && message->claim != context)
+		message = message->link[BY_ARRIVAL].next;
+	if (message)
+		rx_match_unclaim(match, message);
+	return message;
 }
 
 void rx_match_keep(struct rx_match *match, struct message *message)
 {
-	message->next = NULL;
 	message->queued = true;
-	if (match->unexpected)
-		match->unexpected_last->next = message;
-	else
-		match->unexpected = message;
-	match->unexpected_last = message;
+	message_append(message->tagged ? &match->tagged : &match->unexpected, message, BY_ARRIVAL);
+	if (message->tagged)
+		message_append(&chain_of(match, message->tag)->unexpected, message, BY_TAG);
 	match->envelopes++;
 }
 
 void rx_match_drop(struct rx_match *match, struct message *message)
 {
-	struct message *before = NULL;
-
 	if (!message->queued)
 		return;
-	for (struct message *at = match->unexpected; at != message; at = at->next)
-		before = at;
-	message_cut(match, before, message);
+	message->queued = false;
+	message_cut(message->tagged ? &match->tagged : &match->unexpected, message, BY_ARRIVAL);
+	if (message->tagged)
+		message_cut(&chain_of(match, message->tag)->unexpected, message, BY_TAG);
+	match->envelopes--;
 }
 
-struct rx *rx_match_cancel(struct rx_match *match, const void *context)
+struct message *rx_match_post(struct rx_match *match, struct rx *rx)
 {
-	struct rx *before = NULL;
+	struct message *message = unexpected_for(match, rx, false);
 
-	for (struct rx *rx = match->posted; rx; before = rx, rx = rx->next) {
-		if (rx->done.c.context == context) {
-			rx_cut(match, before, rx);
-			return rx;
-		}
-	}
-	return NULL;
+	if (rx->order == 0)
+		rx->order = ++match->posts;
+	if (message)
+		rx_match_drop(match, message);
+	else
+		rx_match_queue(match, rx);
+	return message;
 }
 
 void rx_place(const struct rx *rx, struct place *place)

@@ -3,15 +3,14 @@
 #include "emu/nic/session.h"
 
 #include <errno.h>
-#include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/message.h"
+#include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/reply.h"
 #include "emu/nic/requester.h"
@@ -34,10 +33,44 @@ static unsigned chain_of(const struct sockaddr_storage *peer)
 	return (hash ^ hash >> 16) % EP_SESSION_CHAINS;
 }
 
+/* Ended, and nobody comes back to it. */
+static bool is_spent(const struct session *session)
+{
+	const struct ep *ep = session->ep;
+
+	return session->state == SESSION_IDLE && !session->known && !session->conn && !session->messages &&
+	       !session->timed && !session->owing && !session->rsp.commits_open && !session_busy(session) && ep->last != session &&
+	       ep->cm.asked != session && ep->cm.peer != session;
+}
+
+/* Peers come and go under ever new addresses. Not more than once a second, as all are looked at and perhaps none goes. */
+static void sweep(struct ep *ep)
+{
+	uint64_t now_ns = nic_now(ep->nic);
+
+	if (now_ns - ep->swept_ns < TIME_SWEEP_NS)
+		return;
+	ep->swept_ns = now_ns;
+	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
+		struct session **at = &ep->chains[i], *session;
+
+		while ((session = *at)) {
+			if (!is_spent(session)) {
+				at = &session->next;
+				continue;
+			}
+			*at = session->next;
+			session_free(session);
+		}
+	}
+}
+
 static struct session *session_new(struct ep *ep, const struct sockaddr_storage *peer)
 {
 	struct session *session;
 
+	if (ep->session_count >= LIMIT_SESSIONS)
+		sweep(ep);
 	if (ep->session_count >= LIMIT_SESSIONS)
 		return NULL;
 	session = calloc(1, sizeof(*session));
@@ -61,12 +94,21 @@ struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer)
 	for (session = *chain; session; session = session->next)
 		if (av_same(&session->peer, peer))
 			return session;
-	session = session_new(ep, peer);
+	session = session_new(ep, peer);	/* may change the chain */
 	if (session) {
 		session->next = *chain;
 		*chain = session;
 	}
 	return session;
+}
+
+bool session_dials(const struct ep *ep, uint64_t id)
+{
+	for (int i = 0; i < EP_SESSION_CHAINS; i++)
+		for (const struct session *session = ep->chains[i]; session; session = session->next)
+			if (session->id == id && session->conn && session->conn->dialled)
+				return true;
+	return false;
 }
 
 struct session *session_self(struct ep *ep)
@@ -84,13 +126,13 @@ void session_free(struct session *session)
 	struct nic *nic = nic_of(session);
 	struct session **at;
 
-	for (at = &nic->timed; *at; at = &(*at)->next_timed) {
+	for (at = &nic->timed; session->timed && *at; at = &(*at)->next_timed) {
 		if (*at == session) {
 			*at = session->next_timed;
 			break;
 		}
 	}
-	for (at = &nic->owing; *at; at = &(*at)->next_owing) {
+	for (at = &nic->owing; session->owing && *at; at = &(*at)->next_owing) {
 		if (*at == session) {
 			*at = session->next_owing;
 			break;
@@ -100,11 +142,11 @@ void session_free(struct session *session)
 	free(session);
 }
 
-void session_time(struct session *session)
+void session_time(struct session *session, uint64_t at_ns)
 {
 	struct nic *nic = nic_of(session);
 
-	nic->tick_now = true;
+	nic_due(nic, at_ns);
 	if (session->timed)
 		return;
 	session->timed = true;
@@ -124,6 +166,7 @@ void session_owe(struct session *session)
 	}
 	if (session->owing)
 		return;
+	nic_stir(nic);
 	session->owing = true;
 	session->next_owing = nic->owing;
 	nic->owing = session;
@@ -137,8 +180,18 @@ bool session_busy(const struct session *session)
 static void session_backoff(struct session *session, uint64_t wait_ns)
 {
 	session->state = SESSION_BACKOFF;
-	session->retry_ns = nic_of(session)->now_ns + wait_ns;
-	session_time(session);
+	session->retry_ns = nic_now(nic_of(session)) + wait_ns;
+	session_time(session, session->retry_ns);
+}
+
+/* Without a connection, from now on if not already. */
+static void session_down(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+
+	if (session->down_since_ns == 0)
+		session->down_since_ns = nic_now(nic) ? nic_now(nic) : 1;
+	session_time(session, time_coarse(session->down_since_ns + nic->config.retry_budget_ns));
 }
 
 static void session_dial(struct session *session)
@@ -150,6 +203,7 @@ static void session_dial(struct session *session)
 	session->id |= session->id == 0;	/* zero means none */
 	session->epoch++;
 	session->state = SESSION_DIALING;
+	session_down(session);	/* a dial that hangs takes its time out of the budget */
 	session->conn = conn_dial(session);
 	if (!session->conn)
 		session_cut(session, EAGAIN);
@@ -182,8 +236,8 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 	struct requester *req = &session->req;
 	uint32_t segment = conn->nic->config.segment;
 
-	if (conn->payload_digest && segment > LIMIT_DIGEST_SEGMENT)
-		segment = LIMIT_DIGEST_SEGMENT;
+	if (conn->payload_digest && segment > LIMIT_COPIED_SEGMENT)
+		segment = LIMIT_COPIED_SEGMENT;
 	if (segment > hello->segment)
 		segment = hello->segment;
 	/* WIRE-25: the size may not change under a message that is half sent. */
@@ -208,21 +262,17 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 
 void session_cut(struct session *session, int error)
 {
-	struct nic *nic = nic_of(session);
 	bool was_open = session->state == SESSION_OPEN;
 
 	session->state = SESSION_IDLE;
 	session->refused_dials = error == ECONNREFUSED ? session->refused_dials + 1 : 0;
-	if (session->down_since_ns == 0)
-		session->down_since_ns = nic->now_ns ? nic->now_ns : 1;
+	session_down(session);
 	if (session->refused_dials >= REFUSED_DIALS_GONE)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->breaks >= BREAKS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
-	else if (session_busy(session) && !session->target_only)
+	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
 		session_backoff(session, was_open ? 0 : TIME_REDIAL_NS);
-	else
-		session_time(session);
 }
 
 void session_end(struct session *session, enum refusal_cause cause)
@@ -238,6 +288,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	session->id = session->epoch = 0;
 	session->refused_dials = session->breaks = 0;
 	session->down_since_ns = 0;
+	cm_ended(session, cause);
 }
 
 void session_replaced(struct session *session)
@@ -277,8 +328,8 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 	if (session->state == SESSION_BACKOFF)
 		due = earlier(due, session->retry_ns);
 	if (session->down_since_ns)
-		due = earlier(due, session->down_since_ns + budget);
-	return due;
+		due = earlier(due, time_coarse(session->down_since_ns + budget));
+	return earlier(due, cm_tick(session, now_ns));
 }
 
 uint64_t session_ack(const struct session *session)
@@ -322,32 +373,43 @@ bool session_fill(struct session *session, struct conn *conn)
 	return fill_ack(session, conn);
 }
 
-uint64_t session_source(struct session *session)
+void session_known_by(struct session *session, uint16_t port)
 {
+	if (session->known_port != port)
+		session->source_stamp = UINT64_MAX; /* looked for again */
+	session->known_port = port;
+}
+
+static void known_address(const struct session *session, struct sockaddr_storage *address)
+{
+	*address = session->peer;
+	if (!session->known_port)
+		return;
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = htons(session->known_port);
+	else
+		((struct sockaddr_in *)address)->sin_port = htons(session->known_port);
+}
+
+uint64_t session_source(struct session *session, uint64_t auth)
+{
+	struct sockaddr_storage address;
 	struct av *av = session->ep->attr.av;
 	uint64_t stamp;
 
 	if (!av)
 		return AV_NONE;
 	stamp = av_generation(av);
-	if (session->source_stamp != stamp) {
-		session->source = av_find(av, &session->peer);
+	if (session->source_stamp != stamp || session->source_auth != auth) {
+		known_address(session, &address);
+		session->source = av_find(av, &address, auth);
 		session->source_stamp = stamp;
+		session->source_auth = auth;
 	}
 	return session->source;
 }
 
 const char *session_name(const struct session *session, char *text, size_t size)
 {
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&session->peer;
-	const struct sockaddr_in *in = (const struct sockaddr_in *)&session->peer;
-	char address[INET6_ADDRSTRLEN];
-
-	if (session->peer.ss_family == AF_INET6)
-		snprintf(text, size, "[%s]:%u", inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address)),
-			 ntohs(in6->sin6_port));
-	else
-		snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address)),
-			 ntohs(in->sin_port));
-	return text;
+	return name_text(&session->peer, text, size);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* session.h - the ordered, exactly-once relation of one endpoint to one peer endpoint. It outlives connections.
  *
- * Owner:  the endpoint; made at the first op or the peer's HELLO, freed with the endpoint.
+ * Owner:  the endpoint; made at the first op or the peer's HELLO, freed with the endpoint, or when it has ended, nothing
+ *         refers to it, and another peer needs the room.
  * Thread: holder of the driver role.
  * The requester half sends this side's requests; the responder half executes the peer's. */
 #ifndef EMU_NIC_SESSION_H
@@ -33,16 +34,18 @@ enum session_state {
 struct requester {
 	struct op_list pending;		/* nothing of them was sent, or they were dropped and go again */
 	struct op *current;		/* WRITE with segments still to be sent; in no list */
-	struct op_list sent;		/* WRITE, SEND: wait for the acknowledgement */
+	struct op_list sent;		/* WRITE, SEND, ATOMIC: wait for the acknowledgement */
 	struct op_list reads;		/* READ: wait for data */
-	struct op_list parked;		/* RTS, parked SEND: wait for PULL and DONE */
+	struct op_list parked;		/* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
 	struct op *again;		/* first of `reads` to be asked again after a cut; NULL: none */
 	uint64_t next_seq;		/* of the next segment */
 	uint64_t acked;			/* every request up to this one is answered or its verdict is here */
+	uint64_t executed;		/* every request up to this one, as the peer's last HELLO said; no resolution */
 	uint64_t verdict_seen;		/* last verdict number received */
 	uint64_t verdict_said;		/* of them told to the peer */
 	uint32_t requests, reads_max, segment;	/* the peer's grants */
-	uint32_t reads_open;
+	uint32_t reads_open;		/* READs not resolved */
+	uint32_t awaited;		/* ops by verdict, sent and not resolved */
 	uint64_t rnr_until_ns;		/* 0: the peer is ready */
 	uint64_t rnr_wait_ns;		/* doubles while it is not */
 };
@@ -52,14 +55,18 @@ struct write_state {
 	bool open;			/* more segments are to come */
 	bool refused;			/* they are drained */
 	uint64_t first_seq;
-	uint64_t key, addr, rest;	/* of the next segment */
+	struct wire_target_fields to;	/* of the next segment */
+	uint64_t rest;
+	uint8_t  flags;			/* of every segment, FIRST and LAST aside */
 	uint64_t mr_id;
+	bool     counted;		/* its region is bound to something */
 	uint64_t base;			/* address and length of the message, for its completion and for sentences */
 	uint64_t length;
 };
 
 /* The peer's requests. */
 struct responder {
+	uint64_t life;			/* from the first request of a session to its end; no other one has this number */
 	uint64_t seen;			/* last request executed */
 	bool     rnr;			/* RNR was said: what is not seen + 1 is dropped */
 	bool     rnr_owed;		/* RNR is to be sent */
@@ -71,6 +78,7 @@ struct responder {
 	uint32_t verdict_count;
 	struct reply *replies, *replies_last;		/* DATA to be sent */
 	uint32_t reads_open;
+	uint32_t commits_open;		/* WRITEs with COMMIT to be answered */
 	struct message *pulls;		/* matched messages whose payload is asked for or arrives */
 	uint32_t pulls_due;		/* of them: PULL to be sent */
 	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
@@ -93,17 +101,21 @@ struct session {
 	uint64_t epoch;				/* connections so far */
 	uint32_t refused_dials;			/* in a row */
 	uint32_t breaks;			/* connections in a row that ended by a breach of the protocol */
-	uint64_t down_since_ns;			/* 0: a connection is up, or nothing was tried yet */
+	uint64_t down_since_ns;			/* tried since then, or cut; 0: a connection is up, or nobody tried */
 	uint64_t retry_ns;			/* BACKOFF */
 	struct session *next_timed, *next_owing;
 	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
-	uint64_t source, source_stamp;		/* the peer's index in the AV, as of that generation */
+	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
+	uint32_t messages;			/* that came by it and are not freed */
+	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
 	struct requester req;
 	struct responder rsp;
 };
 
 /* The session of `ep` with the peer at that canonical address; made if it is not there. NULL: limit or memory. */
 struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer);
+/* Is it with this session that the endpoint dials, perhaps itself? */
+bool session_dials(const struct ep *ep, uint64_t id);
 /* The answering end for an endpoint that addresses itself. */
 struct session *session_self(struct ep *ep);
 /* Wants a connection: dials if there is none. */
@@ -124,8 +136,8 @@ void session_replaced(struct session *session);
 bool session_busy(const struct session *session);
 /* Timers; returns when the next is due, UINT64_MAX: none. */
 uint64_t session_tick(struct session *session, uint64_t now_ns);
-/* To be looked at by session_tick() from now on. */
-void session_time(struct session *session);
+/* To be looked at by session_tick() from then on, if not before. */
+void session_time(struct session *session, uint64_t at_ns);
 /* An acknowledgement of requests or verdicts is owed to the peer. */
 void session_owe(struct session *session);
 /* What is still owed is to be sent now; it may have gone with other frames since. */
@@ -134,8 +146,10 @@ void session_settle(struct session *session);
 bool session_fill(struct session *session, struct conn *conn);
 /* The acknowledgement that a frame sent now may carry. */
 uint64_t session_ack(const struct session *session);
-/* The peer's index in the AV, AV_NONE if it is not there. */
-uint64_t session_source(struct session *session);
+/* The peer's index in the AV by what it shows (auth.h), AV_NONE if it is not there. */
+uint64_t session_source(struct session *session, uint64_t auth);
+/* The peer's HELLO says by which port it is in address vectors. */
+void session_known_by(struct session *session, uint16_t port);
 /* "192.0.2.1:4711" */
 const char *session_name(const struct session *session, char *text, size_t size);
 void session_free(struct session *session);

@@ -5,16 +5,30 @@
 #include <errno.h>
 #include <string.h>
 
+#include "emu/nic/av.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/guard.h"
+#include "emu/nic/held.h"
 #include "emu/nic/message.h"
+#include "emu/nic/multi_recv.h"
 #include "emu/nic/nic_impl.h"
+#include "emu/nic/peek.h"
 #include "emu/nic/requester.h"
 
 int submit_init(struct submit *submit)
 {
+	submit->changes_end = &submit->changes;
 	return -pthread_mutex_init(&submit->lock, NULL);
+}
+
+void submit_push_rx(struct submit *submit, struct rx *rx)
+{
+	if (submit->rx_first)
+		submit->rx_last->next = rx;
+	else
+		submit->rx_first = rx;
+	submit->rx_last = rx;
 }
 
 void submit_fini(struct submit *submit)
@@ -40,34 +54,47 @@ static uint8_t iov_slice(struct place *from, uint64_t length, struct iovec *out)
 static void op_fill(struct op *op, struct ep *ep, const struct post *post)
 {
 	op->ep = ep;
-	op->pool = ep->ops;
+	op->pool = ep->stx->ops;
 	op->session = NULL;
 	op->leader = op;
 	op->group_left = 1;
 	op->state = OP_QUEUED;
 	op->kind = post->kind;
+	op->what = post->what;
 	op->flags = post->flags;
 	op->dest = post->dest;
+	op->auth = ep->attr.auths ? av_shown(ep->attr.av, post->dest) : ep->attr.auth;
 	op->first_seq = op->last_seq = 0;
 	op->moved = 0;
 	op->cq_data = post->cq_data;
+	op->tag = post->tag;
 	op->remote = (struct remote){ 0 };
 	op->why.cause = REFUSAL_NONE;
+	op->counted = NULL;
 	op->done.c = (struct completion){ .context = post->context, .flags = post->cq_flags, .source = AV_NONE };
+}
+
+/* Copies the buffers to op->inject, from `at` on, and makes them one there. */
+static bool inject_iov(struct op *op, uint64_t *at, struct iovec *iov, uint8_t *count)
+{
+	uint64_t from = *at;
+
+	for (int i = 0; i < *count; i++) {
+		if (!guard_copy(op->inject + *at, iov[i].iov_base, iov[i].iov_len))
+			return false;
+		*at += iov[i].iov_len;
+	}
+	iov[0] = (struct iovec){ .iov_base = op->inject + from, .iov_len = *at - from };
+	*count = 1;
+	return true;
 }
 
 static bool op_inject(struct op *op)
 {
 	uint64_t at = 0;
 
-	for (int i = 0; i < op->iov_count; i++) {
-		if (!guard_copy(op->inject + at, op->iov[i].iov_base, op->iov[i].iov_len))
-			return false;
-		at += op->iov[i].iov_len;
-	}
-	op->iov[0] = (struct iovec){ .iov_base = op->inject, .iov_len = at };
-	op->iov_count = 1;
-	return true;
+	return inject_iov(op, &at, op->iov, &op->iov_count) &&
+	       (!op->compare_count || inject_iov(op, &at, op->compare, &op->compare_count));
 }
 
 static void op_list_give(struct op_list *list)
@@ -82,14 +109,16 @@ static void op_list_give(struct op_list *list)
 static int post_build(struct ep *ep, const struct post *post, struct op_list *list)
 {
 	size_t count = post->kind == OP_SEND ? 1 : post->remote_count;
-	uint64_t length = 0;
-	struct place from;
+	uint64_t length = 0, total = 0;
+	struct place from, compare, result;
 
 	for (size_t i = 0; i < post->iov_count; i++)
 		length += post->iov[i].iov_len;
 	place_set(&from, post->iov, post->iov_count);
+	place_set(&compare, post->compare, post->compare_count);
+	place_set(&result, post->result, post->result_count);
 	for (size_t i = 0; i < count; i++) {
-		struct op *op = pool_take(ep->ops);
+		struct op *op = pool_take(ep->stx->ops);
 
 		if (!op) {
 			op_list_give(list);
@@ -101,9 +130,12 @@ static int post_build(struct ep *ep, const struct post *post, struct op_list *li
 			op->remote = post->remote[i];
 			op->length = op->remote.length;
 		}
+		total += op->length;
 		if (i + 1 < count)
 			op->flags &= ~(uint32_t)(POST_COMPLETE | POST_CQ_DATA);
 		op->iov_count = iov_slice(&from, op->length, op->iov);
+		op->compare_count = iov_slice(&compare, op->length, op->compare);
+		op->result_count = iov_slice(&result, op->length, op->result);
 		op_list_push(list, op);
 		if ((op->flags & POST_INJECT) && !op_inject(op)) {
 			op_list_give(list);
@@ -111,9 +143,28 @@ static int post_build(struct ep *ep, const struct post *post, struct op_list *li
 		}
 	}
 	list->last->group_left = (uint32_t)count;
+	list->last->total = total;
 	list->last->done.c.length = post->kind == OP_READ ? length : 0;
 	for (struct op *op = list->first; op; op = op->next)
 		op->leader = list->last;
+	return 0;
+}
+
+/* With the lock: the ops of a post that waits. They are in the list or given back. */
+static int hold_ops(struct ep *ep, const struct post *post, struct op_list *list)
+{
+	struct held held = { .when = *post->when, .ep = ep, .ops = *list };
+	int err = held_add(ep->nic, &held);
+
+	if (err) {
+		op_list_give(list);
+		return err;
+	}
+	if (post->when->done) {
+		cntr_get(post->when->done);
+		list->last->counted = post->when->done;
+	}
+	*list = (struct op_list){ NULL, NULL };
 	return 0;
 }
 
@@ -129,8 +180,13 @@ int ep_post(struct ep *ep, const struct post *post)
 		return -EAGAIN;
 	if (ep->attr.tx_cq && cq_choked(ep->attr.tx_cq))
 		return -EAGAIN;
+	ret = atomic_load_explicit(&ep->cm.gate, memory_order_acquire);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&submit->lock);
 	ret = post_build(ep, post, &list);
+	if (!ret && post->when)
+		ret = hold_ops(ep, post, &list);
 	while (!ret && (op = op_list_pop(&list))) {
 		op_list_push(&submit->ops, op);
 		count++;
@@ -138,52 +194,102 @@ int ep_post(struct ep *ep, const struct post *post)
 	/* D1: the add is the fence between push and try. */
 	atomic_fetch_add(&submit->waiting, count);
 	pthread_mutex_unlock(&submit->lock);
+	if (!ret && post->when)
+		held_reached(ep->nic, post->when->cntr);
 	/* Full: let the device make room before the program tries again. */
 	driver_run(&ep->nic->driver);
 	return ret;
 }
 
-int ep_recv(struct ep *ep, const struct recv_post *post)
+static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post)
 {
-	struct submit *submit = &ep->nic->submit;
-	struct rx *rx;
+	rx->next = NULL;
+	rx->srx = srx;
+	rx->ep = srx->shared ? NULL : srx->ep;
+	rx->pool = srx->rxs;
+	rx->iov_count = (uint8_t)post->iov_count;
+	for (size_t i = 0; i < post->iov_count; i++)
+		rx->iov[i] = post->iov[i];
+	rx->flags = post->flags;
+	rx->source = post->source;
+	rx->auth = post->auth;
+	rx->order = 0;
+	rx->multi = (struct multi){ .least = post->least };
+	rx->whole = NULL;
+	rx->counted = NULL;
+	rx->tag = post->tag;
+	rx->ignore = post->ignore;
+	rx->capacity = 0;
+	for (size_t i = 0; i < post->iov_count; i++)
+		rx->capacity += post->iov[i].iov_len;
+	rx->done.c = (struct completion){
+		.context = post->context, .flags = post->cq_flags, .source = AV_NONE,
+		.buf = post->iov_count ? post->iov[0].iov_base : NULL,
+	};
+}
 
-	if (driver_mine(&ep->nic->driver))
+/* With the lock, as hold_ops(). */
+static int hold_rx(struct srx *srx, const struct recv_post *post, struct rx *rx)
+{
+	struct held held = { .when = *post->when, .ep = rx->ep, .rx = rx };
+	int err = held_add(srx->nic, &held);
+
+	if (err) {
+		pool_give(rx->pool, rx);
+		return err;
+	}
+	if (post->when->done) {
+		cntr_get(post->when->done);
+		rx->counted = post->when->done;
+	}
+	return 0;
+}
+
+int srx_recv(struct srx *srx, const struct recv_post *post)
+{
+	struct submit *submit = &srx->nic->submit;
+	struct rx *rx;
+	int ret = 0;
+
+	if (driver_mine(&srx->nic->driver))
 		return -EAGAIN;
 	pthread_mutex_lock(&submit->lock);
-	rx = pool_take(ep->rxs);
-	if (rx) {
-		rx->next = NULL;
-		rx->ep = ep;
-		rx->pool = ep->rxs;
-		rx->iov_count = (uint8_t)post->iov_count;
-		memcpy(rx->iov, post->iov, post->iov_count * sizeof(*post->iov));
-		rx->flags = post->flags;
-		rx->source = post->source;
-		rx->capacity = 0;
-		for (size_t i = 0; i < post->iov_count; i++)
-			rx->capacity += post->iov[i].iov_len;
-		rx->done.c = (struct completion){
-			.context = post->context, .flags = post->cq_flags, .source = AV_NONE,
-			.buf = post->iov_count ? post->iov[0].iov_base : NULL,
-		};
-		if (submit->rx_first)
-			submit->rx_last->next = rx;
-		else
-			submit->rx_first = rx;
-		submit->rx_last = rx;
-		atomic_fetch_add(&submit->waiting, 1);
+	rx = pool_take(srx->rxs);
+	if (!rx) {
+		ret = -EAGAIN;
+	} else {
+		rx_fill(rx, srx, post);
+		if (post->when) {
+			ret = hold_rx(srx, post, rx);
+		} else {
+			submit_push_rx(submit, rx);
+			atomic_fetch_add(&submit->waiting, 1);
+		}
 	}
 	pthread_mutex_unlock(&submit->lock);
-	driver_run(&ep->nic->driver);
-	return rx ? 0 : -EAGAIN;
+	if (!ret && post->when)
+		held_reached(srx->nic, post->when->cntr);
+	driver_run(&srx->nic->driver);
+	return ret;
+}
+
+int ep_recv(struct ep *ep, const struct recv_post *post)
+{
+	if (ep->attr.rx_cq && cq_choked(ep->attr.rx_cq))
+		return -EAGAIN;
+	return srx_recv(ep->srx, post);
 }
 
 static void op_start(struct op *op)
 {
 	enum refusal_cause cause = REFUSAL_CANCELLED;
-	struct session *session = op->ep->closing ? NULL : ep_session(op->ep, op->dest, &cause);
+	struct session *session;
 
+	if (op->ep->attr.datagrams) {
+		dgram_post(op->ep, op);
+		return;
+	}
+	session = op->ep->closing ? NULL : ep_session(op->ep, op->dest, &cause);
 	if (!session)
 		complete_refused(op, cause, NULL);
 	else
@@ -192,21 +298,31 @@ static void op_start(struct op *op)
 
 static void rx_start(struct rx *rx)
 {
+	struct ep *ep = rx->ep;	/* NULL: of a shared context */
 	struct message *message;
 
-	if (rx->ep->closing) {
+	if (ep && ep->closing) {
 		complete_receive_failed(rx, REFUSAL_CANCELLED);
 		return;
 	}
-	message = rx_match_post(&rx->ep->match, rx);
+	if (rx->flags & (POST_PEEK | POST_CLAIM)) {
+		peek_start(rx);
+		return;
+	}
+	message = rx->flags & POST_MULTI ? NULL : rx_match_post(&rx->srx->match, rx);
 	if (message)
 		message_matched(message, rx);
+	else if (rx->flags & POST_MULTI)
+		multi_start(rx);
+	if (ep && cm_over(ep))	/* what had arrived before is still received */
+		cm_flush_receives(ep);
 }
 
 bool submit_take(struct nic *nic)
 {
 	struct submit *submit = &nic->submit;
 	struct op_list ops = { NULL, NULL };
+	struct held *changes;
 	struct rx *rx, *next;
 	struct op *op;
 	unsigned taken = 0;
@@ -217,6 +333,11 @@ bool submit_take(struct nic *nic)
 	rx = submit->rx_first;
 	submit->rx_first = submit->rx_last = NULL;
 	for (next = rx; next; next = next->next)
+		taken++;
+	changes = submit->changes;
+	submit->changes = NULL;
+	submit->changes_end = &submit->changes;
+	for (const struct held *change = changes; change; change = change->next)
 		taken++;
 	for (int i = 0; i < SLICE_OPS && submit->ops.first; i++, taken++)
 		op_list_push(&ops, op_list_pop(&submit->ops));
@@ -230,5 +351,6 @@ bool submit_take(struct nic *nic)
 	}
 	while ((op = op_list_pop(&ops)))
 		op_start(op);
+	held_changes(changes);
 	return true;
 }

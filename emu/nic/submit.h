@@ -11,6 +11,7 @@
 
 #include "emu/nic/op_list.h"
 
+struct held;
 struct nic;
 struct rx;
 
@@ -18,11 +19,16 @@ struct submit {
 	pthread_mutex_t lock;
 	struct op_list ops;			/* lock */
 	struct rx *rx_first, *rx_last;		/* lock */
-	atomic_uint waiting;			/* entries in both lists; written under lock, read by anyone (D1, D2) */
+	struct held *held;			/* lock; what waits for counters, and is not posted yet */
+	unsigned int held_count;		/* lock */
+	struct held *changes, **changes_end;	/* lock; changes of counters to be carried out */
+	atomic_uint waiting;			/* what is posted; written under lock, read by anyone (D1, D2) */
 };
 
 int  submit_init(struct submit *submit);
 void submit_fini(struct submit *submit);
+/* With the lock: to the end of the receives. */
+void submit_push_rx(struct submit *submit, struct rx *rx);
 bool submit_pending(struct submit *submit);
 /* [role] Hands up to SLICE_OPS posted ops and all posted receives to the device. True if there were any. */
 bool submit_take(struct nic *nic);

@@ -6,18 +6,29 @@
 
 #include "emu/nic/ep.h"
 #include "emu/nic/nic_impl.h"
+#include "emu/nic/payload.h"
 
-static const char *verdict_push(struct session *session, uint8_t op, const struct wire_nak_fields *fields)
+struct verdict *verdict_new(struct session *session, uint32_t length, const char **broken)
 {
-	struct responder *rsp = &session->rsp;
 	struct verdict *verdict;
 
-	if (rsp->verdict_count >= LIMIT_VERDICTS)
-		return "verdicts are not acknowledged (WIRE-46)";
-	verdict = malloc(sizeof(*verdict));
+	*broken = "verdicts are not acknowledged (WIRE-47)";
+	if (session->rsp.verdict_count >= LIMIT_VERDICTS)
+		return NULL;
+	*broken = "out of memory for a verdict";
+	verdict = malloc(sizeof(*verdict) + length);
 	if (!verdict)
-		return "out of memory for a verdict";
-	*verdict = (struct verdict){ .op = op, .fields = *fields };
+		return NULL;
+	*verdict = (struct verdict){ .op = WIRE_RESULT, .length = length };
+	*broken = NULL;
+	return verdict;
+}
+
+/* Numbers it, and keeps it. */
+static void verdict_keep(struct session *session, struct verdict *verdict)
+{
+	struct responder *rsp = &session->rsp;
+
 	verdict->fields.verdict = rsp->verdict_next++;
 	if (rsp->verdicts)
 		rsp->verdicts_last->next = verdict;
@@ -29,7 +40,25 @@ static const char *verdict_push(struct session *session, uint8_t op, const struc
 		rsp->unsent = verdict;
 	if (session->conn)
 		conn_busy(session->conn);
+}
+
+static const char *verdict_push(struct session *session, uint8_t op, const struct wire_nak_fields *fields)
+{
+	const char *broken;
+	struct verdict *verdict = verdict_new(session, 0, &broken);
+
+	if (!verdict)
+		return broken;
+	verdict->op = op;
+	verdict->fields = *fields;
+	verdict_keep(session, verdict);
 	return NULL;
+}
+
+void verdict_result(struct session *session, struct verdict *verdict, uint64_t ref)
+{
+	verdict->fields.ref = ref;
+	verdict_keep(session, verdict);
 }
 
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why)
@@ -50,13 +79,12 @@ const char *verdict_add(struct session *session, uint8_t op, uint64_t ref)
 	return verdict_push(session, op, &(struct wire_nak_fields){ .ref = ref });
 }
 
+/* The caller sees to `unsent`. */
 static void verdict_forget(struct responder *rsp, uint64_t number)
 {
 	struct verdict *verdict;
 
 	while ((verdict = rsp->verdicts) && verdict->fields.verdict <= number) {
-		if (rsp->unsent == verdict)
-			rsp->unsent = verdict->next;
 		rsp->verdicts = verdict->next;
 		rsp->verdict_count--;
 		free(verdict);
@@ -77,17 +105,20 @@ const char *verdict_acked(struct session *session, uint64_t number)
 bool verdict_fill(struct session *session, struct conn *conn)
 {
 	struct verdict *verdict = session->rsp.unsent;
-	void *at = verdict ? conn_frame_begin(conn, 0, 0) : NULL;
+	void *at = verdict ? conn_frame_begin(conn, verdict->length, 0) : NULL;
 	size_t length;
 
 	if (!at)
 		return false;
 	if (verdict->op == WIRE_NAK)
 		length = wire_put_nak(at, &verdict->fields);
+	else if (verdict->op == WIRE_RESULT)
+		length = wire_put_result(at, verdict->length, verdict->fields.verdict, verdict->fields.ref);
 	else
 		length = wire_put_verdict(at, verdict->op, verdict->fields.verdict, verdict->fields.ref);
 	/* Sealed with the old acknowledgement: a new one would overtake the verdicts behind this one. */
 	conn_frame_end(conn, length);
+	payload_put(conn, verdict->result, verdict->length, WIRE_GOOD);
 	session->rsp.unsent = verdict->next;
 	return true;
 }
@@ -106,4 +137,5 @@ bool verdict_resume(struct session *session, uint64_t number)
 void verdict_flush(struct session *session)
 {
 	verdict_forget(&session->rsp, UINT64_MAX);
+	session->rsp.unsent = NULL;
 }

@@ -9,13 +9,19 @@
 
 struct verdict {
 	struct verdict *next;
-	uint8_t op;			/* WIRE_NAK, WIRE_PARK, WIRE_DONE */
-	struct wire_nak_fields fields;	/* PARK, DONE: verdict and ref alone */
+	uint8_t op;			/* WIRE_NAK, WIRE_PARK, WIRE_DONE, WIRE_RESULT */
+	struct wire_nak_fields fields;	/* but for NAK: verdict and ref alone */
+	uint32_t length;		/* RESULT: of its payload */
+	uint8_t result[];
 };
 
 /* NULL, or what breaks the protocol: the peer does not acknowledge its verdicts. */
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why);
 const char *verdict_add(struct session *session, uint8_t op, uint64_t ref);
+/* A RESULT to be filled in: made before the request is executed, since afterwards nothing may fail. The caller's until
+ * verdict_result(), which always keeps it, or free(). NULL and *broken: no memory, or the peer does not acknowledge. */
+struct verdict *verdict_new(struct session *session, uint32_t length, const char **broken);
+void verdict_result(struct session *session, struct verdict *verdict, uint64_t ref);
 /* Every verdict up to `number` has arrived there. */
 const char *verdict_acked(struct session *session, uint64_t number);
 /* Sends the next one that this connection has not seen. */

@@ -79,10 +79,28 @@ struct conn *conn_accept(struct ep *ep, struct line *line)
 	return conn;
 }
 
+void ep_readable(struct ep *ep)
+{
+	ssize_t n;
+
+	ep->readables++;
+	while (ep->port && (n = ep->ops->take(ep->port, ep->bytes, sizeof(ep->bytes))) != -EAGAIN) {
+		ep->taken += n >= 0;
+		ep->length = n;
+	}
+}
+
+void ep_writable(struct ep *ep)
+{
+	ep->writables++;
+}
+
 static bool work(void *arg)
 {
 	return nic_work(arg);
 }
+
+void (*fake_flushed)(struct flush *flush);
 
 static bool pending(void *arg)
 {
@@ -111,6 +129,12 @@ int nic_open(struct nic **nic, const struct nic_config *config, const struct lin
 	driver_init(&fake.driver, &driver_ops);
 	*nic = &fake;
 	return 0;
+}
+
+void nic_flushed(struct nic *nic, struct flush *flush)
+{
+	(void)nic;
+	fake_flushed(flush);
 }
 
 void nic_close(struct nic *nic)

@@ -27,6 +27,10 @@ struct ep {
 	const struct link_ops *ops;
 	struct conn *accepts[64];	/* given out in turn; NULL: refused */
 	int accepted, refused;
+	struct port *port;		/* of datagrams; NULL: nothing is taken */
+	int readables, writables, taken;
+	ssize_t length;			/* of the last one */
+	char bytes[1500];
 };
 
 struct nic {
@@ -47,4 +51,7 @@ struct nic {
 extern struct nic fake;			/* the one that nic_open() gives */
 
 struct conn *conn_make(const struct link_ops *ops);
+/* Where nic_flushed() goes. */
+extern void (*fake_flushed)(struct flush *flush);
+
 #endif

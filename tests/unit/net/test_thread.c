@@ -66,6 +66,8 @@ static void start(bool manual)
 		driver_leave(driver);
 		sched_yield();
 	}
+	/* And has told so to sleepers: none of those to come is woken by it. */
+	cr_assert_eq(poll(&(struct pollfd){ .fd = net_control_fd(), .events = POLLIN }, 1, 30000), 1);
 }
 
 static void ping(void)
@@ -131,7 +133,7 @@ static void *sleeper(void *arg)
 	cr_assert_eq(wait_open(&wait), 0);
 	while (!atomic_load((atomic_bool *)arg)) {
 		driver_poll(driver);
-		cr_assert_geq(wait_sleep(wait, 1000), 0);
+		cr_assert_geq(wait_sleep(wait, wait_turn(wait), 1000), 0);
 	}
 	wait_close(wait);
 	return NULL;
@@ -141,7 +143,7 @@ Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
 {
 	atomic_bool stop = false;
 	pthread_t thread;
-	unsigned long wakeups;
+	unsigned long wakeups, served;
 
 	start(false);
 	cr_assert_eq(pthread_create(&thread, NULL, sleeper, &stop), 0);
@@ -150,12 +152,14 @@ Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
 		pong();
 	}
 	wakeups = counted(&net_stats()->wakeups);
+	served = counted(&net_stats()->served);
 	for (int i = 0; i < ROUNDS; i++) {
 		ping();
 		pong();
 	}
-	cr_assert_lt(counted(&net_stats()->wakeups) - wakeups, ROUNDS / 20);
-	cr_assert_lt(counted(&net_stats()->served), ROUNDS / 10, "the sleeper serves");
+	/* On a busy machine the sleeper may get its core after the next look only, which then serves in its place. */
+	cr_assert_lt(counted(&net_stats()->wakeups) - wakeups, ROUNDS / 2);
+	cr_assert_lt(counted(&net_stats()->served) - served, ROUNDS / 2, "the sleeper serves");
 	atomic_store(&stop, true);
 	ping();
 	pthread_join(thread, NULL);
@@ -181,7 +185,7 @@ Test(thread, serves_who_said_that_it_sleeps_and_computes)
 
 	start(false);
 	cr_assert_eq(wait_open(&wait), 0);
-	cr_assert_eq(wait_try(wait, never, NULL), 0);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	ping();
 	await_state(THREAD_PARKED);
 	served = counted(&net_stats()->served);
@@ -201,7 +205,7 @@ static void sleep_on(struct wait *wait)
 		do
 			driver_poll(driver);
 		while (!has_pong());
-		cr_assert_eq(wait_try(wait, never, NULL), 0);
+		cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	}
 }
 
@@ -270,15 +274,14 @@ Test(thread, manual_progress_serves_nothing)
 	net_stop();
 }
 
-Test(thread, finishes_a_dial_in_the_background)
+/* Dials the NIC's own listener, and returns when the NIC thread has finished both ends. */
+static void dial_itself(void)
 {
 	struct sockaddr_storage at = { .ss_family = AF_INET };
-	struct conn *dialled;
+	struct conn *dialled = conn_make(fake.ops);
 	bool up = false;
 	void *listener;
 
-	start(true);
-	dialled = conn_make(fake.ops);
 	cr_assert(driver_enter(driver));
 	cr_assert_eq(fake.ops->listen(fake.link, &at, &ep, &listener), 0);
 	cr_assert_eq(fake.ops->dial(fake.link, &at, dialled, &dialled->line), 0);
@@ -289,6 +292,12 @@ Test(thread, finishes_a_dial_in_the_background)
 		up = dialled->ups == 1 && ep.accepted == 2;
 		driver_leave(driver);
 	}
+}
+
+Test(thread, finishes_a_dial_in_the_background)
+{
+	start(true);
+	dial_itself();
 	net_stop();
 }
 
@@ -442,12 +451,12 @@ Test(wait, wakes_and_times_out)
 
 	start(false);
 	cr_assert_eq(wait_open(&wait), 0);
-	cr_assert_eq(wait_sleep(wait, 0), 0);
-	cr_assert_eq(wait_sleep(wait, 2), 0);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 2), 0);
 	wait_wake(wait);
 	wait_wake(wait);
-	cr_assert_eq(wait_sleep(wait, -1), 1);
-	cr_assert_eq(wait_sleep(wait, 0), 0, "both are spent");
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0, "both are spent");
 	wait_close(wait);
 	net_stop();
 }
@@ -460,16 +469,35 @@ Test(wait, descriptor_polls_as_the_sleep_does)
 	start(true);
 	cr_assert_eq(wait_open(&wait), 0);
 	fd.fd = wait_fd(wait);
-	cr_assert_eq(wait_try(wait, never, NULL), 0);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	cr_assert_eq(poll(&fd, 1, 0), 0);
 	wait_wake(wait);
 	cr_assert_eq(poll(&fd, 1, 0), 1);
-	cr_assert_eq(wait_try(wait, never, NULL), 0);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	cr_assert_eq(poll(&fd, 1, 0), 0, "wait_try empties it");
 	ping();
 	cr_assert_eq(poll(&fd, 1, 30000), 1, "a socket wakes, in manual progress, too");
-	cr_assert_eq(wait_try(wait, always, NULL), -EAGAIN);
+	cr_assert_eq(wait_try(wait, true, always, NULL), -EAGAIN);
 	pong();
+	wait_close(wait);
+	net_stop();
+}
+
+/* What the device has to say on the new connection is the sleeper's to send. */
+Test(wait, wakes_when_a_dial_is_finished)
+{
+	struct pollfd fd = { .events = POLLIN };
+	struct wait *wait;
+
+	start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	fd.fd = wait_fd(wait);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
+	dial_itself();
+	cr_assert_eq(poll(&fd, 1, 30000), 1);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 30000), 1);
+	while (wait_try(wait, true, never, NULL) || poll(&fd, 1, 0)) /* the second end's news may come a little later */
+		;
 	wait_close(wait);
 	net_stop();
 }
@@ -485,7 +513,7 @@ Test(wait, does_not_sleep_on_left_work)
 	driver_owe(driver);
 	driver_leave(driver);
 	cr_assert(driver_left(driver));
-	cr_assert_eq(wait_sleep(wait, -1), 1);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
 	wait_close(wait);
 	net_stop();
 }
@@ -497,10 +525,22 @@ Test(wait, sleeps_no_longer_than_the_devices_timer)
 	start(true);
 	cr_assert_eq(wait_open(&wait), 0);
 	atomic_store(&fake.deadline_ns, monotonic_ns() + 5000000);
-	cr_assert_eq(wait_sleep(wait, -1), 1);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
 	cr_assert_geq(monotonic_ns(), atomic_load(&fake.deadline_ns));
 	driver_poll(driver);
 	cr_assert_eq(atomic_load(&fake.timers), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+/* Another thread's post may want the device again soon, and under manual progress who sleeps is all that there is. */
+Test(wait, looks_for_timers_under_manual_progress)
+{
+	struct wait *wait;
+
+	start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
 	wait_close(wait);
 	net_stop();
 }
@@ -537,7 +577,7 @@ Test(wait, signal_ends_the_sleep)
 	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
 	cr_assert_eq(pthread_create(&thread, NULL, signaller, &stop), 0);
 	pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
-	cr_assert_eq(wait_sleep(wait, -1), -EINTR);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), -EINTR);
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	wait_close(wait);

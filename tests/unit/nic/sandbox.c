@@ -3,9 +3,12 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -20,6 +23,18 @@ static bool install(struct sock_filter *filter, unsigned short length)
 	struct sock_fprog program = { length, filter };
 
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+bool sandbox_refuse(int call, int err)
+{
+	struct sock_filter filter[] = {
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+		REFUSE((unsigned)err),
+		ALLOW,
+	};
+
+	return install(filter, sizeof(filter) / sizeof(*filter));
 }
 
 bool sandbox_refuse_populate(void)
@@ -56,4 +71,18 @@ bool sandbox_allows_process_vm(void)
 	struct iovec local = { &to, 1 }, remote = { &from, 1 };
 
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+bool sandbox_allows_userfaultfd(void)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP |
+					     UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE,
+	};
+	int  fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* user mode only */);
+	bool good = fd >= 0 && !ioctl(fd, UFFDIO_API, &api);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
 }

@@ -13,11 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "emu/nic/atomic.h"
 #include "emu/nic/av.h"
 #include "emu/nic/cntr.h"
 #include "emu/nic/cq.h"
 #include "emu/nic/errno.h"
 #include "emu/nic/guard.h"
+#include "emu/nic/key_map.h"
 #include "emu/nic/mr_table.h"
 
 static const char *running;	/* the case */
@@ -204,11 +206,11 @@ static void *churn(void *arg)
 		in->sin_family = AF_INET;
 		in->sin_addr.s_addr = host;
 		in->sin_port = (in_port_t)i;
-		CHECK(av_insert(arg, &addr, &index) == 0);
+		CHECK(av_insert(arg, &addr, 0, &index) == 0);
 		CHECK(av_lookup(arg, index, &out, &stamp) == 0 && av_same(&addr, &out));
-		CHECK(av_find(arg, &addr) == index);
+		CHECK(av_find(arg, &addr, 0) == index);
 		CHECK(av_remove(arg, index) == 0);
-		CHECK(av_find(arg, &addr) == AV_NONE);
+		CHECK(av_find(arg, &addr, 0) == AV_NONE);
 	}
 	return NULL;
 }
@@ -218,7 +220,7 @@ static void av_churn(void)
 	pthread_t threads[THREADS];
 	struct av *av;
 
-	CHECK(av_open(&av) == 0);
+	CHECK(av_open(&av, 0) == 0);
 	start(threads, THREADS, churn, av);
 	finish(threads, THREADS);
 	CHECK(av_generation(av) == 2 * THREADS * INSERTS);
@@ -301,6 +303,88 @@ static void guard_faults_everywhere(void)
 	guard_remove();
 }
 
+/* --- atomics: the device, one thread under the role, against the CPU on the same words --- */
+
+enum { ROUNDS = 50000 };
+
+static struct {
+	_Alignas(16) _Atomic uint64_t half[2];	/* of 16 bytes: the device adds to all, the CPU to the upper one */
+	_Alignas(8) _Atomic uint64_t word;
+	_Atomic uint8_t bytes[4];
+} contended;
+
+static void *count_on_words(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < ROUNDS; i++) {
+		atomic_fetch_add(&contended.word, 1);
+		atomic_fetch_add(&contended.bytes[i % 4], 1);
+		atomic_fetch_add(&contended.half[1], 1);
+	}
+	return NULL;
+}
+
+static void device_adds(uint8_t type, void *at, size_t length, const void *ones)
+{
+	struct atomic_what add = { .kind = ATOMIC_PLAIN, .op = ATOMIC_SUM, .type = type };
+	struct mr_place place = { .run = { { at, length } }, .count = 1 };
+
+	CHECK(atomic_run(add, &place, length / atomic_size(type), ones, NULL, NULL));
+}
+
+static void atomics_against_the_cpu(void)
+{
+	const uint8_t ones[4] = { 1, 1, 1, 1 };
+	const uint64_t one[2] = { 1, 0 };
+	pthread_t threads[THREADS];
+
+	CHECK(guard_install() == 0);
+	start(threads, THREADS, count_on_words, NULL);
+	for (int i = 0; i < ROUNDS; i++) {
+		device_adds(ATOMIC_UINT64, &contended.word, 8, one);
+		device_adds(ATOMIC_INT8, contended.bytes, 4, ones);
+		device_adds(ATOMIC_UINT128, contended.half, 16, one);
+	}
+	finish(threads, THREADS);
+	CHECK(atomic_load(&contended.word) == (THREADS + 1) * (uint64_t)ROUNDS);
+	for (int i = 0; i < 4; i++)
+		CHECK(atomic_load(&contended.bytes[i]) == (uint8_t)(THREADS * (ROUNDS / 4) + ROUNDS));
+	CHECK(atomic_load(&contended.half[0]) == ROUNDS);
+	CHECK(atomic_load(&contended.half[1]) == THREADS * (uint64_t)ROUNDS);
+	guard_remove();
+}
+
+/* --- mapped keys: each thread finds its own, however many others come and go --- */
+
+static void *map_keys(void *arg)
+{
+	struct key_map *map = arg;
+
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		struct raw_key key = { .key = i, .tail = (uintptr_t)&key }, found;
+		uint64_t handle;
+
+		CHECK(key_map_add(map, &key, false, &handle) == 0);
+		CHECK(key_map_find(map, handle, &found) && found.key == i && found.tail == key.tail);
+		CHECK(key_map_remove(map, handle) == 0);
+		CHECK(key_map_remove(map, handle) == -NIC_ENOKEY);
+	}
+	return NULL;
+}
+
+static void keys_mapped_by_all(void)
+{
+	static const uint64_t secret[2] = { 1, 2 };
+	pthread_t threads[THREADS];
+	struct key_map *map;
+
+	CHECK(key_map_open(&map, secret) == 0);
+	start(threads, THREADS, map_keys, map);
+	finish(threads, THREADS);
+	CHECK(key_map_count(map) == 0);
+	key_map_close(map);
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
@@ -309,7 +393,9 @@ int main(void)
 		{ "cq_many_readers", cq_many_readers },
 		{ "av_churn", av_churn },
 		{ "mr_asked_while_they_go", mr_asked_while_they_go },
+		{ "keys_mapped_by_all", keys_mapped_by_all },
 		{ "guard_faults_everywhere", guard_faults_everywhere },
+		{ "atomics_against_the_cpu", atomics_against_the_cpu },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

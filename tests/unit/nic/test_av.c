@@ -12,7 +12,7 @@ static struct av *av;
 
 static void setup(void)
 {
-	cr_assert_eq(av_open(&av), 0);
+	cr_assert_eq(av_open(&av, 0), 0);
 }
 
 static void teardown(void)
@@ -51,7 +51,7 @@ static uint64_t must_insert(struct sockaddr_storage addr)
 {
 	uint64_t index;
 
-	cr_assert_eq(av_insert(av, &addr, &index), 0);
+	cr_assert_eq(av_insert(av, &addr, 0, &index), 0);
 	return index;
 }
 
@@ -65,7 +65,7 @@ Test(av, indices_are_dense)
 
 		cr_assert_eq(av_lookup(av, i, &addr, &stamp), 0);
 		cr_assert(av_same(&addr, &wanted));
-		cr_assert_eq(av_find(av, &wanted), i);
+		cr_assert_eq(av_find(av, &wanted, 0), i);
 	}
 }
 
@@ -74,7 +74,7 @@ Test(av, what_is_not_there)
 	struct sockaddr_storage addr = v4(1, 1);
 	uint64_t stamp, index = must_insert(v4(2, 2));
 
-	cr_assert_eq(av_find(av, &addr), AV_NONE);
+	cr_assert_eq(av_find(av, &addr, 0), AV_NONE);
 	cr_assert_eq(av_lookup(av, 1, &addr, &stamp), -EINVAL);
 	cr_assert_eq(av_lookup(av, AV_NONE, &addr, &stamp), -EINVAL);
 	cr_assert_eq(av_remove(av, 1), -EINVAL);
@@ -83,8 +83,8 @@ Test(av, what_is_not_there)
 	cr_assert_eq(av_remove(av, index), -EINVAL);
 	cr_assert_eq(av_lookup(av, index, &addr, &stamp), -EINVAL);
 	addr.ss_family = AF_UNIX;
-	cr_assert_eq(av_insert(av, &addr, &index), -EINVAL);
-	cr_assert_eq(av_find(av, &addr), AV_NONE);
+	cr_assert_eq(av_insert(av, &addr, 0, &index), -EINVAL);
+	cr_assert_eq(av_find(av, &addr, 0), AV_NONE);
 }
 
 /* Only family, port, address and scope count. */
@@ -102,34 +102,41 @@ Test(av, canonical_form)
 	cr_assert_eq(memcmp(&out, &clean, sizeof(out)), 0);
 	cr_assert(av_same(&dirty, &clean));
 	must_insert(dirty);
-	cr_assert_eq(av_find(av, &clean), 0);
+	cr_assert_eq(av_find(av, &clean, 0), 0);
 
 	clean = v6(link_local, 7, 3);
 	dirty = clean;
 	((struct sockaddr_in6 *)&dirty)->sin6_flowinfo = 77;
 	must_insert(dirty);
-	cr_assert_eq(av_find(av, &clean), 1);
+	cr_assert_eq(av_find(av, &clean, 0), 1);
 	out = v6(link_local, 7, 4);
-	cr_assert_eq(av_find(av, &out), AV_NONE, "another scope");
+	cr_assert_eq(av_find(av, &out, 0), AV_NONE, "another scope");
 	cr_assert_not(av_same(&out, &clean));
 	out.ss_family = AF_UNIX;
 	cr_assert_not(av_canonical((struct sockaddr *)&out, &clean));
 	cr_assert_not(av_same(&out, &out));
 }
 
-Test(av, same_address_twice)
+/* It keeps its index, and is there until it was removed as often as inserted. */
+Test(av, same_address_again)
 {
-	struct sockaddr_storage addr = v4(1, 1);
+	struct sockaddr_storage addr = v4(1, 1), found;
+	uint64_t stamp, generation;
 
 	must_insert(v4(0, 0));
 	cr_assert_eq(must_insert(addr), 1);
-	cr_assert_eq(must_insert(addr), 2);
+	generation = av_generation(av);
+	cr_assert_eq(must_insert(addr), 1);
+	cr_assert_eq(must_insert(v4(2, 2)), 2);
+	cr_assert_eq(av_remove(av, 1), 0);
+	cr_assert_eq(av_find(av, &addr, 0), 1);
+	cr_assert_eq(av_lookup(av, 1, &found, &stamp), 0);
+	cr_assert_eq(av_generation(av), generation + 1, "another address came, and none went");
+	cr_assert_eq(av_remove(av, 1), 0);
+	cr_assert_eq(av_find(av, &addr, 0), AV_NONE);
+	cr_assert_eq(av_remove(av, 1), -EINVAL);
+	cr_assert_eq(must_insert(v4(3, 3)), 1, "a removed index may come again");
 	cr_assert_eq(must_insert(addr), 3);
-	cr_assert_eq(av_find(av, &addr), 1, "the lowest");
-	av_remove(av, 1);
-	cr_assert_eq(av_find(av, &addr), 2);
-	cr_assert_eq(must_insert(addr), 1, "a removed index may come again");
-	cr_assert_eq(av_find(av, &addr), 1);
 }
 
 Test(av, stamps_change_with_the_address)
@@ -165,9 +172,57 @@ Test(av, busy_while_bound)
 {
 	struct av *other;
 
-	cr_assert_eq(av_open(&other), 0);
+	cr_assert_eq(av_open(&other, 0), 0);
 	av_get(other);
 	cr_assert_eq(av_close(other), -EBUSY);
 	av_put(other);
 	cr_assert_eq(av_close(other), 0);
+}
+
+/* One address may be there with several authorizations, and without. */
+Test(av, found_by_what_is_shown)
+{
+	struct sockaddr_storage addr = v4(1, 1);
+	uint64_t index, bare;
+
+	for (uint64_t auth = 5; auth < 8; auth++) {
+		cr_assert_eq(av_insert(av, &addr, auth, &index), 0);
+		cr_assert_eq(av_insert(av, &addr, auth, &index), 0);
+	}
+	cr_assert_eq(av_find(av, &addr, 5), 0);
+	cr_assert_eq(av_find(av, &addr, 6), 1);
+	cr_assert_eq(av_find(av, &addr, 8), AV_NONE);
+	cr_assert_eq(av_find(av, &addr, 0), AV_NONE, "not one that has an authorization");
+	cr_assert_eq(av_insert(av, &addr, 0, &bare), 0);
+	cr_assert_eq(av_find(av, &addr, 8), bare, "that without any is for all others");
+	cr_assert_eq(av_find(av, &addr, 7), 2);
+	cr_assert_eq(av_shown(av, 2), 7);
+	cr_assert_eq(av_shown(av, bare), 0);
+	cr_assert_eq(av_shown(av, bare + 1), 0);
+}
+
+/* The highest bits name a receive context, a port above the address; all else goes by the rest. */
+Test(av, receive_contexts)
+{
+	struct sockaddr_storage four = v4(1, 5000), six = v6("2001:db8::1", 6000, 0), got, want;
+	uint64_t index, other, stamp, third = 3ull << 62;
+	struct av *named;
+
+	cr_assert_eq(av_open(&named, 2), 0);
+	cr_assert_eq(av_insert(named, &four, 9, &index), 0);
+	cr_assert_eq(av_insert(named, &six, 0, &other), 0);
+	cr_assert_eq(av_lookup(named, index, &got, &stamp), 0);
+	cr_assert(av_same(&got, &four));
+	cr_assert_eq(av_lookup(named, index | third, &got, &stamp), 0);
+	want = v4(1, 5003);
+	cr_assert(av_same(&got, &want));
+	cr_assert_eq(av_lookup(named, other | third, &got, &stamp), 0);
+	want = v6("2001:db8::1", 6003, 0);
+	cr_assert(av_same(&got, &want));
+	cr_assert_eq(av_shown(named, index | third), 9);
+	cr_assert_eq(av_lookup(named, AV_NONE, &got, &stamp), -EINVAL);
+	cr_assert_eq(av_find(named, &want, 0), AV_NONE, "contexts have no name of their own");
+	cr_assert_eq(av_remove(named, index | third), 0);
+	cr_assert_eq(av_lookup(named, index, &got, &stamp), -EINVAL);
+	cr_assert_eq(av_close(named), 0);
 }

@@ -55,6 +55,27 @@ Test(cntr, wakes_while_armed)
 	cntr_close(cntr);
 }
 
+Test(cntr, notifies_once)
+{
+	struct cntr *cntr;
+	int wakes = 0;
+
+	cr_assert_eq(cntr_open(&cntr, count_wake, &wakes), 0);
+	cntr_notify(cntr);
+	cntr_add(cntr, 1);
+	cntr_add(cntr, 1);
+	cr_assert_eq(wakes, 1);
+	cntr_notify(cntr);
+	cntr_arm(cntr);
+	cntr_add(cntr, 1);
+	cntr_disarm(cntr);
+	cr_assert_eq(wakes, 2);
+	cntr_set_error(cntr, 1);
+	cntr_add(cntr, 1);
+	cr_assert_eq(wakes, 3);
+	cr_assert_eq(cntr_close(cntr), 0);
+}
+
 Test(cntr, busy_while_bound)
 {
 	struct cntr *cntr;

@@ -311,6 +311,28 @@ Test(cq, wakes_while_armed)
 	cq_close(cq);
 }
 
+/* Once, but for what comes while others are armed, who take the signal for themselves. */
+Test(cq, notifies_once)
+{
+	int wakes = 0;
+
+	cr_assert_eq(cq_open(&cq, 8, count_wake, &wakes), 0);
+	cq_notify(cq);
+	push(0);
+	push(1);
+	cr_assert_eq(wakes, 1);
+	cq_notify(cq);
+	cq_notify(cq);
+	cq_arm(cq);
+	push(2);
+	cq_disarm(cq);
+	cr_assert_eq(wakes, 2);
+	push_error(100);
+	push(3);
+	cr_assert_eq(wakes, 3);
+	cq_close(cq);
+}
+
 Test(cq, signals_are_remembered)
 {
 	int wakes = 0;

@@ -215,6 +215,29 @@ Test(guard_chain, handler_replaced)
 	cr_assert_eq(calls, 1);
 }
 
+/* A glance looks at one of the two signals, so two in a row see everything. */
+Test(guard_chain, glances)
+{
+	static const int each[] = { SIGSEGV, SIGBUS };
+
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	cr_assert_eq(guard_install(), 0);
+	for (int i = 0; i < 2; i++) {
+		struct sigaction ours;
+
+		sigaction(each[i], NULL, &ours);
+		sigaction(each[i], &(struct sigaction){ .sa_sigaction = on_info, .sa_flags = SA_SIGINFO }, NULL);
+		guard_glance();
+		guard_glance();
+		cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+		cr_assert_eq(calls, 0, "the kernel copied");
+		sigaction(each[i], &ours, NULL);
+		guard_glance();
+		guard_glance();
+	}
+}
+
 /* Removing and installing again under a handler that passes faults on must not make a circle. */
 Test(guard_chain, no_circle)
 {

@@ -16,7 +16,7 @@ static struct mr region(uintptr_t base, uint64_t length, bool virtual_addr)
 static struct mr vector(struct iovec *segments, uint8_t count, bool virtual_addr)
 {
 	struct mr mr = { .access = BOTH, .iov_count = count, .virtual_addr = virtual_addr, .enabled = true,
-			 .more = segments, .one = segments[0] };
+			 .more = segments };
 
 	for (uint8_t i = 0; i < count; i++)
 		mr.length += segments[i].iov_len;
@@ -30,7 +30,7 @@ static enum refusal_cause check(const struct mr *mr, uint64_t addr, uint64_t len
 {
 	memset(&place, 0xee, sizeof(place));
 	memset(&why, 0xee, sizeof(why));
-	return mr_check(mr, addr, length, MR_REMOTE_WRITE, &place, &why);
+	return mr_check(mr, &(struct mr_ask){ .addr = addr, .length = length, .right = MR_REMOTE_WRITE }, &place, &why);
 }
 
 static void expect_runs(const struct iovec *runs, uint8_t count)
@@ -62,6 +62,40 @@ static void expect_range(const struct mr *mr, uint64_t addr, uint64_t length, ui
 	cr_assert_eq(why.excess, excess, "excess %lu at 0x%lx", (long)why.excess, (long)addr);
 	cr_assert_eq(why.access, mr->access | form);
 	cr_assert_eq(why.region, mr->length);
+}
+
+/* S42: before all else, since nothing about the region holds yet. */
+Test(mr, not_while_it_is_registered)
+{
+	struct mr mr = region(0x10000, 4096, false);
+
+	mr.registering = true;
+	mr.enabled = false;
+	cr_assert_eq(check(&mr, 0, 8), REFUSAL_REGISTERING);
+	mr.access = 0;
+	cr_assert_eq(check(&mr, 5000, 8), REFUSAL_REGISTERING);
+	mr = region(0x10000, 4096, false);
+	expect_one(&mr, 0, 8, 0x10000);
+}
+
+/* S62: judged by what peers call the bytes, placed where they lie, on either side. */
+Test(mr, bytes_that_lie_elsewhere)
+{
+	struct mr mr = region(0x10040, 4096, true);
+
+	mr.shift = 0x700000 - 0x10040;
+	expect_one(&mr, 0x10040, 64, 0x700000);
+	expect_one(&mr, 0x10040 + 4000, 96, 0x700000 + 4000);
+	expect_range(&mr, 0x1003f, 64, 1, REFUSAL_VIRTUAL | REFUSAL_BEFORE);
+	expect_range(&mr, 0x700000, 64, 0x700000 + 64 - 0x10040 - 4096, REFUSAL_VIRTUAL);
+	mr.shift = (uint64_t)0x8000 - 0x10040;
+	expect_one(&mr, 0x10040, 64, 0x8000);
+	mr.virtual_addr = false;
+	expect_one(&mr, 0, 64, 0x8000);
+	expect_one(&mr, 4032, 64, 0x8000 + 4032);
+	expect_range(&mr, 4033, 64, 1, 0);
+	cr_assert(mr_covers(&mr, 0x10040, 4096), "locally by its own name");
+	cr_assert_not(mr_covers(&mr, 0x8000, 64));
 }
 
 /* S59, S65 */
@@ -145,6 +179,20 @@ Test(mr, whole_address_space)
 	}
 }
 
+/* What begins at NULL, or is as long, is not everything for that. */
+Test(mr, nearly_the_whole_address_space)
+{
+	for (int virtual_addr = 0; virtual_addr < 2; virtual_addr++) {
+		struct mr low = region(0, 4096, virtual_addr), high = region(1, SIZE_MAX, virtual_addr);
+
+		expect_one(&low, 0, 4096, 0);
+		cr_assert_eq(check(&low, 4095, 2), REFUSAL_RANGE);
+		cr_assert_eq(check(&low, 0, UINT64_MAX), REFUSAL_RANGE);
+		expect_one(&high, virtual_addr, 8, 1);
+		cr_assert_eq(check(&high, virtual_addr ? 0 : UINT64_MAX, 1), REFUSAL_RANGE);
+	}
+}
+
 /* S22, S27, S29, S31: all 64 sets of rights against both remote accesses. */
 Test(mr, rights)
 {
@@ -153,7 +201,7 @@ Test(mr, rights)
 
 		mr.access = bits << 8;
 		for (uint32_t right = MR_REMOTE_READ; right <= MR_REMOTE_WRITE; right <<= 1) {
-			enum refusal_cause cause = mr_check(&mr, 0, 8, right, &place, &why);
+			enum refusal_cause cause = mr_check(&mr, &(struct mr_ask){ .length = 8, .right = right }, &place, &why);
 
 			cr_assert_eq(cause, mr.access & right ? REFUSAL_NONE : REFUSAL_RIGHT, "access 0x%x", mr.access);
 			cr_assert_eq(why.access, mr.access);
@@ -300,7 +348,7 @@ Test(mr, agrees_with_a_model)
 			seg[i] = (struct iovec){ (void *)(uintptr_t)(8 + dice(&state, 64)), dice(&state, 16) };
 		mr = vector(seg, count, dice(&state, 2));
 		if (count == 1)
-			mr.more = NULL;
+			mr.one = seg[0];
 		enum refusal_cause cause = check(&mr, addr, length);
 
 		for (uint64_t k = 0; k < length; k++) {

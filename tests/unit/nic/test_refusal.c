@@ -8,14 +8,16 @@
 #include "emu/nic/mr.h"
 #include "emu/nic/refusal.h"
 
-enum { OP_MESSAGE, OP_REMOTE_WRITE, OP_REMOTE_READ, OPS };
+enum { OP_MESSAGE, OP_REMOTE_WRITE, OP_REMOTE_READ, OP_REMOTE_ATOMIC, OPS };
 
 static const enum refusal_cause all[] = {
 	REFUSAL_UNKNOWN_KEY, REFUSAL_CLOSED, REFUSAL_RIGHT, REFUSAL_RANGE, REFUSAL_WRAP, REFUSAL_NOT_BACKED,
 	REFUSAL_DISABLED, REFUSAL_OTHER_ENDPOINT, REFUSAL_AUTH, REFUSAL_SPENT, REFUSAL_REFRESHING,
 	REFUSAL_PAGE_UNKNOWN, REFUSAL_RESOURCE, REFUSAL_CAPABILITY, REFUSAL_SOURCE_FAULT, REFUSAL_PEER_GONE,
+	REFUSAL_NOT_PERSISTENT, REFUSAL_NOT_FLUSHED, REFUSAL_REGISTERING, REFUSAL_ATOMIC,
 	REFUSAL_UNREACHABLE, REFUSAL_CANCELLED, REFUSAL_TRUNCATED, REFUSAL_PROTOCOL, REFUSAL_ADDRESS,
 	REFUSAL_NO_SESSION,
+	REFUSAL_NO_MESSAGE, REFUSAL_STRANGER,
 };
 enum { CAUSES = sizeof(all) / sizeof(*all) };
 
@@ -66,10 +68,14 @@ Test(refusal, errno_of_each_cause)
 		{ REFUSAL_NOT_BACKED, EFAULT }, { REFUSAL_DISABLED, EACCES }, { REFUSAL_OTHER_ENDPOINT, EACCES },
 		{ REFUSAL_AUTH, EACCES }, { REFUSAL_SPENT, EACCES }, { REFUSAL_REFRESHING, EACCES },
 		{ REFUSAL_PAGE_UNKNOWN, EACCES }, { REFUSAL_RESOURCE, ENOMEM }, { REFUSAL_CAPABILITY, EACCES },
+		{ REFUSAL_NOT_PERSISTENT, EACCES }, { REFUSAL_NOT_FLUSHED, EIO }, { REFUSAL_REGISTERING, EACCES },
+		{ REFUSAL_ATOMIC, EOPNOTSUPP },
 		{ REFUSAL_SOURCE_FAULT, EFAULT }, { REFUSAL_PEER_GONE, ECONNREFUSED },
 		{ REFUSAL_UNREACHABLE, ETIMEDOUT }, { REFUSAL_CANCELLED, ECANCELED },
 		{ REFUSAL_TRUNCATED, NIC_ETRUNC }, { REFUSAL_PROTOCOL, EPROTO }, { REFUSAL_ADDRESS, EINVAL },
 		{ REFUSAL_NO_SESSION, ENOMEM },
+		{ REFUSAL_NO_MESSAGE, ENOMSG },
+		{ REFUSAL_STRANGER, EADDRNOTAVAIL },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -81,7 +87,7 @@ Test(refusal, unknown_numbers_are_refusals_too)
 {
 	char text[LIMIT_ERROR_TEXT];
 
-	for (int number = 15; number < 64; number++) {
+	for (int number = 19; number < 64; number++) {
 		struct refusal r = { .cause = (enum refusal_cause)number, .op = OP_REMOTE_WRITE };
 
 		cr_assert_eq(refusal_errno(r.cause), EACCES);
@@ -89,7 +95,25 @@ Test(refusal, unknown_numbers_are_refusals_too)
 		cr_assert_gt(refusal_text(&r, NULL, text, sizeof(text)), 0);
 	}
 	cr_assert_eq(refusal_errno((enum refusal_cause)-1), EACCES);
-	cr_assert_eq(refusal_errno((enum refusal_cause)72), EACCES);
+	cr_assert_eq(refusal_errno((enum refusal_cause)127), EACCES);
+}
+
+Test(refusal, what_is_done_on_old_pages)
+{
+	const char *peer = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:65535";
+	struct refusal access = { .op = OP_REMOTE_WRITE, .key = 0x9f3c, .addr = 8, .length = 64 };
+	char text[LIMIT_ERROR_TEXT];
+	size_t length = refusal_remapped(&access, "192.0.2.1:4711", text, sizeof(text));
+
+	cr_assert_str_eq(text, "remote write of 64 B at offset 8 with key 0x9f3c (peer 192.0.2.1:4711): done on the pages that "
+			 "were pinned at registration (S81), but the program has changed the mapping of the region since then "
+			 "(S80). Close a region before its memory is unmapped, moved or dropped.");
+	cr_assert_eq(length, strlen(text));
+	access = (struct refusal){ .op = OP_REMOTE_WRITE, .key = UINT64_MAX, .addr = UINT64_MAX, .length = UINT64_MAX,
+				   .access = REFUSAL_VIRTUAL };
+	length = refusal_remapped(&access, peer, text, sizeof(text));
+	cr_assert_eq(text[length - 1], '.', "%s", text);
+	cr_assert_eq(refusal_remapped(&access, peer, text, 0), 0);
 }
 
 Test(refusal, range_by_offset)
@@ -133,6 +157,18 @@ Test(refusal, right)
 	r.access = 0;
 	expect(&r, NULL, "remote write of 8 B at offset 0 with key 0x2a: region allows nothing only (S31). "
 	       "Add FI_REMOTE_WRITE to the access given to fi_mr_reg.");
+}
+
+/* What an atomic lacks where the region can be written, it lacks by the other reading of the page. */
+Test(refusal, right_of_an_atomic)
+{
+	struct refusal r = { REFUSAL_RIGHT, OP_REMOTE_ATOMIC, 0x2a, 0, 8, 4096, MR_REMOTE_READ, 0, 0 };
+
+	expect(&r, NULL, "remote atomic of 8 B at offset 0 with key 0x2a: region allows REMOTE_READ only (S29). "
+	       "Add FI_REMOTE_WRITE to the access given to fi_mr_reg.");
+	r.access = MR_REMOTE_WRITE;
+	expect(&r, NULL, "remote atomic of 8 B at offset 0 with key 0x2a: region allows REMOTE_WRITE only (S30). "
+	       "Add FI_REMOTE_READ to the access given to fi_mr_reg.");
 }
 
 Test(refusal, age_of_a_closed_region)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ahead.c - a cursor that runs some frames before the one that is worked on. */
+#include "emu/nic/ahead.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "emu/nic/limits.h"
+#include "emu/nic/mr_table.h"
+#include "wire/codec.h"
+
+/* The bodies that begin with a key. */
+static bool names_key(uint8_t op)
+{
+	return op == WIRE_WRITE || op == WIRE_READ || op == WIRE_ATOMIC;
+}
+static_assert(offsetof(struct wire_write, to.key) == 0 && offsetof(struct wire_read, from.key) == 0 &&
+	      offsetof(struct wire_atomic, to.key) == 0, "names_key()");
+
+/* Takes in the frame at the cursor. False: it does not begin in these bytes, or is no request for a region. */
+static bool take(struct ahead *ahead, const struct mr_table *regions, const uint8_t *end)
+{
+	const struct wire_head *head = (const struct wire_head *)ahead->at;
+	uint64_t left = (uint64_t)(end - ahead->at), length, key;
+	wire_u64 named;
+
+	if (left < sizeof(*head) + sizeof(named) || !names_key(head->op))
+		return false;
+	memcpy(&named, head + 1, sizeof(named));
+	key = wire_get64(named);
+	mr_expect(regions, key);
+	ahead->keys[(ahead->first + ahead->count++) % AHEAD_FRAMES] = key;
+	length = wire_get32(head->payload);
+	length += sizeof(*head) + wire_body_len(head->op) + (length ? sizeof(struct wire_trailer) : 0);
+	ahead->at += length < left ? length : left;
+	return true;
+}
+
+void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
+{
+	if (mr_count(regions) < AHEAD_REGIONS)
+		return;
+	if (!ahead->at || ahead->at <= next) {
+		ahead->at = next < end ? next : end;
+		ahead->count = 0;
+	} else if (ahead->count) {
+		ahead->first = (ahead->first + 1) % AHEAD_FRAMES;
+		ahead->count--;
+	}
+	while (ahead->count < AHEAD_FRAMES && take(ahead, regions, end))
+		;
+	if (ahead->count > AHEAD_FRAMES / 2)
+		mr_expect_soon(regions, ahead->keys[(ahead->first + AHEAD_FRAMES / 2 - 1) % AHEAD_FRAMES]);
+}

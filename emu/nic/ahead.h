@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ahead.h - a look at the requests behind the one that is being taken: what their keys lead to is fetched meanwhile,
+ * since a table of a million regions is in no cache. Reads bytes that nobody has checked yet, and does nothing with
+ * them but fetch.
+ * Owner: the loop over received bytes, for as long as these are there. */
+#ifndef EMU_NIC_AHEAD_H
+#define EMU_NIC_AHEAD_H
+
+#include <stdint.h>
+
+struct mr_table;
+
+enum { AHEAD_FRAMES = 4 };	/* power of two */
+
+struct ahead {
+	const uint8_t *at;	/* the first frame not looked at */
+	uint64_t keys[AHEAD_FRAMES];
+	uint32_t first, count;
+};
+
+/* A frame has begun whose last byte is before `next`; what follows goes to `end`. */
+void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm.c - an endpoint's way to its one peer and away from it. What the peer asks is in target_cm.c. */
+#include "emu/nic/cm_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "emu/nic/completer.h"
+#include "emu/nic/conn.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/multi_recv.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/requester.h"
+
+static_assert((int)LIMIT_CM_DATA == (int)WIRE_CM_DATA_MAX && (int)LIMIT_CM_DATA <= (int)LIMIT_INJECT,
+	      "what goes along fits into a frame and an op");
+
+/* Where each state may be come from. */
+static const uint8_t from_states[CM_STATES] = {
+	[CM_ASKING] = 1 << CM_IDLE, [CM_ACCEPTING] = 1 << CM_IDLE, [CM_UP] = 1 << CM_ASKING | 1 << CM_ACCEPTING,
+	[CM_DOWN] = 1 << CM_IDLE | 1 << CM_ASKING | 1 << CM_ACCEPTING | 1 << CM_UP,
+};
+
+void cm_enter(struct ep *ep, enum cm_state state)
+{
+	struct cm *cm = &ep->cm;
+
+	assert(from_states[state] & 1 << cm->state);
+	cm->state = state;
+	cm->until_ns = 0;
+	/* release: who sees the gate open sees all that led to it (acquire in submit.c). */
+	atomic_store_explicit(&cm->gate, state == CM_UP ? 0 : state == CM_DOWN ? -ESHUTDOWN : -ENOTCONN,
+			      memory_order_release);
+}
+
+void cm_init(struct ep *ep)
+{
+	atomic_init(&ep->cm.gate, ep->attr.cm ? -ENOTCONN : 0);
+}
+
+bool cm_tell(struct ep *ep, const struct cm_event *event)
+{
+	return ep->closing || ep->attr.cm->event(ep->attr.owner, event);
+}
+
+bool cm_admits(const struct ep *ep, const struct sockaddr_storage *peer)
+{
+	const struct cm *cm = &ep->cm;
+
+	if (!ep->attr.cm || ep->attr.passive || cm->state == CM_ASKING)	/* who accepts does so from an address of its own */
+		return true;
+	return (cm->state == CM_ACCEPTING || cm->state == CM_UP) && av_same(&cm->peer->peer, peer);
+}
+
+uint32_t cm_caps(const struct session *session)
+{
+	const struct ep *ep = session->ep;
+
+	return !ep->attr.cm || ep->cm.peer == session ? ep->attr.caps : 0;
+}
+
+bool cm_holds(const struct session *session)
+{
+	const struct cm *cm = &session->ep->cm;
+
+	return (cm->state == CM_ASKING && cm->asked == session) ||
+	       ((cm->state == CM_ACCEPTING || cm->state == CM_UP) && cm->peer == session);
+}
+
+struct session *cm_session(struct ep *ep, enum refusal_cause *cause)
+{
+	*cause = REFUSAL_CANCELLED;
+	return ep->cm.state == CM_UP ? ep->cm.peer : NULL;
+}
+
+bool cm_over(const struct ep *ep)
+{
+	return ep->cm.state == CM_DOWN;
+}
+
+void cm_flush_receives(struct ep *ep)
+{
+	struct rx *rx;
+
+	while (!ep->srx->shared && (rx = rx_match_any(&ep->srx->match))) {
+		if (rx->flags & POST_MULTI)
+			multi_cancel(rx);	/* messages in it may be unread */
+		else
+			complete_receive_failed(rx, REFUSAL_CANCELLED);
+	}
+}
+
+void cm_fail(struct ep *ep, int err, const void *data, size_t length)
+{
+	cm_enter(ep, CM_DOWN);
+	cm_flush_receives(ep);
+	cm_tell(ep, &(struct cm_event){ .kind = CM_REFUSED, .err = err, .data = data, .length = length });
+}
+
+/* Why nobody could be connected to. A NAK of the other side means that there is nobody who waits for that. */
+static int cm_errno(enum refusal_cause cause)
+{
+	return cause <= REFUSAL_WIRE_MAX ? ECONNREFUSED : refusal_errno(cause);
+}
+
+void cm_resolved(struct op *op)
+{
+	struct ep *ep = op->ep;
+	enum cm_state state = ep->cm.state;
+	bool good = op->why.cause == REFUSAL_NONE;
+
+	if (op->kind == OP_ACCEPT && state == CM_ACCEPTING && good) {
+		cm_enter(ep, CM_UP);
+		cm_tell(ep, &(struct cm_event){ .kind = CM_CONNECTED });
+	} else if (!good && ((op->kind == OP_ACCEPT && state == CM_ACCEPTING) ||
+			     (op->kind == OP_CONNECT && state == CM_ASKING))) {
+		cm_fail(ep, cm_errno(op->why.cause), NULL, 0);
+	}
+}
+
+void cm_ended(struct session *session, enum refusal_cause cause)
+{
+	struct ep *ep = session->ep;
+	struct cm *cm = &ep->cm;
+
+	if (cm->state == CM_ASKING && cm->asked == session) {
+		/* The request was taken. Who takes it may leave before the answer that another endpoint gives is here. */
+		cm->until_ns = nic_now(ep->nic) + TIME_ANSWER_NS;
+		session_time(session, cm->until_ns);
+	} else if (cm->state == CM_UP && cm->peer == session) {
+		cm_enter(ep, CM_DOWN);
+		cm_flush_receives(ep);
+		cm_tell(ep, &(struct cm_event){ .kind = CM_SHUTDOWN, .err = refusal_errno(cause) });
+	}
+}
+
+uint64_t cm_tick(struct session *session, uint64_t now_ns)
+{
+	struct cm *cm = &session->ep->cm;
+
+	if (!cm->until_ns || cm->asked != session)
+		return UINT64_MAX;
+	if (now_ns < cm->until_ns)
+		return cm->until_ns;
+	cm_fail(session->ep, ECONNREFUSED, NULL, 0);
+	return UINT64_MAX;
+}
+
+/* Sends one of the three, as the next request of the session. */
+static int cm_post(struct session *session, enum op_kind kind, uint64_t request, const void *data, size_t length)
+{
+	struct ep *ep = session->ep;
+	struct submit *submit = &ep->nic->submit;
+	struct op *op;
+
+	pthread_mutex_lock(&submit->lock);
+	op = pool_take(ep->stx->ops);
+	pthread_mutex_unlock(&submit->lock);
+	if (!op)
+		return -EAGAIN;
+	length = length < LIMIT_CM_DATA ? length : LIMIT_CM_DATA;
+	*op = (struct op){
+		.ep = ep, .pool = ep->stx->ops, .leader = op, .group_left = 1, .kind = kind, .flags = POST_INJECT, .tag = request,
+		.length = length, .iov_count = 1, .iov = { { op->inject, length } },
+	};
+	if (length)
+		memcpy(op->inject, data, length);
+	requester_post(session, op);
+	return 0;
+}
+
+static struct session *session_to(struct ep *ep, const struct sockaddr_storage *peer)
+{
+	struct sockaddr_storage canonical;
+
+	return av_canonical((const struct sockaddr *)peer, &canonical) ? session_get(ep, &canonical) : NULL;
+}
+
+int ep_connect(struct ep *ep, const struct sockaddr_storage *passive, const void *data, size_t length)
+{
+	struct session *session = session_to(ep, passive);
+	struct cm *cm = &ep->cm;
+	int err;
+
+	if (!session)
+		return -ENOMEM;
+	ep->nic->link.random(ep->nic->link_arg, &cm->request, sizeof(cm->request));
+	cm->request |= cm->request == 0;	/* zero means none */
+	cm->asked = session;
+	cm_enter(ep, CM_ASKING);
+	err = cm_post(session, OP_CONNECT, cm->request, data, length);
+	if (err)
+		cm_enter(ep, CM_DOWN);
+	return err;
+}
+
+int ep_accept(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
+{
+	struct session *session = session_to(ep, peer);
+	int err;
+
+	if (!session)
+		return -ENOMEM;
+	ep->cm.peer = session;
+	ep->cm.request = request;
+	cm_enter(ep, CM_ACCEPTING);
+	err = cm_post(session, OP_ACCEPT, request, data, length);
+	if (err)
+		cm_enter(ep, CM_DOWN);
+	return err;
+}
+
+int ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
+{
+	struct session *session = session_to(ep, peer);
+
+	return session ? cm_post(session, OP_REJECT, request, data, length) : -ENOMEM;
+}
+
+void cm_leave(struct session *session)
+{
+	if (session->conn)
+		conn_bye(session->conn, WIRE_BYE_CLOSED, "the connection was shut down", true);
+	session_end(session, REFUSAL_CANCELLED);
+}
+
+void ep_shutdown(struct ep *ep)
+{
+	struct cm *cm = &ep->cm;
+	bool was_up;
+
+	while (submit_take(ep->nic))
+		;
+	if (cm->state == CM_DOWN)
+		return;
+	was_up = cm->state == CM_UP;
+	cm_enter(ep, CM_DOWN);
+	if (cm->asked)
+		cm_leave(cm->asked);
+	if (cm->peer)
+		cm_leave(cm->peer);
+	cm_flush_receives(ep);
+	if (was_up)	/* both may leave at once: then neither would hear of the other */
+		cm_tell(ep, &(struct cm_event){ .kind = CM_SHUTDOWN });
+}
+
+bool ep_peer(const struct ep *ep, struct sockaddr_storage *peer)
+{
+	if (!ep->cm.peer)
+		return false;
+	*peer = ep->cm.peer->peer;
+	return true;
+}

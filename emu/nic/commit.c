@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* commit.c - from a request that is executed to its DONE or RESULT: one flush between, by the outside. */
+#include "emu/nic/commit.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "emu/nic/completer.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/flush.h"
+#include "emu/nic/judge.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/verdict.h"
+
+struct commit {
+	struct flush flush;		/* first */
+	struct commit *next, **at;	/* in the nic's list */
+	struct session *session;	/* NULL: it was answered, or nobody is left to answer */
+	struct committed of;
+	struct refusal why;		/* what a refusal would say of message and region */
+	struct cq_node *slot;		/* see complete_reserve() */
+};
+
+int commits_init(struct commits *commits)
+{
+	atomic_init(&commits->waiting, false);
+	return -pthread_mutex_init(&commits->lock, NULL);
+}
+
+static void commit_free(struct commit *commit)
+{
+	*commit->at = commit->next;
+	if (commit->next)
+		commit->next->at = commit->at;
+	free(commit->slot);
+	free(commit->of.result);
+	free(commit);
+}
+
+void commits_fini(struct commits *commits)
+{
+	while (commits->first)
+		commit_free(commits->first);
+	pthread_mutex_destroy(&commits->lock);
+}
+
+bool commits_pending(struct commits *commits)
+{
+	return atomic_load(&commits->waiting);
+}
+
+/* Nothing is said of it any more; its flush, if it is on, comes back into a void. */
+static void commit_orphan(struct commit *commit)
+{
+	commit->session->rsp.commits_open--;
+	commit->session = NULL;
+	atomic_store_explicit(&commit->flush.unwanted, true, memory_order_relaxed);
+}
+
+/* NULL, or what breaks the protocol. */
+static const char *commit_answer(struct commit *commit, enum refusal_cause cause)
+{
+	struct session *session = commit->session;
+
+	const struct judge_ask *ask = &commit->of.ask;
+	struct verdict *result = commit->of.result;
+
+	commit_orphan(commit);
+	commit->why.cause = cause;
+	if (cause != REFUSAL_NONE) {
+		judge_undo(session, ask->to.key, ask->mr_id, ask->seq);
+		return verdict_refuse(session, ask->seq, &commit->why);
+	}
+	if (commit->of.counted && commit->of.changed)
+		judge_changed(session, ask->to.key, ask->mr_id, ask->length);
+	complete_remote(session, &commit->slot, &commit->of.done);
+	if (!result)
+		return verdict_add(session, WIRE_DONE, ask->seq);
+	commit->of.result = NULL;
+	verdict_result(session, result, ask->seq);
+	return NULL;
+}
+
+/* A verdict that cannot be kept would leave the initiator waiting for ever: rather no session. */
+static void commit_answer_late(struct commit *commit, enum refusal_cause cause)
+{
+	struct session *session = commit->session;
+
+	if (commit_answer(commit, cause))
+		session_end(session, REFUSAL_RESOURCE);
+}
+
+static struct commit *commit_new(struct session *session)
+{
+	struct nic *nic = session->ep->nic;
+	struct commit *commit = calloc(1, sizeof(*commit));
+
+	if (!commit)
+		return NULL;
+	commit->session = session;
+	commit->at = &nic->commits.first;
+	commit->next = nic->commits.first;
+	if (commit->next)
+		commit->next->at = &commit->next;
+	nic->commits.first = commit;
+	session->rsp.commits_open++;
+	return commit;
+}
+
+/* Where the whole message lies: its segments were placed one by one, and the region may have gone meanwhile. */
+static void commit_place(struct commit *commit)
+{
+	const struct judge_ask *ask = &commit->of.ask;
+	struct mr_place place;
+
+	commit->why = (struct refusal){ .op = commit->of.done.atomic ? OP_ATOMIC : OP_WRITE, .key = ask->to.key,
+					.addr = ask->to.addr, .length = ask->length };
+	judge(commit->session, ask, &place, &commit->why);
+	for (uint8_t i = 0; i < place.count; i++)
+		commit->flush.run[i] = place.run[i];
+	commit->flush.count = place.count;
+}
+
+const char *commit_begin(struct session *session, const struct committed *committed)
+{
+	const struct nic_config *config = &session->ep->nic->config;
+	struct commit *commit;
+	const char *broken;
+
+	assert(config->flush);	/* who made the region persistent has it */
+	commit = session->rsp.commits_open < LIMIT_READS ? commit_new(session) : NULL;
+	if (!commit) {
+		free(committed->result);
+		return "more requests with COMMIT than granted (WIRE-25), or no memory for one";
+	}
+	commit->of = *committed;
+	if (commit->of.done.has_cq_data) {
+		commit->slot = session->rsp.slot;
+		session->rsp.slot = NULL;
+	}
+	commit_place(commit);
+	if (commit->why.cause == REFUSAL_NONE && commit->flush.count) {
+		config->flush->begin(config->flush_arg, &commit->flush);
+		return NULL;
+	}
+	broken = commit_answer(commit, commit->why.cause);
+	commit_free(commit);
+	return broken;
+}
+
+void nic_flushed(struct nic *nic, struct flush *flush)
+{
+	struct commits *commits = &nic->commits;
+
+	pthread_mutex_lock(&commits->lock);
+	flush->next = commits->flushed;
+	commits->flushed = flush;
+	atomic_store(&commits->waiting, true); /* before the try, as with a post (D1) */
+	pthread_mutex_unlock(&commits->lock);
+	driver_serve(&nic->driver);
+}
+
+/* At most LIMIT_READS of each session, so the work is bounded. */
+bool commits_take(struct nic *nic)
+{
+	struct commits *commits = &nic->commits;
+	struct flush *flush, *next;
+	bool any;
+
+	if (!commits_pending(commits))
+		return false;
+	pthread_mutex_lock(&commits->lock);
+	flush = commits->flushed;
+	commits->flushed = NULL;
+	atomic_store(&commits->waiting, false);
+	pthread_mutex_unlock(&commits->lock);
+	any = flush;
+	for (; flush; flush = next) {
+		struct commit *commit = (struct commit *)flush;
+
+		next = flush->next;
+		commit->why.excess = (uint64_t)-flush->result;
+		if (commit->session)
+			commit_answer_late(commit, flush->result ? REFUSAL_NOT_FLUSHED : REFUSAL_NONE);
+		commit_free(commit);
+	}
+	return any;
+}
+
+void commits_close_region(struct nic *nic, const struct mr *mr)
+{
+	for (struct commit *commit = nic->commits.first; commit; commit = commit->next)
+		if (commit->session && commit->of.ask.mr_id == mr->id)
+			commit_answer_late(commit, REFUSAL_CLOSED);
+}
+
+void commits_end(struct session *session)
+{
+	struct commit *commit = session->ep->nic->commits.first;
+
+	for (; commit && session->rsp.commits_open; commit = commit->next)
+		if (commit->session == session)
+			commit_orphan(commit);
+}
