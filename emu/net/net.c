@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "emu/net/own.h"
+#include "emu/net/sync.h"
 #include "emu/net/tcp.h"
 #include "emu/net/thread.h"
+#include "emu/net/worker.h"
 #include "emu/nic/limits.h"
 
 static struct {
@@ -19,10 +22,11 @@ static struct {
 	struct nic *nic;
 	struct tcp *tcp;
 	struct thread *thread;
+	int  timer;			/* net_timer_fd() */
 	void (*log)(enum nic_log level, const char *text);
 	atomic_bool running;		/* cleared by net_stop(); then nic, tcp and thread stay, for who still looks */
 	atomic_bool *_Atomic own;	/* true, on a page that a fork's child finds wiped; NULL before the first start */
-} net = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} net = { .lock = PTHREAD_MUTEX_INITIALIZER, .timer = -1 };
 
 static uint64_t now_ns(void *arg)
 {
@@ -92,21 +96,30 @@ static int start(const struct net_config *config)
 		goto close_thread;
 	nic_config.wake = config->manual ? NULL : thread_wake;
 	nic_config.wake_arg = net.thread;
+	nic_config.flush = &sync_ops;
 	what = "cannot make the NIC";
 	err = nic_open(&net.nic, &nic_config, &tcp_link, net.tcp, &real_clock);
 	if (err)
 		goto close_tcp;
+	what = "cannot make a timer";
+	net.timer = config->manual ? timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC) : -1;
+	err = config->manual && net.timer < 0 ? -errno : 0;
+	if (err)
+		goto close_nic;
 	what = "cannot tell a fork's child from its parent";
 	err = claim();
 	if (err)
-		goto close_nic;
+		goto close_timer;
 	what = "cannot start the NIC thread";
 	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual);
 	if (err)
-		goto close_nic;
+		goto close_timer;
 	atomic_store_explicit(&net.running, true, memory_order_release); /* net_mine() acquires */
 	return 0;
 
+close_timer:
+	if (net.timer >= 0)
+		close(net.timer);
 close_nic:
 	driver_enter(nic_driver(net.nic));
 	nic_close(net.nic);
@@ -151,7 +164,9 @@ static void settle(void)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
-/* At exit other threads still run, perhaps in the middle of a post. So the role is taken and kept: they find it taken
+/* The worker first, while its jobs can still have the role.
+ *
+ * At exit other threads still run, perhaps in the middle of a post. So the role is taken and kept: they find it taken
  * for ever, and all memory where it was. A caller inside the device (exit() in a signal handler) leaves everything to
  * the kernel. */
 void net_stop(void)
@@ -160,6 +175,7 @@ void net_stop(void)
 		return;
 	pthread_mutex_lock(&net.lock);
 	if (atomic_exchange(&net.running, false)) {
+		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
 		driver_enter(nic_driver(net.nic));
 		settle();
@@ -175,6 +191,16 @@ struct nic *net_nic(void)
 int net_data_fd(void)
 {
 	return tcp_data_fd(net.tcp);
+}
+
+int net_control_fd(void)
+{
+	return thread_control_fd(net.thread);
+}
+
+int net_timer_fd(void)
+{
+	return net.timer;
 }
 
 void net_park(void)

@@ -9,6 +9,9 @@
 #include "emu/net/thread.h"
 
 int net_data_fd(void);				/* the set of all data sockets */
+int net_control_fd(void);			/* thread_control_fd() */
+/* FI_EMU_PROGRESS=manual: a timer of CLOCK_MONOTONIC, which whoever goes to sleep sets to the device's next; else -1. */
+int net_timer_fd(void);
 const struct thread_stats *net_stats(void);	/* for tests, too */
 
 static inline uint64_t monotonic_ns(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp.c - the TCP link: its epoll sets, and the events that they give to the device. */
+/* tcp.c - the link: its epoll sets, and the events that they give to the device. */
 #include "emu/net/tcp.h"
 
 #include <errno.h>
@@ -11,12 +11,13 @@
 
 #include "emu/net/own.h"
 #include "emu/net/tcp_line.h"
+#include "emu/net/udp.h"
 
 enum {
 	EVENTS = 64,
 	/* So few are asked one by one. An empty recv() was measured at 430 ns; epoll_wait() at 150 ns empty, but 600 ns
 	 * with something to tell, and then comes the recv(). */
-	DIRECT_LINES = 2,
+	DIRECT_SOCKETS = 2,
 };
 
 socklen_t tcp_address_length(const struct sockaddr_storage *address)
@@ -88,6 +89,24 @@ static int poll_each(struct tcp *tcp)
 		if (line->state == LINE_OPEN)
 			count += deliver_readable(line);
 	}
+	for (struct port *port = tcp->ports; port && tcp->changes == changes; port = port->next)
+		count += port_deliver(port, EPOLLIN);
+	return count;
+}
+
+static int deliver(struct line *line, uint32_t events)
+{
+	struct tcp *tcp = line->tcp;
+	unsigned int changes = tcp->changes;
+	int count = 0;
+
+	if (line->wanting && events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
+		line_wanted(line);
+		conn_writable(line->conn);
+		count++;
+	}
+	if (tcp->changes == changes && events & ~(uint32_t)EPOLLOUT)
+		count += deliver_readable(line);
 	return count;
 }
 
@@ -98,15 +117,12 @@ static int poll_set(struct tcp *tcp)
 	int ready = epoll_wait(tcp->data_set, events, EVENTS, 0), count = 0;
 
 	for (int i = 0; i < ready && tcp->changes == changes; i++) {
-		struct line *line = events[i].data.ptr;
+		const enum watched *kind = events[i].data.ptr;
 
-		if (line->wanting && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
-			line_wanted(line);
-			conn_writable(line->conn);
-			count++;
-		}
-		if (tcp->changes == changes && events[i].events & ~(uint32_t)EPOLLOUT)
-			count += deliver_readable(line);
+		if (*kind == WATCHED_PORT)
+			count += port_deliver(events[i].data.ptr, events[i].events);
+		else
+			count += deliver(events[i].data.ptr, events[i].events);
 	}
 	return count;
 }
@@ -116,7 +132,7 @@ static int tcp_poll(void *link)
 	struct tcp *tcp = link;
 	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
 
-	if (tcp->count <= DIRECT_LINES && !tcp->wanting)
+	if (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->wanting)
 		return count + poll_each(tcp);
 	return count + poll_set(tcp);
 }
@@ -165,6 +181,10 @@ const struct link_ops tcp_link = {
 	.close = line_close,
 	.listen = listener_open,
 	.unlisten = listener_close,
+	.bind = port_open,
+	.unbind = port_close,
+	.emit = port_emit,
+	.take = port_take,
 	.poll = tcp_poll,
 	.random = tcp_random,
 	.log = tcp_log,
@@ -204,6 +224,8 @@ void tcp_close(struct tcp *tcp)
 {
 	while (tcp->listeners)
 		listener_close(tcp, tcp->listeners);
+	while (tcp->ports)
+		port_close(tcp->ports);
 	while (tcp->lines)
 		line_close(tcp->lines);
 	while (tcp_linger(tcp))

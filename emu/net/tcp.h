@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp.h - the device's link over TCP sockets (emu/nic/link.h).
+/* tcp.h - the device's link (emu/nic/link.h) over TCP sockets, and UDP sockets for datagrams.
  *
  * All but the descriptors: [role]. Sockets never block. Three epoll sets, level-triggered, each of whose own
- * descriptor can be watched by another set or loop: data (open lines), dials (connecting lines), listeners. Sockets
+ * descriptor can be watched by another set or loop: data (open lines, ports), dials (connecting lines), listeners. Sockets
  * enter and leave the sets under the role, so whoever holds it may follow the pointers that a set gives. */
 #ifndef EMU_NET_TCP_H
 #define EMU_NET_TCP_H

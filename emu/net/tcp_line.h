@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_listen.c. All [role]. */
+/* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_listen.c; udp.h has its ports.
+ * All [role]. */
 #ifndef EMU_NET_TCP_LINE_H
 #define EMU_NET_TCP_LINE_H
 
 #include "emu/net/tcp.h"
+
+/* What is in the data set begins with its kind. */
+enum watched { WATCHED_LINE, WATCHED_PORT };
 
 enum line_state {
 	LINE_DIALING,	/* in the dial set until conn_up() or conn_down() */
@@ -13,6 +17,7 @@ enum line_state {
 };
 
 struct line {
+	enum watched kind;		/* first */
 	struct tcp *tcp;
 	struct conn *conn;
 	struct line *next, *prev;	/* tcp->lines, or tcp->lingering */
@@ -35,10 +40,12 @@ struct tcp {
 	int data_set, dial_set, listen_set;
 	struct line *lines, *lingering;
 	struct listener *listeners;
+	struct port *ports;
 	unsigned int count;	/* of lines and lingering */
+	unsigned int port_count;
 	unsigned int dialing;
-	unsigned int wanting;
-	unsigned int changes;	/* lines or listeners freed: what epoll_wait() returned before is stale */
+	unsigned int wanting;	/* lines and ports */
+	unsigned int changes;	/* lines, ports or listeners freed: what epoll_wait() returned before is stale */
 	bool full;		/* accept() found no room, and that was said */
 };
 

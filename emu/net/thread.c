@@ -11,9 +11,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <uv.h>
+
+#include "emu/net/spawn.h"
 
 enum {
 	LOOK_OFF_MS = 1,
@@ -30,6 +33,7 @@ struct thread {
 	struct tcp *tcp;
 	struct nic_clock clock;
 	bool manual;
+	int control;
 
 	/* From any thread. */
 	atomic_bool stopping;
@@ -242,10 +246,11 @@ static void on_data(uv_poll_t *poll, int status, int events)
 	woken(thread);
 }
 
-/* A control event may have left work and timers. */
+/* A control event may have left work and timers, of which no data socket tells those who sleep on these. */
 static void controlled(struct thread *thread)
 {
 	driver_leave(thread->driver);
+	(void)!eventfd_write(thread->control, 1); /* fails only when it is full, after centuries */
 	if (state_of(thread) == THREAD_ARMED)
 		woken(thread);
 }
@@ -332,6 +337,11 @@ const struct thread_stats *thread_stats(const struct thread *thread)
 	return &thread->stats;
 }
 
+int thread_control_fd(const struct thread *thread)
+{
+	return thread->control;
+}
+
 static void close_handle(uv_handle_t *handle, void *arg)
 {
 	(void)arg;
@@ -357,21 +367,25 @@ int thread_open(struct thread **out)
 
 	if (!thread)
 		return -ENOMEM;
-	err = uv_loop_init(&thread->loop); /* libuv's errors are negative errnos here */
-	if (err) {
-		free(thread);
-		return err;
-	}
+	thread->control = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	err = thread->control < 0 ? -errno : uv_loop_init(&thread->loop); /* libuv's errors are negative errnos here */
+	if (err)
+		goto free_thread;
 	err = uv_async_init(&thread->loop, &thread->async, on_async);
-	if (err) {
-		close_loop(thread);
-		free(thread);
-		return err;
-	}
+	if (err)
+		goto close_loop;
 	thread->async.data = thread;
 	atomic_init(&thread->parked_at, NOT_PARKED);
 	*out = thread;
 	return 0;
+
+close_loop:
+	close_loop(thread);
+free_thread:
+	if (thread->control >= 0)
+		close(thread->control);
+	free(thread);
+	return err;
 }
 
 static int watch_set(struct thread *thread, uv_poll_t *poll, int fd)
@@ -405,7 +419,6 @@ static void *thread_main(void *arg)
 {
 	struct thread *thread = arg;
 
-	pthread_setname_np(pthread_self(), "emu-nic");
 	if (thread->manual)
 		atomic_store_explicit(&thread->stats.state, THREAD_MANUAL, memory_order_relaxed);
 	else
@@ -415,22 +428,12 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* With the program's signals blocked: its handlers run in its own threads. Not those that our own accesses raise:
- * guard.c answers them, and blocked they would kill. */
 static int start_thread(struct thread *thread)
 {
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
-	sigset_t blocked, old;
-	int err;
+	int err = spawn(&thread->self, "emu-nic", thread_main, thread);
 
-	sigfillset(&blocked);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(&blocked, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &blocked, &old);
-	err = pthread_create(&thread->self, NULL, thread_main, thread);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	thread->running = !err;
-	return -err;
+	return err;
 }
 
 int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual)
@@ -460,5 +463,6 @@ void thread_close(struct thread *thread)
 {
 	assert(!thread->running);
 	close_loop(thread);
+	close(thread->control);
 	free(thread);
 }

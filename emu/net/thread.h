@@ -43,6 +43,9 @@ void thread_wake(void *thread);		/* driver_ops.wake */
 void thread_linger(void *thread);	/* tcp_config.kick */
 /* The program sleeps on the sockets until driver.polls moves. */
 void thread_park(struct thread *thread);
+/* An eventfd that counts what this thread does to connections: dials finished, peers let in. Sleepers on the data
+ * sockets watch it edge-triggered, since what that left to do is theirs; nobody reads it. Lives as long as the thread. */
+int  thread_control_fd(const struct thread *thread);
 
 const struct thread_stats *thread_stats(const struct thread *thread);
 

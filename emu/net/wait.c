@@ -2,23 +2,73 @@
 /* wait.c - what a blocked reader sleeps on. */
 #include "emu/net/wait.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "emu/net/net.h"
 #include "emu/net/own.h"
 
-enum { TRIES = 8 };	/* of wait_try(), to get the device idle */
-
-struct wait {
-	int event;	/* signalled by wait_wake(), emptied by whoever looks */
-	int set;	/* event, and the data sockets */
+enum {
+	MANUAL_LOOK_MS = 10,	/* in a sleep: what another thread posts may set a timer, and no NIC thread looks */
+	TRIES = 8,	/* of wait_try(), to get the device idle */
+	READY = 8,	/* what a look at the set takes; what is left out comes again */
 };
+
+/* All orders are sequentially consistent: who comes to sleep tells so and then looks at the turn, who wakes changes the
+ * turn and then looks for sleepers. */
+struct wait {
+	int event;	/* signalled by wait_wake(), emptied by whoever leads */
+	int set;	/* event, the data sockets, and what the NIC thread does to connections */
+	atomic_bool watching;	/* the set has all of these */
+	atomic_bool led;	/* somebody sleeps on the set, alone: of two, one could empty `event` before the other sees it */
+	atomic_uint followers;	/* who sleep on the turn meanwhile */
+	atomic_uint turn;	/* a futex: moves with each wake-up, and when a leader comes back */
+};
+
+static_assert(sizeof(atomic_uint) == 4, "a futex");
+
+/* As epoll_wait(), but -errno, and takes the edge of the control descriptor. */
+static int look(const struct wait *wait, int timeout_ms)
+{
+	struct epoll_event ready[READY];
+	int count = epoll_wait(wait->set, ready, READY, timeout_ms);
+
+	return count < 0 ? -errno : count;
+}
+
+static int watch(struct wait *wait, int fd, uint32_t events)
+{
+	struct epoll_event on = { .events = events };
+
+	return epoll_ctl(wait->set, EPOLL_CTL_ADD, fd, &on) && errno != EEXIST ? -errno : 0;
+}
+
+int wait_watch_device(struct wait *wait)
+{
+	int err;
+
+	if (atomic_load(&wait->watching) || !net_mine())
+		return 0;
+	err = watch(wait, net_data_fd(), EPOLLIN);
+	if (!err)
+		err = watch(wait, net_control_fd(), EPOLLIN | EPOLLET);
+	if (!err && net_timer_fd() >= 0)
+		err = watch(wait, net_timer_fd(), EPOLLIN);
+	if (!err)
+		atomic_store(&wait->watching, true);
+	return err;
+}
 
 int wait_open(struct wait **out)
 {
@@ -30,14 +80,26 @@ int wait_open(struct wait **out)
 		return -ENOMEM;
 	wait->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	wait->set = epoll_create1(EPOLL_CLOEXEC);
-	if (wait->event >= 0 && wait->set >= 0 && !epoll_ctl(wait->set, EPOLL_CTL_ADD, wait->event, &on) &&
-	    !epoll_ctl(wait->set, EPOLL_CTL_ADD, net_data_fd(), &on)) {
+	err = wait->event >= 0 && wait->set >= 0 && !epoll_ctl(wait->set, EPOLL_CTL_ADD, wait->event, &on) ? 0 : -errno;
+	if (!err)
+		err = wait_watch_device(wait);
+	if (!err) {
+		(void)look(wait, 0); /* what the control descriptor has counted so far */
 		*out = wait;
 		return 0;
 	}
-	err = -errno;
 	wait_close(wait);
 	return err;
+}
+
+int wait_watch(struct wait *wait, int fd)
+{
+	return watch(wait, fd, EPOLLIN);
+}
+
+void wait_unwatch(struct wait *wait, int fd)
+{
+	(void)epoll_ctl(wait->set, EPOLL_CTL_DEL, fd, NULL); /* not there: as good */
 }
 
 void wait_close(struct wait *wait)
@@ -54,18 +116,36 @@ int wait_fd(const struct wait *wait)
 	return wait->set;
 }
 
+static void next_turn(struct wait *wait)
+{
+	atomic_fetch_add(&wait->turn, 1);
+	if (atomic_load(&wait->followers))
+		syscall(SYS_futex, &wait->turn, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The turn first: a leader who empties the event afterwards has it to show to whoever leads next. */
 void wait_wake(void *arg)
 {
-	const struct wait *wait = arg;
+	struct wait *wait = arg;
 
+	next_turn(wait);
 	(void)!eventfd_write(wait->event, 1); /* fails only if it is full, and then it wakes, too */
 }
 
-static void drain(const struct wait *wait)
+uint32_t wait_turn(const struct wait *wait)
 {
+	return atomic_load(&wait->turn);
+}
+
+/* Of the leader: the next one may be who has slept on the turn so far. */
+static void stop_leading(void *arg)
+{
+	struct wait *wait = arg;
 	eventfd_t count;
 
-	(void)!eventfd_read(wait->event, &count); /* empty: somebody else was here */
+	(void)!eventfd_read(wait->event, &count); /* empty: it was something else */
+	atomic_store(&wait->led, false);
+	next_turn(wait);
 }
 
 /* No acknowledgement waits for a sleeper. */
@@ -73,7 +153,7 @@ static void settle(void)
 {
 	struct nic *nic = net_nic();
 
-	if (!driver_enter(nic_driver(nic)))
+	if (!net_mine() || !driver_enter(nic_driver(nic)))
 		return;
 	nic_settle(nic);
 	driver_leave(nic_driver(nic));
@@ -82,7 +162,7 @@ static void settle(void)
 /* How long until the device wants a thread again: -1 for ever, else ms, rounded up. */
 static int device_ms(void)
 {
-	uint64_t due_ns = nic_deadline(net_nic()), now_ns = monotonic_ns(), ms;
+	uint64_t due_ns = net_mine() ? nic_deadline(net_nic()) : UINT64_MAX, now_ns = monotonic_ns(), ms;
 
 	if (due_ns == UINT64_MAX)
 		return -1;
@@ -92,34 +172,107 @@ static int device_ms(void)
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-int wait_sleep(struct wait *wait, int timeout_ms)
+static bool is_manual(void)
 {
-	struct epoll_event ready[2];
-	int ms, count;
-	bool whole;
-
-	settle();
-	ms = driver_left(nic_driver(net_nic())) ? 0 : device_ms();
-	whole = timeout_ms >= 0 && (ms < 0 || timeout_ms <= ms);
-	net_park();
-	count = epoll_wait(wait->set, ready, 2, whole ? timeout_ms : ms);
-	if (count < 0)
-		return -errno;
-	drain(wait);
-	return count > 0 || !whole;
+	return net_mine() && atomic_load_explicit(&net_stats()->state, memory_order_relaxed) == THREAD_MANUAL;
 }
 
-/* Emptied before the look: what is pushed after the look signals again. */
-int wait_try(struct wait *wait, bool (*ready)(void *arg), void *arg)
+static bool device_left(void)
 {
-	struct driver *driver = nic_driver(net_nic());
+	return net_mine() && driver_left(nic_driver(net_nic()));
+}
 
+/* Where nobody serves but the program's own calls, who sleeps on the set without one is to hear of the device's timers. */
+static void set_timer(void)
+{
+	uint64_t due_ns = net_timer_fd() < 0 ? UINT64_MAX : nic_deadline(net_nic());
+	struct itimerspec due = { .it_value = { 0 } };
+
+	if (net_timer_fd() < 0)
+		return;
+	if (due_ns != UINT64_MAX)
+		due.it_value = (struct timespec){ (time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u) | 1 }; /* 0: off */
+	timerfd_settime(net_timer_fd(), TFD_TIMER_ABSTIME, &due, NULL); /* no such timer: cannot fail */
+}
+
+/* As look(). A thread may be cancelled in its sleep, but not once it is awake: it would lead for ever. */
+static int lead(struct wait *wait, uint32_t turn, int timeout_ms)
+{
+	int count, cancel_state;
+
+	pthread_cleanup_push(stop_leading, wait);
+	count = wait_turn(wait) == turn ? look(wait, timeout_ms) : 1;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	pthread_cleanup_pop(1);
+	pthread_setcancelstate(cancel_state, NULL);
+	return count;
+}
+
+/* Empties what has woken so far. Where somebody leads, he does. */
+static void drain(struct wait *wait)
+{
+	int cancel_state;
+
+	if (atomic_exchange(&wait->led, true))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	(void)look(wait, 0);
+	stop_leading(wait);
+	pthread_setcancelstate(cancel_state, NULL);
+}
+
+static int follow(struct wait *wait, uint32_t turn, int timeout_ms)
+{
+	struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+	int err = 0;
+
+	atomic_fetch_add(&wait->followers, 1);
+	if (syscall(SYS_futex, &wait->turn, FUTEX_WAIT_PRIVATE, turn, timeout_ms < 0 ? NULL : &timeout, NULL, 0))
+		err = errno;
+	atomic_fetch_sub(&wait->followers, 1);
+	if (err == EINTR)
+		return -EINTR;
+	return err != ETIMEDOUT;
+}
+
+int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms)
+{
+	int ms, count, err = wait_watch_device(wait);
+	bool whole;
+
+	if (err)
+		return err;
+	settle();
+	ms = device_left() ? 0 : device_ms();
+	if (is_manual() && (ms < 0 || ms > MANUAL_LOOK_MS))
+		ms = MANUAL_LOOK_MS;
+	whole = timeout_ms >= 0 && (ms < 0 || timeout_ms <= ms);
+	if (net_mine()) {
+		set_timer();
+		net_park();
+	}
+	if (whole)
+		ms = timeout_ms;
+	count = atomic_exchange(&wait->led, true) ? follow(wait, turn, ms) : lead(wait, turn, ms);
+	return count < 0 ? count : count > 0 || !whole;
+}
+
+/* Emptied before ready() looks: what is pushed after the look signals again. */
+int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg)
+{
+	int err = wait_watch_device(wait);
+
+	if (err)
+		return err;
 	drain(wait);
-	for (int i = 0; i < TRIES && driver_run(driver); i++)
+	for (int i = 0; i < TRIES && net_mine() && driver_run(nic_driver(net_nic())); i++)
 		;
 	settle();
-	if (ready(arg) || driver_left(driver))
+	if (net_mine())
+		set_timer();
+	if (ready(arg) || device_left())
 		return -EAGAIN;
-	net_park();
+	if (park && net_mine())
+		net_park();
 	return 0;
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* remap.h - has the program unmapped, moved or dropped memory while it is registered (S80)? A client of uffd.h.
+ *
+ * Thread: any, not under uffd_lock(); remap_changed() also with the driver role. */
+#ifndef EMU_NET_REMAP_H
+#define EMU_NET_REMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "emu/nic/limits.h"
+
+/* Memory that is looked after, a part of whoever has pinned it. Zero: it is not. */
+struct remap {
+	bool   begun;			/* constant from begin to end */
+	struct remap *next, **at;	/* under uffd_lock(), as is what follows */
+	struct iovec run[LIMIT_IOV];
+	size_t count;
+	bool   changed;
+};
+
+/* Idempotent. 0; else what uffd_start() says: then nobody can tell, and remap_begin() says so each time. */
+int  remap_start(const char **why);
+/* From now on changes of these segments, which are mapped, are noted. 0; -errno: of some they are not (uffd_watch()). To
+ * be ended in any case. */
+int  remap_begin(struct remap *remap, const struct iovec *segments, size_t count);
+void remap_end(struct remap *remap);
+/* Since it was last asked. A change by a call that has returned counts; so may one of memory that another thread unmapped
+ * while it was looked after, and that came back by mmap and was registered again at that very moment. */
+bool remap_changed(struct remap *remap);
+
+#endif

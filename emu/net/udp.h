@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* udp.h - ports for datagrams of the device's link, over UDP sockets. All [role]. */
+#ifndef EMU_NET_UDP_H
+#define EMU_NET_UDP_H
+
+#include "emu/net/tcp_line.h"
+
+struct port {
+	enum watched kind;		/* first: what the data set's pointers lead to */
+	struct tcp *tcp;
+	struct ep *ep;
+	struct port *next;
+	int fd;				/* in the data set */
+	bool wanting;			/* ep_writable() is owed */
+	bool taken;			/* a datagram, since port_deliver() last cleared it */
+};
+
+/* The four of link_ops. */
+int  port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+void port_close(struct port *port);
+int  port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
+ssize_t port_take(struct port *port, void *bytes, size_t room);
+
+/* Tells the endpoint; `events` are the data set's. Returns the number of events that it was told of. */
+int  port_deliver(struct port *port, uint32_t events);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* uffd.h - hears from the kernel when the program unmaps, moves or drops memory (userfaultfd in user mode: no privilege).
+ *
+ * Clients keep knowledge about memory by its address, have that memory watched, and are told before anybody could use
+ * what they know in vain. Only munmap, mmap over it, mremap, brk, and madvise with MADV_DONTNEED, _FREE or _REMOVE are
+ * told: not mprotect, not a file that is cut short. Nothing changes for the program's own accesses.
+ *
+ * The kernel lets such a call return only when its event has been read, and any free() may be such a call. Hence:
+ *  U1 events are read by a thread that does nothing else. It waits neither for the driver role nor for a job, since
+ *     their holders free memory.
+ *  U2 an event is read, and the clients are told, under uffd_lock(): who has the lock after munmap returned knows that
+ *     all clients have been told.
+ *  U3 under the lock nothing allocates, frees, unmaps, logs, or waits for another lock or role. So tables that changed()
+ *     writes are made beforehand, and what needs the role is noted for later.
+ *
+ * Thread: any that may use the NIC (net_mine()), never from a signal handler. Addresses are rounded outward to pages. */
+#ifndef EMU_NET_UFFD_H
+#define EMU_NET_UFFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Owner: whoever adds it, until uffd_remove() has returned. Both calls are made under the lock, from any thread. */
+struct uffd_client {
+	struct uffd_client *next;
+	/* These bytes are gone, or others, or will be zero at once. May call uffd_unwatch(). On the reader's thread. */
+	void (*changed)(struct uffd_client *client, uint64_t addr, uint64_t length);
+	/* Does it know anything about one of these bytes? Then they stay watched. */
+	bool (*holds)(struct uffd_client *client, uint64_t addr, uint64_t length);
+};
+
+/* Opens the descriptor and starts the thread at the first call; they then stay until the process ends, as memory may be
+ * unmapped until then. 0, or -errno and *why in words: -ENOSYS, -EPERM (forbidden, as in many containers), -EOPNOTSUPP
+ * (a kernel or processor without what is needed), or what starting a thread says. */
+int  uffd_start(const char **why);
+
+void uffd_add(struct uffd_client *client);	/* after uffd_start() succeeded; not under the lock */
+void uffd_remove(struct uffd_client *client);	/* not under the lock; what it has watched is unwatched by it before */
+
+void uffd_lock(void);
+void uffd_unlock(void);
+
+/* Watches memory, not under the lock: to be called before one looks at what is there. 0 and *ticket; else the range, or
+ * some of it, is not watched: -EINVAL (not mapped, wraps, part of a huge page, or a kind of memory that this kernel does not
+ * watch), -EBUSY (watched by the program itself), -EPERM (a shared mapping of a file that may only be read), -ENODEV. */
+int  uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket);
+/* Under the lock, by who has looked at the memory: has nothing been told or unwatched since uffd_watch()? Only then may a
+ * client take into its table what it saw, before it lets the lock go. */
+bool uffd_unchanged(uint64_t ticket);
+/* Under the lock: a client holds it no more. What no client holds is not watched any longer. */
+void uffd_unwatch(uint64_t addr, uint64_t length);
+
+#endif
