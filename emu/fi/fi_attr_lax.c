@@ -2,11 +2,14 @@
 /* fi_attr_lax.c - personality `lax`: asks for no mr_mode bit; refusals are the same. */
 #include "emu/fi/fi_attr.h"
 
+#include "emu/nic/raw_key.h"
+
 const struct attr_table attr_lax = {
 	.name = "lax",
 	.caps = ATTR_CAPS,
 	.mr_mode = 0,
-	.mr_key_size = 8,
+	.mr_key_size = RAW_KEY_PLAIN,
+	.raw_key_size = RAW_KEY_LONG,
 	.mr_iov_limit = LIMIT_IOV,
 	.iov_limit = LIMIT_IOV,
 	.rma_iov_limit = LIMIT_IOV,
@@ -20,6 +23,8 @@ const struct attr_table attr_lax = {
 	.cntr_cnt = 65536,
 	.cq_cnt = 65536,
 	.ep_cnt = 65536,
+	.ctx_cnt = 65536,
 	.mr_cnt = LIMIT_REGIONS,
-	.max_err_data = 1024,
+	.max_err_data = LIMIT_ERROR_TEXT,
+	.cntr_wait_none = true,
 };

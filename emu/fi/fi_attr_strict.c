@@ -2,11 +2,15 @@
 /* fi_attr_strict.c - personality `strict`: holds a program to every mr_mode bit that it offers. */
 #include "emu/fi/fi_attr.h"
 
+#include "emu/nic/raw_key.h"
+
 const struct attr_table attr_strict = {
 	.name = "strict",
 	.caps = ATTR_CAPS,
-	.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
-	.mr_key_size = 8,
+	.mr_mode = FI_MR_LOCAL | FI_MR_RAW | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+		   FI_MR_ENDPOINT | FI_MR_RMA_EVENT | FI_MR_MMU_NOTIFY,
+	.mr_key_size = RAW_KEY_PLAIN,
+	.raw_key_size = RAW_KEY_LONG,
 	.mr_iov_limit = LIMIT_IOV,
 	.iov_limit = LIMIT_IOV,
 	.rma_iov_limit = LIMIT_IOV,
@@ -20,6 +24,8 @@ const struct attr_table attr_strict = {
 	.cntr_cnt = 65536,
 	.cq_cnt = 65536,
 	.ep_cnt = 65536,
+	.ctx_cnt = 65536,
 	.mr_cnt = LIMIT_REGIONS,
-	.max_err_data = 1024,
+	.max_err_data = LIMIT_ERROR_TEXT,
+	.cntr_wait_none = false,
 };

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "emu/fi/fi_addr.h"
+#include "emu/fi/fi_av_auth.h"
+#include "emu/fi/fi_av_shared.h"
 #include "emu/fi/fi_av_sym.h"
 #include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_domain.h"
@@ -22,6 +24,7 @@
 struct insertion {
 	struct emu_av *av;
 	fi_addr_t *fi_addr;	/* may be NULL */
+	bool       keyed;	/* FI_AUTH_KEY: *fi_addr says which key */
 	int       *errors;	/* FI_SYNC_ERR, else NULL */
 	void      *context;
 	size_t     done;	/* addresses looked at */
@@ -36,8 +39,13 @@ static struct emu_av *emu_av(struct fid_av *fid)
 static int insertion_begin(struct insertion *ins, struct emu_av *av, fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
 	*ins = (struct insertion){ .av = av, .fi_addr = fi_addr, .context = context };
-	if (flags & ~INSERT_FLAGS)
+	if (flags & ~(INSERT_FLAGS | (av->keys ? COMPAT_AUTH_KEY : 0)))
 		return -FI_EBADFLAGS;
+	if (!domain_usable(av->domain))
+		return -FI_ENODEV;
+	ins->keyed = flags & COMPAT_AUTH_KEY;
+	if (ins->keyed && !fi_addr)
+		return -FI_EINVAL;
 	if (av->events && !av->eq)
 		return -FI_ENOEQ;
 	if (flags & FI_SYNC_ERR) {
@@ -66,14 +74,19 @@ static void insertion_note(struct insertion *ins, int err, fi_addr_t fi_addr)
 static void insertion_add(struct insertion *ins, const struct sockaddr *addr)
 {
 	struct sockaddr_storage full;
-	uint64_t index = FI_ADDR_NOTAVAIL;
+	uint64_t index = FI_ADDR_NOTAVAIL, proof = 0;
 	int family = addr_family(ins->av->domain->addr_format);
 	int err = -FI_EINVAL;
 
 	memset(&full, 0, sizeof(full));
 	if (addr_size(addr) && (family == AF_UNSPEC || family == addr->sa_family)) {
 		memcpy(&full, addr, addr_size(addr));
-		err = addr_port(&full) && !addr_is_wildcard(&full) ? av_insert(ins->av->av, &full, &index) : -FI_EINVAL;
+		err = ins->keyed ? av_auth_proof(ins->av->keys, ins->fi_addr[ins->done], &proof) : 0;
+		if (!err && (!addr_port(&full) || addr_is_wildcard(&full)))
+			err = -FI_EINVAL;
+		if (!err)
+			err = ins->av->shared ? av_shared_insert(ins->av->shared, &full, &index) :
+						av_insert(ins->av->av, &full, proof, &index);
 	}
 	insertion_note(ins, err, index);
 }
@@ -177,16 +190,24 @@ static int av_op_insertsym(struct fid_av *fid, const char *node, size_t nodecnt,
 	return insertion_end(&ins);
 }
 
+static int remove_one(struct emu_av *av, fi_addr_t fi_addr)
+{
+	return av->shared ? av_shared_remove(av->shared, fi_addr) : av_remove(av->av, fi_addr);
+}
+
 static int av_op_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)
 {
+	struct emu_av *av = emu_av(fid);
 	int err = 0;
 
-	if (flags)
+	if (flags & ~(av->keys ? COMPAT_AUTH_KEY : 0))
 		return -FI_EBADFLAGS;
 	if (count && !fi_addr)
 		return -FI_EINVAL;
+	if (!domain_usable(av->domain))
+		return -FI_ENODEV;
 	for (size_t i = 0; i < count; i++) {
-		int one = av_remove(emu_av(fid)->av, fi_addr[i]);
+		int one = flags ? av_auth_remove(av->keys, fi_addr[i]) : remove_one(av, fi_addr[i]);
 
 		err = err ? err : one;
 	}
@@ -202,6 +223,7 @@ static int av_op_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_
 
 	if (!addrlen || (*addrlen && !addr))
 		return -FI_EINVAL;
+	(void)av_generation(emu_av(fid)->av); /* which follows what others have done to a shared one */
 	err = av_lookup(emu_av(fid)->av, fi_addr, &found, &stamp);
 	if (err)
 		return err;
@@ -226,9 +248,11 @@ static int av_close_fid(struct fid *fid)
 	struct emu_av *av = (struct emu_av *)fid;
 	int err;
 
-	err = av_close(av->av);
+	err = domain_usable(av->domain) ? av_close(av->av) : 0; /* a fork's child: the device keeps its references */
 	if (err)
 		return err;
+	av_shared_close(av->shared);
+	av_auth_close(av->keys);
 	if (av->eq)
 		emu_eq_put(av->eq);
 	atomic_fetch_sub(&av->domain->users, 1);
@@ -259,18 +283,25 @@ static struct fi_ops av_fid_ops = {
 	.ops_set = stub_ops_set,
 };
 
-static struct fi_ops_av av_ops = {
-	.size = sizeof(struct fi_ops_av),
-	.insert = av_op_insert,
-	.insertsvc = av_op_insertsvc,
-	.insertsym = av_op_insertsym,
-	.remove = av_op_remove,
-	.lookup = av_op_lookup,
-	.straddr = av_op_straddr,
-	.av_set = stub_av_set,
+static struct compat_ops_av av_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_av),
+		.insert = av_op_insert,
+		.insertsvc = av_op_insertsvc,
+		.insertsym = av_op_insertsym,
+		.remove = av_op_remove,
+		.lookup = av_op_lookup,
+		.straddr = av_op_straddr,
+		.av_set = stub_av_set,
 #if COMPAT_HEADERS >= FI_VERSION(1, 20)
-	.insert_auth_key = stub_insert_auth_key,
-	.lookup_auth_key = stub_lookup_auth_key,
+		.insert_auth_key = emu_av_insert_auth_key,
+		.lookup_auth_key = emu_av_lookup_auth_key,
+		.set_user_id = stub_set_user_id,
+	},
+#else
+	},
+	.insert_auth_key = emu_av_insert_auth_key,
+	.lookup_auth_key = emu_av_lookup_auth_key,
 	.set_user_id = stub_set_user_id,
 #endif
 };
@@ -279,12 +310,12 @@ static int check_attr(const struct fi_av_attr *attr)
 {
 	if (!attr || attr->type > FI_AV_TABLE)
 		return -FI_EINVAL;
-	if (attr->flags & ~(FI_EVENT | FI_SYMMETRIC)) /* FI_SYMMETRIC only helps to save memory */
+	if (attr->flags & ~(FI_EVENT | FI_SYMMETRIC | FI_READ)) /* FI_SYMMETRIC only helps to save memory */
 		return -FI_EBADFLAGS;
-	if (attr->name || attr->rx_ctx_bits) {
-		EMU_WARN(AV, "shared address vectors (name) and receive contexts (rx_ctx_bits) are not there yet\n");
-		return -FI_ENOSYS;
-	}
+	if (attr->rx_ctx_bits < 0 || attr->rx_ctx_bits > AV_CONTEXT_BITS)
+		return -FI_EINVAL;
+	if (attr->flags & FI_READ && !attr->name)
+		return -FI_EINVAL; /* to be read, it must be there already */
 	return 0;
 }
 
@@ -299,24 +330,38 @@ int emu_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av *
 	err = check_attr(attr);
 	if (err)
 		return err;
+	if (attr->name && domain->av_auth) {
+		EMU_WARN(AV, "a shared address vector (name) has no authorization keys: not with FI_AV_AUTH_KEY\n");
+		return -FI_ENOSYS;
+	}
 	if (!domain_usable(domain))
 		return -FI_ENODEV;
 	av = calloc(1, sizeof(*av));
 	if (!av)
 		return -FI_ENOMEM;
-	err = av_open(&av->av);
+	err = domain->av_auth ? av_auth_open(&av->keys) : 0;
+	if (!err)
+		err = av_open(&av->av, (unsigned int)attr->rx_ctx_bits);
+	if (!err && attr->name) {
+		err = av_shared_open(av->av, domain->opened.name, attr->name, attr->flags & FI_READ, &av->shared);
+		if (err)
+			(void)av_close(av->av); /* nobody uses it yet */
+	}
 	if (err) {
+		av_auth_close(av->keys);
 		free(av);
 		return err;
 	}
 	if (attr->type == FI_AV_UNSPEC)
 		attr->type = FI_AV_TABLE; /* told to the program: fi_av(3) */
+	if (av->shared && !attr->map_addr)
+		attr->map_addr = av_shared_map(av->shared);
 	av->domain = domain;
 	av->events = attr->flags & FI_EVENT;
 	av->fid.fid.fclass = FI_CLASS_AV;
 	av->fid.fid.context = context;
 	av->fid.fid.ops = &av_fid_ops;
-	av->fid.ops = &av_ops;
+	av->fid.ops = &av_ops.base;
 	atomic_fetch_add(&domain->users, 1);
 	*out = &av->fid;
 	return 0;

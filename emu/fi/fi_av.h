@@ -9,6 +9,8 @@
 #include <rdma/fi_domain.h>
 
 struct av;
+struct av_auth;
+struct av_shared;
 struct emu_domain;
 struct emu_eq;
 
@@ -16,6 +18,8 @@ struct emu_av {
 	struct fid_av fid;
 	struct emu_domain *domain;
 	struct av *av;		/* device's */
+	struct av_auth *keys;	/* of a domain opened with FI_AV_AUTH_KEY, else NULL */
+	struct av_shared *shared;	/* by name, else NULL */
 	struct emu_eq *eq;	/* bound, or NULL */
 	bool events;		/* opened with FI_EVENT: insertions report to eq */
 };

@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "emu/fi/fi_close_policy.h"
+#include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_domain.h"
+#include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_stubs.h"
-#include "emu/net/wait.h"
 #include "emu/nic/driver.h"
 
 static struct emu_cntr *emu_cntr(struct fid_cntr *fid)
@@ -22,14 +24,11 @@ static void drive(struct emu_cntr *cntr)
 		driver_poll(nic_driver(cntr->domain->nic));
 }
 
-/* The program has looked: what fi_trywait() armed is disarmed. */
+/* The program has looked. */
 static void look(struct emu_cntr *cntr)
 {
 	atomic_store(&cntr->seen, cntr_read(cntr->cntr));
 	atomic_store(&cntr->seen_errors, cntr_read_error(cntr->cntr));
-	if (atomic_load_explicit(&cntr->waiter.tried, memory_order_relaxed) &&
-	    atomic_exchange(&cntr->waiter.tried, false))
-		cntr_disarm(cntr->cntr);
 }
 
 static uint64_t cntr_op_read(struct fid_cntr *fid)
@@ -78,6 +77,8 @@ static int wait_armed(struct emu_cntr *cntr, uint64_t threshold, int timeout)
 	int left;
 
 	for (;;) {
+		uint32_t turn = waiter_turn(&cntr->waiter);
+
 		if (cntr_read(cntr->cntr) >= threshold)
 			return 0;
 		if (cntr_read_error(cntr->cntr) != errors)
@@ -90,9 +91,15 @@ static int wait_armed(struct emu_cntr *cntr, uint64_t threshold, int timeout)
 		left = wait_left(deadline);
 		if (!left)
 			return -FI_ETIMEDOUT;
-		if (wait_sleep(cntr->waiter.wait, left) < 0)
+		if (waiter_sleep(&cntr->waiter, turn, left) < 0)
 			return -FI_EINTR;
 	}
+}
+
+static bool may_wait(const struct emu_cntr *cntr)
+{
+	return waiter_blocks(&cntr->waiter) ||
+	       (cntr->waiter.obj == FI_WAIT_NONE && cntr->domain->attr->cntr_wait_none);
 }
 
 static int cntr_op_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
@@ -100,8 +107,10 @@ static int cntr_op_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	struct emu_cntr *cntr = emu_cntr(fid);
 	int err;
 
-	if (cntr->waiter.obj == FI_WAIT_NONE)
+	if (!may_wait(cntr)) {
+		EMU_WARN(CNTR, "fi_cntr_wait of a counter that was opened with FI_WAIT_NONE or FI_WAIT_SET\n");
 		return -FI_EINVAL;
+	}
 	cntr_arm(cntr->cntr);
 	err = wait_armed(cntr, threshold, timeout);
 	cntr_disarm(cntr->cntr);
@@ -117,26 +126,37 @@ static bool changed(void *arg)
 	       cntr_read_error(cntr->cntr) != atomic_load(&cntr->seen_errors);
 }
 
+static bool notify_changed(void *arg)
+{
+	cntr_notify(((struct emu_cntr *)arg)->cntr);
+	return changed(arg);
+}
+
 int emu_cntr_trywait(struct emu_cntr *cntr)
 {
 	if (cntr->waiter.obj == FI_WAIT_NONE)
 		return -FI_EINVAL;
 	if (!domain_usable(cntr->domain))
 		return -FI_ENODEV;
-	if (!atomic_exchange(&cntr->waiter.tried, true))
-		cntr_arm(cntr->cntr);
-	return wait_try(cntr->waiter.wait, changed, cntr);
+	return waiter_try(&cntr->waiter, notify_changed, cntr);
 }
 
 static int cntr_close_fid(struct fid *fid)
 {
 	struct emu_cntr *cntr = (struct emu_cntr *)fid;
+	bool usable = domain_usable(cntr->domain);
 	int err;
 
-	if (domain_usable(cntr->domain)) {
-		err = cntr_close(cntr->cntr);
+	if (usable) {
+		err = cntr_bound(cntr->cntr) ? -FI_EBUSY : close_end_check(cntr->domain, &cntr->bonds, "counter");
 		if (err)
 			return err;
+		close_end(cntr->domain, &cntr->bonds);
+	}
+	if (cntr->waiter.set)
+		wait_set_remove(cntr->waiter.set, &cntr->member); /* first: another thread may be at it */
+	if (usable) {
+		(void)cntr_close(cntr->cntr); /* it is bound to nothing */
 		waiter_close(&cntr->waiter);
 	}
 	domain_put(cntr->domain, &cntr->domain->cntrs);
@@ -170,24 +190,44 @@ static struct fi_ops_cntr cntr_ops = {
 	.seterr = cntr_op_seterr,
 };
 
-static int check_attr(const struct fi_cntr_attr *attr)
+static struct waiter_want want_of(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
 {
+	return (struct waiter_want){ attr->wait_obj, attr->wait_set, domain->fabric, "counter" };
+}
+
+static int check_attr(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
+{
+	struct waiter_want want;
+
 	if (!attr)
 		return -FI_EINVAL;
 	if (attr->flags)
 		return -FI_EBADFLAGS;
-	if (attr->events != FI_CNTR_EVENTS_COMP)
+	if (attr->events != FI_CNTR_EVENTS_COMP &&
+	    ((int)attr->events != COMPAT_CNTR_EVENTS_BYTES || FI_VERSION_LT(domain->api, FI_VERSION(1, 21))))
 		return -FI_ENOSYS;
-	return waiter_check(attr->wait_obj, "counter");
+	want = want_of(domain, attr);
+	return waiter_check(&want);
 }
 
+/* With a wait set it is armed for good. */
 static int open_device(struct emu_cntr *cntr, const struct fi_cntr_attr *attr)
 {
-	int err = waiter_open(&cntr->waiter, attr->wait_obj);
+	struct waiter_want want = want_of(cntr->domain, attr);
+	int err = waiter_open(&cntr->waiter, &want);
 
 	if (err)
 		return err;
-	err = cntr_open(&cntr->cntr, cntr->waiter.wait ? wait_wake : NULL, cntr->waiter.wait);
+	err = cntr_open(&cntr->cntr, want.obj == FI_WAIT_NONE ? NULL : waiter_wake, &cntr->waiter);
+	if (!err && attr->events != FI_CNTR_EVENTS_COMP)
+		cntr_by_bytes(cntr->cntr);
+	if (!err && cntr->waiter.set) {
+		cntr->member = (struct wait_member){ .ready = changed, .arg = cntr, .fd = -1 };
+		cntr_arm(cntr->cntr);
+		err = wait_set_add(cntr->waiter.set, &cntr->member);
+		if (err)
+			(void)cntr_close(cntr->cntr); /* nobody uses it yet */
+	}
 	if (err)
 		waiter_close(&cntr->waiter);
 	return err;
@@ -201,19 +241,21 @@ int emu_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_
 
 	if (!out)
 		return -FI_EINVAL;
-	err = check_attr(attr);
+	err = check_attr(domain, attr);
 	if (!err)
 		err = domain_get(domain, &domain->cntrs, domain->attr->cntr_cnt, "counters");
 	if (err)
 		return err;
 	cntr = calloc(1, sizeof(*cntr));
+	if (cntr)
+		cntr->domain = domain;
 	err = cntr ? open_device(cntr, attr) : -FI_ENOMEM;
 	if (err) {
 		free(cntr);
 		domain_put(domain, &domain->cntrs);
 		return err;
 	}
-	cntr->domain = domain;
+	cntr->bonds.cntr = cntr->cntr;
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fid_ops;

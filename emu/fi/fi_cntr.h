@@ -10,6 +10,8 @@
 #include <rdma/fi_eq.h>
 
 #include "emu/fi/fi_wait.h"
+#include "emu/fi/fi_wait_set.h"
+#include "emu/nic/bond.h"
 #include "emu/nic/cntr.h"
 
 struct emu_domain;
@@ -19,6 +21,8 @@ struct emu_cntr {
 	struct emu_domain *domain;
 	struct cntr *cntr;	/* device's */
 	struct waiter waiter;
+	struct wait_member member;	/* of its wait set */
+	struct bond_end bonds;	/* to regions; with the driver role */
 	atomic_uint_fast64_t seen, seen_errors;	/* what the program read last: fi_trywait() looks for a change */
 };
 

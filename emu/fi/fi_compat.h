@@ -9,6 +9,7 @@
 #define EMU_FI_COMPAT_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,20 +27,53 @@
 #define COMPAT_LOCAL_MR		(1ull << 55)
 #define COMPAT_REG_MR		(1ull << 59)
 
+/* Registration flag since 2.0. */
+#define COMPAT_MR_SINGLE_USE	(1ull << 41)
+/* Capabilities since 2.0: before, these bits meant something else. */
+#define COMPAT_TAGGED_DIRECTED_RECV (1ull << 45)
+#define COMPAT_TAGGED_MULTI_RECV (1ull << 46)
+#define COMPAT_EXACT_DIRECTED_RECV (1ull << 48)
+/* Authorization keys in address vectors: 1.20. */
+#define COMPAT_AV_AUTH_KEY	SIZE_MAX
+#define COMPAT_AUTH_KEY		(1ull << 57)
+#define COMPAT_MR_DMABUF	(1ull << 40)	/* 1.20 */
+
 /* getinfo: flags that libfabric's core adds when a layered provider asks (internal to it since 1.5 and stable). */
 #define COMPAT_CORE_ONLY	(1ull << 59)
 #define COMPAT_INTERNAL_FLAGS	(0x7full << 57)	/* 57 to 63: core's own; never a program's */
+/* Registration: a layered provider's wish to the cache of the provider below (internal since 1.9 and stable). */
+#define COMPAT_MR_NOCACHE	(1ull << 60)
 #define COMPAT_RESCAN		(1ull << 35)	/* 2.2 */
+
+/* What libfabric's core keeps in fi_provider.context (internal to it, the same from 1.17 on). A core provider whose
+ * endpoints need no help asks not to be built upon unless a program says so by name, "emu;ofi_rxm": core does that by
+ * itself for the names that it knows. */
+struct compat_prov_context {
+	int  type;
+	bool disable_logging;
+	bool disable_layering;
+};
 
 /* Progress value since 2.0: control progress is driven together with data progress. */
 #define COMPAT_PROGRESS_CONTROL_UNIFIED 3
 
-/* Endpoint options since 2.0. */
+#define COMPAT_CNTR_EVENTS_BYTES 1	/* 1.21 */
+
+/* Endpoint options since 1.18 and 2.0. */
 enum compat_opt {
+	COMPAT_OPT_CUDA_API_PERMITTED = 10,
 	COMPAT_OPT_MAX_MSG_SIZE = 12,
 	COMPAT_OPT_MAX_RMA_SIZE = 14,
 	COMPAT_OPT_INJECT_MSG_SIZE = 16,
 	COMPAT_OPT_INJECT_RMA_SIZE = 18,
+};
+
+/* struct fi_mr_dmabuf of 1.20: what mr_iov points to with FI_MR_DMABUF. */
+struct compat_mr_dmabuf {
+	int      fd;
+	uint64_t offset;
+	size_t   len;
+	void    *base_addr;
 };
 
 /* struct fi_mr_attr as of 2.0. A program knows it up to auth_key before 1.9, up to device before 1.19. */
@@ -60,6 +94,30 @@ struct compat_mr_attr {
 	size_t   sub_mr_cnt;		/* 2.0 */
 };
 
+/* struct fi_domain_attr as of 1.20. The running library says whether it is that long (fi_version()). */
+struct compat_domain_attr {
+	struct fi_domain_attr base;	/* with newer headers the rest is in there */
+#if COMPAT_HEADERS < FI_VERSION(1, 20)
+	size_t   max_ep_auth_key;
+#endif
+};
+
+/* struct fi_mr_auth_key of 1.20: what auth_key points to where keys are in address vectors. */
+struct compat_mr_auth_key {
+	struct fid_av *av;
+	fi_addr_t src_addr;
+};
+
+/* struct fi_ops_av as of 1.20. */
+struct compat_ops_av {
+	struct fi_ops_av base;	/* with newer headers the rest is in there */
+#if COMPAT_HEADERS < FI_VERSION(1, 20)
+	int (*insert_auth_key)(struct fid_av *av, const void *key, size_t size, fi_addr_t *fi_addr, uint64_t flags);
+	int (*lookup_auth_key)(struct fid_av *av, fi_addr_t fi_addr, void *key, size_t *size);
+	int (*set_user_id)(struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags);
+#endif
+};
+
 /* struct fi_cq_err_entry as of 1.20. */
 struct compat_cq_err_entry {
 	struct compat_cq_err_entry_1_5 {
@@ -78,6 +136,7 @@ struct compat_cq_err_entry {
 	fi_addr_t src_addr;		/* 1.20 */
 };
 
+static_assert(sizeof(struct compat_prov_context) <= sizeof(struct fi_context), "fits into fi_provider.context");
 static_assert(offsetof(struct compat_mr_attr, auth_key) == offsetof(struct fi_mr_attr, auth_key), "fi_mr_attr of 1.8");
 static_assert(offsetof(struct compat_mr_attr, iface) == offsetof(struct fi_mr_attr, iface), "fi_mr_attr of 1.9");
 static_assert(offsetof(struct compat_mr_attr, device) == offsetof(struct fi_mr_attr, device), "fi_mr_attr of 1.9");
@@ -85,16 +144,29 @@ static_assert(offsetof(struct compat_cq_err_entry, base.err_data_size) ==
 	      offsetof(struct fi_cq_err_entry, err_data_size), "fi_cq_err_entry of 1.5");
 static_assert(offsetof(struct compat_cq_err_entry, src_addr) == 80, "fi_cq_err_entry of 1.20");
 
+#if COMPAT_HEADERS < FI_VERSION(1, 20)
+static_assert(offsetof(struct compat_domain_attr, max_ep_auth_key) == 192, "fi_domain_attr of 1.20");
+#endif
 #if COMPAT_HEADERS < FI_VERSION(2, 0)
 static_assert(COMPAT_MR_UNSPEC == FI_MR_UNSPEC && COMPAT_MR_BASIC == FI_MR_BASIC &&
 	      COMPAT_MR_SCALABLE == FI_MR_SCALABLE, "registration modes");
 static_assert(COMPAT_LOCAL_MR == FI_LOCAL_MR && COMPAT_REG_MR == FI_REG_MR, "deprecated bits");
 #else
+static_assert(COMPAT_MR_SINGLE_USE == FI_MR_SINGLE_USE && COMPAT_MR_DMABUF == FI_MR_DMABUF, "registration flags");
+static_assert(offsetof(struct compat_mr_dmabuf, base_addr) == offsetof(struct fi_mr_dmabuf, base_addr) &&
+	      sizeof(struct compat_mr_dmabuf) == sizeof(struct fi_mr_dmabuf), "fi_mr_dmabuf of 1.20");
+static_assert(COMPAT_AV_AUTH_KEY == FI_AV_AUTH_KEY && COMPAT_AUTH_KEY == FI_AUTH_KEY &&
+	      sizeof(struct compat_mr_auth_key) == sizeof(struct fi_mr_auth_key), "authorization keys of 1.20");
+static_assert(offsetof(struct fi_domain_attr, max_ep_auth_key) == 192, "fi_domain_attr of 1.20");
+static_assert(COMPAT_TAGGED_DIRECTED_RECV == FI_TAGGED_DIRECTED_RECV && COMPAT_TAGGED_MULTI_RECV == FI_TAGGED_MULTI_RECV &&
+	      COMPAT_EXACT_DIRECTED_RECV == FI_EXACT_DIRECTED_RECV, "capabilities of 2.0");
+static_assert(COMPAT_CNTR_EVENTS_BYTES == FI_CNTR_EVENTS_BYTES, "counters of 1.21");
 static_assert(COMPAT_PROGRESS_CONTROL_UNIFIED == FI_PROGRESS_CONTROL_UNIFIED, "progress");
 static_assert((int)COMPAT_OPT_MAX_MSG_SIZE == FI_OPT_MAX_MSG_SIZE &&
 	      (int)COMPAT_OPT_MAX_RMA_SIZE == FI_OPT_MAX_RMA_SIZE &&
 	      (int)COMPAT_OPT_INJECT_MSG_SIZE == FI_OPT_INJECT_MSG_SIZE &&
-	      (int)COMPAT_OPT_INJECT_RMA_SIZE == FI_OPT_INJECT_RMA_SIZE, "endpoint options");
+	      (int)COMPAT_OPT_INJECT_RMA_SIZE == FI_OPT_INJECT_RMA_SIZE &&
+	      (int)COMPAT_OPT_CUDA_API_PERMITTED == FI_OPT_CUDA_API_PERMITTED, "endpoint options");
 static_assert(offsetof(struct compat_mr_attr, page_size) == offsetof(struct fi_mr_attr, page_size) &&
 	      offsetof(struct compat_mr_attr, base_mr) == offsetof(struct fi_mr_attr, base_mr) &&
 	      sizeof(struct compat_mr_attr) == sizeof(struct fi_mr_attr), "fi_mr_attr of 2.0");

@@ -11,7 +11,6 @@
 #include "emu/fi/fi_domain.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_stubs.h"
-#include "emu/net/wait.h"
 #include "emu/nic/driver.h"
 
 enum { BATCH = 16 };	/* entries taken at once */
@@ -76,14 +75,6 @@ static ssize_t take(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *sourc
 	return (ssize_t)done;
 }
 
-/* What fi_trywait() armed is disarmed by the read that finds something. */
-static void untry(struct emu_cq *cq)
-{
-	if (atomic_load_explicit(&cq->waiter.tried, memory_order_relaxed) &&
-	    atomic_exchange(&cq->waiter.tried, false))
-		cq_disarm(cq->cq);
-}
-
 static ssize_t read_once(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *source)
 {
 	ssize_t got;
@@ -97,8 +88,6 @@ static ssize_t read_once(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *
 		driver_poll(nic_driver(cq->domain->nic));
 		got = take(cq, buf, count, source);
 	}
-	if (got != -FI_EAGAIN)
-		untry(cq);
 	return got;
 }
 
@@ -120,11 +109,13 @@ static ssize_t read_blocking(struct emu_cq *cq, void *buf, size_t count, fi_addr
 	int      left;
 
 	for (;;) {
+		uint32_t turn = waiter_turn(&cq->waiter);
+
 		got = read_once(cq, buf, count, source);
 		if (got != -FI_EAGAIN || cq_signalled(cq->cq))
 			return got;
 		left = wait_left(deadline);
-		if (!left || wait_sleep(cq->waiter.wait, left) < 0)
+		if (!left || waiter_sleep(&cq->waiter, turn, left) < 0)
 			return -FI_EAGAIN;
 	}
 }
@@ -136,7 +127,7 @@ static ssize_t cq_op_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_a
 	ssize_t got;
 
 	(void)cond; /* an optimization (fi_cq(3)): fewer entries than asked for may wake the reader */
-	if (cq->waiter.obj == FI_WAIT_NONE)
+	if (!waiter_blocks(&cq->waiter))
 		return -FI_EINVAL;
 	cq_arm(cq->cq);
 	got = read_blocking(cq, buf, count, source, timeout);
@@ -164,26 +155,32 @@ static bool ready(void *arg)
 	return cq_ready(arg);
 }
 
+static bool notify_ready(void *arg)
+{
+	cq_notify(arg);
+	return cq_ready(arg);
+}
+
 int emu_cq_trywait(struct emu_cq *cq)
 {
 	if (cq->waiter.obj == FI_WAIT_NONE)
 		return -FI_EINVAL;
 	if (!domain_usable(cq->domain))
 		return -FI_ENODEV;
-	if (!atomic_exchange(&cq->waiter.tried, true))
-		cq_arm(cq->cq);
-	return wait_try(cq->waiter.wait, ready, cq->cq);
+	return waiter_try(&cq->waiter, notify_ready, cq->cq);
 }
 
 static int cq_close_fid(struct fid *fid)
 {
 	struct emu_cq *cq = (struct emu_cq *)fid;
-	int err;
+	bool usable = domain_usable(cq->domain);
 
-	if (domain_usable(cq->domain)) {
-		err = cq_close(cq->cq);
-		if (err)
-			return err;
+	if (usable && cq_bound(cq->cq))
+		return -FI_EBUSY;
+	if (cq->waiter.set)
+		wait_set_remove(cq->waiter.set, &cq->member); /* first: another thread may be at it */
+	if (usable) {
+		(void)cq_close(cq->cq); /* it is bound to nothing */
 		waiter_close(&cq->waiter);
 	}
 	domain_put(cq->domain, &cq->domain->cqs);
@@ -218,8 +215,15 @@ static struct fi_ops_cq cq_ops = {
 	.strerror = emu_cq_strerror,
 };
 
-static int check_attr(const struct fi_cq_attr *attr)
+static struct waiter_want want_of(const struct emu_domain *domain, const struct fi_cq_attr *attr)
 {
+	return (struct waiter_want){ attr->wait_obj, attr->wait_set, domain->fabric, "completion queue" };
+}
+
+static int check_attr(const struct emu_domain *domain, const struct fi_cq_attr *attr)
+{
+	struct waiter_want want;
+
 	if (!attr || !format_size(attr->format))
 		return -FI_EINVAL;
 	if (attr->flags & ~FI_AFFINITY) /* a hint about interrupts: there are none */
@@ -228,16 +232,26 @@ static int check_attr(const struct fi_cq_attr *attr)
 		EMU_WARN(CQ, "a queue of %zu entries: at most %d\n", attr->size, LIMIT_CQ_SIZE_MAX);
 		return -FI_EINVAL;
 	}
-	return waiter_check(attr->wait_obj, "completion queue");
+	want = want_of(domain, attr);
+	return waiter_check(&want);
 }
 
+/* With a wait set it is armed for good. */
 static int open_device(struct emu_cq *cq, const struct fi_cq_attr *attr)
 {
-	int err = waiter_open(&cq->waiter, attr->wait_obj);
+	struct waiter_want want = want_of(cq->domain, attr);
+	int err = waiter_open(&cq->waiter, &want);
 
 	if (err)
 		return err;
-	err = cq_open(&cq->cq, attr->size, cq->waiter.wait ? wait_wake : NULL, cq->waiter.wait);
+	err = cq_open(&cq->cq, attr->size, want.obj == FI_WAIT_NONE ? NULL : waiter_wake, &cq->waiter);
+	if (!err && cq->waiter.set) {
+		cq->member = (struct wait_member){ .ready = ready, .arg = cq->cq, .fd = -1 };
+		cq_arm(cq->cq);
+		err = wait_set_add(cq->waiter.set, &cq->member);
+		if (err)
+			(void)cq_close(cq->cq); /* nobody uses it yet */
+	}
 	if (err)
 		waiter_close(&cq->waiter);
 	return err;
@@ -251,19 +265,20 @@ int emu_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq *
 
 	if (!out)
 		return -FI_EINVAL;
-	err = check_attr(attr);
+	err = check_attr(domain, attr);
 	if (!err)
 		err = domain_get(domain, &domain->cqs, domain->attr->cq_cnt, "completion queues");
 	if (err)
 		return err;
 	cq = calloc(1, sizeof(*cq));
+	if (cq)
+		cq->domain = domain;
 	err = cq ? open_device(cq, attr) : -FI_ENOMEM;
 	if (err) {
 		free(cq);
 		domain_put(domain, &domain->cqs);
 		return err;
 	}
-	cq->domain = domain;
 	cq->entry_size = format_size(attr->format);
 	pthread_mutex_init(&cq->lock, NULL);
 	cq->fid.fid.fclass = FI_CLASS_CQ;

@@ -10,6 +10,7 @@
 #include <rdma/fi_eq.h>
 
 #include "emu/fi/fi_wait.h"
+#include "emu/fi/fi_wait_set.h"
 #include "emu/nic/cq.h"
 
 struct emu_domain;
@@ -19,10 +20,12 @@ struct emu_cq {
 	struct emu_domain *domain;
 	struct cq *cq;			/* device's */
 	struct waiter waiter;
+	struct wait_member member;	/* of its wait set */
 	size_t entry_size;		/* of the format */
-	pthread_mutex_t lock;		/* of the two below: the error read last */
+	pthread_mutex_t lock;		/* of those below: the error read last */
 	int  last_prov_errno;
 	char last_text[LIMIT_ERROR_TEXT];
+	struct sockaddr_storage last_source;
 };
 
 int emu_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_cq_err.c - the error side of a completion queue. err_data is the refusal's sentence, terminated. */
+/* fi_cq_err.c - the error side of a completion queue. err_data is the refusal's sentence, terminated; or, with
+ * FI_EADDRNOTAVAIL, the address of a sender that the address vector does not hold; with FI_ENOMSG there is none. */
 #include "emu/fi/fi_cq_err.h"
 
 #include <rdma/fi_errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/fi/fi_addr.h"
 #include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_cq.h"
 #include "emu/fi/fi_domain.h"
@@ -17,24 +19,46 @@ static void keep(struct emu_cq *cq, const struct cq_error *error)
 	pthread_mutex_lock(&cq->lock);
 	cq->last_prov_errno = error->prov_errno;
 	memcpy(cq->last_text, error->text, sizeof(cq->last_text));
+	cq->last_source = error->source;
 	pthread_mutex_unlock(&cq->lock);
 }
 
-/* From API 1.5 on into the program's buffer, if it names one; else ours, good until the next read (fi_cq(3)). */
-static void give_text(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
+/* From API 1.5 on into the program's buffer, if it names one; else `kept`, which is good until the next read (fi_cq(3)).
+ * Returns how many bytes were written. */
+static size_t give_data(const struct emu_cq *cq, const void *data, size_t length, void *kept,
+			struct fi_cq_err_entry *entry)
 {
-	size_t length = strlen(error->text) + 1;
+	bool sized = FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 5));
+	bool ours = !sized || !entry->err_data || !entry->err_data_size;
 
-	if (FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 5)) && entry->err_data && entry->err_data_size) {
-		if (length > entry->err_data_size)
-			length = entry->err_data_size;
-		memcpy(entry->err_data, error->text, length);
-		((char *)entry->err_data)[length - 1] = '\0';
-	} else {
-		entry->err_data = cq->last_text;
-	}
-	if (FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 5)))
+	if (!ours && length > entry->err_data_size)
+		length = entry->err_data_size;
+	if (ours)
+		entry->err_data = kept;
+	else
+		memcpy(entry->err_data, data, length);
+	if (sized)
 		entry->err_data_size = length;
+	return ours ? 0 : length;
+}
+
+static void give(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
+{
+	size_t written;
+
+	/* A peek that finds nothing is no fault to be explained, and fabtests names a buffer there that is none. */
+	if (error->err == FI_ENOMSG) {
+		if (FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 5)))
+			entry->err_data_size = 0;
+		return;
+	}
+	if (error->source.ss_family) {
+		give_data(cq, &error->source, addr_size((const struct sockaddr *)&error->source), &cq->last_source, entry);
+		return;
+	}
+	written = give_data(cq, error->text, strlen(error->text) + 1, cq->last_text, entry);
+	if (written)
+		((char *)entry->err_data)[written - 1] = '\0';
 }
 
 static void write_entry(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
@@ -48,7 +72,7 @@ static void write_entry(struct emu_cq *cq, const struct cq_error *error, struct 
 	entry->olen = error->olen;
 	entry->err = error->err;
 	entry->prov_errno = error->prov_errno;
-	give_text(cq, error, entry);
+	give(cq, error, entry);
 	if (FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 20)))
 		((struct compat_cq_err_entry *)entry)->src_addr = error->c.source;
 }
@@ -80,7 +104,8 @@ ssize_t emu_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uint64
 const char *emu_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf, size_t len)
 {
 	struct emu_cq *cq = (struct emu_cq *)fid;
-	const char *text = err_data;
+	/* The data of a stranger's message is an address, and a peek that found nothing has none. */
+	const char *text = prov_errno == REFUSAL_STRANGER || prov_errno == REFUSAL_NO_MESSAGE ? NULL : err_data;
 
 	pthread_mutex_lock(&cq->lock);
 	if (!text || !*text)

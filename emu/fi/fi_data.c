@@ -3,16 +3,19 @@
 #include "emu/fi/fi_data.h"
 
 #include <rdma/fi_errno.h>
+#include <rdma/fi_trigger.h>
 
+#include "emu/fi/fi_cntr.h"
 #include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_domain.h"
+#include "emu/fi/fi_mr_cache.h"
 #include "emu/fi/fi_prov.h"
 
 int data_check_ep(const struct emu_ep *ep, uint64_t group, uint64_t cap)
 {
 	if (!domain_usable(ep->domain))
 		return -FI_ENODEV;
-	if (!ep->dev)
+	if (!ep->dev && !ep->rx_dev)
 		return -FI_EOPBADSTATE;
 	if ((ep->caps & group) && (ep->caps & cap))
 		return 0;
@@ -54,7 +57,7 @@ static int bad_desc(int err, const struct iovec *iov, const void *desc, uint32_t
 }
 
 /* S72: under FI_MR_LOCAL every buffer needs a valid descriptor. Without: ignored before API 1.22 (S74), from then on
- * valid or NULL (S75). */
+ * valid or NULL (S75); then a registration cache registers the buffer, if there is one (S188). */
 static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const void *desc, uint32_t right)
 {
 	const struct emu_domain *domain = ep->domain;
@@ -64,7 +67,7 @@ static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const vo
 	if (!iov->iov_len)
 		return 0;
 	if (!required && (!desc || FI_VERSION_LT(domain->api, FI_VERSION(1, 22))))
-		return 0;
+		return domain->cache ? mr_cache_register(domain, iov, right & (MR_RECV | MR_READ)) : 0;
 	if (desc)
 		err = mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len,
 					required ? right : 0);
@@ -73,7 +76,9 @@ static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const vo
 
 static int check_sizes(const struct emu_ep *ep, const struct local_side *local, uint64_t flags, size_t *total)
 {
-	size_t sum = 0;
+	bool   may_stay_empty = local->right == MR_RECV && !(flags & (FI_CLAIM | FI_MULTI_RECV));
+	/* A receive may have more room than any message needs. */
+	size_t sum = 0, most = local->right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size;
 
 	if (local->count > local->limit)
 		return invalid("more buffers than iov_limit");
@@ -82,10 +87,10 @@ static int check_sizes(const struct emu_ep *ep, const struct local_side *local, 
 	for (size_t i = 0; i < local->count; i++) {
 		const struct iovec *iov = &local->iov[i];
 
-		if (iov->iov_len && !iov->iov_base)
+		if (iov->iov_len && !iov->iov_base && !may_stay_empty)
 			return invalid("a buffer at address 0");
-		if (iov->iov_len > ep->max_msg_size - sum) {
-			EMU_WARN(EP_DATA, "the buffers together are longer than max_msg_size\n");
+		if (iov->iov_len > most - sum) {
+			EMU_WARN(EP_DATA, "the buffers together are longer than max_msg_size, %zu\n", most);
 			return -FI_EMSGSIZE;
 		}
 		sum += iov->iov_len;
@@ -109,10 +114,44 @@ int data_check_local(const struct emu_ep *ep, const struct local_side *local, ui
 	return err;
 }
 
+int data_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out)
+{
+	const struct fi_triggered_context *trigger = *context;
+	const struct emu_cntr *cntr;
+
+	*out = NULL;
+	if (flags & DATA_WORK) {
+		const struct work_call *call = *context;
+
+		*when = call->when;
+		*context = call->context;
+		*out = when;
+		return 0;
+	}
+	if (flags & DATA_SILENT) /* there is no context to say when */
+		return ep->tx_flags & FI_TRIGGER ? -FI_ENOSYS : 0;
+	if (!(flags & FI_TRIGGER))
+		return 0;
+	if (!trigger)
+		return invalid("FI_TRIGGER without a struct fi_triggered_context");
+	if (trigger->event_type != FI_TRIGGER_THRESHOLD)
+		return -FI_ENOSYS;
+	cntr = (const struct emu_cntr *)trigger->trigger.threshold.cntr;
+	if (!cntr || cntr->fid.fid.fclass != FI_CLASS_CNTR)
+		return invalid("FI_TRIGGER without a counter");
+	if (cntr->domain != ep->domain)
+		return -FI_EDOMAIN;
+	*when = (struct when){ .cntr = cntr->cntr, .threshold = trigger->trigger.threshold.threshold };
+	*out = when;
+	return 0;
+}
+
 uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags)
 {
 	bool complete = !(flags & DATA_SILENT) && (!ep->tx_selective || flags & FI_COMPLETION);
 
-	return (complete ? POST_COMPLETE : 0) | (flags & FI_INJECT ? POST_INJECT : 0) |
+	if (flags & DATA_WORK)
+		complete = flags & FI_COMPLETION;
+	return (flags & DATA_WORK ? POST_WORK : 0) | (complete ? POST_COMPLETE : 0) | (flags & FI_INJECT ? POST_INJECT : 0) |
 	       (flags & FI_FENCE ? POST_FENCE : 0) | (flags & FI_REMOTE_CQ_DATA ? POST_CQ_DATA : 0);
 }

@@ -15,6 +15,10 @@
 #include "emu/fi/fi_opened.h"
 #include "emu/nic/nic.h"
 
+struct close_policy;
+struct emu_eq;
+struct emu_mr_cache;
+
 struct emu_domain {
 	struct fid_domain fid;
 	struct opened opened;
@@ -23,10 +27,20 @@ struct emu_domain {
 	struct pd  *pd;
 	const struct attr_table *attr;
 	uint32_t api;		/* version that the program was written to */
-	int      rules;		/* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY in force */
+	uint64_t caps;		/* as asked for when it was opened */
+	uint64_t auth;		/* of regions and endpoints that name no other; 0: none (S157) */
+	size_t   auth_key_size;	/* 0: none given; those of others may have any size */
+	bool     av_auth;	/* FI_AV_AUTH_KEY: keys are in address vectors, those two 0 */
+	int      rules;		/* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT in force */
+	const struct close_policy *close;
+	bool     pinned;	/* FI_EMU_PINNED, and the rules go with it */
+	struct emu_mr_cache *cache;	/* of local buffers without a descriptor; NULL: they need no registration */
 	uint32_t addr_format;
+	struct emu_eq *_Atomic eq;	/* bound to it; NULL: none */
+	atomic_bool reg_async;		/* with FI_REG_MR */
 	atomic_uint users;	/* all objects of the domain */
 	atomic_uint eps, cqs, cntrs;
+	atomic_uint tx_contexts, rx_contexts;	/* that are no endpoints' own */
 };
 
 static inline struct emu_domain *emu_domain(struct fid_domain *fid)
@@ -36,8 +50,14 @@ static inline struct emu_domain *emu_domain(struct fid_domain *fid)
 
 int emu_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context);
 
+/* The process's NIC, which the first domain or passive endpoint starts. 0 or -errno. */
+int emu_nic_start(struct nic **nic);
+
 /* False in a fork's child: the NIC is its parent's, and no call may touch it. */
 bool domain_usable(const struct emu_domain *domain);
+
+/* Where the results of registrations go; NULL: they are synchronous (S16, S168). */
+struct emu_eq *domain_reg_eq(struct emu_domain *domain);
 
 /* Counts one more object of a kind that has a limit, and the domain's use by it. 0; -FI_ENOMEM at the limit, logged;
  * -FI_ENODEV if the domain is not usable. */

@@ -8,26 +8,43 @@
 #include <time.h>
 
 #include "emu/fi/fi_addr.h"
+#include "emu/fi/fi_auth.h"
+#include "emu/fi/fi_atomic.h"
 #include "emu/fi/fi_av.h"
+#include "emu/fi/fi_av_auth.h"
+#include "emu/fi/fi_close_policy.h"
+#include "emu/fi/fi_cm.h"
 #include "emu/fi/fi_cntr.h"
 #include "emu/fi/fi_cq.h"
 #include "emu/fi/fi_data.h"
 #include "emu/fi/fi_domain.h"
+#include "emu/fi/fi_eq.h"
 #include "emu/fi/fi_negotiate.h"
+#include "emu/fi/fi_opened.h"
+#include "emu/fi/fi_own_addr.h"
+#include "emu/fi/fi_pep.h"
 #include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_scalable.h"
 #include "emu/fi/fi_settings.h"
+#include "emu/fi/fi_shared.h"
 #include "emu/fi/fi_stubs.h"
 
-#define INITIATES(caps) (((caps) & FI_MSG && (caps) & FI_SEND) || ((caps) & FI_RMA && (caps) & (FI_READ | FI_WRITE)))
-#define RECEIVES(caps) ((caps) & FI_MSG && (caps) & FI_RECV)
+#define MESSAGES (FI_MSG | FI_TAGGED)
+#define INITIATES(caps) (((caps) & MESSAGES && (caps) & FI_SEND) || \
+			 ((caps) & (FI_RMA | FI_ATOMIC) && (caps) & (FI_READ | FI_WRITE)))
+#define RECEIVES(caps) ((caps) & MESSAGES && (caps) & FI_RECV)
 
 static uint32_t device_caps(uint64_t caps)
 {
 	static const struct { uint64_t with, cap; uint32_t bit; } map[] = {
 		{ FI_MSG, FI_SEND, EP_SEND }, { FI_MSG, FI_RECV, EP_RECV },
+		{ FI_TAGGED, FI_SEND, EP_TSEND }, { FI_TAGGED, FI_RECV, EP_TRECV },
 		{ FI_RMA, FI_READ, EP_READ }, { FI_RMA, FI_WRITE, EP_WRITE },
 		{ FI_RMA, FI_REMOTE_READ, EP_REMOTE_READ }, { FI_RMA, FI_REMOTE_WRITE, EP_REMOTE_WRITE },
-		{ FI_MSG, FI_DIRECTED_RECV, EP_DIRECTED_RECV }, { 0, FI_SOURCE, EP_SOURCE },
+		{ 0, FI_DIRECTED_RECV, EP_DIRECTED_RECV }, { 0, FI_SOURCE, EP_SOURCE },
+		{ FI_SOURCE, FI_SOURCE_ERR, EP_SOURCE_ERR },
+		{ 0, FI_RMA_EVENT, EP_RMA_EVENT },
+		{ FI_ATOMIC, FI_REMOTE_READ, EP_REMOTE_ATOMIC_READ }, { FI_ATOMIC, FI_REMOTE_WRITE, EP_REMOTE_ATOMIC_WRITE },
 	};
 	uint32_t bits = 0;
 
@@ -41,20 +58,29 @@ static uint32_t device_caps(uint64_t caps)
 static uint32_t device_order(uint64_t order)
 {
 	return (order & FI_ORDER_RAS ? EP_ORDER_RAS : 0) | (order & FI_ORDER_WAS ? EP_ORDER_WAS : 0) |
-	       (order & (FI_ORDER_WAR | FI_ORDER_RMA_WAR) ? EP_ORDER_WAR : 0);
+	       (order & (FI_ORDER_WAR | FI_ORDER_RMA_WAR) ? EP_ORDER_WAR : 0) | (order & FI_ORDER_SAR ? EP_ORDER_SAR : 0);
 }
 
 static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 {
 	*attr = (struct ep_attr){
 		.pd = ep->domain->pd,
-		.av = ep->av->av,
+		.av = ep->av ? ep->av->av : NULL,
+		.cm = ep->type == FI_EP_MSG ? &emu_ep_cm_events : NULL,
+		.datagrams = ep->type == FI_EP_DGRAM,
 		.tx_cq = ep->tx_cq ? ep->tx_cq->cq : NULL,
 		.rx_cq = ep->rx_cq ? ep->rx_cq->cq : NULL,
 		.caps = device_caps(ep->caps),
 		.order = device_order(ep->tx_order),
 		.tx_size = (uint32_t)ep->tx_size,
 		.rx_size = (uint32_t)ep->rx_size,
+		.stx = ep->stx ? ep->stx->dev : NULL,
+		.srx = ep->srx ? ep->srx->rx_dev : NULL,
+		.rx_selective = ep->rx_selective,
+		.auth = ep->auth,
+		.auths = ep->auths,
+		.bonds = ep->scalable ? &ep->scalable->bonds : &ep->bonds,
+		.known_port = ep->scalable ? addr_port(&ep->scalable->at) : 0,
 		.at = ep->at,
 		.owner = (void *)(uintptr_t)ep,
 	};
@@ -62,7 +88,23 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		attr->cntr[i] = ep->cntr[i] ? ep->cntr[i]->cntr : NULL;
 }
 
-static int ep_enable(struct emu_ep *ep)
+static int take_keys(struct emu_ep *ep)
+{
+	if (!ep->domain->av_auth)
+		return 0;
+	ep->auths = av_auth_all(ep->av->keys, NULL, &ep->auths_used);
+	return ep->auths ? 0 : -FI_ENOMEM;
+}
+
+static void give_keys(struct emu_ep *ep)
+{
+	if (ep->auths)
+		av_auth_give(ep->av->keys, ep->auths_used);
+	free(ep->auths);
+	ep->auths = NULL;
+}
+
+int emu_ep_enable(struct emu_ep *ep)
 {
 	struct nic *nic = ep->domain->nic;
 	struct ep_attr attr;
@@ -72,29 +114,46 @@ static int ep_enable(struct emu_ep *ep)
 		return -FI_ENODEV;
 	if (ep->dev)
 		return -FI_EOPBADSTATE;
-	if (!ep->av)
+	if (ep->scalable) {
+		err = scalable_enable(ep);
+		if (err)
+			return err;
+	}
+	if (ep->type == FI_EP_MSG && !ep->eq)
+		return -FI_ENOEQ;
+	if (ep->type != FI_EP_MSG && !ep->av)
 		return -FI_ENOAV;
 	if ((INITIATES(ep->caps) && !ep->tx_cq) || (RECEIVES(ep->caps) && !ep->rx_cq))
 		return -FI_ENOCQ;
+	if ((ep->tx_shared && !ep->stx) || (ep->rx_shared && !ep->srx)) {
+		EMU_WARN(EP_CTRL, "the endpoint was opened with FI_SHARED_CONTEXT: bind the context before fi_enable\n");
+		return -FI_EOPBADSTATE;
+	}
+	err = take_keys(ep);
+	if (err)
+		return err;
 	fill_attr(ep, &attr);
-	if (!driver_enter(nic_driver(nic)))
+	if (!driver_enter(nic_driver(nic))) {
+		give_keys(ep);
 		return -FI_EAGAIN;
+	}
 	err = ep_open(nic, &attr, &ep->dev);
 	driver_leave(nic_driver(nic));
+	ep_tell_aliases(ep);
 	if (err) {
 		char text[80];
 
+		give_keys(ep);
 		addr_text((const struct sockaddr *)&ep->at, text, sizeof(text));
-		EMU_WARN(EP_CTRL, "endpoint cannot listen at %s: %s\n", text, fi_strerror(-err));
+		EMU_WARN(EP_CTRL, "endpoint cannot be enabled at %s: %s\n", text, fi_strerror(-err));
 	}
 	return err;
 }
 
-/* Lets the device finish what it owes to peers: slices, with the role given up between them, up to TIME_BYE_NS. */
-static int drain_and_close(struct emu_ep *ep)
+/* Slices, with the role given up between them. */
+int ep_drained(struct nic *nic, struct ep *dev)
 {
 	static const struct timespec pause = { .tv_nsec = 50000 };
-	struct nic *nic = ep->domain->nic;
 	struct timespec now;
 	uint64_t end = 0;
 
@@ -104,73 +163,75 @@ static int drain_and_close(struct emu_ep *ep)
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if (!end)
 			end = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + TIME_BYE_NS;
-		if (ep_quiet(ep->dev) || (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec > end)
-			break;
+		if (ep_quiet(dev) || (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec > end)
+			return 0;
 		nic_work(nic);
 		driver_leave(nic_driver(nic));
 		nanosleep(&pause, NULL);
 	}
+}
+
+static int drain_and_close(struct emu_ep *ep)
+{
+	int err = ep_drained(ep->domain->nic, ep->dev);
+
+	if (err)
+		return err;
 	ep_close(ep->dev);
-	driver_leave(nic_driver(nic));
+	driver_leave(nic_driver(ep->domain->nic));
+	if (ep->eq)
+		emu_eq_withdraw(ep->eq, &ep->fid.fid);
 	return 0;
 }
 
-static int ep_close_fid(struct fid *fid)
+static int leave_device(struct emu_ep *ep)
+{
+	int err = close_end_check(ep->domain, &ep->bonds, "endpoint");
+
+	if (!err && ep->dev)
+		err = drain_and_close(ep);
+	if (!err)
+		close_end(ep->domain, &ep->bonds);
+	return err;
+}
+
+static atomic_uint *counted_as(const struct emu_ep *ep)
+{
+	switch (ep->fid.fid.fclass) {
+	case FI_CLASS_TX_CTX:
+		return &ep->domain->tx_contexts;
+	case FI_CLASS_RX_CTX:
+		return &ep->domain->rx_contexts;
+	default:
+		return &ep->domain->eps;
+	}
+}
+
+/* In a fork's child only the object goes. */
+int emu_ep_close(struct fid *fid)
 {
 	struct emu_ep *ep = (struct emu_ep *)fid;
 	int err;
 
-	if (ep->dev && domain_usable(ep->domain)) {
-		err = drain_and_close(ep);
-		if (err)
-			return err;
-	}
+	if (ep->aliases)
+		return -FI_EBUSY;
+	err = domain_usable(ep->domain) ? leave_device(ep) : 0;
+	if (err)
+		return err;
+	give_keys(ep);
 	ep_unbind(ep);
-	domain_put(ep->domain, &ep->domain->eps);
+	if (ep->scalable)
+		scalable_forget(ep);
+	domain_put(ep->domain, counted_as(ep));
 	free(ep);
 	return 0;
 }
 
-/* FI_GETOPSFLAG, FI_SETOPSFLAG: the word says by FI_TRANSMIT or FI_RECV which side is meant. */
-static int ep_ops_flags(struct emu_ep *ep, uint64_t *word, bool set)
-{
-	uint64_t side = word ? *word & (FI_TRANSMIT | FI_RECV) : 0;
-	uint64_t flags = word ? *word & ~side : 0;
-	bool     tx = side == FI_TRANSMIT;
-
-	if (!word || (side != FI_TRANSMIT && side != FI_RECV))
-		return -FI_EINVAL;
-	if (!set) {
-		*word = side | (tx ? ep->tx_flags : ep->rx_flags);
-		return 0;
-	}
-	if (flags & ~(tx ? DATA_TX_DEFAULTS : DATA_RX_DEFAULTS))
-		return -FI_EBADFLAGS;
-	*(tx ? &ep->tx_flags : &ep->rx_flags) = flags;
-	return 0;
-}
-
-static int ep_control(struct fid *fid, int command, void *arg)
-{
-	struct emu_ep *ep = (struct emu_ep *)fid;
-
-	switch (command) {
-	case FI_ENABLE:
-		return ep_enable(ep);
-	case FI_GETOPSFLAG:
-		return ep_ops_flags(ep, arg, false);
-	case FI_SETOPSFLAG:
-		return ep_ops_flags(ep, arg, true);
-	default:
-		return -FI_ENOSYS;
-	}
-}
-
 static struct fi_ops ep_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = ep_close_fid,
+	.close = emu_ep_close,
 	.bind = emu_ep_bind,
-	.control = ep_control,
+	.control = emu_ep_control,
 	.ops_open = stub_ops_open,
 	.tostr = stub_tostr,
 	.ops_set = stub_ops_set,
@@ -181,66 +242,103 @@ static size_t limit(size_t given, size_t most)
 	return given ? given : most;
 }
 
-/* The info is the program's by now: everything in it is checked again. */
-static int take_info(struct emu_ep *ep, const struct fi_info *info)
+/* And whose request it is to accept, or what passive endpoint's address it takes. */
+static int take_type(struct emu_ep *ep, const struct fi_info *info)
 {
 	const struct attr_table *attr = ep->domain->attr;
-	const struct fi_tx_attr *tx = info->tx_attr;
-	const struct fi_rx_attr *rx = info->rx_attr;
+	const struct attr_type *type;
 
-	if ((info->caps & ~attr->caps) ||
-	    (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC && info->ep_attr->type != FI_EP_RDM))
+	ep->type = info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC ? info->ep_attr->type : FI_EP_RDM;
+	type = attr_type(ep->type);
+	if (!type || info->caps & ~attr_type_caps(attr, type, ep->domain->api))
 		return -FI_EINVAL;
-	ep->caps = info->caps ? caps_complete(info->caps) : attr->caps;
-	ep->tx_flags = tx ? tx->op_flags : 0;
-	ep->rx_flags = rx ? rx->op_flags : 0;
-	ep->tx_order = tx ? tx->msg_order : attr->msg_order;
-	ep->inject_size = limit(tx ? tx->inject_size : 0, attr->inject_size);
-	ep->tx_iov_limit = limit(tx ? tx->iov_limit : 0, attr->iov_limit);
-	ep->rma_iov_limit = limit(tx ? tx->rma_iov_limit : 0, attr->rma_iov_limit);
-	ep->rx_iov_limit = limit(rx ? rx->iov_limit : 0, attr->iov_limit);
-	ep->tx_size = limit(tx ? tx->size : 0, attr->tx_size);
-	ep->rx_size = limit(rx ? rx->size : 0, attr->rx_size);
-	ep->max_msg_size = attr->max_msg_size;
-	if ((ep->tx_flags & ~DATA_TX_DEFAULTS) || (ep->rx_flags & ~DATA_RX_DEFAULTS) ||
-	    (ep->tx_order & ~attr->msg_order) || ep->inject_size > attr->inject_size ||
-	    ep->tx_iov_limit > attr->iov_limit || ep->rma_iov_limit > attr->rma_iov_limit ||
-	    ep->rx_iov_limit > attr->iov_limit || ep->tx_size > attr->tx_size || ep->rx_size > attr->rx_size)
+	ep->caps = info->caps ? caps_complete(info->caps) : attr_type_caps(attr, type, ep->domain->api) & ~ATTR_CAPS_ASKED;
+	ep->max_msg_size = attr_type_message(attr, type);
+	if (ep->type != FI_EP_MSG)
+		return 0;
+	if (ep->domain->av_auth)
 		return -FI_EINVAL;
+	if (info->handle && !request_find(info->handle, &ep->request) && !opened_is_a(FI_CLASS_PEP, info->handle)) {
+		EMU_WARN(EP_CTRL, "info->handle is neither a connection request that waits for an answer nor a passive endpoint\n");
+		return -FI_EINVAL;
+	}
 	return 0;
 }
 
-/* The own address: as the info says, else the first that this machine has. Never a wildcard: it is told to peers. */
-static int choose_address(struct emu_ep *ep, const struct fi_info *info)
+int ep_take_tx(struct emu_ep *ep, const struct fi_tx_attr *tx)
 {
-	int family = addr_family(ep->domain->addr_format);
-	const struct sockaddr *given = info->src_addr;
-	struct local_addr *local;
-	struct settings settings;
-	uint16_t port = 0;
-	size_t count;
-	int    err;
+	const struct attr_table *attr = ep->domain->attr;
+	uint64_t order = ep->type == FI_EP_DGRAM ? 0 : attr->msg_order;
 
-	if (given) {
-		if (info->src_addrlen < sizeof(*given) || !addr_size(given) || info->src_addrlen < addr_size(given))
-			return -FI_EINVAL;
-		memcpy(&ep->at, given, addr_size(given));
-		if (!addr_is_wildcard(&ep->at))
-			return 0;
-		port = addr_port(&ep->at);
-		family = given->sa_family;
-	}
-	err = settings_read(&settings);
-	if (!err)
-		err = addr_local(settings.iface, family, &local, &count);
+	ep->tx_flags = tx ? tx->op_flags : 0;
+	ep->tx_order = tx ? tx->msg_order : order;
+	ep->inject_size = limit(tx ? tx->inject_size : 0, attr->inject_size);
+	ep->tx_iov_limit = limit(tx ? tx->iov_limit : 0, attr->iov_limit);
+	ep->rma_iov_limit = limit(tx ? tx->rma_iov_limit : 0, attr->rma_iov_limit);
+	ep->tx_size = limit(tx ? tx->size : 0, attr->tx_size);
+	return (ep->tx_flags & ~data_tx_defaults(ep)) || (ep->tx_order & ~order) ||
+	       ep->inject_size > attr->inject_size || ep->tx_iov_limit > attr->iov_limit ||
+	       ep->rma_iov_limit > attr->rma_iov_limit || ep->tx_size > attr->tx_size ? -FI_EINVAL : 0;
+}
+
+int ep_take_rx(struct emu_ep *ep, const struct fi_rx_attr *rx)
+{
+	const struct attr_table *attr = ep->domain->attr;
+
+	ep->rx_flags = rx ? rx->op_flags : 0;
+	ep->rx_iov_limit = limit(rx ? rx->iov_limit : 0, attr->iov_limit);
+	ep->rx_size = limit(rx ? rx->size : 0, attr->rx_size);
+	atomic_init(&ep->min_multi_recv, LIMIT_MIN_MULTI_RECV);
+	return (ep->rx_flags & ~(DATA_RX_DEFAULTS | caps_multi(ep->caps))) || ep->rx_iov_limit > attr->iov_limit ||
+	       ep->rx_size > attr->rx_size ? -FI_EINVAL : 0;
+}
+
+/* One context a side, or a shared one. */
+static int take_contexts(struct emu_ep *ep, const struct fi_ep_attr *attr)
+{
+	size_t tx = attr ? attr->tx_ctx_cnt : 0, rx = attr ? attr->rx_ctx_cnt : 0;
+
+	ep->tx_shared = tx == FI_SHARED_CONTEXT;
+	ep->rx_shared = rx == FI_SHARED_CONTEXT;
+	return (!ep->tx_shared && tx > 1) || (!ep->rx_shared && rx > 1) ? -FI_EINVAL : 0;
+}
+
+/* The info is the program's by now: everything in it is checked again. */
+static int take_info(struct emu_ep *ep, const struct fi_info *info)
+{
+	int err = take_type(ep, info);
+
 	if (err)
 		return err;
-	if (count) {
-		ep->at = local[0].addr;
-		addr_set_port(&ep->at, port);
-	}
-	free(local);
-	return count ? 0 : -FI_EADDRNOTAVAIL;
+	err = ep_take_tx(ep, info->tx_attr);
+	if (!err)
+		err = ep_take_rx(ep, info->rx_attr);
+	ep->auth = ep->domain->auth;
+	if (err || !info->ep_attr || !auth_known(ep->domain->api))
+		return err;
+	return auth_take(ep->domain, "endpoint", info->ep_attr->auth_key, info->ep_attr->auth_key_size, &ep->auth);
+}
+
+int ep_init(struct emu_ep *ep, const struct fi_info *info)
+{
+	int err = take_info(ep, info);
+
+	if (err || emu_pep_address(info->handle, &ep->at))
+		return err;
+	return own_address(info, ep->domain->addr_format, &ep->at);
+}
+
+void ep_tables(struct emu_ep *ep)
+{
+	ep->whole = ep;
+	ep->fid.fid.ops = &ep_fid_ops;
+	ep->fid.ops = &emu_ep_ops;
+	ep->fid.cm = &emu_ep_cm_ops;
+	ep->fid.msg = &emu_msg_ops;
+	ep->fid.rma = &emu_rma_ops;
+	ep->fid.tagged = &emu_tagged_ops;
+	ep->fid.atomic = &emu_atomic_ops;
+	ep->fid.collective = &stub_collective;
 }
 
 int emu_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
@@ -255,25 +353,18 @@ int emu_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **ou
 	if (!ep)
 		return -FI_ENOMEM;
 	ep->domain = domain;
-	err = take_info(ep, info);
+	err = ep_init(ep, info);
 	if (!err)
-		err = choose_address(ep, info);
+		err = take_contexts(ep, info->ep_attr);
 	if (!err)
 		err = domain_get(domain, &domain->eps, domain->attr->ep_cnt, "endpoints");
 	if (err) {
 		free(ep);
 		return err;
 	}
+	ep_tables(ep);
 	ep->fid.fid.fclass = FI_CLASS_EP;
 	ep->fid.fid.context = context;
-	ep->fid.fid.ops = &ep_fid_ops;
-	ep->fid.ops = &emu_ep_ops;
-	ep->fid.cm = &emu_ep_cm_ops;
-	ep->fid.msg = &emu_msg_ops;
-	ep->fid.rma = &emu_rma_ops;
-	ep->fid.tagged = &stub_tagged;
-	ep->fid.atomic = &stub_atomic;
-	ep->fid.collective = &stub_collective;
 	*out = &ep->fid;
 	return 0;
 }

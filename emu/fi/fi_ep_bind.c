@@ -9,9 +9,11 @@
 #include "emu/fi/fi_ep.h"
 #include "emu/fi/fi_eq.h"
 #include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_shared.h"
 
 static const struct { uint64_t flag; enum ep_counter counter; } counted[] = {
 	{ FI_SEND, EP_CNTR_SEND }, { FI_RECV, EP_CNTR_RECV }, { FI_READ, EP_CNTR_READ }, { FI_WRITE, EP_CNTR_WRITE },
+	{ FI_REMOTE_READ, EP_CNTR_REMOTE_READ }, { FI_REMOTE_WRITE, EP_CNTR_REMOTE_WRITE },
 };
 enum { COUNTED = sizeof(counted) / sizeof(counted[0]) };
 
@@ -42,8 +44,8 @@ static int bind_av(struct emu_ep *ep, struct emu_av *av, uint64_t flags)
 {
 	if (flags)
 		return -FI_EBADFLAGS;
-	if (ep->av)
-		return -FI_EINVAL;
+	if (ep->av || ep->scalable || ep->type == FI_EP_MSG)
+		return -FI_EINVAL; /* contexts have that of their scalable endpoint, and one peer needs no address */
 	if (av->domain != ep->domain)
 		return -FI_EDOMAIN;
 	av_get(av->av);
@@ -51,7 +53,8 @@ static int bind_av(struct emu_ep *ep, struct emu_av *av, uint64_t flags)
 	return 0;
 }
 
-/* Remote reads and writes are counted for endpoints opened with FI_RMA_EVENT, which is not offered yet. */
+/* Remote reads and writes are counted for endpoints opened with FI_RMA_EVENT. Where there are none by its capabilities,
+ * a counter of them stays as it is. */
 static int bind_cntr(struct emu_ep *ep, struct emu_cntr *cntr, uint64_t flags)
 {
 	uint64_t known = 0;
@@ -61,8 +64,8 @@ static int bind_cntr(struct emu_ep *ep, struct emu_cntr *cntr, uint64_t flags)
 		if (flags & counted[i].flag && ep->cntr[counted[i].counter])
 			return -FI_EINVAL;
 	}
-	if (flags & (FI_REMOTE_READ | FI_REMOTE_WRITE)) {
-		EMU_WARN(EP_CTRL, "counters of remote reads and writes need FI_RMA_EVENT, which is not there yet\n");
+	if ((flags & ep->caps & (FI_REMOTE_READ | FI_REMOTE_WRITE)) && !(ep->caps & FI_RMA_EVENT)) {
+		EMU_WARN(EP_CTRL, "counters of remote reads and writes need FI_RMA_EVENT in info->caps\n");
 		return -FI_ENOSYS;
 	}
 	if (flags & ~known)
@@ -95,7 +98,7 @@ static int bind_eq(struct emu_ep *ep, struct emu_eq *eq, uint64_t flags)
 
 int emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct emu_ep *ep = (struct emu_ep *)fid;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
 
 	if (!bfid)
 		return -FI_EINVAL;
@@ -112,6 +115,10 @@ int emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return bind_cntr(ep, (struct emu_cntr *)bfid, flags);
 	case FI_CLASS_EQ:
 		return bind_eq(ep, (struct emu_eq *)bfid, flags);
+	case FI_CLASS_STX_CTX:
+		return shared_bind_tx(ep, (struct emu_stx *)bfid, flags);
+	case FI_CLASS_SRX_CTX:
+		return shared_bind_rx(ep, (struct emu_ep *)bfid, flags);
 	default:
 		return -FI_EINVAL;
 	}
@@ -119,6 +126,7 @@ int emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 
 void ep_unbind(struct emu_ep *ep)
 {
+	shared_unbind(ep);
 	if (ep->tx_cq)
 		cq_put(ep->tx_cq->cq);
 	if (ep->rx_cq)

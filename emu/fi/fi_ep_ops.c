@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "emu/fi/fi_addr.h"
+#include "emu/fi/fi_cm.h"
 #include "emu/fi/fi_compat.h"
+#include "emu/fi/fi_data.h"
 #include "emu/fi/fi_domain.h"
 #include "emu/fi/fi_ep.h"
+#include "emu/fi/fi_negotiate.h"
+#include "emu/fi/fi_own_addr.h"
+#include "emu/fi/fi_scalable.h"
 #include "emu/fi/fi_stubs.h"
 
 static ssize_t ep_op_cancel(fid_t fid, void *context)
@@ -18,19 +23,34 @@ static ssize_t ep_op_cancel(fid_t fid, void *context)
 
 	if (!domain_usable(ep->domain))
 		return -FI_ENODEV;
-	if (!ep->dev)
+	if (!ep->dev && !ep->rx_dev)
 		return -FI_EOPBADSTATE;
+	if (ep->srx)
+		return -FI_ENOENT; /* its receives are the shared context's */
 	if (!driver_enter(driver))
 		return -FI_EAGAIN;
-	err = ep_cancel(ep->dev, context);
+	err = ep->rx_dev ? srx_cancel(ep->rx_dev, context) : ep_cancel(ep->dev, context);
 	driver_leave(driver);
 	return err;
+}
+
+int option_tell(size_t size, void *value, size_t *length)
+{
+	if (!value || !length)
+		return -FI_EINVAL;
+	if (*length < sizeof(size)) {
+		*length = sizeof(size);
+		return -FI_ETOOSMALL;
+	}
+	memcpy(value, &size, sizeof(size));
+	*length = sizeof(size);
+	return 0;
 }
 
 /* All options that there are tell a size. */
 static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *length)
 {
-	struct emu_ep *ep = (struct emu_ep *)fid;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
 	size_t size;
 
 	if (level != FI_OPT_ENDPOINT)
@@ -44,30 +64,47 @@ static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *len
 		break;
 	case COMPAT_OPT_MAX_MSG_SIZE:
 	case COMPAT_OPT_MAX_RMA_SIZE:
+		if (name == COMPAT_OPT_MAX_RMA_SIZE && ep->type == FI_EP_DGRAM)
+			return -FI_ENOPROTOOPT;
 		size = ep->max_msg_size;
+		break;
+	case FI_OPT_MIN_MULTI_RECV:
+		if (!caps_multi(ep->caps))
+			return -FI_ENOPROTOOPT;
+		size = atomic_load_explicit(&ep->min_multi_recv, memory_order_relaxed);
+		break;
+	case FI_OPT_CM_DATA_SIZE:
+		if (ep->type != FI_EP_MSG)
+			return -FI_ENOPROTOOPT;
+		size = LIMIT_CM_DATA;
 		break;
 	case COMPAT_OPT_INJECT_MSG_SIZE:
 	case COMPAT_OPT_INJECT_RMA_SIZE:
+		if (name == COMPAT_OPT_INJECT_RMA_SIZE && ep->type == FI_EP_DGRAM)
+			return -FI_ENOPROTOOPT;
 		size = ep->inject_size;
 		break;
 	default:
 		return -FI_ENOPROTOOPT;
 	}
-	if (!value || !length)
-		return -FI_EINVAL;
-	if (*length < sizeof(size)) {
-		*length = sizeof(size);
-		return -FI_ETOOSMALL;
-	}
-	memcpy(value, &size, sizeof(size));
-	*length = sizeof(size);
-	return 0;
+	return option_tell(size, value, length);
 }
 
+/* The other sizes are fixed by the info that the endpoint was opened with. */
 static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_t length)
 {
-	(void)fid, (void)level, (void)name, (void)value, (void)length;
-	return -FI_ENOPROTOOPT; /* the sizes are fixed by the info that the endpoint was opened with */
+	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	size_t size;
+
+	if (level == FI_OPT_ENDPOINT && name == COMPAT_OPT_CUDA_API_PERMITTED && ep->caps & FI_HMEM)
+		return -FI_EINVAL; /* there is no CUDA here (fi_endpoint(3)) */
+	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV || !caps_multi(ep->caps))
+		return -FI_ENOPROTOOPT;
+	if (!value || length != sizeof(size))
+		return -FI_EINVAL;
+	memcpy(&size, value, sizeof(size));
+	atomic_store_explicit(&ep->min_multi_recv, size, memory_order_relaxed);
+	return 0;
 }
 
 struct fi_ops_ep emu_ep_ops = {
@@ -75,59 +112,53 @@ struct fi_ops_ep emu_ep_ops = {
 	.cancel = ep_op_cancel,
 	.getopt = ep_op_getopt,
 	.setopt = ep_op_setopt,
-	.tx_ctx = stub_tx_ctx,
-	.rx_ctx = stub_rx_ctx,
+	.tx_ctx = emu_tx_context,
+	.rx_ctx = emu_rx_context,
 	.rx_size_left = stub_size_left,
 	.tx_size_left = stub_size_left,
 };
 
 static int ep_op_setname(fid_t fid, void *addr, size_t length)
 {
-	struct emu_ep *ep = (struct emu_ep *)fid;
-	int family = addr_family(ep->domain->addr_format);
-	const struct sockaddr *given = addr;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct sockaddr_storage at;
+	int err = own_address_take(addr, length, ep->domain->addr_format, &at);
 
-	if (!addr || length < sizeof(*given) || !addr_size(given) || length < addr_size(given))
-		return -FI_EINVAL;
-	if (family != AF_UNSPEC && family != given->sa_family)
-		return -FI_EINVAL;
-	if (ep->dev)
+	if (err)
+		return err;
+	if (ep->dev || ep->scalable || scalable_named(ep))
 		return -FI_EOPBADSTATE;
-	memset(&ep->at, 0, sizeof(ep->at));
-	memcpy(&ep->at, given, addr_size(given));
+	ep->at = at;
 	return 0;
 }
 
-/* Not valid before fi_enable unless a port was given: fi_cm(3) asks no more. */
+/* Not valid before fi_enable unless a port was given: fi_cm(3) asks no more. Who accepts is known by the address that was
+ * asked, as with sockets; its own is between the two NICs. */
 static int ep_op_getname(fid_t fid, void *addr, size_t *length)
 {
-	struct emu_ep *ep = (struct emu_ep *)fid;
-	struct sockaddr_storage name = ep->at;
-	size_t given, size;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct sockaddr_storage name = ep->scalable ? ep->scalable->at : ep->at; /* contexts have no name of their own */
 
 	if (!length || (*length && !addr))
 		return -FI_EINVAL;
-	if (ep->dev)
+	if (ep->request.number && !addr_port(&ep->at))
+		name = ep->request.passive;
+	else if (ep->dev && !ep->scalable)
 		ep_name(ep->dev, &name);
 	else if (!addr_port(&name))
 		return -FI_EOPBADSTATE;
-	given = *length;
-	size = addr_size((const struct sockaddr *)&name);
-	if (given)
-		memcpy(addr, &name, given < size ? given : size);
-	*length = size;
-	return given < size ? -FI_ETOOSMALL : 0;
+	return address_tell(&name, addr, length);
 }
 
 struct fi_ops_cm emu_ep_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
 	.setname = ep_op_setname,
 	.getname = ep_op_getname,
-	.getpeer = stub_getpeer,
-	.connect = stub_connect,
+	.getpeer = emu_ep_getpeer,
+	.connect = emu_ep_connect,
 	.listen = stub_listen,
-	.accept = stub_accept,
+	.accept = emu_ep_accept,
 	.reject = stub_reject,
-	.shutdown = stub_shutdown,
+	.shutdown = emu_ep_shutdown,
 	.join = stub_join,
 };

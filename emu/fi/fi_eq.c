@@ -2,8 +2,10 @@
 /* fi_eq.c - the event queue object. */
 #include "emu/fi/fi_eq.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <rdma/fi_errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +15,22 @@
 
 #include "emu/fi/fi_fabric.h"
 #include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_settings.h"
 #include "emu/fi/fi_stubs.h"
 #include "emu/fi/fi_wait.h"
+#include "emu/fi/fi_wait_set.h"
 #include "emu/net/net.h"
+#include "emu/net/wait.h"
 #include "emu/nic/driver.h"
+#include "emu/nic/limits.h"
 
 struct event {
 	struct event *next;
 	uint32_t event;
-	bool   error;		/* data is a struct fi_eq_err_entry */
+	bool   error;		/* data is a struct fi_eq_err_entry, and its err_data behind that */
+	const struct fid *fid;	/* what it is about; NULL: of the program's own */
+	struct fi_info *info;	/* FI_CONNREQ: the program's when it is read, else freed with the event */
+	size_t least;		/* bytes that a reader must have room for; what is behind may be cut off */
 	size_t size;
 	unsigned char data[];
 };
@@ -30,14 +39,17 @@ struct emu_eq {
 	struct fid_eq fid;
 	struct emu_fabric *fabric;
 	atomic_uint users;
-	enum fi_wait_obj obj;
+	struct waiter waiter;	/* empty but for wait sets and FI_WAIT_MUTEX_COND: our own calls go by fd */
+	struct wait_member member;
 	bool   writable;	/* opened with FI_WRITE */
 	int    fd;		/* eventfd, readable while there are events; -1 with FI_WAIT_NONE */
+	struct wait *wait;	/* manual progress: over fd and the device's sockets, which nobody else looks at; else NULL */
 	size_t limit;
 	pthread_mutex_t lock;	/* of all below */
 	struct event *first, **end;
 	size_t count;
 	bool   overrun;		/* an event was lost: said once all others are read */
+	unsigned char err_data[LIMIT_CM_DATA];	/* of the error read last */
 };
 
 static struct emu_eq *emu_eq(struct fid_eq *fid)
@@ -76,10 +88,30 @@ static void show(struct emu_eq *eq)
 	(void)done;
 }
 
-static int push(struct emu_eq *eq, uint32_t event, bool error, const void *data, size_t size)
+/* An event of `size` bytes and `more` behind them; NULL without memory. */
+static struct event *event_new(const struct fid *fid, const void *data, size_t size, const void *more, size_t more_size)
 {
-	struct event *new = malloc(sizeof(*new) + size);
+	struct event *event = malloc(sizeof(*event) + size + more_size);
 
+	if (!event)
+		return NULL;
+	*event = (struct event){ .fid = fid, .least = size, .size = size + more_size };
+	memcpy(event->data, data, size);
+	if (more_size)
+		memcpy(event->data + size, more, more_size);
+	return event;
+}
+
+static void event_free(struct event *event)
+{
+	if (event)
+		fi_freeinfo(event->info);
+	free(event);
+}
+
+/* Takes the event, which is NULL if there was no memory. */
+static int push(struct emu_eq *eq, struct event *new)
+{
 	pthread_mutex_lock(&eq->lock);
 	if (!new || eq->overrun || eq->count >= eq->limit) {
 		if (!eq->overrun)
@@ -87,34 +119,68 @@ static int push(struct emu_eq *eq, uint32_t event, bool error, const void *data,
 		eq->overrun = true;
 		show(eq);
 		pthread_mutex_unlock(&eq->lock);
-		free(new);
+		waiter_wake(&eq->waiter);
+		event_free(new);
 		return -FI_EOVERRUN;
 	}
-	new->next = NULL;
-	new->event = event;
-	new->error = error;
-	new->size = size;
-	memcpy(new->data, data, size);
 	*eq->end = new;
 	eq->end = &new->next;
 	eq->count++;
 	show(eq);
 	pthread_mutex_unlock(&eq->lock);
+	waiter_wake(&eq->waiter);
 	return 0;
+}
+
+static int push_data(struct emu_eq *eq, uint32_t event, const struct fid *fid, const void *data, size_t size)
+{
+	struct event *new = event_new(fid, data, size, NULL, 0);
+
+	if (new)
+		new->event = event;
+	return push(eq, new);
 }
 
 int emu_eq_push(struct emu_eq *eq, uint32_t event, struct fid *fid, void *context, uint64_t data)
 {
 	struct fi_eq_entry entry = { .fid = fid, .context = context, .data = data };
 
-	return push(eq, event, false, &entry, sizeof(entry));
+	return push_data(eq, event, fid, &entry, sizeof(entry));
 }
 
 int emu_eq_push_error(struct emu_eq *eq, struct fid *fid, void *context, uint64_t data, int err)
 {
 	struct fi_eq_err_entry entry = { .fid = fid, .context = context, .data = data, .err = err, .prov_errno = err };
+	struct event *new = event_new(fid, &entry, sizeof(entry), NULL, 0);
 
-	return push(eq, 0, true, &entry, sizeof(entry));
+	if (new)
+		new->error = true;
+	return push(eq, new);
+}
+
+int emu_eq_push_refused(struct emu_eq *eq, struct fid *fid, int err, const void *data, size_t length)
+{
+	struct fi_eq_err_entry entry = { .fid = fid, .context = fid->context, .err = err, .prov_errno = err,
+					 .err_data_size = length };
+	struct event *new = event_new(fid, &entry, sizeof(entry), data, length);
+
+	if (new)
+		new->error = true;
+	return push(eq, new);
+}
+
+int emu_eq_push_cm(struct emu_eq *eq, uint32_t event, struct fid *fid, struct fi_info *info, const void *data, size_t length)
+{
+	struct fi_eq_cm_entry entry = { .fid = fid, .info = info };
+	struct event *new = event_new(fid, &entry, sizeof(entry), data, length);
+
+	if (new) {
+		new->event = event;
+		new->info = info;
+	} else {
+		fi_freeinfo(info);
+	}
+	return push(eq, new);
 }
 
 /* With the lock. */
@@ -126,8 +192,27 @@ static void drop_first(struct emu_eq *eq)
 	if (!eq->first)
 		eq->end = &eq->first;
 	eq->count--;
-	free(event);
+	event_free(event);
 	show(eq);
+}
+
+void emu_eq_withdraw(struct emu_eq *eq, const struct fid *fid)
+{
+	struct event *event, **at = &eq->first;
+
+	pthread_mutex_lock(&eq->lock);
+	while ((event = *at)) {
+		if (event->fid != fid) {
+			at = &event->next;
+			continue;
+		}
+		*at = event->next;
+		eq->count--;
+		event_free(event);
+	}
+	eq->end = at;
+	show(eq);
+	pthread_mutex_unlock(&eq->lock);
 }
 
 static ssize_t take(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, bool peek)
@@ -141,14 +226,16 @@ static ssize_t take(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, b
 		got = eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
 	} else if (first->error) {
 		got = -FI_EAVAIL;
-	} else if (first->size > len) {
+	} else if (first->least > len) {
 		got = -FI_ETOOSMALL;
 	} else {
 		*event = first->event;
-		memcpy(buf, first->data, first->size);
-		got = (ssize_t)first->size;
-		if (!peek)
+		got = (ssize_t)(first->size < len ? first->size : len);
+		memcpy(buf, first->data, (size_t)got);
+		if (!peek) {
+			first->info = NULL;
 			drop_first(eq);
+		}
 	}
 	pthread_mutex_unlock(&eq->lock);
 	return got;
@@ -171,25 +258,60 @@ static ssize_t eq_op_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t
 	return got;
 }
 
+/* Until there may be an event; -errno if interrupted. */
+static int sleep_for(struct emu_eq *eq, uint32_t turn, int timeout_ms)
+{
+	struct pollfd pollfd = { .fd = eq->fd, .events = POLLIN };
+	int err;
+
+	if (eq->waiter.obj == FI_WAIT_YIELD) {
+		sched_yield();
+		return 0;
+	}
+	if (!eq->wait)
+		return poll(&pollfd, 1, timeout_ms) < 0 ? -errno : 0;
+	err = wait_sleep(eq->wait, turn, timeout_ms);
+	return err < 0 ? err : 0;
+}
+
 static ssize_t eq_op_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
 	struct emu_eq *eq = emu_eq(fid);
 	uint64_t deadline = wait_deadline(timeout);
-	struct pollfd pollfd = { .fd = eq->fd, .events = POLLIN };
 	ssize_t got;
 
-	if (eq->obj == FI_WAIT_NONE)
+	if (!waiter_blocks(&eq->waiter))
 		return -FI_EINVAL;
 	for (;;) {
+		uint32_t turn = eq->wait ? wait_turn(eq->wait) : 0;
 		int left;
 
 		got = eq_op_read(fid, event, buf, len, flags);
 		left = wait_left(deadline);
 		if (got != -FI_EAGAIN || !left)
 			return got;
-		if (poll(&pollfd, 1, left) < 0)
+		if (sleep_for(eq, turn, left))
 			return -FI_EAGAIN; /* a signal: fi_eq(3) */
 	}
+}
+
+/* With the lock. The program's own buffer for err_data, if it has given one; else ours, until the next error is read. */
+static void tell_error(struct emu_eq *eq, const struct event *event, struct fi_eq_err_entry *entry)
+{
+	size_t room = entry->err_data_size, size;
+	void  *into = entry->err_data;
+
+	memcpy(entry, event->data, sizeof(*entry));
+	if (!entry->err_data_size)
+		return;
+	if (!room || !into) {
+		room = sizeof(eq->err_data);
+		into = eq->err_data;
+	}
+	size = entry->err_data_size < room ? entry->err_data_size : room;
+	memcpy(into, event->data + sizeof(*entry), size);
+	entry->err_data = into;
+	entry->err_data_size = size;
 }
 
 static ssize_t eq_op_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, uint64_t flags)
@@ -203,7 +325,7 @@ static ssize_t eq_op_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, 
 		return -FI_EBADFLAGS;
 	pthread_mutex_lock(&eq->lock);
 	if (eq->first && eq->first->error) {
-		memcpy(entry, eq->first->data, sizeof(*entry));
+		tell_error(eq, eq->first, entry);
 		if (!(flags & FI_PEEK))
 			drop_first(eq);
 	} else if (!eq->first && eq->overrun) {
@@ -224,7 +346,7 @@ static ssize_t eq_op_write(struct fid_eq *fid, uint32_t event, const void *buf, 
 		return -FI_EINVAL;
 	if (flags)
 		return -FI_EBADFLAGS;
-	err = push(eq, event, false, buf, len);
+	err = push_data(eq, event, NULL, buf, len);
 	return err ? err : (ssize_t)len;
 }
 
@@ -239,47 +361,98 @@ static const char *eq_op_strerror(struct fid_eq *fid, int prov_errno, const void
 	return buf;
 }
 
-int emu_eq_trywait(struct emu_eq *eq)
+static bool has_events(void *arg)
 {
+	struct emu_eq *eq = arg;
 	bool some;
 
-	if (eq->obj == FI_WAIT_NONE)
-		return -FI_EINVAL;
-	if (net_mine())
-		driver_poll(nic_driver(net_nic()));
 	pthread_mutex_lock(&eq->lock);
 	some = eq->first || eq->overrun;
 	pthread_mutex_unlock(&eq->lock);
-	return some ? -FI_EAGAIN : 0;
+	return some;
+}
+
+int emu_eq_trywait(struct emu_eq *eq)
+{
+	if (eq->waiter.obj == FI_WAIT_NONE)
+		return -FI_EINVAL;
+	if (eq->wait)
+		return wait_try(eq->wait, true, has_events, eq);
+	if (net_mine())
+		driver_poll(nic_driver(net_nic()));
+	return has_events(eq) ? -FI_EAGAIN : 0;
 }
 
 static int eq_control(struct fid *fid, int command, void *arg)
 {
 	struct emu_eq *eq = (struct emu_eq *)fid;
 
-	if (command != FI_GETWAIT && command != FI_GETWAITOBJ)
-		return -FI_ENOSYS;
-	if (!arg)
-		return -FI_EINVAL;
-	if (command == FI_GETWAITOBJ)
-		*(enum fi_wait_obj *)arg = eq->obj;
-	else if (eq->obj == FI_WAIT_FD)
-		*(int *)arg = eq->fd;
-	else
-		return -FI_ENODATA;
-	return 0;
+	return waiter_tell(&eq->waiter, eq->wait ? wait_fd(eq->wait) : eq->fd, command, arg);
+}
+
+/* Under manual progress the program's sleep is over when the device has something to do. */
+static int watch_device(struct emu_eq *eq)
+{
+	struct settings settings;
+	int err = settings_read(&settings);
+
+	if (err || !settings.manual || eq->waiter.set || eq->waiter.cond)
+		return err;
+	err = wait_open(&eq->wait);
+	return err ? err : wait_watch(eq->wait, eq->fd);
+}
+
+static void close_objects(struct emu_eq *eq)
+{
+	if (eq->wait)
+		wait_close(eq->wait);
+	if (eq->fd >= 0)
+		close(eq->fd);
+	waiter_close(&eq->waiter);
+}
+
+static int open_waiter(struct emu_eq *eq, const struct waiter_want *want)
+{
+	bool more = want->obj == FI_WAIT_SET || want->obj == FI_WAIT_MUTEX_COND;
+	int err = more ? waiter_open(&eq->waiter, want) : 0;
+
+	eq->waiter.obj = want->obj;
+	eq->fd = -1;
+	if (err || want->obj == FI_WAIT_NONE)
+		return err;
+	eq->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (eq->fd < 0)
+		err = -errno;
+	if (!err)
+		err = watch_device(eq);
+	if (!err && eq->waiter.set) {
+		eq->member = (struct wait_member){ .ready = has_events, .arg = eq, .fd = eq->fd };
+		err = wait_set_add(eq->waiter.set, &eq->member);
+	}
+	if (err)
+		close_objects(eq);
+	return err;
+}
+
+static void close_waiter(struct emu_eq *eq)
+{
+	if (eq->waiter.set)
+		wait_set_remove(eq->waiter.set, &eq->member);
+	close_objects(eq);
 }
 
 static int eq_close(struct fid *fid)
 {
 	struct emu_eq *eq = (struct emu_eq *)fid;
+	struct event *event;
 
 	if (atomic_load(&eq->users))
 		return -FI_EBUSY;
-	while (eq->first)
-		drop_first(eq);
-	if (eq->fd >= 0)
-		close(eq->fd);
+	while ((event = eq->first)) {	/* the descriptor stays as it is: in a fork's child it is the parent's, too */
+		eq->first = event->next;
+		event_free(event);
+	}
+	close_waiter(eq);
 	atomic_fetch_sub(&eq->fabric->users, 1);
 	pthread_mutex_destroy(&eq->lock);
 	free(eq);
@@ -309,13 +482,12 @@ static int check_attr(const struct fi_eq_attr *attr)
 {
 	if (!attr || attr->size > EQ_EVENTS_MAX)
 		return -FI_EINVAL;
-	if (attr->flags & ~(FI_WRITE | FI_AFFINITY))
-		return -FI_EBADFLAGS;
-	return waiter_check(attr->wait_obj, "event queue");
+	return attr->flags & ~(FI_WRITE | FI_AFFINITY) ? -FI_EBADFLAGS : 0;
 }
 
 int emu_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **out, void *context)
 {
+	struct waiter_want want = { .fabric = emu_fabric(fid), .what = "event queue" };
 	struct emu_eq *eq;
 	int err;
 
@@ -324,21 +496,24 @@ int emu_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq *
 	err = check_attr(attr);
 	if (err)
 		return err;
+	want.obj = attr->wait_obj;
+	want.set = attr->wait_set;
+	err = waiter_check(&want);
+	if (err)
+		return err;
 	eq = calloc(1, sizeof(*eq));
 	if (!eq)
 		return -FI_ENOMEM;
-	eq->fd = attr->wait_obj == FI_WAIT_NONE ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (eq->fd < 0 && attr->wait_obj != FI_WAIT_NONE) {
-		err = -errno;
+	pthread_mutex_init(&eq->lock, NULL);
+	err = open_waiter(eq, &want);
+	if (err) {
 		free(eq);
 		return err;
 	}
 	eq->fabric = emu_fabric(fid);
-	eq->obj = attr->wait_obj;
 	eq->writable = attr->flags & FI_WRITE;
 	eq->limit = attr->size > EQ_EVENTS ? attr->size : EQ_EVENTS;
 	eq->end = &eq->first;
-	pthread_mutex_init(&eq->lock, NULL);
 	eq->fid.fid.fclass = FI_CLASS_EQ;
 	eq->fid.fid.context = context;
 	eq->fid.fid.ops = &eq_fid_ops;

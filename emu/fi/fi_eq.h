@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 
 struct emu_fabric;
@@ -29,8 +30,16 @@ const struct emu_fabric *emu_eq_fabric(const struct emu_eq *eq);
 void emu_eq_get(struct emu_eq *eq);
 void emu_eq_put(struct emu_eq *eq);
 
+/* Takes back the events about an object that is being closed: all that were pushed with it, unread. */
+void emu_eq_withdraw(struct emu_eq *eq, const struct fid *fid);
+
 /* A struct fi_eq_entry, or a failed operation. 0; -FI_EOVERRUN; -FI_ENOMEM, which overruns the queue as well. */
 int emu_eq_push(struct emu_eq *eq, uint32_t event, struct fid *fid, void *context, uint64_t data);
 int emu_eq_push_error(struct emu_eq *eq, struct fid *fid, void *context, uint64_t data, int err);
+/* A struct fi_eq_cm_entry with up to LIMIT_CM_DATA bytes of the peer's behind it. Takes `info`, which may be NULL. A reader
+ * without room for all of the data gets its beginning. */
+int emu_eq_push_cm(struct emu_eq *eq, uint32_t event, struct fid *fid, struct fi_info *info, const void *data, size_t length);
+/* A connection that does not come to be, with those bytes as err_data. */
+int emu_eq_push_refused(struct emu_eq *eq, struct fid *fid, int err, const void *data, size_t length);
 
 #endif

@@ -7,8 +7,10 @@
 
 #include "emu/fi/fi_domain.h"
 #include "emu/fi/fi_eq.h"
+#include "emu/fi/fi_pep.h"
 #include "emu/fi/fi_stubs.h"
 #include "emu/fi/fi_wait.h"
+#include "emu/fi/fi_wait_set.h"
 
 static int fabric_close(struct fid *fid)
 {
@@ -40,9 +42,9 @@ static struct fi_ops fabric_fid_ops = {
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = emu_domain_open,
-	.passive_ep = stub_passive_ep,
+	.passive_ep = emu_pep_open,
 	.eq_open = emu_eq_open,
-	.wait_open = stub_wait_open,
+	.wait_open = emu_wait_open,
 	.trywait = emu_trywait,
 	.domain2 = fabric_domain2,
 };

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "emu/fi/fi_addr.h"
+#include "emu/fi/fi_auth.h"
 #include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_negotiate.h"
 #include "emu/fi/fi_opened.h"
+#include "emu/fi/fi_pep.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_settings.h"
 
@@ -70,6 +72,8 @@ static int find_addresses(struct request *req)
 	}
 	if (hints && !own)
 		err = take_hint(req, "src_addr", hints->src_addr, hints->src_addrlen, req->source, &req->source_count);
+	if (!err && hints && !req->source_count && emu_pep_address(hints->handle, &req->source[0]))
+		req->source_count = 1;
 	if (!err && hints && (own || !named))
 		err = take_hint(req, "dest_addr", hints->dest_addr, hints->dest_addrlen, req->dest, &req->dest_count);
 	return err;
@@ -108,14 +112,18 @@ static void *copy_addr(const struct sockaddr_storage *addr, size_t *length)
 static int make(struct request *req, const struct fi_info *template, const struct local_addr *local, uint16_t port,
 		const struct sockaddr_storage *dest)
 {
+	const size_t *keys = auth_ep_keys(template->fabric_attr->api_version, template->domain_attr);
 	struct sockaddr_storage source = local->addr;
 	struct fi_info *info = fi_dupinfo(template);
 
 	if (!info)
 		return -FI_ENOMEM;
+	if (keys) /* with old headers it was a fi_dupinfo that does not know the field */
+		*auth_ep_keys(template->fabric_attr->api_version, info->domain_attr) = *keys;
 	*req->end = info;
 	req->end = &info->next;
 	addr_set_port(&source, port);
+	info->handle = req->hints ? req->hints->handle : NULL;
 	info->src_addr = copy_addr(&source, &info->src_addrlen);
 	if (dest)
 		info->dest_addr = copy_addr(dest, &info->dest_addrlen);
@@ -192,22 +200,49 @@ static int make_all(struct request *req, const struct fi_info *template)
 		  "or the domain or fabric asked by name does not exist", NULL);
 }
 
-static int collect(struct request *req, uint32_t api, struct fi_info **list)
+/* One template for each type of endpoint that fits; how many. Of what does not fit, `why` tells of the type asked for, else of
+ * the first. */
+static int make_templates(struct request *req, uint32_t api, struct fi_info *templates[ATTR_TYPES])
 {
-	struct fi_info *template;
+	const struct attr_type *told = req->hints && req->hints->ep_attr ? attr_type(req->hints->ep_attr->type) : NULL;
+	char unsaid[sizeof(req->why)];
+	int count = 0;
+
+	for (int i = 0; i < ATTR_TYPES; i++) {
+		const struct attr_type *type = &attr_types[i];
+		bool tell = told ? type == told : i == 0;
+
+		templates[count] = negotiate(req->settings, api, req->hints, type, tell ? req->why : unsaid, sizeof(req->why));
+		count += templates[count] != NULL;
+	}
+	return count;
+}
+
+static int make_infos(struct request *req, struct fi_info *const *templates, int count)
+{
 	int err;
 
-	req->family = req->hints ? addr_family(req->hints->addr_format) : AF_UNSPEC;
-	template = negotiate(req->settings, api, req->hints, req->why, sizeof(req->why));
-	if (!template)
-		return *req->why ? -FI_ENODATA : -FI_ENOMEM;
 	err = find_addresses(req);
 	if (!err)
 		err = addr_local(req->settings->iface, req->family, &req->local, &req->local_count);
-	if (!err)
-		err = make_all(req, template);
-	fi_freeinfo(template);
+	for (int i = 0; i < count && !err; i++)
+		err = make_all(req, templates[i]);
 	free(req->local);
+	return err;
+}
+
+static int collect(struct request *req, uint32_t api, struct fi_info **list)
+{
+	struct fi_info *templates[ATTR_TYPES];
+	int count, err;
+
+	req->family = req->hints ? addr_family(req->hints->addr_format) : AF_UNSPEC;
+	count = make_templates(req, api, templates);
+	if (!count)
+		return *req->why ? -FI_ENODATA : -FI_ENOMEM;
+	err = make_infos(req, templates, count);
+	while (count)
+		fi_freeinfo(templates[--count]);
 	if (err)
 		fi_freeinfo(req->made);
 	else

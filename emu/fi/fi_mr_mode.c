@@ -4,11 +4,12 @@
 
 #include "emu/fi/fi_compat.h"
 
-/* S87: what the legacy mode stands for. */
-#define MODE_BASIC	(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
-#define MODE_TARGET	(FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)	/* bits that only a remote access can tell */
+#define MODE_BASIC	(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)	/* S87: what it stands for */
+#define MODE_GATES	(FI_MR_RMA_EVENT | FI_MR_ENDPOINT)	/* regions are bound and enabled */
+/* Bits that only a remote access can tell. */
+#define MODE_TARGET	(FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_MMU_NOTIFY | MODE_GATES)
 #define MODE_LEGACY	(COMPAT_MR_BASIC | COMPAT_MR_SCALABLE)
-#define MODE_RULES	(MODE_BASIC | FI_MR_LOCAL)
+#define MODE_RULES	(MODE_BASIC | FI_MR_LOCAL | FI_MR_RAW | FI_MR_MMU_NOTIFY | MODE_GATES)
 
 bool caps_rma_target(uint64_t caps)
 {
@@ -18,10 +19,14 @@ bool caps_rma_target(uint64_t caps)
 /* Clears what does not matter to the capabilities (S69). */
 static int relevant(int mr_mode, uint64_t caps)
 {
+	int raw = caps & (FI_RMA | FI_ATOMIC) ? mr_mode & FI_MR_RAW : 0; /* who initiates maps raw keys */
+
+	if (!(caps & FI_RMA_EVENT))
+		mr_mode &= ~FI_MR_RMA_EVENT;
 	if (caps_rma_target(caps))
 		return mr_mode;
-	mr_mode &= ~MODE_TARGET;
-	return mr_mode & FI_MR_LOCAL ? mr_mode : 0; /* nothing need be registered at all */
+	mr_mode &= ~(MODE_TARGET | FI_MR_RAW);
+	return (mr_mode & FI_MR_LOCAL ? mr_mode : 0) | raw; /* nothing need be registered at all */
 }
 
 /* FI_LOCAL_MR counts with the legacy modes only (S78, S90). It is asked of whoever offers it, as FI_MR_LOCAL is. */

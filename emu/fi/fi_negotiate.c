@@ -5,27 +5,34 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/fi/fi_addr.h"
+#include "emu/fi/fi_auth.h"
 #include "emu/fi/fi_compat.h"
 #include "emu/fi/fi_mr_mode.h"
+#include "emu/fi/fi_opened.h"
 #include "emu/fi/fi_prov.h"
 
-#define TX_CAPS	(FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
-#define RX_CAPS	(FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_SOURCE)
+#define TX_CAPS	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE | FI_RMA_PMEM | \
+		 FI_HMEM | FI_NAMED_RX_CTX | FI_TRIGGER)
+#define RX_CAPS	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
+		 FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | \
+		 FI_TRIGGER | ATTR_CAPS_2_0)
 #define MSG_MODIFIERS (FI_SEND | FI_RECV)
 #define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define LEVELS	(FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
-#define TX_FLAGS (FI_COMPLETION | FI_INJECT | LEVELS)
-#define RX_FLAGS (FI_COMPLETION | LEVELS)
-#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_DIRECTED_RECV)
+#define TX_FLAGS (FI_COMPLETION | FI_INJECT)
+#define RX_FLAGS (FI_COMPLETION | ATTR_LEVELS)
+#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_DIRECTED_RECV)
 
 struct want {
 	const struct attr_table *attr;
 	const struct settings *settings;
 	uint32_t api;
 	const struct fi_info *hints;
+	const struct attr_type *type;
+	uint64_t caps;		/* of endpoints of that type */
 	char  *why;
 	size_t size;
 };
@@ -61,9 +68,9 @@ static bool only(const struct want *want, const char *field, uint64_t asked, uin
 
 uint64_t caps_complete(uint64_t caps)
 {
-	if ((caps & FI_MSG) && !(caps & MSG_MODIFIERS))
+	if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & MSG_MODIFIERS))
 		caps |= MSG_MODIFIERS;
-	if ((caps & FI_RMA) && !(caps & RMA_MODIFIERS))
+	if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & RMA_MODIFIERS))
 		caps |= RMA_MODIFIERS;
 	if (!(caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)))
 		caps |= FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -74,14 +81,100 @@ static bool fit_caps(const struct want *want, struct fi_info *info)
 {
 	uint64_t asked = want->hints->caps;
 
-	if (!only(want, "caps", asked, want->attr->caps, FI_TYPE_CAPS))
+	if (!only(want, "caps", asked, want->caps, FI_TYPE_CAPS))
 		return false;
 	if (!asked)
 		return true;
-	if ((asked & RMA_MODIFIERS) && !(asked & FI_RMA))
-		return no(want, "FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE require FI_RMA");
+	if ((asked & RMA_MODIFIERS) && !(asked & (FI_RMA | FI_ATOMIC)))
+		return no(want, "FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE require FI_RMA or FI_ATOMIC");
+	if ((asked & FI_RMA_PMEM) && !(asked & FI_RMA))
+		return no(want, "FI_RMA_PMEM requires FI_RMA");
+	if ((asked & FI_MULTI_RECV) && !(asked & FI_MSG))
+		return no(want, "FI_MULTI_RECV requires FI_MSG");
+	if ((asked & (COMPAT_TAGGED_MULTI_RECV | COMPAT_TAGGED_DIRECTED_RECV)) && !(asked & FI_TAGGED))
+		return no(want, "FI_TAGGED_MULTI_RECV, FI_TAGGED_DIRECTED_RECV require FI_TAGGED");
+	if ((asked & FI_SOURCE_ERR) && !(asked & FI_SOURCE))
+		return no(want, "FI_SOURCE_ERR requires FI_SOURCE");
 	info->caps = caps_complete(asked);
+	if ((asked & FI_RMA_EVENT) && !caps_rma_target(info->caps))
+		return no(want, "FI_RMA_EVENT requires FI_RMA or FI_ATOMIC with FI_REMOTE_READ or FI_REMOTE_WRITE");
 	return true;
+}
+
+/* A key asked for is granted, as a copy that goes with the info. */
+static bool fit_auth(const struct want *want, const uint8_t *asked, size_t size, uint8_t **key, size_t *key_size)
+{
+	const char *flaw;
+
+	if (!size)
+		return true;
+	flaw = auth_flaw(asked, size, 0);
+	if (flaw)
+		return no(want, "%s", flaw);
+	*key = malloc(size);
+	if (!*key)
+		return no(want, "no memory for an authorization key");
+	memcpy(*key, asked, size);
+	*key_size = size;
+	return true;
+}
+
+static bool fit_domain_auth(const struct want *want, struct fi_domain_attr *domain)
+{
+	const struct fi_domain_attr *asked = want->hints->domain_attr;
+	const size_t *asked_keys = auth_ep_keys(want->api, (struct fi_domain_attr *)(uintptr_t)asked);
+	size_t *keys = auth_ep_keys(want->api, domain);
+
+	if (!auth_known(want->api))
+		return true;
+	if (auth_by_av(want->api, asked->auth_key_size) && want->type->type == FI_EP_MSG)
+		return no(want, "FI_AV_AUTH_KEY asked, and FI_EP_MSG has no address vector");
+	if (!auth_by_av(want->api, asked->auth_key_size)) {
+		if (!fit_auth(want, asked->auth_key, asked->auth_key_size, &domain->auth_key, &domain->auth_key_size))
+			return false;
+	} else if (asked->auth_key) {
+		return no(want, "auth_key is not NULL beside FI_AV_AUTH_KEY");
+	} else {
+		domain->auth_key_size = asked->auth_key_size;
+		if (keys)
+			*keys = LIMIT_AV_KEYS;
+	}
+	return !keys || at_most(want, "max_ep_auth_key", *asked_keys, *keys);
+}
+
+static bool fit_context(const struct want *want, const char *field, size_t asked, size_t *granted)
+{
+	if (asked != FI_SHARED_CONTEXT && !at_most(want, field, asked, want->type->contexts))
+		return false;
+	if (asked)
+		*granted = asked;
+	return true;
+}
+
+/* One context a side, one that is shared, or those of a scalable endpoint. */
+static bool fit_contexts(const struct want *want, struct fi_ep_attr *ep)
+{
+	const struct fi_ep_attr *asked = want->hints->ep_attr;
+
+	return fit_context(want, "tx_ctx_cnt", asked->tx_ctx_cnt, &ep->tx_ctx_cnt) &&
+	       fit_context(want, "rx_ctx_cnt", asked->rx_ctx_cnt, &ep->rx_ctx_cnt);
+}
+
+/* All ones asks for order at any size: where there is any that is kept, since no message is longer than max_msg_size. */
+static bool fit_ordered(const struct want *want, struct fi_ep_attr *ep)
+{
+	const struct fi_ep_attr *asked = want->hints->ep_attr;
+	bool any = want->type->reliable;
+
+	if (any && asked->max_order_raw_size == SIZE_MAX)
+		ep->max_order_raw_size = SIZE_MAX;
+	if (any && asked->max_order_war_size == SIZE_MAX)
+		ep->max_order_war_size = SIZE_MAX;
+	if (any && asked->max_order_waw_size == SIZE_MAX)
+		ep->max_order_waw_size = SIZE_MAX;
+	return at_most(want, "max_order_raw_size", asked->max_order_raw_size, ep->max_order_raw_size) &&
+	       at_most(want, "max_order_war_size", asked->max_order_war_size, ep->max_order_war_size) &&
+	       at_most(want, "max_order_waw_size", asked->max_order_waw_size, ep->max_order_waw_size);
 }
 
 static bool fit_ep(const struct want *want, struct fi_info *info)
@@ -91,34 +184,25 @@ static bool fit_ep(const struct want *want, struct fi_info *info)
 
 	if (!asked)
 		return true;
-	if (asked->type != FI_EP_UNSPEC && asked->type != FI_EP_RDM) {
+	if (asked->type != FI_EP_UNSPEC && asked->type != want->type->type) {
 		char text[64];
 
-		return no(want, "endpoint type %s not offered: only FI_EP_RDM",
+		return no(want, "endpoint type %s not offered: FI_EP_RDM, FI_EP_MSG and FI_EP_DGRAM are",
 			  fi_tostr_r(text, sizeof(text), &asked->type, FI_TYPE_EP_TYPE));
 	}
-	if (asked->protocol && asked->protocol != ATTR_PROTOCOL)
-		return no(want, "protocol %#x not offered: only %#x", asked->protocol, ATTR_PROTOCOL);
+	if (asked->protocol && asked->protocol != ep->protocol)
+		return no(want, "protocol %#x not offered: only %#x", asked->protocol, ep->protocol);
 	if (asked->msg_prefix_size)
 		return no(want, "msg_prefix_size %zu asked, none offered", asked->msg_prefix_size);
-	if (asked->mem_tag_format)
-		return no(want, "mem_tag_format asked, FI_TAGGED not offered");
-	if (asked->tx_ctx_cnt > 1 || asked->rx_ctx_cnt > 1)
-		return no(want, "scalable endpoints and shared contexts (tx_ctx_cnt, rx_ctx_cnt above 1) not offered");
-	if (FI_VERSION_GE(want->api, FI_VERSION(1, 5)) && asked->auth_key_size)
-		return no(want, "authorization keys not offered");
-	/* All ones asks for order at any size: that is kept, since no message is longer than max_msg_size. */
-	if (asked->max_order_raw_size == SIZE_MAX)
-		ep->max_order_raw_size = SIZE_MAX;
-	if (asked->max_order_war_size == SIZE_MAX)
-		ep->max_order_war_size = SIZE_MAX;
-	if (asked->max_order_waw_size == SIZE_MAX)
-		ep->max_order_waw_size = SIZE_MAX;
+	if (!fit_contexts(want, ep))
+		return false;
+	if (auth_known(want->api) &&
+	    !fit_auth(want, asked->auth_key, asked->auth_key_size, &ep->auth_key, &ep->auth_key_size))
+		return false;
+	if (asked->mem_tag_format && want->caps & FI_TAGGED) /* of whatever fields: all bits of a tag are matched */
+		ep->mem_tag_format = asked->mem_tag_format;
 	return at_most(want, "protocol_version", asked->protocol_version, ep->protocol_version) &&
-	       at_most(want, "max_msg_size", asked->max_msg_size, ep->max_msg_size) &&
-	       at_most(want, "max_order_raw_size", asked->max_order_raw_size, ep->max_order_raw_size) &&
-	       at_most(want, "max_order_war_size", asked->max_order_war_size, ep->max_order_war_size) &&
-	       at_most(want, "max_order_waw_size", asked->max_order_waw_size, ep->max_order_waw_size);
+	       at_most(want, "max_msg_size", asked->max_msg_size, ep->max_msg_size) && fit_ordered(want, ep);
 }
 
 static bool fit_tx(const struct want *want, struct fi_info *info)
@@ -130,7 +214,8 @@ static bool fit_tx(const struct want *want, struct fi_info *info)
 	if (!asked)
 		return true;
 	if (!only(want, "tx_attr->caps", asked->caps, info->caps, FI_TYPE_CAPS) ||
-	    !only(want, "tx_attr->op_flags", asked->op_flags, TX_FLAGS, FI_TYPE_OP_FLAGS) ||
+	    !only(want, "tx_attr->op_flags", asked->op_flags,
+		  TX_FLAGS | want->type->levels | (info->caps & FI_RMA_PMEM ? FI_COMMIT_COMPLETE : 0), FI_TYPE_OP_FLAGS) ||
 	    !only(want, "tx_attr->msg_order", asked->msg_order, tx->msg_order, FI_TYPE_MSG_ORDER) ||
 	    !at_most(want, "tx_attr->comp_order", asked->comp_order, 0) ||
 	    !at_most(want, "tx_attr->inject_size", asked->inject_size, tx->inject_size) ||
@@ -157,7 +242,7 @@ static bool fit_rx(const struct want *want, struct fi_info *info)
 	if (!asked)
 		return true;
 	if (!only(want, "rx_attr->caps", asked->caps, info->caps, FI_TYPE_CAPS) ||
-	    !only(want, "rx_attr->op_flags", asked->op_flags, RX_FLAGS, FI_TYPE_OP_FLAGS) ||
+	    !only(want, "rx_attr->op_flags", asked->op_flags, RX_FLAGS | caps_multi(info->caps), FI_TYPE_OP_FLAGS) ||
 	    !only(want, "rx_attr->msg_order", asked->msg_order, rx->msg_order, FI_TYPE_MSG_ORDER) ||
 	    !at_most(want, "rx_attr->comp_order", asked->comp_order, 0) ||
 	    !at_most(want, "rx_attr->total_buffered_recv", asked->total_buffered_recv, rx->total_buffered_recv) ||
@@ -214,14 +299,12 @@ static bool fit_models(const struct want *want, struct fi_info *info)
 static bool fit_domain(const struct want *want, struct fi_info *info)
 {
 	const struct fi_domain_attr *asked = want->hints->domain_attr;
-	const struct fi_domain_attr *domain = info->domain_attr;
+	struct fi_domain_attr *domain = info->domain_attr;
 
 	if (!asked)
 		return true;
-	if (FI_VERSION_GE(want->api, FI_VERSION(1, 5)) && asked->auth_key_size)
-		return no(want, "authorization keys not offered");
-	return only(want, "domain_attr->caps", asked->caps, DOMAIN_CAPS, FI_TYPE_CAPS) &&
-	       at_most(want, "mr_key_size", asked->mr_key_size, domain->mr_key_size) &&
+	return fit_domain_auth(want, domain) &&
+	       only(want, "domain_attr->caps", asked->caps, DOMAIN_CAPS, FI_TYPE_CAPS) &&
 	       at_most(want, "cq_data_size", asked->cq_data_size, domain->cq_data_size) &&
 	       at_most(want, "mr_iov_limit", asked->mr_iov_limit, domain->mr_iov_limit) &&
 	       at_most(want, "cq_cnt", asked->cq_cnt, domain->cq_cnt) &&
@@ -232,9 +315,15 @@ static bool fit_domain(const struct want *want, struct fi_info *info)
 	       at_most(want, "rx_ctx_cnt", asked->rx_ctx_cnt, domain->rx_ctx_cnt) &&
 	       at_most(want, "max_ep_tx_ctx", asked->max_ep_tx_ctx, domain->max_ep_tx_ctx) &&
 	       at_most(want, "max_ep_rx_ctx", asked->max_ep_rx_ctx, domain->max_ep_rx_ctx) &&
-	       at_most(want, "max_ep_stx_ctx", asked->max_ep_stx_ctx, 0) &&
-	       at_most(want, "max_ep_srx_ctx", asked->max_ep_srx_ctx, 0) &&
+	       at_most(want, "max_ep_stx_ctx", asked->max_ep_stx_ctx, domain->max_ep_stx_ctx) &&
+	       at_most(want, "max_ep_srx_ctx", asked->max_ep_srx_ctx, domain->max_ep_srx_ctx) &&
 	       at_most(want, "max_err_data", asked->max_err_data, domain->max_err_data) && fit_models(want, info);
+}
+
+/* S34, S51 */
+static size_t key_size(const struct attr_table *attr, int mr_mode)
+{
+	return mr_mode & FI_MR_RAW ? attr->raw_key_size : attr->mr_key_size;
 }
 
 static bool fit_mr_mode(const struct want *want, struct fi_info *info)
@@ -248,9 +337,10 @@ static bool fit_mr_mode(const struct want *want, struct fi_info *info)
 	if (why)
 		return no(want, "mr_mode %#x: %s", (unsigned)(asked ? asked->mr_mode : 0), why);
 	info->domain_attr->mr_mode = grant.mr_mode;
+	info->domain_attr->mr_key_size = key_size(want->attr, grant.mr_mode);
 	info->mode = grant.mode;
 	info->domain_attr->mode = info->tx_attr->mode = info->rx_attr->mode = grant.mode;
-	return true;
+	return !asked || at_most(want, "mr_key_size", asked->mr_key_size, info->domain_attr->mr_key_size);
 }
 
 static bool fit_rest(const struct want *want, struct fi_info *info)
@@ -261,8 +351,8 @@ static bool fit_rest(const struct want *want, struct fi_info *info)
 	if (addr_family(want->hints->addr_format) < 0)
 		return no(want, "addr_format %u not offered: FI_SOCKADDR_IN and FI_SOCKADDR_IN6 are",
 			  want->hints->addr_format);
-	if (want->hints->handle)
-		return no(want, "info->handle given, passive endpoints not offered");
+	if (want->hints->handle && (want->type->type != FI_EP_MSG || !opened_is_a(FI_CLASS_PEP, want->hints->handle)))
+		return no(want, "info->handle is not an open passive endpoint, or not for FI_EP_MSG");
 	return !fabric || at_most(want, "prov_version", fabric->prov_version, emu_provider.version);
 }
 
@@ -270,25 +360,29 @@ static bool fit_rest(const struct want *want, struct fi_info *info)
 static void offer(const struct want *want, struct fi_info *info)
 {
 	const struct attr_table *attr = want->attr;
+	const struct attr_type *type = want->type;
+	size_t longest = attr_type_message(attr, type);
+	uint64_t caps = want->caps & ~ATTR_CAPS_ASKED;
 	struct mr_grant grant;
 
-	mr_mode_default(want->api, attr->mr_mode, attr->caps, &grant);
-	info->caps = attr->caps;
+	mr_mode_default(want->api, attr->mr_mode, caps, &grant);
+	info->caps = caps;
 	info->mode = grant.mode;
 	*info->tx_attr = (struct fi_tx_attr){
-		.caps = attr->caps & TX_CAPS, .mode = grant.mode, .msg_order = attr->msg_order,
+		.caps = caps & TX_CAPS, .mode = grant.mode, .msg_order = attr_type_order(attr, type),
 		.inject_size = attr->inject_size, .size = attr->tx_size, .iov_limit = attr->iov_limit,
-		.rma_iov_limit = attr->rma_iov_limit,
+		.rma_iov_limit = caps & FI_RMA ? attr->rma_iov_limit : 0,
 	};
 	*info->rx_attr = (struct fi_rx_attr){
-		.caps = attr->caps & RX_CAPS, .mode = grant.mode, .msg_order = attr->msg_order,
-		.total_buffered_recv = attr->buffered_recv, .size = attr->rx_size, .iov_limit = attr->iov_limit,
+		.caps = caps & RX_CAPS, .mode = grant.mode, .msg_order = attr_type_order(attr, type),
+		.total_buffered_recv = type->reliable ? attr->buffered_recv : 0, .size = attr->rx_size,
+		.iov_limit = attr->iov_limit,
 	};
 	*info->ep_attr = (struct fi_ep_attr){
-		.type = FI_EP_RDM, .protocol = ATTR_PROTOCOL, .protocol_version = ATTR_PROTOCOL_VERSION,
-		.max_msg_size = attr->max_msg_size, .max_order_raw_size = attr->max_msg_size,
-		.max_order_war_size = attr->max_msg_size, .max_order_waw_size = attr->max_msg_size,
-		.tx_ctx_cnt = 1, .rx_ctx_cnt = 1,
+		.type = type->type, .protocol = type->protocol, .protocol_version = ATTR_PROTOCOL_VERSION,
+		.max_msg_size = longest, .max_order_raw_size = type->reliable ? longest : 0,
+		.max_order_war_size = type->reliable ? longest : 0, .max_order_waw_size = type->reliable ? longest : 0,
+		.mem_tag_format = caps & FI_TAGGED ? ATTR_TAG_FORMAT : 0, .tx_ctx_cnt = 1, .rx_ctx_cnt = 1,
 	};
 }
 
@@ -297,9 +391,12 @@ static void offer_domain(const struct want *want, struct fi_domain_attr *domain)
 {
 	const struct attr_table *attr = want->attr;
 	enum fi_progress progress = want->settings->manual ? FI_PROGRESS_MANUAL : FI_PROGRESS_AUTO;
+	size_t *auth_keys = auth_ep_keys(want->api, domain);
 	struct mr_grant grant;
 
-	mr_mode_default(want->api, attr->mr_mode, attr->caps, &grant);
+	mr_mode_default(want->api, attr->mr_mode, want->caps, &grant);
+	if (auth_keys)
+		*auth_keys = 1;
 	domain->threading = FI_THREAD_SAFE;
 	domain->control_progress = progress;
 	domain->data_progress = progress;
@@ -307,26 +404,29 @@ static void offer_domain(const struct want *want, struct fi_domain_attr *domain)
 	domain->av_type = FI_AV_UNSPEC; /* both */
 	domain->mr_mode = grant.mr_mode;
 	domain->mode = grant.mode;
-	domain->mr_key_size = attr->mr_key_size;
+	domain->mr_key_size = key_size(attr, grant.mr_mode);
 	domain->cq_data_size = attr->cq_data_size;
 	domain->cq_cnt = attr->cq_cnt;
 	domain->ep_cnt = attr->ep_cnt;
-	domain->tx_ctx_cnt = attr->ep_cnt;
-	domain->rx_ctx_cnt = attr->ep_cnt;
-	domain->max_ep_tx_ctx = 1;
-	domain->max_ep_rx_ctx = 1;
+	domain->tx_ctx_cnt = attr->ctx_cnt;
+	domain->rx_ctx_cnt = attr->ctx_cnt;
+	domain->max_ep_tx_ctx = want->type->contexts;
+	domain->max_ep_rx_ctx = want->type->contexts;
+	domain->max_ep_stx_ctx = 1;
+	domain->max_ep_srx_ctx = 1;
 	domain->cntr_cnt = attr->cntr_cnt;
 	domain->mr_iov_limit = attr->mr_iov_limit;
-	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	domain->caps = FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV;
 	domain->max_err_data = attr->max_err_data;
 	domain->mr_cnt = attr->mr_cnt;
 }
 
 struct fi_info *negotiate(const struct settings *settings, uint32_t api, const struct fi_info *hints,
-			  char *why, size_t size)
+			  const struct attr_type *type, char *why, size_t size)
 {
 	struct want want = {
-		.attr = settings->attr, .settings = settings, .api = api, .hints = hints, .why = why, .size = size,
+		.attr = settings->attr, .settings = settings, .api = api, .hints = hints, .type = type,
+		.caps = attr_type_caps(settings->attr, type, api), .why = why, .size = size,
 	};
 	struct fi_info *info = fi_allocinfo();
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_opened.c - which fabrics and domains are open, by name. */
+/* fi_opened.c - what is open: fabrics and domains by name, passive endpoints. */
 #include "emu/fi/fi_opened.h"
 
 #include <pthread.h>
@@ -37,12 +37,24 @@ void opened_remove(struct opened *opened)
 struct fid *opened_find(size_t fclass, const char *name)
 {
 	struct opened *at;
+	struct fid *fid;
 
 	pthread_mutex_lock(&lock);
 	for (at = first; at && (at->fid->fclass != fclass || strcmp(at->name, name)); at = at->next)
 		;
+	fid = at ? at->fid : NULL;
 	pthread_mutex_unlock(&lock);
-	return at ? at->fid : NULL;
+	return fid;
+}
+
+/* With the lock. */
+static const struct opened *find(const void *fid)
+{
+	const struct opened *at;
+
+	for (at = first; at && (const void *)at->fid != fid; at = at->next)
+		;
+	return at;
 }
 
 bool opened_is(const void *fid, const char *name)
@@ -51,9 +63,20 @@ bool opened_is(const void *fid, const char *name)
 	bool is;
 
 	pthread_mutex_lock(&lock);
-	for (at = first; at && (const void *)at->fid != fid; at = at->next)
-		;
+	at = find(fid);
 	is = at && !strcmp(at->name, name);
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+bool opened_is_a(size_t fclass, const void *fid)
+{
+	const struct opened *at;
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	at = find(fid);
+	is = at && at->fid->fclass == fclass;
 	pthread_mutex_unlock(&lock);
 	return is;
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_rma.c - remote reads and writes: nine calls, one post. */
-#include <assert.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <stddef.h>
 
 #include "emu/fi/fi_data.h"
 #include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_target.h"
 #include "emu/nic/mr.h"
-
-/* A program's remote range is the device's. */
-static_assert(sizeof(struct fi_rma_iov) == sizeof(struct remote), "remote range");
-static_assert(offsetof(struct fi_rma_iov, addr) == offsetof(struct remote, addr), "remote range");
-static_assert(offsetof(struct fi_rma_iov, len) == offsetof(struct remote, length), "remote range");
-static_assert(offsetof(struct fi_rma_iov, key) == offsetof(struct remote, key), "remote range");
 
 static int check_remote(const struct emu_ep *ep, const struct fi_msg_rma *msg, size_t total)
 {
@@ -29,27 +22,29 @@ static int check_remote(const struct emu_ep *ep, const struct fi_msg_rma *msg, s
 			break;
 		left -= msg->rma_iov[i].len;
 		if (i + 1 == msg->rma_iov_count && !left)
-			return msg->addr == FI_ADDR_UNSPEC ? -FI_EINVAL : 0;
+			return data_no_dest(ep, msg->addr) ? -FI_EINVAL : 0;
 	}
 	EMU_WARN(EP_DATA, "bad argument: the remote ranges together are not as long as the local buffers, %zu B\n",
 		 total);
 	return -FI_EINVAL;
 }
 
-/* The one post. `flags` are in force: the endpoint's defaults, or those of the *msg call. */
-static ssize_t rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_msg_rma *msg, uint64_t flags)
+ssize_t emu_rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_msg_rma *msg, uint64_t flags)
 {
+	struct remote remote[LIMIT_IOV];
 	bool   write = kind == OP_WRITE;
 	struct local_side local = {
 		.iov = msg->msg_iov, .desc = msg->desc, .count = msg->iov_count, .limit = ep->tx_iov_limit,
 		.right = write ? MR_WRITE : MR_READ,
 	};
 	struct post post = {
-		.kind = kind, .flags = data_post_flags(ep, flags), .dest = msg->addr, .iov = msg->msg_iov,
-		.iov_count = msg->iov_count, .remote = (const struct remote *)msg->rma_iov,
+		.kind = kind, .flags = data_post_flags(ep, flags) | (write && flags & FI_COMMIT_COMPLETE ? POST_COMMIT : 0),
+		.dest = msg->addr, .iov = msg->msg_iov,
+		.iov_count = msg->iov_count, .remote = remote,
 		.remote_count = msg->rma_iov_count, .cq_data = msg->data, .context = msg->context,
 		.cq_flags = CQ_F_RMA | (write ? CQ_F_WRITE : CQ_F_READ),
 	};
+	struct when when;
 	size_t total = 0;
 	int    err;
 
@@ -58,6 +53,10 @@ static ssize_t rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_ms
 		err = data_check_local(ep, &local, flags, &total);
 	if (!err)
 		err = check_remote(ep, msg, total);
+	if (!err)
+		err = target_remotes(ep->domain, msg->rma_iov, msg->rma_iov_count, remote);
+	if (!err)
+		err = data_when(ep, flags, &post.context, &when, &post.when);
 	return err ? err : ep_post(ep->dev, &post);
 }
 
@@ -73,7 +72,7 @@ static ssize_t rma_vector(struct fid_ep *fid, enum op_kind kind, const struct io
 
 	for (size_t i = 0; iov && i < count && i < LIMIT_IOV; i++)
 		remote.len += iov[i].iov_len; /* a sum that wraps is longer than max_msg_size: refused later */
-	return rma_post(emu_ep(fid), kind, &msg, flags);
+	return emu_rma_post(emu_ep(fid), kind, &msg, flags);
 }
 
 static ssize_t rma_single(struct fid_ep *fid, enum op_kind kind, const void *buf, size_t len, void *desc,
@@ -106,9 +105,9 @@ static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uin
 {
 	if (!msg)
 		return -FI_EINVAL;
-	if (flags & ~DATA_GET_FLAGS)
+	if (flags & ~(DATA_GET_FLAGS | data_trigger(emu_ep(fid))))
 		return -FI_EBADFLAGS;
-	return rma_post(emu_ep(fid), OP_READ, msg, flags);
+	return emu_rma_post(emu_ep(fid), OP_READ, msg, flags);
 }
 
 static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr,
@@ -127,9 +126,9 @@ static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, ui
 {
 	if (!msg)
 		return -FI_EINVAL;
-	if (flags & ~DATA_PUT_FLAGS)
+	if (flags & ~(DATA_PUT_FLAGS | data_commit(emu_ep(fid)) | data_trigger(emu_ep(fid))))
 		return -FI_EBADFLAGS;
-	return rma_post(emu_ep(fid), OP_WRITE, msg, flags);
+	return emu_rma_post(emu_ep(fid), OP_WRITE, msg, flags);
 }
 
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key)

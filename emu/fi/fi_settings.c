@@ -2,8 +2,10 @@
 /* fi_settings.c - FI_EMU_*: names, help and values. */
 #include "emu/fi/fi_settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "emu/fi/fi_close_policy.h"
 #include "emu/fi/fi_prov.h"
 
 static const struct setting {
@@ -21,8 +23,26 @@ static const struct setting {
 	{ "digest", FI_PARAM_STRING,
 	  "What is covered by digests on the wire: head (default), full (payload, too) or off" },
 	{ "retry_ms", FI_PARAM_INT, "How long a peer may be unreachable before ops to it fail (default 15000)" },
+	{ "mr_close", FI_PARAM_STRING,
+	  "What is closed first: any (default) lets regions and the endpoints and counters that they are bound to close in "
+	  "any order; mr-last refuses to close a region while those are open, mr-first refuses to close those while regions "
+	  "are bound to them" },
+	{ "pinned", FI_PARAM_BOOL,
+	  "Pin registered memory as hardware does: after the program has unmapped it and mapped something else there, peers "
+	  "still reach the old pages. Where FI_MR_ALLOCATED is in force without FI_MR_MMU_NOTIFY; needs io_uring (default: "
+	  "off)" },
+	{ "mr_cache", FI_PARAM_BOOL,
+	  "Registers local buffers that have no descriptor, as adapters do that need it, and keeps those that are, in a cache; "
+	  "see FI_MR_CACHE_* (default: no, since the NIC needs no such registration)" },
+	{ "fetch_rights", FI_PARAM_STRING,
+	  "What a region must allow for atomics that return something: write (default; FI_REMOTE_WRITE opens it to every "
+	  "atomic) or both (FI_REMOTE_READ, too; alone it opens it to FI_ATOMIC_READ)" },
 	{ "unexpected_bytes", FI_PARAM_SIZE_T,
 	  "Payload of unexpected messages kept at an endpoint; past it they are pulled when matched (default 64 MiB)" },
+	{ "dgram_loss", FI_PARAM_STRING,
+	  "Part of the datagrams sent by FI_EP_DGRAM endpoints that is lost, from 0 (default) to 1, such as 0.01" },
+	{ "dgram_seed", FI_PARAM_STRING,
+	  "Which of them are lost: with the same number the same ones of each endpoint, as a process opens them (default 0)" },
 };
 
 void settings_define(void)
@@ -82,25 +102,84 @@ static int read_unexpected(uint64_t *bytes)
 	return 0;
 }
 
+/* A decimal fraction from 0 to 1 in billionths, whatever the locale; further digits count for nothing. */
+static bool parse_rate(const char *text, uint32_t *billionths)
+{
+	uint32_t unit = 1000000000, value;
+
+	if (*text != '0' && *text != '1')
+		return false;
+	value = (uint32_t)(*text++ - '0') * unit;
+	if (*text == '.' && text[1])
+		for (text++; *text >= '0' && *text <= '9'; text++)
+			value += (uint32_t)(*text - '0') * (unit /= 10);
+	*billionths = value;
+	return !*text && value <= 1000000000;
+}
+
+/* What libfabric reads as a number is one, too, if it is none. */
+static bool parse_seed(const char *text, uint64_t *seed)
+{
+	char *end;
+
+	*seed = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end;
+}
+
+static int read_dgram(struct settings *settings)
+{
+	char *rate = NULL, *seed = NULL;
+
+	settings->dgram_loss = 0;
+	settings->dgram_seed = 0;
+	if (!fi_param_get_str(&emu_provider, "dgram_loss", &rate) && rate && !parse_rate(rate, &settings->dgram_loss)) {
+		EMU_WARN(CORE, "setting dgram_loss: not a number from 0 to 1, such as 0.01\n");
+		return -FI_EINVAL;
+	}
+	if (!fi_param_get_str(&emu_provider, "dgram_seed", &seed) && seed && !parse_seed(seed, &settings->dgram_seed)) {
+		EMU_WARN(CORE, "setting dgram_seed: not a number\n");
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+/* `name` as fi_info -e lists it. */
+static int read_flag(const char *name, bool *flag)
+{
+	int value = 0;
+	int err = fi_param_get_bool(&emu_provider, name, &value);
+
+	*flag = value;
+	if (!err || err == -FI_ENODATA)
+		return 0;
+	EMU_WARN(CORE, "setting %s: neither 0 nor 1\n", name);
+	return -FI_EINVAL;
+}
+
 int settings_read(struct settings *settings)
 {
 	static const char *const progress_words[] = { "auto", "manual", NULL };
 	static const char *const digest_words[] = { "head", "full", "off", NULL };
+	static const char *const fetch_words[] = { "write", "both", NULL };
 	static const char *const personality_words[] = { "strict", "lax", NULL };
 	static const struct attr_table *const personalities[] = { &attr_strict, &attr_lax };
 	static const enum nic_digest digests[] = { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
-	size_t progress, digest, personality;
+	size_t progress, digest, personality, close, fetch;
 	char  *iface = NULL;
 
 	if (read_word("progress", progress_words, &progress) || read_word("digest", digest_words, &digest) ||
 	    read_word("personality", personality_words, &personality) || read_retry(&settings->retry_budget_ns) ||
-	    read_unexpected(&settings->unexpected_bytes))
+	    read_word("mr_close", close_policy_names, &close) || read_word("fetch_rights", fetch_words, &fetch) ||
+	    read_unexpected(&settings->unexpected_bytes) || read_flag("pinned", &settings->pinned) ||
+	    read_flag("mr_cache", &settings->mr_cache) || read_dgram(settings))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;
 	settings->attr = personalities[personality];
+	settings->close = close_policy((unsigned)close);
 	settings->iface = iface;
 	settings->manual = progress == 1;
+	settings->fetch_reads = fetch == 1;
 	settings->digest = digests[digest];
 	return 0;
 }

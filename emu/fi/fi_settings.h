@@ -9,12 +9,20 @@
 #include "emu/fi/fi_attr.h"
 #include "emu/nic/nic.h"
 
+struct close_policy;
+
 struct settings {
 	const struct attr_table *attr;	/* FI_EMU_PERSONALITY */
 	const char *iface;		/* FI_EMU_IFACE: interface or address; NULL: any */
 	bool        manual;		/* FI_EMU_PROGRESS=manual */
 	enum nic_digest digest;		/* FI_EMU_DIGEST */
 	uint64_t    retry_budget_ns;	/* FI_EMU_RETRY_MS; 0: the default */
+	const struct close_policy *close;	/* FI_EMU_MR_CLOSE */
+	bool        pinned;		/* FI_EMU_PINNED */
+	bool        mr_cache;		/* FI_EMU_MR_CACHE */
+	bool        fetch_reads;	/* FI_EMU_FETCH_RIGHTS=both */
+	uint32_t    dgram_loss;		/* FI_EMU_DGRAM_LOSS, in billionths */
+	uint64_t    dgram_seed;		/* FI_EMU_DGRAM_SEED */
 	uint64_t    unexpected_bytes;	/* FI_EMU_UNEXPECTED_BYTES; 0: the default */
 };
 

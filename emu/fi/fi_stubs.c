@@ -29,42 +29,6 @@ int stub_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops, v
 	return -FI_ENOSYS;
 }
 
-int stub_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **waitset)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_query_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
-		struct fi_atomic_attr *attr, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
 int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
 		uint64_t flags)
 {
@@ -72,16 +36,6 @@ int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll,
 }
 
 int stub_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **av_set, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_insert_auth_key(struct fid_av *av, const void *auth_key, size_t size, fi_addr_t *fi_addr, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-int stub_lookup_auth_key(struct fid_av *av, fi_addr_t fi_addr, void *auth_key, size_t *size)
 {
 	return -FI_ENOSYS;
 }
@@ -97,6 +51,31 @@ int stub_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct f
 }
 
 int stub_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+ssize_t stub_cancel(fid_t fid, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+int stub_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+{
+	return -FI_ENOSYS;
+}
+
+int stub_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
+{
+	return -FI_ENOSYS;
+}
+
+int stub_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+int stub_getname(fid_t fid, void *addr, size_t *addrlen)
 {
 	return -FI_ENOSYS;
 }

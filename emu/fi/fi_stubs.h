@@ -5,12 +5,10 @@
 #define EMU_FI_STUBS_H
 
 #include <rdma/fabric.h>
-#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_collective.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
-#include <rdma/fi_tagged.h>
 
 /* struct fi_ops */
 int stub_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
@@ -20,28 +18,23 @@ int stub_tostr(const struct fid *fid, char *buf, size_t len);
 int stub_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops, void *context);
 
 /* struct fi_ops_fabric */
-int stub_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context);
-int stub_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **waitset);
 
 /* struct fi_ops_domain */
-int stub_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context);
-int stub_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset);
-int stub_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context);
-int stub_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context);
-int stub_query_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
-		      struct fi_atomic_attr *attr, uint64_t flags);
 int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
 			  uint64_t flags);
 
 /* struct fi_ops_av */
 int stub_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **av_set, void *context);
-int stub_insert_auth_key(struct fid_av *av, const void *auth_key, size_t size, fi_addr_t *fi_addr, uint64_t flags);
-int stub_lookup_auth_key(struct fid_av *av, fi_addr_t fi_addr, void *auth_key, size_t *size);
 int stub_set_user_id(struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags);
 
 /* struct fi_ops_ep, fi_ops_cm */
 int stub_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx_ep, void *context);
 int stub_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context);
+ssize_t stub_cancel(fid_t fid, void *context);
+int stub_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen);
+int stub_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen);
+int stub_setname(fid_t fid, void *addr, size_t addrlen);
+int stub_getname(fid_t fid, void *addr, size_t *addrlen);
 ssize_t stub_size_left(struct fid_ep *ep);
 int stub_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen);
 int stub_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen);
@@ -51,8 +44,6 @@ int stub_reject(struct fid_pep *pep, fid_t handle, const void *param, size_t par
 int stub_shutdown(struct fid_ep *ep, uint64_t flags);
 int stub_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context);
 
-extern struct fi_ops_tagged stub_tagged;
-extern struct fi_ops_atomic stub_atomic;
 extern struct fi_ops_collective stub_collective;
 
 #endif

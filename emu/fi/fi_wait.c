@@ -2,54 +2,151 @@
 /* fi_wait.c - wait objects of queues and counters, and fi_trywait(). */
 #include "emu/fi/fi_wait.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <rdma/fi_errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "emu/fi/fi_cntr.h"
 #include "emu/fi/fi_cq.h"
 #include "emu/fi/fi_eq.h"
 #include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_settings.h"
+#include "emu/fi/fi_wait_set.h"
 #include "emu/net/wait.h"
+#include "emu/net/wait_cond.h"
 
-int waiter_check(enum fi_wait_obj obj, const char *what)
+int waiter_check(const struct waiter_want *want)
 {
-	if (obj == FI_WAIT_NONE || obj == FI_WAIT_UNSPEC || obj == FI_WAIT_FD)
-		return 0;
-	if (obj > FI_WAIT_POLLFD)
+	struct settings settings;
+	int err;
+
+	if (want->obj > FI_WAIT_POLLFD)
 		return -FI_EINVAL;
-	EMU_WARN(CORE, "%s: wait object %d is not there yet: FI_WAIT_NONE, FI_WAIT_UNSPEC and FI_WAIT_FD are\n", what,
-		 (int)obj);
-	return -FI_ENOSYS;
+	if (want->obj == FI_WAIT_SET && (!want->set || want->set->fid.fclass != FI_CLASS_WAIT ||
+					 wait_set_fabric(want->set) != want->fabric))
+		return -FI_EINVAL;
+	if (want->obj != FI_WAIT_MUTEX_COND)
+		return 0;
+	err = settings_read(&settings);
+	if (!err && settings.manual) {
+		EMU_WARN(CORE, "%s: FI_WAIT_MUTEX_COND lives on background progress, and FI_EMU_PROGRESS=manual takes it away\n",
+			 want->what);
+		err = -FI_ENOSYS;
+	}
+	return err;
 }
 
-int waiter_open(struct waiter *waiter, enum fi_wait_obj obj)
+int waiter_open(struct waiter *waiter, const struct waiter_want *want)
 {
-	waiter->obj = obj;
+	int err;
+
+	waiter->obj = want->obj;
 	waiter->wait = NULL;
-	atomic_init(&waiter->tried, false);
-	return obj == FI_WAIT_NONE ? 0 : wait_open(&waiter->wait);
+	waiter->cond = NULL;
+	waiter->set = NULL;
+	if (want->obj == FI_WAIT_NONE)
+		return 0;
+	if (want->obj == FI_WAIT_SET)
+		return wait_set_share(want->set, waiter);
+	err = wait_open(&waiter->wait);
+	if (err || want->obj != FI_WAIT_MUTEX_COND)
+		return err;
+	err = wait_cond_open(&waiter->cond);
+	if (err)
+		wait_close(waiter->wait);
+	return err;
 }
 
 void waiter_close(struct waiter *waiter)
 {
+	if (waiter->set)
+		return; /* both are the set's */
+	if (waiter->cond)
+		wait_cond_close(waiter->cond);
 	if (waiter->wait)
 		wait_close(waiter->wait);
 }
 
-int waiter_control(const struct waiter *waiter, int command, void *arg)
+void waiter_wake(void *arg)
+{
+	const struct waiter *waiter = arg;
+
+	if (waiter->wait)
+		wait_wake(waiter->wait);
+	if (waiter->cond)
+		wait_cond_wake(waiter->cond);
+}
+
+bool waiter_blocks(const struct waiter *waiter)
+{
+	return waiter->obj != FI_WAIT_NONE && waiter->obj != FI_WAIT_SET;
+}
+
+uint32_t waiter_turn(const struct waiter *waiter)
+{
+	return waiter->wait ? wait_turn(waiter->wait) : 0;
+}
+
+int waiter_sleep(struct waiter *waiter, uint32_t turn, int timeout_ms)
+{
+	if (waiter->obj != FI_WAIT_YIELD && waiter->wait)
+		return wait_sleep(waiter->wait, turn, timeout_ms);
+	sched_yield();
+	return 1;
+}
+
+int waiter_try(struct waiter *waiter, bool (*ready)(void *arg), void *arg)
+{
+	return wait_try(waiter->wait, !waiter->cond, ready, arg);
+}
+
+/* One descriptor, for as long as the object lives. */
+static int tell_pollfd(struct fi_wait_pollfd *pollfd, int fd)
+{
+	size_t room = pollfd->nfds;
+
+	if (room && !pollfd->fd)
+		return -FI_EINVAL;
+	pollfd->change_index = 1;
+	pollfd->nfds = 1;
+	if (!room)
+		return -FI_ETOOSMALL;
+	pollfd->fd[0] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	return 0;
+}
+
+int waiter_tell(const struct waiter *waiter, int fd, int command, void *arg)
 {
 	if (command != FI_GETWAIT && command != FI_GETWAITOBJ)
 		return -FI_ENOSYS;
 	if (!arg)
 		return -FI_EINVAL;
-	if (command == FI_GETWAITOBJ)
+	if (command == FI_GETWAITOBJ) {
 		*(enum fi_wait_obj *)arg = waiter->obj;
-	else if (waiter->obj == FI_WAIT_FD)
-		*(int *)arg = wait_fd(waiter->wait);
-	else
+		return 0;
+	}
+	switch (waiter->obj) {
+	case FI_WAIT_FD:
+		*(int *)arg = fd;
+		return 0;
+	case FI_WAIT_POLLFD:
+		return tell_pollfd(arg, fd);
+	case FI_WAIT_MUTEX_COND:
+		*(struct fi_mutex_cond *)arg = (struct fi_mutex_cond){
+			.mutex = wait_cond_mutex(waiter->cond), .cond = wait_cond_cond(waiter->cond),
+		};
+		return 0;
+	default:
 		return -FI_ENODATA;
-	return 0;
+	}
+}
+
+int waiter_control(const struct waiter *waiter, int command, void *arg)
+{
+	return waiter_tell(waiter, waiter->wait ? wait_fd(waiter->wait) : -1, command, arg);
 }
 
 static uint64_t now_ns(void)
@@ -95,6 +192,9 @@ int emu_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 			break;
 		case FI_CLASS_EQ:
 			err = emu_eq_trywait((struct emu_eq *)fids[i]);
+			break;
+		case FI_CLASS_WAIT:
+			err = emu_wait_set_trywait((struct emu_wait_set *)fids[i]);
 			break;
 		default:
 			err = -FI_EINVAL;

@@ -27,6 +27,10 @@ enum emu_cause {
 	EMU_CAUSE_PAGE_UNKNOWN = 12,	/* a page that the region does not know; fi_mr_refresh() it */
 	EMU_CAUSE_RESOURCE = 13,	/* the target is out of memory */
 	EMU_CAUSE_CAPABILITY = 14,	/* the target endpoint was opened without the capability */
+	EMU_CAUSE_NOT_PERSISTENT = 15,	/* FI_COMMIT_COMPLETE, and the region is not of FI_RMA_PMEM */
+	EMU_CAUSE_NOT_FLUSHED = 16,	/* written, but not made durable */
+	EMU_CAUSE_REGISTERING = 17,	/* the region's asynchronous registration is not complete */
+	EMU_CAUSE_ATOMIC = 18,		/* the target has no such atomic operation on that datatype */
 
 	EMU_CAUSE_SOURCE_FAULT = 64,	/* the initiator's own buffer cannot be read or written */
 	EMU_CAUSE_PEER_GONE = 65,	/* nobody answers at the address, or somebody else does */
@@ -36,6 +40,8 @@ enum emu_cause {
 	EMU_CAUSE_PROTOCOL = 69,	/* the peer broke the protocol, or speaks another version */
 	EMU_CAUSE_ADDRESS = 70,		/* no such entry in the address vector */
 	EMU_CAUSE_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
+	EMU_CAUSE_NO_MESSAGE = 72,	/* FI_PEEK found no message that fits, or FI_CLAIM none that was claimed */
+	EMU_CAUSE_STRANGER = 73,	/* received, from a peer that is not in the address vector (FI_SOURCE_ERR) */
 };
 
 #endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_mr_async.c - registration that ends on the worker thread (fi_domain_bind with FI_REG_MR, S168 to S172).
+ *
+ * All that can be wrong with the call's arguments is found in the call, a key in use included: then there is no event
+ * (S171). What is left for the worker is what may sleep: populating the memory. Until it is done the region stands in
+ * the table with its key, closed to peers, and the program sees neither key nor descriptor (S42, S174). */
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+
+#include "emu/fi/fi_eq.h"
+#include "emu/fi/fi_mr.h"
+#include "emu/fi/fi_mr_dmabuf.h"
+#include "emu/fi/fi_prov.h"
+#include "emu/net/worker.h"
+
+struct mr_async {
+	struct worker_job job;	/* first */
+	struct emu_mr *mr;
+	struct emu_eq *eq;
+	struct mr_memory memory;	/* no segments: it was looked after when the base was registered */
+	atomic_bool stop;
+	struct mr_backing backing;	/* what run() found, until settle() */
+};
+
+/* Without the role, so it looks at nothing of the region that may change. The segments are constant while the region is
+ * there, and it is: closing it takes the job back first. */
+static int run(struct worker_job *job)
+{
+	struct mr_async *async = (struct mr_async *)job;
+
+	return async->memory.iov ? mr_back(async->mr->domain, &async->memory, &async->backing) : 0;
+}
+
+/* Opens the region to peers, or takes it from the table: its key is free then. The object stays until fi_close(). */
+static void settle(struct emu_mr *mr, int result)
+{
+	struct driver *driver = nic_driver(mr->domain->nic);
+
+	driver_enter(driver);
+	if (result) {
+		pd_remove_region(mr->domain->pd, mr->mr);
+		mr->mr = NULL;
+	} else {
+		mr->mr->registering = false;
+		if (!mr->mr->base) {
+			mr->mr->pages = mr->parts->async->backing.pages;
+			mr->mr->pin = mr->parts->pin = mr->parts->async->backing.pin;
+		}
+		mr_publish(mr);
+	}
+	driver_leave(driver);
+}
+
+/* A full queue loses the event, which it tells by FI_EOVERRUN; the region is registered all the same. */
+static void done(struct worker_job *job, int result)
+{
+	struct mr_async *async = (struct mr_async *)job;
+	struct emu_mr *mr = async->mr;
+	struct fid *fid = &mr->fid.fid;
+
+	settle(mr, result);
+	if (result)
+		emu_eq_push_error(async->eq, fid, fid->context, 0, -result);
+	else
+		emu_eq_push(async->eq, FI_MR_COMPLETE, fid, fid->context, 0);
+}
+
+int mr_async_open(struct emu_mr *mr, struct emu_eq *eq)
+{
+	int err = worker_start();
+
+	if (err) {
+		EMU_WARN(MR, "registration: the worker thread cannot be started: %s\n", fi_strerror(-err));
+		return err;
+	}
+	mr->parts->async = calloc(1, sizeof(*mr->parts->async));
+	if (!mr->parts->async)
+		return -FI_ENOMEM;
+	*mr->parts->async = (struct mr_async){ .job = { .run = run, .done = done }, .mr = mr, .eq = eq };
+	return 0;
+}
+
+void mr_async_begin(struct emu_mr *mr, const struct mr_request *req)
+{
+	struct mr_async *async = mr->parts->async;
+
+	if (!req->base)
+		async->memory = (struct mr_memory){
+			.iov = req->count > 1 ? mr->mr->more : &mr->mr->one, /* the request's end with the call */
+			.count = req->count,
+			.dmabuf = mr->parts->dmabuf,
+			.access = req->access,
+			.stop = &async->stop,
+		};
+	worker_submit(&async->job);
+}
+
+void mr_async_close(struct emu_mr *mr)
+{
+	atomic_store_explicit(&mr->parts->async->stop, true, memory_order_relaxed); /* a hint: the wait is for the job's end */
+	worker_cancel(&mr->parts->async->job);
+	emu_eq_withdraw(mr->parts->async->eq, &mr->fid.fid);
+}

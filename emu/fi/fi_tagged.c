@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_tagged.c - tagged messages: nine calls. */
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include "emu/fi/fi_data.h"
+#include "emu/fi/fi_message.h"
+
+static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t tag,
+			   uint64_t ignore, void *context)
+{
+	struct fi_msg_tagged msg = { .addr = src, .tag = tag, .ignore = ignore, .context = context };
+
+	return message_recv_one(emu_ep(fid), FI_TAGGED, buf, len, desc, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
+}
+
+static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
+			    uint64_t tag, uint64_t ignore, void *context)
+{
+	struct fi_msg_tagged msg = {
+		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = src, .tag = tag, .ignore = ignore,
+		.context = context,
+	};
+
+	return message_recv(emu_ep(fid), FI_TAGGED, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
+}
+
+/* Discarded is what a peek finds, or what was claimed: not what is only being claimed. That is one message. */
+static bool peek_flags_fit(uint64_t flags)
+{
+	uint64_t peek = flags & DATA_PEEK_FLAGS;
+
+	if (peek && flags & FI_MULTI_RECV)
+		return false;
+	return peek != FI_DISCARD && peek != DATA_PEEK_FLAGS;
+}
+
+static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (!msg)
+		return -FI_EINVAL;
+	if (flags & ~(DATA_RECV_FLAGS | data_trigger(emu_ep(fid)) | DATA_PEEK_FLAGS | data_multi(emu_ep(fid), FI_TAGGED) |
+		      data_recv_by_key(emu_ep(fid), FI_TAGGED)) || !peek_flags_fit(flags))
+		return -FI_EBADFLAGS;
+	if (flags & FI_CLAIM && !msg->context) /* which names what is claimed */
+		return -FI_EINVAL;
+	return message_recv(emu_ep(fid), FI_TAGGED, msg, flags);
+}
+
+static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
+			void *context, uint64_t data, uint64_t flags)
+{
+	struct fi_msg_tagged msg = { .addr = dest, .tag = tag, .context = context, .data = data };
+
+	return message_send_one(emu_ep(fid), FI_TAGGED, buf, len, desc, &msg, flags);
+}
+
+static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
+			   void *context)
+{
+	return send_one(fid, buf, len, desc, dest, tag, context, 0, emu_ep(fid)->tx_flags);
+}
+
+static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
+			    uint64_t tag, void *context)
+{
+	struct fi_msg_tagged msg = {
+		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = dest, .tag = tag, .context = context,
+	};
+
+	return message_send(emu_ep(fid), FI_TAGGED, &msg, emu_ep(fid)->tx_flags);
+}
+
+static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (!msg)
+		return -FI_EINVAL;
+	if (flags & ~(DATA_PUT_FLAGS | FI_MATCH_COMPLETE | data_trigger(emu_ep(fid))))
+		return -FI_EBADFLAGS;
+	return message_send(emu_ep(fid), FI_TAGGED, msg, flags);
+}
+
+static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
+{
+	return send_one(fid, buf, len, NULL, dest, tag, NULL, 0, FI_INJECT | DATA_SILENT);
+}
+
+static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
+			       fi_addr_t dest, uint64_t tag, void *context)
+{
+	return send_one(fid, buf, len, desc, dest, tag, context, data, emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
+}
+
+static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest,
+				 uint64_t tag)
+{
+	return send_one(fid, buf, len, NULL, dest, tag, NULL, data, FI_INJECT | DATA_SILENT | FI_REMOTE_CQ_DATA);
+}
+
+struct fi_ops_tagged emu_tagged_ops = {
+	.size = sizeof(struct fi_ops_tagged),
+	.recv = tagged_recv,
+	.recvv = tagged_recvv,
+	.recvmsg = tagged_recvmsg,
+	.send = tagged_send,
+	.sendv = tagged_sendv,
+	.sendmsg = tagged_sendmsg,
+	.inject = tagged_inject,
+	.senddata = tagged_senddata,
+	.injectdata = tagged_injectdata,
+};
