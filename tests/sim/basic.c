@@ -197,3 +197,39 @@ Test(sim_basic, one_slow_queue)
 	workload_run(&load, BED_LIMIT_NS);
 	bed_close(&bed);
 }
+
+/* The payload of what is expected is received where it belongs, but for what comes with the first head: no second copy. */
+Test(sim_basic, large_payloads_are_received_in_place)
+{
+	enum { LARGE = 4 << 20 };
+	struct nic_config config = { .eager = 32 * 1024 };
+	struct region *region;
+	struct job *job;
+	struct bed bed;
+
+	bed_open(&bed, 9, 2, &config, NULL);
+	bed.world->weather.chunk_max = 0;
+	region = region_open(bed.party[1], LARGE, 1, BED_BOTH, false, 0);
+	for (int i = 0; i < 4; i++) {
+		struct party *to = bed.party[i != 3];
+
+		if (i == 0)
+			intake_post(bed.party[1], LARGE, 1, NULL);
+		if (i == 1)
+			intake_post_tagged(bed.party[1], LARGE, 1, NULL, 7, 0);
+		model_pass(bed.model, 1000000);
+		to->node->aside = 0;
+		if (i < 2)
+			job = job_message(bed.party[0], bed.party[1], LARGE, POST_COMPLETE, 1);
+		else
+			job = job_rma(bed.party[0], region, i == 2 ? OP_WRITE : OP_READ, 0, LARGE, POST_COMPLETE, 1);
+		if (i == 1)
+			job_tag(job, 7);
+		cr_assert(job && !job_post(job));
+		model_finish(bed.model, BED_LIMIT_NS);
+		cr_assert_leq(to->node->aside, SLICE_RECV_BYTES + LARGE / 64, "way %d: %llu bytes", i,
+			      (unsigned long long)to->node->aside);
+	}
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}

@@ -49,7 +49,7 @@ Test(sim_closing, target_of_a_write)
 {
 	unsigned failed = 0;
 
-	for (uint64_t seed = 900; seed < 940; seed++)
+	for (uint64_t seed = 900; seed < 980; seed++)
 		failed += close_in_the_middle(OP_WRITE, seed, seed & 1);
 	cr_assert_gt(failed, 10);
 }
@@ -58,7 +58,7 @@ Test(sim_closing, source_of_a_read)
 {
 	unsigned failed = 0;
 
-	for (uint64_t seed = 940; seed < 980; seed++)
+	for (uint64_t seed = 1100; seed < 1180; seed++)
 		failed += close_in_the_middle(OP_READ, seed, seed & 1);
 	cr_assert_gt(failed, 10);
 }

@@ -75,6 +75,102 @@ static void part_script(struct bed *bed, struct region *region[2])
 	model_end(bed->model, BED_LIMIT_NS);
 }
 
+/* WRITEs that are durable before they are answered, whole and of several segments, with ops behind them that are not.
+ * Flushes end while nothing else goes on, so that their verdicts come alone. */
+static void commit_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0], *b = bed->party[1];
+
+	post(job_rma(a, region[1], OP_WRITE, 0, 40, POST_COMPLETE | POST_COMMIT, 1));
+	post(job_rma(a, region[1], OP_WRITE, 64, 40, POST_COMPLETE, 1));
+	model_pass(bed->model, STAGE_NS);
+	post(job_rma(a, region[1], OP_WRITE, 128, PART_BYTES, POST_COMPLETE | POST_COMMIT | POST_CQ_DATA, 1));
+	post(job_rma(a, region[1], OP_WRITE, PART_BYTES + 1024, 0, POST_COMPLETE | POST_COMMIT, 1));
+	post(job_rma(b, region[0], OP_WRITE, 0, 30, POST_COMPLETE | POST_COMMIT, 1));
+	post(job_rma(a, region[1], OP_WRITE, PART_BYTES + 2048, 50, POST_COMPLETE | POST_COMMIT | POST_FENCE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
+static void only_good(struct job *job)
+{
+	cr_assert(job);
+	job->may = (struct outcomes){ .good = true };
+	cr_assert(!job_post(job));
+}
+
+/* Regions of single use: the op that has one gets it back after a cut, even if none of it had arrived whole; no other
+ * op does. */
+static void single_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0];
+	struct region *single[3];
+
+	(void)region;
+	for (int i = 0; i < 3; i++) {
+		single[i] = region_open(bed->party[1], PART_BYTES, 1, BED_BOTH, false, 0);
+		region_make_single(single[i]);
+	}
+	only_good(job_rma(a, single[0], OP_WRITE, 0, 40, POST_COMPLETE, 1));
+	only_good(job_rma(a, single[1], OP_WRITE, 0, PART_BYTES, POST_COMPLETE | POST_CQ_DATA, 2));
+	only_good(job_rma(a, single[2], OP_READ, 0, PART_BYTES, POST_COMPLETE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+	for (int i = 0; i < 3; i++)
+		post(job_rma(a, single[i], i ? OP_READ : OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
+/* Executed once, however often they are cut: a sum shows each time that it is made. */
+static void atomic_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0], *b = bed->party[1];
+
+	for (int which = 0; which < JOB_ATOMICS; which++)
+		only_good(job_atomic(a, region[1], (enum job_atomic)which, (uint64_t)which * 64, 24, POST_COMPLETE, 1));
+	model_pass(bed->model, STAGE_NS);
+	for (int which = 0; which < JOB_ATOMICS; which++) {
+		only_good(job_atomic(b, region[0], (enum job_atomic)which, (uint64_t)which * 64, 8,
+				     POST_COMPLETE | POST_CQ_DATA, 1));
+		only_good(job_atomic(a, region[1], (enum job_atomic)which, (uint64_t)which * 64 + 512, 16,
+				     POST_COMPLETE | POST_COMMIT, 1));
+	}
+	only_good(job_atomic(a, region[1], JOB_SWAP, 1024, 400, POST_COMPLETE | POST_FENCE, 2));
+	only_good(job_rma(a, region[1], OP_WRITE, 2048, 40, POST_COMPLETE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
+static void tagged(struct party *from, struct party *to, uint64_t length, uint64_t tag, uint32_t flags)
+{
+	struct job *job = job_message(from, to, length, POST_COMPLETE | flags, 1);
+
+	job_tag(job, tag);
+	post(job);
+}
+
+/* Tagged messages that are expected and not, kept, parked, pulled and held back, in another order than they are asked
+ * for. */
+static void tag_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0], *b = bed->party[1];
+
+	(void)region;
+	intake_post_tagged(b, 1000, 1, a, 7, 0);
+	intake_post_tagged(b, 1000, 2, NULL, 8, 1);
+	tagged(a, b, 40, 9, 0);
+	tagged(a, b, 280, 7, POST_CQ_DATA);
+	model_pass(bed->model, STAGE_NS);
+	tagged(a, b, 290, 1, 0);
+	tagged(a, b, 280, 2, 0);
+	tagged(a, b, 270, 1, 0);
+	tagged(a, b, 900, 3, 0);
+	post(job_message(a, b, 30, POST_COMPLETE, 1));
+	tagged(b, a, 900, 1ull << 63, POST_FENCE);
+	model_pass(bed->model, STAGE_NS);
+	intake_post_tagged(b, 1000, 1, NULL, 3, 0);
+	intake_post_tagged(b, 1000, 1, a, 2, 0);
+	model_pass(bed->model, STAGE_NS);
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
 struct script {
 	const struct nic_config *config;
 	uint64_t region_bytes;
@@ -85,6 +181,14 @@ struct script {
 static const struct script small = { &small_config, 4096, 700, small_script };
 static const struct nic_config parts_config = { .segment = WIRE_SEGMENT_MIN };
 static const struct script parts = { &parts_config, 2 * PART_BYTES + 64, 0, part_script };
+
+static const struct script commits = { &parts_config, 2 * PART_BYTES, 0, commit_script };
+
+static const struct script singles = { &parts_config, 64, 0, single_script };
+
+static const struct script atomics = { &parts_config, 4096, 0, atomic_script };
+
+static const struct script tags = { &small_config, 64, 700, tag_script };
 
 static void script_open(struct bed *bed, const struct script *script, struct region *region[2], uint64_t seed)
 {
@@ -204,24 +308,73 @@ static bool worth_a_cut(const struct tap_frame *frame, uint64_t at)
 	return in < head + 3 || in + 3 >= head + frame->payload || at % 4999 == 0;
 }
 
-Test(sim_cut, messages_of_several_segments)
+static void cut_where_it_matters(const struct script *script, uint64_t seed, uint32_t cuts[TAP_KINDS])
 {
-	uint32_t cuts = 0;
 	struct map map[2];
 
-	map_open(map, &parts, 102);
+	map_open(map, script, seed);
 	for (uint8_t dir = 0; dir < 2; dir++)
 		for (uint64_t at = 0; at <= map[dir].total; at++) {
 			const struct tap_frame *frame = frame_at(&map[dir], at);
 
 			if (!worth_a_cut(frame, at))
 				continue;
-			run_cut(&parts, 102, dir, at, 0, NO_CUT);
-			cuts += frame && frame->kind == TAP_WRITE_PART;
+			run_cut(script, seed, dir, at, 0, NO_CUT);
+			if (frame)
+				cuts[frame->kind]++;
 		}
-	cr_assert_geq(cuts, 2 * (sizeof(struct wire_head) + sizeof(struct wire_write) + sizeof(struct wire_trailer)));
 	free(map[0].frame);
 	free(map[1].frame);
+}
+
+enum { PART_FRAME = sizeof(struct wire_head) + sizeof(struct wire_write) + sizeof(struct wire_trailer) };
+
+Test(sim_cut, messages_of_several_segments)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&parts, 102, cuts);
+	cr_assert_geq(cuts[TAP_WRITE_PART], 2 * PART_FRAME);
+}
+
+/* S133: never two answers, and never none. */
+Test(sim_cut, durable_writes)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&commits, 104, cuts);
+	cr_assert_geq(cuts[TAP_WRITE_PART], 2 * PART_FRAME);
+	cr_assert_geq(cuts[TAP_DONE], 4 * (sizeof(struct wire_head) + sizeof(struct wire_verdict)));
+}
+
+/* WIRE-51. */
+Test(sim_cut, atomics)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&atomics, 106, cuts);
+	cr_assert_geq(cuts[TAP_ATOMIC], 16 * (sizeof(struct wire_head) + sizeof(struct wire_atomic)));
+	cr_assert_geq(cuts[TAP_RESULT], 13 * (sizeof(struct wire_head) + sizeof(struct wire_verdict) + 8));
+}
+
+/* S130: the op that has the region keeps it, and nobody else gets it. */
+Test(sim_cut, regions_of_single_use)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&singles, 105, cuts);
+	cr_assert_geq(cuts[TAP_WRITE_PART], 2 * PART_FRAME);
+	cr_assert_geq(cuts[TAP_DATA], PART_FRAME);
+}
+
+Test(sim_cut, tagged_messages)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&tags, 106, cuts);
+	cr_assert_geq(cuts[TAP_SEND], 4 * PART_FRAME);
+	cr_assert_geq(cuts[TAP_RTS], 2 * (sizeof(struct wire_head) + sizeof(struct wire_send)));
+	cr_assert(cuts[TAP_PULL] && cuts[TAP_PARK] && cuts[TAP_RNR] && cuts[TAP_DONE] && cuts[TAP_DATA]);
 }
 
 /* A first cut anywhere, and a second at every byte of what the resumed connection begins with. */

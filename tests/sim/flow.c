@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* flow.c - receivers that are not ready, budgets that are full, and peers that flood each other. */
 #include <criterion/criterion.h>
+#include <errno.h>
 
 #include "tests/sim/bed.h"
 
@@ -107,6 +108,35 @@ Test(sim_flow, slot_for_cq_data_is_kept)
 	model_finish(bed.model, BED_LIMIT_NS);
 	bed.party[1]->deaf = false;
 	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* What comes from strangers is told as errors (EP_SOURCE_ERR), which no queue holds back: CQ data waits once too many are
+ * unread. */
+Test(sim_flow, errors_that_nobody_reads)
+{
+	enum { MORE = 50, ALL = LIMIT_CQ_ERRORS + 1 + MORE };
+	struct party_config config = { .caps = EP_WRITE | EP_REMOTE_WRITE | EP_SOURCE | EP_SOURCE_ERR, .tx_size = ALL };
+	struct cq_error error;
+	struct region *target;
+	struct bed bed;
+	uint64_t read = 0;
+
+	bed_open(&bed, 29, 2, NULL, &config);
+	target = region_open(bed.party[1], 64 * ALL, 1, BED_BOTH, false, 0);
+	bed.party[1]->deaf = true;
+	cr_assert(!av_remove(bed.party[1]->av, bed.party[1]->index[0]));
+	for (uint64_t i = 0; i < ALL; i++)
+		post(job_rma(bed.party[0], target, OP_WRITE, 64 * i, 1, POST_COMPLETE | POST_CQ_DATA, 1));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(bed.model->open, MORE);
+	while (read < ALL) {
+		if (cq_take_error(bed.party[1]->rx, &error) == 1)
+			cr_assert(error.c.data == ++read && error.err == EADDRNOTAVAIL);
+		else
+			cr_assert(model_step(bed.model));
+	}
+	model_finish(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
 }
 

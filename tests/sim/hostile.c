@@ -4,54 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "tests/sim/bed.h"
-#include "tests/sim/lines.h"
-
-enum { ROOM = 16384, SEGMENT = WIRE_SEGMENT_MIN };
-
-/* The bytes that a stranger says, built up frame by frame. */
-struct words {
-	struct bed *bed;
-	struct region *target;
-	uint32_t who;			/* each stranger is another peer */
-	size_t length;
-	uint8_t bytes[ROOM];
-};
-
-static uint8_t *here(struct words *words)
-{
-	assert(words->length + WIRE_FRAME_MAX <= ROOM);
-	return words->bytes + words->length;
-}
-
-static void seal(struct words *words, size_t length, uint64_t ack)
-{
-	wire_seal((struct wire_head *)here(words), ack, true);
-	words->length += length;
-}
-
-static void add_payload(struct words *words, size_t length, uint32_t status)
-{
-	memset(here(words), 0x77, length);
-	words->length += length;
-	words->length += wire_put_trailer(here(words), (enum wire_status)status, 0);
-}
-
-static struct wire_hello_fields plain_hello(struct words *words)
-{
-	struct wire_hello_fields fields = {
-		.version_min = 1, .version_max = 1, .instance = { 1, 2, 3 }, .session = 99, .epoch = 1, .requests = 64,
-		.reads = 8, .segment = SEGMENT, .family = 4, .port = (uint16_t)(100 + words->who), .addr = { 10, 9, 9, 9 },
-	};
-
-	memcpy(fields.instance + 4, &words->who, sizeof(words->who));
-	return fields;
-}
-
-static void say_hello(struct words *words, const struct wire_hello_fields *fields)
-{
-	seal(words, wire_put_hello(here(words), fields), 0);
-}
+#include "tests/sim/words.h"
 
 /* --- before HELLO --- */
 
@@ -69,7 +22,7 @@ static void http(struct words *words)
 
 static void request_first(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 1, words->target->key, 0, 64), 0);
+	seal(words, wire_put_read(here(words), 1, at(words, 0), 64), 0);
 }
 
 static void wrong_magic(struct words *words)
@@ -121,6 +74,23 @@ static void tiny_segment(struct words *words)
 	say_hello(words, &fields);
 }
 
+/* WIRE-65: a session goes on behind what was said in it, and nothing was. */
+static void heard_what_was_not_said(struct words *words)
+{
+	struct wire_hello_fields fields = plain_hello(words);
+
+	fields.seen = 1;
+	say_hello(words, &fields);
+}
+
+static void was_given_no_verdict(struct words *words)
+{
+	struct wire_hello_fields fields = plain_hello(words);
+
+	fields.verdict_seen = 1;
+	say_hello(words, &fields);
+}
+
 static void silence(struct words *words)
 {
 	words->length = 0;
@@ -151,18 +121,18 @@ static void unknown_op(struct words *words)
 
 static void changed_head(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 1, words->target->key, 0, 64), 0);
+	seal(words, wire_put_read(here(words), 1, at(words, 0), 64), 0);
 	words->bytes[words->length - 1 - 8] ^= 4;
 }
 
 static void number_left_out(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 2, words->target->key, 0, 64), 0);
+	seal(words, wire_put_read(here(words), 2, at(words, 0), 64), 0);
 }
 
 static void absurd_payload(struct words *words)
 {
-	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 0xfffffff0u, 1, words->target->key, 0, UINT64_MAX, 0), 0);
+	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 0xfffffff0u, 1, at(words, 0), UINT64_MAX, 0), 0);
 }
 
 static void ack_of_nothing(struct words *words)
@@ -172,7 +142,7 @@ static void ack_of_nothing(struct words *words)
 
 static void verdict_ack_of_nothing(struct words *words)
 {
-	seal(words, wire_put_ack(here(words), 3), 0);
+	seal(words, wire_put_ack(here(words), 1), 0);
 }
 
 static void data_for_nobody(struct words *words)
@@ -209,30 +179,62 @@ static void verdict_left_out(struct words *words)
 	seal(words, wire_put_verdict(here(words), WIRE_DONE, 4, 1), 0);
 }
 
+static void result_of_nothing(struct words *words)
+{
+	seal(words, wire_put_result(here(words), 8, 1, 1), 0);
+	add_payload(words, 8, WIRE_GOOD);
+}
+
 static void no_first_segment(struct words *words)
 {
-	seal(words, wire_put_write(here(words), 0, 64, 1, words->target->key, 0, 64, 0), 0);
+	seal(words, wire_put_write(here(words), 0, 64, 1, at(words, 0), 64, 0), 0);
 	add_payload(words, 64, WIRE_GOOD);
 }
 
 static void jumps(struct words *words)
 {
-	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 64, 1, words->target->key, 0, 192, 0), 0);
+	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 64, 1, at(words, 0), 192, 0), 0);
 	add_payload(words, 64, WIRE_GOOD);
-	seal(words, wire_put_write(here(words), 0, 64, 2, words->target->key, 3000, 128, 0), 0);
+	seal(words, wire_put_write(here(words), 0, 64, 2, at(words, 3000), 128, 0), 0);
+	add_payload(words, 64, WIRE_GOOD);
+}
+
+static void goes_on_after_another(struct words *words)
+{
+	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 64, 1, at(words, 0), 128, 0), 0);
+	add_payload(words, 64, WIRE_GOOD);
+	seal(words, wire_put_read(here(words), 2, at(words, 0), 64), 0);
+	seal(words, wire_put_write(here(words), 0, 64, 3, at(words, 64), 64, 0), 0);
 	add_payload(words, 64, WIRE_GOOD);
 }
 
 static void strange_status(struct words *words)
 {
-	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 64, 1, words->target->key, 0, 64, 0), 0);
+	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 64, 1, at(words, 0), 64, 0), 0);
 	add_payload(words, 64, 9);
 }
 
 static void too_many_reads(struct words *words)
 {
 	for (uint64_t seq = 1; seq <= LIMIT_READS + 60 && words->length + WIRE_FRAME_MAX <= ROOM; seq++)
-		seal(words, wire_put_read(here(words), seq, words->target->key, 0, 65536), 0);
+		seal(words, wire_put_read(here(words), seq, at(words, 0), 65536), 0);
+}
+
+static void too_many_durable(struct words *words)
+{
+	for (uint64_t seq = 1; seq <= LIMIT_READS + 1; seq++) {
+		seal(words, wire_put_write(here(words), WIRE_F_FIRST | WIRE_F_COMMIT, 4, seq, at(words, 0), 4, 0), 0);
+		add_payload(words, 4, WIRE_GOOD);
+	}
+	words->bed->party[1]->remote_most += LIMIT_READS;
+}
+
+static void durable_in_part(struct words *words)
+{
+	seal(words, wire_put_write(here(words), WIRE_F_FIRST | WIRE_F_COMMIT, 64, 1, at(words, 0), 128, 0), 0);
+	add_payload(words, 64, WIRE_GOOD);
+	seal(words, wire_put_write(here(words), 0, 64, 2, at(words, 64), 64, 0), 0);
+	add_payload(words, 64, WIRE_GOOD);
 }
 
 struct stranger {
@@ -252,6 +254,8 @@ static const struct stranger strangers[] = {
 	{ "hello with payload", hello_with_payload, false, "WIRE-6" },
 	{ "no instance", nobody, false, "WIRE-23" },
 	{ "tiny segment", tiny_segment, false, "WIRE-25" },
+	{ "request that was not sent", heard_what_was_not_said, false, "never was" },
+	{ "verdict that was not given", was_given_no_verdict, false, "never was" },
 	{ "silence", silence, false, "no HELLO" },
 	{ "half a hello", half_hello, false, "no HELLO" },
 	{ "second hello", second_hello, true, "HELLO" },
@@ -267,10 +271,14 @@ static const struct stranger strangers[] = {
 	{ "rnr for nothing", rnr_for_nothing, true, "WIRE-73" },
 	{ "nak for nothing", nak_for_nothing, true, "WIRE-46" },
 	{ "verdict left out", verdict_left_out, true, "WIRE-46" },
+	{ "result of nothing", result_of_nothing, true, "WIRE-76" },
 	{ "no first segment", no_first_segment, true, "WIRE-56" },
 	{ "jumps", jumps, true, "WIRE-56" },
+	{ "goes on after another", goes_on_after_another, true, "WIRE-56" },
 	{ "strange status", strange_status, true, "WIRE-10" },
 	{ "too many reads", too_many_reads, true, "WIRE-25" },
+	{ "too many durable writes", too_many_durable, true, "WIRE-25" },
+	{ "durable in part", durable_in_part, true, "WIRE-56" },
 };
 enum { STRANGERS = sizeof(strangers) / sizeof(strangers[0]) };
 
@@ -301,7 +309,8 @@ static void meet(struct bed *bed, struct region *target, uint32_t who)
 		say_hello(&words, &fields);
 	}
 	stranger->words(&words);
-	if (stranger->words == too_many_reads)	/* if they came piecemeal, each would be answered before the next */
+	/* If they came piecemeal, each would be answered before the next. */
+	if (stranger->words == too_many_reads || stranger->words == too_many_durable)
 		bed->world->weather.chunk_max = 0;
 	raw = raw_dial(bed->world, party_port(bed->party[1]));
 	raw_send(raw, words.bytes, words.length);
@@ -359,7 +368,7 @@ Test(sim_hostile, repeats_itself)
 	fields = plain_hello(&words);
 	say_hello(&words, &fields);
 	for (uint8_t i = 0; i < 3; i++) {
-		seal(&words, wire_put_write(here(&words), WIRE_F_FIRST | WIRE_F_CQ_DATA, 64, 1, words.target->key, 0, 64, 5), 0);
+		seal(&words, wire_put_write(here(&words), WIRE_F_FIRST | WIRE_F_CQ_DATA, 64, 1, at(&words, 0), 64, 5), 0);
 		memset(here(&words), 'a' + i, 64);
 		words.length += 64;
 		words.length += wire_put_trailer(here(&words), WIRE_GOOD, 0);
@@ -373,6 +382,118 @@ Test(sim_hostile, repeats_itself)
 	cr_assert_eq(words.target->block[63], 'a');
 	raw_close(raw);
 	bed_close(&bed);
+}
+
+/* The same of an ATOMIC: one sum of three (WIRE-51). */
+Test(sim_hostile, repeats_an_atomic)
+{
+	struct wire_hello_fields fields;
+	struct wire_atomic_fields atomic = { .length = 8, .kind = WIRE_ATOMIC_FETCH, .op = ATOMIC_SUM, .type = ATOMIC_UINT64 };
+	struct words words;
+	struct bed bed;
+	struct raw *raw;
+	uint64_t value = 41;
+
+	bed_open(&bed, 86, 2, NULL, NULL);
+	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0) };
+	region_claim(words.target, 0, 8);
+	memcpy(words.target->block, &value, sizeof(value));
+	fields = plain_hello(&words);
+	say_hello(&words, &fields);
+	atomic.to = *at(&words, 0);
+	for (int i = 0; i < 3; i++) {
+		seal(&words, wire_put_atomic(here(&words), 0, 1, &atomic), 0);
+		value = 1;
+		memcpy(here(&words), &value, sizeof(value));
+		words.length += sizeof(value);
+		words.length += wire_put_trailer(here(&words), WIRE_GOOD, 0);
+	}
+	raw = raw_dial(bed.world, party_port(bed.party[1]));
+	raw_send(raw, words.bytes, words.length);
+	world_pass(bed.world, SIM_SECOND);
+	memcpy(&value, words.target->block, sizeof(value));
+	cr_assert_eq(value, 42);
+	cr_assert_eq(tap_count(bed.world, TAP_RESULT), 1);
+	raw_close(raw);
+	bed_close(&bed);
+}
+
+/* A READ may come again by its number, but not for other bytes of a region of single use, nor by another number (S130). */
+Test(sim_hostile, reads_on)
+{
+	static const struct { uint64_t seq, addr; unsigned refused; } reads[] = { { 1, 64, 0 }, { 1, 64, 0 }, { 1, 65, 1 },
+										   { 1, 0, 2 }, { 2, 64, 3 }, { 1, 64, 3 } };
+	struct wire_hello_fields fields;
+	struct words words;
+	struct bed bed;
+	struct raw *raw;
+
+	bed_open(&bed, 84, 2, NULL, NULL);
+	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0) };
+	region_make_single(words.target);
+	fields = plain_hello(&words);
+	say_hello(&words, &fields);
+	raw = raw_dial(bed.world, party_port(bed.party[1]));
+	for (size_t i = 0; i < sizeof(reads) / sizeof(*reads); i++) {
+		seal(&words, wire_put_read(here(&words), reads[i].seq, at(&words, reads[i].addr), 64), 0);
+		raw_send(raw, words.bytes, words.length);
+		words.length = 0;
+		world_pass(bed.world, SIM_SECOND / 100);
+		cr_assert_eq(bed.node[1]->warns, reads[i].refused, "READ %zu: %u refusals", i, bed.node[1]->warns);
+	}
+	cr_assert(strstr(bed.node[1]->log[0], "S130"), "%s", bed.node[1]->log[0]);
+	raw_close(raw);
+	bed_close(&bed);
+}
+
+/* Who knows the key and makes up its second half (S53), or the authorization (S158), is refused: one bit off, all of them,
+ * none shown. */
+static void forge(bool of_auth, const char *rule)
+{
+	static const uint64_t off[] = { 0, 1, UINT64_C(1) << 63, UINT64_MAX, 7, 9 };
+	uint64_t seq = 1;
+	unsigned int refused = 0;
+	struct wire_hello_fields fields;
+	struct words words;
+	struct bed bed;
+	struct raw *raw;
+
+	bed_open(&bed, 85, 2, NULL, NULL);
+	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0) };
+	words.target->mr->key_tail = 7;
+	words.target->mr->auth = 9;
+	region_claim(words.target, 0, 64);
+	fields = plain_hello(&words);
+	say_hello(&words, &fields);
+	raw = raw_dial(bed.world, party_port(bed.party[1]));
+	for (size_t i = 0; i < sizeof(off) / sizeof(*off); i++) {
+		for (int read = 0; read < 2; read++) {
+			struct wire_target_fields to = *at(&words, 0);
+
+			to.key_tail = 7 ^ (of_auth ? 0 : off[i]);
+			to.auth = 9 ^ (of_auth ? off[i] : 0);
+			if (read) {
+				seal(&words, wire_put_read(here(&words), seq++, &to, 64), 0);
+			} else {
+				seal(&words, wire_put_write(here(&words), WIRE_F_FIRST, 64, seq++, &to, 64, 0), 0);
+				add_payload(&words, 64, WIRE_GOOD);
+			}
+			raw_send(raw, words.bytes, words.length);
+			words.length = 0;
+			world_pass(bed.world, SIM_SECOND / 100);
+			refused += i > 0;
+			cr_assert_eq(bed.node[1]->warns, refused, "request %zu, read %d", i, read);
+		}
+	}
+	cr_assert(strstr(bed.node[1]->log[0], rule), "%s", bed.node[1]->log[0]);
+	raw_close(raw);
+	bed_close(&bed);
+}
+
+Test(sim_hostile, forges_second_halves_and_authorization)
+{
+	forge(false, "S40");
+	forge(true, "S158");
 }
 
 /* Random bytes behind a good HELLO, and good frames of which some bytes are random. */

@@ -6,7 +6,10 @@
 #include "emu/nic/errno.h"
 #include "tests/sim/model.h"
 
-static const uint64_t receive_flags = CQ_F_RECV | CQ_F_MSG;
+static uint64_t done_flags(const struct intake *intake)
+{
+	return CQ_F_RECV | (intake->tagged ? CQ_F_TAGGED : CQ_F_MSG);
+}
 
 static _Noreturn void intake_fail(const struct intake *intake, const char *what, uint64_t number)
 {
@@ -47,8 +50,10 @@ static struct intake *intake_give(struct intake *intake)
 {
 	struct party *party = intake->party;
 	struct recv_post post = {
-		.iov = intake->iov, .iov_count = intake->iovs, .flags = POST_COMPLETE, .context = intake,
-		.source = intake->source ? party->index[intake->source->id] : AV_NONE, .cq_flags = receive_flags,
+		.iov = intake->iov, .iov_count = intake->iovs, .context = intake,
+		.flags = POST_COMPLETE | (intake->tagged ? POST_TAGGED : 0),
+		.tag = intake->tag, .ignore = intake->ignore,
+		.source = intake->source ? party->index[intake->source->id] : AV_NONE, .cq_flags = done_flags(intake),
 	};
 	int rc = ep_recv(party->ep, &post);
 
@@ -61,7 +66,7 @@ static struct intake *intake_give(struct intake *intake)
 	party->model->intakes = intake;
 	party->intakes++;
 	party->intakes_open++;
-	party->intakes_any += !intake->source;
+	party->intakes_any[intake->tagged] += intake_takes_all(intake);
 	party->posted[EP_CNTR_RECV]++;
 	return intake;
 }
@@ -72,6 +77,29 @@ struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, stru
 
 	intake_memory(intake, iovs);
 	return intake_give(intake);
+}
+
+struct intake *intake_post_tagged(struct party *party, uint64_t size, size_t iovs, struct party *source, uint64_t tag,
+				  uint64_t ignore)
+{
+	struct intake *intake = intake_new(party, size, source);
+
+	intake->tagged = true;
+	intake->tag = tag;
+	intake->ignore = ignore;
+	intake_memory(intake, iovs);
+	return intake_give(intake);
+}
+
+bool intake_takes_all(const struct intake *intake)
+{
+	return !intake->source && (!intake->tagged || intake->ignore == UINT64_MAX);
+}
+
+bool intake_would_take(const struct intake *intake, const struct job *job)
+{
+	return intake->tagged == ((job->flags & POST_TAGGED) != 0) && !((intake->tag ^ job->tag) & ~intake->ignore) &&
+	       (!intake->source || intake->source == job->from);
 }
 
 struct intake *intake_post_at(struct party *party, void *memory, uint64_t size)
@@ -147,9 +175,10 @@ static void judge_message(struct intake *intake, const struct cq_error *error, c
 	INTAKE_CHECK(intake, !error == (job->length <= intake->size), "wrongly judged to fit: message of", job->length);
 	INTAKE_CHECK(intake, c->length == kept, "completion has length", c->length);
 	INTAKE_CHECK(intake, !error || error->olen == job->length - kept, "olen", error->olen);
-	INTAKE_CHECK(intake, c->flags == (receive_flags | data), "completion has flags", c->flags);
+	INTAKE_CHECK(intake, c->flags == (done_flags(intake) | data), "completion has flags", c->flags);
 	INTAKE_CHECK(intake, c->source == party->index[job->from->id], "completion names as source", c->source);
-	INTAKE_CHECK(intake, !intake->source || intake->source == job->from, "directed, but from party",
+	INTAKE_CHECK(intake, c->tag == job->tag, "completion has tag", c->tag);
+	INTAKE_CHECK(intake, intake_would_take(intake, job), "does not match what it got, by tag or source, from party",
 		     (uint64_t)job->from->id);
 	check_bytes(intake, kept);
 }
@@ -163,7 +192,7 @@ void intake_done(struct intake *intake, const struct cq_error *error, const stru
 	intake->done = true;
 	party->model->completions++;
 	party->intakes_open--;
-	party->intakes_any -= !intake->source;
+	party->intakes_any[intake->tagged] -= intake_takes_all(intake);
 	if (error)
 		party->bad[EP_CNTR_RECV]++;
 	else

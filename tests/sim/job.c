@@ -6,13 +6,43 @@
 #include "emu/nic/errno.h"
 #include "tests/sim/model.h"
 
-static const uint64_t kind_flags[] = {
-	[OP_SEND] = CQ_F_SEND | CQ_F_MSG, [OP_WRITE] = CQ_F_WRITE | CQ_F_RMA, [OP_READ] = CQ_F_READ | CQ_F_RMA,
-};
-static const enum ep_counter kind_counter[] = {
-	[OP_SEND] = EP_CNTR_SEND, [OP_WRITE] = EP_CNTR_WRITE, [OP_READ] = EP_CNTR_READ,
-};
-static const char *const kind_names[] = { "send", "write", "read" };
+static const char *const kind_names[] = { "send", "write", "read", "atomic" };
+
+static uint64_t job_flags(const struct job *job)
+{
+	static const uint64_t flags[] = {
+		[OP_SEND] = CQ_F_SEND | CQ_F_MSG, [OP_WRITE] = CQ_F_WRITE | CQ_F_RMA, [OP_READ] = CQ_F_READ | CQ_F_RMA,
+	};
+
+	if (job->flags & POST_TAGGED)
+		return CQ_F_SEND | CQ_F_TAGGED;
+	if (job->kind != OP_ATOMIC)
+		return flags[job->kind];
+	return CQ_F_ATOMIC | (job->result ? CQ_F_READ : CQ_F_WRITE);
+}
+
+enum ep_counter job_counter(const struct job *job)
+{
+	static const enum ep_counter counters[] = {
+		[OP_SEND] = EP_CNTR_SEND, [OP_WRITE] = EP_CNTR_WRITE, [OP_READ] = EP_CNTR_READ, [OP_ATOMIC] = EP_CNTR_WRITE,
+	};
+
+	return job->result ? EP_CNTR_READ : counters[job->kind];
+}
+
+bool job_is_told(const struct job *job, const struct completion *c)
+{
+	uint64_t done = job->kind == OP_WRITE ? CQ_F_RMA | CQ_F_REMOTE_WRITE :
+			CQ_F_ATOMIC | (job->result ? CQ_F_REMOTE_READ : CQ_F_REMOTE_WRITE);
+
+	return job->kind != OP_SEND && c->flags == (done | CQ_F_REMOTE_CQ_DATA);
+}
+
+/* Does it change the target? */
+static bool job_changes(const struct job *job)
+{
+	return job->kind == OP_WRITE || (job->kind == OP_ATOMIC && job->what.op != ATOMIC_READ);
+}
 
 static struct world *job_world(const struct job *job)
 {
@@ -91,8 +121,15 @@ struct job *job_message(struct party *from, struct party *to, uint64_t length, u
 	return job;
 }
 
-struct job *job_rma(struct party *from, struct region *region, enum op_kind kind, uint64_t offset, uint64_t length,
-		    uint32_t flags, size_t iovs)
+void job_tag(struct job *job, uint64_t tag)
+{
+	job->flags |= POST_TAGGED;
+	job->tag = tag;
+}
+
+/* A job that has claimed one range of the region, with what may come of that. */
+static struct job *job_ranged(struct party *from, struct region *region, enum op_kind kind, uint64_t offset,
+			      uint64_t length, uint32_t flags, size_t iovs)
 {
 	struct job *job;
 
@@ -104,18 +141,93 @@ struct job *job_rma(struct party *from, struct region *region, enum op_kind kind
 	job->claims = true;
 	job->offset[0] = offset;
 	job->remotes = 1;
-	job->remote[0] = (struct remote){ length ? region_addr(region, offset) : region_addr(region, 0), length, region->key };
+	job->remote[0] = (struct remote){
+		.addr = region_addr(region, length ? offset : 0), .length = length, .key = region->key,
+	};
+	job->clean = kind != OP_READ;
+	if ((flags & POST_COMMIT) && from->model->world->weather.flush_fail_percent) {
+		job->clean = false;
+		job_may(job, REFUSAL_NOT_FLUSHED);
+	}
+	if (region->single_use)
+		job_may(job, REFUSAL_SPENT);
+	if (region->closed)
+		job_may(job, region->closed);
+	job->may.good = !region->closed && !(region->single_use && region->used_life == region->life);
+	return job;
+}
+
+struct job *job_rma(struct party *from, struct region *region, enum op_kind kind, uint64_t offset, uint64_t length,
+		    uint32_t flags, size_t iovs)
+{
+	struct job *job = job_ranged(from, region, kind, offset, length, flags, iovs);
+
+	if (!job)
+		return NULL;
 	if (kind == OP_READ)
 		region_get_shadow(region, offset, job->bytes, length);
 	else
 		job_load(job);
-	job->clean = kind == OP_WRITE;
+	return job;
+}
+
+static uint8_t *job_buffer(const struct job *job)
+{
+	uint8_t *buffer = malloc(job->length);
+
+	assert(buffer);
+	memset(buffer, 0xc3, job->length);
+	return buffer;
+}
+
+/* From the operands, which job->bytes holds, and what was there to what must come out. */
+static void job_compute(struct job *job, enum job_atomic which)
+{
+	uint64_t old, operand;
+
+	for (uint64_t at = 0; at < job->length; at += sizeof(old)) {
+		memcpy(&old, job->was + at, sizeof(old));
+		memcpy(&operand, job->bytes + at, sizeof(operand));
+		if (which == JOB_NO_SWAP)
+			memset(job->compare + at, ~job->was[at], 1);
+		old = which == JOB_SWAP ? operand : which == JOB_NO_SWAP || which == JOB_FETCH ? old : old + operand;
+		memcpy(job->bytes + at, &old, sizeof(old));
+	}
+}
+
+struct job *job_atomic(struct party *from, struct region *region, enum job_atomic which, uint64_t offset, uint64_t length,
+		       uint32_t flags, size_t iovs)
+{
+	static const struct atomic_what whats[] = {
+		[JOB_SUM] = { ATOMIC_PLAIN, ATOMIC_SUM, ATOMIC_UINT64 },
+		[JOB_FETCH_SUM] = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 },
+		[JOB_SWAP] = { ATOMIC_COMPARE, ATOMIC_CSWAP, ATOMIC_UINT64 },
+		[JOB_NO_SWAP] = { ATOMIC_COMPARE, ATOMIC_CSWAP, ATOMIC_UINT64 },
+		[JOB_FETCH] = { ATOMIC_FETCH, ATOMIC_READ, ATOMIC_UINT64 },
+	};
+	struct job *job = job_ranged(from, region, OP_ATOMIC, offset, length, flags, iovs);
+
+	assert(length && length % sizeof(uint64_t) == 0);
+	if (!job)
+		return NULL;
+	job_load(job);
+	job->what = whats[which];
+	job->was = job_buffer(job);
+	region_get_shadow(region, offset, job->was, length);
+	if (which != JOB_SUM)
+		job->result = job_buffer(job);
+	if (job->what.kind == ATOMIC_COMPARE) {
+		job->compare = job_buffer(job);
+		memcpy(job->compare, job->was, length);
+	}
+	job_compute(job, which);
 	return job;
 }
 
 void job_split_remote(struct job *job, size_t n)
 {
-	uint64_t piece = job->length / n, at = job->offset[0];
+	uint64_t unit = job->kind == OP_ATOMIC ? sizeof(uint64_t) : 1, piece = job->length / n / unit * unit;
+	uint64_t at = job->offset[0];
 
 	assert(n <= LIMIT_IOV && job->remotes == 1 && job->length);
 	for (size_t i = 0; i < n; i++) {
@@ -134,7 +246,7 @@ struct job *job_refused(struct party *from, struct party *to, enum op_kind kind,
 	struct job *job = job_new(from, to, kind, length, POST_COMPLETE, 1);
 
 	job_load(job);
-	job->remote[0] = (struct remote){ addr, length, key };
+	job->remote[0] = (struct remote){ addr, length, key, 0 };
 	job->remotes = 1;
 	job->clean = true;
 	job->may = (struct outcomes){ 0 };
@@ -180,10 +292,13 @@ static void job_unpost(struct job *job)
 int job_post(struct job *job)
 {
 	struct model *model = job->from->model;
+	struct iovec compare = { job->compare, job->length }, result = { job->result, job->length };
 	struct post post = {
+		.what = job->what, .compare = &compare, .compare_count = job->compare ? 1 : 0,
+		.result = &result, .result_count = job->result ? 1 : 0,
 		.kind = job->kind, .flags = job->flags, .dest = job->from->index[job->to->id], .iov = job->iov,
 		.iov_count = job->iovs, .remote = job->remote, .remote_count = job->remotes, .context = job,
-		.cq_data = job->flags & POST_CQ_DATA ? job->id : 0, .cq_flags = kind_flags[job->kind],
+		.tag = job->tag, .cq_data = job->flags & POST_CQ_DATA ? job->id : 0, .cq_flags = job_flags(job),
 	};
 	int rc;
 
@@ -198,8 +313,10 @@ int job_post(struct job *job)
 	if (job->flags & POST_INJECT)
 		for (size_t i = 0; i < job->iovs; i++)
 			memset(job->iov[i].iov_base, 0xee, job->iov[i].iov_len);
+	if (job->flags & POST_INJECT && job->compare)
+		memset(job->compare, 0xee, job->length);
 	model->open++;
-	job->from->posted[kind_counter[job->kind]]++;
+	job->from->posted[job_counter(job)]++;
 	job->number = ++model->numbers[job->from->id][job->to->id];
 	if (job->kind == OP_SEND)
 		job->message = ++model->messages[job->from->id][job->to->id];
@@ -238,6 +355,26 @@ static void settle_write(struct job *job)
 	region_set_shadow(job->region, job->offset[0], now, job->length);
 	free(now);
 	free(before);
+}
+
+/* What an atomic returned. */
+static void settle_result(const struct job *job)
+{
+	for (uint64_t i = 0; i < job->length; i++)
+		JOB_CHECK(job, job->result[i] == job->was[i] || (job->failed && job->result[i] == 0xc3),
+			  "this byte of the result is wrong:", i);
+}
+
+/* A write that is to be durable before it is answered, was answered. */
+static void settle_commit(const struct job *job)
+{
+	uint8_t *kept = malloc(job->length + 1);
+
+	assert(kept);
+	region_get_kept(job->region, job->offset[0], kept, job->length);
+	for (uint64_t i = 0; i < job->length; i++)
+		JOB_CHECK(job, kept[i] == job->bytes[i], "good, but this byte is not durable:", i);
+	free(kept);
 }
 
 /* What was read; or, of an access that could not but be refused, what was there before. */
@@ -280,8 +417,19 @@ static void judge_good(const struct job *job, const struct completion *c)
 	JOB_CHECK(job, job->may.good, "completed well, but must be refused", 0);
 	if (!c)
 		return;
-	JOB_CHECK(job, c->flags == kind_flags[job->kind], "completion has flags", c->flags);
+	JOB_CHECK(job, c->flags == job_flags(job), "completion has flags", c->flags);
 	JOB_CHECK(job, job->flags & POST_COMPLETE, "a completion that was not asked for", 0);
+}
+
+/* A region of single use serves one op a life. */
+static void judge_use(const struct job *job)
+{
+	struct region *region = job->region;
+
+	if (!region || !region->single_use || job->failed || job->life != region->life)
+		return;
+	JOB_CHECK(job, region->used_life != region->life, "good, but an earlier op had used the region up", region->life);
+	region->used_life = region->life;
 }
 
 /* A fenced op is done only after all that its party had posted to that peer before. */
@@ -302,16 +450,22 @@ static void judge_fence(const struct job *job)
 
 static void count(struct job *job)
 {
-	enum ep_counter counter = kind_counter[job->kind];
+	enum ep_counter counter = job_counter(job);
 
 	if (job->failed)
 		job->from->bad[counter]++;
 	else
 		job->from->good[counter]++;
-	if (job->kind != OP_WRITE)
+	if (!job_changes(job))
 		return;
-	job->to->remote_most += job->remotes;
-	job->to->remote_least += job->failed ? 0 : job->remotes;
+	if (!job->result) {
+		job->to->remote_most += job->remotes;
+		job->to->remote_least += job->failed ? 0 : job->remotes;
+	}
+	if (job->region && job->region->gated && job->length) {
+		job->to->changed_most += job->remotes;
+		job->to->changed_least += job->failed ? 0 : job->remotes;
+	}
 }
 
 bool job_is_heard_of(const struct job *job)
@@ -333,9 +487,14 @@ void job_done(struct job *job, const struct cq_error *error, const struct comple
 	else
 		judge_good(job, c);
 	check_red(job);
+	judge_use(job);
 	judge_fence(job);
-	if (job->kind == OP_WRITE && job->region && job->to->ep)
+	if (job->kind != OP_READ && job->region && job->to->ep)
 		settle_write(job);
+	if (job->result)
+		settle_result(job);
+	if ((job->flags & POST_COMMIT) && job->region && !job->failed)
+		settle_commit(job);
 	if (job->kind == OP_READ && (!job->failed || job->clean))
 		settle_read(job);
 	/* Of an op given up some bytes may still come, long after: nobody else gets the range. */
@@ -356,11 +515,16 @@ void job_heard(struct job *job, struct party *at)
 	JOB_CHECK(job, !job->done || !job->failed || job->from->node->dead || job->may.local, "failed, but arrived", 0);
 	job->delivered = true;
 	model->hearings -= job->done && !job->failed;
-	if (job->kind != OP_WRITE)
+	if (job->kind == OP_SEND)
 		return;
-	JOB_CHECK(job, job->number > model->heard[job->from->id][at->id], "its CQ data came after that of write",
-		  model->heard[job->from->id][at->id]);
-	model->heard[job->from->id][at->id] = job->number;
+	if (job->flags & POST_COMMIT) {		/* heard of when it is durable, which may take longer than later ones */
+		if (!job->done)
+			settle_commit(job);
+	} else {
+		JOB_CHECK(job, job->number > model->heard[job->from->id][at->id], "its CQ data came after that of write",
+			  model->heard[job->from->id][at->id]);
+		model->heard[job->from->id][at->id] = job->number;
+	}
 	if (job->done)
 		return;
 	for (uint64_t i = 0; i < job->length; i++) {
@@ -375,5 +539,8 @@ void job_free(struct job *job)
 {
 	free(job->block);
 	free(job->bytes);
+	free(job->compare);
+	free(job->result);
+	free(job->was);
 	free(job);
 }

@@ -19,7 +19,9 @@ struct job {
 	uint64_t id;
 	struct party *from, *to;
 	enum op_kind kind;
+	struct atomic_what what;	/* atomics; else all zero */
 	uint32_t flags;			/* enum post_flag */
+	uint64_t tag;			/* POST_TAGGED, else 0 */
 	struct outcomes may;
 	bool posted, done, failed;
 	bool vague;			/* given up by its own side: the target may hold some of it, or zeros */
@@ -31,7 +33,9 @@ struct job {
 	uint8_t *block;			/* local memory with red zones */
 	struct iovec iov[LIMIT_IOV];
 	size_t   iovs;
-	uint8_t *bytes;			/* what is moved: of source, or for READ of the target's shadow */
+	uint8_t *bytes;			/* what is moved: of source, or for READ of the target's shadow; or what must
+					 * come out (atomics) */
+	uint8_t *compare, *result, *was;	/* atomics: the two buffers, and what must be returned; NULL: none */
 	struct region *region;		/* RMA */
 	uint32_t life;
 	struct remote remote[LIMIT_IOV];
@@ -45,6 +49,8 @@ struct intake {				/* a posted receive */
 	struct intake *next;
 	struct party *party;
 	struct party *source;		/* directed; NULL: any */
+	bool     tagged;
+	uint64_t tag, ignore;
 	uint64_t index;			/* of the party's receives */
 	uint64_t size;
 	uint8_t *block;
@@ -56,10 +62,17 @@ struct intake {				/* a posted receive */
 };
 
 /* Makes a job; the caller may change flags, may, iov before job_post(). Local memory is cut in `iovs` pieces. */
+enum ep_counter job_counter(const struct job *job);	/* of its own side */
 struct job *job_message(struct party *from, struct party *to, uint64_t length, uint32_t flags, size_t iovs);
 /* One range of the region. NULL: some of its bytes are in use by another job. */
 struct job *job_rma(struct party *from, struct region *region, enum op_kind kind, uint64_t offset, uint64_t length,
 		    uint32_t flags, size_t iovs);
+enum job_atomic { JOB_SUM, JOB_FETCH_SUM, JOB_SWAP, JOB_NO_SWAP, JOB_FETCH, JOB_ATOMICS };
+/* An atomic operation on 8-byte integers, of which `length` has a whole number. JOB_SWAP: a comparison that holds. */
+struct job *job_atomic(struct party *from, struct region *region, enum job_atomic which, uint64_t offset, uint64_t length,
+		       uint32_t flags, size_t iovs);
+/* Makes it a tagged message, before job_post(). */
+void job_tag(struct job *job, uint64_t tag);
 /* Cuts the range in `n` remote ranges. */
 void job_split_remote(struct job *job, size_t n);
 /* A remote access that must be refused with `cause`: key, address and length as they go to the device. */
@@ -75,13 +88,22 @@ int  job_post(struct job *job);
 void job_done(struct job *job, const struct cq_error *error, const struct completion *c);
 /* The target's program heard of the write (CQ data). */
 void job_heard(struct job *job, struct party *at);
+/* Is this what the target's program hears of a write or atomic with CQ data? */
+bool job_is_told(const struct job *job, const struct completion *c);
 /* Does the target's program hear of it when it ends well? */
 bool job_is_heard_of(const struct job *job);
 void job_free(struct job *job);
 
 /* Posts a receive; NULL: -EAGAIN. */
 struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, struct party *source);
-/* The same into one piece of the caller's memory. */
+/* The same for messages with this tag, the bits of `ignore` left out. */
+struct intake *intake_post_tagged(struct party *party, uint64_t size, size_t iovs, struct party *source, uint64_t tag,
+				  uint64_t ignore);
+/* Any tag, or, untagged, any message, from anybody? */
+bool intake_takes_all(const struct intake *intake);
+/* Would it, had it been free when the message came? */
+bool intake_would_take(const struct intake *intake, const struct job *job);
+/* An untagged one, into one piece of the caller's memory. */
 struct intake *intake_post_at(struct party *party, void *memory, uint64_t size);
 void intake_done(struct intake *intake, const struct cq_error *error, const struct completion *c);
 void intake_free(struct intake *intake);

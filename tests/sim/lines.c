@@ -6,6 +6,7 @@
 
 #include "tests/sim/cable.h"
 #include "tests/sim/lines.h"
+#include "tests/sim/ports.h"
 
 static uint16_t port_of(const struct sockaddr_storage *addr)
 {
@@ -90,15 +91,28 @@ static ssize_t lines_send(struct line *line, const struct iovec *iov, int count)
 	return moved(line->node, line_send(line, iov, count));
 }
 
+static uint64_t aside(const struct iovec *iov, int count, ssize_t got)
+{
+	uint64_t placed = 0;
+
+	for (int i = 0; i + 1 < count; i++)
+		placed += iov[i].iov_len;
+	return got > 0 && (uint64_t)got > placed ? (uint64_t)got - placed : 0;
+}
+
 static ssize_t lines_recv(struct line *line, const struct iovec *iov, int count)
 {
+	ssize_t got;
+
 	in_role(line->node, "recv");
 	WORLD_CHECK(line->node->world, count > 0 && count <= 64, "recv into %d iovecs", count);
 	WORLD_CHECK(line->node->world, !line->closed, "recv on a closed line");
 	WORLD_CHECK(line->node->world, line->up, "recv on a line that is not up");
 	if (line->node->dead)
 		return -ECONNRESET;
-	return moved(line->node, line_recv(line, iov, count));
+	got = moved(line->node, line_recv(line, iov, count));
+	line->node->aside += aside(iov, count, got);
+	return got;
 }
 
 static void lines_want_write(struct line *line)
@@ -194,7 +208,7 @@ static int lines_poll(void *link)
 	struct node *node = link;
 	struct world *world = node->world;
 	uint32_t count = world->cables, from = (uint32_t)rnd_below(&world->rnd, count);
-	int events = 0;
+	int events = ports_poll(node);
 
 	in_role(node, "poll");
 	for (uint32_t i = 0; i < count && !node->dead; i++) {
@@ -231,7 +245,9 @@ static void lines_log(void *link, int level, const char *text)
 
 const struct link_ops lines_ops = {
 	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .want_write = lines_want_write, .close = lines_close,
-	.listen = lines_listen, .unlisten = lines_unlisten, .poll = lines_poll, .random = lines_random, .log = lines_log,
+	.listen = lines_listen, .unlisten = lines_unlisten,
+	.bind = ports_bind, .unbind = ports_unbind, .emit = ports_emit, .take = ports_take,
+	.poll = lines_poll, .random = lines_random, .log = lines_log,
 };
 
 /* What comes to a raw end needs time, too; but when it is there, nobody has to act. */
@@ -259,7 +275,7 @@ static uint64_t end_next_ns(struct line *line)
 
 uint64_t lines_next_ns(const struct world *world)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = ports_next_ns(world);
 
 	for (uint32_t i = 0; i < world->cables; i++) {
 		struct cable *cable = world->cable[i];
@@ -279,6 +295,7 @@ void lines_kill(struct node *node)
 {
 	struct world *world = node->world;
 
+	ports_kill(node);
 	for (int i = 0; i < WORLD_LISTENERS; i++)
 		if (world->listener[i].node == node)
 			world->listener[i].node = NULL;
@@ -343,4 +360,5 @@ void lines_free(struct world *world)
 	for (uint32_t i = 0; i < world->cables; i++)
 		cable_free(world->cable[i]);
 	free(world->cable);
+	ports_free(world);
 }

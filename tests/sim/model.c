@@ -8,12 +8,24 @@
 #include "tests/sim/lines.h"
 #include "tests/sim/model.h"
 
+/* What the regions of the flush hold now would be there after a power cut. */
+static void durable(void *arg, const struct flush *flush)
+{
+	const struct model *model = arg;
+
+	for (const struct region *region = model->regions; region; region = region->next)
+		for (uint8_t i = 0; i < flush->count; i++)
+			region_keep(region, flush->run[i].iov_base, flush->run[i].iov_len);
+}
+
 struct model *model_open(struct world *world)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
 	assert(model);
 	model->world = world;
+	world->durable = durable;
+	world->durable_arg = model;
 	model->counts_exact = true;
 	return model;
 }
@@ -31,10 +43,10 @@ static void judge(struct party *party, const struct cq_error *error, const struc
 		intake_done(c->context, error, c);
 	} else {
 		WORLD_CHECK(model->world, !owed && !error, "party %d: a completion with a strange context", party->id);
-		WORLD_CHECK(model->world, c->flags == (CQ_F_RMA | CQ_F_REMOTE_WRITE | CQ_F_REMOTE_CQ_DATA),
-			    "party %d: completion of a remote write has flags %llx", party->id, (unsigned long long)c->flags);
-		WORLD_CHECK(model->world, c->data && c->data <= model->jobs && model->job[c->data]->kind == OP_WRITE,
+		WORLD_CHECK(model->world, c->data && c->data <= model->jobs,
 			    "party %d: CQ data %llu that nobody sent", party->id, (unsigned long long)c->data);
+		WORLD_CHECK(model->world, job_is_told(model->job[c->data], c),
+			    "party %d: completion of a remote op has flags %llx", party->id, (unsigned long long)c->flags);
 		job_heard(model->job[c->data], party);
 	}
 }
@@ -57,7 +69,7 @@ static void read_queue(struct party *party, struct cq *cq)
 }
 
 /* Jobs that make no entry when they end well: by the counters they are all done. */
-static void read_counter(struct party *party, enum op_kind kind, enum ep_counter counter)
+static void read_counter(struct party *party, enum ep_counter counter)
 {
 	struct model *model = party->model;
 	uint64_t good = cntr_read(party->cntr[counter]), bad = cntr_read_error(party->cntr[counter]);
@@ -70,7 +82,7 @@ static void read_counter(struct party *party, enum op_kind kind, enum ep_counter
 	for (uint64_t id = 1; id <= model->jobs; id++) {
 		struct job *job = model->job[id];
 
-		if (job->from == party && job->kind == kind && !job->done && !(job->flags & POST_COMPLETE))
+		if (job->from == party && job_counter(job) == counter && !job->done && !(job->flags & POST_COMPLETE))
 			job_done(job, NULL, NULL);
 	}
 }
@@ -80,9 +92,9 @@ void model_read(struct party *party)
 	read_queue(party, party->tx);
 	if (party->rx != party->tx)
 		read_queue(party, party->rx);
-	read_counter(party, OP_SEND, EP_CNTR_SEND);
-	read_counter(party, OP_WRITE, EP_CNTR_WRITE);
-	read_counter(party, OP_READ, EP_CNTR_READ);
+	read_counter(party, EP_CNTR_SEND);
+	read_counter(party, EP_CNTR_WRITE);
+	read_counter(party, EP_CNTR_READ);
 }
 
 bool model_step(struct model *model)
@@ -119,8 +131,10 @@ static void say_open(const struct model *model)
 		said++;
 	}
 	for (int i = 0; i < model->parties; i++)
-		fprintf(stderr, "  party %d: %llu receives open, %llu of them for anybody\n", i,
-			(unsigned long long)model->party[i]->intakes_open, (unsigned long long)model->party[i]->intakes_any);
+		fprintf(stderr, "  party %d: %llu receives open, %llu and %llu of them for all\n", i,
+			(unsigned long long)model->party[i]->intakes_open,
+			(unsigned long long)model->party[i]->intakes_any[false],
+			(unsigned long long)model->party[i]->intakes_any[true]);
 }
 
 static _Noreturn void never_done(const struct model *model, bool alive)
@@ -143,7 +157,7 @@ void model_finish(struct model *model, uint64_t limit_ns)
 	}
 }
 
-static uint64_t longest_unheard(const struct party *party)
+static uint64_t longest_unheard(const struct party *party, bool tagged)
 {
 	const struct model *model = party->model;
 	uint64_t longest = 0, unheard = 0;
@@ -151,7 +165,8 @@ static uint64_t longest_unheard(const struct party *party)
 	for (uint64_t id = 1; id <= model->jobs; id++) {
 		const struct job *job = model->job[id];
 
-		if (job->kind != OP_SEND || job->to != party || job->delivered || (job->done && job->failed))
+		if (job->kind != OP_SEND || job->to != party || job->delivered || (job->done && job->failed) ||
+		    tagged != ((job->flags & POST_TAGGED) != 0))
 			continue;
 		unheard++;
 		longest = job->length > longest ? job->length : longest;
@@ -193,15 +208,18 @@ static void take_back(struct model *model)
 			take_back_one(model, intake);
 }
 
-/* Lets go on what waits for a receive. */
-static void post_lacking(struct model *model)
+void model_post_lacking(struct model *model)
 {
 	for (int i = 0; i < model->parties; i++) {
 		struct party *party = model->party[i];
-		uint64_t size = party->intakes_any || party->node->dead || !party->ep ? 0 : longest_unheard(party);
+		bool gone = party->node->dead || !party->ep;
+		uint64_t size = party->intakes_any[false] || gone ? 0 : longest_unheard(party, false);
+		uint64_t tagged = party->intakes_any[true] || gone ? 0 : longest_unheard(party, true);
 
 		if (size)
 			intake_post(party, size, 1, NULL);
+		if (tagged)
+			intake_post_tagged(party, tagged, 1, NULL, 0, UINT64_MAX);
 	}
 }
 
@@ -212,7 +230,7 @@ void model_drain(struct model *model, uint64_t limit_ns)
 	while (model->open || model->hearings) {
 		bool alive;
 
-		post_lacking(model);
+		model_post_lacking(model);
 		alive = model_step(model);
 		if ((model->open || model->hearings) && (!alive || model->world->now_ns >= until))
 			never_done(model, alive);
@@ -280,21 +298,29 @@ void model_kill(struct model *model, struct node *node)
 
 /* --- what must hold in the end --- */
 
-/* Of one sender, messages are matched in the order sent, by receives in the order posted. But a receive whose message
- * was cut off is free again, for a later message of a sender whose earlier message found it taken. */
-static void check_order(const struct model *model, const struct party *from, const struct party *to)
+/* Of one sender, a message takes the receive posted first of those that fit it. But a receive whose message was cut off
+ * is free again, for a later message of a sender whose earlier message found it taken. */
+static void check_order_before(const struct model *model, const struct intake *later)
 {
-	bool cuts = model->world->weather.cut_mean || model->peers_may.local;
-	uint64_t below = cuts && !model->one_source ? 0 : UINT64_MAX;
-
-	for (const struct intake *intake = model->intakes; intake; intake = intake->next) {	/* latest first */
-		if (intake->party != to || !intake->got || intake->got->from != from)
+	for (const struct intake *earlier = later->next; earlier; earlier = earlier->next) {
+		if (earlier->party != later->party || !earlier->got || earlier->got->from != later->got->from)
 			continue;
-		WORLD_CHECK(model->world, !below || intake->got->message < below,
-			    "party %d: receive %llu got message %llu of party %d, a later one got an earlier message", to->id,
-			    (unsigned long long)intake->index, (unsigned long long)intake->got->message, from->id);
-		below = below ? intake->got->message : 0;
+		WORLD_CHECK(model->world, later->got->message > earlier->got->message ||
+			    !intake_would_take(earlier, later->got),
+			    "party %d: receive %llu got message %llu of party %d, a later one got message %llu",
+			    later->party->id, (unsigned long long)earlier->index,
+			    (unsigned long long)earlier->got->message, later->got->from->id,
+			    (unsigned long long)later->got->message);
 	}
+}
+
+static void check_order(const struct model *model)
+{
+	if ((model->world->weather.cut_mean || model->peers_may.local) && !model->one_source)
+		return;
+	for (const struct intake *intake = model->intakes; intake; intake = intake->next)	/* latest first */
+		if (intake->got)
+			check_order_before(model, intake);
 }
 
 static void check_counters(const struct party *party)
@@ -302,6 +328,13 @@ static void check_counters(const struct party *party)
 	struct world *world = party->model->world;
 	uint64_t remote = cntr_read(party->cntr[EP_CNTR_REMOTE_WRITE]);
 
+	uint64_t changed = cntr_read(party->events.cntr);
+	bool deaths = party->model->peers_may.local;
+
+	WORLD_CHECK(world, changed >= party->changed_least && (deaths || changed <= party->changed_most),
+		    "party %d counts %llu writes into its gated regions, not %llu to %llu", party->id,
+		    (unsigned long long)changed, (unsigned long long)party->changed_least,
+		    (unsigned long long)party->changed_most);
 	for (int i = EP_CNTR_SEND; i <= EP_CNTR_WRITE; i++) {
 		uint64_t good = cntr_read(party->cntr[i]), bad = cntr_read_error(party->cntr[i]);
 
@@ -320,13 +353,10 @@ void model_check(struct model *model)
 	for (const struct region *region = model->regions; region; region = region->next)
 		if (region->owner->ep && !region->owner->node->dead)
 			region_check(region);
-	for (int i = 0; i < model->parties; i++) {
-		if (model->party[i]->node->dead)
-			continue;
-		check_counters(model->party[i]);
-		for (int from = 0; from < model->parties; from++)
-			check_order(model, model->party[from], model->party[i]);
-	}
+	for (int i = 0; i < model->parties; i++)
+		if (!model->party[i]->node->dead)
+			check_counters(model->party[i]);
+	check_order(model);
 }
 
 void model_end(struct model *model, uint64_t limit_ns)

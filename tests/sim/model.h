@@ -43,6 +43,8 @@ void model_quiet(struct model *model, uint64_t limit_ns);
 void model_check(struct model *model);
 /* Drain, quiet, check: how most tests end. */
 void model_end(struct model *model, uint64_t limit_ns);
+/* Posts receives for all where there are none, so that what waits for one goes on. */
+void model_post_lacking(struct model *model);
 /* Runs for so long, whatever happens. */
 void model_pass(struct model *model, uint64_t ns);
 /* The node's process dies. Its own ops are forgotten; from here on ops of others to it may come to peers_may, and none

@@ -8,12 +8,12 @@
 #include "tests/sim/model.h"
 
 enum { ALL_CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV |
-		  EP_SOURCE | EP_RMA_EVENT };
+		  EP_SOURCE | EP_RMA_EVENT | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV };
 
 static void party_queues(struct party *party, const struct party_config *config)
 {
 	struct world *world = party->model->world;
-	int rc = av_open(&party->av);
+	int rc = av_open(&party->av, 0);
 
 	rc = rc ? rc : cq_open(&party->tx, config->cq_size, NULL, NULL);
 	if (config->one_cq)
@@ -22,6 +22,7 @@ static void party_queues(struct party *party, const struct party_config *config)
 		rc = rc ? rc : cq_open(&party->rx, config->cq_size, NULL, NULL);
 	for (int i = 0; i < EP_CNTRS; i++)
 		rc = rc ? rc : cntr_open(&party->cntr[i], NULL, NULL);
+	rc = rc ? rc : cntr_open(&party->events.cntr, NULL, NULL);
 	WORLD_CHECK(world, !rc, "opening queues: %d", rc);
 }
 
@@ -43,7 +44,8 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 	party_queues(party, c);
 	attr = (struct ep_attr){
 		.av = party->av, .tx_cq = party->tx, .rx_cq = party->rx, .caps = c->caps ? c->caps : ALL_CAPS,
-		.order = c->order, .tx_size = c->tx_size, .rx_size = c->rx_size, .owner = party,
+		.order = c->order, .tx_size = c->tx_size, .rx_size = c->rx_size, .bonds = &party->bonds,
+		.owner = party,
 	};
 	memcpy(attr.cntr, party->cntr, sizeof(attr.cntr));
 	at->sin_family = AF_INET;
@@ -86,7 +88,7 @@ void party_close(struct party *party)
 
 static void party_insert(struct party *party, const struct party *other)
 {
-	int rc = av_insert(party->av, &other->name, &party->index[other->id]);
+	int rc = av_insert(party->av, &other->name, 0, &party->index[other->id]);
 
 	WORLD_CHECK(party->model->world, !rc, "av_insert: %d", rc);
 }
@@ -126,6 +128,7 @@ void party_free(struct party *party)
 		rc = rc ? rc : cq_close(party->rx);
 	for (int i = 0; i < EP_CNTRS; i++)
 		rc = rc ? rc : cntr_close(party->cntr[i]);
+	rc = rc ? rc : cntr_close(party->events.cntr);
 	rc = rc ? rc : av_close(party->av);
 	WORLD_CHECK(world, !rc, "party %d: queues are still in use: %d", party->id, rc);
 	free(party);

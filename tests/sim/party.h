@@ -25,6 +25,7 @@ struct party {
 	struct cq *tx, *rx;
 	struct cntr *cntr[EP_CNTRS];
 	struct ep *ep;			/* NULL: closed */
+	struct bond_end bonds, events;	/* of gated regions: to ep, and to a counter of its own */
 	struct sockaddr_storage name;
 	uint64_t index[MODEL_PARTIES];	/* of the others in this one's AV; AV_NONE: not there */
 	bool reads_slowly;		/* its program looks at its queues now and then only */
@@ -32,8 +33,10 @@ struct party {
 	/* What its counters must say in the end. */
 	uint64_t posted[EP_CNTRS], good[EP_CNTRS], bad[EP_CNTRS];
 	uint64_t remote_least, remote_most;	/* remote writes executed here */
+	uint64_t changed_least, changed_most;	/* of them into gated regions */
 	uint64_t intakes;		/* receives posted so far */
-	uint64_t intakes_open, intakes_any;	/* not done; of them those for any source */
+	uint64_t intakes_open;			/* not done */
+	uint64_t intakes_any[2];		/* of them those that take everything: without, with tags */
 };
 
 /* config may be NULL. */

@@ -25,6 +25,38 @@ Test(sim_random, second_seeds)
 	storms(1000, 60);
 }
 
+Test(sim_random, durable_seeds)
+{
+	uint64_t from = getenv("SIM_SEED") ? strtoull(getenv("SIM_SEED"), NULL, 0) : 3000;
+
+	for (uint64_t seed = from; seed < from + (getenv("SIM_SEED") ? 1 : 60); seed++)
+		storm_run_durably(seed);
+}
+
+Test(sim_random, region_lives)
+{
+	uint64_t from = getenv("SIM_SEED") ? strtoull(getenv("SIM_SEED"), NULL, 0) : 6000;
+
+	for (uint64_t seed = from; seed < from + (getenv("SIM_SEED") ? 1 : 60); seed++)
+		storm_run_lives(seed);
+}
+
+Test(sim_random, atomics)
+{
+	uint64_t from = getenv("SIM_SEED") ? strtoull(getenv("SIM_SEED"), NULL, 0) : 9000;
+
+	for (uint64_t seed = from; seed < from + (getenv("SIM_SEED") ? 1 : 60); seed++)
+		storm_run_atomics(seed);
+}
+
+Test(sim_random, tagged_seeds)
+{
+	uint64_t from = getenv("SIM_SEED") ? strtoull(getenv("SIM_SEED"), NULL, 0) : 9100;
+
+	for (uint64_t seed = from; seed < from + (getenv("SIM_SEED") ? 1 : 100); seed++)
+		storm_run_tagged(seed);
+}
+
 /* Seeds that once found something. */
 Test(sim_random, old_acquaintances)
 {

@@ -14,16 +14,21 @@ static struct world *region_world(const struct region *region)
 
 static void region_register(struct region *region)
 {
+	struct iovec named[LIMIT_IOV];
 	struct mr_attr attr = {
-		.iov = region->seg, .iov_count = region->segs, .access = region->access, .key = region->key,
+		.iov = named, .iov_count = region->segs, .access = region->access, .key = region->key,
 		.provider_key = region->provider_key, .key_bytes = 8, .virtual_addr = region->virtual_addr,
+		.persistent = true, .single_use = region->single_use, .gated = region->gated,
+		.by_endpoint = region->gated, .events = region->gated, .pin = region->pin ? &region->pin->pin : NULL,
 	};
 	int rc;
 
+	for (size_t i = 0; i < region->segs; i++)
+		named[i] = (struct iovec){ (char *)region->seg[i].iov_base + region->apart, region->seg[i].iov_len };
 	node_enter(region->owner->node);
 	rc = mr_add(pd_regions(region->owner->pd), &attr, &region->mr);
 	WORLD_CHECK(region_world(region), !rc, "mr_add: %d", rc);
-	region->mr->enabled = true;
+	region->closed = region->gated ? REFUSAL_DISABLED : REFUSAL_NONE;
 	region->key = region->mr->key;
 	node_leave(region->owner->node);
 	region->life++;
@@ -44,8 +49,9 @@ struct region *region_open(struct party *owner, uint64_t length, size_t segs, ui
 	region->size = (length + (segs + 1) * REGION_GAP + PAGE - 1) / PAGE * PAGE;
 	region->block = aligned_alloc(PAGE, region->size);
 	region->shadow = malloc(region->size);
+	region->kept = calloc(1, region->size);
 	region->claimed = calloc(1, region->size / REGION_GRAIN + 1);
-	assert(region->block && region->shadow && region->claimed);
+	assert(region->block && region->shadow && region->kept && region->claimed);
 	rnd_fill(&region_world(region)->rnd, region->block, region->size);
 	memcpy(region->shadow, region->block, region->size);
 	for (size_t i = 0; i < segs; i++) {
@@ -55,6 +61,107 @@ struct region *region_open(struct party *owner, uint64_t length, size_t segs, ui
 	}
 	region_register(region);
 	return region;
+}
+
+/* What peers may do changes under the ops that are under way. */
+static void region_loosen(struct region *region)
+{
+	struct model *model = region->owner->model;
+
+	for (uint64_t id = 1; id <= model->jobs; id++) {
+		struct job *job = model->job[id];
+
+		if (job->region != region || job->done)
+			continue;
+		job->clean = false;
+		job->may.good = true;
+		job_may(job, REFUSAL_DISABLED);
+		job_may(job, REFUSAL_OTHER_ENDPOINT);
+	}
+}
+
+static void region_renew(struct region *region)
+{
+	region_end(region);
+	region_again(region, region->access);
+	region_loosen(region);
+}
+
+void region_make_single(struct region *region)
+{
+	region->single_use = true;
+	region_renew(region);
+}
+
+void region_make_gated(struct region *region)
+{
+	region->gated = true;
+	region_renew(region);
+}
+
+static bool pin_put(struct pin *base, void *at, const void *bytes, size_t length)
+{
+	struct region_pin *pin = (struct region_pin *)base;
+
+	if (!pin->failing)
+		memcpy((char *)at - pin->region->apart, bytes, length);
+	pin->put += length;
+	return !pin->failing;
+}
+
+static bool pin_get(struct pin *base, const void *at, void *bytes, size_t length)
+{
+	struct region_pin *pin = (struct region_pin *)base;
+
+	if (!pin->failing)
+		memcpy(bytes, (const char *)at - pin->region->apart, length);
+	pin->got += length;
+	return !pin->failing;
+}
+
+static bool pin_changed(struct pin *base)
+{
+	struct region_pin *pin = (struct region_pin *)base;
+	bool changed = pin->changed;
+
+	pin->changed = false;
+	return changed;
+}
+
+static const struct pin_ops pin_ops = { .put = pin_put, .get = pin_get, .changed = pin_changed };
+
+void region_make_pinned(struct region *region)
+{
+	region->pin = calloc(1, sizeof(*region->pin));
+	assert(region->pin);
+	region->pin->pin.ops = &pin_ops;
+	region->pin->region = region;
+	region->apart = 1ull << 62;	/* no address at all */
+	region_renew(region);
+}
+
+void region_step(struct region *region)
+{
+	struct party *owner = region->owner;
+	int rc = 0;
+
+	assert(region->gated && region->mr);
+	if (region->closed == REFUSAL_OTHER_ENDPOINT) {
+		region_renew(region);
+		return;
+	}
+	node_enter(owner->node);
+	if (region->closed == REFUSAL_DISABLED) {
+		rc = bond_make(region->mr, &owner->bonds);
+		rc = rc ? rc : bond_make(region->mr, &owner->events);
+		region->mr->enabled = true;
+	} else {
+		bond_end_slice(&owner->bonds);
+	}
+	node_leave(owner->node);
+	WORLD_CHECK(region_world(region), !rc, "bond_make: %d", rc);
+	region->closed = region->closed ? REFUSAL_NONE : REFUSAL_OTHER_ENDPOINT;
+	region_loosen(region);
 }
 
 void region_end(struct region *region)
@@ -110,7 +217,7 @@ uint64_t region_addr(const struct region *region, uint64_t offset)
 
 	if (!region->virtual_addr)
 		return offset;
-	return (uint64_t)(uintptr_t)(region->block + region_at(region, offset, &run));
+	return (uint64_t)(uintptr_t)(region->block + region_at(region, offset, &run)) + region->apart;
 }
 
 /* Calls `each` on the runs of block bytes that a range consists of; stops when it says false. */
@@ -166,6 +273,12 @@ static bool get_shadow(struct region *region, size_t at, size_t n, uint8_t *flat
 	return true;
 }
 
+static bool get_kept(struct region *region, size_t at, size_t n, uint8_t *flat)
+{
+	memcpy(flat, region->kept + at, n);
+	return true;
+}
+
 static bool set_shadow(struct region *region, size_t at, size_t n, uint8_t *flat)
 {
 	memcpy(region->shadow + at, flat, n);
@@ -192,6 +305,19 @@ void region_get(const struct region *region, uint64_t offset, uint8_t *to, uint6
 void region_get_shadow(const struct region *region, uint64_t offset, uint8_t *to, uint64_t length)
 {
 	region_walk((struct region *)(uintptr_t)region, offset, length, get_shadow, to);
+}
+
+void region_get_kept(const struct region *region, uint64_t offset, uint8_t *to, uint64_t length)
+{
+	region_walk((struct region *)(uintptr_t)region, offset, length, get_kept, to);
+}
+
+void region_keep(const struct region *region, const void *at, size_t length)
+{
+	const uint8_t *from = (const uint8_t *)at - region->apart;
+
+	if (from >= region->block && from < region->block + region->size)
+		memcpy(region->kept + (from - region->block), from, length);
 }
 
 void region_set_shadow(struct region *region, uint64_t offset, const uint8_t *from, uint64_t length)
@@ -221,7 +347,9 @@ void region_free(struct region *region)
 {
 	free(region->block);
 	free(region->shadow);
+	free(region->kept);
 	free(region->frozen);
 	free(region->claimed);
+	free(region->pin);
 	free(region);
 }

@@ -20,6 +20,10 @@ static int run_apart(uint64_t seed)
 	if (child == 0) {
 		alarm(SECONDS_EACH);
 		storm_run(seed);
+		storm_run_durably(seed);
+		storm_run_lives(seed);
+		storm_run_atomics(seed);
+		storm_run_tagged(seed);
 		_exit(0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)

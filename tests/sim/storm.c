@@ -61,7 +61,11 @@ static void make_parties(struct bed *bed, struct rnd *rnd)
 	bed_meet(bed);
 }
 
-void storm_run(uint64_t seed)
+struct sorts {
+	bool durably, lives, atomics, tags;
+};
+
+static void run(uint64_t seed, struct sorts sorts)
 {
 	struct rnd rnd = { seed };
 	struct workload load;
@@ -83,6 +87,44 @@ void storm_run(uint64_t seed)
 		load.victim = bed.world->node[0];
 		load.dies_at = rnd_below(&rnd, load.ops_left);
 	}
+	if (sorts.lives)
+		workload_lives(&load);
+	if (sorts.atomics)
+		load.atomic_percent = (uint8_t)(1 + rnd_below(&rnd, 99));
+	if (sorts.tags) {
+		load.tag_percent = (uint8_t)(1 + rnd_below(&rnd, 99));
+		load.sends = true;
+	}
+	if (sorts.durably) {
+		load.commit_percent = (uint8_t)(1 + rnd_below(&rnd, 90));
+		bed.world->weather.flush_max_ns = rnd_below(&rnd, often(&rnd) ? 100000 : 50000000);
+		bed.world->weather.flush_fail_percent = often(&rnd) ? 0 : (uint8_t)rnd_below(&rnd, 50);
+	}
 	workload_run(&load, 10 * BED_LIMIT_NS);
 	bed_close(&bed);
+}
+
+void storm_run(uint64_t seed)
+{
+	run(seed, (struct sorts){ 0 });
+}
+
+void storm_run_durably(uint64_t seed)
+{
+	run(seed, (struct sorts){ .durably = true });
+}
+
+void storm_run_lives(uint64_t seed)
+{
+	run(seed, (struct sorts){ .durably = seed % 3 == 0, .lives = true });
+}
+
+void storm_run_atomics(uint64_t seed)
+{
+	run(seed, (struct sorts){ .durably = seed % 3 == 0, .lives = seed % 2, .atomics = true });
+}
+
+void storm_run_tagged(uint64_t seed)
+{
+	run(seed, (struct sorts){ .tags = true, .atomics = seed % 3 == 0 });
 }

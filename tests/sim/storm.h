@@ -7,5 +7,13 @@
 
 /* Runs it to the end; aborts with the seed named if a property does not hold. */
 void storm_run(uint64_t seed);
+/* The same where some writes are to be durable, and some flushes fail. */
+void storm_run_durably(uint64_t seed);
+/* The same where regions of single use, and such that are bound and enabled, come and go; at times durably. */
+void storm_run_lives(uint64_t seed);
+/* The same with atomics; at times durably, at times with such regions. */
+void storm_run_atomics(uint64_t seed);
+/* The same where some messages and receives are tagged. */
+void storm_run_tagged(uint64_t seed);
 
 #endif

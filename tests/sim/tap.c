@@ -25,7 +25,8 @@ static enum tap_kind tap_kind(const struct wire_head *head)
 		[WIRE_HELLO] = TAP_HELLO, [WIRE_BYE] = TAP_BYE, [WIRE_ACK] = TAP_ACK, [WIRE_WRITE] = TAP_WRITE,
 		[WIRE_READ] = TAP_READ, [WIRE_SEND] = TAP_SEND, [WIRE_RTS] = TAP_RTS, [WIRE_DATA] = TAP_DATA,
 		[WIRE_PULL] = TAP_PULL, [WIRE_RNR] = TAP_RNR, [WIRE_NAK] = TAP_NAK, [WIRE_PARK] = TAP_PARK,
-		[WIRE_DONE] = TAP_DONE,
+		[WIRE_DONE] = TAP_DONE, [WIRE_ATOMIC] = TAP_ATOMIC, [WIRE_RESULT] = TAP_RESULT,
+		[WIRE_CONNECT] = TAP_CONNECT, [WIRE_ACCEPT] = TAP_ACCEPT, [WIRE_REJECT] = TAP_REJECT,
 	};
 
 	if (head->op == WIRE_WRITE && (head->flags & (WIRE_F_FIRST | WIRE_F_LAST)) != (WIRE_F_FIRST | WIRE_F_LAST))
@@ -188,7 +189,7 @@ const char *tap_kind_name(enum tap_kind kind)
 {
 	static const char *const names[TAP_KINDS] = {
 		"HELLO", "BYE", "ACK", "WRITE", "WRITE of several", "READ", "SEND", "RTS", "DATA", "PULL", "RNR", "NAK",
-		"PARK", "DONE",
+		"PARK", "DONE", "ATOMIC", "RESULT", "CONNECT", "ACCEPT", "REJECT",
 	};
 
 	return names[kind];

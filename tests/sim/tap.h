@@ -12,7 +12,8 @@
 
 enum tap_kind {			/* what the cut test must have cut: ops, with WRITE told apart by segments */
 	TAP_HELLO, TAP_BYE, TAP_ACK, TAP_WRITE, TAP_WRITE_PART, TAP_READ, TAP_SEND, TAP_RTS, TAP_DATA, TAP_PULL, TAP_RNR,
-	TAP_NAK, TAP_PARK, TAP_DONE, TAP_KINDS
+	TAP_NAK, TAP_PARK, TAP_DONE, TAP_ATOMIC, TAP_RESULT, TAP_CONNECT, TAP_ACCEPT, TAP_REJECT,
+	TAP_KINDS
 };
 
 struct tap_frame {

@@ -39,6 +39,19 @@ void workload_init(struct workload *load, struct model *model, uint64_t ops)
 	}
 }
 
+void workload_lives(struct workload *load)
+{
+	load->lives = true;
+	for (int i = 0; i < load->model->parties; i++) {
+		struct party *party = load->model->party[i];
+
+		load->single[i] = region_open(party, REGION_BYTES, 1, BOTH, false, 0);
+		region_make_single(load->single[i]);
+		load->gated[i] = region_open(party, REGION_BYTES, 1, BOTH, false, 0x2000u + (uint64_t)i);
+		region_make_gated(load->gated[i]);
+	}
+}
+
 static struct party *draw_party(const struct workload *load)
 {
 	return load->model->party[draw(load, (uint64_t)load->model->parties)];
@@ -78,14 +91,30 @@ static uint32_t draw_flags(const struct workload *load, enum op_kind kind, uint6
 		flags |= POST_INJECT;
 	if (percent(load, 4))
 		flags |= POST_FENCE;
+	if ((kind == OP_WRITE || kind == OP_ATOMIC) && load->commit_percent && percent(load, load->commit_percent))
+		flags |= POST_COMMIT;
 	return flags;
+}
+
+static bool draw_tagged(const struct workload *load)
+{
+	return load->tag_percent && percent(load, load->tag_percent);
+}
+
+/* Few, so that they meet; they differ in low or in high bits. */
+static uint64_t draw_tag(const struct workload *load)
+{
+	return draw(load, 3) | draw(load, 2) << 63;
 }
 
 static void post_message(struct workload *load, struct party *from, struct party *to)
 {
 	uint64_t length = draw_length(load, load->big_max);
+	struct job *job = job_message(from, to, length, draw_flags(load, OP_SEND, length), draw_iovs(load, length));
 
-	load->ops_left -= !job_post(job_message(from, to, length, draw_flags(load, OP_SEND, length), draw_iovs(load, length)));
+	if (draw_tagged(load))
+		job_tag(job, draw_tag(load));
+	load->ops_left -= !job_post(job);
 }
 
 /* A range of the region that lies in one segment if it must. */
@@ -103,10 +132,17 @@ static uint64_t draw_range(const struct workload *load, const struct region *reg
 	return length;
 }
 
+static struct region *draw_region(const struct workload *load, const struct party *to)
+{
+	if (!load->lives || percent(load, 40))
+		return load->region[to->id][draw(load, WORKLOAD_REGIONS)];
+	return percent(load, 60) ? load->single[to->id] : load->gated[to->id];
+}
+
 static void post_rma(struct workload *load, struct party *from, struct party *to)
 {
 	enum op_kind kind = percent(load, 50) ? OP_WRITE : OP_READ;
-	struct region *region = load->region[to->id][draw(load, WORKLOAD_REGIONS)];
+	struct region *region = draw_region(load, to);
 	uint32_t right = kind == OP_WRITE ? MR_REMOTE_WRITE : MR_REMOTE_READ;
 	uint64_t offset, length;
 	struct job *job;
@@ -117,7 +153,29 @@ static void post_rma(struct workload *load, struct party *from, struct party *to
 	job = job_rma(from, region, kind, offset, length, draw_flags(load, kind, length), draw_iovs(load, length));
 	if (!job)
 		return;
-	if (length >= LIMIT_IOV && !region->virtual_addr && percent(load, 15))
+	if (length >= LIMIT_IOV && !region->virtual_addr && !region->single_use && percent(load, 15))
+		job_split_remote(job, 1 + draw(load, LIMIT_IOV));
+	load->ops_left -= !job_post(job);
+}
+
+static void post_atomic(struct workload *load, struct party *from, struct party *to)
+{
+	enum { MOST = LIMIT_ATOMIC, UNIT = sizeof(uint64_t) };
+	struct region *region = draw_region(load, to);
+	uint64_t offset, length;
+	struct job *job;
+
+	if (!region->mr || !(region->access & MR_REMOTE_WRITE))
+		return;
+	length = draw_range(load, region, &offset);
+	length = (length < MOST ? length : MOST) / UNIT * UNIT;
+	if (!length)
+		return;
+	job = job_atomic(from, region, (enum job_atomic)draw(load, JOB_ATOMICS), offset, length,
+			 draw_flags(load, OP_ATOMIC, 2 * length), 1);
+	if (!job)
+		return;
+	if (length >= UNIT * LIMIT_IOV && !region->virtual_addr && !region->single_use && percent(load, 15))
 		job_split_remote(job, 1 + draw(load, LIMIT_IOV));
 	load->ops_left -= !job_post(job);
 }
@@ -167,6 +225,21 @@ static void churn(const struct workload *load)
 		region_again(region, region->access);
 }
 
+static void live_on(const struct workload *load)
+{
+	struct party *party = draw_party(load);
+	struct region *single = load->single[party->id];
+
+	if (!usable(party))
+		return;
+	if (percent(load, 50)) {
+		region_step(load->gated[party->id]);
+	} else if (single->used_life == single->life || percent(load, 20)) {
+		region_end(single);
+		region_again(single, single->access);
+	}
+}
+
 static void post_one(struct workload *load)
 {
 	struct party *from = draw_party(load), *to = draw_party(load);
@@ -180,19 +253,27 @@ static void post_one(struct workload *load)
 		post_message(load, from, to);
 	else if (percent(load, load->wrong_percent))
 		post_wrong(load, from, to);
+	else if (load->atomic_percent && percent(load, load->atomic_percent))
+		post_atomic(load, from, to);
 	else
 		post_rma(load, from, to);
 }
 
 static void post_receives(const struct workload *load)
 {
+	static const uint64_t ignore[] = { 0, 0, 3, 1ull << 63, UINT64_MAX };
 	struct party *party = draw_party(load);
 	struct party *source = percent(load, 10) ? draw_party(load) : NULL;
 	uint64_t size = percent(load, 80) ? load->big_max : 64 + draw_length(load, load->big_max);
 
-	if (!load->sends || !usable(party) || party->intakes_open >= 32 || (source && party->index[source->id] == AV_NONE))
+	/* With those that drain what is left, less than any rx_size drawn. */
+	if (!load->sends || !usable(party) || party->intakes_open >= (load->tag_percent ? 31 : 32) ||
+	    (source && party->index[source->id] == AV_NONE))
 		return;
-	intake_post(party, size, draw_iovs(load, size), source);
+	if (draw_tagged(load))
+		intake_post_tagged(party, size, draw_iovs(load, size), source, draw_tag(load), ignore[draw(load, 5)]);
+	else
+		intake_post(party, size, draw_iovs(load, size), source);
 }
 
 void workload_run(struct workload *load, uint64_t limit_ns)
@@ -208,8 +289,12 @@ void workload_run(struct workload *load, uint64_t limit_ns)
 			post_one(load);
 		if (percent(load, 40))
 			post_receives(load);
+		if (load->tag_percent && percent(load, 5))	/* where no tag is asked for that waits */
+			model_post_lacking(model);
 		if (draw(load, 1000) < load->churn_permille)
 			churn(load);
+		if (load->lives && percent(load, 6))
+			live_on(load);
 		model_step(model);
 		WORLD_CHECK(model->world, model->world->now_ns < until, "%llu ops could not be posted in time",
 			    (unsigned long long)load->ops_left);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "tests/sim/disk.h"
 #include "tests/sim/lines.h"
 #include "tests/sim/tap.h"
 
@@ -27,7 +28,7 @@ struct world *world_open(uint64_t seed)
 	world->now_ns = SIM_SECOND;
 	world->next_port = 4000;
 	world->weather = (struct weather){
-		.capacity = 64 * 1024, .delay_max_ns = 20000, .dial_max_ns = 50000,
+		.capacity = 64 * 1024, .delay_max_ns = 20000, .dial_max_ns = 50000, .flush_max_ns = 200000,
 	};
 	return world;
 }
@@ -55,7 +56,7 @@ static uint64_t node_now(void *arg)
 
 struct node *node_open(struct world *world, const struct nic_config *config)
 {
-	static const struct nic_config plain;
+	struct nic_config own = config ? *config : (struct nic_config){ 0 };
 	struct node *node = calloc(1, sizeof(*node));
 	struct nic_clock clock = { .now_ns = node_now, .arg = node };
 	struct nic *nic;
@@ -64,7 +65,9 @@ struct node *node_open(struct world *world, const struct nic_config *config)
 	assert(node && world->nodes < WORLD_NODES);
 	node->world = world;
 	node->id = world->nodes;
-	rc = nic_open(&nic, config ? config : &plain, &lines_ops, node, &clock);
+	own.flush = &disk_ops;
+	own.flush_arg = node;
+	rc = nic_open(&nic, &own, &lines_ops, node, &clock);
 	WORLD_CHECK(world, !rc, "nic_open: %d", rc);
 	node->nic = nic;
 	world->node[world->nodes++] = node;
@@ -111,6 +114,7 @@ void world_close(struct world *world)
 {
 	for (int i = 0; i < world->nodes; i++) {
 		node_close(world->node[i]);
+		disk_free(world->node[i]);
 		free(world->node[i]);
 	}
 	lines_free(world);
@@ -122,13 +126,13 @@ bool node_run(struct node *node)
 {
 	struct world *world = node->world;
 	uint64_t moves = world->moves;
-	bool did;
+	bool did = disk_run(node);
 
 	if (rnd_percent(&world->rnd, 70)) {
-		did = driver_run(nic_driver(node->nic));	/* the program polls */
+		did |= driver_run(nic_driver(node->nic));	/* the program polls */
 	} else {
 		node_enter(node);		/* the NIC thread serves */
-		did = nic_work(node->nic);
+		did |= nic_work(node->nic);
 		nic_settle(node->nic);
 		node_leave(node);
 	}
@@ -156,6 +160,8 @@ static uint64_t next_ns(const struct world *world)
 	for (int i = 0; i < world->nodes; i++) {
 		uint64_t due = runs(world->node[i]) ? nic_deadline(world->node[i]->nic) : UINT64_MAX;
 
+		next = due < next ? due : next;
+		due = runs(world->node[i]) ? disk_next_ns(world->node[i]) : UINT64_MAX;
 		next = due < next ? due : next;
 	}
 	return next;

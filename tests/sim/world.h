@@ -27,6 +27,12 @@ struct weather {
 	uint64_t cut_mean;		/* a connection breaks after about so many bytes of a direction; 0: never */
 	uint32_t cuts_left;		/* so many of these breaks, then no more */
 	uint8_t  refuse_percent;	/* dials refused although somebody listens */
+	uint64_t flush_max_ns;		/* bytes are durable after up to so long */
+	uint8_t  flush_fail_percent;	/* flushes that fail */
+	uint8_t  full_percent;		/* datagrams that the port does not take now, */
+	uint8_t  lose_percent;		/* that get lost, with a word or without, */
+	uint8_t  twice_percent;		/* come twice, */
+	uint8_t  flip_percent;		/* have a bit changed; each within delay_max_ns, in any order */
 	bool     rough_efault;		/* -EFAULT as kernels say it: even if the first bytes could be moved */
 };
 
@@ -58,13 +64,20 @@ struct node {
 	bool cut_off;		/* nothing comes from or to it: bytes wait, dials hang; see node_cut_off() */
 	uint64_t cut_off_ns;	/* since when */
 	bool asleep;		/* does not run */
+	struct write_out *disk;	/* flushes that are on */
+	bool disk_stuck;	/* they do not end */
+	uint64_t aside;		/* bytes received that are not in their place yet: into the last run */
+	uint32_t flushes;	/* begun so far */
 	uint32_t warns;		/* log lines of level NIC_LOG_WARN so far */
 	uint32_t logged;
 	char log[NODE_LOG_LINES][256];	/* the latest lines of that level */
 };
 
 struct cable;
+struct packet;
+struct port;
 struct tap;
+struct write_out;
 
 struct world {
 	uint64_t seed;
@@ -81,10 +94,15 @@ struct world {
 	struct cable **cable;
 	uint32_t cables, cables_room;
 	uint32_t cables_made;
+	struct port *ports;	/* for datagrams: ports.h */
+	struct packet *packets;	/* on their way */
+	uint64_t packets_sent;	/* so far */
 	struct fault fault[WORLD_FAULTS];
 	int faults;
 	struct poison poison[WORLD_POISONS];
 	int poisons;
+	void (*durable)(void *arg, const struct flush *flush);	/* may be NULL: what a flush holds is durable now */
+	void *durable_arg;
 	bool tapped;		/* record and judge every frame: tap.h */
 	struct tap *taps;
 };

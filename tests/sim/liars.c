@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* liars.c - peers that are greeted, and addressed, and then say of this side's own requests, or of their memory, what cannot
+ * be. What they say must cost nobody else anything. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <malloc.h>
+#include <netinet/in.h>
+
+#include "emu/nic/ep.h"
+#include "tests/sim/words.h"
+
+enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
+
+/* A victim that has greeted a liar, whom it may address. */
+struct lie {
+	struct bed bed;
+	struct words words;
+	struct party *victim;
+	struct raw *raw;
+	struct wire_hello_fields heard;	/* the victim's HELLO */
+	uint64_t index;			/* of the liar */
+};
+
+static void say(struct lie *lie)
+{
+	raw_send(lie->raw, lie->words.bytes, lie->words.length);
+	lie->words.length = 0;
+	world_pass(lie->bed.world, SHORT_NS);
+}
+
+static void greet(struct lie *lie)
+{
+	struct wire_hello_fields fields = plain_hello(&lie->words);
+	uint8_t hello[HELLO_BYTES];
+
+	lie->raw = raw_dial(lie->bed.world, party_port(lie->victim));
+	say_hello(&lie->words, &fields);
+	say(lie);
+	cr_assert_eq(raw_recv(lie->raw, hello, sizeof(hello)), sizeof(hello));
+	wire_get_hello((struct wire_head *)hello, &lie->heard);
+}
+
+static void lie_open(struct lie *lie, uint64_t seed)
+{
+	struct sockaddr_storage at = { .ss_family = AF_INET };
+	struct sockaddr_in *in = (struct sockaddr_in *)&at;
+
+	memset(lie, 0, sizeof(*lie));
+	bed_open(&lie->bed, seed, 2, NULL, NULL);
+	lie->victim = lie->bed.party[1];
+	lie->victim->deaf = true;
+	lie->words.bed = &lie->bed;
+	in->sin_addr.s_addr = htonl(0x0a090909);
+	in->sin_port = htons(100);
+	cr_assert_eq(av_insert(lie->victim->av, &at, 0, &lie->index), 0);
+	greet(lie);
+}
+
+static void lie_close(struct lie *lie)
+{
+	raw_close(lie->raw);
+	world_pass(lie->bed.world, SIM_SECOND);
+	bed_close(&lie->bed);
+}
+
+static void post(struct lie *lie, enum op_kind kind, void *bytes, uint64_t length)
+{
+	struct iovec iov = { bytes, length };
+	struct remote remote = { .length = length, .key = 1 };
+	struct post post = {
+		.kind = kind, .flags = POST_COMPLETE, .dest = lie->index, .iov = &iov, .iov_count = 1, .remote = &remote,
+		.remote_count = 1, .result = &iov, .result_count = kind == OP_ATOMIC,
+	};
+
+	if (kind == OP_ATOMIC)
+		post.what = (struct atomic_what){ ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 };
+	cr_assert_eq(ep_post(lie->victim->ep, &post), 0);
+	world_pass(lie->bed.world, SHORT_NS);
+}
+
+static void expect_told(const struct lie *lie, const char *rule)
+{
+	const struct node *node = lie->bed.node[1];
+
+	cr_assert_eq(node->warns, 1, "%u lines, the first: %s", node->warns, node->log[0]);
+	cr_assert(strstr(node->log[0], rule), "%s", node->log[0]);
+}
+
+/* Who is let in by the NIC thread, of a device that has done nothing for long, has as much time for HELLO as any other. */
+Test(sim_liars, takes_its_time)
+{
+	struct lie lie;
+	struct node *node;
+	struct raw *raw;
+
+	lie_open(&lie, 6);
+	node = lie.bed.node[1];
+	node->asleep = true;
+	lie.bed.world->now_ns += 3 * TIME_HELLO_NS;
+	raw = raw_dial(lie.bed.world, party_port(lie.victim));
+	node_enter(node);
+	cr_assert_eq(lines_ops.poll(node), 1);
+	node_leave(node);
+	node->asleep = false;
+	world_pass(lie.bed.world, TIME_HELLO_NS / 2);
+	cr_assert_not(raw_closed(raw), "%s", node->log[0]);
+	world_pass(lie.bed.world, TIME_HELLO_NS);
+	cr_assert(raw_closed(raw));
+	expect_told(&lie, "no HELLO");
+	raw_close(raw);
+	lie_close(&lie);
+}
+
+/* An acknowledgement of what has not been sent whole: the op completes, and the buffer is the program's: none of what it
+ * holds from then on is sent. */
+Test(sim_liars, acknowledges_too_early)
+{
+	enum { LONG = 100000, RUN = 16 };
+	static uint8_t bytes[LONG], heard[2 * LONG];
+	struct completion c;
+	struct lie lie;
+	size_t got = 0, n, run = 0;
+
+	lie_open(&lie, 1);
+	memset(bytes, 'a', LONG);
+	post(&lie, OP_WRITE, bytes, LONG);
+	cr_assert_eq(cq_take(lie.victim->tx, &c, 1), -EAGAIN);
+	seal(&lie.words, wire_put_ack(here(&lie.words), 0), 2);
+	say(&lie);
+	cr_assert_eq(cq_take(lie.victim->tx, &c, 1), 1);
+	memset(bytes, 0xee, LONG);
+	while ((n = raw_recv(lie.raw, heard + got, sizeof(heard) - got))) {
+		got += n;
+		world_pass(lie.bed.world, SHORT_NS);
+	}
+	cr_assert_gt(got, LONG, "the stream stays framed");
+	for (size_t i = 0; i < got; i++) {
+		run = heard[i] == 0xee ? run + 1 : 0;
+		cr_assert_lt(run, RUN, "byte %zu is none that was posted", i);
+	}
+	lie_close(&lie);
+}
+
+/* Peers that have come and gone under ever new addresses leave room for others; not those that are still there. */
+Test(sim_liars, comes_under_ever_new_addresses)
+{
+	struct wire_hello_fields fields;
+	struct lie lie;
+	struct ep *ep;
+
+	lie_open(&lie, 7);
+	raw_close(lie.raw);
+	lie.words.who = 1;
+	greet(&lie);
+	world_pass(lie.bed.world, 2 * TIME_RETRY_BUDGET_NS + SIM_SECOND);	/* the first one is given up */
+	ep = lie.victim->ep;
+	ep->session_count += LIMIT_SESSIONS - 2;	/* as if so many others were there */
+	for (lie.words.who = 2; lie.words.who < 4; lie.words.who++) {
+		struct raw *kept = lie.raw;
+		uint8_t op = 0;
+
+		fields = plain_hello(&lie.words);
+		say_hello(&lie.words, &fields);
+		lie.raw = raw_dial(lie.bed.world, party_port(lie.victim));
+		say(&lie);
+		cr_assert_eq(raw_recv(lie.raw, &op, 1), 1);
+		cr_assert_eq(op, lie.words.who == 2 ? WIRE_HELLO : WIRE_BYE);
+		cr_assert_not(raw_closed(kept));
+		if (lie.words.who == 2)
+			raw_close(kept);
+	}
+	ep->session_count -= LIMIT_SESSIONS - 2;
+	lie_close(&lie);
+}
+
+/* READs that are to be asked again after a cut, and RNR for one of them: HELLO has said that it was executed. */
+Test(sim_liars, is_not_ready_for_what_it_has_executed)
+{
+	struct wire_hello_fields fields;
+	uint8_t bytes[2][64];
+	struct lie lie;
+
+	lie_open(&lie, 2);
+	post(&lie, OP_READ, bytes[0], 64);
+	post(&lie, OP_READ, bytes[1], 64);
+	raw_close(lie.raw);
+	fields = plain_hello(&lie.words);
+	fields.epoch = 9;
+	fields.seen = 2;
+	memcpy(fields.expected, lie.heard.instance, WIRE_ID_LEN);
+	say_hello(&lie.words, &fields);
+	seal(&lie.words, wire_put_rnr(here(&lie.words), 1, 1000), 0);
+	lie.raw = raw_dial(lie.bed.world, party_port(lie.victim));
+	say(&lie);
+	expect_told(&lie, "WIRE-73");
+	lie_close(&lie);
+}
+
+/* The receives of empty messages are answered one by one, and the answers never acknowledged. */
+Test(sim_liars, hears_no_answer)
+{
+	const struct wire_message_fields fields = { 0 };
+	uint8_t heard[4096];
+	struct lie lie;
+
+	lie_open(&lie, 3);
+	mallopt(M_PERTURB, 0x5a);	/* what is freed is not what it was */
+	for (uint64_t seq = 1; seq <= LIMIT_VERDICTS + 1; seq++) {
+		struct completion c;
+
+		seal(&lie.words, wire_put_rts(here(&lie.words), 0, 0, seq, &fields), 0);
+		say(&lie);
+		cr_assert_not(raw_closed(lie.raw), "message %d: %s", (int)seq, lie.bed.node[1]->log[0]);
+		cr_assert_eq(ep_recv(lie.victim->ep, &(struct recv_post){ .flags = POST_COMPLETE, .source = AV_NONE }), 0);
+		world_pass(lie.bed.world, SHORT_NS);
+		cr_assert_eq(cq_take(lie.victim->rx, &c, 1), 1);
+		while (raw_recv(lie.raw, heard, sizeof(heard)))
+			;
+	}
+	cr_assert(raw_closed(lie.raw));
+	lie_close(&lie);
+}
+
+/* DONE has no result, which an ATOMIC that fetches waits for; PARK is about messages alone. */
+Test(sim_liars, answers_by_another_verdict)
+{
+	uint64_t bytes = 1;
+	struct lie lie;
+
+	for (int park = 0; park < 2; park++) {
+		struct completion c;
+
+		lie_open(&lie, 4);
+		post(&lie, park ? OP_WRITE : OP_ATOMIC, &bytes, sizeof(bytes));
+		seal(&lie.words, wire_put_verdict(here(&lie.words), park ? WIRE_PARK : WIRE_DONE, 1, 1), 0);
+		say(&lie);
+		expect_told(&lie, "WIRE-45");
+		cr_assert_neq(cq_take(lie.victim->tx, &c, 1), 1);
+		lie_close(&lie);
+	}
+}
+
+/* Who has been greeted knows the instance id, but not what the endpoint's sessions with itself are called (WIRE-37). */
+Test(sim_liars, is_the_endpoint_itself)
+{
+	struct wire_hello_fields fields;
+	struct region *own;
+	struct lie lie;
+	uint8_t bye[sizeof(struct wire_head) + sizeof(struct wire_bye)];
+
+	lie_open(&lie, 5);
+	raw_close(lie.raw);
+	fields = plain_hello(&lie.words);
+	memcpy(fields.instance, lie.heard.instance, WIRE_ID_LEN);
+	fields.epoch = UINT64_MAX;
+	say_hello(&lie.words, &fields);
+	lie.raw = raw_dial(lie.bed.world, party_port(lie.victim));
+	say(&lie);
+	cr_assert_eq(raw_recv(lie.raw, bye, sizeof(bye)), sizeof(bye));
+	cr_assert_eq(bye[0], WIRE_BYE);
+	lie.victim->deaf = false;
+	own = region_open(lie.victim, 4096, 1, BED_BOTH, false, 0);
+	cr_assert(!job_post(job_rma(lie.victim, own, OP_WRITE, 0, 1000, POST_COMPLETE, 1)));
+	model_end(lie.bed.model, BED_LIMIT_NS);
+	lie_close(&lie);
+}
