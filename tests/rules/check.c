@@ -2,7 +2,6 @@
 /* check.c - failing a test, from either process. */
 #include "tests/rules/check.h"
 
-#include <criterion/criterion.h>
 #include <rdma/fi_errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -13,12 +12,13 @@
 
 static char label[256];
 
-static void report_to_criterion(const char *text)
+static void report_and_exit(enum check_end end, const char *text)
 {
-	cr_assert_fail("%s", text);
+	fprintf(stderr, "%s\n", text);
+	exit(end == CHECK_FAILED);
 }
 
-void (*check_report)(const char *text) = report_to_criterion;
+void (*check_report)(enum check_end end, const char *text) = report_and_exit;
 
 void check_label(const char *fmt, ...)
 {
@@ -39,7 +39,19 @@ void check_fail(const char *file, int line, const char *fmt, ...)
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
 	snprintf(text, sizeof(text), "%s:%d %s%s%s", slash ? slash + 1 : file, line, label, *label ? ": " : "", why);
-	check_report(text);
+	check_report(CHECK_FAILED, text);
+	abort();
+}
+
+void check_stop(enum check_end end, const char *fmt, ...)
+{
+	char text[2048];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	check_report(end, text);
 	abort();
 }
 

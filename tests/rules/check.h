@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* check.h - the one way a rules or process test fails.
- * In the test process a failed check ends the Criterion test. In a target process (target.h) it is told to the test
- * process, which fails in its place. Every message carries the label of the mode that the test is running in. */
+/* check.h - the one way a rules or process test fails, or ends early.
+ * In the test process a failed check ends the test. In a target process (target.h) it is told to the test process, which
+ * fails in its place. Every message carries the label of the mode that the test is running in. */
 #ifndef TESTS_RULES_CHECK_H
 #define TESTS_RULES_CHECK_H
 
@@ -31,8 +31,16 @@ void check_refused(const char *file, int line, const char *call, ssize_t got);
 /* What the messages begin with from now on; printf style. */
 void check_label(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Where failures go: default Criterion. A target sets its own; it must not return. */
-extern void (*check_report)(const char *text);
+enum check_end { CHECK_FAILED, CHECK_PERMITTED, CHECK_NOT_APPLICABLE };
+
+/* Ends the test early: the provider refuses what the rule lets it refuse; the rule has no meaning here. */
+#define PERMITTED(...) check_stop(CHECK_PERMITTED, __VA_ARGS__)
+#define NOT_APPLICABLE(...) check_stop(CHECK_NOT_APPLICABLE, __VA_ARGS__)
+void check_stop(enum check_end end, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* Where ends go: default standard error and exit(). Who runs tests sets its own, as does a target; it must not
+ * return. */
+extern void (*check_report)(enum check_end end, const char *text);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 uint64_t check_now_ms(void);

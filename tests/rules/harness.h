@@ -13,21 +13,22 @@
 #include "tests/rules/check.h"
 #include "tests/rules/peer.h"
 #include "tests/rules/region.h"
+#include "tests/rules/rule_test.h"
 #include "tests/rules/target.h"
 
-#include <criterion/criterion.h>
 #include <string.h>
 
-enum { PAIR_REMOTES_MAX = 16, PAIR_LOCAL_LEN = 1 << 16, PAGE = 4096 };
+enum { PAIR_REMOTES_MAX = 16, PAIR_LEARNED_MAX = 1024, PAIR_LOCAL_LEN = 1 << 16, PAGE = 4096 };
 
 #define FI_MR_BASIC_BITS (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+#define WITH_EVENTS      (FI_MSG | FI_RMA | FI_RMA_EVENT)
 #define ALL_LOCAL        (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 #define ALL_REMOTE       (FI_REMOTE_READ | FI_REMOTE_WRITE)
 
 /* A region of the target as the initiator knows it. */
 struct remote {
 	int slot; /* the target's number for it */
-	uint64_t key;
+	uint64_t key;  /* as this side names it: under FI_MR_RAW a mapped one */
 	uint64_t base[REGION_SEGS_MAX]; /* the address of each segment's first byte, as RMA must name it */
 	uint64_t va[REGION_SEGS_MAX];
 	size_t len[REGION_SEGS_MAX];
@@ -47,27 +48,54 @@ struct pair {
 	struct remote *remotes[PAIR_REMOTES_MAX];
 	struct remote *control; /* for LIVE */
 	uint32_t seed;          /* of the next bytes written */
+	uint64_t learned[PAIR_LEARNED_MAX]; /* keys mapped, until the pair closes */
+	size_t learned_count;
 };
 
 /* Defines a test of two processes: a body that runs for every mode and level. */
-#define PAIR_TEST(suite, name)            \
-	static void name(struct pair *p); \
-	Test(suite, name)                 \
-	{                                 \
-		pair_each(name);          \
-	}                                 \
-	static void name(struct pair *p)
+#define PAIR_TEST(suite, name)                   \
+	static void name##_body(struct pair *p); \
+	LONE_TEST(suite, name)                   \
+	{                                        \
+		pair_each(name##_body);          \
+	}                                        \
+	static void name##_body(struct pair *p)
 
 /* Defines a test of one process: a body that runs for every mode. */
-#define PEER_TEST(suite, name)            \
-	static void name(struct peer *p); \
-	Test(suite, name)                 \
-	{                                 \
-		peer_each(name);          \
-	}                                 \
-	static void name(struct peer *p)
+#define PEER_TEST(suite, name)                   \
+	static void name##_body(struct peer *p); \
+	LONE_TEST(suite, name)                   \
+	{                                        \
+		peer_each(name##_body);          \
+	}                                        \
+	static void name##_body(struct peer *p)
+
+/* Defines a test that opens what it needs itself, once. A name of the suite `rules` begins with the rules' numbers. */
+#ifdef CRITERION_H_
+#define LONE_TEST(suite, name) Test(suite, name)
+#else
+#define LONE_TEST(suite, name)      \
+	static void name(void);     \
+	RULE_TEST(name, name)       \
+	static void name(void)
+#endif
+
+/* Leaves a PAIR_TEST's or PEER_TEST's body in a mode in which the rule has no meaning; printf style. If that is every
+ * mode, the test is not applicable. */
+#define NOT_IN_THIS_MODE(...)            \
+	do {                             \
+		mode_skip(__VA_ARGS__);  \
+		return;                  \
+	} while (0)
+void mode_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The modes: every set of bits that the provider hands back for what may be offered, or for these bits alone. */
+extern uint64_t mode_only;
+extern bool mode_chosen;
 
 void pair_each(void (*body)(struct pair *p));
+/* The same for given wishes, as far as the provider fulfils them; not applicable if it fulfils none. */
+void pair_each_of(const struct peer_want *wants, size_t count, void (*body)(struct pair *p));
 void peer_each(void (*body)(struct peer *p));
 /* By hand, for tests with their own wishes: a target, an open pair, and the end of both. */
 void pair_open(struct pair *p, const struct peer_want *want, uint64_t level);
@@ -77,9 +105,13 @@ void pair_close_killed(struct pair *p);
 /* A second target for the same endpoint: `host` is open and closes last. */
 void pair_open_beside(struct pair *p, const struct pair *host);
 
+/* In a step: the target's region of that number. */
+struct region *target_region(int slot);
 /* Registers at the target. */
 struct remote *remote_reg(struct pair *p, size_t len, uint64_t access);
 struct remote *remote_reg_as(struct pair *p, const struct region_want *want);
+/* The key by which this side names a region that a target's step has shown. */
+uint64_t key_learn(struct pair *p, const struct key_card *card);
 /* fi_close there, and its return value; the memory stays, and stays watched. */
 int remote_close(struct pair *p, struct remote *r);
 /* Forgets a closed region: its memory is given back and watched no more. */
@@ -88,6 +120,20 @@ void remote_forget(struct pair *p, struct remote *r);
 void remote_verify(struct pair *p, struct remote *r);
 /* The RMA address of the region's byte `off`, segments counted one after the other. */
 uint64_t remote_addr(const struct remote *r, uint64_t off);
+/* What the region's bytes off .. off+len must hold, segments counted one after the other; and what they must from now. */
+void remote_image(struct remote *r, uint64_t off, void *bytes, size_t len);
+void remote_image_set(struct remote *r, uint64_t off, const void *bytes, size_t len);
+/* remote_verify of all regions. */
+void all_verify(struct pair *p);
+
+/* A call that must be refused: by emu with this errno, where the pages name none by others with any. */
+#define CHECK_REFUSED_AS(want, call)         \
+	do {                                 \
+		if (peer_is_emu())           \
+			CHECK_RC(want, call); \
+		else                         \
+			CHECK_REFUSED(call); \
+	} while (0)
 
 /* How one operation ended. */
 struct outcome {
@@ -113,6 +159,8 @@ void ok_read_at(struct pair *p, struct remote *r, uint64_t addr, uint64_t off, s
 struct outcome deny(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len, const char *rules);
 /* DENY without the comparison of memory and without LIVE, for long series; ends with deny or remote_verify. */
 struct outcome deny_quick(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len, const char *rules);
+/* It was posted and refused for one of these rules; under FI_MR_RAW the post may have been. */
+void check_denied(const struct pair *p, const struct outcome *out, const char *what, const char *rules);
 void live(struct pair *p);
 
 /* True where `text` names one of `rules`, not merely a longer number that begins alike. */

@@ -22,11 +22,13 @@ PAIR_TEST(rules, S33_S39_S41_the_programs_key_is_the_key)
 	size_t i;
 
 	if (peer_has(&p->peer, FI_MR_PROV_KEY))
-		return; /* S37 */
+		NOT_IN_THIS_MODE("the provider chooses the keys (S37)");
 	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		struct region_want want = keyed(i < 3 ? keys[i] : pattern_next(&state) & largest);
 		struct remote *r = remote_reg_as(p, &want);
 
+		if (peer_has(&p->peer, FI_MR_RAW))
+			NOT_IN_THIS_MODE("keys are raw (S43)");
 		CHECK(r->key == want.key, "fi_mr_key is 0x%llx, asked for 0x%llx", (unsigned long long)r->key,
 		      (unsigned long long)want.key);
 		ok_write(p, r, 0, 256);
@@ -39,6 +41,8 @@ PEER_TEST(rules, S34_keys_have_at_most_8_bytes)
 {
 	size_t size = p->info->domain_attr->mr_key_size;
 
+	if (peer_has(p, FI_MR_RAW))
+		NOT_IN_THIS_MODE("keys are raw (S51)");
 	CHECK(size >= 1 && size <= 8, "mr_key_size is %zu without FI_MR_RAW", size);
 }
 
@@ -71,7 +75,7 @@ PAIR_TEST(rules, S35_a_key_in_use_is_refused)
 	struct region first, second;
 
 	if (peer_has(&p->peer, FI_MR_PROV_KEY))
-		return; /* S37 */
+		NOT_IN_THIS_MODE("the provider chooses the keys (S37)");
 	region_open(&first, &p->peer, &want, 1);
 	expect_key(&p->peer, 0xbeef, -FI_ENOKEY);
 	region_close(&first);
@@ -92,7 +96,7 @@ PAIR_TEST(rules, S35_the_first_holder_of_a_key_stays_usable)
 	struct remote *r;
 
 	if (peer_has(&p->peer, FI_MR_PROV_KEY))
-		return; /* S37 */
+		NOT_IN_THIS_MODE("the provider chooses the keys (S37)");
 	r = remote_reg_as(p, &want);
 	target_do(&p->target, step_duplicate, &want.key, sizeof(want.key), NULL, 0);
 	ok_write(p, r, 0, 256);
@@ -105,7 +109,7 @@ PEER_TEST(rules, S36_impossible_keys_are_refused)
 	size_t size = p->info->domain_attr->mr_key_size;
 
 	if (peer_has(p, FI_MR_PROV_KEY))
-		return; /* S37 */
+		NOT_IN_THIS_MODE("the provider chooses the keys (S37)");
 	expect_key(p, FI_KEY_NOTAVAIL, -FI_EKEYREJECTED);
 	if (size < 8) {
 		expect_key(p, 1ULL << (8 * size), -FI_EKEYREJECTED);
@@ -121,7 +125,7 @@ PAIR_TEST(rules, S37_prov_key_ignores_the_key_asked_for)
 	struct remote *a, *b, *c;
 
 	if (!peer_has(&p->peer, FI_MR_PROV_KEY))
-		return; /* S33 */
+		NOT_IN_THIS_MODE("the program chooses the keys (S33)");
 	a = remote_reg_as(p, &want);
 	b = remote_reg_as(p, &want);
 	c = remote_reg_as(p, &absurd);
@@ -140,7 +144,7 @@ PAIR_TEST(rules, S38_only_the_providers_key_works)
 	uint64_t i;
 
 	if (!peer_has(&p->peer, FI_MR_PROV_KEY))
-		return; /* S33 */
+		NOT_IN_THIS_MODE("the program chooses the keys (S33)");
 	r = remote_reg(p, 256, ALL_REMOTE);
 	ok_write(p, r, 0, 256);
 	for (i = 1; i <= 500; i++) {
@@ -161,7 +165,7 @@ static struct {
 /* A second domain of the target's process, with one region. Answers its key. */
 static void step_other_domain(const void *arg, void *reply)
 {
-	struct region_want want = { .len = { 256 }, .access = ALL_REMOTE };
+	struct region_want want = { .len = { 256 }, .access = ALL_REMOTE, .by_hand = true };
 	struct peer other = target_peer;
 
 	(void)arg;
@@ -207,8 +211,8 @@ PAIR_TEST(rules, S44_well_known_keys_need_no_exchange)
 	struct region_want want = keyed(0x1234);
 	struct remote *r;
 
-	if (peer_has(&p->peer, FI_MR_PROV_KEY | FI_MR_VIRT_ADDR))
-		return; /* there keys or addresses must be exchanged: S38, S60 */
+	if (peer_has(&p->peer, FI_MR_PROV_KEY | FI_MR_VIRT_ADDR) || peer_has(&p->peer, FI_MR_RAW))
+		NOT_IN_THIS_MODE("keys or addresses must be exchanged (S38, S60)");
 	r = remote_reg_as(p, &want);
 	r->key = 0x1234;
 	ok_write_at(p, r, 0, 0, 256);

@@ -5,11 +5,17 @@
 
 #include <stdlib.h>
 
-enum local_op { OP_SEND, OP_RECV, OP_READ, OP_WRITE, OPS };
-static const uint64_t op_right[OPS] = { FI_SEND, FI_RECV, FI_READ, FI_WRITE };
-static const char *const op_name[OPS] = { "send", "receive", "read", "write" };
+enum local_op { OP_SEND, OP_RECV, OP_READ, OP_WRITE, OP_TSEND, OP_TRECV, OPS };
+static const uint64_t op_right[OPS] = { FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_SEND, FI_RECV };
+static const char *const op_name[OPS] = { "send", "receive", "read", "write", "tagged send", "tagged receive" };
 
 enum { LEN = 128 };
+
+/* The tagged ones come last: not every endpoint has them. */
+static enum local_op ops_of(const struct pair *p)
+{
+	return p->peer.info->caps & FI_TAGGED ? OPS : OP_TSEND;
+}
 
 /* A refusal of a local buffer: at the post, then with -FI_EINVAL, or by error completion. */
 static bool refused(ssize_t rc, const struct op *op)
@@ -91,11 +97,19 @@ static bool try_rma(struct pair *p, enum rma_dir dir, struct remote *r, uint8_t 
  * without a trace. */
 static bool try_local(struct pair *p, enum local_op op, struct remote *r, uint8_t *buf, void *desc)
 {
+	bool good;
+
 	switch (op) {
 	case OP_SEND:
 		return try_send(p, buf, desc);
 	case OP_RECV:
 		return try_recv(p, buf, desc);
+	case OP_TSEND:
+	case OP_TRECV:
+		messages_tagged(p, true);
+		good = op == OP_TSEND ? try_send(p, buf, desc) : try_recv(p, buf, desc);
+		messages_tagged(p, false);
+		return good;
 	case OP_READ:
 		return try_rma(p, RMA_READ, r, buf, desc);
 	default:
@@ -121,15 +135,15 @@ PAIR_TEST(rules, S22_S23_S24_S25_S26_S32_local_rights)
 		struct region_want want = { .len = { LEN } };
 		struct region mine;
 
-		for (op = OP_SEND; op < OPS; op++)
+		for (op = OP_SEND; op < OP_TSEND; op++)
 			want.access |= bits & (1u << op) ? op_right[op] : 0;
 		region_open(&mine, &p->peer, &want, 3);
-		for (op = OP_SEND; op < OPS; op++) {
+		for (op = OP_SEND; op < ops_of(p); op++) {
 			bool has = want.access & op_right[op];
 			bool good = try_local(p, op, r, mine.iov[0].iov_base, fi_mr_desc(mine.mr));
 
 			if (has || !local_needed(p))
-				CHECK(good || (!has && fi_version() >= FI_VERSION(1, 22)),
+				CHECK(good || (!has && peer_api() >= FI_VERSION(1, 22)),
 				      "a %s with rights 0x%llx was refused: %s", op_name[op],
 				      (unsigned long long)want.access, p->peer.text);
 			else
@@ -152,7 +166,7 @@ PAIR_TEST(rules, S72_local_needs_a_valid_descriptor)
 	uint8_t *buf;
 
 	if (!local_needed(p))
-		return; /* S73 */
+		NOT_IN_THIS_MODE("FI_MR_LOCAL is not asked for (S73)");
 	region_open(&mine, &p->peer, &want, 1);
 	region_open(&other, &p->peer, &want, 2);
 	region_open(&closed, &p->peer, &want, 3);
@@ -160,7 +174,7 @@ PAIR_TEST(rules, S72_local_needs_a_valid_descriptor)
 	CHECK_RC(0, fi_close(&closed.mr->fid));
 	closed.mr = NULL;
 	buf = mine.iov[0].iov_base;
-	for (op = OP_SEND; op < OPS; op++) {
+	for (op = OP_SEND; op < ops_of(p); op++) {
 		CHECK(!try_local(p, op, r, buf, NULL), "a %s without a descriptor succeeded", op_name[op]);
 		CHECK(!try_local(p, op, r, buf, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded",
 		      op_name[op]);
@@ -199,6 +213,13 @@ PAIR_TEST(rules, S72_injected_buffers_need_no_descriptor)
 	target_post_recv(p);
 	CHECK_RC(0, fi_inject(p->peer.ep, stack, sizeof(stack), p->to));
 	target_expect_message(p, sizeof(stack), 72);
+	if (ops_of(p) > OP_TSEND) {
+		messages_tagged(p, true);
+		target_post_recv(p);
+		CHECK_RC(0, fi_tinject(p->peer.ep, stack, sizeof(stack), p->to, PEER_TAG));
+		target_expect_message(p, sizeof(stack), 72);
+		messages_tagged(p, false);
+	}
 	ok_write(p, r, 64, 8); /* ordered behind the injected write, and compares the whole region */
 }
 
@@ -210,7 +231,7 @@ PAIR_TEST(rules, S73_S76_unregistered_local_buffers_work)
 	enum local_op op;
 
 	CHECK(heap, "no memory");
-	for (op = OP_SEND; op < OPS && !local_needed(p); op++) {
+	for (op = OP_SEND; op < ops_of(p) && !local_needed(p); op++) {
 		CHECK(try_local(p, op, r, stack, NULL), "a %s with a stack buffer was refused: %s", op_name[op],
 		      p->peer.text);
 		CHECK(try_local(p, op, r, heap, NULL), "a %s with a heap buffer was refused: %s", op_name[op],
@@ -239,7 +260,7 @@ static void wild_descriptors_are_ignored(struct pair *p)
 	uint8_t stack[LEN];
 	enum local_op op;
 
-	for (op = OP_SEND; op < OPS; op++) {
+	for (op = OP_SEND; op < ops_of(p); op++) {
 		CHECK(try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s was refused: %s", op_name[op],
 		      p->peer.text);
 		CHECK(try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s was refused: %s", op_name[op],
@@ -248,7 +269,7 @@ static void wild_descriptors_are_ignored(struct pair *p)
 }
 
 /* S74: FI_MR_LOCAL unset and API before 1.22: a descriptor is not looked at. */
-Test(rules, S74_descriptors_are_ignored_before_1_22)
+LONE_TEST(rules, S74_descriptors_are_ignored_before_1_22)
 {
 	without_local(FI_VERSION(1, 17), wild_descriptors_are_ignored);
 }
@@ -259,7 +280,7 @@ static void wild_descriptors_are_refused(struct pair *p)
 	uint8_t *buf = p->local.iov[0].iov_base, stack[LEN];
 	enum local_op op;
 
-	for (op = OP_SEND; op < OPS; op++) {
+	for (op = OP_SEND; op < ops_of(p); op++) {
 		CHECK(!try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded",
 		      op_name[op]);
 		CHECK(!try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s with a wrong descriptor succeeded",
@@ -272,11 +293,10 @@ static void wild_descriptors_are_refused(struct pair *p)
 }
 
 /* S75: FI_MR_LOCAL unset and API 1.22 or newer: a descriptor is valid or NULL. */
-Test(rules, S75_descriptors_are_valid_or_null_from_1_22)
+LONE_TEST(rules, S75_descriptors_are_valid_or_null_from_1_22)
 {
-	if (fi_version() < FI_VERSION(1, 22))
-		cr_skip_test("S75 is a rule of API 1.22; the running libfabric has %u.%u", FI_MAJOR(fi_version()),
-			     FI_MINOR(fi_version()));
+	if (peer_api() < FI_VERSION(1, 22))
+		NOT_APPLICABLE("S75 is a rule of API 1.22; this is %u.%u", FI_MAJOR(peer_api()), FI_MINOR(peer_api()));
 	without_local(FI_VERSION(1, 22), wild_descriptors_are_refused);
 }
 
@@ -292,7 +312,7 @@ PAIR_TEST(rules, S77_mixed_descriptors)
 	struct op op;
 
 	if (p->peer.info->tx_attr->iov_limit < 2)
-		return; /* no lists there */
+		NOT_IN_THIS_MODE("no lists of buffers");
 	region_open(&mine, &p->peer, &want, 77);
 	msg.msg_iov = mine.iov;
 	descs[1] = fi_mr_desc(mine.mr);

@@ -74,6 +74,18 @@ void message_close(struct pair *p)
 	target_do(&p->target, step_buffer_close, NULL, 0, NULL, 0);
 }
 
+static void step_tagged(const void *arg, void *reply)
+{
+	(void)reply;
+	target_peer.tagged = *(const bool *)arg;
+}
+
+void messages_tagged(struct pair *p, bool tagged)
+{
+	p->peer.tagged = tagged;
+	target_do(&p->target, step_tagged, &tagged, sizeof(tagged), NULL, 0);
+}
+
 void target_post_recv(struct pair *p)
 {
 	target_do(&p->target, step_post_recv, NULL, 0, NULL, 0);

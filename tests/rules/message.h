@@ -9,6 +9,8 @@
 void message_open(struct pair *p);
 void message_close(struct pair *p);
 
+/* From here on messages of both sides are tagged, or are not. Needs FI_TAGGED. */
+void messages_tagged(struct pair *p, bool tagged);
 /* The target posts one receive; one at a time. */
 void target_post_recv(struct pair *p);
 /* That receive completes with exactly these bytes. */

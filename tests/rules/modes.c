@@ -30,7 +30,7 @@ static bool strict(void)
 }
 
 /* S67: a program that offers nothing gets the scalable rules. */
-Test(rules, S67_no_bits_mean_scalable)
+LONE_TEST(rules, S67_no_bits_mean_scalable)
 {
 	uint64_t got = returned(0, 0, 0);
 
@@ -39,27 +39,28 @@ Test(rules, S67_no_bits_mean_scalable)
 
 /* S68: a bit that the provider needs stays set. `strict` needs all that is offered and matters; `lax` and others need
  * less. */
-Test(rules, S68_needed_bits_stay_set)
+LONE_TEST(rules, S68_needed_bits_stay_set)
 {
-	static const uint64_t bits[] = { FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY };
+	static const uint64_t bits[] = { FI_MR_LOCAL,    FI_MR_VIRT_ADDR, FI_MR_ALLOCATED,
+					 FI_MR_PROV_KEY, FI_MR_ENDPOINT,  FI_MR_RMA_EVENT };
 	unsigned int subset;
 	size_t i;
 
 	if (!strict())
-		cr_skip_test("which bits stay set is known of emu's personality strict alone");
-	for (subset = 0; subset < 16; subset++) {
+		NOT_APPLICABLE("which bits stay set is known of emu's personality strict alone");
+	for (subset = 0; subset < 64; subset++) {
 		uint64_t offered = 0, got;
 
-		for (i = 0; i < 4; i++)
+		for (i = 0; i < 6; i++)
 			offered |= subset & (1u << i) ? bits[i] : 0;
-		got = returned(offered, 0, 0);
+		got = returned(offered, WITH_EVENTS, 0);
 		CHECK(got == offered, "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered,
 		      (unsigned long long)got);
 	}
 }
 
 /* S69, S70: bits come back cleared, never added: the provider imposes nothing that was not offered. */
-Test(rules, S69_S70_no_bit_is_imposed)
+LONE_TEST(rules, S69_S70_no_bit_is_imposed)
 {
 	uint64_t offered;
 
@@ -72,29 +73,31 @@ Test(rules, S69_S70_no_bit_is_imposed)
 }
 
 /* S69: what does not matter to the capabilities asked for is cleared. */
-Test(rules, S69_bits_that_do_not_matter_are_cleared)
+LONE_TEST(rules, S69_bits_that_do_not_matter_are_cleared)
 {
-	uint64_t got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RMA_EVENT, FI_MSG, 0);
+	uint64_t got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RMA_EVENT | FI_MR_ENDPOINT, FI_MSG, 0);
 
 	/* FI_MR_ALLOCATED is about registering, which FI_MR_LOCAL asks for. */
 	CHECK(!(got & ~(FI_MR_LOCAL | FI_MR_ALLOCATED)), "without RMA the bits 0x%llx stayed set",
 	      (unsigned long long)got);
+	got = returned(FI_MR_RMA_EVENT | FI_MR_COLLECTIVE, 0, 0);
+	CHECK(!got, "without FI_RMA_EVENT and FI_COLLECTIVE the bits 0x%llx stayed set", (unsigned long long)got);
 }
 
 /* S69: `lax` needs nothing. */
-Test(rules, S69_lax_clears_all_bits)
+LONE_TEST(rules, S69_lax_clears_all_bits)
 {
 	const char *personality = getenv("FI_EMU_PERSONALITY");
 	uint64_t got;
 
 	if (!peer_is_emu() || !personality || strcmp(personality, "lax"))
-		cr_skip_test("which bits are cleared is known of emu's personality lax alone");
+		NOT_APPLICABLE("which bits are cleared is known of emu's personality lax alone");
 	got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RAW | FI_MR_ENDPOINT, 0, 0);
 	CHECK(got == 0, "bits 0x%llx stayed set", (unsigned long long)got);
 }
 
 /* S78: FI_MR_LOCAL makes the old mode bit FI_LOCAL_MR meaningless. */
-Test(rules, S78_old_local_mode_bit_is_ignored)
+LONE_TEST(rules, S78_old_local_mode_bit_is_ignored)
 {
 	const uint64_t local_mr = 1ULL << 55; /* FI_LOCAL_MR: from 2.0 on its name warns at every use */
 	uint64_t with = returned(FI_MR_LOCAL, 0, local_mr), without = returned(FI_MR_LOCAL, 0, 0);
@@ -104,7 +107,7 @@ Test(rules, S78_old_local_mode_bit_is_ignored)
 }
 
 /* S86, S89: the legacy modes come back as they were given. S88: alone, or not at all. */
-Test(rules, S86_S88_S89_legacy_modes)
+LONE_TEST(rules, S86_S88_S89_legacy_modes)
 {
 	static const uint64_t legacy[] = { PEER_MR_BASIC, PEER_MR_SCALABLE };
 	size_t i;
@@ -126,7 +129,7 @@ Test(rules, S86_S88_S89_legacy_modes)
 }
 
 /* S87: FI_MR_BASIC means virtual addresses and the provider's keys. */
-Test(rules, S87_basic_mode)
+LONE_TEST(rules, S87_basic_mode)
 {
 	struct peer_want want = { .mr_mode = PEER_MR_BASIC };
 	struct region_want seven = { .len = { 256 }, .access = ALL_REMOTE, .key = 7, .exact_key = true };
@@ -147,7 +150,7 @@ Test(rules, S87_basic_mode)
 
 /* S90: with FI_MR_BASIC the mode bit FI_LOCAL_MR stands for FI_MR_LOCAL; where it was not offered it is not asked
  * for. */
-Test(rules, S90_local_mode_bit_of_the_basic_mode)
+LONE_TEST(rules, S90_local_mode_bit_of_the_basic_mode)
 {
 	const uint64_t local_mr = 1ULL << 55;
 	struct peer_want with = { .mr_mode = PEER_MR_BASIC, .mode = local_mr }, without = { .mr_mode = PEER_MR_BASIC };

@@ -2,8 +2,12 @@
 /* peer.c - opening an endpoint and taking its completions. */
 #include "tests/rules/peer.h"
 
+#include "tests/rules/newest.h"
+
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PEERS_MAX = 32 };
 
@@ -30,32 +34,86 @@ bool peer_is_emu(void)
 	return !strcmp(peer_provider(), "emu");
 }
 
-/* A test run by hand finds the provider of its own build. */
-static void find_provider(void)
+bool peer_pins(void)
 {
-	if (peer_is_emu())
-		setenv("FI_PROVIDER_PATH", EMU_PROVIDER_DIR, 0);
+	const char *setting = getenv("FI_EMU_PINNED");
+
+	return peer_is_emu() && setting && !strcmp(setting, "1");
 }
 
-int peer_getinfo(const struct peer_want *want, struct fi_info **info)
+static uint32_t api;
+
+uint32_t peer_api(void)
 {
+	return api ? api : fi_version();
+}
+
+void peer_set_api(uint32_t version)
+{
+	api = version;
+}
+
+/* A test run by hand in a build's tree finds the provider of its own build. */
+static void find_provider(void)
+{
+	static const char there[] = "/../../emu/fi";
+	char path[PATH_MAX] = "", *slash;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - sizeof(there)) <= 0)
+		return;
+	slash = strrchr(path, '/');
+	strcpy(slash, there);
+	if (peer_is_emu() && !access(path, R_OK))
+		setenv("FI_PROVIDER_PATH", path, 0);
+}
+
+/* For hints, which are freed with their keys. */
+static size_t auth_copy(const char *text, uint8_t **key)
+{
+	*key = *text ? (uint8_t *)strdup(text) : NULL;
+	return strlen(text);
+}
+
+static int getinfo_for(const struct peer_want *want, uint64_t caps, struct fi_info **info)
+{
+	uint32_t version = want->api ? want->api : peer_api();
 	struct fi_info *hints = fi_allocinfo();
 	int rc;
 
 	CHECK(hints, "fi_allocinfo failed");
 	find_provider();
-	hints->caps = want->caps ? want->caps : FI_MSG | FI_RMA;
+	hints->caps = caps;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2 | want->mode;
-	hints->ep_attr->type = FI_EP_RDM;
+	hints->ep_attr->type = want->type ? want->type : FI_EP_RDM;
 	hints->domain_attr->mr_mode = (int)want->mr_mode;
 	hints->domain_attr->threading = want->threading;
 	hints->domain_attr->data_progress = want->progress;
 	hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-	hints->addr_format = FI_SOCKADDR_IN;
+	if (want->av_auth)
+		hints->domain_attr->auth_key_size = NEWEST_AV_AUTH_KEY;
+	else
+		hints->domain_attr->auth_key_size = auth_copy(want->auth, &hints->domain_attr->auth_key);
+	hints->ep_attr->auth_key_size = auth_copy(want->ep_auth, &hints->ep_attr->auth_key);
 	hints->fabric_attr->prov_name = strdup(peer_provider());
-	rc = fi_getinfo(want->api ? want->api : fi_version(), "127.0.0.1", NULL, FI_SOURCE, hints, info);
+	if (!strcmp(peer_provider(), "shm")) { /* within a host: names of its own, no addresses */
+		rc = fi_getinfo(version, NULL, NULL, 0, hints, info);
+		fi_freeinfo(hints);
+		return rc;
+	}
+	hints->addr_format = FI_SOCKADDR_IN;
+	rc = fi_getinfo(version, "127.0.0.1", NULL, FI_SOURCE, hints, info);
 	fi_freeinfo(hints);
 	return rc;
+}
+
+int peer_getinfo(const struct peer_want *want, struct fi_info **info)
+{
+	int rc;
+
+	if (want->caps)
+		return getinfo_for(want, want->caps, info);
+	rc = getinfo_for(want, FI_MSG | FI_TAGGED | FI_RMA, info);
+	return rc == -FI_ENODATA ? getinfo_for(want, FI_MSG | FI_RMA, info) : rc;
 }
 
 static void open_queues(struct peer *peer)
@@ -121,9 +179,18 @@ void peer_open(struct peer *peer, const struct peer_want *want)
 	CHECK_RC(0, fi_endpoint(peer->domain, peer->info, &peer->ep, NULL));
 	CHECK_RC(0, fi_av_open(peer->domain, &av, &peer->av, NULL));
 	CHECK_RC(0, fi_ep_bind(peer->ep, &peer->av->fid, 0));
+	if (want->av_auth)
+		CHECK_RC(0, newest_insert_auth_key(peer->av, want->auth, strlen(want->auth), &peer->av_key));
 	open_queues(peer);
 	CHECK_RC(0, fi_enable(peer->ep));
 	note_manual(peer);
+}
+
+void peer_close_ep(struct peer *peer)
+{
+	if (peer->ep)
+		CHECK_RC(0, fi_close(&peer->ep->fid));
+	peer->ep = NULL;
 }
 
 void peer_close(struct peer *peer)
@@ -133,15 +200,15 @@ void peer_close(struct peer *peer)
 	for (i = 0; i < PEERS_MAX; i++)
 		if (manual_peers[i] == peer)
 			manual_peers[i] = NULL;
-	CHECK_RC(0, fi_close(&peer->ep->fid));
+	peer_close_ep(peer);
 	if (peer->tx_cntr) {
 		CHECK_RC(0, fi_close(&peer->tx_cntr->fid));
 		CHECK_RC(0, fi_close(&peer->rx_cntr->fid));
 	}
 	CHECK_RC(0, fi_close(&peer->cq->fid));
 	CHECK_RC(0, fi_close(&peer->av->fid));
+	CHECK_RC(0, fi_close(&peer->domain->fid)); /* to which a test may have bound the event queue */
 	CHECK_RC(0, fi_close(&peer->eq->fid));
-	CHECK_RC(0, fi_close(&peer->domain->fid));
 	CHECK_RC(0, fi_close(&peer->fabric->fid));
 	fi_freeinfo(peer->info);
 	memset(peer, 0, sizeof(*peer));
@@ -157,9 +224,10 @@ void peer_name(struct peer *peer, uint8_t name[PEER_ADDR_MAX])
 
 fi_addr_t peer_insert(struct peer *peer, const uint8_t name[PEER_ADDR_MAX])
 {
-	fi_addr_t addr = FI_ADDR_NOTAVAIL;
+	uint64_t flags = peer->want.av_auth ? NEWEST_AUTH_KEY : 0;
+	fi_addr_t addr = peer->av_key;
 
-	CHECK_RC(1, fi_av_insert(peer->av, name, 1, &addr, 0, NULL));
+	CHECK_RC(1, fi_av_insert(peer->av, name, 1, &addr, flags, NULL));
 	return addr;
 }
 
@@ -201,7 +269,7 @@ static void take_completion(struct peer *peer, const struct fi_cq_tagged_entry *
 {
 	struct op *op = entry->op_context;
 
-	if (entry->flags & FI_REMOTE_WRITE) {
+	if (entry->flags & (FI_REMOTE_WRITE | FI_REMOTE_READ)) {
 		peer->remote_data[peer->remote_data_count++ % PEER_REMOTE_DATA_MAX] = entry->data;
 		return;
 	}
@@ -287,7 +355,8 @@ ssize_t peer_send(struct peer *peer, fi_addr_t to, const void *buf, size_t len, 
 
 	memset(op, 0, sizeof(*op));
 	do
-		rc = fi_send(peer->ep, buf, len, desc, to, op);
+		rc = peer->tagged ? fi_tsend(peer->ep, buf, len, desc, to, PEER_TAG, op)
+				  : fi_send(peer->ep, buf, len, desc, to, op);
 	while (peer_again(peer, rc, &guard));
 	return rc;
 }
@@ -299,7 +368,8 @@ ssize_t peer_recv(struct peer *peer, void *buf, size_t len, void *desc, struct o
 
 	memset(op, 0, sizeof(*op));
 	do
-		rc = fi_recv(peer->ep, buf, len, desc, FI_ADDR_UNSPEC, op);
+		rc = peer->tagged ? fi_trecv(peer->ep, buf, len, desc, FI_ADDR_UNSPEC, PEER_TAG, 0, op)
+				  : fi_recv(peer->ep, buf, len, desc, FI_ADDR_UNSPEC, op);
 	while (peer_again(peer, rc, &guard));
 	return rc;
 }

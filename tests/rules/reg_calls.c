@@ -86,6 +86,8 @@ PEER_TEST(rules, S3_zero_length_is_refused)
 	struct fid_mr *mr;
 	struct call c;
 
+	if (FI_VERSION_LT(peer_api(), FI_VERSION(1, 9)))
+		NOT_IN_THIS_MODE("the page sets no minimum before API 1.9");
 	call_init(&c, p);
 	c.iov.iov_len = 0;
 	expect_all(p, &c, 0, -FI_EINVAL);
@@ -114,6 +116,9 @@ PEER_TEST(rules, S4_offset_must_be_zero)
 	expect_all(p, &c, 0, 0);
 }
 
+/* Between libfabric's layers (OFI_MR_NOCACHE): a provider that others build upon gets it from them. */
+enum { NOCACHE_BIT = 60 };
+
 /* S5, S8: every flag that is undefined, or whose capability was not granted, is refused, and alike by all calls. */
 PEER_TEST(rules, S5_S8_unsupported_flags_are_refused)
 {
@@ -122,9 +127,12 @@ PEER_TEST(rules, S5_S8_unsupported_flags_are_refused)
 
 	call_init(&c, p);
 	for (bit = 0; bit < 64; bit++) {
-		if (bit == 41 && fi_version() >= FI_VERSION(2, 0))
-			continue; /* FI_MR_SINGLE_USE: defined there, and needs no capability */
-		expect_all(p, &c, 1ULL << bit, -FI_EBADFLAGS);
+		if (bit == NOCACHE_BIT)
+			continue;
+		if (bit == 41 && peer_api() >= FI_VERSION(2, 0))
+			expect_all(p, &c, REGION_SINGLE_USE, 0); /* defined there, and needs no capability */
+		else
+			expect_all(p, &c, 1ULL << bit, p->info->caps & FI_RMA_EVENT & 1ULL << bit ? 0 : -FI_EBADFLAGS);
 	}
 	expect_all(p, &c, 0, 0);
 }
@@ -144,6 +152,20 @@ PEER_TEST(rules, S22_undefined_access_is_refused)
 	}
 	c.args.attr.access = 0;
 	expect_all(p, &c, 0, 0);
+}
+
+/* S184: without the capability FI_COLLECTIVE its access bit is none, whatever stands beside it. */
+PEER_TEST(rules, S184_collective_access_needs_the_capability)
+{
+	struct call c;
+
+	if (p->info->caps & FI_COLLECTIVE)
+		NOT_APPLICABLE("%s has collectives", peer_provider());
+	call_init(&c, p);
+	c.args.attr.access = FI_COLLECTIVE;
+	expect_all(p, &c, 0, -FI_EINVAL);
+	c.args.attr.access = FI_COLLECTIVE | FI_SEND | FI_RECV;
+	expect_all(p, &c, 0, -FI_EINVAL);
 }
 
 /* S6: success is 0, and every refusal a negative errno that fi_strerror knows. */
@@ -300,7 +322,9 @@ static struct hole hole;
 
 struct hole_told {
 	int rc;
-	uint64_t key, addr;
+	uint64_t key; /* once it is learned */
+	struct key_card card;
+	uint64_t addr;
 };
 
 static void step_reg_hole(const void *arg, void *reply)
@@ -318,7 +342,8 @@ static void step_reg_hole(const void *arg, void *reply)
 	told->rc = mr_register(target_peer.domain, REG_ATTR, &args, 0, &hole.mr);
 	if (told->rc)
 		return;
-	told->key = fi_mr_key(hole.mr);
+	mr_ready(&target_peer, hole.mr, 0);
+	key_show(&target_peer, hole.mr, &told->card);
 	told->addr = peer_has(&target_peer, FI_MR_VIRT_ADDR) ? (uint64_t)(uintptr_t)hole.at : 0;
 }
 
@@ -369,6 +394,8 @@ PAIR_TEST(rules, S17_S18_S79_S82_unbacked_ranges)
 {
 	struct hole_told told;
 
+	if (peer_has(&p->peer, FI_MR_MMU_NOTIFY) && !peer_has(&p->peer, FI_MR_ALLOCATED))
+		NOT_IN_THIS_MODE("the program tells of new pages (S107)");
 	target_do(&p->target, step_reg_hole, NULL, 0, &told, sizeof(told));
 	if (peer_has(&p->peer, FI_MR_ALLOCATED)) {
 		CHECK(told.rc == -FI_EFAULT, "an unbacked range registered: %d, expected -FI_EFAULT (S79)", told.rc);
@@ -376,6 +403,7 @@ PAIR_TEST(rules, S17_S18_S79_S82_unbacked_ranges)
 		struct outcome out;
 
 		CHECK_RC(0, told.rc);
+		told.key = key_learn(p, &told.card);
 		out = deny(p, RMA_WRITE, told.addr, told.key, 64, "S18");
 		CHECK(!peer_is_emu() || out.err == FI_EFAULT, "err %d, expected FI_EFAULT: %s", out.err, out.text);
 		out = deny(p, RMA_READ, told.addr + PAGE, told.key, 64, "S18");
@@ -399,8 +427,9 @@ static void step_reg_everything(const void *arg, void *reply)
 	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = 77 } };
 
 	(void)arg;
-	(void)reply;
 	CHECK_RC(0, mr_register(target_peer.domain, REG_ATTR, &args, 0, &everything));
+	mr_ready(&target_peer, everything, 0);
+	key_show(&target_peer, everything, reply);
 }
 
 static void step_close_everything(const void *arg, void *reply)
@@ -414,18 +443,19 @@ static void step_close_everything(const void *arg, void *reply)
 PAIR_TEST(rules, S17_the_whole_address_space_is_a_region)
 {
 	struct remote *r = remote_reg(p, PAGE, 0);
+	struct key_card card;
 
-	if (peer_has(&p->peer, FI_MR_BASIC_BITS))
-		return; /* a rule of the scalable mode */
+	if (peer_has(&p->peer, FI_MR_BASIC_BITS) || peer_has(&p->peer, FI_MR_MMU_NOTIFY))
+		NOT_IN_THIS_MODE("the memory must be there, or be told of");
 	deny(p, RMA_WRITE, 0, r->key, 64, "S29|S31");
-	target_do(&p->target, step_reg_everything, NULL, 0, NULL, 0);
-	r->key = 77;
+	target_do(&p->target, step_reg_everything, NULL, 0, &card, sizeof(card));
+	r->key = key_learn(p, &card);
 	ok_write_at(p, r, r->va[0] + 100, 100, 64);
 	ok_read_at(p, r, r->va[0] + 100, 100, 64);
-	deny(p, RMA_WRITE, 64, 77, 64, "S18");
-	deny(p, RMA_WRITE, UINT64_MAX - 31, 77, 64, "S65");
+	deny(p, RMA_WRITE, 64, r->key, 64, "S18");
+	deny(p, RMA_WRITE, UINT64_MAX - 31, r->key, 64, "S65");
 	target_do(&p->target, step_close_everything, NULL, 0, NULL, 0);
-	deny(p, RMA_WRITE, r->va[0], 77, 64, "S178");
+	deny(p, RMA_WRITE, r->va[0], r->key, 64, "S178");
 }
 
 /* S65 at registration: a range that wraps round the address space is no region. */

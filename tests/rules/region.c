@@ -2,6 +2,8 @@
 /* region.c - registered memory and the bytes in it. */
 #include "tests/rules/region.h"
 
+#include "tests/rules/newest.h"
+
 #include "tests/rules/check.h"
 
 #include <string.h>
@@ -23,6 +25,16 @@ int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_a
 	default:
 		return fi_mr_regattr(domain, a, flags, mr);
 	}
+}
+
+void mr_ready(struct peer *peer, struct fid_mr *mr, uint64_t flags)
+{
+	bool endpoint = peer_has(peer, FI_MR_ENDPOINT);
+
+	if (endpoint)
+		CHECK_RC(0, fi_mr_bind(mr, &peer->ep->fid, 0));
+	if (endpoint || (peer_has(peer, FI_MR_RMA_EVENT) && flags & FI_RMA_EVENT))
+		CHECK_RC(0, fi_mr_enable(mr));
 }
 
 uint64_t region_fresh_key(const struct peer *peer)
@@ -58,9 +70,24 @@ int region_reg(struct region *region, struct peer *peer, const struct region_wan
 	struct mr_args args = { .attr = { .mr_iov = region->iov,
 					  .iov_count = region->segs,
 					  .access = want->access,
-					  .requested_key = want->exact_key ? want->key : region_fresh_key(peer) } };
+					  .requested_key = want->exact_key ? want->key : region_fresh_key(peer),
+					  .auth_key = (uint8_t *)(uintptr_t)want->auth,
+					  .auth_key_size = strlen(want->auth) } };
+	struct newest_mr_auth_key all = { .av = peer->av, .src_addr = FI_ADDR_UNSPEC };
+	uint64_t flags = want->flags;
+	int rc;
 
-	return mr_register(peer->domain, want->call, &args, 0, &region->mr);
+	if (peer->want.av_auth) {
+		args.attr.auth_key = (uint8_t *)&all;
+		args.attr.auth_key_size = sizeof(all);
+	}
+
+	if (peer_has(peer, FI_MR_RMA_EVENT) && !want->by_hand)
+		flags |= FI_RMA_EVENT;
+	rc = mr_register(peer->domain, want->call, &args, flags, &region->mr);
+	if (!rc && !want->by_hand)
+		mr_ready(peer, region->mr, flags);
+	return rc;
 }
 
 void region_open(struct region *region, struct peer *peer, const struct region_want *want, uint32_t seed)
@@ -129,4 +156,15 @@ uint64_t pattern_hash(const void *bytes, size_t len)
 		hash ^= hash >> 29;
 	}
 	return hash;
+}
+
+void key_show(struct peer *peer, struct fid_mr *mr, struct key_card *card)
+{
+	uint64_t base;
+
+	*card = (struct key_card){ .key = fi_mr_key(mr) };
+	if (!peer_has(peer, FI_MR_RAW))
+		return;
+	card->raw_len = sizeof(card->raw);
+	CHECK_RC(0, fi_mr_raw_attr(mr, &base, card->raw, &card->raw_len, 0));
 }

@@ -21,7 +21,8 @@ struct step_head {
 };
 
 struct reply_head {
-	bool failed; /* then the bytes are the failure's text */
+	bool ended; /* then the bytes are its text */
+	enum check_end end;
 	size_t len;
 };
 
@@ -81,9 +82,9 @@ static bool put(int fd, const void *bytes, size_t len)
 	return true;
 }
 
-static void report_to_tester(const char *text)
+static void report_to_tester(enum check_end end, const char *text)
 {
-	struct reply_head head = { .failed = true, .len = strlen(text) + 1 };
+	struct reply_head head = { .ended = true, .end = end, .len = strlen(text) + 1 };
 
 	put(serve_fd, &head, sizeof(head));
 	put(serve_fd, text, head.len);
@@ -178,12 +179,14 @@ void target_begin(struct target *target, target_step *step, const void *arg, siz
 		fail_dead(target);
 }
 
-static void fail_step(struct target *target, size_t len)
+static void end_step(struct target *target, enum check_end end, size_t len)
 {
 	char text[3072] = "";
 
 	if (len > sizeof(text) || !get(target->fd, text, len))
 		fail_dead(target);
+	if (end != CHECK_FAILED)
+		check_stop(end, "%s", text);
 	CHECK(false, "target: %s", text);
 }
 
@@ -194,11 +197,18 @@ void target_end(struct target *target, void *reply, size_t reply_len)
 	CHECK(await(target->fd), "the target process did not answer within the hang guard");
 	if (!get(target->fd, &head, sizeof(head)))
 		fail_dead(target);
-	if (head.failed)
-		fail_step(target, head.len);
+	if (head.ended)
+		end_step(target, head.end, head.len);
 	CHECK(head.len == reply_len, "a step answered %zu bytes, %zu expected", head.len, reply_len);
 	if (!get(target->fd, reply, reply_len))
 		fail_dead(target);
+}
+
+bool target_answered(const struct target *target)
+{
+	struct pollfd in = { .fd = target->fd, .events = POLLIN };
+
+	return poll(&in, 1, 0) > 0;
 }
 
 void target_do(struct target *target, target_step *step, const void *arg, size_t arg_len, void *reply, size_t reply_len)

@@ -35,6 +35,9 @@ void target_do(struct target *target, target_step *step, const void *arg, size_t
 void target_begin(struct target *target, target_step *step, const void *arg, size_t arg_len, size_t reply_len);
 void target_end(struct target *target, void *reply, size_t reply_len);
 
+/* Whether a step that was begun has answered, or its process has ended. */
+bool target_answered(const struct target *target);
+
 /* In the target process: its endpoint, once target_open has run, and the test process's address in its AV. */
 extern struct peer target_peer;
 extern fi_addr_t target_tester;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* backing.c - mappings that change under a region: S79 to S84. */
+#include "tests/rules/mapped.h"
+
+/* S79: under FI_MR_ALLOCATED what is registered is backed, to its last byte. */
+PAIR_TEST(rules, S79_unbacked_memory_does_not_register)
+{
+	uint64_t key, addr;
+	size_t there;
+
+	if (!peer_has(&p->peer, FI_MR_ALLOCATED))
+		NOT_IN_THIS_MODE("FI_MR_ALLOCATED is not asked for (S82)");
+	for (there = 0; there < MAPPED_PAGES; there++) {
+		CHECK_RC(-FI_EFAULT, mapped_open(p, there, &key, &addr));
+		mapped_close(p);
+	}
+	CHECK_RC(0, mapped_open(p, MAPPED_PAGES, &key, &addr));
+	mapped_close(p);
+	live(p);
+}
+
+/* S83: without FI_MR_ALLOCATED a region follows the mapping: new pages, no further call. */
+PAIR_TEST(rules, S83_regions_follow_the_mapping)
+{
+	uint64_t key, addr;
+	int round;
+
+	if (peer_has(&p->peer, FI_MR_ALLOCATED) || peer_has(&p->peer, FI_MR_MMU_NOTIFY))
+		NOT_IN_THIS_MODE("the program tells of changes, or makes none");
+	CHECK_RC(0, mapped_open(p, MAPPED_PAGES, &key, &addr));
+	for (round = 0; round < 3; round++) {
+		struct outcome out;
+
+		mapped_renew(p, 0, MAPPED_PAGES);
+		if (round & 1)
+			mapped_fill(p, 0, MAPPED_PAGES, 9);
+		pattern_fill(p->local.iov[0].iov_base, MAPPED_LEN, ++p->seed);
+		out = pair_try(p, RMA_WRITE, addr, key, MAPPED_LEN);
+		CHECK(!out.rc && !out.err, "a write into new pages failed: %s", out.text ? out.text : "");
+		mapped_holds(p, 0, MAPPED_LEN);
+	}
+	mapped_close(p);
+}
+
+/* S80, S84: memory that goes away under a transfer fails that transfer at most; the target lives, and so does
+ * everything else. */
+PAIR_TEST(rules, S80_S84_memory_that_goes_away)
+{
+	uint64_t key, addr;
+	int round;
+
+	CHECK_RC(0, mapped_open(p, MAPPED_PAGES, &key, &addr));
+	for (round = 0; round < 20; round++) {
+		uint8_t *local = p->local.iov[0].iov_base;
+		struct op op[8];
+		size_t i;
+
+		for (i = 0; i < 8; i++)
+			CHECK_RC(0, pair_post(p, i & 1 ? RMA_READ : RMA_WRITE, local + i * 4096, PAGE + 100, addr + PAGE - 50,
+					      key, &op[i]));
+		mapped_drop(p, 1, 2);
+		for (i = 0; i < 8; i++)
+			peer_wait(&p->peer, &op[i]);
+		mapped_renew(p, 1, 2);
+		mapped_fill(p, 1, 2, 1);
+	}
+	live(p);
+	mapped_close(p);
+}
