@@ -17,6 +17,18 @@
 #define SPAN_MAX ((size_t)4 << 20)	/* bytes of an inbox, and of an outbox */
 enum { CANDIDATES_MAX = 8 };
 
+/* How a provider is opened; every candidate has one of each, over the same provider, but for what it does not offer from
+ * WORLDS_NEEDED on: what is measured there is then not measured for it. */
+enum world {
+	WORLD_USUAL,		/* every mr_mode bit that a careful program offers */
+	WORLD_SCALABLE,		/* none, and 10 keys */
+	WORLD_MANY_KEYS,	/* none, and 1,000,000 keys */
+	WORLD_TAGGED,		/* as usual, with FI_TAGGED */
+	WORLD_ATOMIC,		/* as usual, with FI_ATOMIC */
+	WORLDS,
+	WORLDS_NEEDED = WORLD_TAGGED
+};
+
 enum candidate_state {
 	CANDIDATE_OPEN,
 	CANDIDATE_ABSENT,	/* no such provider here; `why` says what libfabric said */
@@ -26,9 +38,9 @@ struct candidate {
 	char name[32];
 	enum candidate_state state;
 	char why[160];
-	uint8_t *inbox, *outbox;	/* SPAN_MAX bytes each */
+	uint8_t *inbox, *outbox;	/* the floor's, SPAN_MAX bytes each */
 	struct raw *raw;		/* the floor only */
-	struct fabric *fabric;		/* every other candidate */
+	struct fabric *fabric[WORLDS];	/* every other candidate */
 };
 
 /* One block, as one side sees it. The loops add to ops and elapsed_ns. */
@@ -36,6 +48,8 @@ struct block {
 	const struct host *host;
 	const struct bench *bench;
 	struct candidate *cand;
+	struct fabric *fabric;	/* of the candidate, in the benchmark's world */
+	uint8_t *inbox, *outbox;
 	uint64_t seed;		/* of this block's bytes; both sides know it */
 	uint64_t length_ns;	/* what the loop is to last */
 	uint64_t serial;	/* messages or slots so far, over warm-up and measurement */
@@ -59,6 +73,7 @@ struct role {
 
 struct bench {
 	const char *name;
+	enum world world;
 	size_t size;			/* bytes of an op */
 	unsigned window;		/* ops outstanding */
 	enum unit unit;
@@ -103,8 +118,17 @@ static inline void block_count(struct block *block, uint64_t ops, uint64_t since
 /* The loops over libfabric, one a file. */
 int pingpong_run(struct block *block);		/* pingpong.c: write latency */
 int pingpong_serve(struct block *block);
+int tagged_run(struct block *block);		/* tagged.c: latency of tagged messages */
+int tagged_serve(struct block *block);
+int tagged_window_run(struct block *block);	/* tagged.c: bandwidth */
+int tagged_window_serve(struct block *block);
+/* Keeps a window of ops outstanding for about as long as the block lasts: at least one op a slot, so that the whole span is
+ * proved, and none outstanding at the end. */
+typedef int (*window_post)(struct fabric *f, size_t from, size_t to, size_t size);
+int window_keep_full(struct block *block, window_post post);
 int window_write_run(struct block *block);	/* window.c: rate, bandwidth, read latency */
 int window_read_run(struct block *block);
+int window_add_run(struct block *block);
 int window_serve(struct block *block);
 int passive_run(struct block *block);		/* passive.c: the target sleeps in read() */
 int passive_serve(struct block *block);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* candidate.c - opening every candidate in both processes, in the same order, with one exchange each. */
 #include <err.h>
+#include <rdma/fi_domain.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,20 @@
 #include "raw.h"
 
 struct introduction {
-	int32_t status;
+	int32_t status;			/* of the worlds that are needed */
 	char why[160];
-	struct fabric_card card;
+	bool there[WORLDS];
+	struct fabric_card card[WORLDS];
+};
+
+#define USUAL_MODE (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+
+static const struct fabric_world worlds[WORLDS] = {
+	[WORLD_USUAL] = { .mr_mode = USUAL_MODE },
+	[WORLD_SCALABLE] = { .keys = 10 },
+	[WORLD_MANY_KEYS] = { .keys = 1000000 },
+	[WORLD_TAGGED] = { .mr_mode = USUAL_MODE, .caps = FI_TAGGED },
+	[WORLD_ATOMIC] = { .mr_mode = USUAL_MODE, .caps = FI_ATOMIC },
 };
 
 static void open_raw(struct candidate *cand, const struct raw *raw)
@@ -30,23 +42,38 @@ static void open_raw(struct candidate *cand, const struct raw *raw)
 
 static void open_fabric(struct candidate *cand, struct introduction *own)
 {
-	own->status = fabric_open(&cand->fabric, cand->name, own->why, sizeof(own->why));
-	if (own->status)
-		return;
-	cand->inbox = cand->fabric->memory;
-	cand->outbox = cand->fabric->memory + SPAN_MAX;
-	own->status = fabric_card(cand->fabric, &own->card);
-	if (own->status)
-		snprintf(own->why, sizeof(own->why), "fi_getname: %s", fi_strerror(-own->status));
+	for (unsigned w = 0; w < WORLDS && !own->status; w++) {
+		int rc = fabric_open(&cand->fabric[w], cand->name, &worlds[w], own->why, sizeof(own->why));
+
+		if (!rc) {
+			rc = fabric_card(cand->fabric[w], &own->card[w]);
+			if (rc)
+				snprintf(own->why, sizeof(own->why), "fi_getname: %s", fi_strerror(-rc));
+		}
+		own->there[w] = !rc;
+		if (w < WORLDS_NEEDED)
+			own->status = rc;
+	}
+}
+
+static void close_world(struct candidate *cand, unsigned w)
+{
+	if (cand->fabric[w])
+		fabric_close(cand->fabric[w]);
+	cand->fabric[w] = NULL;
+}
+
+static void close_worlds(struct candidate *cand)
+{
+	for (unsigned w = 0; w < WORLDS; w++)
+		close_world(cand, w);
 }
 
 static void give_up(struct candidate *cand, const char *why)
 {
 	cand->state = CANDIDATE_ABSENT;
 	snprintf(cand->why, sizeof(cand->why), "%s", why);
-	if (cand->fabric)
-		fabric_close(cand->fabric);
-	cand->fabric = NULL;
+	close_worlds(cand);
 }
 
 static void introduce(struct pair *pair, struct candidate *cand)
@@ -58,8 +85,12 @@ static void introduce(struct pair *pair, struct candidate *cand)
 		errx(1, "%s: the other process is gone", cand->name);
 	if (own.status || other.status)
 		give_up(cand, own.status ? own.why : other.why);
-	else if (fabric_meet(cand->fabric, &other.card))
-		errx(1, "%s: fi_av_insert refused the peer's address", cand->name);
+	for (unsigned w = 0; w < WORLDS; w++) {
+		if (!own.there[w] || !other.there[w])
+			close_world(cand, w);
+		else if (cand->state == CANDIDATE_OPEN && fabric_meet(cand->fabric[w], &other.card[w]))
+			errx(1, "%s: fi_av_insert refused the peer's address", cand->name);
+	}
 }
 
 void pair_open(struct pair *pair, const struct raw *raw)
@@ -74,8 +105,7 @@ void pair_close(struct pair *pair)
 	for (unsigned i = 0; i < pair->count; i++) {
 		struct candidate *cand = &pair->cands[i];
 
-		if (cand->fabric)
-			fabric_close(cand->fabric);
+		close_worlds(cand);
 		if (cand->raw) {
 			free(cand->inbox);
 			free(cand->raw);

@@ -5,6 +5,7 @@
 #define BENCH_FABRIC_H
 
 #include <rdma/fabric.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,11 @@ struct fabric {
 	fi_addr_t peer;
 	uint64_t peer_base;	/* what the peer's region starts at, in its own addressing */
 	uint64_t peer_key;
-	unsigned pending;	/* posted, completion not yet read */
+	struct fid_mr **keyed;	/* keys regions over the inbox, keyed 0 to keys - 1 and scrambled: see fabric_world */
+	uint64_t keys, drawn;
+	unsigned pending;	/* posted, completion not yet read; receives aside */
+	unsigned receives;	/* receives posted, completion not yet read */
+	unsigned received;	/* messages whose completion was read */
 	char why[160];		/* the last failure in words */
 };
 
@@ -32,7 +37,17 @@ struct fabric_card {
 	uint64_t base, key;
 };
 
-int fabric_open(struct fabric **out, const char *provider, char *why, size_t why_size);
+/* What a provider is opened with. With keys, the target registers so many regions over its inbox, and each write names
+ * another of them by a key that both sides compute. */
+struct fabric_world {
+	uint64_t mr_mode;
+	uint64_t caps;		/* beside FI_RMA */
+	uint64_t keys;
+};
+
+int fabric_open(struct fabric **out, const char *provider, const struct fabric_world *world, char *why, size_t why_size);
+/* Registers the regions of the world's keys, if that was not done yet. */
+int fabric_register_keys(struct fabric *f);
 void fabric_close(struct fabric *f);
 int fabric_card(struct fabric *f, struct fabric_card *card);
 int fabric_meet(struct fabric *f, const struct fabric_card *peer);
@@ -40,6 +55,13 @@ int fabric_meet(struct fabric *f, const struct fabric_card *peer);
 /* From our outbox to the peer's inbox; from the peer's outbox to our inbox. -FI_EAGAIN: poll, then again. */
 int fabric_write(struct fabric *f, size_t from, size_t to, size_t size);
 int fabric_read(struct fabric *f, size_t from, size_t to, size_t size);
+/* The same as a read, by adding 0 to each 8 bytes of the peer's. */
+int fabric_fetch_add(struct fabric *f, size_t from, size_t to, size_t size);
+/* From our outbox; into our inbox, which counts in `receives` and then in `received`. */
+int fabric_tsend(struct fabric *f, size_t from, size_t size, uint64_t tag);
+int fabric_trecv(struct fabric *f, size_t to, size_t size, uint64_t tag);
+/* Takes back all receives that are posted. */
+int fabric_trecv_cancel(struct fabric *f);
 
 /* Completions read (0: none), or a negative fi_errno; drives a provider whose progress is manual. */
 int fabric_poll(struct fabric *f);

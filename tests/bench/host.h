@@ -17,6 +17,7 @@
 struct shared {
 	_Atomic uint32_t stop;	/* initiator: the block is over */
 	_Atomic uint64_t goal;	/* initiator: bytes that the raw stream has to deliver by now */
+	_Atomic uint64_t arrived;	/* target: messages of a window received in this block */
 };
 
 /* One side's view of the pair. */

@@ -25,6 +25,7 @@
 #define READS \
 	.proof = PROOF_INITIATOR_INBOX, .fabric = { window_read_run, window_serve, NULL }, \
 	.raw = { raw_request_run, raw_request_serve, NULL }
+#define RATE .size = 8, .window = 64, .unit = UNIT_MOPS, .legs = 1
 #define BANDWIDTH .unit = UNIT_GBPS, .legs = 1
 #define REGISTRATION \
 	.unit = UNIT_USEC, .window = 1, .legs = 1, .proof = PROOF_EACH, .fabric = { register_run, NULL, NULL }
@@ -37,16 +38,30 @@ const struct bench benches[] = {
 	{ .name = "passive read latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 1, .may_starve = true,
 	  .proof = PROOF_INITIATOR_INBOX, .fabric = { passive_run, passive_serve, passive_end },
 	  .raw = { raw_request_run, raw_passive_serve, raw_passive_end } },
-	{ .name = "write rate, 64 at once", .size = 8, .window = 64, .unit = UNIT_MOPS, .legs = 1,
-	  WRITES(raw_rate_run, raw_rate_serve) },
+	{ .name = "tagged latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 2, .proof = PROOF_EACH,
+	  .world = WORLD_TAGGED, .fabric = { tagged_run, tagged_serve, NULL },
+	  .raw = { raw_pingpong_run, raw_pingpong_serve, NULL } },
+	{ .name = "write rate, 64 at once", RATE, WRITES(raw_rate_run, raw_rate_serve) },
+	{ .name = "read rate, 64 at once", RATE, READS },
+	{ .name = "fetch-add rate, 64 at once", RATE, .world = WORLD_ATOMIC, .proof = PROOF_INITIATOR_INBOX,
+	  .fabric = { window_add_run, window_serve, NULL } },
 	{ .name = "write bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH,
 	  WRITES(raw_stream_run, raw_stream_serve) },
 	{ .name = "write bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH,
 	  WRITES(raw_stream_run, raw_stream_serve) },
 	{ .name = "write bandwidth", .size = MIB, .window = 4, BANDWIDTH, WRITES(raw_stream_run, raw_stream_serve) },
+	{ .name = "tagged bandwidth", .size = MIB, .window = 4, BANDWIDTH, .world = WORLD_TAGGED, .proof = PROOF_TARGET_INBOX,
+	  .fabric = { tagged_window_run, tagged_window_serve, NULL }, .raw = { raw_stream_run, raw_stream_serve, NULL } },
 	{ .name = "read bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH, READS },
 	{ .name = "read bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH, READS },
 	{ .name = "read bandwidth", .size = MIB, .window = 4, BANDWIDTH, READS },
+	{ .name = "write rate, 10 keys", RATE,
+	  .world = WORLD_SCALABLE, .proof = PROOF_TARGET_INBOX, .fabric = { window_write_run, window_serve, NULL } },
+	{ .name = "write rate, 1000000 keys", RATE,
+	  .world = WORLD_MANY_KEYS, .proof = PROOF_TARGET_INBOX,
+	  .fabric = { window_write_run, window_serve, NULL } },
+	{ .name = "register and close, mr_mode 0", .size = 64, .world = WORLD_SCALABLE, REGISTRATION },
+	{ .name = "register and close", .size = 64, REGISTRATION },
 	{ .name = "register and close", .size = 4 * KIB, REGISTRATION },
 	{ .name = "register and close", .size = MIB, REGISTRATION },
 	{ .name = "register and close", .size = 64 * MIB, REGISTRATION },
@@ -183,7 +198,8 @@ static int measure_one(struct pair *pair, struct samples *s, unsigned bench, uns
 	struct outcome out;
 	int rc;
 
-	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved)
+	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved ||
+	    (!pair->cands[cand].raw && !pair->cands[cand].fabric[benches[bench].world]))
 		return 0;
 	rc = pair_measure(pair, bench, cand, seed, &out);
 	if (rc)

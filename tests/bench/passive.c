@@ -11,7 +11,7 @@
 
 int passive_run(struct block *block)
 {
-	struct fabric *f = block->cand->fabric;
+	struct fabric *f = block->fabric;
 	uint64_t since = now_ns(), ops = 0;
 	int rc;
 
@@ -43,5 +43,5 @@ int passive_end(struct block *block)
 
 	if (!control_send(block->host, &wake, sizeof(wake)))
 		return -ECONNRESET;
-	return fabric_drain(block->cand->fabric, HANG_GUARD_NS);
+	return fabric_drain(block->fabric, HANG_GUARD_NS);
 }

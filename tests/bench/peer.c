@@ -33,21 +33,36 @@ struct answer {
 	char why[160];
 };
 
+static struct block block_of(const struct pair *pair, unsigned bench, unsigned cand, uint64_t seed)
+{
+	struct candidate *c = &pair->cands[cand];
+	struct block block = {
+		.host = &pair->host, .bench = &benches[bench], .cand = c, .fabric = c->fabric[benches[bench].world],
+		.inbox = c->inbox, .outbox = c->outbox, .seed = seed,
+	};
+
+	if (block.fabric) {
+		block.inbox = block.fabric->memory;
+		block.outbox = block.fabric->memory + SPAN_MAX;
+	}
+	return block;
+}
+
 static void block_prepare(struct block *block, const struct pair *pair)
 {
 	size_t span = bench_span(block->bench);
 
 	if (block->bench->proof != PROOF_EACH)
-		pattern_fill(block->cand->outbox, span, block->seed);
-	memset(block->cand->inbox, 0, block->bench->proof == PROOF_EACH ? sizeof(uint64_t) : span);
+		pattern_fill(block->outbox, span, block->seed);
+	memset(block->inbox, 0, block->bench->proof == PROOF_EACH ? sizeof(uint64_t) : span);
 	if (pair->settle)
 		host_settle();
 }
 
 static const char *block_why(const struct block *block, int rc)
 {
-	if (block->cand->fabric && block->cand->fabric->why[0])
-		return block->cand->fabric->why;
+	if (block->fabric && block->fabric->why[0])
+		return block->fabric->why;
 	return fi_strerror(-rc);
 }
 
@@ -56,22 +71,20 @@ static const char *block_why(const struct block *block, int rc)
 static void serve_block(struct pair *pair, const struct order *order)
 {
 	struct answer answer = { 0 };
-	struct block block = {
-		.host = &pair->host,
-		.bench = &benches[order->bench],
-		.cand = &pair->cands[order->cand],
-		.seed = order->seed,
-	};
+	struct block block = block_of(pair, order->bench, order->cand, order->seed);
 	const struct role *role = block_role(&block);
 
+	if (block.fabric)
+		answer.status = fabric_register_keys(block.fabric);
 	block_prepare(&block, pair);
 	if (!control_send(&pair->host, &answer, sizeof(answer)))
 		return;
-	answer.status = role->serve ? role->serve(&block) : 0;
+	if (!answer.status && role->serve)
+		answer.status = role->serve(&block);
 	if (answer.status)
 		snprintf(answer.why, sizeof(answer.why), "%s", block_why(&block, answer.status));
 	else if (block.bench->proof == PROOF_TARGET_INBOX)
-		answer.inbox_hash = XXH3_64bits(block.cand->inbox, bench_span(block.bench));
+		answer.inbox_hash = XXH3_64bits(block.inbox, bench_span(block.bench));
 	(void)control_send(&pair->host, &answer, sizeof(answer));
 }
 
@@ -114,9 +127,9 @@ static int block_proved(const struct block *block, uint64_t target_hash, struct 
 	out->bytes_hash = XXH3_64bits(&block->seed, sizeof(block->seed));
 	if (block->bench->proof == PROOF_EACH)
 		return 0;
-	out->bytes_hash = XXH3_64bits(block->cand->outbox, span);
+	out->bytes_hash = XXH3_64bits(block->outbox, span);
 	if (block->bench->proof == PROOF_INITIATOR_INBOX)
-		target_hash = XXH3_64bits(block->cand->inbox, span);
+		target_hash = XXH3_64bits(block->inbox, span);
 	return out->bytes_hash == target_hash ? 0 : -EBADMSG;
 }
 
@@ -134,6 +147,7 @@ static int start_block(struct pair *pair, struct block *block, unsigned bench, u
 
 	atomic_store(&pair->host.shared->stop, 0);
 	atomic_store(&pair->host.shared->goal, 0);
+	atomic_store(&pair->host.shared->arrived, 0);
 	if (!control_send(&pair->host, &order, sizeof(order)))
 		return complain(block, "target", "process is gone");
 	block_prepare(block, pair);
@@ -144,12 +158,7 @@ static int start_block(struct pair *pair, struct block *block, unsigned bench, u
 
 int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out)
 {
-	struct block block = {
-		.host = &pair->host,
-		.bench = &benches[bench],
-		.cand = &pair->cands[cand],
-		.seed = seed,
-	};
+	struct block block = block_of(pair, bench, cand, seed);
 	struct answer done;
 	int rc;
 

@@ -39,11 +39,11 @@ static int post_word(struct fabric *f, uint64_t nth, uint64_t word)
 /* 1: the word is there; 0: the block is over; else a negative errno. */
 static int await_word(struct block *block, uint64_t word)
 {
-	const _Atomic uint64_t *inbox = (const _Atomic uint64_t *)block->cand->inbox;
+	const _Atomic uint64_t *inbox = (const _Atomic uint64_t *)block->inbox;
 	struct patience patience = patience_for(HANG_GUARD_NS);
 
 	while (atomic_load_explicit(inbox, memory_order_acquire) != word) {
-		int n = fabric_poll(block->cand->fabric);
+		int n = fabric_poll(block->fabric);
 
 		if (n < 0)
 			return n;
@@ -57,7 +57,7 @@ static int await_word(struct block *block, uint64_t word)
 
 int pingpong_run(struct block *block)
 {
-	struct fabric *f = block->cand->fabric;
+	struct fabric *f = block->fabric;
 	uint64_t since = now_ns(), ops = 0;
 	int rc;
 
@@ -79,7 +79,7 @@ int pingpong_run(struct block *block)
 
 int pingpong_serve(struct block *block)
 {
-	struct fabric *f = block->cand->fabric;
+	struct fabric *f = block->fabric;
 	int rc;
 
 	while ((rc = await_word(block, pattern_word(block->seed, block->serial))) == 1) {

@@ -137,7 +137,7 @@ int raw_rate_run(struct block *block)
 	int rc;
 
 	for (unsigned i = 0; i < FRAMES_MAX; i++)
-		memcpy(frames[i], block->cand->outbox + block_slot(block, i), sizeof(uint64_t));
+		memcpy(frames[i], block->outbox + block_slot(block, i), sizeof(uint64_t));
 	do {
 		rc = put(block, frames, sizeof(frames));
 		if (!rc)
@@ -159,7 +159,7 @@ int raw_rate_serve(struct block *block)
 		uint64_t ack = block->serial++;
 
 		for (unsigned i = 0; i < FRAMES_MAX; i++)
-			memcpy(block->cand->inbox + block_slot(block, i), frames[i], sizeof(uint64_t));
+			memcpy(block->inbox + block_slot(block, i), frames[i], sizeof(uint64_t));
 		rc = put(block, &ack, sizeof(ack));
 		if (rc)
 			return rc;
@@ -174,7 +174,7 @@ int raw_stream_run(struct block *block)
 	int rc;
 
 	do {
-		rc = put(block, block->cand->outbox + block_slot(block, block->serial++), size);
+		rc = put(block, block->outbox + block_slot(block, block->serial++), size);
 		if (rc)
 			return rc;
 	} while (now_ns() - since < block->length_ns || block->serial - first < block->bench->window);
@@ -193,7 +193,7 @@ int raw_stream_serve(struct block *block)
 
 	while (!block_stopped(block)) {
 		size_t at = (size_t)(total % span);
-		ssize_t n = recv(block->cand->raw->fd, block->cand->inbox + at, span - at, MSG_DONTWAIT);
+		ssize_t n = recv(block->cand->raw->fd, block->inbox + at, span - at, MSG_DONTWAIT);
 
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return n ? -errno : -ECONNRESET;
@@ -231,7 +231,7 @@ int raw_request_run(struct block *block)
 		while (!rc && !over && asked - block->serial < window)
 			rc = ask(block, &asked);
 		if (!rc)
-			rc = get_answer(block, block->cand->inbox + block_slot(block, block->serial++),
+			rc = get_answer(block, block->inbox + block_slot(block, block->serial++),
 					block->bench->size);
 		if (rc)
 			return rc;
@@ -245,7 +245,7 @@ static int answer(struct block *block, uint64_t slot)
 {
 	if (slot >= block->bench->window)
 		return -EBADMSG;
-	return put(block, block->cand->outbox + block_slot(block, slot), block->bench->size);
+	return put(block, block->outbox + block_slot(block, slot), block->bench->size);
 }
 
 int raw_request_serve(struct block *block)

@@ -7,10 +7,13 @@
 #include "bench.h"
 #include "fabric.h"
 
+enum { PAGE = 4096 };
+
 int register_run(struct block *block)
 {
 	uint64_t since, ops = 0;
-	void *memory = aligned_alloc(4096, block->bench->size);
+	/* A size of whole pages: aligned_alloc() takes no other. */
+	void *memory = aligned_alloc(PAGE, (block->bench->size + PAGE - 1) / PAGE * PAGE);
 	int rc;
 
 	if (!memory)
@@ -18,7 +21,7 @@ int register_run(struct block *block)
 	memset(memory, 1, block->bench->size);
 	since = now_ns();
 	do {
-		rc = fabric_register_once(block->cand->fabric, memory, block->bench->size);
+		rc = fabric_register_once(block->fabric, memory, block->bench->size);
 		ops++;
 	} while (!rc && now_ns() - since < block->length_ns);
 	block_count(block, ops, since);

@@ -6,11 +6,9 @@
 #include "bench.h"
 #include "fabric.h"
 
-typedef int (*post_fn)(struct fabric *f, size_t from, size_t to, size_t size);
-
-static int fill_window(struct block *block, post_fn post)
+static int fill_window(struct block *block, window_post post)
 {
-	struct fabric *f = block->cand->fabric;
+	struct fabric *f = block->fabric;
 
 	while (f->pending < block->bench->window) {
 		size_t slot = block_slot(block, block->serial);
@@ -25,8 +23,7 @@ static int fill_window(struct block *block, post_fn post)
 	return 0;
 }
 
-/* At least one op a slot, so that the whole span is proved. */
-static int keep_full(struct block *block, post_fn post)
+int window_keep_full(struct block *block, window_post post)
 {
 	struct patience patience = patience_for(HANG_GUARD_NS);
 	uint64_t since = now_ns(), first = block->serial;
@@ -36,7 +33,7 @@ static int keep_full(struct block *block, post_fn post)
 
 		if (rc)
 			return rc;
-		rc = fabric_poll(block->cand->fabric);
+		rc = fabric_poll(block->fabric);
 		if (rc < 0)
 			return rc;
 		if (rc == 0 && !patience_left(&patience))
@@ -45,7 +42,7 @@ static int keep_full(struct block *block, post_fn post)
 			continue;
 		patience_renew(&patience);
 		if (now_ns() - since >= block->length_ns && block->serial - first >= block->bench->window)
-			return fabric_drain(block->cand->fabric, HANG_GUARD_NS);
+			return fabric_drain(block->fabric, HANG_GUARD_NS);
 	}
 }
 
@@ -69,10 +66,10 @@ static int flush_writes(struct fabric *f)
 int window_write_run(struct block *block)
 {
 	uint64_t since = now_ns(), first = block->serial;
-	int rc = keep_full(block, fabric_write);
+	int rc = window_keep_full(block, fabric_write);
 
 	if (!rc)
-		rc = flush_writes(block->cand->fabric);
+		rc = flush_writes(block->fabric);
 	if (!rc)
 		block_count(block, block->serial - first, since);
 	return rc;
@@ -81,7 +78,17 @@ int window_write_run(struct block *block)
 int window_read_run(struct block *block)
 {
 	uint64_t since = now_ns(), first = block->serial;
-	int rc = keep_full(block, fabric_read);
+	int rc = window_keep_full(block, fabric_read);
+
+	if (!rc)
+		block_count(block, block->serial - first, since);
+	return rc;
+}
+
+int window_add_run(struct block *block)
+{
+	uint64_t since = now_ns(), first = block->serial;
+	int rc = window_keep_full(block, fabric_fetch_add);
 
 	if (!rc)
 		block_count(block, block->serial - first, since);
@@ -94,7 +101,7 @@ int window_serve(struct block *block)
 	struct patience patience = patience_for(HANG_GUARD_NS);
 
 	while (!block_stopped(block)) {
-		int rc = fabric_poll(block->cand->fabric);
+		int rc = fabric_poll(block->fabric);
 
 		if (rc < 0)
 			return rc;

@@ -2,9 +2,12 @@
 /* args.c - wrong arguments and wrong states: the errno that the man page names, and nothing changed. */
 #include "tests/fi/world.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "emu/fi/fi_compat.h"
 
 static char buffer[4096];
 
@@ -30,7 +33,7 @@ Test(fi_args, an_endpoint_needs_its_queue_and_vector)
 	struct fid_ep *ep;
 	struct world w;
 
-	world_open(&w, &(struct want){ 0 });
+	world_open(&w, &(struct want){ .caps = FI_MSG | FI_RMA });
 	RC(0, fi_endpoint(w.domain, w.info, &ep, NULL));
 	RC(-FI_ENOAV, fi_enable(ep));
 	RC(0, fi_ep_bind(ep, &w.av->fid, 0));
@@ -122,12 +125,33 @@ Test(fi_args, transfers)
 	RC(-FI_EBADFLAGS, fi_sendmsg(w.ep, &msg, 1ull << 63));
 	iov[0].iov_len = 257;
 	RC(-FI_EMSGSIZE, fi_sendmsg(w.ep, &msg, FI_INJECT));
-	RC(-FI_EINVAL, fi_recv(w.ep, NULL, 8, NULL, w.self, NULL));
 	RC(-FI_EINVAL, fi_recvv(w.ep, iov, NULL, 9, w.self, NULL));
 	RC(-FI_EINVAL, fi_recvmsg(w.ep, NULL, 0));
-	RC(-FI_EBADFLAGS, fi_recvmsg(w.ep, &msg, FI_MULTI_RECV));
+	RC(-FI_EBADFLAGS, fi_recvmsg(w.ep, &msg, FI_PEEK));
 	RC(-FI_EBADFLAGS, fi_recvmsg(w.ep, &msg, FI_CLAIM));
 	RC(-FI_EAGAIN, fi_cq_read(w.cq, buffer, 1));
+	world_close(&w);
+}
+
+/* Nothing is placed there unless a message has payload. */
+Test(fi_args, a_receive_at_address_0)
+{
+	struct fi_cq_err_entry error = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct world w;
+
+	world_open(&w, &(struct want){ 0 });
+	for (size_t length = 0; length < 2; length++) {
+		RC(0, fi_recv(w.ep, NULL, 8, NULL, w.self, &w));
+		RC(0, fi_send(w.ep, buffer, length, NULL, w.self, NULL));
+		for (int i = 0; i < 2; i++) {
+			if (world_next(&w, &entry) == 1)
+				continue;
+			RC(1, fi_cq_readerr(w.cq, &error, 0));
+			RC(FI_EFAULT, error.err);
+		}
+		RC(length ? FI_EFAULT : 0, error.err);
+	}
 	world_close(&w);
 }
 
@@ -156,7 +180,7 @@ Test(fi_args, remote_ranges)
 	msg.rma_iov = remote;
 	RC(-FI_EBADFLAGS, fi_readmsg(w.ep, &msg, FI_INJECT));
 	RC(-FI_EBADFLAGS, fi_readmsg(w.ep, &msg, FI_REMOTE_CQ_DATA));
-	RC(-FI_EBADFLAGS, fi_writemsg(w.ep, &msg, FI_COMMIT_COMPLETE));
+	RC(-FI_EBADFLAGS, fi_readmsg(w.ep, &msg, FI_COMMIT_COMPLETE));
 	RC(-FI_EINVAL, fi_writemsg(w.ep, NULL, 0));
 	RC(-FI_EMSGSIZE, fi_inject_write(w.ep, buffer, 257, w.self, 0, 1));
 	RC(-FI_EINVAL, fi_write(w.ep, buffer, 8, NULL, FI_ADDR_UNSPEC, 0, 1, NULL));
@@ -173,11 +197,13 @@ Test(fi_args, registration)
 
 	for (int i = 0; i < 9; i++)
 		iov[i] = (struct iovec){ buffer + i, 1 };
-	world_open(&w, &(struct want){ .api = FI_VERSION(1, 9) });
+	world_open(&w, &(struct want){ .api = FI_VERSION(1, 9), .caps = FI_MSG | FI_RMA });
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 0, FI_SEND, 0, 1, 0, &mr, NULL)); /* S3 */
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 8, 1, 0, &mr, NULL)); /* S4 */
 	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, FI_RMA_EVENT, &mr, NULL)); /* S5 */
+	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 1ull << 41, &mr, NULL)); /* SINGLE_USE: 2.0 */
 	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 1ull << 33, &mr, NULL));
+	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 0, 1, 8, 1, 1ull << 33, &mr, NULL)); /* they are looked at first */
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_COLLECTIVE, 0, 1, 0, &mr, NULL));
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND | 1, 0, 1, 0, &mr, NULL));
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 0, NULL, NULL));
@@ -186,6 +212,7 @@ Test(fi_args, registration)
 	RC(-FI_EINVAL, fi_mr_regv(w.domain, NULL, 1, FI_SEND, 0, 1, 0, &mr, NULL));
 	RC(-FI_EINVAL, fi_mr_regv(w.domain, iov, 9, FI_SEND, 0, 1, 0, &mr, NULL)); /* S10 */
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, &attr, 0, &mr)); /* S159 */
+	RC(-FI_EBADFLAGS, fi_mr_regattr(w.domain, &attr, 1ull << 33, &mr)); /* flags first here, too */
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, NULL, 0, &mr));
 	RC(-FI_EKEYREJECTED, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, FI_KEY_NOTAVAIL, 0, &mr, NULL)); /* S36 */
 	cr_expect(!mr, "a failed registration wrote its result");
@@ -253,8 +280,8 @@ Test(fi_args, queues_and_counters)
 	RC(-FI_EBADFLAGS, fi_cq_open(w.domain, &cq_attr, &cq, NULL));
 	cq_attr = (struct fi_cq_attr){ .size = 1 << 21 };
 	RC(-FI_EINVAL, fi_cq_open(w.domain, &cq_attr, &cq, NULL));
-	cq_attr = (struct fi_cq_attr){ .wait_obj = FI_WAIT_MUTEX_COND };
-	RC(-FI_ENOSYS, fi_cq_open(w.domain, &cq_attr, &cq, NULL));
+	cq_attr = (struct fi_cq_attr){ .wait_obj = FI_WAIT_SET };
+	RC(-FI_EINVAL, fi_cq_open(w.domain, &cq_attr, &cq, NULL));
 	RC(-FI_EINVAL, fi_cq_open(w.domain, NULL, &cq, NULL));
 	RC(-FI_EBADFLAGS, fi_cntr_open(w.domain, &cntr_attr, &cntr, NULL));
 	RC(-FI_EINVAL, fi_cntr_open(w.domain, NULL, &cntr, NULL));
@@ -263,11 +290,51 @@ Test(fi_args, queues_and_counters)
 	RC(-FI_EINVAL, fi_cq_sread(w.cq, buffer, 1, NULL, 0)); /* FI_WAIT_NONE */
 	RC(-FI_EINVAL, fi_cq_signal(w.cq));
 	RC(-FI_EINVAL, fi_cq_readerr(w.cq, NULL, 0));
-	RC(-FI_EINVAL, fi_cntr_wait(w.cntr, 1, 0));
+	RC(-FI_EINVAL, fi_cntr_wait(w.cntr, 1, 0)); /* FI_WAIT_NONE, too */
 	RC(-FI_EINVAL, fi_trywait(w.fabric, &(struct fid *){ &w.cq->fid }, 1));
 	RC(-FI_ENODATA, fi_control(&w.cq->fid, FI_GETWAIT, &fd));
 	RC(-FI_ENOSYS, fi_control(&w.cq->fid, FI_ALIAS, &fd));
 	world_close(&w);
+}
+
+/* Nothing reads or writes memory by an endpoint for messages, so there is nothing to ask FI_RMA_EVENT for. */
+Test(fi_args, counters_of_what_cannot_happen)
+{
+	struct world w;
+
+	world_open_disabled(&w, &(struct want){ .caps = FI_MSG });
+	RC(0, fi_ep_bind(w.ep, &w.cntr->fid, FI_REMOTE_READ | FI_REMOTE_WRITE));
+	world_enable(&w);
+	RC(0, (int)fi_cntr_read(w.cntr));
+	world_close(&w);
+}
+
+/* With personality lax, as libfabric's own programs want it. */
+Test(fi_args, lax_waits_for_counters_without_wait_object)
+{
+	struct world w;
+
+	setenv("FI_EMU_PERSONALITY", "lax", 1);
+	world_open(&w, &(struct want){ 0 });
+	RC(0, fi_cntr_add(w.cntr, 3));
+	RC(0, fi_cntr_wait(w.cntr, 3, -1));
+	RC(-FI_ETIMEDOUT, fi_cntr_wait(w.cntr, 4, 1));
+	RC(-FI_EINVAL, fi_trywait(w.fabric, &(struct fid *){ &w.cntr->fid }, 1));
+	world_close(&w);
+}
+
+/* Who offers FI_HMEM must know the option, and has no CUDA to permit. */
+Test(fi_args, cuda_is_not_there_to_be_permitted)
+{
+	bool permitted = true;
+	struct world w;
+
+	for (int hmem = 0; hmem < 2; hmem++) {
+		world_open(&w, &(struct want){ .caps = FI_MSG | (hmem ? FI_HMEM : 0), .mr_mode = FI_MR_HMEM });
+		RC(hmem ? -FI_EINVAL : -FI_ENOPROTOOPT,
+		   fi_setopt(&w.ep->fid, FI_OPT_ENDPOINT, COMPAT_OPT_CUDA_API_PERMITTED, &permitted, sizeof(permitted)));
+		world_close(&w);
+	}
 }
 
 Test(fi_args, options_and_flags_of_an_endpoint)
@@ -283,14 +350,14 @@ Test(fi_args, options_and_flags_of_an_endpoint)
 	RC(-FI_ETOOSMALL, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, FI_OPT_TX_SIZE, &size, &length));
 	RC(-FI_ENOPROTOOPT, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, 999, &size, &length));
 	RC(-FI_ENOPROTOOPT, fi_getopt(&w.ep->fid, 1, FI_OPT_TX_SIZE, &size, &length));
-	RC(-FI_ENOPROTOOPT, fi_setopt(&w.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &size, sizeof(size)));
+	RC(-FI_ENOPROTOOPT, fi_setopt(&w.ep->fid, FI_OPT_ENDPOINT, FI_OPT_TX_SIZE, &size, sizeof(size)));
 	RC(0, fi_control(&w.ep->fid, FI_SETOPSFLAG, &flags));
 	flags = FI_TRANSMIT;
 	RC(0, fi_control(&w.ep->fid, FI_GETOPSFLAG, &flags));
 	cr_expect(flags == (FI_TRANSMIT | FI_DELIVERY_COMPLETE));
 	flags = FI_TRANSMIT | FI_RECV;
 	RC(-FI_EINVAL, fi_control(&w.ep->fid, FI_GETOPSFLAG, &flags));
-	flags = FI_TRANSMIT | FI_COMMIT_COMPLETE;
+	flags = FI_RECV | FI_COMMIT_COMPLETE;
 	RC(-FI_EBADFLAGS, fi_control(&w.ep->fid, FI_SETOPSFLAG, &flags));
 	world_close(&w);
 }
@@ -305,15 +372,15 @@ Test(fi_args, infos_that_fi_getinfo_never_gave)
 	world_open(&w, &(struct want){ 0 });
 	RC(-FI_EINVAL, fi_endpoint(w.domain, NULL, &ep, NULL));
 	RC(-FI_EINVAL, fi_domain(w.fabric, NULL, &domain, NULL));
-	w.info->caps |= FI_TAGGED;
+	w.info->caps |= FI_MULTICAST;
 	RC(-FI_EINVAL, fi_endpoint(w.domain, w.info, &ep, NULL));
-	w.info->caps &= ~FI_TAGGED;
+	w.info->caps &= ~FI_MULTICAST;
 	w.info->tx_attr->inject_size = 4096;
 	RC(-FI_EINVAL, fi_endpoint(w.domain, w.info, &ep, NULL));
 	w.info->tx_attr->inject_size = 0;
 	w.info->ep_attr->type = FI_EP_MSG;
 	RC(-FI_EINVAL, fi_endpoint(w.domain, w.info, &ep, NULL));
-	w.info->domain_attr->mr_mode = FI_MR_RAW;
+	w.info->domain_attr->mr_mode = 1 << 30;
 	RC(-FI_EINVAL, fi_domain(w.fabric, w.info, &domain, NULL));
 	world_close(&w);
 }

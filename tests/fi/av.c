@@ -159,8 +159,10 @@ Test(fi_av, attributes)
 	RC(0, fi_av_open(w.domain, &attr, &av, NULL));
 	cr_expect(attr.type == FI_AV_TABLE || attr.type == FI_AV_MAP);
 	RC(0, fi_close(&av->fid));
-	attr = (struct fi_av_attr){ .type = FI_AV_MAP, .name = "shared" };
-	RC(-FI_ENOSYS, fi_av_open(w.domain, &attr, &av, NULL));
+	attr = (struct fi_av_attr){ .rx_ctx_bits = 17 };
+	RC(-FI_EINVAL, fi_av_open(w.domain, &attr, &av, NULL));
+	attr = (struct fi_av_attr){ .rx_ctx_bits = -1 };
+	RC(-FI_EINVAL, fi_av_open(w.domain, &attr, &av, NULL));
 	attr = (struct fi_av_attr){ .type = 9 };
 	RC(-FI_EINVAL, fi_av_open(w.domain, &attr, &av, NULL));
 	attr = (struct fi_av_attr){ .flags = 1 };

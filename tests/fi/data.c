@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char here[4096], there[4096];
 
@@ -255,5 +257,46 @@ Test(fi_data, cancel)
 	RC(-FI_EAVAIL, world_next(&w, &entry));
 	RC(1, fi_cq_readerr(w.cq, &error, 0));
 	cr_expect(error.err == FI_ECANCELED && error.op_context == &w);
+	world_close(&w);
+}
+
+/* fi_getinfo(3): what the attributes say is possible, and no more. */
+Test(fi_data, limits_met_exactly)
+{
+	struct iovec iov[9];
+	struct fi_tx_attr *tx;
+	struct fid_mr *mr;
+	struct world w;
+
+	for (int i = 0; i < 9; i++)
+		iov[i] = (struct iovec){ here + i, 1 };
+	world_open(&w, &(struct want){ 0 });
+	tx = w.info->tx_attr;
+	cr_assert(tx->iov_limit == 8 && tx->inject_size < sizeof(here));
+	mr = target(&w, FI_REMOTE_WRITE);
+	RC(0, fi_writev(w.ep, iov, NULL, 8, w.self, 0, 77, NULL));
+	RC(-FI_EINVAL, fi_writev(w.ep, iov, NULL, 9, w.self, 0, 77, NULL));
+	RC(0, fi_inject_write(w.ep, here, tx->inject_size, w.self, 0, 77));
+	RC(-FI_EMSGSIZE, fi_inject_write(w.ep, here, tx->inject_size + 1, w.self, 0, 77));
+	RC(0, fi_recv(w.ep, there, w.info->ep_attr->max_msg_size, NULL, FI_ADDR_UNSPEC, NULL));
+	RC(-FI_EMSGSIZE, fi_recv(w.ep, there, w.info->ep_attr->max_msg_size + 1, NULL, FI_ADDR_UNSPEC, NULL));
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+/* The device is the parent's alone. */
+Test(fi_data, not_in_a_forked_child)
+{
+	struct world w;
+	int status;
+	pid_t child;
+
+	world_open(&w, &(struct want){ 0 });
+	child = fork();
+	if (!child)
+		_exit(fi_write(w.ep, here, 8, NULL, w.self, 0, 77, NULL) != -FI_ENODEV ||
+		      fi_recv(w.ep, there, 8, NULL, FI_ADDR_UNSPEC, NULL) != -FI_ENODEV);
+	cr_assert(child > 0 && waitpid(child, &status, 0) == child);
+	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status));
 	world_close(&w);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/fi/fi_attr.h"
+
 /* One hint: a field of fi_info itself, or of an attribute structure that it points to. */
 struct hint {
 	const char *name;
@@ -26,40 +28,47 @@ struct hint {
 #define DOMAIN(field, value)	IN(domain_attr, fi_domain_attr, field, value)
 
 static const struct hint refused[] = {
-	DIRECT(caps, FI_MSG | FI_TAGGED), DIRECT(caps, FI_ATOMIC), DIRECT(caps, FI_MSG | FI_MULTI_RECV),
-	DIRECT(caps, FI_MSG | FI_TRIGGER), DIRECT(caps, FI_MSG | FI_HMEM), DIRECT(caps, FI_COLLECTIVE),
-	DIRECT(caps, FI_RMA | FI_RMA_EVENT), DIRECT(caps, FI_RMA | FI_RMA_PMEM), DIRECT(caps, FI_MSG | FI_MULTICAST),
-	DIRECT(caps, FI_MSG | FI_SOURCE | FI_SOURCE_ERR), DIRECT(caps, FI_MSG | FI_SHARED_AV),
-	DIRECT(caps, FI_MSG | FI_NAMED_RX_CTX), DIRECT(caps, FI_MSG | 1ull << 62),
+	DIRECT(caps, FI_COLLECTIVE | FI_ATOMIC), DIRECT(caps, FI_TAGGED | FI_MULTI_RECV),
+	DIRECT(caps, FI_COLLECTIVE),
+	DIRECT(caps, FI_MSG | FI_RMA_EVENT), DIRECT(caps, FI_MSG | FI_RMA_PMEM), DIRECT(caps, FI_MSG | FI_MULTICAST),
+	DIRECT(caps, FI_MSG | FI_SOURCE_ERR),
+	DIRECT(caps, FI_MSG | 1ull << 62),
 	DIRECT(caps, FI_MSG | FI_READ), DIRECT(caps, FI_REMOTE_WRITE),
 	DIRECT(addr_format, FI_SOCKADDR_IB), DIRECT(addr_format, FI_ADDR_STR), DIRECT(addr_format, 99),
-	EP(type, FI_EP_MSG), EP(type, FI_EP_DGRAM), EP(type, 77),
+	EP(type, FI_EP_DGRAM), EP(type, FI_EP_SOCK_DGRAM), EP(type, 77),
 	EP(protocol, FI_PROTO_RXM), EP(protocol, FI_PROTO_SOCK_TCP), EP(protocol_version, 2),
-	EP(max_msg_size, SIZE_MAX), EP(msg_prefix_size, 8), EP(mem_tag_format, 0xff),
-	EP(tx_ctx_cnt, 2), EP(rx_ctx_cnt, 2), EP(tx_ctx_cnt, FI_SHARED_CONTEXT), EP(rx_ctx_cnt, FI_SHARED_CONTEXT),
-	EP(auth_key_size, 8),
+	EP(max_msg_size, SIZE_MAX), EP(msg_prefix_size, 8),
+	EP(tx_ctx_cnt, 65), EP(rx_ctx_cnt, 65), EP(auth_key_size, 8),
 	TX(caps, FI_ATOMIC), TX(op_flags, FI_COMMIT_COMPLETE), TX(op_flags, FI_MATCH_COMPLETE),
-	TX(op_flags, FI_REMOTE_CQ_DATA), TX(msg_order, FI_ORDER_ATOMIC_RAR), TX(msg_order, 1ull << 50),
+	TX(op_flags, FI_REMOTE_CQ_DATA), TX(msg_order, 1ull << 50),
 	TX(comp_order, 1ull << 8), TX(inject_size, 257), TX(size, 1025), TX(iov_limit, 9), TX(rma_iov_limit, 9),
-	RX(caps, FI_TAGGED), RX(op_flags, FI_MULTI_RECV), RX(msg_order, FI_ORDER_ATOMIC_WAW), RX(comp_order, 1ull << 8),
+	RX(op_flags, FI_MULTI_RECV), RX(msg_order, 1ull << 51), RX(comp_order, 1ull << 8),
 	RX(total_buffered_recv, SIZE_MAX), RX(size, 1025), RX(iov_limit, 9),
-	DOMAIN(caps, FI_SHARED_AV), DOMAIN(threading, 99), DOMAIN(control_progress, 9), DOMAIN(data_progress, 3),
+	DOMAIN(threading, 99), DOMAIN(control_progress, 9), DOMAIN(data_progress, 3),
 	DOMAIN(resource_mgmt, 3), DOMAIN(av_type, 3), DOMAIN(mr_key_size, 9), DOMAIN(cq_data_size, 9),
 	DOMAIN(cq_cnt, 65537), DOMAIN(ep_cnt, 65537), DOMAIN(cntr_cnt, 65537), DOMAIN(mr_cnt, (1 << 21) + 1),
-	DOMAIN(mr_iov_limit, 9), DOMAIN(max_ep_tx_ctx, 2), DOMAIN(max_ep_rx_ctx, 2), DOMAIN(max_ep_stx_ctx, 1),
-	DOMAIN(max_ep_srx_ctx, 1), DOMAIN(auth_key_size, 8), DOMAIN(max_err_data, 1025),
+	DOMAIN(mr_iov_limit, 9), DOMAIN(max_ep_tx_ctx, 65), DOMAIN(max_ep_rx_ctx, 65), DOMAIN(max_ep_stx_ctx, 2),
+	DOMAIN(max_ep_srx_ctx, 2), DOMAIN(auth_key_size, 8), DOMAIN(max_err_data, 385),
 };
 
 /* What is asked is in the answer: as it is, or more. */
 static const struct hint granted[] = {
-	DIRECT(caps, FI_MSG), DIRECT(caps, FI_RMA), DIRECT(caps, FI_MSG | FI_SEND), DIRECT(caps, FI_RMA | FI_READ),
+	DIRECT(caps, FI_MSG), DIRECT(caps, FI_TAGGED), DIRECT(caps, FI_TAGGED | FI_SEND), DIRECT(caps, FI_MSG | FI_TAGGED),
+	DIRECT(caps, FI_MSG | FI_MULTI_RECV), DIRECT(caps, FI_TAGGED | FI_SOURCE | FI_SOURCE_ERR),
+	DIRECT(caps, FI_RMA), DIRECT(caps, FI_MSG | FI_SEND), DIRECT(caps, FI_RMA | FI_READ),
+	DIRECT(caps, FI_ATOMIC), DIRECT(caps, FI_ATOMIC | FI_REMOTE_WRITE), DIRECT(caps, FI_ATOMIC | FI_RMA_EVENT),
 	DIRECT(caps, FI_MSG | FI_RMA | FI_DIRECTED_RECV | FI_SOURCE | FI_FENCE),
+	DIRECT(caps, FI_MSG | FI_NAMED_RX_CTX), DIRECT(caps, FI_MSG | FI_TRIGGER), DIRECT(caps, FI_MSG | FI_SHARED_AV),
+	DOMAIN(caps, FI_SHARED_AV), EP(tx_ctx_cnt, 64), EP(rx_ctx_cnt, 64),
 	DIRECT(caps, FI_MSG | FI_LOCAL_COMM), DIRECT(caps, FI_MSG | FI_REMOTE_COMM),
-	EP(type, FI_EP_RDM), EP(protocol_version, 1), EP(max_msg_size, INT64_MAX), EP(max_order_raw_size, SIZE_MAX),
+	EP(type, FI_EP_RDM), EP(type, FI_EP_MSG), EP(mem_tag_format, 0xff), EP(protocol_version, 1),
+	EP(max_msg_size, INT64_MAX), EP(max_order_raw_size, SIZE_MAX),
 	EP(max_order_war_size, 4096), EP(max_order_waw_size, SIZE_MAX), EP(tx_ctx_cnt, 1), EP(rx_ctx_cnt, 1),
+	EP(tx_ctx_cnt, FI_SHARED_CONTEXT), EP(rx_ctx_cnt, FI_SHARED_CONTEXT),
 	TX(caps, FI_MSG | FI_SEND), TX(op_flags, FI_COMPLETION), TX(op_flags, FI_INJECT | FI_DELIVERY_COMPLETE),
 	TX(op_flags, FI_TRANSMIT_COMPLETE), TX(op_flags, FI_INJECT_COMPLETE), TX(msg_order, 0x1ff),
-	TX(msg_order, FI_ORDER_RMA_WAW), TX(inject_size, 256), TX(inject_size, 8), TX(size, 1024), TX(size, 3),
+	TX(msg_order, FI_ORDER_RMA_WAW), TX(msg_order, FI_ORDER_ATOMIC_RAR), RX(msg_order, FI_ORDER_ATOMIC_WAW),
+	TX(inject_size, 256), TX(inject_size, 8), TX(size, 1024), TX(size, 3),
 	TX(iov_limit, 8), TX(rma_iov_limit, 8),
 	RX(caps, FI_MSG | FI_RECV), RX(op_flags, FI_COMPLETION), RX(msg_order, FI_ORDER_SAS), RX(size, 1024),
 	RX(iov_limit, 8), RX(total_buffered_recv, 1 << 20),
@@ -132,7 +141,11 @@ Test(fi_getinfo, capabilities_are_completed_not_added)
 		{ FI_RMA | FI_REMOTE_READ, FI_REMOTE_READ, FI_READ | FI_WRITE | FI_REMOTE_WRITE },
 		{ FI_MSG | FI_LOCAL_COMM, FI_LOCAL_COMM, FI_REMOTE_COMM },
 		{ FI_MSG, 0, FI_SOURCE | FI_DIRECTED_RECV },
-		{ 0, FI_MSG | FI_RMA | FI_SOURCE | FI_DIRECTED_RECV | FI_FENCE, FI_TAGGED | FI_ATOMIC },
+		{ FI_TAGGED, FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM, FI_MSG | FI_RMA | FI_READ },
+		{ FI_TAGGED | FI_RECV, FI_RECV, FI_SEND },
+		{ FI_ATOMIC, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, FI_RMA | FI_MSG | FI_SEND },
+		{ FI_ATOMIC | FI_WRITE, FI_WRITE, FI_READ | FI_REMOTE_WRITE },
+		{ 0, FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV | FI_FENCE, FI_HMEM },
 	};
 
 	world_need_emu();
@@ -183,6 +196,7 @@ Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
 {
 	static const char *const names[] = {
 		"FI_EMU_PERSONALITY", "FI_EMU_PROGRESS", "FI_EMU_DIGEST", "FI_EMU_RETRY_MS", "FI_EMU_UNEXPECTED_BYTES",
+		"FI_EMU_PINNED", "FI_EMU_MR_CACHE", "FI_EMU_DGRAM_LOSS", "FI_EMU_DGRAM_SEED",
 	};
 	struct want want = { .caps = FI_MSG };
 	struct fi_info *info;
@@ -210,4 +224,35 @@ Test(fi_getinfo, without_hints_all_is_told)
 	fi_freeinfo(info);
 	RC(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &info));
 	fi_freeinfo(info);
+}
+
+static void named(uint64_t bits, enum fi_type type, const char *field)
+{
+	char text[256];
+
+	for (int i = 0; i < 64; i++) {
+		uint64_t bit = 1ull << i;
+
+		cr_expect(!(bits & bit) || strncmp(fi_tostr_r(text, sizeof(text), &bit, type), "FI_", 3) == 0,
+			  "%s %#llx has no name in this libfabric", field, (unsigned long long)bit);
+	}
+}
+
+/* No bit is told that the running libfabric has no name for: fi_info would not show it. But for those of fi_getinfo(3) that
+ * libfabric 2.1 itself forgot to name. */
+Test(fi_getinfo, every_bit_has_a_name)
+{
+	struct want want = { .api = fi_version(), .mr_mode = 0xffc };
+	struct fi_info *info;
+
+	world_need_emu();
+	for (int asked = 0; asked < 2; asked++) {
+		want.caps = asked ? FI_MSG | FI_RMA | FI_SOURCE | FI_SOURCE_ERR | FI_HMEM : 0;
+		RC(0, world_getinfo(&want, world_hints(&want), &info));
+		named((info->caps | info->tx_attr->caps | info->rx_attr->caps | info->domain_attr->caps) & ~ATTR_CAPS_2_0,
+		      FI_TYPE_CAPS, "caps");
+		named(info->tx_attr->msg_order | info->rx_attr->msg_order, FI_TYPE_MSG_ORDER, "msg_order");
+		named(info->mode, FI_TYPE_MODE, "mode");
+		fi_freeinfo(info);
+	}
 }

@@ -8,7 +8,8 @@
 enum {
 	BASIC = 1 << 0, SCALABLE = 1 << 1,	/* FI_MR_BASIC and FI_MR_SCALABLE, likewise */
 	RULES = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
-	OTHERS = FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT | FI_MR_ENDPOINT | FI_MR_HMEM,
+	GATES = FI_MR_RMA_EVENT | FI_MR_ENDPOINT,
+	OTHERS = FI_MR_RMA_EVENT | FI_MR_HMEM | 1 << 11,	/* FI_MR_COLLECTIVE */
 	NONE = -1,
 };
 
@@ -37,6 +38,17 @@ static const struct row rows[] = {
 	{ FI_VERSION(1, 17), FI_MSG, RULES & ~FI_MR_LOCAL, 0, 0, 0, 0 },
 	{ FI_VERSION(1, 17), FI_RMA | FI_READ | FI_WRITE, RULES, 0, FI_MR_LOCAL | FI_MR_ALLOCATED, 0, 0 },
 	{ FI_VERSION(1, 17), FI_RMA | FI_REMOTE_READ, RULES, 0, RULES, 0, 0 },
+	/* FI_MR_RMA_EVENT matters with the capability alone; both gates stand before remote access. */
+	{ FI_VERSION(1, 17), 0, GATES, 0, FI_MR_ENDPOINT, 0, 0 },
+	{ FI_VERSION(1, 17), FI_RMA | FI_RMA_EVENT, GATES, 0, GATES, 0, 0 },
+	{ FI_VERSION(1, 5), FI_RMA | FI_RMA_EVENT, GATES | RULES, 0, GATES | RULES, 0, 0 },
+	{ FI_VERSION(1, 17), FI_MSG, GATES | RULES, 0, FI_MR_LOCAL | FI_MR_ALLOCATED, 0, 0 },
+	{ FI_VERSION(1, 17), FI_MSG | FI_RMA | FI_WRITE, GATES, 0, 0, 0, 0 },
+	{ FI_VERSION(1, 4), FI_RMA | FI_RMA_EVENT, BASIC, 0, BASIC, BASIC, 0 },
+	/* FI_MR_RAW matters to who is reached and to who reaches. */
+	{ FI_VERSION(1, 17), 0, FI_MR_RAW, 0, FI_MR_RAW, 0, 0 },
+	{ FI_VERSION(1, 17), FI_RMA | FI_WRITE, FI_MR_RAW, 0, FI_MR_RAW, 0, 0 },
+	{ FI_VERSION(1, 17), FI_MSG, FI_MR_RAW | FI_MR_LOCAL, 0, FI_MR_LOCAL, 0, 0 },
 	/* S78: the mode bit is no matter beside mr_mode bits. */
 	{ FI_VERSION(1, 17), 0, FI_MR_LOCAL, LOCAL_MR, FI_MR_LOCAL, 0, 0 },
 	{ FI_VERSION(1, 17), 0, 0, LOCAL_MR, 0, 0, 0 },

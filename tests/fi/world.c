@@ -27,7 +27,7 @@ struct fi_info *world_hints(const struct want *want)
 	struct fi_info *hints = fi_allocinfo();
 
 	cr_assert(hints);
-	hints->ep_attr->type = FI_EP_RDM;
+	hints->ep_attr->type = want->type ? want->type : FI_EP_RDM;
 	hints->caps = want->caps;
 	hints->domain_attr->mr_mode = want->mr_mode;
 	hints->tx_attr->op_flags = want->op_flags;
@@ -91,12 +91,13 @@ void world_open(struct world *world, const struct want *want)
 
 void world_close(struct world *world)
 {
-	RC(0, fi_close(&world->ep->fid));
+	if (world->ep) /* a test may have closed it */
+		RC(0, fi_close(&world->ep->fid));
 	RC(0, fi_close(&world->av->fid));
 	RC(0, fi_close(&world->cntr->fid));
 	RC(0, fi_close(&world->cq->fid));
+	RC(0, fi_close(&world->domain->fid)); /* to which a test may have bound the event queue */
 	RC(0, fi_close(&world->eq->fid));
-	RC(0, fi_close(&world->domain->fid));
 	RC(0, fi_close(&world->fabric->fid));
 	fi_freeinfo(world->info);
 }

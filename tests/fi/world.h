@@ -18,6 +18,7 @@ struct want {
 	uint32_t api;		/* 0: 1.17 */
 	int      mr_mode;	/* offered */
 	uint64_t caps;		/* 0: all */
+	enum fi_ep_type type;	/* 0: FI_EP_RDM */
 	enum fi_cq_format format;	/* 0: FI_CQ_FORMAT_TAGGED */
 	enum fi_wait_obj wait_obj;
 	uint64_t bind;		/* added to FI_TRANSMIT | FI_RECV */
@@ -40,7 +41,7 @@ struct world {
 
 /* Skips the test where the provider under test is another one. */
 void world_need_emu(void);
-/* Hints for an RDM endpoint of emu with the api's and caps' wishes; to be freed. */
+/* Hints for an endpoint of emu with the wishes; to be freed. */
 struct fi_info *world_hints(const struct want *want);
 /* fi_getinfo with them: 0 and *info, or what it said. Frees hints. */
 int  world_getinfo(const struct want *want, struct fi_info *hints, struct fi_info **info);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exits.c - programs that end or fork with everything open end with status 0, and do not hang. What they do:
  * left_open.c. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/harness.h"
 
 #include <limits.h>

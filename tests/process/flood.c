@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* flood.c - two peers that write and send to each other as fast as they can, at the same time: nothing stops, nothing
  * is lost. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/harness.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* garbage.c - strangers on the listening port: the process and its real peers do not notice. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/harness.h"
 
 #include <arpa/inet.h>

@@ -22,7 +22,8 @@ check info_shows_the_provider "provider: $provider" $run fi_info -p "$provider"
 check info_shows_rdm FI_EP_RDM $run fi_info -p "$provider" -t FI_EP_RDM
 check info_shows_rma FI_REMOTE_WRITE $run fi_info -p "$provider" -t FI_EP_RDM -v
 if [ "$provider" = emu ]; then
-	for setting in PERSONALITY IFACE PROGRESS DIGEST; do
+	check info_shows_dgram FI_EP_DGRAM $run fi_info -p emu -t FI_EP_DGRAM
+	for setting in PERSONALITY IFACE PROGRESS DIGEST MR_CACHE DGRAM_LOSS DGRAM_SEED; do
 		check "info_lists_FI_EMU_$setting" "FI_EMU_$setting" $run fi_info -e
 	done
 fi

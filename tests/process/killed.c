@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* killed.c - a peer that dies in the middle of a transfer: its partner's operations end in errors, all else goes on. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/message.h"
 
 #include <sys/mman.h>

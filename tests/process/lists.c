@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* lists.c - operations from and to several buffers, and the order that FI_FENCE asks for. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/message.h"
 
 enum { PIECES = 4 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* messages.c - what FI_MSG promises: nothing is lost, all comes in order, every length, the buffers reusable as
  * said. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/message.h"
 
 #include <stdlib.h>
@@ -104,6 +106,19 @@ Test(process, unexpected_messages_are_never_lost)
 
 	open_plain(&p);
 	send_unexpected(&p, &s);
+	live(&p);
+	close_plain(&p);
+}
+
+Test(process, unexpected_tagged_messages_are_never_lost)
+{
+	const struct series few = { .count = FLOOD, .len = FLOOD_LEN }, large = { .count = LARGE, .len = LARGE_LEN };
+	struct pair p;
+
+	open_plain(&p);
+	messages_tagged(&p, true);
+	send_unexpected(&p, &few);
+	send_unexpected(&p, &large);
 	live(&p);
 	close_plain(&p);
 }

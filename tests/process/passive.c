@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* passive.c - a target that does nothing of libfabric is served all the same; under manual progress it is not. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/message.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* queues.c - small completion queues that nobody reads hold operations back and lose nothing; four threads post at
  * once. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/message.h"
 
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* waits.c - programs that sleep until something completes: fi_cq_sread, a descriptor to poll, counters and
  * fi_cq_signal. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/message.h"
 
 #include <poll.h>
@@ -80,14 +82,15 @@ static void step_sread_messages(const void *arg, void *reply)
 	}
 }
 
-Test(process, sread_wakes_for_messages)
+/* Sends a hundred messages to a target that sleeps in the step, one when the one before is through. */
+static void wake_by_messages(enum fi_wait_obj wait, target_step *step)
 {
 	struct pair p;
 	struct op op;
 	int i;
 
-	open_waiting(&p, FI_WAIT_UNSPEC, false);
-	target_begin(&p.target, step_sread_messages, NULL, 0, 0);
+	open_waiting(&p, wait, false);
+	target_begin(&p.target, step, NULL, 0, 0);
 	for (i = 0; i < 100; i++) {
 		memset(p.local.iov[0].iov_base, i, 8);
 		CHECK_RC(0, peer_send(&p.peer, p.to, p.local.iov[0].iov_base, 8, p.desc, &op));
@@ -95,6 +98,11 @@ Test(process, sread_wakes_for_messages)
 	}
 	target_end(&p.target, NULL, 0);
 	close_waiting(&p);
+}
+
+Test(process, sread_wakes_for_messages)
+{
+	wake_by_messages(FI_WAIT_UNSPEC, step_sread_messages);
 }
 
 /* An empty queue: fi_cq_sread gives up when its time is over, and a refused operation ends it at once. */
@@ -218,6 +226,38 @@ Test(process, descriptor_wakes_for_messages)
 	}
 	target_end(&p.target, NULL, 0);
 	close_waiting(&p);
+}
+
+/* The target sleeps on the queue's condition variable: there the NIC thread has to serve, and wake it. */
+static void step_cond_messages(const void *arg, void *reply)
+{
+	struct fid *fids[] = { &target_peer.cq->fid };
+	struct deadline guard = deadline_start();
+	struct fi_mutex_cond object;
+	uint8_t bytes[8];
+	struct op op;
+	int i;
+
+	(void)arg;
+	(void)reply;
+	CHECK_RC(0, fi_control(&target_peer.cq->fid, FI_GETWAIT, &object));
+	for (i = 0; i < 100; i++) {
+		CHECK_RC(0, peer_recv(&target_peer, bytes, sizeof(bytes), NULL, &op));
+		while (!op.done) {
+			pthread_mutex_lock(object.mutex);
+			if (!fi_trywait(target_peer.fabric, fids, 1))
+				pthread_cond_wait(object.cond, object.mutex);
+			pthread_mutex_unlock(object.mutex);
+			peer_progress(&target_peer);
+			deadline_check(&guard, "a message through the queue's condition variable");
+		}
+		CHECK(!op.err && op.len == 8 && bytes[0] == i, "message %d: err %d, %zu B", i, op.err, op.len);
+	}
+}
+
+Test(process, condition_wakes_for_messages)
+{
+	wake_by_messages(FI_WAIT_MUTEX_COND, step_cond_messages);
 }
 
 /* Counters: fi_cntr_wait sleeps until the threshold; errors are counted apart, and end the wait. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* within.c - an endpoint that addresses itself, or another of its own process: same rules, and one thread is enough. */
+#include <criterion/criterion.h>
+
 #include "tests/rules/harness.h"
 
 enum { LEN = 100000 };
@@ -15,6 +17,7 @@ static void exercise(struct peer *from, struct peer *to, fi_addr_t addr)
 	struct fi_msg_rma msg = {
 		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = addr, .rma_iov = &rma, .rma_iov_count = 1
 	};
+	struct key_card card;
 	struct op op, recv;
 
 	region_open(&near, from, &want, 1);
@@ -22,7 +25,10 @@ static void exercise(struct peer *from, struct peer *to, fi_addr_t addr)
 	iov.iov_base = near.iov[0].iov_base;
 	desc = fi_mr_desc(near.mr);
 	rma.addr = region_base(&far, to, 0);
-	rma.key = fi_mr_key(far.mr);
+	key_show(to, far.mr, &card);
+	rma.key = card.key;
+	if (card.raw_len)
+		CHECK_RC(0, fi_mr_map_raw(from->domain, 0, card.raw, card.raw_len, &rma.key, 0));
 
 	CHECK_RC(0, peer_rma(from, RMA_WRITE, &msg, 0, &op));
 	peer_wait(from, &op);
@@ -49,6 +55,8 @@ static void exercise(struct peer *from, struct peer *to, fi_addr_t addr)
 	CHECK(!op.err && !recv.err && recv.len == LEN, "the message ended with err %d and %d, %zu B", op.err, recv.err,
 	      recv.len);
 	CHECK(!memcmp(near.iov[0].iov_base, far.iov[0].iov_base, LEN), "the message brought wrong bytes");
+	if (card.raw_len)
+		CHECK_RC(0, fi_mr_unmap_key(from->domain, rma.key));
 	region_close(&near);
 	region_close(&far);
 }
