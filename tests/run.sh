@@ -4,7 +4,7 @@
 #
 # The suites, in the order of running when none is named:
 #   release    every test of the release build, with libfabric 2.1 or later
-#   old        the rules and process tests again, with the distribution's libfabric if that is older
+#   old        the rules, process and MPI tests again, with the distribution's libfabric if that is older
 #   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
 #   tsan       the tests that race threads and the demo, under the thread sanitizer
 #   user       the rules, process and demo tests as an ordinary user
@@ -71,7 +71,7 @@ suite_old() {
 	if ! lib=$(old_libfabric_lib); then
 		result skip "old: no libfabric older than $EMU_FABRIC_MIN is installed"
 	else
-		build release && run_ctest old release 'rules|process' "$lib"
+		build release && run_ctest old release 'rules|process|mpi' "$lib"
 	fi
 }
 
@@ -90,7 +90,7 @@ copy_tree() {
 
 	to=$(mktemp -d /tmp/emu-copy.XXXXXX) || return 1
 	tar -C "$EMU_ROOT" --exclude=./.git --exclude='./build/*.log' --exclude='*.o' --exclude='*.a' \
-		--exclude='./build/deps/*.tar.xz' --exclude-from=<(other_builds) -cf - . |
+		--exclude='./build/deps/*.tar.xz' --exclude='./build/deps/fabtests-*' --exclude-from=<(other_builds) -cf - . |
 		tar -C "$to" -xf - || return 1
 	sed -i "s|$EMU_ROOT|$to|g" "$to/build/release/tests.list"
 	mkdir "$to/tmp"
@@ -151,7 +151,8 @@ make_container_image() {
 
 container() {
 	docker run --rm --user $ORDINARY:$ORDINARY --cap-drop ALL --ulimit memlock=65536 --ulimit nofile=1024 \
-		-v /usr:/usr:ro -v /etc/ld.so.cache:/etc/ld.so.cache:ro -v "$1:$1" emu-test-host "${@:2}"
+		-v /usr:/usr:ro -v /etc/ld.so.cache:/etc/ld.so.cache:ro -v /etc/alternatives:/etc/alternatives:ro \
+		-v "$1:$1" emu-test-host "${@:2}"
 }
 
 suite_container() {
@@ -172,7 +173,7 @@ suite_container() {
 	rm -rf "$copy"
 }
 
-"$EMU_ROOT/tools/setup.sh" || exit 1
+"$EMU_ROOT/tools/setup.sh" --programs || exit 1
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"
 mkdir -p "$EMU_ROOT/build"
 : >"$EMU_RESULTS"

@@ -9,6 +9,7 @@ EMU_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 EMU_DEPS=$EMU_ROOT/build/deps
 EMU_FABRIC_MIN=2.1.0
 EMU_FABRIC_BUILT=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN
+EMU_FABTESTS=$EMU_DEPS/fabtests-$EMU_FABRIC_MIN
 
 die() {
 	echo "${0##*/}: $*" >&2
@@ -51,6 +52,18 @@ new_libfabric_lib() {
 		echo "$EMU_FABRIC_BUILT/lib"
 	else
 		return 1
+	fi
+}
+
+# The prefix of the new libfabric; fails if there is none.
+new_libfabric_prefix() {
+	local have
+
+	have=$(build_libfabric_version) || have=0
+	if ! version_at_least "$have" "$EMU_FABRIC_MIN"; then
+		[ -e "$EMU_FABRIC_BUILT/lib/libfabric.so.1" ] && echo "$EMU_FABRIC_BUILT"
+	else
+		echo "${LIBFABRIC_ROOT:-$(pkg-config --variable=prefix libfabric)}"
 	fi
 }
 

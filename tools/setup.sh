@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # setup.sh - makes this machine able to build and test emu. Says nothing and changes nothing when all is there.
 #
+# setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, where it can: without them their
+# tests are skipped. libfabric's own test suite is built from the same source package as libfabric.
+#
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
 # distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
 # package of a newer Debian: the system's libraries and its package sources are never touched.
@@ -20,14 +23,22 @@ needs() {
 	libc6-dev|has_header stdio.h|the C library's headers
 	cmake|command -v cmake|CMake 3.25 or later
 	ninja-build|command -v ninja|Ninja
+	python3|command -v python3|Python 3.9 or later, for the mutation check
 	pkg-config|command -v pkg-config|pkg-config
 	libuv1-dev|pkg-config --exists libuv|libuv with headers and static library
+	liburing-dev|pkg-config --exists liburing|liburing 2.1 or later with headers and static library
 	libxxhash-dev|pkg-config --exists libxxhash|xxHash 0.8 or later
+	libcjson-dev|pkg-config --exists libcjson|cJSON, for the rules kit
 	libcriterion-dev|pkg-config --exists criterion|Criterion
 	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)
 	libfabric-bin|has_fi_info|libfabric's utilities
 	END
-	is_debian && needs_built_libfabric || return 0
+	if is_debian && needs_built_libfabric; then
+		source_needs
+	fi
+}
+
+source_needs() {
 	cat <<-'END'
 	make|command -v make|make, to build libfabric
 	autoconf|command -v autoreconf|autoconf, to build libfabric
@@ -45,12 +56,34 @@ docker_needs() {
 	END
 }
 
+# Programs of others, for setup.sh --programs alone.
+program_needs() {
+	cat <<-'END'
+	openmpi-bin|command -v mpirun|Open MPI
+	libopenmpi-dev|pkg-config --exists ompi-c|Open MPI with headers
+	python3-mpi4py|has_mpi4py|MPI for Python
+	hpcc|command -v hpcc|the HPC Challenge programs
+	iproute2|command -v ip|ip, for the network of libfabric's tests
+	END
+	if needs_fabtests; then
+		source_needs
+	fi
+}
+
+needs_fabtests() {
+	[ ! -x "$EMU_FABTESTS/bin/runfabtests.sh" ]
+}
+
 has_header() {
 	echo "#include <$1>" | cc -E - 2>/dev/null
 }
 
 has_fi_info() {
 	[ -n "${LIBFABRIC_ROOT:-}" ] || command -v fi_info
+}
+
+has_mpi4py() {
+	/usr/bin/python3 -c 'import mpi4py'
 }
 
 has_compose() {
@@ -169,8 +202,8 @@ fetch_source() {
 		{ echo "suite $FABRIC_SUITE has another libfabric:" "$dir"/libfabric_*; return 1; }
 }
 
-# All in a folder that is renamed at the very end: an interrupted build leaves nothing that looks finished.
-build_libfabric() {
+# Leaves libfabric's source in folder $1/source, from the tarball that is kept once fetched.
+unpack_source() {
 	local work=$1 tarball=libfabric_$EMU_FABRIC_MIN.orig.tar.xz
 
 	if [ ! -e "$EMU_DEPS/$tarball" ]; then
@@ -179,33 +212,81 @@ build_libfabric() {
 	fi
 	mkdir "$work/source"
 	tar -xf "$EMU_DEPS/$tarball" -C "$work/source" --strip-components=1
-	cd "$work/source"
+}
+
+# build_in FOLDER PREFIX OPTION...: all into a folder that is renamed at the very end: an interrupted build leaves nothing
+# that looks finished.
+build_in() {
+	local stage=$1/stage prefix=$2
+	shift 2
+
 	autoreconf -fi
-	./configure --prefix="$EMU_FABRIC_BUILT" --libdir="$EMU_FABRIC_BUILT/lib" --disable-static \
-		--enable-only --enable-tcp --enable-shm --enable-sockets
+	./configure --prefix="$prefix" "$@"
 	make -j"$(nproc)"
-	make install DESTDIR="$work/stage"
+	make install DESTDIR="$stage"
 	cd /
-	rm -rf "$EMU_FABRIC_BUILT"
-	mv "$work/stage$EMU_FABRIC_BUILT" "$EMU_FABRIC_BUILT"
+	rm -rf "$prefix"
+	mv "$stage$prefix" "$prefix"
+}
+
+build_libfabric() {
+	unpack_source "$1"
+	cd "$1/source"
+	build_in "$1" "$EMU_FABRIC_BUILT" --libdir="$EMU_FABRIC_BUILT/lib" --disable-static \
+		--enable-only --enable-tcp --enable-shm --enable-sockets
+}
+
+build_fabtests() {
+	local prefix
+
+	prefix=$(new_libfabric_prefix)
+	unpack_source "$1"
+	cd "$1/source/fabtests"
+	if [ "$prefix" = /usr ]; then
+		build_in "$1" "$EMU_FABTESTS"
+	else
+		build_in "$1" "$EMU_FABTESTS" --with-libfabric="$prefix"
+	fi
+}
+
+# run_build FUNCTION LOG, in a folder that is there for it. Sets build_status: not to be called in a condition, inside
+# which bash ignores errors.
+run_build() {
+	local work
+
+	rm -rf "$EMU_DEPS"/work.*	# what an interrupted run left; the lock says that none is running
+	work=$(mktemp -d "$EMU_DEPS/work.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	set +e
+	(set -e; "$1" "$work") >"$2" 2>&1 </dev/null
+	build_status=$?
+	set -e
+	rm -rf "$work"
+	trap - EXIT
 }
 
 have_new_libfabric() {
-	local work status log=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN.log
+	local log=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN.log
 
 	needs_built_libfabric || return 0
 	is_debian || die "libfabric $EMU_FABRIC_MIN or later is needed: install one and set LIBFABRIC_ROOT=prefix"
 	echo "setup.sh: building libfabric $EMU_FABRIC_MIN for the tests, once (about a minute)"
-	rm -rf "$EMU_DEPS"/work.*	# what an interrupted run left; the lock says that none is running
-	work=$(mktemp -d "$EMU_DEPS/work.XXXXXX")
-	trap 'rm -rf "$work"' EXIT
-	set +e	# not `if (...)`: bash ignores errors inside a condition
-	(set -e; build_libfabric "$work") >"$log" 2>&1 </dev/null
-	status=$?
-	set -e
-	[ $status = 0 ] || fail_with_log "$log" "could not build libfabric"
-	rm -rf "$work"
-	trap - EXIT
+	run_build build_libfabric "$log"
+	[ $build_status = 0 ] || fail_with_log "$log" "could not build libfabric"
+}
+
+# True if libfabric's test suite is to be built, and can be.
+wants_fabtests() {
+	[ -n "$programs" ] && is_debian && needs_fabtests && [ -z "$(missing source_needs)" ]
+}
+
+have_fabtests() {
+	local log=$EMU_DEPS/fabtests-$EMU_FABRIC_MIN.log
+
+	wants_fabtests || return 0
+	echo "setup.sh: building libfabric's test suite, once (about a minute)"
+	run_build build_fabtests "$log"
+	[ $build_status = 0 ] || echo "setup.sh: could not build it, its tests will be skipped; all of it is in $log" >&2
 }
 
 # True if root is to add what the container test needs.
@@ -213,10 +294,28 @@ wants_docker_packages() {
 	[ "$(id -u)" = 0 ] && is_debian && engine_answers && [ -n "$(missing docker_needs)" ]
 }
 
-all_there() {
-	[ -z "$(missing needs)" ] && ! needs_built_libfabric && ! wants_docker_packages
+# True if root is to add programs to test with.
+wants_programs() {
+	[ -n "$programs" ] && [ "$(id -u)" = 0 ] && is_debian && [ -n "$(missing program_needs)" ]
 }
 
+have_programs() {
+	wants_programs || return 0
+	(install_packages program_needs) ||
+		list_missing "not installed; their tests will be skipped:" "$(missing program_needs)"
+}
+
+all_there() {
+	[ -z "$(missing needs)" ] && ! needs_built_libfabric && ! wants_docker_packages && ! wants_programs &&
+		! wants_fabtests
+}
+
+programs=
+case ${1:-} in
+'') ;;
+--programs) programs=1 ;;
+*) die "usage: setup.sh [--programs]" ;;
+esac
 all_there && exit 0
 ask_for_packages
 mkdir -p "$EMU_DEPS"
@@ -225,3 +324,5 @@ flock 9
 have_packages
 have_new_libfabric
 ! wants_docker_packages || install_packages docker_needs
+have_programs
+have_fabtests

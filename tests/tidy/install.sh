@@ -42,6 +42,12 @@ installs_below_a_prefix() {
 		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ]
 }
 
+the_kit_runs_where_it_is_installed() {
+	[ -e "$work/prefix/share/man/man1/emu_rules.1" ] || return 1
+	"$work/prefix/bin/emurun" "$work/prefix/bin/emu_rules" -p emu -r S27 | tee "$work/says"
+	grep -q ' 0 FAIL' "$work/says"
+}
+
 emurun_runs_what_is_installed() {
 	"$work/prefix/bin/emurun" sh -c 'echo "$FI_PROVIDER $FI_PROVIDER_PATH"' | tee "$work/says"
 	[ "$(cat "$work/says")" = "emu $work/prefix/$libdir/libfabric" ]
@@ -80,6 +86,7 @@ find_package_finds_it() {
 verdict is_where_libfabric_looks is_where_libfabric_looks
 verdict installs_below_a_prefix installs_below_a_prefix
 verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
+verdict the_kit_runs_where_it_is_installed the_kit_runs_where_it_is_installed
 verdict fi_info_shows_the_provider fi_info_shows_the_provider
 verdict pkg_config_finds_it pkg_config_finds_it
 verdict find_package_finds_it find_package_finds_it

@@ -77,17 +77,18 @@ includes_beyond() {
 LIBC='<(assert|ctype|endian|errno|fcntl|inttypes|limits|math|pthread|sched|setjmp|signal|std[a-z]*|string|strings|time'
 LIBC="$LIBC|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscall|types|uio|ucontext|wait))\\.h>"
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
-OUTSIDE='<(dirent|ifaddrs|net/if|netdb|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
+OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
 # What the driver may see of the device; the other headers are the device's own.
-DEVICE='"emu/nic/(nic|av|clock|cntr|cq|driver|errno|guard|limits|link|mr|mr_table|op|refusal)\.h"'
+DEVICE='"emu/nic/(nic|atomic|auth|auth_set|av|bond|clock|cm|cntr|cq|driver|errno|guard|key_map|limits|link|mr|mr_table|op)\.h"'
+DEVICE="$DEVICE|\"emu/nic/(mr_cache|mr_pages|pagemap|pin|raw_key|refusal)\.h\""
 
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin)\.h>|\"wire/"
-	includes_beyond emu/nic "$LIBC|$SOCKET|\"wire/|\"emu/nic/"
+	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/"
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
-		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|$DEVICE|\"emu/net/|\"emu/fi/"
+		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|$DEVICE|\"emu/net/|\"emu/fi/|\"include/emu/"
 	includes_beyond include "$LIBC|\"emu/"
 }
 
@@ -96,7 +97,7 @@ device_calls() {
 	local file calls='socket|connect|accept4?|bind|listen|send|sendto|sendmsg|recv|recvfrom|recvmsg'
 
 	calls="$calls|poll|ppoll|select|epoll_[a-z]+|clock_gettime|gettimeofday|time|usleep|nanosleep|sleep"
-	calls="$calls|uv_[a-z_]+|fi_[a-z_]+"
+	calls="$calls|uv_[a-z_]+|io_uring_[a-z_]+|fi_[a-z_]+"
 	c_files | grep -E '^(wire|emu/nic)/' | while read -r file; do
 		# Comments, and members of the link's table, are not calls.
 		sed -E 's|/\*.*||; s|^[ \t]+\* .*||' "$file" | grep -nE "(^|[^A-Za-z0-9_>.])($calls)\\(" |
@@ -142,7 +143,20 @@ public_causes() {
 }
 
 numbers_in() {
-	grep -rohE '\bS[0-9]+\b' "$@" | sort -u
+	grep -rohP '(?<![A-Za-z0-9])S[0-9]+(?![A-Za-z0-9])' "$@" | sort -u # also in names: S42_no_key
+}
+
+# The rules of the tables in emu/RULES.md.
+rules_stated() {
+	sed -nE 's/^[^A-Za-z0-9]*(S[0-9]+)\b.*/\1/p' emu/RULES.md
+}
+
+# The rules that emu/RULES.md says to have no test, from its last table: numbers and spans of them.
+rules_left_out() {
+	sed -n '/^## Not in the table/,$ s/^| \([0-9][0-9, -]*\) |.*/\1/p' emu/RULES.md | tr -d ' ' | tr ',' '\n' |
+		while IFS=- read -r first last; do
+			seq -f 'S%.0f' "$first" "${last:-$first}"
+		done
 }
 
 # Every rule that a test cites is in emu/RULES.md, and every rule there is cited by a test.
@@ -151,14 +165,22 @@ rules_cited() {
 		echo "skip rules_cited emu/RULES.md does not exist"
 		return
 	fi
-	verdict rules_cited "$(comm -3 <(sed -nE 's/^[^A-Za-z0-9]*(S[0-9]+)\b.*/\1/p' emu/RULES.md | sort -u) \
+	verdict rules_cited "$(comm -3 <(rules_stated | sort -u) \
 		<(numbers_in --include='*.[ch]' --include='*.sh' tests) |
 		sed -E 's/^\t(.*)/\1 is cited by a test, but is no rule/; t; s/$/ is a rule that no test cites/')"
 }
 
+# Every number of the kit's table of rules stands in emu/RULES.md, once: as a rule, or with the reason why it is none.
+rules_whole() {
+	[ -e tests/rules/rule_table.c ] || return
+	comm -3 <(sed -nE 's/^\t\[([0-9]+)\] = .*/S\1/p' tests/rules/rule_table.c | sort) \
+		<({ rules_stated; rules_left_out; } | sort) |
+		sed -E 's/^\t(.*)/emu\/RULES.md names \1 twice, or it is no rule/; t; s/$/ is not in emu\/RULES.md/'
+}
+
 failed=0
 for check in file_length function_length line_width spdx include_arrows device_calls asserts_stay leftovers \
-	limits_used public_causes; do
+	limits_used public_causes rules_whole; do
 	verdict $check "$($check 2>&1)"
 done
 rules_cited

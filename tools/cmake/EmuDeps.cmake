@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv (static), emu::libfabric and
+# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv and emu::uring (static), emu::libfabric and
 # PkgConfig::CRITERION.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -19,6 +19,13 @@ set_target_properties(emu::uv PROPERTIES
 	IMPORTED_LOCATION ${uv_copy}
 	INTERFACE_INCLUDE_DIRECTORIES ${UV_INCLUDE_DIR}
 	INTERFACE_LINK_LIBRARIES "uv_libc;Threads::Threads;dl;rt")
+
+find_path(URING_INCLUDE_DIR liburing.h REQUIRED)
+find_library(URING_STATIC NAMES liburing.a REQUIRED)
+add_library(emu::uring STATIC IMPORTED)
+set_target_properties(emu::uring PROPERTIES
+	IMPORTED_LOCATION ${URING_STATIC}
+	INTERFACE_INCLUDE_DIRECTORIES ${URING_INCLUDE_DIR})
 
 if(LIBFABRIC_ROOT)
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)

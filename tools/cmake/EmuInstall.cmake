@@ -26,6 +26,10 @@ function(emu_install)
 	install(TARGETS emu-fi LIBRARY DESTINATION ${EMU_PROVIDER_LIBDIR})
 	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
+	if(TARGET emu_rules) # built with the tests
+		install(TARGETS emu_rules RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+		install(FILES tools/emu_rules.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+	endif()
 
 	configure_package_config_file(${template_dir}/emu-config.cmake.in ${CMAKE_BINARY_DIR}/emu-config.cmake
 		INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR EMU_PROVIDER_LIBDIR)

@@ -3,9 +3,10 @@
 # environment (the provider's folder and so on) and reports each case, and enter it in build/.../tests.list, by which
 # tests/run.sh runs some of them again in other surroundings, without ctest.
 #
-# LABEL is one of: unit sim rules process demo bench tidy install docker. SERIAL: nothing else runs beside it.
-# THREADS: it races threads on purpose, and is run under the thread sanitizer, too (a script test with a program of its
-# own: Criterion's sandbox does not start under that sanitizer). TIMEOUT: a hang guard in seconds (default 300).
+# LABEL is one of: unit sim rules kit process mpi fabtests demo bench mutate tidy install docker. SERIAL: nothing else
+# runs beside it. THREADS: it races threads on purpose, and is run under the thread sanitizer, too (a script test with a
+# program of its own: Criterion's sandbox does not start under that sanitizer). TIMEOUT: a hang guard in seconds (default
+# 300).
 
 # A program of Criterion tests. Each Criterion test counts as one.
 #   emu_criterion_test(mr_table LABEL unit SOURCES mr_table.c LIBS emu_nic [SERIAL] [TIMEOUT 600])
@@ -27,7 +28,7 @@ endfunction()
 
 # What both share. A macro, so as to see the caller's arg_*.
 macro(emu_add_test name kind)
-	set(labels unit sim rules process demo bench tidy install docker)
+	set(labels unit sim rules kit process mpi fabtests demo bench mutate tidy install docker)
 	if(NOT arg_LABEL IN_LIST labels)
 		message(FATAL_ERROR "test ${name}: LABEL must be one of ${labels}")
 	endif()
