@@ -22,13 +22,21 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$EMU_SOURCE_DIR/tests/lsan.supp:print_suppressions=0}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
+PID_TAKEN=99 # an exit status that no test has
+
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
 # Criterion's TAP: `ok - suite::test  (0.01s)`, `not ok - suite::test  reason`, `ok - suite::test # SKIP reason`.
+# Criterion listens on /tmp/criterion_PID.sock, and aborts where another user left that file: a new PID is taken then.
 run_criterion() {
-	timeout -k 10 "$seconds" "$@" --jobs 1 --timeout 120 --tap="$scratch/tap"
-	status=$?
+	status=$PID_TAKEN
+	while [ "$status" = $PID_TAKEN ]; do
+		timeout -k 10 "$seconds" sh -c "rm -f /tmp/criterion_\$\$.sock || exit $PID_TAKEN; exec \"\$@\"" sh \
+			"$@" --jobs 1 --timeout 120 --tap="$scratch/tap" >"$scratch/out" 2>&1
+		status=$?
+		cat "$scratch/out"
+	done
 	[ -e "$scratch/tap" ] || return 0
 	sed -nE 's/^(not )?ok - ([^ ]+) +# SKIP *(.*)/skip \2 \3/p; t
 		s/^ok - ([^ ]+).*/pass \1/p; t
@@ -53,7 +61,7 @@ elif [ "$status" = 0 ] && [ ! -s "$scratch/cases" ]; then
 elif [ "$status" = 124 ] || [ "$status" = 137 ]; then
 	echo "fail hung for $seconds s, or killed" >>"$scratch/cases"
 elif [ "$status" != 0 ] && ! grep -q '^fail' "$scratch/cases"; then
-	echo "fail exit status $status" >>"$scratch/cases"
+	echo "fail exit status $status: $(tail -n 1 "$scratch/out")" >>"$scratch/cases"
 fi
 if [ -n "${EMU_RESULTS:-}" ]; then
 	sed -E "s|^([a-z]+) |\1 ${EMU_SUITE:+$EMU_SUITE/}$name: |" "$scratch/cases" >>"$EMU_RESULTS"
