@@ -11,12 +11,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "emu/net/own.h"
 #include "emu/net/spawn.h"
+#include "emu/net/spin.h"
 
 enum {
 	LOOK_OFF_MS = 1,
@@ -46,6 +49,7 @@ struct thread {
 	bool running;
 	uint64_t polls;		/* driver.polls at the last look */
 	bool was_readable;	/* PARKED: at the last look */
+	struct spin spin;	/* ARMED: for what the peers ask next */
 	uv_loop_t loop;
 	uv_async_t async;
 	uv_poll_t data, dials, listeners;
@@ -105,6 +109,31 @@ static void serve(struct thread *thread)
 	take_role(thread);
 	nic_settle(thread->nic);
 	driver_leave(thread->driver);
+}
+
+/* Yields: where there are more threads than cores, who is to ask may be waiting for this one. */
+static bool asked_soon(struct thread *thread)
+{
+	uint64_t until_ns = spin_begin(&thread->spin, monotonic_ns());
+
+	while (polls_now(thread) == thread->polls && monotonic_ns() < until_ns) {
+		if (serve_slice(thread)) {
+			spin_end(&thread->spin, monotonic_ns());
+			return true;
+		}
+		sched_yield();
+	}
+	return false;
+}
+
+/* A peer that has its answer may ask again at once. */
+static void serve_awake(struct thread *thread)
+{
+	int rounds = 0;
+
+	do
+		serve(thread);
+	while (++rounds < SLICES && asked_soon(thread));
 }
 
 static void on_look(uv_timer_t *timer);
@@ -170,7 +199,8 @@ static void woken(struct thread *thread)
 		enter_state(thread, THREAD_OFF);
 	} else {
 		driver_disarm(thread->driver);
-		serve(thread);
+		spin_end(&thread->spin, monotonic_ns());
+		serve_awake(thread);
 		arm(thread);
 	}
 }

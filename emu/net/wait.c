@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 #include "emu/net/net.h"
 #include "emu/net/own.h"
+#include "emu/net/spin.h"
 
 enum {
 	MANUAL_LOOK_MS = 10,	/* in a sleep: what another thread posts may set a timer, and no NIC thread looks */
@@ -32,6 +34,7 @@ struct wait {
 	int set;	/* event, the data sockets, and what the NIC thread does to connections */
 	atomic_bool watching;	/* the set has all of these */
 	atomic_bool led;	/* somebody sleeps on the set, alone: of two, one could empty `event` before the other sees it */
+	struct spin spin;	/* the leader's */
 	atomic_uint followers;	/* who sleep on the turn meanwhile */
 	atomic_uint turn;	/* a futex: moves with each wake-up, and when a leader comes back */
 };
@@ -195,14 +198,28 @@ static void set_timer(void)
 	timerfd_settime(net_timer_fd(), TFD_TIMER_ABSTIME, &due, NULL); /* no such timer: cannot fail */
 }
 
+/* Awake at first, where that pays. True: the turn has moved. */
+static bool comes_soon(struct wait *wait, uint32_t turn)
+{
+	uint64_t until_ns = spin_begin(&wait->spin, monotonic_ns());
+
+	while (net_mine() && wait_turn(wait) == turn && monotonic_ns() < until_ns) {
+		driver_run(nic_driver(net_nic()));
+		sched_yield();
+	}
+	return wait_turn(wait) != turn;
+}
+
 /* As look(). A thread may be cancelled in its sleep, but not once it is awake: it would lead for ever. */
 static int lead(struct wait *wait, uint32_t turn, int timeout_ms)
 {
 	int count, cancel_state;
 
 	pthread_cleanup_push(stop_leading, wait);
-	count = wait_turn(wait) == turn ? look(wait, timeout_ms) : 1;
+	count = comes_soon(wait, turn) ? 1 : look(wait, timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	if (count > 0)
+		spin_end(&wait->spin, monotonic_ns());
 	pthread_cleanup_pop(1);
 	pthread_setcancelstate(cancel_state, NULL);
 	return count;
