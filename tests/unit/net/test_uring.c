@@ -275,6 +275,41 @@ Test(uring, start_fails)
 	}
 }
 
+/* What uring_start() says where the kernel answers this call so; it leaves nothing open. */
+static void starts_where_refused(int call, int gives, int says)
+{
+	int lowest = lowest_free_descriptor(), err;
+
+	if (!sandbox_refuse(call, gives))
+		cr_skip_test("no system call can be refused here");
+	err = uring_start();
+	if (call == SYS_io_uring_register && (err == -EPERM || err == -ENOMEM) && err != says)
+		cr_skip_test("io_uring is not to be had here: %s", strerror(-err));
+	cr_assert_eq(err, says, "%s", strerror(-err));
+	cr_assert_eq(lowest_free_descriptor(), lowest);
+}
+
+Test(uring, there_is_no_ring)
+{
+	starts_where_refused(SYS_io_uring_setup, EMFILE, -EMFILE);
+}
+
+/* A kernel from before 5.13 does not know empty slots, and says so in one of two ways. */
+Test(uring, no_empty_slots)
+{
+	starts_where_refused(SYS_io_uring_register, EFAULT, -ENOSYS);
+}
+
+Test(uring, no_empty_slots_either)
+{
+	starts_where_refused(SYS_io_uring_register, EINVAL, -ENOSYS);
+}
+
+Test(uring, the_table_is_refused)
+{
+	starts_where_refused(SYS_io_uring_register, EACCES, -EACCES);
+}
+
 /* In a child: whether put and get succeed where the kernel refuses this call. */
 static void expect_refused(struct pin *pin, uint8_t *memory, int call, bool put, bool get)
 {
