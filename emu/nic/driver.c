@@ -107,7 +107,8 @@ static bool run(struct driver *driver)
 		fence(); /* D1; pairs with the one in let_go() */
 		if (!try_take(driver))
 			return did; /* whoever holds it or waits for it looks again after us */
-		atomic_store(&driver->owed, false);
+		if (atomic_load_explicit(&driver->owed, memory_order_relaxed)) /* the role's holder alone changes it */
+			atomic_store(&driver->owed, false);
 		if (driver->ops.work(driver->ops.arg))
 			did = true;
 		let_go(driver);

@@ -200,7 +200,7 @@ const char *frames_begin(struct conn *conn, const struct wire_head *head)
 	if (!broken && !rule->greets && !requester_acked(conn->session, ack))
 		broken = "acknowledgement of what was not sent (WIRE-60)";
 	if (!broken && rule->end && wire_get32(in->head.payload) == 0)
-		broken = rule->end(conn, WIRE_GOOD);
+		broken = frames_end(conn, WIRE_GOOD);
 	return broken;
 }
 
@@ -216,5 +216,8 @@ void frames_payload(struct conn *conn, const uint8_t *bytes, uint32_t length)
 
 const char *frames_end(struct conn *conn, enum wire_status status)
 {
-	return frame_rules[conn->in.head.op].end(conn, status);
+	const char *broken = frame_rules[conn->in.head.op].end(conn, status);
+
+	conn->in.sink = SINK_DROP;	/* nothing more comes for its place, which then need not be judged again */
+	return broken;
 }
