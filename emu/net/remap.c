@@ -72,7 +72,6 @@ int remap_begin(struct remap *remap, const struct iovec *segments, size_t count)
 	memcpy(remap->run, segments, count * sizeof(*segments));
 	remap->count = count;
 	remap->changed = false;
-	remap->begun = true;
 	uffd_lock();
 	remap->at = &watched.first;
 	remap->next = watched.first;
@@ -88,8 +87,6 @@ int remap_begin(struct remap *remap, const struct iovec *segments, size_t count)
 
 void remap_end(struct remap *remap)
 {
-	if (!remap->begun)
-		return;
 	uffd_lock();
 	*remap->at = remap->next;
 	if (remap->next)
@@ -97,7 +94,6 @@ void remap_end(struct remap *remap)
 	for (size_t i = 0; i < remap->count; i++)
 		uffd_unwatch((uintptr_t)remap->run[i].iov_base, remap->run[i].iov_len);
 	uffd_unlock();
-	remap->begun = false;
 }
 
 bool remap_changed(struct remap *remap)

@@ -11,9 +11,8 @@
 
 #include "emu/nic/limits.h"
 
-/* Memory that is looked after, a part of whoever has pinned it. Zero: it is not. */
+/* Memory that is looked after, a part of whoever has pinned it. */
 struct remap {
-	bool   begun;			/* constant from begin to end */
 	struct remap *next, **at;	/* under uffd_lock(), as is what follows */
 	struct iovec run[LIMIT_IOV];
 	size_t count;

@@ -147,3 +147,41 @@ Test(fi_mr_mode, rules_follow_the_grant)
 		world_close(&w);
 	}
 }
+
+/* S86-S90: what is answered where nobody offers anything. */
+Test(fi_mr_mode, without_hints)
+{
+	static const struct { uint32_t api; const char *personality; bool basic, scalable; } answers[] = {
+		{ FI_VERSION(1, 4), "strict", true, false }, { FI_VERSION(1, 4), "lax", false, true },
+		{ FI_VERSION(1, 5), "strict", false, false }, { FI_VERSION(1, 17), "lax", false, false },
+	};
+
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		struct fi_info *info;
+		int mr_mode, legacy = (answers[i].basic ? BASIC : 0) | (answers[i].scalable ? SCALABLE : 0);
+
+		setenv("FI_EMU_PERSONALITY", answers[i].personality, 1);
+		RC(0, fi_getinfo(answers[i].api, NULL, NULL, 0, NULL, &info));
+		mr_mode = info->domain_attr->mr_mode;
+		cr_expect_eq(mr_mode & (BASIC | SCALABLE), legacy, "row %zu: mr_mode %#x", i, mr_mode);
+		cr_expect(!legacy || mr_mode == legacy, "row %zu: mr_mode %#x", i, mr_mode);
+		fi_freeinfo(info);
+	}
+}
+
+/* A program changes what it was given: before 1.5 to FI_MR_UNSPEC, which is none of the bits, or to a bit that came later. */
+Test(fi_mr_mode, a_domain_for_an_old_program)
+{
+	struct fid_domain *domain;
+	struct world w;
+
+	world_open(&w, &(struct want){ .api = FI_VERSION(1, 4), .mr_mode = SCALABLE });
+	w.info->domain_attr->mr_mode = 0;
+	RC(0, fi_domain(w.fabric, w.info, &domain, NULL));
+	RC(0, fi_close(&domain->fid));
+	w.info->domain_attr->mr_mode = FI_MR_VIRT_ADDR;
+	RC(-FI_EINVAL, fi_domain(w.fabric, w.info, &domain, NULL));
+	w.info->domain_attr->mr_mode = SCALABLE;
+	world_close(&w);
+}
