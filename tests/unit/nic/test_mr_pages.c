@@ -101,6 +101,36 @@ Test(mr_pages, scan_and_take)
 	mr_pages_close(fresh);
 }
 
+/* They are looked at eight at a time where all eight are known, and only from the first of them on. */
+Test(mr_pages, one_of_eight_is_missing)
+{
+	struct iovec segment = { map, 32 * PAGE_BYTES };
+	struct mr_pages *pages;
+
+	memset(map, 1, segment.iov_len);
+	cr_assert_eq(mr_pages_open(&pages, &segment, 1), 0);
+	cr_assert_eq(mr_pages_scan(pages, at(0), segment.iov_len), 0);
+	mr_pages_forget(pages, at(8), 1);
+	cr_assert(know(pages, at(0), 8 * PAGE_BYTES));
+	cr_assert_not(know(pages, at(3), 8 * PAGE_BYTES));
+	cr_assert_not(know(pages, at(8), 8 * PAGE_BYTES));
+	cr_assert(know(pages, at(9), 23 * PAGE_BYTES));
+	mr_pages_forget(pages, at(19), 1);
+	cr_assert_not(know(pages, at(16), 16 * PAGE_BYTES));
+	mr_pages_close(pages);
+}
+
+Test(mr_pages, no_bytes_touch_no_page)
+{
+	struct iovec segment = { map, 4 * PAGE_BYTES };
+	struct mr_pages *pages;
+
+	cr_assert_eq(mr_pages_open(&pages, &segment, 1), 0);
+	cr_assert(mr_pages_touch(pages, at(2) + 100, 1));
+	cr_assert_not(mr_pages_touch(pages, at(2) + 100, 0));
+	mr_pages_close(pages);
+}
+
 /* Segments that share a page, and one without bytes. */
 Test(mr_pages, several_segments)
 {
