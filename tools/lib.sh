@@ -10,6 +10,7 @@ EMU_DEPS=$EMU_ROOT/build/deps
 EMU_FABRIC_MIN=2.1.0
 EMU_FABRIC_BUILT=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN
 EMU_FABTESTS=$EMU_DEPS/fabtests-$EMU_FABRIC_MIN
+EMU_MPI4PY_TESTS=$EMU_DEPS/mpi4py-tests
 
 die() {
 	echo "${0##*/}: $*" >&2

@@ -3,7 +3,8 @@
 # setup.sh - makes this machine able to build and test emu. Says nothing and changes nothing when all is there.
 #
 # setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, where it can: without them their
-# tests are skipped. libfabric's own test suite is built from the same source package as libfabric.
+# tests are skipped. libfabric's own test suite is built from the same source package as libfabric, and the tests of MPI
+# for Python come from the source package of the version that is installed.
 #
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
 # distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
@@ -186,18 +187,30 @@ private_apt() {
 		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
 }
 
-# Puts libfabric's source from the newer suite into folder $1; where Debian's archive is, the system's apt knows.
-fetch_source() {
-	local dir=$1 uri
+# Debian's archive and release on this machine, as the system's apt knows them.
+debian_archive() {
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Component: main' |
+		awk '$2 !~ /-/ && $1 ~ /debian\/*$/ { print; exit }'
+}
 
-	uri=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Component: main' |
-		awk '$2 !~ /-/ && $1 ~ /debian\/*$/ { print $1; exit }')
-	[ -n "$uri" ] || { echo "apt knows of no Debian archive"; return 1; }
+# fetch_package FOLDER SUITE PACKAGE: puts the source of a package of that suite into a folder; without a suite, of the
+# release that is installed.
+fetch_package() {
+	local dir=$1 uri release
+
+	read -r uri release < <(debian_archive) || { echo "apt knows of no Debian archive"; return 1; }
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-	printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$uri" "$FABRIC_SUITE" \
+	printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$uri" "${2:-$release}" \
 		/usr/share/keyrings/debian-archive-keyring.gpg >"$dir/apt.sources"
 	private_apt "$dir" update
-	(cd "$dir" && private_apt "$dir" source --download-only --tar-only libfabric)
+	(cd "$dir" && private_apt "$dir" source --download-only --tar-only "$3")
+}
+
+# Puts libfabric's source from the newer suite into folder $1.
+fetch_source() {
+	local dir=$1
+
+	fetch_package "$dir" "$FABRIC_SUITE" libfabric
 	[ -e "$dir/libfabric_$EMU_FABRIC_MIN.orig.tar.xz" ] ||
 		{ echo "suite $FABRIC_SUITE has another libfabric:" "$dir"/libfabric_*; return 1; }
 }
@@ -289,6 +302,32 @@ have_fabtests() {
 	[ $build_status = 0 ] || echo "setup.sh: could not build it, its tests will be skipped; all of it is in $log" >&2
 }
 
+# True if the tests of MPI for Python are to be fetched.
+wants_mpi4py_tests() {
+	[ -n "$programs" ] && [ ! -d "$EMU_MPI4PY_TESTS" ] && has_mpi4py >/dev/null 2>&1
+}
+
+# From Debian's archive, or where that has it not, from Python's.
+fetch_mpi4py_tests() {
+	local work=$1 version
+
+	version=$(dpkg-query -W -f '${source:Version}' python3-mpi4py) && fetch_package "$work" "" "mpi4py=$version" ||
+		/usr/bin/python3 -m pip download --quiet --dest "$work" --no-binary :all: --no-deps --no-build-isolation \
+			"mpi4py==$(/usr/bin/python3 -c 'import mpi4py; print(mpi4py.__version__)')"
+	mkdir "$work/source"
+	tar -xf "$work"/mpi4py[-_]*.tar.* -C "$work/source" --strip-components=1
+	mv "$work/source/test" "$EMU_MPI4PY_TESTS"
+}
+
+have_mpi4py_tests() {
+	local log=$EMU_DEPS/mpi4py-tests.log
+
+	wants_mpi4py_tests || return 0
+	echo "setup.sh: fetching the tests of MPI for Python, once"
+	run_build fetch_mpi4py_tests "$log"
+	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, they will be skipped; all of it is in $log" >&2
+}
+
 # True if root is to add what the container test needs.
 wants_docker_packages() {
 	[ "$(id -u)" = 0 ] && is_debian && engine_answers && [ -n "$(missing docker_needs)" ]
@@ -307,7 +346,7 @@ have_programs() {
 
 all_there() {
 	[ -z "$(missing needs)" ] && ! needs_built_libfabric && ! wants_docker_packages && ! wants_programs &&
-		! wants_fabtests
+		! wants_fabtests && ! wants_mpi4py_tests
 }
 
 programs=
@@ -326,3 +365,4 @@ have_new_libfabric
 ! wants_docker_packages || install_packages docker_needs
 have_programs
 have_fabtests
+have_mpi4py_tests
