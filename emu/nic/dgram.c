@@ -185,6 +185,15 @@ static void receive(struct message *message, const uint8_t *payload)
 		complete_receive_failed(message->rx, REFUSAL_SOURCE_FAULT);
 }
 
+/* False: there is no room for its completion. A receive that was posted before the datagram came may wait for this very slice
+ * to end. */
+static bool find_receive(struct message *message)
+{
+	if (!message_find(message))
+		return false;
+	return message->rx || !submit_take_receives(message->ep->nic) || message_find(message);
+}
+
 static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 {
 	enum wire_datagram_flaw flaw = wire_check_datagram(frame, length);
@@ -211,7 +220,7 @@ static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 		ended(ep, DGRAM_DEAF, NULL);
 	else if (!ep_takes(ep, fields.auth, &from))
 		ended(ep, DGRAM_AUTH, NULL);
-	else if (!message_find(&message))
+	else if (!find_receive(&message))
 		ended(ep, DGRAM_FULL, NULL);
 	else if (!message.rx)
 		ended(ep, DGRAM_UNEXPECTED, NULL);

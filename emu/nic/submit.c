@@ -318,22 +318,56 @@ static void rx_start(struct rx *rx)
 		cm_flush_receives(ep);
 }
 
+/* With the lock. */
+static struct rx *cut_receives(struct submit *submit, unsigned *count)
+{
+	struct rx *first = submit->rx_first;
+
+	submit->rx_first = submit->rx_last = NULL;
+	for (const struct rx *rx = first; rx; rx = rx->next)
+		++*count;
+	return first;
+}
+
+static void start_receives(struct rx *rx)
+{
+	struct rx *next;
+
+	for (; rx; rx = next) {
+		next = rx->next;
+		rx_start(rx);
+	}
+}
+
+bool submit_take_receives(struct nic *nic)
+{
+	struct submit *submit = &nic->submit;
+	unsigned taken = 0;
+	struct rx *rx;
+
+	if (!submit_pending(submit))
+		return false;
+	pthread_mutex_lock(&submit->lock);
+	rx = cut_receives(submit, &taken);
+	atomic_fetch_sub(&submit->waiting, taken);
+	pthread_mutex_unlock(&submit->lock);
+	start_receives(rx);
+	return taken;
+}
+
 bool submit_take(struct nic *nic)
 {
 	struct submit *submit = &nic->submit;
 	struct op_list ops = { NULL, NULL };
 	struct held *changes;
-	struct rx *rx, *next;
+	struct rx *rx;
 	struct op *op;
 	unsigned taken = 0;
 
 	if (!submit_pending(submit))
 		return false;
 	pthread_mutex_lock(&submit->lock);
-	rx = submit->rx_first;
-	submit->rx_first = submit->rx_last = NULL;
-	for (next = rx; next; next = next->next)
-		taken++;
+	rx = cut_receives(submit, &taken);
 	changes = submit->changes;
 	submit->changes = NULL;
 	submit->changes_end = &submit->changes;
@@ -345,10 +379,7 @@ bool submit_take(struct nic *nic)
 	pthread_mutex_unlock(&submit->lock);
 
 	/* Receives first: a program that posts one and then sends expects the answer to find it. */
-	for (; rx; rx = next) {
-		next = rx->next;
-		rx_start(rx);
-	}
+	start_receives(rx);
 	while ((op = op_list_pop(&ops)))
 		op_start(op);
 	held_changes(changes);

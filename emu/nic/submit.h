@@ -32,5 +32,7 @@ void submit_push_rx(struct submit *submit, struct rx *rx);
 bool submit_pending(struct submit *submit);
 /* [role] Hands up to SLICE_OPS posted ops and all posted receives to the device. True if there were any. */
 bool submit_take(struct nic *nic);
+/* [role] The receives alone: for who is about to say that there is none. True if there were any. */
+bool submit_take_receives(struct nic *nic);
 
 #endif

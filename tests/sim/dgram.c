@@ -3,6 +3,7 @@
  * op and receive completes once, and nothing that arrives is answered. */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
+#include <pthread.h>
 
 #include "emu/nic/ep.h"
 #include "emu/nic/errno.h"
@@ -326,6 +327,34 @@ Test(sim_dgram, without_a_receive_it_is_dropped)
 	send_one(0, 1, POST_COMPLETE);
 	settle();
 	cr_assert(ends[1].received == 1 && ends[1].got[0][10] == 1);
+	check_sends(&ends[0]);
+	close_all();
+}
+
+static void *post_receive(void *arg)
+{
+	(void)arg;
+	recv_one(1, LIMIT_DGRAM);
+	return NULL;
+}
+
+/* Another thread of the program's posts while this one has the role: then the post is for this one to take. */
+static void post_elsewhere(void)
+{
+	pthread_t thread;
+
+	cr_assert(!pthread_create(&thread, NULL, post_receive, NULL) && !pthread_join(thread, NULL));
+}
+
+/* fi_recv() has returned, whereupon the program may tell its peer, by other ways, to send. */
+Test(sim_dgram, a_receive_posted_within_the_slice_is_there)
+{
+	open_all(12);
+	world->arriving = post_elsewhere;
+	for (int i = 0; i < 20; i++)
+		send_one(0, 1, POST_COMPLETE);
+	settle();
+	cr_assert(ends[1].received == 20 && ends[1].ep->dgram.ended[DGRAM_UNEXPECTED] == 0);
 	check_sends(&ends[0]);
 	close_all();
 }

@@ -141,6 +141,8 @@ ssize_t ports_take(struct port *port, void *bytes, size_t room)
 	in_role(port->node);
 	if (!at)
 		return -EAGAIN;
+	if (world->arriving)
+		world->arriving();
 	packet = *at;
 	*at = packet->next;
 	length = (ssize_t)packet->length;
