@@ -20,7 +20,8 @@ static struct conn *conn_new(struct ep *ep)
 	struct conn *conn;
 
 	if (nic->conn_count >= LIMIT_CONNECTIONS) {
-		nic_log(nic, NIC_LOG_WARN, "no more than %d connections in a process", LIMIT_CONNECTIONS);
+		if (told_one(nic, TOLD_CONNECTION))
+			nic_log(nic, NIC_LOG_WARN, "no more than %d connections in a process", LIMIT_CONNECTIONS);
 		return NULL;
 	}
 	conn = calloc(1, sizeof(*conn));
@@ -146,7 +147,8 @@ void conn_broken(struct conn *conn, const char *reason)
 
 	if (conn->state == CONN_CLOSED)
 		return;
-	nic_log(conn->nic, NIC_LOG_WARN, "connection with %s closed: %s", conn_name(conn, name, sizeof(name)), reason);
+	if (told_one(conn->nic, TOLD_CONNECTION))
+		nic_log(conn->nic, NIC_LOG_WARN, "connection with %s closed: %s", conn_name(conn, name, sizeof(name)), reason);
 	if (session)
 		session->breaks++;
 	conn_bye(conn, conn->stream.flaw == WIRE_FLAW_VERSION ? WIRE_BYE_VERSION : WIRE_BYE_PROTOCOL, reason, false);

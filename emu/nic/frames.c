@@ -25,10 +25,13 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	struct session *session = conn->session;
 	struct wire_bye_fields fields;
 	char name[64];
+	bool quiet;
 
 	wire_get_bye(head, &fields);
-	nic_log(conn->nic, fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE ? NIC_LOG_DEBUG :
-		NIC_LOG_WARN, "%s said goodbye: %s", conn_name(conn, name, sizeof(name)), fields.text);
+	quiet = fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE;
+	if (quiet || told_one(conn->nic, TOLD_CONNECTION))
+		nic_log(conn->nic, quiet ? NIC_LOG_DEBUG : NIC_LOG_WARN, "%s said goodbye: %s",
+			conn_name(conn, name, sizeof(name)), fields.text);
 	if (session && fields.reason == WIRE_BYE_PROTOCOL)
 		session->breaks++;
 	conn_close(conn, 0, false);

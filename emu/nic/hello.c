@@ -81,7 +81,8 @@ static void hello_answered(struct conn *conn, const struct wire_hello_fields *fi
 	struct session *session = conn->session;
 
 	if (session->known && memcmp(session->instance, fields->instance, WIRE_ID_LEN) != 0) {
-		nic_log(conn->nic, NIC_LOG_WARN, "another endpoint answers at the peer's address: it was restarted");
+		if (told_one(conn->nic, TOLD_CONNECTION))
+			nic_log(conn->nic, NIC_LOG_WARN, "another endpoint answers at the peer's address: it was restarted");
 		session_replaced(session);
 		return;
 	}
@@ -122,7 +123,8 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 		*text = "another endpoint is connected under that address";
 		return NULL;
 	}
-	nic_log(conn->nic, NIC_LOG_WARN, "a peer was restarted under its old address");
+	if (told_one(conn->nic, TOLD_CONNECTION))
+		nic_log(conn->nic, NIC_LOG_WARN, "a peer was restarted under its old address");
 	session_end(session, REFUSAL_PEER_GONE);
 	return session;
 }

@@ -70,6 +70,7 @@ enum {
 	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
 	LIMIT_ERROR_TEXT = 384,		/* bytes of a refusal's sentence */
+	LIMIT_TOLD = 256,		/* lines of log of a kind that peers cause; then one each TIME_TOLD_NS, others counted */
 };
 
 /* Times in nanoseconds. */
@@ -81,6 +82,7 @@ enum {
 #define TIME_LOOK_NS TIME_MS(1)			/* what is owed is sent at the latest after this */
 #define TIME_ANSWER_NS TIME_MS(1000)		/* the passive endpoint has gone: a connection may still be accepted */
 #define TIME_SWEEP_NS TIME_MS(1000)		/* between two looks for sessions that have ended, past LIMIT_SESSIONS */
+#define TIME_TOLD_NS TIME_MS(1000)		/* see LIMIT_TOLD */
 #define TIME_BYE_NS TIME_MS(1000)		/* closing waits so long to send what is owed */
 /* What is given up after seconds is so at multiples of this, so that thousands of peers have few ticks between them. */
 #define TIME_COARSE_NS TIME_MS(50)

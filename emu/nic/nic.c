@@ -67,6 +67,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->link_arg = link;
 	nic->clock = *clock;
 	nic->now_ns = clock_now(clock);
+	told_init(nic);
 	atomic_init(&nic->deadline_ns, UINT64_MAX);
 	err = submit_init(&nic->submit);
 	if (err)
@@ -192,8 +193,9 @@ static uint64_t tick_greetings(struct nic *nic)
 		if (conn->greet_by_ns > nic->now_ns) {
 			due = conn->greet_by_ns < due ? conn->greet_by_ns : due;
 		} else {
-			nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO within %u ms",
-				(unsigned)(TIME_HELLO_NS / TIME_MS(1)));
+			if (told_one(nic, TOLD_CONNECTION))
+				nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO within %u ms",
+					(unsigned)(TIME_HELLO_NS / TIME_MS(1)));
 			conn_close(conn, ETIMEDOUT, false);
 		}
 	}

@@ -10,6 +10,7 @@
 #include "emu/nic/nic.h"
 #include "emu/nic/sendq.h"
 #include "emu/nic/submit.h"
+#include "emu/nic/told.h"
 #include "wire/frame.h"
 
 struct conn;
@@ -45,6 +46,7 @@ struct nic {
 	atomic_uint_fast64_t deadline_ns;
 	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */
 	uint64_t tick_due_ns;
+	struct told told[TOLD_KINDS];
 	struct sendq_spares spares;
 	uint8_t scratch[SLICE_RECV_BYTES];
 };

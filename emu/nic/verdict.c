@@ -69,8 +69,10 @@ const char *verdict_refuse(struct session *session, uint64_t ref, const struct r
 	};
 	char text[LIMIT_ERROR_TEXT], name[64];
 
-	refusal_text(why, NULL, text, sizeof(text));
-	nic_log(session->ep->nic, NIC_LOG_WARN, "refused to %s: %s", session_name(session, name, sizeof(name)), text);
+	if (told_one(session->ep->nic, TOLD_REFUSAL)) {
+		refusal_text(why, NULL, text, sizeof(text));
+		nic_log(session->ep->nic, NIC_LOG_WARN, "refused to %s: %s", session_name(session, name, sizeof(name)), text);
+	}
 	return verdict_push(session, WIRE_NAK, &fields);
 }
 
