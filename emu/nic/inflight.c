@@ -17,7 +17,7 @@ bool requester_acked(struct session *session, uint64_t ack)
 		return false;
 	req->acked = ack;
 	req->rnr_wait_ns = 0;
-	session->breaks = 0;
+	session_got_on(session);
 	while ((op = req->sent.first) && op->last_seq <= ack) {
 		op_list_pop(&req->sent);
 		/* Acknowledged before it was sent whole: who lies gets no more of it, the buffer being the program's again. */
@@ -40,7 +40,7 @@ bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, b
 	if (number != req->verdict_seen + 1 || ref >= req->next_seq)
 		return false;
 	req->verdict_seen = number;
-	session->breaks = 0;
+	session_got_on(session);
 	session_owe(session);
 	return true;
 }

@@ -305,6 +305,7 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 	broken = request_rules[conn->in.head.op].end(conn, status);
 	if (!conn->in.repeat) {
 		session->rsp.seen++;
+		session->down_ns = 0;
 		session->rsp.owed_requests++;
 		session->rsp.owed_bytes += wire_get32(conn->in.head.payload);
 		session_owe(session);

@@ -184,13 +184,14 @@ static void session_backoff(struct session *session, uint64_t wait_ns)
 	session_time(session, session->retry_ns);
 }
 
-/* Without a connection, from now on if not already. */
+/* Without a connection, from now on if not already. What was so before a connection that brought nothing counts: else a peer
+ * that greets and closes would be dialled for ever. */
 static void session_down(struct session *session)
 {
 	struct nic *nic = nic_of(session);
 
 	if (session->down_since_ns == 0)
-		session->down_since_ns = nic_now(nic) ? nic_now(nic) : 1;
+		session->down_since_ns = nic_now(nic) > session->down_ns ? nic_now(nic) - session->down_ns : 1;
 	session_time(session, time_coarse(session->down_since_ns + nic->config.retry_budget_ns));
 }
 
@@ -215,7 +216,7 @@ void session_want(struct session *session)
 		conn_busy(session->conn);
 	if (session->state != SESSION_IDLE || session->target_only)
 		return;
-	session->down_since_ns = 0;	/* nobody tried while it was idle */
+	session->down_since_ns = session->down_ns = 0;	/* nobody tried while it was idle */
 	session->unspoken = true;
 	session_dial(session);
 }
@@ -223,12 +224,19 @@ void session_want(struct session *session)
 void session_forgotten(struct session *session)
 {
 	struct op_list pending = session->req.pending;
+	uint32_t breaks = session->breaks + 1;
 
+	if (breaks >= BREAKS_MAX) {
+		session_end(session, REFUSAL_PROTOCOL);
+		return;
+	}
 	session->req.pending = (struct op_list){ NULL, NULL };
 	session_end(session, REFUSAL_PEER_GONE);
 	session->req.pending = pending;
-	if (pending.first)
-		session_want(session);
+	if (!pending.first)
+		return;
+	session->breaks = breaks;
+	session_want(session);
 }
 
 bool session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello)
@@ -251,6 +259,8 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 	conn->floor = session->rsp.seen;
 	session->state = SESSION_OPEN;
 	session->refused_dials = 0;
+	if (session->down_since_ns)
+		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1;	/* not 0 */
 	session->down_since_ns = 0;
 	session->unspoken = false;
 	/* What was acknowledged on the old connection may not have arrived. */
@@ -272,7 +282,7 @@ void session_cut(struct session *session, int error)
 	else if (session->breaks >= BREAKS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
 	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
-		session_backoff(session, was_open ? 0 : TIME_REDIAL_NS);
+		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
 }
 
 void session_end(struct session *session, enum refusal_cause cause)
@@ -287,7 +297,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	session->known = session->greeted = false;
 	session->id = session->epoch = 0;
 	session->refused_dials = session->breaks = 0;
-	session->down_since_ns = 0;
+	session->down_since_ns = session->down_ns = 0;
 	cm_ended(session, cause);
 }
 

@@ -100,8 +100,9 @@ struct session {
 	uint64_t id;
 	uint64_t epoch;				/* connections so far */
 	uint32_t refused_dials;			/* in a row */
-	uint32_t breaks;			/* connections in a row that ended by a breach of the protocol */
+	uint32_t breaks;			/* connections in a row that ended by a breach, or were for a session given up */
 	uint64_t down_since_ns;			/* tried since then, or cut; 0: a connection is up, or nobody tried */
+	uint64_t down_ns;			/* without a connection before this one; 0: something has been done since */
 	uint64_t retry_ns;			/* BACKOFF */
 	struct session *next_timed, *next_owing;
 	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
@@ -138,6 +139,12 @@ bool session_busy(const struct session *session);
 uint64_t session_tick(struct session *session, uint64_t now_ns);
 /* To be looked at by session_tick() from then on, if not before. */
 void session_time(struct session *session, uint64_t at_ns);
+/* A request of either side has got on: the peer is not one that answers and does nothing. */
+static inline void session_got_on(struct session *session)
+{
+	session->breaks = 0;
+	session->down_ns = 0;
+}
 /* An acknowledgement of requests or verdicts is owed to the peer. */
 void session_owe(struct session *session);
 /* What is still owed is to be sent now; it may have gone with other frames since. */

@@ -264,3 +264,68 @@ Test(sim_liars, is_the_endpoint_itself)
 	model_end(lie.bed.model, BED_LIMIT_NS);
 	lie_close(&lie);
 }
+
+/* Who answers each dial, and sends it away at once. The ops fail all the same, in time, and the dials do not follow each other
+ * without a pause. */
+static void turn_away(bool greets, enum wire_bye_reason reason, enum refusal_cause cause)
+{
+	uint64_t budget_ns = TIME_RETRY_BUDGET_NS, end_ns;
+	uint8_t hello[HELLO_BYTES];
+	unsigned int dials = 0;
+	struct cq_error error;
+	struct completion c;
+	struct raw *raw;
+	struct lie lie;
+	uint8_t byte;
+
+	memset(&lie, 0, sizeof(lie));
+	bed_open(&lie.bed, 7, 2, NULL, NULL);
+	lie.victim = lie.bed.party[0];
+	lie.words.bed = &lie.bed;
+	lie.bed.node[1]->asleep = true;
+	cr_assert_eq(av_insert(lie.victim->av, &lie.bed.party[1]->name, 0, &lie.index), 0);
+	end_ns = lie.bed.world->now_ns + 2 * budget_ns;
+	post(&lie, OP_WRITE, &byte, 1);
+	while (cq_take(lie.victim->tx, &c, 1) == -EAGAIN) {
+		struct wire_hello_fields fields = plain_hello(&lie.words);
+
+		WORLD_CHECK(lie.bed.world, lie.bed.world->now_ns < end_ns, "the op does not end");
+		raw = raw_answer(lie.bed.world, party_port(lie.bed.party[1]));
+		if (!raw) {
+			lie.bed.world->now_ns += TIME_MS(1);
+			world_pass(lie.bed.world, TIME_MS(1));
+			continue;
+		}
+		dials++;
+		cr_assert_eq(raw_recv(raw, hello, sizeof(hello)), sizeof(hello));
+		wire_get_hello((struct wire_head *)hello, &lie.heard);
+		fields.session = lie.heard.session;
+		fields.epoch = lie.heard.epoch;
+		if (greets)
+			say_hello(&lie.words, &fields);
+		seal(&lie.words, wire_put_bye(here(&lie.words), reason, "not now"), 0);
+		raw_send(raw, lie.words.bytes, lie.words.length);
+		lie.words.length = 0;
+		world_pass(lie.bed.world, TIME_MS(1));
+		raw_close(raw);
+	}
+	cr_assert_eq(cq_take_error(lie.victim->tx, &error), 1);
+	cr_assert_eq(error.prov_errno, cause, "%s", error.text);
+	cr_assert_leq(dials, budget_ns / TIME_REDIAL_NS, "%u dials", dials);
+	lie.bed.node[1]->asleep = false;
+	bed_close(&lie.bed);
+}
+
+Test(sim_liars, turns_each_dial_away)
+{
+	turn_away(false, WIRE_BYE_DUPLICATE, REFUSAL_UNREACHABLE);
+	turn_away(true, WIRE_BYE_DUPLICATE, REFUSAL_UNREACHABLE);
+}
+
+/* A session that begins anew each time, as the peer says that it has given it up. */
+Test(sim_liars, forgets_each_session)
+{
+	turn_away(false, WIRE_BYE_SESSION, REFUSAL_PROTOCOL);
+	turn_away(true, WIRE_BYE_SESSION, REFUSAL_PROTOCOL);
+	turn_away(false, WIRE_BYE_INSTANCE, REFUSAL_PROTOCOL);
+}

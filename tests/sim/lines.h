@@ -26,6 +26,8 @@ void lines_free(struct world *world);
 /* An end in the hands of a test: dials, speaks and listens raw bytes. */
 struct raw;
 struct raw *raw_dial(struct world *world, uint16_t port);
+/* In the place of who listens there, and is asleep: the next dial that was not taken; NULL: none. */
+struct raw *raw_answer(struct world *world, uint16_t port);
 void raw_send(struct raw *raw, const void *bytes, size_t length);	/* runs the world until all is taken */
 size_t raw_recv(struct raw *raw, void *bytes, size_t length);	/* what is there now */
 bool raw_closed(struct raw *raw);	/* the other side has closed, and all it sent was received */

@@ -26,6 +26,21 @@ struct raw *raw_dial(struct world *world, uint16_t port)
 	world_fail(world, "raw dial: nobody listens at port %u", port);
 }
 
+struct raw *raw_answer(struct world *world, uint16_t port)
+{
+	for (uint32_t i = 0; i < world->cables; i++) {
+		struct cable *cable = world->cable[i];
+
+		if (cable->port != port || !cable->acceptor || cable->end[1].node || cable->end[1].closed)
+			continue;
+		cable->acceptor = NULL;
+		cable->end[1].up = true;
+		cable->tap[1] = NULL;
+		return (struct raw *)&cable->end[1];
+	}
+	return NULL;
+}
+
 void raw_send(struct raw *raw, const void *bytes, size_t length)
 {
 	struct line *line = (struct line *)raw;
