@@ -42,6 +42,7 @@ struct emu_eq {
 	struct waiter waiter;	/* empty but for wait sets and FI_WAIT_MUTEX_COND: our own calls go by fd */
 	struct wait_member member;
 	bool   writable;	/* opened with FI_WRITE */
+	pid_t  owner;		/* in a fork's child only closing is left: descriptors are the parent's, the lock may be taken */
 	int    fd;		/* eventfd, readable while there are events; -1 with FI_WAIT_NONE */
 	struct wait *wait;	/* manual progress: over fd and the device's sockets, which nobody else looks at; else NULL */
 	size_t limit;
@@ -60,6 +61,11 @@ static struct emu_eq *emu_eq(struct fid_eq *fid)
 const struct emu_fabric *emu_eq_fabric(const struct emu_eq *eq)
 {
 	return eq->fabric;
+}
+
+static bool is_mine(const struct emu_eq *eq)
+{
+	return getpid() == eq->owner;
 }
 
 void emu_eq_get(struct emu_eq *eq)
@@ -112,6 +118,10 @@ static void event_free(struct event *event)
 /* Takes the event, which is NULL if there was no memory. */
 static int push(struct emu_eq *eq, struct event *new)
 {
+	if (!is_mine(eq)) {
+		event_free(new);
+		return -FI_ENODEV;
+	}
 	pthread_mutex_lock(&eq->lock);
 	if (!new || eq->overrun || eq->count >= eq->limit) {
 		if (!eq->overrun)
@@ -200,6 +210,8 @@ void emu_eq_withdraw(struct emu_eq *eq, const struct fid *fid)
 {
 	struct event *event, **at = &eq->first;
 
+	if (!is_mine(eq))
+		return;
 	pthread_mutex_lock(&eq->lock);
 	while ((event = *at)) {
 		if (event->fid != fid) {
@@ -250,6 +262,8 @@ static ssize_t eq_op_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t
 		return -FI_EINVAL;
 	if (flags & ~FI_PEEK)
 		return -FI_EBADFLAGS;
+	if (!is_mine(eq))
+		return -FI_ENODEV;
 	got = take(eq, event, buf, len, flags & FI_PEEK);
 	if (got == -FI_EAGAIN && net_mine()) {
 		driver_poll(nic_driver(net_nic()));
@@ -323,6 +337,8 @@ static ssize_t eq_op_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, 
 		return -FI_EINVAL;
 	if (flags & ~FI_PEEK)
 		return -FI_EBADFLAGS;
+	if (!is_mine(eq))
+		return -FI_ENODEV;
 	pthread_mutex_lock(&eq->lock);
 	if (eq->first && eq->first->error) {
 		tell_error(eq, eq->first, entry);
@@ -376,6 +392,8 @@ int emu_eq_trywait(struct emu_eq *eq)
 {
 	if (eq->waiter.obj == FI_WAIT_NONE)
 		return -FI_EINVAL;
+	if (!is_mine(eq))
+		return -FI_ENODEV;
 	if (eq->wait)
 		return wait_try(eq->wait, true, has_events, eq);
 	if (net_mine())
@@ -510,6 +528,7 @@ int emu_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq *
 		free(eq);
 		return err;
 	}
+	eq->owner = getpid();
 	eq->fabric = emu_fabric(fid);
 	eq->writable = attr->flags & FI_WRITE;
 	eq->limit = attr->size > EQ_EVENTS ? attr->size : EQ_EVENTS;

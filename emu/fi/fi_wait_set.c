@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "emu/fi/fi_fabric.h"
 #include "emu/fi/fi_stubs.h"
@@ -16,9 +17,15 @@ struct emu_wait_set {
 	struct fid_wait fid;
 	struct emu_fabric *fabric;
 	struct waiter waiter;
+	pid_t owner;			/* in a fork's child only closing is left */
 	pthread_mutex_t lock;		/* of the members; a leaf but for what their ready() takes */
 	struct wait_member *members;
 };
+
+static bool is_mine(const struct emu_wait_set *set)
+{
+	return getpid() == set->owner;
+}
 
 const struct emu_fabric *wait_set_fabric(struct fid_wait *fid)
 {
@@ -51,11 +58,15 @@ int wait_set_add(struct emu_wait_set *set, struct wait_member *member)
 void wait_set_remove(struct emu_wait_set *set, struct wait_member *member)
 {
 	struct wait_member **at;
+	bool mine = is_mine(set);	/* else the lock may be taken for ever, and what is watched is the parent's */
 
-	pthread_mutex_lock(&set->lock);
+	if (mine)
+		pthread_mutex_lock(&set->lock);
 	for (at = &set->members; *at != member; at = &(*at)->next)
 		;
 	*at = member->next;
+	if (!mine)
+		return;
 	pthread_mutex_unlock(&set->lock);
 	if (member->fd >= 0)
 		wait_unwatch(set->waiter.wait, member->fd);
@@ -75,7 +86,7 @@ static bool any_ready(void *arg)
 
 int emu_wait_set_trywait(struct emu_wait_set *set)
 {
-	return waiter_try(&set->waiter, any_ready, set);
+	return is_mine(set) ? waiter_try(&set->waiter, any_ready, set) : -FI_ENODEV;
 }
 
 static int set_op_wait(struct fid_wait *fid, int timeout)
@@ -83,6 +94,8 @@ static int set_op_wait(struct fid_wait *fid, int timeout)
 	struct emu_wait_set *set = (struct emu_wait_set *)fid;
 	uint64_t deadline = wait_deadline(timeout);
 
+	if (!is_mine(set))
+		return -FI_ENODEV;
 	for (;;) {
 		uint32_t turn = waiter_turn(&set->waiter);
 		int left;
@@ -152,6 +165,7 @@ int emu_wait_open(struct fid_fabric *fid, struct fi_wait_attr *attr, struct fid_
 		free(set);
 		return err;
 	}
+	set->owner = getpid();
 	set->fabric = emu_fabric(fid);
 	pthread_mutex_init(&set->lock, NULL);
 	set->fid.fid.fclass = FI_CLASS_WAIT;

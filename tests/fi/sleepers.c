@@ -181,6 +181,58 @@ Test(fi_sleepers, beside_a_forks_child)
 	world_close(&w);
 }
 
+/* Each call of a fork's child fails, and takes nothing from the parent: not its events, nor what wakes it. */
+static int child_uses(const struct world *w, struct fid_wait *set, struct fid_eq *shared)
+{
+	struct fi_eq_err_entry error = { 0 };
+	struct fid *fids[] = { &w->eq->fid, &set->fid };
+	uint32_t event;
+	char bytes[64];
+
+	return fi_eq_read(w->eq, &event, bytes, sizeof(bytes), 0) != -FI_ENODEV ||
+	       fi_eq_sread(w->eq, &event, bytes, sizeof(bytes), -1, 0) != -FI_ENODEV ||
+	       fi_eq_readerr(w->eq, &error, 0) != -FI_ENODEV || fi_eq_write(w->eq, 7, bytes, 4, 0) != -FI_ENODEV ||
+	       fi_trywait(w->fabric, &fids[0], 1) != -FI_ENODEV || fi_trywait(w->fabric, &fids[1], 1) != -FI_ENODEV ||
+	       fi_wait(set, -1) != -FI_ENODEV || fi_close(&shared->fid) || fi_close(&set->fid);
+}
+
+Test(fi_sleepers, are_not_woken_in_a_forks_child)
+{
+	struct fi_wait_attr attr = { .wait_obj = FI_WAIT_FD };
+	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_SET, .flags = FI_WRITE };
+	struct pollfd fd = { .events = POLLIN }, set = { .events = POLLIN };
+	int word = 1, status;
+	struct fid *fids[1];
+	struct fid_eq *shared;
+	struct world w;
+	uint32_t event;
+	pid_t child;
+
+	world_open(&w, &(struct want){ .wait_obj = FI_WAIT_FD, .eq_flags = FI_WRITE });
+	RC(0, fi_wait_open(w.fabric, &attr, &eq_attr.wait_set));
+	RC(0, fi_eq_open(w.fabric, &eq_attr, &shared, NULL));
+	RC(0, fi_control(&w.eq->fid, FI_GETWAIT, &fd.fd));
+	RC(0, fi_control(&eq_attr.wait_set->fid, FI_GETWAIT, &set.fd));
+	RC(sizeof(word), fi_eq_write(w.eq, 7, &word, sizeof(word), 0));
+	child = fork();
+	if (!child)
+		_exit(child_uses(&w, eq_attr.wait_set, shared));
+	cr_assert(child > 0 && waitpid(child, &status, 0) == child);
+	cr_assert_eq(status, 0, "a call of the child's did something");
+	cr_assert_eq(poll(&fd, 1, 0), 1, "the child has emptied the parent's descriptor");
+	RC(sizeof(word), fi_eq_read(w.eq, &event, &word, sizeof(word), 0));
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	fids[0] = &eq_attr.wait_set->fid;
+	RC(0, fi_trywait(w.fabric, fids, 1));
+	RC(sizeof(word), fi_eq_write(shared, 7, &word, sizeof(word), 0));
+	RC(-FI_EAGAIN, fi_trywait(w.fabric, fids, 1));	/* takes the wake-up, the event stays */
+	cr_assert_eq(poll(&set, 1, 0), 1, "the child has taken the parent's queue out of its set");
+	RC(sizeof(word), fi_eq_read(shared, &event, &word, sizeof(word), 0));
+	RC(0, fi_close(&shared->fid));
+	RC(0, fi_close(&eq_attr.wait_set->fid));
+	world_close(&w);
+}
+
 /* Nobody answers there: three dials in a row are refused, 100 ms apart. */
 Test(fi_sleepers, hear_of_the_devices_timers_under_manual_progress)
 {
