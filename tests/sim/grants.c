@@ -187,3 +187,36 @@ Test(sim_grants, more_refusals_than_are_kept)
 	raw_close(raw);
 	bed_close(&bed);
 }
+
+/* A READ that is refused half way, as its region is closed, where there is no room to say so: it is not left without an answer,
+ * but the connection ends. */
+Test(sim_grants, a_refusal_half_way_that_cannot_be_kept)
+{
+	enum { LONG = 8 << 20 };
+	struct wire_hello_fields fields;
+	uint8_t heard[4096];
+	struct words words;
+	struct node *victim;
+	struct bed bed;
+	struct raw *raw;
+
+	bed_open(&bed, 92, 2, NULL, NULL);
+	victim = bed.node[1];
+	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0) };
+	fields = plain_hello(&words);
+	say_hello(&words, &fields);
+	raw = raw_dial(bed.world, party_port(bed.party[1]));
+	say_refused(&words, raw, 1, LIMIT_VERDICTS);
+	bed.world->weather.capacity = 4000;	/* the READ's data stop half way until they are read */
+	words.target = region_open(bed.party[1], LONG, 1, BED_BOTH, false, 0);
+	seal(&words, wire_put_read(here(&words), LIMIT_VERDICTS + 1, at(&words, 0), LONG), 0);
+	raw_send(raw, words.bytes, words.length);
+	world_pass(bed.world, SIM_SECOND / 1000);
+	region_end(words.target);
+	while (raw_recv(raw, heard, sizeof(heard)))
+		world_pass(bed.world, SIM_SECOND / 1000);
+	cr_assert(raw_closed(raw), "the READ has no answer, and its reader waits");
+	cr_assert(node_logged(victim, "WIRE-47"), "%s", victim->log[(victim->warns - 1) % NODE_LOG_LINES]);
+	raw_close(raw);
+	bed_close(&bed);
+}
