@@ -45,6 +45,7 @@ static struct {
 	int      pipe[2];	/* constant once started, as is owner */
 	pid_t    owner;
 	struct io_uring ring;	/* its queues: holder of the driver role; its table: the kernel's lock */
+	struct io_uring_sqe *unsent;	/* of the role: an entry in the queue that the kernel did not take; the next request's */
 } uring = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* --- the ring --- */
@@ -234,12 +235,12 @@ void uring_unpin(struct pin *base)
 /* One request, made and waited for. How many bytes were moved, or -errno. */
 static int request(bool in, const void *at, size_t length, uint16_t slot)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring.ring);
+	struct io_uring_sqe *sqe = uring.unsent ? uring.unsent : io_uring_get_sqe(&uring.ring);
 	struct io_uring_cqe *cqe;
 	int rc;
 
 	if (!sqe)
-		return -EBUSY;	/* an earlier request could not be handed over */
+		return -EBUSY;
 	if (in)
 		io_uring_prep_read_fixed(sqe, uring.pipe[0], (void *)(uintptr_t)at, (unsigned)length, 0, slot);
 	else
@@ -247,6 +248,7 @@ static int request(bool in, const void *at, size_t length, uint16_t slot)
 	do {
 		rc = io_uring_submit_and_wait(&uring.ring, 1);
 	} while (rc == -EINTR || (rc >= 0 && io_uring_peek_cqe(&uring.ring, &cqe)));
+	uring.unsent = io_uring_sq_ready(&uring.ring) ? sqe : NULL;
 	if (rc < 0)
 		return rc;
 	rc = cqe->res;
