@@ -2,6 +2,7 @@
 /* mr_watch.c - a client of the kernel's notices of memory (uffd.h), for regions. */
 #include "emu/net/mr_watch.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,7 +64,8 @@ static void end(struct mr_pages *pages)
 	uffd_lock();
 	spans_remove(&watched, &pages->span);
 	for (size_t i = 0; i < pages->runs; i++)
-		uffd_unwatch(pages->run[i].first << PAGE_SHIFT, pages->run[i].count << PAGE_SHIFT);
+		if (pages->watched & 1u << i)
+			uffd_unwatch(pages->run[i].first << PAGE_SHIFT, pages->run[i].count << PAGE_SHIFT);
 	uffd_unlock();
 }
 
@@ -76,6 +78,8 @@ static void start_once(void)
 	if (!uffd_start(&why_not))
 		uffd_add(&client);
 }
+
+static_assert(LIMIT_IOV <= 8, "a bit a run");
 
 const char *mr_watch(struct mr_pages *pages, const struct iovec *segments, size_t count)
 {
@@ -90,6 +94,7 @@ const char *mr_watch(struct mr_pages *pages, const struct iovec *segments, size_
 	pages->watch = &watch;
 	uffd_unlock();
 	for (size_t i = 0; i < count; i++)	/* where nothing is mapped there is nothing to watch, and nothing to know */
-		uffd_watch((uintptr_t)segments[i].iov_base, segments[i].iov_len, &ticket);
+		if (!uffd_watch((uintptr_t)segments[i].iov_base, segments[i].iov_len, &ticket))
+			pages->watched |= (uint8_t)(1u << i);
 	return NULL;
 }

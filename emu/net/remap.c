@@ -71,6 +71,7 @@ int remap_begin(struct remap *remap, const struct iovec *segments, size_t count)
 
 	memcpy(remap->run, segments, count * sizeof(*segments));
 	remap->count = count;
+	remap->heard = 0;
 	remap->changed = false;
 	uffd_lock();
 	remap->at = &watched.first;
@@ -79,9 +80,13 @@ int remap_begin(struct remap *remap, const struct iovec *segments, size_t count)
 		remap->next->at = &remap->next;
 	watched.first = remap;
 	uffd_unlock();
-	for (size_t i = 0; i < count && !err; i++)
-		if (segments[i].iov_len)
-			err = uffd_watch((uintptr_t)segments[i].iov_base, segments[i].iov_len, &ticket);
+	while (remap->heard < count && !err) {
+		const struct iovec *segment = &segments[remap->heard];
+
+		if (segment->iov_len)
+			err = uffd_watch((uintptr_t)segment->iov_base, segment->iov_len, &ticket);
+		remap->heard += !err;
+	}
 	return err;
 }
 
@@ -91,7 +96,7 @@ void remap_end(struct remap *remap)
 	*remap->at = remap->next;
 	if (remap->next)
 		remap->next->at = remap->at;
-	for (size_t i = 0; i < remap->count; i++)
+	for (size_t i = 0; i < remap->heard; i++)
 		uffd_unwatch((uintptr_t)remap->run[i].iov_base, remap->run[i].iov_len);
 	uffd_unlock();
 }

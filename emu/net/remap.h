@@ -15,7 +15,7 @@
 struct remap {
 	struct remap *next, **at;	/* under uffd_lock(), as is what follows */
 	struct iovec run[LIMIT_IOV];
-	size_t count;
+	size_t count, heard;		/* segments; of them, those from the first on that are watched */
 	bool   changed;
 };
 

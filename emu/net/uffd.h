@@ -47,7 +47,8 @@ int  uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket);
 /* Under the lock, by who has looked at the memory: has nothing been told or unwatched since uffd_watch()? Only then may a
  * client take into its table what it saw, before it lets the lock go. */
 bool uffd_unchanged(uint64_t ticket);
-/* Under the lock: a client holds it no more. What no client holds is not watched any longer. */
+/* Under the lock: a client holds it no more. What no client holds is not watched any longer. Only for what uffd_watch() took:
+ * before 6.16 the kernel would end the program's own watch as well. */
 void uffd_unwatch(uint64_t addr, uint64_t length);
 
 #endif

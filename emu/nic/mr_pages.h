@@ -29,6 +29,7 @@ struct mr_pages {
 	struct span span;	/* from its first page to its last: for who watches */
 	uint32_t refreshing;	/* fi_mr_refresh() calls at work (S115) */
 	uint8_t  runs;
+	uint8_t  watched;	/* bits of the runs that are: of who watches */
 	struct { uint64_t first, count, bit; } run[LIMIT_IOV];	/* pages by number; the first one's bit */
 	size_t   bytes;		/* of the whole */
 	uint8_t  known[];	/* one bit a page */

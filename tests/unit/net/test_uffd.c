@@ -13,8 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "emu/net/mr_watch.h"
+#include "emu/net/remap.h"
 #include "emu/net/uffd.h"
+#include "emu/nic/mr_pages.h"
 #include "tests/unit/nic/sandbox.h"
+
+#ifndef UFFD_USER_MODE_ONLY		/* Linux 5.11 */
+#define UFFD_USER_MODE_ONLY 1
+#endif
 
 enum { PAGE = 4096, PAGES = 8, LENGTH = PAGES * PAGE, ROUNDS = 500 };
 
@@ -180,6 +187,52 @@ Test(uffd, tells_nothing_of_other_memory)
 	munmap(other, LENGTH);
 	mprotect(bytes, LENGTH, PROT_NONE); /* not told: a change that clients cannot hear of */
 	cr_assert_eq(told(), 0);
+}
+
+static unsigned unregistered;	/* ranges, so far */
+
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, void *arg);
+
+int __wrap_ioctl(int fd, unsigned long request, void *arg)
+{
+	unregistered += request == UFFDIO_UNREGISTER;
+	return __real_ioctl(fd, request, arg);
+}
+
+/* Memory that the program watches itself, by a descriptor of its own: before 6.16 the kernel lets any other one end that. */
+static int watch_by_the_program(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .range = { (uintptr_t)bytes, LENGTH }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+
+	cr_assert(fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &all));
+	return fd;
+}
+
+Test(uffd, leaves_the_programs_own_watch_alone)
+{
+	struct iovec parts[] = { { bytes, PAGE }, { NULL, PAGE } };
+	struct mr_pages *pages;
+	struct remap remap;
+	const char *why;
+	int fd;
+
+	begin();
+	fd = watch_by_the_program();
+	parts[0].iov_base = bytes;
+	parts[1].iov_base = map();
+	cr_assert_eq(remap_start(&why), 0);
+	cr_assert_eq(remap_begin(&remap, parts, 2), -EBUSY);
+	remap_end(&remap);
+	cr_assert_eq(unregistered, 0, "the first failed, and the second was not tried");
+	if (mr_pages_open(&pages, parts, 2))
+		cr_skip_test("the kernel does not tell which pages are there");
+	cr_assert_null(mr_watch(pages, parts, 2));
+	mr_pages_close(pages);
+	cr_assert_eq(unregistered, 1, "the second alone was watched");
+	close(fd);
 }
 
 Test(uffd, tells_nothing_after_unwatch)
