@@ -138,6 +138,7 @@ void mr_pages_take(struct mr_pages *pages, const struct mr_pages *from, uint64_t
 {
 	lock(pages);
 	take(pages, from, addr, length);
+	pages->watched |= from->watched;	/* what was not there when this table was made, and is now */
 	unlock(pages);
 }
 

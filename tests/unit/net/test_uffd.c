@@ -235,6 +235,28 @@ Test(uffd, leaves_the_programs_own_watch_alone)
 	close(fd);
 }
 
+/* Memory that comes under a table that is there: the watch of the one that it is refreshed by is the first one's then. */
+Test(uffd, ends_what_a_refresh_began)
+{
+	struct mr_pages *pages, *fresh;
+	struct iovec all;
+
+	begin();
+	all = (struct iovec){ bytes, LENGTH };
+	munmap(bytes, LENGTH);
+	if (mr_pages_open(&pages, &all, 1))
+		cr_skip_test("the kernel does not tell which pages are there");
+	cr_assert_null(mr_watch(pages, &all, 1));
+	cr_assert_eq(mmap(bytes, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), bytes);
+	cr_assert_eq(mr_pages_open(&fresh, &all, 1), 0);
+	cr_assert_null(mr_watch(fresh, &all, 1));
+	mr_pages_take(pages, fresh, (uintptr_t)bytes, LENGTH);
+	mr_pages_close(fresh);
+	cr_assert_eq(unregistered, 0, "another table holds it");
+	mr_pages_close(pages);
+	cr_assert_eq(unregistered, 1);
+}
+
 Test(uffd, tells_nothing_after_unwatch)
 {
 	uint64_t ticket;
