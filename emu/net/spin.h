@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spin.h - whether it pays to wait awake. To sleep and be woken takes longer than a peer needs that answers at once: so
- * where what was waited for the last time came soon, the next wait begins awake; where it did not, nobody spins. Pure: who
+ * where what was waited for the last time came soon, the next wait begins awake. A wait that was awake in vain, as all are
+ * where the peer needs this core, is not tried again before 2, then 4, up to 64 waits asleep have ended soon. Pure: who
  * waits tells the time. One thread at a time. */
 #ifndef EMU_NET_SPIN_H
 #define EMU_NET_SPIN_H
@@ -10,24 +11,43 @@
 
 struct spin {
 	uint64_t since_ns;	/* when the wait began */
-	bool soon;		/* how the last one ended; false in one that has not ended */
+	bool awake;		/* it began awake, and has not ended */
+	uint8_t soon;		/* waits in a row that ended soon, up to .. */
+	uint8_t more;		/* .. one more than this, when the next one begins awake */
 };
 
-enum { SPIN_NS = 50000 };
+enum { SPIN_NS = 50000, SPIN_MORE = 63 };
 
-/* A wait begins: until when it may be awake; now_ns: not at all. */
+static inline void spin_in_vain(struct spin *spin)
+{
+	spin->awake = false;
+	spin->soon = 0;
+	spin->more = spin->more < SPIN_MORE ? (uint8_t)(2 * spin->more + 1) : SPIN_MORE;
+}
+
+/* A wait begins: until when it may be awake; now_ns: not at all. If the last one has not ended, nothing came. */
 static inline uint64_t spin_begin(struct spin *spin, uint64_t now_ns)
 {
-	bool soon = spin->soon;
-
-	*spin = (struct spin){ .since_ns = now_ns };
-	return soon ? now_ns + SPIN_NS : now_ns;
+	if (spin->awake)
+		spin_in_vain(spin);
+	spin->awake = spin->soon > spin->more;
+	spin->since_ns = now_ns;
+	return spin->awake ? now_ns + SPIN_NS : now_ns;
 }
 
 /* It has ended, awake or asleep, by what was waited for. */
 static inline void spin_end(struct spin *spin, uint64_t now_ns)
 {
-	spin->soon = now_ns - spin->since_ns <= SPIN_NS;
+	bool soon = now_ns - spin->since_ns <= SPIN_NS;
+
+	if (spin->awake && !soon)
+		spin_in_vain(spin);
+	else if (!soon)
+		spin->soon = 0;
+	else if (spin->awake)
+		*spin = (struct spin){ .soon = 1 };
+	else
+		spin->soon += spin->soon <= SPIN_MORE;
 }
 
 #endif

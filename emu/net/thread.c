@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -111,7 +110,6 @@ static void serve(struct thread *thread)
 	driver_leave(thread->driver);
 }
 
-/* Yields: where there are more threads than cores, who is to ask may be waiting for this one. */
 static bool asked_soon(struct thread *thread)
 {
 	uint64_t until_ns = spin_begin(&thread->spin, monotonic_ns());
@@ -121,7 +119,6 @@ static bool asked_soon(struct thread *thread)
 			spin_end(&thread->spin, monotonic_ns());
 			return true;
 		}
-		sched_yield();
 	}
 	return false;
 }

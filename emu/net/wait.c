@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -203,10 +202,8 @@ static bool comes_soon(struct wait *wait, uint32_t turn)
 {
 	uint64_t until_ns = spin_begin(&wait->spin, monotonic_ns());
 
-	while (net_mine() && wait_turn(wait) == turn && monotonic_ns() < until_ns) {
+	while (net_mine() && wait_turn(wait) == turn && monotonic_ns() < until_ns)
 		driver_run(nic_driver(net_nic()));
-		sched_yield();
-	}
 	return wait_turn(wait) != turn;
 }
 
