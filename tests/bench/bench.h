@@ -14,8 +14,7 @@
 
 #include "host.h"
 
-#define SPAN_MAX ((size_t)4 << 20)	/* bytes of an inbox, and of an outbox */
-enum { CANDIDATES_MAX = 8 };
+enum { CANDIDATES_MAX = 8, SPAN_MIN = 4096 };
 
 /* How a provider is opened; every candidate has one of each, over the same provider, but for what it does not offer from
  * WORLDS_NEEDED on: what is measured there is then not measured for it. */
@@ -25,6 +24,9 @@ enum world {
 	WORLD_MANY_KEYS,	/* none, and 1,000,000 keys */
 	WORLD_TAGGED,		/* as usual, with FI_TAGGED */
 	WORLD_ATOMIC,		/* as usual, with FI_ATOMIC */
+	WORLD_SREAD,		/* with FI_TAGGED, and a queue that is slept on by fi_cq_sread() */
+	WORLD_WAIT_FD,		/* the same by fi_trywait() and poll() */
+	WORLD_COUNTER,		/* a counter of what arrives is slept on */
 	WORLDS,
 	WORLDS_NEEDED = WORLD_TAGGED
 };
@@ -38,7 +40,7 @@ struct candidate {
 	char name[32];
 	enum candidate_state state;
 	char why[160];
-	uint8_t *inbox, *outbox;	/* the floor's, SPAN_MAX bytes each */
+	uint8_t *inbox, *outbox;	/* the floor's */
 	struct raw *raw;		/* the floor only */
 	struct fabric *fabric[WORLDS];	/* every other candidate */
 };
@@ -92,6 +94,9 @@ static inline const struct role *block_role(const struct block *block)
 	return block->cand->raw ? &block->bench->raw : &block->bench->fabric;
 }
 
+/* Is it to be run, where `only` was asked for? */
+bool bench_chosen(const struct bench *bench, const char *only);
+
 static inline size_t bench_span(const struct bench *bench)
 {
 	return bench->size * bench->window;
@@ -134,5 +139,11 @@ int passive_run(struct block *block);		/* passive.c: the target sleeps in read()
 int passive_serve(struct block *block);
 int passive_end(struct block *block);
 int register_run(struct block *block);		/* register.c: no target needed */
+int blocking_write_run(struct block *block);	/* blocking.c: both sides sleep for each message */
+int blocking_write_serve(struct block *block);
+int blocking_write_end(struct block *block);
+int blocking_tagged_run(struct block *block);
+int blocking_tagged_serve(struct block *block);
+int blocking_tagged_end(struct block *block);
 
 #endif

@@ -25,26 +25,54 @@ static const struct fabric_world worlds[WORLDS] = {
 	[WORLD_MANY_KEYS] = { .keys = 1000000 },
 	[WORLD_TAGGED] = { .mr_mode = USUAL_MODE, .caps = FI_TAGGED },
 	[WORLD_ATOMIC] = { .mr_mode = USUAL_MODE, .caps = FI_ATOMIC },
+	[WORLD_SREAD] = { .mr_mode = USUAL_MODE, .caps = FI_TAGGED, .wait = FI_WAIT_UNSPEC },
+	[WORLD_WAIT_FD] = { .mr_mode = USUAL_MODE, .caps = FI_TAGGED, .wait = FI_WAIT_FD },
+	[WORLD_COUNTER] = { .mr_mode = USUAL_MODE, .caps = FI_RMA_EVENT, .wait = FI_WAIT_UNSPEC, .counter = true },
 };
 
-static void open_raw(struct candidate *cand, const struct raw *raw)
+/* The span that the chosen benchmarks need of a world; 0: none is in it. The greeting is in the usual one. */
+static size_t world_span(const struct pair *pair, enum world world)
 {
-	uint8_t *memory = aligned_alloc(4096, 2 * SPAN_MAX);
+	size_t span = world == WORLD_USUAL ? SPAN_MIN : 0;
 
+	for (unsigned b = 0; b < benches_count; b++) {
+		size_t needed = benches[b].fabric.serve ? bench_span(&benches[b]) : SPAN_MIN;
+
+		if (benches[b].world != world || !bench_chosen(&benches[b], pair->only))
+			continue;
+		needed = (needed + SPAN_MIN - 1) / SPAN_MIN * SPAN_MIN;
+		span = needed > span ? needed : span;
+	}
+	return span;
+}
+
+static void open_raw(const struct pair *pair, struct candidate *cand, const struct raw *raw)
+{
+	size_t span = SPAN_MIN;
+	uint8_t *memory;
+
+	for (unsigned w = 0; w < WORLDS; w++)
+		span = world_span(pair, w) > span ? world_span(pair, w) : span;
+	memory = aligned_alloc(4096, 2 * span);
 	cand->raw = malloc(sizeof(*raw));
 	if (!cand->raw || !memory)
 		err(1, "memory");
 	*cand->raw = *raw;
-	memset(memory, 0, 2 * SPAN_MAX);
+	memset(memory, 0, 2 * span);
 	cand->inbox = memory;
-	cand->outbox = memory + SPAN_MAX;
+	cand->outbox = memory + span;
 }
 
-static void open_fabric(struct candidate *cand, struct introduction *own)
+static void open_fabric(const struct pair *pair, struct candidate *cand, struct introduction *own)
 {
 	for (unsigned w = 0; w < WORLDS && !own->status; w++) {
-		int rc = fabric_open(&cand->fabric[w], cand->name, &worlds[w], own->why, sizeof(own->why));
+		struct fabric_world world = worlds[w];
+		int rc;
 
+		world.span = world_span(pair, w);
+		if (!world.span)
+			continue;
+		rc = fabric_open(&cand->fabric[w], cand->name, &world, own->why, sizeof(own->why));
 		if (!rc) {
 			rc = fabric_card(cand->fabric[w], &own->card[w]);
 			if (rc)
@@ -80,7 +108,7 @@ static void introduce(struct pair *pair, struct candidate *cand)
 {
 	struct introduction own = { 0 }, other;
 
-	open_fabric(cand, &own);
+	open_fabric(pair, cand, &own);
 	if (!control_send(&pair->host, &own, sizeof(own)) || !control_receive(&pair->host, &other, sizeof(other)))
 		errx(1, "%s: the other process is gone", cand->name);
 	if (own.status || other.status)
@@ -95,7 +123,7 @@ static void introduce(struct pair *pair, struct candidate *cand)
 
 void pair_open(struct pair *pair, const struct raw *raw)
 {
-	open_raw(&pair->cands[0], raw);
+	open_raw(pair, &pair->cands[0], raw);
 	for (unsigned i = 1; i < pair->count; i++)
 		introduce(pair, &pair->cands[i]);
 }

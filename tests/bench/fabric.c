@@ -3,6 +3,7 @@
 #include "fabric.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -18,9 +19,7 @@
 
 enum { CQ_SIZE = 1024, CQ_BATCH = 64, PLAIN_KEY = 1, ONCE_KEY = 2 };
 
-/* Inbox, outbox, and zeros to be added. */
-#define ZEROS ((size_t)4096)
-#define REGION_BYTES (2 * SPAN_MAX + ZEROS)
+#define ZEROS ((size_t)4096)	/* behind inbox and outbox, to be added */
 
 static const uint64_t region_access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 
@@ -47,9 +46,10 @@ static struct fi_info *wanted(const char *provider, const struct fabric_world *w
 	return hints;
 }
 
-static int open_objects(struct fabric *f)
+static int open_objects(struct fabric *f, const struct fabric_world *world)
 {
-	struct fi_cq_attr cq_attr = { .size = CQ_SIZE, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE };
+	struct fi_cq_attr cq_attr = { .size = CQ_SIZE, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = world->wait };
+	struct fi_cntr_attr cntr_attr = { .events = FI_CNTR_EVENTS_COMP, .wait_obj = world->wait };
 	struct fi_av_attr av_attr = { .type = f->info->domain_attr->av_type, .count = 1 };
 	int rc;
 
@@ -59,24 +59,30 @@ static int open_objects(struct fabric *f)
 	    (rc = fi_av_open(f->domain, &av_attr, &f->av, NULL)) ||
 	    (rc = fi_endpoint(f->domain, f->info, &f->ep, NULL)) ||
 	    (rc = fi_ep_bind(f->ep, &f->av->fid, 0)) ||
-	    (rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV)) ||
-	    (rc = fi_enable(f->ep)))
+	    (rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV)))
+		return rc;
+	if (world->counter && ((rc = fi_cntr_open(f->domain, &cntr_attr, &f->cntr, NULL)) ||
+			       (rc = fi_ep_bind(f->ep, &f->cntr->fid, FI_REMOTE_WRITE))))
+		return rc;
+	rc = fi_enable(f->ep);
+	if (rc)
 		return rc;
 	return 0;
 }
 
 static int open_region(struct fabric *f)
 {
+	size_t bytes = 2 * f->span + ZEROS;
 	uint64_t access = region_access;
 	int rc;
 
-	f->memory = aligned_alloc(4096, REGION_BYTES);
+	f->memory = aligned_alloc(4096, bytes);
 	if (!f->memory)
 		return -FI_ENOMEM;
-	memset(f->memory, 0, REGION_BYTES);
+	memset(f->memory, 0, bytes);
 	if (f->info->caps & FI_TAGGED)
 		access |= FI_SEND | FI_RECV;
-	rc = fi_mr_reg(f->domain, f->memory, REGION_BYTES, access, 0, PLAIN_KEY, 0, &f->mr, NULL);
+	rc = fi_mr_reg(f->domain, f->memory, bytes, access, 0, PLAIN_KEY, 0, &f->mr, NULL);
 	if (rc)
 		return rc;
 	f->desc = fi_mr_desc(f->mr);
@@ -96,10 +102,11 @@ int fabric_open(struct fabric **out, const char *provider, const struct fabric_w
 	if (rc)
 		goto fail;
 	step = "opening the endpoint";
-	rc = open_objects(f);
+	rc = open_objects(f, world);
 	if (rc)
 		goto fail;
 	step = "registering memory";
+	f->span = world->span;
 	rc = open_region(f);
 	if (rc)
 		goto fail;
@@ -139,6 +146,8 @@ void fabric_close(struct fabric *f)
 		close_fid(&f->mr->fid);
 	if (f->av)
 		close_fid(&f->av->fid);
+	if (f->cntr)
+		close_fid(&f->cntr->fid);
 	if (f->cq)
 		close_fid(&f->cq->fid);
 	if (f->domain)
@@ -190,7 +199,7 @@ int fabric_register_keys(struct fabric *f)
 	if (!f->keyed)
 		return -FI_ENOMEM;
 	for (uint64_t i = 0; i < f->keys && !rc; i++)
-		rc = fi_mr_reg(f->domain, f->memory, SPAN_MAX, region_access, 0, nth_key(i), 0, &f->keyed[i], NULL);
+		rc = fi_mr_reg(f->domain, f->memory, f->span, region_access, 0, nth_key(i), 0, &f->keyed[i], NULL);
 	return rc;
 }
 
@@ -205,8 +214,8 @@ static uint64_t write_key(struct fabric *f)
 
 int fabric_write(struct fabric *f, size_t from, size_t to, size_t size)
 {
-	ssize_t rc = fi_write(f->ep, f->memory + SPAN_MAX + from, size, f->desc, f->peer, f->peer_base + to,
-			      write_key(f), NULL);
+	ssize_t rc = fi_write(f->ep, f->memory + f->span + from, size, f->desc, f->peer, f->peer_base + to,
+			      write_key(f), &f->pending);
 
 	if (!rc)
 		f->pending++;
@@ -215,8 +224,8 @@ int fabric_write(struct fabric *f, size_t from, size_t to, size_t size)
 
 int fabric_read(struct fabric *f, size_t from, size_t to, size_t size)
 {
-	ssize_t rc = fi_read(f->ep, f->memory + to, size, f->desc, f->peer, f->peer_base + SPAN_MAX + from,
-			     f->peer_key, NULL);
+	ssize_t rc = fi_read(f->ep, f->memory + to, size, f->desc, f->peer, f->peer_base + f->span + from,
+			     f->peer_key, &f->pending);
 
 	if (!rc)
 		f->pending++;
@@ -225,8 +234,18 @@ int fabric_read(struct fabric *f, size_t from, size_t to, size_t size)
 
 int fabric_fetch_add(struct fabric *f, size_t from, size_t to, size_t size)
 {
-	ssize_t rc = fi_fetch_atomic(f->ep, f->memory + 2 * SPAN_MAX, size / sizeof(uint64_t), f->desc, f->memory + to, f->desc,
-				     f->peer, f->peer_base + SPAN_MAX + from, f->peer_key, FI_UINT64, FI_SUM, NULL);
+	ssize_t rc = fi_fetch_atomic(f->ep, f->memory + 2 * f->span, size / sizeof(uint64_t), f->desc, f->memory + to, f->desc,
+				     f->peer, f->peer_base + f->span + from, f->peer_key, FI_UINT64, FI_SUM, &f->pending);
+
+	if (!rc)
+		f->pending++;
+	return (int)rc;
+}
+
+int fabric_write_told(struct fabric *f, size_t from, size_t to, size_t size)
+{
+	ssize_t rc = fi_writedata(f->ep, f->memory + f->span + from, size, f->desc, 1, f->peer, f->peer_base + to, f->peer_key,
+				  &f->pending);
 
 	if (!rc)
 		f->pending++;
@@ -235,7 +254,7 @@ int fabric_fetch_add(struct fabric *f, size_t from, size_t to, size_t size)
 
 int fabric_tsend(struct fabric *f, size_t from, size_t size, uint64_t tag)
 {
-	ssize_t rc = fi_tsend(f->ep, f->memory + SPAN_MAX + from, size, f->desc, f->peer, tag, NULL);
+	ssize_t rc = fi_tsend(f->ep, f->memory + f->span + from, size, f->desc, f->peer, tag, &f->pending);
 
 	if (!rc)
 		f->pending++;
@@ -282,24 +301,59 @@ static int completion_failed(struct fabric *f)
 	return -entry.err;
 }
 
-int fabric_poll(struct fabric *f)
+/* What reading the queue gave. A completion is of a receive, of an op that we posted, or tells of a peer's write. */
+static int take(struct fabric *f, const struct fi_cq_entry *entries, ssize_t n)
 {
-	struct fi_cq_entry entries[CQ_BATCH];
-	ssize_t n = fi_cq_read(f->cq, entries, CQ_BATCH);
-
 	if (n == -FI_EAGAIN)
 		return 0;
 	if (n == -FI_EAVAIL)
 		return completion_failed(f);
 	for (ssize_t i = 0; i < n; i++) {
-		if (entries[i].op_context == f) {
-			f->receives--;
-			f->received++;
-		} else {
+		if (entries[i].op_context == &f->pending) {
 			f->pending--;
+		} else {
+			f->receives -= entries[i].op_context == f;
+			f->received++;
 		}
 	}
 	return (int)n;
+}
+
+int fabric_poll(struct fabric *f)
+{
+	struct fi_cq_entry entries[CQ_BATCH];
+
+	return take(f, entries, fi_cq_read(f->cq, entries, CQ_BATCH));
+}
+
+int fabric_sread(struct fabric *f, int patience_ms)
+{
+	struct fi_cq_entry entries[CQ_BATCH];
+
+	return take(f, entries, fi_cq_sread(f->cq, entries, CQ_BATCH, NULL, patience_ms));
+}
+
+int fabric_wait_fd(struct fabric *f, int patience_ms)
+{
+	struct fid *fid = &f->cq->fid;
+	struct pollfd wait = { .events = POLLIN };
+	int rc = fi_trywait(f->fabric, &fid, 1);
+
+	if (rc == 0) {
+		rc = fi_control(fid, FI_GETWAIT, &wait.fd);
+		if (rc)
+			return rc;
+		if (poll(&wait, 1, patience_ms) < 0)
+			return -errno;
+	} else if (rc != -FI_EAGAIN) {
+		return rc;
+	}
+	return fabric_poll(f);
+}
+
+int fabric_wait_count(struct fabric *f, uint64_t count, int patience_ms)
+{
+	return fi_cntr_wait(f->cntr, count, patience_ms);
 }
 
 int fabric_drain(struct fabric *f, uint64_t patience_ns)

@@ -5,6 +5,7 @@
 #define BENCH_FABRIC_H
 
 #include <rdma/fabric.h>
+#include <rdma/fi_eq.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,8 @@ struct fabric {
 	struct fid_ep *ep;
 	struct fid_mr *mr;
 	uint8_t *memory;	/* region: inbox, then outbox */
+	size_t span;		/* bytes of each; the same on both sides */
+	struct fid_cntr *cntr;	/* counts what arrives, in a world that says so */
 	void *desc;
 	fi_addr_t peer;
 	uint64_t peer_base;	/* what the peer's region starts at, in its own addressing */
@@ -26,7 +29,8 @@ struct fabric {
 	uint64_t keys, drawn;
 	unsigned pending;	/* posted, completion not yet read; receives aside */
 	unsigned receives;	/* receives posted, completion not yet read */
-	unsigned received;	/* messages whose completion was read */
+	uint64_t received;	/* messages and told writes whose completion was read */
+	uint64_t consumed;	/* words that a sleeper has been told of */
 	char why[160];		/* the last failure in words */
 };
 
@@ -43,6 +47,9 @@ struct fabric_world {
 	uint64_t mr_mode;
 	uint64_t caps;		/* beside FI_RMA */
 	uint64_t keys;
+	size_t span;		/* bytes of the inbox, and of the outbox */
+	enum fi_wait_obj wait;	/* of the completion queue, or of the counter */
+	bool counter;		/* counts what is written into the region */
 };
 
 int fabric_open(struct fabric **out, const char *provider, const struct fabric_world *world, char *why, size_t why_size);
@@ -57,6 +64,8 @@ int fabric_write(struct fabric *f, size_t from, size_t to, size_t size);
 int fabric_read(struct fabric *f, size_t from, size_t to, size_t size);
 /* The same as a read, by adding 0 to each 8 bytes of the peer's. */
 int fabric_fetch_add(struct fabric *f, size_t from, size_t to, size_t size);
+/* A write that the peer is told of: by a completion, which counts in its `received`, or by its counter. */
+int fabric_write_told(struct fabric *f, size_t from, size_t to, size_t size);
 /* From our outbox; into our inbox, which counts in `receives` and then in `received`. */
 int fabric_tsend(struct fabric *f, size_t from, size_t size, uint64_t tag);
 int fabric_trecv(struct fabric *f, size_t to, size_t size, uint64_t tag);
@@ -65,6 +74,12 @@ int fabric_trecv_cancel(struct fabric *f);
 
 /* Completions read (0: none), or a negative fi_errno; drives a provider whose progress is manual. */
 int fabric_poll(struct fabric *f);
+
+/* The same, but sleeps until there may be one, or for patience_ms: in fi_cq_sread(), or in poll() on the descriptor. */
+int fabric_sread(struct fabric *f, int patience_ms);
+int fabric_wait_fd(struct fabric *f, int patience_ms);
+/* Sleeps until the counter has got to `count`: 0, or -FI_ETIMEDOUT. */
+int fabric_wait_count(struct fabric *f, uint64_t count, int patience_ms);
 
 /* Polls until nothing is pending; -ETIMEDOUT after patience_ns. */
 int fabric_drain(struct fabric *f, uint64_t patience_ns);

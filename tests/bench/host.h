@@ -13,6 +13,7 @@
 
 #define MSEC 1000000ull
 #define HANG_GUARD_NS (30000 * MSEC)	/* nothing here is slow enough to meet it unless it hangs */
+#define STARVED_NS (1000 * MSEC)	/* where a provider may do nothing at all, that is how long it is waited for */
 
 struct shared {
 	_Atomic uint32_t stop;	/* initiator: the block is over */

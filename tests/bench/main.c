@@ -16,58 +16,6 @@
 #include "raw.h"
 #include "report.h"
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-
-#define WRITES(run_raw, serve_raw) \
-	.proof = PROOF_TARGET_INBOX, .fabric = { window_write_run, window_serve, NULL }, \
-	.raw = { run_raw, serve_raw, NULL }
-#define READS \
-	.proof = PROOF_INITIATOR_INBOX, .fabric = { window_read_run, window_serve, NULL }, \
-	.raw = { raw_request_run, raw_request_serve, NULL }
-#define RATE .size = 8, .window = 64, .unit = UNIT_MOPS, .legs = 1
-#define BANDWIDTH .unit = UNIT_GBPS, .legs = 1
-#define REGISTRATION \
-	.unit = UNIT_USEC, .window = 1, .legs = 1, .proof = PROOF_EACH, .fabric = { register_run, NULL, NULL }
-
-/* The first is also the greeting. Write latency is half a round trip, read latency a whole one. */
-const struct bench benches[] = {
-	{ .name = "write latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 2, .proof = PROOF_EACH,
-	  .fabric = { pingpong_run, pingpong_serve, NULL }, .raw = { raw_pingpong_run, raw_pingpong_serve, NULL } },
-	{ .name = "read latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 1, READS },
-	{ .name = "passive read latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 1, .may_starve = true,
-	  .proof = PROOF_INITIATOR_INBOX, .fabric = { passive_run, passive_serve, passive_end },
-	  .raw = { raw_request_run, raw_passive_serve, raw_passive_end } },
-	{ .name = "tagged latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 2, .proof = PROOF_EACH,
-	  .world = WORLD_TAGGED, .fabric = { tagged_run, tagged_serve, NULL },
-	  .raw = { raw_pingpong_run, raw_pingpong_serve, NULL } },
-	{ .name = "write rate, 64 at once", RATE, WRITES(raw_rate_run, raw_rate_serve) },
-	{ .name = "read rate, 64 at once", RATE, READS },
-	{ .name = "fetch-add rate, 64 at once", RATE, .world = WORLD_ATOMIC, .proof = PROOF_INITIATOR_INBOX,
-	  .fabric = { window_add_run, window_serve, NULL } },
-	{ .name = "write bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH,
-	  WRITES(raw_stream_run, raw_stream_serve) },
-	{ .name = "write bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH,
-	  WRITES(raw_stream_run, raw_stream_serve) },
-	{ .name = "write bandwidth", .size = MIB, .window = 4, BANDWIDTH, WRITES(raw_stream_run, raw_stream_serve) },
-	{ .name = "tagged bandwidth", .size = MIB, .window = 4, BANDWIDTH, .world = WORLD_TAGGED, .proof = PROOF_TARGET_INBOX,
-	  .fabric = { tagged_window_run, tagged_window_serve, NULL }, .raw = { raw_stream_run, raw_stream_serve, NULL } },
-	{ .name = "read bandwidth", .size = 4 * KIB, .window = 64, BANDWIDTH, READS },
-	{ .name = "read bandwidth", .size = 64 * KIB, .window = 16, BANDWIDTH, READS },
-	{ .name = "read bandwidth", .size = MIB, .window = 4, BANDWIDTH, READS },
-	{ .name = "write rate, 10 keys", RATE,
-	  .world = WORLD_SCALABLE, .proof = PROOF_TARGET_INBOX, .fabric = { window_write_run, window_serve, NULL } },
-	{ .name = "write rate, 1000000 keys", RATE,
-	  .world = WORLD_MANY_KEYS, .proof = PROOF_TARGET_INBOX,
-	  .fabric = { window_write_run, window_serve, NULL } },
-	{ .name = "register and close, mr_mode 0", .size = 64, .world = WORLD_SCALABLE, REGISTRATION },
-	{ .name = "register and close", .size = 64, REGISTRATION },
-	{ .name = "register and close", .size = 4 * KIB, REGISTRATION },
-	{ .name = "register and close", .size = MIB, REGISTRATION },
-	{ .name = "register and close", .size = 64 * MIB, REGISTRATION },
-};
-const unsigned benches_count = sizeof(benches) / sizeof(benches[0]);
-
 struct options {
 	const char *providers, *only, *tsv;
 	unsigned blocks, block_ms, cores;
@@ -216,17 +164,18 @@ static int measure_one(struct pair *pair, struct samples *s, unsigned bench, uns
 	return 0;
 }
 
-static int measure_all(struct pair *pair, struct samples *s, const char *only)
+/* Rounds go over all benchmarks, so that what is compared across benchmarks has met the same machine, too. */
+static int measure_all(struct pair *pair, struct samples *s)
 {
 	unsigned order[CANDIDATES_MAX];
 
 	for (unsigned i = 1; i < pair->count; i++)
 		if (pair->cands[i].state == CANDIDATE_OPEN && pair_greet(pair, i))
 			return 1;
-	for (unsigned bench = 0; bench < benches_count; bench++) {
-		if (!strstr(benches[bench].name, only))
-			continue;
-		for (unsigned round = 0; round < s->blocks; round++) {
+	for (unsigned round = 0; round < s->blocks; round++) {
+		for (unsigned bench = 0; bench < benches_count; bench++) {
+			if (!bench_chosen(&benches[bench], pair->only))
+				continue;
 			shuffle(order, pair->count, (uint64_t)bench << 32 | round);
 			for (unsigned i = 0; i < pair->count; i++)
 				if (measure_one(pair, s, bench, order[i], round))
@@ -278,7 +227,7 @@ static int initiate(const struct options *o, struct pair *pair)
 	if (rc)
 		return rc;
 	samples_init(&samples, o->blocks);
-	rc = measure_all(pair, &samples, o->only);
+	rc = measure_all(pair, &samples);
 	if (!rc)
 		rc = report(o, pair, &samples);
 	samples_fini(&samples);
@@ -289,7 +238,7 @@ int main(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct candidate cands[CANDIDATES_MAX] = { 0 };
-	struct pair pair = { .cands = cands, .block_ns = o.block_ms * MSEC, .settle = !o.tiny };
+	struct pair pair = { .cands = cands, .only = o.only, .block_ns = o.block_ms * MSEC, .settle = !o.tiny };
 	struct host ends[2];
 	struct raw raws[2];
 	int rc, target = 0;

@@ -7,8 +7,6 @@
 #include "bench.h"
 #include "fabric.h"
 
-#define STARVED_NS (250 * MSEC)
-
 int passive_run(struct block *block)
 {
 	struct fabric *f = block->fabric;

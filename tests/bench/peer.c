@@ -43,7 +43,7 @@ static struct block block_of(const struct pair *pair, unsigned bench, unsigned c
 
 	if (block.fabric) {
 		block.inbox = block.fabric->memory;
-		block.outbox = block.fabric->memory + SPAN_MAX;
+		block.outbox = block.fabric->memory + block.fabric->span;
 	}
 	return block;
 }
@@ -169,9 +169,9 @@ int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed
 	rc = run_block(pair, &block);
 	if (!control_receive(&pair->host, &done, sizeof(done)))
 		return complain(&block, "target", "process is gone");
-	if (done.status)
+	if (done.status && !(done.status == -ETIMEDOUT && block.bench->may_starve))
 		return complain(&block, "target", done.why);
-	if (rc == -ETIMEDOUT && block.bench->may_starve) {
+	if ((rc == -ETIMEDOUT || done.status) && block.bench->may_starve) {
 		out->starved = true;
 		return 0;
 	}

@@ -10,6 +10,7 @@ struct pair {
 	struct host host;
 	struct candidate *cands;
 	unsigned count;
+	const char *only;	/* of the benchmarks; see bench_chosen() */
 	uint64_t block_ns;
 	bool settle;		/* wait for idle processors before each block */
 };

@@ -25,7 +25,7 @@ static int post_word(struct fabric *f, uint64_t nth, uint64_t word)
 		if (rc == 0 && !patience_left(&patience))
 			return -ETIMEDOUT;
 	}
-	memcpy(f->memory + SPAN_MAX + at, &word, sizeof(word));
+	memcpy(f->memory + f->span + at, &word, sizeof(word));
 	while ((rc = fabric_write(f, at, 0, sizeof(word))) == -FI_EAGAIN) {
 		rc = fabric_poll(f);
 		if (rc < 0)

@@ -13,18 +13,28 @@
 
 #include "bench.h"
 
-#define REQUEST_END UINT64_MAX	/* in place of a slot number: the block is over */
+#define BLOCK_OVER UINT64_MAX	/* in place of a word */
 
 enum {
 	FRAME_SIZE = 72,	/* what a protocol needs for key, address, length and 8 bytes of payload */
 	FRAMES_MAX = 64,
 };
 
+/* Those of emu's data sockets. */
+static const struct { int level, name, value; } options[] = {
+	{ IPPROTO_TCP, TCP_NODELAY, 1 },
+	{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+	{ IPPROTO_TCP, TCP_KEEPIDLE, 5 },		/* s */
+	{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },		/* s */
+	{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 8000 },	/* ms */
+};
+
 void raw_pair(struct raw ends[2])
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(sin);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	ends[0].fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bind(listener, (struct sockaddr *)&sin, size) || listen(listener, 1) ||
@@ -35,9 +45,9 @@ void raw_pair(struct raw ends[2])
 	if (ends[1].fd < 0)
 		err(1, "raw accept");
 	close(listener);
-	for (int i = 0; i < 2; i++)
-		if (setsockopt(ends[i].fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
-			err(1, "TCP_NODELAY");
+	for (size_t i = 0; i < 2 * sizeof(options) / sizeof(options[0]); i++)
+		if (setsockopt(ends[i % 2].fd, options[i / 2].level, options[i / 2].name, &options[i / 2].value, sizeof(int)))
+			err(1, "a socket option of the floor");
 }
 
 /* Sends all of it, spinning where the socket is full. */
@@ -261,27 +271,53 @@ int raw_request_serve(struct block *block)
 	return rc;
 }
 
-int raw_passive_serve(struct block *block)
+/* Sleeps until the word has come. */
+static int sleep_for(struct block *block, uint64_t *word)
 {
-	uint64_t slot;
+	ssize_t n = recv(block->cand->raw->fd, word, sizeof(*word), MSG_WAITALL);
 
-	for (;;) {
-		ssize_t n = recv(block->cand->raw->fd, &slot, sizeof(slot), MSG_WAITALL);
-		int rc;
-
-		if (n != (ssize_t)sizeof(slot))
-			return n < 0 ? -errno : -ECONNRESET;
-		if (slot == REQUEST_END)
-			return 0;
-		rc = answer(block, slot);
-		if (rc)
-			return rc;
-	}
+	if (n != (ssize_t)sizeof(*word))
+		return n < 0 ? -errno : -ECONNRESET;
+	return 0;
 }
 
-int raw_passive_end(struct block *block)
+/* Where the outbox is to be found in the inbox in the end, its first word travels all the time. */
+int raw_blocking_run(struct block *block)
 {
-	uint64_t word = REQUEST_END;
+	bool each = block->bench->proof == PROOF_EACH;
+	uint64_t since = now_ns(), ops = 0, back;
+
+	do {
+		uint64_t word = pattern_word(block->seed, each ? block->serial++ : 0);
+		int rc = put(block, &word, sizeof(word));
+
+		if (!rc)
+			rc = sleep_for(block, &back);
+		if (rc)
+			return rc;
+		if (back != word)
+			return -EBADMSG;
+		ops++;
+	} while (now_ns() - since < block->length_ns);
+	block_count(block, ops, since);
+	memcpy(block->inbox, &back, sizeof(back));
+	return 0;
+}
+
+int raw_blocking_serve(struct block *block)
+{
+	uint64_t word;
+	int rc;
+
+	while (!(rc = sleep_for(block, &word)) && word != BLOCK_OVER)
+		if ((rc = put(block, &word, sizeof(word))))
+			break;
+	return rc;
+}
+
+int raw_blocking_end(struct block *block)
+{
+	uint64_t word = BLOCK_OVER;
 
 	return put(block, &word, sizeof(word));
 }

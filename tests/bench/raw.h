@@ -20,7 +20,8 @@ int raw_stream_run(struct block *block);	/* bytes one way, acknowledged at the e
 int raw_stream_serve(struct block *block);
 int raw_request_run(struct block *block);	/* a word asks for `size` bytes; `window` requests outstanding */
 int raw_request_serve(struct block *block);
-int raw_passive_serve(struct block *block);	/* the same, but the target sleeps in recv() */
-int raw_passive_end(struct block *block);
+int raw_blocking_run(struct block *block);	/* a word each way, both sides sleep in recv() */
+int raw_blocking_serve(struct block *block);
+int raw_blocking_end(struct block *block);
 
 #endif

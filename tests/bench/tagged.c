@@ -24,7 +24,7 @@ static int post_word(struct fabric *f, uint64_t nth, uint64_t word)
 
 	while (rc == -FI_EAGAIN) {
 		if (f->pending < SOURCE_WORDS) {
-			memcpy(f->memory + SPAN_MAX + at, &word, sizeof(word));
+			memcpy(f->memory + f->span + at, &word, sizeof(word));
 			rc = fabric_tsend(f, at, sizeof(word), TAG_WORD);
 		}
 		if (rc == -FI_EAGAIN && fabric_poll(f) < 0)
@@ -36,7 +36,7 @@ static int post_word(struct fabric *f, uint64_t nth, uint64_t word)
 }
 
 /* 1: the word came; 0: the block is over; else a negative errno. */
-static int await_word(struct block *block, unsigned before, uint64_t word)
+static int await_word(struct block *block, uint64_t before, uint64_t word)
 {
 	struct patience patience = patience_for(HANG_GUARD_NS);
 	struct fabric *f = block->fabric;
@@ -67,7 +67,7 @@ int tagged_run(struct block *block)
 
 	do {
 		uint64_t word = pattern_word(block->seed, block->serial);
-		unsigned before = f->received;
+		uint64_t before = f->received;
 		int rc = post_receive(f);
 
 		if (!rc)
@@ -90,7 +90,7 @@ int tagged_serve(struct block *block)
 
 	do {
 		uint64_t word = pattern_word(block->seed, block->serial);
-		unsigned before = f->received;
+		uint64_t before = f->received;
 
 		rc = post_receive(f);
 		if (!rc)
@@ -140,7 +140,7 @@ int tagged_window_serve(struct block *block)
 {
 	struct patience patience = patience_for(HANG_GUARD_NS);
 	struct fabric *f = block->fabric;
-	unsigned first = f->received;
+	uint64_t first = f->received;
 	int rc = 0;
 
 	while (!rc && !block_stopped(block)) {
