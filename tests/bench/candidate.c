@@ -125,7 +125,8 @@ void pair_open(struct pair *pair, const struct raw *raw)
 {
 	open_raw(pair, &pair->cands[0], raw);
 	for (unsigned i = 1; i < pair->count; i++)
-		introduce(pair, &pair->cands[i]);
+		if (pair->cands[i].far < 0)
+			introduce(pair, &pair->cands[i]);
 }
 
 void pair_close(struct pair *pair)

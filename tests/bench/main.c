@@ -3,34 +3,34 @@
  * The initiator is the process that was started; the target is its child, forked before libfabric is touched. */
 #include <err.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "far.h"
+#include "judge.h"
 #include "peer.h"
-#include "raw.h"
 #include "report.h"
 
 struct options {
 	const char *providers, *only, *tsv;
 	unsigned blocks, block_ms, cores;
 	bool named;		/* the providers were asked for by name: a missing one is a failure */
-	bool tiny;
+	bool tiny, one_core;
 };
 
 static void usage(FILE *out)
 {
-	fputs("usage: emu-bench [--providers LIST] [--only NAME] [--blocks N] [--block-ms N] [--tsv FILE] [--tiny]\n"
+	fputs("usage: emu-bench [--providers LIST] [--only NAME] [--blocks N] [--block-ms N] [--tsv FILE] [--one-core]\n"
+	      "                 [--tiny]\n"
 	      "  --providers  libfabric providers, by commas (emu,tcp,sockets,sockets:manual); plain TCP is\n"
-	      "               always the floor; NAME:auto and NAME:manual ask for that progress\n"
+	      "               always the floor; NAME:auto and NAME:manual ask for that progress; emu:full has\n"
+	      "               FI_EMU_DIGEST=full, in two processes of its own\n"
 	      "  --only       benchmarks whose name contains NAME\n"
 	      "  --blocks     blocks a benchmark and candidate (120), each of --block-ms milliseconds (10)\n"
 	      "  --tsv        write the figures to FILE, too\n"
+	      "  --one-core   both processes on the same core\n"
 	      "  --tiny       two blocks of 1 ms: shows that everything works and that the bytes are right\n", out);
 }
 
@@ -46,11 +46,12 @@ static unsigned positive(const char *text)
 
 static struct options parse(int argc, char **argv)
 {
-	enum { PROVIDERS, ONLY, BLOCKS, BLOCK_MS, TSV, TINY, HELP };
+	enum { PROVIDERS, ONLY, BLOCKS, BLOCK_MS, TSV, ONE_CORE, TINY, HELP };
 	static const struct option longs[] = {
 		{ "providers", required_argument, NULL, PROVIDERS }, { "only", required_argument, NULL, ONLY },
 		{ "blocks", required_argument, NULL, BLOCKS }, { "block-ms", required_argument, NULL, BLOCK_MS },
 		{ "tsv", required_argument, NULL, TSV }, { "tiny", no_argument, NULL, TINY },
+		{ "one-core", no_argument, NULL, ONE_CORE },
 		{ "help", no_argument, NULL, HELP }, { NULL, 0, NULL, 0 },
 	};
 	struct options o = { .providers = "emu,tcp,sockets,sockets:manual", .only = "", .blocks = 120, .block_ms = 10,
@@ -64,6 +65,7 @@ static struct options parse(int argc, char **argv)
 		case BLOCKS: o.blocks = positive(optarg); break;
 		case BLOCK_MS: o.block_ms = positive(optarg); break;
 		case TSV: o.tsv = optarg; break;
+		case ONE_CORE: o.one_core = true; break;
 		case TINY: o.tiny = true; o.blocks = 2; o.block_ms = 1; break;
 		default: usage(opt == HELP ? stdout : stderr); exit(opt == HELP ? 0 : 2);
 		}
@@ -99,30 +101,15 @@ static unsigned list_candidates(const char *providers, struct candidate cands[CA
 	if (!list)
 		err(1, "memory");
 	snprintf(cands[0].name, sizeof(cands[0].name), "raw TCP");
+	cands[0].far = -1;
 	while ((name = strsep(&rest, ","))) {
 		if (count == CANDIDATES_MAX || strlen(name) >= sizeof(cands[0].name))
 			errx(2, "too many providers, or too long a name: %s", name);
-		snprintf(cands[count++].name, sizeof(cands[0].name), "%s", name);
+		snprintf(cands[count].name, sizeof(cands[0].name), "%s", name);
+		cands[count++].far = strcmp(name + strcspn(name, ":"), ":full") ? -1 : 0;
 	}
 	free(list);
 	return count;
-}
-
-/* A child that outlives a killed initiator would spin for ever. */
-static pid_t fork_target(struct pair *pair, const struct host ends[2], const struct raw raws[2])
-{
-	pid_t initiator = getpid(), pid = fork();
-
-	if (pid < 0)
-		err(1, "fork");
-	host_pin(pid ? 0 : 1);
-	pair->host = ends[pid ? 0 : 1];
-	close(ends[pid ? 1 : 0].control);
-	close(raws[pid ? 1 : 0].fd);
-	if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != initiator))
-		_exit(1);
-	pair_open(pair, &raws[pid ? 0 : 1]);
-	return pid;
 }
 
 /* A new order each round, or the same candidate would always follow the same other. */
@@ -146,10 +133,15 @@ static int measure_one(struct pair *pair, struct samples *s, unsigned bench, uns
 	struct outcome out;
 	int rc;
 
-	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved ||
-	    (!pair->cands[cand].raw && !pair->cands[cand].fabric[benches[bench].world]))
+	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved)
 		return 0;
-	rc = pair_measure(pair, bench, cand, seed, &out);
+	if (pair->cands[cand].far >= 0) {
+		rc = far_measure(&pair->cands[cand], bench, seed, &out);
+	} else {
+		if (!pair->cands[cand].raw && !pair->cands[cand].fabric[benches[bench].world])
+			return 0;
+		rc = pair_measure(pair, bench, cand, seed, &out);
+	}
 	if (rc)
 		return rc;
 	*starved = out.starved;
@@ -170,7 +162,7 @@ static int measure_all(struct pair *pair, struct samples *s)
 	unsigned order[CANDIDATES_MAX];
 
 	for (unsigned i = 1; i < pair->count; i++)
-		if (pair->cands[i].state == CANDIDATE_OPEN && pair_greet(pair, i))
+		if (pair->cands[i].state == CANDIDATE_OPEN && pair->cands[i].far < 0 && pair_greet(pair, i))
 			return 1;
 	for (unsigned round = 0; round < s->blocks; round++) {
 		for (unsigned bench = 0; bench < benches_count; bench++) {
@@ -203,11 +195,15 @@ static int report(const struct options *o, const struct pair *pair, const struct
 {
 	FILE *tsv;
 
-	printf("%u blocks of %u ms a cell, each process pinned to a core%s\n", o->blocks, o->block_ms,
-	       o->cores < 2 ? ", and both to the same one: no figure here means anything" : "");
+	printf("%u blocks of %u ms a cell, each process pinned to a core%s\n", o->blocks, o->block_ms, o->one_core ?
+	       ", and both to the same one" : o->cores < 2 ? ", and both to the same one: no figure here means anything" : "");
 	report_table(stdout, s, pair->cands, pair->count);
 	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
 	       (unsigned long long)s->ops, (unsigned long long)s->proved);
+	if (o->one_core)
+		judge_one_core(stdout, s, pair);
+	else if (!o->tiny)
+		judge_goals(stdout, s, pair);
 	if (!o->tsv)
 		return 0;
 	tsv = fopen(o->tsv, "w");
@@ -238,25 +234,20 @@ int main(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct candidate cands[CANDIDATES_MAX] = { 0 };
-	struct pair pair = { .cands = cands, .only = o.only, .block_ns = o.block_ms * MSEC, .settle = !o.tiny };
-	struct host ends[2];
-	struct raw raws[2];
-	int rc, target = 0;
-	pid_t pid;
+	struct pair pair = { .cands = cands, .only = o.only, .block_ns = o.block_ms * MSEC, .settle = !o.tiny,
+			     .one_core = o.one_core };
+	int rc;
 
 	pair.count = list_candidates(o.providers, cands);
 	select_providers(cands, pair.count);
-	host_pair(ends);
-	raw_pair(raws);
-	pid = fork_target(&pair, ends, raws);
-	if (pid == 0) {
-		rc = pair_serve(&pair);
-		pair_close(&pair);
-		return rc;
-	}
+	for (unsigned i = 1; i < pair.count; i++)
+		if (cands[i].far >= 0)
+			far_open(&pair, &cands[i]);
+	pair_start(&pair);
 	rc = initiate(&o, &pair);
-	pair_quit(&pair);
-	pair_close(&pair);
-	waitpid(pid, &target, 0);
-	return rc || target ? 1 : 0;
+	for (unsigned i = 1; i < pair.count; i++)
+		if (cands[i].far >= 0)
+			rc |= far_close(&cands[i]);
+	rc |= pair_stop(&pair);
+	return rc ? 1 : 0;
 }

@@ -11,13 +11,20 @@
  *   compare */
 #include "peer.h"
 
+#include <err.h>
 #include <errno.h>
 #include <rdma/fi_errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "fabric.h"
+#include "raw.h"
 
 enum order_kind { ORDER_BLOCK, ORDER_QUIT };
 
@@ -196,4 +203,42 @@ void pair_quit(struct pair *pair)
 	struct order order = { .kind = ORDER_QUIT };
 
 	(void)control_send(&pair->host, &order, sizeof(order));
+}
+
+/* A child that outlives a killed initiator would spin for ever. */
+void pair_start(struct pair *pair)
+{
+	struct host ends[2];
+	struct raw raws[2];
+	pid_t initiator = getpid(), pid;
+	int rc;
+
+	host_pair(ends);
+	raw_pair(raws);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	host_pin(pid || pair->one_core ? 0 : 1);
+	pair->host = ends[pid ? 0 : 1];
+	pair->target = pid;
+	close(ends[pid ? 1 : 0].control);
+	close(raws[pid ? 1 : 0].fd);
+	if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != initiator))
+		_exit(1);
+	pair_open(pair, &raws[pid ? 0 : 1]);
+	if (pid)
+		return;
+	rc = pair_serve(pair);
+	pair_close(pair);
+	exit(rc);
+}
+
+int pair_stop(struct pair *pair)
+{
+	int status = 0;
+
+	pair_quit(pair);
+	pair_close(pair);
+	waitpid(pair->target, &status, 0);
+	return status;
 }

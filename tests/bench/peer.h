@@ -13,6 +13,8 @@ struct pair {
 	const char *only;	/* of the benchmarks; see bench_chosen() */
 	uint64_t block_ns;
 	bool settle;		/* wait for idle processors before each block */
+	bool one_core;		/* both processes share one */
+	int target;		/* process id; set by pair_start() */
 };
 
 /* A block's result at the initiator. */
@@ -22,6 +24,12 @@ struct outcome {
 	uint64_t bytes_hash;	/* XXH3 of the bytes that both sides found where they belong */
 	bool starved;
 };
+
+/* Forks the target, which serves until told to quit and never comes back from here, and opens every candidate in both. To be
+ * called before libfabric is touched. */
+void pair_start(struct pair *pair);
+/* Tells the target to quit, and closes. Returns its exit status. */
+int pair_stop(struct pair *pair);
 
 /* Opens every candidate in this process and exchanges addresses with the other. A provider that is not there on
  * either side becomes CANDIDATE_ABSENT. Exits when the other process is gone. */

@@ -71,30 +71,47 @@ static double quantile(const double *sorted, unsigned n, double q)
 	return sorted[below] + (at - below) * (sorted[below + 1] - sorted[below]);
 }
 
-static struct summary summarise(const struct samples *s, unsigned bench, unsigned cand)
+double samples_quotient(const struct samples *s, unsigned bench, unsigned cand, unsigned other_bench, unsigned other)
 {
-	const double *own = samples_at(s, bench, cand), *floor_ns = samples_at(s, bench, 0);
-	double *work = calloc(s->blocks, sizeof(*work));
-	struct summary sum = { .ratio = NAN };
+	const double *own = samples_at(s, bench, cand), *by = samples_at(s, other_bench, other);
+	double *work = calloc(s->blocks, sizeof(*work)), median;
 	unsigned n;
 
 	if (!work)
 		err(1, "memory for the report");
-	memcpy(work, own, s->blocks * sizeof(*work));
+	for (unsigned i = 0; i < s->blocks; i++)
+		work[i] = own[i] / by[i];
+	n = sort_known(work, s->blocks);
+	median = n ? quantile(work, n, .5) : NAN;
+	free(work);
+	return median;
+}
+
+static struct summary summarise(const struct samples *s, unsigned bench, unsigned cand)
+{
+	double *work = calloc(s->blocks, sizeof(*work));
+	struct summary sum = { .ratio = samples_quotient(s, bench, cand, bench, 0) };
+	unsigned n;
+
+	if (!work)
+		err(1, "memory for the report");
+	memcpy(work, samples_at(s, bench, cand), s->blocks * sizeof(*work));
 	n = sort_known(work, s->blocks);
 	if (n) {
 		sum.present = true;
 		sum.median = quantile(work, n, .5);
 		sum.p10 = quantile(work, n, .1);
 		sum.p90 = quantile(work, n, .9);
-		for (unsigned i = 0; i < s->blocks; i++)
-			work[i] = own[i] / floor_ns[i];
-		n = sort_known(work, s->blocks);
-		if (n)
-			sum.ratio = quantile(work, n, .5);
 	}
 	free(work);
 	return sum;
+}
+
+double samples_median(const struct samples *s, unsigned bench, unsigned cand)
+{
+	struct summary sum = summarise(s, bench, cand);
+
+	return sum.present ? sum.median : NAN;
 }
 
 static double shown(const struct bench *bench, double ns)

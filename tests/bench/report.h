@@ -23,6 +23,10 @@ void samples_fini(struct samples *s);
 double *samples_at(const struct samples *s, unsigned bench, unsigned cand);
 bool *samples_starved(const struct samples *s, unsigned bench, unsigned cand);
 
+/* ns an op, the median over the rounds; the median over the rounds of one cell's by another's. NaN: not measured. */
+double samples_median(const struct samples *s, unsigned bench, unsigned cand);
+double samples_quotient(const struct samples *s, unsigned bench, unsigned cand, unsigned other_bench, unsigned other);
+
 void report_table(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
 /* benchmark, bytes, candidate, unit, median, 10th and 90th percentile, ratio; one row a line. */
 void report_tsv(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
