@@ -14,7 +14,7 @@
 
 #include "host.h"
 
-enum { CANDIDATES_MAX = 8, SPAN_MIN = 4096 };
+enum { CANDIDATES_MAX = 8, SPAN_MIN = 4096, WAITS_BLOCKS = 10 };
 
 /* How a provider is opened; every candidate has one of each, over the same provider, but for what it does not offer from
  * WORLDS_NEEDED on: what is measured there is then not measured for it. */
@@ -56,6 +56,7 @@ struct block {
 	uint64_t seed;		/* of this block's bytes; both sides know it */
 	uint64_t length_ns;	/* what the loop is to last */
 	uint64_t serial;	/* messages or slots so far, over warm-up and measurement */
+	unsigned core;		/* the one that this process is bound to: nth, as host_pin() has it */
 	uint64_t ops, elapsed_ns;
 };
 
@@ -83,6 +84,7 @@ struct bench {
 	unsigned legs;			/* parts of an op that one figure counts: 2 for half a round trip */
 	enum proof proof;
 	bool may_starve;		/* a target that is never served is a result, not a failure */
+	bool waits;			/* who waits for a core is counted; blocks are WAITS_BLOCKS times as long */
 	struct role fabric;
 	struct role raw;		/* run == NULL: there is no floor */
 };
@@ -139,6 +141,8 @@ int window_serve(struct block *block);
 int passive_run(struct block *block);		/* passive.c: the target sleeps in read() */
 int passive_serve(struct block *block);
 int passive_end(struct block *block);
+int computing_serve(struct block *block);	/* computing.c: the target computes on all cores */
+int computing_end(struct block *block);
 int register_run(struct block *block);		/* register.c: no target needed */
 int blocking_write_run(struct block *block);	/* blocking.c: both sides sleep for each message */
 int blocking_write_serve(struct block *block);

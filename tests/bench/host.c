@@ -5,6 +5,7 @@
 #include <err.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -33,24 +34,27 @@ void host_pair(struct host ends[2])
 		ends[i] = (struct host){ .shared = page, .control = socks[i] };
 }
 
+static const cpu_set_t *cores(void)
+{
+	static cpu_set_t set;
+
+	if (CPU_COUNT(&set) == 0 && sched_getaffinity(0, sizeof(set), &set))
+		err(1, "sched_getaffinity");
+	return &set;
+}
+
 unsigned host_cores(void)
 {
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1;
-	return (unsigned)CPU_COUNT(&set);
+	return (unsigned)CPU_COUNT(cores());
 }
 
 void host_pin(unsigned nth)
 {
-	cpu_set_t may, one;
+	cpu_set_t one;
 
-	if (sched_getaffinity(0, sizeof(may), &may))
-		err(1, "sched_getaffinity");
-	nth %= (unsigned)CPU_COUNT(&may);
+	nth %= host_cores();
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &may) || nth-- != 0)
+		if (!CPU_ISSET(cpu, cores()) || nth-- != 0)
 			continue;
 		CPU_ZERO(&one);
 		CPU_SET(cpu, &one);
@@ -58,6 +62,26 @@ void host_pin(unsigned nth)
 			err(1, "sched_setaffinity");
 		return;
 	}
+}
+
+uint64_t host_waited_ns(long thread)
+{
+	unsigned long long waited = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/schedstat", thread);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%*u %llu", &waited) != 1)
+		waited = 0;
+	if (file)
+		fclose(file);
+	return waited;
+}
+
+bool host_counts_waits(void)
+{
+	return access("/proc/self/schedstat", R_OK) == 0;
 }
 
 static uint64_t cpu_used_ns(void)

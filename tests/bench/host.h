@@ -18,6 +18,9 @@
 struct shared {
 	_Atomic uint32_t stop;	/* initiator: the block is over */
 	_Atomic uint64_t goal;	/* initiator: bytes that the raw stream has to deliver by now */
+	_Atomic uint32_t computed;	/* initiator: the target need not compute any longer */
+	_Atomic uint64_t waited_ns;	/* target: what those of its threads that serve have waited for a core... */
+	_Atomic uint64_t served_ns;	/* ... in how long */
 	_Atomic uint64_t arrived;	/* target: messages of a window received in this block */
 };
 
@@ -58,9 +61,15 @@ static inline void patience_renew(struct patience *p)
 /* Makes the pair's page and sockets; ends[0] is the initiator's, ends[1] the target's. Exits on failure. */
 void host_pair(struct host ends[2]);
 
-/* Binds the calling process (and every thread it starts) to the nth core it may use, modulo their number. */
+/* Binds the calling thread (and every one that it starts) to the nth core, modulo their number, of those that the process
+ * could use when it asked for the first time. */
 void host_pin(unsigned nth);
 unsigned host_cores(void);
+
+/* How long a thread of this process was ready and had no core; 0 if it has ended, or where the kernel does not count that:
+ * see host_counts_waits(). */
+uint64_t host_waited_ns(long thread);
+bool host_counts_waits(void);
 
 /* Waits, at most 50 ms, until no thread of this process uses the processor: a provider's progress thread that
  * goes on spinning after its block would be charged to the next candidate. */

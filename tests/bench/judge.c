@@ -122,7 +122,7 @@ void judge_one_core(FILE *out, const struct samples *s, const struct pair *pair)
 		struct figure figure = { benches[b].name, benches[b].size, "emu on one core", TIMES, "tcp", NULL, 1, 0 };
 		int reads = find_bench("read rate, 64 at once", 8);
 
-		if (!benches[b].fabric.serve || !bench_chosen(&benches[b], pair->only))
+		if (!benches[b].fabric.serve || benches[b].waits || !bench_chosen(&benches[b], pair->only))
 			continue;
 		if (benches[b].world == WORLD_ATOMIC && tcp >= 0 && reads >= 0) {
 			figure.other_bench = "read rate, 64 at once";

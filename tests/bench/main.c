@@ -155,6 +155,8 @@ static int measure_one(struct pair *pair, struct samples *s, unsigned bench, uns
 	link[0] = s->hash;
 	link[1] = out.bytes_hash;
 	s->hash = XXH3_64bits(link, sizeof(link));
+	s->waited[bench * CANDIDATES_MAX + cand][0] += out.served_waited;
+	s->waited[bench * CANDIDATES_MAX + cand][1] += out.own_waited;
 	s->ops += out.ops;
 	s->proved++;
 	return 0;
@@ -204,6 +206,7 @@ static int report(const struct options *o, const struct pair *pair, const struct
 	report_table(stdout, s, pair->cands, pair->count);
 	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
 	       (unsigned long long)s->ops, (unsigned long long)s->proved);
+	report_waits(stdout, s, pair->cands, pair->count);
 	if (o->one_core)
 		judge_one_core(stdout, s, pair);
 	else if (!o->tiny)

@@ -45,7 +45,7 @@ static struct block block_of(const struct pair *pair, unsigned bench, unsigned c
 	struct candidate *c = &pair->cands[cand];
 	struct block block = {
 		.host = &pair->host, .bench = &benches[bench], .cand = c, .fabric = c->fabric[benches[bench].world],
-		.inbox = c->inbox, .outbox = c->outbox, .seed = seed,
+		.inbox = c->inbox, .outbox = c->outbox, .seed = seed, .core = pair->core,
 	};
 
 	if (block.fabric) {
@@ -114,10 +114,12 @@ static int run_block(const struct pair *pair, struct block *block)
 	const struct role *role = block_role(block);
 	int rc, end;
 
-	block->length_ns = pair->block_ns / 5;	/* warm-up */
+	uint64_t length_ns = pair->block_ns * (block->bench->waits ? WAITS_BLOCKS : 1);
+
+	block->length_ns = length_ns / 5;	/* warm-up */
 	rc = role->run(block);
 	if (!rc) {
-		block->length_ns = pair->block_ns;
+		block->length_ns = length_ns;
 		block->ops = 0;
 		block->elapsed_ns = 0;
 		rc = role->run(block);
@@ -155,6 +157,8 @@ static int start_block(struct pair *pair, struct block *block, unsigned bench, u
 	atomic_store(&pair->host.shared->stop, 0);
 	atomic_store(&pair->host.shared->goal, 0);
 	atomic_store(&pair->host.shared->arrived, 0);
+	atomic_store(&pair->host.shared->computed, 0);
+	atomic_store(&pair->host.shared->served_ns, 0);
 	if (!control_send(&pair->host, &order, sizeof(order)))
 		return complain(block, "target", "process is gone");
 	block_prepare(block, pair);
@@ -166,6 +170,7 @@ static int start_block(struct pair *pair, struct block *block, unsigned bench, u
 int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out)
 {
 	struct block block = block_of(pair, bench, cand, seed);
+	uint64_t waited, since;
 	struct answer done;
 	int rc;
 
@@ -173,7 +178,10 @@ int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed
 	rc = start_block(pair, &block, bench, cand);
 	if (rc)
 		return rc;
+	waited = host_waited_ns(getpid());
+	since = now_ns();
 	rc = run_block(pair, &block);
+	out->own_waited = (double)(host_waited_ns(getpid()) - waited) / (double)(now_ns() - since);
 	if (!control_receive(&pair->host, &done, sizeof(done)))
 		return complain(&block, "target", "process is gone");
 	if (done.status && !(done.status == -ETIMEDOUT && block.bench->may_starve))
@@ -186,6 +194,9 @@ int pair_measure(struct pair *pair, unsigned bench, unsigned cand, uint64_t seed
 		return complain(&block, "initiator", block_why(&block, rc));
 	if (block_proved(&block, done.inbox_hash, out))
 		return complain(&block, "initiator", "the bytes that arrived are not those that were sent");
+	if (block.bench->waits)
+		out->served_waited = (double)atomic_load(&pair->host.shared->waited_ns) /
+				     (double)atomic_load(&pair->host.shared->served_ns);
 	out->ops = block.ops;
 	out->ns_per_op = (double)block.elapsed_ns / (double)block.ops / block.bench->legs;
 	return 0;
@@ -218,7 +229,8 @@ void pair_start(struct pair *pair)
 	pid = fork();
 	if (pid < 0)
 		err(1, "fork");
-	host_pin(pid || pair->one_core ? 0 : 1);
+	pair->core = pid || pair->one_core ? 0 : 1;
+	host_pin(pair->core);
 	pair->host = ends[pid ? 0 : 1];
 	pair->target = pid;
 	close(ends[pid ? 1 : 0].control);

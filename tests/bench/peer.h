@@ -14,6 +14,7 @@ struct pair {
 	uint64_t block_ns;
 	bool settle;		/* wait for idle processors before each block */
 	bool one_core;		/* both processes share one */
+	unsigned core;		/* of this process */
 	int target;		/* process id; set by pair_start() */
 };
 
@@ -23,6 +24,7 @@ struct outcome {
 	uint64_t ops;
 	uint64_t bytes_hash;	/* XXH3 of the bytes that both sides found where they belong */
 	bool starved;
+	double served_waited, own_waited;	/* of `waits`: shares of the time in which a thread waited for a core */
 };
 
 /* Forks the target, which serves until told to quit and never comes back from here, and opens every candidate in both. To be

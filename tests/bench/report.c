@@ -20,7 +20,8 @@ void samples_init(struct samples *s, unsigned blocks)
 	*s = (struct samples){ .blocks = blocks };
 	s->ns = calloc(cells * blocks, sizeof(*s->ns));
 	s->starved = calloc(cells, sizeof(*s->starved));
-	if (!s->ns || !s->starved)
+	s->waited = calloc(cells, sizeof(*s->waited));
+	if (!s->ns || !s->starved || !s->waited)
 		err(1, "memory for the samples");
 	for (size_t i = 0; i < cells * blocks; i++)
 		s->ns[i] = NAN;
@@ -30,6 +31,7 @@ void samples_fini(struct samples *s)
 {
 	free(s->ns);
 	free(s->starved);
+	free(s->waited);
 }
 
 double *samples_at(const struct samples *s, unsigned bench, unsigned cand)
@@ -180,6 +182,27 @@ void report_table(FILE *out, const struct samples *s, const struct candidate *ca
 		}
 		fputc('\n', out);
 	}
+}
+
+static void print_waits(FILE *out, const struct samples *s, unsigned bench, unsigned cand, const char *name)
+{
+	const double *waited = s->waited[bench * CANDIDATES_MAX + cand], *ns = samples_at(s, bench, cand);
+	unsigned known = 0;
+
+	for (unsigned i = 0; i < s->blocks; i++)
+		known += !isnan(ns[i]);
+	if (known)
+		fprintf(out, "reported: %s, %zu B, %s: %.4g us; of that time the thread that serves waited for a core for %.0f %%, "
+			"the initiator for %.0f %%%s\n", benches[bench].name, benches[bench].size, name,
+			samples_median(s, bench, cand) / 1e3, 100 * waited[0] / known, 100 * waited[1] / known,
+			host_counts_waits() ? "" : " (this kernel does not count that)");
+}
+
+void report_waits(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count)
+{
+	for (unsigned b = 0; b < benches_count; b++)
+		for (unsigned c = 0; c < count && benches[b].waits; c++)
+			print_waits(out, s, b, c, cands[c].name);
 }
 
 void report_tsv(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count)

@@ -49,6 +49,7 @@ awk -F '\t' '
 		judged++
 		short += !good
 	}
+	/^reported: / { print }
 	/^(pass|short): / {
 		print
 		judged++
