@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* calls.c - how many system calls an op takes: what latency and rate rest on, told without a clock.
+ *
+ * This program's own send(), recv() and so on take the place of libc's for the provider, too, and count what the thread
+ * that posts and polls calls. Another thread's are not counted, nor those that find nothing while the peer has its turn:
+ * both depend on the machine. A contended lock's futex does, too; what wakes or waits for another thread is counted. */
+#include <err.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "fabric.h"
+
+#define TOLD __attribute__((visibility("default")))
+
+enum { ROUNDS = 2000, WINDOW = 64, WINDOWS = 200, WORD = 8 };
+
+enum call { SEND, RECEIVE, LOOK, WAKE, CALLS };
+
+static const char *const call_names[CALLS] = { "sends", "receives", "epoll_waits", "wake-ups" };
+static _Thread_local bool counting;
+static unsigned long counts[CALLS];	/* of the thread that counts */
+
+static long count(enum call call, long rc)
+{
+	counts[call] += counting && rc > 0;
+	return rc;
+}
+
+TOLD ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return count(SEND, syscall(SYS_sendmsg, fd, message, flags));
+}
+
+TOLD ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+	return count(SEND, syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0));
+}
+
+TOLD ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	return count(RECEIVE, syscall(SYS_recvmsg, fd, message, flags));
+}
+
+TOLD ssize_t recv(int fd, void *bytes, size_t length, int flags)
+{
+	return count(RECEIVE, syscall(SYS_recvfrom, fd, bytes, length, flags, NULL, NULL));
+}
+
+TOLD int epoll_wait(int set, struct epoll_event *events, int most, int timeout_ms)
+{
+	counts[LOOK] += counting;
+	return (int)syscall(SYS_epoll_pwait, set, events, most, timeout_ms, NULL, 8);
+}
+
+TOLD int eventfd_write(int fd, eventfd_t value)
+{
+	return count(WAKE, syscall(SYS_write, fd, &value, sizeof(value))) > 0 ? 0 : -1;
+}
+
+/* libuv's way to wake its loop. */
+TOLD ssize_t write(int fd, const void *bytes, size_t length)
+{
+	return count(WAKE, syscall(SYS_write, fd, bytes, length));
+}
+
+static struct fabric *open_side(const struct host *host)
+{
+	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, .span = SPAN_MIN,
+				      .wait = FI_WAIT_NONE };
+	struct fabric_card own, other;
+	struct fabric *f;
+	char why[160];
+
+	if (fabric_open(&f, "emu", &world, why, sizeof(why)))
+		errx(1, "%s", why);
+	if (fabric_card(f, &own) || !control_send(host, &own, sizeof(own)) || !control_receive(host, &other, sizeof(other)) ||
+	    fabric_meet(f, &other))
+		errx(1, "the two processes did not meet");
+	return f;
+}
+
+static void must_poll(struct fabric *f, struct patience *patience)
+{
+	int rc = fabric_poll(f);
+
+	if (rc < 0 || (rc == 0 && !patience_left(patience)))
+		errx(1, "no progress: %s", f->why);
+}
+
+static void write_word(struct fabric *f, uint64_t word)
+{
+	struct patience patience = patience_for(HANG_GUARD_NS);
+
+	while (f->pending)
+		must_poll(f, &patience);
+	memcpy(f->memory + f->span, &word, sizeof(word));
+	while (fabric_write(f, 0, 0, sizeof(word)))
+		must_poll(f, &patience);
+}
+
+static void await_word(struct fabric *f, uint64_t word)
+{
+	struct patience patience = patience_for(HANG_GUARD_NS);
+	const _Atomic uint64_t *inbox = (const _Atomic uint64_t *)f->memory;
+
+	while (atomic_load_explicit(inbox, memory_order_acquire) != word)
+		must_poll(f, &patience);
+}
+
+static void pingpong(struct fabric *f, bool first, uint64_t from, uint64_t rounds)
+{
+	for (uint64_t word = from; word < from + rounds; word++) {
+		if (!first)
+			await_word(f, word);
+		write_word(f, word);
+		if (first)
+			await_word(f, word);
+	}
+}
+
+static void windows(struct fabric *f)
+{
+	for (int i = 0; i < WINDOWS; i++) {
+		for (size_t slot = 0; slot < WINDOW; slot++)
+			if (fabric_write(f, slot * WORD, slot * WORD, WORD))
+				errx(1, "a window of %d writes was not taken", WINDOW);
+		if (fabric_drain(f, HANG_GUARD_NS))
+			errx(1, "%s", f->why);
+	}
+}
+
+static int answer(const struct host *host)
+{
+	struct fabric *f = open_side(host);
+	struct block rest = { .host = host, .fabric = f };
+
+	pingpong(f, false, 1, 2 * ROUNDS);
+	if (fabric_drain(f, HANG_GUARD_NS) || window_serve(&rest))
+		errx(1, "%s", f->why);
+	fabric_close(f);
+	return 0;
+}
+
+static int failed;
+
+/* most: in a hundred ops. The few more than there need be, and the wake-ups, are those of a program that had no core for a
+ * millisecond, when the NIC thread looks. */
+static void judge(const char *what, unsigned long ops, const unsigned most[CALLS])
+{
+	for (int call = 0; call < CALLS; call++) {
+		bool good = counts[call] * 100 <= (unsigned long)most[call] * ops;
+
+		printf("%s %s: %lu %s in %lu ops, at most %u in 100\n", good ? "ok" : "not ok", what, counts[call],
+		       call_names[call], ops, most[call]);
+		failed |= !good;
+	}
+	if (!counts[SEND]) {
+		printf("not ok %s: the provider's calls are not seen\n", what);
+		failed = 1;
+	}
+	memset(counts, 0, sizeof(counts));
+}
+
+int main(void)
+{
+	static const unsigned pingpong_most[CALLS] = { 110, 200, 0, 5 }, windows_most[CALLS] = { 10, 10, 0, 5 };
+	struct host ends[2];
+	struct fabric *f;
+	int status;
+	pid_t pid;
+
+	host_pair(ends);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		exit(answer(&ends[1]));
+	}
+	f = open_side(&ends[0]);
+	pingpong(f, true, 1, ROUNDS);		/* the connection comes up, and the NIC thread has stood back */
+	counting = true;
+	pingpong(f, true, 1 + ROUNDS, ROUNDS);
+	counting = false;
+	judge("ping-pong", ROUNDS, pingpong_most);
+	counting = true;
+	windows(f);
+	counting = false;
+	judge("64 outstanding writes", WINDOW * WINDOWS, windows_most);
+	atomic_store(&ends[0].shared->stop, 1);
+	if (waitpid(pid, &status, 0) != pid || status)
+		errx(1, "the other process failed");
+	fabric_close(f);
+	return failed;
+}
