@@ -89,8 +89,12 @@ struct bench {
 	struct role raw;		/* run == NULL: there is no floor */
 };
 
-extern const struct bench benches[];
-extern const unsigned benches_count;
+/* The table; or, after benches_sweep(), one benchmark in many sizes. The first is also the greeting. */
+extern const struct bench *benches;
+extern unsigned benches_count;
+
+/* `size`: reads of 1 B to 64 MiB; `window`: 1 to 1024 writes, and reads, outstanding. False: no such sweep. */
+bool benches_sweep(const char *name);
 
 static inline const struct role *block_role(const struct block *block)
 {

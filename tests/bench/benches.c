@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* benches.c - what is measured. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
@@ -24,8 +25,8 @@
 	.world = in, .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 2, .proof = PROOF_EACH, .raw = SLEEPERS, \
 	.fabric = { blocking_##what##_run, blocking_##what##_serve, blocking_##what##_end }
 
-/* The first is also the greeting. Write latency is half a round trip, read latency a whole one. */
-const struct bench benches[] = {
+/* Write latency is half a round trip, read latency a whole one. */
+static const struct bench table[] = {
 	{ .name = "write latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 2, .proof = PROOF_EACH,
 	  .fabric = { pingpong_run, pingpong_serve, NULL }, .raw = { raw_pingpong_run, raw_pingpong_serve, NULL } },
 	{ .name = "read latency", .size = 8, .window = 1, .unit = UNIT_USEC, .legs = 1, READS },
@@ -68,7 +69,56 @@ const struct bench benches[] = {
 	{ .name = "register and close", .size = MIB, REGISTRATION },
 	{ .name = "register and close", .size = 64 * MIB, REGISTRATION },
 };
-const unsigned benches_count = sizeof(benches) / sizeof(benches[0]);
+
+const struct bench *benches = table;
+unsigned benches_count = sizeof(table) / sizeof(table[0]);
+
+enum { SWEPT_MAX = 32, WINDOW_MAX = 1024 };
+
+static struct bench swept[SWEPT_MAX];
+static char swept_names[SWEPT_MAX][32];
+
+/* `what` with so many at once. */
+static const char *swept_name(const char *what, unsigned window)
+{
+	char *name = swept_names[benches_count];
+
+	snprintf(name, sizeof(swept_names[0]), "%s rate, %u at once", what, window);
+	return name;
+}
+
+static void sweep_sizes(void)
+{
+	for (size_t size = 1; size <= 64 * MIB; size *= 4)
+		swept[benches_count++] = (struct bench){ .name = "read latency", .size = size, .window = 1,
+							 .unit = UNIT_USEC, .legs = 1, READS };
+}
+
+/* Without the floor's frames, which come by 64. */
+static void sweep_windows(void)
+{
+	for (unsigned window = 1; window <= WINDOW_MAX; window *= 2) {
+		swept[benches_count] = (struct bench){ .name = swept_name("write", window), .size = 8, .window = window,
+						       .unit = UNIT_MOPS, .legs = 1, .proof = PROOF_TARGET_INBOX,
+						       .fabric = { window_write_run, window_serve, NULL } };
+		benches_count++;
+		swept[benches_count] = (struct bench){ .name = swept_name("read", window), .size = 8, .window = window,
+						       .unit = UNIT_MOPS, .legs = 1, READS };
+		benches_count++;
+	}
+}
+
+bool benches_sweep(const char *name)
+{
+	swept[0] = table[0];
+	benches = swept;
+	benches_count = 1;
+	if (!strcmp(name, "size"))
+		sweep_sizes();
+	else if (!strcmp(name, "window"))
+		sweep_windows();
+	return benches_count > 1;
+}
 
 bool bench_chosen(const struct bench *bench, const char *only)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memory.c - what the provider takes of a process's memory: emu-memory [--test].
+/* memory.c - what the provider takes of a process's memory: emu-memory [--test | --peers N | --regions N].
  *
  *   idle    a process with everything open that has talked to nobody, beyond one that has only asked libfabric for a
  *           provider that is not there
  *   peers   an endpoint that has sent a message to each of so many and has been answered by each, beyond the idle one
  *
  * All pages that are resident count (Rss of smaps_rollup), the provider's code among them. Prints a row for run.sh each; with
- * --test fewer peers, and `ok` or `not ok`. The peers live in a process of their own. */
+ * --test fewer peers, and `ok` or `not ok`. The peers live in a process of their own. With a number, the row of so many peers, or
+ * regions, alone. */
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <rdma/fi_domain.h>
 
 #include "many.h"
 
@@ -83,6 +86,32 @@ static void with_peers(int count, long kib[2])
 	peers_stop(&peers, pid);
 }
 
+/* Resident before and after so many registrations of the same 64 bytes. */
+static void with_regions(int count, long kib[2])
+{
+	static char bytes[64];
+	struct side side;
+	struct fid_mr *mr;
+
+	side_open(&side, FI_WAIT_NONE);
+	kib[0] = resident_kib();
+	for (int i = 0; i < count; i++)
+		must(fi_mr_reg(side.domain, bytes, sizeof(bytes), FI_REMOTE_WRITE, 0, (uint64_t)i, 0, &mr, NULL), "fi_mr_reg");
+	kib[1] = resident_kib();
+}
+
+/* One row, of how memory grows. */
+static int grow(const char *what, int count)
+{
+	bool peers = !strcmp(what, "--peers");
+	long kib[2];
+
+	raise_descriptors(peers ? count : 0);
+	apart(peers ? with_peers : with_regions, count, kib);
+	printf("memory by %s\t%d\temu\tKiB\t%ld\n", what + 2, count, kib[1] - kib[0]);
+	return 0;
+}
+
 static void report(bool test, const char *name, int count, long kib, long most)
 {
 	if (test)
@@ -102,6 +131,8 @@ int main(int argc, char **argv)
 	puts("skip memory the sanitizer's own bytes count, too");
 	return 77;
 #endif
+	if (argc == 3 && (!strcmp(argv[1], "--peers") || !strcmp(argv[1], "--regions")) && atoi(argv[2]) > 0)
+		return grow(argv[1], atoi(argv[2]));
 	raise_descriptors(count);
 	apart(libfabric_alone, 0, alone);
 	apart(with_peers, count, open);

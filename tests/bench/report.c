@@ -212,10 +212,10 @@ void report_tsv(FILE *out, const struct samples *s, const struct candidate *cand
 			struct summary sum = summarise(s, b, c);
 
 			if (sum.present)
-				fprintf(out, "%s\t%zu\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.3f\n", benches[b].name,
+				fprintf(out, "%s\t%zu\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.3f\t%u\n", benches[b].name,
 					benches[b].size, cands[c].name, unit_name(benches[b].unit),
 					shown(&benches[b], sum.median), shown(&benches[b], sum.p10),
-					shown(&benches[b], sum.p90), sum.ratio);
+					shown(&benches[b], sum.p90), sum.ratio, benches[b].window);
 		}
 	}
 }
