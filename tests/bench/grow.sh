@@ -47,11 +47,21 @@ plot() {
 	rm "$folder/$name.head"
 	command -v gnuplot >/dev/null || return 0
 	for line; do
-		lines="$lines${lines:+, }'$folder/$name.tsv' using 1:$column with linespoints title '$line ($y)'"
+		lines="$lines${lines:+, }'$folder/$name.tsv' using 1:$column with linespoints title '$line'"
 		column=$((column + 1))
 	done
-	gnuplot -e "set terminal svg size 720,480; set output '$folder/$name.svg'; set datafile separator tab;
-		set datafile missing '-'; set logscale xy; set key top left; set grid; set xlabel '$x'; set ylabel '$y'; plot $lines"
+	gnuplot <<-END
+		set terminal svg size 720,480
+		set output '$folder/$name.svg'
+		set datafile separator tab
+		set datafile missing '-'
+		set logscale xy
+		set key top left
+		set grid
+		set xlabel '$x'
+		set ylabel '$y'
+		plot $lines
+	END
 }
 
 # The rows of a sweep of emu-bench as a table: number, then the candidates' medians. sweep NAME BENCHMARK COLUMN
@@ -92,5 +102,5 @@ plot memory-regions "regions" "KiB" emu
 if command -v gnuplot >/dev/null; then
 	echo "The plots are in $folder."
 else
-	echo "The tables are in $folder. For plots, install gnuplot (Debian and Ubuntu: the package gnuplot-nox), and run this again."
+	echo "The tables are in $folder. For plots install gnuplot (Debian, Ubuntu: the package gnuplot-nox) and run this again."
 fi

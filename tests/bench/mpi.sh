@@ -68,8 +68,8 @@ done | awk -v rounds="$rounds" '
 				for (n = 1; n <= count[who]; n++)
 					list[n] = all[who, n]
 				if (count[who])
-					printf("MPI %s, %d core%s\t%d\t%s\tus\t%.4g\t\t\t%s\n", part[2], part[1], (part[1] > 1 ? "s" : ""),
-						part[3], who, median(list, count[who]),
+					printf("MPI %s, %d core%s\t%d\t%s\tus\t%.4g\t\t\t%s\n",
+						part[2], part[1], (part[1] > 1 ? "s" : ""), part[3], who, median(list, count[who]),
 						who == "emu" && both ? sprintf("%.3f", median(quotients, both)) : "")
 			}
 		}
