@@ -43,7 +43,7 @@ struct candidate {
 	uint8_t *inbox, *outbox;	/* the floor's */
 	struct raw *raw;		/* the floor only */
 	struct fabric *fabric[WORLDS];	/* every other candidate */
-	int far, far_pid;	/* NAME:full only: the way to its own pair of processes (far.h); else far is -1 */
+	bool elsewhere;			/* not opened by this pair of processes: see far.h */
 };
 
 /* One block, as one side sees it. The loops add to ops and elapsed_ns. */

@@ -30,11 +30,13 @@ static const struct fabric_world worlds[WORLDS] = {
 	[WORLD_COUNTER] = { .mr_mode = USUAL_MODE, .caps = FI_RMA_EVENT, .wait = FI_WAIT_UNSPEC, .counter = true },
 };
 
-/* The span that the chosen benchmarks need of a world; 0: none is in it. The greeting is in the usual one. */
-static size_t world_span(const struct pair *pair, enum world world)
+/* The greeting is in the usual world. */
+size_t world_span(const struct pair *pair, enum world world)
 {
 	size_t span = world == WORLD_USUAL ? SPAN_MIN : 0;
 
+	if (pair->world != world)
+		return 0;
 	for (unsigned b = 0; b < benches_count; b++) {
 		size_t needed = benches[b].fabric.serve ? bench_span(&benches[b]) : SPAN_MIN;
 
@@ -125,7 +127,7 @@ void pair_open(struct pair *pair, const struct raw *raw)
 {
 	open_raw(pair, &pair->cands[0], raw);
 	for (unsigned i = 1; i < pair->count; i++)
-		if (pair->cands[i].far < 0)
+		if (!pair->cands[i].elsewhere)
 			introduce(pair, &pair->cands[i]);
 }
 

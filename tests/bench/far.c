@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* far.c - a second pair of processes, and the way to it. */
+/* far.c - another pair of processes, and the way to it. */
 #include "far.h"
 
 #include <err.h>
@@ -16,6 +16,7 @@
 
 struct far_order {
 	uint32_t bench;		/* FAR_QUIT: no more; the end of the socket does not tell, as other processes have inherited it */
+	uint32_t cand;
 	uint64_t seed;
 };
 
@@ -24,57 +25,59 @@ struct far_result {
 	struct outcome outcome;
 };
 
-/* The far pair's initiator: one candidate beside the floor, under the name of its provider. */
-static int obey(const struct pair *near, const char *name, int way)
+static int obey(const struct pair *near, enum world world, unsigned only, int way)
 {
-	struct candidate cands[2] = { { .far = -1 }, { .far = -1 } };
-	struct pair pair = { .cands = cands, .count = 2, .only = near->only, .block_ns = near->block_ns, .settle = near->settle,
-			     .one_core = near->one_core };
+	struct candidate cands[CANDIDATES_MAX] = { 0 };
+	struct pair pair = *near;
 	struct host orders = { .control = way };
 	struct far_order order;
 
-	memcpy(cands[1].name, name, strcspn(name, ":"));
-	if (setenv("FI_EMU_DIGEST", "full", 1))
-		err(1, "FI_EMU_DIGEST");
+	pair.cands = cands;
+	pair.world = world;
+	memcpy(cands, near->cands, near->count * sizeof(*cands));
+	for (unsigned i = 1; only && i < pair.count; i++)
+		cands[i].elsewhere = i != only;
+	if (only) {
+		cands[only].name[strcspn(cands[only].name, ":")] = 0;
+		if (setenv("FI_EMU_DIGEST", "full", 1))
+			err(1, "FI_EMU_DIGEST");
+	}
 	pair_start(&pair);
-	if (cands[1].state != CANDIDATE_OPEN)
-		errx(1, "%s is not here: %s", name, cands[1].why);
-	if (pair_greet(&pair, 1))
-		return 1;
 	while (control_receive(&orders, &order, sizeof(order)) && order.bench != FAR_QUIT) {
 		struct far_result result = { 0 };
 
-		if (cands[1].fabric[benches[order.bench].world])
-			result.status = pair_measure(&pair, order.bench, 1, order.seed, &result.outcome);
+		if (order.cand == 0 || cands[order.cand].fabric[world])
+			result.status = pair_measure(&pair, order.bench, order.cand, order.seed, &result.outcome);
 		if (!control_send(&orders, &result, sizeof(result)))
 			break;
 	}
 	return pair_stop(&pair) ? 1 : 0;
 }
 
-void far_open(const struct pair *near, struct candidate *cand)
+struct far far_open(const struct pair *near, enum world world, unsigned only)
 {
-	int ways[2];
 	pid_t parent = getpid();
+	struct far far;
+	int ways[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ways))
-		err(1, "socket to the other pair");
-	cand->far_pid = fork();
-	if (cand->far_pid < 0)
+		err(1, "socket to another pair");
+	far.way = ways[0];
+	far.pid = fork();
+	if (far.pid < 0)
 		err(1, "fork");
-	cand->far = ways[0];
-	close(ways[cand->far_pid ? 1 : 0]);
-	if (cand->far_pid)
-		return;
+	close(ways[far.pid ? 1 : 0]);
+	if (far.pid)
+		return far;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
-	exit(obey(near, cand->name, ways[1]));
+	exit(obey(near, world, only, ways[1]));
 }
 
-int far_measure(const struct candidate *cand, unsigned bench, uint64_t seed, struct outcome *out)
+int far_measure(const struct far *far, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out)
 {
-	struct host orders = { .control = cand->far };
-	struct far_order order = { .bench = bench, .seed = seed };
+	struct host orders = { .control = far->way };
+	struct far_order order = { .bench = bench, .cand = cand, .seed = seed };
 	struct far_result result;
 
 	if (!control_send(&orders, &order, sizeof(order)) || !control_receive(&orders, &result, sizeof(result)))
@@ -83,14 +86,14 @@ int far_measure(const struct candidate *cand, unsigned bench, uint64_t seed, str
 	return result.status;
 }
 
-int far_close(struct candidate *cand)
+int far_close(const struct far *far)
 {
-	struct host orders = { .control = cand->far };
+	struct host orders = { .control = far->way };
 	struct far_order quit = { .bench = FAR_QUIT };
 	int status = 0;
 
 	(void)control_send(&orders, &quit, sizeof(quit));
-	close(cand->far);
-	waitpid(cand->far_pid, &status, 0);
+	close(far->way);
+	waitpid(far->pid, &status, 0);
 	return status;
 }

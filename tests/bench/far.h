@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* far.h - a candidate in a pair of processes of its own, since its settings are those of a process. It runs when the first
- * pair does not: an order goes to its initiator, which measures a block as the first one would. */
+/* far.h - further pairs of processes, which take their turns with the first one: an order goes to such a pair's initiator,
+ * which measures a block as the first one would. Each world has a pair, so that a process has no connection but the one that
+ * is measured; and so has a candidate whose settings are those of a process. */
 #ifndef BENCH_FAR_H
 #define BENCH_FAR_H
 
 #include "peer.h"
 
-/* Starts the pair, on the same cores as the given one, with payload digests. To be called before libfabric is touched. */
-void far_open(const struct pair *near, struct candidate *cand);
-/* As pair_measure(). */
-int far_measure(const struct candidate *cand, unsigned bench, uint64_t seed, struct outcome *out);
+struct far {
+	int way;		/* to the initiator; -1: there is no such pair */
+	int pid;
+};
+
+/* Starts a pair on the same cores as the given one, for a world in which something was chosen. `only`: the candidate that it
+ * opens, with payload digests; 0: all that are not elsewhere. To be called before libfabric is touched. */
+struct far far_open(const struct pair *near, enum world world, unsigned only);
+/* As pair_measure(); out->ops is 0 where the candidate does not offer that. */
+int far_measure(const struct far *far, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out);
 /* Returns the exit status of the pair. */
-int far_close(struct candidate *cand);
+int far_close(const struct far *far);
 
 #endif

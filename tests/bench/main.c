@@ -16,6 +16,10 @@
 /* Payload digests have a figure for large ops alone. */
 enum { DIGEST_SIZE_MIN = 1 << 20 };
 
+/* By world, then by candidate. */
+enum { FARS = WORLDS + CANDIDATES_MAX };
+static struct far fars[FARS];
+
 struct options {
 	const char *providers, *only, *tsv;
 	unsigned blocks, block_ms, cores;
@@ -106,12 +110,11 @@ static unsigned list_candidates(const char *providers, struct candidate cands[CA
 	if (!list)
 		err(1, "memory");
 	snprintf(cands[0].name, sizeof(cands[0].name), "raw TCP");
-	cands[0].far = -1;
 	while ((name = strsep(&rest, ","))) {
 		if (count == CANDIDATES_MAX || strlen(name) >= sizeof(cands[0].name))
 			errx(2, "too many providers, or too long a name: %s", name);
 		snprintf(cands[count].name, sizeof(cands[0].name), "%s", name);
-		cands[count++].far = strcmp(name + strcspn(name, ":"), ":full") ? -1 : 0;
+		cands[count++].elsewhere = !strcmp(name + strcspn(name, ":"), ":full");
 	}
 	free(list);
 	return count;
@@ -138,20 +141,21 @@ static int measure_one(struct pair *pair, struct samples *s, unsigned bench, uns
 	struct outcome out;
 	int rc;
 
-	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved ||
-	    (pair->cands[cand].far >= 0 && benches[bench].size < DIGEST_SIZE_MIN))
+	if (pair->cands[cand].state != CANDIDATE_OPEN || !role->run || *starved)
 		return 0;
-	if (pair->cands[cand].far >= 0) {
-		rc = far_measure(&pair->cands[cand], bench, seed, &out);
-	} else {
-		if (!pair->cands[cand].raw && !pair->cands[cand].fabric[benches[bench].world])
+	if (pair->cands[cand].elsewhere) {
+		if (benches[bench].size < DIGEST_SIZE_MIN || benches[bench].world != WORLD_USUAL || !benches[bench].fabric.serve)
 			return 0;
+		rc = far_measure(&fars[WORLDS + cand], bench, cand, seed, &out);
+	} else if (benches[bench].world != WORLD_USUAL) {
+		rc = far_measure(&fars[benches[bench].world], bench, cand, seed, &out);
+	} else {
 		rc = pair_measure(pair, bench, cand, seed, &out);
 	}
 	if (rc)
 		return rc;
 	*starved = out.starved;
-	if (out.starved)
+	if (out.starved || !out.ops)
 		return 0;
 	samples_at(s, bench, cand)[round] = out.ns_per_op;
 	link[0] = s->hash;
@@ -170,7 +174,7 @@ static int measure_all(struct pair *pair, struct samples *s)
 	unsigned order[CANDIDATES_MAX];
 
 	for (unsigned i = 1; i < pair->count; i++)
-		if (pair->cands[i].state == CANDIDATE_OPEN && pair->cands[i].far < 0 && pair_greet(pair, i))
+		if (pair->cands[i].state == CANDIDATE_OPEN && !pair->cands[i].elsewhere && pair_greet(pair, i))
 			return 1;
 	for (unsigned round = 0; round < s->blocks; round++) {
 		for (unsigned bench = 0; bench < benches_count; bench++) {
@@ -224,6 +228,21 @@ static int report(const struct options *o, const struct pair *pair, const struct
 	return 0;
 }
 
+static void open_fars(const struct pair *pair)
+{
+	struct pair of_world = *pair;
+
+	for (unsigned i = 0; i < FARS; i++) {
+		bool needed = i >= WORLDS && i - WORLDS < pair->count && pair->cands[i - WORLDS].elsewhere;
+
+		of_world.world = i;
+		needed |= i != WORLD_USUAL && i < WORLDS && world_span(&of_world, i);
+		fars[i] = (struct far){ .way = -1 };
+		if (needed)
+			fars[i] = i < WORLDS ? far_open(pair, i, 0) : far_open(pair, WORLD_USUAL, i - WORLDS);
+	}
+}
+
 static int initiate(const struct options *o, struct pair *pair)
 {
 	struct samples samples;
@@ -254,14 +273,12 @@ int main(int argc, char **argv)
 
 	pair.count = list_candidates(o.providers, cands);
 	select_providers(cands, pair.count);
-	for (unsigned i = 1; i < pair.count; i++)
-		if (cands[i].far >= 0)
-			far_open(&pair, &cands[i]);
+	open_fars(&pair);
 	pair_start(&pair);
 	rc = initiate(&o, &pair);
-	for (unsigned i = 1; i < pair.count; i++)
-		if (cands[i].far >= 0)
-			rc |= far_close(&cands[i]);
+	for (unsigned i = 0; i < FARS; i++)
+		if (fars[i].way >= 0)
+			rc |= far_close(&fars[i]);
 	rc |= pair_stop(&pair);
 	return rc ? 1 : 0;
 }

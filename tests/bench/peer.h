@@ -9,6 +9,7 @@
 struct pair {
 	struct host host;
 	struct candidate *cands;
+	enum world world;	/* the only one that this pair opens: further connections would cost every poll */
 	unsigned count;
 	const char *only;	/* of the benchmarks; see bench_chosen() */
 	uint64_t block_ns;
@@ -32,6 +33,9 @@ struct outcome {
 void pair_start(struct pair *pair);
 /* Tells the target to quit, and closes. Returns its exit status. */
 int pair_stop(struct pair *pair);
+
+/* The span that the chosen benchmarks need of a world; 0: the pair does not open it, or none is in it. */
+size_t world_span(const struct pair *pair, enum world world);
 
 /* Opens every candidate in this process and exchanges addresses with the other. A provider that is not there on
  * either side becomes CANDIDATE_ABSENT. Exits when the other process is gone. */
