@@ -69,6 +69,7 @@ int main(int argc, char **argv)
 	peers_meet(&peers, &side, ep, &name);
 	measure(&side, ms, sleep_outside, "asleep");
 	measure(&side, ms, sleep_inside, "in sread");
+	side_close(&side, ep);
 	peers_stop(&peers, pid);
 	return 0;
 }

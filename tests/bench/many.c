@@ -117,6 +117,16 @@ static void be_peers(int from, int to, int count)
 	_exit(0);
 }
 
+void side_close(struct side *side, struct fid_ep *ep)
+{
+	must(fi_close(&ep->fid), "fi_close");
+	must(fi_close(&side->cq->fid), "fi_close");
+	must(fi_close(&side->av->fid), "fi_close");
+	must(fi_close(&side->domain->fid), "fi_close");
+	must(fi_close(&side->fabric->fid), "fi_close");
+	fi_freeinfo(side->info);
+}
+
 pid_t peers_start(struct peers *peers, int count)
 {
 	int there[2], back[2];

@@ -35,6 +35,7 @@ void get(int fd, void *bytes, size_t length);
 int many_info(const char *provider, struct fi_info **info);
 void side_open(struct side *side, enum fi_wait_obj wait);
 struct fid_ep *side_endpoint(struct side *side, struct name *name);
+void side_close(struct side *side, struct fid_ep *ep);
 
 /* The process begins here, so libfabric must not have been touched. Each peer waits for peers_meet(). */
 pid_t peers_start(struct peers *peers, int count);
