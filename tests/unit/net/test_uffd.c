@@ -329,8 +329,10 @@ Test(uffd, refuses_bad_ranges)
 	unwatch(bytes + 1, 0);
 	cr_assert(unchanged(ticket));
 	unwatch(bytes, 1);
+	ticket = 77;
 	cr_assert_eq(uffd_watch(UINT64_MAX - 10, 100, &ticket), -EINVAL);
 	cr_assert_eq(uffd_watch(UINT64_MAX, 1, &ticket), -EINVAL);
+	cr_assert_eq(ticket, 77, "refused before anything is done");
 	munmap(bytes, LENGTH);
 	cr_assert_eq(uffd_watch((uintptr_t)bytes, LENGTH, &ticket), -EINVAL, "not mapped");
 	unwatch(bytes, LENGTH);
