@@ -167,6 +167,28 @@ LONE_TEST(pmem, S132_shared_file_mappings_alone)
 	close(mem);
 }
 
+/* What lies before it, and after, has no say. */
+LONE_TEST(pmem, S132_among_other_mappings)
+{
+	struct peer p;
+	char *others, *at;
+	int fd;
+
+	PMEM_OR_END();
+	peer_open(&p, &wish);
+	fd = make_file();
+	others = mmap(NULL, 3 * LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(others != MAP_FAILED, "mmap: %s", strerror(errno));
+	at = mmap(others + LEN, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	CHECK(at == others + LEN, "mmap: %s", strerror(errno));
+	expect_reg(&p, 0, &(struct iovec){ at, LEN }, 1);
+	expect_reg(&p, -FI_EINVAL, &(struct iovec){ at - 1, LEN }, 1);
+	expect_reg(&p, -FI_EINVAL, &(struct iovec){ at, LEN + 1 }, 1);
+	peer_close(&p);
+	munmap(others, 3 * LEN);
+	close(fd);
+}
+
 /* ---- the target's side ---- */
 
 static struct {
