@@ -277,6 +277,35 @@ Test(sim_commit, ends_of_either_side)
 	}
 }
 
+/* Nor is it told to who has come in that peer's place, with a session of the same numbers. */
+Test(sim_commit, ends_before_another_begins)
+{
+	struct party_config again = { 0 };
+	struct region *target;
+	struct job *durable;
+	struct bed bed;
+
+	target = open_two(&bed, 15, NULL);
+	again.port = party_port(bed.party[0]);
+	bed.node[1]->disk_stuck = true;
+	durable = job_rma(bed.party[0], target, OP_WRITE, 0, 40, DURABLE, 1);
+	job_may(durable, REFUSAL_PEER_GONE);
+	job_may(durable, REFUSAL_CANCELLED);
+	durable->clean = false;
+	post(durable);
+	model_pass(bed.model, SIM_SECOND);
+	party_close(bed.party[0]);
+	model_pass(bed.model, SIM_SECOND);
+	bed.party[0] = party_open(bed.model, bed.node[0], &again);
+	bed_meet(&bed);
+	post(job_rma(bed.party[0], target, OP_WRITE, 64, 40, DURABLE, 1));
+	model_pass(bed.model, SIM_SECOND);
+	bed.node[1]->disk_stuck = false;
+	post(job_rma(bed.party[0], target, OP_WRITE, 128, 40, DURABLE, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
 /* What is being flushed is owed: a target that closes waits for it. */
 Test(sim_commit, closing_waits_for_the_flush)
 {
