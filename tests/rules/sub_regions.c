@@ -114,6 +114,19 @@ static void ok_sub_read(struct pair *p, const struct remote *base, const struct 
 	ok_read_at(p, &r, addr, off, len);
 }
 
+/* A page at the target, and the sub-region of it that arg describes: who asks for it has it. */
+static struct remote *sub_in_a_page(struct pair *p, struct sub_arg *arg, struct sub_told *sub)
+{
+	struct remote *base;
+
+	need_field();
+	base = remote_reg(p, PAGE, ALL_REMOTE);
+	arg->slot = base->slot;
+	*sub = sub_reg(p, arg);
+	CHECK_RC(0, sub->rc);
+	return base;
+}
+
 /* S121: a region within a region is one, with a key, a range and an address of its own. */
 PAIR_TEST(rules, S121_a_region_within_a_region)
 {
@@ -121,11 +134,7 @@ PAIR_TEST(rules, S121_a_region_within_a_region)
 	struct sub_arg arg = { .base = NO_BASE, .at = { 100 }, .len = { 16 }, .segs = 1, .access = ALL_REMOTE };
 	struct sub_told sub;
 
-	need_field();
-	base = remote_reg(p, PAGE, ALL_REMOTE);
-	arg.slot = base->slot;
-	sub = sub_reg(p, &arg);
-	CHECK_RC(0, sub.rc);
+	base = sub_in_a_page(p, &arg, &sub);
 	CHECK(sub.key != base->key, "the sub-region has the base's key");
 	ok_sub_write(p, base, &sub, sub.addr, 100, 16);
 	ok_sub_read(p, base, &sub, sub.addr + 4, 104, 12);
@@ -219,11 +228,7 @@ PAIR_TEST(rules, S125_inherited_fields_are_not_looked_at)
 			       .garbage = true };
 	struct sub_told sub;
 
-	need_field();
-	base = remote_reg(p, PAGE, ALL_REMOTE);
-	arg.slot = base->slot;
-	sub = sub_reg(p, &arg);
-	CHECK_RC(0, sub.rc);
+	base = sub_in_a_page(p, &arg, &sub);
 	ok_sub_write(p, base, &sub, sub.addr, 64, 64);
 	CHECK_RC(0, sub_close(p, 0));
 }
@@ -306,11 +311,7 @@ PAIR_TEST(rules, S121_S130_a_single_use_window)
 			       .flags = REGION_SINGLE_USE };
 	struct sub_told sub;
 
-	need_field();
-	base = remote_reg(p, PAGE, ALL_REMOTE);
-	arg.slot = base->slot;
-	sub = sub_reg(p, &arg);
-	CHECK_RC(0, sub.rc);
+	base = sub_in_a_page(p, &arg, &sub);
 	ok_sub_write(p, base, &sub, sub.addr, 512, 64);
 	deny(p, RMA_WRITE, sub.addr, sub.key, 64, "S130");
 	ok_write(p, base, 512, 64);
@@ -324,11 +325,7 @@ PAIR_TEST(rules, S101_S121_gates_are_its_own)
 	struct sub_arg arg = { .base = NO_BASE, .at = { 0 }, .len = { 64 }, .segs = 1, .access = ALL_REMOTE, .by_hand = true };
 	struct sub_told sub;
 
-	need_field();
-	base = remote_reg(p, PAGE, ALL_REMOTE);
-	arg.slot = base->slot;
-	sub = sub_reg(p, &arg);
-	CHECK_RC(0, sub.rc);
+	base = sub_in_a_page(p, &arg, &sub);
 	if (peer_has(&p->peer, FI_MR_ENDPOINT) || peer_has(&p->peer, FI_MR_RMA_EVENT))
 		deny(p, RMA_WRITE, sub.addr, sub.key, 64, "S92|S101");
 	else
