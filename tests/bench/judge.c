@@ -25,6 +25,7 @@ static const struct figure {
 	{ "write latency", 8, "emu", TIMES, "tcp", NULL, 1, 0 },
 	{ "tagged latency", 8, "emu", TIMES, "raw TCP", NULL, 1.15, 1.10 },
 	{ "tagged latency", 8, "emu", TIMES, "tcp", NULL, 1, 0 },
+	{ "tagged latency", 8, "emu", TIMES, "emu", "write latency", 1.15, 0 },
 	{ "write, both in sread", 8, "emu", TIMES, "raw TCP", NULL, 1.15, 0 },
 	{ "write, both in poll", 8, "emu", TIMES, "raw TCP", NULL, 1.15, 0 },
 	{ "write, both in cntr_wait", 8, "emu", TIMES, "raw TCP", NULL, 1.15, 0 },
