@@ -222,6 +222,7 @@ static int add(struct emu_mr *mr, const struct mr_request *req, const struct mr_
 
 	if (!driver_enter(nic_driver(domain->nic)))
 		return -FI_EAGAIN;
+	nic_check_guard(domain->nic);
 	err = attr.base && !within(attr.base, req) ? -FI_EINVAL : mr_add(pd_regions(domain->pd), &attr, &mr->mr);
 	if (!err && !async)
 		mr_publish(mr);
@@ -259,7 +260,6 @@ int mr_register(struct emu_domain *domain, const struct mr_request *req, struct 
 	struct emu_mr *mr;
 	int err = 0;
 
-	guard_glance();
 	if (!eq && !req->base)
 		err = mr_back(domain, &(struct mr_memory){ req->iov, req->count, req->dmabuf, req->access, NULL }, &backing);
 	if (err)

@@ -52,8 +52,6 @@ static atomic_bool handler_works;	/* relaxed: set and cleared at control actions
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;	/* leaf; guards what follows */
 static bool installed[2];	/* in the chain of handlers, at its head or behind one that the program put over it */
 static const int signals[2] = { SIGSEGV, SIGBUS };
-static bool ours[2];		/* as of the last look */
-static unsigned glances;
 static struct sigaction before[2];	/* the program's; the handler reads them without the lock, once installed */
 
 /* --- the handler --- */
@@ -152,23 +150,16 @@ static bool kernel_copies(void)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-/* Lock held; `ours` is up to date. */
-static int settle(void)
-{
-	/* Where the kernel may not copy either, the program's handler gets the faults; it may pass them on to us. */
-	if ((ours[0] && ours[1]) || kernel_copies()) {
-		atomic_store_explicit(&handler_works, ours[0] && ours[1], memory_order_relaxed);
-		return 0;
-	}
-	return -ENOSYS;
-}
-
 /* Lock held. */
 static int look(void)
 {
-	for (int i = 0; i < 2; i++)
-		ours[i] = handler_is_ours(signals[i]);
-	return settle();
+	bool ours = handler_is_ours(SIGSEGV) && handler_is_ours(SIGBUS);
+
+	/* Where the kernel may not copy either, the program's handler gets the faults; it may pass them on to us. */
+	if (!ours && !kernel_copies())
+		return -ENOSYS;
+	atomic_store_explicit(&handler_works, ours, memory_order_relaxed);
+	return 0;
 }
 
 int guard_install(void)
@@ -196,21 +187,6 @@ int guard_check(void)
 		err = look();
 	pthread_mutex_unlock(&install_lock);
 	return err;
-}
-
-void guard_glance(void)
-{
-	pthread_mutex_lock(&install_lock);
-	if (installed[0] && installed[1]) {
-		unsigned which = glances++ & 1;
-		bool now = handler_is_ours(signals[which]);
-
-		if (now != ours[which]) {
-			ours[which] = now;
-			settle();
-		}
-	}
-	pthread_mutex_unlock(&install_lock);
 }
 
 void guard_remove(void)

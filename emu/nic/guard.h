@@ -12,14 +12,12 @@
 
 /* Installs the handler, once a process; idempotent; safe from many threads. 0 or -errno, as guard_check(). */
 int guard_install(void);
-/* Looks whether the handler is still ours: to be called at every control action (open, register, bind), since a look is
- * too dear for every copy. If the program has put its own in place, the kernel copies from now on, until ours is back.
+/* Looks whether the handler is still ours: too dear for every copy, so the device does it when a region is new, and now and
+ * then (nic_check_guard()). If the program has put its own in place, the kernel copies from now on, until ours is back.
  * A fault between that moment and the next look is the program's, as it would be without us.
  * 0; -ENOSYS if the kernel does not let us copy by process_vm_writev() either: then faults go to the program's
  * handler. */
 int guard_check(void);
-/* The same at half the cost, for registrations, which come often: looks at SIGSEGV and SIGBUS turn by turn. */
-void guard_glance(void);
 /* Puts the program's handler back if ours is still the one installed. */
 void guard_remove(void);
 

@@ -80,6 +80,7 @@ enum {
 #define TIME_HELLO_NS TIME_MS(5000)		/* a connection that has not said HELLO by then is closed */
 #define TIME_RNR_NS TIME_MS(1)			/* receiver-not-ready: first wait; doubles to 64 times this */
 #define TIME_LOOK_NS TIME_MS(1)			/* what is owed is sent at the latest after this */
+#define TIME_GUARD_NS TIME_MS(10)		/* between two looks whether the program's handler stands before ours */
 #define TIME_ANSWER_NS TIME_MS(1000)		/* the passive endpoint has gone: a connection may still be accepted */
 #define TIME_SWEEP_NS TIME_MS(1000)		/* between two looks for sessions that have ended, past LIMIT_SESSIONS */
 #define TIME_TOLD_NS TIME_MS(1000)		/* see LIMIT_TOLD */

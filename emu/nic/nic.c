@@ -9,6 +9,7 @@
 
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/guard.h"
 #include "emu/nic/key_map.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/session.h"
@@ -276,12 +277,21 @@ uint64_t nic_now(struct nic *nic)
 	return nic->now_ns;
 }
 
+void nic_check_guard(struct nic *nic)
+{
+	nic->guard_look_ns = 0;
+}
+
 static bool slice(struct nic *nic)
 {
 	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	bool did;
 
 	nic->now_ns = clock_now(&nic->clock);
+	if (nic->now_ns >= nic->guard_look_ns) {
+		guard_check(); /* what it did not mend it will find again */
+		nic->guard_look_ns = nic->now_ns + TIME_GUARD_NS;
+	}
 	did = submit_take(nic);
 	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
 	if (did && ++nic->post_slices < SLICE_LAZY_POSTS) {

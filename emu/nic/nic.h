@@ -60,6 +60,9 @@ struct driver *nic_driver(struct nic *nic);
 bool nic_work(struct nic *nic);
 /* When the next timer of the device is due, in clock ns; UINT64_MAX: none. Any thread; may be a little old. */
 uint64_t nic_deadline(const struct nic *nic);
+/* [role] The next slice looks whether faults still come to the guard (guard_check()): to be called at each registration,
+ * since no byte of a region is touched but in a slice. Slices look by themselves every TIME_GUARD_NS. */
+void nic_check_guard(struct nic *nic);
 /* [role] Sends every acknowledgement owed, now: before a sleep, and when the NIC thread holds the role. */
 void nic_settle(struct nic *nic);
 

@@ -42,6 +42,7 @@ struct nic {
 	uint32_t dgram_eps;		/* opened so far: which of them it is goes into what an endpoint loses */
 	bool urgent;			/* a post found its peer idle: send at once */
 	uint32_t post_slices;		/* in a row that did no more than take posts */
+	uint64_t guard_look_ns;		/* the first slice from then on looks whether faults still come to the guard */
 	bool greeting;			/* a connection may be waiting for its HELLO */
 	atomic_uint_fast64_t deadline_ns;
 	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */

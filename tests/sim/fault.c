@@ -3,10 +3,12 @@
  * ops go on (S18). Streams say -EFAULT by the letter of link.h, or as kernels do it: even if the first bytes could be
  * moved. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "tests/sim/bed.h"
+#include "tests/unit/nic/sandbox.h"
 
 enum { PAGE = 4096, PAGES = 128, BYTES = PAGE * PAGES };
 
@@ -143,6 +145,63 @@ Test(sim_fault, source_of_a_read)
 {
 	for (uint64_t seed = 1220; seed < 1260; seed++)
 		unbacked(OP_READ, seed);
+}
+
+static volatile sig_atomic_t strays;
+
+static void on_stray(int sig)
+{
+	signal(sig, SIG_DFL);
+	strays++;
+}
+
+/* The program has put its own handler over the guard's; it gets no fault of ours from the first access to a region that is
+ * newer on, or, where no region is, TIME_GUARD_NS later. */
+static void behind_a_handler(bool region_is_new)
+{
+	struct region *target;
+	struct hole hole;
+	struct job *job;
+
+	hole_open(&hole, 1299);
+	target = region_open(hole.b, BYTES, 1, BED_BOTH, false, 0);
+	cr_assert(region_claim(target, 0, 64));
+	post(job_rma(hole.a, hole.other, OP_READ, 0, 64, POST_COMPLETE, 1));
+	model_end(hole.bed.model, BED_LIMIT_NS);
+	signal(SIGSEGV, on_stray);
+	signal(SIGBUS, on_stray);
+	if (region_is_new) {
+		node_enter(hole.b->node);
+		nic_check_guard(hole.b->node->nic);
+		node_leave(hole.b->node);
+	} else {
+		for (uint64_t from = hole.bed.world->now_ns; hole.bed.world->now_ns - from <= TIME_GUARD_NS;) {
+			post(job_rma(hole.a, hole.other, OP_READ, 0, 64, POST_COMPLETE, 1));
+			model_end(hole.bed.model, BED_LIMIT_NS);
+		}
+	}
+	job = job_refused(hole.a, hole.b, OP_READ, target->key, 0, 64, REFUSAL_NOT_BACKED);
+	world_poison(hole.bed.world, target->block, PAGE);
+	post(job);
+	model_finish(hole.bed.model, BED_LIMIT_NS);
+	cr_assert(job->failed);
+	cr_assert_eq(strays, 0, "a fault of the device came to the program");
+	world_heal(hole.bed.world, target->block);
+	hole_close(&hole);
+}
+
+Test(sim_fault, handler_over_the_guard)
+{
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	behind_a_handler(true);
+}
+
+Test(sim_fault, handler_over_the_guard_for_some_time)
+{
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	behind_a_handler(false);
 }
 
 /* The reader's own buffer cannot be written. */

@@ -215,8 +215,8 @@ Test(guard_chain, handler_replaced)
 	cr_assert_eq(calls, 1);
 }
 
-/* A glance looks at one of the two signals, so two in a row see everything. */
-Test(guard_chain, glances)
+/* A handler of the program's for one of the two signals is enough. */
+Test(guard_chain, one_handler_replaced)
 {
 	static const int each[] = { SIGSEGV, SIGBUS };
 
@@ -228,13 +228,11 @@ Test(guard_chain, glances)
 
 		sigaction(each[i], NULL, &ours);
 		sigaction(each[i], &(struct sigaction){ .sa_sigaction = on_info, .sa_flags = SA_SIGINFO }, NULL);
-		guard_glance();
-		guard_glance();
+		cr_assert_eq(guard_check(), 0);
 		cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
 		cr_assert_eq(calls, 0, "the kernel copied");
 		sigaction(each[i], &ours, NULL);
-		guard_glance();
-		guard_glance();
+		cr_assert_eq(guard_check(), 0);
 	}
 }
 
