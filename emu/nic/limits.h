@@ -45,6 +45,7 @@ enum {
 	SLICE_BONDS = 256,		/* bonds dissolved when an endpoint or counter with regions bound to it closes */
 	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
+	SLICE_IDLE_ACKS = 4,		/* slices without work before messages are acknowledged: the program may answer them */
 
 	AHEAD_REGIONS = 4096,		/* regions of a domain from which on it pays to fetch what keys lead to ahead of time */
 

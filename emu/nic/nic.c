@@ -168,6 +168,7 @@ void nic_settle(struct nic *nic)
 	bool slicing = nic->slicing;
 
 	nic->slicing = true;
+	nic->ack_soon = false;
 	nic->owing = NULL;
 	for (; session; session = next) {
 		next = session->next_owing;
@@ -309,7 +310,8 @@ static bool slice(struct nic *nic)
 		nic_tick(nic);
 	if (nic->busy)
 		did |= nic_flush(nic);
-	if (!did)
+	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
+	if (!did && (nic->ack_soon || nic->idle_slices >= SLICE_IDLE_ACKS))
 		nic_settle(nic);
 	nic_bury(nic);
 	nic_remind(nic, before_ns);

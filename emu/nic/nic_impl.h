@@ -38,6 +38,8 @@ struct nic {
 	struct conn *busy;		/* have something to send */
 	struct conn *dead;		/* to be freed at the end of the slice */
 	struct session *timed, *owing;
+	bool ack_soon;			/* one of those that owe is waited for, and nothing will come for it to ride on */
+	uint32_t idle_slices;		/* that found nothing to do, in a row */
 	uint32_t conn_count;
 	uint32_t dgram_eps;		/* opened so far: which of them it is goes into what an endpoint loses */
 	bool urgent;			/* a post found its peer idle: send at once */

@@ -261,15 +261,16 @@ static const char *end_message(struct conn *conn, enum wire_status status)
 static const struct request_rule {
 	const char *(*take)(struct conn *conn, const struct wire_head *head);
 	const char *(*end)(struct conn *conn, enum wire_status status);
+	bool one_sided;	/* the program here has no reason to say anything soon that the acknowledgement could ride on */
 } request_rules[] = {
-	[WIRE_WRITE] = { take_write, end_write },
-	[WIRE_READ] = { take_read, end_read },
-	[WIRE_SEND] = { take_message, end_message },
-	[WIRE_RTS] = { take_message, end_message },
-	[WIRE_ATOMIC] = { target_atomic_take, target_atomic_end },
-	[WIRE_CONNECT] = { cm_take, cm_end },
-	[WIRE_ACCEPT] = { cm_take, cm_end },
-	[WIRE_REJECT] = { cm_take, cm_end },
+	[WIRE_WRITE] = { take_write, end_write, true },
+	[WIRE_READ] = { take_read, end_read, false },
+	[WIRE_SEND] = { take_message, end_message, false },
+	[WIRE_RTS] = { take_message, end_message, false },
+	[WIRE_ATOMIC] = { target_atomic_take, target_atomic_end, true },
+	[WIRE_CONNECT] = { cm_take, cm_end, true },
+	[WIRE_ACCEPT] = { cm_take, cm_end, true },
+	[WIRE_REJECT] = { cm_take, cm_end, true },
 };
 
 const char *responder_request(struct conn *conn, const struct wire_head *head)
@@ -309,6 +310,7 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 		session->rsp.owed_requests++;
 		session->rsp.owed_bytes += wire_get32(conn->in.head.payload);
 		session_owe(session);
+		session->ep->nic->ack_soon |= request_rules[conn->in.head.op].one_sided;
 	}
 	return broken;
 }
