@@ -15,12 +15,15 @@
 enum {
 	TURNS = 16,		/* slices that one call runs for other threads' posts before it leaves the rest */
 	EMPTY_POLLS = 32,	/* D7 */
+	EMPTY_POLLS_SHARED = 4,	/* where somebody else wanted the processor the last time: perhaps he who is waited for */
+	YIELDED_NS = 3000,	/* a yield that took longer let somebody else run */
 };
 
 /* The driver that this thread holds or is just taking: marked before the lock is tried and until after it is free, so
  * that a signal handler never waits for its own thread (D5). initial-exec: readable in a signal handler. */
 static _Thread_local const struct driver *inside __attribute__((tls_model("initial-exec")));
 static _Thread_local unsigned int empty_polls __attribute__((tls_model("initial-exec")));
+static _Thread_local bool shared __attribute__((tls_model("initial-exec")));	/* the processor */
 
 static void fence(void)
 {
@@ -137,13 +140,21 @@ bool driver_run(struct driver *driver)
 	return run_uncancelled(driver);
 }
 
+static void yield(struct driver *driver)
+{
+	uint64_t from_ns = driver->ops.now_ns(driver->ops.arg);
+
+	sched_yield();
+	shared = driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS;
+}
+
 void driver_poll(struct driver *driver)
 {
 	if (driver_run(driver)) {
 		empty_polls = 0;
-	} else if (++empty_polls >= EMPTY_POLLS) {
+	} else if (++empty_polls >= (shared ? EMPTY_POLLS_SHARED : EMPTY_POLLS)) {
 		empty_polls = 0;
-		sched_yield();
+		yield(driver);
 	}
 }
 

@@ -11,7 +11,8 @@
  *     re-enters finds it taken and gets -FI_EAGAIN.
  *  D6 those who must have it (fi_close, registration, loop events) count themselves; triers stand back while the
  *     count is not zero.
- *  D7 after some tens of empty polls in a row, a poll yields the processor. */
+ *  D7 after some tens of empty polls in a row, a poll yields the processor; after a few where somebody else took it the
+ *     last time. */
 #ifndef EMU_NIC_DRIVER_H
 #define EMU_NIC_DRIVER_H
 
@@ -22,11 +23,12 @@
 
 /* What a holder runs. `work` does one bounded slice and returns true if it did anything; called with the role held.
  * `pending` says without the role whether posted ops wait. `wake` gets the NIC thread to serve; called without the
- * role. All get `arg`. */
+ * role. `now_ns` is a clock for driver_poll(), any thread. All get `arg`. */
 struct driver_ops {
 	bool (*work)(void *arg);
 	bool (*pending)(void *arg);
 	void (*wake)(void *arg);
+	uint64_t (*now_ns)(void *arg);
 	void *arg;
 };
 

@@ -26,6 +26,11 @@ static bool pending(void *arg)
 	return submit_pending(&nic->submit) || commits_pending(&nic->commits);
 }
 
+static uint64_t now(void *arg)
+{
+	return clock_now(&((const struct nic *)arg)->clock);
+}
+
 static void wake(void *arg)
 {
 	struct nic *nic = arg;
@@ -57,7 +62,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	     const struct nic_clock *clock)
 {
 	struct nic *nic = calloc(1, sizeof(*nic));
-	const struct driver_ops driver = { .work = work, .pending = pending, .wake = wake, .arg = nic };
+	const struct driver_ops driver = { .work = work, .pending = pending, .wake = wake, .now_ns = now, .arg = nic };
 	int err;
 
 	if (!nic)

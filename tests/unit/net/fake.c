@@ -109,6 +109,11 @@ static bool pending(void *arg)
 	return atomic_load(&nic->left);
 }
 
+static uint64_t now(void *arg)
+{
+	return clock_now(&((const struct nic *)arg)->clock);
+}
+
 static void wake(void *arg)
 {
 	struct nic *nic = arg;
@@ -120,7 +125,7 @@ static void wake(void *arg)
 int nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
 	     const struct nic_clock *clock)
 {
-	struct driver_ops driver_ops = { .work = work, .pending = pending, .wake = wake, .arg = &fake };
+	struct driver_ops driver_ops = { .work = work, .pending = pending, .wake = wake, .now_ns = now, .arg = &fake };
 
 	if (fake.fails)
 		return -ENOMEM;
