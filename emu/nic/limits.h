@@ -26,7 +26,7 @@ enum {
 	LIMIT_BACKLOG = 1024,		/* connection requests unanswered, a passive endpoint; then they are refused */
 
 	/* Messages. */
-	LIMIT_EAGER = 16 * 1024,	/* longer ones go by rendezvous (RTS) */
+	LIMIT_EAGER = 64 * 1024,	/* longer ones go by rendezvous (RTS) */
 	LIMIT_UNEXPECTED_BYTES = 64 << 20,	/* payload kept an endpoint; then only envelopes are kept */
 	LIMIT_PIECES = 1 << 16,		/* messages in multi-receive buffers of an endpoint whose completions are not read yet;
 					 * then receiver-not-ready */

@@ -11,7 +11,7 @@
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_tagged.h>
 
-enum { KEY = 5, PIECE = 16, SPACE = 4096, LONG = 20000 };
+enum { KEY = 5, PIECE = 16, SPACE = 4096, LONG = 100000 };
 
 static uint8_t near[SPACE], far[SPACE];
 static struct fid_mr *mr;

@@ -48,7 +48,7 @@ static void both(struct world *w, const void *one, const void *other)
 
 Test(fi_match, completes_when_it_is_received)
 {
-	static const size_t lengths[] = { 8, 0, 256, 16384, LONG };
+	static const size_t lengths[] = { 8, 0, 256, 65536, LONG };
 	struct world w;
 
 	world_open(&w, &(struct want){ .caps = FI_TAGGED });

@@ -49,7 +49,7 @@ enum way { MESSAGE, TAGGED, RENDEZVOUS, PEEKED, WRITTEN, WAYS };
 
 static void come(struct two *two, enum way way, struct fid_mr *mr)
 {
-	static char large[20000];
+	static char large[100000];
 	struct fi_msg_tagged peek = { .addr = FI_ADDR_UNSPEC, .tag = 9, .context = two };
 	struct fi_cq_tagged_entry entry;
 
@@ -97,7 +97,7 @@ Test(fi_source, strangers_are_errors_that_name_them)
 		RC(1, fi_cq_readerr(two.b.cq, &error, 0));
 		cr_expect(error.err == FI_EADDRNOTAVAIL && error.olen == 0, "way %d: err %d", way, error.err);
 		cr_expect(error.op_context == (way == WRITTEN ? NULL : &two));
-		cr_expect(error.len == (way == RENDEZVOUS ? 20000 : 64));
+		cr_expect(error.len == (way == RENDEZVOUS ? 100000 : 64));
 		cr_expect(way == WRITTEN || error.flags & FI_RECV);
 		cr_expect(error.tag == (way == TAGGED || way == RENDEZVOUS ? 5 : way == PEEKED ? 9 : 0));
 		cr_expect(error.data == (way == MESSAGE || way == WRITTEN ? 77 : 0));

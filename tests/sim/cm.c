@@ -123,7 +123,7 @@ Test(sim_cm, in_bad_weather)
 
 Test(sim_cm, long_messages)
 {
-	static const size_t lengths[] = { 0, 1, 16384, 16385, 131073, 1 << 20 };
+	static const size_t lengths[] = { 0, 1, 65536, 65537, 131073, 1 << 20 };
 	struct ends ends;
 
 	ends_open(&ends, 502);
