@@ -171,28 +171,51 @@ static void tag_script(struct bed *bed, struct region *region[2])
 	model_end(bed->model, BED_LIMIT_NS);
 }
 
+/* Whoever hears of the message may change what was to be read before it: by then the reader has it all. */
+static void order_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0], *b = bed->party[1];
+	struct intake *intake = intake_post(b, 400, 1, NULL);
+	struct job *reads[] = {
+		job_rma(a, region[1], OP_READ, 0, PART_BYTES, POST_COMPLETE, 1),
+		job_rma(a, region[1], OP_READ, PART_BYTES + 64, 40, POST_COMPLETE, 1),
+	};
+
+	post(reads[0]);
+	post(reads[1]);
+	post(job_message(a, b, 24, POST_COMPLETE, 1));
+	while (!intake->done)
+		model_step(bed->model);
+	model_read(a);
+	WORLD_CHECK(bed->world, reads[0]->done && reads[1]->done, "a message has overtaken a READ (send after read)");
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
 struct script {
 	const struct nic_config *config;
 	uint64_t region_bytes;
 	uint32_t chunk_max;
 	void (*run)(struct bed *bed, struct region *region[2]);
+	uint32_t order;
 };
 
-static const struct script small = { &small_config, 4096, 700, small_script };
+static const struct script small = { &small_config, 4096, 700, small_script, 0 };
 static const struct nic_config parts_config = { .segment = WIRE_SEGMENT_MIN };
-static const struct script parts = { &parts_config, 2 * PART_BYTES + 64, 0, part_script };
+static const struct script parts = { &parts_config, 2 * PART_BYTES + 64, 0, part_script, 0 };
 
-static const struct script commits = { &parts_config, 2 * PART_BYTES, 0, commit_script };
+static const struct script commits = { &parts_config, 2 * PART_BYTES, 0, commit_script, 0 };
 
-static const struct script singles = { &parts_config, 64, 0, single_script };
+static const struct script singles = { &parts_config, 64, 0, single_script, 0 };
 
-static const struct script atomics = { &parts_config, 4096, 0, atomic_script };
+static const struct script atomics = { &parts_config, 4096, 0, atomic_script, 0 };
 
-static const struct script tags = { &small_config, 64, 700, tag_script };
+static const struct script send_after_read = { &parts_config, 2 * PART_BYTES, 0, order_script, EP_ORDER_SAR };
+
+static const struct script tags = { &small_config, 64, 700, tag_script, 0 };
 
 static void script_open(struct bed *bed, const struct script *script, struct region *region[2], uint64_t seed)
 {
-	bed_open(bed, seed, 2, script->config, NULL);
+	bed_open(bed, seed, 2, script->config, &(struct party_config){ .order = script->order });
 	bed->world->weather.chunk_max = script->chunk_max;
 	bed->model->counts_exact = false;	/* reads are executed again */
 	for (int i = 0; i < 2; i++)
@@ -355,6 +378,15 @@ Test(sim_cut, atomics)
 	cut_where_it_matters(&atomics, 106, cuts);
 	cr_assert_geq(cuts[TAP_ATOMIC], 16 * (sizeof(struct wire_head) + sizeof(struct wire_atomic)));
 	cr_assert_geq(cuts[TAP_RESULT], 13 * (sizeof(struct wire_head) + sizeof(struct wire_verdict) + 8));
+}
+
+Test(sim_cut, messages_behind_reads)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&send_after_read, 107, cuts);
+	cr_assert_geq(cuts[TAP_READ], 2 * (sizeof(struct wire_head) + sizeof(struct wire_read)));
+	cr_assert_geq(cuts[TAP_DATA], 3 * (sizeof(struct wire_head) + sizeof(struct wire_data)));
 }
 
 /* S130: the op that has the region keeps it, and nobody else gets it. */
