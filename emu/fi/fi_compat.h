@@ -63,9 +63,13 @@ struct compat_prov_context {
 enum compat_opt {
 	COMPAT_OPT_CUDA_API_PERMITTED = 10,
 	COMPAT_OPT_MAX_MSG_SIZE = 12,
-	COMPAT_OPT_MAX_RMA_SIZE = 14,
-	COMPAT_OPT_INJECT_MSG_SIZE = 16,
-	COMPAT_OPT_INJECT_RMA_SIZE = 18,
+	COMPAT_OPT_MAX_TAGGED_SIZE,
+	COMPAT_OPT_MAX_RMA_SIZE,
+	COMPAT_OPT_MAX_ATOMIC_SIZE,
+	COMPAT_OPT_INJECT_MSG_SIZE,
+	COMPAT_OPT_INJECT_TAGGED_SIZE,
+	COMPAT_OPT_INJECT_RMA_SIZE,
+	COMPAT_OPT_INJECT_ATOMIC_SIZE,
 };
 
 /* struct fi_mr_dmabuf of 1.20: what mr_iov points to with FI_MR_DMABUF. */
@@ -163,9 +167,7 @@ static_assert(COMPAT_TAGGED_DIRECTED_RECV == FI_TAGGED_DIRECTED_RECV && COMPAT_T
 static_assert(COMPAT_CNTR_EVENTS_BYTES == FI_CNTR_EVENTS_BYTES, "counters of 1.21");
 static_assert(COMPAT_PROGRESS_CONTROL_UNIFIED == FI_PROGRESS_CONTROL_UNIFIED, "progress");
 static_assert((int)COMPAT_OPT_MAX_MSG_SIZE == FI_OPT_MAX_MSG_SIZE &&
-	      (int)COMPAT_OPT_MAX_RMA_SIZE == FI_OPT_MAX_RMA_SIZE &&
-	      (int)COMPAT_OPT_INJECT_MSG_SIZE == FI_OPT_INJECT_MSG_SIZE &&
-	      (int)COMPAT_OPT_INJECT_RMA_SIZE == FI_OPT_INJECT_RMA_SIZE &&
+	      (int)COMPAT_OPT_INJECT_ATOMIC_SIZE == FI_OPT_INJECT_ATOMIC_SIZE &&
 	      (int)COMPAT_OPT_CUDA_API_PERMITTED == FI_OPT_CUDA_API_PERMITTED, "endpoint options");
 static_assert(offsetof(struct compat_mr_attr, page_size) == offsetof(struct fi_mr_attr, page_size) &&
 	      offsetof(struct compat_mr_attr, base_mr) == offsetof(struct fi_mr_attr, base_mr) &&

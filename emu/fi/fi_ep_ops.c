@@ -47,11 +47,38 @@ int option_tell(size_t size, void *value, size_t *length)
 	return 0;
 }
 
+/* Of one kind of op: the most bytes of one, or of one that is injected. */
+static const struct size_option {
+	int name;
+	uint64_t cap;		/* what an endpoint without it has no such size of */
+	bool inject;
+} size_options[] = {
+	{ COMPAT_OPT_MAX_MSG_SIZE, FI_MSG, false }, { COMPAT_OPT_INJECT_MSG_SIZE, FI_MSG, true },
+	{ COMPAT_OPT_MAX_TAGGED_SIZE, FI_TAGGED, false }, { COMPAT_OPT_INJECT_TAGGED_SIZE, FI_TAGGED, true },
+	{ COMPAT_OPT_MAX_RMA_SIZE, FI_RMA, false }, { COMPAT_OPT_INJECT_RMA_SIZE, FI_RMA, true },
+	{ COMPAT_OPT_MAX_ATOMIC_SIZE, FI_ATOMIC, false }, { COMPAT_OPT_INJECT_ATOMIC_SIZE, FI_ATOMIC, true },
+};
+
+/* -FI_ENOPROTOOPT: not such an option, or not of this endpoint. */
+static int option_of_kind(const struct emu_ep *ep, int name, size_t *size)
+{
+	for (size_t i = 0; i < sizeof(size_options) / sizeof(size_options[0]); i++) {
+		const struct size_option *option = &size_options[i];
+
+		if (option->name != name || !(ep->caps & option->cap))
+			continue;
+		*size = option->inject ? ep->inject_size : option->cap == FI_ATOMIC ? LIMIT_ATOMIC : ep->max_msg_size;
+		return 0;
+	}
+	return -FI_ENOPROTOOPT;
+}
+
 /* All options that there are tell a size. */
 static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *length)
 {
 	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
 	size_t size;
+	int err;
 
 	if (level != FI_OPT_ENDPOINT)
 		return -FI_ENOPROTOOPT;
@@ -61,12 +88,6 @@ static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *len
 		break;
 	case FI_OPT_RX_SIZE:
 		size = ep->rx_size;
-		break;
-	case COMPAT_OPT_MAX_MSG_SIZE:
-	case COMPAT_OPT_MAX_RMA_SIZE:
-		if (name == COMPAT_OPT_MAX_RMA_SIZE && ep->type == FI_EP_DGRAM)
-			return -FI_ENOPROTOOPT;
-		size = ep->max_msg_size;
 		break;
 	case FI_OPT_MIN_MULTI_RECV:
 		if (!caps_multi(ep->caps))
@@ -78,14 +99,10 @@ static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *len
 			return -FI_ENOPROTOOPT;
 		size = LIMIT_CM_DATA;
 		break;
-	case COMPAT_OPT_INJECT_MSG_SIZE:
-	case COMPAT_OPT_INJECT_RMA_SIZE:
-		if (name == COMPAT_OPT_INJECT_RMA_SIZE && ep->type == FI_EP_DGRAM)
-			return -FI_ENOPROTOOPT;
-		size = ep->inject_size;
-		break;
 	default:
-		return -FI_ENOPROTOOPT;
+		err = option_of_kind(ep, name, &size);
+		if (err)
+			return err;
 	}
 	return option_tell(size, value, length);
 }

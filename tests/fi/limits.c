@@ -11,6 +11,8 @@
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_tagged.h>
 
+#include "emu/fi/fi_compat.h"
+
 enum { KEY = 5, PIECE = 16, SPACE = 4096, LONG = 100000 };
 
 static uint8_t near[SPACE], far[SPACE];
@@ -488,4 +490,41 @@ Test(fi_limits, contexts_of_connected_endpoints)
 	}
 	cr_expect(info->domain_attr->max_ep_tx_ctx == 1 && info->domain_attr->max_ep_rx_ctx == 1);
 	fi_freeinfo(info);
+}
+
+static size_t told(struct world *w, int option)
+{
+	size_t size = 0, length = sizeof(size);
+
+	RC(0, fi_getopt(&w->ep->fid, FI_OPT_ENDPOINT, option, &size, &length));
+	return size;
+}
+
+/* fi_endpoint(3): each kind of op has its sizes, where the endpoint has the kind. */
+Test(fi_limits, sizes_of_each_kind_of_op)
+{
+	static const struct { int most, injected; uint64_t cap; } kinds[] = {
+		{ COMPAT_OPT_MAX_MSG_SIZE, COMPAT_OPT_INJECT_MSG_SIZE, FI_MSG },
+		{ COMPAT_OPT_MAX_TAGGED_SIZE, COMPAT_OPT_INJECT_TAGGED_SIZE, FI_TAGGED },
+		{ COMPAT_OPT_MAX_RMA_SIZE, COMPAT_OPT_INJECT_RMA_SIZE, FI_RMA },
+		{ COMPAT_OPT_MAX_ATOMIC_SIZE, COMPAT_OPT_INJECT_ATOMIC_SIZE, FI_ATOMIC },
+	};
+	size_t length = sizeof(length), atoms, size;
+	struct world w;
+
+	open_all(&w);
+	RC(0, fi_atomicvalid(w.ep, FI_UINT64, FI_SUM, &atoms));
+	for (int i = 0; i < 4; i++) {
+		cr_expect_eq(told(&w, kinds[i].most), i < 3 ? w.info->ep_attr->max_msg_size : 8 * atoms);
+		cr_expect_eq(told(&w, kinds[i].injected), w.info->tx_attr->inject_size);
+	}
+	close_all(&w);
+	for (int i = 0; i < 4; i++) {
+		world_open(&w, &(struct want){ .caps = kinds[i].cap });
+		for (int k = 0; k < 4; k++) {
+			RC(k == i ? 0 : -FI_ENOPROTOOPT, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, kinds[k].most, &size, &length));
+			RC(k == i ? 0 : -FI_ENOPROTOOPT, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, kinds[k].injected, &size, &length));
+		}
+		world_close(&w);
+	}
 }
