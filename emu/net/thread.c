@@ -19,6 +19,7 @@
 #include "emu/net/own.h"
 #include "emu/net/spawn.h"
 #include "emu/net/spin.h"
+#include "emu/net/uv_room.h"
 
 enum {
 	LOOK_OFF_MS = 1,
@@ -395,7 +396,8 @@ int thread_open(struct thread **out)
 	if (!thread)
 		return -ENOMEM;
 	thread->control = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	err = thread->control < 0 ? -errno : uv_loop_init(&thread->loop); /* libuv's errors are negative errnos here */
+	err = thread->control < 0 ? -errno : uv_room(thread->control);
+	err = err ? err : uv_loop_init(&thread->loop); /* libuv's errors are negative errnos here */
 	if (err)
 		goto free_thread;
 	err = uv_async_init(&thread->loop, &thread->async, on_async);

@@ -281,6 +281,8 @@ void session_cut(struct session *session, int error)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->breaks >= BREAKS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
+	else if (session->mute)
+		session_end(session, REFUSAL_RESOURCE);
 	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
 		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
 }
@@ -294,7 +296,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	requester_flush(session, cause);
 	responder_flush(session, cause);
 	session->state = SESSION_IDLE;
-	session->known = session->greeted = false;
+	session->known = session->greeted = session->mute = false;
 	session->id = session->epoch = 0;
 	session->refused_dials = session->breaks = 0;
 	session->down_since_ns = session->down_ns = 0;

@@ -17,8 +17,10 @@ struct verdict *verdict_new(struct session *session, uint32_t length, const char
 		return NULL;
 	*broken = "out of memory for a verdict";
 	verdict = malloc(sizeof(*verdict) + length);
-	if (!verdict)
+	if (!verdict) {
+		session->mute = true;	/* whoever waits for it would wait for ever */
 		return NULL;
+	}
 	*verdict = (struct verdict){ .op = WIRE_RESULT, .length = length };
 	*broken = NULL;
 	return verdict;

@@ -15,7 +15,8 @@ struct verdict {
 	uint8_t result[];
 };
 
-/* NULL, or what breaks the protocol: the peer does not acknowledge its verdicts. */
+/* NULL, or what breaks the protocol: the peer does not acknowledge its verdicts. Without memory for one, too: then the session
+ * ends with its connection, since its initiator would wait for ever, and its ops fail. */
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why);
 const char *verdict_add(struct session *session, uint8_t op, uint64_t ref);
 /* A RESULT to be filled in: made before the request is executed, since afterwards nothing may fail. The caller's until

@@ -86,7 +86,7 @@ DEVICE="$DEVICE|\"emu/nic/(mr_cache|mr_pages|pagemap|pin|raw_key|refusal)\.h\""
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/"
-	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|\"emu/nic/|\"emu/net/"
+	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|$DEVICE|\"emu/net/|\"emu/fi/|\"include/emu/"
 	includes_beyond include "$LIBC|\"emu/"
