@@ -10,6 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "emu/net/fork.h"
 #include "emu/net/own.h"
 #include "emu/net/sync.h"
 #include "emu/net/tcp.h"
@@ -53,15 +54,17 @@ static int claim(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	atomic_bool *page;
+	int err;
 
 	if (atomic_load(&net.own))
 		return 0;
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
-	if (madvise(page, size, MADV_WIPEONFORK)) {
+	err = madvise(page, size, MADV_WIPEONFORK) ? -EOPNOTSUPP : fork_open();
+	if (err) {
 		munmap(page, size);
-		return -EOPNOTSUPP;
+		return err;
 	}
 	atomic_init(page, true);
 	atomic_store_explicit(&net.own, page, memory_order_release); /* inherited() acquires */
@@ -114,6 +117,9 @@ static int start(const struct net_config *config)
 	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual);
 	if (err)
 		goto close_timer;
+	fork_watch(tcp_data_fd(net.tcp));
+	fork_watch(tcp_dial_fd(net.tcp));
+	fork_watch(tcp_listen_fd(net.tcp));
 	atomic_store_explicit(&net.running, true, memory_order_release); /* net_mine() acquires */
 	return 0;
 

@@ -4,7 +4,9 @@
 
 #include "tests/rules/message.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { BIG = 64 << 20, FLIGHT = 12 };
 
@@ -122,6 +124,40 @@ Test(process, killed_while_written_to)
 	expect_errors(&s.victim, ops, FLIGHT);
 	live(&s.bystander);
 	expect_unreachable(&s);
+	scene_close(&s);
+}
+
+static void step_leave_child(const void *arg, void *reply)
+{
+	pid_t *child = reply;
+
+	(void)arg;
+	*child = fork();
+	CHECK(*child >= 0, "no fork");
+	if (*child)
+		return;
+	for (;;)
+		pause();
+}
+
+/* A child that the dead process has left behind has none of its connections, and does not listen: who dials is told at
+ * once, instead of trying until the retry budget is spent. */
+Test(process, killed_and_survived_by_its_child)
+{
+	struct scene s;
+	pid_t child;
+	struct op op;
+
+	scene_open(&s);
+	live(&s.victim);
+	target_do(&s.victim.target, step_leave_child, NULL, 0, &child, sizeof(child));
+	live(&s.victim);
+	target_kill(&s.victim.target);
+	CHECK_RC(0, pair_post(&s.victim, RMA_WRITE, s.source.iov[0].iov_base, 64, s.told.addr, s.told.key, &op));
+	peer_wait(&s.victim.peer, &op);
+	kill(child, SIGKILL);
+	CHECK(op.err && strstr(s.victim.peer.text, "gone"), "a write to a dead process with a living child: err %d, %s", op.err,
+	      s.victim.peer.text);
 	scene_close(&s);
 }
 
