@@ -10,13 +10,14 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_OP] = "unknown op (WIRE-3)",
 	[WIRE_FLAW_NOT_HELLO] = "first frame is neither HELLO nor BYE: not an emu peer? (WIRE-20)",
 	[WIRE_FLAW_SECOND_HELLO] = "second HELLO on a connection (WIRE-20)",
+	[WIRE_FLAW_PROOF] = "CHALLENGE or PROOF where no secret is to be proved (WIRE-101)",
 	[WIRE_FLAW_FLAGS] = "flag that the op does not have (WIRE-4)",
 	[WIRE_FLAW_ZERO] = "reserved field is not zero (WIRE-5)",
 	[WIRE_FLAW_PAYLOAD] = "payload on an op that carries none (WIRE-6)",
 	[WIRE_FLAW_PAYLOAD_LONG] = "payload longer than the segment granted (WIRE-7)",
 	[WIRE_FLAW_SEQ_MISSING] = "request without sequence number (WIRE-8)",
 	[WIRE_FLAW_SEQ] = "sequence number on what is no request (WIRE-8)",
-	[WIRE_FLAW_HELLO_ACK] = "HELLO carries an acknowledgement (WIRE-27)",
+	[WIRE_FLAW_HELLO_ACK] = "HELLO, CHALLENGE or PROOF carries an acknowledgement (WIRE-27)",
 	[WIRE_FLAW_HEAD_DIGEST] = "head digest does not match (WIRE-9)",
 	[WIRE_FLAW_MAGIC] = "HELLO without the magic bytes: not an emu peer? (WIRE-21)",
 	[WIRE_FLAW_VERSION_RANGE] = "HELLO's version range is empty (WIRE-22)",
@@ -76,7 +77,7 @@ enum wire_flaw wire_check_head(const struct wire_head *head, uint32_t segment_ma
 		return WIRE_FLAW_PAYLOAD_LONG;
 	if (seq != form->sequenced)
 		return seq ? WIRE_FLAW_SEQ : WIRE_FLAW_SEQ_MISSING;
-	if (head->op == WIRE_HELLO && wire_get64(head->ack))
+	if (wire_greets(head->op) && wire_get64(head->ack))
 		return WIRE_FLAW_HELLO_ACK;
 	return WIRE_FLAWLESS;
 }
@@ -132,11 +133,19 @@ static enum wire_flaw check_bye(const struct wire_bye *bye)
 
 	if (wire_get32(bye->zero))
 		return WIRE_FLAW_ZERO;
-	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_SESSION)
+	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_SECRET)
 		return WIRE_FLAW_BYE;
 	while (length < WIRE_TEXT_LEN && bye->text[length] >= ' ' && bye->text[length] <= '~')
 		length++;
 	return all_zero(bye->text + length, WIRE_TEXT_LEN - length) ? WIRE_FLAWLESS : WIRE_FLAW_BYE;
+}
+
+static enum wire_flaw check_challenge(const struct wire_challenge *challenge)
+{
+	if (wire_get32(challenge->zero))
+		return WIRE_FLAW_ZERO;
+	return wire_address_is_good(wire_get16(challenge->family), wire_get16(challenge->port), challenge->addr, 0) ?
+	       WIRE_FLAWLESS : WIRE_FLAW_ADDRESS;
 }
 
 /* One segment of a WRITE or DATA message. `whole`: what marks an empty message, the only place for an empty segment. */
@@ -251,7 +260,10 @@ enum wire_flaw wire_check_body(const struct wire_head *head)
 		return check_hello(head);
 	case WIRE_BYE:
 		return check_bye(wire_body(head));
+	case WIRE_CHALLENGE:
+		return check_challenge(wire_body(head));
 	case WIRE_ACK:
+	case WIRE_PROOF:
 		return WIRE_FLAWLESS;
 	case WIRE_WRITE:
 		return check_write(head);

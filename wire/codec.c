@@ -13,6 +13,8 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_HELLO] = { .body = sizeof(struct wire_hello) },
 	[WIRE_BYE] = { .body = sizeof(struct wire_bye) },
 	[WIRE_ACK] = { .body = sizeof(struct wire_ack) },
+	[WIRE_CHALLENGE] = { .body = sizeof(struct wire_challenge) },
+	[WIRE_PROOF] = { .body = sizeof(struct wire_proof) },
 	[WIRE_WRITE] = { sizeof(struct wire_write), WRITE_FLAGS, .payload = true, .sequenced = true },
 	[WIRE_READ] = { sizeof(struct wire_read), .sequenced = true },
 	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = true, .sequenced = true },
@@ -52,6 +54,15 @@ void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fiel
 	memcpy(fields->at.addr, hello->addr, sizeof(fields->at.addr));
 	fields->at.scope = wire_get32(hello->scope);
 	fields->known_port = wire_get16(hello->known_port);
+}
+
+void wire_get_challenged(const struct wire_head *head, struct wire_address_fields *to)
+{
+	const struct wire_challenge *challenge = wire_body(head);
+
+	assert(head->op == WIRE_CHALLENGE);
+	*to = (struct wire_address_fields){ .family = wire_get16(challenge->family), .port = wire_get16(challenge->port) };
+	memcpy(to->addr, challenge->addr, sizeof(to->addr));
 }
 
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields)
@@ -143,6 +154,24 @@ size_t wire_put_ack(void *at, uint64_t verdict)
 
 	ack->verdict = wire_put64(verdict);
 	return frame_len(WIRE_ACK);
+}
+
+size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to)
+{
+	struct wire_challenge *challenge = put_head(at, WIRE_CHALLENGE, 0, 0, 0);
+
+	*challenge = (struct wire_challenge){ .family = wire_put16(to->family), .port = wire_put16(to->port) };
+	memcpy(challenge->nonce, nonce, sizeof(challenge->nonce));
+	memcpy(challenge->addr, to->addr, sizeof(challenge->addr));
+	return frame_len(WIRE_CHALLENGE);
+}
+
+size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN])
+{
+	struct wire_proof *body = put_head(at, WIRE_PROOF, 0, 0, 0);
+
+	memcpy(body->proof, proof, sizeof(body->proof));
+	return frame_len(WIRE_PROOF);
 }
 
 static struct wire_target put_target(const struct wire_target_fields *to)
@@ -325,7 +354,7 @@ size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest)
 
 void wire_seal(struct wire_head *head, uint64_t ack, bool digest)
 {
-	assert(head->op != WIRE_HELLO || (ack == 0 && digest));
+	assert(!wire_greets(head->op) || (ack == 0 && digest));
 	head->ack = wire_put64(ack);
 	head->digest = wire_put64(digest ? digest_head(head) : 0);
 }

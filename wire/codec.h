@@ -33,6 +33,8 @@ extern const struct wire_form wire_forms[256];	/* by op */
 
 static inline size_t wire_body_len(uint8_t op) { return wire_forms[op].body; }
 static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced; }
+/* Belongs to the greeting: acknowledges nothing, and always has a digest. */
+static inline bool wire_greets(uint8_t op) { return op == WIRE_HELLO || op == WIRE_CHALLENGE || op == WIRE_PROOF; }
 
 /* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
 static inline const void *wire_body(const struct wire_head *head) { return head + 1; }
@@ -50,13 +52,14 @@ enum wire_flaw {
 	WIRE_FLAW_OP,			/* unknown op */
 	WIRE_FLAW_NOT_HELLO,		/* the first frame is neither HELLO nor BYE */
 	WIRE_FLAW_SECOND_HELLO,
+	WIRE_FLAW_PROOF,		/* CHALLENGE or PROOF behind the greeting */
 	WIRE_FLAW_FLAGS,		/* a flag that the op does not have */
 	WIRE_FLAW_ZERO,			/* something reserved is not zero, here or in the body or trailer */
 	WIRE_FLAW_PAYLOAD,		/* payload on an op that has none */
 	WIRE_FLAW_PAYLOAD_LONG,		/* longer than the segment granted */
 	WIRE_FLAW_SEQ_MISSING,		/* request without number */
 	WIRE_FLAW_SEQ,			/* number on what is no request */
-	WIRE_FLAW_HELLO_ACK,		/* HELLO with an acknowledgement */
+	WIRE_FLAW_HELLO_ACK,		/* HELLO, CHALLENGE or PROOF with an acknowledgement */
 	/* body */
 	WIRE_FLAW_HEAD_DIGEST,
 	WIRE_FLAW_MAGIC,
@@ -143,6 +146,8 @@ struct wire_message_fields {
 void wire_get_target(const struct wire_target *target, struct wire_target_fields *fields);
 void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields);
 void wire_get_atomic(const struct wire_head *head, struct wire_atomic_fields *fields);
+/* Of CHALLENGE; scope is 0. */
+void wire_get_challenged(const struct wire_head *head, struct wire_address_fields *to);
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields);
 void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields);
 
@@ -150,6 +155,8 @@ size_t wire_put_hello(void *at, const struct wire_hello_fields *fields);
 /* The text is cut to WIRE_TEXT_LEN; what is not printable ASCII becomes '?'. */
 size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text);
 size_t wire_put_ack(void *at, uint64_t verdict);
+size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to);
+size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN]);
 /* WIRE_F_LAST is set by the encoder, from rest == payload; so it is in wire_put_data(). */
 size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to,
 		      uint64_t rest, uint64_t cq_data);
@@ -171,7 +178,8 @@ size_t wire_put_result(void *at, uint32_t payload, uint64_t verdict, uint64_t re
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest);
 
 /* Last touch before a frame leaves: sets head.ack and, over head and body as they then are, head.digest (zero without
- * `digest`). May be done again when the frame is sent again. HELLO takes ack 0 and always a digest. */
+ * `digest`). May be done again when the frame is sent again. HELLO, CHALLENGE and PROOF take
+ * ack 0 and always a digest. */
 void wire_seal(struct wire_head *head, uint64_t ack, bool digest);
 
 #endif

@@ -11,7 +11,7 @@ static const char *const flaw_names[WIRE_DG_FLAWS] = {
 	[WIRE_DG_SHORT] = "shorter than a datagram's head (WIRE-90)",
 	[WIRE_DG_MAGIC] = "without the magic bytes: not an emu peer? (WIRE-91)",
 	[WIRE_DG_VERSION] = "of another version (WIRE-91)",
-	[WIRE_DG_FLAGS] = "flag that is none (WIRE-92)",
+	[WIRE_DG_FLAGS] = "flags that are none, or not together (WIRE-92)",
 	[WIRE_DG_LENGTH] = "payload is not what follows the head, or past the MTU (WIRE-90)",
 	[WIRE_DG_ADDRESS] = "the sender's address is malformed (WIRE-93)",
 	[WIRE_DG_CQ_DATA_FLAG] = "CQ data without its flag (WIRE-92)",
@@ -42,22 +42,24 @@ static uint64_t sealed(const struct wire_datagram *head)
 enum wire_datagram_flaw wire_check_datagram(const void *bytes, size_t length)
 {
 	const struct wire_datagram *head = bytes;
+	uint16_t flags;
 
 	if (length < sizeof(*head))
 		return WIRE_DG_SHORT;
+	flags = wire_get16(head->flags);
 	if (memcmp(head->magic, WIRE_DATAGRAM_MAGIC, sizeof(head->magic)))
 		return WIRE_DG_MAGIC;
 	if (wire_get16(head->version) != WIRE_DATAGRAM_VERSION)
 		return WIRE_DG_VERSION;
-	if (wire_get16(head->flags) & ~(WIRE_DG_CQ_DATA | WIRE_DG_WHOLE))
+	if (flags & ~(WIRE_DG_CQ_DATA | WIRE_DG_WHOLE | WIRE_DG_TAGGED) || (flags & WIRE_DG_WHOLE && flags & WIRE_DG_TAGGED))
 		return WIRE_DG_FLAGS;
 	if (length > WIRE_DATAGRAM_MAX || wire_get32(head->payload) != length - sizeof(*head))
 		return WIRE_DG_LENGTH;
 	if (!wire_address_is_good(wire_get16(head->family), wire_get16(head->port), head->addr, wire_get32(head->scope)))
 		return WIRE_DG_ADDRESS;
-	if (wire_get64(head->cq_data) && !(wire_get16(head->flags) & WIRE_DG_CQ_DATA))
+	if (wire_get64(head->cq_data) && !(flags & WIRE_DG_CQ_DATA))
 		return WIRE_DG_CQ_DATA_FLAG;
-	return sealed(head) == wire_get64(head->digest) ? WIRE_DG_FLAWLESS : WIRE_DG_DIGEST;
+	return flags & WIRE_DG_TAGGED || sealed(head) == wire_get64(head->digest) ? WIRE_DG_FLAWLESS : WIRE_DG_DIGEST;
 }
 
 void wire_get_datagram(const void *bytes, struct wire_datagram_fields *fields)

@@ -24,6 +24,8 @@ enum {
 	WIRE_SEGMENT_MAX = 256 * 1024,
 	WIRE_ATOMIC_MAX = 4096,		/* bytes of the target that one ATOMIC names */
 	WIRE_CM_DATA_MAX = 256,		/* bytes of the program's that go with CONNECT, ACCEPT, REJECT */
+	WIRE_NONCE_LEN = 32,		/* random bytes of a CHALLENGE */
+	WIRE_PROOF_LEN = 32,
 };
 
 #define WIRE_MAGIC "emuwire\n"	/* the eight bytes that begin HELLO's body */
@@ -32,6 +34,9 @@ enum wire_op {
 	WIRE_HELLO = 1,		/* first frame each way, on every connection */
 	WIRE_BYE = 2,		/* last frame: why the connection or session ends, in words */
 	WIRE_ACK = 3,		/* carries head.ack and the verdict acknowledgement, nothing else */
+	/* With a shared secret, before both HELLOs are through. */
+	WIRE_CHALLENGE = 4,	/* what the other side's proof must be about */
+	WIRE_PROOF = 5,		/* that the sender knows the secret */
 	/* Requests: head.seq counts them, one a segment. */
 	WIRE_WRITE = 16,	/* payload into a region; one segment of a message */
 	WIRE_READ = 17,		/* asks for bytes of a region; answered by DATA or NAK */
@@ -113,6 +118,7 @@ static_assert(sizeof(struct wire_hello) == 120, "HELLO's body is 120 bytes");
 enum wire_feature {
 	WIRE_WANT_PAYLOAD_DIGEST = 0x1,	/* both directions carry payload digests if either side asks */
 	WIRE_OFFER_NO_DIGEST = 0x2,	/* no head digests, if both sides offer it */
+	WIRE_ASK_PROOF = 0x4,		/* has a shared secret: no session without its proof */
 };
 
 struct wire_bye {
@@ -130,12 +136,27 @@ enum wire_bye_reason {
 	WIRE_BYE_DUPLICATE = 5,		/* another connection between the two endpoints stays */
 	WIRE_BYE_LIMIT = 6,		/* too many connections or sessions here */
 	WIRE_BYE_SESSION = 7,		/* HELLO goes on with a session that was given up here */
+	WIRE_BYE_SECRET = 8,		/* the receiver of BYE has not the secret that is asked for here, or is asked for none */
 };
 
 struct wire_ack {
 	wire_u64 verdict;	/* every verdict up to this number has been received */
 };
 static_assert(sizeof(struct wire_ack) == 8, "ACK's body is 8 bytes");
+
+struct wire_challenge {
+	uint8_t  nonce[WIRE_NONCE_LEN];	/* random */
+	wire_u16 family;	/* the receiver's address as the sender knows it; laid out as in HELLO */
+	wire_u16 port;
+	uint8_t  addr[16];
+	wire_u32 zero;
+};
+static_assert(sizeof(struct wire_challenge) == 56, "CHALLENGE's body is 56 bytes");
+
+struct wire_proof {
+	uint8_t proof[WIRE_PROOF_LEN];	/* MAC over all frames of the greeting before it */
+};
+static_assert(sizeof(struct wire_proof) == 32, "PROOF's body is 32 bytes");
 
 /* What a request names of a region. */
 struct wire_target {
@@ -255,7 +276,8 @@ struct wire_datagram {
 	wire_u32 payload;	/* bytes behind this head: all that is left of the UDP datagram */
 	wire_u64 cq_data;	/* zero unless WIRE_DG_CQ_DATA */
 	wire_u64 auth;		/* of the authorization key that the sender shows; zero: it shows none */
-	wire_u64 digest;	/* XXH3-64 of this head with this field zero; with WIRE_DG_WHOLE of the payload behind it, too */
+	wire_u64 digest;	/* XXH3-64 of this head with this field zero; with WIRE_DG_WHOLE of the payload behind it, too;
+				 * with WIRE_DG_TAGGED a tag by the shared secret */
 };
 static_assert(sizeof(struct wire_datagram) == 64, "a datagram's head is 64 bytes");
 static_assert(_Alignof(struct wire_datagram) == 1, "any buffer, no padding");
@@ -263,6 +285,7 @@ static_assert(_Alignof(struct wire_datagram) == 1, "any buffer, no padding");
 enum wire_datagram_flag {
 	WIRE_DG_CQ_DATA = 0x1,	/* cq_data is to be delivered */
 	WIRE_DG_WHOLE = 0x2,	/* digest is of the payload, too */
+	WIRE_DG_TAGGED = 0x4,	/* digest is no digest, but a tag of the whole by a shared secret */
 };
 
 enum {

@@ -42,6 +42,14 @@ AT(bye, text, 8);
 
 AT(ack, verdict, 0);
 
+AT(challenge, nonce, 0);
+AT(challenge, family, 32);
+AT(challenge, port, 34);
+AT(challenge, addr, 36);
+AT(challenge, zero, 52);
+
+AT(proof, proof, 0);
+
 AT(target, key, 0);
 AT(target, key_tail, 8);
 AT(target, auth, 16);

@@ -31,9 +31,10 @@ static enum stream_event die(struct stream *stream, enum wire_flaw flaw, struct 
 static enum wire_flaw check_place(const struct stream *stream, uint8_t op)
 {
 	if (!stream->greeted)
-		return op == WIRE_HELLO || op == WIRE_BYE ? WIRE_FLAWLESS : WIRE_FLAW_NOT_HELLO;
-	if (op == WIRE_HELLO)
-		return WIRE_FLAW_SECOND_HELLO;
+		return op == WIRE_HELLO || op == WIRE_BYE || (stream->proves && wire_greets(op)) ? WIRE_FLAWLESS :
+		       WIRE_FLAW_NOT_HELLO;
+	if (wire_greets(op))
+		return op == WIRE_HELLO ? WIRE_FLAW_SECOND_HELLO : WIRE_FLAW_PROOF;
 	return wire_body_len(op) ? WIRE_FLAWLESS : WIRE_FLAW_OP;
 }
 

@@ -32,7 +32,8 @@ struct stream {
 	struct digest_state *digest;	/* of the payload under way; NULL: no payload digests. The caller's */
 	uint32_t segment_max;
 	uint32_t payload_left;		/* of the frame under way */
-	bool	 greeted;		/* HELLO was taken in: stream_modes() */
+	bool	 greeted;		/* the greeting is over: stream_modes() */
+	bool	 proves;		/* CHALLENGE and PROOF belong to it */
 	bool	 head_digest;
 	bool	 in_payload;		/* payload and trailer are next, else a head */
 	uint8_t	 flaw;			/* enum wire_flaw that killed the stream */
@@ -41,11 +42,13 @@ struct stream {
 };
 static_assert(sizeof(struct stream) < 256, "an idle connection is small");
 
-/* Expects HELLO (or BYE in its place), with head digest. */
+/* Expects HELLO (or BYE in its place), with head digest. Where a secret is to be proved, the caller then sets
+ * stream->proves: frames of the greeting, whose order is his to see to, come until stream_modes(). */
 void stream_init(struct stream *stream, uint32_t segment_max);
 
-/* What both HELLOs agreed to. Called once, when HELLO was yielded and before the next stream_next(). `digest` is NULL
- * if payloads carry no digest; else it belongs to the stream until that ends. segment_max: payload bytes granted. */
+/* What both HELLOs agreed to. Called once, when the last frame of the greeting was yielded and before the next
+ * stream_next(). `digest` is NULL if payloads carry no digest; else it belongs to the stream until that ends. segment_max:
+ * payload bytes granted. */
 void stream_modes(struct stream *stream, bool head_digest, struct digest_state *digest, uint32_t segment_max);
 
 /* Takes bytes from *from, which it moves, and yields the next item. Call until STREAM_MORE or STREAM_FLAW. */

@@ -51,35 +51,51 @@ static void add_flags(struct line *line, uint8_t flags)
 	}
 }
 
-static void add_id(struct line *line, const char *name, const uint8_t *id)
+static void add_bytes(struct line *line, const char *name, const uint8_t *bytes, int length)
 {
 	add(line, " %s ", name);
-	for (int i = 0; i < WIRE_ID_LEN; i++)
-		add(line, "%02x", id[i]);
+	for (int i = 0; i < length; i++)
+		add(line, "%02x", bytes[i]);
+}
+
+static void add_address(struct line *line, const char *name, const struct wire_address_fields *at)
+{
+	const uint8_t *addr = at->addr;
+
+	add(line, " %s ", name);
+	if (at->family == 4) {
+		add(line, "%u.%u.%u.%u:%u", addr[0], addr[1], addr[2], addr[3], at->port);
+		return;
+	}
+	add(line, "[");
+	for (int i = 0; i < 16; i += 2)
+		add(line, "%s%x", i ? ":" : "", addr[i] << 8 | addr[i + 1]);
+	add(line, "%%%" PRIu32 "]:%u", at->scope, at->port);
+}
+
+static void add_challenge(struct line *line, const struct wire_head *head)
+{
+	const struct wire_challenge *challenge = wire_body(head);
+	struct wire_address_fields to;
+
+	wire_get_challenged(head, &to);
+	add_bytes(line, "nonce", challenge->nonce, WIRE_NONCE_LEN);
+	add_address(line, "to", &to);
 }
 
 static void add_hello(struct line *line, const struct wire_head *head)
 {
-	const uint8_t *addr;
 	struct wire_hello_fields hello;
 
 	wire_get_hello(head, &hello);
 	add(line, " version %u..%u features 0x%" PRIx32, hello.version_min, hello.version_max, hello.features);
-	add_id(line, "instance", hello.instance);
-	add_id(line, "expected", hello.expected);
+	add_bytes(line, "instance", hello.instance, WIRE_ID_LEN);
+	add_bytes(line, "expected", hello.expected, WIRE_ID_LEN);
 	add(line, " session 0x%" PRIx64 " epoch %" PRIu64 " seen %" PRIu64 " verdict_seen %" PRIu64, hello.session,
 	    hello.epoch, hello.seen, hello.verdict_seen);
 	add(line, " requests %" PRIu32 " reads %" PRIu32 " segment %" PRIu32, hello.requests, hello.reads,
 	    hello.segment);
-	addr = hello.at.addr;
-	if (hello.at.family == 4) {
-		add(line, " at %u.%u.%u.%u:%u", addr[0], addr[1], addr[2], addr[3], hello.at.port);
-	} else {
-		add(line, " at [");
-		for (int i = 0; i < 16; i += 2)
-			add(line, "%s%x", i ? ":" : "", addr[i] << 8 | addr[i + 1]);
-		add(line, "%%%" PRIu32 "]:%u", hello.at.scope, hello.at.port);
-	}
+	add_address(line, "at", &hello.at);
 	if (hello.known_port)
 		add(line, " known by %u", hello.known_port);
 }
@@ -89,12 +105,12 @@ static void add_bye(struct line *line, const struct wire_head *head)
 	static const char *const names[] = {
 		[WIRE_BYE_CLOSED] = "CLOSED", [WIRE_BYE_VERSION] = "VERSION", [WIRE_BYE_INSTANCE] = "INSTANCE",
 		[WIRE_BYE_PROTOCOL] = "PROTOCOL", [WIRE_BYE_DUPLICATE] = "DUPLICATE", [WIRE_BYE_LIMIT] = "LIMIT",
-		[WIRE_BYE_SESSION] = "SESSION",
+		[WIRE_BYE_SESSION] = "SESSION", [WIRE_BYE_SECRET] = "SECRET",
 	};
 	struct wire_bye_fields bye;
 
 	wire_get_bye(head, &bye);
-	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_SESSION)
+	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_SECRET)
 		add(line, " %s \"", names[bye.reason]);
 	else
 		add(line, " reason %" PRIu32 " \"", (uint32_t)bye.reason);
@@ -200,12 +216,15 @@ static void add_verdict(struct line *line, const struct wire_verdict *verdict)
 
 static void add_body(struct line *line, const struct wire_head *head)
 {
+	const struct wire_proof *proof = wire_body(head);
 	const struct wire_ack *ack = wire_body(head);
 
 	switch ((enum wire_op)head->op) {
 	case WIRE_HELLO: add_hello(line, head); break;
 	case WIRE_BYE: add_bye(line, head); break;
 	case WIRE_ACK: add_count(line, "verdict", ack->verdict); break;
+	case WIRE_CHALLENGE: add_challenge(line, head); break;
+	case WIRE_PROOF: add_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN); break;
 	case WIRE_WRITE: add_write(line, head); break;
 	case WIRE_READ: add_read(line, wire_body(head)); break;
 	case WIRE_SEND:
@@ -230,6 +249,8 @@ const char *wire_op_name(uint8_t op)
 	case WIRE_HELLO: return "HELLO";
 	case WIRE_BYE: return "BYE";
 	case WIRE_ACK: return "ACK";
+	case WIRE_CHALLENGE: return "CHALLENGE";
+	case WIRE_PROOF: return "PROOF";
 	case WIRE_WRITE: return "WRITE";
 	case WIRE_READ: return "READ";
 	case WIRE_SEND: return "SEND";

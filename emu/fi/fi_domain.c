@@ -21,6 +21,7 @@
 #include "emu/fi/fi_poll.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_scalable.h"
+#include "emu/fi/fi_secret.h"
 #include "emu/fi/fi_settings.h"
 #include "emu/fi/fi_shared.h"
 #include "emu/fi/fi_stubs.h"
@@ -178,12 +179,22 @@ static int start_nic(const struct settings *settings, struct nic **nic)
 		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
 		.log = log_line,
 	};
+	struct secret_bytes secret;
 	int err;
 
 	err = guard_install();
 	if (err)
 		EMU_WARN(DOMAIN, "no handler for faults in program memory: %s\n", fi_strerror(-err));
+	if (settings->secret_file) {
+		err = secret_read(settings->secret_file, &secret);
+		if (err)
+			return err;
+		config.nic.secret = secret.bytes;
+		config.nic.secret_length = secret.length;
+	}
 	err = net_start(nic, &config);
+	if (settings->secret_file)
+		secret_forget(&secret);
 	if (err)
 		EMU_WARN(DOMAIN, "the NIC cannot be started: %s\n", fi_strerror(-err));
 	return err;

@@ -7,6 +7,7 @@
 
 #include "emu/fi/fi_close_policy.h"
 #include "emu/fi/fi_prov.h"
+#include "emu/fi/fi_secret.h"
 
 static const struct setting {
 	const char *name;
@@ -17,6 +18,9 @@ static const struct setting {
 	  "Table of attributes and rules: strict (default) holds a program to every mr_mode bit it offers, lax asks "
 	  "for none" },
 	{ "iface", FI_PARAM_STRING, "Network interface, or an address of one, to use alone (default: any that is up)" },
+	{ "secret_file", FI_PARAM_STRING,
+	  "File of 16 to 4096 bytes, readable by its owner alone, that peers must have as well: connections begin with a "
+	  "proof of it on both sides, and datagrams are tagged by it (default: none; whoever reaches the port is let in)" },
 	{ "progress", FI_PARAM_STRING,
 	  "auto (default) or manual: nothing is served but inside the program's own calls, which finds programs that "
 	  "rely on background progress" },
@@ -156,6 +160,25 @@ static int read_flag(const char *name, bool *flag)
 	return -FI_EINVAL;
 }
 
+/* Looks into the file, so that what is wrong with it is told before anything is opened. Set to nothing is no way to go
+ * without: most likely somebody wanted a secret. */
+static int read_secret_file(const char **path)
+{
+	struct secret_bytes secret;
+	char *value = NULL;
+	int err;
+
+	*path = NULL;
+	if (fi_param_get_str(&emu_provider, "secret_file", &value) || !value)
+		return 0;
+	err = secret_read(value, &secret);
+	if (err)
+		return err;
+	secret_forget(&secret);
+	*path = value;
+	return 0;
+}
+
 int settings_read(struct settings *settings)
 {
 	static const char *const progress_words[] = { "auto", "manual", NULL };
@@ -171,7 +194,7 @@ int settings_read(struct settings *settings)
 	    read_word("personality", personality_words, &personality) || read_retry(&settings->retry_budget_ns) ||
 	    read_word("mr_close", close_policy_names, &close) || read_word("fetch_rights", fetch_words, &fetch) ||
 	    read_unexpected(&settings->unexpected_bytes) || read_flag("pinned", &settings->pinned) ||
-	    read_flag("mr_cache", &settings->mr_cache) || read_dgram(settings))
+	    read_flag("mr_cache", &settings->mr_cache) || read_dgram(settings) || read_secret_file(&settings->secret_file))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;

@@ -14,6 +14,7 @@ struct close_policy;
 struct settings {
 	const struct attr_table *attr;	/* FI_EMU_PERSONALITY */
 	const char *iface;		/* FI_EMU_IFACE: interface or address; NULL: any */
+	const char *secret_file;	/* FI_EMU_SECRET_FILE, which is one that can be read; NULL: none */
 	bool        manual;		/* FI_EMU_PROGRESS=manual */
 	enum nic_digest digest;		/* FI_EMU_DIGEST */
 	uint64_t    retry_budget_ns;	/* FI_EMU_RETRY_MS; 0: the default */
@@ -28,7 +29,8 @@ struct settings {
 
 /* Tells libfabric the names and their help. Once, when the provider is loaded. */
 void settings_define(void);
-/* 0, or -FI_EINVAL after a line of log that names the variable. `iface` points into the environment. */
+/* 0, or -FI_EINVAL after a line of log that names the variable. `iface` and
+ * `secret_file` point into the environment. */
 int  settings_read(struct settings *settings);
 
 #endif

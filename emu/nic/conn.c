@@ -11,6 +11,7 @@
 #include "emu/nic/frames.h"
 #include "emu/nic/hello.h"
 #include "emu/nic/nic_impl.h"
+#include "emu/nic/proof.h"
 #include "emu/nic/requester.h"
 #include "emu/nic/responder.h"
 
@@ -27,10 +28,15 @@ static struct conn *conn_new(struct ep *ep)
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
 		return NULL;
+	if (nic->secret && !(conn->proof = proof_open())) {
+		free(conn);
+		return NULL;
+	}
 	conn->nic = nic;
 	conn->ep = ep;
 	conn->greet_by_ns = time_coarse(nic_now(nic) + TIME_HELLO_NS);
 	stream_init(&conn->stream, nic->config.segment);
+	conn->stream.proves = conn->proof;
 	conn->next = nic->conns;
 	if (conn->next)
 		conn->next->prev = conn;

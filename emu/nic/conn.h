@@ -15,8 +15,8 @@
 
 enum conn_state {
 	CONN_DIALING,	/* waits for conn_up(); has a session */
-	CONN_GREETING,	/* waits for the peer's HELLO; dialled: our HELLO is sent and there is a session */
-	CONN_OPEN,	/* both HELLOs are through */
+	CONN_GREETING,	/* waits for the peer's HELLO and proof; dialled: our HELLO is sent and there is a session */
+	CONN_OPEN,	/* both HELLOs are through, and both proofs */
 	CONN_CLOSED,	/* to be freed */
 	CONN_STATES
 };
@@ -66,6 +66,7 @@ struct conn {
 	bool     turn;			/* data and requests take turns */
 	struct conn *next, *prev;	/* all connections of the nic */
 	struct conn *next_busy, *next_dead;
+	struct proof *proof;		/* with a secret, while it is not proved; else NULL */
 	struct digest_state *digest;	/* payload digests: of the one that arrives; NULL: none */
 	struct sendq out;
 	struct stream stream;

@@ -14,6 +14,7 @@
 #include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
 #include "wire/datagram.h"
+#include "wire/secret.h"
 
 static_assert((int)LIMIT_DGRAM == (int)WIRE_MTU, "what may be posted fits a datagram");
 
@@ -27,6 +28,7 @@ static const struct {
 	[DGRAM_UNSENT] = { "not sent", NIC_LOG_INFO },
 	[DGRAM_MALFORMED] = { "dropped, being malformed", NIC_LOG_WARN },
 	[DGRAM_DEAF] = { "dropped: the endpoint was opened without FI_RECV", NIC_LOG_INFO },
+	[DGRAM_SECRET] = { "dropped", NIC_LOG_WARN },
 	[DGRAM_AUTH] = { "dropped: the sender's authorization key is not the one that is taken here (S158)", NIC_LOG_INFO },
 	[DGRAM_FULL] = { "dropped: completions that are not read leave no room for another", NIC_LOG_INFO },
 	[DGRAM_UNEXPECTED] = { "dropped: no receive is posted for it", NIC_LOG_INFO },
@@ -102,13 +104,15 @@ bool dgram_quiet(const struct dgram *dgram)
 /* --- out --- */
 
 /* False: the op's memory cannot be read. */
-static bool frame_fill(const struct ep *ep, const struct op *op, uint8_t *frame)
+static bool frame_fill(const struct ep *ep, const struct op *op, const struct sockaddr_storage *to, uint8_t *frame)
 {
+	const struct nic *nic = ep->nic;
 	struct wire_datagram_fields fields = {
 		.flags = (op->flags & POST_CQ_DATA ? WIRE_DG_CQ_DATA : 0) |
-			 (ep->nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE : 0),
+			 (nic->secret ? WIRE_DG_TAGGED : nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE : 0),
 		.payload = (uint32_t)op->length, .cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0, .auth = op->auth,
 	};
+	struct wire_address_fields address;
 	struct place from;
 
 	place_set(&from, op->iov, op->iov_count);
@@ -116,6 +120,9 @@ static bool frame_fill(const struct ep *ep, const struct op *op, uint8_t *frame)
 		return false;
 	name_put(&ep->name, &fields.from);
 	wire_put_datagram(frame, &fields);
+	name_put(to, &address);
+	if (nic->secret)
+		secret_tag(nic->secret, (struct wire_datagram *)frame, &address);
 	return true;
 }
 
@@ -135,7 +142,7 @@ static bool op_leave(struct ep *ep, struct op *op)
 		complete_refused(op, REFUSAL_ADDRESS, NULL);
 		return true;
 	}
-	if (!frame_fill(ep, op, frame)) {
+	if (!frame_fill(ep, op, &to, frame)) {
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
 		return true;
 	}
@@ -194,18 +201,39 @@ static bool find_receive(struct message *message)
 	return message->rx || !submit_take_receives(message->ep->nic) || message_find(message);
 }
 
+/* What is wrong with the tag of a flawless datagram, or with having one; NULL: nothing. */
+static const char *tag_flaw(const struct ep *ep, const uint8_t *frame, uint16_t flags)
+{
+	const struct wire_secret *secret = ep->nic->secret;
+	struct wire_address_fields own;
+
+	if (!secret)
+		return flags & WIRE_DG_TAGGED ? "tagged by a secret, and there is none here (FI_EMU_SECRET_FILE)" : NULL;
+	if (!(flags & WIRE_DG_TAGGED))
+		return "not tagged by the secret that is asked for here (FI_EMU_SECRET_FILE)";
+	name_put(&ep->name, &own);
+	return secret_tagged(secret, (const struct wire_datagram *)frame, &own) ? NULL :
+	       "changed, for another address, or tagged by another secret (FI_EMU_SECRET_FILE)";
+}
+
 static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 {
 	enum wire_datagram_flaw flaw = wire_check_datagram(frame, length);
 	struct message message = { .ep = ep, .source = AV_NONE };
 	struct wire_datagram_fields fields;
 	struct sockaddr_storage from;
+	const char *secret_flaw;
 
 	if (flaw != WIRE_DG_FLAWLESS) {
 		ended(ep, DGRAM_MALFORMED, wire_datagram_flaw_name(flaw));
 		return;
 	}
 	wire_get_datagram(frame, &fields);
+	secret_flaw = tag_flaw(ep, frame, fields.flags);
+	if (secret_flaw) {
+		ended(ep, DGRAM_SECRET, secret_flaw);
+		return;
+	}
 	name_get(&fields.from, &from);
 	message.from = &from;
 	message.length = fields.payload;

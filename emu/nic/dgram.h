@@ -22,6 +22,7 @@ enum dgram_end {
 	DGRAM_UNSENT,		/* the outside did not take it */
 	DGRAM_MALFORMED,	/* breaks the protocol */
 	DGRAM_DEAF,		/* the endpoint does not receive */
+	DGRAM_SECRET,		/* it is not tagged by the secret, or by another one */
 	DGRAM_AUTH,		/* it shows another authorization key */
 	DGRAM_FULL,		/* there is no room for its completion */
 	DGRAM_UNEXPECTED,	/* no receive is posted for it */

@@ -10,17 +10,11 @@
 #include "emu/nic/responder.h"
 #include "emu/nic/verdict.h"
 
-static const char *take_hello(struct conn *conn, const struct wire_head *head)
-{
-	hello_received(conn, head);
-	return NULL;
-}
-
 static const char *take_bye(struct conn *conn, const struct wire_head *head)
 {
 	static const enum refusal_cause ends[] = {
 		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE, [WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
-		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
+		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE, [WIRE_BYE_SECRET] = REFUSAL_SECRET,
 	};
 	struct session *session = conn->session;
 	struct wire_bye_fields fields;
@@ -163,7 +157,9 @@ static const struct frame_rule {
 	const char *(*end)(struct conn *conn, enum wire_status status);	/* NULL: done when taken */
 	bool greets;	/* legal before both HELLOs; the stream lets no other frame come first */
 } frame_rules[256] = {
-	[WIRE_HELLO] = { take_hello, NULL, true },
+	[WIRE_HELLO] = { hello_received, NULL, true },
+	[WIRE_CHALLENGE] = { hello_received, NULL, true },
+	[WIRE_PROOF] = { hello_received, NULL, true },
 	[WIRE_BYE] = { take_bye, NULL, true },
 	[WIRE_ACK] = { take_ack, NULL, false },
 	[WIRE_WRITE] = { responder_request, responder_request_end, false },

@@ -9,12 +9,12 @@
 #include "emu/nic/ep.h"
 #include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
+#include "emu/nic/proof.h"
 
-static uint32_t hello_features(enum nic_digest digest)
+static uint32_t hello_features(const struct nic *nic)
 {
-	if (digest == NIC_DIGEST_FULL)
-		return WIRE_WANT_PAYLOAD_DIGEST;
-	return digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0;
+	return (nic->config.digest == NIC_DIGEST_FULL ? WIRE_WANT_PAYLOAD_DIGEST : 0) |
+	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -22,7 +22,7 @@ void hello_send(struct conn *conn)
 	struct session *session = conn->session;
 	struct wire_hello_fields fields = {
 		.version_min = WIRE_VERSION_MIN, .version_max = WIRE_VERSION_MAX,
-		.features = hello_features(conn->nic->config.digest),
+		.features = hello_features(conn->nic),
 		.session = session->id, .epoch = conn->epoch,
 		.seen = session->rsp.seen, .verdict_seen = session->req.verdict_seen,
 		.requests = LIMIT_REQUESTS, .reads = LIMIT_READS, .segment = conn->nic->config.segment,
@@ -45,9 +45,10 @@ void hello_send(struct conn *conn)
 	wire_seal(at, 0, true);
 	sendq_add(&conn->out, length);
 	conn_busy(conn);
+	proof_hello_sent(conn, at, length);
 }
 
-/* Both HELLOs are through. */
+/* Both HELLOs are through, and what goes with them. */
 static void hello_open(struct conn *conn, const struct wire_hello_fields *fields)
 {
 	enum nic_digest digest = conn->nic->config.digest;
@@ -63,6 +64,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 			return;
 		}
 	}
+	proof_close(conn);
 	stream_modes(&conn->stream, conn->head_digest, conn->digest, conn->nic->config.segment);
 	conn->state = CONN_OPEN;
 	if (!session_resume(conn->session, conn, fields))
@@ -204,13 +206,26 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 		hello_open(conn, fields);
 }
 
-void hello_received(struct conn *conn, const struct wire_head *head)
+const char *hello_received(struct conn *conn, const struct wire_head *head)
 {
 	struct wire_hello_fields fields;
+	const char *broken = NULL;
+	bool proved = true;
 
-	wire_get_hello(head, &fields);
+	if (head->op == WIRE_HELLO) {
+		wire_get_hello(head, &fields);
+		if (!(fields.features & WIRE_ASK_PROOF) != !conn->proof) {
+			proof_refuse(conn, &fields);
+			return NULL;
+		}
+	}
+	if (conn->proof)
+		broken = proof_take(conn, head, &fields, &proved);
+	if (broken || !proved)
+		return broken;
 	if (conn->dialled)
 		hello_answered(conn, &fields);
 	else
 		hello_accept(conn, &fields);
+	return NULL;
 }

@@ -6,9 +6,10 @@
 
 #include "emu/nic/conn.h"
 
-/* Writes our HELLO into the connection's queue. */
+/* Writes our HELLO into the connection's queue, and what goes with it (proof.h). */
 void hello_send(struct conn *conn);
-/* The peer's HELLO is here: the connection opens, or is closed with a BYE that says why not. */
-void hello_received(struct conn *conn, const struct wire_head *head);
+/* The peer's HELLO, CHALLENGE or PROOF is here. With the last of them the connection opens, or is closed with a BYE that
+ * says why not. Returns what is wrong with the frame where it stands, or NULL. */
+const char *hello_received(struct conn *conn, const struct wire_head *head);
 
 #endif

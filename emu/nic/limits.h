@@ -61,6 +61,8 @@ enum {
 	LIMIT_JOBS = 1024,		/* jobs that wait for the worker thread; then the call that brings one waits */
 	LIMIT_BONDS = 64,		/* endpoints and counters bound to a region; then -FI_ENOMEM */
 	LIMIT_REGIONS = 1 << 21,	/* regions a domain; then -FI_ENOMEM */
+	LIMIT_SECRET_MIN = 16,		/* bytes of a shared secret */
+	LIMIT_SECRET = 4096,
 	LIMIT_AUTH_KEY = 64,		/* bytes of an authorization key */
 	LIMIT_AV_KEYS = 64,		/* of them an address vector, and so an endpoint */
 	LIMIT_REGION_PAGES = 1 << 28,	/* of a region under FI_MR_MMU_NOTIFY; then -FI_ENOMEM */

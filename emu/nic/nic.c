@@ -2,6 +2,7 @@
 /* nic.c - the nic: one slice of work, its timers, its protection domains. */
 #include "emu/nic/nic.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "emu/nic/guard.h"
 #include "emu/nic/key_map.h"
 #include "emu/nic/nic_impl.h"
+#include "emu/nic/proof.h"
 #include "emu/nic/session.h"
 
 static bool work(void *arg)
@@ -69,6 +71,12 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 		return -ENOMEM;
 	nic->config = *config;
 	config_defaults(&nic->config);
+	nic->config.secret = NULL;
+	if (config->secret) {
+		assert(config->secret_length >= LIMIT_SECRET_MIN && config->secret_length <= LIMIT_SECRET);
+		secret_take(&nic->keys, config->secret, config->secret_length);
+		nic->secret = &nic->keys;
+	}
 	nic->link = *ops;
 	nic->link_arg = link;
 	nic->clock = *clock;
@@ -92,6 +100,7 @@ fini_commits:
 fini_submit:
 	submit_fini(&nic->submit);
 free_nic:
+	secret_wipe(&nic->keys, sizeof(nic->keys));
 	free(nic);
 	return err;
 }
@@ -109,6 +118,7 @@ static void nic_bury(struct nic *nic)
 	}
 	while ((conn = nic->dead)) {
 		nic->dead = conn->next_dead;
+		proof_close(conn);
 		free(conn->digest);
 		free(conn->in.own);
 		free(conn);
@@ -124,6 +134,7 @@ void nic_close(struct nic *nic)
 	sendq_spares_free(&nic->spares);
 	driver_fini(&nic->driver);
 	submit_fini(&nic->submit);
+	secret_wipe(&nic->keys, sizeof(nic->keys));
 	free(nic);
 }
 
@@ -201,7 +212,8 @@ static uint64_t tick_greetings(struct nic *nic)
 			due = conn->greet_by_ns < due ? conn->greet_by_ns : due;
 		} else {
 			if (told_one(nic, TOLD_CONNECTION))
-				nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO within %u ms",
+				nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO%s within %u ms",
+					conn->proof ? " and proof of the secret" : "",
 					(unsigned)(TIME_HELLO_NS / TIME_MS(1)));
 			conn_close(conn, ETIMEDOUT, false);
 		}

@@ -39,6 +39,8 @@ struct nic_config {
 	uint64_t envelopes;		/* 0: LIMIT_ENVELOPES */
 	uint32_t dgram_loss;		/* FI_EMU_DGRAM_LOSS: so many of a billion unreliable datagrams are lost, */
 	uint64_t dgram_seed;		/* FI_EMU_DGRAM_SEED: and which */
+	const void *secret;		/* FI_EMU_SECRET_FILE: what peers must know; not needed after the call. NULL: nothing */
+	size_t   secret_length;		/* LIMIT_SECRET_MIN to LIMIT_SECRET */
 	bool     fetch_reads;		/* FI_EMU_FETCH_RIGHTS=both: fetching atomics need MR_REMOTE_READ, too */
 	const struct flush_ops *flush;	/* makes persistent regions durable; NULL: there are none */
 	void *flush_arg;

@@ -12,6 +12,7 @@
 #include "emu/nic/submit.h"
 #include "emu/nic/told.h"
 #include "wire/frame.h"
+#include "wire/secret.h"
 
 struct conn;
 struct session;
@@ -26,6 +27,8 @@ struct pd {
 struct nic {
 	struct driver driver;
 	struct nic_config config;
+	struct wire_secret keys;	/* of the secret */
+	const struct wire_secret *secret;	/* they, or NULL: there is none */
 	struct link_ops link;
 	void *link_arg;
 	struct nic_clock clock;

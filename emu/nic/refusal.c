@@ -228,6 +228,8 @@ static const struct cause {
 		"Peek again later, or post a receive that waits.", NULL },
 	[REFUSAL_STRANGER] = { EADDRNOTAVAIL, "received, from a peer that is not in the address vector",
 		"Insert the address that err_data holds with fi_av_insert, or leave FI_SOURCE_ERR out.", NULL },
+	[REFUSAL_SECRET] = { EACCES, "the peer has not the same shared secret, or one side has none",
+		"Set FI_EMU_SECRET_FILE on both sides, to files of the same bytes, and see the log of both.", NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

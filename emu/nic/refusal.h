@@ -40,6 +40,7 @@ enum refusal_cause {
 	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
 	REFUSAL_NO_MESSAGE = 72,	/* a peek has found no message, or none was claimed */
 	REFUSAL_STRANGER = 73,		/* received all the same, from a peer that the AV does not hold (FI_SOURCE_ERR) */
+	REFUSAL_SECRET = 74,		/* one side has another shared secret, or none */
 };
 
 /* How the region is addressed and where the range left it. These bits stand above the rights in refusal.access and

@@ -42,6 +42,7 @@ enum emu_cause {
 	EMU_CAUSE_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
 	EMU_CAUSE_NO_MESSAGE = 72,	/* FI_PEEK found no message that fits, or FI_CLAIM none that was claimed */
 	EMU_CAUSE_STRANGER = 73,	/* received, from a peer that is not in the address vector (FI_SOURCE_ERR) */
+	EMU_CAUSE_SECRET = 74,		/* one side has another shared secret (FI_EMU_SECRET_FILE), or none */
 };
 
 #endif

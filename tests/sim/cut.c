@@ -191,6 +191,18 @@ static void order_script(struct bed *bed, struct region *region[2])
 	model_end(bed->model, BED_LIMIT_NS);
 }
 
+/* Both ways, so that each has to go on whoever dials. */
+static void greeting_script(struct bed *bed, struct region *region[2])
+{
+	for (int i = 0; i < 2; i++) {
+		only_good(job_rma(bed->party[i], region[!i], OP_WRITE, 0, 40, POST_COMPLETE, 1));
+		only_good(job_atomic(bed->party[i], region[!i], JOB_FETCH_SUM, 64, 8, POST_COMPLETE, 1));
+		only_good(job_message(bed->party[i], bed->party[!i], 40, POST_COMPLETE, 1));
+		model_pass(bed->model, STAGE_NS);
+	}
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
 struct script {
 	const struct nic_config *config;
 	uint64_t region_bytes;
@@ -212,6 +224,9 @@ static const struct script atomics = { &parts_config, 4096, 0, atomic_script, 0 
 static const struct script send_after_read = { &parts_config, 2 * PART_BYTES, 0, order_script, EP_ORDER_SAR };
 
 static const struct script tags = { &small_config, 64, 700, tag_script, 0 };
+
+static const struct nic_config secret_config = { .secret = "a secret of 16 B", .secret_length = 16 };
+static const struct script secrets = { &secret_config, 4096, 0, greeting_script, 0 };
 
 static void script_open(struct bed *bed, const struct script *script, struct region *region[2], uint64_t seed)
 {
@@ -407,6 +422,30 @@ Test(sim_cut, tagged_messages)
 	cr_assert_geq(cuts[TAP_SEND], 4 * PART_FRAME);
 	cr_assert_geq(cuts[TAP_RTS], 2 * (sizeof(struct wire_head) + sizeof(struct wire_send)));
 	cr_assert(cuts[TAP_PULL] && cuts[TAP_PARK] && cuts[TAP_RNR] && cuts[TAP_DONE] && cuts[TAP_DATA]);
+}
+
+enum { HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello),
+       CHALLENGE = sizeof(struct wire_head) + sizeof(struct wire_challenge),
+       PROOF = sizeof(struct wire_head) + sizeof(struct wire_proof) };
+
+/* WIRE-102: whatever of the greeting is cut, and of that of the connection that resumes. */
+Test(sim_cut, proofs_of_a_secret)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 }, twice = 0;
+	struct map map[2];
+
+	cut_where_it_matters(&secrets, 107, cuts);
+	cr_assert_eq(cuts[TAP_CHALLENGE], 2 * CHALLENGE);
+	cr_assert_eq(cuts[TAP_PROOF], 2 * PROOF);
+	map_open(map, &secrets, 107);
+	for (uint64_t next = 0; next < 2 * (HELLO + CHALLENGE + PROOF); next++) {
+		uint8_t dir = next % 3 & 1;
+
+		twice += run_cut(&secrets, 107, dir, map[dir].total - 1 - next % 200, next & 1, next / 2);
+	}
+	cr_assert_geq(twice, 300);
+	free(map[0].frame);
+	free(map[1].frame);
 }
 
 /* A first cut anywhere, and a second at every byte of what the resumed connection begins with. */

@@ -44,6 +44,7 @@ static struct world *world;
 static struct end ends[ENDS];
 static struct nic_config config;	/* of all; all zero if a test says nothing */
 static uint32_t caps;			/* 0: CAPS */
+static const char *secrets[ENDS];	/* of 16 bytes each; NULL: none */
 
 static void end_open(struct end *end, uint64_t auth)
 {
@@ -73,8 +74,11 @@ static void open_all(uint64_t seed)
 	cr_assert(!guard_install());
 	memset(ends, 0, sizeof(ends));
 	world = world_open(world_seed(seed));
-	for (int i = 0; i < ENDS; i++)
+	config.secret_length = 16;
+	for (int i = 0; i < ENDS; i++) {
+		config.secret = secrets[i];
 		end_open(&ends[i], 0);
+	}
 	for (int i = 0; i < ENDS; i++)
 		for (int j = 0; j < ENDS; j++)
 			cr_assert(!av_insert(ends[i].av, &ends[j].name, 0, &ends[i].index[j]));
@@ -494,6 +498,37 @@ Test(sim_dgram, another_authorization_key)
 	cr_assert(!pd_close(strange.pd));
 	node_leave(strange.node);
 	cr_assert(!cq_close(strange.cq) && !av_close(strange.av));
+	close_all();
+}
+
+/* WIRE-97: each bit is covered, and the address; without the secret, or with another, nothing is heard. */
+Test(sim_dgram, tagged_by_a_secret)
+{
+	static const char same[] = "a secret of 16 B", another[] = "another of 16 B.";
+
+	secrets[0] = secrets[1] = secrets[2] = same;
+	open_all(9);
+	world->weather.flip_percent = 50;
+	talk(300);
+	for (int i = 0; i < ENDS; i++)
+		cr_assert(ends[i].ep->dgram.ended[DGRAM_SECRET] > 20 && ends[i].received > 20);
+	close_all();
+
+	secrets[1] = another;
+	secrets[2] = NULL;
+	open_all(10);
+	for (int from = 0; from < ENDS; from++)
+		for (int to = 0; to < ENDS; to++) {
+			recv_one(to, LIMIT_DGRAM);
+			send_one(from, to, POST_COMPLETE);
+		}
+	settle();
+	for (int i = 0; i < ENDS; i++) {
+		check_sends(&ends[i]);
+		cr_assert(ends[i].received == 1 && ends[i].ep->dgram.ended[DGRAM_SECRET] == 2, "end %d: %u received", i,
+			  ends[i].received);
+		cr_assert(node_logged(ends[i].node, "FI_EMU_SECRET_FILE"));
+	}
 	close_all();
 }
 

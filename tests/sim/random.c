@@ -57,6 +57,14 @@ Test(sim_random, tagged_seeds)
 		storm_run_tagged(seed);
 }
 
+Test(sim_random, proved_seeds)
+{
+	uint64_t from = getenv("SIM_SEED") ? strtoull(getenv("SIM_SEED"), NULL, 0) : 9300;
+
+	for (uint64_t seed = from; seed < from + (getenv("SIM_SEED") ? 1 : 60); seed++)
+		storm_run_proved(seed);
+}
+
 /* Seeds that once found something. */
 Test(sim_random, old_acquaintances)
 {

@@ -24,6 +24,7 @@ static int run_apart(uint64_t seed)
 		storm_run_lives(seed);
 		storm_run_atomics(seed);
 		storm_run_tagged(seed);
+		storm_run_proved(seed);
 		_exit(0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)

@@ -41,7 +41,7 @@ static void draw_weather(struct rnd *rnd, struct weather *weather)
 }
 
 /* NICs with one endpoint or, now and then, two. */
-static void make_parties(struct bed *bed, struct rnd *rnd)
+static void make_parties(struct bed *bed, struct rnd *rnd, bool proofs)
 {
 	int nodes = 1 + (int)rnd_below(rnd, 4);
 
@@ -53,6 +53,10 @@ static void make_parties(struct bed *bed, struct rnd *rnd)
 		struct party_config party;
 
 		draw_config(rnd, &nic);
+		if (proofs) {
+			nic.secret = "a secret of 16 B";
+			nic.secret_length = 16;
+		}
 		draw_party(rnd, &party);
 		bed->node[i] = node_open(bed->world, &nic);
 		for (int n = rnd_percent(rnd, 20) ? 2 : 1; n; n--)
@@ -62,7 +66,7 @@ static void make_parties(struct bed *bed, struct rnd *rnd)
 }
 
 struct sorts {
-	bool durably, lives, atomics, tags;
+	bool durably, lives, atomics, tags, proofs;
 };
 
 static void run(uint64_t seed, struct sorts sorts)
@@ -71,7 +75,7 @@ static void run(uint64_t seed, struct sorts sorts)
 	struct workload load;
 	struct bed bed;
 
-	make_parties(&bed, &rnd);
+	make_parties(&bed, &rnd, sorts.proofs);
 	bed.world->seed = seed;
 	draw_weather(&rnd, &bed.world->weather);
 	bed.model->counts_exact = !bed.world->weather.cut_mean;
@@ -127,4 +131,9 @@ void storm_run_atomics(uint64_t seed)
 void storm_run_tagged(uint64_t seed)
 {
 	run(seed, (struct sorts){ .tags = true, .atomics = seed % 3 == 0 });
+}
+
+void storm_run_proved(uint64_t seed)
+{
+	run(seed, (struct sorts){ .proofs = true, .tags = seed % 2 == 0 });
 }

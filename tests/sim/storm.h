@@ -15,5 +15,7 @@ void storm_run_lives(uint64_t seed);
 void storm_run_atomics(uint64_t seed);
 /* The same where some messages and receives are tagged. */
 void storm_run_tagged(uint64_t seed);
+/* The same where all have a shared secret; at times tagged. */
+void storm_run_proved(uint64_t seed);
 
 #endif

@@ -22,7 +22,8 @@ struct tap *tap_open(struct world *world, uint32_t cable, uint8_t dir)
 static enum tap_kind tap_kind(const struct wire_head *head)
 {
 	static const uint8_t kinds[256] = {
-		[WIRE_HELLO] = TAP_HELLO, [WIRE_BYE] = TAP_BYE, [WIRE_ACK] = TAP_ACK, [WIRE_WRITE] = TAP_WRITE,
+		[WIRE_HELLO] = TAP_HELLO, [WIRE_CHALLENGE] = TAP_CHALLENGE, [WIRE_PROOF] = TAP_PROOF,
+		 [WIRE_BYE] = TAP_BYE, [WIRE_ACK] = TAP_ACK, [WIRE_WRITE] = TAP_WRITE,
 		[WIRE_READ] = TAP_READ, [WIRE_SEND] = TAP_SEND, [WIRE_RTS] = TAP_RTS, [WIRE_DATA] = TAP_DATA,
 		[WIRE_PULL] = TAP_PULL, [WIRE_RNR] = TAP_RNR, [WIRE_NAK] = TAP_NAK, [WIRE_PARK] = TAP_PARK,
 		[WIRE_DONE] = TAP_DONE, [WIRE_ATOMIC] = TAP_ATOMIC, [WIRE_RESULT] = TAP_RESULT,
@@ -86,12 +87,13 @@ static void tap_judge(struct tap *tap, const struct wire_head *head)
 		    wire_op_name(head->op), wire_flaw_name(flaw));
 	WORLD_CHECK(world, !tap->ended, "cable %u dir %u sends %s after BYE", tap->cable, tap->dir,
 		    wire_op_name(head->op));
-	WORLD_CHECK(world, (head->op == WIRE_HELLO) == (tap->frames == 0) || (head->op == WIRE_BYE && !tap->frames),
+	WORLD_CHECK(world, head->op == WIRE_HELLO ? !tap->greeted : tap->greeted || head->op == WIRE_BYE || wire_greets(head->op),
 		    "cable %u dir %u sends %s as frame %u", tap->cable, tap->dir, wire_op_name(head->op), tap->frames);
 	tap->ended = head->op == WIRE_BYE;
 	if (head->op == WIRE_HELLO)
 		tap_hello(tap, head);
-	if (head->op == WIRE_HELLO || head->op == WIRE_BYE)
+	tap->greeted |= head->op == WIRE_HELLO;
+	if (wire_greets(head->op) || head->op == WIRE_BYE)
 		return;
 	WORLD_CHECK(world, wire_get64(head->ack) >= tap->ack, "cable %u dir %u: ack goes back from %llu to %llu",
 		    tap->cable, tap->dir, (unsigned long long)tap->ack, (unsigned long long)wire_get64(head->ack));
@@ -188,8 +190,8 @@ uint32_t tap_count(const struct world *world, enum tap_kind kind)
 const char *tap_kind_name(enum tap_kind kind)
 {
 	static const char *const names[TAP_KINDS] = {
-		"HELLO", "BYE", "ACK", "WRITE", "WRITE of several", "READ", "SEND", "RTS", "DATA", "PULL", "RNR", "NAK",
-		"PARK", "DONE", "ATOMIC", "RESULT", "CONNECT", "ACCEPT", "REJECT",
+		"HELLO", "CHALLENGE", "PROOF", "BYE", "ACK", "WRITE", "WRITE of several", "READ", "SEND", "RTS", "DATA", "PULL",
+		"RNR", "NAK", "PARK", "DONE", "ATOMIC", "RESULT", "CONNECT", "ACCEPT", "REJECT",
 	};
 
 	return names[kind];

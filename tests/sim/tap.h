@@ -11,8 +11,8 @@
 #include "wire/codec.h"
 
 enum tap_kind {			/* what the cut test must have cut: ops, with WRITE told apart by segments */
-	TAP_HELLO, TAP_BYE, TAP_ACK, TAP_WRITE, TAP_WRITE_PART, TAP_READ, TAP_SEND, TAP_RTS, TAP_DATA, TAP_PULL, TAP_RNR,
-	TAP_NAK, TAP_PARK, TAP_DONE, TAP_ATOMIC, TAP_RESULT, TAP_CONNECT, TAP_ACCEPT, TAP_REJECT,
+	TAP_HELLO, TAP_CHALLENGE, TAP_PROOF, TAP_BYE, TAP_ACK, TAP_WRITE, TAP_WRITE_PART, TAP_READ, TAP_SEND, TAP_RTS,
+	TAP_DATA, TAP_PULL, TAP_RNR, TAP_NAK, TAP_PARK, TAP_DONE, TAP_ATOMIC, TAP_RESULT, TAP_CONNECT, TAP_ACCEPT, TAP_REJECT,
 	TAP_KINDS
 };
 
@@ -36,6 +36,7 @@ struct tap {
 	uint64_t skip;		/* payload and trailer still to come */
 	uint32_t have;		/* bytes of `part` */
 	uint8_t  part[WIRE_FRAME_MAX];
+	bool     greeted;	/* HELLO was sent */
 	bool     ended;		/* BYE was sent */
 	uint32_t frames, room;
 	struct tap_frame *frame;

@@ -84,7 +84,7 @@ DEVICE='"emu/nic/(nic|atomic|auth|auth_set|av|bond|clock|cm|cntr|cq|driver|errno
 DEVICE="$DEVICE|\"emu/nic/(mr_cache|mr_pages|pagemap|pin|raw_key|refusal)\.h\""
 
 include_arrows() {
-	includes_beyond wire "$LIBC|<(xxhash|immintrin)\.h>|\"wire/"
+	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/"
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \

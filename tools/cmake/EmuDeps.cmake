@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv and emu::uring (static), emu::libfabric and
-# PkgConfig::CRITERION.
+# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv, emu::uring and emu::sodium (static),
+# emu::libfabric and PkgConfig::CRITERION.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
@@ -26,6 +26,13 @@ add_library(emu::uring STATIC IMPORTED)
 set_target_properties(emu::uring PROPERTIES
 	IMPORTED_LOCATION ${URING_STATIC}
 	INTERFACE_INCLUDE_DIRECTORIES ${URING_INCLUDE_DIR})
+
+find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
+find_library(SODIUM_STATIC NAMES libsodium.a REQUIRED)
+add_library(emu::sodium STATIC IMPORTED)
+set_target_properties(emu::sodium PROPERTIES
+	IMPORTED_LOCATION ${SODIUM_STATIC}
+	INTERFACE_INCLUDE_DIRECTORIES ${SODIUM_INCLUDE_DIR})
 
 if(LIBFABRIC_ROOT)
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)

@@ -12,6 +12,8 @@ static const struct {
 	{ 1, 120, 0x00, false, false },	/* HELLO */
 	{ 2, 128, 0x00, false, false },	/* BYE */
 	{ 3, 8, 0x00, false, false },	/* ACK */
+	{ 4, 56, 0x00, false, false },	/* CHALLENGE */
+	{ 5, 32, 0x00, false, false },	/* PROOF */
 	{ 16, 48, 0x27, true, true },	/* WRITE */
 	{ 17, 40, 0x00, false, true },	/* READ */
 	{ 18, 32, 0x0c, true, true },	/* SEND */

@@ -53,12 +53,16 @@ static const struct wire_atomic_fields fetched = {
 	.to = { .key = 0x2a, .addr = 0x7f0000002000 }, .length = 1024, .kind = WIRE_ATOMIC_FETCH, .op = 10, .type = 9,
 };
 
+static const struct wire_address_fields challenged = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } };
+
 /* Encodes golden frame `name` from its values. */
 static size_t encode(enum golden_name name, void *at)
 {
 	const uint8_t first_cq = WIRE_F_FIRST | WIRE_F_CQ_DATA, tag_cq = WIRE_F_TAGGED | WIRE_F_CQ_DATA;
 
 	switch (name) {
+	case GOLDEN_CHALLENGE: return wire_put_challenge(at, goldens[name].bytes + sizeof(struct wire_head), &challenged);
+	case GOLDEN_PROOF: return wire_put_proof(at, goldens[name].bytes + sizeof(struct wire_head));
 	case GOLDEN_HELLO4: return wire_put_hello(at, &hello4);
 	case GOLDEN_HELLO6: return wire_put_hello(at, &hello6);
 	case GOLDEN_HELLO_KNOWN: return wire_put_hello(at, &hello_known);

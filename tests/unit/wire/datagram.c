@@ -98,6 +98,7 @@ static const struct row {
 	{ WIRE_DG_VERSION, whole, sizeof(whole), 9, 0, true },
 	{ WIRE_DG_VERSION, whole, sizeof(whole), 9, 2, true },
 	{ WIRE_DG_FLAGS, whole, sizeof(whole), 11, 7, true },
+	{ WIRE_DG_FLAGS, whole, sizeof(whole), 11, 8, true },
 	{ WIRE_DG_FLAGS, whole, sizeof(whole), 10, 1, true },
 	{ WIRE_DG_LENGTH, whole, sizeof(whole) - 1, 0, 'e', true },
 	{ WIRE_DG_LENGTH, whole, sizeof(whole), 39, 11, true },
@@ -113,6 +114,7 @@ static const struct row {
 	{ WIRE_DG_DIGEST, whole, sizeof(whole), 63, 0, false },
 	{ WIRE_DG_DIGEST, plain, sizeof(plain), 55, 1, false },
 	{ WIRE_DG_DIGEST, whole, sizeof(whole), 11, 1, false },	/* no digest of the payload: it is none of the head alone */
+	{ WIRE_DG_FLAWLESS, whole, sizeof(whole), 11, WIRE_DG_CQ_DATA | WIRE_DG_TAGGED, false },	/* not judged here */
 	{ WIRE_DG_FLAWLESS, plain, sizeof(plain), HEAD, 'N', false },	/* not covered */
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

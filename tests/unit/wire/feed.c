@@ -9,7 +9,7 @@ void feed_redigest(uint8_t *bytes, enum feed_mode mode)
 {
 	struct wire_head *head = (struct wire_head *)bytes;
 	uint32_t payload = wire_get32(head->payload);
-	bool greeting = head->op == WIRE_HELLO;
+	bool greeting = wire_greets(head->op);
 	uint8_t *at = bytes + sizeof(*head) + wire_body_len(head->op);
 	struct wire_trailer *trailer = (struct wire_trailer *)(at + payload);
 
@@ -38,6 +38,7 @@ void feed_init(struct feed *feed, enum feed_mode mode)
 	memset(feed, 0, sizeof(*feed));
 	feed->mode = mode;
 	stream_init(&feed->stream, WIRE_SEGMENT_MIN);
+	feed->stream.proves = true;
 }
 
 static void put(struct feed *feed, const void *bytes, size_t length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* golden.h - one frame or more of each op, as bytes and as text. In this order they make a stream that a parser
- * accepts, from the first HELLO on and without the others. */
+ * accepts, with the first HELLO and without the others. */
 #ifndef TESTS_UNIT_WIRE_GOLDEN_H
 #define TESTS_UNIT_WIRE_GOLDEN_H
 
@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 enum golden_name {
+	GOLDEN_CHALLENGE,
+	GOLDEN_PROOF,
 	GOLDEN_HELLO4,
 	GOLDEN_HELLO6,
 	GOLDEN_HELLO_KNOWN,	/* known_port is not zero */

@@ -19,14 +19,17 @@ static const struct row {
 	enum seal seal;
 } rows[] = {
 	{ WIRE_FLAW_OP, GOLDEN_ACK, 0, 1, 0, 1, SEALED },
-	{ WIRE_FLAW_OP, GOLDEN_ACK, 0, 1, 4, 1, SEALED },
+	{ WIRE_FLAW_OP, GOLDEN_ACK, 0, 1, 6, 1, SEALED },
 	{ WIRE_FLAW_OP, GOLDEN_ACK, 0, 1, 255, 1, SEALED },
 	{ WIRE_FLAW_SECOND_HELLO, GOLDEN_HELLO6, 0, 0, 0, 1, SEALED },
+	{ WIRE_FLAW_PROOF, GOLDEN_CHALLENGE, 0, 0, 0, 1, SEALED },
+	{ WIRE_FLAW_PROOF, GOLDEN_PROOF, 0, 0, 0, 1, SEALED },
 	{ WIRE_FLAW_FLAGS, GOLDEN_ACK, 1, 1, WIRE_F_LAST, HEAD, SEALED },
 	{ WIRE_FLAW_FLAGS, GOLDEN_WRITE, 1, 1, 0x83, HEAD, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_ACK, 2, 1, 1, HEAD, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_ACK, 3, 1, 1, HEAD, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_HELLO4, HEAD + 119, 1, 1, WHOLE, SEALED },
+	{ WIRE_FLAW_ZERO, GOLDEN_CHALLENGE, HEAD + 55, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_BYE, HEAD + 7, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_DATA, HEAD + 31, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_PULL, HEAD + 24, 1, 1, WHOLE, SEALED },
@@ -40,6 +43,9 @@ static const struct row {
 	{ WIRE_FLAW_SEQ_MISSING, GOLDEN_SEND, 15, 1, 0, HEAD, SEALED },
 	{ WIRE_FLAW_SEQ, GOLDEN_NAK, 8, 1, 1, HEAD, SEALED },
 	{ WIRE_FLAW_HELLO_ACK, GOLDEN_HELLO4, 23, 1, 1, HEAD, SEALED },
+	{ WIRE_FLAW_HELLO_ACK, GOLDEN_CHALLENGE, 16, 1, 1, HEAD, SEALED },
+	{ WIRE_FLAW_HELLO_ACK, GOLDEN_PROOF, 23, 1, 1, HEAD, SEALED },
+	{ WIRE_FLAW_HEAD_DIGEST, GOLDEN_PROOF, HEAD + 31, 1, 0, WHOLE, AS_IS },
 	{ WIRE_FLAW_HEAD_DIGEST, GOLDEN_DONE, HEAD + 15, 1, 12, WHOLE, AS_IS },
 	{ WIRE_FLAW_HEAD_DIGEST, GOLDEN_DONE, 24, 8, 0, WHOLE, AS_IS },
 	{ WIRE_FLAW_HEAD_DIGEST, GOLDEN_HELLO4, GREETING + 3, 1, 0, WHOLE, AS_IS },
@@ -58,8 +64,11 @@ static const struct row {
 	{ WIRE_FLAW_ADDRESS, GOLDEN_HELLO4, HEAD + 94, 2, 0, WHOLE, SEALED },
 	{ WIRE_FLAW_ADDRESS, GOLDEN_HELLO4, HEAD + 111, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_ADDRESS, GOLDEN_HELLO4, HEAD + 115, 1, 1, WHOLE, SEALED },
+	{ WIRE_FLAW_ADDRESS, GOLDEN_CHALLENGE, HEAD + 33, 1, 5, WHOLE, SEALED },
+	{ WIRE_FLAW_ADDRESS, GOLDEN_CHALLENGE, HEAD + 34, 2, 0, WHOLE, SEALED },
+	{ WIRE_FLAW_ADDRESS, GOLDEN_CHALLENGE, HEAD + 40, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_BYE, GOLDEN_BYE, HEAD + 3, 1, 0, WHOLE, SEALED },
-	{ WIRE_FLAW_BYE, GOLDEN_BYE, HEAD + 3, 1, 8, WHOLE, SEALED },
+	{ WIRE_FLAW_BYE, GOLDEN_BYE, HEAD + 3, 1, 9, WHOLE, SEALED },
 	{ WIRE_FLAW_BYE, GOLDEN_BYE, HEAD + 8, 1, '\n', WHOLE, SEALED },
 	{ WIRE_FLAW_BYE, GOLDEN_BYE, HEAD + 8, 1, 0x7f, WHOLE, SEALED },
 	{ WIRE_FLAW_BYE, GOLDEN_BYE, HEAD + 9, 1, 0, WHOLE, SEALED },
@@ -133,7 +142,7 @@ static size_t change(const struct row *row, uint8_t bytes[FEED_MAX])
 /* Feeds a change byte by byte, or at once; asserts when and how it is noticed. */
 static void assert_noticed(const struct row *row, size_t piece)
 {
-	bool greeting = row->frame == GOLDEN_HELLO4, found = false;
+	bool greeting = row->frame <= GOLDEN_HELLO4 && row->flaw != WIRE_FLAW_PROOF, found = false;
 	size_t known, length, fed = 0;
 	uint8_t bytes[FEED_MAX];
 	struct feed feed;
@@ -190,6 +199,19 @@ Test(stream_flaw, aliens)
 		cr_assert_eq(feed.flaw, WIRE_FLAW_NOT_HELLO);
 		feed_init(&feed, FEED_HEAD);
 		cr_assert_not(feed_piece(&feed, (const uint8_t *)openings[i], strlen(openings[i]) + 1));
+		cr_assert_eq(feed.flaw, WIRE_FLAW_NOT_HELLO);
+	}
+}
+
+/* Where no secret is to be proved, nobody begins by proving one. */
+Test(stream_flaw, proofs_that_are_not_asked_for)
+{
+	for (int name = GOLDEN_CHALLENGE; name <= GOLDEN_PROOF; name++) {
+		struct feed feed;
+
+		feed_init(&feed, FEED_HEAD);
+		feed.stream.proves = false;
+		cr_assert_not(feed_piece(&feed, goldens[name].bytes, 1));
 		cr_assert_eq(feed.flaw, WIRE_FLAW_NOT_HELLO);
 	}
 }
