@@ -54,15 +54,24 @@ void secret_wipe(void *bytes, size_t length)
 	sodium_memzero(bytes, length);
 }
 
-void secret_prove(const struct wire_secret *secret, enum secret_role role, const void *frames, size_t length,
-		  uint8_t proof[WIRE_PROOF_LEN])
+static const char *const names[] = { [SECRET_DIALLER] = "dialler ", [SECRET_ACCEPTER] = "accepter" };
+enum { NAME = 8 };
+
+static void of_frames(const struct wire_secret *secret, const char *what, const void *frames, size_t length,
+		      uint8_t mac[WIRE_PROOF_LEN])
 {
 	mac_state state;
 
 	begin(&state, secret->greeting);
-	add(&state, role == SECRET_DIALLER ? "dialler " : "accepter", 8);
+	add(&state, what, NAME);
 	add(&state, frames, length);
-	end(&state, proof);
+	end(&state, mac);
+}
+
+void secret_prove(const struct wire_secret *secret, enum secret_role role, const void *frames, size_t length,
+		  uint8_t proof[WIRE_PROOF_LEN])
+{
+	of_frames(secret, names[role], frames, length, proof);
 }
 
 bool secret_proved(const struct wire_secret *secret, enum secret_role role, const void *frames, size_t length,
@@ -75,6 +84,27 @@ bool secret_proved(const struct wire_secret *secret, enum secret_role role, cons
 	same = sodium_memcmp(expected, proof, sizeof(expected)) == 0;
 	sodium_memzero(expected, sizeof(expected));
 	return same;
+}
+
+void secret_salt(const struct wire_secret *secret, const void *frames, size_t length, uint8_t salt[WIRE_PROOF_LEN])
+{
+	of_frames(secret, "tokens  ", frames, length, salt);
+}
+
+uint64_t secret_token(const uint8_t salt[WIRE_PROOF_LEN], enum secret_role role, uint64_t auth)
+{
+	wire_u64 bytes = wire_put64(auth);
+	uint8_t mac[WIRE_PROOF_LEN];
+	mac_state state;
+	uint64_t token;
+
+	begin(&state, salt);
+	add(&state, names[role], NAME);
+	add(&state, &bytes, sizeof(bytes));
+	end(&state, mac);
+	memcpy(&bytes, mac, sizeof(bytes));
+	token = wire_get64(bytes);
+	return token ? token : 1;
 }
 
 /* With the digest taken as zero. */

@@ -31,6 +31,11 @@ void secret_prove(const struct wire_secret *secret, enum secret_role role, const
 bool secret_proved(const struct wire_secret *secret, enum secret_role role, const void *frames, size_t length,
 		   const uint8_t proof[WIRE_PROOF_LEN]);
 
+/* What authorization keys are shown by on a connection comes of its whole greeting (WIRE-106). */
+void secret_salt(const struct wire_secret *secret, const void *frames, size_t length, uint8_t salt[WIRE_PROOF_LEN]);
+/* By the requests of that role; `auth` stands for the key as it does without a secret. Never zero. */
+uint64_t secret_token(const uint8_t salt[WIRE_PROOF_LEN], enum secret_role role, uint64_t auth);
+
 /* Puts the tag of a whole datagram in the place of its digest (WIRE-97). */
 void secret_tag(const struct wire_secret *secret, struct wire_datagram *datagram, const struct wire_address_fields *to);
 /* Of one that is flawless; `to` is the address of who asks. */

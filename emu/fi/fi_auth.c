@@ -56,5 +56,8 @@ int auth_take(const struct emu_domain *domain, const char *what, const void *key
 		return -FI_EINVAL;
 	}
 	*auth = auth_proof(key, size);
-	return 0;
+	if (*auth != AUTH_STRANGE)
+		return 0;
+	EMU_WARN(DOMAIN, "%s: %d authorization keys are in use in this process: the limit\n", what, LIMIT_AUTH_KEYS);
+	return -FI_ENOMEM;
 }

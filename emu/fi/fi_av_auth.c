@@ -153,7 +153,7 @@ int emu_av_insert_auth_key(struct fid_av *fid, const void *bytes, size_t size, f
 		return -FI_EINVAL;
 	}
 	pthread_mutex_lock(&keys->lock);
-	key = place_for(keys, bytes, size);
+	key = auth_proof(bytes, size) != AUTH_STRANGE ? place_for(keys, bytes, size) : NULL;
 	if (key && !key->size) {
 		key->size = size;
 		key->proof = auth_proof(bytes, size);
@@ -161,7 +161,8 @@ int emu_av_insert_auth_key(struct fid_av *fid, const void *bytes, size_t size, f
 	}
 	pthread_mutex_unlock(&keys->lock);
 	if (!key) {
-		EMU_WARN(AV, "%d authorization keys are in this address vector: the limit\n", LIMIT_AV_KEYS);
+		EMU_WARN(AV, "%d authorization keys are in this address vector, or %d in this process: the limit\n",
+			 LIMIT_AV_KEYS, LIMIT_AUTH_KEYS);
 		return -FI_ENOMEM;
 	}
 	*fi_addr = KEY_MARK | (uint64_t)(key - keys->key);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nic/auth.h"
 #include "emu/nic/av.h"
 
 struct auth_set *auth_set_make(const uint64_t *proof, uint32_t count, const struct sockaddr_storage *peer)
@@ -27,6 +28,6 @@ bool auth_set_fits(const struct auth_set *set, uint64_t shown, const struct sock
 	unsigned int found = 0;
 
 	for (uint32_t i = 0; i < set->count; i++)
-		found |= set->proof[i] == shown;
+		found |= auth_fits(set->proof[i], shown);
 	return found & (shown != 0) && (!set->one_peer || (peer && av_same(&set->peer, peer)));
 }

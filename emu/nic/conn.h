@@ -67,6 +67,7 @@ struct conn {
 	struct conn *next, *prev;	/* all connections of the nic */
 	struct conn *next_busy, *next_dead;
 	struct proof *proof;		/* with a secret, while it is not proved; else NULL */
+	struct auth_tokens *tokens;	/* once a secret is proved; else NULL */
 	struct digest_state *digest;	/* payload digests: of the one that arrives; NULL: none */
 	struct sendq out;
 	struct stream stream;

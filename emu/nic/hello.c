@@ -64,7 +64,10 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 			return;
 		}
 	}
-	proof_close(conn);
+	if (!proof_finish(conn)) {
+		conn_close(conn, ENOMEM, false);
+		return;
+	}
 	stream_modes(&conn->stream, conn->head_digest, conn->digest, conn->nic->config.segment);
 	conn->state = CONN_OPEN;
 	if (!session_resume(conn->session, conn, fields))

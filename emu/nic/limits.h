@@ -64,6 +64,7 @@ enum {
 	LIMIT_SECRET_MIN = 16,		/* bytes of a shared secret */
 	LIMIT_SECRET = 4096,
 	LIMIT_AUTH_KEY = 64,		/* bytes of an authorization key */
+	LIMIT_AUTH_KEYS = 65536,	/* different ones a process; then -FI_ENOMEM */
 	LIMIT_AV_KEYS = 64,		/* of them an address vector, and so an endpoint */
 	LIMIT_REGION_PAGES = 1 << 28,	/* of a region under FI_MR_MMU_NOTIFY; then -FI_ENOMEM */
 	LIMIT_PINNED = 1 << 14,		/* pieces of pinned memory a process, io_uring's own limit; then -FI_ENOMEM */

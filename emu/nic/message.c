@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "emu/nic/auth_tokens.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/multi_recv.h"
@@ -98,7 +99,7 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	message->cq_data = wire_get64(send->cq_data);
 	message->has_cq_data = head->flags & WIRE_F_CQ_DATA;
 	message->tag = wire_get64(send->tag);
-	message->auth = wire_get64(send->auth);
+	message->auth = auth_taken(conn, wire_get64(send->auth));
 	message->tagged = head->flags & WIRE_F_TAGGED;
 	message->remote = head->op == WIRE_RTS;
 	message->arriving = true;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "emu/nic/auth_tokens.h"
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/guard.h"
@@ -119,6 +120,7 @@ static void nic_bury(struct nic *nic)
 	while ((conn = nic->dead)) {
 		nic->dead = conn->next_dead;
 		proof_close(conn);
+		auth_tokens_close(conn->tokens);
 		free(conn->digest);
 		free(conn->in.own);
 		free(conn);

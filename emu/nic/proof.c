@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "emu/nic/auth_tokens.h"
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/name.h"
@@ -45,6 +46,17 @@ void proof_close(struct conn *conn)
 {
 	free(conn->proof);
 	conn->proof = NULL;
+}
+
+bool proof_finish(struct conn *conn)
+{
+	struct proof *proof = conn->proof;
+
+	if (!proof)
+		return true;
+	conn->tokens = auth_tokens_open(conn->nic->secret, proof->said, proof->length, conn->dialled);
+	proof_close(conn);
+	return conn->tokens;
 }
 
 static void note(struct proof *proof, const void *frame, size_t length)

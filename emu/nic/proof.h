@@ -19,6 +19,8 @@ struct wire_hello_fields;
 struct proof *proof_open(void);
 /* Of the connection; it may have none. */
 void proof_close(struct conn *conn);
+/* The connection opens: makes its tokens (auth_tokens.h) and closes. False without memory. */
+bool proof_finish(struct conn *conn);
 /* Our HELLO is in the queue, of `length` bytes: what is due behind it follows. */
 void proof_hello_sent(struct conn *conn, const void *frame, size_t length);
 /* A frame of the greeting is here; returns what is wrong with it in its place, or NULL. If *proved, the peer knows the

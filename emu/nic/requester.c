@@ -2,6 +2,7 @@
 /* requester.c - ops into request frames: which is next, and its segments. What comes back is inflight.c's. */
 #include "emu/nic/requester.h"
 
+#include "emu/nic/auth_tokens.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/nic_impl.h"
@@ -129,10 +130,11 @@ static bool op_payload(struct conn *conn, struct op *op, uint32_t length)
 	return payload_add(conn, &from, length, op);
 }
 
-static struct wire_target_fields op_target(const struct op *op)
+static struct wire_target_fields op_target(struct conn *conn, const struct op *op)
 {
 	return (struct wire_target_fields){
-		.key = op->remote.key, .key_tail = op->remote.key_tail, .auth = op->auth,
+		.key = op->remote.key, .key_tail = op->remote.key_tail,
+		.auth = auth_shown(conn, op->auth),
 		.addr = op->remote.addr + op->moved,
 	};
 }
@@ -145,7 +147,7 @@ static bool fill_write(struct session *session, struct conn *conn, struct op *op
 	bool commit = op->flags & POST_COMMIT;
 	uint8_t flags = (op->moved == 0 ? WIRE_F_FIRST : 0) | ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) |
 			(commit ? WIRE_F_COMMIT : 0);
-	struct wire_target_fields to = op_target(op);
+	struct wire_target_fields to = op_target(conn, op);
 	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
 
 	if (!at)
@@ -170,7 +172,7 @@ static bool fill_write(struct session *session, struct conn *conn, struct op *op
 
 static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 {
-	struct wire_target_fields from = op_target(op);
+	struct wire_target_fields from = op_target(conn, op);
 	struct requester *req = &session->req;
 	void *at = conn_frame_begin(conn, 0, 0);
 
@@ -201,7 +203,7 @@ static bool fill_atomic(struct session *session, struct conn *conn, struct op *o
 {
 	struct requester *req = &session->req;
 	struct wire_atomic_fields fields = {
-		.to = op_target(op), .length = op->length, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
+		.to = op_target(conn, op), .length = op->length, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
 		.kind = op->what.kind, .op = op->what.op, .type = op->what.type,
 	};
 	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_COMMIT) ? WIRE_F_COMMIT : 0);
@@ -229,7 +231,8 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 	struct requester *req = &session->req;
 	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_TAGGED) ? WIRE_F_TAGGED : 0);
 	struct wire_message_fields fields = {
-		.tag = op->tag, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0, .auth = op->auth,
+		.tag = op->tag, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
+		.auth = auth_shown(conn, op->auth),
 	};
 	/* Who announces a message is told of its match. */
 	bool eager = op->length <= session->ep->nic->config.eager && !(op->flags & POST_MATCH);
@@ -276,7 +279,7 @@ static bool fill_cm(struct session *session, struct conn *conn, struct op *op)
 static bool fill_again(struct session *session, struct conn *conn)
 {
 	struct op *op = session->req.again;
-	struct wire_target_fields from = op_target(op);
+	struct wire_target_fields from = op_target(conn, op);
 	void *at = conn_frame_begin(conn, 0, 0);
 
 	if (!at)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nic/auth.h"
+#include "emu/nic/auth_tokens.h"
 #include "emu/nic/commit.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
@@ -76,7 +78,7 @@ static const char *write_first(struct conn *conn, const struct wire_head *head)
 	write_abandon(session);
 	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
 		return responder_rnr(conn);	/* F5: the CQ slot before the first byte */
-	wire_get_target(&body->to, &ask.to);
+	auth_get_target(conn, &body->to, &ask.to);
 	*why = (struct refusal){ .op = OP_WRITE, .key = ask.to.key, .addr = ask.to.addr, .length = ask.length };
 	*write = (struct write_state){
 		.open = true, .first_seq = wire_get64(head->seq), .to = ask.to, .rest = ask.length,
@@ -117,12 +119,14 @@ static void write_sink(struct conn *conn, uint32_t payload)
 }
 
 /* Does this segment follow the one before (WIRE-41)? */
-static bool write_goes_on(const struct write_state *write, const struct wire_head *head)
+static bool write_goes_on(struct conn *conn, const struct write_state *write, const struct wire_head *head)
 {
 	const struct wire_write *body = wire_body(head);
 	struct wire_target_fields to;
 
-	wire_get_target(&body->to, &to);
+	auth_get_target(conn, &body->to, &to);
+	if (write->to.auth == AUTH_STRANGE)
+		to.auth = AUTH_STRANGE;	/* the program may have come to have the key since */
 	return !memcmp(&to, &write->to, sizeof(to)) && wire_get64(body->rest) == write->rest &&
 	       (head->flags & WRITE_SAME) == write->flags;
 }
@@ -139,7 +143,7 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 			return broken;
 	} else if (!write->open) {
 		return "WRITE goes on where none is open (WIRE-56)";
-	} else if (!write_goes_on(write, head)) {
+	} else if (!write_goes_on(conn, write, head)) {
 		return "WRITE goes on elsewhere than it began (WIRE-56)";
 	}
 	conn->in.cq_data = wire_get64(body->cq_data);
@@ -212,7 +216,7 @@ static const char *take_read(struct conn *conn, const struct wire_head *head)
 	const char *broken;
 	struct mr *mr;
 
-	wire_get_target(&body->from, &ask.to);
+	auth_get_target(conn, &body->from, &ask.to);
 	*why = (struct refusal){ .op = OP_READ, .key = ask.to.key, .addr = ask.to.addr, .length = ask.length };
 	if (!responder_allows(session, EP_REMOTE_READ, why))
 		return NULL;
@@ -243,7 +247,7 @@ static const char *take_message(struct conn *conn, const struct wire_head *head)
 	conn->in.why = (struct refusal){ .op = OP_SEND, .length = wire_get64(send->length) };
 	if (!responder_allows(conn->session, head->flags & WIRE_F_TAGGED ? EP_TRECV : EP_RECV, &conn->in.why))
 		return NULL;
-	if (!ep_takes(conn->session->ep, wire_get64(send->auth), &conn->session->peer)) {
+	if (!ep_takes(conn->session->ep, auth_taken(conn, wire_get64(send->auth)), &conn->session->peer)) {
 		conn->in.why.cause = REFUSAL_AUTH;
 		return NULL;
 	}

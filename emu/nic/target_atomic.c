@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/atomic.h"
+#include "emu/nic/auth_tokens.h"
 #include "emu/nic/commit.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
@@ -51,6 +52,7 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 	if (!request)
 		return "out of memory for an ATOMIC";
 	wire_get_atomic(head, &request->fields);
+	request->fields.to.auth = auth_taken(conn, request->fields.to.auth);
 	run.iov_base = request->payload;
 	place_set(&conn->in.place, &run, 1);
 	conn->in.sink = SINK_OWN;

@@ -30,6 +30,8 @@ struct raw *raw_dial(struct world *world, uint16_t port);
 struct raw *raw_answer(struct world *world, uint16_t port);
 void raw_send(struct raw *raw, const void *bytes, size_t length);	/* runs the world until all is taken */
 size_t raw_recv(struct raw *raw, void *bytes, size_t length);	/* what is there now */
+void raw_pause(struct raw *raw);	/* a little time, after which all have done what there is to do */
+void raw_hear(struct raw *raw, void *bytes, size_t length);	/* exactly so many, once they have come */
 bool raw_closed(struct raw *raw);	/* the other side has closed, and all it sent was received */
 void raw_close(struct raw *raw);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include "emu/nic/limits.h"
 #include "tests/sim/cable.h"
 #include "tests/sim/lines.h"
 
@@ -76,6 +77,28 @@ size_t raw_recv(struct raw *raw, void *bytes, size_t length)
 		got += (size_t)n;
 	}
 	return got;
+}
+
+/* What comes for a raw end is no event of the world's. */
+void raw_pause(struct raw *raw)
+{
+	struct world *world = ((struct line *)raw)->cable->world;
+
+	world->now_ns += TIME_MS(1);
+	for (world->idle = 0; !world_idle(world);)
+		world_step(world);
+}
+
+void raw_hear(struct raw *raw, void *bytes, size_t length)
+{
+	uint8_t *to = bytes;
+	size_t got = 0;
+
+	for (int i = 0; i < 100 && got < length; i++) {
+		raw_pause(raw);
+		got += raw_recv(raw, to + got, length - got);
+	}
+	WORLD_CHECK(((struct line *)raw)->cable->world, got == length, "raw: %zu of %zu bytes came", got, length);
 }
 
 bool raw_closed(struct raw *raw)

@@ -295,30 +295,10 @@ Test(sim_secret, strangers_get_no_further_than_the_greeting)
 
 /* --- who listens to them --- */
 
-/* A little time, after which all have done what there is to do. What comes for a raw end is no event of the world's. */
-static void pause_a_bit(struct bed *bed)
-{
-	bed->world->now_ns += TIME_MS(1);
-	for (bed->world->idle = 0; !world_idle(bed->world);)
-		world_step(bed->world);
-}
-
-/* Exactly so many bytes, once they have come. */
-static void hear(struct bed *bed, struct raw *raw, uint8_t *bytes, size_t length)
-{
-	size_t got = 0;
-
-	for (int i = 0; i < 100 && got < length; i++) {
-		pause_a_bit(bed);
-		got += raw_recv(raw, bytes + got, length - got);
-	}
-	WORLD_CHECK(bed->world, got == length, "%zu of %zu bytes came", got, length);
-}
-
-static void expect_logged(struct bed *bed, int node, const char *words)
+static void expect_logged(struct bed *bed, struct raw *raw, int node, const char *words)
 {
 	for (int i = 0; i < 100 && !node_logged(bed->node[node], words); i++)
-		pause_a_bit(bed);
+		raw_pause(raw);
 	cr_assert(node_logged(bed->node[node], words), "%s", bed->node[node]->log[0]);
 }
 
@@ -334,7 +314,7 @@ static struct raw *intercept(struct bed *bed, struct region *region, uint64_t of
 	else
 		cr_assert(!job_post(job));
 	while (!(raw = raw_answer(bed->world, party_port(bed->party[1]))))
-		pause_a_bit(bed);
+		cr_assert(world_step(bed->world));
 	return raw;
 }
 
@@ -363,7 +343,7 @@ Test(sim_secret, replayed_greetings)
 	bed.node[1]->asleep = false;
 	side[1] = raw_dial(bed.world, party_port(bed.party[1]));
 	for (int i = 0; i < 4; i++) {
-		hear(&bed, side[i & 1], end[i & 1], greeting[i]);
+		raw_hear(side[i & 1], end[i & 1], greeting[i]);
 		raw_send(side[!(i & 1)], end[i & 1], greeting[i]);
 		end[i & 1] += greeting[i];
 	}
@@ -374,7 +354,7 @@ Test(sim_secret, replayed_greetings)
 
 	side[1] = raw_dial(bed.world, party_port(bed.party[1]));
 	raw_send(side[1], said[0], DIALLER_SAYS);
-	expect_logged(&bed, 1, "not the same secret");
+	expect_logged(&bed, side[1], 1, "not the same secret");
 	raw_close(side[1]);
 	party_close(bed.party[1]);
 	bed_close(&bed);
@@ -393,7 +373,7 @@ Test(sim_secret, a_replayed_accepter)
 	open_two(&bed, 44, which(1), which(1));
 	open_regions(&bed, region);
 	raw = intercept(&bed, region[1], 0, true);
-	hear(&bed, raw, said, HELLO + CHALLENGE);
+	raw_hear(raw, said, HELLO + CHALLENGE);
 	/* What the accepter says to the words of somebody who knows the secret. */
 	words = (struct words){ .bed = &bed, .target = region[1] };
 	fields = proving_hello(&words);
@@ -405,7 +385,7 @@ Test(sim_secret, a_replayed_accepter)
 	bed.node[1]->asleep = false;
 	other = raw_dial(bed.world, party_port(bed.party[1]));
 	raw_send(other, words.bytes, words.length);
-	hear(&bed, other, said, CHALLENGE);
+	raw_hear(other, said, CHALLENGE);
 	memcpy(words.bytes + words.length, said, CHALLENGE);
 	words.length += CHALLENGE;
 	secret_take(&keys, right, LONG);
@@ -413,12 +393,12 @@ Test(sim_secret, a_replayed_accepter)
 	words.length = 0;
 	say_proof(&words, said + CHALLENGE);
 	raw_send(other, words.bytes, words.length);
-	hear(&bed, other, said + CHALLENGE, HELLO + PROOF);
+	raw_hear(other, said + CHALLENGE, HELLO + PROOF);
 	raw_close(other);
 	/* The same to one who has drawn another challenge. */
 	bed.node[1]->asleep = true;
 	raw_send(raw, said, ACCEPTER_SAYS);
-	expect_logged(&bed, 0, "not the same secret");
+	expect_logged(&bed, raw, 0, "not the same secret");
 	end_interception(&bed, raw);
 }
 
@@ -435,17 +415,17 @@ Test(sim_secret, a_dialler_that_hears_itself)
 	open_two(&bed, 41, which(1), which(1));
 	open_regions(&bed, region);
 	raw = intercept(&bed, region[1], 0, true);
-	hear(&bed, raw, hello, HELLO);
-	hear(&bed, raw, challenge, CHALLENGE);
+	raw_hear(raw, hello, HELLO);
+	raw_hear(raw, challenge, CHALLENGE);
 	name_put(&bed.party[0]->name, &to);
 	body->port = wire_put16(to.port);
 	memcpy(body->addr, to.addr, sizeof(to.addr));
 	wire_seal((struct wire_head *)challenge, 0, true);
 	raw_send(raw, challenge, CHALLENGE);
-	hear(&bed, raw, proof, PROOF);
+	raw_hear(raw, proof, PROOF);
 	raw_send(raw, hello, HELLO);
 	raw_send(raw, proof, PROOF);
-	expect_logged(&bed, 0, "not the same secret");
+	expect_logged(&bed, raw, 0, "not the same secret");
 	end_interception(&bed, raw);
 }
 
@@ -461,10 +441,10 @@ Test(sim_secret, a_dial_that_is_led_elsewhere)
 	open_two(&bed, 42, which(1), which(1));
 	open_regions(&bed, region);
 	raw = intercept(&bed, region[1], 0, true);
-	hear(&bed, raw, bytes, HELLO + CHALLENGE);
+	raw_hear(raw, bytes, HELLO + CHALLENGE);
 	elsewhere = raw_dial(bed.world, party_port(bed.party[0]));
 	raw_send(elsewhere, bytes, HELLO + CHALLENGE);
-	hear(&bed, elsewhere, bytes, BYE);
+	raw_hear(elsewhere, bytes, BYE);
 	cr_assert(node_logged(bed.node[0], "another address"), "%s", bed.node[0]->log[0]);
 	raw_close(elsewhere);
 	raw_send(raw, bytes, BYE);
@@ -485,7 +465,7 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		open_two(&bed, 43 + (uint64_t)asks, which(1), which(1));
 		open_regions(&bed, region);
 		raw = intercept(&bed, region[1], 0, true);
-		hear(&bed, raw, heard, HELLO + CHALLENGE);
+		raw_hear(raw, heard, HELLO + CHALLENGE);
 		words = (struct words){ .bed = &bed, .target = region[1] };
 		fields = asks ? proving_hello(&words) : plain_hello(&words);
 		fields.session = wire_get64(((struct wire_hello *)(heard + HEAD))->session);
@@ -495,7 +475,7 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		if (asks)
 			say_proof(&words, NULL);
 		raw_send(raw, words.bytes, words.length);
-		expect_logged(&bed, 0, asks ? "not the same secret" : "the peer has none");
+		expect_logged(&bed, raw, 0, asks ? "not the same secret" : "the peer has none");
 		cr_assert_eq(tap_count(bed.world, TAP_WRITE), 0);
 		end_interception(&bed, raw);
 	}

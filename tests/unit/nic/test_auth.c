@@ -8,6 +8,7 @@
 
 #include "emu/nic/auth.h"
 #include "emu/nic/auth_set.h"
+#include "emu/nic/limits.h"
 
 Test(auth, proofs)
 {
@@ -19,7 +20,37 @@ Test(auth, proofs)
 	cr_assert_neq(auth_proof(key, 7), auth_proof(other, 7));
 	cr_assert_neq(auth_proof(key, 7), auth_proof(key, 6));
 	cr_assert_eq(auth_proof(key, 6), auth_proof(other, 6));
+	cr_assert(auth_fits(AUTH_STRANGE, AUTH_STRANGE) == false, "nobody has a key that is unknown");
 	cr_assert(auth_fits(0, 0) && auth_fits(7, 7) && !auth_fits(7, 0) && !auth_fits(0, 7));
+}
+
+/* Each that was asked for, once. */
+Test(auth, keys_are_remembered)
+{
+	uint64_t one = auth_proof("one", 3), two = auth_proof("two", 3);
+	uint32_t ones = 0, twos = 0, count = auth_count();
+
+	cr_assert_eq(auth_proof("one", 3), one);
+	cr_assert_eq(auth_count(), count);
+	for (uint32_t i = 0; i < count; i++) {
+		ones += auth_at(i) == one;
+		twos += auth_at(i) == two;
+	}
+	cr_assert(ones == 1 && twos == 1);
+}
+
+/* Beyond the limit a key is one that nobody has. */
+Test(auth, keys_are_bounded)
+{
+	uint64_t first = auth_proof("one", 3);
+	uint32_t number = 0;
+
+	while (auth_count() < LIMIT_AUTH_KEYS) {
+		auth_proof(&number, sizeof(number));
+		number++;
+	}
+	cr_assert_eq(auth_proof("two", 3), AUTH_STRANGE);
+	cr_assert_eq(auth_proof("one", 3), first);
 }
 
 static struct sockaddr_storage at(const char *address, uint16_t port)

@@ -86,6 +86,23 @@ static struct wire_datagram *tagged(uint8_t bytes[WIRE_DATAGRAM_MAX], const stru
 	return datagram;
 }
 
+/* WIRE-106 */
+Test(secret, tokens_of_a_golden_frame)
+{
+	static const uint8_t expected[WIRE_PROOF_LEN] = {
+		0x44, 0xd8, 0xef, 0xc7, 0x0a, 0x87, 0x11, 0x8e, 0x4a, 0xdd, 0x6c, 0xeb, 0x00, 0xcf, 0x2b, 0xea,
+		0x7c, 0x41, 0xf1, 0x92, 0x90, 0xc7, 0xbb, 0xfa, 0x26, 0x34, 0x63, 0x57, 0x28, 0x4a, 0x0f, 0xe2,
+	};
+	const struct golden *said = &goldens[GOLDEN_CHALLENGE];
+	struct wire_secret secret = taken();
+	uint8_t salt[WIRE_PROOF_LEN];
+
+	secret_salt(&secret, said->bytes, said->length, salt);
+	cr_assert_arr_eq(salt, expected, sizeof(salt));
+	cr_assert_eq(secret_token(salt, SECRET_DIALLER, 0x6175746800000007), 0x1d99cddccdcb7e5f);
+	cr_assert_eq(secret_token(salt, SECRET_ACCEPTER, 0x6175746800000007), 0x2b8459accb8560d7);
+}
+
 /* WIRE-97 */
 Test(secret, tags_of_a_datagram)
 {

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* auth_tokens.c - a token for each key that this process has, made when the first is needed. */
+#include "emu/nic/auth_tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/auth.h"
+#include "emu/nic/conn.h"
+#include "wire/secret.h"
+
+struct auth_tokens {
+	uint8_t salt[WIRE_PROOF_LEN];
+	bool dialled;
+	uint64_t auth, token;		/* shown last */
+	uint32_t count, room;
+	uint64_t *theirs;		/* by number, what the peer shows for each key */
+};
+
+struct auth_tokens *auth_tokens_open(const struct wire_secret *secret, const void *frames, size_t length, bool dialled)
+{
+	struct auth_tokens *tokens = calloc(1, sizeof(*tokens));
+
+	if (!tokens)
+		return NULL;
+	secret_salt(secret, frames, length, tokens->salt);
+	tokens->dialled = dialled;
+	return tokens;
+}
+
+void auth_tokens_close(struct auth_tokens *tokens)
+{
+	if (!tokens)
+		return;
+	free(tokens->theirs);
+	secret_wipe(tokens, sizeof(*tokens));
+	free(tokens);
+}
+
+uint64_t auth_shown(struct conn *conn, uint64_t auth)
+{
+	struct auth_tokens *tokens = conn->tokens;
+
+	if (!auth || !tokens)
+		return auth;
+	if (tokens->auth != auth) {
+		tokens->token = secret_token(tokens->salt, tokens->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, auth);
+		tokens->auth = auth;
+	}
+	return tokens->token;
+}
+
+/* As many as there are keys; without memory fewer, whose keys are then strange. */
+static void fill(struct auth_tokens *tokens)
+{
+	uint32_t count = auth_count();
+
+	if (count > tokens->room) {
+		uint64_t *more = realloc(tokens->theirs, 2 * (size_t)count * sizeof(*more));
+
+		if (!more)
+			return;
+		tokens->theirs = more;
+		tokens->room = 2 * count;
+	}
+	for (; tokens->count < count; tokens->count++)
+		tokens->theirs[tokens->count] = secret_token(tokens->salt, tokens->dialled ? SECRET_ACCEPTER : SECRET_DIALLER,
+							     auth_at(tokens->count));
+}
+
+/* Looks at all of them, whichever it is. */
+uint64_t auth_taken(struct conn *conn, uint64_t shown)
+{
+	struct auth_tokens *tokens = conn->tokens;
+	uint64_t auth = AUTH_STRANGE;
+
+	if (!shown || !tokens)
+		return shown;
+	fill(tokens);
+	for (uint32_t i = 0; i < tokens->count; i++) {
+		uint64_t same = -(uint64_t)(tokens->theirs[i] == shown);
+
+		auth = (auth & ~same) | (auth_at(i) & same);
+	}
+	return auth;
+}
+
+void auth_get_target(struct conn *conn, const struct wire_target *target, struct wire_target_fields *fields)
+{
+	wire_get_target(target, fields);
+	fields->auth = auth_taken(conn, fields->auth);
+}
