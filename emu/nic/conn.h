@@ -7,6 +7,7 @@
 #ifndef EMU_NIC_CONN_H
 #define EMU_NIC_CONN_H
 
+#include "emu/nic/fault_plan.h"
 #include "emu/nic/link.h"
 #include "emu/nic/place.h"
 #include "emu/nic/sendq.h"
@@ -38,6 +39,8 @@ struct incoming {
 	bool     skip;			/* a request that is not executed: dropped after RNR, or a duplicate */
 	bool     repeat;		/* a READ that is asked again */
 	struct refusal why;		/* the request is refused, said at its end */
+	bool     counts;		/* fault plan: it is a new request, */
+	struct fault_op faulted;	/* and what rules see of it */
 	struct wire_head head;		/* of the frame under way */
 	uint64_t cq_data;		/* WRITE with it */
 	bool     last;			/* DATA: completes the message */

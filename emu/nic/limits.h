@@ -73,6 +73,7 @@ enum {
 	LIMIT_CACHED = 1 << 16,		/* regions of a domain's registration cache; FI_MR_CACHE_MAX_COUNT beyond means this */
 	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
+	LIMIT_FAULT_RULES = 64,		/* of a fault plan; then the plan is refused */
 	LIMIT_ERROR_TEXT = 384,		/* bytes of a refusal's sentence */
 	LIMIT_TOLD = 256,		/* lines of log of a kind that peers cause; then one each TIME_TOLD_NS, others counted */
 };

@@ -78,6 +78,10 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 		secret_take(&nic->keys, config->secret, config->secret_length);
 		nic->secret = &nic->keys;
 	}
+	if (config->fault) {
+		nic->fault = *config->fault;
+		nic->config.fault = &nic->fault;
+	}
 	nic->link = *ops;
 	nic->link_arg = link;
 	nic->clock = *clock;

@@ -25,6 +25,7 @@ struct cm_ops;
 struct nic;
 struct pd;
 struct ep;
+struct fault_plan;
 struct srx;
 struct stx;
 
@@ -42,6 +43,7 @@ struct nic_config {
 	const void *secret;		/* FI_EMU_SECRET_FILE: what peers must know; not needed after the call. NULL: nothing */
 	size_t   secret_length;		/* LIMIT_SECRET_MIN to LIMIT_SECRET */
 	bool     fetch_reads;		/* FI_EMU_FETCH_RIGHTS=both: fetching atomics need MR_REMOTE_READ, too */
+	const struct fault_plan *fault;	/* FI_EMU_FAULT: copied; NULL: none */
 	const struct flush_ops *flush;	/* makes persistent regions durable; NULL: there are none */
 	void *flush_arg;
 	void (*wake)(void *arg);	/* gets the NIC thread to serve (driver_ops.wake); may be NULL */

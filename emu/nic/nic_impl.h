@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "emu/nic/commit.h"
+#include "emu/nic/fault_plan.h"
 #include "emu/nic/nic.h"
 #include "emu/nic/sendq.h"
 #include "emu/nic/submit.h"
@@ -29,6 +30,7 @@ struct nic {
 	struct nic_config config;
 	struct wire_secret keys;	/* of the secret */
 	const struct wire_secret *secret;	/* they, or NULL: there is none */
+	struct fault_plan fault;	/* config.fault, if that is not NULL */
 	struct link_ops link;
 	void *link_arg;
 	struct nic_clock clock;

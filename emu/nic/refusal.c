@@ -61,7 +61,7 @@ static void say_asked(struct sentence *s, const struct refusal *r, const char *p
 {
 	say(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
 	if (r->op != SENTENCE_SEND && r->op != SENTENCE_CONNECT) {
-		if (r->access & REFUSAL_VIRTUAL)
+		if (r->access & (REFUSAL_VIRTUAL | REFUSAL_INJECTED))
 			say(s, " at address 0x%" PRIx64, r->addr);
 		else
 			say(s, " at offset %" PRIu64, r->addr);
@@ -261,7 +261,9 @@ size_t refusal_text(const struct refusal *refusal, const char *peer, char *text,
 		return 0;
 	text[0] = '\0';
 	say_asked(&s, refusal, peer);
-	if (cause->say)
+	if (refusal->access & REFUSAL_INJECTED)
+		say(&s, "injected by the target's fault plan (FI_EMU_FAULT), as if %s.", cause->phrase);
+	else if (cause->say)
 		cause->say(&s, refusal);
 	else
 		say(&s, "%s.%s%s", cause->phrase, *cause->remedy ? " " : "", cause->remedy);

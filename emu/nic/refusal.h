@@ -43,12 +43,13 @@ enum refusal_cause {
 	REFUSAL_SECRET = 74,		/* one side has another shared secret, or none */
 };
 
-/* How the region is addressed and where the range left it. These bits stand above the rights in refusal.access and
- * travel with them in NAK, so that both sides write the same sentence. */
+/* How the region is addressed, where the range left it, and whether the refusal is real. These bits stand above the rights in
+ * refusal.access and travel with them in NAK, so that both sides write the same sentence. */
 enum refusal_form {
 	REFUSAL_VIRTUAL = 1 << 16,	/* addressed by virtual address, else by offset from 0 */
 	REFUSAL_BEFORE = 1 << 17,	/* range: begins before the start; else it ends past the end */
 	REFUSAL_GAP = 1 << 18,		/* range: between the segments of a vectored region */
+	REFUSAL_INJECTED = 1 << 19,	/* by the target's fault plan: of the region nothing is known */
 };
 
 /* What both sides know of one refused remote op; fields that do not apply are zero. */

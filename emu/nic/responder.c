@@ -11,6 +11,7 @@
 #include "emu/nic/commit.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/fault_serve.h"
 #include "emu/nic/judge.h"
 #include "emu/nic/message.h"
 #include "emu/nic/nic_impl.h"
@@ -42,7 +43,7 @@ const char *responder_rnr(struct conn *conn)
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why)
 {
 	if (cm_caps(session) & cap)
-		return true;
+		return !session->fault || !fault_refuses(session, why);
 	why->cause = REFUSAL_CAPABILITY;
 	return false;
 }
@@ -297,7 +298,11 @@ const char *responder_request(struct conn *conn, const struct wire_head *head)
 		if (head->op != WIRE_WRITE)
 			write_abandon(conn->session);
 	}
-	return conn->in.skip ? NULL : request_rules[head->op].take(conn, head);
+	if (conn->in.skip)
+		return NULL;
+	if (conn->session->fault)
+		fault_begin(conn, head);
+	return request_rules[head->op].take(conn, head);
 }
 
 const char *responder_request_end(struct conn *conn, enum wire_status status)
@@ -308,6 +313,8 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 	if (conn->in.skip)
 		return NULL;
 	broken = request_rules[conn->in.head.op].end(conn, status);
+	if (session->fault)
+		fault_end(conn);
 	if (!conn->in.repeat) {
 		session->rsp.seen++;
 		session->down_ns = 0;

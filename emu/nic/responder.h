@@ -20,7 +20,7 @@ void responder_recheck(struct conn *conn);
 
 /* Receiver not ready: this request and what follows is dropped; the peer is told. Returns NULL. */
 const char *responder_rnr(struct conn *conn);
-/* Has the endpoint the capability (enum ep_cap)? Else *why says so. */
+/* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
 
 /* What of this half is to be sent next: a verdict, PULL or RNR; a DATA frame. False: nothing to send, or no room. */

@@ -76,6 +76,13 @@ static struct session *session_new(struct ep *ep, const struct sockaddr_storage 
 	session = calloc(1, sizeof(*session));
 	if (!session)
 		return NULL;
+	if (ep->nic->config.fault) {
+		session->fault = fault_peer_open(ep->nic->config.fault, peer);
+		if (!session->fault) {
+			free(session);
+			return NULL;
+		}
+	}
 	session->ep = ep;
 	session->peer = *peer;
 	session->source = AV_NONE;
@@ -139,6 +146,7 @@ void session_free(struct session *session)
 		}
 	}
 	session->ep->session_count--;
+	free(session->fault);
 	free(session);
 }
 

@@ -17,6 +17,7 @@
 
 struct conn;
 struct ep;
+struct fault_peer;
 struct message;
 struct nic;
 struct reply;
@@ -110,6 +111,7 @@ struct session {
 	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
 	uint32_t messages;			/* that came by it and are not freed */
 	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
+	struct fault_peer *fault;		/* NULL: there is no fault plan */
 	struct requester req;
 	struct responder rsp;
 };

@@ -9,6 +9,7 @@
 #include "emu/nic/commit.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/fault_serve.h"
 #include "emu/nic/judge.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/responder.h"
@@ -156,6 +157,8 @@ static const char *answer(struct conn *conn, const struct request *request)
 	const char *broken = NULL;
 
 	why.cause = flaw(session, what, fields->length);
+	if (why.cause == REFUSAL_NONE && session->fault)
+		fault_refuses(session, &why);
 	if (why.cause == REFUSAL_NONE && fetched) {
 		done.result = verdict_new(session, (uint32_t)fields->length, &broken);
 		if (!done.result)

@@ -47,7 +47,7 @@ Test(refusal, every_sentence_fits_at_its_longest)
 
 	for (int i = 0; i < CAUSES; i++) {
 		for (uint8_t op = 0; op < OPS; op++) {
-			for (uint32_t form = 0; form < 8; form++) {
+			for (uint32_t form = 0; form < 16; form++) {
 				struct refusal r = { all[i], op, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX - 1,
 						     form << 16 | MR_ACCESS_ALL, UINT64_MAX, UINT64_MAX };
 				size_t length = refusal_text(&r, peer, text, sizeof(text));
@@ -114,6 +114,16 @@ Test(refusal, what_is_done_on_old_pages)
 	length = refusal_remapped(&access, peer, text, sizeof(text));
 	cr_assert_eq(text[length - 1], '.', "%s", text);
 	cr_assert_eq(refusal_remapped(&access, peer, text, 0), 0);
+}
+
+/* Nothing is wrong, so there is nothing to change. */
+Test(refusal, injected)
+{
+	struct refusal r = { .cause = REFUSAL_RANGE, .op = OP_REMOTE_WRITE, .key = 0x9f3c, .addr = 8, .length = 64,
+			     .access = REFUSAL_INJECTED };
+
+	expect(&r, NULL, "remote write of 64 B at address 0x8 with key 0x9f3c: injected by the target's fault plan "
+	       "(FI_EMU_FAULT), as if outside the region (S65).");
 }
 
 Test(refusal, range_by_offset)

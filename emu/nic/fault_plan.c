@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_plan.c - rules, counts and draws. */
+#include "emu/nic/fault_plan.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "emu/nic/av.h"
+#include "wire/codec.h"
+#include "wire/digest.h"
+
+struct fault_peer {
+	const struct fault_plan *plan;
+	bool     meant[LIMIT_FAULT_RULES];	/* the rule is for this peer */
+	uint64_t counted[][FAULT_KINDS];	/* ops so far, of each rule */
+};
+
+static void forget_port(struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)address)->sin_port = 0;
+}
+
+static bool names_peer(const struct fault_rule *rule, const struct sockaddr_storage *peer)
+{
+	struct sockaddr_storage host = *peer;
+
+	forget_port(&host);
+	return !rule->peer.ss_family || av_same(&rule->peer, peer) || av_same(&rule->peer, &host);
+}
+
+struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct sockaddr_storage *peer)
+{
+	struct fault_peer *counts = calloc(1, sizeof(*counts) + plan->rules * sizeof(counts->counted[0]));
+
+	if (!counts)
+		return NULL;
+	counts->plan = plan;
+	for (uint32_t i = 0; i < plan->rules; i++)
+		counts->meant[i] = names_peer(&plan->rule[i], peer);
+	return counts;
+}
+
+static bool names_op(const struct fault_rule *rule, const struct fault_op *op)
+{
+	if ((int)op->kind >= (int)FAULT_KINDS || !(rule->kinds & 1u << op->kind))
+		return false;
+	return !rule->keyed || (op->kind != OP_SEND && op->key == rule->key);
+}
+
+/* Even in all bits, by seed, rule, kind and number. */
+static uint64_t draw(const struct fault_plan *plan, uint32_t rule, enum op_kind kind, uint64_t number)
+{
+	wire_u64 what[] = { wire_put64(plan->seed), wire_put64(rule), wire_put64(kind), wire_put64(number) };
+
+	return digest_bytes(what, sizeof(what));
+}
+
+static bool hits(const struct fault_plan *plan, uint32_t i, enum op_kind kind, uint64_t number)
+{
+	const struct fault_rule *rule = &plan->rule[i];
+
+	if (number < rule->first || (number - rule->first) % rule->every || (number - rule->first) / rule->every >= rule->most)
+		return false;
+	return rule->chance == FAULT_CERTAIN || draw(plan, i, kind, number) % FAULT_CERTAIN < rule->chance;
+}
+
+const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op)
+{
+	const struct fault_plan *plan = peer->plan;
+
+	for (uint32_t i = 0; i < plan->rules; i++) {
+		const struct fault_rule *rule = &plan->rule[i];
+
+		if (rule->sort == sort && peer->meant[i] && names_op(rule, op) &&
+		    hits(plan, i, op->kind, peer->counted[i][op->kind] + 1))
+			return rule;
+	}
+	return NULL;
+}
+
+void fault_count(struct fault_peer *peer, const struct fault_op *op)
+{
+	const struct fault_plan *plan = peer->plan;
+
+	for (uint32_t i = 0; i < plan->rules; i++)
+		if (peer->meant[i] && names_op(&plan->rule[i], op))
+			peer->counted[i][op->kind]++;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_plan.h - faults that nobody caused, by rules (emu_fault(5)): which op meets one goes by its number alone.
+ *
+ * Each rule counts the ops that it names, for each peer and kind of op by itself, from 1. Ops of one kind have an order
+ * that no timing changes, and what is drawn is drawn from the seed, the rule and that number: so the same ops meet the same
+ * faults. A peer's address stands for nothing in the draw, as its port is another one in each run.
+ * Owner:  the nic has the plan, each session its counts. Thread: holder of the driver role; the plan is constant. */
+#ifndef EMU_NIC_FAULT_PLAN_H
+#define EMU_NIC_FAULT_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/nic/limits.h"
+#include "emu/nic/op.h"
+
+enum fault_sort {
+	PLAN_REFUSE,		/* a peer's op is refused */
+	PLAN_SORTS
+};
+
+enum { FAULT_KINDS = OP_ATOMIC + 1, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, FAULT_CERTAIN = 1000000000 };
+
+struct fault_rule {
+	enum fault_sort sort;
+	/* Which ops. */
+	struct sockaddr_storage peer;	/* canonical; ss_family 0: any, port 0: any port of that address */
+	uint32_t kinds;			/* a bit for each enum op_kind up to OP_ATOMIC */
+	bool     keyed;			/* those alone that name the region `key` */
+	uint64_t key;
+	/* Which of them: number `first`, and every `every`th after it, `most` in all; each with a chance in billionths. */
+	uint64_t first, every, most;
+	uint32_t chance;
+	/* What becomes of them. */
+	enum refusal_cause cause;	/* REFUSE; up to REFUSAL_WIRE_MAX */
+};
+
+struct fault_plan {
+	uint64_t seed;
+	uint32_t rules;
+	struct fault_rule rule[LIMIT_FAULT_RULES];
+};
+
+/* What rules look at. */
+struct fault_op {
+	enum op_kind kind;
+	uint64_t key;			/* of the first remote range; messages: 0 */
+};
+
+/* One peer's counts. NULL: no memory. To be freed with free(). */
+struct fault_peer;
+struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct sockaddr_storage *peer);
+
+/* The first rule of that sort which the op, being the next of its kind, meets; NULL: none. Counts nothing: an op that comes
+ * again before it was counted is judged the same. */
+const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
+/* The op is through: the next one of its kind has the next number. */
+void fault_count(struct fault_peer *peer, const struct fault_op *op);
+
+#endif

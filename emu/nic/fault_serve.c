@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_serve.c - a fault plan's rules for peers' requests. */
+#include "emu/nic/fault_serve.h"
+
+#include "emu/nic/fault_plan.h"
+
+/* What goes on a message that has begun is no request of its own, nor is a READ that was executed before and is asked again. */
+void fault_begin(struct conn *conn, const struct wire_head *head)
+{
+	struct fault_op *op = &conn->in.faulted;
+	struct wire_atomic_fields atomic;
+	struct wire_target_fields to = { .key = 0 };
+
+	conn->in.counts = !conn->in.repeat;
+	switch (head->op) {
+	case WIRE_WRITE:
+		conn->in.counts = head->flags & WIRE_F_FIRST;
+		wire_get_target(&((const struct wire_write *)wire_body(head))->to, &to);
+		op->kind = OP_WRITE;
+		break;
+	case WIRE_READ:
+		wire_get_target(&((const struct wire_read *)wire_body(head))->from, &to);
+		op->kind = OP_READ;
+		break;
+	case WIRE_ATOMIC:
+		wire_get_atomic(head, &atomic);
+		to = atomic.to;
+		op->kind = OP_ATOMIC;
+		break;
+	case WIRE_SEND:
+	case WIRE_RTS:
+		op->kind = OP_SEND;
+		break;
+	default:
+		conn->in.counts = false;
+	}
+	op->key = to.key;
+}
+
+bool fault_refuses(const struct session *session, struct refusal *why)
+{
+	const struct incoming *in = &session->conn->in;
+	const struct fault_rule *rule = in->counts ? fault_next(session->fault, PLAN_REFUSE, &in->faulted) : NULL;
+
+	if (!rule)
+		return false;
+	why->cause = rule->cause;
+	why->access |= REFUSAL_INJECTED;
+	return true;
+}
+
+void fault_end(struct conn *conn)
+{
+	if (conn->in.counts)
+		fault_count(conn->session->fault, &conn->in.faulted);
+}

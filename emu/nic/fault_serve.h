@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_serve.h - what a fault plan does to requests of a session's peer. To be called only where there is a plan
+ * (session->fault is not NULL). Thread: holder of the driver role. */
+#ifndef EMU_NIC_FAULT_SERVE_H
+#define EMU_NIC_FAULT_SERVE_H
+
+#include "emu/nic/conn.h"
+
+/* A request frame is taken: notes in conn->in what rules see of it. */
+void fault_begin(struct conn *conn, const struct wire_head *head);
+/* Is the request under way, which nothing is wrong with, to be refused? Then *why gets the cause. */
+bool fault_refuses(const struct session *session, struct refusal *why);
+/* The request has been executed, or refused. */
+void fault_end(struct conn *conn);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* plan.c - fault plans: the ops that a rule names meet its fault, all others do not, and the same ones whatever the weather. */
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "emu/nic/fault_plan.h"
+#include "tests/sim/bed.h"
+
+enum { OPS = 40, BYTES = 192 };
+static const enum op_kind kinds[] = { OP_SEND, OP_WRITE, OP_READ, OP_ATOMIC };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* A rule for every op of every peer. */
+static struct fault_rule rule_of(enum fault_sort sort)
+{
+	return (struct fault_rule){ .sort = sort, .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX,
+				    .chance = FAULT_CERTAIN };
+}
+
+static struct fault_rule refusing(enum refusal_cause cause)
+{
+	struct fault_rule rule = rule_of(PLAN_REFUSE);
+
+	rule.cause = cause;
+	return rule;
+}
+
+/* Two parties, one rule. */
+struct stage {
+	struct fault_plan plan;
+	struct nic_config config;
+	struct bed bed;
+	struct region *target;		/* of the second */
+	struct job *job[KINDS][OPS];
+};
+
+static void stage_open(struct stage *stage, uint64_t weather, uint64_t seed, struct fault_rule rule)
+{
+	*stage = (struct stage){ .plan = { .seed = seed, .rules = 1, .rule = { rule } } };
+	stage->config.fault = &stage->plan;
+	bed_open(&stage->bed, weather, 2, &stage->config, NULL);
+	if (weather & 1) {
+		stage->bed.world->weather.delay_max_ns = 3000000;
+		stage->bed.world->weather.chunk_max = 700;
+		stage->bed.world->weather.cut_mean = 20000;
+		stage->bed.world->weather.cuts_left = 6;
+	}
+	stage->target = region_open(stage->bed.party[1], KINDS * OPS * BYTES, 1, BED_BOTH, false, 0);
+}
+
+/* The i-th op of a kind; may.good and causes are the caller's to change before it posts. */
+static struct job *stage_job(struct stage *stage, int kind, int i)
+{
+	struct party *from = stage->bed.party[0];
+	uint64_t offset = (uint64_t)(kind * OPS + i) * BYTES;
+	struct job *job;
+
+	if (kinds[kind] == OP_SEND)
+		job = job_message(from, stage->bed.party[1], BYTES, POST_COMPLETE, 1);
+	else if (kinds[kind] == OP_ATOMIC)
+		job = job_atomic(from, stage->target, i & 1 ? JOB_SUM : JOB_FETCH_SUM, offset, 64, POST_COMPLETE, 1);
+	else
+		job = job_rma(from, stage->target, kinds[kind], offset, BYTES, POST_COMPLETE, 1);
+	cr_assert(job);
+	stage->job[kind][i] = job;
+	return job;
+}
+
+/* Posts OPS of each kind in turn, any of which may come to `cause`. */
+static void stage_post_all(struct stage *stage, enum refusal_cause cause)
+{
+	for (int i = 0; i < OPS; i++) {
+		for (int kind = 0; kind < KINDS; kind++) {
+			struct job *job = stage_job(stage, kind, i);
+
+			if (cause)
+				job_may(job, cause);
+			cr_assert(!job_post(job));
+		}
+	}
+}
+
+static void stage_close(struct stage *stage)
+{
+	bed_close(&stage->bed);
+}
+
+/* Number 3, and each fourth after it, twice, of every kind. */
+Test(sim_plan, refuses_by_number)
+{
+	for (uint64_t weather = 2000; weather < 2010; weather++) {
+		struct fault_rule rule = refusing(REFUSAL_RESOURCE);
+		struct stage stage;
+
+		rule.first = 3;
+		rule.every = 4;
+		rule.most = 2;
+		stage_open(&stage, weather, 1, rule);
+		stage_post_all(&stage, REFUSAL_RESOURCE);
+		model_end(stage.bed.model, BED_LIMIT_NS);
+		for (int kind = 0; kind < KINDS; kind++)
+			for (int i = 0; i < OPS; i++)
+				cr_assert_eq(stage.job[kind][i]->failed, i == 2 || i == 6, "kind %d number %d", kind, i + 1);
+		cr_assert(node_logged(stage.bed.node[1], "injected by the target's fault plan"));
+		stage_close(&stage);
+	}
+}
+
+static void draws(uint64_t weather, uint64_t seed, bool failed[KINDS][OPS])
+{
+	struct fault_rule rule = refusing(REFUSAL_UNKNOWN_KEY);
+	struct stage stage;
+
+	rule.chance = FAULT_CERTAIN / 4;
+	stage_open(&stage, weather, seed, rule);
+	stage_post_all(&stage, REFUSAL_UNKNOWN_KEY);
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int i = 0; i < OPS; i++)
+			failed[kind][i] = stage.job[kind][i]->failed;
+	stage_close(&stage);
+}
+
+/* In calm and in rough weather the same ops; about as many as the chance says; with another seed others. */
+Test(sim_plan, the_seed_says_which)
+{
+	bool first[KINDS][OPS], again[KINDS][OPS];
+	int count = 0;
+
+	draws(2020, 7, first);
+	for (uint64_t weather = 2021; weather < 2029; weather++) {
+		draws(weather, 7, again);
+		cr_assert(!memcmp(first, again, sizeof(first)), "weather %llu", (unsigned long long)weather);
+	}
+	draws(2020, 8, again);
+	cr_assert(memcmp(first, again, sizeof(first)));
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int i = 0; i < OPS; i++)
+			count += first[kind][i];
+	cr_assert(count > KINDS * OPS / 8 && count < KINDS * OPS / 2, "%d", count);
+}
+
+/* A long write, in many segments, is one op. */
+Test(sim_plan, a_message_is_one_op)
+{
+	for (uint64_t weather = 2030; weather < 2034; weather++) {
+		struct fault_rule rule = refusing(REFUSAL_RIGHT);
+		struct region *large;
+		struct stage stage;
+		struct job *job[6];
+
+		rule.first = 2;
+		rule.every = 2;
+		stage_open(&stage, weather, 1, rule);
+		large = region_open(stage.bed.party[1], 6 << 20, 1, BED_BOTH, false, 0);
+		for (int i = 0; i < 6; i++) {
+			job[i] = job_rma(stage.bed.party[0], large, i % 3 ? OP_WRITE : OP_READ, (uint64_t)i << 20, 1 << 20,
+					 POST_COMPLETE, 1);
+			job_may(job[i], REFUSAL_RIGHT);
+			cr_assert(!job_post(job[i]));
+		}
+		model_end(stage.bed.model, BED_LIMIT_NS);
+		/* Reads are 0 and 3; writes 1, 2, 4 and 5. */
+		for (int i = 0; i < 6; i++)
+			cr_assert_eq(job[i]->failed, i == 3 || i == 2 || i == 5, "job %d", i);
+		stage_close(&stage);
+	}
+}
+
+/* One kind, one region, and perhaps one peer: its host, or that port there, or one where nobody is. */
+enum naming { ANY_PEER, BY_HOST, BY_PORT, BY_WRONG_PORT };
+
+static void names(enum naming naming)
+{
+	enum { KEY = 0x2a };
+	struct fault_rule rule = refusing(REFUSAL_CLOSED);
+	struct fault_plan plan = { .rules = 1 };
+	struct nic_config config = { .fault = &plan };
+	struct region *meant, *other;
+	struct bed bed;
+
+	/* The plan is read when the NIC opens: so its endpoints' names are learnt in a world like it. */
+	bed_open(&bed, 2040, 3, NULL, NULL);
+	rule.kinds = 1 << OP_WRITE;
+	rule.keyed = true;
+	rule.key = KEY;
+	if (naming != ANY_PEER)
+		av_canonical((const struct sockaddr *)&bed.party[1]->name, &rule.peer);
+	if (naming == BY_HOST)
+		((struct sockaddr_in *)&rule.peer)->sin_port = 0;
+	if (naming == BY_WRONG_PORT)
+		((struct sockaddr_in *)&rule.peer)->sin_port ^= 1;
+	bed_close(&bed);
+	plan.rule[0] = rule;
+	bed_open(&bed, 2040, 3, &config, NULL);
+	meant = region_open(bed.party[0], 8192, 1, BED_BOTH, false, KEY);
+	other = region_open(bed.party[0], 8192, 1, BED_BOTH, false, KEY + 1);
+	for (uint64_t i = 0; i < 12; i++) {
+		struct region *region = i & 1 ? meant : other;
+		struct party *from = bed.party[1 + (i >> 1 & 1)];
+		enum op_kind kind = i >> 2 & 1 ? OP_READ : OP_WRITE;
+		struct job *job = job_rma(from, region, kind, i * 64, 60, POST_COMPLETE, 1);
+
+		if (region == meant && kind == OP_WRITE && naming != BY_WRONG_PORT &&
+		    (from == bed.party[1] || naming == ANY_PEER)) {
+			job->may.good = false;
+			job_may(job, REFUSAL_CLOSED);
+		}
+		cr_assert(!job_post(job));
+	}
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+Test(sim_plan, rules_name_what_they_mean)
+{
+	for (int naming = ANY_PEER; naming <= BY_WRONG_PORT; naming++)
+		names((enum naming)naming);
+}
