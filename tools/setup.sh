@@ -28,6 +28,7 @@ needs() {
 	pkg-config|command -v pkg-config|pkg-config
 	libuv1-dev|pkg-config --exists libuv|libuv with headers and static library
 	liburing-dev|pkg-config --exists liburing|liburing 2.1 or later with headers and static library
+	libinih-dev|has_header ini.h|inih with header and static library
 	libsodium-dev|pkg-config --exists libsodium|libsodium with headers and static library
 	libxxhash-dev|pkg-config --exists libxxhash|xxHash 0.8 or later
 	libcjson-dev|pkg-config --exists libcjson|cJSON, for the rules kit

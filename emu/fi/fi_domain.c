@@ -13,6 +13,7 @@
 #include "emu/fi/fi_cq.h"
 #include "emu/fi/fi_ep.h"
 #include "emu/fi/fi_eq.h"
+#include "emu/fi/fi_fault.h"
 #include "emu/fi/fi_mr.h"
 #include "emu/fi/fi_mr_cache.h"
 #include "emu/fi/fi_mr_mode.h"
@@ -167,6 +168,7 @@ static void log_line(enum nic_log level, const char *text)
 
 static int start_nic(const struct settings *settings, struct nic **nic)
 {
+	struct fault_plan plan;
 	struct net_config config = {
 		.nic = {
 			.digest = settings->digest,
@@ -179,9 +181,12 @@ static int start_nic(const struct settings *settings, struct nic **nic)
 		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
 		.log = log_line,
 	};
+	int err = settings->fault ? fault_read(settings->fault, &plan) : 0;
 	struct secret_bytes secret;
-	int err;
 
+	if (err)
+		return err;
+	config.nic.fault = settings->fault ? &plan : NULL;
 	err = guard_install();
 	if (err)
 		EMU_WARN(DOMAIN, "no handler for faults in program memory: %s\n", fi_strerror(-err));

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "emu/fi/fi_close_policy.h"
+#include "emu/fi/fi_fault.h"
+#include "emu/fi/fi_number.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_secret.h"
 
@@ -38,6 +40,8 @@ static const struct setting {
 	{ "mr_cache", FI_PARAM_BOOL,
 	  "Registers local buffers that have no descriptor, as adapters do that need it, and keeps those that are, in a cache; "
 	  "see FI_MR_CACHE_* (default: no, since the NIC needs no such registration)" },
+	{ "fault", FI_PARAM_STRING,
+	  "File of a fault plan, which has chosen ops fail, wait or meet a full receiver: see emu_fault(5) (default: none)" },
 	{ "fetch_rights", FI_PARAM_STRING,
 	  "What a region must allow for atomics that return something: write (default; FI_REMOTE_WRITE opens it to every "
 	  "atomic) or both (FI_REMOTE_READ, too; alone it opens it to FI_ATOMIC_READ)" },
@@ -106,41 +110,17 @@ static int read_unexpected(uint64_t *bytes)
 	return 0;
 }
 
-/* A decimal fraction from 0 to 1 in billionths, whatever the locale; further digits count for nothing. */
-static bool parse_rate(const char *text, uint32_t *billionths)
-{
-	uint32_t unit = 1000000000, value;
-
-	if (*text != '0' && *text != '1')
-		return false;
-	value = (uint32_t)(*text++ - '0') * unit;
-	if (*text == '.' && text[1])
-		for (text++; *text >= '0' && *text <= '9'; text++)
-			value += (uint32_t)(*text - '0') * (unit /= 10);
-	*billionths = value;
-	return !*text && value <= 1000000000;
-}
-
-/* What libfabric reads as a number is one, too, if it is none. */
-static bool parse_seed(const char *text, uint64_t *seed)
-{
-	char *end;
-
-	*seed = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end;
-}
-
 static int read_dgram(struct settings *settings)
 {
 	char *rate = NULL, *seed = NULL;
 
 	settings->dgram_loss = 0;
 	settings->dgram_seed = 0;
-	if (!fi_param_get_str(&emu_provider, "dgram_loss", &rate) && rate && !parse_rate(rate, &settings->dgram_loss)) {
+	if (!fi_param_get_str(&emu_provider, "dgram_loss", &rate) && rate && !number_rate(rate, &settings->dgram_loss)) {
 		EMU_WARN(CORE, "setting dgram_loss: not a number from 0 to 1, such as 0.01\n");
 		return -FI_EINVAL;
 	}
-	if (!fi_param_get_str(&emu_provider, "dgram_seed", &seed) && seed && !parse_seed(seed, &settings->dgram_seed)) {
+	if (!fi_param_get_str(&emu_provider, "dgram_seed", &seed) && seed && !number_whole(seed, &settings->dgram_seed)) {
 		EMU_WARN(CORE, "setting dgram_seed: not a number\n");
 		return -FI_EINVAL;
 	}
@@ -179,6 +159,19 @@ static int read_secret_file(const char **path)
 	return 0;
 }
 
+/* The plan is read to see whether it is one; the NIC reads it when it starts. */
+static int read_fault(const char **path)
+{
+	struct fault_plan plan;
+	char *value = NULL;
+
+	*path = NULL;
+	if (fi_param_get_str(&emu_provider, "fault", &value) || !value || !*value)
+		return 0;
+	*path = value;
+	return fault_read(value, &plan);
+}
+
 int settings_read(struct settings *settings)
 {
 	static const char *const progress_words[] = { "auto", "manual", NULL };
@@ -194,7 +187,8 @@ int settings_read(struct settings *settings)
 	    read_word("personality", personality_words, &personality) || read_retry(&settings->retry_budget_ns) ||
 	    read_word("mr_close", close_policy_names, &close) || read_word("fetch_rights", fetch_words, &fetch) ||
 	    read_unexpected(&settings->unexpected_bytes) || read_flag("pinned", &settings->pinned) ||
-	    read_flag("mr_cache", &settings->mr_cache) || read_dgram(settings) || read_secret_file(&settings->secret_file))
+	    read_flag("mr_cache", &settings->mr_cache) || read_dgram(settings) ||
+	    read_secret_file(&settings->secret_file) || read_fault(&settings->fault))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;

@@ -24,13 +24,14 @@ struct settings {
 	bool        fetch_reads;	/* FI_EMU_FETCH_RIGHTS=both */
 	uint32_t    dgram_loss;		/* FI_EMU_DGRAM_LOSS, in billionths */
 	uint64_t    dgram_seed;		/* FI_EMU_DGRAM_SEED */
+	const char *fault;		/* FI_EMU_FAULT: a plan that can be read; NULL: none */
 	uint64_t    unexpected_bytes;	/* FI_EMU_UNEXPECTED_BYTES; 0: the default */
 };
 
 /* Tells libfabric the names and their help. Once, when the provider is loaded. */
 void settings_define(void);
-/* 0, or -FI_EINVAL after a line of log that names the variable. `iface` and
- * `secret_file` point into the environment. */
+/* 0, or -FI_EINVAL after a line of log that names the variable. `iface`, `secret_file` and `fault` point into the
+ * environment. */
 int  settings_read(struct settings *settings);
 
 #endif

@@ -39,7 +39,8 @@ is_where_libfabric_looks() {
 
 installs_below_a_prefix() {
 	cmake --install "$build" --prefix "$work/prefix" && [ -e "$work/prefix/$libdir/libfabric/libemu-fi.so" ] &&
-		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ]
+		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ] &&
+		[ -e "$work/prefix/share/man/man5/emu_fault.5" ]
 }
 
 the_kit_runs_where_it_is_installed() {

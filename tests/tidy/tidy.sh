@@ -81,14 +81,14 @@ OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|st
 FABRIC='<rdma/[a-z_/]*\.h>'
 # What the driver may see of the device; the other headers are the device's own.
 DEVICE='"emu/nic/(nic|atomic|auth|auth_set|av|bond|clock|cm|cntr|cq|driver|errno|guard|key_map|limits|link|mr|mr_table|op)\.h"'
-DEVICE="$DEVICE|\"emu/nic/(mr_cache|mr_pages|pagemap|pin|raw_key|refusal)\.h\""
+DEVICE="$DEVICE|\"emu/nic/(fault_plan|mr_cache|mr_pages|pagemap|pin|raw_key|refusal)\.h\""
 
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/"
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
-		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|$DEVICE|\"emu/net/|\"emu/fi/|\"include/emu/"
+		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|$DEVICE|\"emu/net/|\"emu/fi/|\"include/emu/"
 	includes_beyond include "$LIBC|\"emu/"
 }
 

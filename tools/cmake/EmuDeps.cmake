@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv, emu::uring and emu::sodium (static),
+# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv, emu::uring, emu::sodium and emu::inih (static),
 # emu::libfabric and PkgConfig::CRITERION.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -33,6 +33,13 @@ add_library(emu::sodium STATIC IMPORTED)
 set_target_properties(emu::sodium PROPERTIES
 	IMPORTED_LOCATION ${SODIUM_STATIC}
 	INTERFACE_INCLUDE_DIRECTORIES ${SODIUM_INCLUDE_DIR})
+
+find_path(INIH_INCLUDE_DIR ini.h REQUIRED)
+find_library(INIH_STATIC NAMES libinih.a REQUIRED)
+add_library(emu::inih STATIC IMPORTED)
+set_target_properties(emu::inih PROPERTIES
+	IMPORTED_LOCATION ${INIH_STATIC}
+	INTERFACE_INCLUDE_DIRECTORIES ${INIH_INCLUDE_DIR})
 
 if(LIBFABRIC_ROOT)
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)

@@ -26,6 +26,7 @@ function(emu_install)
 	install(TARGETS emu-fi LIBRARY DESTINATION ${EMU_PROVIDER_LIBDIR})
 	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
+	install(FILES tools/emu_fault.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 	if(TARGET emu_rules) # built with the tests
 		install(TARGETS emu_rules RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 		install(FILES tools/emu_rules.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

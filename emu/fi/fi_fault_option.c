@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_fault_option.c - options of a fault plan's rules: names, values, and which go with which fault. */
+#include "emu/fi/fi_fault_option.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/fi/fi_number.h"
+#include "emu/nic/av.h"
+
+enum { MESSAGES = 1 << OP_SEND, WRITES = 1 << OP_WRITE, READS = 1 << OP_READ, ATOMICS = 1 << OP_ATOMIC,
+       REGIONS = WRITES | READS | ATOMICS, WORD_MAX = 100 };
+
+/* Causes of ops that were not executed, and what they can be causes of. */
+static const struct cause {
+	const char *name;
+	enum refusal_cause cause;
+	uint32_t kinds;
+} causes[] = {
+	{ "unknown-key", REFUSAL_UNKNOWN_KEY, REGIONS },
+	{ "closed", REFUSAL_CLOSED, REGIONS },
+	{ "right", REFUSAL_RIGHT, REGIONS },
+	{ "range", REFUSAL_RANGE, REGIONS },
+	{ "wrap", REFUSAL_WRAP, REGIONS },
+	{ "not-backed", REFUSAL_NOT_BACKED, REGIONS },
+	{ "disabled", REFUSAL_DISABLED, REGIONS },
+	{ "other-endpoint", REFUSAL_OTHER_ENDPOINT, REGIONS },
+	{ "auth", REFUSAL_AUTH, FAULT_ALL_KINDS },
+	{ "spent", REFUSAL_SPENT, REGIONS },
+	{ "refreshing", REFUSAL_REFRESHING, REGIONS },
+	{ "page-unknown", REFUSAL_PAGE_UNKNOWN, REGIONS },
+	{ "resource", REFUSAL_RESOURCE, FAULT_ALL_KINDS },
+	{ "capability", REFUSAL_CAPABILITY, FAULT_ALL_KINDS },
+	{ "not-persistent", REFUSAL_NOT_PERSISTENT, WRITES | ATOMICS },
+	{ "registering", REFUSAL_REGISTERING, REGIONS },
+	{ "atomic", REFUSAL_ATOMIC, ATOMICS },
+};
+enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
+
+static const char *read_fault(const char *value, struct fault_rule *rule)
+{
+	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse" };
+
+	for (int i = 0; i < PLAN_SORTS; i++) {
+		if (!strcmp(names[i], value)) {
+			rule->sort = (enum fault_sort)i;
+			return NULL;
+		}
+	}
+	return "a fault";
+}
+
+/* Cuts `host` off a port: "host:port", "[host]:port", or none. An IPv6 address has colons of its own. */
+static bool split_port(char *host, uint64_t *port)
+{
+	char *end = strrchr(host, ':');
+
+	*port = 0;
+	if (*host == '[') {
+		size_t length = strcspn(host, "]");
+
+		if (!host[length])
+			return false;
+		end = host[length + 1] ? host + length + 1 : NULL;
+		host[length] = '\0';
+		if (!end)
+			return true;
+		if (*end != ':')
+			return false;
+	} else if (!end || strchr(host, ':') != end) {
+		return true;
+	}
+	*end = '\0';
+	return number_whole(end + 1, port) && *port > 0 && *port <= UINT16_MAX;
+}
+
+static const char *read_peer(const char *value, struct fault_rule *rule)
+{
+	static const char *const wanted = "an IPv4 or IPv6 address, perhaps with a port";
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	char text[WORD_MAX], *host = text;
+	uint64_t port;
+
+	if (strlen(value) >= sizeof(text))
+		return wanted;
+	strcpy(text, value);
+	if (!split_port(text, &port))
+		return wanted;
+	host += *host == '[';
+	v4.sin_port = v6.sin6_port = htons((uint16_t)port);
+	if (inet_pton(AF_INET, host, &v4.sin_addr) == 1)
+		return av_canonical((struct sockaddr *)&v4, &rule->peer) ? NULL : wanted;
+	if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1)
+		return av_canonical((struct sockaddr *)&v6, &rule->peer) ? NULL : wanted;
+	return wanted;
+}
+
+static const char *read_op(const char *value, struct fault_rule *rule)
+{
+	static const char *const names[] = { [OP_SEND] = "send", [OP_WRITE] = "write", [OP_READ] = "read",
+					     [OP_ATOMIC] = "atomic" };
+	uint32_t kinds = 0;
+
+	while (*value) {
+		size_t length = strcspn(value, ", ");
+		uint32_t kind = 0;
+
+		for (int i = 0; i < FAULT_KINDS; i++)
+			if (strlen(names[i]) == length && !strncmp(names[i], value, length))
+				kind = 1u << i;
+		if (!kind)
+			return "a list of send, write, read, atomic";
+		kinds |= kind;
+		value += length;
+		value += strspn(value, ", ");
+	}
+	rule->kinds = kinds;
+	return kinds ? NULL : "a list of send, write, read, atomic";
+}
+
+static const char *read_key(const char *value, struct fault_rule *rule)
+{
+	rule->keyed = true;
+	return number_whole(value, &rule->key) ? NULL : "a number, such as 42 or 0x2a";
+}
+
+static const char *read_positive(const char *value, uint64_t *number)
+{
+	uint64_t got;
+
+	if (!number_whole(value, &got) || !got)
+		return "a positive number";
+	*number = got;
+	return NULL;
+}
+
+static const char *read_first(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->first);
+}
+
+static const char *read_every(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->every);
+}
+
+static const char *read_most(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->most);
+}
+
+static const char *read_chance(const char *value, struct fault_rule *rule)
+{
+	return number_rate(value, &rule->chance) ? NULL : "a number from 0 to 1, such as 0.01";
+}
+
+static const char *read_cause(const char *value, struct fault_rule *rule)
+{
+	for (int i = 0; i < CAUSES; i++) {
+		if (!strcmp(causes[i].name, value)) {
+			rule->cause = causes[i].cause;
+			return NULL;
+		}
+	}
+	return "a cause";
+}
+
+enum { REFUSING = 1 << PLAN_REFUSE, OPS = REFUSING, ALL = OPS };
+
+static const struct option {
+	const char *name;
+	uint32_t fits, wanted;		/* a bit for each enum fault_sort */
+	const char *(*read)(const char *value, struct fault_rule *rule);
+} options[FAULT_OPTIONS] = {
+	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, read_fault },
+	[FAULT_OPTION_PEER] = { "peer", ALL, 0, read_peer },
+	[FAULT_OPTION_OP] = { "op", OPS, 0, read_op },
+	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },
+	[FAULT_OPTION_FIRST] = { "first", OPS, 0, read_first },
+	[FAULT_OPTION_EVERY] = { "every", OPS, 0, read_every },
+	[FAULT_OPTION_MOST] = { "most", OPS, 0, read_most },
+	[FAULT_OPTION_CHANCE] = { "chance", OPS, 0, read_chance },
+	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
+};
+
+bool fault_option_find(const char *name, enum fault_option *option)
+{
+	for (int i = 0; i < FAULT_OPTIONS; i++) {
+		if (!strcmp(options[i].name, name)) {
+			*option = (enum fault_option)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool fault_option_fits(enum fault_option option, enum fault_sort sort, const char **name)
+{
+	*name = options[option].name;
+	return options[option].fits & 1u << sort;
+}
+
+bool fault_option_wanted(enum fault_option option, enum fault_sort sort, const char **name)
+{
+	*name = options[option].name;
+	return options[option].wanted & 1u << sort;
+}
+
+const char *fault_option_read(enum fault_option option, const char *value, struct fault_rule *rule)
+{
+	return options[option].read(value, rule);
+}
+
+void fault_rule_begin(struct fault_rule *rule)
+{
+	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX,
+				     .chance = FAULT_CERTAIN };
+}
+
+/* Without "op" a rule is for all kinds that can meet its fault. */
+const char *fault_rule_end(struct fault_rule *rule, bool kinds)
+{
+	uint32_t can = FAULT_ALL_KINDS;
+
+	if (rule->keyed)
+		can &= REGIONS;
+	if (kinds && rule->kinds & ~can)
+		return "names messages and a key, which they have not";
+	for (int i = 0; i < CAUSES; i++)
+		if (rule->sort == PLAN_REFUSE && causes[i].cause == rule->cause)
+			can &= causes[i].kinds;
+	if (kinds && rule->kinds & ~can)
+		return "names ops that are never refused for this cause";
+	rule->kinds &= can;
+	return NULL;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault.c - FI_EMU_FAULT: what a plan does to a program's calls, and what is said of a plan that is wrong. */
+#include "tests/fi/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { KEY = 5 };
+
+static uint8_t near[64], far[64];
+static char plan_path[64];	/* names a descriptor: the file is nowhere else */
+
+static void plan(const char *text)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = memfd_create("plan", 0);
+	cr_assert(fd >= 0);
+	cr_assert(!ftruncate(fd, 0));
+	cr_assert(pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
+	snprintf(plan_path, sizeof(plan_path), "/proc/self/fd/%d", fd);
+	setenv("FI_EMU_FAULT", plan_path, 1);
+}
+
+/* From here on the log is kept. */
+static int catch_log(void)
+{
+	int fd = memfd_create("log", 0);
+
+	setenv("FI_LOG_LEVEL", "warn", 1);
+	cr_assert(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	return fd;
+}
+
+/* What was logged since the last call. */
+static const char *logged(int fd)
+{
+	static char text[4096];
+	ssize_t got;
+
+	fflush(stderr);
+	got = pread(fd, text, sizeof(text) - 1, 0);
+	cr_assert(got >= 0);
+	text[got] = '\0';
+	cr_assert(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
+	return text;
+}
+
+static void write_far(struct world *w)
+{
+	RC(0, fi_write(w->ep, near, sizeof(near), NULL, w->self, 0, KEY, near));
+}
+
+/* The second write alone, as a program sees it. */
+Test(fi_fault, refuses)
+{
+	struct fi_cq_err_entry error = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct fid_mr *mr;
+	struct world w;
+
+	world_need_emu();
+	plan("seed = 7\n\n[the second write]\nfault = refuse ; is said\ncause = range\nop = write\nkey = 0x5\nfirst = 2\n"
+	     "most = 1\n");
+	world_open(&w, &(struct want){ 0 });
+	RC(0, fi_mr_reg(w.domain, far, sizeof(far), FI_REMOTE_WRITE, 0, KEY, 0, &mr, NULL));
+	for (int i = 1; i <= 3; i++) {
+		memset(near, i, sizeof(near));
+		write_far(&w);
+		RC(i == 2 ? -FI_EAVAIL : 1, world_next(&w, &entry));
+		cr_expect_eq(far[0], i == 2 ? 1 : i);
+		if (i != 2)
+			continue;
+		RC(1, fi_cq_readerr(w.cq, &error, 0));
+		cr_expect_eq(error.err, FI_EACCES);
+		cr_expect(strstr(fi_cq_strerror(w.cq, error.prov_errno, error.err_data, NULL, 0), "injected by the target"));
+	}
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+/* Each is refused before anything is opened, with the line that is wrong. */
+Test(fi_fault, plans_that_are_none)
+{
+	static const struct { const char *text, *says; } plans[] = {
+		{ "", ":1: there is no rule" },
+		{ "seed = 7\n", ":1: there is no rule" },
+		{ "seed = x\n[a]\nfault = refuse\n", ":1: seed: \"x\" is not a number" },
+		{ "seed = 1\nseed = 2\n", ":2: \"seed\" is set twice" },
+		{ "fault = refuse\n", ":1: \"fault\" stands before any section" },
+		{ "[a]\nfault = refuse\ncause = closed\nnonsense\n", ":4: neither [section] nor name = value" },
+		{ "[a\nfault = refuse\ncause = closed\n", ":1: neither [section] nor name = value" },
+		{ "[a]\nfault = nonsense\n", ":2: fault: \"nonsense\" is not a fault" },
+		{ "[a]\nfault = refuse\n", ":2: [a] lacks \"cause\"" },
+		{ "[a]\ncause = closed\n", ":2: [a] does not say which fault" },
+		{ "[a]\ncause = closed\n[b]\nfault = refuse\ncause = closed\n", ":2: [a] does not say which fault" },
+		{ "[a]\nfault = refuse\ncause = nonsense\n", ":3: cause: \"nonsense\" is not a cause" },
+		{ "[a]\nfault = refuse\ncause = closed\ncause = right\n", ":4: \"cause\" is set twice in [a]" },
+		{ "[a]\nfault = refuse\ncause = closed\nwhen = 3\n", ":4: \"when\" is not known" },
+		{ "[a]\nfault = refuse\ncause = closed\nop = send\n", ":2: [a] names ops that are never refused" },
+		{ "[a]\nfault = refuse\ncause = auth\nop = send\nkey = 1\n", ":2: [a] names messages and a key" },
+		{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
+		{ "[a]\nfault = refuse\ncause = closed\nop =\n", ":4: op: \"\" is not a list of send" },
+		{ "[a]\nfault = refuse\ncause = closed\nkey = -1\n", ":4: key: \"-1\" is not a number" },
+		{ "[a]\nfault = refuse\ncause = closed\nkey = 0x10000000000000000\n", ":4: key: " },
+		{ "[a]\nfault = refuse\ncause = closed\nfirst = 0\n", ":4: first: \"0\" is not a positive number" },
+		{ "[a]\nfault = refuse\ncause = closed\nevery = 0\n", ":4: every: \"0\" is not a positive number" },
+		{ "[a]\nfault = refuse\ncause = closed\nmost = 0\n", ":4: most: \"0\" is not a positive number" },
+		{ "[a]\nfault = refuse\ncause = closed\nchance = 2\n", ":4: chance: \"2\" is not a number from 0 to 1" },
+		{ "[a]\nfault = refuse\ncause = closed\npeer = somebody\n", ":4: peer: \"somebody\" is not an IPv4" },
+		{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:0\n", ":4: peer: " },
+		{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:65536\n", ":4: peer: " },
+		{ "[a]\nfault = refuse\ncause = closed\npeer = [::1\n", ":4: peer: " },
+		{ "[a]\nfault = refuse\ncause = closed\npeer = [::1]x\n", ":4: peer: " },
+	};
+	struct want want = { 0 };
+	struct fi_info *info;
+	int log = catch_log();
+
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
+		char says[256];
+		const char *said;
+
+		plan(plans[i].text);
+		snprintf(says, sizeof(says), "setting fault: %s%s", plan_path, plans[i].says);
+		logged(log);
+		RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
+		said = logged(log);
+		cr_expect(strstr(said, says), "wanted \"%s\" of\n%s\nbut: %s", says, plans[i].text, said);
+	}
+}
+
+static int judged(const char *text)
+{
+	struct want want = { 0 };
+	struct fi_info *info;
+	int err;
+
+	plan(text);
+	err = world_getinfo(&want, world_hints(&want), &info);
+	if (!err)
+		fi_freeinfo(info);
+	return err;
+}
+
+/* Up to LIMIT_FAULT_RULES rules, and lines as long as the parser takes them whole. */
+Test(fi_fault, bounds_of_plans)
+{
+	static char text[65 * 64];
+	char line[256];
+
+	world_need_emu();
+	for (int i = 0; i < 65; i++) {
+		char rule[64];
+
+		RC(i ? 0 : -FI_ENODATA, judged(text));
+		snprintf(rule, sizeof(rule), "[%d]\nfault = refuse\ncause = closed\n", i);
+		strcat(text, rule);
+	}
+	RC(-FI_ENODATA, judged(text));
+	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\n#%0150d\n", 0);
+	RC(0, judged(line));
+	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\n#%0200d\n", 0);
+	RC(-FI_ENODATA, judged(line));
+}
+
+/* Names of all sorts. */
+Test(fi_fault, plans_that_are_good)
+{
+	static const char *const lines[] = {
+		"peer = 10.0.0.1", "peer = 10.0.0.1:65535", "peer = ::1", "peer = [::1]", "peer = [::1]:1", "op = write,read",
+		"op = atomic, write", "key = 42", "key = 0xffffffffffffffff", "chance = 0.5", "first = 18446744073709551615",
+		"every = 2", "most = 1", "# nothing",
+	};
+	char text[128];
+
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		snprintf(text, sizeof(text), "[a]\nfault = refuse\ncause = closed\n%s\n", lines[i]);
+		cr_expect_eq(judged(text), 0, "%s", lines[i]);
+	}
+	setenv("FI_EMU_FAULT", "", 1);
+	RC(0, world_getinfo(&(struct want){ 0 }, world_hints(&(struct want){ 0 }), &(struct fi_info *){ NULL }));
+}
+
+/* A domain that is asked for when the plan has gone bad is refused, and those that are open do not notice. */
+Test(fi_fault, a_plan_that_goes_bad)
+{
+	struct fid_domain *domain;
+	struct fid_mr *mr;
+	struct world w;
+	uint8_t entry[256];
+
+	world_need_emu();
+	plan("[a]\nfault = refuse\ncause = closed\nfirst = 2\n");
+	world_open(&w, &(struct want){ 0 });
+	RC(0, fi_mr_reg(w.domain, far, sizeof(far), FI_REMOTE_WRITE, 0, KEY, 0, &mr, NULL));
+	setenv("FI_EMU_FAULT", "/nowhere/plan.ini", 1);
+	RC(-FI_EINVAL, fi_domain(w.fabric, w.info, &domain, NULL));
+	plan("nonsense");
+	RC(-FI_EINVAL, fi_domain(w.fabric, w.info, &domain, NULL));
+	write_far(&w);
+	RC(1, world_next(&w, entry));
+	write_far(&w);
+	RC(-FI_EAVAIL, world_next(&w, entry));
+	RC(1, fi_cq_readerr(w.cq, &(struct fi_cq_err_entry){ 0 }, 0));
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
