@@ -41,7 +41,7 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 
 static const char *read_fault(const char *value, struct fault_rule *rule)
 {
-	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse" };
+	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -168,7 +168,17 @@ static const char *read_cause(const char *value, struct fault_rule *rule)
 	return "a cause";
 }
 
-enum { REFUSING = 1 << PLAN_REFUSE, OPS = REFUSING, ALL = OPS };
+static const char *read_times(const char *value, struct fault_rule *rule)
+{
+	uint64_t times;
+
+	if (read_positive(value, &times) || times > UINT32_MAX)
+		return "a positive number below 2^32";
+	rule->times = (uint32_t)times;
+	return NULL;
+}
+
+enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, OPS = REFUSING | FULL, ALL = OPS };
 
 static const struct option {
 	const char *name;
@@ -184,6 +194,7 @@ static const struct option {
 	[FAULT_OPTION_MOST] = { "most", OPS, 0, read_most },
 	[FAULT_OPTION_CHANCE] = { "chance", OPS, 0, read_chance },
 	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
+	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)
@@ -217,18 +228,18 @@ const char *fault_option_read(enum fault_option option, const char *value, struc
 void fault_rule_begin(struct fault_rule *rule)
 {
 	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX,
-				     .chance = FAULT_CERTAIN };
+				     .chance = FAULT_CERTAIN, .times = 1 };
 }
 
 /* Without "op" a rule is for all kinds that can meet its fault. */
 const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
-	uint32_t can = FAULT_ALL_KINDS;
+	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : FAULT_ALL_KINDS;
 
 	if (rule->keyed)
 		can &= REGIONS;
 	if (kinds && rule->kinds & ~can)
-		return "names messages and a key, which they have not";
+		return "names ops that cannot meet it";
 	for (int i = 0; i < CAUSES; i++)
 		if (rule->sort == PLAN_REFUSE && causes[i].cause == rule->cause)
 			can &= causes[i].kinds;

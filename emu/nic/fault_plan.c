@@ -9,10 +9,15 @@
 #include "wire/codec.h"
 #include "wire/digest.h"
 
+struct fault_count {
+	uint64_t ops;		/* so far */
+	uint32_t held;		/* how often the next one was */
+};
+
 struct fault_peer {
 	const struct fault_plan *plan;
 	bool     meant[LIMIT_FAULT_RULES];	/* the rule is for this peer */
-	uint64_t counted[][FAULT_KINDS];	/* ops so far, of each rule */
+	struct fault_count count[][FAULT_KINDS];	/* of each rule */
 };
 
 static void forget_port(struct sockaddr_storage *address)
@@ -33,7 +38,7 @@ static bool names_peer(const struct fault_rule *rule, const struct sockaddr_stor
 
 struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct sockaddr_storage *peer)
 {
-	struct fault_peer *counts = calloc(1, sizeof(*counts) + plan->rules * sizeof(counts->counted[0]));
+	struct fault_peer *counts = calloc(1, sizeof(*counts) + plan->rules * sizeof(counts->count[0]));
 
 	if (!counts)
 		return NULL;
@@ -46,6 +51,8 @@ struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct s
 static bool names_op(const struct fault_rule *rule, const struct fault_op *op)
 {
 	if ((int)op->kind >= (int)FAULT_KINDS || !(rule->kinds & 1u << op->kind))
+		return false;
+	if (rule->sort == PLAN_RNR && op->kind != OP_SEND && !op->cq_data)
 		return false;
 	return !rule->keyed || (op->kind != OP_SEND && op->key == rule->key);
 }
@@ -75,10 +82,21 @@ const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_so
 		const struct fault_rule *rule = &plan->rule[i];
 
 		if (rule->sort == sort && peer->meant[i] && names_op(rule, op) &&
-		    hits(plan, i, op->kind, peer->counted[i][op->kind] + 1))
+		    hits(plan, i, op->kind, peer->count[i][op->kind].ops + 1))
 			return rule;
 	}
 	return NULL;
+}
+
+bool fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op)
+{
+	const struct fault_rule *rule = fault_next(peer, sort, op);
+	struct fault_count *count = rule ? &peer->count[rule - peer->plan->rule][op->kind] : NULL;
+
+	if (!rule || count->held >= rule->times)
+		return false;
+	count->held++;
+	return true;
 }
 
 void fault_count(struct fault_peer *peer, const struct fault_op *op)
@@ -87,5 +105,5 @@ void fault_count(struct fault_peer *peer, const struct fault_op *op)
 
 	for (uint32_t i = 0; i < plan->rules; i++)
 		if (peer->meant[i] && names_op(&plan->rule[i], op))
-			peer->counted[i][op->kind]++;
+			peer->count[i][op->kind] = (struct fault_count){ .ops = peer->count[i][op->kind].ops + 1 };
 }

@@ -17,6 +17,7 @@
 
 enum fault_sort {
 	PLAN_REFUSE,		/* a peer's op is refused */
+	PLAN_RNR,		/* a peer's message, or op with CQ data, finds the receiver not ready */
 	PLAN_SORTS
 };
 
@@ -34,6 +35,7 @@ struct fault_rule {
 	uint32_t chance;
 	/* What becomes of them. */
 	enum refusal_cause cause;	/* REFUSE; up to REFUSAL_WIRE_MAX */
+	uint32_t times;			/* RNR: so often in a row */
 };
 
 struct fault_plan {
@@ -45,7 +47,8 @@ struct fault_plan {
 /* What rules look at. */
 struct fault_op {
 	enum op_kind kind;
-	uint64_t key;			/* of the first remote range; messages: 0 */
+	uint64_t key;			/* of its region; messages: 0 */
+	bool     cq_data;
 };
 
 /* One peer's counts. NULL: no memory. To be freed with free(). */
@@ -55,6 +58,8 @@ struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct s
 /* The first rule of that sort which the op, being the next of its kind, meets; NULL: none. Counts nothing: an op that comes
  * again before it was counted is judged the same. */
 const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
+/* Likewise, and so only as often as the rule says before the op is counted: true. */
+bool fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
 

@@ -3,9 +3,11 @@
 #include "emu/nic/fault_serve.h"
 
 #include "emu/nic/fault_plan.h"
+#include "emu/nic/responder.h"
 
-/* What goes on a message that has begun is no request of its own, nor is a READ that was executed before and is asked again. */
-void fault_begin(struct conn *conn, const struct wire_head *head)
+/* Notes what rules see of it. What goes on a message that has begun is no request of its own, nor is a READ that was executed
+ * before and is asked again. */
+static void note(struct conn *conn, const struct wire_head *head)
 {
 	struct fault_op *op = &conn->in.faulted;
 	struct wire_atomic_fields atomic;
@@ -35,6 +37,16 @@ void fault_begin(struct conn *conn, const struct wire_head *head)
 		conn->in.counts = false;
 	}
 	op->key = to.key;
+	op->cq_data = head->flags & WIRE_F_CQ_DATA;
+}
+
+bool fault_begin(struct conn *conn, const struct wire_head *head)
+{
+	note(conn, head);
+	if (!conn->in.counts || !fault_holds(conn->session->fault, PLAN_RNR, &conn->in.faulted))
+		return true;
+	responder_rnr(conn);
+	return false;
 }
 
 bool fault_refuses(const struct session *session, struct refusal *why)

@@ -300,8 +300,8 @@ const char *responder_request(struct conn *conn, const struct wire_head *head)
 	}
 	if (conn->in.skip)
 		return NULL;
-	if (conn->session->fault)
-		fault_begin(conn, head);
+	if (conn->session->fault && !fault_begin(conn, head))
+		return NULL;
 	return request_rules[head->op].take(conn, head);
 }
 

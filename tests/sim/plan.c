@@ -218,3 +218,32 @@ Test(sim_plan, rules_name_what_they_mean)
 	for (int naming = ANY_PEER; naming <= BY_WRONG_PORT; naming++)
 		names((enum naming)naming);
 }
+
+/* What waits for the receiver's sake comes in the end, in order, and once. In calm weather all are counted. */
+Test(sim_plan, receiver_not_ready)
+{
+	for (uint64_t weather = 2050; weather < 2060; weather++) {
+		struct fault_rule rule = rule_of(PLAN_RNR);
+		struct stage stage;
+
+		rule.first = 3;
+		rule.every = 4;
+		rule.most = 2;
+		rule.times = 3;
+		stage_open(&stage, weather, 1, rule);
+		for (int i = 0; i < OPS; i++) {
+			for (int kind = 0; kind < KINDS; kind++) {
+				struct job *job = stage_job(&stage, kind, i);
+
+				if (kinds[kind] == OP_WRITE && i & 1)
+					job->flags |= POST_CQ_DATA;
+				cr_assert(!job_post(job));
+			}
+		}
+		model_end(stage.bed.model, BED_LIMIT_NS);
+		/* Messages, and every other write. */
+		if (!(weather & 1))
+			cr_assert_eq(tap_count(stage.bed.world, TAP_RNR), 2 * 2 * 3, "%u", tap_count(stage.bed.world, TAP_RNR));
+		stage_close(&stage);
+	}
+}
