@@ -12,6 +12,7 @@
 
 enum { MESSAGES = 1 << OP_SEND, WRITES = 1 << OP_WRITE, READS = 1 << OP_READ, ATOMICS = 1 << OP_ATOMIC,
        REGIONS = WRITES | READS | ATOMICS, WORD_MAX = 100 };
+#define A_TIME "a whole number with us, ms or s, an hour at most, such as 20ms"
 
 /* Causes of ops that were not executed, and what they can be causes of. */
 static const struct cause {
@@ -41,7 +42,8 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 
 static const char *read_fault(const char *value, struct fault_rule *rule)
 {
-	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr" };
+	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
+							 [PLAN_CUT] = "cut" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -178,7 +180,18 @@ static const char *read_times(const char *value, struct fault_rule *rule)
 	return NULL;
 }
 
-enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, OPS = REFUSING | FULL, ALL = OPS };
+static const char *read_when(const char *value, struct fault_rule *rule)
+{
+	rule->before = !strcmp(value, "before");
+	return rule->before || !strcmp(value, "after") ? NULL : "before or after";
+}
+
+static const char *read_down(const char *value, struct fault_rule *rule)
+{
+	return number_time(value, &rule->down_ns) ? NULL : A_TIME;
+}
+
+enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, OPS = REFUSING | FULL | CUT, ALL = OPS };
 
 static const struct option {
 	const char *name;
@@ -195,6 +208,8 @@ static const struct option {
 	[FAULT_OPTION_CHANCE] = { "chance", OPS, 0, read_chance },
 	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
+	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
+	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 bool number_whole(const char *text, uint64_t *value)
@@ -36,4 +37,28 @@ bool number_rate(const char *text, uint32_t *billionths)
 		return false;
 	*billionths = value;
 	return true;
+}
+
+bool number_time(const char *text, uint64_t *ns)
+{
+	static const struct { const char *name; uint64_t ns; } units[] = { { "us", 1000 }, { "ms", 1000000 },
+									   { "s", 1000000000 } };
+	const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
+	size_t digits = strspn(text, "0123456789");
+	char number[24];
+	uint64_t value;
+
+	if (digits >= sizeof(number))
+		return false;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (!number_whole(number, &value))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + digits, units[i].name) || value > hour_ns / units[i].ns)
+			continue;
+		*ns = value * units[i].ns;
+		return true;
+	}
+	return false;
 }

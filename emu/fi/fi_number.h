@@ -10,5 +10,7 @@
 bool number_whole(const char *text, uint64_t *value);
 /* A decimal fraction from 0 to 1 in billionths; further digits count for nothing. */
 bool number_rate(const char *text, uint32_t *billionths);
+/* A whole number and its unit, us, ms or s: up to an hour. */
+bool number_time(const char *text, uint64_t *ns);
 
 #endif

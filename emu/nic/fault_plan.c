@@ -88,15 +88,15 @@ const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_so
 	return NULL;
 }
 
-bool fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op)
+const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op)
 {
 	const struct fault_rule *rule = fault_next(peer, sort, op);
 	struct fault_count *count = rule ? &peer->count[rule - peer->plan->rule][op->kind] : NULL;
 
 	if (!rule || count->held >= rule->times)
-		return false;
+		return NULL;
 	count->held++;
-	return true;
+	return rule;
 }
 
 void fault_count(struct fault_peer *peer, const struct fault_op *op)

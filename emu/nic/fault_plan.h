@@ -18,6 +18,7 @@
 enum fault_sort {
 	PLAN_REFUSE,		/* a peer's op is refused */
 	PLAN_RNR,		/* a peer's message, or op with CQ data, finds the receiver not ready */
+	PLAN_CUT,		/* the connection breaks that a peer's op came by */
 	PLAN_SORTS
 };
 
@@ -35,7 +36,9 @@ struct fault_rule {
 	uint32_t chance;
 	/* What becomes of them. */
 	enum refusal_cause cause;	/* REFUSE; up to REFUSAL_WIRE_MAX */
-	uint32_t times;			/* RNR: so often in a row */
+	uint32_t times;			/* RNR: so often in a row; CUT: likewise, if it is `before` */
+	bool     before;		/* CUT: before the op is executed, else between that and its answer */
+	uint64_t down_ns;		/* CUT: there is no other connection for so long */
 };
 
 struct fault_plan {
@@ -58,8 +61,8 @@ struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct s
 /* The first rule of that sort which the op, being the next of its kind, meets; NULL: none. Counts nothing: an op that comes
  * again before it was counted is judged the same. */
 const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
-/* Likewise, and so only as often as the rule says before the op is counted: true. */
-bool fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
+/* Likewise, but no more often than the rule says until the op is counted. */
+const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
 

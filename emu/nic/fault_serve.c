@@ -2,7 +2,10 @@
 /* fault_serve.c - a fault plan's rules for peers' requests. */
 #include "emu/nic/fault_serve.h"
 
+#include <errno.h>
+
 #include "emu/nic/fault_plan.h"
+#include "emu/nic/nic_impl.h"
 #include "emu/nic/responder.h"
 
 /* Notes what rules see of it. What goes on a message that has begun is no request of its own, nor is a READ that was executed
@@ -40,10 +43,30 @@ static void note(struct conn *conn, const struct wire_head *head)
 	op->cq_data = head->flags & WIRE_F_CQ_DATA;
 }
 
+static void cut(struct conn *conn, const struct fault_rule *rule)
+{
+	struct session *session = conn->session;
+	char name[64];
+
+	nic_log(conn->nic, NIC_LOG_INFO, "connection with %s cut by the fault plan", conn_name(conn, name, sizeof(name)));
+	session->fault_until_ns = nic_now(conn->nic) + rule->down_ns;
+	conn_close(conn, ECONNRESET, false);
+}
+
 bool fault_begin(struct conn *conn, const struct wire_head *head)
 {
+	struct fault_peer *peer = conn->session->fault;
+	const struct fault_rule *rule;
+
 	note(conn, head);
-	if (!conn->in.counts || !fault_holds(conn->session->fault, PLAN_RNR, &conn->in.faulted))
+	if (!conn->in.counts)
+		return true;
+	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);
+	if (rule && rule->before && fault_holds(peer, PLAN_CUT, &conn->in.faulted)) {
+		cut(conn, rule);
+		return false;
+	}
+	if (!fault_holds(peer, PLAN_RNR, &conn->in.faulted))
 		return true;
 	responder_rnr(conn);
 	return false;
@@ -63,6 +86,13 @@ bool fault_refuses(const struct session *session, struct refusal *why)
 
 void fault_end(struct conn *conn)
 {
-	if (conn->in.counts)
-		fault_count(conn->session->fault, &conn->in.faulted);
+	struct fault_peer *peer = conn->session->fault;
+	const struct fault_rule *rule;
+
+	if (!conn->in.counts)
+		return;
+	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);
+	fault_count(peer, &conn->in.faulted);
+	if (rule && !rule->before)
+		cut(conn, rule);
 }

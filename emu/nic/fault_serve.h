@@ -6,11 +6,12 @@
 
 #include "emu/nic/conn.h"
 
-/* A request frame is taken: notes in conn->in what rules see of it. False: it is dropped, to come again. */
+/* A request frame is taken: notes in conn->in what rules see of it. False: it is dropped, to come again, perhaps by
+ * another connection. */
 bool fault_begin(struct conn *conn, const struct wire_head *head);
 /* Is the request under way, which nothing is wrong with, to be refused? Then *why gets the cause. */
 bool fault_refuses(const struct session *session, struct refusal *why);
-/* The request has been executed, or refused. */
+/* The request has been executed, or refused, and counts as seen. May close the connection. */
 void fault_end(struct conn *conn);
 
 #endif

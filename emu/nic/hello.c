@@ -176,6 +176,10 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 		conn_bye(conn, reason, text, true);
 		return;
 	}
+	if (session->fault_until_ns > nic_now(conn->nic)) {
+		conn_close(conn, ECONNRESET, true);
+		return;
+	}
 	if (!hello_stays(conn, session, fields)) {
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "another connection between these endpoints stays", true);
 		return;

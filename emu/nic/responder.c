@@ -313,8 +313,6 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 	if (conn->in.skip)
 		return NULL;
 	broken = request_rules[conn->in.head.op].end(conn, status);
-	if (session->fault)
-		fault_end(conn);
 	if (!conn->in.repeat) {
 		session->rsp.seen++;
 		session->down_ns = 0;
@@ -323,6 +321,8 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 		session_owe(session);
 		session->ep->nic->ack_soon |= request_rules[conn->in.head.op].one_sided;
 	}
+	if (session->fault && !broken)
+		fault_end(conn);
 	return broken;
 }
 

@@ -207,6 +207,11 @@ static void session_dial(struct session *session)
 {
 	struct nic *nic = nic_of(session);
 
+	if (session->fault_until_ns > nic_now(nic)) {
+		session_down(session);
+		session_backoff(session, session->fault_until_ns - nic_now(nic));
+		return;
+	}
 	if (session->id == 0)
 		nic->link.random(nic->link_arg, &session->id, sizeof(session->id));
 	session->id |= session->id == 0;	/* zero means none */

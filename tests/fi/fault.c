@@ -83,59 +83,68 @@ Test(fi_fault, refuses)
 	world_close(&w);
 }
 
+static const struct { const char *text, *says; } wrong[] = {
+	{ "", ":1: there is no rule" },
+	{ "seed = 7\n", ":1: there is no rule" },
+	{ "seed = x\n[a]\nfault = refuse\n", ":1: seed: \"x\" is not a number" },
+	{ "seed = 1\nseed = 2\n", ":2: \"seed\" is set twice" },
+	{ "fault = refuse\n", ":1: \"fault\" stands before any section" },
+	{ "[a]\nfault = refuse\ncause = closed\nnonsense\n", ":4: neither [section] nor name = value" },
+	{ "[a\nfault = refuse\ncause = closed\n", ":1: neither [section] nor name = value" },
+	{ "[a]\nfault = nonsense\n", ":2: fault: \"nonsense\" is not a fault" },
+	{ "[a]\nfault = refuse\n", ":2: [a] lacks \"cause\"" },
+	{ "[a]\ncause = closed\n", ":2: [a] does not say which fault" },
+	{ "[a]\ncause = closed\n[b]\nfault = refuse\ncause = closed\n", ":2: [a] does not say which fault" },
+	{ "[a]\nfault = refuse\ncause = nonsense\n", ":3: cause: \"nonsense\" is not a cause" },
+	{ "[a]\nfault = refuse\ncause = closed\ncause = right\n", ":4: \"cause\" is set twice in [a]" },
+	{ "[a]\nfault = refuse\ncause = closed\nuntil = 3\n", ":4: \"until\" is not known" },
+	{ "[a]\nfault = refuse\ncause = closed\nop = send\n", ":2: [a] names ops that are never refused" },
+	{ "[a]\nfault = refuse\ncause = auth\nop = send\nkey = 1\n", ":2: [a] names ops that cannot meet it" },
+	{ "[a]\nfault = rnr\nop = read\n", ":2: [a] names ops that cannot meet it" },
+	{ "[a]\nfault = rnr\ncause = auth\n", ":3: \"cause\" does not go with this fault" },
+	{ "[a]\nfault = rnr\ntimes = 0\n", ":3: times: \"0\" is not a positive number" },
+	{ "[a]\nfault = rnr\ntimes = 4294967296\n", ":3: times: " },
+	{ "[a]\nfault = cut\nwhen = never\n", ":3: when: \"never\" is not before or after" },
+	{ "[a]\nfault = cut\ndown = 20\n", ":3: down: \"20\" is not a whole number with us, ms or s" },
+	{ "[a]\nfault = cut\ndown = ms\n", ":3: down: " },
+	{ "[a]\nfault = cut\ndown = 0.5s\n", ":3: down: " },
+	{ "[a]\nfault = cut\ndown = 5 s\n", ":3: down: " },
+	{ "[a]\nfault = cut\ndown = 3601s\n", ":3: down: " },
+	{ "[a]\nfault = cut\ndown = 18446744073709551615s\n", ":3: down: " },
+	{ "[a]\nfault = cut\ndown = 100000000000000000000000s\n", ":3: down: " },
+	{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
+	{ "[a]\nfault = refuse\ncause = closed\nop =\n", ":4: op: \"\" is not a list of send" },
+	{ "[a]\nfault = refuse\ncause = closed\nkey = -1\n", ":4: key: \"-1\" is not a number" },
+	{ "[a]\nfault = refuse\ncause = closed\nkey = 0x10000000000000000\n", ":4: key: " },
+	{ "[a]\nfault = refuse\ncause = closed\nfirst = 0\n", ":4: first: \"0\" is not a positive number" },
+	{ "[a]\nfault = refuse\ncause = closed\nevery = 0\n", ":4: every: \"0\" is not a positive number" },
+	{ "[a]\nfault = refuse\ncause = closed\nmost = 0\n", ":4: most: \"0\" is not a positive number" },
+	{ "[a]\nfault = refuse\ncause = closed\nchance = 2\n", ":4: chance: \"2\" is not a number from 0 to 1" },
+	{ "[a]\nfault = refuse\ncause = closed\npeer = somebody\n", ":4: peer: \"somebody\" is not an IPv4" },
+	{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:0\n", ":4: peer: " },
+	{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:65536\n", ":4: peer: " },
+	{ "[a]\nfault = refuse\ncause = closed\npeer = [::1\n", ":4: peer: " },
+	{ "[a]\nfault = refuse\ncause = closed\npeer = [::1]x\n", ":4: peer: " },
+};
+
 /* Each is refused before anything is opened, with the line that is wrong. */
 Test(fi_fault, plans_that_are_none)
 {
-	static const struct { const char *text, *says; } plans[] = {
-		{ "", ":1: there is no rule" },
-		{ "seed = 7\n", ":1: there is no rule" },
-		{ "seed = x\n[a]\nfault = refuse\n", ":1: seed: \"x\" is not a number" },
-		{ "seed = 1\nseed = 2\n", ":2: \"seed\" is set twice" },
-		{ "fault = refuse\n", ":1: \"fault\" stands before any section" },
-		{ "[a]\nfault = refuse\ncause = closed\nnonsense\n", ":4: neither [section] nor name = value" },
-		{ "[a\nfault = refuse\ncause = closed\n", ":1: neither [section] nor name = value" },
-		{ "[a]\nfault = nonsense\n", ":2: fault: \"nonsense\" is not a fault" },
-		{ "[a]\nfault = refuse\n", ":2: [a] lacks \"cause\"" },
-		{ "[a]\ncause = closed\n", ":2: [a] does not say which fault" },
-		{ "[a]\ncause = closed\n[b]\nfault = refuse\ncause = closed\n", ":2: [a] does not say which fault" },
-		{ "[a]\nfault = refuse\ncause = nonsense\n", ":3: cause: \"nonsense\" is not a cause" },
-		{ "[a]\nfault = refuse\ncause = closed\ncause = right\n", ":4: \"cause\" is set twice in [a]" },
-		{ "[a]\nfault = refuse\ncause = closed\nwhen = 3\n", ":4: \"when\" is not known" },
-		{ "[a]\nfault = refuse\ncause = closed\nop = send\n", ":2: [a] names ops that are never refused" },
-		{ "[a]\nfault = refuse\ncause = auth\nop = send\nkey = 1\n", ":2: [a] names ops that cannot meet it" },
-		{ "[a]\nfault = rnr\nop = read\n", ":2: [a] names ops that cannot meet it" },
-		{ "[a]\nfault = rnr\ncause = auth\n", ":3: \"cause\" does not go with this fault" },
-		{ "[a]\nfault = rnr\ntimes = 0\n", ":3: times: \"0\" is not a positive number" },
-		{ "[a]\nfault = rnr\ntimes = 4294967296\n", ":3: times: " },
-		{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
-		{ "[a]\nfault = refuse\ncause = closed\nop =\n", ":4: op: \"\" is not a list of send" },
-		{ "[a]\nfault = refuse\ncause = closed\nkey = -1\n", ":4: key: \"-1\" is not a number" },
-		{ "[a]\nfault = refuse\ncause = closed\nkey = 0x10000000000000000\n", ":4: key: " },
-		{ "[a]\nfault = refuse\ncause = closed\nfirst = 0\n", ":4: first: \"0\" is not a positive number" },
-		{ "[a]\nfault = refuse\ncause = closed\nevery = 0\n", ":4: every: \"0\" is not a positive number" },
-		{ "[a]\nfault = refuse\ncause = closed\nmost = 0\n", ":4: most: \"0\" is not a positive number" },
-		{ "[a]\nfault = refuse\ncause = closed\nchance = 2\n", ":4: chance: \"2\" is not a number from 0 to 1" },
-		{ "[a]\nfault = refuse\ncause = closed\npeer = somebody\n", ":4: peer: \"somebody\" is not an IPv4" },
-		{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:0\n", ":4: peer: " },
-		{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:65536\n", ":4: peer: " },
-		{ "[a]\nfault = refuse\ncause = closed\npeer = [::1\n", ":4: peer: " },
-		{ "[a]\nfault = refuse\ncause = closed\npeer = [::1]x\n", ":4: peer: " },
-	};
 	struct want want = { 0 };
 	struct fi_info *info;
 	int log = catch_log();
 
 	world_need_emu();
-	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		char says[256];
 		const char *said;
 
-		plan(plans[i].text);
-		snprintf(says, sizeof(says), "setting fault: %s%s", plan_path, plans[i].says);
+		plan(wrong[i].text);
+		snprintf(says, sizeof(says), "setting fault: %s%s", plan_path, wrong[i].says);
 		logged(log);
 		RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
 		said = logged(log);
-		cr_expect(strstr(said, says), "wanted \"%s\" of\n%s\nbut: %s", says, plans[i].text, said);
+		cr_expect(strstr(said, says), "wanted \"%s\" of\n%s\nbut: %s", says, wrong[i].text, said);
 	}
 }
 

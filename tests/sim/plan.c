@@ -247,3 +247,81 @@ Test(sim_plan, receiver_not_ready)
 		stage_close(&stage);
 	}
 }
+
+/* Three connections break, each at its op; nothing is lost, nothing done twice. */
+static void cuts(uint64_t weather, bool before)
+{
+	struct fault_rule rule = rule_of(PLAN_CUT);
+	struct stage stage;
+
+	rule.first = 5;
+	rule.every = 10;
+	rule.most = 3;
+	rule.times = 1;
+	rule.before = before;
+	rule.kinds = 1u << kinds[weather / 2 % KINDS];
+	stage_open(&stage, weather, 1, rule);
+	stage_post_all(&stage, REFUSAL_NONE);
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	if (!(weather & 1))
+		cr_assert_eq(stage.bed.world->cables_made, 4, "%u", stage.bed.world->cables_made);
+	stage_close(&stage);
+}
+
+Test(sim_plan, cuts_connections)
+{
+	for (uint64_t weather = 2060; weather < 2076; weather++) {
+		cuts(weather, false);
+		cuts(weather, true);
+	}
+}
+
+/* No connection for two seconds, whoever dials: ops wait, or fail where the retry budget is shorter; those after it are good. */
+static void outage(uint64_t weather, uint64_t budget_ns)
+{
+	struct fault_rule rule = rule_of(PLAN_CUT);
+	struct job *from[6], *back;
+	struct region *own;
+	struct stage stage = { .plan = { .rules = 1 } };
+	uint64_t begun_ns;
+
+	rule.first = 3;
+	rule.most = 1;
+	rule.kinds = 1 << OP_WRITE;
+	rule.down_ns = 2 * SIM_SECOND;
+	stage.plan.rule[0] = rule;
+	stage.config = (struct nic_config){ .fault = &stage.plan, .retry_budget_ns = budget_ns };
+	bed_open(&stage.bed, weather, 2, &stage.config, NULL);
+	stage.target = region_open(stage.bed.party[1], KINDS * OPS * BYTES, 1, BED_BOTH, false, 0);
+	own = region_open(stage.bed.party[0], 4096, 1, BED_BOTH, false, 0);
+	begun_ns = stage.bed.world->now_ns;
+	for (int i = 0; i < 6; i++) {
+		from[i] = stage_job(&stage, 1, i);
+		job_may(from[i], REFUSAL_UNREACHABLE);
+		cr_assert(!job_post(from[i]));
+	}
+	model_pass(stage.bed.model, SIM_SECOND / 4);
+	cr_assert(!from[3]->done, "there was a connection all the same");
+	back = job_rma(stage.bed.party[1], own, OP_WRITE, 0, 100, POST_COMPLETE, 1);	/* the other side dials, too */
+	job_may(back, REFUSAL_UNREACHABLE);
+	cr_assert(!job_post(back));
+	model_finish(stage.bed.model, BED_LIMIT_NS);
+	for (int i = 3; i < 6; i++)
+		cr_assert_eq(from[i]->failed, budget_ns < rule.down_ns);
+	cr_assert_eq(back->failed, budget_ns < rule.down_ns);
+	if (budget_ns > rule.down_ns)
+		cr_assert_geq(stage.bed.world->now_ns - begun_ns, rule.down_ns);
+	model_pass(stage.bed.model, 4 * SIM_SECOND);
+	cr_assert(!job_post(stage_job(&stage, 1, 7)));
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	cr_assert(!stage.job[1][7]->failed);
+	stage_close(&stage);
+}
+
+Test(sim_plan, no_connection_for_a_while)
+{
+	for (uint64_t weather = 2080; weather < 2086; weather += 2) {
+		outage(weather, 10 * SIM_SECOND);
+		outage(weather, SIM_SECOND);
+	}
+}
