@@ -43,7 +43,7 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 static const char *read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
-							 [PLAN_CUT] = "cut" };
+							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -191,7 +191,18 @@ static const char *read_down(const char *value, struct fault_rule *rule)
 	return number_time(value, &rule->down_ns) ? NULL : A_TIME;
 }
 
-enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, OPS = REFUSING | FULL | CUT, ALL = OPS };
+static const char *read_wait(const char *value, struct fault_rule *rule)
+{
+	return number_time(value, &rule->wait_ns) ? NULL : A_TIME;
+}
+
+static const char *read_jitter(const char *value, struct fault_rule *rule)
+{
+	return number_time(value, &rule->jitter_ns) ? NULL : A_TIME;
+}
+
+enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY,
+       OPS = REFUSING | FULL | CUT | LATE, ALL = OPS };
 
 static const struct option {
 	const char *name;
@@ -210,6 +221,8 @@ static const struct option {
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
 	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
+	[FAULT_OPTION_WAIT] = { "wait", LATE, LATE, read_wait },
+	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)

@@ -50,17 +50,19 @@ struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct s
 
 static bool names_op(const struct fault_rule *rule, const struct fault_op *op)
 {
-	if ((int)op->kind >= (int)FAULT_KINDS || !(rule->kinds & 1u << op->kind))
+	if (op->ours != (rule->sort >= PLAN_LATENCY) || (int)op->kind >= (int)FAULT_KINDS || !(rule->kinds & 1u << op->kind))
 		return false;
 	if (rule->sort == PLAN_RNR && op->kind != OP_SEND && !op->cq_data)
 		return false;
 	return !rule->keyed || (op->kind != OP_SEND && op->key == rule->key);
 }
 
+enum use { WHETHER, HOW_LONG };
+
 /* Even in all bits, by seed, rule, kind and number. */
-static uint64_t draw(const struct fault_plan *plan, uint32_t rule, enum op_kind kind, uint64_t number)
+static uint64_t draw(const struct fault_plan *plan, enum use use, uint32_t rule, enum op_kind kind, uint64_t number)
 {
-	wire_u64 what[] = { wire_put64(plan->seed), wire_put64(rule), wire_put64(kind), wire_put64(number) };
+	wire_u64 what[] = { wire_put64(plan->seed), wire_put64(use), wire_put64(rule), wire_put64(kind), wire_put64(number) };
 
 	return digest_bytes(what, sizeof(what));
 }
@@ -71,7 +73,7 @@ static bool hits(const struct fault_plan *plan, uint32_t i, enum op_kind kind, u
 
 	if (number < rule->first || (number - rule->first) % rule->every || (number - rule->first) / rule->every >= rule->most)
 		return false;
-	return rule->chance == FAULT_CERTAIN || draw(plan, i, kind, number) % FAULT_CERTAIN < rule->chance;
+	return rule->chance == FAULT_CERTAIN || draw(plan, WHETHER, i, kind, number) % FAULT_CERTAIN < rule->chance;
 }
 
 const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op)
@@ -97,6 +99,14 @@ const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort so
 		return NULL;
 	count->held++;
 	return rule;
+}
+
+uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op)
+{
+	uint32_t i = (uint32_t)(rule - peer->plan->rule);
+	uint64_t drawn = draw(peer->plan, HOW_LONG, i, op->kind, peer->count[i][op->kind].ops + 1);
+
+	return rule->wait_ns + (rule->jitter_ns ? drawn % (rule->jitter_ns + 1) : 0);
 }
 
 void fault_count(struct fault_peer *peer, const struct fault_op *op)

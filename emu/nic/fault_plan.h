@@ -16,9 +16,12 @@
 #include "emu/nic/op.h"
 
 enum fault_sort {
+	/* Of ops that peers ask for. */
 	PLAN_REFUSE,		/* a peer's op is refused */
 	PLAN_RNR,		/* a peer's message, or op with CQ data, finds the receiver not ready */
 	PLAN_CUT,		/* the connection breaks that a peer's op came by */
+	/* Of own ops. */
+	PLAN_LATENCY,		/* leaves later */
 	PLAN_SORTS
 };
 
@@ -39,6 +42,7 @@ struct fault_rule {
 	uint32_t times;			/* RNR: so often in a row; CUT: likewise, if it is `before` */
 	bool     before;		/* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;		/* CUT: there is no other connection for so long */
+	uint64_t wait_ns, jitter_ns;	/* LATENCY: so long, and a drawn part of jitter_ns */
 };
 
 struct fault_plan {
@@ -49,6 +53,7 @@ struct fault_plan {
 
 /* What rules look at. */
 struct fault_op {
+	bool     ours;			/* posted here; else a peer asks for it */
 	enum op_kind kind;
 	uint64_t key;			/* of its region; messages: 0 */
 	bool     cq_data;
@@ -63,6 +68,8 @@ struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct s
 const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
 /* Likewise, but no more often than the rule says until the op is counted. */
 const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
+/* How long the op, being the next of its kind, waits by that rule. */
+uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op);
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
 

@@ -137,6 +137,7 @@ struct op {
 	uint64_t auth;		/* shown to the peer */
 	uint64_t first_seq, last_seq;	/* of its segments sent so far */
 	uint64_t length;
+	uint64_t hold_ns;	/* fault plan: leaves then, if not later */
 	uint64_t moved;		/* bytes handed to the connection, or received (READ) */
 	struct remote remote;
 	uint64_t cq_data;

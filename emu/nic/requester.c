@@ -5,6 +5,7 @@
 #include "emu/nic/auth_tokens.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/fault_post.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/payload.h"
 
@@ -16,6 +17,8 @@ void requester_init(struct requester *req)
 void requester_post(struct session *session, struct op *op)
 {
 	op->session = session;
+	if (session->fault)
+		fault_post(session, op);
 	/* The first op on an idle session leaves at once; those behind it may share a send. */
 	if (!session->req.sent.first && !session->req.reads.first && !session->req.awaited)
 		session->ep->nic->urgent = true;
@@ -96,7 +99,7 @@ static struct op *requester_pick(struct session *session)
 				return NULL;	/* RMA keeps its own order */
 			continue;
 		}
-		if (!op_may_start(session, op))
+		if ((session->fault && fault_waits(session, op)) || !op_may_start(session, op))
 			return NULL;
 		op_list_cut(&req->pending, before, op);
 		return op;

@@ -339,6 +339,11 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 		if (session->conn)
 			conn_busy(session->conn);
 	}
+	if (session->fault_wake_ns && session->fault_wake_ns <= now_ns) {
+		session->fault_wake_ns = 0;
+		if (session->conn)
+			conn_busy(session->conn);
+	}
 	/* Twice the budget: the peer, if it is alive, has given up by then. */
 	if (session->down_since_ns && session->state == SESSION_IDLE)
 		budget *= 2;
@@ -350,6 +355,8 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 		session_dial(session);
 	if (req->rnr_until_ns)
 		due = req->rnr_until_ns;
+	if (session->fault_wake_ns)
+		due = earlier(due, session->fault_wake_ns);
 	if (session->state == SESSION_BACKOFF)
 		due = earlier(due, session->retry_ns);
 	if (session->down_since_ns)

@@ -107,6 +107,29 @@ Test(sim_plan, refuses_by_number)
 	}
 }
 
+/* What one side posts is not counted with what it is asked for. */
+Test(sim_plan, each_side_has_its_numbers)
+{
+	struct fault_rule rule = refusing(REFUSAL_RIGHT);
+	struct job *back[OPS];
+	struct region *own;
+	struct stage stage;
+
+	rule.every = 3;
+	stage_open(&stage, 2012, 1, rule);
+	own = region_open(stage.bed.party[0], OPS * BYTES, 1, BED_BOTH, false, 0);
+	for (int i = 0; i < OPS; i++) {
+		back[i] = job_rma(stage.bed.party[1], own, OP_WRITE, (uint64_t)i * BYTES, BYTES, POST_COMPLETE, 1);
+		job_may(stage_job(&stage, 1, i), REFUSAL_RIGHT);
+		job_may(back[i], REFUSAL_RIGHT);
+		cr_assert(!job_post(stage.job[1][i]) && !job_post(back[i]));
+		model_finish(stage.bed.model, BED_LIMIT_NS);
+		cr_assert(stage.job[1][i]->failed == !(i % 3) && back[i]->failed == !(i % 3), "number %d", i + 1);
+	}
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	stage_close(&stage);
+}
+
 static void draws(uint64_t weather, uint64_t seed, bool failed[KINDS][OPS])
 {
 	struct fault_rule rule = refusing(REFUSAL_UNKNOWN_KEY);
@@ -323,5 +346,81 @@ Test(sim_plan, no_connection_for_a_while)
 	for (uint64_t weather = 2080; weather < 2086; weather += 2) {
 		outage(weather, 10 * SIM_SECOND);
 		outage(weather, SIM_SECOND);
+	}
+}
+
+/* How long ops took that were posted one after another. */
+static void times(uint64_t weather, uint64_t seed, struct fault_rule rule, uint64_t took_ns[OPS])
+{
+	struct stage stage;
+
+	stage_open(&stage, weather, seed, rule);
+	for (int i = 0; i < OPS; i++) {
+		uint64_t posted_ns = stage.bed.world->now_ns;
+
+		cr_assert(!job_post(stage_job(&stage, 1, i)));
+		model_finish(stage.bed.model, BED_LIMIT_NS);
+		took_ns[i] = stage.bed.world->now_ns - posted_ns;
+	}
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	stage_close(&stage);
+}
+
+enum { MS = 1000000 };
+
+/* Within what the world itself takes. */
+static bool alike(uint64_t a_ns, uint64_t b_ns)
+{
+	return (a_ns < b_ns ? b_ns - a_ns : a_ns - b_ns) < 5 * MS;
+}
+
+Test(sim_plan, latency_and_jitter)
+{
+	struct fault_rule rule = rule_of(PLAN_LATENCY);
+	uint64_t first[OPS], again[OPS];
+	int other = 0, same = 0;
+
+	rule.wait_ns = 200 * MS;
+	rule.jitter_ns = 100 * MS;
+	rule.every = 2;
+	times(2100, 7, rule, first);
+	for (int i = 0; i < OPS; i++) {
+		uint64_t least = i & 1 ? 0 : rule.wait_ns, most = i & 1 ? 0 : rule.wait_ns + rule.jitter_ns;
+
+		cr_assert(first[i] >= least && (first[i] <= most || alike(first[i], most)), "number %d: %llu", i + 1,
+			  (unsigned long long)first[i]);
+	}
+	times(2102, 7, rule, again);
+	for (int i = 0; i < OPS; i++)
+		cr_assert(alike(first[i], again[i]), "number %d", i + 1);
+	times(2102, 8, rule, again);
+	for (int i = 0; i < OPS; i++)
+		other += !alike(first[i], again[i]);
+	cr_assert_gt(other, OPS / 4);
+	for (int i = 2; i < OPS; i += 2)
+		same += alike(first[i], first[0]);
+	cr_assert_lt(same, OPS / 4);
+}
+
+/* Many at once are late together, in whatever weather, and in their order. */
+Test(sim_plan, latency_is_no_queue)
+{
+	for (uint64_t weather = 2110; weather < 2120; weather++) {
+		struct fault_rule rule = rule_of(PLAN_LATENCY);
+		struct stage stage;
+		uint64_t begun_ns;
+
+		rule.wait_ns = 50 * MS;
+		rule.jitter_ns = 30 * MS;
+		stage_open(&stage, weather, 1, rule);
+		begun_ns = stage.bed.world->now_ns;
+		stage_post_all(&stage, REFUSAL_NONE);
+		model_pass(stage.bed.model, rule.wait_ns - MS);
+		cr_assert_eq(stage.bed.model->open, KINDS * OPS);
+		model_finish(stage.bed.model, BED_LIMIT_NS);
+		if (!(weather & 1))
+			cr_assert(alike(stage.bed.world->now_ns - begun_ns, rule.wait_ns + rule.jitter_ns));
+		model_end(stage.bed.model, BED_LIMIT_NS);
+		stage_close(&stage);
 	}
 }
