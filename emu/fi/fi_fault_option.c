@@ -3,6 +3,7 @@
 #include "emu/fi/fi_fault_option.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,8 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 static const char *read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
-							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency" };
+							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
+							 [PLAN_REGISTER] = "register" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -201,8 +203,24 @@ static const char *read_jitter(const char *value, struct fault_rule *rule)
 	return number_time(value, &rule->jitter_ns) ? NULL : A_TIME;
 }
 
+/* By its name, as ENOMEM. Those beyond are libfabric's own. */
+static const char *read_error(const char *value, struct fault_rule *rule)
+{
+	enum { ERRNO_MAX = 133 };
+
+	for (int err = 1; err <= ERRNO_MAX; err++) {
+		const char *name = strerrorname_np(err);
+
+		if (name && !strcmp(name, value)) {
+			rule->err = err;
+			return NULL;
+		}
+	}
+	return "the name of an error, such as ENOMEM";
+}
+
 enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY,
-       OPS = REFUSING | FULL | CUT | LATE, ALL = OPS };
+       REGISTERING = 1 << PLAN_REGISTER, OPS = REFUSING | FULL | CUT | LATE, ALL = OPS | REGISTERING };
 
 static const struct option {
 	const char *name;
@@ -210,19 +228,20 @@ static const struct option {
 	const char *(*read)(const char *value, struct fault_rule *rule);
 } options[FAULT_OPTIONS] = {
 	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, read_fault },
-	[FAULT_OPTION_PEER] = { "peer", ALL, 0, read_peer },
+	[FAULT_OPTION_PEER] = { "peer", OPS, 0, read_peer },
 	[FAULT_OPTION_OP] = { "op", OPS, 0, read_op },
 	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },
-	[FAULT_OPTION_FIRST] = { "first", OPS, 0, read_first },
-	[FAULT_OPTION_EVERY] = { "every", OPS, 0, read_every },
-	[FAULT_OPTION_MOST] = { "most", OPS, 0, read_most },
-	[FAULT_OPTION_CHANCE] = { "chance", OPS, 0, read_chance },
+	[FAULT_OPTION_FIRST] = { "first", ALL, 0, read_first },
+	[FAULT_OPTION_EVERY] = { "every", ALL, 0, read_every },
+	[FAULT_OPTION_MOST] = { "most", ALL, 0, read_most },
+	[FAULT_OPTION_CHANCE] = { "chance", ALL, 0, read_chance },
 	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
 	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
 	[FAULT_OPTION_WAIT] = { "wait", LATE, LATE, read_wait },
 	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
+	[FAULT_OPTION_ERROR] = { "error", REGISTERING, 0, read_error },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)
@@ -256,7 +275,7 @@ const char *fault_option_read(enum fault_option option, const char *value, struc
 void fault_rule_begin(struct fault_rule *rule)
 {
 	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX,
-				     .chance = FAULT_CERTAIN, .times = 1 };
+				     .chance = FAULT_CERTAIN, .times = 1, .err = ENOMEM };
 }
 
 /* Without "op" a rule is for all kinds that can meet its fault. */

@@ -253,14 +253,24 @@ static int parts_open(struct emu_mr *mr, const struct mr_request *req, struct em
 	return eq ? mr_async_open(mr, eq) : 0;
 }
 
+/* An asynchronous one fails as it does without a plan: by its event. */
+static int injected(const struct emu_domain *domain)
+{
+	int err = nic_fault_register(domain->nic);
+
+	if (err)
+		EMU_WARN(MR, "registration: %s, injected by the fault plan (FI_EMU_FAULT)\n", fi_strerror(-err));
+	return err;
+}
+
 int mr_register(struct emu_domain *domain, const struct mr_request *req, struct fid_mr **out)
 {
 	struct emu_eq *eq = domain_reg_eq(domain);
 	struct mr_backing backing = { NULL, NULL };
 	struct emu_mr *mr;
-	int err = 0;
+	int fault = injected(domain), err = eq ? 0 : fault;
 
-	if (!eq && !req->base)
+	if (!err && !eq && !req->base)
 		err = mr_back(domain, &(struct mr_memory){ req->iov, req->count, req->dmabuf, req->access, NULL }, &backing);
 	if (err)
 		return err;
@@ -288,6 +298,6 @@ int mr_register(struct emu_domain *domain, const struct mr_request *req, struct 
 	atomic_fetch_add(&domain->users, 1);
 	*out = &mr->fid;
 	if (eq)
-		mr_async_begin(mr, req);
+		mr_async_begin(mr, req, fault);
 	return 0;
 }

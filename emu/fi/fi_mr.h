@@ -96,10 +96,11 @@ int mr_enable(struct emu_mr *mr);
 int mr_check_pmem(const struct iovec *iov, size_t count);
 
 /* fi_mr_async.c: registration that ends on the worker thread and is told by an event (S168). The region is in the table,
- * closed to peers. mr_async_open() before it is given out: 0 or -errno; mr_async_begin() when *mr is written (S170);
+ * closed to peers. mr_async_open() before it is given out: 0 or -errno; mr_async_begin() when *mr is written (S170), `fault` being
+ * 0, or the -errno that a fault plan has it end with;
  * mr_async_close() takes the job back or waits for it, and withdraws the event: none comes later. */
 int  mr_async_open(struct emu_mr *mr, struct emu_eq *eq);
-void mr_async_begin(struct emu_mr *mr, const struct mr_request *req);
+void mr_async_begin(struct emu_mr *mr, const struct mr_request *req, int fault);
 void mr_async_close(struct emu_mr *mr);
 
 #endif

@@ -19,6 +19,7 @@ struct mr_async {
 	struct emu_eq *eq;
 	struct mr_memory memory;	/* no segments: it was looked after when the base was registered */
 	atomic_bool stop;
+	int fault;		/* not 0: fails with this, whatever the memory is like */
 	struct mr_backing backing;	/* what run() found, until settle() */
 };
 
@@ -28,6 +29,8 @@ static int run(struct worker_job *job)
 {
 	struct mr_async *async = (struct mr_async *)job;
 
+	if (async->fault)
+		return async->fault;
 	return async->memory.iov ? mr_back(async->mr->domain, &async->memory, &async->backing) : 0;
 }
 
@@ -80,10 +83,11 @@ int mr_async_open(struct emu_mr *mr, struct emu_eq *eq)
 	return 0;
 }
 
-void mr_async_begin(struct emu_mr *mr, const struct mr_request *req)
+void mr_async_begin(struct emu_mr *mr, const struct mr_request *req, int fault)
 {
 	struct mr_async *async = mr->parts->async;
 
+	async->fault = fault;
 	if (!req->base)
 		async->memory = (struct mr_memory){
 			.iov = req->count > 1 ? mr->mr->more : &mr->mr->one, /* the request's end with the call */

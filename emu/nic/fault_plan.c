@@ -117,3 +117,11 @@ void fault_count(struct fault_peer *peer, const struct fault_op *op)
 		if (peer->meant[i] && names_op(&plan->rule[i], op))
 			peer->count[i][op->kind] = (struct fault_count){ .ops = peer->count[i][op->kind].ops + 1 };
 }
+
+const struct fault_rule *fault_registration(const struct fault_plan *plan, uint64_t number)
+{
+	for (uint32_t i = 0; i < plan->rules; i++)
+		if (plan->rule[i].sort == PLAN_REGISTER && hits(plan, i, OP_SEND, number))
+			return &plan->rule[i];
+	return NULL;
+}

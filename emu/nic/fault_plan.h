@@ -22,6 +22,8 @@ enum fault_sort {
 	PLAN_CUT,		/* the connection breaks that a peer's op came by */
 	/* Of own ops. */
 	PLAN_LATENCY,		/* leaves later */
+	/* Of neither. */
+	PLAN_REGISTER,		/* a registration fails */
 	PLAN_SORTS
 };
 
@@ -42,6 +44,7 @@ struct fault_rule {
 	uint32_t times;			/* RNR: so often in a row; CUT: likewise, if it is `before` */
 	bool     before;		/* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;		/* CUT: there is no other connection for so long */
+	int      err;			/* REGISTER: a positive errno */
 	uint64_t wait_ns, jitter_ns;	/* LATENCY: so long, and a drawn part of jitter_ns */
 };
 
@@ -72,5 +75,8 @@ const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort so
 uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op);
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
+
+/* The first rule that this registration of the process meets, numbered from 1; NULL: none. Any thread. */
+const struct fault_rule *fault_registration(const struct fault_plan *plan, uint64_t number);
 
 #endif

@@ -367,6 +367,16 @@ void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)
 	nic->link.log(nic->link_arg, level, text);
 }
 
+int nic_fault_register(struct nic *nic)
+{
+	const struct fault_rule *rule = NULL;
+
+	if (nic->config.fault)
+		rule = fault_registration(nic->config.fault,
+					  atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
+	return rule ? -rule->err : 0;
+}
+
 static void pd_random(void *arg, void *bytes, size_t length)
 {
 	struct nic *nic = arg;

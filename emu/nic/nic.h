@@ -82,6 +82,8 @@ int  pd_open(struct nic *nic, struct pd **pd);
 /* [role] 0, or -FI_EBUSY while regions, endpoints (S182) or mapped keys (S58) are left. */
 int  pd_close(struct pd *pd);
 struct key_map *pd_mappings(struct pd *pd);	/* any thread, see key_map.h */
+/* A region is about to be registered: 0, or the negative errno by which the fault plan has that fail. Any thread. */
+int  nic_fault_register(struct nic *nic);
 struct mr_table *pd_regions(struct pd *pd);	/* mr_add() and mr_find() on it: [role] */
 /* [role] Ends the region: no byte of it is touched after this returned. */
 void pd_remove_region(struct pd *pd, struct mr *mr);

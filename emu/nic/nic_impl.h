@@ -31,6 +31,7 @@ struct nic {
 	struct wire_secret keys;	/* of the secret */
 	const struct wire_secret *secret;	/* they, or NULL: there is none */
 	struct fault_plan fault;	/* config.fault, if that is not NULL */
+	atomic_uint_fast64_t registrations;	/* so far, if there is a fault plan; any thread, relaxed */
 	struct link_ops link;
 	void *link_arg;
 	struct nic_clock clock;

@@ -115,6 +115,8 @@ static const struct { const char *text, *says; } wrong[] = {
 	{ "[a]\nfault = latency\njitter = 1ms\n", ":2: [a] lacks \"wait\"" },
 	{ "[a]\nfault = latency\nwait = 1\n", ":3: wait: \"1\" is not a whole number with us, ms or s" },
 	{ "[a]\nfault = latency\nwait = 1s\njitter = x\n", ":4: jitter: " },
+	{ "[a]\nfault = register\nerror = 12\n", ":3: error: \"12\" is not the name of an error" },
+	{ "[a]\nfault = register\npeer = ::1\n", ":3: \"peer\" does not go with this fault" },
 	{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nop =\n", ":4: op: \"\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nkey = -1\n", ":4: key: \"-1\" is not a number" },
@@ -226,5 +228,60 @@ Test(fi_fault, a_plan_that_goes_bad)
 	RC(-FI_EAVAIL, world_next(&w, entry));
 	RC(1, fi_cq_readerr(w.cq, &(struct fi_cq_err_entry){ 0 }, 0));
 	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+static int reg(struct world *w, struct fid_mr **mr)
+{
+	return fi_mr_reg(w->domain, far, sizeof(far), FI_REMOTE_WRITE, 0, KEY, 0, mr, mr);
+}
+
+/* The second registration and the fourth fail, and leave nothing behind. */
+Test(fi_fault, registrations)
+{
+	int log = catch_log();
+	struct fid_mr *mr;
+	struct world w;
+
+	world_need_emu();
+	plan("[a]\nfault = register\nfirst = 2\nevery = 2\nmost = 2\nerror = EBUSY\n");
+	world_open(&w, &(struct want){ 0 });
+	logged(log);
+	for (int i = 1; i <= 7; i++) {
+		bool fails = i == 2 || i == 4;
+
+		mr = NULL;
+		RC(fails ? -FI_EBUSY : 0, reg(&w, &mr));
+		cr_expect_eq(!mr, fails);
+		cr_expect_eq(!!strstr(logged(log), "injected by the fault plan"), fails);
+		if (mr)
+			RC(0, fi_close(&mr->fid));
+	}
+	world_close(&w);
+}
+
+/* One that is told of by an event fails by that event. */
+Test(fi_fault, asynchronous_registrations)
+{
+	struct fi_eq_err_entry error = { 0 };
+	struct fi_eq_entry entry;
+	struct fid_mr *mr;
+	struct world w;
+	uint32_t event;
+
+	world_need_emu();
+	plan("[a]\nfault = register\nfirst = 2\nmost = 1\n");
+	world_open(&w, &(struct want){ .wait_obj = FI_WAIT_UNSPEC });
+	RC(0, fi_domain_bind(w.domain, &w.eq->fid, 1ull << 59)); /* FI_REG_MR, whose use warns since 2.0 */
+	for (int i = 1; i <= 3; i++) {
+		RC(0, reg(&w, &mr));
+		RC(i == 2 ? -FI_EAVAIL : (ssize_t)sizeof(entry), fi_eq_sread(w.eq, &event, &entry, sizeof(entry), -1, 0));
+		if (i == 2) {
+			RC(sizeof(error), fi_eq_readerr(w.eq, &error, 0));
+			cr_expect_eq(error.err, FI_ENOMEM);
+			cr_expect_eq(error.fid, &mr->fid);
+		}
+		RC(0, fi_close(&mr->fid));
+	}
 	world_close(&w);
 }
