@@ -45,7 +45,7 @@ static const char *read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
 							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
-							 [PLAN_REGISTER] = "register" };
+							 [PLAN_COMPLETION] = "completion", [PLAN_REGISTER] = "register" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -219,7 +219,7 @@ static const char *read_error(const char *value, struct fault_rule *rule)
 	return "the name of an error, such as ENOMEM";
 }
 
-enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY,
+enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION,
        REGISTERING = 1 << PLAN_REGISTER, OPS = REFUSING | FULL | CUT | LATE, ALL = OPS | REGISTERING };
 
 static const struct option {

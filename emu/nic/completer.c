@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/nic/ep.h"
+#include "emu/nic/fault_post.h"
 #include "emu/nic/multi_recv.h"
 #include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
@@ -48,6 +49,8 @@ static void op_report(struct op *op)
 	struct cq *cq = quiet ? NULL : op->ep->attr.tx_cq;
 	struct cntr *cntr;
 
+	if (op->session && op->session->fault && fault_late(op))
+		return;
 	if (op->kind >= OP_CONNECT) {
 		cm_resolved(op);
 		op_release(&op->done);
@@ -88,10 +91,18 @@ static void op_end(struct op *op)
 {
 	struct op *leader = op->leader;
 
+	/* They have one session; a group is as late as its latest. */
+	if (op->session && op->session->fault && op->late_ns > leader->late_ns)
+		leader->late_ns = op->late_ns;
 	if (op != leader)
 		pool_give(op->pool, op);
 	if (--leader->group_left == 0)
 		op_report(leader);
+}
+
+void complete_late(struct op *op)
+{
+	op_report(op);
 }
 
 void complete_good(struct op *op)

@@ -9,6 +9,8 @@
 struct session;
 
 void complete_good(struct op *op);
+/* It was complete before, and kept back by a fault plan (fault_late()). */
+void complete_late(struct op *op);
 /* `known` holds what the target said of its region, or NULL; the rest is filled from the op. */
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known);
 /* The message has come, of which the receive's capacity was kept. */

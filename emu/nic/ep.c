@@ -10,6 +10,7 @@
 #include "emu/nic/auth_set.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/conn.h"
+#include "emu/nic/fault_post.h"
 #include "emu/nic/held.h"
 #include "emu/nic/message.h"
 #include "emu/nic/multi_recv.h"
@@ -162,6 +163,7 @@ void ep_close(struct ep *ep)
 	while (submit_take(nic))
 		;
 	/* Quiet: every session says goodbye, every op ends. */
+	fault_flush(ep);
 	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
 		while ((session = ep->chains[i])) {
 			ep->chains[i] = session->next;

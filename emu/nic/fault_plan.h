@@ -22,6 +22,7 @@ enum fault_sort {
 	PLAN_CUT,		/* the connection breaks that a peer's op came by */
 	/* Of own ops. */
 	PLAN_LATENCY,		/* leaves later */
+	PLAN_COMPLETION,	/* is told of later */
 	/* Of neither. */
 	PLAN_REGISTER,		/* a registration fails */
 	PLAN_SORTS
@@ -45,7 +46,7 @@ struct fault_rule {
 	bool     before;		/* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;		/* CUT: there is no other connection for so long */
 	int      err;			/* REGISTER: a positive errno */
-	uint64_t wait_ns, jitter_ns;	/* LATENCY: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns;	/* LATENCY, COMPLETION: so long, and a drawn part of jitter_ns */
 };
 
 struct fault_plan {

@@ -2,6 +2,7 @@
 /* fault_post.c - a fault plan's rules for own ops. */
 #include "emu/nic/fault_post.h"
 
+#include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/fault_plan.h"
 #include "emu/nic/nic_impl.h"
@@ -14,6 +15,8 @@ void fault_post(struct session *session, struct op *op)
 	const struct fault_rule *rule = fault_next(peer, PLAN_LATENCY, &what);
 
 	op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+	rule = fault_next(peer, PLAN_COMPLETION, &what);
+	op->late_ns = rule ? fault_wait(peer, rule, &what) : 0;
 	fault_count(peer, &what);
 }
 
@@ -24,4 +27,51 @@ bool fault_waits(struct session *session, const struct op *op)
 	session->fault_wake_ns = op->hold_ns;
 	session_time(session, op->hold_ns);
 	return true;
+}
+
+bool fault_late(struct op *op)
+{
+	struct nic *nic = op->ep->nic;
+	struct op **at = &nic->late;
+
+	if (!op->late_ns || op->ep->closing)
+		return false;
+	op->hold_ns = nic_now(nic) + op->late_ns;
+	op->late_ns = 0;
+	while (*at && (*at)->hold_ns <= op->hold_ns)
+		at = &(*at)->next;
+	op->next = *at;
+	*at = op;
+	op->session->late++;
+	nic_due(nic, op->hold_ns);
+	return true;
+}
+
+static void tell(struct op **at)
+{
+	struct op *op = *at;
+
+	*at = op->next;
+	op->session->late--;
+	complete_late(op);
+}
+
+void fault_tick(struct nic *nic)
+{
+	while (nic->late && nic->late->hold_ns <= nic->now_ns)
+		tell(&nic->late);
+	if (nic->late)
+		nic_due(nic, nic->late->hold_ns);
+}
+
+void fault_flush(struct ep *ep)
+{
+	struct op **at = &ep->nic->late;
+
+	while (*at) {
+		if ((*at)->ep == ep)
+			tell(at);
+		else
+			at = &(*at)->next;
+	}
 }

@@ -11,4 +11,11 @@ void fault_post(struct session *session, struct op *op);
 /* May it not leave yet? Then the session is looked at again when it may. */
 bool fault_waits(struct session *session, const struct op *op);
 
+/* The op has ended: is it to be told of later? Then it is kept, and complete_late() called in time. */
+bool fault_late(struct op *op);
+/* A timer is due: tells of what is late enough, and asks for the next one. */
+void fault_tick(struct nic *nic);
+/* The endpoint closes: tells of all that is its own. */
+void fault_flush(struct ep *ep);
+
 #endif

@@ -11,6 +11,7 @@
 #include "emu/nic/auth_tokens.h"
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/fault_post.h"
 #include "emu/nic/guard.h"
 #include "emu/nic/key_map.h"
 #include "emu/nic/nic_impl.h"
@@ -251,6 +252,7 @@ static void nic_tick(struct nic *nic)
 			nic->timed = session;
 		}
 	}
+	fault_tick(nic);
 	nic->ticking = false;
 	/* Once, at the end: who goes to sleep meanwhile finds the old one, which is due. */
 	atomic_store_explicit(&nic->deadline_ns, nic->tick_due_ns, memory_order_relaxed);

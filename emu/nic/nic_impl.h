@@ -46,6 +46,7 @@ struct nic {
 	struct session *timed, *owing;
 	bool ack_soon;			/* one of those that owe is waited for, and nothing will come for it to ride on */
 	uint32_t idle_slices;		/* that found nothing to do, in a row */
+	struct op *late;		/* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count;
 	uint32_t dgram_eps;		/* opened so far: which of them it is goes into what an endpoint loses */
 	bool urgent;			/* a post found its peer idle: send at once */

@@ -137,7 +137,8 @@ struct op {
 	uint64_t auth;		/* shown to the peer */
 	uint64_t first_seq, last_seq;	/* of its segments sent so far */
 	uint64_t length;
-	uint64_t hold_ns;	/* fault plan: leaves then, if not later */
+	uint64_t hold_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
+	uint64_t late_ns;	/* fault plan: so long after it has ended */
 	uint64_t moved;		/* bytes handed to the connection, or received (READ) */
 	struct remote remote;
 	uint64_t cq_data;

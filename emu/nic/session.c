@@ -39,8 +39,8 @@ static bool is_spent(const struct session *session)
 	const struct ep *ep = session->ep;
 
 	return session->state == SESSION_IDLE && !session->known && !session->conn && !session->messages &&
-	       !session->timed && !session->owing && !session->rsp.commits_open && !session_busy(session) && ep->last != session &&
-	       ep->cm.asked != session && ep->cm.peer != session;
+	       !session->timed && !session->owing && !session->rsp.commits_open && !session->late && !session_busy(session) &&
+	       ep->last != session && ep->cm.asked != session && ep->cm.peer != session;
 }
 
 /* Peers come and go under ever new addresses. Not more than once a second, as all are looked at and perhaps none goes. */

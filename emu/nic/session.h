@@ -113,6 +113,7 @@ struct session {
 	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
 	struct fault_peer *fault;		/* NULL: there is no fault plan */
 	uint64_t fault_wake_ns;			/* by the plan, an op may leave then; 0: none waits for that */
+	uint32_t late;				/* ops that have ended, and by the plan are told of later */
 	uint64_t fault_until_ns;		/* by the plan, no connection before then */
 	struct requester req;
 	struct responder rsp;

@@ -424,3 +424,64 @@ Test(sim_plan, latency_is_no_queue)
 		stage_close(&stage);
 	}
 }
+
+/* The bytes are there, and the program does not hear of it yet; what has ended since may overtake. */
+Test(sim_plan, late_completions)
+{
+	for (uint64_t weather = 2120; weather < 2130; weather++) {
+		struct fault_rule rule = rule_of(PLAN_COMPLETION);
+		struct stage stage;
+
+		rule.wait_ns = SIM_SECOND;
+		rule.jitter_ns = 100 * MS;
+		rule.first = 2;
+		rule.every = 3;
+		stage_open(&stage, weather, 1, rule);
+		stage_post_all(&stage, REFUSAL_NONE);
+		model_pass(stage.bed.model, rule.wait_ns - MS);
+		for (int kind = 0; kind < KINDS; kind++)
+			for (int i = 0; i < OPS; i++)
+				cr_assert_eq(stage.job[kind][i]->done, i % 3 != 1, "kind %d number %d", kind, i + 1);
+		model_pass(stage.bed.model, rule.jitter_ns + SIM_SECOND);
+		cr_assert_eq(stage.bed.model->open, 0);
+		model_end(stage.bed.model, BED_LIMIT_NS);
+		stage_close(&stage);
+	}
+}
+
+/* A group of ranges is late if one of them is. */
+Test(sim_plan, a_late_range)
+{
+	struct fault_rule rule = rule_of(PLAN_COMPLETION);
+	struct stage stage;
+	struct job *job;
+
+	rule.wait_ns = SIM_SECOND;
+	rule.first = 2;
+	rule.most = 1;
+	stage_open(&stage, 2132, 1, rule);
+	job = job_rma(stage.bed.party[0], stage.target, OP_WRITE, 0, 4096, POST_COMPLETE, 1);
+	job_split_remote(job, 4);
+	cr_assert(!job_post(job));
+	model_pass(stage.bed.model, rule.wait_ns - MS);
+	cr_assert(!job->done);
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	stage_close(&stage);
+}
+
+/* Who closes does not wait for them: they are told at once. */
+Test(sim_plan, late_completions_at_close)
+{
+	struct fault_rule rule = rule_of(PLAN_COMPLETION);
+	struct stage stage;
+
+	rule.wait_ns = 30 * SIM_SECOND;
+	stage_open(&stage, 2134, 1, rule);
+	stage_post_all(&stage, REFUSAL_NONE);
+	model_pass(stage.bed.model, SIM_SECOND);
+	cr_assert_eq(stage.bed.model->open, KINDS * OPS);
+	party_close(stage.bed.party[0]);
+	cr_assert_eq(stage.bed.model->open, 0);
+	cr_assert(!stage.job[0][0]->failed);
+	stage_close(&stage);
+}
