@@ -45,7 +45,8 @@ static const char *read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
 							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
-							 [PLAN_COMPLETION] = "completion", [PLAN_REGISTER] = "register" };
+							 [PLAN_COMPLETION] = "completion", [PLAN_REGISTER] = "register",
+							 [PLAN_BANDWIDTH] = "bandwidth" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -219,8 +220,14 @@ static const char *read_error(const char *value, struct fault_rule *rule)
 	return "the name of an error, such as ENOMEM";
 }
 
+static const char *read_rate(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->rate);
+}
+
 enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION,
-       REGISTERING = 1 << PLAN_REGISTER, OPS = REFUSING | FULL | CUT | LATE, ALL = OPS | REGISTERING };
+       REGISTERING = 1 << PLAN_REGISTER, SLOW = 1 << PLAN_BANDWIDTH,
+       OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW };
 
 static const struct option {
 	const char *name;
@@ -228,13 +235,13 @@ static const struct option {
 	const char *(*read)(const char *value, struct fault_rule *rule);
 } options[FAULT_OPTIONS] = {
 	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, read_fault },
-	[FAULT_OPTION_PEER] = { "peer", OPS, 0, read_peer },
+	[FAULT_OPTION_PEER] = { "peer", OPS | SLOW, 0, read_peer },
 	[FAULT_OPTION_OP] = { "op", OPS, 0, read_op },
 	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },
-	[FAULT_OPTION_FIRST] = { "first", ALL, 0, read_first },
-	[FAULT_OPTION_EVERY] = { "every", ALL, 0, read_every },
-	[FAULT_OPTION_MOST] = { "most", ALL, 0, read_most },
-	[FAULT_OPTION_CHANCE] = { "chance", ALL, 0, read_chance },
+	[FAULT_OPTION_FIRST] = { "first", NUMBERED, 0, read_first },
+	[FAULT_OPTION_EVERY] = { "every", NUMBERED, 0, read_every },
+	[FAULT_OPTION_MOST] = { "most", NUMBERED, 0, read_most },
+	[FAULT_OPTION_CHANCE] = { "chance", NUMBERED, 0, read_chance },
 	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
@@ -242,6 +249,7 @@ static const struct option {
 	[FAULT_OPTION_WAIT] = { "wait", LATE, LATE, read_wait },
 	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
 	[FAULT_OPTION_ERROR] = { "error", REGISTERING, 0, read_error },
+	[FAULT_OPTION_RATE] = { "rate", SLOW, SLOW, read_rate },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)

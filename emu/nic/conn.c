@@ -8,6 +8,7 @@
 
 #include "emu/nic/ahead.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/fault_post.h"
 #include "emu/nic/frames.h"
 #include "emu/nic/hello.h"
 #include "emu/nic/nic_impl.h"
@@ -196,7 +197,11 @@ void conn_frame_end(struct conn *conn, size_t length)
 /* One frame more into the queue; false if there is none, or no room. */
 static bool conn_fill(struct conn *conn)
 {
-	return conn->state == CONN_OPEN && conn->session && session_fill(conn->session, conn);
+	struct session *session = conn->session;
+
+	if (conn->state != CONN_OPEN || !session)
+		return false;
+	return session->fault ? fault_fill(session, conn) : session_fill(session, conn);
 }
 
 bool conn_transmit(struct conn *conn)

@@ -48,6 +48,16 @@ struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct s
 	return counts;
 }
 
+const struct fault_rule *fault_always(const struct fault_peer *peer, enum fault_sort sort)
+{
+	const struct fault_plan *plan = peer->plan;
+
+	for (uint32_t i = 0; i < plan->rules; i++)
+		if (plan->rule[i].sort == sort && peer->meant[i])
+			return &plan->rule[i];
+	return NULL;
+}
+
 static bool names_op(const struct fault_rule *rule, const struct fault_op *op)
 {
 	if (op->ours != (rule->sort >= PLAN_LATENCY) || (int)op->kind >= (int)FAULT_KINDS || !(rule->kinds & 1u << op->kind))

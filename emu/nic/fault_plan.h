@@ -25,6 +25,7 @@ enum fault_sort {
 	PLAN_COMPLETION,	/* is told of later */
 	/* Of neither. */
 	PLAN_REGISTER,		/* a registration fails */
+	PLAN_BANDWIDTH,		/* what goes to the peer leaves more slowly */
 	PLAN_SORTS
 };
 
@@ -46,6 +47,7 @@ struct fault_rule {
 	bool     before;		/* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;		/* CUT: there is no other connection for so long */
 	int      err;			/* REGISTER: a positive errno */
+	uint64_t rate;			/* BANDWIDTH: bytes a second */
 	uint64_t wait_ns, jitter_ns;	/* LATENCY, COMPLETION: so long, and a drawn part of jitter_ns */
 };
 
@@ -67,6 +69,8 @@ struct fault_op {
 struct fault_peer;
 struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct sockaddr_storage *peer);
 
+/* The first rule of a sort that is in force for the peer whatever its ops are; NULL: none. */
+const struct fault_rule *fault_always(const struct fault_peer *peer, enum fault_sort sort);
 /* The first rule of that sort which the op, being the next of its kind, meets; NULL: none. Counts nothing: an op that comes
  * again before it was counted is judged the same. */
 const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);

@@ -3,6 +3,7 @@
 #include "emu/nic/fault_post.h"
 
 #include "emu/nic/completer.h"
+#include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/fault_plan.h"
 #include "emu/nic/nic_impl.h"
@@ -20,12 +21,35 @@ void fault_post(struct session *session, struct op *op)
 	fault_count(peer, &what);
 }
 
+static void look_at(struct session *session, uint64_t at_ns)
+{
+	if (!session->fault_wake_ns || at_ns < session->fault_wake_ns)
+		session->fault_wake_ns = at_ns;
+	session_time(session, at_ns);
+}
+
 bool fault_waits(struct session *session, const struct op *op)
 {
 	if (op->hold_ns <= session->ep->nic->now_ns)
 		return false;
-	session->fault_wake_ns = op->hold_ns;
-	session_time(session, op->hold_ns);
+	look_at(session, op->hold_ns);
+	return true;
+}
+
+bool fault_fill(struct session *session, struct conn *conn)
+{
+	const struct fault_rule *rule = fault_always(session->fault, PLAN_BANDWIDTH);
+	uint64_t now_ns = nic_now(conn->nic), before = conn->out.waiting, bytes;
+
+	if (rule && session->fault_sent_ns > now_ns) {
+		look_at(session, session->fault_sent_ns);
+		return false;
+	}
+	if (!session_fill(session, conn))
+		return false;
+	bytes = conn->out.waiting - before;
+	if (rule)
+		session->fault_sent_ns = now_ns + bytes * TIME_MS(1000) / rule->rate;
 	return true;
 }
 

@@ -11,6 +11,8 @@ void fault_post(struct session *session, struct op *op);
 /* May it not leave yet? Then the session is looked at again when it may. */
 bool fault_waits(struct session *session, const struct op *op);
 
+/* session_fill(), no faster than the plan lets the line be. */
+bool fault_fill(struct session *session, struct conn *conn);
 /* The op has ended: is it to be told of later? Then it is kept, and complete_late() called in time. */
 bool fault_late(struct op *op);
 /* A timer is due: tells of what is late enough, and asks for the next one. */

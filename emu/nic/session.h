@@ -112,7 +112,8 @@ struct session {
 	uint32_t messages;			/* that came by it and are not freed */
 	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
 	struct fault_peer *fault;		/* NULL: there is no fault plan */
-	uint64_t fault_wake_ns;			/* by the plan, an op may leave then; 0: none waits for that */
+	uint64_t fault_wake_ns;			/* by the plan, something may leave then; 0: nothing waits for that */
+	uint64_t fault_sent_ns;			/* by the plan, what was sent has left the line */
 	uint32_t late;				/* ops that have ended, and by the plan are told of later */
 	uint64_t fault_until_ns;		/* by the plan, no connection before then */
 	struct requester req;

@@ -485,3 +485,30 @@ Test(sim_plan, late_completions_at_close)
 	cr_assert(!stage.job[0][0]->failed);
 	stage_close(&stage);
 }
+
+/* So many bytes take so long, and ops of all sorts get through. */
+Test(sim_plan, bandwidth)
+{
+	for (uint64_t weather = 2140; weather < 2146; weather++) {
+		enum { LONG = 1 << 20 };
+		struct fault_rule rule = rule_of(PLAN_BANDWIDTH);
+		struct region *large;
+		struct stage stage;
+		uint64_t begun_ns, took_ns;
+
+		rule.rate = LONG;	/* a second */
+		stage_open(&stage, weather, 1, rule);
+		large = region_open(stage.bed.party[1], LONG, 1, BED_BOTH, false, 0);
+		begun_ns = stage.bed.world->now_ns;
+		cr_assert(!job_post(job_rma(stage.bed.party[0], large, OP_WRITE, 0, LONG, POST_COMPLETE, 1)));
+		model_finish(stage.bed.model, BED_LIMIT_NS);
+		took_ns = stage.bed.world->now_ns - begun_ns;
+		/* The last segment has its time after it. */
+		cr_assert_gt(took_ns, SIM_SECOND * 3 / 4);
+		if (!(weather & 1))
+			cr_assert_lt(took_ns, SIM_SECOND * 5 / 4);
+		stage_post_all(&stage, REFUSAL_NONE);
+		model_end(stage.bed.model, BED_LIMIT_NS);
+		stage_close(&stage);
+	}
+}
