@@ -240,11 +240,12 @@ static int check_attr(const struct emu_domain *domain, const struct fi_cq_attr *
 static int open_device(struct emu_cq *cq, const struct fi_cq_attr *attr)
 {
 	struct waiter_want want = want_of(cq->domain, attr);
+	size_t size = nic_fault_queue(cq->domain->nic, attr->size ? attr->size : LIMIT_CQ_SIZE);
 	int err = waiter_open(&cq->waiter, &want);
 
 	if (err)
 		return err;
-	err = cq_open(&cq->cq, attr->size, want.obj == FI_WAIT_NONE ? NULL : waiter_wake, &cq->waiter);
+	err = cq_open(&cq->cq, size, want.obj == FI_WAIT_NONE ? NULL : waiter_wake, &cq->waiter);
 	if (!err && cq->waiter.set) {
 		cq->member = (struct wait_member){ .ready = ready, .arg = cq->cq, .fd = -1 };
 		cq_arm(cq->cq);

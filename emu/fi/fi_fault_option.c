@@ -46,7 +46,7 @@ static const char *read_fault(const char *value, struct fault_rule *rule)
 	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
 							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
 							 [PLAN_COMPLETION] = "completion", [PLAN_REGISTER] = "register",
-							 [PLAN_BANDWIDTH] = "bandwidth" };
+							 [PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -225,9 +225,14 @@ static const char *read_rate(const char *value, struct fault_rule *rule)
 	return read_positive(value, &rule->rate);
 }
 
+static const char *read_entries(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->entries);
+}
+
 enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION,
-       REGISTERING = 1 << PLAN_REGISTER, SLOW = 1 << PLAN_BANDWIDTH,
-       OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW };
+       REGISTERING = 1 << PLAN_REGISTER, SLOW = 1 << PLAN_BANDWIDTH, SMALL = 1 << PLAN_QUEUE,
+       OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW | SMALL };
 
 static const struct option {
 	const char *name;
@@ -250,6 +255,7 @@ static const struct option {
 	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
 	[FAULT_OPTION_ERROR] = { "error", REGISTERING, 0, read_error },
 	[FAULT_OPTION_RATE] = { "rate", SLOW, SLOW, read_rate },
+	[FAULT_OPTION_ENTRIES] = { "entries", SMALL, SMALL, read_entries },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)

@@ -135,3 +135,11 @@ const struct fault_rule *fault_registration(const struct fault_plan *plan, uint6
 			return &plan->rule[i];
 	return NULL;
 }
+
+size_t fault_queue(const struct fault_plan *plan, size_t entries)
+{
+	for (uint32_t i = 0; i < plan->rules; i++)
+		if (plan->rule[i].sort == PLAN_QUEUE)
+			return entries < plan->rule[i].entries ? entries : plan->rule[i].entries;
+	return entries;
+}

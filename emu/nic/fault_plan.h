@@ -9,6 +9,7 @@
 #define EMU_NIC_FAULT_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -26,6 +27,7 @@ enum fault_sort {
 	/* Of neither. */
 	PLAN_REGISTER,		/* a registration fails */
 	PLAN_BANDWIDTH,		/* what goes to the peer leaves more slowly */
+	PLAN_QUEUE,		/* completion queues are small */
 	PLAN_SORTS
 };
 
@@ -48,6 +50,7 @@ struct fault_rule {
 	uint64_t down_ns;		/* CUT: there is no other connection for so long */
 	int      err;			/* REGISTER: a positive errno */
 	uint64_t rate;			/* BANDWIDTH: bytes a second */
+	uint64_t entries;		/* QUEUE: at most so many */
 	uint64_t wait_ns, jitter_ns;	/* LATENCY, COMPLETION: so long, and a drawn part of jitter_ns */
 };
 
@@ -81,6 +84,8 @@ uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
 
+/* How many entries a completion queue has for which so many were asked. Any thread. */
+size_t fault_queue(const struct fault_plan *plan, size_t entries);
 /* The first rule that this registration of the process meets, numbered from 1; NULL: none. Any thread. */
 const struct fault_rule *fault_registration(const struct fault_plan *plan, uint64_t number);
 

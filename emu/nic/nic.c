@@ -369,6 +369,11 @@ void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)
 	nic->link.log(nic->link_arg, level, text);
 }
 
+size_t nic_fault_queue(struct nic *nic, size_t entries)
+{
+	return nic->config.fault ? fault_queue(nic->config.fault, entries) : entries;
+}
+
 int nic_fault_register(struct nic *nic)
 {
 	const struct fault_rule *rule = NULL;

@@ -82,6 +82,8 @@ int  pd_open(struct nic *nic, struct pd **pd);
 /* [role] 0, or -FI_EBUSY while regions, endpoints (S182) or mapped keys (S58) are left. */
 int  pd_close(struct pd *pd);
 struct key_map *pd_mappings(struct pd *pd);	/* any thread, see key_map.h */
+/* How many entries a completion queue is to have for which `entries` were asked, after the fault plan. Any thread. */
+size_t nic_fault_queue(struct nic *nic, size_t entries);
 /* A region is about to be registered: 0, or the negative errno by which the fault plan has that fail. Any thread. */
 int  nic_fault_register(struct nic *nic);
 struct mr_table *pd_regions(struct pd *pd);	/* mr_add() and mr_find() on it: [role] */

@@ -120,6 +120,9 @@ static const struct { const char *text, *says; } wrong[] = {
 	{ "[a]\nfault = bandwidth\n", ":2: [a] lacks \"rate\"" },
 	{ "[a]\nfault = bandwidth\nrate = 0\n", ":3: rate: \"0\" is not a positive number" },
 	{ "[a]\nfault = bandwidth\nrate = 9\nfirst = 2\n", ":4: \"first\" does not go with this fault" },
+	{ "[a]\nfault = queue\n", ":2: [a] lacks \"entries\"" },
+	{ "[a]\nfault = queue\nentries = 0\n", ":3: entries: \"0\" is not a positive number" },
+	{ "[a]\nfault = queue\nentries = 9\npeer = ::1\n", ":4: \"peer\" does not go with this fault" },
 	{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nop =\n", ":4: op: \"\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nkey = -1\n", ":4: key: \"-1\" is not a number" },
@@ -286,5 +289,36 @@ Test(fi_fault, asynchronous_registrations)
 		}
 		RC(0, fi_close(&mr->fid));
 	}
+	world_close(&w);
+}
+
+/* With one entry in the queue, the second write with CQ data waits until the program reads. */
+Test(fi_fault, a_small_queue)
+{
+	enum { WRITES = 3 };
+	struct fi_cq_tagged_entry entry;
+	struct fid_mr *mr;
+	struct world w;
+	int told = 0;
+
+	world_need_emu();
+	plan("[a]\nfault = queue\nentries = 1\n");
+	world_open(&w, &(struct want){ 0 });
+	RC(0, reg(&w, &mr));
+	memset(near, 7, sizeof(near));
+	for (uint64_t i = 0; i < WRITES; i++)
+		RC(0, fi_writedata(w.ep, near, 1, NULL, i, w.self, i, KEY, near));
+	while (fi_cntr_read(w.cntr) < 1)
+		;
+	for (int i = 0; i < 1000; i++)
+		fi_cntr_read(w.cntr);
+	cr_expect(far[0] == 7 && far[1] == 0, "%d, %d", far[0], far[1]);
+	for (int i = 0; i < 2 * WRITES; i++) {
+		RC(1, world_next(&w, &entry));
+		if (entry.flags & FI_REMOTE_CQ_DATA)
+			RC(told++, entry.data);
+	}
+	cr_expect(told == WRITES && far[1] == 7 && far[2] == 7);
+	RC(0, fi_close(&mr->fid));
 	world_close(&w);
 }
