@@ -187,6 +187,7 @@ static int start_nic(const struct settings *settings, struct nic **nic)
 	if (err)
 		return err;
 	config.nic.fault = settings->fault ? &plan : NULL;
+	config.slow_ns = settings->fault ? fault_thread(&plan) : 0;
 	err = guard_install();
 	if (err)
 		EMU_WARN(DOMAIN, "no handler for faults in program memory: %s\n", fi_strerror(-err));

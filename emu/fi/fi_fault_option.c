@@ -46,7 +46,8 @@ static const char *read_fault(const char *value, struct fault_rule *rule)
 	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
 							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
 							 [PLAN_COMPLETION] = "completion", [PLAN_REGISTER] = "register",
-							 [PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue" };
+							 [PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue",
+							 [PLAN_THREAD] = "thread" };
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -231,8 +232,8 @@ static const char *read_entries(const char *value, struct fault_rule *rule)
 }
 
 enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION,
-       REGISTERING = 1 << PLAN_REGISTER, SLOW = 1 << PLAN_BANDWIDTH, SMALL = 1 << PLAN_QUEUE,
-       OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW | SMALL };
+       REGISTERING = 1 << PLAN_REGISTER, SLOW = 1 << PLAN_BANDWIDTH, SMALL = 1 << PLAN_QUEUE, STARVED = 1 << PLAN_THREAD,
+       OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW | SMALL | STARVED };
 
 static const struct option {
 	const char *name;
@@ -251,7 +252,7 @@ static const struct option {
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
 	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
-	[FAULT_OPTION_WAIT] = { "wait", LATE, LATE, read_wait },
+	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED, LATE | STARVED, read_wait },
 	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
 	[FAULT_OPTION_ERROR] = { "error", REGISTERING, 0, read_error },
 	[FAULT_OPTION_RATE] = { "rate", SLOW, SLOW, read_rate },
@@ -297,6 +298,8 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
 	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : FAULT_ALL_KINDS;
 
+	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
+		return "has the NIC thread wait for more than a second";
 	if (rule->keyed)
 		can &= REGIONS;
 	if (kinds && rule->kinds & ~can)

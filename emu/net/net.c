@@ -114,7 +114,7 @@ static int start(const struct net_config *config)
 	if (err)
 		goto close_timer;
 	what = "cannot start the NIC thread";
-	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual);
+	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual, config->slow_ns);
 	if (err)
 		goto close_timer;
 	fork_watch(tcp_data_fd(net.tcp));

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -36,6 +37,7 @@ struct thread {
 	struct tcp *tcp;
 	struct nic_clock clock;
 	bool manual;
+	uint64_t slow_ns;	/* constant, as are those above */
 	int control;
 
 	/* From any thread. */
@@ -83,10 +85,22 @@ static void count(atomic_ulong *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+/* Without the role: whoever polls meanwhile is served. */
+static void linger_over(uint64_t ns)
+{
+	struct timespec left = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+}
+
 static bool serve_slice(struct thread *thread)
 {
-	bool did = driver_serve(thread->driver);
+	bool did;
 
+	if (thread->slow_ns)
+		linger_over(thread->slow_ns);
+	did = driver_serve(thread->driver);
 	if (did)
 		count(&thread->stats.served);
 	return did;
@@ -465,11 +479,13 @@ static int start_thread(struct thread *thread)
 	return err;
 }
 
-int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual)
+int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual,
+	       uint64_t slow_ns)
 {
 	int err;
 
 	thread->nic = nic;
+	thread->slow_ns = slow_ns;
 	thread->driver = nic_driver(nic);
 	thread->tcp = tcp;
 	thread->clock = *clock;

@@ -31,8 +31,9 @@ struct thread;
 
 /* Makes it, not yet running: from now on thread_wake() may be called. 0 or -errno. */
 int  thread_open(struct thread **thread);
-/* Runs it over this device and link. 0 or -errno. */
-int  thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual);
+/* Runs it over this device and link; it waits for slow_ns before each slice. 0 or -errno. */
+int  thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual,
+		uint64_t slow_ns);
 /* Joins it, if it runs. Not with the driver role held. */
 void thread_stop(struct thread *thread);
 /* Stopped, or never run: frees it; nobody calls thread_wake() any more. */

@@ -143,3 +143,11 @@ size_t fault_queue(const struct fault_plan *plan, size_t entries)
 			return entries < plan->rule[i].entries ? entries : plan->rule[i].entries;
 	return entries;
 }
+
+uint64_t fault_thread(const struct fault_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->rules; i++)
+		if (plan->rule[i].sort == PLAN_THREAD)
+			return plan->rule[i].wait_ns;
+	return 0;
+}

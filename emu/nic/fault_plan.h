@@ -28,6 +28,7 @@ enum fault_sort {
 	PLAN_REGISTER,		/* a registration fails */
 	PLAN_BANDWIDTH,		/* what goes to the peer leaves more slowly */
 	PLAN_QUEUE,		/* completion queues are small */
+	PLAN_THREAD,		/* the NIC thread is slow */
 	PLAN_SORTS
 };
 
@@ -51,7 +52,7 @@ struct fault_rule {
 	int      err;			/* REGISTER: a positive errno */
 	uint64_t rate;			/* BANDWIDTH: bytes a second */
 	uint64_t entries;		/* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns;	/* LATENCY, COMPLETION: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns;	/* LATENCY, COMPLETION, THREAD: so long, and a drawn part of jitter_ns */
 };
 
 struct fault_plan {
@@ -84,6 +85,8 @@ uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
 
+/* How long the NIC thread waits before each slice that it serves, in ns. */
+uint64_t fault_thread(const struct fault_plan *plan);
 /* How many entries a completion queue has for which so many were asked. Any thread. */
 size_t fault_queue(const struct fault_plan *plan, size_t entries);
 /* The first rule that this registration of the process meets, numbered from 1; NULL: none. Any thread. */

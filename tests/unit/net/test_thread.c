@@ -26,6 +26,7 @@ static struct driver *driver;
 static struct ep ep;
 static struct conn *conn;
 static int peer;	/* the other end of conn */
+static uint64_t slow_ns;
 
 static unsigned long counted(const atomic_ulong *counter)
 {
@@ -46,7 +47,7 @@ static void await_state(enum thread_state wanted)
 /* The NIC, a listener, and a peer that the NIC thread lets in. */
 static void start(bool manual)
 {
-	struct net_config config = { .manual = manual };
+	struct net_config config = { .manual = manual, .slow_ns = slow_ns };
 	struct sockaddr_storage at = { .ss_family = AF_INET };
 	void *listener;
 
@@ -84,6 +85,12 @@ static void pong(void)
 	cr_assert_eq(byte, '?');
 }
 
+static void play(void)
+{
+	ping();
+	pong();
+}
+
 static bool has_pong(void)
 {
 	char byte;
@@ -94,14 +101,26 @@ static bool has_pong(void)
 Test(thread, serves_while_the_program_does_nothing)
 {
 	start(false);
-	for (int i = 0; i < 100; i++) {
-		ping();
-		pong();
-	}
+	for (int i = 0; i < 100; i++)
+		play();
 	cr_assert_eq(counted(&net_stats()->looks), 0, "armed: no timer");
 	while (counted(&net_stats()->served) < 100)
 		sched_yield();
 	cr_assert_gt(atomic_load(&fake.settled), 0, "nobody else would send the acknowledgements");
+	net_stop();
+}
+
+/* Each answer takes as long. */
+Test(thread, serves_slowly)
+{
+	uint64_t begun_ns;
+
+	slow_ns = 20000000;
+	start(false);
+	begun_ns = monotonic_ns();
+	for (int i = 0; i < 5; i++)
+		play();
+	cr_assert_geq(monotonic_ns() - begun_ns, 4 * slow_ns);	/* it may have been about to serve when the first came */
 	net_stop();
 }
 
@@ -120,8 +139,7 @@ Test(thread, stands_back_while_the_program_polls)
 	cr_assert_lt(counted(&net_stats()->wakeups), ROUNDS / 20, "%lu useless wake-ups",
 		     counted(&net_stats()->wakeups));
 	await_state(THREAD_ARMED);
-	ping();
-	pong();
+	play();
 	net_stop();
 }
 
@@ -147,16 +165,12 @@ Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
 
 	start(false);
 	cr_assert_eq(pthread_create(&thread, NULL, sleeper, &stop), 0);
-	while (state() != THREAD_PARKED) { /* it sees that when next it is woken */
-		ping();
-		pong();
-	}
+	while (state() != THREAD_PARKED) /* it sees that when next it is woken */
+		play();
 	wakeups = counted(&net_stats()->wakeups);
 	served = counted(&net_stats()->served);
-	for (int i = 0; i < ROUNDS; i++) {
-		ping();
-		pong();
-	}
+	for (int i = 0; i < ROUNDS; i++)
+		play();
 	/* On a busy machine the sleeper may get its core after the next look only, which then serves in its place. */
 	cr_assert_lt(counted(&net_stats()->wakeups) - wakeups, ROUNDS / 2);
 	cr_assert_lt(counted(&net_stats()->served) - served, ROUNDS / 2, "the sleeper serves");
@@ -365,8 +379,7 @@ Test(thread, start_that_fails_leaves_nothing)
 	cr_assert(!net_mine());
 	pthread_setattr_default_np(&old);
 	start(false);
-	ping();
-	pong();
+	play();
 	net_stop();
 }
 
@@ -440,8 +453,7 @@ Test(thread, forks_child_has_no_nic)
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0);
 	cr_assert(net_mine());
-	ping();
-	pong();
+	play();
 	net_stop();
 }
 
