@@ -74,10 +74,13 @@ bool fault_late(struct op *op)
 static void tell(struct op **at)
 {
 	struct op *op = *at;
+	struct session *session = op->session;
 
 	*at = op->next;
-	op->session->late--;
+	session->late--;
 	complete_late(op);
+	if (session->conn)	/* a fence may be free */
+		conn_busy(session->conn);
 }
 
 void fault_tick(struct nic *nic)

@@ -63,7 +63,7 @@ static bool op_may_start(const struct session *session, const struct op *op)
 {
 	const struct requester *req = &session->req;
 
-	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first))
+	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first || session->late))
 		return false;
 	if ((op->flags & POST_CQ_DATA) && op->group_left > 1)
 		return false;	/* CQ data tells that all ranges are written: the others must have been */

@@ -512,3 +512,33 @@ Test(sim_plan, bandwidth)
 		stage_close(&stage);
 	}
 }
+
+/* Whatever does not make ops fail, all together, under a load of all sorts of ops. */
+Test(sim_plan, all_together)
+{
+	for (uint64_t weather = 2150; weather < 2166; weather++) {
+		struct fault_plan plan = { .seed = weather, .rules = 5 };
+		struct nic_config config = { .fault = &plan };
+		struct workload load = { .outstanding_max = 60, .big_max = 300000, .wrong_percent = 10, .silent_percent = 20,
+					 .commit_percent = 5, .atomic_percent = 20, .tag_percent = 30, .sends = true, .rma = true };
+		struct bed bed;
+
+		for (int i = 0; i < 5; i++) {
+			static const enum fault_sort sorts[] = { PLAN_RNR, PLAN_CUT, PLAN_LATENCY, PLAN_COMPLETION,
+								 PLAN_BANDWIDTH };
+
+			plan.rule[i] = rule_of(sorts[i]);
+			plan.rule[i].chance = FAULT_CERTAIN / (sorts[i] == PLAN_CUT ? 200 : 20);
+			plan.rule[i].times = 2;
+			plan.rule[i].before = weather & 1;
+			plan.rule[i].down_ns = weather & 2 ? 5 * MS : 0;
+			plan.rule[i].wait_ns = MS;
+			plan.rule[i].jitter_ns = 20 * MS;
+			plan.rule[i].rate = 20000000;
+		}
+		bed_open(&bed, weather, 3, &config, NULL);
+		workload_init(&load, bed.model, 600);
+		workload_run(&load, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
+}
