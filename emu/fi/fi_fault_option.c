@@ -43,11 +43,11 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 
 static const char *read_fault(const char *value, struct fault_rule *rule)
 {
-	static const char *const names[PLAN_SORTS] = { [PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr",
-							 [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
-							 [PLAN_COMPLETION] = "completion", [PLAN_REGISTER] = "register",
-							 [PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue",
-							 [PLAN_THREAD] = "thread" };
+	static const char *const names[PLAN_SORTS] = {
+		[PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr", [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
+		[PLAN_COMPLETION] = "completion", [PLAN_REORDER] = "reorder", [PLAN_REGISTER] = "register",
+		[PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue", [PLAN_THREAD] = "thread",
+	};
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
 		if (!strcmp(names[i], value)) {
@@ -231,8 +231,10 @@ static const char *read_entries(const char *value, struct fault_rule *rule)
 	return read_positive(value, &rule->entries);
 }
 
-enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT, LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION,
-       REGISTERING = 1 << PLAN_REGISTER, SLOW = 1 << PLAN_BANDWIDTH, SMALL = 1 << PLAN_QUEUE, STARVED = 1 << PLAN_THREAD,
+/* Sorts, a bit each. */
+enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT,
+       LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER, REGISTERING = 1 << PLAN_REGISTER,
+       SLOW = 1 << PLAN_BANDWIDTH, SMALL = 1 << PLAN_QUEUE, STARVED = 1 << PLAN_THREAD,
        OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW | SMALL | STARVED };
 
 static const struct option {
@@ -296,7 +298,8 @@ void fault_rule_begin(struct fault_rule *rule)
 /* Without "op" a rule is for all kinds that can meet its fault. */
 const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
-	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : FAULT_ALL_KINDS;
+	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS :
+		       rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
 
 	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
 		return "has the NIC thread wait for more than a second";
@@ -310,5 +313,7 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 	if (kinds && rule->kinds & ~can)
 		return "names ops that are never refused for this cause";
 	rule->kinds &= can;
+	if (!rule->kinds)
+		return "names a key, and ops that have none";
 	return NULL;
 }

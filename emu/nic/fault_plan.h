@@ -24,6 +24,7 @@ enum fault_sort {
 	/* Of own ops. */
 	PLAN_LATENCY,		/* leaves later */
 	PLAN_COMPLETION,	/* is told of later */
+	PLAN_REORDER,		/* leaves later, and is passed by what the order lets pass; messages */
 	/* Of neither. */
 	PLAN_REGISTER,		/* a registration fails */
 	PLAN_BANDWIDTH,		/* what goes to the peer leaves more slowly */
@@ -52,7 +53,7 @@ struct fault_rule {
 	int      err;			/* REGISTER: a positive errno */
 	uint64_t rate;			/* BANDWIDTH: bytes a second */
 	uint64_t entries;		/* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns;	/* LATENCY, COMPLETION, THREAD: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns;	/* LATENCY, REORDER, COMPLETION, THREAD: so long, and a drawn part of jitter_ns */
 };
 
 struct fault_plan {

@@ -8,7 +8,7 @@
 #include "emu/nic/fault_plan.h"
 #include "emu/nic/nic_impl.h"
 
-/* Ops keep their order, as on a line: one that is slow holds those behind it. */
+/* Ops keep their order, as on a line, one that is slow holding those behind it; but for what may pass a message. */
 void fault_post(struct session *session, struct op *op)
 {
 	struct fault_op what = { .ours = true, .kind = op->kind, .key = op->remote.key, .cq_data = op->flags & POST_CQ_DATA };
@@ -16,6 +16,12 @@ void fault_post(struct session *session, struct op *op)
 	const struct fault_rule *rule = fault_next(peer, PLAN_LATENCY, &what);
 
 	op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+	op->passed = false;
+	if (!rule && op->kind == OP_SEND) {
+		rule = fault_next(peer, PLAN_REORDER, &what);
+		op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+		op->passed = rule;
+	}
 	rule = fault_next(peer, PLAN_COMPLETION, &what);
 	op->late_ns = rule ? fault_wait(peer, rule, &what) : 0;
 	fault_count(peer, &what);

@@ -139,6 +139,7 @@ struct op {
 	uint64_t length;
 	uint64_t hold_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
 	uint64_t late_ns;	/* fault plan: so long after it has ended */
+	bool     passed;	/* fault plan: while it waits for hold_ns, what may pass it does */
 	uint64_t moved;		/* bytes handed to the connection, or received (READ) */
 	struct remote remote;
 	uint64_t cq_data;

@@ -74,7 +74,8 @@ static bool op_may_start(const struct session *session, const struct op *op)
 	return op->kind == OP_SEND ? send_may_start(session) : !read_in_the_way(session, op);
 }
 
-/* While the peer is not ready for sends, which RMA may pass them? (F4; the order that the endpoint advertises.) */
+/* While the peer is not ready for sends, or a fault plan holds one, which RMA may pass them? (F4; the order that the endpoint
+ * advertises.) */
 static bool op_may_pass(const struct session *session, const struct op *op)
 {
 	uint32_t order = session->ep->attr.order;
@@ -99,7 +100,13 @@ static struct op *requester_pick(struct session *session)
 				return NULL;	/* RMA keeps its own order */
 			continue;
 		}
-		if ((session->fault && fault_waits(session, op)) || !op_may_start(session, op))
+		if (session->fault && fault_waits(session, op)) {
+			if (!op->passed)
+				return NULL;
+			ready = false;
+			continue;
+		}
+		if (!op_may_start(session, op))
 			return NULL;
 		op_list_cut(&req->pending, before, op);
 		return op;

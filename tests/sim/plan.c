@@ -513,19 +513,58 @@ Test(sim_plan, bandwidth)
 	}
 }
 
+/* A message that waits is passed by writes and reads, where the order lets them, and never by messages. */
+static void passes(uint32_t order, bool write_passes, bool read_passes)
+{
+	struct fault_rule rule = rule_of(PLAN_REORDER);
+	struct party_config party = { .order = order };
+	struct job *send[2], *write, *read;
+	struct stage stage = { .plan = { .rules = 1 } };
+
+	rule.wait_ns = SIM_SECOND;
+	rule.most = 1;
+	rule.kinds = 1 << OP_SEND;
+	stage.plan.rule[0] = rule;
+	stage.config.fault = &stage.plan;
+	bed_open(&stage.bed, 2148, 2, &stage.config, &party);
+	stage.target = region_open(stage.bed.party[1], KINDS * OPS * BYTES, 1, BED_BOTH, false, 0);
+	send[0] = stage_job(&stage, 0, 0);
+	send[1] = stage_job(&stage, 0, 1);
+	cr_assert(!job_post(send[0]) && !job_post(send[1]));
+	/* One alone: RMA keeps its own order. */
+	write = write_passes || !read_passes ? stage_job(&stage, 1, 0) : NULL;
+	read = stage_job(&stage, 2, 0);
+	cr_assert(!write || !job_post(write));
+	cr_assert(!job_post(read));
+	model_pass(stage.bed.model, rule.wait_ns - MS);
+	cr_assert(!send[0]->done && !send[1]->done);
+	cr_assert(!write || write->done == write_passes);
+	cr_assert_eq(read->done, read_passes);
+	model_end(stage.bed.model, BED_LIMIT_NS);
+	stage_close(&stage);
+}
+
+Test(sim_plan, messages_are_passed)
+{
+	passes(0, true, true);
+	passes(EP_ORDER_RAS, true, false);
+	passes(EP_ORDER_WAS, false, true);
+	passes(EP_ORDER_RAS | EP_ORDER_WAS, false, false);
+}
+
 /* Whatever does not make ops fail, all together, under a load of all sorts of ops. */
 Test(sim_plan, all_together)
 {
 	for (uint64_t weather = 2150; weather < 2166; weather++) {
-		struct fault_plan plan = { .seed = weather, .rules = 5 };
+		struct fault_plan plan = { .seed = weather, .rules = 6 };
 		struct nic_config config = { .fault = &plan };
 		struct workload load = { .outstanding_max = 60, .big_max = 300000, .wrong_percent = 10, .silent_percent = 20,
 					 .commit_percent = 5, .atomic_percent = 20, .tag_percent = 30, .sends = true, .rma = true };
 		struct bed bed;
 
-		for (int i = 0; i < 5; i++) {
+		for (int i = 0; i < 6; i++) {
 			static const enum fault_sort sorts[] = { PLAN_RNR, PLAN_CUT, PLAN_LATENCY, PLAN_COMPLETION,
-								 PLAN_BANDWIDTH };
+								 PLAN_REORDER, PLAN_BANDWIDTH };
 
 			plan.rule[i] = rule_of(sorts[i]);
 			plan.rule[i].chance = FAULT_CERTAIN / (sorts[i] == PLAN_CUT ? 200 : 20);
