@@ -56,8 +56,14 @@ static int bad_desc(int err, const struct iovec *iov, const void *desc, uint32_t
 	return -FI_EINVAL;
 }
 
-/* S72: under FI_MR_LOCAL every buffer needs a valid descriptor. Without: ignored before API 1.22 (S74), from then on
- * valid or NULL (S75); then a registration cache registers the buffer, if there is one (S188). */
+/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is where they are said to stand. */
+static bool looks_at_descs(const struct emu_domain *domain)
+{
+	return domain->rules & FI_MR_LOCAL || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
+}
+
+/* S72: under FI_MR_LOCAL every buffer needs a valid descriptor. Without: one that is looked at is valid or NULL (S75); then a
+ * registration cache registers the buffer, if there is one (S188). */
 static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const void *desc, uint32_t right)
 {
 	const struct emu_domain *domain = ep->domain;
@@ -66,7 +72,7 @@ static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const vo
 
 	if (!iov->iov_len)
 		return 0;
-	if (!required && (!desc || FI_VERSION_LT(domain->api, FI_VERSION(1, 22))))
+	if (!required && !desc)
 		return domain->cache ? mr_cache_register(domain, iov, right & (MR_RECV | MR_READ)) : 0;
 	if (desc)
 		err = mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len,
@@ -105,12 +111,15 @@ static int check_sizes(const struct emu_ep *ep, const struct local_side *local, 
 
 int data_check_local(const struct emu_ep *ep, const struct local_side *local, uint64_t flags, size_t *total)
 {
+	void *const *desc = looks_at_descs(ep->domain) ? local->desc : NULL;
 	int err = check_sizes(ep, local, flags, total);
 
 	if (flags & FI_INJECT)
 		return err;
+	if (!err && local->count && (uintptr_t)desc & MR_DESC_MARK)
+		return invalid("a descriptor in the place of an array of descriptors (S72, S75)");
 	for (size_t i = 0; i < local->count && !err; i++)
-		err = check_desc(ep, &local->iov[i], local->desc ? local->desc[i] : NULL, local->right);
+		err = check_desc(ep, &local->iov[i], desc ? desc[i] : NULL, local->right);
 	return err;
 }
 

@@ -27,8 +27,6 @@ enum {
 static_assert((int)LIMIT_REGIONS <= (int)SLOTS_MAX, "every region needs a slot");
 static_assert(sizeof(void *) == sizeof(uint64_t), "descriptors and addresses are 64 bits");
 
-#define DESC_MARK (UINT64_C(1) << 63)
-
 struct entry {
 	struct mr mr;		/* first: an mr is its entry */
 	struct hash_node node;	/* in mr_table.keys */
@@ -161,7 +159,7 @@ static int desc_open(struct mr_table *table, const struct mr *mr, struct entry *
 	if (err)
 		return err;
 	do {
-		desc = DESC_MARK | (random_word(table) & ~(uint64_t)(SLOTS_MAX - 1)) | number;
+		desc = MR_DESC_MARK | (random_word(table) & ~(uint64_t)(SLOTS_MAX - 1)) | number;
 	} while (desc == UINT64_MAX || desc == mr->key || mr_find(table, desc));
 	entry = slab_at(&table->entries, number);
 	entry->mr = *mr;

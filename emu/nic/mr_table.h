@@ -10,6 +10,9 @@
 
 #include "emu/nic/mr.h"
 
+/* In every descriptor, and in no address of a program. */
+#define MR_DESC_MARK (UINT64_C(1) << 63)
+
 struct mr_table;
 
 struct mr_attr {

@@ -187,6 +187,7 @@ Test(fi_data, error_entries_are_as_long_as_the_version_says)
 static void local_rules(uint32_t api, int mr_mode, int no_desc, int wild_desc)
 {
 	struct fid_mr *mr, *local;
+	struct iovec iov = { .iov_base = here, .iov_len = 8 };
 	struct world w;
 
 	world_open(&w, &(struct want){ .api = api, .mr_mode = mr_mode });
@@ -194,6 +195,9 @@ static void local_rules(uint32_t api, int mr_mode, int no_desc, int wild_desc)
 	RC(0, fi_mr_reg(w.domain, here, 64, FI_SEND, 0, 78, 0, &local, NULL));
 	RC(no_desc, fi_write(w.ep, here, 8, NULL, w.self, 0, 77, NULL));
 	RC(wild_desc, fi_write(w.ep, here, 8, (void *)0x1234, w.self, 0, 77, NULL));
+	/* A descriptor in the place of an array of them. */
+	RC(wild_desc, fi_writev(w.ep, &iov, fi_mr_desc(local), 1, w.self, 0, 77, NULL));
+	RC(wild_desc, fi_sendv(w.ep, &iov, fi_mr_desc(local), 1, w.self, NULL));
 	RC(0, fi_send(w.ep, here, 8, fi_mr_desc(local), w.self, NULL));
 	RC(0, fi_write(w.ep, NULL, 0, NULL, w.self, 0, 77, NULL)); /* no bytes, no descriptor */
 	RC(0, fi_inject(w.ep, here, 8, w.self)); /* copied: none asked */
