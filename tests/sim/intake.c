@@ -134,31 +134,49 @@ static struct job *find_job(struct intake *intake, const struct completion *c)
 	return model->job[id];
 }
 
+/* Where the first byte is that is not 0x5a, as buffers are filled; n: nowhere. */
+static size_t first_changed(const uint8_t *bytes, size_t n)
+{
+	size_t at = 0;
+
+	if (n && bytes[0] == 0x5a && !memcmp(bytes, bytes + 1, n - 1))
+		return n;
+	while (at < n && bytes[at] == 0x5a)
+		at++;
+	return at;
+}
+
 /* The bytes that fit are those sent, and nothing beside them changed; but behind them may lie the begin of another's
  * message that a cut has interrupted. */
+static void check_piece(const struct intake *intake, const struct iovec *piece, uint64_t done, uint64_t length)
+{
+	const struct model *model = intake->party->model;
+	const uint8_t *bytes = piece->iov_base, *want = intake->got->bytes + done;
+	bool cuts = model->world->weather.cut_mean || model->peers_may.local;
+	size_t message = done < length ? length - done : 0, changed;
+
+	message = message < piece->iov_len ? message : piece->iov_len;
+	if (memcmp(bytes, want, message)) {
+		for (size_t n = 0; n < message; n++)
+			INTAKE_CHECK(intake, bytes[n] == want[n], "wrong byte", done + n);
+	}
+	changed = cuts ? piece->iov_len : message + first_changed(bytes + message, piece->iov_len - message);
+	INTAKE_CHECK(intake, changed == piece->iov_len, "this byte is behind the message:", done + changed);
+}
+
 static void check_bytes(const struct intake *intake, uint64_t length)
 {
 	const uint8_t *at = intake->block;
-	const struct model *model = intake->party->model;
-	bool cuts = model->world->weather.cut_mean || model->peers_may.local;
 	uint64_t done = 0;
 
 	if (!at)
 		return;
-
 	for (size_t i = 0; i <= intake->iovs; i++) {
-		for (size_t n = 0; n < JOB_RED; n++)
-			INTAKE_CHECK(intake, at[n] == 0x5a, "bytes beside the buffer changed: piece", i);
+		INTAKE_CHECK(intake, first_changed(at, JOB_RED) == JOB_RED, "bytes beside the buffer changed: piece", i);
 		if (i == intake->iovs)
 			return;
-		for (size_t n = 0; n < intake->iov[i].iov_len; n++, done++) {
-			uint8_t byte = ((uint8_t *)intake->iov[i].iov_base)[n];
-
-			if (done < length)
-				INTAKE_CHECK(intake, byte == intake->got->bytes[done], "wrong byte", done);
-			else
-				INTAKE_CHECK(intake, byte == 0x5a || cuts, "this byte is behind the message:", done);
-		}
+		check_piece(intake, &intake->iov[i], done, length);
+		done += intake->iov[i].iov_len;
 		at += JOB_RED + intake->iov[i].iov_len;
 	}
 }
@@ -183,7 +201,7 @@ static void judge_message(struct intake *intake, const struct cq_error *error, c
 	check_bytes(intake, kept);
 }
 
-void intake_done(struct intake *intake, const struct cq_error *error, const struct completion *c)
+static void judge(struct intake *intake, const struct cq_error *error, const struct completion *c)
 {
 	struct party *party = intake->party;
 	unsigned cause = error ? (unsigned)error->prov_errno : 0;
@@ -208,6 +226,13 @@ void intake_done(struct intake *intake, const struct cq_error *error, const stru
 	if (cause == REFUSAL_CANCELLED && intake->cancelled)
 		return;
 	INTAKE_CHECK(intake, cause >= 64 && party->model->peers_may.local >> (cause - 64) & 1, "failed with cause", cause);
+}
+
+void intake_done(struct intake *intake, const struct cq_error *error, const struct completion *c)
+{
+	judge(intake, error, c);
+	free(intake->block);	/* the device must not touch it any more */
+	intake->block = NULL;
 }
 
 void intake_free(struct intake *intake)

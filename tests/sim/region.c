@@ -329,6 +329,8 @@ void region_check(const struct region *region)
 {
 	const struct world *world = region_world(region);
 
+	if (!memcmp(region->block, region->frozen ? region->frozen : region->shadow, region->size))
+		return;
 	if (region->frozen) {
 		for (size_t i = 0; i < region->size; i++)
 			WORLD_CHECK(world, region->block[i] == region->frozen[i],
