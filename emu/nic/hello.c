@@ -184,8 +184,9 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "another connection between these endpoints stays", true);
 		return;
 	}
-	/* It began anew, or this is the late HELLO of a dial that it has given up: who knows the session asks for it. */
-	if (session->known && session->id != fields->session && !goes_on && !session->conn) {
+	/* It began anew, or this is the late HELLO of a dial that it has given up: who knows the session asks for it. (One
+	 * addressed to itself is asked by nobody else, and is known to be no late one.) */
+	if (session->known && session->id != fields->session && !goes_on && !session->conn && !session->target_only) {
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here", true);
 		session_want(session);
 		return;
