@@ -215,8 +215,13 @@ bool conn_transmit(struct conn *conn)
 
 		while (frames < SLICE_FRAMES && conn_fill(conn))
 			frames++;
-		if (conn->state == CONN_CLOSED || !conn->out.buffer)
+		if (conn->state == CONN_CLOSED)
 			return sent;
+		if (!conn->out.buffer) {
+			if (conn->out.starved)	/* nothing would wake it: the next connection tries again */
+				conn_close(conn, ENOMEM, false);
+			return sent;
+		}
 		sent = true;
 		err = sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line);
 		if (err == -EFAULT) {

@@ -225,8 +225,11 @@ const char *message_end(struct conn *conn, enum wire_status status)
 	if (message->remote) {
 		if (conn->in.head.op == WIRE_SEND)
 			broken = verdict_add(session, WIRE_PARK, message->ref);
-		if (!broken && message->rx)
-			broken = pull_begin(message);
+		if (message->rx) {	/* even if broken: who ends the session ends the receive, too */
+			const char *late = pull_begin(message);
+
+			broken = broken ? broken : late;
+		}
 	} else if (message->rx && message->bytes) {
 		message_deliver(message);
 	} else if (message->rx) {

@@ -32,10 +32,13 @@ static const char *reply_push(struct session *session, const struct reply *field
 
 const char *reply_read(struct session *session, uint64_t ref, const struct judge_ask *ask, bool pinned)
 {
+	const char *broken;
+
 	if (session->rsp.reads_open >= LIMIT_READS)
 		return "more READs than granted (WIRE-25)";
-	session->rsp.reads_open++;
-	return reply_push(session, &(struct reply){ .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length });
+	broken = reply_push(session, &(struct reply){ .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length });
+	session->rsp.reads_open += !broken;
+	return broken;
 }
 
 const char *reply_pull(struct session *session, const struct wire_head *head)

@@ -313,6 +313,8 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 	if (conn->in.skip)
 		return NULL;
 	broken = request_rules[conn->in.head.op].end(conn, status);
+	/* It may have been executed, and its answer cannot be kept: who asked must not hear that it went well, nor ask again. */
+	session->mute |= broken != NULL;
 	if (!conn->in.repeat) {
 		session->rsp.seen++;
 		session->down_ns = 0;

@@ -35,6 +35,7 @@ static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
 	q->used = 0;
 	q->first = q->end = 0;
 	q->waiting = 0;
+	q->starved = !q->buffer;
 	return q->buffer;
 }
 

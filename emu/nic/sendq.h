@@ -46,6 +46,7 @@ struct sendq {
 	uint32_t used;			/* bytes of the buffer given out */
 	uint16_t first, end;		/* pieces that wait */
 	uint64_t waiting;		/* bytes that wait */
+	bool     starved;		/* there was no memory for a buffer */
 	const void *faulted;		/* owner whose memory sendq_flush() could not read */
 };
 

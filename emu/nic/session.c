@@ -290,12 +290,12 @@ void session_cut(struct session *session, int error)
 	session->state = SESSION_IDLE;
 	session->refused_dials = error == ECONNREFUSED ? session->refused_dials + 1 : 0;
 	session_down(session);
-	if (session->refused_dials >= REFUSED_DIALS_GONE)
+	if (session->mute)
+		session_end(session, REFUSAL_NO_SESSION);
+	else if (session->refused_dials >= REFUSED_DIALS_GONE)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->breaks >= BREAKS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
-	else if (session->mute)
-		session_end(session, REFUSAL_RESOURCE);
 	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
 		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
 }

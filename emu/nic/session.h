@@ -96,7 +96,7 @@ struct session {
 	bool     known;				/* instance, id, epoch are valid */
 	bool     target_only;			/* the answering end of an endpoint that addresses itself */
 	bool     greeted;			/* not known yet, but a dial of ours has said HELLO */
-	bool     mute;				/* a verdict was lost for want of memory: ends with its connection */
+	bool     mute;				/* an answer was lost for want of memory: ends with its connection */
 	bool     unspoken;			/* dialled while nothing was under way: all its ops may begin anew */
 	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
 	uint64_t id;
