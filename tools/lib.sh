@@ -76,3 +76,12 @@ old_libfabric_lib() {
 	! version_at_least "$have" "$EMU_FABRIC_MIN" || return 1
 	build_libfabric_lib
 }
+
+# build_target PRESET TARGET: builds one target, silently unless that fails.
+build_target() {
+	local log=$EMU_ROOT/build/$1-$2.log
+
+	mkdir -p "$EMU_ROOT/build"
+	(cd "$EMU_ROOT" && cmake --preset "$1" && cmake --build --preset "$1" --target "$2" -j "$(nproc)") >"$log" 2>&1 ||
+		die "could not build $2: see $log"
+}

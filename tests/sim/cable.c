@@ -18,6 +18,13 @@ static uint64_t draw_cut(struct world *world)
 	return rnd_below(&world->rnd, 2 * world->weather.cut_mean);
 }
 
+static uint64_t draw_flip(struct world *world)
+{
+	if (!world->weather.flip_mean)
+		return UINT64_MAX;
+	return rnd_below(&world->rnd, 2 * world->weather.flip_mean);
+}
+
 struct cable *cable_open(struct world *world, uint16_t port)
 {
 	struct cable *cable = calloc(1, sizeof(*cable));
@@ -36,6 +43,7 @@ struct cable *cable_open(struct world *world, uint16_t port)
 		cable->end[dir].cable = cable;
 		pipe_init(&cable->pipe[dir], world->weather.capacity);
 		cable->cut_at[dir] = draw_cut(world);
+		cable->flip_at[dir] = draw_flip(world);
 		cable->tap[dir] = world->tapped ? tap_open(world, cable->number, dir) : NULL;
 	}
 	for (int i = 0; i < world->faults; i++)
@@ -163,6 +171,10 @@ static void flip(struct cable *cable, uint8_t dir, uint8_t *bytes, size_t length
 		bytes[fault->at - from] ^= 0x10;
 		fault->spent = true;
 	}
+	if (!world->weather.flips_left || cable->flip_at[dir] < from || cable->flip_at[dir] - from >= length)
+		return;
+	bytes[cable->flip_at[dir] - from] ^= (uint8_t)(1 << rnd_below(&world->rnd, 8));
+	world->weather.flips_left--;
 }
 
 /* Writes what is before the cut; the rest is swallowed, as a kernel does that has not heard of the cut yet. */
@@ -198,6 +210,7 @@ static void cut(struct cable *cable, uint8_t dir)
 			fault->spent = true;
 	}
 	world->weather.cuts_left -= !cable->planned[dir];
+	world->cuts++;
 	cable->pipe[dir].end = cable->pipe[dir].sent;
 	cable_break(cable, true);
 }

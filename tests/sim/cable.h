@@ -26,6 +26,7 @@ struct cable {
 	struct line end[2];	/* 0: the dialler's */
 	struct pipe pipe[2];	/* 0: from the dialler */
 	uint64_t cut_at[2];	/* breaks after so many bytes of the direction; UINT64_MAX: never */
+	uint64_t flip_at[2];	/* this byte of the direction is changed; UINT64_MAX: none */
 	bool planned[2];	/* that cut was asked for by world_fault(), not drawn */
 	struct tap *tap[2];
 	bool answered;		/* the dial was */

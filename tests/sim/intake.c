@@ -152,7 +152,7 @@ static void check_piece(const struct intake *intake, const struct iovec *piece, 
 {
 	const struct model *model = intake->party->model;
 	const uint8_t *bytes = piece->iov_base, *want = intake->got->bytes + done;
-	bool cuts = model->world->weather.cut_mean || model->peers_may.local;
+	bool cuts = world_breaks(model->world) || model->peers_may.local;
 	size_t message = done < length ? length - done : 0, changed;
 
 	message = message < piece->iov_len ? message : piece->iov_len;

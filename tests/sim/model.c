@@ -100,7 +100,7 @@ void model_read(struct party *party)
 bool model_step(struct model *model)
 {
 	struct world *world = model->world;
-	uint64_t before = model->completions;
+	uint64_t before = model->completions, open = model->open, cuts = world->cuts;
 	bool idle = world_idle(world);	/* programs look at their queues before time passes */
 	bool alive = idle || world_step(world);
 
@@ -114,6 +114,7 @@ bool model_step(struct model *model)
 		alive = world_step(world);
 	else if (idle)
 		world->idle = 0;
+	model->cuts += open ? world->cuts - cuts : 0;
 	return alive;
 }
 
@@ -165,7 +166,7 @@ static uint64_t longest_unheard(const struct party *party, bool tagged)
 	for (uint64_t id = 1; id <= model->jobs; id++) {
 		const struct job *job = model->job[id];
 
-		if (job->kind != OP_SEND || job->to != party || job->delivered || (job->done && job->failed) ||
+		if (job->kind != OP_SEND || !job_reaches(job, party) || job->delivered || (job->done && job->failed) ||
 		    tagged != ((job->flags & POST_TAGGED) != 0))
 			continue;
 		unheard++;
@@ -296,6 +297,18 @@ void model_kill(struct model *model, struct node *node)
 	}
 }
 
+void model_scarce(struct model *model)
+{
+	static const enum refusal_cause causes[] = {
+		REFUSAL_RESOURCE, REFUSAL_NO_SESSION, REFUSAL_PEER_GONE, REFUSAL_PROTOCOL, REFUSAL_UNREACHABLE,
+	};
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		job_outcome(&model->peers_may, causes[i]);
+		job_outcome(&model->any_may, causes[i]);
+	}
+}
+
 /* --- what must hold in the end --- */
 
 /* Of one sender, a message takes the receive posted first of those that fit it. But a receive whose message was cut off
@@ -316,7 +329,7 @@ static void check_order_before(const struct model *model, const struct intake *l
 
 static void check_order(const struct model *model)
 {
-	if ((model->world->weather.cut_mean || model->peers_may.local) && !model->one_source)
+	if ((world_breaks(model->world) || model->peers_may.local) && !model->one_source)
 		return;
 	for (const struct intake *intake = model->intakes; intake; intake = intake->next)	/* latest first */
 		if (intake->got)

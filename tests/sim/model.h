@@ -22,9 +22,11 @@ struct model {
 	uint64_t heard[MODEL_PARTIES][MODEL_PARTIES];	/* number of the last write with CQ data heard of */
 	struct intake *intakes;
 	struct outcomes peers_may;	/* what ops to a dead peer may come to */
+	struct outcomes any_may;	/* and what any op may, where memory runs out */
 	bool counts_exact;		/* no fault that leaves open how often the target executed a request */
 	bool one_source;		/* each party gets messages from one other only */
 	uint64_t completions;
+	uint64_t cuts;			/* that hit connections while jobs were open */
 };
 
 struct model *model_open(struct world *world);
@@ -50,6 +52,8 @@ void model_pass(struct model *model, uint64_t ns);
 /* The node's process dies. Its own ops are forgotten; from here on ops of others to it may come to peers_may, and none
  * else may. */
 void model_kill(struct model *model, struct node *node);
+/* Memory may run out: sessions may be given up, and what they had under way. */
+void model_scarce(struct model *model);
 /* Takes what is in a party's queues. */
 void model_read(struct party *party);
 

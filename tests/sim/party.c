@@ -100,6 +100,23 @@ void party_meet(struct party *a, struct party *b)
 		party_insert(b, a);
 }
 
+struct party *party_again(struct party *old, struct node *node, const struct party_config *config)
+{
+	struct party_config own = config ? *config : (struct party_config){ 0 };
+	struct model *model = old->model;
+	struct party *party;
+
+	node->id = old->node->id;	/* whose address it is */
+	own.port = party_port(old);
+	party = party_open(model, node, &own);
+	old->successor = party;
+	party->predecessor = old;
+	for (int i = 0; i < model->parties; i++)
+		if (model->party[i]->index[old->id] != AV_NONE)
+			model->party[i]->index[party->id] = model->party[i]->index[old->id];
+	return party;
+}
+
 uint16_t party_port(const struct party *party)
 {
 	return ntohs(((const struct sockaddr_in *)&party->name)->sin_port);

@@ -131,19 +131,9 @@ Test(sim_peers, dies_in_mid_transfer)
 	}
 }
 
-static struct party *restart(struct bed *bed, const struct party *old)
+static struct party *restart(struct bed *bed, struct party *old)
 {
-	struct party_config config = { .port = party_port(old) };
-	struct node *node = node_open(bed->world, NULL);
-	struct party *party;
-
-	/* The address is the node's: the one who comes back has it. */
-	node->id = old->node->id;
-	party = party_open(bed->model, node, &config);
-	for (int i = 0; i < bed->model->parties; i++)
-		if (bed->model->party[i]->index[old->id] != AV_NONE)
-			bed->model->party[i]->index[party->id] = bed->model->party[i]->index[old->id];
-	return party;
+	return party_again(old, node_open(bed->world, NULL), NULL);
 }
 
 /* Somebody else at the same address: ops meant for the old one fail, later ones work. */

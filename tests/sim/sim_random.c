@@ -1,54 +1,81 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sim_random.c - runs worlds of fresh seeds, each in a process of its own, and names those that fail:
- *   sim_random [--seeds N] [--from S]	(default: 100 seeds, from the time of day) */
+/* sim_random.c - runs storms of fresh seeds, and those that failed again:
+ *   sim_random [--seeds N | --minutes M] [--from S] [--jobs J]	every kind of storm with each seed
+ *   sim_random --replay STORM		one, as a failure names it
+ *   sim_random --shrink STORM		the smallest that still fails */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "tests/sim/storm.h"
+#include "tests/sim/herd.h"
 
-enum { SECONDS_EACH = 120 };	/* a hang guard */
-
-static int run_apart(uint64_t seed)
+static int usage(void)
 {
-	int status = 0;
-	pid_t child = fork();
+	fprintf(stderr, "usage: sim_random [--seeds N | --minutes M] [--from S] [--jobs J] | --replay STORM | --shrink STORM\n");
+	return 2;
+}
 
-	if (child == 0) {
-		alarm(SECONDS_EACH);
-		storm_run(seed);
-		storm_run_durably(seed);
-		storm_run_lives(seed);
-		storm_run_atomics(seed);
-		storm_run_tagged(seed);
-		storm_run_proved(seed);
-		_exit(0);
+static int fresh(const struct herd *herd)
+{
+	struct herd_count count;
+	uint64_t seconds;
+
+	herd_run(herd, &count);
+	seconds = count.ns / 1000000000u ? count.ns / 1000000000u : 1;
+	printf("%llu seeds from %llu, %llu storms, %llu failed\n", (unsigned long long)count.seeds,
+	       (unsigned long long)herd->from, (unsigned long long)count.storms, (unsigned long long)count.failed);
+	printf("%llu ops and %llu cuts in %llu s: %llu ops a second\n", (unsigned long long)count.ops,
+	       (unsigned long long)count.cuts, (unsigned long long)seconds, (unsigned long long)(count.ops / seconds));
+	return count.failed != 0;
+}
+
+static int replay(const struct storm *storm)
+{
+	struct storm again = *storm;
+
+	storm_run(&again);
+	printf("ok\n");
+	return 0;
+}
+
+static int shrink(struct storm *storm)
+{
+	char line[STORM_LINE];
+
+	if (!herd_shrink(storm)) {
+		printf("it does not fail\n");
+		return 1;
 	}
-	if (child < 0 || waitpid(child, &status, 0) != child)
-		return -1;
-	return status;
+	storm_print(storm, line);
+	printf("sim_random --replay %s\n", line);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t from = (uint64_t)time(NULL) * 1000, count = 100, failed = 0;
+	struct herd herd = { .from = (uint64_t)time(NULL) * 1000, .seeds = 100, .jobs = 1 };
+	struct storm storm;
 
-	for (int i = 1; i + 1 < argc; i += 2) {
+	for (int i = 1; i < argc; i += 2) {
+		bool one = !strcmp(argv[i], "--replay") || !strcmp(argv[i], "--shrink");
+
+		if (i + 1 == argc || (one && !storm_parse(&storm, argv[i + 1])))
+			return usage();
+		if (one)
+			return argv[i][2] == 'r' ? replay(&storm) : shrink(&storm);
 		if (!strcmp(argv[i], "--seeds"))
-			count = strtoull(argv[i + 1], NULL, 0);
+			herd.seeds = strtoull(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--minutes"))
+			herd.seconds = 60 * strtoull(argv[i + 1], NULL, 0);
 		else if (!strcmp(argv[i], "--from"))
-			from = strtoull(argv[i + 1], NULL, 0);
+			herd.from = strtoull(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--jobs"))
+			herd.jobs = (unsigned)strtoul(argv[i + 1], NULL, 0);
+		else
+			return usage();
 	}
-	for (uint64_t seed = from; seed < from + count; seed++) {
-		if (run_apart(seed) == 0)
-			continue;
-		printf("not ok seed %llu\n", (unsigned long long)seed);
-		failed++;
-	}
-	printf("%llu seeds from %llu, %llu failed\n", (unsigned long long)count, (unsigned long long)from,
-	       (unsigned long long)failed);
-	return failed != 0;
+	if (!herd.jobs || herd.jobs > HERD_JOBS)
+		return usage();
+	return fresh(&herd);
 }

@@ -21,22 +21,25 @@ static bool percent(const struct workload *load, unsigned n)
 	return rnd_percent(load_rnd(load), n);
 }
 
+static void furnish(struct workload *load, struct party *party)
+{
+	struct region **region = load->region[party->id];
+
+	region[0] = region_open(party, REGION_BYTES, 1, BOTH, false, 0);
+	region[1] = region_open(party, 4 * REGION_BYTES, 1, BOTH, true, 0);
+	region[2] = region_open(party, REGION_BYTES, 5, BOTH, false, 0x1000u + (uint64_t)party->id);
+	region[3] = region_open(party, REGION_BYTES, 1, MR_REMOTE_READ, true, 0);
+	region[4] = region_open(party, REGION_BYTES, 3, MR_REMOTE_WRITE | MR_WRITE, false, 0);
+}
+
 void workload_init(struct workload *load, struct model *model, uint64_t ops)
 {
 	*load = (struct workload){
 		.model = model, .ops_left = ops, .outstanding_max = 48, .big_max = 64 * 1024, .wrong_percent = 8,
 		.silent_percent = 15, .churn_permille = 5, .sends = true, .rma = true,
 	};
-	for (int i = 0; i < model->parties; i++) {
-		struct party *party = model->party[i];
-		struct region **region = load->region[i];
-
-		region[0] = region_open(party, REGION_BYTES, 1, BOTH, false, 0);
-		region[1] = region_open(party, 4 * REGION_BYTES, 1, BOTH, true, 0);
-		region[2] = region_open(party, REGION_BYTES, 5, BOTH, false, 0x1000u + (uint64_t)i);
-		region[3] = region_open(party, REGION_BYTES, 1, MR_REMOTE_READ, true, 0);
-		region[4] = region_open(party, REGION_BYTES, 3, MR_REMOTE_WRITE | MR_WRITE, false, 0);
-	}
+	for (int i = 0; i < model->parties; i++)
+		furnish(load, model->party[i]);
 }
 
 void workload_lives(struct workload *load)
@@ -247,7 +250,7 @@ static void post_one(struct workload *load)
 
 	if (message && load->ring)
 		to = load->model->party[(from->id + 1) % load->model->parties];
-	if (!usable(from) || from->index[to->id] == AV_NONE)
+	if (!usable(from) || from->index[to->id] == AV_NONE || to->successor)
 		return;
 	if (message)
 		post_message(load, from, to);
@@ -268,12 +271,37 @@ static void post_receives(const struct workload *load)
 
 	/* With those that drain what is left, less than any rx_size drawn. */
 	if (!load->sends || !usable(party) || party->intakes_open >= (load->tag_percent ? 31 : 32) ||
-	    (source && party->index[source->id] == AV_NONE))
+	    (source && (party->index[source->id] == AV_NONE || source->successor)))
 		return;
 	if (draw_tagged(load))
 		intake_post_tagged(party, size, draw_iovs(load, size), source, draw_tag(load), ignore[draw(load, 5)]);
 	else
 		intake_post(party, size, draw_iovs(load, size), source);
+}
+
+/* Who died comes back: nobody posts to the old one any more, and what still was may reach the new one. */
+static void come_back(struct workload *load)
+{
+	struct model *model = load->model;
+	struct node *node = node_open(model->world, NULL);
+	int parties = model->parties;
+
+	load->returns = false;
+	load->ring = model->one_source = false;
+	job_outcome(&model->peers_may, REFUSAL_UNKNOWN_KEY);
+	/* A stream that takes a few bytes at a time may never take the whole BYE that would tell of the other. */
+	job_outcome(&model->peers_may, REFUSAL_UNREACHABLE);
+	for (int i = 0; i < parties; i++)
+		if (model->party[i]->node == load->victim)
+			furnish(load, party_again(model->party[i], node, NULL));
+}
+
+static void die_or_return(struct workload *load)
+{
+	if (load->victim && !load->victim->dead && load->ops_left <= load->dies_at)
+		model_kill(load->model, load->victim);
+	else if (load->returns && load->victim->dead && percent(load, 5))
+		come_back(load);
 }
 
 void workload_run(struct workload *load, uint64_t limit_ns)
@@ -283,8 +311,7 @@ void workload_run(struct workload *load, uint64_t limit_ns)
 
 	model->one_source = load->ring;
 	while (load->ops_left) {
-		if (load->victim && !load->victim->dead && load->ops_left <= load->dies_at)
-			model_kill(model, load->victim);
+		die_or_return(load);
 		if (model->open < load->outstanding_max)
 			post_one(load);
 		if (percent(load, 40))

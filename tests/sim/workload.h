@@ -22,6 +22,7 @@ struct workload {
 	bool     ring;			/* messages go to the next party only: each has one source */
 	struct node *victim;		/* dies when so many ops are left; NULL: nobody does */
 	uint64_t dies_at;
+	bool     returns;		/* and comes back, as another under its address */
 	struct region *region[MODEL_PARTIES][WORKLOAD_REGIONS];
 	bool     lives;			/* the two below are there and live fast */
 	struct region *single[MODEL_PARTIES], *gated[MODEL_PARTIES];

@@ -7,6 +7,7 @@
 
 #include "tests/sim/disk.h"
 #include "tests/sim/lines.h"
+#include "tests/sim/scarce.h"
 #include "tests/sim/tap.h"
 
 enum { STUCK_ROUNDS = 20000, STEP_NS = 1000 };
@@ -37,7 +38,10 @@ void world_fail(const struct world *world, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "SIM_SEED=%llu at %llu ns: ", (unsigned long long)world->seed, (unsigned long long)world->now_ns);
+	if (world->storm)
+		fprintf(stderr, "sim_random --replay %s at %llu ns: ", world->storm, (unsigned long long)world->now_ns);
+	else
+		fprintf(stderr, "SIM_SEED=%llu at %llu ns: ", (unsigned long long)world->seed, (unsigned long long)world->now_ns);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
@@ -128,6 +132,7 @@ bool node_run(struct node *node)
 	uint64_t moves = world->moves;
 	bool did = disk_run(node);
 
+	scarce_begin(world);
 	if (rnd_percent(&world->rnd, 70)) {
 		did |= driver_run(nic_driver(node->nic));	/* the program polls */
 	} else {
@@ -136,6 +141,7 @@ bool node_run(struct node *node)
 		nic_settle(node->nic);
 		node_leave(node);
 	}
+	scarce_end();
 	return did || moves != world->moves;
 }
 
@@ -191,6 +197,11 @@ static struct node *pick(struct world *world)
 		return world->node[world->turn];
 	}
 	return world->node[rnd_below(&world->rnd, (uint64_t)world->nodes)];
+}
+
+bool world_breaks(const struct world *world)
+{
+	return world->weather.cut_mean || world->weather.flip_mean || world->weather.scarce_permille;
 }
 
 bool world_idle(const struct world *world)

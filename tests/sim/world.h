@@ -26,6 +26,10 @@ struct weather {
 	uint64_t dial_max_ns;		/* a dial is answered after up to so long */
 	uint64_t cut_mean;		/* a connection breaks after about so many bytes of a direction; 0: never */
 	uint32_t cuts_left;		/* so many of these breaks, then no more */
+	uint64_t flip_mean;		/* a bit changes after about so many bytes of a direction; 0: never */
+	uint32_t flips_left;		/* so many of these changes, then no more */
+	uint16_t scarce_permille;	/* allocations of the device that fail while it serves; */
+	uint32_t scarce_left;		/* so many, then no more */
 	uint8_t  refuse_percent;	/* dials refused although somebody listens */
 	uint64_t flush_max_ns;		/* bytes are durable after up to so long */
 	uint8_t  flush_fail_percent;	/* flushes that fail */
@@ -81,6 +85,7 @@ struct write_out;
 
 struct world {
 	uint64_t seed;
+	const char *storm;	/* what names it, if a seed alone does not: storm.h */
 	struct rnd rnd;
 	uint64_t now_ns;
 	uint64_t moves;		/* counts everything that happened on a stream */
@@ -94,6 +99,8 @@ struct world {
 	struct cable **cable;
 	uint32_t cables, cables_room;
 	uint32_t cables_made;
+	uint64_t refused_memory;	/* allocations that failed */
+	uint64_t cuts;		/* cables broken by the weather or a fault */
 	struct port *ports;	/* for datagrams: ports.h */
 	struct packet *packets;	/* on their way */
 	uint64_t packets_sent;	/* so far */
@@ -130,6 +137,8 @@ void node_leave(struct node *node);
 bool node_run(struct node *node);
 bool node_logged(const struct node *node, const char *part);
 
+/* Do connections break by themselves? */
+bool world_breaks(const struct world *world);
 /* Is time about to pass, for want of anything else to do? */
 bool world_idle(const struct world *world);
 /* One turn of one node, or, if nobody has anything to do, the time moves to the next event. False: nothing can ever
