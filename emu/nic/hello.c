@@ -149,6 +149,9 @@ static bool hello_stays(const struct conn *conn, const struct session *session, 
 {
 	const struct conn *other = session->conn;
 
+	/* Said before a connection of that count was opened, and cut: more has been executed since than it says. */
+	if (session->known && fields->session == session->id && fields->epoch <= session->opened)
+		return false;
 	if (!other)
 		return !hello_own_first(conn, session, fields);
 	if (fields->epoch != other->epoch)

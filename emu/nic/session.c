@@ -270,6 +270,7 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 	req->requests = hello->requests;
 	req->reads_max = hello->reads;
 	conn->floor = session->rsp.seen;
+	session->opened = conn->epoch;
 	session->state = SESSION_OPEN;
 	session->refused_dials = 0;
 	if (session->down_since_ns)
@@ -310,7 +311,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	responder_flush(session, cause);
 	session->state = SESSION_IDLE;
 	session->known = session->greeted = session->mute = false;
-	session->id = session->epoch = 0;
+	session->id = session->epoch = session->opened = 0;
 	session->refused_dials = session->breaks = 0;
 	session->down_since_ns = session->down_ns = 0;
 	cm_ended(session, cause);

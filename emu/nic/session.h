@@ -101,6 +101,7 @@ struct session {
 	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
 	uint64_t id;
 	uint64_t epoch;				/* connections so far */
+	uint64_t opened;			/* the one of them that was opened last */
 	uint32_t refused_dials;			/* in a row */
 	uint32_t breaks;			/* connections in a row that ended by a breach, or were for a session given up */
 	uint64_t down_since_ns;			/* tried since then, or cut; 0: a connection is up, or nobody tried */

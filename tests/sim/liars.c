@@ -329,3 +329,42 @@ Test(sim_liars, forgets_each_session)
 	turn_away(true, WIRE_BYE_SESSION, REFUSAL_PROTOCOL);
 	turn_away(false, WIRE_BYE_INSTANCE, REFUSAL_PROTOCOL);
 }
+
+/* What is on its way; no timer of the session's ends meanwhile. */
+static void let_arrive(struct world *world)
+{
+	while (!world_idle(world) || lines_next_ns(world) < world->now_ns + SHORT_NS)
+		world_step(world);
+}
+
+/* The op of the frame that the victim answers a HELLO with. */
+static uint8_t answer_to(struct lie *lie, const struct wire_hello_fields *hello)
+{
+	struct wire_head head = { .op = 0 };
+
+	raw_close(lie->raw);
+	let_arrive(lie->bed.world);
+	lie->raw = raw_dial(lie->bed.world, party_port(lie->victim));
+	say_hello(&lie->words, hello);
+	raw_send(lie->raw, lie->words.bytes, lie->words.length);
+	lie->words.length = 0;
+	let_arrive(lie->bed.world);
+	raw_recv(lie->raw, &head, sizeof(head));
+	return head.op;
+}
+
+/* WIRE-34: a HELLO that was under way while another connection of its count was open, and was cut, says what is out of date. */
+Test(sim_liars, late_hello)
+{
+	struct wire_hello_fields hello;
+	struct lie lie;
+
+	lie_open(&lie, 490);
+	hello = plain_hello(&lie.words);
+	memcpy(hello.expected, lie.heard.instance, sizeof(hello.expected));
+	cr_assert_eq(answer_to(&lie, &hello), WIRE_BYE);
+	hello.epoch++;
+	cr_assert_eq(answer_to(&lie, &hello), WIRE_HELLO);
+	cr_assert_eq(answer_to(&lie, &hello), WIRE_BYE);
+	lie_close(&lie);
+}
