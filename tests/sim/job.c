@@ -345,7 +345,7 @@ static void check_red(const struct job *job)
 static void settle_write(struct job *job)
 {
 	uint8_t *now = malloc(job->length + 1), *before = malloc(job->length + 1);
-	bool garbled = job->failed && !job->clean && job_world(job)->weather.flip_mean;	/* in place before its digest (WIRE-11) */
+	bool garbled = job->failed && (job->vague || !job->clean) && job_world(job)->weather.flip_mean;	/* WIRE-11 */
 
 	assert(now && before);
 	region_get(job->region, job->offset[0], now, job->length);
