@@ -7,6 +7,7 @@
 #   old        the rules, process and MPI tests again, with the distribution's libfabric if that is older
 #   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
 #   tsan       the tests that race threads and the demo, under the thread sanitizer
+#   fuzz       the fuzz targets, a minute each, two at a time; takes clang
 #   user       the rules, process and demo tests as an ordinary user
 #   container  the same in a container: default profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
 #
@@ -18,7 +19,7 @@
 set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
-SUITES="release old asan tsan user container"
+SUITES="release old asan tsan fuzz user container"
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
@@ -81,6 +82,15 @@ suite_asan() {
 
 suite_tsan() {
 	build tsan && run_ctest tsan tsan "threads|demo" "$new_lib"
+}
+
+suite_fuzz() {
+	if ! command -v clang >/dev/null; then
+		result skip "fuzz: clang is not installed"
+		return
+	fi
+	say fuzz
+	EMU_SUITE=fuzz "$EMU_ROOT/tests/runner.sh" "$EMU_ROOT/build/fuzz" 900 targets script "$EMU_ROOT/tests/fuzz/run.sh"
 }
 
 # Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.

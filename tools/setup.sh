@@ -66,6 +66,8 @@ program_needs() {
 	libopenmpi-dev|pkg-config --exists ompi-c|Open MPI with headers
 	python3-mpi4py|has_mpi4py|MPI for Python
 	hpcc|command -v hpcc|the HPC Challenge programs
+	clang|command -v clang|clang, for the fuzz targets
+	libclang-rt-dev|has_fuzzer|clang's sanitizers and fuzzer
 	iproute2|command -v ip|ip, for the network of libfabric's tests
 	END
 	if needs_fabtests; then
@@ -79,6 +81,10 @@ needs_fabtests() {
 
 has_header() {
 	echo "#include <$1>" | cc -E - 2>/dev/null
+}
+
+has_fuzzer() {
+	ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.fuzzer-*.a
 }
 
 has_fi_info() {

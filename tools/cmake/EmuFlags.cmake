@@ -18,3 +18,7 @@ if(EMU_SANITIZE)
 		add_compile_options(-fno-sanitize-recover=all)
 	endif()
 endif()
+
+if(EMU_FUZZ)
+	add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* datagram.c - the validator of datagrams takes any bytes; what it passes is what the encoder writes.
+ *
+ * Input: a byte that is odd if the digest is to be repaired, then the datagram. */
+#include "tests/fuzz/fuzz.h"
+#include "wire/datagram.h"
+#include "wire/digest.h"
+
+/* As wire_put_datagram() does it: what is in the head but its digest stays. */
+static void repair(uint8_t *bytes, size_t length)
+{
+	struct wire_datagram *head = (struct wire_datagram *)bytes;
+	bool whole = wire_get16(head->flags) & WIRE_DG_WHOLE;
+
+	head->digest = wire_put64(0);
+	head->digest = wire_put64(digest_bytes(bytes, whole ? length : sizeof(*head)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wire_datagram_fields fields;
+	uint8_t *bytes, *again;
+	enum wire_datagram_flaw flaw;
+	size_t length;
+
+	if (size < 1 || size > 4096)
+		return 0;
+	length = size - 1;
+	bytes = malloc(length ? length : 1);
+	FUZZ_CHECK(bytes);
+	memcpy(bytes, data + 1, length);
+	if ((data[0] & 1) && length >= sizeof(struct wire_datagram))
+		repair(bytes, length);
+	flaw = wire_check_datagram(bytes, length);
+	FUZZ_CHECK(wire_datagram_flaw_name(flaw));
+	if (!flaw) {
+		again = malloc(length);
+		FUZZ_CHECK(again);
+		memset(again, 0xa5, sizeof(struct wire_datagram));
+		memcpy(again + sizeof(struct wire_datagram), bytes + sizeof(struct wire_datagram),
+		       length - sizeof(struct wire_datagram));
+		wire_get_datagram(bytes, &fields);
+		FUZZ_CHECK(wire_put_datagram(again, &fields) == length);
+		FUZZ_CHECK(!memcmp(again, bytes, length));
+		free(again);
+	}
+	free(bytes);
+	return 0;
+}

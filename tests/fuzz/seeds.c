@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* seeds.c - the first inputs, from the golden frames: fuzz_seeds FOLDER, in which there is a folder for each target. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/wire/golden.h"
+#include "wire/datagram.h"
+
+static void put(const char *folder, const char *target, int number, const uint8_t *bytes, size_t length, uint8_t first)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s/golden-%02d-%02x", folder, target, number, first);
+	file = fopen(path, "wb");
+	if (!file || (first != 0xff && fputc(first, file) == EOF) || fwrite(bytes, 1, length, file) != length ||
+	    fclose(file)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* The whole stream, each frame alone, and the stream behind HELLO. */
+static void put_streams(const char *folder)
+{
+	uint8_t all[8192] = { 7 };	/* the second byte of the stream's input: pieces */
+	size_t length = 1, hello;
+
+	for (int i = 0; i < GOLDENS; i++) {
+		if (i == GOLDEN_HELLO6 || i == GOLDEN_HELLO_KNOWN || i == GOLDEN_BYE)
+			continue;
+		memcpy(all + length, goldens[i].bytes, goldens[i].length);
+		length += goldens[i].length;
+	}
+	hello = 1 + goldens[GOLDEN_HELLO4].length;
+	for (uint8_t how = 0; how < 16; how++)
+		put(folder, "stream", 0, all, length, how);
+	for (uint8_t how = 0; how < 32; how++)
+		put(folder, "responder", 0, all + hello, length - hello, how);
+	for (int i = 0; i < GOLDENS; i++) {
+		put(folder, "codec", i, goldens[i].bytes, goldens[i].length < 176 ? goldens[i].length : 176, 0xff);
+		put(folder, "responder", i + 1, goldens[i].bytes, goldens[i].length, 0x19);
+	}
+}
+
+static void put_datagrams(const char *folder)
+{
+	static const uint16_t flags[] = { 0, WIRE_DG_CQ_DATA, WIRE_DG_WHOLE };
+	uint8_t bytes[WIRE_DATAGRAM_MAX] = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		struct wire_datagram_fields fields = {
+			.flags = flags[i], .from = { .family = 4, .port = 7, .addr = { 10, 0, 0, 1 } },
+			.payload = 40u * (unsigned)i,
+			.cq_data = flags[i] & WIRE_DG_CQ_DATA ? 77 : 0, .auth = 5,
+		};
+
+		put(folder, "datagram", i, bytes, wire_put_datagram(bytes, &fields), 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
+		return 2;
+	}
+	put_streams(argv[1]);
+	put_datagrams(argv[1]);
+	return 0;
+}
