@@ -77,6 +77,9 @@ static size_t again_answer(const struct wire_head *head, uint8_t *at)
 static size_t again_control(const struct wire_head *head, uint8_t *at)
 {
 	const struct wire_ack *ack = wire_body(head);
+	const struct wire_challenge *challenge = wire_body(head);
+	const struct wire_proof *proof = wire_body(head);
+	struct wire_address_fields to;
 	struct wire_hello_fields hello;
 	struct wire_bye_fields bye;
 
@@ -87,6 +90,11 @@ static size_t again_control(const struct wire_head *head, uint8_t *at)
 	case WIRE_BYE:
 		wire_get_bye(head, &bye);
 		return wire_put_bye(at, bye.reason, bye.text);
+	case WIRE_CHALLENGE:
+		wire_get_challenged(head, &to);
+		return wire_put_challenge(at, challenge->nonce, &to);
+	case WIRE_PROOF:
+		return wire_put_proof(at, proof->proof);
 	default:
 		return wire_put_ack(at, wire_get64(ack->verdict));
 	}
@@ -101,7 +109,8 @@ static void check_again(const struct wire_head *head, size_t length)
 	memset(bytes, 0xa5, sizeof(bytes));
 	if (wire_is_request(head->op))
 		n = again_request(head, bytes);
-	else if (head->op == WIRE_HELLO || head->op == WIRE_BYE || head->op == WIRE_ACK)
+	else if (head->op == WIRE_HELLO || head->op == WIRE_BYE || head->op == WIRE_ACK || head->op == WIRE_CHALLENGE ||
+		 head->op == WIRE_PROOF)
 		n = again_control(head, bytes);
 	else
 		n = again_answer(head, bytes);
