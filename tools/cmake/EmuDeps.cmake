@@ -20,26 +20,18 @@ set_target_properties(emu::uv PROPERTIES
 	INTERFACE_INCLUDE_DIRECTORIES ${UV_INCLUDE_DIR}
 	INTERFACE_LINK_LIBRARIES "uv_libc;Threads::Threads;dl;rt")
 
-find_path(URING_INCLUDE_DIR liburing.h REQUIRED)
-find_library(URING_STATIC NAMES liburing.a REQUIRED)
-add_library(emu::uring STATIC IMPORTED)
-set_target_properties(emu::uring PROPERTIES
-	IMPORTED_LOCATION ${URING_STATIC}
-	INTERFACE_INCLUDE_DIRECTORIES ${URING_INCLUDE_DIR})
-
-find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
-find_library(SODIUM_STATIC NAMES libsodium.a REQUIRED)
-add_library(emu::sodium STATIC IMPORTED)
-set_target_properties(emu::sodium PROPERTIES
-	IMPORTED_LOCATION ${SODIUM_STATIC}
-	INTERFACE_INCLUDE_DIRECTORIES ${SODIUM_INCLUDE_DIR})
-
-find_path(INIH_INCLUDE_DIR ini.h REQUIRED)
-find_library(INIH_STATIC NAMES libinih.a REQUIRED)
-add_library(emu::inih STATIC IMPORTED)
-set_target_properties(emu::inih PROPERTIES
-	IMPORTED_LOCATION ${INIH_STATIC}
-	INTERFACE_INCLUDE_DIRECTORIES ${INIH_INCLUDE_DIR})
+# The static library of that name, as emu::TARGET.
+function(emu_static target header library)
+	find_path(${target}_INCLUDE_DIR ${header} REQUIRED)
+	find_library(${target}_STATIC NAMES ${library} REQUIRED)
+	add_library(emu::${target} STATIC IMPORTED GLOBAL)
+	set_target_properties(emu::${target} PROPERTIES
+		IMPORTED_LOCATION ${${target}_STATIC}
+		INTERFACE_INCLUDE_DIRECTORIES ${${target}_INCLUDE_DIR})
+endfunction()
+emu_static(uring liburing.h liburing.a)
+emu_static(sodium sodium.h libsodium.a)
+emu_static(inih ini.h libinih.a)
 
 if(LIBFABRIC_ROOT)
 	find_path(FABRIC_INCLUDE_DIR rdma/fabric.h PATHS ${LIBFABRIC_ROOT}/include NO_DEFAULT_PATH REQUIRED)
