@@ -86,7 +86,7 @@ static int poll_each(struct tcp *tcp)
 
 	for (struct line *line = tcp->lines; line && tcp->changes == changes; line = next) {
 		next = line->next;
-		if (line->state == LINE_OPEN)
+		if (line->state == LINE_OPEN && !line->deaf)
 			count += deliver_readable(line);
 	}
 	for (struct port *port = tcp->ports; port && tcp->changes == changes; port = port->next)
@@ -104,6 +104,10 @@ static int deliver(struct line *line, uint32_t events)
 		line_wanted(line);
 		conn_writable(line->conn);
 		count++;
+	}
+	if (tcp->changes == changes && line->deaf && events & (EPOLLERR | EPOLLHUP)) {
+		conn_down(line->conn, ECONNRESET); /* these come whether they are asked for or not */
+		return count + 1;
 	}
 	if (tcp->changes == changes && events & ~(uint32_t)EPOLLOUT)
 		count += deliver_readable(line);
@@ -178,6 +182,7 @@ const struct link_ops tcp_link = {
 	.send = line_send,
 	.recv = line_recv,
 	.want_write = line_want_write,
+	.hear = line_hear,
 	.close = line_close,
 	.listen = listener_open,
 	.unlisten = listener_close,

@@ -250,9 +250,11 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 	return n;
 }
 
-static void watch(struct line *line, uint32_t events)
+static void watch(struct line *line)
 {
-	struct epoll_event event = { .events = events, .data.ptr = line };
+	struct epoll_event event = {
+		.events = (line->deaf ? 0 : EPOLLIN) | (line->wanting ? EPOLLOUT : 0), .data.ptr = line,
+	};
 
 	if (epoll_ctl(line->tcp->data_set, EPOLL_CTL_MOD, line->fd, &event))
 		assert(!"a socket that is in the set");
@@ -262,16 +264,24 @@ void line_want_write(struct line *line)
 {
 	if (line->state != LINE_OPEN || line->wanting)
 		return;
-	watch(line, EPOLLIN | EPOLLOUT);
 	line->wanting = true;
+	watch(line);
 	line->tcp->wanting++;
 }
 
 void line_wanted(struct line *line)
 {
-	watch(line, EPOLLIN);
 	line->wanting = false;
+	watch(line);
 	line->tcp->wanting--;
+}
+
+void line_hear(struct line *line, bool on)
+{
+	if (line->state != LINE_OPEN || line->deaf == !on)
+		return;
+	line->deaf = !on;
+	watch(line);
 }
 
 /* Closing a socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are

@@ -25,6 +25,7 @@ struct line {
 	enum line_state state;
 	int error;			/* of connect(), to be told by conn_down() */
 	bool wanting;			/* conn_writable() is owed */
+	bool deaf;			/* conn_readable() is not wanted */
 	bool received;			/* since poll() last cleared it */
 	uint64_t linger_end_ns;
 };
@@ -58,6 +59,7 @@ int  line_dial_result(struct line *line);
 ssize_t line_send(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
 void line_want_write(struct line *line);
+void line_hear(struct line *line, bool on);
 void line_wanted(struct line *line);	/* takes that back */
 void line_close(struct line *line);
 void line_free(struct line *line);

@@ -60,6 +60,7 @@ struct conn {
 	bool dialled;			/* by this side */
 	bool head_digest, payload_digest;
 	bool blocked;			/* conn_writable() was asked for */
+	bool held;			/* is not read (guess.h) */
 	bool busy;			/* is in the nic's list of connections with something to send */
 	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
 	uint64_t greet_by_ns;

@@ -32,6 +32,8 @@ struct link_ops {
 	ssize_t (*recv)(struct line *line, const struct iovec *iov, int count);
 	/* Asks for conn_writable() when send() would take bytes again; one event for one call. */
 	void (*want_write)(struct line *line);
+	/* Whether conn_readable() is to come for what is there. Meanwhile a stream that breaks may be told by conn_down(). */
+	void (*hear)(struct line *line, bool on);
 	/* Closes; what send() has taken is still delivered. No event for its conn comes after this. */
 	void (*close)(struct line *line);
 	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as

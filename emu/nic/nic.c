@@ -237,6 +237,7 @@ static void nic_tick(struct nic *nic)
 	nic->tick_due_ns = UINT64_MAX;
 	nic->timed = NULL;
 	nic_due(nic, tick_greetings(nic));
+	nic_due(nic, guess_tick(nic));
 	for (; session; session = next) {
 		uint64_t at;
 

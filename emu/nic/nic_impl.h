@@ -8,6 +8,7 @@
 
 #include "emu/nic/commit.h"
 #include "emu/nic/fault_plan.h"
+#include "emu/nic/guess.h"
 #include "emu/nic/nic.h"
 #include "emu/nic/sendq.h"
 #include "emu/nic/submit.h"
@@ -57,6 +58,7 @@ struct nic {
 	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */
 	uint64_t tick_due_ns;
 	struct told told[TOLD_KINDS];
+	struct guesses guesses;
 	struct sendq_spares spares;
 	uint8_t scratch[SLICE_RECV_BYTES];
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/ep.h"
+#include "emu/nic/guess.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/payload.h"
 
@@ -75,6 +76,8 @@ const char *verdict_refuse(struct session *session, uint64_t ref, const struct r
 		refusal_text(why, NULL, text, sizeof(text));
 		nic_log(session->ep->nic, NIC_LOG_WARN, "refused to %s: %s", session_name(session, name, sizeof(name)), text);
 	}
+	if (why->cause == REFUSAL_UNKNOWN_KEY && session->conn)
+		guess_made(session->conn);
 	return verdict_push(session, WIRE_NAK, &fields);
 }
 

@@ -13,7 +13,7 @@ struct line {
 	struct cable *cable;
 	struct node *node;	/* whose end it is; NULL: a test's (raw), or not accepted yet */
 	struct conn *conn;
-	bool up, closed, want_write;
+	bool up, closed, want_write, deaf;
 	bool told;		/* conn_down() was called: no event after it */
 	uint64_t down_ns;	/* broken: when this end notices */
 	enum line_failure { FAIL_END, FAIL_RESET, FAIL_DOWN } failure;	/* broken: how */

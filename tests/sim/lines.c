@@ -122,6 +122,13 @@ static void lines_want_write(struct line *line)
 	line->want_write = true;
 }
 
+static void lines_hear(struct line *line, bool on)
+{
+	in_role(line->node, "hear");
+	WORLD_CHECK(line->node->world, !line->closed, "hear on a closed line");
+	line->deaf = !on;
+}
+
 static void lines_close(struct line *line)
 {
 	in_role(line->node, "close");
@@ -191,6 +198,8 @@ static bool serve_end(struct line *line)
 		conn_writable(line->conn);
 		return true;
 	}
+	if (line->deaf)
+		return false;
 	if (line_has_input(line)) {
 		conn_readable(line->conn);
 		return true;
@@ -244,7 +253,8 @@ static void lines_log(void *link, int level, const char *text)
 }
 
 const struct link_ops lines_ops = {
-	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .want_write = lines_want_write, .close = lines_close,
+	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .want_write = lines_want_write, .hear = lines_hear,
+	.close = lines_close,
 	.listen = lines_listen, .unlisten = lines_unlisten,
 	.bind = ports_bind, .unbind = ports_unbind, .emit = ports_emit, .take = ports_take,
 	.poll = lines_poll, .random = lines_random, .log = lines_log,

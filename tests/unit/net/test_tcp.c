@@ -270,6 +270,34 @@ Test(tcp, full_stream_tells_once_when_it_takes_more)
 	expect_text(two, "more");
 }
 
+/* Nobody is told of what a line has that is not heard, not even that there is something; but that it broke. */
+Test(tcp, what_is_not_heard_waits)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	tcp_link.hear(two->line, false);
+	send_text(one, "later");
+	tcp_link.want_write(two->line);	/* with epoll, too */
+	while (!two->writables) {
+		await(tcp_data_fd(tcp));
+		tcp_link.poll(tcp);
+	}
+	tcp_link.poll(tcp);
+	cr_assert_eq(two->got, 0);
+	cr_assert_not(tcp_readable(tcp));
+	tcp_link.hear(two->line, true);
+	expect_text(two, "later");
+	tcp_link.hear(two->line, false);
+	shutdown(two->line->fd, SHUT_RDWR);
+	tcp_link.want_write(two->line);
+	while (!two->error) {
+		await(tcp_data_fd(tcp));
+		tcp_link.poll(tcp);
+	}
+	cr_assert_eq(two->error, ECONNRESET);
+}
+
 /* Two pages, the second not accessible. */
 static char *half_page_pair(void)
 {
