@@ -75,7 +75,7 @@ enum {
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
 	LIMIT_FAULT_RULES = 64,		/* of a fault plan; then the plan is refused */
 	LIMIT_ERROR_TEXT = 384,		/* bytes of a refusal's sentence */
-	LIMIT_GUESSES = 1024,		/* wrong keys in TIME_GUESSES_NS, of all peers; then who names one is not read for the rest */
+	LIMIT_GUESSES = 1024,		/* wrong keys in TIME_GUESSES_NS, of all peers; then who names one is not read */
 	LIMIT_TOLD = 256,		/* lines of log of a kind that peers cause; then one each TIME_TOLD_NS, others counted */
 };
 
