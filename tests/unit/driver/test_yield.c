@@ -9,6 +9,7 @@
 static struct driver driver;
 static uint64_t clock_ns, yield_takes_ns;
 static int yields;
+static bool busy;		/* the next slice finds something to do */
 
 /* In the place of libc's. */
 int sched_yield(void)
@@ -30,6 +31,15 @@ static bool nothing(void *arg)
 	return false;
 }
 
+static bool work(void *arg)
+{
+	bool did = busy;
+
+	(void)arg;
+	busy = false;
+	return did;
+}
+
 static int polls_until_yield(uint64_t takes_ns)
 {
 	int before = yields, polls = 0;
@@ -44,13 +54,18 @@ static int polls_until_yield(uint64_t takes_ns)
 
 Test(yield, soon_where_somebody_else_runs)
 {
-	const struct driver_ops ops = { .work = nothing, .pending = nothing, .now_ns = now };
+	const struct driver_ops ops = { .work = work, .pending = nothing, .now_ns = now };
 
 	cr_assert_not(driver_init(&driver, &ops));
 	cr_assert_eq(polls_until_yield(400), 32);
 	cr_assert_eq(polls_until_yield(50000), 32, "nobody ran at the last yield");
 	cr_assert_eq(polls_until_yield(50000), 4, "somebody did");
 	cr_assert_eq(polls_until_yield(400), 4);
-	cr_assert_eq(polls_until_yield(400), 32, "he is gone");
+	cr_assert_eq(polls_until_yield(3000), 32, "he is gone");
+	cr_assert_eq(polls_until_yield(400), 32, "that was no longer than it takes alone");
+	for (int i = 1; i < 32; i++)
+		driver_poll(&driver);
+	busy = true;
+	cr_assert_eq(polls_until_yield(400), 1 + 32, "one that finds something begins the count anew");
 	driver_fini(&driver);
 }
