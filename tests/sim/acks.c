@@ -3,6 +3,8 @@
  * soon; nothing comes of itself from where bytes were written. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/ep.h"
+#include "emu/nic/session.h"
 #include "tests/sim/bed.h"
 
 struct pair {
@@ -24,9 +26,10 @@ static struct region *pair_open(struct pair *pair)
 	struct region *region;
 
 	bed_open(&pair->bed, 61, 2, NULL, NULL);
+	pair->bed.world->weather.capacity = 2 * ACK_BYTES;
 	pair->a = pair->bed.party[0];
 	pair->b = pair->bed.party[1];
-	region = region_open(pair->b, 4096, 1, BED_BOTH, false, 0);
+	region = region_open(pair->b, ACK_BYTES, 1, BED_BOTH, false, 0);
 	post(job_message(pair->a, pair->b, 8, POST_COMPLETE, 1));
 	post(job_message(pair->b, pair->a, 8, POST_COMPLETE, 1));
 	model_end(pair->bed.model, BED_LIMIT_NS);
@@ -107,4 +110,81 @@ Test(sim_acks, of_a_write_at_once)
 	look(&pair);
 	cr_assert_eq(acks(&pair), 1);
 	pair_close(&pair);
+}
+
+/* b's side of the two's session. */
+static const struct session *session_of(const struct pair *pair)
+{
+	return session_get(pair->b->ep, &pair->a->name);
+}
+
+/* So many WRITEs of `length` bytes in all, of which b executes the last in a slice that may not be the last. */
+static uint32_t acks_of_writes(uint64_t writes, uint64_t length)
+{
+	struct pair pair;
+	struct region *region = pair_open(&pair);
+	uint64_t until = session_of(&pair)->rsp.seen + writes, part = length / writes / REGION_GRAIN * REGION_GRAIN;
+	uint32_t count;
+
+	for (uint64_t i = 0; i < writes; i++)
+		post(job_rma(pair.a, region, OP_WRITE, i * part, i + 1 < writes ? part : length - i * part, POST_COMPLETE, 1));
+	world_pass(pair.bed.world, SIM_SECOND / 100);
+	while (session_of(&pair)->rsp.seen < until)
+		cr_assert(look(&pair));
+	count = acks(&pair);
+	pair_close(&pair);
+	return count;
+}
+
+/* Who sends much hears of it in between, though more may come. */
+Test(sim_acks, of_many_requests)
+{
+	cr_assert_eq(acks_of_writes(ACK_REQUESTS - 1, 64 * ACK_REQUESTS), 0);
+	cr_assert_eq(acks_of_writes(ACK_REQUESTS, 64 * ACK_REQUESTS), 1);
+}
+
+Test(sim_acks, of_many_bytes)
+{
+	cr_assert_eq(acks_of_writes(2, ACK_BYTES - 1), 0);
+	cr_assert_eq(acks_of_writes(2, ACK_BYTES), 1);
+}
+
+static uint32_t acks_of_verdicts(int count)
+{
+	struct pair pair;
+	uint64_t until;
+
+	pair_open(&pair);
+	until = session_of(&pair)->req.verdict_seen + (uint64_t)count;
+	for (int i = 0; i < count; i++)
+		post(job_refused(pair.b, pair.a, OP_WRITE, 0xdead, 0, 8, REFUSAL_UNKNOWN_KEY));
+	look(&pair);
+	world_pass(pair.bed.world, SIM_SECOND / 100);
+	pair.acks = tap_count(pair.bed.world, TAP_ACK);
+	while (session_of(&pair)->req.verdict_seen < until)
+		cr_assert(look(&pair));
+	count = (int)acks(&pair);
+	pair_close(&pair);
+	return (uint32_t)count;
+}
+
+/* Verdicts are kept until then. */
+Test(sim_acks, of_many_verdicts)
+{
+	cr_assert_eq(acks_of_verdicts(ACK_REQUESTS - 1), 0);
+	cr_assert_eq(acks_of_verdicts(ACK_REQUESTS), 1);
+}
+
+/* Of two that meet, one has done nothing that could be acknowledged. */
+Test(sim_acks, of_nothing)
+{
+	struct region *region;
+	struct bed bed;
+
+	bed_open(&bed, 62, 2, NULL, NULL);
+	region = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	post(job_rma(bed.party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	cr_assert_eq(tap_count(bed.world, TAP_ACK), 1);
+	bed_close(&bed);
 }

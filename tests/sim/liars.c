@@ -9,7 +9,7 @@
 #include "emu/nic/ep.h"
 #include "tests/sim/words.h"
 
-enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
+enum { BREAKS = 3 /* until a peer is given up */, SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
 
 /* A victim that has greeted a liar, whom it may address. */
 struct lie {
@@ -311,6 +311,8 @@ static void turn_away(bool greets, enum wire_bye_reason reason, enum refusal_cau
 	}
 	cr_assert_eq(cq_take_error(lie.victim->tx, &error), 1);
 	cr_assert_eq(error.prov_errno, cause, "%s", error.text);
+	if (cause == REFUSAL_PROTOCOL)
+		cr_assert_eq(dials, BREAKS, "%u dials", dials);
 	cr_assert_leq(dials, budget_ns / TIME_REDIAL_NS, "%u dials", dials);
 	lie.bed.node[1]->asleep = false;
 	bed_close(&lie.bed);
@@ -366,5 +368,49 @@ Test(sim_liars, late_hello)
 	hello.epoch++;
 	cr_assert_eq(answer_to(&lie, &hello), WIRE_HELLO);
 	cr_assert_eq(answer_to(&lie, &hello), WIRE_BYE);
+	lie_close(&lie);
+}
+
+Test(sim_liars, says_that_each_dial_breaks_the_protocol)
+{
+	turn_away(false, WIRE_BYE_PROTOCOL, REFUSAL_PROTOCOL);
+	turn_away(true, WIRE_BYE_PROTOCOL, REFUSAL_PROTOCOL);
+}
+
+/* A message may have been sent in half: what it is cut in may not change under it. */
+Test(sim_liars, grants_other_segments_than_before)
+{
+	struct wire_hello_fields fields;
+	struct lie lie;
+
+	lie_open(&lie, 8);
+	raw_close(lie.raw);
+	fields = plain_hello(&lie.words);
+	fields.epoch = 2;
+	fields.segment = 2 * WIRE_SEGMENT_MIN;
+	memcpy(fields.expected, lie.heard.instance, WIRE_ID_LEN);
+	say_hello(&lie.words, &fields);
+	lie.raw = raw_dial(lie.bed.world, party_port(lie.victim));
+	say(&lie);
+	expect_told(&lie, "never was");
+	lie_close(&lie);
+}
+
+/* What it was sent is lost with the session; for nothing no other one begins. */
+Test(sim_liars, forgets_what_it_was_sent)
+{
+	struct cq_error error;
+	uint32_t cables;
+	struct lie lie;
+	uint8_t byte;
+
+	lie_open(&lie, 9);
+	post(&lie, OP_WRITE, &byte, 1);
+	cables = lie.bed.world->cables_made;
+	seal(&lie.words, wire_put_bye(here(&lie.words), WIRE_BYE_SESSION, "given up"), 0);
+	say(&lie);
+	cr_assert_eq(cq_take_error(lie.victim->tx, &error), 1);
+	cr_assert_eq(error.prov_errno, REFUSAL_PEER_GONE, "%s", error.text);
+	cr_assert_eq(lie.bed.world->cables_made, cables, "dials");
 	lie_close(&lie);
 }

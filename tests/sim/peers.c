@@ -98,6 +98,7 @@ Test(sim_peers, nobody_there)
 	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
 	model_kill(bed.model, bed.node[1]);
 	one_op(&bed, bed.party[0], target, false);
+	cr_assert_eq(bed.world->cables_made, REFUSED_DIALS_GONE);
 	bed_close(&bed);
 }
 

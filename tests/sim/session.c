@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.c - sessions where they begin and end: who makes room for others, what is over when, by what a peer is
+ * known, and a dial for which there is no connection. */
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+
+#include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/session.h"
+#include "tests/sim/bed.h"
+
+static struct sockaddr_storage address(sa_family_t family, uint16_t port)
+{
+	struct sockaddr_storage at = { .ss_family = family };
+	struct sockaddr_in *in = (struct sockaddr_in *)&at;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&at;
+
+	if (family == AF_INET)
+		in->sin_addr.s_addr = htonl(0x0a090909);
+	else
+		in6->sin6_addr.s6_addr[15] = 9;
+	*(family == AF_INET ? &in->sin_port : &in6->sin6_port) = htons(port);
+	return at;
+}
+
+static struct session *peer(struct bed *bed, uint16_t port)
+{
+	struct sockaddr_storage at = address(AF_INET, port);
+	struct session *session;
+
+	node_enter(bed->node[0]);
+	session = session_get(bed->party[0]->ep, &at);
+	node_leave(bed->node[0]);
+	return session;
+}
+
+/* An endpoint whose table is full, all but one by peers that stay. */
+static struct session *full(struct bed *bed)
+{
+	struct session *session;
+
+	bed_open(bed, 63, 1, NULL, NULL);
+	session = peer(bed, 1);
+	cr_assert(session);
+	bed->party[0]->ep->session_count += LIMIT_SESSIONS - 1;
+	bed->world->now_ns += TIME_SWEEP_NS;
+	return session;
+}
+
+static void full_close(struct bed *bed)
+{
+	bed->party[0]->ep->session_count -= LIMIT_SESSIONS - 1;
+	bed_close(bed);
+}
+
+/* Whatever refers to a session keeps it. */
+Test(sim_session, that_is_referred_to_stays)
+{
+	struct bed bed;
+	struct session *session = full(&bed);
+	struct ep *ep = bed.party[0]->ep;
+	const uint32_t one = 1;
+	const struct { void *at; const void *value; size_t size; } refers[] = {
+		{ &session->state, &(enum session_state){ SESSION_BACKOFF }, sizeof(session->state) },
+		{ &session->known, &one, 1 }, { &session->conn, &session, sizeof(session) },
+		{ &session->messages, &one, sizeof(one) }, { &session->timed, &one, 1 }, { &session->owing, &one, 1 },
+		{ &session->rsp.commits_open, &one, sizeof(one) }, { &session->rsp.pulls, &session, sizeof(session) },
+		{ &session->req.pending.first, &session, sizeof(session) }, { &ep->last, &session, sizeof(session) },
+		{ &ep->cm.asked, &session, sizeof(session) }, { &ep->cm.peer, &session, sizeof(session) },
+	};
+
+	for (size_t i = 0; i < sizeof(refers) / sizeof(refers[0]); i++) {
+		uint8_t was[sizeof(void *)];
+
+		memcpy(was, refers[i].at, refers[i].size);
+		memcpy(refers[i].at, refers[i].value, refers[i].size);
+		cr_assert_null(peer(&bed, 2), "reference %zu", i);
+		memcpy(refers[i].at, was, refers[i].size);
+		bed.world->now_ns += TIME_SWEEP_NS;
+	}
+	cr_assert(peer(&bed, 2));
+	full_close(&bed);
+}
+
+/* All are looked at for room, so not for each stranger. */
+Test(sim_session, are_looked_through_once_a_second)
+{
+	struct bed bed;
+	struct session *session = full(&bed);
+
+	session->messages = 1;
+	cr_assert_null(peer(&bed, 2));
+	session->messages = 0;
+	bed.world->now_ns += TIME_SWEEP_NS - 1;
+	cr_assert_null(peer(&bed, 2));
+	bed.world->now_ns++;
+	cr_assert(peer(&bed, 2));
+	full_close(&bed);
+}
+
+/* It may be had a little later. */
+Test(sim_session, no_connection_to_be_had)
+{
+	struct region *region;
+	struct job *job;
+	struct nic *nic;
+	struct bed bed;
+
+	bed_open(&bed, 64, 2, NULL, NULL);
+	nic = bed.node[0]->nic;
+	region = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	nic->conn_count += LIMIT_CONNECTIONS;
+	job = job_rma(bed.party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1);
+	cr_assert(!job_post(job));
+	model_pass(bed.model, SIM_SECOND / 2);
+	cr_assert_not(job->done);
+	nic->conn_count -= LIMIT_CONNECTIONS;
+	model_finish(bed.model, SIM_SECOND);
+	bed_close(&bed);
+}
+
+/* Each at its nanosecond, none before. Who has nothing to send waits for the peer's dial for twice the budget. */
+Test(sim_session, times)
+{
+	const uint64_t budget = TIME_RETRY_BUDGET_NS;
+	struct session *session;
+	struct bed bed;
+
+	bed_open(&bed, 65, 1, NULL, NULL);
+	session = peer(&bed, 1);
+	node_enter(bed.node[0]);
+	session->req.rnr_until_ns = 1000;
+	cr_assert_eq(session_tick(session, 999), 1000);
+	cr_assert_eq(session_tick(session, 1000), UINT64_MAX);
+	cr_assert_eq(session->req.rnr_until_ns, 0);
+	for (uint64_t times = 1; times <= 2; times++) {
+		session->state = times == 1 ? SESSION_BACKOFF : SESSION_IDLE;
+		session->retry_ns = UINT64_MAX;
+		session->down_since_ns = 1;
+		cr_assert_eq(session_tick(session, times * budget), time_coarse(1 + times * budget));
+		cr_assert_eq(session->down_since_ns, 1);
+		cr_assert_eq(session_tick(session, 1 + times * budget), UINT64_MAX);
+		cr_assert_eq(session->down_since_ns, 0, "given up");
+	}
+	session->state = SESSION_BACKOFF;
+	session->retry_ns = 2000;
+	cr_assert_eq(session_tick(session, 1999), 2000);
+	cr_assert_eq(session->state, SESSION_BACKOFF);
+	session_tick(session, 2000);
+	cr_assert_eq(session->state, SESSION_DIALING);
+	node_leave(bed.node[0]);
+	bed_close(&bed);
+}
+
+/* A peer may be in address vectors by another port than that of its listener (WIRE-29), and that by another as well. */
+Test(sim_session, that_is_known_by_another_port)
+{
+	const sa_family_t family[] = { AF_INET, AF_INET6 };
+	struct ep *ep;
+	struct bed bed;
+
+	bed_open(&bed, 66, 1, NULL, NULL);
+	ep = bed.party[0]->ep;
+	for (int i = 0; i < 2; i++) {
+		struct sockaddr_storage at = address(family[i], 7), known = address(family[i], 8);
+		struct session *session = session_get(ep, &at);
+		uint64_t index, keyed;
+
+		cr_assert_not(av_insert(bed.party[0]->av, &known, 0, &index));
+		cr_assert_not(av_insert(bed.party[0]->av, &known, 5, &keyed));
+		cr_assert_eq(session_source(session, 0), AV_NONE);
+		session_known_by(session, 8);
+		cr_assert_eq(session_source(session, 0), index);
+		cr_assert_eq(session_source(session, 5), keyed, "under another authorization key");
+		session_known_by(session, 0);
+		cr_assert_eq(session_source(session, 0), AV_NONE);
+		ep->attr.av = NULL;
+		cr_assert_eq(session_source(session, 0), AV_NONE);
+		ep->attr.av = bed.party[0]->av;
+	}
+	bed_close(&bed);
+}
