@@ -3,88 +3,14 @@
  * before changes nothing, what cannot be so is refused, and what waited for an answer goes on. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/ep.h"
-#include "emu/nic/nic_impl.h"
-#include "emu/nic/reply.h"
-#include "emu/nic/requester.h"
-#include "tests/sim/bed.h"
-
-enum { LONG = 1 << 20, AT_ONCE = LONG / LIMIT_SEGMENT, NOTHING = 0, GOOD = -1 /* else a cause */ };
-
-/* An endpoint with a session whose other side hears nothing and says nothing but what the test says. */
-struct asked {
-	struct bed bed;
-	struct party *party;
-	struct session *session;
-	struct requester *req;
-	uint64_t first;			/* number of the first request to come */
-};
-
-static uint8_t memory[3 * LONG];
-
-static void asked_open(struct asked *asked)
-{
-	struct region *region;
-	struct job *job;
-
-	bed_open(&asked->bed, 71, 2, NULL, NULL);
-	asked->party = asked->bed.party[0];
-	region = region_open(asked->bed.party[1], 64, 1, BED_BOTH, false, 0);
-	job = job_rma(asked->party, region, OP_WRITE, 0, 8, POST_COMPLETE, 1);
-	cr_assert(!job_post(job));
-	model_end(asked->bed.model, BED_LIMIT_NS);
-	asked->party->deaf = true;
-	asked->bed.node[1]->asleep = true;
-	asked->session = session_get(asked->party->ep, &asked->bed.party[1]->name);
-	asked->req = &asked->session->req;
-	asked->req->requests = AT_ONCE;	/* so a long WRITE behind another cannot be sent whole */
-	asked->first = asked->req->next_seq;
-	cr_assert_eq(asked->req->acked, asked->first - 1);
-}
-
-static void asked_close(struct asked *asked)
-{
-	asked->bed.node[1]->asleep = false;
-	bed_close(&asked->bed);
-}
-
-static void settle(struct asked *asked)
-{
-	world_pass(asked->bed.world, SIM_SECOND / 1000);
-}
-
-static void post(struct asked *asked, enum op_kind kind, uint64_t length, uint32_t flags)
-{
-	struct iovec iov = { memory, length }, result = { memory + 2 * LONG, length };
-	struct remote remote = { .length = length, .key = 1 };
-	struct post post = {
-		.kind = kind, .flags = POST_COMPLETE | flags, .dest = asked->party->index[1], .iov = &iov, .iov_count = 1,
-		.remote = &remote, .remote_count = kind != OP_SEND, .result = &result, .result_count = kind == OP_ATOMIC,
-	};
-
-	if (kind == OP_ATOMIC)
-		post.what = (struct atomic_what){ ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 };
-	cr_assert_eq(ep_post(asked->party->ep, &post), 0);
-	settle(asked);
-}
-
-/* What an op came to since the last time. */
-static int came_to(struct asked *asked)
-{
-	struct completion c;
-	struct cq_error error;
-
-	if (cq_take_error(asked->party->tx, &error) == 1)
-		return (int)error.prov_errno;
-	return cq_take(asked->party->tx, &c, 1) == 1 ? GOOD : NOTHING;
-}
+#include "tests/sim/asked.h"
 
 static void said(struct asked *asked, uint64_t ref, uint32_t cause)
 {
 	node_enter(asked->bed.node[0]);
 	requester_refused(asked->session, ref, &(struct wire_nak_fields){ .cause = cause });
 	node_leave(asked->bed.node[0]);
-	settle(asked);
+	asked_settle(asked);
 }
 
 static bool acked(struct asked *asked, uint64_t ack)
@@ -94,7 +20,7 @@ static bool acked(struct asked *asked, uint64_t ack)
 	node_enter(asked->bed.node[0]);
 	right = requester_acked(asked->session, ack);
 	node_leave(asked->bed.node[0]);
-	settle(asked);
+	asked_settle(asked);
 	return right;
 }
 
@@ -103,13 +29,13 @@ Test(sim_answers, acknowledgement)
 	struct asked asked;
 
 	asked_open(&asked);
-	post(&asked, OP_WRITE, 8, 0);
-	post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_WRITE, 8, 0);
 	cr_assert_not(acked(&asked, asked.first + 2), "of what comes next");
-	cr_assert_eq(came_to(&asked), NOTHING);
+	cr_assert_eq(asked_came_to(&asked), ASKED_NOTHING);
 	cr_assert(acked(&asked, asked.first + 1));
-	cr_assert_eq(came_to(&asked), GOOD);
-	cr_assert_eq(came_to(&asked), GOOD);
+	cr_assert_eq(asked_came_to(&asked), ASKED_GOOD);
+	cr_assert_eq(asked_came_to(&asked), ASKED_GOOD);
 	asked.session->down_ns = 7;
 	cr_assert(acked(&asked, asked.first + 1));
 	cr_assert(acked(&asked, asked.first));
@@ -124,7 +50,7 @@ Test(sim_answers, verdict_number)
 	bool fresh;
 
 	asked_open(&asked);
-	post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_WRITE, 8, 0);
 	node_enter(asked.bed.node[0]);
 	cr_assert_not(requester_verdict(asked.session, 2, asked.first, &fresh), "a gap");
 	cr_assert_not(requester_verdict(asked.session, 1, asked.first + 1, &fresh), "on what was not sent");
@@ -144,19 +70,19 @@ Test(sim_answers, refusal_of_what_is_being_sent)
 	struct asked asked;
 
 	asked_open(&asked);
-	post(&asked, OP_WRITE, 8, 0);
-	post(&asked, OP_WRITE, LONG, POST_COMMIT);
+	asked_post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_WRITE, ASKED_LONG, POST_COMMIT);
 	cr_assert(asked.req->current);
 	cr_assert_eq(asked.req->awaited, 1);
 	said(&asked, asked.first, REFUSAL_RANGE);
-	cr_assert_eq(came_to(&asked), REFUSAL_RANGE);
+	cr_assert_eq(asked_came_to(&asked), REFUSAL_RANGE);
 	cr_assert(asked.req->current);
 	said(&asked, asked.first + 1, REFUSAL_WIRE_MAX + 1);
-	cr_assert_eq(came_to(&asked), REFUSAL_PROTOCOL, "an unknown cause");
+	cr_assert_eq(asked_came_to(&asked), REFUSAL_PROTOCOL, "an unknown cause");
 	cr_assert_null(asked.req->current);
 	cr_assert_eq(asked.req->awaited, 0);
 	said(&asked, asked.first + 1, REFUSAL_RANGE);
-	cr_assert_eq(came_to(&asked), NOTHING, "again");
+	cr_assert_eq(asked_came_to(&asked), ASKED_NOTHING, "again");
 	asked_close(&asked);
 }
 
@@ -164,7 +90,8 @@ Test(sim_answers, refusal_of_what_is_being_sent)
 Test(sim_answers, fence_goes_on)
 {
 	static const struct { enum op_kind kind; uint32_t flags; int comes_to; } cases[] = {
-		{ OP_WRITE, 0, REFUSAL_RANGE }, { OP_WRITE, POST_COMMIT, GOOD }, { OP_ATOMIC, 0, GOOD }, { OP_READ, 0, GOOD },
+		{ OP_WRITE, 0, REFUSAL_RANGE }, { OP_WRITE, POST_COMMIT, ASKED_GOOD }, { OP_ATOMIC, 0, ASKED_GOOD },
+		{ OP_READ, 0, ASKED_GOOD },
 		{ OP_WRITE, POST_COMMIT, REFUSAL_RANGE }, { OP_ATOMIC, 0, REFUSAL_SOURCE_FAULT },
 	};
 
@@ -173,8 +100,8 @@ Test(sim_answers, fence_goes_on)
 		struct op *read;
 
 		asked_open(&asked);
-		post(&asked, cases[i].kind, 8, cases[i].flags);
-		post(&asked, OP_WRITE, 8, POST_FENCE);
+		asked_post(&asked, cases[i].kind, 8, cases[i].flags);
+		asked_post(&asked, OP_WRITE, 8, POST_FENCE);
 		cr_assert_eq(asked.req->next_seq, asked.first + 1);
 		read = asked.req->reads.first;
 		node_enter(asked.bed.node[0]);
@@ -187,8 +114,8 @@ Test(sim_answers, fence_goes_on)
 		else
 			requester_data_end(asked.session, read, 8, true, WIRE_GOOD, false);
 		node_leave(asked.bed.node[0]);
-		settle(&asked);
-		cr_assert_eq(came_to(&asked), cases[i].comes_to);
+		asked_settle(&asked);
+		cr_assert_eq(asked_came_to(&asked), cases[i].comes_to);
 		cr_assert_eq(asked.req->awaited, 0);
 		cr_assert_eq(asked.req->reads_open, 0);
 		cr_assert_eq(asked.req->next_seq, asked.first + 2, "case %zu", i);
@@ -203,7 +130,7 @@ Test(sim_answers, to_nothing)
 	bool broken;
 
 	asked_open(&asked);
-	post(&asked, OP_ATOMIC, 8, 0);
+	asked_post(&asked, OP_ATOMIC, 8, 0);
 	node_enter(asked.bed.node[0]);
 	requester_park(asked.session, asked.first + 9);
 	requester_done(asked.session, asked.first + 9);
@@ -220,7 +147,7 @@ Test(sim_answers, to_nothing)
 	cr_assert(!requester_data(asked.session, asked.first, 0, 8, &broken) && !broken);
 	cr_assert(!requester_data(asked.session, asked.first + 1, 0, 8, &broken) && broken);
 	node_leave(asked.bed.node[0]);
-	cr_assert_eq(came_to(&asked), NOTHING);
+	cr_assert_eq(asked_came_to(&asked), ASKED_NOTHING);
 	asked_close(&asked);
 }
 
@@ -233,20 +160,20 @@ Test(sim_answers, to_the_second)
 
 	asked_open(&asked);
 	for (int i = 0; i < 2; i++) {
-		post(&asked, OP_ATOMIC, 8, 0);
-		post(&asked, OP_READ, 8, 0);
-		post(&asked, OP_SEND, LONG, 0);
+		asked_post(&asked, OP_ATOMIC, 8, 0);
+		asked_post(&asked, OP_READ, 8, 0);
+		asked_post(&asked, OP_SEND, ASKED_LONG, 0);
 	}
 	node_enter(asked.bed.node[0]);
 	op = requester_result(asked.session, 1, asked.first + 3, 8, &broken);
 	cr_assert(op && op->first_seq == asked.first + 3);
 	op = requester_data(asked.session, asked.first + 4, 0, 8, &broken);
 	cr_assert(op && op->first_seq == asked.first + 4);
-	op = requester_pulled(asked.session, asked.first + 5, LONG - 8, 8, &broken);
+	op = requester_pulled(asked.session, asked.first + 5, ASKED_LONG - 8, 8, &broken);
 	cr_assert(op && op->first_seq == asked.first + 5);
-	cr_assert(!requester_pulled(asked.session, asked.first + 5, LONG - 8, 9, &broken) && broken);
-	cr_assert(!requester_pulled(asked.session, asked.first + 5, LONG + 1, 0, &broken) && broken);
-	cr_assert(requester_pulled(asked.session, asked.first + 5, LONG, 0, &broken));
+	cr_assert(!requester_pulled(asked.session, asked.first + 5, ASKED_LONG - 8, 9, &broken) && broken);
+	cr_assert(!requester_pulled(asked.session, asked.first + 5, ASKED_LONG + 1, 0, &broken) && broken);
+	cr_assert(requester_pulled(asked.session, asked.first + 5, ASKED_LONG, 0, &broken));
 	node_leave(asked.bed.node[0]);
 	asked_close(&asked);
 }
@@ -255,7 +182,7 @@ Test(sim_answers, to_the_second)
 Test(sim_answers, data)
 {
 	static const struct { bool last, fault; enum wire_status status; int comes_to; } cases[] = {
-		{ false, false, WIRE_GOOD, NOTHING }, { true, false, WIRE_GOOD, GOOD },
+		{ false, false, WIRE_GOOD, ASKED_NOTHING }, { true, false, WIRE_GOOD, ASKED_GOOD },
 		{ false, true, WIRE_GOOD, REFUSAL_SOURCE_FAULT }, { true, true, WIRE_GOOD, REFUSAL_SOURCE_FAULT },
 		{ false, false, WIRE_SOURCE_FAULT, REFUSAL_NOT_BACKED }, { false, false, WIRE_CANCELLED, REFUSAL_CLOSED },
 	};
@@ -264,11 +191,11 @@ Test(sim_answers, data)
 		struct asked asked;
 
 		asked_open(&asked);
-		post(&asked, OP_READ, 16, 0);
+		asked_post(&asked, OP_READ, 16, 0);
 		node_enter(asked.bed.node[0]);
 		requester_data_end(asked.session, asked.req->reads.first, 8, cases[i].last, cases[i].status, cases[i].fault);
 		node_leave(asked.bed.node[0]);
-		cr_assert_eq(came_to(&asked), cases[i].comes_to, "case %zu", i);
+		cr_assert_eq(asked_came_to(&asked), cases[i].comes_to, "case %zu", i);
 		asked_close(&asked);
 	}
 }
@@ -277,7 +204,7 @@ Test(sim_answers, data)
 Test(sim_answers, source_fault)
 {
 	static const struct { enum op_kind kind; uint64_t length; } cases[] = {
-		{ OP_WRITE, 8 }, { OP_SEND, LONG }, { OP_WRITE, LONG },	/* sent, parked, being sent */
+		{ OP_WRITE, 8 }, { OP_SEND, ASKED_LONG }, { OP_WRITE, ASKED_LONG },	/* sent, parked, being sent */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -285,16 +212,16 @@ Test(sim_answers, source_fault)
 		struct op *op;
 
 		asked_open(&asked);
-		post(&asked, cases[i].kind, 8, 0);
-		post(&asked, cases[i].kind, cases[i].length, 0);
+		asked_post(&asked, cases[i].kind, 8, 0);
+		asked_post(&asked, cases[i].kind, cases[i].length, 0);
 		op = i == 2 ? asked.req->current : i == 1 ? asked.req->parked.first : asked.req->sent.first->next;
 		cr_assert(op && op->first_seq == asked.first + 1);
 		node_enter(asked.bed.node[0]);
-		requester_source_fault(asked.session, memory);
+		requester_source_fault(asked.session, asked_memory);
 		requester_source_fault(asked.session, op);
 		node_leave(asked.bed.node[0]);
-		cr_assert_eq(came_to(&asked), REFUSAL_SOURCE_FAULT);
-		cr_assert_eq(came_to(&asked), NOTHING);
+		cr_assert_eq(asked_came_to(&asked), REFUSAL_SOURCE_FAULT);
+		cr_assert_eq(asked_came_to(&asked), ASKED_NOTHING);
 		cr_assert_eq(asked.req->sent.first != NULL, true, "the other waits");
 		asked_close(&asked);
 	}
@@ -306,9 +233,9 @@ Test(sim_answers, receiver_not_ready)
 	struct asked asked;
 
 	asked_open(&asked);
-	post(&asked, OP_WRITE, 8, 0);
-	post(&asked, OP_SEND, 8, 0);
-	post(&asked, OP_READ, 8, 0);
+	asked_post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_SEND, 8, 0);
+	asked_post(&asked, OP_READ, 8, 0);
 	cr_assert(acked(&asked, asked.first));
 	node_enter(asked.bed.node[0]);
 	cr_assert_not(requester_rnr(asked.session, asked.first, 10), "executed");
@@ -334,7 +261,7 @@ Test(sim_answers, receiver_never_ready)
 	uint64_t wait_ns = TIME_RNR_NS;
 
 	asked_open(&asked);
-	post(&asked, OP_SEND, 8, 0);
+	asked_post(&asked, OP_SEND, 8, 0);
 	for (int i = 0; i < 10; i++) {
 		node_enter(asked.bed.node[0]);
 		cr_assert(requester_rnr(asked.session, asked.first, TIME_RNR_NS / 1000));
@@ -342,7 +269,7 @@ Test(sim_answers, receiver_never_ready)
 		node_leave(asked.bed.node[0]);
 		wait_ns = wait_ns < 64 * TIME_RNR_NS ? 2 * wait_ns : wait_ns;
 		asked.bed.world->now_ns += wait_ns;
-		settle(&asked);
+		asked_settle(&asked);
 		cr_assert_eq(asked.req->next_seq, asked.first + 1, "sent again");
 	}
 	asked_close(&asked);
@@ -354,9 +281,9 @@ Test(sim_answers, resumption)
 	struct asked asked;
 
 	asked_open(&asked);
-	post(&asked, OP_WRITE, 8, 0);
-	post(&asked, OP_READ, 8, 0);
-	post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_WRITE, 8, 0);
+	asked_post(&asked, OP_READ, 8, 0);
+	asked_post(&asked, OP_WRITE, 8, 0);
 	cr_assert(acked(&asked, asked.first));
 	node_enter(asked.bed.node[0]);
 	cr_assert_not(requester_resume(asked.session, asked.first - 1));
@@ -376,15 +303,17 @@ Test(sim_answers, resumption)
 /* A WRITE of which some segments were executed goes on with the next, whether or not all of it was sent; in no list but one. */
 Test(sim_answers, resumption_of_a_part)
 {
-	static const struct { uint64_t segments; uint32_t flags; } cases[] = { { 3, 0 }, { 3, POST_COMMIT }, { AT_ONCE + 1, 0 } };
+	static const struct { uint64_t segments; uint32_t flags; } cases[] = {
+		{ 3, 0 }, { 3, POST_COMMIT }, { ASKED_AT_ONCE + 1, 0 },
+	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		for (uint64_t executed = 0; executed < cases[i].segments && executed < AT_ONCE; executed++) {
+		for (uint64_t executed = 0; executed < cases[i].segments && executed < ASKED_AT_ONCE; executed++) {
 			struct asked asked;
 			struct op *op;
 
 			asked_open(&asked);
-			post(&asked, OP_WRITE, cases[i].segments * LIMIT_SEGMENT, cases[i].flags);
+			asked_post(&asked, OP_WRITE, cases[i].segments * LIMIT_SEGMENT, cases[i].flags);
 			node_enter(asked.bed.node[0]);
 			cr_assert(requester_resume(asked.session, asked.first - 1 + executed));
 			op = executed ? asked.req->current : asked.req->pending.first;
@@ -402,17 +331,17 @@ Test(sim_answers, resumption_of_a_part)
 /* None comes any more: each op ends, wherever it waits. */
 Test(sim_answers, end_of_the_session)
 {
-	static const uint64_t lengths[] = { 8, LONG, 16 };	/* sent, being sent, pending */
+	static const uint64_t lengths[] = { 8, ASKED_LONG, 16 };	/* sent, being sent, pending */
 	struct asked asked;
 
 	asked_open(&asked);
 	for (int i = 0; i < 3; i++)
-		post(&asked, OP_WRITE, lengths[i], 0);
+		asked_post(&asked, OP_WRITE, lengths[i], 0);
 	cr_assert(asked.req->sent.first && asked.req->current && asked.req->pending.first);
 	node_enter(asked.bed.node[0]);
 	session_end(asked.session, REFUSAL_UNREACHABLE);
 	node_leave(asked.bed.node[0]);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(came_to(&asked), REFUSAL_UNREACHABLE);
+		cr_assert_eq(asked_came_to(&asked), REFUSAL_UNREACHABLE);
 	asked_close(&asked);
 }

@@ -9,7 +9,8 @@
 #include "emu/nic/ep.h"
 #include "tests/sim/words.h"
 
-enum { BREAKS = 3 /* until a peer is given up */, SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
+enum { BREAKS = 3 };	/* until a peer is given up */
+enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
 
 /* A victim that has greeted a liar, whom it may address. */
 struct lie {
