@@ -63,6 +63,7 @@ Test(sim_session, that_is_referred_to_stays)
 	const struct { void *at; const void *value; size_t size; } refers[] = {
 		{ &session->state, &(enum session_state){ SESSION_BACKOFF }, sizeof(session->state) },
 		{ &session->known, &one, 1 }, { &session->conn, &session, sizeof(session) },
+		{ &session->late, &one, sizeof(session->late) },
 		{ &session->messages, &one, sizeof(one) }, { &session->timed, &one, 1 }, { &session->owing, &one, 1 },
 		{ &session->rsp.commits_open, &one, sizeof(one) }, { &session->rsp.pulls, &session, sizeof(session) },
 		{ &session->req.pending.first, &session, sizeof(session) }, { &ep->last, &session, sizeof(session) },
@@ -133,6 +134,10 @@ Test(sim_session, times)
 	cr_assert_eq(session_tick(session, 999), 1000);
 	cr_assert_eq(session_tick(session, 1000), UINT64_MAX);
 	cr_assert_eq(session->req.rnr_until_ns, 0);
+	session->fault_wake_ns = 1000;
+	cr_assert_eq(session_tick(session, 999), 1000);
+	cr_assert_eq(session_tick(session, 1000), UINT64_MAX);
+	cr_assert_eq(session->fault_wake_ns, 0);
 	for (uint64_t times = 1; times <= 2; times++) {
 		session->state = times == 1 ? SESSION_BACKOFF : SESSION_IDLE;
 		session->retry_ns = UINT64_MAX;
