@@ -51,11 +51,6 @@ static void config_defaults(struct nic_config *config)
 		config->segment = LIMIT_SEGMENT;
 	if (config->eager == 0)
 		config->eager = LIMIT_EAGER;
-	if (config->eager > config->segment)
-		config->eager = config->segment;
-	/* With payload digests what is sent is copied, so that it must fit the queue's buffer. */
-	if (config->eager > LIMIT_COPIED_SEGMENT)
-		config->eager = LIMIT_COPIED_SEGMENT;
 	if (config->unexpected_bytes == 0)
 		config->unexpected_bytes = LIMIT_UNEXPECTED_BYTES;
 	if (config->envelopes == 0)

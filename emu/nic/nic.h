@@ -35,7 +35,7 @@ struct nic_config {
 	enum nic_digest digest;		/* FI_EMU_DIGEST */
 	uint64_t retry_budget_ns;	/* 0: TIME_RETRY_BUDGET_NS */
 	uint32_t segment;		/* 0: LIMIT_SEGMENT */
-	uint32_t eager;			/* 0: LIMIT_EAGER; at most segment */
+	uint32_t eager;			/* 0: LIMIT_EAGER; what the peer grants as segment bounds it, too */
 	uint64_t unexpected_bytes;	/* 0: LIMIT_UNEXPECTED_BYTES */
 	uint64_t envelopes;		/* 0: LIMIT_ENVELOPES */
 	uint32_t dgram_loss;		/* FI_EMU_DGRAM_LOSS: so many of a billion unreliable datagrams are lost, */

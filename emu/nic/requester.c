@@ -245,7 +245,7 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 		.auth = auth_shown(conn, op->auth),
 	};
 	/* Who announces a message is told of its match. */
-	bool eager = op->length <= session->ep->nic->config.eager && !(op->flags & POST_MATCH);
+	bool eager = op->length <= session->ep->nic->config.eager && op->length <= req->segment && !(op->flags & POST_MATCH);
 	uint32_t payload = eager ? (uint32_t)op->length : 0;
 	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
 

@@ -31,6 +31,35 @@ Test(sim_digest, every_pair_of_modes)
 			modes((enum nic_digest)one, (enum nic_digest)other);
 }
 
+/* Goes at once up to this length, and by rendezvous beyond. */
+static void at_once_up_to(uint64_t longest, enum nic_digest other)
+{
+	struct nic_config config = { .digest = NIC_DIGEST_HEAD };
+	struct bed bed;
+
+	bed_open(&bed, 80, 1, &config, NULL);
+	config.digest = other;
+	bed.node[1] = node_open(bed.world, &config);
+	bed.party[1] = party_open(bed.model, bed.node[1], NULL);
+	bed_meet(&bed);
+	for (uint64_t beyond = 0; beyond < 2; beyond++) {
+		intake_post(bed.party[1], longest + beyond, 1, NULL);
+		cr_assert(!job_post(job_message(bed.party[0], bed.party[1], longest + beyond, POST_COMPLETE, 1)));
+		model_finish(bed.model, BED_LIMIT_NS);
+		cr_assert_eq(tap_count(bed.world, TAP_SEND), 1);
+		cr_assert_eq(tap_count(bed.world, TAP_RTS), beyond);
+	}
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* What is copied is bounded, and with payload digests, whoever asks for them, everything is. */
+Test(sim_digest, messages_that_go_at_once)
+{
+	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_HEAD);
+	at_once_up_to(LIMIT_COPIED_SEGMENT, NIC_DIGEST_FULL);
+}
+
 /* A script of small ops with one byte changed; true if a NIC said so. All ops must end well whatever happens. */
 static bool flipped(enum nic_digest mode, uint64_t seed, uint8_t dir, uint64_t at)
 {

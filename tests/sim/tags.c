@@ -170,10 +170,10 @@ Test(sim_tags, claimed_from_the_dead)
 	bed_open(&bed, 45, 2, NULL, NULL);
 	bed.party[1]->deaf = true;
 	for (uint64_t i = 0; i < 3; i++)
-		send_tagged(bed.party[0], bed.party[1], i ? 40000 : 100, i);
+		send_tagged(bed.party[0], bed.party[1], i ? 100000 : 100, i);
 	model_pass(bed.model, HOLD_NS);
 	for (uint64_t i = 0; i < 3; i++)
-		cr_assert_eq(ask(bed.party[1], POST_PEEK | POST_CLAIM, i, &context[i]).c.length, i ? 40000 : 100);
+		cr_assert_eq(ask(bed.party[1], POST_PEEK | POST_CLAIM, i, &context[i]).c.length, i ? 100000 : 100);
 	model_kill(bed.model, bed.node[0]);
 	model_pass(bed.model, 60 * SIM_SECOND);
 	cr_assert(!ask(bed.party[1], POST_CLAIM, 0, &context[0]).err, "its payload was here");
