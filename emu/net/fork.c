@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SETS = 3 };
@@ -32,32 +33,51 @@ static void name_of(char path[40], int fd)
 	path[at] = 0;
 }
 
-/* A line for each: "tfd:" and the number, between blanks, come first. */
+static unsigned long number(const char *from, unsigned base)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned long value = 0;
+	const char *digit;
+
+	from += strspn(from, " ");
+	for (; *from && (digit = strchr(digits, *from)) && digit < digits + base; from++)
+		value = base * value + (unsigned long)(digit - digits);
+	return value;
+}
+
+/* "tfd:" and the number stand first, "ino:" and the inode's later. The set is the parent's as well, who goes on: what it
+ * watches by now may have the number of another file here. */
+static void close_listed(const char *line)
+{
+	const char *inode = strstr(line, "ino:");
+	int fd = (int)number(line + strcspn(line, " "), 10);
+	struct stat status;
+
+	if (strncmp(line, "tfd:", 4) || !inode || fstat(fd, &status))
+		return;
+	if (S_ISSOCK(status.st_mode) && status.st_ino == number(inode + 4, 16))
+		close(fd);
+}
+
 static void close_watched(int set)
 {
-	static const char label[] = "tfd:";
-	size_t matched = 0;	/* of the label, in this line; past it, the number comes */
-	char path[40], bytes[256];
-	int at, number = -1;
+	char path[40], bytes[256], line[128];
+	size_t length = 0;
 	ssize_t n;
+	int at;
 
 	name_of(path, set);
 	at = open(path, O_RDONLY | O_CLOEXEC);
 	while (at >= 0 && (n = read(at, bytes, sizeof(bytes))) > 0) {
 		for (ssize_t i = 0; i < n; i++) {
-			char c = bytes[i];
-
-			if (matched < sizeof(label) - 1) {
-				matched = c == label[matched] ? matched + 1 : c == '\n' ? 0 : sizeof(label);
-			} else if (matched == sizeof(label) - 1 && c >= '0' && c <= '9') {
-				number = (number < 0 ? 0 : 10 * number) + (c - '0');
-			} else if (number >= 0) {
-				close(number);
-				number = -1;
-				matched = sizeof(label);
+			if (bytes[i] != '\n') {
+				if (length < sizeof(line) - 1)
+					line[length++] = bytes[i];
+				continue;
 			}
-			if (c == '\n')
-				matched = 0;
+			line[length] = '\0';
+			length = 0;
+			close_listed(line);
 		}
 	}
 	if (at >= 0)

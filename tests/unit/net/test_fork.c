@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_fork.c - what a fork's child closes: its copies of the sockets that are watched, and nothing that has one's number. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/net/fork.h"
+
+static int watched[2], other;
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Runs in the child, before what fork_open() has it do: the first number is that of another file by then, as it is where the
+ * parent has closed that file, and opened a socket, since the fork. */
+static void put_other(void)
+{
+	dup2(other, watched[0]);
+}
+
+static void watch(int set, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	cr_assert_eq(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event), 0);
+}
+
+Test(fork, closes_sockets_that_are_watched)
+{
+	int pair[2], set = epoll_create1(0), status;
+	pid_t child;
+
+	other = open("/dev/null", O_RDWR);
+	cr_assert(set >= 0 && other >= 0 && !socketpair(AF_UNIX, SOCK_STREAM, 0, watched));
+	cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	watch(set, watched[0]);
+	watch(set, watched[1]);
+	cr_assert(!pthread_atfork(NULL, NULL, put_other));
+	cr_assert(!fork_open());
+	fork_watch(set);
+	child = fork();
+	if (child == 0)
+		_exit((is_open(watched[0]) ? 0 : 1) + (is_open(watched[1]) ? 2 : 0) + (is_open(pair[0]) && is_open(other) ? 0 : 4));
+	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+	cr_assert_eq(WEXITSTATUS(status), 0, "%d", WEXITSTATUS(status));
+	cr_assert(is_open(watched[0]) && is_open(watched[1]));
+}
