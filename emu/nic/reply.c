@@ -148,7 +148,7 @@ bool reply_fill(struct session *session, struct conn *conn)
 		owner = reply->op;
 	} else if (!reply_region(session, reply, length, &from, &owner, &broken)) {
 		reply_pop(&session->rsp);
-		if (broken)	/* a READ without an answer: rather no connection, the next one asks again */
+		if (broken)	/* a READ without an answer, for which its reader would wait: rather no session */
 			conn_broken(conn, broken);
 		return true;
 	}
