@@ -115,8 +115,7 @@ void complete_refused(struct op *op, enum refusal_cause cause, const struct refu
 	struct refusal *why = &op->leader->why;
 
 	if (why->cause == REFUSAL_NONE) {
-		if (known)
-			*why = *known;
+		*why = known ? *known : (struct refusal){ 0 };
 		why->cause = cause;
 		why->op = op->kind;
 		why->key = op->remote.key;

@@ -414,6 +414,7 @@ static void judge_error(const struct job *job, const struct cq_error *error)
 			   job->from->id, job->to->id, error->err, cause, error->text);
 	JOB_CHECK(job, error->err > 0, "error entry without err", 0);
 	JOB_CHECK(job, error->text[0], "error entry without a sentence", cause);
+	JOB_CHECK(job, cause <= REFUSAL_WIRE_MAX || !strstr(error->text, "injected"), "nobody injected this", cause);
 	if (cause >= REFUSAL_UNKNOWN_KEY && cause <= REFUSAL_WRAP)
 		JOB_CHECK(job, error->err == EACCES, "refusal with err", (uint64_t)error->err);
 	if (cause == REFUSAL_NOT_BACKED || cause == REFUSAL_SOURCE_FAULT)
