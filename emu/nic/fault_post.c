@@ -89,12 +89,15 @@ static void tell(struct op **at)
 		conn_busy(session->conn);
 }
 
-void fault_tick(struct nic *nic)
+bool fault_tick(struct nic *nic)
 {
-	while (nic->late && nic->late->hold_ns <= nic->now_ns)
+	bool any = false;
+
+	for (; nic->late && nic->late->hold_ns <= nic->now_ns; any = true)
 		tell(&nic->late);
 	if (nic->late)
 		nic_due(nic, nic->late->hold_ns);
+	return any;
 }
 
 void fault_flush(struct ep *ep)

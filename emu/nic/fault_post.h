@@ -15,8 +15,8 @@ bool fault_waits(struct session *session, const struct op *op);
 bool fault_fill(struct session *session, struct conn *conn);
 /* The op has ended: is it to be told of later? Then it is kept, and complete_late() called in time. */
 bool fault_late(struct op *op);
-/* A timer is due: tells of what is late enough, and asks for the next one. */
-void fault_tick(struct nic *nic);
+/* A timer is due: tells of what is late enough, and asks for the next one. False: nothing was. */
+bool fault_tick(struct nic *nic);
 /* The endpoint closes: tells of all that is its own. */
 void fault_flush(struct ep *ep);
 

@@ -224,9 +224,11 @@ static uint64_t tick_greetings(struct nic *nic)
 	return due;
 }
 
-static void nic_tick(struct nic *nic)
+/* True: the program was told of what had been kept back. */
+static bool nic_tick(struct nic *nic)
 {
 	struct session *session = nic->timed, *next;
+	bool did;
 
 	nic->ticking = true;
 	nic->tick_due_ns = UINT64_MAX;
@@ -248,10 +250,11 @@ static void nic_tick(struct nic *nic)
 			nic->timed = session;
 		}
 	}
-	fault_tick(nic);
+	did = fault_tick(nic);
 	nic->ticking = false;
 	/* Once, at the end: who goes to sleep meanwhile finds the old one, which is due. */
 	atomic_store_explicit(&nic->deadline_ns, nic->tick_due_ns, memory_order_relaxed);
+	return did;
 }
 
 /* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
@@ -328,7 +331,7 @@ static bool slice(struct nic *nic)
 	did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
 	if (nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
-		nic_tick(nic);
+		did |= nic_tick(nic);
 	if (nic->busy)
 		did |= nic_flush(nic);
 	nic->idle_slices = did ? 0 : nic->idle_slices + 1;

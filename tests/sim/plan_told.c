@@ -35,3 +35,33 @@ Test(sim_plan_told, what_is_not_injected)
 	}
 	bed_close(&bed);
 }
+
+/* Whoever looks when it is time hears that there was something to do. */
+Test(sim_plan_told, a_late_completion_is_work)
+{
+	struct fault_plan plan = one_rule(PLAN_COMPLETION);
+	struct nic_config config = { .fault = &plan };
+	struct node *node;
+	struct job *job;
+	struct bed bed;
+
+	plan.rule[0].wait_ns = SIM_SECOND;
+	bed_open(&bed, 2130, 2, &config, NULL);
+	node = bed.node[0];
+	job = job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1);
+	cr_assert(job && !job_post(job));
+	while (!tap_count(bed.world, TAP_ACK))
+		model_step(bed.model);
+	node->asleep = true;
+	bed.world->now_ns += SIM_SECOND / 2;
+	while (driver_run(nic_driver(node->nic)))
+		;
+	cr_assert(!job->done);
+	bed.world->now_ns += SIM_SECOND;
+	cr_assert(driver_run(nic_driver(node->nic)));
+	node->asleep = false;
+	model_read(bed.party[0]);
+	cr_assert(job->done);
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
