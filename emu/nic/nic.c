@@ -310,7 +310,7 @@ void nic_check_guard(struct nic *nic)
 static bool slice(struct nic *nic)
 {
 	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-	bool did;
+	bool did, due;
 
 	nic->now_ns = clock_now(&nic->clock);
 	if (nic->now_ns >= nic->guard_look_ns) {
@@ -330,12 +330,14 @@ static bool slice(struct nic *nic)
 	did |= commits_take(nic);
 	did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
-	if (nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+	due = nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	if (due)
 		did |= nic_tick(nic);
 	if (nic->busy)
 		did |= nic_flush(nic);
 	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
-	if (!did && (nic->ack_soon || nic->idle_slices >= SLICE_IDLE_ACKS))
+	/* Where polls are rare, what is owed comes due before some of them were in vain (nic_remind()). */
+	if (!did && (due || nic->ack_soon || nic->idle_slices >= SLICE_IDLE_ACKS))
 		nic_settle(nic);
 	nic_bury(nic);
 	nic_remind(nic, before_ns);

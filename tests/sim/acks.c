@@ -100,6 +100,20 @@ Test(sim_acks, of_a_message_without_answer)
 	pair_close(&pair);
 }
 
+/* Whose program looks but now and then. */
+Test(sim_acks, of_a_message_after_a_while)
+{
+	struct pair pair;
+
+	pair_open(&pair);
+	intake_post(pair.b, 64, 1, NULL);
+	arrives(&pair, job_message(pair.a, pair.b, 8, POST_COMPLETE, 1));
+	pair.bed.world->now_ns += TIME_LOOK_NS;
+	look(&pair);
+	cr_assert_eq(acks(&pair), 1);
+	pair_close(&pair);
+}
+
 Test(sim_acks, of_a_write_at_once)
 {
 	struct pair pair;
