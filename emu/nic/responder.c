@@ -321,7 +321,8 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 		session->rsp.owed_requests++;
 		session->rsp.owed_bytes += wire_get32(conn->in.head.payload);
 		session_owe(session);
-		session->ep->nic->ack_soon |= request_rules[conn->in.head.op].one_sided;
+		/* Who sends to himself is the one who waits. */
+		session->ep->nic->ack_soon |= request_rules[conn->in.head.op].one_sided || session->target_only;
 	}
 	if (session->fault && !broken)
 		fault_end(conn);

@@ -100,6 +100,25 @@ Test(sim_acks, of_a_message_without_answer)
 	pair_close(&pair);
 }
 
+/* A program that sends to itself and receives is done with both: MPI for Python's own tests rely on it. */
+Test(sim_acks, of_a_message_to_oneself_at_once)
+{
+	struct pair pair;
+
+	bed_open(&pair.bed, 63, 1, NULL, NULL);
+	pair.a = pair.b = pair.bed.party[0];
+	post(job_message(pair.a, pair.a, 8, POST_COMPLETE, 1));
+	model_end(pair.bed.model, BED_LIMIT_NS);
+	model_pass(pair.bed.model, SIM_SECOND / 100);
+	pair.b->node->asleep = true;
+	pair.acks = tap_count(pair.bed.world, TAP_ACK);
+	intake_post(pair.a, 64, 1, NULL);
+	arrives(&pair, job_message(pair.a, pair.a, 8, POST_COMPLETE, 1));
+	look(&pair);
+	cr_assert_eq(acks(&pair), 1);
+	pair_close(&pair);
+}
+
 /* Whose program looks but now and then. */
 Test(sim_acks, of_a_message_after_a_while)
 {
