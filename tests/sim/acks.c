@@ -53,6 +53,16 @@ static void arrives(struct pair *pair, struct job *job)
 	while (!look(pair));
 }
 
+/* A message that a receive waits for. */
+static struct job *message_arrives(struct pair *pair)
+{
+	struct job *job = job_message(pair->a, pair->b, 8, POST_COMPLETE, 1);
+
+	intake_post(pair->b, 64, 1, NULL);
+	arrives(pair, job);
+	return job;
+}
+
 static uint32_t acks(struct pair *pair)
 {
 	return tap_count(pair->bed.world, TAP_ACK) - pair->acks;
@@ -71,8 +81,7 @@ Test(sim_acks, of_a_message_with_its_answer)
 	struct job *asked;
 
 	pair_open(&pair);
-	intake_post(pair.b, 64, 1, NULL);
-	arrives(&pair, asked = job_message(pair.a, pair.b, 8, POST_COMPLETE, 1));
+	asked = message_arrives(&pair);
 	for (int i = 1; i < SLICE_IDLE_ACKS; i++)
 		cr_assert_not(look(&pair), "nothing to do");
 	post(job_message(pair.b, pair.a, 8, POST_COMPLETE, 1));
@@ -90,8 +99,7 @@ Test(sim_acks, of_a_message_without_answer)
 	struct pair pair;
 
 	pair_open(&pair);
-	intake_post(pair.b, 64, 1, NULL);
-	arrives(&pair, job_message(pair.a, pair.b, 8, POST_COMPLETE, 1));
+	message_arrives(&pair);
 	for (int i = 1; i < SLICE_IDLE_ACKS; i++)
 		look(&pair);
 	cr_assert_eq(acks(&pair), 0);
@@ -112,8 +120,7 @@ Test(sim_acks, of_a_message_to_oneself_at_once)
 	model_pass(pair.bed.model, SIM_SECOND / 100);
 	pair.b->node->asleep = true;
 	pair.acks = tap_count(pair.bed.world, TAP_ACK);
-	intake_post(pair.a, 64, 1, NULL);
-	arrives(&pair, job_message(pair.a, pair.a, 8, POST_COMPLETE, 1));
+	message_arrives(&pair);
 	look(&pair);
 	cr_assert_eq(acks(&pair), 1);
 	pair_close(&pair);
@@ -125,8 +132,7 @@ Test(sim_acks, of_a_message_after_a_while)
 	struct pair pair;
 
 	pair_open(&pair);
-	intake_post(pair.b, 64, 1, NULL);
-	arrives(&pair, job_message(pair.a, pair.b, 8, POST_COMPLETE, 1));
+	message_arrives(&pair);
 	pair.bed.world->now_ns += TIME_LOOK_NS;
 	look(&pair);
 	cr_assert_eq(acks(&pair), 1);
