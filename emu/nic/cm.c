@@ -153,9 +153,9 @@ static int cm_post(struct session *session, enum op_kind kind, uint64_t request,
 	struct submit *submit = &ep->nic->submit;
 	struct op *op;
 
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	op = pool_take(ep->stx->ops);
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	if (!op)
 		return -EAGAIN;
 	length = length < LIMIT_CM_DATA ? length : LIMIT_CM_DATA;

@@ -82,7 +82,7 @@ void held_reached(struct nic *nic, struct cntr *cntr)
 	struct submit *submit = &nic->submit;
 	bool any = false;
 
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	for (struct held **at = &submit->held; *at;) {
 		if ((*at)->when.cntr == cntr && is_met(&(*at)->when)) {
 			let_go(submit, cut(submit, at));
@@ -91,7 +91,7 @@ void held_reached(struct nic *nic, struct cntr *cntr)
 			at = &(*at)->next;
 		}
 	}
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	/* Who holds the role looks at the queue again before he lets go of it (D2). */
 	if (any && !driver_mine(&nic->driver))
 		driver_run(&nic->driver);
@@ -106,14 +106,14 @@ void held_release(struct nic *nic, const struct ep *ep, const struct srx *srx)
 {
 	struct submit *submit = &nic->submit;
 
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	for (struct held **at = &submit->held; *at;) {
 		if (is_of(*at, ep, srx))
 			let_go(submit, cut(submit, at));
 		else
 			at = &(*at)->next;
 	}
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 }
 
 void held_changes(struct held *list)
@@ -140,14 +140,14 @@ bool held_cancel(struct nic *nic, const struct ep *ep, const struct srx *srx, co
 	struct held *held = NULL;
 	struct op *op;
 
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	for (struct held **at = &submit->held; *at && !held; at = &(*at)->next) {
 		if (is_of(*at, ep, srx) && context_of(*at) == context && !(*at)->when.work) {
 			held = cut(submit, at);
 			break;
 		}
 	}
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	if (!held)
 		return false;
 	while ((op = op_list_pop(&held->ops)))
@@ -183,12 +183,12 @@ int nic_cancel_work(struct nic *nic, const void *work)
 	struct submit *submit = &nic->submit;
 	struct held *held = NULL, **at;
 
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	for (at = &submit->held; *at && (*at)->when.work != work; at = &(*at)->next)
 		;
 	if (*at)
 		held = cut(submit, at);
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	if (held)
 		drop(held);
 	return held ? 0 : -ENOENT;
@@ -199,7 +199,7 @@ void nic_flush_work(struct nic *nic, const void *owner, const struct cntr *cntr)
 	struct submit *submit = &nic->submit;
 	struct held *gone = NULL, *held;
 
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	for (struct held **at = &submit->held; *at;) {
 		if ((*at)->when.work && (*at)->when.owner == owner && (!cntr || (*at)->when.cntr == cntr)) {
 			held = cut(submit, at);
@@ -209,7 +209,7 @@ void nic_flush_work(struct nic *nic, const void *owner, const struct cntr *cntr)
 			at = &(*at)->next;
 		}
 	}
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	while ((held = gone)) {
 		gone = held->next;
 		drop(held);
@@ -222,9 +222,9 @@ int nic_change_counter(struct nic *nic, const struct when *when, const struct he
 	int err;
 
 	cntr_get(change->cntr);
-	pthread_mutex_lock(&nic->submit.lock);
+	leaf_lock(&nic->submit.lock);
 	err = held_add(nic, &held);
-	pthread_mutex_unlock(&nic->submit.lock);
+	leaf_unlock(&nic->submit.lock);
 	if (err)
 		cntr_put(change->cntr);
 	else

@@ -6,7 +6,6 @@
 #include "emu/nic/mr_table.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "emu/nic/bond.h"
 #include "emu/nic/errno.h"
 #include "emu/nic/hash.h"
+#include "emu/nic/leaf.h"
 #include "emu/nic/mr_pages.h"
 #include "emu/nic/slab.h"
 
@@ -51,7 +51,7 @@ struct mr_table {
 	uint64_t words[WORDS];	/* unguessable; forgotten when used */
 	uint32_t words_left;
 
-	pthread_mutex_t lock;	/* guards what follows, and the life of regions against mr_table_local_ok() */
+	struct leaf lock;	/* guards what follows, and the life of regions against mr_table_local_ok() */
 	struct slab entries;	/* by slot number; a free one has no descriptor */
 };
 
@@ -78,7 +78,6 @@ int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, 
 	table->ring = calloc(LIMIT_TOMBSTONES, sizeof(*table->ring));
 	if (!table->ring)
 		goto free_graves;
-	pthread_mutex_init(&table->lock, NULL);
 	*out = table;
 	return 0;
 
@@ -126,7 +125,6 @@ void mr_table_close(struct mr_table *table)
 		if (entry->mr.desc)
 			mr_free_parts(&entry->mr);
 	}
-	pthread_mutex_destroy(&table->lock);
 	free(table->ring);
 	hash_fini(&table->graves);
 	hash_fini(&table->keys);
@@ -273,9 +271,9 @@ static int key_draw(struct mr_table *table, const struct mr_attr *attr, uint64_t
 			continue;
 		if (draw < DRAWS / 2 && grave_find(table, key))
 			continue;
-		pthread_mutex_lock(&table->lock);
+		leaf_lock(&table->lock);
 		taken = desc_find(table, key);
-		pthread_mutex_unlock(&table->lock);
+		leaf_unlock(&table->lock);
 		if (taken)
 			continue;
 		*out = key;
@@ -345,9 +343,9 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	while (attr->raw && !mr.key_tail)
 		mr.key_tail = random_word(table);
 	mr.id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
-	pthread_mutex_lock(&table->lock);
+	leaf_lock(&table->lock);
 	err = desc_open(table, &mr, &entry);
-	pthread_mutex_unlock(&table->lock);
+	leaf_unlock(&table->lock);
 	if (err)
 		goto free_parts;
 	entry->mr.auths = attr->auths;
@@ -373,10 +371,10 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 		mr->base->subs--;
 	hash_remove(&table->keys, &entry->node);
 	grave_dig(table, mr->key, now_ns);
-	pthread_mutex_lock(&table->lock);
+	leaf_lock(&table->lock);
 	mr_free_parts(mr);
 	desc_close(table, entry);
-	pthread_mutex_unlock(&table->lock);
+	leaf_unlock(&table->lock);
 }
 
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)
@@ -384,12 +382,12 @@ int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr
 	const struct entry *entry;
 	int err = 0;
 
-	pthread_mutex_lock(&table->lock);
+	leaf_lock(&table->lock);
 	entry = desc_find(table, (uintptr_t)desc);
 	if (!entry || !mr_covers(&entry->mr, (uintptr_t)addr, length))
 		err = -EINVAL;
 	else if ((entry->mr.access & access) != access)
 		err = -EACCES;
-	pthread_mutex_unlock(&table->lock);
+	leaf_unlock(&table->lock);
 	return err;
 }

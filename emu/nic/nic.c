@@ -84,12 +84,10 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->now_ns = clock_now(clock);
 	told_init(nic);
 	atomic_init(&nic->deadline_ns, UINT64_MAX);
-	err = submit_init(&nic->submit);
-	if (err)
-		goto free_nic;
+	submit_init(&nic->submit);
 	err = commits_init(&nic->commits);
 	if (err)
-		goto fini_submit;
+		goto free_nic;
 	err = driver_init(&nic->driver, &driver);
 	if (err)
 		goto fini_commits;
@@ -98,8 +96,6 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 
 fini_commits:
 	commits_fini(&nic->commits);
-fini_submit:
-	submit_fini(&nic->submit);
 free_nic:
 	secret_wipe(&nic->keys, sizeof(nic->keys));
 	free(nic);
@@ -135,7 +131,6 @@ void nic_close(struct nic *nic)
 	commits_fini(&nic->commits);
 	sendq_spares_free(&nic->spares);
 	driver_fini(&nic->driver);
-	submit_fini(&nic->submit);
 	secret_wipe(&nic->keys, sizeof(nic->keys));
 	free(nic);
 }

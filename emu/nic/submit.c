@@ -16,10 +16,9 @@
 #include "emu/nic/peek.h"
 #include "emu/nic/requester.h"
 
-int submit_init(struct submit *submit)
+void submit_init(struct submit *submit)
 {
 	submit->changes_end = &submit->changes;
-	return -pthread_mutex_init(&submit->lock, NULL);
 }
 
 void submit_push_rx(struct submit *submit, struct rx *rx)
@@ -29,11 +28,6 @@ void submit_push_rx(struct submit *submit, struct rx *rx)
 	else
 		submit->rx_first = rx;
 	submit->rx_last = rx;
-}
-
-void submit_fini(struct submit *submit)
-{
-	pthread_mutex_destroy(&submit->lock);
 }
 
 bool submit_pending(struct submit *submit)
@@ -183,7 +177,7 @@ int ep_post(struct ep *ep, const struct post *post)
 	ret = atomic_load_explicit(&ep->cm.gate, memory_order_acquire);
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	ret = post_build(ep, post, &list);
 	if (!ret && post->when)
 		ret = hold_ops(ep, post, &list);
@@ -193,7 +187,7 @@ int ep_post(struct ep *ep, const struct post *post)
 	}
 	/* D1: the add is the fence between push and try. */
 	atomic_fetch_add(&submit->waiting, count);
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	if (!ret && post->when)
 		held_reached(ep->nic, post->when->cntr);
 	/* Full: let the device make room before the program tries again. */
@@ -253,7 +247,7 @@ int srx_recv(struct srx *srx, const struct recv_post *post)
 
 	if (driver_mine(&srx->nic->driver))
 		return -EAGAIN;
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	rx = pool_take(srx->rxs);
 	if (!rx) {
 		ret = -EAGAIN;
@@ -266,7 +260,7 @@ int srx_recv(struct srx *srx, const struct recv_post *post)
 			atomic_fetch_add(&submit->waiting, 1);
 		}
 	}
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	if (!ret && post->when)
 		held_reached(srx->nic, post->when->cntr);
 	driver_run(&srx->nic->driver);
@@ -347,10 +341,10 @@ bool submit_take_receives(struct nic *nic)
 
 	if (!submit_pending(submit))
 		return false;
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	rx = cut_receives(submit, &taken);
 	atomic_fetch_sub(&submit->waiting, taken);
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 	start_receives(rx);
 	return taken;
 }
@@ -366,7 +360,7 @@ bool submit_take(struct nic *nic)
 
 	if (!submit_pending(submit))
 		return false;
-	pthread_mutex_lock(&submit->lock);
+	leaf_lock(&submit->lock);
 	rx = cut_receives(submit, &taken);
 	changes = submit->changes;
 	submit->changes = NULL;
@@ -376,7 +370,7 @@ bool submit_take(struct nic *nic)
 	for (int i = 0; i < SLICE_OPS && submit->ops.first; i++, taken++)
 		op_list_push(&ops, op_list_pop(&submit->ops));
 	atomic_fetch_sub(&submit->waiting, taken);
-	pthread_mutex_unlock(&submit->lock);
+	leaf_unlock(&submit->lock);
 
 	/* Receives first: a program that posts one and then sends expects the answer to find it. */
 	start_receives(rx);

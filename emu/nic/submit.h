@@ -5,10 +5,10 @@
 #ifndef EMU_NIC_SUBMIT_H
 #define EMU_NIC_SUBMIT_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "emu/nic/leaf.h"
 #include "emu/nic/op_list.h"
 
 struct held;
@@ -16,7 +16,7 @@ struct nic;
 struct rx;
 
 struct submit {
-	pthread_mutex_t lock;
+	struct leaf lock;
 	struct op_list ops;			/* lock */
 	struct rx *rx_first, *rx_last;		/* lock */
 	struct held *held;			/* lock; what waits for counters, and is not posted yet */
@@ -25,8 +25,7 @@ struct submit {
 	atomic_uint waiting;			/* what is posted; written under lock, read by anyone (D1, D2) */
 };
 
-int  submit_init(struct submit *submit);
-void submit_fini(struct submit *submit);
+void submit_init(struct submit *submit);
 /* With the lock: to the end of the receives. */
 void submit_push_rx(struct submit *submit, struct rx *rx);
 bool submit_pending(struct submit *submit);
