@@ -356,5 +356,7 @@ void wire_seal(struct wire_head *head, uint64_t ack, bool digest)
 {
 	assert(!wire_greets(head->op) || (ack == 0 && digest));
 	head->ack = wire_put64(ack);
-	head->digest = wire_put64(digest ? digest_head(head) : 0);
+	head->digest = wire_put64(0);
+	if (digest)
+		head->digest = wire_put64(digest_blank_head(head));
 }

@@ -13,6 +13,11 @@
 #include "wire/codec.h"
 #include "wire/digest_kernel.h"
 
+uint64_t digest_blank_head(const struct wire_head *head)
+{
+	return XXH3_64bits(head, sizeof(*head) + wire_body_len(head->op));
+}
+
 uint64_t digest_head(const struct wire_head *head)
 {
 	uint8_t frame[WIRE_FRAME_MAX];

@@ -13,6 +13,9 @@
 /* Of a head and its body, head.digest taken as zero whatever it holds. The head must have passed wire_check_head(). */
 uint64_t digest_head(const struct wire_head *head);
 
+/* The same of a head whose digest is zero: without a copy. */
+uint64_t digest_blank_head(const struct wire_head *head);
+
 /* Of a payload that lies in one piece; length may be zero. */
 uint64_t digest_bytes(const void *bytes, size_t length);
 

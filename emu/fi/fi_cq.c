@@ -45,6 +45,11 @@ static size_t format_size(enum fi_cq_format format)
 static void write_entries(const struct emu_cq *cq, char *to, const struct completion *from, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
+		if (cq->entry_size == sizeof(struct fi_cq_entry)) {
+			((struct fi_cq_entry *)(void *)to)[i].op_context = from[i].context;
+			continue;
+		}
+
 		struct fi_cq_tagged_entry entry = {
 			.op_context = from[i].context, .flags = from[i].flags, .len = from[i].length,
 			.buf = from[i].buf, .data = from[i].data, .tag = from[i].tag,

@@ -197,11 +197,17 @@ enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struc
 
 bool mr_covers(const struct mr *mr, uint64_t addr, uint64_t length)
 {
-	struct mr_place place = { .count = 0 };
+	struct mr_place place;
 
 	if (!length)
 		return true;
 	if (range_wraps(addr, length))
 		return false;
-	return mr_is_everything(mr) || place_by_address(mr, addr, length, &place);
+	if (mr_is_everything(mr))
+		return true;
+	if (mr->iov_count == 1)
+		return addr - (uintptr_t)mr->one.iov_base < mr->one.iov_len &&
+		       length <= mr->one.iov_len - (addr - (uintptr_t)mr->one.iov_base);
+	place.count = 0;
+	return place_by_address(mr, addr, length, &place);
 }

@@ -9,8 +9,8 @@
 
 void place_set(struct place *place, const struct iovec *runs, size_t count)
 {
-	if (count)
-		memcpy(place->run, runs, count * sizeof(*runs));
+	for (size_t i = 0; i < count; i++)
+		place->run[i] = runs[i];
 	place->count = (uint8_t)count;
 	place->at = 0;
 	place->skip = 0;
@@ -59,14 +59,19 @@ static bool run_copy(struct pin *pin, void *at, void *bytes, size_t length, bool
 
 static bool place_copy(struct place *place, char *bytes, size_t length, bool in)
 {
-	struct iovec run;
+	while (length > 0 && place->at < place->count) {
+		const struct iovec *run = &place->run[place->at];
+		size_t left = run->iov_len - place->skip, take = left < length ? left : length;
 
-	while (length > 0 && place_runs(place, length, &run, 1) == 1) {
-		if (!run_copy(place->pin, run.iov_base, bytes, run.iov_len, in))
+		if (take && !run_copy(place->pin, (char *)run->iov_base + place->skip, bytes, take, in))
 			return false;
-		place_advance(place, run.iov_len);
-		bytes += run.iov_len;
-		length -= run.iov_len;
+		bytes += take;
+		length -= take;
+		place->skip += take;
+		if (take == left) {
+			place->at++;
+			place->skip = 0;
+		}
 	}
 	return true;
 }

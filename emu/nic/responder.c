@@ -64,8 +64,9 @@ static void write_abandon(struct session *session)
 	session->rsp.write.open = false;
 }
 
-/* First segment: judges the whole message. */
-static const char *write_first(struct conn *conn, const struct wire_head *head)
+/* First segment: judges the whole message. *granted: the region, or NULL. */
+static const char *write_first(struct conn *conn, const struct wire_head *head, struct mr_place *place,
+			       const struct mr **granted)
 {
 	const struct wire_write *body = wire_body(head);
 	struct session *session = conn->session;
@@ -73,7 +74,6 @@ static const char *write_first(struct conn *conn, const struct wire_head *head)
 	struct judge_ask ask = { .length = wire_get64(body->rest), .right = MR_REMOTE_WRITE,
 				 .commit = head->flags & WIRE_F_COMMIT, .seq = wire_get64(head->seq) };
 	struct refusal *why = &conn->in.why;
-	struct mr_place place;
 	struct mr *mr = NULL;
 
 	write_abandon(session);
@@ -86,14 +86,23 @@ static const char *write_first(struct conn *conn, const struct wire_head *head)
 		.flags = head->flags & WRITE_SAME, .base = ask.to.addr, .length = ask.length,
 	};
 	if (responder_allows(session, EP_REMOTE_WRITE, why))
-		mr = judge(session, &ask, &place, why);
+		mr = judge(session, &ask, place, why);
 	write->mr_id = mr ? mr->id : 0;
+	*granted = why->cause == REFUSAL_NONE ? mr : NULL;
 	return NULL;
 }
 
 static void write_refusal(const struct write_state *write, struct refusal *why)
 {
 	*why = (struct refusal){ .op = OP_WRITE, .key = write->to.key, .addr = write->base, .length = write->length };
+}
+
+static void write_place(struct conn *conn, const struct mr *mr, const struct mr_place *place)
+{
+	conn->session->rsp.write.counted = mr->bonds;
+	conn->in.sink = SINK_WRITE;
+	place_set(&conn->in.place, place->run, place->count);
+	conn->in.place.pin = mr->pin;
 }
 
 /* Where this segment goes; the region is looked up again, since it may have been closed between two segments. */
@@ -108,10 +117,7 @@ static void write_sink(struct conn *conn, uint32_t payload)
 	const struct mr *mr = judge(session, &ask, &place, &why);
 
 	if (why.cause == REFUSAL_NONE) {
-		write->counted = mr->bonds;
-		conn->in.sink = SINK_WRITE;
-		place_set(&conn->in.place, place.run, place.count);
-		conn->in.place.pin = mr->pin;
+		write_place(conn, mr, &place);
 		return;
 	}
 	write_refusal(write, &conn->in.why);
@@ -136,10 +142,12 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_write *body = wire_body(head);
 	struct write_state *write = &conn->session->rsp.write;
+	const struct mr *granted = NULL;
+	struct mr_place place;
 	const char *broken;
 
 	if (head->flags & WIRE_F_FIRST) {
-		broken = write_first(conn, head);
+		broken = write_first(conn, head, &place, &granted);
 		if (broken || conn->in.skip)
 			return broken;
 	} else if (!write->open) {
@@ -148,7 +156,12 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 		return "WRITE goes on elsewhere than it began (WIRE-56)";
 	}
 	conn->in.cq_data = wire_get64(body->cq_data);
-	if (!write->refused && conn->in.why.cause == REFUSAL_NONE)
+	if (write->refused || conn->in.why.cause != REFUSAL_NONE)
+		return NULL;
+	/* The whole message is this segment; but known pages are looked for when a segment is placed. */
+	if (granted && head->flags & WIRE_F_LAST && !granted->pages)
+		write_place(conn, granted, &place);
+	else
 		write_sink(conn, wire_get32(head->payload));
 	return NULL;
 }

@@ -99,18 +99,32 @@ static void op_list_give(struct op_list *list)
 		pool_give(op->pool, op);
 }
 
+/* Alone, with buffers as long as what it names: they are the op's as they stand. */
+static void op_take_iov(struct op *op, const struct post *post)
+{
+	for (size_t i = 0; i < post->iov_count; i++)
+		op->iov[i] = post->iov[i];
+	op->iov_count = (uint8_t)post->iov_count;
+	op->compare_count = op->result_count = 0;
+}
+
 /* One op for each remote range; the last one leads, carries CQ data and reports. Takes the submit lock. */
 static int post_build(struct ep *ep, const struct post *post, struct op_list *list)
 {
 	size_t count = post->kind == OP_SEND ? 1 : post->remote_count;
 	uint64_t length = 0, total = 0;
 	struct place from, compare, result;
+	bool whole;
 
 	for (size_t i = 0; i < post->iov_count; i++)
 		length += post->iov[i].iov_len;
-	place_set(&from, post->iov, post->iov_count);
-	place_set(&compare, post->compare, post->compare_count);
-	place_set(&result, post->result, post->result_count);
+	whole = count == 1 && !post->compare_count && !post->result_count &&
+		(post->kind == OP_SEND || post->remote->length == length);
+	if (!whole) {
+		place_set(&from, post->iov, post->iov_count);
+		place_set(&compare, post->compare, post->compare_count);
+		place_set(&result, post->result, post->result_count);
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct op *op = pool_take(ep->stx->ops);
 
@@ -127,9 +141,13 @@ static int post_build(struct ep *ep, const struct post *post, struct op_list *li
 		total += op->length;
 		if (i + 1 < count)
 			op->flags &= ~(uint32_t)(POST_COMPLETE | POST_CQ_DATA);
-		op->iov_count = iov_slice(&from, op->length, op->iov);
-		op->compare_count = iov_slice(&compare, op->length, op->compare);
-		op->result_count = iov_slice(&result, op->length, op->result);
+		if (whole) {
+			op_take_iov(op, post);
+		} else {
+			op->iov_count = iov_slice(&from, op->length, op->iov);
+			op->compare_count = iov_slice(&compare, op->length, op->compare);
+			op->result_count = iov_slice(&result, op->length, op->result);
+		}
 		op_list_push(list, op);
 		if ((op->flags & POST_INJECT) && !op_inject(op)) {
 			op_list_give(list);
