@@ -25,7 +25,8 @@ bool requester_acked(struct session *session, uint64_t ack)
 			conn_revoke(session->conn, op, WIRE_CANCELLED);
 		complete_good(op);
 	}
-	if (session->conn)	/* the window moved, a fence may be free */
+	/* The window moved, a fence may be free. */
+	if (session->conn && (req->pending.first || req->current || req->again))
 		conn_busy(session->conn);
 	return true;
 }

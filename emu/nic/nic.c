@@ -180,8 +180,10 @@ void nic_settle(struct nic *nic)
 	struct session *session = nic->owing, *next;
 	bool slicing = nic->slicing;
 
-	nic->slicing = true;
 	nic->ack_soon = false;
+	if (!session && !nic->busy && !nic->dead)
+		return;
+	nic->slicing = true;
 	nic->owing = NULL;
 	for (; session; session = next) {
 		next = session->next_owing;
@@ -323,13 +325,13 @@ static bool slice(struct nic *nic)
 	}
 	nic->post_slices = 0;
 	did |= commits_take(nic);
-	did |= nic_flush(nic);
+	if (nic->busy || nic->urgent)
+		did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
 	due = nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	if (due)
 		did |= nic_tick(nic);
-	if (nic->busy)
-		did |= nic_flush(nic);
+	did |= nic_flush(nic);
 	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
 	/* Where polls are rare, what is owed comes due before some of them were in vain (nic_remind()). */
 	if (!did && (due || nic->ack_soon || nic->idle_slices >= SLICE_IDLE_ACKS))

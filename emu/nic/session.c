@@ -395,8 +395,20 @@ static bool fill_ack(struct session *session, struct conn *conn)
 	return true;
 }
 
+/* What each of those that session_fill() asks looks at first. */
+static bool has_frames(const struct session *session)
+{
+	const struct responder *rsp = &session->rsp;
+	const struct requester *req = &session->req;
+
+	return rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies || rsp->ack_now || req->pending.first ||
+	       req->current || req->again;
+}
+
 bool session_fill(struct session *session, struct conn *conn)
 {
+	if (!has_frames(session))
+		return false;
 	if (responder_fill_control(session, conn))
 		return true;
 	conn->turn = !conn->turn;
