@@ -36,7 +36,7 @@ static void look_at(struct session *session, uint64_t at_ns)
 
 bool fault_waits(struct session *session, const struct op *op)
 {
-	if (op->hold_ns <= session->ep->nic->now_ns)
+	if (op->hold_ns <= nic_now(session->ep->nic))
 		return false;
 	look_at(session, op->hold_ns);
 	return true;
@@ -93,7 +93,7 @@ bool fault_tick(struct nic *nic)
 {
 	bool any = false;
 
-	for (; nic->late && nic->late->hold_ns <= nic->now_ns; any = true)
+	for (; nic->late && nic->late->hold_ns <= nic_now(nic); any = true)
 		tell(&nic->late);
 	if (nic->late)
 		nic_due(nic, nic->late->hold_ns);

@@ -38,7 +38,7 @@ uint64_t guess_tick(struct nic *nic)
 {
 	if (!nic->guesses.holding)
 		return UINT64_MAX;
-	if (nic->now_ns < nic->guesses.until_ns)
+	if (nic_now(nic) < nic->guesses.until_ns)
 		return nic->guesses.until_ns;
 	for (struct conn *conn = nic->conns; conn; conn = conn->next) {
 		if (conn->held && conn->state == CONN_OPEN)

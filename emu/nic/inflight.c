@@ -323,7 +323,7 @@ bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
 	req->rnr_wait_ns = req->rnr_wait_ns ? req->rnr_wait_ns * 2 : wait_ns;
 	if (req->rnr_wait_ns > 64 * TIME_RNR_NS)
 		req->rnr_wait_ns = 64 * TIME_RNR_NS;
-	req->rnr_until_ns = session->ep->nic->now_ns + req->rnr_wait_ns + 1;
+	req->rnr_until_ns = nic_now(session->ep->nic) + req->rnr_wait_ns + 1;
 	session_time(session, req->rnr_until_ns);
 	if (session->conn)	/* some of what was dropped may pass */
 		conn_busy(session->conn);

@@ -52,7 +52,7 @@ struct mr *judge(struct session *session, const struct judge_ask *asked, struct 
 		};
 	if (mr)
 		return mr;
-	if (mr_tombstone(regions, asked->to.key, session->ep->nic->now_ns, &why->age_ns) || asked->mr_id)
+	if (mr_tombstone(regions, asked->to.key, nic_now(session->ep->nic), &why->age_ns) || asked->mr_id)
 		why->cause = REFUSAL_CLOSED;
 	return NULL;
 }

@@ -183,6 +183,8 @@ void nic_settle(struct nic *nic)
 	nic->ack_soon = false;
 	if (!session && !nic->busy && !nic->dead)
 		return;
+	if (!slicing)
+		nic->clocked = false;
 	nic->slicing = true;
 	nic->owing = NULL;
 	for (; session; session = next) {
@@ -207,7 +209,7 @@ static uint64_t tick_greetings(struct nic *nic)
 		next = conn->next;
 		if (conn->state != CONN_DIALING && conn->state != CONN_GREETING)
 			continue;
-		if (conn->greet_by_ns > nic->now_ns) {
+		if (conn->greet_by_ns > nic_now(nic)) {
 			due = conn->greet_by_ns < due ? conn->greet_by_ns : due;
 		} else {
 			if (told_one(nic, TOLD_CONNECTION))
@@ -237,7 +239,7 @@ static bool nic_tick(struct nic *nic)
 
 		next = session->next_timed;
 		session->timed = false;
-		at = session_tick(session, nic->now_ns);
+		at = session_tick(session, nic_now(nic));
 		if (at == UINT64_MAX)
 			continue;
 		nic_due(nic, at);
@@ -259,10 +261,11 @@ static bool nic_tick(struct nic *nic)
 static void nic_remind(struct nic *nic, uint64_t before_ns)
 {
 	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-	uint64_t look = nic->now_ns + TIME_LOOK_NS;
 
-	if ((nic->owing || nic->busy) && look < due) {
-		due = look;
+	/* The last look that came due this way is not later than one from now on would be: a post need not know the time. */
+	if ((nic->owing || nic->busy) && due > nic->look_ns) {
+		nic->look_ns = nic_now(nic) + TIME_LOOK_NS;
+		due = nic->look_ns < due ? nic->look_ns : due;
 		atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
 	}
 	if (due >= before_ns)
@@ -294,8 +297,9 @@ void nic_due(struct nic *nic, uint64_t at_ns)
 
 uint64_t nic_now(struct nic *nic)
 {
-	if (!nic->slicing)
+	if (!nic->slicing || !nic->clocked)
 		nic->now_ns = clock_now(&nic->clock);
+	nic->clocked = true;
 	return nic->now_ns;
 }
 
@@ -304,16 +308,19 @@ void nic_check_guard(struct nic *nic)
 	nic->guard_look_ns = 0;
 }
 
+static void look_at_guard(struct nic *nic)
+{
+	guard_check(); /* what it did not mend it will find again */
+	nic->guard_look_ns = nic_now(nic) + TIME_GUARD_NS;
+}
+
 static bool slice(struct nic *nic)
 {
 	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	bool did, due;
 
-	nic->now_ns = clock_now(&nic->clock);
-	if (nic->now_ns >= nic->guard_look_ns) {
-		guard_check(); /* what it did not mend it will find again */
-		nic->guard_look_ns = nic->now_ns + TIME_GUARD_NS;
-	}
+	if (!nic->guard_look_ns)
+		look_at_guard(nic);
 	did = submit_take(nic);
 	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
 	if (did && ++nic->post_slices < SLICE_LAZY_POSTS) {
@@ -324,11 +331,13 @@ static bool slice(struct nic *nic)
 		return true;
 	}
 	nic->post_slices = 0;
+	if (nic_now(nic) >= nic->guard_look_ns)
+		look_at_guard(nic);
 	did |= commits_take(nic);
 	if (nic->busy || nic->urgent)
 		did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
-	due = nic->now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	due = nic_now(nic) >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 	if (due)
 		did |= nic_tick(nic);
 	did |= nic_flush(nic);
@@ -346,6 +355,7 @@ bool nic_work(struct nic *nic)
 	bool did;
 
 	nic->slicing = true;
+	nic->clocked = false;
 	did = slice(nic);
 	nic->slicing = false;
 	return did;

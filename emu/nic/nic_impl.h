@@ -36,7 +36,8 @@ struct nic {
 	struct link_ops link;
 	void *link_arg;
 	struct nic_clock clock;
-	uint64_t now_ns;		/* as of the begin of this slice; outside of one: nic_now() */
+	uint64_t now_ns;		/* nic_now() */
+	bool clocked;			/* that has been asked for in this slice */
 	bool slicing;			/* in nic_work() or nic_settle() */
 	struct submit submit;
 	struct commits commits;
@@ -55,6 +56,7 @@ struct nic {
 	uint64_t guard_look_ns;		/* the first slice from then on looks whether faults still come to the guard */
 	bool greeting;			/* a connection may be waiting for its HELLO */
 	atomic_uint_fast64_t deadline_ns;
+	uint64_t look_ns;		/* the last deadline that nic_remind() has made */
 	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */
 	uint64_t tick_due_ns;
 	struct told told[TOLD_KINDS];
@@ -68,6 +70,7 @@ struct nic {
 void nic_stir(struct nic *nic);
 /* A timer is to be looked at then, if not before; likewise. */
 void nic_due(struct nic *nic, uint64_t at_ns);
+/* The time, the same throughout a slice. */
 uint64_t nic_now(struct nic *nic);
 static inline uint64_t time_coarse(uint64_t at_ns)
 {

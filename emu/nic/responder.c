@@ -355,7 +355,7 @@ void responder_recheck(struct conn *conn)
 	conn->in.sink = SINK_DROP;
 	write_refusal(write, &conn->in.why);
 	conn->in.why.cause = REFUSAL_CLOSED;
-	mr_tombstone(conn->session->ep->attr.pd->regions, write->to.key, conn->nic->now_ns, &conn->in.why.age_ns);
+	mr_tombstone(conn->session->ep->attr.pd->regions, write->to.key, nic_now(conn->nic), &conn->in.why.age_ns);
 }
 
 static bool fill_rnr(struct session *session, struct conn *conn)

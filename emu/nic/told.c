@@ -13,7 +13,7 @@ static const char *const kinds[TOLD_KINDS] = {
 void told_init(struct nic *nic)
 {
 	for (int kind = 0; kind < TOLD_KINDS; kind++)
-		nic->told[kind] = (struct told){ .left = LIMIT_TOLD, .since_ns = nic->now_ns };
+		nic->told[kind] = (struct told){ .left = LIMIT_TOLD, .since_ns = nic_now(nic) };
 }
 
 bool told_one(struct nic *nic, enum told_kind kind)

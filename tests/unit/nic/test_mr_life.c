@@ -253,6 +253,7 @@ Test(mr_life, another_region_under_the_key)
 	struct mr *mr;
 
 	cr_assert(nic && !mr_table_open(&pd.regions, fill, NULL) && !mr_add(pd.regions, &attr, &mr));
+	nic->slicing = nic->clocked = true;	/* a device without a clock: it is 0 */
 	cr_assert(judge(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
 	asked.mr_id = mr->id;
 	mr_remove(pd.regions, mr, 0);
