@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/sockios.h>
 
@@ -169,15 +170,6 @@ int line_dial_result(struct line *line)
 	return error;
 }
 
-static size_t total(const struct iovec *iov, int count)
-{
-	size_t bytes = 0;
-
-	for (int i = 0; i < count; i++)
-		bytes += iov[i].iov_len;
-	return bytes;
-}
-
 /* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but
  * the device wants to know of the first byte. */
 static struct iovec first_page(const struct iovec *iov, int count)
@@ -191,27 +183,44 @@ static struct iovec first_page(const struct iovec *iov, int count)
 	return (struct iovec){ iov[i].iov_base, iov[i].iov_len < room ? iov[i].iov_len : room };
 }
 
-/* For a single piece the plain calls are 150 ns cheaper. */
+/* For a single piece the plain calls are 150 ns cheaper; and where threads can be cancelled, libc's send() and recv() pay two
+ * atomic operations for it. The holder of the role cannot be. */
+static ssize_t send_pieces(int fd, const struct iovec *iov, int count)
+{
+	if (count == 1)
+		return syscall(SYS_sendto, fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+
+	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t recv_pieces(int fd, const struct iovec *iov, int count)
+{
+	if (count == 1)
+		return syscall(SYS_recvfrom, fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT, NULL, NULL);
+
+	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+
+	return recvmsg(fd, &message, MSG_DONTWAIT);
+}
+
 static ssize_t send_once(int fd, const struct iovec *iov, int count)
 {
-	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
 	ssize_t n;
 
 	do
-		n = count == 1 ? send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT) :
-				 sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = send_pieces(fd, iov, count);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
 
 static ssize_t recv_once(int fd, const struct iovec *iov, int count)
 {
-	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
 	ssize_t n;
 
 	do
-		n = count == 1 ? recv(fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT) :
-				 recvmsg(fd, &message, MSG_DONTWAIT);
+		n = recv_pieces(fd, iov, count);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -236,7 +245,7 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 {
 	ssize_t n;
 
-	assert(count <= IOV_MAX_LINE && total(iov, count));
+	assert(count > 0 && count <= IOV_MAX_LINE && iov[count - 1].iov_len);
 	if (line->state != LINE_OPEN)
 		return -ENOTCONN;
 	n = recv_once(line->fd, iov, count);
