@@ -17,6 +17,26 @@ static struct rx_match *match_of(const struct session *session)
 	return &session->ep->srx->match;
 }
 
+/* Zeroed. Of those that find their receive there is one at a time, which need not be allocated anew. */
+static struct message *message_new(struct nic *nic)
+{
+	struct message *message = nic->spare_message;
+
+	if (!message)
+		return calloc(1, sizeof(*message));
+	nic->spare_message = NULL;
+	*message = (struct message){ 0 };
+	return message;
+}
+
+static void message_give(struct nic *nic, struct message *message)
+{
+	if (nic->spare_message)
+		free(message);
+	else
+		nic->spare_message = message;
+}
+
 /* While the endpoint closes the message's session may be gone, and kept payload outlive it. */
 static void message_free(struct rx_match *match, struct message *message)
 {
@@ -26,7 +46,7 @@ static void message_free(struct rx_match *match, struct message *message)
 		match->bytes -= message->length;
 		free(message->bytes);
 	}
-	free(message);
+	message_give(message->ep->nic, message);
 }
 
 /* The payload of an unexpected SEND: kept if the budget and memory allow, else left to its sender (parked). */
@@ -87,7 +107,7 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	const struct wire_send *send = wire_body(head);
 	struct session *session = conn->session;
 	struct rx_match *match = match_of(session);
-	struct message *message = calloc(1, sizeof(*message));
+	struct message *message = message_new(session->ep->nic);
 
 	*full = !message;
 	if (!message)
@@ -105,7 +125,7 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	message->arriving = true;
 	*full = !message_match(message);
 	if (*full) {
-		free(message);
+		message_give(session->ep->nic, message);
 		return NULL;
 	}
 	session->messages++;

@@ -130,6 +130,7 @@ void nic_close(struct nic *nic)
 	nic_bury(nic);
 	commits_fini(&nic->commits);
 	sendq_spares_free(&nic->spares);
+	free(nic->spare_message);
 	driver_fini(&nic->driver);
 	secret_wipe(&nic->keys, sizeof(nic->keys));
 	free(nic);

@@ -17,6 +17,7 @@
 #include "wire/secret.h"
 
 struct conn;
+struct message;
 struct session;
 
 struct pd {
@@ -62,6 +63,7 @@ struct nic {
 	struct told told[TOLD_KINDS];
 	struct guesses guesses;
 	struct sendq_spares spares;
+	struct message *spare_message;	/* NULL: none */
 	uint8_t scratch[SLICE_RECV_BYTES];
 };
 
