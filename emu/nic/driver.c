@@ -62,7 +62,7 @@ void driver_fini(struct driver *driver)
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
-static bool try_take(struct driver *driver)
+static inline bool try_take(struct driver *driver)
 {
 	assert(!inside || inside == driver);
 	if (inside || atomic_load(&driver->waiting)) /* D5, D6 */
@@ -75,12 +75,18 @@ static bool try_take(struct driver *driver)
 	return false;
 }
 
+static inline bool take(struct driver *driver)
+{
+	fence(); /* D1; pairs with the one in let_go() */
+	return try_take(driver);
+}
+
 static void let_go(struct driver *driver)
 {
 	pthread_mutex_unlock(&driver->lock);
 	atomic_signal_fence(memory_order_seq_cst);
 	inside = NULL;
-	fence(); /* D2; pairs with the one in run() of whoever found the role taken */
+	fence(); /* D2; pairs with the one in take() of whoever found the role taken */
 }
 
 static bool posted(struct driver *driver)
@@ -102,42 +108,69 @@ static void wake_if_armed(struct driver *driver)
 
 /* Slices until nothing posted is left (D2). What a slice itself owes is not run at once: an owed acknowledgement is
  * to travel with the next frame, and the next poll comes soon. */
-static bool run(struct driver *driver)
+static bool run_taken(struct driver *driver)
 {
 	bool did = false;
 
-	for (int turn = 0; turn < TURNS; turn++) {
-		fence(); /* D1; pairs with the one in let_go() */
-		if (!try_take(driver))
-			return did; /* whoever holds it or waits for it looks again after us */
+	for (int turn = 1;; turn++) {
 		if (atomic_load_explicit(&driver->owed, memory_order_relaxed)) /* the role's holder alone changes it */
 			atomic_store(&driver->owed, false);
 		if (driver->ops.work(driver->ops.arg))
 			did = true;
 		let_go(driver);
-		if (!posted(driver))
+		if (turn == TURNS || !posted(driver))
 			break;
+		if (!take(driver))
+			return did; /* whoever holds it or waits for it looks again after us */
 	}
 	wake_if_armed(driver);
 	return did;
 }
 
-/* run() with cancellation off: the slice's system calls are cancellation points (D5). */
+/* With cancellation off: the slice's system calls are cancellation points (D5). */
 static bool run_uncancelled(struct driver *driver)
 {
 	int  cancel_state;
 	bool did;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	did = run(driver);
+	did = take(driver) && run_taken(driver);
 	pthread_setcancelstate(cancel_state, NULL);
 	return did;
 }
 
-bool driver_run(struct driver *driver)
+static void count_poll(struct driver *driver)
 {
 	atomic_fetch_add_explicit(&driver->polls, 1, memory_order_relaxed); /* a hint: orders nothing */
+}
+
+bool driver_run(struct driver *driver)
+{
+	count_poll(driver);
 	return run_uncancelled(driver);
+}
+
+bool driver_begin(struct driver *driver)
+{
+	int cancel_state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	if (!take(driver)) {
+		pthread_setcancelstate(cancel_state, NULL);
+		return false;
+	}
+	count_poll(driver);
+	driver->cancel_state = cancel_state;
+	return true;
+}
+
+void driver_end(struct driver *driver)
+{
+	int cancel_state = driver->cancel_state;
+
+	assert(driver_mine(driver));
+	run_taken(driver);
+	pthread_setcancelstate(cancel_state, NULL);
 }
 
 static void yield(struct driver *driver)
@@ -181,8 +214,8 @@ void driver_leave(struct driver *driver)
 
 	assert(driver_mine(driver));
 	let_go(driver);
-	if (left(driver))
-		run(driver);
+	if (left(driver) && take(driver))
+		run_taken(driver);
 	pthread_setcancelstate(cancel_state, NULL);
 }
 

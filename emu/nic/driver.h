@@ -49,6 +49,10 @@ void driver_fini(struct driver *driver);	/* nobody else is left; the caller may 
  * Returns true if anything was done, false also if somebody else holds it. Program threads after a post (D1) and in
  * polls; counted in `polls`. */
 bool driver_run(struct driver *driver);
+/* The same in two: what the caller does in between, the slice finds. False: somebody else holds the role; then there is
+ * nothing to end, and nothing was counted. */
+bool driver_begin(struct driver *driver);
+void driver_end(struct driver *driver);
 /* One poll by a program thread: driver_run(), and D7 counted a thread. */
 void driver_poll(struct driver *driver);
 

@@ -64,6 +64,7 @@ struct nic {
 	struct guesses guesses;
 	struct sendq_spares spares;
 	struct message *spare_message;	/* NULL: none */
+	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
 	uint8_t scratch[SLICE_RECV_BYTES];
 };
 

@@ -180,12 +180,30 @@ static int hold_ops(struct ep *ep, const struct post *post, struct op_list *list
 	return 0;
 }
 
+/* With the lock. Whoever has the role keeps the ops for the slice that he is about to run, unless others wait. */
+static void submit_ops(struct nic *nic, struct op_list *list, bool role)
+{
+	struct submit *submit = &nic->submit;
+	unsigned count = 0;
+	struct op *op;
+
+	if (role && !submit_pending(submit)) {
+		nic->own = *list;
+		return;
+	}
+	while ((op = op_list_pop(list))) {
+		op_list_push(&submit->ops, op);
+		count++;
+	}
+	/* D1: the add is the fence between push and try. */
+	atomic_fetch_add(&submit->waiting, count);
+}
+
 int ep_post(struct ep *ep, const struct post *post)
 {
 	struct submit *submit = &ep->nic->submit;
 	struct op_list list = { NULL, NULL };
-	struct op *op;
-	unsigned count = 0;
+	bool role;
 	int ret;
 
 	if (driver_mine(&ep->nic->driver))	/* a signal handler inside the device (D5) */
@@ -195,21 +213,21 @@ int ep_post(struct ep *ep, const struct post *post)
 	ret = atomic_load_explicit(&ep->cm.gate, memory_order_acquire);
 	if (ret)
 		return ret;
+	role = !post->when && driver_begin(&ep->nic->driver);
 	leaf_lock(&submit->lock);
 	ret = post_build(ep, post, &list);
 	if (!ret && post->when)
 		ret = hold_ops(ep, post, &list);
-	while (!ret && (op = op_list_pop(&list))) {
-		op_list_push(&submit->ops, op);
-		count++;
-	}
-	/* D1: the add is the fence between push and try. */
-	atomic_fetch_add(&submit->waiting, count);
+	if (!ret)
+		submit_ops(ep->nic, &list, role);
 	leaf_unlock(&submit->lock);
 	if (!ret && post->when)
 		held_reached(ep->nic, post->when->cntr);
 	/* Full: let the device make room before the program tries again. */
-	driver_run(&ep->nic->driver);
+	if (role)
+		driver_end(&ep->nic->driver);
+	else
+		driver_run(&ep->nic->driver);
 	return ret;
 }
 
@@ -367,17 +385,22 @@ bool submit_take_receives(struct nic *nic)
 	return taken;
 }
 
-bool submit_take(struct nic *nic)
+static void start_ops(struct op_list *ops)
+{
+	struct op *op;
+
+	while ((op = op_list_pop(ops)))
+		op_start(op);
+}
+
+static void take_posted(struct nic *nic)
 {
 	struct submit *submit = &nic->submit;
 	struct op_list ops = { NULL, NULL };
 	struct held *changes;
 	struct rx *rx;
-	struct op *op;
 	unsigned taken = 0;
 
-	if (!submit_pending(submit))
-		return false;
 	leaf_lock(&submit->lock);
 	rx = cut_receives(submit, &taken);
 	changes = submit->changes;
@@ -392,8 +415,17 @@ bool submit_take(struct nic *nic)
 
 	/* Receives first: a program that posts one and then sends expects the answer to find it. */
 	start_receives(rx);
-	while ((op = op_list_pop(&ops)))
-		op_start(op);
+	start_ops(&ops);
 	held_changes(changes);
-	return true;
+}
+
+bool submit_take(struct nic *nic)
+{
+	bool own = nic->own.first, posted = submit_pending(&nic->submit);
+
+	if (own)
+		start_ops(&nic->own);
+	if (posted)
+		take_posted(nic);
+	return own || posted;
 }
