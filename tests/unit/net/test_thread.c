@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_thread.c - the NIC thread's states and the wait objects, over real sockets and a fake device that echoes. The
- * peer is a plain blocking socket. What the thread did is read from its counters. */
-#include <arpa/inet.h>
+/* test_thread.c - the NIC thread's states, over real sockets. What the thread did is read from its counters. */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -19,14 +17,8 @@
 #include "emu/net/net.h"
 #include "emu/net/own.h"
 #include "emu/net/wait.h"
+#include "echo.h"
 #include "fake.h"
-
-static struct nic *nic;
-static struct driver *driver;
-static struct ep ep;
-static struct conn *conn;
-static int peer;	/* the other end of conn */
-static uint64_t slow_ns;
 
 static unsigned long counted(const atomic_ulong *counter)
 {
@@ -44,63 +36,15 @@ static void await_state(enum thread_state wanted)
 		sched_yield();
 }
 
-/* The NIC, a listener, and a peer that the NIC thread lets in. */
-static void start(bool manual)
-{
-	struct net_config config = { .manual = manual, .slow_ns = slow_ns };
-	struct sockaddr_storage at = { .ss_family = AF_INET };
-	void *listener;
-
-	cr_assert_eq(net_start(&nic, &config), 0);
-	driver = nic_driver(nic);
-	conn = ep.accepts[0] = conn_make(fake.ops);
-	conn->echo = true;
-	ep.accepts[1] = conn_make(fake.ops);
-	cr_assert(driver_enter(driver));
-	cr_assert_eq(fake.ops->listen(fake.link, &at, &ep, &listener), 0);
-	driver_leave(driver);
-	peer = socket(AF_INET, SOCK_STREAM, 0);
-	cr_assert_eq(connect(peer, (struct sockaddr *)&at, sizeof(struct sockaddr_in)), 0);
-	for (bool in = false; !in;) {
-		cr_assert(driver_enter(driver));
-		in = ep.accepted == 1;
-		driver_leave(driver);
-		sched_yield();
-	}
-	/* And has told so to sleepers: none of those to come is woken by it. */
-	cr_assert_eq(poll(&(struct pollfd){ .fd = net_control_fd(), .events = POLLIN }, 1, 30000), 1);
-}
-
-static void ping(void)
-{
-	cr_assert_eq(send(peer, "?", 1, 0), 1);
-}
-
-/* Blocks. */
-static void pong(void)
-{
-	char byte = 0;
-
-	cr_assert_eq(recv(peer, &byte, 1, 0), 1);
-	cr_assert_eq(byte, '?');
-}
-
 static void play(void)
 {
-	ping();
-	pong();
-}
-
-static bool has_pong(void)
-{
-	char byte;
-
-	return recv(peer, &byte, 1, MSG_DONTWAIT) == 1;
+	echo_ping();
+	echo_pong();
 }
 
 Test(thread, serves_while_the_program_does_nothing)
 {
-	start(false);
+	echo_start(false);
 	for (int i = 0; i < 100; i++)
 		play();
 	cr_assert_eq(counted(&net_stats()->looks), 0, "armed: no timer");
@@ -116,7 +60,7 @@ Test(thread, serves_slowly)
 	uint64_t begun_ns;
 
 	slow_ns = 20000000;
-	start(false);
+	echo_start(false);
 	begun_ns = monotonic_ns();
 	for (int i = 0; i < 5; i++)
 		play();
@@ -128,12 +72,12 @@ enum { ROUNDS = 3000 };
 
 Test(thread, stands_back_while_the_program_polls)
 {
-	start(false);
+	echo_start(false);
 	for (int i = 0; i < ROUNDS; i++) {
-		ping();
+		echo_ping();
 		do
 			driver_poll(driver);
-		while (!has_pong());
+		while (!echo_has_pong());
 	}
 	/* One wake-up ends ARMED. On a busy machine the program may lose its core for longer than a look: ARMED again. */
 	cr_assert_lt(counted(&net_stats()->wakeups), ROUNDS / 20, "%lu useless wake-ups",
@@ -163,7 +107,7 @@ Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
 	pthread_t thread;
 	unsigned long wakeups, served;
 
-	start(false);
+	echo_start(false);
 	cr_assert_eq(pthread_create(&thread, NULL, sleeper, &stop), 0);
 	while (state() != THREAD_PARKED) /* it sees that when next it is woken */
 		play();
@@ -175,21 +119,9 @@ Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
 	cr_assert_lt(counted(&net_stats()->wakeups) - wakeups, ROUNDS / 2);
 	cr_assert_lt(counted(&net_stats()->served) - served, ROUNDS / 2, "the sleeper serves");
 	atomic_store(&stop, true);
-	ping();
+	echo_ping();
 	pthread_join(thread, NULL);
 	net_stop();
-}
-
-static bool never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
-static bool always(void *arg)
-{
-	(void)arg;
-	return true;
 }
 
 Test(thread, serves_who_said_that_it_sleeps_and_computes)
@@ -197,13 +129,13 @@ Test(thread, serves_who_said_that_it_sleeps_and_computes)
 	struct wait *wait;
 	unsigned long served;
 
-	start(false);
+	echo_start(false);
 	cr_assert_eq(wait_open(&wait), 0);
 	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
-	ping();
+	echo_ping();
 	await_state(THREAD_PARKED);
 	served = counted(&net_stats()->served);
-	pong();
+	echo_pong();
 	while (counted(&net_stats()->served) == served)
 		sched_yield();
 	await_state(THREAD_ARMED);
@@ -215,10 +147,10 @@ Test(thread, serves_who_said_that_it_sleeps_and_computes)
 static void sleep_on(struct wait *wait)
 {
 	while (state() != THREAD_PARKED) {
-		ping();
+		echo_ping();
 		do
 			driver_poll(driver);
-		while (!has_pong());
+		while (!echo_has_pong());
 		cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	}
 }
@@ -228,7 +160,7 @@ Test(thread, stays_parked_while_nothing_comes)
 	struct wait *wait;
 	unsigned long looks;
 
-	start(false);
+	echo_start(false);
 	cr_assert_eq(wait_open(&wait), 0);
 	sleep_on(wait);
 	looks = counted(&net_stats()->looks);
@@ -241,7 +173,7 @@ Test(thread, stays_parked_while_nothing_comes)
 
 Test(thread, serves_what_a_post_left)
 {
-	start(false);
+	echo_start(false);
 	await_state(THREAD_ARMED);
 	cr_assert(driver_enter(driver));
 	atomic_store(&fake.left, true);
@@ -259,7 +191,7 @@ Test(thread, serves_what_a_post_left)
 
 Test(thread, serves_the_devices_timers)
 {
-	start(false);
+	echo_start(false);
 	await_state(THREAD_ARMED);
 	for (unsigned int i = 1; i <= 20; i++) {
 		cr_assert(driver_enter(driver));
@@ -277,41 +209,21 @@ Test(thread, manual_progress_serves_nothing)
 {
 	unsigned int slices;
 
-	start(true);
+	echo_start(true);
 	slices = atomic_load(&fake.slices);
-	ping();
+	echo_ping();
 	cr_assert_eq(poll(&(struct pollfd){ .fd = peer, .events = POLLIN }, 1, 300), 0, "served in the background");
 	cr_assert_eq(atomic_load(&fake.slices), slices);
-	while (!has_pong())
+	while (!echo_has_pong())
 		driver_poll(driver);
 	cr_assert_eq(state(), THREAD_MANUAL);
 	net_stop();
 }
 
-/* Dials the NIC's own listener, and returns when the NIC thread has finished both ends. */
-static void dial_itself(void)
-{
-	struct sockaddr_storage at = { .ss_family = AF_INET };
-	struct conn *dialled = conn_make(fake.ops);
-	bool up = false;
-	void *listener;
-
-	cr_assert(driver_enter(driver));
-	cr_assert_eq(fake.ops->listen(fake.link, &at, &ep, &listener), 0);
-	cr_assert_eq(fake.ops->dial(fake.link, &at, dialled, &dialled->line), 0);
-	driver_leave(driver);
-	while (!up) {
-		sched_yield();
-		cr_assert(driver_enter(driver));
-		up = dialled->ups == 1 && ep.accepted == 2;
-		driver_leave(driver);
-	}
-}
-
 Test(thread, finishes_a_dial_in_the_background)
 {
-	start(true);
-	dial_itself();
+	echo_start(true);
+	echo_dial_itself();
 	net_stop();
 }
 
@@ -348,7 +260,7 @@ Test(thread, blocks_all_signals_but_its_own_faults)
 
 	task_line("emu-nic", "SigBlk:", line, sizeof(line));
 	cr_assert_str_eq(line, "", "no thread before it is needed");
-	start(false);
+	echo_start(false);
 	task_line("emu-nic", "SigBlk:", line, sizeof(line));
 	mask = strtoul(line, NULL, 16);
 	for (int i = 1; i < 32; i++) {
@@ -378,7 +290,7 @@ Test(thread, start_that_fails_leaves_nothing)
 	cr_assert_neq(net_start(&nic, &config), 0, "no thread");
 	cr_assert(!net_mine());
 	pthread_setattr_default_np(&old);
-	start(false);
+	echo_start(false);
 	play();
 	net_stop();
 }
@@ -389,7 +301,7 @@ Test(thread, one_nic_that_stops_once)
 	struct nic *again;
 
 	net_stop();
-	start(false);
+	echo_start(false);
 	cr_assert_eq(net_start(&again, &config), 0);
 	cr_assert_eq(again, nic);
 	cr_assert_eq(net_nic(), nic);
@@ -424,7 +336,7 @@ Test(thread, stop_leaves_callers_their_memory)
 	unsigned int slices;
 	pthread_t thread;
 
-	start(false);
+	echo_start(false);
 	cr_assert_eq(pthread_create(&thread, NULL, late_poster, &rounds), 0);
 	while (atomic_load(&rounds) < 1000)
 		sched_yield();
@@ -442,7 +354,7 @@ Test(thread, forks_child_has_no_nic)
 	pid_t child;
 	int status;
 
-	start(false);
+	echo_start(false);
 	child = fork();
 	if (!child) {
 		bool ok = !net_mine() && net_start(&nic, &config) == -ENODEV;
@@ -454,144 +366,5 @@ Test(thread, forks_child_has_no_nic)
 	cr_assert_eq(status, 0);
 	cr_assert(net_mine());
 	play();
-	net_stop();
-}
-
-Test(wait, wakes_and_times_out)
-{
-	struct wait *wait;
-
-	start(false);
-	cr_assert_eq(wait_open(&wait), 0);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 2), 0);
-	wait_wake(wait);
-	wait_wake(wait);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0, "both are spent");
-	wait_close(wait);
-	net_stop();
-}
-
-Test(wait, descriptor_polls_as_the_sleep_does)
-{
-	struct pollfd fd = { .events = POLLIN };
-	struct wait *wait;
-
-	start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	fd.fd = wait_fd(wait);
-	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
-	cr_assert_eq(poll(&fd, 1, 0), 0);
-	wait_wake(wait);
-	cr_assert_eq(poll(&fd, 1, 0), 1);
-	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
-	cr_assert_eq(poll(&fd, 1, 0), 0, "wait_try empties it");
-	ping();
-	cr_assert_eq(poll(&fd, 1, 30000), 1, "a socket wakes, in manual progress, too");
-	cr_assert_eq(wait_try(wait, true, always, NULL), -EAGAIN);
-	pong();
-	wait_close(wait);
-	net_stop();
-}
-
-/* What the device has to say on the new connection is the sleeper's to send. */
-Test(wait, wakes_when_a_dial_is_finished)
-{
-	struct pollfd fd = { .events = POLLIN };
-	struct wait *wait;
-
-	start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	fd.fd = wait_fd(wait);
-	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
-	dial_itself();
-	cr_assert_eq(poll(&fd, 1, 30000), 1);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 30000), 1);
-	while (wait_try(wait, true, never, NULL) || poll(&fd, 1, 0)) /* the second end's news may come a little later */
-		;
-	wait_close(wait);
-	net_stop();
-}
-
-Test(wait, does_not_sleep_on_left_work)
-{
-	struct wait *wait;
-
-	start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	cr_assert(driver_enter(driver));
-	fake.owes = 100;
-	driver_owe(driver);
-	driver_leave(driver);
-	cr_assert(driver_left(driver));
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
-	wait_close(wait);
-	net_stop();
-}
-
-Test(wait, sleeps_no_longer_than_the_devices_timer)
-{
-	struct wait *wait;
-
-	start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	atomic_store(&fake.deadline_ns, monotonic_ns() + 5000000);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
-	cr_assert_geq(monotonic_ns(), atomic_load(&fake.deadline_ns));
-	driver_poll(driver);
-	cr_assert_eq(atomic_load(&fake.timers), 1);
-	wait_close(wait);
-	net_stop();
-}
-
-/* Another thread's post may want the device again soon, and under manual progress who sleeps is all that there is. */
-Test(wait, looks_for_timers_under_manual_progress)
-{
-	struct wait *wait;
-
-	start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
-	wait_close(wait);
-	net_stop();
-}
-
-static void on_signal(int number)
-{
-	(void)number;
-}
-
-static void *signaller(void *arg)
-{
-	atomic_bool *stop = arg;
-
-	while (!atomic_load(stop)) {
-		kill(getpid(), SIGUSR1);
-		sched_yield();
-	}
-	return NULL;
-}
-
-Test(wait, signal_ends_the_sleep)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	atomic_bool stop = false;
-	struct wait *wait;
-	pthread_t thread;
-	sigset_t usr1;
-
-	start(false);
-	cr_assert_eq(wait_open(&wait), 0);
-	sigaction(SIGUSR1, &action, NULL);
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
-	cr_assert_eq(pthread_create(&thread, NULL, signaller, &stop), 0);
-	pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
-	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), -EINTR);
-	atomic_store(&stop, true);
-	pthread_join(thread, NULL);
-	wait_close(wait);
 	net_stop();
 }

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_wait.c - the wait objects, over real sockets. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "emu/net/net.h"
+#include "emu/net/own.h"
+#include "emu/net/wait.h"
+#include "echo.h"
+#include "fake.h"
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+Test(wait, wakes_and_times_out)
+{
+	struct wait *wait;
+	uint32_t turn;
+
+	echo_start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 2), 0);
+	turn = wait_turn(wait);
+	wait_wake(wait);
+	wait_wake(wait);
+	cr_assert_eq(wait_sleep(wait, turn, -1), 1);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0, "both are spent");
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, descriptor_polls_as_the_sleep_does)
+{
+	struct pollfd fd = { .events = POLLIN };
+	struct wait *wait;
+
+	echo_start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	fd.fd = wait_fd(wait);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	wait_wake(wait);
+	cr_assert_eq(poll(&fd, 1, 0), 1);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
+	cr_assert_eq(poll(&fd, 1, 0), 0, "wait_try empties it");
+	echo_ping();
+	cr_assert_eq(poll(&fd, 1, 30000), 1, "a socket wakes, in manual progress, too");
+	cr_assert_eq(wait_try(wait, true, always, NULL), -EAGAIN);
+	while (!echo_has_pong())
+		driver_poll(driver);
+	wait_close(wait);
+	net_stop();
+}
+
+/* What the device has to say on the new connection is the sleeper's to send. */
+Test(wait, wakes_when_a_dial_is_finished)
+{
+	struct pollfd fd = { .events = POLLIN };
+	struct wait *wait;
+
+	echo_start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	fd.fd = wait_fd(wait);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
+	echo_dial_itself();
+	cr_assert_eq(poll(&fd, 1, 30000), 1);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 30000), 1);
+	while (wait_try(wait, true, never, NULL) || poll(&fd, 1, 0)) /* the second end's news may come a little later */
+		;
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, does_not_sleep_on_left_work)
+{
+	struct wait *wait;
+
+	echo_start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert(driver_enter(driver));
+	fake.owes = 100;
+	driver_owe(driver);
+	driver_leave(driver);
+	cr_assert(driver_left(driver));
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, sleeps_no_longer_than_the_devices_timer)
+{
+	struct wait *wait;
+
+	echo_start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	atomic_store(&fake.deadline_ns, monotonic_ns() + 5000000);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
+	cr_assert_geq(monotonic_ns(), atomic_load(&fake.deadline_ns));
+	driver_poll(driver);
+	cr_assert_eq(atomic_load(&fake.timers), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+/* Another thread's post may want the device again soon, and under manual progress who sleeps is all that there is. */
+Test(wait, looks_for_timers_under_manual_progress)
+{
+	struct wait *wait;
+
+	echo_start(true);
+	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void *signaller(void *arg)
+{
+	atomic_bool *stop = arg;
+
+	while (!atomic_load(stop)) {
+		kill(getpid(), SIGUSR1);
+		sched_yield();
+	}
+	return NULL;
+}
+
+Test(wait, signal_ends_the_sleep)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	atomic_bool stop = false;
+	struct wait *wait;
+	pthread_t thread;
+	sigset_t usr1;
+
+	echo_start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	cr_assert_eq(pthread_create(&thread, NULL, signaller, &stop), 0);
+	pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), -EINTR);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	wait_close(wait);
+	net_stop();
+}
