@@ -83,16 +83,20 @@ static ssize_t take(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *sourc
 static ssize_t read_once(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *source)
 {
 	ssize_t got;
+	bool looking;
 
 	if (count && !buf)
 		return -FI_EINVAL;
 	if (!domain_usable(cq->domain))
 		return -FI_ENODEV;
-	got = count ? take(cq, buf, count, source) : -FI_EAGAIN; /* count 0 drives in any case */
-	if (got == -FI_EAGAIN) {
-		driver_poll(nic_driver(cq->domain->nic));
-		got = take(cq, buf, count, source);
-	}
+	got = count && cq_ready(cq->cq) ? take(cq, buf, count, source) : -FI_EAGAIN; /* count 0 drives in any case */
+	if (got != -FI_EAGAIN)
+		return got;
+	looking = cq_look_begin(cq->cq);
+	driver_poll(nic_driver(cq->domain->nic));
+	got = cq_ready(cq->cq) ? take(cq, buf, count, source) : -FI_EAGAIN;
+	if (looking)
+		cq_look_end(cq->cq);
 	return got;
 }
 

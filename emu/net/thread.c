@@ -293,6 +293,7 @@ static void controlled(struct thread *thread)
 {
 	driver_leave(thread->driver);
 	(void)!eventfd_write(thread->control, 1); /* fails only when it is full, after centuries */
+	atomic_fetch_add(&thread->stats.controls, 1);
 	if (state_of(thread) == THREAD_ARMED)
 		woken(thread);
 }

@@ -24,6 +24,7 @@ struct thread_stats {
 	atomic_ulong looks;	/* timer, OFF and PARKED */
 	atomic_ulong wakeups;	/* data sockets, ARMED */
 	atomic_ulong served;	/* slices that did something */
+	atomic_uint  controls;	/* times that thread_control_fd() was told; moves after each */
 	atomic_int   state;	/* enum thread_state */
 };
 

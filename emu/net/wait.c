@@ -22,17 +22,20 @@
 
 enum {
 	MANUAL_LOOK_MS = 10,	/* in a sleep: what another thread posts may set a timer, and no NIC thread looks */
-	TRIES = 8,	/* of wait_try(), to get the device idle */
 	READY = 8,	/* what a look at the set takes; what is left out comes again */
 };
 
-/* All orders are sequentially consistent: who comes to sleep tells so and then looks at the turn, who wakes changes the
- * turn and then looks for sleepers. */
+/* All orders are sequentially consistent: who comes to sleep tells so and then looks at the turn, or at what he waits for;
+ * who wakes changes these and then looks for sleepers. */
 struct wait {
-	int event;	/* signalled by wait_wake(), emptied by whoever leads */
+	int event;	/* signalled by wait_wake() where somebody may sleep on the set, emptied by whoever leads */
 	int set;	/* event, the data sockets, and what the NIC thread does to connections */
+	atomic_bool signalled;	/* event may be; set after it is, cleared before it is emptied */
 	atomic_bool watching;	/* the set has all of these */
 	atomic_bool led;	/* somebody sleeps on the set, alone: of two, one could empty `event` before the other sees it */
+	atomic_bool asleep;	/* who leads does sleep, or is about to */
+	atomic_bool lent;	/* the program was told that it may sleep on the set by itself; stays */
+	atomic_uint controls;	/* thread_stats.controls when the edge of the control descriptor was taken last */
 	struct spin spin;	/* the leader's */
 	atomic_uint followers;	/* who sleep on the turn meanwhile */
 	atomic_uint turn;	/* a futex: moves with each wake-up, and when a leader comes back */
@@ -40,13 +43,23 @@ struct wait {
 
 static_assert(sizeof(atomic_uint) == 4, "a futex");
 
-/* As epoll_wait(), but -errno, and takes the edge of the control descriptor. */
-static int look(const struct wait *wait, int timeout_ms)
+static unsigned controls_now(void)
 {
+	return net_mine() ? atomic_load(&net_stats()->controls) : 0;
+}
+
+/* As epoll_wait(), but -errno, and takes the edge of the control descriptor. */
+static int look(struct wait *wait, int timeout_ms)
+{
+	unsigned controls = controls_now();
 	struct epoll_event ready[READY];
 	int count = epoll_wait(wait->set, ready, READY, timeout_ms);
 
-	return count < 0 ? -errno : count;
+	if (count < 0)
+		return -errno;
+	if (count < READY)
+		atomic_store(&wait->controls, controls);
+	return count;
 }
 
 static int watch(struct wait *wait, int fd, uint32_t events)
@@ -125,13 +138,17 @@ static void next_turn(struct wait *wait)
 		syscall(SYS_futex, &wait->turn, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The turn first: a leader who empties the event afterwards has it to show to whoever leads next. */
+/* The turn first: a leader who empties the event afterwards has it to show to whoever leads next. Mostly nobody sleeps: who
+ * waits for something is who drives the device when it comes. */
 void wait_wake(void *arg)
 {
 	struct wait *wait = arg;
 
 	next_turn(wait);
+	if (!atomic_load(&wait->asleep) && !atomic_load(&wait->lent))
+		return;
 	(void)!eventfd_write(wait->event, 1); /* fails only if it is full, and then it wakes, too */
+	atomic_store(&wait->signalled, true);
 }
 
 uint32_t wait_turn(const struct wait *wait)
@@ -145,7 +162,9 @@ static void stop_leading(void *arg)
 	struct wait *wait = arg;
 	eventfd_t count;
 
-	(void)!eventfd_read(wait->event, &count); /* empty: it was something else */
+	atomic_store(&wait->asleep, false);
+	if (atomic_exchange(&wait->signalled, false))
+		(void)!eventfd_read(wait->event, &count); /* empty: it has been by the one before */
 	atomic_store(&wait->led, false);
 	next_turn(wait);
 }
@@ -207,13 +226,20 @@ static bool comes_soon(struct wait *wait, uint32_t turn)
 	return wait_turn(wait) != turn;
 }
 
+/* As look(), but not if the turn has moved. */
+static int sleep_on(struct wait *wait, uint32_t turn, int timeout_ms)
+{
+	atomic_store(&wait->asleep, true);
+	return wait_turn(wait) != turn ? 1 : look(wait, timeout_ms);
+}
+
 /* As look(). A thread may be cancelled in its sleep, but not once it is awake: it would lead for ever. */
 static int lead(struct wait *wait, uint32_t turn, int timeout_ms)
 {
 	int count, cancel_state;
 
 	pthread_cleanup_push(stop_leading, wait);
-	count = comes_soon(wait, turn) ? 1 : look(wait, timeout_ms);
+	count = comes_soon(wait, turn) ? 1 : sleep_on(wait, turn, timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	if (count > 0)
 		spin_end(&wait->spin, monotonic_ns());
@@ -227,6 +253,8 @@ static void drain(struct wait *wait)
 {
 	int cancel_state;
 
+	if (!atomic_load(&wait->signalled) && atomic_load(&wait->controls) == controls_now())
+		return;
 	if (atomic_exchange(&wait->led, true))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
@@ -271,16 +299,21 @@ int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms)
 	return count < 0 ? count : count > 0 || !whole;
 }
 
-/* Emptied before ready() looks: what is pushed after the look signals again. */
+/* Emptied before ready() looks: what is pushed after the look signals again. Who parks does not look at the sockets, since they
+ * are in the set: what has come ends the sleep at once. What the peers are owed is not sent where there is something to be
+ * read: the program may send what it can ride on. */
 int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg)
 {
 	int err = wait_watch_device(wait);
 
 	if (err)
 		return err;
+	atomic_store(&wait->lent, true);
 	drain(wait);
-	for (int i = 0; i < TRIES && net_mine() && driver_run(nic_driver(net_nic())); i++)
-		;
+	if (ready(arg))
+		return -EAGAIN;
+	if (net_mine() && (!park || device_ms() == 0))
+		driver_run(nic_driver(net_nic()));
 	settle();
 	if (net_mine())
 		set_timer();

@@ -33,8 +33,9 @@ uint32_t wait_turn(const struct wait *wait);
 /* Sends the acknowledgements owed, then sleeps at most timeout_ms (negative: without end) or until the device's next
  * timer; not at all if the turn has moved since. 1: look again; 0: timeout_ms have passed; -EINTR: a signal; other -errno. */
 int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms);
-/* fi_trywait: drives; -EAGAIN if ready(arg), which arms the queue and then looks, or if there is still work; else 0: the
- * program may sleep, with `park` on wait_fd(), else on something that the NIC thread must wake it by. */
+/* fi_trywait: -EAGAIN if ready(arg), which arms the queue and then looks, or if there is still work; else what was posted and is
+ * owed has been sent, and 0: the program may sleep, with `park` on wait_fd(), else on something that the NIC thread must
+ * wake it by. */
 int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg);
 
 #endif

@@ -25,6 +25,7 @@ struct cq {
 	atomic_size_t pending;		/* completions and errors to be read */
 	atomic_size_t used;		/* entries in the ring */
 	atomic_size_t error_count;
+	atomic_bool notify;		/* readers: for those who are told themselves */
 
 	struct leaf lock;		/* guards what follows */
 	struct completion *ring;
@@ -36,7 +37,7 @@ struct cq {
 	uint64_t spare_lost;		/* errors for which not even the spare was free */
 	bool spare_used;
 	unsigned int armed;
-	bool notify;
+	unsigned int looking;		/* cq_look_begin() */
 	unsigned int signals;
 
 	atomic_uint users;
@@ -141,13 +142,18 @@ static void ring_put(struct cq *cq, const struct completion *c)
 	bump(&cq->used, 1);
 }
 
-/* Lets go of the lock after an entry came, then wakes. */
+static bool is_notified(const struct cq *cq)
+{
+	return atomic_load_explicit(&cq->notify, memory_order_relaxed);
+}
+
+/* Lets go of the lock after an entry came, then wakes; who is about to look sees to that himself. */
 static void unlock_and_wake(struct cq *cq)
 {
-	bool wake = (cq->armed || cq->notify) && cq->wake;
+	bool wake = !cq->looking && (cq->armed || is_notified(cq)) && cq->wake;
 
-	if (!cq->armed) /* whoever is armed may take the signal for himself, and the notified one needs the next */
-		cq->notify = false;
+	if (wake && !cq->armed) /* whoever is armed may take the signal for himself, and the notified one needs the next */
+		atomic_store_explicit(&cq->notify, false, memory_order_relaxed);
 	leaf_unlock(&cq->lock);
 	if (wake)
 		cq->wake(cq->arg);
@@ -335,8 +341,28 @@ void cq_disarm(struct cq *cq)
 void cq_notify(struct cq *cq)
 {
 	leaf_lock(&cq->lock);
-	cq->notify = true;
+	atomic_store_explicit(&cq->notify, true, memory_order_relaxed);
 	leaf_unlock(&cq->lock);
+}
+
+bool cq_look_begin(struct cq *cq)
+{
+	if (!is_notified(cq))
+		return false;
+	leaf_lock(&cq->lock);
+	cq->looking++;
+	leaf_unlock(&cq->lock);
+	return true;
+}
+
+void cq_look_end(struct cq *cq)
+{
+	leaf_lock(&cq->lock);
+	cq->looking--;
+	if (cq_ready(cq))
+		unlock_and_wake(cq);
+	else
+		leaf_unlock(&cq->lock);
 }
 
 void cq_signal(struct cq *cq)

@@ -74,6 +74,10 @@ void cq_arm(struct cq *cq);
 void cq_disarm(struct cq *cq);
 /* The next push calls wake, and so do those after it while anybody is armed: for who wakes without telling (fi_trywait). */
 void cq_notify(struct cq *cq);
+/* Around driving and reading on: a push meanwhile wakes nobody, since who drives is about to read it; what he leaves does. False,
+ * and no end: nobody has asked to be told. */
+bool cq_look_begin(struct cq *cq);
+void cq_look_end(struct cq *cq);
 void cq_signal(struct cq *cq);		/* one blocked reader returns; remembered if there is none */
 bool cq_signalled(struct cq *cq);	/* consumes a signal */
 

@@ -40,6 +40,67 @@ Test(wait, wakes_and_times_out)
 	net_stop();
 }
 
+/* Whoever drives the device reads what he has pushed himself: a signal would only end his next sleep. */
+Test(wait, signals_only_where_somebody_may_sleep)
+{
+	struct pollfd fd = { .events = POLLIN };
+	struct wait *wait;
+
+	echo_start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	fd.fd = wait_fd(wait);
+	wait_wake(wait);
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
+	wait_wake(wait);
+	cr_assert_eq(poll(&fd, 1, 0), 1);
+	wait_close(wait);
+	net_stop();
+}
+
+enum { TURNS = 2000 };
+
+struct handing {
+	struct wait *wait;
+	atomic_uint given, taken;
+};
+
+static void *taker(void *arg)
+{
+	struct handing *handing = arg;
+
+	while (atomic_load(&handing->taken) < TURNS) {
+		uint32_t turn = wait_turn(handing->wait);
+
+		if (atomic_load(&handing->given) > atomic_load(&handing->taken))
+			atomic_fetch_add(&handing->taken, 1);
+		else
+			cr_assert_geq(wait_sleep(handing->wait, turn, -1), 0);
+	}
+	return NULL;
+}
+
+/* The sleeper's look and his falling asleep, against the wake-up, in all the orders that come up: none is lost. */
+Test(wait, loses_no_wake_up)
+{
+	struct handing handing = { .given = 0 };
+	pthread_t thread;
+
+	echo_start(false);
+	cr_assert_eq(wait_open(&handing.wait), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, taker, &handing), 0);
+	for (unsigned i = 0; i < TURNS; i++) {
+		while (atomic_load(&handing.taken) < i)
+			if (i % 2)
+				sched_yield();
+		atomic_fetch_add(&handing.given, 1);
+		wait_wake(handing.wait);
+	}
+	pthread_join(thread, NULL);
+	wait_close(handing.wait);
+	net_stop();
+}
+
 Test(wait, descriptor_polls_as_the_sleep_does)
 {
 	struct pollfd fd = { .events = POLLIN };

@@ -333,6 +333,31 @@ Test(cq, notifies_once)
 	cq_close(cq);
 }
 
+/* Who drives and then reads is not to be told of what he reads himself; but others are, of what he leaves. */
+Test(cq, tells_of_what_a_look_has_left)
+{
+	int wakes = 0;
+
+	cr_assert_eq(cq_open(&cq, 8, count_wake, &wakes), 0);
+	cr_assert_not(cq_look_begin(cq), "nobody wants to be told");
+	cq_notify(cq);
+	cr_assert(cq_look_begin(cq));
+	push(0);
+	take(1, 1, 0);
+	cq_look_end(cq);
+	cr_assert_eq(wakes, 0);
+	cr_assert(cq_look_begin(cq), "the notice has not been used up");
+	push(1);
+	push(2);
+	take(1, 1, 1);
+	cr_assert_eq(wakes, 0);
+	cq_look_end(cq);
+	cr_assert_eq(wakes, 1);
+	push(3);
+	cr_assert_eq(wakes, 1, "once");
+	cq_close(cq);
+}
+
 Test(cq, signals_are_remembered)
 {
 	int wakes = 0;
