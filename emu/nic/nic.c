@@ -83,6 +83,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->clock = *clock;
 	nic->now_ns = clock_now(clock);
 	told_init(nic);
+	nic->timers_ns = UINT64_MAX;
 	atomic_init(&nic->deadline_ns, UINT64_MAX);
 	submit_init(&nic->submit);
 	err = commits_init(&nic->commits);
@@ -198,6 +199,8 @@ void nic_settle(struct nic *nic)
 	nic->slicing = slicing;
 	if (nic->busy)		/* more than one go sends */
 		nic_stir(nic);
+	else if (!nic->owing)	/* no look is due any more: a sleep that is to end soon costs as much again as one without end */
+		atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
 }
 
 /* Connections that have not said HELLO in time. Returns when the next of them is due. */
@@ -253,7 +256,8 @@ static bool nic_tick(struct nic *nic)
 	did = fault_tick(nic);
 	nic->ticking = false;
 	/* Once, at the end: who goes to sleep meanwhile finds the old one, which is due. */
-	atomic_store_explicit(&nic->deadline_ns, nic->tick_due_ns, memory_order_relaxed);
+	nic->timers_ns = nic->tick_due_ns;
+	atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
 	return did;
 }
 
@@ -289,6 +293,7 @@ void nic_due(struct nic *nic, uint64_t at_ns)
 		nic->tick_due_ns = at_ns < nic->tick_due_ns ? at_ns : nic->tick_due_ns;
 		return;
 	}
+	nic->timers_ns = at_ns < nic->timers_ns ? at_ns : nic->timers_ns;
 	if (at_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
 		return;
 	atomic_store(&nic->deadline_ns, at_ns); /* seq_cst, as in nic_remind(), which tells of it inside of a slice */

@@ -56,7 +56,8 @@ struct nic {
 	uint32_t post_slices;		/* in a row that did no more than take posts */
 	uint64_t guard_look_ns;		/* the first slice from then on looks whether faults still come to the guard */
 	bool greeting;			/* a connection may be waiting for its HELLO */
-	atomic_uint_fast64_t deadline_ns;
+	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for what is owed, if that is earlier */
+	uint64_t timers_ns;		/* the first of all timers */
 	uint64_t look_ns;		/* the last deadline that nic_remind() has made */
 	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */
 	uint64_t tick_due_ns;

@@ -4,7 +4,10 @@
  * This program's own syscall(), send(), recv() and so on take the place of libc's for the provider, too, and count what the thread
  * that posts and polls calls. Another thread's are not counted, nor those that find nothing while the peer has its turn:
  * both depend on the machine. A contended lock's futex does, too. Of wakes of the NIC thread the batch with the fewest is
- * judged: a program that has had no core for a millisecond finds the NIC thread at work, and must wake it. */
+ * judged: a program that has had no core for a millisecond finds the NIC thread at work, and must wake it.
+ *
+ * Who blocks is to sleep once a round trip, and to be woken by the socket alone: what his own calls push for him to read is
+ * nothing to signal. Nor is a timer to end his sleep soon: to set one and to clear it takes as long as to sleep. */
 #include <dlfcn.h>
 #include <err.h>
 #include <pthread.h>
@@ -27,11 +30,13 @@
 
 #define TOLD __attribute__((visibility("default")))
 
-enum { ROUNDS = 8000, WINDOW = 64, WINDOWS = 800, BATCHES = 8, WORD = 8 };
+enum { ROUNDS = 8000, WINDOW = 64, WINDOWS = 800, BATCHES = 8, WORD = 8, SLEEPY_ROUNDS = 2000, PATIENCE_MS = 1000, NAP_MS = 10 };
 
-enum call { SEND, RECEIVE, LOOK, WAKE, CALLS };
+enum call { SEND, RECEIVE, LOOK, NAP, WAKE, EMPTY, CALLS };
 
-static const char *const call_names[CALLS] = { "sends", "receives", "epoll_waits", "wake-ups" };
+static const char *const call_names[CALLS] = {
+	"sends", "receives", "epoll_waits", "short epoll_waits", "wake-ups", "eventfds emptied",
+};
 static _Thread_local bool counting;
 static unsigned long counts[CALLS];	/* of the thread that counts */
 
@@ -86,6 +91,7 @@ TOLD ssize_t recv(int fd, void *bytes, size_t length, int flags)
 TOLD int epoll_wait(int set, struct epoll_event *events, int most, int timeout_ms)
 {
 	counts[LOOK] += counting;
+	counts[NAP] += counting && timeout_ms > 0 && timeout_ms <= NAP_MS;
 	return (int)syscall(SYS_epoll_pwait, set, events, most, timeout_ms, NULL, 8);
 }
 
@@ -94,16 +100,21 @@ TOLD int eventfd_write(int fd, eventfd_t value)
 	return count(WAKE, syscall(SYS_write, fd, &value, sizeof(value))) > 0 ? 0 : -1;
 }
 
+TOLD int eventfd_read(int fd, eventfd_t *value)
+{
+	return count(EMPTY, syscall(SYS_read, fd, value, sizeof(*value))) > 0 ? 0 : -1;
+}
+
 /* libuv's way to wake its loop. */
 TOLD ssize_t write(int fd, const void *bytes, size_t length)
 {
 	return count(WAKE, syscall(SYS_write, fd, bytes, length));
 }
 
-static struct fabric *open_side(const struct host *host)
+static struct fabric *open_side(const struct host *host, enum fi_wait_obj wait)
 {
 	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, .span = SPAN_MIN,
-				      .wait = FI_WAIT_NONE };
+				      .wait = wait };
 	struct fabric_card own, other;
 	struct fabric *f;
 	char why[160];
@@ -166,15 +177,71 @@ static void windows(struct fabric *f)
 	}
 }
 
+typedef int (*sleep_until)(struct fabric *f, int patience_ms);
+
+static const struct { const char *name; sleep_until sleep; unsigned most[CALLS]; } sleeps[] = {
+	{ "ping-pong in fi_cq_sread()", fabric_sread, { 110, 200, 120, 10, 2, 10 } },
+	{ "ping-pong in poll()", fabric_wait_fd, { 110, 200, 10, 0, 2, 10 } },
+};
+
+enum { SLEEPS = sizeof(sleeps) / sizeof(sleeps[0]) };
+
+static void tell_word(struct fabric *f, uint64_t word)
+{
+	size_t from = (size_t)(word % WINDOW) * WORD;
+	struct patience patience = patience_for(HANG_GUARD_NS);
+
+	while (f->pending >= WINDOW / 2)	/* no source word is touched again before its completion was read */
+		must_poll(f, &patience);
+	memcpy(f->memory + f->span + from, &word, sizeof(word));
+	while (fabric_write_told(f, from, 0, sizeof(word)))
+		must_poll(f, &patience);
+}
+
+static void sleep_for_word(struct fabric *f, sleep_until sleep, uint64_t word)
+{
+	struct patience patience = patience_for(HANG_GUARD_NS);
+
+	while (f->received == f->consumed)
+		if (sleep(f, PATIENCE_MS) < 0 || !patience_left(&patience))
+			errx(1, "word %llu did not come: %s", (unsigned long long)word, f->why);
+	f->consumed++;
+	if (memcmp(f->memory, &word, sizeof(word)))
+		errx(1, "something else than word %llu came", (unsigned long long)word);
+}
+
+static void sleepy_pingpong(struct fabric *f, sleep_until sleep, bool first, uint64_t from, uint64_t rounds)
+{
+	for (uint64_t word = from; word < from + rounds; word++) {
+		if (!first)
+			sleep_for_word(f, sleep, word);
+		tell_word(f, word);
+		if (first)
+			sleep_for_word(f, sleep, word);
+	}
+}
+
+static void answer_asleep(const struct host *host)
+{
+	struct fabric *f = open_side(host, FI_WAIT_FD);
+
+	for (int i = 0; i < SLEEPS; i++)
+		sleepy_pingpong(f, sleeps[i].sleep, false, 1, 2 * SLEEPY_ROUNDS);
+	if (fabric_drain(f, HANG_GUARD_NS))
+		errx(1, "%s", f->why);
+	fabric_close(f);
+}
+
 static int answer(const struct host *host)
 {
-	struct fabric *f = open_side(host);
+	struct fabric *f = open_side(host, FI_WAIT_NONE);
 	struct block rest = { .host = host, .fabric = f };
 
 	pingpong(f, false, 1, 2 * ROUNDS);
 	if (fabric_drain(f, HANG_GUARD_NS) || window_serve(&rest))
 		errx(1, "%s", f->why);
 	fabric_close(f);
+	answer_asleep(host);
 	return 0;
 }
 
@@ -208,23 +275,12 @@ static void judge(const char *what, unsigned long ops, const unsigned most[CALLS
 	memset(total, 0, sizeof(total));
 }
 
-int main(void)
+static void judge_awake(const struct host *host)
 {
-	static const unsigned pingpong_most[CALLS] = { 110, 200, 0, 2 }, windows_most[CALLS] = { 10, 10, 0, 1 };
-	struct host ends[2];
-	struct fabric *f;
-	int status;
-	pid_t pid;
+	static const unsigned pingpong_most[CALLS] = { 110, 200, 0, 0, 2, 0 };
+	static const unsigned windows_most[CALLS] = { 10, 10, 0, 0, 1, 0 };
+	struct fabric *f = open_side(host, FI_WAIT_NONE);
 
-	host_pair(ends);
-	pid = fork();
-	if (pid < 0)
-		err(1, "fork");
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		exit(answer(&ends[1]));
-	}
-	f = open_side(&ends[0]);
 	pingpong(f, true, 1, ROUNDS);		/* the connection comes up, and the NIC thread has stood back */
 	counting = true;
 	for (int i = 0; i < BATCHES; i++) {
@@ -238,9 +294,47 @@ int main(void)
 	}
 	counting = false;
 	judge("64 outstanding writes", WINDOW * WINDOWS, windows_most);
-	atomic_store(&ends[0].shared->stop, 1);
+	atomic_store(&host->shared->stop, 1);
+	fabric_close(f);
+}
+
+static void judge_asleep(const struct host *host)
+{
+	struct fabric *f = open_side(host, FI_WAIT_FD);
+
+	for (int i = 0; i < SLEEPS; i++) {
+		sleepy_pingpong(f, sleeps[i].sleep, true, 1, SLEEPY_ROUNDS);
+		counting = true;
+		for (int batch = 0; batch < BATCHES; batch++) {
+			sleepy_pingpong(f, sleeps[i].sleep, true, 1 + SLEEPY_ROUNDS + (uint64_t)batch * (SLEEPY_ROUNDS / BATCHES),
+					SLEEPY_ROUNDS / BATCHES);
+			batch_over(batch);
+		}
+		counting = false;
+		judge(sleeps[i].name, SLEEPY_ROUNDS, sleeps[i].most);
+	}
+	if (fabric_drain(f, HANG_GUARD_NS))
+		errx(1, "%s", f->why);
+	fabric_close(f);
+}
+
+int main(void)
+{
+	struct host ends[2];
+	int status;
+	pid_t pid;
+
+	host_pair(ends);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		exit(answer(&ends[1]));
+	}
+	judge_awake(&ends[0]);
+	judge_asleep(&ends[0]);
 	if (waitpid(pid, &status, 0) != pid || status)
 		errx(1, "the other process failed");
-	fabric_close(f);
 	return failed;
 }

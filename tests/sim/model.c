@@ -273,9 +273,10 @@ void model_pass(struct model *model, uint64_t ns)
 {
 	uint64_t until = model->world->now_ns + ns;
 
-	while (model->world->now_ns < until)
-		if (!model_step(model))
-			return;
+	world_until(model->world, until);
+	while (model->world->now_ns < until && model_step(model))
+		;
+	world_until(model->world, UINT64_MAX);
 }
 
 void model_kill(struct model *model, struct node *node)

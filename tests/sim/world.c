@@ -27,6 +27,7 @@ struct world *world_open(uint64_t seed)
 	world->seed = seed;
 	world->rnd.state = seed;
 	world->now_ns = SIM_SECOND;
+	world->until_ns = UINT64_MAX;
 	world->next_port = 4000;
 	world->weather = (struct weather){
 		.capacity = 64 * 1024, .delay_max_ns = 20000, .dial_max_ns = 50000, .flush_max_ns = 200000,
@@ -180,6 +181,7 @@ static bool world_wait(struct world *world)
 
 	if (next == UINT64_MAX)
 		return false;
+	next = next < world->until_ns ? next : world->until_ns;
 	if (next > world->now_ns) {
 		world->now_ns = next;
 		world->stuck = 0;
@@ -245,8 +247,15 @@ void world_pass(struct world *world, uint64_t ns)
 {
 	uint64_t until = world->now_ns + ns;
 
+	world_until(world, until);
 	while (world->now_ns < until && world_step(world))
 		;
+	world_until(world, UINT64_MAX);
+}
+
+void world_until(struct world *world, uint64_t ns)
+{
+	world->until_ns = ns;
 }
 
 void world_fault(struct world *world, enum fault_kind kind, uint32_t cable, uint8_t dir, uint64_t at)

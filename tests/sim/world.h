@@ -88,6 +88,7 @@ struct world {
 	const char *storm;	/* what names it, if a seed alone does not: storm.h */
 	struct rnd rnd;
 	uint64_t now_ns;
+	uint64_t until_ns;	/* time does not leap past this: world_until() */
 	uint64_t moves;		/* counts everything that happened on a stream */
 	struct weather weather;
 	struct node *node[WORLD_NODES];
@@ -146,6 +147,8 @@ bool world_idle(const struct world *world);
 bool world_step(struct world *world);
 /* Steps until done(arg), for at most limit_ns of virtual time. False: it never was. */
 bool world_run(struct world *world, bool (*done)(void *arg), void *arg, uint64_t limit_ns);
+/* From here on, time stands still there until the next call. UINT64_MAX: nowhere. */
+void world_until(struct world *world, uint64_t ns);
 /* Steps until nothing happens any more or the time has passed. */
 void world_pass(struct world *world, uint64_t ns);
 
