@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spin.h - whether it pays to wait awake. To sleep and be woken takes longer than a peer needs that answers at once: so
  * where what was waited for the last time came soon, the next wait begins awake. A wait that was awake in vain, as all are
- * where the peer needs this core, is not tried again before 2, then 4, up to 64 waits asleep have ended soon. Pure: who
+ * where the peer needs this core, is not tried again before 2, then 4, up to 1024 waits asleep have ended soon. Pure: who
  * waits tells the time. One thread at a time. */
 #ifndef EMU_NET_SPIN_H
 #define EMU_NET_SPIN_H
@@ -12,17 +12,17 @@
 struct spin {
 	uint64_t since_ns;	/* when the wait began */
 	bool awake;		/* it began awake, and has not ended */
-	uint8_t soon;		/* waits in a row that ended soon, up to .. */
-	uint8_t more;		/* .. one more than this, when the next one begins awake */
+	uint16_t soon;		/* waits in a row that ended soon, up to .. */
+	uint16_t more;		/* .. one more than this, when the next one begins awake */
 };
 
-enum { SPIN_NS = 50000, SPIN_MORE = 63 };
+enum { SPIN_NS = 50000, SPIN_MORE = 1023 };
 
 static inline void spin_in_vain(struct spin *spin)
 {
 	spin->awake = false;
 	spin->soon = 0;
-	spin->more = spin->more < SPIN_MORE ? (uint8_t)(2 * spin->more + 1) : SPIN_MORE;
+	spin->more = spin->more < SPIN_MORE ? (uint16_t)(2 * spin->more + 1) : SPIN_MORE;
 }
 
 /* A wait begins: until when it may be awake; now_ns: not at all. If the last one has not ended, nothing came. */
