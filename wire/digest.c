@@ -64,6 +64,11 @@ uint64_t digest_bytes(const void *bytes, size_t length)
 	return kernel()->bytes(bytes, length);
 }
 
+uint64_t digest_copy(void *to, const void *from, size_t length)
+{
+	return kernel()->copy(to, from, length);
+}
+
 void digest_begin(struct digest_state *state)
 {
 	kernel()->begin(state);

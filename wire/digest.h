@@ -19,6 +19,10 @@ uint64_t digest_blank_head(const struct wire_head *head);
 /* Of a payload that lies in one piece; length may be zero. */
 uint64_t digest_bytes(const void *bytes, size_t length);
 
+/* The same of the copy that it makes; what is written to `from` meanwhile does not set digest and copy at odds. The two are the
+ * same place, or do not overlap. */
+uint64_t digest_copy(void *to, const void *from, size_t length);
+
 /* Of a payload that comes in pieces: begin, add any number of times, end. The state holds no pointer to the bytes. */
 struct digest_state {
 	alignas(64) uint8_t opaque[576];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* digest_kernel.h - XXH3 of payloads for one instruction set; private to digest*.c.
  *
- * A file that is compiled for an instruction set defines DIGEST_KERNEL, the name of its table, and includes this. All
+ * A file that is compiled for an instruction set defines DIGEST_KERNEL, the name of its table, includes this, and has its own
+ * way to copy. All
  * functions are static, so that none of another instruction set can stand in for it at link time. */
 #ifndef WIRE_DIGEST_KERNEL_H
 #define WIRE_DIGEST_KERNEL_H
@@ -13,6 +14,7 @@ struct digest_kernel {
 	void (*begin)(struct digest_state *state);
 	void (*add)(struct digest_state *state, const void *bytes, size_t length);
 	uint64_t (*end)(const struct digest_state *state);
+	uint64_t (*copy)(void *to, const void *from, size_t length);
 };
 
 extern const struct digest_kernel digest_base;	/* what every processor of this architecture has */
@@ -46,7 +48,9 @@ static uint64_t kernel_end(const struct digest_state *state)
 	return XXH3_64bits_digest((const XXH3_state_t *)state);
 }
 
-const struct digest_kernel DIGEST_KERNEL = { kernel_bytes, kernel_begin, kernel_add, kernel_end };
+static uint64_t kernel_copy(void *to, const void *from, size_t length);	/* the including file's own */
+
+const struct digest_kernel DIGEST_KERNEL = { kernel_bytes, kernel_begin, kernel_add, kernel_end, kernel_copy };
 
 #endif
 #endif

@@ -331,6 +331,38 @@ bool guard_run(void *at, size_t length, bool writable, void (*body)(void *arg), 
 	return true;
 }
 
+/* --- copying by somebody else's code --- */
+
+#ifndef GUARD_OWN_COPY
+struct copy_call {
+	guard_copier *copy;
+	void *arg, *to;
+	const void *from;
+	size_t length;
+};
+
+static void copy_body(void *arg)
+{
+	const struct copy_call *call = arg;
+
+	call->copy(call->to, call->from, call->length, call->arg);
+}
+#endif
+
+bool guard_copy_by(guard_copier *copy, void *arg, void *to, const void *from, size_t length)
+{
+#ifndef GUARD_OWN_COPY
+	struct copy_call call = { copy, arg, to, from, length };
+
+	if (length && atomic_load_explicit(&handler_works, memory_order_relaxed))
+		return run_guarded((void *)(uintptr_t)from, length, copy_body, &call);
+#endif
+	if (!guard_copy(to, from, length))
+		return false;
+	copy(to, to, length, arg);
+	return true;
+}
+
 /* --- populating --- */
 
 int guard_populate(void *addr, size_t length, bool writable)

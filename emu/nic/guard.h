@@ -25,6 +25,11 @@ void guard_remove(void);
  * have been copied). Before guard_install() and after guard_remove() by the kernel, a microsecond a call. */
 bool guard_copy(void *to, const void *from, size_t length);
 
+/* The same into memory of the device's own, by `copy`, which makes something of the bytes on their way and touches nothing else;
+ * or by other means, and then `copy` is called with the copy as both. */
+typedef void guard_copier(void *to, const void *from, size_t length, void *arg);
+bool guard_copy_by(guard_copier *copy, void *arg, void *to, const void *from, size_t length);
+
 /* Runs `body`, which may touch `length` bytes at `at` and nothing else of the program's, and is left at the touch that faults:
  * it holds no lock and calls no guard. False: it was left, or, where the program's handler stands before ours and the kernel
  * looks first, the bytes cannot be read, or not written (`writable`), and it did not run. Memory that goes away between that

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "emu/nic/guard.h"
 #include "emu/nic/nic_impl.h"
 #include "wire/digest.h"
 
@@ -14,15 +15,39 @@ size_t payload_copied(const struct conn *conn, uint32_t length)
 	return length <= LIMIT_COPY || conn->payload_digest ? length : 0;
 }
 
+static void copy_digest(void *to, const void *from, size_t length, void *digest)
+{
+	*(uint64_t *)digest = digest_copy(to, from, length);
+}
+
+/* place_get(), and the digest of the copy: in one pass where the bytes lie in one piece. */
+static bool get_digest(struct place *place, void *bytes, size_t length, uint64_t *digest)
+{
+	struct iovec run;
+
+	if (place->pin || place_runs(place, length, &run, 1) != 1 || run.iov_len < length) {
+		if (!place_get(place, bytes, length))
+			return false;
+		*digest = digest_bytes(bytes, length);
+		return true;
+	}
+	if (!guard_copy_by(copy_digest, digest, bytes, run.iov_base, length))
+		return false;
+	place_advance(place, length);
+	return true;
+}
+
 static bool payload_copy(struct conn *conn, struct place *from, uint32_t length)
 {
 	uint8_t *at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
-	bool good = place_get(from, at, length);
+	uint64_t digest = 0;
+	bool good = conn->payload_digest ? get_digest(from, at, length, &digest) : place_get(from, at, length);
 
-	if (!good)
+	if (!good) {
 		memset(at, 0, length);
-	wire_put_trailer(at + length, good ? WIRE_GOOD : WIRE_SOURCE_FAULT,
-			 conn->payload_digest ? digest_bytes(at, length) : 0);
+		digest = conn->payload_digest ? digest_bytes(at, length) : 0;
+	}
+	wire_put_trailer(at + length, good ? WIRE_GOOD : WIRE_SOURCE_FAULT, digest);
 	return good;
 }
 
@@ -44,6 +69,18 @@ bool payload_add(struct conn *conn, struct place *from, uint32_t length, const v
 	wire_put_trailer(trailer, WIRE_GOOD, 0);
 	sendq_trailer(&conn->out, (unsigned)count, trailer);
 	return true;
+}
+
+bool payload_stage(void *frame, size_t head, struct place *from, uint32_t length, uint64_t *digest)
+{
+	return get_digest(from, (uint8_t *)frame + head, length, digest);
+}
+
+void payload_staged(struct conn *conn, uint32_t length, uint64_t digest)
+{
+	uint8_t *at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
+
+	wire_put_trailer(at + length, WIRE_GOOD, digest);
 }
 
 void payload_put(struct conn *conn, const void *bytes, uint32_t length, enum wire_status status)

@@ -12,6 +12,11 @@ size_t payload_copied(const struct conn *conn, uint32_t length);
 /* Adds the next `length` bytes of `from`, which it moves, and the trailer; nothing if length is zero. `owner` is whose
  * memory is lent (sendq_revoke). False: the memory could not be read; zeros follow and the trailer says so. */
 bool payload_add(struct conn *conn, struct place *from, uint32_t length, const void *owner);
+/* With payload digests: copies the next `length` bytes of `from` to where payload_copied() had room made for them, behind a head
+ * and body of `head` bytes that is to be written at `frame`. False: they cannot be read, and nothing is queued. Once the head
+ * is, payload_staged() adds them and the trailer. */
+bool payload_stage(void *frame, size_t head, struct place *from, uint32_t length, uint64_t *digest);
+void payload_staged(struct conn *conn, uint32_t length, uint64_t digest);
 /* Adds `length` bytes of the device's own, copied whatever their number (conn_frame_begin() knew), and the trailer; nothing if
  * length is zero. */
 void payload_put(struct conn *conn, const void *bytes, uint32_t length, enum wire_status status);

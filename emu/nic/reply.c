@@ -72,11 +72,21 @@ static void reply_pop(struct responder *rsp)
 	free(reply);
 }
 
+/* What a segment is made of. */
+struct sourced {
+	void *frame;		/* where it is to be written */
+	struct place from;
+	const void *owner;
+	bool staged;		/* its payload is copied already */
+	uint64_t digest;
+};
+enum { DATA_HEAD = sizeof(struct wire_head) + sizeof(struct wire_data) };
+
 /* Where the next `length` bytes of a READ come from. False: the READ is refused, since the region has gone meanwhile or
  * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was.
  * *broken: not even that could be said. */
-static bool reply_region(struct session *session, const struct reply *reply, uint32_t length, struct place *from,
-			 const void **owner, const char **broken)
+static bool reply_region(struct session *session, const struct reply *reply, uint32_t length, struct sourced *source,
+			 const char **broken)
 {
 	struct judge_ask ask = reply->ask;
 	struct refusal why = { .op = OP_READ, .key = ask.to.key, .addr = ask.to.addr, .length = reply->length };
@@ -87,10 +97,12 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 	ask.length = length;
 	mr = judge(session, &ask, &place, &why);
 	if (why.cause == REFUSAL_NONE) {
-		place_set(from, place.run, place.count);
-		from->pin = mr->pin;
-		*owner = mr;
-		if (place_readable(from, length))
+		place_set(&source->from, place.run, place.count);
+		source->from.pin = mr->pin;
+		source->owner = mr;
+		source->staged = length && !mr->pin && session->conn->payload_digest;
+		if (source->staged ? payload_stage(source->frame, DATA_HEAD, &source->from, length, &source->digest) :
+				     place_readable(&source->from, length))
 			return true;
 		why.cause = REFUSAL_NOT_BACKED;
 	}
@@ -126,12 +138,10 @@ bool reply_fill(struct session *session, struct conn *conn)
 {
 	struct reply *reply = session->rsp.replies;
 	const char *broken = NULL;
-	const void *owner;
-	struct place from;
+	struct sourced source = { 0 };
 	uint64_t rest;
 	uint32_t length;
-	void *at;
-	bool good;
+	bool good = true;
 
 	if (!reply)
 		return false;
@@ -139,30 +149,33 @@ bool reply_fill(struct session *session, struct conn *conn)
 		return fill_given_up(session, conn, reply);
 	rest = reply->length - reply->offset;
 	length = reply_segment(session, reply);
-	at = conn_frame_begin(conn, reply->pinned ? length : payload_copied(conn, length), LIMIT_IOV);
-	if (!at)
+	source.frame = conn_frame_begin(conn, reply->pinned ? length : payload_copied(conn, length), LIMIT_IOV);
+	if (!source.frame)
 		return false;
 	if (reply->pulled) {
-		place_set(&from, reply->op->iov, reply->op->iov_count);
-		place_advance(&from, reply->start + reply->offset);
-		owner = reply->op;
-	} else if (!reply_region(session, reply, length, &from, &owner, &broken)) {
+		place_set(&source.from, reply->op->iov, reply->op->iov_count);
+		place_advance(&source.from, reply->start + reply->offset);
+		source.owner = reply->op;
+	} else if (!reply_region(session, reply, length, &source, &broken)) {
 		reply_pop(&session->rsp);
 		if (broken)	/* a READ without an answer, for which its reader would wait: rather no session */
 			conn_broken(conn, broken);
 		return true;
 	}
-	conn_frame_end(conn, wire_put_data(at, reply->pulled ? WIRE_F_PULLED : 0, length, reply->ref,
+	conn_frame_end(conn, wire_put_data(source.frame, reply->pulled ? WIRE_F_PULLED : 0, length, reply->ref,
 					   reply->offset + reply->start, rest));
-	good = payload_add(conn, &from, length, owner);
+	if (source.staged)
+		payload_staged(conn, length, source.digest);
+	else
+		good = payload_add(conn, &source.from, length, source.owner);
 	reply->offset += length;
 	if (good && reply->offset < reply->length)
 		return true;
 	if (good && !reply->pulled)
 		complete_remote_read(session, reply->length);
 	reply_pop(&session->rsp);
-	if (!good && owner)
-		requester_source_fault(session, owner);
+	if (!good && source.owner)
+		requester_source_fault(session, source.owner);
 	return true;
 }
 

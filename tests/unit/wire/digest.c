@@ -53,6 +53,25 @@ static uint64_t in_pieces(const struct digest_kernel *kernel, const uint8_t *byt
 	return kernel->end(&state);
 }
 
+/* Any length, from and to any address; and in place. Nothing behind the copy is written. */
+static void check_copy(const struct digest_kernel *kernel)
+{
+	static uint8_t room[LONGEST + 128];
+	const uint8_t *bytes = pattern();
+
+	for (size_t length = 0; length <= LONGEST - 64; length += length < 3200 ? 1 : 4097) {
+		size_t from = length * 7 % 64, to = length * 3 % 64;
+		uint64_t digest = kernel->bytes(bytes + from, length);
+
+		memset(room, 0xee, length + 128);
+		cr_assert_eq(kernel->copy(room + to, bytes + from, length), digest, "%zu", length);
+		cr_assert(!memcmp(room + to, bytes + from, length), "%zu", length);
+		cr_assert_eq(kernel->copy(room + to, room + to, length), digest, "%zu in place", length);
+		for (size_t i = 0; i < length + 128; i++)
+			cr_assert(i - to < length || room[i] == 0xee, "%zu: byte %zu", length, i);
+	}
+}
+
 static void check_kernel(const struct digest_kernel *kernel)
 {
 	static const size_t pieces[] = { 1, 7, 64, 255, 256, 257, 4096, LONGEST };
@@ -64,6 +83,7 @@ static void check_kernel(const struct digest_kernel *kernel)
 			cr_assert_eq(in_pieces(kernel, bytes, vectors[i].length, pieces[p]), vectors[i].digest,
 				     "%zu in %zu", vectors[i].length, pieces[p]);
 	}
+	check_copy(kernel);
 }
 
 /* WIRE-11 */
@@ -85,7 +105,7 @@ Test(digest, avx2_kernel)
 
 Test(digest, chosen_kernel)
 {
-	const struct digest_kernel chosen = { digest_bytes, digest_begin, digest_add, digest_end };
+	const struct digest_kernel chosen = { digest_bytes, digest_begin, digest_add, digest_end, digest_copy };
 
 	check_kernel(&chosen);
 }
