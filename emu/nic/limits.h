@@ -35,11 +35,14 @@ enum {
 
 	/* How payload leaves. */
 	LIMIT_COPY = 1024,		/* up to so many bytes are copied beside their head, longer ones are lent */
-	LIMIT_COPIED_SEGMENT = 32 * 1024,	/* segments that are copied are short: with payload digest, out of pinned memory */
+	LIMIT_COPIED_SEGMENT = 32 * 1024,	/* segments of READs out of pinned memory, which are copied, are short */
 
 	/* Work in one slice of the driver role. */
 	SLICE_FRAMES = 64,		/* frames generated a connection */
-	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames */
+	SLICE_COPIED_BYTES = 512 * 1024,	/* of them with payload digests: with so many sent it is over */
+	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames, */
+	SLICE_RECV_COPIED = 128 * 1024,	/* and for a large payload's rest with payload digests */
+	CACHE_LINE = 64,
 	SLICE_DATAGRAMS = 64,		/* datagrams received a port */
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */
 	SLICE_BONDS = 256,		/* bonds dissolved when an endpoint or counter with regions bound to it closes */

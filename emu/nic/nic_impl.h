@@ -66,7 +66,7 @@ struct nic {
 	struct sendq_spares spares;
 	struct message *spare_message;	/* NULL: none */
 	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
-	uint8_t scratch[SLICE_RECV_BYTES];
+	uint8_t scratch[SLICE_RECV_COPIED + CACHE_LINE];
 };
 
 /* Something to be sent came up. Outside of a slice (a control action, what the NIC thread does to connections) nobody would

@@ -7,30 +7,41 @@
 
 #include "wire/codec.h"
 
-enum { SPARES_MAX = 16, SEND_RUNS = 64 };
+enum { SPARES_MAX = 16, LONG_SPARES_MAX = 4, SEND_RUNS = 64 };
 
 /* Never written; not const, since lent bytes are passed on as iovecs. */
 static uint8_t zeros[16 * 1024];
 
-void sendq_spares_free(struct sendq_spares *spares)
+static void buffers_free(struct sendq_buffer *first)
 {
 	struct sendq_buffer *buffer;
 
-	while ((buffer = spares->first)) {
-		spares->first = buffer->next;
+	while ((buffer = first)) {
+		first = buffer->next;
 		free(buffer);
 	}
-	spares->count = 0;
+}
+
+void sendq_spares_free(struct sendq_spares *spares)
+{
+	buffers_free(spares->first);
+	buffers_free(spares->first_long);
+	*spares = (struct sendq_spares){ 0 };
 }
 
 static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
 {
-	if (spares->first) {
-		q->buffer = spares->first;
-		spares->first = q->buffer->next;
-		spares->count--;
+	struct sendq_buffer **first = q->copies ? &spares->first_long : &spares->first;
+	uint32_t size = q->copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
+
+	if (*first) {
+		q->buffer = *first;
+		*first = q->buffer->next;
+		--*(q->copies ? &spares->count_long : &spares->count);
 	} else {
-		q->buffer = malloc(sizeof(*q->buffer));
+		q->buffer = malloc(sizeof(*q->buffer) + size);
+		if (q->buffer)
+			q->buffer->size = size;
 	}
 	q->used = 0;
 	q->first = q->end = 0;
@@ -41,23 +52,29 @@ static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
 
 void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 {
-	if (!q->buffer)
+	struct sendq_buffer *buffer = q->buffer;
+
+	if (!buffer)
 		return;
-	if (spares->count < SPARES_MAX) {
-		q->buffer->next = spares->first;
-		spares->first = q->buffer;
+	if (buffer->size == SENDQ_BYTES && spares->count < SPARES_MAX) {
+		buffer->next = spares->first;
+		spares->first = buffer;
 		spares->count++;
+	} else if (buffer->size == SENDQ_LONG_BYTES && spares->count_long < LONG_SPARES_MAX) {
+		buffer->next = spares->first_long;
+		spares->first_long = buffer;
+		spares->count_long++;
 	} else {
-		free(q->buffer);
+		free(buffer);
 	}
-	*q = (struct sendq){ 0 };
+	*q = (struct sendq){ .copies = q->copies };
 }
 
 bool sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned pieces)
 {
 	if (!q->buffer && !sendq_take_buffer(q, spares))
 		return false;
-	return bytes <= (size_t)SENDQ_BYTES - q->used && pieces <= (unsigned)SENDQ_PIECES - q->end;
+	return bytes <= q->buffer->size - q->used && pieces <= (unsigned)SENDQ_PIECES - q->end;
 }
 
 void *sendq_add(struct sendq *q, size_t length)

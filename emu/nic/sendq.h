@@ -2,7 +2,8 @@
 /* sendq.h - what a connection is about to send: frame heads and small payloads copied, large payloads lent.
  *
  * Owner:  the connection. Thread: holder of the driver role.
- * Its buffer is taken from the nic's spares while there is something to send: an idle connection holds none. */
+ * Its buffer is taken from the nic's spares while there is something to send: an idle connection holds none. Where all
+ * payload is copied, a long one: many segments then leave in one send, and the receiver has work while the next are copied. */
 #ifndef EMU_NIC_SENDQ_H
 #define EMU_NIC_SENDQ_H
 
@@ -11,11 +12,13 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "emu/nic/limits.h"
 #include "emu/nic/link.h"
 #include "wire/frame.h"
 
 enum {
 	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
+	SENDQ_LONG_BYTES = 8 * LIMIT_SEGMENT + 4096,	/* the same where all payload is copied: eight whole segments */
 	SENDQ_PIECES = 64,
 };
 
@@ -31,13 +34,14 @@ struct sendq_piece {
 struct sendq_buffer {
 	struct sendq_buffer *next;	/* among the spares */
 	struct sendq_piece piece[SENDQ_PIECES];
-	uint8_t bytes[SENDQ_BYTES];
+	uint32_t size;
+	uint8_t bytes[];
 };
 
 /* Buffers not in use, shared by the connections of a nic. */
 struct sendq_spares {
-	struct sendq_buffer *first;
-	unsigned count;
+	struct sendq_buffer *first, *first_long;
+	unsigned count, count_long;
 };
 void sendq_spares_free(struct sendq_spares *spares);
 
@@ -47,6 +51,7 @@ struct sendq {
 	uint16_t first, end;		/* pieces that wait */
 	uint64_t waiting;		/* bytes that wait */
 	bool     starved;		/* there was no memory for a buffer */
+	bool     copies;		/* takes long buffers: set by its owner, who copies all payload */
 	const void *faulted;		/* owner whose memory sendq_flush() could not read */
 };
 

@@ -257,8 +257,6 @@ bool session_resume(struct session *session, struct conn *conn, const struct wir
 	struct requester *req = &session->req;
 	uint32_t segment = conn->nic->config.segment;
 
-	if (conn->payload_digest && segment > LIMIT_COPIED_SEGMENT)
-		segment = LIMIT_COPIED_SEGMENT;
 	if (segment > hello->segment)
 		segment = hello->segment;
 	/* WIRE-25: the size may not change under a message that is half sent. */

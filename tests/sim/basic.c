@@ -227,7 +227,7 @@ Test(sim_basic, large_payloads_are_received_in_place)
 			job_tag(job, 7);
 		cr_assert(job && !job_post(job));
 		model_finish(bed.model, BED_LIMIT_NS);
-		cr_assert_leq(to->node->aside, SLICE_RECV_BYTES + LARGE / 64, "way %d: %llu bytes", i,
+		cr_assert_leq(to->node->aside, SLICE_RECV_BYTES + LARGE / 32, "way %d: %llu bytes", i,
 			      (unsigned long long)to->node->aside);
 	}
 	model_end(bed.model, BED_LIMIT_NS);

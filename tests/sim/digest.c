@@ -2,6 +2,7 @@
 /* digest.c - the three digest modes, every pair of them, and bytes that change on their way. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/sendq.h"
 #include "tests/sim/bed.h"
 
 static void modes(enum nic_digest one, enum nic_digest other)
@@ -57,7 +58,55 @@ static void at_once_up_to(uint64_t longest, enum nic_digest other)
 Test(sim_digest, messages_that_go_at_once)
 {
 	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_HEAD);
-	at_once_up_to(LIMIT_COPIED_SEGMENT, NIC_DIGEST_FULL);
+	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_FULL);
+}
+
+/* What copying costs beside the copies: bytes that leave or arrive by few calls, and payload that is level with its place. */
+static void few_calls(enum op_kind kind)
+{
+	enum { LARGE = 8 << 20 };
+	struct nic_config config = { .digest = NIC_DIGEST_FULL };
+	struct node *from, *to;
+	struct region *region;
+	struct bed bed;
+
+	bed_open(&bed, 81, 2, &config, NULL);
+	bed.world->weather.capacity = 2 * LARGE;
+	region = region_open(bed.party[1], LARGE, 1, BED_BOTH, false, 0);
+	from = bed.node[kind == OP_READ];
+	to = bed.node[kind != OP_READ];
+	for (int round = 0; round < 2; round++) {	/* in the first they connect */
+		from->sends = to->receives = to->level = 0;
+		cr_assert(!job_post(job_rma(bed.party[0], region, kind, 0, LARGE, POST_COMPLETE, 1)));
+		model_finish(bed.model, BED_LIMIT_NS);
+	}
+	cr_assert_leq(from->sends, LARGE / SENDQ_LONG_BYTES + 8, "%llu sends", (unsigned long long)from->sends);
+	cr_assert_leq(to->receives, LARGE / LIMIT_SEGMENT * 9 / 8 + 8, "%llu receives", (unsigned long long)to->receives);
+	cr_assert_geq(to->level, LARGE - LARGE / 64, "%llu bytes level", (unsigned long long)to->level);
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+Test(sim_digest, large_payload_by_few_calls)
+{
+	few_calls(OP_WRITE);
+	few_calls(OP_READ);
+}
+
+/* What is digested is looked at once, and copied: memory that changes meanwhile would look like a broken wire. */
+Test(sim_digest, nothing_goes_straight_to_its_place)
+{
+	enum { LONG = 1 << 20 };
+	struct nic_config config = { .digest = NIC_DIGEST_FULL };
+	struct region *region;
+	struct bed bed;
+
+	bed_open(&bed, 82, 2, &config, NULL);
+	region = region_open(bed.party[1], LONG, 1, BED_BOTH, false, 0);
+	cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 0, LONG, POST_COMPLETE, 1)));
+	model_end(bed.model, BED_LIMIT_NS);
+	cr_assert_geq(bed.node[1]->aside, LONG);
+	bed_close(&bed);
 }
 
 /* A script of small ops with one byte changed; true if a NIC said so. All ops must end well whatever happens. */

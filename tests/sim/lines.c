@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "emu/nic/conn.h"
 #include "tests/sim/cable.h"
 #include "tests/sim/lines.h"
 #include "tests/sim/ports.h"
@@ -82,13 +83,17 @@ static int lines_dial(void *link, const struct sockaddr_storage *to, struct conn
 
 static ssize_t lines_send(struct line *line, const struct iovec *iov, int count)
 {
+	ssize_t sent;
+
 	in_role(line->node, "send");
 	WORLD_CHECK(line->node->world, count > 0 && count <= 64, "send of %d iovecs", count);
 	WORLD_CHECK(line->node->world, !line->closed, "send on a closed line");
 	WORLD_CHECK(line->node->world, line->up, "send on a line that is not up");
 	if (line->node->dead)
 		return -EPIPE;
-	return moved(line->node, line_send(line, iov, count));
+	sent = moved(line->node, line_send(line, iov, count));
+	line->node->sends += sent > 0;
+	return sent;
 }
 
 static uint64_t aside(const struct iovec *iov, int count, ssize_t got)
@@ -98,6 +103,18 @@ static uint64_t aside(const struct iovec *iov, int count, ssize_t got)
 	for (int i = 0; i + 1 < count; i++)
 		placed += iov[i].iov_len;
 	return got > 0 && (uint64_t)got > placed ? (uint64_t)got - placed : 0;
+}
+
+/* Payload that is received to be copied: how many bytes could be level with their place, and are. */
+static uint64_t level(const struct conn *conn, const struct iovec *run, uint64_t got)
+{
+	uint32_t left = stream_payload_left(&conn->stream);
+	struct iovec place;
+
+	if (conn->in.sink == SINK_DROP || place_runs(&conn->in.place, left, &place, 1) != 1 ||
+	    ((uintptr_t)place.iov_base - (uintptr_t)run->iov_base) % CACHE_LINE)
+		return 0;
+	return got < left ? got : left;
 }
 
 static ssize_t lines_recv(struct line *line, const struct iovec *iov, int count)
@@ -112,6 +129,8 @@ static ssize_t lines_recv(struct line *line, const struct iovec *iov, int count)
 		return -ECONNRESET;
 	got = moved(line->node, line_recv(line, iov, count));
 	line->node->aside += aside(iov, count, got);
+	line->node->level += count == 1 && got > 0 ? level(line->conn, iov, (uint64_t)got) : 0;
+	line->node->receives += got > 0;
 	return got;
 }
 

@@ -71,6 +71,8 @@ struct node {
 	struct write_out *disk;	/* flushes that are on */
 	bool disk_stuck;	/* they do not end */
 	uint64_t aside;		/* bytes received that are not in their place yet: into the last run */
+	uint64_t level;		/* of them payload whose address agrees with that of its place within a cache line */
+	uint64_t sends, receives;	/* that moved something */
 	uint32_t flushes;	/* begun so far */
 	uint32_t warns;		/* log lines of level NIC_LOG_WARN so far */
 	uint32_t logged;
