@@ -173,12 +173,14 @@ static int start_nic(const struct settings *settings, struct nic **nic)
 		.nic = {
 			.digest = settings->digest,
 			.retry_budget_ns = settings->retry_budget_ns,
+			.refused_dials = settings->refused_dials,
 			.unexpected_bytes = settings->unexpected_bytes,
 			.fetch_reads = settings->fetch_reads,
 			.dgram_loss = settings->dgram_loss,
 			.dgram_seed = settings->dgram_seed,
 		},
 		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
+		.silence_ns = settings->silence_ns,
 		.log = log_line,
 	};
 	int err = settings->fault ? fault_read(settings->fault, &plan) : 0;

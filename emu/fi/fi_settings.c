@@ -2,6 +2,7 @@
 /* fi_settings.c - FI_EMU_*: names, help and values. */
 #include "emu/fi/fi_settings.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "emu/fi/fi_number.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_secret.h"
+
+enum { SETTING_TIMEOUT_MIN_MS = 1000, SETTING_TIMEOUT_MAX_MS = 3600000 };	/* TCP probes an idle line by the second */
 
 static const struct setting {
 	const char *name;
@@ -29,6 +32,11 @@ static const struct setting {
 	{ "digest", FI_PARAM_STRING,
 	  "What is covered by digests on the wire: head (default), full (payload, too) or off" },
 	{ "retry_ms", FI_PARAM_INT, "How long a peer may be unreachable before ops to it fail (default 15000)" },
+	{ "retry_cnt", FI_PARAM_INT,
+	  "How often in a row a peer may refuse connections, 100 ms apart, before ops to it fail (default 3)" },
+	{ "timeout_ms", FI_PARAM_INT,
+	  "How long a connection may take to be made, or let nothing through, before it is broken and made anew: 1000 to 3600000 "
+	  "(default 8000)" },
 	{ "mr_close", FI_PARAM_STRING,
 	  "What is closed first: any (default) lets regions and the endpoints and counters that they are bound to close in "
 	  "any order; mr-last refuses to close a region while those are open, mr-first refuses to close those while regions "
@@ -78,19 +86,31 @@ static int read_word(const char *name, const char *const *words, size_t *index)
 	return -FI_EINVAL;
 }
 
-static int read_retry(uint64_t *budget_ns)
+/* *value is 0 where the setting is not made. */
+static int read_number(const char *name, int min, int max, int *value)
 {
-	int value = 0;
-	int err = fi_param_get_int(&emu_provider, "retry_ms", &value);
+	int err;
 
-	*budget_ns = 0;
+	*value = 0;
+	err = fi_param_get_int(&emu_provider, name, value);
 	if (err == -FI_ENODATA)
 		return 0;
-	if (err || value <= 0) {
-		EMU_WARN(CORE, "setting retry_ms: not a positive number of milliseconds\n");
+	if (!err && *value >= min && *value <= max)
+		return 0;
+	EMU_WARN(CORE, "setting %s: not a number from %d to %d\n", name, min, max);
+	return -FI_EINVAL;
+}
+
+static int read_retry(struct settings *settings)
+{
+	int budget_ms, count, timeout_ms;
+
+	if (read_number("retry_ms", 1, INT_MAX, &budget_ms) || read_number("retry_cnt", 1, INT_MAX, &count) ||
+	    read_number("timeout_ms", SETTING_TIMEOUT_MIN_MS, SETTING_TIMEOUT_MAX_MS, &timeout_ms))
 		return -FI_EINVAL;
-	}
-	*budget_ns = TIME_MS(value);
+	settings->retry_budget_ns = TIME_MS(budget_ms);
+	settings->refused_dials = (uint32_t)count;
+	settings->silence_ns = TIME_MS(timeout_ms);
 	return 0;
 }
 
@@ -184,7 +204,7 @@ int settings_read(struct settings *settings)
 	char  *iface = NULL;
 
 	if (read_word("progress", progress_words, &progress) || read_word("digest", digest_words, &digest) ||
-	    read_word("personality", personality_words, &personality) || read_retry(&settings->retry_budget_ns) ||
+	    read_word("personality", personality_words, &personality) || read_retry(settings) ||
 	    read_word("mr_close", close_policy_names, &close) || read_word("fetch_rights", fetch_words, &fetch) ||
 	    read_unexpected(&settings->unexpected_bytes) || read_flag("pinned", &settings->pinned) ||
 	    read_flag("mr_cache", &settings->mr_cache) || read_dgram(settings) ||

@@ -17,7 +17,9 @@ struct settings {
 	const char *secret_file;	/* FI_EMU_SECRET_FILE, which is one that can be read; NULL: none */
 	bool        manual;		/* FI_EMU_PROGRESS=manual */
 	enum nic_digest digest;		/* FI_EMU_DIGEST */
-	uint64_t    retry_budget_ns;	/* FI_EMU_RETRY_MS; 0: the default */
+	uint64_t    retry_budget_ns;	/* FI_EMU_RETRY_MS; 0: the default, as in the next two */
+	uint32_t    refused_dials;	/* FI_EMU_RETRY_CNT */
+	uint64_t    silence_ns;		/* FI_EMU_TIMEOUT_MS */
 	const struct close_policy *close;	/* FI_EMU_MR_CLOSE */
 	bool        pinned;		/* FI_EMU_PINNED */
 	bool        mr_cache;		/* FI_EMU_MR_CACHE */

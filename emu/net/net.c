@@ -84,7 +84,8 @@ static void say(enum nic_log level, const char *what, int err)
 static int start(const struct net_config *config)
 {
 	struct nic_config nic_config = config->nic;
-	struct tcp_config tcp_config = { .log = config->log, .kick = thread_linger };
+	struct tcp_config tcp_config = { .log = config->log, .kick = thread_linger,
+					 .silence_ns = config->silence_ns };
 	const char *what = "cannot make the NIC thread's loop";
 	int err;
 

@@ -19,6 +19,7 @@ struct tcp_config {
 	/* Lines linger: tcp_linger() is to be called every TCP_LINGER_TICK_MS. Must not block. */
 	void (*kick)(void *arg);
 	void *kick_arg;
+	uint64_t silence_ns;	/* see net_config */
 };
 
 enum { TCP_LINGER_TICK_MS = 20 };

@@ -22,17 +22,7 @@ enum {
 	DRAIN_BYTES = 4 << 20,		/* thrown away at close, at a time */
 };
 
-/* A peer that answers nothing, not even the kernel's probes, is found in about 8 s, so that the device can dial again
- * within its retry budget. */
-static const struct { int level, name, value; } options[] = {
-	{ IPPROTO_TCP, TCP_NODELAY, 1 },
-	{ SOL_SOCKET, SO_KEEPALIVE, 1 },
-	{ IPPROTO_TCP, TCP_KEEPIDLE, 5 },		/* s */
-	{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },		/* s */
-	{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
-	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 8000 },	/* ms; dials, too */
-};
-static_assert(TIME_RETRY_BUDGET_NS > TIME_MS(8000) * 3 / 2, "a dead line is noticed within the retry budget");
+static_assert(TIME_RETRY_BUDGET_NS > TIME_SILENCE_NS * 3 / 2, "a dead line is noticed within the retry budget");
 
 static void link_in(struct line **list, struct line *line)
 {
@@ -53,6 +43,23 @@ static void link_out(struct line **list, struct line *line)
 		*list = line->next;
 }
 
+/* A peer that answers nothing, not even the kernel's probes of a line that is idle, is found after silence_ns, so that the
+ * device can dial again. How many probes that takes, the kernel finds from TCP_USER_TIMEOUT; it holds for dials, too. */
+static void set_options(int fd, uint64_t silence_ns)
+{
+	const int silence_ms = (int)((silence_ns ? silence_ns : TIME_SILENCE_NS) / TIME_MS(1));
+	const struct { int level, name, value; } options[] = {
+		{ IPPROTO_TCP, TCP_NODELAY, 1 },
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, silence_ms < 2000 ? 1 : silence_ms * 5 / 8 / 1000 },	/* s */
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },	/* s */
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, silence_ms },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+}
+
 int line_new(struct tcp *tcp, int fd, struct line **out)
 {
 	struct line *line = tcp->count < LIMIT_CONNECTIONS ? calloc(1, sizeof(*line)) : NULL;
@@ -61,8 +68,7 @@ int line_new(struct tcp *tcp, int fd, struct line **out)
 		close(fd);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+	set_options(fd, tcp->config.silence_ns);
 	line->tcp = tcp;
 	line->fd = fd;
 	line->state = LINE_BROKEN;

@@ -47,6 +47,8 @@ static void config_defaults(struct nic_config *config)
 {
 	if (config->retry_budget_ns == 0)
 		config->retry_budget_ns = TIME_RETRY_BUDGET_NS;
+	if (config->refused_dials == 0)
+		config->refused_dials = REFUSED_DIALS_GONE;
 	if (config->segment == 0)
 		config->segment = LIMIT_SEGMENT;
 	if (config->eager == 0)

@@ -34,6 +34,7 @@ enum nic_digest { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 struct nic_config {
 	enum nic_digest digest;		/* FI_EMU_DIGEST */
 	uint64_t retry_budget_ns;	/* 0: TIME_RETRY_BUDGET_NS */
+	uint32_t refused_dials;		/* 0: REFUSED_DIALS_GONE */
 	uint32_t segment;		/* 0: LIMIT_SEGMENT */
 	uint32_t eager;			/* 0: LIMIT_EAGER; what the peer grants as segment bounds it, too */
 	uint64_t unexpected_bytes;	/* 0: LIMIT_UNEXPECTED_BYTES */

@@ -291,7 +291,7 @@ void session_cut(struct session *session, int error)
 	session_down(session);
 	if (session->mute)
 		session_end(session, REFUSAL_NO_SESSION);
-	else if (session->refused_dials >= REFUSED_DIALS_GONE)
+	else if (session->refused_dials >= nic_of(session)->config.refused_dials)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->breaks >= BREAKS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);

@@ -102,6 +102,21 @@ Test(sim_peers, nobody_there)
 	bed_close(&bed);
 }
 
+/* FI_EMU_RETRY_CNT: as many as the user says. */
+Test(sim_peers, nobody_there_told_sooner)
+{
+	struct nic_config config = { .refused_dials = 1 };
+	struct region *target;
+	struct bed bed;
+
+	bed_open(&bed, 31, 2, &config, NULL);
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	model_kill(bed.model, bed.node[1]);
+	one_op(&bed, bed.party[0], target, false);
+	cr_assert_eq(bed.world->cables_made, 1);
+	bed_close(&bed);
+}
+
 /* A peer dies in mid transfer: its partner's ops end within a second, others do not notice. */
 Test(sim_peers, dies_in_mid_transfer)
 {

@@ -2,6 +2,7 @@
 /* test_tcp.c - the TCP link against a fake device, in one thread. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,31 @@ static void expect_text(struct conn *conn, const char *text)
 	cr_assert_eq(atomic_load(&conn->got), strlen(text));
 	cr_assert_eq(memcmp(conn->bytes, text, strlen(text)), 0);
 	atomic_store(&conn->got, 0);
+}
+
+static int option(const struct line *line, int name)
+{
+	socklen_t length = sizeof(int);
+	int value;
+
+	cr_assert_eq(getsockopt(line->fd, IPPROTO_TCP, name, &value, &length), 0);
+	return value;
+}
+
+/* FI_EMU_TIMEOUT_MS: probes of a line that is idle begin before it is over. */
+Test(tcp, silence)
+{
+	static const struct { int ms, idle_s; } of[] = { { 0, 5 }, { 1000, 1 }, { 1999, 1 }, { 2000, 1 }, { 40000, 25 } };
+	struct line *line;
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		tcp->config.silence_ns = TIME_MS(of[i].ms);
+		cr_assert_eq(line_new(tcp, socket(AF_INET, SOCK_STREAM, 0), &line), 0);
+		cr_assert_eq(option(line, TCP_USER_TIMEOUT), of[i].ms ? of[i].ms : 8000);
+		cr_assert_eq(option(line, TCP_KEEPIDLE), of[i].idle_s);
+		cr_assert_eq(option(line, TCP_KEEPINTVL), 1);
+		line_free(line);
+	}
 }
 
 Test(tcp, echoes)
