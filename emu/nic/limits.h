@@ -86,6 +86,8 @@ enum {
 #define TIME_MS(n) ((uint64_t)(n) * 1000000u)
 #define TIME_REDIAL_NS TIME_MS(100)		/* between dials; the first after a cut is immediate */
 #define TIME_RETRY_BUDGET_NS TIME_MS(15000)	/* unreachable for so long: ops fail */
+#define TIME_DOWN_NS TIME_MS(1000)		/* between two looks at a peer that is not connected */
+#define TIME_STOPPED_NS TIME_MS(2000)		/* no look for so long: the process was stopped, and the budget stood still */
 #define TIME_SILENCE_NS TIME_MS(8000)		/* a connection on which nothing gets through is broken */
 #define TIME_HELLO_NS TIME_MS(5000)		/* a connection that has not said HELLO by then is closed */
 #define TIME_RNR_NS TIME_MS(1)			/* receiver-not-ready: first wait; doubles to 64 times this */

@@ -185,6 +185,11 @@ bool session_busy(const struct session *session)
 	return !requester_idle(session) || session->rsp.pulls;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void session_backoff(struct session *session, uint64_t wait_ns)
 {
 	session->state = SESSION_BACKOFF;
@@ -198,9 +203,21 @@ static void session_down(struct session *session)
 {
 	struct nic *nic = nic_of(session);
 
-	if (session->down_since_ns == 0)
+	if (session->down_since_ns == 0) {
 		session->down_since_ns = nic_now(nic) > session->down_ns ? nic_now(nic) - session->down_ns : 1;
-	session_time(session, time_coarse(session->down_since_ns + nic->config.retry_budget_ns));
+		session->looked_ns = nic_now(nic);
+	}
+	session_time(session, time_coarse(earlier(session->down_since_ns + nic->config.retry_budget_ns,
+						  nic_now(nic) + TIME_DOWN_NS)));
+}
+
+/* A process that was stopped (by a debugger, with its container) has not tried meanwhile, and its peer may have been
+ * stopped with it: so that time is not taken out of the budget. */
+static void session_look(struct session *session, uint64_t now_ns)
+{
+	if (now_ns - session->looked_ns > TIME_STOPPED_NS)
+		session->down_since_ns += now_ns - session->looked_ns;
+	session->looked_ns = now_ns;
 }
 
 static void session_dial(struct session *session)
@@ -323,11 +340,6 @@ void session_replaced(struct session *session)
 		session_end(session, REFUSAL_PEER_GONE);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint64_t session_tick(struct session *session, uint64_t now_ns)
 {
 	uint64_t budget = nic_of(session)->config.retry_budget_ns, due = UINT64_MAX;
@@ -343,6 +355,8 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 		if (session->conn)
 			conn_busy(session->conn);
 	}
+	if (session->down_since_ns)
+		session_look(session, now_ns);
 	/* Twice the budget: the peer, if it is alive, has given up by then. */
 	if (session->down_since_ns && session->state == SESSION_IDLE)
 		budget *= 2;
@@ -359,7 +373,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 	if (session->state == SESSION_BACKOFF)
 		due = earlier(due, session->retry_ns);
 	if (session->down_since_ns)
-		due = earlier(due, time_coarse(session->down_since_ns + budget));
+		due = earlier(due, time_coarse(earlier(session->down_since_ns + budget, now_ns + TIME_DOWN_NS)));
 	return earlier(due, cm_tick(session, now_ns));
 }
 

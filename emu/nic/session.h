@@ -106,6 +106,7 @@ struct session {
 	uint32_t breaks;			/* connections in a row that ended by a breach, or were for a session given up */
 	uint64_t down_since_ns;			/* tried since then, or cut; 0: a connection is up, or nobody tried */
 	uint64_t down_ns;			/* without a connection before this one; 0: something has been done since */
+	uint64_t looked_ns;			/* while down: when session_tick() was last here */
 	uint64_t retry_ns;			/* BACKOFF */
 	struct session *next_timed, *next_owing;
 	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */

@@ -142,6 +142,7 @@ Test(sim_session, times)
 		session->state = times == 1 ? SESSION_BACKOFF : SESSION_IDLE;
 		session->retry_ns = UINT64_MAX;
 		session->down_since_ns = 1;
+		session->looked_ns = times * budget;
 		cr_assert_eq(session_tick(session, times * budget), time_coarse(1 + times * budget));
 		cr_assert_eq(session->down_since_ns, 1);
 		cr_assert_eq(session_tick(session, 1 + times * budget), UINT64_MAX);
@@ -153,6 +154,36 @@ Test(sim_session, times)
 	cr_assert_eq(session->state, SESSION_BACKOFF);
 	session_tick(session, 2000);
 	cr_assert_eq(session->state, SESSION_DIALING);
+	node_leave(bed.node[0]);
+	bed_close(&bed);
+}
+
+/* Nobody looks for a minute: the process was stopped. What is left of the budget is left afterwards, and it is looked at each
+ * second, so that this is noticed. */
+Test(sim_session, the_budget_stands_still_while_stopped)
+{
+	const uint64_t budget = TIME_RETRY_BUDGET_NS, minute = 60 * SIM_SECOND;
+	struct session *session;
+	struct bed bed;
+	uint64_t since, now, due;
+
+	bed_open(&bed, 67, 1, NULL, NULL);
+	session = peer(&bed, 1);
+	node_enter(bed.node[0]);
+	for (int waits = 0; waits < 2; waits++) {
+		session->state = waits ? SESSION_IDLE : SESSION_BACKOFF;
+		session->retry_ns = UINT64_MAX;
+		session->down_since_ns = session->looked_ns = SIM_SECOND;
+		due = session_tick(session, 2 * SIM_SECOND);
+		cr_assert_eq(due, time_coarse(3 * SIM_SECOND));
+		now = due + minute;
+		due = session_tick(session, now);
+		since = session->down_since_ns;
+		cr_assert_eq(since, now - SIM_SECOND, "a second was gone before");
+		for (; session->down_since_ns; due = session_tick(session, now))
+			now = due;
+		cr_assert_eq(now, time_coarse(since + (1 + (uint64_t)waits) * budget));
+	}
 	node_leave(bed.node[0]);
 	bed_close(&bed);
 }
