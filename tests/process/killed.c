@@ -2,45 +2,12 @@
 /* killed.c - a peer that dies in the middle of a transfer: its partner's operations end in errors, all else goes on. */
 #include <criterion/criterion.h>
 
+#include "tests/process/big.h"
 #include "tests/rules/message.h"
 
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum { BIG = 64 << 20, FLIGHT = 12 };
-
-static struct region big;
-
-struct big_told {
-	uint64_t key, addr;
-};
-
-static void step_big(const void *arg, void *reply)
-{
-	static const struct region_want want = { .len = { BIG }, .access = ALL_LOCAL | ALL_REMOTE };
-	struct big_told *told = reply;
-
-	(void)arg;
-	region_open(&big, &target_peer, &want, 1);
-	memset(big.iov[0].iov_base, 0x11, BIG);
-	told->key = fi_mr_key(big.mr);
-	told->addr = region_base(&big, &target_peer, 0);
-}
-
-/* Returns when the first byte of a peer's write is there. */
-static void step_wait_touched(const void *arg, void *reply)
-{
-	volatile uint8_t *first = big.iov[0].iov_base;
-	struct deadline guard = deadline_start();
-
-	(void)arg;
-	(void)reply;
-	while (*first == 0x11) {
-		peer_idle();
-		deadline_check(&guard, "the first byte of a large write");
-	}
-}
 
 /* All operations end; says how long that took and how many had been in flight. */
 static void expect_errors(struct pair *victim, struct op *ops, size_t count)
