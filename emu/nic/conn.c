@@ -135,7 +135,8 @@ void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, 
 
 	if (conn->state == CONN_CLOSED)
 		return;
-	at = conn->state == CONN_DIALING ? NULL : conn_frame_begin(conn, 0, 0);
+	proof_bye(conn);
+	at = conn->state == CONN_DIALING || conn->state == CONN_CLOSED ? NULL : conn_frame_begin(conn, 0, 0);
 	if (at) {
 		size_t length = wire_put_bye(at, reason, text);
 
@@ -156,7 +157,7 @@ void conn_broken(struct conn *conn, const char *reason)
 		return;
 	if (told_one(conn->nic, TOLD_CONNECTION))
 		nic_log(conn->nic, NIC_LOG_WARN, "connection with %s closed: %s", conn_name(conn, name, sizeof(name)), reason);
-	if (session)
+	if (session && proof_believes(conn))
 		session->breaks++;
 	conn_bye(conn, conn->stream.flaw == WIRE_FLAW_VERSION ? WIRE_BYE_VERSION : WIRE_BYE_PROTOCOL, reason, false);
 }

@@ -5,6 +5,7 @@
 #include "emu/nic/hello.h"
 #include "emu/nic/message.h"
 #include "emu/nic/nic_impl.h"
+#include "emu/nic/proof.h"
 #include "emu/nic/reply.h"
 #include "emu/nic/requester.h"
 #include "emu/nic/responder.h"
@@ -19,16 +20,20 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	struct session *session = conn->session;
 	struct wire_bye_fields fields;
 	char name[64];
-	bool quiet;
+	bool quiet, believed = proof_believes(conn);
 
 	wire_get_bye(head, &fields);
 	quiet = fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE;
 	if (quiet || told_one(conn->nic, TOLD_CONNECTION))
 		nic_log(conn->nic, quiet ? NIC_LOG_DEBUG : NIC_LOG_WARN, "%s said goodbye: %s",
 			conn_name(conn, name, sizeof(name)), fields.text);
-	if (session && fields.reason == WIRE_BYE_PROTOCOL)
+	/* In a session in which nobody has proved the secret yet, that it is not the same is all that could be proved. */
+	believed |= session && !session->known && fields.reason == WIRE_BYE_SECRET;
+	if (session && believed && fields.reason == WIRE_BYE_PROTOCOL)
 		session->breaks++;
 	conn_close(conn, 0, false);
+	if (!believed)
+		return NULL;
 	/* PROTOCOL and DUPLICATE end the connection alone. */
 	if (session && fields.reason == WIRE_BYE_SESSION)
 		session_forgotten(session);

@@ -35,6 +35,7 @@ struct proof {
 	uint32_t frames, length;	/* of the greeting so far */
 	uint8_t  said[SAID_MAX];	/* they, as they went over the wire */
 	uint8_t  hello[HEAD + sizeof(struct wire_hello)];	/* the peer's */
+	bool     proved;		/* by the peer */
 };
 
 struct proof *proof_open(void)
@@ -100,6 +101,17 @@ static void send_proof(struct conn *conn)
 	say(conn, frame, wire_put_proof(frame, proof));
 }
 
+void proof_bye(struct conn *conn)
+{
+	if (conn->proof && !conn->dialled && conn->proof->proved && conn->proof->frames == ACCEPTER_HELLO)
+		send_proof(conn);
+}
+
+bool proof_believes(const struct conn *conn)
+{
+	return !conn->proof || conn->proof->proved;
+}
+
 void proof_hello_sent(struct conn *conn, const void *frame, size_t length)
 {
 	struct wire_address_fields to;
@@ -115,7 +127,8 @@ void proof_hello_sent(struct conn *conn, const void *frame, size_t length)
 	}
 }
 
-/* Log, BYE, and the end of the session's ops, all in the same words. */
+/* Log and BYE, and the end of the session's ops in the same words: but not where somebody has proved the secret before, who
+ * may come back. */
 static void refuse(struct conn *conn, const struct wire_hello_fields *hello, const char *why)
 {
 	struct session *session = conn->session;
@@ -131,8 +144,8 @@ static void refuse(struct conn *conn, const struct wire_hello_fields *hello, con
 	if (told_one(conn->nic, TOLD_CONNECTION))
 		nic_log(conn->nic, NIC_LOG_WARN, "connection with %s%s refused: %s", name,
 			session ? "" : ", as it calls itself,", why);
-	conn_bye(conn, WIRE_BYE_SECRET, why, true);
-	if (session)
+	conn_bye(conn, WIRE_BYE_SECRET, why, !session || !session->known);
+	if (session && !session->known)
 		session_end(session, REFUSAL_SECRET);
 }
 
@@ -162,6 +175,16 @@ static void answer_challenge(struct conn *conn, const struct wire_head *head, co
 		send_challenge(conn, &hello->at);
 }
 
+/* Who has proved may be refused all the same, with PROOF before BYE. */
+static bool is_due(const struct conn *conn, uint8_t op)
+{
+	uint32_t frames = conn->proof->frames;
+
+	if (frames == FRAMES || conn->proof->proved || order[frames].by_dialler == conn->dialled)
+		return false;
+	return op == order[frames].op || (op == WIRE_PROOF && frames == ACCEPTER_HELLO);
+}
+
 const char *proof_take(struct conn *conn, const struct wire_head *head, struct wire_hello_fields *hello, bool *proved)
 {
 	const struct wire_proof *shown = wire_body(head);
@@ -169,7 +192,7 @@ const char *proof_take(struct conn *conn, const struct wire_head *head, struct w
 	size_t length = HEAD + wire_body_len(head->op), before = proof->length;
 
 	*proved = false;
-	if (proof->frames == FRAMES || order[proof->frames].op != head->op || order[proof->frames].by_dialler == conn->dialled)
+	if (!is_due(conn, head->op))
 		return "CHALLENGE, PROOF or HELLO out of order (WIRE-102)";
 	if (head->op == WIRE_HELLO)
 		memcpy(proof->hello, head, length);
@@ -179,9 +202,10 @@ const char *proof_take(struct conn *conn, const struct wire_head *head, struct w
 	if (head->op == WIRE_CHALLENGE) {
 		answer_challenge(conn, head, hello);
 	} else if (head->op == WIRE_PROOF) {
-		*proved = secret_proved(conn->nic->secret, conn->dialled ? SECRET_ACCEPTER : SECRET_DIALLER, proof->said,
-					before, shown->proof);
-		if (!*proved)
+		proof->proved = secret_proved(conn->nic->secret, conn->dialled ? SECRET_ACCEPTER : SECRET_DIALLER, proof->said,
+					      before, shown->proof);
+		*proved = proof->proved && proof->hello[0] == WIRE_HELLO;
+		if (!proof->proved)
 			refuse(conn, hello, "the two have not the same secret (FI_EMU_SECRET_FILE)");
 	}
 	return NULL;

@@ -21,12 +21,17 @@ struct proof *proof_open(void);
 void proof_close(struct conn *conn);
 /* The connection opens: makes its tokens (auth_tokens.h) and closes. False without memory. */
 bool proof_finish(struct conn *conn);
+/* A BYE is about to be said: where the peer has proved and this side has not, it does so first, to be believed. */
+void proof_bye(struct conn *conn);
+/* May what BYE says be acted upon? */
+bool proof_believes(const struct conn *conn);
 /* Our HELLO is in the queue, of `length` bytes: what is due behind it follows. */
 void proof_hello_sent(struct conn *conn, const void *frame, size_t length);
 /* A frame of the greeting is here; returns what is wrong with it in its place, or NULL. If *proved, the peer knows the
  * secret and all of its HELLO, *hello, is to be judged. Else more has to come, or the connection is refused. */
 const char *proof_take(struct conn *conn, const struct wire_head *head, struct wire_hello_fields *hello, bool *proved);
-/* The peer's HELLO says, otherwise than this side, whether a secret is asked for: it is told so, and the session ends. */
+/* The peer's HELLO says, otherwise than this side, whether a secret is asked for: it is told so, and the session ends unless
+ * the secret has been proved in it before. */
 void proof_refuse(struct conn *conn, const struct wire_hello_fields *hello);
 
 #endif
