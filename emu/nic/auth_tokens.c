@@ -7,6 +7,7 @@
 
 #include "emu/nic/auth.h"
 #include "emu/nic/conn.h"
+#include "emu/nic/hidden.h"
 #include "wire/secret.h"
 
 struct auth_tokens {
@@ -17,9 +18,12 @@ struct auth_tokens {
 	uint64_t *theirs;		/* by number, what the peer shows for each key */
 };
 
-struct auth_tokens *auth_tokens_open(const struct wire_secret *secret, const void *frames, size_t length, bool dialled)
+static_assert(sizeof(struct auth_tokens) <= HIDDEN_CELL, "one piece");
+
+struct auth_tokens *auth_tokens_open(struct hidden *hidden, const struct wire_secret *secret, const void *frames, size_t length,
+				     bool dialled)
 {
-	struct auth_tokens *tokens = calloc(1, sizeof(*tokens));
+	struct auth_tokens *tokens = hidden_take(hidden);
 
 	if (!tokens)
 		return NULL;
@@ -28,13 +32,12 @@ struct auth_tokens *auth_tokens_open(const struct wire_secret *secret, const voi
 	return tokens;
 }
 
-void auth_tokens_close(struct auth_tokens *tokens)
+void auth_tokens_close(struct auth_tokens *tokens, struct hidden *hidden)
 {
 	if (!tokens)
 		return;
 	free(tokens->theirs);
-	secret_wipe(tokens, sizeof(*tokens));
-	free(tokens);
+	hidden_give(hidden, tokens);
 }
 
 uint64_t auth_shown(struct conn *conn, uint64_t auth)

@@ -11,14 +11,16 @@
 
 struct auth_tokens;
 struct conn;
+struct hidden;
 struct wire_secret;
 struct wire_target;
 struct wire_target_fields;
 
 /* Of a greeting that is through. NULL without memory. */
-struct auth_tokens *auth_tokens_open(const struct wire_secret *secret, const void *frames, size_t length, bool dialled);
+struct auth_tokens *auth_tokens_open(struct hidden *hidden, const struct wire_secret *secret, const void *frames, size_t length,
+				     bool dialled);
 /* NULL: there are none. */
-void auth_tokens_close(struct auth_tokens *tokens);
+void auth_tokens_close(struct auth_tokens *tokens, struct hidden *hidden);
 
 /* What goes into a frame for auth.h's `auth`: that itself where there is no secret. */
 uint64_t auth_shown(struct conn *conn, uint64_t auth);

@@ -73,8 +73,11 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->config.secret = NULL;
 	if (config->secret) {
 		assert(config->secret_length >= LIMIT_SECRET_MIN && config->secret_length <= LIMIT_SECRET);
-		secret_take(&nic->keys, config->secret, config->secret_length);
-		nic->secret = &nic->keys;
+		nic->secret = hidden_take(&nic->hidden);
+		err = nic->secret ? 0 : -ENOMEM;
+		if (err)
+			goto free_nic;
+		secret_take(nic->secret, config->secret, config->secret_length);
 	}
 	if (config->fault) {
 		nic->fault = *config->fault;
@@ -100,7 +103,8 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 fini_commits:
 	commits_fini(&nic->commits);
 free_nic:
-	secret_wipe(&nic->keys, sizeof(nic->keys));
+	hidden_give(&nic->hidden, nic->secret);
+	hidden_fini(&nic->hidden);
 	free(nic);
 	return err;
 }
@@ -119,7 +123,7 @@ static void nic_bury(struct nic *nic)
 	while ((conn = nic->dead)) {
 		nic->dead = conn->next_dead;
 		proof_close(conn);
-		auth_tokens_close(conn->tokens);
+		auth_tokens_close(conn->tokens, &nic->hidden);
 		free(conn->digest);
 		free(conn->in.own);
 		free(conn);
@@ -135,7 +139,8 @@ void nic_close(struct nic *nic)
 	sendq_spares_free(&nic->spares);
 	free(nic->spare_message);
 	driver_fini(&nic->driver);
-	secret_wipe(&nic->keys, sizeof(nic->keys));
+	hidden_give(&nic->hidden, nic->secret);
+	hidden_fini(&nic->hidden);
 	free(nic);
 }
 

@@ -9,6 +9,7 @@
 #include "emu/nic/commit.h"
 #include "emu/nic/fault_plan.h"
 #include "emu/nic/guess.h"
+#include "emu/nic/hidden.h"
 #include "emu/nic/nic.h"
 #include "emu/nic/sendq.h"
 #include "emu/nic/submit.h"
@@ -30,8 +31,8 @@ struct pd {
 struct nic {
 	struct driver driver;
 	struct nic_config config;
-	struct wire_secret keys;	/* of the secret */
-	const struct wire_secret *secret;	/* they, or NULL: there is none */
+	struct hidden hidden;
+	struct wire_secret *secret;	/* its keys, hidden; NULL: there is none */
 	struct fault_plan fault;	/* config.fault, if that is not NULL */
 	atomic_uint_fast64_t registrations;	/* so far, if there is a fault plan; any thread, relaxed */
 	struct link_ops link;

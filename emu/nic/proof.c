@@ -55,7 +55,7 @@ bool proof_finish(struct conn *conn)
 
 	if (!proof)
 		return true;
-	conn->tokens = auth_tokens_open(conn->nic->secret, proof->said, proof->length, conn->dialled);
+	conn->tokens = auth_tokens_open(&conn->nic->hidden, conn->nic->secret, proof->said, proof->length, conn->dialled);
 	proof_close(conn);
 	return conn->tokens;
 }

@@ -3,11 +3,15 @@
  * in tests/process/info.sh. */
 #include "tests/fi/ends.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "wire/secret.h"
 
 static const char secret[] = "a secret of more than sixteen bytes";
 
@@ -63,6 +67,70 @@ Test(fi_secret, connected_endpoints)
 	message(&net, end[1], end[0], 2);
 	close_ends(end);
 	net_close(&net);
+}
+
+/* The keys of the secret, each byte another, so that who looks for them does not find his own. */
+static uint8_t other[sizeof(struct wire_secret)];
+
+static void know_keys(void)
+{
+	struct wire_secret keys;
+
+	secret_take(&keys, secret, sizeof(secret));
+	for (size_t i = 0; i < sizeof(keys); i++)
+		other[i] = ((uint8_t *)&keys)[i] ^ 0xff;
+	secret_wipe(&keys, sizeof(keys));
+}
+
+static size_t keys_in(const uint8_t *from, const uint8_t *to)
+{
+	size_t found = 0, same;
+
+	for (; from + sizeof(other) <= to; from++) {
+		for (same = 0; same < sizeof(other) && from[same] + other[same] == 0xff; same++)
+			;
+		found += same >= WIRE_SECRET_KEY;
+	}
+	return found;
+}
+
+/* How often they stand in memory that can be written. */
+static size_t keys_held(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	size_t found = 0;
+	uintptr_t from, to;
+	char line[512];
+
+	cr_assert(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw", &from, &to) == 2 && strstr(line, " rw-p "))
+			found += keys_in((const uint8_t *)from, (const uint8_t *)to);
+	fclose(maps);
+	return found;
+}
+
+Test(fi_secret, a_forks_child_has_no_keys)
+{
+	struct world world;
+	pid_t child;
+	int status;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	cr_skip_test("a sanitizer's memory is too much to look through");
+#endif
+	know_keys();
+	set_secret();
+	world_open(&world, &(struct want){ .caps = FI_MSG });
+	cr_assert_eq(keys_held(), 1);
+	child = fork();
+	if (!child)
+		_exit((keys_held() ? 1 : 0) + (fi_send(world.ep, "hello", 6, NULL, world.self, NULL) == -FI_ENODEV ? 0 : 2) +
+		      (fi_close(&world.ep->fid) ? 4 : 0));
+	cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	cr_expect_eq(WEXITSTATUS(status), 0, "%d", WEXITSTATUS(status));
+	cr_assert_eq(keys_held(), 1);
+	world_close(&world);
 }
 
 /* What was good when the infos were made and is no more when the domain opens leaves nothing unprotected. */

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "emu/nic/cq.h"
+#include "emu/nic/hidden.h"
 #include "tests/sim/scarce.h"
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t align, size_t size);
+void *__wrap_hidden_take(struct hidden *hidden);
 
 static struct world *scarce_world;	/* NULL: there is enough */
 
@@ -60,4 +62,9 @@ void *__wrap_realloc(void *old, size_t size)
 void *__wrap_aligned_alloc(size_t align, size_t size)
 {
 	return refused(size) ? NULL : aligned_alloc(align, size);
+}
+
+void *__wrap_hidden_take(struct hidden *hidden)
+{
+	return refused(HIDDEN_CELL) ? NULL : hidden_take(hidden);
 }
