@@ -5,7 +5,7 @@
 
 /* Once a process. 0 or -ENOMEM. */
 int  fork_open(void);
-/* A fork's child closes its copies of what this epoll set watches; the set stays for good. At most three. */
+/* A fork's child closes its copies of what this epoll set watches; the set stays for good. At most four. */
 void fork_watch(int set);
 
 #endif

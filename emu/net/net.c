@@ -121,6 +121,7 @@ static int start(const struct net_config *config)
 	fork_watch(tcp_data_fd(net.tcp));
 	fork_watch(tcp_dial_fd(net.tcp));
 	fork_watch(tcp_listen_fd(net.tcp));
+	fork_watch(tcp_linger_fd(net.tcp));
 	atomic_store_explicit(&net.running, true, memory_order_release); /* net_mine() acquires */
 	return 0;
 

@@ -40,6 +40,11 @@ int tcp_listen_fd(const struct tcp *tcp)
 	return tcp->listen_set;
 }
 
+int tcp_linger_fd(const struct tcp *tcp)
+{
+	return tcp->linger_set;
+}
+
 bool tcp_readable(const struct tcp *tcp)
 {
 	struct epoll_event event;
@@ -197,9 +202,9 @@ const struct link_ops tcp_link = {
 
 static void close_sets(struct tcp *tcp)
 {
-	int sets[] = { tcp->data_set, tcp->dial_set, tcp->listen_set };
+	int sets[] = { tcp->data_set, tcp->dial_set, tcp->listen_set, tcp->linger_set };
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		if (sets[i] >= 0)
 			close(sets[i]);
 }
@@ -215,7 +220,8 @@ int tcp_open(struct tcp **out, const struct tcp_config *config)
 	tcp->data_set = epoll_create1(EPOLL_CLOEXEC);
 	tcp->dial_set = epoll_create1(EPOLL_CLOEXEC);
 	tcp->listen_set = epoll_create1(EPOLL_CLOEXEC);
-	if (tcp->data_set < 0 || tcp->dial_set < 0 || tcp->listen_set < 0) {
+	tcp->linger_set = epoll_create1(EPOLL_CLOEXEC);
+	if (tcp->data_set < 0 || tcp->dial_set < 0 || tcp->listen_set < 0 || tcp->linger_set < 0) {
 		err = -errno;
 		close_sets(tcp);
 		free(tcp);

@@ -33,6 +33,7 @@ void tcp_close(struct tcp *tcp);
 int tcp_data_fd(const struct tcp *tcp);
 int tcp_dial_fd(const struct tcp *tcp);
 int tcp_listen_fd(const struct tcp *tcp);
+int tcp_linger_fd(const struct tcp *tcp);	/* nobody waits for it: it is there for fork.h */
 bool tcp_readable(const struct tcp *tcp);	/* has a data socket something? Not [role] */
 
 int  tcp_finish_dials(struct tcp *tcp);	/* conn_up(), conn_down(); how many */

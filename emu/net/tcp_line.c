@@ -83,6 +83,8 @@ void line_free(struct line *line)
 	struct tcp *tcp = line->tcp;
 
 	link_out(line->state == LINE_LINGERING ? &tcp->lingering : &tcp->lines, line);
+	if (line->state == LINE_LINGERING)
+		epoll_ctl(tcp->linger_set, EPOLL_CTL_DEL, line->fd, NULL);
 	close(line->fd);
 	free(line);
 	tcp->count--;
@@ -333,6 +335,7 @@ void line_close(struct line *line)
 	line->state = LINE_LINGERING;
 	line->linger_end_ns = monotonic_ns() + TIME_BYE_NS;
 	link_in(&tcp->lingering, line);
+	(void)enter_set(tcp->linger_set, line, 0); /* for want of memory a fork's child keeps it */
 	tcp->changes++;
 	tcp->config.kick(tcp->config.kick_arg);
 }

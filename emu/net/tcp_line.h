@@ -13,7 +13,7 @@ enum line_state {
 	LINE_DIALING,	/* in the dial set until conn_up() or conn_down() */
 	LINE_OPEN,	/* in the data set */
 	LINE_BROKEN,	/* conn_down() was said; in no set, waits for close */
-	LINE_LINGERING,	/* closed by the device, which has forgotten it; in no set */
+	LINE_LINGERING,	/* closed by the device, which has forgotten it; in the linger set */
 };
 
 struct line {
@@ -38,7 +38,7 @@ struct listener {
 
 struct tcp {
 	struct tcp_config config;
-	int data_set, dial_set, listen_set;
+	int data_set, dial_set, listen_set, linger_set;
 	struct line *lines, *lingering;
 	struct listener *listeners;
 	struct port *ports;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exits.c - programs that end or fork with everything open end with status 0, and do not hang. What they do:
+/* exits.c - programs that end, fork or become others with everything open end with status 0, and do not hang. What they do:
  * left_open.c. */
 #include <criterion/criterion.h>
 
@@ -71,4 +71,9 @@ Test(process, exit_while_threads_post_and_wait)
 Test(process, fork_leaves_the_parent_unharmed)
 {
 	run_left_open("fork");
+}
+
+Test(process, exec_leaves_nothing_open)
+{
+	run_left_open("exec");
 }

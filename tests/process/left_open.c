@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* left_open.c - a program that ends, or forks, with everything still open: left_open idle|flight|exit-thread|busy|fork.
+/* left_open.c - a program that ends, forks or becomes another with everything still open: left_open
+ * idle|flight|exit-thread|busy|fork|exec. By exec it becomes left_open after-exec COUNT, which must find COUNT descriptors.
  * Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/region.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -147,9 +149,39 @@ static void run_fork(void)
 	check_alive();
 }
 
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	CHECK(dir, "no /proc/self/fd");
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* Whatever the program becomes finds nothing of the NIC's, and may have one of its own. */
+static void run_exec(int before)
+{
+	char count[16];
+
+	check_alive();
+	snprintf(count, sizeof(count), "%d", before);
+	execl("/proc/self/exe", "left_open", "after-exec", count, NULL);
+	CHECK(0, "no exec");
+}
+
+static void see_own(bool good, int before)
+{
+	CHECK(good, "%d descriptors are open after exec", before);
+	check_alive();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	int before = descriptors();
 	pthread_t thread;
 	size_t i;
 
@@ -164,7 +196,11 @@ int main(int argc, char **argv)
 		start_busy_threads();
 	else if (!strcmp(what, "fork"))
 		run_fork();
+	else if (!strcmp(what, "exec"))
+		run_exec(before);
+	else if (!strcmp(what, "after-exec"))
+		see_own(argc > 2 && before == atoi(argv[2]), before);
 	else
-		CHECK(!strcmp(what, "idle"), "usage: left_open idle|flight|exit-thread|busy|fork");
+		CHECK(!strcmp(what, "idle"), "usage: left_open idle|flight|exit-thread|busy|fork|exec");
 	return 0;
 }

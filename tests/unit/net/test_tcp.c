@@ -2,16 +2,19 @@
 /* test_tcp.c - the TCP link against a fake device, in one thread. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 
+#include "emu/net/fork.h"
 #include "emu/net/tcp_line.h"
 #include "fake.h"
 
@@ -440,6 +443,32 @@ Test(tcp, what_was_sent_arrives_after_close)
 		tcp_link.poll(tcp);
 	}
 	cr_assert_eq(two->error, 0, "an orderly end");
+	while (tcp_linger(tcp))
+		usleep(1000);
+}
+
+/* What lingers, too: the parent's end of it must be an end. */
+Test(tcp, forks_child_closes_what_lingers)
+{
+	struct conn *one, *two;
+	int fd, status;
+	size_t sent;
+	pid_t child;
+
+	pair(&one, &two);
+	one->deaf = true;
+	fd = one->line->fd;
+	sent = fill(one);
+	tcp_link.close(one->line);
+	cr_assert(tcp_linger(tcp));
+	cr_assert(!fork_open());
+	fork_watch(tcp_linger_fd(tcp));
+	child = fork();
+	if (child == 0)
+		_exit(fcntl(fd, F_GETFD) < 0 ? 0 : 1);
+	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	cr_assert(fcntl(fd, F_GETFD) >= 0);
+	cr_assert_eq(drain(two, sent), sent);
 	while (tcp_linger(tcp))
 		usleep(1000);
 }
