@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -42,6 +43,7 @@ struct thread {
 
 	/* From any thread. */
 	atomic_bool stopping;
+	sem_t stop;				/* likewise, for who waits: posted once, and by each that it wakes */
 	atomic_bool lingering;
 	atomic_uint_fast64_t parked_at;		/* driver.polls when the program went to sleep */
 	struct thread_stats stats;
@@ -86,12 +88,17 @@ static void count(atomic_ulong *counter)
 }
 
 /* Without the role: whoever polls meanwhile is served. */
-static void linger_over(uint64_t ns)
+static void linger_over(struct thread *thread)
 {
-	struct timespec left = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	uint64_t end_ns = monotonic_ns() + thread->slow_ns;
+	struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000) };
+	int rc;
 
-	while (nanosleep(&left, &left) && errno == EINTR)
-		;
+	do
+		rc = sem_clockwait(&thread->stop, CLOCK_MONOTONIC, &end);
+	while (rc && errno == EINTR);
+	if (!rc)
+		sem_post(&thread->stop);	/* nor is there a wait from now on */
 }
 
 static bool serve_slice(struct thread *thread)
@@ -99,7 +106,7 @@ static bool serve_slice(struct thread *thread)
 	bool did;
 
 	if (thread->slow_ns)
-		linger_over(thread->slow_ns);
+		linger_over(thread);
 	did = driver_serve(thread->driver);
 	if (did)
 		count(&thread->stats.served);
@@ -420,6 +427,7 @@ int thread_open(struct thread **out)
 		goto close_loop;
 	thread->async.data = thread;
 	atomic_init(&thread->parked_at, NOT_PARKED);
+	sem_init(&thread->stop, 0, 0);
 	*out = thread;
 	return 0;
 
@@ -500,6 +508,7 @@ void thread_stop(struct thread *thread)
 	if (!thread->running)
 		return;
 	atomic_store(&thread->stopping, true); /* before the wake-up, which is a full barrier */
+	sem_post(&thread->stop);
 	uv_async_send(&thread->async);
 	pthread_join(thread->self, NULL);
 	thread->running = false;
@@ -510,5 +519,6 @@ void thread_close(struct thread *thread)
 	assert(!thread->running);
 	close_loop(thread);
 	close(thread->control);
+	sem_destroy(&thread->stop);
 	free(thread);
 }

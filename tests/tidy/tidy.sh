@@ -74,8 +74,8 @@ includes_beyond() {
 
 # The arrows of emu/DESIGN.md, Layers. The address types live in socket headers, so those may be included by the device;
 # device_calls looks after the calls.
-LIBC='<(assert|ctype|endian|errno|fcntl|inttypes|limits|math|pthread|sched|setjmp|signal|std[a-z]*|string|strings|time'
-LIBC="$LIBC|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscall|types|uio|ucontext|wait))\\.h>"
+LIBC='<(assert|ctype|endian|errno|fcntl|inttypes|limits|math|pthread|sched|semaphore|setjmp|signal|std[a-z]*|string|strings'
+LIBC="$LIBC|time|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscall|types|uio|ucontext|wait))\\.h>"
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
