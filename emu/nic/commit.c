@@ -87,7 +87,7 @@ static void commit_answer_late(struct commit *commit, enum refusal_cause cause)
 	struct session *session = commit->session;
 
 	if (commit_answer(commit, cause))
-		session_end(session, REFUSAL_NO_SESSION);
+		session_end(session, verdict_lack(session));
 }
 
 static struct commit *commit_new(struct session *session)

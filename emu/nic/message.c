@@ -205,7 +205,7 @@ void message_discard(struct message *message)
 	rx_match_drop(match_of(session), message);
 	message_free(match_of(session), message);
 	if (owed && verdict_add(session, WIRE_DONE, ref))
-		session_end(session, REFUSAL_PROTOCOL);
+		session_end(session, verdict_lack(session));
 }
 
 void message_matched(struct message *message, struct rx *rx)
@@ -224,7 +224,7 @@ void message_matched(struct message *message, struct rx *rx)
 	if (!message->remote)
 		message_deliver(message);
 	else if (pull_begin(message))
-		session_end(session, REFUSAL_PROTOCOL);
+		session_end(session, verdict_lack(session));
 }
 
 const char *message_end(struct conn *conn, enum wire_status status)

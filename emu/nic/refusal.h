@@ -37,7 +37,7 @@ enum refusal_cause {
 	REFUSAL_TRUNCATED = 68,		/* message longer than the receive buffer */
 	REFUSAL_PROTOCOL = 69,		/* the peer broke the protocol or speaks another version */
 	REFUSAL_ADDRESS = 70,		/* no such entry in the address vector */
-	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator */
+	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator, or memory for what it owes */
 	REFUSAL_NO_MESSAGE = 72,	/* a peek has found no message, or none was claimed */
 	REFUSAL_STRANGER = 73,		/* received all the same, from a peer that the AV does not hold (FI_SOURCE_ERR) */
 	REFUSAL_SECRET = 74,		/* one side has another shared secret, or none */

@@ -27,6 +27,11 @@ struct verdict *verdict_new(struct session *session, uint32_t length, const char
 	return verdict;
 }
 
+enum refusal_cause verdict_lack(const struct session *session)
+{
+	return session->mute ? REFUSAL_NO_SESSION : REFUSAL_PROTOCOL;
+}
+
 /* Numbers it, and keeps it. */
 static void verdict_keep(struct session *session, struct verdict *verdict)
 {

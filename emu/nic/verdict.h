@@ -19,6 +19,8 @@ struct verdict {
  * ends with its connection, since its initiator would wait for ever, and its ops fail. */
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why);
 const char *verdict_add(struct session *session, uint8_t op, uint64_t ref);
+/* Why the session ends where one of these failed, and there is no frame to answer for. */
+enum refusal_cause verdict_lack(const struct session *session);
 /* A RESULT to be filled in: made before the request is executed, since afterwards nothing may fail. The caller's until
  * verdict_result(), which always keeps it, or free(). NULL and *broken: no memory, or the peer does not acknowledge. */
 struct verdict *verdict_new(struct session *session, uint32_t length, const char **broken);

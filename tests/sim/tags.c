@@ -3,7 +3,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include "emu/nic/session.h"
 #include "tests/sim/bed.h"
+#include "tests/sim/scarce.h"
 
 enum { HOLD_NS = 20000000, LONG = 30000 };
 
@@ -180,6 +182,66 @@ Test(sim_tags, claimed_from_the_dead)
 	cr_assert_eq(ask(bed.party[1], POST_CLAIM, 0, &context[1]).prov_errno, REFUSAL_UNREACHABLE);
 	cr_assert(!ask(bed.party[1], POST_CLAIM | POST_DISCARD, 0, &context[2]).err);
 	cr_assert_eq(ask(bed.party[1], POST_CLAIM, 0, &context[2]).err, ENOMSG);
+	bed_close(&bed);
+}
+
+/* That a message was discarded, or taken by a receive of no bytes, cannot be said for want of memory: the session ends, and ops
+ * fail for that and no other reason. */
+Test(sim_tags, no_memory_to_answer)
+{
+	static const uint32_t ways[] = { POST_PEEK | POST_DISCARD, 0 };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct recv_post post = { .source = AV_NONE, .flags = POST_TAGGED | POST_COMPLETE | ways[i] };
+		struct region *region;
+		struct cq_error error;
+		struct bed bed;
+		int context;
+
+		bed_open(&bed, 47 + i, 2, NULL, NULL);
+		region = region_open(bed.party[0], 4096, 1, BED_BOTH, false, 0);
+		bed.party[1]->deaf = true;
+		send_tagged(bed.party[0], bed.party[1], 100000, 0);
+		model_pass(bed.model, HOLD_NS);
+		cr_assert_eq(ask(bed.party[1], POST_PEEK, 0, &context).c.length, 100000);
+		bed.node[0]->asleep = true;
+		cr_assert(!job_post(job_rma(bed.party[1], region, OP_WRITE, 0, 100, POST_COMPLETE, 1)));
+		bed.world->weather.scarce_permille = 1000;
+		bed.world->weather.scarce_left = 1;
+		scarce_begin(bed.world);
+		cr_assert(!ep_recv(bed.party[1]->ep, &post));
+		scarce_end();
+		cr_assert_eq(bed.world->weather.scarce_left, 0);
+		bed.world->weather.scarce_permille = 0;
+		cr_assert_eq(cq_take_error(bed.party[1]->tx, &error), 1);
+		cr_assert_eq(error.prov_errno, REFUSAL_NO_SESSION, "%s", error.text);
+		bed.node[0]->asleep = false;
+		bed_close(&bed);
+	}
+}
+
+/* Nor can it where the peer has acknowledged no verdict for as long as they are kept: it broke the protocol. */
+Test(sim_tags, no_room_to_answer)
+{
+	struct recv_post post = { .source = AV_NONE, .flags = POST_TAGGED | POST_COMPLETE | POST_PEEK | POST_DISCARD };
+	struct region *region;
+	struct cq_error error;
+	struct bed bed;
+	int context;
+
+	bed_open(&bed, 49, 2, NULL, NULL);
+	region = region_open(bed.party[0], 4096, 1, BED_BOTH, false, 0);
+	bed.party[1]->deaf = true;
+	send_tagged(bed.party[0], bed.party[1], 100000, 0);
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(ask(bed.party[1], POST_PEEK, 0, &context).c.length, 100000);
+	bed.node[0]->asleep = true;
+	cr_assert(!job_post(job_rma(bed.party[1], region, OP_WRITE, 0, 100, POST_COMPLETE, 1)));
+	session_get(bed.party[1]->ep, &bed.party[0]->name)->rsp.verdict_count = LIMIT_VERDICTS;
+	cr_assert(!ep_recv(bed.party[1]->ep, &post));
+	cr_assert_eq(cq_take_error(bed.party[1]->tx, &error), 1);
+	cr_assert_eq(error.prov_errno, REFUSAL_PROTOCOL, "%s", error.text);
+	bed.node[0]->asleep = false;
 	bed_close(&bed);
 }
 
