@@ -111,8 +111,6 @@ static int take(void *arg, const char *section, const char *name, const char *va
 	enum fault_option option;
 	const char *wrong;
 
-	if (r->bad_line)
-		return 0;
 	if (!*section)
 		return take_seed(r, name, value);
 	if (!r->in_section || strcmp(section, r->section)) {

@@ -65,12 +65,12 @@ static bool split_port(char *host, uint64_t *port)
 
 	*port = 0;
 	if (*host == '[') {
-		size_t length = strcspn(host, "]");
+		char *closing = strchr(host, ']');
 
-		if (!host[length])
+		if (!closing)
 			return false;
-		end = host[length + 1] ? host + length + 1 : NULL;
-		host[length] = '\0';
+		end = closing[1] ? closing + 1 : NULL;
+		*closing = '\0';
 		if (!end)
 			return true;
 		if (*end != ':')

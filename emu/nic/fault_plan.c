@@ -60,7 +60,7 @@ const struct fault_rule *fault_always(const struct fault_peer *peer, enum fault_
 
 static bool names_op(const struct fault_rule *rule, const struct fault_op *op)
 {
-	if (op->ours != (rule->sort >= PLAN_LATENCY) || (int)op->kind >= (int)FAULT_KINDS || !(rule->kinds & 1u << op->kind))
+	if (op->ours != (rule->sort >= PLAN_LATENCY) || !(rule->kinds & 1u << op->kind))
 		return false;
 	if (rule->sort == PLAN_RNR && op->kind != OP_SEND && !op->cq_data)
 		return false;

@@ -91,6 +91,7 @@ static const struct { const char *text, *says; } wrong[] = {
 	{ "fault = refuse\n", ":1: \"fault\" stands before any section" },
 	{ "[a]\nfault = refuse\ncause = closed\nnonsense\n", ":4: neither [section] nor name = value" },
 	{ "[a\nfault = refuse\ncause = closed\n", ":1: neither [section] nor name = value" },
+	{ "[a]\nnonsense\nfault = nonsense\n", ":2: neither [section] nor name = value" },
 	{ "[a]\nfault = nonsense\n", ":2: fault: \"nonsense\" is not a fault" },
 	{ "[a]\nfault = refuse\n", ":2: [a] lacks \"cause\"" },
 	{ "[a]\ncause = closed\n", ":2: [a] does not say which fault" },
@@ -129,6 +130,9 @@ static const struct { const char *text, *says; } wrong[] = {
 	{ "[a]\nfault = reorder\nwait = 1s\nop = send, write\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = reorder\nwait = 1s\nkey = 1\n", ":2: [a] names a key, and ops that have none" },
 	{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
+	{ "[a]\nfault = refuse\ncause = closed\nop = write, writes\n", ":4: op: \"write, writes\" is not a list of send" },
+	{ "[a]\nfault = refuse\ncause = closed\nop = reed\n", ":4: op: \"reed\" is not a list of send" },
+	{ "[a]\nfault = refuse\ncause = closed\nop = wri\n", ":4: op: \"wri\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nop =\n", ":4: op: \"\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nkey = -1\n", ":4: key: \"-1\" is not a number" },
 	{ "[a]\nfault = refuse\ncause = closed\nkey = 0x10000000000000000\n", ":4: key: " },
@@ -141,6 +145,7 @@ static const struct { const char *text, *says; } wrong[] = {
 	{ "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:65536\n", ":4: peer: " },
 	{ "[a]\nfault = refuse\ncause = closed\npeer = [::1\n", ":4: peer: " },
 	{ "[a]\nfault = refuse\ncause = closed\npeer = [::1]x\n", ":4: peer: " },
+	{ "[a]\nfault = refuse\ncause = closed\npeer = [::1]x80\n", ":4: peer: " },
 };
 
 /* Each is refused before anything is opened, with the line that is wrong. */
@@ -177,7 +182,7 @@ static int judged(const char *text)
 	return err;
 }
 
-/* Up to LIMIT_FAULT_RULES rules, and lines as long as the parser takes them whole. */
+/* Up to LIMIT_FAULT_RULES rules, lines as long as the parser takes them whole, and words as long as any that means something. */
 Test(fi_fault, bounds_of_plans)
 {
 	static char text[65 * 64];
@@ -192,9 +197,13 @@ Test(fi_fault, bounds_of_plans)
 		strcat(text, rule);
 	}
 	RC(-FI_ENODATA, judged(text));
-	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\n#%0150d\n", 0);
+	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\n#%0197d\n", 0);
 	RC(0, judged(line));
-	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\n#%0200d\n", 0);
+	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\n#%0198d\n", 0);
+	RC(-FI_ENODATA, judged(line));
+	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:%090d\n", 1);
+	RC(0, judged(line));
+	snprintf(line, sizeof(line), "[a]\nfault = refuse\ncause = closed\npeer = 10.0.0.1:%091d\n", 1);
 	RC(-FI_ENODATA, judged(line));
 }
 
@@ -206,6 +215,10 @@ Test(fi_fault, plans_that_are_good)
 		"op = atomic, write", "key = 42", "key = 0xffffffffffffffff", "chance = 0.5", "first = 18446744073709551615",
 		"every = 2", "most = 1", "# nothing",
 	};
+	static const char *const others[] = {
+		"[a]\nfault = rnr\ntimes = 4294967295\n", "[a]\nfault = thread\nwait = 1000ms\n",
+		"[a]\nfault = latency\nwait = 3600s\n", "[a]\nfault = refuse\ncause = closed",
+	};
 	char text[128];
 
 	world_need_emu();
@@ -213,8 +226,25 @@ Test(fi_fault, plans_that_are_good)
 		snprintf(text, sizeof(text), "[a]\nfault = refuse\ncause = closed\n%s\n", lines[i]);
 		cr_expect_eq(judged(text), 0, "%s", lines[i]);
 	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		cr_expect_eq(judged(others[i]), 0, "%s", others[i]);
 	setenv("FI_EMU_FAULT", "", 1);
 	RC(0, world_getinfo(&(struct want){ 0 }, world_hints(&(struct want){ 0 }), &(struct fi_info *){ NULL }));
+}
+
+/* A file that opens, and cannot be read. */
+Test(fi_fault, no_file)
+{
+	struct want want = { 0 };
+	struct fi_info *info;
+	int log = catch_log();
+	const char *said;
+
+	world_need_emu();
+	setenv("FI_EMU_FAULT", "/", 1);
+	RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
+	said = logged(log);
+	cr_expect(strstr(said, "setting fault: /:1: Is a directory"), "%s", said);
 }
 
 /* A domain that is asked for when the plan has gone bad is refused, and those that are open do not notice. */

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* plan_told.c - fault plans: what is told of, and to whom. */
+/* plan_told.c - fault plans: what is told of, and to whom, and what is asked of a plan by itself. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/conn.h"
+#include "emu/nic/ep.h"
 #include "emu/nic/fault_plan.h"
+#include "emu/nic/fault_post.h"
+#include "emu/nic/nic_impl.h"
+#include "emu/nic/session.h"
 #include "tests/sim/bed.h"
 
 /* For every op of every peer. */
@@ -64,4 +69,76 @@ Test(sim_plan_told, a_late_completion_is_work)
 	cr_assert(job->done);
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
+}
+
+/* What may leave now does not wait for a timer that is due. */
+Test(sim_plan_told, waits_to_the_nanosecond)
+{
+	struct fault_plan plan = one_rule(PLAN_BANDWIDTH);
+	struct nic_config config = { .fault = &plan };
+	struct session *session;
+	struct op op = { 0 };
+	struct job *job;
+	struct bed bed;
+	uint64_t now_ns;
+
+	plan.rule[0].rate = 1000000;
+	bed_open(&bed, 2131, 2, &config, NULL);
+	job = job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1);
+	cr_assert(job && !job_post(job));
+	model_end(bed.model, BED_LIMIT_NS);
+	session = session_get(bed.party[0]->ep, &bed.party[1]->name);
+	node_enter(bed.node[0]);
+	now_ns = nic_now(bed.node[0]->nic);
+	for (uint64_t early = 0; early < 2; early++) {
+		op.hold_ns = now_ns + early;
+		session->fault_wake_ns = 0;
+		cr_assert_eq(fault_waits(session, &op), early);
+		cr_assert_eq(session->fault_wake_ns, early ? now_ns + early : 0);
+		session->fault_sent_ns = now_ns + early;
+		session->fault_wake_ns = 0;
+		cr_assert_not(fault_fill(session, session->conn), "there is nothing");
+		cr_assert_eq(session->fault_wake_ns, early ? now_ns + early : 0);
+	}
+	node_leave(bed.node[0]);
+	bed_close(&bed);
+}
+
+/* What goes on a message is none of those that are numbered. */
+Test(sim_plan_told, a_message_is_cut_as_one)
+{
+	enum { LONG = 1 << 20 };
+	struct fault_plan plan = one_rule(PLAN_CUT);
+	struct nic_config config = { .fault = &plan };
+	struct region *large;
+	struct bed bed;
+
+	plan.rule[0].first = 2;
+	plan.rule[0].most = plan.rule[0].times = 1;
+	plan.rule[0].before = true;
+	bed_open(&bed, 2132, 2, &config, NULL);
+	large = region_open(bed.party[1], 2 * LONG, 1, BED_BOTH, false, 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		cr_assert(!job_post(job_rma(bed.party[0], large, OP_WRITE, i * LONG, LONG, POST_COMPLETE, 1)));
+		model_finish(bed.model, BED_LIMIT_NS);
+		cr_assert_eq(bed.world->cables_made, 1 + i);
+	}
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* Once, by those who open queues and threads. */
+Test(sim_plan_told, queues_and_the_thread)
+{
+	struct fault_plan plan = one_rule(PLAN_REFUSE);
+
+	plan.rule[0].wait_ns = 1;
+	cr_assert_eq(fault_queue(&plan, 4), 4);
+	cr_assert_eq(fault_thread(&plan), 0);
+	plan.rules = 3;
+	plan.rule[1] = (struct fault_rule){ .sort = PLAN_QUEUE, .entries = 3, .wait_ns = 2 };
+	plan.rule[2] = (struct fault_rule){ .sort = PLAN_THREAD, .wait_ns = 5 };
+	cr_assert_eq(fault_queue(&plan, 2), 2);
+	cr_assert_eq(fault_queue(&plan, 4), 3);
+	cr_assert_eq(fault_thread(&plan), 5);
 }
