@@ -30,7 +30,7 @@ void guess_made(struct conn *conn)
 	}
 	if (guesses->left)
 		guesses->left--;
-	else if (!conn->held && conn->state == CONN_OPEN)
+	else if (!conn->held)
 		hold(conn);
 }
 
@@ -41,7 +41,7 @@ uint64_t guess_tick(struct nic *nic)
 	if (nic_now(nic) < nic->guesses.until_ns)
 		return nic->guesses.until_ns;
 	for (struct conn *conn = nic->conns; conn; conn = conn->next) {
-		if (conn->held && conn->state == CONN_OPEN)
+		if (conn->held)
 			nic->link.hear(conn->line, true);
 		conn->held = false;
 	}

@@ -2,6 +2,8 @@
 /* guess.c - a peer that tries key after key gets so far a second, and nobody else notices. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/conn.h"
+#include "emu/nic/nic_impl.h"
 #include "tests/sim/bed.h"
 
 enum {
@@ -60,5 +62,47 @@ Test(sim_guess, is_held_back_alone)
 	model_end(bed.model, BED_LIMIT_NS);
 	cr_assert_eq(failed(guess, posted), (uint32_t)posted, "its time comes again");
 	cr_assert_eq(bed.world->cables_made, 2, "on the same connection");
+	bed_close(&bed);
+}
+
+/* Each second by itself, to the nanosecond; the log tells of it once in each. */
+Test(sim_guess, a_second)
+{
+	struct guesses *guesses;
+	struct region *region;
+	struct conn *conn;
+	struct node *node;
+	struct nic *nic;
+	struct bed bed;
+
+	bed_open(&bed, 63, 2, NULL, NULL);
+	region = region_open(bed.party[1], 64, 1, BED_BOTH, false, 0);
+	post(job_rma(bed.party[0], region, OP_READ, 0, 8, POST_COMPLETE, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	node = bed.node[1];
+	nic = node->nic;
+	guesses = &nic->guesses;
+	conn = nic->conns;
+	node_enter(node);
+	for (uint32_t second = 1; second <= 2; second++) {
+		for (int i = 0; i < LIMIT_GUESSES; i++)
+			guess_made(conn);
+		cr_assert_not(conn->held);
+		cr_assert_eq(guess_tick(nic), UINT64_MAX, "nobody is held");
+		for (int i = 0; i < AT_ONCE; i++)
+			guess_made(conn);
+		cr_assert(conn->held);
+		cr_assert_eq(node->warns, second);
+		bed.world->now_ns = guesses->until_ns - 1;
+		nic_now(nic);
+		cr_assert_eq(guess_tick(nic), guesses->until_ns);
+		cr_assert(conn->held);
+		bed.world->now_ns++;
+		nic_now(nic);
+		cr_assert_eq(guess_tick(nic), UINT64_MAX);
+		cr_assert_not(conn->held);
+	}
+	node_leave(node);
+	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
 }

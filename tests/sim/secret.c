@@ -3,6 +3,7 @@
  * whatever he has heard of theirs. */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emu/nic/ep.h"
@@ -95,6 +96,29 @@ Test(sim_secret, an_endpoint_that_addresses_itself)
 	cr_assert(!job_post(job_message(bed.party[0], bed.party[0], 100, POST_COMPLETE, 1)));
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
+}
+
+/* What memory runs out in the middle of goes on by another connection, or ends. */
+Test(sim_secret, memory_that_runs_out)
+{
+	uint64_t refused = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct region *region[2];
+		struct bed bed;
+
+		open_two(&bed, seed, which(1), which(1));
+		open_regions(&bed, region);
+		bed.model->counts_exact = false;
+		model_scarce(bed.model);
+		bed.world->weather.scarce_permille = 300;
+		bed.world->weather.scarce_left = (uint32_t)(seed % 8);
+		post_both_ways(&bed, region, 0);
+		model_end(bed.model, BED_LIMIT_NS);
+		refused += bed.world->refused_memory;
+		bed_close(&bed);
+	}
+	cr_assert_gt(refused, 0);
 }
 
 static void expect_refused(struct job *job)
@@ -217,6 +241,17 @@ static void means_another(struct words *words)
 	say_proof(words, NULL);
 }
 
+/* Of the same host. */
+static void means_another_port(struct words *words)
+{
+	struct sockaddr_storage to = *victim_name(words);
+
+	((struct sockaddr_in *)&to)->sin_port ^= 1;
+	greet(words);
+	say_challenge(words, &to);
+	say_proof(words, NULL);
+}
+
 static void greets_twice(struct words *words)
 {
 	greet(words);
@@ -249,7 +284,8 @@ static const struct {
 	{ asks_for_no_proof, "the peer has none (FI_EMU_SECRET_FILE)" }, { does_not_wait, "WIRE-20" },
 	{ does_not_wait_for_the_proof, "WIRE-20" }, { proves_without_challenge, "WIRE-102" },
 	{ guesses, "not the same secret (FI_EMU_SECRET_FILE)" }, { means_another, "another address" },
-	{ greets_twice, "WIRE-102" }, { challenges_first, "WIRE-102" }, { acknowledges, "WIRE-27" },
+	{ means_another_port, "another address" }, { greets_twice, "WIRE-102" }, { challenges_first, "WIRE-102" },
+	{ acknowledges, "WIRE-27" },
 	{ falls_silent, "no HELLO and proof of the secret" },
 };
 
@@ -459,6 +495,7 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		struct region *region[2];
 		struct words words;
 		uint8_t heard[HELLO + CHALLENGE];
+		char who[64], line[160];
 		struct raw *raw;
 		struct bed bed;
 
@@ -475,7 +512,10 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		if (asks)
 			say_proof(&words, NULL);
 		raw_send(raw, words.bytes, words.length);
-		expect_logged(&bed, raw, 0, asks ? "not the same secret" : "the peer has none");
+		name_text(victim_name(&words), who, sizeof(who));	/* as it was dialled, whatever it calls itself */
+		snprintf(line, sizeof(line), "connection with %s refused: %s", who,
+			 asks ? "the two have not the same secret" : "a secret is asked for here, and the peer has none");
+		expect_logged(&bed, raw, 0, line);
 		cr_assert_eq(tap_count(bed.world, TAP_WRITE), 0);
 		end_interception(&bed, raw);
 	}

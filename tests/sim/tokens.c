@@ -7,6 +7,7 @@
 #include "emu/nic/auth.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/name.h"
+#include "emu/nic/session.h"
 #include "tests/sim/words.h"
 #include "wire/digest.h"
 #include "wire/secret.h"
@@ -92,6 +93,7 @@ struct insider {
 	struct words words;
 	struct raw *raw;
 	uint64_t seq;
+	struct wire_secret secret;
 	uint8_t salt[WIRE_PROOF_LEN];
 };
 
@@ -102,14 +104,13 @@ static void hear(struct insider *in, size_t length)
 }
 
 /* The words are those of both sides, and so what the proofs are about. */
-static void greet(struct insider *in)
+static void meet(struct insider *in)
 {
 	struct wire_hello_fields fields = plain_hello(&in->words);
-	uint8_t proof[WIRE_PROOF_LEN], nonce[WIRE_NONCE_LEN] = { 3 };
+	uint8_t nonce[WIRE_NONCE_LEN] = { 3 };
 	struct wire_address_fields to;
-	struct wire_secret secret;
 
-	secret_take(&secret, config.secret, config.secret_length);
+	secret_take(&in->secret, config.secret, config.secret_length);
 	in->words.length = 0;
 	in->seq = 1;
 	in->raw = raw_dial(in->bed.world, party_port(in->bed.party[1]));
@@ -119,11 +120,23 @@ static void greet(struct insider *in)
 	seal(&in->words, wire_put_challenge(here(&in->words), nonce, &to), 0);
 	raw_send(in->raw, in->words.bytes, in->words.length);
 	hear(in, CHALLENGE);
-	secret_prove(&secret, SECRET_DIALLER, in->words.bytes, in->words.length, proof);
+}
+
+static void prove(struct insider *in)
+{
+	uint8_t proof[WIRE_PROOF_LEN];
+
+	secret_prove(&in->secret, SECRET_DIALLER, in->words.bytes, in->words.length, proof);
 	seal(&in->words, wire_put_proof(here(&in->words), proof), 0);
 	raw_send(in->raw, in->words.bytes + in->words.length - PROOF, PROOF);
+}
+
+static void greet(struct insider *in)
+{
+	meet(in);
+	prove(in);
 	hear(in, HELLO + PROOF);
-	secret_salt(&secret, in->words.bytes, in->words.length, in->salt);
+	secret_salt(&in->secret, in->words.bytes, in->words.length, in->salt);
 	in->words.length = 0;
 }
 
@@ -205,6 +218,31 @@ Test(sim_tokens, a_key_that_comes_to_be_known)
 	raw_send(in.raw, in.words.bytes, in.words.length);
 	raw_pause(in.raw);
 	cr_assert_eq(in.bed.node[1]->warns, 1, "%s", in.bed.node[1]->log[1]);
+	raw_close(in.raw);
+	bed_close(&in.bed);
+}
+
+/* No connection opens that could show no tokens. */
+Test(sim_tokens, no_memory_for_them)
+{
+	struct insider in = { .seq = 1 };
+	struct sockaddr_storage at;
+	struct session *session;
+	struct weather *weather;
+
+	in.words.target = open_two(&in.bed, 33);
+	in.words.bed = &in.bed;
+	meet(&in);
+	name_get(&(struct wire_address_fields){ .family = 4, .port = 100, .addr = { 10, 9, 9, 9 } }, &at);
+	session = session_get(in.bed.party[1]->ep, &at);
+	weather = &in.bed.world->weather;
+	weather->scarce_permille = 1000;
+	weather->scarce_left = 1;
+	prove(&in);
+	world_pass(in.bed.world, SIM_SECOND);
+	cr_assert_eq(weather->scarce_left, 0);
+	cr_assert_neq(session->id, 0, "it was let in");
+	cr_assert_null(session->conn);
 	raw_close(in.raw);
 	bed_close(&in.bed);
 }
