@@ -210,15 +210,13 @@ bool conn_transmit(struct conn *conn)
 	uint64_t copied = 0;
 	bool sent = false;
 
-	if (conn->state == CONN_CLOSED || conn->state == CONN_DIALING || conn->blocked)
+	if (conn->blocked)
 		return false;
 	for (int frames = 0;;) {
 		int err;
 
 		while (frames < SLICE_FRAMES && conn_fill(conn))
 			frames++;
-		if (conn->state == CONN_CLOSED)
-			return sent;
 		if (!conn->out.buffer) {
 			if (conn->out.starved)	/* nothing would wake it: the next connection tries again */
 				conn_close(conn, ENOMEM, false);
@@ -277,9 +275,7 @@ static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end
 		case STREAM_MORE:
 			return;
 		case STREAM_FRAME:
-			if (conn->session)
-				ahead_look(&ahead, conn->session->ep->attr.pd->regions,
-					   frame_end(from, end, item.head), end);
+			ahead_look(&ahead, conn->ep->attr.pd->regions, frame_end(from, end, item.head), end);
 			broken = frames_begin(conn, item.head);
 			break;
 		case STREAM_PAYLOAD:

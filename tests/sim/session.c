@@ -115,6 +115,7 @@ Test(sim_session, no_connection_to_be_had)
 	cr_assert(!job_post(job));
 	model_pass(bed.model, SIM_SECOND / 2);
 	cr_assert_not(job->done);
+	cr_assert(node_logged(bed.node[0], "connections in a process"));
 	nic->conn_count -= LIMIT_CONNECTIONS;
 	model_finish(bed.model, SIM_SECOND);
 	bed_close(&bed);

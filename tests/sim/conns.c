@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* conns.c - a connection by itself: what it takes and gives in one go, and what is left of it once it is closed. */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include "emu/nic/conn.h"
+#include "emu/nic/ep.h"
+#include "emu/nic/name.h"
+#include "emu/nic/nic_impl.h"
+#include "tests/sim/bed.h"
+#include "tests/sim/scarce.h"
+
+/* Two that have met; the device of the first is in the test's hands. */
+struct stage {
+	struct bed bed;
+	struct region *region;		/* of the second */
+	struct node *node;
+	struct nic *nic;
+	struct conn *conn;
+};
+
+static struct job *post(struct job *job)
+{
+	cr_assert(job && !job_post(job));
+	return job;
+}
+
+static void stage_open(struct stage *stage, uint64_t seed)
+{
+	struct bed *bed = &stage->bed;
+
+	bed_open(bed, seed, 2, NULL, NULL);
+	stage->region = region_open(bed->party[1], 4096, 1, BED_BOTH, false, 0);
+	post(job_rma(bed->party[0], stage->region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+	stage->node = bed->node[0];
+	stage->nic = stage->node->nic;
+	stage->conn = stage->nic->conns;
+	node_enter(stage->node);
+}
+
+static void stage_close(struct stage *stage)
+{
+	node_leave(stage->node);
+	model_end(stage->bed.model, BED_LIMIT_NS);
+	bed_close(&stage->bed);
+}
+
+/* A frame acknowledges, so that no other one has to, but for verdicts. */
+Test(sim_conns, that_acknowledges)
+{
+	struct stage stage;
+	struct session *session;
+
+	stage_open(&stage, 2);
+	session = stage.conn->session;
+	for (int verdict = 0; verdict < 2; verdict++) {
+		session->rsp.owed_requests = session->rsp.owed_bytes = 1;
+		session->rsp.ack_now = true;
+		session->req.verdict_seen += (uint64_t)verdict;
+		conn_frame_end(stage.conn, wire_put_ack(conn_frame_begin(stage.conn, 0, 0), 0));
+		cr_assert_eq(session->rsp.ack_now, verdict);
+		cr_assert_eq(session->rsp.owed_requests, 0);
+		cr_assert_eq(session->rsp.owed_bytes, 0);
+		session->req.verdict_seen -= (uint64_t)verdict;
+	}
+	conn_busy(stage.conn);
+	stage_close(&stage);
+}
+
+static int sends;
+
+static ssize_t count_send(struct line *line, const struct iovec *iov, int count)
+{
+	(void)line;
+	(void)iov;
+	(void)count;
+	sends++;
+	return -EAGAIN;
+}
+
+/* The stream is full: nothing is tried until there is room. */
+Test(sim_conns, that_is_blocked)
+{
+	struct stage stage;
+	struct link_ops link;
+
+	stage_open(&stage, 3);
+	link = stage.nic->link;
+	stage.nic->link.send = count_send;
+	conn_frame_end(stage.conn, wire_put_ack(conn_frame_begin(stage.conn, 0, 0), 0));
+	for (int i = 0; i < 2; i++) {
+		conn_transmit(stage.conn);
+		cr_assert(stage.conn->blocked);
+		cr_assert_eq(sends, 1);
+	}
+	stage.nic->link = link;
+	conn_writable(stage.conn);
+	cr_assert_not(stage.conn->blocked);
+	stage_close(&stage);
+}
+
+/* With nothing in its queue there is nobody to wake it. */
+Test(sim_conns, that_has_no_memory)
+{
+	struct stage stage;
+	struct session *session;
+	struct world *world;
+
+	stage_open(&stage, 4);
+	world = stage.bed.world;
+	session = stage.conn->session;
+	sendq_spares_free(&stage.nic->spares);
+	session->rsp.ack_now = true;
+	session->rsp.owed_requests = 1;
+	world->weather.scarce_permille = 1000;
+	world->weather.scarce_left = 1;
+	scarce_begin(world);
+	stage.nic->slicing = true;
+	cr_assert_not(conn_transmit(stage.conn));
+	scarce_end();
+	cr_assert_eq(stage.conn->state, CONN_CLOSED);
+	stage.nic->slicing = false;
+	stage_close(&stage);
+}
+
+static ssize_t result;
+
+static ssize_t give(struct line *line, const struct iovec *iov, int count)
+{
+	(void)line;
+	(void)iov;
+	(void)count;
+	return result;
+}
+
+/* What the link says of a stream: nothing now, or the end, and why. */
+Test(sim_conns, that_receives_nothing)
+{
+	static const struct { ssize_t result; bool open, faulted, refused; } gets[] = {
+		{ -EAGAIN, true, false, false }, { -EINTR, true, false, false }, { -EFAULT, true, true, false },
+		{ 0, false, false, false }, { -ECONNRESET, false, false, false }, { -ECONNREFUSED, false, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(gets) / sizeof(gets[0]); i++) {
+		struct stage stage;
+		struct session *session;
+		struct link_ops link;
+
+		stage_open(&stage, 5);
+		session = stage.conn->session;
+		link = stage.nic->link;
+		stage.nic->link.recv = give;
+		stage.nic->slicing = true;
+		result = gets[i].result;
+		conn_readable(stage.conn);
+		cr_expect_eq(stage.conn->state == CONN_OPEN, gets[i].open, "result %zd", result);
+		cr_expect_eq(stage.conn->in.fault, gets[i].faulted, "result %zd", result);
+		cr_expect_eq(session->refused_dials, gets[i].refused, "result %zd", result);
+		stage.nic->slicing = false;
+		stage.nic->link = link;
+		stage_close(&stage);
+	}
+}
+
+/* Sending says so, too. */
+Test(sim_conns, that_breaks_as_it_sends)
+{
+	struct stage stage;
+	struct link_ops link;
+
+	stage_open(&stage, 6);
+	link = stage.nic->link;
+	stage.nic->link.send = give;
+	stage.nic->slicing = true;
+	result = -EPIPE;
+	conn_frame_end(stage.conn, wire_put_ack(conn_frame_begin(stage.conn, 0, 0), 0));
+	conn_transmit(stage.conn);
+	cr_assert_eq(stage.conn->state, CONN_CLOSED);
+	stage.nic->slicing = false;
+	stage.nic->link = link;
+	stage_close(&stage);
+}
+
+/* For the log: by the session's peer, once there is one. */
+Test(sim_conns, that_is_named)
+{
+	char text[64], name[64];
+	struct session *session;
+	struct stage stage;
+
+	stage_open(&stage, 7);
+	session = stage.conn->session;
+	name_text(&stage.bed.party[1]->name, name, sizeof(name));
+	cr_assert_str_eq(conn_name(stage.conn, text, sizeof(text)), name);
+	stage.conn->session = NULL;
+	cr_assert_str_eq(conn_name(stage.conn, text, sizeof(text)), "a peer that said no HELLO");
+	stage.conn->session = session;
+	stage_close(&stage);
+}
+
+/* Until the end of the slice it is still there, and whoever comes upon it does it nothing. */
+Test(sim_conns, that_is_closed)
+{
+	struct stage stage;
+	struct conn *conn;
+
+	stage_open(&stage, 1);
+	conn = stage.conn;
+	stage.nic->slicing = true;
+	conn_close(conn, 0, true);
+	conn_up(conn);
+	conn_readable(conn);
+	conn_busy(conn);
+	cr_assert_not(conn_transmit(conn));
+	conn_broken(conn, "a reason");
+	conn_bye(conn, WIRE_BYE_CLOSED, "a reason", true);
+	conn_down(conn, ECONNRESET);
+	cr_assert_eq(conn->state, CONN_CLOSED);
+	cr_assert_eq(stage.nic->conn_count, 0);
+	cr_assert_eq(stage.nic->dead, conn);
+	cr_assert_null(conn->next_dead);
+	cr_assert_null(stage.nic->busy);
+	cr_assert_null(conn->out.buffer);
+	cr_assert_eq(stage.node->warns, 0);
+	stage.nic->slicing = false;
+	stage_close(&stage);
+}
