@@ -6,7 +6,9 @@
 #include <malloc.h>
 #include <netinet/in.h>
 
+#include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/nic_impl.h"
 #include "tests/sim/words.h"
 
 enum { BREAKS = 3 };	/* until a peer is given up */
@@ -241,6 +243,24 @@ Test(sim_liars, answers_by_another_verdict)
 	}
 }
 
+/* The bytes of a result are the answer, so they cannot be missing; and it is a verdict, with a number. */
+Test(sim_liars, gives_no_result)
+{
+	uint64_t bytes = 1;
+	struct lie lie;
+
+	for (int gap = 0; gap < 2; gap++) {
+		lie_open(&lie, 11);
+		post(&lie, OP_ATOMIC, &bytes, sizeof(bytes));
+		seal(&lie.words, wire_put_result(here(&lie.words), sizeof(bytes), gap ? 2 : 1, 1), 0);
+		add_payload(&lie.words, sizeof(bytes), gap ? WIRE_GOOD : WIRE_CANCELLED);
+		say(&lie);
+		expect_told(&lie, gap ? "WIRE-46" : "WIRE-76");
+		cr_assert_neq(cq_take(lie.victim->tx, &(struct completion){ .data = 0 }, 1), 1);
+		lie_close(&lie);
+	}
+}
+
 /* Who has been greeted knows the instance id, but not what the endpoint's sessions with itself are called (WIRE-37). */
 Test(sim_liars, is_the_endpoint_itself)
 {
@@ -265,6 +285,8 @@ Test(sim_liars, is_the_endpoint_itself)
 	model_end(lie.bed.model, BED_LIMIT_NS);
 	lie_close(&lie);
 }
+
+static const enum wire_bye_reason nonsense;	/* zeros, in the place of a goodbye */
 
 /* Who answers each dial, and sends it away at once. The ops fail all the same, in time, and the dials do not follow each other
  * without a pause. */
@@ -304,7 +326,10 @@ static void turn_away(bool greets, enum wire_bye_reason reason, enum refusal_cau
 		fields.epoch = lie.heard.epoch;
 		if (greets)
 			say_hello(&lie.words, &fields);
-		seal(&lie.words, wire_put_bye(here(&lie.words), reason, "not now"), 0);
+		if (reason == nonsense)
+			lie.words.length += HELLO_BYTES;
+		else
+			seal(&lie.words, wire_put_bye(here(&lie.words), reason, "not now"), 0);
 		raw_send(raw, lie.words.bytes, lie.words.length);
 		lie.words.length = 0;
 		world_pass(lie.bed.world, TIME_MS(1));
@@ -378,6 +403,12 @@ Test(sim_liars, says_that_each_dial_breaks_the_protocol)
 	turn_away(true, WIRE_BYE_PROTOCOL, REFUSAL_PROTOCOL);
 }
 
+Test(sim_liars, breaks_the_protocol_at_each_dial)
+{
+	turn_away(false, nonsense, REFUSAL_PROTOCOL);
+	turn_away(true, nonsense, REFUSAL_PROTOCOL);
+}
+
 /* A message may have been sent in half: what it is cut in may not change under it. */
 Test(sim_liars, grants_other_segments_than_before)
 {
@@ -414,4 +445,35 @@ Test(sim_liars, forgets_what_it_was_sent)
 	cr_assert_eq(error.prov_errno, REFUSAL_PEER_GONE, "%s", error.text);
 	cr_assert_eq(lie.bed.world->cables_made, cables, "dials");
 	lie_close(&lie);
+}
+
+/* Each reason for what it is: the connection's end, or the session's and its ops'; the usual ones are nothing to warn of. */
+Test(sim_liars, says_goodbye)
+{
+	static const struct { enum wire_bye_reason reason; enum refusal_cause comes_to; bool warned; } byes[] = {
+		{ WIRE_BYE_CLOSED, REFUSAL_PEER_GONE, false }, { WIRE_BYE_VERSION, REFUSAL_PROTOCOL, true },
+		{ WIRE_BYE_INSTANCE, REFUSAL_PEER_GONE, true }, { WIRE_BYE_PROTOCOL, REFUSAL_NONE, true },
+		{ WIRE_BYE_DUPLICATE, REFUSAL_NONE, false }, { WIRE_BYE_LIMIT, REFUSAL_UNREACHABLE, true },
+		{ WIRE_BYE_SESSION, REFUSAL_PEER_GONE, true }, { WIRE_BYE_SECRET, REFUSAL_SECRET, true },
+	};
+
+	for (size_t i = 0; i < sizeof(byes) / sizeof(byes[0]); i++) {
+		struct cq_error error = { .prov_errno = 0 };
+		struct session *session;
+		struct lie lie;
+		uint8_t byte;
+
+		lie_open(&lie, 10);
+		session = lie.bed.node[1]->nic->conns->session;
+		post(&lie, OP_WRITE, &byte, 1);
+		seal(&lie.words, wire_put_bye(here(&lie.words), byes[i].reason, "so it is"), 0);
+		say(&lie);
+		cr_expect_eq(cq_take_error(lie.victim->tx, &error) == 1, byes[i].comes_to != REFUSAL_NONE);
+		cr_expect_eq(error.prov_errno, byes[i].comes_to, "reason %d: %d", byes[i].reason, (int)error.prov_errno);
+		cr_expect_eq(session->known, byes[i].comes_to == REFUSAL_NONE);
+		cr_expect_eq(session->breaks, byes[i].reason == WIRE_BYE_PROTOCOL);
+		cr_expect_eq(lie.bed.node[1]->warns, byes[i].warned, "reason %d", byes[i].reason);
+		cr_expect_eq(node_logged(lie.bed.node[1], "so it is"), byes[i].warned, "reason %d", byes[i].reason);
+		lie_close(&lie);
+	}
 }
