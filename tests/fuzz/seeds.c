@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/record.h"
 #include "tests/unit/wire/golden.h"
 #include "wire/datagram.h"
 
@@ -21,11 +22,11 @@ static void put(const char *folder, const char *target, int number, const uint8_
 	}
 }
 
-/* The whole stream, each frame alone, and the stream behind HELLO. */
+/* The whole stream, and each frame alone. */
 static void put_streams(const char *folder)
 {
 	uint8_t all[8192] = { 7 };	/* the second byte of the stream's input: pieces */
-	size_t length = 1, hello;
+	size_t length = 1;
 
 	for (int i = 0; i < GOLDENS; i++) {
 		if (i == GOLDEN_HELLO6 || i == GOLDEN_HELLO_KNOWN || i == GOLDEN_BYE)
@@ -33,14 +34,32 @@ static void put_streams(const char *folder)
 		memcpy(all + length, goldens[i].bytes, goldens[i].length);
 		length += goldens[i].length;
 	}
-	hello = 1 + goldens[GOLDEN_HELLO4].length;
 	for (uint8_t how = 0; how < 16; how++)
 		put(folder, "stream", 0, all, length, how);
-	for (uint8_t how = 0; how < 32; how++)
-		put(folder, "responder", 0, all + hello, length - hello, how);
 	for (int i = 0; i < GOLDENS; i++) {
 		put(folder, "codec", i, goldens[i].bytes, goldens[i].length < 176 ? goldens[i].length : 176, 0xff);
-		put(folder, "responder", i + 1, goldens[i].bytes, goldens[i].length, 0x19);
+	}
+}
+
+/* How, and a record of each kind, its bytes all alike; and frames as they stand. */
+static void put_records(const char *folder)
+{
+	uint8_t bytes[2 * RECORD + 256] = { 0 };
+
+	for (uint8_t kind = 0; kind < RECORD_RAW; kind++) {
+		for (uint8_t fill = 0; fill < 24; fill += 8) {
+			memset(bytes + RECORD, fill, RECORD);
+			bytes[RECORD] = kind;
+			put(folder, "responder", kind, bytes + 1, 2 * RECORD - 1, fill);
+		}
+	}
+	memset(bytes + RECORD, 0xff, RECORD);
+	bytes[RECORD] = RECORD_RAW;
+	for (int i = 0; i < GOLDENS; i++) {
+		size_t length = goldens[i].length < 256 ? goldens[i].length : 256;
+
+		memcpy(bytes + 2 * RECORD, goldens[i].bytes, length);
+		put(folder, "responder", RECORD_RAW + i, bytes + 1, 2 * RECORD - 1 + length, 0);
 	}
 }
 
@@ -67,6 +86,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	put_streams(argv[1]);
+	put_records(argv[1]);
 	put_datagrams(argv[1]);
 	return 0;
 }
