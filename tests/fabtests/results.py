@@ -23,8 +23,8 @@ HEAD = """# libfabric's own tests, with emu and others
 Made by `tests/fabtests/results.py`, with libfabric {version}, its fabtests of the same version, and two processes or more on
 one machine. In each cell: tests that passed / failed / were not run as the provider does not offer what they ask / were
 excluded. Of emu what is not offered counts as failed, unless an exclusion gives the reason; the other providers have no
-exclusions. Of the list complex, which is one program (`fi_ubertest`), the configurations of emu.test are counted; it gives
-up where a provider first answers that it has not got a call. An empty cell has not been run. A test
+exclusions. Of the list complex, which is one program (`fi_ubertest`), the configurations of emu.test are counted; other
+providers hang in some, which `walk.py` counts as failed. An empty cell has not been run. A test
 that leaves its server behind may fail those after it.
 """
 
