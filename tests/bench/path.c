@@ -89,6 +89,16 @@ static void settle(struct fabric *sides[2])
 		must(sides[i % 2], fabric_poll(sides[i % 2]));
 }
 
+/* Outside of the phases: how many polls it takes to connect is the network's business. */
+static void connect_both(struct fabric *sides[2])
+{
+	for (int i = 0; i < 2; i++) {
+		must(sides[i], fabric_write(sides[i], 0, 0, WORD));
+		must(sides[i], fabric_drain(sides[i], HANG_GUARD_NS));
+	}
+	settle(sides);
+}
+
 static void run(struct fabric *sides[2], uint64_t *word, unsigned long rounds)
 {
 	for (unsigned long i = 0; i < 2 * rounds; i++) {
@@ -139,6 +149,7 @@ int main(int argc, char **argv)
 		must(sides[i], fabric_card(sides[i], &cards[i]));
 	for (int i = 0; i < 2; i++)
 		must(sides[i], fabric_meet(sides[i], &cards[1 - i]));
+	connect_both(sides);
 	run(sides, &word, rounds);
 	for (int i = 0; i < 2; i++)
 		must(sides[i], fabric_drain(sides[i], HANG_GUARD_NS));
