@@ -69,6 +69,7 @@ program_needs() {
 	clang|command -v clang|clang, for the fuzz targets
 	libclang-rt-dev|has_fuzzer|clang's sanitizers and fuzzer
 	iproute2|command -v ip|ip, for the network of libfabric's tests
+	valgrind|command -v valgrind|valgrind, to count instructions
 	END
 	if needs_fabtests; then
 		source_needs
