@@ -198,7 +198,8 @@ Test(sim_basic, one_slow_queue)
 	bed_close(&bed);
 }
 
-/* The payload of what is expected is received where it belongs, but for what comes with the first head: no second copy. */
+/* The payload of what is expected is received where it belongs, but for what comes with a head, after the receiver had caught up:
+ * no second copy. */
 Test(sim_basic, large_payloads_are_received_in_place)
 {
 	enum { LARGE = 4 << 20 };
