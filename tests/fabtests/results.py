@@ -4,7 +4,7 @@
 
 BUILD is a folder of this tree's build with emu. A column is emu-lax, emu-strict, tcp or sockets; a list unit, functional,
 short, standard, complex or multinode. Named ones are run, one at a time; none named: all of them, which takes hours. What
-each run says is kept in BUILD/fabtests, and the table is made of what is there.
+each run says is kept in BUILD/fabtests; what is not there stays as it is in RESULTS.md.
 """
 import os
 import re
@@ -50,30 +50,42 @@ def run(build, name, lib):
     print(name, ' '.join(COUNTS.findall(done.stdout)[-1]) if COUNTS.search(done.stdout) else 'has not ended', flush=True)
 
 
-def cell(build, name):
+def before():
+    """RESULTS.md as it is: its cells by name, and its lists of exclusions by column."""
+    text = (HERE / 'RESULTS.md').read_text() if (HERE / 'RESULTS.md').exists() else ''
+    rows = [[field.strip() for field in line.strip('|').split('|')] for line in text.split('\n') if line.startswith('| ')]
+    cells = {f'{column}.{row[0]}': field for row in rows for column, field in zip(COLUMNS, row[1:])}
+    lists = re.findall(r'^Excluded with (\S+):\n\n((?:- .*\n)*)', text, re.M)
+    return cells, {column: told.splitlines() for column, told in lists}
+
+
+def cell(build, name, cells):
     path = build / 'fabtests' / name
     found = COUNTS.findall(path.read_text()) if path.exists() else []
-    return ' / '.join(found[-1]) if found else ''
+    return ' / '.join(found[-1]) if found else cells.get(name, '')
 
 
-def reasons(build, column):
+def exclusions(build, column, lists):
+    """What is excluded for which reason: as it was, unless each list has been run."""
+    paths = [build / 'fabtests' / f'{column}.{name}' for name in LISTS]
+    if not all(path.exists() for path in paths) and column in lists:
+        return lists[column]
     found = {}
-    for name in LISTS:
-        path = build / 'fabtests' / f'{column}.{name}'
-        for line in set(path.read_text().split('\n')) if path.exists() else ():
+    for path in filter(Path.exists, paths):
+        for line in set(path.read_text().split('\n')):
             told = re.match(r'skip (\d+) tests: (.*)', line)
             if told:
                 found[told[2]] = found.get(told[2], 0) + int(told[1])
-    return found
+    return [f'- {count}: {reason}' for reason, count in sorted(found.items())] or ['- none']
 
 
 def tell(build, lib):
+    cells, lists = before()
     lines = [HEAD.format(version=version(lib)), '| list | ' + ' | '.join(COLUMNS) + ' |', '|--|' + '--|' * len(COLUMNS)]
     for name in LISTS:
-        lines.append(f'| {name} | ' + ' | '.join(cell(build, f'{column}.{name}') for column in COLUMNS) + ' |')
+        lines.append(f'| {name} | ' + ' | '.join(cell(build, f'{column}.{name}', cells) for column in COLUMNS) + ' |')
     for column in ('emu-lax', 'emu-strict'):
-        lines += ['', f'Excluded with {column}:', '']
-        lines += [f'- {count}: {reason}' for reason, count in sorted(reasons(build, column).items())] or ['- none']
+        lines += ['', f'Excluded with {column}:', '', *exclusions(build, column, lists)]
     (HERE / 'RESULTS.md').write_text('\n'.join(lines) + '\n')
 
 
