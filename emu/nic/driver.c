@@ -2,13 +2,14 @@
 /* driver.c - the driver role: taking it, running a slice, letting go without leaving work behind.
  *
  * The argument, in one place. Somebody who leaves work (an op on the queue, `owed`) and does not run it himself has
- * found the role taken, or somebody waiting for it. That one looks for work after he has let go; a sequentially
- * consistent fence on either side (leave work, fence, try - let go, fence, look) makes one of the two see the other.
+ * found the role taken, or somebody waiting for it. That one looks for work after he has let go. Each of the four, leave
+ * work and try, let go and look, is a sequentially consistent operation on an atomic, so one of the two sees the other.
  * The NIC thread, before it sleeps, says so first and looks afterwards; whoever lets go looks at the work first and
  * then whether the NIC thread sleeps. tests/unit/driver tries all the orders. */
 #include "emu/nic/driver.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 
@@ -25,68 +26,43 @@ static _Thread_local const struct driver *inside __attribute__((tls_model("initi
 static _Thread_local unsigned int empty_polls __attribute__((tls_model("initial-exec")));
 static _Thread_local bool shared __attribute__((tls_model("initial-exec")));	/* the processor */
 
-static void fence(void)
-{
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan" /* it does not model fences; nothing but atomics is ordered by this one */
-#endif
-	atomic_thread_fence(memory_order_seq_cst);
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-}
-
-int driver_init(struct driver *driver, const struct driver_ops *ops)
+void driver_init(struct driver *driver, const struct driver_ops *ops)
 {
 	atomic_init(&driver->waiting, 0);
 	atomic_init(&driver->owed, false);
 	atomic_init(&driver->armed, false);
 	atomic_init(&driver->polls, 0);
+	atomic_init(&driver->lock.state, LEAF_FREE);
 	driver->cancel_state = PTHREAD_CANCEL_ENABLE;
 	driver->ops = *ops;
-	return -pthread_mutex_init(&driver->lock, NULL);
 }
 
 void driver_fini(struct driver *driver)
 {
-	int cancel_state = driver->cancel_state;
-
-	if (!driver_mine(driver)) {
-		pthread_mutex_destroy(&driver->lock);
+	if (!driver_mine(driver))
 		return;
-	}
-	pthread_mutex_unlock(&driver->lock);
 	inside = NULL;
-	pthread_mutex_destroy(&driver->lock);
-	pthread_setcancelstate(cancel_state, NULL);
+	pthread_setcancelstate(driver->cancel_state, NULL);
 }
 
-static inline bool try_take(struct driver *driver)
+static inline bool take(struct driver *driver)
 {
 	assert(!inside || inside == driver);
 	if (inside || atomic_load(&driver->waiting)) /* D5, D6 */
 		return false;
 	inside = driver;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (!pthread_mutex_trylock(&driver->lock))
+	if (leaf_try(&driver->lock)) /* D1; pairs with let_go() */
 		return true;
 	inside = NULL;
 	return false;
 }
 
-static inline bool take(struct driver *driver)
-{
-	fence(); /* D1; pairs with the one in let_go() */
-	return try_take(driver);
-}
-
 static void let_go(struct driver *driver)
 {
-	pthread_mutex_unlock(&driver->lock);
+	leaf_unlock(&driver->lock); /* D2; pairs with take() of whoever found the role taken */
 	atomic_signal_fence(memory_order_seq_cst);
 	inside = NULL;
-	fence(); /* D2; pairs with the one in take() of whoever found the role taken */
 }
 
 static bool posted(struct driver *driver)
@@ -139,9 +115,12 @@ static bool run_uncancelled(struct driver *driver)
 	return did;
 }
 
+/* A hint: it orders nothing, and of two that count at once one may be lost. */
 static void count_poll(struct driver *driver)
 {
-	atomic_fetch_add_explicit(&driver->polls, 1, memory_order_relaxed); /* a hint: orders nothing */
+	uint64_t polls = atomic_load_explicit(&driver->polls, memory_order_relaxed);
+
+	atomic_store_explicit(&driver->polls, polls + 1, memory_order_relaxed);
 }
 
 bool driver_run(struct driver *driver)
@@ -202,7 +181,7 @@ bool driver_enter(struct driver *driver)
 	inside = driver;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_fetch_add(&driver->waiting, 1); /* D6 */
-	pthread_mutex_lock(&driver->lock);
+	leaf_lock(&driver->lock);
 	atomic_fetch_sub(&driver->waiting, 1);
 	driver->cancel_state = cancel_state;
 	return true;
@@ -237,8 +216,7 @@ bool driver_serve(struct driver *driver)
 
 void driver_arm(struct driver *driver)
 {
-	atomic_store(&driver->armed, true);
-	fence(); /* pairs with the one in let_go(): he sees us armed, or we see what he left */
+	atomic_store(&driver->armed, true); /* and look, both sequentially consistent: he sees us armed, or we see what he left */
 	if (left(driver))
 		run_uncancelled(driver);
 }

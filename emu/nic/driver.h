@@ -3,8 +3,8 @@
  *
  * Exactly one thread at a time holds the role and may touch the device. A program thread that posts or polls tries for
  * it; the NIC thread serves when no program thread does. Rules, cited as D1 to D7 in the code:
- *  D1 post: push, sequentially consistent fence, try.
- *  D2 release: unlock, fence, look again at the queue and at `owed`, try again.
+ *  D1 post: push, then try; the push ends in a sequentially consistent read-modify-write.
+ *  D2 release: unlock, look again at the queue and at `owed`, try again.
  *  D3 whoever leaves work that no descriptor announces sets `owed`, and wakes the NIC thread if it is armed.
  *  D4 work is done in bounded slices.
  *  D5 nobody sleeps while holding the role; thread cancellation is off while it is held; a signal handler that
@@ -16,14 +16,15 @@
 #ifndef EMU_NIC_DRIVER_H
 #define EMU_NIC_DRIVER_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "emu/nic/leaf.h"
+
 /* What a holder runs. `work` does one bounded slice and returns true if it did anything; called with the role held.
- * `pending` says without the role whether posted ops wait. `wake` gets the NIC thread to serve; called without the
- * role. `now_ns` is a clock for driver_poll(), any thread. All get `arg`. */
+ * `pending` says without the role whether posted ops wait, by a sequentially consistent load (D2). `wake` gets the NIC
+ * thread to serve; called without the role. `now_ns` is a clock for driver_poll(), any thread. All get `arg`. */
 struct driver_ops {
 	bool (*work)(void *arg);
 	bool (*pending)(void *arg);
@@ -33,7 +34,7 @@ struct driver_ops {
 };
 
 struct driver {
-	pthread_mutex_t lock;
+	struct leaf lock;
 	atomic_uint waiting;	/* D6: those who must have the role */
 	atomic_bool owed;	/* D3 */
 	atomic_bool armed;	/* the NIC thread sleeps on the set and must be woken for owed work */
@@ -42,7 +43,7 @@ struct driver {
 	struct driver_ops ops;
 };
 
-int  driver_init(struct driver *driver, const struct driver_ops *ops);
+void driver_init(struct driver *driver, const struct driver_ops *ops);
 void driver_fini(struct driver *driver);	/* nobody else is left; the caller may hold it */
 
 /* Tries to take the role, run one slice, and let go (D2 included: more slices, up to a bound, while ops are posted).

@@ -94,14 +94,10 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	err = commits_init(&nic->commits);
 	if (err)
 		goto free_nic;
-	err = driver_init(&nic->driver, &driver);
-	if (err)
-		goto fini_commits;
+	driver_init(&nic->driver, &driver);
 	*out = nic;
 	return 0;
 
-fini_commits:
-	commits_fini(&nic->commits);
 free_nic:
 	hidden_give(&nic->hidden, nic->secret);
 	hidden_fini(&nic->hidden);

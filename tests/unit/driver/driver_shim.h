@@ -4,7 +4,6 @@
 #ifndef EMU_TESTS_DRIVER_SHIM_H
 #define EMU_TESTS_DRIVER_SHIM_H
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -13,7 +12,7 @@
 
 enum mutant {
 	WHOLE,
-	NO_FENCE,	/* D1, D2 */
+	NO_ORDER,	/* D1, D2: unlocking is a mere release */
 	NO_SECOND_LOOK,	/* D2 */
 	NO_WAKE,	/* D3 */
 	NO_LOCK,	/* one holder */
@@ -22,13 +21,6 @@ enum mutant {
 };
 
 static enum mutant mutant;
-
-static void shim_fence(void)
-{
-	explore_step("fence");
-	if (mutant != NO_FENCE)
-		explore_fence();
-}
 
 static uint64_t shim_load(const char *what, volatile void *at, size_t size)
 {
@@ -49,17 +41,16 @@ static void shim_add(const char *what, volatile void *at, uint32_t value)
 	*(volatile uint32_t *)at += value;
 }
 
-/* The lock is the mutex's first word. */
-static int shim_trylock(pthread_mutex_t *mutex)
+static bool shim_try(struct leaf *leaf)
 {
-	volatile uint32_t *word = (volatile uint32_t *)mutex;
+	volatile uint32_t *word = (volatile uint32_t *)&leaf->state;
 
-	explore_step("trylock");
+	explore_step("try");
 	explore_fence();
 	if (*word && mutant != NO_LOCK)
-		return EBUSY;
+		return false;
 	*word = 1;
-	return 0;
+	return true;
 }
 
 static bool shim_is_free(void *word)
@@ -67,33 +58,31 @@ static bool shim_is_free(void *word)
 	return !*(volatile uint32_t *)word;
 }
 
-static int shim_lock(pthread_mutex_t *mutex)
+static void shim_lock(struct leaf *leaf)
 {
 	explore_fence();
-	explore_wait("lock", shim_is_free, mutex);
-	*(volatile uint32_t *)mutex = 1;
-	return 0;
+	explore_wait("lock", shim_is_free, &leaf->state);
+	*(volatile uint32_t *)&leaf->state = 1;
 }
 
-static int shim_unlock(pthread_mutex_t *mutex)
+static void shim_unlock(struct leaf *leaf)
 {
-	explore_store("unlock", (volatile void *)mutex, sizeof(uint32_t), 0);
-	return 0;
+	explore_store("unlock", (volatile void *)&leaf->state, sizeof(uint32_t), 0);
+	if (mutant != NO_ORDER)
+		explore_fence();
 }
 
 #undef atomic_load
 #undef atomic_store
 #undef atomic_fetch_add
 #undef atomic_fetch_sub
-#undef atomic_thread_fence
 #define atomic_load(at) shim_load("load " #at, at, sizeof(*(at)))
 #define atomic_store(at, value) shim_store("store " #at, at, sizeof(*(at)), value)
 #define atomic_fetch_add(at, value) shim_add("add " #at, at, value)
 #define atomic_fetch_sub(at, value) shim_add("sub " #at, at, -(value))
-#define atomic_thread_fence(order) shim_fence()
-#define pthread_mutex_trylock shim_trylock
-#define pthread_mutex_lock shim_lock
-#define pthread_mutex_unlock shim_unlock
+#define leaf_try shim_try
+#define leaf_lock shim_lock
+#define leaf_unlock shim_unlock
 
 #include "emu/nic/driver.c"
 

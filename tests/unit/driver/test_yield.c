@@ -56,7 +56,7 @@ Test(yield, soon_where_somebody_else_runs)
 {
 	const struct driver_ops ops = { .work = work, .pending = nothing, .now_ns = now };
 
-	cr_assert_not(driver_init(&driver, &ops));
+	driver_init(&driver, &ops);
 	cr_assert_eq(polls_until_yield(400), 32);
 	cr_assert_eq(polls_until_yield(50000), 32, "nobody ran at the last yield");
 	cr_assert_eq(polls_until_yield(50000), 4, "somebody did");
