@@ -47,6 +47,7 @@ enum {
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */
 	SLICE_BONDS = 256,		/* bonds dissolved when an endpoint or counter with regions bound to it closes */
 	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
+	SLICE_BLIND = 8,		/* slices in a row that found work, for one look at the clock */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
 	SLICE_IDLE_ACKS = 4,		/* slices without work before messages are acknowledged: the program may answer them */
 

@@ -323,10 +323,18 @@ static void look_at_guard(struct nic *nic)
 	nic->guard_look_ns = nic_now(nic) + TIME_GUARD_NS;
 }
 
+/* Is a timer due? */
+static bool look_at_clock(struct nic *nic)
+{
+	if (nic_now(nic) >= nic->guard_look_ns)
+		look_at_guard(nic);
+	return nic_now(nic) >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+}
+
 static bool slice(struct nic *nic)
 {
 	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-	bool did, due;
+	bool did, due = false;
 
 	if (!nic->guard_look_ns)
 		look_at_guard(nic);
@@ -340,15 +348,16 @@ static bool slice(struct nic *nic)
 		return true;
 	}
 	nic->post_slices = 0;
-	if (nic_now(nic) >= nic->guard_look_ns)
-		look_at_guard(nic);
 	did |= commits_take(nic);
 	if (nic->busy || nic->urgent)
 		did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
-	due = nic_now(nic) >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-	if (due)
-		did |= nic_tick(nic);
+	/* The clock can wait for a slice with nothing else to do, but not for ever. */
+	if (!did || ++nic->blind_slices == SLICE_BLIND) {
+		nic->blind_slices = 0;
+		due = look_at_clock(nic);
+		did |= due && nic_tick(nic);
+	}
 	did |= nic_flush(nic);
 	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
 	/* Where polls are rare, what is owed comes due before some of them were in vain (nic_remind()). */

@@ -55,6 +55,7 @@ struct nic {
 	uint32_t dgram_eps;		/* opened so far: which of them it is goes into what an endpoint loses */
 	bool urgent;			/* a post found its peer idle: send at once */
 	uint32_t post_slices;		/* in a row that did no more than take posts */
+	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */
 	uint64_t guard_look_ns;		/* the first slice from then on looks whether faults still come to the guard */
 	bool greeting;			/* a connection may be waiting for its HELLO */
 	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for what is owed, if that is earlier */

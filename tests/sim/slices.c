@@ -192,6 +192,48 @@ Test(sim_slices, times)
 	stage_close(&stage);
 }
 
+static int find(void *link)
+{
+	(void)link;
+	return 1;
+}
+
+/* Slices with other work look at the time now and then, the first without at once. */
+Test(sim_slices, times_among_work)
+{
+	struct stage stage;
+	struct nic *nic;
+
+	stage_open(&stage, 9, NULL);
+	nic = stage.nic;
+	nic->tick_due_ns = 7;
+	atomic_store(&nic->deadline_ns, nic_now(nic));
+	nic->link.poll = find;
+	for (int i = 1; i < SLICE_BLIND; i++) {
+		nic_work(nic);
+		cr_assert_eq(nic->tick_due_ns, 7, "slice %d", i);
+	}
+	nic_work(nic);
+	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
+	nic->tick_due_ns = 7;
+	atomic_store(&nic->deadline_ns, nic_now(nic));
+	nic_work(nic);
+	cr_assert_eq(nic->tick_due_ns, 7, "counted anew");
+	nic->link.poll = poll;
+	nic_work(nic);
+	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
+	nic->tick_due_ns = 7;
+	nic->link.poll = find;
+	for (int i = 1; i < SLICE_BLIND; i++) {
+		atomic_store(&nic->deadline_ns, nic_now(nic));
+		nic_work(nic);
+		cr_assert_eq(nic->tick_due_ns, 7, "slice %d, counted anew", i);
+	}
+	nic_work(nic);
+	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
+	stage_close(&stage);
+}
+
 /* Somebody waits, for the program or for a flush. */
 Test(sim_slices, pending)
 {
