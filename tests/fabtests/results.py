@@ -24,8 +24,9 @@ Made by `tests/fabtests/results.py`, with libfabric {version}, its fabtests of t
 one machine. In each cell: tests that passed / failed / were not run as the provider does not offer what they ask / were
 excluded. Of emu what is not offered counts as failed, unless an exclusion gives the reason; the other providers have no
 exclusions. Of the list complex, which is one program (`fi_ubertest`), the configurations of emu.test are counted; other
-providers hang in some, which `walk.py` counts as failed. An empty cell has not been run. A test
-that leaves its server behind may fail those after it.
+providers hang in some, which `walk.py` counts as failed. Any other test that has not ended after 100 s counts as failed, which
+is most of `standard` over sockets: its threads and the tests' wait awake, four on two cores. A test that leaves its server behind
+may fail those after it.
 """
 
 
