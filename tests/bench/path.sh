@@ -18,14 +18,14 @@ valgrind --quiet --tool=callgrind --callgrind-out-file="$counts" "$program" "$ro
 callgrind_annotate --inclusive=yes --threshold=100 --auto=no "$counts" | awk -v rounds="$rounds" -v judged="${3:-}" '
 	BEGIN {
 		# Runs in so many rounds, and at most so many instructions each.
-		part("write_post", 2 * rounds, 2400)
-		part("write_take", 2 * rounds, 2700)
-		part("receive_post", 2 * rounds, 1150)
-		part("send_post", 2 * rounds, 2250)
-		part("send_take", 2 * rounds, 2750)
-		part("window_post", 64 * int(rounds / 8), 3500)
-		part("window_take", 64 * int(rounds / 8), 700)
-		part("poll_empty", rounds, 970)
+		part("write_post", 2 * rounds, 2350)
+		part("write_take", 2 * rounds, 2550)
+		part("receive_post", 2 * rounds, 1000)
+		part("send_post", 2 * rounds, 2200)
+		part("send_take", 2 * rounds, 2600)
+		part("window_post", 64 * int(rounds / 8), 3300)
+		part("window_take", 64 * int(rounds / 8), 350)
+		part("poll_empty", rounds, 900)
 	}
 	function part(name, runs, most) {
 		names[++parts] = name
