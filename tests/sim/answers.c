@@ -44,6 +44,28 @@ Test(sim_answers, acknowledgement)
 	asked_close(&asked);
 }
 
+/* A WRITE of which no more may be sent goes on as the window moves, with nothing behind it that could move it on. Its segments
+ * are short, as nobody takes them off the stream. */
+Test(sim_answers, acknowledgement_of_a_part)
+{
+	enum { SEGMENT = 4096, WINDOW = 2, SEGMENTS = 4 };
+	struct asked asked;
+
+	asked_open(&asked);
+	asked.req->segment = SEGMENT;
+	asked.req->requests = WINDOW;
+	asked_post(&asked, OP_WRITE, SEGMENTS * SEGMENT, 0);
+	for (uint64_t i = 0; i < SEGMENTS - WINDOW; i++) {
+		cr_assert(asked.req->current && !asked.req->pending.first && !asked.req->again);
+		cr_assert_not(asked.session->conn->blocked);
+		cr_assert_eq(asked.req->next_seq, asked.first + WINDOW + i);
+		cr_assert(acked(&asked, asked.first + i));
+	}
+	cr_assert_eq(asked.req->next_seq, asked.first + SEGMENTS);
+	cr_assert_null(asked.req->current);
+	asked_close(&asked);
+}
+
 Test(sim_answers, verdict_number)
 {
 	struct asked asked;
