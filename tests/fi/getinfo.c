@@ -213,6 +213,31 @@ Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
 	fi_freeinfo(info);
 }
 
+/* The bounds of those that are numbers: each is one, and what is beyond is none. */
+Test(fi_getinfo, settings_end_where_they_say)
+{
+	static const struct { const char *name, *value; int err; } cases[] = {
+		{ "FI_EMU_TIMEOUT_MS", "999", -FI_ENODATA }, { "FI_EMU_TIMEOUT_MS", "1000", 0 },
+		{ "FI_EMU_TIMEOUT_MS", "3600000", 0 }, { "FI_EMU_TIMEOUT_MS", "3600001", -FI_ENODATA },
+		{ "FI_EMU_RETRY_CNT", "0", -FI_ENODATA }, { "FI_EMU_RETRY_CNT", "1", 0 },
+		{ "FI_EMU_RETRY_MS", "0", -FI_ENODATA }, { "FI_EMU_RETRY_MS", "1", 0 },
+	};
+	struct want want = { .caps = FI_MSG };
+
+	world_need_emu();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fi_info *info = NULL;
+		int err;
+
+		setenv(cases[i].name, cases[i].value, 1);
+		err = world_getinfo(&want, world_hints(&want), &info);
+		cr_expect_eq(err, cases[i].err, "%s=%s: %d", cases[i].name, cases[i].value, err);
+		if (!err)
+			fi_freeinfo(info);
+		unsetenv(cases[i].name);
+	}
+}
+
 Test(fi_getinfo, without_hints_all_is_told)
 {
 	struct fi_info *info, *one;
