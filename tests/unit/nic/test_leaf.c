@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_leaf.c - the leaf lock: one at a time, and whoever sleeps on it is woken. */
 #include <criterion/criterion.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "emu/nic/leaf.h"
 
-enum { THREADS = 4, TURNS = 50000 };
+enum { THREADS = 4, TURNS = 20000 };
 
 static struct leaf leaf;
 static unsigned long count;	/* leaf */
+static pthread_barrier_t start;
 
+/* Now and then somebody else runs in the middle, however few processors there are. */
 static void *counts(void *arg)
 {
 	(void)arg;
+	pthread_barrier_wait(&start);
 	for (int i = 0; i < TURNS; i++) {
+		unsigned long was;
+
 		leaf_lock(&leaf);
-		count++;
+		was = count;
+		if (i % 16 == 0)
+			sched_yield();
+		count = was + 1;
 		leaf_unlock(&leaf);
 	}
 	return NULL;
@@ -26,6 +38,7 @@ Test(leaf, one_at_a_time)
 {
 	pthread_t threads[THREADS];
 
+	cr_assert_eq(pthread_barrier_init(&start, NULL, THREADS), 0);
 	for (int i = 0; i < THREADS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, counts, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -43,19 +56,27 @@ static void *counts_once(void *arg)
 	return NULL;
 }
 
-/* Two sleep, one of them perhaps after the other: each is woken by who lets go. */
+/* How many sleep on it: as many as the kernel would move to another futex, the other being the same one. */
+static long sleepers(void)
+{
+	return syscall(SYS_futex, &leaf.state, FUTEX_CMP_REQUEUE_PRIVATE, 0, INT_MAX, &leaf.state, LEAF_WAITED);
+}
+
+/* Each is woken by who lets go: the second by the first, who has to know of him. */
 Test(leaf, sleepers_are_woken)
 {
-	pthread_t threads[2];
+	enum { SLEEPERS = 3 };
+	pthread_t threads[SLEEPERS];
 
 	leaf_lock(&leaf);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SLEEPERS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, counts_once, NULL), 0);
-	while (atomic_load(&leaf.state) != LEAF_WAITED)
+	while (sleepers() != SLEEPERS)
 		sched_yield();
 	cr_assert_eq(count, 0);
 	leaf_unlock(&leaf);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SLEEPERS; i++)
 		pthread_join(threads[i], NULL);
-	cr_assert_eq(count, 2);
+	cr_assert_eq(count, SLEEPERS);
+	cr_assert_eq(atomic_load(&leaf.state), LEAF_FREE);
 }
