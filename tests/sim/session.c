@@ -189,6 +189,30 @@ Test(sim_session, the_budget_stands_still_while_stopped)
 	bed_close(&bed);
 }
 
+/* Up to two seconds are a process that had little of the processor, and count. */
+Test(sim_session, the_budget_of_who_is_slow_goes_on)
+{
+	struct session *session;
+	struct bed bed;
+
+	bed_open(&bed, 68, 1, NULL, NULL);
+	session = peer(&bed, 1);
+	node_enter(bed.node[0]);
+	for (uint64_t beyond = 0; beyond < 2; beyond++) {
+		uint64_t took = TIME_STOPPED_NS + beyond;
+
+		session->state = SESSION_BACKOFF;
+		session->retry_ns = UINT64_MAX;
+		session->down_since_ns = session->looked_ns = SIM_SECOND;
+		session_tick(session, SIM_SECOND + took);
+		cr_assert_eq(session->down_since_ns, SIM_SECOND + (beyond ? took : 0));
+		cr_assert_eq(session->looked_ns, SIM_SECOND + took);
+	}
+	session_end(session, REFUSAL_UNREACHABLE);
+	node_leave(bed.node[0]);
+	bed_close(&bed);
+}
+
 /* A peer may be in address vectors by another port than that of its listener (WIRE-29), and that by another as well. */
 Test(sim_session, that_is_known_by_another_port)
 {
