@@ -291,6 +291,108 @@ Test(sim_slices, posts_share_a_look)
 	bed_close(&bed);
 }
 
+/* Two that have met; the first has one op under way, and one that waits for its next look. */
+static void open_waiting(struct bed *bed, uint64_t seed)
+{
+	struct region *region;
+
+	bed_open(bed, seed, 2, NULL, NULL);
+	region = region_open(bed->party[1], 4096, 1, BED_BOTH, false, 0);
+	post(job_rma(bed->party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	model_end(bed->model, BED_LIMIT_NS);
+	bed->node[0]->nic->post_slices = 0;
+	for (uint64_t posts = 1; posts <= 2; posts++)
+		post(job_rma(bed->party[0], region, OP_WRITE, 64 * posts, 8, POST_COMPLETE, 1));
+	cr_assert_eq(tap_count(bed->world, TAP_WRITE), 2);
+}
+
+static struct world *seen;
+static uint32_t writes_seen;
+
+static int count_writes(void *link)
+{
+	(void)link;
+	writes_seen = tap_count(seen, TAP_WRITE);
+	return 0;
+}
+
+/* Who polls to be answered sends first. */
+Test(sim_slices, what_waits_leaves_before_the_look)
+{
+	struct link_ops link;
+	struct nic *nic;
+	struct bed bed;
+
+	open_waiting(&bed, 12);
+	nic = bed.node[0]->nic;
+	link = nic->link;
+	seen = bed.world;
+	nic->link.poll = count_writes;
+	node_enter(bed.node[0]);
+	nic_work(nic);
+	node_leave(bed.node[0]);
+	cr_assert_eq(writes_seen, 3);
+	nic->link = link;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+static ssize_t breaks(struct line *line, const struct iovec *iov, int count)
+{
+	(void)line;
+	(void)iov;
+	(void)count;
+	return -EPIPE;
+}
+
+/* What is settled outside of a slice is so at that time, and not at that of the last slice. */
+Test(sim_slices, time_of_what_is_settled)
+{
+	struct session *session;
+	struct link_ops link;
+	struct nic *nic;
+	struct bed bed;
+
+	open_waiting(&bed, 13);
+	nic = bed.node[0]->nic;
+	session = nic->conns->session;
+	link = nic->link;
+	nic->link.send = breaks;
+	node_enter(bed.node[0]);
+	nic_now(nic);
+	bed.world->now_ns += TIME_MS(1);
+	nic_settle(nic);
+	cr_assert_eq(session->down_since_ns, bed.world->now_ns);
+	node_leave(bed.node[0]);
+	nic->link = link;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* After a registration the program may have put its handler over the guard, and a post reads its memory. */
+Test(sim_slices, the_guard_before_a_post)
+{
+	struct link_ops link;
+	struct job *job;
+	struct nic *nic;
+	struct bed bed;
+
+	bed_open(&bed, 14, 2, NULL, NULL);
+	job = job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1);
+	nic = bed.node[0]->nic;
+	link = nic->link;
+	nic->link.poll = poll;
+	nic->post_slices = 0;
+	polls = 0;
+	nic_check_guard(nic);
+	post(job);
+	cr_assert_eq(polls, 0, "no other look was due");
+	cr_assert_eq(nic->guard_look_ns, bed.world->now_ns + TIME_GUARD_NS);
+	nic->link = link;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
 /* What more than a slice's frames wait for is told to whoever holds the role. */
 Test(sim_slices, more_than_one_go_sends)
 {
