@@ -7,7 +7,7 @@
 
 #include "wire/codec.h"
 
-enum { SPARES_MAX = 16, LONG_SPARES_MAX = 4, SEND_RUNS = 64 };
+enum { SEND_RUNS = 64 };
 
 /* Never written; not const, since lent bytes are passed on as iovecs. */
 static uint8_t zeros[16 * 1024];
@@ -56,11 +56,11 @@ void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 
 	if (!buffer)
 		return;
-	if (buffer->size == SENDQ_BYTES && spares->count < SPARES_MAX) {
+	if (buffer->size == SENDQ_BYTES && spares->count < SENDQ_SPARES) {
 		buffer->next = spares->first;
 		spares->first = buffer;
 		spares->count++;
-	} else if (buffer->size == SENDQ_LONG_BYTES && spares->count_long < LONG_SPARES_MAX) {
+	} else if (buffer->size == SENDQ_LONG_BYTES && spares->count_long < SENDQ_LONG_SPARES) {
 		buffer->next = spares->first_long;
 		spares->first_long = buffer;
 		spares->count_long++;

@@ -20,6 +20,8 @@ enum {
 	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
 	SENDQ_LONG_BYTES = 8 * LIMIT_SEGMENT + 4096,	/* the same where all payload is copied: eight whole segments */
 	SENDQ_PIECES = 64,
+	SENDQ_SPARES = 16,		/* buffers kept of each sort */
+	SENDQ_LONG_SPARES = 4,
 };
 
 /* A run of bytes: in the buffer, lent by its owner, or (zero) nothing but zeros. */
