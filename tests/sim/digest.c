@@ -2,6 +2,8 @@
 /* digest.c - the three digest modes, every pair of them, and bytes that change on their way. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/conn.h"
+#include "emu/nic/nic_impl.h"
 #include "emu/nic/sendq.h"
 #include "tests/sim/bed.h"
 
@@ -91,6 +93,72 @@ Test(sim_digest, large_payload_by_few_calls)
 {
 	few_calls(OP_WRITE);
 	few_calls(OP_READ);
+}
+
+/* A slice ends with a long buffer, so that others have the device in between: without payload digests, whose segments are lent
+ * and cost little, it goes on for as many as there may be. */
+Test(sim_digest, little_is_copied_in_a_slice)
+{
+	enum { LARGE = 3 * SLICE_FRAMES * LIMIT_SEGMENT };
+
+	for (int mode = NIC_DIGEST_HEAD; mode <= NIC_DIGEST_FULL; mode++) {
+		struct nic_config config = { .digest = (enum nic_digest)mode };
+		struct requester *req;
+		struct region *region;
+		struct bed bed;
+		uint64_t first;
+
+		bed_open(&bed, 83, 2, &config, NULL);
+		bed.world->weather.capacity = 2 * LARGE;
+		region = region_open(bed.party[1], LARGE, 1, BED_BOTH, false, 0);
+		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1)));
+		model_end(bed.model, BED_LIMIT_NS);
+		req = &bed.node[0]->nic->conns->session->req;
+		first = req->next_seq;
+		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 64, LARGE - 64, POST_COMPLETE, 1)));
+		cr_assert_eq(req->next_seq - first, mode == NIC_DIGEST_FULL ? SENDQ_LONG_BYTES / LIMIT_SEGMENT : SLICE_FRAMES);
+		model_end(bed.model, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
+}
+
+static struct link_ops link_below;
+static struct nic *receiver;
+static size_t longest;		/* that was given for what is copied */
+
+static ssize_t check_room(struct line *line, const struct iovec *iov, int count)
+{
+	const struct iovec *room = &iov[count - 1];
+	size_t before = (size_t)((uint8_t *)room->iov_base - receiver->scratch);
+
+	cr_assert_leq(before, sizeof(receiver->scratch));
+	cr_assert_leq(room->iov_len, sizeof(receiver->scratch) - before);
+	longest = room->iov_len > longest ? room->iov_len : longest;
+	return link_below.recv(line, iov, count);
+}
+
+/* However long the rest of a payload is, and wherever it is level with its place, it stays inside of the scratch. */
+Test(sim_digest, room_of_what_is_copied)
+{
+	enum { LARGE = 4 * LIMIT_SEGMENT };
+	struct nic_config config = { .digest = NIC_DIGEST_FULL };
+	struct region *region;
+	struct bed bed;
+
+	bed_open(&bed, 84, 2, &config, NULL);
+	bed.world->weather.capacity = 2 * LARGE;
+	region = region_open(bed.party[1], LARGE + CACHE_LINE, 1, BED_BOTH, false, 0);
+	receiver = bed.node[1]->nic;
+	link_below = receiver->link;
+	receiver->link.recv = check_room;
+	for (uint64_t skew = 0; skew < CACHE_LINE; skew++) {
+		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, skew, LARGE, POST_COMPLETE, 1)));
+		model_finish(bed.model, BED_LIMIT_NS);
+	}
+	cr_assert_eq(longest, SLICE_RECV_COPIED);
+	receiver->link = link_below;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
 }
 
 /* What is digested is looked at once, and copied: memory that changes meanwhile would look like a broken wire. */
