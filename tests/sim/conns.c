@@ -10,6 +10,8 @@
 #include "tests/sim/bed.h"
 #include "tests/sim/scarce.h"
 
+enum { WRITES = 64 };
+
 /* Two that have met; the device of the first is in the test's hands. */
 struct stage {
 	struct bed bed;
@@ -180,6 +182,47 @@ Test(sim_conns, that_breaks_as_it_sends)
 	stage.nic->slicing = false;
 	stage.nic->link = link;
 	stage_close(&stage);
+}
+
+/* What the receiver of WRITEs of that length, which are all there before it looks, has received aside, and by how many calls. */
+static void received(uint64_t length, uint64_t *aside, uint64_t *calls)
+{
+	const struct nic_config config = { .digest = NIC_DIGEST_HEAD };
+	struct region *region;
+	struct node *to;
+	struct bed bed;
+
+	bed_open(&bed, 8, 2, &config, NULL);
+	bed.world->weather.chunk_max = 0;
+	bed.world->weather.capacity = 2 * WRITES * SLICE_RECV_BYTES;
+	region = region_open(bed.party[1], WRITES * SLICE_RECV_BYTES, 1, BED_BOTH, false, 0);
+	post(job_rma(bed.party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	to = bed.node[1];
+	to->asleep = true;
+	for (uint64_t i = 0; i < WRITES; i++)
+		post(job_rma(bed.party[0], region, OP_WRITE, i * SLICE_RECV_BYTES, length, POST_COMPLETE, 1));
+	model_pass(bed.model, SIM_SECOND / 100);
+	cr_assert_eq(tap_count(bed.world, TAP_WRITE), 1 + WRITES);
+	to->aside = to->receives = 0;
+	to->asleep = false;
+	model_end(bed.model, BED_LIMIT_NS);
+	*aside = to->aside;
+	*calls = to->receives;
+	bed_close(&bed);
+}
+
+/* Behind a long payload little is taken that has its place elsewhere, once its head comes alone. Short ones come many at once. */
+Test(sim_conns, that_receives_long_ones_and_short)
+{
+	uint64_t aside, calls;
+
+	received(SLICE_RECV_BYTES, &aside, &calls);
+	cr_assert_leq(aside, WRITES / 2 * SLICE_RECV_BYTES, "%llu bytes", (unsigned long long)aside);
+	received(SLICE_RECV_BYTES - 1, &aside, &calls);
+	cr_assert_geq(aside, WRITES / 4 * 3 * SLICE_RECV_BYTES, "%llu bytes", (unsigned long long)aside);
+	received(SLICE_RECV_BYTES / 4, &aside, &calls);
+	cr_assert_leq(calls, WRITES / 2, "%llu calls", (unsigned long long)calls);
 }
 
 /* For the log: by the session's peer, once there is one. */
