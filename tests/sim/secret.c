@@ -520,3 +520,34 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		end_interception(&bed, raw);
 	}
 }
+
+/* The accepter that knows the secret and has something to refuse proves before its HELLO, and then says BYE. Once. */
+Test(sim_secret, an_accepter_that_proves_twice)
+{
+	uint8_t said[DIALLER_SAYS + CHALLENGE], *mine = said + HELLO + CHALLENGE, proof[WIRE_PROOF_LEN];
+	struct region *region[2];
+	struct wire_secret keys;
+	struct words words;
+	struct raw *raw;
+	struct bed bed;
+
+	open_two(&bed, 45, which(1), which(1));
+	open_regions(&bed, region);
+	raw = intercept(&bed, region[1], 0, false);
+	raw_hear(raw, said, HELLO + CHALLENGE);
+	words = (struct words){ .bed = &bed, .target = region[1] };
+	say_challenge(&words, &bed.party[0]->name);
+	memcpy(mine, words.bytes, CHALLENGE);
+	raw_send(raw, words.bytes, words.length);
+	raw_hear(raw, mine + CHALLENGE, PROOF);
+	secret_take(&keys, right, LONG);
+	secret_prove(&keys, SECRET_ACCEPTER, said, sizeof(said), proof);
+	words.length = 0;
+	say_proof(&words, proof);
+	raw_send(raw, words.bytes, words.length);
+	raw_pause(raw);
+	cr_assert_eq(bed.node[0]->warns, 0, "%s", bed.node[0]->log[0]);
+	raw_send(raw, words.bytes, words.length);
+	expect_logged(&bed, raw, 0, "WIRE-102");
+	end_interception(&bed, raw);
+}
