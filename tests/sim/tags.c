@@ -185,6 +185,40 @@ Test(sim_tags, claimed_from_the_dead)
 	bed_close(&bed);
 }
 
+/* Party 1 has heard of a long message of party 0's, which falls asleep, and has an op of its own under way with it. */
+static void open_unanswered(struct bed *bed, uint64_t seed)
+{
+	struct region *region;
+	int context;
+
+	bed_open(bed, seed, 2, NULL, NULL);
+	region = region_open(bed->party[0], 4096, 1, BED_BOTH, false, 0);
+	bed->party[1]->deaf = true;
+	send_tagged(bed->party[0], bed->party[1], 100000, 0);
+	model_pass(bed->model, HOLD_NS);
+	cr_assert_eq(ask(bed->party[1], POST_PEEK, 0, &context).c.length, 100000);
+	bed->node[0]->asleep = true;
+	cr_assert(!job_post(job_rma(bed->party[1], region, OP_WRITE, 0, 100, POST_COMPLETE, 1)));
+}
+
+static void ask_and_answer(struct bed *bed, uint32_t flags)
+{
+	struct recv_post post = { .source = AV_NONE, .flags = POST_TAGGED | POST_COMPLETE | flags };
+
+	cr_assert(!ep_recv(bed->party[1]->ep, &post));
+}
+
+/* The op fails, as the session has ended. */
+static void close_unanswered(struct bed *bed, enum refusal_cause cause)
+{
+	struct cq_error error;
+
+	cr_assert_eq(cq_take_error(bed->party[1]->tx, &error), 1);
+	cr_assert_eq(error.prov_errno, cause, "%s", error.text);
+	bed->node[0]->asleep = false;
+	bed_close(bed);
+}
+
 /* That a message was discarded, or taken by a receive of no bytes, cannot be said for want of memory: the session ends, and ops
  * fail for that and no other reason. */
 Test(sim_tags, no_memory_to_answer)
@@ -192,57 +226,29 @@ Test(sim_tags, no_memory_to_answer)
 	static const uint32_t ways[] = { POST_PEEK | POST_DISCARD, 0 };
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		struct recv_post post = { .source = AV_NONE, .flags = POST_TAGGED | POST_COMPLETE | ways[i] };
-		struct region *region;
-		struct cq_error error;
 		struct bed bed;
-		int context;
 
-		bed_open(&bed, 47 + i, 2, NULL, NULL);
-		region = region_open(bed.party[0], 4096, 1, BED_BOTH, false, 0);
-		bed.party[1]->deaf = true;
-		send_tagged(bed.party[0], bed.party[1], 100000, 0);
-		model_pass(bed.model, HOLD_NS);
-		cr_assert_eq(ask(bed.party[1], POST_PEEK, 0, &context).c.length, 100000);
-		bed.node[0]->asleep = true;
-		cr_assert(!job_post(job_rma(bed.party[1], region, OP_WRITE, 0, 100, POST_COMPLETE, 1)));
+		open_unanswered(&bed, 47 + i);
 		bed.world->weather.scarce_permille = 1000;
 		bed.world->weather.scarce_left = 1;
 		scarce_begin(bed.world);
-		cr_assert(!ep_recv(bed.party[1]->ep, &post));
+		ask_and_answer(&bed, ways[i]);
 		scarce_end();
 		cr_assert_eq(bed.world->weather.scarce_left, 0);
 		bed.world->weather.scarce_permille = 0;
-		cr_assert_eq(cq_take_error(bed.party[1]->tx, &error), 1);
-		cr_assert_eq(error.prov_errno, REFUSAL_NO_SESSION, "%s", error.text);
-		bed.node[0]->asleep = false;
-		bed_close(&bed);
+		close_unanswered(&bed, REFUSAL_NO_SESSION);
 	}
 }
 
 /* Nor can it where the peer has acknowledged no verdict for as long as they are kept: it broke the protocol. */
 Test(sim_tags, no_room_to_answer)
 {
-	struct recv_post post = { .source = AV_NONE, .flags = POST_TAGGED | POST_COMPLETE | POST_PEEK | POST_DISCARD };
-	struct region *region;
-	struct cq_error error;
 	struct bed bed;
-	int context;
 
-	bed_open(&bed, 49, 2, NULL, NULL);
-	region = region_open(bed.party[0], 4096, 1, BED_BOTH, false, 0);
-	bed.party[1]->deaf = true;
-	send_tagged(bed.party[0], bed.party[1], 100000, 0);
-	model_pass(bed.model, HOLD_NS);
-	cr_assert_eq(ask(bed.party[1], POST_PEEK, 0, &context).c.length, 100000);
-	bed.node[0]->asleep = true;
-	cr_assert(!job_post(job_rma(bed.party[1], region, OP_WRITE, 0, 100, POST_COMPLETE, 1)));
+	open_unanswered(&bed, 49);
 	session_get(bed.party[1]->ep, &bed.party[0]->name)->rsp.verdict_count = LIMIT_VERDICTS;
-	cr_assert(!ep_recv(bed.party[1]->ep, &post));
-	cr_assert_eq(cq_take_error(bed.party[1]->tx, &error), 1);
-	cr_assert_eq(error.prov_errno, REFUSAL_PROTOCOL, "%s", error.text);
-	bed.node[0]->asleep = false;
-	bed_close(&bed);
+	ask_and_answer(&bed, POST_PEEK | POST_DISCARD);
+	close_unanswered(&bed, REFUSAL_PROTOCOL);
 }
 
 /* A cut anywhere: what was discarded or claimed stays so, each sender's op completes once. */

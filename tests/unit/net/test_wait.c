@@ -22,13 +22,33 @@ static bool always(void *arg)
 	return true;
 }
 
-Test(wait, wakes_and_times_out)
+/* The network runs, with a wait object on it. */
+static struct wait *begin(bool manual)
 {
 	struct wait *wait;
+
+	echo_start(manual);
+	cr_assert_eq(wait_open(&wait), 0);
+	return wait;
+}
+
+/* Its descriptor, to be polled as a program does. */
+static struct pollfd polled(struct wait *wait)
+{
+	return (struct pollfd){ .fd = wait_fd(wait), .events = POLLIN };
+}
+
+static void end(struct wait *wait)
+{
+	wait_close(wait);
+	net_stop();
+}
+
+Test(wait, wakes_and_times_out)
+{
+	struct wait *wait = begin(false);
 	uint32_t turn;
 
-	echo_start(false);
-	cr_assert_eq(wait_open(&wait), 0);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 2), 0);
 	turn = wait_turn(wait);
@@ -36,26 +56,21 @@ Test(wait, wakes_and_times_out)
 	wait_wake(wait);
 	cr_assert_eq(wait_sleep(wait, turn, -1), 1);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0, "both are spent");
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 /* Whoever drives the device reads what he has pushed himself: a signal would only end his next sleep. */
 Test(wait, signals_only_where_somebody_may_sleep)
 {
-	struct pollfd fd = { .events = POLLIN };
-	struct wait *wait;
+	struct wait *wait = begin(false);
+	struct pollfd fd = polled(wait);
 
-	echo_start(false);
-	cr_assert_eq(wait_open(&wait), 0);
-	fd.fd = wait_fd(wait);
 	wait_wake(wait);
 	cr_assert_eq(poll(&fd, 1, 0), 0);
 	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	wait_wake(wait);
 	cr_assert_eq(poll(&fd, 1, 0), 1);
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 enum { TURNS = 2000 };
@@ -83,11 +98,9 @@ static void *taker(void *arg)
 /* The sleeper's look and his falling asleep, against the wake-up, in all the orders that come up: none is lost. */
 Test(wait, loses_no_wake_up)
 {
-	struct handing handing = { .given = 0 };
+	struct handing handing = { .wait = begin(false) };
 	pthread_t thread;
 
-	echo_start(false);
-	cr_assert_eq(wait_open(&handing.wait), 0);
 	cr_assert_eq(pthread_create(&thread, NULL, taker, &handing), 0);
 	for (unsigned i = 0; i < TURNS; i++) {
 		while (atomic_load(&handing.taken) < i)
@@ -97,18 +110,14 @@ Test(wait, loses_no_wake_up)
 		wait_wake(handing.wait);
 	}
 	pthread_join(thread, NULL);
-	wait_close(handing.wait);
-	net_stop();
+	end(handing.wait);
 }
 
 Test(wait, descriptor_polls_as_the_sleep_does)
 {
-	struct pollfd fd = { .events = POLLIN };
-	struct wait *wait;
+	struct wait *wait = begin(true);
+	struct pollfd fd = polled(wait);
 
-	echo_start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	fd.fd = wait_fd(wait);
 	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	cr_assert_eq(poll(&fd, 1, 0), 0);
 	wait_wake(wait);
@@ -120,70 +129,56 @@ Test(wait, descriptor_polls_as_the_sleep_does)
 	cr_assert_eq(wait_try(wait, true, always, NULL), -EAGAIN);
 	while (!echo_has_pong())
 		driver_poll(driver);
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 /* What the device has to say on the new connection is the sleeper's to send. */
 Test(wait, wakes_when_a_dial_is_finished)
 {
-	struct pollfd fd = { .events = POLLIN };
-	struct wait *wait;
+	struct wait *wait = begin(true);
+	struct pollfd fd = polled(wait);
 
-	echo_start(true);
-	cr_assert_eq(wait_open(&wait), 0);
-	fd.fd = wait_fd(wait);
 	cr_assert_eq(wait_try(wait, true, never, NULL), 0);
 	echo_dial_itself();
 	cr_assert_eq(poll(&fd, 1, 30000), 1);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 30000), 1);
 	while (wait_try(wait, true, never, NULL) || poll(&fd, 1, 0)) /* the second end's news may come a little later */
 		;
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 Test(wait, does_not_sleep_on_left_work)
 {
-	struct wait *wait;
+	struct wait *wait = begin(true);
 
-	echo_start(true);
-	cr_assert_eq(wait_open(&wait), 0);
 	cr_assert(driver_enter(driver));
 	fake.owes = 100;
 	driver_owe(driver);
 	driver_leave(driver);
 	cr_assert(driver_left(driver));
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 Test(wait, sleeps_no_longer_than_the_devices_timer)
 {
-	struct wait *wait;
+	struct wait *wait = begin(true);
 
-	echo_start(true);
-	cr_assert_eq(wait_open(&wait), 0);
 	atomic_store(&fake.deadline_ns, monotonic_ns() + 5000000);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
 	cr_assert_geq(monotonic_ns(), atomic_load(&fake.deadline_ns));
 	driver_poll(driver);
 	cr_assert_eq(atomic_load(&fake.timers), 1);
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 /* Another thread's post may want the device again soon, and under manual progress who sleeps is all that there is. */
 Test(wait, looks_for_timers_under_manual_progress)
 {
-	struct wait *wait;
+	struct wait *wait = begin(true);
 
-	echo_start(true);
-	cr_assert_eq(wait_open(&wait), 0);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), 1);
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
 
 static void on_signal(int number)
@@ -205,13 +200,11 @@ static void *signaller(void *arg)
 Test(wait, signal_ends_the_sleep)
 {
 	struct sigaction action = { .sa_handler = on_signal };
+	struct wait *wait = begin(false);
 	atomic_bool stop = false;
-	struct wait *wait;
 	pthread_t thread;
 	sigset_t usr1;
 
-	echo_start(false);
-	cr_assert_eq(wait_open(&wait), 0);
 	sigaction(SIGUSR1, &action, NULL);
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
@@ -221,6 +214,5 @@ Test(wait, signal_ends_the_sleep)
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), -1), -EINTR);
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
-	wait_close(wait);
-	net_stop();
+	end(wait);
 }
