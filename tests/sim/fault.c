@@ -64,6 +64,17 @@ static struct job *faulty_source(struct job *job, struct hole *hole)
 	return job;
 }
 
+/* What leaves in the place of bytes that are not there is nothing of anybody else's: zeros. */
+static void expect_nothing_else(const struct job *job)
+{
+	uint8_t now[BYTES], before[BYTES];
+
+	region_get(job->region, job->offset[0], now, job->length);
+	region_get_shadow(job->region, job->offset[0], before, job->length);
+	for (uint64_t i = 0; i < job->length; i++)
+		cr_assert(!now[i] || now[i] == job->bytes[i] || now[i] == before[i], "byte %llu", (unsigned long long)i);
+}
+
 Test(sim_fault, source_of_a_write)
 {
 	for (uint64_t seed = 1100; seed < 1140; seed++) {
@@ -82,6 +93,7 @@ Test(sim_fault, source_of_a_write)
 		model_end(hole.bed.model, BED_LIMIT_NS);
 		cr_assert(job->failed);
 		cr_assert(!job->delivered, "CQ data of a write that failed");
+		expect_nothing_else(job);
 		hole_close(&hole);
 	}
 }
