@@ -10,7 +10,7 @@
 enum { SEND_RUNS = 64 };
 
 /* Never written; not const, since lent bytes are passed on as iovecs. */
-static uint8_t zeros[16 * 1024];
+static uint8_t zeros[SENDQ_ZEROS];
 
 static void buffers_free(struct sendq_buffer *first)
 {

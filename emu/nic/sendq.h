@@ -22,6 +22,7 @@ enum {
 	SENDQ_PIECES = 64,
 	SENDQ_SPARES = 16,		/* buffers kept of each sort */
 	SENDQ_LONG_SPARES = 4,
+	SENDQ_ZEROS = 16 * 1024,	/* of a piece that was taken back, so many bytes leave in one send */
 };
 
 /* A run of bytes: in the buffer, lent by its owner, or (zero) nothing but zeros. */

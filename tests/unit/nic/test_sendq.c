@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_sendq.c - the send queue's buffers: what has room in one, and how many are kept. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "emu/nic/sendq.h"
 #include "wire/codec.h"
@@ -48,6 +49,89 @@ Test(sendq, room)
 		sendq_drop(&q, &spares);
 		cr_assert_null(q.buffer);
 		cr_assert_eq(q.copies, copies, "it is the connection's");
+	}
+	sendq_spares_free(&spares);
+}
+
+/* What is copied in a row leaves as one piece, and what is lent as one of its own, also once it is taken back. */
+Test(sendq, pieces)
+{
+	struct sendq_spares spares = { 0 };
+	struct sendq q = { .copies = false };
+	int owner;
+
+	for (int revoked = 0; revoked < 2; revoked++) {
+		struct iovec run = { .iov_len = 8 };
+
+		cr_assert(sendq_room(&q, &spares, 100, 8));
+		for (uint32_t i = 1; i <= 3; i++) {
+			sendq_add(&q, 10);
+			cr_assert_eq(q.end, 1);
+			cr_assert_eq(q.waiting, 10 * i);
+		}
+		run.iov_base = q.buffer->bytes + q.used - run.iov_len;	/* as if what is copied next lay right behind */
+		sendq_lend(&q, &run, &owner);
+		cr_assert_eq(q.end, 2);
+		if (revoked)
+			sendq_revoke(&q, &owner, WIRE_CANCELLED);
+		for (int i = 0; i < 2; i++) {
+			sendq_add(&q, 10);
+			cr_assert_eq(q.end, 3);
+		}
+		cr_assert_eq(q.waiting, 50 + run.iov_len);
+		sendq_drop(&q, &spares);
+	}
+	sendq_spares_free(&spares);
+}
+
+static unsigned sends;
+static size_t sent, blank;
+
+/* Takes all, of which the first `blank` bytes are zeros. */
+static ssize_t take(struct line *line, const struct iovec *iov, int count)
+{
+	size_t before = sent;
+
+	(void)line;
+	for (int i = 0; i < count; i++) {
+		cr_assert_leq(iov[i].iov_len, SENDQ_ZEROS);
+		for (size_t k = 0; k < iov[i].iov_len; k++, sent++)
+			cr_assert(sent >= blank || !((const uint8_t *)iov[i].iov_base)[k], "byte %zu", sent);
+	}
+	sends++;
+	return (ssize_t)(sent - before);
+}
+
+/* Zeros leave in the place of what was taken back, as many as there were bytes, and none from behind those that there are. */
+Test(sendq, zeros)
+{
+	static const struct { size_t length; unsigned sends; } cases[] = {
+		{ SENDQ_ZEROS - 1, 1 }, { SENDQ_ZEROS, 1 }, { SENDQ_ZEROS + 1, 2 }, { 3 * SENDQ_ZEROS, 3 },
+	};
+	static uint8_t lent[3 * SENDQ_ZEROS];
+	const struct link_ops link = { .send = take };
+	struct sendq_spares spares = { 0 };
+	struct sendq q = { .copies = false };
+
+	memset(lent, 0xee, sizeof(lent));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct iovec run = { lent, cases[i].length };
+		struct wire_trailer *trailer;
+
+		cr_assert(sendq_room(&q, &spares, sizeof(*trailer), 2));
+		sendq_lend(&q, &run, lent);
+		trailer = sendq_add(&q, sizeof(*trailer));
+		wire_put_trailer(trailer, WIRE_GOOD, 0);
+		sendq_trailer(&q, 1, trailer);
+		sendq_revoke(&q, lent, WIRE_CANCELLED);
+		cr_assert_eq(wire_get32(trailer->status), WIRE_CANCELLED);
+		sends = 0;
+		sent = 0;
+		blank = cases[i].length;
+		cr_assert_eq(sendq_flush(&q, &spares, &link, NULL), 0);
+		cr_assert_eq(sent, cases[i].length + sizeof(*trailer));
+		cr_assert_eq(sends, cases[i].sends, "%zu bytes: %u sends", cases[i].length, sends);
+		cr_assert_null(q.buffer);
 	}
 	sendq_spares_free(&spares);
 }
