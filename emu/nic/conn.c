@@ -133,8 +133,6 @@ void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, 
 {
 	void *at;
 
-	if (conn->state == CONN_CLOSED)
-		return;
 	proof_bye(conn);
 	at = conn->state == CONN_DIALING || conn->state == CONN_CLOSED ? NULL : conn_frame_begin(conn, 0, 0);
 	if (at) {

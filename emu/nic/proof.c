@@ -103,7 +103,8 @@ static void send_proof(struct conn *conn)
 
 void proof_bye(struct conn *conn)
 {
-	if (conn->proof && !conn->dialled && conn->proof->proved && conn->proof->frames == ACCEPTER_HELLO)
+	if (conn->state == CONN_GREETING && conn->proof && !conn->dialled && conn->proof->proved &&
+	    conn->proof->frames == ACCEPTER_HELLO)
 		send_proof(conn);
 }
 
