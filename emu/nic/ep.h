@@ -26,7 +26,8 @@ struct ep {
 	struct session *chains[EP_SESSION_CHAINS];
 	struct session *self;			/* answering end towards itself, made when needed */
 	uint32_t session_count;
-	uint64_t swept_ns;			/* when they were last looked through for room */
+	uint32_t sweep_at;			/* with so many they are looked through for some that have ended, */
+	uint64_t swept_ns;			/* which was done last then */
 	/* The session last posted to: most programs talk to the same peer many times in a row. */
 	struct session *last;
 	uint64_t last_dest, last_stamp;

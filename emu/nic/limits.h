@@ -77,6 +77,7 @@ enum {
 	LIMIT_CACHED = 1 << 16,		/* regions of a domain's registration cache; FI_MR_CACHE_MAX_COUNT beyond means this */
 	LIMIT_CONNECTIONS = 65536,	/* a process; then BYE */
 	LIMIT_SESSIONS = 65536,		/* peers an endpoint; then -FI_ENOMEM at the post, BYE at the listener */
+	SESSIONS_SWEPT = 32,		/* no look for sessions that have ended among fewer */
 	LIMIT_FAULT_RULES = 64,		/* of a fault plan; then the plan is refused */
 	LIMIT_ERROR_TEXT = 384,		/* bytes of a refusal's sentence */
 	LIMIT_GUESSES = 1024,		/* wrong keys in TIME_GUESSES_NS, of all peers; then who names one is not read */
@@ -95,7 +96,7 @@ enum {
 #define TIME_LOOK_NS TIME_MS(1)			/* what is owed is sent at the latest after this */
 #define TIME_GUARD_NS TIME_MS(10)		/* between two looks whether the program's handler stands before ours */
 #define TIME_ANSWER_NS TIME_MS(1000)		/* the passive endpoint has gone: a connection may still be accepted */
-#define TIME_SWEEP_NS TIME_MS(1000)		/* between two looks for sessions that have ended, past LIMIT_SESSIONS */
+#define TIME_SWEEP_NS TIME_MS(1000)		/* between two looks for sessions that have ended */
 #define TIME_GUESSES_NS TIME_MS(1000)		/* see LIMIT_GUESSES */
 #define TIME_TOLD_NS TIME_MS(1000)		/* see LIMIT_TOLD */
 #define TIME_BYE_NS TIME_MS(1000)		/* closing waits so long to send what is owed */

@@ -43,7 +43,8 @@ static bool is_spent(const struct session *session)
 	       ep->last != session && ep->cm.asked != session && ep->cm.peer != session;
 }
 
-/* Peers come and go under ever new addresses. Not more than once a second, as all are looked at and perhaps none goes. */
+/* Peers come and go under ever new addresses. When there are twice as many as were left the last time, but not more than once a
+ * second, as all are looked at and perhaps none goes. */
 static void sweep(struct ep *ep)
 {
 	uint64_t now_ns = nic_now(ep->nic);
@@ -63,13 +64,18 @@ static void sweep(struct ep *ep)
 			session_free(session);
 		}
 	}
+	ep->sweep_at = 2 * ep->session_count;
+	if (ep->sweep_at < SESSIONS_SWEPT)
+		ep->sweep_at = SESSIONS_SWEPT;
+	if (ep->sweep_at > LIMIT_SESSIONS)
+		ep->sweep_at = LIMIT_SESSIONS;
 }
 
 static struct session *session_new(struct ep *ep, const struct sockaddr_storage *peer)
 {
 	struct session *session;
 
-	if (ep->session_count >= LIMIT_SESSIONS)
+	if (ep->session_count >= ep->sweep_at)
 		sweep(ep);
 	if (ep->session_count >= LIMIT_SESSIONS)
 		return NULL;

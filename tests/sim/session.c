@@ -99,6 +99,43 @@ Test(sim_session, are_looked_through_once_a_second)
 	full_close(&bed);
 }
 
+/* Long before that, too: who comes and goes leaves nothing behind. Among many that stay the next look is at twice as many. */
+Test(sim_session, that_have_ended_leave)
+{
+	enum { STAY = SESSIONS_SWEPT + 8 };
+	struct session *stays[STAY];
+	struct bed bed;
+	struct ep *ep;
+	uint16_t port = 1;
+
+	bed_open(&bed, 65, 1, NULL, NULL);
+	ep = bed.party[0]->ep;
+	for (; port <= SESSIONS_SWEPT; port++) {
+		bed.world->now_ns += TIME_SWEEP_NS;
+		cr_assert(peer(&bed, port));
+	}
+	cr_assert_eq(ep->session_count, SESSIONS_SWEPT);
+	cr_assert(peer(&bed, port++));
+	cr_assert_eq(ep->session_count, 1);
+	for (int i = 0; i < STAY; i++) {
+		bed.world->now_ns += TIME_SWEEP_NS;
+		stays[i] = peer(&bed, port++);
+		stays[i]->messages = 1;
+	}
+	cr_assert_eq(ep->session_count, STAY);
+	for (int i = STAY; i < 2 * SESSIONS_SWEPT - 2; i++) {
+		bed.world->now_ns += TIME_SWEEP_NS;
+		cr_assert(peer(&bed, port++));
+		cr_assert_eq(ep->session_count, i + 1);
+	}
+	bed.world->now_ns += TIME_SWEEP_NS;
+	cr_assert(peer(&bed, port));
+	cr_assert_eq(ep->session_count, STAY + 1);
+	for (int i = 0; i < STAY; i++)
+		stays[i]->messages = 0;
+	bed_close(&bed);
+}
+
 /* It may be had a little later. */
 Test(sim_session, no_connection_to_be_had)
 {
