@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* leaf.h - the lock of what is held for some tens of instructions: submit queue, completion queue, table of regions. While
- * it is held, no other lock is taken. Free, it costs one atomic operation each way and no call, where those of a mutex are
- * half of what a completion costs. Whoever finds it taken sleeps (a futex).
- * The driver role has one, too, held for a slice. Any thread; not in a signal handler, but for leaf_try(). */
+ * one of these is held, no other lock is taken. Free, it costs one atomic operation each way and no call, where those of a mutex
+ * are half of what a completion costs. Whoever finds it taken sleeps (a futex). The driver role is one, too, held for a slice,
+ * under which the others are taken. Any thread; not in a signal handler, but for leaf_try(). */
 #ifndef EMU_NIC_LEAF_H
 #define EMU_NIC_LEAF_H
 

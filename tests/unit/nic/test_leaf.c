@@ -80,3 +80,15 @@ Test(leaf, sleepers_are_woken)
 	cr_assert_eq(count, SLEEPERS);
 	cr_assert_eq(atomic_load(&leaf.state), LEAF_FREE);
 }
+
+/* Who will not wait is told, and has changed nothing. */
+Test(leaf, trying)
+{
+	cr_assert(leaf_try(&leaf));
+	cr_assert_not(leaf_try(&leaf));
+	cr_assert_eq(atomic_load(&leaf.state), LEAF_TAKEN);
+	leaf_unlock(&leaf);
+	cr_assert(leaf_try(&leaf));
+	leaf_unlock(&leaf);
+	cr_assert_eq(atomic_load(&leaf.state), LEAF_FREE);
+}
