@@ -404,7 +404,7 @@ void session_settle(struct session *session)
 static bool fill_ack(struct session *session, struct conn *conn)
 {
 	struct requester *req = &session->req;
-	void *at = session->rsp.ack_now && ack_owed(session) ? conn_frame_begin(conn, 0, 0) : NULL;
+	void *at = ack_owed(session) ? conn_frame_begin(conn, 0, 0) : NULL;
 
 	if (!at)
 		return false;
@@ -413,27 +413,21 @@ static bool fill_ack(struct session *session, struct conn *conn)
 	return true;
 }
 
-/* What each of those that session_fill() asks looks at first. */
-static bool has_frames(const struct session *session)
-{
-	const struct responder *rsp = &session->rsp;
-	const struct requester *req = &session->req;
-
-	return rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies || rsp->ack_now || req->pending.first ||
-	       req->current || req->again;
-}
-
 bool session_fill(struct session *session, struct conn *conn)
 {
-	if (!has_frames(session))
-		return false;
-	if (responder_fill_control(session, conn))
+	struct responder *rsp = &session->rsp;
+	struct requester *req = &session->req;
+
+	if ((rsp->unsent || rsp->rnr_owed || rsp->pulls_due) && responder_fill_control(session, conn))
 		return true;
-	conn->turn = !conn->turn;
-	if (conn->turn ? reply_fill(session, conn) || requester_fill(session, conn)
-		       : requester_fill(session, conn) || reply_fill(session, conn))
+	conn->turn = rsp->replies && !conn->turn;
+	if (conn->turn && reply_fill(session, conn))
 		return true;
-	return fill_ack(session, conn);
+	if ((req->pending.first || req->current || req->again) && requester_fill(session, conn))
+		return true;
+	if (rsp->replies && !conn->turn && reply_fill(session, conn))
+		return true;
+	return rsp->ack_now && fill_ack(session, conn);
 }
 
 void session_known_by(struct session *session, uint16_t port)
