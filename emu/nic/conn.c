@@ -172,8 +172,7 @@ void conn_busy(struct conn *conn)
 
 void *conn_frame_begin(struct conn *conn, size_t copied, unsigned runs)
 {
-	if (!sendq_room(&conn->out, &conn->nic->spares, WIRE_FRAME_MAX + copied + sizeof(struct wire_trailer),
-			runs + 2))
+	if (!sendq_room(&conn->out, &conn->nic->spares, WIRE_FRAME_MAX + copied + sizeof(struct wire_trailer), runs))
 		return NULL;
 	return conn->out.buffer->bytes + conn->out.used;
 }
@@ -211,6 +210,7 @@ bool conn_transmit(struct conn *conn)
 	if (conn->blocked)
 		return false;
 	for (int frames = 0;;) {
+		bool full;
 		int err;
 
 		while (frames < SLICE_FRAMES && conn_fill(conn))
@@ -221,7 +221,8 @@ bool conn_transmit(struct conn *conn)
 			return sent;
 		}
 		sent = true;
-		copied += conn->out.copies ? conn->out.waiting : 0;
+		full = conn->out.full;
+		copied += conn->out.copies ? sendq_waiting(&conn->out) : 0;
 		err = sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line);
 		if (err == -EFAULT) {
 			if (conn->session)
@@ -235,6 +236,8 @@ bool conn_transmit(struct conn *conn)
 			return sent;
 		} else if (frames >= SLICE_FRAMES || copied >= SLICE_COPIED_BYTES) {
 			conn_busy(conn);	/* the slice is over, perhaps there is more (D4) */
+			return sent;
+		} else if (!full) {
 			return sent;
 		}
 	}

@@ -45,7 +45,7 @@ bool fault_waits(struct session *session, const struct op *op)
 bool fault_fill(struct session *session, struct conn *conn)
 {
 	const struct fault_rule *rule = fault_always(session->fault, PLAN_BANDWIDTH);
-	uint64_t now_ns = nic_now(conn->nic), before = conn->out.waiting, bytes;
+	uint64_t now_ns = nic_now(conn->nic), before = sendq_waiting(&conn->out), bytes;
 
 	if (rule && session->fault_sent_ns > now_ns) {
 		look_at(session, session->fault_sent_ns);
@@ -53,7 +53,7 @@ bool fault_fill(struct session *session, struct conn *conn)
 	}
 	if (!session_fill(session, conn))
 		return false;
-	bytes = conn->out.waiting - before;
+	bytes = sendq_waiting(&conn->out) - before;
 	if (rule)
 		session->fault_sent_ns = now_ns + bytes * TIME_MS(1000) / rule->rate;
 	return true;

@@ -7,8 +7,6 @@
 
 #include "wire/codec.h"
 
-enum { SEND_RUNS = 64 };
-
 /* Never written; not const, since lent bytes are passed on as iovecs. */
 static uint8_t zeros[SENDQ_ZEROS];
 
@@ -24,86 +22,70 @@ static void buffers_free(struct sendq_buffer *first)
 
 void sendq_spares_free(struct sendq_spares *spares)
 {
-	buffers_free(spares->first);
-	buffers_free(spares->first_long);
+	buffers_free(spares->first[false]);
+	buffers_free(spares->first[true]);
 	*spares = (struct sendq_spares){ 0 };
 }
 
-static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
+static __attribute__((cold)) bool sendq_make_buffer(struct sendq *q)
 {
-	struct sendq_buffer **first = q->copies ? &spares->first_long : &spares->first;
 	uint32_t size = q->copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
 
-	if (*first) {
-		q->buffer = *first;
-		*first = q->buffer->next;
-		--*(q->copies ? &spares->count_long : &spares->count);
-	} else {
-		q->buffer = malloc(sizeof(*q->buffer) + size);
-		if (q->buffer)
-			q->buffer->size = size;
-	}
-	q->used = 0;
-	q->first = q->end = 0;
-	q->waiting = 0;
+	q->buffer = malloc(sizeof(*q->buffer) + size);
+	if (q->buffer)
+		q->buffer->size = size;
 	q->starved = !q->buffer;
 	return q->buffer;
+}
+
+bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
+{
+	struct sendq_buffer *buffer = spares->first[q->copies];
+
+	if (!buffer)
+		return sendq_make_buffer(q);
+	spares->first[q->copies] = buffer->next;
+	spares->count[q->copies]--;
+	q->buffer = buffer;
+	return true;
 }
 
 void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 {
 	struct sendq_buffer *buffer = q->buffer;
+	bool is_long;
 
 	if (!buffer)
 		return;
-	if (buffer->size == SENDQ_BYTES && spares->count < SENDQ_SPARES) {
-		buffer->next = spares->first;
-		spares->first = buffer;
-		spares->count++;
-	} else if (buffer->size == SENDQ_LONG_BYTES && spares->count_long < SENDQ_LONG_SPARES) {
-		buffer->next = spares->first_long;
-		spares->first_long = buffer;
-		spares->count_long++;
-	} else {
-		free(buffer);
-	}
 	*q = (struct sendq){ .copies = q->copies };
+	is_long = buffer->size == SENDQ_LONG_BYTES;	/* q->copies may be younger than the buffer */
+	if (spares->count[is_long] == (is_long ? SENDQ_LONG_SPARES : SENDQ_SPARES)) {
+		free(buffer);
+		return;
+	}
+	buffer->next = spares->first[is_long];
+	spares->first[is_long] = buffer;
+	spares->count[is_long]++;
 }
 
-bool sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned pieces)
+static void add_piece(struct sendq *q, const struct sendq_piece *piece)
 {
-	if (!q->buffer && !sendq_take_buffer(q, spares))
-		return false;
-	return bytes <= q->buffer->size - q->used && pieces <= (unsigned)SENDQ_PIECES - q->end;
-}
-
-void *sendq_add(struct sendq *q, size_t length)
-{
-	uint8_t *at = q->buffer->bytes + q->used;
-	struct sendq_piece *last = q->end > q->first ? &q->buffer->piece[q->end - 1] : NULL;
-
-	q->used += (uint32_t)length;
-	q->waiting += length;
-	if (last && !last->owner && !last->zero && last->base + last->length == at)
-		last->length += length;
-	else
-		q->buffer->piece[q->end++] = (struct sendq_piece){ .base = at, .length = length };
-	return at;
+	q->buffer->piece[q->end++] = *piece;
+	q->in_pieces += piece->length;
 }
 
 void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner)
 {
-	q->buffer->piece[q->end++] = (struct sendq_piece){
-		.base = run->iov_base, .length = run->iov_len, .owner = owner,
-	};
-	q->waiting += run->iov_len;
+	if (q->past < q->used)
+		add_piece(q, &(struct sendq_piece){ .base = q->buffer->bytes + q->past, .length = q->used - q->past });
+	q->past = q->used;
+	add_piece(q, &(struct sendq_piece){ .base = run->iov_base, .length = run->iov_len, .owner = owner });
 }
 
 void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *trailer)
 {
-	/* The trailer itself is the last piece. */
-	for (unsigned i = 0; i < pieces; i++)
-		q->buffer->piece[q->end - 2 - i].trailer = trailer;
+	for (unsigned i = 1; i <= pieces; i++)
+		q->buffer->piece[q->end - i].trailer = trailer;
 }
 
 static void piece_revoke(struct sendq_piece *piece, enum wire_status status)
@@ -121,62 +103,78 @@ void sendq_revoke(struct sendq *q, const void *owner, enum wire_status status)
 			piece_revoke(&q->buffer->piece[i], status);
 }
 
-/* The waiting pieces as iovecs; a zero piece is cut to what `zeros` holds. */
-static int sendq_runs(const struct sendq *q, struct iovec *runs, int room)
+/* What waits as iovecs; a zero piece is cut to what `zeros` holds. */
+static int sendq_runs(const struct sendq *q, struct iovec *runs)
 {
 	int count = 0;
 
-	for (unsigned i = q->first; i < q->end && count < room; i++) {
+	for (unsigned i = q->first; i < q->end; i++) {
 		const struct sendq_piece *piece = &q->buffer->piece[i];
 
-		runs[count].iov_base = piece->zero ? zeros : piece->base;
-		runs[count].iov_len = piece->length;
 		if (piece->zero && piece->length > sizeof(zeros)) {
-			runs[count++].iov_len = sizeof(zeros);
-			break;
+			runs[count++] = (struct iovec){ zeros, sizeof(zeros) };
+			return count;
 		}
-		count++;
+		runs[count++] = (struct iovec){ piece->zero ? zeros : piece->base, piece->length };
 	}
+	if (q->past < q->used)
+		runs[count++] = (struct iovec){ q->buffer->bytes + q->past, q->used - q->past };
 	return count;
 }
 
 static void sendq_sent(struct sendq *q, size_t bytes)
 {
-	q->waiting -= bytes;
-	while (bytes > 0) {
+	while (bytes > 0 && q->first < q->end) {
 		struct sendq_piece *piece = &q->buffer->piece[q->first];
+		size_t take = bytes < piece->length ? bytes : piece->length;
 
-		if (bytes < piece->length) {
+		q->in_pieces -= take;
+		bytes -= take;
+		if (take < piece->length) {
 			if (!piece->zero)
-				piece->base += bytes;
-			piece->length -= bytes;
+				piece->base += take;
+			piece->length -= take;
 			return;
 		}
-		bytes -= piece->length;
 		q->first++;
 	}
+	q->past += (uint32_t)bytes;
+}
+
+/* A send of pieces, and what waits behind them. */
+static int send_pieces(struct sendq *q, const struct link_ops *link, struct line *line)
+{
+	struct iovec runs[SENDQ_PIECES];
+	int count = sendq_runs(q, runs);
+	ssize_t sent = link->send(line, runs, count);
+
+	if (sent == -EFAULT && count > 1)
+		sent = link->send(line, runs, 1);	/* which piece is it? the first alone */
+	if (sent == -EFAULT) {
+		q->faulted = q->buffer->piece[q->first].owner;
+		sendq_revoke(q, q->faulted, WIRE_SOURCE_FAULT);
+	}
+	if (sent < 0)
+		return (int)sent;
+	sendq_sent(q, (size_t)sent);
+	return 0;
 }
 
 int sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_ops *link, struct line *line)
 {
-	struct iovec runs[SEND_RUNS];
-	int room = SEND_RUNS;
+	while (q->first < q->end) {
+		int err = send_pieces(q, link, line);
 
-	while (q->buffer && q->first < q->end) {
-		int count = sendq_runs(q, runs, room);
-		ssize_t sent = link->send(line, runs, count);
+		if (err)
+			return err;
+	}
+	while (q->past < q->used) {
+		struct iovec run = { q->buffer->bytes + q->past, q->used - q->past };
+		ssize_t sent = link->send(line, &run, 1);
 
-		if (sent == -EFAULT && count > 1) {
-			room = 1;	/* which piece is it? one at a time */
-		} else if (sent == -EFAULT) {
-			q->faulted = q->buffer->piece[q->first].owner;
-			sendq_revoke(q, q->faulted, WIRE_SOURCE_FAULT);
-			return -EFAULT;
-		} else if (sent < 0) {
+		if (sent < 0)
 			return (int)sent;
-		} else {
-			sendq_sent(q, (size_t)sent);
-		}
+		q->past += (uint32_t)sent;
 	}
 	sendq_drop(q, spares);
 	return 0;

@@ -19,7 +19,7 @@
 enum {
 	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
 	SENDQ_LONG_BYTES = 8 * LIMIT_SEGMENT + 4096,	/* the same where all payload is copied: eight whole segments */
-	SENDQ_PIECES = 64,
+	SENDQ_PIECES = 64,		/* that leave in one send */
 	SENDQ_SPARES = 16,		/* buffers kept of each sort */
 	SENDQ_LONG_SPARES = 4,
 	SENDQ_ZEROS = 16 * 1024,	/* of a piece that was taken back, so many bytes leave in one send */
@@ -35,41 +35,66 @@ struct sendq_piece {
 };
 
 struct sendq_buffer {
+	struct sendq_piece piece[SENDQ_PIECES - 1];
 	struct sendq_buffer *next;	/* among the spares */
-	struct sendq_piece piece[SENDQ_PIECES];
 	uint32_t size;
 	uint8_t bytes[];
 };
 
-/* Buffers not in use, shared by the connections of a nic. */
+/* Buffers not in use, shared by the connections of a nic; [1]: long ones. */
 struct sendq_spares {
-	struct sendq_buffer *first, *first_long;
-	unsigned count, count_long;
+	struct sendq_buffer *first[2];
+	unsigned count[2];
 };
 void sendq_spares_free(struct sendq_spares *spares);
 
+/* What is copied is no piece as long as nothing is lent behind it: most of what is sent is one run of bytes. */
 struct sendq {
 	struct sendq_buffer *buffer;	/* NULL: nothing waits */
 	uint32_t used;			/* bytes of the buffer given out */
+	uint32_t past;			/* of them, those that were sent or are in pieces; the rest waits behind all pieces */
+	uint64_t in_pieces;		/* bytes that wait */
 	uint16_t first, end;		/* pieces that wait */
-	uint64_t waiting;		/* bytes that wait */
+	bool     full;			/* there was no room for something */
 	bool     starved;		/* there was no memory for a buffer */
 	bool     copies;		/* takes long buffers: set by its owner, who copies all payload */
 	const void *faulted;		/* owner whose memory sendq_flush() could not read */
 };
 
-/* Room for `bytes` of buffer and `pieces` more? Takes a buffer if there is none; false also without memory. */
-bool sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned pieces);
+/* Takes a buffer; false without memory. */
+bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares);
+
+/* Room for `bytes` of buffer, and for `runs` lent between them? Takes a buffer if there is none; false also without memory. */
+static inline bool sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs)
+{
+	if (!q->buffer && !sendq_take_buffer(q, spares))
+		return false;
+	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end;
+	return !q->full;
+}
+
 /* After sendq_room(): `length` bytes of the buffer, to be filled before the next call of sendq_flush(). */
-void *sendq_add(struct sendq *q, size_t length);
+static inline void *sendq_add(struct sendq *q, size_t length)
+{
+	uint8_t *at = q->buffer->bytes + q->used;
+
+	q->used += (uint32_t)length;
+	return at;
+}
+
+static inline uint64_t sendq_waiting(const struct sendq *q)
+{
+	return q->in_pieces + q->used - q->past;
+}
+
 /* After sendq_room(): lent memory; `trailer` was added or will be added behind it. */
 void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner);
 /* The trailer of the `pieces` pieces lent last. */
 void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *trailer);
 /* Takes memory back: what was not sent of it becomes zeros, and its trailer says `status`. */
 void sendq_revoke(struct sendq *q, const void *owner, enum wire_status status);
-/* 0: all sent; -EAGAIN: the line takes no more now; -EFAULT: memory of q->faulted could not be read and was revoked with
- * WIRE_SOURCE_FAULT, call again; other: the line is broken. */
+/* With a buffer. 0: all sent, and no buffer any more; -EAGAIN: the line takes no more now; -EFAULT: memory of q->faulted could
+ * not be read and was revoked with WIRE_SOURCE_FAULT, call again; other: the line is broken. */
 int  sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_ops *link, struct line *line);
 /* Forgets everything. */
 void sendq_drop(struct sendq *q, struct sendq_spares *spares);

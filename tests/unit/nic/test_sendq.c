@@ -9,7 +9,7 @@
 /* A segment with its payload copied, as a connection asks for room. */
 static bool add_segment(struct sendq *q, struct sendq_spares *spares, size_t payload)
 {
-	if (!sendq_room(q, spares, WIRE_FRAME_MAX + payload + sizeof(struct wire_trailer), 2))
+	if (!sendq_room(q, spares, WIRE_FRAME_MAX + payload + sizeof(struct wire_trailer), 0))
 		return false;
 	sendq_add(q, sizeof(struct wire_head) + sizeof(struct wire_write));
 	sendq_add(q, payload);
@@ -40,12 +40,14 @@ Test(sendq, room)
 		size_t bytes = copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
 
 		cr_assert_not(sendq_room(&q, &spares, bytes + 1, 1));
-		cr_assert(sendq_room(&q, &spares, bytes, SENDQ_PIECES));
-		cr_assert_not(sendq_room(&q, &spares, bytes, SENDQ_PIECES + 1));
+		cr_assert(q.full);
+		cr_assert(sendq_room(&q, &spares, bytes, SENDQ_PIECES - 2));
+		cr_assert_not(q.full);
+		cr_assert_not(sendq_room(&q, &spares, bytes, SENDQ_PIECES - 1));
+		cr_assert(q.full);
 		sendq_add(&q, 1);
 		cr_assert_not(sendq_room(&q, &spares, bytes, 1));
-		cr_assert(sendq_room(&q, &spares, bytes - 1, SENDQ_PIECES - 1));
-		cr_assert_not(sendq_room(&q, &spares, bytes - 1, SENDQ_PIECES));
+		cr_assert(sendq_room(&q, &spares, bytes - 1, SENDQ_PIECES - 2));
 		sendq_drop(&q, &spares);
 		cr_assert_null(q.buffer);
 		cr_assert_eq(q.copies, copies, "it is the connection's");
@@ -53,34 +55,75 @@ Test(sendq, room)
 	sendq_spares_free(&spares);
 }
 
+static int taken;
+
+/* Takes all, and says how many pieces it was. */
+static ssize_t take_pieces(struct line *line, const struct iovec *iov, int count)
+{
+	ssize_t bytes = 0;
+
+	(void)line;
+	taken = count;
+	for (int i = 0; i < count; i++)
+		bytes += (ssize_t)iov[i].iov_len;
+	return bytes;
+}
+
 /* What is copied in a row leaves as one piece, and what is lent as one of its own, also once it is taken back. */
 Test(sendq, pieces)
 {
+	const struct link_ops link = { .send = take_pieces };
 	struct sendq_spares spares = { 0 };
 	struct sendq q = { .copies = false };
 	int owner;
 
-	for (int revoked = 0; revoked < 2; revoked++) {
+	for (int lent = 0; lent < 3; lent++) {
 		struct iovec run = { .iov_len = 8 };
 
 		cr_assert(sendq_room(&q, &spares, 100, 8));
 		for (uint32_t i = 1; i <= 3; i++) {
 			sendq_add(&q, 10);
-			cr_assert_eq(q.end, 1);
-			cr_assert_eq(q.waiting, 10 * i);
+			cr_assert_eq(sendq_waiting(&q), 10 * i);
 		}
 		run.iov_base = q.buffer->bytes + q.used - run.iov_len;	/* as if what is copied next lay right behind */
-		sendq_lend(&q, &run, &owner);
-		cr_assert_eq(q.end, 2);
-		if (revoked)
+		if (lent > 0)
+			sendq_lend(&q, &run, &owner);
+		if (lent > 1)
 			sendq_revoke(&q, &owner, WIRE_CANCELLED);
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; i < 2; i++)
 			sendq_add(&q, 10);
-			cr_assert_eq(q.end, 3);
-		}
-		cr_assert_eq(q.waiting, 50 + run.iov_len);
-		sendq_drop(&q, &spares);
+		cr_assert_eq(sendq_waiting(&q), 50 + (lent ? run.iov_len : 0));
+		cr_assert_eq(sendq_flush(&q, &spares, &link, NULL), 0);
+		cr_assert_eq(taken, lent ? 3 : 1);
+		cr_assert_eq(sendq_waiting(&q), 0);
 	}
+	sendq_spares_free(&spares);
+}
+
+/* As many runs as there is said to be room for leave in one send, with what is copied before and behind them. */
+Test(sendq, most_pieces)
+{
+	const struct link_ops link = { .send = take_pieces };
+	struct sendq_spares spares = { 0 };
+	struct sendq q = { .copies = false };
+	struct iovec run = { &q, 1 };
+	int frames = 0;
+
+	for (; sendq_room(&q, &spares, 20, 3); frames++) {
+		sendq_add(&q, 10);
+		for (int i = 0; i < 3; i++)
+			sendq_lend(&q, &run, &q);
+		sendq_add(&q, 10);
+	}
+	cr_assert_eq(frames, (SENDQ_PIECES - 1) / 4);
+	cr_assert(sendq_room(&q, &spares, 20, 1));
+	sendq_add(&q, 10);
+	sendq_lend(&q, &run, &q);
+	sendq_add(&q, 10);
+	cr_assert_not(sendq_room(&q, &spares, 20, 1));
+	cr_assert_eq(sendq_flush(&q, &spares, &link, NULL), 0);
+	cr_assert_eq(taken, 4 * frames + 3);
+	cr_assert_leq(taken, SENDQ_PIECES);
 	sendq_spares_free(&spares);
 }
 
@@ -118,7 +161,7 @@ Test(sendq, zeros)
 		struct iovec run = { lent, cases[i].length };
 		struct wire_trailer *trailer;
 
-		cr_assert(sendq_room(&q, &spares, sizeof(*trailer), 2));
+		cr_assert(sendq_room(&q, &spares, sizeof(*trailer), 1));
 		sendq_lend(&q, &run, lent);
 		trailer = sendq_add(&q, sizeof(*trailer));
 		wire_put_trailer(trailer, WIRE_GOOD, 0);
@@ -142,8 +185,8 @@ static void keeps(bool copies, unsigned most)
 	enum { MANY = SENDQ_SPARES + 2 };
 	struct sendq_spares spares = { 0 };
 	struct sendq q[MANY];
-	unsigned *count = copies ? &spares.count_long : &spares.count;
-	struct sendq_buffer **first = copies ? &spares.first_long : &spares.first, *kept;
+	unsigned *count = &spares.count[copies];
+	struct sendq_buffer **first = &spares.first[copies], *kept;
 
 	for (unsigned i = 0; i < MANY; i++) {
 		q[i] = (struct sendq){ .copies = copies };
@@ -153,7 +196,7 @@ static void keeps(bool copies, unsigned most)
 		sendq_drop(&q[i], &spares);
 		cr_assert_eq(*count, i < most ? i + 1 : most);
 	}
-	cr_assert_eq(spares.count + spares.count_long, most);
+	cr_assert_eq(spares.count[false] + spares.count[true], most);
 	kept = *first;
 	cr_assert(sendq_room(&q[0], &spares, 1, 1));
 	cr_assert_eq(q[0].buffer, kept, "it is used again");
