@@ -172,9 +172,7 @@ void conn_busy(struct conn *conn)
 
 void *conn_frame_begin(struct conn *conn, size_t copied, unsigned runs)
 {
-	if (!sendq_room(&conn->out, &conn->nic->spares, WIRE_FRAME_MAX + copied + sizeof(struct wire_trailer), runs))
-		return NULL;
-	return conn->out.buffer->bytes + conn->out.used;
+	return sendq_room(&conn->out, &conn->nic->spares, WIRE_FRAME_MAX + copied + sizeof(struct wire_trailer), runs);
 }
 
 void conn_frame_end(struct conn *conn, size_t length)
@@ -183,13 +181,13 @@ void conn_frame_end(struct conn *conn, size_t length)
 	struct responder *rsp = &session->rsp;
 	uint64_t ack = session_ack(session);
 
-	wire_seal(sendq_add(&conn->out, length), ack, conn->head_digest);
 	conn->ack_sent = ack;
 	if (ack == rsp->seen) {
 		rsp->owed_requests = 0;
 		rsp->owed_bytes = 0;
 		rsp->ack_now = session->req.verdict_seen > session->req.verdict_said;
 	}
+	wire_seal(sendq_add(&conn->out, length), ack, conn->head_digest);
 }
 
 /* One frame more into the queue; false if there is none, or no room. */
@@ -200,6 +198,23 @@ static bool conn_fill(struct conn *conn)
 	if (conn->state != CONN_OPEN || !session)
 		return false;
 	return session->fault ? fault_fill(session, conn) : session_fill(session, conn);
+}
+
+/* The line did not take all. False: nothing more can be done now. */
+static __attribute__((cold)) bool conn_unsent(struct conn *conn, int err)
+{
+	if (err == -EFAULT) {
+		if (conn->session)
+			requester_source_fault(conn->session, conn->out.faulted);
+		return true;
+	}
+	if (err == -EAGAIN) {
+		conn->blocked = true;
+		conn->nic->link.want_write(conn->line);
+	} else {
+		conn_close(conn, -err, false);
+	}
+	return false;
 }
 
 bool conn_transmit(struct conn *conn)
@@ -224,21 +239,14 @@ bool conn_transmit(struct conn *conn)
 		full = conn->out.full;
 		copied += conn->out.copies ? sendq_waiting(&conn->out) : 0;
 		err = sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line);
-		if (err == -EFAULT) {
-			if (conn->session)
-				requester_source_fault(conn->session, conn->out.faulted);
-		} else if (err == -EAGAIN) {
-			conn->blocked = true;
-			conn->nic->link.want_write(conn->line);
-			return sent;
-		} else if (err) {
-			conn_close(conn, -err, false);
-			return sent;
+		if (err) {
+			if (!conn_unsent(conn, err))
+				return true;
 		} else if (frames >= SLICE_FRAMES || copied >= SLICE_COPIED_BYTES) {
 			conn_busy(conn);	/* the slice is over, perhaps there is more (D4) */
-			return sent;
+			return true;
 		} else if (!full) {
-			return sent;
+			return true;
 		}
 	}
 }

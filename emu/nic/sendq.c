@@ -27,39 +27,51 @@ void sendq_spares_free(struct sendq_spares *spares)
 	*spares = (struct sendq_spares){ 0 };
 }
 
-static __attribute__((cold)) bool sendq_make_buffer(struct sendq *q)
-{
-	uint32_t size = q->copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
-
-	q->buffer = malloc(sizeof(*q->buffer) + size);
-	if (q->buffer)
-		q->buffer->size = size;
-	q->starved = !q->buffer;
-	return q->buffer;
-}
-
-bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
+static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
 {
 	struct sendq_buffer *buffer = spares->first[q->copies];
 
 	if (!buffer)
-		return sendq_make_buffer(q);
+		return false;
 	spares->first[q->copies] = buffer->next;
 	spares->count[q->copies]--;
 	q->buffer = buffer;
 	return true;
 }
 
+/* sendq_room() where there is no buffer, nor a spare one. */
+static __attribute__((cold)) void *sendq_new_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs)
+{
+	uint32_t size = q->copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
+
+	q->buffer = malloc(sizeof(*q->buffer) + size);
+	q->starved = !q->buffer;
+	if (!q->buffer)
+		return NULL;
+	q->buffer->size = size;
+	q->buffer->is_long = q->copies;
+	return sendq_room(q, spares, bytes, runs);
+}
+
+void *sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs)
+{
+	if (!q->buffer && !sendq_take_buffer(q, spares))
+		return sendq_new_room(q, spares, bytes, runs);
+	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end;
+	return q->full ? NULL : q->buffer->bytes + q->used;
+}
+
 void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 {
+	static const unsigned most[] = { SENDQ_SPARES, SENDQ_LONG_SPARES };
 	struct sendq_buffer *buffer = q->buffer;
-	bool is_long;
+	size_t is_long;
 
 	if (!buffer)
 		return;
 	*q = (struct sendq){ .copies = q->copies };
-	is_long = buffer->size == SENDQ_LONG_BYTES;	/* q->copies may be younger than the buffer */
-	if (spares->count[is_long] == (is_long ? SENDQ_LONG_SPARES : SENDQ_SPARES)) {
+	is_long = buffer->is_long;	/* q->copies may be younger than the buffer */
+	if (spares->count[is_long] == most[is_long]) {
 		free(buffer);
 		return;
 	}

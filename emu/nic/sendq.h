@@ -38,7 +38,8 @@ struct sendq_buffer {
 	struct sendq_piece piece[SENDQ_PIECES - 1];
 	struct sendq_buffer *next;	/* among the spares */
 	uint32_t size;
-	uint8_t bytes[];
+	bool     is_long;
+	uint8_t  bytes[];
 };
 
 /* Buffers not in use, shared by the connections of a nic; [1]: long ones. */
@@ -61,17 +62,9 @@ struct sendq {
 	const void *faulted;		/* owner whose memory sendq_flush() could not read */
 };
 
-/* Takes a buffer; false without memory. */
-bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares);
-
-/* Room for `bytes` of buffer, and for `runs` lent between them? Takes a buffer if there is none; false also without memory. */
-static inline bool sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs)
-{
-	if (!q->buffer && !sendq_take_buffer(q, spares))
-		return false;
-	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end;
-	return !q->full;
-}
+/* Where `bytes` of buffer are, to be given out by sendq_add(), with room for `runs` lent between them. Takes a buffer if there
+ * is none; NULL: no room, or no memory. */
+void *sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs);
 
 /* After sendq_room(): `length` bytes of the buffer, to be filled before the next call of sendq_flush(). */
 static inline void *sendq_add(struct sendq *q, size_t length)
