@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "emu/nic/auth.h"
-#include "emu/nic/conn.h"
 #include "emu/nic/hidden.h"
 #include "wire/secret.h"
 
@@ -40,12 +39,8 @@ void auth_tokens_close(struct auth_tokens *tokens, struct hidden *hidden)
 	hidden_give(hidden, tokens);
 }
 
-uint64_t auth_shown(struct conn *conn, uint64_t auth)
+uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth)
 {
-	struct auth_tokens *tokens = conn->tokens;
-
-	if (!auth || !tokens)
-		return auth;
 	if (tokens->auth != auth) {
 		tokens->token = secret_token(tokens->salt, tokens->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, auth);
 		tokens->auth = auth;

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "emu/nic/conn.h"
+
 struct auth_tokens;
-struct conn;
 struct hidden;
 struct wire_secret;
 struct wire_target;
@@ -22,8 +23,15 @@ struct auth_tokens *auth_tokens_open(struct hidden *hidden, const struct wire_se
 /* NULL: there are none. */
 void auth_tokens_close(struct auth_tokens *tokens, struct hidden *hidden);
 
+/* The token for auth.h's `auth`, not 0; there are some. */
+uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth);
+
 /* What goes into a frame for auth.h's `auth`: that itself where there is no secret. */
-uint64_t auth_shown(struct conn *conn, uint64_t auth);
+static inline uint64_t auth_shown(const struct conn *conn, uint64_t auth)
+{
+	return auth && conn->tokens ? auth_token(conn->tokens, auth) : auth;
+}
+
 /* And back: AUTH_STRANGE if it stands for no key that this process has. */
 uint64_t auth_taken(struct conn *conn, uint64_t shown);
 /* A target as frames carry it, with what its authorization stands for here. */

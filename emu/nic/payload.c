@@ -10,11 +10,6 @@
 #include "emu/nic/nic_impl.h"
 #include "wire/digest.h"
 
-size_t payload_copied(const struct conn *conn, uint32_t length)
-{
-	return length <= LIMIT_COPY || conn->payload_digest ? length : 0;
-}
-
 static void copy_digest(void *to, const void *from, size_t length, void *digest)
 {
 	*(uint64_t *)digest = digest_copy(to, from, length);
@@ -31,24 +26,26 @@ static bool get_digest(struct place *place, void *bytes, size_t length, uint64_t
 		*digest = digest_bytes(bytes, length);
 		return true;
 	}
-	if (!guard_copy_by(copy_digest, digest, bytes, run.iov_base, length))
-		return false;
-	place_advance(place, length);
-	return true;
+	return guard_copy_by(copy_digest, digest, bytes, run.iov_base, length);
+}
+
+/* What could not be copied, and its trailer. */
+static __attribute__((cold)) bool payload_faulted(const struct conn *conn, uint8_t *at, uint32_t length)
+{
+	memset(at, 0, length);
+	wire_put_trailer(at + length, WIRE_SOURCE_FAULT, conn->payload_digest ? digest_bytes(at, length) : 0);
+	return false;
 }
 
 static bool payload_copy(struct conn *conn, struct place *from, uint32_t length)
 {
 	uint8_t *at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
 	uint64_t digest = 0;
-	bool good = conn->payload_digest ? get_digest(from, at, length, &digest) : place_get(from, at, length);
 
-	if (!good) {
-		memset(at, 0, length);
-		digest = conn->payload_digest ? digest_bytes(at, length) : 0;
-	}
-	wire_put_trailer(at + length, good ? WIRE_GOOD : WIRE_SOURCE_FAULT, digest);
-	return good;
+	if (!(conn->payload_digest ? get_digest(from, at, length, &digest) : place_get(from, at, length)))
+		return payload_faulted(conn, at, length);
+	wire_put_trailer(at + length, WIRE_GOOD, digest);
+	return true;
 }
 
 bool payload_add(struct conn *conn, struct place *from, uint32_t length, const void *owner)
@@ -64,11 +61,35 @@ bool payload_add(struct conn *conn, struct place *from, uint32_t length, const v
 	count = place_runs(from, length, runs, LIMIT_IOV);
 	for (int i = 0; i < count; i++)
 		sendq_lend(&conn->out, &runs[i], owner);
-	place_advance(from, length);
 	trailer = sendq_add(&conn->out, sizeof(*trailer));
 	wire_put_trailer(trailer, WIRE_GOOD, 0);
 	sendq_trailer(&conn->out, (unsigned)count, trailer);
 	return true;
+}
+
+static __attribute__((noinline)) bool add_op_runs(struct conn *conn, struct op *op, uint32_t length)
+{
+	struct place from;
+
+	place_set(&from, op->iov, op->iov_count);
+	place_advance(&from, op->moved);
+	op->moved += length;
+	return payload_add(conn, &from, length, op);
+}
+
+bool payload_add_op(struct conn *conn, struct op *op, uint32_t length)
+{
+	const uint8_t *from;
+	uint8_t *at;
+
+	/* Most lie in one piece that is copied as it is. */
+	if (op->iov_count != 1 || length > LIMIT_COPY || length == 0 || conn->payload_digest)
+		return add_op_runs(conn, op, length);
+	from = (const uint8_t *)op->iov[0].iov_base + op->moved;
+	op->moved += length;
+	at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
+	wire_put_trailer(at + length, WIRE_GOOD, 0);
+	return guard_copy(at, from, length) || payload_faulted(conn, at, length);
 }
 
 bool payload_stage(void *frame, size_t head, struct place *from, uint32_t length, uint64_t *digest)

@@ -8,10 +8,15 @@
 
 /* Bytes of a `length` byte payload that are copied into the queue: all, or none because they are lent. Out of pinned
  * memory (place.h) all are copied, whatever this says: at most LIMIT_COPIED_SEGMENT. */
-size_t payload_copied(const struct conn *conn, uint32_t length);
-/* Adds the next `length` bytes of `from`, which it moves, and the trailer; nothing if length is zero. `owner` is whose
+static inline size_t payload_copied(const struct conn *conn, uint32_t length)
+{
+	return length <= LIMIT_COPY || conn->payload_digest ? length : 0;
+}
+/* Adds the next `length` bytes of `from`, which it may move, and the trailer; nothing if length is zero. `owner` is whose
  * memory is lent (sendq_revoke). False: the memory could not be read; zeros follow and the trailer says so. */
 bool payload_add(struct conn *conn, struct place *from, uint32_t length, const void *owner);
+/* The same of an op's own memory, from `op->moved` on, which it moves. */
+bool payload_add_op(struct conn *conn, struct op *op, uint32_t length);
 /* With payload digests: copies the next `length` bytes of `from` to where payload_copied() had room made for them, behind a head
  * and body of `head` bytes that is to be written at `frame`. False: they cannot be read, and nothing is queued. Once the head
  * is, payload_staged() adds them and the trailer. */
