@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_post.h - what a fault plan does to the ops that this side posts. To be called only where there is a plan
- * (session->fault is not NULL). Thread: holder of the driver role. */
+ * (session->fault is not NULL), and out of the way of those without one. Thread: holder of the driver role. */
 #ifndef EMU_NIC_FAULT_POST_H
 #define EMU_NIC_FAULT_POST_H
 
 #include "emu/nic/session.h"
 
 /* The op, posted to the session, is numbered, and its faults are noted in it. */
-void fault_post(struct session *session, struct op *op);
+__attribute__((cold, noinline)) void fault_post(struct session *session, struct op *op);
 /* May it not leave yet? Then the session is looked at again when it may. */
-bool fault_waits(struct session *session, const struct op *op);
+__attribute__((cold, noinline)) bool fault_waits(struct session *session, const struct op *op);
 
 /* session_fill(), no faster than the plan lets the line be. */
-bool fault_fill(struct session *session, struct conn *conn);
+__attribute__((cold, noinline)) bool fault_fill(struct session *session, struct conn *conn);
 /* The op has ended: is it to be told of later? Then it is kept, and complete_late() called in time. */
 bool fault_late(struct op *op);
 /* A timer is due: tells of what is late enough, and asks for the next one. False: nothing was. */

@@ -54,24 +54,35 @@ static bool read_in_the_way(const struct session *session, const struct op *op)
 
 /* The peer takes a READ's bytes when it has room to send them. A message that was posted after it (send after read) may tell
  * the peer's program to change them, or be received into them: it waits for the data. */
-static bool send_may_start(const struct session *session)
+static bool send_passes_reads(const struct session *session)
 {
-	return !(session->ep->attr.order & EP_ORDER_SAR) || !session->req.reads.first;
+	return !(session->ep->attr.order & EP_ORDER_SAR);
+}
+
+/* Flags that only a few ops have. */
+static bool flags_let(const struct session *session, const struct op *op)
+{
+	const struct requester *req = &session->req;
+
+	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first || session->late))
+		return false;
+	/* CQ data tells that all ranges are written: the others must have been */
+	return !(op->flags & POST_CQ_DATA) || op->group_left <= 1;
 }
 
 static bool op_may_start(const struct session *session, const struct op *op)
 {
 	const struct requester *req = &session->req;
 
-	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first || session->late))
+	if (op->flags & (POST_FENCE | POST_CQ_DATA) && !flags_let(session, op))
 		return false;
-	if ((op->flags & POST_CQ_DATA) && op->group_left > 1)
-		return false;	/* CQ data tells that all ranges are written: the others must have been */
 	if (op->kind == OP_READ)
 		return req->reads_open < req->reads_max;
 	if (op_by_verdict(op) && req->awaited >= req->reads_max)
 		return false;
-	return op->kind == OP_SEND ? send_may_start(session) : !read_in_the_way(session, op);
+	if (!req->reads.first)
+		return true;
+	return op->kind == OP_SEND ? send_passes_reads(session) : !read_in_the_way(session, op);
 }
 
 /* While the peer is not ready for sends, or a fault plan holds one, which RMA may pass them? (F4; the order that the endpoint
@@ -87,31 +98,43 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : op->kind != OP_SEND && !(order & EP_ORDER_WAS);
 }
 
-/* The pending op that is to be sent next, taken out of the queue; NULL: none may go now. */
-static struct op *requester_pick(struct session *session)
+/* The pending op that is next where some may have to wait; *before: the one in front of it. NULL: none. */
+static struct op *pick_ready(struct session *session, struct op **before)
 {
 	struct requester *req = &session->req;
 	bool ready = req->rnr_until_ns == 0;
-	struct op *before = NULL;
 
-	for (struct op *op = req->pending.first; op; before = op, op = op->next) {
+	*before = NULL;
+	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
 		if (!ready && !op_may_pass(session, op)) {
 			if (op->kind != OP_SEND)
 				return NULL;	/* RMA keeps its own order */
 			continue;
 		}
-		if (session->fault && fault_waits(session, op)) {
-			if (!op->passed)
-				return NULL;
-			ready = false;
-			continue;
-		}
-		if (!op_may_start(session, op))
+		if (!session->fault || !fault_waits(session, op))
+			return op;
+		if (!op->passed)
 			return NULL;
-		op_list_cut(&req->pending, before, op);
-		return op;
+		ready = false;
 	}
 	return NULL;
+}
+
+/* The pending op that is to be sent next, taken out of the queue; NULL: none may go now. */
+static struct op *requester_pick(struct session *session)
+{
+	struct requester *req = &session->req;
+	struct op *op = req->pending.first, *before = NULL;
+
+	if (req->rnr_until_ns || session->fault)
+		op = pick_ready(session, &before);
+	if (!op || !op_may_start(session, op))
+		return NULL;
+	if (before)
+		op_list_cut(&req->pending, before, op);
+	else
+		op_list_pop(&req->pending);
+	return op;
 }
 
 static void requester_unpick(struct requester *req, struct op *op)
@@ -129,18 +152,7 @@ static void op_number(struct requester *req, struct op *op)
 	op->last_seq = req->next_seq++;
 }
 
-/* Adds the op's next `length` bytes behind the head just written. False: they cannot be read; the op has ended. */
-static bool op_payload(struct conn *conn, struct op *op, uint32_t length)
-{
-	struct place from;
-
-	place_set(&from, op->iov, op->iov_count);
-	place_advance(&from, op->moved);
-	op->moved += length;
-	return payload_add(conn, &from, length, op);
-}
-
-static struct wire_target_fields op_target(struct conn *conn, const struct op *op)
+static inline struct wire_target_fields op_target(struct conn *conn, const struct op *op)
 {
 	return (struct wire_target_fields){
 		.key = op->remote.key, .key_tail = op->remote.key_tail,
@@ -149,45 +161,65 @@ static struct wire_target_fields op_target(struct conn *conn, const struct op *o
 	};
 }
 
+/* All of it is on its way. */
+static void op_sent(struct requester *req, struct op *op, bool parked)
+{
+	op->state = parked ? OP_PARKED : OP_SENT;
+	op_list_push(parked ? &req->parked : &req->sent, op);
+}
+
+/* The frame's head and body: the op's next `payload` bytes. */
+static void put_write(struct requester *req, struct conn *conn, struct op *op, void *at, uint32_t payload)
+{
+	struct wire_target_fields to = op_target(conn, op);
+	uint8_t flags = op->moved == 0 ? WIRE_F_FIRST : 0;
+	uint64_t cq_data = 0;
+
+	op_number(req, op);
+	if (op->flags & POST_COMMIT)
+		flags |= WIRE_F_COMMIT;
+	if (op->flags & POST_CQ_DATA) {
+		flags |= WIRE_F_CQ_DATA;
+		cq_data = op->cq_data;
+	}
+	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, op->length - op->moved, cq_data));
+}
+
 static bool fill_write(struct session *session, struct conn *conn, struct op *op)
 {
 	struct requester *req = &session->req;
 	uint64_t rest = op->length - op->moved;
 	uint32_t payload = rest < req->segment ? (uint32_t)rest : req->segment;
 	bool commit = op->flags & POST_COMMIT;
-	uint8_t flags = (op->moved == 0 ? WIRE_F_FIRST : 0) | ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) |
-			(commit ? WIRE_F_COMMIT : 0);
-	struct wire_target_fields to = op_target(conn, op);
 	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
 
 	if (!at)
 		return false;
-	op_number(req, op);
-	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, rest,
-					    (op->flags & POST_CQ_DATA) ? op->cq_data : 0));
+	put_write(req, conn, op, at, payload);
 	req->current = NULL;
-	req->awaited += commit && (flags & WIRE_F_FIRST);
-	if (!op_payload(conn, op, payload)) {
+	if (commit && op->moved == 0)
+		req->awaited++;
+	if (!payload_add_op(conn, op, payload)) {
 		req->awaited -= commit;
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
 	} else if (op->moved < op->length) {
 		op->state = OP_SENDING;
 		req->current = op;
 	} else {
-		op->state = commit ? OP_PARKED : OP_SENT;
-		op_list_push(commit ? &req->parked : &req->sent, op);
+		op_sent(req, op, commit);
 	}
 	return true;
 }
 
 static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 {
-	struct wire_target_fields from = op_target(conn, op);
 	struct requester *req = &session->req;
 	void *at = conn_frame_begin(conn, 0, 0);
+	struct wire_target_fields from;
 
 	if (!at)
 		return false;
+	from = op_target(conn, op);
 	op_number(req, op);
 	conn_frame_end(conn, wire_put_read(at, op->last_seq, &from, op->length));
 	op->state = OP_SENT;
@@ -230,41 +262,41 @@ static bool fill_atomic(struct session *session, struct conn *conn, struct op *o
 	op_number(req, op);
 	conn_frame_end(conn, wire_put_atomic(at, flags, op->last_seq, &fields));
 	payload_put(conn, bytes, payload, WIRE_GOOD);
-	op->state = op_by_verdict(op) ? OP_PARKED : OP_SENT;
 	req->awaited += op_by_verdict(op);
-	op_list_push(op_by_verdict(op) ? &req->parked : &req->sent, op);
+	op_sent(req, op, op_by_verdict(op));
 	return true;
 }
 
 static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 {
 	struct requester *req = &session->req;
-	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_TAGGED) ? WIRE_F_TAGGED : 0);
-	struct wire_message_fields fields = {
-		.tag = op->tag, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
-		.auth = auth_shown(conn, op->auth),
-	};
 	/* Who announces a message is told of its match. */
 	bool eager = op->length <= session->ep->nic->config.eager && op->length <= req->segment && !(op->flags & POST_MATCH);
 	uint32_t payload = eager ? (uint32_t)op->length : 0;
 	void *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
+	struct wire_message_fields fields;
+	uint8_t flags = 0;
 
 	if (!at)
 		return false;
 	op_number(req, op);
+	fields = (struct wire_message_fields){ .tag = op->tag, .auth = auth_shown(conn, op->auth) };
+	if (op->flags & POST_TAGGED)
+		flags |= WIRE_F_TAGGED;
+	if (op->flags & POST_CQ_DATA) {
+		flags |= WIRE_F_CQ_DATA;
+		fields.cq_data = op->cq_data;
+	}
 	if (!eager) {
 		conn_frame_end(conn, wire_put_rts(at, flags, op->length, op->last_seq, &fields));
-		op->state = OP_PARKED;
-		op_list_push(&req->parked, op);
+		op_sent(req, op, true);
 		return true;
 	}
 	conn_frame_end(conn, wire_put_send(at, flags, payload, op->last_seq, &fields));
-	if (!op_payload(conn, op, payload)) {
+	if (payload_add_op(conn, op, payload))
+		op_sent(req, op, false);
+	else
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
-		return true;
-	}
-	op->state = OP_SENT;
-	op_list_push(&req->sent, op);
 	return true;
 }
 
@@ -280,8 +312,7 @@ static bool fill_cm(struct session *session, struct conn *conn, struct op *op)
 	op_number(req, op);
 	conn_frame_end(conn, wire_put_cm(at, frames[op->kind], payload, op->last_seq, op->tag));
 	payload_put(conn, op->inject, payload, WIRE_GOOD);
-	op->state = OP_SENT;
-	op_list_push(&req->sent, op);
+	op_sent(req, op, false);
 	return true;
 }
 

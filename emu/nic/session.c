@@ -246,15 +246,19 @@ static void session_dial(struct session *session)
 		session_cut(session, EAGAIN);
 }
 
-void session_want(struct session *session)
+static __attribute__((noinline)) void session_begin(struct session *session)
 {
-	if (session->conn && session->state == SESSION_OPEN)
-		conn_busy(session->conn);
-	if (session->state != SESSION_IDLE || session->target_only)
-		return;
 	session->down_since_ns = session->down_ns = 0;	/* nobody tried while it was idle */
 	session->unspoken = true;
 	session_dial(session);
+}
+
+void session_want(struct session *session)
+{
+	if (session->state == SESSION_OPEN)
+		conn_busy(session->conn);
+	else if (session->state == SESSION_IDLE && !session->target_only)
+		session_begin(session);
 }
 
 void session_forgotten(struct session *session)
@@ -413,19 +417,33 @@ static bool fill_ack(struct session *session, struct conn *conn)
 	return true;
 }
 
-bool session_fill(struct session *session, struct conn *conn)
+static bool request_due(const struct requester *req)
 {
-	struct responder *rsp = &session->rsp;
-	struct requester *req = &session->req;
+	return req->pending.first || req->current || req->again;
+}
 
-	if ((rsp->unsent || rsp->rnr_owed || rsp->pulls_due) && responder_fill_control(session, conn))
+/* Where there are answers: what tells of requests goes first, data and requests take turns. */
+static __attribute__((noinline)) bool fill_answers(struct session *session, struct conn *conn)
+{
+	if (responder_fill_control(session, conn))
 		return true;
-	conn->turn = rsp->replies && !conn->turn;
+	conn->turn = !conn->turn;
 	if (conn->turn && reply_fill(session, conn))
 		return true;
-	if ((req->pending.first || req->current || req->again) && requester_fill(session, conn))
+	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;
-	if (rsp->replies && !conn->turn && reply_fill(session, conn))
+	if (!conn->turn && reply_fill(session, conn))
+		return true;
+	return session->rsp.ack_now && fill_ack(session, conn);
+}
+
+bool session_fill(struct session *session, struct conn *conn)
+{
+	const struct responder *rsp = &session->rsp;
+
+	if (rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies)
+		return fill_answers(session, conn);
+	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;
 	return rsp->ack_now && fill_ack(session, conn);
 }
