@@ -165,19 +165,24 @@ struct driver *nic_driver(struct nic *nic)
 	return &nic->driver;
 }
 
-static bool nic_flush(struct nic *nic)
+static __attribute__((noinline)) bool flush_busy(struct nic *nic)
 {
 	struct conn *conn = nic->busy, *next;
 	bool sent = false;
 
 	nic->busy = NULL;
-	nic->urgent = false;
 	for (; conn; conn = next) {
 		next = conn->next_busy;
 		conn->busy = false;
 		sent |= conn_transmit(conn);
 	}
 	return sent;
+}
+
+static bool nic_flush(struct nic *nic)
+{
+	nic->urgent = false;
+	return nic->busy && flush_busy(nic);
 }
 
 void nic_settle(struct nic *nic)
@@ -264,13 +269,8 @@ static bool nic_tick(struct nic *nic)
 	return did;
 }
 
-/* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
- * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
-static void nic_remind(struct nic *nic, uint64_t before_ns)
+static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t before_ns, uint64_t due)
 {
-	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-
-	/* The last look that came due this way is not later than one from now on would be: a post need not know the time. */
 	if ((nic->owing || nic->busy) && due > nic->look_ns) {
 		nic->look_ns = nic_now(nic) + TIME_LOOK_NS;
 		due = nic->look_ns < due ? nic->look_ns : due;
@@ -282,6 +282,17 @@ static void nic_remind(struct nic *nic, uint64_t before_ns)
 	atomic_store(&nic->deadline_ns, due);
 	if (atomic_load(&nic->driver.armed))
 		wake(nic);
+}
+
+/* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
+ * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
+static void nic_remind(struct nic *nic, uint64_t before_ns)
+{
+	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+
+	/* The last look that came due this way is not later than one from now on would be: a post need not know the time. */
+	if (due < before_ns || (due > nic->look_ns && (nic->owing || nic->busy)))
+		remind_sooner(nic, before_ns, due);
 }
 
 void nic_stir(struct nic *nic)
