@@ -51,9 +51,9 @@ struct incoming {
 	void    *own;			/* SINK_OWN: target_atomic.c's or target_cm.c's, malloc'd */
 };
 
+/* What every frame needs comes first: to be sent in front of `out`, to be received behind it. */
 struct conn {
 	struct nic *nic;
-	struct ep *ep;
 	struct session *session;	/* NULL until HELLO, if accepted */
 	struct line *line;
 	enum conn_state state;
@@ -62,20 +62,22 @@ struct conn {
 	bool blocked;			/* conn_writable() was asked for */
 	bool held;			/* is not read (guess.h) */
 	bool busy;			/* is in the nic's list of connections with something to send */
-	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
-	uint64_t greet_by_ns;
+	bool turn;			/* data and requests take turns */
+	bool bulk;			/* the last bytes received were a long payload's */
 	uint64_t ack_sent;		/* head.ack of the last frame sent */
-	uint64_t floor;			/* requests executed before this connection */
-	bool     bulk;			/* the last bytes received were a long payload's */
-	bool     turn;			/* data and requests take turns */
-	struct conn *next, *prev;	/* all connections of the nic */
-	struct conn *next_busy, *next_dead;
-	struct proof *proof;		/* with a secret, while it is not proved; else NULL */
 	struct auth_tokens *tokens;	/* once a secret is proved; else NULL */
-	struct digest_state *digest;	/* payload digests: of the one that arrives; NULL: none */
+	struct conn *next_busy;
 	struct sendq out;
+	struct ep *ep;
+	uint64_t floor;			/* requests executed before this connection */
+	struct digest_state *digest;	/* payload digests: of the one that arrives; NULL: none */
 	struct stream stream;
 	struct incoming in;
+	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
+	uint64_t greet_by_ns;
+	struct conn *next, *prev;	/* all connections of the nic */
+	struct conn *next_dead;
+	struct proof *proof;		/* with a secret, while it is not proved; else NULL */
 };
 
 /* NULL without memory. Dials if `session` is given, else takes the accepted line. */

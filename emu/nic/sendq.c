@@ -63,15 +63,14 @@ void *sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, uns
 
 void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 {
-	static const unsigned most[] = { SENDQ_SPARES, SENDQ_LONG_SPARES };
 	struct sendq_buffer *buffer = q->buffer;
-	size_t is_long;
+	bool is_long;
 
 	if (!buffer)
 		return;
 	*q = (struct sendq){ .copies = q->copies };
 	is_long = buffer->is_long;	/* q->copies may be younger than the buffer */
-	if (spares->count[is_long] == most[is_long]) {
+	if (spares->count[is_long] >= (is_long ? SENDQ_LONG_SPARES : SENDQ_SPARES)) {
 		free(buffer);
 		return;
 	}

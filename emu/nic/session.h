@@ -31,24 +31,25 @@ enum session_state {
 	SESSION_STATES
 };
 
-/* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. */
+/* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. What every op needs comes
+ * first, here and in the two structures below. */
 struct requester {
 	struct op_list pending;		/* nothing of them was sent, or they were dropped and go again */
 	struct op *current;		/* WRITE with segments still to be sent; in no list */
+	struct op *again;		/* first of `reads` to be asked again after a cut; NULL: none */
 	struct op_list sent;		/* WRITE, SEND, ATOMIC: wait for the acknowledgement */
 	struct op_list reads;		/* READ: wait for data */
-	struct op_list parked;		/* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
-	struct op *again;		/* first of `reads` to be asked again after a cut; NULL: none */
 	uint64_t next_seq;		/* of the next segment */
 	uint64_t acked;			/* every request up to this one is answered or its verdict is here */
-	uint64_t executed;		/* every request up to this one, as the peer's last HELLO said; no resolution */
-	uint64_t verdict_seen;		/* last verdict number received */
-	uint64_t verdict_said;		/* of them told to the peer */
-	uint32_t requests, reads_max, segment;	/* the peer's grants */
-	uint32_t reads_open;		/* READs not resolved */
-	uint32_t awaited;		/* ops by verdict, sent and not resolved */
 	uint64_t rnr_until_ns;		/* 0: the peer is ready */
 	uint64_t rnr_wait_ns;		/* doubles while it is not */
+	uint32_t requests, reads_max, segment;	/* the peer's grants */
+	uint32_t awaited;		/* ops by verdict, sent and not resolved */
+	uint64_t verdict_seen;		/* last verdict number received */
+	uint64_t verdict_said;		/* of them told to the peer */
+	struct op_list parked;		/* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
+	uint32_t reads_open;		/* READs not resolved */
+	uint64_t executed;		/* every request up to this one, as the peer's last HELLO said; no resolution */
 };
 
 /* The WRITE message whose segments arrive. */
@@ -67,59 +68,59 @@ struct write_state {
 
 /* The peer's requests. */
 struct responder {
-	uint64_t life;			/* from the first request of a session to its end; no other one has this number */
 	uint64_t seen;			/* last request executed */
-	bool     rnr;			/* RNR was said: what is not seen + 1 is dropped */
-	bool     rnr_owed;		/* RNR is to be sent */
-	struct write_state write;
-	struct cq_node *slot;		/* see complete_reserve() */
-	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
-	struct verdict *unsent;				/* first not sent on this connection */
-	uint64_t verdict_next;
-	uint32_t verdict_count;
+	struct verdict *unsent;		/* first of `verdicts` not sent on this connection */
 	struct reply *replies, *replies_last;		/* DATA to be sent */
-	uint32_t reads_open;
-	uint32_t commits_open;		/* WRITEs with COMMIT to be answered */
-	struct message *pulls;		/* matched messages whose payload is asked for or arrives */
-	uint32_t pulls_due;		/* of them: PULL to be sent */
+	uint32_t pulls_due;		/* of `pulls`: PULL to be sent */
 	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
 	uint64_t owed_bytes;
 	bool     ack_now;		/* acknowledge even if nothing else is to be sent */
+	bool     rnr;			/* RNR was said: what is not seen + 1 is dropped */
+	bool     rnr_owed;		/* RNR is to be sent */
+	struct cq_node *slot;		/* see complete_reserve() */
+	struct write_state write;
+	uint64_t life;			/* from the first request of a session to its end; no other one has this number */
+	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
+	uint64_t verdict_next;
+	uint32_t verdict_count;
+	uint32_t reads_open;
+	uint32_t commits_open;		/* WRITEs with COMMIT to be answered */
+	struct message *pulls;		/* matched messages whose payload is asked for or arrives */
 };
 
 struct session {
 	struct ep *ep;
-	struct session *next;			/* in its hash chain of the endpoint */
-	struct sockaddr_storage peer;		/* canonical: what HELLO advertises and the AV holds */
-	enum session_state state;
 	struct conn *conn;			/* DIALING and OPEN */
+	struct fault_peer *fault;		/* NULL: there is no fault plan */
+	enum session_state state;
 	bool     known;				/* instance, id, epoch are valid */
 	bool     target_only;			/* the answering end of an endpoint that addresses itself */
 	bool     greeted;			/* not known yet, but a dial of ours has said HELLO */
 	bool     mute;				/* an answer was lost for want of memory: ends with its connection */
+	struct requester req;
+	struct responder rsp;
+	struct session *next_timed, *next_owing;
+	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
 	bool     unspoken;			/* dialled while nothing was under way: all its ops may begin anew */
+	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
+	uint32_t breaks;			/* connections in a row that ended by a breach, or were for a session given up */
+	uint64_t down_ns;			/* without a connection before this one; 0: something has been done since */
+	uint64_t down_since_ns;			/* tried since then, or cut; 0: a connection is up, or nobody tried */
+	uint64_t looked_ns;			/* while down: when session_tick() was last here */
+	uint64_t retry_ns;			/* BACKOFF */
+	uint32_t refused_dials;			/* in a row */
+	uint32_t messages;			/* that came by it and are not freed */
+	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
+	struct session *next;			/* in its hash chain of the endpoint */
+	struct sockaddr_storage peer;		/* canonical: what HELLO advertises and the AV holds */
 	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
 	uint64_t id;
 	uint64_t epoch;				/* connections so far */
 	uint64_t opened;			/* the one of them that was opened last */
-	uint32_t refused_dials;			/* in a row */
-	uint32_t breaks;			/* connections in a row that ended by a breach, or were for a session given up */
-	uint64_t down_since_ns;			/* tried since then, or cut; 0: a connection is up, or nobody tried */
-	uint64_t down_ns;			/* without a connection before this one; 0: something has been done since */
-	uint64_t looked_ns;			/* while down: when session_tick() was last here */
-	uint64_t retry_ns;			/* BACKOFF */
-	struct session *next_timed, *next_owing;
-	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
-	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
-	uint32_t messages;			/* that came by it and are not freed */
-	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
-	struct fault_peer *fault;		/* NULL: there is no fault plan */
 	uint64_t fault_wake_ns;			/* by the plan, something may leave then; 0: nothing waits for that */
 	uint64_t fault_sent_ns;			/* by the plan, what was sent has left the line */
 	uint32_t late;				/* ops that have ended, and by the plan are told of later */
 	uint64_t fault_until_ns;		/* by the plan, no connection before then */
-	struct requester req;
-	struct responder rsp;
 };
 
 /* The session of `ep` with the peer at that canonical address; made if it is not there. NULL: limit or memory. */
