@@ -15,6 +15,7 @@
 #include <linux/sockios.h>
 
 #include "emu/net/own.h"
+#include "emu/nic/likely.h"
 #include "emu/nic/limits.h"
 
 enum {
@@ -202,7 +203,7 @@ static __attribute__((noinline)) ssize_t send_many(int fd, const struct iovec *i
  * atomic operations for it. The holder of the role cannot be. */
 static ssize_t send_pieces(int fd, const struct iovec *iov, int count)
 {
-	return count == 1 ? syscall(SYS_sendto, fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0) :
+	return likely(count == 1) ? syscall(SYS_sendto, fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0) :
 			    send_many(fd, iov, count);
 }
 
@@ -253,10 +254,10 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	ssize_t n;
 
 	assert(count <= IOV_MAX_LINE);
-	if (line->state != LINE_OPEN)
+	if (unlikely(line->state != LINE_OPEN))
 		return -ENOTCONN;
 	n = send_pieces(line->fd, iov, count);
-	return n >= 0 ? n : send_failed(line->fd, iov, count);
+	return likely(n >= 0) ? n : send_failed(line->fd, iov, count);
 }
 
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count)

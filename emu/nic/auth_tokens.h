@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "emu/nic/conn.h"
+#include "emu/nic/likely.h"
 
 struct auth_tokens;
 struct hidden;
@@ -29,7 +30,7 @@ uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth);
 /* What goes into a frame for auth.h's `auth`: that itself where there is no secret. */
 static inline uint64_t auth_shown(const struct conn *conn, uint64_t auth)
 {
-	return auth && conn->tokens ? auth_token(conn->tokens, auth) : auth;
+	return unlikely(auth && conn->tokens) ? auth_token(conn->tokens, auth) : auth;
 }
 
 /* And back: AUTH_STRANGE if it stands for no key that this process has. */

@@ -11,6 +11,7 @@
 #include "emu/nic/fault_post.h"
 #include "emu/nic/frames.h"
 #include "emu/nic/hello.h"
+#include "emu/nic/likely.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/proof.h"
 #include "emu/nic/requester.h"
@@ -162,7 +163,7 @@ void conn_broken(struct conn *conn, const char *reason)
 
 void conn_busy(struct conn *conn)
 {
-	if (conn->busy || conn->state == CONN_CLOSED)
+	if (unlikely(conn->busy || conn->state == CONN_CLOSED))
 		return;
 	nic_stir(conn->nic);
 	conn->busy = true;
@@ -195,7 +196,7 @@ static bool conn_fill(struct conn *conn)
 {
 	struct session *session = conn->session;
 
-	if (conn->state != CONN_OPEN || !session)
+	if (unlikely(conn->state != CONN_OPEN || !session))
 		return false;
 	return session->fault ? fault_fill(session, conn) : session_fill(session, conn);
 }
@@ -222,15 +223,15 @@ bool conn_transmit(struct conn *conn)
 	uint64_t copied = 0;
 	bool sent = false;
 
-	if (conn->blocked)
+	if (unlikely(conn->blocked))
 		return false;
 	for (int frames = 0;;) {
 		bool full;
 		int err;
 
-		while (frames < SLICE_FRAMES && conn_fill(conn))
+		while (likely(frames < SLICE_FRAMES) && conn_fill(conn))
 			frames++;
-		if (!conn->out.buffer) {
+		if (unlikely(!conn->out.buffer)) {
 			if (conn->out.starved)	/* nothing would wake it: the next connection tries again */
 				conn_close(conn, ENOMEM, false);
 			return sent;
@@ -242,10 +243,10 @@ bool conn_transmit(struct conn *conn)
 		if (err) {
 			if (!conn_unsent(conn, err))
 				return true;
-		} else if (frames >= SLICE_FRAMES || copied >= SLICE_COPIED_BYTES) {
+		} else if (unlikely(frames >= SLICE_FRAMES || copied >= SLICE_COPIED_BYTES)) {
 			conn_busy(conn);	/* the slice is over, perhaps there is more (D4) */
 			return true;
-		} else if (!full) {
+		} else if (likely(!full)) {
 			return true;
 		}
 	}

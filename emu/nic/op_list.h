@@ -12,11 +12,10 @@ struct op_list {
 
 static inline void op_list_push(struct op_list *list, struct op *op)
 {
+	struct op **at = list->first ? &list->last->next : &list->first;
+
 	op->next = NULL;
-	if (list->first)
-		list->last->next = op;
-	else
-		list->first = op;
+	*at = op;
 	list->last = op;
 }
 

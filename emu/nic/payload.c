@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/nic/guard.h"
+#include "emu/nic/likely.h"
 #include "emu/nic/nic_impl.h"
 #include "wire/digest.h"
 
@@ -83,13 +84,13 @@ bool payload_add_op(struct conn *conn, struct op *op, uint32_t length)
 	uint8_t *at;
 
 	/* Most lie in one piece that is copied as it is. */
-	if (op->iov_count != 1 || length > LIMIT_COPY || length == 0 || conn->payload_digest)
+	if (unlikely(op->iov_count != 1 || length > LIMIT_COPY || length == 0 || conn->payload_digest))
 		return add_op_runs(conn, op, length);
 	from = (const uint8_t *)op->iov[0].iov_base + op->moved;
 	op->moved += length;
 	at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
 	wire_put_trailer(at + length, WIRE_GOOD, 0);
-	return guard_copy(at, from, length) || payload_faulted(conn, at, length);
+	return likely(guard_copy(at, from, length)) || payload_faulted(conn, at, length);
 }
 
 bool payload_stage(void *frame, size_t head, struct place *from, uint32_t length, uint64_t *digest)

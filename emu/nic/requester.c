@@ -6,6 +6,7 @@
 #include "emu/nic/completer.h"
 #include "emu/nic/ep.h"
 #include "emu/nic/fault_post.h"
+#include "emu/nic/likely.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/payload.h"
 
@@ -20,7 +21,7 @@ void requester_post(struct session *session, struct op *op)
 	if (session->fault)
 		fault_post(session, op);
 	/* The first op on an idle session leaves at once; those behind it may share a send. */
-	if (!session->req.sent.first && !session->req.reads.first && !session->req.awaited)
+	if (likely(!session->req.sent.first && !session->req.reads.first && !session->req.awaited))
 		session->ep->nic->urgent = true;
 	op_list_push(&session->req.pending, op);
 	session_want(session);
@@ -42,7 +43,7 @@ static bool ranges_meet(const struct remote *a, const struct remote *b)
 
 /* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after
  * read). So such a write waits for the data. */
-static bool read_in_the_way(const struct session *session, const struct op *op)
+static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
 {
 	if (!(session->ep->attr.order & EP_ORDER_WAR))
 		return false;
@@ -60,7 +61,7 @@ static bool send_passes_reads(const struct session *session)
 }
 
 /* Flags that only a few ops have. */
-static bool flags_let(const struct session *session, const struct op *op)
+static __attribute__((noinline)) bool flags_let(const struct session *session, const struct op *op)
 {
 	const struct requester *req = &session->req;
 
@@ -74,13 +75,13 @@ static bool op_may_start(const struct session *session, const struct op *op)
 {
 	const struct requester *req = &session->req;
 
-	if (op->flags & (POST_FENCE | POST_CQ_DATA) && !flags_let(session, op))
+	if (unlikely(op->flags & (POST_FENCE | POST_CQ_DATA)) && !flags_let(session, op))
 		return false;
 	if (op->kind == OP_READ)
 		return req->reads_open < req->reads_max;
-	if (op_by_verdict(op) && req->awaited >= req->reads_max)
+	if (unlikely(op_by_verdict(op)) && req->awaited >= req->reads_max)
 		return false;
-	if (!req->reads.first)
+	if (likely(!req->reads.first))
 		return true;
 	return op->kind == OP_SEND ? send_passes_reads(session) : !read_in_the_way(session, op);
 }
@@ -99,7 +100,7 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 }
 
 /* The pending op that is next where some may have to wait; *before: the one in front of it. NULL: none. */
-static struct op *pick_ready(struct session *session, struct op **before)
+static __attribute__((noinline)) struct op *pick_ready(struct session *session, struct op **before)
 {
 	struct requester *req = &session->req;
 	bool ready = req->rnr_until_ns == 0;
@@ -126,11 +127,11 @@ static struct op *requester_pick(struct session *session)
 	struct requester *req = &session->req;
 	struct op *op = req->pending.first, *before = NULL;
 
-	if (req->rnr_until_ns || session->fault)
+	if (unlikely(req->rnr_until_ns || session->fault))
 		op = pick_ready(session, &before);
 	if (!op || !op_may_start(session, op))
 		return NULL;
-	if (before)
+	if (unlikely(before))
 		op_list_cut(&req->pending, before, op);
 	else
 		op_list_pop(&req->pending);
@@ -147,7 +148,7 @@ static void requester_unpick(struct requester *req, struct op *op)
 
 static void op_number(struct requester *req, struct op *op)
 {
-	if (op->first_seq == 0)
+	if (likely(op->first_seq == 0))
 		op->first_seq = req->next_seq;
 	op->last_seq = req->next_seq++;
 }
@@ -197,12 +198,12 @@ static bool fill_write(struct session *session, struct conn *conn, struct op *op
 		return false;
 	put_write(req, conn, op, at, payload);
 	req->current = NULL;
-	if (commit && op->moved == 0)
+	if (unlikely(commit) && op->moved == 0)
 		req->awaited++;
 	if (!payload_add_op(conn, op, payload)) {
 		req->awaited -= commit;
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
-	} else if (op->moved < op->length) {
+	} else if (unlikely(op->moved < op->length)) {
 		op->state = OP_SENDING;
 		req->current = op;
 	} else {
@@ -317,7 +318,7 @@ static bool fill_cm(struct session *session, struct conn *conn, struct op *op)
 }
 
 /* Asks again for a READ whose data a cut has swallowed, by its old number. */
-static bool fill_again(struct session *session, struct conn *conn)
+static __attribute__((noinline)) bool fill_again(struct session *session, struct conn *conn)
 {
 	struct op *op = session->req.again;
 	struct wire_target_fields from = op_target(conn, op);
@@ -339,20 +340,20 @@ bool requester_fill(struct session *session, struct conn *conn)
 	struct requester *req = &session->req;
 	struct op *op;
 
-	if (req->again)
+	if (unlikely(req->again))
 		return fill_again(session, conn);
 	if (req->next_seq - 1 - req->acked >= req->requests)
 		return false;
-	if (req->current)
+	if (unlikely(req->current))
 		return fill_write(session, conn, req->current);
 	op = requester_pick(session);
 	if (!op)
 		return false;
-	if ((op->flags & POST_CQ_DATA) && op->why.cause != REFUSAL_NONE) {	/* another range was refused */
+	if (unlikely(op->flags & POST_CQ_DATA) && op->why.cause != REFUSAL_NONE) {	/* another range was refused */
 		complete_refused(op, op->why.cause, NULL);
 		return true;
 	}
-	if (fill[op->kind](session, conn, op))
+	if (likely(fill[op->kind](session, conn, op)))
 		return true;
 	requester_unpick(req, op);
 	return false;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emu/nic/likely.h"
 #include "wire/codec.h"
 
 /* Never written; not const, since lent bytes are passed on as iovecs. */
@@ -55,10 +56,10 @@ static __attribute__((cold)) void *sendq_new_room(struct sendq *q, struct sendq_
 
 void *sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs)
 {
-	if (!q->buffer && !sendq_take_buffer(q, spares))
+	if (likely(!q->buffer) && !sendq_take_buffer(q, spares))
 		return sendq_new_room(q, spares, bytes, runs);
 	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end;
-	return q->full ? NULL : q->buffer->bytes + q->used;
+	return unlikely(q->full) ? NULL : q->buffer->bytes + q->used;
 }
 
 void sendq_drop(struct sendq *q, struct sendq_spares *spares)
@@ -173,7 +174,7 @@ static int send_pieces(struct sendq *q, const struct link_ops *link, struct line
 
 int sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_ops *link, struct line *line)
 {
-	while (q->first < q->end) {
+	while (unlikely(q->first < q->end)) {
 		int err = send_pieces(q, link, line);
 
 		if (err)
@@ -183,7 +184,7 @@ int sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_
 		struct iovec run = { q->buffer->bytes + q->past, q->used - q->past };
 		ssize_t sent = link->send(line, &run, 1);
 
-		if (sent < 0)
+		if (unlikely(sent < 0))
 			return (int)sent;
 		q->past += (uint32_t)sent;
 	}

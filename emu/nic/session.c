@@ -9,6 +9,7 @@
 
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
+#include "emu/nic/likely.h"
 #include "emu/nic/message.h"
 #include "emu/nic/name.h"
 #include "emu/nic/nic_impl.h"
@@ -255,7 +256,7 @@ static __attribute__((noinline)) void session_begin(struct session *session)
 
 void session_want(struct session *session)
 {
-	if (session->state == SESSION_OPEN)
+	if (likely(session->state == SESSION_OPEN))
 		conn_busy(session->conn);
 	else if (session->state == SESSION_IDLE && !session->target_only)
 		session_begin(session);
@@ -390,7 +391,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 uint64_t session_ack(const struct session *session)
 {
 	/* Verdicts go before the acknowledgement that covers their requests. */
-	return session->rsp.unsent ? session->conn->ack_sent : session->rsp.seen;
+	return unlikely(session->rsp.unsent) ? session->conn->ack_sent : session->rsp.seen;
 }
 
 static bool ack_owed(const struct session *session)
@@ -441,7 +442,7 @@ bool session_fill(struct session *session, struct conn *conn)
 {
 	const struct responder *rsp = &session->rsp;
 
-	if (rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies)
+	if (unlikely(rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies))
 		return fill_answers(session, conn);
 	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;
