@@ -23,6 +23,7 @@ enum {
 	WORDS = 64,		/* drawn from the system at once: a draw is dearer than a registration */
 	DRAWS = 1000,		/* provider keys drawn until one is free: more than enough above two bytes of key */
 	FIRST_BUCKETS = 64,
+	BRIEFS = 1 << 12,	/* the first slots, which are all that most programs need */
 };
 static_assert((int)LIMIT_REGIONS <= (int)SLOTS_MAX, "every region needs a slot");
 static_assert(sizeof(void *) == sizeof(uint64_t), "descriptors and addresses are 64 bits");
@@ -34,6 +35,15 @@ struct entry {
 static_assert(offsetof(struct entry, mr) == 0, "entry_of() relies on it");
 
 static_assert(sizeof(struct entry) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
+
+/* A region of one segment as posts ask for it, many times a region: they read it without the lock. Whoever reads the same
+ * descriptor before and after has read nothing of another region in between: a brief is closed before it is written anew, and
+ * each word is released by who writes and acquired by who reads. */
+struct brief {
+	atomic_uint_fast64_t desc;	/* one that does not belong here: ask the region itself */
+	atomic_uint_fast64_t base, length;
+	_Atomic uint32_t access;
+};
 
 struct tombstone {
 	struct hash_node node;	/* in mr_table.graves while `known` */
@@ -53,7 +63,14 @@ struct mr_table {
 
 	struct leaf lock;	/* guards what follows, and the life of regions against mr_table_local_ok() */
 	struct slab entries;	/* by slot number; a free one has no descriptor */
+	struct brief *briefs;	/* BRIEFS, of the slots of these numbers; constant */
 };
+
+static void brief_close(struct mr_table *table, uint32_t number)
+{
+	if (number < BRIEFS)
+		atomic_store_explicit(&table->briefs[number].desc, UINT64_MAX, memory_order_release);
+}
 
 static struct entry *entry_of(struct mr *mr)
 {
@@ -78,9 +95,15 @@ int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, 
 	table->ring = calloc(LIMIT_TOMBSTONES, sizeof(*table->ring));
 	if (!table->ring)
 		goto free_graves;
+	table->briefs = calloc(BRIEFS, sizeof(*table->briefs));
+	if (!table->briefs)
+		goto free_ring;
+	brief_close(table, 0);	/* zero would belong there */
 	*out = table;
 	return 0;
 
+free_ring:
+	free(table->ring);
 free_graves:
 	hash_fini(&table->graves);
 free_keys:
@@ -125,6 +148,7 @@ void mr_table_close(struct mr_table *table)
 		if (entry->mr.desc)
 			mr_free_parts(&entry->mr);
 	}
+	free(table->briefs);
 	free(table->ring);
 	hash_fini(&table->graves);
 	hash_fini(&table->keys);
@@ -145,6 +169,18 @@ static struct entry *desc_find(const struct mr_table *table, uint64_t desc)
 	return entry->mr.desc == desc && desc ? entry : NULL;
 }
 
+static void brief_open(struct mr_table *table, uint32_t number, const struct mr *mr)
+{
+	struct brief *brief = &table->briefs[number];
+
+	if (number >= BRIEFS || mr->iov_count != 1)
+		return;
+	atomic_store_explicit(&brief->base, (uintptr_t)mr->one.iov_base, memory_order_release);
+	atomic_store_explicit(&brief->length, mr->one.iov_len, memory_order_release);
+	atomic_store_explicit(&brief->access, mr->access, memory_order_release);
+	atomic_store_explicit(&brief->desc, mr->desc, memory_order_release);
+}
+
 /* Takes a slot for the region, which is known from then on by a fresh descriptor, unequal to every live key. The region
  * has everything but that. 0 or -ENOMEM. */
 static int desc_open(struct mr_table *table, const struct mr *mr, struct entry **out)
@@ -162,6 +198,7 @@ static int desc_open(struct mr_table *table, const struct mr *mr, struct entry *
 	entry = slab_at(&table->entries, number);
 	entry->mr = *mr;
 	entry->mr.desc = desc;
+	brief_open(table, number, &entry->mr);
 	*out = entry;
 	return 0;
 }
@@ -171,6 +208,7 @@ static void desc_close(struct mr_table *table, struct entry *entry)
 	uint32_t number = entry->mr.desc & (SLOTS_MAX - 1);
 
 	assert(slab_at(&table->entries, number) == entry);
+	brief_close(table, number);
 	slab_give(&table->entries, number);
 }
 
@@ -375,6 +413,21 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 	mr_free_parts(mr);
 	desc_close(table, entry);
 	leaf_unlock(&table->lock);
+}
+
+bool mr_table_local_sure(const struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)
+{
+	uint64_t name = (uintptr_t)desc, number = name & (SLOTS_MAX - 1), at, room;
+	const struct brief *brief = &table->briefs[number];
+	uint32_t rights;
+
+	if (number >= BRIEFS || atomic_load_explicit(&brief->desc, memory_order_acquire) != name)
+		return false;
+	at = (uintptr_t)addr - atomic_load_explicit(&brief->base, memory_order_acquire);
+	room = atomic_load_explicit(&brief->length, memory_order_acquire);
+	rights = atomic_load_explicit(&brief->access, memory_order_acquire);
+	return at < room && length <= room - at && !(access & ~rights) &&
+	       atomic_load_explicit(&brief->desc, memory_order_relaxed) == name;
 }
 
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)

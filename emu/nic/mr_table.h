@@ -2,8 +2,8 @@
 /* mr_table.h - all regions of one protection domain: keys, descriptors, tombstones.
  *
  * Owner:  the protection domain (struct pd), one each.
- * Thread: every call needs the driver role, except mr_table_local_ok(), which any thread may call: the table's own
- *         leaf lock guards the descriptors.
+ * Thread: every call needs the driver role, except mr_table_local_ok() and mr_table_local_sure(), which any thread may
+ *         call: the table's own leaf lock guards the descriptors.
  * A region is found in O(1), at a million as at ten; it costs under 256 bytes. */
 #ifndef EMU_NIC_MR_TABLE_H
 #define EMU_NIC_MR_TABLE_H
@@ -62,5 +62,7 @@ size_t mr_count(const struct mr_table *table);
  * length is inside anywhere. Any thread.
  * Returns 0; -FI_EINVAL for a wild or closed descriptor or a range outside; -FI_EACCES for a missing right. */
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access);
+/* True: it is, which most posts are told without the lock. False says nothing. Any thread. */
+bool mr_table_local_sure(const struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access);
 
 #endif
