@@ -30,12 +30,6 @@
 #include "emu/net/net.h"
 #include "emu/nic/guard.h"
 
-bool domain_usable(const struct emu_domain *domain)
-{
-	(void)domain; /* one NIC a process */
-	return net_mine();
-}
-
 int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what)
 {
 	if (!domain_usable(domain))

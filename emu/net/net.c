@@ -25,8 +25,6 @@ static struct {
 	struct thread *thread;
 	int  timer;			/* net_timer_fd() */
 	void (*log)(enum nic_log level, const char *text);
-	atomic_bool running;		/* cleared by net_stop(); then nic, tcp and thread stay, for who still looks */
-	atomic_bool *_Atomic own;	/* true, on a page that a fork's child finds wiped; NULL before the first start */
 } net = { .lock = PTHREAD_MUTEX_INITIALIZER, .timer = -1 };
 
 static uint64_t now_ns(void *arg)
@@ -37,26 +35,28 @@ static uint64_t now_ns(void *arg)
 
 static const struct nic_clock real_clock = { .now_ns = now_ns };
 
-static bool inherited(void)
-{
-	const atomic_bool *own = atomic_load_explicit(&net.own, memory_order_acquire);
+static struct net_claim unclaimed;
 
-	return own && !atomic_load_explicit(own, memory_order_relaxed);
+struct net_claim *_Atomic net_claim = &unclaimed;
+
+static bool claimed(void)
+{
+	return atomic_load(&net_claim) != &unclaimed;
 }
 
-bool net_mine(void)
+static bool inherited(void)
 {
-	return atomic_load_explicit(&net.running, memory_order_acquire) && !inherited();
+	return claimed() && !atomic_load_explicit(&atomic_load(&net_claim)->own, memory_order_relaxed);
 }
 
 /* The page stays for good: somebody may be looking at it. */
 static int claim(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	atomic_bool *page;
+	struct net_claim *page;
 	int err;
 
-	if (atomic_load(&net.own))
+	if (claimed())
 		return 0;
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
@@ -66,8 +66,8 @@ static int claim(void)
 		munmap(page, size);
 		return err;
 	}
-	atomic_init(page, true);
-	atomic_store_explicit(&net.own, page, memory_order_release); /* inherited() acquires */
+	atomic_init(&page->own, true);
+	atomic_store_explicit(&net_claim, page, memory_order_release); /* net_mine() acquires */
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int start(const struct net_config *config)
 	fork_watch(tcp_dial_fd(net.tcp));
 	fork_watch(tcp_listen_fd(net.tcp));
 	fork_watch(tcp_linger_fd(net.tcp));
-	atomic_store_explicit(&net.running, true, memory_order_release); /* net_mine() acquires */
+	atomic_store_explicit(&atomic_load(&net_claim)->running, true, memory_order_release); /* likewise */
 	return 0;
 
 close_timer:
@@ -182,7 +182,7 @@ void net_stop(void)
 	if (!net_mine() || driver_mine(nic_driver(net.nic)))
 		return;
 	pthread_mutex_lock(&net.lock);
-	if (atomic_exchange(&net.running, false)) {
+	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
 		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
 		driver_enter(nic_driver(net.nic));

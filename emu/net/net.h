@@ -5,6 +5,7 @@
 #ifndef EMU_NET_NET_H
 #define EMU_NET_NET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "emu/nic/nic.h"
@@ -17,6 +18,13 @@ struct net_config {
 	void (*log)(enum nic_log level, const char *text);	/* any thread, NULL: nowhere */
 };
 
+/* On a page that a fork's child finds wiped; before the first start one that says no, too. */
+struct net_claim {
+	atomic_bool own;
+	atomic_bool running;	/* cleared by net_stop(); then all that net.c has stays, for who still looks */
+};
+extern struct net_claim *_Atomic net_claim;
+
 /* The first call makes the NIC and starts its thread; later ones return the same NIC and do not look at config. 0;
  * -ENODEV after net_stop(), and in a fork's child whose NIC is its parent's; or what the system refused. */
 int  net_start(struct nic **nic, const struct net_config *config);
@@ -26,7 +34,13 @@ int  net_start(struct nic **nic, const struct net_config *config);
 void net_stop(void);
 /* Has this process a NIC of its own? False before net_start(), after net_stop(), and in a fork's child: there every
  * call that would touch the NIC must fail with -FI_ENODEV and no more. A few loads. */
-bool net_mine(void);
+static inline bool net_mine(void)
+{
+	/* Both acquire: pairs with the releases of net_start(). */
+	struct net_claim *claim = atomic_load_explicit(&net_claim, memory_order_acquire);
+
+	return atomic_load_explicit(&claim->running, memory_order_acquire);
+}
 struct nic *net_nic(void);
 
 /* "From now on the program sleeps on the sockets": wait.c calls it. The next post or poll (whatever moves
