@@ -24,9 +24,7 @@ static int check_what(uint8_t kind, enum fi_datatype datatype, enum fi_op op, st
 static int take_buffer(const struct emu_ep *ep, const struct atomic_buffer *buffer, size_t size, uint64_t flags,
 		       struct iovec iov[LIMIT_IOV], size_t *total)
 {
-	struct local_side local = {
-		.iov = iov, .desc = buffer->desc, .count = buffer->count, .limit = ep->tx_iov_limit, .right = buffer->right,
-	};
+	ssize_t sum;
 
 	if (buffer->count > ep->tx_iov_limit || (buffer->count && !buffer->ioc)) {
 		EMU_WARN(EP_DATA, "bad argument: %zu buffers, up to iov_limit %zu are allowed\n", buffer->count,
@@ -38,15 +36,17 @@ static int take_buffer(const struct emu_ep *ep, const struct atomic_buffer *buff
 			return -FI_EMSGSIZE;
 		iov[i] = (struct iovec){ .iov_base = buffer->ioc[i].addr, .iov_len = buffer->ioc[i].count * size };
 	}
-	return data_check_local(ep, &local, flags, total);
+	sum = data_check_local(ep, iov, buffer->count, buffer->desc, buffer->right, flags);
+	if (sum < 0)
+		return (int)sum;
+	*total = (size_t)sum;
+	return 0;
 }
 
 /* The remote ranges, and how many bytes they are together. */
 static int take_remotes(const struct emu_ep *ep, const struct fi_msg_atomic *msg, size_t size,
 			struct remote remote[LIMIT_IOV], size_t *total)
 {
-	struct fi_rma_iov ranges[LIMIT_IOV];
-
 	*total = 0;
 	if (!msg->rma_iov || !msg->rma_iov_count || msg->rma_iov_count > ep->rma_iov_limit) {
 		EMU_WARN(EP_DATA, "bad argument: %zu remote ranges, from 1 to rma_iov_limit %zu are allowed\n",
@@ -64,10 +64,10 @@ static int take_remotes(const struct emu_ep *ep, const struct fi_msg_atomic *msg
 			EMU_WARN(EP_DATA, "more than %zu elements in one call (fi_query_atomic)\n", LIMIT_ATOMIC / size);
 			return -FI_EMSGSIZE;
 		}
-		ranges[i] = (struct fi_rma_iov){ .addr = ioc->addr, .len = ioc->count * size, .key = ioc->key };
-		*total += ranges[i].len;
+		remote[i] = (struct remote){ .addr = ioc->addr, .length = ioc->count * size, .key = ioc->key };
+		*total += remote[i].length;
 	}
-	return target_remotes(ep->domain, ranges, msg->rma_iov_count, remote);
+	return target_keys(ep->domain, remote, msg->rma_iov_count);
 }
 
 static int mismatch(const char *what, size_t has, size_t wants)
@@ -80,12 +80,13 @@ static int mismatch(const char *what, size_t has, size_t wants)
 struct bytes {
 	struct iovec operand[LIMIT_IOV], compare[LIMIT_IOV], result[LIMIT_IOV];
 	struct remote remote[LIMIT_IOV];
+	struct post_atomic atomic;
 };
 
 /* Checks and fills in the buffers: each that the kind has is as long as the remote ranges together. */
-static int take_buffers(const struct emu_ep *ep, const struct atomic_call *call, struct atomic_what what, struct bytes *bytes,
-			struct post *post)
+static int take_buffers(const struct emu_ep *ep, const struct atomic_call *call, struct bytes *bytes, struct post *post)
 {
+	struct atomic_what what = bytes->atomic.what;
 	bool operands = what.op != ATOMIC_READ;
 	struct atomic_buffer operand = { call->msg->msg_iov, call->msg->desc, operands ? call->msg->iov_count : 0, MR_WRITE };
 	size_t size = atomic_size(what.type), total, sent = 0, compared = 0, fetched = 0;
@@ -108,10 +109,11 @@ static int take_buffers(const struct emu_ep *ep, const struct atomic_call *call,
 	}
 	post->iov = bytes->operand;
 	post->iov_count = operand.count;
-	post->compare = bytes->compare;
-	post->compare_count = call->compare.count;
-	post->result = bytes->result;
-	post->result_count = call->result.count;
+	bytes->atomic.compare = bytes->compare;
+	bytes->atomic.compare_count = call->compare.count;
+	bytes->atomic.result = bytes->result;
+	bytes->atomic.result_count = call->result.count;
+	post->atomic = &bytes->atomic;
 	post->remote = bytes->remote;
 	post->remote_count = call->msg->rma_iov_count;
 	return 0;
@@ -125,14 +127,14 @@ ssize_t emu_atomic_post(const struct atomic_call *call)
 	struct bytes bytes;
 	struct post post = {
 		.kind = OP_ATOMIC, .dest = msg->addr, .cq_data = msg->data, .context = msg->context,
-		.flags = data_post_flags(ep, call->flags) | (call->flags & FI_COMMIT_COMPLETE ? POST_COMMIT : 0),
+		.flags = data_post_flags(ep, call->flags, FI_COMMIT_COMPLETE),
 		.cq_flags = CQ_F_ATOMIC | (call->kind == ATOMIC_PLAIN ? CQ_F_WRITE : CQ_F_READ),
 	};
 	struct when when;
-	int err = data_check_ep(ep, FI_ATOMIC, msg->op == FI_ATOMIC_READ ? FI_READ : FI_WRITE);
+	int err = data_check_ep(ep, FI_ATOMIC | (msg->op == FI_ATOMIC_READ ? FI_READ : FI_WRITE));
 
-	err = err ? err : check_what(call->kind, msg->datatype, msg->op, &post.what);
-	err = err ? err : take_buffers(ep, call, post.what, &bytes, &post);
+	err = err ? err : check_what(call->kind, msg->datatype, msg->op, &bytes.atomic.what);
+	err = err ? err : take_buffers(ep, call, &bytes, &post);
 	if (!err && data_no_dest(ep, msg->addr))
 		err = -FI_EINVAL;
 	if (!err)

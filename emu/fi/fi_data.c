@@ -11,19 +11,17 @@
 #include "emu/fi/fi_mr_cache.h"
 #include "emu/fi/fi_prov.h"
 
-int data_check_ep(const struct emu_ep *ep, uint64_t group, uint64_t cap)
+int data_refuse_ep(const struct emu_ep *ep, uint64_t caps)
 {
 	if (!domain_usable(ep->domain))
 		return -FI_ENODEV;
 	if (!ep->dev && !ep->rx_dev)
 		return -FI_EOPBADSTATE;
-	if ((ep->caps & group) && (ep->caps & cap))
-		return 0;
-	EMU_WARN(EP_DATA, "the endpoint was opened without the capability %#llx for this call\n",
-		 (unsigned long long)(group | cap));
+	EMU_WARN(EP_DATA, "the endpoint was opened without the capability %#llx for this call\n", (unsigned long long)caps);
 	return -FI_EOPNOTSUPP;
 }
 
+__attribute__((cold))
 static int invalid(const char *what)
 {
 	EMU_WARN(EP_DATA, "bad argument: %s\n", what);
@@ -44,6 +42,7 @@ static const char *right_name(uint32_t right)
 	}
 }
 
+__attribute__((cold))
 static int bad_desc(int err, const struct iovec *iov, const void *desc, uint32_t right)
 {
 	if (err == -FI_EACCES) /* a region that is there is told apart in words only: S72 names one error */
@@ -56,79 +55,106 @@ static int bad_desc(int err, const struct iovec *iov, const void *desc, uint32_t
 	return -FI_EINVAL;
 }
 
-/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is where they are said to stand. */
-static bool looks_at_descs(const struct emu_domain *domain)
+/* What is not known to be good: 0, or an errno after a line of log. Under FI_MR_LOCAL there must be a descriptor (S72). Without,
+ * a registration cache registers the buffer, if there is one (S188); and a descriptor that is looked at is valid (S75). */
+__attribute__((noinline, cold))
+static int check_desc(const struct emu_domain *domain, const struct iovec *iov, const void *desc, uint32_t right)
 {
-	return domain->rules & FI_MR_LOCAL || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
-}
+	int err = -FI_EINVAL;
 
-/* S72: under FI_MR_LOCAL every buffer needs a valid descriptor. Without: one that is looked at is valid or NULL (S75); then a
- * registration cache registers the buffer, if there is one (S188). */
-static int check_desc(const struct emu_ep *ep, const struct iovec *iov, const void *desc, uint32_t right)
-{
-	const struct emu_domain *domain = ep->domain;
-	bool required = domain->rules & FI_MR_LOCAL;
-	int  err = -FI_EINVAL;
-
-	if (!iov->iov_len)
-		return 0;
-	if (!required && !desc)
-		return domain->cache ? mr_cache_register(domain, iov, right & (MR_RECV | MR_READ)) : 0;
 	if (desc)
-		err = mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len,
-					required ? right : 0);
+		err = mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len, right & domain->desc_rights);
+	else if (!(domain->rules & FI_MR_LOCAL))
+		return mr_cache_register(domain, iov, right & (MR_RECV | MR_READ));
 	return err ? bad_desc(err, iov, desc, right) : 0;
 }
 
-static int check_sizes(const struct emu_ep *ep, const struct local_side *local, uint64_t flags, size_t *total)
+/* Almost always it is known. The buffer is not empty. */
+static inline bool good_desc(const struct emu_domain *domain, const struct iovec *iov, const void *desc, uint32_t right)
 {
-	bool   may_stay_empty = local->right == MR_RECV && !(flags & (FI_CLAIM | FI_MULTI_RECV));
-	/* A receive may have more room than any message needs. */
-	size_t sum = 0, most = local->right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size;
+	if (!desc)
+		return !domain->needs_descs;
+	return mr_table_local_sure(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len, right & domain->desc_rights);
+}
 
-	if (local->count > local->limit)
+__attribute__((cold))
+static ssize_t too_long(size_t most)
+{
+	EMU_WARN(EP_DATA, "the buffers together are longer than max_msg_size, %zu\n", most);
+	return -FI_EMSGSIZE;
+}
+
+__attribute__((cold))
+static ssize_t too_long_to_inject(size_t bytes, size_t most)
+{
+	EMU_WARN(EP_DATA, "%zu B to inject, inject_size is %zu\n", bytes, most);
+	return -FI_EMSGSIZE;
+}
+
+/* One buffer that may be `left` bytes long: how long it is, or an errno. */
+static inline ssize_t check_buffer(const struct emu_ep *ep, const struct iovec *iov, const void *desc, uint32_t right,
+				   uint64_t flags, size_t left)
+{
+	bool may_stay_empty = right == MR_RECV && !(flags & (FI_CLAIM | FI_MULTI_RECV));
+	int  err;
+
+	if (!iov->iov_len)
+		return 0;
+	if (!iov->iov_base && !may_stay_empty)
+		return invalid("a buffer at address 0");
+	if (iov->iov_len > left)
+		return too_long(right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size);
+	if (flags & FI_INJECT || good_desc(ep->domain, iov, desc, right))
+		return (ssize_t)iov->iov_len;
+	err = check_desc(ep->domain, iov, desc, right);
+	return err ? err : (ssize_t)iov->iov_len;
+}
+
+__attribute__((noinline))
+static ssize_t check_vector(const struct emu_ep *ep, const struct iovec *iov, size_t count, void *const *desc, uint32_t right,
+			    uint64_t flags)
+{
+	size_t most = right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size, left = most;
+
+	if (count > (right == MR_RECV ? ep->rx_iov_limit : ep->tx_iov_limit))
 		return invalid("more buffers than iov_limit");
-	if (local->count && !local->iov)
+	if (count && !iov)
 		return invalid("no buffers");
-	for (size_t i = 0; i < local->count; i++) {
-		const struct iovec *iov = &local->iov[i];
+	for (size_t i = 0; i < count; i++) {
+		ssize_t length = check_buffer(ep, &iov[i], desc ? desc[i] : NULL, right, flags, left);
 
-		if (iov->iov_len && !iov->iov_base && !may_stay_empty)
-			return invalid("a buffer at address 0");
-		if (iov->iov_len > most - sum) {
-			EMU_WARN(EP_DATA, "the buffers together are longer than max_msg_size, %zu\n", most);
-			return -FI_EMSGSIZE;
-		}
-		sum += iov->iov_len;
+		if (length < 0)
+			return length;
+		left -= (size_t)length;
 	}
-	if (flags & FI_INJECT && sum > ep->inject_size) {
-		EMU_WARN(EP_DATA, "%zu B to inject, inject_size is %zu\n", sum, ep->inject_size);
-		return -FI_EMSGSIZE;
-	}
-	*total = sum;
-	return 0;
+	return (ssize_t)(most - left);
 }
 
-int data_check_local(const struct emu_ep *ep, const struct local_side *local, uint64_t flags, size_t *total)
+ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_t count, void *const *desc, uint32_t right,
+			 uint64_t flags)
 {
-	void *const *desc = looks_at_descs(ep->domain) ? local->desc : NULL;
-	int err = check_sizes(ep, local, flags, total);
+	/* A receive may have more room than any message needs. */
+	size_t  most = right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size;
+	ssize_t total;
 
-	if (flags & FI_INJECT)
-		return err;
-	if (!err && local->count && (uintptr_t)desc & MR_DESC_MARK)
+	if (flags & FI_INJECT || !ep->domain->looks_at_descs)
+		desc = NULL;
+	if ((uintptr_t)desc & MR_DESC_MARK && count)
 		return invalid("a descriptor in the place of an array of descriptors (S72, S75)");
-	for (size_t i = 0; i < local->count && !err; i++)
-		err = check_desc(ep, &local->iov[i], desc ? desc[i] : NULL, local->right);
-	return err;
+	if (count == 1 && iov)
+		total = check_buffer(ep, iov, desc ? *desc : NULL, right, flags, most);
+	else
+		total = check_vector(ep, iov, count, desc, right, flags);
+	if (flags & FI_INJECT && total > (ssize_t)ep->inject_size)
+		return too_long_to_inject((size_t)total, ep->inject_size);
+	return total;
 }
 
-int data_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out)
+int data_find_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out)
 {
 	const struct fi_triggered_context *trigger = *context;
 	const struct emu_cntr *cntr;
 
-	*out = NULL;
 	if (flags & DATA_WORK) {
 		const struct work_call *call = *context;
 
@@ -153,14 +179,4 @@ int data_when(const struct emu_ep *ep, uint64_t flags, void **context, struct wh
 	*when = (struct when){ .cntr = cntr->cntr, .threshold = trigger->trigger.threshold.threshold };
 	*out = when;
 	return 0;
-}
-
-uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags)
-{
-	bool complete = !(flags & DATA_SILENT) && (!ep->tx_selective || flags & FI_COMPLETION);
-
-	if (flags & DATA_WORK)
-		complete = flags & FI_COMPLETION;
-	return (flags & DATA_WORK ? POST_WORK : 0) | (complete ? POST_COMPLETE : 0) | (flags & FI_INJECT ? POST_INJECT : 0) |
-	       (flags & FI_FENCE ? POST_FENCE : 0) | (flags & FI_REMOTE_CQ_DATA ? POST_CQ_DATA : 0);
 }

@@ -37,22 +37,21 @@ struct work_call {
 	void *context;
 };
 
-/* Local side of one call. */
-struct local_side {
-	const struct iovec *iov;
-	void *const *desc;	/* one for each iov, or NULL */
-	size_t   count;
-	size_t   limit;		/* the endpoint's iov_limit for it */
-	uint32_t right;		/* MR_SEND, MR_RECV, MR_READ or MR_WRITE: what the descriptors must allow */
-};
+/* What keeps an endpoint from a call: -FI_ENODEV in a fork's child; -FI_EOPBADSTATE before fi_enable; -FI_EOPNOTSUPP if it was
+ * opened without one of the capabilities. */
+int data_refuse_ep(const struct emu_ep *ep, uint64_t caps) __attribute__((cold));
 
-/* 0; -FI_ENODEV in a fork's child; -FI_EOPBADSTATE before fi_enable; -FI_EOPNOTSUPP if the endpoint was opened without
- * `group` (FI_MSG, FI_TAGGED, FI_RMA) or `cap` (FI_SEND ...). */
-int data_check_ep(const struct emu_ep *ep, uint64_t group, uint64_t cap);
+/* 0, or that. `caps` are a call's two: FI_MSG, FI_TAGGED, FI_RMA or FI_ATOMIC, and FI_SEND ... */
+static inline int data_check_ep(const struct emu_ep *ep, uint64_t caps)
+{
+	return (ep->open_caps & caps) == caps && domain_usable(ep->domain) ? 0 : data_refuse_ep(ep, caps);
+}
 
-/* 0 and *total; -FI_EINVAL or -FI_EMSGSIZE, or -FI_EFAULT from a registration cache, after a line of log. `flags` says
- * about FI_INJECT. */
-int data_check_local(const struct emu_ep *ep, const struct local_side *local, uint64_t flags, size_t *total);
+/* The local side of one call: `desc` one for each buffer, or NULL; `right` MR_SEND, MR_RECV, MR_READ or MR_WRITE, which the
+ * descriptors must allow; `flags` says about FI_INJECT. The bytes together; -FI_EINVAL or -FI_EMSGSIZE, or -FI_EFAULT from a
+ * registration cache, after a line of log. */
+ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_t count, void *const *desc, uint32_t right,
+			 uint64_t flags);
 
 /* FI_COMMIT_COMPLETE where it may be asked of a write (S133), else 0. As a default it means no other op. */
 static inline uint64_t data_commit(const struct emu_ep *ep)
@@ -109,12 +108,29 @@ static inline uint64_t data_trigger(const struct emu_ep *ep)
 	return ep->caps & FI_TRIGGER;
 }
 
-/* What a call with these flags and this context waits for: 0 and *out, NULL if nothing, else `when`; -FI_EINVAL, -FI_EDOMAIN,
- * -FI_ENOSYS. *context becomes what the completion tells. */
-int data_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out);
+/* What a call with flags of these may wait for, or may not. */
+#define DATA_WAITS (FI_TRIGGER | DATA_WORK | DATA_SILENT)
+int data_find_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out);
 
-/* enum post_flag of a transmit call's flags. */
-uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags);
+/* What a call with these flags and this context waits for: 0 and *out, which is NULL before, if it is anything, being `when`;
+ * -FI_EINVAL, -FI_EDOMAIN, -FI_ENOSYS. *context becomes what the completion tells. */
+static inline int data_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out)
+{
+	return flags & DATA_WAITS ? data_find_when(ep, flags, context, when, out) : 0;
+}
+
+/* enum post_flag of a transmit call's flags. Those of libfabric's that a kind of call has more than all, under their own names,
+ * are in `more`. */
+static inline uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags, uint64_t more)
+{
+	uint32_t kept = (uint32_t)(flags & (FI_INJECT | FI_FENCE | FI_REMOTE_CQ_DATA | more));
+
+	if (flags & DATA_WORK)
+		return kept | POST_WORK | (flags & FI_COMPLETION ? POST_COMPLETE : 0);
+	if (flags & DATA_SILENT)
+		return kept;
+	return kept | (ep->tx_selective ? (uint32_t)(flags & FI_COMPLETION) : POST_COMPLETE);
+}
 
 /* The one post of remote reads and writes (fi_rma.c). `flags` are in force: the endpoint's defaults, or those of the *msg call,
  * checked against what it knows. */

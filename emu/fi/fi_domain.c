@@ -257,6 +257,8 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 		return -FI_ENOMEM;
 	domain->api = fabric->fid.api_version;
 	domain->rules = rules;
+	domain->desc_rights = rules & FI_MR_LOCAL ? MR_ACCESS_ALL : 0;
+	domain->looks_at_descs = rules & FI_MR_LOCAL || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
 	err = take_auth(domain, info->domain_attr);
 	if (!err)
 		err = start_nic(&settings, &domain->nic);
@@ -265,6 +267,7 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 		err = mr_pin_start();
 	if (!err && settings.mr_cache)
 		err = mr_cache_start(domain, &domain->cache);
+	domain->needs_descs = rules & FI_MR_LOCAL || domain->cache;
 	if (!err)
 		err = pd_open(domain->nic, &domain->pd);
 	if (err) {

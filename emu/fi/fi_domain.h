@@ -33,6 +33,10 @@ struct emu_domain {
 	size_t   auth_key_size;	/* 0: none given; those of others may have any size */
 	bool     av_auth;	/* FI_AV_AUTH_KEY: keys are in address vectors, those two 0 */
 	int      rules;		/* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT in force */
+	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is where they are said to stand. */
+	bool     looks_at_descs;
+	bool     needs_descs;	/* a buffer without one is refused, or is registered by the cache */
+	uint32_t desc_rights;	/* those of enum mr_access that a descriptor must have where they are needed */
 	const struct close_policy *close;
 	bool     pinned;	/* FI_EMU_PINNED, and the rules go with it */
 	struct emu_mr_cache *cache;	/* of local buffers without a descriptor; NULL: they need no registration */

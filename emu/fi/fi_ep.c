@@ -139,6 +139,7 @@ int emu_ep_enable(struct emu_ep *ep)
 	}
 	err = ep_open(nic, &attr, &ep->dev);
 	driver_leave(nic_driver(nic));
+	ep->open_caps = err ? 0 : ep->caps;
 	ep_tell_aliases(ep);
 	if (err) {
 		char text[80];

@@ -33,7 +33,7 @@ struct emu_ep {
 	struct request request;		/* FI_EP_MSG: what it was opened to accept; number 0: nothing */
 	struct sockaddr_storage asked;	/* FI_EP_MSG: whom fi_connect() named */
 	bool     begun;			/* FI_EP_MSG: fi_connect() or fi_accept() was called */
-	uint64_t caps;
+	uint64_t caps, open_caps;	/* open_caps: `caps` once data may be transferred, 0 before */
 	uint64_t auth;			/* shown to peers; messages with another are refused */
 	uint64_t tx_flags, rx_flags;	/* default operation flags */
 	uint64_t tx_order;

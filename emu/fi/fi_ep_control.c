@@ -47,6 +47,7 @@ static int get_flags(const struct emu_ep *ep, uint64_t *word)
 static void tell(const struct emu_ep *whole, struct emu_ep *alias)
 {
 	alias->dev = whole->dev;
+	alias->open_caps = whole->open_caps;
 	alias->tx_selective = whole->tx_selective;
 	alias->rx_selective = whole->rx_selective;
 }

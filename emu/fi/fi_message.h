@@ -7,15 +7,10 @@
 
 #include "emu/fi/fi_ep.h"
 
-/* `group` is FI_MSG, for which tag and ignore are 0, or FI_TAGGED. `flags` are in force: the endpoint's defaults, or those of
- * the *msg call, checked against what it knows. Any thread. 0 or a negative errno, after which nothing was posted. */
-ssize_t message_send(struct emu_ep *ep, uint64_t group, const struct fi_msg_tagged *msg, uint64_t flags);
-ssize_t message_recv(struct emu_ep *ep, uint64_t group, const struct fi_msg_tagged *msg, uint64_t flags);
-
-/* The same with one buffer. */
-ssize_t message_send_one(struct emu_ep *ep, uint64_t group, const void *buf, size_t len, void *desc,
-			 struct fi_msg_tagged *msg, uint64_t flags);
-ssize_t message_recv_one(struct emu_ep *ep, uint64_t group, void *buf, size_t len, void *desc,
-			 struct fi_msg_tagged *msg, uint64_t flags);
+/* `group` is FI_MSG or FI_TAGGED. `post` has the buffers, `desc` theirs, the context, and whatever the call has of destination or
+ * source, data, tag and bits ignored; the rest of it is zero, and is filled in. `flags` are in force: the endpoint's defaults, or
+ * those of the *msg call, checked against what it knows. Any thread. 0 or a negative errno, after which nothing was posted. */
+ssize_t message_send(struct emu_ep *ep, uint64_t group, struct post *post, void *const *desc, uint64_t flags);
+ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, void *const *desc, uint64_t flags);
 
 #endif

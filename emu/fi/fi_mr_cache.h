@@ -26,7 +26,7 @@ void mr_cache_stop(const struct emu_domain *domain, struct emu_mr_cache *cache);
 /* Registers a buffer of a domain with a cache, unless it is: 0; -FI_EFAULT after a line of log if there is no memory that
  * could be pinned; -FI_EAGAIN from a signal handler inside the device. Any thread. A miss takes as long as the kernel needs
  * to supply the memory. */
-int  mr_cache_register(const struct emu_domain *domain, const struct iovec *buffer, bool writable);
+int  mr_cache_register(const struct emu_domain *domain, const struct iovec *buffer, bool writable) __attribute__((noinline));
 
 /* fi_ops.ops_open of domains: EMU_MR_CACHE_OPS. */
 int  mr_cache_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);

@@ -6,51 +6,51 @@
 #include "emu/fi/fi_data.h"
 #include "emu/fi/fi_message.h"
 
-/* What both kinds have. */
-static void take(const struct fi_msg *from, struct fi_msg_tagged *msg)
+static ssize_t recv_vector(struct fid_ep *fid, const struct iovec *iov, void *const *desc, size_t count, fi_addr_t src,
+			   void *context, uint64_t flags)
 {
-	*msg = (struct fi_msg_tagged){
-		.msg_iov = from->msg_iov, .desc = from->desc, .iov_count = from->iov_count, .addr = from->addr,
-		.context = from->context, .data = from->data,
-	};
+	struct recv_post post = { .iov = iov, .iov_count = count, .source = src, .context = context };
+
+	return message_recv(emu_ep(fid), FI_MSG, &post, desc, flags);
 }
 
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, void *context)
 {
-	struct fi_msg_tagged msg = { .addr = src, .context = context };
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
 
-	return message_recv_one(emu_ep(fid), FI_MSG, buf, len, desc, &msg, data_recv_defaults(emu_ep(fid), FI_MSG));
+	return recv_vector(fid, &iov, &desc, 1, src, context, data_recv_defaults(emu_ep(fid), FI_MSG));
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
 			 void *context)
 {
-	struct fi_msg_tagged msg = {
-		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = src, .context = context,
-	};
-
-	return message_recv(emu_ep(fid), FI_MSG, &msg, data_recv_defaults(emu_ep(fid), FI_MSG));
+	return recv_vector(fid, iov, desc, count, src, context, data_recv_defaults(emu_ep(fid), FI_MSG));
 }
 
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *from, uint64_t flags)
 {
-	struct fi_msg_tagged msg;
-
 	if (!from)
 		return -FI_EINVAL;
 	if (flags & ~(DATA_RECV_FLAGS | data_trigger(emu_ep(fid)) | data_multi(emu_ep(fid), FI_MSG) |
 		      data_recv_by_key(emu_ep(fid), FI_MSG)))
 		return -FI_EBADFLAGS;
-	take(from, &msg);
-	return message_recv(emu_ep(fid), FI_MSG, &msg, flags);
+	return recv_vector(fid, from->msg_iov, from->desc, from->iov_count, from->addr, from->context, flags);
+}
+
+static ssize_t send_vector(struct fid_ep *fid, const struct iovec *iov, void *const *desc, size_t count, fi_addr_t dest,
+			   void *context, uint64_t data, uint64_t flags)
+{
+	struct post post = { .iov = iov, .iov_count = count, .dest = dest, .context = context, .cq_data = data };
+
+	return message_send(emu_ep(fid), FI_MSG, &post, desc, flags);
 }
 
 static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, void *context,
 			uint64_t data, uint64_t flags)
 {
-	struct fi_msg_tagged msg = { .addr = dest, .context = context, .data = data };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 
-	return message_send_one(emu_ep(fid), FI_MSG, buf, len, desc, &msg, flags);
+	return send_vector(fid, &iov, &desc, 1, dest, context, data, flags);
 }
 
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, void *context)
@@ -61,23 +61,16 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
 			 void *context)
 {
-	struct fi_msg_tagged msg = {
-		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = dest, .context = context,
-	};
-
-	return message_send(emu_ep(fid), FI_MSG, &msg, emu_ep(fid)->tx_flags);
+	return send_vector(fid, iov, desc, count, dest, context, 0, emu_ep(fid)->tx_flags);
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *from, uint64_t flags)
 {
-	struct fi_msg_tagged msg;
-
 	if (!from)
 		return -FI_EINVAL;
 	if (flags & ~(DATA_PUT_FLAGS | data_trigger(emu_ep(fid))))
 		return -FI_EBADFLAGS;
-	take(from, &msg);
-	return message_send(emu_ep(fid), FI_MSG, &msg, flags);
+	return send_vector(fid, from->msg_iov, from->desc, from->iov_count, from->addr, from->context, from->data, flags);
 }
 
 static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)

@@ -8,85 +8,110 @@
 #include "emu/fi/fi_target.h"
 #include "emu/nic/mr.h"
 
-static int check_remote(const struct emu_ep *ep, const struct fi_msg_rma *msg, size_t total)
+/* FI_INJECT is for what is sent; as an endpoint's default it does not mean reads. */
+static uint64_t get_defaults(struct fid_ep *fid)
+{
+	return emu_ep(fid)->tx_flags & ~FI_INJECT;
+}
+
+__attribute__((cold))
+static int bad_count(const struct emu_ep *ep, size_t count)
+{
+	EMU_WARN(EP_DATA, "bad argument: %zu remote ranges, from 1 to rma_iov_limit %zu are allowed\n", count,
+		 ep->rma_iov_limit);
+	return -FI_EINVAL;
+}
+
+__attribute__((cold))
+static int bad_length(size_t total)
+{
+	EMU_WARN(EP_DATA, "bad argument: the remote ranges together are not as long as the local buffers, %zu B\n", total);
+	return -FI_EINVAL;
+}
+
+/* The remote ranges as long as the local buffers? */
+static int check_remote(const struct emu_ep *ep, const struct post *post, size_t total)
 {
 	size_t left = total;
 
-	if (!msg->rma_iov || !msg->rma_iov_count || msg->rma_iov_count > ep->rma_iov_limit) {
-		EMU_WARN(EP_DATA, "bad argument: %zu remote ranges, from 1 to rma_iov_limit %zu are allowed\n",
-			 msg->rma_iov_count, ep->rma_iov_limit);
-		return -FI_EINVAL;
+	if (!post->remote || !post->remote_count || post->remote_count > ep->rma_iov_limit)
+		return bad_count(ep, post->remote_count);
+	for (size_t i = 0; i < post->remote_count; i++) {
+		if (post->remote[i].length > left)
+			return bad_length(total);
+		left -= post->remote[i].length;
 	}
-	for (size_t i = 0; i < msg->rma_iov_count; i++) {
-		if (msg->rma_iov[i].len > left)
-			break;
-		left -= msg->rma_iov[i].len;
-		if (i + 1 == msg->rma_iov_count && !left)
-			return data_no_dest(ep, msg->addr) ? -FI_EINVAL : 0;
-	}
-	EMU_WARN(EP_DATA, "bad argument: the remote ranges together are not as long as the local buffers, %zu B\n",
-		 total);
-	return -FI_EINVAL;
+	if (left)
+		return bad_length(total);
+	return data_no_dest(ep, post->dest) ? -FI_EINVAL : 0;
+}
+
+/* What all calls come down to: kind, buffers, destination, context and data stand in the post, and in `remote` its ranges. */
+static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *remote, void *const *desc, uint64_t flags)
+{
+	bool   write = post->kind == OP_WRITE;
+	struct when when;
+	ssize_t total;
+	int    err;
+
+	post->flags = data_post_flags(ep, flags, write ? FI_COMMIT_COMPLETE : 0);
+	post->cq_flags = CQ_F_RMA | (write ? CQ_F_WRITE : CQ_F_READ);
+	post->remote = remote;
+	err = data_check_ep(ep, write ? FI_RMA | FI_WRITE : FI_RMA | FI_READ);
+	if (err)
+		return err;
+	total = data_check_local(ep, post->iov, post->iov_count, desc, write ? MR_WRITE : MR_READ, flags);
+	if (total < 0)
+		return total;
+	err = check_remote(ep, post, (size_t)total);
+	if (!err)
+		err = target_keys(ep->domain, remote, post->remote_count);
+	if (!err)
+		err = data_when(ep, flags, &post->context, &when, &post->when);
+	return err ? err : ep_post(ep->dev, post);
 }
 
 ssize_t emu_rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_msg_rma *msg, uint64_t flags)
 {
 	struct remote remote[LIMIT_IOV];
-	bool   write = kind == OP_WRITE;
-	struct local_side local = {
-		.iov = msg->msg_iov, .desc = msg->desc, .count = msg->iov_count, .limit = ep->tx_iov_limit,
-		.right = write ? MR_WRITE : MR_READ,
-	};
 	struct post post = {
-		.kind = kind, .flags = data_post_flags(ep, flags) | (write && flags & FI_COMMIT_COMPLETE ? POST_COMMIT : 0),
-		.dest = msg->addr, .iov = msg->msg_iov,
-		.iov_count = msg->iov_count, .remote = remote,
+		.kind = kind, .dest = msg->addr, .iov = msg->msg_iov, .iov_count = msg->iov_count,
 		.remote_count = msg->rma_iov_count, .cq_data = msg->data, .context = msg->context,
-		.cq_flags = CQ_F_RMA | (write ? CQ_F_WRITE : CQ_F_READ),
 	};
-	struct when when;
-	size_t total = 0;
-	int    err;
 
-	err = data_check_ep(ep, FI_RMA, write ? FI_WRITE : FI_READ);
-	if (!err)
-		err = data_check_local(ep, &local, flags, &total);
-	if (!err)
-		err = check_remote(ep, msg, total);
-	if (!err)
-		err = target_remotes(ep->domain, msg->rma_iov, msg->rma_iov_count, remote);
-	if (!err)
-		err = data_when(ep, flags, &post.context, &when, &post.when);
-	return err ? err : ep_post(ep->dev, &post);
+	for (size_t i = 0; msg->rma_iov && i < msg->rma_iov_count && i < LIMIT_IOV; i++) /* more are refused later */
+		remote[i] = (struct remote){
+			.addr = msg->rma_iov[i].addr, .length = msg->rma_iov[i].len, .key = msg->rma_iov[i].key,
+		};
+	return rma_post(ep, &post, msg->rma_iov ? remote : NULL, msg->desc, flags);
 }
 
 /* One remote range as long as the local buffers. */
 static ssize_t rma_vector(struct fid_ep *fid, enum op_kind kind, const struct iovec *iov, void **desc, size_t count,
-			  fi_addr_t peer, uint64_t addr, uint64_t key, void *context, uint64_t data, uint64_t flags)
+			  fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
-	struct fi_rma_iov remote = { .addr = addr, .key = key };
-	struct fi_msg_rma msg = {
-		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = peer, .rma_iov = &remote, .rma_iov_count = 1,
-		.context = context, .data = data,
+	struct remote remote = { .addr = addr, .key = key };
+	struct post post = {
+		.kind = kind, .dest = peer, .iov = iov, .iov_count = count, .remote_count = 1, .context = context,
 	};
 
 	for (size_t i = 0; iov && i < count && i < LIMIT_IOV; i++)
-		remote.len += iov[i].iov_len; /* a sum that wraps is longer than max_msg_size: refused later */
-	return emu_rma_post(emu_ep(fid), kind, &msg, flags);
+		remote.length += iov[i].iov_len; /* a sum that wraps is longer than max_msg_size: refused later */
+	return rma_post(emu_ep(fid), &post, &remote, desc, kind == OP_WRITE ? emu_ep(fid)->tx_flags : get_defaults(fid));
 }
 
-static ssize_t rma_single(struct fid_ep *fid, enum op_kind kind, const void *buf, size_t len, void *desc,
-			  fi_addr_t peer, uint64_t addr, uint64_t key, void *context, uint64_t data, uint64_t flags)
+/* Of one buffer. */
+static inline ssize_t rma_single(struct fid_ep *fid, enum op_kind kind, const void *buf, size_t len, void *desc,
+				 fi_addr_t peer, uint64_t addr, uint64_t key, void *context, uint64_t data, uint64_t flags)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct remote remote = { .addr = addr, .length = len, .key = key };
+	struct post post = {
+		.kind = kind, .dest = peer, .iov = &iov, .iov_count = 1, .remote_count = 1, .cq_data = data,
+		.context = context,
+	};
 
-	return rma_vector(fid, kind, &iov, &desc, 1, peer, addr, key, context, data, flags);
-}
-
-/* FI_INJECT is for what is sent; as an endpoint's default it does not mean reads. */
-static uint64_t get_defaults(struct fid_ep *fid)
-{
-	return emu_ep(fid)->tx_flags & ~FI_INJECT;
+	return rma_post(emu_ep(fid), &post, &remote, &desc, flags);
 }
 
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr,
@@ -98,7 +123,7 @@ static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, f
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
 			 uint64_t addr, uint64_t key, void *context)
 {
-	return rma_vector(fid, OP_READ, iov, desc, count, src, addr, key, context, 0, get_defaults(fid));
+	return rma_vector(fid, OP_READ, iov, desc, count, src, addr, key, context);
 }
 
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
@@ -119,7 +144,7 @@ static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *
 static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
 			  uint64_t addr, uint64_t key, void *context)
 {
-	return rma_vector(fid, OP_WRITE, iov, desc, count, dest, addr, key, context, 0, emu_ep(fid)->tx_flags);
+	return rma_vector(fid, OP_WRITE, iov, desc, count, dest, addr, key, context);
 }
 
 static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)

@@ -217,6 +217,7 @@ int emu_srx_open(struct fid_domain *fid, struct fi_rx_attr *attr, struct fid_ep 
 	if (err)
 		goto put_domain;
 	srx->whole = srx;
+	srx->open_caps = srx->caps;
 	srx->fid.fid.fclass = FI_CLASS_SRX_CTX;
 	srx->fid.fid.context = context;
 	srx->fid.fid.ops = &srx_fid_ops;

@@ -27,6 +27,9 @@ static_assert(CQ_F_REMOTE_READ == FI_REMOTE_READ && CQ_F_REMOTE_WRITE == FI_REMO
 static_assert(CQ_F_MULTI_RECV == FI_MULTI_RECV, "completion flags");
 static_assert(CQ_F_REMOTE_CQ_DATA == FI_REMOTE_CQ_DATA, "completion flags");
 
+static_assert(POST_COMPLETE == FI_COMPLETION && POST_INJECT == FI_INJECT && POST_FENCE == FI_FENCE, "flags of posts");
+static_assert(POST_CQ_DATA == FI_REMOTE_CQ_DATA && POST_COMMIT == FI_COMMIT_COMPLETE, "flags of posts");
+static_assert(POST_TAGGED == FI_TAGGED && POST_PEEK == FI_PEEK && POST_MULTI == FI_MULTI_RECV, "flags of posts");
 static_assert(MR_READ == FI_READ && MR_WRITE == FI_WRITE && MR_RECV == FI_RECV && MR_SEND == FI_SEND, "access bits");
 static_assert(MR_REMOTE_READ == FI_REMOTE_READ && MR_REMOTE_WRITE == FI_REMOTE_WRITE, "access bits");
 

@@ -6,12 +6,25 @@
 #include "emu/fi/fi_data.h"
 #include "emu/fi/fi_message.h"
 
+static ssize_t recv_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	struct recv_post post = {
+		.iov = msg->msg_iov, .iov_count = msg->iov_count, .source = msg->addr, .tag = msg->tag, .ignore = msg->ignore,
+		.context = msg->context,
+	};
+
+	return message_recv(emu_ep(fid), FI_TAGGED, &post, msg->desc, flags);
+}
+
 static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t tag,
 			   uint64_t ignore, void *context)
 {
-	struct fi_msg_tagged msg = { .addr = src, .tag = tag, .ignore = ignore, .context = context };
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct recv_post post = {
+		.iov = &iov, .iov_count = 1, .source = src, .tag = tag, .ignore = ignore, .context = context,
+	};
 
-	return message_recv_one(emu_ep(fid), FI_TAGGED, buf, len, desc, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
+	return message_recv(emu_ep(fid), FI_TAGGED, &post, &desc, data_recv_defaults(emu_ep(fid), FI_TAGGED));
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
@@ -22,7 +35,7 @@ static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **
 		.context = context,
 	};
 
-	return message_recv(emu_ep(fid), FI_TAGGED, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
+	return recv_vector(fid, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
 }
 
 /* Discarded is what a peek finds, or what was claimed: not what is only being claimed. That is one message. */
@@ -44,15 +57,28 @@ static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 		return -FI_EBADFLAGS;
 	if (flags & FI_CLAIM && !msg->context) /* which names what is claimed */
 		return -FI_EINVAL;
-	return message_recv(emu_ep(fid), FI_TAGGED, msg, flags);
+	return recv_vector(fid, msg, flags);
+}
+
+static ssize_t send_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	struct post post = {
+		.iov = msg->msg_iov, .iov_count = msg->iov_count, .dest = msg->addr, .tag = msg->tag, .context = msg->context,
+		.cq_data = msg->data,
+	};
+
+	return message_send(emu_ep(fid), FI_TAGGED, &post, msg->desc, flags);
 }
 
 static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
 			void *context, uint64_t data, uint64_t flags)
 {
-	struct fi_msg_tagged msg = { .addr = dest, .tag = tag, .context = context, .data = data };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct post post = {
+		.iov = &iov, .iov_count = 1, .dest = dest, .tag = tag, .context = context, .cq_data = data,
+	};
 
-	return message_send_one(emu_ep(fid), FI_TAGGED, buf, len, desc, &msg, flags);
+	return message_send(emu_ep(fid), FI_TAGGED, &post, &desc, flags);
 }
 
 static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
@@ -68,7 +94,7 @@ static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **
 		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = dest, .tag = tag, .context = context,
 	};
 
-	return message_send(emu_ep(fid), FI_TAGGED, &msg, emu_ep(fid)->tx_flags);
+	return send_vector(fid, &msg, emu_ep(fid)->tx_flags);
 }
 
 static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
@@ -77,7 +103,7 @@ static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 		return -FI_EINVAL;
 	if (flags & ~(DATA_PUT_FLAGS | FI_MATCH_COMPLETE | data_trigger(emu_ep(fid))))
 		return -FI_EBADFLAGS;
-	return message_send(emu_ep(fid), FI_TAGGED, msg, flags);
+	return send_vector(fid, msg, flags);
 }
 
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)

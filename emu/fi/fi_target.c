@@ -8,21 +8,18 @@
 #include "emu/fi/fi_prov.h"
 #include "emu/nic/key_map.h"
 
-int target_remotes(struct emu_domain *domain, const struct fi_rma_iov *iov, size_t count, struct remote *remote)
+int target_map(struct emu_domain *domain, struct remote *remote, size_t count)
 {
-	bool raw = domain->rules & FI_MR_RAW;
-
 	for (size_t i = 0; i < count; i++) {
-		struct raw_key key = { .key = iov[i].key };
+		struct raw_key key;
 
-		if (raw && !key_map_find(pd_mappings(domain->pd), iov[i].key, &key)) {
+		if (!key_map_find(pd_mappings(domain->pd), remote[i].key, &key)) {
 			EMU_WARN(EP_DATA, "key %#llx is not mapped: under FI_MR_RAW peers' keys come from fi_mr_map_raw, "
-				 "until fi_mr_unmap_key (S53, S57)\n", (unsigned long long)iov[i].key);
+				 "until fi_mr_unmap_key (S53, S57)\n", (unsigned long long)remote[i].key);
 			return -FI_ENOKEY;
 		}
-		remote[i] = (struct remote){
-			.addr = iov[i].addr, .length = iov[i].len, .key = key.key, .key_tail = key.tail,
-		};
+		remote[i].key = key.key;
+		remote[i].key_tail = key.tail;
 	}
 	return 0;
 }

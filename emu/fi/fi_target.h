@@ -8,7 +8,13 @@
 #include "emu/fi/fi_domain.h"
 #include "emu/nic/op.h"
 
-/* Fills remote[0..count), count being at most LIMIT_IOV. 0; -FI_ENOKEY after a line of log. */
-int target_remotes(struct emu_domain *domain, const struct fi_rma_iov *iov, size_t count, struct remote *remote);
+/* Puts what its peers call them in the place of handles. 0; -FI_ENOKEY after a line of log. */
+int target_map(struct emu_domain *domain, struct remote *remote, size_t count);
+
+/* Keys are as the program gave them: 0, or as above. */
+static inline int target_keys(struct emu_domain *domain, struct remote *remote, size_t count)
+{
+	return domain->rules & FI_MR_RAW ? target_map(domain, remote, count) : 0;
+}
 
 #endif

@@ -44,38 +44,51 @@ static int check_ep(const struct emu_domain *domain, struct fid_ep *fid, uint64_
 	return flags & ~known ? -FI_EBADFLAGS : 0;
 }
 
-static int queue_msg(struct emu_domain *domain, const struct fi_op_msg *op, struct work_call *call, bool send)
+static int queue_send(struct emu_domain *domain, const struct fi_op_tagged *op, uint64_t group, struct work_call *call)
 {
-	struct fi_msg_tagged msg;
-	int err;
-
-	if (!op)
-		return -FI_EINVAL;
-	err = check_ep(domain, op->ep, op->flags, send ? DATA_PUT_FLAGS : DATA_RECV_FLAGS);
-	if (err)
-		return err;
-	msg = (struct fi_msg_tagged){
-		.msg_iov = op->msg.msg_iov, .desc = op->msg.desc, .iov_count = op->msg.iov_count, .addr = op->msg.addr,
-		.context = call, .data = op->msg.data,
+	int err = check_ep(domain, op->ep, op->flags, DATA_PUT_FLAGS);
+	struct post post = {
+		.iov = op->msg.msg_iov, .iov_count = op->msg.iov_count, .dest = op->msg.addr, .tag = op->msg.tag,
+		.context = call, .cq_data = op->msg.data,
 	};
+
 	call->context = op->msg.context;
-	return (int)(send ? message_send : message_recv)(emu_ep(op->ep), FI_MSG, &msg, KEPT(op->flags));
+	return err ? err : (int)message_send(emu_ep(op->ep), group, &post, op->msg.desc, KEPT(op->flags));
+}
+
+static int queue_recv(struct emu_domain *domain, const struct fi_op_tagged *op, uint64_t group, struct work_call *call)
+{
+	int err = check_ep(domain, op->ep, op->flags, DATA_RECV_FLAGS);
+	struct recv_post post = {
+		.iov = op->msg.msg_iov, .iov_count = op->msg.iov_count, .source = op->msg.addr, .tag = op->msg.tag,
+		.ignore = op->msg.ignore, .context = call,
+	};
+
+	call->context = op->msg.context;
+	return err ? err : (int)message_recv(emu_ep(op->ep), group, &post, op->msg.desc, KEPT(op->flags));
 }
 
 static int queue_tagged(struct emu_domain *domain, const struct fi_op_tagged *op, struct work_call *call, bool send)
 {
-	struct fi_msg_tagged msg;
-	int err;
+	if (!op)
+		return -FI_EINVAL;
+	return (send ? queue_send : queue_recv)(domain, op, FI_TAGGED, call);
+}
+
+static int queue_msg(struct emu_domain *domain, const struct fi_op_msg *op, struct work_call *call, bool send)
+{
+	struct fi_op_tagged untagged;
 
 	if (!op)
 		return -FI_EINVAL;
-	err = check_ep(domain, op->ep, op->flags, send ? DATA_PUT_FLAGS : DATA_RECV_FLAGS);
-	if (err)
-		return err;
-	msg = op->msg;
-	msg.context = call;
-	call->context = op->msg.context;
-	return (int)(send ? message_send : message_recv)(emu_ep(op->ep), FI_TAGGED, &msg, KEPT(op->flags));
+	untagged = (struct fi_op_tagged){
+		.ep = op->ep, .flags = op->flags,
+		.msg = {
+			.msg_iov = op->msg.msg_iov, .desc = op->msg.desc, .iov_count = op->msg.iov_count, .addr = op->msg.addr,
+			.context = op->msg.context, .data = op->msg.data,
+		},
+	};
+	return (send ? queue_send : queue_recv)(domain, &untagged, FI_MSG, call);
 }
 
 static int queue_rma(struct emu_domain *domain, const struct fi_op_rma *op, struct work_call *call, enum op_kind kind)

@@ -30,7 +30,7 @@ int  av_remove(struct av *av, uint64_t index);	/* takes one insertion back; 0 or
 int  av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp);
 /* The index of that address with this authorization, else of that address without any; AV_NONE: neither is there. */
 uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t auth);
-uint64_t av_shown(struct av *av, uint64_t index);	/* as inserted; 0: none, or no such address */
+uint64_t av_shown(struct av *av, uint64_t index) __attribute__((noinline));	/* as inserted; 0: none, or no such address */
 /* Whoever is about to use the vector calls this first (av_generation()): it may insert and remove. Before it is shared. */
 void av_follow(struct av *av, void (*follow)(void *arg), void *arg);
 /* Changes at every insert or remove: lets others cache what av_find() said. */

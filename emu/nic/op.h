@@ -39,20 +39,22 @@ enum op_kind {
 #define CQ_F_MULTI_RECV		(1ull << 16)
 #define CQ_F_REMOTE_CQ_DATA	(1ull << 17)
 
+/* COMPLETE, INJECT, FENCE, CQ_DATA, COMMIT, TAGGED, PEEK and MULTI have the values of libfabric's flags, so that a call's need
+ * no translation; emu/fi asserts it. */
 enum post_flag {
-	POST_COMPLETE = 0x1,	/* a success makes an entry in the queue (errors always do, unless POST_SILENT) */
-	POST_INJECT = 0x2,	/* the payload, at most LIMIT_INJECT bytes, is copied: the buffer is free on return */
-	POST_FENCE = 0x4,	/* starts only when all earlier ops to the same peer are complete */
-	POST_CQ_DATA = 0x8,	/* cq_data goes to the peer's completion */
-	POST_COMMIT = 0x10,	/* a write or atomic that completes when the target has made it durable */
-	POST_TAGGED = 0x100,	/* messages and receives: matched by tag, and never with those without */
+	POST_COMPLETE = 1 << 24,	/* a success makes an entry in the queue (errors always do, unless POST_SILENT) */
+	POST_INJECT = 1 << 25,	/* the payload, at most LIMIT_INJECT bytes, is copied: the buffer is free on return */
+	POST_FENCE = 1 << 21,	/* starts only when all earlier ops to the same peer are complete */
+	POST_CQ_DATA = 1 << 17,	/* cq_data goes to the peer's completion */
+	POST_COMMIT = 1 << 30,	/* a write or atomic that completes when the target has made it durable */
+	POST_TAGGED = 1 << 3,	/* messages and receives: matched by tag, and never with those without */
 	/* Receives that do not wait: what they find, or that there is nothing, completes at once (peek.h). */
-	POST_PEEK = 0x200,	/* tells of the message that it would take, and leaves it; tagged ones only */
-	POST_CLAIM = 0x400,	/* with PEEK: sets the message aside for this context; else takes what was set aside */
-	POST_DISCARD = 0x800,	/* the message found is thrown away */
-	POST_MULTI = 0x1000,	/* receives of one buffer: it takes many messages (multi_recv.h) */
-	POST_WORK = 0x2000,	/* tells nobody but `when->done`, and the queue if POST_COMPLETE */
-	POST_MATCH = 0x4000,	/* messages: complete when a receive has taken them, or the peer's program has discarded them */
+	POST_PEEK = 1 << 19,	/* tells of the message that it would take, and leaves it; tagged ones only */
+	POST_CLAIM = 1 << 4,	/* with PEEK: sets the message aside for this context; else takes what was set aside */
+	POST_DISCARD = 1 << 5,	/* the message found is thrown away */
+	POST_MULTI = 1 << 16,	/* receives of one buffer: it takes many messages (multi_recv.h) */
+	POST_WORK = 1 << 6,	/* tells nobody but `when->done`, and the queue if POST_COMPLETE */
+	POST_MATCH = 1 << 7,	/* messages: complete when a receive has taken them, or the peer's program has discarded them */
 };
 
 /* What a post waits for (held.h). */
@@ -79,6 +81,15 @@ struct remote {
 	uint64_t key_tail;	/* second half of a raw key (FI_MR_RAW); 0: a plain one */
 };
 
+/* What atomics have besides. */
+struct post_atomic {
+	struct atomic_what what;
+	const struct iovec *compare;	/* ATOMIC_COMPARE: as long as the remote ranges */
+	size_t   compare_count;
+	const struct iovec *result;	/* ATOMIC_FETCH and ATOMIC_COMPARE: likewise */
+	size_t   result_count;
+};
+
 /* One data transfer call, flags translated. Everything pointed to may go when the call returns, but for the payload. */
 struct post {
 	enum op_kind kind;
@@ -87,16 +98,12 @@ struct post {
 	const struct iovec *iov;	/* up to LIMIT_IOV */
 	size_t   iov_count;
 	const struct remote *remote;	/* RMA, atomics: 1 to LIMIT_IOV; their lengths sum to those of iov */
-	size_t   remote_count;
-	struct atomic_what what;	/* atomics; all zero for others */
-	const struct iovec *compare;	/* ATOMIC_COMPARE: as long as the remote ranges */
-	size_t   compare_count;
-	const struct iovec *result;	/* ATOMIC_FETCH and ATOMIC_COMPARE: likewise */
-	size_t   result_count;
+	size_t   remote_count;		/* messages: 0 */
 	uint64_t cq_data;
 	uint64_t tag;			/* POST_TAGGED, else 0 */
 	void    *context;
 	uint64_t cq_flags;		/* what its completion reports */
+	const struct post_atomic *atomic;	/* OP_ATOMIC, else NULL */
 	const struct when *when;	/* NULL: at once */
 };
 

@@ -45,7 +45,7 @@ static uint8_t iov_slice(struct place *from, uint64_t length, struct iovec *out)
 	return count;
 }
 
-static void op_fill(struct op *op, struct ep *ep, const struct post *post)
+static void op_fill(struct op *op, struct ep *ep, const struct post *post, const struct remote *remote, uint64_t length)
 {
 	op->ep = ep;
 	op->pool = ep->stx->ops;
@@ -54,18 +54,25 @@ static void op_fill(struct op *op, struct ep *ep, const struct post *post)
 	op->group_left = 1;
 	op->state = OP_QUEUED;
 	op->kind = post->kind;
-	op->what = post->what;
 	op->flags = post->flags;
+	op->what = post->atomic ? post->atomic->what : (struct atomic_what){ 0 };
+	op->compare_count = op->result_count = 0;
 	op->dest = post->dest;
-	op->auth = ep->attr.auths ? av_shown(ep->attr.av, post->dest) : ep->attr.auth;
+	op->auth = ep->attr.auth;
 	op->first_seq = op->last_seq = 0;
+	op->length = op->total = length;
 	op->moved = 0;
 	op->cq_data = post->cq_data;
 	op->tag = post->tag;
-	op->remote = (struct remote){ 0 };
+	op->remote = remote ? *remote : (struct remote){ 0 };
 	op->why.cause = REFUSAL_NONE;
 	op->counted = NULL;
-	op->done.c = (struct completion){ .context = post->context, .flags = post->cq_flags, .source = AV_NONE };
+	op->done.c = (struct completion){
+		.context = post->context, .flags = post->cq_flags, .length = post->kind == OP_READ ? length : 0,
+		.source = AV_NONE,
+	};
+	if (ep->attr.auths)
+		op->auth = av_shown(ep->attr.av, op->dest);
 }
 
 /* Copies the buffers to op->inject, from `at` on, and makes them one there. */
@@ -99,66 +106,67 @@ static void op_list_give(struct op_list *list)
 		pool_give(op->pool, op);
 }
 
-/* Alone, with buffers as long as what it names: they are the op's as they stand. */
-static void op_take_iov(struct op *op, const struct post *post)
-{
-	for (size_t i = 0; i < post->iov_count; i++)
-		op->iov[i] = post->iov[i];
-	op->iov_count = (uint8_t)post->iov_count;
-	op->compare_count = op->result_count = 0;
-}
-
 /* One op for each remote range; the last one leads, carries CQ data and reports. Takes the submit lock. */
-static int post_build(struct ep *ep, const struct post *post, struct op_list *list)
+static int build_parts(struct ep *ep, const struct post *post, struct op_list *list)
 {
-	size_t count = post->kind == OP_SEND ? 1 : post->remote_count;
-	uint64_t length = 0, total = 0;
+	static const struct post_atomic no_atomic;
+	const struct post_atomic *atomic = post->atomic ? post->atomic : &no_atomic;
 	struct place from, compare, result;
-	bool whole;
+	uint64_t total = 0;
 
-	for (size_t i = 0; i < post->iov_count; i++)
-		length += post->iov[i].iov_len;
-	whole = count == 1 && !post->compare_count && !post->result_count &&
-		(post->kind == OP_SEND || post->remote->length == length);
-	if (!whole) {
-		place_set(&from, post->iov, post->iov_count);
-		place_set(&compare, post->compare, post->compare_count);
-		place_set(&result, post->result, post->result_count);
-	}
-	for (size_t i = 0; i < count; i++) {
+	place_set(&from, post->iov, post->iov_count);
+	place_set(&compare, atomic->compare, atomic->compare_count);
+	place_set(&result, atomic->result, atomic->result_count);
+	for (size_t i = 0; i < post->remote_count; i++) {
 		struct op *op = pool_take(ep->stx->ops);
 
 		if (!op) {
 			op_list_give(list);
 			return -EAGAIN;
 		}
-		op_fill(op, ep, post);
-		op->length = length;
-		if (post->kind != OP_SEND) {
-			op->remote = post->remote[i];
-			op->length = op->remote.length;
-		}
+		op_fill(op, ep, post, &post->remote[i], post->remote[i].length);
 		total += op->length;
-		if (i + 1 < count)
+		if (i + 1 < post->remote_count)
 			op->flags &= ~(uint32_t)(POST_COMPLETE | POST_CQ_DATA);
-		if (whole) {
-			op_take_iov(op, post);
-		} else {
-			op->iov_count = iov_slice(&from, op->length, op->iov);
-			op->compare_count = iov_slice(&compare, op->length, op->compare);
-			op->result_count = iov_slice(&result, op->length, op->result);
-		}
+		op->iov_count = iov_slice(&from, op->length, op->iov);
+		op->compare_count = iov_slice(&compare, op->length, op->compare);
+		op->result_count = iov_slice(&result, op->length, op->result);
 		op_list_push(list, op);
 		if ((op->flags & POST_INJECT) && !op_inject(op)) {
 			op_list_give(list);
 			return -EFAULT;
 		}
 	}
-	list->last->group_left = (uint32_t)count;
+	list->last->group_left = (uint32_t)post->remote_count;
 	list->last->total = total;
-	list->last->done.c.length = post->kind == OP_READ ? length : 0;
+	list->last->done.c.length = post->kind == OP_READ ? total : 0;
 	for (struct op *op = list->first; op; op = op->next)
 		op->leader = list->last;
+	return 0;
+}
+
+/* The post as a list of ops. Takes the submit lock. */
+static int post_build(struct ep *ep, const struct post *post, struct op_list *list)
+{
+	uint64_t length = 0;
+	struct op *op;
+
+	if (post->remote_count > 1 || (post->atomic && post->atomic->what.kind != ATOMIC_PLAIN))
+		return build_parts(ep, post, list);
+	op = pool_take(ep->stx->ops);
+	if (!op)
+		return -EAGAIN;
+	for (size_t i = 0; i < post->iov_count; i++) {
+		op->iov[i] = post->iov[i];
+		length += post->iov[i].iov_len;
+	}
+	op->iov_count = (uint8_t)post->iov_count;
+	op_fill(op, ep, post, post->kind == OP_SEND ? NULL : post->remote, length);
+	op_list_push(list, op);
+	if ((op->flags & POST_INJECT) && !op_inject(op)) {
+		op_list_give(list);
+		return -EFAULT;
+	}
 	return 0;
 }
 
@@ -176,7 +184,6 @@ static int hold_ops(struct ep *ep, const struct post *post, struct op_list *list
 		cntr_get(post->when->done);
 		list->last->counted = post->when->done;
 	}
-	*list = (struct op_list){ NULL, NULL };
 	return 0;
 }
 
@@ -199,6 +206,24 @@ static void submit_ops(struct nic *nic, struct op_list *list, bool role)
 	atomic_fetch_add(&submit->waiting, count);
 }
 
+/* What waits for a counter. */
+__attribute__((noinline, cold))
+static int post_held(struct ep *ep, const struct post *post)
+{
+	struct op_list list = { NULL, NULL };
+	int ret;
+
+	leaf_lock(&ep->nic->submit.lock);
+	ret = post_build(ep, post, &list);
+	if (!ret)
+		ret = hold_ops(ep, post, &list);
+	leaf_unlock(&ep->nic->submit.lock);
+	if (!ret)
+		held_reached(ep->nic, post->when->cntr);
+	driver_run(&ep->nic->driver);
+	return ret;
+}
+
 int ep_post(struct ep *ep, const struct post *post)
 {
 	struct submit *submit = &ep->nic->submit;
@@ -213,16 +238,14 @@ int ep_post(struct ep *ep, const struct post *post)
 	ret = atomic_load_explicit(&ep->cm.gate, memory_order_acquire);
 	if (ret)
 		return ret;
-	role = !post->when && driver_begin(&ep->nic->driver);
+	if (post->when)
+		return post_held(ep, post);
+	role = driver_begin(&ep->nic->driver);
 	leaf_lock(&submit->lock);
 	ret = post_build(ep, post, &list);
-	if (!ret && post->when)
-		ret = hold_ops(ep, post, &list);
 	if (!ret)
 		submit_ops(ep->nic, &list, role);
 	leaf_unlock(&submit->lock);
-	if (!ret && post->when)
-		held_reached(ep->nic, post->when->cntr);
 	/* Full: let the device make room before the program tries again. */
 	if (role)
 		driver_end(&ep->nic->driver);

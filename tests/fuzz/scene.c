@@ -332,18 +332,19 @@ static void do_post(struct scene *scene, const uint8_t *r)
 	struct buffer *buffer = buffer_lend(&scene->memory, length, kind == OP_WRITE || kind == OP_SEND);
 	struct iovec iov = { buffer ? buffer->bytes : NULL, length };
 	struct remote remote = { .length = iov.iov_len, .key = 1 };
+	struct post_atomic atomic = {
+		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 }, .result = &iov, .result_count = 1,
+	};
 	struct post post = {
 		.kind = kind, .flags = POST_COMPLETE | (r[HOW] & 1 ? POST_FENCE : 0), .dest = scene->known, .context = buffer,
-		.iov = &iov, .iov_count = 1, .remote = &remote, .remote_count = kind != OP_SEND, .result = &iov,
-		.result_count = kind == OP_ATOMIC,
+		.iov = &iov, .iov_count = 1, .remote = &remote, .remote_count = kind != OP_SEND,
+		.atomic = kind == OP_ATOMIC ? &atomic : NULL,
 	};
 
 	if (!buffer)
 		return;
 	if (kind == OP_SEND && r[HOW] & 2)
 		post.flags |= POST_TAGGED;
-	if (kind == OP_ATOMIC)
-		post.what = (struct atomic_what){ ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 };
 	if (ep_post(scene->ep, &post))
 		buffer_done(buffer);
 	stranger_pause(&scene->stranger);

@@ -39,13 +39,14 @@ void asked_post_at(struct asked *asked, enum op_kind kind, uint64_t key, uint64_
 {
 	struct iovec iov = { asked_memory, length }, result = { asked_memory + 2 * ASKED_LONG, length };
 	struct remote remote = { .addr = addr, .length = length, .key = key };
+	struct post_atomic atomic = {
+		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 }, .result = &result, .result_count = 1,
+	};
 	struct post post = {
 		.kind = kind, .flags = POST_COMPLETE | flags, .dest = asked->party->index[1], .iov = &iov, .iov_count = 1,
-		.remote = &remote, .remote_count = kind != OP_SEND, .result = &result, .result_count = kind == OP_ATOMIC,
+		.remote = &remote, .remote_count = kind != OP_SEND, .atomic = kind == OP_ATOMIC ? &atomic : NULL,
 	};
 
-	if (kind == OP_ATOMIC)
-		post.what = (struct atomic_what){ ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 };
 	WORLD_CHECK(asked->bed.world, !ep_post(asked->party->ep, &post), "not posted");
 }
 

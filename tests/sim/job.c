@@ -297,9 +297,12 @@ int job_post(struct job *job)
 {
 	struct model *model = job->from->model;
 	struct iovec compare = { job->compare, job->length }, result = { job->result, job->length };
-	struct post post = {
+	struct post_atomic atomic = {
 		.what = job->what, .compare = &compare, .compare_count = job->compare ? 1 : 0,
 		.result = &result, .result_count = job->result ? 1 : 0,
+	};
+	struct post post = {
+		.atomic = job->kind == OP_ATOMIC ? &atomic : NULL,
 		.kind = job->kind, .flags = job->flags, .dest = job->from->index[job->to->id], .iov = job->iov,
 		.iov_count = job->iovs, .remote = job->remote, .remote_count = job->remotes, .context = job,
 		.tag = job->tag, .cq_data = job->flags & POST_CQ_DATA ? job->id : 0, .cq_flags = job_flags(job),

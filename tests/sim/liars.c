@@ -70,13 +70,14 @@ static void post(struct lie *lie, enum op_kind kind, void *bytes, uint64_t lengt
 {
 	struct iovec iov = { bytes, length };
 	struct remote remote = { .length = length, .key = 1 };
+	struct post_atomic atomic = {
+		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 }, .result = &iov, .result_count = 1,
+	};
 	struct post post = {
 		.kind = kind, .flags = POST_COMPLETE, .dest = lie->index, .iov = &iov, .iov_count = 1, .remote = &remote,
-		.remote_count = 1, .result = &iov, .result_count = kind == OP_ATOMIC,
+		.remote_count = kind != OP_SEND, .atomic = kind == OP_ATOMIC ? &atomic : NULL,
 	};
 
-	if (kind == OP_ATOMIC)
-		post.what = (struct atomic_what){ ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 };
 	cr_assert_eq(ep_post(lie->victim->ep, &post), 0);
 	world_pass(lie->bed.world, SHORT_NS);
 }
