@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pool.c - slabs of objects; the free ones are linked through their first word. */
+/* pool.c - slabs of objects; the free ones are linked through their first word.
+ *
+ * Who gives an object back pushes it onto a list, by the one locked operation that there is; who takes one empties that list
+ * when he has no other, and counts then what has come back. So `out` is exact only after a look into the list, which a taker
+ * has before he says that there is none left. Once the pool is closed the list takes nothing, and givers count down. */
 #include "emu/nic/pool.h"
 
 #include <errno.h>
@@ -7,45 +11,45 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { SLAB_OBJECTS = 32 };
+#include "emu/nic/limits.h"
+
+enum { SLAB_OBJECTS = 8 };	/* few: those that a program with one op at a time uses in turn stay in the cache */
 
 struct link_word { struct link_word *next; };
 
 struct slab {
 	struct slab *next;
-	max_align_t objects[];
+	_Alignas(CACHE_LINE) char objects[];
 };
 
 struct pool {
 	size_t object;
 	uint32_t max;
+	uint32_t out;				/* takers: objects that are not in `free`; some may be in `given` */
 	struct slab *slabs;			/* takers */
 	struct link_word *free;			/* takers */
-	_Atomic(struct link_word *) given;	/* pushed by givers; taken all at once, so that no ABA arises */
-	atomic_uint out;			/* objects out, plus one while the pool is open */
+	_Atomic(struct link_word *) given;	/* pushed by givers; taken all at once, so that no ABA arises; or `closed` */
+	atomic_uint left;			/* objects out since it was closed */
 };
+
+static struct link_word closed;
 
 int pool_open(struct pool **out, size_t object, uint32_t max)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
-	const size_t align = _Alignof(max_align_t);
 
 	if (!pool)
 		return -ENOMEM;
-	pool->object = (object + align - 1) / align * align;
+	pool->object = (object + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	pool->max = max;
-	atomic_init(&pool->out, 1);
 	*out = pool;
 	return 0;
 }
 
-static void pool_unref(struct pool *pool)
+static void pool_free(struct pool *pool)
 {
 	struct slab *slab, *next;
 
-	/* acq_rel: whoever frees must see what every giver did to its object. */
-	if (atomic_fetch_sub_explicit(&pool->out, 1, memory_order_acq_rel) != 1)
-		return;
 	for (slab = pool->slabs; slab; slab = next) {
 		next = slab->next;
 		free(slab);
@@ -53,22 +57,43 @@ static void pool_unref(struct pool *pool)
 	free(pool);
 }
 
-void pool_close(struct pool *pool)
+/* Who counts the last one frees. acq_rel: he must see what every giver did to its object. */
+static void count_down(struct pool *pool, unsigned int objects)
 {
-	if (pool)
-		pool_unref(pool);
+	if (atomic_fetch_sub_explicit(&pool->left, objects, memory_order_acq_rel) == objects)
+		pool_free(pool);
 }
 
+void pool_close(struct pool *pool)
+{
+	unsigned int out, back = 0;
+	const struct link_word *word;
+
+	if (!pool)
+		return;
+	out = pool->out;
+	atomic_store_explicit(&pool->left, out, memory_order_relaxed);
+	/* Release: who finds it closed finds `left`. */
+	word = atomic_exchange_explicit(&pool->given, &closed, memory_order_acq_rel);
+	for (; word; word = word->next)
+		back++;
+	if (!out)
+		pool_free(pool);
+	else if (back) /* else those that are out have the pool, which may have gone with them */
+		count_down(pool, back);
+}
+
+__attribute__((cold))
 static bool pool_grow(struct pool *pool)
 {
-	struct slab *slab = malloc(sizeof(*slab) + SLAB_OBJECTS * pool->object);
+	struct slab *slab = aligned_alloc(CACHE_LINE, sizeof(*slab) + SLAB_OBJECTS * pool->object);
 	char *object;
 
 	if (!slab)
 		return false;
 	slab->next = pool->slabs;
 	pool->slabs = slab;
-	object = (char *)slab->objects;
+	object = slab->objects;
 	for (int i = 0; i < SLAB_OBJECTS; i++, object += pool->object) {
 		struct link_word *word = (struct link_word *)object;
 
@@ -78,20 +103,34 @@ static bool pool_grow(struct pool *pool)
 	return true;
 }
 
+/* What has come back is free again. */
+__attribute__((noinline))
+static void pool_collect(struct pool *pool)
+{
+	struct link_word *first = NULL, *last;
+
+	if (atomic_load_explicit(&pool->given, memory_order_relaxed))	/* pairs with the release in pool_give() */
+		first = atomic_exchange_explicit(&pool->given, NULL, memory_order_acquire);
+	if (!first)
+		return;
+	pool->out--;
+	for (last = first; last->next; last = last->next)
+		pool->out--;
+	last->next = pool->free;
+	pool->free = first;
+}
+
 void *pool_take(struct pool *pool)
 {
 	struct link_word *word;
 
-	/* Relaxed: a giver that has not come this far yet only makes the bound bite one call longer. */
-	if (atomic_load_explicit(&pool->out, memory_order_relaxed) > pool->max)
-		return NULL;
-	if (!pool->free)	/* pairs with the release in pool_give() */
-		pool->free = atomic_exchange_explicit(&pool->given, NULL, memory_order_acquire);
-	if (!pool->free && !pool_grow(pool))
+	if (!pool->free || pool->out == pool->max)
+		pool_collect(pool);
+	if (pool->out == pool->max || (!pool->free && !pool_grow(pool)))
 		return NULL;
 	word = pool->free;
 	pool->free = word->next;
-	atomic_fetch_add_explicit(&pool->out, 1, memory_order_relaxed);
+	pool->out++;
 	return word;
 }
 
@@ -99,9 +138,12 @@ void pool_give(struct pool *pool, void *object)
 {
 	struct link_word *word = object;
 
-	word->next = atomic_load_explicit(&pool->given, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&pool->given, &word->next, word, memory_order_release,
-						      memory_order_relaxed))
-		;
-	pool_unref(pool);
+	word->next = atomic_load_explicit(&pool->given, memory_order_acquire);
+	do {
+		if (word->next == &closed) {
+			count_down(pool, 1);
+			return;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(&pool->given, &word->next, word, memory_order_acq_rel,
+							memory_order_acquire));
 }

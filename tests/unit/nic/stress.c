@@ -20,7 +20,9 @@
 #include "emu/nic/errno.h"
 #include "emu/nic/guard.h"
 #include "emu/nic/key_map.h"
+#include "emu/nic/leaf.h"
 #include "emu/nic/mr_table.h"
+#include "emu/nic/pool.h"
 
 static const char *running;	/* the case */
 
@@ -385,6 +387,70 @@ static void keys_mapped_by_all(void)
 	key_map_close(map);
 }
 
+/* --- a pool: all that goes out comes back, and it ends with the last of it, whoever has that --- */
+
+enum { OBJECTS = 20 };
+
+static struct {
+	struct leaf lock;	/* takers */
+	struct pool *pool;
+	uint64_t *out[OBJECTS];
+	atomic_int given;
+} room;
+
+static void *take_and_give(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t *object;
+
+		leaf_lock(&room.lock);
+		object = pool_take(room.pool);
+		leaf_unlock(&room.lock);
+		CHECK(object); /* there are more than threads */
+		object[1] = i;
+		if (i % 64 == 0)
+			sched_yield();
+		CHECK(object[1] == i);
+		pool_give(room.pool, object);
+	}
+	return NULL;
+}
+
+static void *give_the_rest(void *arg)
+{
+	int i;
+
+	(void)arg;
+	while ((i = atomic_fetch_add(&room.given, 1)) < OBJECTS)
+		pool_give(room.pool, room.out[i]);
+	return NULL;
+}
+
+static void pool_ends_with_its_objects(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int round = 0; round < 100; round++) {
+		CHECK(pool_open(&room.pool, 2 * sizeof(uint64_t), OBJECTS) == 0);
+		if (round == 0) {
+			start(threads, THREADS, take_and_give, NULL);
+			finish(threads, THREADS);
+		}
+		for (int i = 0; i < OBJECTS; i++) {
+			room.out[i] = pool_take(room.pool);
+			CHECK(room.out[i]);
+		}
+		CHECK(!pool_take(room.pool));
+		pool_give(room.pool, room.out[0]);
+		CHECK(pool_take(room.pool) == room.out[0]);
+		atomic_store(&room.given, 0);
+		start(threads, THREADS, give_the_rest, NULL);
+		pool_close(room.pool);
+		finish(threads, THREADS);
+	}
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
@@ -394,6 +460,7 @@ int main(void)
 		{ "av_churn", av_churn },
 		{ "mr_asked_while_they_go", mr_asked_while_they_go },
 		{ "keys_mapped_by_all", keys_mapped_by_all },
+		{ "pool_ends_with_its_objects", pool_ends_with_its_objects },
 		{ "guard_faults_everywhere", guard_faults_everywhere },
 		{ "atomics_against_the_cpu", atomics_against_the_cpu },
 	};
