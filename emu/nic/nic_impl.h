@@ -19,6 +19,7 @@
 
 struct conn;
 struct message;
+struct rx;
 struct session;
 
 struct pd {
@@ -68,6 +69,7 @@ struct nic {
 	struct sendq_spares spares;
 	struct message *spare_message;	/* NULL: none */
 	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
+	struct rx *own_rx;		/* likewise, a receive; NULL: none */
 	uint8_t scratch[SLICE_RECV_COPIED + CACHE_LINE];
 };
 

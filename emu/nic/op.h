@@ -127,7 +127,8 @@ enum op_state {
 	OP_PARKED,	/* waits for its verdict: a SEND whose payload will be pulled, or see op_by_verdict() */
 };
 
-/* One request on the wire. A post with several remote ranges becomes several ops that end as one (leader). */
+/* One request on the wire. A post with several remote ranges becomes several ops that end as one (leader). What every op has
+ * comes first, five cache lines of it with the first buffer. */
 struct op {
 	struct op *next;	/* whichever queue it is in */
 	struct ep *ep;
@@ -140,22 +141,24 @@ struct op {
 	uint32_t flags;		/* enum post_flag */
 	struct atomic_what what;
 	uint8_t  iov_count, compare_count, result_count;
+	bool     passed;	/* fault plan: while it waits for hold_ns, what may pass it does */
+
+	uint64_t first_seq, last_seq;	/* of its segments sent so far */
+	uint64_t moved;		/* bytes handed to the connection, or received (READ) */
+	struct cntr *counted;	/* POST_WORK: where it is counted; held; NULL: nowhere */
+	uint64_t length;
+	uint64_t total;		/* leader: bytes of the group */
 	uint64_t dest;
 	uint64_t auth;		/* shown to the peer */
-	uint64_t first_seq, last_seq;	/* of its segments sent so far */
-	uint64_t length;
-	uint64_t hold_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
-	uint64_t late_ns;	/* fault plan: so long after it has ended */
-	bool     passed;	/* fault plan: while it waits for hold_ns, what may pass it does */
-	uint64_t moved;		/* bytes handed to the connection, or received (READ) */
+
+	struct cq_node done;
 	struct remote remote;
 	uint64_t cq_data;
 	uint64_t tag;
-	uint64_t total;		/* leader: bytes of the group */
-	struct cntr *counted;	/* POST_WORK: where it is counted; held; NULL: nowhere */
-	struct refusal why;	/* leader: the group's first refusal */
-	struct cq_node done;
 	struct iovec iov[LIMIT_IOV];
+	struct refusal why;	/* leader: the group's first refusal; the cause alone is set while there is none */
+	uint64_t hold_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
+	uint64_t late_ns;	/* fault plan: so long after it has ended */
 	uint8_t inject[LIMIT_INJECT];	/* operands, and behind them what they are compared with */
 	struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];
 };

@@ -15,29 +15,30 @@ struct pool;
 struct session;
 struct sockaddr_storage;
 
-/* A posted receive. Taken from the context's pool by the poster. */
+/* A posted receive. Taken from the context's pool by the poster. What every receive has comes first, three cache lines of it with
+ * the first buffer. */
 struct rx {
 	struct rx *next;
 	struct srx *srx;		/* where it was posted */
 	struct ep *ep;			/* where it is reported; of a shared context: where its message arrived, NULL before */
 	struct pool *pool;
-	struct iovec iov[LIMIT_IOV];
-	uint8_t  iov_count;
 	uint32_t flags;			/* as in recv_post */
+	uint8_t  iov_count;
 	uint64_t capacity;		/* bytes */
+	uint64_t tag, ignore;		/* POST_TAGGED, else 0 */
 	uint64_t source;		/* AV index it is for, AV_NONE: any */
 	uint64_t auth;			/* authorization that the message must show; 0: any that is taken */
-	uint64_t tag, ignore;		/* POST_TAGGED, else 0 */
 	uint64_t order;			/* counts the context's receives as they were posted, from 1; 0: not yet counted */
-	struct multi {
+	struct rx *whole;		/* of a piece: the receive with POST_MULTI that it belongs to; else NULL */
+	struct cntr *counted;		/* POST_WORK: as in struct op */
+	struct cq_node done;
+	struct iovec iov[LIMIT_IOV];
+	struct multi {			/* POST_MULTI */
 		uint64_t used, least;
 		uint32_t pieces;	/* in use */
 		bool     over;		/* takes no more, and is in no queue */
 		bool     cancelled;
-	} multi;			/* POST_MULTI */
-	struct rx *whole;		/* of a piece: the receive with POST_MULTI that it belongs to; else NULL */
-	struct cntr *counted;		/* POST_WORK: as in struct op */
-	struct cq_node done;
+	} multi;
 };
 
 struct rx_list {

@@ -45,7 +45,7 @@ static uint8_t iov_slice(struct place *from, uint64_t length, struct iovec *out)
 	return count;
 }
 
-static void op_fill(struct op *op, struct ep *ep, const struct post *post, const struct remote *remote, uint64_t length)
+static inline void op_fill(struct op *op, struct ep *ep, const struct post *post, const struct remote *remote, uint64_t length)
 {
 	op->ep = ep;
 	op->pool = ep->stx->ops;
@@ -256,25 +256,28 @@ int ep_post(struct ep *ep, const struct post *post)
 
 static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post)
 {
+	uint64_t capacity = 0;
+
+	for (size_t i = 0; i < post->iov_count; i++) {
+		rx->iov[i] = post->iov[i];
+		capacity += post->iov[i].iov_len;
+	}
 	rx->next = NULL;
 	rx->srx = srx;
 	rx->ep = srx->shared ? NULL : srx->ep;
 	rx->pool = srx->rxs;
 	rx->iov_count = (uint8_t)post->iov_count;
-	for (size_t i = 0; i < post->iov_count; i++)
-		rx->iov[i] = post->iov[i];
 	rx->flags = post->flags;
+	rx->capacity = capacity;
 	rx->source = post->source;
 	rx->auth = post->auth;
-	rx->order = 0;
-	rx->multi = (struct multi){ .least = post->least };
-	rx->whole = NULL;
-	rx->counted = NULL;
 	rx->tag = post->tag;
 	rx->ignore = post->ignore;
-	rx->capacity = 0;
-	for (size_t i = 0; i < post->iov_count; i++)
-		rx->capacity += post->iov[i].iov_len;
+	rx->order = 0;
+	rx->whole = NULL;
+	rx->counted = NULL;
+	if (post->flags & POST_MULTI)
+		rx->multi = (struct multi){ .least = post->least };
 	rx->done.c = (struct completion){
 		.context = post->context, .flags = post->cq_flags, .source = AV_NONE,
 		.buf = post->iov_count ? post->iov[0].iov_base : NULL,
@@ -298,32 +301,62 @@ static int hold_rx(struct srx *srx, const struct recv_post *post, struct rx *rx)
 	return 0;
 }
 
-int srx_recv(struct srx *srx, const struct recv_post *post)
+/* What waits for a counter. */
+__attribute__((noinline, cold))
+static int recv_held(struct srx *srx, const struct recv_post *post)
 {
-	struct submit *submit = &srx->nic->submit;
 	struct rx *rx;
-	int ret = 0;
+	int ret = -EAGAIN;
 
-	if (driver_mine(&srx->nic->driver))
-		return -EAGAIN;
-	leaf_lock(&submit->lock);
+	leaf_lock(&srx->nic->submit.lock);
 	rx = pool_take(srx->rxs);
-	if (!rx) {
-		ret = -EAGAIN;
-	} else {
+	if (rx) {
 		rx_fill(rx, srx, post);
-		if (post->when) {
-			ret = hold_rx(srx, post, rx);
-		} else {
-			submit_push_rx(submit, rx);
-			atomic_fetch_add(&submit->waiting, 1);
-		}
+		ret = hold_rx(srx, post, rx);
 	}
-	leaf_unlock(&submit->lock);
-	if (!ret && post->when)
+	leaf_unlock(&srx->nic->submit.lock);
+	if (!ret)
 		held_reached(srx->nic, post->when->cntr);
 	driver_run(&srx->nic->driver);
 	return ret;
+}
+
+/* With the lock; as submit_ops(). */
+static void submit_rx(struct nic *nic, struct rx *rx, bool role)
+{
+	struct submit *submit = &nic->submit;
+
+	if (role && !submit_pending(submit)) {
+		nic->own_rx = rx;
+		return;
+	}
+	submit_push_rx(submit, rx);
+	atomic_fetch_add(&submit->waiting, 1);
+}
+
+int srx_recv(struct srx *srx, const struct recv_post *post)
+{
+	struct nic *nic = srx->nic;
+	struct rx *rx;
+	bool role;
+
+	if (driver_mine(&nic->driver))
+		return -EAGAIN;
+	if (post->when)
+		return recv_held(srx, post);
+	role = driver_begin(&nic->driver);
+	leaf_lock(&nic->submit.lock);
+	rx = pool_take(srx->rxs);
+	if (rx) {
+		rx_fill(rx, srx, post);
+		submit_rx(nic, rx, role);
+	}
+	leaf_unlock(&nic->submit.lock);
+	if (role)
+		driver_end(&nic->driver);
+	else
+		driver_run(&nic->driver);
+	return rx ? 0 : -EAGAIN;
 }
 
 int ep_recv(struct ep *ep, const struct recv_post *post)
@@ -444,10 +477,14 @@ static void take_posted(struct nic *nic)
 
 bool submit_take(struct nic *nic)
 {
-	bool own = nic->own.first, posted = submit_pending(&nic->submit);
+	struct rx *rx = nic->own_rx;
+	bool own = rx || nic->own.first, posted = submit_pending(&nic->submit);
 
-	if (own)
-		start_ops(&nic->own);
+	if (rx) {
+		nic->own_rx = NULL;
+		rx_start(rx);
+	}
+	start_ops(&nic->own);
 	if (posted)
 		take_posted(nic);
 	return own || posted;
