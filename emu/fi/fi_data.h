@@ -73,6 +73,8 @@ static inline uint64_t data_tx_defaults(const struct emu_ep *ep)
 /* Below, `group` is FI_MSG or FI_TAGGED. Do receives of it look at the source (FI_DIRECTED_RECV and its kin)? */
 static inline bool data_directed(const struct emu_ep *ep, uint64_t group)
 {
+	if (!(ep->caps & (FI_DIRECTED_RECV | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_EXACT_DIRECTED_RECV)))
+		return false;
 	if (ep->caps & FI_DIRECTED_RECV)
 		return true;
 	return ep->caps & COMPAT_TAGGED_DIRECTED_RECV ? group == FI_TAGGED : ep->caps & COMPAT_EXACT_DIRECTED_RECV;

@@ -50,14 +50,13 @@ static uint32_t recv_post_flags(const struct emu_ep *ep, uint64_t flags)
 }
 
 /* Whom a receive is for (FI_DIRECTED_RECV): one address or, with FI_AUTH_KEY, all that show one key. */
-static int take_source(const struct emu_ep *ep, uint64_t group, fi_addr_t source, uint64_t flags, struct recv_post *post)
+__attribute__((noinline))
+static int take_source(const struct emu_ep *ep, fi_addr_t source, uint64_t flags, struct recv_post *post)
 {
 	struct sockaddr_storage addr;
 	uint64_t stamp;
 
-	if (!data_directed(ep, group))
-		return 0;	/* without the capability the argument is ignored */
-	if (source == FI_ADDR_UNSPEC)
+	if (source ==FI_ADDR_UNSPEC)
 		return ep->caps & COMPAT_EXACT_DIRECTED_RECV ? -FI_EINVAL : 0;
 	if (flags & COMPAT_AUTH_KEY && !ep->av)
 		return -FI_EINVAL; /* a shared context has no address vector of its own */
@@ -88,8 +87,8 @@ ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, 
 	if (total < 0)
 		return total;
 	post->source = AV_NONE;
-	if (!err)
-		err = take_source(ep, group, source, flags, post);
+	if (!err && data_directed(ep, group)) /* without the capability the argument is ignored */
+		err = take_source(ep, source, flags, post);
 	if (!err && flags & FI_MULTI_RECV && (post->iov_count != 1 || !total))
 		err = -FI_EINVAL; /* a single buffer (fi_msg(3)) */
 	if (!err && ep->srx)

@@ -6,7 +6,6 @@
 #include "emu/fi/fi_data.h"
 #include "emu/fi/fi_prov.h"
 #include "emu/fi/fi_target.h"
-#include "emu/nic/mr.h"
 
 /* FI_INJECT is for what is sent; as an endpoint's default it does not mean reads. */
 static uint64_t get_defaults(struct fid_ep *fid)
@@ -29,7 +28,8 @@ static int bad_length(size_t total)
 	return -FI_EINVAL;
 }
 
-/* The remote ranges as long as the local buffers? */
+/* Several remote ranges, or what is wrong with them: together they are as long as the local buffers. */
+__attribute__((noinline))
 static int check_remote(const struct emu_ep *ep, const struct post *post, size_t total)
 {
 	size_t left = total;
@@ -41,29 +41,31 @@ static int check_remote(const struct emu_ep *ep, const struct post *post, size_t
 			return bad_length(total);
 		left -= post->remote[i].length;
 	}
-	if (left)
-		return bad_length(total);
-	return data_no_dest(ep, post->dest) ? -FI_EINVAL : 0;
+	return left ? bad_length(total) : 0;
 }
 
 /* What all calls come down to: kind, buffers, destination, context and data stand in the post, and in `remote` its ranges. */
 static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *remote, void *const *desc, uint64_t flags)
 {
-	bool   write = post->kind == OP_WRITE;
+	bool     write = post->kind == OP_WRITE;
+	uint64_t right = write ? FI_WRITE : FI_READ;	/* as a capability, of a descriptor, and of the completion */
 	struct when when;
 	ssize_t total;
 	int    err;
 
 	post->flags = data_post_flags(ep, flags, write ? FI_COMMIT_COMPLETE : 0);
-	post->cq_flags = CQ_F_RMA | (write ? CQ_F_WRITE : CQ_F_READ);
+	post->cq_flags = FI_RMA | right;
 	post->remote = remote;
-	err = data_check_ep(ep, write ? FI_RMA | FI_WRITE : FI_RMA | FI_READ);
+	err = data_check_ep(ep, FI_RMA | right);
 	if (err)
 		return err;
-	total = data_check_local(ep, post->iov, post->iov_count, desc, write ? MR_WRITE : MR_READ, flags);
+	total = data_check_local(ep, post->iov, post->iov_count, desc, (uint32_t)right, flags);
 	if (total < 0)
 		return total;
-	err = check_remote(ep, post, (size_t)total);
+	if (post->remote_count != 1 || !remote || remote->length != (size_t)total)
+		err = check_remote(ep, post, (size_t)total);
+	if (!err && data_no_dest(ep, post->dest))
+		err = -FI_EINVAL;
 	if (!err)
 		err = target_keys(ep->domain, remote, post->remote_count);
 	if (!err)
