@@ -12,14 +12,14 @@ void complete_good(struct op *op);
 /* It was complete before, and kept back by a fault plan (fault_late()). */
 void complete_late(struct op *op);
 /* `known` holds what the target said of its region, or NULL; the rest is filled from the op. */
-void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known);
+void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* The message has come, of which the receive's capacity was kept. */
 void complete_receive(struct rx *rx, const struct message *message);
 /* A receive that took many messages takes no more: the program has its buffer back. Counts nothing. */
 void complete_released(struct rx *rx);
 /* A receive that only asked: what is known of the message, or that there is none. Counts nothing. */
 void complete_peek(struct rx *rx, const struct message *message);
-void complete_receive_failed(struct rx *rx, enum refusal_cause cause);
+void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
 /* A peer's write or atomic that was executed here. */
 struct remote_done {
 	bool     atomic, fetched;	/* fetched: the atomic returned what was there */

@@ -43,6 +43,6 @@ void dgram_close(struct ep *ep);
 /* Ends all ops as cancelled. */
 void dgram_flush(struct ep *ep);
 bool dgram_quiet(const struct dgram *dgram);	/* no op waits */
-void dgram_post(struct ep *ep, struct op *op);
+void dgram_post(struct ep *ep, struct op *op) __attribute__((noinline));
 
 #endif

@@ -195,16 +195,13 @@ int ep_cancel(struct ep *ep, void *context)
 	return held_cancel(ep->nic, ep, NULL, context) ? 0 : srx_cancel(ep->srx, context);
 }
 
-struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause)
+/* Not the one last posted to. */
+__attribute__((noinline))
+static struct session *look_up_session(struct ep *ep, uint64_t dest, uint64_t generation, enum refusal_cause *cause)
 {
 	struct sockaddr_storage peer;
-	uint64_t generation, stamp;
+	uint64_t stamp;
 
-	if (ep->attr.cm)
-		return cm_session(ep, cause);
-	generation = av_generation(ep->attr.av);
-	if (ep->last && ep->last_dest == dest && ep->last_stamp == generation)
-		return ep->last;
 	*cause = REFUSAL_ADDRESS;
 	if (av_lookup(ep->attr.av, dest, &peer, &stamp) != 0)
 		return NULL;
@@ -213,6 +210,18 @@ struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cau
 	ep->last_dest = dest;
 	ep->last_stamp = generation;
 	return ep->last;
+}
+
+struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause)
+{
+	uint64_t generation;
+
+	if (ep->attr.cm)
+		return cm_session(ep, cause);
+	generation = av_generation(ep->attr.av);
+	if (ep->last && ep->last_dest == dest && ep->last_stamp == generation)
+		return ep->last;
+	return look_up_session(ep, dest, generation, cause);
 }
 
 bool ep_takes(const struct ep *ep, uint64_t shown, const struct sockaddr_storage *sender)

@@ -449,6 +449,7 @@ static void start_ops(struct op_list *ops)
 		op_start(op);
 }
 
+__attribute__((noinline))
 static void take_posted(struct nic *nic)
 {
 	struct submit *submit = &nic->submit;
