@@ -44,11 +44,6 @@ void commits_fini(struct commits *commits)
 	pthread_mutex_destroy(&commits->lock);
 }
 
-bool commits_pending(struct commits *commits)
-{
-	return atomic_load(&commits->waiting);
-}
-
 /* Nothing is said of it any more; its flush, if it is on, comes back into a void. */
 static void commit_orphan(struct commit *commit)
 {

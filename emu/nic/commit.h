@@ -31,7 +31,10 @@ struct commits {
 int  commits_init(struct commits *commits);
 /* Frees what is left; the outside hands nothing back any more. */
 void commits_fini(struct commits *commits);
-bool commits_pending(struct commits *commits);
+static inline bool commits_pending(const struct commits *commits)
+{
+	return atomic_load(&commits->waiting);
+}
 
 /* The request that is in its place. */
 struct committed {
@@ -45,7 +48,7 @@ struct committed {
 /* Begins to flush it; the answer comes by itself. NULL, or what breaks the protocol. */
 const char *commit_begin(struct session *session, const struct committed *committed);
 /* Answers what the outside has handed back. True if there was anything. */
-bool commits_take(struct nic *nic);
+__attribute__((cold)) bool commits_take(struct nic *nic);
 /* The region ends: what of it is not durable yet is answered so, and not looked at again. */
 void commits_close_region(struct nic *nic, const struct mr *mr);
 /* The session ends: nobody is answered. */

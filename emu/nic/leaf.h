@@ -16,8 +16,8 @@ struct leaf {
 	atomic_uint state;	/* a futex */
 };
 
-void leaf_wait(struct leaf *leaf);	/* takes it */
-void leaf_wake(struct leaf *leaf);
+__attribute__((cold)) void leaf_wait(struct leaf *leaf);	/* takes it */
+__attribute__((cold)) void leaf_wake(struct leaf *leaf);
 
 static inline void leaf_lock(struct leaf *leaf)
 {

@@ -193,8 +193,6 @@ void nic_settle(struct nic *nic)
 	nic->ack_soon = false;
 	if (!session && !nic->busy && !nic->dead)
 		return;
-	if (!slicing)
-		nic->clocked = false;
 	nic->slicing = true;
 	nic->owing = NULL;
 	for (; session; session = next) {
@@ -205,6 +203,7 @@ void nic_settle(struct nic *nic)
 	nic_flush(nic);
 	nic_bury(nic);
 	nic->slicing = slicing;
+	nic->clocked &= slicing;
 	if (nic->busy)		/* more than one go sends */
 		nic_stir(nic);
 	else if (!nic->owing)	/* no look is due any more: a sleep that is to end soon costs as much again as one without end */
@@ -236,7 +235,7 @@ static uint64_t tick_greetings(struct nic *nic)
 }
 
 /* True: the program was told of what had been kept back. */
-static bool nic_tick(struct nic *nic)
+__attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 {
 	struct session *session = nic->timed, *next;
 	bool did;
@@ -317,9 +316,10 @@ void nic_due(struct nic *nic, uint64_t at_ns)
 
 uint64_t nic_now(struct nic *nic)
 {
-	if (!nic->slicing || !nic->clocked)
+	if (!nic->clocked) {
 		nic->now_ns = clock_now(&nic->clock);
-	nic->clocked = true;
+		nic->clocked = nic->slicing;
+	}
 	return nic->now_ns;
 }
 
@@ -328,7 +328,7 @@ void nic_check_guard(struct nic *nic)
 	nic->guard_look_ns = 0;
 }
 
-static void look_at_guard(struct nic *nic)
+__attribute__((noinline, cold)) static void look_at_guard(struct nic *nic)
 {
 	guard_check(); /* what it did not mend it will find again */
 	nic->guard_look_ns = nic_now(nic) + TIME_GUARD_NS;
@@ -337,19 +337,22 @@ static void look_at_guard(struct nic *nic)
 /* Is a timer due? */
 static bool look_at_clock(struct nic *nic)
 {
-	if (nic_now(nic) >= nic->guard_look_ns)
+	uint64_t now_ns = nic_now(nic);
+
+	if (now_ns >= nic->guard_look_ns)
 		look_at_guard(nic);
-	return nic_now(nic) >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	return now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
 }
 
 static bool slice(struct nic *nic)
 {
 	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-	bool did, due = false;
+	bool did = false, due = false;
 
 	if (!nic->guard_look_ns)
 		look_at_guard(nic);
-	did = submit_take(nic);
+	if (nic->own.first || nic->own_rx || submit_pending(&nic->submit))
+		did = submit_take(nic);
 	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
 	if (did && ++nic->post_slices < SLICE_LAZY_POSTS) {
 		if (nic->urgent)
@@ -359,7 +362,8 @@ static bool slice(struct nic *nic)
 		return true;
 	}
 	nic->post_slices = 0;
-	did |= commits_take(nic);
+	if (commits_pending(&nic->commits))
+		did |= commits_take(nic);
 	if (nic->busy || nic->urgent)
 		did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
@@ -369,10 +373,11 @@ static bool slice(struct nic *nic)
 		due = look_at_clock(nic);
 		did |= due && nic_tick(nic);
 	}
-	did |= nic_flush(nic);
+	if (nic->busy || nic->urgent)
+		did |= nic_flush(nic);
 	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
 	/* Where polls are rare, what is owed comes due before some of them were in vain (nic_remind()). */
-	if (!did && (due || nic->ack_soon || nic->idle_slices >= SLICE_IDLE_ACKS))
+	if (!did && (due || nic->ack_soon || (nic->owing && nic->idle_slices >= SLICE_IDLE_ACKS)))
 		nic_settle(nic);
 	nic_bury(nic);
 	nic_remind(nic, before_ns);
@@ -384,9 +389,8 @@ bool nic_work(struct nic *nic)
 	bool did;
 
 	nic->slicing = true;
-	nic->clocked = false;
 	did = slice(nic);
-	nic->slicing = false;
+	nic->slicing = nic->clocked = false;
 	return did;
 }
 

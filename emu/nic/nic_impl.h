@@ -31,45 +31,47 @@ struct pd {
 
 struct nic {
 	struct driver driver;
+	/* What each slice looks at, together. */
+	struct nic_clock clock;
+	uint64_t now_ns;		/* nic_now() */
+	bool slicing;			/* in nic_work() or nic_settle() */
+	bool clocked;			/* now_ns has been asked for in this slice */
+	bool urgent;			/* a post found its peer idle: send at once */
+	bool ack_soon;			/* one of those that owe is waited for, and nothing will come for it to ride on */
+	uint32_t idle_slices;		/* that found nothing to do, in a row */
+	uint32_t post_slices;		/* in a row that did no more than take posts */
+	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */
+	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
+	struct rx *own_rx;		/* likewise, a receive; NULL: none */
+	struct conn *busy;		/* have something to send */
+	struct conn *dead;		/* to be freed at the end of the slice */
+	struct session *owing;
+	uint64_t guard_look_ns;		/* the first slice from then on looks whether faults still come to the guard */
+	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for what is owed, if that is earlier */
+	uint64_t look_ns;		/* the last deadline that nic_remind() has made */
+	uint64_t timers_ns;		/* the first of all timers */
+	struct submit submit;
+	struct commits commits;
+	void *link_arg;
+	struct link_ops link;
 	struct nic_config config;
 	struct hidden hidden;
 	struct wire_secret *secret;	/* its keys, hidden; NULL: there is none */
 	struct fault_plan fault;	/* config.fault, if that is not NULL */
 	atomic_uint_fast64_t registrations;	/* so far, if there is a fault plan; any thread, relaxed */
-	struct link_ops link;
-	void *link_arg;
-	struct nic_clock clock;
-	uint64_t now_ns;		/* nic_now() */
-	bool clocked;			/* that has been asked for in this slice */
-	bool slicing;			/* in nic_work() or nic_settle() */
-	struct submit submit;
-	struct commits commits;
 	struct ep *eps;
 	struct conn *conns;
-	struct conn *busy;		/* have something to send */
-	struct conn *dead;		/* to be freed at the end of the slice */
-	struct session *timed, *owing;
-	bool ack_soon;			/* one of those that owe is waited for, and nothing will come for it to ride on */
-	uint32_t idle_slices;		/* that found nothing to do, in a row */
+	struct session *timed;
 	struct op *late;		/* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count;
 	uint32_t dgram_eps;		/* opened so far: which of them it is goes into what an endpoint loses */
-	bool urgent;			/* a post found its peer idle: send at once */
-	uint32_t post_slices;		/* in a row that did no more than take posts */
-	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */
-	uint64_t guard_look_ns;		/* the first slice from then on looks whether faults still come to the guard */
 	bool greeting;			/* a connection may be waiting for its HELLO */
-	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for what is owed, if that is earlier */
-	uint64_t timers_ns;		/* the first of all timers */
-	uint64_t look_ns;		/* the last deadline that nic_remind() has made */
 	bool ticking;			/* in nic_tick(): what comes up meanwhile lowers tick_due_ns */
 	uint64_t tick_due_ns;
 	struct told told[TOLD_KINDS];
 	struct guesses guesses;
 	struct sendq_spares spares;
 	struct message *spare_message;	/* NULL: none */
-	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
-	struct rx *own_rx;		/* likewise, a receive; NULL: none */
 	uint8_t scratch[SLICE_RECV_COPIED + CACHE_LINE];
 };
 

@@ -30,12 +30,6 @@ void submit_push_rx(struct submit *submit, struct rx *rx)
 	submit->rx_last = rx;
 }
 
-bool submit_pending(struct submit *submit)
-{
-	/* seq_cst: the second look of D2 must not move before the unlock (pairs with the add in the posts). */
-	return atomic_load(&submit->waiting) != 0;
-}
-
 /* Cuts the next `length` bytes out of the post's local buffers. */
 static uint8_t iov_slice(struct place *from, uint64_t length, struct iovec *out)
 {

@@ -28,7 +28,11 @@ struct submit {
 void submit_init(struct submit *submit);
 /* With the lock: to the end of the receives. */
 void submit_push_rx(struct submit *submit, struct rx *rx);
-bool submit_pending(struct submit *submit);
+static inline bool submit_pending(const struct submit *submit)
+{
+	/* seq_cst: the second look of D2 must not move before the unlock (pairs with the add in the posts). */
+	return atomic_load(&submit->waiting) != 0;
+}
 /* [role] Hands up to SLICE_OPS posted ops and all posted receives to the device. True if there were any. */
 bool submit_take(struct nic *nic);
 /* [role] The receives alone: for who is about to say that there is none. True if there were any. */
