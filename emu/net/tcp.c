@@ -72,37 +72,30 @@ int tcp_finish_dials(struct tcp *tcp)
 	return done;
 }
 
-/* True if the line had something. */
-static bool deliver_readable(struct line *line)
-{
-	struct tcp *tcp = line->tcp;
-	unsigned int changes = tcp->changes;
-
-	line->received = false;
-	conn_readable(line->conn);
-	return tcp->changes != changes || line->received;
-}
-
+/* Where any went, the rest is left to the next poll. */
 static int poll_each(struct tcp *tcp)
 {
-	unsigned int changes = tcp->changes;
+	unsigned int changes = tcp->changes, received = tcp->received;
 	struct line *next;
 	int count = 0;
 
-	for (struct line *line = tcp->lines; line && tcp->changes == changes; line = next) {
+	for (struct line *line = tcp->lines; line; line = next) {
 		next = line->next;
-		if (line->state == LINE_OPEN && !line->deaf)
-			count += deliver_readable(line);
+		if (line->state != LINE_OPEN || line->deaf)
+			continue;
+		conn_readable(line->conn);
+		if (tcp->changes != changes)
+			return 1;
 	}
 	for (struct port *port = tcp->ports; port && tcp->changes == changes; port = port->next)
 		count += port_deliver(port, EPOLLIN);
-	return count;
+	return count + (int)(tcp->received - received);
 }
 
 static int deliver(struct line *line, uint32_t events)
 {
 	struct tcp *tcp = line->tcp;
-	unsigned int changes = tcp->changes;
+	unsigned int changes = tcp->changes, received = tcp->received;
 	int count = 0;
 
 	if (line->wanting && events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
@@ -115,8 +108,8 @@ static int deliver(struct line *line, uint32_t events)
 		return count + 1;
 	}
 	if (tcp->changes == changes && events & ~(uint32_t)EPOLLOUT)
-		count += deliver_readable(line);
-	return count;
+		conn_readable(line->conn);
+	return count + (tcp->changes != changes || tcp->received != received);
 }
 
 static int poll_set(struct tcp *tcp)
@@ -141,9 +134,7 @@ static int tcp_poll(void *link)
 	struct tcp *tcp = link;
 	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
 
-	if (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->wanting)
-		return count + poll_each(tcp);
-	return count + poll_set(tcp);
+	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->wanting ? poll_each(tcp) : poll_set(tcp));
 }
 
 bool tcp_linger(struct tcp *tcp)

@@ -207,11 +207,8 @@ static ssize_t send_pieces(int fd, const struct iovec *iov, int count)
 			    send_many(fd, iov, count);
 }
 
-static ssize_t recv_pieces(int fd, const struct iovec *iov, int count)
+__attribute__((noinline)) static ssize_t recv_many(int fd, const struct iovec *iov, int count)
 {
-	if (count == 1)
-		return syscall(SYS_recvfrom, fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT, NULL, NULL);
-
 	struct msghdr message = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
 
 	return recvmsg(fd, &message, MSG_DONTWAIT);
@@ -227,12 +224,13 @@ static ssize_t send_once(int fd, const struct iovec *iov, int count)
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t recv_once(int fd, const struct iovec *iov, int count)
+static inline ssize_t recv_once(int fd, const struct iovec *iov, int count)
 {
 	ssize_t n;
 
 	do
-		n = recv_pieces(fd, iov, count);
+		n = count == 1 ? syscall(SYS_recvfrom, fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT, NULL, NULL) :
+				 recv_many(fd, iov, count);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -260,6 +258,13 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	return likely(n >= 0) ? n : send_failed(line->fd, iov, count);
 }
 
+__attribute__((noinline, cold)) static ssize_t recv_first_page(int fd, const struct iovec *iov, int count)
+{
+	struct iovec first = first_page(iov, count);
+
+	return recv_once(fd, &first, 1);
+}
+
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 {
 	ssize_t n;
@@ -268,14 +273,10 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 	if (line->state != LINE_OPEN)
 		return -ENOTCONN;
 	n = recv_once(line->fd, iov, count);
-	if (n == -EFAULT) {
-		struct iovec first = first_page(iov, count);
-
-		n = recv_once(line->fd, &first, 1);
-	}
-	if (n != -EAGAIN)
-		line->received = true;
-	return n;
+	if (n == -EAGAIN)
+		return n;
+	line->tcp->received++;
+	return n == -EFAULT ? recv_first_page(line->fd, iov, count) : n;
 }
 
 static void watch(struct line *line)

@@ -26,7 +26,6 @@ struct line {
 	int error;			/* of connect(), to be told by conn_down() */
 	bool wanting;			/* conn_writable() is owed */
 	bool deaf;			/* conn_readable() is not wanted */
-	bool received;			/* since poll() last cleared it */
 	uint64_t linger_end_ns;
 };
 
@@ -47,6 +46,7 @@ struct tcp {
 	unsigned int dialing;
 	unsigned int wanting;	/* lines and ports */
 	unsigned int changes;	/* lines, ports or listeners freed: what epoll_wait() returned before is stale */
+	unsigned int received;	/* counts what line_recv() got, be it the end: poll() sees whether there was anything */
 	bool full;		/* accept() found no room, and that was said */
 };
 
