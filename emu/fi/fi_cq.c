@@ -20,10 +20,18 @@ static struct emu_cq *emu_cq(struct fid_cq *fid)
 	return (struct emu_cq *)fid;
 }
 
-/* The formats are prefixes of the last one: one entry is written as a whole and cut. */
+/* The formats are prefixes of the last one, and that is how the device keeps a completion. */
 static_assert(offsetof(struct fi_cq_tagged_entry, tag) == sizeof(struct fi_cq_data_entry), "formats");
 static_assert(offsetof(struct fi_cq_tagged_entry, buf) == sizeof(struct fi_cq_msg_entry), "formats");
 static_assert(offsetof(struct fi_cq_tagged_entry, flags) == sizeof(struct fi_cq_entry), "formats");
+#define KEPT_AS(kept, told) \
+	static_assert(offsetof(struct completion, kept) == offsetof(struct fi_cq_tagged_entry, told), "formats")
+KEPT_AS(context, op_context);
+KEPT_AS(flags, flags);
+KEPT_AS(length, len);
+KEPT_AS(buf, buf);
+KEPT_AS(data, data);
+KEPT_AS(tag, tag);
 
 static size_t format_size(enum fi_cq_format format)
 {
@@ -45,17 +53,10 @@ static size_t format_size(enum fi_cq_format format)
 static void write_entries(const struct emu_cq *cq, char *to, const struct completion *from, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (cq->entry_size == sizeof(struct fi_cq_entry)) {
+		if (cq->entry_size == sizeof(struct fi_cq_entry))
 			((struct fi_cq_entry *)(void *)to)[i].op_context = from[i].context;
-			continue;
-		}
-
-		struct fi_cq_tagged_entry entry = {
-			.op_context = from[i].context, .flags = from[i].flags, .len = from[i].length,
-			.buf = from[i].buf, .data = from[i].data, .tag = from[i].tag,
-		};
-
-		memcpy(to + i * cq->entry_size, &entry, cq->entry_size);
+		else
+			memcpy(to + i * cq->entry_size, &from[i], cq->entry_size);
 	}
 }
 
@@ -67,9 +68,7 @@ static ssize_t take(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *sourc
 	ssize_t got;
 
 	do {
-		size_t want = count - done < BATCH ? count - done : BATCH;
-
-		got = cq_take(cq->cq, batch, want);
+		got = cq_take(cq->cq, batch, count - done < BATCH ? count - done : BATCH);
 		if (got < 0)
 			return done ? (ssize_t)done : got;
 		write_entries(cq, buf + done * cq->entry_size, batch, (size_t)got);

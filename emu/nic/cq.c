@@ -2,7 +2,8 @@
 /* cq.c - completion queue.
  *
  * Order between completions and errors is kept by counting: an error notes how many completions came before it, and
- * is next when so many have been taken. The overflow list is empty unless the ring is full. */
+ * is next when so many have been taken. The overflow list is empty unless the ring is full: so of the completions that
+ * are unread as many as fit are in the ring, and a push counts once. */
 #include "emu/nic/cq.h"
 
 #include <assert.h>
@@ -22,15 +23,15 @@ struct error_node {
 struct cq {
 	/* Written under the lock. Read without it by polls that would find nothing, and by writers, whose own pushes
 	 * they contain: relaxed, since whoever acts on them takes the lock. */
-	atomic_size_t pending;		/* completions and errors to be read */
-	atomic_size_t used;		/* entries in the ring */
+	atomic_size_t unread;		/* completions */
 	atomic_size_t error_count;
 	atomic_bool notify;		/* readers: for those who are told themselves */
 
-	struct leaf lock;		/* guards what follows */
+	bool tell;			/* the next push wakes: set by set_tell() */
+	struct leaf lock;		/* guards what follows, and `tell` */
 	struct completion *ring;
 	size_t size, head;		/* head: the oldest entry */
-	uint64_t pushed, taken;		/* completions, ever */
+	uint64_t taken;			/* completions, ever */
 	struct cq_node *first, *last;	/* overflow */
 	struct error_node *first_error, *last_error;
 	struct error_node spare;	/* takes an error when there is no memory */
@@ -132,14 +133,13 @@ void cq_put(struct cq *cq)
 
 /* --- writers --- */
 
-/* Lock held; the ring has room. */
-static void ring_put(struct cq *cq, const struct completion *c)
+/* Lock held; behind the `used` entries that the ring has. */
+static inline void ring_put(struct cq *cq, size_t used, const struct completion *c)
 {
-	size_t at = cq->head + load(&cq->used);
+	size_t at = cq->head + used;
 
-	assert(load(&cq->used) < cq->size);
+	assert(used < cq->size);
 	cq->ring[at < cq->size ? at : at - cq->size] = *c;
-	bump(&cq->used, 1);
 }
 
 static bool is_notified(const struct cq *cq)
@@ -147,53 +147,69 @@ static bool is_notified(const struct cq *cq)
 	return atomic_load_explicit(&cq->notify, memory_order_relaxed);
 }
 
-/* Lets go of the lock after an entry came, then wakes; who is about to look sees to that himself. */
-static void unlock_and_wake(struct cq *cq)
+/* Lock held, something changed of what it is made of. Who is about to look sees to waking himself. */
+static void set_tell(struct cq *cq)
 {
-	bool wake = !cq->looking && (cq->armed || is_notified(cq)) && cq->wake;
+	cq->tell = !cq->looking && (cq->armed || is_notified(cq)) && cq->wake;
+}
 
-	if (wake && !cq->armed) /* whoever is armed may take the signal for himself, and the notified one needs the next */
+__attribute__((noinline)) static void unlock_and_tell(struct cq *cq)
+{
+	if (!cq->armed) /* whoever is armed may take the signal for himself, and the notified one needs the next */
 		atomic_store_explicit(&cq->notify, false, memory_order_relaxed);
+	set_tell(cq);
 	leaf_unlock(&cq->lock);
-	if (wake)
-		cq->wake(cq->arg);
+	cq->wake(cq->arg);
+}
+
+/* Lets go of the lock after an entry came, then wakes. */
+static inline void unlock_and_wake(struct cq *cq)
+{
+	if (cq->tell)
+		unlock_and_tell(cq);
+	else
+		leaf_unlock(&cq->lock);
 }
 
 bool cq_has_room(const struct cq *cq)
 {
-	return load(&cq->used) < cq->size;
+	return load(&cq->unread) < cq->size;
+}
+
+/* Lock held: the ring is full. */
+__attribute__((noinline)) static void keep(struct cq *cq, struct cq_node *node)
+{
+	node->next = NULL;
+	if (cq->first)
+		cq->last->next = node;
+	else
+		cq->first = node;
+	cq->last = node;
+	bump(&cq->unread, 1);
+	unlock_and_wake(cq); /* from now on it is the readers' */
 }
 
 void cq_push(struct cq *cq, struct cq_node *node)
 {
-	bool kept;
+	size_t unread;
 
-	node->next = NULL;
 	leaf_lock(&cq->lock);
-	kept = !cq_has_room(cq);
-	if (!kept) {
-		ring_put(cq, &node->c);
-	} else {
-		if (cq->first)
-			cq->last->next = node;
-		else
-			cq->first = node;
-		cq->last = node;
+	unread = load(&cq->unread);
+	if (unread >= cq->size) {
+		keep(cq, node);
+		return;
 	}
-	cq->pushed++;
-	bump(&cq->pending, 1);
+	ring_put(cq, unread, &node->c);
+	bump(&cq->unread, 1);
 	unlock_and_wake(cq);
-	/* A node that was kept is the readers' from the moment the lock is free. */
-	if (!kept)
-		node->release(node);
+	node->release(node);
 }
 
 void cq_push_now(struct cq *cq, const struct completion *c)
 {
 	leaf_lock(&cq->lock);
-	ring_put(cq, c);
-	cq->pushed++;
-	bump(&cq->pending, 1);
+	ring_put(cq, load(&cq->unread), c);
+	bump(&cq->unread, 1);
 	unlock_and_wake(cq);
 }
 
@@ -219,28 +235,28 @@ void cq_push_error(struct cq *cq, const struct cq_error *error)
 	leaf_lock(&cq->lock);
 	node = error_node(cq);
 	if (node) {
-		*node = (struct error_node){ NULL, cq->pushed, *error };
+		*node = (struct error_node){ NULL, cq->taken + load(&cq->unread), *error };
 		if (cq->first_error)
 			cq->last_error->next = node;
 		else
 			cq->first_error = node;
 		cq->last_error = node;
 		bump(&cq->error_count, 1);
-		bump(&cq->pending, 1);
 	}
 	unlock_and_wake(cq);
 }
 
 /* --- readers --- */
 
-/* Lock held. Fills the ring from the overflow list; returns the nodes copied, to be released without the lock. */
-static struct cq_node *refill(struct cq *cq)
+/* Lock held. Fills the ring, which has `used` entries, from the overflow list; returns the nodes copied, to be released without
+ * the lock. */
+__attribute__((noinline)) static struct cq_node *refill(struct cq *cq, size_t used)
 {
 	struct cq_node *copied = cq->first, *last = NULL;
 
-	while (cq->first && cq_has_room(cq)) {
+	for (; cq->first && used < cq->size; used++) {
 		last = cq->first;
-		ring_put(cq, &last->c);
+		ring_put(cq, used, &last->c);
 		cq->first = last->next;
 	}
 	if (!last)
@@ -249,39 +265,31 @@ static struct cq_node *refill(struct cq *cq)
 	return copied;
 }
 
-/* Lock held. How many completions may be taken before the next error, at most count. */
-static size_t takeable(const struct cq *cq, size_t count)
-{
-	uint64_t before_error = cq->first_error ? cq->first_error->after - cq->taken : UINT64_MAX;
-	size_t n = load(&cq->used) < count ? load(&cq->used) : count;
-
-	return before_error < n ? (size_t)before_error : n;
-}
-
 ssize_t cq_take(struct cq *cq, struct completion *out, size_t count)
 {
-	struct cq_node *copied;
-	bool error;
-	size_t n;
+	struct cq_node *copied = NULL;
+	size_t used, n;
+	ssize_t got;
 
-	if (!load(&cq->pending))
-		return -EAGAIN;
 	leaf_lock(&cq->lock);
-	n = takeable(cq, count);
-	error = cq->first_error && cq->first_error->after == cq->taken;
+	used = load(&cq->unread) < cq->size ? load(&cq->unread) : cq->size;
+	n = used < count ? used : count;
+	got = used ? (ssize_t)n : -EAGAIN;
+	if (cq->first_error && cq->first_error->after - cq->taken <= n) {
+		n = (size_t)(cq->first_error->after - cq->taken);
+		got = n ? (ssize_t)n : -NIC_EAVAIL;
+	}
 	for (size_t i = 0; i < n; i++) {
 		out[i] = cq->ring[cq->head];
 		cq->head = cq->head + 1 < cq->size ? cq->head + 1 : 0;
 	}
 	cq->taken += n;
-	bump(&cq->used, -n);
-	bump(&cq->pending, -n);
-	copied = refill(cq);
+	bump(&cq->unread, -n);
+	if (cq->first)
+		copied = refill(cq, used - n);
 	leaf_unlock(&cq->lock);
 	release_all(copied);
-	if (error)
-		return -NIC_EAVAIL;
-	return n || !count ? (ssize_t)n : -EAGAIN;
+	return got;
 }
 
 /* Lock held: the spare's sentence also tells of those that found no memory. */
@@ -306,7 +314,6 @@ ssize_t cq_take_error(struct cq *cq, struct cq_error *out)
 			tell_lost(cq, out);
 		cq->first_error = node->next;
 		bump(&cq->error_count, -(size_t)1);
-		bump(&cq->pending, -(size_t)1);
 		error_free(cq, node);
 	}
 	leaf_unlock(&cq->lock);
@@ -315,7 +322,7 @@ ssize_t cq_take_error(struct cq *cq, struct cq_error *out)
 
 bool cq_ready(const struct cq *cq)
 {
-	return load(&cq->pending);
+	return load(&cq->unread) || load(&cq->error_count);
 }
 
 bool cq_choked(const struct cq *cq)
@@ -327,6 +334,7 @@ void cq_arm(struct cq *cq)
 {
 	leaf_lock(&cq->lock);
 	cq->armed++;
+	set_tell(cq);
 	leaf_unlock(&cq->lock);
 }
 
@@ -335,6 +343,7 @@ void cq_disarm(struct cq *cq)
 	leaf_lock(&cq->lock);
 	assert(cq->armed);
 	cq->armed--;
+	set_tell(cq);
 	leaf_unlock(&cq->lock);
 }
 
@@ -342,6 +351,15 @@ void cq_notify(struct cq *cq)
 {
 	leaf_lock(&cq->lock);
 	atomic_store_explicit(&cq->notify, true, memory_order_relaxed);
+	set_tell(cq);
+	leaf_unlock(&cq->lock);
+}
+
+__attribute__((noinline)) static void look_begin(struct cq *cq)
+{
+	leaf_lock(&cq->lock);
+	cq->looking++;
+	set_tell(cq);
 	leaf_unlock(&cq->lock);
 }
 
@@ -349,16 +367,15 @@ bool cq_look_begin(struct cq *cq)
 {
 	if (!is_notified(cq))
 		return false;
-	leaf_lock(&cq->lock);
-	cq->looking++;
-	leaf_unlock(&cq->lock);
+	look_begin(cq);
 	return true;
 }
 
-void cq_look_end(struct cq *cq)
+__attribute__((noinline)) void cq_look_end(struct cq *cq)
 {
 	leaf_lock(&cq->lock);
 	cq->looking--;
+	set_tell(cq);
 	if (cq_ready(cq))
 		unlock_and_wake(cq);
 	else
