@@ -20,6 +20,7 @@
 #include "emu/fi/fi_wait.h"
 #include "emu/fi/fi_wait_set.h"
 #include "emu/net/net.h"
+#include "emu/net/plain.h"
 #include "emu/net/wait.h"
 #include "emu/nic/driver.h"
 #include "emu/nic/limits.h"
@@ -88,9 +89,9 @@ static void show(struct emu_eq *eq)
 		return;
 	/* Neither can fail but for being done already: the descriptor does not block and its counter is 0 or 1. */
 	if (eq->first || eq->overrun)
-		done = eq->count <= 1 ? write(eq->fd, &one, sizeof(one)) : 0;
+		done = eq->count <= 1 ? plain_write(eq->fd, &one, sizeof(one)) : 0;
 	else
-		done = read(eq->fd, &one, sizeof(one));
+		done = plain_read(eq->fd, &one, sizeof(one));
 	(void)done;
 }
 

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "emu/net/own.h"
+#include "emu/net/plain.h"
 #include "emu/net/tcp_line.h"
 #include "emu/net/udp.h"
+#include "emu/nic/cancel.h"
 
 enum {
 	EVENTS = 64,
@@ -49,7 +49,7 @@ bool tcp_readable(const struct tcp *tcp)
 {
 	struct epoll_event event;
 
-	return epoll_wait(tcp->data_set, &event, 1, 0) > 0;
+	return plain_look(tcp->data_set, &event, 1) > 0;
 }
 
 /* After any callback a pointer out of `events` may be stale; what is left out comes again, the sets being
@@ -58,7 +58,7 @@ int tcp_finish_dials(struct tcp *tcp)
 {
 	struct epoll_event events[EVENTS];
 	unsigned int changes = tcp->changes;
-	int count = epoll_wait(tcp->dial_set, events, EVENTS, 0), done = 0;
+	int count = plain_look(tcp->dial_set, events, EVENTS), done = 0;
 
 	while (done < count && tcp->changes == changes) {
 		struct line *line = events[done++].data.ptr;
@@ -116,7 +116,7 @@ static int poll_set(struct tcp *tcp)
 {
 	struct epoll_event events[EVENTS];
 	unsigned int changes = tcp->changes;
-	int ready = epoll_wait(tcp->data_set, events, EVENTS, 0), count = 0;
+	int ready = plain_look(tcp->data_set, events, EVENTS), count = 0;
 
 	for (int i = 0; i < ready && tcp->changes == changes; i++) {
 		const enum watched *kind = events[i].data.ptr;
@@ -157,7 +157,7 @@ static void tcp_random(void *link, void *bytes, size_t length)
 
 	(void)link;
 	for (; length; length -= (size_t)n, at += n) {
-		n = getrandom(at, length, 0);
+		n = plain_random(at, length);
 		if (n < 0 && errno != EINTR)
 			abort(); /* no kernel that we run on lacks it, and there is no substitute */
 		if (n < 0)
@@ -168,9 +168,13 @@ static void tcp_random(void *link, void *bytes, size_t length)
 static void tcp_log(void *link, int level, const char *text)
 {
 	struct tcp *tcp = link;
+	int state;
 
-	if (tcp->config.log)
-		tcp->config.log((enum nic_log)level, text);
+	if (!tcp->config.log)
+		return;
+	state = cancel_off();
+	tcp->config.log((enum nic_log)level, text);
+	cancel_back(state);
 }
 
 const struct link_ops tcp_link = {

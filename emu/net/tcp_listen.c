@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
+#include "emu/net/plain.h"
 #include "emu/net/tcp_line.h"
 #include "emu/nic/limits.h"
 
@@ -29,7 +28,7 @@ static int bound_socket(const struct sockaddr_storage *at)
 	if (!bind(fd, (const struct sockaddr *)at, tcp_address_length(at)) && !listen(fd, BACKLOG))
 		return fd;
 	err = -errno;
-	close(fd);
+	plain_close(fd);
 	return err;
 }
 
@@ -64,7 +63,7 @@ int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void *
 free_listener:
 	free(listener);
 close_socket:
-	close(fd);
+	plain_close(fd);
 	return err;
 }
 
@@ -77,7 +76,7 @@ void listener_close(void *link, void *arg)
 		at = &(*at)->next;
 	*at = listener->next;
 	epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->fd, NULL);
-	close(listener->fd);
+	plain_close(listener->fd);
 	free(listener);
 	tcp->changes++;
 }

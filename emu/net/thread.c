@@ -22,6 +22,7 @@
 #include "emu/net/spawn.h"
 #include "emu/net/spin.h"
 #include "emu/net/uv_room.h"
+#include "emu/nic/cancel.h"
 
 enum {
 	LOOK_OFF_MS = 1,
@@ -367,11 +368,18 @@ static void on_async(uv_async_t *async)
 		woken(thread);
 }
 
-void thread_wake(void *arg)
+/* With the role, too: uv_async_send() is a cancellation point. */
+static void rouse(struct thread *thread)
 {
-	struct thread *thread = arg;
+	int state = cancel_off();
 
 	uv_async_send(&thread->async);
+	cancel_back(state);
+}
+
+void thread_wake(void *arg)
+{
+	rouse(arg);
 }
 
 void thread_linger(void *arg)
@@ -379,7 +387,7 @@ void thread_linger(void *arg)
 	struct thread *thread = arg;
 
 	atomic_store(&thread->lingering, true); /* before the wake-up, which is a full barrier */
-	uv_async_send(&thread->async);
+	rouse(thread);
 }
 
 const struct thread_stats *thread_stats(const struct thread *thread)

@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "emu/net/plain.h"
 
 /* Asked of the system, which may give less. */
 enum { ROOM_BYTES = 1 << 20 };
@@ -28,7 +27,7 @@ static int bound_socket(const struct sockaddr_storage *at)
 	if (!bind(fd, (const struct sockaddr *)at, tcp_address_length(at)))
 		return fd;
 	err = -errno;
-	close(fd);
+	plain_close(fd);
 	return err;
 }
 
@@ -64,7 +63,7 @@ int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct por
 free_port:
 	free(port);
 close_socket:
-	close(fd);
+	plain_close(fd);
 	return err;
 }
 
@@ -77,7 +76,7 @@ void port_close(struct port *port)
 		at = &(*at)->next;
 	*at = port->next;
 	epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, port->fd, NULL);
-	close(port->fd);
+	plain_close(port->fd);
 	tcp->wanting -= port->wanting;
 	tcp->port_count--;
 	tcp->changes++;
@@ -101,8 +100,8 @@ int port_emit(struct port *port, const struct sockaddr_storage *to, const void *
 	ssize_t n;
 
 	do
-		n = sendto(port->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
-			   tcp_address_length(to));
+		n = plain_send(port->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
+			       tcp_address_length(to));
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return 0;
@@ -116,7 +115,7 @@ ssize_t port_take(struct port *port, void *bytes, size_t room)
 	ssize_t n;
 
 	do
-		n = recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC);
+		n = plain_recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;

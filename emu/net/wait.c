@@ -18,6 +18,7 @@
 
 #include "emu/net/net.h"
 #include "emu/net/own.h"
+#include "emu/net/plain.h"
 #include "emu/net/spin.h"
 
 enum {
@@ -142,12 +143,13 @@ static void next_turn(struct wait *wait)
  * waits for something is who drives the device when it comes. */
 void wait_wake(void *arg)
 {
+	const uint64_t one = 1;
 	struct wait *wait = arg;
 
 	next_turn(wait);
 	if (!atomic_load(&wait->asleep) && !atomic_load(&wait->lent))
 		return;
-	(void)!eventfd_write(wait->event, 1); /* fails only if it is full, and then it wakes, too */
+	(void)!plain_write(wait->event, &one, sizeof(one)); /* fails only if it is full, and then it wakes, too */
 	atomic_store(&wait->signalled, true);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "emu/nic/cancel.h"
 #include "emu/nic/completer.h"
 #include "emu/nic/conn.h"
 #include "emu/nic/ep.h"
@@ -40,7 +41,15 @@ void cm_init(struct ep *ep)
 
 bool cm_tell(struct ep *ep, const struct cm_event *event)
 {
-	return ep->closing || ep->attr.cm->event(ep->attr.owner, event);
+	bool taken;
+	int state;
+
+	if (ep->closing)
+		return true;
+	state = cancel_off();
+	taken = ep->attr.cm->event(ep->attr.owner, event);
+	cancel_back(state);
+	return taken;
 }
 
 bool cm_admits(const struct ep *ep, const struct sockaddr_storage *peer)

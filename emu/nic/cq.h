@@ -45,7 +45,7 @@ struct cq_node {
 };
 
 /* size 0: LIMIT_CQ_SIZE. `wake` (may be NULL) is called after an entry came while cq_arm() is in force, or on
- * cq_signal(); it must not block. 0, -FI_EINVAL beyond LIMIT_CQ_SIZE_MAX, -ENOMEM. */
+ * cq_signal(); it must neither block nor be a cancellation point. 0, -FI_EINVAL beyond LIMIT_CQ_SIZE_MAX, -ENOMEM. */
 int  cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
 /* 0, or -FI_EBUSY while users are bound. Nodes still waiting are released. */
 int  cq_close(struct cq *cq);

@@ -9,9 +9,10 @@
 #include "emu/nic/driver.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+
+#include "emu/nic/cancel.h"
 
 enum {
 	TURNS = 16,		/* slices that one call runs for other threads' posts before it leaves the rest */
@@ -23,8 +24,9 @@ enum {
 /* The driver that this thread holds or is just taking: marked before the lock is tried and until after it is free, so
  * that a signal handler never waits for its own thread (D5). initial-exec: readable in a signal handler. */
 static _Thread_local const struct driver *inside __attribute__((tls_model("initial-exec")));
-static _Thread_local unsigned int empty_polls __attribute__((tls_model("initial-exec")));
-static _Thread_local bool shared __attribute__((tls_model("initial-exec")));	/* the processor */
+/* D7: how many there may be, and how many of them are left. */
+static _Thread_local unsigned int patience __attribute__((tls_model("initial-exec"))) = EMPTY_POLLS;
+static _Thread_local unsigned int empty_polls __attribute__((tls_model("initial-exec"))) = EMPTY_POLLS;
 
 void driver_init(struct driver *driver, const struct driver_ops *ops)
 {
@@ -42,7 +44,7 @@ void driver_fini(struct driver *driver)
 	if (!driver_mine(driver))
 		return;
 	inside = NULL;
-	pthread_setcancelstate(driver->cancel_state, NULL);
+	cancel_back(driver->cancel_state);
 }
 
 static inline bool take(struct driver *driver)
@@ -82,37 +84,47 @@ static void wake_if_armed(struct driver *driver)
 		driver->ops.wake(driver->ops.arg);
 }
 
-/* Slices until nothing posted is left (D2). What a slice itself owes is not run at once: an owed acknowledgement is
- * to travel with the next frame, and the next poll comes soon. */
-static bool run_taken(struct driver *driver)
+static bool run_slice(struct driver *driver)
+{
+	bool did;
+
+	if (atomic_load_explicit(&driver->owed, memory_order_relaxed)) /* the role's holder alone changes it */
+		atomic_store(&driver->owed, false);
+	did = driver->ops.work(driver->ops.arg);
+	let_go(driver);
+	return did;
+}
+
+/* Somebody has posted meanwhile. */
+__attribute__((noinline)) static bool run_on(struct driver *driver)
 {
 	bool did = false;
+	int turn = 1;
 
-	for (int turn = 1;; turn++) {
-		if (atomic_load_explicit(&driver->owed, memory_order_relaxed)) /* the role's holder alone changes it */
-			atomic_store(&driver->owed, false);
-		if (driver->ops.work(driver->ops.arg))
-			did = true;
-		let_go(driver);
-		if (turn == TURNS || !posted(driver))
-			break;
+	do {
 		if (!take(driver))
 			return did; /* whoever holds it or waits for it looks again after us */
-	}
+		did |= run_slice(driver);
+	} while (++turn < TURNS && posted(driver));
 	wake_if_armed(driver);
 	return did;
 }
 
-/* With cancellation off: the slice's system calls are cancellation points (D5). */
-static bool run_uncancelled(struct driver *driver)
+/* Slices until nothing posted is left (D2). What a slice itself owes is not run at once: an owed acknowledgement is
+ * to travel with the next frame, and the next poll comes soon. */
+static bool run_taken(struct driver *driver)
 {
-	int  cancel_state;
-	bool did;
+	bool did = run_slice(driver);
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	did = take(driver) && run_taken(driver);
-	pthread_setcancelstate(cancel_state, NULL);
+	if (posted(driver))
+		return run_on(driver) || did;
+	wake_if_armed(driver);
 	return did;
+}
+
+static bool run(struct driver *driver)
+{
+	return take(driver) && run_taken(driver);
 }
 
 /* A hint: it orders nothing, and of two that count at once one may be lost. */
@@ -126,48 +138,39 @@ static void count_poll(struct driver *driver)
 bool driver_run(struct driver *driver)
 {
 	count_poll(driver);
-	return run_uncancelled(driver);
+	return run(driver);
 }
 
 bool driver_begin(struct driver *driver)
 {
-	int cancel_state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	if (!take(driver)) {
-		pthread_setcancelstate(cancel_state, NULL);
+	if (!take(driver))
 		return false;
-	}
 	count_poll(driver);
-	driver->cancel_state = cancel_state;
 	return true;
 }
 
 void driver_end(struct driver *driver)
 {
-	int cancel_state = driver->cancel_state;
-
 	assert(driver_mine(driver));
 	run_taken(driver);
-	pthread_setcancelstate(cancel_state, NULL);
 }
 
-static void yield(struct driver *driver)
+__attribute__((noinline)) static void yield(struct driver *driver)
 {
 	uint64_t from_ns = driver->ops.now_ns(driver->ops.arg);
 
 	sched_yield();
-	shared = driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS;
+	patience = driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS ? EMPTY_POLLS_SHARED : EMPTY_POLLS;
 }
 
 void driver_poll(struct driver *driver)
 {
-	if (driver_run(driver)) {
-		empty_polls = 0;
-	} else if (++empty_polls >= (shared ? EMPTY_POLLS_SHARED : EMPTY_POLLS)) {
-		empty_polls = 0;
+	if (!driver_run(driver)) {
+		if (--empty_polls)
+			return;
 		yield(driver);
 	}
+	empty_polls = patience;
 }
 
 bool driver_enter(struct driver *driver)
@@ -177,7 +180,7 @@ bool driver_enter(struct driver *driver)
 	if (inside == driver)
 		return false;
 	assert(!inside);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	cancel_state = cancel_off(); /* what control actions do comes to cancellation points */
 	inside = driver;
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_fetch_add(&driver->waiting, 1); /* D6 */
@@ -195,7 +198,7 @@ void driver_leave(struct driver *driver)
 	let_go(driver);
 	if (left(driver) && take(driver))
 		run_taken(driver);
-	pthread_setcancelstate(cancel_state, NULL);
+	cancel_back(cancel_state);
 }
 
 bool driver_mine(const struct driver *driver)
@@ -211,14 +214,14 @@ void driver_owe(struct driver *driver)
 
 bool driver_serve(struct driver *driver)
 {
-	return run_uncancelled(driver);
+	return run(driver);
 }
 
 void driver_arm(struct driver *driver)
 {
 	atomic_store(&driver->armed, true); /* and look, both sequentially consistent: he sees us armed, or we see what he left */
 	if (left(driver))
-		run_uncancelled(driver);
+		run(driver);
 }
 
 void driver_disarm(struct driver *driver)

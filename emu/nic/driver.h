@@ -7,8 +7,8 @@
  *  D2 release: unlock, look again at the queue and at `owed`, try again.
  *  D3 whoever leaves work that no descriptor announces sets `owed`, and wakes the NIC thread if it is armed.
  *  D4 work is done in bounded slices.
- *  D5 nobody sleeps while holding the role; thread cancellation is off while it is held; a signal handler that
- *     re-enters finds it taken and gets -FI_EAGAIN.
+ *  D5 nobody sleeps while holding the role; a slice reaches no cancellation point (cancel.h), and control actions have
+ *     cancellation off; a signal handler that re-enters finds it taken and gets -FI_EAGAIN.
  *  D6 those who must have it (fi_close, registration, loop events) count themselves; triers stand back while the
  *     count is not zero.
  *  D7 after some tens of empty polls in a row, a poll yields the processor; after a few where somebody else took it the
@@ -24,7 +24,8 @@
 
 /* What a holder runs. `work` does one bounded slice and returns true if it did anything; called with the role held.
  * `pending` says without the role whether posted ops wait, by a sequentially consistent load (D2). `wake` gets the NIC
- * thread to serve; called without the role. `now_ns` is a clock for driver_poll(), any thread. All get `arg`. */
+ * thread to serve; called with the role or without. Neither is a cancellation point. `now_ns` is a clock for driver_poll(),
+ * any thread. All get `arg`. */
 struct driver_ops {
 	bool (*work)(void *arg);
 	bool (*pending)(void *arg);
@@ -39,7 +40,7 @@ struct driver {
 	atomic_bool owed;	/* D3 */
 	atomic_bool armed;	/* the NIC thread sleeps on the set and must be woken for owed work */
 	atomic_uint_fast64_t polls;	/* counts program polls and posts: the NIC thread sees whether the program drives */
-	int cancel_state;	/* the role; what driver_leave() puts back */
+	int cancel_state;	/* the role, if driver_enter() took it; what driver_leave() puts back */
 	struct driver_ops ops;
 };
 

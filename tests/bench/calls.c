@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* calls.c - how many system calls an op takes: what latency and rate rest on, told without a clock.
  *
- * This program's own syscall(), send(), recv() and so on take the place of libc's for the provider, too, and count what the thread
- * that posts and polls calls. Another thread's are not counted, nor those that find nothing while the peer has its turn:
- * both depend on the machine. A contended lock's futex does, too. Of wakes of the NIC thread the batch with the fewest is
- * judged: a program that has had no core for a millisecond finds the NIC thread at work, and must wake it.
+ * This program's own syscall(), and send(), recv() and so on by way of it, take the place of libc's for the provider, too, and
+ * count what the thread that posts and polls calls. Another thread's are not counted, nor those that find nothing while the
+ * peer has its turn: both depend on the machine. A contended lock's futex does, too. Of wakes of the NIC thread the batch with
+ * the fewest is judged: a program that has had no core for a millisecond finds the NIC thread at work, and must wake it.
  *
  * Who blocks is to sleep once a round trip, and to be woken by the socket alone: what his own calls push for him to read is
  * nothing to signal. Nor is a timer to end his sleep soon: to set one and to clear it takes as long as to sleep. */
@@ -46,8 +46,8 @@ static long count(enum call call, long rc)
 	return rc;
 }
 
-/* The provider's plain sends and receives, and others' calls that come this way. As libc's it takes six arguments, whether
- * there are as many or not, which the sanitizer takes for an error. */
+/* The provider's plain calls, and others' that come this way. As libc's it takes six arguments, whether there are as many or
+ * not, which the sanitizer takes for an error. Of looks those count that find nothing, too. */
 __attribute__((no_sanitize_address)) TOLD long syscall(long number, ...)
 {
 	static long (*libc)(long number, ...);
@@ -61,10 +61,16 @@ __attribute__((no_sanitize_address)) TOLD long syscall(long number, ...)
 		arg[i] = va_arg(list, long);
 	va_end(list);
 	rc = libc(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	counts[LOOK] += counting && number == SYS_epoll_pwait;
+	counts[NAP] += counting && number == SYS_epoll_pwait && (int)arg[3] > 0 && (int)arg[3] <= NAP_MS;
 	if (number == SYS_sendto || number == SYS_sendmsg)
 		count(SEND, rc);
 	else if (number == SYS_recvfrom || number == SYS_recvmsg)
 		count(RECEIVE, rc);
+	else if (number == SYS_write)	/* an eventfd, or libuv's way to wake its loop */
+		count(WAKE, rc);
+	else if (number == SYS_read)
+		count(EMPTY, rc);
 	return rc;
 }
 
@@ -90,25 +96,22 @@ TOLD ssize_t recv(int fd, void *bytes, size_t length, int flags)
 
 TOLD int epoll_wait(int set, struct epoll_event *events, int most, int timeout_ms)
 {
-	counts[LOOK] += counting;
-	counts[NAP] += counting && timeout_ms > 0 && timeout_ms <= NAP_MS;
 	return (int)syscall(SYS_epoll_pwait, set, events, most, timeout_ms, NULL, 8);
 }
 
 TOLD int eventfd_write(int fd, eventfd_t value)
 {
-	return count(WAKE, syscall(SYS_write, fd, &value, sizeof(value))) > 0 ? 0 : -1;
+	return syscall(SYS_write, fd, &value, sizeof(value)) > 0 ? 0 : -1;
 }
 
 TOLD int eventfd_read(int fd, eventfd_t *value)
 {
-	return count(EMPTY, syscall(SYS_read, fd, value, sizeof(*value))) > 0 ? 0 : -1;
+	return syscall(SYS_read, fd, value, sizeof(*value)) > 0 ? 0 : -1;
 }
 
-/* libuv's way to wake its loop. */
 TOLD ssize_t write(int fd, const void *bytes, size_t length)
 {
-	return count(WAKE, syscall(SYS_write, fd, bytes, length));
+	return syscall(SYS_write, fd, bytes, length);
 }
 
 static struct fabric *open_side(const struct host *host, enum fi_wait_obj wait)
