@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* guard.c - copies that survive memory that is not there.
  *
- * Fast path: the thread notes what it is about to touch and where to land, copies, and forgets the note; a fault on
- * the noted bytes lands instead of killing the program. Where the program has put its own handler over ours, a fault
- * would no longer come here: then the kernel copies (process_vm_writev), which answers EFAULT. Never /proc/self/mem,
- * which writes through read-only pages. */
+ * Few bytes are moved by instructions that are known to the handler, as is where to go on if one of them faults. For more, the
+ * thread notes what it is about to touch and where to land, copies, and forgets the note; a fault on the noted bytes lands
+ * instead of killing the program. Where the program has put its own handler over ours, a fault would no longer come here: then
+ * the kernel copies (process_vm_writev), which answers EFAULT. Never /proc/self/mem, which writes through read-only pages. */
 #include "emu/nic/guard.h"
 
 #include <errno.h>
@@ -53,6 +53,90 @@ static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;	/* leaf; guards
 static bool installed[2];	/* in the chain of handlers, at its head or behind one that the program put over it */
 static const int signals[2] = { SIGSEGV, SIGBUS };
 static struct sigaction before[2];	/* the program's; the handler reads them without the lock, once installed */
+
+/* --- few bytes --- */
+
+/* Instructions from..to touch nothing but the program's bytes; where one of them faults, `land` goes on. The numbers are
+ * distances from their own place, so that nothing is to be relocated. */
+struct landing {
+	int32_t from, to, land;
+};
+
+#if defined(__x86_64__)
+/* Made by the linker around what COPY_ENDS() leaves. */
+extern const struct landing __start_guard_landings[] __attribute__((visibility("hidden")));
+extern const struct landing __stop_guard_landings[] __attribute__((visibility("hidden")));
+
+/* Moves `width` bytes at either end, which is all of width to 2 * width bytes. Both are read before one is written, as copies
+ * that overlap need it. */
+#define COPY_ENDS(move, width, first, last)									\
+	__asm__ goto("1:\t" move "\t(%1), %%" first "\n\t"							\
+		     move "\t-" #width "(%1,%2), %%" last "\n\t"						\
+		     move "\t%%" first ", (%0)\n\t"								\
+		     move "\t%%" last ", -" #width "(%0,%2)\n"						\
+		     "2:\t.pushsection guard_landings, \"a\"\n\t"						\
+		     ".balign 4\n\t"										\
+		     ".long 1b - .\n\t.long 2b - .\n\t.long %l[fault] - .\n\t"						\
+		     ".popsection"										\
+		     : : "r"(to), "r"(from), "r"(length) : first, last, "memory" : fault)
+
+enum { COPY_FEW = 32 };
+
+/* 1 to COPY_FEW bytes. */
+static bool copy_few(void *to, const void *from, size_t length)
+{
+	if (length > 16)
+		COPY_ENDS("movdqu", 16, "xmm0", "xmm1");
+	else if (length >= 8)
+		COPY_ENDS("mov", 8, "rax", "rcx");
+	else if (length >= 4)
+		COPY_ENDS("mov", 4, "eax", "ecx");
+	else if (length >= 2)
+		COPY_ENDS("mov", 2, "ax", "cx");
+	else
+		COPY_ENDS("mov", 1, "al", "cl");
+	return true;
+fault:
+	return false;
+}
+
+/* Where to go on after a fault at `at`; 0: it is no instruction of these. */
+static uintptr_t landing_of(uintptr_t at)
+{
+	for (const struct landing *landing = __start_guard_landings; landing < __stop_guard_landings; landing++) {
+		uintptr_t from = (uintptr_t)&landing->from + (uintptr_t)(intptr_t)landing->from;
+		uintptr_t to = (uintptr_t)&landing->to + (uintptr_t)(intptr_t)landing->to;
+
+		if (at - from < to - from)
+			return (uintptr_t)&landing->land + (uintptr_t)(intptr_t)landing->land;
+	}
+	return 0;
+}
+
+static bool land_few(ucontext_t *interrupted)
+{
+	greg_t *at = &interrupted->uc_mcontext.gregs[REG_RIP];
+	uintptr_t land = landing_of((uintptr_t)*at);
+
+	if (land)
+		*at = (greg_t)land;
+	return land;
+}
+#else
+enum { COPY_FEW = 0 };
+
+static bool copy_few(void *to, const void *from, size_t length)
+{
+	(void)to, (void)from, (void)length;
+	return false;
+}
+
+static bool land_few(ucontext_t *interrupted)
+{
+	(void)interrupted;
+	return false;
+}
+#endif
 
 /* --- the handler --- */
 
@@ -110,9 +194,11 @@ static void chain(int sig, siginfo_t *info, void *context)
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-	const ucontext_t *interrupted = context;
+	ucontext_t *interrupted = context;
 	int saved = errno;
 
+	if (info->si_code > 0 && land_few(interrupted))	/* a fault, not sent by somebody */
+		return;
 	if (fault_is_ours(info)) {
 		/* The way out does not go through the kernel, which would do this. */
 		pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
@@ -267,9 +353,9 @@ bool guard_copy(void *to, const void *from, size_t length)
 {
 	if (!length)
 		return true;
-	if (atomic_load_explicit(&handler_works, memory_order_relaxed))
-		return copy_guarded(to, from, length);
-	return copy_by_kernel(to, from, length);
+	if (!atomic_load_explicit(&handler_works, memory_order_relaxed))
+		return copy_by_kernel(to, from, length);
+	return length <= COPY_FEW ? copy_few(to, from, length) : copy_guarded(to, from, length);
 }
 
 /* --- probing --- */

@@ -66,10 +66,34 @@ static void copies_and_faults(void)
 	cr_assert_eq(memcmp(none + page, "back", 4), 0);
 }
 
+/* Where any byte of either side is missing, and where none is, up to the length from which copies are made in another way. */
+static void few_bytes(void)
+{
+	char own[64] = "0123456789abcdefghijklmnopqrstuvwxyz", copy[64], *none = three_pages(PROT_NONE), *after = none + 2 * page;
+
+	for (size_t length = 1; length <= 40; length++) {
+		for (size_t missing = 1; missing <= length; missing++) {
+			cr_assert_not(guard_copy(none + page + missing - length, own, length), "%zu of %zu", missing, length);
+			cr_assert_not(guard_copy(own, none + page + missing - length, length));
+			cr_assert_not(guard_copy(after - missing, own, length));
+			cr_assert_not(guard_copy(copy, after - missing, length));
+		}
+		memset(none, 'a', page);
+		memset(after, 'a', page);
+		cr_assert(guard_copy(none + page - length, own, length));
+		cr_assert(guard_copy(after, none + page - length, length));
+		cr_assert(guard_copy(copy, after, length));
+		cr_assert_eq(memcmp(copy, own, length), 0);
+		cr_assert_eq(none[page - length - 1], 'a');
+		cr_assert_eq(after[length], 'a');
+	}
+}
+
 /* S18 */
 Test(guard, by_handler)
 {
 	copies_and_faults();
+	few_bytes();
 }
 
 Test(guard, by_kernel)
@@ -78,6 +102,7 @@ Test(guard, by_kernel)
 		cr_skip_test("process_vm_writev is forbidden here");
 	guard_remove();
 	copies_and_faults();
+	few_bytes();
 }
 
 Test(guard, all_lengths)
