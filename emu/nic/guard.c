@@ -85,10 +85,10 @@ enum { COPY_FEW = 32 };
 /* 1 to COPY_FEW bytes. */
 static bool copy_few(void *to, const void *from, size_t length)
 {
-	if (length > 16)
-		COPY_ENDS("movdqu", 16, "xmm0", "xmm1");
-	else if (length >= 8)
+	if (length >= 8 && length <= 16)
 		COPY_ENDS("mov", 8, "rax", "rcx");
+	else if (length > 16)
+		COPY_ENDS("movdqu", 16, "xmm0", "xmm1");
 	else if (length >= 4)
 		COPY_ENDS("mov", 4, "eax", "ecx");
 	else if (length >= 2)
@@ -349,13 +349,21 @@ static bool copy_by_kernel(void *to, const void *from, size_t length)
 	return true;
 }
 
-bool guard_copy(void *to, const void *from, size_t length)
+/* By itself, or each copy of few bytes would save what this takes registers for. */
+__attribute__((noinline)) static bool copy_more(void *to, const void *from, size_t length)
 {
 	if (!length)
 		return true;
-	if (!atomic_load_explicit(&handler_works, memory_order_relaxed))
-		return copy_by_kernel(to, from, length);
-	return length <= COPY_FEW ? copy_few(to, from, length) : copy_guarded(to, from, length);
+	if (atomic_load_explicit(&handler_works, memory_order_relaxed))
+		return copy_guarded(to, from, length);
+	return copy_by_kernel(to, from, length);
+}
+
+bool guard_copy(void *to, const void *from, size_t length)
+{
+	if (length - 1 < COPY_FEW && atomic_load_explicit(&handler_works, memory_order_relaxed))
+		return copy_few(to, from, length);
+	return copy_more(to, from, length);
 }
 
 /* --- probing --- */
