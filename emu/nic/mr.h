@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "emu/nic/limits.h"
+#include "emu/nic/place.h"
 #include "emu/nic/refusal.h"
 
 /* Same values as libfabric's access bits; emu/fi asserts it. */
@@ -77,13 +77,6 @@ static inline const struct iovec *mr_segments(const struct mr *mr)
 	return mr->iov_count > 1 ? mr->more : &mr->one;
 }
 
-/* Where the bytes of one granted access lie: up to LIMIT_IOV runs of program memory, none empty; none at all for a
- * zero-length access. */
-struct mr_place {
-	struct iovec run[LIMIT_IOV];
-	uint8_t count;
-};
-
 /* One remote access as asked, with what is known of who asks. */
 struct mr_ask {
 	uint64_t addr, length;
@@ -97,7 +90,7 @@ struct mr_ask {
 };
 
 /* Judges one remote access and changes nothing. `mr` may be NULL (no such key). Returns REFUSAL_NONE and fills
- * *place, or the cause, filling what it knows of the region into *why (region, access, excess); the caller fills the
+ * *place, or the cause, filling what it knows of the region into *why (mr_describe(), excess); the caller fills the
  * rest. Ladder of checks: key, registered, enabled, endpoint, authorization, single use, refresh, right, persistence,
  * wrap, range, pages. A range that ends at 2^64 does not wrap; a region of (NULL, SIZE_MAX) refuses nothing but wraps, in
  * either way of addressing. A zero-length access needs key, right, and an address inside the region or at its end
@@ -105,6 +98,9 @@ struct mr_ask {
  * a gap is out of range (S64); offset addressing runs through the concatenated segments (S63). */
 enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place,
 			    struct refusal *why);
+
+/* What a sentence about an access tells of the region: region, access. */
+void mr_describe(const struct mr *mr, struct refusal *why);
 
 /* Are the bytes [addr, addr + length) of this process inside the region, whatever its way of addressing? Pure. A range
  * may go on from one segment into another that touches it; a zero length is inside anywhere. */

@@ -15,14 +15,27 @@
 
 struct pin;
 
-struct place {
-	struct iovec run[LIMIT_IOV];
+/* Up to LIMIT_IOV runs of program memory; those of one granted access (mr.h) are none empty, and none at all for a zero-length
+ * access. */
+struct mr_place {
 	uint8_t count;
-	uint8_t at;		/* run in use */
-	size_t  skip;		/* bytes of it used already */
-	struct pin *pin;	/* not NULL: the runs are addresses that it knows, to be touched by nothing else */
+	struct iovec run[LIMIT_IOV];
 };
 
+struct place {
+	struct pin *pin;	/* not NULL: the runs are addresses that it knows, to be touched by nothing else */
+	size_t  skip;		/* bytes used already of the run in use, */
+	uint8_t at;		/* which is this one */
+	struct mr_place to;
+};
+
+/* Begins at the first byte of place->to. `pin`: as in the place. */
+static inline void place_begin(struct place *place, struct pin *pin)
+{
+	place->pin = pin;
+	place->skip = 0;
+	place->at = 0;
+}
 /* Begins at the first byte of the runs, which are copied; not pinned. */
 void place_set(struct place *place, const struct iovec *runs, size_t count);
 /* Moves on; past the end it stays at the end. */
