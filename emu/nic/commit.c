@@ -108,8 +108,8 @@ static void commit_place(struct commit *commit)
 	const struct judge_ask *ask = &commit->of.ask;
 	struct mr_place place;
 
-	commit->why = (struct refusal){ .op = commit->of.done.atomic ? OP_ATOMIC : OP_WRITE, .key = ask->to.key,
-					.addr = ask->to.addr, .length = ask->length };
+	commit->why = (struct refusal){ .cause = REFUSAL_NONE };
+	judge_asked(ask, &commit->why);
 	judge(commit->session, ask, &place, &commit->why);
 	for (uint8_t i = 0; i < place.count; i++)
 		commit->flush.run[i] = place.run[i];

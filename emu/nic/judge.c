@@ -19,42 +19,67 @@ static bool all_there(const struct mr_place *place)
 	return true;
 }
 
+void judge_asked(const struct judge_ask *ask, struct refusal *why)
+{
+	why->op = ask->op;
+	why->key = ask->to.key;
+	why->addr = ask->to.addr;
+	why->length = ask->length;
+}
+
 /* The access goes on, to the old pages; it is the program that has to know. */
-static void tell_remapped(struct session *session, const struct refusal *why)
+static void tell_remapped(struct session *session, const struct judge_ask *asked)
 {
 	char text[LIMIT_ERROR_TEXT], name[64];
+	struct refusal why = { .cause = REFUSAL_NONE };
 
-	refusal_remapped(why, session_name(session, name, sizeof(name)), text, sizeof(text));
+	judge_asked(asked, &why);
+	refusal_remapped(&why, session_name(session, name, sizeof(name)), text, sizeof(text));
 	nic_log(session->ep->nic, NIC_LOG_WARN, "%s", text);
+}
+
+/* mr_check() has said of the region, if there is one, what is to be said. */
+__attribute__((cold)) static struct mr *refuse(struct session *session, const struct judge_ask *asked, const struct mr *mr,
+					       enum refusal_cause cause, struct refusal *why)
+{
+	judge_asked(asked, why);
+	why->cause = cause;
+	why->age_ns = 0;
+	if (!mr && (mr_tombstone(session->ep->attr.pd->regions, asked->to.key, nic_now(session->ep->nic), &why->age_ns) ||
+		    asked->mr_id))
+		why->cause = REFUSAL_CLOSED;
+	return NULL;
 }
 
 struct mr *judge(struct session *session, const struct judge_ask *asked, struct mr_place *place, struct refusal *why)
 {
-	struct mr_table *regions = session->ep->attr.pd->regions;
-	struct mr *mr = mr_find(regions, asked->to.key);
+	struct mr *mr = mr_find(session->ep->attr.pd->regions, asked->to.key);
 	struct mr_ask ask = {
 		.addr = asked->to.addr, .length = asked->length, .key_tail = asked->to.key_tail,
 		.auth = asked->to.auth,
 		.peer = &session->peer, .right = asked->right, .ep = session->ep->attr.bonds, .by = session->rsp.life,
 		.seq = asked->seq, .commit = asked->commit,
 	};
+	enum refusal_cause cause;
 
 	if (mr && asked->mr_id && mr->id != asked->mr_id)
 		mr = NULL;
-	why->cause = mr_check(mr, &ask, place, why);
-	if (why->cause == REFUSAL_NONE && mr->pages && asked->mr_id && !all_there(place))
-		why->cause = REFUSAL_PAGE_UNKNOWN;	/* S108 */
-	if (why->cause == REFUSAL_NONE && mr->pin && !asked->mr_id && mr->pin->ops->changed(mr->pin))
-		tell_remapped(session, why);	/* S80 */
-	if (mr && mr->single && !mr->single->by && why->cause == REFUSAL_NONE)
+	cause = mr_check(mr, &ask, place, why);
+	if (cause != REFUSAL_NONE)
+		return refuse(session, asked, mr, cause, why);
+	if (mr->pages && asked->mr_id && !all_there(place)) {
+		mr_describe(mr, why);
+		why->excess = 0;
+		return refuse(session, asked, mr, REFUSAL_PAGE_UNKNOWN, why);	/* S108 */
+	}
+	if (mr->pin && !asked->mr_id && mr->pin->ops->changed(mr->pin))
+		tell_remapped(session, asked);	/* S80 */
+	if (mr->single && !mr->single->by)
 		*mr->single = (struct mr_single){
 			.by = ask.by, .seq = ask.seq, .addr = ask.addr, .length = ask.length, .right = ask.right,
 		};
-	if (mr)
-		return mr;
-	if (mr_tombstone(regions, asked->to.key, nic_now(session->ep->nic), &why->age_ns) || asked->mr_id)
-		why->cause = REFUSAL_CLOSED;
-	return NULL;
+	why->cause = REFUSAL_NONE;
+	return mr;
 }
 
 static struct mr *same(struct session *session, uint64_t key, uint64_t mr_id)

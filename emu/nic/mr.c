@@ -32,19 +32,12 @@ static void place_add(struct mr_place *place, const struct mr *mr, uint64_t addr
 }
 
 /* S59, S63: offset `at` runs through the segments one behind the other. */
-static bool place_by_offset(const struct mr *mr, uint64_t at, uint64_t length, struct mr_place *place,
-			    struct refusal *why)
+static bool place_by_offset(const struct mr *mr, uint64_t at, uint64_t length, struct mr_place *place)
 {
 	const struct iovec *seg = mr_segments(mr);
 
-	if (at > mr->length) {
-		why->excess = at - mr->length + length;
+	if (at > mr->length || length > mr->length - at)
 		return false;
-	}
-	if (length > mr->length - at) {
-		why->excess = length - (mr->length - at);
-		return false;
-	}
 	for (unsigned int i = 0; length; i++) {
 		assert(i < mr->iov_count);
 		if (at >= seg[i].iov_len) {
@@ -82,6 +75,11 @@ static bool segment_touches(const struct mr *mr, uint64_t addr)
 			return true;
 	}
 	return false;
+}
+
+static void explain_offset(const struct mr *mr, uint64_t at, uint64_t length, struct refusal *why)
+{
+	why->excess = at > mr->length ? at - mr->length + length : length - (mr->length - at);
 }
 
 /* Says where a range that does not wrap left the region. Lowest and highest byte are inclusive, so that a region that
@@ -131,10 +129,28 @@ static bool place_by_address(const struct mr *mr, uint64_t addr, uint64_t length
 	}
 }
 
-/* Not whether: where. */
-static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place,
-				   struct refusal *why)
+/* The one segment that most regions have: in either way of addressing an access is so far into it. What is inside does not wrap,
+ * since no segment does. */
+static bool place_in_one(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place)
 {
+	uint64_t base = (uintptr_t)mr->one.iov_base, at = addr;
+
+	if (mr->virtual_addr && addr < base)
+		return false;
+	if (mr->virtual_addr)
+		at -= base;
+	if (at > mr->one.iov_len || length > mr->one.iov_len - at)
+		return false;
+	if (length)
+		place_add(place, mr, base + at, length);
+	return true;
+}
+
+/* Not whether: where. */
+static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place)
+{
+	if (mr->iov_count == 1 && place_in_one(mr, addr, length, place))
+		return REFUSAL_NONE;
 	if (range_wraps(addr, length))
 		return REFUSAL_WRAP;		/* S65 */
 	if (mr_is_everything(mr)) {
@@ -142,12 +158,9 @@ static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t 
 			place_add(place, mr, addr, length);
 		return REFUSAL_NONE;
 	}
-	if (!mr->virtual_addr)
-		return place_by_offset(mr, addr, length, place, why) ? REFUSAL_NONE : REFUSAL_RANGE;
-	if (place_by_address(mr, addr, length, place))
+	if (mr->virtual_addr ? place_by_address(mr, addr, length, place) : place_by_offset(mr, addr, length, place))
 		return REFUSAL_NONE;
 	place->count = 0;
-	explain_virtual(mr, addr, length, why);
 	return REFUSAL_RANGE;			/* S64, S65 */
 }
 
@@ -163,16 +176,12 @@ static bool is_spent(const struct mr_single *single, const struct mr_ask *ask)
 						ask->length > single->length - (ask->addr - single->addr));
 }
 
-enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why)
+static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place)
 {
 	enum refusal_cause cause;
 
-	place->count = 0;
 	if (!mr || mr->key_tail != ask->key_tail) /* one comparison: how much was right cannot be told by its time */
 		return REFUSAL_UNKNOWN_KEY;	/* S40, S53 */
-	why->region = mr->length;
-	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
-	why->excess = 0;
 	if (mr->registering)
 		return REFUSAL_REGISTERING;	/* S42 */
 	if (!mr->enabled)
@@ -189,9 +198,39 @@ enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struc
 		return REFUSAL_RIGHT;		/* S27, S29, S31 */
 	if (ask->commit && !mr->persistent)
 		return REFUSAL_NOT_PERSISTENT;	/* S133 */
-	cause = place_in(mr, ask->addr, ask->length, place, why);
+	cause = place_in(mr, ask->addr, ask->length, place);
 	if (cause == REFUSAL_NONE && mr->pages && !mr_pages_know(mr->pages, place->run, place->count))
 		return REFUSAL_PAGE_UNKNOWN;	/* S107 */
+	return cause;
+}
+
+void mr_describe(const struct mr *mr, struct refusal *why)
+{
+	why->region = mr->length;
+	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
+}
+
+__attribute__((cold)) static void explain(const struct mr *mr, const struct mr_ask *ask, enum refusal_cause cause,
+					  struct refusal *why)
+{
+	why->region = why->excess = why->access = 0;
+	if (cause == REFUSAL_UNKNOWN_KEY)
+		return;
+	mr_describe(mr, why);
+	if (cause == REFUSAL_RANGE && mr->virtual_addr)
+		explain_virtual(mr, ask->addr, ask->length, why);
+	else if (cause == REFUSAL_RANGE)
+		explain_offset(mr, ask->addr, ask->length, why);
+}
+
+enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why)
+{
+	enum refusal_cause cause;
+
+	place->count = 0;
+	cause = refused_by(mr, ask, place);
+	if (cause != REFUSAL_NONE)
+		explain(mr, ask, cause, why);
 	return cause;
 }
 

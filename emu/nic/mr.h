@@ -90,7 +90,7 @@ struct mr_ask {
 };
 
 /* Judges one remote access and changes nothing. `mr` may be NULL (no such key). Returns REFUSAL_NONE and fills
- * *place, or the cause, filling what it knows of the region into *why (mr_describe(), excess); the caller fills the
+ * *place, or the cause, with what it knows of the region in *why (region, access, excess); the caller fills the
  * rest. Ladder of checks: key, registered, enabled, endpoint, authorization, single use, refresh, right, persistence,
  * wrap, range, pages. A range that ends at 2^64 does not wrap; a region of (NULL, SIZE_MAX) refuses nothing but wraps, in
  * either way of addressing. A zero-length access needs key, right, and an address inside the region or at its end

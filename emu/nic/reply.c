@@ -89,14 +89,14 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 			 const char **broken)
 {
 	struct judge_ask ask = reply->ask;
-	struct refusal why = { .op = OP_READ, .key = ask.to.key, .addr = ask.to.addr, .length = reply->length };
+	struct refusal why;
 	struct mr_place place;
 	struct mr *mr;
 
 	ask.to.addr += reply->offset;
 	ask.length = length;
 	mr = judge(session, &ask, &place, &why);
-	if (why.cause == REFUSAL_NONE) {
+	if (mr) {
 		place_set(&source->from, place.run, place.count);
 		source->from.pin = mr->pin;
 		source->owner = mr;
@@ -104,8 +104,10 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 		if (source->staged ? payload_stage(source->frame, DATA_HEAD, &source->from, length, &source->digest) :
 				     place_readable(&source->from, length))
 			return true;
-		why.cause = REFUSAL_NOT_BACKED;
+		why = (struct refusal){ .cause = REFUSAL_NOT_BACKED };
+		mr_describe(mr, &why);
 	}
+	judge_asked(&reply->ask, &why);
 	judge_undo(session, reply->ask.to.key, reply->ask.mr_id, reply->ref);
 	*broken = verdict_refuse(session, reply->ref, &why);
 	return false;

@@ -40,12 +40,18 @@ const char *responder_rnr(struct conn *conn)
 	return NULL;
 }
 
-bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why)
+__attribute__((noinline, cold)) static bool allows_after_all(const struct session *session, uint32_t cap, struct refusal *why)
 {
+	*why = (struct refusal){ .cause = REFUSAL_NONE };
 	if (cm_caps(session) & cap)
 		return !session->fault || !fault_refuses(session, why);
 	why->cause = REFUSAL_CAPABILITY;
 	return false;
+}
+
+bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why)
+{
+	return (cm_caps(session) & cap && !session->fault) || allows_after_all(session, cap, why);
 }
 
 /* The message under way may never be completed: a region of single use is free for others, until its next segment. */
@@ -54,7 +60,7 @@ static void write_pause(struct session *session)
 	const struct write_state *write = &session->rsp.write;
 
 	if (write->open)
-		judge_undo(session, write->to.key, write->mr_id, write->first_seq);
+		judge_undo(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
 }
 
 /* It will not be completed: the initiator has ended it, or its session. */
@@ -64,64 +70,69 @@ static void write_abandon(struct session *session)
 	session->rsp.write.open = false;
 }
 
-/* First segment: judges the whole message. *granted: the region, or NULL. */
-static const char *write_first(struct conn *conn, const struct wire_head *head, struct mr_place *place,
-			       const struct mr **granted)
+/* First segment: judges the whole message. *granted: the region, in which conn->in.place.to lies, or NULL. */
+static const char *write_first(struct conn *conn, const struct wire_head *head, const struct mr **granted)
 {
 	const struct wire_write *body = wire_body(head);
 	struct session *session = conn->session;
 	struct write_state *write = &session->rsp.write;
-	struct judge_ask ask = { .length = wire_get64(body->rest), .right = MR_REMOTE_WRITE,
-				 .commit = head->flags & WIRE_F_COMMIT, .seq = wire_get64(head->seq) };
-	struct refusal *why = &conn->in.why;
-	struct mr *mr = NULL;
+	struct judge_ask *ask = &write->ask;
 
 	write_abandon(session);
 	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
 		return responder_rnr(conn);	/* F5: the CQ slot before the first byte */
-	auth_get_target(conn, &body->to, &ask.to);
-	*why = (struct refusal){ .op = OP_WRITE, .key = ask.to.key, .addr = ask.to.addr, .length = ask.length };
-	*write = (struct write_state){
-		.open = true, .first_seq = wire_get64(head->seq), .to = ask.to, .rest = ask.length,
-		.flags = head->flags & WRITE_SAME, .base = ask.to.addr, .length = ask.length,
-	};
-	if (responder_allows(session, EP_REMOTE_WRITE, why))
-		mr = judge(session, &ask, place, why);
-	write->mr_id = mr ? mr->id : 0;
-	*granted = why->cause == REFUSAL_NONE ? mr : NULL;
+	auth_get_target(conn, &body->to, &ask->to);
+	ask->length = wire_get64(body->rest);
+	ask->seq = wire_get64(head->seq);
+	ask->mr_id = 0;
+	ask->right = MR_REMOTE_WRITE;
+	ask->op = OP_WRITE;
+	ask->commit = head->flags & WIRE_F_COMMIT;
+	write->moved = 0;
+	write->open = true;
+	write->refused = false;
+	write->flags = head->flags & WRITE_SAME;
+	if (!responder_allows(session, EP_REMOTE_WRITE, &conn->in.why)) {
+		judge_asked(ask, &conn->in.why);
+		return NULL;
+	}
+	*granted = judge(session, ask, &conn->in.place.to, &conn->in.why);
+	if (*granted)
+		ask->mr_id = (*granted)->id;
 	return NULL;
 }
 
-static void write_refusal(const struct write_state *write, struct refusal *why)
+/* Of the whole message. */
+static void write_refuse(struct conn *conn, enum refusal_cause cause)
 {
-	*why = (struct refusal){ .op = OP_WRITE, .key = write->to.key, .addr = write->base, .length = write->length };
+	conn->in.why = (struct refusal){ .cause = cause };
+	judge_asked(&conn->session->rsp.write.ask, &conn->in.why);
 }
 
-static void write_place(struct conn *conn, const struct mr *mr, const struct mr_place *place)
+/* conn->in.place.to is where it goes. */
+static void write_place(struct conn *conn, const struct mr *mr)
 {
 	conn->session->rsp.write.counted = mr->bonds;
 	conn->in.sink = SINK_WRITE;
-	place_set(&conn->in.place, place->run, place->count);
-	conn->in.place.pin = mr->pin;
+	place_begin(&conn->in.place, mr->pin);
 }
 
 /* Where this segment goes; the region is looked up again, since it may have been closed between two segments. */
 static void write_sink(struct conn *conn, uint32_t payload)
 {
-	struct session *session = conn->session;
-	struct write_state *write = &session->rsp.write;
-	struct judge_ask ask = { .to = write->to, .length = payload, .right = MR_REMOTE_WRITE,
-				 .seq = write->first_seq, .mr_id = write->mr_id };
-	struct refusal why = { .op = OP_WRITE };
-	struct mr_place place;
-	const struct mr *mr = judge(session, &ask, &place, &why);
+	const struct write_state *write = &conn->session->rsp.write;
+	struct judge_ask ask = write->ask;
+	struct refusal why;
+	const struct mr *mr;
 
-	if (why.cause == REFUSAL_NONE) {
-		write_place(conn, mr, &place);
+	ask.to.addr += write->moved;
+	ask.length = payload;
+	mr = judge(conn->session, &ask, &conn->in.place.to, &why);
+	if (mr) {
+		write_place(conn, mr);
 		return;
 	}
-	write_refusal(write, &conn->in.why);
-	conn->in.why.cause = why.cause;
+	write_refuse(conn, why.cause);
 	conn->in.why.age_ns = why.age_ns;
 }
 
@@ -132,9 +143,10 @@ static bool write_goes_on(struct conn *conn, const struct write_state *write, co
 	struct wire_target_fields to;
 
 	auth_get_target(conn, &body->to, &to);
-	if (write->to.auth == AUTH_STRANGE)
+	to.addr -= write->moved;
+	if (write->ask.to.auth == AUTH_STRANGE)
 		to.auth = AUTH_STRANGE;	/* the program may have come to have the key since */
-	return !memcmp(&to, &write->to, sizeof(to)) && wire_get64(body->rest) == write->rest &&
+	return !memcmp(&to, &write->ask.to, sizeof(to)) && wire_get64(body->rest) == write->ask.length - write->moved &&
 	       (head->flags & WRITE_SAME) == write->flags;
 }
 
@@ -143,11 +155,10 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 	const struct wire_write *body = wire_body(head);
 	struct write_state *write = &conn->session->rsp.write;
 	const struct mr *granted = NULL;
-	struct mr_place place;
 	const char *broken;
 
 	if (head->flags & WIRE_F_FIRST) {
-		broken = write_first(conn, head, &place, &granted);
+		broken = write_first(conn, head, &granted);
 		if (broken || conn->in.skip)
 			return broken;
 	} else if (!write->open) {
@@ -160,7 +171,7 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 		return NULL;
 	/* The whole message is this segment; but known pages are looked for when a segment is placed. */
 	if (granted && head->flags & WIRE_F_LAST && !granted->pages)
-		write_place(conn, granted, &place);
+		write_place(conn, granted);
 	else
 		write_sink(conn, wire_get32(head->payload));
 	return NULL;
@@ -170,21 +181,17 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 static const char *write_done(struct session *session, bool has_cq_data, uint64_t cq_data)
 {
 	const struct write_state *write = &session->rsp.write;
-	struct remote_done done = { .length = write->length, .has_cq_data = has_cq_data, .cq_data = cq_data,
-				    .auth = write->to.auth };
+	const struct judge_ask *ask = &write->ask;
+	struct remote_done done = { .length = ask->length, .has_cq_data = has_cq_data, .cq_data = cq_data,
+				    .auth = ask->to.auth };
 
 	if (write->flags & WIRE_F_COMMIT) {
-		struct committed committed = {
-			.ask = { .to = write->to, .length = write->length, .right = MR_REMOTE_WRITE, .commit = true,
-				 .seq = write->first_seq, .mr_id = write->mr_id },
-			.counted = write->counted, .changed = write->length, .done = done,
-		};
+		struct committed committed = { .ask = *ask, .counted = write->counted, .changed = ask->length, .done = done };
 
-		committed.ask.to.addr = write->base;
 		return commit_begin(session, &committed);
 	}
-	if (write->counted && write->length)
-		judge_changed(session, write->to.key, write->mr_id, write->length);
+	if (write->counted && ask->length)
+		judge_changed(session, ask->to.key, ask->mr_id, ask->length);
 	complete_remote(session, &session->rsp.slot, &done);
 	return NULL;
 }
@@ -194,28 +201,24 @@ static const char *end_write(struct conn *conn, enum wire_status status)
 	struct session *session = conn->session;
 	struct write_state *write = &session->rsp.write;
 	const struct wire_head *head = &conn->in.head;
-	uint32_t payload = wire_get32(head->payload);
 	const char *broken = NULL;
 
-	if (conn->in.fault && conn->in.why.cause == REFUSAL_NONE) {
-		write_refusal(write, &conn->in.why);
-		conn->in.why.cause = REFUSAL_NOT_BACKED;
-	}
+	if (conn->in.fault && conn->in.why.cause == REFUSAL_NONE)
+		write_refuse(conn, REFUSAL_NOT_BACKED);
 	if (conn->in.why.cause != REFUSAL_NONE && !write->refused) {
 		write->refused = true;
-		broken = verdict_refuse(session, write->first_seq, &conn->in.why);
+		broken = verdict_refuse(session, write->ask.seq, &conn->in.why);
 	}
 	if (status != WIRE_GOOD)	/* the initiator ends it early and reports for itself; the rest is drained */
 		write->refused = true;
 	if (write->refused)
-		judge_undo(session, write->to.key, write->mr_id, write->first_seq);
+		judge_undo(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
 	if (head->flags & WIRE_F_LAST) {
 		if (write->open && !write->refused)
 			broken = write_done(session, head->flags & WIRE_F_CQ_DATA, conn->in.cq_data);
 		write->open = false;
 	}
-	write->to.addr += payload;
-	write->rest -= payload;
+	write->moved += wire_get32(head->payload);
 	return broken;
 }
 
@@ -223,19 +226,19 @@ static const char *take_read(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_read *body = wire_body(head);
 	struct judge_ask ask = { .length = wire_get64(body->length), .right = MR_REMOTE_READ,
-				 .seq = wire_get64(head->seq) };
+				 .op = OP_READ, .seq = wire_get64(head->seq) };
 	struct session *session = conn->session;
-	struct refusal *why = &conn->in.why;
 	struct mr_place place;
 	const char *broken;
 	struct mr *mr;
 
 	auth_get_target(conn, &body->from, &ask.to);
-	*why = (struct refusal){ .op = OP_READ, .key = ask.to.key, .addr = ask.to.addr, .length = ask.length };
-	if (!responder_allows(session, EP_REMOTE_READ, why))
+	if (!responder_allows(session, EP_REMOTE_READ, &conn->in.why)) {
+		judge_asked(&ask, &conn->in.why);
 		return NULL;
-	mr = judge(session, &ask, &place, why);
-	if (why->cause != REFUSAL_NONE)
+	}
+	mr = judge(session, &ask, &place, &conn->in.why);
+	if (!mr)
 		return NULL;
 	ask.mr_id = mr->id;
 	broken = reply_read(session, wire_get64(head->seq), &ask, mr->pin);
@@ -255,14 +258,17 @@ static const char *end_read(struct conn *conn, enum wire_status status)
 static const char *take_message(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_send *send = wire_body(head);
+	struct refusal *why = &conn->in.why;
 	const char *broken;
 	bool full;
 
-	conn->in.why = (struct refusal){ .op = OP_SEND, .length = wire_get64(send->length) };
-	if (!responder_allows(conn->session, head->flags & WIRE_F_TAGGED ? EP_TRECV : EP_RECV, &conn->in.why))
+	if (!responder_allows(conn->session, head->flags & WIRE_F_TAGGED ? EP_TRECV : EP_RECV, why)) {
+		why->op = OP_SEND;
+		why->length = wire_get64(send->length);
 		return NULL;
+	}
 	if (!ep_takes(conn->session->ep, auth_taken(conn, wire_get64(send->auth)), &conn->session->peer)) {
-		conn->in.why.cause = REFUSAL_AUTH;
+		*why = (struct refusal){ .cause = REFUSAL_AUTH, .op = OP_SEND, .length = wire_get64(send->length) };
 		return NULL;
 	}
 	broken = message_begin(conn, head, &full);
@@ -344,18 +350,17 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 
 void responder_recheck(struct conn *conn)
 {
-	struct write_state *write = &conn->session->rsp.write;
-	struct mr *mr;
+	const struct write_state *write = &conn->session->rsp.write;
+	const struct mr *mr;
 
 	if (conn->in.sink != SINK_WRITE)
 		return;
-	mr = mr_find(conn->session->ep->attr.pd->regions, write->to.key);
-	if (mr && mr->id == write->mr_id && mr->enabled)
+	mr = mr_find(conn->session->ep->attr.pd->regions, write->ask.to.key);
+	if (mr && mr->id == write->ask.mr_id && mr->enabled)
 		return;
 	conn->in.sink = SINK_DROP;
-	write_refusal(write, &conn->in.why);
-	conn->in.why.cause = REFUSAL_CLOSED;
-	mr_tombstone(conn->session->ep->attr.pd->regions, write->to.key, nic_now(conn->nic), &conn->in.why.age_ns);
+	write_refuse(conn, REFUSAL_CLOSED);
+	mr_tombstone(conn->session->ep->attr.pd->regions, write->ask.to.key, nic_now(conn->nic), &conn->in.why.age_ns);
 }
 
 static bool fill_rnr(struct session *session, struct conn *conn)

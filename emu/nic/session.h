@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "emu/nic/judge.h"
 #include "emu/nic/op_list.h"
 #include "wire/codec.h"
 
@@ -54,16 +55,12 @@ struct requester {
 
 /* The WRITE message whose segments arrive. */
 struct write_state {
-	bool open;			/* more segments are to come */
-	bool refused;			/* they are drained */
-	uint64_t first_seq;
-	struct wire_target_fields to;	/* of the next segment */
-	uint64_t rest;
-	uint8_t  flags;			/* of every segment, FIRST and LAST aside */
-	uint64_t mr_id;
+	struct judge_ask ask;		/* the whole of it, with the region that it met */
+	uint64_t moved;			/* bytes of it in the segments before */
+	bool     open;			/* more segments are to come */
+	bool     refused;		/* they are drained */
 	bool     counted;		/* its region is bound to something */
-	uint64_t base;			/* address and length of the message, for its completion and for sentences */
-	uint64_t length;
+	uint8_t  flags;			/* of every segment, FIRST and LAST aside */
 };
 
 /* The peer's requests. */

@@ -120,12 +120,13 @@ static const char *execute(struct conn *conn, const struct request *request, str
 	struct mr_place place;
 	const struct mr *mr = judge(session, ask, &place, why);
 
-	if (why->cause != REFUSAL_NONE)
+	if (!mr)
 		return NULL;
 	ask->mr_id = mr->id;
 	done->counted = mr->bonds;
 	if (!(mr->pin ? run_pinned(mr->pin, &place, fields->length, &elements) : run_at(&place, &elements))) {
 		judge_undo(session, ask->to.key, ask->mr_id, ask->seq);
+		mr_describe(mr, why);
 		why->cause = REFUSAL_NOT_BACKED;
 		return NULL;
 	}
@@ -148,7 +149,7 @@ static const char *answer(struct conn *conn, const struct request *request)
 	struct refusal why = { .op = OP_ATOMIC, .key = fields->to.key, .addr = fields->to.addr, .length = fields->length };
 	bool fetched = what.kind != ATOMIC_PLAIN;
 	struct committed done = {
-		.ask = { .to = fields->to, .length = fields->length, .right = right_for(session, what),
+		.ask = { .op = OP_ATOMIC, .to = fields->to, .length = fields->length, .right = right_for(session, what),
 			 .commit = head->flags & WIRE_F_COMMIT, .seq = wire_get64(head->seq) },
 		.changed = changes(what),
 		.done = { .atomic = true, .fetched = fetched, .has_cq_data = head->flags & WIRE_F_CQ_DATA,

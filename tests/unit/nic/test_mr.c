@@ -204,7 +204,7 @@ Test(mr, rights)
 			enum refusal_cause cause = mr_check(&mr, &(struct mr_ask){ .length = 8, .right = right }, &place, &why);
 
 			cr_assert_eq(cause, mr.access & right ? REFUSAL_NONE : REFUSAL_RIGHT, "access 0x%x", mr.access);
-			cr_assert_eq(why.access, mr.access);
+			cr_assert(cause == REFUSAL_NONE || why.access == mr.access);
 			cr_assert_eq(place.count, mr.access & right ? 1 : 0);
 		}
 	}
