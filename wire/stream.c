@@ -20,9 +20,10 @@ void stream_modes(struct stream *stream, bool head_digest, struct digest_state *
 	stream->segment_max = segment_max;
 }
 
-static enum stream_event die(struct stream *stream, enum wire_flaw flaw, struct stream_item *item)
+__attribute__((cold)) static enum stream_event die(struct stream *stream, enum wire_flaw flaw, struct stream_item *item)
 {
 	stream->flaw = (uint8_t)flaw;
+	stream->in_payload = false;
 	item->flaw = flaw;
 	return STREAM_FLAW;
 }
@@ -120,6 +121,8 @@ static enum stream_event next_frame(struct stream *stream, const uint8_t **from,
 	size_t have = (size_t)(end - *from), need;
 	enum wire_flaw flaw;
 
+	if (stream->flaw)
+		return die(stream, (enum wire_flaw)stream->flaw, item);
 	if (stream->have)
 		return next_cut_frame(stream, from, end, item);
 	flaw = judge(stream, head, have, &need);
@@ -131,63 +134,64 @@ static enum stream_event next_frame(struct stream *stream, const uint8_t **from,
 	return yield_frame(stream, head, item);
 }
 
-static enum stream_event next_payload(struct stream *stream, const uint8_t **from, const uint8_t *end,
-				      struct stream_item *item)
+static enum wire_flaw check_trailer(const struct stream *stream, const struct wire_trailer *trailer)
 {
-	size_t have = (size_t)(end - *from);
-	uint32_t length = have < stream->payload_left ? (uint32_t)have : stream->payload_left;
-
-	item->bytes = *from;
-	item->length = length;
-	*from += length;
-	stream_placed(stream, item->bytes, length);
-	return STREAM_PAYLOAD;
-}
-
-static enum stream_event end_payload(struct stream *stream, const struct wire_trailer *trailer,
-				     struct stream_item *item)
-{
-	uint32_t status = wire_get32(trailer->status);
-	uint64_t digest = stream->digest ? digest_end(stream->digest) + status : 0;
+	uint64_t digest = stream->digest ? digest_end(stream->digest) + wire_get32(trailer->status) : 0;
 	enum wire_flaw flaw = wire_check_trailer(trailer);
 
 	if (flaw)
-		return die(stream, flaw, item);
-	if (wire_get64(trailer->digest) != digest)
-		return die(stream, WIRE_FLAW_PAYLOAD_DIGEST, item);
-	item->status = (enum wire_status)status;
+		return flaw;
+	return wire_get64(trailer->digest) == digest ? WIRE_FLAWLESS : WIRE_FLAW_PAYLOAD_DIGEST;
+}
+
+static enum stream_event yield_end(struct stream *stream, const struct wire_trailer *trailer, struct stream_item *item)
+{
+	item->status = (enum wire_status)wire_get32(trailer->status);
 	stream->have = 0;
 	stream->in_payload = false;
 	return STREAM_END;
 }
 
-static enum stream_event next_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
-				      struct stream_item *item)
+/* A trailer whose beginning is kept, or does not lie whole in the bytes fed, or is flawed. */
+static enum stream_event next_cut_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
+					  struct stream_item *item)
 {
-	const struct wire_trailer *trailer = (const struct wire_trailer *)*from;
+	const struct wire_trailer *trailer = (const struct wire_trailer *)stream->part;
+	enum wire_flaw flaw;
 
-	if (!stream->have && (size_t)(end - *from) >= sizeof(*trailer)) {
-		*from += sizeof(*trailer);
-		return end_payload(stream, trailer, item);
-	}
 	if (!fill(stream, from, end, sizeof(*trailer)))
 		return STREAM_MORE;
-	return end_payload(stream, (const struct wire_trailer *)stream->part, item);
+	flaw = check_trailer(stream, trailer);
+	return flaw ? die(stream, flaw, item) : yield_end(stream, trailer, item);
+}
+
+/* Payload, and the trailer with it if it is here and good. */
+static enum stream_event next_payload(struct stream *stream, const uint8_t **from, const uint8_t *end,
+				      struct stream_item *item)
+{
+	size_t have = (size_t)(end - *from);
+	uint32_t length = have < stream->payload_left ? (uint32_t)have : stream->payload_left;
+	const struct wire_trailer *trailer = (const struct wire_trailer *)(*from + length);
+
+	item->bytes = *from;
+	item->length = length;
+	*from += length;
+	stream_placed(stream, item->bytes, length);
+	if (!stream->payload_left && !stream->have && have - length >= sizeof(*trailer) && !check_trailer(stream, trailer)) {
+		*from += sizeof(*trailer);
+		return yield_end(stream, trailer, item);
+	}
+	return length ? STREAM_PAYLOAD : next_cut_trailer(stream, from, end, item);
 }
 
 enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end,
 			      struct stream_item *item)
 {
-	assert(*from <= end);
-	if (stream->flaw)
-		return die(stream, (enum wire_flaw)stream->flaw, item);
-	if (*from == end)
+	if (*from >= end && !stream->flaw) {
+		assert(*from == end);
 		return STREAM_MORE;
-	if (!stream->in_payload)
-		return next_frame(stream, from, end, item);
-	if (stream->payload_left)
-		return next_payload(stream, from, end, item);
-	return next_trailer(stream, from, end, item);
+	}
+	return stream->in_payload ? next_payload(stream, from, end, item) : next_frame(stream, from, end, item);
 }
 
 void stream_placed(struct stream *stream, const void *bytes, uint32_t length)

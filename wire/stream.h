@@ -16,7 +16,8 @@ enum stream_event {
 	STREAM_MORE,	/* all bytes are taken; feed more */
 	STREAM_FRAME,	/* item.head: head and body, valid until the next call or until the bytes fed go */
 	STREAM_PAYLOAD,	/* item.bytes, item.length: the next run of the frame's payload, in the bytes fed */
-	STREAM_END,	/* item.status: payload complete, trailer valid. Not yielded by a frame without payload */
+	STREAM_END,	/* the same of its last run, if that was not yielded before: else item.length is 0. item.status: payload
+			   complete, trailer valid. Not yielded by a frame without payload */
 	STREAM_FLAW,	/* item.flaw: the stream is dead, each further call says so again */
 };
 

@@ -2,7 +2,6 @@
 /* ahead.c - a cursor that runs some frames before the one that is worked on. */
 #include "emu/nic/ahead.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "emu/nic/limits.h"
@@ -36,10 +35,13 @@ static bool take(struct ahead *ahead, const struct mr_table *regions, const uint
 	return true;
 }
 
+bool ahead_pays(const struct mr_table *regions)
+{
+	return mr_count(regions) >= AHEAD_REGIONS;
+}
+
 void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
 {
-	if (mr_count(regions) < AHEAD_REGIONS)
-		return;
 	if (!ahead->at || ahead->at <= next) {
 		ahead->at = next < end ? next : end;
 		ahead->count = 0;

@@ -6,6 +6,7 @@
 #ifndef EMU_NIC_AHEAD_H
 #define EMU_NIC_AHEAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mr_table;
@@ -18,7 +19,9 @@ struct ahead {
 	uint32_t first, count;
 };
 
-/* A frame has begun whose last byte is before `next`; what follows goes to `end`. */
+/* Is the table so large that it is worth while? */
+bool ahead_pays(const struct mr_table *regions);
+/* If so: a frame has begun whose last byte is before `next`; what follows goes to `end`. */
 void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end);
 
 #endif

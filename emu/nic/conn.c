@@ -273,10 +273,12 @@ static const uint8_t *frame_end(const uint8_t *from, const uint8_t *end, const s
 	return length < (uint64_t)(end - from) ? from + length : end;
 }
 
-/* Bytes in scratch, frame by frame. */
-static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
+/* Bytes in scratch, frame by frame. By itself, for the sake of the polls that find nothing. */
+__attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
 {
+	const struct mr_table *regions = conn->ep->attr.pd->regions;
 	struct ahead ahead = { .at = NULL };
+	bool far = ahead_pays(regions);
 	struct stream_item item;
 	const char *broken = NULL;
 
@@ -285,13 +287,16 @@ static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end
 		case STREAM_MORE:
 			return;
 		case STREAM_FRAME:
-			ahead_look(&ahead, conn->ep->attr.pd->regions, frame_end(from, end, item.head), end);
+			if (far)
+				ahead_look(&ahead, regions, frame_end(from, end, item.head), end);
 			broken = frames_begin(conn, item.head);
 			break;
 		case STREAM_PAYLOAD:
 			frames_payload(conn, item.bytes, item.length);
 			break;
 		case STREAM_END:
+			if (item.length)
+				frames_payload(conn, item.bytes, item.length);
 			broken = frames_end(conn, item.status);
 			break;
 		case STREAM_FLAW:
@@ -339,45 +344,63 @@ static bool conn_level(struct conn *conn, struct iovec *room)
 	return true;
 }
 
+/* Where the payload under way goes on: the runs before the last one, and whether that is level with its place. */
+struct aim {
+	struct iovec runs[LIMIT_IOV + 1];
+	int count;
+	uint64_t direct;
+	bool level, bulk;
+};
+
+__attribute__((noinline)) static void conn_aim(struct conn *conn, struct aim *aim)
+{
+	responder_recheck(conn);
+	aim->count = conn_direct(conn, aim->runs, &aim->direct);
+	aim->level = conn_level(conn, &aim->runs[aim->count]);
+	aim->bulk = (aim->count || aim->level) && wire_get32(conn->in.head.payload) >= SLICE_RECV_BYTES;
+}
+
+/* Nothing was received. */
+static void conn_unheard(struct conn *conn, ssize_t got)
+{
+	if (got == -EFAULT)
+		conn->in.fault = true;	/* the rest goes to scratch */
+	else if (got != -EAGAIN && got != -EINTR)
+		conn_close(conn, got == 0 ? ECONNRESET : (int)-got, false);
+}
+
 void conn_readable(struct conn *conn)
 {
-	struct nic *nic = conn->nic;
-	struct iovec runs[LIMIT_IOV + 1];
-	uint64_t direct;
+	struct iovec *last;
+	struct aim aim;
 	size_t take;
 	ssize_t got;
-	bool bulk, level;
-	int count;
 
 	if (conn->state == CONN_CLOSED || conn->state == CONN_DIALING)
 		return;
-	if (conn->session)
-		responder_recheck(conn);
-	count = conn_direct(conn, runs, &direct);
+	aim.runs[0] = (struct iovec){ conn->nic->scratch, SLICE_RECV_BYTES };
+	aim.count = 0;
+	aim.direct = 0;
+	aim.level = aim.bulk = false;
+	if (conn->in.sink != SINK_DROP)
+		conn_aim(conn, &aim);
+	last = &aim.runs[aim.count];
 	/* Behind a long payload most likely another begins: its head is to come, and little of what would be copied. Of short
 	 * ones many are to come at once, copied or not. */
-	level = conn_level(conn, &runs[count]);
-	bulk = (count || level) && wire_get32(conn->in.head.payload) >= SLICE_RECV_BYTES;
-	if (!level && (bulk || conn->bulk))
-		runs[count].iov_len = LIMIT_COPY;
-	conn->bulk = bulk;
-	got = nic->link.recv(conn->line, runs, count + 1);
-	if (got == -EAGAIN || got == -EINTR)
-		return;
-	if (got == -EFAULT) {
-		conn->in.fault = true;	/* the rest goes to scratch */
-		return;
-	}
+	if (!aim.level && (aim.bulk || conn->bulk))
+		last->iov_len = LIMIT_COPY;
+	conn->bulk = aim.bulk;
+	got = conn->nic->link.recv(conn->line, aim.runs, aim.count + 1);
 	if (got <= 0) {
-		conn_close(conn, got == 0 ? ECONNRESET : (int)-got, false);
+		conn_unheard(conn, got);
 		return;
 	}
-	take = (uint64_t)got < direct ? (size_t)got : (size_t)direct;
+	take = (uint64_t)got < aim.direct ? (size_t)got : (size_t)aim.direct;
 	if (take > 0) {
-		stream_placed(&conn->stream, runs[0].iov_base, (uint32_t)take);
+		stream_placed(&conn->stream, aim.runs[0].iov_base, (uint32_t)take);
 		place_advance(&conn->in.place, take);
 	}
-	conn_feed(conn, runs[count].iov_base, (uint8_t *)runs[count].iov_base + ((size_t)got - take));
+	conn_feed(conn, last->iov_base, (uint8_t *)last->iov_base + ((size_t)got - take));
 }
 
 const char *conn_name(const struct conn *conn, char *text, size_t size)

@@ -71,6 +71,8 @@ static bool feed_piece(struct feed *feed, const uint8_t *from, const uint8_t *en
 			add(feed, item.bytes, item.length);
 			break;
 		case STREAM_END:
+			FUZZ_CHECK(!item.length || item.bytes + item.length <= end);
+			add(feed, item.bytes, item.length);
 			add(feed, &item.status, sizeof(item.status));
 			feed->yielded -= sizeof(item.status);
 			feed->ends++;

@@ -95,6 +95,8 @@ bool feed_piece(struct feed *feed, const uint8_t *bytes, size_t length)
 			put_payload(feed, item.bytes, item.length);
 			break;
 		case STREAM_END:
+			if (item.length)
+				put_payload(feed, item.bytes, item.length);
 			put_end(feed, item.status);
 			break;
 		case STREAM_FLAW:
