@@ -42,18 +42,25 @@ uint64_t digest_head(const struct wire_head *head)
 	return XXH3_64bits(frame, sizeof(*head) + body);
 }
 
+#if defined(__x86_64__)
+static const struct digest_kernel *chosen;	/* relaxed: points at constants only */
+
 /* Any thread may be the first; all find the same. */
+__attribute__((noinline, cold)) static const struct digest_kernel *choose(void)
+{
+	const struct digest_kernel *found = __builtin_cpu_supports("avx2") ? &digest_avx2 : &digest_base;
+
+	__atomic_store_n(&chosen, found, __ATOMIC_RELAXED);
+	return found;
+}
+#endif
+
 static const struct digest_kernel *kernel(void)
 {
 #if defined(__x86_64__)
-	static const struct digest_kernel *chosen;	/* relaxed: points at constants only */
 	const struct digest_kernel *found = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
 
-	if (!found) {
-		found = __builtin_cpu_supports("avx2") ? &digest_avx2 : &digest_base;
-		__atomic_store_n(&chosen, found, __ATOMIC_RELAXED);
-	}
-	return found;
+	return found ? found : choose();
 #else
 	return &digest_base;
 #endif

@@ -97,7 +97,7 @@ static enum stream_event yield_frame(struct stream *stream, const struct wire_he
 }
 
 /* A frame whose beginning is kept, or does not lie whole in the bytes fed. */
-static enum stream_event next_cut_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
+__attribute__((noinline)) static enum stream_event next_cut_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
 					struct stream_item *item)
 {
 	const struct wire_head *head = (const struct wire_head *)stream->part;
@@ -153,7 +153,7 @@ static enum stream_event yield_end(struct stream *stream, const struct wire_trai
 }
 
 /* A trailer whose beginning is kept, or does not lie whole in the bytes fed, or is flawed. */
-static enum stream_event next_cut_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
+__attribute__((noinline)) static enum stream_event next_cut_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
 					  struct stream_item *item)
 {
 	const struct wire_trailer *trailer = (const struct wire_trailer *)stream->part;
@@ -192,12 +192,4 @@ enum stream_event stream_next(struct stream *stream, const uint8_t **from, const
 		return STREAM_MORE;
 	}
 	return stream->in_payload ? next_payload(stream, from, end, item) : next_frame(stream, from, end, item);
-}
-
-void stream_placed(struct stream *stream, const void *bytes, uint32_t length)
-{
-	assert(stream->in_payload && length <= stream->payload_left);
-	if (stream->digest)
-		digest_add(stream->digest, bytes, length);
-	stream->payload_left -= length;
 }

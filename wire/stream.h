@@ -9,6 +9,8 @@
 #ifndef WIRE_STREAM_H
 #define WIRE_STREAM_H
 
+#include <assert.h>
+
 #include "wire/codec.h"
 #include "wire/digest.h"
 
@@ -65,6 +67,12 @@ static inline uint32_t stream_payload_left(const struct stream *stream)
 
 /* `length` of them came to lie at `bytes`; at most stream_payload_left(). In order, as often as there are pieces.
  * No STREAM_PAYLOAD is yielded for them; STREAM_END comes when the trailer is fed. */
-void stream_placed(struct stream *stream, const void *bytes, uint32_t length);
+static inline void stream_placed(struct stream *stream, const void *bytes, uint32_t length)
+{
+	assert(stream->in_payload && length <= stream->payload_left);
+	if (stream->digest)
+		digest_add(stream->digest, bytes, length);
+	stream->payload_left -= length;
+}
 
 #endif

@@ -221,17 +221,6 @@ static ssize_t send_once(int fd, const struct iovec *iov, int count)
 	return n < 0 ? -errno : n;
 }
 
-static inline ssize_t recv_once(int fd, const struct iovec *iov, int count)
-{
-	ssize_t n;
-
-	do
-		n = count == 1 ? plain_recv(fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT) :
-				 recv_many(fd, iov, count);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
 /* line_send() once more, after errno: as it is, or the first page alone. */
 static __attribute__((cold)) ssize_t send_failed(int fd, const struct iovec *iov, int count)
 {
@@ -255,11 +244,29 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	return likely(n >= 0) ? n : send_failed(line->fd, iov, count);
 }
 
-__attribute__((noinline, cold)) static ssize_t recv_first_page(int fd, const struct iovec *iov, int count)
+static inline ssize_t recv_pieces(int fd, const struct iovec *iov, int count)
 {
-	struct iovec first = first_page(iov, count);
+	return count == 1 ? plain_recv(fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT) : recv_many(fd, iov, count);
+}
 
-	return recv_once(fd, &first, 1);
+/* Nothing came at the first try: mostly because nothing is there. */
+__attribute__((noinline)) static ssize_t recv_after_all(struct line *line, const struct iovec *iov, int count)
+{
+	struct iovec first;
+	ssize_t n = -1;
+
+	while (n < 0 && errno == EINTR)
+		n = recv_pieces(line->fd, iov, count);
+	if (n < 0 && errno == EFAULT) {
+		first = first_page(iov, count);
+		do
+			n = recv_pieces(line->fd, &first, 1);
+		while (n < 0 && errno == EINTR);
+	}
+	if (n < 0)
+		n = -errno;
+	line->tcp->received += n != -EAGAIN;
+	return n;
 }
 
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
@@ -269,11 +276,11 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 	assert(count > 0 && count <= IOV_MAX_LINE && iov[count - 1].iov_len);
 	if (line->state != LINE_OPEN)
 		return -ENOTCONN;
-	n = recv_once(line->fd, iov, count);
-	if (n == -EAGAIN)
-		return n;
+	n = recv_pieces(line->fd, iov, count);
+	if (n < 0)
+		return recv_after_all(line, iov, count);
 	line->tcp->received++;
-	return n == -EFAULT ? recv_first_page(line->fd, iov, count) : n;
+	return n;
 }
 
 static void watch(struct line *line)

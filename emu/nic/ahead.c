@@ -44,6 +44,7 @@ void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8
 {
 	if (!ahead->at || ahead->at <= next) {
 		ahead->at = next < end ? next : end;
+		ahead->first = 0;
 		ahead->count = 0;
 	} else if (ahead->count) {
 		ahead->first = (ahead->first + 1) % AHEAD_FRAMES;

@@ -14,7 +14,7 @@ struct mr_table;
 enum { AHEAD_FRAMES = 4 };	/* power of two */
 
 struct ahead {
-	const uint8_t *at;	/* the first frame not looked at */
+	const uint8_t *at;	/* the first frame not looked at; NULL to begin with: the rest need not be set */
 	uint64_t keys[AHEAD_FRAMES];
 	uint32_t first, count;
 };

@@ -277,11 +277,12 @@ static const uint8_t *frame_end(const uint8_t *from, const uint8_t *end, const s
 __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
 {
 	const struct mr_table *regions = conn->ep->attr.pd->regions;
-	struct ahead ahead = { .at = NULL };
+	struct ahead ahead;
 	bool far = ahead_pays(regions);
 	struct stream_item item;
 	const char *broken = NULL;
 
+	ahead.at = NULL;
 	while (!broken && conn->state != CONN_CLOSED) {
 		switch (stream_next(&conn->stream, &from, end, &item)) {
 		case STREAM_MORE:
@@ -344,22 +345,6 @@ static bool conn_level(struct conn *conn, struct iovec *room)
 	return true;
 }
 
-/* Where the payload under way goes on: the runs before the last one, and whether that is level with its place. */
-struct aim {
-	struct iovec runs[LIMIT_IOV + 1];
-	int count;
-	uint64_t direct;
-	bool level, bulk;
-};
-
-__attribute__((noinline)) static void conn_aim(struct conn *conn, struct aim *aim)
-{
-	responder_recheck(conn);
-	aim->count = conn_direct(conn, aim->runs, &aim->direct);
-	aim->level = conn_level(conn, &aim->runs[aim->count]);
-	aim->bulk = (aim->count || aim->level) && wire_get32(conn->in.head.payload) >= SLICE_RECV_BYTES;
-}
-
 /* Nothing was received. */
 static void conn_unheard(struct conn *conn, ssize_t got)
 {
@@ -369,38 +354,56 @@ static void conn_unheard(struct conn *conn, ssize_t got)
 		conn_close(conn, got == 0 ? ECONNRESET : (int)-got, false);
 }
 
-void conn_readable(struct conn *conn)
+/* While a payload that has a place is under way. */
+__attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 {
-	struct iovec *last;
-	struct aim aim;
+	struct iovec runs[LIMIT_IOV + 1];
+	uint64_t direct;
 	size_t take;
 	ssize_t got;
+	bool bulk, level;
+	int count;
 
-	if (conn->state == CONN_CLOSED || conn->state == CONN_DIALING)
-		return;
-	aim.runs[0] = (struct iovec){ conn->nic->scratch, SLICE_RECV_BYTES };
-	aim.count = 0;
-	aim.direct = 0;
-	aim.level = aim.bulk = false;
-	if (conn->in.sink != SINK_DROP)
-		conn_aim(conn, &aim);
-	last = &aim.runs[aim.count];
+	responder_recheck(conn);
+	count = conn_direct(conn, runs, &direct);
 	/* Behind a long payload most likely another begins: its head is to come, and little of what would be copied. Of short
 	 * ones many are to come at once, copied or not. */
-	if (!aim.level && (aim.bulk || conn->bulk))
-		last->iov_len = LIMIT_COPY;
-	conn->bulk = aim.bulk;
-	got = conn->nic->link.recv(conn->line, aim.runs, aim.count + 1);
+	level = conn_level(conn, &runs[count]);
+	bulk = (count || level) && wire_get32(conn->in.head.payload) >= SLICE_RECV_BYTES;
+	if (!level && (bulk || conn->bulk))
+		runs[count].iov_len = LIMIT_COPY;
+	conn->bulk = bulk;
+	got = conn->nic->link.recv(conn->line, runs, count + 1);
 	if (got <= 0) {
 		conn_unheard(conn, got);
 		return;
 	}
-	take = (uint64_t)got < aim.direct ? (size_t)got : (size_t)aim.direct;
+	take = (uint64_t)got < direct ? (size_t)got : (size_t)direct;
 	if (take > 0) {
-		stream_placed(&conn->stream, aim.runs[0].iov_base, (uint32_t)take);
+		stream_placed(&conn->stream, runs[0].iov_base, (uint32_t)take);
 		place_advance(&conn->in.place, take);
 	}
-	conn_feed(conn, last->iov_base, (uint8_t *)last->iov_base + ((size_t)got - take));
+	conn_feed(conn, runs[count].iov_base, (uint8_t *)runs[count].iov_base + ((size_t)got - take));
+}
+
+void conn_readable(struct conn *conn)
+{
+	uint8_t *scratch = conn->nic->scratch;
+	struct iovec room = { scratch, conn->bulk ? LIMIT_COPY : SLICE_RECV_BYTES };
+	ssize_t got;
+
+	if (conn->state != CONN_OPEN && conn->state != CONN_GREETING)
+		return;
+	if (conn->in.sink != SINK_DROP) {
+		conn_receive_payload(conn);
+		return;
+	}
+	conn->bulk = false;
+	got = conn->nic->link.recv(conn->line, &room, 1);
+	if (got > 0)
+		conn_feed(conn, scratch, scratch + got);
+	else
+		conn_unheard(conn, got);
 }
 
 const char *conn_name(const struct conn *conn, char *text, size_t size)
