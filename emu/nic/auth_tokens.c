@@ -67,13 +67,10 @@ static void fill(struct auth_tokens *tokens)
 }
 
 /* Looks at all of them, whichever it is. */
-uint64_t auth_taken(struct conn *conn, uint64_t shown)
+uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown)
 {
-	struct auth_tokens *tokens = conn->tokens;
 	uint64_t auth = AUTH_STRANGE;
 
-	if (!shown || !tokens)
-		return shown;
 	fill(tokens);
 	for (uint32_t i = 0; i < tokens->count; i++) {
 		uint64_t same = -(uint64_t)(tokens->theirs[i] == shown);

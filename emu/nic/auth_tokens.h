@@ -34,7 +34,11 @@ static inline uint64_t auth_shown(const struct conn *conn, uint64_t auth)
 }
 
 /* And back: AUTH_STRANGE if it stands for no key that this process has. */
-uint64_t auth_taken(struct conn *conn, uint64_t shown);
+uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown);
+static inline uint64_t auth_taken(const struct conn *conn, uint64_t shown)
+{
+	return shown && conn->tokens ? auth_of_token(conn->tokens, shown) : shown;
+}
 /* A target as frames carry it, with what its authorization stands for here. */
 void auth_get_target(struct conn *conn, const struct wire_target *target, struct wire_target_fields *fields);
 

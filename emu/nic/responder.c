@@ -177,6 +177,14 @@ static const char *take_write(struct conn *conn, const struct wire_head *head)
 	return NULL;
 }
 
+__attribute__((noinline)) static const char *write_commit(struct session *session, const struct remote_done *done)
+{
+	const struct write_state *write = &session->rsp.write;
+	struct committed committed = { .ask = write->ask, .counted = write->counted, .changed = write->ask.length, .done = *done };
+
+	return commit_begin(session, &committed);
+}
+
 /* The message is in its place. */
 static const char *write_done(struct session *session, bool has_cq_data, uint64_t cq_data)
 {
@@ -185,11 +193,8 @@ static const char *write_done(struct session *session, bool has_cq_data, uint64_
 	struct remote_done done = { .length = ask->length, .has_cq_data = has_cq_data, .cq_data = cq_data,
 				    .auth = ask->to.auth };
 
-	if (write->flags & WIRE_F_COMMIT) {
-		struct committed committed = { .ask = *ask, .counted = write->counted, .changed = ask->length, .done = done };
-
-		return commit_begin(session, &committed);
-	}
+	if (write->flags & WIRE_F_COMMIT)
+		return write_commit(session, &done);
 	if (write->counted && ask->length)
 		judge_changed(session, ask->to.key, ask->mr_id, ask->length);
 	complete_remote(session, &session->rsp.slot, &done);
