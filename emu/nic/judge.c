@@ -28,7 +28,7 @@ void judge_asked(const struct judge_ask *ask, struct refusal *why)
 }
 
 /* The access goes on, to the old pages; it is the program that has to know. */
-static void tell_remapped(struct session *session, const struct judge_ask *asked)
+__attribute__((noinline)) static void tell_remapped(struct session *session, const struct judge_ask *asked)
 {
 	char text[LIMIT_ERROR_TEXT], name[64];
 	struct refusal why = { .cause = REFUSAL_NONE };
@@ -39,8 +39,9 @@ static void tell_remapped(struct session *session, const struct judge_ask *asked
 }
 
 /* mr_check() has said of the region, if there is one, what is to be said. */
-__attribute__((cold)) static struct mr *refuse(struct session *session, const struct judge_ask *asked, const struct mr *mr,
-					       enum refusal_cause cause, struct refusal *why)
+__attribute__((noinline, cold))
+static struct mr *refuse(struct session *session, const struct judge_ask *asked, const struct mr *mr, enum refusal_cause cause,
+			 struct refusal *why)
 {
 	judge_asked(asked, why);
 	why->cause = cause;

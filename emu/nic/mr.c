@@ -146,11 +146,9 @@ static bool place_in_one(const struct mr *mr, uint64_t addr, uint64_t length, st
 	return true;
 }
 
-/* Not whether: where. */
-static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place)
+__attribute__((noinline)) static enum refusal_cause place_in_many(const struct mr *mr, uint64_t addr, uint64_t length,
+								   struct mr_place *place)
 {
-	if (mr->iov_count == 1 && place_in_one(mr, addr, length, place))
-		return REFUSAL_NONE;
 	if (range_wraps(addr, length))
 		return REFUSAL_WRAP;		/* S65 */
 	if (mr_is_everything(mr)) {
@@ -164,16 +162,24 @@ static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t 
 	return REFUSAL_RANGE;			/* S64, S65 */
 }
 
+/* Not whether: where. */
+static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place)
+{
+	return mr->iov_count == 1 && place_in_one(mr, addr, length, place) ? REFUSAL_NONE :
+	       place_in_many(mr, addr, length, place);
+}
+
 /* S130: the request that took the region may come back, for its next segment or, as a READ, after a cut. A READ might come
  * back for more than it was granted; other requests are executed once. */
-static bool is_spent(const struct mr_single *single, const struct mr_ask *ask)
+__attribute__((noinline)) static bool is_spent(const struct mr_single *single, uint64_t by, uint64_t seq, uint32_t right,
+					      uint64_t addr, uint64_t length)
 {
 	if (!single->by)
 		return false;
-	if (single->by != ask->by || single->seq != ask->seq || single->right != ask->right)
+	if (single->by != by || single->seq != seq || single->right != right)
 		return true;
-	return ask->right == MR_REMOTE_READ && (ask->addr - single->addr > single->length ||
-						ask->length > single->length - (ask->addr - single->addr));
+	return right == MR_REMOTE_READ && (addr - single->addr > single->length ||
+					   length > single->length - (addr - single->addr));
 }
 
 static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place)
@@ -190,7 +196,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 		return REFUSAL_OTHER_ENDPOINT;	/* S104 */
 	if (mr->auths ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
 		return REFUSAL_AUTH;		/* S158 */
-	if (mr->single && is_spent(mr->single, ask))
+	if (mr->single && is_spent(mr->single, ask->by, ask->seq, ask->right, ask->addr, ask->length))
 		return REFUSAL_SPENT;		/* S130 */
 	if (mr->pages && mr->pages->refreshing)
 		return REFUSAL_REFRESHING;	/* S116 */
@@ -210,17 +216,17 @@ void mr_describe(const struct mr *mr, struct refusal *why)
 	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
 }
 
-__attribute__((cold)) static void explain(const struct mr *mr, const struct mr_ask *ask, enum refusal_cause cause,
-					  struct refusal *why)
+__attribute__((noinline, cold)) static void explain(const struct mr *mr, uint64_t addr, uint64_t length, enum refusal_cause cause,
+						    struct refusal *why)
 {
 	why->region = why->excess = why->access = 0;
 	if (cause == REFUSAL_UNKNOWN_KEY)
 		return;
 	mr_describe(mr, why);
 	if (cause == REFUSAL_RANGE && mr->virtual_addr)
-		explain_virtual(mr, ask->addr, ask->length, why);
+		explain_virtual(mr, addr, length, why);
 	else if (cause == REFUSAL_RANGE)
-		explain_offset(mr, ask->addr, ask->length, why);
+		explain_offset(mr, addr, length, why);
 }
 
 enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why)
@@ -230,7 +236,7 @@ enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struc
 	place->count = 0;
 	cause = refused_by(mr, ask, place);
 	if (cause != REFUSAL_NONE)
-		explain(mr, ask, cause, why);
+		explain(mr, ask->addr, ask->length, cause, why);
 	return cause;
 }
 
