@@ -4,7 +4,8 @@
 #
 # Counted by callgrind, so that nothing depends on what else the machine does; the kernel's are not seen. A part is a function
 # of path.c, with all that it calls. With `judge` each is held to a figure, which leaves room for another compiler and libc:
-# they are for gcc and x86-64, and for builds in which the provider is optimised as one program.
+# they are for gcc and x86-64, and for builds in which the provider is optimised as one program. Where the kernel holds back what was
+# sent, a take polls until it comes: so what is over its figure is counted again, up to twice.
 set -euo pipefail
 
 program=$1 rounds=$2
@@ -14,18 +15,20 @@ if ! command -v valgrind >/dev/null; then
 fi
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT
-valgrind --quiet --tool=callgrind --callgrind-out-file="$counts" "$program" "$rounds" >/dev/null
-callgrind_annotate --inclusive=yes --threshold=100 --auto=no "$counts" | awk -v rounds="$rounds" -v judged="${3:-}" '
+
+count() {
+	valgrind --quiet --tool=callgrind --callgrind-out-file="$counts" "$program" "$rounds" >/dev/null
+	callgrind_annotate --inclusive=yes --threshold=100 --auto=no "$counts" | awk -v rounds="$rounds" -v judged="$1" '
 	BEGIN {
 		# Runs in so many rounds, and at most so many instructions each.
-		part("write_post", 2 * rounds, 2350)
-		part("write_take", 2 * rounds, 2550)
-		part("receive_post", 2 * rounds, 1000)
-		part("send_post", 2 * rounds, 2200)
-		part("send_take", 2 * rounds, 2600)
-		part("window_post", 64 * int(rounds / 8), 3300)
+		part("write_post", 2 * rounds, 1400)
+		part("write_take", 2 * rounds, 2000)
+		part("receive_post", 2 * rounds, 680)
+		part("send_post", 2 * rounds, 1330)
+		part("send_take", 2 * rounds, 2120)
+		part("window_post", 64 * int(rounds / 8), 2200)
 		part("window_take", 64 * int(rounds / 8), 350)
-		part("poll_empty", rounds, 900)
+		part("poll_empty", rounds, 670)
 	}
 	function part(name, runs, most) {
 		names[++parts] = name
@@ -49,3 +52,14 @@ callgrind_annotate --inclusive=yes --threshold=100 --auto=no "$counts" | awk -v 
 		}
 		exit failed > 0
 	}'
+}
+
+passed=
+for _ in 1 2 3; do
+	if result=$(count "${3:-}"); then
+		passed=1
+		break
+	fi
+done
+echo "$result"
+[ "$passed" ]
