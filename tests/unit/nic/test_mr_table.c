@@ -60,9 +60,17 @@ static struct mr *must_add(uint64_t key)
 	return mr;
 }
 
+static bool local_sure(uint64_t desc, const void *addr, size_t length, uint32_t access)
+{
+	return mr_table_local_sure(table, (const void *)(uintptr_t)desc, addr, length, access);
+}
+
 static int local_ok(uint64_t desc, const void *addr, size_t length, uint32_t access)
 {
-	return mr_table_local_ok(table, (const void *)(uintptr_t)desc, addr, length, access);
+	int err = mr_table_local_ok(table, (const void *)(uintptr_t)desc, addr, length, access);
+
+	cr_assert(!err || !local_sure(desc, addr, length, access));
+	return err;
 }
 
 /* S33, S41 */
@@ -287,9 +295,12 @@ Test(mr_table, local_descriptors)
 		struct mr *mr;
 
 		cr_assert_eq(mr_add(table, &attr, &mr), 0);
-		for (uint32_t asked = 0; asked < 64; asked++)
+		for (uint32_t asked = 0; asked < 64; asked++) {
 			cr_assert_eq(local_ok(mr->desc, memory, 8, asked << 8), (bits & asked) == asked ? 0 : -EACCES);
+			cr_assert_eq(local_sure(mr->desc, memory, 8, asked << 8), (bits & asked) == asked, "without the lock");
+		}
 		cr_assert_eq(local_ok(mr->desc, memory, sizeof(memory), 0), 0);
+		cr_assert(local_sure(mr->desc, memory, sizeof(memory), 0));
 		cr_assert_eq(local_ok(mr->desc, memory + 1, sizeof(memory), 0), -EINVAL);
 		cr_assert_eq(local_ok(mr->desc, memory - one, 1, 0), -EINVAL);
 		cr_assert_eq(local_ok(mr->desc, memory + 8, SIZE_MAX, 0), -EINVAL);
