@@ -308,6 +308,24 @@ Test(mr_table, local_descriptors)
 	}
 }
 
+/* More than are told of without the lock. */
+Test(mr_table, descriptors_of_many_regions)
+{
+	enum { MANY = 5000 };
+	static struct mr *mr[MANY];
+	static uint64_t desc[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		mr[i] = must_add((uint64_t)i);
+		desc[i] = mr[i]->desc;
+	}
+	for (int i = 0; i < MANY; i++) {
+		cr_assert_eq(local_ok(desc[i], memory, 1, 0), 0);
+		mr_remove(table, mr[i], 0);
+		cr_assert_eq(local_ok(desc[i], memory, 1, 0), -EINVAL);
+	}
+}
+
 /* S92: a region that is not enabled works locally. */
 Test(mr_table, disabled_regions_work_locally)
 {
