@@ -4,8 +4,8 @@
 #
 # Counted by callgrind, so that nothing depends on what else the machine does; the kernel's are not seen. A part is a function
 # of path.c, with all that it calls. With `judge` each is held to a figure, which leaves room for another compiler and libc:
-# they are for gcc and x86-64, and for builds in which the provider is optimised as one program. Where the kernel holds back what was
-# sent, a take polls until it comes: so what is over its figure is counted again, up to twice.
+# they are for gcc and x86-64, and for builds in which the provider is optimised as one program. Where the kernel holds back
+# what was sent, a take polls until it comes: so what is over its figure is counted again, up to twice.
 set -euo pipefail
 
 program=$1 rounds=$2
