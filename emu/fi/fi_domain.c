@@ -175,6 +175,7 @@ static int start_nic(const struct settings *settings, struct nic **nic)
 		},
 		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
 		.silence_ns = settings->silence_ns,
+		.local = settings->local,
 		.log = log_line,
 	};
 	int err = settings->fault ? fault_read(settings->fault, &plan) : 0;

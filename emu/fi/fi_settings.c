@@ -37,6 +37,9 @@ static const struct setting {
 	{ "timeout_ms", FI_PARAM_INT,
 	  "How long a connection may take to be made, or let nothing through, before it is broken and made anew: 1000 to 3600000 "
 	  "(default 8000)" },
+	{ "local", FI_PARAM_STRING,
+	  "How processes of one user on one machine are connected: unix (default), by Unix sockets, or tcp, as all others are, "
+	  "which tcpdump and tc see" },
 	{ "mr_close", FI_PARAM_STRING,
 	  "What is closed first: any (default) lets regions and the endpoints and counters that they are bound to close in "
 	  "any order; mr-last refuses to close a region while those are open, mr-first refuses to close those while regions "
@@ -200,10 +203,12 @@ int settings_read(struct settings *settings)
 	static const char *const personality_words[] = { "strict", "lax", NULL };
 	static const struct attr_table *const personalities[] = { &attr_strict, &attr_lax };
 	static const enum nic_digest digests[] = { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
-	size_t progress, digest, personality, close, fetch;
+	static const char *const local_words[] = { "unix", "tcp", NULL };
+	size_t local, progress, digest, personality, close, fetch;
 	char  *iface = NULL;
 
-	if (read_word("progress", progress_words, &progress) || read_word("digest", digest_words, &digest) ||
+	if (read_word("progress", progress_words, &progress) || read_word("local", local_words, &local) ||
+	    read_word("digest", digest_words, &digest) ||
 	    read_word("personality", personality_words, &personality) || read_retry(settings) ||
 	    read_word("mr_close", close_policy_names, &close) || read_word("fetch_rights", fetch_words, &fetch) ||
 	    read_unexpected(&settings->unexpected_bytes) || read_flag("pinned", &settings->pinned) ||
@@ -216,6 +221,7 @@ int settings_read(struct settings *settings)
 	settings->close = close_policy((unsigned)close);
 	settings->iface = iface;
 	settings->manual = progress == 1;
+	settings->local = local == 0;
 	settings->fetch_reads = fetch == 1;
 	settings->digest = digests[digest];
 	return 0;

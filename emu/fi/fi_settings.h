@@ -20,6 +20,7 @@ struct settings {
 	uint64_t    retry_budget_ns;	/* FI_EMU_RETRY_MS; 0: the default, as in the next two */
 	uint32_t    refused_dials;	/* FI_EMU_RETRY_CNT */
 	uint64_t    silence_ns;		/* FI_EMU_TIMEOUT_MS */
+	bool        local;		/* FI_EMU_LOCAL=unix */
 	const struct close_policy *close;	/* FI_EMU_MR_CLOSE */
 	bool        pinned;		/* FI_EMU_PINNED */
 	bool        mr_cache;		/* FI_EMU_MR_CACHE */

@@ -85,7 +85,7 @@ static int start(const struct net_config *config)
 {
 	struct nic_config nic_config = config->nic;
 	struct tcp_config tcp_config = { .log = config->log, .kick = thread_linger,
-					 .silence_ns = config->silence_ns };
+					 .silence_ns = config->silence_ns, .local = config->local };
 	const char *what = "cannot make the NIC thread's loop";
 	int err;
 

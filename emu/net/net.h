@@ -14,6 +14,7 @@ struct net_config {
 	struct nic_config nic;		/* wake and wake_arg are set by net_start() */
 	bool manual;			/* FI_EMU_PROGRESS=manual: the NIC thread connects peers but serves no data */
 	uint64_t silence_ns;		/* a connection on which nothing gets through for so long is broken; 0: TIME_SILENCE_NS */
+	bool local;			/* peers of this machine and user are reached by Unix sockets (local.h) */
 	uint64_t slow_ns;		/* the NIC thread waits so long before each slice that it serves */
 	void (*log)(enum nic_log level, const char *text);	/* any thread, NULL: nowhere */
 };

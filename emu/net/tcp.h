@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp.h - the device's link (emu/nic/link.h) over TCP sockets, and UDP sockets for datagrams.
+/* tcp.h - the device's link (emu/nic/link.h) over TCP sockets or what stands in for them (local.h), and UDP sockets
+ * for datagrams.
  *
  * All but the descriptors: [role]. Sockets never block. Three epoll sets, level-triggered, each of whose own
  * descriptor can be watched by another set or loop: data (open lines, ports), dials (connecting lines), listeners. Sockets
@@ -20,6 +21,7 @@ struct tcp_config {
 	void (*kick)(void *arg);
 	void *kick_arg;
 	uint64_t silence_ns;	/* see net_config */
+	bool local;		/* likewise */
 };
 
 enum { TCP_LINGER_TICK_MS = 20 };

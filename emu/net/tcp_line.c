@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_line.c - one byte stream over a TCP socket: dial, send, receive, close. */
+/* tcp_line.c - one byte stream over a TCP socket, or a local one: dial, send, receive, close. */
 #include "emu/net/tcp_line.h"
 
 #include <assert.h>
@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 
+#include "emu/net/local.h"
 #include "emu/net/own.h"
 #include "emu/net/plain.h"
 #include "emu/nic/likely.h"
@@ -59,7 +60,7 @@ static void set_options(int fd, uint64_t silence_ns)
 		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
 }
 
-int line_new(struct tcp *tcp, int fd, struct line **out)
+int line_new(struct tcp *tcp, int fd, bool local, struct line **out)
 {
 	struct line *line = tcp->count < LIMIT_CONNECTIONS ? calloc(1, sizeof(*line)) : NULL;
 
@@ -67,7 +68,11 @@ int line_new(struct tcp *tcp, int fd, struct line **out)
 		plain_close(fd);
 		return -ENOMEM;
 	}
-	set_options(fd, tcp->config.silence_ns);
+	if (local)
+		local_options(fd);
+	else
+		set_options(fd, tcp->config.silence_ns);
+	line->local = local;
 	line->tcp = tcp;
 	line->fd = fd;
 	line->state = LINE_BROKEN;
@@ -128,16 +133,18 @@ int line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, 
 {
 	struct tcp *tcp = link;
 	struct line *line;
-	int fd, err;
+	int fd = tcp->config.local ? local_dial(to) : -ECONNREFUSED, err;
+	bool local = fd >= 0;
 
-	fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (!local)
+		fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	err = line_new(tcp, fd, &line);
+	err = line_new(tcp, fd, local, &line);
 	if (err)
 		return err;
 	line->conn = conn;
-	if (plain_connect(fd, (const struct sockaddr *)to, tcp_address_length(to)) && errno != EINPROGRESS)
+	if (!local && plain_connect(fd, (const struct sockaddr *)to, tcp_address_length(to)) && errno != EINPROGRESS)
 		line->error = errno;
 	err = enter_set(tcp->dial_set, line, EPOLLOUT);
 	if (err) {
@@ -169,7 +176,7 @@ int line_dial_result(struct line *line)
 	assert(line->state == LINE_DIALING);
 	if (!error && getsockopt(line->fd, SOL_SOCKET, SO_ERROR, &error, &length))
 		error = errno;
-	if (!error && met_itself(line->fd))
+	if (!error && !line->local && met_itself(line->fd))
 		error = ECONNREFUSED;
 	leave_set(line);
 	if (!error)
@@ -326,7 +333,8 @@ bool line_lingers(struct line *line)
 	int unsent;
 
 	do {
-		n = plain_recv(line->fd, NULL, DRAIN_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+		n = line->local ? local_drain(line->fd, DRAIN_BYTES) :
+				  plain_recv(line->fd, NULL, DRAIN_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 		drained += n > 0 ? (size_t)n : 0;
 	} while (n > 0 && drained < DRAIN_BYTES);
 	if (n == 0 || (n < 0 && errno != EAGAIN))

@@ -26,6 +26,7 @@ struct line {
 	int error;			/* of connect(), to be told by conn_down() */
 	bool wanting;			/* conn_writable() is owed */
 	bool deaf;			/* conn_readable() is not wanted */
+	bool local;			/* local.h */
 	uint64_t linger_end_ns;
 };
 
@@ -33,6 +34,7 @@ struct listener {
 	struct ep *ep;
 	struct listener *next;
 	int fd;
+	int local;			/* local.h; -1: none */
 };
 
 struct tcp {
@@ -51,7 +53,7 @@ struct tcp {
 };
 
 /* tcp_line.c. A new line takes fd, also if it fails: 0 or -errno. */
-int  line_new(struct tcp *tcp, int fd, struct line **line);
+int  line_new(struct tcp *tcp, int fd, bool local, struct line **line);
 int  line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
 int  line_open(struct line *line);	/* enters the data set */
 /* The dial's end: 0 or a positive errno. */

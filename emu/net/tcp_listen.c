@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "emu/net/local.h"
 #include "emu/net/plain.h"
 #include "emu/net/tcp_line.h"
 #include "emu/nic/limits.h"
@@ -32,6 +33,19 @@ static int bound_socket(const struct sockaddr_storage *at)
 	return err;
 }
 
+/* Without one, peers of this machine come by TCP. */
+static void open_local(struct tcp *tcp, struct listener *listener, const struct sockaddr_storage *at)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = listener };
+	int fd = local_listen(at, BACKLOG);
+
+	if (fd >= 0 && epoll_ctl(tcp->listen_set, EPOLL_CTL_ADD, fd, &event)) {
+		plain_close(fd);
+		fd = -1;
+	}
+	listener->local = fd < 0 ? -1 : fd;
+}
+
 int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **out)
 {
 	struct tcp *tcp = link;
@@ -54,7 +68,9 @@ int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void *
 	if (err)
 		goto free_listener;
 
-	*listener = (struct listener){ .ep = ep, .next = tcp->listeners, .fd = fd };
+	*listener = (struct listener){ .ep = ep, .next = tcp->listeners, .fd = fd, .local = -1 };
+	if (tcp->config.local)
+		open_local(tcp, listener, &real);
 	tcp->listeners = listener;
 	*at = real;
 	*out = listener;
@@ -77,15 +93,19 @@ void listener_close(void *link, void *arg)
 	*at = listener->next;
 	epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->fd, NULL);
 	plain_close(listener->fd);
+	if (listener->local >= 0) {
+		epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->local, NULL);
+		plain_close(listener->local);
+	}
 	free(listener);
 	tcp->changes++;
 }
 
-static void greet(struct tcp *tcp, struct ep *ep, int fd)
+static void greet(struct tcp *tcp, struct ep *ep, int fd, bool local)
 {
 	struct line *line;
 
-	if (line_new(tcp, fd, &line))
+	if (line_new(tcp, fd, local, &line))
 		return;
 	if (line_open(line)) {
 		line_free(line);
@@ -102,16 +122,16 @@ static bool out_of_means(int error)
 	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-static bool accept_from(struct tcp *tcp, struct listener *listener)
+static bool accept_from(struct tcp *tcp, struct listener *listener, bool local)
 {
 	unsigned int changes = tcp->changes;
 
 	for (int i = 0; i < ACCEPTS && tcp->changes == changes; i++) {
-		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(local ? listener->local : listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
 			tcp->full = false;
-			greet(tcp, listener->ep, fd);
+			greet(tcp, listener->ep, fd, local);
 		} else if (out_of_means(errno)) {
 			return false;
 		} else if (errno == EAGAIN) {
@@ -128,8 +148,13 @@ bool tcp_accept(struct tcp *tcp)
 	int count = epoll_wait(tcp->listen_set, events, EVENTS, 0);
 	bool ok = tcp->count < LIMIT_CONNECTIONS;
 
-	for (int i = 0; ok && i < count && tcp->changes == changes; i++)
-		ok = accept_from(tcp, events[i].data.ptr);
+	for (int i = 0; ok && i < count && tcp->changes == changes; i++) {
+		struct listener *listener = events[i].data.ptr;
+
+		ok = accept_from(tcp, listener, false);
+		if (ok && listener->local >= 0 && tcp->changes == changes)
+			ok = accept_from(tcp, listener, true);
+	}
 	if (!ok && !tcp->full) {
 		tcp->full = true;
 		if (tcp->config.log)

@@ -242,7 +242,7 @@ static bool is_connected(int fd)
 	struct sockaddr_storage at;
 	socklen_t length = sizeof(at);
 
-	return !getpeername(fd, (struct sockaddr *)&at, &length) && at.ss_family == AF_INET;
+	return !getpeername(fd, (struct sockaddr *)&at, &length) && (at.ss_family == AF_INET || at.ss_family == AF_UNIX);
 }
 
 static int draw_connection(struct me *me, long *fds)
@@ -270,8 +270,9 @@ static void cut(struct me *me)
 	me->cut_ms = check_now_ms() + CUT_EVERY_MS;
 	if (fd < 0)
 		return;
-	if (rand_r(&me->draw) % 2)	/* a connected TCP socket is reset by this */
-		me->soak->cuts[me->slot] += !connect(fd, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr));
+	/* A connected TCP socket is reset by the first; a Unix socket does not take it. */
+	if (rand_r(&me->draw) % 2 && !connect(fd, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr)))
+		me->soak->cuts[me->slot]++;
 	else
 		me->soak->cuts[me->slot] += !shutdown(fd, SHUT_RDWR);
 }

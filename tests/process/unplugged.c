@@ -57,6 +57,7 @@ Test(process, unplugged_for_ten_seconds)
 
 	memset(&p, 0, sizeof(p));
 	need_own_network();
+	setenv("FI_EMU_LOCAL", "tcp", 1);
 	target_start(&p.target);
 	pair_open(&p, &plain, 0);
 	region_open(&source, &p.peer, &want, 2);

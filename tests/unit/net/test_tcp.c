@@ -137,7 +137,7 @@ Test(tcp, silence)
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		tcp->config.silence_ns = TIME_MS(of[i].ms);
-		cr_assert_eq(line_new(tcp, socket(AF_INET, SOCK_STREAM, 0), &line), 0);
+		cr_assert_eq(line_new(tcp, socket(AF_INET, SOCK_STREAM, 0), false, &line), 0);
 		cr_assert_eq(option(line, TCP_USER_TIMEOUT), of[i].ms ? of[i].ms : 8000);
 		cr_assert_eq(option(line, TCP_KEEPIDLE), of[i].idle_s);
 		cr_assert_eq(option(line, TCP_KEEPINTVL), 1);

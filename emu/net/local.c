@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* local.c - Unix sockets in the place of TCP, between processes of one machine. */
+#include "emu/net/local.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "emu/net/plain.h"
+
+enum {
+	LOCAL_SEND_BUFFER = 1 << 20,	/* may be on the way; the system's own limit may be lower */
+	LOCAL_SCRATCH = 16 << 10,
+};
+
+/* An abstract name, which is no file: it goes with its socket, and belongs to the network namespace as the address does. */
+static socklen_t name_of(struct sockaddr_un *name, const struct sockaddr_storage *at)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)at;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;
+	char address[INET6_ADDRSTRLEN];
+	int length;
+
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	if (at->ss_family == AF_INET6) {
+		inet_ntop(AF_INET6, &v6->sin6_addr, address, sizeof(address));
+		length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "emu-[%s%%%u]:%u", address,
+				  (unsigned)v6->sin6_scope_id, (unsigned)ntohs(v6->sin6_port));
+	} else {
+		inet_ntop(AF_INET, &v4->sin_addr, address, sizeof(address));
+		length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "emu-%s:%u", address,
+				  (unsigned)ntohs(v4->sin_port));
+	}
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+static int local_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int local_listen(const struct sockaddr_storage *at, int backlog)
+{
+	struct sockaddr_un name;
+	socklen_t length = name_of(&name, at);
+	int fd = local_socket(), err;
+
+	if (fd < 0 || (!bind(fd, (struct sockaddr *)&name, length) && !listen(fd, backlog)))
+		return fd;
+	err = -errno;
+	plain_close(fd);
+	return err;
+}
+
+/* Anybody may take a name that is free, and a TCP port likewise; but of a port the system sees to it that it has one owner. */
+static bool same_user(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
+}
+
+int local_dial(const struct sockaddr_storage *to)
+{
+	struct sockaddr_un name;
+	socklen_t length = name_of(&name, to);
+	int fd = local_socket(), err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (plain_connect(fd, (struct sockaddr *)&name, length))
+		err = -errno;
+	else if (!same_user(fd))
+		err = -ECONNREFUSED;
+	if (!err)
+		return fd;
+	plain_close(fd);
+	return err;
+}
+
+void local_options(int fd)
+{
+	const int room = LOCAL_SEND_BUFFER;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+}
+
+ssize_t local_drain(int fd, size_t most)
+{
+	char scratch[LOCAL_SCRATCH];
+
+	return plain_recv(fd, scratch, most < sizeof(scratch) ? most : sizeof(scratch), MSG_DONTWAIT);
+}
