@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_local.c - streams between neighbours: when they go by a Unix socket, and when by TCP (WIRE-38). What holds for both is in
+ * test_lines.c, which is part of this program. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "emu/net/fork.h"
+#include "emu/net/local.h"
+#include "pairs.h"
+
+enum { SOMEBODY = 65534 };	/* neither root nor, most likely, who runs this */
+
+const bool local = true;
+
+static bool stranger;		/* whoever is at the other end of a Unix socket is another user */
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length)
+{
+	int err = __real_getsockopt(fd, level, name, value, length);
+
+	if (!err && stranger && level == SOL_SOCKET && name == SO_PEERCRED)
+		((struct ucred *)value)->uid++;
+	return err;
+}
+
+TestSuite(local, .init = open_link, .fini = close_link);
+
+static struct sockaddr_un name_at(const char *text)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "%s", text);
+	return name;
+}
+
+static socklen_t name_length(const struct sockaddr_un *name)
+{
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name->sun_path + 1));
+}
+
+static int unix_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+/* 0 or a positive errno. */
+static int take_name(int fd, const char *text)
+{
+	struct sockaddr_un name = name_at(text);
+
+	return bind(fd, (struct sockaddr *)&name, name_length(&name)) ? errno : 0;
+}
+
+static int connect_to(int fd, const char *text)
+{
+	struct sockaddr_un name = name_at(text);
+
+	return connect(fd, (struct sockaddr *)&name, name_length(&name)) ? errno : 0;
+}
+
+/* The name of 127.0.0.1 at the listener's port. */
+static const char *name_of_listener(void)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "emu-127.0.0.1:%u", ntohs(((struct sockaddr_in *)&at)->sin_port));
+	return text;
+}
+
+static void expect_tcp(void)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	cr_assert(!is_unix(one->line) && !is_unix(two->line));
+	send_text(one, "by TCP");
+	expect_text(two, "by TCP");
+}
+
+/* Opens the listener again, at the same port, with the name taken. Returns who has it, bound, not listening. */
+static int listen_without_name(void)
+{
+	int fd = unix_socket();
+
+	tcp_link.unlisten(tcp, listener);
+	cr_assert_eq(take_name(fd, name_of_listener()), 0);
+	listen_at("127.0.0.1");
+	cr_assert_eq(((struct listener *)listener)->local, -1);
+	return fd;
+}
+
+Test(local, who_listens_without_a_name_is_reached_by_tcp)
+{
+	tcp->config.local = false;
+	tcp_link.unlisten(tcp, listener);
+	listen_at("127.0.0.1");
+	tcp->config.local = true;
+	expect_tcp();
+}
+
+Test(local, who_keeps_to_tcp_dials_no_name)
+{
+	tcp->config.local = false;
+	expect_tcp();
+}
+
+Test(local, name_that_is_taken_keeps_no_listener_from_opening)
+{
+	int fd = listen_without_name();
+
+	expect_tcp();
+	close(fd);
+}
+
+/* The one who has it may be stopped, or may not want anybody. */
+Test(local, full_backlog_is_passed_by)
+{
+	int fd = listen_without_name(), waiting[8], count = 0, err = 0;
+
+	cr_assert_eq(listen(fd, 0), 0);
+	while (!err && count < 8) {
+		waiting[count] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		err = connect_to(waiting[count++], name_of_listener());
+	}
+	cr_assert_eq(err, EAGAIN);
+	expect_tcp();
+}
+
+Test(local, name_of_another_user_is_not_believed)
+{
+	stranger = true;
+	expect_tcp();
+}
+
+/* The same with one who is. */
+Test(local, name_of_nobody_is_not_believed_by_root)
+{
+	int ready[2], fd = unix_socket(), status;
+	char byte;
+	pid_t child;
+
+	if (geteuid())
+		cr_skip_test("takes root, to have another user");
+	tcp_link.unlisten(tcp, listener);
+	cr_assert_eq(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		if (setuid(SOMEBODY) || take_name(fd, name_of_listener()) || listen(fd, 8))
+			_exit(1);
+		close(ready[1]);
+		_exit(recv(accept(fd, NULL, NULL), &byte, 1, 0) == 0 ? 0 : 2);
+	}
+	close(fd);
+	close(ready[1]);
+	cr_assert_eq(read(ready[0], &byte, 1), 0);
+	listen_at("127.0.0.1");
+	expect_tcp();
+	cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	cr_assert_eq(WEXITSTATUS(status), 0, "it was tried, and left: %d", WEXITSTATUS(status));
+}
+
+/* WIRE-38, to the letter: others may have written the peer. */
+Test(local, names)
+{
+	static const struct { const char *address; unsigned scope; const char *name; } of[] = {
+		{ "192.0.2.7", 0, "emu-192.0.2.7:4711" },
+		{ "fe80::1", 2, "emu-[fe80::1%2]:4711" },
+		{ "2001:db8::7", 0, "emu-[2001:db8::7%0]:4711" },
+		{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", UINT32_MAX,
+		  "emu-[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:4711" },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct sockaddr_storage address = { 0 };
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address;
+		struct sockaddr_in *in = (struct sockaddr_in *)&address;
+		bool six = strchr(of[i].address, ':');
+		int fd, peer = unix_socket();
+
+		address.ss_family = six ? AF_INET6 : AF_INET;
+		inet_pton(address.ss_family, of[i].address, six ? (void *)&in6->sin6_addr : (void *)&in->sin_addr);
+		in->sin_port = htons(4711);	/* at the same place in both */
+		if (six)
+			in6->sin6_scope_id = of[i].scope;
+		fd = local_listen(&address, 8);
+		cr_assert(fd >= 0, "%s: %d", of[i].name, fd);
+		cr_assert_eq(local_listen(&address, 8), -EADDRINUSE);
+		cr_assert_eq(connect_to(peer, of[i].name), 0, "%s", of[i].name);
+		close(fd);
+		close(peer);
+	}
+}
+
+Test(local, name_goes_with_the_listener)
+{
+	struct conn *one, *two;
+	int fd = unix_socket();
+
+	pair(&one, &two);
+	cr_assert(is_unix(two->line));
+	cr_assert_eq(take_name(fd, name_of_listener()), EADDRINUSE);
+	tcp_link.unlisten(tcp, listener);
+	cr_assert_eq(take_name(fd, name_of_listener()), 0, "also while a stream stays that was accepted by it");
+	send_text(one, "stays");
+	expect_text(two, "stays");
+}
+
+/* Otherwise who dials would come to a listener whom nobody serves. */
+Test(local, forks_child_keeps_no_name)
+{
+	int told[2], up[2], status;
+	char byte = 0;
+	pid_t child;
+
+	cr_assert(!pipe(told) && !pipe(up) && !fork_open());
+	fork_watch(tcp_listen_fd(tcp));
+	child = fork();
+	if (child == 0) {
+		close(told[1]);
+		_exit(write(up[1], &byte, 1) == 1 && read(told[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	cr_assert_eq(read(up[0], &byte, 1), 1);
+	tcp_link.unlisten(tcp, listener);
+	cr_assert_eq(local_dial(&at), -ECONNREFUSED);
+	close(told[1]);
+	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The last descriptor is for TCP, by which everybody comes. */
+Test(local, last_descriptor_is_not_for_a_name)
+{
+	struct rlimit old, limit;
+	int next;
+
+	tcp_link.unlisten(tcp, listener);
+	next = dup(0);
+	close(next);
+	getrlimit(RLIMIT_NOFILE, &old);
+	limit = (struct rlimit){ (rlim_t)next + 1, old.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &limit);
+	listen_at("127.0.0.1");
+	setrlimit(RLIMIT_NOFILE, &old);
+	cr_assert_eq(((struct listener *)listener)->local, -1);
+	expect_tcp();
+}
+
+/* Once it is full: less than that waits in the kernel for whoever does not read. */
+Test(local, has_room_for_some_frames)
+{
+	struct conn *one, *two;
+	size_t sent;
+
+	pair(&one, &two);
+	sent = fill(one);
+	cr_assert_geq(sent, 64 << 10);
+	cr_assert_leq(sent, 4 << 20);
+}
