@@ -134,7 +134,7 @@ static int tcp_poll(void *link)
 	struct tcp *tcp = link;
 	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
 
-	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->wanting ? poll_each(tcp) : poll_set(tcp));
+	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));
 }
 
 bool tcp_linger(struct tcp *tcp)

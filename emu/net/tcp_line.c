@@ -112,8 +112,8 @@ static void leave_set(struct line *line)
 		tcp->dialing--;
 	} else if (line->state == LINE_OPEN) {
 		epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
-		tcp->wanting -= line->wanting;
-		line->wanting = false;
+		tcp->watched -= line->wanting + line->deaf;
+		line->wanting = line->deaf = false;
 	}
 	line->state = LINE_BROKEN;
 }
@@ -306,14 +306,14 @@ void line_want_write(struct line *line)
 		return;
 	line->wanting = true;
 	watch(line);
-	line->tcp->wanting++;
+	line->tcp->watched++;
 }
 
 void line_wanted(struct line *line)
 {
 	line->wanting = false;
 	watch(line);
-	line->tcp->wanting--;
+	line->tcp->watched--;
 }
 
 void line_hear(struct line *line, bool on)
@@ -322,6 +322,7 @@ void line_hear(struct line *line, bool on)
 		return;
 	line->deaf = !on;
 	watch(line);
+	line->tcp->watched += on ? -1u : 1;
 }
 
 /* Closing a socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are

@@ -46,7 +46,7 @@ struct tcp {
 	unsigned int count;	/* of lines and lingering */
 	unsigned int port_count;
 	unsigned int dialing;
-	unsigned int wanting;	/* lines and ports */
+	unsigned int watched;	/* what only the data set tells: lines and ports that are wanting, lines that are deaf */
 	unsigned int changes;	/* lines, ports or listeners freed: what epoll_wait() returned before is stale */
 	unsigned int received;	/* counts what line_recv() got, be it the end: poll() sees whether there was anything */
 	bool full;		/* accept() found no room, and that was said */

@@ -77,7 +77,7 @@ void port_close(struct port *port)
 	*at = port->next;
 	epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, port->fd, NULL);
 	plain_close(port->fd);
-	tcp->wanting -= port->wanting;
+	tcp->watched -= port->wanting;
 	tcp->port_count--;
 	tcp->changes++;
 	free(port);
@@ -91,7 +91,7 @@ static void want_write(struct port *port, bool wanting)
 		return;
 	if (epoll_ctl(port->tcp->data_set, EPOLL_CTL_MOD, port->fd, &event))
 		assert(!"a socket that is in the set");
-	port->tcp->wanting += wanting ? 1 : -1u;
+	port->tcp->watched += wanting ? 1 : -1u;
 	port->wanting = wanting;
 }
 

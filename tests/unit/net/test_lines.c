@@ -120,7 +120,7 @@ Test(lines, full_stream_tells_once_when_it_takes_more)
 	tcp_link.poll(tcp);
 	tcp_link.poll(tcp);
 	cr_assert_eq(one->writables, 1);
-	cr_assert_eq(tcp->wanting, 0, "back to polling without epoll");
+	cr_assert_eq(tcp->watched, 0, "back to polling without epoll");
 	send_text(one, "more");
 	expect_text(two, "more");
 }

@@ -257,6 +257,19 @@ Test(local, last_descriptor_is_not_for_a_name)
 	expect_tcp();
 }
 
+/* Few lines are asked one by one, but not this one: the set would have something for ever. */
+Test(local, deaf_line_is_told_that_its_peer_went_away)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	tcp_link.hear(two->line, false);
+	tcp_link.close(one->line);
+	while (!two->downs)
+		next_events();
+	cr_assert_eq(two->error, ECONNRESET);
+}
+
 /* Once it is full: less than that waits in the kernel for whoever does not read. */
 Test(local, has_room_for_some_frames)
 {
