@@ -196,7 +196,7 @@ Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
 {
 	static const char *const names[] = {
 		"FI_EMU_PERSONALITY", "FI_EMU_PROGRESS", "FI_EMU_DIGEST", "FI_EMU_RETRY_MS", "FI_EMU_RETRY_CNT",
-		"FI_EMU_TIMEOUT_MS", "FI_EMU_UNEXPECTED_BYTES",
+		"FI_EMU_TIMEOUT_MS", "FI_EMU_UNEXPECTED_BYTES", "FI_EMU_LOCAL",
 		"FI_EMU_PINNED", "FI_EMU_MR_CACHE", "FI_EMU_DGRAM_LOSS", "FI_EMU_DGRAM_SEED",
 		"FI_EMU_SECRET_FILE",
 	};
