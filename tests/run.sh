@@ -5,6 +5,7 @@
 # The suites, in the order of running when none is named:
 #   release    every test of the release build, with libfabric 2.1 or later
 #   old        the rules, process and MPI tests again, with the distribution's libfabric if that is older
+#   tcp        the rules, process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP
 #   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
 #   tsan       the tests that race threads and the demo, under the thread sanitizer
 #   fuzz       the fuzz targets, a minute each, two at a time; takes clang
@@ -21,7 +22,7 @@
 set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
-SUITES="release old asan tsan fuzz user container"
+SUITES="release old tcp asan tsan fuzz user container"
 # Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and unit_cq take memory
 # away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
 # process-unplugged moves more than it can before the hang guard.
@@ -80,6 +81,10 @@ suite_old() {
 	else
 		build release && run_ctest old release 'rules|process|mpi' "$lib"
 	fi
+}
+
+suite_tcp() {
+	build release && FI_EMU_LOCAL=tcp run_ctest tcp release "$ELSEWHERE" "$new_lib"
 }
 
 suite_asan() {
