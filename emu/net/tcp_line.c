@@ -228,16 +228,25 @@ static ssize_t send_once(int fd, const struct iovec *iov, int count)
 	return n < 0 ? -errno : n;
 }
 
-/* line_send() once more, after errno: as it is, or the first page alone. */
+static bool has_unread(int fd)
+{
+	int bytes;
+
+	return !ioctl(fd, SIOCINQ, &bytes) && bytes > 0;
+}
+
+/* line_send() once more, after errno: as it is, or the first page alone. A peer that has gone may have answered before: its
+ * last words are to be read, and only then is the stream broken. */
 static __attribute__((cold)) ssize_t send_failed(int fd, const struct iovec *iov, int count)
 {
 	ssize_t n = errno == EINTR ? send_once(fd, iov, count) : -errno;
 	struct iovec first;
 
-	if (n != -EFAULT)
-		return n;
-	first = first_page(iov, count);
-	return send_once(fd, &first, 1);
+	if (n == -EFAULT) {
+		first = first_page(iov, count);
+		n = send_once(fd, &first, 1);
+	}
+	return (n == -EPIPE || n == -ECONNRESET) && has_unread(fd) ? -EAGAIN : n;
 }
 
 ssize_t line_send(struct line *line, const struct iovec *iov, int count)

@@ -24,8 +24,9 @@ struct link_ops {
 	/* Begins to connect `from` the endpoint's own address `to` a peer. Returns 0 and *line; the result comes as
 	 * conn_up() or conn_down(), never from inside this call. Returns -errno if not even that can be tried. */
 	int (*dial)(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
-	/* Sends some or all of the bytes; -EAGAIN if none can be sent now (conn_writable() will come), -EFAULT if some
-	 * of the memory cannot be read and nothing was sent, other -errno if the stream is broken. At most 64 iovecs. */
+	/* Sends some or all of the bytes; -EAGAIN if none can be sent now (conn_writable() will come), also if the peer has gone
+	 * and what it sent is still to be received; -EFAULT if some of the memory cannot be read and nothing was sent, other
+	 * -errno if the stream is broken. At most 64 iovecs. */
 	ssize_t (*send)(struct line *line, const struct iovec *iov, int count);
 	/* Receives what is there; 0: the peer closed; -EAGAIN: nothing; -EFAULT: some of the memory given cannot be written
 	 * and nothing was consumed; other -errno: broken. */

@@ -105,6 +105,38 @@ Test(lines, broken_pipe_is_an_error_and_no_signal)
 	cr_assert(n == -EPIPE || n == -ECONNRESET, "%zd", n);
 }
 
+/* The end of a process that is killed, which says no more than its socket does: its answers are there to be read. */
+static void kill_line(const struct line *line)
+{
+	int other = socket(AF_INET, SOCK_DGRAM, 0);
+
+	setsockopt(line->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
+	cr_assert(other >= 0 && dup2(other, line->fd) == line->fd);
+	close(other);
+}
+
+Test(lines, last_words_are_read_before_a_send_finds_the_stream_broken)
+{
+	struct conn *one, *two;
+	char x = 0;
+	struct iovec iov = { &x, 1 };
+	ssize_t n;
+
+	pair(&one, &two);
+	send_text(two, "last words");
+	kill_line(two->line);
+	do
+		n = tcp_link.send(one->line, &iov, 1);
+	while (n == 1);
+	cr_assert_eq(n, -EAGAIN, "%zd", n);
+	tcp_link.want_write(one->line);
+	expect_text(one, "last words");
+	cr_assert_eq(one->writables, 1);
+	n = tcp_link.send(one->line, &iov, 1);
+	cr_assert(n == -EPIPE || n == -ECONNRESET, "%zd", n);
+	expect_end(one);
+}
+
 Test(lines, full_stream_tells_once_when_it_takes_more)
 {
 	struct conn *one, *two;
