@@ -14,10 +14,7 @@
 
 #include "emu/net/plain.h"
 
-enum {
-	LOCAL_SEND_BUFFER = 1 << 20,	/* may be on the way; the system's own limit may be lower */
-	LOCAL_SCRATCH = 16 << 10,
-};
+enum { LOCAL_SEND_BUFFER = 1 << 20 };	/* may be on the way; the system's own limit may be lower */
 
 /* An abstract name, which is no file: it goes with its socket, and belongs to the network namespace as the address does. */
 static socklen_t name_of(struct sockaddr_un *name, const struct sockaddr_storage *at)
@@ -93,11 +90,4 @@ void local_options(int fd)
 	const int room = LOCAL_SEND_BUFFER;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-}
-
-ssize_t local_drain(int fd, size_t most)
-{
-	char scratch[LOCAL_SCRATCH];
-
-	return plain_recv(fd, scratch, most < sizeof(scratch) ? most : sizeof(scratch), MSG_DONTWAIT);
 }

@@ -8,7 +8,6 @@
 #define EMU_NET_LOCAL_H
 
 #include <sys/socket.h>
-#include <sys/types.h>
 
 /* Listens under the name of `at`, the real address of a TCP listener, which has room for `backlog`. Non-blocking; the
  * descriptor is the caller's. -errno: -EADDRINUSE if somebody has the name. */
@@ -18,7 +17,5 @@ int local_listen(const struct sockaddr_storage *at, int backlog);
 int local_dial(const struct sockaddr_storage *to);
 /* What a stream, dialled or accepted, wants to be set. */
 void local_options(int fd);
-/* Throws away up to `most` bytes of what is there to be received: as recv() with MSG_TRUNC, which only TCP has. */
-ssize_t local_drain(int fd, size_t most);
 
 #endif

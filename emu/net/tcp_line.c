@@ -334,17 +334,19 @@ void line_hear(struct line *line, bool on)
 	line->tcp->watched += on ? -1u : 1;
 }
 
-/* Closing a socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are
- * lost. So what comes is thrown away until what was sent has arrived. */
+/* Closing a TCP socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are
+ * lost. So what comes is thrown away until what was sent has arrived. A Unix socket's bytes are at the peer when they are sent,
+ * and stay. */
 bool line_lingers(struct line *line)
 {
 	size_t drained = 0;
 	ssize_t n;
 	int unsent;
 
+	if (line->local)
+		return false;
 	do {
-		n = line->local ? local_drain(line->fd, DRAIN_BYTES) :
-				  plain_recv(line->fd, NULL, DRAIN_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+		n = plain_recv(line->fd, NULL, DRAIN_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 		drained += n > 0 ? (size_t)n : 0;
 	} while (n > 0 && drained < DRAIN_BYTES);
 	if (n == 0 || (n < 0 && errno != EAGAIN))

@@ -270,6 +270,21 @@ Test(local, deaf_line_is_told_that_its_peer_went_away)
 	cr_assert_eq(two->error, ECONNRESET);
 }
 
+/* What was sent is with the peer at once, who reads it when he likes: no exit waits for that, as it does for TCP's answers. */
+Test(local, does_not_linger)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	send_text(two, "not read");
+	send_text(one, "read later");
+	tcp_link.close(one->line);
+	cr_assert_eq(kicks, 0);
+	cr_assert_not(tcp_linger(tcp));
+	expect_text(two, "read later");
+	expect_end(two);
+}
+
 /* Once it is full: less than that waits in the kernel for whoever does not read. */
 Test(local, has_room_for_some_frames)
 {
