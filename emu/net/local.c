@@ -38,11 +38,16 @@ static socklen_t name_of(struct sockaddr_un *name, const struct sockaddr_storage
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
+/* Files that a peer sends along would be closed here as they are received, or thrown away: some take their time for that (a
+ * socket that lingers), under the role. An older kernel takes them. Who is accepted inherits it. */
 static int local_socket(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
+	return fd;
 }
 
 int local_listen(const struct sockaddr_storage *at, int backlog)
@@ -58,31 +63,48 @@ int local_listen(const struct sockaddr_storage *at, int backlog)
 	return err;
 }
 
-/* Anybody may take a name that is free, and a TCP port likewise; but of a port the system sees to it that it has one owner. */
-static bool same_user(int fd)
+/* Of a stream: who connected or listened at its other end; of a listener: who listened, whatever he is by now. */
+static bool user_of(int fd, uid_t *user)
 {
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	struct ucred of;
+	socklen_t length = sizeof(of);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &of, &length))
+		return false;
+	*user = of.uid;
+	return true;
 }
 
+/* Anybody may take a name that is free, and a TCP port likewise; but of a port the system sees to it that it has one owner. */
 int local_dial(const struct sockaddr_storage *to)
 {
 	struct sockaddr_un name;
 	socklen_t length = name_of(&name, to);
 	int fd = local_socket(), err = 0;
+	uid_t user;
 
 	if (fd < 0)
 		return fd;
 	if (plain_connect(fd, (struct sockaddr *)&name, length))
 		err = -errno;
-	else if (!same_user(fd))
+	else if (!user_of(fd, &user) || user != geteuid())
 		err = -ECONNREFUSED;
 	if (!err)
 		return fd;
 	plain_close(fd);
 	return err;
+}
+
+int local_accept(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	uid_t own, user;
+
+	if (fd < 0 || (user_of(listener, &own) && user_of(fd, &user) && user == own))
+		return fd;
+	plain_close(fd);
+	errno = ECONNABORTED;
+	return -1;
 }
 
 void local_options(int fd)

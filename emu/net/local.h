@@ -9,12 +9,19 @@
 
 #include <sys/socket.h>
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83	/* Linux 6.16 */
+#endif
+
 /* Listens under the name of `at`, the real address of a TCP listener, which has room for `backlog`. Non-blocking; the
  * descriptor is the caller's. -errno: -EADDRINUSE if somebody has the name. */
 int local_listen(const struct sockaddr_storage *at, int backlog);
 /* Connects to who listens under the name of `to`, if that is a process of the same user. A connected non-blocking descriptor,
  * the caller's; or -errno, at once: -ECONNREFUSED if there is none. */
 int local_dial(const struct sockaddr_storage *to);
+/* As accept4() of what local_listen() gave, non-blocking; a process of another user than who listened is turned away
+ * (ECONNABORTED). */
+int local_accept(int listener);
 /* What a stream, dialled or accepted, wants to be set. */
 void local_options(int fd);
 

@@ -91,12 +91,12 @@ void listener_close(void *link, void *arg)
 	while (*at != listener)
 		at = &(*at)->next;
 	*at = listener->next;
-	epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->fd, NULL);
-	plain_close(listener->fd);
-	if (listener->local >= 0) {
+	if (listener->local >= 0) {	/* before the port, whose next owner shall find it free */
 		epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->local, NULL);
 		plain_close(listener->local);
 	}
+	epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->fd, NULL);
+	plain_close(listener->fd);
 	free(listener);
 	tcp->changes++;
 }
@@ -127,7 +127,8 @@ static bool accept_from(struct tcp *tcp, struct listener *listener, bool local)
 	unsigned int changes = tcp->changes;
 
 	for (int i = 0; i < ACCEPTS && tcp->changes == changes; i++) {
-		int fd = accept4(local ? listener->local : listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = local ? local_accept(listener->local) :
+				 accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
 			tcp->full = false;

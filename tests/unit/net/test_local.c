@@ -27,11 +27,19 @@ static bool stranger;		/* whoever is at the other end of a Unix socket is anothe
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
 
+static bool is_listening(int fd)
+{
+	socklen_t length = sizeof(int);
+	int listens = 0;
+
+	return !__real_getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) && listens;
+}
+
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length)
 {
 	int err = __real_getsockopt(fd, level, name, value, length);
 
-	if (!err && stranger && level == SOL_SOCKET && name == SO_PEERCRED)
+	if (!err && stranger && level == SOL_SOCKET && name == SO_PEERCRED && !is_listening(fd))
 		((struct ucred *)value)->uid++;
 	return err;
 }
@@ -170,6 +178,75 @@ Test(local, name_of_nobody_is_not_believed_by_root)
 	expect_tcp();
 	cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
 	cr_assert_eq(WEXITSTATUS(status), 0, "it was tried, and left: %d", WEXITSTATUS(status));
+}
+
+static void expect_turned_away(int fd)
+{
+	char byte;
+
+	await(tcp_listen_fd(tcp));
+	cr_assert(tcp_accept(tcp));
+	cr_assert_eq(recv(fd, &byte, 1, MSG_DONTWAIT), 0);
+	cr_assert_eq(ep.accepted + ep.refused, 0, "the device is not even asked");
+}
+
+Test(local, another_user_is_turned_away)
+{
+	int fd = unix_socket();
+
+	stranger = true;
+	cr_assert_eq(connect_to(fd, name_of_listener()), 0);
+	expect_turned_away(fd);
+}
+
+/* The same with one who is: a socket's user is who connected it. */
+Test(local, nobody_is_turned_away_by_root)
+{
+	int fd = unix_socket();
+
+	if (geteuid())
+		cr_skip_test("takes root, to have another user");
+	cr_assert_eq(seteuid(SOMEBODY), 0);
+	cr_assert_eq(connect_to(fd, name_of_listener()), 0);
+	cr_assert_eq(seteuid(0), 0);
+	expect_turned_away(fd);
+}
+
+/* Who has listened as root, and is somebody else now, is taken for root by who dials: so must it be by itself. */
+Test(local, user_is_the_one_who_listened)
+{
+	struct conn *one, *two;
+
+	if (geteuid())
+		cr_skip_test("takes root, to have another user");
+	two = ep.accepts[0] = conn_make(&tcp_link);
+	one = dial();
+	finish(one);
+	cr_assert_eq(seteuid(SOMEBODY), 0);
+	await(tcp_listen_fd(tcp));
+	cr_assert(tcp_accept(tcp));
+	cr_assert_eq(seteuid(0), 0);
+	cr_assert(ep.accepted == 1 && is_unix(two->line));
+}
+
+/* Of a file that was sent the kernel would close the last copy here, which may take as long as the sender likes. */
+Test(local, takes_no_descriptors)
+{
+	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { .head = {
+		.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { (char[1]){ 0 }, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct conn *one, *two;
+	int fd = unix_socket(), value;
+	socklen_t length = sizeof(value);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &length))
+		cr_skip_test("this kernel lets nobody refuse them");
+	pair(&one, &two);
+	cr_assert(sendmsg(one->line->fd, &message, 0) == -1 && errno == EPERM, "to who accepted");
+	cr_assert(sendmsg(two->line->fd, &message, 0) == -1 && errno == EPERM, "to who dialled");
+	cr_assert_eq(connect_to(fd, name_of_listener()), 0);
+	cr_assert(sendmsg(fd, &message, 0) == -1 && errno == EPERM, "to who has not been accepted yet");
 }
 
 /* WIRE-38, to the letter: others may have written the peer. */
