@@ -329,9 +329,39 @@ Test(local, last_descriptor_is_not_for_a_name)
 	limit = (struct rlimit){ (rlim_t)next + 1, old.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &limit);
 	listen_at("127.0.0.1");
+	cr_assert_eq(local_dial(&at), -EMFILE);
 	setrlimit(RLIMIT_NOFILE, &old);
 	cr_assert_eq(((struct listener *)listener)->local, -1);
 	expect_tcp();
+}
+
+/* Put away, so that 0 is free again. */
+static int was_zero(int fd)
+{
+	int other = dup(0);
+
+	cr_assert_eq(fd, 0);
+	close(0);
+	return other;
+}
+
+/* A daemon has closed it, and a socket gets its number. */
+Test(local, works_without_standard_input)
+{
+	int listening, one;
+
+	tcp_link.unlisten(tcp, listener);
+	close(0);
+	errno = ENOENT;
+	listening = was_zero(local_listen(&at, 8));
+	one = was_zero(local_dial(&at));
+	close(was_zero(local_accept(listening)));
+	close(one);
+	one = was_zero(local_dial(&at));
+	stranger = true;
+	cr_assert(local_accept(listening) == -1 && errno == ECONNABORTED);
+	close(one);
+	close(listening);
 }
 
 /* Few lines are asked one by one, but not this one: the set would have something for ever. */
