@@ -65,6 +65,12 @@ static inline uint32_t stream_payload_left(const struct stream *stream)
 	return stream->payload_left;
 }
 
+/* Does the next byte to be fed begin a frame? */
+static inline bool stream_at_head(const struct stream *stream)
+{
+	return !stream->in_payload && !stream->have;
+}
+
 /* `length` of them came to lie at `bytes`; at most stream_payload_left(). In order, as often as there are pieces.
  * No STREAM_PAYLOAD is yielded for them; STREAM_END comes when the trailer is fed. */
 static inline void stream_placed(struct stream *stream, const void *bytes, uint32_t length)

@@ -8,6 +8,8 @@
 #include "emu/nic/mr_table.h"
 #include "wire/codec.h"
 
+enum { NEAR_FRAMES = 5, HERE_FRAMES = 2 };
+
 /* The bodies that begin with a key. */
 static bool names_key(uint8_t op)
 {
@@ -40,18 +42,32 @@ bool ahead_pays(const struct mr_table *regions)
 	return mr_count(regions) >= AHEAD_REGIONS;
 }
 
+static uint64_t nth_key(const struct ahead *ahead, uint32_t n)
+{
+	return ahead->keys[(ahead->first + n) % AHEAD_FRAMES];
+}
+
+static void advance(struct ahead *ahead)
+{
+	ahead->first = (ahead->first + 1) % AHEAD_FRAMES;
+	ahead->count--;
+	ahead->near -= ahead->near > 0;
+	ahead->here -= ahead->here > 0;
+}
+
+/* Each step reads what the one before has had fetched, so there are some frames between them. */
 void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
 {
 	if (!ahead->at || ahead->at <= next) {
 		ahead->at = next < end ? next : end;
-		ahead->first = 0;
-		ahead->count = 0;
+		ahead->first = ahead->count = ahead->near = ahead->here = 0;
 	} else if (ahead->count) {
-		ahead->first = (ahead->first + 1) % AHEAD_FRAMES;
-		ahead->count--;
+		advance(ahead);
 	}
 	while (ahead->count < AHEAD_FRAMES && take(ahead, regions, end))
 		;
-	if (ahead->count > AHEAD_FRAMES / 2)
-		mr_expect_soon(regions, ahead->keys[(ahead->first + AHEAD_FRAMES / 2 - 1) % AHEAD_FRAMES]);
+	for (; ahead->near < ahead->count && ahead->near < NEAR_FRAMES; ahead->near++)
+		mr_expect_near(regions, nth_key(ahead, ahead->near));
+	for (; ahead->here < ahead->count && ahead->here < HERE_FRAMES; ahead->here++)
+		mr_expect_here(regions, nth_key(ahead, ahead->here));
 }

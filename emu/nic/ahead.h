@@ -11,17 +11,19 @@
 
 struct mr_table;
 
-enum { AHEAD_FRAMES = 4 };	/* power of two */
+enum { AHEAD_FRAMES = 8 };	/* power of two */
 
 struct ahead {
 	const uint8_t *at;	/* the first frame not looked at; NULL to begin with: the rest need not be set */
 	uint64_t keys[AHEAD_FRAMES];
 	uint32_t first, count;
+	uint32_t near, here;	/* so many from the first are beyond mr_expect_near(), and mr_expect_here() */
 };
 
 /* Is the table so large that it is worth while? */
 bool ahead_pays(const struct mr_table *regions);
-/* If so: a frame has begun whose last byte is before `next`; what follows goes to `end`. */
+/* If so: a frame has begun whose last byte is before `next`, or one begins there and is the first of these bytes; what follows
+ * goes to `end`. */
 void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end);
 
 #endif

@@ -283,6 +283,8 @@ __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t
 	const char *broken = NULL;
 
 	ahead.at = NULL;
+	if (far && stream_at_head(&conn->stream))
+		ahead_look(&ahead, regions, from, end);
 	while (!broken && conn->state != CONN_CLOSED) {
 		switch (stream_next(&conn->stream, &from, end, &item)) {
 		case STREAM_MORE:

@@ -128,12 +128,19 @@ void hash_expect(const struct hash *hash, uint64_t value)
 	__builtin_prefetch(bucket_of(hash, value));
 }
 
+void hash_expect_first(const struct hash *hash, uint64_t value)
+{
+	__builtin_prefetch(*bucket_of(hash, value));
+}
+
 void hash_expect_node(const struct hash *hash, uint64_t value, size_t before, size_t length)
 {
-	const char *node = (const char *)*bucket_of(hash, value);
+	const struct hash_node *node = *bucket_of(hash, value);
 
+	if (node && node->hash != value)
+		node = node->next;
 	for (size_t at = 0; node && at < length; at += CACHE_LINE)
-		__builtin_prefetch(node - before + at);
+		__builtin_prefetch((const char *)node - before + at);
 }
 
 /* The two halves of a 128-bit product folded together: every bit of both factors reaches every bit of the result. */

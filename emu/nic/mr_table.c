@@ -232,7 +232,12 @@ void mr_expect(const struct mr_table *table, uint64_t key)
 	hash_expect(&table->keys, hash_u64(table->secret, key));
 }
 
-void mr_expect_soon(const struct mr_table *table, uint64_t key)
+void mr_expect_near(const struct mr_table *table, uint64_t key)
+{
+	hash_expect_first(&table->keys, hash_u64(table->secret, key));
+}
+
+void mr_expect_here(const struct mr_table *table, uint64_t key)
 {
 	hash_expect_node(&table->keys, hash_u64(table->secret, key), offsetof(struct entry, node),
 			 sizeof(struct entry));

@@ -49,20 +49,26 @@ static void teardown(void)
 
 TestSuite(ahead, .init = setup, .fini = teardown);
 
-/* The cursor keeps AHEAD_FRAMES requests before the one that is worked on, and knows their keys. */
-Test(ahead, follows_the_frames)
+/* Of the keys 100, 101, .. */
+static void put_writes(uint8_t *at, int count)
 {
-	uint8_t *start = page_end - 10 * WRITE_LEN;
-	struct ahead ahead = { .at = NULL };
-
-	for (int i = 0; i < 10; i++) {
-		struct wire_head *head = (struct wire_head *)(start + i * WRITE_LEN);
+	for (int i = 0; i < count; i++) {
+		struct wire_head *head = (struct wire_head *)(at + i * WRITE_LEN);
 		wire_u64 key = wire_put64(100 + (uint64_t)i);
 
 		memset(head, 0, WRITE_LEN);
 		head->op = WIRE_WRITE;
 		memcpy(head + 1, &key, sizeof(key));
 	}
+}
+
+/* The cursor keeps AHEAD_FRAMES requests before the one that is worked on, and knows their keys. */
+Test(ahead, follows_the_frames)
+{
+	uint8_t *start = page_end - 10 * WRITE_LEN;
+	struct ahead ahead = { .at = NULL };
+
+	put_writes(start, 10);
 	for (uint32_t i = 0; i < 10; i++) {
 		uint32_t left = 9 - i < AHEAD_FRAMES ? 9 - i : AHEAD_FRAMES;
 
@@ -70,6 +76,23 @@ Test(ahead, follows_the_frames)
 		cr_assert_eq(ahead.count, left, "at frame %u: %u", i, ahead.count);
 		for (uint32_t k = 0; k < left; k++)
 			cr_assert_eq(ahead.keys[(ahead.first + k) % AHEAD_FRAMES], 101 + i + k);
+	}
+}
+
+/* Told of the first frame's begin, too, it knows the first key, and lets go of it when that frame is taken. */
+Test(ahead, begins_with_the_first)
+{
+	uint8_t *start = page_end - 3 * WRITE_LEN;
+	struct ahead ahead = { .at = NULL };
+
+	put_writes(start, 3);
+	ahead_look(&ahead, table, start, page_end);
+	cr_assert_eq(ahead.count, 3);
+	cr_assert_eq(ahead.keys[ahead.first], 100);
+	for (uint32_t i = 0; i < 3; i++) {
+		ahead_look(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
+		cr_assert_eq(ahead.count, 2 - i);
+		cr_assert(!ahead.count || ahead.keys[ahead.first] == 101 + i);
 	}
 }
 
