@@ -49,7 +49,9 @@ enum {
 	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_BLIND = 8,		/* slices in a row that found work, for one look at the clock */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
-	SLICE_IDLE_ACKS = 4,		/* slices without work before messages are acknowledged: the program may answer them */
+	/* Slices without work before messages are acknowledged: the program may answer them. Who sent a long one, waits. */
+	SLICE_IDLE_ACKS = 4,
+	SLICE_IDLE_ACKS_LONG = 2,
 
 	AHEAD_REGIONS = 4096,		/* regions of a domain from which on it pays to fetch what keys lead to ahead of time */
 

@@ -88,6 +88,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->clock = *clock;
 	nic->now_ns = clock_now(clock);
 	told_init(nic);
+	nic->ack_looks = SLICE_IDLE_ACKS;
 	nic->timers_ns = UINT64_MAX;
 	atomic_init(&nic->deadline_ns, UINT64_MAX);
 	submit_init(&nic->submit);
@@ -190,7 +191,7 @@ void nic_settle(struct nic *nic)
 	struct session *session = nic->owing, *next;
 	bool slicing = nic->slicing;
 
-	nic->ack_soon = false;
+	nic->ack_looks = SLICE_IDLE_ACKS;
 	if (!session && !nic->busy && !nic->dead)
 		return;
 	nic->slicing = true;
@@ -377,7 +378,7 @@ static bool slice(struct nic *nic)
 		did |= nic_flush(nic);
 	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
 	/* Where polls are rare, what is owed comes due before some of them were in vain (nic_remind()). */
-	if (!did && (due || nic->ack_soon || (nic->owing && nic->idle_slices >= SLICE_IDLE_ACKS)))
+	if (!did && (due || ((nic->owing || nic->ack_looks < SLICE_IDLE_ACKS) && nic->idle_slices >= nic->ack_looks)))
 		nic_settle(nic);
 	nic_bury(nic);
 	nic_remind(nic, before_ns);

@@ -37,7 +37,7 @@ struct nic {
 	bool slicing;			/* in nic_work() or nic_settle() */
 	bool clocked;			/* now_ns has been asked for in this slice */
 	bool urgent;			/* a post found its peer idle: send at once */
-	bool ack_soon;			/* one of those that owe is waited for, and nothing will come for it to ride on */
+	unsigned int ack_looks;		/* so many slices without work, and those that owe acknowledge */
 	uint32_t idle_slices;		/* that found nothing to do, in a row */
 	uint32_t post_slices;		/* in a row that did no more than take posts */
 	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */

@@ -329,6 +329,19 @@ const char *responder_request(struct conn *conn, const struct wire_head *head)
 	return request_rules[head->op].take(conn, head);
 }
 
+/* Who sends to himself is the one who waits. */
+static void acknowledge_after(struct nic *nic, const struct conn *conn)
+{
+	unsigned int looks = SLICE_IDLE_ACKS;
+
+	if (request_rules[conn->in.head.op].one_sided || conn->session->target_only)
+		looks = 1;
+	else if (wire_get32(conn->in.head.payload) > LIMIT_INJECT)
+		looks = SLICE_IDLE_ACKS_LONG;
+	if (looks < nic->ack_looks)
+		nic->ack_looks = looks;
+}
+
 const char *responder_request_end(struct conn *conn, enum wire_status status)
 {
 	struct session *session = conn->session;
@@ -345,8 +358,7 @@ const char *responder_request_end(struct conn *conn, enum wire_status status)
 		session->rsp.owed_requests++;
 		session->rsp.owed_bytes += wire_get32(conn->in.head.payload);
 		session_owe(session);
-		/* Who sends to himself is the one who waits. */
-		session->ep->nic->ack_soon |= request_rules[conn->in.head.op].one_sided || session->target_only;
+		acknowledge_after(session->ep->nic, conn);
 	}
 	if (session->fault && !broken)
 		fault_end(conn);

@@ -54,11 +54,11 @@ static void arrives(struct pair *pair, struct job *job)
 }
 
 /* A message that a receive waits for. */
-static struct job *message_arrives(struct pair *pair)
+static struct job *message_arrives(struct pair *pair, uint32_t length)
 {
-	struct job *job = job_message(pair->a, pair->b, 8, POST_COMPLETE, 1);
+	struct job *job = job_message(pair->a, pair->b, length, POST_COMPLETE, 1);
 
-	intake_post(pair->b, 64, 1, NULL);
+	intake_post(pair->b, length, 1, NULL);
 	arrives(pair, job);
 	return job;
 }
@@ -81,7 +81,7 @@ Test(sim_acks, of_a_message_with_its_answer)
 	struct job *asked;
 
 	pair_open(&pair);
-	asked = message_arrives(&pair);
+	asked = message_arrives(&pair, 8);
 	for (int i = 1; i < SLICE_IDLE_ACKS; i++)
 		cr_assert_not(look(&pair), "nothing to do");
 	post(job_message(pair.b, pair.a, 8, POST_COMPLETE, 1));
@@ -102,11 +102,30 @@ Test(sim_acks, of_a_message_without_answer)
 	struct pair pair;
 
 	pair_open(&pair);
-	message_arrives(&pair);
+	message_arrives(&pair, 8);
 	for (int i = 1; i < SLICE_IDLE_ACKS; i++)
 		look(&pair);
 	cr_assert_eq(acks(&pair), 0);
 	look(&pair);
+	cr_assert_eq(acks(&pair), 1);
+	pair_close(&pair);
+}
+
+/* Its sender could not inject it, and most likely waits; the next, a short one, is no hurry. */
+Test(sim_acks, of_a_long_message_sooner)
+{
+	struct pair pair;
+
+	pair_open(&pair);
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	for (int i = 1; i < SLICE_IDLE_ACKS_LONG; i++)
+		look(&pair);
+	cr_assert_eq(acks(&pair), 0);
+	look(&pair);
+	cr_assert_eq(acks(&pair), 1);
+	message_arrives(&pair, LIMIT_INJECT);
+	for (int i = 1; i < SLICE_IDLE_ACKS; i++)
+		look(&pair);
 	cr_assert_eq(acks(&pair), 1);
 	pair_close(&pair);
 }
@@ -123,7 +142,7 @@ Test(sim_acks, of_a_message_to_oneself_at_once)
 	model_pass(pair.bed.model, SIM_SECOND / 100);
 	pair.b->node->asleep = true;
 	pair.acks = tap_count(pair.bed.world, TAP_ACK);
-	message_arrives(&pair);
+	message_arrives(&pair, 8);
 	look(&pair);
 	cr_assert_eq(acks(&pair), 1);
 	pair_close(&pair);
@@ -135,7 +154,7 @@ Test(sim_acks, of_a_message_after_a_while)
 	struct pair pair;
 
 	pair_open(&pair);
-	message_arrives(&pair);
+	message_arrives(&pair, 8);
 	pair.bed.world->now_ns += TIME_LOOK_NS;
 	look(&pair);
 	cr_assert_eq(acks(&pair), 1);

@@ -163,7 +163,7 @@ Test(sim_slices, when_it_is_settled)
 		if (timer)
 			atomic_store(&nic->deadline_ns, nic_now(nic));
 		else
-			nic->ack_soon = true;
+			nic->ack_looks = 1;
 		nic_work(nic);
 		cr_assert_null(nic->owing);
 	}
