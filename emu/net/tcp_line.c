@@ -113,7 +113,7 @@ static void leave_set(struct line *line)
 	} else if (line->state == LINE_OPEN) {
 		epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
 		tcp->watched -= line->wanting + line->deaf;
-		line->wanting = line->deaf = false;
+		line->wanting = false;
 	}
 	line->state = LINE_BROKEN;
 }

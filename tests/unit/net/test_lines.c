@@ -172,6 +172,7 @@ Test(lines, what_is_not_heard_waits)
 	cr_assert_eq(two->got, 0);
 	cr_assert_not(tcp_readable(tcp));
 	tcp_link.hear(two->line, true);
+	cr_assert_eq(tcp->watched, 0);
 	expect_text(two, "later");
 	tcp_link.hear(two->line, false);
 	shutdown(two->line->fd, SHUT_RDWR);
@@ -179,6 +180,21 @@ Test(lines, what_is_not_heard_waits)
 	while (!two->error)
 		next_events();
 	cr_assert_eq(two->error, ECONNRESET);
+}
+
+/* Or who is left would pay for epoll for ever. */
+Test(lines, closed_lines_are_not_watched)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	tcp_link.hear(one->line, false);
+	tcp_link.want_write(two->line);
+	cr_assert_eq(tcp->watched, 2);
+	tcp_link.close(one->line);
+	cr_assert_eq(tcp->watched, 1);
+	tcp_link.close(two->line);
+	cr_assert_eq(tcp->watched, 0);
 }
 
 /* Two pages, the second not accessible. */
