@@ -8,7 +8,7 @@
 #include "emu/nic/mr_table.h"
 #include "wire/codec.h"
 
-enum { NEAR_FRAMES = 5, HERE_FRAMES = 2 };
+enum { NEAR_FRAMES = 6, NEXT_FRAMES = 4, HERE_FRAMES = 2 };
 
 /* The bodies that begin with a key. */
 static bool names_key(uint8_t op)
@@ -52,6 +52,7 @@ static void advance(struct ahead *ahead)
 	ahead->first = (ahead->first + 1) % AHEAD_FRAMES;
 	ahead->count--;
 	ahead->near -= ahead->near > 0;
+	ahead->next -= ahead->next > 0;
 	ahead->here -= ahead->here > 0;
 }
 
@@ -60,7 +61,7 @@ void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8
 {
 	if (!ahead->at || ahead->at <= next) {
 		ahead->at = next < end ? next : end;
-		ahead->first = ahead->count = ahead->near = ahead->here = 0;
+		ahead->first = ahead->count = ahead->near = ahead->next = ahead->here = 0;
 	} else if (ahead->count) {
 		advance(ahead);
 	}
@@ -68,6 +69,8 @@ void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8
 		;
 	for (; ahead->near < ahead->count && ahead->near < NEAR_FRAMES; ahead->near++)
 		mr_expect_near(regions, nth_key(ahead, ahead->near));
+	for (; ahead->next < ahead->count && ahead->next < NEXT_FRAMES; ahead->next++)
+		mr_expect_next(regions, nth_key(ahead, ahead->next));
 	for (; ahead->here < ahead->count && ahead->here < HERE_FRAMES; ahead->here++)
 		mr_expect_here(regions, nth_key(ahead, ahead->here));
 }

@@ -133,11 +133,19 @@ void hash_expect_first(const struct hash *hash, uint64_t value)
 	__builtin_prefetch(*bucket_of(hash, value));
 }
 
-void hash_expect_node(const struct hash *hash, uint64_t value, size_t before, size_t length)
+void hash_expect_second(const struct hash *hash, uint64_t value)
 {
 	const struct hash_node *node = *bucket_of(hash, value);
 
 	if (node && node->hash != value)
+		__builtin_prefetch(node->next);
+}
+
+void hash_expect_node(const struct hash *hash, uint64_t value, size_t before, size_t length)
+{
+	const struct hash_node *node = *bucket_of(hash, value);
+
+	for (int i = 0; i < 2 && node && node->hash != value; i++)
 		node = node->next;
 	for (size_t at = 0; node && at < length; at += CACHE_LINE)
 		__builtin_prefetch((const char *)node - before + at);

@@ -36,10 +36,11 @@ struct hash_node *hash_first(const struct hash *hash, uint64_t value);
 struct hash_node *hash_next(const struct hash_node *node);
 
 /* For a table too large for the caches, asked for a value well before it is looked up. The first call has the bucket
- * fetched; the second, some time later, the first node of it; the third, later still, `length` bytes from so far before the
- * node with this hash, if it is the first or the second. */
+ * fetched; the second, some time later, its first node; the third the second node, if the first has another hash; the last
+ * `length` bytes from so far before the node with this hash, if it is among the first three. */
 void hash_expect(const struct hash *hash, uint64_t value);
 void hash_expect_first(const struct hash *hash, uint64_t value);
+void hash_expect_second(const struct hash *hash, uint64_t value);
 void hash_expect_node(const struct hash *hash, uint64_t value, size_t before, size_t length);
 
 /* Keyed by two secret random words, so that nobody can choose keys that collide. */

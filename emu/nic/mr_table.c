@@ -237,6 +237,11 @@ void mr_expect_near(const struct mr_table *table, uint64_t key)
 	hash_expect_first(&table->keys, hash_u64(table->secret, key));
 }
 
+void mr_expect_next(const struct mr_table *table, uint64_t key)
+{
+	hash_expect_second(&table->keys, hash_u64(table->secret, key));
+}
+
 void mr_expect_here(const struct mr_table *table, uint64_t key)
 {
 	hash_expect_node(&table->keys, hash_u64(table->secret, key), offsetof(struct entry, node),

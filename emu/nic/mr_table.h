@@ -52,9 +52,10 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns);
 struct mr *mr_find(const struct mr_table *table, uint64_t key);
 /* Was `key` closed? Returns true and *age_ns since then, as far back as LIMIT_TOMBSTONES remembers. */
 bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t now_ns, uint64_t *age_ns);
-/* Have the memory of a lookup fetched that is to come, in three steps with some time between them: see ahead.h. */
+/* Have the memory of a lookup fetched that is to come, in four steps with some time between them: see ahead.h. */
 void mr_expect(const struct mr_table *table, uint64_t key);
 void mr_expect_near(const struct mr_table *table, uint64_t key);
+void mr_expect_next(const struct mr_table *table, uint64_t key);
 void mr_expect_here(const struct mr_table *table, uint64_t key);
 size_t mr_count(const struct mr_table *table);
 
