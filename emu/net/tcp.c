@@ -72,7 +72,7 @@ int tcp_finish_dials(struct tcp *tcp)
 	return done;
 }
 
-/* Where any went, the rest is left to the next poll. */
+/* While no line is deaf. Where any went, the rest is left to the next poll. */
 static int poll_each(struct tcp *tcp)
 {
 	unsigned int changes = tcp->changes, received = tcp->received;
@@ -81,7 +81,7 @@ static int poll_each(struct tcp *tcp)
 
 	for (struct line *line = tcp->lines; line; line = next) {
 		next = line->next;
-		if (line->state != LINE_OPEN || line->deaf)
+		if (line->state != LINE_OPEN)
 			continue;
 		conn_readable(line->conn);
 		if (tcp->changes != changes)

@@ -88,6 +88,12 @@ static const char *name_of_listener(void)
 	return text;
 }
 
+static void need_another_user(void)
+{
+	if (geteuid() || seteuid(SOMEBODY) || seteuid(0))
+		cr_skip_test("takes root, to be another user");
+}
+
 static void expect_tcp(void)
 {
 	struct conn *one, *two;
@@ -160,8 +166,7 @@ Test(local, name_of_nobody_is_not_believed_by_root)
 	char byte;
 	pid_t child;
 
-	if (geteuid())
-		cr_skip_test("takes root, to have another user");
+	need_another_user();
 	tcp_link.unlisten(tcp, listener);
 	cr_assert_eq(pipe(ready), 0);
 	child = fork();
@@ -204,8 +209,7 @@ Test(local, nobody_is_turned_away_by_root)
 {
 	int fd = unix_socket();
 
-	if (geteuid())
-		cr_skip_test("takes root, to have another user");
+	need_another_user();
 	cr_assert_eq(seteuid(SOMEBODY), 0);
 	cr_assert_eq(connect_to(fd, name_of_listener()), 0);
 	cr_assert_eq(seteuid(0), 0);
@@ -217,8 +221,7 @@ Test(local, user_is_the_one_who_listened)
 {
 	struct conn *one, *two;
 
-	if (geteuid())
-		cr_skip_test("takes root, to have another user");
+	need_another_user();
 	two = ep.accepts[0] = conn_make(&tcp_link);
 	one = dial();
 	finish(one);
