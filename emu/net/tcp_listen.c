@@ -33,7 +33,7 @@ static int bound_socket(const struct sockaddr_storage *at)
 	return err;
 }
 
-/* Without one, peers of this machine come by TCP. */
+/* Without one, peers of this machine come by TCP, which is slower and nothing worse. */
 static void open_local(struct tcp *tcp, struct listener *listener, const struct sockaddr_storage *at)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = listener };
@@ -41,9 +41,13 @@ static void open_local(struct tcp *tcp, struct listener *listener, const struct 
 
 	if (fd >= 0 && epoll_ctl(tcp->listen_set, EPOLL_CTL_ADD, fd, &event)) {
 		plain_close(fd);
-		fd = -1;
+		fd = -ENOMEM;
 	}
 	listener->local = fd < 0 ? -1 : fd;
+	if (fd < 0 && tcp->config.log)
+		tcp->config.log(NIC_LOG_INFO, fd == -EADDRINUSE ?
+			"peers of this machine come by TCP: somebody has the name of the Unix socket" :
+			"peers of this machine come by TCP: no Unix socket to listen at could be made");
 }
 
 int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **out)

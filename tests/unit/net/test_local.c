@@ -133,8 +133,11 @@ Test(local, who_keeps_to_tcp_dials_no_name)
 
 Test(local, name_that_is_taken_keeps_no_listener_from_opening)
 {
-	int fd = listen_without_name();
+	int fd;
 
+	cr_assert_eq(log_lines, 0);
+	fd = listen_without_name();
+	cr_assert_eq(log_lines, 1, "it is said");
 	expect_tcp();
 	close(fd);
 }
