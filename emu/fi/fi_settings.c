@@ -35,8 +35,8 @@ static const struct setting {
 	{ "retry_cnt", FI_PARAM_INT,
 	  "How often in a row a peer may refuse connections, 100 ms apart, before ops to it fail (default 3)" },
 	{ "timeout_ms", FI_PARAM_INT,
-	  "How long a connection may take to be made, or by TCP let nothing through, before it is broken and made anew: 1000 to "
-	  "3600000 (default 8000)" },
+	  "How long a connection may take to be made, or let nothing through, before it is broken and made anew: 1000 to 3600000 "
+	  "(default 8000)" },
 	{ "local", FI_PARAM_STRING,
 	  "How processes of one user on one machine are connected: unix (default), by Unix sockets, or tcp, as all others are, "
 	  "which tcpdump and tc see" },

@@ -84,7 +84,7 @@ static void say(enum nic_log level, const char *what, int err)
 static int start(const struct net_config *config)
 {
 	struct nic_config nic_config = config->nic;
-	struct tcp_config tcp_config = { .log = config->log, .kick = thread_linger,
+	struct tcp_config tcp_config = { .log = config->log, .kick = thread_tick,
 					 .silence_ns = config->silence_ns, .local = config->local };
 	const char *what = "cannot make the NIC thread's loop";
 	int err;
@@ -168,7 +168,7 @@ static void settle(void)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 	nic_settle(net.nic);
 	nic_goodbye(net.nic);
-	while (tcp_linger(net.tcp))
+	while (tcp_tick(net.tcp))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 

@@ -137,7 +137,28 @@ static int tcp_poll(void *link)
 	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));
 }
 
-bool tcp_linger(struct tcp *tcp)
+bool tcp_drop_stuck(struct tcp *tcp)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	for (struct line *line = tcp->lines; line; line = line->next) {
+		if (line->local && line->wanting && line_stuck(line, now_ns)) {
+			conn_down(line->conn, ETIMEDOUT);
+			return true;	/* lines may have gone with it; of others the next tick tells */
+		}
+	}
+	return false;
+}
+
+static bool any_waits(const struct tcp *tcp)
+{
+	for (const struct line *line = tcp->lines; line; line = line->next)
+		if (line->local && line->wanting)
+			return true;
+	return false;
+}
+
+bool tcp_tick(struct tcp *tcp)
 {
 	uint64_t now_ns = monotonic_ns();
 	struct line *next;
@@ -147,7 +168,8 @@ bool tcp_linger(struct tcp *tcp)
 		if (now_ns >= line->linger_end_ns || !line_lingers(line))
 			line_free(line);
 	}
-	return tcp->lingering;
+	tcp->ticking = tcp->lingering || any_waits(tcp);
+	return tcp->ticking;
 }
 
 static void tcp_random(void *link, void *bytes, size_t length)
@@ -234,7 +256,7 @@ void tcp_close(struct tcp *tcp)
 		port_close(tcp->ports);
 	while (tcp->lines)
 		line_close(tcp->lines);
-	while (tcp_linger(tcp))
+	while (tcp_tick(tcp))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	close_sets(tcp);
 	free(tcp);

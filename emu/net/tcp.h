@@ -17,14 +17,14 @@ struct tcp;
 
 struct tcp_config {
 	void (*log)(enum nic_log level, const char *text);	/* may be NULL */
-	/* Lines linger: tcp_linger() is to be called every TCP_LINGER_TICK_MS. Must not block. */
+	/* tcp_drop_stuck() and tcp_tick() are to be called every TCP_TICK_MS, until the latter says no. Must not block. */
 	void (*kick)(void *arg);
 	void *kick_arg;
 	uint64_t silence_ns;	/* see net_config */
 	bool local;		/* likewise */
 };
 
-enum { TCP_LINGER_TICK_MS = 20 };
+enum { TCP_TICK_MS = 20 };
 
 extern const struct link_ops tcp_link;
 
@@ -41,7 +41,9 @@ bool tcp_readable(const struct tcp *tcp);	/* has a data socket something? Not [r
 int  tcp_finish_dials(struct tcp *tcp);	/* conn_up(), conn_down(); how many */
 /* conn_accept() for who knocks. False: the system is out of descriptors or memory, try again later. */
 bool tcp_accept(struct tcp *tcp);
-/* Closed lines whose bytes are still on the way: true while there are any. */
-bool tcp_linger(struct tcp *tcp);
+/* conn_down() for a neighbour who has taken nothing during the silence while bytes wait for it. True: somebody was told. */
+bool tcp_drop_stuck(struct tcp *tcp);
+/* Frees closed lines whose bytes have arrived. True while there are such, or neighbours for whom bytes wait. */
+bool tcp_tick(struct tcp *tcp);
 
 #endif

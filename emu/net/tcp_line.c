@@ -309,10 +309,21 @@ static void watch(struct line *line)
 		assert(!"a socket that is in the set");
 }
 
+static void want_ticks(struct tcp *tcp)
+{
+	if (tcp->ticking)
+		return;
+	tcp->ticking = true;
+	tcp->config.kick(tcp->config.kick_arg);
+}
+
 void line_want_write(struct line *line)
 {
 	if (line->state != LINE_OPEN || line->wanting)
 		return;
+	line->untaken_ns = 0;
+	if (line->local)
+		want_ticks(line->tcp);
 	line->wanting = true;
 	watch(line);
 	line->tcp->watched++;
@@ -332,6 +343,21 @@ void line_hear(struct line *line, bool on)
 	line->deaf = !on;
 	watch(line);
 	line->tcp->watched += on ? -1u : 1;
+}
+
+/* TCP_USER_TIMEOUT does this for TCP. A neighbour that reads little by little is there. */
+bool line_stuck(struct line *line, uint64_t now_ns)
+{
+	uint64_t silence_ns = line->tcp->config.silence_ns;
+	int untaken;
+
+	if (ioctl(line->fd, SIOCOUTQ, &untaken))
+		return false;
+	if (!line->untaken_ns || untaken != line->untaken) {
+		line->untaken = untaken;
+		line->untaken_ns = now_ns;
+	}
+	return now_ns - line->untaken_ns >= (silence_ns ? silence_ns : TIME_SILENCE_NS);
 }
 
 /* Closing a TCP socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are
@@ -373,5 +399,5 @@ void line_close(struct line *line)
 	link_in(&tcp->lingering, line);
 	(void)enter_set(tcp->linger_set, line, 0); /* for want of memory a fork's child keeps it */
 	tcp->changes++;
-	tcp->config.kick(tcp->config.kick_arg);
+	want_ticks(tcp);
 }

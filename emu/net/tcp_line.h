@@ -27,6 +27,8 @@ struct line {
 	bool wanting;			/* conn_writable() is owed */
 	bool deaf;			/* conn_readable() is not wanted */
 	bool local;			/* local.h */
+	int untaken;			/* local and wanting: so much lay at the neighbour at the last tick, */
+	uint64_t untaken_ns;		/* and does since then; 0: no tick has come by */
 	uint64_t linger_end_ns;
 };
 
@@ -49,6 +51,7 @@ struct tcp {
 	unsigned int watched;	/* what only the data set tells: lines and ports that are wanting, lines that are deaf */
 	unsigned int changes;	/* lines, ports or listeners freed: what epoll_wait() returned before is stale */
 	unsigned int received;	/* counts what line_recv() got, be it the end: poll() sees whether there was anything */
+	bool ticking;		/* tcp_tick() was asked for and has not said no */
 	bool full;		/* accept() found no room, and that was said */
 };
 
@@ -66,6 +69,7 @@ void line_wanted(struct line *line);	/* takes that back */
 void line_close(struct line *line);
 void line_free(struct line *line);
 bool line_lingers(struct line *line);	/* are its bytes still on the way? */
+bool line_stuck(struct line *line, uint64_t now_ns);	/* local and wanting: has the neighbour taken nothing for too long? */
 
 /* tcp_listen.c */
 int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);

@@ -45,7 +45,7 @@ struct thread {
 	/* From any thread. */
 	atomic_bool stopping;
 	sem_t stop;				/* likewise, for who waits: posted once, and by each that it wakes */
-	atomic_bool lingering;
+	atomic_bool tick_wanted;
 	atomic_uint_fast64_t parked_at;		/* driver.polls when the program went to sleep */
 	struct thread_stats stats;
 
@@ -59,7 +59,7 @@ struct thread {
 	uv_async_t async;
 	uv_poll_t data, dials, listeners;
 	uv_timer_t look;	/* OFF, PARKED: the next look; ARMED: the device's next timer */
-	uv_timer_t accept_pause, linger;
+	uv_timer_t accept_pause, tick;
 };
 
 static enum thread_state state_of(const struct thread *thread)
@@ -342,14 +342,18 @@ static void on_listeners(uv_poll_t *poll, int status, int events)
 	uv_timer_start(&thread->accept_pause, on_accept_pause, ACCEPT_PAUSE_MS, 0);
 }
 
-static void on_linger(uv_timer_t *timer)
+static void on_tick(uv_timer_t *timer)
 {
 	struct thread *thread = timer->data;
-	bool more;
+	bool told, more;
 
 	take_role(thread);
-	more = tcp_linger(thread->tcp);
-	driver_leave(thread->driver);
+	told = tcp_drop_stuck(thread->tcp);
+	more = tcp_tick(thread->tcp);
+	if (told)
+		controlled(thread);
+	else
+		driver_leave(thread->driver);
 	if (!more)
 		uv_timer_stop(timer);
 }
@@ -362,8 +366,8 @@ static void on_async(uv_async_t *async)
 		uv_stop(&thread->loop);
 		return;
 	}
-	if (atomic_exchange(&thread->lingering, false) && !uv_is_active((uv_handle_t *)&thread->linger))
-		uv_timer_start(&thread->linger, on_linger, TCP_LINGER_TICK_MS, TCP_LINGER_TICK_MS);
+	if (atomic_exchange(&thread->tick_wanted, false) && !uv_is_active((uv_handle_t *)&thread->tick))
+		uv_timer_start(&thread->tick, on_tick, TCP_TICK_MS, TCP_TICK_MS);
 	if (state_of(thread) == THREAD_ARMED)
 		woken(thread);
 }
@@ -382,11 +386,11 @@ void thread_wake(void *arg)
 	rouse(arg);
 }
 
-void thread_linger(void *arg)
+void thread_tick(void *arg)
 {
 	struct thread *thread = arg;
 
-	atomic_store(&thread->lingering, true); /* before the wake-up, which is a full barrier */
+	atomic_store(&thread->tick_wanted, true); /* before the wake-up, which is a full barrier */
 	rouse(thread);
 }
 
@@ -456,7 +460,7 @@ static int watch_set(struct thread *thread, uv_poll_t *poll, int fd)
 
 static int open_handles(struct thread *thread)
 {
-	uv_timer_t *timers[] = { &thread->look, &thread->accept_pause, &thread->linger };
+	uv_timer_t *timers[] = { &thread->look, &thread->accept_pause, &thread->tick };
 	int err;
 
 	for (int i = 0; i < 3; i++) {

@@ -42,7 +42,7 @@ void thread_close(struct thread *thread);
 
 /* Any thread, and signal handlers; never blocks. */
 void thread_wake(void *thread);		/* driver_ops.wake */
-void thread_linger(void *thread);	/* tcp_config.kick */
+void thread_tick(void *thread);	/* tcp_config.kick */
 /* The program sleeps on the sockets until driver.polls moves. */
 void thread_park(struct thread *thread);
 /* An eventfd that counts what this thread does to connections: dials finished, peers let in. Sleepers on the data

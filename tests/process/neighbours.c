@@ -6,12 +6,13 @@
 #include "tests/rules/logged.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { WORD = 8 };
+enum { WORD = 8, LONG = 4 << 20, WRITES = 4 };
 
 struct streams {
 	int tcp, local;
@@ -98,6 +99,37 @@ Test(process_neighbours, initiator_keeps_to_tcp)
 Test(process_neighbours, target_keeps_to_tcp)
 {
 	expect_streams("unix", "tcp", false);
+}
+
+/* It is there and takes nothing, so who has more for it than its socket holds is told in the end. */
+Test(process_neighbours, stopped_one_is_given_up)
+{
+	static const struct peer_want plain = { 0 };
+	struct pair p = { 0 };
+	struct op ops[WRITES];
+	struct remote *r;
+	char *source;
+
+	if (!peer_is_emu())
+		cr_skip_test("FI_EMU_LOCAL is a setting of emu");
+	setenv("FI_EMU_TIMEOUT_MS", "1000", 1);
+	setenv("FI_EMU_RETRY_MS", "1000", 1);
+	target_start(&p.target);
+	pair_open(&p, &plain, 0);
+	r = remote_reg(&p, LONG, ALL_REMOTE);
+	ok_write(&p, r, 0, WORD);
+	source = calloc(1, LONG);
+	CHECK(source && !kill(p.target.pid, SIGSTOP), "the target cannot be stopped");
+	for (int i = 0; i < WRITES; i++)
+		CHECK_RC(0, pair_post(&p, RMA_WRITE, source, LONG, r->base[0], r->key, &ops[i]));
+	for (int i = 0; i < WRITES; i++) {
+		peer_wait(&p.peer, &ops[i]);
+		CHECK(ops[i].err == FI_ETIMEDOUT, "operation %d: err %d, %s", i, ops[i].err, p.peer.text);
+	}
+	CHECK(!kill(p.target.pid, SIGCONT), "the target cannot be let go on");
+	pair_close(&p);
+	target_stop(&p.target);
+	free(source);
 }
 
 static void step_ask(const void *arg, void *reply)

@@ -394,7 +394,7 @@ Test(local, does_not_linger)
 	send_text(one, "read later");
 	tcp_link.close(one->line);
 	cr_assert_eq(kicks, 0);
-	cr_assert_not(tcp_linger(tcp));
+	cr_assert_not(tcp_tick(tcp));
 	expect_text(two, "read later");
 	expect_end(two);
 }
@@ -417,4 +417,107 @@ Test(local, has_a_room_of_its_own)
 	pair(&one, &two);
 	cr_assert_eq(send_room(one->line->fd), send_room(two->line->fd));
 	cr_assert_neq(send_room(one->line->fd), send_room(fd));
+}
+
+/* As if the last tick that saw the neighbour take something had been so long ago. */
+static void pass_silence(struct line *line)
+{
+	cr_assert_neq(line->untaken_ns, 0);
+	line->untaken_ns -= TIME_SILENCE_NS;
+}
+
+static void read_some(struct conn *conn)
+{
+	static char bytes[128 << 10];
+
+	cr_assert_gt(recv(conn->line->fd, bytes, sizeof(bytes), 0), 0);
+}
+
+Test(local, neighbour_who_takes_nothing_is_given_up)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	fill(one);
+	tcp_link.want_write(one->line);
+	cr_assert_not(tcp_drop_stuck(tcp), "it has just been seen");
+	pass_silence(one->line);
+	read_some(two);
+	cr_assert_not(tcp_drop_stuck(tcp), "it reads, if slowly");
+	pass_silence(one->line);
+	cr_assert_eq(one->downs, 0);
+	cr_assert(tcp_drop_stuck(tcp));
+	cr_assert_eq(one->downs, 1);
+	cr_assert_eq(one->error, ETIMEDOUT);
+	tcp_link.close(one->line);
+	cr_assert_not(tcp_drop_stuck(tcp));
+}
+
+/* FI_EMU_TIMEOUT_MS. */
+Test(local, silence_may_be_shorter)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	tcp->config.silence_ns = 1;
+	fill(one);
+	tcp_link.want_write(one->line);
+	cr_assert_not(tcp_drop_stuck(tcp));
+	while (!tcp_drop_stuck(tcp))
+		;
+	cr_assert_eq(one->error, ETIMEDOUT);
+}
+
+Test(local, neighbour_may_read_later_what_it_has)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	tcp->config.silence_ns = 1;
+	send_text(one, "no hurry");
+	for (int i = 0; i < 3; i++)
+		cr_assert_not(tcp_drop_stuck(tcp));
+}
+
+/* Time counts while bytes wait, and from then on. */
+Test(local, neighbour_for_whom_nothing_waits_may_be_silent)
+{
+	struct conn *one, *two;
+	size_t sent;
+
+	pair(&one, &two);
+	sent = fill(one);
+	tcp_link.want_write(one->line);
+	cr_assert_not(tcp_drop_stuck(tcp));
+	pass_silence(one->line);
+	drain(two, sent);
+	cr_assert_eq(one->writables, 1);
+	cr_assert_not(tcp_drop_stuck(tcp));
+	fill(one);
+	cr_assert_not(tcp_drop_stuck(tcp));
+	tcp_link.want_write(one->line);
+	cr_assert_not(tcp_drop_stuck(tcp), "a new wait");
+	cr_assert_eq(one->downs, 0);
+}
+
+/* Who ticks is asked when there is something to tick for, once. */
+Test(local, ticks_are_asked_for_while_bytes_wait)
+{
+	struct conn *one, *two;
+	size_t sent;
+
+	pair(&one, &two);
+	for (int i = 1; i <= 2; i++) {
+		cr_assert_not(tcp_tick(tcp));
+		sent = fill(one);
+		cr_assert_eq(kicks, i - 1);
+		tcp_link.want_write(one->line);
+		cr_assert_eq(kicks, i);
+		cr_assert(tcp_tick(tcp));
+		drain(two, sent);
+		sent = fill(one);
+		tcp_link.want_write(one->line);
+		cr_assert_eq(kicks, i, "the ticks go on");
+		drain(two, sent);
+	}
 }

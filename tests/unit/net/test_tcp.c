@@ -69,12 +69,12 @@ Test(tcp, what_was_sent_arrives_after_close)
 	sent = fill(one);
 	tcp_link.close(one->line);
 	cr_assert_eq(kicks, 1, "somebody must see to the rest");
-	cr_assert(tcp_linger(tcp));
+	cr_assert(tcp_tick(tcp));
 	send_text(two, "nor this");
 	cr_assert_eq(drain(two, sent), sent);
 	expect_end(two);
 	cr_assert_eq(two->error, 0, "an orderly end");
-	while (tcp_linger(tcp))
+	while (tcp_tick(tcp))
 		usleep(1000);
 }
 
@@ -91,7 +91,7 @@ Test(tcp, forks_child_closes_what_lingers)
 	fd = one->line->fd;
 	sent = fill(one);
 	tcp_link.close(one->line);
-	cr_assert(tcp_linger(tcp));
+	cr_assert(tcp_tick(tcp));
 	cr_assert(!fork_open());
 	fork_watch(tcp_linger_fd(tcp));
 	child = fork();
@@ -100,7 +100,7 @@ Test(tcp, forks_child_closes_what_lingers)
 	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	cr_assert(fcntl(fd, F_GETFD) >= 0);
 	cr_assert_eq(drain(two, sent), sent);
-	while (tcp_linger(tcp))
+	while (tcp_tick(tcp))
 		usleep(1000);
 }
 
