@@ -139,10 +139,8 @@ static int tcp_poll(void *link)
 
 bool tcp_drop_stuck(struct tcp *tcp)
 {
-	uint64_t now_ns = monotonic_ns();
-
 	for (struct line *line = tcp->lines; line; line = line->next) {
-		if (line->local && line->wanting && line_stuck(line, now_ns)) {
+		if (line->local && line->wanting && line_stuck(line)) {
 			conn_down(line->conn, ETIMEDOUT);
 			return true;	/* lines may have gone with it; of others the next tick tells */
 		}

@@ -321,7 +321,7 @@ void line_want_write(struct line *line)
 {
 	if (line->state != LINE_OPEN || line->wanting)
 		return;
-	line->untaken_ns = 0;
+	line->untaken = -1;
 	if (line->local)
 		want_ticks(line->tcp);
 	line->wanting = true;
@@ -345,19 +345,20 @@ void line_hear(struct line *line, bool on)
 	line->tcp->watched += on ? -1u : 1;
 }
 
-/* TCP_USER_TIMEOUT does this for TCP. A neighbour that reads little by little is there. */
-bool line_stuck(struct line *line, uint64_t now_ns)
+/* TCP_USER_TIMEOUT does this for TCP. A neighbour that reads little by little is there. Ticks are counted, and not the time, so
+ * that two who were stopped together do not blame each other when they go on. */
+bool line_stuck(struct line *line)
 {
 	uint64_t silence_ns = line->tcp->config.silence_ns;
 	int untaken;
 
 	if (ioctl(line->fd, SIOCOUTQ, &untaken))
 		return false;
-	if (!line->untaken_ns || untaken != line->untaken) {
+	if (untaken != line->untaken) {
 		line->untaken = untaken;
-		line->untaken_ns = now_ns;
+		line->silent_ticks = 0;
 	}
-	return now_ns - line->untaken_ns >= (silence_ns ? silence_ns : TIME_SILENCE_NS);
+	return line->silent_ticks++ * TIME_MS(TCP_TICK_MS) >= (silence_ns ? silence_ns : TIME_SILENCE_NS);
 }
 
 /* Closing a TCP socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are

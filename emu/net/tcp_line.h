@@ -27,8 +27,8 @@ struct line {
 	bool wanting;			/* conn_writable() is owed */
 	bool deaf;			/* conn_readable() is not wanted */
 	bool local;			/* local.h */
-	int untaken;			/* local and wanting: so much lay at the neighbour at the last tick, */
-	uint64_t untaken_ns;		/* and does since then; 0: no tick has come by */
+	int untaken;			/* local and wanting: so much lay at the neighbour at the last tick; -1: there was none */
+	uint32_t silent_ticks;		/* at which so much lay there */
 	uint64_t linger_end_ns;
 };
 
@@ -69,7 +69,7 @@ void line_wanted(struct line *line);	/* takes that back */
 void line_close(struct line *line);
 void line_free(struct line *line);
 bool line_lingers(struct line *line);	/* are its bytes still on the way? */
-bool line_stuck(struct line *line, uint64_t now_ns);	/* local and wanting: has the neighbour taken nothing for too long? */
+bool line_stuck(struct line *line);	/* a tick: local and wanting; has the neighbour taken nothing for too long? */
 
 /* tcp_listen.c */
 int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
