@@ -42,35 +42,31 @@ bool ahead_pays(const struct mr_table *regions)
 	return mr_count(regions) >= AHEAD_REGIONS;
 }
 
-static uint64_t nth_key(const struct ahead *ahead, uint32_t n)
+/* Takes a step for those of the first `frames` for which it was not taken yet: `known` were there at the last look, behind one
+ * that is gone. */
+static inline void step(const struct ahead *ahead, const struct mr_table *regions, uint32_t known, uint32_t frames,
+			void (*expect)(const struct mr_table *regions, uint64_t key))
 {
-	return ahead->keys[(ahead->first + n) % AHEAD_FRAMES];
-}
-
-static void advance(struct ahead *ahead)
-{
-	ahead->first = (ahead->first + 1) % AHEAD_FRAMES;
-	ahead->count--;
-	ahead->near -= ahead->near > 0;
-	ahead->next -= ahead->next > 0;
-	ahead->here -= ahead->here > 0;
+	for (uint32_t i = known < frames - 1 ? known : frames - 1; i < ahead->count && i < frames; i++)
+		expect(regions, ahead->keys[(ahead->first + i) % AHEAD_FRAMES]);
 }
 
 /* Each step reads what the one before has had fetched, so there are some frames between them. */
 void ahead_look(struct ahead *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
 {
+	uint32_t known;
+
 	if (!ahead->at || ahead->at <= next) {
 		ahead->at = next < end ? next : end;
-		ahead->first = ahead->count = ahead->near = ahead->next = ahead->here = 0;
+		ahead->first = ahead->count = 0;
 	} else if (ahead->count) {
-		advance(ahead);
+		ahead->first = (ahead->first + 1) % AHEAD_FRAMES;
+		ahead->count--;
 	}
+	known = ahead->count;
 	while (ahead->count < AHEAD_FRAMES && take(ahead, regions, end))
 		;
-	for (; ahead->near < ahead->count && ahead->near < NEAR_FRAMES; ahead->near++)
-		mr_expect_near(regions, nth_key(ahead, ahead->near));
-	for (; ahead->next < ahead->count && ahead->next < NEXT_FRAMES; ahead->next++)
-		mr_expect_next(regions, nth_key(ahead, ahead->next));
-	for (; ahead->here < ahead->count && ahead->here < HERE_FRAMES; ahead->here++)
-		mr_expect_here(regions, nth_key(ahead, ahead->here));
+	step(ahead, regions, known, NEAR_FRAMES, mr_expect_near);
+	step(ahead, regions, known, NEXT_FRAMES, mr_expect_next);
+	step(ahead, regions, known, HERE_FRAMES, mr_expect_here);
 }

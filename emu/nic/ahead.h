@@ -17,7 +17,6 @@ struct ahead {
 	const uint8_t *at;	/* the first frame not looked at; NULL to begin with: the rest need not be set */
 	uint64_t keys[AHEAD_FRAMES];
 	uint32_t first, count;
-	uint32_t near, next, here;	/* so many from the first are beyond mr_expect_near(), _next(), _here() */
 };
 
 /* Is the table so large that it is worth while? */
