@@ -139,6 +139,17 @@ size_t fill(struct conn *conn)
 	return sent;
 }
 
+size_t close_full(struct conn *one, struct conn *two)
+{
+	size_t sent;
+
+	one->deaf = true;
+	send_text(two, "not read");
+	sent = fill(one);
+	tcp_link.close(one->line);
+	return sent;
+}
+
 size_t drain(struct conn *conn, size_t bytes)
 {
 	size_t got = 0;

@@ -31,6 +31,8 @@ void send_text(struct conn *conn, const char *text);
 void expect_text(struct conn *conn, const char *text);
 size_t fill(struct conn *conn);		/* sends until nothing goes any more; how much */
 size_t drain(struct conn *conn, size_t bytes);
+/* fill()s, has not read what two sends, and closes. */
+size_t close_full(struct conn *one, struct conn *two);
 void expect_end(struct conn *conn);	/* nothing more comes before it */
 
 #endif

@@ -89,19 +89,28 @@ Test(lines, refused_peer_is_closed)
 		next_events();
 }
 
+/* Byte by byte; what the send says that takes none. */
+static ssize_t send_until_refused(struct conn *conn)
+{
+	char x = 0;
+	struct iovec iov = { &x, 1 };
+	ssize_t n;
+
+	do
+		n = tcp_link.send(conn->line, &iov, 1);
+	while (n == 1);
+	return n;
+}
+
 Test(lines, broken_pipe_is_an_error_and_no_signal)
 {
 	struct conn *one, *two;
-	char x = 0;
-	struct iovec iov = { &x, 1 };
 	ssize_t n;
 
 	pair(&one, &two);
 	one->deaf = true;
 	tcp_link.close(two->line);
-	do
-		n = tcp_link.send(one->line, &iov, 1);
-	while (n == 1);
+	n = send_until_refused(one);
 	cr_assert(n == -EPIPE || n == -ECONNRESET, "%zd", n);
 }
 
@@ -118,21 +127,17 @@ static void kill_line(const struct line *line)
 Test(lines, last_words_are_read_before_a_send_finds_the_stream_broken)
 {
 	struct conn *one, *two;
-	char x = 0;
-	struct iovec iov = { &x, 1 };
 	ssize_t n;
 
 	pair(&one, &two);
 	send_text(two, "last words");
 	kill_line(two->line);
-	do
-		n = tcp_link.send(one->line, &iov, 1);
-	while (n == 1);
+	n = send_until_refused(one);
 	cr_assert_eq(n, -EAGAIN, "%zd", n);
 	tcp_link.want_write(one->line);
 	expect_text(one, "last words");
 	cr_assert_eq(one->writables, 1);
-	n = tcp_link.send(one->line, &iov, 1);
+	n = send_until_refused(one);
 	cr_assert(n == -EPIPE || n == -ECONNRESET, "%zd", n);
 	expect_end(one);
 }
@@ -298,10 +303,7 @@ Test(lines, unread_bytes_take_nothing_from_the_other_side)
 	size_t sent;
 
 	pair(&one, &two);
-	one->deaf = true;
-	send_text(two, "not read");
-	sent = fill(one);
-	tcp_link.close(one->line);
+	sent = close_full(one, two);
 	cr_assert_eq(drain(two, sent), sent);
 	expect_end(two);
 }

@@ -64,10 +64,7 @@ Test(tcp, what_was_sent_arrives_after_close)
 	size_t sent;
 
 	pair(&one, &two);
-	one->deaf = true;
-	send_text(two, "not read");
-	sent = fill(one);
-	tcp_link.close(one->line);
+	sent = close_full(one, two);
 	cr_assert_eq(kicks, 1, "somebody must see to the rest");
 	cr_assert(tcp_tick(tcp));
 	send_text(two, "nor this");
