@@ -4,7 +4,7 @@
  * The device calls these with the driver role held; none of them blocks or is a cancellation point (cancel.h), none calls
  * back into the device (except poll), none takes ownership of memory. A `line` is one byte stream; it belongs to the link,
  * the device frees it with close(). Events come in through link_events below, also under the role. emu/net implements this
- * over TCP, tests/sim in memory. */
+ * over TCP and Unix sockets, tests/sim in memory. */
 #ifndef EMU_NIC_LINK_H
 #define EMU_NIC_LINK_H
 
