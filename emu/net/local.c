@@ -14,7 +14,7 @@
 
 #include "emu/net/plain.h"
 
-enum { LOCAL_SEND_BUFFER = 256 << 10 };	/* may be on the way; the system's own limit may be lower */
+enum { LOCAL_SEND_BUFFER = 512 << 10 };	/* may be on the way; the system's own limit may be lower */
 
 /* An abstract name, which is no file: it goes with its socket, and belongs to the network namespace as the address does. */
 static socklen_t name_of(struct sockaddr_un *name, const struct sockaddr_storage *at)
