@@ -41,7 +41,7 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_RESULT] = "RESULT without payload (WIRE-76)",
 	[WIRE_FLAW_CM] = "CONNECT, ACCEPT or REJECT that names no request, or with too much data (WIRE-80)",
 	[WIRE_FLAW_STATUS] = "trailer status is unknown (WIRE-10)",
-	[WIRE_FLAW_PAYLOAD_DIGEST] = "payload digest does not match (WIRE-11)",
+	[WIRE_FLAW_PAYLOAD_DIGEST] = "payload digest does not match: it changed on its way, or while it was sent (WIRE-11)",
 };
 
 const char *wire_flaw_name(enum wire_flaw flaw)

@@ -90,8 +90,10 @@ static enum stream_event yield_frame(struct stream *stream, const struct wire_he
 	stream->have = 0;
 	stream->payload_left = wire_get32(head->payload);
 	stream->in_payload = stream->payload_left != 0;
-	if (stream->in_payload && stream->digest)
+	if (stream->in_payload && stream->digest) {
 		digest_begin(stream->digest);
+		stream->digested = false;
+	}
 	item->head = head;
 	return STREAM_FRAME;
 }
@@ -136,11 +138,13 @@ static enum stream_event next_frame(struct stream *stream, const uint8_t **from,
 
 static enum wire_flaw check_trailer(const struct stream *stream, const struct wire_trailer *trailer)
 {
-	uint64_t digest = stream->digest ? digest_end(stream->digest) + wire_get32(trailer->status) : 0;
 	enum wire_flaw flaw = wire_check_trailer(trailer);
+	uint64_t digest = 0;
 
 	if (flaw)
 		return flaw;
+	if (stream->digest)
+		digest = (stream->digested ? stream->known : digest_end(stream->digest)) + wire_get32(trailer->status);
 	return wire_get64(trailer->digest) == digest ? WIRE_FLAWLESS : WIRE_FLAW_PAYLOAD_DIGEST;
 }
 

@@ -38,9 +38,11 @@ struct stream {
 	bool	 greeted;		/* the greeting is over: stream_modes() */
 	bool	 proves;		/* CHALLENGE and PROOF belong to it */
 	bool	 head_digest;
+	bool	 digested;		/* the caller has made the digest of the payload under way */
 	bool	 in_payload;		/* payload and trailer are next, else a head */
 	uint8_t	 flaw;			/* enum wire_flaw that killed the stream */
 	uint16_t have;			/* bytes kept in part */
+	uint64_t known;			/* that digest */
 	uint8_t	 part[WIRE_FRAME_MAX];	/* a cut head with body, or trailer */
 };
 static_assert(sizeof(struct stream) < 256, "an idle connection is small");
@@ -79,6 +81,16 @@ static inline void stream_placed(struct stream *stream, const void *bytes, uint3
 	if (stream->digest)
 		digest_add(stream->digest, bytes, length);
 	stream->payload_left -= length;
+}
+
+/* All of the payload of the current frame was taken, and this is its digest; with digests, and before anything else was said of
+ * its bytes. No STREAM_PAYLOAD is yielded for it. */
+static inline void stream_digested(struct stream *stream, uint64_t digest)
+{
+	assert(stream->in_payload && stream->digest && stream->payload_left);
+	stream->payload_left = 0;
+	stream->known = digest;
+	stream->digested = true;
 }
 
 #endif

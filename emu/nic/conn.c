@@ -10,12 +10,15 @@
 #include "emu/nic/ep.h"
 #include "emu/nic/fault_post.h"
 #include "emu/nic/frames.h"
+#include "emu/nic/guard.h"
 #include "emu/nic/hello.h"
 #include "emu/nic/likely.h"
 #include "emu/nic/nic_impl.h"
 #include "emu/nic/proof.h"
 #include "emu/nic/requester.h"
 #include "emu/nic/responder.h"
+#include "wire/codec.h"
+#include "wire/digest.h"
 
 static struct conn *conn_new(struct ep *ep)
 {
@@ -220,7 +223,6 @@ static __attribute__((cold)) bool conn_unsent(struct conn *conn, int err)
 
 bool conn_transmit(struct conn *conn)
 {
-	uint64_t copied = 0;
 	bool sent = false;
 
 	if (unlikely(conn->blocked))
@@ -238,12 +240,11 @@ bool conn_transmit(struct conn *conn)
 		}
 		sent = true;
 		full = conn->out.full;
-		copied += conn->out.copies ? sendq_waiting(&conn->out) : 0;
 		err = sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line);
 		if (err) {
 			if (!conn_unsent(conn, err))
 				return true;
-		} else if (unlikely(frames >= SLICE_FRAMES || copied >= SLICE_COPIED_BYTES)) {
+		} else if (unlikely(frames >= SLICE_FRAMES)) {
 			conn_busy(conn);	/* the slice is over, perhaps there is more (D4) */
 			return true;
 		} else if (likely(!full)) {
@@ -312,8 +313,8 @@ __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t
 }
 
 /* Where the rest of a large payload may be received without a copy; returns the number of runs. With payload digests
- * it is not: memory that changes between receipt and digest would look like a broken wire. Nor is it into pinned memory,
- * to which the socket has no way. */
+ * it is not: a program that sees the last bytes come may write there before they are digested, which would look like a broken
+ * wire, and they would come again over what it wrote. Nor is it into pinned memory, to which the socket has no way. */
 static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
 {
 	uint32_t left = stream_payload_left(&conn->stream);
@@ -330,8 +331,8 @@ static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
 }
 
 /* Where to receive what is copied or is no payload. True: it is the rest of a large payload with digest, level with its place:
- * copies between addresses that do not agree within a cache line take half as long again. Little comes with it of what follows,
- * or the next payload would begin where its place is not known yet. */
+ * copies between addresses that do not agree within a cache line take half as long again. Of what follows comes a head like
+ * this one's: the next payload then comes whole (conn_whole()). */
 static bool conn_level(struct conn *conn, struct iovec *room)
 {
 	uint32_t left = stream_payload_left(&conn->stream);
@@ -343,7 +344,40 @@ static bool conn_level(struct conn *conn, struct iovec *room)
 	    place_runs(&conn->in.place, left, &place, 1) != 1)
 		return false;
 	room->iov_base = scratch + (((uintptr_t)place.iov_base - (uintptr_t)scratch) & (CACHE_LINE - 1));
-	room->iov_len = left + LIMIT_COPY < SLICE_RECV_COPIED ? left + LIMIT_COPY : SLICE_RECV_COPIED;
+	room->iov_len = left + sizeof(struct wire_trailer) + sizeof(struct wire_head) + wire_body_len(conn->in.head.op);
+	return true;
+}
+
+struct whole {
+	void *to;
+	const void *from;
+	uint32_t length;
+	uint64_t digest;
+};
+
+static void whole_copy(void *arg)
+{
+	struct whole *whole = arg;
+
+	whole->digest = digest_copy(whole->to, whole->from, whole->length);
+}
+
+/* A payload with digest, all of it: copied to its place and digested in one pass. False: it is not, or the place cannot be
+ * written; the stream is to be fed with it. */
+static bool conn_whole(struct conn *conn, const uint8_t *bytes, size_t got)
+{
+	struct whole whole = { .from = bytes, .length = wire_get32(conn->in.head.payload) };
+	struct iovec place;
+
+	if (stream_payload_left(&conn->stream) < whole.length || got < whole.length || conn->in.fault ||
+	    place_runs(&conn->in.place, whole.length, &place, 1) != 1 || place.iov_len < whole.length)
+		return false;
+	whole.to = place.iov_base;
+	conn->in.fault = !guard_run(whole.to, whole.length, true, whole_copy, &whole);
+	if (conn->in.fault)
+		return false;
+	place_advance(&conn->in.place, whole.length);
+	stream_digested(&conn->stream, whole.digest);
 	return true;
 }
 
@@ -381,6 +415,12 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 		return;
 	}
 	take = (uint64_t)got < direct ? (size_t)got : (size_t)direct;
+	if (level && conn_whole(conn, runs[0].iov_base, (size_t)got)) {
+		size_t whole = wire_get32(conn->in.head.payload);
+
+		conn_feed(conn, (uint8_t *)runs[0].iov_base + whole, (uint8_t *)runs[0].iov_base + got);
+		return;
+	}
 	if (take > 0) {
 		stream_placed(&conn->stream, runs[0].iov_base, (uint32_t)take);
 		place_advance(&conn->in.place, take);

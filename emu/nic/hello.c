@@ -56,7 +56,9 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	session_known_by(conn->session, fields->known_port);
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
-	conn->out.copies = conn->payload_digest;
+	/* What was lent with its digest may have changed before it was sent, and cut the connection before this one. */
+	conn->out.digested = conn->payload_digest;
+	conn->out.copies = conn->payload_digest && conn->session->opened;
 	if (conn->payload_digest) {
 		/* aligned_alloc: the state asks for the alignment of its vectors. */
 		conn->digest = aligned_alloc(_Alignof(struct digest_state), sizeof(*conn->digest));

@@ -39,9 +39,7 @@ enum {
 
 	/* Work in one slice of the driver role. */
 	SLICE_FRAMES = 64,		/* frames generated a connection */
-	SLICE_COPIED_BYTES = 512 * 1024,	/* of them with payload digests: with so many sent it is over */
-	SLICE_RECV_BYTES = 32 * 1024,	/* shared scratch for received frames, */
-	SLICE_RECV_COPIED = 128 * 1024,	/* and for a large payload's rest with payload digests */
+	SLICE_RECV_BYTES = 32 * 1024,	/* received at once into shared scratch, but for a large payload's rest with its digest */
 	CACHE_LINE = 64,
 	SLICE_DATAGRAMS = 64,		/* datagrams received a port */
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */

@@ -72,7 +72,7 @@ struct nic {
 	struct guesses guesses;
 	struct sendq_spares spares;
 	struct message *spare_message;	/* NULL: none */
-	uint8_t scratch[SLICE_RECV_COPIED + CACHE_LINE];
+	uint8_t scratch[LIMIT_SEGMENT + sizeof(struct wire_trailer) + WIRE_FRAME_MAX + CACHE_LINE];
 };
 
 /* Something to be sent came up. Outside of a slice (a control action, what the NIC thread does to connections) nobody would

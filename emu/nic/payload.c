@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* payload.c - small payloads are copied, large ones lent; with payload digests all are copied, since memory that
- * changes between digest and send would look like a broken wire. So is what comes out of pinned memory: the socket has no
- * way to it. */
+/* payload.c - small payloads are copied, large ones lent, with digests, too: where they change between digest and send, the
+ * receiver takes that for a broken wire, and on the next connection (hello.c) all are copied before they are digested. So is
+ * what comes out of pinned memory: the socket has no way to it. */
 #include "emu/nic/payload.h"
 
 #include <string.h>
@@ -30,6 +30,35 @@ static bool get_digest(struct place *place, void *bytes, size_t length, uint64_t
 	return guard_copy_by(copy_digest, digest, bytes, run.iov_base, length);
 }
 
+struct digesting {
+	struct digest_state state;
+	const struct iovec *run;
+};
+
+static void digest_run(void *arg)
+{
+	struct digesting *d = arg;
+
+	digest_add(&d->state, d->run->iov_base, d->run->iov_len);
+}
+
+/* Of the next bytes, where they are. False: they cannot be read. */
+static bool digest_place(const struct place *from, uint32_t length, uint64_t *digest)
+{
+	struct iovec runs[LIMIT_IOV];
+	struct digesting d;
+	int count = place_runs(from, length, runs, LIMIT_IOV);
+
+	digest_begin(&d.state);
+	for (int i = 0; i < count; i++) {
+		d.run = &runs[i];
+		if (!guard_run(runs[i].iov_base, runs[i].iov_len, false, digest_run, &d))
+			return false;
+	}
+	*digest = digest_end(&d.state);
+	return true;
+}
+
 /* What could not be copied, and its trailer. */
 static __attribute__((cold)) bool payload_faulted(const struct conn *conn, uint8_t *at, uint32_t length)
 {
@@ -49,22 +78,46 @@ static bool payload_copy(struct conn *conn, struct place *from, uint32_t length)
 	return true;
 }
 
-bool payload_add(struct conn *conn, struct place *from, uint32_t length, const void *owner)
+static void payload_lend(struct conn *conn, const struct place *from, uint32_t length, const void *owner, uint64_t digest)
 {
 	struct iovec runs[LIMIT_IOV];
 	struct wire_trailer *trailer;
-	int count;
+	int count = place_runs(from, length, runs, LIMIT_IOV);
+
+	for (int i = 0; i < count; i++)
+		sendq_lend(&conn->out, &runs[i], owner);
+	trailer = sendq_add(&conn->out, sizeof(*trailer));
+	wire_put_trailer(trailer, WIRE_GOOD, digest);
+	sendq_trailer(&conn->out, (unsigned)count, trailer);
+}
+
+/* In the place of what could not be digested, which nothing was copied of. */
+static __attribute__((cold)) bool payload_missing(struct conn *conn, uint32_t length)
+{
+	static const uint8_t zeros[LIMIT_COPY];
+	struct digest_state state;
+
+	digest_begin(&state);
+	for (uint32_t done = 0, part; done < length; done += part) {
+		part = length - done < sizeof(zeros) ? length - done : (uint32_t)sizeof(zeros);
+		digest_add(&state, zeros, part);
+	}
+	sendq_zeros(&conn->out, length);
+	wire_put_trailer(sendq_add(&conn->out, sizeof(struct wire_trailer)), WIRE_SOURCE_FAULT, digest_end(&state));
+	return false;
+}
+
+bool payload_add(struct conn *conn, struct place *from, uint32_t length, const void *owner)
+{
+	uint64_t digest = 0;
 
 	if (length == 0)
 		return true;
 	if (from->pin || payload_copied(conn, length))
 		return payload_copy(conn, from, length);
-	count = place_runs(from, length, runs, LIMIT_IOV);
-	for (int i = 0; i < count; i++)
-		sendq_lend(&conn->out, &runs[i], owner);
-	trailer = sendq_add(&conn->out, sizeof(*trailer));
-	wire_put_trailer(trailer, WIRE_GOOD, 0);
-	sendq_trailer(&conn->out, (unsigned)count, trailer);
+	if (conn->payload_digest && !digest_place(from, length, &digest))
+		return payload_missing(conn, length);
+	payload_lend(conn, from, length, owner, digest);
 	return true;
 }
 
@@ -93,15 +146,21 @@ bool payload_add_op(struct conn *conn, struct op *op, uint32_t length)
 	return likely(guard_copy(at, from, length)) || payload_faulted(conn, at, length);
 }
 
-bool payload_stage(void *frame, size_t head, struct place *from, uint32_t length, uint64_t *digest)
+bool payload_stage(const struct conn *conn, void *frame, size_t head, struct place *from, uint32_t length, uint64_t *digest)
 {
-	return get_digest(from, (uint8_t *)frame + head, length, digest);
+	return payload_copied(conn, length) ? get_digest(from, (uint8_t *)frame + head, length, digest) :
+					      digest_place(from, length, digest);
 }
 
-void payload_staged(struct conn *conn, uint32_t length, uint64_t digest)
+void payload_staged(struct conn *conn, const struct place *from, uint32_t length, const void *owner, uint64_t digest)
 {
-	uint8_t *at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
+	uint8_t *at;
 
+	if (!payload_copied(conn, length)) {
+		payload_lend(conn, from, length, owner, digest);
+		return;
+	}
+	at = sendq_add(&conn->out, length + sizeof(struct wire_trailer));
 	wire_put_trailer(at + length, WIRE_GOOD, digest);
 }
 

@@ -77,7 +77,7 @@ struct sourced {
 	void *frame;		/* where it is to be written */
 	struct place from;
 	const void *owner;
-	bool staged;		/* its payload is copied already */
+	bool staged;		/* its payload has its digest, and is copied if it is to be */
 	uint64_t digest;
 };
 enum { DATA_HEAD = sizeof(struct wire_head) + sizeof(struct wire_data) };
@@ -101,7 +101,8 @@ static bool reply_region(struct session *session, const struct reply *reply, uin
 		source->from.pin = mr->pin;
 		source->owner = mr;
 		source->staged = length && !mr->pin && session->conn->payload_digest;
-		if (source->staged ? payload_stage(source->frame, DATA_HEAD, &source->from, length, &source->digest) :
+		if (source->staged ? payload_stage(session->conn, source->frame, DATA_HEAD, &source->from, length,
+						   &source->digest) :
 				     place_readable(&source->from, length))
 			return true;
 		why = (struct refusal){ .cause = REFUSAL_NOT_BACKED };
@@ -167,7 +168,7 @@ bool reply_fill(struct session *session, struct conn *conn)
 	conn_frame_end(conn, wire_put_data(source.frame, reply->pulled ? WIRE_F_PULLED : 0, length, reply->ref,
 					   reply->offset + reply->start, rest));
 	if (source.staged)
-		payload_staged(conn, length, source.digest);
+		payload_staged(conn, &source.from, length, source.owner, source.digest);
 	else
 		good = payload_add(conn, &source.from, length, source.owner);
 	reply->offset += length;

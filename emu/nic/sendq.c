@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emu/nic/guard.h"
 #include "emu/nic/likely.h"
 #include "wire/codec.h"
 
@@ -58,8 +59,18 @@ void *sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, uns
 {
 	if (likely(!q->buffer) && !sendq_take_buffer(q, spares))
 		return sendq_new_room(q, spares, bytes, runs);
-	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end;
+	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end || q->sated;
 	return unlikely(q->full) ? NULL : q->buffer->bytes + q->used;
+}
+
+static __attribute__((cold)) void kept_free(struct sendq *q)
+{
+	struct sendq_kept *kept;
+
+	while ((kept = q->kept)) {
+		q->kept = kept->next;
+		free(kept);
+	}
 }
 
 void sendq_drop(struct sendq *q, struct sendq_spares *spares)
@@ -69,7 +80,9 @@ void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 
 	if (!buffer)
 		return;
-	*q = (struct sendq){ .copies = q->copies };
+	if (unlikely(q->kept))
+		kept_free(q);
+	*q = (struct sendq){ .copies = q->copies, .digested = q->digested };
 	is_long = buffer->is_long;	/* q->copies may be younger than the buffer */
 	if (spares->count[is_long] >= (is_long ? SENDQ_LONG_SPARES : SENDQ_SPARES)) {
 		free(buffer);
@@ -86,12 +99,24 @@ static void add_piece(struct sendq *q, const struct sendq_piece *piece)
 	q->in_pieces += piece->length;
 }
 
-void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner)
+/* Behind what waits in the buffer. */
+static void add_foreign(struct sendq *q, const struct sendq_piece *piece)
 {
 	if (q->past < q->used)
 		add_piece(q, &(struct sendq_piece){ .base = q->buffer->bytes + q->past, .length = q->used - q->past });
 	q->past = q->used;
-	add_piece(q, &(struct sendq_piece){ .base = run->iov_base, .length = run->iov_len, .owner = owner });
+	add_piece(q, piece);
+}
+
+void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner)
+{
+	add_foreign(q, &(struct sendq_piece){ .base = run->iov_base, .length = run->iov_len, .owner = owner });
+	q->sated = q->digested && q->in_pieces >= SENDQ_DIGESTED;
+}
+
+void sendq_zeros(struct sendq *q, size_t length)
+{
+	add_foreign(q, &(struct sendq_piece){ .length = length, .zero = true });
 }
 
 void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *trailer)
@@ -108,11 +133,36 @@ static void piece_revoke(struct sendq_piece *piece, enum wire_status status)
 		piece->trailer->status = wire_put32(status);
 }
 
+/* Zeros would not have its digest. False: no memory, or it cannot be read. */
+static bool piece_keep(struct sendq *q, struct sendq_piece *piece)
+{
+	struct sendq_kept *kept = malloc(sizeof(*kept) + piece->length);
+
+	if (!kept)
+		return false;
+	if (!guard_copy(kept->bytes, piece->base, piece->length)) {
+		free(kept);
+		return false;
+	}
+	kept->next = q->kept;
+	q->kept = kept;
+	piece->base = kept->bytes;
+	piece->owner = NULL;
+	return true;
+}
+
 void sendq_revoke(struct sendq *q, const void *owner, enum wire_status status)
 {
-	for (unsigned i = q->first; i < q->end; i++)
-		if (q->buffer->piece[i].owner == owner)
-			piece_revoke(&q->buffer->piece[i], status);
+	for (unsigned i = q->first; i < q->end; i++) {
+		struct sendq_piece *piece = &q->buffer->piece[i];
+
+		if (piece->owner != owner)
+			continue;
+		if (!q->digested)
+			piece_revoke(piece, status);
+		else if (!piece_keep(q, piece))
+			q->spoiled = true;
+	}
 }
 
 /* What waits as iovecs; a zero piece is cut to what `zeros` holds. */
@@ -158,8 +208,11 @@ static int send_pieces(struct sendq *q, const struct link_ops *link, struct line
 {
 	struct iovec runs[SENDQ_PIECES];
 	int count = sendq_runs(q, runs);
-	ssize_t sent = link->send(line, runs, count);
+	ssize_t sent;
 
+	if (q->spoiled)
+		return -ECANCELED;
+	sent = link->send(line, runs, count);
 	if (sent == -EFAULT && count > 1)
 		sent = link->send(line, runs, 1);	/* which piece is it? the first alone */
 	if (sent == -EFAULT) {

@@ -3,7 +3,7 @@
  *
  * Owner:  the connection. Thread: holder of the driver role.
  * Its buffer is taken from the nic's spares while there is something to send: an idle connection holds none. Where all
- * payload is copied, a long one: many segments then leave in one send, and the receiver has work while the next are copied. */
+ * payload is copied, a long one, which a whole segment fits in. */
 #ifndef EMU_NIC_SENDQ_H
 #define EMU_NIC_SENDQ_H
 
@@ -18,7 +18,8 @@
 
 enum {
 	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
-	SENDQ_LONG_BYTES = 8 * LIMIT_SEGMENT + 4096,	/* the same where all payload is copied: eight whole segments */
+	SENDQ_LONG_BYTES = LIMIT_SEGMENT + 4096,	/* the same where all payload is copied */
+	SENDQ_DIGESTED = 1 << 20,	/* lent bytes, with digest, of one send: in the cache still when the kernel copies them */
 	SENDQ_PIECES = 64,		/* that leave in one send */
 	SENDQ_SPARES = 16,		/* buffers kept of each sort */
 	SENDQ_LONG_SPARES = 4,
@@ -32,6 +33,12 @@ struct sendq_piece {
 	const void *owner;		/* op or region whose memory it is; NULL: the buffer's own */
 	struct wire_trailer *trailer;	/* of the payload it belongs to: says so if the bytes do not come */
 	bool zero;
+};
+
+/* What was lent with its digest, and taken back before it was sent: a copy. */
+struct sendq_kept {
+	struct sendq_kept *next;
+	uint8_t bytes[];
 };
 
 struct sendq_buffer {
@@ -59,6 +66,10 @@ struct sendq {
 	bool     full;			/* there was no room for something */
 	bool     starved;		/* there was no memory for a buffer */
 	bool     copies;		/* takes long buffers: set by its owner, who copies all payload */
+	bool     digested;		/* what is lent has a digest: set by its owner. It is sent as it is, or not at all */
+	bool     sated;			/* so much is lent as is digested for one send */
+	bool     spoiled;		/* what was lent with its digest is not there any more */
+	struct sendq_kept *kept;
 	const void *faulted;		/* owner whose memory sendq_flush() could not read */
 };
 
@@ -84,10 +95,14 @@ static inline uint64_t sendq_waiting(const struct sendq *q)
 void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner);
 /* The trailer of the `pieces` pieces lent last. */
 void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *trailer);
-/* Takes memory back: what was not sent of it becomes zeros, and its trailer says `status`. */
+/* The same, but zeros, of nobody's memory. */
+void sendq_zeros(struct sendq *q, size_t length);
+/* Takes memory back: what was not sent of it becomes zeros, and its trailer says `status`; with a digest it is kept as it
+ * is. */
 void sendq_revoke(struct sendq *q, const void *owner, enum wire_status status);
 /* With a buffer. 0: all sent, and no buffer any more; -EAGAIN: the line takes no more now; -EFAULT: memory of q->faulted could
- * not be read and was revoked with WIRE_SOURCE_FAULT, call again; other: the line is broken. */
+ * not be read and was revoked with WIRE_SOURCE_FAULT, call again; -ECANCELED: what a digest was made of is not there any more,
+ * and the line is of no use; other: the line is broken. */
 int  sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_ops *link, struct line *line);
 /* Forgets everything. */
 void sendq_drop(struct sendq *q, struct sendq_spares *spares);

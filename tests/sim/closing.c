@@ -15,7 +15,9 @@ static struct job *post(struct job *job)
 
 static void open_bed(struct bed *bed, uint64_t seed)
 {
-	bed_open(bed, seed, 2, NULL, NULL);
+	const struct nic_config config = { .digest = seed & 2 ? NIC_DIGEST_FULL : NIC_DIGEST_HEAD };
+
+	bed_open(bed, seed, 2, &config, NULL);
 	bed->world->weather.chunk_max = 4000;
 	bed->world->weather.capacity = 20000;
 }

@@ -56,14 +56,14 @@ static void at_once_up_to(uint64_t longest, enum nic_digest other)
 	bed_close(&bed);
 }
 
-/* What is copied is bounded, and with payload digests, whoever asks for them, everything is. */
+/* What is copied is bounded, and with payload digests, whoever asks for them, everything may be. */
 Test(sim_digest, messages_that_go_at_once)
 {
 	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_HEAD);
 	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_FULL);
 }
 
-/* What copying costs beside the copies: bytes that leave or arrive by few calls, and payload that is level with its place. */
+/* What digests cost beside themselves: bytes that leave or arrive by few calls, and payload that is level with its place. */
 static void few_calls(enum op_kind kind)
 {
 	enum { LARGE = 8 << 20 };
@@ -82,7 +82,7 @@ static void few_calls(enum op_kind kind)
 		cr_assert(!job_post(job_rma(bed.party[0], region, kind, 0, LARGE, POST_COMPLETE, 1)));
 		model_finish(bed.model, BED_LIMIT_NS);
 	}
-	cr_assert_leq(from->sends, LARGE / SENDQ_LONG_BYTES + 8, "%llu sends", (unsigned long long)from->sends);
+	cr_assert_leq(from->sends, LARGE / SENDQ_DIGESTED + 8, "%llu sends", (unsigned long long)from->sends);
 	cr_assert_leq(to->receives, LARGE / LIMIT_SEGMENT * 9 / 8 + 8, "%llu receives", (unsigned long long)to->receives);
 	cr_assert_geq(to->level, LARGE - LARGE / 64, "%llu bytes level", (unsigned long long)to->level);
 	model_end(bed.model, BED_LIMIT_NS);
@@ -93,33 +93,6 @@ Test(sim_digest, large_payload_by_few_calls)
 {
 	few_calls(OP_WRITE);
 	few_calls(OP_READ);
-}
-
-/* A slice ends with a long buffer, so that others have the device in between: without payload digests, whose segments are lent
- * and cost little, it goes on for as many as there may be. */
-Test(sim_digest, little_is_copied_in_a_slice)
-{
-	enum { LARGE = 3 * SLICE_FRAMES * LIMIT_SEGMENT };
-
-	for (int mode = NIC_DIGEST_HEAD; mode <= NIC_DIGEST_FULL; mode++) {
-		struct nic_config config = { .digest = (enum nic_digest)mode };
-		struct requester *req;
-		struct region *region;
-		struct bed bed;
-		uint64_t first;
-
-		bed_open(&bed, 83, 2, &config, NULL);
-		bed.world->weather.capacity = 2 * LARGE;
-		region = region_open(bed.party[1], LARGE, 1, BED_BOTH, false, 0);
-		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1)));
-		model_end(bed.model, BED_LIMIT_NS);
-		req = &bed.node[0]->nic->conns->session->req;
-		first = req->next_seq;
-		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 64, LARGE - 64, POST_COMPLETE, 1)));
-		cr_assert_eq(req->next_seq - first, mode == NIC_DIGEST_FULL ? SENDQ_LONG_BYTES / LIMIT_SEGMENT : SLICE_FRAMES);
-		model_end(bed.model, BED_LIMIT_NS);
-		bed_close(&bed);
-	}
 }
 
 static struct link_ops link_below;
@@ -155,13 +128,13 @@ Test(sim_digest, room_of_what_is_copied)
 		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, skew, LARGE, POST_COMPLETE, 1)));
 		model_finish(bed.model, BED_LIMIT_NS);
 	}
-	cr_assert_eq(longest, SLICE_RECV_COPIED);
+	cr_assert_eq(longest, LIMIT_SEGMENT + sizeof(struct wire_trailer) + sizeof(struct wire_head) + sizeof(struct wire_write));
 	receiver->link = link_below;
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
 }
 
-/* What is digested is looked at once, and copied: memory that changes meanwhile would look like a broken wire. */
+/* What is received is digested before it is where a program may write to it: that would look like a broken wire. */
 Test(sim_digest, nothing_goes_straight_to_its_place)
 {
 	enum { LONG = 1 << 20 };

@@ -26,7 +26,7 @@ static struct job *post(struct job *job)
 	return job;
 }
 
-/* With payload digests in one of two: then no stream meets the memory, as all is copied. */
+/* With payload digests in one of two: then it is the digest that meets the memory first, and not the stream. */
 static void hole_open(struct hole *hole, uint64_t seed)
 {
 	const struct nic_config config = { .digest = seed & 16 ? NIC_DIGEST_FULL : NIC_DIGEST_HEAD };

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_sendq.c - the send queue's buffers: what has room in one, and how many are kept. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "emu/nic/guard.h"
 #include "emu/nic/sendq.h"
 #include "wire/codec.h"
 
@@ -17,15 +20,12 @@ static bool add_segment(struct sendq *q, struct sendq_spares *spares, size_t pay
 	return true;
 }
 
-Test(sendq, eight_whole_segments)
+Test(sendq, a_whole_segment)
 {
 	struct sendq_spares spares = { 0 };
 	struct sendq q = { .copies = true };
-	int segments = 0;
 
-	while (add_segment(&q, &spares, LIMIT_SEGMENT))
-		segments++;
-	cr_assert_eq(segments, 8);
+	cr_assert(add_segment(&q, &spares, LIMIT_SEGMENT));
 	sendq_drop(&q, &spares);
 	sendq_spares_free(&spares);
 }
@@ -176,6 +176,99 @@ Test(sendq, zeros)
 		cr_assert_eq(sends, cases[i].sends, "%zu bytes: %u sends", cases[i].length, sends);
 		cr_assert_null(q.buffer);
 	}
+	sendq_spares_free(&spares);
+}
+
+/* What has digests is lent for one send as long as it is likely to be in the cache still; without, for as many as there may be. */
+Test(sendq, as_much_as_is_digested)
+{
+	enum { EIGHTH = SENDQ_DIGESTED / 8 };
+	static uint8_t lent[EIGHTH];
+	struct sendq_spares spares = { 0 };
+
+	for (int digested = 0; digested < 2; digested++) {
+		const struct link_ops link = { .send = take_pieces };
+		struct sendq q = { .digested = digested };
+		struct iovec run = { lent, sizeof(lent) };
+		int runs = 0;
+
+		for (; sendq_room(&q, &spares, 10, 1); runs++) {
+			sendq_add(&q, 10);
+			sendq_lend(&q, &run, lent);
+		}
+		cr_assert_eq(runs, digested ? 8 : (SENDQ_PIECES - 1) / 2);
+		cr_assert_eq(sendq_flush(&q, &spares, &link, NULL), 0);
+		cr_assert_eq(q.digested, digested, "it is the connection's");
+		cr_assert(sendq_room(&q, &spares, 10, 1));
+		sendq_drop(&q, &spares);
+	}
+	sendq_spares_free(&spares);
+}
+
+enum { PAGE = 4096, ABOVE = 100 };	/* so many bytes of a run are in the page before */
+static uint8_t *arrived;
+
+/* Takes a byte of the first, and then all. */
+static ssize_t take_away(struct line *line, const struct iovec *iov, int count)
+{
+	size_t before = sent;
+
+	(void)line;
+	for (int i = 0; i < count; i++) {
+		size_t take_now = sent == 0 ? 1 : iov[i].iov_len;
+
+		memcpy(arrived + sent, iov[i].iov_base, take_now);
+		sent += take_now;
+		if (sent == 1)
+			break;
+	}
+	return (ssize_t)(sent - before);
+}
+
+/* Of memory that goes after its digest was made. */
+static int revoke_digested(bool gone, struct sendq_spares *spares)
+{
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *lent = pages + PAGE - ABOVE;
+	const struct link_ops link = { .send = take_away };
+	struct sendq q = { .digested = true };
+	struct iovec run = { lent, 2 * ABOVE };
+	struct wire_trailer *trailer;
+	int err;
+
+	cr_assert_neq(pages, MAP_FAILED);
+	memset(lent, 0xee, run.iov_len);
+	cr_assert(sendq_room(&q, spares, sizeof(*trailer), 1));
+	sendq_lend(&q, &run, lent);
+	trailer = sendq_add(&q, sizeof(*trailer));
+	wire_put_trailer(trailer, WIRE_GOOD, 0);
+	sendq_trailer(&q, 1, trailer);
+	if (gone)
+		cr_assert(!mprotect(pages + PAGE, PAGE, PROT_NONE));
+	sendq_revoke(&q, lent, WIRE_CANCELLED);
+	cr_assert_eq(wire_get32(trailer->status), WIRE_GOOD);
+	memset(lent, 0x11, ABOVE);
+	sent = 0;
+	err = sendq_flush(&q, spares, &link, NULL);
+	sendq_drop(&q, spares);
+	munmap(pages, 2 * PAGE);
+	return err;
+}
+
+/* It leaves as it was when its digest was made, or nothing does. */
+Test(sendq, revoked_with_its_digest)
+{
+	static uint8_t bytes[2 * ABOVE + sizeof(struct wire_trailer)];
+	struct sendq_spares spares = { 0 };
+
+	cr_assert(!guard_install());
+	arrived = bytes;
+	cr_assert_eq(revoke_digested(false, &spares), 0);
+	cr_assert_eq(sent, sizeof(bytes));
+	for (size_t i = 0; i < 2 * ABOVE; i++)
+		cr_assert_eq(bytes[i], 0xee, "byte %zu", i);
+	cr_assert_eq(revoke_digested(true, &spares), -ECANCELED);
+	cr_assert_eq(sent, 0);
 	sendq_spares_free(&spares);
 }
 
