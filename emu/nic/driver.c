@@ -17,7 +17,7 @@
 enum {
 	TURNS = 16,		/* slices that one call runs for other threads' posts before it leaves the rest */
 	EMPTY_POLLS = 32,	/* D7 */
-	EMPTY_POLLS_SHARED = 4,	/* where somebody else wanted the processor the last time: perhaps he who is waited for */
+	EMPTY_POLLS_SHARED = 2,	/* where somebody else wanted the processor the last time: perhaps he who is waited for */
 	YIELDED_NS = 3000,	/* a yield that took longer let somebody else run */
 };
 
@@ -155,10 +155,25 @@ void driver_end(struct driver *driver)
 	run_taken(driver);
 }
 
+/* Whoever takes the processor may wait for what is owed to him. */
+static void settle(struct driver *driver)
+{
+	if (!take(driver))
+		return;
+	driver->ops.settle(driver->ops.arg);
+	let_go(driver);
+	if (posted(driver))
+		run_on(driver);
+	else
+		wake_if_armed(driver);
+}
+
 __attribute__((noinline)) static void yield(struct driver *driver)
 {
-	uint64_t from_ns = driver->ops.now_ns(driver->ops.arg);
+	uint64_t from_ns;
 
+	settle(driver);
+	from_ns = driver->ops.now_ns(driver->ops.arg);
 	sched_yield();
 	patience = driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS ? EMPTY_POLLS_SHARED : EMPTY_POLLS;
 }

@@ -11,8 +11,8 @@
  *     cancellation off; a signal handler that re-enters finds it taken and gets -FI_EAGAIN.
  *  D6 those who must have it (fi_close, registration, loop events) count themselves; triers stand back while the
  *     count is not zero.
- *  D7 after some tens of empty polls in a row, a poll yields the processor; after a few where somebody else took it the
- *     last time. */
+ *  D7 after some tens of empty polls in a row, a poll yields the processor; after two where somebody else took it the
+ *     last time. What peers wait for is sent before. */
 #ifndef EMU_NIC_DRIVER_H
 #define EMU_NIC_DRIVER_H
 
@@ -24,12 +24,14 @@
 
 /* What a holder runs. `work` does one bounded slice and returns true if it did anything; called with the role held.
  * `pending` says without the role whether posted ops wait, by a sequentially consistent load (D2). `wake` gets the NIC
- * thread to serve; called with the role or without. Neither is a cancellation point. `now_ns` is a clock for driver_poll(),
+ * thread to serve; called with the role or without. `settle` sends what peers wait for and could have travelled with something
+ * else, with the role held. None is a cancellation point. `now_ns` is a clock for driver_poll(),
  * any thread. All get `arg`. */
 struct driver_ops {
 	bool (*work)(void *arg);
 	bool (*pending)(void *arg);
 	void (*wake)(void *arg);
+	void (*settle)(void *arg);
 	uint64_t (*now_ns)(void *arg);
 	void *arg;
 };

@@ -35,6 +35,11 @@ static uint64_t now(void *arg)
 	return clock_now(&((const struct nic *)arg)->clock);
 }
 
+static void settle(void *arg)
+{
+	nic_settle(arg);
+}
+
 static void wake(void *arg)
 {
 	struct nic *nic = arg;
@@ -63,7 +68,9 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	     const struct nic_clock *clock)
 {
 	struct nic *nic = calloc(1, sizeof(*nic));
-	const struct driver_ops driver = { .work = work, .pending = pending, .wake = wake, .now_ns = now, .arg = nic };
+	const struct driver_ops driver = {
+		.work = work, .pending = pending, .wake = wake, .settle = settle, .now_ns = now, .arg = nic,
+	};
 	int err;
 
 	if (!nic)

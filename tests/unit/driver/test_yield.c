@@ -8,7 +8,7 @@
 
 static struct driver driver;
 static uint64_t clock_ns, yield_takes_ns;
-static int yields;
+static int yields, settled;
 static bool busy;		/* the next slice finds something to do */
 
 /* In the place of libc's. */
@@ -16,6 +16,7 @@ int sched_yield(void)
 {
 	clock_ns += yield_takes_ns;
 	yields++;
+	cr_assert_eq(settled, yields, "who gets the processor may wait for what is owed");
 	return 0;
 }
 
@@ -29,6 +30,14 @@ static bool nothing(void *arg)
 {
 	(void)arg;
 	return false;
+}
+
+static void settle(void *arg)
+{
+	(void)arg;
+	cr_assert(driver_mine(&driver));
+	clock_ns += 10000;	/* counts for nothing */
+	settled++;
 }
 
 static bool work(void *arg)
@@ -54,18 +63,50 @@ static int polls_until_yield(uint64_t takes_ns)
 
 Test(yield, soon_where_somebody_else_runs)
 {
-	const struct driver_ops ops = { .work = work, .pending = nothing, .now_ns = now };
+	const struct driver_ops ops = { .work = work, .pending = nothing, .settle = settle, .now_ns = now };
 
 	driver_init(&driver, &ops);
 	cr_assert_eq(polls_until_yield(400), 32);
 	cr_assert_eq(polls_until_yield(50000), 32, "nobody ran at the last yield");
-	cr_assert_eq(polls_until_yield(50000), 4, "somebody did");
-	cr_assert_eq(polls_until_yield(400), 4);
+	cr_assert_eq(polls_until_yield(50000), 2, "somebody did");
+	cr_assert_eq(polls_until_yield(400), 2);
 	cr_assert_eq(polls_until_yield(3000), 32, "he is gone");
 	cr_assert_eq(polls_until_yield(400), 32, "that was no longer than it takes alone");
 	for (int i = 1; i < 32; i++)
 		driver_poll(&driver);
 	busy = true;
 	cr_assert_eq(polls_until_yield(400), 1 + 32, "one that finds something begins the count anew");
+	driver_fini(&driver);
+}
+
+static bool left_behind;	/* somebody posts while the role is held */
+
+static bool posted(void *arg)
+{
+	(void)arg;
+	return left_behind;
+}
+
+static void settle_late(void *arg)
+{
+	settle(arg);
+	left_behind = true;
+}
+
+static bool work_late(void *arg)
+{
+	(void)arg;
+	left_behind = false;
+	return false;
+}
+
+/* D2 holds there, too. */
+Test(yield, leaves_nothing_behind)
+{
+	const struct driver_ops ops = { .work = work_late, .pending = posted, .settle = settle_late, .now_ns = now };
+
+	driver_init(&driver, &ops);
+	polls_until_yield(400);
+	cr_assert(!left_behind);
 	driver_fini(&driver);
 }

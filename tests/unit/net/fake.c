@@ -114,6 +114,11 @@ static uint64_t now(void *arg)
 	return clock_now(&((const struct nic *)arg)->clock);
 }
 
+static void settle(void *arg)
+{
+	nic_settle(arg);
+}
+
 static void wake(void *arg)
 {
 	struct nic *nic = arg;
@@ -125,7 +130,9 @@ static void wake(void *arg)
 int nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
 	     const struct nic_clock *clock)
 {
-	struct driver_ops driver_ops = { .work = work, .pending = pending, .wake = wake, .now_ns = now, .arg = &fake };
+	struct driver_ops driver_ops = {
+		.work = work, .pending = pending, .wake = wake, .settle = settle, .now_ns = now, .arg = &fake,
+	};
 
 	if (fake.fails)
 		return -ENOMEM;
