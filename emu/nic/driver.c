@@ -175,7 +175,10 @@ __attribute__((noinline)) static void yield(struct driver *driver)
 	settle(driver);
 	from_ns = driver->ops.now_ns(driver->ops.arg);
 	sched_yield();
-	patience = driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS ? EMPTY_POLLS_SHARED : EMPTY_POLLS;
+	if (driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS)
+		patience = EMPTY_POLLS_SHARED;
+	else if (patience < EMPTY_POLLS)
+		patience *= 2;
 }
 
 void driver_poll(struct driver *driver)

@@ -12,7 +12,7 @@
  *  D6 those who must have it (fi_close, registration, loop events) count themselves; triers stand back while the
  *     count is not zero.
  *  D7 after some tens of empty polls in a row, a poll yields the processor; after two where somebody else took it the
- *     last time. What peers wait for is sent before. */
+ *     last time, and twice as many each time that nobody did. What peers wait for is sent before. */
 #ifndef EMU_NIC_DRIVER_H
 #define EMU_NIC_DRIVER_H
 
