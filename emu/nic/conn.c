@@ -414,13 +414,13 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 		conn_unheard(conn, got);
 		return;
 	}
-	take = (uint64_t)got < direct ? (size_t)got : (size_t)direct;
 	if (level && conn_whole(conn, runs[0].iov_base, (size_t)got)) {
 		size_t whole = wire_get32(conn->in.head.payload);
 
 		conn_feed(conn, (uint8_t *)runs[0].iov_base + whole, (uint8_t *)runs[0].iov_base + got);
 		return;
 	}
+	take = (uint64_t)got < direct ? (size_t)got : (size_t)direct;
 	if (take > 0) {
 		stream_placed(&conn->stream, runs[0].iov_base, (uint32_t)take);
 		place_advance(&conn->in.place, take);

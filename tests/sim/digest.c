@@ -150,6 +150,37 @@ Test(sim_digest, nothing_goes_straight_to_its_place)
 	bed_close(&bed);
 }
 
+/* Was the change found of byte `at` of a write of two segments that arrive whole, counted from the second one's payload? */
+static bool flipped_whole(uint64_t at)
+{
+	const uint64_t frame = sizeof(struct wire_head) + sizeof(struct wire_write);
+	const uint64_t second = sizeof(struct wire_head) + sizeof(struct wire_hello) +
+				frame + LIMIT_SEGMENT + sizeof(struct wire_trailer) + frame;
+	struct nic_config config = { .digest = NIC_DIGEST_FULL };
+	struct region *region;
+	struct bed bed;
+	bool said;
+
+	bed_open(&bed, 85, 2, &config, NULL);
+	bed.world->weather.capacity = 4 * LIMIT_SEGMENT;
+	region = region_open(bed.party[1], 2 * LIMIT_SEGMENT, 1, BED_BOTH, false, 0);
+	world_fault(bed.world, FAULT_FLIP, 0, 0, second + at);
+	cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 0, 2 * LIMIT_SEGMENT, POST_COMPLETE, 1)));
+	model_end(bed.model, BED_LIMIT_NS);
+	WORLD_CHECK(bed.world, bed.world->fault[0].spent, "no byte was changed");
+	said = bed.node[1]->warns > 0;
+	bed_close(&bed);
+	return said;
+}
+
+Test(sim_digest, full_finds_flips_of_what_arrives_whole)
+{
+	for (uint64_t at = 0; at < LIMIT_SEGMENT - 1; at += LIMIT_SEGMENT / 32 - 1)
+		cr_assert(flipped_whole(at), "the change of byte %llu was not found", (unsigned long long)at);
+	for (uint64_t at = LIMIT_SEGMENT - 1; at < LIMIT_SEGMENT + sizeof(struct wire_trailer); at++)
+		cr_assert(flipped_whole(at), "the change of byte %llu was not found", (unsigned long long)at);
+}
+
 /* A script of small ops with one byte changed; true if a NIC said so. All ops must end well whatever happens. */
 static bool flipped(enum nic_digest mode, uint64_t seed, uint8_t dir, uint64_t at)
 {
