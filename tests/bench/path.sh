@@ -28,7 +28,7 @@ count() {
 		part("send_take", 2 * rounds, 2120)
 		part("window_post", 64 * int(rounds / 8), 2200)
 		part("window_take", 64 * int(rounds / 8), 350)
-		part("poll_empty", rounds, 670)
+		part("poll_empty", rounds, 480)
 	}
 	function part(name, runs, most) {
 		names[++parts] = name
