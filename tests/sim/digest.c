@@ -98,6 +98,7 @@ Test(sim_digest, large_payload_by_few_calls)
 static struct link_ops link_below;
 static struct nic *receiver;
 static size_t longest;		/* that was given for what is copied */
+static unsigned wholes;		/* writes whose last payload was digested and copied in one pass */
 
 static ssize_t check_room(struct line *line, const struct iovec *iov, int count)
 {
@@ -107,6 +108,7 @@ static ssize_t check_room(struct line *line, const struct iovec *iov, int count)
 	cr_assert_leq(before, sizeof(receiver->scratch));
 	cr_assert_leq(room->iov_len, sizeof(receiver->scratch) - before);
 	longest = room->iov_len > longest ? room->iov_len : longest;
+	wholes += receiver->conns->stream.digested;
 	return link_below.recv(line, iov, count);
 }
 
@@ -128,10 +130,32 @@ Test(sim_digest, room_of_what_is_copied)
 		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, skew, LARGE, POST_COMPLETE, 1)));
 		model_finish(bed.model, BED_LIMIT_NS);
 	}
+	cr_assert_geq(wholes, CACHE_LINE - 1, "%u whole payloads", wholes);
 	cr_assert_eq(longest, LIMIT_SEGMENT + sizeof(struct wire_trailer) + sizeof(struct wire_head) + sizeof(struct wire_write));
 	receiver->link = link_below;
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
+}
+
+/* What arrives whole goes to a place that lies in pieces, too. */
+Test(sim_digest, whole_into_pieces)
+{
+	enum { LARGE = 4 * LIMIT_SEGMENT };
+	struct nic_config config = { .digest = NIC_DIGEST_FULL };
+	struct region *region;
+	struct bed bed;
+
+	for (size_t segs = 2; segs <= LIMIT_IOV; segs++) {
+		bed_open(&bed, 86 + segs, 2, &config, NULL);
+		bed.world->weather.capacity = 2 * LARGE;
+		region = region_open(bed.party[1], LARGE, segs, BED_BOTH, false, 0);
+		for (int round = 0; round < 2; round++) {
+			cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 0, LARGE, POST_COMPLETE, 1)));
+			model_finish(bed.model, BED_LIMIT_NS);
+		}
+		model_end(bed.model, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
 }
 
 /* What is received is digested before it is where a program may write to it: that would look like a broken wire. */
