@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 enum { WORD = 8, LONG = 4 << 20, WRITES = 4 };
 
@@ -109,6 +110,7 @@ Test(process_neighbours, stopped_one_is_given_up)
 	struct op ops[WRITES];
 	struct remote *r;
 	char *source;
+	int status;
 
 	if (!peer_is_emu())
 		cr_skip_test("FI_EMU_LOCAL is a setting of emu");
@@ -120,6 +122,8 @@ Test(process_neighbours, stopped_one_is_given_up)
 	ok_write(&p, r, 0, WORD);
 	source = calloc(1, LONG);
 	CHECK(source && !kill(p.target.pid, SIGSTOP), "the target cannot be stopped");
+	/* One of its threads takes the signal, and until then the others go on. */
+	CHECK(waitpid(p.target.pid, &status, WUNTRACED) == p.target.pid && WIFSTOPPED(status), "the target does not stop");
 	for (int i = 0; i < WRITES; i++)
 		CHECK_RC(0, pair_post(&p, RMA_WRITE, source, LONG, r->base[0], r->key, &ops[i]));
 	for (int i = 0; i < WRITES; i++) {
