@@ -38,6 +38,11 @@ static socklen_t name_of(struct sockaddr_un *name, const struct sockaddr_storage
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
+static void take_files(int fd, int on)
+{
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on));
+}
+
 /* Files that a peer sends along would be closed here as they are received, or thrown away: some take their time for that (a
  * socket that lingers), under the role. An older kernel takes them. Who is accepted inherits it. */
 static int local_socket(void)
@@ -46,7 +51,7 @@ static int local_socket(void)
 
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
+	take_files(fd, false);
 	return fd;
 }
 
@@ -89,8 +94,10 @@ int local_dial(const struct sockaddr_storage *to)
 		err = -errno;
 	else if (!user_of(fd, &user) || user != geteuid())
 		err = -ECONNREFUSED;
-	if (!err)
+	if (!err) {
+		take_files(fd, true);
 		return fd;
+	}
 	plain_close(fd);
 	return err;
 }
@@ -112,4 +119,40 @@ void local_options(int fd)
 	const int room = LOCAL_SEND_BUFFER;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+}
+
+union file_room {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+ssize_t local_send_file(int fd, const struct iovec *iov, int count, int file)
+{
+	union file_room room = {
+		.head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS },
+	};
+	struct msghdr message = {
+		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count, .msg_control = &room, .msg_controllen = sizeof(room),
+	};
+
+	memcpy(CMSG_DATA(&room.head), &file, sizeof(file));
+	return plain_sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Of more than one the kernel keeps those for which there is no room. */
+ssize_t local_recv_file(int fd, const struct iovec *iov, int count, int *file)
+{
+	union file_room room;
+	struct msghdr message = {
+		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count, .msg_control = &room, .msg_controllen = sizeof(room),
+	};
+	ssize_t n = plain_recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	*file = -1;
+	if (n > 0)
+		take_files(fd, false);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(file, CMSG_DATA(head), sizeof(*file));
+	return n;
 }

@@ -8,6 +8,7 @@
 #define EMU_NET_LOCAL_H
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83	/* Linux 6.16 */
@@ -22,6 +23,11 @@ int local_dial(const struct sockaddr_storage *to);
 /* As accept4() of what local_listen() gave, non-blocking; a process of another user than who listened is turned away
  * (ECONNABORTED). */
 int local_accept(int listener);
+/* As sendmsg(), with a file that goes along with the first byte. EPERM where the peer takes none. */
+ssize_t local_send_file(int fd, const struct iovec *iov, int count, int file);
+/* As recvmsg(), of what local_dial() gave, for the first bytes: *file is what came along, the caller's, or -1. No other is
+ * taken. */
+ssize_t local_recv_file(int fd, const struct iovec *iov, int count, int *file);
 /* What a stream, dialled or accepted, wants to be set. */
 void local_options(int fd);
 

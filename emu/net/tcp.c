@@ -134,6 +134,11 @@ static int tcp_poll(void *link)
 	struct tcp *tcp = link;
 	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
 
+	if (tcp->looks)
+		count += boards_notes(tcp);
+	if (boards_tell(tcp))
+		return count + boards_rung(tcp);
+	tcp->unasked = 0;
 	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));
 }
 
@@ -203,6 +208,9 @@ const struct link_ops tcp_link = {
 	.recv = line_recv,
 	.want_write = line_want_write,
 	.hear = line_hear,
+	.note = line_note,
+	.noted = line_noted,
+	.look = boards_look,
 	.close = line_close,
 	.listen = listener_open,
 	.unlisten = listener_close,
@@ -242,6 +250,8 @@ int tcp_open(struct tcp **out, const struct tcp_config *config)
 		free(tcp);
 		return err;
 	}
+	if (config->local)
+		boards_open(tcp);
 	*out = tcp;
 	return 0;
 }
@@ -256,6 +266,7 @@ void tcp_close(struct tcp *tcp)
 		line_close(tcp->lines);
 	while (tcp_tick(tcp))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	boards_close(tcp);
 	close_sets(tcp);
 	free(tcp);
 }

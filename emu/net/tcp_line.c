@@ -76,6 +76,7 @@ int line_new(struct tcp *tcp, int fd, bool local, struct line **out)
 	line->tcp = tcp;
 	line->fd = fd;
 	line->state = LINE_BROKEN;
+	line->board_fd = -1;
 	link_in(&tcp->lines, line);
 	tcp->count++;
 	*out = line;
@@ -86,6 +87,7 @@ void line_free(struct line *line)
 {
 	struct tcp *tcp = line->tcp;
 
+	line_drop_board(line);
 	link_out(line->state == LINE_LINGERING ? &tcp->lingering : &tcp->lines, line);
 	if (line->state == LINE_LINGERING)
 		epoll_ctl(tcp->linger_set, EPOLL_CTL_DEL, line->fd, NULL);
@@ -144,6 +146,7 @@ int line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, 
 	if (err)
 		return err;
 	line->conn = conn;
+	line->hopes = local;
 	if (!local && plain_connect(fd, (const struct sockaddr *)to, tcp_address_length(to)) && errno != EINPROGRESS)
 		line->error = errno;
 	err = enter_set(tcp->dial_set, line, EPOLLOUT);
@@ -256,8 +259,13 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	assert(count <= IOV_MAX_LINE);
 	if (unlikely(line->state != LINE_OPEN))
 		return -ENOTCONN;
+	if (unlikely(line->board_fd >= 0))
+		return line_send_first(line, iov, count);
 	n = send_pieces(line->fd, iov, count);
-	return likely(n >= 0) ? n : send_failed(line->fd, iov, count);
+	if (unlikely(n < 0))
+		n = send_failed(line->fd, iov, count);
+	board_ring(&line->board);
+	return n;
 }
 
 static inline ssize_t recv_pieces(int fd, const struct iovec *iov, int count)
@@ -281,6 +289,7 @@ __attribute__((noinline)) static ssize_t recv_after_all(struct line *line, const
 	}
 	if (n < 0)
 		n = -errno;
+	line->drained = n == -EAGAIN;
 	line->tcp->received += n != -EAGAIN;
 	return n;
 }
@@ -292,10 +301,11 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 	assert(count > 0 && count <= IOV_MAX_LINE && iov[count - 1].iov_len);
 	if (line->state != LINE_OPEN)
 		return -ENOTCONN;
-	n = recv_pieces(line->fd, iov, count);
+	n = unlikely(line->hopes) ? line_recv_first(line, iov, count) : recv_pieces(line->fd, iov, count);
 	if (n < 0)
 		return recv_after_all(line, iov, count);
 	line->tcp->received++;
+	line->drained = (size_t)n < iov[0].iov_len;
 	return n;
 }
 

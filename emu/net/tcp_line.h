@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_listen.c; udp.h has its ports.
- * All [role]. */
+/* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_board.c (what two lines share),
+ * tcp_listen.c; udp.h has its ports. All [role]. */
 #ifndef EMU_NET_TCP_LINE_H
 #define EMU_NET_TCP_LINE_H
 
+#include "emu/net/board.h"
 #include "emu/net/tcp.h"
 
 /* What is in the data set begins with its kind. */
@@ -27,6 +28,11 @@ struct line {
 	bool wanting;			/* conn_writable() is owed */
 	bool deaf;			/* conn_readable() is not wanted */
 	bool local;			/* local.h */
+	bool hopes;			/* local, dialled: the first bytes may bring a board */
+	int board_fd;			/* to go with the first bytes; -1: none */
+	struct board board;
+	bool drained;			/* nothing was left when it was last received from */
+	struct line *next_board;	/* tcp->boards */
 	int untaken;			/* local and wanting: so much lay at the neighbour at the last tick; -1: there was none */
 	uint32_t silent_ticks;		/* at which so much lay there */
 	uint64_t linger_end_ns;
@@ -43,6 +49,12 @@ struct tcp {
 	struct tcp_config config;
 	int data_set, dial_set, listen_set, linger_set;
 	struct line *lines, *lingering;
+	struct line *boards;	/* those of lines that have one */
+	unsigned int board_count;
+	uint8_t *board_rooms;	/* NULL: boards are not to be had */
+	uint32_t rooms_taken;	/* a bit for each */
+	bool looks;		/* the device does: polls come often (link.h) */
+	unsigned int unasked;	/* polls since the sets were asked */
 	struct listener *listeners;
 	struct port *ports;
 	unsigned int count;	/* of lines and lingering */
@@ -70,6 +82,22 @@ void line_close(struct line *line);
 void line_free(struct line *line);
 bool line_lingers(struct line *line);	/* are its bytes still on the way? */
 bool line_stuck(struct line *line);	/* a tick: local and wanting; has the neighbour taken nothing for too long? */
+
+/* tcp_board.c. line_note(), line_noted(), boards_look() are the link's. */
+void boards_open(struct tcp *tcp);
+void boards_close(struct tcp *tcp);
+void line_give_board(struct line *line);	/* accepted and local: makes one, if there is room */
+void line_drop_board(struct line *line);	/* there may be none */
+/* line_send() with a board to go with the first bytes, and recvmsg() of first bytes that one may come with. */
+ssize_t line_send_first(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count);
+bool line_note(struct line *line, uint64_t number);
+bool line_noted(struct line *line, uint64_t *number);
+void boards_look(void *link, bool on);
+int  boards_notes(struct tcp *tcp);	/* tells of what is noted; how many */
+/* Do boards tell of all that may have come? Not of the end of a stream, so sometimes they do not. If so: receives what there is. */
+bool boards_tell(struct tcp *tcp);
+int  boards_rung(struct tcp *tcp);
 
 /* tcp_listen.c */
 int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);

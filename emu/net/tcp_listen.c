@@ -115,6 +115,8 @@ static void greet(struct tcp *tcp, struct ep *ep, int fd, bool local)
 		line_free(line);
 		return;
 	}
+	if (local)
+		line_give_board(line);
 	line->conn = conn_accept(ep, line);
 	if (!line->conn)
 		line_close(line);

@@ -130,6 +130,7 @@ static void serve(struct thread *thread)
 	for (int i = 0; i < SLICES && serve_slice(thread); i++)
 		;
 	take_role(thread);
+	nic_look(thread->nic, false);
 	nic_settle(thread->nic);
 	driver_leave(thread->driver);
 }
@@ -180,6 +181,18 @@ static void arm(struct thread *thread)
 		look_after_ms(thread, due_ns > now_ns ? (due_ns - now_ns + 999999) / 1000000 : 0);
 }
 
+/* Who goes to sleep parks before he takes the role to have it that nobody looks (wait.c): either that is seen here, or he comes
+ * after us. Whoever stops to poll otherwise is found at the next look but one. */
+static void let_look(struct thread *thread)
+{
+	if (nic_looks(thread->nic))
+		return;
+	take_role(thread);
+	if (!is_parked(thread))
+		nic_look(thread->nic, true);
+	driver_leave(thread->driver);
+}
+
 /* The only writer of the state. */
 static void enter_state(struct thread *thread, enum thread_state state)
 {
@@ -194,6 +207,7 @@ static void enter_state(struct thread *thread, enum thread_state state)
 	}
 	switch (state) {
 	case THREAD_OFF:
+		let_look(thread);
 		look_after_ms(thread, LOOK_OFF_MS);
 		break;
 	case THREAD_PARKED:

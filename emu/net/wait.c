@@ -178,6 +178,7 @@ static void settle(void)
 
 	if (!net_mine() || !driver_enter(nic_driver(nic)))
 		return;
+	nic_look(nic, false);
 	nic_settle(nic);
 	driver_leave(nic_driver(nic));
 }
@@ -231,6 +232,9 @@ static bool comes_soon(struct wait *wait, uint32_t turn)
 /* As look(), but not if the turn has moved. */
 static int sleep_on(struct wait *wait, uint32_t turn, int timeout_ms)
 {
+	if (net_mine())
+		net_park();	/* once more: there may have been polls since */
+	settle();
 	atomic_store(&wait->asleep, true);
 	return wait_turn(wait) != turn ? 1 : look(wait, timeout_ms);
 }
@@ -286,15 +290,15 @@ int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms)
 
 	if (err)
 		return err;
+	if (net_mine())
+		net_park();
 	settle();
 	ms = device_left() ? 0 : device_ms();
 	if (is_manual() && (ms < 0 || ms > MANUAL_LOOK_MS))
 		ms = MANUAL_LOOK_MS;
 	whole = timeout_ms >= 0 && (ms < 0 || timeout_ms <= ms);
-	if (net_mine()) {
+	if (net_mine())
 		set_timer();
-		net_park();
-	}
 	if (whole)
 		ms = timeout_ms;
 	count = atomic_exchange(&wait->led, true) ? follow(wait, turn, ms) : lead(wait, turn, ms);
@@ -316,12 +320,10 @@ int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg)
 		return -EAGAIN;
 	if (net_mine() && (!park || device_ms() == 0))
 		driver_run(nic_driver(net_nic()));
+	if (park && net_mine())
+		net_park();
 	settle();
 	if (net_mine())
 		set_timer();
-	if (ready(arg) || device_left())
-		return -EAGAIN;
-	if (park && net_mine())
-		net_park();
-	return 0;
+	return ready(arg) || device_left() ? -EAGAIN : 0;
 }

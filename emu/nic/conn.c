@@ -99,6 +99,20 @@ struct conn *conn_accept(struct ep *ep, struct line *line)
 	return conn;
 }
 
+/* As the acknowledgement of a frame that nothing else came with. */
+static bool take_note(struct conn *conn, uint64_t number)
+{
+	struct session *session = conn->session;
+
+	return conn->state != CONN_OPEN || !session || session->conn != conn || requester_acked(session, number);
+}
+
+void conn_noted(struct conn *conn, uint64_t number)
+{
+	if (!take_note(conn, number))
+		conn_broken(conn, "acknowledgement of what was not sent (WIRE-60)");
+}
+
 void conn_up(struct conn *conn)
 {
 	if (conn->state != CONN_DIALING)
@@ -112,12 +126,22 @@ void conn_down(struct conn *conn, int error)
 	conn_close(conn, error, false);
 }
 
+/* What its peer may have said last. */
+static void hear_out(struct conn *conn)
+{
+	uint64_t number;
+
+	if (conn->state == CONN_OPEN && conn->nic->link.noted(conn->line, &number))
+		take_note(conn, number);
+}
+
 void conn_close(struct conn *conn, int error, bool silent)
 {
 	struct session *session = conn->session;
 
 	if (conn->state == CONN_CLOSED)
 		return;
+	hear_out(conn);
 	conn_bury(conn);
 	if (conn->line)
 		conn->nic->link.close(conn->line);
@@ -192,6 +216,22 @@ void conn_frame_end(struct conn *conn, size_t length)
 		rsp->ack_now = session->req.verdict_seen > session->req.verdict_said;
 	}
 	wire_seal(sendq_add(&conn->out, length), ack, conn->head_digest);
+}
+
+/* A note may overtake frames, and an acknowledgement no verdict that it covers: none that the peer may not have read yet. */
+bool conn_note(struct conn *conn)
+{
+	struct session *session = conn->session;
+	struct responder *rsp = &session->rsp;
+
+	if (!rsp->owed_requests || rsp->verdicts || session->mute || session->fault || conn->state != CONN_OPEN ||
+	    !conn->nic->link.note(conn->line, rsp->seen))
+		return false;
+	conn->ack_sent = rsp->seen;
+	rsp->owed_requests = 0;
+	rsp->owed_bytes = 0;
+	rsp->ack_now = session->req.verdict_seen > session->req.verdict_said;
+	return true;
 }
 
 /* One frame more into the queue; false if there is none, or no room. */

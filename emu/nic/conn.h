@@ -92,6 +92,8 @@ void conn_broken(struct conn *conn, const char *reason);
 void conn_busy(struct conn *conn);
 /* Fills and flushes, one slice at most. True if bytes left. */
 bool conn_transmit(struct conn *conn);
+/* Acknowledges what is owed by a note (link.h). False: a frame is to do it. */
+bool conn_note(struct conn *conn);
 /* Memory of `owner` (op or region) is given back: nothing of it is sent any more. */
 void conn_revoke(struct conn *conn, const void *owner, enum wire_status status);
 /* Where the next frame is to be written: room for a head with body, `copied` bytes of payload, `runs` lent runs and a

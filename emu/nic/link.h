@@ -2,7 +2,7 @@
 /* link.h - the outside as the device sees it: byte streams to peers, ports for datagrams, and who to wake.
  *
  * The device calls these with the driver role held; none of them blocks or is a cancellation point (cancel.h), none calls
- * back into the device (except poll), none takes ownership of memory. A `line` is one byte stream; it belongs to the link,
+ * back into the device (except poll and look), none takes ownership of memory. A `line` is one byte stream; it belongs to the link,
  * the device frees it with close(). Events come in through link_events below, also under the role. emu/net implements this
  * over TCP and Unix sockets, tests/sim in memory. */
 #ifndef EMU_NIC_LINK_H
@@ -35,6 +35,11 @@ struct link_ops {
 	void (*want_write)(struct line *line);
 	/* Whether conn_readable() is to come for what is there. Meanwhile a stream that breaks may be told by conn_down(). */
 	void (*hear)(struct line *line, bool on);
+	/* Leaves a number for the peer where its polls find it, as conn_noted(), without receiving; of several the last counts. It
+	 * may overtake what was sent. False: there is no such place, or the peer does not look there. */
+	bool (*note)(struct line *line, uint64_t number);
+	/* A number that the peer has left and that was not yet told? */
+	bool (*noted)(struct line *line, uint64_t *number);
 	/* Closes; what send() has taken is still delivered. No event for its conn comes after this. */
 	void (*close)(struct line *line);
 	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as
@@ -52,6 +57,8 @@ struct link_ops {
 	/* Delivers what lines and ports have ready (conn_readable and so on), at most one slice each. Returns the number of
 	 * events delivered. */
 	int (*poll)(void *link);
+	/* Whether polls come often, so that peers may leave notes, which poll() looks for then. Either way it delivers what there is. */
+	void (*look)(void *link, bool on);
 	/* Fills with bytes that cannot be guessed. */
 	void (*random)(void *link, void *bytes, size_t length);
 	/* One line of log; level as in enum nic_log. */
@@ -65,6 +72,7 @@ void conn_up(struct conn *conn);			/* the dial succeeded */
 void conn_down(struct conn *conn, int error);		/* dial failed or stream broke; error is a positive errno */
 void conn_readable(struct conn *conn);
 void conn_writable(struct conn *conn);
+void conn_noted(struct conn *conn, uint64_t number);
 void ep_readable(struct ep *ep);			/* of its port */
 void ep_writable(struct ep *ep);
 /* A peer connected to ep's listener. Returns the conn that takes the line, or NULL: the link closes the line. */

@@ -98,6 +98,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->ack_looks = SLICE_IDLE_ACKS;
 	nic->timers_ns = UINT64_MAX;
 	atomic_init(&nic->deadline_ns, UINT64_MAX);
+	atomic_init(&nic->looks, false);
 	submit_init(&nic->submit);
 	err = commits_init(&nic->commits);
 	if (err)
@@ -216,6 +217,21 @@ void nic_settle(struct nic *nic)
 		nic_stir(nic);
 	else if (!nic->owing)	/* no look is due any more: a sleep that is to end soon costs as much again as one without end */
 		atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
+}
+
+/* With a fault plan, what comes and goes does so by the stream, where its rules see it. */
+void nic_look(struct nic *nic, bool on)
+{
+	if (atomic_load_explicit(&nic->looks, memory_order_relaxed) == on || nic->config.fault)
+		return;
+	atomic_store_explicit(&nic->looks, on, memory_order_relaxed);
+	nic->link.look(nic->link_arg, on);
+	nic_bury(nic);
+}
+
+bool nic_looks(const struct nic *nic)
+{
+	return atomic_load_explicit(&nic->looks, memory_order_relaxed);
 }
 
 /* Connections that have not said HELLO in time. Returns when the next of them is due. */

@@ -70,6 +70,10 @@ uint64_t nic_deadline(const struct nic *nic);
 void nic_check_guard(struct nic *nic);
 /* [role] Sends every acknowledgement owed, now: before a sleep, and when the NIC thread holds the role. */
 void nic_settle(struct nic *nic);
+/* [role] Whether slices come often, so that peers may leave notes for them (link.h). Before a sleep: off. What has been noted
+ * until then is taken. nic_looks() is for any thread, and a hint without the role. */
+void nic_look(struct nic *nic, bool on);
+bool nic_looks(const struct nic *nic);
 
 /* Deferred work (held.h): posts with POST_WORK, and this one. 0, or -FI_EAGAIN: LIMIT_HELD wait. */
 int  nic_change_counter(struct nic *nic, const struct when *when, const struct held_change *change);

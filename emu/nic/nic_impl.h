@@ -57,6 +57,7 @@ struct nic {
 	struct nic_config config;
 	struct hidden hidden;
 	struct wire_secret *secret;	/* its keys, hidden; NULL: there is none */
+	atomic_bool looks;		/* the link looks for notes */
 	struct fault_plan fault;	/* config.fault, if that is not NULL */
 	atomic_uint_fast64_t registrations;	/* so far, if there is a fault plan; any thread, relaxed */
 	struct ep *eps;

@@ -330,13 +330,13 @@ const char *responder_request(struct conn *conn, const struct wire_head *head)
 }
 
 /* Who sends to himself is the one who waits. */
-static void acknowledge_after(struct nic *nic, const struct conn *conn)
+static void acknowledge_after(struct nic *nic, struct conn *conn)
 {
 	unsigned int looks = SLICE_IDLE_ACKS;
 
 	if (request_rules[conn->in.head.op].one_sided || conn->session->target_only)
 		looks = 1;
-	else if (wire_get32(conn->in.head.payload) > LIMIT_INJECT)
+	else if (wire_get32(conn->in.head.payload) > LIMIT_INJECT && !conn_note(conn))
 		looks = SLICE_IDLE_ACKS_LONG;
 	if (looks < nic->ack_looks)
 		nic->ack_looks = looks;

@@ -174,6 +174,8 @@ void session_owe(struct session *session)
 	struct nic *nic = nic_of(session);
 	struct responder *rsp = &session->rsp;
 
+	if (session->conn && rsp->owed_requests >= ACK_NOTED)
+		(void)conn_note(session->conn);
 	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES ||
 			      session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)) {
 		rsp->ack_now = true;
@@ -401,6 +403,8 @@ static bool ack_owed(const struct session *session)
 
 void session_settle(struct session *session)
 {
+	if (session->conn)
+		(void)conn_note(session->conn);
 	session->rsp.ack_now = ack_owed(session);
 	if (session->rsp.ack_now && session->conn)
 		conn_busy(session->conn);

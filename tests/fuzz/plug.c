@@ -85,6 +85,25 @@ static void link_hear(struct line *line, bool on)
 	line->deaf = !on;
 }
 
+/* Whether somebody looks is his own affair. */
+static bool link_note(struct line *line, uint64_t number)
+{
+	return (line->said + number) % 2;
+}
+
+static bool link_noted(struct line *line, uint64_t *number)
+{
+	(void)line;
+	(void)number;
+	return false;
+}
+
+static void link_look(void *arg, bool on)
+{
+	(void)arg;
+	(void)on;
+}
+
 static void link_close(struct line *line)
 {
 	line->used = false;
@@ -157,8 +176,8 @@ static void link_log(void *arg, int level, const char *text)
 
 static const struct link_ops ops = {
 	.dial = link_dial, .send = link_send, .recv = link_recv, .want_write = link_want_write, .hear = link_hear,
-	.close = link_close, .listen = link_listen, .unlisten = link_unlisten, .poll = link_poll, .random = link_random,
-	.log = link_log,
+	.note = link_note, .noted = link_noted, .look = link_look, .close = link_close, .listen = link_listen,
+	.unlisten = link_unlisten, .poll = link_poll, .random = link_random, .log = link_log,
 };
 
 static void flush_begin(void *arg, struct flush *flush)

@@ -8,6 +8,7 @@
 #include "tests/sim/cable.h"
 #include "tests/sim/lines.h"
 #include "tests/sim/ports.h"
+#include "tests/sim/tap.h"
 
 static uint16_t port_of(const struct sockaddr_storage *addr)
 {
@@ -148,6 +149,37 @@ static void lines_hear(struct line *line, bool on)
 	line->deaf = !on;
 }
 
+static struct line *other_end(struct line *line)
+{
+	return &line->cable->end[line == &line->cable->end[0]];
+}
+
+static bool lines_note(struct line *line, uint64_t number)
+{
+	struct line *peer = other_end(line);
+
+	in_role(line->node, "note");
+	WORLD_CHECK(line->node->world, !line->closed, "note on a closed line");
+	if (!line->node->world->weather.notes || line->cable->broken || line->node->dead || line->node->cut_off)
+		return false;
+	if (!peer->node || !peer->node->looks)
+		return false;
+	moved(line->node, 0);
+	line->node->notes++;
+	peer->note = number;
+	tap_noted(line->cable->tap[line == &line->cable->end[1]], number);
+	return true;
+}
+
+static bool lines_noted(struct line *line, uint64_t *number)
+{
+	*number = line->note;
+	if (line->noted == line->note)
+		return false;
+	line->noted = line->note;
+	return true;
+}
+
 static void lines_close(struct line *line)
 {
 	in_role(line->node, "close");
@@ -205,11 +237,16 @@ static bool answer_dial(struct line *line)
 static bool serve_end(struct line *line)
 {
 	struct world *world = line->node->world;
+	uint64_t number;
 
 	if (line->closed || line->told || !line->conn)
 		return false;
 	if (!line->up)
 		return line->cable->answer_ns <= world->now_ns && answer_dial(line);
+	if (line->node->looks && lines_noted(line, &number)) {
+		conn_noted(line->conn, number);
+		return true;
+	}
 	if (cable_timeout_ns(line->cable) <= world->now_ns)
 		cable_time_out(line->cable);
 	if (line->want_write && line_writable(line)) {
@@ -253,6 +290,23 @@ static int lines_poll(void *link)
 	return events;
 }
 
+static void lines_look(void *link, bool on)
+{
+	struct node *node = link;
+	uint64_t number;
+
+	in_role(node, "look");
+	node->looks = on;
+	for (uint32_t i = 0; !on && i < node->world->cables; i++) {
+		for (int end = 0; end < 2; end++) {
+			struct line *line = &node->world->cable[i]->end[end];
+
+			if (line->node == node && !line->closed && line->conn && lines_noted(line, &number))
+				conn_noted(line->conn, number);
+		}
+	}
+}
+
 static void lines_random(void *link, void *bytes, size_t length)
 {
 	struct node *node = link;
@@ -273,7 +327,7 @@ static void lines_log(void *link, int level, const char *text)
 
 const struct link_ops lines_ops = {
 	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .want_write = lines_want_write, .hear = lines_hear,
-	.close = lines_close,
+	.note = lines_note, .noted = lines_noted, .look = lines_look, .close = lines_close,
 	.listen = lines_listen, .unlisten = lines_unlisten,
 	.bind = ports_bind, .unbind = ports_unbind, .emit = ports_emit, .take = ports_take,
 	.poll = lines_poll, .random = lines_random, .log = lines_log,

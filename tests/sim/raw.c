@@ -42,6 +42,13 @@ struct raw *raw_answer(struct world *world, uint16_t port)
 	return NULL;
 }
 
+void raw_note(struct raw *raw, uint64_t number)
+{
+	struct line *line = (struct line *)raw;
+
+	line->cable->end[line == &line->cable->end[0]].note = number;
+}
+
 void raw_send(struct raw *raw, const void *bytes, size_t length)
 {
 	struct line *line = (struct line *)raw;

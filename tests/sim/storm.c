@@ -54,6 +54,7 @@ static void draw_weather(struct storm *storm, struct rnd *rnd, struct weather *w
 		.cut_mean = often(rnd) ? 0 : 500 + rnd_below(rnd, 100000), .cuts_left = (uint32_t)rnd_below(rnd, 40),
 		.rough_efault = true,
 	};
+	weather->notes = bound(storm, STORM_NOTES, storm->seed % 2);
 	if (!bound(storm, STORM_TIGHT, weather->capacity != 65536))
 		weather->capacity = 65536;
 	if (!bound(storm, STORM_CHOPS, weather->chunk_max != 0))

@@ -16,7 +16,7 @@ static const char *const bounds[STORM_BOUNDS] = {
 	[STORM_CUTS] = "cuts", [STORM_FLIPS] = "flips", [STORM_SCARCE] = "scarce", [STORM_DEATHS] = "deaths",
 	[STORM_RETURNS] = "returns", [STORM_DELAY] = "delay", [STORM_DIAL] = "dial", [STORM_CHOPS] = "chops",
 	[STORM_TIGHT] = "tight", [STORM_SMALL] = "small", [STORM_SLOW] = "slow", [STORM_WRONG] = "wrong",
-	[STORM_SILENT] = "silent", [STORM_CHURN] = "churn",
+	[STORM_SILENT] = "silent", [STORM_CHURN] = "churn", [STORM_NOTES] = "notes",
 };
 
 void storm_init(struct storm *storm, enum storm_kind kind, uint64_t seed)

@@ -68,13 +68,24 @@ static void tap_hello(const struct tap *tap, const struct wire_head *head)
 /* A request may go back, after RNR or for a READ asked again, but never leave a number out, nor pass the grant. */
 static void tap_request(struct tap *tap, uint64_t seq)
 {
-	uint64_t acked = tap_other(tap)->ack;
+	const struct tap *other = tap_other(tap);
+	uint64_t acked = other->ack > other->noted ? other->ack : other->noted;
 
 	WORLD_CHECK(tap->world, seq <= tap->seq + 1, "cable %u dir %u: request %llu after %llu", tap->cable, tap->dir,
 		    (unsigned long long)seq, (unsigned long long)tap->seq);
 	WORLD_CHECK(tap->world, !acked || seq <= acked + tap->granted, "cable %u dir %u: request %llu is beyond the grant",
 		    tap->cable, tap->dir, (unsigned long long)seq);
 	tap->seq = seq > tap->seq ? seq : tap->seq;
+}
+
+void tap_noted(struct tap *tap, uint64_t number)
+{
+	if (!tap)
+		return;
+	WORLD_CHECK(tap->world, number > tap->ack && number > tap->noted, "cable %u dir %u: notes %llu after %llu and %llu",
+		    tap->cable, tap->dir, (unsigned long long)number, (unsigned long long)tap->ack,
+		    (unsigned long long)tap->noted);
+	tap->noted = number;
 }
 
 /* The order of frames, as far as one direction alone can tell. */

@@ -32,6 +32,7 @@ struct tap {
 	uint8_t  dir;
 	uint64_t offset;	/* bytes seen */
 	uint64_t seq, ack;	/* highest request so far; of the last frame */
+	uint64_t noted;		/* acknowledged by notes, which frames do not know of that were made before */
 	uint64_t granted;	/* requests that this direction may have unacknowledged */
 	uint64_t skip;		/* payload and trailer still to come */
 	uint32_t have;		/* bytes of `part` */
@@ -45,6 +46,8 @@ struct tap {
 struct tap *tap_open(struct world *world, uint32_t cable, uint8_t dir);
 /* Bytes that a NIC has sent, before anything happens to them on their way. */
 void tap_feed(struct tap *tap, const uint8_t *bytes, size_t length);
+/* The NIC has acknowledged by a note; there may be no tap. */
+void tap_noted(struct tap *tap, uint64_t number);
 void tap_free_all(struct world *world);
 /* The tap of a direction, or NULL. */
 const struct tap *tap_find(const struct world *world, uint32_t cable, uint8_t dir);

@@ -127,6 +127,15 @@ void world_close(struct world *world)
 	free(world);
 }
 
+void node_look(struct node *node, bool on)
+{
+	if (nic_looks(node->nic) == on)
+		return;
+	node_enter(node);
+	nic_look(node->nic, on);
+	node_leave(node);
+}
+
 bool node_run(struct node *node)
 {
 	struct world *world = node->world;
@@ -135,10 +144,12 @@ bool node_run(struct node *node)
 
 	scarce_begin(world);
 	if (rnd_percent(&world->rnd, 70)) {
+		node_look(node, true);
 		did |= driver_run(nic_driver(node->nic));	/* the program polls */
 	} else {
 		node_enter(node);		/* the NIC thread serves */
 		did |= nic_work(node->nic);
+		nic_look(node->nic, false);
 		nic_settle(node->nic);
 		node_leave(node);
 	}

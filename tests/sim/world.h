@@ -37,6 +37,7 @@ struct weather {
 	uint8_t  lose_percent;		/* that get lost, with a word or without, */
 	uint8_t  twice_percent;		/* come twice, */
 	uint8_t  flip_percent;		/* have a bit changed; each within delay_max_ns, in any order */
+	bool     notes;			/* peers that look for them can leave notes (link.h) */
 	bool     rough_efault;		/* -EFAULT as kernels say it: even if the first bytes could be moved */
 };
 
@@ -68,11 +69,13 @@ struct node {
 	bool cut_off;		/* nothing comes from or to it: bytes wait, dials hang; see node_cut_off() */
 	uint64_t cut_off_ns;	/* since when */
 	bool asleep;		/* does not run */
+	bool looks;		/* for notes */
 	struct write_out *disk;	/* flushes that are on */
 	bool disk_stuck;	/* they do not end */
 	uint64_t aside;		/* bytes received that are not in their place yet: into the last run */
 	uint64_t level;		/* of them payload whose address agrees with that of its place within a cache line */
 	uint64_t sends, receives;	/* that moved something */
+	uint64_t notes;		/* left */
 	uint32_t flushes;	/* begun so far */
 	uint32_t warns;		/* log lines of level NIC_LOG_WARN so far */
 	uint32_t logged;
@@ -136,6 +139,8 @@ void node_close(struct node *node);
 /* Takes the role for a control action; in a world of one thread it is always free. */
 void node_enter(struct node *node);
 void node_leave(struct node *node);
+/* Whether it looks for notes, until node_run() has its NIC thread serve, or its program poll. */
+void node_look(struct node *node, bool on);
 /* Runs one slice of the node, as a poll or as the NIC thread would. */
 bool node_run(struct node *node);
 bool node_logged(const struct node *node, const char *part);

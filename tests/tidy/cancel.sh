@@ -32,7 +32,7 @@ allowed() {
 	uffd.c:close | uffd.c:ioctl | uffd.c:poll | uffd.c:read) ;;	# registrations, and their thread
 	uring.c:read | uring.c:write) ;;	# likewise
 	av.c:getrandom | pagemap.c:open | pagemap.c:pread | pagemap.c:pread64) ;;	# opening, registrations
-	tcp_line.c:ioctl) ;;	# none with glibc
+	tcp_line.c:ioctl | board.c:fcntl) ;;	# none with glibc (fcntl() where it waits for a lock)
 	*) return 1 ;;
 	esac
 }

@@ -35,6 +35,12 @@ void conn_writable(struct conn *conn)
 	conn->writables++;
 }
 
+void conn_noted(struct conn *conn, uint64_t number)
+{
+	conn->notes++;
+	conn->noted = number;
+}
+
 void conn_readable(struct conn *conn)
 {
 	size_t got = atomic_load(&conn->got);
@@ -199,6 +205,17 @@ bool nic_work(struct nic *nic)
 uint64_t nic_deadline(const struct nic *nic)
 {
 	return atomic_load(&nic->deadline_ns);
+}
+
+void nic_look(struct nic *nic, bool on)
+{
+	assert(driver_mine(&nic->driver));
+	atomic_store(&nic->looks, on);
+}
+
+bool nic_looks(const struct nic *nic)
+{
+	return atomic_load(&nic->looks);
 }
 
 void nic_settle(struct nic *nic)

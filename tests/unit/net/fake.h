@@ -13,7 +13,8 @@ enum { CONN_ROOM = 1 << 16, CONNS = 128 };
 struct conn {
 	struct line *line;
 	const struct link_ops *ops;
-	int ups, downs, readables, writables;
+	int ups, downs, readables, writables, notes;
+	uint64_t noted;			/* by the last of them */
 	int error;			/* of the last conn_down() */
 	bool eof;
 	bool echo;
@@ -43,6 +44,7 @@ struct nic {
 	int owes;			/* so many slices owe one more */
 	atomic_uint_fast64_t deadline_ns;
 	atomic_uint timers, slices, settled;
+	atomic_bool looks;
 	unsigned int loud_slices;	/* nic_quiet() after so many */
 	int goodbyes;
 	bool fails;

@@ -249,6 +249,8 @@ Test(local, takes_no_descriptors)
 	if (getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &length))
 		cr_skip_test("this kernel lets nobody refuse them");
 	pair(&one, &two);
+	send_text(two, "with a board");
+	expect_text(one, "with a board");
 	cr_assert(sendmsg(one->line->fd, &message, 0) == -1 && errno == EPERM, "to who accepted");
 	cr_assert(sendmsg(two->line->fd, &message, 0) == -1 && errno == EPERM, "to who dialled");
 	cr_assert_eq(connect_to(fd, name_of_listener()), 0);

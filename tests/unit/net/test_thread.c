@@ -87,6 +87,57 @@ Test(thread, stands_back_while_the_program_polls)
 	net_stop();
 }
 
+/* With something to be received, which ends ARMED. */
+static void poll_until_it_looks(void)
+{
+	do {
+		echo_ping();
+		do
+			driver_poll(driver);
+		while (!echo_has_pong());
+	} while (!atomic_load(&fake.looks));
+}
+
+/* Notes wake nobody. */
+Test(thread, lets_the_device_look_for_notes_while_the_program_polls)
+{
+	echo_start(false);
+	cr_assert_not(atomic_load(&fake.looks));
+	for (int i = 0; i < 3; i++) {
+		poll_until_it_looks();
+		while (state() != THREAD_ARMED || atomic_load(&fake.looks))	/* the program computes */
+			sched_yield();
+	}
+	net_stop();
+}
+
+static bool nothing(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+Test(thread, takes_that_back_for_a_sleep)
+{
+	struct wait *wait;
+
+	echo_start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	for (int i = 0; i < 20; i++) {
+		poll_until_it_looks();
+		if (i % 2)
+			cr_assert_eq(wait_try(wait, true, nothing, NULL), 0);
+		else
+			cr_assert_geq(wait_sleep(wait, wait_turn(wait), 1), 0);
+		cr_assert_not(atomic_load(&fake.looks));
+		while (state() == THREAD_OFF)
+			sched_yield();
+		cr_assert_not(atomic_load(&fake.looks));
+	}
+	wait_close(wait);
+	net_stop();
+}
+
 /* A thread that blocks in its read as fi_cq_sread does. */
 static void *sleeper(void *arg)
 {

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* notes.c - acknowledgements that go beside the stream (WIRE-39): which do, what they must not overtake, and what is not
+ * believed. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netinet/in.h>
+
+#include "emu/nic/ep.h"
+#include "emu/nic/fault_plan.h"
+#include "emu/nic/session.h"
+#include "tests/sim/words.h"
+
+enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
+
+struct pair {
+	struct bed bed;
+	struct party *a, *b;
+	struct region *region;	/* of b's */
+	uint32_t acks;		/* frames that do nothing but acknowledge, so far */
+	uint64_t notes;		/* b's, so far */
+};
+
+static struct job *post(struct job *job)
+{
+	cr_assert(job);
+	cr_assert(!job_post(job));
+	return job;
+}
+
+/* Connected, and nothing is owed. b does nothing but where the test says so; a looks for notes. */
+static void pair_open(struct pair *pair, const struct nic_config *config)
+{
+	bed_open(&pair->bed, 71, 2, config, NULL);
+	pair->bed.world->weather.notes = true;
+	pair->a = pair->bed.party[0];
+	pair->b = pair->bed.party[1];
+	pair->region = region_open(pair->b, ACK_BYTES, 1, BED_BOTH, false, 0);
+	post(job_message(pair->a, pair->b, 8, POST_COMPLETE, 1));
+	post(job_message(pair->b, pair->a, 8, POST_COMPLETE, 1));
+	model_end(pair->bed.model, BED_LIMIT_NS);
+	model_pass(pair->bed.model, SHORT_NS);
+	pair->b->node->asleep = true;
+	node_look(pair->a->node, true);
+	pair->acks = tap_count(pair->bed.world, TAP_ACK);
+	pair->notes = pair->b->node->notes;
+}
+
+static void pair_close(struct pair *pair)
+{
+	pair->a->node->asleep = pair->b->node->asleep = false;
+	model_end(pair->bed.model, BED_LIMIT_NS);
+	bed_close(&pair->bed);
+}
+
+/* a's program polls, as b's; nobody's NIC thread serves. */
+static bool poll(const struct party *party)
+{
+	return driver_run(nic_driver(party->node->nic));
+}
+
+static void arrive(struct pair *pair)
+{
+	pair->a->node->asleep = true;
+	do {
+		poll(pair->a);
+		world_pass(pair->bed.world, SHORT_NS);
+	} while (!poll(pair->b));
+}
+
+static void message_arrives(struct pair *pair, uint64_t length)
+{
+	intake_post(pair->b, length, 1, NULL);
+	post(job_message(pair->a, pair->b, length, POST_COMPLETE, 1));
+	arrive(pair);
+}
+
+static uint64_t notes(const struct pair *pair)
+{
+	return pair->b->node->notes - pair->notes;
+}
+
+static uint32_t acks(const struct pair *pair)
+{
+	return tap_count(pair->bed.world, TAP_ACK) - pair->acks;
+}
+
+static void settle(const struct party *party)
+{
+	node_enter(party->node);
+	nic_settle(party->node->nic);
+	node_leave(party->node);
+}
+
+/* Its sender could not inject it, and most likely waits. */
+Test(sim_notes, of_a_long_message_at_once)
+{
+	struct pair pair;
+	struct completion c;
+
+	pair_open(&pair, NULL);
+	message_arrives(&pair, LIMIT_INJECT);
+	cr_assert_eq(notes(&pair), 0, "an answer may come");
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	cr_assert_eq(notes(&pair), 1);
+	cr_assert_eq(cq_take(pair.a->tx, &c, 1), -EAGAIN);
+	cr_assert(poll(pair.a));
+	cr_assert_eq(acks(&pair), 0);
+	model_read(pair.a);
+	cr_assert_eq(pair.bed.model->open, 0, "both are done");
+	pair_close(&pair);
+}
+
+Test(sim_notes, of_what_is_settled)
+{
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	message_arrives(&pair, 8);
+	settle(pair.b);
+	settle(pair.b);
+	cr_assert_eq(notes(&pair), 1);
+	cr_assert_eq(acks(&pair), 0);
+	pair_close(&pair);
+}
+
+Test(sim_notes, of_many_writes_in_between)
+{
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	for (int i = 0; i < 2 * ACK_NOTED; i++)
+		post(job_rma(pair.a, pair.region, OP_WRITE, (uint64_t)i * REGION_GRAIN, 8, POST_COMPLETE, 1));
+	arrive(&pair);
+	cr_assert_eq(notes(&pair), 2);
+	pair_close(&pair);
+}
+
+Test(sim_notes, for_nobody_who_does_not_look)
+{
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	node_look(pair.a->node, false);
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	settle(pair.b);
+	cr_assert_eq(notes(&pair), 0);
+	cr_assert_eq(acks(&pair), 1);
+	pair_close(&pair);
+}
+
+/* Who stops to look hears what was noted until then. */
+Test(sim_notes, before_a_sleep)
+{
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	node_look(pair.a->node, false);
+	model_read(pair.a);
+	cr_assert_eq(pair.bed.model->open, 0);
+	pair_close(&pair);
+}
+
+/* A verdict that the initiator may not have read yet: told that all is well it would believe that. */
+Test(sim_notes, overtake_no_verdict)
+{
+	struct pair pair;
+	struct job *refused;
+
+	pair_open(&pair, NULL);
+	refused = post(job_rma(pair.a, pair.region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	region_end(pair.region);
+	arrive(&pair);
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	settle(pair.b);
+	cr_assert_eq(notes(&pair), 0);
+	for (int i = 0; i < 2; i++) {
+		world_pass(pair.bed.world, SHORT_NS);
+		poll(pair.a);
+		settle(pair.a);
+		world_pass(pair.bed.world, SHORT_NS);
+		poll(pair.b);
+	}
+	model_read(pair.a);
+	cr_assert(refused->done && refused->failed);
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	cr_assert_eq(notes(&pair), 1, "this one has been heard of");
+	pair_close(&pair);
+}
+
+/* Its rules are for what goes by the stream. */
+Test(sim_notes, not_with_a_fault_plan)
+{
+	const struct fault_plan plan = { .seed = 1 };
+	struct pair pair;
+
+	pair_open(&pair, &(struct nic_config){ .fault = &plan });
+	cr_assert_not(nic_looks(pair.a->node->nic));
+	pair_close(&pair);
+}
+
+/* A victim that has greeted the test, and whose write of 8 bytes has come to it. */
+struct lie {
+	struct bed bed;
+	struct words words;
+	struct party *victim;
+	struct raw *raw;
+	uint8_t bytes[8];
+};
+
+static void lie_open(struct lie *lie)
+{
+	struct sockaddr_storage at = { .ss_family = AF_INET };
+	struct sockaddr_in *in = (struct sockaddr_in *)&at;
+	struct iovec iov = { lie->bytes, sizeof(lie->bytes) };
+	struct remote remote = { .length = sizeof(lie->bytes), .key = 1 };
+	struct post write = {
+		.kind = OP_WRITE, .flags = POST_COMPLETE, .iov = &iov, .iov_count = 1, .remote = &remote, .remote_count = 1,
+	};
+	struct wire_hello_fields fields;
+
+	memset(lie, 0, sizeof(*lie));
+	bed_open(&lie->bed, 72, 2, NULL, NULL);
+	lie->victim = lie->bed.party[1];
+	lie->words.bed = &lie->bed;
+	in->sin_addr.s_addr = htonl(0x0a090909);
+	in->sin_port = htons(100);
+	cr_assert_eq(av_insert(lie->victim->av, &at, 0, &write.dest), 0);
+	fields = plain_hello(&lie->words);
+	lie->raw = raw_dial(lie->bed.world, party_port(lie->victim));
+	say_hello(&lie->words, &fields);
+	raw_send(lie->raw, lie->words.bytes, lie->words.length);
+	world_pass(lie->bed.world, SHORT_NS);
+	cr_assert_eq(ep_post(lie->victim->ep, &write), 0);
+	world_pass(lie->bed.world, SHORT_NS);
+}
+
+static void lie_close(struct lie *lie)
+{
+	raw_close(lie->raw);
+	world_pass(lie->bed.world, SIM_SECOND);
+	bed_close(&lie->bed);
+}
+
+static void look(const struct lie *lie)
+{
+	node_look(lie->victim->node, true);
+	poll(lie->victim);
+}
+
+Test(sim_notes, are_believed_as_frames_are)
+{
+	struct completion c;
+	struct lie lie;
+
+	lie_open(&lie);
+	raw_note(lie.raw, 1);
+	look(&lie);
+	cr_assert_eq(cq_take(lie.victim->tx, &c, 1), 1);
+	raw_note(lie.raw, 0);
+	look(&lie);
+	cr_assert_not(raw_closed(lie.raw), "what is known does no harm");
+	lie_close(&lie);
+}
+
+Test(sim_notes, of_what_was_not_sent_are_a_breach)
+{
+	const struct node *node;
+	struct lie lie;
+
+	lie_open(&lie);
+	node = lie.victim->node;
+	raw_note(lie.raw, 2);
+	look(&lie);
+	world_pass(lie.bed.world, SHORT_NS);
+	cr_assert(node->warns == 1 && strstr(node->log[0], "WIRE-60"), "%s", node->log[0]);
+	lie_close(&lie);
+}
+
+/* The peer has left one and gone, between two polls. */
+Test(sim_notes, are_heard_at_the_end)
+{
+	struct completion c;
+	struct lie lie;
+
+	lie_open(&lie);
+	node_look(lie.victim->node, false);
+	raw_note(lie.raw, 1);
+	raw_close(lie.raw);
+	world_pass(lie.bed.world, SHORT_NS);
+	cr_assert_eq(cq_take(lie.victim->tx, &c, 1), 1);
+	bed_close(&lie.bed);
+}
+
+Test(sim_notes, before_hello_say_nothing)
+{
+	struct raw *raw;
+	struct lie lie;
+
+	lie_open(&lie);
+	raw = raw_dial(lie.bed.world, party_port(lie.victim));
+	world_pass(lie.bed.world, SHORT_NS);
+	raw_note(raw, 99);
+	look(&lie);
+	cr_assert_not(raw_closed(raw));
+	raw_close(raw);
+	lie_close(&lie);
+}

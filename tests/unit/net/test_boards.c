@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_boards.c - lines of neighbours that share a board (tcp_board.c): part of test_local.c's program. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "emu/net/local.h"
+#include "pairs.h"
+
+enum { MOST_BOARDS = 16, MOST_POLLS = 33 };	/* tcp_board.c */
+
+TestSuite(boards, .init = open_link, .fini = close_link);
+
+/* With a board from the first bytes on, which go the way that HELLO does; and nothing is on its way. */
+static void pair_with_board(struct conn **one, struct conn **two)
+{
+	pair(one, two);
+	send_text(*one, "greeting");
+	expect_text(*two, "greeting");
+	send_text(*two, "answer");
+	expect_text(*one, "answer");
+	cr_assert(board_shared(&(*one)->line->board) && board_shared(&(*two)->line->board));
+	tcp_link.look(tcp, true);
+	for (int i = 0; i < MOST_POLLS; i++)
+		tcp_link.poll(tcp);
+}
+
+/* As a peer's bytes of which nobody was told. */
+static void write_unsaid(const struct conn *from, const char *text)
+{
+	cr_assert_eq(write(from->line->fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static int polls_until(const bool *happened, struct conn *got)
+{
+	size_t before = atomic_load(&got->got);
+	int polls = 0;
+
+	while (!*happened && atomic_load(&got->got) == before && polls < 2 * MOST_POLLS) {
+		tcp_link.poll(tcp);
+		polls++;
+	}
+	return polls;
+}
+
+Test(boards, carry_notes)
+{
+	struct conn *one, *two;
+
+	pair_with_board(&one, &two);
+	tcp_link.look(tcp, false);
+	cr_assert_not(tcp_link.note(two->line, 7), "nobody looks");
+	tcp_link.look(tcp, true);
+	cr_assert(tcp_link.note(two->line, 8));
+	cr_assert_gt(tcp_link.poll(tcp), 0);
+	cr_assert(one->notes == 1 && one->noted == 8 && !two->notes);
+	cr_assert_eq(tcp_link.poll(tcp), 0);
+	cr_assert(tcp_link.note(one->line, 9));
+	tcp_link.look(tcp, false);
+	cr_assert(two->notes == 1 && two->noted == 9);
+	cr_assert_not(tcp_link.note(one->line, 10));
+}
+
+Test(boards, of_a_line_whose_peer_has_closed)
+{
+	struct conn *one, *two;
+	uint64_t number;
+
+	pair_with_board(&one, &two);
+	cr_assert(tcp_link.note(two->line, 7));
+	tcp_link.close(two->line);
+	cr_assert(tcp_link.noted(one->line, &number) && number == 7);
+}
+
+Test(boards, spare_polls_the_sockets)
+{
+	struct conn *one, *two;
+	bool never = false;
+
+	pair_with_board(&one, &two);
+	send_text(two, "rung");
+	cr_assert_eq(polls_until(&never, one), 1);
+	write_unsaid(two, "not rung");
+	cr_assert_gt(polls_until(&never, one), 1, "a poll asked the socket of who had not rung");
+}
+
+Test(boards, tell_of_no_end_which_is_found_all_the_same)
+{
+	struct conn *one, *two;
+
+	pair_with_board(&one, &two);
+	write_unsaid(two, "last words");
+	tcp_link.close(two->line);
+	cr_assert_leq(polls_until(&one->eof, one), MOST_POLLS);
+	cr_assert_leq(polls_until(&one->eof, one), MOST_POLLS);
+	cr_assert(one->eof);
+}
+
+/* Who sleeps is woken by what has come before it is rung for, and is to find it. */
+Test(boards, are_for_who_looks)
+{
+	struct conn *one, *two;
+	bool never = false;
+
+	pair_with_board(&one, &two);
+	tcp_link.look(tcp, false);
+	for (int i = 0; i < MOST_POLLS; i++) {
+		write_unsaid(two, "x");
+		cr_assert_eq(polls_until(&never, one), 1);
+	}
+}
+
+/* What is left by one receive is there for the next, without another ring. */
+Test(boards, leave_nothing_behind)
+{
+	struct conn *one, *two;
+	char bytes[8];
+	struct iovec few = { bytes, 1 }, all = { bytes, sizeof(bytes) };
+	bool never = false;
+
+	pair_with_board(&one, &two);
+	send_text(two, "abcd");
+	one->deaf = true;
+	tcp_link.poll(tcp);
+	cr_assert_eq(tcp_link.recv(one->line, &few, 1), 1);
+	one->deaf = false;
+	cr_assert_eq(polls_until(&never, one), 1);
+	cr_assert_eq(tcp_link.recv(one->line, &all, 1), -EAGAIN);
+}
+
+Test(boards, go_with_their_line)
+{
+	struct conn *one, *two;
+
+	pair_with_board(&one, &two);
+	cr_assert_eq(tcp->board_count, 2);
+	tcp_link.close(one->line);
+	tcp_link.close(two->line);
+	cr_assert(!tcp->board_count && !tcp->boards);
+	pair_with_board(&one, &two);
+}
+
+/* Who dials without the link: he has no board, and so does not ring. */
+static int dial_by_hand(struct conn **two)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), place = ep.accepted;
+
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "emu-127.0.0.1:%u", ntohs(((struct sockaddr_in *)&at)->sin_port));
+	*two = ep.accepts[place] = conn_make(&tcp_link);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+									 strlen(name.sun_path + 1))), 0);
+	await(tcp_listen_fd(tcp));
+	cr_assert(tcp_accept(tcp));
+	cr_assert_eq(ep.accepted, place + 1);
+	return fd;
+}
+
+Test(boards, are_nothing_that_must_be_rung_on)
+{
+	struct conn *two;
+	int fd = dial_by_hand(&two);
+	bool never = false;
+
+	tcp_link.look(tcp, true);
+	cr_assert_eq(tcp->board_count, 1);
+	for (int i = 0; i < MOST_POLLS; i++) {
+		cr_assert_eq(write(fd, "x", 1), 1);
+		cr_assert_eq(polls_until(&never, two), 1);
+	}
+	send_text(two, "to who does not know");
+	cr_assert_eq(tcp->board_count, 1);
+}
+
+Test(boards, are_kept_by_who_can_give_none)
+{
+	struct conn *two;
+	int fd = dial_by_hand(&two);
+	char bytes[8];
+
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int)))
+		cr_skip_test("this kernel lets nobody refuse files");
+	send_text(two, "none");
+	cr_assert_eq(read(fd, bytes, sizeof(bytes)), 4);
+	cr_assert(!tcp->board_count && two->line->board_fd == -1);
+	send_text(two, "more");
+	cr_assert_eq(read(fd, bytes, sizeof(bytes)), 4);
+}
+
+Test(boards, are_few)
+{
+	struct conn *one, *two;
+	bool never = false;
+	int next;
+
+	dial_by_hand(&two);
+	for (int i = 0; i < MOST_BOARDS / 2 - 1; i++)
+		pair_with_board(&one, &two);
+	pair(&one, &two);
+	cr_assert_eq(tcp->board_count, MOST_BOARDS);
+	next = dup(0);
+	close(next);
+	send_text(two, "with the last one");
+	expect_text(one, "with the last one");
+	cr_assert_null(one->line->board.own);
+	cr_assert_lt(dup(0), next, "the descriptor that waited to be sent is closed, and the one received");
+	pair(&one, &two);
+	send_text(two, "without");
+	expect_text(one, "without");
+	cr_assert(tcp->board_count == MOST_BOARDS && !two->line->board.own);
+	write_unsaid(two, "and asked by each poll");
+	cr_assert_eq(polls_until(&never, one), 1);
+}
+
+Test(boards, are_not_all_that_polls_ask)
+{
+	struct sockaddr_storage here = { .ss_family = AF_INET };
+	struct conn *one, *two;
+	bool never = false;
+
+	((struct sockaddr_in *)&here)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	pair_with_board(&one, &two);
+	cr_assert_eq(tcp_link.bind(tcp, &here, &ep, &ep.port), 0);
+	ep.ops = &tcp_link;
+	for (int i = 1; i < MOST_POLLS; i++) {
+		cr_assert_eq(tcp_link.emit(ep.port, &here, "x", 1), 0);
+		tcp_link.poll(tcp);
+		cr_assert_eq(ep.taken, i);
+	}
+	tcp_link.unbind(ep.port);
+	write_unsaid(two, "and found");
+	polls_until(&never, one);
+	write_unsaid(two, "as often as ever");
+	cr_assert_eq(polls_until(&never, one), MOST_POLLS);
+	tcp_link.hear(one->line, false);
+	tcp_link.close(two->line);
+	tcp_link.poll(tcp);
+	cr_assert_eq(one->downs, 1);
+}
+
+/* An accepter that is not the link's: what he sends first has `file` with it, if there is one. */
+static struct conn *dialled_to_other(int file)
+{
+	struct iovec iov = { (char[]){ "first" }, 5 };
+	struct conn *one = dial(), *two = ep.accepts[ep.accepted] = conn_make(&tcp_link);
+
+	finish(one);
+	await(tcp_listen_fd(tcp));
+	cr_assert(tcp_accept(tcp));
+	line_drop_board(two->line);
+	cr_assert_eq(file < 0 ? write(two->line->fd, "first", 5) : local_send_file(two->line->fd, &iov, 1, file), 5);
+	expect_text(one, "first");
+	cr_assert_null(one->line->board.own);
+	write_unsaid(two, "more");
+	expect_text(one, "more");
+	return one;
+}
+
+Test(boards, are_not_asked_for)
+{
+	dialled_to_other(-1);
+	cr_assert_eq(tcp->board_count, 0);
+}
+
+Test(boards, are_no_other_files)
+{
+	int fd = memfd_create("no board", MFD_ALLOW_SEALING), next;
+
+	cr_assert_eq(ftruncate(fd, 4096), 0);
+	dialled_to_other(fd);
+	cr_assert_eq(tcp->board_count, 0);
+	next = dup(fd);
+	close(next);
+	dialled_to_other(fd);
+	cr_assert_eq(dup(fd), next + 2, "two sockets more, and no copy of the file");
+}
