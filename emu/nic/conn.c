@@ -102,9 +102,7 @@ struct conn *conn_accept(struct ep *ep, struct line *line)
 /* As the acknowledgement of a frame that nothing else came with. */
 static bool take_note(struct conn *conn, uint64_t number)
 {
-	struct session *session = conn->session;
-
-	return conn->state != CONN_OPEN || !session || session->conn != conn || requester_acked(session, number);
+	return conn->state != CONN_OPEN || !conn->session || requester_acked(conn->session, number);
 }
 
 void conn_noted(struct conn *conn, uint64_t number)

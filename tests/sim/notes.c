@@ -30,7 +30,17 @@ static struct job *post(struct job *job)
 /* Connected, and nothing is owed. b does nothing but where the test says so; a looks for notes. */
 static void pair_open(struct pair *pair, const struct nic_config *config)
 {
-	bed_open(&pair->bed, 71, 2, config, NULL);
+	static const struct party_config usual;
+	const struct nic_config *configs[] = { NULL, config };
+
+	pair->bed = (struct bed){ .world = world_open(world_seed(71)) };
+	pair->bed.model = model_open(pair->bed.world);
+	pair->bed.world->tapped = true;
+	for (int i = 0; i < 2; i++) {
+		pair->bed.node[i] = node_open(pair->bed.world, configs[i]);
+		pair->bed.party[i] = party_open(pair->bed.model, pair->bed.node[i], &usual);
+	}
+	bed_meet(&pair->bed);
 	pair->bed.world->weather.notes = true;
 	pair->a = pair->bed.party[0];
 	pair->b = pair->bed.party[1];
@@ -135,6 +145,52 @@ Test(sim_notes, of_many_writes_in_between)
 	pair_close(&pair);
 }
 
+/* Nothing else goes from b to a. */
+Test(sim_notes, free_the_window)
+{
+	struct pair pair;
+	uint32_t cables;
+
+	pair_open(&pair, NULL);
+	cables = pair.bed.world->cables_made;
+	for (int i = 0; i <= LIMIT_REQUESTS; i++) {
+		message_arrives(&pair, LIMIT_INJECT + 1);
+		poll(pair.a);
+		model_read(pair.a);
+	}
+	cr_assert_eq(notes(&pair), LIMIT_REQUESTS + 1);
+	cr_assert_eq(acks(&pair), 0);
+	cr_assert_eq(pair.bed.world->cables_made, cables, "a breach");
+	pair_close(&pair);
+}
+
+/* A refusal for which there is no memory ends the connection: its request is not to pass for a good one. */
+Test(sim_notes, not_of_what_was_lost)
+{
+	struct region *gone;
+	struct pair pair;
+	struct job *refused;
+
+	pair_open(&pair, NULL);
+	model_scarce(pair.bed.model);
+	gone = region_open(pair.b, 64, 1, BED_BOTH, false, 0);
+	for (int i = 1; i < ACK_NOTED; i++)
+		post(job_rma(pair.a, pair.region, OP_WRITE, (uint64_t)i * REGION_GRAIN, 8, POST_COMPLETE, 1));
+	refused = post(job_rma(pair.a, gone, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	region_end(gone);
+	pair.a->node->asleep = true;
+	poll(pair.a);
+	world_pass(pair.bed.world, SHORT_NS);
+	pair.bed.world->weather.scarce_permille = 1000;
+	pair.bed.world->weather.scarce_left = 1;
+	while (node_run(pair.b->node))
+		;
+	cr_assert_eq(pair.bed.world->refused_memory, 1);
+	cr_assert_eq(notes(&pair), 0);
+	pair_close(&pair);
+	cr_assert(refused->failed);
+}
+
 Test(sim_notes, for_nobody_who_does_not_look)
 {
 	struct pair pair;
@@ -194,8 +250,13 @@ Test(sim_notes, not_with_a_fault_plan)
 	const struct fault_plan plan = { .seed = 1 };
 	struct pair pair;
 
-	pair_open(&pair, &(struct nic_config){ .fault = &plan });
-	cr_assert_not(nic_looks(pair.a->node->nic));
+	pair_open(&pair, &(struct nic_config){ .fault = &plan });	/* b's */
+	node_look(pair.b->node, true);
+	cr_assert_not(nic_looks(pair.b->node->nic));
+	message_arrives(&pair, LIMIT_INJECT + 1);
+	settle(pair.b);
+	cr_assert_eq(notes(&pair), 0);
+	cr_assert_eq(acks(&pair), 1);
 	pair_close(&pair);
 }
 
@@ -284,10 +345,13 @@ Test(sim_notes, are_heard_at_the_end)
 	struct lie lie;
 
 	lie_open(&lie);
+	lie.victim->node->asleep = true;
 	node_look(lie.victim->node, false);
 	raw_note(lie.raw, 1);
 	raw_close(lie.raw);
 	world_pass(lie.bed.world, SHORT_NS);
+	poll(lie.victim);
+	lie.victim->node->asleep = false;
 	cr_assert_eq(cq_take(lie.victim->tx, &c, 1), 1);
 	bed_close(&lie.bed);
 }
@@ -305,4 +369,29 @@ Test(sim_notes, before_hello_say_nothing)
 	cr_assert_not(raw_closed(raw));
 	raw_close(raw);
 	lie_close(&lie);
+}
+
+/* Of one who has taken its place, perhaps. */
+Test(sim_notes, before_the_peers_hello_say_nothing)
+{
+	struct bed bed;
+	struct raw *raw;
+
+	bed_open(&bed, 73, 2, NULL, NULL);
+	bed.party[1]->node->asleep = true;
+	post(job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1));
+	do
+		world_step(bed.world);
+	while (!(raw = raw_answer(bed.world, party_port(bed.party[1]))));
+	raw_note(raw, 1);
+	for (int i = 0; i < 10; i++) {
+		node_look(bed.node[0], true);
+		poll(bed.party[0]);
+	}
+	cr_assert_not(raw_closed(raw));
+	cr_assert_eq(bed.node[0]->warns, 0, "%s", bed.node[0]->log[0]);
+	raw_close(raw);
+	bed.party[1]->node->asleep = false;
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
 }
