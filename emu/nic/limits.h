@@ -55,7 +55,7 @@ enum {
 
 	/* Acknowledgements owed at most this long. */
 	ACK_REQUESTS = 64,
-	ACK_NOTED = 16,		/* where a note does it (link.h) */
+	ACK_NOTED = 32,		/* where a note does it (link.h) */
 	ACK_BYTES = 256 * 1024,
 
 	LIMIT_CQ_SIZE = 1024,		/* entries of a completion queue if the program names none */

@@ -27,6 +27,7 @@ static struct line *line_take(struct plug *plug)
 		line->used = true;
 		line->dialled = line->deaf = line->wants = line->ended = false;
 		line->left = line->piece = line->said = 0;
+		line->note = 0;
 		return line;
 	}
 	return NULL;
@@ -88,7 +89,11 @@ static void link_hear(struct line *line, bool on)
 /* Whether somebody looks is his own affair. */
 static bool link_note(struct line *line, uint64_t number)
 {
-	return (line->said + number) % 2;
+	bool looks = (line->said + number) % 2;
+
+	if (looks)
+		line->note = number;
+	return looks;
 }
 
 static bool link_noted(struct line *line, uint64_t *number)

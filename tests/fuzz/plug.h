@@ -20,6 +20,7 @@ struct line {
 	size_t piece;		/* so many bytes at once; 0: any */
 	uint8_t out[PLUG_OUT];	/* what it has sent */
 	size_t said;
+	uint64_t note;		/* its last, beside that */
 };
 
 struct plug {

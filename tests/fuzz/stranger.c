@@ -199,6 +199,8 @@ static void hear(struct stranger *stranger)
 		hear_frame(stranger, (const struct wire_head *)(line->out + at));
 		at += frame;
 	}
+	if (line && line->note > stranger->executed)
+		stranger->executed = line->note;
 	if (!at)
 		return;
 	line->said -= at;
