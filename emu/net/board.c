@@ -80,7 +80,7 @@ void board_drop(struct board *board)
 {
 	if (board->own)
 		(void)mmap(board->room, BOARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	*board = (struct board){ NULL };
+	*board = (struct board){ 0 };
 }
 
 bool board_note(struct board *board, uint64_t number)
