@@ -187,8 +187,10 @@ Test(sim_notes, not_of_what_was_lost)
 		;
 	cr_assert_eq(pair.bed.world->refused_memory, 1);
 	cr_assert_eq(notes(&pair), 0);
-	pair_close(&pair);
+	pair.a->node->asleep = pair.b->node->asleep = false;
+	model_end(pair.bed.model, BED_LIMIT_NS);
 	cr_assert(refused->failed);
+	pair_close(&pair);
 }
 
 Test(sim_notes, for_nobody_who_does_not_look)
