@@ -25,7 +25,8 @@ struct board_side {
 	atomic_uint_fast64_t rings;	/* 0: this side has no board yet */
 };
 
-static_assert(sizeof(uint_fast64_t) == 8 && 2 * sizeof(struct board_side) <= BOARD_BYTES, "WIRE-39");
+static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct board_side, looks) == 8 && offsetof(struct board_side, rings) == 16 &&
+	      sizeof(struct board_side) == 128, "WIRE-39");
 
 void *board_rooms(size_t count)
 {

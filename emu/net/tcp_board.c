@@ -3,41 +3,39 @@
 #include "emu/net/local.h"
 #include "emu/net/plain.h"
 #include "emu/net/tcp_line.h"
-
-enum {
-	BOARDS = 16,		/* of a process: each poll looks at all of them */
-	UNASKED = 32,		/* polls in a row that ask boards alone */
-};
+#include "emu/nic/limits.h"
 
 void boards_open(struct tcp *tcp)
 {
-	tcp->board_rooms = board_rooms(BOARDS);
+	tcp->board_rooms = board_rooms(LIMIT_BOARDS);
 }
 
 void boards_close(struct tcp *tcp)
 {
-	board_rooms_end(tcp->board_rooms, BOARDS);
+	board_rooms_end(tcp->board_rooms, LIMIT_BOARDS);
+}
+
+static bool is_free(const struct tcp *tcp, const void *room)
+{
+	for (const struct line *line = tcp->boards; line; line = line->next_board)
+		if (line->board.room == room)
+			return false;
+	return true;
 }
 
 /* NULL: all are taken. */
 static void *free_room(const struct tcp *tcp)
 {
-	for (uint32_t i = 0; tcp->board_rooms && i < BOARDS; i++)
-		if (!(tcp->rooms_taken & 1u << i))
+	for (size_t i = 0; tcp->board_rooms && i < LIMIT_BOARDS; i++)
+		if (is_free(tcp, tcp->board_rooms + i * BOARD_BYTES))
 			return tcp->board_rooms + i * BOARD_BYTES;
 	return NULL;
-}
-
-static uint32_t bit_of(const struct line *line)
-{
-	return 1u << ((uint8_t *)line->board.room - line->tcp->board_rooms) / BOARD_BYTES;
 }
 
 static void has_board(struct line *line)
 {
 	struct tcp *tcp = line->tcp;
 
-	tcp->rooms_taken |= bit_of(line);
 	line->next_board = tcp->boards;
 	tcp->boards = line;
 	tcp->board_count++;
@@ -57,7 +55,6 @@ void line_drop_board(struct line *line)
 		at = &(*at)->next_board;
 	*at = line->next_board;
 	line->tcp->board_count--;
-	line->tcp->rooms_taken &= ~bit_of(line);
 	board_drop(&line->board);
 }
 
@@ -146,7 +143,7 @@ void boards_look(void *link, bool on)
 /* Who does not look was woken by his socket, perhaps before its peer came to ring. */
 bool boards_tell(struct tcp *tcp)
 {
-	if (!tcp->looks || tcp->board_count != tcp->count || tcp->port_count || tcp->watched || ++tcp->unasked > UNASKED)
+	if (!tcp->looks || tcp->board_count != tcp->count || tcp->port_count || tcp->watched || ++tcp->unasked > SLICE_BOARDS)
 		return false;
 	for (const struct line *line = tcp->boards; line; line = line->next_board)
 		if (!board_shared(&line->board))

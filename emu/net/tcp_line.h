@@ -52,7 +52,6 @@ struct tcp {
 	struct line *boards;	/* those of lines that have one */
 	unsigned int board_count;
 	uint8_t *board_rooms;	/* NULL: boards are not to be had */
-	uint32_t rooms_taken;	/* a bit for each */
 	bool looks;		/* the device does: polls come often (link.h) */
 	unsigned int unasked;	/* polls since the sets were asked */
 	struct listener *listeners;

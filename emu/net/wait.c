@@ -183,6 +183,14 @@ static void settle(void)
 	driver_leave(nic_driver(nic));
 }
 
+/* Before a sleep. Who has parked is not made to look for notes again (let_look() in thread.c), so that comes first. */
+static void rest(void)
+{
+	if (net_mine())
+		net_park();
+	settle();
+}
+
 /* How long until the device wants a thread again: -1 for ever, else ms, rounded up. */
 static int device_ms(void)
 {
@@ -232,9 +240,7 @@ static bool comes_soon(struct wait *wait, uint32_t turn)
 /* As look(), but not if the turn has moved. */
 static int sleep_on(struct wait *wait, uint32_t turn, int timeout_ms)
 {
-	if (net_mine())
-		net_park();	/* once more: there may have been polls since */
-	settle();
+	rest();	/* once more: there may have been polls since */
 	atomic_store(&wait->asleep, true);
 	return wait_turn(wait) != turn ? 1 : look(wait, timeout_ms);
 }
@@ -290,9 +296,7 @@ int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms)
 
 	if (err)
 		return err;
-	if (net_mine())
-		net_park();
-	settle();
+	rest();
 	ms = device_left() ? 0 : device_ms();
 	if (is_manual() && (ms < 0 || ms > MANUAL_LOOK_MS))
 		ms = MANUAL_LOOK_MS;
@@ -320,9 +324,10 @@ int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg)
 		return -EAGAIN;
 	if (net_mine() && (!park || device_ms() == 0))
 		driver_run(nic_driver(net_nic()));
-	if (park && net_mine())
-		net_park();
-	settle();
+	if (park)
+		rest();
+	else
+		settle();
 	if (net_mine())
 		set_timer();
 	return ready(arg) || device_left() ? -EAGAIN : 0;

@@ -22,6 +22,7 @@ enum {
 	LIMIT_VERDICTS = 4096,		/* verdicts not yet acknowledged by the peer */
 	LIMIT_ATOMIC = 4096,		/* bytes of the target that one atomic operation names; then -FI_EMSGSIZE */
 
+	LIMIT_BOARDS = 16,		/* boards of a process, as each poll looks at all; then connections have none */
 	LIMIT_CM_DATA = 256,		/* bytes of the program's in a connection request or its answer; the rest is cut off */
 	LIMIT_BACKLOG = 1024,		/* connection requests unanswered, a passive endpoint; then they are refused */
 
@@ -46,6 +47,7 @@ enum {
 	SLICE_BONDS = 256,		/* bonds dissolved when an endpoint or counter with regions bound to it closes */
 	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_BLIND = 8,		/* slices in a row that found work, for one look at the clock */
+	SLICE_BOARDS = 32,		/* polls in a row that ask boards and no socket (board.h) */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
 	/* Slices without work before messages are acknowledged: the program may answer them. Who sent a long one, waits. */
 	SLICE_IDLE_ACKS = 4,

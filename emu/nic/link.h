@@ -57,8 +57,8 @@ struct link_ops {
 	/* Delivers what lines and ports have ready (conn_readable and so on), at most one slice each. Returns the number of
 	 * events delivered. */
 	int (*poll)(void *link);
-	/* Whether polls come often, so that peers may leave notes, for which poll() looks then. Either way it delivers what there
-	 * is. */
+	/* Whether polls come often, so that peers may leave notes, for which poll() looks then. Switched off, it delivers what
+	 * there is. */
 	void (*look)(void *link, bool on);
 	/* Fills with bytes that cannot be guessed. */
 	void (*random)(void *link, void *bytes, size_t length);

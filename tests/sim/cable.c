@@ -98,7 +98,7 @@ void cable_time_out(struct cable *cable)
 	cable_break(cable, false);
 }
 
-static int line_dir(const struct line *line)
+int line_dir(const struct line *line)
 {
 	return line == &line->cable->end[1];
 }

@@ -47,6 +47,7 @@ uint64_t cable_timeout_ns(const struct cable *cable);
 /* It does; nothing that was on its way arrives. */
 void cable_time_out(struct cable *cable);
 
+int line_dir(const struct line *line);	/* in which it sends */
 ssize_t line_send(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
 void line_close(struct line *line);

@@ -149,14 +149,9 @@ static void lines_hear(struct line *line, bool on)
 	line->deaf = !on;
 }
 
-static struct line *other_end(struct line *line)
-{
-	return &line->cable->end[line == &line->cable->end[0]];
-}
-
 static bool lines_note(struct line *line, uint64_t number)
 {
-	struct line *peer = other_end(line);
+	struct line *peer = &line->cable->end[!line_dir(line)];
 
 	in_role(line->node, "note");
 	WORLD_CHECK(line->node->world, !line->closed, "note on a closed line");
@@ -167,7 +162,7 @@ static bool lines_note(struct line *line, uint64_t number)
 	moved(line->node, 0);
 	line->node->notes++;
 	peer->note = number;
-	tap_noted(line->cable->tap[line == &line->cable->end[1]], number);
+	tap_noted(line->cable->tap[line_dir(line)], number);
 	return true;
 }
 

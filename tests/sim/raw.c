@@ -46,7 +46,7 @@ void raw_note(struct raw *raw, uint64_t number)
 {
 	struct line *line = (struct line *)raw;
 
-	line->cable->end[line == &line->cable->end[0]].note = number;
+	line->cable->end[!line_dir(line)].note = number;
 }
 
 void raw_send(struct raw *raw, const void *bytes, size_t length)

@@ -13,9 +13,10 @@
 #include <criterion/criterion.h>
 
 #include "emu/net/local.h"
+#include "emu/nic/limits.h"
 #include "pairs.h"
 
-enum { MOST_BOARDS = 16, MOST_POLLS = 33 };	/* tcp_board.c */
+enum { MOST_POLLS = SLICE_BOARDS + 1 };	/* until the sockets have been asked */
 
 TestSuite(boards, .init = open_link, .fini = close_link);
 
@@ -202,10 +203,10 @@ Test(boards, are_few)
 	int next;
 
 	dial_by_hand(&two);
-	for (int i = 0; i < MOST_BOARDS / 2 - 1; i++)
+	for (int i = 0; i < LIMIT_BOARDS / 2 - 1; i++)
 		pair_with_board(&one, &two);
 	pair(&one, &two);
-	cr_assert_eq(tcp->board_count, MOST_BOARDS);
+	cr_assert_eq(tcp->board_count, LIMIT_BOARDS);
 	next = dup(0);
 	close(next);
 	send_text(two, "with the last one");
@@ -215,7 +216,7 @@ Test(boards, are_few)
 	pair(&one, &two);
 	send_text(two, "without");
 	expect_text(one, "without");
-	cr_assert(tcp->board_count == MOST_BOARDS && !two->line->board.own);
+	cr_assert(tcp->board_count == LIMIT_BOARDS && !two->line->board.own);
 	write_unsaid(two, "and asked by each poll");
 	cr_assert_eq(polls_until(&never, one), 1);
 }
