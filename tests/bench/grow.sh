@@ -10,10 +10,13 @@
 #
 # Each leaves NAME.tsv in FOLDER (build/grow): the number, then a column for each line of the plot; and NAME.svg, which
 # gnuplot draws. By command only. --tiny: short runs, and no more than a few of everything. EMU_BUILD names another folder than
-# build/release.
+# build/release, LD_LIBRARY_PATH another libfabric than that of tools/setup.sh.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
+. "$here/../../tools/lib.sh"
+[ -n "${LD_LIBRARY_PATH:-}" ] || LD_LIBRARY_PATH=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN: run tools/setup.sh first"
+export LD_LIBRARY_PATH
 build=${EMU_BUILD:-$here/../../build/release}
 bin=$build/tests/bench
 export FI_PROVIDER_PATH=$build/emu/fi

@@ -3,6 +3,7 @@
  * The initiator is the process that was started; the target is its child, forked before libfabric is touched. */
 #include <err.h>
 #include <getopt.h>
+#include <rdma/fabric.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,8 +208,9 @@ static int report(const struct options *o, const struct pair *pair, const struct
 {
 	FILE *tsv;
 
-	printf("%u blocks of %u ms a cell, each process pinned to a core%s\n", o->blocks, o->block_ms, o->one_core ?
-	       ", and both to the same one" : o->cores < 2 ? ", and both to the same one: no figure here means anything" : "");
+	printf("%u blocks of %u ms a cell, libfabric %u.%u, each process pinned to a core%s\n", o->blocks, o->block_ms,
+	       FI_MAJOR(fi_version()), FI_MINOR(fi_version()), o->one_core ? ", and both to the same one" :
+	       o->cores < 2 ? ", and both to the same one: no figure here means anything" : "");
 	report_table(stdout, s, pair->cands, pair->count);
 	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
 	       (unsigned long long)s->ops, (unsigned long long)s->proved);

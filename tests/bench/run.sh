@@ -8,11 +8,15 @@
 # process with 100 connections under 0.1 % of a core. With --only, of these alone whose name contains NAME; the names here
 # are `memory`, `idle` and `MPI`. --blocks is 100 unless given. Takes less than ten minutes.
 # What emu reaches over TCP, as between machines (FI_EMU_LOCAL=tcp), is measured, too, and reported against the same figures.
+# The library, and with it the provider tcp, is the libfabric that LD_LIBRARY_PATH leads to; without one, that of tools/setup.sh.
 # Exit status 0 only if something was measured and nothing fell short. EMU_BUILD names another folder than build/release.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
+. "$here/../../tools/lib.sh"
 build=${EMU_BUILD:-$here/../../build/release}
+[ -n "${LD_LIBRARY_PATH:-}" ] || LD_LIBRARY_PATH=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN: run tools/setup.sh first"
+export LD_LIBRARY_PATH
 bench=$build/tests/bench/emu-bench
 export FI_PROVIDER_PATH=$build/emu/fi
 
