@@ -368,8 +368,12 @@ bool guard_copy(void *to, const void *from, size_t length)
 
 /* --- probing --- */
 
+/* What the word that is probed is compared with: where they are equal, who waits there is woken in vain, so a value that is
+ * rarely waited on. The kernel takes 12 bits, with a sign. */
+enum { PROBE_COMPARED = 0x800 };
+
 /* Has the kernel touch one word as a program would, without changing it: FUTEX_WAKE_OP adds 0 atomically,
- * FUTEX_CMP_REQUEUE reads. Both wake and move nobody. */
+ * FUTEX_CMP_REQUEUE reads, and moves nobody. */
 static bool page_probe(uintptr_t page, bool writable)
 {
 	uint32_t unused = 0;
@@ -377,7 +381,7 @@ static bool page_probe(uintptr_t page, bool writable)
 
 	if (writable)
 		rc = syscall(SYS_futex, &unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, (long)0, page,
-			     FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0));
+			     FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, PROBE_COMPARED));
 	else
 		rc = syscall(SYS_futex, page, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, (long)0, &unused, 0);
 	return rc >= 0 || errno == EAGAIN;
@@ -471,6 +475,8 @@ int guard_populate(void *addr, size_t length, bool writable)
 	last = ((uintptr_t)addr + (length - 1)) | mask;
 	if (last - start == UINTPTR_MAX)	/* everything: cannot be backed, and has no length */
 		return -EFAULT;
+	if (last - start == mask && page_probe(start, writable))	/* half as dear as to populate */
+		return 0;
 	do {
 		err = madvise((void *)start, last - start + 1, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
 	} while (err && errno == EINTR);

@@ -2,12 +2,14 @@
 /* test_guard.c - touching memory that may not be there. test_guard_chain.c has what concerns the program's handlers. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "emu/nic/guard.h"
@@ -208,6 +210,9 @@ static void populating(void)
 	cr_assert_not(resident(at));
 	cr_assert(resident(at + page) && resident(at + 2 * page), "rounded outward");
 	cr_assert_not(resident(at + 4 * page));
+	cr_assert_eq(guard_populate(at + 5 * page + 1, 1, true), 0, "one page");
+	cr_assert(resident(at + 5 * page));
+	cr_assert_not(resident(at + 4 * page) || resident(at + 6 * page));
 	cr_assert_eq(guard_populate(at, 8 * page, true), 0);
 	cr_assert_eq(at[3 * page], 'x', "contents unchanged");
 	cr_assert_eq(at[7 * page], 0);
@@ -232,6 +237,42 @@ static void populating(void)
 Test(guard, populates)
 {
 	populating();
+}
+
+static long futex(uint32_t *word, int op, uint32_t value, uint32_t *to)
+{
+	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, 1L, to, 0);
+}
+
+/* Until the word at `arg` is 1; woken in vain it goes on waiting, and counts that in the next word. */
+static void *wait_for_one(void *arg)
+{
+	uint32_t *word = arg;
+
+	while (!__atomic_load_n(word, __ATOMIC_ACQUIRE)) {
+		syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0);
+		__atomic_add_fetch(word + 1, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* A page may begin with a word that threads of the program sleep on. */
+Test(guard, populating_wakes_nobody)
+{
+	uint32_t *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), unused = 0;
+	pthread_t waiter;
+
+	cr_assert_eq(pthread_create(&waiter, NULL, wait_for_one, at), 0);
+	/* Moved once it waits, and back, so that it is known to. */
+	while (futex(at, FUTEX_REQUEUE, 0, &unused) != 1)
+		;
+	cr_assert_eq(futex(&unused, FUTEX_REQUEUE, 0, at), 1);
+	for (int writable = 0; writable < 2; writable++)
+		cr_assert_eq(guard_populate(at, 1, writable), 0);
+	__atomic_store_n(at, 1, __ATOMIC_RELEASE);
+	cr_assert_eq(futex(at, FUTEX_WAKE, 1, NULL), 1, "still asleep");
+	cr_assert_eq(pthread_join(waiter, NULL), 0);
+	cr_assert_eq(at[1], 1);
 }
 
 Test(guard, populates_on_old_kernels)
