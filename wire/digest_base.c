@@ -5,6 +5,11 @@
 
 #include <string.h>
 
+static uint64_t kernel_bytes(const void *bytes, size_t length)
+{
+	return XXH3_64bits(bytes, length);
+}
+
 static uint64_t kernel_copy(void *to, const void *from, size_t length)
 {
 	memmove(to, from, length);

@@ -2,8 +2,8 @@
 /* digest_kernel.h - XXH3 of payloads for one instruction set; private to digest*.c.
  *
  * A file that is compiled for an instruction set defines DIGEST_KERNEL, the name of its table, includes this, and has its own
- * way to copy. All
- * functions are static, so that none of another instruction set can stand in for it at link time. */
+ * way with bytes in one piece. All functions are static, so that none of another instruction set can stand in for it at link
+ * time. */
 #ifndef WIRE_DIGEST_KERNEL_H
 #define WIRE_DIGEST_KERNEL_H
 
@@ -19,6 +19,7 @@ struct digest_kernel {
 
 extern const struct digest_kernel digest_base;	/* what every processor of this architecture has */
 extern const struct digest_kernel digest_avx2;	/* x86-64 only */
+uint64_t digest_avx2_long(const void *bytes, size_t length);	/* the same */
 
 #ifdef DIGEST_KERNEL
 
@@ -27,11 +28,6 @@ extern const struct digest_kernel digest_avx2;	/* x86-64 only */
 
 static_assert(sizeof(struct digest_state) >= sizeof(XXH3_state_t), "the state fits");
 static_assert(alignof(struct digest_state) >= alignof(XXH3_state_t), "the state is aligned");
-
-static uint64_t kernel_bytes(const void *bytes, size_t length)
-{
-	return XXH3_64bits(bytes, length);
-}
 
 static void kernel_begin(struct digest_state *state)
 {
@@ -48,7 +44,9 @@ static uint64_t kernel_end(const struct digest_state *state)
 	return XXH3_64bits_digest((const XXH3_state_t *)state);
 }
 
-static uint64_t kernel_copy(void *to, const void *from, size_t length);	/* the including file's own */
+/* The including file's own. */
+static uint64_t kernel_bytes(const void *bytes, size_t length);
+static uint64_t kernel_copy(void *to, const void *from, size_t length);
 
 const struct digest_kernel DIGEST_KERNEL = { kernel_bytes, kernel_begin, kernel_add, kernel_end, kernel_copy };
 

@@ -33,7 +33,15 @@ static bool get_digest(struct place *place, void *bytes, size_t length, uint64_t
 struct digesting {
 	struct digest_state state;
 	const struct iovec *run;
+	uint64_t digest;	/* of what is one run */
 };
+
+static void digest_whole(void *arg)
+{
+	struct digesting *d = arg;
+
+	d->digest = digest_bytes(d->run->iov_base, d->run->iov_len);
+}
 
 static void digest_run(void *arg)
 {
@@ -49,13 +57,14 @@ static bool digest_place(const struct place *from, uint32_t length, uint64_t *di
 	struct digesting d;
 	int count = place_runs(from, length, runs, LIMIT_IOV);
 
-	digest_begin(&d.state);
+	if (count > 1)
+		digest_begin(&d.state);
 	for (int i = 0; i < count; i++) {
 		d.run = &runs[i];
-		if (!guard_run(runs[i].iov_base, runs[i].iov_len, false, digest_run, &d))
+		if (!guard_run(d.run->iov_base, d.run->iov_len, false, count > 1 ? digest_run : digest_whole, &d))
 			return false;
 	}
-	*digest = digest_end(&d.state);
+	*digest = count > 1 ? digest_end(&d.state) : d.digest;
 	return true;
 }
 
