@@ -56,6 +56,13 @@ new_libfabric_lib() {
 	fi
 }
 
+# Programs are to find the new libfabric, unless LD_LIBRARY_PATH leads to one already.
+find_libfabric() {
+	[ -n "${LD_LIBRARY_PATH:-}" ] || LD_LIBRARY_PATH=$(new_libfabric_lib) ||
+		die "no libfabric $EMU_FABRIC_MIN: run tools/setup.sh first"
+	export LD_LIBRARY_PATH
+}
+
 # The prefix of the new libfabric; fails if there is none.
 new_libfabric_prefix() {
 	local have

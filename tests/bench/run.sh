@@ -15,8 +15,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../../tools/lib.sh"
 build=${EMU_BUILD:-$here/../../build/release}
-[ -n "${LD_LIBRARY_PATH:-}" ] || LD_LIBRARY_PATH=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN: run tools/setup.sh first"
-export LD_LIBRARY_PATH
+find_libfabric
 bench=$build/tests/bench/emu-bench
 export FI_PROVIDER_PATH=$build/emu/fi
 
