@@ -368,6 +368,11 @@ static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
 	return count;
 }
 
+static size_t scratch_room(const struct conn *conn)
+{
+	return conn->plenty ? SLICE_RECV_MORE : SLICE_RECV_BYTES;
+}
+
 /* Where to receive what is copied or is no payload. True: it is the rest of a large payload with digest, level with its place:
  * copies between addresses that do not agree within a cache line take half as long again. Of what follows comes a head like
  * this one's: the next payload then comes whole (conn_whole()). */
@@ -377,7 +382,7 @@ static bool conn_level(struct conn *conn, struct iovec *room)
 	uint8_t *scratch = conn->nic->scratch;
 	struct iovec place;
 
-	*room = (struct iovec){ scratch, SLICE_RECV_BYTES };
+	*room = (struct iovec){ scratch, scratch_room(conn) };
 	if (left <= LIMIT_COPY || !conn->payload_digest || conn->in.sink == SINK_DROP || conn->in.place.pin ||
 	    place_runs(&conn->in.place, left, &place, 1) != 1)
 		return false;
@@ -448,6 +453,7 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 		runs[count].iov_len = LIMIT_COPY;
 	conn->bulk = bulk;
 	got = conn->nic->link.recv(conn->line, runs, count + 1);
+	conn->plenty = !bulk && got >= SLICE_RECV_BYTES;
 	if (got <= 0) {
 		conn_unheard(conn, got);
 		return;
@@ -469,7 +475,7 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 void conn_readable(struct conn *conn)
 {
 	uint8_t *scratch = conn->nic->scratch;
-	struct iovec room = { scratch, conn->bulk ? LIMIT_COPY : SLICE_RECV_BYTES };
+	struct iovec room = { scratch, conn->bulk ? LIMIT_COPY : scratch_room(conn) };
 	ssize_t got;
 
 	if (conn->state != CONN_OPEN && conn->state != CONN_GREETING)
@@ -480,6 +486,7 @@ void conn_readable(struct conn *conn)
 	}
 	conn->bulk = false;
 	got = conn->nic->link.recv(conn->line, &room, 1);
+	conn->plenty = got >= SLICE_RECV_BYTES;
 	if (got > 0)
 		conn_feed(conn, scratch, scratch + got);
 	else

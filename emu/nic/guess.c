@@ -5,7 +5,7 @@
 #include "emu/nic/conn.h"
 #include "emu/nic/nic_impl.h"
 
-/* What was received before is still judged: less than SLICE_RECV_BYTES. */
+/* What was received before is still judged: less than SLICE_RECV_MORE. */
 static void hold(struct conn *conn)
 {
 	struct nic *nic = conn->nic;

@@ -41,6 +41,7 @@ enum {
 	/* Work in one slice of the driver role. */
 	SLICE_FRAMES = 64,		/* frames generated a connection */
 	SLICE_RECV_BYTES = 32 * 1024,	/* received at once into shared scratch, but for a large payload's rest with its digest */
+	SLICE_RECV_MORE = LIMIT_SEGMENT,	/* the same where so many came the last time: more will be waiting */
 	CACHE_LINE = 64,
 	SLICE_DATAGRAMS = 64,		/* datagrams received a port */
 	SLICE_OPS = 256,		/* posted ops taken from the submit queue */

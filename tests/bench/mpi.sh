@@ -9,6 +9,8 @@ set -euo pipefail
 
 rounds=${1:-5} ms=${2:-200}
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../tools/lib.sh"
+find_libfabric
 build=${EMU_BUILD:-$here/../../build/release}
 program=$(readlink -f "$build")/tests/bench/mpi_patterns
 export EMU_SOURCE_DIR=$here/../..

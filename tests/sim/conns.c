@@ -212,7 +212,8 @@ static void received(uint64_t length, uint64_t *aside, uint64_t *calls)
 	bed_close(&bed);
 }
 
-/* Behind a long payload little is taken that has its place elsewhere, once its head comes alone. Short ones come many at once. */
+/* Behind a long payload little is taken that has its place elsewhere, once its head comes alone. Short ones come many at once,
+ * and where many came, more: but for the first call four times as many. */
 Test(sim_conns, that_receives_long_ones_and_short)
 {
 	uint64_t aside, calls;
@@ -222,7 +223,7 @@ Test(sim_conns, that_receives_long_ones_and_short)
 	received(SLICE_RECV_BYTES - 1, &aside, &calls);
 	cr_assert_geq(aside, WRITES / 4 * 3 * SLICE_RECV_BYTES, "%llu bytes", (unsigned long long)aside);
 	received(SLICE_RECV_BYTES / 4, &aside, &calls);
-	cr_assert_leq(calls, WRITES / 2, "%llu calls", (unsigned long long)calls);
+	cr_assert_leq(calls, WRITES / 8, "%llu calls", (unsigned long long)calls);
 }
 
 /* For the log: by the session's peer, once there is one. */

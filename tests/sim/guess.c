@@ -8,7 +8,7 @@
 
 enum {
 	GUESSES = 3 * LIMIT_GUESSES,
-	AT_ONCE = SLICE_RECV_BYTES / (sizeof(struct wire_head) + sizeof(struct wire_read)),	/* are judged that were received */
+	AT_ONCE = SLICE_RECV_MORE / (sizeof(struct wire_head) + sizeof(struct wire_read)),	/* are judged that were received */
 	EACH = 64,
 };
 
