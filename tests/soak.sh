@@ -9,5 +9,6 @@
 minutes=${1:-10}
 [[ $minutes =~ ^[1-9][0-9]*$ ]] || die "usage: soak.sh [MINUTES]"
 build_target release soak && build_target release emu-fi || exit 1
-LD_LIBRARY_PATH=$(new_libfabric_lib) EMU_BUILD=$EMU_ROOT/build/release \
+find_libfabric
+EMU_BUILD=$EMU_ROOT/build/release \
 	exec "$EMU_ROOT/tools/emurun" "$EMU_ROOT/build/release/tests/process/soak" $((minutes * 60))

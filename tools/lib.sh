@@ -58,9 +58,14 @@ new_libfabric_lib() {
 
 # Programs are to find the new libfabric, unless LD_LIBRARY_PATH leads to one already.
 find_libfabric() {
-	[ -n "${LD_LIBRARY_PATH:-}" ] || LD_LIBRARY_PATH=$(new_libfabric_lib) ||
-		die "no libfabric $EMU_FABRIC_MIN: run tools/setup.sh first"
-	export LD_LIBRARY_PATH
+	local folder folders
+
+	IFS=: read -ra folders <<<"${LD_LIBRARY_PATH:-}"
+	for folder in "${folders[@]}"; do
+		[ ! -e "$folder/libfabric.so.1" ] || return 0
+	done
+	folder=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN: run tools/setup.sh first"
+	export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 }
 
 # The prefix of the new libfabric; fails if there is none.

@@ -368,9 +368,10 @@ static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
 	return count;
 }
 
+/* Of long payloads, more would only be copied. */
 static size_t scratch_room(const struct conn *conn)
 {
-	return conn->plenty ? SLICE_RECV_MORE : SLICE_RECV_BYTES;
+	return conn->plenty && wire_get32(conn->in.head.payload) < SLICE_RECV_BYTES ? SLICE_RECV_MORE : SLICE_RECV_BYTES;
 }
 
 /* Where to receive what is copied or is no payload. True: it is the rest of a large payload with digest, level with its place:
@@ -453,7 +454,7 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 		runs[count].iov_len = LIMIT_COPY;
 	conn->bulk = bulk;
 	got = conn->nic->link.recv(conn->line, runs, count + 1);
-	conn->plenty = !bulk && got >= SLICE_RECV_BYTES;
+	conn->plenty = got >= SLICE_RECV_BYTES;
 	if (got <= 0) {
 		conn_unheard(conn, got);
 		return;

@@ -64,7 +64,7 @@ struct conn {
 	bool busy;			/* is in the nic's list of connections with something to send */
 	bool turn;			/* data and requests take turns */
 	bool bulk;			/* the last bytes received were a long payload's */
-	bool plenty;			/* they were SLICE_RECV_BYTES or more, and no long payload's */
+	bool plenty;			/* they were SLICE_RECV_BYTES or more */
 	uint64_t ack_sent;		/* head.ack of the last frame sent */
 	struct auth_tokens *tokens;	/* once a secret is proved; else NULL */
 	struct conn *next_busy;

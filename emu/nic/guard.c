@@ -475,16 +475,16 @@ int guard_populate(void *addr, size_t length, bool writable)
 	last = ((uintptr_t)addr + (length - 1)) | mask;
 	if (last - start == UINTPTR_MAX)	/* everything: cannot be backed, and has no length */
 		return -EFAULT;
-	if (last - start == mask && page_probe(start, writable))	/* half as dear as to populate */
-		return 0;
-	do {
-		err = madvise((void *)start, last - start + 1, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
-	} while (err && errno == EINTR);
-	if (!err)
-		return 0;
-	if (errno != EINVAL)
-		return -EFAULT;
-	/* A kernel before 5.14, or a mapping of a device. */
+	if (last - start > mask) {
+		do {
+			err = madvise((void *)start, last - start + 1, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+		} while (err && errno == EINTR);
+		if (!err)
+			return 0;
+		if (errno != EINVAL)
+			return -EFAULT;
+	}
+	/* A single page, for which this is half as dear; a kernel before 5.14; or a mapping of a device. */
 	for (uintptr_t page = start;; page += mask + 1) {
 		if (!page_probe(page, writable))
 			return -EFAULT;

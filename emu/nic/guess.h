@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* guess.h - how fast keys can be guessed: LIMIT_GUESSES a second, all peers together. Whoever goes on after that is not read
- * until the second is over; a peer that names no wrong key does not notice. Thread: holder of the driver role. */
+/* guess.h - how fast keys can be guessed: LIMIT_GUESSES a second, all peers together. A connection that names one after
+ * that is not read until the second is over, but for what was received with it; a peer that names no wrong key does not
+ * notice. Thread: holder of the driver role. */
 #ifndef EMU_NIC_GUESS_H
 #define EMU_NIC_GUESS_H
 

@@ -76,6 +76,9 @@ struct nic {
 	uint8_t scratch[LIMIT_SEGMENT + sizeof(struct wire_trailer) + WIRE_FRAME_MAX + CACHE_LINE];
 };
 
+static_assert(sizeof(((struct nic *)NULL)->scratch) >= SLICE_RECV_MORE && SLICE_RECV_MORE >= SLICE_RECV_BYTES,
+	      "what a connection receives there fits");
+
 /* Something to be sent came up. Outside of a slice (a control action, what the NIC thread does to connections) nobody would
  * look at it: so the role's holder runs a slice when he lets go (D3). */
 void nic_stir(struct nic *nic);

@@ -54,17 +54,20 @@ static void digest_run(void *arg)
 static bool digest_place(const struct place *from, uint32_t length, uint64_t *digest)
 {
 	struct iovec runs[LIMIT_IOV];
-	struct digesting d;
+	struct digesting d = { .run = runs };
 	int count = place_runs(from, length, runs, LIMIT_IOV);
+	bool ok;
 
-	if (count > 1)
-		digest_begin(&d.state);
-	for (int i = 0; i < count; i++) {
-		d.run = &runs[i];
-		if (!guard_run(d.run->iov_base, d.run->iov_len, false, count > 1 ? digest_run : digest_whole, &d))
-			return false;
+	if (count == 1) {
+		ok = guard_run(runs->iov_base, runs->iov_len, false, digest_whole, &d);
+		*digest = d.digest;
+		return ok;
 	}
-	*digest = count > 1 ? digest_end(&d.state) : d.digest;
+	digest_begin(&d.state);
+	for (; d.run < runs + count; d.run++)
+		if (!guard_run(d.run->iov_base, d.run->iov_len, false, digest_run, &d))
+			return false;
+	*digest = digest_end(&d.state);
 	return true;
 }
 

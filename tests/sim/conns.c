@@ -226,6 +226,37 @@ Test(sim_conns, that_receives_long_ones_and_short)
 	cr_assert_leq(calls, WRITES / 8, "%llu calls", (unsigned long long)calls);
 }
 
+/* Many short ones came at once, and then long ones one by one: but for the first they have their place. */
+Test(sim_conns, that_receives_long_ones_after_many_short)
+{
+	struct region *region;
+	struct node *to;
+	struct bed bed;
+
+	bed_open(&bed, 8, 2, NULL, NULL);
+	bed.world->weather.chunk_max = 0;
+	bed.world->weather.capacity = 4 * LIMIT_SEGMENT;
+	region = region_open(bed.party[1], LIMIT_SEGMENT, 1, BED_BOTH, false, 0);
+	to = bed.node[1];
+	to->asleep = true;
+	for (uint64_t i = 0; i < WRITES; i++)
+		post(job_rma(bed.party[0], region, OP_WRITE, i * 1024, 1024, POST_COMPLETE, 1));
+	model_pass(bed.model, SIM_SECOND / 100);
+	to->asleep = false;
+	model_end(bed.model, BED_LIMIT_NS);
+	for (uint64_t i = 0; i < WRITES; i++) {
+		to->aside = 0;
+		to->asleep = true;
+		post(job_rma(bed.party[0], region, OP_WRITE, 0, LIMIT_SEGMENT / 2, POST_COMPLETE, 1));
+		model_pass(bed.model, SIM_SECOND / 100);
+		to->asleep = false;
+		model_end(bed.model, BED_LIMIT_NS);
+		cr_assert(!i || to->aside <= SLICE_RECV_BYTES + LIMIT_COPY, "%llu bytes of number %llu",
+			  (unsigned long long)to->aside, (unsigned long long)i);
+	}
+	bed_close(&bed);
+}
+
 /* For the log: by the session's peer, once there is one. */
 Test(sim_conns, that_is_named)
 {

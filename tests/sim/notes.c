@@ -55,10 +55,16 @@ static void pair_open(struct pair *pair, const struct nic_config *config)
 	pair->notes = pair->b->node->notes;
 }
 
-static void pair_close(struct pair *pair)
+/* All that is under way. */
+static void pair_end(struct pair *pair)
 {
 	pair->a->node->asleep = pair->b->node->asleep = false;
 	model_end(pair->bed.model, BED_LIMIT_NS);
+}
+
+static void pair_close(struct pair *pair)
+{
+	pair_end(pair);
 	bed_close(&pair->bed);
 }
 
@@ -181,8 +187,7 @@ Test(sim_notes, not_of_what_was_lost)
 		;
 	cr_assert_eq(pair.bed.world->refused_memory, 1);
 	cr_assert_eq(pair.b->node->notes, pair.notes);
-	pair.a->node->asleep = pair.b->node->asleep = false;
-	model_end(pair.bed.model, BED_LIMIT_NS);
+	pair_end(&pair);
 	cr_assert(refused->failed);
 	pair_close(&pair);
 }
