@@ -15,7 +15,7 @@ enum { STRIPE = 64, BLOCK = 1024, SECRET_STEP = 8, SECRET_SCRAMBLE = 128, SECRET
  * destination as if it were to be read (tests/bench/RESULTS.md says what this buys). */
 enum { AHEAD = 2048 };
 
-/* From so many bytes on, what digest_avx2_long() fetches behind them is little. */
+/* From so many bytes on, what is fetched behind them is little (digest_long.h). */
 enum { LONG = 64 * 1024 };
 
 static const uint64_t prime32_1 = 0x9e3779b1, prime64_1 = 0x9e3779b185ebca87, prime_mix = 0x165667919e3779f9;
@@ -78,7 +78,9 @@ static uint64_t merge(const __m256i sum[2], size_t length)
 
 static uint64_t kernel_bytes(const void *bytes, size_t length)
 {
-	return length < LONG ? XXH3_64bits(bytes, length) : digest_avx2_long(bytes, length);
+	if (length < LONG)
+		return XXH3_64bits(bytes, length);
+	return __builtin_cpu_supports("avx512f") ? digest_avx512_long(bytes, length) : digest_avx2_long(bytes, length);
 }
 
 static uint64_t kernel_copy(void *to_bytes, const void *from_bytes, size_t length)

@@ -2,8 +2,8 @@
 /* digest_kernel.h - XXH3 of payloads for one instruction set; private to digest*.c.
  *
  * A file that is compiled for an instruction set defines DIGEST_KERNEL, the name of its table, includes this, and has its own
- * way with bytes in one piece. All functions are static, so that none of another instruction set can stand in for it at link
- * time. */
+ * way with bytes in one piece. All functions in here are static, and so are xxHash's, so that none of another instruction set can
+ * stand in for it at link time. */
 #ifndef WIRE_DIGEST_KERNEL_H
 #define WIRE_DIGEST_KERNEL_H
 
@@ -19,7 +19,8 @@ struct digest_kernel {
 
 extern const struct digest_kernel digest_base;	/* what every processor of this architecture has */
 extern const struct digest_kernel digest_avx2;	/* x86-64 only */
-uint64_t digest_avx2_long(const void *bytes, size_t length);	/* the same */
+uint64_t digest_avx2_long(const void *bytes, size_t length);	/* x86-64 only, as is the next; digest_long.h */
+uint64_t digest_avx512_long(const void *bytes, size_t length);
 
 #ifdef DIGEST_KERNEL
 

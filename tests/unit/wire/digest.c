@@ -103,6 +103,37 @@ Test(digest, avx2_kernel)
 	cr_skip_test("this processor has no AVX2");
 }
 
+#if defined(__x86_64__)
+/* Of more bytes than a vector register holds at once, and at any address. */
+static void check_long(uint64_t (*digest)(const void *bytes, size_t length))
+{
+	static uint8_t room[LONGEST + 64];
+
+	for (int i = VECTORS - 2; i < VECTORS; i++) {
+		for (size_t shift = 0; shift < 64; shift += 7) {
+			memcpy(room + shift, pattern(), vectors[i].length);
+			cr_assert_eq(digest(room + shift, vectors[i].length), vectors[i].digest, "%zu", vectors[i].length);
+		}
+	}
+}
+#endif
+
+/* Of which the chosen kernel takes one. */
+Test(digest, long_ones)
+{
+	bool any = false;
+
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2"))
+		check_long(digest_avx2_long);
+	if (__builtin_cpu_supports("avx512f"))
+		check_long(digest_avx512_long);
+	any = __builtin_cpu_supports("avx2");
+#endif
+	if (!any)
+		cr_skip_test("this processor has no AVX2");
+}
+
 Test(digest, chosen_kernel)
 {
 	const struct digest_kernel chosen = { digest_bytes, digest_begin, digest_add, digest_end, digest_copy };
