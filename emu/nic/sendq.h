@@ -19,7 +19,7 @@
 enum {
 	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
 	SENDQ_LONG_BYTES = LIMIT_SEGMENT + 4096,	/* the same where all payload is copied */
-	SENDQ_DIGESTED = 1 << 20,	/* lent bytes, with digest, of one send: in the cache still when the kernel copies them */
+	SENDQ_DIGESTED = 256 * 1024,	/* lent bytes, with digest, of one send: in the cache still when they are copied */
 	SENDQ_PIECES = 64,		/* that leave in one send */
 	SENDQ_SPARES = 16,		/* buffers kept of each sort */
 	SENDQ_LONG_SPARES = 4,
