@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* board.c - a page that two neighbours share.
+/* board.c - the memory that two neighbours share.
  *
  * Whoever leaves a note writes it and then asks whether the peer looks; who stops to look says so and then reads once
  * more. All four are sequentially consistent: the one sees that nobody looks, or the other sees the note. */
@@ -18,15 +18,16 @@
 
 enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW };
 
-/* Two lines apart, as processors fetch them in pairs. */
+/* Two cache lines apart, as processors fetch them in pairs; what polls read is in the first. */
 struct board_side {
 	_Alignas(128) atomic_uint_fast64_t note;
 	atomic_uint_fast64_t looks;	/* 1: at notes */
 	atomic_uint_fast64_t rings;	/* 0: this side has no board yet */
+	struct ring_words ring;
 };
 
 static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct board_side, looks) == 8 && offsetof(struct board_side, rings) == 16 &&
-	      sizeof(struct board_side) == 128, "WIRE-39");
+	      offsetof(struct board_side, ring) == 24 && sizeof(struct board_side) == 256, "WIRE-39");
 
 void *board_rooms(size_t count)
 {
@@ -41,47 +42,50 @@ void board_rooms_end(void *rooms, size_t count)
 		munmap(rooms, count * BOARD_BYTES);
 }
 
-static int map(struct board *board, void *room, int fd, int own)
+static int map(struct board *board, struct ring *ring, void *room, int fd, int own)
 {
 	struct board_side *sides = mmap(room, BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	uint8_t *rings = (uint8_t *)room + BOARD_BYTES - 2 * RING_BYTES;
 
 	if (sides == MAP_FAILED)
 		return -errno;
 	*board = (struct board){ .own = &sides[own], .peer = &sides[!own], .room = room };
+	ring_begin(ring, &board->own->ring, &board->peer->ring, rings + own * RING_BYTES, rings + !own * RING_BYTES);
 	board_ring(board);
 	return 0;
 }
 
-int board_make(struct board *board, void *room)
+int board_make(struct board *board, struct ring *ring, void *room)
 {
 	int fd = memfd_create("emu-board", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
 
 	if (fd < 0)
 		return -errno;
-	err = ftruncate(fd, BOARD_BYTES) || fcntl(fd, F_ADD_SEALS, SEALS) ? -errno : map(board, room, fd, 0);
+	err = ftruncate(fd, BOARD_BYTES) || fcntl(fd, F_ADD_SEALS, SEALS) ? -errno : map(board, ring, room, fd, 0);
 	if (!err)
 		return fd;
 	plain_close(fd);
 	return err;
 }
 
-int board_take(struct board *board, void *room, int fd)
+int board_take(struct board *board, struct ring *ring, void *room, int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS), err = -EINVAL;
 	struct stat is;
 
 	if (seals >= 0 && !(SEALS & ~seals) && !fstat(fd, &is) && is.st_size == BOARD_BYTES)
-		err = map(board, room, fd, 1) ? -EINVAL : 0;
+		err = map(board, ring, room, fd, 1) ? -EINVAL : 0;
 	plain_close(fd);
 	return err;
 }
 
 /* Should the kernel have no memory for that, the board stays there, and nobody looks at it. */
-void board_drop(struct board *board)
+void board_drop(struct board *board, struct ring *ring)
 {
 	if (board->own)
 		(void)mmap(board->room, BOARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	*board = (struct board){ 0 };
+	*ring = (struct ring){ 0 };
 }
 
 bool board_note(struct board *board, uint64_t number)
@@ -117,7 +121,7 @@ void board_ring(struct board *board)
 
 bool board_shared(const struct board *board)
 {
-	return board->own && atomic_load_explicit(&board->peer->rings, memory_order_relaxed);
+	return board->own && atomic_load_explicit(&board->peer->rings, memory_order_acquire);
 }
 
 bool board_rung(struct board *board)

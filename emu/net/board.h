@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* board.h - a page of memory that two neighbours share beside their stream (local.h): what one writes there, the other's polls
- * find without a system call.
+/* board.h - memory that two neighbours share beside their stream (local.h): what one writes there, the other's polls find without
+ * a system call.
  *
- * Each of the two has a side that it alone writes. There stand the last number that it has left as a note, whether it looks for
- * notes, and how often it has sent. Nothing but these: what the peer writes is taken for what it is, a number that
- * anybody may have made up, and what it has sealed cannot be taken away from under a reader. All [role]. PROTOCOL.md,
- * WIRE-39. */
+ * Each of the two has a side. There stand the last number that it has left as a note, whether it looks for notes, how often it
+ * has sent, and its words of the two rings (ring.h), which lie behind the sides. What the peer writes is taken for what it
+ * is, numbers and bytes that anybody may have made up, and what it has sealed cannot be taken away from under a reader. All
+ * [role]. PROTOCOL.md, WIRE-39. */
 #ifndef EMU_NET_BOARD_H
 #define EMU_NET_BOARD_H
 
@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BOARD_BYTES = 4096 };
+#include "emu/net/ring.h"
+
+enum { BOARD_BYTES = 4096 + 2 * RING_BYTES };
 
 struct board_side;
 
@@ -29,11 +31,11 @@ struct board {
  * come, so that none is mapped where the program has just unmapped something, and a peer that still writes there is found out. */
 void *board_rooms(size_t count);
 void  board_rooms_end(void *rooms, size_t count);
-/* Makes one for the side that was connected to. The descriptor is for the peer, and the caller's; -errno. */
-int  board_make(struct board *board, void *room);
+/* Makes one for the side that was connected to, and begins its ring. The descriptor is for the peer, and the caller's; -errno. */
+int  board_make(struct board *board, struct ring *ring, void *room);
 /* Takes what the peer has sent, and the descriptor: 0, or -EINVAL if it is none. */
-int  board_take(struct board *board, void *room, int fd);
-void board_drop(struct board *board);	/* its room is free again; there may be none */
+int  board_take(struct board *board, struct ring *ring, void *room, int fd);
+void board_drop(struct board *board, struct ring *ring);	/* its room is free again; there may be none */
 
 /* Leaves a note for the peer. False: it does not look, or there is no board, and is to be told by the stream. */
 bool board_note(struct board *board, uint64_t number);

@@ -139,6 +139,7 @@ static int tcp_poll(void *link)
 	if (boards_tell(tcp))
 		return count + boards_rung(tcp);
 	tcp->unasked = 0;
+	count += rings_read(tcp);
 	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));
 }
 
@@ -151,6 +152,11 @@ bool tcp_drop_stuck(struct tcp *tcp)
 		}
 	}
 	return false;
+}
+
+bool tcp_read_on(struct tcp *tcp)
+{
+	return !tcp->looks && rings_read(tcp);
 }
 
 static bool any_waits(const struct tcp *tcp)

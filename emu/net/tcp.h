@@ -17,7 +17,8 @@ struct tcp;
 
 struct tcp_config {
 	void (*log)(enum nic_log level, const char *text);	/* may be NULL */
-	/* tcp_drop_stuck() and tcp_tick() are to be called every TCP_TICK_MS, until the latter says no. Must not block. */
+	/* tcp_drop_stuck(), tcp_read_on() and tcp_tick() are to be called every TCP_TICK_MS, until the last says no. Must not
+	 * block. */
 	void (*kick)(void *arg);
 	void *kick_arg;
 	uint64_t silence_ns;	/* see net_config */
@@ -43,6 +44,8 @@ int  tcp_finish_dials(struct tcp *tcp);	/* conn_up(), conn_down(); how many */
 bool tcp_accept(struct tcp *tcp);
 /* conn_down() for a neighbour who has taken nothing during the silence while bytes wait for it. True: somebody was told. */
 bool tcp_drop_stuck(struct tcp *tcp);
+/* What neighbours have put where no socket tells of it (ring.h), before nobody looked there. True: there was something. */
+bool tcp_read_on(struct tcp *tcp);
 /* Frees closed lines whose bytes have arrived. True while there are such, or neighbours for whom bytes wait. */
 bool tcp_tick(struct tcp *tcp);
 

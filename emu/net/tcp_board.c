@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_board.c - the boards of lines (board.h): how two neighbours come to share one, and what it spares their polls. */
+/* tcp_board.c - the boards of lines (board.h): how two neighbours come to share one, what it spares their polls, and when they may
+ * use its rings. */
 #include "emu/net/local.h"
 #include "emu/net/plain.h"
 #include "emu/net/tcp_line.h"
@@ -40,6 +41,7 @@ static void has_board(struct line *line)
 	tcp->boards = line;
 	tcp->board_count++;
 	board_look(&line->board, tcp->looks);
+	(void)line_has_ring(line);
 }
 
 void line_drop_board(struct line *line)
@@ -55,7 +57,8 @@ void line_drop_board(struct line *line)
 		at = &(*at)->next_board;
 	*at = line->next_board;
 	line->tcp->board_count--;
-	board_drop(&line->board);
+	line->two_ways = false;
+	board_drop(&line->board, &line->ring);
 }
 
 void line_give_board(struct line *line)
@@ -64,7 +67,7 @@ void line_give_board(struct line *line)
 
 	if (!room)
 		return;
-	line->board_fd = board_make(&line->board, room);
+	line->board_fd = board_make(&line->board, &line->ring, room);
 	if (line->board_fd >= 0)
 		has_board(line);
 }
@@ -72,14 +75,17 @@ void line_give_board(struct line *line)
 /* The first bytes of who was connected to, with his board. A peer that takes no files gets them without. */
 ssize_t line_send_first(struct line *line, const struct iovec *iov, int count)
 {
-	ssize_t n = local_send_file(line->fd, iov, count, line->board_fd);
+	ssize_t n;
 
+	ring_tell(&line->ring, iov, count);
+	n = local_send_file(line->fd, iov, count, line->board_fd);
 	if (n < 0) {
 		line_drop_board(line);
 		return line_send(line, iov, count);
 	}
 	plain_close(line->board_fd);
 	line->board_fd = -1;
+	line->ring.sent += (uint64_t)n;
 	board_ring(&line->board);
 	return n;
 }
@@ -94,7 +100,7 @@ ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count)
 	line->hopes = n <= 0;
 	if (fd >= 0 && !room)
 		plain_close(fd);
-	else if (fd >= 0 && !board_take(&line->board, room, fd))
+	else if (fd >= 0 && !board_take(&line->board, &line->ring, room, fd))
 		has_board(line);
 	return n;
 }
@@ -132,12 +138,17 @@ void boards_look(void *link, bool on)
 	unsigned int changes;
 
 	tcp->looks = on;
-	for (struct line *line = tcp->boards; line; line = line->next_board)
+	for (struct line *line = tcp->boards; line; line = line->next_board) {
 		board_look(&line->board, on);
+		if (line->two_ways)
+			ring_open(&line->ring, on);
+	}
 	do {
 		changes = tcp->changes;
 		boards_notes(tcp);
 	} while (tcp->changes != changes);	/* not while there are notes: a peer could go on for ever */
+	while (!on && rings_read(tcp))
+		;	/* what was put before they were closed, no more */
 }
 
 /* Who does not look was woken by his socket, perhaps before its peer came to ring. */

@@ -187,9 +187,7 @@ int line_dial_result(struct line *line)
 	return error;
 }
 
-/* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but
- * the device wants to know of the first byte. */
-static struct iovec first_page(const struct iovec *iov, int count)
+struct iovec line_first_page(const struct iovec *iov, int count)
 {
 	size_t room;
 	int i = 0;
@@ -231,25 +229,25 @@ static ssize_t send_once(int fd, const struct iovec *iov, int count)
 	return n < 0 ? -errno : n;
 }
 
-static bool has_unread(int fd)
+static bool has_unread(const struct line *line)
 {
 	int bytes;
 
-	return !ioctl(fd, SIOCINQ, &bytes) && bytes > 0;
+	return (line->two_ways && ring_waits(&line->ring)) || (!ioctl(line->fd, SIOCINQ, &bytes) && bytes > 0);
 }
 
 /* line_send() once more, after errno: as it is, or the first page alone. A peer that has gone may have answered before: its
  * last words are to be read, and only then is the stream broken. */
-static __attribute__((cold)) ssize_t send_failed(int fd, const struct iovec *iov, int count)
+static __attribute__((cold)) ssize_t send_failed(const struct line *line, const struct iovec *iov, int count)
 {
-	ssize_t n = errno == EINTR ? send_once(fd, iov, count) : -errno;
+	ssize_t n = errno == EINTR ? send_once(line->fd, iov, count) : -errno;
 	struct iovec first;
 
 	if (n == -EFAULT) {
-		first = first_page(iov, count);
-		n = send_once(fd, &first, 1);
+		first = line_first_page(iov, count);
+		n = send_once(line->fd, &first, 1);
 	}
-	return (n == -EPIPE || n == -ECONNRESET) && has_unread(fd) ? -EAGAIN : n;
+	return (n == -EPIPE || n == -ECONNRESET) && has_unread(line) ? -EAGAIN : n;
 }
 
 ssize_t line_send(struct line *line, const struct iovec *iov, int count)
@@ -261,9 +259,14 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 		return -ENOTCONN;
 	if (unlikely(line->board_fd >= 0))
 		return line_send_first(line, iov, count);
-	n = send_pieces(line->fd, iov, count);
-	if (unlikely(n < 0))
-		n = send_failed(line->fd, iov, count);
+	n = (ssize_t)ring_put(&line->ring, iov, count);
+	if (!n) {
+		ring_tell(&line->ring, iov, count);
+		n = send_pieces(line->fd, iov, count);
+		if (unlikely(n < 0))
+			n = send_failed(line, iov, count);
+		line->ring.sent += n > 0 ? (uint64_t)n : 0;
+	}
 	board_ring(&line->board);
 	return n;
 }
@@ -282,7 +285,7 @@ __attribute__((noinline)) static ssize_t recv_after_all(struct line *line, const
 	while (n < 0 && errno == EINTR)
 		n = recv_pieces(line->fd, iov, count);
 	if (n < 0 && errno == EFAULT) {
-		first = first_page(iov, count);
+		first = line_first_page(iov, count);
 		do
 			n = recv_pieces(line->fd, &first, 1);
 		while (n < 0 && errno == EINTR);
@@ -291,22 +294,28 @@ __attribute__((noinline)) static ssize_t recv_after_all(struct line *line, const
 		n = -errno;
 	line->drained = n == -EAGAIN;
 	line->tcp->received += n != -EAGAIN;
+	line->ring.heard += n > 0 ? (uint64_t)n : 0;
+	return n;
+}
+
+ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count)
+{
+	ssize_t n = unlikely(line->hopes) ? line_recv_first(line, iov, count) : recv_pieces(line->fd, iov, count);
+
+	if (n < 0)
+		return recv_after_all(line, iov, count);
+	line->tcp->received++;
+	line->ring.heard += (uint64_t)n;
+	line->drained = (size_t)n < iov[0].iov_len;
 	return n;
 }
 
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 {
-	ssize_t n;
-
 	assert(count > 0 && count <= IOV_MAX_LINE && iov[count - 1].iov_len);
 	if (line->state != LINE_OPEN)
 		return -ENOTCONN;
-	n = unlikely(line->hopes) ? line_recv_first(line, iov, count) : recv_pieces(line->fd, iov, count);
-	if (n < 0)
-		return recv_after_all(line, iov, count);
-	line->tcp->received++;
-	line->drained = (size_t)n < iov[0].iov_len;
-	return n;
+	return line_has_ring(line) ? line_recv_either(line, iov, count) : line_recv_socket(line, iov, count);
 }
 
 static void watch(struct line *line)
@@ -353,6 +362,8 @@ void line_hear(struct line *line, bool on)
 	line->deaf = !on;
 	watch(line);
 	line->tcp->watched += on ? -1u : 1;
+	if (on && line->two_ways && ring_has(&line->ring))
+		want_ticks(line->tcp);	/* no socket tells of it */
 }
 
 /* TCP_USER_TIMEOUT does this for TCP. A neighbour that reads little by little is there. Ticks are counted, and not the time, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_board.c (what two lines share),
- * tcp_listen.c; udp.h has its ports. All [role]. */
+ * tcp_ring.c (what goes through that), tcp_listen.c; udp.h has its ports. All [role]. */
 #ifndef EMU_NET_TCP_LINE_H
 #define EMU_NET_TCP_LINE_H
 
@@ -31,6 +31,8 @@ struct line {
 	bool hopes;			/* local, dialled: the first bytes may bring a board */
 	int board_fd;			/* to go with the first bytes; -1: none */
 	struct board board;
+	struct ring ring;
+	bool two_ways;			/* the peer has the board: what comes, comes by the ring, too */
 	bool drained;			/* nothing was left when it was last received from */
 	struct line *next_board;	/* tcp->boards */
 	int untaken;			/* local and wanting: so much lay at the neighbour at the last tick; -1: there was none */
@@ -74,6 +76,10 @@ int  line_open(struct line *line);	/* enters the data set */
 int  line_dial_result(struct line *line);
 ssize_t line_send(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
+/* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but the
+ * device wants to know of the first byte. */
+struct iovec line_first_page(const struct iovec *iov, int count);
 void line_want_write(struct line *line);
 void line_hear(struct line *line, bool on);
 void line_wanted(struct line *line);	/* takes that back */
@@ -97,6 +103,11 @@ int  boards_notes(struct tcp *tcp);	/* tells of what is noted; how many */
 /* Do boards tell of all that may have come? Not of the end of a stream, so sometimes they do not. If so: receives what there is. */
 bool boards_tell(struct tcp *tcp);
 int  boards_rung(struct tcp *tcp);
+
+/* tcp_ring.c */
+bool line_has_ring(struct line *line);	/* the peer has the board: what comes may come by its ring */
+ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count);	/* line_recv(), then */
+bool rings_read(struct tcp *tcp);	/* what is there, a receive each; was there anything? */
 
 /* tcp_listen.c */
 int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);

@@ -3,8 +3,9 @@
  *
  * This program's own syscall(), and send(), recv() and so on by way of it, take the place of libc's for the provider, too, and
  * count what the thread that posts and polls calls. Another thread's are not counted, nor those that find nothing while the
- * peer has its turn: both depend on the machine. A contended lock's futex does, too. Of wakes of the NIC thread the batch with
- * the fewest is judged: a program that has had no core for a millisecond finds the NIC thread at work, and must wake it.
+ * peer has its turn: both depend on the machine. A contended lock's futex does, too. Of sends, receives and wakes of the NIC
+ * thread the batch with the fewest is judged: a program that has had no core for a millisecond finds the NIC thread at work, which
+ * it must wake, and has its bytes by the socket meanwhile. Who polls in time has them by the ring, without a call.
  *
  * Who blocks is to sleep once a round trip, and to be woken by the socket alone: what his own calls push for him to read is
  * nothing to signal. Nor is a timer to end his sleep soon: to set one and to clear it takes as long as to sleep. */
@@ -249,15 +250,23 @@ static int answer(const struct host *host)
 }
 
 static int failed;
-static unsigned long total[CALLS];	/* of the batches so far; of wakes, as many times the fewest of any batch */
+static unsigned long seen;	/* sends */
+static unsigned long total[CALLS];	/* of the batches so far, or as many times the fewest of any batch */
+
+static bool is_by_fewest(enum call call)
+{
+	return call == SEND || call == RECEIVE || call == WAKE;
+}
 
 static void batch_over(int nth)
 {
-	unsigned long fewest = nth && total[WAKE] / (unsigned)nth < counts[WAKE] ? total[WAKE] / (unsigned)nth : counts[WAKE];
+	for (enum call call = 0; call < CALLS; call++) {
+		unsigned long fewest = total[call] / (nth ? (unsigned)nth : 1);
 
-	for (int call = 0; call < CALLS; call++)
-		total[call] += counts[call];
-	total[WAKE] = fewest * ((unsigned)nth + 1);
+		if (!nth || counts[call] < fewest)
+			fewest = counts[call];
+		total[call] = is_by_fewest(call) ? fewest * ((unsigned)nth + 1) : total[call] + counts[call];
+	}
 	memset(counts, 0, sizeof(counts));
 }
 
@@ -271,17 +280,14 @@ static void judge(const char *what, unsigned long ops, const unsigned most[CALLS
 		       call_names[call], ops, most[call]);
 		failed |= !good;
 	}
-	if (!total[SEND]) {
-		printf("not ok %s: the provider's calls are not seen\n", what);
-		failed = 1;
-	}
+	seen += total[SEND];
 	memset(total, 0, sizeof(total));
 }
 
 static void judge_awake(const struct host *host)
 {
-	static const unsigned pingpong_most[CALLS] = { 110, 200, 0, 0, 2, 0 };
-	static const unsigned windows_most[CALLS] = { 10, 10, 0, 0, 1, 0 };
+	static const unsigned pingpong_most[CALLS] = { 10, 10, 0, 0, 2, 0 };
+	static const unsigned windows_most[CALLS] = { 1, 1, 0, 0, 1, 0 };
 	struct fabric *f = open_side(host, FI_WAIT_NONE);
 
 	pingpong(f, true, 1, ROUNDS);		/* the connection comes up, and the NIC thread has stood back */
@@ -339,5 +345,7 @@ int main(void)
 	judge_asleep(&ends[0]);
 	if (waitpid(pid, &status, 0) != pid || status)
 		errx(1, "the other process failed");
+	if (!seen)
+		errx(1, "the provider's calls are not seen");
 	return failed;
 }

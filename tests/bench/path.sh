@@ -22,11 +22,11 @@ count() {
 	callgrind_annotate --inclusive=yes --threshold=100 --auto=no "$counts" | awk -v rounds="$rounds" -v judged="$1" '
 	BEGIN {
 		# Runs in so many rounds, and at most so many instructions each.
-		part("write_post", 2 * rounds, 1400)
-		part("write_take", 2 * rounds, 2000)
+		part("write_post", 2 * rounds, 1570)
+		part("write_take", 2 * rounds, 2200)
 		part("receive_post", 2 * rounds, 680)
-		part("send_post", 2 * rounds, 1330)
-		part("send_take", 2 * rounds, 2120)
+		part("send_post", 2 * rounds, 1500)
+		part("send_take", 2 * rounds, 2320)
 		part("window_post", 64 * int(rounds / 8), 2200)
 		part("window_take", 64 * int(rounds / 8), 350)
 		part("poll_empty", rounds, 540)

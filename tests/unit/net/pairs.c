@@ -101,6 +101,19 @@ void pair(struct conn **one, struct conn **two)
 	}
 }
 
+void pair_with_board(struct conn **one, struct conn **two)
+{
+	pair(one, two);
+	send_text(*one, "greeting");
+	expect_text(*two, "greeting");
+	send_text(*two, "answer");
+	expect_text(*one, "answer");
+	cr_assert(board_shared(&(*one)->line->board) && board_shared(&(*two)->line->board));
+	tcp_link.look(tcp, true);
+	for (int i = 0; i < MOST_POLLS; i++)
+		tcp_link.poll(tcp);
+}
+
 bool is_unix(const struct line *line)
 {
 	socklen_t length = sizeof(int);

@@ -11,6 +11,7 @@
 #include "emu/net/board.h"
 
 static struct board made, taken;
+static struct ring made_ring, taken_ring;
 static uint8_t *rooms;
 
 static void open_rooms(void)
@@ -28,19 +29,19 @@ TestSuite(board, .init = open_rooms, .fini = close_rooms);
 
 static void share(void)
 {
-	int fd = board_make(&made, rooms);
+	int fd = board_make(&made, &made_ring, rooms);
 
 	cr_assert(fd >= 0);
 	cr_assert_not(board_shared(&made), "the peer has it only now");
-	cr_assert_eq(board_take(&taken, rooms + BOARD_BYTES, fd), 0);
+	cr_assert_eq(board_take(&taken, &taken_ring, rooms + BOARD_BYTES, fd), 0);
 	cr_assert_eq(fcntl(fd, F_GETFD), -1, "closed");
 	cr_assert(board_shared(&made) && board_shared(&taken));
 }
 
 static void drop(void)
 {
-	board_drop(&made);
-	board_drop(&taken);
+	board_drop(&made, &made_ring);
+	board_drop(&taken, &taken_ring);
 	cr_assert_null(made.own);
 }
 
@@ -122,7 +123,7 @@ static void refuses(int size, int seals)
 
 	cr_assert(fd >= 0 && !ftruncate(fd, size));
 	cr_assert(!seals || !fcntl(fd, F_ADD_SEALS, seals));
-	cr_assert_eq(board_take(&taken, rooms + BOARD_BYTES, fd), -EINVAL, "size %d, seals %d", size, seals);
+	cr_assert_eq(board_take(&taken, &taken_ring, rooms + BOARD_BYTES, fd), -EINVAL, "size %d, seals %d", size, seals);
 	cr_assert_null(taken.own);
 	cr_assert_eq(fcntl(fd, F_GETFD), -1, "closed");
 }
@@ -131,16 +132,16 @@ Test(board, what_is_none)
 {
 	int pipes[2];
 
-	refuses(4096, 0);
-	refuses(4096, F_SEAL_SHRINK | F_SEAL_GROW);
-	refuses(4096, F_SEAL_SHRINK | F_SEAL_SEAL);
-	refuses(4096, F_SEAL_GROW | F_SEAL_SEAL);
-	refuses(4095, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	refuses(8192, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	refuses(BOARD_BYTES, 0);
+	refuses(BOARD_BYTES, F_SEAL_SHRINK | F_SEAL_GROW);
+	refuses(BOARD_BYTES, F_SEAL_SHRINK | F_SEAL_SEAL);
+	refuses(BOARD_BYTES, F_SEAL_GROW | F_SEAL_SEAL);
+	refuses(BOARD_BYTES - 1, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	refuses(BOARD_BYTES + 4096, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	refuses(0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	refuses(4096, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_WRITE);
+	refuses(BOARD_BYTES, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_WRITE);
 	cr_assert_eq(pipe(pipes), 0);
-	cr_assert_eq(board_take(&taken, rooms + BOARD_BYTES, pipes[0]), -EINVAL);
+	cr_assert_eq(board_take(&taken, &taken_ring, rooms + BOARD_BYTES, pipes[0]), -EINVAL);
 	close(pipes[1]);
 }
 
@@ -153,7 +154,7 @@ Test(board, none_without_a_descriptor)
 	none = usual;
 	none.rlim_cur = 0;
 	setrlimit(RLIMIT_NOFILE, &none);
-	rc = board_make(&made, rooms);
+	rc = board_make(&made, &made_ring, rooms);
 	setrlimit(RLIMIT_NOFILE, &usual);	/* for what tells of the test */
 	cr_assert_eq(rc, -EMFILE);
 	cr_assert_null(made.own);
