@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KILL_EVERY_MS = 3000, DRAIN_MS = 60000, RSS_GROWTH_MAX_KB = 4096, FDS_GROWTH_MAX = 16 };
+enum { KILL_EVERY_MS = 3000, DRAIN_MS = 60000, OWN_GROWTH_MAX_KB = 1024, FDS_GROWTH_MAX = 16 };
 
 static struct soak *soak;
 
@@ -101,14 +101,14 @@ static uint64_t lost(void)
 
 static bool grew(const struct soak_member *member, int slot)
 {
-	long kb = member->rss_kb[1] - member->rss_kb[0], fds = member->fds[1] - member->fds[0];
+	long kb = member->own_kb[1] - member->own_kb[0], fds = member->fds[1] - member->fds[0];
 
-	printf("process %d, since a third of the time: %+ld kB of memory, %+ld descriptors to %ld\n", slot, kb, fds,
+	printf("process %d, since a third of the time: %+ld kB of its own memory, %+ld descriptors to %ld\n", slot, kb, fds,
 	       member->fds[1]);
 #ifdef __SANITIZE_ADDRESS__
 	kb = 0;		/* what is freed is kept for a while */
 #endif
-	return kb > RSS_GROWTH_MAX_KB || fds > FDS_GROWTH_MAX;
+	return kb > OWN_GROWTH_MAX_KB || fds > FDS_GROWTH_MAX;
 }
 
 static int report(uint64_t begin_ms)

@@ -23,7 +23,7 @@ struct soak_member {
 	_Atomic uint32_t stage;
 	uint8_t name[PEER_ADDR_MAX];
 	uint64_t key, base;		/* of its region */
-	long rss_kb[2], fds[2];		/* after a third of the time, and in the end */
+	long own_kb[2], fds[2];		/* after a third of the time, and in the end */
 };
 
 struct soak {

@@ -277,15 +277,17 @@ static void cut(struct me *me)
 		me->soak->cuts[me->slot] += !shutdown(fd, SHUT_RDWR);
 }
 
+/* Memory of its own: how much of its boards (emu/net/board.h) has been touched changes with each new connection, and there
+ * are sixteen of them at most. */
 static void weigh(struct me *me, int when)
 {
 	struct soak_member *member = &me->soak->member[me->slot];
 	FILE *file = fopen("/proc/self/statm", "r");
-	long pages = 0;
+	long resident = 0, shared = 0;
 
-	CHECK(file && fscanf(file, "%*d %ld", &pages) == 1, "no /proc/self/statm");
+	CHECK(file && fscanf(file, "%*d %ld %ld", &resident, &shared) == 2, "no /proc/self/statm");
 	fclose(file);
-	member->rss_kb[when] = pages * (sysconf(_SC_PAGESIZE) / 1024);
+	member->own_kb[when] = (resident - shared) * (sysconf(_SC_PAGESIZE) / 1024);
 	draw_connection(me, &member->fds[when]);
 }
 
