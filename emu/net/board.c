@@ -22,11 +22,11 @@ enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW };
 struct board_side {
 	_Alignas(128) atomic_uint_fast64_t note;
 	atomic_uint_fast64_t looks;	/* 1: at notes */
-	atomic_uint_fast64_t rings;	/* 0: this side has no board yet */
+	atomic_uint_fast64_t knocks;	/* 0: this side has no board yet */
 	struct ring_words ring;
 };
 
-static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct board_side, looks) == 8 && offsetof(struct board_side, rings) == 16 &&
+static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct board_side, looks) == 8 && offsetof(struct board_side, knocks) == 16 &&
 	      offsetof(struct board_side, ring) == 24 && sizeof(struct board_side) == 256, "WIRE-39");
 
 void *board_rooms(size_t count)
@@ -49,9 +49,10 @@ static int map(struct board *board, struct ring *ring, void *room, int fd, int o
 
 	if (sides == MAP_FAILED)
 		return -errno;
+	(void)madvise(sides, BOARD_BYTES, MADV_DONTFORK);	/* a fork's child has no device, and would keep the memory */
 	*board = (struct board){ .own = &sides[own], .peer = &sides[!own], .room = room };
 	ring_begin(ring, &board->own->ring, &board->peer->ring, rings + own * RING_BYTES, rings + !own * RING_BYTES);
-	board_ring(board);
+	board_knock(board);
 	return 0;
 }
 
@@ -113,22 +114,22 @@ void board_look(struct board *board, bool on)
 		atomic_store(&board->own->looks, on);
 }
 
-void board_ring(struct board *board)
+void board_knock(struct board *board)
 {
 	if (board->own)
-		atomic_store_explicit(&board->own->rings, ++board->rings, memory_order_release);
+		atomic_store_explicit(&board->own->knocks, ++board->knocks, memory_order_release);
 }
 
 bool board_shared(const struct board *board)
 {
-	return board->own && atomic_load_explicit(&board->peer->rings, memory_order_acquire);
+	return board->own && atomic_load_explicit(&board->peer->knocks, memory_order_acquire);
 }
 
-bool board_rung(struct board *board)
+bool board_knocked(struct board *board)
 {
-	uint64_t rings = atomic_load_explicit(&board->peer->rings, memory_order_acquire);
-	bool fresh = rings != board->heard;
+	uint64_t knocks = atomic_load_explicit(&board->peer->knocks, memory_order_acquire);
+	bool fresh = knocks != board->heard;
 
-	board->heard = rings;
+	board->heard = knocks;
 	return fresh;
 }

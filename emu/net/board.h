@@ -23,8 +23,8 @@ struct board {
 	struct board_side *own, *peer;	/* NULL: there is none */
 	void *room;
 	uint64_t noted;			/* the peer's last note that was taken */
-	uint64_t heard;			/* the peer's last ring that was asked for */
-	uint64_t rings;			/* our own so far */
+	uint64_t heard;			/* the peer's last knock that was asked for */
+	uint64_t knocks;		/* our own so far */
 };
 
 /* `count` places for boards: memory that cannot be touched until there is one. NULL: none. It is there for as long as boards may
@@ -44,8 +44,8 @@ bool board_read(struct board *board, uint64_t *number);
 /* Whether this side looks for notes. After `false` one last read finds what the peer takes for told. */
 void board_look(struct board *board, bool on);
 
-void board_ring(struct board *board);	/* this side has sent something; there may be none */
-bool board_shared(const struct board *board);	/* there is one, and the peer has it, too: it rings */
-bool board_rung(struct board *board);	/* shared: has the peer rung since this was last asked? */
+void board_knock(struct board *board);	/* this side has sent something; there may be none */
+bool board_shared(const struct board *board);	/* there is one, and the peer has it, too: it knocks */
+bool board_knocked(struct board *board);	/* shared: has the peer knocked since this was last asked? */
 
 #endif

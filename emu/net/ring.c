@@ -3,7 +3,7 @@
  *
  * `put` is where reader and writer meet. The writer makes his bytes known by exchanging the value that he has written last
  * for the next; the reader opens and closes by a bit of the same word. So he who closes knows what was put before, all of it,
- * and he who is too late finds that out before anything is known of his bytes. Nobody is left to be woken. */
+ * and he who is too late finds that out before anything is known of his bytes. */
 #include "emu/net/ring.h"
 
 #include <assert.h>
@@ -69,12 +69,12 @@ static uint64_t bytes_of(const struct iovec *iov, int count)
 	return bytes;
 }
 
-/* So much may be put at once. A peer may say to have taken anything. */
+/* So much may be put at once. A peer may say to have taken anything: what is no sum of records is no room. */
 static uint64_t room_of(const struct ring *ring)
 {
 	uint64_t used = ring->put - atomic_load_explicit(&ring->peer->taken, memory_order_acquire);
 
-	return used < RING_BYTES ? RING_BYTES - used - sizeof(struct record) : 0;
+	return used >= RING_BYTES || used % ALIGN ? 0 : RING_BYTES - used - sizeof(struct record);
 }
 
 size_t ring_put(struct ring *ring, const struct iovec *iov, int count)
@@ -118,6 +118,15 @@ void ring_tell(struct ring *ring, const struct iovec *iov, int count)
 	atomic_store_explicit(&ring->own->by_socket, until, memory_order_release);
 }
 
+/* Each is read once: the peer may write there meanwhile. */
+static struct record record_at(const uint8_t *at)
+{
+	const atomic_uint_fast64_t *words = (const void *)at;
+
+	return (struct record){ atomic_load_explicit(&words[0], memory_order_relaxed),
+				atomic_load_explicit(&words[1], memory_order_relaxed) };
+}
+
 static uint64_t unread(const struct ring *ring)
 {
 	uint64_t put = ring->open ? atomic_load_explicit(&ring->peer->put, memory_order_acquire) & ~(uint64_t)OPEN : ring->last;
@@ -138,7 +147,7 @@ enum ring_next ring_next(struct ring *ring, uint64_t *bytes)
 	if (there) {
 		if (there > RING_BYTES || there % ALIGN)
 			return RING_FLAW;
-		memcpy(&record, ring->in + ring->taken % RING_BYTES, sizeof(record));
+		record = record_at(ring->in + ring->taken % RING_BYTES);
 		if (!record.length || record.length > RING_BYTES || space(record.length) > there)
 			return RING_FLAW;
 		by_socket = record.by_socket;

@@ -38,7 +38,7 @@ struct ring {
 
 enum ring_next { RING_ITSELF, RING_SOCKET, RING_FLAW };
 
-/* `bytes`: both rings, our own side's first if `first`. The peer may use it from then on if ring_open() lets him. */
+/* `out`: our own ring, `in`: the peer's, who may put something there once ring_open() lets him. Both are aligned as records are. */
 void ring_begin(struct ring *ring, struct ring_words *own, struct ring_words *peer, uint8_t *out, const uint8_t *in);
 
 /* Puts all of it there, or a large part; how much. 0: it is to go by the socket: the ring is closed, has no room, or some of the

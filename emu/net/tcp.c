@@ -137,7 +137,7 @@ static int tcp_poll(void *link)
 	if (tcp->looks)
 		count += boards_notes(tcp);
 	if (boards_tell(tcp))
-		return count + boards_rung(tcp);
+		return count + boards_knocked(tcp);
 	tcp->unasked = 0;
 	count += rings_read(tcp);
 	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));
@@ -156,7 +156,7 @@ bool tcp_drop_stuck(struct tcp *tcp)
 
 bool tcp_read_on(struct tcp *tcp)
 {
-	return !tcp->looks && rings_read(tcp);
+	return !tcp->looks && rings_read_on(tcp);
 }
 
 static bool any_waits(const struct tcp *tcp)
@@ -177,7 +177,7 @@ bool tcp_tick(struct tcp *tcp)
 		if (now_ns >= line->linger_end_ns || !line_lingers(line))
 			line_free(line);
 	}
-	tcp->ticking = tcp->lingering || any_waits(tcp);
+	tcp->ticking = tcp->lingering || any_waits(tcp) || (!tcp->looks && rings_have(tcp));
 	return tcp->ticking;
 }
 

@@ -46,7 +46,8 @@ bool tcp_accept(struct tcp *tcp);
 bool tcp_drop_stuck(struct tcp *tcp);
 /* What neighbours have put where no socket tells of it (ring.h), before nobody looked there. True: there was something. */
 bool tcp_read_on(struct tcp *tcp);
-/* Frees closed lines whose bytes have arrived. True while there are such, or neighbours for whom bytes wait. */
+/* Frees closed lines whose bytes have arrived. True while there are such, or neighbours for whom bytes wait, or something
+ * for tcp_read_on(). */
 bool tcp_tick(struct tcp *tcp);
 
 #endif

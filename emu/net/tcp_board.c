@@ -86,7 +86,7 @@ ssize_t line_send_first(struct line *line, const struct iovec *iov, int count)
 	plain_close(line->board_fd);
 	line->board_fd = -1;
 	line->ring.sent += (uint64_t)n;
-	board_ring(&line->board);
+	board_knock(&line->board);
 	return n;
 }
 
@@ -147,11 +147,15 @@ void boards_look(void *link, bool on)
 		changes = tcp->changes;
 		boards_notes(tcp);
 	} while (tcp->changes != changes);	/* not while there are notes: a peer could go on for ever */
-	while (!on && rings_read(tcp))
-		;	/* what was put before they were closed, no more */
+	if (on)
+		return;
+	/* What was put before they were closed. More by the socket may come before it, but an honest peer has sent that. */
+	(void)rings_read_on(tcp);
+	if (rings_have(tcp))
+		want_ticks(tcp);
 }
 
-/* Who does not look was woken by his socket, perhaps before its peer came to ring. */
+/* Who does not look was woken by his socket, perhaps before its peer came to knock. */
 bool boards_tell(struct tcp *tcp)
 {
 	if (!tcp->looks || tcp->board_count != tcp->count || tcp->port_count || tcp->watched || ++tcp->unasked > SLICE_BOARDS)
@@ -162,14 +166,14 @@ bool boards_tell(struct tcp *tcp)
 	return true;
 }
 
-int boards_rung(struct tcp *tcp)
+int boards_knocked(struct tcp *tcp)
 {
 	unsigned int changes = tcp->changes, received = tcp->received;
 	struct line *next;
 
 	for (struct line *line = tcp->boards; line && tcp->changes == changes; line = next) {
 		next = line->next_board;
-		if (line->state == LINE_OPEN && (board_rung(&line->board) || !line->drained))
+		if (line->state == LINE_OPEN && (board_knocked(&line->board) || !line->drained))
 			conn_readable(line->conn);
 	}
 	return (int)(tcp->received - received) + (tcp->changes != changes);

@@ -267,7 +267,7 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 			n = send_failed(line, iov, count);
 		line->ring.sent += n > 0 ? (uint64_t)n : 0;
 	}
-	board_ring(&line->board);
+	board_knock(&line->board);
 	return n;
 }
 
@@ -328,7 +328,7 @@ static void watch(struct line *line)
 		assert(!"a socket that is in the set");
 }
 
-static void want_ticks(struct tcp *tcp)
+void want_ticks(struct tcp *tcp)
 {
 	if (tcp->ticking)
 		return;

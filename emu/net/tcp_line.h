@@ -80,6 +80,7 @@ ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
 /* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but the
  * device wants to know of the first byte. */
 struct iovec line_first_page(const struct iovec *iov, int count);
+void want_ticks(struct tcp *tcp);	/* tcp_tick() is to be called */
 void line_want_write(struct line *line);
 void line_hear(struct line *line, bool on);
 void line_wanted(struct line *line);	/* takes that back */
@@ -102,12 +103,14 @@ void boards_look(void *link, bool on);
 int  boards_notes(struct tcp *tcp);	/* tells of what is noted; how many */
 /* Do boards tell of all that may have come? Not of the end of a stream, so sometimes they do not. If so: receives what there is. */
 bool boards_tell(struct tcp *tcp);
-int  boards_rung(struct tcp *tcp);
+int  boards_knocked(struct tcp *tcp);
 
 /* tcp_ring.c */
 bool line_has_ring(struct line *line);	/* the peer has the board: what comes may come by its ring */
 ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count);	/* line_recv(), then */
 bool rings_read(struct tcp *tcp);	/* what is there, a receive each; was there anything? */
+bool rings_read_on(struct tcp *tcp);	/* the same, again and again up to SLICE_RINGS times */
+bool rings_have(const struct tcp *tcp);	/* is anything there that would be heard? */
 
 /* tcp_listen.c */
 int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);

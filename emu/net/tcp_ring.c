@@ -4,6 +4,7 @@
 
 #include "emu/net/plain.h"
 #include "emu/net/tcp_line.h"
+#include "emu/nic/limits.h"
 #include "emu/nic/likely.h"
 
 enum { PIECES = 64 };	/* link.h */
@@ -29,13 +30,17 @@ static ssize_t recv_end(struct line *line)
 	if (line->tcp->unasked)
 		return -EAGAIN;
 	n = plain_recv(line->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-	if (n > 0) {	/* said meanwhile, or never */
-		line->drained = false;
-		n = ring_next(&line->ring, &bytes) == RING_SOCKET && !bytes ? -EPROTO : -EAGAIN;
-	} else if (n < 0) {
+	if (n < 0)
 		n = -errno;
+	if (n == -EAGAIN)
+		return n;
+	if (ring_next(&line->ring, &bytes) != RING_SOCKET || bytes) {	/* said meanwhile: the last words, perhaps */
+		line->drained = false;
+		return -EAGAIN;
 	}
-	line->tcp->received += n != -EAGAIN;
+	if (n > 0)	/* never said */
+		n = -EPROTO;
+	line->tcp->received++;
 	return n;
 }
 
@@ -95,4 +100,21 @@ bool rings_read(struct tcp *tcp)
 			conn_readable(line->conn);
 	}
 	return tcp->changes != changes || tcp->received != received;
+}
+
+bool rings_read_on(struct tcp *tcp)
+{
+	int rounds = 0;
+
+	while (rounds < SLICE_RINGS && rings_read(tcp))
+		rounds++;
+	return rounds;
+}
+
+bool rings_have(const struct tcp *tcp)
+{
+	for (const struct line *line = tcp->boards; line; line = line->next_board)
+		if (line->two_ways && line->state == LINE_OPEN && !line->deaf && ring_has(&line->ring))
+			return true;
+	return false;
 }

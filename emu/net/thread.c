@@ -363,7 +363,8 @@ static void on_tick(uv_timer_t *timer)
 	bool told, more;
 
 	take_role(thread);
-	told = tcp_drop_stuck(thread->tcp) || tcp_read_on(thread->tcp);
+	told = tcp_drop_stuck(thread->tcp);
+	told |= tcp_read_on(thread->tcp);
 	more = tcp_tick(thread->tcp);
 	if (told)
 		controlled(thread);

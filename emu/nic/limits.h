@@ -49,6 +49,7 @@ enum {
 	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_BLIND = 8,		/* slices in a row that found work, for one look at the clock */
 	SLICE_BOARDS = 32,		/* polls in a row that ask boards and no socket (board.h) */
+	SLICE_RINGS = 64,		/* rounds of receives from rings that were closed (ring.h); the rest at ticks */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */
 	/* Slices without work before messages are acknowledged: the program may answer them. Who sent a long one, waits. */
 	SLICE_IDLE_ACKS = 4,

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -94,15 +95,31 @@ Test(board, notes_for_who_looks)
 	drop();
 }
 
-Test(board, rings)
+Test(board, knocks)
 {
 	share();
-	cr_assert(board_rung(&made) && board_rung(&taken), "there may be something from before");
-	cr_assert_not(board_rung(&made) || board_rung(&taken));
-	board_ring(&made);
-	cr_assert_not(board_rung(&made));
-	cr_assert(board_rung(&taken));
-	cr_assert_not(board_rung(&taken));
+	cr_assert(board_knocked(&made) && board_knocked(&taken), "there may be something from before");
+	cr_assert_not(board_knocked(&made) || board_knocked(&taken));
+	board_knock(&made);
+	cr_assert_not(board_knocked(&made));
+	cr_assert(board_knocked(&taken));
+	cr_assert_not(board_knocked(&taken));
+	drop();
+}
+
+/* It has no device. */
+Test(board, of_a_forks_child)
+{
+	int status;
+	pid_t pid;
+
+	share();
+	pid = fork();
+	if (pid == 0)
+		_exit(msync(rooms, 2 * BOARD_BYTES, MS_ASYNC) && errno == ENOMEM ? 0 : 1);
+	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
+	cr_assert_eq(status, 0);
+	cr_assert(made.own && board_shared(&made));
 	drop();
 }
 
@@ -112,7 +129,7 @@ Test(board, none)
 
 	cr_assert_not(board_note(&made, 1) || board_read(&made, &number) || board_shared(&made));
 	board_look(&made, true);
-	board_ring(&made);
+	board_knock(&made);
 	drop();
 }
 

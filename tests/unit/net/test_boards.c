@@ -18,7 +18,7 @@
 
 TestSuite(boards, .init = open_link, .fini = close_link);
 
-/* As a peer's bytes that he has not rung for, or not yet. */
+/* As a peer's bytes that he has not knocked for, or not yet. */
 static void write_unsaid(const struct conn *from, const char *text)
 {
 	const struct iovec bytes = { (char *)text, strlen(text) };
@@ -75,10 +75,10 @@ Test(boards, spare_polls_the_sockets)
 	bool never = false;
 
 	pair_with_board(&one, &two);
-	send_text(two, "rung");
+	send_text(two, "knocked");
 	cr_assert_eq(polls_until(&never, one), 1);
-	write_unsaid(two, "not rung");
-	cr_assert_gt(polls_until(&never, one), 1, "a poll asked the socket of who had not rung");
+	write_unsaid(two, "not knocked");
+	cr_assert_gt(polls_until(&never, one), 1, "a poll asked the socket of who had not knocked");
 }
 
 Test(boards, tell_of_no_end_which_is_found_all_the_same)
@@ -93,7 +93,7 @@ Test(boards, tell_of_no_end_which_is_found_all_the_same)
 	cr_assert(one->eof);
 }
 
-/* Who sleeps is woken by what has come before it is rung for, and is to find it. */
+/* Who sleeps is woken by what has come before it is knocked for, and is to find it. */
 Test(boards, are_for_who_looks)
 {
 	struct conn *one, *two;

@@ -309,6 +309,8 @@ Test(ring, room_is_what_the_writer_knows_of)
 	ring_open(&to, true);
 	atomic_store(&words[1].taken, ALIGN);
 	cr_assert_eq(put("x", 1), 0);
+	atomic_store(&words[1].taken, (uint64_t)8 - RING_BYTES);
+	cr_assert_eq(put(bytes, sizeof(bytes)), 0, "no room for a head");
 	atomic_store(&words[1].taken, 0);
 	atomic_store(&words[0].put, ALIGN | OPEN);
 	cr_assert_eq(put("x", 1), 0, "somebody else wrote there");

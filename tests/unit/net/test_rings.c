@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -11,6 +12,25 @@
 #include "pairs.h"
 
 enum { PAGE = 4096, MUCH = 4 << 20 };
+
+/* What the peer does before the next receive from a socket. */
+static void (*meanwhile)(void);
+static struct conn *hearer, *peer;
+
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+/* As libc's it takes six arguments, whether there are as many or not. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	void (*act)(void) = meanwhile;
+
+	if (number == SYS_recvfrom && act) {
+		meanwhile = NULL;
+		act();
+	}
+	return __real_syscall(number, a, b, c, d, e, f);
+}
 
 TestSuite(rings, .init = open_link, .fini = close_link);
 
@@ -122,22 +142,47 @@ Test(rings, leave_to_the_socket_what_they_have_no_room_for)
 	expect_text(one, "by the ring");
 }
 
-/* The device hears a line again while nobody polls. */
+/* The device hears a line again while nobody polls, and then receives as much as it likes: ticks go on until nothing is left. */
 Test(rings, of_the_deaf_are_read_later)
 {
 	struct conn *one, *two;
 
 	pair_with_board(&one, &two);
-	send_text(two, "unheard");
+	send_zeros(two, CONN_ROOM + 1);
 	tcp_link.hear(one->line, false);
 	tcp_link.look(tcp, false);
 	cr_assert(!one->got && !kicks);
-	cr_assert_not(tcp_read_on(tcp));
+	cr_assert_not(tcp_read_on(tcp) || tcp_tick(tcp));
 	tcp_link.hear(one->line, true);
 	cr_assert_eq(kicks, 1);
 	cr_assert(tcp_read_on(tcp));
-	cr_assert_eq(one->got, 7);
-	cr_assert_not(tcp_read_on(tcp));
+	cr_assert_eq(one->got, CONN_ROOM);
+	cr_assert(tcp_tick(tcp));
+	one->got = 0;
+	cr_assert(tcp_read_on(tcp));
+	cr_assert_eq(one->got, 1);
+	cr_assert_not(tcp_read_on(tcp) || tcp_tick(tcp));
+}
+
+static void send_three(struct conn *conn)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(send_zeros(conn, CONN_ROOM), CONN_ROOM);
+}
+
+/* What is received at once by the device is not all that there is. */
+Test(rings, of_the_deaf_are_read_at_once)
+{
+	struct conn *one, *two;
+
+	pair_with_board(&one, &two);
+	one->echo = true;
+	tcp_link.hear(one->line, false);
+	send_three(two);
+	tcp_link.look(tcp, false);
+	tcp_link.hear(one->line, true);
+	cr_assert(tcp_read_on(tcp));
+	cr_assert_not(ring_has(&one->line->ring) || tcp_tick(tcp));
 }
 
 Test(rings, of_the_deaf_are_found_by_polls)
@@ -178,6 +223,25 @@ Test(rings, come_before_the_end)
 	for (int i = 0; i < 2 * MOST_POLLS && !one->eof; i++)
 		tcp_link.poll(tcp);
 	cr_assert(one->eof && one->got == 10 && !one->error);
+}
+
+static void say_and_go(void)
+{
+	send_text(peer, "last words");
+	tcp_link.close(peer->line);
+}
+
+/* A peer puts its last words there, and goes, after its ring was looked at and before the socket is. */
+Test(rings, are_looked_at_after_the_end)
+{
+	pair_with_board(&hearer, &peer);
+	meanwhile = say_and_go;
+	tcp->unasked = 0;
+	conn_readable(hearer);
+	cr_assert_not(meanwhile || hearer->eof);
+	for (int i = 0; i < 2 * MOST_POLLS && !hearer->eof; i++)
+		tcp_link.poll(tcp);
+	cr_assert(hearer->eof && hearer->got == 10 && !hearer->error);
 }
 
 /* A send that finds the peer gone is no end while there is something to be read. */
@@ -245,7 +309,7 @@ Test(rings, know_of_all_that_comes_by_the_socket)
 
 	pair_with_board(&one, &two);
 	cr_assert_eq(write(two->line->fd, "unsaid", 6), 6);
-	board_ring(&two->line->board);
+	board_knock(&two->line->board);
 	tcp_link.poll(tcp);
 	cr_assert(one->readables && !one->eof, "found by who asks the sockets");
 	expect_broken(one);
@@ -261,6 +325,34 @@ Test(rings, are_asked_in_vain)
 	received = tcp->received;
 	conn_readable(one);
 	cr_assert(!one->eof && tcp->received == received);
+}
+
+static int fed;
+
+/* As much as is received, and a device that has room for it. */
+static void feed(void)
+{
+	char some[64] = "";
+
+	cr_assert_eq(write(peer->line->fd, some, sizeof(some)), (ssize_t)sizeof(some));
+	hearer->got = 0;
+	fed++;
+	meanwhile = feed;
+}
+
+/* Of a record that is to come after more by the socket than will ever be there. */
+Test(rings, keep_nobody_who_looks_no_more)
+{
+	uint64_t record[] = { (uint64_t)1 << 40, 1 };
+
+	pair_with_board(&hearer, &peer);
+	memcpy(peer->line->ring.out, record, sizeof(record));
+	atomic_fetch_add(&peer->line->ring.own->put, 64);
+	meanwhile = feed;
+	tcp_link.look(tcp, false);
+	cr_assert(fed > 1 && fed <= SLICE_RINGS, "%d receives", fed);
+	cr_assert_eq(kicks, 1, "ticks read on");
+	cr_assert(tcp_tick(tcp));
 }
 
 Test(rings, of_a_peer_that_counts_wrong)
