@@ -7,6 +7,10 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "emu/nic/limits.h"
 
 static void open_waiting(struct pair *p, enum fi_wait_obj wait, bool counters)
 {
@@ -103,6 +107,62 @@ static void wake_by_messages(enum fi_wait_obj wait, target_step *step)
 Test(process, sread_wakes_for_messages)
 {
 	wake_by_messages(FI_WAIT_UNSPEC, step_sread_messages);
+}
+
+enum { WRITES = 5, WRITE_LEN = 64 * 1024 };
+
+static atomic_bool *all_sent;	/* both processes' */
+
+/* Polls while the tester sends, and then sleeps until the last of it is here. */
+static void step_poll_then_sread(const void *arg, void *reply)
+{
+	struct deadline guard = deadline_start();
+	uint8_t bytes[8];
+	struct op op;
+
+	(void)arg;
+	(void)reply;
+	CHECK_RC(0, peer_recv(&target_peer, bytes, sizeof(bytes), NULL, &op));
+	while (!atomic_load(all_sent)) {
+		peer_progress(&target_peer);
+		deadline_check(&guard, "the tester");
+	}
+	while (!op.done) {
+		peer_progress_wait(&target_peer, CHECK_GUARD_MS);
+		deadline_check(&guard, "a message through fi_cq_sread");
+	}
+	CHECK(!op.err && op.len == 8, "err %d, %zu B", op.err, op.len);
+}
+
+/* Who has guessed at keys is not read for a while. What it sends meanwhile is put where the other looks as long as it polls: it
+ * sleeps when that is read at last, and nothing else comes. */
+Test(process, sread_wakes_for_what_was_sent_to_who_did_not_listen)
+{
+	struct op op, good[WRITES + 1];
+	struct remote *r;
+	struct pair p;
+
+	all_sent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(all_sent != MAP_FAILED, "no memory");
+	open_waiting(&p, FI_WAIT_UNSPEC, false);
+	r = remote_reg(&p, WRITES * WRITE_LEN, ALL_REMOTE);
+	target_begin(&p.target, step_poll_then_sread, NULL, 0, 0);
+	for (int i = 0; i <= LIMIT_GUESSES; i++) {
+		CHECK_RC(0, pair_post(&p, RMA_WRITE, p.local.iov[0].iov_base, 8, r->base[0], r->key + 1, &op));
+		peer_wait(&p.peer, &op);
+		CHECK(op.err, "a write by a wrong key");
+	}
+	for (int i = 0; i < WRITES; i++)
+		CHECK_RC(0, pair_post(&p, RMA_WRITE, p.local.iov[0].iov_base, WRITE_LEN,
+				      r->base[0] + (uint64_t)i * WRITE_LEN, r->key, &good[i]));
+	CHECK_RC(0, peer_send(&p.peer, p.to, p.local.iov[0].iov_base, 8, p.desc, &good[WRITES]));
+	for (int i = 0; i < 100; i++)
+		peer_progress(&p.peer);
+	atomic_store(all_sent, true);
+	for (int i = 0; i <= WRITES; i++)
+		sread_until_done(&p, &good[i]);
+	target_end(&p.target, NULL, 0);
+	close_waiting(&p);
 }
 
 /* An empty queue: fi_cq_sread gives up when its time is over, and a refused operation ends it at once. */
