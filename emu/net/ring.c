@@ -138,7 +138,7 @@ static uint64_t unread(const struct ring *ring)
 enum ring_next ring_next(struct ring *ring, uint64_t *bytes)
 {
 	uint64_t by_socket, there;
-	struct record record;
+	struct record record = { 0 };
 
 	if (ring->left)
 		return RING_ITSELF;
