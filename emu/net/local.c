@@ -119,6 +119,8 @@ void local_options(int fd)
 	const int room = LOCAL_SEND_BUFFER;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	/* An urgent byte would be neither seen by who peeks nor go away, and leave the socket readable for ever. */
+	setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &(int){ 1 }, sizeof(int));
 }
 
 union file_room {

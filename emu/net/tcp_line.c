@@ -229,16 +229,19 @@ static ssize_t send_once(int fd, const struct iovec *iov, int count)
 	return n < 0 ? -errno : n;
 }
 
-static bool has_unread(const struct line *line)
+/* That is here, and not only said to come. */
+static bool has_unread(struct line *line)
 {
+	uint64_t by_socket;
 	int bytes;
 
-	return (line->two_ways && ring_waits(&line->ring)) || (!ioctl(line->fd, SIOCINQ, &bytes) && bytes > 0);
+	return (!ioctl(line->fd, SIOCINQ, &bytes) && bytes > 0) ||
+	       (line->two_ways && ring_next(&line->ring, &by_socket) == RING_ITSELF);
 }
 
 /* line_send() once more, after errno: as it is, or the first page alone. A peer that has gone may have answered before: its
  * last words are to be read, and only then is the stream broken. */
-static __attribute__((cold)) ssize_t send_failed(const struct line *line, const struct iovec *iov, int count)
+static __attribute__((cold)) ssize_t send_failed(struct line *line, const struct iovec *iov, int count)
 {
 	ssize_t n = errno == EINTR ? send_once(line->fd, iov, count) : -errno;
 	struct iovec first;

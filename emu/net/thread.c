@@ -123,16 +123,21 @@ static void take_role(struct thread *thread)
 	(void)taken;
 }
 
-/* Slices until there is no more to do, and what is then owed to the peers: nobody else will soon send a frame that an
- * acknowledgement could travel with. */
-static void serve(struct thread *thread)
+/* And what is then owed to the peers: nobody else will soon send a frame that an acknowledgement could travel with. */
+static void look_no_more(struct thread *thread)
 {
-	for (int i = 0; i < SLICES && serve_slice(thread); i++)
-		;
 	take_role(thread);
 	nic_look(thread->nic, false);
 	nic_settle(thread->nic);
 	driver_leave(thread->driver);
+}
+
+/* Slices until there is no more to do. */
+static void serve(struct thread *thread)
+{
+	for (int i = 0; i < SLICES && serve_slice(thread); i++)
+		;
+	look_no_more(thread);
 }
 
 static bool asked_soon(struct thread *thread)
@@ -211,6 +216,10 @@ static void enter_state(struct thread *thread, enum thread_state state)
 		look_after_ms(thread, LOOK_OFF_MS);
 		break;
 	case THREAD_PARKED:
+		/* Of polls by two threads at once one may not be counted (driver.c): then who sleeps looks parked again after
+		 * others have polled, and been let look. */
+		if (nic_looks(thread->nic))
+			look_no_more(thread);
 		thread->was_readable = false;
 		look_after_ms(thread, LOOK_PARKED_MS);
 		break;

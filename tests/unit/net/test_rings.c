@@ -315,6 +315,27 @@ Test(rings, know_of_all_that_comes_by_the_socket)
 	expect_broken(one);
 }
 
+Test(rings, know_of_an_urgent_byte)
+{
+	struct conn *one, *two;
+
+	pair_with_board(&one, &two);
+	cr_assert_eq(send(two->line->fd, "x", 1, MSG_OOB), 1);
+	expect_broken(one);
+}
+
+/* A peer that reads no more, and says that there is something to be read from it: who sends would try for ever. */
+Test(rings, are_not_waited_for_by_who_cannot_send)
+{
+	struct conn *one, *two;
+
+	pair_with_board(&one, &two);
+	atomic_fetch_add(&two->line->ring.own->by_socket, 1000);
+	tcp_link.look(tcp, false);
+	cr_assert_eq(shutdown(two->line->fd, SHUT_RD), 0);
+	cr_assert_eq(send_zeros(one, 1), -EPIPE);
+}
+
 Test(rings, are_asked_in_vain)
 {
 	struct conn *one, *two;

@@ -138,6 +138,28 @@ Test(thread, takes_that_back_for_a_sleep)
 	net_stop();
 }
 
+/* Of two threads that count a poll at once one may put the count back to where another has parked. */
+Test(thread, takes_that_back_for_who_looks_parked)
+{
+	struct wait *wait;
+	uint64_t parked;
+
+	echo_start(false);
+	cr_assert_eq(wait_open(&wait), 0);
+	poll_until_it_looks();
+	cr_assert_eq(wait_try(wait, true, nothing, NULL), 0);
+	parked = atomic_load(&driver->polls);
+	do
+		driver_poll(driver);
+	while (!atomic_load(&fake.looks));
+	atomic_store(&driver->polls, parked);
+	await_state(THREAD_PARKED);
+	while (atomic_load(&fake.looks))
+		sched_yield();
+	wait_close(wait);
+	net_stop();
+}
+
 /* A thread that blocks in its read as fi_cq_sread does. */
 static void *sleeper(void *arg)
 {
