@@ -212,6 +212,7 @@ const struct link_ops tcp_link = {
 	.dial = line_dial,
 	.send = line_send,
 	.recv = line_recv,
+	.at_once = line_at_once,
 	.want_write = line_want_write,
 	.hear = line_hear,
 	.note = line_note,

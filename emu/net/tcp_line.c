@@ -321,6 +321,11 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 	return line_has_ring(line) ? line_recv_either(line, iov, count) : line_recv_socket(line, iov, count);
 }
 
+size_t line_at_once(const struct line *line)
+{
+	return line->local ? LIMIT_DIGESTED_LOCAL : LIMIT_DIGESTED;
+}
+
 static void watch(struct line *line)
 {
 	struct epoll_event event = {

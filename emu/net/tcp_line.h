@@ -80,6 +80,7 @@ ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
 /* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but the
  * device wants to know of the first byte. */
 struct iovec line_first_page(const struct iovec *iov, int count);
+size_t line_at_once(const struct line *line);
 void want_ticks(struct tcp *tcp);	/* tcp_tick() is to be called */
 void line_want_write(struct line *line);
 void line_hear(struct line *line, bool on);

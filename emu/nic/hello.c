@@ -57,7 +57,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	/* What was lent with its digest may have changed before it was sent, and cut the connection before this one. */
-	conn->out.digested = conn->payload_digest;
+	conn->out.digested = conn->payload_digest ? (uint32_t)conn->nic->link.at_once(conn->line) : 0;
 	conn->out.copies = conn->payload_digest && conn->session->opened;
 	if (conn->payload_digest) {
 		/* aligned_alloc: the state asks for the alignment of its vectors. */

@@ -36,6 +36,8 @@ enum {
 
 	/* How payload leaves. */
 	LIMIT_COPY = 1024,		/* up to so many bytes are copied beside their head, longer ones are lent */
+	LIMIT_DIGESTED = 1 << 20,	/* payload that is digested, and then sent, at once */
+	LIMIT_DIGESTED_LOCAL = 256 * 1024,	/* the same for a neighbour: has room in the ring, and is in the cache still */
 	LIMIT_COPIED_SEGMENT = 32 * 1024,	/* segments of READs out of pinned memory, which are copied, are short */
 
 	/* Work in one slice of the driver role. */

@@ -31,6 +31,8 @@ struct link_ops {
 	/* Receives what is there; 0: the peer closed; -EAGAIN: nothing; -EFAULT: some of the memory given cannot be written
 	 * and nothing was consumed; other -errno: broken. */
 	ssize_t (*recv)(struct line *line, const struct iovec *iov, int count);
+	/* So many bytes of payload are best digested, and then sent, at once. */
+	size_t (*at_once)(const struct line *line);
 	/* Asks for conn_writable() when send() would take bytes again; one event for one call. */
 	void (*want_write)(struct line *line);
 	/* Whether conn_readable() is to come for what is there. Meanwhile a stream that breaks may be told by conn_down(). */

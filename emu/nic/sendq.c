@@ -111,7 +111,7 @@ static void add_foreign(struct sendq *q, const struct sendq_piece *piece)
 void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner)
 {
 	add_foreign(q, &(struct sendq_piece){ .base = run->iov_base, .length = run->iov_len, .owner = owner });
-	q->sated = q->digested && q->in_pieces >= SENDQ_DIGESTED;
+	q->sated = q->digested && q->in_pieces >= q->digested;
 }
 
 void sendq_zeros(struct sendq *q, size_t length)

@@ -19,7 +19,6 @@
 enum {
 	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
 	SENDQ_LONG_BYTES = LIMIT_SEGMENT + 4096,	/* the same where all payload is copied */
-	SENDQ_DIGESTED = 256 * 1024,	/* lent bytes, with digest, of one send: in the cache still when they are copied */
 	SENDQ_PIECES = 64,		/* that leave in one send */
 	SENDQ_SPARES = 16,		/* buffers kept of each sort */
 	SENDQ_LONG_SPARES = 4,
@@ -62,11 +61,12 @@ struct sendq {
 	uint32_t used;			/* bytes of the buffer given out */
 	uint32_t past;			/* of them, those that were sent or are in pieces; the rest waits behind all pieces */
 	uint64_t in_pieces;		/* bytes that wait */
+	uint32_t digested;		/* what is lent has a digest, is sent as it is or not at all, and so much of it at once: set
+					 * by its owner. 0: no digests, and as much as there is */
 	uint16_t first, end;		/* pieces that wait */
 	bool     full;			/* there was no room for something */
 	bool     starved;		/* there was no memory for a buffer */
 	bool     copies;		/* takes long buffers: set by its owner, who copies all payload */
-	bool     digested;		/* what is lent has a digest: set by its owner. It is sent as it is, or not at all */
 	bool     sated;			/* so much is lent as is digested for one send */
 	bool     spoiled;		/* what was lent with its digest is not there any more */
 	struct sendq_kept *kept;

@@ -59,6 +59,12 @@ static ssize_t link_send(struct line *line, const struct iovec *iov, int count)
 	return line->said > before ? (ssize_t)(line->said - before) : -EAGAIN;
 }
 
+static size_t link_at_once(const struct line *line)
+{
+	(void)line;
+	return LIMIT_DIGESTED;
+}
+
 static ssize_t link_recv(struct line *line, const struct iovec *iov, int count)
 {
 	size_t most = line->piece && line->piece < line->left ? line->piece : line->left, got = 0;
@@ -180,9 +186,9 @@ static void link_log(void *arg, int level, const char *text)
 }
 
 static const struct link_ops ops = {
-	.dial = link_dial, .send = link_send, .recv = link_recv, .want_write = link_want_write, .hear = link_hear,
-	.note = link_note, .noted = link_noted, .look = link_look, .close = link_close, .listen = link_listen,
-	.unlisten = link_unlisten, .poll = link_poll, .random = link_random, .log = link_log,
+	.dial = link_dial, .send = link_send, .recv = link_recv, .at_once = link_at_once, .want_write = link_want_write,
+	.hear = link_hear, .note = link_note, .noted = link_noted, .look = link_look, .close = link_close,
+	.listen = link_listen, .unlisten = link_unlisten, .poll = link_poll, .random = link_random, .log = link_log,
 };
 
 static void flush_begin(void *arg, struct flush *flush)

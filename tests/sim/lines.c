@@ -320,9 +320,14 @@ static void lines_log(void *link, int level, const char *text)
 	snprintf(node->log[node->warns++ % NODE_LOG_LINES], sizeof(node->log[0]), "%s", text);
 }
 
+static size_t lines_at_once(const struct line *line)
+{
+	return line->node->digested;
+}
+
 const struct link_ops lines_ops = {
-	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .want_write = lines_want_write, .hear = lines_hear,
-	.note = lines_note, .noted = lines_noted, .look = lines_look, .close = lines_close,
+	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .at_once = lines_at_once, .want_write = lines_want_write,
+	.hear = lines_hear, .note = lines_note, .noted = lines_noted, .look = lines_look, .close = lines_close,
 	.listen = lines_listen, .unlisten = lines_unlisten,
 	.bind = ports_bind, .unbind = ports_unbind, .emit = ports_emit, .take = ports_take,
 	.poll = lines_poll, .random = lines_random, .log = lines_log,

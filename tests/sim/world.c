@@ -69,6 +69,7 @@ struct node *node_open(struct world *world, const struct nic_config *config)
 
 	assert(node && world->nodes < WORLD_NODES);
 	node->world = world;
+	node->digested = LIMIT_DIGESTED_LOCAL;
 	node->id = world->nodes;
 	own.flush = &disk_ops;
 	own.flush_arg = node;

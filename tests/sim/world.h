@@ -70,6 +70,7 @@ struct node {
 	uint64_t cut_off_ns;	/* since when */
 	bool asleep;		/* does not run */
 	bool looks;		/* for notes */
+	uint32_t digested;	/* bytes at once: link.h */
 	struct write_out *disk;	/* flushes that are on */
 	bool disk_stuck;	/* they do not end */
 	uint64_t aside;		/* bytes received that are not in their place yet: into the last run */

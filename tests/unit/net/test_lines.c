@@ -163,6 +163,15 @@ Test(lines, full_stream_tells_once_when_it_takes_more)
 }
 
 /* Nobody is told of what a line has that is not heard, not even that there is something; but that it broke. */
+Test(lines, say_how_much_is_digested_at_once)
+{
+	struct conn *one, *two;
+
+	pair(&one, &two);
+	cr_assert_eq(tcp_link.at_once(one->line), local ? LIMIT_DIGESTED_LOCAL : LIMIT_DIGESTED);
+	cr_assert_eq(tcp_link.at_once(two->line), local ? LIMIT_DIGESTED_LOCAL : LIMIT_DIGESTED);
+}
+
 Test(lines, what_is_not_heard_waits)
 {
 	struct conn *one, *two;

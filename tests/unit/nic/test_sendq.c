@@ -182,11 +182,11 @@ Test(sendq, zeros)
 /* What has digests is lent for one send as long as it is likely to be in the cache still; without, for as many as there may be. */
 Test(sendq, as_much_as_is_digested)
 {
-	enum { EIGHTH = SENDQ_DIGESTED / 8 };
+	enum { EIGHTH = 1000 };
 	static uint8_t lent[EIGHTH];
 	struct sendq_spares spares = { 0 };
 
-	for (int digested = 0; digested < 2; digested++) {
+	for (uint32_t digested = 0; digested <= 8 * EIGHTH; digested += 8 * EIGHTH) {
 		const struct link_ops link = { .send = take_pieces };
 		struct sendq q = { .digested = digested };
 		struct iovec run = { lent, sizeof(lent) };
@@ -229,7 +229,7 @@ static int revoke_digested(bool gone, struct sendq_spares *spares)
 	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *lent = pages + PAGE - ABOVE;
 	const struct link_ops link = { .send = take_away };
-	struct sendq q = { .digested = true };
+	struct sendq q = { .digested = 1 };
 	struct iovec run = { lent, 2 * ABOVE };
 	struct wire_trailer *trailer;
 	int err;
