@@ -4,24 +4,18 @@
 # reached: base.sh [NAME]   (default emu-base; to be given to docker build as --build-arg BASE=NAME). As root, with
 # debootstrap; packages come from where this machine's apt gets them.
 set -euo pipefail
+. "$(dirname "$(readlink -f "$0")")/../tools/lib.sh"
+take_help "$@"
 name=${1:-emu-base}
 suite=trixie
 
-[ "$(id -u)" = 0 ] || { echo "base.sh: debootstrap needs root" >&2; exit 1; }
-command -v debootstrap >/dev/null || { echo "base.sh: please install debootstrap" >&2; exit 1; }
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Component: main' |
-	awk '$2 !~ /-/ && $1 ~ /debian\/*$/ { print $1; exit }')
-[ -n "$mirror" ] || { echo "base.sh: apt knows of no Debian archive" >&2; exit 1; }
-
+[ "$(id -u)" = 0 ] || die "debootstrap needs root"
+command -v debootstrap >/dev/null || die "please install debootstrap"
 root=$(mktemp -d /var/tmp/emu-base.XXXXXX)
 trap 'rm -rf "$root"' EXIT
-# A debootstrap older than the suite has no script for it; all Debian's are the same.
-script=/usr/share/debootstrap/scripts/$suite
-[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
-debootstrap --variant=minbase --include=ca-certificates "$suite" "$root/root" "$mirror" "$script" >"$root/log" 2>&1 || {
+bootstrap "$suite" "$root/root" --include=ca-certificates >"$root/log" 2>&1 || {
 	tail -n 20 "$root/log" >&2
-	echo "base.sh: debootstrap failed" >&2
-	exit 1
+	die "debootstrap failed"
 }
 rm -rf "$root"/root/var/cache/apt/archives/*.deb "$root"/root/var/lib/apt/lists/*
 tar -C "$root/root" -cf - . | docker import - "$name" >/dev/null

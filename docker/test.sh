@@ -3,6 +3,8 @@
 # test.sh - builds the image and runs the four nodes of compose.yml; makes the base image first if none can be fetched.
 # Removes its containers and network, and leaves the images for the next time.
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../tools/lib.sh"
+take_help "$@"
 base=debian:trixie-slim
 project=emu-test-$$
 

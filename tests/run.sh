@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh - sets the machine up, builds, and runs every test in every surrounding: run.sh [SUITE...]
+# run.sh - sets the machine up, builds, and runs every test in every surrounding: run.sh [--werror] [SUITE...]
+#
+# With --werror, which is for developers and for CI, whatever a compiler warns of is an error.
 #
 # The suites, in the order of running when none is named:
 #   release    every test of the release build, with libfabric 2.1 or later
@@ -11,6 +13,8 @@
 #   fuzz       the fuzz targets, a minute each, two at a time; takes clang
 #   user       the rules, process and demo tests as an ordinary user
 #   container  the same in a container: default profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
+#   compilers  builds all with gcc and with clang, with the headers of the oldest and of the newest libfabric that are here
+#   debian13   the suite release in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
 #   races      the unit, rules, process and demo tests under the thread sanitizer, which takes ten minutes
 #
@@ -18,11 +22,12 @@
 # tools/cmake/EmuTest.cmake describes; the LABEL given there decides which suites run a test. Each case of a test is one
 # line of build/results: `pass|fail|skip SUITE/TEST: CASE REASON`.
 #
-# Ends with the line `N passed, N failed, N skipped`; exit status 0 only if none failed.
+# A line at the end of each suite says how long it took, and a table at the end says so of all. The last line is
+# `N passed, N failed, N skipped`; exit status 0 only if none failed.
 set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
-SUITES="release old tcp asan tsan fuzz user container"
+SUITES="release old tcp asan tsan fuzz user container compilers debian13"
 # Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and unit_cq take memory
 # away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
 # process-unplugged moves more than it can before the hang guard.
@@ -30,6 +35,7 @@ NOT_RACED='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
+building=0			# seconds of the suite that passed in builds
 
 say() {
 	printf '\n== %s\n' "$*"
@@ -40,13 +46,26 @@ result() {
 	echo "$*" >>"$EMU_RESULTS"
 }
 
+# build NAME [CMAKE_OPTION...]: of the preset of that name, unless options name another and a folder.
 build() {
-	local log=$EMU_ROOT/build/$1.log
+	local begin=$SECONDS status
 
-	say "build $1"
-	(cd "$EMU_ROOT" && cmake --preset "$1" && cmake --build --preset "$1" -j "$(nproc)") >"$log" 2>&1 && return 0
+	build_it "$@"
+	status=$?
+	building=$((building + SECONDS - begin))
+	return $status
+}
+
+build_it() {
+	local name=$1 log=$EMU_ROOT/build/$1.log options=(--preset "$1")
+	shift
+
+	say "build $name"
+	[ $# = 0 ] || options=(-B "$EMU_ROOT/build/$name" "$@")
+	(cd "$EMU_ROOT" && cmake "${options[@]}" -DEMU_WERROR="${EMU_WERROR:-OFF}" &&
+		cmake --build "$EMU_ROOT/build/$name" -j "$(nproc)") >"$log" 2>&1 && return 0
 	grep -E -A5 'error|Error|FAILED' "$log" | head -n 60
-	result fail "$1/build: see $log"
+	result fail "$name/build: $(grep -m 1 -E 'error|Error|FAILED' "$log"): see $log"
 	return 1
 }
 
@@ -162,6 +181,35 @@ suite_user() {
 	run_copy user "$copy" setpriv --reuid $ORDINARY --regid $ORDINARY --clear-groups
 }
 
+# All but what the suite release has: gcc, with the headers of the build libfabric.
+suite_compilers() {
+	local old new
+
+	old=$(build_libfabric_prefix) && new=$(new_libfabric_prefix) || return
+	compile clang oldest "$old"
+	[ "$new" != "$old" ] || return
+	compile gcc newest "$new"
+	compile clang newest "$new"
+}
+
+# compile COMPILER NAME LIBFABRIC_PREFIX
+compile() {
+	local prefix=$3
+
+	[ "$prefix" != /usr ] || prefix=
+	if ! command -v "$1" >/dev/null; then
+		result skip "compilers/$1-$2: $1 is not installed"
+	else
+		build "compilers-$1-$2" --preset dev -DCMAKE_C_COMPILER="$1" -DLIBFABRIC_ROOT="$prefix" &&
+			result pass "compilers/$1-$2: all"
+	fi
+}
+
+suite_debian13() {
+	say debian13
+	"$EMU_ROOT/tests/debian13.sh"
+}
+
 # An image of empty folders and links; this machine's /usr is mounted into it, so that no image has to be fetched.
 make_container_image() {
 	local root
@@ -200,13 +248,37 @@ suite_container() {
 	rm -rf "$copy"
 }
 
+# run_suite SUITE: sets `row`, its row of the table of times.
+run_suite() {
+	local begin=$SECONDS lines took said=''
+
+	lines=$(wc -l <"$EMU_RESULTS")
+	building=0
+	"suite_$1"
+	took=$((SECONDS - begin))
+	[ $building = 0 ] || said=" ($building of them to build)"
+	printf '\n%s took %s s%s\n' "$1" $took "$said"
+	row="$1 $took $building $(tail -n +$((lines + 1)) "$EMU_RESULTS" | awk '{ n[$1]++ }
+		END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 }')"
+}
+
+options=--werror
+take_help "$@"
+if [ "${1:-}" = --werror ]; then
+	export EMU_WERROR=ON
+	shift
+fi
+for suite in "$@"; do
+	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES races"
+done
 "$EMU_ROOT/tools/setup.sh" --programs || exit 1
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"
 mkdir -p "$EMU_ROOT/build"
 : >"$EMU_RESULTS"
+times='suite seconds building passed failed skipped'
 for suite in ${*:-$SUITES}; do
-	declare -F "suite_$suite" >/dev/null || die "no suite $suite; there are: $SUITES races"
-	"suite_$suite"
+	run_suite "$suite"
+	times+=$'\n'$row
 done
 
 count() {
@@ -216,5 +288,6 @@ count() {
 say summary
 grep '^skip' "$EMU_RESULTS"
 grep '^fail' "$EMU_RESULTS"
+awk '{ printf "%-10s %8s %9s %7s %7s %8s\n", $1, $2, $3, $4, $5, $6 }' <<<"$times"
 echo "$(count pass) passed, $(count fail) failed, $(count skip) skipped"
 [ "$(count fail)" = 0 ] && [ "$(count pass)" != 0 ]

@@ -27,7 +27,6 @@ PID_TAKEN=99 # an exit status that no test has
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# Criterion's TAP: `ok - suite::test  (0.01s)`, `not ok - suite::test  reason`, `ok - suite::test # SKIP reason`.
 # Criterion listens on /tmp/criterion_PID.sock, and aborts where another user left that file: a new PID is taken then.
 run_criterion() {
 	status=$PID_TAKEN
@@ -37,31 +36,74 @@ run_criterion() {
 		status=$?
 		cat "$scratch/out"
 	done
-	[ -e "$scratch/tap" ] || return 0
-	sed -nE 's/^(not )?ok - ([^ ]+) +# SKIP *(.*)/skip \2 \3/p; t
-		s/^ok - ([^ ]+).*/pass \1/p; t
-		s/^not ok - ([^ ]+) *(.*)/fail \1 \2/p' "$scratch/tap" >"$scratch/cases"
+	[ ! -e "$scratch/tap" ] || criterion_cases <"$scratch/tap" >"$scratch/cases"
+}
+
+# Criterion's TAP: `ok - suite::test  (0.01s)`, `ok - suite::test # SKIP reason`, `not ok - suite::test  reason`, or for
+# assertions `not ok - suite::test  (0.01s)` and below it, for each, `  - file:line: |+` and its text, indented further.
+criterion_cases() {
+	awk '
+		function finish() {
+			if (failed != "")
+				print "fail " failed " " (why != "" ? why : "exited before its end, and said nothing")
+			failed = why = ""
+		}
+		/^(not )?ok - / {
+			finish()
+			name = $1 == "not" ? $4 : $3
+			rest = substr($0, index($0, name) + length(name))
+			sub(/^ */, "", rest)
+		}
+		/^(not )?ok - [^ ]+ +# SKIP/ { sub(/^# SKIP */, "", rest); print "skip " name " " rest; next }
+		/^ok - / { print "pass " name; next }
+		/^not ok - / { failed = name; why = rest ~ /^\([0-9.]+s\)$/ ? "" : rest; next }
+		failed == "" { next }
+		/^  - .*: \|\+$/ { sub(/^  - /, ""); sub(/ \|\+$/, ""); why = why (why != "" ? "; " : "") $0; next }
+		/^      / { sub(/^ +/, ""); why = why " " $0 }
+		END { finish() }'
 }
 
 run_script() {
 	timeout -k 10 "$seconds" "$@" 2>&1 | tee "$scratch/out"
 	status=${PIPESTATUS[0]}
-	sed -nE 's/^ok +(- )?(.+)/pass \2/p; s/^not ok +(- )?(.+)/fail \2/p; s/^skip +(- )?(.+)/skip \2/p' \
-		"$scratch/out" >"$scratch/cases"
+	script_cases <"$scratch/out" >"$scratch/cases"
+}
+
+# What a script prints for each case; a `not ok` without a reason has it on the lines before, of which the last is taken.
+script_cases() {
+	tr -d '\000' | awk '
+		/^(ok|not ok|skip) +/ {
+			verdict = $1 == "ok" ? "pass" : $1 == "not" ? "fail" : "skip"
+			sub(/^(ok|not ok|skip) +(- )?/, "")
+			if (verdict == "fail" && NF == 1 && said != "")
+				$0 = $0 " " said
+			print verdict " " $0
+			said = ""
+			next
+		}
+		/[[:alnum:]]/ { said = $0 }'
+}
+
+# What a program that failed without a verdict said last, in words.
+last_words() {
+	tr -d '\000' <"$scratch/out" | awk '
+		/[Ee]rror|ERR_|[Ff]ail|[Aa]ssert|[Aa]bort|cannot|not found|[Nn]o such/ && !told { told = $0 }
+		/[[:alnum:]]/ { last = $0 }
+		END { print told != "" ? told : last != "" ? last : "it said nothing" }'
 }
 
 : >"$scratch/cases"
 "run_$kind" "$@"
 if [ "$status" = 77 ] && [ ! -s "$scratch/cases" ]; then
-	echo "skip all: exit status 77" >"$scratch/cases"
+	echo "skip all: $(last_words)" >"$scratch/cases"
 elif [ "$status" = 77 ] && ! grep -qv '^skip' "$scratch/cases"; then
 	:
 elif [ "$status" = 0 ] && [ ! -s "$scratch/cases" ]; then
 	echo "pass all" >"$scratch/cases"
 elif [ "$status" = 124 ] || [ "$status" = 137 ]; then
-	echo "fail hung for $seconds s, or killed" >>"$scratch/cases"
+	echo "fail hung for $seconds s, or killed: $(last_words)" >>"$scratch/cases"
 elif [ "$status" != 0 ] && ! grep -q '^fail' "$scratch/cases"; then
-	echo "fail exit status $status: $(tail -n 1 "$scratch/out")" >>"$scratch/cases"
+	echo "fail exit status $status: $(last_words)" >>"$scratch/cases"
 fi
 if [ -n "${EMU_RESULTS:-}" ]; then
 	sed -E "s|^([a-z]+) |\1 ${EMU_SUITE:+$EMU_SUITE/}$name: |" "$scratch/cases" >>"$EMU_RESULTS"

@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # demo.sh - shows the emulated NIC at work between two processes: demo.sh [FILE]
 #
-# Installs what is missing, builds the release preset, and then: a remote write and read back of FILE (default: the
-# built provider itself), a thousand reads of a target that sleeps, and six refused operations, each with its sentence
-# on both sides. Exit status 0 only if all went as stated.
+# Installs what is missing to build the provider alone, builds it in build/demo, and then: a remote write and read back of FILE
+# (default: the built provider itself), a thousand reads of a target that sleeps, and six refused operations, each with its
+# sentence on both sides. Exit status 0 only if all went as stated.
 #
-# EMU_BUILD=folder: nothing is installed or built; the programs are taken from that build folder. The same goes for a
-# finished build/release that the user may not write to.
+# If the release preset has been built, for the tests or by hand, that build is brought up to date and used instead.
+# EMU_BUILD=folder: nothing is installed or built; the programs come from that build folder. The same goes for a finished
+# build/release that the user may not write to.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
-build=${EMU_BUILD:-$EMU_ROOT/build/release}
-target=$build/tools/demo/demo-target
-initiator=$build/tools/demo/demo-initiator
-provider=$build/emu/fi/libemu-fi.so
+take_build() {
+	build=$1
+	target=$build/tools/demo/demo-target
+	initiator=$build/tools/demo/demo-initiator
+	provider=$build/emu/fi/libemu-fi.so
+}
 
 is_built() {
 	[ -x "$target" ] && [ -x "$initiator" ] && [ -e "$provider" ]
@@ -24,13 +27,19 @@ may_build() {
 	[ -z "${EMU_BUILD:-}" ] && { ! is_built || [ -w "$build" ]; }
 }
 
-build_all() {
-	local log=$EMU_ROOT/build/demo.log
+progress() {
+	printf '%-10s %s\n' "$1" "$2"
+}
 
-	"$EMU_ROOT/tools/setup.sh"
+build_all() {
+	local preset=${build##*/} log=$EMU_ROOT/build/demo.log
+
+	progress set-up "looking for what the build needs"
+	"$EMU_ROOT/tools/setup.sh" --build
+	progress build "$build (the log: $log)"
 	mkdir -p "$EMU_ROOT/build"
-	(cd "$EMU_ROOT" && cmake --preset release &&
-		cmake --build --preset release --target emu-fi demo-target demo-initiator) >"$log" 2>&1 ||
+	(cd "$EMU_ROOT" && { [ -e "$build/CMakeCache.txt" ] || cmake --preset "$preset"; } &&
+		cmake --build "$build" --target emu-fi demo-target demo-initiator) >"$log" 2>&1 ||
 		{ tail -n 40 "$log" >&2; die "the build failed; all of it is in $log"; }
 }
 
@@ -65,11 +74,14 @@ clean_up() {
 	rm -rf "$scratch"
 }
 
-[ $# -le 1 ] || die "usage: demo.sh [FILE]"
-file=${1:-$provider}
+take_help "$@"
+[ $# -le 1 ] || usage_error "more than one file: $*"
+take_build "${EMU_BUILD:-$EMU_ROOT/build/release}"
+[ -n "${EMU_BUILD:-}" ] || is_built || take_build "$EMU_ROOT/build/demo"
 if may_build; then
 	build_all
 fi
+file=${1:-$provider}
 is_built || die "$build is not a finished build"
 [ -r "$file" ] && [ -f "$file" ] || die "$file is not a file that can be read"
 target_pid=

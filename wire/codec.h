@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* codec.h - frames <-> values: accessors, the table of ops, validators, encoders, decoders.
  *
- * Touches only the memory it is given, keeps no state, may be called from any thread. Encoders write head and body to
- * `at` (WIRE_FRAME_MAX bytes are always enough) and return their length; they do not validate what the caller means,
+ * All functions touch only the memory they are given and keep no state: any thread. Encoders write head and body to
+ * `at` (WIRE_FRAME_MAX bytes are always enough) and return their length; they do not validate the caller's values,
  * and leave head.ack and head.digest zero until wire_seal(). Validators take bytes from a peer: they read nothing
- * behind what is said to be there and name the first flaw. */
+ * behind the given length and name the first flaw. */
 #ifndef WIRE_CODEC_H
 #define WIRE_CODEC_H
 
@@ -22,18 +22,24 @@ static inline wire_u16 wire_put16(uint16_t n) { wire_u16 v; n = htobe16(n); memc
 static inline wire_u32 wire_put32(uint32_t n) { wire_u32 v; n = htobe32(n); memcpy(v.b, &n, sizeof(n)); return v; }
 static inline wire_u64 wire_put64(uint64_t n) { wire_u64 v; n = htobe64(n); memcpy(v.b, &n, sizeof(n)); return v; }
 
-/* What an op may look like; all zero for an unknown op. */
+/* Sorts of payload, which differ in when digests cover them (WIRE-11). */
+enum wire_payload {
+	WIRE_PAYLOAD_BULK = 1,		/* covered if payload digests were asked for */
+	WIRE_PAYLOAD_ATOMIC = 2,	/* operands and results: covered if heads are */
+};
+
+/* The form of an op's frames; all zero for an unknown op. */
 struct wire_form {
 	uint8_t body;		/* length in bytes; zero: no such op */
 	uint8_t flags;		/* those that may be set */
-	bool	payload;	/* may carry payload */
+	uint8_t payload;	/* enum wire_payload; zero: carries none */
 	bool	sequenced;	/* a request: head.seq counts it */
 };
 extern const struct wire_form wire_forms[256];	/* by op */
 
 static inline size_t wire_body_len(uint8_t op) { return wire_forms[op].body; }
 static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced; }
-/* Belongs to the greeting: acknowledges nothing, and always has a digest. */
+/* A frame of the greeting acknowledges nothing, and always has a digest. */
 static inline bool wire_greets(uint8_t op) { return op == WIRE_HELLO || op == WIRE_CHALLENGE || op == WIRE_PROOF; }
 
 /* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
@@ -45,7 +51,7 @@ static inline uint64_t wire_atomic_payload(uint8_t kind, uint8_t op, uint64_t le
 	return (op == WIRE_ATOMIC_OP_READ ? 0 : length) + (kind == WIRE_ATOMIC_COMPARE ? length : 0);
 }
 
-/* What is wrong with a frame, or with where it stands. */
+/* What is wrong with a frame, or with its place in the stream. */
 enum wire_flaw {
 	WIRE_FLAWLESS = 0,
 	/* head, known after 32 bytes (the first two after one) */
@@ -58,7 +64,7 @@ enum wire_flaw {
 	WIRE_FLAW_PAYLOAD,		/* payload on an op that has none */
 	WIRE_FLAW_PAYLOAD_LONG,		/* longer than the segment granted */
 	WIRE_FLAW_SEQ_MISSING,		/* request without number */
-	WIRE_FLAW_SEQ,			/* number on what is no request */
+	WIRE_FLAW_SEQ,			/* number on a frame that is no request */
 	WIRE_FLAW_HELLO_ACK,		/* HELLO, CHALLENGE or PROOF with an acknowledgement */
 	/* body */
 	WIRE_FLAW_HEAD_DIGEST,
@@ -92,7 +98,7 @@ enum wire_flaw {
 /* A phrase for a log line or BYE, with the rule of PROTOCOL.md: "unknown op (WIRE-3)". */
 const char *wire_flaw_name(enum wire_flaw flaw);
 
-/* Each judges what the one before has passed; the bytes must be there. The digest is not theirs (digest.h). */
+/* Each checks a frame that the one before has passed; the bytes must be there. They do not check the digest (digest.h). */
 enum wire_flaw wire_check_head(const struct wire_head *head, uint32_t segment_max);
 enum wire_flaw wire_check_greeting(const struct wire_head *head);	/* HELLO's first 16 bytes: magic, versions */
 enum wire_flaw wire_check_body(const struct wire_head *head);		/* body contiguous behind the head */
@@ -146,18 +152,18 @@ struct wire_message_fields {
 void wire_get_target(const struct wire_target *target, struct wire_target_fields *fields);
 void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields);
 void wire_get_atomic(const struct wire_head *head, struct wire_atomic_fields *fields);
-/* Of CHALLENGE; scope is 0. */
+/* Reads CHALLENGE's address; scope is 0. */
 void wire_get_challenged(const struct wire_head *head, struct wire_address_fields *to);
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields);
 void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields);
 
 size_t wire_put_hello(void *at, const struct wire_hello_fields *fields);
-/* The text is cut to WIRE_TEXT_LEN; what is not printable ASCII becomes '?'. */
+/* The text is cut to WIRE_TEXT_LEN; each byte that is not printable ASCII becomes '?'. */
 size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text);
 size_t wire_put_ack(void *at, uint64_t verdict);
 size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to);
 size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN]);
-/* WIRE_F_LAST is set by the encoder, from rest == payload; so it is in wire_put_data(). */
+/* The encoder sets WIRE_F_LAST if rest == payload; wire_put_data() does the same. */
 size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to,
 		      uint64_t rest, uint64_t cq_data);
 size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length);
@@ -173,12 +179,18 @@ size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);
 size_t wire_put_nak(void *at, const struct wire_nak_fields *fields);
 size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref);	/* WIRE_PARK or WIRE_DONE */
 size_t wire_put_result(void *at, uint32_t payload, uint64_t verdict, uint64_t ref);
-/* `digest` is that of the payload, zero where none was agreed. The trailer holds their sum, so that it tells of a
- * changed status, too. */
+/* The trailer's digest (WIRE-11): `payload` is the digest of the payload, zero if that is not covered. */
+static inline uint64_t wire_trailer_digest(uint32_t status, uint64_t payload)
+{
+	return payload + status * 0x0101010101010101u;
+}
+/* `digest` is that of the payload, zero if it is not covered. */
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest);
+/* Replaces the status WIRE_GOOD by another one; does nothing if the trailer has another one already. */
+void   wire_end_badly(struct wire_trailer *trailer, enum wire_status status);
 
-/* Last touch before a frame leaves: sets head.ack and, over head and body as they then are, head.digest (zero without
- * `digest`). May be done again when the frame is sent again. HELLO, CHALLENGE and PROOF take
+/* The last step before a frame is sent: sets head.ack and, over head and body as they then are, head.digest (zero without
+ * `digest`). May be repeated when the frame is sent again. HELLO, CHALLENGE and PROOF take
  * ack 0 and always a digest. */
 void wire_seal(struct wire_head *head, uint64_t ack, bool digest);
 

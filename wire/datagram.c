@@ -11,8 +11,8 @@ static const char *const flaw_names[WIRE_DG_FLAWS] = {
 	[WIRE_DG_SHORT] = "shorter than a datagram's head (WIRE-90)",
 	[WIRE_DG_MAGIC] = "without the magic bytes: not an emu peer? (WIRE-91)",
 	[WIRE_DG_VERSION] = "of another version (WIRE-91)",
-	[WIRE_DG_FLAGS] = "flags that are none, or not together (WIRE-92)",
-	[WIRE_DG_LENGTH] = "payload is not what follows the head, or past the MTU (WIRE-90)",
+	[WIRE_DG_FLAGS] = "unknown flags, or flags that exclude each other (WIRE-92)",
+	[WIRE_DG_LENGTH] = "payload is not the bytes behind the head, or past the MTU (WIRE-90)",
 	[WIRE_DG_ADDRESS] = "the sender's address is malformed (WIRE-93)",
 	[WIRE_DG_CQ_DATA_FLAG] = "CQ data without its flag (WIRE-92)",
 	[WIRE_DG_DIGEST] = "digest does not match (WIRE-94)",
@@ -24,7 +24,7 @@ const char *wire_datagram_flaw_name(enum wire_datagram_flaw flaw)
 	return flaw_names[flaw];
 }
 
-/* Of the head at `head`, whose digest field is taken as zero, and `payload` bytes behind it. */
+/* The digest of `head`, with its digest field taken as zero, and of `payload` bytes behind it. */
 static uint64_t digest_of(const struct wire_datagram *head, size_t payload)
 {
 	uint8_t bytes[WIRE_DATAGRAM_MAX];

@@ -11,8 +11,8 @@ enum wire_datagram_flaw {
 	WIRE_DG_SHORT,		/* ends within its head */
 	WIRE_DG_MAGIC,
 	WIRE_DG_VERSION,
-	WIRE_DG_FLAGS,		/* one that there is not, or two that exclude each other */
-	WIRE_DG_LENGTH,		/* payload is not what follows, or longer than WIRE_MTU */
+	WIRE_DG_FLAGS,		/* an unknown flag, or two that exclude each other */
+	WIRE_DG_LENGTH,		/* payload is not the number of bytes that follow, or is above WIRE_MTU */
 	WIRE_DG_ADDRESS,
 	WIRE_DG_CQ_DATA_FLAG,	/* cq_data without its flag */
 	WIRE_DG_DIGEST,
@@ -29,11 +29,11 @@ struct wire_datagram_fields {
 	uint64_t cq_data, auth;
 };
 
-/* Judges `length` bytes as they came, digest included; but a tag is not its to judge (secret.h). */
+/* Checks `length` received bytes, including a digest, but not a tag (secret.h). */
 enum wire_datagram_flaw wire_check_datagram(const void *bytes, size_t length);
-/* Of one that is flawless. */
+/* Reads a datagram that is flawless. */
 void wire_get_datagram(const void *bytes, struct wire_datagram_fields *fields);
-/* Writes the head and seals it, but for a tag: the payload stands behind it already. Returns the whole length. */
+/* Writes the head and its digest, but no tag; the payload stands behind it already. Returns the whole length. */
 size_t wire_put_datagram(void *at, const struct wire_datagram_fields *fields);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* digest.c - head digests, and the choice of the payload kernel.
  *
- * xxHash's own run-time dispatch is not in every distribution's library, and on those processors that need it it is a
- * choice between two: so the payload functions are compiled twice (digest_base.c, digest_avx2.c) and picked here. */
+ * Not every distribution's library has xxHash's own run-time dispatch, and on the processors that need one it is a choice
+ * between two. So the payload functions are compiled twice (digest_base.c, digest_avx2.c) and picked here. */
 #include "wire/digest.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ uint64_t digest_head(const struct wire_head *head)
 
 	memcpy(frame, head, offsetof(struct wire_head, digest));
 	memset(frame + offsetof(struct wire_head, digest), 0, sizeof(head->digest));
-	switch (body) {		/* copies of known length are a few instructions; the default is many */
+	switch (body) {		/* a copy of known length takes a few instructions, the default many */
 	case sizeof(struct wire_write):
 		memcpy(to, head + 1, sizeof(struct wire_write));
 		break;

@@ -2,7 +2,7 @@
 /* digest.h - XXH3-64, seed 0, of frame heads and of payloads.
  *
  * Pure functions; any thread. The payload functions use the widest instruction set that the processor has, found at
- * the first call. xxHash is compiled in: whoever links `wire` needs no libxxhash. */
+ * the first call. xxHash is compiled in: users of `wire` need no libxxhash. */
 #ifndef WIRE_DIGEST_H
 #define WIRE_DIGEST_H
 
@@ -10,20 +10,20 @@
 
 #include "wire/frame.h"
 
-/* Of a head and its body, head.digest taken as zero whatever it holds. The head must have passed wire_check_head(). */
+/* The digest of a head and its body, with head.digest taken as zero. The head must have passed wire_check_head(). */
 uint64_t digest_head(const struct wire_head *head);
 
-/* The same of a head whose digest is zero: without a copy. */
+/* The same for a head whose digest is zero: makes no copy. */
 uint64_t digest_blank_head(const struct wire_head *head);
 
-/* Of a payload that lies in one piece; length may be zero. */
+/* The digest of a payload in one piece; length may be zero. */
 uint64_t digest_bytes(const void *bytes, size_t length);
 
-/* The same of the copy that it makes; what is written to `from` meanwhile does not set digest and copy at odds. The two are the
- * same place, or do not overlap. */
+/* Copies, and returns the digest of the copy: a write to `from` meanwhile cannot make the two differ. `to` and `from` are the same
+ * place, or do not overlap. */
 uint64_t digest_copy(void *to, const void *from, size_t length);
 
-/* Of a payload that comes in pieces: begin, add any number of times, end. The state holds no pointer to the bytes. */
+/* The digest of a payload in pieces: begin, add any number of times, end. The state holds no pointer to the bytes. */
 struct digest_state {
 	alignas(64) uint8_t opaque[576];
 };

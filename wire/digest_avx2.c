@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* digest_avx2.c - payload digests for x86-64 processors with AVX2; compiled with -mavx2, called only on such.
  *
- * The copy is written out, from XXH3's published algorithm, as the library has none that copies on its way: each byte is loaded
- * once, and waiting for memory and arithmetic overlap. */
+ * The copy is written here, from XXH3's published algorithm, as the library has no function that also copies: each byte is loaded
+ * once, and arithmetic overlaps with waiting for memory. */
 #define DIGEST_KERNEL digest_avx2
 #include "wire/digest_kernel.h"
 
@@ -11,24 +11,24 @@
 
 enum { STRIPE = 64, BLOCK = 1024, SECRET_STEP = 8, SECRET_SCRAMBLE = 128, SECRET_LAST = 121, SECRET_MERGE = 11 };
 
-/* Bytes by which both sides of a copy are fetched ahead of it. The processor's own prefetching stops at each page, and brings the
- * destination as if it were to be read (tests/bench/RESULTS.md says what this buys). */
+/* Bytes by which both sides of a copy are prefetched. The processor's own prefetching stops at each page, and fetches the
+ * destination for reading (tests/bench/RESULTS.md has the gain). */
 enum { AHEAD = 2048 };
 
-/* From so many bytes on, what is fetched behind them is little (digest_long.h). */
+/* From so many bytes on, the bytes prefetched behind the end hardly count (digest_long.h). */
 enum { LONG = 64 * 1024 };
 
 static const uint64_t prime32_1 = 0x9e3779b1, prime64_1 = 0x9e3779b185ebca87, prime_mix = 0x165667919e3779f9;
 
 typedef long long any_vector __attribute__((vector_size(32), aligned(1), may_alias));
 
-/* Volatile: read once, as somebody may be writing there. */
+/* Volatile: read once, as another thread may be writing there. */
 static inline __m256i load(const uint8_t *from)
 {
 	return (__m256i)*(const volatile any_vector *)from;
 }
 
-/* What is summed is what is stored. */
+/* Sums the same bytes that it stores. */
 static inline void stripe_copy(__m256i sum[2], uint8_t *to, const uint8_t *from, const uint8_t *secret)
 {
 	for (int i = 0; i < 2; i++) {
@@ -90,7 +90,7 @@ static uint64_t kernel_copy(void *to_bytes, const void *from_bytes, size_t lengt
 	__m256i sum[2];
 	size_t at = 0;
 
-	if (length < BLOCK) {	/* where XXH3 has other ways for short inputs */
+	if (length < BLOCK) {	/* XXH3 has other algorithms for short inputs */
 		memmove(to, from, length);
 		return XXH3_64bits(to, length);
 	}

@@ -2,8 +2,8 @@
 /* digest_kernel.h - XXH3 of payloads for one instruction set; private to digest*.c.
  *
  * A file that is compiled for an instruction set defines DIGEST_KERNEL, the name of its table, includes this, and has its own
- * way with bytes in one piece. All functions in here are static, and so are xxHash's, so that none of another instruction set can
- * stand in for it at link time. */
+ * function for bytes in one piece. All functions here and in xxHash are static, so that the linker cannot replace one by its
+ * counterpart for another instruction set. */
 #ifndef WIRE_DIGEST_KERNEL_H
 #define WIRE_DIGEST_KERNEL_H
 
@@ -17,7 +17,7 @@ struct digest_kernel {
 	uint64_t (*copy)(void *to, const void *from, size_t length);
 };
 
-extern const struct digest_kernel digest_base;	/* what every processor of this architecture has */
+extern const struct digest_kernel digest_base;	/* for every processor of this architecture */
 extern const struct digest_kernel digest_avx2;	/* x86-64 only */
 uint64_t digest_avx2_long(const void *bytes, size_t length);	/* x86-64 only, as is the next; digest_long.h */
 uint64_t digest_avx512_long(const void *bytes, size_t length);
@@ -45,7 +45,7 @@ static uint64_t kernel_end(const struct digest_state *state)
 	return XXH3_64bits_digest((const XXH3_state_t *)state);
 }
 
-/* The including file's own. */
+/* Defined by the including file. */
 static uint64_t kernel_bytes(const void *bytes, size_t length);
 static uint64_t kernel_copy(void *to, const void *from, size_t length);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* digest_long.h - the payload digest of many bytes in one piece, for one instruction set; private to digest_*_long.c.
  *
- * A file that is compiled for an instruction set defines DIGEST_LONG, the function's name, and includes this. It is xxHash's
- * own, told to fetch further ahead than it does by itself: with a few hundred bytes it waits for memory a third of the time,
- * as the processor's own prefetching stops at each page. Short payloads are not to fetch what is behind them
- * (tests/bench/RESULTS.md says what this buys). */
+ * A file that is compiled for an instruction set defines DIGEST_LONG, the function's name, and includes this. The function is
+ * xxHash's own, set to prefetch further ahead: with its default of a few hundred bytes it waits for memory a third of the time,
+ * as the processor's own prefetching stops at each page. Short payloads must not prefetch the bytes behind them
+ * (tests/bench/RESULTS.md has the gain). */
 #ifndef WIRE_DIGEST_LONG_H
 #define WIRE_DIGEST_LONG_H
 

@@ -20,10 +20,10 @@ enum {
 	WIRE_VERSION_MAX = 1,
 	WIRE_ID_LEN = 16,	/* bytes of an endpoint's instance id */
 	WIRE_TEXT_LEN = 120,	/* bytes of BYE's sentence, zero-padded */
-	WIRE_SEGMENT_MIN = 64 * 1024,	/* what HELLO may grant as segment size, in bytes of payload */
+	WIRE_SEGMENT_MIN = 64 * 1024,	/* bounds of the segment size that HELLO grants, in bytes of payload */
 	WIRE_SEGMENT_MAX = 256 * 1024,
 	WIRE_ATOMIC_MAX = 4096,		/* bytes of the target that one ATOMIC names */
-	WIRE_CM_DATA_MAX = 256,		/* bytes of the program's that go with CONNECT, ACCEPT, REJECT */
+	WIRE_CM_DATA_MAX = 256,		/* bytes of the program that go with CONNECT, ACCEPT, REJECT */
 	WIRE_NONCE_LEN = 32,		/* random bytes of a CHALLENGE */
 	WIRE_PROOF_LEN = 32,
 };
@@ -34,27 +34,27 @@ enum wire_op {
 	WIRE_HELLO = 1,		/* first frame each way, on every connection */
 	WIRE_BYE = 2,		/* last frame: why the connection or session ends, in words */
 	WIRE_ACK = 3,		/* carries head.ack and the verdict acknowledgement, nothing else */
-	/* With a shared secret, before both HELLOs are through. */
-	WIRE_CHALLENGE = 4,	/* what the other side's proof must be about */
-	WIRE_PROOF = 5,		/* that the sender knows the secret */
-	/* Requests: head.seq counts them, one a segment. */
+	/* With a shared secret, as part of the greeting. */
+	WIRE_CHALLENGE = 4,	/* a nonce that the other side's proof must cover */
+	WIRE_PROOF = 5,		/* proves that the sender knows the secret */
+	/* Requests: head.seq counts them, one per segment. */
 	WIRE_WRITE = 16,	/* payload into a region; one segment of a message */
 	WIRE_READ = 17,		/* asks for bytes of a region; answered by DATA or NAK */
 	WIRE_SEND = 18,		/* a message with its payload, one segment */
 	WIRE_RTS = 19,		/* a message without its payload, which the receiver pulls when it matches */
-	WIRE_ATOMIC = 20,	/* changes elements of a region, and may return what was there */
+	WIRE_ATOMIC = 20,	/* changes elements of a region, and may return their old values */
 	WIRE_CONNECT = 21,	/* asks a passive endpoint for a connection; the payload is the program's */
-	WIRE_ACCEPT = 22,	/* answers CONNECT: the sender of this is the peer from here on */
+	WIRE_ACCEPT = 22,	/* answers CONNECT: its sender is the peer from now on */
 	WIRE_REJECT = 23,	/* answers CONNECT: there will be no connection */
 	/* Answers: refer to the request by its seq; head.seq is zero. */
 	WIRE_DATA = 32,		/* payload that a READ or a PULL asked for */
 	WIRE_PULL = 33,		/* receiver of RTS or parked SEND asks for the payload */
-	WIRE_RNR = 34,		/* receiver not ready: this request and all after it were dropped, send them again */
+	WIRE_RNR = 34,		/* receiver not ready: it dropped this request and all after it, send them again */
 	/* Verdicts: answers that carry a verdict number and are kept until acknowledged. */
-	WIRE_NAK = 48,		/* the request was refused; why */
-	WIRE_PARK = 49,		/* the SEND's envelope was kept and its payload dropped: it will be pulled */
+	WIRE_NAK = 48,		/* the request was refused, and the cause */
+	WIRE_PARK = 49,		/* the SEND's envelope was kept and its payload dropped: the receiver will pull it */
 	WIRE_DONE = 50,		/* the RTS or parked SEND is complete; the WRITE or ATOMIC with COMMIT is durable */
-	WIRE_RESULT = 51,	/* the ATOMIC was executed; what was there before */
+	WIRE_RESULT = 51,	/* the ATOMIC was executed; has the old values */
 };
 
 enum wire_flag {
@@ -82,14 +82,14 @@ static_assert(_Alignof(struct wire_head) == 1, "any buffer, no padding");
 struct wire_trailer {
 	wire_u32 status;	/* enum wire_status */
 	wire_u32 zero;
-	wire_u64 digest;	/* XXH3-64 of the payload, plus status, if either HELLO asked for it; else zero */
+	wire_u64 digest;	/* of payload and status: WIRE-11 */
 };
 static_assert(sizeof(struct wire_trailer) == 16, "trailer is 16 bytes");
 
 enum wire_status {
 	WIRE_GOOD = 0,
-	WIRE_SOURCE_FAULT = 1,	/* the source could not be read: bytes from some point on are zero-filled */
-	WIRE_CANCELLED = 2,	/* the op ended before its bytes were sent: the rest is zero-filled */
+	WIRE_SOURCE_FAULT = 1,	/* the rest is not sent: the sender cannot read its source */
+	WIRE_CANCELLED = 2,	/* the op ended before all its bytes were sent; this payload is of its source all the same */
 };
 
 struct wire_hello {
@@ -98,7 +98,7 @@ struct wire_hello {
 	wire_u16 version_max;
 	wire_u32 features;	/* enum wire_feature */
 	uint8_t  instance[WIRE_ID_LEN];		/* random, drawn when the endpoint was enabled */
-	uint8_t  expected[WIRE_ID_LEN];		/* instance id the sender wants to reach; zero: whoever is there */
+	uint8_t  expected[WIRE_ID_LEN];		/* instance id the sender wants to reach; zero: any */
 	wire_u64 session;	/* id of the session; the dialler draws it */
 	wire_u64 epoch;		/* count of the dials of this session, this one included; the accepter repeats it */
 	wire_u64 seen;		/* last request of the receiver executed in this session; the next is seen + 1 */
@@ -110,15 +110,16 @@ struct wire_hello {
 	wire_u16 port;		/* advertised address of the sender's endpoint */
 	uint8_t  addr[16];	/* IPv4 in the first four bytes, rest zero; or IPv6 */
 	wire_u32 scope;		/* IPv6 scope id, else zero */
-	wire_u16 known_port;	/* other port that the sender is known by; zero: none */
+	wire_u16 known_port;	/* another port by which peers know the sender; zero: none */
 	wire_u16 zero;
 };
 static_assert(sizeof(struct wire_hello) == 120, "HELLO's body is 120 bytes");
 
 enum wire_feature {
-	WIRE_WANT_PAYLOAD_DIGEST = 0x1,	/* both directions carry payload digests if either side asks */
+	WIRE_WANT_PAYLOAD_DIGEST = 0x1,	/* all payloads have digests, both ways, if either side asks; else those of atomics */
 	WIRE_OFFER_NO_DIGEST = 0x2,	/* no head digests, if both sides offer it */
-	WIRE_ASK_PROOF = 0x4,		/* has a shared secret: no session without its proof */
+	WIRE_ASK_PROOF = 0x4,		/* the sender has a shared secret: no session without its proof */
+	WIRE_ASKS_ALONE = 0x8,		/* a question: the answer is BYE, and no session begins */
 };
 
 struct wire_bye {
@@ -135,8 +136,9 @@ enum wire_bye_reason {
 	WIRE_BYE_PROTOCOL = 4,		/* the receiver of BYE broke the protocol; text names the rule */
 	WIRE_BYE_DUPLICATE = 5,		/* another connection between the two endpoints stays */
 	WIRE_BYE_LIMIT = 6,		/* too many connections or sessions here */
-	WIRE_BYE_SESSION = 7,		/* HELLO goes on with a session that was given up here */
-	WIRE_BYE_SECRET = 8,		/* the receiver of BYE has not the secret that is asked for here, or is asked for none */
+	WIRE_BYE_SESSION = 7,		/* HELLO continues a session that was given up here */
+	WIRE_BYE_SECRET = 8,		/* the receiver of BYE has not proved this side's secret, or one side has none */
+	WIRE_BYE_CLAIM = 9,		/* HELLO advertises an address that belongs to another known endpoint */
 };
 
 struct wire_ack {
@@ -158,12 +160,12 @@ struct wire_proof {
 };
 static_assert(sizeof(struct wire_proof) == 32, "PROOF's body is 32 bytes");
 
-/* What a request names of a region. */
+/* The target of a request. */
 struct wire_target {
 	wire_u64 key;
 	wire_u64 key_tail;	/* second half of a raw key; zero: a plain key */
-	wire_u64 auth;		/* of the authorization key that the initiator shows; zero: it shows none */
-	wire_u64 addr;		/* of this segment: offset or virtual, as the region was registered */
+	wire_u64 auth;		/* stands for the authorization key that the initiator shows; zero: it shows none */
+	wire_u64 addr;		/* of this segment: an offset or a virtual address, as the region was registered */
 };
 static_assert(sizeof(struct wire_target) == 32, "a target is 32 bytes");
 
@@ -188,8 +190,8 @@ struct wire_send {		/* SEND and RTS */
 };
 static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
 
-/* The payload is length bytes of operands, but for ATOMIC_READ, and behind them, if the kind compares, as many to compare
- * with. */
+/* The payload is `length` bytes of operands, except with ATOMIC_READ. If the kind compares, as many bytes to compare with
+ * follow. */
 struct wire_atomic {
 	struct wire_target to;
 	wire_u64 length;	/* bytes of the target: whole elements, up to WIRE_ATOMIC_MAX */
@@ -202,7 +204,7 @@ struct wire_atomic {
 static_assert(sizeof(struct wire_atomic) == 56, "ATOMIC's body is 56 bytes");
 
 struct wire_cm {		/* CONNECT, ACCEPT, REJECT */
-	wire_u64 request;	/* names the request for a connection; drawn by who asks, never zero */
+	wire_u64 request;	/* names the request for a connection; the asking side draws it, never zero */
 	wire_u64 zero;
 };
 static_assert(sizeof(struct wire_cm) == 16, "CONNECT's, ACCEPT's and REJECT's body is 16 bytes");
@@ -214,14 +216,14 @@ enum wire_atomic_kind {
 };
 
 enum {
-	WIRE_ATOMIC_OPS = 20,		/* numbers below this */
-	WIRE_ATOMIC_OP_READ = 10,	/* the one without operands */
+	WIRE_ATOMIC_OPS = 20,		/* all numbers are below this */
+	WIRE_ATOMIC_OP_READ = 10,	/* the only one without operands */
 	WIRE_ATOMIC_TYPES = 20,
 };
 
 struct wire_data {
 	wire_u64 ref;		/* seq of the READ, RTS or SEND answered */
-	wire_u64 offset;	/* of this payload: in what the READ asked for; PULLED: in the message */
+	wire_u64 offset;	/* of this payload in the bytes that the READ asked for; PULLED: in the message */
 	wire_u64 rest;		/* bytes from this segment on, its own payload included; last: equals head.payload */
 	wire_u64 zero;
 };
@@ -246,7 +248,7 @@ struct wire_nak {
 	wire_u64 verdict;	/* verdict number, from 1, without gaps */
 	wire_u64 ref;		/* seq of the first segment of the request refused */
 	wire_u32 cause;		/* enum refusal_cause of the device, PROTOCOL.md lists them */
-	wire_u32 access;	/* rights of the region (enum mr_access), zero if there is none */
+	wire_u32 access;	/* rights of the region and more, PROTOCOL.md lists the bits; zero if there is none */
 	wire_u64 region;	/* bytes of the region, zero if there is none */
 	wire_u64 excess;	/* range: bytes past the end or before the start; else zero */
 	wire_u64 age_ns;	/* closed region: time since it was closed; else zero */
@@ -254,7 +256,9 @@ struct wire_nak {
 };
 static_assert(sizeof(struct wire_nak) == 56, "NAK's body is 56 bytes");
 
-struct wire_verdict {		/* PARK, DONE, and RESULT, whose payload is what was there */
+enum { WIRE_RIGHTS_AT = 8, WIRE_RIGHTS_MASK = 0x3f00 };	/* the bits of access that are rights (WIRE-49) */
+
+struct wire_verdict {		/* PARK, DONE, and RESULT, whose payload is the old values */
 	wire_u64 verdict;	/* verdict number */
 	wire_u64 ref;		/* seq of the RTS, SEND or ATOMIC; of the WRITE's first segment */
 };
@@ -269,28 +273,28 @@ struct wire_datagram {
 	uint8_t  magic[8];	/* WIRE_DATAGRAM_MAGIC */
 	wire_u16 version;	/* WIRE_DATAGRAM_VERSION */
 	wire_u16 flags;		/* enum wire_datagram_flag; the others are zero */
-	wire_u16 family;	/* as in HELLO: the address that the sender's endpoint is known by */
+	wire_u16 family;	/* as in HELLO: the address by which peers know the sender's endpoint */
 	wire_u16 port;
 	uint8_t  addr[16];
 	wire_u32 scope;
-	wire_u32 payload;	/* bytes behind this head: all that is left of the UDP datagram */
+	wire_u32 payload;	/* bytes behind this head: the rest of the UDP datagram */
 	wire_u64 cq_data;	/* zero unless WIRE_DG_CQ_DATA */
-	wire_u64 auth;		/* of the authorization key that the sender shows; zero: it shows none */
-	wire_u64 digest;	/* XXH3-64 of this head with this field zero; with WIRE_DG_WHOLE of the payload behind it, too;
-				 * with WIRE_DG_TAGGED a tag by the shared secret */
+	wire_u64 auth;		/* stands for the authorization key that the sender shows; zero: it shows none */
+	wire_u64 digest;	/* XXH3-64 of this head with this field zero, with WIRE_DG_WHOLE of the payload as well; with
+				 * WIRE_DG_TAGGED a tag by the shared secret */
 };
 static_assert(sizeof(struct wire_datagram) == 64, "a datagram's head is 64 bytes");
 static_assert(_Alignof(struct wire_datagram) == 1, "any buffer, no padding");
 
 enum wire_datagram_flag {
 	WIRE_DG_CQ_DATA = 0x1,	/* cq_data is to be delivered */
-	WIRE_DG_WHOLE = 0x2,	/* digest is of the payload, too */
-	WIRE_DG_TAGGED = 0x4,	/* digest is no digest, but a tag of the whole by a shared secret */
+	WIRE_DG_WHOLE = 0x2,	/* digest covers the payload, too */
+	WIRE_DG_TAGGED = 0x4,	/* digest is a tag of the whole by a shared secret */
 };
 
 enum {
 	WIRE_DATAGRAM_VERSION = 1,
-	WIRE_MTU = 1388,	/* bytes of payload a datagram */
+	WIRE_MTU = 1388,	/* most bytes of payload in a datagram */
 	WIRE_DATAGRAM_MAX = sizeof(struct wire_datagram) + WIRE_MTU,
 };
 static_assert(WIRE_DATAGRAM_MAX + 8 + 40 == 1500, "with UDP's and IPv6's heads a datagram fills an Ethernet frame");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* secret.c - HMAC-SHA-512-256 for each purpose.
  *
- * libsodium has one implementation of it, which keeps no state, so that sodium_init(), which chooses implementations and
- * starts a source of random numbers, is not called: it would bring in the rest of the library. */
+ * libsodium has one implementation of it, which keeps no state. So sodium_init() is not called: it chooses implementations and
+ * starts a source of random numbers, and would link the rest of the library. */
 #include "wire/secret.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ static void add(mac_state *state, const void *bytes, size_t length)
 	crypto_auth_hmacsha512256_update(state, bytes, length);
 }
 
-/* The state holds what the key leads to. */
+/* Wipes the state, as it is as good as the key. */
 static void end(mac_state *state, uint8_t mac[WIRE_PROOF_LEN])
 {
 	crypto_auth_hmacsha512256_final(state, mac);
@@ -107,7 +107,7 @@ uint64_t secret_token(const uint8_t salt[WIRE_PROOF_LEN], enum secret_role role,
 	return token ? token : 1;
 }
 
-/* With the digest taken as zero. */
+/* The tag, with the digest field taken as zero. */
 static void tag_of(const struct wire_secret *secret, const struct wire_datagram *datagram,
 		   const struct wire_address_fields *to, wire_u64 *tag)
 {

@@ -11,13 +11,22 @@ void stream_init(struct stream *stream, uint32_t segment_max)
 	stream->head_digest = true;
 }
 
-void stream_modes(struct stream *stream, bool head_digest, struct digest_state *digest, uint32_t segment_max)
+void stream_modes(struct stream *stream, bool head_digest, bool payload_digest, uint32_t segment_max)
 {
 	assert(!stream->greeted && !stream->in_payload);
 	stream->greeted = true;
 	stream->head_digest = head_digest;
-	stream->digest = digest;
+	stream->cover = payload_digest ? WIRE_PAYLOAD_BULK | WIRE_PAYLOAD_ATOMIC : head_digest ? WIRE_PAYLOAD_ATOMIC : 0;
 	stream->segment_max = segment_max;
+}
+
+void stream_hash_piece(struct stream *stream, const void *bytes, uint32_t length)
+{
+	assert(stream->state && stream->hash != STREAM_HASH_KNOWN);
+	if (stream->hash == STREAM_HASH_DUE)
+		digest_begin(stream->state);
+	stream->hash = STREAM_HASH_BEGUN;
+	digest_add(stream->state, bytes, length);
 }
 
 __attribute__((cold)) static enum stream_event die(struct stream *stream, enum wire_flaw flaw, struct stream_item *item)
@@ -28,7 +37,7 @@ __attribute__((cold)) static enum stream_event die(struct stream *stream, enum w
 	return STREAM_FLAW;
 }
 
-/* May this op stand here? Needs one byte, so that an alien peer is known before it waits for our answer. */
+/* May this op stand here? Needs one byte, so that an alien peer is detected before it waits for our answer. */
 static enum wire_flaw check_place(const struct stream *stream, uint8_t op)
 {
 	if (!stream->greeted)
@@ -46,8 +55,8 @@ static enum wire_flaw check_digest(const struct stream *stream, const struct wir
 	return wire_get64(head->digest) == digest ? WIRE_FLAWLESS : WIRE_FLAW_HEAD_DIGEST;
 }
 
-/* Judges the first `have` bytes of a frame as far as they reach. *need: how many it takes to judge further, and when
- * that is no more than `have`, the length of head and body, valid throughout. */
+/* Checks the first `have` bytes of a frame as far as possible. *need: the bytes needed to check further; if that is at most
+ * `have`, head and body are valid and *need is their length. */
 static enum wire_flaw judge(const struct stream *stream, const struct wire_head *head, size_t have, size_t *need)
 {
 	enum wire_flaw flaw = check_place(stream, head->op);
@@ -58,7 +67,7 @@ static enum wire_flaw judge(const struct stream *stream, const struct wire_head 
 	flaw = wire_check_head(head, stream->segment_max);
 	if (flaw)
 		return flaw;
-	if (head->op == WIRE_HELLO) {	/* of an unknown version: nothing behind the greeting can be judged */
+	if (head->op == WIRE_HELLO) {	/* with an unknown version nothing behind magic and versions can be checked */
 		*need += offsetof(struct wire_hello, instance);
 		flaw = have < *need ? WIRE_FLAWLESS : wire_check_greeting(head);
 		if (flaw || have < *need)
@@ -71,7 +80,7 @@ static enum wire_flaw judge(const struct stream *stream, const struct wire_head 
 	return flaw ? flaw : wire_check_body(head);
 }
 
-/* Moves bytes fed into part until `need` are there; false: more must be fed. */
+/* Moves bytes fed into `part` until it has `need`; false: more must be fed. */
 static bool fill(struct stream *stream, const uint8_t **from, const uint8_t *end, size_t need)
 {
 	size_t take = need - stream->have;
@@ -90,15 +99,13 @@ static enum stream_event yield_frame(struct stream *stream, const struct wire_he
 	stream->have = 0;
 	stream->payload_left = wire_get32(head->payload);
 	stream->in_payload = stream->payload_left != 0;
-	if (stream->in_payload && stream->digest) {
-		digest_begin(stream->digest);
-		stream->digested = false;
-	}
+	if (stream->in_payload)
+		stream->hash = stream_covers(stream, head->op) ? STREAM_HASH_DUE : STREAM_HASH_NONE;
 	item->head = head;
 	return STREAM_FRAME;
 }
 
-/* A frame whose beginning is kept, or does not lie whole in the bytes fed. */
+/* A frame that does not lie whole in the bytes fed, or whose beginning is kept in `part`. */
 __attribute__((noinline)) static enum stream_event next_cut_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
 					struct stream_item *item)
 {
@@ -139,13 +146,14 @@ static enum stream_event next_frame(struct stream *stream, const uint8_t **from,
 static enum wire_flaw check_trailer(const struct stream *stream, const struct wire_trailer *trailer)
 {
 	enum wire_flaw flaw = wire_check_trailer(trailer);
-	uint64_t digest = 0;
+	uint64_t hash = 0;
 
 	if (flaw)
 		return flaw;
-	if (stream->digest)
-		digest = (stream->digested ? stream->known : digest_end(stream->digest)) + wire_get32(trailer->status);
-	return wire_get64(trailer->digest) == digest ? WIRE_FLAWLESS : WIRE_FLAW_PAYLOAD_DIGEST;
+	if (stream_hashes(stream))
+		hash = stream->hash == STREAM_HASH_KNOWN ? stream->known : digest_end(stream->state);
+	return wire_get64(trailer->digest) == wire_trailer_digest(wire_get32(trailer->status), hash) ? WIRE_FLAWLESS :
+	       WIRE_FLAW_PAYLOAD_DIGEST;
 }
 
 static enum stream_event yield_end(struct stream *stream, const struct wire_trailer *trailer, struct stream_item *item)
@@ -156,7 +164,7 @@ static enum stream_event yield_end(struct stream *stream, const struct wire_trai
 	return STREAM_END;
 }
 
-/* A trailer whose beginning is kept, or does not lie whole in the bytes fed, or is flawed. */
+/* A trailer that is flawed, does not lie whole in the bytes fed, or whose beginning is kept in `part`. */
 __attribute__((noinline)) static enum stream_event next_cut_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
 					  struct stream_item *item)
 {
@@ -169,7 +177,21 @@ __attribute__((noinline)) static enum stream_event next_cut_trailer(struct strea
 	return flaw ? die(stream, flaw, item) : yield_end(stream, trailer, item);
 }
 
-/* Payload, and the trailer with it if it is here and good. */
+/* Digests the next `length` bytes of a payload. False: a state is missing. */
+__attribute__((noinline)) static bool hash_fed(struct stream *stream, const uint8_t *bytes, uint32_t length)
+{
+	if (stream->hash == STREAM_HASH_DUE && length == stream->payload_left) {
+		stream->known = digest_bytes(bytes, length);
+		stream->hash = STREAM_HASH_KNOWN;
+	} else if (length) {
+		if (!stream->state)
+			return false;
+		stream_hash_piece(stream, bytes, length);
+	}
+	return true;
+}
+
+/* Yields payload, and the trailer with it if that is here and good. */
 static enum stream_event next_payload(struct stream *stream, const uint8_t **from, const uint8_t *end,
 				      struct stream_item *item)
 {
@@ -177,10 +199,12 @@ static enum stream_event next_payload(struct stream *stream, const uint8_t **fro
 	uint32_t length = have < stream->payload_left ? (uint32_t)have : stream->payload_left;
 	const struct wire_trailer *trailer = (const struct wire_trailer *)(*from + length);
 
+	if (stream_hashes(stream) && !hash_fed(stream, *from, length))
+		return STREAM_STATE;
 	item->bytes = *from;
 	item->length = length;
 	*from += length;
-	stream_placed(stream, item->bytes, length);
+	stream->payload_left -= length;
 	if (!stream->payload_left && !stream->have && have - length >= sizeof(*trailer) && !check_trailer(stream, trailer)) {
 		*from += sizeof(*trailer);
 		return yield_end(stream, trailer, item);

@@ -105,12 +105,12 @@ static void add_bye(struct line *line, const struct wire_head *head)
 	static const char *const names[] = {
 		[WIRE_BYE_CLOSED] = "CLOSED", [WIRE_BYE_VERSION] = "VERSION", [WIRE_BYE_INSTANCE] = "INSTANCE",
 		[WIRE_BYE_PROTOCOL] = "PROTOCOL", [WIRE_BYE_DUPLICATE] = "DUPLICATE", [WIRE_BYE_LIMIT] = "LIMIT",
-		[WIRE_BYE_SESSION] = "SESSION", [WIRE_BYE_SECRET] = "SECRET",
+		[WIRE_BYE_SESSION] = "SESSION", [WIRE_BYE_SECRET] = "SECRET", [WIRE_BYE_CLAIM] = "CLAIM",
 	};
 	struct wire_bye_fields bye;
 
 	wire_get_bye(head, &bye);
-	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_SECRET)
+	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_CLAIM)
 		add(line, " %s \"", names[bye.reason]);
 	else
 		add(line, " reason %" PRIu32 " \"", (uint32_t)bye.reason);

@@ -15,6 +15,8 @@ set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../../tools/lib.sh"
+options=--tiny
+take_help "$@"
 find_libfabric
 build=${EMU_BUILD:-$here/../../build/release}
 bin=$build/tests/bench

@@ -7,9 +7,10 @@
 # than a minute is ended, and is no figure. Exit status 77 where Open MPI is not installed.
 set -euo pipefail
 
-rounds=${1:-5} ms=${2:-200}
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../tools/lib.sh"
+take_help "$@"
+rounds=${1:-5} ms=${2:-200}
 find_libfabric
 build=${EMU_BUILD:-$here/../../build/release}
 program=$(readlink -f "$build")/tests/bench/mpi_patterns

@@ -14,6 +14,8 @@ set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../../tools/lib.sh"
+options="--only --blocks --block-ms"
+take_help "$@"
 build=${EMU_BUILD:-$here/../../build/release}
 find_libfabric
 bench=$build/tests/bench/emu-bench

@@ -6,10 +6,10 @@ BUILD is a folder of this tree's build with emu. A column is emu-lax, emu-strict
 short, standard, complex or multinode. Named ones are run, one at a time; none named: all of them, which takes hours. What
 each run says is kept in BUILD/fabtests; what is not there stays as it is in RESULTS.md.
 """
+import argparse
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -91,8 +91,12 @@ def tell(build, lib):
 
 
 def main():
-    build, lib = Path(sys.argv[1]).resolve(), ask('new_libfabric_lib')
-    names = sys.argv[2:] or [f'{column}.{name}' for name in LISTS for column in COLUMNS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('build', type=Path)
+    parser.add_argument('names', nargs='*', metavar='COLUMN.LIST')
+    chosen = parser.parse_args()
+    build, lib = chosen.build.resolve(), ask('new_libfabric_lib')
+    names = chosen.names or [f'{column}.{name}' for name in LISTS for column in COLUMNS]
     (build / 'fabtests').mkdir(exist_ok=True)
     for name in names:
         run(build, name, lib)

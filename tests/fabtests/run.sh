@@ -12,6 +12,8 @@
 # configurations are counted, of those in emu.test.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../tools/lib.sh"
+take_help "$@"
+[ $# -ge 2 ] || usage_error "a personality and a list are wanted"
 provider=${EMU_TEST_PROVIDER:-emu}
 personality=$1
 shift

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emu/fi/fi_compat.h"
+#include "emu/fi/provider/fi_compat.h"
 
 static char buffer[4096];
 
@@ -214,7 +214,7 @@ Test(fi_args, registration)
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, &attr, 0, &mr)); /* S159 */
 	RC(-FI_EBADFLAGS, fi_mr_regattr(w.domain, &attr, 1ull << 33, &mr)); /* flags first here, too */
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, NULL, 0, &mr));
-	RC(-FI_EKEYREJECTED, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, FI_KEY_NOTAVAIL, 0, &mr, NULL)); /* S36 */
+	RC(-FI_EKEYREJECTED, fi_mr_reg(w.domain, buffer, 8, FI_REMOTE_READ, 0, FI_KEY_NOTAVAIL, 0, &mr, NULL)); /* S36 */
 	cr_expect(!mr, "a failed registration wrote its result");
 	RC(0, fi_mr_reg(w.domain, NULL, SIZE_MAX, FI_SEND, 0, 1, 0, &mr, NULL)); /* the whole address space */
 	RC(0, fi_close(&mr->fid));

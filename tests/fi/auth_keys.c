@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu/fi/fi_compat.h"
+#include "emu/fi/provider/fi_compat.h"
 
 
 enum { KEY_MAX = 64, PAGE = 4096 };

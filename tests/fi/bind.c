@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/fi/fi_mr.h"
+#include "emu/fi/mr/fi_mr.h"
 
 #define EVENTS (FI_MSG | FI_RMA | FI_RMA_EVENT)
 

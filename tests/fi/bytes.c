@@ -5,7 +5,7 @@
 #include <rdma/fi_atomic.h>
 #include <sys/socket.h>
 
-#include "emu/fi/fi_compat.h"
+#include "emu/fi/provider/fi_compat.h"
 
 enum { KINDS = 6, KEY = 3, LENGTH = 100 };
 

@@ -4,9 +4,11 @@
 #include "tests/fi/ends.h"
 
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -200,4 +202,58 @@ Test(fi_cancel, in_the_middle_of_connecting)
 	fi_freeinfo(caller.request.info);
 	RC(0, fi_close(&caller.ep->fid));
 	net_close(&caller.net);
+}
+
+enum { ACCESS = FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, LOOKED_AT = 4 * 4096 };
+
+/* A write and a read, the target of both being this process; the region is looked at, or copied into, in the slice. */
+static void reach_region(void *arg)
+{
+	static char bytes[LOOKED_AT / 2];
+	struct fi_cq_tagged_entry entry;
+	struct world *w = arg;
+
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			RC(0, fi_read(w->ep, bytes, sizeof(bytes), NULL, w->self, 0, 7, NULL));
+		else
+			RC(0, fi_write(w->ep, bytes, sizeof(bytes), NULL, w->self, 0, 7, NULL));
+		complete_all(w, 1);
+	}
+	RC(-FI_EAGAIN, fi_cq_read(w->cq, &entry, 1));
+}
+
+static void cancel_at(int mr_mode)
+{
+	static _Alignas(4096) char region[LOOKED_AT];
+	struct fid_mr *mr;
+	struct world w;
+
+	setenv("FI_EMU_PROGRESS", "manual", 1);
+	memset(region, 1, sizeof(region));
+	world_open(&w, &(struct want){ .mr_mode = mr_mode });
+	RC(0, fi_mr_reg(w.domain, region, sizeof(region), ACCESS, 0, 7, 0, &mr, NULL));
+	try(reach_region, &w);
+	try(reach_region, &w);
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+/* D5: the page tables are read at each access. */
+Test(fi_cancel, in_the_middle_of_looking_at_pages)
+{
+	cancel_at(FI_MR_MMU_NOTIFY);
+}
+
+/* D5: copies go by a pipe. */
+Test(fi_cancel, in_the_middle_of_pinned_copies)
+{
+	struct io_uring_params params = { 0 };
+	int fd = (int)syscall(SYS_io_uring_setup, 1, &params);
+
+	if (fd < 0)
+		cr_skip_test("io_uring is not to be had here: %s", strerror(errno));
+	close(fd);
+	setenv("FI_EMU_PINNED", "1", 1);
+	cancel_at(FI_MR_ALLOCATED);
 }

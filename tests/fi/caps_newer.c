@@ -7,7 +7,7 @@
 
 #include <rdma/fi_tagged.h>
 
-#include "emu/fi/fi_compat.h"
+#include "emu/fi/provider/fi_compat.h"
 
 static uint64_t near[8], far[8];
 static char room[100000];

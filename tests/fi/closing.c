@@ -3,7 +3,10 @@
  * lets what is outstanding be dropped silently: here each operation completes all the same, once, with FI_ECANCELED unless it
  * was done. */
 #include "tests/fi/world.h"
+#include "tests/rules/harness/newest.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -257,4 +260,66 @@ Test(fi_closing, bound_once)
 	RC(-FI_EOPBADSTATE, fi_enable(ep));
 	RC(0, fi_close(&ep->fid));
 	world_close(&w);
+}
+
+/* One round a number; a barrier each way would be slower than the race. */
+struct beside {
+	struct world w;
+	struct fid_mr *base, *sub;
+	int rc;
+	atomic_int asked, answered;
+};
+
+enum { RACES = 1000 };
+static char bytes[64];
+
+static void *register_within(void *arg)
+{
+	struct iovec iov = { bytes, 8 };
+	struct beside *b = arg;
+
+	for (int round = 1; round <= RACES; round++) {
+		struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = FI_REMOTE_READ,
+					    .requested_key = (uint64_t)(RACES + round) };
+
+		while (atomic_load(&b->asked) != round)
+			;
+		attr.base_mr = b->base;
+		b->rc = newest_reg(b->w.domain, &attr, 0, &b->sub);
+		atomic_store(&b->answered, round);
+	}
+	return NULL;
+}
+
+/* S126, where the program does both at once: the base is busy, or it is gone and has nothing within it. */
+Test(fi_closing, a_base_beside_a_registration)
+{
+	struct beside b = { .rc = 0 };
+	pthread_t thread;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	cr_skip_test("the second thread may name a region that is gone");
+#endif
+	if (!world_has(FI_VERSION(2, 0)))
+		cr_skip_test("the running libfabric has no base_mr");
+	world_open(&b.w, &(struct want){ .api = FI_VERSION(2, 0) });
+	cr_assert_eq(pthread_create(&thread, NULL, register_within, &b), 0);
+	for (int round = 1; round <= RACES; round++) {
+		int rc;
+
+		RC(0, fi_mr_reg(b.w.domain, bytes, sizeof(bytes), FI_REMOTE_READ, 0, (uint64_t)round, 0, &b.base, NULL));
+		atomic_store(&b.asked, round);
+		for (atomic_int delay = 0; delay < round % 300; delay++)	/* so that each comes first at times */
+			;
+		rc = fi_close(&b.base->fid);
+		while (atomic_load(&b.answered) != round)
+			;
+		cr_assert(rc == (b.rc ? 0 : -FI_EBUSY), "close %d, registration %d", rc, b.rc);
+		if (!b.rc) {
+			RC(0, fi_close(&b.sub->fid));
+			RC(0, fi_close(&b.base->fid));
+		}
+	}
+	pthread_join(thread, NULL);
+	world_close(&b.w);
 }

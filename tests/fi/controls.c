@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu/fi/fi_compat.h"
+#include "emu/fi/provider/fi_compat.h"
 
 enum { PAGE = 4096, COMMANDS = 64, RAW_SIZE = 32 };
 

@@ -304,3 +304,34 @@ Test(fi_data, not_in_a_forked_child)
 	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status));
 	world_close(&w);
 }
+
+/* Of an op to an address where nobody is no byte has left: it is cancelled by its context, with its counter. */
+Test(fi_data, cancel_what_has_not_left)
+{
+	struct fi_cq_err_entry error = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct world w, other;
+	fi_addr_t nobody;
+	char name[128];
+	size_t length = sizeof(name);
+
+	setenv("FI_EMU_RETRY_CNT", "1000000", 1);
+	world_open(&other, &(struct want){ 0 });
+	RC(0, fi_getname(&other.ep->fid, name, &length));
+	world_close(&other);
+	world_open(&w, &(struct want){ 0 });
+	RC(1, fi_av_insert(w.av, name, 1, &nobody, 0, NULL));
+	RC(0, fi_send(w.ep, here, 8, NULL, nobody, &w));
+	RC(0, fi_read(w.ep, there, 8, NULL, nobody, 0, 1, &other));
+	RC(-FI_ENOENT, fi_cancel(&w.ep->fid, &entry));
+	RC(0, fi_cancel(&w.ep->fid, &other));
+	RC(0, fi_cancel(&w.ep->fid, &w));
+	RC(-FI_ENOENT, fi_cancel(&w.ep->fid, &w));
+	RC(2, fi_cntr_readerr(w.cntr));
+	RC(-FI_EAVAIL, world_next(&w, &entry));
+	RC(1, fi_cq_readerr(w.cq, &error, 0));
+	cr_expect(error.err == FI_ECANCELED && error.op_context == &other && error.flags & FI_READ);
+	RC(1, fi_cq_readerr(w.cq, &error, 0));
+	cr_expect(error.err == FI_ECANCELED && error.op_context == &w && error.flags & FI_SEND);
+	world_close(&w);
+}

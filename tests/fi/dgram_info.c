@@ -69,7 +69,7 @@ Test(fi_dgram_info, capabilities)
 	static const uint64_t refused[] = {
 		FI_TAGGED, FI_RMA, FI_ATOMIC, FI_MSG | FI_TAGGED, FI_MSG | FI_RMA, FI_MSG | FI_READ, FI_MSG | FI_RMA_EVENT,
 		FI_MSG | FI_RMA_PMEM, FI_MSG | FI_NAMED_RX_CTX, FI_MSG | FI_MULTICAST, FI_MSG | FI_COLLECTIVE,
-		FI_MSG | FI_VARIABLE_MSG, FI_MSG | FI_SOURCE_ERR,
+		FI_MSG | VARIABLE_MSG, FI_MSG | FI_SOURCE_ERR,
 	};
 	struct fi_info *info;
 
@@ -169,7 +169,7 @@ Test(fi_dgram_info, what_cannot_be_opened)
 	RC(-FI_EINVAL, fi_scalable_ep(world.domain, world.info, &ep, NULL));
 	world.info->ep_attr->tx_ctx_cnt = 1;
 	RC(-FI_EINVAL, fi_passive_ep(world.fabric, world.info, &pep, NULL));
-	world.info->ep_attr->type = FI_EP_SOCK_DGRAM;
+	world.info->ep_attr->type = EP_SOCK_DGRAM;
 	RC(-FI_EINVAL, fi_endpoint(world.domain, world.info, &ep, NULL));
 	world.info->ep_attr->type = FI_EP_DGRAM;
 	RC(0, fi_endpoint(world.domain, world.info, &ep, NULL));

@@ -62,7 +62,7 @@ struct fid_ep *ep_new(struct net *net, struct fi_info *info)
 
 struct event expect(struct net *net, uint32_t kind, const void *fid)
 {
-	struct { struct fi_eq_cm_entry entry; uint8_t data[DATA_MAX]; } got;
+	union { struct fi_eq_cm_entry entry; uint8_t bytes[sizeof(struct fi_eq_cm_entry) + DATA_MAX]; } got;
 	struct fi_eq_err_entry error = { 0 };
 	struct event event = { 0 };
 	ssize_t size;
@@ -81,7 +81,7 @@ struct event expect(struct net *net, uint32_t kind, const void *fid)
 		event.fid = got.entry.fid;
 		event.info = got.entry.info;
 		event.length = (size_t)size - sizeof(got.entry);
-		memcpy(event.data, got.data, event.length);
+		memcpy(event.data, got.entry.data, event.length);
 	}
 	cr_assert(event.kind == kind, "event %u with error %d, expected %u", event.kind, event.err, kind);
 	cr_assert(!fid || event.fid == fid, "event %u about another object", kind);

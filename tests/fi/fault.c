@@ -26,30 +26,6 @@ static void plan(const char *text)
 	setenv("FI_EMU_FAULT", plan_path, 1);
 }
 
-/* From here on the log is kept. */
-static int catch_log(void)
-{
-	int fd = memfd_create("log", 0);
-
-	setenv("FI_LOG_LEVEL", "warn", 1);
-	cr_assert(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
-	return fd;
-}
-
-/* What was logged since the last call. */
-static const char *logged(int fd)
-{
-	static char text[4096];
-	ssize_t got;
-
-	fflush(stderr);
-	got = pread(fd, text, sizeof(text) - 1, 0);
-	cr_assert(got >= 0);
-	text[got] = '\0';
-	cr_assert(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
-	return text;
-}
-
 static void write_far(struct world *w)
 {
 	RC(0, fi_write(w->ep, near, sizeof(near), NULL, w->self, 0, KEY, near));
@@ -153,7 +129,7 @@ Test(fi_fault, plans_that_are_none)
 {
 	struct want want = { 0 };
 	struct fi_info *info;
-	int log = catch_log();
+	int log = world_catch_log("warn");
 
 	world_need_emu();
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -162,9 +138,9 @@ Test(fi_fault, plans_that_are_none)
 
 		plan(wrong[i].text);
 		snprintf(says, sizeof(says), "setting fault: %s%s", plan_path, wrong[i].says);
-		logged(log);
+		world_logged(log);
 		RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
-		said = logged(log);
+		said = world_logged(log);
 		cr_expect(strstr(said, says), "wanted \"%s\" of\n%s\nbut: %s", says, wrong[i].text, said);
 	}
 }
@@ -237,13 +213,13 @@ Test(fi_fault, no_file)
 {
 	struct want want = { 0 };
 	struct fi_info *info;
-	int log = catch_log();
+	int log = world_catch_log("warn");
 	const char *said;
 
 	world_need_emu();
 	setenv("FI_EMU_FAULT", "/", 1);
 	RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
-	said = logged(log);
+	said = world_logged(log);
 	cr_expect(strstr(said, "setting fault: /:1: Is a directory"), "%s", said);
 }
 
@@ -280,21 +256,21 @@ static int reg(struct world *w, struct fid_mr **mr)
 /* The second registration and the fourth fail, and leave nothing behind. */
 Test(fi_fault, registrations)
 {
-	int log = catch_log();
+	int log = world_catch_log("warn");
 	struct fid_mr *mr;
 	struct world w;
 
 	world_need_emu();
 	plan("[a]\nfault = register\nfirst = 2\nevery = 2\nmost = 2\nerror = EBUSY\n");
 	world_open(&w, &(struct want){ 0 });
-	logged(log);
+	world_logged(log);
 	for (int i = 1; i <= 7; i++) {
 		bool fails = i == 2 || i == 4;
 
 		mr = NULL;
 		RC(fails ? -FI_EBUSY : 0, reg(&w, &mr));
 		cr_expect_eq(!mr, fails);
-		cr_expect_eq(!!strstr(logged(log), "injected by the fault plan"), fails);
+		cr_expect_eq(!!strstr(world_logged(log), "injected by the fault plan"), fails);
 		if (mr)
 			RC(0, fi_close(&mr->fid));
 	}

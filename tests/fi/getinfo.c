@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/fi_attr.h"
+#include "emu/fi/info/fi_attr.h"
 
 /* One hint: a field of fi_info itself, or of an attribute structure that it points to. */
 struct hint {
@@ -35,7 +35,7 @@ static const struct hint refused[] = {
 	DIRECT(caps, FI_MSG | 1ull << 62),
 	DIRECT(caps, FI_MSG | FI_READ), DIRECT(caps, FI_REMOTE_WRITE),
 	DIRECT(addr_format, FI_SOCKADDR_IB), DIRECT(addr_format, FI_ADDR_STR), DIRECT(addr_format, 99),
-	EP(type, FI_EP_DGRAM), EP(type, FI_EP_SOCK_DGRAM), EP(type, 77),
+	EP(type, FI_EP_DGRAM), EP(type, EP_SOCK_DGRAM), EP(type, 77),
 	EP(protocol, FI_PROTO_RXM), EP(protocol, FI_PROTO_SOCK_TCP), EP(protocol_version, 2),
 	EP(max_msg_size, SIZE_MAX), EP(msg_prefix_size, 8),
 	EP(tx_ctx_cnt, 65), EP(rx_ctx_cnt, 65), EP(auth_key_size, 8),
@@ -196,9 +196,9 @@ Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
 {
 	static const char *const names[] = {
 		"FI_EMU_PERSONALITY", "FI_EMU_PROGRESS", "FI_EMU_DIGEST", "FI_EMU_RETRY_MS", "FI_EMU_RETRY_CNT",
-		"FI_EMU_TIMEOUT_MS", "FI_EMU_UNEXPECTED_BYTES", "FI_EMU_LOCAL",
+		"FI_EMU_RNR_RETRY", "FI_EMU_TIMEOUT_MS", "FI_EMU_UNEXPECTED_BYTES", "FI_EMU_LOCAL",
 		"FI_EMU_PINNED", "FI_EMU_MR_CACHE", "FI_EMU_DGRAM_LOSS", "FI_EMU_DGRAM_SEED",
-		"FI_EMU_SECRET_FILE",
+		"FI_EMU_SECRET_FILE", "FI_EMU_PORTS", "FI_EMU_ADVERTISE",
 	};
 	struct want want = { .caps = FI_MSG };
 	struct fi_info *info;
@@ -220,6 +220,16 @@ Test(fi_getinfo, settings_end_where_they_say)
 		{ "FI_EMU_TIMEOUT_MS", "999", -FI_ENODATA }, { "FI_EMU_TIMEOUT_MS", "1000", 0 },
 		{ "FI_EMU_TIMEOUT_MS", "3600000", 0 }, { "FI_EMU_TIMEOUT_MS", "3600001", -FI_ENODATA },
 		{ "FI_EMU_RETRY_CNT", "0", -FI_ENODATA }, { "FI_EMU_RETRY_CNT", "1", 0 },
+		{ "FI_EMU_PORTS", "1-65535", 0 }, { "FI_EMU_PORTS", "7-7", 0 }, { "FI_EMU_PORTS", "0-7", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "8-7", -FI_ENODATA }, { "FI_EMU_PORTS", "7-65536", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "7", -FI_ENODATA }, { "FI_EMU_PORTS", "7-8-9", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "", -FI_ENODATA }, { "FI_EMU_PORTS", "-7", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "192.0.2.7", 0 }, { "FI_EMU_ADVERTISE", "2001:db8::7", 0 },
+		{ "FI_EMU_ADVERTISE", "192.0.2.7:80", -FI_ENODATA }, { "FI_EMU_ADVERTISE", "0.0.0.0", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "224.0.0.1", -FI_ENODATA }, { "FI_EMU_ADVERTISE", "::", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "ff02::1", -FI_ENODATA }, { "FI_EMU_ADVERTISE", "fe80::1", -FI_ENODATA },
+		{ "FI_EMU_RNR_RETRY", "-1", -FI_ENODATA }, { "FI_EMU_RNR_RETRY", "0", 0 },
+		{ "FI_EMU_RNR_RETRY", "7", 0 }, { "FI_EMU_RNR_RETRY", "8", -FI_ENODATA },
 		{ "FI_EMU_RETRY_MS", "0", -FI_ENODATA }, { "FI_EMU_RETRY_MS", "1", 0 },
 	};
 	struct want want = { .caps = FI_MSG };

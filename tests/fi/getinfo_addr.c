@@ -68,6 +68,34 @@ Test(fi_addr, node_and_service_name_the_peer)
 	RC(-FI_ENODATA, ask("127.0.0.1", "4711", 0, FI_SOCKADDR_IN6, &info));
 }
 
+/* FI_SOCKADDR_IP of libfabric 2.3, which older headers have not: either family, where the running library knows the format. */
+Test(fi_addr, a_format_for_both_families)
+{
+	enum { BOTH = 17 };
+	char end[] = "127.0.0.1";
+	struct fi_info *info;
+	struct world w;
+	fi_addr_t peer;
+
+	world_need_emu();
+	if (!world_has(FI_VERSION(2, 3))) {
+		RC(-FI_ENODATA, ask(end, "4711", 0, BOTH, &info));
+		return;
+	}
+	RC(0, ask(end, "4711", 0, BOTH, &info));
+	cr_expect(info->addr_format == BOTH && is_v4(info->dest_addr, end, 4711));
+	fi_freeinfo(info);
+	world_open(&w, &want);
+	fi_freeinfo(w.info);
+	RC(0, fi_close(&w.ep->fid));
+	RC(0, ask(end, NULL, FI_SOURCE, BOTH, &w.info));
+	RC(0, fi_endpoint(w.domain, w.info, &w.ep, NULL));
+	RC(0, fi_close(&w.ep->fid));
+	RC(1, fi_av_insertsvc(w.av, end, "4711", &peer, 0, NULL));
+	w.ep = NULL;
+	world_close(&w);
+}
+
 Test(fi_addr, with_source_they_name_the_own_address)
 {
 	struct fi_info *info, *one;
@@ -147,6 +175,83 @@ Test(fi_addr, domain_and_fabric_by_object)
 	RC(0, ask(NULL, NULL, 0, FI_SOCKADDR_IN, &info));
 	cr_expect(!info->domain_attr->domain && !info->fabric_attr->fabric);
 	fi_freeinfo(info);
+}
+
+enum { PLAIN = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, BOUND = PLAIN | FI_MR_ENDPOINT };
+
+static struct fid_domain *domain_as(const struct want *as, struct world *w)
+{
+	struct fid_domain *domain;
+	struct fi_info *info;
+
+	RC(0, world_getinfo(as, world_hints(as), &info));
+	RC(0, fi_domain(w->fabric, info, &domain, NULL));
+	fi_freeinfo(info);
+	return domain;
+}
+
+/* That the first info for this carries the domain, or none. */
+static void expect_domain(const struct want *as, struct fid_domain *domain)
+{
+	struct fi_info *info;
+
+	RC(0, world_getinfo(as, world_hints(as), &info));
+	cr_expect_eq(info->domain_attr->domain, domain);
+	fi_freeinfo(info);
+}
+
+/* As Open MPI 5 opens what an info carries. */
+Test(fi_addr, an_info_carries_a_domain_of_its_own_mode)
+{
+	struct want plain = { .caps = FI_MSG | FI_RMA, .mr_mode = PLAIN };
+	struct want bound = { .caps = FI_MSG | FI_RMA, .mr_mode = BOUND };
+	struct want events = { .caps = FI_MSG | FI_RMA | FI_RMA_EVENT, .mr_mode = BOUND };
+	struct want memory = { .caps = FI_MSG | FI_RMA | FI_HMEM, .mr_mode = BOUND };
+	struct fid_domain *domain;
+	struct world w;
+
+	setenv("FI_EMU_IFACE", "lo", 1);
+	world_open(&w, &plain);
+	expect_domain(&plain, w.domain);
+	expect_domain(&bound, NULL);
+	domain = domain_as(&bound, &w);
+	expect_domain(&plain, w.domain);
+	expect_domain(&bound, domain);
+	expect_domain(&events, NULL);
+	expect_domain(&memory, NULL);
+	RC(0, fi_close(&domain->fid));
+	domain = domain_as(&events, &w);
+	expect_domain(&bound, domain);
+	expect_domain(&events, domain);
+	RC(0, fi_close(&domain->fid));
+	world_close(&w);
+}
+
+/* A domain in the hints is the one of the info, which says its mode; if that was offered. */
+Test(fi_addr, a_domain_given_keeps_its_mode)
+{
+	struct want plain = { .caps = FI_MSG | FI_RMA, .mr_mode = PLAIN }, bound = { .caps = FI_MSG | FI_RMA, .mr_mode = BOUND };
+	struct want sender = { .caps = FI_MSG, .mr_mode = BOUND };
+	int log = world_catch_log("warn");
+	struct fid_domain *second;
+	struct fi_info *hints, *info;
+	struct world w;
+
+	setenv("FI_EMU_IFACE", "lo", 1);
+	world_open(&w, &plain);
+	second = domain_as(&bound, &w);
+	hints = world_hints(&sender);
+	hints->domain_attr->domain = second;
+	RC(0, world_getinfo(&sender, hints, &info));
+	cr_expect(info->domain_attr->domain == second && info->domain_attr->mr_mode == BOUND);
+	fi_freeinfo(info);
+	hints = world_hints(&plain);
+	hints->domain_attr->domain = second;
+	world_logged(log);
+	RC(-FI_ENODATA, world_getinfo(&plain, hints, &info));
+	cr_expect(strstr(world_logged(log), "domain_attr->domain is open with mr_mode 0x274, and mr_mode 0x74 is offered"));
+	RC(0, fi_close(&second->fid));
+	world_close(&w);
 }
 
 Test(fi_addr, interface_setting_limits_the_choice)

@@ -11,7 +11,7 @@
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_tagged.h>
 
-#include "emu/fi/fi_compat.h"
+#include "emu/fi/provider/fi_compat.h"
 
 enum { KEY = 5, PIECE = 16, SPACE = 4096, LONG = 100000 };
 

@@ -2,6 +2,7 @@
 /* mr_attr.c - fi_mr_attr as each API version has it: no memory follows what the program knows of it. */
 #include "tests/fi/world.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -160,6 +161,52 @@ Test(fi_mr_attr, a_descriptor_structure_at_the_end)
 	attr.access = FI_SEND;
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, (const struct fi_mr_attr *)(const void *)&attr, DMABUF, NULL));
 	RC(-FI_EBADFLAGS, fi_mr_regattr(w.domain, (const struct fi_mr_attr *)(const void *)&attr, DMABUF | 1, &mr));
+	world_close(&w);
+	close(given.fd);
+}
+
+/* S35: the key of a region without remote rights may be ignored, as ofi_rxd needs, which has one for all of its own. */
+Test(fi_mr_attr, local_regions_share_a_key)
+{
+	enum { KEY = 3 };
+	static uint8_t near[2][64], far[64];
+	struct fi_cq_tagged_entry entry;
+	struct fid_mr *local[2], *remote, *other;
+	struct world w;
+
+	world_open(&w, &(struct want){ .caps = FI_MSG | FI_RMA, .mr_mode = FI_MR_LOCAL });
+	for (int i = 0; i < 2; i++)
+		RC(0, fi_mr_reg(w.domain, near[i], sizeof(near[i]), FI_SEND | FI_RECV | FI_WRITE, 0, KEY, 0, &local[i], NULL));
+	RC(0, fi_recv(w.ep, near[1], sizeof(near[1]), fi_mr_desc(local[1]), FI_ADDR_UNSPEC, NULL));
+	RC(0, fi_send(w.ep, near[0], 8, fi_mr_desc(local[0]), w.self, NULL));
+	for (int i = 0; i < 2; i++)
+		RC(1, world_next(&w, &entry));
+	RC(0, fi_mr_reg(w.domain, far, sizeof(far), FI_REMOTE_WRITE, 0, KEY, 0, &remote, NULL));
+	RC(-FI_ENOKEY, fi_mr_reg(w.domain, far, sizeof(far), FI_REMOTE_READ, 0, KEY, 0, &other, NULL));
+	near[1][0] = 42;
+	RC(0, fi_write(w.ep, near[1], 8, fi_mr_desc(local[1]), w.self, 0, KEY, NULL));
+	RC(1, world_next(&w, &entry));
+	cr_expect_eq(far[0], 42);
+	RC(0, fi_close(&remote->fid));
+	for (int i = 0; i < 2; i++)
+		RC(0, fi_close(&local[i]->fid));
+	world_close(&w);
+}
+
+/* Its offset is the program's: a directory has one, and is refused. */
+Test(fi_mr_attr, a_descriptor_stays_where_it_is)
+{
+	struct dmabuf given = { .fd = open("/tmp", O_RDONLY | O_DIRECTORY), .len = 64 };
+	struct attr attr = { .iov = &given, .iov_count = 1, .access = FI_SEND, .key = 5 };
+	off_t before = lseek(given.fd, 0, SEEK_CUR);
+	struct fid_mr *mr;
+	struct world w;
+
+	if (!world_has(FI_VERSION(1, 20)))
+		cr_skip_test("the running libfabric has no FI_MR_DMABUF");
+	open_as(&w, FI_VERSION(1, 20));
+	cr_expect(fi_mr_regattr(w.domain, (const struct fi_mr_attr *)(const void *)&attr, DMABUF, &mr) < 0);
+	cr_expect_eq(lseek(given.fd, 0, SEEK_CUR), before);
 	world_close(&w);
 	close(given.fd);
 }

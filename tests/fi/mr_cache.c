@@ -80,29 +80,17 @@ static struct fid_mr *target(struct world *w)
 	return mr;
 }
 
-static FILE *catch_log(const char *level)
+static void expect_logged(int log, const char *words)
 {
-	int fd = memfd_create("log", 0);
+	const char *text = world_logged(log);
 
-	setenv("FI_LOG_LEVEL", level, 1);
-	cr_assert(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
-	return fdopen(fd, "r");
-}
-
-static void expect_logged(FILE *log, const char *words)
-{
-	static char text[1 << 16];
-
-	fflush(stderr);
-	rewind(log);
-	text[fread(text, 1, sizeof(text) - 1, log)] = 0;
 	cr_assert(strstr(text, words), "no \"%s\" in the log: %s", words, text);
 }
 
 /* The cache is off, says why, and all works. */
 static void expect_off(const char *words)
 {
-	FILE *log = catch_log("warn");
+	int log = world_catch_log("warn");
 	struct fid_mr *mr;
 	struct world w;
 
@@ -151,7 +139,7 @@ Test(fi_mr_cache, says_that_it_may_hold_nothing)
 /* More than there can be is as many as there can be. */
 Test(fi_mr_cache, says_how_many_there_can_be)
 {
-	FILE *log = catch_log("info");
+	int log = world_catch_log("info");
 	struct world w;
 
 	setenv("FI_MR_CACHE_MAX_COUNT", "100000000", 1);
@@ -197,7 +185,7 @@ Test(fi_mr_cache, needs_no_privilege)
 /* What it did is in the log when the domain closes. */
 Test(fi_mr_cache, logs_its_counters)
 {
-	FILE *log = catch_log("info");
+	int log = world_catch_log("info");
 	struct fid_mr *mr;
 	struct world w;
 
@@ -215,7 +203,7 @@ Test(fi_mr_cache, logs_its_counters)
 /* A refusal at the post names the buffer and the rules. */
 Test(fi_mr_cache, logs_what_it_refuses)
 {
-	FILE *log = catch_log("warn");
+	int log = world_catch_log("warn");
 	char words[128];
 	struct fid_mr *mr;
 	struct world w;

@@ -185,3 +185,22 @@ Test(fi_mr_mode, a_domain_for_an_old_program)
 	w.info->domain_attr->mr_mode = SCALABLE;
 	world_close(&w);
 }
+
+/* libfabric's layered providers pass on what they are offered, and have no call to bind a region or to map a raw key. */
+Test(fi_mr_mode, layers_are_granted_what_they_have)
+{
+	const uint64_t for_a_layer = 1ull << 59;	/* OFI_CORE_PROV_ONLY of libfabric's core */
+	struct want want = { .mr_mode = RULES | FI_MR_RAW | FI_MR_MMU_NOTIFY | GATES };
+	struct fi_info *hints = world_hints(&want), *info;
+
+	world_need_emu();
+	setenv("FI_EMU_PERSONALITY", "strict", 1);
+	RC(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, for_a_layer, hints, &info));
+	cr_expect_eq(info->domain_attr->mr_mode, RULES);
+	cr_expect_eq(info->domain_attr->mr_key_size, 8);
+	fi_freeinfo(info);
+	RC(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	cr_expect(info->domain_attr->mr_mode & FI_MR_RAW && info->domain_attr->mr_mode & FI_MR_ENDPOINT);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}

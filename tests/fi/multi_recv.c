@@ -181,6 +181,7 @@ Test(fi_multi_recv, is_cancelled)
 	RC(-FI_EAVAIL, world_next(&w, &entry));
 	RC(1, fi_cq_readerr(w.cq, &error, 0));
 	cr_expect(error.err == FI_ECANCELED && error.op_context == &into);
+	cr_expect_eq(error.flags, FI_RECV | FI_MSG | FI_MULTI_RECV, "fi_cq(3): the buffer is released");
 	RC(0, fi_inject(w.ep, from, 10, w.self));
 	expect_silence(&w);
 	post(&w, into, 1000, &w);	/* left with the endpoint */

@@ -5,6 +5,7 @@
 #include "tests/fi/world.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,8 @@ static void reads_in_order(enum kind first, enum kind second)
 	memset(o.far, 0, SHORT);
 	growth.word = (_Atomic uint64_t *)(void *)o.far;
 	cr_assert(!pthread_create(&thread, NULL, grow, &growth));
+	while (!*growth.word)	/* under load it may begin after all rounds */
+		sched_yield();
 	for (int round = 0; round < 200; round++) {
 		for (size_t cell = 0; cell < o.cells; cell++) {	/* all of the one word */
 			post(&o, first, FIRST, 0);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -139,4 +140,38 @@ Test(fi_refresh, no_close_meanwhile)
 	cr_assert(refused);
 	world_close(&w);
 	munmap(memory, WIDE);
+}
+
+static void *refresh_cancelled(void *arg)
+{
+	struct refresher *refresher = arg;
+
+	pthread_cancel(pthread_self());
+	refresh(refresher);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A cancelled thread finishes what it began: of a call cut off in the middle, the region would be busy for ever. */
+Test(fi_refresh, a_cancelled_thread)
+{
+	void *memory = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct refresher refresher = { .mr = NULL };
+	pthread_t thread;
+	struct world w;
+
+	cr_assert_neq(memory, MAP_FAILED);
+	setenv("FI_LOG_LEVEL", "warn", 1);
+	world_open(&w, &(struct want){ .mr_mode = FI_MR_MMU_NOTIFY });
+	RC(0, fi_mr_reg(w.domain, memory, 4 * PAGE, FI_REMOTE_WRITE, 0, 7, 0, &refresher.mr, NULL));
+	for (int round = 0; round < 2; round++) {	/* the second one ends with a line of log */
+		atomic_store(&refresher.done, false);
+		cr_assert_eq(pthread_create(&thread, NULL, refresh_cancelled, &refresher), 0);
+		pthread_join(thread, NULL);
+		cr_expect(atomic_load(&refresher.done), "round %d", round);
+		RC(round ? -FI_EINVAL : 0, refresher.rc);
+		munmap(memory, 4 * PAGE);
+	}
+	RC(0, fi_close(&refresher.mr->fid));
+	world_close(&w);
 }

@@ -94,6 +94,34 @@ Test(fi_shared_av, one_vector)
 	world_close(&w);
 }
 
+/* A receive context's address stands for the entry, in every process, whatever its own number of context bits. */
+Test(fi_shared_av, removed_by_a_receive_context)
+{
+	enum { BITS = 4 };
+	struct fi_av_attr with_contexts = { .type = FI_AV_TABLE, .name = name, .rx_ctx_bits = BITS };
+	struct sockaddr_in addr;
+	struct fid_av *one, *two;
+	size_t length = sizeof(addr);
+	fi_addr_t at, context;
+	struct world w;
+
+	world_open(&w, &(struct want){ 0 });
+	RC(0, fi_av_open(w.domain, &with_contexts, &one, NULL));
+	two = open_named(&w, 0);
+	for (int i = 0; i < 1 << BITS; i++) {
+		at = insert(one, i);
+		check(two, at, i);
+		context = fi_rx_addr(at, i, BITS);
+		RC(0, fi_av_remove(one, &context, 1, 0));
+		RC(-FI_EINVAL, fi_av_remove(one, &context, 1, 0));
+		RC(-FI_EINVAL, fi_av_lookup(one, at, &addr, &length));
+		RC(-FI_EINVAL, fi_av_lookup(two, at, &addr, &length));
+	}
+	RC(0, fi_close(&one->fid));
+	RC(0, fi_close(&two->fid));
+	world_close(&w);
+}
+
 /* Where the program gives no map_addr, it gets an array of what the insertions returned. */
 Test(fi_shared_av, the_map_lists_insertions)
 {

@@ -149,6 +149,42 @@ Test(fi_sleepers, of_which_one_is_cancelled)
 	world_close(&w);
 }
 
+static void cancelled_in_time(pthread_t thread)
+{
+	struct timespec until;
+
+	pthread_cancel(thread);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += GUARD_MS / 1000;
+	cr_assert_eq(pthread_timedjoin_np(thread, NULL, &until), 0, "a sleeper does not end when it is cancelled");
+}
+
+/* One of them leads, and the others sleep on it: the last to come are cancelled first, and the leader last. */
+Test(fi_sleepers, of_which_all_are_cancelled)
+{
+	static char out[8], in[8];
+	struct fi_cq_tagged_entry entry;
+	struct world w;
+
+	world_open(&w, &(struct want){ .wait_obj = FI_WAIT_UNSPEC });
+	for (int i = 0; i < 20; i++) {
+		struct sleeper sleeper[SLEEPERS] = { { .w = &w }, { .w = &w }, { .w = &w } };
+		pthread_t thread[SLEEPERS];
+
+		for (int k = 0; k < SLEEPERS; k++) {
+			cr_assert(!pthread_create(&thread[k], NULL, sleep_for_good, &sleeper[k]));
+			reached(&sleeper[k].done, 1);
+		}
+		for (int k = SLEEPERS; k-- > 0;)
+			cancelled_in_time(thread[k]);
+		RC(0, fi_recv(w.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, NULL));
+		RC(0, fi_send(w.ep, out, sizeof(out), NULL, w.self, NULL));
+		RC(1, fi_cq_sread(w.cq, &entry, 1, NULL, GUARD_MS));
+		RC(1, fi_cq_sread(w.cq, &entry, 1, NULL, GUARD_MS));
+	}
+	world_close(&w);
+}
+
 /* The event queue's descriptor is a fork's child's as well, and what the child closes is its own object alone. */
 Test(fi_sleepers, beside_a_forks_child)
 {

@@ -2,10 +2,13 @@
 /* world.c - one of each object. */
 #include "tests/fi/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { GUARD_S = 30 };	/* a hang guard, no promise of speed */
 
@@ -112,4 +115,26 @@ ssize_t world_next(struct world *world, void *entry)
 	} while (got == -FI_EAGAIN && time(NULL) < end);
 	cr_assert(got != -FI_EAGAIN, "nothing completes");
 	return got;
+}
+
+int world_catch_log(const char *level)
+{
+	int fd = memfd_create("log", 0);
+
+	setenv("FI_LOG_LEVEL", level, 1);
+	cr_assert(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+	return fd;
+}
+
+const char *world_logged(int log)
+{
+	static char text[1 << 16];
+	ssize_t got;
+
+	fflush(stderr);
+	got = pread(log, text, sizeof(text) - 1, 0);
+	cr_assert(got >= 0);
+	text[got] = '\0';
+	cr_assert(!ftruncate(log, 0) && !lseek(log, 0, SEEK_SET));
+	return text;
 }

@@ -14,6 +14,9 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#define EP_SOCK_DGRAM ((enum fi_ep_type)5) /* FI_EP_SOCK_DGRAM and FI_VARIABLE_MSG: libfabric 2.0 took them out */
+#define VARIABLE_MSG  (1ULL << 48)	   /* of its headers */
+
 struct want {
 	uint32_t api;		/* 0: 1.17 */
 	int      mr_mode;	/* offered */
@@ -52,6 +55,10 @@ void world_enable(struct world *world);
 void world_close(struct world *world);
 /* Is the running libfabric at least this? */
 bool world_has(uint32_t api);
+/* From here on standard error, where libfabric's log goes, is kept: lines of this level and worse. A descriptor. */
+int world_catch_log(const char *level);
+/* What was logged since the last call; good until the next. */
+const char *world_logged(int log);
 /* The next completion or error: 1, or -FI_EAVAIL; ends the test if there is none within the hang guard. */
 ssize_t world_next(struct world *world, void *entry);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/sim/harness/plain_front.h"
 
 enum { ROUNDS = 4096, IDLE_ROUNDS = 2, TURN_NS = 1000 };
 
@@ -87,29 +88,29 @@ static void link_want_write(struct line *line)
 	line->wants = true;
 }
 
-static void link_hear(struct line *line, bool on)
+static void link_set_readable(struct line *line, bool on)
 {
 	line->deaf = !on;
 }
 
-/* Whether somebody looks is his own affair. */
-static bool link_note(struct line *line, uint64_t number)
+/* The peer polls for about half of the numbers. */
+static bool link_store_ack(struct line *line, uint64_t number)
 {
-	bool looks = (line->said + number) % 2;
+	bool polls = (line->said + number) % 2;
 
-	if (looks)
+	if (polls)
 		line->note = number;
-	return looks;
+	return polls;
 }
 
-static bool link_noted(struct line *line, uint64_t *number)
+static bool link_stored_ack(struct line *line, uint64_t *number)
 {
 	(void)line;
 	(void)number;
 	return false;
 }
 
-static void link_look(void *arg, bool on)
+static void link_set_polling(void *arg, bool on)
 {
 	(void)arg;
 	(void)on;
@@ -187,7 +188,8 @@ static void link_log(void *arg, int level, const char *text)
 
 static const struct link_ops ops = {
 	.dial = link_dial, .send = link_send, .recv = link_recv, .at_once = link_at_once, .want_write = link_want_write,
-	.hear = link_hear, .note = link_note, .noted = link_noted, .look = link_look, .close = link_close,
+	.set_readable = link_set_readable, .store_ack = link_store_ack, .stored_ack = link_stored_ack,
+	.set_polling = link_set_polling, .close = link_close,
 	.listen = link_listen, .unlisten = link_unlisten, .poll = link_poll, .random = link_random, .log = link_log,
 };
 
@@ -208,6 +210,7 @@ void plug_open(struct plug *plug, const struct nic_config *config)
 
 	memset(plug, 0, sizeof(*plug));
 	plug->now_ns = 1000000000;
+	own.front = &plain_front;
 	own.flush = &flush_ops;
 	own.flush_arg = plug;
 	FUZZ_CHECK(!nic_open(&plug->nic, &own, &ops, plug, &clock));

@@ -44,6 +44,8 @@ keep() {
 	chmod 755 "$HERE/corpus/$target"
 }
 
+options=--keep
+take_help "$@"
 verb=fuzz
 seconds=60
 if [ "${1:-}" = --keep ]; then

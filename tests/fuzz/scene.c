@@ -3,7 +3,7 @@
  * flawless most of the time, with a key that there is, and near a bound. */
 #include "tests/fuzz/scene.h"
 
-#include "emu/nic/errno.h"
+#include "emu/nic/base/errno.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What the bytes of a record are called. */

@@ -35,8 +35,7 @@ static void take_frame(struct feed *feed, const struct wire_head *head)
 	add(feed, head, length);
 	feed->frames++;
 	if (head->op == WIRE_HELLO)
-		stream_modes(&feed->stream, feed->how & HOW_HEADS, feed->how & HOW_PAYLOADS ? &feed->digest : NULL,
-			     WIRE_SEGMENT_MIN);
+		stream_modes(&feed->stream, feed->how & HOW_HEADS, feed->how & HOW_PAYLOADS, WIRE_SEGMENT_MIN);
 }
 
 /* Payload that is received straight into its place instead of being fed. */
@@ -47,6 +46,8 @@ static void place(struct feed *feed, const uint8_t **from, const uint8_t *end)
 	if (!(feed->how & HOW_PLACED) || !left || *from == end)
 		return;
 	left = left < (uint64_t)(end - *from) ? left : (uint32_t)(end - *from);
+	if (stream_hashes(&feed->stream))
+		stream_state(&feed->stream, &feed->digest);
 	stream_placed(&feed->stream, *from, left);
 	add(feed, *from, left);
 	*from += left;
@@ -76,6 +77,9 @@ static bool feed_piece(struct feed *feed, const uint8_t *from, const uint8_t *en
 			add(feed, &item.status, sizeof(item.status));
 			feed->yielded -= sizeof(item.status);
 			feed->ends++;
+			break;
+		case STREAM_STATE:
+			stream_state(&feed->stream, &feed->digest);
 			break;
 		case STREAM_FLAW:
 			feed->flaw = item.flaw;

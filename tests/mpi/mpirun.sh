@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mpirun.sh - runs an MPI program over the provider under test: mpirun.sh [-r] [-s] [-m NAME=VALUE] RANKS COMMAND...
 #   -r  one-sided communication goes by RDMA: osc rdma over btl ofi
+#   -w  the program has windows: skipped where Open MPI has them by RDMA alone, unless that is asked for
 #   -s  every rank is on a node of its own, as far as Open MPI can tell, so that nothing goes by shared memory
 #   -m  sets a parameter of Open MPI's
 # Exit status 77, with a line that begins with `skip`, where Open MPI, or what it needs here, is not installed.
 here=$(cd "$(dirname "$0")" && pwd)
-options=(--oversubscribe --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "${EMU_TEST_PROVIDER:-emu}")
-separate=
+options=(--oversubscribe)
+messages=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "${EMU_TEST_PROVIDER:-emu}")
+separate= windows= rdma=
 
 # Open MPI reaches other nodes by a command `agent HOST COMMAND...`; ours stays here. Each node has its own folder for
 # what its processes share.
@@ -18,10 +20,11 @@ if [ -n "${EMU_MPI_NODES:-}" ]; then
 	exec bash -c "$*"
 fi
 
-while getopts rsm: option; do
+while getopts rswm: option; do
 	case $option in
-	r) options+=(--mca osc rdma --mca btl ofi,self) ;;
+	r) rdma=1 ;;
 	s) separate=1 ;;
+	w) windows=1 ;;
 	m) options+=(--mca "${OPTARG%%=*}" "${OPTARG#*=}") ;;
 	*) exit 2 ;;
 	esac
@@ -30,20 +33,38 @@ shift $((OPTIND - 1))
 ranks=$1
 shift
 
-if ! mpirun --version 2>/dev/null | grep -q 'Open MPI'; then
+major=$(mpirun --version 2>/dev/null | sed -n 's/.*Open MPI) \([0-9]*\).*/\1/p')
+if [ -z "$major" ]; then
 	echo "skip ${1##*/} Open MPI is not installed"
 	exit 77
 elif ! command -v "$1" >/dev/null; then
 	echo "skip ${1##*/} is not built, for want of Open MPI's headers"
+	exit 77
+elif [ "$major" -ge 5 ] && [ -n "$windows" ] && [ -z "$rdma" ]; then
+	echo "skip ${1##*/} Open MPI $major has no windows over messages of libfabric, only by RDMA"
 	exit 77
 fi
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-mpi.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR=$scratch
 [ "$(id -u)" != 0 ] || options+=(--allow-run-as-root)
+if [ -n "$rdma" ]; then
+	options+=(--mca osc rdma)
+	if [ "$major" -lt 5 ]; then
+		options+=(--mca btl ofi,self)
+	else	# whose windows take no btl beside pml cm, whatever the provider; messages go by TCP then
+		messages=(--mca pml ob1 --mca btl ofi,self,tcp)
+	fi
+fi
+options+=("${messages[@]}")
 if [ -n "$separate" ]; then
 	export EMU_MPI_NODES=$scratch
-	options+=(--mca plm rsh --mca plm_rsh_agent "$here/mpirun.sh" -H "$(seq -f 'node%g:1' -s, "$ranks")")
+	if [ "$major" -lt 5 ]; then
+		options+=(--mca plm rsh --mca plm_rsh_agent "$here/mpirun.sh")
+	else
+		options+=(--prtemca plm ssh --prtemca plm_ssh_agent "$here/mpirun.sh")
+	fi
+	options+=(-H "$(seq -f 'node%g:1' -s, "$ranks")")
 	for name in $(compgen -e | grep -E '^(FI_|EMU_|LD_LIBRARY_PATH$|LD_PRELOAD$|[A-Z]*SAN_OPTIONS$)'); do
 		[ "$name" = EMU_MPI_NODES ] || options+=(-x "$name")
 	done

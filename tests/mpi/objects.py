@@ -83,7 +83,12 @@ def window():
 
 
 failed = False
-for case in lower_case, probed, collectives, out_of_band, buffers, window:
+cases = [lower_case, probed, collectives, out_of_band, buffers, window]
+if MPI.Get_library_version().startswith("Open MPI v5"):  # as in mpirun.sh
+    cases.remove(window)
+    if rank == 0:
+        print("skip window Open MPI 5 has no windows over messages of libfabric, only by RDMA", flush=True)
+for case in cases:
     wrong = world.allreduce(int(case()), MPI.SUM)
     failed |= bool(wrong)
     if rank == 0:

@@ -133,14 +133,22 @@ def all_mutants():
     return [m for m in found if m.key() not in equivalent], len(equivalent)
 
 
+def tree_files():
+    """Those of a clone that are not ignored; of a tree that is none, all but what was built."""
+    if (ROOT / '.git').exists():
+        listed = subprocess.run(['git', '-C', ROOT, 'ls-files', '-co', '--exclude-standard'], check=True,
+                                capture_output=True, text=True)
+        return listed.stdout.splitlines()
+    paths = [path.relative_to(ROOT) for path in ROOT.rglob('*')]
+    return [path for path in paths if path.parts[0] != 'build']
+
+
 class Copy:
     """A copy of the sources with a build of its own, in which one mutant at a time lives."""
 
     def __init__(self, folder):
         self.folder = folder
-        listed = subprocess.run(['git', '-C', ROOT, 'ls-files', '-co', '--exclude-standard'], check=True,
-                                capture_output=True, text=True).stdout.splitlines()
-        for name in listed:
+        for name in tree_files():
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)

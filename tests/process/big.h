@@ -3,7 +3,7 @@
 #ifndef TESTS_PROCESS_BIG_H
 #define TESTS_PROCESS_BIG_H
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 enum { BIG = 64 << 20, FLIGHT = 12 };
 

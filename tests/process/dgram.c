@@ -3,7 +3,7 @@
  * nonsense. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <netinet/in.h>
 #include <sched.h>

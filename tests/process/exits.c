@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exits.c - programs that end, fork or become others with everything open end with status 0, and do not hang. What they do:
- * left_open.c. */
+ * left_open.c, forked.c. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 
 extern char **environ;
 
-/* The program beside this one. */
-static void left_open_path(char path[PATH_MAX])
+/* A program beside this one. */
+static void path_of(const char *program, char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
 	char *slash;
@@ -25,17 +25,17 @@ static void left_open_path(char path[PATH_MAX])
 	path[n] = 0;
 	slash = strrchr(path, '/');
 	CHECK(slash, "%s is no path", path);
-	strcpy(slash + 1, "left_open");
+	strcpy(slash + 1, program);
 }
 
-static void run_left_open(const char *what)
+static void run(const char *program, const char *what)
 {
 	char path[PATH_MAX], *args[] = { path, (char *)(uintptr_t)what, NULL };
 	struct deadline guard = deadline_start();
 	int status = 0;
 	pid_t pid;
 
-	left_open_path(path);
+	path_of(program, path);
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* what is left open is the point */
 	CHECK(!posix_spawn(&pid, path, NULL, NULL, args, environ), "cannot run %s", path);
 	while (!waitpid(pid, &status, WNOHANG)) {
@@ -43,37 +43,74 @@ static void run_left_open(const char *what)
 			kill(pid, SIGKILL);
 		usleep(1000);
 	}
-	CHECK(!WIFSIGNALED(status), "left_open %s was killed by signal %d%s", what, WTERMSIG(status),
+	CHECK(!WIFSIGNALED(status), "%s %s was killed by signal %d%s", program, what, WTERMSIG(status),
 	      WTERMSIG(status) == SIGKILL ? " (it hung)" : "");
-	CHECK(!WEXITSTATUS(status), "left_open %s ended with status %d", what, WEXITSTATUS(status));
+	CHECK(!WEXITSTATUS(status), "%s %s ended with status %d", program, what, WEXITSTATUS(status));
 }
 
 Test(process, exit_with_everything_open)
 {
-	run_left_open("idle");
+	run("left_open", "idle");
 }
 
 Test(process, exit_with_operations_in_flight)
 {
-	run_left_open("flight");
+	run("left_open", "flight");
 }
 
 Test(process, exit_from_another_thread)
 {
-	run_left_open("exit-thread");
+	run("left_open", "exit-thread");
 }
 
 Test(process, exit_while_threads_post_and_wait)
 {
-	run_left_open("busy");
+	run("left_open", "busy");
 }
 
 Test(process, fork_leaves_the_parent_unharmed)
 {
-	run_left_open("fork");
+	run("left_open", "fork");
 }
 
 Test(process, exec_leaves_nothing_open)
 {
-	run_left_open("exec");
+	run("left_open", "exec");
+}
+
+Test(process, forks_children_open_nics_of_their_own)
+{
+	run("forked", "open");
+}
+
+Test(process, forks_children_after_all_was_closed)
+{
+	run("forked", "closed");
+}
+
+/* A fork takes the locks of the address sanitizer's allocator along as they are, and a child whose NIC thread meets one hangs. */
+Test(process, forks_while_threads_are_in_calls)
+{
+#ifdef __SANITIZE_ADDRESS__
+	cr_skip_test("the address sanitizer's allocator may be locked in a child of busy threads");
+#endif
+	run("forked", "busy");
+}
+
+Test(process, forks_children_under_manual_progress)
+{
+	setenv("FI_EMU_PROGRESS", "manual", 1);
+	run("forked", "open");
+}
+
+Test(process, forks_children_with_a_registration_cache)
+{
+	setenv("FI_EMU_MR_CACHE", "1", 1);
+	run("forked", "open");
+}
+
+Test(process, forks_children_with_pinned_memory)
+{
+	setenv("FI_EMU_PINNED", "1", 1);
+	run("forked", "open");
 }

@@ -3,7 +3,7 @@
  * is lost. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <stdlib.h>
 

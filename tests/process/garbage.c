@@ -2,7 +2,7 @@
 /* garbage.c - strangers on the listening port: the process and its real peers do not notice. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* left_open.c - a program that ends, forks or becomes another with everything still open: left_open
  * idle|flight|exit-thread|busy|fork|exec. By exec it becomes left_open after-exec COUNT, which must find COUNT descriptors.
  * Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
-#include "tests/rules/region.h"
+#include "tests/rules/harness/region.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /* lists.c - operations from and to several buffers, and the order that FI_FENCE asks for. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 enum { PIECES = 4 };
 static const size_t near_len[PIECES] = { 13, 200, 1, 300 }, far_len[PIECES] = { 250, 7, 157, 100 }; /* both 514 B */

@@ -3,7 +3,7 @@
  * said. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <stdlib.h>
 

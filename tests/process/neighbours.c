@@ -2,8 +2,8 @@
 /* neighbours.c - two processes of one machine with FI_EMU_LOCAL: which kind of socket connects them, and that it works. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
-#include "tests/rules/logged.h"
+#include "tests/rules/harness/harness.h"
+#include "tests/rules/harness/logged.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 /* passive.c - a target that does nothing of libfabric is served all the same; under manual progress it is not. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

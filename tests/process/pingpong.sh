@@ -40,13 +40,17 @@ for size in 64 4096 65536 1048576; do
 	pair pingpong_$size "$provider" rdm $size
 	[ "$provider" != emu ] || pair pingpong_msg_$size emu msg $size
 done
-# libfabric's own layer over connected endpoints, which emurun hides.
-if [ "$provider" = emu ] && fi_info -l | grep -q '^ofi_rxm'; then
-	run="$run env FI_PROVIDER=emu,ofi_rxm"
+# libfabric's own layers over connected endpoints and over datagrams, which emurun hides.
+for layer in rxm rxd; do
+	if [ "$provider" != emu ] || ! fi_info -l | grep -q "^ofi_$layer"; then
+		echo "skip pingpong_$layer this libfabric has no ofi_$layer"
+		continue
+	fi
+	layered=$run
+	run="$run env FI_PROVIDER=emu,ofi_$layer"
 	for size in 64 4096 1048576; do
-		pair pingpong_rxm_$size "emu;ofi_rxm" rdm $size
+		pair pingpong_${layer}_$size "emu;ofi_$layer" rdm $size
 	done
-else
-	echo "skip pingpong_rxm this libfabric has no ofi_rxm"
-fi
+	run=$layered
+done
 exit ${status:-0}

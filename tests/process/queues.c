@@ -3,7 +3,7 @@
  * once. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 /* report.c - the harness's checks end Criterion's tests. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/check.h"
+#include "tests/rules/harness/check.h"
 
 static void report(enum check_end end, const char *text)
 {

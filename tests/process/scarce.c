@@ -3,7 +3,7 @@
  * call succeeds when there is some again, and nothing that is under way is lost. What is done meanwhile: short_of.c. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <limits.h>
 #include <signal.h>

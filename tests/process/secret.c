@@ -2,7 +2,7 @@
 /* secret.c - two processes with FI_EMU_SECRET_FILE: who has the same secret is let in, and nobody else. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "include/emu/emu.h"
-#include "tests/rules/logged.h"
+#include "tests/rules/harness/logged.h"
 
 enum { SECRET_LEN = 32 };
 

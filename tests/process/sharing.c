@@ -3,7 +3,7 @@
  * by name; triggered operations and wait objects that another process sets off. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <rdma/fi_trigger.h>
 #include <stdio.h>

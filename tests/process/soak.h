@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "tests/rules/peer.h"
+#include "tests/rules/harness/peer.h"
 
 enum { SOAK_MEMBERS = 8 };
 

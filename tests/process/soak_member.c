@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tests/process/soak.h"
-#include "tests/rules/region.h"
+#include "tests/rules/harness/region.h"
 
 enum { PLACE = 16384, ROW = PLACE + 64, COUNTER = PLACE, RECEIVES = 64, CUT_EVERY_MS = 40 };
 enum { DO_WRITE, DO_READ, DO_ADD, DO_SEND, DOINGS };
@@ -277,7 +277,7 @@ static void cut(struct me *me)
 		me->soak->cuts[me->slot] += !shutdown(fd, SHUT_RDWR);
 }
 
-/* Memory of its own: how much of its boards (emu/net/board.h) has been touched changes with each new connection, and there
+/* Memory of its own: how much of its boards (emu/net/shm/shm.h) has been touched changes with each new connection, and there
  * are sixteen of them at most. */
 static void weigh(struct me *me, int when)
 {

@@ -3,14 +3,14 @@
  * fi_cq_signal. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "emu/nic/limits.h"
+#include "emu/nic/base/limits.h"
 
 static void open_waiting(struct pair *p, enum fi_wait_obj wait, bool counters)
 {

@@ -2,7 +2,7 @@
 /* within.c - an endpoint that addresses itself, or another of its own process: same rules, and one thread is enough. */
 #include <criterion/criterion.h>
 
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 enum { LEN = 100000 };
 

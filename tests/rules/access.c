@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* access.c - what the access bits allow a peer: S22, S27 to S31. The local bits: local.c. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 /* The bits of 0..63 in the order of the six access bits. */
 static uint64_t access_of(unsigned int bits)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* addressing.c - which byte an address names, and that nothing outside is reached: S59 to S61, S63 to S65. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 static bool virtual_addresses(struct pair *p)
 {

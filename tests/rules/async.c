@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* async.c - registration that ends later and says so by an event. */
-#include "tests/rules/harness.h"
-#include "tests/rules/newest.h"
+#include "tests/rules/harness/harness.h"
+#include "tests/rules/harness/newest.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* atomics.c - remote atomics: they obey the regions' rules as reads and writes do. */
-#include "tests/rules/amo.h"
-#include "tests/rules/bound.h"
+#include "tests/rules/harness/amo.h"
+#include "tests/rules/harness/bound.h"
 
 enum { LEN = 512 };
 
@@ -164,6 +164,25 @@ static const struct peer_want counted_wants[] = {
 	{ .caps = WITH_ATOMICS | FI_RMA_EVENT, .mr_mode = FI_MR_RMA_EVENT },
 };
 
+/* One compare-and-swap of two elements, of which `met` find what they compare with. */
+static void swap_some(struct pair *p, struct remote *r, unsigned met)
+{
+	uint64_t old[2], compare[2], new[2];
+	struct amo_local local;
+	struct outcome out;
+
+	remote_image(r, 0, old, sizeof(old));
+	for (unsigned i = 0; i < 2; i++)
+		compare[i] = i < met ? old[i] : ~old[i];
+	amo_local(p, compare, 2, &local);
+	for (unsigned i = 0; i < 2; i++)
+		new[i] = i < met ? local.operand[i] : old[i];
+	out = amo_call(p, AMO_SWAP, &local, r->base[0], r->key, 2, 0);
+	CHECK(!out.rc && !out.err, "a good compare and swap failed: %zd, err %d, %s", out.rc, out.err, out.text);
+	remote_image_set(r, 0, new, sizeof(new));
+	remote_verify(p, r);
+}
+
 static void count_exactly(struct pair *p)
 {
 	struct region_want want = { .len = { LEN }, .access = ALL_REMOTE, .flags = FI_RMA_EVENT, .by_hand = true };
@@ -186,6 +205,11 @@ static void count_exactly(struct pair *p)
 		changes += amo_changes(amo);
 	}
 	counter_is(p, BIND_COUNTER, changes);
+	for (unsigned met = 0; met <= 2; met++) {
+		swap_some(p, r, met);
+		changes += met > 0;
+		counter_is(p, BIND_COUNTER, changes);
+	}
 	deny_amo(p, AMO_SUM, r->base[0] + LEN, r->key, 1, "S65");
 	counter_is(p, BIND_COUNTER, changes);
 	remote_forget(p, r);
@@ -193,7 +217,7 @@ static void count_exactly(struct pair *p)
 	CHECK_RC(0, counter_close(p, BIND_SECOND_COUNTER));
 }
 
-/* S98: an atomic that changes the region is one event; one that reads, or is refused, is none. */
+/* S98: an atomic that changes the region is one event; one that reads, finds nothing to swap, or is refused, is none. */
 LONE_TEST(rules, S92_S98_atomics_that_change_the_region_are_counted)
 {
 	pair_each_of(counted_wants, sizeof(counted_wants) / sizeof(*counted_wants), count_exactly);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* auth_keys.c - authorization keys of domains, endpoints and regions: S124, S156 to S159. */
-#include "tests/rules/message.h"
-#include "tests/rules/newest.h"
-#include "tests/rules/third.h"
+#include "tests/rules/harness/message.h"
+#include "tests/rules/harness/newest.h"
+#include "tests/rules/harness/third.h"
 
 #define KEY_A "job-key-a"
 #define KEY_B "job-key-b"

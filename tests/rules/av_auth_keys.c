@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* av_auth_keys.c - authorization keys in address vectors (FI_AV_AUTH_KEY): S160 to S167. */
-#include "tests/rules/harness.h"
-#include "tests/rules/newest.h"
-#include "tests/rules/third.h"
+#include "tests/rules/harness/harness.h"
+#include "tests/rules/harness/newest.h"
+#include "tests/rules/harness/third.h"
 
 #define KEY_A "job-key-a"
 #define KEY_B "job-key-b"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backing.c - mappings that change under a region: S79 to S84. */
-#include "tests/rules/mapped.h"
+#include "tests/rules/harness/mapped.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
 
 /* S79: under FI_MR_ALLOCATED what is registered is backed, to its last byte. */
 PAIR_TEST(rules, S79_unbacked_memory_does_not_register)
@@ -65,5 +68,39 @@ PAIR_TEST(rules, S80_S84_memory_that_goes_away)
 		mapped_fill(p, 1, 2, 1);
 	}
 	live(p);
+	mapped_close(p);
+}
+
+static void step_protect(const void *arg, void *reply)
+{
+	(void)reply;
+	CHECK(!mprotect(mapped_page(1), PAGE, *(const int *)arg), "mprotect failed");
+}
+
+static void protect(struct pair *p, int rights)
+{
+	target_do(&p->target, step_protect, &rights, sizeof(rights), NULL, 0);
+}
+
+/* S18, S80: what the program may not touch itself is refused to peers, as long as that lasts. S81: not where it is pinned. */
+PAIR_TEST(rules, S18_S80_protected_memory)
+{
+	uint64_t key, addr;
+
+	if (!peer_is_emu())
+		NOT_IN_THIS_MODE("a provider may pass by the protection");
+	if (getenv("FI_EMU_PINNED"))
+		NOT_IN_THIS_MODE("pinned memory is reached whatever its protection is (S81)");
+	CHECK_RC(0, mapped_open(p, MAPPED_PAGES, &key, &addr));
+	protect(p, PROT_READ);
+	deny(p, RMA_WRITE, addr + PAGE, key, 64, "S18");
+	CHECK(!pair_try(p, RMA_READ, addr + PAGE, key, 64).err, "a read of what may be read: %s", p->peer.text);
+	protect(p, PROT_NONE);
+	deny(p, RMA_WRITE, addr + PAGE, key, 64, "S18");
+	deny(p, RMA_READ, addr + PAGE, key, 64, "S18");
+	CHECK(!pair_try(p, RMA_WRITE, addr, key, PAGE).err, "a write beside it: %s", p->peer.text);
+	protect(p, PROT_READ | PROT_WRITE);
+	CHECK(!pair_try(p, RMA_WRITE, addr, key, MAPPED_LEN).err, "a write after it: %s", p->peer.text);
+	mapped_holds(p, 0, MAPPED_LEN);
 	mapped_close(p);
 }

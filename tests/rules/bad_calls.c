@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bad_calls.c - the calls on regions, and those that map keys, with each argument wrong. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 enum { LEN = 256, FILL = 0xc3 };
 static const uint64_t key_before = 0x1122334455667788;

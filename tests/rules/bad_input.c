@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bad_input.c - the registration calls with each argument wrong: NULL, huge counts, ranges that wrap. The flag bits and
  * rights, one by one, are in reg_calls.c; attribute structures of older versions before missing memory in tests/fi. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 enum { BYTES = 256 };
 static uint8_t bytes[BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* close.c - what fi_close of a region ends, and what it leaves alone: S175 to S179, S182, S183. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <stdlib.h>
 

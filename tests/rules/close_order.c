@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* close_order.c - regions, and the endpoints and counters that they are bound to, closed in either order: S180, S181.
  * The pages contradict each other, so emu is told by FI_EMU_MR_CLOSE which of them to follow. */
-#include "tests/rules/bound.h"
+#include "tests/rules/harness/bound.h"
 
 #include <stdlib.h>
 

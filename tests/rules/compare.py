@@ -5,6 +5,7 @@
 KIT is the program emu_rules; without providers: emu tcp sockets shm. The running libfabric is LD_LIBRARY_PATH's.
 What `emu_rules -p PROVIDER --json` once printed can be given as PROVIDER=FILE. Takes some ten minutes.
 """
+import argparse
 import json
 import re
 import subprocess
@@ -24,7 +25,7 @@ GOOD = ('pass', 'refused as permitted')
 
 
 def titles():
-    text = (HERE / 'rule_table.c').read_text()
+    text = (HERE / 'harness' / 'rule_table.c').read_text()
     return {f'S{number}': title for number, title in re.findall(r'\[(\d+)\] = \{ \w+, "(.*)" \}', text)}
 
 
@@ -49,8 +50,12 @@ def verdict(tests, rule):
 
 
 def main():
-    kit, names = sys.argv[1], sys.argv[2:] or ['emu', 'tcp', 'sockets', 'shm']
-    columns = [results(kit, name) for name in names]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('kit')
+    parser.add_argument('providers', nargs='*', default=['emu', 'tcp', 'sockets', 'shm'])
+    chosen = parser.parse_args()
+    names = chosen.providers
+    columns = [results(chosen.kit, name) for name in names]
     first = columns[0][1]
     words = {2: 'two', 3: 'three', 4: 'four'}
     print(HEAD.format(count=words.get(len(columns), len(columns)), libfabric=first['libfabric'], api=first['api']))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dmabuf.c - regions over a descriptor, and the kinds of memory. A memfd stands for the DMA-buf. */
-#include "tests/rules/harness.h"
-#include "tests/rules/newest.h"
+#include "tests/rules/harness/harness.h"
+#include "tests/rules/harness/newest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -359,7 +359,8 @@ static void reach(struct pair *p, const struct shape *shape)
 
 static void each_mode(void (*body)(struct pair *p))
 {
-	static const uint64_t modes[] = { 0, FI_MR_VIRT_ADDR, FI_MR_LOCAL | FI_MR_BASIC_BITS, FI_MR_ALLOCATED };
+	static const uint64_t modes[] = { 0, FI_MR_VIRT_ADDR, FI_MR_LOCAL | FI_MR_BASIC_BITS, FI_MR_ALLOCATED,
+					  FI_MR_MMU_NOTIFY };
 	static struct pair p;
 
 	target_start(&p.target);
@@ -427,6 +428,42 @@ LONE_TEST(dmabuf, S62_S146_S147_S148_S150_peers_reach_the_bytes)
 {
 	need(FI_VERSION(1, 20));
 	each_mode(reach_all);
+}
+
+/* All of the region, and its first byte; the program's own mapping, if it had one, has gone. */
+static void step_refresh(const void *arg, void *reply)
+{
+	struct iovec first = { (char *)held.at + ((const struct shape *)arg)->offset, 1 };
+	int *rc = reply;
+
+	if (held.at)
+		munmap(held.at, FILE_LEN);
+	held.at = NULL;
+	rc[0] = fi_mr_refresh(held.mr, NULL, 0, 0);
+	rc[1] = fi_mr_refresh(held.mr, &first, 1, 0);
+}
+
+static void refresh(struct pair *p)
+{
+	struct told told;
+	int rc[2];
+
+	for (int mapped = 0; mapped < 2; mapped++) {
+		struct shape shape = { 64, PAGE, mapped, false };
+
+		target_do(&p->target, step_reg, &shape, sizeof(shape), &told, sizeof(told));
+		target_do(&p->target, step_refresh, &shape, sizeof(shape), rc, sizeof(rc));
+		CHECK((rc[0] == 0 && rc[1] == 0) || rc[0] == -FI_ENOSYS, "fi_mr_refresh: %d and %d", rc[0], rc[1]);
+		CHECK(!pair_try(p, RMA_WRITE, told.base, told.key, PAGE).err, "a good write failed: %s", p->peer.text);
+		target_do(&p->target, step_close, NULL, 0, NULL, 0);
+	}
+}
+
+/* Its pages are those of the provider's mapping. */
+LONE_TEST(dmabuf, S109_S148_S150_refreshed_without_a_mapping)
+{
+	need(FI_VERSION(1, 20));
+	each_mode(refresh);
 }
 
 /* The descriptor's bytes go away: S18, and the target lives. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* enable.c - regions with counters: created disabled, bound, enabled, counted: S91 to S100. */
-#include "tests/rules/bound.h"
+#include "tests/rules/harness/bound.h"
 
 /* Every test here runs with the capability, under the mode bit and without it, and with regions that are bound to
  * endpoints besides. */

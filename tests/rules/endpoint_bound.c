@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* endpoint_bound.c - regions that belong to endpoints (FI_MR_ENDPOINT): S101 to S105. */
-#include "tests/rules/bound.h"
+#include "tests/rules/harness/bound.h"
 
 static const struct peer_want wants[] = {
 	{ .mr_mode = FI_MR_ENDPOINT },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* local.c - the initiator's own buffers: access bits S22, S23, S24, S25, S26, S32; FI_MR_LOCAL and descriptors S72,
  * S73, S74, S75, S76, S77. */
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # matrix.sh - emu_rules against emu in every combination that it must hold in: both personalities, each API version that
 # the running libfabric has, and the mr_mode bits alone, all together and none: matrix.sh [BUILD_FOLDER]
@@ -7,6 +7,8 @@
 set -u
 
 here=$(dirname "$(readlink -f "$0")")
+. "$here/../../tools/lib.sh"
+take_help "$@"
 build=${1:-${EMU_BUILD:-$here/../../build/release}}
 kit=$build/tests/rules/emu_rules
 failed=0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* modes.c - what becomes of the mr_mode bits that a program offers: S67 to S71, S78; the legacy modes: S86 to S90. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <stdlib.h>
 

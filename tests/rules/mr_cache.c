@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mr_cache.c - the registration cache of local buffers without descriptor and its settings: S188 to S194, S196. What a
  * cache does cannot be seen through libfabric's own calls: emu shows it (include/emu/mr_cache.h). */
-#include "tests/rules/message.h"
+#include "tests/rules/harness/message.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* page_size.c - the size of pages that a registration may name. */
-#include "tests/rules/harness.h"
-#include "tests/rules/newest.h"
+#include "tests/rules/harness/harness.h"
+#include "tests/rules/harness/newest.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pinned.c - a NIC that pins what is registered: when the program changes the mapping under a region, peers still reach
  * the old pages (S80, S81). The old pages are seen through a second mapping of the same memory. */
-#include "tests/rules/harness.h"
-#include "tests/rules/logged.h"
+#include "tests/rules/harness/harness.h"
+#include "tests/rules/harness/logged.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -289,6 +289,29 @@ PINNED_TEST(S81_writes_and_reads_go_to_the_old_pages)
 	deny(p, RMA_WRITE, d.addr, d.key, 64, "S178");
 	target_do(&p->target, step_new_is_untouched, NULL, 0, NULL, 0);
 	window_holds_image(&d);
+	target_do(&p->target, step_unmap, NULL, 0, NULL, 0);
+	target_do(&p->target, step_close_window, NULL, 0, NULL, 0);
+}
+
+static void step_protect(const void *arg, void *reply)
+{
+	(void)reply;
+	CHECK(!mprotect(held.at, LEN, *(const int *)arg), "mprotect: %s", strerror(errno));
+}
+
+/* Protection is the program's alone: the pages stay the same. */
+PINNED_TEST(S81_protected_pages_are_reached)
+{
+	static const int rights[] = { PROT_READ, PROT_NONE, PROT_READ | PROT_WRITE };
+	struct pinned d;
+
+	pinned_open(&d, p, true);
+	for (size_t i = 0; i < sizeof(rights) / sizeof(*rights); i++) {
+		target_do(&p->target, step_protect, &rights[i], sizeof(rights[i]), NULL, 0);
+		use(&d);
+		window_holds_image(&d);
+	}
+	target_do(&p->target, step_close_held, NULL, 0, NULL, 0);
 	target_do(&p->target, step_unmap, NULL, 0, NULL, 0);
 	target_do(&p->target, step_close_window, NULL, 0, NULL, 0);
 }

@@ -3,7 +3,7 @@
  *
  * msync() is this program's own, so that a provider in it calls that: it counts, can hold the caller up, and can fail. A
  * process that is killed proves nothing about durability, since the kernel keeps what it had written. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* raw_keys.c - keys that travel as bytes and are mapped by who uses them: S43, S46 to S51, S53 to S58. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 enum { LEN = 256 };
 

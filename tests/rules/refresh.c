@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* refresh.c - pages that come and change after the registration: S106 to S116, S118 to S120. */
-#include "tests/rules/mapped.h"
+/* refresh.c - pages that come and change after the registration: S106 to S114, S118 to S120. */
+#include "tests/rules/harness/mapped.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NOTIFY_ONLY(p)                                                          \
@@ -198,6 +198,41 @@ PAIR_TEST(rules, S108_a_file_with_new_pages)
 	CHECK(!first, "a refused write reached the new page");
 }
 
+static pid_t forked;
+
+static void step_fork(const void *arg, void *reply)
+{
+	(void)arg;
+	(void)reply;
+	forked = fork();
+	CHECK(forked >= 0, "fork failed");
+	while (!forked)
+		pause();
+}
+
+static void step_reap(const void *arg, void *reply)
+{
+	(void)arg;
+	(void)reply;
+	kill(forked, SIGKILL);
+	CHECK(waitpid(forked, NULL, 0) == forked, "waitpid failed");
+}
+
+/* S120: a fork alone changes no page of the program's, nor does the child's end. */
+PAIR_TEST(rules, S120_a_fork_changes_nothing)
+{
+	uint64_t key, addr;
+
+	NOTIFY_ONLY(p);
+	CHECK_RC(0, mapped_open(p, MAPPED_PAGES, &key, &addr));
+	target_do(&p->target, step_fork, NULL, 0, NULL, 0);
+	CHECK(!pair_try(p, RMA_READ, addr, key, MAPPED_LEN).err, "a read after a fork: %s", p->peer.text);
+	ok_at(p, key, addr, 0, PAGE);
+	target_do(&p->target, step_reap, NULL, 0, NULL, 0);
+	ok_at(p, key, addr, 0, MAPPED_LEN);
+	mapped_close(p);
+}
+
 /* S113: a refresh takes in the ranges given, and vouches for no others. */
 PAIR_TEST(rules, S113_only_the_ranges_given)
 {
@@ -262,146 +297,4 @@ PAIR_TEST(rules, S110_S118_refresh_without_notification)
 		ok_at(p, key, addr, 0, MAPPED_LEN);
 	}
 	mapped_close(p);
-}
-
-/* ---- refreshing under fire ---- */
-
-struct refresher {
-	struct fid_mr *mr;
-	atomic_bool stop;
-	unsigned rounds;
-	int rc;
-};
-
-static void *refresh_again_and_again(void *arg)
-{
-	struct refresher *refresher = arg;
-
-	do {
-		refresher->rc = fi_mr_refresh(refresher->mr, NULL, 0, 0);
-		refresher->rounds++;
-	} while (!refresher->rc && !atomic_load(&refresher->stop));
-	return NULL;
-}
-
-/* S117: local use of a region that is being refreshed may fail. It does not, and moves the right bytes. */
-PAIR_TEST(rules, S117_local_use_while_refreshing)
-{
-	struct refresher refresher = { .mr = p->local.mr, .rc = fi_mr_refresh(p->local.mr, NULL, 0, 0) };
-	pthread_t thread;
-	int i;
-
-	if (refresher.rc == -FI_ENOSYS)
-		NOT_IN_THIS_MODE("fi_mr_refresh is not offered (S110)");
-	if (!peer_is_emu())
-		NOT_IN_THIS_MODE("a provider may let local accesses fail");
-	CHECK_RC(0, refresher.rc);
-	CHECK(!pthread_create(&thread, NULL, refresh_again_and_again, &refresher), "no thread");
-	for (i = 0; i < 200; i++) {
-		ok_write(p, p->control, 0, 64);
-		ok_read(p, p->control, 0, 64);
-	}
-	atomic_store(&refresher.stop, true);
-	pthread_join(thread, NULL);
-	CHECK_RC(0, refresher.rc);
-	CHECK(refresher.rounds, "no refresh ran");
-}
-
-enum { WIDE = 64 << 20, ROUNDS = 50 };
-
-static uint8_t *wide;
-static struct fid_mr *wide_mr;
-
-struct wide_told {
-	uint64_t addr;
-	struct key_card card;
-};
-
-static void step_wide_open(const void *arg, void *reply)
-{
-	struct wide_told *told = reply;
-	struct iovec iov = { .iov_len = WIDE };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-					  .requested_key = region_fresh_key(&target_peer) } };
-
-	(void)arg;
-	wide = mmap(NULL, WIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(wide != MAP_FAILED, "mmap failed");
-	memset(wide, 0, PAGE);
-	iov.iov_base = wide;
-	CHECK_RC(0, mr_register(target_peer.domain, REG_ATTR, &args, 0, &wide_mr));
-	mr_ready(&target_peer, wide_mr, 0);
-	key_show(&target_peer, wide_mr, &told->card);
-	told->addr = peer_has(&target_peer, FI_MR_VIRT_ADDR) ? (uint64_t)(uintptr_t)wide : 0;
-}
-
-/* All pages but the first are new each time, so that the refresh has something to do. */
-static void step_wide_refresh(const void *arg, void *reply)
-{
-	(void)arg;
-	CHECK(!madvise(wide + PAGE, WIDE - PAGE, MADV_DONTNEED), "madvise failed");
-	*(int *)reply = fi_mr_refresh(wide_mr, NULL, 0, 0);
-}
-
-static void step_wide_peek(const void *arg, void *reply)
-{
-	(void)arg;
-	memcpy(reply, wide, 64);
-}
-
-static void step_wide_close(const void *arg, void *reply)
-{
-	(void)arg;
-	(void)reply;
-	CHECK_RC(0, fi_close(&wide_mr->fid));
-	munmap(wide, WIDE);
-}
-
-/* Writes to the first page while a refresh runs. How many were refused; the others arrived whole. */
-static unsigned write_meanwhile(struct pair *p, uint64_t key, uint64_t addr)
-{
-	uint8_t *local = p->local.iov[0].iov_base, there[64];
-	unsigned refused = 0;
-	int rc;
-
-	target_begin(&p->target, step_wide_refresh, NULL, 0, sizeof(rc));
-	do {
-		struct outcome out;
-
-		pattern_fill(local, 64, ++p->seed);
-		out = pair_try(p, RMA_WRITE, addr, key, 64);
-		CHECK(!out.rc, "posting failed: %zd", out.rc);
-		CHECK(!out.err || !peer_is_emu() || cites(out.text, "S116"), "refused for another cause: %s", out.text);
-		refused += out.err != 0;
-	} while (!target_answered(&p->target));
-	target_end(&p->target, &rc, sizeof(rc));
-	CHECK_RC(0, rc);
-	if (pair_try(p, RMA_WRITE, addr, key, 64).err)
-		CHECK(false, "a write after the refresh failed: %s", p->peer.text);
-	target_do(&p->target, step_wide_peek, NULL, 0, there, sizeof(there));
-	CHECK(!memcmp(there, local, 64), "a write was torn");
-	return refused;
-}
-
-/* S115, S116: under FI_MR_MMU_NOTIFY a region is closed to peers while it is refreshed, and open again afterwards. S118:
- * without it no access is refused. */
-PAIR_TEST(rules, S115_S116_S118_access_while_refreshing)
-{
-	bool notify = peer_has(&p->peer, FI_MR_MMU_NOTIFY);
-	struct wide_told told;
-	unsigned refused = 0;
-	uint64_t key;
-	int round;
-
-	if (peer_has(&p->peer, FI_MR_ALLOCATED))
-		NOT_IN_THIS_MODE("FI_MR_ALLOCATED: no page may change");
-	if (!notify && !peer_is_emu())
-		NOT_IN_THIS_MODE("fi_mr_refresh need not be offered (S110)");
-	target_do(&p->target, step_wide_open, NULL, 0, &told, sizeof(told));
-	key = key_learn(p, &told.card);
-	for (round = 0; round < (notify ? ROUNDS : 3) && !refused; round++)
-		refused = write_meanwhile(p, key, told.addr);
-	CHECK(notify == (refused > 0), "%u writes were refused while refreshing", refused);
-	target_do(&p->target, step_wide_close, NULL, 0, NULL, 0);
-	live(p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* refusals.c - how a refusal is told: the error completion, its cause, its sentence, and what it leaves alone. */
-#include "tests/rules/logged.h"
-#include "tests/rules/message.h"
+#include "tests/rules/harness/logged.h"
+#include "tests/rules/harness/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* reg_calls.c - the registration calls themselves: S1 to S18, S79. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <sys/mman.h>
 

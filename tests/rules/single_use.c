@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* single_use.c - regions for one operation (FI_MR_SINGLE_USE): S130, S131. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sub_regions.c - regions within regions (base_mr): S121 to S123, S125, S126, S128, S129. */
-#include "tests/rules/harness.h"
+#include "tests/rules/harness/harness.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * soon; nothing comes of itself from where bytes were written. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/ep.h"
-#include "emu/nic/session.h"
-#include "tests/sim/bed.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/bed.h"
 
 struct pair {
 	struct bed bed;
@@ -155,7 +155,7 @@ Test(sim_acks, of_a_message_after_a_while)
 
 	pair_open(&pair);
 	message_arrives(&pair, 8);
-	pair.bed.world->now_ns += TIME_LOOK_NS;
+	pair.bed.world->now_ns += TIME_FLUSH_NS;
 	look(&pair);
 	cr_assert_eq(acks(&pair), 1);
 	pair_close(&pair);
@@ -176,7 +176,7 @@ Test(sim_acks, of_a_write_at_once)
 /* b's side of the two's session. */
 static const struct session *session_of(const struct pair *pair)
 {
-	return session_get(pair->b->ep, &pair->a->name);
+	return party_session(pair->b, pair->a);
 }
 
 /* So many WRITEs of `length` bytes in all, of which b executes the last in a slice that may not be the last. */

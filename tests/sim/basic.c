@@ -2,7 +2,7 @@
 /* basic.c - two NICs and no faults: every kind of op, every kind of size, every flag, and every refusal. */
 #include <criterion/criterion.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 static const uint64_t lengths[] = {
 	0, 1, 7, 8, 63, 64, 255, 256, 257, 4096, 65535, 65536, 65537, 131071, 131072, 131073, 300000, 1048577, 3000001,
@@ -83,7 +83,7 @@ Test(sim_basic, vectored)
 	bed_close(&bed);
 }
 
-/* Each refusal has its cause, changes nothing, and disturbs none of the good ops around it. */
+/* Each refusal has its cause, changes nothing, and disturbs none of the good ops around it (WIRE-57). */
 Test(sim_basic, refusals)
 {
 	struct bed bed;
@@ -160,7 +160,7 @@ Test(sim_basic, capabilities)
 	bed_close(&bed);
 }
 
-/* Late writes to a place win over earlier ones; a read behind a fence sees the last. */
+/* Late writes to a place win over earlier ones; a read behind a fence sees the last (WIRE-62). */
 Test(sim_basic, later_write_wins)
 {
 	enum { WRITES = 50, LENGTH = 40000 };

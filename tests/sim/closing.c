@@ -2,7 +2,7 @@
 /* closing.c - fi_close of a region in mid transfer: after it not a byte changes, and only its own ops end (S178). */
 #include <criterion/criterion.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 enum { BIG = 1 << 20 };
 

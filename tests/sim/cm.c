@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "tests/sim/ends.h"
-#include "tests/sim/lines.h"
+#include "tests/sim/harness/ends.h"
+#include "tests/sim/harness/lines.h"
 
 static unsigned told(const struct end *end)
 {
@@ -96,6 +96,7 @@ static void cut_everywhere(script run, uint64_t seed, uint32_t cables)
 		}
 }
 
+/* WIRE-82 */
 Test(sim_cm, accepted_and_cut_at_every_byte)
 {
 	cut_everywhere(accepted_script, 500, 2);
@@ -239,7 +240,7 @@ Test(sim_cm, the_network_goes)
 	ends_close(&ends);
 }
 
-/* A request that cannot be kept is refused. */
+/* A request that cannot be kept is refused (WIRE-81). */
 Test(sim_cm, the_program_takes_no_request)
 {
 	struct ends ends;
@@ -386,6 +387,7 @@ Test(sim_cm, strangers_while_it_is_waited_for_an_answer)
 	ends_close(&ends);
 }
 
+/* WIRE-83 */
 Test(sim_cm, strangers_at_a_connected_endpoint)
 {
 	struct liar liar;

@@ -3,7 +3,7 @@
  * before its completion and before its CQ data is heard of. */
 #include <criterion/criterion.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 enum { DURABLE = POST_COMPLETE | POST_COMMIT, REGION = 1 << 20 };
 
@@ -19,6 +19,7 @@ static struct region *open_two(struct bed *bed, uint64_t seed, const struct nic_
 	return region_open(bed->party[1], REGION, 1, BED_BOTH, false, 0);
 }
 
+/* WIRE-50 */
 Test(sim_commit, every_flag_and_length)
 {
 	static const uint64_t lengths[] = { 1, 40, 64, 5000, 131072, 131073, 400000 };

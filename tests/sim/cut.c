@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 enum { SMALL_EAGER = 300, SMALL_KEPT = 600, SMALL_ENVELOPES = 3, STAGE_NS = 3000000, PART_BYTES = 70000 };
 
@@ -314,6 +314,7 @@ static void cut_everywhere(uint8_t dir, const bool must[TAP_KINDS])
 	free(map[1].frame);
 }
 
+/* WIRE-52, WIRE-53, WIRE-66 */
 Test(sim_cut, every_byte_from_the_dialler)
 {
 	static const bool must[TAP_KINDS] = {

@@ -2,10 +2,11 @@
 /* digest.c - the three digest modes, every pair of them, and bytes that change on their way. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/conn.h"
-#include "emu/nic/nic_impl.h"
-#include "emu/nic/sendq.h"
-#include "tests/sim/bed.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/sendq.h"
+#include "tests/sim/harness/scarce.h"
+#include "tests/sim/harness/words.h"
 
 static void modes(enum nic_digest one, enum nic_digest other)
 {
@@ -112,7 +113,7 @@ static ssize_t check_room(struct line *line, const struct iovec *iov, int count)
 	cr_assert_leq(before, sizeof(receiver->scratch));
 	cr_assert_leq(room->iov_len, sizeof(receiver->scratch) - before);
 	longest = room->iov_len > longest ? room->iov_len : longest;
-	wholes += receiver->conns->stream.digested;
+	wholes += receiver->conns->stream.hash == STREAM_HASH_KNOWN;
 	return link_below.recv(line, iov, count);
 }
 
@@ -247,4 +248,107 @@ Test(sim_digest, full_finds_every_flip)
 {
 	flip_everywhere(70, 0, 152 + 64 + 100 + 16 + 64 + 64 + 200 + 16);
 	flip_everywhere(71, 1, 152 + 64 + 300 + 16);
+}
+
+/* The same of atomics and a write by the default setting. */
+static bool flipped_atomic(uint8_t dir, uint64_t at)
+{
+	struct nic_config config = { .digest = NIC_DIGEST_HEAD };
+	struct region *target;
+	struct bed bed;
+	bool said;
+
+	bed_open(&bed, 72, 2, &config, NULL);
+	bed.model->counts_exact = false;
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	if (at != UINT64_MAX)
+		world_fault(bed.world, FAULT_FLIP, 0, dir, at);
+	job_post(job_atomic(bed.party[0], target, JOB_SUM, 0, 8, POST_COMPLETE, 1));
+	job_post(job_atomic(bed.party[0], target, JOB_SWAP, 64, 64, POST_COMPLETE, 1));
+	job_post(job_atomic(bed.party[0], target, JOB_FETCH_SUM, 512, 2048, POST_COMPLETE, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	WORLD_CHECK(bed.world, at == UINT64_MAX || bed.world->fault[0].spent, "no byte was changed");
+	said = bed.node[0]->warns || bed.node[1]->warns;
+	bed_close(&bed);
+	return said;
+}
+
+/* WIRE-11: what an atomic carries there and back has a digest wherever heads have one. */
+Test(sim_digest, no_flipped_atomic_is_executed)
+{
+	const uint64_t head = sizeof(struct wire_head), trailer = sizeof(struct wire_trailer);
+	const uint64_t asks = 3 * (head + sizeof(struct wire_atomic) + trailer) + 8 + 2 * 64 + 2048;
+	const uint64_t answers = 2 * (head + sizeof(struct wire_verdict) + trailer) + 64 + 2048;
+
+	cr_assert(!flipped_atomic(0, UINT64_MAX));
+	for (uint64_t at = 0; at < asks; at += at < 1024 ? 1 : 61)
+		cr_assert(flipped_atomic(0, 152 + at), "the change of byte %llu was not found", (unsigned long long)at);
+	for (uint64_t at = 0; at < answers; at += at < 256 ? 1 : 61)
+		cr_assert(flipped_atomic(1, 152 + at), "the change of answers' byte %llu was not found", (unsigned long long)at);
+}
+
+/* Was it found that byte `at` of the trailer of a write of 100 bytes has another bit? Of the status: another one that there is. */
+static bool flipped_trailer(enum nic_digest mode, uint64_t at)
+{
+	const uint64_t before = 2 * sizeof(struct wire_head) + sizeof(struct wire_hello) + sizeof(struct wire_write) + 100;
+	struct nic_config config = { .digest = mode };
+	struct bed bed;
+	bool said;
+
+	bed_open(&bed, 73, 2, &config, NULL);
+	world_fault(bed.world, FAULT_FLIP, 0, 0, before + at);
+	bed.world->fault[0].bits = 1;
+	job_post(job_rma(bed.party[0], region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0), OP_WRITE, 0, 100, POST_COMPLETE,
+			 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	said = bed.world->fault[0].spent && bed.node[1]->warns > 0;
+	bed_close(&bed);
+	return said;
+}
+
+/* WIRE-11: a good payload is not taken for one that is not, by any setting. */
+Test(sim_digest, no_flipped_trailer_is_believed)
+{
+	for (int mode = NIC_DIGEST_HEAD; mode <= NIC_DIGEST_OFF; mode++)
+		for (uint64_t at = 0; at < sizeof(struct wire_trailer); at++)
+			cr_assert(flipped_trailer((enum nic_digest)mode, at), "mode %d: byte %llu", mode, (unsigned long long)at);
+}
+
+/* What comes in pieces needs memory to be digested: without it the connection ends, and nothing is executed. */
+Test(sim_digest, no_memory_for_pieces)
+{
+	struct wire_atomic_fields atomic = { .length = 8, .op = ATOMIC_SUM, .type = ATOMIC_UINT64 };
+	const size_t head = sizeof(struct wire_head) + sizeof(struct wire_atomic);
+	struct wire_hello_fields hello;
+	uint64_t value = 41, one = 1;
+	struct words words;
+	struct raw *raw;
+	struct bed bed;
+
+	bed_open(&bed, 74, 2, NULL, NULL);
+	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0) };
+	region_claim(words.target, 0, 8);
+	memcpy(words.target->block, &value, sizeof(value));
+	hello = plain_hello(&words);
+	say_hello(&words, &hello);
+	raw = raw_dial(bed.world, party_port(bed.party[1]));
+	raw_send(raw, words.bytes, words.length);
+	words.length = 0;
+	atomic.to = *at(&words, 0);
+	seal(&words, wire_put_atomic(here(&words), 0, 1, &atomic), 0);
+	add_bytes(&words, &one, sizeof(one), WIRE_GOOD);
+	raw_send(raw, words.bytes, head);
+	raw_pause(raw);
+	cr_assert_eq(bed.node[1]->nic->conn_count, 1);
+	bed.world->weather.scarce_permille = 1000;
+	bed.world->weather.scarce_left = 1;
+	scarce_begin(bed.world);
+	raw_send(raw, words.bytes + head, 4);
+	raw_pause(raw);
+	scarce_end();
+	cr_assert_eq(bed.node[1]->nic->conn_count, 0);
+	memcpy(&value, words.target->block, sizeof(value));
+	cr_assert_eq(value, 41);
+	raw_close(raw);
+	bed_close(&bed);
 }

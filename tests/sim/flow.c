@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 enum { HOLD_NS = 20000000 };
 
@@ -14,7 +14,7 @@ static struct job *post(struct job *job)
 	return job;
 }
 
-/* Envelopes for two messages only: the others wait at the sender, and come in order when receives are posted. */
+/* Envelopes for two messages only: the others wait at the sender, and come in order when receives are posted (WIRE-70). */
 Test(sim_flow, no_envelopes_left)
 {
 	struct nic_config config = { .envelopes = 2 };
@@ -26,6 +26,30 @@ Test(sim_flow, no_envelopes_left)
 	model_pass(bed.model, HOLD_NS);
 	cr_assert_eq(bed.model->open, 58);
 	cr_assert_gt(tap_count(bed.world, TAP_RNR), 0);
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* FI_EMU_RNR_RETRY: the third and the fourth message end, those before them do not, and the next goes when there is room. */
+Test(sim_flow, tries_as_often_as_told)
+{
+	struct nic_config config = { .envelopes = 2, .rnr_most = 3 };
+	struct job *jobs[4];
+	struct bed bed;
+
+	bed_open(&bed, 20, 2, &config, NULL);
+	for (int i = 0; i < 4; i++) {
+		jobs[i] = job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1);
+		cr_assert(jobs[i]);
+		if (i >= 2)
+			job_may(jobs[i], REFUSAL_NOT_READY);
+		post(jobs[i]);
+	}
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(bed.model->open, 0);
+	cr_assert_eq(tap_count(bed.world, TAP_RNR), 6, "%u", tap_count(bed.world, TAP_RNR));
+	model_end(bed.model, BED_LIMIT_NS);
+	post(job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1));
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
 }
@@ -87,7 +111,7 @@ Test(sim_flow, no_slot_for_cq_data)
 	bed_close(&bed);
 }
 
-/* The slot was free when the write began; another's message takes it before the last byte is here. */
+/* The slot was free when the write began; another's message takes it before the last byte is here (WIRE-63). */
 Test(sim_flow, slot_for_cq_data_is_kept)
 {
 	struct party_config config = { .cq_size = 1 };
@@ -140,7 +164,7 @@ Test(sim_flow, errors_that_nobody_reads)
 	bed_close(&bed);
 }
 
-/* No budget for payloads: envelopes are kept, the payload is pulled when a receive comes. */
+/* No budget for payloads: envelopes are kept, the payload is pulled when a receive comes (WIRE-71). */
 Test(sim_flow, no_payload_kept)
 {
 	struct nic_config config = { .unexpected_bytes = 1000 };
@@ -193,7 +217,7 @@ static void flood(uint64_t seed, uint32_t capacity, uint32_t chunk_max, const st
 	bed_close(&bed);
 }
 
-/* Both sides ask for all they can, through streams that hold next to nothing. */
+/* Both sides ask for all they can, through streams that hold next to nothing (WIRE-64). */
 Test(sim_flow, flood_through_tiny_streams)
 {
 	flood(25, 200, 0, NULL);

@@ -2,7 +2,7 @@
 /* grants.c - peers that go past what HELLO granted them: how far they get, and what they leave. */
 #include <criterion/criterion.h>
 
-#include "tests/sim/words.h"
+#include "tests/sim/harness/words.h"
 
 /* As many requests as were granted may wait for their acknowledgement, one more breaks the protocol (WIRE-25). This peer
  * reads nothing, so the answer to its READ leaves no room to acknowledge what follows. */
@@ -94,9 +94,7 @@ Test(sim_grants, more_verdicts_than_are_kept)
 	for (uint64_t seq = 1; seq <= LIMIT_VERDICTS + 1; seq++) {
 		cr_assert_eq(bed.node[1]->warns, 0, "request %d: %s", (int)seq, bed.node[1]->log[0]);
 		seal(&words, wire_put_atomic(here(&words), 0, seq, &atomic), 0);
-		memcpy(here(&words), &one, sizeof(one));
-		words.length += sizeof(one);
-		words.length += wire_put_trailer(here(&words), WIRE_GOOD, 0);
+		add_bytes(&words, &one, sizeof(one), WIRE_GOOD);
 		if (seq % 64 && seq < LIMIT_VERDICTS)
 			continue;
 		raw_send(raw, words.bytes, words.length);
@@ -142,22 +140,22 @@ Test(sim_grants, refusals_do_not_flood_the_log)
 	struct bed bed;
 	struct raw *raw;
 
-	static_assert(MANY - LIMIT_TOLD >= 1 << (LOGS - 1) && MANY - LIMIT_TOLD < 1 << LOGS, "so many are left out");
+	static_assert(MANY - LIMIT_LOG_LINES >= 1 << (LOGS - 1) && MANY - LIMIT_LOG_LINES < 1 << LOGS, "so many are left out");
 	bed_open(&bed, 91, 2, NULL, NULL);
 	victim = bed.node[1];
 	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0) };
 	fields = plain_hello(&words);
 	say_hello(&words, &fields);
 	raw = raw_dial(bed.world, party_port(bed.party[1]));
-	say_refused(&words, raw, 1, LIMIT_TOLD);
-	cr_assert_eq(victim->warns, LIMIT_TOLD, "%u", victim->warns);
-	say_refused(&words, raw, LIMIT_TOLD + 1, MANY - LIMIT_TOLD);
-	cr_assert_eq(victim->warns, LIMIT_TOLD + LOGS, "%u", victim->warns);
+	say_refused(&words, raw, 1, LIMIT_LOG_LINES);
+	cr_assert_eq(victim->warns, LIMIT_LOG_LINES, "%u", victim->warns);
+	say_refused(&words, raw, LIMIT_LOG_LINES + 1, MANY - LIMIT_LOG_LINES);
+	cr_assert_eq(victim->warns, LIMIT_LOG_LINES + LOGS, "%u", victim->warns);
 	last = victim->log[(victim->warns - 1) % NODE_LOG_LINES];
 	cr_assert(strstr(last, "more requests of peers are refused than are logged") && strstr(last, "2048 left out"), "%s", last);
 	bed.world->now_ns += 3 * SIM_SECOND;	/* nothing else is due */
 	say_refused(&words, raw, MANY + 1, 3);
-	cr_assert_eq(victim->warns, LIMIT_TOLD + LOGS + 3, "%u", victim->warns);
+	cr_assert_eq(victim->warns, LIMIT_LOG_LINES + LOGS + 3, "%u", victim->warns);
 	last = victim->log[(victim->warns - 1) % NODE_LOG_LINES];
 	cr_assert(strstr(last, "S65"), "%s", last);
 	raw_close(raw);

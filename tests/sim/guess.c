@@ -2,9 +2,9 @@
 /* guess.c - a peer that tries key after key gets so far a second, and nobody else notices. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/conn.h"
-#include "emu/nic/nic_impl.h"
-#include "tests/sim/bed.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "tests/sim/harness/bed.h"
 
 enum {
 	GUESSES = 3 * LIMIT_GUESSES,

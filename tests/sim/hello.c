@@ -4,13 +4,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "emu/nic/conn.h"
-#include "emu/nic/ep.h"
-#include "emu/nic/hello.h"
-#include "emu/nic/name.h"
-#include "emu/nic/nic_impl.h"
-#include "tests/sim/scarce.h"
-#include "tests/sim/words.h"
+#include "emu/nic/base/address.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/hello.h"
+#include "tests/sim/harness/words.h"
 
 enum { HEAD = sizeof(struct wire_head), BYE = HEAD + sizeof(struct wire_bye), GREETED = 0, CUT = -1 };	/* else a reason */
 
@@ -37,7 +36,7 @@ static void stage_open(struct stage *stage, const struct nic_config *config)
 	stage->node->asleep = true;
 	stage->ep = stage->bed.party[0]->ep;
 	stage->hello = plain_hello(&stage->words);
-	name_get(&stage->hello.at, &at);
+	address_get(&stage->hello.at, &at);
 	node_enter(stage->node);
 	stage->session = session_get(stage->ep, &at);
 }
@@ -103,7 +102,7 @@ static void expects(struct stage *stage)
 /* It is known by the name that it gives itself now. */
 static void known(struct stage *stage)
 {
-	stage->session->known = true;
+	stage->session->peer_is = PEER_KNOWN;
 	memcpy(stage->session->instance, stage->hello.instance, WIRE_ID_LEN);
 }
 
@@ -112,7 +111,7 @@ static void connected(struct stage *stage, uint64_t epoch)
 {
 	stage->hello.epoch = epoch;
 	cr_assert_eq(answer(stage), GREETED);
-	stage->session->known = false;
+	stage->session->peer_is = PEER_STRANGER;
 	stage->session->opened = 0;
 }
 
@@ -151,7 +150,7 @@ static void began_anew_later(struct stage *stage)
 static void was_never_answered(struct stage *stage)
 {
 	is_late(stage);
-	stage->session->known = false;
+	stage->session->peer_is = PEER_STRANGER;
 }
 
 static void knows_what_was_given_up(struct stage *stage)
@@ -183,7 +182,7 @@ static void dials_both(struct stage *stage)
 {
 	rank(stage, false);
 	stage->session->state = SESSION_BACKOFF;
-	stage->session->greeted = true;
+	stage->session->peer_is = PEER_GREETED;
 	stage->session->id = stage->hello.session + 1;
 	stage->session->epoch = stage->hello.epoch;
 }
@@ -209,7 +208,7 @@ static void dials_the_same(struct stage *stage)
 static void dials_whom_nobody_greeted(struct stage *stage)
 {
 	dials_both(stage);
-	stage->session->greeted = false;
+	stage->session->peer_is = PEER_STRANGER;
 }
 
 static void dials_who_does_not(struct stage *stage)
@@ -263,6 +262,31 @@ static void comes_after_another(struct stage *stage)
 	stage->session->instance[0] ^= 1;
 }
 
+static void asks(struct stage *stage)
+{
+	goes_on(stage);
+	stage->hello.features = WIRE_ASKS_ALONE;
+	stage->hello.epoch = 9;
+}
+
+static void asks_about_another(struct stage *stage)
+{
+	asks(stage);
+	stage->session->peer_is = PEER_STRANGER;
+	stage->session->id++;
+}
+
+static void asks_first(struct stage *stage)
+{
+	expects(stage);
+	stage->hello.features = WIRE_ASKS_ALONE;
+}
+
+static void advertises_the_receiver(struct stage *stage)
+{
+	address_put(&stage->ep->name, &stage->hello.at);
+}
+
 static void comes_in_an_outage(struct stage *stage)
 {
 	stage->session->fault_until_ns = stage->bed.world->now_ns + 1;
@@ -277,23 +301,28 @@ static const struct {
 	const char *name;
 	void (*prepare)(struct stage *stage);
 	int answer;
+	bool warns;
 } cases[] = {
-#define CASE(name, answer) { #name, name, answer }
+#define CASE(name, answer) { #name, name, answer, false }
+#define WARN(name, answer) { #name, name, answer, true }
 	CASE(anybody, GREETED), CASE(means_another, WIRE_BYE_INSTANCE),
-	CASE(goes_on, GREETED), CASE(is_late, WIRE_BYE_DUPLICATE), CASE(began_anew_later, WIRE_BYE_SESSION),
+	CASE(goes_on, GREETED), CASE(is_late, WIRE_BYE_DUPLICATE), WARN(began_anew_later, WIRE_BYE_SESSION),
 	CASE(was_never_answered, GREETED), CASE(knows_what_was_given_up, WIRE_BYE_SESSION),
-	CASE(begins_where_one_was_given_up, GREETED), CASE(forgot, WIRE_BYE_DUPLICATE),
-	CASE(forgot_while_connected, GREETED),
+	CASE(begins_where_one_was_given_up, GREETED), WARN(forgot, WIRE_BYE_DUPLICATE),
+	WARN(forgot_while_connected, WIRE_BYE_DUPLICATE),
 	CASE(dials_both, WIRE_BYE_DUPLICATE), CASE(dials_both_and_is_larger, GREETED), CASE(dials_after, GREETED),
 	CASE(dials_the_same, GREETED), CASE(dials_whom_nobody_greeted, GREETED), CASE(dials_who_does_not, GREETED),
 	CASE(comes_earlier, WIRE_BYE_DUPLICATE), CASE(comes_again, WIRE_BYE_DUPLICATE), CASE(comes_later, GREETED),
 	CASE(comes_at_once_and_is_larger, GREETED), CASE(comes_at_once_and_is_smaller, WIRE_BYE_DUPLICATE),
-	CASE(takes_the_place_of_another, WIRE_BYE_DUPLICATE), CASE(comes_after_another, GREETED),
+	WARN(takes_the_place_of_another, WIRE_BYE_CLAIM), WARN(comes_after_another, WIRE_BYE_CLAIM),
+	CASE(asks_about_another, WIRE_BYE_SESSION), CASE(asks_first, WIRE_BYE_SESSION), WARN(asks, WIRE_BYE_DUPLICATE),
+	CASE(advertises_the_receiver, WIRE_BYE_PROTOCOL),
 	CASE(comes_in_an_outage, CUT), CASE(comes_after_an_outage, GREETED),
+#undef WARN
 #undef CASE
 };
 
-/* WIRE-30 to WIRE-38 */
+/* WIRE-30, WIRE-31, WIRE-32, WIRE-33, WIRE-34 */
 Test(sim_hello, who_dials)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -304,13 +333,13 @@ Test(sim_hello, who_dials)
 		cases[i].prepare(&stage);
 		told = answer(&stage);
 		cr_expect_eq(told, cases[i].answer, "%s: %d", cases[i].name, told);
-		cr_expect_not(stage.session->greeted && told == GREETED && cases[i].prepare == anybody);
-		cr_expect_eq(stage.node->warns, cases[i].prepare == comes_after_another, "%s", cases[i].name);
+		cr_expect_not(stage.session->peer_is == PEER_GREETED && told == GREETED && cases[i].prepare == anybody);
+		cr_expect_eq(stage.node->warns, cases[i].warns, "%s", cases[i].name);
 		stage_close(&stage);
 	}
 }
 
-/* Without digests only if both want none; with those of payloads if either does. */
+/* Without digests only if both want none; with those of payloads if either does (WIRE-28). */
 Test(sim_hello, digests)
 {
 	static const uint32_t features[] = { 0, WIRE_WANT_PAYLOAD_DIGEST, WIRE_OFFER_NO_DIGEST };
@@ -358,31 +387,50 @@ Test(sim_hello, to_a_connected_endpoint)
 	connected(&stage, 1);
 	forgot(&stage);
 	stage.hello.epoch = 2;
-	cr_assert_eq(answer(&stage), WIRE_BYE_LIMIT, "its session was all");
-	cr_assert_eq(cm->state, CM_DOWN);
+	cr_assert_eq(answer(&stage), WIRE_BYE_DUPLICATE);
+	cr_assert_eq(cm->state, CM_UP);
+	cm->state = CM_DOWN;
 	stage.ep->attr.cm = NULL;
 	stage_close(&stage);
 }
 
-/* No connection opens without what it needs. */
-Test(sim_hello, no_memory_for_digests)
+/* WIRE-25, WIRE-65: a session goes on as it was, from where it was. */
+Test(sim_hello, goes_on_otherwise)
 {
-	const struct nic_config config = { .digest = NIC_DIGEST_FULL };
-	struct stage stage;
-	struct conn *conn;
+	static const struct { uint64_t seen, verdict_seen; uint32_t requests, reads; const char *says; } others[] = {
+		{ 1, 0, 0, 0, "WIRE-65" }, { 0, 1, 0, 0, "WIRE-65" }, { 0, 0, 1, 0, "WIRE-25" }, { 0, 0, 0, 1, "WIRE-25" },
+	};
 
-	stage_open(&stage, &config);
-	connected(&stage, 1);
-	nic_work(stage.node->nic);
-	cr_assert_gt(stage.node->nic->spares.count, 0);	/* the answer finds room */
-	stage.hello.epoch = 2;
-	conn = dialled(&stage);
-	stage.bed.world->weather.scarce_permille = 1000;
-	stage.bed.world->weather.scarce_left = 1;
-	scarce_begin(stage.bed.world);
-	cr_assert_null(says(conn, &stage.hello));
-	scarce_end();
-	cr_assert_eq(conn->state, CONN_CLOSED);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct stage stage;
+		struct conn *conn;
+
+		stage_open(&stage, NULL);
+		connected(&stage, 1);
+		known(&stage);
+		expects(&stage);
+		stage.hello.epoch = 2;
+		stage.hello.seen = others[i].seen;
+		stage.hello.verdict_seen = others[i].verdict_seen;
+		stage.hello.requests += others[i].requests;
+		stage.hello.reads += others[i].reads;
+		conn = dialled(&stage);
+		cr_assert_null(says(conn, &stage.hello));
+		cr_expect_eq(conn->state, CONN_CLOSED);
+		cr_expect(node_logged(stage.node, others[i].says), "%zu: %s", i, stage.node->log[0]);
+		stage_close(&stage);
+	}
+}
+
+/* WIRE-32: dials before it may have been lost on their way. */
+Test(sim_hello, skips_epochs)
+{
+	struct stage stage;
+
+	stage_open(&stage, NULL);
+	goes_on(&stage);
+	stage.hello.epoch = UINT64_MAX - 1;
+	cr_assert_eq(answer(&stage), GREETED);
 	stage_close(&stage);
 }
 
@@ -391,8 +439,8 @@ Test(sim_hello, who_answers)
 {
 	static const struct { const char *says; bool known, other; uint64_t session, epoch; } answers[] = {
 		{ NULL, false, false, 0, 0 }, { NULL, false, true, 0, 0 }, { NULL, true, false, 0, 0 },
-		{ "restarted", true, true, 0, 0 }, { "another session or connection", false, false, 1, 0 },
-		{ "another session or connection", false, false, 0, 1 },
+		{ "restarted", true, true, 0, 0 }, { "another session or dial (WIRE-32)", false, false, 1, 0 },
+		{ "another session or dial (WIRE-32)", false, false, 0, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
@@ -422,7 +470,7 @@ Test(sim_hello, who_answers)
 		hello = plain_hello(&words);
 		hello.session = session->id + answers[i].session;
 		hello.epoch = conn->epoch + answers[i].epoch;
-		session->known = answers[i].known;
+		session->peer_is = answers[i].known ? PEER_KNOWN : PEER_STRANGER;
 		memcpy(session->instance, hello.instance, WIRE_ID_LEN);
 		session->instance[0] ^= answers[i].other;
 		cr_assert_null(says(conn, &hello));

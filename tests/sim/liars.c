@@ -6,10 +6,10 @@
 #include <malloc.h>
 #include <netinet/in.h>
 
-#include "emu/nic/conn.h"
-#include "emu/nic/ep.h"
-#include "emu/nic/nic_impl.h"
-#include "tests/sim/words.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "tests/sim/harness/words.h"
 
 enum { BREAKS = 3 };	/* until a peer is given up */
 enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
@@ -225,6 +225,29 @@ Test(sim_liars, hears_no_answer)
 	lie_close(&lie);
 }
 
+/* What was pulled comes from where it was asked for (WIRE-72). */
+Test(sim_liars, sends_another_part_than_was_pulled)
+{
+	const struct wire_message_fields fields = { 0 };
+	struct lie lie;
+
+	for (uint64_t offset = 0; offset <= 8; offset += 8) {
+		uint8_t bytes[64];
+		struct iovec iov = { bytes, sizeof(bytes) };
+		struct recv_post receive = { .iov = &iov, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE };
+
+		lie_open(&lie, 12);
+		cr_assert_eq(ep_recv(lie.victim->ep, &receive), 0);
+		seal(&lie.words, wire_put_rts(here(&lie.words), 0, 64, 1, &fields), 0);
+		say(&lie);
+		seal(&lie.words, wire_put_data(here(&lie.words), WIRE_F_PULLED, 32, 1, offset, offset ? 64 : 56), 0);
+		add_payload(&lie.words, 32, WIRE_GOOD);
+		say(&lie);
+		expect_told(&lie, "WIRE-72");
+		lie_close(&lie);
+	}
+}
+
 /* DONE has no result, which an ATOMIC that fetches waits for; PARK is about messages alone. */
 Test(sim_liars, answers_by_another_verdict)
 {
@@ -337,7 +360,7 @@ static void turn_away(bool greets, enum wire_bye_reason reason, enum refusal_cau
 		raw_close(raw);
 	}
 	cr_assert_eq(cq_take_error(lie.victim->tx, &error), 1);
-	cr_assert_eq(error.prov_errno, cause, "%s", error.text);
+	cr_assert_eq(error.prov_errno, (int)cause, "%s", error.text);
 	if (cause == REFUSAL_PROTOCOL)
 		cr_assert_eq(dials, BREAKS, "%u dials", dials);
 	cr_assert_leq(dials, budget_ns / TIME_REDIAL_NS, "%u dials", dials);
@@ -425,7 +448,7 @@ Test(sim_liars, grants_other_segments_than_before)
 	say_hello(&lie.words, &fields);
 	lie.raw = raw_dial(lie.bed.world, party_port(lie.victim));
 	say(&lie);
-	expect_told(&lie, "never was");
+	expect_told(&lie, "WIRE-25");
 	lie_close(&lie);
 }
 
@@ -456,6 +479,7 @@ Test(sim_liars, says_goodbye)
 		{ WIRE_BYE_INSTANCE, REFUSAL_PEER_GONE, true }, { WIRE_BYE_PROTOCOL, REFUSAL_NONE, true },
 		{ WIRE_BYE_DUPLICATE, REFUSAL_NONE, false }, { WIRE_BYE_LIMIT, REFUSAL_UNREACHABLE, true },
 		{ WIRE_BYE_SESSION, REFUSAL_PEER_GONE, true }, { WIRE_BYE_SECRET, REFUSAL_SECRET, true },
+		{ WIRE_BYE_CLAIM, REFUSAL_NONE, true },
 	};
 
 	for (size_t i = 0; i < sizeof(byes) / sizeof(byes[0]); i++) {
@@ -470,8 +494,8 @@ Test(sim_liars, says_goodbye)
 		seal(&lie.words, wire_put_bye(here(&lie.words), byes[i].reason, "so it is"), 0);
 		say(&lie);
 		cr_expect_eq(cq_take_error(lie.victim->tx, &error) == 1, byes[i].comes_to != REFUSAL_NONE);
-		cr_expect_eq(error.prov_errno, byes[i].comes_to, "reason %d: %d", byes[i].reason, (int)error.prov_errno);
-		cr_expect_eq(session->known, byes[i].comes_to == REFUSAL_NONE);
+		cr_expect_eq(error.prov_errno, (int)byes[i].comes_to, "reason %d: %d", byes[i].reason, (int)error.prov_errno);
+		cr_expect_eq(session->peer_is == PEER_KNOWN, byes[i].comes_to == REFUSAL_NONE);
 		cr_expect_eq(session->breaks, byes[i].reason == WIRE_BYE_PROTOCOL);
 		cr_expect_eq(lie.bed.node[1]->warns, byes[i].warned, "reason %d", byes[i].reason);
 		cr_expect_eq(node_logged(lie.bed.node[1], "so it is"), byes[i].warned, "reason %d", byes[i].reason);

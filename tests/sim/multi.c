@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 enum { SPACE = 4000, LONGEST = 900, MESSAGES = 24 };
 

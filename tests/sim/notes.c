@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 
-#include "emu/nic/ep.h"
-#include "emu/nic/fault_plan.h"
-#include "emu/nic/session.h"
-#include "tests/sim/words.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/words.h"
 
 enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
 
@@ -139,7 +139,7 @@ Test(sim_notes, of_many_writes_in_between)
 	struct pair pair;
 
 	pair_open(&pair, NULL);
-	for (int i = 0; i < 2 * ACK_NOTED; i++)
+	for (int i = 0; i < 2 * ACK_STORED; i++)
 		post(job_rma(pair.a, pair.region, OP_WRITE, (uint64_t)i * REGION_GRAIN, 8, POST_COMPLETE, 1));
 	arrive(&pair);
 	expect(&pair, 2, 0);
@@ -174,7 +174,7 @@ Test(sim_notes, not_of_what_was_lost)
 	pair_open(&pair, NULL);
 	model_scarce(pair.bed.model);
 	gone = region_open(pair.b, 64, 1, BED_BOTH, false, 0);
-	for (int i = 1; i < ACK_NOTED; i++)
+	for (int i = 1; i < ACK_STORED; i++)
 		post(job_rma(pair.a, pair.region, OP_WRITE, (uint64_t)i * REGION_GRAIN, 8, POST_COMPLETE, 1));
 	refused = post(job_rma(pair.a, gone, OP_WRITE, 0, 8, POST_COMPLETE, 1));
 	region_end(gone);
@@ -252,7 +252,7 @@ Test(sim_notes, not_with_a_fault_plan)
 
 	pair_open(&pair, &(struct nic_config){ .fault = &plan });	/* b's */
 	node_look(pair.b->node, true);
-	cr_assert_not(nic_looks(pair.b->node->nic));
+	cr_assert_not(nic_is_polling(pair.b->node->nic));
 	message_arrives(&pair, LIMIT_INJECT + 1);
 	settle(pair.b);
 	expect(&pair, 0, 1);

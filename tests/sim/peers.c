@@ -2,9 +2,9 @@
 /* peers.c - who is there: simultaneous dials, peers that die, come back, fall silent; and oneself. */
 #include <criterion/criterion.h>
 
-#include "tests/sim/bed.h"
-#include "tests/sim/cable.h"
-#include "tests/sim/lines.h"
+#include "tests/sim/harness/bed.h"
+#include "tests/sim/harness/cable.h"
+#include "tests/sim/harness/lines.h"
 
 static struct job *post(struct job *job)
 {
@@ -88,7 +88,7 @@ static void one_op(struct bed *bed, struct party *from, struct region *to, bool 
 	model_finish(bed->model, SIM_SECOND);
 }
 
-/* Nobody listens at the address: three refused dials. */
+/* Nobody listens at the address: three refused dials (WIRE-35). */
 Test(sim_peers, nobody_there)
 {
 	struct bed bed;

@@ -4,8 +4,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "emu/nic/fault_plan.h"
-#include "tests/sim/bed.h"
+#include "emu/nic/base/address.h"
+#include "emu/nic/faults/fault_plan.h"
+#include "tests/sim/harness/bed.h"
 
 enum { OPS = 40, BYTES = 192 };
 static const enum op_kind kinds[] = { OP_SEND, OP_WRITE, OP_READ, OP_ATOMIC };
@@ -209,7 +210,7 @@ static void names(enum naming naming)
 	rule.keyed = true;
 	rule.key = KEY;
 	if (naming != ANY_PEER)
-		av_canonical((const struct sockaddr *)&bed.party[1]->name, &rule.peer);
+		address_canonical((const struct sockaddr *)&bed.party[1]->name, &rule.peer);
 	if (naming == BY_HOST)
 		((struct sockaddr_in *)&rule.peer)->sin_port = 0;
 	if (naming == BY_WRONG_PORT)

@@ -2,13 +2,13 @@
 /* plan_told.c - fault plans: what is told of, and to whom, and what is asked of a plan by itself. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/conn.h"
-#include "emu/nic/ep.h"
-#include "emu/nic/fault_plan.h"
-#include "emu/nic/fault_post.h"
-#include "emu/nic/nic_impl.h"
-#include "emu/nic/session.h"
-#include "tests/sim/bed.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/faults/fault_post.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/bed.h"
 
 /* For every op of every peer. */
 static struct fault_plan one_rule(enum fault_sort sort)
@@ -87,9 +87,9 @@ Test(sim_plan_told, waits_to_the_nanosecond)
 	job = job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1);
 	cr_assert(job && !job_post(job));
 	model_end(bed.model, BED_LIMIT_NS);
-	session = session_get(bed.party[0]->ep, &bed.party[1]->name);
+	session = party_session(bed.party[0], bed.party[1]);
 	node_enter(bed.node[0]);
-	now_ns = nic_now(bed.node[0]->nic);
+	now_ns = clock_now(&bed.node[0]->nic->clock);
 	for (uint64_t early = 0; early < 2; early++) {
 		op.hold_ns = now_ns + early;
 		session->fault_wake_ns = 0;

@@ -2,7 +2,7 @@
 /* random.c - worlds drawn from fixed seeds. What fails prints the line by which sim_random --replay runs it again. */
 #include <criterion/criterion.h>
 
-#include "tests/sim/storm.h"
+#include "tests/sim/harness/storm.h"
 
 static void storms(enum storm_kind kind, uint64_t from, uint64_t count)
 {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/nic/ep.h"
-#include "emu/nic/name.h"
-#include "tests/sim/words.h"
+#include "emu/nic/base/address.h"
+#include "emu/nic/endpoint/ep.h"
+#include "tests/sim/harness/words.h"
 #include "wire/secret.h"
 
 enum { SHORT_NS = SIM_SECOND / 100, HEAD = sizeof(struct wire_head), HELLO = HEAD + sizeof(struct wire_hello),
@@ -128,7 +128,7 @@ static void expect_refused(struct job *job)
 	cr_assert(!job_post(job));
 }
 
-/* Both are told in words, and the ops fail at once. */
+/* Both are told in words, and the ops fail at once (WIRE-101). */
 Test(sim_secret, others_are_told)
 {
 	static const int pairs[][2] = { { 1, 2 }, { 1, 0 }, { 0, 1 } };
@@ -144,7 +144,7 @@ Test(sim_secret, others_are_told)
 		expect_refused(job_message(bed.party[0], bed.party[1], 100, POST_COMPLETE, 1));
 		model_end(bed.model, SIM_SECOND);
 		for (int n = 0; n < 2; n++)
-			cr_assert(node_logged(bed.node[n], "FI_EMU_SECRET_FILE"), "pair %zu, node %d: %s", i, n,
+			cr_assert(node_logged(bed.node[n], "(the secret)"), "pair %zu, node %d: %s", i, n,
 				  bed.node[n]->log[0]);
 		cr_assert_eq(bed.party[1]->ep->session_count, 0);
 		/* Nothing of it lasts: it is tried again by the next op. */
@@ -169,7 +169,7 @@ static void say_challenge(struct words *words, const struct sockaddr_storage *to
 	static const uint8_t nonce[WIRE_NONCE_LEN] = { 9 };
 	struct wire_address_fields fields;
 
-	name_put(to, &fields);
+	address_put(to, &fields);
 	seal(words, wire_put_challenge(here(words), nonce, &fields), 0);
 }
 
@@ -281,9 +281,9 @@ static const struct {
 	void (*words)(struct words *words);
 	const char *reason;		/* what the log says */
 } strangers[] = {
-	{ asks_for_no_proof, "the peer has none (FI_EMU_SECRET_FILE)" }, { does_not_wait, "WIRE-20" },
+	{ asks_for_no_proof, "the peer has none (the secret)" }, { does_not_wait, "WIRE-20" },
 	{ does_not_wait_for_the_proof, "WIRE-20" }, { proves_without_challenge, "WIRE-102" },
-	{ guesses, "not the same secret (FI_EMU_SECRET_FILE)" }, { means_another, "another address" },
+	{ guesses, "not the same secret (the secret)" }, { means_another, "another address" },
 	{ means_another_port, "another address" }, { greets_twice, "WIRE-102" }, { challenges_first, "WIRE-102" },
 	{ acknowledges, "WIRE-27" },
 	{ falls_silent, "no HELLO and proof of the secret" },
@@ -365,7 +365,8 @@ static void end_interception(struct bed *bed, struct raw *raw)
 static const size_t greeting[] = { HELLO + CHALLENGE, CHALLENGE, PROOF, HELLO + PROOF };	/* in turns */
 enum { DIALLER_SAYS = HELLO + CHALLENGE + PROOF, ACCEPTER_SAYS = CHALLENGE + HELLO + PROOF };
 
-/* Who has heard a whole greeting, as one who forwards it, and says the same again: to the accepter, and to the dialler. */
+/* Who has heard a whole greeting, as one who forwards it, and says the same again: to the accepter, and to the dialler
+ * (WIRE-103). */
 Test(sim_secret, replayed_greetings)
 {
 	uint8_t said[2][ACCEPTER_SAYS + DIALLER_SAYS], *end[2] = { said[0], said[1] };
@@ -453,7 +454,7 @@ Test(sim_secret, a_dialler_that_hears_itself)
 	raw = intercept(&bed, region[1], 0, true);
 	raw_hear(raw, hello, HELLO);
 	raw_hear(raw, challenge, CHALLENGE);
-	name_put(&bed.party[0]->name, &to);
+	address_put(&bed.party[0]->name, &to);
 	body->port = wire_put16(to.port);
 	memcpy(body->addr, to.addr, sizeof(to.addr));
 	wire_seal((struct wire_head *)challenge, 0, true);
@@ -465,7 +466,7 @@ Test(sim_secret, a_dialler_that_hears_itself)
 	end_interception(&bed, raw);
 }
 
-/* Its dial is led to another who knows the secret: here, to itself. */
+/* Its dial is led to another who knows the secret: here, to itself (WIRE-105). */
 Test(sim_secret, a_dial_that_is_led_elsewhere)
 {
 	enum { BYE = HEAD + sizeof(struct wire_bye) };
@@ -512,7 +513,7 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		if (asks)
 			say_proof(&words, NULL);
 		raw_send(raw, words.bytes, words.length);
-		name_text(victim_name(&words), who, sizeof(who));	/* as it was dialled, whatever it calls itself */
+		address_text(victim_name(&words), who, sizeof(who));	/* as it was dialled, whatever it calls itself */
 		snprintf(line, sizeof(line), "connection with %s refused: %s", who,
 			 asks ? "the two have not the same secret" : "a secret is asked for here, and the peer has none");
 		expect_logged(&bed, raw, 0, line);

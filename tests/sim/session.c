@@ -3,11 +3,13 @@
  * known, and a dial for which there is no connection. */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
+#include <signal.h>
 
-#include "emu/nic/ep.h"
-#include "emu/nic/nic_impl.h"
-#include "emu/nic/session.h"
-#include "tests/sim/bed.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/bed.h"
 
 static struct sockaddr_storage address(sa_family_t family, uint16_t port)
 {
@@ -62,7 +64,8 @@ Test(sim_session, that_is_referred_to_stays)
 	const uint32_t one = 1;
 	const struct { void *at; const void *value; size_t size; } refers[] = {
 		{ &session->state, &(enum session_state){ SESSION_BACKOFF }, sizeof(session->state) },
-		{ &session->known, &one, 1 }, { &session->conn, &session, sizeof(session) },
+		{ &session->peer_is, &(enum session_peer){ PEER_KNOWN }, sizeof(session->peer_is) },
+		{ &session->conn, &session, sizeof(session) },
 		{ &session->late, &one, sizeof(session->late) },
 		{ &session->messages, &one, sizeof(one) }, { &session->timed, &one, 1 }, { &session->owing, &one, 1 },
 		{ &session->rsp.commits_open, &one, sizeof(one) }, { &session->rsp.pulls, &session, sizeof(session) },
@@ -126,7 +129,7 @@ Test(sim_session, that_have_ended_leave)
 	for (int i = STAY; i < 2 * SESSIONS_SWEPT - 2; i++) {
 		bed.world->now_ns += TIME_SWEEP_NS;
 		cr_assert(peer(&bed, port++));
-		cr_assert_eq(ep->session_count, i + 1);
+		cr_assert(ep->session_count == (uint32_t)i + 1);
 	}
 	bed.world->now_ns += TIME_SWEEP_NS;
 	cr_assert(peer(&bed, port));
@@ -158,7 +161,7 @@ Test(sim_session, no_connection_to_be_had)
 	bed_close(&bed);
 }
 
-/* Each at its nanosecond, none before. Who has nothing to send waits for the peer's dial for twice the budget. */
+/* WIRE-111: each at its nanosecond, none before. Who has nothing to send waits for the peer's dial for twice the budget. */
 Test(sim_session, times)
 {
 	const uint64_t budget = TIME_RETRY_BUDGET_NS;
@@ -180,7 +183,7 @@ Test(sim_session, times)
 		session->state = times == 1 ? SESSION_BACKOFF : SESSION_IDLE;
 		session->retry_ns = UINT64_MAX;
 		session->down_since_ns = 1;
-		session->looked_ns = times * budget;
+		session->seen_running_ns = times * budget;
 		cr_assert_eq(session_tick(session, times * budget), time_coarse(1 + times * budget));
 		cr_assert_eq(session->down_since_ns, 1);
 		cr_assert_eq(session_tick(session, 1 + times * budget), UINT64_MAX);
@@ -211,7 +214,7 @@ Test(sim_session, the_budget_stands_still_while_stopped)
 	for (int waits = 0; waits < 2; waits++) {
 		session->state = waits ? SESSION_IDLE : SESSION_BACKOFF;
 		session->retry_ns = UINT64_MAX;
-		session->down_since_ns = session->looked_ns = SIM_SECOND;
+		session->down_since_ns = session->seen_running_ns = SIM_SECOND;
 		due = session_tick(session, 2 * SIM_SECOND);
 		cr_assert_eq(due, time_coarse(3 * SIM_SECOND));
 		now = due + minute;
@@ -240,10 +243,10 @@ Test(sim_session, the_budget_of_who_is_slow_goes_on)
 
 		session->state = SESSION_BACKOFF;
 		session->retry_ns = UINT64_MAX;
-		session->down_since_ns = session->looked_ns = SIM_SECOND;
+		session->down_since_ns = session->seen_running_ns = SIM_SECOND;
 		session_tick(session, SIM_SECOND + took);
 		cr_assert_eq(session->down_since_ns, SIM_SECOND + (beyond ? took : 0));
-		cr_assert_eq(session->looked_ns, SIM_SECOND + took);
+		cr_assert_eq(session->seen_running_ns, SIM_SECOND + took);
 	}
 	session_end(session, REFUSAL_UNREACHABLE);
 	node_leave(bed.node[0]);
@@ -259,6 +262,7 @@ Test(sim_session, that_is_known_by_another_port)
 
 	bed_open(&bed, 66, 1, NULL, NULL);
 	ep = bed.party[0]->ep;
+	node_enter(bed.node[0]);
 	for (int i = 0; i < 2; i++) {
 		struct sockaddr_storage at = address(family[i], 7), known = address(family[i], 8);
 		struct session *session = session_get(ep, &at);
@@ -276,5 +280,73 @@ Test(sim_session, that_is_known_by_another_port)
 		cr_assert_eq(session_source(session, 0), AV_NONE);
 		ep->attr.av = bed.party[0]->av;
 	}
+	node_leave(bed.node[0]);
 	bed_close(&bed);
+}
+
+/* Each change is one line of log, where somebody listens. */
+Test(sim_session, changes_of_state_are_told)
+{
+	for (uint32_t listens = 0; listens < 2; listens++) {
+		const struct nic_config config = { .debug = listens };
+		struct session *session;
+		struct node *node;
+		struct bed bed;
+
+		bed_open(&bed, 69, 1, &config, NULL);
+		node = bed.node[0];
+		session = peer(&bed, 1);
+		node_enter(node);
+		session_enter(session, SESSION_IDLE);
+		session_meet(session, PEER_STRANGER);
+		cr_assert_eq(node->debugs, 0, "where it stood already");
+		session_enter(session, SESSION_BACKOFF);
+		cr_assert_eq(node->debugs, listens);
+		cr_assert_eq(strstr(node->debug, "from idle to waiting to dial") != NULL, listens != 0, "%s", node->debug);
+		session_meet(session, PEER_GREETED);
+		cr_assert_eq(node->debugs, 2 * listens);
+		cr_assert_eq(strstr(node->debug, "from a stranger to greeted") != NULL, listens != 0, "%s", node->debug);
+		session_enter(session, SESSION_DIALING);
+		session_end(session, REFUSAL_UNREACHABLE);
+		node_leave(node);
+		bed_close(&bed);
+	}
+}
+
+/* One that is open is not dialled. */
+Test(sim_session, state_that_may_not_follow, .signal = SIGABRT)
+{
+	struct session *session;
+	struct bed bed;
+
+	bed_open(&bed, 70, 1, NULL, NULL);
+	session = peer(&bed, 1);
+	node_enter(bed.node[0]);
+	session_enter(session, SESSION_OPEN);
+	session_enter(session, SESSION_DIALING);
+}
+
+/* What is known of a peer is forgotten as a whole. */
+Test(sim_session, known_peer_that_is_greeted, .signal = SIGABRT)
+{
+	struct session *session;
+	struct bed bed;
+
+	bed_open(&bed, 71, 1, NULL, NULL);
+	session = peer(&bed, 1);
+	node_enter(bed.node[0]);
+	session_meet(session, PEER_KNOWN);
+	session_meet(session, PEER_GREETED);
+}
+
+Test(sim_session, connection_opens_by_its_greeting, .signal = SIGABRT)
+{
+	struct session *session;
+	struct bed bed;
+
+	bed_open(&bed, 72, 1, NULL, NULL);
+	session = peer(&bed, 1);
+	node_enter(bed.node[0]);
+	session_want(session);
+	conn_enter(session->conn, CONN_OPEN);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/sim/herd.h"
+#include "tests/sim/harness/herd.h"
 
 static int usage(void)
 {

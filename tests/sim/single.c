@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "tests/sim/bed.h"
+#include "tests/sim/harness/bed.h"
 
 enum { PAGE = 4096, BYTES = 128 * PAGE, HALF = BYTES / 2 };
 

@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "emu/nic/session.h"
-#include "tests/sim/bed.h"
-#include "tests/sim/scarce.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/bed.h"
+#include "tests/sim/harness/scarce.h"
 
 enum { HOLD_NS = 20000000, LONG = 30000 };
 
@@ -214,7 +214,7 @@ static void close_unanswered(struct bed *bed, enum refusal_cause cause)
 	struct cq_error error;
 
 	cr_assert_eq(cq_take_error(bed->party[1]->tx, &error), 1);
-	cr_assert_eq(error.prov_errno, cause, "%s", error.text);
+	cr_assert_eq(error.prov_errno, (int)cause, "%s", error.text);
 	bed->node[0]->asleep = false;
 	bed_close(bed);
 }
@@ -246,7 +246,7 @@ Test(sim_tags, no_room_to_answer)
 	struct bed bed;
 
 	open_unanswered(&bed, 49);
-	session_get(bed.party[1]->ep, &bed.party[0]->name)->rsp.verdict_count = LIMIT_VERDICTS;
+	party_session(bed.party[1], bed.party[0])->rsp.verdict_count = LIMIT_VERDICTS;
 	ask_and_answer(&bed, POST_PEEK | POST_DISCARD);
 	close_unanswered(&bed, REFUSAL_PROTOCOL);
 }

@@ -4,11 +4,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "emu/nic/auth.h"
-#include "emu/nic/ep.h"
-#include "emu/nic/name.h"
-#include "emu/nic/session.h"
-#include "tests/sim/words.h"
+#include "emu/nic/base/address.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/regions/auth.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/words.h"
 #include "wire/digest.h"
 #include "wire/secret.h"
 
@@ -63,6 +63,7 @@ Test(sim_tokens, the_key_is_known_on_every_connection)
 	}
 }
 
+/* WIRE-74 */
 Test(sim_tokens, another_key_is_refused)
 {
 	struct region *region;
@@ -116,7 +117,7 @@ static void meet(struct insider *in)
 	in->raw = raw_dial(in->bed.world, party_port(in->bed.party[1]));
 	fields.features = WIRE_ASK_PROOF;
 	say_hello(&in->words, &fields);
-	name_put(&in->bed.party[1]->name, &to);
+	address_put(&in->bed.party[1]->name, &to);
 	seal(&in->words, wire_put_challenge(here(&in->words), nonce, &to), 0);
 	raw_send(in->raw, in->words.bytes, in->words.length);
 	hear(in, CHALLENGE);
@@ -233,8 +234,10 @@ Test(sim_tokens, no_memory_for_them)
 	in.words.target = open_two(&in.bed, 33);
 	in.words.bed = &in.bed;
 	meet(&in);
-	name_get(&(struct wire_address_fields){ .family = 4, .port = 100, .addr = { 10, 9, 9, 9 } }, &at);
+	address_get(&(struct wire_address_fields){ .family = 4, .port = 100, .addr = { 10, 9, 9, 9 } }, &at);
+	node_enter(in.bed.node[1]);
 	session = session_get(in.bed.party[1]->ep, &at);
+	node_leave(in.bed.node[1]);
 	weather = &in.bed.world->weather;
 	weather->scarce_permille = 1000;
 	weather->scarce_left = 1;

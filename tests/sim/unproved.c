@@ -4,8 +4,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/sim/cable.h"
-#include "tests/sim/words.h"
+#include "tests/sim/harness/cable.h"
+#include "tests/sim/harness/words.h"
 
 static const char secret[] = "a secret of 16 B";
 static const struct nic_config config = { .secret = secret, .secret_length = sizeof(secret) - 1 };

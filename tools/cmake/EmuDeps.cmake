@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the project stands on. Imported targets: PkgConfig::XXHASH, emu::uv, emu::uring, emu::sodium and emu::inih (static),
+# The dependencies. Imported targets: PkgConfig::XXHASH, emu::uv, emu::uring, emu::sodium and emu::inih (static),
 # emu::libfabric and PkgConfig::CRITERION.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -8,7 +8,7 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_path(UV_INCLUDE_DIR uv.h REQUIRED)
 find_library(UV_STATIC NAMES libuv.a libuv_a.a REQUIRED)
 # A distribution may build it for executables: then it reaches variables of the C library in a way that a shared library
-# cannot. In our copy they have other names, which emu/net/uv_libc.c defines.
+# cannot. In our copy they have other names, which emu/net/os/uv_libc.c defines.
 set(uv_copy ${CMAKE_BINARY_DIR}/libuv_emu.a)
 if(${UV_STATIC} IS_NEWER_THAN ${uv_copy})
 	execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym environ=emu_uv_environ --redefine-sym stderr=emu_uv_stderr

@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # One set of warnings and one set of sanitizer flags for every target.
 add_compile_options(
-	-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 	-Wpointer-arith -Wundef -Wvla -Wwrite-strings -Wold-style-definition
 	-fno-strict-aliasing -fno-common)
+if(EMU_WERROR)
+	add_compile_options(-Werror)
+endif()
 add_compile_definitions(_GNU_SOURCE)
 include_directories(${CMAKE_SOURCE_DIR})
+
+# Locks that are not given back, or not taken, are found (thread_safety.h).
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+	add_compile_options(-Wthread-safety)
+endif()
 
 # Asserts guard our own invariants and stay on in every build type.
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+
+# Calls without the driver role that they need are found (driver.h).
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+	add_compile_definitions(EMU_ROLE_CHECKS)
+endif()
 
 if(EMU_SANITIZE)
 	add_compile_options(-fsanitize=${EMU_SANITIZE} -fno-omit-frame-pointer)

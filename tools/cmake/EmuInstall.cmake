@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Where things go on `cmake --install`. libfabric looks for providers in one folder only, <its libdir>/libfabric. So
-# unless another prefix is chosen, ours is libfabric's own, and `libdir` is named as it names it.
+# The folders of `cmake --install`. libfabric looks for providers in one folder only, <its libdir>/libfabric. So unless
+# another prefix is chosen, ours is libfabric's own, and `libdir` has the same name as there.
 get_filename_component(fabric_prefix ${FABRIC_INCLUDE_DIR} DIRECTORY)
 get_filename_component(fabric_libdir ${FABRIC_LIBRARY} DIRECTORY)
 file(RELATIVE_PATH fabric_libdir ${fabric_prefix} ${fabric_libdir})

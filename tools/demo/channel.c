@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* channel.c - questions and answers over two pipes, and the lines of the transcript. */
+/* channel.c - questions and answers over two pipes, and the transcript's lines. */
 #include "channel.h"
 
 #include <errno.h>

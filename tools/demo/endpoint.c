@@ -11,7 +11,7 @@
 
 #include "channel.h"
 
-enum { WAIT_MS = 30000 };	/* no completion for so long: something hangs */
+enum { WAIT_MS = 30000 };	/* without a completion for so long a transfer hangs */
 
 static void must(ssize_t rc, const char *call)
 {
@@ -19,7 +19,7 @@ static void must(ssize_t rc, const char *call)
 		die("%s: %s", call, fi_strerror((int)-rc));
 }
 
-/* What we want, and what we can do: offering an mr_mode bit says that we follow its rules if the provider asks. */
+/* Asks for the capabilities we need, and offers mr_mode bits: we follow their rules if the provider asks for them. */
 static struct fi_info *find_provider(void)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;

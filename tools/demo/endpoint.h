@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* endpoint.h - the little of libfabric that one-sided transfers need: an endpoint, registered memory, and one transfer
- * at a time. Any failure that the demo does not ask for ends the process with a message. One thread. */
+/* endpoint.h - the few calls of libfabric that one-sided transfers need: an endpoint, registered memory, and one transfer
+ * at a time. Any failure that the demo does not provoke ends the process with a message. One thread. */
 #ifndef DEMO_ENDPOINT_H
 #define DEMO_ENDPOINT_H
 
@@ -18,10 +18,10 @@ struct endpoint {
 	struct fid_av *av;
 	struct fid_ep *ep;
 	fi_addr_t peer;
-	uint64_t keys;		/* given so far, where the provider leaves the choice to us */
+	uint64_t keys;		/* keys chosen so far, if the provider leaves the choice to us */
 };
 
-/* Memory of ours that the NIC may touch. */
+/* Memory that the NIC may access. */
 struct region {
 	uint8_t *bytes;
 	size_t length;
@@ -41,8 +41,8 @@ struct transfer {
 
 struct outcome {
 	bool good;
-	int err, prov_errno;	/* as fi_cq_readerr gave them */
-	char sentence[512];	/* as fi_cq_strerror put it */
+	int err, prov_errno;	/* of fi_cq_readerr */
+	char sentence[512];	/* of fi_cq_strerror */
 };
 
 void endpoint_open(struct endpoint *e);
@@ -51,7 +51,7 @@ void endpoint_meet(struct endpoint *e, const void *peer_name);
 
 /* Zeroed memory of that length, registered with that access. */
 void region_open(struct endpoint *e, struct region *r, size_t length, uint64_t access);
-void region_close(struct region *r);	/* the registration; bytes stay until region_free() */
+void region_close(struct region *r);	/* ends the registration; the bytes stay until region_free() */
 void region_free(struct region *r);
 
 /* Posts one transfer and waits for its completion. */

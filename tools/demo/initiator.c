@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* initiator.c - the process that writes and reads the other's memory. It shows a file going there and back, a thousand
- * reads of a target that sleeps, and what happens to operations that the rules of fi_mr(3) forbid. */
+/* initiator.c - the process that writes and reads the other's memory. It writes a file there and reads it back, reads a
+ * thousand times from a target that sleeps, and tries operations that the rules of fi_mr(3) forbid. */
 #include "initiator.h"
 
 #include <errno.h>
@@ -124,7 +124,7 @@ static char thread_state(int64_t pid)
 	return after && after[1] ? after[2] : '?';
 }
 
-/* The target has said that it goes to sleep; it may still be on its way. */
+/* Waits until the target sleeps: after its answer it may take a moment. */
 static bool falls_asleep(int64_t pid)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -137,7 +137,7 @@ static bool falls_asleep(int64_t pid)
 	return false;
 }
 
-/* Reads places all over the file; returns how many came back right. */
+/* Reads places all over the file; returns how many reads got the right bytes. */
 static int read_places(struct initiator *in, const struct region *file, const struct remote *remote,
 		       struct region *copy)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* initiator.h - what the parts of the initiator share. */
+/* initiator.h - shared by the parts of the initiator. */
 #ifndef DEMO_INITIATOR_H
 #define DEMO_INITIATOR_H
 
@@ -9,19 +9,19 @@
 struct initiator {
 	struct channel channel;
 	struct endpoint endpoint;
-	const char *target_log;	/* file with what the target's provider logged */
+	const char *target_log;	/* the log file of the target's provider */
 	int64_t target_pid;
-	int deviations;		/* what did not go as the demo states */
+	int deviations;		/* failed expectations */
 };
 
-/* A region of the target's, as told by it. */
+/* A region of the target, as the target has told it. */
 struct remote {
 	uint32_t number;
 	size_t length;
 	uint64_t address, key;
 };
 
-/* Notes, and says, what did not go as stated; returns `met`. */
+/* If not `met`, counts a deviation and says it; returns `met`. */
 bool expect(struct initiator *in, bool met, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 struct remote remote_register(struct initiator *in, size_t length, uint64_t access);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* refusals.c - what a NIC does with operations that it must not do: the initiator gets an error completion that says
- * why, the target's provider logs the same sentence, no byte moves, and the next good operation goes through. */
+/* refusals.c - a NIC refuses forbidden operations: the initiator gets an error completion that says why, the target's
+ * provider logs the same sentence, no byte moves, and the next good operation goes through. */
 #include <emu/emu.h>
 #include <rdma/fi_errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { REGION_LENGTH = 4096, LENGTH = 64, LOG_WAIT_MS = 5000 };
 /* The target's regions that the attempts are aimed at. */
 enum aim { AIM_OPEN, AIM_READ_ONLY, AIM_WRITE_ONLY, AIM_CLOSED, AIMS };
 
-/* Where in the address space; LAST_ADDRESSES begins so near its end that address plus length wraps. */
+/* The place in the address space; LAST_ADDRESSES begins so near its end that address plus length wraps. */
 enum place { AT_START, ONE_PAST_END, LAST_ADDRESSES };
 
 static const struct attempt {
@@ -25,7 +25,7 @@ static const struct attempt {
 	enum aim aim;
 	enum place place;
 	bool wrong_key;
-	int cause;		/* the prov_errno that it must be refused with */
+	int cause;		/* the prov_errno of the refusal */
 } attempts[] = {
 	{ "write with an unknown key", REMOTE_WRITE, AIM_OPEN, AT_START, true, EMU_CAUSE_UNKNOWN_KEY },
 	{ "write one byte past the end", REMOTE_WRITE, AIM_OPEN, ONE_PAST_END, false, EMU_CAUSE_RANGE },

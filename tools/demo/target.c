@@ -67,8 +67,8 @@ static int64_t cpu_us(const struct rusage *u)
 	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000ll + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
 }
 
-/* Whether this thread slept all the time is seen from the kernel's own count of its context switches: falling asleep in
- * read() is one, and having been woken in between would make it more. */
+/* The kernel's count of context switches shows whether this thread slept all the time: falling asleep in read() is one,
+ * and each wake-up in between would add one. */
 static struct answer sleep_in_read(struct target *t)
 {
 	struct rusage before, after;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* driver_shim.h - emu/nic/driver.c compiled for the model checker: each atomic access and each lock operation is a
+/* driver_shim.h - emu/nic/base/driver.c compiled for the model checker: each atomic access and each lock operation is a
  * step. `mutant` leaves one thing out, to show that the checker would find it missing. */
 #ifndef EMU_TESTS_DRIVER_SHIM_H
 #define EMU_TESTS_DRIVER_SHIM_H
@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "emu/nic/driver.h"
+#include "emu/nic/base/driver.h"
 #include "explore.h"
 
 enum mutant {
@@ -41,7 +41,7 @@ static void shim_add(const char *what, volatile void *at, uint32_t value)
 	*(volatile uint32_t *)at += value;
 }
 
-static bool shim_try(struct leaf *leaf)
+static bool shim_try(struct futex_lock *leaf)
 {
 	volatile uint32_t *word = (volatile uint32_t *)&leaf->state;
 
@@ -58,14 +58,14 @@ static bool shim_is_free(void *word)
 	return !*(volatile uint32_t *)word;
 }
 
-static void shim_lock(struct leaf *leaf)
+static void shim_lock(struct futex_lock *leaf)
 {
 	explore_fence();
 	explore_wait("lock", shim_is_free, &leaf->state);
 	*(volatile uint32_t *)&leaf->state = 1;
 }
 
-static void shim_unlock(struct leaf *leaf)
+static void shim_unlock(struct futex_lock *leaf)
 {
 	explore_store("unlock", (volatile void *)&leaf->state, sizeof(uint32_t), 0);
 	if (mutant != NO_ORDER)
@@ -80,10 +80,10 @@ static void shim_unlock(struct leaf *leaf)
 #define atomic_store(at, value) shim_store("store " #at, at, sizeof(*(at)), value)
 #define atomic_fetch_add(at, value) shim_add("add " #at, at, value)
 #define atomic_fetch_sub(at, value) shim_add("sub " #at, at, -(value))
-#define leaf_try shim_try
-#define leaf_lock shim_lock
-#define leaf_unlock shim_unlock
+#define futex_trylock shim_try
+#define futex_lock shim_lock
+#define futex_unlock shim_unlock
 
-#include "emu/nic/driver.c"
+#include "emu/nic/base/driver.c"
 
 #endif

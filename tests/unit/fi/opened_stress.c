@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/fi/fi_opened.h"
+#include "emu/fi/provider/fi_registry.h"
 
 enum { THREADS = 4, ROUNDS = 5000 };
 
@@ -31,13 +31,15 @@ static void *churn(void *arg)
 
 		check(opened && fid, "no memory");
 		fid->fclass = FI_CLASS_DOMAIN;
-		opened_add(opened, fid, name[mine]);
-		check(opened_find(FI_CLASS_DOMAIN, name[mine]) == fid, "an open object is not found");
-		check(!opened_find(FI_CLASS_FABRIC, name[mine]), "found under another class");
-		check(opened_is(fid, name[mine]) && opened_is_a(FI_CLASS_DOMAIN, fid), "an open object is not known");
-		opened_find(FI_CLASS_DOMAIN, name[(mine + 1) % THREADS]);
-		opened_remove(opened);
-		check(!opened_find(FI_CLASS_DOMAIN, name[mine]) && !opened_is(fid, name[mine]), "a closed object is found");
+		registry_add(opened, fid, name[mine]);
+		check(registry_find(FI_CLASS_DOMAIN, name[mine], NULL, NULL, NULL) == fid, "an open object is not found");
+		check(!registry_find(FI_CLASS_FABRIC, name[mine], NULL, NULL, NULL), "found under another class");
+		check(registry_find(FI_CLASS_DOMAIN, name[mine], fid, NULL, NULL) && registry_is_a(FI_CLASS_DOMAIN, fid),
+		      "an open object is not known");
+		registry_find(FI_CLASS_DOMAIN, name[(mine + 1) % THREADS], NULL, NULL, NULL);
+		registry_remove(opened);
+		check(!registry_find(FI_CLASS_DOMAIN, name[mine], NULL, NULL, NULL) && !registry_is_a(FI_CLASS_DOMAIN, fid),
+		      "a closed object is found");
 		free(opened);
 		free(fid);
 	}

@@ -9,8 +9,8 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/net.h"
-#include "emu/net/own.h"
+#include "emu/net/thread/net.h"
+#include "emu/net/thread/net_internal.h"
 #include "fake.h"
 
 struct nic *nic;

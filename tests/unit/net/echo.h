@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/nic/driver.h"
-#include "emu/nic/nic.h"
+#include "emu/nic/base/driver.h"
+#include "emu/nic/endpoint/nic.h"
 
 extern struct nic *nic;
 extern struct driver *driver;

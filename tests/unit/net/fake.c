@@ -35,7 +35,7 @@ void conn_writable(struct conn *conn)
 	conn->writables++;
 }
 
-void conn_noted(struct conn *conn, uint64_t number)
+void conn_ack_stored(struct conn *conn, uint64_t number)
 {
 	conn->notes++;
 	conn->noted = number;
@@ -85,12 +85,24 @@ struct conn *conn_accept(struct ep *ep, struct line *line)
 	return conn;
 }
 
+bool ep_make_room(struct ep *ep)
+{
+	struct conn *conn = ep->spared;
+
+	ep->spared = NULL;
+	if (conn) {
+		conn->ops->close(conn->line);
+		conn->line = NULL;
+	}
+	return conn;
+}
+
 void ep_readable(struct ep *ep)
 {
 	ssize_t n;
 
 	ep->readables++;
-	while (ep->port && (n = ep->ops->take(ep->port, ep->bytes, sizeof(ep->bytes))) != -EAGAIN) {
+	while (ep->port && (n = ep->ops->recv_datagram(ep->port, ep->bytes, sizeof(ep->bytes))) != -EAGAIN) {
 		ep->taken += n >= 0;
 		ep->length = n;
 	}
@@ -207,13 +219,13 @@ uint64_t nic_deadline(const struct nic *nic)
 	return atomic_load(&nic->deadline_ns);
 }
 
-void nic_look(struct nic *nic, bool on)
+void nic_set_polling(struct nic *nic, bool on)
 {
 	assert(driver_mine(&nic->driver));
 	atomic_store(&nic->looks, on);
 }
 
-bool nic_looks(const struct nic *nic)
+bool nic_is_polling(const struct nic *nic)
 {
 	return atomic_load(&nic->looks);
 }

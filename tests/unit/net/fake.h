@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "emu/nic/nic.h"
+#include "emu/nic/endpoint/nic.h"
 
 enum { CONN_ROOM = 1 << 16, CONNS = 128 };
 
@@ -28,6 +28,7 @@ struct ep {
 	const struct link_ops *ops;
 	struct conn *accepts[64];	/* given out in turn; NULL: refused */
 	int accepted, refused;
+	struct conn *spared;		/* its line is closed to make room; NULL: none is */
 	struct port *port;		/* of datagrams; NULL: nothing is taken */
 	int readables, writables, taken;
 	ssize_t length;			/* of the last one */

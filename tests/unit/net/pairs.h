@@ -4,11 +4,11 @@
 #ifndef EMU_TESTS_PAIRS_H
 #define EMU_TESTS_PAIRS_H
 
-#include "emu/net/tcp_line.h"
-#include "emu/nic/limits.h"
+#include "emu/net/link/tcp_line.h"
+#include "emu/nic/base/limits.h"
 #include "fake.h"
 
-enum { MOST_POLLS = SLICE_BOARDS + 1 };	/* until the sockets have been asked, where there are boards */
+enum { MOST_POLLS = SLICE_SHM + 1 };	/* until the sockets have been asked, where there are shared segments */
 
 extern const bool local;	/* tcp_config's; each program of tests says which */
 
@@ -26,7 +26,7 @@ void close_link(void);
 struct conn *dial(void);		/* to ep */
 void finish(const struct conn *conn);	/* its dial */
 void pair(struct conn **one, struct conn **two);
-/* With a board from the first bytes on, which go the way that HELLO does; and nothing is on its way. */
+/* With a shared segment from the first bytes on, which go the way that HELLO does; and nothing is on its way. */
 void pair_with_board(struct conn **one, struct conn **two);
 bool is_unix(const struct line *line);	/* its socket */
 void await(int set);			/* blocks until the set has something */

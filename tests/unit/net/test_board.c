@@ -9,40 +9,40 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/board.h"
+#include "emu/net/shm/shm.h"
 
-static struct board made, taken;
-static struct ring made_ring, taken_ring;
+static struct shm made, taken;
+static struct shm_ring made_ring, taken_ring;
 static uint8_t *rooms;
 
 static void open_rooms(void)
 {
-	rooms = board_rooms(2);
+	rooms = shm_quota(2);
 	cr_assert_not_null(rooms);
 }
 
 static void close_rooms(void)
 {
-	board_rooms_end(rooms, 2);
+	shm_quota_end(rooms, 2);
 }
 
-TestSuite(board, .init = open_rooms, .fini = close_rooms);
+TestSuite(shm, .init = open_rooms, .fini = close_rooms);
 
 static void share(void)
 {
-	int fd = board_make(&made, &made_ring, rooms);
+	int fd = shm_make(&made, &made_ring, rooms);
 
 	cr_assert(fd >= 0);
-	cr_assert_not(board_shared(&made), "the peer has it only now");
-	cr_assert_eq(board_take(&taken, &taken_ring, rooms + BOARD_BYTES, fd), 0);
+	cr_assert_not(shm_shared(&made), "the peer has it only now");
+	cr_assert_eq(shm_take(&taken, &taken_ring, rooms + SHM_BYTES, fd), 0);
 	cr_assert_eq(fcntl(fd, F_GETFD), -1, "closed");
-	cr_assert(board_shared(&made) && board_shared(&taken));
+	cr_assert(shm_shared(&made) && shm_shared(&taken));
 }
 
 static void drop(void)
 {
-	board_drop(&made, &made_ring);
-	board_drop(&taken, &taken_ring);
+	shm_drop(&made, &made_ring);
+	shm_drop(&taken, &taken_ring);
 	cr_assert_null(made.own);
 }
 
@@ -59,56 +59,56 @@ static bool is_memory(const void *at)
 	return is;
 }
 
-/* Where there was a board another can be, and nothing else. */
-Test(board, rooms_stay)
+/* Where there was a shared segment another can be, and nothing else. */
+Test(shm, rooms_stay)
 {
 	for (int i = 0; i < 2; i++) {
-		cr_assert_not(is_memory(rooms) || is_memory(rooms + BOARD_BYTES));
+		cr_assert_not(is_memory(rooms) || is_memory(rooms + SHM_BYTES));
 		share();
-		cr_assert(is_memory(rooms) && is_memory(rooms + BOARD_BYTES));
+		cr_assert(is_memory(rooms) && is_memory(rooms + SHM_BYTES));
 		drop();
 	}
-	cr_assert_not(is_memory(rooms) || is_memory(rooms + BOARD_BYTES));
+	cr_assert_not(is_memory(rooms) || is_memory(rooms + SHM_BYTES));
 }
 
-static void expect_note(struct board *board, uint64_t number)
+static void expect_note(struct shm *shm, uint64_t number)
 {
 	uint64_t read;
 
-	cr_assert(board_read(board, &read));
+	cr_assert(shm_read(shm, &read));
 	cr_assert_eq(read, number);
-	cr_assert_not(board_read(board, &read), "told once");
+	cr_assert_not(shm_read(shm, &read), "told once");
 }
 
-Test(board, notes_for_who_looks)
+Test(shm, notes_for_who_looks)
 {
 	share();
-	cr_assert_not(board_note(&made, 1) || board_note(&taken, 1));
-	board_look(&taken, true);
-	cr_assert(board_note(&made, 2));
-	cr_assert_not(board_note(&taken, 2), "each looks for himself");
+	cr_assert_not(shm_store_ack(&made, 1) || shm_store_ack(&taken, 1));
+	shm_set_polling(&taken, true);
+	cr_assert(shm_store_ack(&made, 2));
+	cr_assert_not(shm_store_ack(&taken, 2), "each looks for himself");
 	expect_note(&taken, 2);
-	cr_assert(board_note(&made, 3) && board_note(&made, 4));
-	board_look(&taken, false);
+	cr_assert(shm_store_ack(&made, 3) && shm_store_ack(&made, 4));
+	shm_set_polling(&taken, false);
 	expect_note(&taken, 4);
-	cr_assert_not(board_note(&made, 5));
+	cr_assert_not(shm_store_ack(&made, 5));
 	drop();
 }
 
-Test(board, knocks)
+Test(shm, doorbells)
 {
 	share();
-	cr_assert(board_knocked(&made) && board_knocked(&taken), "there may be something from before");
-	cr_assert_not(board_knocked(&made) || board_knocked(&taken));
-	board_knock(&made);
-	cr_assert_not(board_knocked(&made));
-	cr_assert(board_knocked(&taken));
-	cr_assert_not(board_knocked(&taken));
+	cr_assert(shm_doorbell_rung(&made) && shm_doorbell_rung(&taken), "there may be something from before");
+	cr_assert_not(shm_doorbell_rung(&made) || shm_doorbell_rung(&taken));
+	shm_ring_doorbell(&made);
+	cr_assert_not(shm_doorbell_rung(&made));
+	cr_assert(shm_doorbell_rung(&taken));
+	cr_assert_not(shm_doorbell_rung(&taken));
 	drop();
 }
 
 /* It has no device. */
-Test(board, of_a_forks_child)
+Test(shm, of_a_forks_child)
 {
 	int status;
 	pid_t pid;
@@ -116,53 +116,53 @@ Test(board, of_a_forks_child)
 	share();
 	pid = fork();
 	if (pid == 0)
-		_exit(msync(rooms, 2 * BOARD_BYTES, MS_ASYNC) && errno == ENOMEM ? 0 : 1);
+		_exit(msync(rooms, 2 * SHM_BYTES, MS_ASYNC) && errno == ENOMEM ? 0 : 1);
 	cr_assert(pid > 0 && waitpid(pid, &status, 0) == pid);
 	cr_assert_eq(status, 0);
-	cr_assert(made.own && board_shared(&made));
+	cr_assert(made.own && shm_shared(&made));
 	drop();
 }
 
-Test(board, none)
+Test(shm, none)
 {
 	uint64_t number;
 
-	cr_assert_not(board_note(&made, 1) || board_read(&made, &number) || board_shared(&made));
-	board_look(&made, true);
-	board_knock(&made);
+	cr_assert_not(shm_store_ack(&made, 1) || shm_read(&made, &number) || shm_shared(&made));
+	shm_set_polling(&made, true);
+	shm_ring_doorbell(&made);
 	drop();
 }
 
-/* A file is a board if it cannot become shorter, and if nobody can change that. */
+/* A file is a shared segment if it cannot become shorter, and if nobody can change that. */
 static void refuses(int size, int seals)
 {
 	int fd = memfd_create("no board", MFD_ALLOW_SEALING);
 
 	cr_assert(fd >= 0 && !ftruncate(fd, size));
 	cr_assert(!seals || !fcntl(fd, F_ADD_SEALS, seals));
-	cr_assert_eq(board_take(&taken, &taken_ring, rooms + BOARD_BYTES, fd), -EINVAL, "size %d, seals %d", size, seals);
+	cr_assert_eq(shm_take(&taken, &taken_ring, rooms + SHM_BYTES, fd), -EINVAL, "size %d, seals %d", size, seals);
 	cr_assert_null(taken.own);
 	cr_assert_eq(fcntl(fd, F_GETFD), -1, "closed");
 }
 
-Test(board, what_is_none)
+Test(shm, what_is_none)
 {
 	int pipes[2];
 
-	refuses(BOARD_BYTES, 0);
-	refuses(BOARD_BYTES, F_SEAL_SHRINK | F_SEAL_GROW);
-	refuses(BOARD_BYTES, F_SEAL_SHRINK | F_SEAL_SEAL);
-	refuses(BOARD_BYTES, F_SEAL_GROW | F_SEAL_SEAL);
-	refuses(BOARD_BYTES - 1, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	refuses(BOARD_BYTES + 4096, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	refuses(SHM_BYTES, 0);
+	refuses(SHM_BYTES, F_SEAL_SHRINK | F_SEAL_GROW);
+	refuses(SHM_BYTES, F_SEAL_SHRINK | F_SEAL_SEAL);
+	refuses(SHM_BYTES, F_SEAL_GROW | F_SEAL_SEAL);
+	refuses(SHM_BYTES - 1, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	refuses(SHM_BYTES + 4096, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	refuses(0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	refuses(BOARD_BYTES, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_WRITE);
+	refuses(SHM_BYTES, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_WRITE);
 	cr_assert_eq(pipe(pipes), 0);
-	cr_assert_eq(board_take(&taken, &taken_ring, rooms + BOARD_BYTES, pipes[0]), -EINVAL);
+	cr_assert_eq(shm_take(&taken, &taken_ring, rooms + SHM_BYTES, pipes[0]), -EINVAL);
 	close(pipes[1]);
 }
 
-Test(board, none_without_a_descriptor)
+Test(shm, none_without_a_descriptor)
 {
 	struct rlimit usual, none;
 	int rc;
@@ -171,7 +171,7 @@ Test(board, none_without_a_descriptor)
 	none = usual;
 	none.rlim_cur = 0;
 	setrlimit(RLIMIT_NOFILE, &none);
-	rc = board_make(&made, &made_ring, rooms);
+	rc = shm_make(&made, &made_ring, rooms);
 	setrlimit(RLIMIT_NOFILE, &usual);	/* for what tells of the test */
 	cr_assert_eq(rc, -EMFILE);
 	cr_assert_null(made.own);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_boards.c - lines of neighbours that share a board (tcp_board.c): part of test_local.c's program. */
+/* test_boards.c - lines of neighbours that share a shared segment (tcp_shm.c): part of test_local.c's program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,18 +12,18 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/local.h"
-#include "emu/nic/limits.h"
+#include "emu/net/link/local.h"
+#include "emu/nic/base/limits.h"
 #include "pairs.h"
 
-TestSuite(boards, .init = open_link, .fini = close_link);
+TestSuite(shms, .init = open_link, .fini = close_link);
 
 /* As a peer's bytes that he has not knocked for, or not yet. */
 static void write_unsaid(const struct conn *from, const char *text)
 {
 	const struct iovec bytes = { (char *)text, strlen(text) };
 
-	ring_tell(&from->line->ring, &bytes, 1);
+	shm_ring_tell(&from->line->ring, &bytes, 1);
 	cr_assert_eq(write(from->line->fd, text, strlen(text)), (ssize_t)strlen(text));
 	from->line->ring.sent += strlen(text);
 }
@@ -40,36 +40,36 @@ static int polls_until(const bool *happened, struct conn *got)
 	return polls;
 }
 
-Test(boards, carry_notes)
+Test(shms, carry_notes)
 {
 	struct conn *one, *two;
 
 	pair_with_board(&one, &two);
-	tcp_link.look(tcp, false);
-	cr_assert_not(tcp_link.note(two->line, 7), "nobody looks");
-	tcp_link.look(tcp, true);
-	cr_assert(tcp_link.note(two->line, 8));
+	tcp_link.set_polling(tcp, false);
+	cr_assert_not(tcp_link.store_ack(two->line, 7), "nobody looks");
+	tcp_link.set_polling(tcp, true);
+	cr_assert(tcp_link.store_ack(two->line, 8));
 	cr_assert_gt(tcp_link.poll(tcp), 0);
 	cr_assert(one->notes == 1 && one->noted == 8 && !two->notes);
 	cr_assert_eq(tcp_link.poll(tcp), 0);
-	cr_assert(tcp_link.note(one->line, 9));
-	tcp_link.look(tcp, false);
+	cr_assert(tcp_link.store_ack(one->line, 9));
+	tcp_link.set_polling(tcp, false);
 	cr_assert(two->notes == 1 && two->noted == 9);
-	cr_assert_not(tcp_link.note(one->line, 10));
+	cr_assert_not(tcp_link.store_ack(one->line, 10));
 }
 
-Test(boards, of_a_line_whose_peer_has_closed)
+Test(shms, of_a_line_whose_peer_has_closed)
 {
 	struct conn *one, *two;
 	uint64_t number;
 
 	pair_with_board(&one, &two);
-	cr_assert(tcp_link.note(two->line, 7));
+	cr_assert(tcp_link.store_ack(two->line, 7));
 	tcp_link.close(two->line);
-	cr_assert(tcp_link.noted(one->line, &number) && number == 7);
+	cr_assert(tcp_link.stored_ack(one->line, &number) && number == 7);
 }
 
-Test(boards, spare_polls_the_sockets)
+Test(shms, spare_polls_the_sockets)
 {
 	struct conn *one, *two;
 	bool never = false;
@@ -81,7 +81,7 @@ Test(boards, spare_polls_the_sockets)
 	cr_assert_gt(polls_until(&never, one), 1, "a poll asked the socket of who had not knocked");
 }
 
-Test(boards, tell_of_no_end_which_is_found_all_the_same)
+Test(shms, tell_of_no_end_which_is_found_all_the_same)
 {
 	struct conn *one, *two;
 
@@ -94,13 +94,13 @@ Test(boards, tell_of_no_end_which_is_found_all_the_same)
 }
 
 /* Who sleeps is woken by what has come before it is knocked for, and is to find it. */
-Test(boards, are_for_who_looks)
+Test(shms, are_for_who_looks)
 {
 	struct conn *one, *two;
 	bool never = false;
 
 	pair_with_board(&one, &two);
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	for (int i = 0; i < MOST_POLLS; i++) {
 		write_unsaid(two, "x");
 		cr_assert_eq(polls_until(&never, one), 1);
@@ -108,7 +108,7 @@ Test(boards, are_for_who_looks)
 }
 
 /* What is left by one receive is there for the next, without another ring. */
-Test(boards, leave_nothing_behind)
+Test(shms, leave_nothing_behind)
 {
 	struct conn *one, *two;
 	char bytes[8];
@@ -125,19 +125,19 @@ Test(boards, leave_nothing_behind)
 	cr_assert_eq(tcp_link.recv(one->line, &all, 1), -EAGAIN);
 }
 
-Test(boards, go_with_their_line)
+Test(shms, go_with_their_line)
 {
 	struct conn *one, *two;
 
 	pair_with_board(&one, &two);
-	cr_assert_eq(tcp->board_count, 2);
+	cr_assert_eq(tcp->shm_count, 2);
 	tcp_link.close(one->line);
 	tcp_link.close(two->line);
-	cr_assert(!tcp->board_count && !tcp->boards);
+	cr_assert(!tcp->shm_count && !tcp->shms);
 	pair_with_board(&one, &two);
 }
 
-/* Who dials without the link: he has no board, and so does not ring. */
+/* Who dials without the link: he has no shared segment, and so does not ring. */
 static int dial_by_hand(struct conn **two)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -153,23 +153,23 @@ static int dial_by_hand(struct conn **two)
 	return fd;
 }
 
-Test(boards, are_nothing_that_must_be_rung_on)
+Test(shms, are_nothing_that_must_be_rung_on)
 {
 	struct conn *two;
 	int fd = dial_by_hand(&two);
 	bool never = false;
 
-	tcp_link.look(tcp, true);
-	cr_assert_eq(tcp->board_count, 1);
+	tcp_link.set_polling(tcp, true);
+	cr_assert_eq(tcp->shm_count, 1);
 	for (int i = 0; i < MOST_POLLS; i++) {
 		cr_assert_eq(write(fd, "x", 1), 1);
 		cr_assert_eq(polls_until(&never, two), 1);
 	}
 	send_text(two, "to who does not know");
-	cr_assert_eq(tcp->board_count, 1);
+	cr_assert_eq(tcp->shm_count, 1);
 }
 
-Test(boards, are_kept_by_who_can_give_none)
+Test(shms, are_kept_by_who_can_give_none)
 {
 	struct conn *two;
 	int fd = dial_by_hand(&two);
@@ -179,37 +179,37 @@ Test(boards, are_kept_by_who_can_give_none)
 		cr_skip_test("this kernel lets nobody refuse files");
 	send_text(two, "none");
 	cr_assert_eq(read(fd, bytes, sizeof(bytes)), 4);
-	cr_assert(!tcp->board_count && two->line->board_fd == -1);
+	cr_assert(!tcp->shm_count && two->line->shm_fd == -1);
 	send_text(two, "more");
 	cr_assert_eq(read(fd, bytes, sizeof(bytes)), 4);
 }
 
-Test(boards, are_few)
+Test(shms, are_few)
 {
 	struct conn *one, *two;
 	bool never = false;
 	int next;
 
 	dial_by_hand(&two);
-	for (int i = 0; i < LIMIT_BOARDS / 2 - 1; i++)
+	for (int i = 0; i < LIMIT_SHM / 2 - 1; i++)
 		pair_with_board(&one, &two);
 	pair(&one, &two);
-	cr_assert_eq(tcp->board_count, LIMIT_BOARDS);
+	cr_assert_eq(tcp->shm_count, LIMIT_SHM);
 	next = dup(0);
 	close(next);
 	send_text(two, "with the last one");
 	expect_text(one, "with the last one");
-	cr_assert_null(one->line->board.own);
+	cr_assert_null(one->line->shm.own);
 	cr_assert_lt(dup(0), next, "the descriptor that waited to be sent is closed, and the one received");
 	pair(&one, &two);
 	send_text(two, "without");
 	expect_text(one, "without");
-	cr_assert(tcp->board_count == LIMIT_BOARDS && !two->line->board.own);
+	cr_assert(tcp->shm_count == LIMIT_SHM && !two->line->shm.own);
 	write_unsaid(two, "and asked by each poll");
 	cr_assert_eq(polls_until(&never, one), 1);
 }
 
-Test(boards, are_not_all_that_polls_ask)
+Test(shms, are_not_all_that_polls_ask)
 {
 	struct sockaddr_storage here = { .ss_family = AF_INET };
 	struct conn *one, *two;
@@ -220,7 +220,7 @@ Test(boards, are_not_all_that_polls_ask)
 	cr_assert_eq(tcp_link.bind(tcp, &here, &ep, &ep.port), 0);
 	ep.ops = &tcp_link;
 	for (int i = 1; i < MOST_POLLS; i++) {
-		cr_assert_eq(tcp_link.emit(ep.port, &here, "x", 1), 0);
+		cr_assert_eq(tcp_link.send_datagram(ep.port, &here, "x", 1), 0);
 		tcp_link.poll(tcp);
 		cr_assert_eq(ep.taken, i);
 	}
@@ -229,7 +229,7 @@ Test(boards, are_not_all_that_polls_ask)
 	polls_until(&never, one);
 	write_unsaid(two, "as often as ever");
 	cr_assert_eq(polls_until(&never, one), MOST_POLLS);
-	tcp_link.hear(one->line, false);
+	tcp_link.set_readable(one->line, false);
 	tcp_link.close(two->line);
 	tcp_link.poll(tcp);
 	cr_assert_eq(one->downs, 1);
@@ -244,30 +244,59 @@ static struct conn *dialled_to_other(int file)
 	finish(one);
 	await(tcp_listen_fd(tcp));
 	cr_assert(tcp_accept(tcp));
-	line_drop_board(two->line);
+	line_drop_shm(two->line);
 	cr_assert_eq(file < 0 ? write(two->line->fd, "first", 5) : local_send_file(two->line->fd, &iov, 1, file), 5);
 	expect_text(one, "first");
-	cr_assert_null(one->line->board.own);
+	cr_assert_null(one->line->shm.own);
 	write_unsaid(two, "more");
 	expect_text(one, "more");
 	return one;
 }
 
-Test(boards, are_not_asked_for)
+Test(shms, are_not_asked_for)
 {
 	dialled_to_other(-1);
-	cr_assert_eq(tcp->board_count, 0);
+	cr_assert_eq(tcp->shm_count, 0);
 }
 
-Test(boards, are_no_other_files)
+Test(shms, are_no_other_files)
 {
 	int fd = memfd_create("no board", MFD_ALLOW_SEALING), next;
 
 	cr_assert_eq(ftruncate(fd, 4096), 0);
 	dialled_to_other(fd);
-	cr_assert_eq(tcp->board_count, 0);
+	cr_assert_eq(tcp->shm_count, 0);
 	next = dup(fd);
 	close(next);
 	dialled_to_other(fd);
 	cr_assert_eq(dup(fd), next + 2, "two sockets more, and no copy of the file");
+}
+
+/* As many as a message can carry are as strange as one that is no shared segment: none stays open. */
+Test(shms, are_one_file_alone)
+{
+	enum { FILES = 253 };	/* SCM_MAX_FD */
+	union { struct cmsghdr head; char bytes[CMSG_SPACE(FILES * sizeof(int))]; } room = { .head = {
+		.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { (char[]){ "first" }, 5 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &room };
+
+	for (size_t files = 2; files <= FILES; files = files < 5 ? files + 1 : FILES + (files == FILES)) {
+		struct conn *one = dial(), *two = ep.accepts[ep.accepted] = conn_make(&tcp_link);
+		int next;
+
+		finish(one);
+		await(tcp_listen_fd(tcp));
+		cr_assert(tcp_accept(tcp));
+		line_drop_shm(two->line);
+		next = dup(0);
+		close(next);
+		room.head.cmsg_len = CMSG_LEN(files * sizeof(int));
+		message.msg_controllen = CMSG_SPACE(files * sizeof(int));
+		cr_assert_eq(sendmsg(two->line->fd, &message, 0), 5);
+		expect_text(one, "first");
+		cr_assert_null(one->line->shm.own);
+		cr_assert_eq(dup(0), next, "%zu files were sent", files);
+		close(next);
+	}
 }

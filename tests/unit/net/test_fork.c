@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/net/fork.h"
+#include "emu/net/os/fork.h"
 
 static int watched[2], other;
 
@@ -17,12 +17,21 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Runs in the child, before what fork_open() has it do: the first number is that of another file by then, as it is where the
+/* Runs in the child, before what fork_register() has it do: the first number is that of another file by then, as it is where the
  * parent has closed that file, and opened a socket, since the fork. */
 static void put_other(void)
 {
 	dup2(other, watched[0]);
 }
+
+static volatile int resets;
+
+static void forget(void)
+{
+	resets += is_open(watched[1]) ? 100 : 1;
+}
+
+static struct fork_reset reset = { .in_child = forget };
 
 static void watch(int set, int fd)
 {
@@ -42,11 +51,13 @@ Test(fork, closes_sockets_that_are_watched)
 	watch(set, watched[0]);
 	watch(set, watched[1]);
 	cr_assert(!pthread_atfork(NULL, NULL, put_other));
-	cr_assert(!fork_open());
+	cr_assert(!fork_register(&reset));
+	cr_assert(!fork_register(&reset));
 	fork_watch(set);
 	child = fork();
 	if (child == 0)
-		_exit((is_open(watched[0]) ? 0 : 1) + (is_open(watched[1]) ? 2 : 0) + (is_open(pair[0]) && is_open(other) ? 0 : 4));
+		_exit((is_open(watched[0]) ? 0 : 1) + (is_open(watched[1]) ? 2 : 0) + (is_open(pair[0]) && is_open(other) ? 0 : 4) +
+		      (is_open(set) ? 8 : 0) + (resets == 1 ? 0 : 16));
 	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
 	cr_assert_eq(WEXITSTATUS(status), 0, "%d", WEXITSTATUS(status));
 	cr_assert(is_open(watched[0]) && is_open(watched[1]));

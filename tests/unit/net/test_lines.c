@@ -177,7 +177,7 @@ Test(lines, what_is_not_heard_waits)
 	struct conn *one, *two;
 
 	pair(&one, &two);
-	tcp_link.hear(two->line, false);
+	tcp_link.set_readable(two->line, false);
 	send_text(one, "later");
 	tcp_link.want_write(two->line);	/* with epoll, too */
 	while (!two->writables)
@@ -185,10 +185,10 @@ Test(lines, what_is_not_heard_waits)
 	tcp_link.poll(tcp);
 	cr_assert_eq(two->got, 0);
 	cr_assert_not(tcp_readable(tcp));
-	tcp_link.hear(two->line, true);
+	tcp_link.set_readable(two->line, true);
 	cr_assert_eq(tcp->watched, 0);
 	expect_text(two, "later");
-	tcp_link.hear(two->line, false);
+	tcp_link.set_readable(two->line, false);
 	shutdown(two->line->fd, SHUT_RDWR);
 	tcp_link.want_write(two->line);
 	while (!two->error)
@@ -202,7 +202,7 @@ Test(lines, closed_lines_are_not_watched)
 	struct conn *one, *two;
 
 	pair(&one, &two);
-	tcp_link.hear(one->line, false);
+	tcp_link.set_readable(one->line, false);
 	tcp_link.want_write(two->line);
 	cr_assert_eq(tcp->watched, 2);
 	tcp_link.close(one->line);

@@ -14,8 +14,8 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/fork.h"
-#include "emu/net/local.h"
+#include "emu/net/link/local.h"
+#include "emu/net/os/fork.h"
 #include "pairs.h"
 
 enum { SOMEBODY = 65534 };	/* neither root nor, most likely, who runs this */
@@ -380,7 +380,7 @@ Test(local, deaf_line_is_told_that_its_peer_went_away)
 	struct conn *one, *two;
 
 	pair(&one, &two);
-	tcp_link.hear(two->line, false);
+	tcp_link.set_readable(two->line, false);
 	tcp_link.close(one->line);
 	while (!two->downs)
 		next_events();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_rings.c - lines of neighbours whose bytes go by a ring and by a socket (tcp_ring.c): part of test_local.c's program. */
+/* test_rings.c - lines of neighbours whose bytes go by a ring and by a socket (tcp_shm_ring.c): part of test_local.c's program. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -54,7 +54,7 @@ Test(rings, take_what_is_sent_to_who_looks)
 	expect_text(one, "by the ring");
 	expect_text(two, "and back");
 	cr_assert_eq(tcp_link.poll(tcp), 0);
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	send_text(two, "by the socket");
 	cr_assert(in_socket(one));
 	expect_text(one, "by the socket");
@@ -67,7 +67,7 @@ Test(rings, are_emptied_by_who_looks_no_more)
 
 	pair_with_board(&one, &two);
 	send_text(two, "put before");
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	cr_assert_eq(one->got, 10);
 }
 
@@ -79,9 +79,9 @@ Test(rings, keep_the_order)
 	for (int i = 0; i < 3; i++) {
 		one->deaf = true;
 		send_text(two, "a ring, ");
-		tcp_link.look(tcp, false);
+		tcp_link.set_polling(tcp, false);
 		send_text(two, "a socket, ");
-		tcp_link.look(tcp, true);
+		tcp_link.set_polling(tcp, true);
 		send_text(two, "a ring");
 		one->deaf = false;
 		while (one->got < 24)
@@ -99,9 +99,9 @@ Test(rings, end_a_receive_by_the_socket)
 
 	pair_with_board(&one, &two);
 	one->deaf = true;
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	send_text(two, "socket");
-	tcp_link.look(tcp, true);
+	tcp_link.set_polling(tcp, true);
 	send_text(two, "ring");
 	cr_assert_eq(tcp_link.recv(one->line, room, 2), 6);
 	cr_assert(!memcmp(a, "soc", 4) && !strcmp(b, "ket"));
@@ -149,11 +149,11 @@ Test(rings, of_the_deaf_are_read_later)
 
 	pair_with_board(&one, &two);
 	send_zeros(two, CONN_ROOM + 1);
-	tcp_link.hear(one->line, false);
-	tcp_link.look(tcp, false);
+	tcp_link.set_readable(one->line, false);
+	tcp_link.set_polling(tcp, false);
 	cr_assert(!one->got && !kicks);
 	cr_assert_not(tcp_read_on(tcp) || tcp_tick(tcp));
-	tcp_link.hear(one->line, true);
+	tcp_link.set_readable(one->line, true);
 	cr_assert_eq(kicks, 1);
 	cr_assert(tcp_read_on(tcp));
 	cr_assert_eq(one->got, CONN_ROOM);
@@ -177,12 +177,12 @@ Test(rings, of_the_deaf_are_read_at_once)
 
 	pair_with_board(&one, &two);
 	one->echo = true;
-	tcp_link.hear(one->line, false);
+	tcp_link.set_readable(one->line, false);
 	send_three(two);
-	tcp_link.look(tcp, false);
-	tcp_link.hear(one->line, true);
+	tcp_link.set_polling(tcp, false);
+	tcp_link.set_readable(one->line, true);
 	cr_assert(tcp_read_on(tcp));
-	cr_assert_not(ring_has(&one->line->ring) || tcp_tick(tcp));
+	cr_assert_not(shm_ring_has(&one->line->ring) || tcp_tick(tcp));
 }
 
 Test(rings, of_the_deaf_are_found_by_polls)
@@ -190,12 +190,12 @@ Test(rings, of_the_deaf_are_found_by_polls)
 	struct conn *one, *two;
 
 	pair_with_board(&one, &two);
-	tcp_link.hear(one->line, false);
+	tcp_link.set_readable(one->line, false);
 	send_text(two, "unheard");
 	tcp_link.poll(tcp);
 	cr_assert_eq(one->got, 0);
 	cr_assert_not(tcp_read_on(tcp), "as long as there are polls");
-	tcp_link.hear(one->line, true);
+	tcp_link.set_readable(one->line, true);
 	tcp_link.poll(tcp);
 	cr_assert_eq(one->got, 7);
 }
@@ -207,7 +207,7 @@ Test(rings, are_read_when_boards_do_not_tell_all)
 
 	pair_with_board(&one, &two);
 	pair_with_board(&three, &four);
-	tcp_link.hear(three->line, false);
+	tcp_link.set_readable(three->line, false);
 	send_text(two, "x");
 	tcp_link.poll(tcp);
 	cr_assert_eq(one->got, 1);
@@ -254,7 +254,7 @@ Test(rings, are_read_before_a_stream_is_broken)
 	tcp_link.close(two->line);
 	cr_assert_gt(send_zeros(one, MUCH), 0, "nobody knows yet");
 	cr_assert_eq(send_zeros(one, MUCH), -EAGAIN);
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	cr_assert_eq(one->got, 10);
 	cr_assert_eq(send_zeros(one, 1), -EPIPE);
 }
@@ -309,7 +309,7 @@ Test(rings, know_of_all_that_comes_by_the_socket)
 
 	pair_with_board(&one, &two);
 	cr_assert_eq(write(two->line->fd, "unsaid", 6), 6);
-	board_knock(&two->line->board);
+	shm_ring_doorbell(&two->line->shm);
 	tcp_link.poll(tcp);
 	cr_assert(one->readables && !one->eof, "found by who asks the sockets");
 	expect_broken(one);
@@ -331,7 +331,7 @@ Test(rings, are_not_waited_for_by_who_cannot_send)
 
 	pair_with_board(&one, &two);
 	atomic_fetch_add(&two->line->ring.own->by_socket, 1000);
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	cr_assert_eq(shutdown(two->line->fd, SHUT_RD), 0);
 	cr_assert_eq(send_zeros(one, 1), -EPIPE);
 }
@@ -370,7 +370,7 @@ Test(rings, keep_nobody_who_looks_no_more)
 	memcpy(peer->line->ring.out, record, sizeof(record));
 	atomic_fetch_add(&peer->line->ring.own->put, 64);
 	meanwhile = feed;
-	tcp_link.look(tcp, false);
+	tcp_link.set_polling(tcp, false);
 	cr_assert(fed > 1 && fed <= SLICE_RINGS, "%d receives", fed);
 	cr_assert_eq(kicks, 1, "ticks read on");
 	cr_assert(tcp_tick(tcp));

@@ -2,7 +2,7 @@
 /* test_slow.c - a NIC thread that a fault plan has wait before each slice: the end of the process does not wait for it. */
 #include <criterion/criterion.h>
 
-#include "emu/net/net.h"
+#include "emu/net/thread/net.h"
 #include "fake.h"
 
 Test(slow, stops_in_the_middle_of_a_wait)

@@ -2,7 +2,7 @@
 /* test_spin.c - when it pays to wait awake. */
 #include <criterion/criterion.h>
 
-#include "emu/net/spin.h"
+#include "emu/net/os/spin.h"
 
 static uint64_t now_ns = 1000000;
 

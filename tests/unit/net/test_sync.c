@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "emu/net/sync.h"
-#include "emu/net/worker.h"
+#include "emu/net/os/worker.h"
+#include "emu/net/thread/sync.h"
 #include "fake.h"
 
 enum { PAGE = 4096, MANY = 1000 };

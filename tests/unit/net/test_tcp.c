@@ -11,7 +11,7 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/fork.h"
+#include "emu/net/os/fork.h"
 #include "pairs.h"
 
 const bool local = false;
@@ -27,7 +27,7 @@ static int option(const struct line *line, int name)
 	return value;
 }
 
-/* FI_EMU_TIMEOUT_MS: probes of a line that is idle begin before it is over. */
+/* WIRE-110, FI_EMU_TIMEOUT_MS: probes of a line that is idle begin before it is over. */
 Test(tcp, silence)
 {
 	static const struct { int ms, idle_s; } of[] = { { 0, 5 }, { 1000, 1 }, { 1999, 1 }, { 2000, 1 }, { 40000, 25 } };
@@ -35,7 +35,7 @@ Test(tcp, silence)
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		tcp->config.silence_ns = TIME_MS(of[i].ms);
-		cr_assert_eq(line_new(tcp, socket(AF_INET, SOCK_STREAM, 0), false, &line), 0);
+		cr_assert_eq(line_new(tcp, socket(AF_INET, SOCK_STREAM, 0), &stream_tcp, &line), 0);
 		cr_assert_eq(option(line, TCP_USER_TIMEOUT), of[i].ms ? of[i].ms : 8000);
 		cr_assert_eq(option(line, TCP_KEEPIDLE), of[i].idle_s);
 		cr_assert_eq(option(line, TCP_KEEPINTVL), 1);
@@ -120,6 +120,31 @@ Test(tcp, out_of_descriptors_is_said_once)
 	cr_assert_eq(ep.accepted, 0);
 	cr_assert(tcp_accept(tcp));
 	cr_assert_eq(ep.accepted, 1, "it waited");
+}
+
+/* Of those that are there one is spared, if the device says so. */
+Test(tcp, out_of_descriptors_is_no_end_of_it)
+{
+	enum { FILES = 64 };
+	struct conn *one, *two, *three;
+	struct rlimit limit, old;
+
+	pair(&one, &two);
+	ep.accepts[ep.accepted] = conn_make(&tcp_link);
+	three = dial();
+	finish(three);
+	await(tcp_listen_fd(tcp));
+	getrlimit(RLIMIT_NOFILE, &old);
+	limit = (struct rlimit){ FILES, old.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &limit);
+	while (dup(0) >= 0)
+		;
+	cr_assert(!tcp_accept(tcp));
+	ep.spared = two;
+	cr_assert(tcp_accept(tcp));
+	cr_assert(!tcp_accept(tcp), "there is room for one");
+	setrlimit(RLIMIT_NOFILE, &old);
+	cr_assert_eq(ep.accepted, 2, "it takes the place");
 }
 
 Test(tcp, random_bytes_differ)

@@ -14,9 +14,10 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/net.h"
-#include "emu/net/own.h"
-#include "emu/net/wait.h"
+#include "emu/net/os/monotonic.h"
+#include "emu/net/thread/net.h"
+#include "emu/net/thread/net_internal.h"
+#include "emu/net/wait/wait.h"
 #include "echo.h"
 #include "fake.h"
 
@@ -47,7 +48,7 @@ Test(thread, serves_while_the_program_does_nothing)
 	echo_start(false);
 	for (int i = 0; i < 100; i++)
 		play();
-	cr_assert_eq(counted(&net_stats()->looks), 0, "armed: no timer");
+	cr_assert_eq(counted(&net_stats()->samples), 0, "armed: no timer");
 	while (counted(&net_stats()->served) < 100)
 		sched_yield();
 	cr_assert_gt(atomic_load(&fake.settled), 0, "nobody else would send the acknowledgements");
@@ -146,14 +147,15 @@ Test(thread, takes_that_back_for_who_looks_parked)
 
 	echo_start(false);
 	cr_assert_eq(wait_open(&wait), 0);
-	poll_until_it_looks();
-	cr_assert_eq(wait_try(wait, true, nothing, NULL), 0);
-	parked = atomic_load(&driver->polls);
-	do
-		driver_poll(driver);
-	while (!atomic_load(&fake.looks));
-	atomic_store(&driver->polls, parked);
-	await_state(THREAD_PARKED);
+	do {
+		poll_until_it_looks();
+		cr_assert_eq(wait_try(wait, true, nothing, NULL), 0);
+		parked = atomic_load(&driver->polls);
+		poll_until_it_looks();
+		atomic_store(&driver->polls, parked);
+		while (state() == THREAD_OFF)
+			sched_yield();
+	} while (state() != THREAD_PARKED);	/* ARMED: we had lost the core for longer than a look */
 	while (atomic_load(&fake.looks))
 		sched_yield();
 	wait_close(wait);
@@ -236,8 +238,8 @@ Test(thread, stays_parked_while_nothing_comes)
 	echo_start(false);
 	cr_assert_eq(wait_open(&wait), 0);
 	sleep_on(wait);
-	looks = counted(&net_stats()->looks);
-	while (counted(&net_stats()->looks) < looks + 5)
+	looks = counted(&net_stats()->samples);
+	while (counted(&net_stats()->samples) < looks + 5)
 		sched_yield();
 	cr_assert_eq(state(), THREAD_PARKED);
 	wait_close(wait);
@@ -421,18 +423,21 @@ Test(thread, stop_leaves_callers_their_memory)
 	cr_assert_eq(atomic_load(&fake.slices), slices, "the role is taken for good");
 }
 
-Test(thread, forks_child_has_no_nic)
+Test(thread, forks_child_has_none_until_it_starts_one)
 {
 	struct net_config config = { 0 };
+	struct net_claim *inherited;
 	pid_t child;
 	int status;
 
 	echo_start(false);
+	inherited = net_claim;
 	child = fork();
 	if (!child) {
-		bool ok = !net_mine() && net_start(&nic, &config) == -ENODEV;
+		bool ok = !net_mine() && !net_start(&nic, &config) && net_mine() && !net_runs(inherited);
 
 		net_stop();
+		ok = ok && !net_mine();
 		_exit(ok ? 0 : 1);
 	}
 	cr_assert_eq(waitpid(child, &status, 0), child);

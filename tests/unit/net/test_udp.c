@@ -12,7 +12,7 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/udp.h"
+#include "emu/net/link/udp.h"
 #include "fake.h"
 
 enum { PORTS = 5 };
@@ -82,10 +82,10 @@ Test(udp, what_is_sent_arrives_whole)
 {
 	open_port(0, "127.0.0.1");
 	open_port(1, "127.0.0.1");
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[1], "to one", 6), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[1], "to one", 6), 0);
 	until_taken(&ep[1], 1);
 	cr_assert(ep[1].length == 6 && !memcmp(ep[1].bytes, "to one", 6));
-	cr_assert_eq(tcp_link.emit(ep[1].port, &at[1], "", 0), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[1].port, &at[1], "", 0), 0);
 	until_taken(&ep[1], 2);
 	cr_assert_eq(ep[1].length, 0, "also nothing");
 	cr_assert_eq(ep[0].taken, 0);
@@ -97,15 +97,15 @@ Test(udp, many_ports)
 	for (int i = 0; i < PORTS; i++)
 		open_port(i, "127.0.0.1");
 	for (int i = 0; i < PORTS; i++)
-		cr_assert_eq(tcp_link.emit(ep[i].port, &at[(i + 1) % PORTS], &i, sizeof(i)), 0);
+		cr_assert_eq(tcp_link.send_datagram(ep[i].port, &at[(i + 1) % PORTS], &i, sizeof(i)), 0);
 	for (int i = 0; i < PORTS; i++) {
 		until_taken(&ep[(i + 1) % PORTS], 1);
 		cr_assert_eq(memcmp(ep[(i + 1) % PORTS].bytes, &i, sizeof(i)), 0);
 	}
 	tcp_link.unbind(ep[2].port);
 	ep[2].port = NULL;
-	cr_assert_eq(tcp_link.emit(ep[1].port, &at[2], "lost", 4), 0, "nobody says so");
-	cr_assert_eq(tcp_link.emit(ep[1].port, &at[3], "more", 4), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[1].port, &at[2], "lost", 4), 0, "nobody says so");
+	cr_assert_eq(tcp_link.send_datagram(ep[1].port, &at[3], "more", 4), 0);
 	until_taken(&ep[3], 2);
 	cr_assert_eq(ep[2].taken, 1);
 }
@@ -116,7 +116,7 @@ Test(udp, the_whole_length_is_told)
 
 	open_port(0, "127.0.0.1");
 	open_port(1, "127.0.0.1");
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[1], long_one, sizeof(long_one)), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[1], long_one, sizeof(long_one)), 0);
 	until_taken(&ep[1], 1);
 	cr_assert_eq(ep[1].length, (ssize_t)sizeof(long_one));
 }
@@ -133,10 +133,10 @@ Test(udp, ipv6)
 		cr_skip_test("no IPv6 on this machine");
 	open_port(0, "::1");
 	open_port(1, "127.0.0.1");
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[0], "six", 3), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[0], "six", 3), 0);
 	until_taken(&ep[0], 1);
-	cr_assert_lt(tcp_link.emit(ep[0].port, &at[1], "no way", 6), 0, "an error, and no more");
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[0], "six", 3), 0);
+	cr_assert_lt(tcp_link.send_datagram(ep[0].port, &at[1], "no way", 6), 0, "an error, and no more");
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[0], "six", 3), 0);
 	until_taken(&ep[0], 2);
 }
 
@@ -159,10 +159,10 @@ Test(udp, errors_of_former_datagrams_stop_nothing)
 	tcp_link.unbind(ep[1].port);
 	ep[1].port = NULL;
 	for (int i = 0; i < 20; i++) {
-		cr_assert_eq(tcp_link.emit(ep[0].port, &gone, "x", 1), 0);
+		cr_assert_eq(tcp_link.send_datagram(ep[0].port, &gone, "x", 1), 0);
 		tcp_link.poll(tcp);
 	}
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[0], "y", 1), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[0], "y", 1), 0);
 	until_taken(&ep[0], 1);
 }
 
@@ -173,13 +173,13 @@ Test(udp, a_full_port_says_when_it_is_not)
 	tcp_link.poll(tcp);
 	cr_assert_eq(ep[0].writables, 0);
 	full = true;
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[0], "x", 1), -EAGAIN);
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[0], "x", 1), -EAGAIN);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[0], "x", 1), -EAGAIN);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[0], "x", 1), -EAGAIN);
 	full = false;
 	tcp_link.poll(tcp);
 	cr_assert_eq(ep[0].writables, 1);
 	tcp_link.poll(tcp);
 	cr_assert_eq(ep[0].writables, 1);
-	cr_assert_eq(tcp_link.emit(ep[0].port, &at[0], "x", 1), 0);
+	cr_assert_eq(tcp_link.send_datagram(ep[0].port, &at[0], "x", 1), 0);
 	until_taken(&ep[0], 1);
 }

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/net/mr_watch.h"
-#include "emu/net/remap.h"
-#include "emu/net/uffd.h"
-#include "emu/nic/mr_pages.h"
+#include "emu/net/memory/mr_watch.h"
+#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uffd.h"
+#include "emu/nic/regions/mr_pages.h"
 #include "tests/unit/nic/sandbox.h"
 
 #ifndef UFFD_USER_MODE_ONLY		/* Linux 5.11 */

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/net/remap.h"
-#include "emu/net/uring.h"
-#include "emu/nic/limits.h"
+#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uring.h"
+#include "emu/nic/base/limits.h"
 #include "tests/unit/nic/sandbox.h"
 
 enum { PAGE = 4096, PIECE = 1 << LIMIT_PINNED_SHIFT, LEN = 3 * PIECE };
@@ -346,7 +346,7 @@ Test(uring, the_table_is_refused)
 /* In a child: whether put and get succeed where the kernel refuses this call. */
 static void expect_refused(struct pin *pin, uint8_t *memory, int call, bool put, bool get)
 {
-	pid_t child = fork();
+	pid_t child = _Fork();	/* without handlers: it has the ring still */
 	uint8_t bytes[100] = { 0 };
 	int status;
 

@@ -10,9 +10,10 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/net.h"
-#include "emu/net/own.h"
-#include "emu/net/wait.h"
+#include "emu/net/os/monotonic.h"
+#include "emu/net/thread/net.h"
+#include "emu/net/thread/net_internal.h"
+#include "emu/net/wait/wait.h"
 #include "echo.h"
 #include "fake.h"
 

@@ -11,9 +11,9 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/own.h"
-#include "emu/net/worker.h"
-#include "emu/nic/limits.h"
+#include "emu/net/os/worker.h"
+#include "emu/net/thread/net_internal.h"
+#include "emu/nic/base/limits.h"
 
 struct tried {
 	struct worker_job job;	/* first */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "emu/net/uffd.h"
-#include "emu/nic/mr_cache.h"
+#include "emu/net/memory/uffd.h"
+#include "emu/nic/regions/mr_cache.h"
 
 enum { THREADS = 4, ROUNDS = 4000, PAGE = 4096, LENGTH = 2 * PAGE };
 

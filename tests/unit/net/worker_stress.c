@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/net/worker.h"
+#include "emu/net/os/worker.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
 

@@ -13,16 +13,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emu/nic/atomic.h"
-#include "emu/nic/av.h"
-#include "emu/nic/cntr.h"
-#include "emu/nic/cq.h"
-#include "emu/nic/errno.h"
-#include "emu/nic/guard.h"
-#include "emu/nic/key_map.h"
-#include "emu/nic/leaf.h"
-#include "emu/nic/mr_table.h"
-#include "emu/nic/pool.h"
+#include "emu/nic/atomics/atomic.h"
+#include "emu/nic/base/address.h"
+#include "emu/nic/base/errno.h"
+#include "emu/nic/base/futex_lock.h"
+#include "emu/nic/base/pool.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/queues/av.h"
+#include "emu/nic/queues/cntr.h"
+#include "emu/nic/queues/cq.h"
+#include "emu/nic/regions/key_map.h"
+#include "emu/nic/regions/mr_table.h"
 
 static const char *running;	/* the case */
 
@@ -209,7 +210,7 @@ static void *churn(void *arg)
 		in->sin_addr.s_addr = host;
 		in->sin_port = (in_port_t)i;
 		CHECK(av_insert(arg, &addr, 0, &index) == 0);
-		CHECK(av_lookup(arg, index, &out, &stamp) == 0 && av_same(&addr, &out));
+		CHECK(av_lookup(arg, index, &out, &stamp) == 0 && address_same(&addr, &out));
 		CHECK(av_find(arg, &addr, 0) == index);
 		CHECK(av_remove(arg, index) == 0);
 		CHECK(av_find(arg, &addr, 0) == AV_NONE);
@@ -289,7 +290,7 @@ static void *fault_and_copy(void *arg)
 		CHECK(guard_copy(copy, own, sizeof(own)) && !strcmp(copy, "own bytes"));
 		CHECK(!guard_copy(copy, forbidden, 1));
 		if (i % 64 == 0)
-			CHECK(guard_check() == 0);
+			guard_check();
 	}
 	return NULL;
 }
@@ -392,7 +393,7 @@ static void keys_mapped_by_all(void)
 enum { OBJECTS = 20 };
 
 static struct {
-	struct leaf lock;	/* takers */
+	struct futex_lock lock;	/* takers */
 	struct pool *pool;
 	uint64_t *out[OBJECTS];
 	atomic_int given;
@@ -404,9 +405,9 @@ static void *take_and_give(void *arg)
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		uint64_t *object;
 
-		leaf_lock(&room.lock);
+		futex_lock(&room.lock);
 		object = pool_take(room.pool);
-		leaf_unlock(&room.lock);
+		futex_unlock(&room.lock);
 		CHECK(object); /* there are more than threads */
 		object[1] = i;
 		if (i % 64 == 0)

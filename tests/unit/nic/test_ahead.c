@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu/nic/ahead.h"
-#include "emu/nic/limits.h"
-#include "emu/nic/mr_table.h"
+#include "emu/nic/base/limits.h"
+#include "emu/nic/regions/mr_table.h"
+#include "emu/nic/transport/prefetch.h"
 #include "wire/codec.h"
 
 enum { PAGE = 4096, WRITE_LEN = sizeof(struct wire_head) + sizeof(struct wire_write) };
@@ -62,20 +62,20 @@ static void put_writes(uint8_t *at, int count)
 	}
 }
 
-/* The cursor keeps AHEAD_FRAMES requests before the one that is worked on, and knows their keys. */
+/* The cursor keeps PREFETCH_FRAMES requests before the one that is worked on, and knows their keys. */
 Test(ahead, follows_the_frames)
 {
 	uint8_t *start = page_end - 10 * WRITE_LEN;
-	struct ahead ahead = { .at = NULL };
+	struct prefetch ahead = { .at = NULL };
 
 	put_writes(start, 10);
 	for (uint32_t i = 0; i < 10; i++) {
-		uint32_t left = 9 - i < AHEAD_FRAMES ? 9 - i : AHEAD_FRAMES;
+		uint32_t left = 9 - i < PREFETCH_FRAMES ? 9 - i : PREFETCH_FRAMES;
 
-		ahead_look(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
+		prefetch_frames(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
 		cr_assert_eq(ahead.count, left, "at frame %u: %u", i, ahead.count);
 		for (uint32_t k = 0; k < left; k++)
-			cr_assert_eq(ahead.keys[(ahead.first + k) % AHEAD_FRAMES], 101 + i + k);
+			cr_assert_eq(ahead.keys[(ahead.first + k) % PREFETCH_FRAMES], 101 + i + k);
 	}
 }
 
@@ -83,14 +83,14 @@ Test(ahead, follows_the_frames)
 Test(ahead, begins_with_the_first)
 {
 	uint8_t *start = page_end - 3 * WRITE_LEN;
-	struct ahead ahead = { .at = NULL };
+	struct prefetch ahead = { .at = NULL };
 
 	put_writes(start, 3);
-	ahead_look(&ahead, table, start, page_end);
+	prefetch_frames(&ahead, table, start, page_end);
 	cr_assert_eq(ahead.count, 3);
 	cr_assert_eq(ahead.keys[ahead.first], 100);
 	for (uint32_t i = 0; i < 3; i++) {
-		ahead_look(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
+		prefetch_frames(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
 		cr_assert_eq(ahead.count, 2 - i);
 		cr_assert(!ahead.count || ahead.keys[ahead.first] == 101 + i);
 	}
@@ -100,7 +100,7 @@ Test(ahead, random_bytes)
 {
 	for (int round = 0; round < 20000; round++) {
 		size_t length = (size_t)round % 300, at = 0;
-		struct ahead ahead = { .at = NULL };
+		struct prefetch ahead = { .at = NULL };
 		uint8_t *start = page_end - length;
 
 		fill(NULL, start, length);
@@ -108,7 +108,7 @@ Test(ahead, random_bytes)
 			start[i] = WIRE_WRITE;
 		for (int look = 0; look < 8; look++) {
 			at += (size_t)(round * 31 + look * 7) % 60;
-			ahead_look(&ahead, table, start + (at < length ? at : length), page_end);
+			prefetch_frames(&ahead, table, start + (at < length ? at : length), page_end);
 			cr_assert(ahead.at >= start && ahead.at <= page_end);
 		}
 	}

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/auth.h"
-#include "emu/nic/auth_set.h"
-#include "emu/nic/limits.h"
+#include "emu/nic/base/limits.h"
+#include "emu/nic/regions/auth.h"
+#include "emu/nic/regions/auth_set.h"
 
 Test(auth, proofs)
 {

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "emu/nic/cntr.h"
+#include "emu/nic/queues/cntr.h"
 
 static void count_wake(void *arg)
 {
@@ -52,7 +52,7 @@ Test(cntr, wakes_while_armed)
 	cntr_disarm(cntr);
 	cntr_add(cntr, 1);
 	cr_assert_eq(wakes, 5);
-	cntr_close(cntr);
+	cr_assert_eq(cntr_close(cntr), 0);
 }
 
 Test(cntr, notifies_once)

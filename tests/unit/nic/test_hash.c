@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/hash.h"
+#include "emu/nic/base/hash.h"
 
 static const uint64_t secret[2] = { 0x0123456789abcdef, 0xfedcba9876543210 };
 

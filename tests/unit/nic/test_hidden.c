@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/nic/hidden.h"
+#include "emu/nic/base/secret_memory.h"
 
 enum { MANY = 2000 };	/* more than a chunk has */
 
-static const char zeros[HIDDEN_CELL];
+static const char zeros[SECRET_MEMORY_CELL];
 
 /* What /proc/self/smaps says of the memory at `at`. */
 static void flags_of(const void *at, char *flags, size_t size)
@@ -34,43 +34,43 @@ static void flags_of(const void *at, char *flags, size_t size)
 Test(hidden, a_child_finds_zeros_and_a_dump_nothing)
 {
 	static void *piece[MANY];
-	struct hidden hidden = { NULL, NULL };
+	struct secret_memory hidden = { NULL, NULL };
 	char flags[256];
 	pid_t child;
 	int status;
 
 	for (int i = 0; i < MANY; i++) {
-		piece[i] = hidden_take(&hidden);
-		cr_assert(piece[i] && !memcmp(piece[i], zeros, HIDDEN_CELL));
-		memset(piece[i], 0xa5, HIDDEN_CELL);
+		piece[i] = secret_memory_take(&hidden);
+		cr_assert(piece[i] && !memcmp(piece[i], zeros, SECRET_MEMORY_CELL));
+		memset(piece[i], 0xa5, SECRET_MEMORY_CELL);
 	}
 	child = fork();
 	for (int i = 0; child == 0 && i < MANY; i++)
-		if (memcmp(piece[i], zeros, HIDDEN_CELL))
+		if (memcmp(piece[i], zeros, SECRET_MEMORY_CELL))
 			_exit(1);
 	if (child == 0)
 		_exit(0);
 	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
 	cr_assert_eq(WEXITSTATUS(status), 0, "the child has it");
 	for (int i = 0; i < MANY; i += MANY - 1) {
-		cr_assert_eq(((unsigned char *)piece[i])[HIDDEN_CELL - 1], 0xa5, "the parent has lost it");
+		cr_assert_eq(((unsigned char *)piece[i])[SECRET_MEMORY_CELL - 1], 0xa5, "the parent has lost it");
 		flags_of(piece[i], flags, sizeof(flags));
 		cr_assert(strstr(flags, " dd") && strstr(flags, " wf"), "%s", flags);
 	}
-	hidden_fini(&hidden);
+	secret_memory_fini(&hidden);
 }
 
 Test(hidden, what_is_given_back_is_wiped)
 {
-	struct hidden hidden = { NULL, NULL };
-	char *piece = hidden_take(&hidden);
+	struct secret_memory hidden = { NULL, NULL };
+	char *piece = secret_memory_take(&hidden);
 
-	memset(piece, 0xa5, HIDDEN_CELL);
-	hidden_give(&hidden, NULL);
-	hidden_give(&hidden, piece);
-	for (size_t i = sizeof(void *); i < HIDDEN_CELL; i++)
+	memset(piece, 0xa5, SECRET_MEMORY_CELL);
+	secret_memory_give(&hidden, NULL);
+	secret_memory_give(&hidden, piece);
+	for (size_t i = sizeof(void *); i < SECRET_MEMORY_CELL; i++)
 		cr_assert_eq(piece[i], 0);
-	cr_assert_eq(hidden_take(&hidden), piece);
-	cr_assert_eq(memcmp(piece, zeros, HIDDEN_CELL), 0);
-	hidden_fini(&hidden);
+	cr_assert_eq(secret_memory_take(&hidden), piece);
+	cr_assert_eq(memcmp(piece, zeros, SECRET_MEMORY_CELL), 0);
+	secret_memory_fini(&hidden);
 }

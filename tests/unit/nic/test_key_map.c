@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "emu/nic/errno.h"
-#include "emu/nic/key_map.h"
-#include "emu/nic/limits.h"
+#include "emu/nic/base/errno.h"
+#include "emu/nic/base/limits.h"
+#include "emu/nic/regions/key_map.h"
 #include "wire/codec.h"
 #include "wire/digest.h"
 

@@ -8,11 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emu/nic/leaf.h"
+#include "emu/nic/base/futex_lock.h"
 
 enum { THREADS = 4, TURNS = 20000 };
 
-static struct leaf leaf;
+static struct futex_lock leaf;
 static unsigned long count;	/* leaf */
 static pthread_barrier_t start;
 
@@ -24,12 +24,12 @@ static void *counts(void *arg)
 	for (int i = 0; i < TURNS; i++) {
 		unsigned long was;
 
-		leaf_lock(&leaf);
+		futex_lock(&leaf);
 		was = count;
 		if (i % 16 == 0)
 			sched_yield();
 		count = was + 1;
-		leaf_unlock(&leaf);
+		futex_unlock(&leaf);
 	}
 	return NULL;
 }
@@ -44,22 +44,22 @@ Test(leaf, one_at_a_time)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	cr_assert_eq(count, (unsigned long)THREADS * TURNS);
-	cr_assert_eq(atomic_load(&leaf.state), LEAF_FREE);
+	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
 }
 
 static void *counts_once(void *arg)
 {
 	(void)arg;
-	leaf_lock(&leaf);
+	futex_lock(&leaf);
 	count++;
-	leaf_unlock(&leaf);
+	futex_unlock(&leaf);
 	return NULL;
 }
 
 /* How many sleep on it: as many as the kernel would move to another futex, the other being the same one. */
 static long sleepers(void)
 {
-	return syscall(SYS_futex, &leaf.state, FUTEX_CMP_REQUEUE_PRIVATE, 0, INT_MAX, &leaf.state, LEAF_WAITED);
+	return syscall(SYS_futex, &leaf.state, FUTEX_CMP_REQUEUE_PRIVATE, 0, INT_MAX, &leaf.state, FUTEX_WAITED);
 }
 
 /* Each is woken by who lets go: the second by the first, who has to know of him. */
@@ -68,27 +68,27 @@ Test(leaf, sleepers_are_woken)
 	enum { SLEEPERS = 3 };
 	pthread_t threads[SLEEPERS];
 
-	leaf_lock(&leaf);
+	futex_lock(&leaf);
 	for (int i = 0; i < SLEEPERS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, counts_once, NULL), 0);
 	while (sleepers() != SLEEPERS)
 		sched_yield();
 	cr_assert_eq(count, 0);
-	leaf_unlock(&leaf);
+	futex_unlock(&leaf);
 	for (int i = 0; i < SLEEPERS; i++)
 		pthread_join(threads[i], NULL);
 	cr_assert_eq(count, SLEEPERS);
-	cr_assert_eq(atomic_load(&leaf.state), LEAF_FREE);
+	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
 }
 
 /* Who will not wait is told, and has changed nothing. */
 Test(leaf, trying)
 {
-	cr_assert(leaf_try(&leaf));
-	cr_assert_not(leaf_try(&leaf));
-	cr_assert_eq(atomic_load(&leaf.state), LEAF_TAKEN);
-	leaf_unlock(&leaf);
-	cr_assert(leaf_try(&leaf));
-	leaf_unlock(&leaf);
-	cr_assert_eq(atomic_load(&leaf.state), LEAF_FREE);
+	cr_assert(futex_trylock(&leaf));
+	cr_assert_not(futex_trylock(&leaf));
+	cr_assert_eq(atomic_load(&leaf.state), FUTEX_TAKEN);
+	futex_unlock(&leaf);
+	cr_assert(futex_trylock(&leaf));
+	futex_unlock(&leaf);
+	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
 }

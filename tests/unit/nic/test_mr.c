@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "emu/nic/mr.h"
+#include "emu/nic/regions/mr.h"
 
 #define BOTH (MR_REMOTE_READ | MR_REMOTE_WRITE)
 

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "emu/nic/limits.h"
-#include "emu/nic/mr_cache.h"
+#include "emu/nic/base/limits.h"
+#include "emu/nic/regions/mr_cache.h"
 
 enum { BASE = 0x10000 };
 

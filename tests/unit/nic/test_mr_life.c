@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_mr_life.c - what decides over a region beside its bytes: gates, bonds, single use, regions within; and which cause
+/* test_mr_life.c - what decides over a region beside its bytes: gates, bindings, single use, regions within; and which cause
  * is named when several apply. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/auth.h"
-#include "emu/nic/auth_set.h"
-#include "emu/nic/bond.h"
-#include "emu/nic/cntr.h"
-#include "emu/nic/ep.h"
-#include "emu/nic/judge.h"
-#include "emu/nic/mr_pages.h"
-#include "emu/nic/mr_table.h"
-#include "emu/nic/nic_impl.h"
-#include "emu/nic/session.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/queues/cntr.h"
+#include "emu/nic/regions/auth.h"
+#include "emu/nic/regions/auth_set.h"
+#include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/regions/mr_table.h"
+#include "emu/nic/requests/access_check.h"
+#include "emu/nic/transport/session.h"
+#include "role.h"
 
 static struct mr_place place;
 static struct refusal why;
-static struct bond_end here, there;
+static struct binding_end here, there;
 static uint8_t memory[4096];
 
 /* By request `seq` of life `by`, through `ep`. */
-static enum refusal_cause ask(const struct mr *mr, const struct bond_end *ep, uint64_t by, uint64_t seq, uint32_t right,
+static enum refusal_cause ask(const struct mr *mr, const struct binding_end *ep, uint64_t by, uint64_t seq, uint32_t right,
 			      uint64_t addr, uint64_t length)
 {
 	struct mr_ask asked = { .addr = addr, .length = length, .right = right, .ep = ep, .by = by, .seq = seq };
@@ -36,38 +37,43 @@ static enum refusal_cause ask_here(const struct mr *mr, uint64_t addr)
 	return ask(mr, &here, 7, 1, MR_REMOTE_WRITE, addr, 8);
 }
 
-/* The first cause that applies is named: registration, enabling, endpoint, authorization, single use, refresh, right,
- * range, pages. */
+/* The first cause that applies is named: registration, enabling, endpoint, authorization, single use, right, range,
+ * refresh, pages. */
 Test(mr_life, causes_in_order)
 {
-	struct mr_pages pages = { .refreshing = 1 };	/* knows none */
+	struct mr_refresh refresh = { .range = { { memory + 56, 1 } }, .count = 1 };
+	struct mr_pages pages = { .runs = 0 };	/* knows none */
 	struct mr_single single = { .by = 9, .seq = 1, .length = 8, .right = MR_REMOTE_WRITE };
 	struct mr mr = { .length = 64, .access = MR_REMOTE_READ, .iov_count = 1, .one = { memory, 64 }, .registering = true,
-			 .by_endpoint = true, .gated = true, .pages = &pages, .single = &single, .auth = 5 };
+			 .by_endpoint = true, .gated = true, .pages = &pages, .single = &single, .auth = 5,
+			 .refreshes = &refresh };
 
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_REGISTERING);
 	mr.registering = false;
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_DISABLED);
 	mr.enabled = true;
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_OTHER_ENDPOINT);
-	cr_assert_eq(bond_make(&mr, &there), 0);
+	cr_assert_eq(binding_add(&mr, &there), 0);
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_OTHER_ENDPOINT);
 	cr_assert_eq(ask(&mr, NULL, 7, 1, MR_REMOTE_WRITE, UINT64_MAX, 8), REFUSAL_OTHER_ENDPOINT);
-	cr_assert_eq(bond_make(&mr, &here), 0);
+	cr_assert_eq(binding_add(&mr, &here), 0);
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_AUTH);
 	mr.auth = 0;
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_SPENT);
 	single.by = 0;
-	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_REFRESHING);
-	pages.refreshing = 0;
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_RIGHT);
 	mr.access = MR_REMOTE_WRITE;
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_WRAP);
 	cr_assert_eq(ask_here(&mr, 57), REFUSAL_RANGE);
+	cr_assert_eq(ask_here(&mr, 56), REFUSAL_REFRESHING);
+	mr.pages = NULL;
+	cr_assert_eq(ask_here(&mr, 56), REFUSAL_NONE, "S118: without a table nobody is shut out");
+	mr.pages = &pages;
+	mr.refreshes = NULL;
 	cr_assert_eq(ask_here(&mr, 56), REFUSAL_PAGE_UNKNOWN);
 	mr.pages = NULL;
 	cr_assert_eq(ask_here(&mr, 56), REFUSAL_NONE);
-	bond_end_region(&mr);
+	binding_drop_region(&mr);
 	cr_assert_eq(ask_here(&mr, 56), REFUSAL_OTHER_ENDPOINT);
 	cr_assert_null(here.first);
 	cr_assert_null(there.first);
@@ -146,63 +152,59 @@ Test(mr_life, single_use_comes_back)
 /* Bonds go from either side, in any order, and the others stay. */
 Test(mr_life, bonds_are_dissolved_from_either_side)
 {
-	enum { REGIONS = 3 * SLICE_BONDS };
+	enum { REGIONS = 3 * SLICE_BINDINGS };
 	static struct mr mr[REGIONS];
-	struct bond_end end = { .cntr = NULL };
+	struct binding_end end = { .cntr = NULL };
 
 	for (int i = 0; i < REGIONS; i++) {
-		cr_assert_eq(bond_make(&mr[i], &end), 0);
-		cr_assert_eq(bond_make(&mr[i], &here), 0);
-		cr_assert_eq(bond_make(&mr[i], &end), -EINVAL);
+		cr_assert_eq(binding_add(&mr[i], &end), 0);
+		cr_assert_eq(binding_add(&mr[i], &here), 0);
+		cr_assert_eq(binding_add(&mr[i], &end), -EINVAL);
 	}
 	for (int i = 0; i < REGIONS; i += 3)
-		bond_end_region(&mr[i]);
-	cr_assert(bond_end_slice(&end), "more than a slice is left");
-	cr_assert(!bond_end_slice(&end));
+		binding_drop_region(&mr[i]);
+	cr_assert(binding_drop_slice(&end), "more than a slice is left");
+	cr_assert(!binding_drop_slice(&end));
 	for (int i = 0; i < REGIONS; i++) {
-		cr_assert(!bond_there(&mr[i], &end));
-		cr_assert_eq(bond_there(&mr[i], &here), i % 3 != 0);
-		bond_end_region(&mr[i]);
+		cr_assert(!binding_exists(&mr[i], &end));
+		cr_assert_eq(binding_exists(&mr[i], &here), i % 3 != 0);
+		binding_drop_region(&mr[i]);
 	}
 	cr_assert_null(here.first);
 }
 
 Test(mr_life, bonds_have_a_limit)
 {
-	struct bond_end end[LIMIT_BONDS + 1] = { { .cntr = NULL } };
+	struct binding_end end[LIMIT_BINDINGS + 1] = { { .cntr = NULL } };
 	struct mr mr = { .iov_count = 1 };
 
-	for (int i = 0; i < LIMIT_BONDS; i++)
-		cr_assert_eq(bond_make(&mr, &end[i]), 0);
-	cr_assert_eq(bond_make(&mr, &end[LIMIT_BONDS]), -ENOMEM);
-	bond_end_region(&mr);
-	for (int i = 0; i <= LIMIT_BONDS; i++)
+	for (int i = 0; i < LIMIT_BINDINGS; i++)
+		cr_assert_eq(binding_add(&mr, &end[i]), 0);
+	cr_assert_eq(binding_add(&mr, &end[LIMIT_BINDINGS]), -ENOMEM);
+	binding_drop_region(&mr);
+	for (int i = 0; i <= LIMIT_BINDINGS; i++)
 		cr_assert_null(end[i].first);
 }
 
-/* S98, S100: every counter of the region, if the endpoint may. */
+/* S98: every counter of the region. */
 Test(mr_life, counters_of_a_region)
 {
-	struct ep ep = { .attr.caps = 0 };
-	struct bond_end first = { .cntr = NULL }, second = { .cntr = NULL };
+	struct binding_end first = { .cntr = NULL }, second = { .cntr = NULL };
 	struct mr mr = { .iov_count = 1 };
 
 	cr_assert_eq(cntr_open(&first.cntr, NULL, NULL), 0);
 	cr_assert_eq(cntr_open(&second.cntr, NULL, NULL), 0);
-	cr_assert(!bond_make(&mr, &first) && !bond_make(&mr, &second));
-	cr_assert(!bond_to_endpoint(&mr));
-	cr_assert(!bond_make(&mr, &here) && bond_to_endpoint(&mr));
-	bond_count(&mr, &ep, 1);
-	cr_assert_eq(cntr_read(first.cntr), 0);
-	ep.attr.caps = EP_RMA_EVENT;
-	bond_count(&mr, &ep, 1);
-	bond_end_slice(&first);
-	bond_count(&mr, &ep, 1);
+	cr_assert(!binding_add(&mr, &first) && !binding_add(&mr, &second));
+	cr_assert(!binding_to_endpoint(&mr));
+	cr_assert(!binding_add(&mr, &here) && binding_to_endpoint(&mr));
+	binding_count_change(&mr, 1);
+	binding_drop_slice(&first);
+	binding_count_change(&mr, 1);
 	cr_assert_eq(cntr_read(first.cntr), 1);
 	cr_assert_eq(cntr_read(second.cntr), 2);
-	bond_end_region(&mr);
-	cntr_close(first.cntr);
-	cntr_close(second.cntr);
+	binding_drop_region(&mr);
+	cr_assert_eq(cntr_close(first.cntr), 0);
+	cr_assert_eq(cntr_close(second.cntr), 0);
 }
 
 static void fill(void *arg, void *bytes, size_t length)
@@ -226,8 +228,9 @@ Test(mr_life, table_makes_and_ends_them)
 	cr_assert_eq(mr_table_open(&table, fill, NULL), 0);
 	cr_assert_eq(mr_add(table, &attr, &base), 0);
 	cr_assert(!base->enabled && base->gated && base->by_endpoint && base->single && !base->events);
-	cr_assert_eq(bond_make(base, &here), 0);
-	attr = (struct mr_attr){ .iov = &iov, .iov_count = 1, .key = 2, .key_bytes = 8, .base = base, .events = true };
+	cr_assert_eq(binding_add(base, &here), 0);
+	attr = (struct mr_attr){ .iov = &iov, .iov_count = 1, .access = MR_REMOTE_READ, .key = 2, .key_bytes = 8, .base = base,
+				 .events = true };
 	cr_assert_eq(mr_add(table, &attr, &sub), 0);
 	cr_assert(sub->enabled && !sub->single && sub->events && sub->base == base && base->subs == 1);
 	attr.key = 2;
@@ -245,23 +248,26 @@ Test(mr_life, another_region_under_the_key)
 {
 	struct iovec iov = { memory, 64 };
 	struct mr_attr attr = { .iov = &iov, .iov_count = 1, .access = MR_REMOTE_WRITE, .key = 1, .key_bytes = 8 };
-	struct judge_ask asked = { .to.key = 1, .length = 8, .right = MR_REMOTE_WRITE, .seq = 1 };
+	struct access asked = { .to.key = 1, .length = 8, .right = MR_REMOTE_WRITE, .seq = 1 };
 	struct nic *nic = calloc(1, sizeof(*nic));
 	struct pd pd = { .nic = nic };
 	struct ep ep = { .nic = nic, .attr.pd = &pd };
 	struct session session = { .ep = &ep };
 	struct mr *mr;
 
-	cr_assert(nic && !mr_table_open(&pd.regions, fill, NULL) && !mr_add(pd.regions, &attr, &mr));
+	role_give_back();
+	cr_assert(nic && driver_enter(&nic->driver));
+	cr_assert(!mr_table_open(&pd.regions, fill, NULL) && !mr_add(pd.regions, &attr, &mr));
 	nic->slicing = nic->clocked = true;	/* a device without a clock: it is 0 */
-	cr_assert(judge(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
+	cr_assert(access_check(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
 	asked.mr_id = mr->id;
 	mr_remove(pd.regions, mr, 0);
-	cr_assert(!judge(&session, &asked, &place, &why) && why.cause == REFUSAL_CLOSED);
+	cr_assert(!access_check(&session, &asked, &place, &why) && why.cause == REFUSAL_CLOSED);
 	cr_assert_eq(mr_add(pd.regions, &attr, &mr), 0);
-	cr_assert(!judge(&session, &asked, &place, &why) && why.cause == REFUSAL_CLOSED);
+	cr_assert(!access_check(&session, &asked, &place, &why) && why.cause == REFUSAL_CLOSED);
 	asked.mr_id = 0;
-	cr_assert(judge(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
+	cr_assert(access_check(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
 	mr_table_close(pd.regions);
+	driver_fini(&nic->driver);
 	free(nic);
 }

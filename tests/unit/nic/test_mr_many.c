@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/mr_table.h"
+#include "emu/nic/regions/mr_table.h"
 
 /* Keys without order, the same each time. */
 static uint64_t key_of(uint64_t n)

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emu/nic/mr_pages.h"
-#include "emu/nic/pagemap.h"
+#include "emu/nic/memory/pagemap.h"
+#include "emu/nic/regions/mr_pages.h"
 #include "sandbox.h"
 
 enum { PAGES = 1500 };	/* more than are asked for at once */
@@ -176,6 +176,26 @@ Test(mr_pages, closed_tables_leave_nothing)
 	}
 	after = mallinfo2().uordblks;
 	cr_expect(after < before + TIMES * BYTES_EACH, "%zu B more", after - before);
+}
+
+/* S115: the pages of the ranges of all calls at work, whole, and no others. */
+Test(mr_refresh, meets_pages)
+{
+	struct mr_refresh first = { .range = { { (void *)(3 * PAGE_BYTES + 5), PAGE_BYTES }, { (void *)(9 * PAGE_BYTES), 0 } },
+				    .count = 2 };
+	struct mr_refresh second = { .next = &first, .range = { { (void *)(12 * PAGE_BYTES), 1 } }, .count = 1 };
+
+	for (uint64_t page = 0; page < 15; page++) {
+		struct iovec bytes[] = { { NULL, 0 }, { (void *)(page * PAGE_BYTES + PAGE_BYTES - 1), 1 } };
+		bool one = page == 3 || page == 4;
+
+		cr_expect_eq(mr_refresh_meets(&first, bytes, 2), one, "page %lu", page);
+		cr_expect_eq(mr_refresh_meets(&second, bytes, 2), one || page == 12, "page %lu", page);
+		cr_expect_not(mr_refresh_meets(&second, bytes, 1), "no bytes");
+		bytes[1].iov_len = 2;
+		cr_expect_eq(mr_refresh_meets(&first, &bytes[1], 1), page >= 2 && page <= 4, "page %lu and the next", page);
+	}
+	cr_expect_not(mr_refresh_meets(NULL, &(struct iovec){ (void *)PAGE_BYTES, 1 }, 1));
 }
 
 /* S107. Limit: LIMIT_REGION_PAGES in all segments together. */

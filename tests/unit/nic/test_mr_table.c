@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/errno.h"
-#include "emu/nic/huge.h"
-#include "emu/nic/mr_pages.h"
-#include "emu/nic/mr_table.h"
-#include "emu/nic/slab.h"
+#include "emu/nic/base/errno.h"
+#include "emu/nic/base/huge_pages.h"
+#include "emu/nic/base/slab.h"
+#include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/regions/mr_table.h"
 
 /* splitmix64: as good as unguessable for a test, and the same each time. */
 static uint64_t seed;
@@ -111,7 +111,7 @@ Test(mr_table, vectors_are_copied)
 /* S35, S36 */
 Test(mr_table, keys_refused)
 {
-	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .key = 0x10000, .key_bytes = 2 };
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = MR_REMOTE_READ, .key = 0x10000, .key_bytes = 2 };
 	struct mr *mr = NULL, *first = must_add(5);
 
 	cr_assert_eq(add_key(5, &mr), -NIC_ENOKEY);
@@ -124,6 +124,46 @@ Test(mr_table, keys_refused)
 	cr_assert_eq(mr_add(table, &attr, &mr), 0);
 	must_add(0);
 	must_add(UINT64_MAX - 1);
+}
+
+/* S35, S36: without remote rights the key is a wish. */
+Test(mr_table, keys_of_local_regions)
+{
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = MR_SEND | MR_RECV, .key = 5, .key_bytes = 8 };
+	struct mr *first, *second, *remote, *mr;
+
+	cr_assert_eq(mr_add(table, &attr, &first), 0);
+	cr_assert_eq(mr_find(table, 5), first);
+	cr_assert_eq(mr_add(table, &attr, &second), 0);
+	cr_assert(second->key != 5 && mr_find(table, second->key) == second);
+	remote = must_add(5);
+	cr_assert_eq(mr_find(table, 5), remote);
+	cr_assert(first->key != 5 && mr_find(table, first->key) == first);
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	cr_assert_eq(mr_find(table, 5), remote);
+	cr_assert_eq(add_key(5, &mr), -NIC_ENOKEY);
+	cr_assert_eq(mr_count(table), 4);
+	mr_remove(table, first, 0);
+	cr_assert_eq(mr_find(table, 5), remote);
+	attr.key = UINT64_MAX;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	attr.key = 0x10000;
+	attr.key_bytes = 2;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	cr_assert(mr->key < 0x10000 && mr_find(table, mr->key) == mr);
+}
+
+/* A registration that fails takes no key from another. */
+Test(mr_table, a_key_is_kept_when_the_other_fails)
+{
+	struct iovec wraps = { (void *)-8, 9 };
+	struct mr_attr local = { .iov = &whole, .iov_count = 1, .access = MR_SEND, .key = 5, .key_bytes = 8 };
+	struct mr_attr wrong = { .iov = &wraps, .iov_count = 1, .access = MR_REMOTE_READ, .key = 5, .key_bytes = 8 };
+	struct mr *holder, *mr;
+
+	cr_assert_eq(mr_add(table, &local, &holder), 0);
+	cr_assert_eq(mr_add(table, &wrong, &mr), -EINVAL);
+	cr_assert_eq(mr_find(table, 5), holder);
 }
 
 /* S17: any range registers, but not one that wraps. */
@@ -229,7 +269,7 @@ Test(mr_table, provider_keys_of_one_byte)
 		cr_assert_eq(mr_add(table, &attr, &mr), 0);
 		cr_assert_leq(mr->key, 255);
 		if (i < 128)
-			cr_assert_not(mr_tombstone(table, mr->key, 0, &age), "key %d reused at once", (int)mr->key);
+			cr_assert_not(mr_tombstone(table, mr->key, 0, 0, &age), "key %d reused at once", (int)mr->key);
 		mr_remove(table, mr, 0);
 	}
 	while (added <= 255 && mr_add(table, &attr, &mr) == 0)
@@ -244,14 +284,14 @@ Test(mr_table, tombstones_tell_the_age)
 {
 	uint64_t age = 1;
 
-	cr_assert_not(mr_tombstone(table, 5, 0, &age));
+	cr_assert_not(mr_tombstone(table, 5, 0, 0, &age));
 	mr_remove(table, must_add(5), 1000);
-	cr_assert(mr_tombstone(table, 5, 4100, &age));
+	cr_assert(mr_tombstone(table, 5, 0, 4100, &age));
 	cr_assert_eq(age, 3100);
 	mr_remove(table, must_add(5), 9000);
-	cr_assert(mr_tombstone(table, 5, 9001, &age));
+	cr_assert(mr_tombstone(table, 5, 0, 9001, &age));
 	cr_assert_eq(age, 1, "the last close counts");
-	cr_assert_not(mr_tombstone(table, 6, 0, &age));
+	cr_assert_not(mr_tombstone(table, 6, 0, 0, &age));
 }
 
 Test(mr_table, tombstones_are_forgotten_in_order)
@@ -262,10 +302,10 @@ Test(mr_table, tombstones_are_forgotten_in_order)
 	for (uint64_t key = 0; key < N; key++) {
 		mr_remove(table, must_add(key), key);
 		if (key >= LIMIT_TOMBSTONES)
-			cr_assert_not(mr_tombstone(table, key - LIMIT_TOMBSTONES, key, &age));
+			cr_assert_not(mr_tombstone(table, key - LIMIT_TOMBSTONES, 0, key, &age));
 	}
 	for (uint64_t key = N - LIMIT_TOMBSTONES; key < N; key++) {
-		cr_assert(mr_tombstone(table, key, N, &age), "key %lu", (long)key);
+		cr_assert(mr_tombstone(table, key, 0, N, &age), "key %lu", (long)key);
 		cr_assert_eq(age, N - key);
 	}
 }
@@ -278,10 +318,10 @@ Test(mr_table, one_key_closed_many_times)
 	mr_remove(table, must_add(1), 0);
 	for (uint64_t i = 0; i < 3 * LIMIT_TOMBSTONES; i++) {
 		mr_remove(table, must_add(2), i);
-		cr_assert(mr_tombstone(table, 2, i + 5, &age));
+		cr_assert(mr_tombstone(table, 2, 0, i + 5, &age));
 		cr_assert_eq(age, 5);
 	}
-	cr_assert_not(mr_tombstone(table, 1, 0, &age));
+	cr_assert_not(mr_tombstone(table, 1, 0, 0, &age));
 }
 
 /* S15, S23-S26, S75: all rights asked must be there; the range inside. */
@@ -428,7 +468,7 @@ static void pages_end(struct mr_pages *pages)
 Test(mr_table, pages_end_with_the_base)
 {
 	static const struct mr_pages_watch watch = { no_lock, no_lock, pages_end };
-	struct mr_pages *pages = huge_zalloc(sizeof(*pages));
+	struct mr_pages *pages = huge_pages_alloc(sizeof(*pages));
 	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .key = 1, .key_bytes = 8, .pages = pages };
 	struct mr *base, *within;
 
@@ -458,4 +498,34 @@ Test(mr_table, regions_within_are_bounded)
 	cr_assert_eq(mr_add(table, &attr, &within), -ENOMEM);
 	cr_assert_null(within);
 	cr_assert_eq(base->subs, MR_SUBS_MAX);
+}
+
+static const void *living;	/* the descriptor of a region that stays */
+
+/* As a post would; on this thread, so that it never comes back where the lock is held. */
+static void ask_meanwhile(struct mr_pages *pages)
+{
+	cr_assert_not_null(pages);
+	cr_assert_eq(mr_table_local_ok(table, living, memory, 1, 0), 0);
+	living = NULL;
+}
+
+static void nothing(void)
+{
+}
+
+/* A region ends with the work of many system calls, which no post waits for. */
+Test(mr_table, what_a_region_has_goes_without_the_lock)
+{
+	static const struct mr_pages_watch watch = { .lock = nothing, .unlock = nothing, .end = ask_meanwhile };
+	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = MR_REMOTE_WRITE, .key = 2, .key_bytes = 8 };
+	struct mr *mr;
+
+	if (mr_pages_open(&attr.pages, &whole, 1))
+		cr_skip_test("the kernel does not tell which pages are there");
+	attr.pages->watch = &watch;
+	living = (const void *)(uintptr_t)must_add(1)->desc;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	mr_remove(table, mr, 0);
+	cr_assert_null(living, "it was asked");
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu/nic/guard.h"
-#include "emu/nic/place.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/memory/place.h"
 
 enum { PAGE = 4096 };
 

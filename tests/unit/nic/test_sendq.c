@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu/nic/guard.h"
-#include "emu/nic/sendq.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/transport/sendq.h"
 #include "wire/codec.h"
 
 /* A segment with its payload copied, as a connection asks for room. */
@@ -77,6 +77,7 @@ Test(sendq, pieces)
 	struct sendq q = { .copies = false };
 	int owner;
 
+	cr_assert(!guard_install());
 	for (int lent = 0; lent < 3; lent++) {
 		struct iovec run = { .iov_len = 8 };
 
@@ -127,57 +128,7 @@ Test(sendq, most_pieces)
 	sendq_spares_free(&spares);
 }
 
-static unsigned sends;
-static size_t sent, blank;
-
-/* Takes all, of which the first `blank` bytes are zeros. */
-static ssize_t take(struct line *line, const struct iovec *iov, int count)
-{
-	size_t before = sent;
-
-	(void)line;
-	for (int i = 0; i < count; i++) {
-		cr_assert_leq(iov[i].iov_len, SENDQ_ZEROS);
-		for (size_t k = 0; k < iov[i].iov_len; k++, sent++)
-			cr_assert(sent >= blank || !((const uint8_t *)iov[i].iov_base)[k], "byte %zu", sent);
-	}
-	sends++;
-	return (ssize_t)(sent - before);
-}
-
-/* Zeros leave in the place of what was taken back, as many as there were bytes, and none from behind those that there are. */
-Test(sendq, zeros)
-{
-	static const struct { size_t length; unsigned sends; } cases[] = {
-		{ SENDQ_ZEROS - 1, 1 }, { SENDQ_ZEROS, 1 }, { SENDQ_ZEROS + 1, 2 }, { 3 * SENDQ_ZEROS, 3 },
-	};
-	static uint8_t lent[3 * SENDQ_ZEROS];
-	const struct link_ops link = { .send = take };
-	struct sendq_spares spares = { 0 };
-	struct sendq q = { .copies = false };
-
-	memset(lent, 0xee, sizeof(lent));
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct iovec run = { lent, cases[i].length };
-		struct wire_trailer *trailer;
-
-		cr_assert(sendq_room(&q, &spares, sizeof(*trailer), 1));
-		sendq_lend(&q, &run, lent);
-		trailer = sendq_add(&q, sizeof(*trailer));
-		wire_put_trailer(trailer, WIRE_GOOD, 0);
-		sendq_trailer(&q, 1, trailer);
-		sendq_revoke(&q, lent, WIRE_CANCELLED);
-		cr_assert_eq(wire_get32(trailer->status), WIRE_CANCELLED);
-		sends = 0;
-		sent = 0;
-		blank = cases[i].length;
-		cr_assert_eq(sendq_flush(&q, &spares, &link, NULL), 0);
-		cr_assert_eq(sent, cases[i].length + sizeof(*trailer));
-		cr_assert_eq(sends, cases[i].sends, "%zu bytes: %u sends", cases[i].length, sends);
-		cr_assert_null(q.buffer);
-	}
-	sendq_spares_free(&spares);
-}
+static size_t sent;
 
 /* What has digests is lent for one send as long as it is likely to be in the cache still; without, for as many as there may be. */
 Test(sendq, as_much_as_is_digested)
@@ -203,7 +154,7 @@ Test(sendq, as_much_as_is_digested)
 	sendq_spares_free(&spares);
 }
 
-enum { PAGE = 4096, ABOVE = 100 };	/* so many bytes of a run are in the page before */
+enum { PAGE = 4096, ABOVE = 100, DIGEST = 4711 };	/* ABOVE: so many bytes of a run are in the page before */
 static uint8_t *arrived;
 
 /* Takes a byte of the first, and then all. */
@@ -223,13 +174,13 @@ static ssize_t take_away(struct line *line, const struct iovec *iov, int count)
 	return (ssize_t)(sent - before);
 }
 
-/* Of memory that goes after its digest was made. */
-static int revoke_digested(bool gone, struct sendq_spares *spares)
+/* Of memory that is taken back, or goes, after it was lent. */
+static int revoke_lent(bool gone, uint32_t digested, struct sendq_spares *spares)
 {
 	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *lent = pages + PAGE - ABOVE;
 	const struct link_ops link = { .send = take_away };
-	struct sendq q = { .digested = 1 };
+	struct sendq q = { .digested = digested };
 	struct iovec run = { lent, 2 * ABOVE };
 	struct wire_trailer *trailer;
 	int err;
@@ -239,12 +190,13 @@ static int revoke_digested(bool gone, struct sendq_spares *spares)
 	cr_assert(sendq_room(&q, spares, sizeof(*trailer), 1));
 	sendq_lend(&q, &run, lent);
 	trailer = sendq_add(&q, sizeof(*trailer));
-	wire_put_trailer(trailer, WIRE_GOOD, 0);
+	wire_put_trailer(trailer, WIRE_GOOD, DIGEST);
 	sendq_trailer(&q, 1, trailer);
 	if (gone)
 		cr_assert(!mprotect(pages + PAGE, PAGE, PROT_NONE));
 	sendq_revoke(&q, lent, WIRE_CANCELLED);
-	cr_assert_eq(wire_get32(trailer->status), WIRE_GOOD);
+	cr_assert_eq(wire_get32(trailer->status), gone ? WIRE_GOOD : WIRE_CANCELLED);
+	cr_assert_eq(wire_get64(trailer->digest), wire_trailer_digest(wire_get32(trailer->status), DIGEST));
 	memset(lent, 0x11, ABOVE);
 	sent = 0;
 	err = sendq_flush(&q, spares, &link, NULL);
@@ -253,20 +205,22 @@ static int revoke_digested(bool gone, struct sendq_spares *spares)
 	return err;
 }
 
-/* It leaves as it was when its digest was made, or nothing does. */
-Test(sendq, revoked_with_its_digest)
+/* It leaves as it was when it was taken back, or nothing does. */
+Test(sendq, revoked)
 {
 	static uint8_t bytes[2 * ABOVE + sizeof(struct wire_trailer)];
 	struct sendq_spares spares = { 0 };
 
 	cr_assert(!guard_install());
 	arrived = bytes;
-	cr_assert_eq(revoke_digested(false, &spares), 0);
-	cr_assert_eq(sent, sizeof(bytes));
-	for (size_t i = 0; i < 2 * ABOVE; i++)
-		cr_assert_eq(bytes[i], 0xee, "byte %zu", i);
-	cr_assert_eq(revoke_digested(true, &spares), -ECANCELED);
-	cr_assert_eq(sent, 0);
+	for (uint32_t digested = 0; digested < 2; digested++) {
+		cr_assert_eq(revoke_lent(false, digested, &spares), 0);
+		cr_assert_eq(sent, sizeof(bytes));
+		for (size_t i = 0; i < 2 * ABOVE; i++)
+			cr_assert_eq(bytes[i], 0xee, "byte %zu", i);
+		cr_assert_eq(revoke_lent(true, digested, &spares), -ECANCELED);
+		cr_assert_eq(sent, 0);
+	}
 	sendq_spares_free(&spares);
 }
 

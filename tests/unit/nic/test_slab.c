@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/huge.h"
-#include "emu/nic/slab.h"
+#include "emu/nic/base/huge_pages.h"
+#include "emu/nic/base/slab.h"
 
 enum { SIZE = 96, MANY = SLAB_CHUNK + 1000 };
 
@@ -66,13 +66,13 @@ Test(huge, short_and_long)
 	static const size_t lengths[] = { 1, 4096, (2u << 20) - 1, 2u << 20, (5u << 20) + 1 };
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
-		char *memory = huge_zalloc(lengths[i]);
+		char *memory = huge_pages_alloc(lengths[i]);
 
 		cr_assert_not_null(memory);
 		cr_assert(!memory[0] && !memory[lengths[i] - 1]);
 		memset(memory, 1, lengths[i]);
-		huge_free(memory, lengths[i]);
+		huge_pages_free(memory, lengths[i]);
 	}
-	huge_free(NULL, 1);
-	huge_free(NULL, 3u << 20);
+	huge_pages_free(NULL, 1);
+	huge_pages_free(NULL, 3u << 20);
 }

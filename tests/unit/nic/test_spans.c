@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "emu/nic/spans.h"
+#include "emu/nic/base/interval_tree.h"
 
 enum { SPANS = 400, ROUNDS = 4000 };
 
-static struct span span[SPANS];
+static struct interval span[SPANS];
 static bool inside[SPANS];
-static struct spans spans;
+static struct interval_tree spans;
 
 struct seen {
 	bool all[SPANS];
@@ -18,7 +18,7 @@ struct seen {
 	int count, stop;	/* stop after so many; 0: never */
 };
 
-static int see(struct span *found, void *arg)
+static int see(struct interval *found, void *arg)
 {
 	struct seen *seen = arg;
 
@@ -30,7 +30,7 @@ static int see(struct span *found, void *arg)
 }
 
 /* Ranks fall from the root down, which is what keeps the tree shallow in whatever order ranges come and go. */
-static uint64_t depth(const struct span *root)
+static uint64_t depth(const struct interval *root)
 {
 	uint64_t left = root ? depth(root->left) : 0, right = root ? depth(root->right) : 0;
 
@@ -43,10 +43,10 @@ static void compare(uint64_t first, uint64_t last)
 {
 	struct seen seen = { .count = 0 }, one = { .stop = 1 };
 
-	cr_assert_eq(spans_find(&spans, first, last, see, &seen), 0);
+	cr_assert_eq(interval_tree_find(&spans, first, last, see, &seen), 0);
 	for (int i = 0; i < SPANS; i++)
 		cr_assert_eq(seen.all[i], inside[i] && span[i].first <= last && span[i].last >= first, "span %d", i);
-	cr_assert_eq(spans_find(&spans, first, last, see, &one), seen.count ? 7 : 0);
+	cr_assert_eq(interval_tree_find(&spans, first, last, see, &one), seen.count ? 7 : 0);
 	cr_assert_leq(one.count, 1);
 }
 
@@ -59,10 +59,10 @@ Test(spans, as_a_list_says)
 		uint64_t first = (uint64_t)random() % 1000;
 
 		if (inside[i]) {
-			spans_remove(&spans, &span[i]);
+			interval_tree_remove(&spans, &span[i]);
 		} else {
-			span[i] = (struct span){ .first = first, .last = first + (uint64_t)random() % 30 };
-			spans_add(&spans, &span[i]);
+			span[i] = (struct interval){ .first = first, .last = first + (uint64_t)random() % 30 };
+			interval_tree_add(&spans, &span[i]);
 		}
 		inside[i] = !inside[i];
 		first = (uint64_t)random() % 1000;
@@ -77,25 +77,25 @@ Test(spans, as_a_list_says)
 /* In order of address, as a program registers, and all alike: the worst for a tree that is not balanced. */
 Test(spans, stays_shallow)
 {
-	static struct span many[1 << 16];
+	static struct interval many[1 << 16];
 
 	for (uint64_t i = 0; i < 1 << 16; i++) {
-		many[i] = (struct span){ .first = i / 2, .last = i / 2 };
-		spans_add(&spans, &many[i]);
+		many[i] = (struct interval){ .first = i / 2, .last = i / 2 };
+		interval_tree_add(&spans, &many[i]);
 	}
 	cr_assert_leq(depth(spans.root), 64);
 	for (uint64_t i = 0; i < 1 << 16; i++)
-		spans_remove(&spans, &many[i]);
+		interval_tree_remove(&spans, &many[i]);
 	cr_assert_null(spans.root);
 }
 
 Test(spans, up_to_the_last_number)
 {
-	span[0] = (struct span){ .first = UINT64_MAX, .last = UINT64_MAX };
-	span[1] = (struct span){ .first = 0, .last = UINT64_MAX };
-	span[2] = (struct span){ .first = 5, .last = 3 };	/* no number at all */
+	span[0] = (struct interval){ .first = UINT64_MAX, .last = UINT64_MAX };
+	span[1] = (struct interval){ .first = 0, .last = UINT64_MAX };
+	span[2] = (struct interval){ .first = 5, .last = 3 };	/* no number at all */
 	for (int i = 0; i < 3; i++)
-		spans_add(&spans, &span[i]);
+		interval_tree_add(&spans, &span[i]);
 	inside[0] = inside[1] = true;
 	compare(UINT64_MAX, UINT64_MAX);
 	compare(0, 0);

@@ -140,6 +140,7 @@ static enum wire_datagram_flaw judged(const struct row *row)
 	return flaw;
 }
 
+/* WIRE-91, WIRE-92, WIRE-93 */
 Test(datagram, each_flaw_is_named)
 {
 	bool reached[WIRE_DG_FLAWS] = { false };

@@ -5,6 +5,11 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+static bool covered(uint8_t op, enum feed_mode mode)
+{
+	return mode == FEED_FULL || (mode == FEED_HEAD && (op == WIRE_ATOMIC || op == WIRE_RESULT));
+}
+
 void feed_redigest(uint8_t *bytes, enum feed_mode mode)
 {
 	struct wire_head *head = (struct wire_head *)bytes;
@@ -15,7 +20,8 @@ void feed_redigest(uint8_t *bytes, enum feed_mode mode)
 
 	head->digest = wire_put64(mode == FEED_OFF && !greeting ? 0 : digest_head(head));
 	if (payload)
-		trailer->digest = wire_put64(mode == FEED_FULL ? digest_bytes(at, payload) + trailer->status.b[3] : 0);
+		wire_put_trailer(trailer, (enum wire_status)wire_get32(trailer->status),
+				 covered(head->op, mode) ? digest_bytes(at, payload) : 0);
 }
 
 size_t feed_goldens(enum feed_mode mode, uint8_t bytes[FEED_MAX])
@@ -51,12 +57,12 @@ static void put(struct feed *feed, const void *bytes, size_t length)
 static void put_frame(struct feed *feed, const struct wire_head *head)
 {
 	put(feed, head, sizeof(*head) + wire_body_len(head->op));
+	feed->op = head->op;
 	feed->frames++;
 	digest_begin(&feed->check);
 	cr_assert_eq(stream_payload_left(&feed->stream), wire_get32(head->payload));
 	if (head->op == WIRE_HELLO)
-		stream_modes(&feed->stream, feed->mode != FEED_OFF, feed->mode == FEED_FULL ? &feed->digest : NULL,
-			     WIRE_SEGMENT_MIN);
+		stream_modes(&feed->stream, feed->mode != FEED_OFF, feed->mode == FEED_FULL, WIRE_SEGMENT_MIN);
 }
 
 static void put_payload(struct feed *feed, const uint8_t *bytes, size_t length)
@@ -71,7 +77,7 @@ static void put_end(struct feed *feed, enum wire_status status)
 	uint8_t trailer[sizeof(struct wire_trailer)];
 
 	cr_assert_eq(stream_payload_left(&feed->stream), 0);
-	wire_put_trailer(trailer, status, feed->mode == FEED_FULL ? digest_end(&feed->check) : 0);
+	wire_put_trailer(trailer, status, covered(feed->op, feed->mode) ? digest_end(&feed->check) : 0);
 	put(feed, trailer, sizeof(trailer));
 	feed->ends++;
 }
@@ -99,6 +105,11 @@ bool feed_piece(struct feed *feed, const uint8_t *bytes, size_t length)
 				put_payload(feed, item.bytes, item.length);
 			put_end(feed, item.status);
 			break;
+		case STREAM_STATE:
+			cr_assert(feed->mode != FEED_OFF && !feed->stated);
+			feed->stated = true;
+			stream_state(&feed->stream, &feed->digest);
+			break;
 		case STREAM_FLAW:
 			feed->flaw = item.flaw;
 			free(piece);
@@ -113,6 +124,8 @@ bool feed_piece(struct feed *feed, const uint8_t *bytes, size_t length)
 
 void feed_placed(struct feed *feed, const uint8_t *bytes, uint32_t length)
 {
+	if (stream_hashes(&feed->stream))
+		stream_state(&feed->stream, &feed->digest);
 	stream_placed(&feed->stream, bytes, length);
 	put_payload(feed, bytes, length);
 }

@@ -13,6 +13,8 @@ struct feed {
 	struct stream stream;
 	struct digest_state digest;
 	enum feed_mode mode;
+	bool stated;			/* the stream has asked for a state */
+	uint8_t op;			/* of the frame under way */
 	enum wire_flaw flaw;
 	struct digest_state check;	/* of the payload under way, from what was yielded */
 	int frames, ends;

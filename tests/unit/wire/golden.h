@@ -40,7 +40,7 @@ enum golden_name {
 };
 
 struct golden {
-	const uint8_t *bytes;	/* head, body, payload, trailer without payload digest */
+	const uint8_t *bytes;	/* head, body, payload, trailer, with the digests of the default setting */
 	size_t length;
 	const char *text;	/* of its head and body */
 };

@@ -30,6 +30,7 @@ static struct wire_secret taken(void)
 	return secret;
 }
 
+/* WIRE-100, WIRE-104 */
 Test(secret, proofs_of_a_golden_frame)
 {
 	const struct golden *said = &goldens[GOLDEN_CHALLENGE];

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_domain.c - the functions of a domain that its objects call. */
+#include "emu/fi/domain/fi_domain.h"
+
+#include <rdma/fi_errno.h>
+
+#include "emu/fi/info/fi_mr_mode.h"
+#include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_refuse.h"
+
+int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what)
+{
+	if (!domain_usable(domain))
+		return refuse_inherited(what);
+	if (atomic_fetch_add(kind, 1) >= limit) {
+		atomic_fetch_sub(kind, 1);
+		return REFUSE(DOMAIN, -FI_ENOMEM, "%s: %zu are open in this domain, the limit. Close some first.", what, limit);
+	}
+	atomic_fetch_add(&domain->users, 1);
+	return 0;
+}
+
+void domain_put(struct emu_domain *domain, atomic_uint *kind)
+{
+	atomic_fetch_sub(kind, 1);
+	atomic_fetch_sub(&domain->users, 1);
+}
+
+struct emu_eq *domain_reg_eq(struct emu_domain *domain)
+{
+	return atomic_load(&domain->reg_async) ? atomic_load(&domain->eq) : NULL;
+}
+
+bool domain_is_as(const struct fid *fid, const void *arg)
+{
+	const struct emu_domain *domain = (const struct emu_domain *)fid;
+	const struct fi_info *info = arg;
+	uint64_t differ = domain->caps ^ info->caps;
+
+	if (domain->rules != mr_mode_rules(info->fabric_attr->api_version, info->domain_attr->mr_mode, info->mode))
+		return false;
+	return !(differ & FI_HMEM) && !(differ & info->caps & (FI_RMA_EVENT | FI_RMA_PMEM));
+}
+
+static bool tell_rules(const struct fid *fid, const void *arg)
+{
+	**(int *const *)arg = ((const struct emu_domain *)fid)->rules;
+	return true;
+}
+
+bool domain_rules(const void *fid, int *rules)
+{
+	return fid && registry_find(FI_CLASS_DOMAIN, NULL, fid, tell_rules, &rules);
+}

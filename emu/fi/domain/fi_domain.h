@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_domain.h - the domain object: a protection domain of the process's NIC and the rules it was opened with.
+ * Everything but the counts is constant after open. Any thread. */
+#ifndef EMU_FI_DOMAIN_H
+#define EMU_FI_DOMAIN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rdma/fi_domain.h>
+
+#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/provider/fi_registry.h"
+#include "emu/net/thread/net.h"
+#include "emu/nic/endpoint/nic.h"
+
+struct close_policy;
+struct emu_eq;
+struct emu_mr_cache;
+
+struct emu_domain {
+	struct fid_domain fid;
+	struct opened opened;
+	struct emu_fabric *fabric;
+	struct nic *nic;
+	const struct net_claim *claim;	/* the NIC's */
+	struct pd  *pd;
+	const struct attr_table *attr;
+	uint32_t api;		/* the API version that the program was written to */
+	uint64_t caps;		/* as asked for when it was opened */
+	uint64_t auth;		/* for regions and endpoints that name no other; 0: none (S157) */
+	size_t   auth_key_size;	/* of the domain's key; 0: none given, and its objects' keys may have any size */
+	bool     av_auth;	/* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
+	int      rules;		/* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT in force */
+	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is the array that holds them. */
+	bool     looks_at_descs;
+	bool     needs_descs;	/* a buffer without one is refused or registered by the cache */
+	uint32_t desc_rights;	/* the rights of enum mr_access that are checked in a descriptor */
+	const struct close_policy *close;
+	bool     pinned;	/* FI_EMU_PINNED, and the rules allow it */
+	struct emu_mr_cache *cache;	/* of local buffers without a descriptor; NULL: they need no registration */
+	uint32_t addr_format;
+	struct emu_eq *_Atomic eq;	/* bound to it; NULL: none */
+	atomic_bool reg_async;		/* with FI_REG_MR */
+	atomic_uint users;	/* all objects of the domain */
+	atomic_uint eps, cqs, cntrs;
+	atomic_uint tx_contexts, rx_contexts;	/* contexts that belong to no one endpoint */
+};
+
+static inline struct emu_domain *emu_domain(struct fid_domain *fid)
+{
+	return (struct emu_domain *)fid;
+}
+
+int emu_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context);
+
+/* registry_fits: does a domain have the rules of this info (arg), so that it may be used for that info? The mode bits decide,
+ * and those capabilities that concern registrations. */
+bool domain_is_as(const struct fid *domain, const void *info);
+/* The rules of a domain. False: `domain` is not an open one. */
+bool domain_rules(const void *domain, int *rules);
+
+/* False in a fork's child that has inherited it: the NIC is its parent's, and no call may touch it. */
+static inline bool domain_usable(const struct emu_domain *domain)
+{
+	return net_runs(domain->claim);
+}
+
+/* The queue for the results of registrations; NULL: they are synchronous (S16, S168). */
+struct emu_eq *domain_reg_eq(struct emu_domain *domain);
+
+/* Counts one more object of a kind that has a limit, and the domain's use by it. 0; -FI_ENOMEM at the limit, logged;
+ * -FI_ENODEV if the domain is not usable. */
+int  domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what);
+void domain_put(struct emu_domain *domain, atomic_uint *kind);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_prov.c - the provider's entry. Loading starts nothing: a process that never uses the provider never notices it. */
+#include "emu/fi/provider/fi_prov.h"
+
+#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/info/fi_info.h"
+#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/mr/fi_mr_cache.h"
+#include "emu/fi/provider/fi_compat.h"
+#include "emu/net/thread/net.h"
+
+/* At exit, in every process that loaded libfabric; objects may still be open. */
+static void cleanup(void)
+{
+	net_stop();
+}
+
+struct fi_provider emu_provider = {
+	.version = FI_VERSION(EMU_VERSION_MAJOR, EMU_VERSION_MINOR),
+	.name = "emu",
+	.getinfo = emu_getinfo,
+	.fabric = emu_fabric_open,
+	.cleanup = cleanup,
+};
+
+FI_EXT_INI;
+
+FI_EXT_INI
+{
+	/* The running library's version: its core skips a provider that is older than the API that a program asks for. */
+	emu_provider.fi_version = fi_version();
+	((struct compat_prov_context *)&emu_provider.context)->disable_layering = true;
+	settings_define();
+	mr_cache_define();
+	return &emu_provider;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_attr_lax.c - personality `lax`: asks for no mr_mode bit; refusals are the same. */
+#include "emu/fi/info/fi_attr.h"
+
+const struct attr_table attr_lax = {
+	ATTR_COMMON,
+	.name = "lax",
+	.mr_mode = 0,
+	.cntr_wait_none = true,
+	.binds_late = true,
+	.close = CLOSE_ANY,
+};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_attr_strict.c - personality `strict`: holds a program to every mr_mode bit that it offers. */
+#include "emu/fi/info/fi_attr.h"
+
+const struct attr_table attr_strict = {
+	ATTR_COMMON,
+	.name = "strict",
+	.mr_mode = FI_MR_LOCAL | FI_MR_RAW | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+		   FI_MR_ENDPOINT | FI_MR_RMA_EVENT | FI_MR_MMU_NOTIFY,
+	.close = CLOSE_ANY,
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_mr_attr.c - the three registration calls, and the checks of their arguments. */
+#include "emu/fi/mr/fi_mr.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+
+#include "emu/fi/mr/fi_mr_dmabuf.h"
+#include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_refuse.h"
+#include "emu/fi/provider/fi_status.h"
+
+static int invalid(const char *what)
+{
+	return REFUSE(MR, -FI_EINVAL, "fi_mr_reg: %s.", what);
+}
+
+static int check_segment(const struct emu_domain *domain, const struct iovec *segment, size_t *total)
+{
+	size_t room = SIZE_MAX - *total;
+
+	/* S3: the man page of 1.9 and later asks for a length. */
+	if (!segment->iov_len && FI_VERSION_GE(domain->api, FI_VERSION(1, 9)))
+		return invalid("length 0 (S3). A region has at least one byte");
+	/* (NULL, SIZE_MAX) is the whole address space; only a range that wraps is refused. */
+	if (segment->iov_len && segment->iov_len - 1 > SIZE_MAX - (uintptr_t)segment->iov_base)
+		return invalid("the range goes past the end of the address space");
+	if (segment->iov_len > room)
+		return invalid("the segments together are longer than the address space");
+	*total += segment->iov_len;
+	return 0;
+}
+
+/* The known flags: the first API version that has it, and the capability that it needs. */
+static const struct { uint64_t flag, cap; uint32_t since; } flags_known[] = {
+	{ FI_RMA_EVENT, FI_RMA_EVENT, FI_VERSION(1, 0) },
+	{ COMPAT_MR_DMABUF, FI_HMEM, FI_VERSION(1, 20) },
+	{ COMPAT_MR_SINGLE_USE, 0, FI_VERSION(2, 0) },
+	{ FI_RMA_PMEM, FI_RMA_PMEM, FI_VERSION(1, 0) },
+	{ COMPAT_MR_NOCACHE, 0, FI_VERSION(1, 0) },	/* the cache holds only buffers without a region */
+};
+
+/* S5 */
+static int check_flags(const struct emu_domain *domain, uint64_t flags)
+{
+	for (size_t i = 0; i < sizeof(flags_known) / sizeof(flags_known[0]); i++) {
+		if ((domain->caps & flags_known[i].cap) == flags_known[i].cap &&
+		    FI_VERSION_GE(domain->api, flags_known[i].since))
+			flags &= ~flags_known[i].flag;
+	}
+	if (domain->av_auth)
+		flags &= ~COMPAT_AUTH_KEY;	/* S167 */
+	if (!flags)
+		return 0;
+	return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_reg: flags %#llx not supported, or not by the capabilities asked for (S5). Leave "
+		      "them out, or ask for the capability in hints->caps.", (unsigned long long)flags);
+}
+
+static int check_base(const struct emu_domain *domain, const struct emu_mr *base)
+{
+	if (!base)
+		return 0;
+	if (base->fid.fid.fclass != FI_CLASS_MR)
+		return invalid("base_mr is no region (S121)");
+	if (base->domain != domain)
+		return invalid("base_mr is a region of another domain (S121)");
+	if (!mr_complete(base))
+		return invalid("the registration of base_mr is not complete (S121)");
+	return 0;
+}
+
+/* Flags first: they tell how to read the rest. */
+static int check(const struct emu_domain *domain, const struct mr_request *req)
+{
+	size_t total = 0;
+	int    err = 0;
+
+	err = check_flags(domain, req->flags);
+	if (err)
+		return err;
+	if (req->access & ~STATUS_RIGHTS)
+		return invalid("access has bits that are none of the six rights (S22): FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
+			       "FI_REMOTE_READ, FI_REMOTE_WRITE");
+	if (req->offset)
+		return invalid("offset is reserved and must be 0 (S4)");
+	if (!req->count || !req->iov)
+		return invalid("no segments (S11)");
+	if (req->count > domain->attr->mr_iov_limit)
+		return invalid("more segments than mr_iov_limit (S10)");
+	for (size_t i = 0; i < req->count && !err; i++)
+		err = check_segment(domain, &req->iov[i], &total);
+	return err ? err : check_base(domain, req->base);
+}
+
+/* Finds where the region's bytes lie. */
+static int find_bytes(struct mr_request *req)
+{
+	int err = req->given ? mr_dmabuf_open(req->given, req->access, &req->dmabuf) : 0;
+
+	if (err || !(req->flags & FI_RMA_PMEM))
+		return err;
+	return req->dmabuf ? mr_check_pmem(&req->dmabuf->bytes, 1) : mr_check_pmem(req->iov, req->count);
+}
+
+static int take(struct emu_domain *domain, struct mr_request *req, struct fid_mr **mr)
+{
+	int err;
+
+	if (!domain_usable(domain))
+		return refuse_inherited("fi_mr_reg");
+	if (!mr)
+		return REFUSE(MR, -FI_EINVAL, "fi_mr_reg: mr is NULL.");
+	err = check(domain, req);
+	if (!err)
+		err = find_bytes(req);
+	if (!err)
+		err = mr_register(domain, req, mr);
+	if (err)
+		mr_dmabuf_close(req->dmabuf);
+	return err;
+}
+
+int emu_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t requested_key,
+	       uint64_t flags, struct fid_mr **mr, void *context)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+
+	return emu_mr_regv(fid, &iov, 1, access, offset, requested_key, flags, mr, context);
+}
+
+int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,
+		uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+	struct emu_domain *domain = (struct emu_domain *)fid;
+	struct mr_request req = {
+		.iov = iov, .count = count, .access = access, .offset = offset, .key = requested_key, .flags = flags,
+		.context = context, .auth = domain->auth,
+	};
+
+	if (domain->av_auth)
+		return REFUSE(MR, -FI_ENOSYS, "fi_mr_reg: under FI_AV_AUTH_KEY it has no room for the keys (S160). Call "
+			      "fi_mr_regattr.");
+	if (flags & COMPAT_MR_DMABUF)
+		return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_reg: FI_MR_DMABUF is for fi_mr_regattr, where the descriptor is given "
+			      "(S8).");
+	return take(domain, &req, mr);
+}
+
+/* Takes the attributes of newer API versions, and those of FI_HMEM; req has the others already. */
+static int take_newer(const struct emu_domain *domain, const struct compat_mr_attr *attr, struct mr_request *req,
+		      struct iovec *named)
+{
+	int err;
+
+	if (FI_VERSION_GE(domain->api, FI_VERSION(2, 0)))
+		req->base = (struct emu_mr *)(uintptr_t)attr->base_mr;
+	if (!req->base) {
+		err = mr_check_hmem(domain, attr);
+		if (err)
+			return err;
+	}
+	if (!(req->flags & COMPAT_MR_DMABUF))
+		return 0;
+	req->given = (const struct compat_mr_dmabuf *)attr->mr_iov;
+	err = mr_check_dmabuf(req->given, attr->iov_count, attr, domain->api);
+	if (err)
+		return err;
+	*named = (struct iovec){ (void *)((uintptr_t)req->given->base_addr + req->given->offset), req->given->len };
+	req->iov = named;
+	return 0;
+}
+
+/* Reads no field that the program's API version does not define. iface and device belong to FI_HMEM and are ignored
+ * without it (S138); sub_mr_cnt is a hint (S129). A region within another has the base's iface, device, hmem_data and
+ * page_size; those given are ignored (S125). */
+int emu_mr_regattr(struct fid *fid, const struct fi_mr_attr *given, uint64_t flags, struct fid_mr **mr)
+{
+	const struct compat_mr_attr *attr = (const struct compat_mr_attr *)given;
+	struct emu_domain *domain = (struct emu_domain *)fid;
+	struct mr_request req;
+	struct iovec named;
+	int err;
+
+	if (!attr)
+		return REFUSE(MR, -FI_EINVAL, "fi_mr_regattr: attr is NULL.");
+	err = check_flags(domain, flags); /* they tell how to read the rest */
+	if (err)
+		return err;
+	req = (struct mr_request){
+		.iov = attr->mr_iov, .count = attr->iov_count, .access = attr->access, .offset = attr->offset,
+		.key = attr->requested_key, .flags = flags, .context = attr->context, .auth = domain->auth,
+	};
+	err = mr_take_auth(domain, attr, &req);
+	if (!err)
+		err = take_newer(domain, attr, &req, &named);
+	if (!err)
+		err = take(domain, &req, mr);
+	if (err)
+		free(req.auths);
+	return err;
+}

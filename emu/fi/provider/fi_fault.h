@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_fault.h - the file of a fault plan, emu_fault(5). Any thread. */
+#ifndef EMU_FI_FAULT_H
+#define EMU_FI_FAULT_H
+
+#include "emu/nic/faults/fault_plan.h"
+
+/* Fills *plan. 0; or -FI_EINVAL after a line of log that names file and line, and then *plan is invalid. */
+int fault_read(const char *path, struct fault_plan *plan);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_refuse.h - the sentence of a call that is refused, in the log at warn level: first the error, then the remedy. The program
+ * gets only an errno; the log has the reason.
+ *
+ * Errors that a correct program meets and handles (-FI_EAGAIN, -FI_ETIMEDOUT, -FI_ECANCELED, -FI_ENOMEM without memory) have no
+ * sentence. Calls by which programs ask whether something exists (fi_query_atomic, fi_getopt, fi_open_ops) have one at info level.
+ * A repeated sentence is logged LIMIT_LOG_LINES times, and then once a second: a program may repeat a call for ever. Any thread,
+ * including fork's children and signal handlers: nothing is locked. */
+#ifndef EMU_FI_REFUSE_H
+#define EMU_FI_REFUSE_H
+
+#include <stdint.h>
+
+#include "emu/fi/provider/fi_prov.h"
+
+/* Logs the sentence; its value is `err`. `subsystem` as in EMU_WARN(). */
+#define REFUSE(subsystem, err, ...) (refuse(FI_LOG_##subsystem, __VA_ARGS__), refused(err))
+void refuse(enum fi_log_subsys subsystem, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+static inline int refused(int err)
+{
+	return err;
+}
+
+/* -FI_EBADFLAGS: these bits mean nothing in `call`, or need a capability that was not asked for. */
+int refuse_flags(enum fi_log_subsys subsystem, const char *call, uint64_t flags) __attribute__((cold));
+#define REFUSE_FLAGS(subsystem, call, flags) refuse_flags(FI_LOG_##subsystem, call, flags)
+
+/* -FI_ENODEV: the object belongs to the process that has forked this one. */
+int refuse_inherited(const char *call) __attribute__((cold));
+
+/* -FI_ENOSYS: no object of this kind has the call. `instead`: the remedy, a sentence without its full stop. */
+int refuse_missing(const char *call, const char *instead) __attribute__((cold));
+/* -FI_ENOSYS: likewise, for a command of fi_control(). `object`: "an endpoint". */
+int refuse_command(const char *object, int command) __attribute__((cold));
+/* -FI_ENOSYS, of a call by which programs ask whether something exists: at info level. */
+int refuse_probe(const char *call) __attribute__((cold));
+
+#endif

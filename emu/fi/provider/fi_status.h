@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_status.h - the device's numbers as libfabric has them. */
+#ifndef EMU_FI_STATUS_H
+#define EMU_FI_STATUS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* An errno of the device, of either sign, or 0: the system's are the same in both. */
+ssize_t status_of(ssize_t err);
+/* FI_READ and so on, of which no others are given: enum mr_access. */
+uint32_t status_rights(uint64_t access);
+
+#define STATUS_RIGHTS (FI_READ | FI_WRITE | FI_RECV | FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)
+
+#endif

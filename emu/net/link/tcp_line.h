@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_shm.c (shared segments),
+ * tcp_shm_ring.c (their rings), tcp_listen.c; udp.h has its ports. All [role]. */
+#ifndef EMU_NET_TCP_LINE_H
+#define EMU_NET_TCP_LINE_H
+
+#include "emu/net/link/stream_ops.h"
+#include "emu/net/link/tcp.h"
+#include "emu/net/os/random.h"
+#include "emu/net/shm/shm.h"
+
+/* Each object in the data set begins with its kind. */
+enum watched { WATCHED_LINE, WATCHED_PORT };
+
+enum line_state {
+	LINE_DIALING,	/* in the dial set until conn_up() or conn_down() */
+	LINE_OPEN,	/* in the data set */
+	LINE_BROKEN,	/* conn_down() was called; in no set, waits for close */
+	LINE_LINGERING,	/* closed by the device, which has forgotten it; in the linger set */
+};
+
+struct line {
+	enum watched kind;		/* first */
+	struct tcp *tcp;
+	struct conn *conn;
+	struct line *next, *prev;	/* tcp->lines, or tcp->lingering */
+	const struct stream_ops *ops;
+	int fd;
+	enum line_state state;
+	int error;			/* of connect(), to be told by conn_down() */
+	bool wanting;			/* conn_writable() is owed */
+	bool deaf;			/* conn_readable() is not wanted */
+	bool hopes;			/* dialled to a neighbour: the first bytes may bring a shared segment */
+	int shm_fd;			/* to go with the first bytes; -1: none */
+	struct shm shm;
+	struct shm_ring ring;
+	bool two_ways;			/* the peer has the shared segment: bytes come by the ring, too */
+	bool drained;			/* the last receive left nothing */
+	struct line *next_shm;		/* tcp->shms */
+	int untaken;			/* wanting: bytes that a neighbour had not read at the last tick; -1: no tick yet */
+	uint32_t silent_ticks;		/* ticks in a row with the same `untaken` */
+	uint64_t linger_end_ns;
+};
+
+struct listener {
+	struct ep *ep;
+	struct listener *next;
+	int fd;
+	int local;			/* local.h; -1: none */
+	struct bound bound;
+};
+
+struct tcp {
+	struct tcp_config config;
+	int data_set, dial_set, listen_set, linger_set;
+	struct random random;
+	struct line *lines, *lingering;
+	struct line *shms;	/* lines that have a shared segment */
+	unsigned int shm_count;
+	uint8_t *shm_quota;	/* NULL: there are no shared segments */
+	bool polling;		/* the device polls often (link.h) */
+	unsigned int unasked;	/* polls since the sets were last polled */
+	struct sockaddr_storage dialled;	/* the last address dialled by TCP */
+	unsigned int dials;			/* failed dials to it in a row */
+	struct listener *listeners;
+	struct port *ports;
+	unsigned int count;	/* of lines and lingering */
+	unsigned int port_count;
+	unsigned int dialing;
+	unsigned int watched;	/* lines and ports that need the data set: wanting ones, and lines that are deaf */
+	unsigned int changes;	/* lines, ports or listeners freed: events that epoll_wait() returned before are stale */
+	unsigned int received;	/* receives of line_recv(), an end included: poll() sees whether there was any */
+	bool ticking;		/* tcp_tick() was asked for and has not returned false */
+	bool full;		/* accept() found no room, and that was logged */
+};
+
+/* tcp_line.c. A new line takes fd, also if it fails: 0 or -errno. */
+int  line_new(struct tcp *tcp, int fd, const struct stream_ops *ops, struct line **line);
+int  line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
+int  line_open(struct line *line);	/* enters the data set */
+/* The result of a dial: 0 or a positive errno. */
+int  line_dial_result(struct line *line);
+ssize_t line_send(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
+/* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but the
+ * device wants to know of the first byte. */
+struct iovec line_first_page(const struct iovec *iov, int count);
+size_t line_at_once(const struct line *line);
+void want_ticks(struct tcp *tcp);	/* asks for calls of tcp_tick() */
+void line_want_write(struct line *line);
+void line_hear(struct line *line, bool on);
+void line_wanted(struct line *line);	/* takes that back */
+void line_close(struct line *line);
+void line_free(struct line *line);
+bool line_lingers(struct line *line);	/* are its bytes still on the way? */
+bool line_stuck(struct line *line);	/* a tick, of a neighbour, and wanting: has the neighbour taken nothing for too long? */
+
+/* tcp_shm.c. line_store_ack(), line_stored_ack(), shm_all_set_polling() are the link's. */
+void shm_all_open(struct tcp *tcp);
+void shm_all_close(struct tcp *tcp);
+void line_give_shm(struct line *line);	/* accepted from a neighbour: makes one, if there is room */
+void line_drop_shm(struct line *line);	/* there may be none */
+/* line_send() with a shared segment to go with the first bytes, and recvmsg() of first bytes that one may come with. */
+ssize_t line_send_first(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count);
+bool line_store_ack(struct line *line, uint64_t number);
+bool line_stored_ack(struct line *line, uint64_t *number);
+void shm_all_set_polling(void *link, bool on);
+int  shm_all_acks(struct tcp *tcp);	/* conn_ack_stored() for each new stored acknowledgement; how many */
+/* True: doorbells alone may be trusted in this poll. They do not tell of the end of a stream, so every SLICE_SHM polls it is false.
+ * Then shm_all_doorbell_rung() receives from the lines whose peer has rung. */
+bool shm_all_tell(struct tcp *tcp);
+int  shm_all_doorbell_rung(struct tcp *tcp);
+
+/* tcp_shm_ring.c */
+bool line_has_ring(struct line *line);	/* the peer has the shared segment: bytes may come by its ring */
+ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count);	/* line_recv(), then */
+bool rings_read(struct tcp *tcp);	/* one receive for each ring that has bytes; true: there were some */
+bool rings_read_on(struct tcp *tcp);	/* the same, again and again up to SLICE_RINGS times */
+bool rings_have(const struct tcp *tcp);	/* has a ring bytes for a line that is not deaf? */
+
+/* tcp.c: bound_open(), with a line of log where the range has no port left. */
+int  tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at,
+		    int (*bind)(const struct sockaddr_storage *at, bool reuse));
+
+/* tcp_listen.c */
+int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
+void listener_close(void *link, void *listener);
+/* The address to dial for `to`, which may be the advertised address of a listener of ours. */
+const struct sockaddr_storage *listener_real(const struct tcp *tcp, const struct sockaddr_storage *to);
+
+socklen_t tcp_address_length(const struct sockaddr_storage *address);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* udp.c - ports for datagrams. */
+#include "emu/net/link/udp.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "emu/net/os/nocancel_socket.h"
+
+/* Requested buffer size; the system may give less. */
+enum { ROOM_BYTES = 1 << 20 };
+
+/* Never with SO_REUSEADDR: another process could take the port, and the datagrams with it. */
+static int bound_socket(const struct sockaddr_storage *at, bool reuse)
+{
+	int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int one = 1, room = ROOM_BYTES, err;
+
+	(void)reuse;
+	if (fd < 0)
+		return -errno;
+	if (at->ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	if (!bind(fd, (const struct sockaddr *)at, tcp_address_length(at)))
+		return fd;
+	err = -errno;
+	nocancel_close(fd);
+	return err;
+}
+
+int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **out)
+{
+	struct tcp *tcp = link;
+	struct epoll_event event = { .events = EPOLLIN };
+	struct bound bound;
+	struct port *port;
+	int fd, err;
+
+	fd = tcp_bound_open(tcp, at, bound_socket);
+	if (fd < 0)
+		return fd;
+	err = -ENOMEM;
+	port = calloc(1, sizeof(*port));
+	if (!port)
+		goto close_socket;
+	event.data.ptr = port;
+	err = bound_names(&tcp->config.bound, fd, &bound);
+	if (!err && epoll_ctl(tcp->data_set, EPOLL_CTL_ADD, fd, &event))
+		err = -errno;
+	if (err)
+		goto free_port;
+
+	*port = (struct port){ .kind = WATCHED_PORT, .tcp = tcp, .ep = ep, .next = tcp->ports, .fd = fd, .bound = bound };
+	tcp->ports = port;
+	tcp->port_count++;
+	*at = bound.known;
+	*out = port;
+	return 0;
+
+free_port:
+	free(port);
+close_socket:
+	nocancel_close(fd);
+	return err;
+}
+
+void port_close(struct port *port)
+{
+	struct tcp *tcp = port->tcp;
+	struct port **at = &tcp->ports;
+
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+	epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, port->fd, NULL);
+	nocancel_close(port->fd);
+	tcp->watched -= port->wanting;
+	tcp->port_count--;
+	tcp->changes++;
+	free(port);
+}
+
+static void want_write(struct port *port, bool wanting)
+{
+	struct epoll_event event = { .events = EPOLLIN | (wanting ? EPOLLOUT : 0), .data.ptr = port };
+
+	if (port->wanting == wanting)
+		return;
+	if (epoll_ctl(port->tcp->data_set, EPOLL_CTL_MOD, port->fd, &event))
+		assert(!"a socket that is in the set");
+	port->tcp->watched += wanting ? 1 : -1u;
+	port->wanting = wanting;
+}
+
+int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length)
+{
+	ssize_t n;
+
+	if (port->tcp->config.bound.advertised.ss_family != AF_UNSPEC && bound_is_known(&port->bound, to))
+		to = &port->bound.real;	/* itself, as peers know it */
+	do
+		n = nocancel_send(port->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
+			       tcp_address_length(to));
+	while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return 0;
+	if (errno == EAGAIN)
+		want_write(port, true);
+	return -errno;
+}
+
+ssize_t port_take(struct port *port, void *bytes, size_t room)
+{
+	ssize_t n;
+
+	do
+		n = nocancel_recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	port->taken = true;
+	return n;
+}
+
+int port_deliver(struct port *port, uint32_t events)
+{
+	int count = 0;
+
+	if (port->wanting && events & EPOLLOUT) {
+		want_write(port, false);
+		ep_writable(port->ep);
+		count++;
+	}
+	if (events & ~(uint32_t)EPOLLOUT) {
+		port->taken = false;
+		ep_readable(port->ep);
+		count += port->taken;
+	}
+	return count;
+}

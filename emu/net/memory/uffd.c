@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* uffd.c - one userfaultfd, the thread that reads it, and its clients.
+ *
+ * Memory is registered for write protection, and never protected. So no access of the program ever waits. With registration
+ * for missing pages accesses would wait, and in user mode a system call that meets such a page would fail. */
+#include "emu/net/memory/uffd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "emu/net/os/fork.h"
+#include "emu/net/os/spawn.h"
+#include "emu/nic/memory/pagemap.h"
+
+#ifndef UFFD_USER_MODE_ONLY		/* Linux 5.11 */
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#define FEATURE_WP_SHARED	(1ull << 12)	/* 5.19: UFFD_FEATURE_WP_HUGETLBFS_SHMEM */
+#define FEATURE_WP_ASYNC	(1ull << 15)	/* 6.7: with it, memory of any kind can be watched */
+
+#define FEATURES_NEEDED (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | \
+			 UFFD_FEATURE_EVENT_REMOVE)
+#define FEATURES_LIKED (FEATURE_WP_SHARED | FEATURE_WP_ASYNC)
+
+enum { EVENTS_AT_ONCE = 16 };
+
+static struct {
+	pthread_mutex_t starting;	/* uffd_start() */
+	atomic_int fd;			/* -1: not started; set once */
+	pthread_mutex_t lock;		/* guards all that follows, and the reading of events */
+	struct uffd_client *clients;
+	uint64_t changes;		/* moves with every event or unwatch: each makes tickets void */
+} uffd = { .starting = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int descriptor(uint64_t features, uint64_t *offered)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = features };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, UFFDIO_API, &api)) {
+		close(fd);
+		return -EOPNOTSUPP;
+	}
+	*offered = api.features;
+	return fd;
+}
+
+/* A descriptor takes one UFFDIO_API, so the first one only tells which features there are. Without a needed one: an error. */
+static int open_uffd(void)
+{
+	uint64_t offered = 0;
+	int fd = sysconf(_SC_PAGESIZE) == (long)PAGE_BYTES ? descriptor(0, &offered) : -EOPNOTSUPP;
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return descriptor(FEATURES_NEEDED | (offered & FEATURES_LIKED), &offered);
+}
+
+static const char *words(int err)
+{
+	switch (err) {
+	case -ENOSYS:
+		return "the kernel has no userfaultfd";
+	case -EPERM:
+	case -EACCES:
+		return "userfaultfd is forbidden here, as in many containers";
+	case -EINVAL:
+	case -EOPNOTSUPP:
+		return "there is no userfaultfd in user mode with write protection and events of unmapping for this kernel's pages";
+	default:
+		return "userfaultfd cannot be opened, or its thread not started";
+	}
+}
+
+/* Tickets become void first, before a client unwatches memory that it drops. */
+static void tell(uint64_t addr, uint64_t length)
+{
+	uffd.changes++;
+	for (struct uffd_client *client = uffd.clients; client; client = client->next)
+		client->changed(client, addr, length);
+}
+
+static void handle(const struct uffd_msg *msg)
+{
+	switch (msg->event) {
+	case UFFD_EVENT_REMAP:	/* the watch moves along with the memory, and no client knows the new place */
+		tell(msg->arg.remap.from, msg->arg.remap.len);
+		uffd_unwatch(msg->arg.remap.to, msg->arg.remap.len);
+		break;
+	case UFFD_EVENT_REMOVE:
+	case UFFD_EVENT_UNMAP:
+		tell(msg->arg.remove.start, msg->arg.remove.end - msg->arg.remove.start);
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_events(int fd)
+{
+	struct uffd_msg msgs[EVENTS_AT_ONCE];
+	ssize_t n;
+
+	uffd_lock();
+	n = read(fd, msgs, sizeof(msgs));
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(*msgs); i++)
+		handle(&msgs[i]);
+	uffd_unlock();
+}
+
+static void *uffd_main(void *arg)
+{
+	struct pollfd wait = { .fd = atomic_load(&uffd.fd), .events = POLLIN };
+
+	for (;;)
+		if (poll(&wait, 1, -1) > 0)
+			read_events(wait.fd);
+	return arg;
+}
+
+/* In a fork's child, whose memory nobody watches. The clients' knowledge is about the parent's memory. */
+static void forget(void)
+{
+	int fd = atomic_exchange(&uffd.fd, -1);
+
+	if (fd >= 0)
+		close(fd);
+	uffd.starting = uffd.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	uffd.clients = NULL;
+	uffd.changes++;
+}
+
+static struct fork_reset reset = { .in_child = forget };
+
+/* `starting` is held. */
+static int start(void)
+{
+	int fd = fork_register(&reset), err;
+	pthread_t thread;
+
+	if (!fd)
+		fd = open_uffd();
+	if (fd < 0)
+		return fd;
+	atomic_store(&uffd.fd, fd);
+	err = spawn(&thread, "emu-uffd", uffd_main, NULL);
+	if (err) {
+		atomic_store(&uffd.fd, -1);
+		close(fd);
+		return err;
+	}
+	pthread_detach(thread);
+	return 0;
+}
+
+int uffd_start(const char **why)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&uffd.starting);
+	if (atomic_load(&uffd.fd) < 0)
+		err = start();
+	pthread_mutex_unlock(&uffd.starting);
+	if (err)
+		*why = words(err);
+	return err;
+}
+
+void uffd_add(struct uffd_client *client)
+{
+	uffd_lock();
+	client->next = uffd.clients;
+	uffd.clients = client;
+	uffd_unlock();
+}
+
+void uffd_remove(struct uffd_client *client)
+{
+	struct uffd_client **at;
+
+	uffd_lock();
+	for (at = &uffd.clients; *at && *at != client; at = &(*at)->next)
+		;
+	if (*at)
+		*at = client->next;
+	uffd_unlock();
+}
+
+void uffd_lock(void)
+{
+	pthread_mutex_lock(&uffd.lock);
+}
+
+void uffd_unlock(void)
+{
+	pthread_mutex_unlock(&uffd.lock);
+}
+
+/* Rounds outward to pages. False: the range is empty or wraps. */
+static bool pages_of(uint64_t addr, uint64_t length, struct uffdio_range *pages)
+{
+	uint64_t last = addr + (length - 1);
+
+	if (!length || last < addr || last > UINT64_MAX - PAGE_BYTES)
+		return false;
+	pages->start = addr & ~(PAGE_BYTES - 1);
+	pages->len = (last | (PAGE_BYTES - 1)) + 1 - pages->start;
+	return true;
+}
+
+int uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket)
+{
+	struct uffdio_register watch = { .mode = UFFDIO_REGISTER_MODE_WP };
+	int fd = atomic_load(&uffd.fd);
+
+	if (fd < 0)
+		return -ENODEV;
+	if (!pages_of(addr, length, &watch.range))
+		return -EINVAL;
+	uffd_lock();
+	*ticket = uffd.changes;
+	uffd_unlock();
+	return ioctl(fd, UFFDIO_REGISTER, &watch) ? -errno : 0;
+}
+
+bool uffd_unchanged(uint64_t ticket)
+{
+	return uffd.changes == ticket;
+}
+
+static bool held(uint64_t addr, uint64_t length)
+{
+	for (struct uffd_client *client = uffd.clients; client; client = client->next)
+		if (client->holds(client, addr, length))
+			return true;
+	return false;
+}
+
+/* The pages at the ends may have bytes that a client still holds. */
+void uffd_unwatch(uint64_t addr, uint64_t length)
+{
+	struct uffdio_range pages;
+
+	if (!pages_of(addr, length, &pages))
+		return;
+	if (held(pages.start, PAGE_BYTES)) {
+		pages.start += PAGE_BYTES;
+		pages.len -= PAGE_BYTES;
+	}
+	if (pages.len && held(pages.start + pages.len - PAGE_BYTES, PAGE_BYTES))
+		pages.len -= PAGE_BYTES;
+	if (!pages.len || held(pages.start, pages.len))
+		return;
+	uffd.changes++;
+	ioctl(atomic_load(&uffd.fd), UFFDIO_UNREGISTER, &pages); /* fails where nothing is mapped: nothing is watched then */
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* uffd.h - the kernel's events when the program unmaps, moves or drops memory (userfaultfd in user mode: no privilege).
+ *
+ * Clients keep knowledge about memory by its address and have that memory watched. They are told of a change before anybody could
+ * use knowledge that it made stale. Told are munmap, mmap over it, mremap, brk, and madvise with MADV_DONTNEED, _FREE or
+ * _REMOVE: not mprotect, a truncated file, or a copy after a fork. Nothing changes for the program's own accesses.
+ *
+ * The kernel lets such a call return only when its event has been read, and any free() may be such a call. Hence:
+ *  U1 events are read by a thread that does nothing else. It waits neither for the driver role nor for a job, since
+ *     their holders free memory.
+ *  U2 an event is read, and the clients are told, under uffd_lock(): so a thread that has the lock after munmap returned
+ *     knows that all clients have been told.
+ *  U3 under the lock nothing allocates, frees, unmaps, logs, or waits for another lock or role. So tables that changed()
+ *     writes are made beforehand, and work that needs the role is noted for later.
+ *
+ * Thread: any that may use the NIC (net_mine()), never from a signal handler. Addresses are rounded outward to pages. */
+#ifndef EMU_NET_UFFD_H
+#define EMU_NET_UFFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Owner: the caller of uffd_add(), until uffd_remove() has returned. Both callbacks run under the lock, on any thread. */
+struct uffd_client {
+	struct uffd_client *next;
+	/* These bytes are gone or replaced, or are about to become zero. May call uffd_unwatch(). On the reader's thread. */
+	void (*changed)(struct uffd_client *client, uint64_t addr, uint64_t length);
+	/* Does it know anything about one of these bytes? Then they stay watched. */
+	bool (*holds)(struct uffd_client *client, uint64_t addr, uint64_t length);
+};
+
+/* Opens the descriptor and starts the thread at the first call; they then stay until the process ends, as memory may be
+ * unmapped until then. 0, or -errno and *why in words: -ENOSYS, -EPERM (forbidden, as in many containers), -EOPNOTSUPP
+ * (the kernel or processor lacks a feature), or the error of starting a thread. */
+int  uffd_start(const char **why);
+
+void uffd_add(struct uffd_client *client);	/* after uffd_start() succeeded; not under the lock */
+void uffd_remove(struct uffd_client *client);	/* not under the lock; the client has unwatched its memory before */
+
+void uffd_lock(void);
+void uffd_unlock(void);
+
+/* Watches memory, not under the lock. Call it before reading which pages are there. 0 and *ticket; else the range, or
+ * some of it, is not watched: -EINVAL (not mapped, wraps, part of a huge page, or a kind of memory that this kernel does not
+ * watch), -EBUSY (watched by the program itself), -EPERM (a shared mapping of a file that may only be read), -ENODEV. */
+int  uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket);
+/* Under the lock, after the caller has looked at the memory: has nothing been told or unwatched since uffd_watch()? Only then
+ * may a client enter what it saw in its table, before it releases the lock. */
+bool uffd_unchanged(uint64_t ticket);
+/* Under the lock: a client no longer holds this memory. The watch on pages that no client holds ends. Only for memory that
+ * uffd_watch() took: before 6.16 the kernel would end the program's own watch as well. */
+void uffd_unwatch(uint64_t addr, uint64_t length);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fork.c - closes the NIC's sockets in a fork's child. Otherwise, when the parent dies, its peers would still see open connections
+ * and a listener that nobody serves.
+ *
+ * The fork may have caught the link's lists in the middle of a change, so the sockets are found in /proc, where the kernel lists
+ * them for each epoll set; without /proc they stay open. All calls are async-signal-safe. Afterwards nothing of the
+ * parent's NIC is left, and the child may open one of its own. */
+#include "emu/net/os/fork.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SETS = 4 };
+
+static int sets[SETS], count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* guards registration; a leaf */
+static bool hooked;
+static struct fork_reset *_Atomic resets;	/* entries are complete before they are linked: a fork may come at any time */
+
+/* "/proc/self/fdinfo/" and the number. */
+static void name_of(char path[40], int fd)
+{
+	static const char folder[] = "/proc/self/fdinfo/";
+	char digits[12];
+	size_t length = 0, at = sizeof(folder) - 1;
+
+	memcpy(path, folder, sizeof(folder));
+	do
+		digits[length++] = (char)('0' + fd % 10);
+	while (fd /= 10);
+	while (length)
+		path[at++] = digits[--length];
+	path[at] = 0;
+}
+
+static unsigned long number(const char *from, unsigned base)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned long value = 0;
+	const char *digit;
+
+	from += strspn(from, " ");
+	for (; *from && (digit = strchr(digits, *from)) && digit < digits + base; from++)
+		value = base * value + (unsigned long)(digit - digits);
+	return value;
+}
+
+/* "tfd:" and the number stand first, "ino:" and the inode's later. The parent shares the set and goes on: a descriptor that it
+ * watches by now may have the number of another file here. */
+static void close_listed(const char *line)
+{
+	const char *inode = strstr(line, "ino:");
+	int fd = (int)number(line + strcspn(line, " "), 10);
+	struct stat status;
+
+	if (strncmp(line, "tfd:", 4) || !inode || fstat(fd, &status))
+		return;
+	if (S_ISSOCK(status.st_mode) && status.st_ino == number(inode + 4, 16))
+		close(fd);
+}
+
+static void close_watched(int set)
+{
+	char path[40], bytes[256], line[128];
+	size_t length = 0;
+	ssize_t n;
+	int at;
+
+	name_of(path, set);
+	at = open(path, O_RDONLY | O_CLOEXEC);
+	while (at >= 0 && (n = read(at, bytes, sizeof(bytes))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (bytes[i] != '\n') {
+				if (length < sizeof(line) - 1)
+					line[length++] = bytes[i];
+				continue;
+			}
+			line[length] = '\0';
+			length = 0;
+			close_listed(line);
+		}
+	}
+	if (at >= 0)
+		close(at);
+}
+
+static void in_child(void)
+{
+	int saved = errno;
+
+	for (int i = 0; i < count; i++)
+		close_watched(sets[i]);
+	for (int i = 0; i < count; i++)
+		close(sets[i]);
+	count = 0;
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	for (struct fork_reset *reset = atomic_load(&resets); reset; reset = reset->next)
+		reset->in_child();
+	errno = saved;
+}
+
+int fork_open(void)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	if (!hooked)
+		err = -pthread_atfork(NULL, NULL, in_child);
+	hooked = !err;
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+int fork_register(struct fork_reset *reset)
+{
+	int err = fork_open();
+
+	pthread_mutex_lock(&lock);
+	if (!err && !reset->known) {
+		reset->known = true;
+		reset->next = atomic_load(&resets);
+		atomic_store(&resets, reset);
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+void fork_watch(int fd)
+{
+	sets[count++] = fd;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* shm.c - the memory that two neighbours share.
+ *
+ * The writer stores an acknowledgement and then asks whether the peer polls. A side that stops polling clears `polling` and
+ * then reads once more. All four are sequentially consistent: the writer sees the cleared flag, or the reader sees the number. */
+#include "emu/net/shm/shm.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emu/net/os/nocancel_socket.h"
+
+enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW };
+
+/* Two cache lines apart, as processors fetch them in pairs; polls read the first one only. */
+struct shm_side {
+	_Alignas(128) atomic_uint_fast64_t ack;
+	atomic_uint_fast64_t polling;	/* 1: this side reads the peer's `ack` */
+	atomic_uint_fast64_t doorbells;	/* 0: this side has no shared segment yet */
+	struct shm_ring_words ring;
+};
+
+static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_side, polling) == 8 && offsetof(struct shm_side, doorbells) == 16 &&
+	      offsetof(struct shm_side, ring) == 24 && sizeof(struct shm_side) == 256, "WIRE-39");
+
+void *shm_quota(size_t count)
+{
+	void *rooms = mmap(NULL, count * SHM_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return rooms == MAP_FAILED ? NULL : rooms;
+}
+
+void shm_quota_end(void *rooms, size_t count)
+{
+	if (rooms)
+		munmap(rooms, count * SHM_BYTES);
+}
+
+static int map(struct shm *shm, struct shm_ring *ring, void *room, int fd, int own)
+{
+	struct shm_side *sides = mmap(room, SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	uint8_t *rings = (uint8_t *)room + SHM_BYTES - 2 * RING_BYTES;
+
+	if (sides == MAP_FAILED)
+		return -errno;
+	(void)madvise(sides, SHM_BYTES, MADV_DONTFORK);	/* a fork's child has no device, and would keep the memory */
+	*shm = (struct shm){ .own = &sides[own], .peer = &sides[!own], .room = room };
+	shm_ring_begin(ring, &shm->own->ring, &shm->peer->ring, rings + own * RING_BYTES, rings + !own * RING_BYTES);
+	shm_ring_doorbell(shm);
+	return 0;
+}
+
+int shm_make(struct shm *shm, struct shm_ring *ring, void *room)
+{
+	int fd = memfd_create("emu-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
+
+	if (fd < 0)
+		return -errno;
+	err = ftruncate(fd, SHM_BYTES) || fcntl(fd, F_ADD_SEALS, SEALS) ? -errno : map(shm, ring, room, fd, 0);
+	if (!err)
+		return fd;
+	nocancel_close(fd);
+	return err;
+}
+
+int shm_take(struct shm *shm, struct shm_ring *ring, void *room, int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS), err = -EINVAL;
+	struct stat is;
+
+	if (seals >= 0 && !(SEALS & ~seals) && !fstat(fd, &is) && is.st_size == SHM_BYTES)
+		err = map(shm, ring, room, fd, 1) ? -EINVAL : 0;
+	nocancel_close(fd);
+	return err;
+}
+
+/* If the kernel has no memory for the new mapping, the shared segment stays mapped, unused. */
+void shm_drop(struct shm *shm, struct shm_ring *ring)
+{
+	if (shm->own)
+		(void)mmap(shm->room, SHM_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	*shm = (struct shm){ 0 };
+	*ring = (struct shm_ring){ 0 };
+}
+
+bool shm_store_ack(struct shm *shm, uint64_t number)
+{
+	if (!shm->own || !atomic_load_explicit(&shm->peer->polling, memory_order_relaxed))
+		return false;
+	atomic_store(&shm->own->ack, number);
+	return atomic_load(&shm->peer->polling) == 1;
+}
+
+bool shm_read(struct shm *shm, uint64_t *number)
+{
+	if (!shm->own)
+		return false;
+	*number = atomic_load(&shm->peer->ack);
+	if (*number == shm->ack_seen)
+		return false;
+	shm->ack_seen = *number;
+	return true;
+}
+
+void shm_set_polling(struct shm *shm, bool on)
+{
+	if (shm->own)
+		atomic_store(&shm->own->polling, on);
+}
+
+void shm_ring_doorbell(struct shm *shm)
+{
+	if (shm->own)
+		atomic_store_explicit(&shm->own->doorbells, ++shm->doorbells, memory_order_release);
+}
+
+bool shm_shared(const struct shm *shm)
+{
+	return shm->own && atomic_load_explicit(&shm->peer->doorbells, memory_order_acquire);
+}
+
+bool shm_doorbell_rung(struct shm *shm)
+{
+	uint64_t doorbells = atomic_load_explicit(&shm->peer->doorbells, memory_order_acquire);
+	bool fresh = doorbells != shm->doorbell_seen;
+
+	shm->doorbell_seen = doorbells;
+	return fresh;
+}

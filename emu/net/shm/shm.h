@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* shm.h - memory that two neighbours share beside their stream (local.h): the polls of one find what the other writes there without
+ * a system call.
+ *
+ * Each of the two has a side. It holds the last stored acknowledgement, whether this process polls, the count of its doorbells,
+ * and its words of the two rings (shm_ring.h), which lie behind the sides. The peer's numbers and bytes are not trusted: anybody
+ * may have made them up. The segment is sealed, so the peer cannot shrink it under a reader. All [role]. PROTOCOL.md,
+ * WIRE-39. */
+#ifndef EMU_NET_SHM_H
+#define EMU_NET_SHM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/net/shm/shm_ring.h"
+
+enum { SHM_BYTES = 4096 + 2 * RING_BYTES };
+
+struct shm_side;
+
+struct shm {
+	struct shm_side *own, *peer;	/* NULL: there is none */
+	void *room;
+	uint64_t ack_seen;			/* the peer's `ack` when it was last read */
+	uint64_t doorbell_seen;			/* the peer's `doorbells` when they were last read */
+	uint64_t doorbells;		/* our own so far */
+};
+
+/* Reserves address space for `count` shared segments, inaccessible until one is mapped; NULL: none. It stays reserved as long as
+ * segments may come. Otherwise a segment could be mapped where the program has just unmapped a buffer, and a stray write there
+ * would succeed silently. */
+void *shm_quota(size_t count);
+void  shm_quota_end(void *rooms, size_t count);
+/* The accepting side: makes a segment and begins its ring. Returns the descriptor to send to the peer, the caller's; or -errno. */
+int  shm_make(struct shm *shm, struct shm_ring *ring, void *room);
+/* The dialling side: maps the peer's segment and closes the descriptor. 0, or -EINVAL if it is no such segment. */
+int  shm_take(struct shm *shm, struct shm_ring *ring, void *room, int fd);
+void shm_drop(struct shm *shm, struct shm_ring *ring);	/* its room is free again; there may be none */
+
+/* Stores an acknowledgement for the peer. False: send a frame, as the peer does not poll or there is no shared segment. */
+bool shm_store_ack(struct shm *shm, uint64_t number);
+/* True: the peer has stored another number since the last read. */
+bool shm_read(struct shm *shm, uint64_t *number);
+/* Whether this side polls. After `false` one last shm_read() finds what the peer has stored until then. */
+void shm_set_polling(struct shm *shm, bool on);
+
+void shm_ring_doorbell(struct shm *shm);	/* this side has sent something; there may be none */
+bool shm_shared(const struct shm *shm);	/* there is one, and the peer has it, too: it rings doorbells */
+bool shm_doorbell_rung(struct shm *shm);	/* shared: has the peer rung since the last call? */
+
+#endif

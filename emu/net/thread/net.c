@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* net.c - the process's one NIC: made at first use, silenced by the provider's cleanup, not inherited by a fork. A fork's
+ * child begins as a process that has used nothing yet (forget()). */
+#include "emu/net/thread/net.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "emu/net/link/tcp.h"
+#include "emu/net/os/fork.h"
+#include "emu/net/os/monotonic.h"
+#include "emu/net/os/worker.h"
+#include "emu/net/thread/net_internal.h"
+#include "emu/net/thread/sync.h"
+#include "emu/net/thread/thread.h"
+#include "emu/nic/base/limits.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/memory/pagemap.h"
+#include "emu/nic/regions/auth.h"
+
+static struct {
+	pthread_mutex_t lock;		/* net_start() and net_stop() */
+	struct nic *nic;
+	struct tcp *tcp;
+	struct thread *thread;
+	int  timer;			/* net_timer_fd() */
+	struct bound_config bound;
+	void (*log)(enum nic_log level, const char *text);
+} net = { .lock = PTHREAD_MUTEX_INITIALIZER, .timer = -1 };
+
+static uint64_t now_ns(void *arg)
+{
+	(void)arg;
+	return monotonic_ns();
+}
+
+static const struct nic_clock real_clock = { .now_ns = now_ns };
+
+static struct net_claim unclaimed;
+
+struct net_claim *_Atomic net_claim = &unclaimed;
+
+static bool owned(void)
+{
+	return atomic_load_explicit(&atomic_load(&net_claim)->own, memory_order_relaxed);
+}
+
+/* In a fork's child. The memory stays as it is, for the objects that the child has inherited. */
+static void forget(void)
+{
+	net.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	if (net.timer >= 0)
+		close(net.timer);
+	net.timer = -1;
+	if (net.thread)
+		thread_forget(net.thread);
+	net.nic = NULL;
+	net.tcp = NULL;
+	net.thread = NULL;
+	atomic_store(&net_claim, &unclaimed);
+	sync_forked();
+	auth_forked();
+	guard_forked();
+	pagemap_forked();
+}
+
+static struct fork_reset reset = { .in_child = forget };
+
+/* The page stays for good: another thread may be reading it. */
+static int claim(void)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct net_claim *page;
+	int err;
+
+	if (owned())
+		return 0;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	err = madvise(page, size, MADV_WIPEONFORK) ? -EOPNOTSUPP : 0;
+	if (err) {
+		munmap(page, size);
+		return err;
+	}
+	atomic_init(&page->own, true);
+	atomic_store_explicit(&net_claim, page, memory_order_release); /* net_mine() acquires */
+	return 0;
+}
+
+static void say(enum nic_log level, const char *what, int err)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s: %s", what, strerror(-err));
+	if (net.log)
+		net.log(level, text);
+}
+
+/* The nic wakes the thread, and the thread serves the nic: so the thread is made first and run last. */
+static int start(const struct net_config *config)
+{
+	struct nic_config nic_config = config->nic;
+	struct tcp_config tcp_config = { .log = config->log, .kick = thread_tick,
+					 .silence_ns = config->silence_ns, .local = config->local, .bound = config->bound };
+	const char *what = "cannot make the NIC thread's loop";
+	int err = fork_register(&reset);
+
+	net.log = config->log;
+	net.bound = config->bound;
+	if (!err)
+		err = thread_open(&net.thread);
+	if (err)
+		goto fail;
+	tcp_config.kick_arg = net.thread;
+	what = "cannot make the link to peers";
+	err = tcp_open(&net.tcp, &tcp_config);
+	if (err)
+		goto close_thread;
+	nic_config.wake = config->manual ? NULL : thread_wake;
+	nic_config.wake_arg = net.thread;
+	nic_config.flush = &sync_ops;
+	what = "cannot make the NIC";
+	err = nic_open(&net.nic, &nic_config, &tcp_link, net.tcp, &real_clock);
+	if (err)
+		goto close_tcp;
+	what = "cannot make a timer";
+	net.timer = config->manual ? timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC) : -1;
+	err = config->manual && net.timer < 0 ? -errno : 0;
+	if (err)
+		goto close_nic;
+	what = "cannot tell a fork's child from its parent";
+	err = claim();
+	if (err)
+		goto close_timer;
+	what = "cannot start the NIC thread";
+	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual, config->slow_ns);
+	if (err)
+		goto close_timer;
+	fork_watch(tcp_data_fd(net.tcp));
+	fork_watch(tcp_dial_fd(net.tcp));
+	fork_watch(tcp_listen_fd(net.tcp));
+	fork_watch(tcp_linger_fd(net.tcp));
+	atomic_store_explicit(&atomic_load(&net_claim)->running, true, memory_order_release); /* likewise */
+	return 0;
+
+close_timer:
+	if (net.timer >= 0)
+		close(net.timer);
+close_nic:
+	driver_enter(nic_driver(net.nic));
+	nic_close(net.nic);
+close_tcp:
+	tcp_close(net.tcp);
+close_thread:
+	thread_close(net.thread);
+fail:
+	net.nic = NULL;
+	say(NIC_LOG_WARN, what, err);
+	return err;
+}
+
+int net_start(struct nic **nic, const struct net_config *config)
+{
+	int err = 0;
+
+	if (net.nic && !owned())
+		return -ENODEV; /* before the lock, which the fork may have caught taken */
+	pthread_mutex_lock(&net.lock);
+	if (!net.nic)
+		err = start(config);
+	else if (!net_mine())
+		err = -ENODEV;
+	if (!err)
+		*nic = net.nic;
+	pthread_mutex_unlock(&net.lock);
+	return err;
+}
+
+/* For TIME_BYE_NS at most: sends what is owed and receives the answers. */
+static void settle(void)
+{
+	uint64_t end_ns = monotonic_ns() + TIME_BYE_NS;
+
+	while (!nic_quiet(net.nic) && monotonic_ns() < end_ns)
+		if (!nic_work(net.nic))
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+	nic_settle(net.nic);
+	nic_goodbye(net.nic);
+	while (tcp_tick(net.tcp))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* The worker stops first, while its jobs can still take the role.
+ *
+ * At exit other threads still run, perhaps in the middle of a post. So the role is taken and kept, and no memory is freed:
+ * those threads find the role taken for ever. A caller inside the device (exit() in a signal handler) leaves everything to
+ * the kernel. */
+void net_stop(void)
+{
+	if (!net_mine() || driver_mine(nic_driver(net.nic)))
+		return;
+	pthread_mutex_lock(&net.lock);
+	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
+		worker_stop(monotonic_ns() + TIME_BYE_NS);
+		thread_stop(net.thread);
+		driver_enter(nic_driver(net.nic));
+		settle();
+	}
+	pthread_mutex_unlock(&net.lock);
+}
+
+struct nic *net_nic(void)
+{
+	return net.nic;
+}
+
+void net_known(struct sockaddr_storage *at)
+{
+	bound_known(&net.bound, at);
+}
+
+int net_data_fd(void)
+{
+	return tcp_data_fd(net.tcp);
+}
+
+int net_control_fd(void)
+{
+	return thread_control_fd(net.thread);
+}
+
+int net_timer_fd(void)
+{
+	return net.timer;
+}
+
+void net_park(void)
+{
+	thread_park(net.thread);
+}
+
+const struct thread_stats *net_stats(void)
+{
+	return thread_stats(net.thread);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sync.c - flushes on the worker thread. One job runs all flushes that have gathered. So commits, of which there may be many,
+ * occupy no more of the worker's queue than any other job. */
+#include "emu/net/thread/sync.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu/net/os/worker.h"
+#include "emu/net/thread/net.h"
+
+static int  run(struct worker_job *job);
+static void done(struct worker_job *job, int result);
+
+static struct {
+	pthread_mutex_t lock;		/* guards all below but the job's inside; a leaf */
+	struct flush *first, **end;
+	bool submitted;			/* the job is the worker's */
+	struct worker_job job;
+} gathered = {
+	.lock = PTHREAD_MUTEX_INITIALIZER, .end = &gathered.first, .job = { .run = run, .done = done },
+};
+
+/* Whole pages. A range that was unmapped meanwhile gives -ENOMEM; nobody waits for that result any more. */
+static int flush_run(const struct iovec *run_bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)run_bytes->iov_base & ~(page - 1);
+
+	return msync((void *)begin, (uintptr_t)run_bytes->iov_base + run_bytes->iov_len - begin, MS_SYNC) ? -errno : 0;
+}
+
+static void flush_all(struct flush *flush)
+{
+	flush->result = 0;
+	if (atomic_load_explicit(&flush->unwanted, memory_order_relaxed))
+		return;
+	for (uint8_t i = 0; i < flush->count && !flush->result; i++)
+		flush->result = flush_run(&flush->run[i]);
+}
+
+static int run(struct worker_job *job)
+{
+	struct flush *flush, *next;
+
+	(void)job;
+	pthread_mutex_lock(&gathered.lock);
+	flush = gathered.first;
+	gathered.first = NULL;
+	gathered.end = &gathered.first;
+	pthread_mutex_unlock(&gathered.lock);
+	for (; flush; flush = next) {
+		next = flush->next;
+		flush_all(flush);
+		nic_flushed(net_nic(), flush);
+	}
+	return 0;
+}
+
+/* Cancelled (the process ends): the flushes that are left stay undone, and their peers learn that this process is gone. */
+static void done(struct worker_job *job, int result)
+{
+	bool more;
+
+	pthread_mutex_lock(&gathered.lock);
+	more = gathered.first && !result;
+	gathered.submitted = more;
+	pthread_mutex_unlock(&gathered.lock);
+	if (more)
+		worker_submit_now(job);
+}
+
+static void begin(void *arg, struct flush *flush)
+{
+	bool submit;
+
+	(void)arg;
+	pthread_mutex_lock(&gathered.lock);
+	flush->next = NULL;
+	*gathered.end = flush;
+	gathered.end = &flush->next;
+	submit = !gathered.submitted;
+	gathered.submitted = true;
+	pthread_mutex_unlock(&gathered.lock);
+	if (submit)
+		worker_submit_now(&gathered.job);
+}
+
+void sync_forked(void)
+{
+	gathered.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	gathered.first = NULL;
+	gathered.end = &gathered.first;
+	gathered.submitted = false;
+}
+
+const struct flush_ops sync_ops = { .begin = begin };

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* address.c - see address.h. */
+#include "emu/nic/base/address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/codec.h"
+
+bool address_canonical(const struct sockaddr *from, struct sockaddr_storage *to)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)from;
+	union {
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} name;
+
+	memset(&name, 0, sizeof(name));
+	if (from->sa_family == AF_INET) {
+		name.in.sin_family = AF_INET;
+		name.in.sin_port = in->sin_port;
+		name.in.sin_addr = in->sin_addr;
+	} else if (from->sa_family == AF_INET6) {
+		name.in6.sin6_family = AF_INET6;
+		name.in6.sin6_port = in6->sin6_port;
+		name.in6.sin6_addr = in6->sin6_addr;
+		name.in6.sin6_scope_id = in6->sin6_scope_id;
+	} else {
+		return false;
+	}
+	memset(to, 0, sizeof(*to));
+	memcpy(to, &name, sizeof(name));
+	return true;
+}
+
+bool address_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	struct sockaddr_storage ca, cb;
+
+	return address_canonical((const struct sockaddr *)a, &ca) && address_canonical((const struct sockaddr *)b, &cb) &&
+	       !memcmp(&ca, &cb, sizeof(struct sockaddr_in6));
+}
+
+void address_put(const struct sockaddr_storage *name, struct wire_address_fields *fields)
+{
+	memset(fields, 0, sizeof(*fields));
+	if (name->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)name;
+
+		fields->family = 6;
+		fields->port = ntohs(in6->sin6_port);
+		fields->scope = in6->sin6_scope_id;
+		memcpy(fields->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	} else {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)name;
+
+		fields->family = 4;
+		fields->port = ntohs(in->sin_port);
+		memcpy(fields->addr, &in->sin_addr, sizeof(in->sin_addr));
+	}
+}
+
+void address_get(const struct wire_address_fields *fields, struct sockaddr_storage *name)
+{
+	memset(name, 0, sizeof(*name));
+	if (fields->family == 6) {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)name;
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(fields->port);
+		in6->sin6_scope_id = fields->scope;
+		memcpy(&in6->sin6_addr, fields->addr, sizeof(in6->sin6_addr));
+	} else {
+		struct sockaddr_in *in = (struct sockaddr_in *)name;
+
+		in->sin_family = AF_INET;
+		in->sin_port = htons(fields->port);
+		memcpy(&in->sin_addr, fields->addr, sizeof(in->sin_addr));
+	}
+}
+
+const char *address_text(const struct sockaddr_storage *name, char *text, size_t size)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)name;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)name;
+	char address[INET6_ADDRSTRLEN];
+
+	if (name->ss_family == AF_INET6)
+		snprintf(text, size, "[%s]:%u", inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address)),
+			 ntohs(in6->sin6_port));
+	else
+		snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address)),
+			 ntohs(in->sin_port));
+	return text;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dgram.c - ops into datagrams, datagrams into receives. */
+#include "emu/nic/endpoint/dgram.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/nic/base/address.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/messages/message.h"
+#include "emu/nic/queues/av.h"
+#include "emu/nic/requests/completer.h"
+#include "wire/datagram.h"
+#include "wire/secret.h"
+
+static_assert((int)LIMIT_DGRAM == (int)WIRE_MTU, "what may be posted fits a datagram");
+
+enum { HEAD = sizeof(struct wire_datagram), BILLION = 1000000000, NAME_MAX_TEXT = 64, DETAIL_MAX = 128 };
+
+static const struct {
+	const char *words, *rest;	/* between them end_name() */
+	enum nic_log level;
+} ends[DGRAM_ENDS] = {
+	[DGRAM_LOST] = { "lost, as ", " asks for", NIC_LOG_DEBUG },
+	[DGRAM_UNSENT] = { "not sent", "", NIC_LOG_INFO },
+	[DGRAM_MALFORMED] = { "dropped, being malformed", "", NIC_LOG_WARN },
+	[DGRAM_DEAF] = { "dropped: the endpoint was opened without ", "", NIC_LOG_INFO },
+	[DGRAM_SECRET] = { "dropped", "", NIC_LOG_WARN },
+	[DGRAM_AUTH] = { "dropped: the sender's authorization key is not the one that is taken here (S158)", "", NIC_LOG_INFO },
+	[DGRAM_FULL] = { "dropped: completions that are not read leave no room for another", "", NIC_LOG_INFO },
+	[DGRAM_UNEXPECTED] = { "dropped: no receive is posted for it", "", NIC_LOG_INFO },
+};
+
+/* The front end's name of the call or setting by which datagrams end so. */
+static const char *end_name(const struct ep *ep, enum dgram_end end)
+{
+	const struct front_end *front = ep->nic->config.front;
+
+	return end == DGRAM_LOST ? front->settings[FRONT_DGRAM_LOSS] : end == DGRAM_DEAF ? front->receive_cap : "";
+}
+
+/* One more has ended so. Only powers of two are logged: a peer that floods a port does not flood the log. */
+static void ended(struct ep *ep, enum dgram_end end, const char *detail)
+{
+	uint64_t count = ++ep->dgram.ended[end];
+	char name[NAME_MAX_TEXT];
+
+	if (count & (count - 1))
+		return;
+	nic_log(ep->nic, ends[end].level, "datagram %s%s%s%s%s (number %" PRIu64 " of these at %s)", ends[end].words,
+		end_name(ep, end), ends[end].rest, detail ? ": " : "", detail ? detail : "", count,
+		address_text(&ep->name, name, sizeof(name)));
+}
+
+/* splitmix64. */
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* The seed and the endpoint's number in its process say which of its datagrams are lost. */
+int dgram_open(struct ep *ep)
+{
+	struct nic *nic = ep->nic;
+	int err = nic->link.bind(nic->link_arg, &ep->name, ep, &ep->dgram.port);
+
+	nic_role(ep->nic);
+	if (err)
+		return err;
+	ep->dgram.draws = nic->config.dgram_seed + nic->dgram_eps++;
+	ep->dgram.draws = draw(&ep->dgram.draws);
+	return 0;
+}
+
+static void tell_ended(const struct ep *ep)
+{
+	char name[NAME_MAX_TEXT];
+
+	for (int end = 0; end < DGRAM_ENDS; end++)
+		if (ep->dgram.ended[end])
+			nic_log(ep->nic, NIC_LOG_INFO, "endpoint %s closes: %" PRIu64 " datagrams were %s%s%s",
+				address_text(&ep->name, name, sizeof(name)), ep->dgram.ended[end], ends[end].words,
+				end_name(ep, (enum dgram_end)end), ends[end].rest);
+}
+
+void dgram_close(struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (!ep->dgram.port)
+		return;
+	ep->nic->link.unbind(ep->dgram.port);
+	ep->dgram.port = NULL;
+	tell_ended(ep);
+}
+
+void dgram_flush(struct ep *ep)
+{
+	struct op *op;
+
+	nic_role(ep->nic);
+	while ((op = op_list_pop(&ep->dgram.waiting)))
+		complete_refused(op, REFUSAL_CANCELLED, NULL);
+}
+
+bool dgram_quiet(const struct dgram *dgram)
+{
+	role_assert();
+	return !dgram->waiting.first;
+}
+
+/* --- out --- */
+
+/* False: the op's memory cannot be read. */
+static bool frame_fill(const struct ep *ep, const struct op *op, const struct sockaddr_storage *to, uint8_t *frame)
+{
+	const struct nic *nic = ep->nic;
+	struct wire_datagram_fields fields = {
+		.flags = (op->flags & POST_CQ_DATA ? WIRE_DG_CQ_DATA : 0) |
+			 (nic->secret ? WIRE_DG_TAGGED : nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE : 0),
+		.payload = (uint32_t)op->length, .cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0, .auth = op->auth,
+	};
+	struct wire_address_fields address;
+	struct place from;
+
+	place_set(&from, op->iov, op->iov_count);
+	if (!place_get(&from, frame + HEAD, op->length))
+		return false;
+	address_put(&ep->name, &fields.from);
+	wire_put_datagram(frame, &fields);
+	address_put(to, &address);
+	if (nic->secret)
+		secret_tag(nic->secret, (struct wire_datagram *)frame, &address);
+	return true;
+}
+
+/* False: the port takes no more now. Else the op has ended. A datagram that waits keeps its draw. */
+static bool op_leave(struct ep *ep, struct op *op)
+{
+	const struct nic *nic = ep->nic;
+	uint64_t draws = ep->dgram.draws, stamp;
+	bool lost = draw(&draws) % BILLION < nic->config.dgram_loss;
+	uint8_t frame[WIRE_DATAGRAM_MAX];
+	struct sockaddr_storage to;
+	int err = 0;
+
+	assert(op->kind == OP_SEND && op->length <= LIMIT_DGRAM);
+	av_generation(ep->attr.av);
+	if (av_lookup(ep->attr.av, op->dest, &to, &stamp)) {
+		complete_refused(op, REFUSAL_ADDRESS, NULL);
+		return true;
+	}
+	if (!frame_fill(ep, op, &to, frame)) {
+		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+		return true;
+	}
+	if (!lost)
+		err = nic->link.send_datagram(ep->dgram.port, &to, frame, HEAD + op->length);
+	if (err == -EAGAIN)
+		return false;
+	ep->dgram.draws = draws;
+	if (lost)
+		ended(ep, DGRAM_LOST, NULL);
+	else if (err)
+		ended(ep, DGRAM_UNSENT, strerror(-err));
+	complete_good(op);
+	return true;
+}
+
+void dgram_post(struct ep *ep, struct op *op)
+{
+	nic_role(ep->nic);
+	if (!ep->dgram.port)
+		complete_refused(op, REFUSAL_CANCELLED, NULL);
+	else if (ep->dgram.waiting.first || !op_leave(ep, op))
+		op_list_push(&ep->dgram.waiting, op);
+}
+
+void ep_writable(struct ep *ep)
+{
+	struct op *op, *next;
+
+	nic_role(ep->nic);
+	while ((op = ep->dgram.waiting.first)) {
+		next = op->next;
+		if (!op_leave(ep, op))
+			return;
+		ep->dgram.waiting.first = next;
+	}
+}
+
+/* --- in --- */
+
+static void receive(struct message *message, const uint8_t *payload)
+{
+	struct place place;
+
+	rx_place(message->rx, &place);
+	if (place_put(&place, payload, message->length))
+		complete_receive(message->rx, message);
+	else
+		complete_receive_failed(message->rx, REFUSAL_RECEIVE_BUFFER);
+}
+
+/* False: there is no room for its completion. A receive that was posted before the datagram came may wait for this very slice
+ * to end. */
+static bool find_receive(struct message *message)
+{
+	if (!message_find(message))
+		return false;
+	return message->rx || !submit_take_receives(message->ep->nic) || message_find(message);
+}
+
+/* The flaw in the tag of an otherwise flawless datagram, or in having one; NULL: none. */
+static const char *tag_flaw(const struct ep *ep, const uint8_t *frame, uint16_t flags)
+{
+	const struct wire_secret *secret = ep->nic->secret;
+	struct wire_address_fields own;
+
+	if (!secret)
+		return flags & WIRE_DG_TAGGED ? "tagged by a secret, and there is none here" : NULL;
+	if (!(flags & WIRE_DG_TAGGED))
+		return "not tagged by the secret that is asked for here";
+	address_put(&ep->name, &own);
+	return secret_tagged(secret, (const struct wire_datagram *)frame, &own) ? NULL :
+	       "changed, for another address, or tagged by another secret";
+}
+
+static void secret_ended(struct ep *ep, const char *flaw)
+{
+	char detail[DETAIL_MAX];
+
+	snprintf(detail, sizeof(detail), "%s (%s)", flaw, ep->nic->config.front->settings[FRONT_SECRET]);
+	ended(ep, DGRAM_SECRET, detail);
+}
+
+static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
+{
+	enum wire_datagram_flaw flaw = wire_check_datagram(frame, length);
+	struct message message = { .ep = ep, .source = AV_NONE };
+	struct wire_datagram_fields fields;
+	struct sockaddr_storage from;
+	const char *secret_flaw;
+
+	if (flaw != WIRE_DG_FLAWLESS) {
+		ended(ep, DGRAM_MALFORMED, wire_datagram_flaw_name(flaw));
+		return;
+	}
+	wire_get_datagram(frame, &fields);
+	secret_flaw = tag_flaw(ep, frame, fields.flags);
+	if (secret_flaw) {
+		secret_ended(ep, secret_flaw);
+		return;
+	}
+	address_get(&fields.from, &from);
+	message.from = &from;
+	message.length = fields.payload;
+	message.has_cq_data = fields.flags & WIRE_DG_CQ_DATA;
+	message.cq_data = fields.cq_data;
+	message.auth = fields.auth;
+	if (ep->attr.caps & (EP_SOURCE | EP_DIRECTED_RECV)) {
+		av_generation(ep->attr.av);
+		message.source = av_find(ep->attr.av, &from, fields.auth);
+	}
+	if (!(ep->attr.caps & EP_RECV))
+		ended(ep, DGRAM_DEAF, NULL);
+	else if (!ep_takes(ep, fields.auth, &from))
+		ended(ep, DGRAM_AUTH, NULL);
+	else if (!find_receive(&message))
+		ended(ep, DGRAM_FULL, NULL);
+	else if (!message.rx)
+		ended(ep, DGRAM_UNEXPECTED, NULL);
+	else
+		receive(&message, frame + HEAD);
+}
+
+/* A failure to receive is the error of a datagram sent before, if the outside tells such: it is ignored. */
+void ep_readable(struct ep *ep)
+{
+	uint8_t frame[WIRE_DATAGRAM_MAX];
+
+	nic_role(ep->nic);
+	for (int i = 0; i < SLICE_DATAGRAMS; i++) {
+		ssize_t length = ep->nic->link.recv_datagram(ep->dgram.port, frame, sizeof(frame));
+
+		if (length == -EAGAIN)
+			return;
+		if (length >= 0)
+			arrive(ep, frame, (size_t)length);
+	}
+}

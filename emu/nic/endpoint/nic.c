@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* nic.c - the nic: one slice of work, its timers, its protection domains. */
+#include "emu/nic/endpoint/nic.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/endpoint/recall.h"
+#include "emu/nic/faults/fault_post.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/regions/key_map.h"
+#include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/session.h"
+
+static bool work(void *arg)
+{
+	return nic_work(arg);
+}
+
+static bool pending(void *arg)
+{
+	struct nic *nic = arg;
+
+	return submit_pending(&nic->submit) || commits_pending(&nic->commits);
+}
+
+static uint64_t now(void *arg)
+{
+	return clock_now(&((const struct nic *)arg)->clock);
+}
+
+static void settle(void *arg)
+{
+	nic_settle(arg);
+}
+
+static void wake(void *arg)
+{
+	struct nic *nic = arg;
+
+	if (nic->config.wake)
+		nic->config.wake(nic->config.wake_arg);
+}
+
+static void config_defaults(struct nic_config *config)
+{
+	if (config->retry_budget_ns == 0)
+		config->retry_budget_ns = TIME_RETRY_BUDGET_NS;
+	if (config->refused_dials == 0)
+		config->refused_dials = REFUSED_DIALS_GONE;
+	if (config->segment == 0)
+		config->segment = LIMIT_SEGMENT;
+	if (config->eager == 0)
+		config->eager = LIMIT_EAGER;
+	if (config->unexpected_bytes == 0)
+		config->unexpected_bytes = LIMIT_UNEXPECTED_BYTES;
+	if (config->envelopes == 0)
+		config->envelopes = LIMIT_ENVELOPES;
+}
+
+int nic_open(struct nic **out, const struct nic_config *config, const struct link_ops *ops, void *link,
+	     const struct nic_clock *clock)
+{
+	struct nic *nic = calloc(1, sizeof(*nic));
+	const struct driver_ops driver = {
+		.work = work, .pending = pending, .wake = wake, .settle = settle, .now_ns = now, .arg = nic,
+	};
+	int err;
+
+	assert(config->front);
+	if (!nic)
+		return -ENOMEM;
+	nic->config = *config;
+	config_defaults(&nic->config);
+	nic->config.secret = NULL;
+	if (config->secret) {
+		assert(config->secret_length >= LIMIT_SECRET_MIN && config->secret_length <= LIMIT_SECRET);
+		nic->secret = secret_memory_take(&nic->hidden);
+		err = nic->secret ? 0 : -ENOMEM;
+		if (err)
+			goto free_nic;
+		secret_take(nic->secret, config->secret, config->secret_length);
+	}
+	if (config->fault) {
+		nic->fault = *config->fault;
+		nic->config.fault = &nic->fault;
+	}
+	nic->link = *ops;
+	nic->link_arg = link;
+	nic->clock = *clock;
+	nic->now_ns = clock_now(clock);
+	log_limit_init(nic);
+	nic->idle_before_ack = SLICE_IDLE_ACKS;
+	nic->timers_ns = UINT64_MAX;
+	atomic_init(&nic->deadline_ns, UINT64_MAX);
+	atomic_init(&nic->polling, false);
+	submit_init(&nic->submit);
+	err = commits_init(&nic->commits);
+	if (err)
+		goto free_nic;
+	driver_init(&nic->driver, &driver);
+	*out = nic;
+	return 0;
+
+free_nic:
+	secret_memory_give(&nic->hidden, nic->secret);
+	secret_memory_fini(&nic->hidden);
+	free(nic);
+	return err;
+}
+
+/* Frees connections closed in this slice: no caller up the stack looks at them any more. */
+static void nic_bury(struct nic *nic)
+{
+	struct conn *conn, **at;
+
+	for (at = &nic->busy; nic->dead && *at;) {
+		if ((*at)->state == CONN_CLOSED)
+			*at = (*at)->next_busy;
+		else
+			at = &(*at)->next_busy;
+	}
+	while ((conn = nic->dead)) {
+		nic->dead = conn->next_dead;
+		proof_close(conn);
+		auth_tokens_close(conn->tokens, &nic->hidden);
+		free(conn->stream.state);
+		free(conn->in.own);
+		free(conn);
+	}
+}
+
+void nic_close(struct nic *nic)
+{
+	nic_role(nic);
+	while (nic->eps)
+		ep_close(nic->eps);
+	nic_bury(nic);
+	commits_fini(&nic->commits);
+	sendq_spares_free(&nic->spares);
+	free(nic->spare_message);
+	driver_fini(&nic->driver);
+	secret_memory_give(&nic->hidden, nic->secret);
+	secret_memory_fini(&nic->hidden);
+	free(nic);
+}
+
+bool nic_quiet(struct nic *nic)
+{
+	nic_role(nic);
+	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+		if (!ep_quiet(ep))
+			return false;
+	return true;
+}
+
+void nic_goodbye(struct nic *nic)
+{
+	struct conn *conn, *next;
+
+	nic_role(nic);
+	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+		ep_deafen(ep);
+	for (conn = nic->conns; conn; conn = next) {
+		next = conn->next;
+		conn_bye(conn, WIRE_BYE_CLOSED, "its process ended", true);
+	}
+}
+
+struct driver *nic_driver(struct nic *nic)
+{
+	return &nic->driver;
+}
+
+static __attribute__((noinline)) bool flush_busy(struct nic *nic)
+{
+	struct conn *conn = nic->busy, *next;
+	bool sent = false;
+
+	nic->busy = NULL;
+	for (; conn; conn = next) {
+		next = conn->next_busy;
+		conn->busy = false;
+		sent |= conn_transmit(conn);
+	}
+	return sent;
+}
+
+static bool nic_flush(struct nic *nic)
+{
+	nic->urgent = false;
+	return nic->busy && flush_busy(nic);
+}
+
+void nic_settle(struct nic *nic)
+{
+	struct session *session = nic->owing, *next;
+	bool slicing = nic->slicing;
+
+	nic_role(nic);
+	nic->idle_before_ack = SLICE_IDLE_ACKS;
+	if (!session && !nic->busy && !nic->dead)
+		return;
+	nic->slicing = true;
+	nic->owing = NULL;
+	for (; session; session = next) {
+		next = session->next_owing;
+		session->owing = false;
+		session_settle(session);
+	}
+	nic_flush(nic);
+	nic_bury(nic);
+	nic->slicing = slicing;
+	nic->clocked &= slicing;
+	if (nic->busy)		/* more than one go sends */
+		nic_stir(nic);
+	else if (!nic->owing)	/* no look is due any more: a sleep with a near deadline costs twice as much as one without any */
+		atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
+}
+
+/* With a fault plan, acknowledgements come and go as frames of the stream, where its rules see them. */
+void nic_set_polling(struct nic *nic, bool on)
+{
+	nic_role(nic);
+	if (atomic_load_explicit(&nic->polling, memory_order_relaxed) == on || nic->config.fault)
+		return;
+	atomic_store_explicit(&nic->polling, on, memory_order_relaxed);
+	nic->link.set_polling(nic->link_arg, on);
+	nic_bury(nic);
+}
+
+bool nic_is_polling(const struct nic *nic)
+{
+	return atomic_load_explicit(&nic->polling, memory_order_relaxed);
+}
+
+/* Connections that have not said HELLO in time. Returns when the next of them is due. */
+static uint64_t tick_greetings(struct nic *nic)
+{
+	uint64_t due = UINT64_MAX;
+	struct conn *conn, *next;
+
+	for (conn = nic->greeting ? nic->conns : NULL; conn; conn = next) {
+		next = conn->next;
+		if (conn->state != CONN_DIALING && conn->state != CONN_GREETING)
+			continue;
+		if (conn->greet_by_ns > nic_now(nic)) {
+			due = conn->greet_by_ns < due ? conn->greet_by_ns : due;
+		} else {
+			if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+				nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO%s within %u ms",
+					conn->proof ? " and proof of the secret" : "",
+					(unsigned)(TIME_HELLO_NS / TIME_MS(1)));
+			conn_close(conn, ETIMEDOUT, false);
+		}
+	}
+	nic->greeting = due != UINT64_MAX;
+	return due;
+}
+
+/* True: completions that had been kept back were given to the program. */
+__attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
+{
+	struct session *session = nic->timed, *next;
+	bool did;
+
+	nic->ticking = true;
+	nic->tick_due_ns = UINT64_MAX;
+	nic->timed = NULL;
+	nic_due(nic, tick_greetings(nic));
+	nic_due(nic, guess_tick(nic));
+	for (; session; session = next) {
+		uint64_t at;
+
+		next = session->next_timed;
+		session->timed = false;
+		at = session_tick(session, nic_now(nic));
+		if (at == UINT64_MAX)
+			continue;
+		nic_due(nic, at);
+		if (!session->timed) {	/* else it has put itself back */
+			session->timed = true;
+			session->next_timed = nic->timed;
+			nic->timed = session;
+		}
+	}
+	did = fault_tick(nic);
+	nic->ticking = false;
+	/* Once, at the end: a thread that goes to sleep meanwhile finds the old deadline, which is due. */
+	nic->timers_ns = nic->tick_due_ns;
+	atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
+	return did;
+}
+
+static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t before_ns, uint64_t due)
+{
+	if ((nic->owing || nic->busy) && due > nic->flush_ns) {
+		nic->flush_ns = nic_now(nic) + TIME_FLUSH_NS;
+		due = nic->flush_ns < due ? nic->flush_ns : due;
+		atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
+	}
+	if (due >= before_ns)
+		return;
+	/* seq_cst, both: either we see the NIC thread armed, or it reads this deadline after driver_arm(). */
+	atomic_store(&nic->deadline_ns, due);
+	if (atomic_load(&nic->driver.armed))
+		wake(nic);
+}
+
+/* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
+ * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
+static void nic_remind(struct nic *nic, uint64_t before_ns)
+{
+	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+
+	/* The last look that came due this way is not later than one from now on would be: a post need not know the time. */
+	if (due < before_ns || (due > nic->flush_ns && (nic->owing || nic->busy)))
+		remind_sooner(nic, before_ns, due);
+}
+
+void nic_stir(struct nic *nic)
+{
+	nic_role(nic);
+	if (!nic->slicing)
+		driver_owe(&nic->driver);
+}
+
+void nic_due(struct nic *nic, uint64_t at_ns)
+{
+	nic_role(nic);
+	if (nic->ticking) {
+		nic->tick_due_ns = at_ns < nic->tick_due_ns ? at_ns : nic->tick_due_ns;
+		return;
+	}
+	nic->timers_ns = at_ns < nic->timers_ns ? at_ns : nic->timers_ns;
+	if (at_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
+		return;
+	atomic_store(&nic->deadline_ns, at_ns); /* seq_cst, as in nic_remind(), which tells of it inside of a slice */
+	if (!nic->slicing && atomic_load(&nic->driver.armed))
+		wake(nic);
+}
+
+uint64_t nic_now(struct nic *nic)
+{
+	nic_role(nic);
+	if (!nic->clocked) {
+		nic->now_ns = clock_now(&nic->clock);
+		nic->clocked = nic->slicing;
+	}
+	return nic->now_ns;
+}
+
+void nic_check_guard(struct nic *nic)
+{
+	nic_role(nic);
+	nic->guard_check_ns = 0;
+}
+
+__attribute__((noinline, cold)) static void check_guard(struct nic *nic)
+{
+	guard_check(); /* it will find again any flaw that it did not mend */
+	nic->guard_check_ns = nic_now(nic) + TIME_GUARD_NS;
+}
+
+/* Is a timer due? */
+static bool check_clock(struct nic *nic)
+{
+	uint64_t now_ns = nic_now(nic);
+
+	if (now_ns >= nic->guard_check_ns)
+		check_guard(nic);
+	return now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+}
+
+static bool slice(struct nic *nic)
+{
+	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	bool did = false, due = false;
+
+	if (!nic->guard_check_ns)
+		check_guard(nic);
+	if (nic->own.first || nic->own_rx || submit_pending(&nic->submit))
+		did = submit_take(nic);
+	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
+	if (did && ++nic->post_slices < SLICE_LAZY_POSTS) {
+		if (nic->urgent)
+			nic_flush(nic);
+		nic_bury(nic);
+		nic_remind(nic, before_ns);
+		return true;
+	}
+	nic->post_slices = 0;
+	if (commits_pending(&nic->commits))
+		did |= commits_take(nic);
+	if (nic->busy || nic->urgent)
+		did |= nic_flush(nic);
+	did |= nic->link.poll(nic->link_arg) > 0;
+	/* The clock can wait for a slice with nothing else to do, but not for ever. */
+	if (!did || ++nic->blind_slices == SLICE_BLIND) {
+		nic->blind_slices = 0;
+		due = check_clock(nic);
+		did |= due && nic_tick(nic);
+	}
+	if (nic->busy || nic->urgent)
+		did |= nic_flush(nic);
+	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
+	/* If polls are rare, owed acknowledgements come due before some polls were in vain (nic_remind()). */
+	if (!did && (due || ((nic->owing || nic->idle_before_ack < SLICE_IDLE_ACKS) && nic->idle_slices >= nic->idle_before_ack)))
+		nic_settle(nic);
+	nic_bury(nic);
+	nic_remind(nic, before_ns);
+	return did;
+}
+
+bool nic_work(struct nic *nic)
+{
+	bool did;
+
+	nic_role(nic);
+	nic->slicing = true;
+	did = slice(nic);
+	nic->slicing = nic->clocked = false;
+	return did;
+}
+
+uint64_t nic_deadline(const struct nic *nic)
+{
+	return atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+}
+
+void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)
+{
+	char text[LIMIT_ERROR_TEXT + 128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	nic->link.log(nic->link_arg, level, text);
+}
+
+size_t nic_fault_queue(struct nic *nic, size_t entries)
+{
+	return nic->config.fault ? fault_queue(nic->config.fault, entries) : entries;
+}
+
+int nic_fault_register(struct nic *nic)
+{
+	const struct fault_rule *rule = NULL;
+
+	if (nic->config.fault)
+		rule = fault_registration(nic->config.fault,
+					  atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
+	return rule ? -rule->err : 0;
+}
+
+static void pd_random(void *arg, void *bytes, size_t length)
+{
+	struct nic *nic = arg;
+
+	nic->link.random(nic->link_arg, bytes, length);
+}
+
+int pd_open(struct nic *nic, struct pd **out)
+{
+	struct pd *pd = calloc(1, sizeof(*pd));
+	uint64_t secret[2];
+
+	if (!pd)
+		return -ENOMEM;
+	pd->nic = nic;
+	pd_random(nic, secret, sizeof(secret));
+	if (key_map_open(&pd->mappings, secret))
+		goto free_pd;
+	if (mr_table_open(&pd->regions, pd_random, nic))
+		goto close_mappings;
+	*out = pd;
+	return 0;
+
+close_mappings:
+	key_map_close(pd->mappings);
+free_pd:
+	free(pd);
+	return -ENOMEM;
+}
+
+int pd_close(struct pd *pd)
+{
+	nic_role(pd->nic);
+	if (pd->users || mr_count(pd->regions) || key_map_count(pd->mappings))
+		return -EBUSY;
+	mr_table_close(pd->regions);
+	key_map_close(pd->mappings);
+	free(pd);
+	return 0;
+}
+
+struct key_map *pd_mappings(struct pd *pd)
+{
+	return pd->mappings;
+}
+
+struct mr_table *pd_regions(struct pd *pd)
+{
+	return pd->regions;
+}
+
+void pd_remove_region(struct pd *pd, struct mr *mr)
+{
+	struct nic *nic = pd->nic;
+	uint64_t desc = mr->desc;
+
+	nic_role(pd->nic);
+	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (responder_recheck). */
+	for (struct conn *conn = nic->conns; conn; conn = conn->next)
+		conn_revoke(conn, mr, WIRE_CANCELLED);
+	if (mr->persistent)
+		commits_close_region(nic, mr);
+	mr_remove(pd->regions, mr, clock_now(&nic->clock));
+	recall_region(nic, desc);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* nic_impl.h - the nic itself and its protection domains, for the files of emu/nic alone.
+ * Thread: holder of the driver role, but for the fields that submit.h guards. */
+#ifndef EMU_NIC_NIC_IMPL_H
+#define EMU_NIC_NIC_IMPL_H
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "emu/nic/base/secret_memory.h"
+#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/endpoint/submit.h"
+#include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/regions/front_end.h"
+#include "emu/nic/requests/commit.h"
+#include "emu/nic/transport/claim.h"
+#include "emu/nic/transport/guess.h"
+#include "emu/nic/transport/log_limit.h"
+#include "emu/nic/transport/sendq.h"
+#include "wire/frame.h"
+#include "wire/secret.h"
+
+struct conn;
+struct message;
+struct rx;
+struct session;
+struct srx;
+
+struct pd {
+	struct nic *nic;
+	struct mr_table *regions;
+	struct key_map *mappings;
+	uint32_t users;			/* endpoints */
+};
+
+struct nic {
+	struct driver driver;
+	/* Read by each slice, so kept together. */
+	struct nic_clock clock;
+	uint64_t now_ns;		/* nic_now() */
+	bool slicing;			/* in nic_work() or nic_settle() */
+	bool clocked;			/* now_ns has been asked for in this slice */
+	bool urgent;			/* a post found its peer idle: send at once */
+	unsigned int idle_before_ack;		/* so many slices without work, and those that owe acknowledge */
+	uint32_t idle_slices;		/* that found nothing to do, in a row */
+	uint32_t post_slices;		/* in a row that did no more than take posts */
+	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */
+	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
+	struct rx *own_rx;		/* likewise, a receive; NULL: none */
+	struct conn *busy;		/* have something to send */
+	struct conn *dead;		/* to be freed at the end of the slice */
+	struct session *owing;
+	uint64_t guard_check_ns;		/* the first slice from then on looks whether faults still come to the guard */
+	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for owed acknowledgements, if that is earlier */
+	uint64_t flush_ns;		/* the last deadline that nic_remind() has made */
+	uint64_t timers_ns;		/* the first of all timers */
+	struct submit submit;
+	struct commits commits;
+	void *link_arg;
+	struct link_ops link;
+	struct nic_config config;
+	struct secret_memory hidden;
+	struct wire_secret *secret;	/* its keys, hidden; NULL: there is none */
+	atomic_bool polling;		/* the link looks for stored acknowledgements */
+	struct fault_plan fault;	/* config.fault, if that is not NULL */
+	atomic_uint_fast64_t registrations;	/* so far, if there is a fault plan; any thread, relaxed */
+	struct ep *eps;
+	struct srx *srxs;
+	struct conn *conns;
+	struct session *timed;
+	struct op *late;		/* fault plan: have ended, and are told of later; by that time */
+	uint32_t conn_count;
+	uint32_t dgram_eps;		/* opened so far: an endpoint's number decides its losses */
+	bool greeting;			/* a connection may be waiting for its HELLO */
+	bool ticking;			/* in nic_tick(): timers set meanwhile lower tick_due_ns */
+	uint64_t tick_due_ns;
+	struct log_limit log_limits[LOG_LIMIT_KINDS];
+	struct guesses guesses;
+	struct claims claims;
+	struct sendq_spares spares;
+	struct message *spare_message;	/* NULL: none */
+	uint8_t scratch[LIMIT_SEGMENT + sizeof(struct wire_trailer) + WIRE_FRAME_MAX + CACHE_LINE];
+};
+
+static_assert(sizeof(((struct nic *)NULL)->scratch) >= SLICE_RECV_MORE && SLICE_RECV_MORE >= SLICE_RECV_BYTES,
+	      "what a connection receives there fits");
+
+/* role_assert(), of this nic. */
+static inline void nic_role(const struct nic *nic)
+{
+#ifdef EMU_ROLE_CHECKS
+	assert(driver_mine(&nic->driver));
+#else
+	(void)nic;
+#endif
+}
+
+/* Something to be sent came up. Outside of a slice (a control action, the NIC thread's work on connections) no thread would
+ * look at it: so the role's holder runs a slice when it lets go (D3). */
+void nic_stir(struct nic *nic);
+/* A timer is to be looked at then, if not before; likewise. */
+void nic_due(struct nic *nic, uint64_t at_ns);
+/* The time, the same throughout a slice. */
+uint64_t nic_now(struct nic *nic);
+static inline uint64_t time_coarse(uint64_t at_ns)
+{
+	return at_ns - at_ns % TIME_COARSE_NS + TIME_COARSE_NS;
+}
+void nic_log(struct nic *nic, enum nic_log level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

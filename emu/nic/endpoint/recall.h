@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* recall.h - posts that are taken back: by fi_cancel(), or as a region of theirs is closed.
+ * Thread: holder of the driver role. */
+#ifndef EMU_NIC_RECALL_H
+#define EMU_NIC_RECALL_H
+
+#include <stdint.h>
+
+struct ep;
+struct nic;
+
+/* One with this context, of those whose ops all wait to be sent: it completes with REFUSAL_CANCELLED. 0; -ENOENT: there is
+ * none; -EAGAIN: unread errors choke its queue. */
+int recall_post(struct ep *ep, const void *context);
+/* A local region is closed: whatever names it by its descriptor (named.h) and has not completed does so now, with
+ * REFUSAL_LOCAL_CLOSED, and touches no byte any more. */
+void recall_region(struct nic *nic, uint64_t desc);
+
+#endif

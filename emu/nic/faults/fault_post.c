@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_post.c - a fault plan's rules for own ops. */
+#include "emu/nic/faults/fault_post.h"
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/requests/completer.h"
+#include "emu/nic/transport/conn.h"
+
+/* Ops keep their order, as on a line: a slow one holds those behind it, but for ops that may pass a message. */
+void fault_post(struct session *session, struct op *op)
+{
+	struct fault_op what = { .ours = true, .kind = op->kind, .key = op->remote.key, .cq_data = op->flags & POST_CQ_DATA };
+	struct fault_peer *peer = session->fault;
+	const struct fault_rule *rule = fault_next(peer, PLAN_LATENCY, &what);
+
+	op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+	if (!rule && op->kind == OP_SEND) {
+		rule = fault_next(peer, PLAN_REORDER, &what);
+		op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+		op->passed = rule;
+	}
+	rule = fault_next(peer, PLAN_COMPLETION, &what);
+	op->late_ns = rule ? fault_wait(peer, rule, &what) : 0;
+	fault_count(peer, &what);
+}
+
+static void set_timer(struct session *session, uint64_t at_ns)
+{
+	if (!session->fault_wake_ns || at_ns < session->fault_wake_ns)
+		session->fault_wake_ns = at_ns;
+	session_time(session, at_ns);
+}
+
+bool fault_waits(struct session *session, const struct op *op)
+{
+	if (op->hold_ns <= nic_now(session->ep->nic))
+		return false;
+	set_timer(session, op->hold_ns);
+	return true;
+}
+
+bool fault_fill(struct session *session, struct conn *conn)
+{
+	const struct fault_rule *rule = fault_always(session->fault, PLAN_BANDWIDTH);
+	uint64_t now_ns = nic_now(conn->nic), before = sendq_waiting(&conn->out), bytes;
+
+	if (rule && session->fault_sent_ns > now_ns) {
+		set_timer(session, session->fault_sent_ns);
+		return false;
+	}
+	if (!session_fill(session, conn))
+		return false;
+	bytes = sendq_waiting(&conn->out) - before;
+	if (rule)
+		session->fault_sent_ns = now_ns + bytes * TIME_MS(1000) / rule->rate;
+	return true;
+}
+
+bool fault_late(struct op *op)
+{
+	struct nic *nic = op->ep->nic;
+	struct op **at = &nic->late;
+
+	nic_role(op->ep->nic);
+	if (!op->late_ns || op->ep->closing)
+		return false;
+	op->hold_ns = nic_now(nic) + op->late_ns;
+	op->late_ns = 0;
+	while (*at && (*at)->hold_ns <= op->hold_ns)
+		at = &(*at)->next;
+	op->next = *at;
+	*at = op;
+	op->session->late++;
+	nic_due(nic, op->hold_ns);
+	return true;
+}
+
+static void tell(struct op **at)
+{
+	struct op *op = *at;
+	struct session *session = op->session;
+
+	*at = op->next;
+	session->late--;
+	complete_late(op);
+	if (session->conn)	/* a fence may be free */
+		conn_busy(session->conn);
+}
+
+bool fault_tick(struct nic *nic)
+{
+	bool any = false;
+
+	nic_role(nic);
+	for (; nic->late && nic->late->hold_ns <= nic_now(nic); any = true)
+		tell(&nic->late);
+	if (nic->late)
+		nic_due(nic, nic->late->hold_ns);
+	return any;
+}
+
+void fault_flush(struct ep *ep)
+{
+	struct op **at = &ep->nic->late;
+
+	nic_role(ep->nic);
+	while (*at) {
+		if ((*at)->ep == ep)
+			tell(at);
+		else
+			at = &(*at)->next;
+	}
+}

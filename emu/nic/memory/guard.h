@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* guard.h - touching program memory that may not be there (S18).
+ *
+ * The CPU touches the bytes of regions and of posted buffers only in here. A SIGSEGV/SIGBUS handler jumps back if this
+ * very thread is inside a guard and the address lies in the guarded range; every other fault goes on to the program's
+ * own handler (or the default action). Any thread; not from signal handlers. */
+#ifndef EMU_NIC_GUARD_H
+#define EMU_NIC_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "emu/nic/base/must_use.h"
+
+/* Installs the handler, once a process; idempotent; safe from many threads. 0; -ENOSYS: there is no handler, and the kernel does
+ * not copy either. */
+MUST_USE int guard_install(void);
+/* A thread asks the kernel from time to time whether faults come to the handler; if the program has put its own in place, or blocks
+ * the signals in this thread, the kernel copies. From here on this thread asks anew: for the device when a region is new, so that
+ * the program's changes before the registration count. Its other changes count 0.4 ms later;
+ * a first fault in that time is the program's, as it would be without us. */
+void guard_check(void);
+/* In a fork's child, which has the handlers, too. */
+void guard_forked(void);
+/* Puts the program's handler back if ours is still the one installed. */
+void guard_remove(void);
+
+/* Copies, also where the ranges overlap; false if `to` cannot be written or `from` cannot be read (then some bytes may
+ * have been copied). Before guard_install() and after guard_remove() by the kernel, a microsecond a call. */
+MUST_USE bool guard_copy(void *to, const void *from, size_t length);
+
+/* guard_copy() into the device's own memory, by `copy`, which processes the bytes on their way and touches nothing else; or by
+ * other means, and then `copy` is called with the copy as both. */
+typedef void guard_copier(void *to, const void *from, size_t length, void *arg);
+bool guard_copy_by(guard_copier *copy, void *arg, void *to, const void *from, size_t length);
+
+/* Runs `body`, which may touch `length` bytes at `at` and nothing else of the program's, and is left at the touch that faults:
+ * it holds no lock and calls no guard. False: it was left, or, where the program's handler stands before ours and the kernel
+ * looks first, the bytes cannot be read, or not written (`writable`), and it did not run. Memory that goes away between that
+ * look and the touch is the program's fault to handle: the kernel has no atomic operations to offer instead. */
+bool guard_run(void *at, size_t length, bool writable, void (*body)(void *arg), void *arg);
+
+/* "Could be pinned" (S79): populates the range; writable says the NIC may write it. 0, or -EFAULT. Works on
+ * kernels without MADV_POPULATE too. Never changes the contents. Rounds outward to pages; takes as long as the kernel
+ * needs to supply the memory. */
+int guard_populate(void *addr, size_t length, bool writable);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* srx.c - a receive context's life, and the calls on it from outside. */
+#include "emu/nic/messages/srx.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emu/nic/base/pool.h"
+#include "emu/nic/endpoint/deferred.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/messages/message.h"
+#include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/requests/completer.h"
+
+int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **out)
+{
+	struct srx *srx = calloc(1, sizeof(*srx));
+	int err = srx ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	srx->nic = nic;
+	srx->shared = true;
+	err = pool_open(&srx->rxs, sizeof(struct rx), size ? size : LIMIT_RX_OPS);
+	if (!err)
+		err = pool_open(&srx->pieces, sizeof(struct rx), LIMIT_PIECES);
+	if (!err)
+		err = rx_match_init(&srx->match, tags);
+	srx->next = nic->srxs;
+	nic->srxs = srx;
+	if (err)
+		srx_free(srx);
+	else
+		*out = srx;
+	return err;
+}
+
+void srx_free(struct srx *srx)
+{
+	struct srx **at = &srx->nic->srxs;
+	struct rx *rx;
+
+	role_assert();
+	while (*at != srx)
+		at = &(*at)->next;
+	*at = srx->next;
+
+	while ((rx = rx_match_any(&srx->match)))
+		complete_receive_failed(rx, REFUSAL_CANCELLED);
+	pool_close(srx->rxs);
+	pool_close(srx->pieces);
+	rx_match_fini(&srx->match);
+	free(srx);
+}
+
+int srx_close(struct srx *srx)
+{
+	role_assert();
+	if (srx->users)
+		return -EBUSY;
+	deferred_release(srx->nic, NULL, srx);
+	while (submit_take(srx->nic))
+		;
+	srx_free(srx);
+	return 0;
+}
+
+void srx_join(struct srx *srx, struct ep *ep)
+{
+	nic_role(ep->nic);
+	srx->users++;
+	if (!srx->ep)
+		srx->ep = ep;
+}
+
+void srx_leave(struct srx *srx, struct ep *ep)
+{
+	nic_role(ep->nic);
+	message_drop_all(&srx->match, ep);
+	srx->users--;
+	if (srx->ep != ep)
+		return;
+	for (srx->ep = srx->nic->eps; srx->ep; srx->ep = srx->ep->next)
+		if (srx->ep->srx == srx && srx->ep != ep)
+			break;
+}
+
+struct ep *srx_reporter(const struct rx *rx)
+{
+	role_assert();
+	return rx->ep ? rx->ep : rx->srx->ep;
+}
+
+/* It was posted, and is in no queue any more. */
+static void take_back(struct rx *rx, enum refusal_cause cause)
+{
+	if (rx->flags & POST_MULTI)
+		multi_cancel(rx, cause);
+	else
+		complete_receive_failed(rx, cause);
+}
+
+void srx_recall(struct srx *srx, uint64_t desc)
+{
+	struct rx *rx;
+
+	role_assert();
+	while ((rx = rx_match_named(&srx->match, desc)))
+		take_back(rx, REFUSAL_LOCAL_CLOSED);
+}
+
+int srx_cancel(struct srx *srx, void *context)
+{
+	struct rx *rx;
+
+	role_assert();
+	if (srx->ep && srx->ep->attr.rx_cq && cq_choked(srx->ep->attr.rx_cq))
+		return -EAGAIN;
+	if (deferred_cancel(srx->nic, NULL, srx, context))
+		return 0;
+	while (submit_take(srx->nic))
+		;
+	rx = rx_match_cancel(&srx->match, context);
+	if (!rx)
+		return -ENOENT;
+	take_back(rx, REFUSAL_CANCELLED);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* srx.h - a receive context: posted receives, and messages that found none. An endpoint has one of its own, or shares one
+ * with others; then a receive belongs to no endpoint until a message takes it, and is reported where that arrived.
+ *
+ * Owner:  the endpoint, or the caller of srx_open().
+ * Thread: holder of the driver role, but for the pools' taking side (submit.h). */
+#ifndef EMU_NIC_SRX_H
+#define EMU_NIC_SRX_H
+
+#include "emu/nic/messages/rx_match.h"
+
+struct ep;
+struct nic;
+struct pool;
+
+struct srx {
+	struct nic *nic;
+	struct srx *next;		/* of the nic's */
+	struct pool *rxs;
+	struct pool *pieces;		/* of receives that take many messages */
+	struct rx_match match;
+	struct ep *ep;			/* its owner; shared: a user, to report receives without a message; NULL: none */
+	uint32_t users;			/* endpoints */
+	bool shared;
+};
+
+/* Takes an endpoint in, or takes it out, with its messages and reports. */
+void srx_join(struct srx *srx, struct ep *ep);
+void srx_leave(struct srx *srx, struct ep *ep);
+/* Completes all posted receives with REFUSAL_CANCELLED and frees. No message is left. */
+void srx_free(struct srx *srx);
+/* Receives that name this region (named.h), and that no message has taken, end. */
+void srx_recall(struct srx *srx, uint64_t desc);
+/* The endpoint that a receive is reported to; NULL: none. */
+struct ep *srx_reporter(const struct rx *rx);
+
+#endif

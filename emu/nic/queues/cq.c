@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cq.c - completion queue.
+ *
+ * Order between completions and errors is kept by counting: an error notes how many completions came before it, and
+ * is next when so many have been taken. The overflow list is empty unless the ring is full: so of the completions that
+ * are unread as many as fit are in the ring, and a push counts once. */
+#include "emu/nic/queues/cq.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emu/nic/base/errno.h"
+#include "emu/nic/base/futex_lock.h"
+#include "emu/nic/base/tsan.h"
+
+struct error_node {
+	struct error_node *next;
+	uint64_t after;		/* completions pushed before it */
+	struct cq_error error;
+};
+
+struct cq {
+	/* Written under the lock. Read without it by polls that would find nothing, and by writers, whose own pushes
+	 * they contain: relaxed, since a thread that acts on them takes the lock. */
+	atomic_size_t unread;		/* completions */
+	atomic_size_t error_count;
+	atomic_bool notify;		/* readers: see cq_notify() */
+
+	bool tell;			/* the next push wakes: set by set_tell() */
+	struct futex_lock lock;		/* guards the fields below, and `tell` */
+	struct completion *ring;
+	size_t size, head;		/* head: the oldest entry */
+	uint64_t taken;			/* completions, ever */
+	struct cq_node *first, *last;	/* overflow */
+	struct error_node *first_error, *last_error;
+	struct error_node spare;	/* takes an error when there is no memory */
+	uint64_t spare_lost;		/* errors for which not even the spare was free */
+	bool spare_used;
+	unsigned int armed;
+	unsigned int readers;		/* cq_reader_enter() */
+	unsigned int signals;
+
+	atomic_uint users;
+	void (*wake)(void *arg);	/* may be NULL; constant, as is arg */
+	void *arg;
+};
+
+static size_t load(const atomic_size_t *number)
+{
+	return atomic_load_explicit(number, memory_order_relaxed);
+}
+
+/* Lock held: no other thread writes, so it takes no atomic addition. */
+static void bump(atomic_size_t *number, size_t by)
+{
+	atomic_store_explicit(number, load(number) + by, memory_order_relaxed);
+}
+
+int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
+{
+	struct cq *cq;
+
+	if (size > LIMIT_CQ_SIZE_MAX)
+		return -EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->size = size ? size : LIMIT_CQ_SIZE;
+	cq->ring = calloc(cq->size, sizeof(*cq->ring));
+	if (!cq->ring) {
+		free(cq);
+		return -ENOMEM;
+	}
+	cq->wake = wake;
+	cq->arg = arg;
+	*out = cq;
+	return 0;
+}
+
+static void release_all(struct cq_node *node)
+{
+	while (node) {
+		struct cq_node *next = node->next;
+
+		node->release(node);
+		node = next;
+	}
+}
+
+/* Lock held, the error is out of its list. Returns the node to free, without the lock; NULL: none. */
+static struct error_node *error_end(struct cq *cq, struct error_node *node)
+{
+	if (node != &cq->spare)
+		return node;
+	cq->spare_used = false;
+	cq->spare_lost = 0;
+	return NULL;
+}
+
+bool cq_bound(const struct cq *cq)
+{
+	return atomic_load(&cq->users);
+}
+
+int cq_close(struct cq *cq)
+{
+	if (cq_bound(cq))
+		return -EBUSY;
+	release_all(cq->first);
+	while (cq->first_error) {
+		struct error_node *next = cq->first_error->next;
+
+		free(error_end(cq, cq->first_error));
+		cq->first_error = next;
+	}
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+void cq_get(struct cq *cq)
+{
+	atomic_fetch_add(&cq->users, 1);
+}
+
+void cq_put(struct cq *cq)
+{
+	unsigned int before = atomic_fetch_sub(&cq->users, 1);
+
+	assert(before);
+}
+
+/* --- writers --- */
+
+/* Lock held; behind the `used` entries that the ring has. */
+static inline void slot_put(struct cq *cq, size_t used, const struct completion *c) REQUIRES(cq->lock)
+{
+	size_t at = cq->head + used;
+
+	assert(used < cq->size);
+	cq->ring[at < cq->size ? at : at - cq->size] = *c;
+}
+
+static bool is_notified(const struct cq *cq)
+{
+	return atomic_load_explicit(&cq->notify, memory_order_relaxed);
+}
+
+/* Lock held; something that `tell` depends on has changed. While readers are about to look, cq_reader_exit() does the waking. */
+static void set_tell(struct cq *cq) REQUIRES(cq->lock)
+{
+	cq->tell = !cq->readers && (cq->armed || is_notified(cq)) && cq->wake;
+}
+
+__attribute__((noinline)) static void unlock_and_tell(struct cq *cq) RELEASE(cq->lock)
+{
+	if (!cq->armed) /* an armed waiter may take the signal for itself, and the notified one needs the next */
+		atomic_store_explicit(&cq->notify, false, memory_order_relaxed);
+	set_tell(cq);
+	futex_unlock(&cq->lock);
+	cq->wake(cq->arg);
+}
+
+/* Lets go of the lock after an entry came, then wakes. */
+static inline void unlock_and_wake(struct cq *cq) RELEASE(cq->lock)
+{
+	if (cq->tell)
+		unlock_and_tell(cq);
+	else
+		futex_unlock(&cq->lock);
+}
+
+bool cq_has_room(const struct cq *cq)
+{
+	return load(&cq->unread) < cq->size;
+}
+
+/* Lock held: the ring is full. */
+__attribute__((noinline)) static void keep(struct cq *cq, struct cq_node *node) RELEASE(cq->lock)
+{
+	node->next = NULL;
+	if (cq->first)
+		cq->last->next = node;
+	else
+		cq->first = node;
+	cq->last = node;
+	bump(&cq->unread, 1);
+	unlock_and_wake(cq); /* from now on it is the readers' */
+}
+
+void cq_push(struct cq *cq, struct cq_node *node)
+{
+	size_t unread;
+
+	futex_lock(&cq->lock);
+	unread = load(&cq->unread);
+	if (unread >= cq->size) {
+		keep(cq, node);
+		return;
+	}
+	slot_put(cq, unread, &node->c);
+	bump(&cq->unread, 1);
+	unlock_and_wake(cq);
+	node->release(node);
+}
+
+void cq_push_now(struct cq *cq, const struct completion *c)
+{
+	futex_lock(&cq->lock);
+	slot_put(cq, load(&cq->unread), c);
+	bump(&cq->unread, 1);
+	unlock_and_wake(cq);
+}
+
+/* Lock held, no memory for one more error: the spare, or NULL if this error only adds to those that the spare speaks of. */
+static struct error_node *spare_node(struct cq *cq) REQUIRES(cq->lock)
+{
+	if (!cq->spare_used) {
+		cq->spare_used = true;
+		return &cq->spare;
+	}
+	cq->spare_lost++;
+	return NULL;
+}
+
+void cq_push_error(struct cq *cq, const struct cq_error *error)
+{
+	struct error_node *node = malloc(sizeof(*node));
+
+	futex_lock(&cq->lock);
+	if (!node)
+		node = spare_node(cq);
+	if (node) {
+		*node = (struct error_node){ NULL, cq->taken + load(&cq->unread), *error };
+		if (cq->first_error)
+			cq->last_error->next = node;
+		else
+			cq->first_error = node;
+		cq->last_error = node;
+		bump(&cq->error_count, 1);
+	}
+	unlock_and_wake(cq);
+}
+
+/* --- readers --- */
+
+/* Lock held. Fills the ring, which has `used` entries, from the overflow list; returns the nodes copied, to be released without
+ * the lock. */
+__attribute__((noinline)) static struct cq_node *refill(struct cq *cq, size_t used) REQUIRES(cq->lock)
+{
+	struct cq_node *copied = cq->first, *last = NULL;
+
+	for (; cq->first && used < cq->size; used++) {
+		last = cq->first;
+		slot_put(cq, used, &last->c);
+		cq->first = last->next;
+	}
+	if (!last)
+		return NULL;
+	last->next = NULL;
+	return copied;
+}
+
+ssize_t cq_take(struct cq *cq, struct completion *out, size_t count)
+{
+	struct cq_node *copied = NULL;
+	size_t used, n;
+	ssize_t got;
+
+	futex_lock(&cq->lock);
+	used = load(&cq->unread) < cq->size ? load(&cq->unread) : cq->size;
+	n = used < count ? used : count;
+	got = used ? (ssize_t)n : -EAGAIN;
+	if (cq->first_error && cq->first_error->after - cq->taken <= n) {
+		n = (size_t)(cq->first_error->after - cq->taken);
+		got = n ? (ssize_t)n : -NIC_EAVAIL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		out[i] = cq->ring[cq->head];
+		cq->head = cq->head + 1 < cq->size ? cq->head + 1 : 0;
+	}
+	cq->taken += n;
+	bump(&cq->unread, -n);
+	if (cq->first)
+		copied = refill(cq, used - n);
+	futex_unlock(&cq->lock);
+	tsan_completion();
+	release_all(copied);
+	return got;
+}
+
+/* Lock held: the spare's sentence also tells of those that found no memory. */
+static void tell_lost(const struct cq *cq, struct cq_error *error) REQUIRES(cq->lock)
+{
+	if (cq->spare_lost)
+		snprintf(error->text, sizeof(error->text), "out of memory: %llu more errors could not be kept",
+			 (unsigned long long)cq->spare_lost);
+}
+
+ssize_t cq_take_error(struct cq *cq, struct cq_error *out)
+{
+	struct error_node *node, *done = NULL;
+
+	if (!load(&cq->error_count))
+		return -EAGAIN;
+	futex_lock(&cq->lock);
+	node = cq->first_error;
+	if (node) {
+		*out = node->error;
+		if (node == &cq->spare)
+			tell_lost(cq, out);
+		cq->first_error = node->next;
+		bump(&cq->error_count, -(size_t)1);
+		done = error_end(cq, node);
+	}
+	futex_unlock(&cq->lock);
+	free(done);
+	tsan_completion();
+	return node ? 1 : -EAGAIN;
+}
+
+bool cq_ready(const struct cq *cq)
+{
+	return load(&cq->unread) || load(&cq->error_count);
+}
+
+bool cq_choked(const struct cq *cq)
+{
+	return load(&cq->error_count) > LIMIT_CQ_ERRORS;
+}
+
+void cq_arm(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	cq->armed++;
+	set_tell(cq);
+	futex_unlock(&cq->lock);
+}
+
+void cq_disarm(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	assert(cq->armed);
+	cq->armed--;
+	set_tell(cq);
+	futex_unlock(&cq->lock);
+}
+
+void cq_notify(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	atomic_store_explicit(&cq->notify, true, memory_order_relaxed);
+	set_tell(cq);
+	futex_unlock(&cq->lock);
+}
+
+__attribute__((noinline)) static void reader_enter(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	cq->readers++;
+	set_tell(cq);
+	futex_unlock(&cq->lock);
+}
+
+bool cq_reader_enter(struct cq *cq)
+{
+	if (!is_notified(cq))
+		return false;
+	reader_enter(cq);
+	return true;
+}
+
+__attribute__((noinline)) void cq_reader_exit(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	cq->readers--;
+	set_tell(cq);
+	if (cq_ready(cq))
+		unlock_and_wake(cq);
+	else
+		futex_unlock(&cq->lock);
+}
+
+void cq_signal(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	cq->signals++;
+	futex_unlock(&cq->lock);
+	if (cq->wake)
+		cq->wake(cq->arg);
+}
+
+bool cq_signalled(struct cq *cq)
+{
+	bool signalled;
+
+	futex_lock(&cq->lock);
+	signalled = cq->signals;
+	if (signalled)
+		cq->signals--;
+	futex_unlock(&cq->lock);
+	return signalled;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cq.h - completion queue: a ring of `size` entries, an overflow list, a list of errors.
+ *
+ * Writers hold the driver role; readers are program threads. The queue's own leaf lock guards all.
+ * Nothing is ever lost: a completion that finds the ring full waits in its op (cq_node) until a reader makes room;
+ * completions without an op (remote CQ data) must find room before the op is executed: cq_has_room(), else RNR. */
+#ifndef EMU_NIC_CQ_H
+#define EMU_NIC_CQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "emu/nic/base/limits.h"
+#include "emu/nic/base/must_use.h"
+
+struct cq;
+
+struct completion {
+	void    *context;
+	uint64_t flags;		/* the front end's (front_end.h) */
+	size_t   length;
+	void    *buf;
+	uint64_t data;
+	uint64_t tag;
+	uint64_t source;	/* AV index of the sender, AV_NONE if not known */
+};
+
+struct cq_error {
+	struct completion c;
+	int      err;		/* positive errno, of the system or of base/errno.h */
+	int      prov_errno;	/* enum refusal_cause */
+	size_t   olen;		/* bytes that did not fit */
+	struct sockaddr_storage source;	/* REFUSAL_STRANGER: the sender's, which the AV does not hold; else ss_family is 0 */
+	char     text[LIMIT_ERROR_TEXT];
+};
+
+/* Embedded in the op or receive that backs a completion. release() is called once, when the entry has been copied into the ring:
+ * by the writer, or by the reader that made room (then without the driver role), in either case without the lock. */
+struct cq_node {
+	struct cq_node *next;
+	struct completion c;
+	void (*release)(struct cq_node *node);
+};
+
+/* size 0: LIMIT_CQ_SIZE. `wake` (may be NULL) is called after an entry came while cq_arm() is in force, or on
+ * cq_signal(); it must neither block nor be a cancellation point. 0, -EINVAL beyond LIMIT_CQ_SIZE_MAX, -ENOMEM. */
+MUST_USE int cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
+/* 0, or -EBUSY while users are bound. Nodes still waiting are released. */
+int  cq_close(struct cq *cq);
+bool cq_bound(const struct cq *cq);	/* has users */
+void cq_get(struct cq *cq);	/* one more user (endpoint) */
+void cq_put(struct cq *cq);
+
+/* Writers (driver role). */
+void cq_push(struct cq *cq, struct cq_node *node);
+bool cq_has_room(const struct cq *cq);				/* for one entry without a node */
+void cq_push_now(struct cq *cq, const struct completion *c);	/* after cq_has_room() under the same role */
+void cq_push_error(struct cq *cq, const struct cq_error *error);	/* copied */
+
+/* Readers (any thread). */
+/* Up to count entries; returns how many, -EAGAIN if none, -NIC_EAVAIL if an error is the next thing. Errors come in
+ * order with completions: those before the error are returned first. count 0: 0 where there would be an entry. */
+ssize_t cq_take(struct cq *cq, struct completion *out, size_t count);
+/* The oldest error, whether or not completions come before it: 1 and *out, or -EAGAIN. */
+ssize_t cq_take_error(struct cq *cq, struct cq_error *out);
+/* True if a read would return something other than -EAGAIN. */
+bool cq_ready(const struct cq *cq);
+/* More than LIMIT_CQ_ERRORS unread errors: posts that would complete here get -EAGAIN. */
+bool cq_choked(const struct cq *cq);
+/* From now until cq_disarm() each push calls wake. Counts; pairs. */
+void cq_arm(struct cq *cq);
+void cq_disarm(struct cq *cq);
+/* The next push calls wake, and so do those after it while a waiter is armed: for a sleeper that does not disarm. */
+void cq_notify(struct cq *cq);
+/* Brackets a poll that is about to read this queue: pushes in between wake no sleeper; if entries are left, cq_reader_exit() wakes.
+ * False: no sleeper has called cq_notify(); then there is no cq_reader_exit(). */
+bool cq_reader_enter(struct cq *cq);
+void cq_reader_exit(struct cq *cq);
+void cq_signal(struct cq *cq);		/* one blocked reader returns; remembered if there is none */
+bool cq_signalled(struct cq *cq);	/* consumes a signal */
+
+#endif

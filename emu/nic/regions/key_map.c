@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* key_map.c - handles by hash. A handle is a count, mixed with a secret: never the same twice. */
+#include "emu/nic/regions/key_map.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "emu/nic/base/errno.h"
+#include "emu/nic/base/hash.h"
+#include "emu/nic/base/limits.h"
+
+enum { FIRST_BUCKETS = 16 };
+
+struct mapping {
+	struct hash_node node;	/* first */
+	uint64_t handle;
+	struct raw_key key;
+	size_t uses;
+};
+
+struct key_map {
+	pthread_mutex_t lock;	/* leaf; guards all of it */
+	struct hash handles;
+	uint64_t secret[2], drawn;
+	size_t count;		/* uses of all mappings */
+};
+
+int key_map_open(struct key_map **out, const uint64_t secret[2])
+{
+	struct key_map *map = calloc(1, sizeof(*map));
+
+	if (!map || hash_init(&map->handles, FIRST_BUCKETS)) {
+		free(map);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&map->lock, NULL);
+	map->secret[0] = secret[0];
+	map->secret[1] = secret[1];
+	*out = map;
+	return 0;
+}
+
+void key_map_close(struct key_map *map)
+{
+	for (size_t i = 0; i <= map->handles.mask; i++) {
+		struct hash_node *node;
+
+		while ((node = map->handles.buckets[i])) {
+			hash_remove(&map->handles, node);
+			free(node);
+		}
+	}
+	hash_fini(&map->handles);
+	pthread_mutex_destroy(&map->lock);
+	free(map);
+}
+
+static struct mapping *find(const struct key_map *map, uint64_t handle)
+{
+	struct hash_node *node = hash_first(&map->handles, hash_u64(map->secret, handle));
+
+	for (; node; node = hash_next(node)) {
+		if (((struct mapping *)node)->handle == handle)
+			return (struct mapping *)node;
+	}
+	return NULL;
+}
+
+static uint64_t fresh_handle(struct key_map *map)
+{
+	uint64_t handle;
+
+	do {
+		handle = hash_u64(map->secret, ~++map->drawn);
+	} while (!handle || handle == UINT64_MAX || find(map, handle));
+	return handle;
+}
+
+/* Lock held. */
+static int add(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle)
+{
+	struct mapping *mapping = as_itself ? find(map, key->key) : NULL;
+
+	if (map->count >= LIMIT_MAPPINGS)
+		return -ENOMEM;
+	if (!mapping) {
+		mapping = malloc(sizeof(*mapping));
+		if (!mapping)
+			return -ENOMEM;
+		mapping->handle = as_itself ? key->key : fresh_handle(map);
+		mapping->key = *key;
+		mapping->uses = 0;
+		hash_add(&map->handles, &mapping->node, hash_u64(map->secret, mapping->handle));
+	}
+	mapping->uses++;
+	map->count++;
+	*handle = mapping->handle;
+	return 0;
+}
+
+int key_map_add(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle)
+{
+	int err;
+
+	pthread_mutex_lock(&map->lock);
+	err = add(map, key, as_itself, handle);
+	pthread_mutex_unlock(&map->lock);
+	return err;
+}
+
+int key_map_remove(struct key_map *map, uint64_t handle)
+{
+	struct mapping *mapping;
+
+	pthread_mutex_lock(&map->lock);
+	mapping = find(map, handle);
+	if (mapping) {
+		map->count--;
+		if (!--mapping->uses) {
+			hash_remove(&map->handles, &mapping->node);
+			free(mapping);
+		}
+	}
+	pthread_mutex_unlock(&map->lock);
+	return mapping ? 0 : -NIC_ENOKEY;
+}
+
+bool key_map_find(struct key_map *map, uint64_t handle, struct raw_key *key)
+{
+	const struct mapping *mapping;
+
+	pthread_mutex_lock(&map->lock);
+	mapping = find(map, handle);
+	if (mapping)
+		*key = mapping->key;
+	pthread_mutex_unlock(&map->lock);
+	return mapping;
+}
+
+size_t key_map_count(struct key_map *map)
+{
+	size_t count;
+
+	pthread_mutex_lock(&map->lock);
+	count = map->count;
+	pthread_mutex_unlock(&map->lock);
+	return count;
+}

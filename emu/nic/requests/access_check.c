@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* access_check.c - asks mr_check() with the session's state; tombstones explain keys that are not there any more. */
+#include "emu/nic/requests/access_check.h"
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/memory/pagemap.h"
+#include "emu/nic/memory/pin.h"
+#include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/transport/session.h"
+
+/* Under FI_MR_MMU_NOTIFY a page that the NIC knew and that has gone, or was replaced and not touched yet, is not the one
+ * that it knew. Asked of one segment at a time, since each page costs a look into the kernel. */
+static bool all_there(const struct mr_place *place)
+{
+	for (uint8_t i = 0; i < place->count; i++)
+		if (!pagemap_all((uintptr_t)place->run[i].iov_base, place->run[i].iov_len))
+			return false;
+	return true;
+}
+
+void access_describe(const struct access *ask, struct refusal *why)
+{
+	role_assert();
+	why->op = ask->op;
+	why->key = ask->to.key;
+	why->addr = ask->to.addr;
+	why->length = ask->length;
+}
+
+/* The access goes on, to the old pages; it is the program that has to know. */
+__attribute__((noinline)) static void tell_remapped(struct session *session, const struct access *asked)
+{
+	char text[LIMIT_ERROR_TEXT], name[64];
+	struct refusal why = { .cause = REFUSAL_NONE };
+
+	access_describe(asked, &why);
+	refusal_remapped(&why, session_name(session, name, sizeof(name)), text, sizeof(text));
+	nic_log(session->ep->nic, NIC_LOG_WARN, "%s", text);
+}
+
+/* *why describes the region already, if there is one. */
+__attribute__((noinline, cold))
+static struct mr *refuse(struct session *session, const struct access *asked, const struct mr *mr, enum refusal_cause cause,
+			 struct refusal *why)
+{
+	access_describe(asked, why);
+	why->cause = cause;
+	why->age_ns = 0;
+	if (cause == REFUSAL_UNKNOWN_KEY && mr_tombstone(session->ep->attr.pd->regions, asked->to.key, asked->to.key_tail,
+							 nic_now(session->ep->nic), &why->age_ns))
+		why->cause = REFUSAL_CLOSED;	/* also where its region's plain half is another's by now */
+	if (!mr && asked->mr_id)
+		why->cause = REFUSAL_CLOSED;
+	return NULL;
+}
+
+struct mr *access_check(struct session *session, const struct access *asked, struct mr_place *place, struct refusal *why)
+{
+	struct mr *mr = mr_find(session->ep->attr.pd->regions, asked->to.key);
+	struct mr_ask ask = {
+		.addr = asked->to.addr, .length = asked->length, .key_tail = asked->to.key_tail,
+		.auth = asked->to.auth,
+		.peer = &session->peer, .right = asked->right, .ep = session->ep->attr.bindings, .by = session->rsp.life,
+		.seq = asked->seq, .commit = asked->commit,
+	};
+	enum refusal_cause cause;
+
+	nic_role(session->ep->nic);
+	if (mr && asked->mr_id && mr->id != asked->mr_id)
+		mr = NULL;
+	cause = mr_check(mr, &ask, place, why);
+	if (cause != REFUSAL_NONE)
+		return refuse(session, asked, mr, cause, why);
+	if (mr->pages && asked->mr_id && !all_there(place)) {
+		mr_describe(mr, why);
+		why->excess = 0;
+		return refuse(session, asked, mr, REFUSAL_PAGE_UNKNOWN, why);	/* S108 */
+	}
+	if (mr->pin && !asked->mr_id && mr->pin->ops->changed(mr->pin))
+		tell_remapped(session, asked);	/* S80 */
+	if (mr->single && !mr->single->by)
+		*mr->single = (struct mr_single){
+			.by = ask.by, .seq = ask.seq, .addr = ask.addr, .length = ask.length, .right = ask.right,
+		};
+	why->cause = REFUSAL_NONE;
+	return mr;
+}
+
+static struct mr *same(struct session *session, uint64_t key, uint64_t mr_id)
+{
+	struct mr *mr = mr_id ? mr_find(session->ep->attr.pd->regions, key) : NULL;
+
+	return mr && mr->id == mr_id ? mr : NULL;
+}
+
+void access_release(struct session *session, uint64_t key, uint64_t mr_id, uint64_t seq)
+{
+	struct mr *mr = same(session, key, mr_id);
+
+	nic_role(session->ep->nic);
+	if (mr && mr->single && mr->single->by == session->rsp.life && mr->single->seq == seq)
+		mr->single->by = 0;
+}
+
+void access_count_change(struct session *session, uint64_t key, uint64_t mr_id, uint64_t length)
+{
+	const struct mr *mr = same(session, key, mr_id);
+
+	nic_role(session->ep->nic);
+	if (mr && session->ep->attr.caps & EP_RMA_EVENT)
+		binding_count_change(mr, length);
+}

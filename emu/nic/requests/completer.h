@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* completer.h - the end of every op: its completion or error, its counter, its memory.
+ * Thread: holder of the driver role. The op or receive must be in no list any more and is gone after the call. */
+#ifndef EMU_NIC_COMPLETER_H
+#define EMU_NIC_COMPLETER_H
+
+#include "emu/nic/base/must_use.h"
+#include "emu/nic/messages/rx_match.h"
+
+struct session;
+
+void complete_good(struct op *op);
+/* It was complete before, and kept back by a fault plan (fault_late()). */
+void complete_late(struct op *op);
+/* `known` holds the target's description of its region, or NULL; the rest is filled from the op. */
+void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
+/* The message has come; as much as the receive's capacity was kept of it. */
+void complete_receive(struct rx *rx, const struct message *message);
+/* A receive that took many messages takes no more: the program has its buffer back. Counts nothing. */
+void complete_released(struct rx *rx);
+/* A receive that only asked: reports the message, or that there is none. Counts nothing. */
+void complete_peek(struct rx *rx, const struct message *message);
+void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
+/* A peer's write or atomic that was executed here. */
+struct remote_done {
+	bool     atomic, fetched;	/* fetched: the atomic returned the old value */
+	bool     has_cq_data;
+	uint64_t length, cq_data;
+	uint64_t auth;			/* shown by the initiator */
+};
+void complete_remote(struct session *session, struct cq_node **slot, const struct remote_done *done);
+void complete_remote_read(struct session *session, uint64_t length);
+/* Room for the completion of a request with CQ data, which no op backs? Kept in the session's slot until
+ * complete_remote(), however full the queue gets meanwhile. */
+MUST_USE bool complete_reserve(struct session *session);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dispatch.c - dispatch of received frames. */
+#include "emu/nic/requests/dispatch.h"
+
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/messages/message.h"
+#include "emu/nic/requests/read_response.h"
+#include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/verdict.h"
+#include "emu/nic/transport/hello.h"
+#include "emu/nic/transport/proof.h"
+
+static const char *take_bye(struct conn *conn, const struct wire_head *head)
+{
+	static const enum refusal_cause ends[] = {
+		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE, [WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
+		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE, [WIRE_BYE_SECRET] = REFUSAL_SECRET,
+	};
+	struct session *session = conn->session;
+	struct wire_bye_fields fields;
+	char name[64];
+	bool quiet, believed = proof_believes(conn);
+
+	wire_get_bye(head, &fields);
+	quiet = fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE;
+	if (quiet || log_limit_ok(conn->nic, LOG_LIMIT_CONNECTION))
+		nic_log(conn->nic, quiet ? NIC_LOG_DEBUG : NIC_LOG_WARN, "%s said goodbye: %s",
+			conn_name(conn, name, sizeof(name)), fields.text);
+	if (claim_asks(conn)) {
+		claim_refused(conn, fields.reason);
+		return NULL;
+	}
+	/* Until a peer has proved the secret in the session, a BYE that the secrets differ cannot be proved, and is believed. */
+	believed |= session && session->peer_is != PEER_KNOWN && fields.reason == WIRE_BYE_SECRET;
+	if (session && believed && fields.reason == WIRE_BYE_PROTOCOL)
+		session->breaks++;
+	conn_close(conn, 0, false);
+	if (!believed)
+		return NULL;
+	/* PROTOCOL, DUPLICATE and CLAIM end the connection alone. */
+	if (session && fields.reason == WIRE_BYE_SESSION)
+		session_forgotten(session);
+	else if (session && fields.reason == WIRE_BYE_INSTANCE)
+		session_replaced(session);
+	else if (session && fields.reason < sizeof(ends) / sizeof(ends[0]) && ends[fields.reason] != REFUSAL_NONE)
+		session_end(session, ends[fields.reason]);
+	return NULL;
+}
+
+static const char *take_ack(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_ack *ack = wire_body(head);
+
+	return verdict_acked(conn->session, wire_get64(ack->verdict));
+}
+
+static const char *take_data(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_data *data = wire_body(head);
+	struct incoming *in = &conn->in;
+	uint64_t ref = wire_get64(data->ref), offset = wire_get64(data->offset), rest = wire_get64(data->rest);
+	bool broken;
+
+	in->last = head->flags & WIRE_F_LAST;
+	if (head->flags & WIRE_F_PULLED)
+		return message_pulled(conn, ref, offset, rest);
+	in->op = requester_data(conn->session, ref, offset, rest, &broken);
+	if (!in->op)
+		return broken ? "DATA that answers nothing asked (WIRE-59)" : NULL;
+	in->sink = SINK_READ;
+	place_set(&in->place, in->op->iov, in->op->iov_count);
+	place_advance(&in->place, offset);
+	return NULL;
+}
+
+static const char *end_data(struct conn *conn, enum wire_status status)
+{
+	struct incoming *in = &conn->in;
+
+	if (in->message)
+		return message_pulled_end(conn, status);
+	if (in->op)
+		requester_data_end(conn->session, in->op, wire_get32(in->head.payload), in->last, status, in->fault);
+	in->op = NULL;
+	return NULL;
+}
+
+static const char *take_pull(struct conn *conn, const struct wire_head *head)
+{
+	return read_response_add_pull(conn->session, head);
+}
+
+static const char *take_rnr(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_rnr *rnr = wire_body(head);
+
+	if (requester_rnr(conn->session, wire_get64(rnr->ref), wire_get32(rnr->wait_us)))
+		return NULL;
+	return "RNR for a request that is not under way (WIRE-73)";
+}
+
+static const char *take_nak(struct conn *conn, const struct wire_head *head)
+{
+	struct wire_nak_fields fields;
+	bool fresh;
+
+	wire_get_nak(head, &fields);
+	if (!requester_verdict(conn->session, fields.verdict, fields.ref, &fresh))
+		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
+	if (fresh)
+		requester_refused(conn->session, fields.ref, &fields);
+	return NULL;
+}
+
+static const char *take_verdict(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_verdict *verdict = wire_body(head);
+	uint64_t ref = wire_get64(verdict->ref);
+	bool fresh;
+
+	if (!requester_fits(conn->session, head->op, ref))
+		return "verdict of a sort that its request cannot have (WIRE-45)";
+	if (!requester_verdict(conn->session, wire_get64(verdict->verdict), ref, &fresh))
+		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
+	if (fresh && head->op == WIRE_PARK)
+		requester_park(conn->session, ref);
+	else if (fresh)
+		requester_done(conn->session, ref);
+	return NULL;
+}
+
+static const char *take_result(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_verdict *verdict = wire_body(head);
+	struct incoming *in = &conn->in;
+	const char *broken;
+
+	in->ref = wire_get64(verdict->ref);
+	in->verdict = wire_get64(verdict->verdict);
+	in->op = requester_result(conn->session, in->verdict, in->ref, wire_get32(head->payload), &broken);
+	if (!in->op)
+		return broken;
+	in->sink = SINK_RESULT;
+	place_set(&in->place, in->op->result, in->op->result_count);
+	return NULL;
+}
+
+static const char *end_result(struct conn *conn, enum wire_status status)
+{
+	struct incoming *in = &conn->in;
+	bool fresh;
+
+	if (status != WIRE_GOOD)
+		return "RESULT whose payload is not good (WIRE-76)";
+	if (!requester_verdict(conn->session, in->verdict, in->ref, &fresh))
+		return "verdict number or its request out of sequence (WIRE-46, WIRE-59)";
+	if (fresh)
+		requester_result_end(conn->session, in->ref, in->fault);
+	in->op = NULL;
+	return NULL;
+}
+
+static const struct frame_rule {
+	const char *(*take)(struct conn *conn, const struct wire_head *head);
+	const char *(*end)(struct conn *conn, enum wire_status status);	/* NULL: done when taken */
+	bool greets;	/* legal before both HELLOs; the stream lets no other frame come first */
+} frame_rules[256] = {
+	[WIRE_HELLO] = { hello_received, NULL, true },
+	[WIRE_CHALLENGE] = { hello_received, NULL, true },
+	[WIRE_PROOF] = { hello_received, NULL, true },
+	[WIRE_BYE] = { take_bye, NULL, true },
+	[WIRE_ACK] = { take_ack, NULL, false },
+	[WIRE_WRITE] = { responder_request, responder_request_end, false },
+	[WIRE_READ] = { responder_request, responder_request_end, false },
+	[WIRE_SEND] = { responder_request, responder_request_end, false },
+	[WIRE_RTS] = { responder_request, responder_request_end, false },
+	[WIRE_ATOMIC] = { responder_request, responder_request_end, false },
+	[WIRE_CONNECT] = { responder_request, responder_request_end, false },
+	[WIRE_ACCEPT] = { responder_request, responder_request_end, false },
+	[WIRE_REJECT] = { responder_request, responder_request_end, false },
+	[WIRE_DATA] = { take_data, end_data, false },
+	[WIRE_PULL] = { take_pull, NULL, false },
+	[WIRE_RNR] = { take_rnr, NULL, false },
+	[WIRE_NAK] = { take_nak, NULL, false },
+	[WIRE_PARK] = { take_verdict, NULL, false },
+	[WIRE_DONE] = { take_verdict, NULL, false },
+	[WIRE_RESULT] = { take_result, end_result, false },
+};
+
+const char *dispatch_begin(struct conn *conn, const struct wire_head *head)
+{
+	const struct frame_rule *rule = &frame_rules[head->op];
+	struct incoming *in = &conn->in;
+	uint64_t ack = wire_get64(head->ack);
+	const char *broken;
+
+	nic_role(conn->nic);
+	in->sink = SINK_DROP;
+	in->fault = in->skip = in->repeat = in->last = false;
+	in->why.cause = REFUSAL_NONE;
+	in->message = NULL;
+	in->op = NULL;
+	in->head = *head;
+	broken = rule->take(conn, head);
+	if (conn->state == CONN_CLOSED)
+		return NULL;
+	/* A verdict comes before the acknowledgement that covers its request, so the frame goes first. */
+	if (!broken && !rule->greets && !requester_acked(conn->session, ack))
+		broken = "acknowledgement of what was not sent (WIRE-60)";
+	if (!broken && rule->end && wire_get32(in->head.payload) == 0)
+		broken = dispatch_end(conn, WIRE_GOOD);
+	return broken;
+}
+
+void dispatch_payload(struct conn *conn, const uint8_t *bytes, uint32_t length)
+{
+	struct incoming *in = &conn->in;
+
+	nic_role(conn->nic);
+	if (in->sink == SINK_DROP || in->fault)
+		return;
+	if (!place_put(&in->place, bytes, length))
+		in->fault = true;
+}
+
+const char *dispatch_end(struct conn *conn, enum wire_status status)
+{
+	const char *broken = frame_rules[conn->in.head.op].end(conn, status);
+
+	nic_role(conn->nic);
+	conn->in.sink = SINK_DROP;	/* nothing more comes for its place, which then need not be judged again */
+	return broken;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* responder.h - the target's half of a session: the peer's requests judged, executed, answered.
+ *
+ * Thread: holder of the driver role. The responder is a ladder: sequence, right of the endpoint, region, range, place.
+ * Functions that take a peer's word return NULL if all is well, else the breach of the protocol, for log and BYE. */
+#ifndef EMU_NIC_RESPONDER_H
+#define EMU_NIC_RESPONDER_H
+
+#include "emu/nic/base/must_use.h"
+#include "emu/nic/messages/rx_match.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
+
+void responder_init(struct responder *rsp);
+/* One request frame, head and body; sets conn->in for its payload. */
+MUST_USE const char *responder_request(struct conn *conn, const struct wire_head *head);
+/* Its payload is complete (also when there is none). */
+MUST_USE const char *responder_request_end(struct conn *conn, enum wire_status status);
+/* Is the region that the payload under way goes to still the one that was judged? Else the rest is dropped. */
+void responder_recheck(struct conn *conn);
+
+/* Receiver not ready: this request and all that follow are dropped; the peer is told. Returns NULL. */
+const char *responder_rnr(struct conn *conn);
+/* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
+bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
+
+/* Queues the next frame of this half: a verdict, PULL or RNR; a DATA frame. False: nothing to send, or no room. */
+bool responder_fill_control(struct session *session, struct conn *conn);
+
+/* The connection is gone: a request half received is undone or will come again. */
+void responder_cut(struct session *session, struct conn *conn);
+/* On a new one: verdicts above `verdict_seen` are sent again, pulls asked again. False: the peer's word is wrong. */
+MUST_USE bool responder_resume(struct session *session, uint64_t verdict_seen);
+/* Forgets all; receives that wait for a pull fail with `cause`. */
+void responder_flush(struct session *session, enum refusal_cause cause);
+
+#endif

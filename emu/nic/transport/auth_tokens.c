@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* auth_tokens.c - a token for each key that this process has, made when the first is needed. */
+#include "emu/nic/transport/auth_tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/base/driver.h"
+#include "emu/nic/base/secret_memory.h"
+#include "emu/nic/regions/auth.h"
+#include "wire/secret.h"
+
+struct auth_tokens {
+	uint8_t salt[WIRE_PROOF_LEN];
+	bool dialled;
+	uint64_t auth, token;		/* shown last */
+	uint32_t count, room;
+	uint64_t *theirs;		/* by number, the token that the peer shows for each key */
+};
+
+static_assert(sizeof(struct auth_tokens) <= SECRET_MEMORY_CELL, "one piece");
+
+struct auth_tokens *auth_tokens_open(struct secret_memory *hidden, const struct wire_secret *secret, const void *frames,
+				     size_t length, bool dialled)
+{
+	struct auth_tokens *tokens = secret_memory_take(hidden);
+
+	role_assert();
+	if (!tokens)
+		return NULL;
+	secret_salt(secret, frames, length, tokens->salt);
+	tokens->dialled = dialled;
+	return tokens;
+}
+
+void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *hidden)
+{
+	role_assert();
+	if (!tokens)
+		return;
+	free(tokens->theirs);
+	secret_memory_give(hidden, tokens);
+}
+
+uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth)
+{
+	role_assert();
+	if (tokens->auth != auth) {
+		tokens->token = secret_token(tokens->salt, tokens->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, auth);
+		tokens->auth = auth;
+	}
+	return tokens->token;
+}
+
+/* Makes the missing tokens, one for each key. Without memory some stay missing, and their keys are strange. */
+static void fill(struct auth_tokens *tokens)
+{
+	uint32_t count = auth_count();
+
+	if (count > tokens->room) {
+		uint64_t *more = realloc(tokens->theirs, 2 * (size_t)count * sizeof(*more));
+
+		if (!more)
+			return;
+		tokens->theirs = more;
+		tokens->room = 2 * count;
+	}
+	for (; tokens->count < count; tokens->count++)
+		tokens->theirs[tokens->count] = secret_token(tokens->salt, tokens->dialled ? SECRET_ACCEPTER : SECRET_DIALLER,
+							     auth_at(tokens->count));
+}
+
+/* Compares with all tokens, whichever matches: the time tells nothing. */
+uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown)
+{
+	uint64_t auth = AUTH_STRANGE;
+
+	role_assert();
+	fill(tokens);
+	for (uint32_t i = 0; i < tokens->count; i++) {
+		uint64_t same = -(uint64_t)(tokens->theirs[i] == shown);
+
+		auth = (auth & ~same) | (auth_at(i) & same);
+	}
+	return auth;
+}
+
+void auth_get_target(struct conn *conn, const struct wire_target *target, struct wire_target_fields *fields)
+{
+	role_assert();
+	wire_get_target(target, fields);
+	fields->auth = auth_taken(conn, fields->auth);
+}

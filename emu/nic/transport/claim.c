@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* claim.c - asks at an address which endpoint listens there, and believes the answer. */
+#include "emu/nic/transport/claim.h"
+
+#include <string.h>
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/session.h"
+
+/* One more question, within the bounds? */
+static bool may_ask(struct nic *nic)
+{
+	struct claims *claims = &nic->claims;
+
+	if (nic_now(nic) >= claims->until_ns) {
+		claims->until_ns = nic_now(nic) + TIME_CLAIMS_NS;
+		claims->left = LIMIT_CLAIMS;
+	}
+	if (!claims->left || claims->open >= LIMIT_CLAIMS_OPEN)
+		return false;
+	claims->left--;
+	return true;
+}
+
+/* A session that dials, or is about to, gets the answer from its own dial: no question then. */
+void claim_ask(struct session *session)
+{
+	struct nic *nic = session->ep->nic;
+
+	nic_role(session->ep->nic);
+	if (session->question || (session->state != SESSION_OPEN && session->state != SESSION_IDLE) ||
+	    nic_now(nic) < session->fault_until_ns || nic_now(nic) < session->ask_ns || !may_ask(nic))
+		return;
+	session->ask_ns = nic_now(nic) + TIME_CLAIM_NS;
+	session->question = conn_dial(session);
+	if (!session->question)
+		return;
+	session->question->epoch = session->opened;	/* so it takes no connection's place (WIRE-34) */
+	nic->claims.open++;
+}
+
+bool claim_asks(const struct conn *conn)
+{
+	nic_role(conn->nic);
+	return conn->session && conn->session->question == conn;
+}
+
+void claim_over(struct session *session)
+{
+	nic_role(session->ep->nic);
+	session->question = NULL;
+	session->ep->nic->claims.open--;
+}
+
+static void tell(struct session *session, enum nic_log level, const char *what)
+{
+	char name[64];
+
+	if (level != NIC_LOG_WARN || log_limit_ok(session->ep->nic, LOG_LIMIT_CONNECTION))
+		nic_log(session->ep->nic, level, "%s was asked who it is, as another connected in its name: %s",
+			session_name(session, name, sizeof(name)), what);
+}
+
+/* The endpoint that has the session is not at its peer's address any more. */
+static void lose(struct session *session)
+{
+	tell(session, NIC_LOG_WARN, "another endpoint is there, and the session with the one before ends");
+	if (session->conn)
+		conn_bye(session->conn, WIRE_BYE_CLAIM, "another endpoint listens at the address that this one advertises", true);
+	session_replaced(session);
+}
+
+void claim_answered(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	struct session *session = conn->session;
+	bool same = memcmp(fields->instance, session->instance, WIRE_ID_LEN) == 0;
+
+	nic_role(conn->nic);
+	conn_close(conn, 0, true);
+	if (same)
+		tell(session, NIC_LOG_INFO, "the peer is there, and the session goes on");
+	else
+		lose(session);
+}
+
+void claim_refused(struct conn *conn, enum wire_bye_reason reason)
+{
+	struct session *session = conn->session;
+	bool believed = proof_believes(conn);
+
+	nic_role(conn->nic);
+	conn_close(conn, 0, true);
+	if (believed && reason == WIRE_BYE_INSTANCE) {
+		lose(session);
+	} else if (believed && reason == WIRE_BYE_SESSION) {
+		tell(session, NIC_LOG_WARN, "it has given up the session, which ends");
+		session_forgotten(session);
+	} else {
+		tell(session, NIC_LOG_INFO, "the session goes on");
+	}
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* conn.h - one connection: bytes to frames to the session's halves, and back.
+ *
+ * Owner:  the nic. Made by session_want() or conn_accept(), ended by conn_close(), freed at the end of the slice, so
+ *         that callers up the stack may still look at its state.
+ * Thread: holder of the driver role. */
+#ifndef EMU_NIC_CONN_H
+#define EMU_NIC_CONN_H
+
+#include "emu/nic/base/must_use.h"
+#include "emu/nic/memory/place.h"
+#include "emu/nic/ops/op.h"
+#include "emu/nic/transport/conn_state.h"
+#include "emu/nic/transport/link.h"
+#include "emu/nic/transport/sendq.h"
+#include "emu/nic/transport/session.h"
+#include "wire/stream.h"
+
+/* Where the payload under way goes. */
+enum sink {
+	SINK_DROP,	/* nowhere */
+	SINK_WRITE,	/* into a region */
+	SINK_MESSAGE,	/* into a receive buffer or the buffer of an unexpected message */
+	SINK_READ,	/* into the local buffer of a READ */
+	SINK_PULL,	/* into the receive buffer of a message that is pulled */
+	SINK_OWN,	/* into the device's own buffer: ATOMIC; CONNECT, ACCEPT, REJECT */
+	SINK_RESULT,	/* into the result buffer of an ATOMIC */
+};
+
+struct incoming {
+	enum sink sink;
+	bool     fault;			/* its memory could not be written: the rest is dropped */
+	bool     skip;			/* a request that is not executed: dropped after RNR, or a duplicate */
+	bool     repeat;		/* a READ that is asked again */
+	struct refusal why;		/* the request is refused, said at its end */
+	bool     counts;		/* fault plan: it is a new request */
+	struct fault_op faulted;	/* as the fault plan's rules see it */
+	struct wire_head head;		/* of the frame under way */
+	bool     last;			/* DATA: completes the message */
+	struct place place;
+	struct message *message;	/* SINK_MESSAGE, SINK_PULL */
+	struct op *op;			/* SINK_READ, SINK_RESULT */
+	uint64_t verdict, ref;		/* RESULT */
+	uint8_t  byte;			/* SINK_PULL: an answer of one byte, perhaps of no message (WIRE-72) */
+	void    *own;			/* SINK_OWN: target_atomic.c's or target_cm.c's, malloc'd */
+};
+
+/* Fields that every frame needs come first: those of sending in front of `out`, those of receiving behind it. */
+struct conn {
+	struct nic *nic;
+	struct session *session;	/* NULL until HELLO, if accepted */
+	struct line *line;
+	enum conn_state state;
+	bool dialled;			/* by this side */
+	bool head_digest, payload_digest;
+	bool blocked;			/* conn_writable() was asked for */
+	bool held;			/* is not read (guess.h) */
+	bool busy;			/* is in the nic's list of connections with something to send */
+	bool turn;			/* data and requests take turns */
+	bool bulk;			/* the last bytes received were a long payload's */
+	bool plenty;			/* they were SLICE_RECV_BYTES or more */
+	uint64_t ack_sent;		/* head.ack of the last frame sent */
+	struct auth_tokens *tokens;	/* once a secret is proved; else NULL */
+	struct conn *next_busy;
+	struct sendq out;
+	struct ep *ep;
+	uint64_t moved, moved_ns;	/* see evict.c */
+	uint64_t floor;			/* requests executed before this connection */
+	struct stream stream;
+	struct incoming in;
+	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
+	uint64_t greet_by_ns;
+	struct conn *next, *prev;	/* all connections of the nic */
+	struct conn *next_dead;
+	struct proof *proof;		/* with a secret, while it is not proved; else NULL */
+};
+
+/* NULL without memory. Dials if `session` is given, else takes the accepted line. */
+MUST_USE struct conn *conn_dial(struct session *session);
+/* Ends it: no event comes after; the session, if it still has this conn, is told with session_cut() unless `silent`. */
+void conn_close(struct conn *conn, int error, bool silent);
+/* The same with a BYE before, sent as far as the line takes it at once. */
+void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, bool silent);
+/* The peer broke the protocol: one log line and BYE naming the reason; its session's ops go on by a new connection. */
+void conn_broken(struct conn *conn, const char *reason);
+/* In the place of such a reason: there is no memory here to do what the peer asked. The peer broke nothing; its connection is
+ * cut, and that is logged. */
+extern const char conn_no_memory[];
+/* Something to send came up: conn_transmit() will be called in this slice or a later one. */
+void conn_busy(struct conn *conn);
+/* Fills and flushes, one slice at most. True if bytes left. */
+bool conn_transmit(struct conn *conn);
+/* Sends the owed acknowledgement as a stored one (link.h). False: a frame is to carry it. */
+bool conn_store_ack(struct conn *conn);
+/* Memory of `owner` (op or region) is given back: nothing of it is sent any more. */
+void conn_revoke(struct conn *conn, const void *owner, enum wire_status status);
+/* Where the next frame is to be written: room for a head with body, `copied` bytes of payload, `runs` lent runs and a
+ * trailer. NULL: not now. */
+MUST_USE void *conn_frame_begin(struct conn *conn, size_t copied, unsigned runs);
+/* The frame of `length` bytes written there is complete but for acknowledgement and digest, which are set. */
+void conn_frame_end(struct conn *conn, size_t length);
+const char *conn_name(const struct conn *conn, char *text, size_t size);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* link.h - the outside as the device sees it: byte streams to peers, ports for datagrams, the log, random bytes.
+ *
+ * The device calls these with the driver role held; none of them blocks or is a cancellation point (cancel.h), none calls
+ * back into the device (except poll and look), none takes ownership of memory. A `line` is one byte stream; it belongs to the link,
+ * the device frees it with close(). Events come in through link_events below, also under the role. emu/net implements this
+ * over TCP and Unix sockets, tests/sim in memory. */
+#ifndef EMU_NIC_LINK_H
+#define EMU_NIC_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "emu/nic/base/must_use.h"
+
+struct conn;
+struct ep;
+struct line;
+struct nic;
+struct port;
+
+struct link_ops {
+	/* Begins to connect `from` the endpoint's own address `to` a peer. Returns 0 and *line; the result comes as
+	 * conn_up() or conn_down(), never from inside this call. Returns -errno if not even that can be tried. */
+	int (*dial)(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
+	/* Sends some or all of the bytes; -EAGAIN if none can be sent now (conn_writable() will come), also if the peer has gone
+	 * and its last bytes are still to be received; -EFAULT if some of the memory cannot be read and nothing was sent, other
+	 * -errno if the stream is broken. At most 64 iovecs. */
+	ssize_t (*send)(struct line *line, const struct iovec *iov, int count);
+	/* Receives bytes; 0: the peer closed; -EAGAIN: nothing; -EFAULT: some of the memory given cannot be written
+	 * and nothing was consumed; other -errno: broken. */
+	ssize_t (*recv)(struct line *line, const struct iovec *iov, int count);
+	/* So many bytes of payload are best digested, and then sent, at once. */
+	size_t (*at_once)(const struct line *line);
+	/* Asks for conn_writable() when send() would take bytes again; one event for one call. */
+	void (*want_write)(struct line *line);
+	/* Turns conn_readable() on or off (receive flow control). While it is off, conn_down() still tells of a broken stream. */
+	void (*set_readable)(struct line *line, bool on);
+	/* Stores a number where the peer's polls find it, as by conn_ack_stored(), without receiving; of several the last counts.
+	 * It may overtake bytes that were sent. False: there is no such place, or the peer does not poll. */
+	bool (*store_ack)(struct line *line, uint64_t number);
+	/* A number that the peer has stored and that was not yet told? */
+	bool (*stored_ack)(struct line *line, uint64_t *number);
+	/* Closes; bytes that send() has taken are still delivered. No event for its conn comes after this. */
+	void (*close)(struct line *line);
+	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as
+	 * conn_accept(). Called while the endpoint is being enabled; returns 0 or -errno. */
+	int (*listen)(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
+	void (*unlisten)(void *link, void *listener);
+	/* Opens a port for datagrams at *at (port 0: any) for `ep`, writes the real address back; datagrams that arrive are told
+	 * as ep_readable(). Returns 0 or -errno. */
+	int (*bind)(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+	void (*unbind)(struct port *port);
+	/* Sends one datagram, whole, and forgets it: 0; -EAGAIN: not now (ep_writable() will come); other -errno: it is lost. */
+	int (*send_datagram)(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
+	/* Receives one datagram, of which at most `room` bytes are kept: its whole length; -EAGAIN: none; other -errno: it is
+	 * lost. */
+	ssize_t (*recv_datagram)(struct port *port, void *bytes, size_t room);
+	/* Delivers the events of lines and ports (conn_readable and so on), at most one slice each. Returns the number of
+	 * events delivered. */
+	int (*poll)(void *link);
+	/* Tells peers whether this process polls shared memory often, so that they may store acknowledgements for poll() to find.
+	 * Switching off delivers those that are there. */
+	void (*set_polling)(void *link, bool on);
+	/* Fills with bytes that cannot be guessed. */
+	void (*random)(void *link, void *bytes, size_t length);
+	/* One line of log; level as in enum nic_log. */
+	void (*log)(void *link, int level, const char *text);
+};
+
+enum nic_log { NIC_LOG_WARN, NIC_LOG_INFO, NIC_LOG_DEBUG };
+
+/* Events, called by the link with the driver role held. */
+void conn_up(struct conn *conn);			/* the dial succeeded */
+void conn_down(struct conn *conn, int error);		/* dial failed or stream broke; error is a positive errno */
+void conn_readable(struct conn *conn);
+void conn_writable(struct conn *conn);
+void conn_ack_stored(struct conn *conn, uint64_t number);
+void ep_readable(struct ep *ep);			/* of its port */
+void ep_writable(struct ep *ep);
+/* A peer connected to ep's listener. Returns the conn that takes the line, or NULL: the link closes the line. */
+MUST_USE struct conn *conn_accept(struct ep *ep, struct line *line);
+/* There is no descriptor for a peer that connects to ep's listener. True: lines were closed, try again. */
+bool ep_make_room(struct ep *ep);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* prefetch.c - a cursor that runs some frames ahead of the one that is being processed. */
+#include "emu/nic/transport/prefetch.h"
+
+#include <stddef.h>
+
+#include "emu/nic/base/limits.h"
+#include "emu/nic/regions/mr_table.h"
+#include "wire/codec.h"
+
+enum { NEAR_FRAMES = 6, NEXT_FRAMES = 4, HERE_FRAMES = 2 };
+
+/* The bodies that begin with a key. */
+static bool names_key(uint8_t op)
+{
+	return op == WIRE_WRITE || op == WIRE_READ || op == WIRE_ATOMIC;
+}
+static_assert(offsetof(struct wire_write, to.key) == 0 && offsetof(struct wire_read, from.key) == 0 &&
+	      offsetof(struct wire_atomic, to.key) == 0, "names_key()");
+
+/* Takes in the frame at the cursor. False: it does not begin in these bytes, or is no request for a region. */
+static bool take(struct prefetch *ahead, const struct mr_table *regions, const uint8_t *end)
+{
+	const struct wire_head *head = (const struct wire_head *)ahead->at;
+	uint64_t left = (uint64_t)(end - ahead->at), length, key;
+	wire_u64 named;
+
+	if (left < sizeof(*head) + sizeof(named) || !names_key(head->op))
+		return false;
+	memcpy(&named, head + 1, sizeof(named));
+	key = wire_get64(named);
+	mr_expect(regions, key);
+	ahead->keys[(ahead->first + ahead->count++) % PREFETCH_FRAMES] = key;
+	length = wire_get32(head->payload);
+	length += sizeof(*head) + wire_body_len(head->op) + (length ? sizeof(struct wire_trailer) : 0);
+	ahead->at += length < left ? length : left;
+	return true;
+}
+
+bool prefetch_pays(const struct mr_table *regions)
+{
+	return mr_count(regions) >= AHEAD_REGIONS;
+}
+
+/* Takes a prefetch step for those of the first `frames` frames that have not had it: `known` were there at the last call, behind
+ * one that is gone. */
+static inline void step(const struct prefetch *ahead, const struct mr_table *regions, uint32_t known, uint32_t frames,
+			void (*expect)(const struct mr_table *regions, uint64_t key))
+{
+	for (uint32_t i = known < frames - 1 ? known : frames - 1; i < ahead->count && i < frames; i++)
+		expect(regions, ahead->keys[(ahead->first + i) % PREFETCH_FRAMES]);
+}
+
+/* Each step reads memory that the step before has prefetched, so there are some frames between them. */
+void prefetch_frames(struct prefetch *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
+{
+	uint32_t known;
+
+	if (!ahead->at || ahead->at <= next) {
+		ahead->at = next < end ? next : end;
+		ahead->first = ahead->count = 0;
+	} else if (ahead->count) {
+		ahead->first = (ahead->first + 1) % PREFETCH_FRAMES;
+		ahead->count--;
+	}
+	known = ahead->count;
+	while (ahead->count < PREFETCH_FRAMES && take(ahead, regions, end))
+		;
+	step(ahead, regions, known, NEAR_FRAMES, mr_expect_near);
+	step(ahead, regions, known, NEXT_FRAMES, mr_expect_next);
+	step(ahead, regions, known, HERE_FRAMES, mr_expect_here);
+}

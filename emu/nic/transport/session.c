@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.c - the life of a session: wanted, dialled, open, cut, resumed, ended. */
+#include "emu/nic/transport/session.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/base/address.h"
+#include "emu/nic/base/likely.h"
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/messages/message.h"
+#include "emu/nic/requests/read_response.h"
+#include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/responder.h"
+#include "emu/nic/transport/conn.h"
+
+enum { BREAKS_MAX = 3 };
+
+static struct nic *nic_of(const struct session *session)
+{
+	return session->ep->nic;
+}
+
+static unsigned chain_of(const struct sockaddr_storage *peer)
+{
+	const uint8_t *bytes = (const uint8_t *)peer;
+	uint32_t hash = 2166136261u;	/* FNV-1a */
+
+	for (size_t i = 0; i < sizeof(struct sockaddr_in6); i++)
+		hash = (hash ^ bytes[i]) * 16777619u;
+	return (hash ^ hash >> 16) % EP_SESSION_CHAINS;
+}
+
+/* Ended, and no user is left that would come back to it. */
+static bool is_spent(const struct session *session)
+{
+	const struct ep *ep = session->ep;
+
+	return session->state == SESSION_IDLE && session->peer_is != PEER_KNOWN && !session->conn && !session->messages &&
+	       !session->timed && !session->owing && !session->rsp.commits_open && !session->late && !session_busy(session) &&
+	       ep->last != session && ep->cm.asked != session && ep->cm.peer != session;
+}
+
+/* Peers come and go under ever new addresses. Sweeps when there are twice as many as the last sweep left, and at most once a
+ * second, as all are looked at and perhaps none goes. */
+static void sweep(struct ep *ep)
+{
+	uint64_t now_ns = nic_now(ep->nic);
+
+	if (now_ns - ep->swept_ns < TIME_SWEEP_NS)
+		return;
+	ep->swept_ns = now_ns;
+	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
+		struct session **at = &ep->chains[i], *session;
+
+		while ((session = *at)) {
+			if (!is_spent(session)) {
+				at = &session->next;
+				continue;
+			}
+			*at = session->next;
+			session_free(session);
+		}
+	}
+	ep->sweep_at = 2 * ep->session_count;
+	if (ep->sweep_at < SESSIONS_SWEPT)
+		ep->sweep_at = SESSIONS_SWEPT;
+	if (ep->sweep_at > LIMIT_SESSIONS)
+		ep->sweep_at = LIMIT_SESSIONS;
+}
+
+static struct session *session_new(struct ep *ep, const struct sockaddr_storage *peer)
+{
+	struct session *session;
+
+	if (ep->session_count >= ep->sweep_at)
+		sweep(ep);
+	if (ep->session_count >= LIMIT_SESSIONS)
+		return NULL;
+	session = calloc(1, sizeof(*session));
+	if (!session)
+		return NULL;
+	if (ep->nic->config.fault) {
+		session->fault = fault_peer_open(ep->nic->config.fault, peer);
+		if (!session->fault) {
+			free(session);
+			return NULL;
+		}
+	}
+	session->ep = ep;
+	session->peer = *peer;
+	session->source = AV_NONE;
+	session->source_stamp = UINT64_MAX;
+	requester_init(&session->req);
+	responder_init(&session->rsp);
+	ep->session_count++;
+	return session;
+}
+
+struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer)
+{
+	struct session **chain = &ep->chains[chain_of(peer)];
+	struct session *session;
+
+	nic_role(ep->nic);
+	for (session = *chain; session; session = session->next)
+		if (address_same(&session->peer, peer))
+			return session;
+	session = session_new(ep, peer);	/* may change the chain */
+	if (session) {
+		session->next = *chain;
+		*chain = session;
+	}
+	return session;
+}
+
+bool session_dials(const struct ep *ep, uint64_t id)
+{
+	nic_role(ep->nic);
+	for (int i = 0; i < EP_SESSION_CHAINS; i++)
+		for (const struct session *session = ep->chains[i]; session; session = session->next)
+			if (session->id == id && session->conn && session->conn->dialled)
+				return true;
+	return false;
+}
+
+struct session *session_self(struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (!ep->self) {
+		ep->self = session_new(ep, &ep->name);
+		if (ep->self)
+			ep->self->target_only = true;
+	}
+	return ep->self;
+}
+
+void session_free(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+	struct session **at;
+
+	nic_role(session->ep->nic);
+	for (at = &nic->timed; session->timed && *at; at = &(*at)->next_timed) {
+		if (*at == session) {
+			*at = session->next_timed;
+			break;
+		}
+	}
+	for (at = &nic->owing; session->owing && *at; at = &(*at)->next_owing) {
+		if (*at == session) {
+			*at = session->next_owing;
+			break;
+		}
+	}
+	session->ep->session_count--;
+	free(session->fault);
+	free(session);
+}
+
+void session_time(struct session *session, uint64_t at_ns)
+{
+	struct nic *nic = nic_of(session);
+
+	nic_role(session->ep->nic);
+	nic_due(nic, at_ns);
+	if (session->timed)
+		return;
+	session->timed = true;
+	session->next_timed = nic->timed;
+	nic->timed = session;
+}
+
+void session_owe(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+	struct responder *rsp = &session->rsp;
+
+	nic_role(session->ep->nic);
+	if (session->conn && rsp->owed_requests >= ACK_STORED)
+		(void)conn_store_ack(session->conn);
+	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES ||
+			      session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)) {
+		rsp->ack_now = true;
+		conn_busy(session->conn);
+	}
+	if (session->owing)
+		return;
+	nic_stir(nic);
+	session->owing = true;
+	session->next_owing = nic->owing;
+	nic->owing = session;
+}
+
+bool session_busy(const struct session *session)
+{
+	nic_role(session->ep->nic);
+	return !requester_idle(session) || session->rsp.pulls;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void session_backoff(struct session *session, uint64_t wait_ns)
+{
+	session_enter(session, SESSION_BACKOFF);
+	session->retry_ns = nic_now(nic_of(session)) + wait_ns;
+	session_time(session, session->retry_ns);
+}
+
+/* Begins an outage, unless one lasts already. An outage before a connection that brought nothing counts as part of it: else a
+ * peer that greets and closes would be dialled for ever. */
+static void session_down(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+
+	if (session->down_since_ns == 0) {
+		session->down_since_ns = nic_now(nic) > session->down_ns ? nic_now(nic) - session->down_ns : 1;
+		session->seen_running_ns = nic_now(nic);
+	}
+	session_time(session, time_coarse(earlier(session->down_since_ns + nic->config.retry_budget_ns,
+						  nic_now(nic) + TIME_DOWN_NS)));
+}
+
+/* A process that was stopped (by a debugger, with its container) has not tried meanwhile, and its peer may have been
+ * stopped with it: so that time is not taken out of the budget. */
+static void forgive_stopped_time(struct session *session, uint64_t now_ns)
+{
+	if (now_ns - session->seen_running_ns > TIME_STOPPED_NS)
+		session->down_since_ns += now_ns - session->seen_running_ns;
+	session->seen_running_ns = now_ns;
+}
+
+static void session_dial(struct session *session)
+{
+	struct nic *nic = nic_of(session);
+
+	if (session->fault_until_ns > nic_now(nic)) {
+		session_down(session);
+		session_backoff(session, session->fault_until_ns - nic_now(nic));
+		return;
+	}
+	if (session->id == 0)
+		nic->link.random(nic->link_arg, &session->id, sizeof(session->id));
+	session->id |= session->id == 0;	/* zero means none */
+	session->epoch++;
+	session_enter(session, SESSION_DIALING);
+	session_down(session);	/* a dial that hangs uses up the budget */
+	session->conn = conn_dial(session);
+	if (!session->conn)
+		session_cut(session, EAGAIN);
+}
+
+static __attribute__((noinline)) void session_begin(struct session *session)
+{
+	session->down_since_ns = session->down_ns = 0;	/* no dial was tried while it was idle */
+	session->unspoken = true;
+	session_dial(session);
+}
+
+void session_want(struct session *session)
+{
+	nic_role(session->ep->nic);
+	if (likely(session->state == SESSION_OPEN))
+		conn_busy(session->conn);
+	else if (session->state == SESSION_IDLE && !session->target_only)
+		session_begin(session);
+}
+
+void session_forgotten(struct session *session)
+{
+	struct op_list pending = session->req.pending;
+	uint32_t breaks = session->breaks + 1;
+
+	nic_role(session->ep->nic);
+	if (breaks >= BREAKS_MAX) {
+		session_end(session, REFUSAL_PROTOCOL);
+		return;
+	}
+	session->req.pending = (struct op_list){ NULL, NULL };
+	session_end(session, REFUSAL_PEER_GONE);
+	session->req.pending = pending;
+	if (!pending.first)
+		return;
+	session->breaks = breaks;
+	session_want(session);
+}
+
+const char *session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello)
+{
+	struct requester *req = &session->req;
+	uint32_t segment = conn->nic->config.segment;
+
+	nic_role(conn->nic);
+	if (segment > hello->segment)
+		segment = hello->segment;
+	/* The size may not change under a message that is half sent. */
+	if (req->segment != 0 && (req->segment != segment || req->requests != hello->requests || req->reads_max != hello->reads))
+		return "HELLO grants something else than before (WIRE-25)";
+	if (!requester_resume(session, hello->seen) || !responder_resume(session, hello->verdict_seen))
+		return "HELLO goes on where this session never was (WIRE-65)";
+	req->segment = segment;
+	req->eager = segment < conn->nic->config.eager ? segment : (uint32_t)conn->nic->config.eager;
+	req->requests = hello->requests;
+	req->reads_max = hello->reads;
+	conn->floor = session->rsp.seen;
+	session->opened = conn->epoch;
+	session_enter(session, SESSION_OPEN);
+	session->refused_dials = 0;
+	if (session->down_since_ns)
+		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1;	/* not 0 */
+	session->down_since_ns = 0;
+	session->unspoken = false;
+	/* An acknowledgement on the old connection may not have arrived. */
+	session->rsp.owed_requests = session->rsp.seen > 0;
+	session_owe(session);
+	conn_busy(conn);
+	return NULL;
+}
+
+void session_cut(struct session *session, int error)
+{
+	bool was_open = session->state == SESSION_OPEN;
+
+	nic_role(session->ep->nic);
+	session_enter(session, SESSION_IDLE);
+	session->refused_dials = error == ECONNREFUSED ? session->refused_dials + 1 : 0;
+	session_down(session);
+	if (session->mute)
+		session_end(session, REFUSAL_NO_SESSION);
+	else if (session->refused_dials >= nic_of(session)->config.refused_dials)
+		session_end(session, REFUSAL_PEER_GONE);
+	else if (session->breaks >= BREAKS_MAX)
+		session_end(session, REFUSAL_PROTOCOL);
+	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
+		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
+}
+
+void session_end(struct session *session, enum refusal_cause cause)
+{
+	struct conn *conn = session->conn;
+
+	nic_role(session->ep->nic);
+	if (conn)
+		conn_close(conn, 0, true);
+	if (session->question)
+		conn_close(session->question, 0, true);
+	requester_flush(session, cause);
+	responder_flush(session, cause);
+	session_enter(session, SESSION_IDLE);
+	session_meet(session, PEER_STRANGER);
+	session->mute = false;
+	session->id = session->epoch = session->opened = 0;
+	session->refused_dials = session->breaks = 0;
+	session->down_since_ns = session->down_ns = 0;
+	cm_ended(session, cause);
+}
+
+void session_replaced(struct session *session)
+{
+	nic_role(session->ep->nic);
+	if (session->unspoken)
+		session_forgotten(session);
+	else
+		session_end(session, REFUSAL_PEER_GONE);
+}
+
+uint64_t session_tick(struct session *session, uint64_t now_ns)
+{
+	uint64_t budget = nic_of(session)->config.retry_budget_ns, due = UINT64_MAX;
+	struct requester *req = &session->req;
+
+	nic_role(session->ep->nic);
+	if (req->rnr_until_ns && req->rnr_until_ns <= now_ns) {
+		req->rnr_until_ns = 0;
+		if (session->conn)
+			conn_busy(session->conn);
+	}
+	if (session->fault_wake_ns && session->fault_wake_ns <= now_ns) {
+		session->fault_wake_ns = 0;
+		if (session->conn)
+			conn_busy(session->conn);
+	}
+	if (session->down_since_ns)
+		forgive_stopped_time(session, now_ns);
+	/* Twice the budget: the peer, if it is alive, has given up by then. */
+	if (session->down_since_ns && session->state == SESSION_IDLE)
+		budget *= 2;
+	if (session->down_since_ns && now_ns - session->down_since_ns >= budget) {
+		session_end(session, REFUSAL_UNREACHABLE);
+		return UINT64_MAX;
+	}
+	if (session->state == SESSION_BACKOFF && session->retry_ns <= now_ns)
+		session_dial(session);
+	if (req->rnr_until_ns)
+		due = req->rnr_until_ns;
+	if (session->fault_wake_ns)
+		due = earlier(due, session->fault_wake_ns);
+	if (session->state == SESSION_BACKOFF)
+		due = earlier(due, session->retry_ns);
+	if (session->down_since_ns)
+		due = earlier(due, time_coarse(earlier(session->down_since_ns + budget, now_ns + TIME_DOWN_NS)));
+	return earlier(due, cm_tick(session, now_ns));
+}
+
+uint64_t session_ack(const struct session *session)
+{
+	nic_role(session->ep->nic);
+	/* Verdicts go before the acknowledgement that covers their requests. */
+	return unlikely(session->rsp.unsent) ? session->conn->ack_sent : session->rsp.seen;
+}
+
+static bool ack_owed(const struct session *session)
+{
+	return session->rsp.owed_requests > 0 || session->req.verdict_seen > session->req.verdict_said;
+}
+
+void session_settle(struct session *session)
+{
+	nic_role(session->ep->nic);
+	if (session->conn)
+		(void)conn_store_ack(session->conn);
+	session->rsp.ack_now = ack_owed(session);
+	if (session->rsp.ack_now && session->conn)
+		conn_busy(session->conn);
+}
+
+static bool fill_ack(struct session *session, struct conn *conn)
+{
+	struct requester *req = &session->req;
+	void *at = ack_owed(session) ? conn_frame_begin(conn, 0, 0) : NULL;
+
+	if (!at)
+		return false;
+	conn_frame_end(conn, wire_put_ack(at, req->verdict_seen));
+	req->verdict_said = req->verdict_seen;
+	return true;
+}
+
+static bool request_due(const struct requester *req)
+{
+	return req->pending.first || req->current || req->again;
+}
+
+/* For a session with answers to send: verdicts, PULL and RNR go first, data and requests take turns. */
+static __attribute__((noinline)) bool fill_answers(struct session *session, struct conn *conn)
+{
+	if (responder_fill_control(session, conn))
+		return true;
+	conn->turn = !conn->turn;
+	if (conn->turn && read_response_fill(session, conn))
+		return true;
+	if (request_due(&session->req) && requester_fill(session, conn))
+		return true;
+	if (!conn->turn && read_response_fill(session, conn))
+		return true;
+	return session->rsp.ack_now && fill_ack(session, conn);
+}
+
+bool session_fill(struct session *session, struct conn *conn)
+{
+	const struct responder *rsp = &session->rsp;
+
+	nic_role(conn->nic);
+	if (unlikely(rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies))
+		return fill_answers(session, conn);
+	if (request_due(&session->req) && requester_fill(session, conn))
+		return true;
+	return rsp->ack_now && fill_ack(session, conn);
+}
+
+void session_known_by(struct session *session, uint16_t port)
+{
+	nic_role(session->ep->nic);
+	if (session->known_port != port)
+		session->source_stamp = UINT64_MAX; /* looked for again */
+	session->known_port = port;
+}
+
+static void known_address(const struct session *session, struct sockaddr_storage *address)
+{
+	*address = session->peer;
+	if (!session->known_port)
+		return;
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = htons(session->known_port);
+	else
+		((struct sockaddr_in *)address)->sin_port = htons(session->known_port);
+}
+
+uint64_t session_source(struct session *session, uint64_t auth)
+{
+	struct sockaddr_storage address;
+	struct av *av = session->ep->attr.av;
+	uint64_t stamp;
+
+	nic_role(session->ep->nic);
+	if (!av)
+		return AV_NONE;
+	stamp = av_generation(av);
+	if (session->source_stamp != stamp || session->source_auth != auth) {
+		known_address(session, &address);
+		session->source = av_find(av, &address, auth);
+		session->source_stamp = stamp;
+		session->source_auth = auth;
+	}
+	return session->source;
+}
+
+const char *session_name(const struct session *session, char *text, size_t size)
+{
+	nic_role(session->ep->nic);
+	return address_text(&session->peer, text, size);
+}

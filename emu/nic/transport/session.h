@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session.h - the ordered, exactly-once relation of one endpoint to one peer endpoint. It outlives connections.
+ *
+ * Owner:  the endpoint; made at the first op or the peer's HELLO, freed with the endpoint, or when it has ended, nothing
+ *         refers to it, and another peer needs the room.
+ * Thread: holder of the driver role.
+ * The requester half sends this side's requests; the responder half executes the peer's. */
+#ifndef EMU_NIC_SESSION_H
+#define EMU_NIC_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/nic/base/must_use.h"
+#include "emu/nic/ops/op_list.h"
+#include "emu/nic/regions/access.h"
+#include "emu/nic/transport/session_state.h"
+#include "wire/codec.h"
+
+struct conn;
+struct ep;
+struct fault_peer;
+struct message;
+struct nic;
+struct read_response;
+struct verdict;
+
+/* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. Fields that every op needs come
+ * first, here and in the two structures below. */
+struct requester {
+	struct op_list pending;		/* not sent at all yet, or dropped by the peer and sent again */
+	struct op *current;		/* WRITE with segments still to be sent; in no list */
+	struct op *again;		/* first of `reads` to be asked again after a cut; NULL: none */
+	struct op_list sent;		/* WRITE, SEND, ATOMIC: wait for the acknowledgement */
+	struct op_list reads;		/* READ: wait for data */
+	uint64_t next_seq;		/* of the next segment */
+	uint64_t acked;			/* every request up to this one is answered or its verdict is here */
+	uint64_t rnr_until_ns;		/* 0: the peer is ready */
+	uint64_t rnr_wait_ns;		/* doubles while it is not */
+	uint32_t requests, reads_max, segment;	/* the peer's grants */
+	uint32_t eager;			/* a message of at most so many bytes goes with its request */
+	uint32_t awaited;		/* ops by verdict, sent and not resolved */
+	uint64_t verdict_seen;		/* last verdict number received */
+	uint64_t verdict_said;		/* of them told to the peer */
+	struct op_list parked;		/* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
+	uint32_t reads_open;		/* READs not resolved */
+	uint64_t executed;		/* every request up to this one, as the peer's last HELLO said; no resolution */
+};
+
+/* The WRITE message whose segments arrive. */
+struct write_state {
+	struct access ask;		/* the whole of it, with the region that it met */
+	uint64_t moved;			/* bytes of it in the segments before */
+	uint64_t cq_data;
+	bool     open;			/* more segments are to come */
+	bool     refused;		/* they are drained */
+	bool     counted;		/* its region is bound to something */
+	uint8_t  flags;			/* of every segment, FIRST and LAST aside */
+};
+
+/* The peer's requests. */
+struct responder {
+	uint64_t seen;			/* last request executed */
+	struct verdict *unsent;		/* first of `verdicts` not sent on this connection */
+	struct read_response *replies, *replies_last;		/* DATA to be sent */
+	uint32_t pulls_due;		/* of `pulls`: PULL to be sent */
+	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
+	uint64_t owed_bytes;
+	bool     ack_now;		/* acknowledge even if nothing else is to be sent */
+	bool     rnr;			/* RNR was sent: requests other than seen + 1 are dropped */
+	bool     rnr_owed;		/* RNR is to be sent */
+	struct cq_node *slot;		/* see complete_reserve() */
+	struct write_state write;
+	uint64_t life;			/* from the first request of a session to its end; no other one has this number */
+	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
+	uint64_t verdict_next;
+	uint32_t verdict_count;
+	uint32_t reads_open;
+	uint32_t commits_open;		/* WRITEs with COMMIT to be answered */
+	struct message *pulls;		/* matched messages whose payload is asked for or arrives */
+};
+
+struct session {
+	struct ep *ep;
+	struct conn *conn;			/* DIALING and OPEN */
+	struct conn *question;			/* asks which endpoint is there: claim.h; NULL: none */
+	struct fault_peer *fault;		/* NULL: there is no fault plan */
+	enum session_state state;
+	enum session_peer peer_is;
+	/* Booleans, as each of the five goes with any state: its kind for life, its mishaps, and the lists that it is in. */
+	bool     target_only;			/* the answering end of an endpoint that addresses itself */
+	bool     mute;				/* an answer was lost for want of memory: ends with its connection */
+	struct requester req;
+	struct responder rsp;
+	struct session *next_timed, *next_owing;
+	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
+	bool     unspoken;			/* dialled while nothing was under way: all its ops may begin anew */
+	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
+	uint32_t breaks;			/* consecutive connections lost to a protocol error or a session given up */
+	uint64_t down_ns;			/* length of the outage before this connection; 0: a request got on since */
+	uint64_t down_since_ns;			/* the outage began then; 0: a connection is up, or none was tried */
+	uint64_t seen_running_ns;			/* while down: when session_tick() was last here */
+	uint64_t retry_ns;			/* BACKOFF */
+	uint32_t refused_dials;			/* in a row */
+	uint32_t messages;			/* that came by it and are not freed */
+	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
+	struct session *next;			/* in its hash chain of the endpoint */
+	struct sockaddr_storage peer;		/* canonical: as HELLO advertises it and the AV holds it */
+	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
+	uint64_t id;
+	uint64_t epoch;				/* connections so far */
+	uint64_t opened;			/* the last epoch that was opened */
+	uint64_t fault_wake_ns;			/* by the plan, something may leave then; 0: nothing waits for that */
+	uint64_t fault_sent_ns;			/* by the plan, all bytes sent have left the line */
+	uint64_t ask_ns;			/* no question before then */
+	uint32_t late;				/* ops that have ended, and by the plan are told of later */
+	uint64_t fault_until_ns;		/* by the plan, no connection before then */
+};
+
+/* The session of `ep` with the peer at that canonical address; made if it is not there. NULL: limit or memory. */
+MUST_USE struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer);
+/* Is it with this session that the endpoint dials, perhaps itself? */
+bool session_dials(const struct ep *ep, uint64_t id);
+/* The answering end for an endpoint that addresses itself. */
+MUST_USE struct session *session_self(struct ep *ep);
+/* Wants a connection: dials if there is none. */
+void session_want(struct session *session);
+/* The conn is through both HELLOs: goes on where the peer's HELLO says. NULL, or the breach of the protocol. */
+MUST_USE const char *session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello);
+/* The conn is gone (it has been taken from the session): dials again, waits, or gives up. */
+void session_cut(struct session *session, int error);
+/* Ends the relation: all ops complete with `cause`, all state goes; the next op begins a new one. */
+void session_end(struct session *session, enum refusal_cause cause);
+/* The peer has given the session up: ops that were sent fail, since it is unknown what became of them; the others begin a
+ * new session. */
+void session_forgotten(struct session *session);
+/* Another endpoint answers at the peer's address: ops meant for the old one fail; those posted after the connection with
+ * it was lost begin a session with the new. */
+void session_replaced(struct session *session);
+/* Something to be done or answered that needs a connection? */
+bool session_busy(const struct session *session);
+/* Timers; returns when the next is due, UINT64_MAX: none. */
+uint64_t session_tick(struct session *session, uint64_t now_ns);
+/* Has session_tick() called for it at that time, if not before. */
+void session_time(struct session *session, uint64_t at_ns);
+/* A request of either side has made progress: the peer does not merely greet. */
+static inline void session_got_on(struct session *session)
+{
+	session->breaks = 0;
+	session->down_ns = 0;
+}
+/* An acknowledgement of requests or verdicts is owed to the peer. */
+void session_owe(struct session *session);
+/* Sends an acknowledgement that is still owed now; it may have gone with other frames since. */
+void session_settle(struct session *session);
+/* Writes the next frame that is to be sent into the connection's queue. False: nothing (more) to send now. */
+bool session_fill(struct session *session, struct conn *conn);
+/* The acknowledgement that a frame sent now may carry. */
+uint64_t session_ack(const struct session *session);
+/* The peer's index in the AV by the authorization that it shows (auth.h), AV_NONE if it is not there. */
+uint64_t session_source(struct session *session, uint64_t auth);
+/* The peer's HELLO says by which port it is in address vectors. */
+void session_known_by(struct session *session, uint16_t port);
+/* "192.0.2.1:4711" */
+const char *session_name(const struct session *session, char *text, size_t size);
+void session_free(struct session *session);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session_state.c - the two tables of a session's states. */
+#include "emu/nic/transport/session_state.h"
+
+#include <assert.h>
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/session.h"
+
+/* The states from which each state may be entered. */
+static const uint8_t from_states[SESSION_STATES] = {
+	[SESSION_IDLE] = 1 << SESSION_IDLE | 1 << SESSION_DIALING | 1 << SESSION_OPEN | 1 << SESSION_BACKOFF,
+	[SESSION_DIALING] = 1 << SESSION_IDLE | 1 << SESSION_BACKOFF,
+	[SESSION_OPEN] = 1 << SESSION_IDLE | 1 << SESSION_DIALING | 1 << SESSION_BACKOFF,
+	[SESSION_BACKOFF] = 1 << SESSION_IDLE | 1 << SESSION_BACKOFF,
+};
+
+static const char *const names[SESSION_STATES] = {
+	[SESSION_IDLE] = "idle", [SESSION_DIALING] = "dialling", [SESSION_OPEN] = "open", [SESSION_BACKOFF] = "waiting to dial",
+};
+
+static const uint8_t from_peers[PEER_STATES] = {
+	[PEER_STRANGER] = 1 << PEER_STRANGER | 1 << PEER_GREETED | 1 << PEER_KNOWN,
+	[PEER_GREETED] = 1 << PEER_STRANGER | 1 << PEER_GREETED,
+	[PEER_KNOWN] = 1 << PEER_STRANGER | 1 << PEER_GREETED | 1 << PEER_KNOWN,
+};
+
+static const char *const peer_names[PEER_STATES] = {
+	[PEER_STRANGER] = "a stranger", [PEER_GREETED] = "greeted", [PEER_KNOWN] = "known",
+};
+
+static __attribute__((cold, noinline)) void tell(struct session *session, const char *what, const char *from, const char *to)
+{
+	char name[64];
+
+	nic_log(session->ep->nic, NIC_LOG_DEBUG, "%s %s: from %s to %s", what, session_name(session, name, sizeof(name)), from, to);
+}
+
+void session_enter(struct session *session, enum session_state state)
+{
+	enum session_state from = session->state;
+
+	nic_role(session->ep->nic);
+	assert(from_states[state] & 1 << from);
+	session->state = state;
+	if (state != from && session->ep->nic->config.debug)
+		tell(session, "session with", names[from], names[state]);
+}
+
+void session_meet(struct session *session, enum session_peer peer)
+{
+	enum session_peer from = session->peer_is;
+
+	nic_role(session->ep->nic);
+	assert(from_peers[peer] & 1 << from);
+	session->peer_is = peer;
+	if (peer != from && session->ep->nic->config.debug)
+		tell(session, "peer", peer_names[from], peer_names[peer]);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ends.c - see ends.h. */
+#include "tests/sim/harness/ends.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <string.h>
+
+#include "emu/nic/memory/guard.h"
+
+enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE, LONGEST = 1 << 20 };
+#define PATIENCE_NS (60 * SIM_SECOND)	/* more than any retry budget */
+
+static bool on_event(void *owner, const struct cm_event *event)
+{
+	struct end *end = owner;
+
+	if (event->kind == CM_REQUEST && end->turns_away)
+		return false;
+	end->told[event->kind]++;
+	end->err = event->err;
+	if (event->kind == CM_REQUEST) {
+		end->peer = *event->peer;
+		end->request = event->request;
+	}
+	if (event->data) {
+		end->length = event->length;
+		memcpy(end->data, event->data, event->length);
+	}
+	return true;
+}
+
+static const struct cm_ops events = { .event = on_event };
+
+void end_open(struct end *end, struct node *node, bool passive)
+{
+	struct ep_attr attr = { .cm = &events, .passive = passive, .caps = passive ? 0 : CAPS, .owner = end };
+	struct sockaddr_in *at = (struct sockaddr_in *)&attr.at;
+	int rc;
+
+	assert(!guard_install());
+	*end = (struct end){ .node = node };
+	rc = cq_open(&end->cq, 0, NULL, NULL);
+	rc = rc ? rc : pd_open(node->nic, &end->pd);
+	WORLD_CHECK(node->world, !rc, "opening an end: %d", rc);
+	attr.pd = end->pd;
+	attr.tx_cq = attr.rx_cq = end->cq;
+	at->sin_family = AF_INET;
+	at->sin_addr.s_addr = htonl(0x0a000001u + (uint32_t)node->id);
+	node_enter(node);
+	rc = ep_open(node->nic, &attr, &end->ep);
+	node_leave(node);
+	WORLD_CHECK(node->world, !rc, "ep_open: %d", rc);
+	ep_name(end->ep, &end->name);
+}
+
+static bool is_quiet(void *arg)
+{
+	struct end *end = arg;
+	bool quiet;
+
+	node_enter(end->node);
+	quiet = ep_quiet(end->ep);
+	node_leave(end->node);
+	return quiet;
+}
+
+void end_close(struct end *end)
+{
+	int rc;
+
+	if (!end->ep)
+		return;
+	world_run(end->node->world, is_quiet, end, TIME_BYE_NS);
+	node_enter(end->node);
+	ep_close(end->ep);
+	rc = pd_close(end->pd);
+	node_leave(end->node);
+	end->ep = NULL;
+	rc = rc ? rc : cq_close(end->cq);
+	WORLD_CHECK(end->node->world, !rc, "closing an end: %d", rc);
+}
+
+void ends_open(struct ends *ends, uint64_t seed)
+{
+	memset(ends, 0, sizeof(*ends));
+	ends->world = world_open(world_seed(seed));
+	ends->world->tapped = true;
+	for (int i = 0; i < 2; i++)
+		node_open(ends->world, NULL);
+	end_open(&ends->asks, ends->world->node[0], false);
+	end_open(&ends->listens, ends->world->node[1], true);
+}
+
+void ends_close(struct ends *ends)
+{
+	end_close(&ends->asks);
+	end_close(&ends->accepts);
+	end_close(&ends->listens);
+	world_close(ends->world);
+}
+
+static void done(struct end *end, int rc)
+{
+	node_leave(end->node);
+	WORLD_CHECK(end->node->world, !rc, "a call of connection management: %d", rc);
+}
+
+void end_connect(struct end *end, const struct end *passive, const char *data)
+{
+	node_enter(end->node);
+	done(end, ep_connect(end->ep, &passive->name, data, strlen(data)));
+}
+
+void end_accept(struct end *end, const struct end *passive, const char *data)
+{
+	end_open(end, passive->node, false);
+	node_enter(end->node);
+	done(end, ep_accept(end->ep, &passive->peer, passive->request, data, strlen(data)));
+}
+
+void end_reject(struct end *passive, const char *data)
+{
+	node_enter(passive->node);
+	done(passive, ep_reject(passive->ep, &passive->peer, passive->request, data, strlen(data)));
+}
+
+void end_shutdown(struct end *end)
+{
+	world_run(end->node->world, is_quiet, end, TIME_BYE_NS);
+	node_enter(end->node);
+	ep_shutdown(end->ep);
+	node_leave(end->node);
+}
+
+struct wish {
+	const struct end *end;
+	enum cm_event_kind kind;
+};
+
+static bool is_told(void *arg)
+{
+	const struct wish *wish = arg;
+
+	return wish->end->told[wish->kind] > 0;
+}
+
+void end_await(struct world *world, struct end *end, enum cm_event_kind kind)
+{
+	struct wish wish = { end, kind };
+
+	WORLD_CHECK(world, world_run(world, is_told, &wish, PATIENCE_NS), "event %d was not told", kind);
+	WORLD_CHECK(world, end->told[kind] == 1, "event %d was told %u times", kind, end->told[kind]);
+}
+
+bool end_data_is(const struct end *end, const char *text)
+{
+	return end->length == strlen(text) && !memcmp(end->data, text, end->length);
+}
+
+void ends_meet(struct ends *ends)
+{
+	struct world *world = ends->world;
+
+	end_connect(&ends->asks, &ends->listens, "may I come in?");
+	end_await(world, &ends->listens, CM_REQUEST);
+	WORLD_CHECK(world, end_data_is(&ends->listens, "may I come in?"), "not the data that was sent with the request");
+	end_accept(&ends->accepts, &ends->listens, "please do");
+	end_await(world, &ends->asks, CM_CONNECTED);
+	end_await(world, &ends->accepts, CM_CONNECTED);
+	WORLD_CHECK(world, end_data_is(&ends->asks, "please do"), "not the data that was sent with the answer");
+}
+
+static bool has_completion(void *arg)
+{
+	return cq_ready(arg);
+}
+
+static void complete(struct world *world, struct end *end, size_t length)
+{
+	struct completion c;
+
+	WORLD_CHECK(world, world_run(world, has_completion, end->cq, PATIENCE_NS), "nothing completes");
+	WORLD_CHECK(world, cq_take(end->cq, &c, 1) == 1, "an op has failed");
+	WORLD_CHECK(world, !(c.flags & CQ_F_RECV) || c.length == length, "received %zu B of %zu", c.length, length);
+}
+
+void end_message(struct world *world, struct end *from, struct end *to, size_t length)
+{
+	static uint8_t out[LONGEST], in[LONGEST];
+	struct iovec here = { out, length }, there = { in, length };
+	struct post post = { .kind = OP_SEND, .flags = POST_COMPLETE, .iov = &here, .iov_count = 1, .cq_flags = CQ_F_SEND };
+	struct recv_post recv = { .iov = &there, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE,
+				  .cq_flags = CQ_F_RECV };
+
+	assert(length <= LONGEST);
+	rnd_fill(&world->rnd, out, length);
+	memset(in, 0, length);
+	WORLD_CHECK(world, !ep_recv(to->ep, &recv) && !ep_post(from->ep, &post), "a post has failed");
+	complete(world, from, length);
+	complete(world, to, length);
+	WORLD_CHECK(world, !memcmp(out, in, length), "other bytes came than were sent");
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ends.h - connection-oriented endpoints in the simulator: node 0 asks, node 1 listens and accepts. Whatever a device tells is
+ * counted, so that a test sees what was told twice. */
+#ifndef TESTS_SIM_ENDS_H
+#define TESTS_SIM_ENDS_H
+
+#include "emu/nic/endpoint/cm.h"
+#include "tests/sim/harness/tap.h"
+
+enum { ENDS_KINDS = CM_SHUTDOWN + 1 };
+
+/* One endpoint, and what it was told. */
+struct end {
+	struct node *node;
+	struct pd *pd;
+	struct cq *cq;
+	struct ep *ep;			/* NULL: closed */
+	struct sockaddr_storage name;
+	unsigned told[ENDS_KINDS];	/* by enum cm_event_kind */
+	int err;			/* of CM_REFUSED */
+	struct sockaddr_storage peer;	/* of the last CM_REQUEST */
+	uint64_t request;
+	size_t length;			/* of the last event that had any data */
+	uint8_t data[LIMIT_CM_DATA];
+	bool turns_away;		/* takes no request */
+};
+
+struct ends {
+	struct world *world;
+	struct end asks, listens, accepts;
+};
+
+void ends_open(struct ends *ends, uint64_t seed);
+void ends_close(struct ends *ends);
+/* At an endpoint's node and port; passive or connected. */
+void end_open(struct end *end, struct node *node, bool passive);
+void end_close(struct end *end);
+void end_connect(struct end *end, const struct end *passive, const char *data);
+/* `end` is opened, to answer what `passive` was asked. */
+void end_accept(struct end *end, const struct end *passive, const char *data);
+void end_reject(struct end *passive, const char *data);
+void end_shutdown(struct end *end);
+/* Runs until `end` was told this, and checks that it was, once. */
+void end_await(struct world *world, struct end *end, enum cm_event_kind kind);
+/* Asked, accepted, and told so on both sides, with data that is checked. */
+void ends_meet(struct ends *ends);
+/* A message of `length` bytes that is received whole. */
+void end_message(struct world *world, struct end *from, struct end *to, size_t length);
+bool end_data_is(const struct end *end, const char *text);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* room.c - a listener that has no descriptors left: idle connections make room for those that come, and harm nobody by it
+ * (WIRE-79). */
+#include <criterion/criterion.h>
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/evict.h"
+#include "tests/sim/harness/words.h"
+
+enum { HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello), LINES = 24, PARTIES = 4 };
+
+struct scene {
+	struct bed bed;
+	struct region *region;	/* of party 0, who is short of lines */
+	struct raw *raw[LINES];
+};
+
+/* All that party 0 has are taken: by party 1, if it is `known` to it, and by strangers that greet and say nothing more. */
+static void scene_open(struct scene *scene, uint64_t seed, bool known)
+{
+	struct bed *bed = &scene->bed;
+	struct words words = { .bed = bed };
+	uint8_t heard[HELLO];
+
+	bed_open(bed, seed, PARTIES, NULL, NULL);
+	bed->model->counts_exact = false;
+	scene->region = region_open(bed->party[0], 65536, 1, BED_BOTH, false, 0);
+	if (known) {
+		cr_assert(!job_post(job_rma(bed->party[1], scene->region, OP_WRITE, 0, 64, POST_COMPLETE, 1)));
+		model_end(bed->model, SIM_SECOND);
+	}
+	for (; lines_open(bed->node[0]) < LINES; words.who++) {
+		struct wire_hello_fields fields = plain_hello(&words);
+
+		words.length = 0;
+		say_hello(&words, &fields);
+		scene->raw[words.who] = raw_dial(bed->world, party_port(bed->party[0]));
+		raw_send(scene->raw[words.who], words.bytes, words.length);
+		raw_hear(scene->raw[words.who], heard, sizeof(heard));
+	}
+	bed->node[0]->lines_max = LINES;
+}
+
+static void scene_close(struct scene *scene)
+{
+	for (int i = 0; i < LINES && scene->raw[i]; i++)
+		raw_close(scene->raw[i]);
+	bed_close(&scene->bed);
+}
+
+static struct session *with_party(struct scene *scene, int party)
+{
+	struct session *session;
+
+	node_enter(scene->bed.node[0]);
+	session = session_get(scene->bed.party[0]->ep, &scene->bed.party[party]->ep->name);
+	node_leave(scene->bed.node[0]);
+	return session;
+}
+
+static void writes(struct scene *scene, int party)
+{
+	cr_assert(!job_post(job_rma(scene->bed.party[party], scene->region, OP_WRITE, (uint64_t)party * 4096, 64,
+				    POST_COMPLETE, 1)));
+	model_finish(scene->bed.model, 4 * SIM_SECOND);
+}
+
+Test(sim_room, is_made_for_a_new_peer)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct scene scene = { .region = NULL };
+
+		scene_open(&scene, seed, false);
+		for (int party = 1; party < PARTIES; party++)
+			writes(&scene, party);
+		cr_assert_leq(lines_open(scene.bed.node[0]), LINES);
+		cr_assert(node_logged(scene.bed.node[0], "make room"));
+		scene_close(&scene);
+	}
+}
+
+/* And for its own dials. */
+Test(sim_room, is_made_for_a_dial)
+{
+	struct scene scene = { .region = NULL };
+	struct region *theirs;
+
+	scene_open(&scene, 30, false);
+	theirs = region_open(scene.bed.party[2], 4096, 1, BED_BOTH, false, 0);
+	cr_assert(!job_post(job_rma(scene.bed.party[0], theirs, OP_WRITE, 0, 64, POST_COMPLETE, 1)));
+	model_finish(scene.bed.model, 4 * SIM_SECOND);
+	scene_close(&scene);
+}
+
+/* Strangers go before a peer that has done something, and that keeps its session if it has to go as well. */
+Test(sim_room, ends_no_session)
+{
+	for (uint64_t seed = 40; seed < 60; seed++) {
+		struct scene scene = { .region = NULL };
+		struct session *session;
+		uint64_t life;
+
+		scene_open(&scene, seed, true);
+		session = with_party(&scene, 1);
+		life = session->rsp.life;
+		world_pass(scene.bed.world, 2 * SIM_SECOND);
+		writes(&scene, 2);
+		cr_assert_eq(session->state, SESSION_OPEN, "strangers are enough");
+		world_pass(scene.bed.world, 2 * SIM_SECOND);
+		node_enter(scene.bed.node[0]);
+		while (session->conn && evict_idle(scene.bed.node[0]->nic))
+			;
+		node_leave(scene.bed.node[0]);
+		if (session->conn) {	/* that was the first look at it */
+			world_pass(scene.bed.world, 2 * SIM_SECOND);
+			node_enter(scene.bed.node[0]);
+			cr_assert(evict_idle(scene.bed.node[0]->nic));
+			node_leave(scene.bed.node[0]);
+		}
+		cr_assert_null(session->conn);
+		world_pass(scene.bed.world, SIM_SECOND);
+		writes(&scene, 1);
+		cr_assert_eq(session->rsp.life, life, "the session went on");
+		scene_close(&scene);
+	}
+}
+
+/* A peer whose message nobody has taken yet, or whose op is under way, is not touched, however long that is. */
+Test(sim_room, spares_who_waits)
+{
+	struct scene scene = { .region = NULL };
+	struct session *session;
+	struct conn *conn;
+
+	scene_open(&scene, 70, true);
+	session = with_party(&scene, 1);
+	conn = session->conn;
+	session->messages++;
+	for (int turn = 0; turn < 3; turn++) {
+		world_pass(scene.bed.world, 2 * SIM_SECOND);
+		node_enter(scene.bed.node[0]);
+		while (evict_idle(scene.bed.node[0]->nic))
+			;
+		node_leave(scene.bed.node[0]);
+		cr_assert_eq(session->conn, conn);
+	}
+	session->messages--;
+	scene_close(&scene);
+}
