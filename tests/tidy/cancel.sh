@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# cancel.sh - no cancellation point is reached where the driver role is held (emu/nic/cancel.h): cancel.sh NM OBJECT[:OBJECT]...
+# cancel.sh - no cancellation point is reached where the driver role is held (cancel.h): cancel.sh NM OBJECT[:OBJECT]...
 #
 # The objects are those of the device and of its outside, emu/nic and emu/net. What they call of libc's cancellation points, and
 # of what may come to one, is listed here with the reason why it may. (Of emu/fi the device calls the log, between cancel_off()
@@ -21,18 +21,17 @@ uv_run'
 allowed() {
 	case $1 in
 	tcp.c:close | tcp.c:nanosleep | tcp_listen.c:epoll_wait) ;;	# opening, the end; the NIC thread
-	tcp_listen.c:accept4 | local.c:accept4) ;;	# the NIC thread
+	stream_tcp.c:accept4 | local.c:accept4) ;;	# the NIC thread
 	thread.c:close | thread.c:eventfd_write | thread.c:pthread_join) ;;	# likewise
 	thread.c:sem_clockwait | thread.c:uv_run) ;;	# the NIC thread
 	thread.c:uv_async_send) ;;	# rouse(), and the end
-	net.c:close | net.c:nanosleep) ;;	# starting and stopping
+	net.c:close | net.c:nanosleep | random.c:getrandom) ;;	# starting and stopping
 	wait.c:close | wait.c:epoll_wait | wait.c:eventfd_read) ;;	# a sleeper has no role
 	worker.c:pthread_cond_wait | worker.c:pthread_join | sync.c:msync) ;;	# the worker, and who waits for it
-	uv_room.c:close | fork.c:close | fork.c:open | fork.c:read) ;;	# starting; a fork's child
+	uv_reserve.c:close | fork.c:close | fork.c:open | fork.c:read) ;;	# starting; a fork's child
 	uffd.c:close | uffd.c:ioctl | uffd.c:poll | uffd.c:read) ;;	# registrations, and their thread
-	uring.c:read | uring.c:write) ;;	# likewise
-	av.c:getrandom | pagemap.c:open | pagemap.c:pread | pagemap.c:pread64) ;;	# opening, registrations
-	tcp_line.c:ioctl | board.c:fcntl) ;;	# none with glibc (fcntl() where it waits for a lock)
+	av.c:getrandom) ;;	# opening
+	tcp_line.c:ioctl | stream_tcp.c:ioctl | shm.c:fcntl) ;;	# none with glibc (fcntl() where it waits for a lock)
 	*) return 1 ;;
 	esac
 }
@@ -44,7 +43,7 @@ for object in ${*//:/ }; do
 	seen=$((seen + $(wc -w <<<"$called")))
 	for point in $(grep -xFf <(tr ' ' '\n' <<<"$points") <<<"$called"); do
 		if ! allowed "$file:$point"; then
-			echo "$file calls $point: see emu/nic/cancel.h"
+			echo "$file calls $point: see cancel.h"
 			failed=1
 		fi
 	done

@@ -18,7 +18,7 @@ c_files() {
 # Everything that has comments of ours; documents and data have not.
 sources() {
 	files -name '*.[ch]' -o -name '*.sh' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.yml' \
-		-o -name 'Dockerfile*' -o -path './.ci/run' -o -path ./tools/emurun
+		-o -name 'Dockerfile*' -o -path './.ci/run' -o -path ./tools/emurun -o -path ./tools/check
 }
 
 all_texts() {
@@ -72,24 +72,34 @@ includes_beyond() {
 	grep -rnE --include='*.[ch]' '^[ \t]*#[ \t]*include' "$1" | grep -vE "include[ \t]*($2)"
 }
 
-# The arrows of emu/DESIGN.md, Layers. The address types live in socket headers, so those may be included by the device;
-# device_calls looks after the calls.
+# What each layer may have of the system; rooms looks after our own headers. The address types live in socket headers, so the
+# device may include those; device_calls looks after the calls.
 LIBC='<(assert|ctype|endian|errno|fcntl|inttypes|limits|math|pthread|sched|semaphore|setjmp|signal|std[a-z]*|string|strings'
 LIBC="$LIBC|time|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscall|types|uio|ucontext|wait))\\.h>"
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
-# What the driver may see of the device; the other headers are the device's own.
-DEVICE='"emu/nic/(nic|atomic|auth|auth_set|av|bond|clock|cm|cntr|cq|driver|errno|guard|key_map|limits|link|mr|mr_table|op)\.h"'
-DEVICE="$DEVICE|\"emu/nic/(fault_plan|mr_cache|mr_pages|pagemap|pin|raw_key|refusal)\.h\""
-
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/"
-	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|\"emu/nic/|\"emu/net/"
+	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
-		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|$DEVICE|\"emu/net/|\"emu/fi/|\"include/emu/"
+		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/"
 	includes_beyond include "$LIBC|\"emu/"
+}
+
+# The rooms and their arrows: those of rooms.txt, which emu/DESIGN.md shows. Each has a short README, and a file's name is in one.
+rooms() {
+	local room
+
+	c_files | grep -E '^(emu|wire)/' | xargs awk -f tests/tidy/rooms.awk tests/tidy/rooms.txt
+	diff <(sed -n '/^```rooms$/,/^```$/p' emu/DESIGN.md | sed '1d;$d') tests/tidy/rooms.txt >/dev/null ||
+		echo "emu/DESIGN.md, Rooms, is not tests/tidy/rooms.txt"
+	c_files | grep -E '^(emu|wire)/' | xargs -n 1 basename | sort | uniq -d | sed 's/$/: two files have this name/'
+	c_files | grep -E '^(emu|wire)/' | xargs -n 1 dirname | sort -u | while read -r room; do
+		[ -e "$room/README.md" ] || echo "$room has no README.md"
+		[ "$(wc -l <"$room/README.md")" -le 25 ] || echo "$room/README.md has more than 25 lines"
+	done 2>/dev/null
 }
 
 # The device reaches the world through its link and clock only.
@@ -105,6 +115,24 @@ device_calls() {
 	done
 }
 
+# The device and the protocol know no libfabric: none of its names is in their code or strings. Comments may cite a man page.
+device_vocabulary() {
+	c_files | grep -E '^(wire|emu/nic)/' | xargs awk '
+		FNR == 1 { comment = 0 }
+		{
+			code = ""
+			for (rest = $0; rest != ""; ) {
+				at = index(rest, comment ? "*/" : "/*")
+				if (!comment)
+					code = code (at ? substr(rest, 1, at - 1) : rest)
+				rest = at ? substr(rest, at + 2) : ""
+				comment = at ? !comment : comment
+			}
+			if (code ~ /(^|[^A-Za-z0-9_])(fi|FI)_|libfabric|rdma\/|hints->/)
+				print FILENAME ":" FNR ": " $0
+		}'
+}
+
 # Asserts stay on: nothing but the line that takes NDEBUG out of CMake's defaults may name it.
 asserts_stay() {
 	all_texts | grep -vE '^(tools/cmake/EmuFlags.cmake|tests/tidy/tidy.sh)$' | xargs grep -nE 'NDEBUG'
@@ -118,15 +146,41 @@ leftovers() {
 	all_texts | grep -vx tests/tidy/tidy.sh | xargs grep -noE 'https?://[A-Za-z0-9.-]+' | grep -vE "//($hosts)\$"
 }
 
+# Comments of these folders: threads, processes and objects are "it", and no sentence is about "who" does something.
+PERSONS='who|whom|whoever|he|his|him'
+persons() {
+	local file
+
+	c_files | grep -E '^(emu/net|emu/nic|emu/fi|wire|include|tools)/' | xargs awk -v words="(^|[^a-z_])($PERSONS)([^a-z_]|\$)" '
+		FNR == 1 { inside = 0 }
+		{
+			line = $0
+			text = ""
+			while ((at = index(line, inside ? "*/" : "/*")) || inside) {
+				if (inside)
+					text = text " " (at ? substr(line, 1, at - 1) : line)
+				if (!at)
+					break
+				inside = !inside
+				line = substr(line, at + 2)
+			}
+			if (tolower(text) ~ words)
+				print FILENAME ":" FNR ":" text
+		}'
+	sources | grep -E '^(emu/net|emu/nic|emu/fi|wire|include|tools)/' | grep -v '\.[ch]$' | while read -r file; do
+		grep -niE "(^|[[:space:]])#.*\b($PERSONS)\b" "$file" | sed "s|^|$file:|"
+	done
+}
+
 # Every bound and time of the device is obeyed somewhere.
 limits_used() {
 	local name
 
-	[ -e emu/nic/limits.h ] || return
+	[ -e emu/nic/base/limits.h ] || return
 	sed -nE 's/^\t([A-Z][A-Z_]+) = .*/\1/p; s/^#define (TIME_[A-Z_]+_NS) .*/\1/p; s/^enum \{ ([A-Z_]+) = .*/\1/p' \
-		emu/nic/limits.h | while read -r name; do
+		emu/nic/base/limits.h | while read -r name; do
 		grep -rqw --include='*.[ch]' --exclude=limits.h "$name" emu wire ||
-			echo "emu/nic/limits.h: $name is not used"
+			echo "emu/nic/base/limits.h: $name is not used"
 	done
 }
 
@@ -137,8 +191,8 @@ causes() {
 
 # The causes in the public header are those of the device, by name and number.
 public_causes() {
-	[ -e emu/nic/refusal.h ] || return
-	diff <(causes REFUSAL emu/nic/refusal.h | grep -vE '^(NONE|WIRE_MAX) ') <(causes EMU_CAUSE include/emu/emu.h) |
+	[ -e emu/nic/regions/refusal.h ] || return
+	diff <(causes REFUSAL emu/nic/regions/refusal.h | grep -vE '^(NONE|WIRE_MAX) ') <(causes EMU_CAUSE include/emu/emu.h) |
 		sed -n 's/^[<>]/include\/emu\/emu.h and emu\/nic\/refusal.h differ: &/p'
 }
 
@@ -172,15 +226,54 @@ rules_cited() {
 
 # Every number of the kit's table of rules stands in emu/RULES.md, once: as a rule, or with the reason why it is none.
 rules_whole() {
-	[ -e tests/rules/rule_table.c ] || return
-	comm -3 <(sed -nE 's/^\t\[([0-9]+)\] = .*/S\1/p' tests/rules/rule_table.c | sort) \
+	[ -e tests/rules/harness/rule_table.c ] || return
+	comm -3 <(sed -nE 's/^\t\[([0-9]+)\] = .*/S\1/p' tests/rules/harness/rule_table.c | sort) \
 		<({ rules_stated; rules_left_out; } | sort) |
 		sed -E 's/^\t(.*)/emu\/RULES.md names \1 twice, or it is no rule/; t; s/$/ is not in emu\/RULES.md/'
 }
 
+# The rules of wire/PROTOCOL.md.
+wire_rules() {
+	sed -nE 's/^\*\*(WIRE-[0-9]+)\*\*.*/\1/p' wire/PROTOCOL.md | sort
+}
+
+# Each is stated once, each that is cited is stated, and each that is stated is cited by a test.
+wire_rules_cited() {
+	wire_rules | uniq -d | sed 's/$/ is stated twice/'
+	comm -13 <(wire_rules) <(all_texts | xargs grep -ohE 'WIRE-[0-9]+' | sort -u) | sed 's/$/ is cited, but is no rule/'
+	comm -23 <(wire_rules) <(grep -rohE --include='*.[ch]' --include='*.sh' 'WIRE-[0-9]+' tests | sort -u) |
+		sed 's/$/ is a rule that no test cites/'
+}
+
+# What a peer is told that breaks the protocol names the rule. The sentences stand on the line that they are returned in.
+protocol_errors() {
+	grep -nE '(return|[?:]|broken =|conn_broken\(conn,) "[A-Za-z]' emu/nic/requests/*.c emu/nic/messages/message.c \
+		emu/nic/transport/{conn,session}.c | grep -vE 'WIRE-[0-9]|nic_log'
+	grep -nE '(broken =|conn_broken\(conn,) "[A-Za-z]' emu/nic/transport/{hello,proof}.c | grep -v 'WIRE-[0-9]'
+	grep -nE '^\t\[WIRE_(FLAW_|DG_)[A-Z_]+\] = ' wire/check.c wire/datagram.c | grep -vE 'WIRE-[0-9]|WIRE_DG_FLAWLESS'
+}
+
+# Each source file has tests, and tests/README.md tells which.
+test_map() {
+	tests/tidy/test_map.sh --check
+}
+
+# Where a session, a connection and a connected endpoint stand is written by their tables alone (*_state.c), once for each machine.
+# Locks and digests have a `state`, too.
+state_writers() {
+	local writes='(->|\.)(state|peer_is)[ \t]*([-+*/%&|^]|<<|>>)?=([^=]|$)|(\+\+|--)[a-z_>.-]*(->|\.)(state|peer_is)\b'
+	local places='&[a-z_>.-]*(->|\.)(state|peer_is)\b|(->|\.)(state|peer_is)[ \t]*(\+\+|--)'
+
+	grep -rnE --include='*.[ch]' "$writes|$places" emu/nic |
+		grep -vE '&(leaf|lock|driver->lock|d)(->|\.)state' |
+		grep -vE '^emu/nic/(transport/(session|conn)|endpoint/cm)_state\.c:'
+	grep -cE "$writes|$places" emu/nic/transport/{session,conn}_state.c emu/nic/endpoint/cm_state.c |
+		grep -vE 'session_state.c:2$|(conn|cm)_state.c:1$' | sed 's/$/ writers: one for each machine/'
+}
+
 failed=0
-for check in file_length function_length line_width spdx include_arrows device_calls asserts_stay leftovers \
-	limits_used public_causes rules_whole; do
+for check in file_length function_length line_width spdx include_arrows rooms device_calls device_vocabulary asserts_stay \
+	leftovers persons limits_used public_causes rules_whole wire_rules_cited protocol_errors test_map state_writers; do
 	verdict $check "$($check 2>&1)"
 done
 rules_cited

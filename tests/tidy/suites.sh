@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# suites.sh - what tests/run.sh says of its suites: how long each took, and what came of it. In the environment of runner.sh.
+#
+# In a tree with nothing but run.sh and what it calls for the suite debian13, which builds nothing itself.
+failed=0
+tree=$(mktemp -d "${TMPDIR:-/tmp}/emu-suites.XXXXXX") || exit 1
+trap 'rm -rf "$tree"' EXIT
+mkdir "$tree/tests" "$tree/tools"
+cp "$EMU_SOURCE_DIR/tests/run.sh" "$tree/tests"
+cat >"$tree/tools/lib.sh" <<END
+. "$EMU_SOURCE_DIR/tools/lib.sh"
+EMU_ROOT=$tree
+new_libfabric_lib() { echo /nowhere; }
+END
+printf '#!/bin/sh\n' >"$tree/tools/setup.sh"
+chmod +x "$tree/tools/setup.sh"
+
+# run BODY: run.sh, where the suite is a script of this body.
+run() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$tree/tests/debian13.sh"
+	chmod +x "$tree/tests/debian13.sh"
+	said=$(env -u EMU_RESULTS "$tree/tests/run.sh" debian13 2>&1)
+	status=$?
+}
+
+# verdict NAME WANTED: a line that run.sh said, as an expression.
+verdict() {
+	if grep -qE "^$2\$" <<<"$said"; then
+		echo "ok $1"
+	else
+		printf 'said:   %s\nwanted: %s\n' "$said" "$2"
+		echo "not ok $1"
+		failed=1
+	fi
+}
+
+run 'end=$(($(date +%s) + 2)); while [ "$(date +%s)" -lt $end ]; do :; done
+	echo "pass a: b" >>"$EMU_RESULTS"; echo "pass a: c" >>"$EMU_RESULTS"; echo "skip a: d why" >>"$EMU_RESULTS"'
+verdict seconds_of_a_suite 'debian13 took [1-9] s'
+verdict table_of_times 'debian13 +[1-9] +0 +2 +0 +1'
+verdict sum '2 passed, 0 failed, 1 skipped'
+said=$status
+verdict good 0
+
+run 'echo "fail a: b why" >>"$EMU_RESULTS"'
+verdict failure_in_the_table 'debian13 +[0-9] +0 +0 +1 +0'
+said=$status
+verdict bad 1
+exit $failed
