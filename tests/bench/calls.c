@@ -4,10 +4,11 @@
  *
  * This program's own syscall(), and send(), recv() and so on by way of it, take the place of libc's for the provider, too, and
  * count what the thread that posts and polls calls. Another thread's are not counted, nor those that find nothing while the
- * peer has its turn: both depend on the machine. A contended lock's futex does, too. Of sends, receives and wakes of the NIC
- * thread the batch with the fewest is judged: a program that has had no core for a millisecond finds the NIC thread at work, which
- * it must wake, and has its bytes by the socket meanwhile. Who polls in time has them by the ring, without a call; over TCP one
- * send and one receive are for many ops.
+ * peer has its turn: both depend on the machine. A contended lock's futex does, too. Of sends, receives, wakes of the NIC thread
+ * and looks the batch with the fewest is judged: a program that has had no core for a millisecond finds the NIC thread at work,
+ * which it must wake, and has its bytes by the socket meanwhile; where the NIC thread then loses its core with the role, the
+ * program looks until it has it back. Who polls in time has the bytes by the ring, without a call; over TCP one send and one
+ * receive are for many ops.
  *
  * Who blocks is to sleep once a round trip, and to be woken by the socket alone: what his own calls push for him to read is
  * nothing to signal. Nor is a timer to end his sleep soon: to set one and to clear it takes as long as to sleep. */
@@ -257,7 +258,7 @@ static unsigned long total[CALLS];	/* of the batches so far, or as many times th
 
 static bool is_by_fewest(enum call call)
 {
-	return call == SEND || call == RECEIVE || call == WAKE;
+	return call == SEND || call == RECEIVE || call == WAKE || call == LOOK;
 }
 
 static void batch_over(int nth)
