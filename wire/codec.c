@@ -1,70 +1,163 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* codec.c - the table of ops, and the encoders and decoders of frames. The validators are in check.c. */
-#include "wire/codec.h"
-
+/* codec.c - requests and answers: what a body must hold by itself, the table with a row for each op, encoders and decoders.
+ * The device checks all that depends on the session's state (order of seq, grants, known refs). */
 #include <assert.h>
 
+#include "wire/codec_impl.h"
 #include "wire/digest.h"
+
+/* One segment of a WRITE or DATA message. `whole`: the flags of a message of one segment, the only one that may be empty. */
+static enum wire_flaw check_segment(const struct wire_head *head, uint64_t rest, uint8_t whole)
+{
+	uint32_t payload = wire_get32(head->payload);
+
+	if (rest < payload)
+		return WIRE_FLAW_REST;
+	if ((rest == payload) != ((head->flags & WIRE_F_LAST) != 0))
+		return WIRE_FLAW_LAST;
+	if (!payload && (head->flags & whole) != whole)
+		return WIRE_FLAW_EMPTY;
+	return WIRE_FLAWLESS;
+}
+
+static enum wire_flaw check_write(const struct wire_head *head)
+{
+	const struct wire_write *write = wire_body(head);
+
+	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(write->cq_data))
+		return WIRE_FLAW_CQ_DATA;
+	return check_segment(head, wire_get64(write->rest), WIRE_F_FIRST | WIRE_F_LAST);
+}
+
+static enum wire_flaw check_atomic(const struct wire_head *head)
+{
+	const struct wire_atomic *atomic = wire_body(head);
+	uint64_t length = wire_get64(atomic->length);
+
+	if (!wire_all_zero(atomic->zero, sizeof(atomic->zero)))
+		return WIRE_FLAW_ZERO;
+	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(atomic->cq_data))
+		return WIRE_FLAW_CQ_DATA;
+	if (atomic->kind > WIRE_ATOMIC_COMPARE || atomic->op >= WIRE_ATOMIC_OPS || atomic->type >= WIRE_ATOMIC_TYPES)
+		return WIRE_FLAW_ATOMIC;
+	if (length == 0 || length > WIRE_ATOMIC_MAX ||
+	    wire_get32(head->payload) != wire_atomic_payload(atomic->kind, atomic->op, length))
+		return WIRE_FLAW_ATOMIC;
+	return WIRE_FLAWLESS;
+}
+
+static enum wire_flaw check_cm(const struct wire_head *head)
+{
+	const struct wire_cm *cm = wire_body(head);
+
+	if (wire_get64(cm->zero))
+		return WIRE_FLAW_ZERO;
+	return wire_get64(cm->request) && wire_get32(head->payload) <= WIRE_CM_DATA_MAX ? WIRE_FLAWLESS : WIRE_FLAW_CM;
+}
+
+static enum wire_flaw check_data(const struct wire_head *head)
+{
+	const struct wire_data *data = wire_body(head);
+
+	if (wire_get64(data->zero))
+		return WIRE_FLAW_ZERO;
+	if (!wire_get64(data->ref))
+		return WIRE_FLAW_REF;
+	return check_segment(head, wire_get64(data->rest), WIRE_F_LAST);
+}
+
+static enum wire_flaw check_message(const struct wire_head *head)
+{
+	const struct wire_send *send = wire_body(head);
+
+	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(send->cq_data))
+		return WIRE_FLAW_CQ_DATA;
+	if (!(head->flags & WIRE_F_TAGGED) && wire_get64(send->tag))
+		return WIRE_FLAW_TAG;
+	if (head->op == WIRE_SEND && wire_get64(send->length) != wire_get32(head->payload))
+		return WIRE_FLAW_LENGTH;
+	return WIRE_FLAWLESS;
+}
+
+static enum wire_flaw check_pull(const struct wire_head *head)
+{
+	const struct wire_pull *pull = wire_body(head);
+
+	if (wire_get64(pull->zero))
+		return WIRE_FLAW_ZERO;
+	return wire_get64(pull->ref) ? WIRE_FLAWLESS : WIRE_FLAW_REF;
+}
+
+static enum wire_flaw check_rnr(const struct wire_head *head)
+{
+	const struct wire_rnr *rnr = wire_body(head);
+
+	if (wire_get32(rnr->zero))
+		return WIRE_FLAW_ZERO;
+	return wire_get64(rnr->ref) ? WIRE_FLAWLESS : WIRE_FLAW_REF;
+}
+
+static enum wire_flaw check_ref(wire_u64 verdict, wire_u64 ref)
+{
+	if (!wire_get64(verdict))
+		return WIRE_FLAW_VERDICT;
+	return wire_get64(ref) ? WIRE_FLAWLESS : WIRE_FLAW_REF;
+}
+
+static enum wire_flaw check_verdict(const struct wire_head *head)
+{
+	const struct wire_verdict *verdict = wire_body(head);
+
+	if (head->op == WIRE_RESULT && !wire_get32(head->payload))
+		return WIRE_FLAW_RESULT;
+	return check_ref(verdict->verdict, verdict->ref);
+}
+
+static enum wire_flaw check_nak(const struct wire_head *head)
+{
+	const struct wire_nak *nak = wire_body(head);
+
+	if (wire_get64(nak->zero))
+		return WIRE_FLAW_ZERO;
+	if (!wire_get32(nak->cause))
+		return WIRE_FLAW_CAUSE;
+	return check_ref(nak->verdict, nak->ref);
+}
 
 #define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT)
 #define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED)
 #define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST)
 
+/* A request about a region; another request; an answer or a frame of the greeting. */
+#define RMA(name, type) name, sizeof(struct wire_##type), .sequenced = true, .targets = true
+#define REQUEST(name, type) name, sizeof(struct wire_##type), .sequenced = true
+#define FRAME(name, type) name, sizeof(struct wire_##type)
+
 const struct wire_form wire_forms[256] = {
-	[WIRE_HELLO] = { .body = sizeof(struct wire_hello) },
-	[WIRE_BYE] = { .body = sizeof(struct wire_bye) },
-	[WIRE_ACK] = { .body = sizeof(struct wire_ack) },
-	[WIRE_CHALLENGE] = { .body = sizeof(struct wire_challenge) },
-	[WIRE_PROOF] = { .body = sizeof(struct wire_proof) },
-	[WIRE_WRITE] = { sizeof(struct wire_write), WRITE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
-	[WIRE_READ] = { sizeof(struct wire_read), .sequenced = true },
-	[WIRE_SEND] = { sizeof(struct wire_send), MESSAGE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
-	[WIRE_RTS] = { sizeof(struct wire_send), MESSAGE_FLAGS, .sequenced = true },
-	[WIRE_ATOMIC] = { sizeof(struct wire_atomic), ATOMIC_FLAGS, .payload = WIRE_PAYLOAD_ATOMIC, .sequenced = true },
-	[WIRE_CONNECT] = { sizeof(struct wire_cm), .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
-	[WIRE_ACCEPT] = { sizeof(struct wire_cm), .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
-	[WIRE_REJECT] = { sizeof(struct wire_cm), .payload = WIRE_PAYLOAD_BULK, .sequenced = true },
-	[WIRE_DATA] = { sizeof(struct wire_data), WIRE_F_LAST | WIRE_F_PULLED, .payload = WIRE_PAYLOAD_BULK },
-	[WIRE_PULL] = { .body = sizeof(struct wire_pull) },
-	[WIRE_RNR] = { .body = sizeof(struct wire_rnr) },
-	[WIRE_NAK] = { .body = sizeof(struct wire_nak) },
-	[WIRE_PARK] = { .body = sizeof(struct wire_verdict) },
-	[WIRE_DONE] = { .body = sizeof(struct wire_verdict) },
-	[WIRE_RESULT] = { sizeof(struct wire_verdict), .payload = WIRE_PAYLOAD_ATOMIC },
+	[WIRE_HELLO] = { FRAME("HELLO", hello), .check = wire_check_hello },
+	[WIRE_BYE] = { FRAME("BYE", bye), .check = wire_check_bye },
+	[WIRE_ACK] = { FRAME("ACK", ack) },
+	[WIRE_CHALLENGE] = { FRAME("CHALLENGE", challenge), .check = wire_check_challenge },
+	[WIRE_PROOF] = { FRAME("PROOF", proof) },
+	[WIRE_WRITE] = { RMA("WRITE", write), .flags = WRITE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_write },
+	[WIRE_READ] = { RMA("READ", read) },
+	[WIRE_SEND] = { REQUEST("SEND", send), .flags = MESSAGE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_message },
+	[WIRE_RTS] = { REQUEST("RTS", send), .flags = MESSAGE_FLAGS, .check = check_message },
+	[WIRE_ATOMIC] = { RMA("ATOMIC", atomic), .flags = ATOMIC_FLAGS, .payload = WIRE_PAYLOAD_ATOMIC, .check = check_atomic },
+	[WIRE_CONNECT] = { REQUEST("CONNECT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
+	[WIRE_ACCEPT] = { REQUEST("ACCEPT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
+	[WIRE_REJECT] = { REQUEST("REJECT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
+	[WIRE_DATA] = { FRAME("DATA", data), .flags = WIRE_F_LAST | WIRE_F_PULLED, .payload = WIRE_PAYLOAD_BULK,
+			.check = check_data },
+	[WIRE_PULL] = { FRAME("PULL", pull), .check = check_pull },
+	[WIRE_RNR] = { FRAME("RNR", rnr), .check = check_rnr },
+	[WIRE_NAK] = { FRAME("NAK", nak), .check = check_nak },
+	[WIRE_PARK] = { FRAME("PARK", verdict), .check = check_verdict },
+	[WIRE_DONE] = { FRAME("DONE", verdict), .check = check_verdict },
+	[WIRE_RESULT] = { FRAME("RESULT", verdict), .payload = WIRE_PAYLOAD_ATOMIC, .check = check_verdict },
 };
-
-void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fields)
-{
-	const struct wire_hello *hello = wire_body(head);
-
-	assert(head->op == WIRE_HELLO);
-	fields->version_min = wire_get16(hello->version_min);
-	fields->version_max = wire_get16(hello->version_max);
-	fields->features = wire_get32(hello->features);
-	memcpy(fields->instance, hello->instance, WIRE_ID_LEN);
-	memcpy(fields->expected, hello->expected, WIRE_ID_LEN);
-	fields->session = wire_get64(hello->session);
-	fields->epoch = wire_get64(hello->epoch);
-	fields->seen = wire_get64(hello->seen);
-	fields->verdict_seen = wire_get64(hello->verdict_seen);
-	fields->requests = wire_get32(hello->requests);
-	fields->reads = wire_get32(hello->reads);
-	fields->segment = wire_get32(hello->segment);
-	fields->at.family = wire_get16(hello->family);
-	fields->at.port = wire_get16(hello->port);
-	memcpy(fields->at.addr, hello->addr, sizeof(fields->at.addr));
-	fields->at.scope = wire_get32(hello->scope);
-	fields->known_port = wire_get16(hello->known_port);
-}
-
-void wire_get_challenged(const struct wire_head *head, struct wire_address_fields *to)
-{
-	const struct wire_challenge *challenge = wire_body(head);
-
-	assert(head->op == WIRE_CHALLENGE);
-	*to = (struct wire_address_fields){ .family = wire_get16(challenge->family), .port = wire_get16(challenge->port) };
-	memcpy(to->addr, challenge->addr, sizeof(to->addr));
-}
+static_assert(offsetof(struct wire_write, to) == 0 && offsetof(struct wire_read, from) == 0 &&
+	      offsetof(struct wire_atomic, to) == 0, "a body of RMA() begins with the target");
 
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields)
 {
@@ -82,97 +175,12 @@ void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields)
 	};
 }
 
-void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields)
-{
-	const struct wire_bye *bye = wire_body(head);
-
-	assert(head->op == WIRE_BYE);
-	fields->reason = (enum wire_bye_reason)wire_get32(bye->reason);
-	memcpy(fields->text, bye->text, WIRE_TEXT_LEN);
-	fields->text[WIRE_TEXT_LEN] = 0;
-}
-
-/* Writes the head and returns where the body goes. */
-static void *put_head(void *at, uint8_t op, uint8_t flags, uint32_t payload, uint64_t seq)
-{
-	struct wire_head *head = at;
-
-	assert(!(flags & ~wire_forms[op].flags));
-	*head = (struct wire_head){
-		.op = op,
-		.flags = flags,
-		.payload = wire_put32(payload),
-		.seq = wire_put64(seq),
-	};
-	return head + 1;
-}
-
-static size_t frame_len(uint8_t op)
-{
-	return sizeof(struct wire_head) + wire_body_len(op);
-}
-
-size_t wire_put_hello(void *at, const struct wire_hello_fields *fields)
-{
-	struct wire_hello *hello = put_head(at, WIRE_HELLO, 0, 0, 0);
-
-	memset(hello, 0, sizeof(*hello));
-	memcpy(hello->magic, WIRE_MAGIC, sizeof(hello->magic));
-	hello->version_min = wire_put16(fields->version_min);
-	hello->version_max = wire_put16(fields->version_max);
-	hello->features = wire_put32(fields->features);
-	memcpy(hello->instance, fields->instance, WIRE_ID_LEN);
-	memcpy(hello->expected, fields->expected, WIRE_ID_LEN);
-	hello->session = wire_put64(fields->session);
-	hello->epoch = wire_put64(fields->epoch);
-	hello->seen = wire_put64(fields->seen);
-	hello->verdict_seen = wire_put64(fields->verdict_seen);
-	hello->requests = wire_put32(fields->requests);
-	hello->reads = wire_put32(fields->reads);
-	hello->segment = wire_put32(fields->segment);
-	hello->family = wire_put16(fields->at.family);
-	hello->port = wire_put16(fields->at.port);
-	memcpy(hello->addr, fields->at.addr, sizeof(hello->addr));
-	hello->scope = wire_put32(fields->at.scope);
-	hello->known_port = wire_put16(fields->known_port);
-	return frame_len(WIRE_HELLO);
-}
-
-size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text)
-{
-	struct wire_bye *bye = put_head(at, WIRE_BYE, 0, 0, 0);
-
-	memset(bye, 0, sizeof(*bye));
-	bye->reason = wire_put32(reason);
-	for (size_t i = 0; i < WIRE_TEXT_LEN && text[i]; i++)
-		bye->text[i] = text[i] >= ' ' && text[i] <= '~' ? (uint8_t)text[i] : '?';
-	return frame_len(WIRE_BYE);
-}
-
 size_t wire_put_ack(void *at, uint64_t verdict)
 {
-	struct wire_ack *ack = put_head(at, WIRE_ACK, 0, 0, 0);
+	struct wire_ack *ack = wire_put_head(at, WIRE_ACK, 0, 0, 0);
 
 	ack->verdict = wire_put64(verdict);
-	return frame_len(WIRE_ACK);
-}
-
-size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to)
-{
-	struct wire_challenge *challenge = put_head(at, WIRE_CHALLENGE, 0, 0, 0);
-
-	*challenge = (struct wire_challenge){ .family = wire_put16(to->family), .port = wire_put16(to->port) };
-	memcpy(challenge->nonce, nonce, sizeof(challenge->nonce));
-	memcpy(challenge->addr, to->addr, sizeof(challenge->addr));
-	return frame_len(WIRE_CHALLENGE);
-}
-
-size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN])
-{
-	struct wire_proof *body = put_head(at, WIRE_PROOF, 0, 0, 0);
-
-	memcpy(body->proof, proof, sizeof(body->proof));
-	return frame_len(WIRE_PROOF);
+	return wire_frame_len(WIRE_ACK);
 }
 
 static struct wire_target put_target(const struct wire_target_fields *to)
@@ -199,28 +207,28 @@ size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, c
 		      uint64_t rest, uint64_t cq_data)
 {
 	uint8_t last = rest == payload ? WIRE_F_LAST : 0;
-	struct wire_write *write = put_head(at, WIRE_WRITE, flags | last, payload, seq);
+	struct wire_write *write = wire_put_head(at, WIRE_WRITE, flags | last, payload, seq);
 
 	*write = (struct wire_write){
 		.to = put_target(to),
 		.rest = wire_put64(rest),
 		.cq_data = wire_put64(cq_data),
 	};
-	return frame_len(WIRE_WRITE);
+	return wire_frame_len(WIRE_WRITE);
 }
 
 size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length)
 {
-	struct wire_read *read = put_head(at, WIRE_READ, 0, 0, seq);
+	struct wire_read *read = wire_put_head(at, WIRE_READ, 0, 0, seq);
 
 	*read = (struct wire_read){ .from = put_target(from), .length = wire_put64(length) };
-	return frame_len(WIRE_READ);
+	return wire_frame_len(WIRE_READ);
 }
 
 size_t wire_put_atomic(void *at, uint8_t flags, uint64_t seq, const struct wire_atomic_fields *fields)
 {
 	uint64_t payload = wire_atomic_payload(fields->kind, fields->op, fields->length);
-	struct wire_atomic *atomic = put_head(at, WIRE_ATOMIC, flags, (uint32_t)payload, seq);
+	struct wire_atomic *atomic = wire_put_head(at, WIRE_ATOMIC, flags, (uint32_t)payload, seq);
 
 	*atomic = (struct wire_atomic){
 		.to = put_target(&fields->to),
@@ -230,7 +238,7 @@ size_t wire_put_atomic(void *at, uint8_t flags, uint64_t seq, const struct wire_
 		.op = fields->op,
 		.type = fields->type,
 	};
-	return frame_len(WIRE_ATOMIC);
+	return wire_frame_len(WIRE_ATOMIC);
 }
 
 void wire_get_atomic(const struct wire_head *head, struct wire_atomic_fields *fields)
@@ -258,60 +266,60 @@ static void put_message(struct wire_send *send, uint64_t length, const struct wi
 
 size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, const struct wire_message_fields *fields)
 {
-	put_message(put_head(at, WIRE_SEND, flags, length, seq), length, fields);
-	return frame_len(WIRE_SEND);
+	put_message(wire_put_head(at, WIRE_SEND, flags, length, seq), length, fields);
+	return wire_frame_len(WIRE_SEND);
 }
 
 size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, const struct wire_message_fields *fields)
 {
-	put_message(put_head(at, WIRE_RTS, flags, 0, seq), length, fields);
-	return frame_len(WIRE_RTS);
+	put_message(wire_put_head(at, WIRE_RTS, flags, 0, seq), length, fields);
+	return wire_frame_len(WIRE_RTS);
 }
 
 size_t wire_put_cm(void *at, uint8_t op, uint32_t payload, uint64_t seq, uint64_t request)
 {
-	struct wire_cm *cm = put_head(at, op, 0, payload, seq);
+	struct wire_cm *cm = wire_put_head(at, op, 0, payload, seq);
 
 	assert(op >= WIRE_CONNECT && op <= WIRE_REJECT);
 	*cm = (struct wire_cm){ .request = wire_put64(request) };
-	return frame_len(op);
+	return wire_frame_len(op);
 }
 
 size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest)
 {
-	struct wire_data *data = put_head(at, WIRE_DATA, flags | (rest == payload ? WIRE_F_LAST : 0), payload, 0);
+	struct wire_data *data = wire_put_head(at, WIRE_DATA, flags | (rest == payload ? WIRE_F_LAST : 0), payload, 0);
 
 	*data = (struct wire_data){
 		.ref = wire_put64(ref),
 		.offset = wire_put64(offset),
 		.rest = wire_put64(rest),
 	};
-	return frame_len(WIRE_DATA);
+	return wire_frame_len(WIRE_DATA);
 }
 
 size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length)
 {
-	struct wire_pull *pull = put_head(at, WIRE_PULL, 0, 0, 0);
+	struct wire_pull *pull = wire_put_head(at, WIRE_PULL, 0, 0, 0);
 
 	*pull = (struct wire_pull){
 		.ref = wire_put64(ref),
 		.offset = wire_put64(offset),
 		.length = wire_put64(length),
 	};
-	return frame_len(WIRE_PULL);
+	return wire_frame_len(WIRE_PULL);
 }
 
 size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us)
 {
-	struct wire_rnr *rnr = put_head(at, WIRE_RNR, 0, 0, 0);
+	struct wire_rnr *rnr = wire_put_head(at, WIRE_RNR, 0, 0, 0);
 
 	*rnr = (struct wire_rnr){ .ref = wire_put64(ref), .wait_us = wire_put32(wait_us) };
-	return frame_len(WIRE_RNR);
+	return wire_frame_len(WIRE_RNR);
 }
 
 size_t wire_put_nak(void *at, const struct wire_nak_fields *fields)
 {
-	struct wire_nak *nak = put_head(at, WIRE_NAK, 0, 0, 0);
+	struct wire_nak *nak = wire_put_head(at, WIRE_NAK, 0, 0, 0);
 
 	*nak = (struct wire_nak){
 		.verdict = wire_put64(fields->verdict),
@@ -322,24 +330,24 @@ size_t wire_put_nak(void *at, const struct wire_nak_fields *fields)
 		.excess = wire_put64(fields->excess),
 		.age_ns = wire_put64(fields->age_ns),
 	};
-	return frame_len(WIRE_NAK);
+	return wire_frame_len(WIRE_NAK);
 }
 
 size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref)
 {
-	struct wire_verdict *body = put_head(at, op, 0, 0, 0);
+	struct wire_verdict *body = wire_put_head(at, op, 0, 0, 0);
 
 	assert(op == WIRE_PARK || op == WIRE_DONE);
 	*body = (struct wire_verdict){ .verdict = wire_put64(verdict), .ref = wire_put64(ref) };
-	return frame_len(op);
+	return wire_frame_len(op);
 }
 
 size_t wire_put_result(void *at, uint32_t payload, uint64_t verdict, uint64_t ref)
 {
-	struct wire_verdict *body = put_head(at, WIRE_RESULT, 0, payload, 0);
+	struct wire_verdict *body = wire_put_head(at, WIRE_RESULT, 0, payload, 0);
 
 	*body = (struct wire_verdict){ .verdict = wire_put64(verdict), .ref = wire_put64(ref) };
-	return frame_len(WIRE_RESULT);
+	return wire_frame_len(WIRE_RESULT);
 }
 
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest)

@@ -28,29 +28,6 @@ enum wire_payload {
 	WIRE_PAYLOAD_ATOMIC = 2,	/* operands and results: covered if heads are */
 };
 
-/* The form of an op's frames; all zero for an unknown op. */
-struct wire_form {
-	uint8_t body;		/* length in bytes; zero: no such op */
-	uint8_t flags;		/* those that may be set */
-	uint8_t payload;	/* enum wire_payload; zero: carries none */
-	bool	sequenced;	/* a request: head.seq counts it */
-};
-extern const struct wire_form wire_forms[256];	/* by op */
-
-static inline size_t wire_body_len(uint8_t op) { return wire_forms[op].body; }
-static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced; }
-/* A frame of the greeting acknowledges nothing, and always has a digest. */
-static inline bool wire_greets(uint8_t op) { return op == WIRE_HELLO || op == WIRE_CHALLENGE || op == WIRE_PROOF; }
-
-/* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
-static inline const void *wire_body(const struct wire_head *head) { return head + 1; }
-
-/* Bytes of ATOMIC's payload, given its length. */
-static inline uint64_t wire_atomic_payload(uint8_t kind, uint8_t op, uint64_t length)
-{
-	return (op == WIRE_ATOMIC_OP_READ ? 0 : length) + (kind == WIRE_ATOMIC_COMPARE ? length : 0);
-}
-
 /* What is wrong with a frame, or with its place in the stream. */
 enum wire_flaw {
 	WIRE_FLAWLESS = 0,
@@ -94,6 +71,32 @@ enum wire_flaw {
 	WIRE_FLAW_PAYLOAD_DIGEST,
 	WIRE_FLAWS
 };
+
+/* The form of an op's frames; all zero for an unknown op. */
+struct wire_form {
+	const char *name;	/* PROTOCOL.md's */
+	uint8_t body;		/* length in bytes; zero: no such op */
+	uint8_t flags;		/* those that may be set */
+	uint8_t payload;	/* enum wire_payload; zero: carries none */
+	bool	sequenced;	/* a request: head.seq counts it */
+	bool	targets;	/* the body begins with a struct wire_target */
+	enum wire_flaw (*check)(const struct wire_head *head);	/* of the body; NULL: nothing to check */
+};
+extern const struct wire_form wire_forms[256];	/* by op */
+
+static inline size_t wire_body_len(uint8_t op) { return wire_forms[op].body; }
+static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced; }
+/* A frame of the greeting acknowledges nothing, and always has a digest. */
+static inline bool wire_greets(uint8_t op) { return op == WIRE_HELLO || op == WIRE_CHALLENGE || op == WIRE_PROOF; }
+
+/* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
+static inline const void *wire_body(const struct wire_head *head) { return head + 1; }
+
+/* Bytes of ATOMIC's payload, given its length. */
+static inline uint64_t wire_atomic_payload(uint8_t kind, uint8_t op, uint64_t length)
+{
+	return (op == WIRE_ATOMIC_OP_READ ? 0 : length) + (kind == WIRE_ATOMIC_COMPARE ? length : 0);
+}
 
 /* A phrase for a log line or BYE, with the rule of PROTOCOL.md: "unknown op (WIRE-3)". */
 const char *wire_flaw_name(enum wire_flaw flaw);

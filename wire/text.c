@@ -245,29 +245,7 @@ static void add_body(struct line *line, const struct wire_head *head)
 
 const char *wire_op_name(uint8_t op)
 {
-	switch ((enum wire_op)op) {
-	case WIRE_HELLO: return "HELLO";
-	case WIRE_BYE: return "BYE";
-	case WIRE_ACK: return "ACK";
-	case WIRE_CHALLENGE: return "CHALLENGE";
-	case WIRE_PROOF: return "PROOF";
-	case WIRE_WRITE: return "WRITE";
-	case WIRE_READ: return "READ";
-	case WIRE_SEND: return "SEND";
-	case WIRE_RTS: return "RTS";
-	case WIRE_ATOMIC: return "ATOMIC";
-	case WIRE_CONNECT: return "CONNECT";
-	case WIRE_ACCEPT: return "ACCEPT";
-	case WIRE_REJECT: return "REJECT";
-	case WIRE_DATA: return "DATA";
-	case WIRE_PULL: return "PULL";
-	case WIRE_RNR: return "RNR";
-	case WIRE_NAK: return "NAK";
-	case WIRE_PARK: return "PARK";
-	case WIRE_DONE: return "DONE";
-	case WIRE_RESULT: return "RESULT";
-	}
-	return "?";
+	return wire_forms[op].name ? wire_forms[op].name : "?";
 }
 
 size_t wire_text(char *text, size_t size, const struct wire_head *head)
