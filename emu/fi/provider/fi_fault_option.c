@@ -107,16 +107,14 @@ static const char *read_peer(const char *value, struct fault_rule *rule)
 
 static const char *read_op(const char *value, struct fault_rule *rule)
 {
-	static const char *const names[] = { [OP_SEND] = "send", [OP_WRITE] = "write", [OP_READ] = "read",
-					     [OP_ATOMIC] = "atomic" };
 	uint32_t kinds = 0;
 
 	while (*value) {
 		size_t length = strcspn(value, ", ");
 		uint32_t kind = 0;
 
-		for (int i = 0; i < FAULT_KINDS; i++)
-			if (strlen(names[i]) == length && !strncmp(names[i], value, length))
+		for (unsigned int i = 0; i < FAULT_KINDS; i++)
+			if (strlen(op_kind_name(i)) == length && !strncmp(op_kind_name(i), value, length))
 				kind = 1u << i;
 		if (!kind)
 			return "a list of send, write, read, atomic";

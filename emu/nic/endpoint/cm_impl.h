@@ -51,8 +51,4 @@ void cm_ended(struct session *session, enum refusal_cause cause);
 /* A timer of the session's; when it is due next, UINT64_MAX: none. */
 uint64_t cm_tick(struct session *session, uint64_t now_ns);
 
-/* CONNECT, ACCEPT, REJECT from a peer, as in responder.h. */
-MUST_USE const char *cm_take(struct conn *conn, const struct wire_head *head);
-MUST_USE const char *cm_end(struct conn *conn, enum wire_status status);
-
 #endif

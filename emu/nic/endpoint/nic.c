@@ -518,7 +518,7 @@ void pd_remove_region(struct pd *pd, struct mr *mr)
 	uint64_t desc = mr->desc;
 
 	nic_role(pd->nic);
-	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (responder_recheck). */
+	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
 	for (struct conn *conn = nic->conns; conn; conn = conn->next)
 		conn_revoke(conn, mr, WIRE_CANCELLED);
 	if (mr->persistent)

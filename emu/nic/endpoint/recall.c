@@ -18,7 +18,7 @@ static bool is_asked(const struct op *op, const void *context)
 {
 	const struct op *leader = op->leader;
 
-	return leader->done.c.context == context && leader->kind < OP_CONNECT && !(leader->flags & POST_WORK) &&
+	return leader->done.c.context == context && leader->kind < OP_POSTED_KINDS && !(leader->flags & POST_WORK) &&
 	       (leader->flags & (POST_INJECT | POST_COMPLETE)) != POST_INJECT;
 }
 

@@ -34,13 +34,13 @@ enum fault_sort {
 	PLAN_SORTS
 };
 
-enum { FAULT_KINDS = OP_ATOMIC + 1, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, FAULT_CERTAIN = 1000000000 };
+enum { FAULT_KINDS = OP_POSTED_KINDS, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, FAULT_CERTAIN = 1000000000 };
 
 struct fault_rule {
 	enum fault_sort sort;
 	/* Which ops. */
 	struct sockaddr_storage peer;	/* canonical; ss_family 0: any, port 0: any port of that address */
-	uint32_t kinds;			/* a bit for each enum op_kind up to OP_ATOMIC */
+	uint32_t kinds;			/* a bit for each enum op_kind that is posted */
 	bool     keyed;			/* those alone that name the region `key` */
 	uint64_t key;
 	/* Which of them: number `first`, and every `every`th after it, `most` in all; each with a chance in billionths. */

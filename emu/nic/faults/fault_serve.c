@@ -10,37 +10,16 @@
 
 /* Notes the request as rules see it. A frame that continues a message is no request of its own, nor is a READ that was executed
  * before and is asked again. */
-static void note(struct conn *conn, const struct wire_head *head)
+static void note(struct conn *conn, const struct wire_head *head, enum op_kind kind)
 {
-	struct fault_op *op = &conn->in.faulted;
-	struct wire_atomic_fields atomic;
+	const struct wire_form *form = &wire_forms[head->op];
 	struct wire_target_fields to = { .key = 0 };
+	bool goes_on = form->flags & WIRE_F_FIRST && !(head->flags & WIRE_F_FIRST);
 
-	conn->in.counts = !conn->in.repeat;
-	switch (head->op) {
-	case WIRE_WRITE:
-		conn->in.counts = head->flags & WIRE_F_FIRST;
-		wire_get_target(&((const struct wire_write *)wire_body(head))->to, &to);
-		op->kind = OP_WRITE;
-		break;
-	case WIRE_READ:
-		wire_get_target(&((const struct wire_read *)wire_body(head))->from, &to);
-		op->kind = OP_READ;
-		break;
-	case WIRE_ATOMIC:
-		wire_get_atomic(head, &atomic);
-		to = atomic.to;
-		op->kind = OP_ATOMIC;
-		break;
-	case WIRE_SEND:
-	case WIRE_RTS:
-		op->kind = OP_SEND;
-		break;
-	default:
-		conn->in.counts = false;
-	}
-	op->key = to.key;
-	op->cq_data = head->flags & WIRE_F_CQ_DATA;
+	if (form->targets)
+		wire_get_target(wire_body(head), &to);
+	conn->in.counts = kind < OP_POSTED_KINDS && !conn->in.repeat && !goes_on;
+	conn->in.faulted = (struct fault_op){ .kind = kind, .key = to.key, .cq_data = head->flags & WIRE_F_CQ_DATA };
 }
 
 static void cut(struct conn *conn, const struct fault_rule *rule)
@@ -53,13 +32,13 @@ static void cut(struct conn *conn, const struct fault_rule *rule)
 	conn_close(conn, ECONNRESET, false);
 }
 
-bool fault_begin(struct conn *conn, const struct wire_head *head)
+bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind kind)
 {
 	struct fault_peer *peer = conn->session->fault;
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
-	note(conn, head);
+	note(conn, head, kind);
 	if (!conn->in.counts)
 		return true;
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);

@@ -8,7 +8,7 @@
 
 /* A request frame is taken: notes it in conn->in, as rules see it. False: it is dropped, to come again, perhaps by
  * another connection. */
-bool fault_begin(struct conn *conn, const struct wire_head *head);
+bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind kind);
 /* Is the flawless request under way to be refused? Then *why gets the cause. */
 bool fault_refuses(const struct session *session, struct refusal *why);
 /* The request has been executed, or refused, and counts as seen. May close the connection. */

@@ -12,6 +12,7 @@
 
 #include "emu/nic/atomics/atomic.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/op_kind.h"
 #include "emu/nic/queues/cq.h"
 #include "emu/nic/regions/named.h"
 #include "emu/nic/regions/refusal.h"
@@ -20,11 +21,6 @@ struct cntr;
 struct ep;
 struct pool;
 struct session;
-
-enum op_kind {
-	OP_SEND = 0, OP_WRITE = 1, OP_READ = 2, OP_ATOMIC = 3,
-	OP_CONNECT = 4, OP_ACCEPT = 5, OP_REJECT = 6,	/* the device's own (cm.c), `tag` names the request; never posted */
-};
 
 enum post_flag {
 	POST_COMPLETE = 1 << 0,	/* a success makes an entry in the queue (errors always do, unless POST_SILENT) */
@@ -136,7 +132,7 @@ struct op {
 	struct cq_node done;
 	struct remote remote;
 	uint64_t cq_data;
-	uint64_t tag;
+	uint64_t tag;		/* or, of the device's own ops, names the request */
 	struct iovec iov[LIMIT_IOV];
 	struct refusal why;	/* leader: the group's first refusal; the cause alone is set while there is none */
 	uint64_t hold_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */

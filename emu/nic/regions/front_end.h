@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "emu/nic/base/op_kind.h"
 #include "emu/nic/regions/refusal.h"
 
 /* Words for one cause in place of the device's own; NULL: the device's. */
@@ -18,13 +19,11 @@ struct front_cause {
 /* Settings of the user, by the front end's names. */
 enum front_setting { FRONT_SECRET, FRONT_FAULT, FRONT_DGRAM_LOSS, FRONT_SETTINGS };
 
-enum { FRONT_OPS = 4 };	/* kinds of ops that programs post, as enum op_kind counts them */
-
 struct front_end {
 	struct front_cause causes[REFUSAL_CAUSES];
 	/* Remedies that depend on the op. */
 	const char *give_read, *give_write;	/* REFUSAL_RIGHT, by the right that is missing */
-	const char *give_cap[FRONT_OPS];	/* REFUSAL_CAPABILITY */
+	const char *give_cap[OP_POSTED_KINDS];	/* REFUSAL_CAPABILITY */
 	const char *closed_by;			/* in the middle of a sentence: how a program closes a region */
 	const char *receive_cap;		/* likewise: the capability of an endpoint that takes messages */
 	const char *asked_key;			/* of a key: a region asked for it and got another; which key to send */

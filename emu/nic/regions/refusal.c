@@ -15,14 +15,12 @@
 #include <string.h>
 
 #include "emu/nic/base/errno.h"
+#include "emu/nic/base/op_kind.h"
 #include "emu/nic/regions/front_end.h"
 #include "emu/nic/regions/mr.h"
 #include "wire/frame.h"
 
 static_assert((int)MR_ACCESS_ALL << WIRE_RIGHTS_AT == (int)WIRE_RIGHTS_MASK, "the rights stand on the wire as they do here");
-
-enum { SENTENCE_SEND = 0, SENTENCE_WRITE = 1, SENTENCE_READ = 2, SENTENCE_ATOMIC = 3,
-       SENTENCE_CONNECT = 4 };	/* enum op_kind */
 
 /* A bounded text that is always terminated. */
 struct sentence {
@@ -48,21 +46,13 @@ static void say(struct sentence *s, const char *format, ...)
 
 static const char *op_name(uint8_t op)
 {
-	switch (op) {
-	case SENTENCE_SEND: return "message";
-	case SENTENCE_WRITE: return "remote write";
-	case SENTENCE_READ: return "remote read";
-	case SENTENCE_ATOMIC: return "remote atomic";
-	case SENTENCE_CONNECT: return "connection request or its answer";
-	case REFUSAL_OP_RECEIVE: return "receive";
-	default: return "remote op";
-	}
+	return op == REFUSAL_OP_RECEIVE ? "receive" : op_kind_words(op);
 }
 
 /* The right that is missing. An atomic whose region can be written is one that reads, too (nic_config.fetch_reads). */
 static bool misses_read(const struct refusal *r)
 {
-	return r->op == SENTENCE_READ || (r->op == SENTENCE_ATOMIC && r->access & MR_REMOTE_WRITE);
+	return r->op == OP_READ || (r->op == OP_ATOMIC && r->access & MR_REMOTE_WRITE);
 }
 
 /* The region decides whether the address is virtual or an offset. If no region is known, it is a number. */
@@ -76,7 +66,7 @@ static const char *addressing(const struct refusal *r)
 static void say_asked(struct sentence *s, const struct refusal *r, const char *peer)
 {
 	say(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
-	if (r->op == SENTENCE_WRITE || r->op == SENTENCE_READ || r->op == SENTENCE_ATOMIC)
+	if (op_kind_targets(r->op))
 		say(s, " at %s0x%" PRIx64 " with key 0x%" PRIx64, addressing(r), r->addr, r->key);
 	if (peer)
 		say(s, " (peer %s)", peer);
@@ -110,7 +100,7 @@ static void say_more(struct sentence *s, const char *words)
 
 static void say_right(struct sentence *s, const struct refusal *r)
 {
-	const char *rule = r->op == SENTENCE_READ ? "S27" : misses_read(r) ? "S30" : "S29";
+	const char *rule = r->op == OP_READ ? "S27" : misses_read(r) ? "S30" : "S29";
 
 	if (!(r->access & (MR_REMOTE_READ | MR_REMOTE_WRITE)))
 		rule = "S31";
@@ -182,18 +172,18 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 
 static void say_capability(struct sentence *s, const struct refusal *r)
 {
-	if (r->op == SENTENCE_CONNECT) {
+	if (r->op == OP_CONNECT) {
 		say(s, "nobody listens there, or waits for this answer.");
 		return;
 	}
 	say(s, "the target's endpoint was opened without the capability.");
-	say_more(s, s->front->give_cap[r->op < FRONT_OPS ? r->op : SENTENCE_ATOMIC]);
+	say_more(s, s->front->give_cap[r->op < OP_POSTED_KINDS ? r->op : OP_ATOMIC]);
 }
 
 static void say_source_fault(struct sentence *s, const struct refusal *r)
 {
 	say(s, "the initiator's own buffer cannot be %s. Keep the memory mapped until the op has completed.",
-	    r->op == SENTENCE_READ ? "written" : r->op == SENTENCE_ATOMIC ? "touched" : "read");
+	    r->op == OP_READ ? "written" : r->op == OP_ATOMIC ? "touched" : "read");
 }
 
 static void say_truncated(struct sentence *s, const struct refusal *r)

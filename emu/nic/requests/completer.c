@@ -12,6 +12,7 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/requests/op_kinds.h"
 #include "emu/nic/transport/session.h"
 
 enum { NAME_MAX_TEXT = 64 };
@@ -33,13 +34,9 @@ static void rx_release(struct cq_node *node)
 /* Deferred work names its own counter. */
 static struct cntr *op_counter(const struct op *op)
 {
-	static const uint8_t counters[] = {
-		[OP_SEND] = EP_CNTR_SEND, [OP_WRITE] = EP_CNTR_WRITE, [OP_READ] = EP_CNTR_READ, [OP_ATOMIC] = EP_CNTR_WRITE,
-	};
-
 	if (op->flags & POST_WORK)
 		return op->counted;
-	return op->ep->attr.cntr[op->what.kind == ATOMIC_PLAIN ? counters[op->kind] : EP_CNTR_READ];
+	return op->ep->attr.cntr[op->what.kind == ATOMIC_PLAIN ? op_kinds[op->kind].counter : EP_CNTR_READ];
 }
 
 /* The group's last op is through: one completion for all of them. */
@@ -51,8 +48,8 @@ static void op_report(struct op *op)
 
 	if (op->session && op->session->fault && fault_late(op))
 		return;
-	if (op->kind >= OP_CONNECT) {
-		cm_resolved(op);
+	if (op_kinds[op->kind].resolved) {
+		op_kinds[op->kind].resolved(op);
 		op_release(&op->done);
 		return;
 	}

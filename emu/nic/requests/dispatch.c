@@ -7,6 +7,7 @@
 #include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/target.h"
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/proof.h"
@@ -161,32 +162,53 @@ static const char *end_result(struct conn *conn, enum wire_status status)
 	return NULL;
 }
 
+#define REQUEST(what, op) target_##what##_take, target_##what##_end, .request = true, .kind = op
+
 static const struct frame_rule {
 	const char *(*take)(struct conn *conn, const struct wire_head *head);
 	const char *(*end)(struct conn *conn, enum wire_status status);	/* NULL: done when taken */
-	bool greets;	/* legal before both HELLOs; the stream lets no other frame come first */
+	bool greets;		/* legal before both HELLOs; the stream lets no other frame come first */
+	bool request;		/* numbered: it passes responder_admits() */
+	bool one_sided;		/* responder_executed() */
+	uint8_t kind;		/* enum op_kind of a request */
 } frame_rules[256] = {
-	[WIRE_HELLO] = { hello_received, NULL, true },
-	[WIRE_CHALLENGE] = { hello_received, NULL, true },
-	[WIRE_PROOF] = { hello_received, NULL, true },
-	[WIRE_BYE] = { take_bye, NULL, true },
-	[WIRE_ACK] = { take_ack, NULL, false },
-	[WIRE_WRITE] = { responder_request, responder_request_end, false },
-	[WIRE_READ] = { responder_request, responder_request_end, false },
-	[WIRE_SEND] = { responder_request, responder_request_end, false },
-	[WIRE_RTS] = { responder_request, responder_request_end, false },
-	[WIRE_ATOMIC] = { responder_request, responder_request_end, false },
-	[WIRE_CONNECT] = { responder_request, responder_request_end, false },
-	[WIRE_ACCEPT] = { responder_request, responder_request_end, false },
-	[WIRE_REJECT] = { responder_request, responder_request_end, false },
-	[WIRE_DATA] = { take_data, end_data, false },
-	[WIRE_PULL] = { take_pull, NULL, false },
-	[WIRE_RNR] = { take_rnr, NULL, false },
-	[WIRE_NAK] = { take_nak, NULL, false },
-	[WIRE_PARK] = { take_verdict, NULL, false },
-	[WIRE_DONE] = { take_verdict, NULL, false },
-	[WIRE_RESULT] = { take_result, end_result, false },
+	[WIRE_HELLO] = { hello_received, NULL, .greets = true },
+	[WIRE_CHALLENGE] = { hello_received, NULL, .greets = true },
+	[WIRE_PROOF] = { hello_received, NULL, .greets = true },
+	[WIRE_BYE] = { take_bye, NULL, .greets = true },
+	[WIRE_ACK] = { take_ack },
+	[WIRE_WRITE] = { REQUEST(write, OP_WRITE), .one_sided = true },
+	[WIRE_READ] = { REQUEST(read, OP_READ) },
+	[WIRE_SEND] = { REQUEST(send, OP_SEND) },
+	[WIRE_RTS] = { REQUEST(send, OP_SEND) },
+	[WIRE_ATOMIC] = { REQUEST(atomic, OP_ATOMIC), .one_sided = true },
+	[WIRE_CONNECT] = { REQUEST(cm, OP_CONNECT), .one_sided = true },
+	[WIRE_ACCEPT] = { REQUEST(cm, OP_ACCEPT), .one_sided = true },
+	[WIRE_REJECT] = { REQUEST(cm, OP_REJECT), .one_sided = true },
+	[WIRE_DATA] = { take_data, end_data },
+	[WIRE_PULL] = { take_pull },
+	[WIRE_RNR] = { take_rnr },
+	[WIRE_NAK] = { take_nak },
+	[WIRE_PARK] = { take_verdict },
+	[WIRE_DONE] = { take_verdict },
+	[WIRE_RESULT] = { take_result, end_result },
 };
+
+static const char *take_frame(struct conn *conn, const struct wire_head *head, const struct frame_rule *rule)
+{
+	const char *broken;
+
+	if (rule->request && !responder_admits(conn, head, rule->kind, &broken))
+		return broken;
+	return rule->take(conn, head);
+}
+
+static const char *end_frame(struct conn *conn, enum wire_status status, const struct frame_rule *rule)
+{
+	if (!rule->request)
+		return rule->end(conn, status);
+	return conn->in.skip ? NULL : responder_executed(conn, rule->end(conn, status), rule->one_sided);
+}
 
 const char *dispatch_begin(struct conn *conn, const struct wire_head *head)
 {
@@ -202,7 +224,7 @@ const char *dispatch_begin(struct conn *conn, const struct wire_head *head)
 	in->message = NULL;
 	in->op = NULL;
 	in->head = *head;
-	broken = rule->take(conn, head);
+	broken = take_frame(conn, head, rule);
 	if (conn->state == CONN_CLOSED)
 		return NULL;
 	/* A verdict comes before the acknowledgement that covers its request, so the frame goes first. */
@@ -226,7 +248,7 @@ void dispatch_payload(struct conn *conn, const uint8_t *bytes, uint32_t length)
 
 const char *dispatch_end(struct conn *conn, enum wire_status status)
 {
-	const char *broken = frame_rules[conn->in.head.op].end(conn, status);
+	const char *broken = end_frame(conn, status, &frame_rules[conn->in.head.op]);
 
 	nic_role(conn->nic);
 	conn->in.sink = SINK_DROP;	/* nothing more comes for its place, which then need not be judged again */

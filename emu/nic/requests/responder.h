@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* responder.h - the target's half of a session: the peer's requests judged, executed, answered.
  *
- * Thread: holder of the driver role. The responder is a ladder: sequence, right of the endpoint, region, range, place.
- * Functions that take a peer's word return NULL if all is well, else the breach of the protocol, for log and BYE. */
+ * Thread: holder of the driver role. A request climbs a ladder: sequence, right of the endpoint (responder.c), region, range, place
+ * (target.h). Functions that take a peer's word return NULL if all is well, else the breach of the protocol, for log and BYE. */
 #ifndef EMU_NIC_RESPONDER_H
 #define EMU_NIC_RESPONDER_H
 
@@ -12,12 +12,11 @@
 #include "emu/nic/transport/session.h"
 
 void responder_init(struct responder *rsp);
-/* One request frame, head and body; sets conn->in for its payload. */
-MUST_USE const char *responder_request(struct conn *conn, const struct wire_head *head);
-/* Its payload is complete (also when there is none). */
-MUST_USE const char *responder_request_end(struct conn *conn, enum wire_status status);
-/* Is the region that the payload under way goes to still the one that was judged? Else the rest is dropped. */
-void responder_recheck(struct conn *conn);
+/* Is the request frame to be executed? False: it is dropped (conn->in.skip), or *broken says how it breaks the protocol. */
+MUST_USE bool responder_admits(struct conn *conn, const struct wire_head *head, enum op_kind kind, const char **broken);
+/* It has been executed, or refused, and counts as seen; `broken` is what its execution returned, and comes back. one_sided: the
+ * program here has no reason to say anything soon that the acknowledgement could ride on. */
+MUST_USE const char *responder_executed(struct conn *conn, const char *broken, bool one_sided);
 
 /* Receiver not ready: this request and all that follow are dropped; the peer is told. Returns NULL. */
 const char *responder_rnr(struct conn *conn);

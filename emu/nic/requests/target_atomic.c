@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_atomic.c - from an ATOMIC's frame to its effect and its answer. */
-#include "emu/nic/requests/target_atomic.h"
+#include "emu/nic/requests/target.h"
 
 #include <stdlib.h>
 

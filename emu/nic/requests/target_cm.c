@@ -6,6 +6,7 @@
 #include "emu/nic/endpoint/cm_impl.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/requests/target.h"
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/conn.h"
 
@@ -15,7 +16,7 @@ struct asked {
 	uint8_t data[LIMIT_CM_DATA];
 };
 
-const char *cm_take(struct conn *conn, const struct wire_head *head)
+const char *target_cm_take(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_cm *body = wire_body(head);
 	struct asked *asked = malloc(sizeof(*asked));
@@ -79,7 +80,7 @@ static enum refusal_cause rejected(struct session *session, const struct asked *
 	return REFUSAL_NONE;
 }
 
-const char *cm_end(struct conn *conn, enum wire_status status)
+const char *target_cm_end(struct conn *conn, enum wire_status status)
 {
 	struct session *session = conn->session;
 	struct asked *asked = conn->in.own;

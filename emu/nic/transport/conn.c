@@ -14,6 +14,7 @@
 #include "emu/nic/requests/dispatch.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/target.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/prefetch.h"
@@ -486,7 +487,7 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 	bool bulk, level;
 	int count;
 
-	responder_recheck(conn);
+	target_write_recheck(conn);
 	count = conn_direct(conn, runs, &direct);
 	/* Behind a long payload most likely another begins: receive its head, and few of the bytes that would be copied. Short
 	 * payloads are received many at once, copied or not. */

@@ -10,22 +10,14 @@
 
 enum { NEAR_FRAMES = 6, NEXT_FRAMES = 4, HERE_FRAMES = 2 };
 
-/* The bodies that begin with a key. */
-static bool names_key(uint8_t op)
-{
-	return op == WIRE_WRITE || op == WIRE_READ || op == WIRE_ATOMIC;
-}
-static_assert(offsetof(struct wire_write, to.key) == 0 && offsetof(struct wire_read, from.key) == 0 &&
-	      offsetof(struct wire_atomic, to.key) == 0, "names_key()");
-
 /* Takes in the frame at the cursor. False: it does not begin in these bytes, or is no request for a region. */
 static bool take(struct prefetch *ahead, const struct mr_table *regions, const uint8_t *end)
 {
 	const struct wire_head *head = (const struct wire_head *)ahead->at;
 	uint64_t left = (uint64_t)(end - ahead->at), length, key;
-	wire_u64 named;
+	wire_u64 named;	/* a target begins with the key */
 
-	if (left < sizeof(*head) + sizeof(named) || !names_key(head->op))
+	if (left < sizeof(*head) + sizeof(named) || !wire_forms[head->op].targets)
 		return false;
 	memcpy(&named, head + 1, sizeof(named));
 	key = wire_get64(named);

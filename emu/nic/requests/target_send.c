@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* target_send.c - the peer's messages: has the endpoint the right to take them? message.c matches them with receives. */
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/messages/message.h"
+#include "emu/nic/regions/auth.h"
+#include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/target.h"
+#include "emu/nic/requests/verdict.h"
+#include "emu/nic/transport/auth_tokens.h"
+
+const char *target_send_take(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_send *send = wire_body(head);
+	struct refusal *why = &conn->in.why;
+	const char *broken;
+	bool full;
+
+	if (!responder_allows(conn->session, head->flags & WIRE_F_TAGGED ? EP_TRECV : EP_RECV, why)) {
+		why->op = OP_SEND;
+		why->length = wire_get64(send->length);
+		return NULL;
+	}
+	if (!ep_takes(conn->session->ep, auth_taken(conn, wire_get64(send->auth)), &conn->session->peer)) {
+		*why = (struct refusal){ .cause = REFUSAL_AUTH, .op = OP_SEND, .length = wire_get64(send->length) };
+		return NULL;
+	}
+	broken = message_begin(conn, head, &full);
+	return full ? responder_rnr(conn) : broken;
+}
+
+const char *target_send_end(struct conn *conn, enum wire_status status)
+{
+	if (conn->in.why.cause != REFUSAL_NONE)
+		return verdict_refuse(conn->session, wire_get64(conn->in.head.seq), &conn->in.why);
+	return message_end(conn, status);
+}

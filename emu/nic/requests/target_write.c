@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* target_write.c - the peer's WRITEs. The first segment judges the whole message; a cut, or an initiator that ends it early, leaves
+ * what has come so far in its place. */
+#include "emu/nic/requests/target.h"
+
+#include <string.h>
+
+#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/regions/auth.h"
+#include "emu/nic/requests/access_check.h"
+#include "emu/nic/requests/commit.h"
+#include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/verdict.h"
+#include "emu/nic/transport/auth_tokens.h"
+
+/* Flags that all segments of a WRITE share. */
+enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT };
+
+/* The message under way may never be completed: a region of single use is free for others, until its next segment. */
+void target_write_pause(struct session *session)
+{
+	const struct write_state *write = &session->rsp.write;
+
+	if (write->open)
+		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
+}
+
+/* It will not be completed: the initiator has ended it, or its session. */
+void target_write_abandon(struct session *session)
+{
+	target_write_pause(session);
+	session->rsp.write.open = false;
+}
+
+/* First segment: judges the whole message. *granted: the region, in which conn->in.place.to lies, or NULL. */
+static const char *write_first(struct conn *conn, const struct wire_head *head, const struct mr **granted)
+{
+	const struct wire_write *body = wire_body(head);
+	struct session *session = conn->session;
+	struct write_state *write = &session->rsp.write;
+	struct access *ask = &write->ask;
+
+	target_write_abandon(session);
+	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
+		return responder_rnr(conn);	/* F5: the CQ slot before the first byte */
+	auth_get_target(conn, &body->to, &ask->to);
+	ask->length = wire_get64(body->rest);
+	ask->seq = wire_get64(head->seq);
+	ask->mr_id = 0;
+	ask->right = MR_REMOTE_WRITE;
+	ask->op = OP_WRITE;
+	ask->commit = head->flags & WIRE_F_COMMIT;
+	write->moved = 0;
+	write->open = true;
+	write->refused = false;
+	write->flags = head->flags & WRITE_SAME;
+	write->cq_data = wire_get64(body->cq_data);
+	if (!responder_allows(session, EP_REMOTE_WRITE, &conn->in.why)) {
+		access_describe(ask, &conn->in.why);
+		return NULL;
+	}
+	*granted = access_check(session, ask, &conn->in.place.to, &conn->in.why);
+	if (*granted)
+		ask->mr_id = (*granted)->id;
+	return NULL;
+}
+
+/* Refuses the whole message. */
+static void write_refuse(struct conn *conn, enum refusal_cause cause)
+{
+	conn->in.why = (struct refusal){ .cause = cause };
+	access_describe(&conn->session->rsp.write.ask, &conn->in.why);
+}
+
+/* conn->in.place.to is where it goes. */
+static void write_place(struct conn *conn, const struct mr *mr)
+{
+	conn->session->rsp.write.counted = mr->bindings;
+	conn->in.sink = SINK_WRITE;
+	place_begin(&conn->in.place, mr->pin);
+}
+
+/* Where this segment goes; the region is looked up again, since it may have been closed between two segments. */
+static void write_sink(struct conn *conn, uint32_t payload)
+{
+	const struct write_state *write = &conn->session->rsp.write;
+	struct access ask = write->ask;
+	struct refusal why;
+	const struct mr *mr;
+
+	ask.to.addr += write->moved;
+	ask.length = payload;
+	mr = access_check(conn->session, &ask, &conn->in.place.to, &why);
+	if (mr) {
+		write_place(conn, mr);
+		return;
+	}
+	write_refuse(conn, why.cause);
+	conn->in.why.age_ns = why.age_ns;
+}
+
+/* Does this segment follow the one before (WIRE-41)? */
+static bool write_goes_on(struct conn *conn, const struct write_state *write, const struct wire_head *head)
+{
+	const struct wire_write *body = wire_body(head);
+	struct wire_target_fields to;
+
+	auth_get_target(conn, &body->to, &to);
+	to.addr -= write->moved;
+	if (write->ask.to.auth == AUTH_STRANGE)
+		to.auth = AUTH_STRANGE;	/* the program may have come to have the key since */
+	return !memcmp(&to, &write->ask.to, sizeof(to)) && wire_get64(body->rest) == write->ask.length - write->moved &&
+	       (head->flags & WRITE_SAME) == write->flags && wire_get64(body->cq_data) == write->cq_data;
+}
+
+const char *target_write_take(struct conn *conn, const struct wire_head *head)
+{
+	struct write_state *write = &conn->session->rsp.write;
+	const struct mr *granted = NULL;
+	const char *broken;
+
+	if (head->flags & WIRE_F_FIRST) {
+		broken = write_first(conn, head, &granted);
+		if (broken || conn->in.skip)
+			return broken;
+	} else if (!write->open) {
+		return "WRITE goes on where none is open (WIRE-56)";
+	} else if (!write_goes_on(conn, write, head)) {
+		return "WRITE goes on otherwise than it began (WIRE-41, WIRE-56)";
+	}
+	if (write->refused || conn->in.why.cause != REFUSAL_NONE)
+		return NULL;
+	/* The whole message is this segment; but known pages are looked for when a segment is placed. */
+	if (granted && head->flags & WIRE_F_LAST && !granted->pages)
+		write_place(conn, granted);
+	else
+		write_sink(conn, wire_get32(head->payload));
+	return NULL;
+}
+
+__attribute__((noinline)) static const char *write_commit(struct session *session, const struct remote_done *done)
+{
+	const struct write_state *write = &session->rsp.write;
+	struct committed committed = { .ask = write->ask, .counted = write->counted, .changed = write->ask.length, .done = *done };
+
+	return commit_begin(session, &committed);
+}
+
+/* The message is in its place. */
+static const char *write_done(struct session *session)
+{
+	const struct write_state *write = &session->rsp.write;
+	const struct access *ask = &write->ask;
+	struct remote_done done = { .length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA,
+				    .cq_data = write->cq_data, .auth = ask->to.auth };
+
+	if (write->flags & WIRE_F_COMMIT)
+		return write_commit(session, &done);
+	if (write->counted && ask->length)
+		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
+	complete_remote(session, &session->rsp.slot, &done);
+	return NULL;
+}
+
+const char *target_write_end(struct conn *conn, enum wire_status status)
+{
+	struct session *session = conn->session;
+	struct write_state *write = &session->rsp.write;
+	const struct wire_head *head = &conn->in.head;
+	const char *broken = NULL;
+
+	if (conn->in.fault && conn->in.why.cause == REFUSAL_NONE)
+		write_refuse(conn, REFUSAL_NOT_BACKED);
+	if (conn->in.why.cause != REFUSAL_NONE && !write->refused) {
+		write->refused = true;
+		broken = verdict_refuse(session, write->ask.seq, &conn->in.why);
+	}
+	if (status != WIRE_GOOD)	/* the initiator ends it early and reports for itself; the rest is drained */
+		write->refused = true;
+	if (write->refused)
+		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
+	if (head->flags & WIRE_F_LAST) {
+		if (write->open && !write->refused)
+			broken = write_done(session);
+		write->open = false;
+	}
+	write->moved += wire_get32(head->payload);
+	return broken;
+}
+
+void target_write_recheck(struct conn *conn)
+{
+	const struct write_state *write = &conn->session->rsp.write;
+	const struct mr *mr;
+
+	nic_role(conn->nic);
+	if (conn->in.sink != SINK_WRITE)
+		return;
+	mr = mr_find(conn->session->ep->attr.pd->regions, write->ask.to.key);
+	if (mr && mr->id == write->ask.mr_id && mr->enabled)
+		return;
+	conn->in.sink = SINK_DROP;
+	write_refuse(conn, REFUSAL_CLOSED);
+	mr_tombstone(conn->session->ep->attr.pd->regions, write->ask.to.key, write->ask.to.key_tail, nic_now(conn->nic),
+		     &conn->in.why.age_ns);
+}
