@@ -5,12 +5,13 @@
 # With --werror, which is for developers and for CI, whatever a compiler warns of is an error.
 #
 # The suites, in the order of running when none is named:
-#   release    every test of the release build, with libfabric 2.1 or later
-#   old        the rules, process and MPI tests again, with the distribution's libfabric if that is older
+#   release    every test of the release build but the suite mutants, with libfabric 2.1 or later
+#   mutants    a sample of wrong decisions, each of which a test must notice; mutate.py tries them all
+#   old        the rules, process and MPI tests again, up to four ranks, with the distribution's libfabric if that is older
 #   tcp        the rules, process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP
 #   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
 #   tsan       the tests that race threads and the demo, under the thread sanitizer
-#   fuzz       the fuzz targets, a minute each, two at a time; takes clang
+#   fuzz       the fuzz targets, half a minute each, two at a time; takes clang
 #   user       the rules, process and demo tests as an ordinary user
 #   container  the same in a container: default profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
 #   compilers  builds all with gcc and with clang, with the headers of the oldest and of the newest libfabric that are here
@@ -27,11 +28,12 @@
 set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
-SUITES="release old tcp asan tsan fuzz user container compilers debian13"
+SUITES="release mutants old tcp asan tsan fuzz user container compilers debian13"
 # Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and unit_cq take memory
 # away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
 # process-unplugged moves more than it can before the hang guard.
 NOT_RACED='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
+NEW_ALONE='mpi-(.*-8|mpi4py.*)'	# not with an older libfabric: more ranks and more calls of MPI, which it takes no part in
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
@@ -89,7 +91,11 @@ run_ctest() {
 }
 
 suite_release() {
-	build release && run_ctest release release '[a-z]*' "$new_lib"
+	build release && run_ctest release release '[a-z]*' "$new_lib" mutate_sample
+}
+
+suite_mutants() {
+	build release && run_ctest mutants release mutate "$new_lib"
 }
 
 suite_old() {
@@ -98,7 +104,7 @@ suite_old() {
 	if ! lib=$(old_libfabric_lib); then
 		result skip "old: no libfabric older than $EMU_FABRIC_MIN is installed"
 	else
-		build release && run_ctest old release 'rules|process|mpi' "$lib"
+		build release && run_ctest old release 'rules|process|mpi' "$lib" "$NEW_ALONE"
 	fi
 }
 
@@ -126,7 +132,7 @@ suite_fuzz() {
 		return
 	fi
 	say fuzz
-	EMU_SUITE=fuzz "$EMU_ROOT/tests/runner.sh" "$EMU_ROOT/build/fuzz" 900 targets script "$EMU_ROOT/tests/fuzz/run.sh"
+	EMU_SUITE=fuzz "$EMU_ROOT/tests/runner.sh" "$EMU_ROOT/build/fuzz" 900 targets script "$EMU_ROOT/tests/fuzz/run.sh" 30
 }
 
 # Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.
