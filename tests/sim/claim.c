@@ -119,7 +119,7 @@ Test(sim_claim, ends_no_session)
 		cr_assert_null(session->question);
 		cr_assert_eq(scene.bed.node[0]->nic->claims.open, 0);
 		cr_assert_eq(scene.bed.node[0]->warns, fields.epoch != 1 || !claims[i].instance, "claim %zu", i);
-		cr_assert_eq(node_logged(scene.bed.node[1], "asks who is here"), !claims[i].expected, "claim %zu", i);
+		cr_assert_eq(node_logged(scene.bed.node[1], "asks for the instance here"), !claims[i].expected, "claim %zu", i);
 		writes(&scene, 64);
 		bed_close(&scene.bed);
 	}
@@ -144,7 +144,7 @@ Test(sim_claim, keeps_no_address)
 			cr_assert(raw_closed(raw));
 		else
 			cr_assert_eq(refused(raw), WIRE_BYE_CLAIM);
-		cr_assert(node_logged(scene.bed.node[0], "was asked who it is"), "%s", scene.bed.node[0]->log[0]);
+		cr_assert(node_logged(scene.bed.node[0], "was asked for its instance"), "%s", scene.bed.node[0]->log[0]);
 		if (!(seed & 1))
 			cr_assert(node_logged(scene.bed.node[1], "another endpoint is known here"), "the owner is told");
 		bed_close(&scene.bed);

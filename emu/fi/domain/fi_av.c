@@ -85,7 +85,7 @@ static const char *address_flaw(const struct sockaddr *addr, int family)
 		return "not of the domain's addr_format. Open both sides with one in hints->addr_format";
 	memcpy(&full, addr, addr_size(addr));
 	if (addr_is_wildcard(&full))
-		return "the wildcard, which is nobody's address. Pass what fi_getname wrote at the peer";
+		return "the wildcard, which is no endpoint's address. Pass what fi_getname wrote at the peer";
 	return addr_port(&full) ? NULL : "its port is 0. Pass what fi_getname wrote at the peer after fi_enable";
 }
 
@@ -391,7 +391,7 @@ int emu_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av *
 		if (err) {
 			(void)av_close(av->av); /* nothing uses it yet */
 			REFUSE(AV, err, "fi_av_open: the shared address vector \"%s\": %s.", attr->name,
-			       err == -FI_ENOENT ? "FI_READ asks for one that is there, and nobody has it open" :
+			       err == -FI_ENOENT ? "FI_READ asks for one that is there, and no process has it open" :
 			       err == -FI_EINVAL ? "a name has up to 99 letters, digits and . _ -" : fi_strerror(-err));
 		}
 	}

@@ -153,7 +153,7 @@ static int pep_listen(struct fid_pep *fid)
 		char text[80];
 
 		addr_text((const struct sockaddr *)&pep->at, text, sizeof(text));
-		REFUSE(EP_CTRL, err, "fi_listen: nobody can listen at %s: %s.", text, fi_strerror(-err));
+		REFUSE(EP_CTRL, err, "fi_listen: no endpoint can listen at %s: %s.", text, fi_strerror(-err));
 	}
 	return err;
 }

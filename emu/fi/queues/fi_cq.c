@@ -168,7 +168,7 @@ static int cq_op_signal(struct fid_cq *fid)
 	struct emu_cq *cq = emu_cq(fid);
 
 	if (cq->waiter.obj == FI_WAIT_NONE)
-		return REFUSE(CQ, -FI_EINVAL, "fi_cq_signal: the queue was opened with FI_WAIT_NONE, so nobody waits for it.");
+		return REFUSE(CQ, -FI_EINVAL, "fi_cq_signal: the queue was opened with FI_WAIT_NONE, so no thread waits for it.");
 	cq_signal(cq->cq);
 	return 0;
 }

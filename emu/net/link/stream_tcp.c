@@ -50,8 +50,8 @@ static void count_dial(struct tcp *tcp, const struct sockaddr_storage *to)
 	}
 	if (++tcp->dials != REFUSED_DIALS_GONE || !local_elsewhere(to, others, sizeof(others)))
 		return;
-	snprintf(text, sizeof(text), "nobody answers at %s, but peers of this machine listen at %s: is the peer bound to another "
-		 "address of its host (FI_EMU_IFACE)?", address_text(to, at, sizeof(at)), others);
+	snprintf(text, sizeof(text), "no endpoint answers at %s, but peers of this machine listen at %s: is the peer bound to "
+		 "another address of its host (FI_EMU_IFACE)?", address_text(to, at, sizeof(at)), others);
 	tcp_link.log(tcp, NIC_LOG_WARN, text);
 }
 

@@ -22,7 +22,7 @@ enum {
 	LIMIT_VERDICTS = 4096,		/* verdicts not yet acknowledged by the peer */
 	LIMIT_ATOMIC = 4096,		/* bytes of the target that one atomic operation names; then -EMSGSIZE */
 
-	LIMIT_SHM = 16,		/* boards of a process, as each poll looks at all; then connections have none */
+	LIMIT_SHM = 16,		/* segments of shared memory a process, as each poll looks at all; then connections have none */
 	LIMIT_CM_DATA = 256,		/* bytes of the program's in a connection request or its answer; the rest is cut off */
 	LIMIT_BACKLOG = 1024,		/* connection requests unanswered, a passive endpoint; then they are refused */
 
@@ -50,7 +50,7 @@ enum {
 	SLICE_BINDINGS = 256,		/* bindings dissolved when an endpoint or counter with regions bound to it closes */
 	SLICE_POPULATE = 16 << 20,	/* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_BLIND = 8,		/* busy slices between two reads of the clock */
-	SLICE_SHM = 32,		/* polls in a row that ask boards and no socket (shm.h) */
+	SLICE_SHM = 32,		/* polls in a row that look at shared memory and at no socket (shm.h) */
 	SLICE_RINGS = 64,		/* rounds of receives from rings that were closed (shm_ring.h); the rest at ticks */
 	SLICE_ROOM = 16,		/* connections closed at a time to make room for others (evict.h) */
 	SLICE_LAZY_POSTS = 32,		/* posts in a row that may wait for the next poll to share a send */

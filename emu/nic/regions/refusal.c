@@ -173,7 +173,7 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 static void say_capability(struct sentence *s, const struct refusal *r)
 {
 	if (r->op == OP_CONNECT) {
-		say(s, "nobody listens there, or waits for this answer.");
+		say(s, "no endpoint listens there, or waits for this answer.");
 		return;
 	}
 	say(s, "the target's endpoint was opened without the capability.");
@@ -244,7 +244,7 @@ static const struct cause {
 	[REFUSAL_RECEIVE_BUFFER] = { EFAULT, "the buffer of the receive that took the message cannot be written",
 		"At the receiver, keep the memory mapped until the receive has completed.", NULL },
 	[REFUSAL_SOURCE_FAULT] = { EFAULT, "the initiator's own buffer cannot be touched", "", say_source_fault },
-	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "nobody, or another endpoint than before, answers at the peer's address",
+	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "no endpoint, or another than before, answers at the peer's address",
 		"It has ended, or is bound to another address of its host.", NULL },
 	[REFUSAL_UNREACHABLE] = { ETIMEDOUT, "the peer could not be reached within the retry budget",
 		"See whether its host is up and the network lets the connection through.", NULL },

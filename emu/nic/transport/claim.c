@@ -60,7 +60,7 @@ static void tell(struct session *session, enum nic_log level, const char *what)
 	char name[64];
 
 	if (level != NIC_LOG_WARN || log_limit_ok(session->ep->nic, LOG_LIMIT_CONNECTION))
-		nic_log(session->ep->nic, level, "%s was asked who it is, as another connected in its name: %s",
+		nic_log(session->ep->nic, level, "%s was asked for its instance, as another endpoint connected as it: %s",
 			session_name(session, name, sizeof(name)), what);
 }
 

@@ -142,8 +142,8 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 	if (!session || session->peer_is != PEER_KNOWN || memcmp(session->instance, fields->instance, WIRE_ID_LEN) == 0)
 		return session;
 	*reason = WIRE_BYE_CLAIM;
-	*text = "another endpoint is known here under that address, which is asked who is there";
-	tell(session, "another endpoint connects under that address, which is asked who is there");
+	*text = "another endpoint is known here under that address, which is asked for its instance";
+	tell(session, "another endpoint connects under that address, which is asked for its instance");
 	claim_ask(session);
 	return NULL;
 }
@@ -225,7 +225,7 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 	if (!hello_fits(conn, session, fields, goes_on))
 		return;
 	if (fields->features & WIRE_ASKS_ALONE) {
-		tell(session, "asks who is here, as somebody else has connected to it in this endpoint's name");
+		tell(session, "asks for the instance here, as another endpoint has connected to it under this address");
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "the endpoint that is meant is here, and has the session", true);
 		return;
 	}
