@@ -49,3 +49,17 @@ function(emu_lto target)
 		target_compile_options(${target} PRIVATE ${EMU_LTO} -ffat-lto-objects)
 	endif()
 endfunction()
+
+# emu_no_sleep(TARGET [MAY_SLEEP SOURCE...]): calls that may sleep are errors (no_sleep.h) in all of its sources but those named.
+# To be called in the folder that makes the target.
+function(emu_no_sleep target)
+	cmake_parse_arguments(arg "" "" "MAY_SLEEP" ${ARGN})
+	get_target_property(sources ${target} SOURCES)
+	foreach(source ${arg_MAY_SLEEP})
+		if(NOT source IN_LIST sources)
+			message(FATAL_ERROR "emu_no_sleep(${target}): there is no ${source}")
+		endif()
+	endforeach()
+	list(REMOVE_ITEM sources ${arg_MAY_SLEEP})
+	set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -include ${CMAKE_SOURCE_DIR}/emu/nic/base/no_sleep.h)
+endfunction()

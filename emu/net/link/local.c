@@ -150,7 +150,7 @@ int local_dial(const struct sockaddr_storage *to)
 
 int local_accept(int listener)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = nocancel_accept(listener, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	uid_t own, user;
 
 	if (fd < 0 || (user_of(listener, &own) && user_of(fd, &user) && user == own))

@@ -69,7 +69,7 @@ static int dial(struct tcp *tcp, const struct sockaddr_storage *to, int *error)
 
 static int accept_one(int listener)
 {
-	return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	return nocancel_accept(listener, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 /* A dial to a free port of one's own machine may meet itself. */

@@ -162,7 +162,7 @@ bool tcp_accept(struct tcp *tcp)
 {
 	struct epoll_event events[EVENTS];
 	unsigned int changes = tcp->changes;
-	int count = epoll_wait(tcp->listen_set, events, EVENTS, 0);
+	int count = nocancel_peek(tcp->listen_set, events, EVENTS);
 	bool ok = tcp->count < LIMIT_CONNECTIONS || (tcp->listeners && ep_make_room(tcp->listeners->ep));
 
 	for (int i = 0; ok && i < count && tcp->changes == changes; i++) {

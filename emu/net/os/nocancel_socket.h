@@ -13,6 +13,11 @@
 
 #include "emu/nic/base/nocancel_file.h"
 
+static inline int nocancel_accept(int listener, int flags)
+{
+	return (int)syscall(SYS_accept4, listener, NULL, NULL, flags);
+}
+
 static inline int nocancel_connect(int fd, const struct sockaddr *to, socklen_t length)
 {
 	return (int)syscall(SYS_connect, fd, to, length);

@@ -7,7 +7,7 @@
  *  D2 release: unlock, look again at the queue and at `owed`, try again.
  *  D3 a thread that leaves work which no descriptor announces sets `owed`, and wakes the NIC thread if it is armed.
  *  D4 work is done in bounded slices.
- *  D5 no thread sleeps while holding the role; a slice reaches no cancellation point (cancel.h), and control actions have
+ *  D5 no thread sleeps while holding the role; a slice reaches no cancellation point (no_sleep.h), and control actions have
  *     cancellation off; a signal handler that interrupts the role's holder gets -EAGAIN. One that interrupts a thread
  *     within a leaf lock (futex_lock.h) may not call: it would wait for its own thread, as with malloc(). emu/USING.md says so.
  *  D6 threads that must have it (fi_close, registration, loop events) count themselves; triers stand back while the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nocancel_file.h - system calls on files that are no cancellation points, unlike libc's of these names. A slice makes no others
- * (cancel.h). They set errno as libc's do. Those on sockets are in nocancel_socket.h. */
+/* nocancel_file.h - system calls on files, and for random bytes, that are no cancellation points, unlike libc's of these names. A
+ * slice makes no others (cancel.h). They set errno as libc's do. Those on sockets are in nocancel_socket.h. */
 #ifndef EMU_NIC_NOCANCEL_FILE_H
 #define EMU_NIC_NOCANCEL_FILE_H
 
@@ -32,6 +32,11 @@ static inline ssize_t nocancel_pread(int fd, void *bytes, size_t room, off_t fro
 static inline ssize_t nocancel_write(int fd, const void *bytes, size_t length)
 {
 	return syscall(SYS_write, fd, bytes, length);
+}
+
+static inline ssize_t nocancel_getrandom(void *bytes, size_t room, unsigned int flags)
+{
+	return syscall(SYS_getrandom, bytes, room, flags);
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/hash.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/nocancel_file.h"
 
 enum { FIRST_BUCKETS = 64, FIRST_ENTRIES = 64 };
 
@@ -67,7 +68,7 @@ int av_open(struct av **out, unsigned int bits)
 		return -ENOMEM;
 	av->bits = bits;
 	/* Without randomness the index is right all the same, only its chains can then be chosen. */
-	if (getrandom(av->secret, sizeof(av->secret), GRND_NONBLOCK) < 0)
+	if (nocancel_getrandom(av->secret, sizeof(av->secret), GRND_NONBLOCK) < 0)
 		av->secret[0] = (uintptr_t)av;
 	if (hash_init(&av->hash, FIRST_BUCKETS)) {
 		free(av);
