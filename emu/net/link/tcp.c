@@ -138,7 +138,7 @@ static int tcp_poll(void *link)
 	if (tcp->polling)
 		count += shm_all_acks(tcp);
 	if (shm_all_tell(tcp))
-		return count + shm_all_doorbell_rung(tcp);
+		return count + rings_read_all(tcp);
 	tcp->unasked = 0;
 	count += rings_read(tcp);
 	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));

@@ -245,7 +245,6 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 			n = send_failed(line, iov, count);
 		line->ring.sent += n > 0 ? (uint64_t)n : 0;
 	}
-	shm_ring_doorbell(&line->shm);
 	return n;
 }
 
@@ -270,7 +269,6 @@ __attribute__((noinline)) static ssize_t recv_after_all(struct line *line, const
 	}
 	if (n < 0)
 		n = -errno;
-	line->drained = n == -EAGAIN;
 	line->tcp->received += n != -EAGAIN;
 	line->ring.received += n > 0 ? (uint64_t)n : 0;
 	return n;
@@ -284,7 +282,6 @@ ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count)
 		return recv_after_all(line, iov, count);
 	line->tcp->received++;
 	line->ring.received += (uint64_t)n;
-	line->drained = (size_t)n < iov[0].iov_len;
 	return n;
 }
 

@@ -35,7 +35,6 @@ struct line {
 	struct shm shm;
 	struct shm_ring ring;
 	bool two_ways;			/* the peer has the shared segment: bytes come by the ring, too */
-	bool drained;			/* the last receive left nothing */
 	struct line *next_shm;		/* tcp->shms */
 	int untaken;			/* wanting: bytes that a neighbour had not read at the last tick; -1: no tick yet */
 	uint32_t silent_ticks;		/* ticks in a row with the same `untaken` */
@@ -108,15 +107,19 @@ bool line_store_ack(struct line *line, uint64_t number);
 bool line_stored_ack(struct line *line, uint64_t *number);
 void shm_all_set_polling(void *link, bool on);
 int  shm_all_acks(struct tcp *tcp);	/* conn_ack_stored() for each new stored acknowledgement; how many */
-/* True: doorbells alone may be trusted in this poll. They do not tell of the end of a stream, so every SLICE_SHM polls it is false.
- * Then shm_all_doorbell_rung() receives from the lines whose peer has rung. */
+/* True: the shared segments alone may be trusted in this poll (rings_read_all()). They do not tell of the end of a stream, so
+ * every SLICE_SHM polls it is false. */
 bool shm_all_tell(struct tcp *tcp);
-int  shm_all_doorbell_rung(struct tcp *tcp);
 
-/* tcp_shm_ring.c */
-bool line_has_ring(struct line *line);	/* the peer has the shared segment: bytes may come by its ring */
+/* tcp_shm_ring.c. A ring that was never opened has nothing. */
+bool line_open_ring(struct line *line);	/* false: the peer is not known to have the shared segment yet */
+static inline bool line_has_ring(struct line *line)	/* bytes may come by the peer's ring */
+{
+	return line->two_ways || line_open_ring(line);
+}
 ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count);	/* line_recv(), then */
-bool rings_read(struct tcp *tcp);	/* one receive for each ring that has bytes; true: there were some */
+int  rings_read(struct tcp *tcp);	/* one receive for each ring that has bytes; the number of events */
+int  rings_read_all(struct tcp *tcp);	/* and for each line whose peer has announced bytes by the socket */
 bool rings_read_on(struct tcp *tcp);	/* the same, again and again up to SLICE_RINGS times */
 bool rings_have(const struct tcp *tcp);	/* has a ring bytes for a line that is not deaf? */
 

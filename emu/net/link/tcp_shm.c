@@ -40,8 +40,7 @@ static void has_shm(struct line *line)
 	line->next_shm = tcp->shms;
 	tcp->shms = line;
 	tcp->shm_count++;
-	shm_set_polling(&line->shm, tcp->polling);
-	(void)line_has_ring(line);
+	(void)line_open_ring(line);
 }
 
 void line_drop_shm(struct line *line)
@@ -86,7 +85,6 @@ ssize_t line_send_first(struct line *line, const struct iovec *iov, int count)
 	nocancel_close(line->shm_fd);
 	line->shm_fd = -1;
 	line->ring.sent += (uint64_t)n;
-	shm_ring_doorbell(&line->shm);
 	return n;
 }
 
@@ -138,11 +136,9 @@ void shm_all_set_polling(void *link, bool on)
 	unsigned int changes;
 
 	tcp->polling = on;
-	for (struct line *line = tcp->shms; line; line = line->next_shm) {
-		shm_set_polling(&line->shm, on);
+	for (struct line *line = tcp->shms; line; line = line->next_shm)
 		if (line->two_ways)
 			shm_ring_open(&line->ring, on);
-	}
 	do {
 		changes = tcp->changes;
 		shm_all_acks(tcp);
@@ -155,26 +151,13 @@ void shm_all_set_polling(void *link, bool on)
 		want_ticks(tcp);
 }
 
-/* Doorbells are only trusted while we poll: when we sleep, the socket wakes us, possibly before the peer has rung. */
+/* Only while we poll: when we sleep, the socket wakes us. */
 bool shm_all_tell(struct tcp *tcp)
 {
 	if (!tcp->polling || tcp->shm_count != tcp->count || tcp->port_count || tcp->watched || ++tcp->unasked > SLICE_SHM)
 		return false;
-	for (const struct line *line = tcp->shms; line; line = line->next_shm)
-		if (!shm_shared(&line->shm))
+	for (struct line *line = tcp->shms; line; line = line->next_shm)
+		if (!line_has_ring(line))
 			return false;
 	return true;
-}
-
-int shm_all_doorbell_rung(struct tcp *tcp)
-{
-	unsigned int changes = tcp->changes, received = tcp->received;
-	struct line *next;
-
-	for (struct line *line = tcp->shms; line && tcp->changes == changes; line = next) {
-		next = line->next_shm;
-		if (line->state == LINE_OPEN && (shm_doorbell_rung(&line->shm) || !line->drained))
-			conn_readable(line->conn);
-	}
-	return (int)(tcp->received - received) + (tcp->changes != changes);
 }

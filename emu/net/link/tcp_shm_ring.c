@@ -9,14 +9,13 @@
 
 enum { PIECES = 64 };	/* link.h */
 
-/* Opens the ring once the peer is known to have the shared segment; the peer may put bytes there from then on. */
-bool line_has_ring(struct line *line)
+bool line_open_ring(struct line *line)
 {
-	if (unlikely(!line->two_ways && shm_shared(&line->shm))) {
-		line->two_ways = true;
-		shm_ring_open(&line->ring, line->tcp->polling);
-	}
-	return line->two_ways;
+	if (!shm_shared(&line->shm))
+		return false;
+	line->two_ways = true;
+	shm_ring_open(&line->ring, line->tcp->polling);
+	return true;
 }
 
 /* No bytes are announced, but the end of a stream is never announced. Polls of the shared segments alone do not look for it. */
@@ -26,7 +25,6 @@ static ssize_t recv_end(struct line *line)
 	char byte;
 	ssize_t n;
 
-	line->drained = true;
 	if (line->tcp->unasked)
 		return -EAGAIN;
 	n = nocancel_recv(line->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -34,10 +32,8 @@ static ssize_t recv_end(struct line *line)
 		n = -errno;
 	if (n == -EAGAIN)
 		return n;
-	if (shm_ring_next(&line->ring, &bytes) != RING_SOCKET || bytes) {	/* announced meanwhile: perhaps the last bytes */
-		line->drained = false;
+	if (shm_ring_next(&line->ring, &bytes) != RING_SOCKET || bytes)	/* announced meanwhile: perhaps the last bytes */
 		return -EAGAIN;
-	}
 	if (n > 0)	/* bytes that were never announced */
 		n = -EPROTO;
 	line->tcp->received++;
@@ -49,14 +45,10 @@ static ssize_t recv_some(struct line *line, const struct iovec *iov, int count, 
 {
 	struct iovec cut[PIECES];
 	int pieces = 0;
-	ssize_t n;
 
 	for (; pieces < count && bytes; bytes -= cut[pieces++].iov_len)
 		cut[pieces] = (struct iovec){ iov[pieces].iov_base, iov[pieces].iov_len < bytes ? iov[pieces].iov_len : bytes };
-	n = line_recv_socket(line, cut, pieces);
-	if (n > 0)
-		line->drained = !shm_ring_waits(&line->ring);
-	return n;
+	return line_recv_socket(line, cut, pieces);
 }
 
 static ssize_t recv_ring(struct line *line, const struct iovec *iov, int count)
@@ -68,7 +60,6 @@ static ssize_t recv_ring(struct line *line, const struct iovec *iov, int count)
 		first = line_first_page(iov, count);
 		n = shm_ring_take(&line->ring, &first, 1);
 	}
-	line->drained = !shm_ring_waits(&line->ring);
 	line->tcp->received++;
 	return n;
 }
@@ -89,17 +80,27 @@ ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count)
 	return -EPROTO;
 }
 
-bool rings_read(struct tcp *tcp)
+static int read_each(struct tcp *tcp, bool (*has)(const struct shm_ring *ring))
 {
 	unsigned int changes = tcp->changes, received = tcp->received;
 	struct line *next;
 
 	for (struct line *line = tcp->shms; line && tcp->changes == changes; line = next) {
 		next = line->next_shm;
-		if (line->two_ways && line->state == LINE_OPEN && !line->deaf && shm_ring_has(&line->ring))
+		if (has(&line->ring) && line->state == LINE_OPEN && !line->deaf)
 			conn_readable(line->conn);
 	}
-	return tcp->changes != changes || tcp->received != received;
+	return (int)(tcp->received - received) + (tcp->changes != changes);
+}
+
+int rings_read(struct tcp *tcp)
+{
+	return read_each(tcp, shm_ring_has);
+}
+
+int rings_read_all(struct tcp *tcp)
+{
+	return read_each(tcp, shm_ring_waits);
 }
 
 bool rings_read_on(struct tcp *tcp)
@@ -114,7 +115,7 @@ bool rings_read_on(struct tcp *tcp)
 bool rings_have(const struct tcp *tcp)
 {
 	for (const struct line *line = tcp->shms; line; line = line->next_shm)
-		if (line->two_ways && line->state == LINE_OPEN && !line->deaf && shm_ring_has(&line->ring))
+		if (shm_ring_has(&line->ring) && line->state == LINE_OPEN && !line->deaf)
 			return true;
 	return false;
 }

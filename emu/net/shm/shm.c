@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* shm.c - the memory that two neighbours share.
  *
- * The writer stores an acknowledgement and then asks whether the peer polls. A side that stops polling clears `polling` and
- * then reads once more. All four are sequentially consistent: the writer sees the cleared flag, or the reader sees the number. */
+ * The writer stores an acknowledgement and then asks whether its ring is still open. A side that stops polling closes the ring and
+ * then reads once more. All four are sequentially consistent: the writer sees the closed ring, or the reader sees the number. */
 #include "emu/net/shm/shm.h"
 
 #include <assert.h>
@@ -21,13 +21,11 @@ enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW };
 /* Two cache lines apart, as processors fetch them in pairs; polls read the first one only. */
 struct shm_side {
 	_Alignas(128) atomic_uint_fast64_t ack;
-	atomic_uint_fast64_t polling;	/* 1: this side reads the peer's `ack` */
-	atomic_uint_fast64_t doorbells;	/* 0: this side has no shared segment yet */
+	uint64_t unused[2];
 	struct shm_ring_words ring;
 };
 
-static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_side, polling) == 8 && offsetof(struct shm_side, doorbells) == 16 &&
-	      offsetof(struct shm_side, ring) == 24 && sizeof(struct shm_side) == 256, "WIRE-39");
+static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_side, ring) == 24 && sizeof(struct shm_side) == 256, "WIRE-39");
 
 void *shm_quota(size_t count)
 {
@@ -52,7 +50,6 @@ static int map(struct shm *shm, struct shm_ring *ring, void *room, int fd, int o
 	(void)madvise(sides, SHM_BYTES, MADV_DONTFORK);	/* a fork's child has no device, and would keep the memory */
 	*shm = (struct shm){ .own = &sides[own], .peer = &sides[!own], .room = room };
 	shm_ring_begin(ring, &shm->own->ring, &shm->peer->ring, rings + own * RING_BYTES, rings + !own * RING_BYTES);
-	shm_ring_doorbell(shm);
 	return 0;
 }
 
@@ -91,10 +88,10 @@ void shm_drop(struct shm *shm, struct shm_ring *ring)
 
 bool shm_store_ack(struct shm *shm, uint64_t number)
 {
-	if (!shm->own || !atomic_load_explicit(&shm->peer->polling, memory_order_relaxed))
+	if (!shm->own || !shm_ring_is_open(&shm->own->ring))
 		return false;
 	atomic_store(&shm->own->ack, number);
-	return atomic_load(&shm->peer->polling) == 1;
+	return shm_ring_is_open(&shm->own->ring);
 }
 
 bool shm_read(struct shm *shm, uint64_t *number)
@@ -108,28 +105,8 @@ bool shm_read(struct shm *shm, uint64_t *number)
 	return true;
 }
 
-void shm_set_polling(struct shm *shm, bool on)
-{
-	if (shm->own)
-		atomic_store(&shm->own->polling, on);
-}
-
-void shm_ring_doorbell(struct shm *shm)
-{
-	if (shm->own)
-		atomic_store_explicit(&shm->own->doorbells, ++shm->doorbells, memory_order_release);
-}
-
+/* The dialler has sent HELLO before it maps the segment, and the accepter announces the bytes that carry it. */
 bool shm_shared(const struct shm *shm)
 {
-	return shm->own && atomic_load_explicit(&shm->peer->doorbells, memory_order_acquire);
-}
-
-bool shm_doorbell_rung(struct shm *shm)
-{
-	uint64_t doorbells = atomic_load_explicit(&shm->peer->doorbells, memory_order_acquire);
-	bool fresh = doorbells != shm->doorbell_seen;
-
-	shm->doorbell_seen = doorbells;
-	return fresh;
+	return shm->own && atomic_load_explicit(&shm->peer->ring.by_socket, memory_order_acquire);
 }

@@ -2,10 +2,9 @@
 /* shm.h - memory that two neighbours share beside their stream (local.h): the polls of one find what the other writes there without
  * a system call.
  *
- * Each of the two has a side. It holds the last stored acknowledgement, whether this process polls, the count of its doorbells,
- * and its words of the two rings (shm_ring.h), which lie behind the sides. The peer's numbers and bytes are not trusted: anybody
- * may have made them up. The segment is sealed, so the peer cannot shrink it under a reader. All [role]. PROTOCOL.md,
- * WIRE-39. */
+ * Each of the two has a side. It holds the last stored acknowledgement and its words of the two rings (shm_ring.h), which lie
+ * behind the sides. The peer's numbers and bytes are not trusted: anybody may have made them up. The segment is sealed, so the
+ * peer cannot shrink it under a reader. All [role]. PROTOCOL.md, WIRE-39. */
 #ifndef EMU_NET_SHM_H
 #define EMU_NET_SHM_H
 
@@ -22,9 +21,7 @@ struct shm_side;
 struct shm {
 	struct shm_side *own, *peer;	/* NULL: there is none */
 	void *room;
-	uint64_t ack_seen;			/* the peer's `ack` when it was last read */
-	uint64_t doorbell_seen;			/* the peer's `doorbells` when they were last read */
-	uint64_t doorbells;		/* our own so far */
+	uint64_t ack_seen;		/* the peer's `ack` when it was last read */
 };
 
 /* Reserves address space for `count` shared segments, inaccessible until one is mapped; NULL: none. It stays reserved as long as
@@ -38,15 +35,12 @@ int  shm_make(struct shm *shm, struct shm_ring *ring, void *room);
 int  shm_take(struct shm *shm, struct shm_ring *ring, void *room, int fd);
 void shm_drop(struct shm *shm, struct shm_ring *ring);	/* its room is free again; there may be none */
 
-/* Stores an acknowledgement for the peer. False: send a frame, as the peer does not poll or there is no shared segment. */
+/* Stores an acknowledgement for the peer. False: send a frame, as our ring is closed, so the peer does not poll, or there is no
+ * shared segment. */
 bool shm_store_ack(struct shm *shm, uint64_t number);
-/* True: the peer has stored another number since the last read. */
+/* True: the peer has stored another number since the last read. After the peer's ring was closed one last read finds what it has
+ * stored until then. */
 bool shm_read(struct shm *shm, uint64_t *number);
-/* Whether this side polls. After `false` one last shm_read() finds what the peer has stored until then. */
-void shm_set_polling(struct shm *shm, bool on);
-
-void shm_ring_doorbell(struct shm *shm);	/* this side has sent something; there may be none */
-bool shm_shared(const struct shm *shm);	/* there is one, and the peer has it, too: it rings doorbells */
-bool shm_doorbell_rung(struct shm *shm);	/* shared: has the peer rung since the last call? */
+bool shm_shared(const struct shm *shm);	/* there is one, and the peer has it, too */
 
 #endif

@@ -77,6 +77,11 @@ static uint64_t room_of(const struct shm_ring *ring)
 	return used >= RING_BYTES || used % ALIGN ? 0 : RING_BYTES - used - sizeof(struct record);
 }
 
+bool shm_ring_is_open(const struct shm_ring_words *own)
+{
+	return atomic_load(&own->put) & OPEN;
+}
+
 size_t shm_ring_put(struct shm_ring *ring, const struct iovec *iov, int count)
 {
 	uint64_t known = ring->put | OPEN, at = ring->put + sizeof(struct record), room, end;

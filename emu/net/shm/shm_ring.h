@@ -43,6 +43,7 @@ enum shm_ring_next { RING_ITSELF, RING_SOCKET, RING_FLAW };
 void shm_ring_begin(struct shm_ring *ring, struct shm_ring_words *own, struct shm_ring_words *peer, uint8_t *out,
 		    const uint8_t *in);
 
+bool shm_ring_is_open(const struct shm_ring_words *own);	/* our own ring, by the peer; sequentially consistent */
 /* Puts all of it there, or a large part; returns how much. 0: send by the socket, as the ring is closed or has no room, or some of
  * the memory cannot be read. */
 size_t shm_ring_put(struct shm_ring *ring, const struct iovec *iov, int count);

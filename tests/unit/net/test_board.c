@@ -30,9 +30,12 @@ TestSuite(shm, .init = open_rooms, .fini = close_rooms);
 
 static void share(void)
 {
+	const struct iovec hello = { (char[]){ "hello" }, 5 };
 	int fd = shm_make(&made, &made_ring, rooms);
 
 	cr_assert(fd >= 0);
+	shm_ring_tell(&made_ring, &hello, 1);	/* with the segment */
+	taken_ring.sent = 5;			/* before it came */
 	cr_assert_not(shm_shared(&made), "the peer has it only now");
 	cr_assert_eq(shm_take(&taken, &taken_ring, rooms + SHM_BYTES, fd), 0);
 	cr_assert_eq(fcntl(fd, F_GETFD), -1, "closed");
@@ -84,26 +87,14 @@ Test(shm, notes_for_who_looks)
 {
 	share();
 	cr_assert_not(shm_store_ack(&made, 1) || shm_store_ack(&taken, 1));
-	shm_set_polling(&taken, true);
+	shm_ring_open(&taken_ring, true);
 	cr_assert(shm_store_ack(&made, 2));
 	cr_assert_not(shm_store_ack(&taken, 2), "each looks for himself");
 	expect_note(&taken, 2);
 	cr_assert(shm_store_ack(&made, 3) && shm_store_ack(&made, 4));
-	shm_set_polling(&taken, false);
+	shm_ring_open(&taken_ring, false);
 	expect_note(&taken, 4);
 	cr_assert_not(shm_store_ack(&made, 5));
-	drop();
-}
-
-Test(shm, doorbells)
-{
-	share();
-	cr_assert(shm_doorbell_rung(&made) && shm_doorbell_rung(&taken), "there may be something from before");
-	cr_assert_not(shm_doorbell_rung(&made) || shm_doorbell_rung(&taken));
-	shm_ring_doorbell(&made);
-	cr_assert_not(shm_doorbell_rung(&made));
-	cr_assert(shm_doorbell_rung(&taken));
-	cr_assert_not(shm_doorbell_rung(&taken));
 	drop();
 }
 
@@ -128,8 +119,6 @@ Test(shm, none)
 	uint64_t number;
 
 	cr_assert_not(shm_store_ack(&made, 1) || shm_read(&made, &number) || shm_shared(&made));
-	shm_set_polling(&made, true);
-	shm_ring_doorbell(&made);
 	drop();
 }
 

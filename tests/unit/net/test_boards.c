@@ -18,8 +18,8 @@
 
 TestSuite(shms, .init = open_link, .fini = close_link);
 
-/* As a peer's bytes that he has not knocked for, or not yet. */
-static void write_unsaid(const struct conn *from, const char *text)
+/* Bytes by the socket while the ring is open, as if it had no room. */
+static void write_announced(const struct conn *from, const char *text)
 {
 	const struct iovec bytes = { (char *)text, strlen(text) };
 
@@ -75,10 +75,12 @@ Test(shms, spare_polls_the_sockets)
 	bool never = false;
 
 	pair_with_board(&one, &two);
-	send_text(two, "knocked");
+	send_text(two, "by the ring");
 	cr_assert_eq(polls_until(&never, one), 1);
-	write_unsaid(two, "not knocked");
-	cr_assert_gt(polls_until(&never, one), 1, "a poll asked the socket of who had not knocked");
+	write_announced(two, "by the socket");
+	cr_assert_eq(polls_until(&never, one), 1);
+	cr_assert_eq(write(two->line->fd, "unannounced", 11), 11);
+	cr_assert_gt(polls_until(&one->eof, one), 1, "a poll read a socket for which nothing was announced");
 }
 
 Test(shms, tell_of_no_end_which_is_found_all_the_same)
@@ -86,14 +88,13 @@ Test(shms, tell_of_no_end_which_is_found_all_the_same)
 	struct conn *one, *two;
 
 	pair_with_board(&one, &two);
-	write_unsaid(two, "last words");
+	write_announced(two, "last words");
 	tcp_link.close(two->line);
 	cr_assert_leq(polls_until(&one->eof, one), MOST_POLLS);
 	cr_assert_leq(polls_until(&one->eof, one), MOST_POLLS);
 	cr_assert(one->eof);
 }
 
-/* Who sleeps is woken by what has come before it is knocked for, and is to find it. */
 Test(shms, are_for_who_looks)
 {
 	struct conn *one, *two;
@@ -102,12 +103,12 @@ Test(shms, are_for_who_looks)
 	pair_with_board(&one, &two);
 	tcp_link.set_polling(tcp, false);
 	for (int i = 0; i < MOST_POLLS; i++) {
-		write_unsaid(two, "x");
+		write_announced(two, "x");
 		cr_assert_eq(polls_until(&never, one), 1);
 	}
 }
 
-/* What is left by one receive is there for the next, without another ring. */
+/* What is left by one receive is there for the next. */
 Test(shms, leave_nothing_behind)
 {
 	struct conn *one, *two;
@@ -137,7 +138,7 @@ Test(shms, go_with_their_line)
 	pair_with_board(&one, &two);
 }
 
-/* Who dials without the link: he has no shared segment, and so does not ring. */
+/* A dialler without the link has no shared segment. */
 static int dial_by_hand(struct conn **two)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -153,7 +154,7 @@ static int dial_by_hand(struct conn **two)
 	return fd;
 }
 
-Test(shms, are_nothing_that_must_be_rung_on)
+Test(shms, are_nothing_that_a_peer_must_have)
 {
 	struct conn *two;
 	int fd = dial_by_hand(&two);
@@ -205,7 +206,7 @@ Test(shms, are_few)
 	send_text(two, "without");
 	expect_text(one, "without");
 	cr_assert(tcp->shm_count == LIMIT_SHM && !two->line->shm.own);
-	write_unsaid(two, "and asked by each poll");
+	write_announced(two, "and asked by each poll");
 	cr_assert_eq(polls_until(&never, one), 1);
 }
 
@@ -225,10 +226,9 @@ Test(shms, are_not_all_that_polls_ask)
 		cr_assert_eq(ep.taken, i);
 	}
 	tcp_link.unbind(ep.port);
-	write_unsaid(two, "and found");
-	polls_until(&never, one);
-	write_unsaid(two, "as often as ever");
-	cr_assert_eq(polls_until(&never, one), MOST_POLLS);
+	write_announced(two, "and found");
+	cr_assert_eq(polls_until(&never, one), 1);
+	cr_assert_eq(tcp->unasked, 1, "the poll asked the sockets, too");
 	tcp_link.set_readable(one->line, false);
 	tcp_link.close(two->line);
 	tcp_link.poll(tcp);
@@ -248,7 +248,7 @@ static struct conn *dialled_to_other(int file)
 	cr_assert_eq(file < 0 ? write(two->line->fd, "first", 5) : local_send_file(two->line->fd, &iov, 1, file), 5);
 	expect_text(one, "first");
 	cr_assert_null(one->line->shm.own);
-	write_unsaid(two, "more");
+	write_announced(two, "more");
 	expect_text(one, "more");
 	return one;
 }
