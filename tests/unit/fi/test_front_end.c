@@ -73,7 +73,7 @@ Test(front_end, sentences_of_causes)
 		  "FI_MR_COMPLETE event." },
 		{ REFUSAL_ATOMIC, "the target has no such atomic operation on that datatype. Ask the target's fi_query_atomic "
 		  "what there is." },
-		{ REFUSAL_PEER_GONE, "nobody, or another endpoint than before, answers at the peer's address. It has ended, or is "
+		{ REFUSAL_PEER_GONE, "no endpoint, or another than before, answers at the peer's address. It has ended, or is "
 		  "bound to another address of its host (FI_EMU_IFACE): fi_getname tells which, after it was started again." },
 		{ REFUSAL_CANCELLED, "cancelled by fi_cancel or by closing the endpoint." },
 		{ REFUSAL_ADDRESS, "no such entry in the address vector. Insert the peer's address with fi_av_insert and use the "
