@@ -309,7 +309,8 @@ Test(rings, know_of_all_that_comes_by_the_socket)
 
 	pair_with_board(&one, &two);
 	cr_assert_eq(write(two->line->fd, "unsaid", 6), 6);
-	tcp_link.poll(tcp);
+	tcp->unasked = 1;
+	conn_readable(one);
 	cr_assert_not(one->eof, "found by a poll of the sockets alone");
 	expect_broken(one);
 }
