@@ -197,7 +197,7 @@ static uint32_t acks_of_writes(uint64_t writes, uint64_t length)
 	return count;
 }
 
-/* Who sends much hears of it in between, though more may come. */
+/* A peer that sends much is acknowledged in between, though more may come. */
 Test(sim_acks, of_many_requests)
 {
 	cr_assert_eq(acks_of_writes(ACK_REQUESTS - 1, 64 * ACK_REQUESTS), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* claim.c - strangers who connect under addresses that are not theirs: a session that is known goes on until who listens at its
- * peer's address says otherwise (WIRE-78). */
+/* claim.c - strangers that connect under addresses that are not theirs: a session with a known peer goes on until the endpoint
+ * that listens at the peer's address says otherwise (WIRE-78). */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ static void accepted(struct raw *raw)
 	cr_assert_eq(heard[0], WIRE_HELLO);
 }
 
-/* All that a peer's HELLO says is known to whom it has ever greeted, but the session's id. */
+/* Every peer that an endpoint has ever greeted knows all of its HELLO but the session's id. */
 Test(sim_claim, ends_no_session)
 {
 	static const struct { bool instance, expected; uint64_t epoch; int answer; } claims[] = {
@@ -164,7 +164,7 @@ Test(sim_claim, is_not_the_receiver)
 	bed_close(&scene.bed);
 }
 
-/* Strangers decide who is asked: each address once a second, and of all no more than the bounds say. */
+/* Strangers choose the addresses that are asked: each is asked once a second, and of all no more than the bounds say. */
 Test(sim_claim, has_few_dials_made)
 {
 	enum { ADDRESSES = 2 * LIMIT_CLAIMS, ROUNDS = 3 };
@@ -195,7 +195,7 @@ Test(sim_claim, has_few_dials_made)
 	bed_close(&scene.bed);
 }
 
-/* Who is not there does not answer: the one who is known stays, and nobody waits for ever. */
+/* An endpoint that is not there does not answer: the known peer stays, and no op waits for ever. */
 Test(sim_claim, without_an_answer)
 {
 	struct scene scene;

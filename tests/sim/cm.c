@@ -136,7 +136,7 @@ Test(sim_cm, long_messages)
 	ends_close(&ends);
 }
 
-/* --- who is gone --- */
+/* --- peers that are gone --- */
 
 Test(sim_cm, nobody_listens)
 {
@@ -360,7 +360,7 @@ Test(sim_cm, who_accepted_hears_of_it_at_once)
 	ends_close(&ends);
 }
 
-/* Answers that nobody waits for, and requests of who is no peer, are refused and change nothing. */
+/* Answers that no endpoint waits for, and requests from an endpoint that is no peer, are refused and change nothing. */
 Test(sim_cm, strangers_while_it_is_waited_for_an_answer)
 {
 	struct liar liar;
@@ -380,7 +380,7 @@ Test(sim_cm, strangers_while_it_is_waited_for_an_answer)
 	end_accept(&ends.accepts, &ends.listens, "");
 	end_await(ends.world, &ends.asks, CM_CONNECTED);
 	end_await(ends.world, &ends.accepts, CM_CONNECTED);
-	say_send(&liar);	/* who was here before is no peer now either */
+	say_send(&liar);	/* the endpoint that was here before is no peer now either */
 	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 6);
 	end_message(ends.world, &ends.asks, &ends.accepts, 10);
 	raw_close(liar.raw);
@@ -426,13 +426,13 @@ Test(sim_cm, strangers_at_a_passive_endpoint)
 	cr_assert_eq(ends.listens.request, 1);
 	raw_close(liar.raw);
 	world_pass(ends.world, SIM_SECOND);
-	/* Accepting who has left fails at the side that accepts. */
+	/* To accept a peer that has left fails at the accepting side. */
 	end_accept(&ends.accepts, &ends.listens, "");
 	end_await(ends.world, &ends.accepts, CM_REFUSED);
 	ends_close(&ends);
 }
 
-/* Who is asked may itself accept, on the very session of the request. */
+/* The endpoint that is asked may itself accept, on the very session of the request. */
 Test(sim_cm, the_passive_side_answers_for_itself)
 {
 	struct liar liar;

@@ -231,7 +231,7 @@ Test(sim_commit, closing_the_region_meanwhile)
 	bed_close(&bed);
 }
 
-/* Who closes the region sends the answer, though nobody polls there. */
+/* The thread that closes the region sends the answer, though no thread polls there. */
 Test(sim_commit, closing_the_region_and_doing_nothing_else)
 {
 	struct region *target;
@@ -254,7 +254,7 @@ Test(sim_commit, closing_the_region_and_doing_nothing_else)
 	bed_close(&bed);
 }
 
-/* Whoever ends, the other hears of it, and the flush comes back to nobody. */
+/* Either side may end: the other is told, and the flush comes back to no endpoint. */
 Test(sim_commit, ends_of_either_side)
 {
 	for (int who = 0; who < 2; who++) {
@@ -278,7 +278,7 @@ Test(sim_commit, ends_of_either_side)
 	}
 }
 
-/* Nor is it told to who has come in that peer's place, with a session of the same numbers. */
+/* Nor is the answer sent to an endpoint that has come in that peer's place, with a session of the same numbers. */
 Test(sim_commit, ends_before_another_begins)
 {
 	struct party_config again = { 0 };

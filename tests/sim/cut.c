@@ -171,7 +171,7 @@ static void tag_script(struct bed *bed, struct region *region[2])
 	model_end(bed->model, BED_LIMIT_NS);
 }
 
-/* Whoever hears of the message may change what was to be read before it: by then the reader has it all. */
+/* The receiver of the message may change the bytes that were to be read before it: by then the reader has them all. */
 static void order_script(struct bed *bed, struct region *region[2])
 {
 	struct party *a = bed->party[0], *b = bed->party[1];
@@ -191,7 +191,7 @@ static void order_script(struct bed *bed, struct region *region[2])
 	model_end(bed->model, BED_LIMIT_NS);
 }
 
-/* Both ways, so that each has to go on whoever dials. */
+/* Both ways, so that each has to go on whichever side dials. */
 static void greeting_script(struct bed *bed, struct region *region[2])
 {
 	for (int i = 0; i < 2; i++) {

@@ -411,7 +411,7 @@ Test(sim_dgram, losses_follow_the_seed)
 	cr_assert(count > MANY / 10 && count < MANY * 3 / 10, "%d lost of %d", count, MANY);
 }
 
-/* Not sent, and not changed, whoever says what to the port; the receive waits on (WIRE-96). */
+/* Nothing is sent and nothing changes, whatever comes to the port; the receive waits on (WIRE-96). */
 Test(sim_dgram, strangers_are_not_answered)
 {
 	uint8_t bytes[2000];
@@ -479,7 +479,7 @@ Test(sim_dgram, memory_that_is_not_there)
 	free(page);
 }
 
-/* S158 of datagrams: who shows another key is not heard, and not told (WIRE-95). */
+/* S158 of datagrams: one with another key is dropped, and its sender is not told (WIRE-95). */
 Test(sim_dgram, another_authorization_key)
 {
 	struct iovec iov = { (char[]){ "hello" }, 5 };

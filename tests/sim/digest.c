@@ -57,7 +57,7 @@ static void at_once_up_to(uint64_t longest, enum nic_digest other)
 	bed_close(&bed);
 }
 
-/* What is copied is bounded, and with payload digests, whoever asks for them, everything may be. */
+/* A sender copies no more than a bound. With payload digests, which either side may ask for, it may copy everything. */
 Test(sim_digest, messages_that_go_at_once)
 {
 	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_HEAD);

@@ -13,7 +13,7 @@
 
 enum { HEAD = sizeof(struct wire_head), BYE = HEAD + sizeof(struct wire_bye), GREETED = 0, CUT = -1 };	/* else a reason */
 
-/* One that is dialled by a stranger, of whom it knows what the test says. */
+/* A device that is dialled by a stranger. It knows of the stranger what the test says. */
 struct stage {
 	struct bed bed;
 	struct words words;
@@ -434,7 +434,7 @@ Test(sim_hello, skips_epochs)
 	stage_close(&stage);
 }
 
-/* The dialler's side: what answers is for this very dial, and from whom was there before. */
+/* The dialler's side: the answer is for this very dial, and from the endpoint that was there before. */
 Test(sim_hello, who_answers)
 {
 	static const struct { const char *says; bool known, other; uint64_t session, epoch; } answers[] = {

@@ -104,7 +104,7 @@ static void half_hello(struct words *words)
 	words->length = 70;
 }
 
-/* --- after HELLO; the stranger says his own HELLO first --- */
+/* --- after HELLO; the stranger says its own HELLO first --- */
 
 static void second_hello(struct words *words)
 {
@@ -341,7 +341,7 @@ static void meet_all(uint64_t seed, uint32_t chunk_max)
 	bed_open(&bed, seed, 2, NULL, NULL);
 	bed.world->weather.chunk_max = chunk_max;
 	target = region_open(bed.party[1], 128 * 1024, 1, BED_BOTH, false, 0);
-	/* Liars who know the key may write where it allows. */
+	/* Liars that know the key may write where it allows. */
 	region_claim(target, 0, 4096);
 	for (uint32_t who = 0; who < STRANGERS; who++)
 		meet(&bed, target, who);
@@ -454,7 +454,7 @@ Test(sim_hostile, reads_on)
 	bed_close(&bed);
 }
 
-/* Who knows the key and makes up its second half (S53), or the authorization (S158), is refused: one bit off, all of them,
+/* A peer that knows the key and makes up its second half (S53), or the authorization (S158), is refused: one bit off, all of them,
  * none shown. */
 static void forge(bool of_auth, const char *rule)
 {

@@ -14,7 +14,7 @@
 enum { BREAKS = 3 };	/* until a peer is given up */
 enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
 
-/* A victim that has greeted a liar, whom it may address. */
+/* A victim that has greeted a liar, and may address it. */
 struct lie {
 	struct bed bed;
 	struct words words;
@@ -90,7 +90,7 @@ static void expect_told(const struct lie *lie, const char *rule)
 	cr_assert(strstr(node->log[0], rule), "%s", node->log[0]);
 }
 
-/* Who is let in by the NIC thread, of a device that has done nothing for long, has as much time for HELLO as any other. */
+/* A peer that the NIC thread lets in, after the device has done nothing for long, has as much time for HELLO as any other. */
 Test(sim_liars, takes_its_time)
 {
 	struct lie lie;
@@ -285,7 +285,7 @@ Test(sim_liars, gives_no_result)
 	}
 }
 
-/* Who has been greeted knows the instance id, but not what the endpoint's sessions with itself are called (WIRE-37). */
+/* A greeted peer knows the instance id, but not the ids of the endpoint's sessions with itself (WIRE-37). */
 Test(sim_liars, is_the_endpoint_itself)
 {
 	struct wire_hello_fields fields;
@@ -312,8 +312,8 @@ Test(sim_liars, is_the_endpoint_itself)
 
 static const enum wire_bye_reason nonsense;	/* zeros, in the place of a goodbye */
 
-/* Who answers each dial, and sends it away at once. The ops fail all the same, in time, and the dials do not follow each other
- * without a pause. */
+/* A peer that answers each dial and sends it away at once. The ops fail all the same, in time, and the dials do not follow
+ * each other without a pause. */
 static void turn_away(bool greets, enum wire_bye_reason reason, enum refusal_cause cause)
 {
 	uint64_t budget_ns = TIME_RETRY_BUDGET_NS, end_ns;

@@ -204,7 +204,7 @@ Test(sim_notes, for_nobody_who_does_not_look)
 	pair_close(&pair);
 }
 
-/* Who stops to look hears what was noted until then. */
+/* A device that stops polling takes the acknowledgements stored until then. */
 Test(sim_notes, before_a_sleep)
 {
 	struct pair pair;
@@ -370,7 +370,7 @@ Test(sim_notes, before_hello_say_nothing)
 	lie_close(&lie);
 }
 
-/* Of one who has taken its place, perhaps. */
+/* Perhaps of an endpoint that has taken its place. */
 Test(sim_notes, before_the_peers_hello_say_nothing)
 {
 	struct bed bed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* peers.c - who is there: simultaneous dials, peers that die, come back, fall silent; and oneself. */
+/* peers.c - presence of peers: simultaneous dials, peers that die, come back or fall silent, and an endpoint as its own peer. */
 #include <criterion/criterion.h>
 
 #include "tests/sim/harness/bed.h"
@@ -31,7 +31,7 @@ static int survivor(const struct bed *bed)
 	return left->end[0].node->id;
 }
 
-/* Both dial at once, again and again; whoever has the larger instance id, one connection stays and no op is lost. */
+/* Both dial at once, again and again. Whichever has the larger instance id, one connection stays and no op is lost. */
 Test(sim_peers, simultaneous_dials)
 {
 	unsigned stays[2] = { 0 }, doubles = 0;

@@ -300,7 +300,8 @@ Test(sim_plan, cuts_connections)
 	}
 }
 
-/* No connection for two seconds, whoever dials: ops wait, or fail where the retry budget is shorter; those after it are good. */
+/* No connection for two seconds, whichever side dials: ops wait, or fail where the retry budget is shorter; those after it are
+ * good. */
 static void outage(uint64_t weather, uint64_t budget_ns)
 {
 	struct fault_rule rule = rule_of(PLAN_CUT);
@@ -470,7 +471,7 @@ Test(sim_plan, a_late_range)
 	stage_close(&stage);
 }
 
-/* Who closes does not wait for them: they are told at once. */
+/* An endpoint that closes does not wait for them: they are reported at once. */
 Test(sim_plan, late_completions_at_close)
 {
 	struct fault_rule rule = rule_of(PLAN_COMPLETION);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* plan_told.c - fault plans: what is told of, and to whom, and what is asked of a plan by itself. */
+/* plan_told.c - fault plans: the reports, their receivers, and questions to a plan by itself. */
 #include <criterion/criterion.h>
 
 #include "emu/nic/endpoint/ep.h"
@@ -41,7 +41,7 @@ Test(sim_plan_told, what_is_not_injected)
 	bed_close(&bed);
 }
 
-/* Whoever looks when it is time hears that there was something to do. */
+/* A call when it is time says that there was something to do. */
 Test(sim_plan_told, a_late_completion_is_work)
 {
 	struct fault_plan plan = one_rule(PLAN_COMPLETION);
@@ -127,7 +127,7 @@ Test(sim_plan_told, a_message_is_cut_as_one)
 	bed_close(&bed);
 }
 
-/* Once, by those who open queues and threads. */
+/* Once, by the code that opens queues and threads. */
 Test(sim_plan_told, queues_and_the_thread)
 {
 	struct fault_plan plan = one_rule(PLAN_REFUSE);

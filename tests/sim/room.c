@@ -13,7 +13,7 @@ enum { HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello), LINES = 24,
 
 struct scene {
 	struct bed bed;
-	struct region *region;	/* of party 0, who is short of lines */
+	struct region *region;	/* of party 0, which is short of lines */
 	struct raw *raw[LINES];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* secret.c - endpoints with a shared secret: those who know it notice nothing, and nobody else gets past the greeting,
- * whatever he has heard of theirs. */
+/* secret.c - endpoints with a shared secret: those that know it notice nothing, and no other gets past the greeting,
+ * whatever it has heard of theirs. */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -329,7 +329,7 @@ Test(sim_secret, strangers_get_no_further_than_the_greeting)
 	}
 }
 
-/* --- who listens to them --- */
+/* --- eavesdroppers --- */
 
 static void expect_logged(struct bed *bed, struct raw *raw, int node, const char *words)
 {
@@ -365,7 +365,7 @@ static void end_interception(struct bed *bed, struct raw *raw)
 static const size_t greeting[] = { HELLO + CHALLENGE, CHALLENGE, PROOF, HELLO + PROOF };	/* in turns */
 enum { DIALLER_SAYS = HELLO + CHALLENGE + PROOF, ACCEPTER_SAYS = CHALLENGE + HELLO + PROOF };
 
-/* Who has heard a whole greeting, as one who forwards it, and says the same again: to the accepter, and to the dialler
+/* A stranger that has heard a whole greeting, as a forwarder does, says the same again: to the accepter, and to the dialler
  * (WIRE-103). */
 Test(sim_secret, replayed_greetings)
 {
@@ -411,7 +411,7 @@ Test(sim_secret, a_replayed_accepter)
 	open_regions(&bed, region);
 	raw = intercept(&bed, region[1], 0, true);
 	raw_hear(raw, said, HELLO + CHALLENGE);
-	/* What the accepter says to the words of somebody who knows the secret. */
+	/* The accepter's answer to the words of a peer that knows the secret. */
 	words = (struct words){ .bed = &bed, .target = region[1] };
 	fields = proving_hello(&words);
 	fields.at.addr[1] = fields.at.addr[2] = 0;
@@ -432,7 +432,7 @@ Test(sim_secret, a_replayed_accepter)
 	raw_send(other, words.bytes, words.length);
 	raw_hear(other, said + CHALLENGE, HELLO + PROOF);
 	raw_close(other);
-	/* The same to one who has drawn another challenge. */
+	/* The same to an accepter that has drawn another challenge. */
 	bed.node[1]->asleep = true;
 	raw_send(raw, said, ACCEPTER_SAYS);
 	expect_logged(&bed, raw, 0, "not the same secret");
@@ -466,7 +466,7 @@ Test(sim_secret, a_dialler_that_hears_itself)
 	end_interception(&bed, raw);
 }
 
-/* Its dial is led to another who knows the secret: here, to itself (WIRE-105). */
+/* Its dial is led to another endpoint that knows the secret: here, to itself (WIRE-105). */
 Test(sim_secret, a_dial_that_is_led_elsewhere)
 {
 	enum { BYE = HEAD + sizeof(struct wire_bye) };
@@ -488,7 +488,7 @@ Test(sim_secret, a_dial_that_is_led_elsewhere)
 	end_interception(&bed, raw);
 }
 
-/* Who answers and does not prove: no request is told him. */
+/* A peer that answers and does not prove gets no request. */
 Test(sim_secret, an_accepter_that_proves_nothing)
 {
 	for (int asks = 0; asks < 2; asks++) {

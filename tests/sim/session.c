@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session.c - sessions where they begin and end: who makes room for others, what is over when, by what a peer is
+/* session.c - sessions where they begin and end: which one makes room for others, when one is over, by what a peer is
  * known, and a dial for which there is no connection. */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -102,7 +102,8 @@ Test(sim_session, are_looked_through_once_a_second)
 	full_close(&bed);
 }
 
-/* Long before that, too: who comes and goes leaves nothing behind. Among many that stay the next look is at twice as many. */
+/* Long before that, too: a peer that comes and goes leaves nothing behind. Among many that stay the next look is at twice as
+ * many. */
 Test(sim_session, that_have_ended_leave)
 {
 	enum { STAY = SESSIONS_SWEPT + 8 };
@@ -161,7 +162,8 @@ Test(sim_session, no_connection_to_be_had)
 	bed_close(&bed);
 }
 
-/* WIRE-111: each at its nanosecond, none before. Who has nothing to send waits for the peer's dial for twice the budget. */
+/* WIRE-111: each at its nanosecond, none before. A side that has nothing to send waits for the peer's dial for twice the
+ * budget. */
 Test(sim_session, times)
 {
 	const uint64_t budget = TIME_RETRY_BUDGET_NS;

@@ -163,7 +163,7 @@ static struct cq_error ask(struct party *party, uint32_t flags, uint64_t tag, vo
 	return error;
 }
 
-/* The payload of a message that was claimed stays at its sender, who dies: whoever claimed it is told so. */
+/* The payload of a claimed message stays at its sender, which dies: the claiming receive fails. */
 Test(sim_tags, claimed_from_the_dead)
 {
 	int context[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tokens.c - authorization keys where there is a shared secret: who has a key is taken, through every cut; and who knows the
- * secret, but has no more of a key than what the wire has shown, is not. */
+/* tokens.c - authorization keys where there is a shared secret: a peer that has a key is taken, through every cut. A peer that
+ * knows the secret, but has no more of a key than the wire has shown, is not. */
 #include <criterion/criterion.h>
 #include <string.h>
 

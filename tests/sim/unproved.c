@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unproved.c - who answers at a peer's address and has not proved the secret ends a connection, and no session in which
- * somebody has. */
+/* unproved.c - an endpoint that answers at a peer's address and has not proved the secret ends a connection, and no session in
+ * which a peer has. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 static const char secret[] = "a secret of 16 B";
 static const struct nic_config config = { .secret = secret, .secret_length = sizeof(secret) - 1 };
 
-/* Two who have greeted each other and got on. Their connection is cut, and party 1 falls asleep. */
+/* Two endpoints that have greeted each other and got on. Their connection is cut, and party 1 falls asleep. */
 static void open_met(struct bed *bed, uint64_t seed, struct region **region)
 {
 	bed_open(bed, seed, 2, &config, NULL);

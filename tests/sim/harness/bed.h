@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bed.h - the world that most tests begin with: parties on NICs of their own, who all know each other. */
+/* bed.h - the world that most tests begin with: parties on NICs of their own, which all know each other. */
 #ifndef TESTS_SIM_BED_H
 #define TESTS_SIM_BED_H
 
@@ -20,7 +20,7 @@ enum { BED_BOTH = MR_REMOTE_READ | MR_REMOTE_WRITE };
 void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_config *nic,
 	      const struct party_config *party);
 void bed_close(struct bed *bed);
-/* Everybody who has an endpoint knows everybody. */
+/* Every party with an endpoint knows all others. */
 void bed_meet(struct bed *bed);
 
 #endif

@@ -408,7 +408,7 @@ static void settle_read(const struct job *job)
 static void judge_error(const struct job *job, const struct cq_error *error)
 {
 	static const struct outcomes nothing;
-	/* Who comes back is not found before it shows that the one before has gone. */
+	/* A party that comes back is not found before it shows that the one before has gone. */
 	bool gone = job->to->node->dead || !job->to->ep || job->to->predecessor;
 	const struct outcomes *peers_may = gone ? &job->from->model->peers_may : &nothing;
 	unsigned cause = (unsigned)error->prov_errno;

@@ -89,7 +89,7 @@ void job_outcome(struct outcomes *outcomes, enum refusal_cause cause);
 int  job_post(struct job *job);
 /* A completion for it: judges it and the memory it was to change. */
 void job_done(struct job *job, const struct cq_error *error, const struct completion *c);
-/* May it arrive at that party: its own, or who has come back under its address? */
+/* May it arrive at that party: its own, or the one that has come back under its address? */
 bool job_reaches(const struct job *job, const struct party *party);
 /* The target's program heard of the write (CQ data). */
 void job_heard(struct job *job, struct party *at);

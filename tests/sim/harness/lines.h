@@ -26,9 +26,9 @@ void lines_free(struct world *world);
 /* An end in the hands of a test: dials, speaks and listens raw bytes. */
 struct raw;
 struct raw *raw_dial(struct world *world, uint16_t port);
-/* In the place of who listens there, and is asleep: the next dial that was not taken; NULL: none. */
+/* In the place of a listener that is asleep: the next dial that was not taken; NULL: none. */
 struct raw *raw_answer(struct world *world, uint16_t port);
-void raw_note(struct raw *raw, uint64_t number);	/* link.h; seen by who looks, or when the connection ends */
+void raw_note(struct raw *raw, uint64_t number);	/* link.h; seen by a device that polls, or when the connection ends */
 void raw_send(struct raw *raw, const void *bytes, size_t length);	/* runs the world until all is taken */
 size_t raw_recv(struct raw *raw, void *bytes, size_t length);	/* what is there now */
 void raw_pause(struct raw *raw);	/* a little time, after which all have done what there is to do */

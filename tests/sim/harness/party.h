@@ -28,7 +28,7 @@ struct party {
 	struct binding_end bindings, events;	/* of gated regions: to ep, and to a counter of its own */
 	struct sockaddr_storage name;
 	uint64_t index[MODEL_PARTIES];	/* of the others in this one's AV; AV_NONE: not there */
-	struct party *successor;	/* who came back under its address; NULL: nobody */
+	struct party *successor;	/* the party that came back under its address; NULL: none */
 	struct party *predecessor;	/* whose successor this is */
 	bool reads_slowly;		/* its program looks at its queues now and then only */
 	bool deaf;			/* not at all */
@@ -46,7 +46,7 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 /* As a program closes: waits until the endpoint is quiet, then closes it. Its memory stays until model_close(). */
 void party_close(struct party *party);
 /* The node of `old` has died, or `old` was closed: another comes back under its address, on `node`, and is found by all
- * who knew it. */
+ * that knew it. */
 struct party *party_again(struct party *old, struct node *node, const struct party_config *config);
 /* Each learns the other's address (or its own, if they are the same). */
 void party_meet(struct party *a, struct party *b);

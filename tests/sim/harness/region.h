@@ -51,7 +51,7 @@ void region_again(struct region *region, uint32_t access);
 /* Registers again as one of these sorts, from now on. */
 void region_make_single(struct region *region);
 void region_make_gated(struct region *region);
-/* Pinned: the addresses registered lead nowhere, so who touches the bytes but through the pin is refused. */
+/* Pinned: the addresses registered lead nowhere, so an access to the bytes other than through the pin is refused. */
 void region_make_pinned(struct region *region);
 /* The next step in the life of a gated region: bound and enabled, then its endpoint's bond dissolved, then closed and
  * registered again. */

@@ -279,7 +279,7 @@ static void post_receives(const struct workload *load)
 		intake_post(party, size, draw_iovs(load, size), source);
 }
 
-/* Who died comes back: nobody posts to the old one any more, and what still was may reach the new one. */
+/* A party that died comes back: no op is posted to the old one any more, and ops posted before may reach the new one. */
 static void come_back(struct workload *load)
 {
 	struct model *model = load->model;

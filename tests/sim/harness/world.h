@@ -116,7 +116,7 @@ struct world {
 	struct port *ports;	/* for datagrams: ports.h */
 	struct packet *packets;	/* on their way */
 	uint64_t packets_sent;	/* so far */
-	void (*arriving)(void);	/* may be NULL: a datagram is about to be handed to its port's owner, who has the role */
+	void (*arriving)(void);	/* may be NULL: a datagram is about to be handed to its port's owner, which has the role */
 	struct fault fault[WORLD_FAULTS];
 	int faults;
 	struct poison poison[WORLD_POISONS];
