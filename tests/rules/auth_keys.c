@@ -51,7 +51,7 @@ static bool domain_has_a(const struct pair *p)
 	return !strcmp(p->peer.want.auth, KEY_A);
 }
 
-/* S157: no key of its own means the domain's. S158: only who shows the region's key comes in, one byte off is off. */
+/* S157: no key of its own means the domain's. S158: only a peer that shows the region's key comes in, and one byte off is off. */
 AUTH_TEST(S157_S158_regions_open_for_their_key)
 {
 	struct remote *own, *same, *other, *cased;

@@ -47,7 +47,7 @@ static void step_add_key(const void *arg, void *reply)
 	CHECK_RC(0, newest_insert_auth_key(target_peer.av, arg, strlen(arg), &key));
 }
 
-/* S164, S166: all keys that the AV held when the region was made, whoever shows one; no other. */
+/* S164, S166: all keys that the AV held when the region was made, shown by any peer; no other. */
 AV_AUTH_TEST(S164_S166_all_keys_of_the_address_vector)
 {
 	static const struct { const char *key; bool later; } rows[] = { { KEY_B, true }, { KEY_C, false } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* keys.c - who chooses a key, and that nothing works without the right one: S33 to S41, S44. */
+/* keys.c - the choice of a key, and that nothing works without the right one: S33 to S41, S44. */
 #include "tests/rules/harness/harness.h"
 
 static struct region_want keyed(uint64_t key)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # pinned.sh - all rules once more, where the NIC pins what is registered: pinned.sh KIT
-# Skipped where nobody may pin, which the kit's own test of S81 names, and for users who may not pin much.
+# Skipped where no process may pin, which the kit's own test of S81 names, and for users that may not pin much.
 set -u
 
 CAP_IPC_LOCK=14

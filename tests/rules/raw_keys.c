@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* raw_keys.c - keys that travel as bytes and are mapped by who uses them: S43, S46 to S51, S53 to S58. */
+/* raw_keys.c - keys that travel as bytes and are mapped by the initiator: S43, S46 to S51, S53 to S58. */
 #include "tests/rules/harness/harness.h"
 
 enum { LEN = 256 };

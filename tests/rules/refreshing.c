@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* refreshing.c - who is shut out while a region is refreshed (S115 to S118), and regions within it (S113, S121). */
+/* refreshing.c - ops that are shut out while a region is refreshed (S115 to S118), and regions within it (S113, S121). */
 #include "tests/rules/harness/harness.h"
 #include "tests/rules/harness/newest.h"
 
@@ -174,7 +174,7 @@ static void step_within_close(const void *arg, void *reply)
 	step_wide_close(arg, reply);
 }
 
-/* Who is refreshed: the region within as a whole, or the base's bytes from the second page on. */
+/* Refreshed is the region within as a whole, or the base's bytes from the second page on. */
 enum { WITHIN, RANGE, WHO };
 
 /* All pages but the first two are new each time. */

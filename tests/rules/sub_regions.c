@@ -114,7 +114,7 @@ static void ok_sub_read(struct pair *p, const struct remote *base, const struct 
 	ok_read_at(p, &r, addr, off, len);
 }
 
-/* A page at the target, and the sub-region of it that arg describes: who asks for it has it. */
+/* A page at the target, and the sub-region of it that arg describes, for the test that asks for it. */
 static struct remote *sub_in_a_page(struct pair *p, struct sub_arg *arg, struct sub_told *sub)
 {
 	struct remote *base;

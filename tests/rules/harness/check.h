@@ -38,7 +38,7 @@ enum check_end { CHECK_FAILED, CHECK_PERMITTED, CHECK_NOT_APPLICABLE };
 #define NOT_APPLICABLE(...) check_stop(CHECK_NOT_APPLICABLE, __VA_ARGS__)
 void check_stop(enum check_end end, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* Where ends go: default standard error and exit(). Who runs tests sets its own, as does a target; it must not
+/* Where ends go: default standard error and exit(). A test runner sets its own function, as does a target; it must not
  * return. */
 extern void (*check_report)(enum check_end end, const char *text);
 
