@@ -156,7 +156,7 @@ static bool can_go(const struct thread *thread)
 	return !thread->done && (!thread->ready || thread->ready(thread->arg));
 }
 
-/* A switch: what has become visible of the stores so far, and who but `self` goes on. -1: nobody can. */
+/* A switch: which of the stores so far have become visible, and which thread but `self` goes on. -1: none can. */
 static int choose_next(int self)
 {
 	int able[EXPLORE_THREADS], count = 0;

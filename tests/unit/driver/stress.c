@@ -28,7 +28,7 @@ static struct {
 	unsigned long done;		/* the role */
 	unsigned long controls;		/* the role */
 	unsigned int rest;		/* the role */
-	atomic_ulong served;		/* copy of done, for who waits for the end */
+	atomic_ulong served;		/* copy of done, for the thread that waits for the end */
 	atomic_bool stop;
 	int event;
 } t = { .queue_lock = PTHREAD_MUTEX_INITIALIZER };

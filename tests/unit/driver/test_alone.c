@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_alone.c - the driver role in one thread: whom it wakes, and what its end leaves of the thread's state. */
+/* test_alone.c - the driver role in one thread: which threads it wakes, and what its end leaves of the thread's state. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_driver.c - all orders of poster, poller, waiter, signal handler and NIC thread over the driver role (D1 to D6):
- * one holder at a time, nothing left behind while everybody sleeps, who must have the role gets it. Each test runs
+ * one holder at a time, nothing left behind while all sleep, a thread that must have the role gets it. Each test runs
  * the driver as it is, and again with one piece left out, which must be found. */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static struct {
 	struct outcome outcome;
 } t;
 
-static int posters;		/* who pushes: the first threads of the model, the signal handler */
+static int posters;		/* the pushers: the first threads of the model, the signal handler */
 static int rest_an_op;		/* slices that each op needs beyond its first */
 
 /* Takes one op, or does one slice of what is left of an earlier one. */

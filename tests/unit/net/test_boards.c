@@ -238,7 +238,7 @@ Test(shms, are_not_all_that_polls_ask)
 	cr_assert_eq(one->downs, 1);
 }
 
-/* An accepter that is not the link's: what he sends first has `file` with it, if there is one. */
+/* An accepter that is not the link's: its first bytes have `file` with them, if there is one. */
 static struct conn *dialled_to_other(int file)
 {
 	struct iovec iov = { (char[]){ "first" }, 5 };

@@ -196,7 +196,7 @@ Test(lines, what_is_not_heard_waits)
 	cr_assert_eq(two->error, ECONNRESET);
 }
 
-/* Or who is left would pay for epoll for ever. */
+/* Otherwise the lines that are left would pay for epoll for ever. */
 Test(lines, closed_lines_are_not_watched)
 {
 	struct conn *one, *two;
@@ -305,7 +305,7 @@ Test(lines, event_may_close_another_line)
 	close_in_event(20, 19);
 }
 
-/* Of the one who closes and of the other: what has been sent is still delivered (link.h). */
+/* Of the closing side and of the other: bytes that were sent are still delivered (link.h). */
 Test(lines, unread_bytes_take_nothing_from_the_other_side)
 {
 	struct conn *one, *two;

@@ -18,11 +18,11 @@
 #include "emu/net/os/fork.h"
 #include "pairs.h"
 
-enum { SOMEBODY = 65534 };	/* neither root nor, most likely, who runs this */
+enum { SOMEBODY = 65534 };	/* neither root nor, most likely, the user that runs this */
 
 const bool local = true;
 
-static bool stranger;		/* whoever is at the other end of a Unix socket is another user */
+static bool stranger;		/* the other end of every Unix socket belongs to another user */
 
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
@@ -104,7 +104,7 @@ static void expect_tcp(void)
 	expect_text(two, "by TCP");
 }
 
-/* Opens the listener again, at the same port, with the name taken. Returns who has it, bound, not listening. */
+/* Opens the listener again, at the same port, with the name taken. Returns the socket that has it, bound, not listening. */
 static int listen_without_name(void)
 {
 	int fd = unix_socket();
@@ -142,7 +142,7 @@ Test(local, name_that_is_taken_keeps_no_listener_from_opening)
 	close(fd);
 }
 
-/* The one who has it may be stopped, or may not want anybody. */
+/* The process that has it may be stopped, or may not want any peer. */
 Test(local, full_backlog_is_passed_by)
 {
 	int fd = listen_without_name(), waiting[8], count = 0, err = 0;
@@ -162,7 +162,7 @@ Test(local, name_of_another_user_is_not_believed)
 	expect_tcp();
 }
 
-/* The same with one who is. */
+/* The same with one that is. */
 Test(local, name_of_nobody_is_not_believed_by_root)
 {
 	int ready[2], fd = unix_socket(), status;
@@ -207,7 +207,7 @@ Test(local, another_user_is_turned_away)
 	expect_turned_away(fd);
 }
 
-/* The same with one who is: a socket's user is who connected it. */
+/* The same with one that is: a socket's user is the one that connected it. */
 Test(local, nobody_is_turned_away_by_root)
 {
 	int fd = unix_socket();
@@ -219,7 +219,7 @@ Test(local, nobody_is_turned_away_by_root)
 	expect_turned_away(fd);
 }
 
-/* Who has listened as root, and is somebody else now, is taken for root by who dials: so must it be by itself. */
+/* A process that has listened as root, and is another user now, is root to its dialling peers: so it must be to itself. */
 Test(local, user_is_the_one_who_listened)
 {
 	struct conn *one, *two;
@@ -303,7 +303,7 @@ Test(local, name_goes_with_the_listener)
 	expect_text(two, "stays");
 }
 
-/* Otherwise who dials would come to a listener whom nobody serves. */
+/* Otherwise a peer that dials would come to a listener that no thread serves. */
 Test(local, forks_child_keeps_no_name)
 {
 	int told[2], up[2], status;
@@ -387,7 +387,7 @@ Test(local, deaf_line_is_told_that_its_peer_went_away)
 	cr_assert_eq(two->error, ECONNRESET);
 }
 
-/* What was sent is with the peer at once, who reads it when he likes: no exit waits for that, as it does for TCP's answers. */
+/* Sent bytes are with the peer at once, and it reads them when it likes. No exit waits for that, as one does for TCP's answers. */
 Test(local, does_not_linger)
 {
 	struct conn *one, *two;
@@ -501,7 +501,7 @@ Test(local, neighbour_for_whom_nothing_waits_may_be_silent)
 	cr_assert_eq(one->downs, 0);
 }
 
-/* Who ticks is asked when there is something to tick for, once. */
+/* The link asks for ticks when it needs them, once. */
 Test(local, ticks_are_asked_for_while_bytes_wait)
 {
 	struct conn *one, *two;

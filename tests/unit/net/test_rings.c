@@ -324,7 +324,7 @@ Test(rings, know_of_an_urgent_byte)
 	expect_broken(one);
 }
 
-/* A peer that reads no more, and says that there is something to be read from it: who sends would try for ever. */
+/* A peer that reads no more, and says that there is something to be read from it: a sender would try for ever. */
 Test(rings, are_not_waited_for_by_who_cannot_send)
 {
 	struct conn *one, *two;

@@ -63,7 +63,7 @@ Test(spin, seldom_awake_where_it_is_in_vain)
 	cr_assert_eq(until_awake(&spin), 2, "what came soon while it was awake makes good again");
 }
 
-/* Nothing came: who looks every few milliseconds does not spin each time. */
+/* Nothing came: a thread that looks every few milliseconds does not spin each time. */
 Test(spin, asleep_behind_what_did_not_come)
 {
 	struct spin spin = { 0 };

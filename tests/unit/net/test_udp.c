@@ -140,7 +140,7 @@ Test(udp, ipv6)
 	until_taken(&ep[0], 2);
 }
 
-/* A name is nobody else's: who took it, took the datagrams. */
+/* A name belongs to one socket: another that took it would take the datagrams. */
 Test(udp, a_port_is_taken_once)
 {
 	struct port *second;
@@ -166,7 +166,7 @@ Test(udp, errors_of_former_datagrams_stop_nothing)
 	until_taken(&ep[0], 1);
 }
 
-/* Room is told of once, and only to who has asked. */
+/* Room is reported once, and only to an endpoint that has asked. */
 Test(udp, a_full_port_says_when_it_is_not)
 {
 	open_port(0, "127.0.0.1");

@@ -413,7 +413,7 @@ Test(uffd, says_that_there_is_no_thread)
 	expect_refused(SYS_clone3, EAGAIN, -EAGAIN, "thread");
 }
 
-/* One thread maps and unmaps, another one looks with the lock held: whoever is told of has been told. */
+/* One thread maps and unmaps, another one looks with the lock held: every change that it sees has been reported. */
 static atomic_bool done;
 
 static void *looks(void *arg)

@@ -60,7 +60,7 @@ Test(wait, wakes_and_times_out)
 	end(wait);
 }
 
-/* Whoever drives the device reads what he has pushed himself: a signal would only end his next sleep. */
+/* A thread that drives the device reads what it has pushed itself: a signal would only end its next sleep. */
 Test(wait, signals_only_where_somebody_may_sleep)
 {
 	struct wait *wait = begin(false);
@@ -96,7 +96,7 @@ static void *taker(void *arg)
 	return NULL;
 }
 
-/* The sleeper's look and his falling asleep, against the wake-up, in all the orders that come up: none is lost. */
+/* The sleeper's check and its falling asleep, against the wake-up, in all the orders that come up: no wake-up is lost. */
 Test(wait, loses_no_wake_up)
 {
 	struct handing handing = { .wait = begin(false) };
@@ -173,7 +173,7 @@ Test(wait, sleeps_no_longer_than_the_devices_timer)
 	end(wait);
 }
 
-/* Another thread's post may want the device again soon, and under manual progress who sleeps is all that there is. */
+/* Another thread's post may want the device again soon, and under manual progress only the sleeping thread can run it. */
 Test(wait, looks_for_timers_under_manual_progress)
 {
 	struct wait *wait = begin(true);

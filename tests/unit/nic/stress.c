@@ -388,7 +388,7 @@ static void keys_mapped_by_all(void)
 	key_map_close(map);
 }
 
-/* --- a pool: all that goes out comes back, and it ends with the last of it, whoever has that --- */
+/* --- a pool: all that goes out comes back, and it ends with the last of it, whichever thread has that --- */
 
 enum { OBJECTS = 20 };
 

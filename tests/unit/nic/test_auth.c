@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_auth.c - what stands for a key, and who has one of several. */
+/* test_auth.c - what stands for a key, and a peer that has one of several. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>

@@ -274,7 +274,7 @@ Test(conn, that_is_named)
 	stage_close(&stage);
 }
 
-/* Until the end of the slice it is still there, and whoever comes upon it does it nothing. */
+/* Until the end of the slice it is still there, and code that comes upon it leaves it alone. */
 Test(conn, that_is_closed)
 {
 	struct stage stage;

@@ -339,7 +339,7 @@ Test(cq, wakes_while_armed)
 	cr_assert_eq(cq_close(cq), 0);
 }
 
-/* Once, but for what comes while others are armed, who take the signal for themselves. */
+/* Once, but for completions that come while other readers are armed, which take the signal for themselves. */
 Test(cq, notifies_once)
 {
 	int wakes = 0;
@@ -361,7 +361,7 @@ Test(cq, notifies_once)
 	cr_assert_eq(cq_close(cq), 0);
 }
 
-/* Who drives and then reads is not to be told of what he reads himself; but others are, of what he leaves. */
+/* A thread that drives and then reads is not woken for what it reads itself. Others are woken for what it leaves. */
 Test(cq, tells_of_what_a_look_has_left)
 {
 	int wakes = 0;

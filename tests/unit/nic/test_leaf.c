@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_leaf.c - the leaf lock: one at a time, and whoever sleeps on it is woken. */
+/* test_leaf.c - the futex lock: one holder at a time, and a thread that sleeps on it is woken. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -62,7 +62,7 @@ static long sleepers(void)
 	return syscall(SYS_futex, &leaf.state, FUTEX_CMP_REQUEUE_PRIVATE, 0, INT_MAX, &leaf.state, FUTEX_WAITED);
 }
 
-/* Each is woken by who lets go: the second by the first, who has to know of him. */
+/* Each is woken by the holder that lets go: the second by the first, which has to know of it. */
 Test(leaf, sleepers_are_woken)
 {
 	enum { SLEEPERS = 3 };
@@ -81,7 +81,7 @@ Test(leaf, sleepers_are_woken)
 	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
 }
 
-/* Who will not wait is told, and has changed nothing. */
+/* A caller that will not wait is told so, and has changed nothing. */
 Test(leaf, trying)
 {
 	cr_assert(futex_trylock(&leaf));

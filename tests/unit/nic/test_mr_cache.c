@@ -237,7 +237,7 @@ Test(mr_cache, changed_memory_goes)
 	cr_assert_not(find(5, 1), "a region goes whole");
 }
 
-/* Who does not tell that memory changed has a stale region. */
+/* A client that does not report changed memory has a stale region. */
 Test(mr_cache, is_stale_if_nobody_tells)
 {
 	begin(UINT64_MAX, 8, false);

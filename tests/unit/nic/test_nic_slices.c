@@ -87,7 +87,7 @@ Test(nic_slices, an_earlier_timer)
 	stage_close(&stage);
 }
 
-/* Who has no thread need not say so. */
+/* A NIC without a thread need not say so. */
 Test(nic_slices, nobody_to_wake)
 {
 	struct stage stage;
@@ -326,7 +326,7 @@ static int count_writes(void *link)
 	return 0;
 }
 
-/* Who polls to be answered sends first. */
+/* A program that polls for an answer sends first. */
 Test(nic_slices, what_waits_leaves_before_the_look)
 {
 	struct link_ops link;
@@ -405,7 +405,7 @@ Test(nic_slices, the_guard_before_a_post)
 	bed_close(&bed);
 }
 
-/* What more than a slice's frames wait for is told to whoever holds the role. */
+/* If more than a slice's frames wait, the holder of the role is told. */
 Test(nic_slices, more_than_one_go_sends)
 {
 	const struct nic_config config = { .segment = WIRE_SEGMENT_MIN };

@@ -30,7 +30,7 @@ static void expect_runs(const struct place *place, uint64_t max, int room, int w
 		cr_assert(got[i].iov_base == runs[i].iov_base && got[i].iov_len == runs[i].iov_len, "run %d", i);
 }
 
-/* None is empty: who receives into nothing but empty runs would take it for the end of the stream. */
+/* None is empty: a receive into nothing but empty runs would look like the end of the stream. */
 Test(place, runs)
 {
 	static const struct iovec all[] = { { memory, 8 }, { memory + 24, 4 }, { memory + 30, 20 } };

@@ -224,7 +224,7 @@ Test(sendq, revoked)
 	sendq_spares_free(&spares);
 }
 
-/* So many are kept for whoever comes next, each sort by itself, and no more. */
+/* So many are kept for the next user, each sort by itself, and no more. */
 static void keeps(bool copies, unsigned most)
 {
 	enum { MANY = SENDQ_SPARES + 2 };

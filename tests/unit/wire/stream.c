@@ -182,7 +182,7 @@ Test(stream, largest_segment_placed)
 	cr_assert_eq(item.status, WIRE_SOURCE_FAULT);
 }
 
-/* WIRE-20: who refuses a connection may say BYE in HELLO's place. */
+/* WIRE-20: a side that refuses a connection may say BYE in HELLO's place. */
 Test(stream, bye_may_be_the_first_frame)
 {
 	struct feed feed;
