@@ -323,7 +323,7 @@ Test(fi_args, lax_waits_for_counters_without_wait_object)
 	world_close(&w);
 }
 
-/* Who offers FI_HMEM must know the option, and has no CUDA to permit. */
+/* A provider that offers FI_HMEM must know the option. This one has no CUDA to permit. */
 Test(fi_args, cuda_is_not_there_to_be_permitted)
 {
 	bool permitted = true;

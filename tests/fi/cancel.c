@@ -107,7 +107,7 @@ Test(fi_cancel, in_the_middle_of_ops)
 	setenv("FI_LOG_LEVEL", "warn", 1);
 	world_open(&w, &(struct want){ .wait_obj = FI_WAIT_FD });
 	cq = &w.cq->fid;
-	RC(0, fi_trywait(w.fabric, &cq, 1)); /* whoever drives is to wake it */
+	RC(0, fi_trywait(w.fabric, &cq, 1)); /* the thread that drives is to wake it */
 	try(exchange, &w);
 	try(exchange, &w);
 	try(be_refused, &w);

@@ -140,7 +140,7 @@ Test(fi_closing, each_operation_completes_once)
 	free(copy);
 }
 
-/* The other side is closed: the same at who has sent, and its endpoint goes on. */
+/* The other side is closed: the sender sees the same, and its endpoint goes on. */
 Test(fi_closing, the_peer_closes)
 {
 	static struct flight f;

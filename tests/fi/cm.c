@@ -210,9 +210,9 @@ Test(fi_cm, many_connections_of_one_passive_endpoint)
 	net_close(&net);
 }
 
-/* A request goes to who accepts it first. */
-/* Who has asked may have gone when the answer comes. */
-/* Whoever sleeps on the event queue, in fi_eq_sread() or on its descriptor, is who the device has to be driven by. */
+/* A request goes to the endpoint that accepts it first. */
+/* The endpoint that asked may have gone when the answer comes. */
+/* A thread that sleeps on the event queue, in fi_eq_sread() or on its descriptor, must drive the device. */
 Test(fi_cm, asleep_under_manual_progress)
 {
 	struct pollfd pollfd = { .events = POLLIN };

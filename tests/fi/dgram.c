@@ -388,7 +388,7 @@ Test(fi_dgram, triggered)
 	world_close(&world);
 }
 
-/* fi_cq(3), fi_poll(3): who sleeps is woken by what arrives. */
+/* fi_cq(3), fi_poll(3): an arriving datagram wakes a sleeping thread. */
 Test(fi_dgram, sleepers_are_woken)
 {
 	struct fi_cq_tagged_entry entry;

@@ -41,7 +41,7 @@ struct fid_ep *ep_new(struct net *net, struct fi_info *info);
 /* The next event, which must be of this kind and about this; `fid` NULL: about any. */
 struct event expect(struct net *net, uint32_t kind, const void *fid);
 void no_event(struct net *net);
-/* Connects two new endpoints: end[0] has asked, with "who", and end[1] has accepted, with "me". */
+/* Connects two new endpoints: end[0] has asked and end[1] has accepted, each with private data. */
 void connected(struct net *net, struct fid_ep *end[2]);
 void close_ends(struct fid_ep *end[2]);
 /* Waits for one completion, which must have this context; its errno or 0. */

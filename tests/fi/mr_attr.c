@@ -124,7 +124,7 @@ Test(fi_mr_attr, each_field_counts_from_its_version_on)
 	}
 }
 
-/* S138: who has not asked for FI_HMEM has not got it, and iface is not looked at. */
+/* S138: a program that has not asked for FI_HMEM has not got it, and iface is not read. */
 Test(fi_mr_attr, hmem_is_for_who_asks)
 {
 	static char bytes[64];

@@ -45,7 +45,7 @@ static const struct row rows[] = {
 	{ FI_VERSION(1, 17), FI_MSG, GATES | RULES, 0, FI_MR_LOCAL | FI_MR_ALLOCATED, 0, 0 },
 	{ FI_VERSION(1, 17), FI_MSG | FI_RMA | FI_WRITE, GATES, 0, 0, 0, 0 },
 	{ FI_VERSION(1, 4), FI_RMA | FI_RMA_EVENT, BASIC, 0, BASIC, BASIC, 0 },
-	/* FI_MR_RAW matters to who is reached and to who reaches. */
+	/* FI_MR_RAW matters to the target and to the initiator. */
 	{ FI_VERSION(1, 17), 0, FI_MR_RAW, 0, FI_MR_RAW, 0, 0 },
 	{ FI_VERSION(1, 17), FI_RMA | FI_WRITE, FI_MR_RAW, 0, FI_MR_RAW, 0, 0 },
 	{ FI_VERSION(1, 17), FI_MSG, FI_MR_RAW | FI_MR_LOCAL, 0, FI_MR_LOCAL, 0, 0 },

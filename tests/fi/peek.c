@@ -149,7 +149,7 @@ Test(fi_peek, finds_the_oldest_that_fits)
 	world_close(&w);
 }
 
-/* Whoever sent it has sent it: its op completes. */
+/* The sender has sent it: its op completes. */
 Test(fi_peek, discarded_messages_are_gone)
 {
 	struct world w;

@@ -34,7 +34,7 @@ static void need_io_uring(void)
 	close(fd);
 }
 
-/* Memory that is locked by a ring of who has this right is not counted. */
+/* Memory that a ring locks is not counted if its process has this right. */
 static void drop_ipc_lock(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

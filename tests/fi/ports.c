@@ -152,7 +152,7 @@ Test(fi_ports, of_scalable_endpoints)
 	fi_freeinfo(info);
 }
 
-/* Known by an address at which nobody listens: who addresses it finds it all the same, as it is of this process. */
+/* It is known by an address at which no socket listens. Endpoints of this process find it all the same. */
 static void check_advertised(enum fi_ep_type type, const char *local)
 {
 	struct sockaddr_in name;

@@ -69,7 +69,7 @@ Test(fi_secret, connected_endpoints)
 	net_close(&net);
 }
 
-/* The keys of the secret, each byte another, so that who looks for them does not find his own. */
+/* The keys of the secret. Each byte is changed, so that a search of the memory does not find the searcher's own copy. */
 static uint8_t other[sizeof(struct wire_secret)];
 
 static void know_keys(void)

@@ -290,7 +290,7 @@ Test(fi_sentences, descriptors)
 	world_close(&w);
 }
 
-/* What a key that no region has may be meant for: in the log of who owns the regions, and not in the completion. */
+/* A key that no region has: the log of the regions' owner guesses what it was meant for, and the completion does not. */
 static void wrong_key(struct world *w, uint64_t key, const char *hint)
 {
 	struct fi_cq_err_entry error = { 0 };

@@ -230,7 +230,7 @@ Test(fi_shared, one_buffer_for_many_messages)
 	shared_close(&s);
 }
 
-/* Four operations are under way at most, whoever posts them. */
+/* Four operations are under way at most, from all endpoints together. */
 Test(fi_shared, transmits_share_their_room)
 {
 	struct fi_cq_tagged_entry entry;
@@ -269,7 +269,7 @@ Test(fi_shared, bad_calls)
 	RC(-FI_EOPNOTSUPP, fi_tsend(s.srx, out, 1, NULL, s.w.self, 0, NULL));
 	RC(-FI_EOPNOTSUPP, fi_read(s.srx, in, 1, NULL, s.w.self, 0, 0, NULL));
 	RC(-FI_ENOSYS, s.srx->fid.ops->bind(&s.srx->fid, &s.w.cq->fid, FI_RECV));
-	/* Only who asks for FI_SHARED_CONTEXT may have one. */
+	/* Only an endpoint that asks for FI_SHARED_CONTEXT may have one. */
 	RC(0, fi_endpoint(s.w.domain, s.w.info, &ep, NULL));
 	RC(-FI_EINVAL, fi_ep_bind(ep, &s.srx->fid, 0));
 	RC(-FI_EINVAL, fi_ep_bind(ep, &s.stx->fid, 0));

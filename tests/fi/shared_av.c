@@ -178,7 +178,7 @@ Test(fi_shared_av, endpoints_follow)
 	world_close(&w);
 }
 
-/* A process that dies leaves its addresses to those that are there, and nothing to who comes later. */
+/* A process that dies leaves its addresses to those that are there, and nothing to later ones. */
 Test(fi_shared_av, a_process_that_dies)
 {
 	struct fid_av *av;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sleepers.c - who sleeps on a wait object is woken: several threads on one, and under FI_EMU_PROGRESS=manual, where
- * nobody else looks after the device. */
+/* sleepers.c - threads that sleep on a wait object are woken: several on one, and under FI_EMU_PROGRESS=manual, where no
+ * other thread runs the device. */
 #include "tests/fi/world.h"
 
 #include <netinet/in.h>
@@ -124,7 +124,7 @@ static void *sleep_for_good(void *arg)
 	return NULL;
 }
 
-/* A thread that is cancelled in its sleep leaves nobody behind who waits for it. */
+/* A thread that is cancelled in its sleep leaves no thread behind that waits for it. */
 Test(fi_sleepers, of_which_one_is_cancelled)
 {
 	struct fi_cq_tagged_entry entry;

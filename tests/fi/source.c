@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* source.c - how a program learns who has sent, and from whom it receives: FI_SOURCE, FI_SOURCE_ERR, FI_DIRECTED_RECV. */
+/* source.c - how a program learns the sender, and receives from one sender alone: FI_SOURCE, FI_SOURCE_ERR, FI_DIRECTED_RECV. */
 #include "tests/fi/world.h"
 
 #include <rdma/fi_tagged.h>
@@ -136,7 +136,7 @@ Test(fi_source, strangers_become_known)
 	close_two(&two);
 }
 
-/* A message that does not fit is that error, whoever sent it. */
+/* A message that does not fit is that error, from any sender. */
 Test(fi_source, truncation_comes_first)
 {
 	struct fi_cq_err_entry error = { 0 };
@@ -202,7 +202,7 @@ Test(fi_source, receives_for_one_source)
 	close_two(&two);
 }
 
-/* Granted to none but who asks, also where the info asks for nothing. */
+/* Granted only to a program that asks, also where the info asks for nothing. */
 Test(fi_source, errors_come_to_who_asks)
 {
 	struct want want = { .caps = 0 };

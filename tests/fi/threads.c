@@ -233,7 +233,7 @@ static void *keep_trying(void *arg)
 	return NULL;
 }
 
-/* What is closed leaves its wait set before it is gone; who waits on the set looks at all that is in it. */
+/* A closed object leaves its wait set before it is gone. A thread that waits on the set looks at all that is in it. */
 static void close_beside_sleepers(void)
 {
 	struct fi_wait_attr attr = { .wait_obj = FI_WAIT_UNSPEC };

@@ -107,8 +107,8 @@ static void step_leave_child(const void *arg, void *reply)
 		pause();
 }
 
-/* A child that the dead process has left behind has none of its connections, and does not listen: who dials is told at
- * once, instead of trying until the retry budget is spent. */
+/* A child that the dead process has left behind has none of its connections, and does not listen: a peer that dials is
+ * told at once, instead of trying until the retry budget is spent. */
 Test(process, killed_and_survived_by_its_child)
 {
 	struct scene s;

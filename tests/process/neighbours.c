@@ -102,7 +102,7 @@ Test(process_neighbours, target_keeps_to_tcp)
 	expect_streams("unix", "tcp", false);
 }
 
-/* It is there and takes nothing, so who has more for it than its socket holds is told in the end. */
+/* It is there and takes nothing. A peer that has more for it than its socket holds is told in the end. */
 Test(process_neighbours, stopped_one_is_given_up)
 {
 	static const struct peer_want plain = { 0 };
@@ -144,7 +144,7 @@ static void step_ask(const void *arg, void *reply)
 	*(int *)reply = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, NULL, &info);
 }
 
-/* Who mistypes it is not left to wonder. */
+/* A mistyped value is reported. */
 Test(process_neighbours, no_other_kind)
 {
 	struct target target = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* secret.c - two processes with FI_EMU_SECRET_FILE: who has the same secret is let in, and nobody else. */
+/* secret.c - two processes with FI_EMU_SECRET_FILE: a process with the same secret is let in, and no other. */
 #include <criterion/criterion.h>
 
 #include "tests/rules/harness/harness.h"

@@ -134,8 +134,8 @@ static void step_poll_then_sread(const void *arg, void *reply)
 	CHECK(!op.err && op.len == 8, "err %d, %zu B", op.err, op.len);
 }
 
-/* Who has guessed at keys is not read for a while. What it sends meanwhile is put where the other looks as long as it polls: it
- * sleeps when that is read at last, and nothing else comes. */
+/* A peer that has guessed at keys is not read for a while. The bytes that it sends meanwhile lie where the other process looks
+ * as long as it polls. That process sleeps when they are read at last, and nothing else comes. */
 Test(process, sread_wakes_for_what_was_sent_to_who_did_not_listen)
 {
 	struct op op, good[WRITES + 1];
