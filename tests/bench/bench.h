@@ -84,7 +84,7 @@ struct bench {
 	unsigned legs;			/* parts of an op that one figure counts: 2 for half a round trip */
 	enum proof proof;
 	bool may_starve;		/* a target that is never served is a result, not a failure */
-	bool waits;			/* who waits for a core is counted; blocks are WAITS_BLOCKS times as long */
+	bool waits;			/* processes that wait for a core are counted; blocks are WAITS_BLOCKS times as long */
 	struct role fabric;
 	struct role raw;		/* run == NULL: there is no floor */
 };

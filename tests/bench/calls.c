@@ -7,11 +7,11 @@
  * peer has its turn: both depend on the machine. A contended lock's futex does, too. Of sends, receives, wakes of the NIC thread
  * and looks the batch with the fewest is judged: a program that has had no core for a millisecond finds the NIC thread at work,
  * which it must wake, and has its bytes by the socket meanwhile; where the NIC thread then loses its core with the role, the
- * program looks until it has it back. Who polls in time has the bytes by the ring, without a call; over TCP one send and one
- * receive are for many ops.
+ * program looks until it has it back. A program that polls in time has the bytes by the ring, without a call; over TCP one send
+ * and one receive are for many ops.
  *
- * Who blocks is to sleep once a round trip, and to be woken by the socket alone: what his own calls push for him to read is
- * nothing to signal. Nor is a timer to end his sleep soon: to set one and to clear it takes as long as to sleep. */
+ * A program that blocks is to sleep once a round trip, and to be woken by the socket alone: completions that its own calls push
+ * for it to read are not signalled. Nor is a timer to end its sleep soon: to set and clear one takes as long as to sleep. */
 #include <dlfcn.h>
 #include <err.h>
 #include <pthread.h>
@@ -287,7 +287,7 @@ static void judge(const char *what, unsigned long ops, const unsigned most[CALLS
 	memset(total, 0, sizeof(total));
 }
 
-/* What is at most allowed who spins. */
+/* The most system calls that a spinning program may take. */
 struct most {
 	unsigned pingpong[CALLS], windows[CALLS];
 };

@@ -94,7 +94,7 @@ void get(int fd, void *bytes, size_t length)
 		errx(1, "the other process has ended");
 }
 
-/* Each endpoint of this process sends one message to who asks, and takes one. */
+/* Each endpoint of this process sends one message to the asking process, and takes one. */
 static void be_peers(int from, int to, int count)
 {
 	static char bytes[64];

@@ -25,7 +25,7 @@ struct line {
 
 struct plug {
 	struct nic *nic;
-	struct ep *ep;		/* who listens */
+	struct ep *ep;		/* the endpoint that listens */
 	uint64_t now_ns, random;
 	struct flush *flushes;
 	unsigned turn;		/* whose slot is taken next: what was closed can be read a while */
@@ -33,7 +33,7 @@ struct plug {
 };
 
 void plug_open(struct plug *plug, const struct nic_config *config);
-/* A connection to whoever listens; NULL: it was not taken. */
+/* A connection to the listening endpoint; NULL: it was not taken. */
 struct line *plug_dial(struct plug *plug);
 /* From here on the device receives the end, and may close. */
 void plug_end(struct line *line);

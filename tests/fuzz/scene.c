@@ -323,7 +323,7 @@ static void do_region(struct scene *scene, const uint8_t *r)
 		region_renew(&scene->memory, region);
 }
 
-/* An op of the program's own, to the stranger, who may answer as it likes. */
+/* An op of the program's own, to the stranger, which may answer as it likes. */
 static void do_post(struct scene *scene, const uint8_t *r)
 {
 	static const enum op_kind kinds[] = { OP_WRITE, OP_READ, OP_SEND, OP_ATOMIC };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stranger.h - a peer that says anything, hears all, and knows of each frame what the device may do for it.
  *
- * A frame is judged by its bytes as they are sent, whoever made them, and before the device has them; then what has
- * changed and what was answered is held against that. It is one-sided: a refusal is never wrong here. */
+ * A frame is judged by its bytes as they are sent, however they were made, and before the device has them. Then the changes
+ * and the answers are held against that judgement. It is one-sided: a refusal is never wrong here. */
 #ifndef TESTS_FUZZ_STRANGER_H
 #define TESTS_FUZZ_STRANGER_H
 

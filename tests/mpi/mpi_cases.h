@@ -22,10 +22,10 @@ extern int my_rank, ranks;
 int next_rank(void);
 int last_rank(void);
 
-/* Item `i` of what rank `who` sends: differs for each who and nearly each i. */
+/* Item `i` of what a rank sends: it differs for each rank and nearly each i. */
 int value_of(int who, size_t i);
 
-/* Fills and checks count items of who. check_values() returns how many are wrong. */
+/* Fills and checks `count` items of that rank. check_values() returns how many are wrong. */
 void fill_values(int *items, size_t count, int who);
 long check_values(const int *items, size_t count, int who);
 
