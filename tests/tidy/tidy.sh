@@ -149,10 +149,11 @@ leftovers() {
 
 # Comments of these folders: threads, processes and objects are "it", and no sentence is about "who" does something.
 PERSONS='who|whom|whoever|he|his|him'
+PERSONS_IN='^(emu/net|emu/nic|emu/fi|wire|include|tools|tests)/'
 persons() {
 	local file
 
-	c_files | grep -E '^(emu/net|emu/nic|emu/fi|wire|include|tools)/' | xargs awk -v words="(^|[^a-z_])($PERSONS)([^a-z_]|\$)" '
+	c_files | grep -E "$PERSONS_IN" | xargs awk -v words="(^|[^a-z_])($PERSONS)([^a-z_]|\$)" '
 		FNR == 1 { inside = 0 }
 		{
 			line = $0
@@ -168,7 +169,7 @@ persons() {
 			if (tolower(text) ~ words)
 				print FILENAME ":" FNR ":" text
 		}'
-	sources | grep -E '^(emu/net|emu/nic|emu/fi|wire|include|tools)/' | grep -v '\.[ch]$' | while read -r file; do
+	sources | grep -E "$PERSONS_IN" | grep -v '\.[ch]$' | grep -vx tests/tidy/tidy.sh | while read -r file; do
 		grep -niE "(^|[[:space:]])#.*\b($PERSONS)\b" "$file" | sed "s|^|$file:|"
 	done
 }
