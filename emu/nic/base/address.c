@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/nic/base/hash.h"
 #include "wire/codec.h"
 
 bool address_canonical(const struct sockaddr *from, struct sockaddr_storage *to)
@@ -34,6 +35,16 @@ bool address_canonical(const struct sockaddr *from, struct sockaddr_storage *to)
 	memset(to, 0, sizeof(*to));
 	memcpy(to, &name, sizeof(name));
 	return true;
+}
+
+uint64_t address_hash(const uint64_t secret[2], const void *canonical)
+{
+	uint64_t words[(sizeof(struct sockaddr_in6) + 7) / 8] = { 0 }, hash = 0;
+
+	memcpy(words, canonical, sizeof(struct sockaddr_in6));
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		hash = hash_u64(secret, hash ^ words[i]);
+	return hash;
 }
 
 bool address_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)

@@ -22,6 +22,8 @@
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/session.h"
 
+enum { FIRST_BUCKETS = 64 };
+
 static void ep_references(struct ep *ep, bool take)
 {
 	struct ep_attr *attr = &ep->attr;
@@ -64,6 +66,7 @@ static void ep_free(struct ep *ep)
 		(void)stx_close(ep->stx); /* its own, which no other endpoint uses */
 	if (!ep->attr.srx && ep->srx)
 		srx_free(ep->srx);
+	hash_fini(&ep->by_peer);
 	free(ep);
 }
 
@@ -78,9 +81,12 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 	ep->nic = nic;
 	ep->attr = *attr;
 	cm_init(ep);
-	err = ep_open_contexts(ep);
+	err = hash_init(&ep->by_peer, FIRST_BUCKETS);
+	if (!err)
+		err = ep_open_contexts(ep);
 	if (err)
 		goto free_ep;
+	nic->link.random(nic->link_arg, ep->hash_secret, sizeof(ep->hash_secret));
 	nic->link.random(nic->link_arg, ep->instance, sizeof(ep->instance));
 	ep->instance[0] |= 1;	/* all zero means no endpoint */
 	ep->name = attr->at;
@@ -143,9 +149,8 @@ bool ep_quiet(struct ep *ep)
 	bool quiet = !submit_pending(&ep->nic->submit) && dgram_quiet(&ep->dgram);
 
 	nic_role(ep->nic);
-	for (int i = 0; i < EP_SESSION_CHAINS; i++)
-		for (struct session *session = ep->chains[i]; session; session = session->next)
-			quiet &= session_quiet(session);
+	for (struct session *session = ep->sessions; session; session = session->next)
+		quiet &= session_quiet(session);
 	return quiet && (!ep->self || session_quiet(ep->self));
 }
 
@@ -189,7 +194,6 @@ bool ep_make_room(struct ep *ep)
 void ep_close(struct ep *ep)
 {
 	struct nic *nic = ep->nic;
-	struct session *session;
 	struct ep **at;
 
 	nic_role(ep->nic);
@@ -201,12 +205,8 @@ void ep_close(struct ep *ep)
 		;
 	/* Quiet: every session says goodbye, every op ends. */
 	fault_flush(ep);
-	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
-		while ((session = ep->chains[i])) {
-			ep->chains[i] = session->next;
-			ep_close_session(session);
-		}
-	}
+	while (ep->sessions)
+		ep_close_session(ep->sessions);
 	if (ep->self)
 		ep_close_session(ep->self);
 	dgram_flush(ep);

@@ -4,6 +4,7 @@
 #ifndef EMU_NIC_EP_H
 #define EMU_NIC_EP_H
 
+#include "emu/nic/base/hash.h"
 #include "emu/nic/base/pool.h"
 #include "emu/nic/endpoint/cm_impl.h"
 #include "emu/nic/endpoint/dgram.h"
@@ -11,8 +12,6 @@
 #include "emu/nic/endpoint/stx.h"
 #include "emu/nic/messages/srx.h"
 #include "wire/frame.h"
-
-enum { EP_SESSION_CHAINS = 64 };
 
 struct ep {
 	struct nic *nic;
@@ -23,7 +22,9 @@ struct ep {
 	uint8_t instance[WIRE_ID_LEN];
 	struct stx *stx;			/* its own, or a shared one */
 	struct srx *srx;			/* likewise */
-	struct session *chains[EP_SESSION_CHAINS];
+	struct session *sessions;		/* all but `self`, in no order */
+	struct hash by_peer;			/* the same */
+	uint64_t hash_secret[2];
 	struct session *self;			/* answering end towards itself, made when needed */
 	uint32_t session_count;
 	uint32_t sweep_at;			/* with so many sessions they are swept for some that have ended, */

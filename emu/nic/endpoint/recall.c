@@ -75,14 +75,12 @@ int recall_post(struct ep *ep, const void *context)
 		;
 	if (cancel_one(&ep->dgram.waiting, context))
 		return 0;
-	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
-		for (struct session *session = ep->chains[i]; session; session = session->next) {
-			if (!cancel_one(&session->req.pending, context))
-				continue;
-			if (session->conn)	/* ops that waited behind it may be free */
-				conn_busy(session->conn);
-			return 0;
-		}
+	for (struct session *session = ep->sessions; session; session = session->next) {
+		if (!cancel_one(&session->req.pending, context))
+			continue;
+		if (session->conn)	/* ops that waited behind it may be free */
+			conn_busy(session->conn);
+		return 0;
 	}
 	return -ENOENT;
 }
@@ -112,9 +110,8 @@ static void recall_of_ep(struct ep *ep, uint64_t desc)
 	recall_datagrams(&ep->dgram.waiting, desc);
 	if (ep->self)
 		recall_session(ep->self, desc);
-	for (int i = 0; i < EP_SESSION_CHAINS; i++)
-		for (struct session *session = ep->chains[i]; session; session = session->next)
-			recall_session(session, desc);
+	for (struct session *session = ep->sessions; session; session = session->next)
+		recall_session(session, desc);
 }
 
 void recall_region(struct nic *nic, uint64_t desc)

@@ -50,16 +50,6 @@ struct av {
 	atomic_uint users;
 };
 
-static uint64_t address_hash(const struct av *av, const union address *address)
-{
-	uint64_t words[(sizeof(*address) + 7) / 8] = { 0 }, hash = 0;
-
-	memcpy(words, address, sizeof(*address));
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		hash = hash_u64(av->secret, hash ^ words[i]);
-	return hash;
-}
-
 int av_open(struct av **out, unsigned int bits)
 {
 	struct av *av = calloc(1, sizeof(*av));
@@ -132,7 +122,7 @@ static struct entry *find_with(const struct av *av, const union address *address
 {
 	struct hash_node *node;
 
-	for (node = hash_first(&av->hash, address_hash(av, address)); node; node = hash_next(node)) {
+	for (node = hash_first(&av->hash, address_hash(av->secret, address)); node; node = hash_next(node)) {
 		struct entry *entry = (struct entry *)((char *)node - offsetof(struct entry, node));
 
 		if (entry->auth == auth && !memcmp(&entry->address, address, sizeof(*address)))
@@ -155,7 +145,7 @@ static struct entry *add(struct av *av, const union address *address, uint64_t a
 	entry->stamp = ++av->stamps;
 	entry->auth = auth;
 	av->table[entry->index] = entry;
-	hash_add(&av->hash, &entry->node, address_hash(av, &entry->address));
+	hash_add(&av->hash, &entry->node, address_hash(av->secret, &entry->address));
 	atomic_fetch_add(&av->generation, 1);
 	return entry;
 }

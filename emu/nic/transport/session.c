@@ -24,16 +24,6 @@ static struct nic *nic_of(const struct session *session)
 	return session->ep->nic;
 }
 
-static unsigned chain_of(const struct sockaddr_storage *peer)
-{
-	const uint8_t *bytes = (const uint8_t *)peer;
-	uint32_t hash = 2166136261u;	/* FNV-1a */
-
-	for (size_t i = 0; i < sizeof(struct sockaddr_in6); i++)
-		hash = (hash ^ bytes[i]) * 16777619u;
-	return (hash ^ hash >> 16) % EP_SESSION_CHAINS;
-}
-
 /* Ended, and no user is left that would come back to it. */
 static bool is_spent(const struct session *session)
 {
@@ -48,22 +38,16 @@ static bool is_spent(const struct session *session)
  * second, as all are looked at and perhaps none goes. */
 static void sweep(struct ep *ep)
 {
+	struct session *session, *next;
 	uint64_t now_ns = nic_now(ep->nic);
 
 	if (now_ns - ep->swept_ns < TIME_SWEEP_NS)
 		return;
 	ep->swept_ns = now_ns;
-	for (int i = 0; i < EP_SESSION_CHAINS; i++) {
-		struct session **at = &ep->chains[i], *session;
-
-		while ((session = *at)) {
-			if (!is_spent(session)) {
-				at = &session->next;
-				continue;
-			}
-			*at = session->next;
+	for (session = ep->sessions; session; session = next) {
+		next = session->next;
+		if (is_spent(session))
 			session_free(session);
-		}
 	}
 	ep->sweep_at = 2 * ep->session_count;
 	if (ep->sweep_at < SESSIONS_SWEPT)
@@ -102,28 +86,32 @@ static struct session *session_new(struct ep *ep, const struct sockaddr_storage 
 
 struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer)
 {
-	struct session **chain = &ep->chains[chain_of(peer)];
+	uint64_t hash = address_hash(ep->hash_secret, peer);
 	struct session *session;
 
 	nic_role(ep->nic);
-	for (session = *chain; session; session = session->next)
-		if (address_same(&session->peer, peer))
+	for (struct hash_node *node = hash_first(&ep->by_peer, hash); node; node = hash_next(node)) {
+		session = (struct session *)((char *)node - offsetof(struct session, by_peer));
+		if (!memcmp(&session->peer, peer, sizeof(struct sockaddr_in6)))
 			return session;
-	session = session_new(ep, peer);	/* may change the chain */
-	if (session) {
-		session->next = *chain;
-		*chain = session;
 	}
+	session = session_new(ep, peer);
+	if (!session)
+		return NULL;
+	session->next = ep->sessions;
+	if (session->next)
+		session->next->prev = session;
+	ep->sessions = session;
+	hash_add(&ep->by_peer, &session->by_peer, hash);
 	return session;
 }
 
 bool session_dials(const struct ep *ep, uint64_t id)
 {
 	nic_role(ep->nic);
-	for (int i = 0; i < EP_SESSION_CHAINS; i++)
-		for (const struct session *session = ep->chains[i]; session; session = session->next)
-			if (session->id == id && session->conn && session->conn->dialled)
-				return true;
+	for (const struct session *session = ep->sessions; session; session = session->next)
+		if (session->id == id && session->conn && session->conn->dialled)
+			return true;
 	return false;
 }
 
@@ -140,10 +128,11 @@ struct session *session_self(struct ep *ep)
 
 void session_free(struct session *session)
 {
-	struct nic *nic = nic_of(session);
+	struct ep *ep = session->ep;
+	struct nic *nic = ep->nic;
 	struct session **at;
 
-	nic_role(session->ep->nic);
+	nic_role(nic);
 	for (at = &nic->timed; session->timed && *at; at = &(*at)->next_timed) {
 		if (*at == session) {
 			*at = session->next_timed;
@@ -156,7 +145,13 @@ void session_free(struct session *session)
 			break;
 		}
 	}
-	session->ep->session_count--;
+	if (session != ep->self) {
+		*(session->prev ? &session->prev->next : &ep->sessions) = session->next;
+		if (session->next)
+			session->next->prev = session->prev;
+		hash_remove(&ep->by_peer, &session->by_peer);
+	}
+	ep->session_count--;
 	free(session->fault);
 	free(session);
 }

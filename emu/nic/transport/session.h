@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "emu/nic/base/hash.h"
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/ops/op_list.h"
 #include "emu/nic/regions/access.h"
@@ -105,7 +106,8 @@ struct session {
 	uint32_t refused_dials;			/* in a row */
 	uint32_t messages;			/* that came by it and are not freed */
 	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
-	struct session *next;			/* in its hash chain of the endpoint */
+	struct session *next, *prev;		/* all sessions of the endpoint */
+	struct hash_node by_peer;
 	struct sockaddr_storage peer;		/* canonical: as HELLO advertises it and the AV holds it */
 	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
 	uint64_t id;

@@ -140,10 +140,9 @@ void party_shut(struct party *party)
 
 struct session *party_session(const struct party *party, const struct party *other)
 {
-	for (int i = 0; i < EP_SESSION_CHAINS; i++)
-		for (struct session *session = party->ep->chains[i]; session; session = session->next)
-			if (address_same(&session->peer, &other->name))
-				return session;
+	for (struct session *session = party->ep->sessions; session; session = session->next)
+		if (address_same(&session->peer, &other->name))
+			return session;
 	return NULL;
 }
 

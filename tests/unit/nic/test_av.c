@@ -248,3 +248,20 @@ Test(av, removed_by_a_receive_context)
 	cr_assert_eq(av_lookup(named, index, &got, &stamp), 0, "inserted twice, removed once");
 	cr_assert_eq(av_close(named), 0);
 }
+
+/* One hash for an address, another with another secret, host, port or scope: peers cannot choose addresses that collide. */
+Test(av, addresses_are_hashed_by_all_that_tells_them_apart)
+{
+	const uint64_t secret[2] = { 11, 12 }, other[2] = { 11, 13 };
+	struct sockaddr_storage at = v6("2001:db8::1", 4711, 3), same = at;
+	struct sockaddr_storage port = v6("2001:db8::1", 4712, 3), host = v6("2001:db8::2", 4711, 3);
+	struct sockaddr_storage scope = v6("2001:db8::1", 4711, 4), four = v4(0x7f000001, 4711), five = v4(0x7f000002, 4711);
+	uint64_t hash = address_hash(secret, &at);
+
+	cr_assert_eq(address_hash(secret, &same), hash);
+	cr_assert_neq(address_hash(other, &at), hash);
+	cr_assert_neq(address_hash(secret, &port), hash);
+	cr_assert_neq(address_hash(secret, &host), hash);
+	cr_assert_neq(address_hash(secret, &scope), hash);
+	cr_assert_neq(address_hash(secret, &four), address_hash(secret, &five));
+}
