@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nic.c - the nic: one slice of work, its timers, its protection domains. */
+/* nic.c - the nic: one slice of work, and its timers. */
 #include "emu/nic/endpoint/nic.h"
 
 #include <assert.h>
@@ -10,10 +10,8 @@
 
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
-#include "emu/nic/endpoint/recall.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/memory/guard.h"
-#include "emu/nic/regions/key_map.h"
 #include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/proof.h"
@@ -459,70 +457,4 @@ int nic_fault_register(struct nic *nic)
 		rule = fault_registration(nic->config.fault,
 					  atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
 	return rule ? -rule->err : 0;
-}
-
-static void pd_random(void *arg, void *bytes, size_t length)
-{
-	struct nic *nic = arg;
-
-	nic->link.random(nic->link_arg, bytes, length);
-}
-
-int pd_open(struct nic *nic, struct pd **out)
-{
-	struct pd *pd = calloc(1, sizeof(*pd));
-	uint64_t secret[2];
-
-	if (!pd)
-		return -ENOMEM;
-	pd->nic = nic;
-	pd_random(nic, secret, sizeof(secret));
-	if (key_map_open(&pd->mappings, secret))
-		goto free_pd;
-	if (mr_table_open(&pd->regions, pd_random, nic))
-		goto close_mappings;
-	*out = pd;
-	return 0;
-
-close_mappings:
-	key_map_close(pd->mappings);
-free_pd:
-	free(pd);
-	return -ENOMEM;
-}
-
-int pd_close(struct pd *pd)
-{
-	nic_role(pd->nic);
-	if (pd->users || mr_count(pd->regions) || key_map_count(pd->mappings))
-		return -EBUSY;
-	mr_table_close(pd->regions);
-	key_map_close(pd->mappings);
-	free(pd);
-	return 0;
-}
-
-struct key_map *pd_mappings(struct pd *pd)
-{
-	return pd->mappings;
-}
-
-struct mr_table *pd_regions(struct pd *pd)
-{
-	return pd->regions;
-}
-
-void pd_remove_region(struct pd *pd, struct mr *mr)
-{
-	struct nic *nic = pd->nic;
-	uint64_t desc = mr->desc;
-
-	nic_role(pd->nic);
-	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
-	for (struct conn *conn = nic->conns; conn; conn = conn->next)
-		conn_revoke(conn, mr, WIRE_CANCELLED);
-	if (mr->persistent)
-		commits_close_region(nic, mr);
-	mr_remove(pd->regions, mr, clock_now(&nic->clock));
-	recall_region(nic, desc);
 }
