@@ -93,11 +93,9 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->link = *ops;
 	nic->link_arg = link;
 	nic->clock = *clock;
-	nic->now_ns = clock_now(clock);
+	pace_init(&nic->pace);
+	nic->pace.now_ns = clock_now(clock);
 	log_limit_init(nic);
-	nic->idle_before_ack = SLICE_IDLE_ACKS;
-	nic->timers_ns = UINT64_MAX;
-	atomic_init(&nic->deadline_ns, UINT64_MAX);
 	atomic_init(&nic->polling, false);
 	submit_init(&nic->submit);
 	err = commits_init(&nic->commits);
@@ -193,20 +191,20 @@ static __attribute__((noinline)) bool flush_busy(struct nic *nic)
 
 static bool nic_flush(struct nic *nic)
 {
-	nic->urgent = false;
+	nic->pace.urgent = false;
 	return nic->busy && flush_busy(nic);
 }
 
 void nic_settle(struct nic *nic)
 {
 	struct session *session = nic->owing, *next;
-	bool slicing = nic->slicing;
+	bool slicing = nic->pace.slicing;
 
 	nic_role(nic);
-	nic->idle_before_ack = SLICE_IDLE_ACKS;
+	nic->pace.idle_before_ack = SLICE_IDLE_ACKS;
 	if (!session && !nic->busy && !nic->dead)
 		return;
-	nic->slicing = true;
+	nic->pace.slicing = true;
 	nic->owing = NULL;
 	for (; session; session = next) {
 		next = session->next_owing;
@@ -215,12 +213,12 @@ void nic_settle(struct nic *nic)
 	}
 	nic_flush(nic);
 	nic_bury(nic);
-	nic->slicing = slicing;
-	nic->clocked &= slicing;
+	nic->pace.slicing = slicing;
+	nic->pace.clocked &= slicing;
 	if (nic->busy)		/* more than one go sends */
 		nic_stir(nic);
 	else if (!nic->owing)	/* no look is due any more: a sleep with a near deadline costs twice as much as one without any */
-		atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
+		pace_timers_alone(&nic->pace);
 }
 
 /* With a fault plan, acknowledgements come and go as frames of the stream, where its rules see them. */
@@ -269,8 +267,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 	struct session *session = nic->timed, *next;
 	bool did;
 
-	nic->ticking = true;
-	nic->tick_due_ns = UINT64_MAX;
+	pace_tick_begin(&nic->pace);
 	nic->timed = NULL;
 	nic_due(nic, tick_greetings(nic));
 	nic_due(nic, guess_tick(nic));
@@ -290,25 +287,15 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 		}
 	}
 	did = fault_tick(nic);
-	nic->ticking = false;
-	/* Once, at the end: a thread that goes to sleep meanwhile finds the old deadline, which is due. */
-	nic->timers_ns = nic->tick_due_ns;
-	atomic_store_explicit(&nic->deadline_ns, nic->timers_ns, memory_order_relaxed);
+	pace_tick_end(&nic->pace);
 	return did;
 }
 
-static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t before_ns, uint64_t due)
+static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t before_ns)
 {
-	if ((nic->owing || nic->busy) && due > nic->flush_ns) {
-		nic->flush_ns = nic_now(nic) + TIME_FLUSH_NS;
-		due = nic->flush_ns < due ? nic->flush_ns : due;
-		atomic_store_explicit(&nic->deadline_ns, due, memory_order_relaxed);
-	}
-	if (due >= before_ns)
-		return;
-	/* seq_cst, both: either we see the NIC thread armed, or it reads this deadline after driver_arm(). */
-	atomic_store(&nic->deadline_ns, due);
-	if (atomic_load(&nic->driver.armed))
+	if (pace_unflushed(&nic->pace, nic->owing || nic->busy))
+		pace_flush_by(&nic->pace, nic_now(nic));
+	if (pace_sooner(&nic->pace, before_ns) && atomic_load(&nic->driver.armed))
 		wake(nic);
 }
 
@@ -316,55 +303,44 @@ static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t be
  * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
 static void nic_remind(struct nic *nic, uint64_t before_ns)
 {
-	uint64_t due = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
-
-	/* The last look that came due this way is not later than one from now on would be: a post need not know the time. */
-	if (due < before_ns || (due > nic->flush_ns && (nic->owing || nic->busy)))
-		remind_sooner(nic, before_ns, due);
+	if (pace_deadline(&nic->pace) < before_ns || pace_unflushed(&nic->pace, nic->owing || nic->busy))
+		remind_sooner(nic, before_ns);
 }
 
 void nic_stir(struct nic *nic)
 {
 	nic_role(nic);
-	if (!nic->slicing)
+	if (!nic->pace.slicing)
 		driver_owe(&nic->driver);
 }
 
 void nic_due(struct nic *nic, uint64_t at_ns)
 {
 	nic_role(nic);
-	if (nic->ticking) {
-		nic->tick_due_ns = at_ns < nic->tick_due_ns ? at_ns : nic->tick_due_ns;
-		return;
-	}
-	nic->timers_ns = at_ns < nic->timers_ns ? at_ns : nic->timers_ns;
-	if (at_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed))
-		return;
-	atomic_store(&nic->deadline_ns, at_ns); /* seq_cst, as in nic_remind(), which tells of it inside of a slice */
-	if (!nic->slicing && atomic_load(&nic->driver.armed))
+	if (pace_due(&nic->pace, at_ns) && !nic->pace.slicing && atomic_load(&nic->driver.armed))
 		wake(nic);
 }
 
 uint64_t nic_now(struct nic *nic)
 {
 	nic_role(nic);
-	if (!nic->clocked) {
-		nic->now_ns = clock_now(&nic->clock);
-		nic->clocked = nic->slicing;
+	if (!nic->pace.clocked) {
+		nic->pace.now_ns = clock_now(&nic->clock);
+		nic->pace.clocked = nic->pace.slicing;
 	}
-	return nic->now_ns;
+	return nic->pace.now_ns;
 }
 
 void nic_check_guard(struct nic *nic)
 {
 	nic_role(nic);
-	nic->guard_check_ns = 0;
+	nic->pace.guard_check_ns = 0;
 }
 
 __attribute__((noinline, cold)) static void check_guard(struct nic *nic)
 {
 	guard_check(); /* it will find again any flaw that it did not mend */
-	nic->guard_check_ns = nic_now(nic) + TIME_GUARD_NS;
+	nic->pace.guard_check_ns = nic_now(nic) + TIME_GUARD_NS;
 }
 
 /* Is a timer due? */
@@ -372,45 +348,40 @@ static bool check_clock(struct nic *nic)
 {
 	uint64_t now_ns = nic_now(nic);
 
-	if (now_ns >= nic->guard_check_ns)
+	if (now_ns >= nic->pace.guard_check_ns)
 		check_guard(nic);
-	return now_ns >= atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	return now_ns >= pace_deadline(&nic->pace);
 }
 
 static bool slice(struct nic *nic)
 {
-	uint64_t before_ns = atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	uint64_t before_ns = pace_deadline(&nic->pace);
 	bool did = false, due = false;
 
-	if (!nic->guard_check_ns)
+	if (!nic->pace.guard_check_ns)
 		check_guard(nic);
 	if (nic->own.first || nic->own_rx || submit_pending(&nic->submit))
 		did = submit_take(nic);
 	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
-	if (did && ++nic->post_slices < SLICE_LAZY_POSTS) {
-		if (nic->urgent)
+	if (pace_posts_alone(&nic->pace, did)) {
+		if (nic->pace.urgent)
 			nic_flush(nic);
 		nic_bury(nic);
 		nic_remind(nic, before_ns);
 		return true;
 	}
-	nic->post_slices = 0;
 	if (commits_pending(&nic->commits))
 		did |= commits_take(nic);
-	if (nic->busy || nic->urgent)
+	if (nic->busy || nic->pace.urgent)
 		did |= nic_flush(nic);
 	did |= nic->link.poll(nic->link_arg) > 0;
-	/* The clock can wait for a slice with nothing else to do, but not for ever. */
-	if (!did || ++nic->blind_slices == SLICE_BLIND) {
-		nic->blind_slices = 0;
+	if (pace_looks(&nic->pace, did)) {
 		due = check_clock(nic);
 		did |= due && nic_tick(nic);
 	}
-	if (nic->busy || nic->urgent)
+	if (nic->busy || nic->pace.urgent)
 		did |= nic_flush(nic);
-	nic->idle_slices = did ? 0 : nic->idle_slices + 1;
-	/* If polls are rare, owed acknowledgements come due before some polls were in vain (nic_remind()). */
-	if (!did && (due || ((nic->owing || nic->idle_before_ack < SLICE_IDLE_ACKS) && nic->idle_slices >= nic->idle_before_ack)))
+	if (pace_settles(&nic->pace, did, due, nic->owing))
 		nic_settle(nic);
 	nic_bury(nic);
 	nic_remind(nic, before_ns);
@@ -422,15 +393,15 @@ bool nic_work(struct nic *nic)
 	bool did;
 
 	nic_role(nic);
-	nic->slicing = true;
+	nic->pace.slicing = true;
 	did = slice(nic);
-	nic->slicing = nic->clocked = false;
+	nic->pace.slicing = nic->pace.clocked = false;
 	return did;
 }
 
 uint64_t nic_deadline(const struct nic *nic)
 {
-	return atomic_load_explicit(&nic->deadline_ns, memory_order_relaxed);
+	return pace_deadline(&nic->pace);
 }
 
 void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)

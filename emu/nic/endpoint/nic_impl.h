@@ -9,6 +9,7 @@
 
 #include "emu/nic/base/secret_memory.h"
 #include "emu/nic/endpoint/nic.h"
+#include "emu/nic/endpoint/pace.h"
 #include "emu/nic/endpoint/submit.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/regions/front_end.h"
@@ -37,23 +38,12 @@ struct nic {
 	struct driver driver;
 	/* Read by each slice, so kept together. */
 	struct nic_clock clock;
-	uint64_t now_ns;		/* nic_now() */
-	bool slicing;			/* in nic_work() or nic_settle() */
-	bool clocked;			/* now_ns has been asked for in this slice */
-	bool urgent;			/* a post found its peer idle: send at once */
-	unsigned int idle_before_ack;		/* so many slices without work, and those that owe acknowledge */
-	uint32_t idle_slices;		/* that found nothing to do, in a row */
-	uint32_t post_slices;		/* in a row that did no more than take posts */
-	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */
+	struct pace pace;
 	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
 	struct rx *own_rx;		/* likewise, a receive; NULL: none */
 	struct conn *busy;		/* have something to send */
 	struct conn *dead;		/* to be freed at the end of the slice */
 	struct session *owing;
-	uint64_t guard_check_ns;		/* the first slice from then on looks whether faults still come to the guard */
-	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for owed acknowledgements, if that is earlier */
-	uint64_t flush_ns;		/* the last deadline that nic_remind() has made */
-	uint64_t timers_ns;		/* the first of all timers */
 	struct submit submit;
 	struct commits commits;
 	void *link_arg;
@@ -72,8 +62,6 @@ struct nic {
 	uint32_t conn_count;
 	uint32_t dgram_eps;		/* opened so far: an endpoint's number decides its losses */
 	bool greeting;			/* a connection may be waiting for its HELLO */
-	bool ticking;			/* in nic_tick(): timers set meanwhile lower tick_due_ns */
-	uint64_t tick_due_ns;
 	struct log_limit log_limits[LOG_LIMIT_KINDS];
 	struct guesses guesses;
 	struct claims claims;

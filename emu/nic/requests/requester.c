@@ -22,7 +22,7 @@ void requester_post(struct session *session, struct op *op)
 		fault_post(session, op);
 	/* The first op on an idle session leaves at once; those behind it may share a send. */
 	if (likely(!session->req.sent.first && !session->req.reads.first && !session->req.awaited))
-		session->ep->nic->urgent = true;
+		session->ep->nic->pace.urgent = true;
 	op_list_push(&session->req.pending, op);
 	session_want(session);
 }

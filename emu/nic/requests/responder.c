@@ -90,8 +90,8 @@ static void acknowledge_after(struct nic *nic, struct conn *conn, bool one_sided
 		idle = 1;
 	else if (wire_get32(conn->in.head.payload) > LIMIT_INJECT && !conn_store_ack(conn))
 		idle = SLICE_IDLE_ACKS_LONG;
-	if (idle < nic->idle_before_ack)
-		nic->idle_before_ack = idle;
+	if (idle < nic->pace.idle_before_ack)
+		nic->pace.idle_before_ack = idle;
 }
 
 const char *responder_executed(struct conn *conn, const char *broken, bool one_sided)

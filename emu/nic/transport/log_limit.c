@@ -13,7 +13,7 @@ static const char *const kinds[LOG_LIMIT_KINDS] = {
 void log_limit_init(struct nic *nic)
 {
 	for (int kind = 0; kind < LOG_LIMIT_KINDS; kind++)
-		nic->log_limits[kind] = (struct log_limit){ .left = LIMIT_LOG_LINES, .since_ns = nic->now_ns };
+		nic->log_limits[kind] = (struct log_limit){ .left = LIMIT_LOG_LINES, .since_ns = nic->pace.now_ns };
 }
 
 bool log_limit_ok(struct nic *nic, enum log_limit_kind kind)

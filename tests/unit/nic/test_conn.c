@@ -118,11 +118,11 @@ Test(conn, that_has_no_memory)
 	world->weather.scarce_permille = 1000;
 	world->weather.scarce_left = 1;
 	scarce_begin(world);
-	stage.nic->slicing = true;
+	stage.nic->pace.slicing = true;
 	cr_assert_not(conn_transmit(stage.conn));
 	scarce_end();
 	cr_assert_eq(stage.conn->state, CONN_CLOSED);
-	stage.nic->slicing = false;
+	stage.nic->pace.slicing = false;
 	stage_close(&stage);
 }
 
@@ -153,13 +153,13 @@ Test(conn, that_receives_nothing)
 		session = stage.conn->session;
 		link = stage.nic->link;
 		stage.nic->link.recv = give;
-		stage.nic->slicing = true;
+		stage.nic->pace.slicing = true;
 		result = gets[i].result;
 		conn_readable(stage.conn);
 		cr_expect_eq(stage.conn->state == CONN_OPEN, gets[i].open, "result %zd", result);
 		cr_expect_eq(stage.conn->in.fault, gets[i].faulted, "result %zd", result);
 		cr_expect_eq(session->refused_dials, gets[i].refused, "result %zd", result);
-		stage.nic->slicing = false;
+		stage.nic->pace.slicing = false;
 		stage.nic->link = link;
 		stage_close(&stage);
 	}
@@ -174,12 +174,12 @@ Test(conn, that_breaks_as_it_sends)
 	stage_open(&stage, 6);
 	link = stage.nic->link;
 	stage.nic->link.send = give;
-	stage.nic->slicing = true;
+	stage.nic->pace.slicing = true;
 	result = -EPIPE;
 	conn_frame_end(stage.conn, wire_put_ack(conn_frame_begin(stage.conn, 0, 0), 0));
 	conn_transmit(stage.conn);
 	cr_assert_eq(stage.conn->state, CONN_CLOSED);
-	stage.nic->slicing = false;
+	stage.nic->pace.slicing = false;
 	stage.nic->link = link;
 	stage_close(&stage);
 }
@@ -282,7 +282,7 @@ Test(conn, that_is_closed)
 
 	stage_open(&stage, 1);
 	conn = stage.conn;
-	stage.nic->slicing = true;
+	stage.nic->pace.slicing = true;
 	conn_close(conn, 0, true);
 	conn_up(conn);
 	conn_readable(conn);
@@ -298,6 +298,6 @@ Test(conn, that_is_closed)
 	cr_assert_null(stage.nic->busy);
 	cr_assert_null(conn->out.buffer);
 	cr_assert_eq(stage.node->warns, 0);
-	stage.nic->slicing = false;
+	stage.nic->pace.slicing = false;
 	stage_close(&stage);
 }

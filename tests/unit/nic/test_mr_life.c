@@ -258,7 +258,7 @@ Test(mr_life, another_region_under_the_key)
 	role_give_back();
 	cr_assert(nic && driver_enter(&nic->driver));
 	cr_assert(!mr_table_open(&pd.regions, fill, NULL) && !mr_add(pd.regions, &attr, &mr));
-	nic->slicing = nic->clocked = true;	/* a device without a clock: it is 0 */
+	nic->pace.slicing = nic->pace.clocked = true;	/* a device without a clock: it is 0 */
 	cr_assert(access_check(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
 	asked.mr_id = mr->id;
 	mr_remove(pd.regions, mr, 0);

@@ -60,7 +60,7 @@ Test(nic_slices, an_earlier_timer)
 
 	stage_open(&stage, 1, &config);
 	nic = stage.nic;
-	atomic_store(&nic->deadline_ns, 1000);
+	atomic_store(&nic->pace.deadline_ns, 1000);
 	atomic_store(&nic->driver.armed, true);
 	nic_due(nic, 1001);
 	nic_due(nic, 1000);
@@ -69,21 +69,21 @@ Test(nic_slices, an_earlier_timer)
 	nic_due(nic, 999);
 	cr_assert_eq(nic_deadline(nic), 999);
 	cr_assert_eq(wakes, 1);
-	nic->slicing = true;
+	nic->pace.slicing = true;
 	nic_due(nic, 998);
-	nic->slicing = false;
+	nic->pace.slicing = false;
 	atomic_store(&nic->driver.armed, false);
 	nic_due(nic, 997);
 	cr_assert_eq(nic_deadline(nic), 997);
 	cr_assert_eq(wakes, 1);
-	nic->ticking = true;
-	nic->tick_due_ns = 500;
+	nic->pace.ticking = true;
+	nic->pace.tick_due_ns = 500;
 	nic_due(nic, 600);
-	cr_assert_eq(nic->tick_due_ns, 500);
+	cr_assert_eq(nic->pace.tick_due_ns, 500);
 	nic_due(nic, 400);
-	cr_assert_eq(nic->tick_due_ns, 400);
+	cr_assert_eq(nic->pace.tick_due_ns, 400);
 	cr_assert_eq(nic_deadline(nic), 997, "which nic_tick() sees to");
-	nic->ticking = false;
+	nic->pace.ticking = false;
 	stage_close(&stage);
 }
 
@@ -122,7 +122,7 @@ Test(nic_slices, what_is_owed)
 	nic_work(nic);
 	cr_assert_eq(nic_deadline(nic), UINT64_MAX, "nothing is");
 	cr_assert_eq(wakes, 0);
-	nic->idle_slices = 0;
+	nic->pace.idle_slices = 0;
 	session_owe(stranger(&stage));
 	nic_work(nic);
 	cr_assert_eq(nic_deadline(nic), look);
@@ -131,8 +131,8 @@ Test(nic_slices, what_is_owed)
 	cr_assert_eq(nic_deadline(nic), look);
 	cr_assert_eq(wakes, 1, "once for each time");
 	atomic_store(&nic->driver.armed, false);
-	atomic_store(&nic->deadline_ns, UINT64_MAX);
-	nic->idle_slices = 0;
+	atomic_store(&nic->pace.deadline_ns, UINT64_MAX);
+	nic->pace.idle_slices = 0;
 	nic_work(nic);
 	cr_assert_eq(nic_deadline(nic), look);
 	cr_assert_eq(wakes, 1, "it is awake");
@@ -148,7 +148,7 @@ Test(nic_slices, when_it_is_settled)
 
 	stage_open(&stage, 4, NULL);
 	nic = stage.nic;
-	nic->idle_slices = 0;
+	nic->pace.idle_slices = 0;
 	session_owe(stranger(&stage));
 	for (int i = 1; i < SLICE_IDLE_ACKS; i++) {
 		nic_work(nic);
@@ -157,13 +157,13 @@ Test(nic_slices, when_it_is_settled)
 	nic_work(nic);
 	cr_assert_null(nic->owing);
 	for (int timer = 0; timer < 2; timer++) {
-		atomic_store(&nic->deadline_ns, UINT64_MAX);
-		nic->idle_slices = 0;
+		atomic_store(&nic->pace.deadline_ns, UINT64_MAX);
+		nic->pace.idle_slices = 0;
 		session_owe(stranger(&stage));
 		if (timer)
-			atomic_store(&nic->deadline_ns, clock_now(&nic->clock));
+			atomic_store(&nic->pace.deadline_ns, clock_now(&nic->clock));
 		else
-			nic->idle_before_ack = 1;
+			nic->pace.idle_before_ack = 1;
 		nic_work(nic);
 		cr_assert_null(nic->owing);
 	}
@@ -178,17 +178,17 @@ Test(nic_slices, times)
 
 	stage_open(&stage, 5, NULL);
 	nic = stage.nic;
-	nic->tick_due_ns = 7;
-	atomic_store(&nic->deadline_ns, clock_now(&nic->clock) + 1);
-	nic->guard_check_ns = clock_now(&nic->clock) + 1;
+	nic->pace.tick_due_ns = 7;
+	atomic_store(&nic->pace.deadline_ns, clock_now(&nic->clock) + 1);
+	nic->pace.guard_check_ns = clock_now(&nic->clock) + 1;
 	nic_work(nic);
-	cr_assert_eq(nic->tick_due_ns, 7, "not looked at");
-	cr_assert_eq(nic->guard_check_ns, clock_now(&nic->clock) + 1);
+	cr_assert_eq(nic->pace.tick_due_ns, 7, "not looked at");
+	cr_assert_eq(nic->pace.guard_check_ns, clock_now(&nic->clock) + 1);
 	stage.bed.world->now_ns++;
 	nic_work(nic);
-	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
+	cr_assert_eq(nic->pace.tick_due_ns, UINT64_MAX);
 	cr_assert_eq(nic_deadline(nic), UINT64_MAX);
-	cr_assert_eq(nic->guard_check_ns, clock_now(&nic->clock) + TIME_GUARD_NS);
+	cr_assert_eq(nic->pace.guard_check_ns, clock_now(&nic->clock) + TIME_GUARD_NS);
 	stage_close(&stage);
 }
 
@@ -206,31 +206,31 @@ Test(nic_slices, times_among_work)
 
 	stage_open(&stage, 9, NULL);
 	nic = stage.nic;
-	nic->tick_due_ns = 7;
-	atomic_store(&nic->deadline_ns, clock_now(&nic->clock));
+	nic->pace.tick_due_ns = 7;
+	atomic_store(&nic->pace.deadline_ns, clock_now(&nic->clock));
 	nic->link.poll = find;
 	for (int i = 1; i < SLICE_BLIND; i++) {
 		nic_work(nic);
-		cr_assert_eq(nic->tick_due_ns, 7, "slice %d", i);
+		cr_assert_eq(nic->pace.tick_due_ns, 7, "slice %d", i);
 	}
 	nic_work(nic);
-	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
-	nic->tick_due_ns = 7;
-	atomic_store(&nic->deadline_ns, clock_now(&nic->clock));
+	cr_assert_eq(nic->pace.tick_due_ns, UINT64_MAX);
+	nic->pace.tick_due_ns = 7;
+	atomic_store(&nic->pace.deadline_ns, clock_now(&nic->clock));
 	nic_work(nic);
-	cr_assert_eq(nic->tick_due_ns, 7, "counted anew");
+	cr_assert_eq(nic->pace.tick_due_ns, 7, "counted anew");
 	nic->link.poll = poll;
 	nic_work(nic);
-	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
-	nic->tick_due_ns = 7;
+	cr_assert_eq(nic->pace.tick_due_ns, UINT64_MAX);
+	nic->pace.tick_due_ns = 7;
 	nic->link.poll = find;
 	for (int i = 1; i < SLICE_BLIND; i++) {
-		atomic_store(&nic->deadline_ns, clock_now(&nic->clock));
+		atomic_store(&nic->pace.deadline_ns, clock_now(&nic->clock));
 		nic_work(nic);
-		cr_assert_eq(nic->tick_due_ns, 7, "slice %d, counted anew", i);
+		cr_assert_eq(nic->pace.tick_due_ns, 7, "slice %d, counted anew", i);
 	}
 	nic_work(nic);
-	cr_assert_eq(nic->tick_due_ns, UINT64_MAX);
+	cr_assert_eq(nic->pace.tick_due_ns, UINT64_MAX);
 	stage_close(&stage);
 }
 
@@ -284,7 +284,7 @@ Test(nic_slices, posts_share_a_look)
 	model_end(bed.model, BED_LIMIT_NS);
 	link = bed.node[0]->nic->link;
 	bed.node[0]->nic->link.poll = poll;
-	bed.node[0]->nic->post_slices = 0;
+	bed.node[0]->nic->pace.post_slices = 0;
 	polls = 0;
 	for (uint64_t posts = 1; posts < SLICE_LAZY_POSTS; posts++) {
 		post(job_rma(from, region, OP_WRITE, 64 * posts, 8, POST_COMPLETE, 1));
@@ -310,7 +310,7 @@ static void open_waiting(struct bed *bed, uint64_t seed)
 	region = region_open(bed->party[1], 4096, 1, BED_BOTH, false, 0);
 	post(job_rma(bed->party[0], region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
 	model_end(bed->model, BED_LIMIT_NS);
-	bed->node[0]->nic->post_slices = 0;
+	bed->node[0]->nic->pace.post_slices = 0;
 	for (uint64_t posts = 1; posts <= 2; posts++)
 		post(job_rma(bed->party[0], region, OP_WRITE, 64 * posts, 8, POST_COMPLETE, 1));
 	cr_assert_eq(tap_count(bed->world, TAP_WRITE), 2);
@@ -392,14 +392,14 @@ Test(nic_slices, the_guard_before_a_post)
 	nic = bed.node[0]->nic;
 	link = nic->link;
 	nic->link.poll = poll;
-	nic->post_slices = 0;
+	nic->pace.post_slices = 0;
 	polls = 0;
 	node_enter(bed.node[0]);
 	nic_check_guard(nic);
 	node_leave(bed.node[0]);
 	post(job);
 	cr_assert_eq(polls, 0, "no other look was due");
-	cr_assert_eq(nic->guard_check_ns, bed.world->now_ns + TIME_GUARD_NS);
+	cr_assert_eq(nic->pace.guard_check_ns, bed.world->now_ns + TIME_GUARD_NS);
 	nic->link = link;
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
