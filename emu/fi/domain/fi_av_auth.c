@@ -2,7 +2,6 @@
 /* fi_av_auth.c - a small table of keys. Each counts the endpoints that were enabled with it. */
 #include "emu/fi/domain/fi_av_auth.h"
 
-#include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "emu/fi/domain/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/regions/auth_set.h"
@@ -27,7 +27,7 @@ struct key {
 
 struct av_auth {
 	struct key key[LIMIT_AV_KEYS];
-	pthread_mutex_t lock;
+	struct mutex lock;
 };
 
 int av_auth_open(struct av_auth **out)
@@ -36,7 +36,7 @@ int av_auth_open(struct av_auth **out)
 
 	if (!keys)
 		return -FI_ENOMEM;
-	pthread_mutex_init(&keys->lock, NULL);
+	mutex_init(&keys->lock);
 	*out = keys;
 	return 0;
 }
@@ -45,12 +45,12 @@ void av_auth_close(struct av_auth *keys)
 {
 	if (!keys)
 		return;
-	pthread_mutex_destroy(&keys->lock);
+	mutex_destroy(&keys->lock);
 	free(keys);
 }
 
-/* Lock held; NULL: there is none. */
-static struct key *key_at(struct av_auth *keys, fi_addr_t addr)
+/* NULL: there is none. */
+static struct key *key_at(struct av_auth *keys, fi_addr_t addr) REQUIRES(keys->lock)
 {
 	uint64_t at = addr ^ KEY_MARK;
 
@@ -61,11 +61,11 @@ int av_auth_proof(struct av_auth *keys, fi_addr_t addr, uint64_t *proof)
 {
 	const struct key *key;
 
-	pthread_mutex_lock(&keys->lock);
+	mutex_lock(&keys->lock);
 	key = key_at(keys, addr);
 	if (key)
 		*proof = key->proof;
-	pthread_mutex_unlock(&keys->lock);
+	mutex_unlock(&keys->lock);
 	return key ? 0 : -FI_EINVAL;
 }
 
@@ -74,7 +74,7 @@ int av_auth_remove(struct av_auth *keys, fi_addr_t addr)
 	struct key *key;
 	int err = 0;
 
-	pthread_mutex_lock(&keys->lock);
+	mutex_lock(&keys->lock);
 	key = key_at(keys, addr);
 	if (!key)
 		err = -FI_EINVAL;
@@ -82,7 +82,7 @@ int av_auth_remove(struct av_auth *keys, fi_addr_t addr)
 		err = -FI_EBUSY;
 	else
 		memset(key, 0, sizeof(*key));
-	pthread_mutex_unlock(&keys->lock);
+	mutex_unlock(&keys->lock);
 	return err;
 }
 
@@ -92,7 +92,7 @@ struct auth_set *av_auth_all(struct av_auth *keys, const struct sockaddr_storage
 	struct auth_set *set;
 	uint32_t count = 0;
 
-	pthread_mutex_lock(&keys->lock);
+	mutex_lock(&keys->lock);
 	for (uint32_t i = 0; i < LIMIT_AV_KEYS; i++) {
 		if (!keys->key[i].size)
 			continue;
@@ -102,7 +102,7 @@ struct auth_set *av_auth_all(struct av_auth *keys, const struct sockaddr_storage
 	set = auth_set_make(proof, count, peer);
 	for (uint32_t i = 0; set && used && i < LIMIT_AV_KEYS; i++)
 		keys->key[i].users += which >> i & 1;
-	pthread_mutex_unlock(&keys->lock);
+	mutex_unlock(&keys->lock);
 	if (used)
 		*used = which;
 	return set;
@@ -110,14 +110,14 @@ struct auth_set *av_auth_all(struct av_auth *keys, const struct sockaddr_storage
 
 void av_auth_give(struct av_auth *keys, uint64_t used)
 {
-	pthread_mutex_lock(&keys->lock);
+	mutex_lock(&keys->lock);
 	for (uint32_t i = 0; i < LIMIT_AV_KEYS; i++)
 		keys->key[i].users -= used >> i & 1;
-	pthread_mutex_unlock(&keys->lock);
+	mutex_unlock(&keys->lock);
 }
 
-/* Lock held: the key with these bytes, else a free place, else NULL. */
-static struct key *place_for(struct av_auth *keys, const void *bytes, size_t size)
+/* The key with these bytes, else a free place, else NULL. */
+static struct key *place_for(struct av_auth *keys, const void *bytes, size_t size) REQUIRES(keys->lock)
 {
 	struct key *free_place = NULL;
 
@@ -149,14 +149,14 @@ int emu_av_insert_auth_key(struct fid_av *fid, const void *bytes, size_t size, f
 	flaw = size ? auth_flaw(bytes, size, 0) : "auth_key_size is 0";
 	if (flaw || !fi_addr)
 		return REFUSE(AV, -FI_EINVAL, "fi_av_insert_auth_key: %s.", flaw ? flaw : "fi_addr is NULL");
-	pthread_mutex_lock(&keys->lock);
+	mutex_lock(&keys->lock);
 	key = auth_proof(bytes, size) != AUTH_STRANGE ? place_for(keys, bytes, size) : NULL;
 	if (key && !key->size) {
 		key->size = size;
 		key->proof = auth_proof(bytes, size);
 		memcpy(key->bytes, bytes, size);
 	}
-	pthread_mutex_unlock(&keys->lock);
+	mutex_unlock(&keys->lock);
 	if (!key)
 		return REFUSE(AV, -FI_ENOMEM, "fi_av_insert_auth_key: %d authorization keys are in this address vector, or %d in "
 			      "this process: the limit.", LIMIT_AV_KEYS, LIMIT_AUTH_KEYS);
@@ -175,7 +175,7 @@ int emu_av_lookup_auth_key(struct fid_av *fid, fi_addr_t fi_addr, void *bytes, s
 	if (!keys || !size || (*size && !bytes))
 		return REFUSE(AV, -FI_EINVAL, "fi_av_lookup_auth_key: the domain was not opened with FI_AV_AUTH_KEY, or "
 			      "auth_key or auth_key_size is NULL.");
-	pthread_mutex_lock(&keys->lock);
+	mutex_lock(&keys->lock);
 	key = key_at(keys, fi_addr);
 	for (uint32_t i = 0; shown && i < LIMIT_AV_KEYS; i++)
 		if (keys->key[i].proof == shown)
@@ -186,7 +186,7 @@ int emu_av_lookup_auth_key(struct fid_av *fid, fi_addr_t fi_addr, void *bytes, s
 			memcpy(bytes, key->bytes, room);
 		*size = key->size;
 	}
-	pthread_mutex_unlock(&keys->lock);
+	mutex_unlock(&keys->lock);
 	return key ? 0 : REFUSE(AV, -FI_EINVAL, "fi_av_lookup_auth_key: fi_addr_t %#llx is no key's, and no address's that was "
 				"inserted with one.", (unsigned long long)fi_addr);
 }

@@ -21,6 +21,7 @@
 
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/queues/av.h"
 
 enum { NAME_BYTES = 100, TRIES = 1000 };
@@ -46,7 +47,7 @@ struct av_shared {
 	pid_t owner;				/* a fork's child has the same lock, but must neither take nor release it */
 	int  fd;
 	char path[2 * NAME_BYTES + 32];
-	pthread_mutex_t lock;			/* serializes follow(); taken inside the file's */
+	struct mutex lock;			/* serializes follow(); taken inside the file's */
 	atomic_uint_fast64_t done;		/* records that `av` has seen; written under the lock */
 };
 
@@ -75,12 +76,12 @@ static void follow(void *arg)
 
 	if (atomic_load(&shared->done) == length)
 		return;
-	pthread_mutex_lock(&shared->lock);
+	mutex_lock(&shared->lock);
 	for (done = atomic_load(&shared->done); done < length && done < LIMIT_SHARED_AV; done++) {
 		replay(shared, &shared->file->records[done]);
 		atomic_store(&shared->done, done + 1);
 	}
-	pthread_mutex_unlock(&shared->lock);
+	mutex_unlock(&shared->lock);
 }
 
 static void lock_file(struct shared_file *file)
@@ -257,7 +258,7 @@ int av_shared_open(struct av *av, const char *domain, const char *name, bool rea
 		free(shared);
 		return err;
 	}
-	pthread_mutex_init(&shared->lock, NULL);
+	mutex_init(&shared->lock);
 	follow(shared);
 	av_follow(av, follow, shared);
 	*out = shared;
@@ -272,6 +273,6 @@ void av_shared_close(struct av_shared *shared)
 	if (shared->owner == getpid() && lock_bytes(shared->fd, F_WRLCK, false))
 		shm_unlink(shared->path);
 	close(shared->fd);
-	pthread_mutex_destroy(&shared->lock);
+	mutex_destroy(&shared->lock);
 	free(shared);
 }

@@ -2,8 +2,9 @@
 /* fi_connreq.c - connection requests that wait for an answer. */
 #include "emu/fi/ep/fi_connreq.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+
+#include "emu/nic/base/mutex.h"
 
 struct entry {
 	struct fid fid;
@@ -11,16 +12,14 @@ struct entry {
 	struct request request;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct entry *first;
+static struct mutex lock = MUTEX_INITIALIZER;
+static struct entry *first GUARDED_BY(lock);
 
 void connreq_forked(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&lock);
 	first = NULL;
 }
-
-/* The lock is held in all below. */
 
 static bool is_one(const struct entry *entry, const struct request *wanted)
 {
@@ -30,7 +29,7 @@ static bool is_one(const struct entry *entry, const struct request *wanted)
 }
 
 /* The pointer to the first one that matches `wanted`, in which zero matches any. */
-static struct entry **find(const struct request *wanted)
+static struct entry **find(const struct request *wanted) REQUIRES(lock)
 {
 	struct entry **at = &first;
 
@@ -39,7 +38,7 @@ static struct entry **find(const struct request *wanted)
 	return at;
 }
 
-static bool take(const struct request *wanted, struct request *taken)
+static bool take(const struct request *wanted, struct request *taken) REQUIRES(lock)
 {
 	struct entry **at = find(wanted), *entry = *at;
 
@@ -51,7 +50,7 @@ static bool take(const struct request *wanted, struct request *taken)
 	return true;
 }
 
-static unsigned count(const struct emu_pep *pep)
+static unsigned count(const struct emu_pep *pep) REQUIRES(lock)
 {
 	unsigned n = 0;
 
@@ -69,7 +68,7 @@ struct fid *connreq_add(const struct request *request, unsigned most)
 	entry->fid.fclass = FI_CLASS_CONNREQ;
 	entry->request = *request;
 	entry->request.handle = &entry->fid;
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	if (count(request->pep) < most) {
 		entry->next = first;
 		first = entry;
@@ -77,7 +76,7 @@ struct fid *connreq_add(const struct request *request, unsigned most)
 		free(entry);
 		entry = NULL;
 	}
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return entry ? &entry->fid : NULL;
 }
 
@@ -86,11 +85,11 @@ bool connreq_find(const struct fid *handle, struct request *found)
 	struct request wanted = { .handle = (struct fid *)(uintptr_t)handle };
 	struct entry *entry;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	entry = *find(&wanted);
 	if (entry)
 		*found = entry->request;
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return entry;
 }
 
@@ -98,9 +97,9 @@ bool connreq_waits(const struct request *request)
 {
 	bool there;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	there = *find(request);
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return there;
 }
 
@@ -109,9 +108,9 @@ bool connreq_take(const struct request *request)
 	struct request taken;
 	bool there;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	there = take(request, &taken);
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return there;
 }
 
@@ -120,8 +119,8 @@ bool connreq_take_any(const struct emu_pep *pep, struct request *taken)
 	struct request wanted = { .pep = pep };
 	bool there;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	there = take(&wanted, taken);
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return there;
 }

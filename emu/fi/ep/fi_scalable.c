@@ -3,7 +3,6 @@
 #include "emu/fi/ep/fi_scalable.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -20,6 +19,7 @@
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
+#include "emu/nic/base/mutex.h"
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
 #define TARGETS	 (FI_RMA | FI_ATOMIC)
@@ -30,7 +30,7 @@ enum { TRIES = 64 };	/* to find a row of free ports */
 
 struct emu_scalable {
 	struct emu_ep ep;		/* first; without a device endpoint */
-	pthread_mutex_t lock;		/* guards all below */
+	struct mutex lock;		/* guards all below */
 	size_t tx_count, rx_count;
 	struct emu_ep *tx[LIMIT_CONTEXTS], *rx[LIMIT_CONTEXTS];	/* those that are open */
 	int  held[LIMIT_CONTEXTS];	/* sockets that hold the ports; -1: none */
@@ -120,8 +120,7 @@ static int try_range(struct emu_scalable *sep, const struct bound_config *range,
 	return err;
 }
 
-/* The lock is held. */
-static int take_name(struct emu_scalable *sep)
+static int take_name(struct emu_scalable *sep) REQUIRES(sep->lock)
 {
 	struct sockaddr_storage at = sep->ep.at;
 	struct settings settings;
@@ -169,10 +168,10 @@ int scalable_enable(struct emu_ep *context)
 	struct emu_scalable *sep = scalable_of(context->scalable);
 	int err = sep->ep.av ? 0 : no_vector();
 
-	pthread_mutex_lock(&sep->lock);
+	mutex_lock(&sep->lock);
 	if (!err)
 		err = take_name(sep);
-	pthread_mutex_unlock(&sep->lock);
+	mutex_unlock(&sep->lock);
 	if (err)
 		return err;
 	context->at = sep->ep.at;
@@ -189,10 +188,10 @@ void scalable_forget(struct emu_ep *context)
 {
 	struct emu_scalable *sep = scalable_of(context->scalable);
 
-	pthread_mutex_lock(&sep->lock);
+	mutex_lock(&sep->lock);
 	(context->fid.fid.fclass == FI_CLASS_TX_CTX ? sep->tx : sep->rx)[context->index] = NULL;
 	sep->open--;
-	pthread_mutex_unlock(&sep->lock);
+	mutex_unlock(&sep->lock);
 }
 
 /* One side of the scalable endpoint. `caps`: asked by the context's attributes, 0: all. */
@@ -239,14 +238,14 @@ static int context_add(struct emu_scalable *sep, struct emu_ep **place, struct e
 		free(ep);
 		return err;
 	}
-	pthread_mutex_lock(&sep->lock);
+	mutex_lock(&sep->lock);
 	if (*place) {
 		err = REFUSE(EP_CTRL, -FI_EBUSY, "fi_tx_context or fi_rx_context: context %u is open already.", ep->index);
 	} else {
 		*place = ep;
 		sep->open++;
 	}
-	pthread_mutex_unlock(&sep->lock);
+	mutex_unlock(&sep->lock);
 	if (err) {
 		domain_put(domain, kind);
 		free(ep);
@@ -328,7 +327,7 @@ static int sep_close(struct fid *fid)
 	ep_unbind(&sep->ep);
 	let_go(sep);
 	domain_put(domain, &domain->eps);
-	pthread_mutex_destroy(&sep->lock);
+	mutex_destroy(&sep->lock);
 	free(sep);
 	return 0;
 }
@@ -354,9 +353,9 @@ static int sep_control(struct fid *fid, int command, void *arg)
 		return refuse_inherited("fi_enable");
 	if (!sep->ep.av)
 		return no_vector();
-	pthread_mutex_lock(&sep->lock);
+	mutex_lock(&sep->lock);
 	err = take_name(sep);
-	pthread_mutex_unlock(&sep->lock);
+	mutex_unlock(&sep->lock);
 	return err;
 }
 
@@ -411,7 +410,7 @@ int emu_scalable_open(struct fid_domain *fid, struct fi_info *info, struct fid_e
 	}
 	for (size_t i = 0; i < LIMIT_CONTEXTS; i++)
 		sep->held[i] = -1;
-	pthread_mutex_init(&sep->lock, NULL);
+	mutex_init(&sep->lock);
 	ep_tables(&sep->ep);
 	sep->ep.fid.fid.fclass = FI_CLASS_SEP;
 	sep->ep.fid.fid.context = context;

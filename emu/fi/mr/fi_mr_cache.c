@@ -110,7 +110,7 @@ static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
 	return mr_cache_holds(((struct emu_mr_cache *)client)->table, addr, length);
 }
 
-static void forgot(void *arg, uint64_t addr, uint64_t length)
+static void forgot(void *arg, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
 	(void)arg;
 	uffd_unwatch(addr, length);

@@ -2,12 +2,13 @@
 /* fi_registry.c - the list of open objects: fabrics and domains by name, passive endpoints. */
 #include "emu/fi/provider/fi_registry.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct opened *first;	/* in order of opening */
+#include "emu/nic/base/mutex.h"
+
+static struct mutex lock = MUTEX_INITIALIZER;
+static struct opened *first GUARDED_BY(lock);	/* in order of opening */
 
 void registry_add(struct opened *opened, struct fid *fid, const char *name)
 {
@@ -16,28 +17,28 @@ void registry_add(struct opened *opened, struct fid *fid, const char *name)
 	opened->next = NULL;
 	opened->fid = fid;
 	snprintf(opened->name, sizeof(opened->name), "%s", name ? name : "");
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	for (at = &first; *at; at = &(*at)->next)
 		;
 	*at = opened;
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 }
 
 void registry_remove(struct opened *opened)
 {
 	struct opened **at;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	for (at = &first; *at && *at != opened; at = &(*at)->next)
 		;
 	if (*at)	/* not one that a fork's child has inherited */
 		*at = opened->next;
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 }
 
 void registry_forked(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&lock);
 	first = NULL;
 }
 
@@ -45,13 +46,13 @@ struct fid *registry_find(size_t fclass, const char *name, const void *only, reg
 {
 	struct fid *fid = NULL;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	for (struct opened *at = first; at && !fid; at = at->next) {
 		if (at->fid->fclass == fclass && (!only || (const void *)at->fid == only) &&
 		    (!name || !strcmp(at->name, name)) && (!fits || fits(at->fid, arg)))
 			fid = at->fid;
 	}
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return fid;
 }
 
@@ -64,9 +65,9 @@ bool registry_any(size_t fclass, bool (*is)(const struct fid *fid, const void *a
 {
 	bool any = false;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	for (const struct opened *at = first; at && !any; at = at->next)
 		any = at->fid->fclass == fclass && is(at->fid, arg);
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return any;
 }

@@ -209,7 +209,7 @@ static int cq_close_fid(struct fid *fid)
 		waiter_close(&cq->waiter);
 	}
 	domain_put(cq->domain, &cq->domain->cqs);
-	pthread_mutex_destroy(&cq->lock);
+	mutex_destroy(&cq->lock);
 	free(cq);
 	return 0;
 }
@@ -307,7 +307,7 @@ int emu_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq *
 		return err;
 	}
 	cq->entry_size = format_size(attr->format);
-	pthread_mutex_init(&cq->lock, NULL);
+	mutex_init(&cq->lock);
 	cq->fid.fid.fclass = FI_CLASS_CQ;
 	cq->fid.fid.context = context;
 	cq->fid.fid.ops = &cq_fid_ops;

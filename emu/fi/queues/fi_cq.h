@@ -3,7 +3,6 @@
 #ifndef EMU_FI_CQ_H
 #define EMU_FI_CQ_H
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include <rdma/fi_domain.h>
@@ -11,6 +10,7 @@
 
 #include "emu/fi/queues/fi_wait.h"
 #include "emu/fi/queues/fi_wait_set.h"
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/queues/cq.h"
 
 struct emu_domain;
@@ -22,7 +22,7 @@ struct emu_cq {
 	struct waiter waiter;
 	struct wait_member member;	/* of its wait set */
 	size_t entry_size;		/* of the format */
-	pthread_mutex_t lock;		/* guards those below: the error read last */
+	struct mutex lock;		/* guards those below: the error read last */
 	int  last_prov_errno;
 	char last_text[LIMIT_ERROR_TEXT];
 	struct sockaddr_storage last_source;

@@ -19,11 +19,11 @@
 
 static void keep(struct emu_cq *cq, const struct cq_error *error)
 {
-	pthread_mutex_lock(&cq->lock);
+	mutex_lock(&cq->lock);
 	cq->last_prov_errno = error->prov_errno;
 	memcpy(cq->last_text, error->text, sizeof(cq->last_text));
 	cq->last_source = error->source;
-	pthread_mutex_unlock(&cq->lock);
+	mutex_unlock(&cq->lock);
 }
 
 /* Copies into the program's buffer, if it names one (API 1.5); else points to `kept`, which is valid until the next read
@@ -110,7 +110,7 @@ const char *emu_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_
 	/* The data of a stranger's message is an address, and a peek that found nothing has none. */
 	const char *text = prov_errno == REFUSAL_STRANGER || prov_errno == REFUSAL_NO_MESSAGE ? NULL : err_data;
 
-	pthread_mutex_lock(&cq->lock);
+	mutex_lock(&cq->lock);
 	if (!text || !*text)
 		text = *cq->last_text && cq->last_prov_errno == prov_errno ?
 		       cq->last_text : refusal_phrase(&emu_front_end, (enum refusal_cause)prov_errno);
@@ -118,6 +118,6 @@ const char *emu_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_
 		snprintf(buf, len, "%.*s", LIMIT_ERROR_TEXT, text);
 		text = buf;
 	}
-	pthread_mutex_unlock(&cq->lock);
+	mutex_unlock(&cq->lock);
 	return text;
 }

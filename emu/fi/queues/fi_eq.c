@@ -3,7 +3,6 @@
 #include "emu/fi/queues/fi_eq.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -25,6 +24,7 @@
 #include "emu/net/wait/wait.h"
 #include "emu/nic/base/driver.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 
 struct event {
 	struct event *next;
@@ -48,7 +48,7 @@ struct emu_eq {
 	int    fd;		/* eventfd, readable while there are events; -1 with FI_WAIT_NONE */
 	struct wait *wait;	/* manual progress: over fd and the device's sockets, which no thread serves; else NULL */
 	size_t limit;
-	pthread_mutex_t lock;	/* guards all below */
+	struct mutex lock;	/* guards all below */
 	struct event *first, **end;
 	size_t count;
 	bool   overrun;		/* an event was lost: reported once all others are read */
@@ -80,8 +80,8 @@ void emu_eq_put(struct emu_eq *eq)
 	atomic_fetch_sub(&eq->users, 1);
 }
 
-/* The lock is held. Makes the descriptor readable if and only if there are events. */
-static void show(struct emu_eq *eq)
+/* Makes the descriptor readable if and only if there are events. */
+static void show(struct emu_eq *eq) REQUIRES(eq->lock)
 {
 	uint64_t one = 1;
 	ssize_t  done;
@@ -124,13 +124,13 @@ static int push(struct emu_eq *eq, struct event *new)
 		event_free(new);
 		return -FI_ENODEV;
 	}
-	pthread_mutex_lock(&eq->lock);
+	mutex_lock(&eq->lock);
 	if (!new || eq->overrun || eq->count >= eq->limit) {
 		if (!eq->overrun)
 			EMU_WARN(EQ, "event queue overrun: an event is lost\n");
 		eq->overrun = true;
 		show(eq);
-		pthread_mutex_unlock(&eq->lock);
+		mutex_unlock(&eq->lock);
 		waiter_wake(&eq->waiter);
 		event_free(new);
 		return -FI_EOVERRUN;
@@ -139,7 +139,7 @@ static int push(struct emu_eq *eq, struct event *new)
 	eq->end = &new->next;
 	eq->count++;
 	show(eq);
-	pthread_mutex_unlock(&eq->lock);
+	mutex_unlock(&eq->lock);
 	waiter_wake(&eq->waiter);
 	return 0;
 }
@@ -195,8 +195,7 @@ int emu_eq_push_cm(struct emu_eq *eq, uint32_t event, struct fid *fid, struct fi
 	return push(eq, new);
 }
 
-/* The lock is held. */
-static void drop_first(struct emu_eq *eq)
+static void drop_first(struct emu_eq *eq) REQUIRES(eq->lock)
 {
 	struct event *event = eq->first;
 
@@ -214,7 +213,7 @@ void emu_eq_withdraw(struct emu_eq *eq, const struct fid *fid)
 
 	if (!emu_eq_mine(eq))
 		return;
-	pthread_mutex_lock(&eq->lock);
+	mutex_lock(&eq->lock);
 	while ((event = *at)) {
 		if (event->fid != fid) {
 			at = &event->next;
@@ -226,7 +225,7 @@ void emu_eq_withdraw(struct emu_eq *eq, const struct fid *fid)
 	}
 	eq->end = at;
 	show(eq);
-	pthread_mutex_unlock(&eq->lock);
+	mutex_unlock(&eq->lock);
 }
 
 static ssize_t take(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, bool peek)
@@ -234,7 +233,7 @@ static ssize_t take(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, b
 	struct event *first;
 	ssize_t got;
 
-	pthread_mutex_lock(&eq->lock);
+	mutex_lock(&eq->lock);
 	first = eq->first;
 	if (!first) {
 		got = eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
@@ -251,7 +250,7 @@ static ssize_t take(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, b
 			drop_first(eq);
 		}
 	}
-	pthread_mutex_unlock(&eq->lock);
+	mutex_unlock(&eq->lock);
 	return got;
 }
 
@@ -312,8 +311,8 @@ static ssize_t eq_op_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_
 	}
 }
 
-/* The lock is held. err_data goes to the program's buffer, if it has given one; else to ours, until the next error is read. */
-static void tell_error(struct emu_eq *eq, const struct event *event, struct fi_eq_err_entry *entry)
+/* err_data goes to the program's buffer, if it has given one; else to ours, until the next error is read. */
+static void tell_error(struct emu_eq *eq, const struct event *event, struct fi_eq_err_entry *entry) REQUIRES(eq->lock)
 {
 	size_t room = entry->err_data_size, size;
 	void  *into = entry->err_data;
@@ -342,7 +341,7 @@ static ssize_t eq_op_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, 
 		return REFUSE_FLAGS(EQ, "fi_eq_readerr", flags & ~FI_PEEK);
 	if (!emu_eq_mine(eq))
 		return refuse_inherited("fi_eq_readerr");
-	pthread_mutex_lock(&eq->lock);
+	mutex_lock(&eq->lock);
 	if (eq->first && eq->first->error) {
 		tell_error(eq, eq->first, entry);
 		if (!(flags & FI_PEEK))
@@ -352,7 +351,7 @@ static ssize_t eq_op_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, 
 	} else {
 		got = -FI_EAGAIN;
 	}
-	pthread_mutex_unlock(&eq->lock);
+	mutex_unlock(&eq->lock);
 	return got;
 }
 
@@ -386,9 +385,9 @@ static bool has_events(void *arg)
 	struct emu_eq *eq = arg;
 	bool some;
 
-	pthread_mutex_lock(&eq->lock);
+	mutex_lock(&eq->lock);
 	some = eq->first || eq->overrun;
-	pthread_mutex_unlock(&eq->lock);
+	mutex_unlock(&eq->lock);
 	return some;
 }
 
@@ -478,7 +477,7 @@ static int eq_close(struct fid *fid)
 	}
 	close_waiter(eq);
 	atomic_fetch_sub(&eq->fabric->users, 1);
-	pthread_mutex_destroy(&eq->lock);
+	mutex_destroy(&eq->lock);
 	free(eq);
 	return 0;
 }
@@ -530,7 +529,7 @@ int emu_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq *
 	eq = calloc(1, sizeof(*eq));
 	if (!eq)
 		return -FI_ENOMEM;
-	pthread_mutex_init(&eq->lock, NULL);
+	mutex_init(&eq->lock);
 	err = open_waiter(eq, &want);
 	if (err) {
 		REFUSE(EQ, err, "fi_eq_open: %s.", fi_strerror(-err));

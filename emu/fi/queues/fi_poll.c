@@ -2,7 +2,6 @@
 /* fi_poll.c - the poll set object. */
 #include "emu/fi/queues/fi_poll.h"
 
-#include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"
+#include "emu/nic/base/mutex.h"
 
 struct polled {
 	struct polled *next;
@@ -22,7 +22,7 @@ struct polled {
 struct emu_poll {
 	struct fid_poll fid;
 	struct emu_domain *domain;
-	pthread_mutex_t lock;		/* guards the list */
+	struct mutex lock;		/* guards the list */
 	struct polled *first;
 };
 
@@ -47,8 +47,7 @@ static void hold(struct fid *fid, bool hold)
 		(hold ? cntr_get : cntr_put)(((struct emu_cntr *)fid)->cntr);
 }
 
-/* The lock is held. */
-static struct polled **find(struct emu_poll *poll, const struct fid *fid)
+static struct polled **find(struct emu_poll *poll, const struct fid *fid) REQUIRES(poll->lock)
 {
 	struct polled **at = &poll->first;
 
@@ -82,14 +81,14 @@ static int poll_op_add(struct fid_poll *pollset, struct fid *fid, uint64_t flags
 	if (!polled)
 		return -FI_ENOMEM;
 	polled->fid = fid;
-	pthread_mutex_lock(&poll->lock);
+	mutex_lock(&poll->lock);
 	at = find(poll, fid);
 	if (!*at) {
 		hold(fid, true);
 		*at = polled;
 		polled = NULL;
 	}
-	pthread_mutex_unlock(&poll->lock);
+	mutex_unlock(&poll->lock);
 	err = polled ? REFUSE(CQ, -FI_EINVAL, "fi_poll_add: the object is in the poll set already.") : 0;
 	free(polled);
 	return err;
@@ -103,14 +102,14 @@ static int poll_op_del(struct fid_poll *pollset, struct fid *fid, uint64_t flags
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&poll->lock);
+	mutex_lock(&poll->lock);
 	at = find(poll, fid);
 	polled = *at;
 	if (polled) {
 		*at = polled->next;
 		hold(fid, false);
 	}
-	pthread_mutex_unlock(&poll->lock);
+	mutex_unlock(&poll->lock);
 	free(polled);
 	return polled ? 0 : REFUSE(CQ, -FI_EINVAL, "fi_poll_del: the object is not in the poll set.");
 }
@@ -141,11 +140,11 @@ static int poll_op_poll(struct fid_poll *pollset, void **context, int count)
 	if (!domain_usable(poll->domain))
 		return refuse_inherited("fi_poll");
 	driver_poll(nic_driver(poll->domain->nic));
-	pthread_mutex_lock(&poll->lock);
+	mutex_lock(&poll->lock);
 	for (struct polled *polled = poll->first; polled && found < count; polled = polled->next)
 		if (has_something(polled))
 			context[found++] = polled->fid->context;
-	pthread_mutex_unlock(&poll->lock);
+	mutex_unlock(&poll->lock);
 	return found;
 }
 
@@ -156,7 +155,7 @@ static int poll_close(struct fid *fid)
 	if (poll->first)
 		return REFUSE(CQ, -FI_EBUSY, "fi_close: objects are in the poll set. Take them out by fi_poll_del first.");
 	atomic_fetch_sub(&poll->domain->users, 1);
-	pthread_mutex_destroy(&poll->lock);
+	mutex_destroy(&poll->lock);
 	free(poll);
 	return 0;
 }
@@ -193,7 +192,7 @@ int emu_poll_open(struct fid_domain *fid, struct fi_poll_attr *attr, struct fid_
 	if (!poll)
 		return -FI_ENOMEM;
 	poll->domain = domain;
-	pthread_mutex_init(&poll->lock, NULL);
+	mutex_init(&poll->lock);
 	poll->fid.fid.fclass = FI_CLASS_POLL;
 	poll->fid.fid.ops = &poll_fid_ops;
 	poll->fid.ops = &poll_ops;

@@ -2,7 +2,6 @@
 /* fi_wait_set.c - the wait set object. */
 #include "emu/fi/queues/fi_wait_set.h"
 
-#include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,13 +12,14 @@
 #include "emu/fi/queues/fi_wait.h"
 #include "emu/net/thread/net.h"
 #include "emu/net/wait/wait.h"
+#include "emu/nic/base/mutex.h"
 
 struct emu_wait_set {
 	struct fid_wait fid;
 	struct emu_fabric *fabric;
 	struct waiter waiter;
 	pid_t owner;			/* a fork's child may only close it */
-	pthread_mutex_t lock;		/* guards the members; a leaf but for the locks that their ready() takes */
+	struct mutex lock;		/* guards the members; a leaf but for the locks that their ready() takes */
 	struct wait_member *members;
 };
 
@@ -49,26 +49,31 @@ int wait_set_add(struct emu_wait_set *set, struct wait_member *member)
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&set->lock);
+	mutex_lock(&set->lock);
 	member->next = set->members;
 	set->members = member;
-	pthread_mutex_unlock(&set->lock);
+	mutex_unlock(&set->lock);
 	return 0;
+}
+
+static void unlink_member(struct emu_wait_set *set, const struct wait_member *member)
+{
+	struct wait_member **at;
+
+	for (at = &set->members; *at != member; at = &(*at)->next)
+		;
+	*at = member->next;
 }
 
 void wait_set_remove(struct emu_wait_set *set, struct wait_member *member)
 {
-	struct wait_member **at;
-	bool mine = is_mine(set);	/* else the lock may be taken for ever, and the watched descriptors are the parent's */
-
-	if (mine)
-		pthread_mutex_lock(&set->lock);
-	for (at = &set->members; *at != member; at = &(*at)->next)
-		;
-	*at = member->next;
-	if (!mine)
+	if (!is_mine(set)) {	/* the lock may be taken for ever, and the watched descriptors are the parent's */
+		unlink_member(set, member);
 		return;
-	pthread_mutex_unlock(&set->lock);
+	}
+	mutex_lock(&set->lock);
+	unlink_member(set, member);
+	mutex_unlock(&set->lock);
 	if (member->fd >= 0)
 		wait_unwatch(set->waiter.wait, member->fd);
 }
@@ -78,10 +83,10 @@ static bool any_ready(void *arg)
 	struct emu_wait_set *set = arg;
 	bool ready = false;
 
-	pthread_mutex_lock(&set->lock);
+	mutex_lock(&set->lock);
 	for (struct wait_member *member = set->members; member && !ready; member = member->next)
 		ready = member->ready(member->arg);
-	pthread_mutex_unlock(&set->lock);
+	mutex_unlock(&set->lock);
 	return ready;
 }
 
@@ -121,7 +126,7 @@ static int set_close(struct fid *fid)
 		return REFUSE(CORE, -FI_EBUSY, "fi_close: queues or counters were opened with the wait set. Close them first.");
 	waiter_close(&set->waiter);
 	atomic_fetch_sub(&set->fabric->users, 1);
-	pthread_mutex_destroy(&set->lock);
+	mutex_destroy(&set->lock);
 	free(set);
 	return 0;
 }
@@ -170,7 +175,7 @@ int emu_wait_open(struct fid_fabric *fid, struct fi_wait_attr *attr, struct fid_
 	}
 	set->owner = getpid();
 	set->fabric = emu_fabric(fid);
-	pthread_mutex_init(&set->lock, NULL);
+	mutex_init(&set->lock);
 	set->fid.fid.fclass = FI_CLASS_WAIT;
 	set->fid.fid.ops = &set_fid_ops;
 	set->fid.ops = &set_ops;

@@ -12,7 +12,7 @@
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/regions/mr_pages.h"
 
-static struct interval_tree watched;	/* guarded by uffd_lock() */
+static struct interval_tree watched GUARDED_BY(uffd_mutex);
 
 struct change {
 	uint64_t addr, length;
@@ -39,19 +39,20 @@ static int touches(struct interval *span, void *arg)
 }
 
 static int find(uint64_t addr, uint64_t length, int (*see)(struct interval *span, void *arg))
+	REQUIRES(uffd_mutex)
 {
 	struct change range = { addr, length };
 
 	return interval_tree_find(&watched, addr >> PAGE_SHIFT, (addr + (length - 1)) >> PAGE_SHIFT, see, &range);
 }
 
-static void changed(struct uffd_client *client, uint64_t addr, uint64_t length)
+static void changed(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
 	(void)client;
 	find(addr, length, forget);
 }
 
-static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
+static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
 	(void)client;
 	return find(addr, length, touches);
@@ -75,7 +76,8 @@ static const struct mr_pages_watch watch = { .lock = uffd_lock, .unlock = uffd_u
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *why_not;	/* constant after once */
 
-static void start_over(void)
+/* In a fork's child, which is one thread. */
+static void start_over(void) UNCHECKED
 {
 	once = (pthread_once_t)PTHREAD_ONCE_INIT;
 	why_not = NULL;

@@ -2,22 +2,20 @@
 /* remap.c - the list of watched pins. Each event walks it; it has at most LIMIT_PINNED. */
 #include "emu/net/memory/remap.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "emu/net/memory/uffd.h"
 #include "emu/net/os/fork.h"
+#include "emu/nic/base/mutex.h"
 
-static void changed(struct uffd_client *client, uint64_t addr, uint64_t length);
-static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length);
+static void changed(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
+static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
 
-static struct {
-	pthread_mutex_t starting;	/* guards `started` in remap_start() */
-	bool started;
-	struct uffd_client client;
-	struct remap *first;
-} watched = { .starting = PTHREAD_MUTEX_INITIALIZER, .client = { .changed = changed, .holds = holds } };
+static struct mutex starting = MUTEX_INITIALIZER;
+static bool started GUARDED_BY(starting);
+static struct uffd_client watcher = { .changed = changed, .holds = holds };
+static struct remap *first GUARDED_BY(uffd_mutex);
 
 /* Both are whole pages, or parts of them; neither wraps. */
 static bool meets(const struct remap *remap, uint64_t addr, uint64_t length)
@@ -34,14 +32,14 @@ static bool meets(const struct remap *remap, uint64_t addr, uint64_t length)
 static void changed(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
 	(void)client;
-	for (struct remap *remap = watched.first; remap; remap = remap->next)
+	for (struct remap *remap = first; remap; remap = remap->next)
 		if (meets(remap, addr, length))
 			remap->changed = true;
 }
 
 static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
-	const struct remap *remap = watched.first;
+	const struct remap *remap = first;
 
 	(void)client;
 	while (remap && !meets(remap, addr, length))
@@ -49,11 +47,12 @@ static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
 	return remap;
 }
 
-static void forget(void)
+/* In a fork's child, which is one thread. */
+static void forget(void) UNCHECKED
 {
-	watched.starting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	watched.started = false;
-	watched.first = NULL;
+	mutex_forked(&starting);
+	started = false;
+	first = NULL;
 }
 
 static struct fork_reset reset = { .in_child = forget };
@@ -66,14 +65,14 @@ int remap_start(const char **why)
 		*why = "there is no memory for what a fork needs";
 		return err;
 	}
-	pthread_mutex_lock(&watched.starting);
-	if (!watched.started)
+	mutex_lock(&starting);
+	if (!started)
 		err = uffd_start(why);
-	if (!watched.started && !err) {
-		uffd_add(&watched.client);
-		watched.started = true;
+	if (!started && !err) {
+		uffd_add(&watcher);
+		started = true;
 	}
-	pthread_mutex_unlock(&watched.starting);
+	mutex_unlock(&starting);
 	return err;
 }
 
@@ -88,11 +87,11 @@ int remap_begin(struct remap *remap, const struct iovec *segments, size_t count)
 	remap->watched = 0;
 	remap->changed = false;
 	uffd_lock();
-	remap->at = &watched.first;
-	remap->next = watched.first;
+	remap->at = &first;
+	remap->next = first;
 	if (remap->next)
 		remap->next->at = &remap->next;
-	watched.first = remap;
+	first = remap;
 	uffd_unlock();
 	while (remap->watched < count && !err) {
 		const struct iovec *segment = &segments[remap->watched];

@@ -33,12 +33,13 @@
 enum { EVENTS_AT_ONCE = 16 };
 
 static struct {
-	pthread_mutex_t starting;	/* uffd_start() */
+	struct mutex starting;	/* uffd_start() */
 	atomic_int fd;			/* -1: not started; set once */
-	pthread_mutex_t lock;		/* guards all that follows, and the reading of events */
-	struct uffd_client *clients;
-	uint64_t changes;		/* moves with every event or unwatch: each makes tickets void */
-} uffd = { .starting = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+} uffd = { .starting = MUTEX_INITIALIZER, .fd = -1 };
+
+struct mutex uffd_mutex = MUTEX_INITIALIZER;	/* of the reading of events, too */
+static struct uffd_client *clients GUARDED_BY(uffd_mutex);
+static uint64_t changes GUARDED_BY(uffd_mutex);	/* moves with every event or unwatch: each makes tickets void */
 
 static int descriptor(uint64_t features, uint64_t *offered)
 {
@@ -84,14 +85,14 @@ static const char *words(int err)
 }
 
 /* Tickets become void first, before a client unwatches memory that it drops. */
-static void tell(uint64_t addr, uint64_t length)
+static void tell(uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
-	uffd.changes++;
-	for (struct uffd_client *client = uffd.clients; client; client = client->next)
+	changes++;
+	for (struct uffd_client *client = clients; client; client = client->next)
 		client->changed(client, addr, length);
 }
 
-static void handle(const struct uffd_msg *msg)
+static void handle(const struct uffd_msg *msg) REQUIRES(uffd_mutex)
 {
 	switch (msg->event) {
 	case UFFD_EVENT_REMAP:	/* the watch moves along with the memory, and no client knows the new place */
@@ -136,9 +137,10 @@ static void forget(void)
 
 	if (fd >= 0)
 		close(fd);
-	uffd.starting = uffd.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	uffd.clients = NULL;
-	uffd.changes++;
+	mutex_forked(&uffd.starting);
+	mutex_forked(&uffd_mutex);
+	clients = NULL;
+	changes++;
 }
 
 static struct fork_reset reset = { .in_child = forget };
@@ -168,10 +170,10 @@ int uffd_start(const char **why)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&uffd.starting);
+	mutex_lock(&uffd.starting);
 	if (atomic_load(&uffd.fd) < 0)
 		err = start();
-	pthread_mutex_unlock(&uffd.starting);
+	mutex_unlock(&uffd.starting);
 	if (err)
 		*why = words(err);
 	return err;
@@ -180,8 +182,8 @@ int uffd_start(const char **why)
 void uffd_add(struct uffd_client *client)
 {
 	uffd_lock();
-	client->next = uffd.clients;
-	uffd.clients = client;
+	client->next = clients;
+	clients = client;
 	uffd_unlock();
 }
 
@@ -190,7 +192,7 @@ void uffd_remove(struct uffd_client *client)
 	struct uffd_client **at;
 
 	uffd_lock();
-	for (at = &uffd.clients; *at && *at != client; at = &(*at)->next)
+	for (at = &clients; *at && *at != client; at = &(*at)->next)
 		;
 	if (*at)
 		*at = client->next;
@@ -199,12 +201,12 @@ void uffd_remove(struct uffd_client *client)
 
 void uffd_lock(void)
 {
-	pthread_mutex_lock(&uffd.lock);
+	mutex_lock(&uffd_mutex);
 }
 
 void uffd_unlock(void)
 {
-	pthread_mutex_unlock(&uffd.lock);
+	mutex_unlock(&uffd_mutex);
 }
 
 /* Rounds outward to pages. False: the range is empty or wraps. */
@@ -229,19 +231,19 @@ int uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket)
 	if (!pages_of(addr, length, &watch.range))
 		return -EINVAL;
 	uffd_lock();
-	*ticket = uffd.changes;
+	*ticket = changes;
 	uffd_unlock();
 	return ioctl(fd, UFFDIO_REGISTER, &watch) ? -errno : 0;
 }
 
 bool uffd_unchanged(uint64_t ticket)
 {
-	return uffd.changes == ticket;
+	return changes == ticket;
 }
 
-static bool held(uint64_t addr, uint64_t length)
+static bool held(uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
-	for (struct uffd_client *client = uffd.clients; client; client = client->next)
+	for (struct uffd_client *client = clients; client; client = client->next)
 		if (client->holds(client, addr, length))
 			return true;
 	return false;
@@ -262,6 +264,6 @@ void uffd_unwatch(uint64_t addr, uint64_t length)
 		pages.len -= PAGE_BYTES;
 	if (!pages.len || held(pages.start, pages.len))
 		return;
-	uffd.changes++;
+	changes++;
 	ioctl(atomic_load(&uffd.fd), UFFDIO_UNREGISTER, &pages); /* fails where nothing is mapped: nothing is watched then */
 }

@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "emu/nic/base/mutex.h"
+
 /* Owner: the caller of uffd_add(), until uffd_remove() has returned. Both callbacks run under the lock, on any thread. */
 struct uffd_client {
 	struct uffd_client *next;
@@ -37,8 +39,10 @@ int  uffd_start(const char **why);
 void uffd_add(struct uffd_client *client);	/* after uffd_start() succeeded; not under the lock */
 void uffd_remove(struct uffd_client *client);	/* not under the lock; the client has unwatched its memory before */
 
-void uffd_lock(void);
-void uffd_unlock(void);
+extern struct mutex uffd_mutex;	/* for the attributes; taken by these two alone */
+
+void uffd_lock(void) ACQUIRE(uffd_mutex);
+void uffd_unlock(void) RELEASE(uffd_mutex);
 
 /* Watches memory, not under the lock. Call it before reading which pages are there. 0 and *ticket; else the range, or
  * some of it, is not watched: -EINVAL (not mapped, wraps, part of a huge page, or a kind of memory that this kernel does not
@@ -46,9 +50,9 @@ void uffd_unlock(void);
 int  uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket);
 /* Under the lock, after the caller has looked at the memory: has nothing been told or unwatched since uffd_watch()? Only then
  * may a client enter what it saw in its table, before it releases the lock. */
-bool uffd_unchanged(uint64_t ticket);
+bool uffd_unchanged(uint64_t ticket) REQUIRES(uffd_mutex);
 /* Under the lock: a client no longer holds this memory. The watch on pages that no client holds ends. Only for memory that
  * uffd_watch() took: before 6.16 the kernel would end the program's own watch as well. */
-void uffd_unwatch(uint64_t addr, uint64_t length);
+void uffd_unwatch(uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
 
 #endif

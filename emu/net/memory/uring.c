@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "emu/net/os/fork.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 
 #define PIECE_BYTES ((uintptr_t)1 << LIMIT_PINNED_SHIFT)
 
@@ -41,7 +41,7 @@ struct uring_pin {
 };
 
 static struct {
-	pthread_mutex_t lock;	/* guards started, free, free_count; a leaf */
+	struct mutex lock;	/* guards started, free, free_count; a leaf */
 	bool     started;
 	uint16_t free[LIMIT_PINNED];	/* slots that hold nothing */
 	uint32_t free_count;
@@ -50,7 +50,7 @@ static struct {
 	unsigned int life;	/* counts forks, each of which leaves another ring */
 	struct io_uring ring;	/* its queues: holder of the driver role; its table: the kernel's lock */
 	struct io_uring_sqe *unsent;	/* [role] a queue entry that the kernel did not take: the next request uses it */
-} uring = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} uring = { .lock = MUTEX_INITIALIZER };
 
 /* --- the ring --- */
 
@@ -84,7 +84,7 @@ static int uring_make(void)
 /* In a fork's child: the ring, and the pins in its table, are the parent's. */
 static void forget(void)
 {
-	uring.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&uring.lock);
 	if (uring.started) {
 		nocancel_close(uring.ring.ring_fd);
 		nocancel_close(uring.pipe[0]);
@@ -102,7 +102,7 @@ int uring_start(void)
 {
 	int err = fork_register(&reset);
 
-	pthread_mutex_lock(&uring.lock);
+	mutex_lock(&uring.lock);
 	if (!err && !uring.started) {
 		err = uring_make();
 		uring.started = !err;
@@ -112,7 +112,7 @@ int uring_start(void)
 			uring.free_count++;
 		}
 	}
-	pthread_mutex_unlock(&uring.lock);
+	mutex_unlock(&uring.lock);
 	return err;
 }
 
@@ -139,22 +139,22 @@ static int slots_take(struct uring_pin *pin)
 {
 	int err = -ENOSPC;
 
-	pthread_mutex_lock(&uring.lock);
+	mutex_lock(&uring.lock);
 	if (pin->pieces <= uring.free_count) {
 		for (uint32_t i = 0; i < pin->pieces; i++)
 			pin->slot[i] = uring.free[--uring.free_count];
 		err = 0;
 	}
-	pthread_mutex_unlock(&uring.lock);
+	mutex_unlock(&uring.lock);
 	return err;
 }
 
 static void slots_give(const struct uring_pin *pin)
 {
-	pthread_mutex_lock(&uring.lock);
+	mutex_lock(&uring.lock);
 	for (uint32_t i = 0; i < pin->pieces; i++)
 		uring.free[uring.free_count++] = pin->slot[i];
-	pthread_mutex_unlock(&uring.lock);
+	mutex_unlock(&uring.lock);
 }
 
 /* NULL, 0 empties the slot. */

@@ -15,11 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/nic/base/mutex.h"
+
 enum { SETS = 4 };
 
 static int sets[SETS], count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* guards registration; a leaf */
-static bool hooked;
+static struct mutex lock = MUTEX_INITIALIZER;	/* of registration; a leaf */
+static bool hooked GUARDED_BY(lock);
 static struct fork_reset *_Atomic resets;	/* entries are complete before they are linked: a fork may come at any time */
 
 /* "/proc/self/fdinfo/" and the number. */
@@ -98,7 +100,7 @@ static void in_child(void)
 	for (int i = 0; i < count; i++)
 		close(sets[i]);
 	count = 0;
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&lock);
 	for (struct fork_reset *reset = atomic_load(&resets); reset; reset = reset->next)
 		reset->in_child();
 	errno = saved;
@@ -108,11 +110,11 @@ int fork_open(void)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	if (!hooked)
 		err = -pthread_atfork(NULL, NULL, in_child);
 	hooked = !err;
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return err;
 }
 
@@ -120,13 +122,13 @@ int fork_register(struct fork_reset *reset)
 {
 	int err = fork_open();
 
-	pthread_mutex_lock(&lock);
+	mutex_lock(&lock);
 	if (!err && !reset->known) {
 		reset->known = true;
 		reset->next = atomic_load(&resets);
 		atomic_store(&resets, reset);
 	}
-	pthread_mutex_unlock(&lock);
+	mutex_unlock(&lock);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include <sodium/crypto_stream_chacha20.h>
 #include <sodium/utils.h>
 
+
 static_assert((int)RANDOM_KEY == (int)crypto_stream_chacha20_KEYBYTES, "one key");
 
 int random_open(struct random *random)
@@ -21,7 +22,7 @@ int random_open(struct random *random)
 	while (n < 0 && errno == EINTR);
 	if (n != RANDOM_KEY)
 		return n < 0 ? -errno : -EIO;
-	pthread_mutex_init(&random->lock, NULL);
+	mutex_init(&random->lock);
 	return 0;
 }
 
@@ -30,10 +31,10 @@ void random_bytes(struct random *random, void *bytes, size_t length)
 	static const uint8_t nonce[crypto_stream_chacha20_NONCEBYTES];
 	struct { uint8_t next[RANDOM_KEY], here[RANDOM_KEY]; } keys;
 
-	pthread_mutex_lock(&random->lock);
+	mutex_lock(&random->lock);
 	crypto_stream_chacha20((uint8_t *)&keys, sizeof(keys), nonce, random->key);
 	memcpy(random->key, keys.next, RANDOM_KEY);
-	pthread_mutex_unlock(&random->lock);
+	mutex_unlock(&random->lock);
 	crypto_stream_chacha20(bytes, length, nonce, keys.here);
 	sodium_memzero(&keys, sizeof(keys));
 }
@@ -41,5 +42,5 @@ void random_bytes(struct random *random, void *bytes, size_t length)
 void random_close(struct random *random)
 {
 	sodium_memzero(random->key, RANDOM_KEY);
-	pthread_mutex_destroy(&random->lock);
+	mutex_destroy(&random->lock);
 }

@@ -6,14 +6,15 @@
 #ifndef EMU_NET_RANDOM_H
 #define EMU_NET_RANDOM_H
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "emu/nic/base/mutex.h"
 
 enum { RANDOM_KEY = 32 };
 
 struct random {
-	pthread_mutex_t lock;
+	struct mutex lock;
 	uint8_t key[RANDOM_KEY];	/* of the next call */
 };
 

@@ -10,9 +10,10 @@
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/spawn.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 
+static struct mutex lock = MUTEX_INITIALIZER;	/* a leaf */
 static struct {
-	pthread_mutex_t lock;			/* guards all below; a leaf */
 	pthread_cond_t  work, room, idle;	/* a job came or the end; the queue is shorter; `current` changed */
 	struct worker_job *first, **end;
 	size_t count;
@@ -20,13 +21,12 @@ static struct {
 	pthread_t self;
 	bool running, stopping;			/* stopping: set once, never cleared */
 	uint64_t end_ns;			/* stopping: no job is begun from then on */
-} worker = {
-	.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .room = PTHREAD_COND_INITIALIZER,
-	.idle = PTHREAD_COND_INITIALIZER, .end = &worker.first,
+} worker GUARDED_BY(lock) = {
+	.work = PTHREAD_COND_INITIALIZER, .room = PTHREAD_COND_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER,
+	.end = &worker.first,
 };
 
-/* The lock is held. */
-static struct worker_job *take_first(void)
+static struct worker_job *take_first(void) REQUIRES(lock)
 {
 	struct worker_job *job = worker.first;
 
@@ -38,37 +38,37 @@ static struct worker_job *take_first(void)
 	return job;
 }
 
-/* The lock is held, and released while the job runs. */
-static void do_job(struct worker_job *job)
+/* The lock is released while the job runs. */
+static void do_job(struct worker_job *job) REQUIRES(lock)
 {
 	bool late = worker.stopping && monotonic_ns() >= worker.end_ns;
 
 	worker.current = job;
-	pthread_mutex_unlock(&worker.lock);
+	mutex_unlock(&lock);
 	job->done(job, late ? -ECANCELED : job->run(job));
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	worker.current = NULL;
 	pthread_cond_broadcast(&worker.idle);
 }
 
 static void *worker_main(void *arg)
 {
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	while (worker.first || !worker.stopping) {
 		if (worker.first)
 			do_job(take_first());
 		else
-			pthread_cond_wait(&worker.work, &worker.lock);
+			pthread_cond_wait(&worker.work, &lock.pthread);
 	}
 	worker.running = false;
 	pthread_cond_broadcast(&worker.room);
-	pthread_mutex_unlock(&worker.lock);
+	mutex_unlock(&lock);
 	return arg;
 }
 
 static void forget(void)
 {
-	worker.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&lock);
 	worker.work = worker.room = worker.idle = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	worker.first = worker.current = NULL;
 	worker.end = &worker.first;
@@ -82,19 +82,19 @@ int worker_start(void)
 {
 	int err = fork_register(&reset);
 
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	if (worker.stopping) {
 		err = -ENODEV;
 	} else if (!err && !worker.running) {
 		err = spawn(&worker.self, "emu-worker", worker_main, NULL);
 		worker.running = !err;
 	}
-	pthread_mutex_unlock(&worker.lock);
+	mutex_unlock(&lock);
 	return err;
 }
 
-/* The lock is held, and released. `running` is false once no thread takes jobs any more. */
-static void submit(struct worker_job *job)
+/* `running` is false once no thread takes jobs any more. */
+static void submit(struct worker_job *job) RELEASE(lock)
 {
 	bool taken = worker.running;
 
@@ -105,7 +105,7 @@ static void submit(struct worker_job *job)
 		worker.count++;
 		pthread_cond_signal(&worker.work);
 	}
-	pthread_mutex_unlock(&worker.lock);
+	mutex_unlock(&lock);
 	if (!taken)
 		job->done(job, -ECANCELED);
 }
@@ -115,16 +115,16 @@ void worker_submit(struct worker_job *job)
 	int cancel_state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* a cancelled wait would keep the lock */
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	while (worker.running && worker.count >= LIMIT_JOBS)
-		pthread_cond_wait(&worker.room, &worker.lock);
+		pthread_cond_wait(&worker.room, &lock.pthread);
 	submit(job);
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
 void worker_submit_now(struct worker_job *job)
 {
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	submit(job);
 }
 
@@ -135,7 +135,7 @@ bool worker_cancel(struct worker_job *job)
 	bool queued;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	for (at = &worker.first; *at && *at != job; at = &(*at)->next)
 		;
 	queued = *at;
@@ -147,22 +147,24 @@ bool worker_cancel(struct worker_job *job)
 		pthread_cond_signal(&worker.room);
 	}
 	while (worker.current == job)
-		pthread_cond_wait(&worker.idle, &worker.lock);
-	pthread_mutex_unlock(&worker.lock);
+		pthread_cond_wait(&worker.idle, &lock.pthread);
+	mutex_unlock(&lock);
 	pthread_setcancelstate(cancel_state, NULL);
 	return queued;
 }
 
 void worker_stop(uint64_t end_ns)
 {
+	pthread_t self;
 	bool join;
 
-	pthread_mutex_lock(&worker.lock);
+	mutex_lock(&lock);
 	join = worker.running && !worker.stopping;
+	self = worker.self;
 	worker.stopping = true;
 	worker.end_ns = end_ns;
 	pthread_cond_signal(&worker.work);
-	pthread_mutex_unlock(&worker.lock);
+	mutex_unlock(&lock);
 	if (join)
-		pthread_join(worker.self, NULL);
+		pthread_join(self, NULL);
 }

@@ -4,7 +4,6 @@
 #include "emu/net/thread/net.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,19 +18,20 @@
 #include "emu/net/thread/sync.h"
 #include "emu/net/thread/thread.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/regions/auth.h"
 
 static struct {
-	pthread_mutex_t lock;		/* net_start() and net_stop() */
+	struct mutex lock;		/* net_start() and net_stop() */
 	struct nic *nic;
 	struct tcp *tcp;
 	struct thread *thread;
 	int  timer;			/* net_timer_fd() */
 	struct bound_config bound;
 	void (*log)(enum nic_log level, const char *text);
-} net = { .lock = PTHREAD_MUTEX_INITIALIZER, .timer = -1 };
+} net = { .lock = MUTEX_INITIALIZER, .timer = -1 };
 
 static uint64_t now_ns(void *arg)
 {
@@ -53,7 +53,7 @@ static bool owned(void)
 /* In a fork's child. The memory stays as it is, for the objects that the child has inherited. */
 static void forget(void)
 {
-	net.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&net.lock);
 	if (net.timer >= 0)
 		close(net.timer);
 	net.timer = -1;
@@ -171,14 +171,14 @@ int net_start(struct nic **nic, const struct net_config *config)
 
 	if (net.nic && !owned())
 		return -ENODEV; /* before the lock, which the fork may have caught taken */
-	pthread_mutex_lock(&net.lock);
+	mutex_lock(&net.lock);
 	if (!net.nic)
 		err = start(config);
 	else if (!net_mine())
 		err = -ENODEV;
 	if (!err)
 		*nic = net.nic;
-	pthread_mutex_unlock(&net.lock);
+	mutex_unlock(&net.lock);
 	return err;
 }
 
@@ -205,14 +205,14 @@ void net_stop(void)
 {
 	if (!net_mine() || driver_mine(nic_driver(net.nic)))
 		return;
-	pthread_mutex_lock(&net.lock);
+	mutex_lock(&net.lock);
 	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
 		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
 		driver_enter(nic_driver(net.nic));
 		settle();
 	}
-	pthread_mutex_unlock(&net.lock);
+	mutex_unlock(&net.lock);
 }
 
 struct nic *net_nic(void)

@@ -4,25 +4,23 @@
 #include "emu/net/thread/sync.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "emu/net/os/worker.h"
 #include "emu/net/thread/net.h"
+#include "emu/nic/base/mutex.h"
 
 static int  run(struct worker_job *job);
 static void done(struct worker_job *job, int result);
 
+static struct mutex lock = MUTEX_INITIALIZER;	/* a leaf */
 static struct {
-	pthread_mutex_t lock;		/* guards all below but the job's inside; a leaf */
 	struct flush *first, **end;
 	bool submitted;			/* the job is the worker's */
-	struct worker_job job;
-} gathered = {
-	.lock = PTHREAD_MUTEX_INITIALIZER, .end = &gathered.first, .job = { .run = run, .done = done },
-};
+} gathered GUARDED_BY(lock) = { .end = &gathered.first };
+static struct worker_job flushing = { .run = run, .done = done };
 
 /* Whole pages. A range that was unmapped meanwhile gives -ENOMEM; nobody waits for that result any more. */
 static int flush_run(const struct iovec *run_bytes)
@@ -46,11 +44,11 @@ static int run(struct worker_job *job)
 	struct flush *flush, *next;
 
 	(void)job;
-	pthread_mutex_lock(&gathered.lock);
+	mutex_lock(&lock);
 	flush = gathered.first;
 	gathered.first = NULL;
 	gathered.end = &gathered.first;
-	pthread_mutex_unlock(&gathered.lock);
+	mutex_unlock(&lock);
 	for (; flush; flush = next) {
 		next = flush->next;
 		flush_all(flush);
@@ -64,10 +62,10 @@ static void done(struct worker_job *job, int result)
 {
 	bool more;
 
-	pthread_mutex_lock(&gathered.lock);
+	mutex_lock(&lock);
 	more = gathered.first && !result;
 	gathered.submitted = more;
-	pthread_mutex_unlock(&gathered.lock);
+	mutex_unlock(&lock);
 	if (more)
 		worker_submit_now(job);
 }
@@ -77,20 +75,20 @@ static void begin(void *arg, struct flush *flush)
 	bool submit;
 
 	(void)arg;
-	pthread_mutex_lock(&gathered.lock);
+	mutex_lock(&lock);
 	flush->next = NULL;
 	*gathered.end = flush;
 	gathered.end = &flush->next;
 	submit = !gathered.submitted;
 	gathered.submitted = true;
-	pthread_mutex_unlock(&gathered.lock);
+	mutex_unlock(&lock);
 	if (submit)
-		worker_submit_now(&gathered.job);
+		worker_submit_now(&flushing);
 }
 
 void sync_forked(void)
 {
-	gathered.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&lock);
 	gathered.first = NULL;
 	gathered.end = &gathered.first;
 	gathered.submitted = false;

@@ -16,6 +16,8 @@
 
 #define CAPABILITY(kind) THREAD_SAFETY(capability(kind))
 #define REQUIRES(...) THREAD_SAFETY(requires_capability(__VA_ARGS__))
+#define GUARDED_BY(lock) THREAD_SAFETY(guarded_by(lock))	/* of a variable, whose lock is one, too */
+#define ASSERT_CAPABILITY(...) THREAD_SAFETY(assert_capability(__VA_ARGS__))	/* what follows may count on it */
 #define ACQUIRE(...) THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))	/* first argument: the result that means "taken" */
 #define RELEASE(...) THREAD_SAFETY(release_capability(__VA_ARGS__))

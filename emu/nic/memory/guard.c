@@ -25,6 +25,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/memory/kernel_copy.h"
 
 #ifndef MADV_POPULATE_READ
@@ -60,8 +61,9 @@ static _Thread_local uint64_t sure_at __attribute__((tls_model("initial-exec")))
 static _Thread_local uint64_t unsure_at __attribute__((tls_model("initial-exec")));
 static atomic_uint_fast64_t faulted_at;	/* relaxed: the last fault of ours in any thread; 0: none yet */
 
-static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;	/* leaf; guards the fields below */
-static bool installed[2];	/* in the chain of handlers, at its head or behind one that the program put over it */
+static struct mutex install_lock = MUTEX_INITIALIZER;	/* a leaf */
+/* In the chain of handlers, at its head or behind one that the program put over it. */
+static bool installed[2] GUARDED_BY(install_lock);
 static const int signals[2] = { SIGSEGV, SIGBUS };
 static struct sigaction before[2];	/* the program's; the handler reads them without the lock, once installed */
 
@@ -263,13 +265,13 @@ int guard_install(void)
 {
 	bool ours = true;
 
-	pthread_mutex_lock(&install_lock);
+	mutex_lock(&install_lock);
 	for (int i = 0; i < 2; i++) {
 		if (!installed[i])
 			installed[i] = !handler_put(i);
 		ours &= installed[i] && handler_is_ours(signals[i]);
 	}
-	pthread_mutex_unlock(&install_lock);
+	mutex_unlock(&install_lock);
 	return ours || kernel_copies() ? 0 : -ENOSYS;
 }
 
@@ -280,13 +282,13 @@ void guard_check(void)
 
 void guard_forked(void)
 {
-	install_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&install_lock);
 	kernel_copy_forked();
 }
 
 void guard_remove(void)
 {
-	pthread_mutex_lock(&install_lock);
+	mutex_lock(&install_lock);
 	guard_check();
 	/* Where the program's handler may pass faults on to ours, ours stays: put in again it would stand before and
 	 * behind the program's, and a fault would go round for ever. */
@@ -296,7 +298,7 @@ void guard_remove(void)
 			installed[i] = false;
 		}
 	}
-	pthread_mutex_unlock(&install_lock);
+	mutex_unlock(&install_lock);
 }
 
 /* --- which handler gets the faults --- */

@@ -3,20 +3,19 @@
 #include "emu/nic/memory/kernel_copy.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/base/nocancel_file.h"
 
 enum { VM_CHUNK = 1 << 30, PIPE_CHUNK = 1 << 16 };	/* bytes a process_vm_writev(), or a write() */
 
-static pthread_mutex_t pipe_lock = PTHREAD_MUTEX_INITIALIZER;	/* leaf; guards the fields below, and the bytes in the pipe */
-static int pipe_ends[2] = { -1, -1 };
+static struct mutex pipe_lock = MUTEX_INITIALIZER;	/* leaf; guards the bytes in the pipe, too */
+static int pipe_ends[2] GUARDED_BY(pipe_lock) = { -1, -1 };
 
-/* [pipe_lock] */
-static bool pipe_made(void)
+static bool pipe_made(void) REQUIRES(pipe_lock)
 {
 	return pipe_ends[0] >= 0 || !pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK);
 }
@@ -29,15 +28,15 @@ bool kernel_copies(void)
 
 	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1)
 		return true;
-	pthread_mutex_lock(&pipe_lock);
+	mutex_lock(&pipe_lock);
 	made = pipe_made();
-	pthread_mutex_unlock(&pipe_lock);
+	mutex_unlock(&pipe_lock);
 	return made;
 }
 
 void kernel_copy_forked(void)
 {
-	pipe_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&pipe_lock);
 	for (int i = 0; i < 2; i++) {
 		if (pipe_ends[i] >= 0)
 			nocancel_close(pipe_ends[i]);
@@ -63,7 +62,7 @@ static size_t copy_by_vm(void *to, const void *from, size_t length)
 }
 
 /* Bytes that a failure left in the pipe must not come out before the next copy's bytes. */
-static enum kernel_copied pipe_faulted(void)
+static enum kernel_copied pipe_faulted(void) REQUIRES(pipe_lock)
 {
 	char bytes[4096];
 
@@ -72,8 +71,7 @@ static enum kernel_copied pipe_faulted(void)
 	return KERNEL_FAULTED;
 }
 
-/* [pipe_lock] */
-static enum kernel_copied through_pipe(char *to, const char *from, size_t length)
+static enum kernel_copied through_pipe(char *to, const char *from, size_t length) REQUIRES(pipe_lock)
 {
 	if (!pipe_made())
 		return KERNEL_FORBIDDEN;
@@ -103,8 +101,8 @@ enum kernel_copied kernel_copy(void *to, const void *from, size_t length)
 
 	if (done == length)
 		return KERNEL_COPIED;
-	pthread_mutex_lock(&pipe_lock);
+	mutex_lock(&pipe_lock);
 	copied = through_pipe((char *)to + done, (const char *)from + done, length - done);
-	pthread_mutex_unlock(&pipe_lock);
+	mutex_unlock(&pipe_lock);
 	return copied;
 }

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/hash.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 #include "emu/nic/base/nocancel_file.h"
 
 enum { FIRST_BUCKETS = 64, FIRST_ENTRIES = 64 };
@@ -35,7 +35,7 @@ struct entry {
 };
 
 struct av {
-	pthread_mutex_t lock;		/* leaf; guards all but users and generation's reads */
+	struct mutex lock;		/* leaf; guards all but users and generation's reads */
 	struct entry **table;		/* NULL where removed */
 	unsigned int bits;		/* see av_open() */
 	void (*follow)(void *arg);	/* see av_follow(); NULL: nothing */
@@ -64,7 +64,7 @@ int av_open(struct av **out, unsigned int bits)
 		free(av);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&av->lock, NULL);
+	mutex_init(&av->lock);
 	*out = av;
 	return 0;
 }
@@ -75,7 +75,7 @@ int av_close(struct av *av)
 		return -EBUSY;
 	for (uint64_t i = 0; i < av->size; i++)
 		free(av->table[i]);
-	pthread_mutex_destroy(&av->lock);
+	mutex_destroy(&av->lock);
 	hash_fini(&av->hash);
 	free(av->free_list);
 	free(av->table);
@@ -95,8 +95,8 @@ void av_put(struct av *av)
 	assert(before);
 }
 
-/* Lock held. Room for one more index, in the table and, for its removal, on the free list. */
-static int make_room(struct av *av)
+/* Room for one more index, in the table and, for its removal, on the free list. */
+static int make_room(struct av *av) REQUIRES(av->lock)
 {
 	uint64_t capacity = av->capacity ? 2 * av->capacity : FIRST_ENTRIES;
 	void *table, *free_list;
@@ -117,8 +117,7 @@ static int make_room(struct av *av)
 	return 0;
 }
 
-/* Lock held. */
-static struct entry *find_with(const struct av *av, const union address *address, uint64_t auth)
+static struct entry *find_with(const struct av *av, const union address *address, uint64_t auth) REQUIRES(av->lock)
 {
 	struct hash_node *node;
 
@@ -131,8 +130,8 @@ static struct entry *find_with(const struct av *av, const union address *address
 	return NULL;
 }
 
-/* Lock held. An entry of its own for an address that has none; NULL: there is no memory, or no room. */
-static struct entry *add(struct av *av, const union address *address, uint64_t auth)
+/* An entry of its own for an address that has none; NULL: there is no memory, or no room. */
+static struct entry *add(struct av *av, const union address *address, uint64_t auth) REQUIRES(av->lock)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 
@@ -159,7 +158,7 @@ int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth,
 	if (!address_canonical((const struct sockaddr *)addr, &canonical))
 		return -EINVAL;
 	memcpy(&address, &canonical, sizeof(address));
-	pthread_mutex_lock(&av->lock);
+	mutex_lock(&av->lock);
 	entry = find_with(av, &address, auth);
 	if (!entry)
 		entry = add(av, &address, auth);
@@ -167,7 +166,7 @@ int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth,
 		entry->times++;
 		*index = entry->index;
 	}
-	pthread_mutex_unlock(&av->lock);
+	mutex_unlock(&av->lock);
 	return entry ? 0 : -ENOMEM;
 }
 
@@ -182,8 +181,7 @@ uint64_t av_entry(const struct av *av, uint64_t index)
 	return index & UINT64_MAX >> av->bits;
 }
 
-/* Lock held. */
-static struct entry *entry_at(const struct av *av, uint64_t index)
+static struct entry *entry_at(const struct av *av, uint64_t index) REQUIRES(av->lock)
 {
 	index = av_entry(av, index);
 	return index < av->size ? av->table[index] : NULL;
@@ -193,7 +191,7 @@ int av_remove(struct av *av, uint64_t index)
 {
 	struct entry *entry, *gone = NULL;
 
-	pthread_mutex_lock(&av->lock);
+	mutex_lock(&av->lock);
 	entry = entry_at(av, index);
 	if (entry && --entry->times == 0) {
 		gone = entry;
@@ -202,7 +200,7 @@ int av_remove(struct av *av, uint64_t index)
 		av->free_list[av->free_count++] = entry->index;
 		atomic_fetch_add(&av->generation, 1);
 	}
-	pthread_mutex_unlock(&av->lock);
+	mutex_unlock(&av->lock);
 	free(gone);
 	return entry ? 0 : -EINVAL;
 }
@@ -219,7 +217,7 @@ int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint
 {
 	const struct entry *entry;
 
-	pthread_mutex_lock(&av->lock);
+	mutex_lock(&av->lock);
 	entry = entry_at(av, index);
 	if (entry) {
 		memset(addr, 0, sizeof(*addr));
@@ -227,7 +225,7 @@ int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint
 		move_port(addr, context_of(av, index));
 		*stamp = entry->stamp;
 	}
-	pthread_mutex_unlock(&av->lock);
+	mutex_unlock(&av->lock);
 	return entry ? 0 : -EINVAL;
 }
 
@@ -236,10 +234,10 @@ uint64_t av_shown(struct av *av, uint64_t index)
 	const struct entry *entry;
 	uint64_t auth;
 
-	pthread_mutex_lock(&av->lock);
+	mutex_lock(&av->lock);
 	entry = entry_at(av, index);
 	auth = entry ? entry->auth : 0;
-	pthread_mutex_unlock(&av->lock);
+	mutex_unlock(&av->lock);
 	return auth;
 }
 
@@ -253,12 +251,12 @@ uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t au
 	if (!address_canonical((const struct sockaddr *)addr, &canonical))
 		return AV_NONE;
 	memcpy(&address, &canonical, sizeof(address));
-	pthread_mutex_lock(&av->lock);
+	mutex_lock(&av->lock);
 	entry = find_with(av, &address, auth);
 	if (!entry && auth)
 		entry = find_with(av, &address, 0);
 	index = entry ? entry->index : AV_NONE;
-	pthread_mutex_unlock(&av->lock);
+	mutex_unlock(&av->lock);
 	return index;
 }
 

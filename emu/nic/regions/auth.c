@@ -2,18 +2,18 @@
 /* auth.c - a digest stands for an authorization key. */
 #include "emu/nic/regions/auth.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 #include "wire/digest.h"
 
 /* Shared by all nics of the process; entries below `count` do not change. */
 static struct {
-	pthread_mutex_t lock;		/* taken to add one; a leaf */
+	struct mutex lock;		/* taken to add one; a leaf */
 	atomic_uint count;
 	uint64_t proof[LIMIT_AUTH_KEYS];
-} had = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} had = { .lock = MUTEX_INITIALIZER };
 
 uint32_t auth_count(void)
 {
@@ -27,7 +27,7 @@ uint64_t auth_at(uint32_t number)
 
 void auth_forked(void)
 {
-	had.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	mutex_forked(&had.lock);
 }
 
 static bool is_had(uint64_t proof)
@@ -46,14 +46,14 @@ static bool remember(uint64_t proof)
 
 	if (is_had(proof))
 		return true;
-	pthread_mutex_lock(&had.lock);
+	mutex_lock(&had.lock);
 	known = is_had(proof);
 	if (!known && auth_count() < LIMIT_AUTH_KEYS) {
 		had.proof[auth_count()] = proof;
 		atomic_fetch_add_explicit(&had.count, 1, memory_order_release);	/* auth_count() acquires */
 		known = true;
 	}
-	pthread_mutex_unlock(&had.lock);
+	mutex_unlock(&had.lock);
 	return known;
 }
 

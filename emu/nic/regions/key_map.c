@@ -3,12 +3,12 @@
 #include "emu/nic/regions/key_map.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "emu/nic/base/errno.h"
 #include "emu/nic/base/hash.h"
 #include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
 
 enum { FIRST_BUCKETS = 16 };
 
@@ -20,7 +20,7 @@ struct mapping {
 };
 
 struct key_map {
-	pthread_mutex_t lock;	/* leaf; guards all of it */
+	struct mutex lock;	/* leaf; guards all of it */
 	struct hash handles;
 	uint64_t secret[2], drawn;
 	size_t count;		/* uses of all mappings */
@@ -34,7 +34,7 @@ int key_map_open(struct key_map **out, const uint64_t secret[2])
 		free(map);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&map->lock, NULL);
+	mutex_init(&map->lock);
 	map->secret[0] = secret[0];
 	map->secret[1] = secret[1];
 	*out = map;
@@ -52,7 +52,7 @@ void key_map_close(struct key_map *map)
 		}
 	}
 	hash_fini(&map->handles);
-	pthread_mutex_destroy(&map->lock);
+	mutex_destroy(&map->lock);
 	free(map);
 }
 
@@ -77,8 +77,7 @@ static uint64_t fresh_handle(struct key_map *map)
 	return handle;
 }
 
-/* Lock held. */
-static int add(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle)
+static int add(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle) REQUIRES(map->lock)
 {
 	struct mapping *mapping = as_itself ? find(map, key->key) : NULL;
 
@@ -103,9 +102,9 @@ int key_map_add(struct key_map *map, const struct raw_key *key, bool as_itself, 
 {
 	int err;
 
-	pthread_mutex_lock(&map->lock);
+	mutex_lock(&map->lock);
 	err = add(map, key, as_itself, handle);
-	pthread_mutex_unlock(&map->lock);
+	mutex_unlock(&map->lock);
 	return err;
 }
 
@@ -113,7 +112,7 @@ int key_map_remove(struct key_map *map, uint64_t handle)
 {
 	struct mapping *mapping;
 
-	pthread_mutex_lock(&map->lock);
+	mutex_lock(&map->lock);
 	mapping = find(map, handle);
 	if (mapping) {
 		map->count--;
@@ -122,7 +121,7 @@ int key_map_remove(struct key_map *map, uint64_t handle)
 			free(mapping);
 		}
 	}
-	pthread_mutex_unlock(&map->lock);
+	mutex_unlock(&map->lock);
 	return mapping ? 0 : -NIC_ENOKEY;
 }
 
@@ -130,11 +129,11 @@ bool key_map_find(struct key_map *map, uint64_t handle, struct raw_key *key)
 {
 	const struct mapping *mapping;
 
-	pthread_mutex_lock(&map->lock);
+	mutex_lock(&map->lock);
 	mapping = find(map, handle);
 	if (mapping)
 		*key = mapping->key;
-	pthread_mutex_unlock(&map->lock);
+	mutex_unlock(&map->lock);
 	return mapping;
 }
 
@@ -142,8 +141,8 @@ size_t key_map_count(struct key_map *map)
 {
 	size_t count;
 
-	pthread_mutex_lock(&map->lock);
+	mutex_lock(&map->lock);
 	count = map->count;
-	pthread_mutex_unlock(&map->lock);
+	mutex_unlock(&map->lock);
 	return count;
 }

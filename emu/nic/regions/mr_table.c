@@ -545,8 +545,7 @@ int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr
 	return err;
 }
 
-/* Lock held. */
-static bool desc_was_closed(const struct mr_table *table, uint64_t desc)
+static bool desc_was_closed(const struct mr_table *table, uint64_t desc) REQUIRES(table->lock)
 {
 	for (size_t i = 0; i < LIMIT_TOMBSTONES; i++)
 		if (desc && table->ring[i].desc == desc)
