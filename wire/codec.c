@@ -129,9 +129,9 @@ static enum wire_flaw check_nak(const struct wire_head *head)
 #define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST)
 
 /* A request about a region; another request; an answer or a frame of the greeting. */
-#define RMA(name, type) name, sizeof(struct wire_##type), .sequenced = true, .targets = true
-#define REQUEST(name, type) name, sizeof(struct wire_##type), .sequenced = true
-#define FRAME(name, type) name, sizeof(struct wire_##type)
+#define RMA(text, type) .name = text, .body = sizeof(struct wire_##type), .sequenced = true, .targets = true
+#define REQUEST(text, type) .name = text, .body = sizeof(struct wire_##type), .sequenced = true
+#define FRAME(text, type) .name = text, .body = sizeof(struct wire_##type)
 
 const struct wire_form wire_forms[256] = {
 	[WIRE_HELLO] = { FRAME("HELLO", hello), .check = wire_check_hello },

@@ -162,7 +162,7 @@ static const char *end_result(struct conn *conn, enum wire_status status)
 	return NULL;
 }
 
-#define REQUEST(what, op) target_##what##_take, target_##what##_end, .request = true, .kind = op
+#define REQUEST(what, op) .take = target_##what##_take, .end = target_##what##_end, .request = true, .kind = op
 
 static const struct frame_rule {
 	const char *(*take)(struct conn *conn, const struct wire_head *head);
@@ -172,11 +172,11 @@ static const struct frame_rule {
 	bool one_sided;		/* responder_executed() */
 	uint8_t kind;		/* enum op_kind of a request */
 } frame_rules[256] = {
-	[WIRE_HELLO] = { hello_received, NULL, .greets = true },
-	[WIRE_CHALLENGE] = { hello_received, NULL, .greets = true },
-	[WIRE_PROOF] = { hello_received, NULL, .greets = true },
-	[WIRE_BYE] = { take_bye, NULL, .greets = true },
-	[WIRE_ACK] = { take_ack },
+	[WIRE_HELLO] = { .take = hello_received, .greets = true },
+	[WIRE_CHALLENGE] = { .take = hello_received, .greets = true },
+	[WIRE_PROOF] = { .take = hello_received, .greets = true },
+	[WIRE_BYE] = { .take = take_bye, .greets = true },
+	[WIRE_ACK] = { .take = take_ack },
 	[WIRE_WRITE] = { REQUEST(write, OP_WRITE), .one_sided = true },
 	[WIRE_READ] = { REQUEST(read, OP_READ) },
 	[WIRE_SEND] = { REQUEST(send, OP_SEND) },
@@ -185,13 +185,13 @@ static const struct frame_rule {
 	[WIRE_CONNECT] = { REQUEST(cm, OP_CONNECT), .one_sided = true },
 	[WIRE_ACCEPT] = { REQUEST(cm, OP_ACCEPT), .one_sided = true },
 	[WIRE_REJECT] = { REQUEST(cm, OP_REJECT), .one_sided = true },
-	[WIRE_DATA] = { take_data, end_data },
-	[WIRE_PULL] = { take_pull },
-	[WIRE_RNR] = { take_rnr },
-	[WIRE_NAK] = { take_nak },
-	[WIRE_PARK] = { take_verdict },
-	[WIRE_DONE] = { take_verdict },
-	[WIRE_RESULT] = { take_result, end_result },
+	[WIRE_DATA] = { .take = take_data, .end = end_data },
+	[WIRE_PULL] = { .take = take_pull },
+	[WIRE_RNR] = { .take = take_rnr },
+	[WIRE_NAK] = { .take = take_nak },
+	[WIRE_PARK] = { .take = take_verdict },
+	[WIRE_DONE] = { .take = take_verdict },
+	[WIRE_RESULT] = { .take = take_result, .end = end_result },
 };
 
 static const char *take_frame(struct conn *conn, const struct wire_head *head, const struct frame_rule *rule)
