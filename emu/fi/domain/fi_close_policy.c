@@ -43,7 +43,7 @@ void close_end(const struct emu_domain *domain, struct binding_end *end)
 	bool more;
 
 	do {
-		driver_enter(nic_driver(domain->nic)); /* close_end_check() has returned 0 */
+		driver_take(nic_driver(domain->nic)); /* close_end_check() has returned 0 */
 		more = binding_drop_slice(end);
 		driver_leave(nic_driver(domain->nic));
 	} while (more);

@@ -106,9 +106,11 @@ static int domain_close(struct fid *fid)
 	memcpy(name, domain->opened.name, sizeof(name));
 	registry_remove(&domain->opened); /* first: others find its regions by that list */
 	if (domain_usable(domain)) {
-		err = driver_enter(nic_driver(domain->nic)) ? pd_close(domain->pd) : -FI_EAGAIN;
-		if (err != -FI_EAGAIN)
+		err = -FI_EAGAIN;
+		if (driver_enter(nic_driver(domain->nic))) {
+			err = pd_close(domain->pd);
 			driver_leave(nic_driver(domain->nic));
+		}
 	}
 	if (err) {
 		registry_add(&domain->opened, &domain->fid.fid, name);

@@ -28,6 +28,7 @@ const struct cm_ops emu_ep_cm_events = { .event = on_event };
 
 /* For both calls that begin a connection, once in an endpoint's life. Enables the endpoint. */
 static int begin(const char *call, struct emu_ep *ep, const void *param, size_t paramlen)
+	TRY_ACQUIRE(0, driver_role) UNCHECKED	/* 0 is what is left when it was taken */
 {
 	int err;
 
@@ -44,7 +45,7 @@ static int begin(const char *call, struct emu_ep *ep, const void *param, size_t 
 	return err;
 }
 
-static void begun(struct emu_ep *ep, int err)
+static void begun(struct emu_ep *ep, int err) RELEASE(driver_role)
 {
 	driver_leave(nic_driver(ep->domain->nic));
 	ep->begun = !err; /* after a failure the program may repeat the call */

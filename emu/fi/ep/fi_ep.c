@@ -165,7 +165,7 @@ int emu_ep_enable(struct emu_ep *ep)
 }
 
 /* Slices, with the role given up between them. */
-int ep_drained(struct nic *nic, struct ep *dev)
+int ep_drained(struct nic *nic, struct ep *dev) UNCHECKED	/* the loop is left with the role */
 {
 	static const struct timespec pause = { .tv_nsec = 50000 };
 	struct timespec now;

@@ -88,7 +88,7 @@ int  emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 void ep_unbind(struct emu_ep *ep);
 
 /* Lets the device finish its work for peers, up to TIME_BYE_NS. 0 and the driver role, or -FI_EAGAIN. */
-int  ep_drained(struct nic *nic, struct ep *dev);
+int  ep_drained(struct nic *nic, struct ep *dev) TRY_ACQUIRE(0, driver_role);
 
 /* fi_ep_ops.c */
 /* fi_getopt() of a size: 0, -FI_EINVAL, -FI_ETOOSMALL. */

@@ -152,8 +152,8 @@ static int too_late(size_t class)
 		      class == FI_CLASS_CNTR || class == FI_CLASS_STX_CTX ? "; FI_EMU_PERSONALITY=lax allows it afterwards" : "");
 }
 
-/* [role] Passes an object that has just been bound on to the device's endpoint. */
-static void tell_device(struct emu_ep *ep, struct fid *bfid, uint64_t flags)
+/* Passes an object that has just been bound on to the device's endpoint. */
+static void tell_device(struct emu_ep *ep, struct fid *bfid, uint64_t flags) REQUIRES(driver_role)
 {
 	if (bfid->fclass == FI_CLASS_STX_CTX)
 		ep_share_tx(ep->dev, ep->stx->dev);

@@ -123,6 +123,7 @@ static int open_device(struct emu_pep *pep)
 		return err;
 	attr.pd = pep->pd;
 	if (!driver_enter(nic_driver(pep->nic))) {
+		role_assert();	/* a signal handler in the holder */
 		pd_close(pep->pd);
 		return -FI_EAGAIN;
 	}

@@ -68,7 +68,7 @@ static int take_out(struct emu_mr *mr)
 	if (err || !async)
 		return err;
 	mr_async_close(mr);
-	driver_enter(driver);
+	driver_take(driver);
 	if (gone)
 		pd_remove_region(mr->domain->pd, gone);
 	driver_leave(driver);

@@ -54,7 +54,7 @@ static void settle(struct emu_mr *mr, int result)
 {
 	struct driver *driver = nic_driver(mr->domain->nic);
 
-	driver_enter(driver);
+	driver_take(driver);
 	if (mr->mr && !result)
 		open_to_peers(mr);
 	else if (mr->mr)

@@ -152,7 +152,7 @@ static int run(struct refresh *refresh)
 		err = open_pages(refresh->segments, refresh->segment_count, &fresh);
 	if (!err)
 		err = supply(refresh, fresh);
-	driver_enter(driver);
+	driver_take(driver);
 	end(refresh, err ? NULL : fresh);
 	driver_leave(driver);
 	mr_pages_close(fresh);

@@ -102,6 +102,13 @@ static void say(enum nic_log level, const char *what, int err)
 		net.log(level, text);
 }
 
+/* The role goes with the NIC. */
+static void close_nic(void) UNCHECKED
+{
+	driver_take(nic_driver(net.nic));
+	nic_close(net.nic);
+}
+
 /* The nic wakes the thread, and the thread serves the nic: so the thread is made first and run last. */
 static int start(const struct net_config *config)
 {
@@ -153,8 +160,7 @@ close_timer:
 	if (net.timer >= 0)
 		close(net.timer);
 close_nic:
-	driver_enter(nic_driver(net.nic));
-	nic_close(net.nic);
+	close_nic();
 close_tcp:
 	tcp_close(net.tcp);
 close_thread:
@@ -183,7 +189,7 @@ int net_start(struct nic **nic, const struct net_config *config)
 }
 
 /* For TIME_BYE_NS at most: sends what is owed and receives the answers. */
-static void settle(void)
+static void settle(void) REQUIRES(driver_role)
 {
 	uint64_t end_ns = monotonic_ns() + TIME_BYE_NS;
 
@@ -201,7 +207,7 @@ static void settle(void)
  * At exit other threads still run, perhaps in the middle of a post. So the role is taken and kept, and no memory is freed:
  * those threads find the role taken for ever. A caller inside the device (exit() in a signal handler) leaves everything to
  * the kernel. */
-void net_stop(void)
+void net_stop(void) UNCHECKED
 {
 	if (!net_mine() || driver_mine(nic_driver(net.nic)))
 		return;
@@ -209,7 +215,7 @@ void net_stop(void)
 	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
 		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
-		driver_enter(nic_driver(net.nic));
+		driver_take(nic_driver(net.nic));
 		settle();
 	}
 	mutex_unlock(&net.lock);

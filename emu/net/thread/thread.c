@@ -116,12 +116,9 @@ static bool serve_slice(struct thread *thread)
 	return did;
 }
 
-static void take_role(struct thread *thread)
+static void take_role(struct thread *thread) ACQUIRE(driver_role)
 {
-	bool taken = driver_enter(thread->driver);
-
-	assert(taken);
-	(void)taken;
+	driver_take(thread->driver);
 }
 
 /* And sends the acknowledgements owed: no frame is about to go that they could travel with. */
@@ -322,7 +319,7 @@ static void on_data(uv_poll_t *poll, int status, int events)
 }
 
 /* A control event may have left work and timers. No data socket wakes the sleepers for these. */
-static void controlled(struct thread *thread)
+static void controlled(struct thread *thread) RELEASE(driver_role)
 {
 	driver_leave(thread->driver);
 	(void)!eventfd_write(thread->control, 1); /* fails only when it is full, after centuries */

@@ -57,15 +57,23 @@ void driver_fini(struct driver *driver);	/* no other thread uses it any more; th
 bool driver_run(struct driver *driver);
 /* driver_run() in two: the slice finds the work that the caller leaves in between. False: another thread holds the role;
  * then there is nothing to end, and nothing was counted. */
-bool driver_begin(struct driver *driver);
-void driver_end(struct driver *driver);
+bool driver_begin(struct driver *driver) TRY_ACQUIRE(true, driver_role);
+void driver_end(struct driver *driver) RELEASE(driver_role);
 /* One poll by a program thread: driver_run(), and D7 counted a thread. */
 void driver_poll(struct driver *driver);
 
 /* Takes the role for a control action, waiting at most about one slice (D6); cancellation is off until
  * driver_leave(). From a thread that holds it already (a signal handler): false, the caller returns -EAGAIN. */
-bool driver_enter(struct driver *driver);
-void driver_leave(struct driver *driver);	/* D2 included */
+bool driver_enter(struct driver *driver) TRY_ACQUIRE(true, driver_role);
+void driver_leave(struct driver *driver) RELEASE(driver_role);	/* D2 included */
+/* driver_enter() by a thread that cannot have the role. */
+static inline void driver_take(struct driver *driver) ACQUIRE(driver_role) UNCHECKED
+{
+	bool taken = driver_enter(driver);
+
+	assert(taken);
+	(void)taken;
+}
 /* Is the calling thread the holder? For asserts and for D5. */
 bool driver_mine(const struct driver *driver);
 /* Does the calling thread hold a driver's role, whichever? */
@@ -73,7 +81,7 @@ bool driver_held(void);
 /* A function marked [role], or of a header whose thread is the holder of the driver role, begins with this, or with nic_role()
  * (nic_impl.h) if it has the nic. It is checked where EMU_ROLE_CHECKS is defined, in builds of the type Debug: dev, asan, tsan
  * and fuzz, with the simulation and the unit tests of each. In a release build it is nothing: an op passes some sixty of them. */
-static inline void role_assert(void)
+static inline void role_assert(void) ASSERT_CAPABILITY(driver_role) UNCHECKED
 {
 #ifdef EMU_ROLE_CHECKS
 	assert(driver_held());

@@ -23,4 +23,8 @@
 #define RELEASE(...) THREAD_SAFETY(release_capability(__VA_ARGS__))
 #define UNCHECKED THREAD_SAFETY(no_thread_safety_analysis)	/* the body: it makes one of another, or of atomics */
 
+/* The driver role (driver.h), of whichever driver: attributes name it, and it is defined nowhere. Functions of the device that take
+ * no part in this have role_assert(). */
+extern struct CAPABILITY("role") driver_role driver_role;
+
 #endif

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "emu/nic/base/must_use.h"
+#include "emu/nic/base/thread_safety.h"
 
 struct ep;
 
@@ -45,10 +46,11 @@ MUST_USE int ep_connect(struct ep *ep, const struct sockaddr_storage *passive, c
 /* Answers a request, with an endpoint that becomes the peer of the asking one. */
 MUST_USE int ep_accept(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length);
 /* Answers a request that this passive endpoint has heard. */
-int  ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length);
+int  ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
+	REQUIRES(driver_role);
 /* Leaves the peer: ops and receives complete as cancelled before this returns. SHUTDOWN is told here, too, once. */
-void ep_shutdown(struct ep *ep);
+void ep_shutdown(struct ep *ep) REQUIRES(driver_role);
 /* The peer's address; false before there is one. */
-bool ep_peer(const struct ep *ep, struct sockaddr_storage *peer);
+bool ep_peer(const struct ep *ep, struct sockaddr_storage *peer) REQUIRES(driver_role);
 
 #endif

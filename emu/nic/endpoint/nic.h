@@ -13,6 +13,7 @@
 #include "emu/nic/base/clock.h"
 #include "emu/nic/base/driver.h"
 #include "emu/nic/base/must_use.h"
+#include "emu/nic/base/thread_safety.h"
 #include "emu/nic/ops/op.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/queues/cntr.h"
@@ -60,11 +61,11 @@ struct nic_config {
 MUST_USE int nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
 	      const struct nic_clock *clock);
 /* [role, and no other thread takes it any more] Says BYE everywhere and frees all endpoints, not the protection domains. */
-void nic_close(struct nic *nic);
+void nic_close(struct nic *nic) REQUIRES(driver_role);
 /* [role, for good] For the end of the process, where other threads may still be in the middle of a call: asks whether
  * anything is owed or on the way; says BYE everywhere and stops listening, and frees nothing that a call may hold. */
-bool nic_quiet(struct nic *nic);
-void nic_goodbye(struct nic *nic);
+bool nic_quiet(struct nic *nic) REQUIRES(driver_role);
+void nic_goodbye(struct nic *nic) REQUIRES(driver_role);
 struct driver *nic_driver(struct nic *nic);
 /* [role] One bounded slice: posted ops, received bytes, timers, owed acknowledgements. True if it did anything. */
 bool nic_work(struct nic *nic);
@@ -72,12 +73,12 @@ bool nic_work(struct nic *nic);
 uint64_t nic_deadline(const struct nic *nic);
 /* [role] The next slice looks whether faults still come to the guard (guard_check()): to be called at each registration,
  * since no byte of a region is touched but in a slice. Slices look by themselves every TIME_GUARD_NS. */
-void nic_check_guard(struct nic *nic);
+void nic_check_guard(struct nic *nic) REQUIRES(driver_role);
 /* [role] Sends every acknowledgement owed, now: before a sleep, and when the NIC thread holds the role. */
 void nic_settle(struct nic *nic);
 /* [role] Tells peers whether this process is polling (link.h). Switch off before a sleep: acknowledgements stored until then
  * are processed first. nic_is_polling() is for any thread, and a hint without the role. */
-void nic_set_polling(struct nic *nic, bool on);
+void nic_set_polling(struct nic *nic, bool on) REQUIRES(driver_role);
 bool nic_is_polling(const struct nic *nic);
 
 /* Deferred work (deferred.h): posts with POST_WORK, and this one. 0, or -EAGAIN: LIMIT_DEFERRED wait. */
@@ -90,7 +91,7 @@ void nic_flush_work(struct nic *nic, const void *owner, const struct cntr *cntr)
 /* Protection domain: the regions and their keys. */
 MUST_USE int pd_open(struct nic *nic, struct pd **pd);
 /* [role] 0, or -EBUSY while regions, endpoints (S182) or mapped keys (S58) are left. */
-int  pd_close(struct pd *pd);
+int  pd_close(struct pd *pd) REQUIRES(driver_role);
 struct key_map *pd_mappings(struct pd *pd);	/* any thread, see key_map.h */
 /* How many entries a completion queue is to have for which `entries` were asked, after the fault plan. Any thread. */
 size_t nic_fault_queue(struct nic *nic, size_t entries);
@@ -98,7 +99,7 @@ size_t nic_fault_queue(struct nic *nic, size_t entries);
 MUST_USE int nic_fault_register(struct nic *nic);
 struct mr_table *pd_regions(struct pd *pd);	/* mr_add() and mr_find() on it: [role] */
 /* [role] Ends the region: no byte of it is touched after this returned. */
-void pd_remove_region(struct pd *pd, struct mr *mr);
+void pd_remove_region(struct pd *pd, struct mr *mr) REQUIRES(driver_role);
 
 enum ep_cap {
 	EP_SEND = 0x1, EP_RECV = 0x2,		/* messages out and in */
@@ -146,24 +147,24 @@ MUST_USE int stx_open(uint32_t size, struct stx **stx);
 int  stx_close(struct stx *stx);	/* 0, or -EBUSY while endpoints use it */
 MUST_USE int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **srx);
 /* [role] 0, or -EBUSY while endpoints use it. Receives left are gone without a word: there is no queue. */
-int  srx_close(struct srx *srx);
+int  srx_close(struct srx *srx) REQUIRES(driver_role);
 /* As ep_recv(), ep_cancel(); a cancelled receive is reported to one of the endpoints that use it: -EAGAIN while it has unread
  * errors enough. */
 MUST_USE int srx_recv(struct srx *srx, const struct recv_post *post);
-int  srx_cancel(struct srx *srx, void *context);	/* [role] */
+int  srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role);	/* [role] */
 
 /* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0, -EINVAL for a shared receive context
  * that endpoints with another av use, or -errno. */
 MUST_USE int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **ep);
 /* [role] Ops that end from now on are counted there, too; none is bound yet. Takes a reference. */
-void ep_count(struct ep *ep, enum ep_counter which, struct cntr *cntr);
+void ep_count(struct ep *ep, enum ep_counter which, struct cntr *cntr) REQUIRES(driver_role);
 /* [role] Ops posted from now on have their room from this shared context; those under way keep theirs. */
-void ep_share_tx(struct ep *ep, struct stx *stx);
+void ep_share_tx(struct ep *ep, struct stx *stx) REQUIRES(driver_role);
 /* [role] True if nothing is owed and no op of its own is under way: asked in a loop before ep_close(), up to
  * TIME_BYE_NS, with nic_work() between. */
-bool ep_quiet(struct ep *ep);
+bool ep_quiet(struct ep *ep) REQUIRES(driver_role);
 /* [role] Says BYE, completes ops and receives that are left with REFUSAL_CANCELLED, frees. */
-void ep_close(struct ep *ep);
+void ep_close(struct ep *ep) REQUIRES(driver_role);
 void ep_name(const struct ep *ep, struct sockaddr_storage *name);	/* the real listening address */
 
 /* Posts; the caller has checked pointers, counts, lengths and local descriptors. Runs the device if the role is free.
@@ -174,6 +175,6 @@ MUST_USE int ep_recv(struct ep *ep, const struct recv_post *post);
 /* [role] Cancels one posted receive with this context that has no message, or one op of which no byte has left: it completes
  * with REFUSAL_CANCELLED. 0, -ENOENT, or -EAGAIN while there are unread errors enough. Receives of a shared context are
  * not the endpoint's. */
-int  ep_cancel(struct ep *ep, void *context);
+int  ep_cancel(struct ep *ep, void *context) REQUIRES(driver_role);
 
 #endif

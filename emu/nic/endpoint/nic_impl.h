@@ -74,7 +74,7 @@ static_assert(sizeof(((struct nic *)NULL)->scratch) >= SLICE_RECV_MORE && SLICE_
 	      "what a connection receives there fits");
 
 /* role_assert(), of this nic. */
-static inline void nic_role(const struct nic *nic)
+static inline void nic_role(const struct nic *nic) ASSERT_CAPABILITY(driver_role) UNCHECKED
 {
 #ifdef EMU_ROLE_CHECKS
 	assert(driver_mine(&nic->driver));
