@@ -286,21 +286,6 @@ void guard_forked(void)
 	kernel_copy_forked();
 }
 
-void guard_remove(void)
-{
-	mutex_lock(&install_lock);
-	guard_check();
-	/* Where the program's handler may pass faults on to ours, ours stays: put in again it would stand before and
-	 * behind the program's, and a fault would go round for ever. */
-	for (int i = 0; i < 2; i++) {
-		if (installed[i] && handler_is_ours(signals[i])) {
-			sigaction(signals[i], &before[i], NULL);
-			installed[i] = false;
-		}
-	}
-	mutex_unlock(&install_lock);
-}
-
 /* --- which handler gets the faults --- */
 
 static inline bool sure(void)

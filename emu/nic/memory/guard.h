@@ -22,11 +22,9 @@ MUST_USE int guard_install(void);
 void guard_check(void);
 /* In a fork's child, which has the handlers, too. */
 void guard_forked(void);
-/* Puts the program's handler back if ours is still the one installed. */
-void guard_remove(void);
 
 /* Copies, also where the ranges overlap; false if `to` cannot be written or `from` cannot be read (then some bytes may
- * have been copied). Before guard_install() and after guard_remove() by the kernel, a microsecond a call. */
+ * have been copied). Before guard_install() by the kernel, a microsecond a call. */
 MUST_USE bool guard_copy(void *to, const void *from, size_t length);
 
 /* guard_copy() into the device's own memory, by `copy`, which processes the bytes on their way and touches nothing else; or by

@@ -303,7 +303,6 @@ static void guard_faults_everywhere(void)
 	CHECK(guard_install() == 0);
 	start(threads, THREADS, fault_and_copy, forbidden);
 	finish(threads, THREADS);
-	guard_remove();
 }
 
 /* --- atomics: the device, one thread under the role, against the CPU on the same words --- */
@@ -354,7 +353,6 @@ static void atomics_against_the_cpu(void)
 		CHECK(atomic_load(&contended.bytes[i]) == (uint8_t)(THREADS * (ROUNDS / 4) + ROUNDS));
 	CHECK(atomic_load(&contended.half[0]) == ROUNDS);
 	CHECK(atomic_load(&contended.half[1]) == THREADS * (uint64_t)ROUNDS);
-	guard_remove();
 }
 
 /* --- mapped keys: each thread finds its own, however many others come and go --- */

@@ -23,7 +23,7 @@ static void setup(void)
 	cr_assert_eq(guard_install(), 0);
 }
 
-TestSuite(atomic, .init = setup, .fini = guard_remove, .timeout = 60);
+TestSuite(atomic, .init = setup, .timeout = 60);
 
 /* --- the model --- */
 

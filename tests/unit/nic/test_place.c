@@ -15,7 +15,7 @@ static void setup(void)
 	cr_assert_eq(guard_install(), 0);
 }
 
-TestSuite(place, .init = setup, .fini = guard_remove);
+TestSuite(place, .init = setup);
 
 static char memory[64];
 static const struct iovec scattered[] = { { memory, 0 }, { memory, 8 }, { memory + 16, 0 }, { memory + 24, 4 },
