@@ -2,9 +2,9 @@
 /* text.c - each golden frame as a line. */
 #include <criterion/criterion.h>
 
+#include "frame_text.h"
 #include "golden.h"
 #include "wire/codec.h"
-#include "wire/text.h"
 
 Test(text, golden_lines)
 {

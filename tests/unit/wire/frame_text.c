@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text.c - a frame as one line of text. */
-#include "wire/text.h"
+/* frame_text.c - a frame as one line of text. */
+#include "tests/unit/wire/frame_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
