@@ -152,7 +152,8 @@ Test(sim_atomic, rights_of_fetching)
 	}
 }
 
-/* What the target's device does not have, as a peer of another version might ask; and what its endpoint was not opened for. */
+/* Operations that the target's device does not have, as a peer of another version might ask for; and those that its endpoint was
+ * not opened for. */
 Test(sim_atomic, not_there)
 {
 	static const struct party_config plain = { .caps = EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE };

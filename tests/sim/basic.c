@@ -120,7 +120,7 @@ Test(sim_basic, refusals)
 	bed_close(&bed);
 }
 
-/* Of a write to several ranges one is refused: nobody is told that it has arrived. */
+/* Of a write to several ranges one is refused: no completion says that it has arrived. */
 Test(sim_basic, cq_data_of_a_refused_range)
 {
 	struct bed bed;

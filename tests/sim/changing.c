@@ -82,7 +82,7 @@ static struct job *long_job(struct bed *bed, struct region *region, enum op_kind
 	return job;
 }
 
-/* Twice: the second goes by the connection that copies. What arrives is judged by the model. */
+/* Twice: the second goes by the connection that copies. The model judges the bytes that arrive. */
 static void changes(enum op_kind kind, uint64_t seed)
 {
 	int sender = kind == OP_READ;

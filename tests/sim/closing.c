@@ -85,7 +85,7 @@ Test(sim_closing, same_key_again)
 	}
 }
 
-/* Many regions come and go while everybody uses them, also through cuts. */
+/* Many regions come and go while all parties use them, also through cuts. */
 static void churn(uint64_t seed, uint64_t cut_mean)
 {
 	struct workload load;

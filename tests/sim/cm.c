@@ -187,7 +187,7 @@ Test(sim_cm, who_was_asked_is_gone)
 	}
 }
 
-/* The passive endpoint may go as soon as somebody has accepted. */
+/* The passive endpoint may go as soon as an endpoint has accepted. */
 Test(sim_cm, the_passive_endpoint_is_closed_at_once)
 {
 	for (uint64_t seed = 570; seed < 600; seed++) {
@@ -344,7 +344,7 @@ static unsigned naks(const struct liar *liar, uint32_t cause)
 	return count;
 }
 
-/* What the program that asked does next, another request to the same passive endpoint perhaps, comes after. */
+/* The next act of the program that asked, perhaps another request to the same passive endpoint, comes after. */
 Test(sim_cm, who_accepted_hears_of_it_at_once)
 {
 	struct ends ends;
@@ -409,7 +409,7 @@ Test(sim_cm, strangers_at_a_connected_endpoint)
 	ends_close(&ends);
 }
 
-/* A passive endpoint hears requests, from anybody, and has nothing else to give. */
+/* A passive endpoint takes requests, from any peer, and gives nothing else. */
 Test(sim_cm, strangers_at_a_passive_endpoint)
 {
 	struct liar liar;

@@ -71,7 +71,7 @@ Test(sim_commit, several_ranges_and_segments)
 	bed_close(&bed);
 }
 
-/* What is posted behind it is executed and completes; only a fence waits. */
+/* Ops posted behind it are executed and complete; only a fence waits. */
 Test(sim_commit, later_ops_do_not_wait)
 {
 	struct job *durable, *fenced;
@@ -307,7 +307,7 @@ Test(sim_commit, ends_before_another_begins)
 	bed_close(&bed);
 }
 
-/* What is being flushed is owed: a target that closes waits for it. */
+/* The answer to a running flush is owed: a target that closes waits for it. */
 Test(sim_commit, closing_waits_for_the_flush)
 {
 	struct region *target;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cut.c - the same script again and again, with its connection cut after every single byte of either direction.
  *
- * The script makes every kind of frame there is. Whatever is cut, every op must still end once and well, every message
+ * The script makes every kind of frame there is. Wherever the cut falls, every op must still end once and well, every message
  * arrive once and in order, memory be right. Which frame a cut falls into is taken from the script's run without
  * cuts: a run is the same up to its cut. */
 #include <criterion/criterion.h>
@@ -405,7 +405,7 @@ Test(sim_cut, messages_behind_reads)
 	cr_assert_geq(cuts[TAP_DATA], 3 * (sizeof(struct wire_head) + sizeof(struct wire_data)));
 }
 
-/* S130: the op that has the region keeps it, and nobody else gets it. */
+/* S130: the op that has the region keeps it, and no other gets it. */
 Test(sim_cut, regions_of_single_use)
 {
 	uint32_t cuts[TAP_KINDS] = { 0 };

@@ -13,7 +13,7 @@
 
 enum { ENDS = 3, MANY = 600, CAPS = EP_SEND | EP_RECV | EP_SOURCE };
 
-/* What one datagram says; the bytes behind it follow from `number`. */
+/* The head of one datagram; the bytes behind it follow from `number`. */
 struct letter {
 	uint32_t from, number, length;
 };
@@ -204,7 +204,7 @@ static void check_sends(const struct end *end)
 		WORLD_CHECK(world, end->send_done[i] == 1, "send %u completed %u times", i, end->send_done[i]);
 }
 
-/* What is left is given back, each once; none completes that was not posted. */
+/* The receives that are left are given back, each once; none completes that was not posted. */
 static void check_receives(struct end *end)
 {
 	unsigned before = end->errors, left = 0;
@@ -259,7 +259,7 @@ Test(sim_dgram, nothing_is_lost_without_cause)
 	close_all();
 }
 
-/* What waits is not overtaken: so a fence (FI_FENCE) has nothing to do. */
+/* A waiting datagram is not overtaken: so a fence (FI_FENCE) has nothing to do. */
 Test(sim_dgram, they_leave_in_the_order_of_posts)
 {
 	struct completion c;
@@ -563,7 +563,7 @@ Test(sim_dgram, without_the_capability_to_receive)
 	close_all();
 }
 
-/* The peer's process is gone: nobody hears of it. */
+/* The peer's process is gone: no completion tells of that. */
 Test(sim_dgram, nobody_there)
 {
 	open_all(11);

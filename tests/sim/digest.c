@@ -64,7 +64,7 @@ Test(sim_digest, messages_that_go_at_once)
 	at_once_up_to(LIMIT_EAGER, NIC_DIGEST_FULL);
 }
 
-/* What digests cost beside themselves: bytes that leave or arrive by few calls, and payload that is level with its place. */
+/* The cost of digests beside themselves: bytes that leave or arrive by few calls, and payload that is level with its place. */
 static void few_calls(enum op_kind kind, uint32_t digested)
 {
 	enum { LARGE = 8 << 20 };
@@ -142,7 +142,7 @@ Test(sim_digest, room_of_what_is_copied)
 	bed_close(&bed);
 }
 
-/* What arrives whole goes to a place that lies in pieces, too. */
+/* A payload that arrives whole goes to a place that lies in pieces, too. */
 Test(sim_digest, whole_into_pieces)
 {
 	enum { LARGE = 4 * LIMIT_SEGMENT };
@@ -163,7 +163,7 @@ Test(sim_digest, whole_into_pieces)
 	}
 }
 
-/* What is received is digested before it is where a program may write to it: that would look like a broken wire. */
+/* Received bytes are digested before a program can write to them: its write would look like a broken wire. */
 Test(sim_digest, nothing_goes_straight_to_its_place)
 {
 	enum { LONG = 1 << 20 };
@@ -314,7 +314,7 @@ Test(sim_digest, no_flipped_trailer_is_believed)
 			cr_assert(flipped_trailer((enum nic_digest)mode, at), "mode %d: byte %llu", mode, (unsigned long long)at);
 }
 
-/* What comes in pieces needs memory to be digested: without it the connection ends, and nothing is executed. */
+/* A payload that comes in pieces needs memory to be digested: without it the connection ends, and nothing is executed. */
 Test(sim_digest, no_memory_for_pieces)
 {
 	struct wire_atomic_fields atomic = { .length = 8, .op = ATOMIC_SUM, .type = ATOMIC_UINT64 };

@@ -78,7 +78,7 @@ static void held(uint32_t order, bool passes)
 	bed_close(&bed);
 }
 
-/* What may pass a held message, does; what the order forbids to pass, waits. */
+/* An op that may pass a held message does; one that the order forbids to pass it waits. */
 Test(sim_flow, passes_held_messages)
 {
 	held(0, true);
@@ -135,7 +135,7 @@ Test(sim_flow, slot_for_cq_data_is_kept)
 	bed_close(&bed);
 }
 
-/* What comes from strangers is told as errors (EP_SOURCE_ERR), which no queue holds back: CQ data waits once too many are
+/* Messages from strangers are reported as errors (EP_SOURCE_ERR), which no queue holds back: CQ data waits once too many are
  * unread. */
 Test(sim_flow, errors_that_nobody_reads)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* guess.c - a peer that tries key after key gets so far a second, and nobody else notices. */
+/* guess.c - a peer that tries key after key gets so far a second, and no other peer notices. */
 #include <criterion/criterion.h>
 
 #include "emu/nic/endpoint/nic_impl.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hostile.c - strangers and liars at the listener: each is shown the door with one log line that names the reason, and
- * nobody else notices. */
+ * no other peer notices. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* liars.c - peers that are greeted, and addressed, and then say of this side's own requests, or of their memory, what cannot
- * be. What they say must cost nobody else anything. */
+ * be. Their words must cost no other peer anything. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <malloc.h>
@@ -225,7 +225,7 @@ Test(sim_liars, hears_no_answer)
 	lie_close(&lie);
 }
 
-/* What was pulled comes from where it was asked for (WIRE-72). */
+/* Pulled bytes come from the offset that was asked for (WIRE-72). */
 Test(sim_liars, sends_another_part_than_was_pulled)
 {
 	const struct wire_message_fields fields = { 0 };
@@ -382,7 +382,7 @@ Test(sim_liars, forgets_each_session)
 	turn_away(false, WIRE_BYE_INSTANCE, REFUSAL_PROTOCOL);
 }
 
-/* What is on its way; no timer of the session's ends meanwhile. */
+/* Delivers what is on its way; no timer of the session's ends meanwhile. */
 static void let_arrive(struct world *world)
 {
 	while (!world_idle(world) || lines_next_ns(world) < world->now_ns + SHORT_NS)
@@ -452,7 +452,7 @@ Test(sim_liars, grants_other_segments_than_before)
 	lie_close(&lie);
 }
 
-/* What it was sent is lost with the session; for nothing no other one begins. */
+/* Requests sent to it are lost with the session; without requests no other session begins. */
 Test(sim_liars, forgets_what_it_was_sent)
 {
 	struct cq_error error;

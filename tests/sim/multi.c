@@ -8,7 +8,7 @@
 
 enum { SPACE = 4000, LONGEST = 900, MESSAGES = 24 };
 
-/* What one buffer holds. */
+/* The bytes that one buffer holds. */
 struct many {
 	uint8_t  bytes[SPACE];
 	bool     released;
@@ -211,7 +211,7 @@ Test(sim_multi, cancelled_in_use)
 	bed_close(&bed);
 }
 
-/* Completions that nobody reads are bounded: then messages wait at their senders. */
+/* Unread completions are bounded: beyond the bound messages wait at their senders. */
 Test(sim_multi, completions_that_nobody_reads)
 {
 	enum { RING = 16, MORE = 100, ALL = LIMIT_PIECES + RING + MORE };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* named.c - fi_close of a local region that ops and receives name by its descriptor: from its return on not a byte of it is read or
- * written (S176). Whatever names it and was not done before fails, and nothing else does. */
+ * written (S176). An op or receive that names it and was not done before fails, and no other does. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -90,7 +90,7 @@ static void message_arrives(struct pair *pair, uint64_t length)
 	arrive(pair);
 }
 
-/* What b has left since, and sent to acknowledge alone. */
+/* The acknowledgements that b has stored since, and the frames that it has sent to acknowledge alone. */
 static void expect(const struct pair *pair, uint64_t notes, uint32_t acks)
 {
 	cr_assert_eq(pair->b->node->notes - pair->notes, notes);

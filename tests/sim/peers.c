@@ -88,7 +88,7 @@ static void one_op(struct bed *bed, struct party *from, struct region *to, bool 
 	model_finish(bed->model, SIM_SECOND);
 }
 
-/* Nobody listens at the address: three refused dials (WIRE-35). */
+/* No endpoint listens at the address: three refused dials (WIRE-35). */
 Test(sim_peers, nobody_there)
 {
 	struct bed bed;
@@ -152,7 +152,7 @@ static struct party *restart(struct bed *bed, struct party *old)
 	return party_again(old, node_open(bed->world, NULL), NULL);
 }
 
-/* Somebody else at the same address: ops meant for the old one fail, later ones work. */
+/* Another endpoint at the same address: ops meant for the old one fail, later ones work. */
 Test(sim_peers, comes_back_as_another)
 {
 	for (uint64_t seed = 72; seed < 112; seed++) {
@@ -267,7 +267,7 @@ Test(sim_peers, another_of_the_same_nic)
 	inside(116, 3);
 }
 
-/* Fails only what was addressed to nobody. */
+/* Only ops to the address without an endpoint fail. */
 Test(sim_peers, no_such_index)
 {
 	struct bed bed;

@@ -108,7 +108,7 @@ Test(sim_plan, refuses_by_number)
 	}
 }
 
-/* What one side posts is not counted with what it is asked for. */
+/* The ops that one side posts are not counted with those that it is asked for. */
 Test(sim_plan, each_side_has_its_numbers)
 {
 	struct fault_rule rule = refusing(REFUSAL_RIGHT);
@@ -192,7 +192,7 @@ Test(sim_plan, a_message_is_one_op)
 	}
 }
 
-/* One kind, one region, and perhaps one peer: its host, or that port there, or one where nobody is. */
+/* One kind, one region, and perhaps one peer: its host, or that port there, or one where no endpoint is. */
 enum naming { ANY_PEER, BY_HOST, BY_PORT, BY_WRONG_PORT };
 
 static void names(enum naming naming)
@@ -243,7 +243,7 @@ Test(sim_plan, rules_name_what_they_mean)
 		names((enum naming)naming);
 }
 
-/* What waits for the receiver's sake comes in the end, in order, and once. In calm weather all are counted. */
+/* Messages that wait for the receiver arrive in the end, in order, and once. In calm weather all are counted. */
 Test(sim_plan, receiver_not_ready)
 {
 	for (uint64_t weather = 2050; weather < 2060; weather++) {
@@ -554,7 +554,7 @@ Test(sim_plan, messages_are_passed)
 	passes(EP_ORDER_RAS | EP_ORDER_WAS, false, false);
 }
 
-/* Whatever does not make ops fail, all together, under a load of all sorts of ops. */
+/* All rules that do not make ops fail, together, under a load of all sorts of ops. */
 Test(sim_plan, all_together)
 {
 	for (uint64_t weather = 2150; weather < 2166; weather++) {

@@ -17,7 +17,7 @@ static struct fault_plan one_rule(enum fault_sort sort)
 							    .most = UINT64_MAX, .chance = FAULT_CERTAIN } } };
 }
 
-/* What else befalls an op is not said to be injected (judge_error()), though a refusal was, before, in its place of the pool. */
+/* Other errors of an op are not called injected (judge_error()), though a refusal was, before, in its place of the pool. */
 Test(sim_plan_told, what_is_not_injected)
 {
 	enum { ALL_PLACES = 200 };
@@ -71,7 +71,7 @@ Test(sim_plan_told, a_late_completion_is_work)
 	bed_close(&bed);
 }
 
-/* What may leave now does not wait for a timer that is due. */
+/* An op that may leave now does not wait for a timer that is due. */
 Test(sim_plan_told, waits_to_the_nanosecond)
 {
 	struct fault_plan plan = one_rule(PLAN_BANDWIDTH);
@@ -104,7 +104,7 @@ Test(sim_plan_told, waits_to_the_nanosecond)
 	bed_close(&bed);
 }
 
-/* What goes on a message is none of those that are numbered. */
+/* A frame that continues a message is not numbered. */
 Test(sim_plan_told, a_message_is_cut_as_one)
 {
 	enum { LONG = 1 << 20 };

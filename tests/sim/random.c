@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* random.c - worlds drawn from fixed seeds. What fails prints the line by which sim_random --replay runs it again. */
+/* random.c - worlds drawn from fixed seeds. A failing world prints the line by which sim_random --replay runs it again. */
 #include <criterion/criterion.h>
 
 #include "tests/sim/harness/storm.h"

@@ -44,7 +44,7 @@ static int cancel(struct party *party, struct job *job)
 	return rc;
 }
 
-/* Nobody has answered the dial yet. */
+/* The dial is not answered yet. */
 Test(sim_recall, not_connected)
 {
 	struct job *job[KINDS], *again[KINDS];
@@ -98,7 +98,7 @@ Test(sim_recall, under_way)
 	bed_close(&bed);
 }
 
-/* What the peer's grants let go is under way, what waits for them is not. */
+/* Ops that the peer's grants let go are under way, those that wait for them are not. */
 Test(sim_recall, behind_the_window)
 {
 	enum { READS = LIMIT_READS + 8 };

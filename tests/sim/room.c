@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* room.c - a listener that has no descriptors left: idle connections make room for those that come, and harm nobody by it
+/* room.c - a listener that has no descriptors left: idle connections make room for those that come, and harm no peer by it
  * (WIRE-79). */
 #include <criterion/criterion.h>
 
@@ -127,7 +127,7 @@ Test(sim_room, ends_no_session)
 	}
 }
 
-/* A peer whose message nobody has taken yet, or whose op is under way, is not touched, however long that is. */
+/* A peer with a message that no receive has taken yet, or with an op under way, is not touched, however long that is. */
 Test(sim_room, spares_who_waits)
 {
 	struct scene scene = { .region = NULL };

@@ -98,7 +98,7 @@ Test(sim_secret, an_endpoint_that_addresses_itself)
 	bed_close(&bed);
 }
 
-/* What memory runs out in the middle of goes on by another connection, or ends. */
+/* A greeting in which memory runs out goes on by another connection, or ends. */
 Test(sim_secret, memory_that_runs_out)
 {
 	uint64_t refused = 0;
@@ -289,7 +289,7 @@ static const struct {
 	{ falls_silent, "no HELLO and proof of the secret" },
 };
 
-/* What is said is that, of which nothing is kept and nothing done. */
+/* Expects that the connection ends for this reason, and that nothing is kept of it and nothing done. */
 static void expect_out(struct bed *bed, struct raw *raw, const char *reason)
 {
 	struct node *victim = bed->node[1];

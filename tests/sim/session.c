@@ -55,7 +55,7 @@ static void full_close(struct bed *bed)
 	bed_close(bed);
 }
 
-/* Whatever refers to a session keeps it. */
+/* A reference to a session keeps it. */
 Test(sim_session, that_is_referred_to_stays)
 {
 	struct bed bed;
@@ -201,8 +201,8 @@ Test(sim_session, times)
 	bed_close(&bed);
 }
 
-/* Nobody looks for a minute: the process was stopped. What is left of the budget is left afterwards, and it is looked at each
- * second, so that this is noticed. */
+/* No slice runs for a minute: the process was stopped. The rest of the budget is left afterwards, and a timer runs each second,
+ * so that the stop is noticed. */
 Test(sim_session, the_budget_stands_still_while_stopped)
 {
 	const uint64_t budget = TIME_RETRY_BUDGET_NS, minute = 60 * SIM_SECOND;
@@ -286,7 +286,7 @@ Test(sim_session, that_is_known_by_another_port)
 	bed_close(&bed);
 }
 
-/* Each change is one line of log, where somebody listens. */
+/* Each change is one line of log, where the log takes debug lines. */
 Test(sim_session, changes_of_state_are_told)
 {
 	for (uint32_t listens = 0; listens < 2; listens++) {
@@ -328,7 +328,7 @@ Test(sim_session, state_that_may_not_follow, .signal = SIGABRT)
 	session_enter(session, SESSION_DIALING);
 }
 
-/* What is known of a peer is forgotten as a whole. */
+/* All knowledge of a peer is forgotten at once. */
 Test(sim_session, known_peer_that_is_greeted, .signal = SIGABRT)
 {
 	struct session *session;

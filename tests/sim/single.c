@@ -33,7 +33,7 @@ static void scene_open(struct scene *scene, uint64_t seed)
 	region_make_single(scene->region);
 }
 
-/* The region is there for one op of somebody else, and then for none. */
+/* The region is there for one op of another peer, and then for none. */
 static void scene_close(struct scene *scene)
 {
 	struct job *job = job_rma(scene->next, scene->region, OP_WRITE, HALF, 100, POST_COMPLETE, 1);
@@ -120,7 +120,7 @@ Test(sim_single, initiator_that_leaves)
 		scene.first->ep = NULL;
 		model_read(scene.first);
 		model_pass(scene.bed.model, SIM_SECOND / 10);
-		if (!memcmp(scene.region->block, job->bytes, HALF)) {	/* it was there, and nobody heard of it */
+		if (!memcmp(scene.region->block, job->bytes, HALF)) {	/* it was there, and no completion told of it */
 			bed_close(&scene.bed);
 			continue;
 		}

@@ -87,7 +87,7 @@ Test(sim_tokens, another_key_is_refused)
 	bed_close(&bed);
 }
 
-/* --- somebody with the secret, and no key --- */
+/* --- a peer with the secret, and no key --- */
 
 struct insider {
 	struct bed bed;
@@ -193,7 +193,7 @@ Test(sim_tokens, what_was_heard_is_no_key)
 	bed_close(&in.bed);
 }
 
-/* A message that was refused since nobody had the key goes on as it began when somebody comes to have it. */
+/* A message that was refused since the endpoint had not the key goes on as it began when the endpoint gets the key. */
 Test(sim_tokens, a_key_that_comes_to_be_known)
 {
 	struct wire_target_fields to;

@@ -94,7 +94,7 @@ Test(sim_unproved, an_impostor_ends_the_connection_alone)
 	}
 }
 
-/* Whereas one that has proved it, and refuses, is believed: nobody waits for a peer that has gone. */
+/* Whereas one that has proved it, and refuses, is believed: no op waits for a peer that has gone. */
 Test(sim_unproved, another_that_knows_the_secret_is_believed)
 {
 	for (uint64_t seed = 70; seed < 90; seed++) {

@@ -234,7 +234,7 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	if (fault && (!left || (world->weather.rough_efault && rnd_percent(&world->rnd, 50))))
 		return -EFAULT;
 	if (!cable->broken && (cable->end[!dir].closed || (cable->end[!dir].node && cable->end[!dir].node->dead)))
-		cable_break(cable, false);	/* nobody reads it any more */
+		cable_break(cable, false);	/* no end reads it any more */
 	if (!cable->planned[dir] && !world->weather.cuts_left)
 		cable->cut_at[dir] = UINT64_MAX;
 	for (int i = 0; i < count && left; i++) {
@@ -249,7 +249,7 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	return (ssize_t)sum;
 }
 
-/* What recv() says when there are no bytes. */
+/* The result of recv() when there are no bytes. */
 static ssize_t recv_nothing(struct line *line)
 {
 	struct pipe *pipe = &line->cable->pipe[!line_dir(line)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* disk.h - what makes a node's persistent regions durable (emu/nic/regions/flush.h): a queue whose flushes end after a drawn
- * time, in drawn order. What a flush has taken is what the memory holds when it ends; world->durable hears of it. */
+ * time, in drawn order. A flush takes what the memory holds when it ends, and puts it into world->durable. */
 #ifndef TESTS_SIM_DISK_H
 #define TESTS_SIM_DISK_H
 

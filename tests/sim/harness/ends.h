@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ends.h - connection-oriented endpoints in the simulator: node 0 asks, node 1 listens and accepts. Whatever a device tells is
- * counted, so that a test sees what was told twice. */
+/* ends.h - connection-oriented endpoints in the simulator: node 0 asks, node 1 listens and accepts. All that a device reports is
+ * counted, so that a test sees what was reported twice. */
 #ifndef TESTS_SIM_ENDS_H
 #define TESTS_SIM_ENDS_H
 

@@ -182,7 +182,7 @@ bool herd_shrink(struct storm *storm)
 
 	*first = *storm;
 	status = try(first);
-	/* What was drawn holds nothing down. */
+	/* The drawn numbers hold nothing down. */
 	for (int i = 0; i < STORM_BOUNDS; i++)
 		storm->most[i] = first->drawn[i] > storm_least((enum storm_bound)i) ? first->drawn[i] :
 				 storm_least((enum storm_bound)i);

@@ -368,7 +368,7 @@ static void settle_write(struct job *job)
 	free(before);
 }
 
-/* What an atomic returned. */
+/* The result of an atomic. */
 static void settle_result(const struct job *job)
 {
 	if (job->failed && job_world(job)->weather.flip_mean)	/* in place before its digest (WIRE-11) */
@@ -390,7 +390,7 @@ static void settle_commit(const struct job *job)
 	free(kept);
 }
 
-/* What was read; or, of an access that could not but be refused, what was there before. */
+/* The bytes read; or, of an access that could not but be refused, the bytes that were there before. */
 static void settle_read(const struct job *job)
 {
 	const uint8_t *want = job->bytes;
@@ -512,7 +512,7 @@ void job_done(struct job *job, const struct cq_error *error, const struct comple
 		settle_commit(job);
 	if (job->kind == OP_READ && (!job->failed || job->clean))
 		settle_read(job);
-	/* Of an op given up some bytes may still come, long after: nobody else gets the range. */
+	/* Some bytes of an op given up may still come, long after: no other op gets the range. */
 	if (job->claims && !job->vague)
 		region_release(job->region, job->offset[0], job->length);
 	job->claims = false;
@@ -532,7 +532,7 @@ void job_heard(struct job *job, struct party *at)
 	JOB_CHECK(job, job_reaches(job, at), "heard of by party", (uint64_t)at->id);
 	JOB_CHECK(job, !job->delivered, "arrived twice", 0);
 	JOB_CHECK(job, job->posted, "arrived though never posted", 0);
-	if (job->to != at) {	/* nobody waits for what comes so */
+	if (job->to != at) {	/* no op waits for such an arrival */
 		job->delivered = true;
 		return;
 	}

@@ -104,7 +104,7 @@ struct intake *intake_post(struct party *party, uint64_t size, size_t iovs, stru
 /* The same for messages with this tag, the bits of `ignore` left out. */
 struct intake *intake_post_tagged(struct party *party, uint64_t size, size_t iovs, struct party *source, uint64_t tag,
 				  uint64_t ignore);
-/* Any tag, or, untagged, any message, from anybody? */
+/* Any tag, or, untagged, any message, from any sender? */
 bool intake_takes_all(const struct intake *intake);
 /* Would it, had it been free when the message came? */
 bool intake_would_take(const struct intake *intake, const struct job *job);

@@ -349,7 +349,7 @@ const struct link_ops lines_ops = {
 	.poll = lines_poll, .random = lines_random, .log = lines_log,
 };
 
-/* What comes to a raw end needs time, too; but when it is there, nobody has to act. */
+/* Bytes to a raw end need time, too; but when they are there, no node has to act. */
 static uint64_t raw_next_ns(struct line *line)
 {
 	const struct world *world = line->cable->world;

@@ -8,7 +8,7 @@
 #include "tests/sim/harness/lines.h"
 #include "tests/sim/harness/model.h"
 
-/* What the regions of the flush hold now would be there after a power cut. */
+/* The bytes that the regions of the flush hold now would survive a power cut. */
 static void durable(void *arg, const struct flush *flush)
 {
 	const struct model *model = arg;

@@ -32,7 +32,7 @@ struct party {
 	struct party *predecessor;	/* whose successor this is */
 	bool reads_slowly;		/* its program looks at its queues now and then only */
 	bool deaf;			/* not at all */
-	/* What its counters must say in the end. */
+	/* The values that its counters must have in the end. */
 	uint64_t posted[EP_CNTRS], good[EP_CNTRS], bad[EP_CNTRS];
 	uint64_t remote_least, remote_most;	/* remote writes executed here */
 	uint64_t changed_least, changed_most;	/* of them into gated regions */

@@ -86,7 +86,7 @@ size_t raw_recv(struct raw *raw, void *bytes, size_t length)
 	return got;
 }
 
-/* What comes for a raw end is no event of the world's. */
+/* Bytes that come for a raw end are no event of the world's. */
 void raw_pause(struct raw *raw)
 {
 	struct world *world = ((struct line *)raw)->cable->world;

@@ -63,7 +63,7 @@ struct region *region_open(struct party *owner, uint64_t length, size_t segs, ui
 	return region;
 }
 
-/* What peers may do changes under the ops that are under way. */
+/* The rights of peers change under the ops that are under way. */
 static void region_loosen(struct region *region)
 {
 	struct model *model = region->owner->model;

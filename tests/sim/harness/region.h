@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* region.h - a registered region and what its memory must hold.
  *
- * All segments lie in one block, with gaps between them that nobody may touch. The shadow is what the block must be,
+ * All segments lie in one block, with gaps between them that no op may touch. The shadow is what the block must be,
  * but for bytes that an op under way may change: those are claimed, 64 at a time. */
 #ifndef TESTS_SIM_REGION_H
 #define TESTS_SIM_REGION_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* scarce.h - memory runs out: allocations of the device fail as the world's weather says (scarce_permille, scarce_left).
- * What the simulation itself allocates never fails. */
+ * Allocations of the simulation itself never fail. */
 #ifndef TESTS_SIM_SCARCE_H
 #define TESTS_SIM_SCARCE_H
 

@@ -9,7 +9,7 @@ static bool often(struct rnd *rnd)
 	return rnd_percent(rnd, 60);
 }
 
-/* What is drawn, held down by its bound; drawn[] has the most that there was. */
+/* The drawn number, held down by its bound; drawn[] has the most that there was. */
 static uint64_t bound(struct storm *storm, enum storm_bound of, uint64_t drawn)
 {
 	uint64_t held = drawn < storm->most[of] ? drawn : storm->most[of];
@@ -114,7 +114,7 @@ static void draw_load(struct storm *storm, struct rnd *rnd, struct workload *loa
 	}
 }
 
-/* What the kinds have beside what all have. */
+/* The additions of each kind to what all kinds have. */
 static void draw_kind(struct storm *storm, struct rnd *rnd, struct workload *load)
 {
 	bool third = storm->seed % 3 == 0;

@@ -27,7 +27,7 @@ void add_payload(struct words *words, size_t length, uint32_t status);
 /* A HELLO that nothing is wrong with, and what says it. */
 struct wire_hello_fields plain_hello(struct words *words);
 void say_hello(struct words *words, const struct wire_hello_fields *fields);
-/* What a request names: that offset of the target's region. Valid until the next call. */
+/* The target fields of a request: that offset of the target's region. Valid until the next call. */
 const struct wire_target_fields *at(const struct words *words, uint64_t addr);
 
 #endif

@@ -20,7 +20,7 @@ struct workload {
 	uint8_t  churn_permille;	/* a region is closed or registered again */
 	bool     sends, rma;		/* which kinds */
 	bool     ring;			/* messages go to the next party only: each has one source */
-	struct node *victim;		/* dies when so many ops are left; NULL: nobody does */
+	struct node *victim;		/* dies when so many ops are left; NULL: no party does */
 	uint64_t dies_at;
 	bool     returns;		/* and comes back, as another under its address */
 	struct region *region[MODEL_PARTIES][WORKLOAD_REGIONS];

@@ -188,7 +188,7 @@ static uint64_t next_ns(const struct world *world)
 	return next;
 }
 
-/* Everybody was idle: lets time pass. */
+/* All nodes were idle: lets time pass. */
 static bool world_wait(struct world *world)
 {
 	uint64_t next = next_ns(world);

@@ -3,7 +3,7 @@
  *
  * A world runs its nodes in drawn order and lets virtual time pass only when nothing is left to do now. Everything
  * that is drawn (order, delays, sizes of reads and writes, faults) comes from the world's one generator, so a seed is a
- * run. Whatever a test finds wrong it reports with world_fail(), which names the seed.
+ * run. A test reports what it finds wrong with world_fail(), which names the seed.
  * Thread: one. Times: nanoseconds of virtual time. */
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
@@ -31,7 +31,7 @@ struct weather {
 	uint32_t flips_left;		/* so many of these changes, then no more */
 	uint16_t scarce_permille;	/* allocations of the device that fail while it serves; */
 	uint32_t scarce_left;		/* so many, then no more */
-	uint8_t  refuse_percent;	/* dials refused although somebody listens */
+	uint8_t  refuse_percent;	/* dials refused although an endpoint listens */
 	uint64_t flush_max_ns;		/* bytes are durable after up to so long */
 	uint8_t  flush_fail_percent;	/* flushes that fail */
 	uint8_t  full_percent;		/* datagrams that the port does not take now, */
@@ -105,7 +105,7 @@ struct world {
 	struct node *node[WORLD_NODES];
 	int nodes;
 	int turn, idle;		/* whose turn it is when all are idle, and how many in a row were */
-	uint32_t stuck;		/* rounds in which something was ready and nobody acted */
+	uint32_t stuck;		/* rounds in which something was ready and no node acted */
 	struct listener listener[WORLD_LISTENERS];
 	uint16_t next_port;
 	struct cable **cable;
@@ -155,7 +155,7 @@ bool node_logged(const struct node *node, const char *part);
 bool world_breaks(const struct world *world);
 /* Is time about to pass, for want of anything else to do? */
 bool world_idle(const struct world *world);
-/* One turn of one node, or, if nobody has anything to do, the time moves to the next event. False: nothing can ever
+/* One turn of one node, or, if no node has anything to do, the time moves to the next event. False: nothing can ever
  * happen again. */
 bool world_step(struct world *world);
 /* Steps until done(arg), for at most limit_ns of virtual time. False: it never was. */
