@@ -7,7 +7,7 @@ enum { BYTES = 256 };
 static uint8_t bytes[BYTES];
 static struct fid_mr *const untouched = (struct fid_mr *)(uintptr_t)0x5a5a;
 
-/* What is said of the buffers; the rest of the call is good. */
+/* The part of a call about its buffers; the rest is good. */
 static const struct bad_buffers {
 	const char *what;
 	size_t count;

@@ -163,7 +163,7 @@ LONE_TEST(dmabuf, S3_S147_S149_what_is_refused)
 	close(pipes[1]);
 }
 
-/* What the provider has mapped it lets go, when the region is closed and when registration fails. */
+/* The provider unmaps its mapping when the region is closed and when registration fails. */
 LONE_TEST(dmabuf, S148_S175_nothing_stays_mapped)
 {
 	struct newest_dmabuf dmabuf = { .len = PAGE };
@@ -326,7 +326,7 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
-/* What the file must hold, after one write of all of the region and one of its last bytes. */
+/* The bytes that the file must hold after one write of all of the region and one of its last bytes. */
 static void reach(struct pair *p, const struct shape *shape)
 {
 	static uint8_t file[FILE_LEN], image[FILE_LEN];

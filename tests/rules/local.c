@@ -223,7 +223,7 @@ PAIR_TEST(rules, S72_injected_buffers_need_no_descriptor)
 	ok_write(p, r, 64, 8); /* ordered behind the injected write, and compares the whole region */
 }
 
-/* S73, S76: FI_MR_LOCAL unset: stack and heap buffers that nobody registered serve every operation. */
+/* S73, S76: FI_MR_LOCAL unset: stack and heap buffers that are not registered serve every operation. */
 PAIR_TEST(rules, S73_S76_unregistered_local_buffers_work)
 {
 	struct remote *r = remote_reg(p, LEN, ALL_REMOTE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mr_cache.c - the registration cache of local buffers without descriptor and its settings: S188 to S194, S196. What a
- * cache does cannot be seen through libfabric's own calls: emu shows it (include/emu/mr_cache.h). */
+/* mr_cache.c - the registration cache of local buffers without descriptor and its settings: S188 to S194, S196. The
+ * work of a cache cannot be seen through libfabric's own calls: emu shows it (include/emu/mr_cache.h). */
 #include "tests/rules/harness/message.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct emu_mr_cache_counts counts_of(struct peer *peer)
 	return counts;
 }
 
-/* What happened since `before`. */
+/* Counts since `before`. */
 static void expect_more(struct pair *p, const struct emu_mr_cache_counts *before, uint64_t hits, uint64_t misses,
 			uint64_t changed)
 {
@@ -367,7 +367,7 @@ CACHE_TEST("FI_MR_CACHE_MONITOR", "disabled", false, S194_disabled_is_no_cache)
 	expect_off(p);
 }
 
-/* S189, S190, S192, S193: what is none of a setting's values opens no domain; where the cache is off, nobody looks. */
+/* S189, S190, S192, S193: a setting with an invalid value opens no domain; where the cache is off, no setting is read. */
 LONE_TEST(rules, S189_S190_S192_S193_settings_must_make_sense)
 {
 	static const char *const settings[] = {

@@ -32,7 +32,7 @@ static bool locks_enough(void)
 	return !getrlimit(RLIMIT_MEMLOCK, &limit) && (limit.rlim_cur >= LOCKED_MIN || !geteuid());
 }
 
-/* Where the kernel or the container lets nobody pin, the rule has no meaning; what the provider says then is tested
+/* Where the kernel or the container forbids pinning, the rule has no meaning; the provider's answer then is tested
  * elsewhere. */
 static void pin_or_end(void)
 {
@@ -71,7 +71,7 @@ static void each(void (*body)(struct pair *p))
 	pair_each_of(wants, sizeof(wants) / sizeof(*wants), if_it_pins);
 }
 
-/* Likewise where nobody is told of changes. */
+/* Likewise where the kernel reports no changes. */
 static void hear_or_end(void)
 {
 	uint64_t needed = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP |
@@ -342,7 +342,7 @@ static size_t reports(struct pair *p, const char *words)
 	return count;
 }
 
-/* At the next access, once, with the access named. What did not change is not reported. */
+/* At the next access, once, with the access named. Memory that did not change is not reported. */
 LONE_TEST(rules, S80_a_changed_mapping_is_reported)
 {
 	struct pair p = { 0 };

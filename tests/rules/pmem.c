@@ -167,7 +167,7 @@ LONE_TEST(pmem, S132_shared_file_mappings_alone)
 	close(mem);
 }
 
-/* What lies before it, and after, has no say. */
+/* The mappings before it and after it do not matter. */
 LONE_TEST(pmem, S132_among_other_mappings)
 {
 	struct peer p;

@@ -181,7 +181,7 @@ static void step_file_close(const void *arg, void *reply)
 	close(filed.fd);
 }
 
-/* S108: the kernel tells nobody of a file that is cut short, but its page is not there. */
+/* S108: the kernel does not report that a file was cut short, but its page is not there. */
 PAIR_TEST(rules, S108_a_file_with_new_pages)
 {
 	struct filed_told told;
@@ -279,7 +279,7 @@ PAIR_TEST(rules, S114_ranges_that_cannot_be_refreshed)
 	mapped_close(p);
 }
 
-/* S110: elsewhere it is there or -FI_ENOSYS. S118: there it shuts nobody out. */
+/* S110: elsewhere it is there or -FI_ENOSYS. S118: there it shuts no peer out. */
 PAIR_TEST(rules, S110_S118_refresh_without_notification)
 {
 	uint64_t key, addr;

@@ -119,7 +119,7 @@ struct outcome amo_call(struct pair *p, enum amo amo, const struct amo_local *lo
 	return out;
 }
 
-/* What the element becomes; a swap finds what it compares with. */
+/* The element's value afterwards; a swap finds the value that it compares with. */
 static uint64_t after(enum amo amo, uint64_t old, uint64_t operand)
 {
 	return amo == AMO_READ ? old : amo == AMO_SWAP ? operand : old + operand;

@@ -6,7 +6,7 @@
 
 #include "tests/rules/harness/harness.h"
 
-/* What fi_mr_bind is given. */
+/* The object that fi_mr_bind gets. */
 enum bind_to { BIND_COUNTER, BIND_SECOND_COUNTER, BIND_ENDPOINT, BIND_SECOND_ENDPOINT };
 
 /* The calls at the target, and their return values. */

@@ -28,7 +28,7 @@ void check_fail(const char *file, int line, const char *fmt, ...) __attribute__(
 void check_rc(const char *file, int line, const char *call, ssize_t got, ssize_t want);
 void check_refused(const char *file, int line, const char *call, ssize_t got);
 
-/* What the messages begin with from now on; printf style. */
+/* Messages begin with this from now on; printf style. */
 void check_label(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 enum check_end { CHECK_FAILED, CHECK_PERMITTED, CHECK_NOT_APPLICABLE };

@@ -91,7 +91,7 @@ static void step_quiet(const void *arg, void *reply)
 
 /* ---- the initiator's side ---- */
 
-/* What is the same for an endpoint of one's own and a shared one. */
+/* Opens the parts that a test needs with an endpoint of its own and with a shared one. */
 static void open_rest(struct pair *p)
 {
 	static const struct region_want local = { .len = { PAIR_LOCAL_LEN }, .access = ALL_LOCAL };

@@ -14,7 +14,7 @@ static const char *const outcome_words[OUTCOMES] = {
 	[OUTCOME_PASS] = "pass", [OUTCOME_PERMITTED] = "refused as permitted", [OUTCOME_FAIL] = "FAIL",
 	[OUTCOME_NOT_APPLICABLE] = "not applicable",
 };
-/* What a test runner takes for an end: a refusal that is permitted is one more way to keep the rule. */
+/* The result in a test runner's terms: a refusal that is permitted is one more way to keep the rule. */
 static const char *const tap_words[OUTCOMES] = {
 	[OUTCOME_PASS] = "ok", [OUTCOME_PERMITTED] = "ok", [OUTCOME_FAIL] = "not ok", [OUTCOME_NOT_APPLICABLE] = "skip",
 };

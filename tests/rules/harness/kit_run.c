@@ -55,7 +55,7 @@ static void child(const struct rule_test *test, int fd, pid_t kit)
 	exit(0);	/* with the provider's cleanup: a crash there counts, too */
 }
 
-/* What the child tells, until it has ended: a process that it left behind may hold the pipe open for longer. False: the
+/* Reads the child's report until the child has ended: a process that it left behind may hold the pipe open for longer. False: the
  * time is over. */
 static bool attend(pid_t pid, int fd, uint64_t end_ms, char *told, size_t size, int *status)
 {

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What a program may offer. The provider answers with the part that it asks for; where that was seen already, or the
+/* The modes that a program may offer. The provider answers with the part that it asks for; where that was seen already, or the
  * capabilities are not to be had, the mode is passed over. */
 static const struct offer {
 	uint64_t mr_mode, caps;

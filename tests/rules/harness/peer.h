@@ -29,7 +29,7 @@ enum { AUTH_TEXT_MAX = 16 };
 #define PEER_TAG 0x1122334455667788ULL
 enum { PEER_ADDR_MAX = 128, PEER_TEXT_MAX = 1024, PEER_REMOTE_DATA_MAX = 256 };
 
-/* What to ask of fi_getinfo and the queues; zero everywhere is a plain endpoint of FI_MSG, FI_RMA and, where it is
+/* The requests to fi_getinfo and the queues; zero everywhere is a plain endpoint of FI_MSG, FI_RMA and, where it is
  * offered, FI_TAGGED. Plain bytes: may go to a target. */
 struct peer_want {
 	uint32_t api;          /* 0: peer_api() */

@@ -27,7 +27,7 @@ struct mr_args {
 int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags,
 		struct fid_mr **mr);
 
-/* What a region should be. Plain bytes: may go to a target. Segments lie one after the other with REGION_GUARD between
+/* Describes a region. Plain bytes: may go to a target. Segments lie one after the other with REGION_GUARD between
  * them. */
 struct region_want {
 	size_t len[REGION_SEGS_MAX];
