@@ -108,7 +108,7 @@ static void *nic_thread(void *arg)
 	return arg;
 }
 
-/* Nobody polls: what the posters leave, the NIC thread must be told of. */
+/* No thread polls: the NIC thread must be told of the work that the posters leave. */
 static void nothing_is_left_behind(void)
 {
 	struct driver_ops ops = { .work = work, .pending = pending, .wake = wake };

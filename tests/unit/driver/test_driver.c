@@ -168,7 +168,7 @@ static const char *judge(void)
 	return NULL;
 }
 
-/* Nobody but the posters' and waiters' own calls: all threads must have ended. */
+/* No thread polls; there are only the posters' and waiters' own calls. All threads must have ended. */
 static const char *judge_ended(void)
 {
 	if (t.in_handler)

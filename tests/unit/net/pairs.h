@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pairs.h - the link that is under test, in one thread with a fake device: its listener, and pairs of conns that are connected
- * through it. What fails, ends the test. test_lines.c tests what holds for every stream, by the kind that `local` names. */
+ * through it. A failure ends the test. test_lines.c tests what holds for every stream, by the kind that `local` names. */
 #ifndef EMU_TESTS_PAIRS_H
 #define EMU_TESTS_PAIRS_H
 

@@ -162,7 +162,7 @@ Test(lines, full_stream_tells_once_when_it_takes_more)
 	expect_text(two, "more");
 }
 
-/* Nobody is told of what a line has that is not heard, not even that there is something; but that it broke. */
+/* The device is not told of bytes on a line that it has paused, not even that there are any; but it is told that the line broke. */
 Test(lines, say_how_much_is_digested_at_once)
 {
 	struct conn *one, *two;

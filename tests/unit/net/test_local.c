@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_local.c - streams between neighbours: when they go by a Unix socket, and when by TCP (WIRE-38). What holds for both is in
+/* test_local.c - streams between neighbours: when they go by a Unix socket, and when by TCP (WIRE-38). Tests for both are in
  * test_lines.c, which is part of this program. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -324,7 +324,7 @@ Test(local, forks_child_keeps_no_name)
 	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* The last descriptor is for TCP, by which everybody comes. */
+/* The last descriptor is for TCP, by which every peer can come. */
 Test(local, last_descriptor_is_not_for_a_name)
 {
 	struct rlimit old, limit;

@@ -94,7 +94,7 @@ Test(ring, of_nobody)
 	shm_ring_tell(&none, &some, 1);
 }
 
-/* What was put when the reader closed it, and no more, whatever a peer says then. */
+/* The bytes that were put when the reader closed it, and no more, whatever a peer writes then. */
 Test(ring, that_is_closed_grows_no_more)
 {
 	shm_ring_open(&to, true);
@@ -126,7 +126,7 @@ Test(ring, takes_its_turn_with_the_socket)
 	cr_assert_not(shm_ring_waits(&to));
 }
 
-/* What has been said to go by the socket goes by it, all. */
+/* All bytes that were announced for the socket go by it. */
 Test(ring, waits_for_what_the_socket_did_not_take)
 {
 	shm_ring_open(&to, true);

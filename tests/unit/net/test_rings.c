@@ -60,7 +60,7 @@ Test(rings, take_what_is_sent_to_who_looks)
 	expect_text(one, "by the socket");
 }
 
-/* Of what nobody will be woken by. */
+/* Of bytes that will wake no thread. */
 Test(rings, are_emptied_by_who_looks_no_more)
 {
 	struct conn *one, *two;
@@ -170,7 +170,7 @@ static void send_three(struct conn *conn)
 		cr_assert_eq(send_zeros(conn, CONN_ROOM), CONN_ROOM);
 }
 
-/* What is received at once by the device is not all that there is. */
+/* The device does not receive all that there is at once. */
 Test(rings, of_the_deaf_are_read_at_once)
 {
 	struct conn *one, *two;

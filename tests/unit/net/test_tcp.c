@@ -75,7 +75,7 @@ Test(tcp, what_was_sent_arrives_after_close)
 		usleep(1000);
 }
 
-/* What lingers, too: the parent's end of it must be an end. */
+/* A child closes lingering lines, too: when the parent ends one, the stream must end. */
 Test(tcp, forks_child_closes_what_lingers)
 {
 	struct conn *one, *two;

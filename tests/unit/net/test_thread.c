@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_thread.c - the NIC thread's states, over real sockets. What the thread did is read from its counters. */
+/* test_thread.c - the NIC thread's states, over real sockets. The thread's counters say what it did. */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>

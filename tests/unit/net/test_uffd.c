@@ -270,7 +270,7 @@ Test(uffd, tells_nothing_after_unwatch)
 	cr_assert_eq(told(), 0);
 }
 
-/* What is held in the first and the last page keeps those watched, and no other. */
+/* Memory held in the first and the last page keeps those watched, and no other. */
 Test(uffd, shared_pages_stay_watched)
 {
 	begin();

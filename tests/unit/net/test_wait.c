@@ -133,7 +133,7 @@ Test(wait, descriptor_polls_as_the_sleep_does)
 	end(wait);
 }
 
-/* What the device has to say on the new connection is the sleeper's to send. */
+/* The sleeper must send the device's frames on the new connection. */
 Test(wait, wakes_when_a_dial_is_finished)
 {
 	struct wait *wait = begin(true);

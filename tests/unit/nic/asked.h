@@ -20,18 +20,18 @@ struct asked {
 	uint64_t first;			/* number of the first request to come */
 };
 
-/* What is sent comes from here, and what is fetched goes to the last of its three parts. */
+/* Sent bytes come from here, and fetched ones go to the last of its three parts. */
 extern uint8_t asked_memory[3 * ASKED_LONG];
 
 void asked_open(struct asked *asked);
 void asked_close(struct asked *asked);
-/* What can leave now does. */
+/* Frames that can leave now do. */
 void asked_settle(struct asked *asked);
 /* Posts, and lets it leave. An ATOMIC fetches. */
 void asked_post(struct asked *asked, enum op_kind kind, uint64_t length, uint32_t flags);
 /* Posts alone. */
 void asked_post_at(struct asked *asked, enum op_kind kind, uint64_t key, uint64_t addr, uint64_t length, uint32_t flags);
-/* What an op came to since the last time. */
+/* The result of an op since the last time. */
 int asked_came_to(struct asked *asked);
 
 #endif

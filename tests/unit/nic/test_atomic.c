@@ -466,7 +466,7 @@ Test(atomic, behind_a_handler_of_the_program)
 	cr_assert(result[0] == 3 && result[1] == 4);
 }
 
-/* What the thread has set for its own arithmetic does not matter, and is as before. */
+/* The thread's own settings for arithmetic do not matter, and are as before. */
 Test(atomic, rounds_to_nearest_whatever_the_thread_has_set)
 {
 	struct atomic_what sum = { ATOMIC_PLAIN, ATOMIC_SUM, ATOMIC_FLOAT };

@@ -102,7 +102,7 @@ Test(conn, that_is_blocked)
 	stage_close(&stage);
 }
 
-/* With nothing in its queue there is nobody to wake it. */
+/* With nothing in its queue nothing would wake it. */
 Test(conn, that_has_no_memory)
 {
 	struct stage stage;
@@ -136,7 +136,7 @@ static ssize_t give(struct line *line, const struct iovec *iov, int count)
 	return result;
 }
 
-/* What the link says of a stream: nothing now, or the end, and why. */
+/* The link's answer about a stream: nothing now, or the end, and why. */
 Test(conn, that_receives_nothing)
 {
 	static const struct { ssize_t result; bool open, faulted, refused; } gets[] = {

@@ -23,7 +23,7 @@ static void release(struct cq_node *node)
 static struct test_node nodes[64];
 static struct cq *cq;
 
-/* What cq.c calls of libc's. While `probed` is set, the queue is asked at each call: unless its lock is free, that never
+/* Functions of libc that cq.c calls. While `probed` is set, the queue is asked at each call: unless its lock is free, that never
  * ends. */
 void *__real_malloc(size_t size);
 void  __real_free(void *memory);

@@ -321,7 +321,7 @@ static void grow_stale(void)
 	while ((now.tv_sec - from.tv_sec) * 1000000000ll + (now.tv_nsec - from.tv_nsec) < 5000000);
 }
 
-/* Nobody tells the guard: what it knows is old. */
+/* The guard is not told: its knowledge is old. */
 Test(guard_chain, signals_blocked_since)
 {
 	char byte;

@@ -13,7 +13,7 @@ enum { MANY = 2000 };	/* more than a chunk has */
 
 static const char zeros[SECRET_MEMORY_CELL];
 
-/* What /proc/self/smaps says of the memory at `at`. */
+/* The flags that /proc/self/smaps has for the memory at `at`. */
 static void flags_of(const void *at, char *flags, size_t size)
 {
 	FILE *maps = fopen("/proc/self/smaps", "r");

@@ -179,7 +179,7 @@ Test(mr, whole_address_space)
 	}
 }
 
-/* What begins at NULL, or is as long, is not everything for that. */
+/* A region that begins at NULL, or is as long as the address space, is not everything for that. */
 Test(mr, nearly_the_whole_address_space)
 {
 	for (int virtual_addr = 0; virtual_addr < 2; virtual_addr++) {

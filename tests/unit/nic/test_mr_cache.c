@@ -11,7 +11,7 @@ enum { BASE = 0x10000 };
 static struct mr_cache *cache;
 static struct mr_cache_counts counts;
 
-/* What forgot() was told. */
+/* The calls of forgot(). */
 static struct { uint64_t addr, length; bool held; } gone[64];
 static unsigned gone_count;
 
@@ -77,7 +77,7 @@ Test(mr_cache, two_regions_are_not_one)
 	expect(2, 100, 0, 0, 0);
 }
 
-/* What was found readable has not been found writable; the other way round it has. */
+/* Memory found readable has not been found writable; memory found writable is readable. */
 Test(mr_cache, rights)
 {
 	begin(UINT64_MAX, 8, false);
@@ -210,7 +210,7 @@ Test(mr_cache, too_long_to_merge)
 	cr_assert(find(105, 96) && !find(100, 10));
 }
 
-/* What merges stands between what is used now and what is not: the ring is whole after it. */
+/* A merged region stands between used and unused ones: the ring is whole after the merge. */
 Test(mr_cache, merged_regions_are_fresh)
 {
 	begin(UINT64_MAX, 2, true);

@@ -107,7 +107,7 @@ static struct session *stranger(struct stage *stage)
 	return session_get(stage->bed.party[0]->ep, &at);
 }
 
-/* What is owed is looked at again soon, by the NIC thread if nobody else comes. */
+/* An owed acknowledgement is looked at again soon, by the NIC thread if no other thread comes. */
 Test(nic_slices, what_is_owed)
 {
 	const struct nic_config config = { .wake = wake };
@@ -140,7 +140,7 @@ Test(nic_slices, what_is_owed)
 	stage_close(&stage);
 }
 
-/* It is sent after so many slices in vain, or in the first one if somebody waits for it, or at a timer. */
+/* It is sent after so many slices in vain, or in the first one if a peer waits for it, or at a timer. */
 Test(nic_slices, when_it_is_settled)
 {
 	struct stage stage;
@@ -234,7 +234,7 @@ Test(nic_slices, times_among_work)
 	stage_close(&stage);
 }
 
-/* Somebody waits, for the program or for a flush. */
+/* A peer waits, for the program or for a flush. */
 Test(nic_slices, pending)
 {
 	struct stage stage;
@@ -355,7 +355,7 @@ static ssize_t breaks(struct line *line, const struct iovec *iov, int count)
 	return -EPIPE;
 }
 
-/* What is settled outside of a slice is so at that time, and not at that of the last slice. */
+/* An acknowledgement sent outside of a slice goes by the time of that moment, and not by that of the last slice. */
 Test(nic_slices, time_of_what_is_settled)
 {
 	struct session *session;

@@ -159,7 +159,7 @@ Test(refusal, range_by_offset)
 	       "offset from 0, not by virtual address (S59).");
 }
 
-/* What to change depends on where the access lies: an offset, a slip, the end, or another region's address. */
+/* The remedy depends on where the access lies: an offset, a slip, the end, or another region's address. */
 Test(refusal, range_by_address)
 {
 	struct refusal r = { REFUSAL_RANGE, OP_REMOTE_READ, 0x2a, 0x8, 8, 4096,

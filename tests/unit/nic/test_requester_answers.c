@@ -251,7 +251,7 @@ Test(requester_answers, source_fault)
 	}
 }
 
-/* What is dropped is asked again, all of it and in its order, by numbers from there on; what was executed is not. */
+/* Dropped requests are sent again, all and in their order, by numbers from there on; executed ones are not. */
 Test(requester_answers, receiver_not_ready)
 {
 	struct asked asked;

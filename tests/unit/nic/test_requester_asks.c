@@ -125,7 +125,7 @@ Test(requester_asks, grants)
 	}
 }
 
-/* The peer is not ready for messages. What may pass them does, by the order that the endpoint promises. */
+/* The peer is not ready for messages. Ops that may pass them do, by the order that the endpoint promises. */
 Test(requester_asks, past_a_message)
 {
 	static const struct { enum op_kind kind; uint32_t flags, order; bool passes; } cases[] = {

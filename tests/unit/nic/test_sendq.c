@@ -69,7 +69,7 @@ static ssize_t take_pieces(struct line *line, const struct iovec *iov, int count
 	return bytes;
 }
 
-/* What is copied in a row leaves as one piece, and what is lent as one of its own, also once it is taken back. */
+/* Bytes copied in a row leave as one piece, and lent bytes as one of their own, also once they are taken back. */
 Test(sendq, pieces)
 {
 	const struct link_ops link = { .send = take_pieces };
@@ -130,7 +130,8 @@ Test(sendq, most_pieces)
 
 static size_t sent;
 
-/* What has digests is lent for one send as long as it is likely to be in the cache still; without, for as many as there may be. */
+/* A payload with digests is lent for one send as long as it is likely to be in the cache still; one without, for as many
+ * pieces as there may be. */
 Test(sendq, as_much_as_is_digested)
 {
 	enum { EIGHTH = 1000 };

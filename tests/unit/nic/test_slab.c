@@ -33,7 +33,7 @@ Test(slab, objects_stay)
 	slab_fini(&slab);
 }
 
-/* What is given back comes again, zeroed, and nothing twice. */
+/* A slot that is given back comes again, zeroed, and none comes twice. */
 Test(slab, given_back)
 {
 	static bool taken[64];
