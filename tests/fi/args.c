@@ -362,7 +362,7 @@ Test(fi_args, options_and_flags_of_an_endpoint)
 	world_close(&w);
 }
 
-/* What the program changed in the info is looked at again. */
+/* Fields that the program changed in the info are checked again. */
 Test(fi_args, infos_that_fi_getinfo_never_gave)
 {
 	struct fid_domain *domain;

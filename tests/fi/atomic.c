@@ -283,7 +283,7 @@ static void flags_one_by_one(struct world *w, const struct fi_msg_atomic *msg)
 	RC(-FI_EOPNOTSUPP, fi_atomicmsg(w->ep, msg, FI_TAGGED));
 }
 
-/* What needs the capability, or more of it. */
+/* Calls that need the capability, or more of it. */
 static void capabilities(struct world *w)
 {
 	size_t count;

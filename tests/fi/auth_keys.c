@@ -23,7 +23,7 @@ static uint8_t *copy(size_t size)
 	return key;
 }
 
-/* What is asked comes back, as the info's own copy. */
+/* The key asked for comes back, as the info's own copy. */
 Test(fi_auth_keys, hints_are_granted)
 {
 	world_need_emu();

@@ -223,7 +223,7 @@ static void commands_of(struct fid *fid, const int *own, size_t count, const voi
 		commands_of(fid, own_, sizeof(own_) / sizeof(own_[0]), nothing); \
 	} while (0)
 
-/* What an object has no use for is -FI_ENOSYS, and its argument, which is not there, is not looked at. */
+/* A command that an object has no use for is -FI_ENOSYS, and its argument, which is not there, is not read. */
 Test(fi_bad_input, commands_one_by_one)
 {
 	void *nothing = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

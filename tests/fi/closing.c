@@ -228,7 +228,7 @@ Test(fi_closing, in_the_wrong_order)
 	world_close(&w);
 }
 
-/* What is bound twice, or after fi_enable, or to what it does not fit: the first binding stays. */
+/* An object is bound twice, or after fi_enable, or to one that it does not fit: the first binding stays. */
 Test(fi_closing, bound_once)
 {
 	struct fid_ep *ep;

@@ -137,7 +137,7 @@ Test(fi_cm, shutdown_is_told_to_both_sides_once)
 	net_close(&net);
 }
 
-/* What was sent before goodbye arrives, even if nothing was posted for it. */
+/* A message sent before the shutdown arrives, even if no receive was posted for it. */
 Test(fi_cm, what_was_injected_before_shutdown_is_received_after_it)
 {
 	uint8_t in[BYTES] = { 0 };

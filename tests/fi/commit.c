@@ -113,7 +113,7 @@ static int on_a_small_disk(size_t room, size_t length)
 
 enum { ROOM = 16 * LEN, FILE_LEN = 4 * ROOM };
 
-/* What does not fit is refused, and nothing else: neither the process nor the region, nor the other bytes of it. */
+/* A range that does not fit is refused, and nothing else: neither the process nor the region, nor the other bytes of it. */
 Test(fi_commit, disk_full)
 {
 	struct fi_cq_tagged_entry entry;

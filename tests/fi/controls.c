@@ -37,7 +37,7 @@ static struct fid_mr *registered(struct world *w)
 	return mr;
 }
 
-/* What an object has no use for is -FI_ENOSYS, and its argument is not looked at. */
+/* A command that an object has no use for is -FI_ENOSYS, and its argument is not read. */
 Test(fi_controls, commands_one_by_one)
 {
 	static const int of_region[] = { FI_ENABLE, FI_GET_RAW_MR, FI_REFRESH }, of_domain[] = {

@@ -133,7 +133,7 @@ Test(fi_dgram, past_the_mtu)
 	world_close(&world);
 }
 
-/* What is for reliable endpoints: fi_cq(3) of the levels, fi_getinfo(3) of the capabilities, fi_cm(3). */
+/* Things that are for reliable endpoints: fi_cq(3) of the levels, fi_getinfo(3) of the capabilities, fi_cm(3). */
 Test(fi_dgram, what_is_not_there)
 {
 	struct iovec iov = { from, 8 };

@@ -51,7 +51,7 @@ static const struct hint refused[] = {
 	DOMAIN(max_ep_srx_ctx, 2), DOMAIN(auth_key_size, 8), DOMAIN(max_err_data, 385),
 };
 
-/* What is asked is in the answer: as it is, or more. */
+/* The answer has what the hints ask for, or more. */
 static const struct hint granted[] = {
 	DIRECT(caps, FI_MSG), DIRECT(caps, FI_TAGGED), DIRECT(caps, FI_TAGGED | FI_SEND), DIRECT(caps, FI_MSG | FI_TAGGED),
 	DIRECT(caps, FI_MSG | FI_MULTI_RECV), DIRECT(caps, FI_TAGGED | FI_SOURCE | FI_SOURCE_ERR),

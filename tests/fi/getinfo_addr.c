@@ -271,7 +271,7 @@ Test(fi_addr, interface_setting_limits_the_choice)
 	RC(-FI_ENODATA, ask(NULL, NULL, 0, 0, &info));
 }
 
-/* What an endpoint listens at is the address of the interface in use, never all of them. */
+/* An endpoint listens at the address of the interface in use, never at all of them. */
 Test(fi_addr, endpoint_has_the_address_of_its_info)
 {
 	struct sockaddr_in name;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* handlers.c - S18, S84: whatever the program does with its signals, an access to missing memory is refused, and nobody dies. */
+/* handlers.c - S18, S84: whatever the program does with its signals, an access to missing memory is refused, and no
+ * process dies. */
 #include "tests/fi/world.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static void put_handlers(void (*handler)(int))
 	signal(SIGBUS, handler);
 }
 
-/* This thread drives all of the device; where it is idle, nobody does. */
+/* This thread drives all of the device; where it is idle, none does. */
 static struct fid_mr *open_hole(struct world *w)
 {
 	char *hole = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -84,7 +84,7 @@ Test(fi_large, a_message_of_more_than_4_GiB)
 		cr_expect(!memcmp(from + own[i] * WINDOW, into + own[i] * WINDOW, WINDOW), "window %zu", own[i]);
 	cr_expect(!memcmp(from + WINDOW, into + WINDOW, WINDOW));
 	cr_expect(!memcmp(from + (WINDOWS - 1) * WINDOW, into + (WINDOWS - 1) * WINDOW, 12345) && !into[LENGTH]);
-	/* What does not fit is counted, and not sent. */
+	/* Bytes that do not fit are counted, and not sent. */
 	RC(0, fi_tsend(w.ep, from, LENGTH, NULL, w.self, 8, NULL));
 	RC(0, fi_trecv(w.ep, into, 100, NULL, FI_ADDR_UNSPEC, 8, 0, &w));
 	RC(-FI_EAVAIL, next_receive(&w, &entry));

@@ -129,7 +129,7 @@ Test(fi_late, lax_shares_room_from_then_on)
 	world_close(&w);
 }
 
-/* What the device cannot take in while it is at work. */
+/* Bindings that the device cannot take in while it is at work. */
 Test(fi_late, lax_takes_no_queue)
 {
 	int log = world_catch_log("warn");

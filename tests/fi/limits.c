@@ -282,7 +282,7 @@ Test(fi_limits, domain_mr_iov_limit)
 	close_all(&w);
 }
 
-/* What is told of a refusal fits into so many bytes, and is told whole in them. */
+/* The sentence of a refusal fits into so many bytes, and is whole in them. */
 Test(fi_limits, domain_max_err_data)
 {
 	struct fi_cq_tagged_entry entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mr_cache.c - FI_EMU_MR_CACHE: what the program is told, where the cache cannot be had, and many threads at it. What it does
+/* mr_cache.c - FI_EMU_MR_CACHE: what the program is told, where the cache cannot be had, and many threads at it. Its work
  * is tested in tests/rules/mr_cache.c. */
 #include "tests/fi/world.h"
 
@@ -182,7 +182,7 @@ Test(fi_mr_cache, needs_no_privilege)
 	world_close(&w);
 }
 
-/* What it did is in the log when the domain closes. */
+/* Its counts are in the log when the domain closes. */
 Test(fi_mr_cache, logs_its_counters)
 {
 	int log = world_catch_log("info");
@@ -283,7 +283,7 @@ Test(fi_mr_cache, each_domain_has_its_own)
 	world_close(&w);
 }
 
-/* In a fork's child nobody reads the kernel's notices. */
+/* In a fork's child no thread reads the kernel's notices. */
 Test(fi_mr_cache, a_forks_child_unmaps_and_closes)
 {
 	struct emu_mr_cache_counts counts;

@@ -124,7 +124,7 @@ Test(fi_multi_recv, is_released_below_the_minimum)
 	}
 }
 
-/* What is too long for what is left is cut short, and uses it up. */
+/* A message too long for the rest of the buffer is cut short, and uses it up. */
 Test(fi_multi_recv, a_message_too_long)
 {
 	static const size_t lengths[] = { 71, 30000 };

@@ -224,7 +224,7 @@ Test(fi_peek, claimed_messages_are_discarded_or_cut_short)
 	world_close(&w);
 }
 
-/* What is claimed and never fetched goes with the endpoint. */
+/* A message that is claimed and never fetched goes with the endpoint. */
 Test(fi_peek, claimed_messages_end_with_the_endpoint)
 {
 	struct world w;

@@ -80,7 +80,7 @@ static int domain(int mr_mode)
 	return rc;
 }
 
-/* What was asked for and cannot be had is refused; domains that pin nothing do not care. */
+/* Pinning that is asked for and cannot be had is refused; domains that pin nothing do not care. */
 Test(fi_pinned, io_uring_is_forbidden)
 {
 	world_need_emu();
@@ -95,7 +95,7 @@ Test(fi_pinned, io_uring_is_forbidden)
 	RC(0, domain(FI_MR_ALLOCATED));
 }
 
-/* Then nobody tells of changes, and that is all. */
+/* Then no change is reported, and that is all. */
 Test(fi_pinned, userfaultfd_is_forbidden)
 {
 	uint8_t word[8] = "1234567", *memory = map(PAGE);

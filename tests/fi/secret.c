@@ -133,7 +133,7 @@ Test(fi_secret, a_forks_child_has_no_keys)
 	world_close(&world);
 }
 
-/* What was good when the infos were made and is no more when the domain opens leaves nothing unprotected. */
+/* A file that was good when the infos were made and is not when the domain opens leaves nothing unprotected. */
 Test(fi_secret, a_file_that_goes_bad)
 {
 	struct fid_domain *domain;

@@ -175,7 +175,7 @@ Test(fi_shared, completes_by_the_endpoints_rule)
 	shared_close(&s);
 }
 
-/* What one endpoint leaves behind when it is closed, is the others'; its messages are gone. */
+/* The receives that one endpoint leaves behind when it is closed are the others'; its messages are gone. */
 Test(fi_shared, outlives_an_endpoint)
 {
 	struct fi_cq_err_entry error[2] = { 0 }; /* newer libraries write more than these headers know */

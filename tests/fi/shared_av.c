@@ -53,7 +53,7 @@ static void check(struct fid_av *av, fi_addr_t fi_addr, int n)
 	cr_assert(got.sin_port == want.sin_port && got.sin_addr.s_addr == want.sin_addr.s_addr);
 }
 
-/* What one does, the other sees, under the same fi_addr_t; both may do it. */
+/* One sees the other's insertions and removals, under the same fi_addr_t; both may do them. */
 Test(fi_shared_av, one_vector)
 {
 	struct fi_av_attr read_only = { .type = FI_AV_TABLE, .name = name, .flags = FI_READ };

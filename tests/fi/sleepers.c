@@ -269,7 +269,7 @@ Test(fi_sleepers, are_not_woken_in_a_forks_child)
 	world_close(&w);
 }
 
-/* Nobody answers there: three dials in a row are refused, 100 ms apart. */
+/* No endpoint answers there: three dials in a row are refused, 100 ms apart. */
 Test(fi_sleepers, hear_of_the_devices_timers_under_manual_progress)
 {
 	struct sockaddr_in nobody = { .sin_family = AF_INET, .sin_port = htons(1) };

@@ -255,7 +255,7 @@ static struct fi_cq_err_entry failed(struct world *w)
 	return error;
 }
 
-/* What fits is placed, and the entry says how much did not. */
+/* The bytes that fit are placed, and the entry says how many did not. */
 Test(fi_tagged, too_long_for_its_receive)
 {
 	static const size_t lengths[] = { 11, 300, 4096 };

@@ -323,7 +323,7 @@ Test(fi_wait_objects, bad_attributes)
 	world_close(&w);
 }
 
-/* Nobody would wake the program. */
+/* Nothing would wake the program. */
 Test(fi_wait_objects, a_condition_needs_background_progress)
 {
 	struct fi_cq_attr attr = { .wait_obj = FI_WAIT_MUTEX_COND };

@@ -57,7 +57,7 @@ void world_close(struct world *world);
 bool world_has(uint32_t api);
 /* From here on standard error, where libfabric's log goes, is kept: lines of this level and worse. A descriptor. */
 int world_catch_log(const char *level);
-/* What was logged since the last call; good until the next. */
+/* The log since the last call; valid until the next. */
 const char *world_logged(int log);
 /* The next completion or error: 1, or -FI_EAVAIL; ends the test if there is none within the hang guard. */
 ssize_t world_next(struct world *world, void *entry);

@@ -233,7 +233,7 @@ Test(process, dgram_a_target_that_calls_nothing_is_served)
 	two_close(&two);
 }
 
-/* Nobody is there any more, and nobody is waited for, also when the endpoint closes. */
+/* No peer is there any more, and no call waits for one, also when the endpoint closes. */
 Test(process, dgram_to_a_dead_peer)
 {
 	struct two two;
@@ -262,7 +262,7 @@ static int stranger(const struct two *two, struct sockaddr_in *to)
 	return fd;
 }
 
-/* What is no datagram of ours changes nothing, and is not answered: so nobody is used to flood somebody else. */
+/* A foreign datagram changes nothing, and is not answered: so no endpoint can be used to flood another host. */
 Test(process, dgram_strangers_get_no_answer)
 {
 	uint8_t bytes[3000], back[16];

@@ -63,7 +63,7 @@ static void own_close(struct own *own)
 	peer_close(&own->peer);
 }
 
-/* What the parent has opened. */
+/* The objects that the parent has opened. */
 static void check_dead(struct own *own)
 {
 	struct fi_cq_tagged_entry entry;

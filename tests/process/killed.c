@@ -64,7 +64,7 @@ static void fly(struct scene *s, enum rma_dir dir, struct op *ops)
 				      &ops[i]));
 }
 
-/* What is posted to the victim later fails as well, at the post or by completion. */
+/* An op posted to the victim later fails as well, at the post or by completion. */
 static void expect_unreachable(struct scene *s)
 {
 	struct op op;

@@ -161,7 +161,7 @@ static int descriptors(void)
 	return count;
 }
 
-/* Whatever the program becomes finds nothing of the NIC's, and may have one of its own. */
+/* The program that replaces this one finds nothing of the NIC's, and may have one of its own. */
 static void run_exec(int before)
 {
 	char count[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* queues.c - small completion queues that nobody reads hold operations back and lose nothing; four threads post at
+/* queues.c - small completion queues that are not read hold operations back and lose nothing; four threads post at
  * once. */
 #include <criterion/criterion.h>
 

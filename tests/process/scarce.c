@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* scarce.c - memory, or descriptors, run out in the middle of a call: the call says so and changes nothing, so that the same
- * call succeeds when there is some again, and nothing that is under way is lost. What is done meanwhile: short_of.c. */
+ * call succeeds when there is some again, and nothing that is under way is lost. The calls are in short_of.c. */
 #include <criterion/criterion.h>
 
 #include "tests/rules/harness/harness.h"

@@ -87,7 +87,7 @@ static bool reach(enum soak_stage stage, const pid_t pids[SOAK_MEMBERS])
 	return true;
 }
 
-/* What was sent well among those that live has arrived. */
+/* Messages sent with success among those that live have arrived. */
 static uint64_t lost(void)
 {
 	uint64_t sum = 0;

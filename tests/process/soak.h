@@ -9,7 +9,7 @@
 
 enum { SOAK_MEMBERS = 8 };
 
-/* What all are to do, and how far each is. */
+/* The task of all, and how far each is. */
 enum soak_stage {
 	SOAK_WORKING,
 	SOAK_DRAINED,	/* no op is under way */
