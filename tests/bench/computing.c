@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* computing.c - a target that computes on all cores while its memory is read. Nobody leaves it a core, so the scheduler
+/* computing.c - a target that computes on all cores while its memory is read. No thread leaves it a core, so the scheduler
  * decides when the thread that serves gets its turn. How much of the time that thread could have run and did not, the
  * kernel counts (schedstat); plain TCP is served by a thread that sleeps in recv(), in the same position. */
 #include <dirent.h>
@@ -57,7 +57,7 @@ static bool computes(const struct worker *workers, unsigned count, long thread)
 	return found;
 }
 
-/* What all threads that do not compute have waited for a core since they began. */
+/* The time that all threads that do not compute have waited for a core since they began. */
 static uint64_t waited_ns(const struct worker *workers, unsigned count)
 {
 	DIR *dir = opendir("/proc/self/task");

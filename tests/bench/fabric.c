@@ -301,7 +301,7 @@ static int completion_failed(struct fabric *f)
 	return -entry.err;
 }
 
-/* What reading the queue gave. A completion is of a receive, of an op that we posted, or tells of a peer's write. */
+/* Counts the result of reading the queue. A completion is of a receive, of an op that we posted, or tells of a peer's write. */
 static int take(struct fabric *f, const struct fi_cq_entry *entries, ssize_t n)
 {
 	if (n == -FI_EAGAIN)

@@ -34,14 +34,14 @@ struct fabric {
 	char why[160];		/* the last failure in words */
 };
 
-/* What a side must tell the other. */
+/* The facts that a side must tell the other. */
 struct fabric_card {
 	uint8_t name[64];
 	uint64_t name_size;
 	uint64_t base, key;
 };
 
-/* What a provider is opened with. With keys, the target registers so many regions over its inbox, and each write names
+/* Attributes that a provider is opened with. With keys, the target registers so many regions over its inbox, and each write names
  * another of them by a key that both sides compute. */
 struct fabric_world {
 	uint64_t mr_mode;

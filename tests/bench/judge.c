@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* judge.c - the figures, and the comparison. What is compared are blocks of the same round; the median over the rounds
+/* judge.c - the figures, and the comparison. Blocks of the same round are compared; the median over the rounds
  * counts. */
 #include "judge.h"
 
@@ -112,8 +112,8 @@ void judge_goals(FILE *out, const struct samples *s, const struct pair *pair)
 	}
 }
 
-/* What needs no second process has its figure above; what the other provider never does is not slower, and it has no
- * fetching atomics: those are compared with its reads. */
+/* Benchmarks without a second process have their figure above. Those that the other provider never does are not slower, and it
+ * has no fetching atomics: those are compared with its reads. */
 void judge_one_core(FILE *out, const struct samples *s, const struct pair *pair)
 {
 	int cand = find_cand(pair, "emu"), tcp = find_cand(pair, "tcp");

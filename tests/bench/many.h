@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* many.h - an endpoint of emu's with many peers, which live in a process of their own: an endpoint each, that has sent a
- * message and has been sent one. Thread: one. Whatever fails ends the program. */
+ * message and has been sent one. Thread: one. A failure ends the program. */
 #ifndef BENCH_MANY_H
 #define BENCH_MANY_H
 

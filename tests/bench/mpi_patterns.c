@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mpi_patterns.c - all-to-all and all-reduce under MPI: mpi_patterns MILLISECONDS. Prints `PATTERN BYTES MICROSECONDS`, of one
- * call, for each size. What arrives is compared after the clock has stopped. */
+ * call, for each size. Arrived bytes are compared after the clock has stopped. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ double samples_median(const struct samples *s, unsigned bench, unsigned cand);
 double samples_quotient(const struct samples *s, unsigned bench, unsigned cand, unsigned other_bench, unsigned other);
 
 void report_table(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
-/* What the scheduler had of it, for benchmarks that count that. */
+/* The scheduler's part of it, for benchmarks that count that. */
 void report_waits(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
 /* benchmark, bytes, candidate, unit, median, 10th and 90th percentile, ratio, ops outstanding; one row a line. */
 void report_tsv(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);

@@ -173,7 +173,7 @@ bool permit_holds(const struct permit *permit, const uint8_t *bytes, size_t leng
 	return permit->region && !length;
 }
 
-/* What may have changed is taken for what is there from now on. */
+/* Bytes that may have changed are the expected ones from now on. */
 static void take(const struct permit *permit, const uint8_t *bytes)
 {
 	size_t from = 0;

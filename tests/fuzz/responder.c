@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* responder.c - a device that a hostile peer talks to, from a valid HELLO on, while it has ops of its own under way to that
- * peer. Whatever is said: what was not offered for writing stays as it was, no byte is shown that was not offered for
+ * peer. Whatever the peer says: memory not offered for writing stays as it was, no byte is shown that was not offered for
  * reading, each op and receive ends once, and a bystander is served afterwards.
  *
  * Input: a record that says how, then those of scene.c. Device and regions are the same for all inputs, the endpoint and with

@@ -6,7 +6,7 @@
 #include "emu/nic/base/errno.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What the bytes of a record are called. */
+/* The names of a record's bytes. */
 enum { KIND, WHOM, WAY, FIRST, SECOND, HOW, FILL, NUMBER };
 
 enum { PAYLOAD_MAX = 1024, WRONG_KEY = 999 };
@@ -22,7 +22,7 @@ static uint64_t number(const struct stranger *stranger, uint8_t byte)
 	return due + 1 + (byte & 3);
 }
 
-/* What is asked of a region: most often of one that there is, by its name, and near where it ends. */
+/* The target of a request: most often a region that there is, by its name, and near where it ends. */
 static void aim(const struct scene *scene, const uint8_t *r, struct wire_target_fields *to, uint64_t *length)
 {
 	const struct region *region = &scene->memory.region[r[WHOM] % REGION_SPARE];
@@ -214,7 +214,7 @@ static void do_data(struct scene *scene, const uint8_t *r)
 	uint64_t offset = r[WAY] & 1 ? r[FIRST] : 0, rest = wanted.length - offset;
 
 	if (pulled) {
-		/* What the device asked for by PULL was a request of ours. */
+		/* A PULL of the device is for a request of ours. */
 		wanted.seq = scene->stranger.executed - (r[WHOM] & 3);
 		wanted.seq += !wanted.seq;
 		rest = r[SECOND];

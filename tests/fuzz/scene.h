@@ -23,7 +23,7 @@ struct scene {
 void scene_open(struct scene *scene, bool full);
 /* Does one record; returns how many bytes behind it belong to it. */
 size_t scene_do(struct scene *scene, const uint8_t record[RECORD], const uint8_t *behind, size_t left);
-/* What the program's queue has; each op and receive ends once. */
+/* Reads the program's queue; each op and receive ends once. */
 void scene_read(struct scene *scene);
 
 #endif

@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	feed_all(&whole, data[0], bytes, length, MOST);
 	feed_all(&pieces, data[0] ^ HOW_PLACED, bytes, length, 1u + data[1]);
 	FUZZ_CHECK(whole.flaw == pieces.flaw && whole.frames == pieces.frames);
-	/* What of a payload comes before its flaw depends on the pieces. */
+	/* The part of a payload that comes before its flaw depends on the pieces. */
 	FUZZ_CHECK(whole.flaw || (whole.yielded == pieces.yielded && whole.sum == pieces.sum && whole.ends == pieces.ends));
 	return 0;
 }
