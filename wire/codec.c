@@ -7,7 +7,7 @@
 #include "wire/digest.h"
 
 /* One segment of a WRITE or DATA message. `whole`: the flags of a message of one segment, the only one that may be empty. */
-static enum wire_flaw check_segment(const struct wire_head *head, uint64_t rest, uint8_t whole)
+static enum wire_flaw wire_check_segment(const struct wire_head *head, uint64_t rest, uint8_t whole)
 {
 	uint32_t payload = wire_get32(head->payload);
 
@@ -26,7 +26,7 @@ static enum wire_flaw check_write(const struct wire_head *head)
 
 	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(write->cq_data))
 		return WIRE_FLAW_CQ_DATA;
-	return check_segment(head, wire_get64(write->rest), WIRE_F_FIRST | WIRE_F_LAST);
+	return wire_check_segment(head, wire_get64(write->rest), WIRE_F_FIRST | WIRE_F_LAST);
 }
 
 static enum wire_flaw check_atomic(const struct wire_head *head)
@@ -63,7 +63,7 @@ static enum wire_flaw check_data(const struct wire_head *head)
 		return WIRE_FLAW_ZERO;
 	if (!wire_get64(data->ref))
 		return WIRE_FLAW_REF;
-	return check_segment(head, wire_get64(data->rest), WIRE_F_LAST);
+	return wire_check_segment(head, wire_get64(data->rest), WIRE_F_LAST);
 }
 
 static enum wire_flaw check_message(const struct wire_head *head)

@@ -23,7 +23,7 @@ static const uint64_t prime32_1 = 0x9e3779b1, prime64_1 = 0x9e3779b185ebca87, pr
 typedef long long any_vector __attribute__((vector_size(32), aligned(1), may_alias));
 
 /* Volatile: read once, as another thread may be writing there. */
-static inline __m256i load(const uint8_t *from)
+static inline __m256i load_volatile(const uint8_t *from)
 {
 	return (__m256i)*(const volatile any_vector *)from;
 }
@@ -32,7 +32,7 @@ static inline __m256i load(const uint8_t *from)
 static inline void stripe_copy(__m256i sum[2], uint8_t *to, const uint8_t *from, const uint8_t *secret)
 {
 	for (int i = 0; i < 2; i++) {
-		__m256i data = load(from + 32 * i), key = _mm256_xor_si256(data, load(secret + 32 * i));
+		__m256i data = load_volatile(from + 32 * i), key = _mm256_xor_si256(data, load_volatile(secret + 32 * i));
 		__m256i product = _mm256_mul_epu32(key, _mm256_srli_epi64(key, 32));
 
 		*(any_vector *)(to + 32 * i) = (any_vector)data;
@@ -46,7 +46,7 @@ static inline void scramble(__m256i sum[2])
 
 	for (int i = 0; i < 2; i++) {
 		__m256i mixed = _mm256_xor_si256(sum[i], _mm256_srli_epi64(sum[i], 47));
-		__m256i key = _mm256_xor_si256(mixed, load(XXH3_kSecret + SECRET_SCRAMBLE + 32 * i));
+		__m256i key = _mm256_xor_si256(mixed, load_volatile(XXH3_kSecret + SECRET_SCRAMBLE + 32 * i));
 		__m256i high = _mm256_mul_epu32(_mm256_srli_epi64(key, 32), prime);
 
 		sum[i] = _mm256_add_epi64(_mm256_mul_epu32(key, prime), _mm256_slli_epi64(high, 32));

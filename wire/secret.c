@@ -17,18 +17,18 @@ static_assert((int)WIRE_PROOF_LEN == (int)crypto_auth_hmacsha512256_BYTES, "a pr
 
 typedef crypto_auth_hmacsha512256_state mac_state;
 
-static void begin(mac_state *state, const uint8_t key[WIRE_SECRET_KEY])
+static void mac_begin(mac_state *state, const uint8_t key[WIRE_SECRET_KEY])
 {
 	crypto_auth_hmacsha512256_init(state, key, WIRE_SECRET_KEY);
 }
 
-static void add(mac_state *state, const void *bytes, size_t length)
+static void mac_update(mac_state *state, const void *bytes, size_t length)
 {
 	crypto_auth_hmacsha512256_update(state, bytes, length);
 }
 
 /* Wipes the state, as it is as good as the key. */
-static void end(mac_state *state, uint8_t mac[WIRE_PROOF_LEN])
+static void mac_end(mac_state *state, uint8_t mac[WIRE_PROOF_LEN])
 {
 	crypto_auth_hmacsha512256_final(state, mac);
 	sodium_memzero(state, sizeof(*state));
@@ -39,8 +39,8 @@ static void derive(uint8_t key[WIRE_SECRET_KEY], const void *bytes, size_t lengt
 	mac_state state;
 
 	crypto_auth_hmacsha512256_init(&state, bytes, length);
-	add(&state, purpose, strlen(purpose));
-	end(&state, key);
+	mac_update(&state, purpose, strlen(purpose));
+	mac_end(&state, key);
 }
 
 void secret_take(struct wire_secret *secret, const void *bytes, size_t length)
@@ -62,10 +62,10 @@ static void of_frames(const struct wire_secret *secret, const char *what, const 
 {
 	mac_state state;
 
-	begin(&state, secret->greeting);
-	add(&state, what, NAME);
-	add(&state, frames, length);
-	end(&state, mac);
+	mac_begin(&state, secret->greeting);
+	mac_update(&state, what, NAME);
+	mac_update(&state, frames, length);
+	mac_end(&state, mac);
 }
 
 void secret_prove(const struct wire_secret *secret, enum secret_role role, const void *frames, size_t length,
@@ -98,10 +98,10 @@ uint64_t secret_token(const uint8_t salt[WIRE_PROOF_LEN], enum secret_role role,
 	mac_state state;
 	uint64_t token;
 
-	begin(&state, salt);
-	add(&state, names[role], NAME);
-	add(&state, &bytes, sizeof(bytes));
-	end(&state, mac);
+	mac_begin(&state, salt);
+	mac_update(&state, names[role], NAME);
+	mac_update(&state, &bytes, sizeof(bytes));
+	mac_end(&state, mac);
 	memcpy(&bytes, mac, sizeof(bytes));
 	token = wire_get64(bytes);
 	return token ? token : 1;
@@ -118,11 +118,11 @@ static void tag_of(const struct wire_secret *secret, const struct wire_datagram 
 
 	head.digest = wire_put64(0);
 	memcpy(address.addr, to->addr, sizeof(address.addr));
-	begin(&state, secret->datagrams);
-	add(&state, &head, sizeof(head));
-	add(&state, datagram + 1, wire_get32(head.payload));
-	add(&state, &address, sizeof(address));
-	end(&state, mac);
+	mac_begin(&state, secret->datagrams);
+	mac_update(&state, &head, sizeof(head));
+	mac_update(&state, datagram + 1, wire_get32(head.payload));
+	mac_update(&state, &address, sizeof(address));
+	mac_end(&state, mac);
 	memcpy(tag, mac, sizeof(*tag));
 }
 

@@ -57,7 +57,7 @@ static enum wire_flaw check_digest(const struct stream *stream, const struct wir
 
 /* Checks the first `have` bytes of a frame as far as possible. *need: the bytes needed to check further; if that is at most
  * `have`, head and body are valid and *need is their length. */
-static enum wire_flaw judge(const struct stream *stream, const struct wire_head *head, size_t have, size_t *need)
+static enum wire_flaw stream_check_frame(const struct stream *stream, const struct wire_head *head, size_t have, size_t *need)
 {
 	enum wire_flaw flaw = check_place(stream, head->op);
 
@@ -81,7 +81,7 @@ static enum wire_flaw judge(const struct stream *stream, const struct wire_head 
 }
 
 /* Moves bytes fed into `part` until it has `need`; false: more must be fed. */
-static bool fill(struct stream *stream, const uint8_t **from, const uint8_t *end, size_t need)
+static bool stream_fill_part(struct stream *stream, const uint8_t **from, const uint8_t *end, size_t need)
 {
 	size_t take = need - stream->have;
 
@@ -112,8 +112,8 @@ __attribute__((noinline)) static enum stream_event next_cut_frame(struct stream 
 	const struct wire_head *head = (const struct wire_head *)stream->part;
 	size_t need = stream->have + 1u;
 
-	while (fill(stream, from, end, need)) {
-		enum wire_flaw flaw = judge(stream, head, stream->have, &need);
+	while (stream_fill_part(stream, from, end, need)) {
+		enum wire_flaw flaw = stream_check_frame(stream, head, stream->have, &need);
 
 		if (flaw)
 			return die(stream, flaw, item);
@@ -134,7 +134,7 @@ static enum stream_event next_frame(struct stream *stream, const uint8_t **from,
 		return die(stream, (enum wire_flaw)stream->flaw, item);
 	if (stream->have)
 		return next_cut_frame(stream, from, end, item);
-	flaw = judge(stream, head, have, &need);
+	flaw = stream_check_frame(stream, head, have, &need);
 	if (flaw)
 		return die(stream, flaw, item);
 	if (have < need)
@@ -171,7 +171,7 @@ __attribute__((noinline)) static enum stream_event next_cut_trailer(struct strea
 	const struct wire_trailer *trailer = (const struct wire_trailer *)stream->part;
 	enum wire_flaw flaw;
 
-	if (!fill(stream, from, end, sizeof(*trailer)))
+	if (!stream_fill_part(stream, from, end, sizeof(*trailer)))
 		return STREAM_MORE;
 	flaw = check_trailer(stream, trailer);
 	return flaw ? die(stream, flaw, item) : yield_end(stream, trailer, item);

@@ -26,7 +26,7 @@ static struct line *line_take(struct plug *plug)
 		line->plug = plug;
 		line->conn = NULL;
 		line->used = true;
-		line->dialled = line->deaf = line->wants = line->ended = false;
+		line->dialled = line->rx_paused = line->wants = line->ended = false;
 		line->left = line->piece = line->said = 0;
 		line->note = 0;
 		return line;
@@ -90,7 +90,7 @@ static void link_want_write(struct line *line)
 
 static void link_set_readable(struct line *line, bool on)
 {
-	line->deaf = !on;
+	line->rx_paused = !on;
 }
 
 /* The peer polls for about half of the numbers. */
@@ -152,7 +152,7 @@ static bool line_serve(struct line *line)
 		conn_writable(line->conn);
 		return true;
 	}
-	if (line->deaf || !(line->left || line->ended))
+	if (line->rx_paused || !(line->left || line->ended))
 		return false;
 	conn_readable(line->conn);
 	return true;
@@ -256,6 +256,6 @@ void plug_run(struct plug *plug)
 		idle = driver_run(driver) || flush_some(plug) ? 0 : idle + 1;
 	}
 	FUZZ_CHECK(driver_enter(driver));
-	nic_settle(plug->nic);
+	nic_flush_acks(plug->nic);
 	driver_leave(driver);
 }

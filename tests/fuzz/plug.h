@@ -13,7 +13,7 @@ struct line {
 	struct plug *plug;
 	struct conn *conn;
 	bool used;		/* by the device */
-	bool dialled, deaf, wants;
+	bool dialled, rx_paused, wants;
 	bool ended;		/* by the target */
 	const uint8_t *in;	/* what the device is to receive, */
 	size_t left;

@@ -559,7 +559,7 @@ Test(sim_dgram, without_the_capability_to_receive)
 	send_one(0, 1, POST_COMPLETE);
 	settle();
 	check_sends(&ends[0]);
-	cr_assert_eq(ends[1].ep->dgram.ended[DGRAM_DEAF], 1);
+	cr_assert_eq(ends[1].ep->dgram.ended[DGRAM_NO_RECEIVE], 1);
 	close_all();
 }
 

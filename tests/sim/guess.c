@@ -87,20 +87,20 @@ Test(sim_guess, a_second)
 	for (uint32_t second = 1; second <= 2; second++) {
 		for (int i = 0; i < LIMIT_GUESSES; i++)
 			guess_made(conn);
-		cr_assert_not(conn->held);
+		cr_assert_not(conn->throttled);
 		cr_assert_eq(guess_tick(nic), UINT64_MAX, "nobody is held");
 		for (int i = 0; i < AT_ONCE; i++)
 			guess_made(conn);
-		cr_assert(conn->held);
+		cr_assert(conn->throttled);
 		cr_assert_eq(node->warns, second);
 		bed.world->now_ns = guesses->until_ns - 1;
 		nic_now(nic);
 		cr_assert_eq(guess_tick(nic), guesses->until_ns);
-		cr_assert(conn->held);
+		cr_assert(conn->throttled);
 		bed.world->now_ns++;
 		nic_now(nic);
 		cr_assert_eq(guess_tick(nic), UINT64_MAX);
-		cr_assert_not(conn->held);
+		cr_assert_not(conn->throttled);
 	}
 	node_leave(node);
 	model_end(bed.model, BED_LIMIT_NS);

@@ -496,7 +496,7 @@ Test(sim_liars, says_goodbye)
 		cr_expect_eq(cq_take_error(lie.victim->tx, &error) == 1, byes[i].comes_to != REFUSAL_NONE);
 		cr_expect_eq(error.prov_errno, (int)byes[i].comes_to, "reason %d: %d", byes[i].reason, (int)error.prov_errno);
 		cr_expect_eq(session->peer_is == PEER_KNOWN, byes[i].comes_to == REFUSAL_NONE);
-		cr_expect_eq(session->breaks, byes[i].reason == WIRE_BYE_PROTOCOL);
+		cr_expect_eq(session->failed_conns, byes[i].reason == WIRE_BYE_PROTOCOL);
 		cr_expect_eq(lie.bed.node[1]->warns, byes[i].warned, "reason %d", byes[i].reason);
 		cr_expect_eq(node_logged(lie.bed.node[1], "so it is"), byes[i].warned, "reason %d", byes[i].reason);
 		lie_close(&lie);

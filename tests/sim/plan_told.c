@@ -91,7 +91,7 @@ Test(sim_plan_told, waits_to_the_nanosecond)
 	node_enter(bed.node[0]);
 	now_ns = clock_now(&bed.node[0]->nic->clock);
 	for (uint64_t early = 0; early < 2; early++) {
-		op.hold_ns = now_ns + early;
+		op.depart_ns = now_ns + early;
 		session->fault_wake_ns = 0;
 		cr_assert_eq(fault_waits(session, &op), early);
 		cr_assert_eq(session->fault_wake_ns, early ? now_ns + early : 0);

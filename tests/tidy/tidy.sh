@@ -250,7 +250,7 @@ wire_rules_cited() {
 # What a peer is told that breaks the protocol names the rule. The sentences stand on the line that they are returned in.
 protocol_errors() {
 	grep -nE '(return|[?:]|broken =|conn_broken\(conn,) "[A-Za-z]' emu/nic/requests/*.c emu/nic/messages/message.c \
-		emu/nic/transport/{conn,session}.c | grep -vE 'WIRE-[0-9]|nic_log'
+		emu/nic/transport/{conn,conn_recv,session}.c | grep -vE 'WIRE-[0-9]|nic_log'
 	grep -nE '(broken =|conn_broken\(conn,) "[A-Za-z]' emu/nic/transport/{hello,proof}.c | grep -v 'WIRE-[0-9]'
 	grep -nE '^\t\[WIRE_(FLAW_|DG_)[A-Z_]+\] = ' wire/check.c wire/datagram.c | grep -vE 'WIRE-[0-9]|WIRE_DG_FLAWLESS'
 }
@@ -273,9 +273,34 @@ state_writers() {
 		grep -vE 'session_state.c:2$|(conn|cm)_state.c:1$' | sed 's/$/ writers: one for each machine/'
 }
 
+# Static functions and tags of the product: a name is one file's, so that a search for it, or a stack, leads to one place. What the
+# tables of streams and the instruction sets of digests fill in alike keeps its name.
+SHARED='kernel_bytes|kernel_copy|dial|set_options'
+shared_names() {
+	c_files | grep -E '^(emu|wire|tools|include)/' | xargs awk -v shared="^($SHARED)$" '
+		function found(name, is) {
+			if (name ~ shared || file[is name] == FILENAME)
+				return
+			if (file[is name])
+				print FILENAME ":" FNR ": " name " is a " is " of " file[is name] ", too"
+			file[is name] = FILENAME
+		}
+		/^(__attribute__.* )?static / && /[a-z0-9_]\(/ && !/[=;]$/ && !/ = / {
+			gsub(/__attribute__\(\([^)]*\)+/, "")
+			sub(/\(.*/, "")
+			found($NF ~ /^\*/ ? substr($NF, match($NF, /[a-z]/)) : $NF, "function")
+		}
+		/^(static (const )?)?(struct|enum|union) [a-z0-9_]+ \{/ {
+			for (i = 1; $i != "{"; i++)
+				;
+			found($(i - 1), "tag")
+		}'
+}
+
 failed=0
 for check in file_length function_length line_width spdx include_arrows rooms device_calls device_vocabulary asserts_stay \
-	leftovers persons limits_used public_causes rules_whole wire_rules_cited protocol_errors test_map state_writers; do
+	leftovers persons limits_used public_causes rules_whole wire_rules_cited protocol_errors test_map state_writers \
+	shared_names; do
 	verdict $check "$($check 2>&1)"
 done
 rules_cited

@@ -42,7 +42,7 @@ struct channel channel_of_initiator(const char *questions, const char *answers)
 }
 
 /* Both messages are shorter than PIPE_BUF: they travel whole or not at all. */
-static void receive(int fd, void *msg, size_t size)
+static void channel_receive(int fd, void *msg, size_t size)
 {
 	ssize_t n;
 
@@ -63,7 +63,7 @@ struct question channel_await(const struct channel *ch)
 {
 	struct question question;
 
-	receive(ch->in, &question, sizeof(question));
+	channel_receive(ch->in, &question, sizeof(question));
 	return question;
 }
 
@@ -77,7 +77,7 @@ struct answer channel_ask(const struct channel *ch, const struct question *quest
 	struct answer answer;
 
 	transmit(ch->out, question, sizeof(*question));
-	receive(ch->in, &answer, sizeof(answer));
+	channel_receive(ch->in, &answer, sizeof(answer));
 	return answer;
 }
 

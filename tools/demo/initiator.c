@@ -29,15 +29,15 @@ bool expect(struct initiator *in, bool met, const char *fmt, ...)
 	return false;
 }
 
-struct remote remote_register(struct initiator *in, size_t length, uint64_t access)
+struct remote_region remote_register(struct initiator *in, size_t length, uint64_t access)
 {
 	struct question q = { .ask = ASK_REGISTER, .length = length, .access = access };
 	struct answer a = channel_ask(&in->channel, &q);
 
-	return (struct remote){ .number = a.region, .length = length, .address = a.address, .key = a.key };
+	return (struct remote_region){ .number = a.region, .length = length, .address = a.address, .key = a.key };
 }
 
-uint64_t remote_hash(struct initiator *in, const struct remote *remote)
+uint64_t remote_hash(struct initiator *in, const struct remote_region *remote)
 {
 	struct question q = { .ask = ASK_HASH, .region = remote->number };
 
@@ -62,7 +62,7 @@ static void load_file(struct initiator *in, struct region *r, const char *path)
 
 /* One operation if the endpoint takes messages of that length, as emu's do, else as many as needed. */
 static struct outcome transfer_whole(struct initiator *in, enum direction direction, struct region *local,
-				     const struct remote *remote)
+				     const struct remote_region *remote)
 {
 	size_t most = in->endpoint.info->ep_attr->max_msg_size;
 	struct outcome out = { .good = true };
@@ -79,7 +79,7 @@ static struct outcome transfer_whole(struct initiator *in, enum direction direct
 	return out;
 }
 
-static void show_write(struct initiator *in, struct region *file, const struct remote *remote, const char *path)
+static void show_write(struct initiator *in, struct region *file, const struct remote_region *remote, const char *path)
 {
 	uint64_t here = XXH3_64bits(file->bytes, file->length), there;
 	struct outcome out = transfer_whole(in, REMOTE_WRITE, file, remote);
@@ -93,7 +93,7 @@ static void show_write(struct initiator *in, struct region *file, const struct r
 	expect(in, here == there, "the target's bytes differ from the file");
 }
 
-static void show_read(struct initiator *in, const struct region *file, const struct remote *remote)
+static void show_read(struct initiator *in, const struct region *file, const struct remote_region *remote)
 {
 	uint64_t here = XXH3_64bits(file->bytes, file->length), back;
 	struct outcome out;
@@ -138,7 +138,7 @@ static bool falls_asleep(int64_t pid)
 }
 
 /* Reads places all over the file; returns how many reads got the right bytes. */
-static int read_places(struct initiator *in, const struct region *file, const struct remote *remote,
+static int read_places(struct initiator *in, const struct region *file, const struct remote_region *remote,
 		       struct region *copy)
 {
 	size_t places = file->length - copy->length + 1;
@@ -167,7 +167,7 @@ static double now_ms(void)
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
-static void show_sleeping_target(struct initiator *in, const struct region *file, const struct remote *remote)
+static void show_sleeping_target(struct initiator *in, const struct region *file, const struct remote_region *remote)
 {
 	struct question sleep_now = { .ask = ASK_SLEEP }, wake = { .ask = ASK_WAKE };
 	struct answer woken;
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 {
 	struct question quit = { .ask = ASK_QUIT };
 	struct initiator in = { 0 };
-	struct remote remote;
+	struct remote_region remote;
 	struct region file;
 
 	if (argc != 5)

@@ -15,7 +15,7 @@ struct initiator {
 };
 
 /* A region of the target, as the target has told it. */
-struct remote {
+struct remote_region {
 	uint32_t number;
 	size_t length;
 	uint64_t address, key;
@@ -24,8 +24,8 @@ struct remote {
 /* If not `met`, counts a deviation and says it; returns `met`. */
 bool expect(struct initiator *in, bool met, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-struct remote remote_register(struct initiator *in, size_t length, uint64_t access);
-uint64_t remote_hash(struct initiator *in, const struct remote *remote);
+struct remote_region remote_register(struct initiator *in, size_t length, uint64_t access);
+uint64_t remote_hash(struct initiator *in, const struct remote_region *remote);
 
 /* Refused operations, each with its sentence on both sides and a good write after it (refusals.c). */
 void show_refusals(struct initiator *in);

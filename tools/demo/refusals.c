@@ -17,13 +17,13 @@ enum { REGION_LENGTH = 4096, LENGTH = 64, LOG_WAIT_MS = 5000 };
 enum aim { AIM_OPEN, AIM_READ_ONLY, AIM_WRITE_ONLY, AIM_CLOSED, AIMS };
 
 /* The place in the address space; LAST_ADDRESSES begins so near its end that address plus length wraps. */
-enum place { AT_START, ONE_PAST_END, LAST_ADDRESSES };
+enum aim_place { AT_START, ONE_PAST_END, LAST_ADDRESSES };
 
 static const struct attempt {
 	const char *what;
 	enum direction direction;
 	enum aim aim;
-	enum place place;
+	enum aim_place place;
 	bool wrong_key;
 	int cause;		/* the prov_errno of the refusal */
 } attempts[] = {
@@ -38,11 +38,11 @@ static const struct attempt {
 struct stage {
 	struct initiator *in;
 	struct region local;
-	struct remote remotes[AIMS];
+	struct remote_region remotes[AIMS];
 	uint64_t good_writes;
 };
 
-static uint64_t place_address(const struct remote *remote, enum place place)
+static uint64_t place_address(const struct remote_region *remote, enum aim_place place)
 {
 	switch (place) {
 	case AT_START:
@@ -68,7 +68,7 @@ static void fill_anew(struct stage *s)
 
 static void good_write(struct stage *s)
 {
-	const struct remote *remote = &s->remotes[AIM_OPEN];
+	const struct remote_region *remote = &s->remotes[AIM_OPEN];
 	struct transfer t = { .direction = REMOTE_WRITE, .local = &s->local, .length = s->local.length,
 			      .address = remote->address, .key = remote->key };
 	struct outcome out;
@@ -116,7 +116,7 @@ static bool logged_once(const char *path, const char *sentence)
 	return count == 1;
 }
 
-static void judge(struct stage *s, const struct attempt *a, const struct outcome *out)
+static void check_refusal(struct stage *s, const struct attempt *a, const struct outcome *out)
 {
 	struct initiator *in = s->in;
 
@@ -132,7 +132,7 @@ static void judge(struct stage *s, const struct attempt *a, const struct outcome
 
 static void attempt(struct stage *s, const struct attempt *a)
 {
-	const struct remote *remote = &s->remotes[a->aim];
+	const struct remote_region *remote = &s->remotes[a->aim];
 	struct transfer t = { .direction = a->direction, .local = &s->local, .length = LENGTH,
 			      .address = place_address(remote, a->place),
 			      .key = a->wrong_key ? ~remote->key : remote->key };
@@ -143,7 +143,7 @@ static void attempt(struct stage *s, const struct attempt *a)
 	local_before = XXH3_64bits(s->local.bytes, s->local.length);
 	say("initiator", "%s:", a->what);
 	out = transfer(&s->in->endpoint, &t);
-	judge(s, a, &out);
+	check_refusal(s, a, &out);
 	expect(s->in, remote_hash(s->in, remote) == remote_before, "the target's bytes changed");
 	expect(s->in, XXH3_64bits(s->local.bytes, s->local.length) == local_before, "the initiator's bytes changed");
 	good_write(s);

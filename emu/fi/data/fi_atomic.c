@@ -134,7 +134,7 @@ ssize_t emu_atomic_post(const struct atomic_call *call)
 		.flags = data_post_flags(ep, call->flags, FI_COMMIT_COMPLETE),
 		.cq_flags = FI_ATOMIC | (call->kind == ATOMIC_PLAIN ? FI_WRITE : FI_READ),
 	};
-	struct when when;
+	struct trigger when;
 	int err = data_check_ep(ep, FI_ATOMIC | (msg->op == FI_ATOMIC_READ ? FI_READ : FI_WRITE));
 
 	if (!err && check_what(call->kind, msg->datatype, msg->op, &bytes.atomic.what))
@@ -143,7 +143,7 @@ ssize_t emu_atomic_post(const struct atomic_call *call)
 	if (!err && data_no_dest(ep, msg->addr))
 		err = data_refuse_dest("fi_atomic");
 	if (!err)
-		err = data_when(ep, call->flags, &post.context, &when, &post.when);
+		err = data_trigger_of(ep, call->flags, &post.context, &when, &post.when);
 	return err ? err : ep_post(ep->dev, &post);
 }
 
@@ -172,12 +172,12 @@ static void single_length(struct single *single, const struct fi_ioc *iov, size_
 }
 
 /* FI_INJECT as an endpoint's default does not apply to ops that return data. */
-static uint64_t get_defaults(struct fid_ep *ep)
+static uint64_t atomic_fetch_defaults(struct fid_ep *ep)
 {
 	return emu_ep(ep)->tx_flags & ~FI_INJECT;
 }
 
-static int check_flags(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
+static int atomic_check_flags(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
 {
 	if (!msg)
 		return REFUSE(EP_DATA, -FI_EINVAL, "fi_atomicmsg: msg is NULL.");
@@ -209,7 +209,7 @@ static ssize_t atomic_write(struct fid_ep *ep, const void *buf, size_t count, vo
 
 static ssize_t atomic_writemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
 {
-	int err = check_flags(ep, msg, flags);
+	int err = atomic_check_flags(ep, msg, flags);
 
 	return err ? err : emu_atomic_post(&(struct atomic_call){ .ep = ep, .kind = ATOMIC_PLAIN, .msg = msg, .flags = flags });
 }
@@ -235,7 +235,7 @@ static ssize_t atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *iov, vo
 	single_set(&single, iov, desc, count, peer, addr, key, type, op, context);
 	single_length(&single, resultv, result_count);
 	return emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_FETCH, .msg = &single.msg, .flags = get_defaults(ep),
+		.ep = ep, .kind = ATOMIC_FETCH, .msg = &single.msg, .flags = atomic_fetch_defaults(ep),
 		.result = { resultv, result_desc, result_count, MR_READ },
 	});
 }
@@ -252,7 +252,7 @@ static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buf, size_t count
 static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *resultv,
 				   void **result_desc, size_t result_count, uint64_t flags)
 {
-	int err = check_flags(ep, msg, flags);
+	int err = atomic_check_flags(ep, msg, flags);
 
 	return err ? err : emu_atomic_post(&(struct atomic_call){
 		.ep = ep, .kind = ATOMIC_FETCH, .msg = msg, .flags = flags,
@@ -270,7 +270,7 @@ static ssize_t atomic_compwritev(struct fid_ep *ep, const struct fi_ioc *iov, vo
 	single_set(&single, iov, desc, count, peer, addr, key, type, op, context);
 	single_length(&single, iov, count);
 	return emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_COMPARE, .msg = &single.msg, .flags = get_defaults(ep),
+		.ep = ep, .kind = ATOMIC_COMPARE, .msg = &single.msg, .flags = atomic_fetch_defaults(ep),
 		.compare = { comparev, compare_desc, compare_count, MR_WRITE },
 		.result = { resultv, result_desc, result_count, MR_READ },
 	});
@@ -291,7 +291,7 @@ static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic
 				   void **compare_desc, size_t compare_count, struct fi_ioc *resultv, void **result_desc,
 				   size_t result_count, uint64_t flags)
 {
-	int err = check_flags(ep, msg, flags);
+	int err = atomic_check_flags(ep, msg, flags);
 
 	return err ? err : emu_atomic_post(&(struct atomic_call){
 		.ep = ep, .kind = ATOMIC_COMPARE, .msg = msg, .flags = flags,

@@ -13,7 +13,7 @@
 #include "emu/fi/queues/fi_cntr.h"
 
 /* The family of calls that these capabilities are for. */
-static const char *call_of(uint64_t caps)
+static const char *data_call_name(uint64_t caps)
 {
 	static const struct { uint64_t caps; const char *name; } calls[] = {
 		{ FI_MSG | FI_SEND, "fi_send" }, { FI_MSG | FI_RECV, "fi_recv" }, { FI_TAGGED | FI_SEND, "fi_tsend" },
@@ -28,7 +28,7 @@ static const char *call_of(uint64_t caps)
 
 int data_refuse_ep(const struct emu_ep *ep, uint64_t caps)
 {
-	const char *call = call_of(caps);
+	const char *call = data_call_name(caps);
 	char names[256];
 
 	if (!domain_usable(ep->domain))
@@ -77,7 +77,7 @@ static const char *calls_by(uint32_t right)
 }
 
 __attribute__((cold))
-static int invalid(uint32_t right, const char *what)
+static int data_refuse(uint32_t right, const char *what)
 {
 	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %s.", calls_by(right), what);
 }
@@ -128,7 +128,7 @@ static inline ssize_t check_buffer(const struct emu_ep *ep, const struct iovec *
 	if (!iov->iov_len)
 		return 0;
 	if (!iov->iov_base && !may_stay_empty)
-		return invalid(right, "a buffer of some length at address 0");
+		return data_refuse(right, "a buffer of some length at address 0");
 	if (iov->iov_len > left)
 		return too_long(right, right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size);
 	if (flags & FI_INJECT || good_desc(ep->domain, iov, desc, right))
@@ -144,9 +144,9 @@ static ssize_t check_vector(const struct emu_ep *ep, const struct iovec *iov, si
 	size_t most = right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size, left = most;
 
 	if (count > (right == MR_RECV ? ep->rx_iov_limit : ep->tx_iov_limit))
-		return invalid(right, "more buffers than iov_limit of the endpoint");
+		return data_refuse(right, "more buffers than iov_limit of the endpoint");
 	if (count && !iov)
-		return invalid(right, "the buffers are counted, and the array of buffers is NULL");
+		return data_refuse(right, "the buffers are counted, and the array of buffers is NULL");
 	for (size_t i = 0; i < count; i++) {
 		ssize_t length = check_buffer(ep, &iov[i], desc ? desc[i] : NULL, right, flags, left);
 
@@ -167,8 +167,8 @@ ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_
 	if (flags & FI_INJECT || !ep->domain->looks_at_descs)
 		desc = NULL;
 	if ((uintptr_t)desc & MR_DESC_MARK && count)
-		return invalid(right, "desc is a descriptor, and this call takes an array of them (S72, S75). Pass the address "
-			       "of the descriptor");
+		return data_refuse(right, "desc is a descriptor, and this call takes an array of them (S72, S75). Pass the address "
+				   "of the descriptor");
 	if (count == 1 && iov)
 		total = check_buffer(ep, iov, desc ? *desc : NULL, right, flags, most);
 	else
@@ -178,7 +178,7 @@ ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_
 	return total;
 }
 
-int data_find_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out)
+int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when, const struct trigger **out)
 {
 	const struct fi_triggered_context *trigger = *context;
 	const struct emu_cntr *cntr;
@@ -207,7 +207,7 @@ int data_find_when(const struct emu_ep *ep, uint64_t flags, void **context, stru
 		return REFUSE(EP_DATA, -FI_EINVAL, "FI_TRIGGER: the triggered context names no counter.");
 	if (cntr->domain != ep->domain)
 		return REFUSE(EP_DATA, -FI_EDOMAIN, "FI_TRIGGER: the counter is of another domain than the endpoint.");
-	*when = (struct when){ .cntr = cntr->cntr, .threshold = trigger->trigger.threshold.threshold };
+	*when = (struct trigger){ .cntr = cntr->cntr, .threshold = trigger->trigger.threshold.threshold };
 	*out = when;
 	return 0;
 }

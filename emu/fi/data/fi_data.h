@@ -34,7 +34,7 @@
 
 /* The trigger of such a call, and the context of its completion. */
 struct deferred_work_call {
-	struct when when;
+	struct trigger when;
 	void *context;
 };
 
@@ -120,15 +120,16 @@ static inline uint64_t data_trigger(const struct emu_ep *ep)
 	return ep->caps & FI_TRIGGER;
 }
 
-/* A call with one of these flags needs data_find_when(). */
+/* A call with one of these flags needs data_find_trigger(). */
 #define DATA_WAITS (FI_TRIGGER | DATA_WORK | DATA_SILENT)
-int data_find_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out);
+int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when, const struct trigger **out);
 
 /* Finds the trigger of a call with these flags and this context. 0: if there is one, `when` has it, and *out, NULL before,
  * points there. Else -FI_EINVAL, -FI_EDOMAIN, -FI_ENOSYS. *context becomes the context of the completion. */
-static inline int data_when(const struct emu_ep *ep, uint64_t flags, void **context, struct when *when, const struct when **out)
+static inline int data_trigger_of(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when,
+				  const struct trigger **out)
 {
-	return flags & DATA_WAITS ? data_find_when(ep, flags, context, when, out) : 0;
+	return flags & DATA_WAITS ? data_find_trigger(ep, flags, context, when, out) : 0;
 }
 
 /* enum post_flag of those of a call's flags that few calls have. */

@@ -155,7 +155,7 @@ static int queue_atomics(struct emu_domain *domain, const struct fi_deferred_wor
 	return queue_atomic(domain, work->op.atomic, call, &post);
 }
 
-static int queue_change(struct emu_domain *domain, const struct fi_deferred_work *work, const struct when *when)
+static int queue_change(struct emu_domain *domain, const struct fi_deferred_work *work, const struct trigger *when)
 {
 	const struct fi_op_cntr *op = work->op.cntr;
 	struct deferred_change change = { .set = work->op_type == FI_OP_CNTR_SET };
@@ -171,7 +171,7 @@ static int queue_change(struct emu_domain *domain, const struct fi_deferred_work
 	return nic_change_counter(domain->nic, when, &change);
 }
 
-static int take_when(struct emu_domain *domain, const struct fi_deferred_work *work, struct when *when)
+static int take_when(struct emu_domain *domain, const struct fi_deferred_work *work, struct trigger *when)
 {
 	int err = check_cntr(domain, work->triggering_cntr);
 
@@ -179,7 +179,7 @@ static int take_when(struct emu_domain *domain, const struct fi_deferred_work *w
 		err = check_cntr(domain, work->completion_cntr);
 	if (err)
 		return err;
-	*when = (struct when){
+	*when = (struct trigger){
 		.cntr = ((struct emu_cntr *)work->triggering_cntr)->cntr, .threshold = work->threshold, .errors = true,
 		.work = work, .owner = domain,
 		.done = work->completion_cntr ? ((struct emu_cntr *)work->completion_cntr)->cntr : NULL,

@@ -15,7 +15,7 @@
 /* A group is also the flag of its completions. */
 ssize_t message_send(struct emu_ep *ep, uint64_t group, struct post *post, void *const *desc, uint64_t flags)
 {
-	struct when when;
+	struct trigger when;
 	ssize_t total;
 	int err = data_check_ep(ep, group | FI_SEND);
 
@@ -28,7 +28,7 @@ ssize_t message_send(struct emu_ep *ep, uint64_t group, struct post *post, void 
 		return total;
 	if (data_no_dest(ep, post->dest))
 		return data_refuse_dest(group == FI_MSG ? "fi_send" : "fi_tsend");
-	err = data_when(ep, flags, &post->context, &when, &post->when);
+	err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
 	if (err)
 		return err;
 	post->kind = OP_SEND;
@@ -84,7 +84,7 @@ static int posted_to_sharer(void)
 ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, void *const *desc, uint64_t flags)
 {
 	fi_addr_t source = post->source;
-	struct when when;
+	struct trigger when;
 	ssize_t total = 0;
 	int    err = data_check_ep(ep, group | FI_RECV);
 
@@ -103,13 +103,13 @@ ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, 
 	if (!err && ep->srx)
 		err = posted_to_sharer();
 	if (!err)
-		err = data_when(ep, flags, &post->context, &when, &post->when);
+		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
 	if (err)
 		return err;
 	post->flags = (group & FI_TAGGED ? POST_TAGGED : 0) | recv_post_flags(ep, flags);
 	post->cq_flags = group | FI_RECV;
 	post->desc = data_names(ep, desc);
 	if (flags & FI_MULTI_RECV)
-		post->least = atomic_load_explicit(&ep->whole->min_multi_recv, memory_order_relaxed);
+		post->least = atomic_load_explicit(&ep->primary->min_multi_recv, memory_order_relaxed);
 	return ep->rx_dev ? srx_recv(ep->rx_dev, post) : ep_recv(ep->dev, post);
 }

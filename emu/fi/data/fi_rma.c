@@ -8,12 +8,12 @@
 #include "emu/fi/provider/fi_refuse.h"
 
 /* FI_INJECT is for data that is sent; as an endpoint's default it does not apply to reads. */
-static uint64_t get_defaults(struct fid_ep *fid)
+static uint64_t rma_read_defaults(struct fid_ep *fid)
 {
 	return emu_ep(fid)->tx_flags & ~FI_INJECT;
 }
 
-static const char *call_of(const struct post *post)
+static const char *rma_call_name(const struct post *post)
 {
 	return post->kind == OP_WRITE ? "fi_write" : "fi_read";
 }
@@ -21,7 +21,7 @@ static const char *call_of(const struct post *post)
 __attribute__((cold))
 static int bad_count(const struct emu_ep *ep, const struct post *post)
 {
-	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %zu remote ranges, from 1 to rma_iov_limit %zu are allowed.", call_of(post),
+	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %zu remote ranges, from 1 to rma_iov_limit %zu are allowed.", rma_call_name(post),
 		      post->remote_count, ep->rma_iov_limit);
 }
 
@@ -29,7 +29,7 @@ __attribute__((cold))
 static int bad_length(const struct post *post, size_t total)
 {
 	return REFUSE(EP_DATA, -FI_EINVAL, "%s: the remote ranges together are not as long as the local buffers, %zu B.",
-		      call_of(post), total);
+		      rma_call_name(post), total);
 }
 
 /* Checks several remote ranges: together they must be as long as the local buffers. */
@@ -53,7 +53,7 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 {
 	bool     write = post->kind == OP_WRITE;
 	uint64_t way = write ? FI_WRITE : FI_READ;	/* as a capability, and of the completion */
-	struct when when;
+	struct trigger when;
 	ssize_t total;
 	int    err;
 
@@ -70,11 +70,11 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	if (post->remote_count != 1 || !remote || remote->length != (size_t)total)
 		err = check_remote(ep, post, (size_t)total);
 	if (!err && data_no_dest(ep, post->dest))
-		err = data_refuse_dest(call_of(post));
+		err = data_refuse_dest(rma_call_name(post));
 	if (!err)
 		err = rkey_keys(ep->domain, remote, post->remote_count);
 	if (!err)
-		err = data_when(ep, flags, &post->context, &when, &post->when);
+		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
 	return err ? err : ep_post(ep->dev, post);
 }
 
@@ -104,7 +104,7 @@ static ssize_t rma_vector(struct fid_ep *fid, enum op_kind kind, const struct io
 
 	for (size_t i = 0; iov && i < count && i < LIMIT_IOV; i++)
 		remote.length += iov[i].iov_len; /* a sum that wraps is longer than max_msg_size: refused later */
-	return rma_post(emu_ep(fid), &post, &remote, desc, kind == OP_WRITE ? emu_ep(fid)->tx_flags : get_defaults(fid));
+	return rma_post(emu_ep(fid), &post, &remote, desc, kind == OP_WRITE ? emu_ep(fid)->tx_flags : rma_read_defaults(fid));
 }
 
 /* With one buffer. */
@@ -124,7 +124,7 @@ static inline ssize_t rma_single(struct fid_ep *fid, enum op_kind kind, const vo
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr,
 			uint64_t key, void *context)
 {
-	return rma_single(fid, OP_READ, buf, len, desc, src, addr, key, context, 0, get_defaults(fid));
+	return rma_single(fid, OP_READ, buf, len, desc, src, addr, key, context, 0, rma_read_defaults(fid));
 }
 
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,

@@ -7,7 +7,7 @@
 #include "emu/fi/data/fi_message.h"
 #include "emu/fi/provider/fi_refuse.h"
 
-static ssize_t recv_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+static ssize_t tagged_recv_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct recv_post post = {
 		.iov = msg->msg_iov, .iov_count = msg->iov_count, .source = msg->addr, .tag = msg->tag, .ignore = msg->ignore,
@@ -36,7 +36,7 @@ static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **
 		.context = context,
 	};
 
-	return recv_vector(fid, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
+	return tagged_recv_vector(fid, &msg, data_recv_defaults(emu_ep(fid), FI_TAGGED));
 }
 
 /* FI_DISCARD goes with a peek, or with the claim of a message that a peek has claimed, but not with both. It is one message. */
@@ -64,10 +64,10 @@ static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 	if (flags & FI_CLAIM && !msg->context) /* the context names the claimed message */
 		return REFUSE(EP_DATA, -FI_EINVAL, "fi_trecvmsg: FI_CLAIM without a context. Pass the struct fi_context that the "
 			      "message was peeked with.");
-	return recv_vector(fid, msg, flags);
+	return tagged_recv_vector(fid, msg, flags);
 }
 
-static ssize_t send_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+static ssize_t tagged_send_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct post post = {
 		.iov = msg->msg_iov, .iov_count = msg->iov_count, .dest = msg->addr, .tag = msg->tag, .context = msg->context,
@@ -77,8 +77,8 @@ static ssize_t send_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, 
 	return message_send(emu_ep(fid), FI_TAGGED, &post, msg->desc, flags);
 }
 
-static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
-			void *context, uint64_t data, uint64_t flags)
+static ssize_t tagged_send_one(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
+			       void *context, uint64_t data, uint64_t flags)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 	struct post post = {
@@ -91,7 +91,7 @@ static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, void *d
 static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
 			   void *context)
 {
-	return send_one(fid, buf, len, desc, dest, tag, context, 0, emu_ep(fid)->tx_flags);
+	return tagged_send_one(fid, buf, len, desc, dest, tag, context, 0, emu_ep(fid)->tx_flags);
 }
 
 static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
@@ -101,7 +101,7 @@ static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **
 		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = dest, .tag = tag, .context = context,
 	};
 
-	return send_vector(fid, &msg, emu_ep(fid)->tx_flags);
+	return tagged_send_vector(fid, &msg, emu_ep(fid)->tx_flags);
 }
 
 static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
@@ -111,24 +111,24 @@ static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 	if (flags & ~(DATA_PUT_FLAGS | FI_MATCH_COMPLETE | data_trigger(emu_ep(fid))))
 		return REFUSE_FLAGS(EP_DATA, "fi_tsendmsg",
 				    flags & ~(DATA_PUT_FLAGS | FI_MATCH_COMPLETE | data_trigger(emu_ep(fid))));
-	return send_vector(fid, msg, flags);
+	return tagged_send_vector(fid, msg, flags);
 }
 
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
 {
-	return send_one(fid, buf, len, NULL, dest, tag, NULL, 0, FI_INJECT | DATA_SILENT);
+	return tagged_send_one(fid, buf, len, NULL, dest, tag, NULL, 0, FI_INJECT | DATA_SILENT);
 }
 
 static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
 			       fi_addr_t dest, uint64_t tag, void *context)
 {
-	return send_one(fid, buf, len, desc, dest, tag, context, data, emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
+	return tagged_send_one(fid, buf, len, desc, dest, tag, context, data, emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
 }
 
 static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest,
 				 uint64_t tag)
 {
-	return send_one(fid, buf, len, NULL, dest, tag, NULL, data, FI_INJECT | DATA_SILENT | FI_REMOTE_CQ_DATA);
+	return tagged_send_one(fid, buf, len, NULL, dest, tag, NULL, data, FI_INJECT | DATA_SILENT | FI_REMOTE_CQ_DATA);
 }
 
 struct fi_ops_tagged emu_tagged_ops = {

@@ -347,7 +347,7 @@ static struct compat_ops_av av_ops = {
 #endif
 };
 
-static int check_attr(const struct fi_av_attr *attr)
+static int av_check_attr(const struct fi_av_attr *attr)
 {
 	if (!attr || attr->type > FI_AV_TABLE)
 		return REFUSE(AV, -FI_EINVAL, "fi_av_open: attr is NULL, or attr->type %d is none of FI_AV_UNSPEC, FI_AV_MAP, "
@@ -371,7 +371,7 @@ int emu_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av *
 
 	if (!out)
 		return REFUSE(AV, -FI_EINVAL, "fi_av_open: av is NULL.");
-	err = check_attr(attr);
+	err = av_check_attr(attr);
 	if (err)
 		return err;
 	if (attr->name && domain->av_auth) {

@@ -27,7 +27,7 @@
 enum { NAME_BYTES = 100, TRIES = 1000 };
 
 /* One step: an address inserted, or an index removed. */
-struct record {
+struct av_record {
 	uint64_t removed;	/* AV_NONE: inserted */
 	uint8_t  addr[32];
 };
@@ -37,7 +37,7 @@ struct shared_file {
 	atomic_uint_fast64_t length;		/* records; written under the lock */
 	uint64_t inserted;			/* calls that inserted; under the lock */
 	uint64_t fi_addr[LIMIT_SHARED_AV];	/* the results of those calls, for programs to read (map_addr) */
-	struct record records[LIMIT_SHARED_AV];
+	struct av_record records[LIMIT_SHARED_AV];
 };
 
 struct av_shared {
@@ -47,15 +47,15 @@ struct av_shared {
 	pid_t owner;				/* a fork's child has the same lock, but must neither take nor release it */
 	int  fd;
 	char path[2 * NAME_BYTES + 32];
-	struct mutex lock;			/* serializes follow(); taken inside the file's */
+	struct mutex lock;			/* serializes av_shared_replay_new(); taken inside the file's */
 	atomic_uint_fast64_t done;		/* records that `av` has seen; written under the lock */
 };
 
-static_assert(sizeof(((struct record *)0)->addr) >= 28, "an IPv6 socket address fits");
+static_assert(sizeof(((struct av_record *)0)->addr) >= 28, "an IPv6 socket address fits");
 
 /* --- the log --- */
 
-static void replay(struct av_shared *shared, const struct record *record)
+static void replay(struct av_shared *shared, const struct av_record *record)
 {
 	struct sockaddr_storage addr = { 0 };
 	uint64_t index;
@@ -69,7 +69,7 @@ static void replay(struct av_shared *shared, const struct record *record)
 }
 
 /* Replays the records added since. The device calls it, too: few loads if there are none. */
-static void follow(void *arg)
+static void av_shared_replay_new(void *arg)
 {
 	struct av_shared *shared = arg;
 	uint64_t length = atomic_load(&shared->file->length), done;
@@ -92,7 +92,7 @@ static void lock_file(struct shared_file *file)
 }
 
 /* Adds a step and replays it here. 0 or -FI_ENOMEM. */
-static int append(struct av_shared *shared, const struct record *record)
+static int append(struct av_shared *shared, const struct av_record *record)
 {
 	uint64_t length = atomic_load(&shared->file->length);
 
@@ -100,13 +100,13 @@ static int append(struct av_shared *shared, const struct record *record)
 		return -FI_ENOMEM;
 	shared->file->records[length] = *record;
 	atomic_store(&shared->file->length, length + 1);
-	follow(shared);
+	av_shared_replay_new(shared);
 	return 0;
 }
 
 int av_shared_insert(struct av_shared *shared, const struct sockaddr_storage *addr, uint64_t *index)
 {
-	struct record record = { .removed = AV_NONE };
+	struct av_record record = { .removed = AV_NONE };
 	struct sockaddr_storage canonical;
 	int err;
 
@@ -126,7 +126,7 @@ int av_shared_insert(struct av_shared *shared, const struct sockaddr_storage *ad
 int av_shared_remove(struct av_shared *shared, uint64_t index)
 {
 	/* Another process that follows may use another number of context bits, or none. */
-	struct record record = { .removed = av_entry(shared->av, index) };
+	struct av_record record = { .removed = av_entry(shared->av, index) };
 	struct sockaddr_storage addr;
 	uint64_t stamp;
 	int err;
@@ -134,7 +134,7 @@ int av_shared_remove(struct av_shared *shared, uint64_t index)
 	if (shared->read_only)
 		return -FI_EACCES;
 	lock_file(shared->file);
-	follow(shared);
+	av_shared_replay_new(shared);
 	err = av_lookup(shared->av, index, &addr, &stamp) ? -FI_EINVAL : append(shared, &record);
 	pthread_mutex_unlock(&shared->file->lock);
 	return err;
@@ -168,7 +168,7 @@ static int map_file(struct av_shared *shared)
 }
 
 /* Starts an empty log; the caller holds the write lock. */
-static int begin(struct av_shared *shared)
+static int av_log_create(struct av_shared *shared)
 {
 	pthread_mutexattr_t attr;
 	int err;
@@ -187,7 +187,7 @@ static int begin(struct av_shared *shared)
 }
 
 /* 0; -EAGAIN: another process has just removed the file. */
-static int join(struct av_shared *shared)
+static int av_shared_join(struct av_shared *shared)
 {
 	bool alone = lock_bytes(shared->fd, F_WRLCK, false);
 	struct stat stat;
@@ -204,7 +204,7 @@ static int join(struct av_shared *shared)
 		return -FI_ENOENT;
 	}
 	if (alone) {
-		err = begin(shared);
+		err = av_log_create(shared);
 		return err || lock_bytes(shared->fd, F_RDLCK, false) ? err : -errno;
 	}
 	return stat.st_size == sizeof(struct shared_file) ? map_file(shared) : -EAGAIN;
@@ -218,7 +218,7 @@ static int open_file(struct av_shared *shared)
 		shared->fd = shm_open(shared->path, O_RDWR | (shared->read_only ? 0 : O_CREAT), 0600);
 		if (shared->fd < 0)
 			return -errno;
-		err = join(shared);
+		err = av_shared_join(shared);
 		if (err)
 			close(shared->fd);
 	}
@@ -259,8 +259,8 @@ int av_shared_open(struct av *av, const char *domain, const char *name, bool rea
 		return err;
 	}
 	mutex_init(&shared->lock);
-	follow(shared);
-	av_follow(av, follow, shared);
+	av_shared_replay_new(shared);
+	av_follow(av, av_shared_replay_new, shared);
 	*out = shared;
 	return 0;
 }

@@ -15,13 +15,13 @@
 #include "emu/fi/queues/fi_wait_set.h"
 #include "emu/net/os/fork.h"
 
-static void forget(void)
+static void provider_forked(void)
 {
 	registry_forked();
 	connreq_forked();
 }
 
-static struct fork_reset reset = { .in_child = forget };
+static struct fork_reset reset = { .in_child = provider_forked };
 
 static int fabric_close(struct fid *fid)
 {

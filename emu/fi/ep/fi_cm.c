@@ -59,7 +59,7 @@ static int no_connections(const char *call)
 
 int emu_ep_connect(struct fid_ep *fid, const void *addr, const void *param, size_t paramlen)
 {
-	struct emu_ep *ep = emu_ep(fid)->whole;
+	struct emu_ep *ep = emu_ep(fid)->primary;
 	struct sockaddr_storage to;
 	int err;
 
@@ -85,7 +85,7 @@ int emu_ep_connect(struct fid_ep *fid, const void *addr, const void *param, size
 
 int emu_ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 {
-	struct emu_ep *ep = emu_ep(fid)->whole;
+	struct emu_ep *ep = emu_ep(fid)->primary;
 	int err;
 
 	if (ep->type != FI_EP_MSG)
@@ -108,7 +108,7 @@ int emu_ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 /* For an endpoint that connected, the peer's name is the one given to fi_connect(). */
 int emu_ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 {
-	struct emu_ep *ep = emu_ep(fid)->whole;
+	struct emu_ep *ep = emu_ep(fid)->primary;
 	struct sockaddr_storage peer;
 	bool there;
 
@@ -128,7 +128,7 @@ int emu_ep_getpeer(struct fid_ep *fid, void *addr, size_t *addrlen)
 /* Posted ops are given time to arrive, as in fi_close(). */
 int emu_ep_shutdown(struct fid_ep *fid, uint64_t flags)
 {
-	struct emu_ep *ep = emu_ep(fid)->whole;
+	struct emu_ep *ep = emu_ep(fid)->primary;
 	int err;
 
 	if (ep->type != FI_EP_MSG)

@@ -6,14 +6,14 @@
 
 #include "emu/nic/base/mutex.h"
 
-struct entry {
+struct connreq_entry {
 	struct fid fid;
-	struct entry *next;
-	struct request request;
+	struct connreq_entry *next;
+	struct connreq request;
 };
 
 static struct mutex lock = MUTEX_INITIALIZER;
-static struct entry *first GUARDED_BY(lock);
+static struct connreq_entry *first GUARDED_BY(lock);
 
 void connreq_forked(void)
 {
@@ -21,7 +21,7 @@ void connreq_forked(void)
 	first = NULL;
 }
 
-static bool is_one(const struct entry *entry, const struct request *wanted)
+static bool is_one(const struct connreq_entry *entry, const struct connreq *wanted)
 {
 	return (!wanted->pep || entry->request.pep == wanted->pep) &&
 	       (!wanted->handle || &entry->fid == wanted->handle) &&
@@ -29,18 +29,18 @@ static bool is_one(const struct entry *entry, const struct request *wanted)
 }
 
 /* The pointer to the first one that matches `wanted`, in which zero matches any. */
-static struct entry **find(const struct request *wanted) REQUIRES(lock)
+static struct connreq_entry **connreq_find_link(const struct connreq *wanted) REQUIRES(lock)
 {
-	struct entry **at = &first;
+	struct connreq_entry **at = &first;
 
 	while (*at && !is_one(*at, wanted))
 		at = &(*at)->next;
 	return at;
 }
 
-static bool take(const struct request *wanted, struct request *taken) REQUIRES(lock)
+static bool connreq_unlink(const struct connreq *wanted, struct connreq *taken) REQUIRES(lock)
 {
-	struct entry **at = find(wanted), *entry = *at;
+	struct connreq_entry **at = connreq_find_link(wanted), *entry = *at;
 
 	if (!entry)
 		return false;
@@ -50,18 +50,18 @@ static bool take(const struct request *wanted, struct request *taken) REQUIRES(l
 	return true;
 }
 
-static unsigned count(const struct emu_pep *pep) REQUIRES(lock)
+static unsigned connreq_count(const struct emu_pep *pep) REQUIRES(lock)
 {
 	unsigned n = 0;
 
-	for (const struct entry *entry = first; entry; entry = entry->next)
+	for (const struct connreq_entry *entry = first; entry; entry = entry->next)
 		n += entry->request.pep == pep;
 	return n;
 }
 
-struct fid *connreq_add(const struct request *request, unsigned most)
+struct fid *connreq_add(const struct connreq *request, unsigned most)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
+	struct connreq_entry *entry = calloc(1, sizeof(*entry));
 
 	if (!entry)
 		return NULL;
@@ -69,7 +69,7 @@ struct fid *connreq_add(const struct request *request, unsigned most)
 	entry->request = *request;
 	entry->request.handle = &entry->fid;
 	mutex_lock(&lock);
-	if (count(request->pep) < most) {
+	if (connreq_count(request->pep) < most) {
 		entry->next = first;
 		first = entry;
 	} else {
@@ -80,47 +80,47 @@ struct fid *connreq_add(const struct request *request, unsigned most)
 	return entry ? &entry->fid : NULL;
 }
 
-bool connreq_find(const struct fid *handle, struct request *found)
+bool connreq_find(const struct fid *handle, struct connreq *found)
 {
-	struct request wanted = { .handle = (struct fid *)(uintptr_t)handle };
-	struct entry *entry;
+	struct connreq wanted = { .handle = (struct fid *)(uintptr_t)handle };
+	struct connreq_entry *entry;
 
 	mutex_lock(&lock);
-	entry = *find(&wanted);
+	entry = *connreq_find_link(&wanted);
 	if (entry)
 		*found = entry->request;
 	mutex_unlock(&lock);
 	return entry;
 }
 
-bool connreq_waits(const struct request *request)
+bool connreq_waits(const struct connreq *request)
 {
 	bool there;
 
 	mutex_lock(&lock);
-	there = *find(request);
+	there = *connreq_find_link(request);
 	mutex_unlock(&lock);
 	return there;
 }
 
-bool connreq_take(const struct request *request)
+bool connreq_take(const struct connreq *request)
 {
-	struct request taken;
+	struct connreq taken;
 	bool there;
 
 	mutex_lock(&lock);
-	there = take(request, &taken);
+	there = connreq_unlink(request, &taken);
 	mutex_unlock(&lock);
 	return there;
 }
 
-bool connreq_take_any(const struct emu_pep *pep, struct request *taken)
+bool connreq_take_any(const struct emu_pep *pep, struct connreq *taken)
 {
-	struct request wanted = { .pep = pep };
+	struct connreq wanted = { .pep = pep };
 	bool there;
 
 	mutex_lock(&lock);
-	there = take(&wanted, taken);
+	there = connreq_unlink(&wanted, taken);
 	mutex_unlock(&lock);
 	return there;
 }

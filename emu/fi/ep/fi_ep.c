@@ -105,7 +105,7 @@ static void give_keys(struct emu_ep *ep)
 }
 
 /* Checks for the bindings that an endpoint needs. */
-static int check_bound(const struct emu_ep *ep)
+static int ep_check_bound(const struct emu_ep *ep)
 {
 	if (ep->type == FI_EP_MSG && !ep->eq)
 		return REFUSE(EP_CTRL, -FI_ENOEQ, "fi_enable: an endpoint of type FI_EP_MSG needs an event queue. Bind one "
@@ -140,7 +140,7 @@ int emu_ep_enable(struct emu_ep *ep)
 		if (err)
 			return err;
 	}
-	err = check_bound(ep);
+	err = ep_check_bound(ep);
 	if (!err)
 		err = take_keys(ep);
 	if (err)
@@ -198,7 +198,7 @@ static int drain_and_close(struct emu_ep *ep)
 	return 0;
 }
 
-static int leave_device(struct emu_ep *ep)
+static int ep_close_device(struct emu_ep *ep)
 {
 	int err = close_end_check(ep->domain, &ep->bindings, "endpoint");
 
@@ -229,7 +229,7 @@ int emu_ep_close(struct fid *fid)
 
 	if (ep->aliases)
 		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: the endpoint has aliases (fi_ep_alias). Close them first.");
-	err = domain_usable(ep->domain) ? leave_device(ep) : 0;
+	err = domain_usable(ep->domain) ? ep_close_device(ep) : 0;
 	if (err)
 		return err;
 	give_keys(ep);
@@ -360,7 +360,7 @@ int ep_init(struct emu_ep *ep, const struct fi_info *info)
 
 void ep_tables(struct emu_ep *ep)
 {
-	ep->whole = ep;
+	ep->primary = ep;
 	ep->fid.fid.ops = &ep_fid_ops;
 	ep->fid.ops = &emu_ep_ops;
 	ep->fid.cm = &emu_ep_cm_ops;

@@ -26,11 +26,11 @@ struct srx;
 struct emu_ep {
 	struct fid_ep fid;
 	struct emu_domain *domain;
-	struct emu_ep *whole;		/* itself; for an alias, the endpoint that it stands for */
+	struct emu_ep *primary;		/* itself; for an alias, the endpoint that it stands for */
 	struct emu_ep *aliases, *next_alias;
 	struct ep *dev;			/* NULL until enabled */
 	enum fi_ep_type type;		/* FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM */
-	struct request request;		/* FI_EP_MSG: the request that it was opened to accept; number 0: none */
+	struct connreq request;		/* FI_EP_MSG: the request that it was opened to accept; number 0: none */
 	struct sockaddr_storage asked;	/* FI_EP_MSG: the peer that fi_connect() named */
 	bool     begun;			/* FI_EP_MSG: fi_connect() or fi_accept() was called */
 	uint64_t caps, open_caps;	/* open_caps: `caps` once data may be transferred, 0 before */

@@ -109,7 +109,7 @@ static int bind_eq(struct emu_ep *ep, struct emu_eq *eq, uint64_t flags)
 	return 0;
 }
 
-static int bind_to(struct emu_ep *ep, struct fid *bfid, uint64_t flags)
+static int ep_bind_object(struct emu_ep *ep, struct fid *bfid, uint64_t flags)
 {
 	switch (bfid->fclass) {
 	case FI_CLASS_CQ:
@@ -171,7 +171,7 @@ static int bind_late(struct emu_ep *ep, struct fid *bfid, uint64_t flags)
 		return too_late(bfid->fclass);
 	if (!driver_enter(driver))
 		return -FI_EAGAIN;
-	err = bind_to(ep, bfid, flags);
+	err = ep_bind_object(ep, bfid, flags);
 	if (!err)
 		tell_device(ep, bfid, flags);
 	driver_leave(driver);
@@ -180,13 +180,13 @@ static int bind_late(struct emu_ep *ep, struct fid *bfid, uint64_t flags)
 
 int emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;
 
 	if (!bfid)
 		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: bfid is NULL.");
 	if (!domain_usable(ep->domain))
 		return refuse_inherited("fi_ep_bind");
-	return ep->dev ? bind_late(ep, bfid, flags) : bind_to(ep, bfid, flags);
+	return ep->dev ? bind_late(ep, bfid, flags) : ep_bind_object(ep, bfid, flags);
 }
 
 void ep_unbind(struct emu_ep *ep)

@@ -2,7 +2,7 @@
 /* fi_ep_control.c - fi_control() of endpoints: enabling, default flags, aliases.
  *
  * An alias is a copy of its endpoint with other default flags (fi_endpoint(3)). Its calls go to the same device endpoint;
- * calls that change the endpoint itself go to `whole`. The program serializes these calls with all others (fi_control). */
+ * calls that change the endpoint itself go to `primary`. The program serializes these calls with all others (fi_control). */
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
@@ -48,25 +48,25 @@ static int get_flags(const struct emu_ep *ep, uint64_t *word)
 }
 
 /* Copies all that may change and that an endpoint and its aliases have in common. */
-static void tell(const struct emu_ep *whole, struct emu_ep *alias)
+static void ep_sync_alias(const struct emu_ep *primary, struct emu_ep *alias)
 {
-	alias->dev = whole->dev;
-	alias->open_caps = whole->open_caps;
-	alias->tx_selective = whole->tx_selective;
-	alias->rx_selective = whole->rx_selective;
+	alias->dev = primary->dev;
+	alias->open_caps = primary->open_caps;
+	alias->tx_selective = primary->tx_selective;
+	alias->rx_selective = primary->rx_selective;
 }
 
 void ep_tell_aliases(struct emu_ep *ep)
 {
 	for (struct emu_ep *alias = ep->aliases; alias; alias = alias->next_alias)
-		tell(ep, alias);
+		ep_sync_alias(ep, alias);
 }
 
 static int alias_close(struct fid *fid)
 {
 	struct emu_ep *alias = (struct emu_ep *)fid, **at;
 
-	for (at = &alias->whole->aliases; *at != alias; at = &(*at)->next_alias)
+	for (at = &alias->primary->aliases; *at != alias; at = &(*at)->next_alias)
 		;
 	*at = alias->next_alias;
 	free(alias);
@@ -101,8 +101,8 @@ static int ep_alias(struct emu_ep *ep, const struct fi_alias *arg)
 		free(alias);
 		return err;
 	}
-	alias->next_alias = ep->whole->aliases;
-	ep->whole->aliases = alias;
+	alias->next_alias = ep->primary->aliases;
+	ep->primary->aliases = alias;
 	*arg->fid = &alias->fid.fid;
 	return 0;
 }
@@ -115,7 +115,7 @@ int emu_ep_control(struct fid *fid, int command, void *arg)
 		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_control: arg is NULL for command %d.", command);
 	switch (command) {
 	case FI_ENABLE:
-		return emu_ep_enable(ep->whole);
+		return emu_ep_enable(ep->primary);
 	case FI_ALIAS:
 		return ep_alias(ep, arg);
 	case FI_GETOPSFLAG:

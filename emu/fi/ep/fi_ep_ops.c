@@ -76,7 +76,7 @@ static int option_of_kind(const struct emu_ep *ep, int name, size_t *size)
 /* All options are sizes. */
 static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *length)
 {
-	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;
 	size_t size;
 	int err;
 
@@ -110,7 +110,7 @@ static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *len
 /* The other sizes are fixed by the info that the endpoint was opened with. */
 static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_t length)
 {
-	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;
 	size_t size;
 
 	if (level == FI_OPT_ENDPOINT && name == COMPAT_OPT_CUDA_API_PERMITTED && ep->caps & FI_HMEM)
@@ -138,7 +138,7 @@ struct fi_ops_ep emu_ep_ops = {
 
 static int ep_op_setname(fid_t fid, void *addr, size_t length)
 {
-	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;
 	struct sockaddr_storage at;
 	int err = own_address_take(addr, length, ep->domain->addr_format, &at);
 
@@ -155,7 +155,7 @@ static int ep_op_setname(fid_t fid, void *addr, size_t length)
  * endpoint, as with sockets; only the two NICs use its own address. */
 static int ep_op_getname(fid_t fid, void *addr, size_t *length)
 {
-	struct emu_ep *ep = ((struct emu_ep *)fid)->whole;
+	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;
 	struct sockaddr_storage name = ep->scalable ? ep->scalable->at : ep->at; /* contexts have no name of their own */
 
 	if (!length || (*length && !addr))

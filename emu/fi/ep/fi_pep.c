@@ -65,7 +65,7 @@ static struct fi_info *connreq_info(const struct emu_pep *pep, const struct sock
 static bool on_request(void *owner, const struct cm_event *event)
 {
 	struct emu_pep *pep = owner;
-	struct request request = { .pep = pep, .number = event->request };
+	struct connreq request = { .pep = pep, .number = event->request };
 	struct fi_info *info;
 
 	request.peer = *event->peer;
@@ -114,7 +114,7 @@ static int pep_getname(fid_t fid, void *addr, size_t *length)
 	return address_tell(&name, addr, length);
 }
 
-static int open_device(struct emu_pep *pep)
+static int pep_open_device(struct emu_pep *pep)
 {
 	struct ep_attr attr = { .at = pep->at, .cm = &pep_events, .passive = true, .owner = pep };
 	int err = pd_open(pep->nic, &pep->pd);
@@ -149,7 +149,7 @@ static int pep_listen(struct fid_pep *fid)
 	err = emu_nic_start(&pep->nic);
 	pep->claim = atomic_load(&net_claim);
 	if (!err)
-		err = open_device(pep);
+		err = pep_open_device(pep);
 	if (err) {
 		char text[80];
 
@@ -162,7 +162,7 @@ static int pep_listen(struct fid_pep *fid)
 static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t paramlen)
 {
 	struct emu_pep *pep = (struct emu_pep *)fid;
-	struct request request;
+	struct connreq request;
 	int err;
 
 	if ((paramlen && !param) || !pep->dev || !connreq_find(handle, &request) || request.pep != pep)
@@ -208,9 +208,9 @@ static int pep_control(struct fid *fid, int command, void *arg)
 }
 
 /* Rejects all requests without an answer. */
-static int leave_device(struct emu_pep *pep)
+static int pep_close_device(struct emu_pep *pep)
 {
-	struct request request;
+	struct connreq request;
 	int err = ep_drained(pep->nic, pep->dev);
 
 	if (err)
@@ -230,8 +230,8 @@ static int leave_device(struct emu_pep *pep)
 static int pep_close(struct fid *fid)
 {
 	struct emu_pep *pep = (struct emu_pep *)fid;
-	int err = pep->dev && net_runs(pep->claim) ? leave_device(pep) : 0;
-	struct request late;
+	int err = pep->dev && net_runs(pep->claim) ? pep_close_device(pep) : 0;
+	struct connreq late;
 
 	if (err)
 		return err;

@@ -66,7 +66,7 @@ static int hold_port(struct sockaddr_storage *at, bool reuse)
 	return err;
 }
 
-static void let_go(struct emu_scalable *sep)
+static void scalable_release_ports(struct emu_scalable *sep)
 {
 	for (size_t i = 0; i < LIMIT_CONTEXTS; i++) {
 		if (sep->held[i] >= 0)
@@ -102,7 +102,7 @@ static int try_ports(struct emu_scalable *sep, struct sockaddr_storage *at, bool
 	int err = hold_ports(sep, at, reuse);
 
 	if (err)
-		let_go(sep);
+		scalable_release_ports(sep);
 	return err;
 }
 
@@ -325,7 +325,7 @@ static int sep_close(struct fid *fid)
 	if (domain_usable(domain))
 		close_end(domain, &sep->ep.bindings);
 	ep_unbind(&sep->ep);
-	let_go(sep);
+	scalable_release_ports(sep);
 	domain_put(domain, &domain->eps);
 	mutex_destroy(&sep->lock);
 	free(sep);

@@ -134,7 +134,7 @@ int emu_stx_open(struct fid_domain *fid, struct fi_tx_attr *attr, struct fid_stx
 
 /* --- receive --- */
 
-static int leave_device(struct emu_ep *srx)
+static int srx_close_device(struct emu_ep *srx)
 {
 	struct driver *driver = nic_driver(srx->domain->nic);
 	int err;
@@ -154,7 +154,7 @@ static int srx_close_fid(struct fid *fid)
 	if (atomic_load(&srx->sharers))
 		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: %u endpoints use the shared receive context. Close them first.",
 			      atomic_load(&srx->sharers));
-	err = domain_usable(srx->domain) ? leave_device(srx) : 0;
+	err = domain_usable(srx->domain) ? srx_close_device(srx) : 0;
 	if (err)
 		return err;
 	domain_put(srx->domain, &srx->domain->rx_contexts);
@@ -230,7 +230,7 @@ int emu_srx_open(struct fid_domain *fid, struct fi_rx_attr *attr, struct fid_ep 
 	err = srx_open(domain->nic, (uint32_t)srx->rx_size, srx->caps & FI_TAGGED, &srx->rx_dev);
 	if (err)
 		goto put_domain;
-	srx->whole = srx;
+	srx->primary = srx;
 	srx->open_caps = srx->caps;
 	srx->fid.fid.fclass = FI_CLASS_SRX_CTX;
 	srx->fid.fid.context = context;

@@ -153,7 +153,7 @@ static int rank(const struct sockaddr_storage *addr)
 	return (is_loopback(addr) ? 2 : 0) + (addr->ss_family == AF_INET6 ? 1 : 0);
 }
 
-static void fill(struct local_addr *local, const struct ifaddrs *ifa)
+static void local_addr_fill(struct local_addr *local, const struct ifaddrs *ifa)
 {
 	memset(local, 0, sizeof(*local));
 	memcpy(&local->addr, ifa->ifa_addr, addr_size(ifa->ifa_addr));
@@ -181,7 +181,7 @@ int addr_local(const char *iface, int family, struct local_addr **list, size_t *
 			if (!usable(ifa, iface, family))
 				continue;
 			if (rank((const struct sockaddr_storage *)ifa->ifa_addr) == at)
-				fill(&(*list)[used++], ifa);
+				local_addr_fill(&(*list)[used++], ifa);
 		}
 	}
 	freeifaddrs(all);

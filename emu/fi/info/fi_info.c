@@ -19,7 +19,7 @@
 
 #define GETINFO_FLAGS (FI_NUMERICHOST | FI_PROV_ATTR_ONLY | FI_SOURCE | COMPAT_RESCAN | COMPAT_INTERNAL_FLAGS)
 
-struct request {
+struct info_request {
 	const char *node, *service;
 	uint64_t flags;
 	const struct fi_info *hints;
@@ -33,14 +33,14 @@ struct request {
 	char     why[256];
 };
 
-static int no(struct request *req, const char *what, const char *detail)
+static int info_no_match(struct info_request *req, const char *what, const char *detail)
 {
 	snprintf(req->why, sizeof(req->why), "%s%s%s", what, detail ? " " : "", detail ? detail : "");
 	return -FI_ENODATA;
 }
 
 /* Takes an address from the hints. */
-static int take_hint(struct request *req, const char *field, const void *addr, size_t length,
+static int take_hint(struct info_request *req, const char *field, const void *addr, size_t length,
 		     struct sockaddr_storage *out, int *count)
 {
 	const struct sockaddr *given = addr;
@@ -48,9 +48,9 @@ static int take_hint(struct request *req, const char *field, const void *addr, s
 	if (!addr)
 		return 0;
 	if (length < sizeof(*given) || !addr_size(given) || length < addr_size(given))
-		return no(req, field, "is not an IPv4 or IPv6 address of the length given");
+		return info_no_match(req, field, "is not an IPv4 or IPv6 address of the length given");
 	if (req->family != AF_UNSPEC && req->family != given->sa_family)
-		return no(req, field, "is not of the addr_format asked");
+		return info_no_match(req, field, "is not of the addr_format asked");
 	memset(out, 0, sizeof(*out));
 	memcpy(out, given, addr_size(given));
 	*count = 1;
@@ -58,7 +58,7 @@ static int take_hint(struct request *req, const char *field, const void *addr, s
 }
 
 /* fi_getinfo(3): with FI_SOURCE node and service name the own address, else the peer's; hints give the other one. */
-static int find_addresses(struct request *req)
+static int find_addresses(struct info_request *req)
 {
 	const struct fi_info *hints = req->hints;
 	bool named = req->node || req->service;
@@ -69,7 +69,7 @@ static int find_addresses(struct request *req)
 		count = addr_resolve(req->node, req->service, req->family, req->flags & FI_NUMERICHOST, own,
 				     own ? req->source : req->dest);
 		if (count < 0)
-			return no(req, "nothing known by the name", req->node ? req->node : req->service);
+			return info_no_match(req, "nothing known by the name", req->node ? req->node : req->service);
 		*(own ? &req->source_count : &req->dest_count) = count;
 	}
 	if (hints && !own)
@@ -87,7 +87,7 @@ static bool name_fits(size_t class, const char *asked, const void *fid, const ch
 	return (!asked || !strcmp(asked, name)) && (!fid || registry_find(class, name, fid, NULL, NULL));
 }
 
-static bool names_fit(const struct request *req, const struct local_addr *local)
+static bool names_fit(const struct info_request *req, const struct local_addr *local)
 {
 	const struct fi_info *hints = req->hints;
 
@@ -100,7 +100,7 @@ static bool names_fit(const struct request *req, const struct local_addr *local)
 }
 
 /* Names open objects that conform to the info: those in the hints, or any. */
-static void name_opened(const struct request *req, const struct local_addr *local, struct fi_info *info)
+static void name_opened(const struct info_request *req, const struct local_addr *local, struct fi_info *info)
 {
 	const struct fi_info *hints = req->hints;
 	const void *fabric = hints && hints->fabric_attr ? hints->fabric_attr->fabric : NULL;
@@ -122,8 +122,8 @@ static void *copy_addr(const struct sockaddr_storage *addr, size_t *length)
 }
 
 /* One more info: from `local` with this port, to `dest` (may be NULL). */
-static int make(struct request *req, const struct fi_info *template, const struct local_addr *local, uint16_t port,
-		const struct sockaddr_storage *dest)
+static int info_append(struct info_request *req, const struct fi_info *template, const struct local_addr *local, uint16_t port,
+		       const struct sockaddr_storage *dest)
 {
 	const size_t *keys = auth_ep_keys(template->fabric_attr->api_version, template->domain_attr);
 	struct sockaddr_storage source = local->addr;
@@ -150,7 +150,7 @@ static int make(struct request *req, const struct fi_info *template, const struc
 }
 
 /* All own addresses that are `source` (a wildcard: all of its family; NULL: all), for a peer at `dest` (or NULL). */
-static int make_from(struct request *req, const struct fi_info *template, const struct sockaddr_storage *source,
+static int make_from(struct info_request *req, const struct fi_info *template, const struct sockaddr_storage *source,
 		     const struct sockaddr_storage *dest)
 {
 	int err = 0;
@@ -164,13 +164,13 @@ static int make_from(struct request *req, const struct fi_info *template, const 
 		if (source && !addr_is_wildcard(source) && !addr_same_host(source, &local->addr))
 			continue;
 		if (names_fit(req, local))
-			err = make(req, template, local, source ? addr_port(source) : 0, dest);
+			err = info_append(req, template, local, source ? addr_port(source) : 0, dest);
 	}
 	return err;
 }
 
 /* To a peer: from the address that the route gives, or from that of the chosen interface. */
-static int make_to(struct request *req, const struct fi_info *template, const struct sockaddr_storage *dest)
+static int make_to(struct info_request *req, const struct fi_info *template, const struct sockaddr_storage *dest)
 {
 	struct sockaddr_storage source;
 	int err = 0;
@@ -187,7 +187,7 @@ static int make_to(struct request *req, const struct fi_info *template, const st
 	return make_from(req, template, &source, dest);
 }
 
-static int make_all(struct request *req, const struct fi_info *template)
+static int make_all(struct info_request *req, const struct fi_info *template)
 {
 	int err = 0;
 
@@ -205,15 +205,15 @@ static int make_all(struct request *req, const struct fi_info *template)
 	if (req->made)
 		return 0;
 	if (!req->local_count)
-		return no(req, "no interface with a usable address is up; FI_EMU_IFACE is",
-			  req->settings->iface ? req->settings->iface : "not set");
-	return no(req, "no own address fits: the source asked is not one of this machine, no route leads to the peer, "
-		  "or the domain or fabric asked by name does not exist", NULL);
+		return info_no_match(req, "no interface with a usable address is up; FI_EMU_IFACE is",
+				     req->settings->iface ? req->settings->iface : "not set");
+	return info_no_match(req, "no own address fits: the source asked is not one of this machine, no route leads to the peer, "
+			     "or the domain or fabric asked by name does not exist", NULL);
 }
 
 /* Makes one template for each type of endpoint that fits, and returns how many. `why` tells why the type asked for does not fit; if
  * none was asked for, the first. */
-static int make_templates(struct request *req, uint32_t api, struct fi_info *templates[ATTR_TYPES])
+static int make_templates(struct info_request *req, uint32_t api, struct fi_info *templates[ATTR_TYPES])
 {
 	const struct attr_type *told = req->hints && req->hints->ep_attr ? attr_type(req->hints->ep_attr->type) : NULL;
 	char unsaid[sizeof(req->why)];
@@ -230,7 +230,7 @@ static int make_templates(struct request *req, uint32_t api, struct fi_info *tem
 	return count;
 }
 
-static int make_infos(struct request *req, struct fi_info *const *templates, int count)
+static int make_infos(struct info_request *req, struct fi_info *const *templates, int count)
 {
 	int err;
 
@@ -243,7 +243,7 @@ static int make_infos(struct request *req, struct fi_info *const *templates, int
 	return err;
 }
 
-static int collect(struct request *req, uint32_t api, struct fi_info **list)
+static int collect(struct info_request *req, uint32_t api, struct fi_info **list)
 {
 	struct fi_info *templates[ATTR_TYPES];
 	int count, err;
@@ -263,7 +263,7 @@ static int collect(struct request *req, uint32_t api, struct fi_info **list)
 }
 
 /* Layered providers (rxm, rxd) ask for infos to build upon whenever a program calls fi_getinfo(): then no line is logged. */
-static void say_why(const struct request *req)
+static void say_why(const struct info_request *req)
 {
 	if (req->flags & COMPAT_CORE_ONLY)
 		EMU_INFO(CORE, "no info: %s\n", req->why);
@@ -275,7 +275,7 @@ int emu_getinfo(uint32_t api, const char *node, const char *service, uint64_t fl
 		struct fi_info **list)
 {
 	struct settings settings;
-	struct request req = {
+	struct info_request req = {
 		.node = node, .service = service, .flags = flags, .hints = hints, .settings = &settings,
 	};
 	int err;

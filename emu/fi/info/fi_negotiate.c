@@ -39,7 +39,7 @@ struct want {
 	size_t size;
 };
 
-__attribute__((format(printf, 2, 3))) static bool no(const struct want *want, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool no_offer(const struct want *want, const char *format, ...)
 {
 	va_list args;
 
@@ -53,8 +53,8 @@ static bool at_most(const struct want *want, const char *field, uint64_t asked, 
 {
 	if (asked <= offered)
 		return true;
-	return no(want, "%s %#llx asked, at most %#llx offered", field, (unsigned long long)asked,
-		  (unsigned long long)offered);
+	return no_offer(want, "%s %#llx asked, at most %#llx offered", field, (unsigned long long)asked,
+			(unsigned long long)offered);
 }
 
 static bool only(const struct want *want, const char *field, uint64_t asked, uint64_t offered, enum fi_type type)
@@ -64,8 +64,8 @@ static bool only(const struct want *want, const char *field, uint64_t asked, uin
 
 	if (!extra)
 		return true;
-	return no(want, "%s %#llx (%s) not offered", field, (unsigned long long)extra,
-		  fi_tostr_r(text, sizeof(text), &extra, type));
+	return no_offer(want, "%s %#llx (%s) not offered", field, (unsigned long long)extra,
+			fi_tostr_r(text, sizeof(text), &extra, type));
 }
 
 uint64_t caps_complete(uint64_t caps)
@@ -88,18 +88,18 @@ static bool fit_caps(const struct want *want, struct fi_info *info)
 	if (!asked)
 		return true;
 	if ((asked & RMA_MODIFIERS) && !(asked & (FI_RMA | FI_ATOMIC)))
-		return no(want, "FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE require FI_RMA or FI_ATOMIC");
+		return no_offer(want, "FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE require FI_RMA or FI_ATOMIC");
 	if ((asked & FI_RMA_PMEM) && !(asked & FI_RMA))
-		return no(want, "FI_RMA_PMEM requires FI_RMA");
+		return no_offer(want, "FI_RMA_PMEM requires FI_RMA");
 	if ((asked & FI_MULTI_RECV) && !(asked & FI_MSG))
-		return no(want, "FI_MULTI_RECV requires FI_MSG");
+		return no_offer(want, "FI_MULTI_RECV requires FI_MSG");
 	if ((asked & (COMPAT_TAGGED_MULTI_RECV | COMPAT_TAGGED_DIRECTED_RECV)) && !(asked & FI_TAGGED))
-		return no(want, "FI_TAGGED_MULTI_RECV, FI_TAGGED_DIRECTED_RECV require FI_TAGGED");
+		return no_offer(want, "FI_TAGGED_MULTI_RECV, FI_TAGGED_DIRECTED_RECV require FI_TAGGED");
 	if ((asked & FI_SOURCE_ERR) && !(asked & FI_SOURCE))
-		return no(want, "FI_SOURCE_ERR requires FI_SOURCE");
+		return no_offer(want, "FI_SOURCE_ERR requires FI_SOURCE");
 	info->caps = caps_complete(asked);
 	if ((asked & FI_RMA_EVENT) && !caps_rma_target(info->caps))
-		return no(want, "FI_RMA_EVENT requires FI_RMA or FI_ATOMIC with FI_REMOTE_READ or FI_REMOTE_WRITE");
+		return no_offer(want, "FI_RMA_EVENT requires FI_RMA or FI_ATOMIC with FI_REMOTE_READ or FI_REMOTE_WRITE");
 	return true;
 }
 
@@ -112,10 +112,10 @@ static bool fit_auth(const struct want *want, const uint8_t *asked, size_t size,
 		return true;
 	flaw = auth_flaw(asked, size, 0);
 	if (flaw)
-		return no(want, "%s", flaw);
+		return no_offer(want, "%s", flaw);
 	*key = malloc(size);
 	if (!*key)
-		return no(want, "no memory for an authorization key");
+		return no_offer(want, "no memory for an authorization key");
 	memcpy(*key, asked, size);
 	*key_size = size;
 	return true;
@@ -130,12 +130,12 @@ static bool fit_domain_auth(const struct want *want, struct fi_domain_attr *doma
 	if (!auth_known(want->api))
 		return true;
 	if (auth_by_av(want->api, asked->auth_key_size) && want->type->type == FI_EP_MSG)
-		return no(want, "FI_AV_AUTH_KEY asked, and FI_EP_MSG has no address vector");
+		return no_offer(want, "FI_AV_AUTH_KEY asked, and FI_EP_MSG has no address vector");
 	if (!auth_by_av(want->api, asked->auth_key_size)) {
 		if (!fit_auth(want, asked->auth_key, asked->auth_key_size, &domain->auth_key, &domain->auth_key_size))
 			return false;
 	} else if (asked->auth_key) {
-		return no(want, "auth_key is not NULL beside FI_AV_AUTH_KEY");
+		return no_offer(want, "auth_key is not NULL beside FI_AV_AUTH_KEY");
 	} else {
 		domain->auth_key_size = asked->auth_key_size;
 		if (keys)
@@ -189,13 +189,13 @@ static bool fit_ep(const struct want *want, struct fi_info *info)
 	if (asked->type != FI_EP_UNSPEC && asked->type != want->type->type) {
 		char text[64];
 
-		return no(want, "endpoint type %s not offered: FI_EP_RDM, FI_EP_MSG and FI_EP_DGRAM are",
-			  fi_tostr_r(text, sizeof(text), &asked->type, FI_TYPE_EP_TYPE));
+		return no_offer(want, "endpoint type %s not offered: FI_EP_RDM, FI_EP_MSG and FI_EP_DGRAM are",
+				fi_tostr_r(text, sizeof(text), &asked->type, FI_TYPE_EP_TYPE));
 	}
 	if (asked->protocol && asked->protocol != ep->protocol)
-		return no(want, "protocol %#x not offered: only %#x", asked->protocol, ep->protocol);
+		return no_offer(want, "protocol %#x not offered: only %#x", asked->protocol, ep->protocol);
 	if (asked->msg_prefix_size)
-		return no(want, "msg_prefix_size %zu asked, none offered", asked->msg_prefix_size);
+		return no_offer(want, "msg_prefix_size %zu asked, none offered", asked->msg_prefix_size);
 	if (!fit_contexts(want, ep))
 		return false;
 	if (auth_known(want->api) &&
@@ -267,9 +267,9 @@ static bool fit_progress(const struct want *want, struct fi_info *info)
 	int control = (int)asked->control_progress;
 
 	if (want->settings->manual && (control == FI_PROGRESS_AUTO || asked->data_progress == FI_PROGRESS_AUTO))
-		return no(want, "automatic progress asked, and FI_EMU_PROGRESS=manual takes it away");
+		return no_offer(want, "automatic progress asked, and FI_EMU_PROGRESS=manual takes it away");
 	if (control > COMPAT_PROGRESS_CONTROL_UNIFIED || asked->data_progress > FI_PROGRESS_MANUAL)
-		return no(want, "progress model %d, %d not offered", control, (int)asked->data_progress);
+		return no_offer(want, "progress model %d, %d not offered", control, (int)asked->data_progress);
 	if (control != FI_PROGRESS_UNSPEC)
 		domain->control_progress = asked->control_progress;
 	if (asked->data_progress != FI_PROGRESS_UNSPEC)
@@ -283,11 +283,11 @@ static bool fit_models(const struct want *want, struct fi_info *info)
 	struct fi_domain_attr *domain = info->domain_attr;
 
 	if (asked->threading > FI_THREAD_ENDPOINT)
-		return no(want, "threading model %d not offered", (int)asked->threading);
+		return no_offer(want, "threading model %d not offered", (int)asked->threading);
 	if (asked->resource_mgmt > FI_RM_ENABLED)
-		return no(want, "resource_mgmt %d not offered", (int)asked->resource_mgmt);
+		return no_offer(want, "resource_mgmt %d not offered", (int)asked->resource_mgmt);
 	if (asked->av_type > FI_AV_TABLE)
-		return no(want, "av_type %d not offered", (int)asked->av_type);
+		return no_offer(want, "av_type %d not offered", (int)asked->av_type);
 	/* Every threading model is granted, as the NIC serves FI_THREAD_SAFE. */
 	if (asked->threading != FI_THREAD_UNSPEC)
 		domain->threading = asked->threading;
@@ -336,8 +336,8 @@ static bool fit_open_domain(const struct want *want, const struct fi_domain_attr
 	if (!domain_rules(asked->domain, &rules) || rules == mr_mode_rules(want->api, grant->mr_mode, grant->mode))
 		return true;
 	if (rules & ~asked->mr_mode)
-		return no(want, "domain_attr->domain is open with mr_mode %#x, and mr_mode %#x is offered", (unsigned)rules,
-			  (unsigned)asked->mr_mode);
+		return no_offer(want, "domain_attr->domain is open with mr_mode %#x, and mr_mode %#x is offered", (unsigned)rules,
+				(unsigned)asked->mr_mode);
 	*grant = (struct mr_grant){ .mr_mode = rules };
 	return true;
 }
@@ -351,7 +351,7 @@ static bool fit_mr_mode(const struct want *want, struct fi_info *info)
 	why = mr_mode_grant(want->api, want->mr_mode, info->caps, asked ? asked->mr_mode : 0, want->hints->mode,
 			    &grant);
 	if (why)
-		return no(want, "mr_mode %#x: %s", (unsigned)(asked ? asked->mr_mode : 0), why);
+		return no_offer(want, "mr_mode %#x: %s", (unsigned)(asked ? asked->mr_mode : 0), why);
 	if (asked && !fit_open_domain(want, asked, &grant))
 		return false;
 	info->domain_attr->mr_mode = grant.mr_mode;
@@ -367,10 +367,10 @@ static bool fit_rest(const struct want *want, struct fi_info *info)
 
 	(void)info;
 	if (addr_family(want->hints->addr_format) < 0)
-		return no(want, "addr_format %u not offered: addresses are of IPv4 or IPv6",
-			  want->hints->addr_format);
+		return no_offer(want, "addr_format %u not offered: addresses are of IPv4 or IPv6",
+				want->hints->addr_format);
 	if (want->hints->handle && (want->type->type != FI_EP_MSG || !registry_is_a(FI_CLASS_PEP, want->hints->handle)))
-		return no(want, "info->handle is not an open passive endpoint, or not for FI_EP_MSG");
+		return no_offer(want, "info->handle is not an open passive endpoint, or not for FI_EP_MSG");
 	return !fabric || at_most(want, "prov_version", fabric->prov_version, emu_provider.version);
 }
 

@@ -252,7 +252,7 @@ static int read_advertise(struct bound_config *bound)
 }
 
 /* Reads the plan to validate it; the NIC reads it again when it starts. */
-static int read_fault(const char **path)
+static int settings_read_fault(const char **path)
 {
 	struct fault_plan plan;
 	char *value = NULL;
@@ -314,7 +314,7 @@ int settings_read(struct settings *settings)
 	    read_word("digest", digest_words, &digest) || read_over_personality(settings) || read_retry(settings) ||
 	    read_ports(&settings->bound) || read_advertise(&settings->bound) ||
 	    read_unexpected(&settings->unexpected_bytes) || read_dgram(settings) ||
-	    read_secret_file(&settings->secret_file) || read_fault(&settings->fault))
+	    read_secret_file(&settings->secret_file) || settings_read_fault(&settings->fault))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;

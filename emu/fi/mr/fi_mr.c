@@ -48,7 +48,7 @@ static int close_check(const struct emu_mr *mr)
 
 /* The check and the removal are atomic: a region within it, or a refresh, begins before, or no longer finds the region. A job that
  * is registering it uses its segments until mr_async_close() returns; only then they are freed. */
-static int take_out(struct emu_mr *mr)
+static int mr_remove_checked(struct emu_mr *mr)
 {
 	struct driver *driver = nic_driver(mr->domain->nic);
 	bool async = mr->parts && mr->parts->async;
@@ -83,7 +83,7 @@ static int mr_close(struct fid *fid)
 	int err;
 
 	if (domain_usable(domain)) {
-		err = take_out(mr);
+		err = mr_remove_checked(mr);
 		if (err)
 			return err;
 	}
@@ -230,7 +230,7 @@ __attribute__((cold)) static int not_added(int err, const struct mr_request *req
 }
 
 /* The region owns the table of pages if this succeeds. */
-static int add(struct emu_mr *mr, const struct mr_request *req, const struct mr_backing *backing)
+static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const struct mr_backing *backing)
 {
 	struct emu_domain *domain = mr->domain;
 	bool async = mr->parts && mr->parts->async;
@@ -315,7 +315,7 @@ int mr_register(struct emu_domain *domain, const struct mr_request *req, struct 
 	mr->fid.key = FI_KEY_NOTAVAIL;
 	err = parts_open(mr, req, eq, backing.pin);
 	if (!err)
-		err = add(mr, req, &backing);
+		err = mr_add_region(mr, req, &backing);
 	if (err) {
 		mr_unback(&backing);
 		parts_free(mr->parts);

@@ -20,12 +20,12 @@ struct mr_async {
 	struct mr_memory memory;	/* no segments: the registration of the base has done all */
 	atomic_bool stop;
 	int fault;		/* not 0: registration fails with this, for any memory */
-	struct mr_backing backing;	/* the result of run(), until settle() */
+	struct mr_backing backing;	/* the result of mr_async_run(), until mr_async_complete() */
 };
 
 /* Without the role, so it reads nothing of the region that may change. The segments are constant as long as the region
  * exists, and closing the region takes this job back first. */
-static int run(struct worker_job *job)
+static int mr_async_run(struct worker_job *job)
 {
 	struct mr_async *async = (struct mr_async *)job;
 
@@ -34,7 +34,7 @@ static int run(struct worker_job *job)
 	return async->memory.iov ? mr_back(async->mr->domain, &async->memory, &async->backing) : 0;
 }
 
-/* [role] Moves the result of run() to the region. */
+/* [role] Moves the result of mr_async_run() to the region. */
 static void open_to_peers(struct emu_mr *mr)
 {
 	struct mr_backing *backing = &mr->parts->async->backing;
@@ -50,7 +50,7 @@ static void open_to_peers(struct emu_mr *mr)
 
 /* Opens the region to peers, or takes it from the table: its key is free then. The object stays until fi_close(). An fi_close()
  * that waits for this job has taken the region from the table already. */
-static void settle(struct emu_mr *mr, int result)
+static void mr_async_complete(struct emu_mr *mr, int result)
 {
 	struct driver *driver = nic_driver(mr->domain->nic);
 
@@ -66,13 +66,13 @@ static void settle(struct emu_mr *mr, int result)
 }
 
 /* A full queue loses the event and reports FI_EOVERRUN; the region is registered all the same. */
-static void done(struct worker_job *job, int result)
+static void mr_async_job_done(struct worker_job *job, int result)
 {
 	struct mr_async *async = (struct mr_async *)job;
 	struct emu_mr *mr = async->mr;
 	struct fid *fid = &mr->fid.fid;
 
-	settle(mr, result);
+	mr_async_complete(mr, result);
 	if (result)
 		emu_eq_push_error(async->eq, fid, fid->context, 0, -result);
 	else
@@ -90,7 +90,7 @@ int mr_async_open(struct emu_mr *mr, struct emu_eq *eq)
 	mr->parts->async = calloc(1, sizeof(*mr->parts->async));
 	if (!mr->parts->async)
 		return -FI_ENOMEM;
-	*mr->parts->async = (struct mr_async){ .job = { .run = run, .done = done }, .mr = mr, .eq = eq };
+	*mr->parts->async = (struct mr_async){ .job = { .run = mr_async_run, .done = mr_async_job_done }, .mr = mr, .eq = eq };
 	return 0;
 }
 

@@ -10,23 +10,23 @@
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 
-static int invalid(const char *what)
+static int mr_refuse(const char *what)
 {
 	return REFUSE(MR, -FI_EINVAL, "fi_mr_reg: %s.", what);
 }
 
-static int check_segment(const struct emu_domain *domain, const struct iovec *segment, size_t *total)
+static int mr_check_segment(const struct emu_domain *domain, const struct iovec *segment, size_t *total)
 {
 	size_t room = SIZE_MAX - *total;
 
 	/* S3: the man page of 1.9 and later asks for a length. */
 	if (!segment->iov_len && FI_VERSION_GE(domain->api, FI_VERSION(1, 9)))
-		return invalid("length 0 (S3). A region has at least one byte");
+		return mr_refuse("length 0 (S3). A region has at least one byte");
 	/* (NULL, SIZE_MAX) is the whole address space; only a range that wraps is refused. */
 	if (segment->iov_len && segment->iov_len - 1 > SIZE_MAX - (uintptr_t)segment->iov_base)
-		return invalid("the range goes past the end of the address space");
+		return mr_refuse("the range goes past the end of the address space");
 	if (segment->iov_len > room)
-		return invalid("the segments together are longer than the address space");
+		return mr_refuse("the segments together are longer than the address space");
 	*total += segment->iov_len;
 	return 0;
 }
@@ -41,7 +41,7 @@ static const struct { uint64_t flag, cap; uint32_t since; } flags_known[] = {
 };
 
 /* S5 */
-static int check_flags(const struct emu_domain *domain, uint64_t flags)
+static int mr_check_flags(const struct emu_domain *domain, uint64_t flags)
 {
 	for (size_t i = 0; i < sizeof(flags_known) / sizeof(flags_known[0]); i++) {
 		if ((domain->caps & flags_known[i].cap) == flags_known[i].cap &&
@@ -61,34 +61,34 @@ static int check_base(const struct emu_domain *domain, const struct emu_mr *base
 	if (!base)
 		return 0;
 	if (base->fid.fid.fclass != FI_CLASS_MR)
-		return invalid("base_mr is no region (S121)");
+		return mr_refuse("base_mr is no region (S121)");
 	if (base->domain != domain)
-		return invalid("base_mr is a region of another domain (S121)");
+		return mr_refuse("base_mr is a region of another domain (S121)");
 	if (!mr_complete(base))
-		return invalid("the registration of base_mr is not complete (S121)");
+		return mr_refuse("the registration of base_mr is not complete (S121)");
 	return 0;
 }
 
 /* Flags first: they tell how to read the rest. */
-static int check(const struct emu_domain *domain, const struct mr_request *req)
+static int mr_request_check(const struct emu_domain *domain, const struct mr_request *req)
 {
 	size_t total = 0;
 	int    err = 0;
 
-	err = check_flags(domain, req->flags);
+	err = mr_check_flags(domain, req->flags);
 	if (err)
 		return err;
 	if (req->access & ~STATUS_RIGHTS)
-		return invalid("access has bits that are none of the six rights (S22): FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
-			       "FI_REMOTE_READ, FI_REMOTE_WRITE");
+		return mr_refuse("access has bits that are none of the six rights (S22): FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
+				 "FI_REMOTE_READ, FI_REMOTE_WRITE");
 	if (req->offset)
-		return invalid("offset is reserved and must be 0 (S4)");
+		return mr_refuse("offset is reserved and must be 0 (S4)");
 	if (!req->count || !req->iov)
-		return invalid("no segments (S11)");
+		return mr_refuse("no segments (S11)");
 	if (req->count > domain->attr->mr_iov_limit)
-		return invalid("more segments than mr_iov_limit (S10)");
+		return mr_refuse("more segments than mr_iov_limit (S10)");
 	for (size_t i = 0; i < req->count && !err; i++)
-		err = check_segment(domain, &req->iov[i], &total);
+		err = mr_check_segment(domain, &req->iov[i], &total);
 	return err ? err : check_base(domain, req->base);
 }
 
@@ -102,7 +102,7 @@ static int find_bytes(struct mr_request *req)
 	return req->dmabuf ? mr_check_pmem(&req->dmabuf->bytes, 1) : mr_check_pmem(req->iov, req->count);
 }
 
-static int take(struct emu_domain *domain, struct mr_request *req, struct fid_mr **mr)
+static int mr_check_and_register(struct emu_domain *domain, struct mr_request *req, struct fid_mr **mr)
 {
 	int err;
 
@@ -110,7 +110,7 @@ static int take(struct emu_domain *domain, struct mr_request *req, struct fid_mr
 		return refuse_inherited("fi_mr_reg");
 	if (!mr)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_reg: mr is NULL.");
-	err = check(domain, req);
+	err = mr_request_check(domain, req);
 	if (!err)
 		err = find_bytes(req);
 	if (!err)
@@ -143,7 +143,7 @@ int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t
 	if (flags & COMPAT_MR_DMABUF)
 		return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_reg: FI_MR_DMABUF is for fi_mr_regattr, where the descriptor is given "
 			      "(S8).");
-	return take(domain, &req, mr);
+	return mr_check_and_register(domain, &req, mr);
 }
 
 /* Takes the attributes of newer API versions, and those of FI_HMEM; req has the others already. */
@@ -183,7 +183,7 @@ int emu_mr_regattr(struct fid *fid, const struct fi_mr_attr *given, uint64_t fla
 
 	if (!attr)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_regattr: attr is NULL.");
-	err = check_flags(domain, flags); /* they tell how to read the rest */
+	err = mr_check_flags(domain, flags); /* they tell how to read the rest */
 	if (err)
 		return err;
 	req = (struct mr_request){
@@ -194,7 +194,7 @@ int emu_mr_regattr(struct fid *fid, const struct fi_mr_attr *given, uint64_t fla
 	if (!err)
 		err = take_newer(domain, attr, &req, &named);
 	if (!err)
-		err = take(domain, &req, mr);
+		err = mr_check_and_register(domain, &req, mr);
 	if (err)
 		free(req.auths);
 	return err;

@@ -13,7 +13,7 @@
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/regions/mr.h"
 
-static int invalid(const char *what)
+static int mr_auth_refuse(const char *what)
 {
 	return REFUSE(MR, -FI_EINVAL, "fi_mr_regattr: %s.", what);
 }
@@ -25,7 +25,7 @@ static int limit_to(struct emu_av *av, fi_addr_t source, bool is_key, struct mr_
 	uint64_t proof = 0, stamp;
 
 	if (is_key ? av_auth_proof(av->keys, source, &proof) : av_lookup(av->av, source, &peer, &stamp))
-		return invalid("src_addr is not of this address vector (S165)");
+		return mr_auth_refuse("src_addr is not of this address vector (S165)");
 	if (!is_key)
 		proof = av_shown(av->av, source);
 	req->all_keys = !proof;
@@ -59,12 +59,12 @@ int mr_take_auth(const struct emu_domain *domain, const struct compat_mr_attr *a
 		return auth_take(domain, "fi_mr_regattr", attr->auth_key, attr->auth_key_size, &req->auth);
 	from = (const struct compat_mr_auth_key *)(const void *)attr->auth_key;
 	if (attr->auth_key_size != sizeof(*from))
-		return invalid("under FI_AV_AUTH_KEY auth_key_size is that of struct fi_mr_auth_key (S161)");
+		return mr_auth_refuse("under FI_AV_AUTH_KEY auth_key_size is that of struct fi_mr_auth_key (S161)");
 	if (!from)
-		return invalid("under FI_AV_AUTH_KEY auth_key points to a struct fi_mr_auth_key (S162)");
+		return mr_auth_refuse("under FI_AV_AUTH_KEY auth_key points to a struct fi_mr_auth_key (S162)");
 	req->av = (struct emu_av *)from->av;
 	if (!req->av || req->av->fid.fid.fclass != FI_CLASS_AV || req->av->domain != domain)
-		return invalid("the av of struct fi_mr_auth_key is none of this domain (S163)");
+		return mr_auth_refuse("the av of struct fi_mr_auth_key is none of this domain (S163)");
 	if (domain->caps & FI_DIRECTED_RECV && from->src_addr != FI_ADDR_UNSPEC)
 		return limit_to(req->av, from->src_addr, req->flags & COMPAT_AUTH_KEY, req);
 	req->all_keys = true; /* S164, S166 */

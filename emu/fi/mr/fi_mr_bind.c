@@ -8,7 +8,7 @@
 #include "emu/fi/queues/fi_cntr.h"
 
 /* With the role. */
-static int bind_to(struct mr *mr, struct binding_end *end)
+static int mr_bind_end(struct mr *mr, struct binding_end *end)
 {
 	if (mr->gated && mr->enabled)
 		return REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_bind: the region is enabled already (S95).");
@@ -32,7 +32,7 @@ static int bind_counter(struct emu_mr *mr, struct emu_cntr *cntr, uint64_t flags
 	if ((domain->rules & FI_MR_RMA_EVENT) && !mr->mr->events)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: under FI_MR_RMA_EVENT a region that is to be bound to a counter is "
 			      "registered with the flag FI_RMA_EVENT (S91).");
-	return bind_to(mr->mr, &cntr->bindings);
+	return mr_bind_end(mr->mr, &cntr->bindings);
 }
 
 static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
@@ -46,11 +46,11 @@ static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
 	if (mr->parts && mr->parts->av && ep->av != mr->parts->av)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: the av of the region's struct fi_mr_auth_key is not the one bound to "
 			      "the endpoint (S163).");
-	return bind_to(mr->mr, &ep->bindings);
+	return mr_bind_end(mr->mr, &ep->bindings);
 }
 
 /* A context of a scalable endpoint is a part of it, and peers reach regions by the whole (S104). */
-static int check_bound(const struct fid *bfid)
+static int mr_bind_check_object(const struct fid *bfid)
 {
 	switch (bfid ? bfid->fclass : FI_CLASS_UNSPEC) {
 	case FI_CLASS_CNTR:
@@ -73,7 +73,7 @@ int emu_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct emu_mr *mr = emu_mr(fid);
 	struct driver *driver = nic_driver(mr->domain->nic);
-	int err = check_bound(bfid);
+	int err = mr_bind_check_object(bfid);
 
 	if (err)
 		return err;
@@ -84,7 +84,7 @@ int emu_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	if (mr->mr && bfid->fclass == FI_CLASS_CNTR)
 		err = bind_counter(mr, (struct emu_cntr *)bfid, flags);
 	else if (mr->mr)
-		err = bind_endpoint(mr, ((struct emu_ep *)bfid)->whole, flags);
+		err = bind_endpoint(mr, ((struct emu_ep *)bfid)->primary, flags);
 	else
 		err = REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_bind: the registration of the region has failed. Close it.");
 	driver_leave(driver);

@@ -100,12 +100,12 @@ static int read_monitor(const char **off)
 		      "(S193).", value);
 }
 
-static void changed(struct uffd_client *client, uint64_t addr, uint64_t length)
+static void fi_mr_cache_changed(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
 	mr_cache_drop(((struct emu_mr_cache *)client)->table, addr, length);
 }
 
-static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
+static bool fi_mr_cache_overlaps(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
 	return mr_cache_holds(((struct emu_mr_cache *)client)->table, addr, length);
 }
@@ -116,7 +116,7 @@ static void forgot(void *arg, uint64_t addr, uint64_t length) REQUIRES(uffd_mute
 	uffd_unwatch(addr, length);
 }
 
-static int make(struct emu_mr_cache **out, const struct mr_cache_attr *attr)
+static int fi_mr_cache_new(struct emu_mr_cache **out, const struct mr_cache_attr *attr)
 {
 	struct emu_mr_cache *cache = calloc(1, sizeof(*cache));
 
@@ -126,8 +126,8 @@ static int make(struct emu_mr_cache **out, const struct mr_cache_attr *attr)
 		free(cache);
 		return -FI_ENOMEM;
 	}
-	cache->client.changed = changed;
-	cache->client.holds = holds;
+	cache->client.changed = fi_mr_cache_changed;
+	cache->client.holds = fi_mr_cache_overlaps;
 	cache->pagemap = !pagemap_open();
 	uffd_add(&cache->client);
 	*out = cache;
@@ -153,7 +153,7 @@ int mr_cache_start(const struct emu_domain *domain, struct emu_mr_cache **out)
 	else if (!off)
 		uffd_start(&off);
 	if (!off)
-		return make(out, &attr);
+		return fi_mr_cache_new(out, &attr);
 	EMU_WARN(MR, "the registration cache is off: %s\n", off);
 	return 0;
 }

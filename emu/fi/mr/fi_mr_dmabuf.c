@@ -16,7 +16,7 @@
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 
-static int invalid(const char *what)
+static int mr_dmabuf_refuse(const char *what)
 {
 	return REFUSE(MR, -FI_EINVAL, "fi_mr_regattr with FI_MR_DMABUF: %s.", what);
 }
@@ -26,14 +26,14 @@ int mr_check_dmabuf(const struct compat_mr_dmabuf *given, size_t count, const st
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base;
 
 	if (!given || count != 1)
-		return invalid("dmabuf must point to one struct fi_mr_dmabuf, and iov_count be 1 (S147)");
+		return mr_dmabuf_refuse("dmabuf must point to one struct fi_mr_dmabuf, and iov_count be 1 (S147)");
 	if (FI_VERSION_GE(api, FI_VERSION(2, 0)) && attr->base_mr)
-		return invalid("base_mr must be NULL (S127)");
+		return mr_dmabuf_refuse("base_mr must be NULL (S127)");
 	base = (uintptr_t)given->base_addr;
 	if (base % page)
-		return invalid("base_addr does not begin a page (S149)");
+		return mr_dmabuf_refuse("base_addr does not begin a page (S149)");
 	if (given->offset > UINTPTR_MAX - base)
-		return invalid("base_addr and offset together go past the end of the address space");
+		return mr_dmabuf_refuse("base_addr and offset together go past the end of the address space");
 	return 0;
 }
 
@@ -49,13 +49,13 @@ static int size_of(int fd, uint64_t *size)
 	return 0;
 }
 
-static int map(const struct compat_mr_dmabuf *given, uint64_t access, struct mr_dmabuf *dmabuf)
+static int mr_dmabuf_map(const struct compat_mr_dmabuf *given, uint64_t access, struct mr_dmabuf *dmabuf)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skew = given->offset % page;
 	int prot = PROT_READ | (access & (FI_RECV | FI_READ | FI_REMOTE_WRITE) ? PROT_WRITE : 0);
 
 	if (given->len > SIZE_MAX - skew)
-		return invalid("longer than the address space");
+		return mr_dmabuf_refuse("longer than the address space");
 	dmabuf->map_len = given->len + skew;
 	dmabuf->map = mmap(NULL, dmabuf->map_len, prot, MAP_SHARED, given->fd, (off_t)(given->offset - skew));
 	if (dmabuf->map == MAP_FAILED) {
@@ -80,11 +80,11 @@ int mr_dmabuf_open(const struct compat_mr_dmabuf *given, uint64_t access, struct
 		return err;
 	}
 	if (given->offset > size || given->len > size - given->offset)
-		return invalid("offset and len go past the end of the descriptor's bytes (S147)");
+		return mr_dmabuf_refuse("offset and len go past the end of the descriptor's bytes (S147)");
 	dmabuf = malloc(sizeof(*dmabuf));
 	if (!dmabuf)
 		return -FI_ENOMEM;
-	err = map(given, access, dmabuf);
+	err = mr_dmabuf_map(given, access, dmabuf);
 	if (err)
 		free(dmabuf);
 	else

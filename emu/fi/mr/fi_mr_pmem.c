@@ -10,14 +10,14 @@
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/net/os/worker.h"
 
-struct mapping {
+struct maps_line {
 	uintptr_t begin, end;
 	bool shared;
 	const char *path;	/* "" if it has none */
 };
 
 /* One line of /proc/self/maps. */
-static bool parse(char *line, struct mapping *mapping)
+static bool maps_line_parse(char *line, struct maps_line *mapping)
 {
 	uint64_t begin, end;
 	char rights[5];
@@ -26,11 +26,11 @@ static bool parse(char *line, struct mapping *mapping)
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &path) < 3 || !path)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
-	*mapping = (struct mapping){ .begin = begin, .end = end, .shared = rights[3] == 's', .path = line + path };
+	*mapping = (struct maps_line){ .begin = begin, .end = end, .shared = rights[3] == 's', .path = line + path };
 	return true;
 }
 
-static const char *unfit(const struct mapping *mapping)
+static const char *unfit(const struct maps_line *mapping)
 {
 	static const char *const anonymous[] = { "/dev/zero", "/memfd:", "/SYSV", "anon_inode:", "[" };
 
@@ -45,7 +45,7 @@ static const char *unfit(const struct mapping *mapping)
 /* The file lists mappings by rising address. */
 static const char *check_range(FILE *maps, uintptr_t at, size_t length)
 {
-	struct mapping mapping;
+	struct maps_line mapping;
 	char line[4608];
 
 	rewind(maps);
@@ -53,7 +53,7 @@ static const char *check_range(FILE *maps, uintptr_t at, size_t length)
 		const char *why;
 		size_t here;
 
-		if (!parse(line, &mapping) || mapping.end <= at)
+		if (!maps_line_parse(line, &mapping) || mapping.end <= at)
 			continue;
 		if (mapping.begin > at)
 			break;

@@ -9,7 +9,7 @@
 #include "emu/nic/regions/key_map.h"
 
 /* Takes the role, as the region may be ending. 0, its key and base; or -errno. */
-static int look(const struct emu_mr *mr, struct raw_key *key, uint64_t *base)
+static int mr_raw_lookup(const struct emu_mr *mr, struct raw_key *key, uint64_t *base)
 {
 	struct driver *driver = nic_driver(mr->domain->nic);
 	int err = 0;
@@ -40,7 +40,7 @@ int mr_raw_attr(struct emu_mr *mr, struct fi_mr_raw_attr *attr)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_raw_attr: key_size is NULL.");
 	if (attr->flags)
 		return REFUSE_FLAGS(MR, "fi_mr_raw_attr", attr->flags);	/* S5 */
-	err = look(mr, &key, &base);
+	err = mr_raw_lookup(mr, &key, &base);
 	if (err)
 		return err;
 	room = *attr->key_size;

@@ -78,7 +78,7 @@ static int take_ranges(struct refresh *refresh)
 }
 
 /* [role] Checks the ranges against the region, and closes them to peers. */
-static int begin(struct refresh *refresh)
+static int refresh_begin(struct refresh *refresh)
 {
 	struct mr *mr = refresh->mr->mr;
 	const struct mr *outermost = mr;
@@ -124,7 +124,7 @@ static int supply(const struct refresh *refresh, struct mr_pages *fresh)
 	return 0;
 }
 
-static void end(struct refresh *refresh, const struct mr_pages *fresh)
+static void refresh_end(struct refresh *refresh, const struct mr_pages *fresh)
 {
 	struct mr *mr = refresh->mr->mr;
 	struct mr_refresh **at = &mr->refreshes, *work = &refresh->work;
@@ -136,7 +136,7 @@ static void end(struct refresh *refresh, const struct mr_pages *fresh)
 		mr_pages_take(mr->pages, fresh, (uintptr_t)work->range[i].iov_base, work->range[i].iov_len);
 }
 
-static int run(struct refresh *refresh)
+static int refresh_run(struct refresh *refresh)
 {
 	struct driver *driver = nic_driver(refresh->mr->domain->nic);
 	struct mr_pages *fresh = NULL;
@@ -144,7 +144,7 @@ static int run(struct refresh *refresh)
 
 	if (!driver_enter(driver))
 		return -FI_EAGAIN;
-	err = begin(refresh);
+	err = refresh_begin(refresh);
 	driver_leave(driver);
 	if (err)
 		return err;
@@ -153,7 +153,7 @@ static int run(struct refresh *refresh)
 	if (!err)
 		err = supply(refresh, fresh);
 	driver_take(driver);
-	end(refresh, err ? NULL : fresh);
+	refresh_end(refresh, err ? NULL : fresh);
 	driver_leave(driver);
 	mr_pages_close(fresh);
 	return err;
@@ -183,7 +183,7 @@ int mr_refresh(struct emu_mr *mr, const struct fi_mr_modify *modify)
 		refresh.work.count = modify->attr.iov_count;
 	}
 	state = cancel_off(); /* a thread cancelled in the middle would leave its ranges closed for ever */
-	err = run(&refresh);
+	err = refresh_run(&refresh);
 	cancel_back(state);
 	return err;
 }

@@ -105,7 +105,7 @@ static int take_seed(struct reading *r, const char *name, const char *value)
 }
 
 /* inih's handler: one line `name = value`. 0: an error. */
-static int take(void *arg, const char *section, const char *name, const char *value)
+static int fault_take_line(void *arg, const char *section, const char *name, const char *value)
 {
 	struct reading *r = arg;
 	enum fault_option option;
@@ -130,9 +130,9 @@ static int take(void *arg, const char *section, const char *name, const char *va
 	return wrong ? bad(r, r->line, "%s: \"%s\" is not %s", name, value, wrong) : 1;
 }
 
-static void parse(struct reading *r)
+static void fault_file_parse(struct reading *r)
 {
-	int rc = ini_parse_stream(next_line, r, take, r);
+	int rc = ini_parse_stream(next_line, r, fault_take_line, r);
 
 	if (rc > 0 && (!r->bad_line || rc < r->bad_line)) {
 		r->bad_line = 0;
@@ -152,7 +152,7 @@ int fault_read(const char *path, struct fault_plan *plan)
 	*plan = (struct fault_plan){ .seed = 0 };
 	if (!r.file)
 		return setting_wrong("fault", "%s: %s", path, strerror(errno));
-	parse(&r);
+	fault_file_parse(&r);
 	if (ferror(r.file)) {
 		r.bad_line = 0;
 		bad(&r, r.line + 1, "%s", strerror(errno));

@@ -17,7 +17,7 @@ enum { MESSAGES = 1 << OP_SEND, WRITES = 1 << OP_WRITE, READS = 1 << OP_READ, AT
 #define A_TIME "a whole number with us, ms or s, an hour at most, such as 20ms"
 
 /* Causes of ops that were not executed, and the kinds of ops that can have them. */
-static const struct cause {
+static const struct fault_cause {
 	const char *name;
 	enum refusal_cause cause;
 	uint32_t kinds;
@@ -42,7 +42,7 @@ static const struct cause {
 };
 enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 
-static const char *read_fault(const char *value, struct fault_rule *rule)
+static const char *option_read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = {
 		[PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr", [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
@@ -241,7 +241,7 @@ static const struct option {
 	uint32_t fits, wanted;		/* a bit for each enum fault_sort */
 	const char *(*read)(const char *value, struct fault_rule *rule);
 } options[FAULT_OPTIONS] = {
-	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, read_fault },
+	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, option_read_fault },
 	[FAULT_OPTION_PEER] = { "peer", OPS | SLOW, 0, read_peer },
 	[FAULT_OPTION_OP] = { "op", OPS, 0, read_op },
 	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },

@@ -35,7 +35,7 @@ static bool may_tell(const char *key)
 }
 
 /* `key` identifies the sentence. */
-static void tell(enum fi_log_subsys subsystem, const char *key, const char *format, va_list args)
+static void refuse_log(enum fi_log_subsys subsystem, const char *key, const char *format, va_list args)
 {
 	char text[TEXT_MAX];
 
@@ -51,7 +51,7 @@ static void tell_of(enum fi_log_subsys subsystem, const char *call, const char *
 	va_list args;
 
 	va_start(args, format);
-	tell(subsystem, call, format, args);
+	refuse_log(subsystem, call, format, args);
 	va_end(args);
 }
 
@@ -60,7 +60,7 @@ void refuse(enum fi_log_subsys subsystem, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	tell(subsystem, format, format, args);
+	refuse_log(subsystem, format, format, args);
 	va_end(args);
 }
 

@@ -30,7 +30,7 @@ static bool told_before(const char *name)
 }
 
 __attribute__((format(printf, 2, 0)))
-static void say(const char *name, const char *format, va_list args)
+static void setting_log(const char *name, const char *format, va_list args)
 {
 	char text[TEXT_MAX];
 
@@ -51,7 +51,7 @@ int setting_wrong(const char *name, const char *format, ...)
 		variable[length++] = (char)toupper((unsigned char)*at);
 	snprintf(whole, sizeof(whole), "setting %s: %s (%s)", name, format, variable);
 	va_start(args, format);
-	say(name, whole, args);
+	setting_log(name, whole, args);
 	va_end(args);
 	return -FI_EINVAL;
 }
@@ -62,7 +62,7 @@ static void say_name(const char *name, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(name, format, args);
+	setting_log(name, format, args);
 	va_end(args);
 }
 

@@ -26,7 +26,7 @@ static void drive(struct emu_cntr *cntr)
 }
 
 /* Notes the values that the program has read. */
-static void look(struct emu_cntr *cntr)
+static void cntr_mark_seen(struct emu_cntr *cntr)
 {
 	atomic_store(&cntr->seen, cntr_read(cntr->cntr));
 	atomic_store(&cntr->seen_errors, cntr_read_error(cntr->cntr));
@@ -35,14 +35,14 @@ static void look(struct emu_cntr *cntr)
 static uint64_t cntr_op_read(struct fid_cntr *fid)
 {
 	drive(emu_cntr(fid));
-	look(emu_cntr(fid));
+	cntr_mark_seen(emu_cntr(fid));
 	return atomic_load(&emu_cntr(fid)->seen);
 }
 
 static uint64_t cntr_op_readerr(struct fid_cntr *fid)
 {
 	drive(emu_cntr(fid));
-	look(emu_cntr(fid));
+	cntr_mark_seen(emu_cntr(fid));
 	return atomic_load(&emu_cntr(fid)->seen_errors);
 }
 
@@ -103,7 +103,7 @@ static bool may_wait(const struct emu_cntr *cntr)
 	       (cntr->waiter.obj == FI_WAIT_NONE && cntr->domain->attr->cntr_wait_none);
 }
 
-static void disarm(void *cntr)
+static void fi_cntr_cancelled(void *cntr)
 {
 	cntr_disarm(cntr);
 }
@@ -117,14 +117,14 @@ static int cntr_op_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 		return REFUSE(CNTR, -FI_EINVAL, "fi_cntr_wait: the counter was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
 			      "with FI_WAIT_UNSPEC to wait, or read it.");
 	cntr_arm(cntr->cntr);
-	pthread_cleanup_push(disarm, cntr->cntr); /* the thread may be cancelled in its sleep */
+	pthread_cleanup_push(fi_cntr_cancelled, cntr->cntr); /* the thread may be cancelled in its sleep */
 	err = wait_armed(cntr, threshold, timeout);
 	pthread_cleanup_pop(1);
-	look(cntr);
+	cntr_mark_seen(cntr);
 	return err;
 }
 
-static bool changed(void *arg)
+static bool cntr_unseen(void *arg)
 {
 	struct emu_cntr *cntr = arg;
 
@@ -135,7 +135,7 @@ static bool changed(void *arg)
 static bool notify_changed(void *arg)
 {
 	cntr_notify(((struct emu_cntr *)arg)->cntr);
-	return changed(arg);
+	return cntr_unseen(arg);
 }
 
 int emu_cntr_trywait(struct emu_cntr *cntr)
@@ -199,12 +199,12 @@ static struct fi_ops_cntr cntr_ops = {
 	.seterr = cntr_op_seterr,
 };
 
-static struct waiter_want want_of(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
+static struct waiter_want cntr_waiter_want(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
 {
 	return (struct waiter_want){ attr->wait_obj, attr->wait_set, domain->fabric, "fi_cntr_open" };
 }
 
-static int check_attr(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
+static int cntr_check_attr(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
 {
 	struct waiter_want want;
 
@@ -216,14 +216,14 @@ static int check_attr(const struct emu_domain *domain, const struct fi_cntr_attr
 	    ((int)attr->events != COMPAT_CNTR_EVENTS_BYTES || FI_VERSION_LT(domain->api, FI_VERSION(1, 21))))
 		return REFUSE(CNTR, -FI_ENOSYS, "fi_cntr_open: events %d is not offered. FI_CNTR_EVENTS_COMP is, and "
 			      "FI_CNTR_EVENTS_BYTES from API 1.21 on.", (int)attr->events);
-	want = want_of(domain, attr);
+	want = cntr_waiter_want(domain, attr);
 	return waiter_check(&want);
 }
 
 /* With a wait set it is armed for good. */
-static int open_device(struct emu_cntr *cntr, const struct fi_cntr_attr *attr)
+static int cntr_open_device(struct emu_cntr *cntr, const struct fi_cntr_attr *attr)
 {
-	struct waiter_want want = want_of(cntr->domain, attr);
+	struct waiter_want want = cntr_waiter_want(cntr->domain, attr);
 	int err = waiter_open(&cntr->waiter, &want);
 
 	if (err)
@@ -232,7 +232,7 @@ static int open_device(struct emu_cntr *cntr, const struct fi_cntr_attr *attr)
 	if (!err && attr->events != FI_CNTR_EVENTS_COMP)
 		cntr_by_bytes(cntr->cntr);
 	if (!err && cntr->waiter.set) {
-		cntr->member = (struct wait_member){ .ready = changed, .arg = cntr, .fd = -1 };
+		cntr->member = (struct wait_member){ .ready = cntr_unseen, .arg = cntr, .fd = -1 };
 		cntr_arm(cntr->cntr);
 		err = wait_set_add(cntr->waiter.set, &cntr->member);
 		if (err)
@@ -251,7 +251,7 @@ int emu_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_
 
 	if (!out)
 		return REFUSE(CNTR, -FI_EINVAL, "fi_cntr_open: cntr is NULL.");
-	err = check_attr(domain, attr);
+	err = cntr_check_attr(domain, attr);
 	if (!err)
 		err = domain_get(domain, &domain->cntrs, domain->attr->cntr_cnt, "fi_cntr_open");
 	if (err)
@@ -259,7 +259,7 @@ int emu_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_
 	cntr = calloc(1, sizeof(*cntr));
 	if (cntr)
 		cntr->domain = domain;
-	err = cntr ? open_device(cntr, attr) : -FI_ENOMEM;
+	err = cntr ? cntr_open_device(cntr, attr) : -FI_ENOMEM;
 	if (err) {
 		REFUSE(CNTR, err, "fi_cntr_open: %s.", fi_strerror(-err));
 		free(cntr);

@@ -43,7 +43,7 @@ static size_t format_size(enum fi_cq_format format)
 	}
 }
 
-static inline void write_entry(char *to, const struct completion *from, size_t size)
+static inline void cq_write_entry(char *to, const struct completion *from, size_t size)
 {
 	struct fi_cq_tagged_entry *entry = (struct fi_cq_tagged_entry *)(void *)to;
 
@@ -65,11 +65,11 @@ static void write_entries(const struct emu_cq *cq, char *to, const struct comple
 	size_t size = cq->entry_size;
 
 	for (size_t i = 0; i < count; i++)
-		write_entry(to + i * size, &from[i], size);
+		cq_write_entry(to + i * size, &from[i], size);
 }
 
 /* Takes entries that are there, without driving: as cq_take(), into the program's buffers. */
-static ssize_t take(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *source)
+static ssize_t cq_read_entries(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *source)
 {
 	struct completion batch[BATCH];
 	size_t  done = 0;
@@ -96,12 +96,12 @@ static ssize_t read_once(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *
 		return REFUSE(CQ, -FI_EINVAL, "fi_cq_read: buf is NULL and count %zu.", count);
 	if (!domain_usable(cq->domain))
 		return refuse_inherited("fi_cq_read");
-	got = count && cq_ready(cq->cq) ? take(cq, buf, count, source) : -FI_EAGAIN; /* count 0 drives in any case */
+	got = count && cq_ready(cq->cq) ? cq_read_entries(cq, buf, count, source) : -FI_EAGAIN; /* count 0 drives in any case */
 	if (got != -FI_EAGAIN)
 		return got;
 	reading = cq_reader_enter(cq->cq);
 	driver_poll(nic_driver(cq->domain->nic));
-	got = cq_ready(cq->cq) ? take(cq, buf, count, source) : -FI_EAGAIN;
+	got = cq_ready(cq->cq) ? cq_read_entries(cq, buf, count, source) : -FI_EAGAIN;
 	if (reading)
 		cq_reader_exit(cq->cq);
 	return got;
@@ -136,7 +136,7 @@ static ssize_t read_blocking(struct emu_cq *cq, void *buf, size_t count, fi_addr
 	}
 }
 
-static void disarm(void *cq)
+static void fi_cq_cancelled(void *cq)
 {
 	cq_disarm(cq);
 }
@@ -152,7 +152,7 @@ static ssize_t cq_op_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_a
 		return REFUSE(CQ, -FI_EINVAL, "fi_cq_sread: the queue was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
 			      "with FI_WAIT_UNSPEC to wait, or use fi_cq_read.");
 	cq_arm(cq->cq);
-	pthread_cleanup_push(disarm, cq->cq); /* the thread may be cancelled in its sleep */
+	pthread_cleanup_push(fi_cq_cancelled, cq->cq); /* the thread may be cancelled in its sleep */
 	got = read_blocking(cq, buf, count, source, timeout);
 	pthread_cleanup_pop(1);
 	return got;
@@ -240,12 +240,12 @@ static struct fi_ops_cq cq_ops = {
 	.strerror = emu_cq_strerror,
 };
 
-static struct waiter_want want_of(const struct emu_domain *domain, const struct fi_cq_attr *attr)
+static struct waiter_want cq_waiter_want(const struct emu_domain *domain, const struct fi_cq_attr *attr)
 {
 	return (struct waiter_want){ attr->wait_obj, attr->wait_set, domain->fabric, "fi_cq_open" };
 }
 
-static int check_attr(const struct emu_domain *domain, const struct fi_cq_attr *attr)
+static int cq_check_attr(const struct emu_domain *domain, const struct fi_cq_attr *attr)
 {
 	struct waiter_want want;
 
@@ -257,14 +257,14 @@ static int check_attr(const struct emu_domain *domain, const struct fi_cq_attr *
 	if (attr->size > LIMIT_CQ_SIZE_MAX)
 		return REFUSE(CQ, -FI_EINVAL, "fi_cq_open: size %zu. At most %d entries are possible.", attr->size,
 			      LIMIT_CQ_SIZE_MAX);
-	want = want_of(domain, attr);
+	want = cq_waiter_want(domain, attr);
 	return waiter_check(&want);
 }
 
 /* With a wait set it is armed for good. */
-static int open_device(struct emu_cq *cq, const struct fi_cq_attr *attr)
+static int cq_open_device(struct emu_cq *cq, const struct fi_cq_attr *attr)
 {
-	struct waiter_want want = want_of(cq->domain, attr);
+	struct waiter_want want = cq_waiter_want(cq->domain, attr);
 	size_t size = nic_fault_queue(cq->domain->nic, attr->size ? attr->size : LIMIT_CQ_SIZE);
 	int err = waiter_open(&cq->waiter, &want);
 
@@ -291,7 +291,7 @@ int emu_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq *
 
 	if (!out)
 		return REFUSE(CQ, -FI_EINVAL, "fi_cq_open: cq is NULL.");
-	err = check_attr(domain, attr);
+	err = cq_check_attr(domain, attr);
 	if (!err)
 		err = domain_get(domain, &domain->cqs, domain->attr->cq_cnt, "fi_cq_open");
 	if (err)
@@ -299,7 +299,7 @@ int emu_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq *
 	cq = calloc(1, sizeof(*cq));
 	if (cq)
 		cq->domain = domain;
-	err = cq ? open_device(cq, attr) : -FI_ENOMEM;
+	err = cq ? cq_open_device(cq, attr) : -FI_ENOMEM;
 	if (err) {
 		REFUSE(CQ, err, "fi_cq_open: %s.", fi_strerror(-err));
 		free(cq);

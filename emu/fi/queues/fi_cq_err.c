@@ -17,7 +17,7 @@
 #include "emu/nic/base/driver.h"
 #include "emu/nic/regions/refusal.h"
 
-static void keep(struct emu_cq *cq, const struct cq_error *error)
+static void cq_err_remember(struct emu_cq *cq, const struct cq_error *error)
 {
 	mutex_lock(&cq->lock);
 	cq->last_prov_errno = error->prov_errno;
@@ -45,7 +45,7 @@ static size_t give_data(const struct emu_cq *cq, const void *data, size_t length
 	return ours ? 0 : length;
 }
 
-static void give(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
+static void cq_err_explain(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
 {
 	size_t written;
 
@@ -64,7 +64,7 @@ static void give(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_e
 		((char *)entry->err_data)[written - 1] = '\0';
 }
 
-static void write_entry(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
+static void cq_write_error_entry(struct emu_cq *cq, const struct cq_error *error, struct fi_cq_err_entry *entry)
 {
 	entry->op_context = error->c.context;
 	entry->flags = error->c.flags;
@@ -75,7 +75,7 @@ static void write_entry(struct emu_cq *cq, const struct cq_error *error, struct 
 	entry->olen = error->olen;
 	entry->err = (int)status_of(error->err);
 	entry->prov_errno = error->prov_errno;
-	give(cq, error, entry);
+	cq_err_explain(cq, error, entry);
 	if (FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 20)))
 		((struct compat_cq_err_entry *)entry)->src_addr = error->c.source;
 }
@@ -99,8 +99,8 @@ ssize_t emu_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uint64
 	}
 	if (got < 0)
 		return got;
-	keep(cq, &error);
-	write_entry(cq, &error, entry);
+	cq_err_remember(cq, &error);
+	cq_write_error_entry(cq, &error, entry);
 	return 1;
 }
 

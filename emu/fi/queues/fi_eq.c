@@ -228,7 +228,7 @@ void emu_eq_withdraw(struct emu_eq *eq, const struct fid *fid)
 	mutex_unlock(&eq->lock);
 }
 
-static ssize_t take(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, bool peek)
+static ssize_t eq_read_event(struct emu_eq *eq, uint32_t *event, void *buf, size_t len, bool peek)
 {
 	struct event *first;
 	ssize_t got;
@@ -265,10 +265,10 @@ static ssize_t eq_op_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t
 		return REFUSE_FLAGS(EQ, "fi_eq_read", flags & ~FI_PEEK);
 	if (!emu_eq_mine(eq))
 		return refuse_inherited("fi_eq_read");
-	got = take(eq, event, buf, len, flags & FI_PEEK);
+	got = eq_read_event(eq, event, buf, len, flags & FI_PEEK);
 	if (got == -FI_EAGAIN && net_mine()) {
 		driver_poll(nic_driver(net_nic()));
-		got = take(eq, event, buf, len, flags & FI_PEEK);
+		got = eq_read_event(eq, event, buf, len, flags & FI_PEEK);
 	}
 	return got;
 }
@@ -501,7 +501,7 @@ static struct fi_ops_eq eq_ops = {
 	.strerror = eq_op_strerror,
 };
 
-static int check_attr(const struct fi_eq_attr *attr)
+static int eq_check_attr(const struct fi_eq_attr *attr)
 {
 	if (!attr || attr->size > EQ_EVENTS_MAX)
 		return REFUSE(EQ, -FI_EINVAL, "fi_eq_open: attr is NULL, or size is above %d.", EQ_EVENTS_MAX);
@@ -518,7 +518,7 @@ int emu_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq *
 
 	if (!out)
 		return REFUSE(EQ, -FI_EINVAL, "fi_eq_open: eq is NULL.");
-	err = check_attr(attr);
+	err = eq_check_attr(attr);
 	if (err)
 		return err;
 	want.obj = attr->wait_obj;

@@ -39,7 +39,7 @@ static const struct emu_domain *domain_of(const struct fid *fid)
 	}
 }
 
-static void hold(struct fid *fid, bool hold)
+static void poll_ref_object(struct fid *fid, bool hold)
 {
 	if (fid->fclass == FI_CLASS_CQ)
 		(hold ? cq_get : cq_put)(((struct emu_cq *)fid)->cq);
@@ -47,7 +47,7 @@ static void hold(struct fid *fid, bool hold)
 		(hold ? cntr_get : cntr_put)(((struct emu_cntr *)fid)->cntr);
 }
 
-static struct polled **find(struct emu_poll *poll, const struct fid *fid) REQUIRES(poll->lock)
+static struct polled **poll_find_link(struct emu_poll *poll, const struct fid *fid) REQUIRES(poll->lock)
 {
 	struct polled **at = &poll->first;
 
@@ -56,7 +56,7 @@ static struct polled **find(struct emu_poll *poll, const struct fid *fid) REQUIR
 	return at;
 }
 
-static int check(struct emu_poll *poll, const struct fid *fid, uint64_t flags)
+static int poll_check_object(struct emu_poll *poll, const struct fid *fid, uint64_t flags)
 {
 	if (!domain_usable(poll->domain))
 		return refuse_inherited("fi_poll_add or fi_poll_del");
@@ -73,7 +73,7 @@ static int poll_op_add(struct fid_poll *pollset, struct fid *fid, uint64_t flags
 {
 	struct emu_poll *poll = (struct emu_poll *)pollset;
 	struct polled *polled, **at;
-	int err = check(poll, fid, flags);
+	int err = poll_check_object(poll, fid, flags);
 
 	if (err)
 		return err;
@@ -82,9 +82,9 @@ static int poll_op_add(struct fid_poll *pollset, struct fid *fid, uint64_t flags
 		return -FI_ENOMEM;
 	polled->fid = fid;
 	mutex_lock(&poll->lock);
-	at = find(poll, fid);
+	at = poll_find_link(poll, fid);
 	if (!*at) {
-		hold(fid, true);
+		poll_ref_object(fid, true);
 		*at = polled;
 		polled = NULL;
 	}
@@ -98,16 +98,16 @@ static int poll_op_del(struct fid_poll *pollset, struct fid *fid, uint64_t flags
 {
 	struct emu_poll *poll = (struct emu_poll *)pollset;
 	struct polled *polled, **at;
-	int err = check(poll, fid, flags);
+	int err = poll_check_object(poll, fid, flags);
 
 	if (err)
 		return err;
 	mutex_lock(&poll->lock);
-	at = find(poll, fid);
+	at = poll_find_link(poll, fid);
 	polled = *at;
 	if (polled) {
 		*at = polled->next;
-		hold(fid, false);
+		poll_ref_object(fid, false);
 	}
 	mutex_unlock(&poll->lock);
 	free(polled);

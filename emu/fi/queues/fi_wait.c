@@ -150,7 +150,7 @@ int waiter_control(const struct waiter *waiter, int command, void *arg)
 	return waiter_tell(waiter, waiter->wait ? wait_fd(waiter->wait) : -1, command, arg);
 }
 
-static uint64_t now_ns(void)
+static uint64_t wait_now_ns(void)
 {
 	struct timespec now;
 
@@ -160,7 +160,7 @@ static uint64_t now_ns(void)
 
 uint64_t wait_deadline(int timeout_ms)
 {
-	return timeout_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)timeout_ms * 1000000u;
+	return timeout_ms < 0 ? UINT64_MAX : wait_now_ns() + (uint64_t)timeout_ms * 1000000u;
 }
 
 int wait_left(uint64_t deadline_ns)
@@ -169,7 +169,7 @@ int wait_left(uint64_t deadline_ns)
 
 	if (deadline_ns == UINT64_MAX)
 		return -1;
-	now = now_ns();
+	now = wait_now_ns();
 	if (now >= deadline_ns)
 		return 0;
 	left = (deadline_ns - now + 999999u) / 1000000u;

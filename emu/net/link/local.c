@@ -22,7 +22,7 @@
 enum { LOCAL_SEND_BUFFER = 512 << 10 };	/* may be on the way; the system's own limit may be lower */
 
 /* An abstract name, which is no file: it goes with its socket, and belongs to the network namespace as the address does. */
-static socklen_t name_of(struct sockaddr_un *name, const struct sockaddr_storage *at)
+static socklen_t local_socket_name(struct sockaddr_un *name, const struct sockaddr_storage *at)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)at;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;
@@ -63,7 +63,7 @@ static int local_socket(void)
 int local_listen(const struct sockaddr_storage *at, int backlog)
 {
 	struct sockaddr_un name;
-	socklen_t length = name_of(&name, at);
+	socklen_t length = local_socket_name(&name, at);
 	int fd = local_socket(), err;
 
 	if (fd < 0 || (!bind(fd, (struct sockaddr *)&name, length) && !listen(fd, backlog)))
@@ -108,7 +108,7 @@ bool local_elsewhere(const struct sockaddr_storage *at, char *text, size_t size)
 	ssize_t n;
 
 	text[0] = 0;
-	name_of(&name, at);
+	local_socket_name(&name, at);
 	while (fd >= 0 && (n = nocancel_read(fd, bytes + have, sizeof(bytes) - 1 - have)) > 0) {
 		have += (size_t)n;
 		bytes[have] = 0;
@@ -130,7 +130,7 @@ bool local_elsewhere(const struct sockaddr_storage *at, char *text, size_t size)
 int local_dial(const struct sockaddr_storage *to)
 {
 	struct sockaddr_un name;
-	socklen_t length = name_of(&name, to);
+	socklen_t length = local_socket_name(&name, to);
 	int fd = local_socket(), err = 0;
 	uid_t user;
 

@@ -70,7 +70,7 @@ int tcp_finish_dials(struct tcp *tcp)
 	return done;
 }
 
-/* Only while no line is deaf. If a line or port is freed meanwhile, the rest waits for the next poll. */
+/* Only while no line is rx_paused. If a line or port is freed meanwhile, the rest waits for the next poll. */
 static int poll_each(struct tcp *tcp)
 {
 	unsigned int changes = tcp->changes, received = tcp->received;
@@ -99,12 +99,12 @@ static int deliver(struct line *line, uint32_t events)
 	unsigned int changes = tcp->changes, received = tcp->received;
 	int count = 0;
 
-	if (line->wanting && events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
-		line_wanted(line);
+	if (line->tx_blocked && events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
+		line_cancel_want_write(line);
 		conn_writable(line->conn);
 		count++;
 	}
-	if (tcp->changes == changes && line->deaf && events & (EPOLLERR | EPOLLHUP)) {
+	if (tcp->changes == changes && line->rx_paused && events & (EPOLLERR | EPOLLHUP)) {
 		conn_down(line->conn, ECONNRESET); /* epoll reports these unasked */
 		return count + 1;
 	}
@@ -139,7 +139,7 @@ static int tcp_poll(void *link)
 		count += shm_all_acks(tcp);
 	if (shm_all_tell(tcp))
 		return count + rings_read_all(tcp);
-	tcp->unasked = 0;
+	tcp->polls_since_epoll = 0;
 	count += rings_read(tcp);
 	return count + (tcp->count + tcp->port_count <= DIRECT_SOCKETS && !tcp->watched ? poll_each(tcp) : poll_set(tcp));
 }
@@ -147,7 +147,7 @@ static int tcp_poll(void *link)
 bool tcp_drop_stuck(struct tcp *tcp)
 {
 	for (struct line *line = tcp->lines; line; line = line->next) {
-		if (line->ops->neighbour && line->wanting && line_stuck(line)) {
+		if (line->ops->neighbour && line->tx_blocked && line_stuck(line)) {
 			conn_down(line->conn, ETIMEDOUT);
 			return true;	/* more lines may be freed with it; the next tick checks the others */
 		}
@@ -163,7 +163,7 @@ bool tcp_read_on(struct tcp *tcp)
 static bool any_waits(const struct tcp *tcp)
 {
 	for (const struct line *line = tcp->lines; line; line = line->next)
-		if (line->ops->neighbour && line->wanting)
+		if (line->ops->neighbour && line->tx_blocked)
 			return true;
 	return false;
 }
@@ -207,7 +207,7 @@ const struct link_ops tcp_link = {
 	.recv = line_recv,
 	.at_once = line_at_once,
 	.want_write = line_want_write,
-	.set_readable = line_hear,
+	.set_readable = line_set_readable,
 	.store_ack = line_store_ack,
 	.stored_ack = line_stored_ack,
 	.set_polling = shm_all_set_polling,

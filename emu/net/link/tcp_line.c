@@ -88,8 +88,8 @@ static void leave_set(struct line *line)
 		tcp->dialing--;
 	} else if (line->state == LINE_OPEN) {
 		epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
-		tcp->watched -= line->wanting + line->deaf;
-		line->wanting = false;
+		tcp->watched -= line->tx_blocked + line->rx_paused;
+		line->tx_blocked = false;
 	}
 	line->state = LINE_BROKEN;
 }
@@ -131,7 +131,7 @@ int line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, 
 	if (err)
 		return err;
 	line->conn = conn;
-	line->hopes = ops->neighbour;
+	line->expects_shm = ops->neighbour;
 	line->error = error;
 	err = enter_set(tcp->dial_set, line, EPOLLOUT);
 	if (err) {
@@ -181,7 +181,7 @@ static __attribute__((noinline)) ssize_t send_many(int fd, const struct iovec *i
 }
 
 /* For a single piece the calls without an iovec are 150 ns cheaper. */
-static ssize_t send_pieces(int fd, const struct iovec *iov, int count)
+static ssize_t line_send_socket(int fd, const struct iovec *iov, int count)
 {
 	return likely(count == 1) ? nocancel_send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0) :
 			    send_many(fd, iov, count);
@@ -199,7 +199,7 @@ static ssize_t send_once(int fd, const struct iovec *iov, int count)
 	ssize_t n;
 
 	do
-		n = send_pieces(fd, iov, count);
+		n = line_send_socket(fd, iov, count);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -211,7 +211,7 @@ static bool has_unread(struct line *line)
 	int bytes;
 
 	return (!ioctl(line->fd, SIOCINQ, &bytes) && bytes > 0) ||
-	       (line->two_ways && shm_ring_next(&line->ring, &by_socket) == RING_ITSELF);
+	       (line->peer_has_shm && shm_ring_next(&line->ring, &by_socket) == RING_ITSELF);
 }
 
 /* Retries line_send() according to errno: as it is, or the first page alone. A peer that has gone may have answered before: its
@@ -240,7 +240,7 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	n = (ssize_t)shm_ring_put(&line->ring, iov, count);
 	if (!n) {
 		shm_ring_tell(&line->ring, iov, count);
-		n = send_pieces(line->fd, iov, count);
+		n = line_send_socket(line->fd, iov, count);
 		if (unlikely(n < 0))
 			n = send_failed(line, iov, count);
 		line->ring.sent += n > 0 ? (uint64_t)n : 0;
@@ -276,7 +276,7 @@ __attribute__((noinline)) static ssize_t recv_after_all(struct line *line, const
 
 ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count)
 {
-	ssize_t n = unlikely(line->hopes) ? line_recv_first(line, iov, count) : recv_pieces(line->fd, iov, count);
+	ssize_t n = unlikely(line->expects_shm) ? line_recv_first(line, iov, count) : recv_pieces(line->fd, iov, count);
 
 	if (n < 0)
 		return recv_after_all(line, iov, count);
@@ -298,10 +298,10 @@ size_t line_at_once(const struct line *line)
 	return line->ops->at_once;
 }
 
-static void watch(struct line *line)
+static void line_watch(struct line *line)
 {
 	struct epoll_event event = {
-		.events = (line->deaf ? 0 : EPOLLIN) | (line->wanting ? EPOLLOUT : 0), .data.ptr = line,
+		.events = (line->rx_paused ? 0 : EPOLLIN) | (line->tx_blocked ? EPOLLOUT : 0), .data.ptr = line,
 	};
 
 	if (epoll_ctl(line->tcp->data_set, EPOLL_CTL_MOD, line->fd, &event))
@@ -318,31 +318,31 @@ void want_ticks(struct tcp *tcp)
 
 void line_want_write(struct line *line)
 {
-	if (line->state != LINE_OPEN || line->wanting)
+	if (line->state != LINE_OPEN || line->tx_blocked)
 		return;
-	line->untaken = -1;
+	line->tx_unread = -1;
 	if (line->ops->neighbour)
 		want_ticks(line->tcp);
-	line->wanting = true;
-	watch(line);
+	line->tx_blocked = true;
+	line_watch(line);
 	line->tcp->watched++;
 }
 
-void line_wanted(struct line *line)
+void line_cancel_want_write(struct line *line)
 {
-	line->wanting = false;
-	watch(line);
+	line->tx_blocked = false;
+	line_watch(line);
 	line->tcp->watched--;
 }
 
-void line_hear(struct line *line, bool on)
+void line_set_readable(struct line *line, bool on)
 {
-	if (line->state != LINE_OPEN || line->deaf == !on)
+	if (line->state != LINE_OPEN || line->rx_paused == !on)
 		return;
-	line->deaf = !on;
-	watch(line);
+	line->rx_paused = !on;
+	line_watch(line);
 	line->tcp->watched += on ? -1u : 1;
-	if (on && line->two_ways && shm_ring_has(&line->ring))
+	if (on && line->peer_has_shm && shm_ring_has(&line->ring))
 		want_ticks(line->tcp);	/* no socket reports the ring's bytes */
 }
 
@@ -351,15 +351,15 @@ void line_hear(struct line *line, bool on)
 bool line_stuck(struct line *line)
 {
 	uint64_t silence_ns = line->tcp->config.silence_ns;
-	int untaken;
+	int tx_unread;
 
-	if (ioctl(line->fd, SIOCOUTQ, &untaken))
+	if (ioctl(line->fd, SIOCOUTQ, &tx_unread))
 		return false;
-	if (untaken != line->untaken) {
-		line->untaken = untaken;
-		line->silent_ticks = 0;
+	if (tx_unread != line->tx_unread) {
+		line->tx_unread = tx_unread;
+		line->stalled_ticks = 0;
 	}
-	return line->silent_ticks++ * TIME_MS(TCP_TICK_MS) >= (silence_ns ? silence_ns : TIME_SILENCE_NS);
+	return line->stalled_ticks++ * TIME_MS(TCP_TICK_MS) >= (silence_ns ? silence_ns : TIME_SILENCE_NS);
 }
 
 bool line_lingers(struct line *line)

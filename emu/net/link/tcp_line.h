@@ -28,16 +28,16 @@ struct line {
 	int fd;
 	enum line_state state;
 	int error;			/* of connect(), to be told by conn_down() */
-	bool wanting;			/* conn_writable() is owed */
-	bool deaf;			/* conn_readable() is not wanted */
-	bool hopes;			/* dialled to a neighbour: the first bytes may bring a shared segment */
+	bool tx_blocked;		/* conn_writable() is owed */
+	bool rx_paused;			/* conn_readable() is not wanted */
+	bool expects_shm;		/* dialled to a neighbour: the first bytes may bring a shared segment */
 	int shm_fd;			/* to go with the first bytes; -1: none */
 	struct shm shm;
 	struct shm_ring ring;
-	bool two_ways;			/* the peer has the shared segment: bytes come by the ring, too */
+	bool peer_has_shm;		/* the peer has the shared segment: bytes come by the ring, too */
 	struct line *next_shm;		/* tcp->shms */
-	int untaken;			/* wanting: bytes that a neighbour had not read at the last tick; -1: no tick yet */
-	uint32_t silent_ticks;		/* ticks in a row with the same `untaken` */
+	int tx_unread;			/* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
+	uint32_t stalled_ticks;		/* ticks in a row with the same `tx_unread` */
 	uint64_t linger_end_ns;
 };
 
@@ -58,7 +58,7 @@ struct tcp {
 	unsigned int shm_count;
 	uint8_t *shm_quota;	/* NULL: there are no shared segments */
 	bool polling;		/* the device polls often (link.h) */
-	unsigned int unasked;	/* polls since the sets were last polled */
+	unsigned int polls_since_epoll;	/* polls since the sets were last polled */
 	struct sockaddr_storage dialled;	/* the last address dialled by TCP */
 	unsigned int dials;			/* failed dials to it in a row */
 	struct listener *listeners;
@@ -66,7 +66,7 @@ struct tcp {
 	unsigned int count;	/* of lines and lingering */
 	unsigned int port_count;
 	unsigned int dialing;
-	unsigned int watched;	/* lines and ports that need the data set: wanting ones, and lines that are deaf */
+	unsigned int watched;	/* lines and ports that need the data set: tx_blocked ones, and lines that are rx_paused */
 	unsigned int changes;	/* lines, ports or listeners freed: events that epoll_wait() returned before are stale */
 	unsigned int received;	/* receives of line_recv(), an end included: poll() sees whether there was any */
 	bool ticking;		/* tcp_tick() was asked for and has not returned false */
@@ -88,12 +88,12 @@ struct iovec line_first_page(const struct iovec *iov, int count);
 size_t line_at_once(const struct line *line);
 void want_ticks(struct tcp *tcp);	/* asks for calls of tcp_tick() */
 void line_want_write(struct line *line);
-void line_hear(struct line *line, bool on);
-void line_wanted(struct line *line);	/* takes that back */
+void line_set_readable(struct line *line, bool on);
+void line_cancel_want_write(struct line *line);	/* takes that back */
 void line_close(struct line *line);
 void line_free(struct line *line);
 bool line_lingers(struct line *line);	/* are its bytes still on the way? */
-bool line_stuck(struct line *line);	/* a tick, of a neighbour, and wanting: has the neighbour taken nothing for too long? */
+bool line_stuck(struct line *line);	/* a tick, of a neighbour, and tx_blocked: has the neighbour taken nothing for too long? */
 
 /* tcp_shm.c. line_store_ack(), line_stored_ack(), shm_all_set_polling() are the link's. */
 void shm_all_open(struct tcp *tcp);
@@ -115,13 +115,13 @@ bool shm_all_tell(struct tcp *tcp);
 bool line_open_ring(struct line *line);	/* false: the peer is not known to have the shared segment yet */
 static inline bool line_has_ring(struct line *line)	/* bytes may come by the peer's ring */
 {
-	return line->two_ways || line_open_ring(line);
+	return line->peer_has_shm || line_open_ring(line);
 }
 ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count);	/* line_recv(), then */
 int  rings_read(struct tcp *tcp);	/* one receive for each ring that has bytes; the number of events */
 int  rings_read_all(struct tcp *tcp);	/* and for each line whose peer has announced bytes by the socket */
 bool rings_read_on(struct tcp *tcp);	/* the same, again and again up to SLICE_RINGS times */
-bool rings_have(const struct tcp *tcp);	/* has a ring bytes for a line that is not deaf? */
+bool rings_have(const struct tcp *tcp);	/* has a ring bytes for a line that is not rx_paused? */
 
 /* tcp.c: bound_open(), with a line of log where the range has no port left. */
 int  tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at,

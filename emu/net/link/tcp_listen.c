@@ -16,7 +16,7 @@ enum {
 };
 
 /* The socket of a listener: bound at once, so that the endpoint has its name. */
-static int bound_socket(const struct sockaddr_storage *at, bool reuse)
+static int tcp_bound_socket(const struct sockaddr_storage *at, bool reuse)
 {
 	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int one = 1, reused = reuse, err;
@@ -58,7 +58,7 @@ int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void *
 	struct bound bound;
 	int fd, err;
 
-	fd = tcp_bound_open(tcp, at, bound_socket);
+	fd = tcp_bound_open(tcp, at, tcp_bound_socket);
 	if (fd < 0)
 		return fd;
 	err = -ENOMEM;

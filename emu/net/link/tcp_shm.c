@@ -56,7 +56,7 @@ void line_drop_shm(struct line *line)
 		at = &(*at)->next_shm;
 	*at = line->next_shm;
 	line->tcp->shm_count--;
-	line->two_ways = false;
+	line->peer_has_shm = false;
 	shm_drop(&line->shm, &line->ring);
 }
 
@@ -95,7 +95,7 @@ ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count)
 	int fd;
 	ssize_t n = local_recv_file(line->fd, iov, count, &fd);
 
-	line->hopes = n <= 0;
+	line->expects_shm = n <= 0;
 	if (fd >= 0 && !room)
 		nocancel_close(fd);
 	else if (fd >= 0 && !shm_take(&line->shm, &line->ring, room, fd))
@@ -137,7 +137,7 @@ void shm_all_set_polling(void *link, bool on)
 
 	tcp->polling = on;
 	for (struct line *line = tcp->shms; line; line = line->next_shm)
-		if (line->two_ways)
+		if (line->peer_has_shm)
 			shm_ring_open(&line->ring, on);
 	do {
 		changes = tcp->changes;
@@ -154,7 +154,8 @@ void shm_all_set_polling(void *link, bool on)
 /* Only while we poll: when we sleep, the socket wakes us. */
 bool shm_all_tell(struct tcp *tcp)
 {
-	if (!tcp->polling || tcp->shm_count != tcp->count || tcp->port_count || tcp->watched || ++tcp->unasked > SLICE_SHM)
+	if (!tcp->polling || tcp->shm_count != tcp->count || tcp->port_count || tcp->watched ||
+	    ++tcp->polls_since_epoll > SLICE_SHM)
 		return false;
 	for (struct line *line = tcp->shms; line; line = line->next_shm)
 		if (!line_has_ring(line))

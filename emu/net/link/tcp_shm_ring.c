@@ -13,7 +13,7 @@ bool line_open_ring(struct line *line)
 {
 	if (!shm_shared(&line->shm))
 		return false;
-	line->two_ways = true;
+	line->peer_has_shm = true;
 	shm_ring_open(&line->ring, line->tcp->polling);
 	return true;
 }
@@ -25,7 +25,7 @@ static ssize_t recv_end(struct line *line)
 	char byte;
 	ssize_t n;
 
-	if (line->tcp->unasked)
+	if (line->tcp->polls_since_epoll)
 		return -EAGAIN;
 	n = nocancel_recv(line->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0)
@@ -87,7 +87,7 @@ static int read_each(struct tcp *tcp, bool (*has)(const struct shm_ring *ring))
 
 	for (struct line *line = tcp->shms; line && tcp->changes == changes; line = next) {
 		next = line->next_shm;
-		if (has(&line->ring) && line->state == LINE_OPEN && !line->deaf)
+		if (has(&line->ring) && line->state == LINE_OPEN && !line->rx_paused)
 			conn_readable(line->conn);
 	}
 	return (int)(tcp->received - received) + (tcp->changes != changes);
@@ -115,7 +115,7 @@ bool rings_read_on(struct tcp *tcp)
 bool rings_have(const struct tcp *tcp)
 {
 	for (const struct line *line = tcp->shms; line; line = line->next_shm)
-		if (shm_ring_has(&line->ring) && line->state == LINE_OPEN && !line->deaf)
+		if (shm_ring_has(&line->ring) && line->state == LINE_OPEN && !line->rx_paused)
 			return true;
 	return false;
 }

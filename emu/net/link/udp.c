@@ -13,7 +13,7 @@
 enum { ROOM_BYTES = 1 << 20 };
 
 /* Never with SO_REUSEADDR: another process could take the port, and the datagrams with it. */
-static int bound_socket(const struct sockaddr_storage *at, bool reuse)
+static int udp_bound_socket(const struct sockaddr_storage *at, bool reuse)
 {
 	int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int one = 1, room = ROOM_BYTES, err;
@@ -40,7 +40,7 @@ int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct por
 	struct port *port;
 	int fd, err;
 
-	fd = tcp_bound_open(tcp, at, bound_socket);
+	fd = tcp_bound_open(tcp, at, udp_bound_socket);
 	if (fd < 0)
 		return fd;
 	err = -ENOMEM;
@@ -78,22 +78,22 @@ void port_close(struct port *port)
 	*at = port->next;
 	epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, port->fd, NULL);
 	nocancel_close(port->fd);
-	tcp->watched -= port->wanting;
+	tcp->watched -= port->tx_blocked;
 	tcp->port_count--;
 	tcp->changes++;
 	free(port);
 }
 
-static void want_write(struct port *port, bool wanting)
+static void want_write(struct port *port, bool tx_blocked)
 {
-	struct epoll_event event = { .events = EPOLLIN | (wanting ? EPOLLOUT : 0), .data.ptr = port };
+	struct epoll_event event = { .events = EPOLLIN | (tx_blocked ? EPOLLOUT : 0), .data.ptr = port };
 
-	if (port->wanting == wanting)
+	if (port->tx_blocked == tx_blocked)
 		return;
 	if (epoll_ctl(port->tcp->data_set, EPOLL_CTL_MOD, port->fd, &event))
 		assert(!"a socket that is in the set");
-	port->tcp->watched += wanting ? 1 : -1u;
-	port->wanting = wanting;
+	port->tcp->watched += tx_blocked ? 1 : -1u;
+	port->tx_blocked = tx_blocked;
 }
 
 int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length)
@@ -130,7 +130,7 @@ int port_deliver(struct port *port, uint32_t events)
 {
 	int count = 0;
 
-	if (port->wanting && events & EPOLLOUT) {
+	if (port->tx_blocked && events & EPOLLOUT) {
 		want_write(port, false);
 		ep_writable(port->ep);
 		count++;

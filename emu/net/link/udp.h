@@ -11,7 +11,7 @@ struct port {
 	struct ep *ep;
 	struct port *next;
 	int fd;				/* in the data set */
-	bool wanting;			/* ep_writable() is owed */
+	bool tx_blocked;		/* ep_writable() is owed */
 	bool taken;			/* a datagram was received since port_deliver() last cleared this */
 	struct bound bound;
 };

@@ -18,16 +18,16 @@ struct change {
 	uint64_t addr, length;
 };
 
-static struct mr_pages *pages_of(struct interval *span)
+static struct mr_pages *mr_pages_of_span(struct interval *span)
 {
 	return (struct mr_pages *)((char *)span - offsetof(struct mr_pages, span));
 }
 
-static int forget(struct interval *span, void *arg)
+static int mr_watch_forget(struct interval *span, void *arg)
 {
 	const struct change *change = arg;
 
-	mr_pages_forget(pages_of(span), change->addr, change->length);
+	mr_pages_forget(mr_pages_of_span(span), change->addr, change->length);
 	return 0;
 }
 
@@ -35,10 +35,10 @@ static int touches(struct interval *span, void *arg)
 {
 	const struct change *range = arg;
 
-	return mr_pages_touch(pages_of(span), range->addr, range->length);
+	return mr_pages_touch(mr_pages_of_span(span), range->addr, range->length);
 }
 
-static int find(uint64_t addr, uint64_t length, int (*see)(struct interval *span, void *arg))
+static int mr_watch_visit(uint64_t addr, uint64_t length, int (*see)(struct interval *span, void *arg))
 	REQUIRES(uffd_mutex)
 {
 	struct change range = { addr, length };
@@ -46,22 +46,22 @@ static int find(uint64_t addr, uint64_t length, int (*see)(struct interval *span
 	return interval_tree_find(&watched, addr >> PAGE_SHIFT, (addr + (length - 1)) >> PAGE_SHIFT, see, &range);
 }
 
-static void changed(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
+static void mr_watch_changed(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
 	(void)client;
-	find(addr, length, forget);
+	mr_watch_visit(addr, length, mr_watch_forget);
 }
 
-static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
+static bool mr_watch_overlaps(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
 	(void)client;
-	return find(addr, length, touches);
+	return mr_watch_visit(addr, length, touches);
 }
 
-static struct uffd_client client = { .changed = changed, .holds = holds };
+static struct uffd_client client = { .changed = mr_watch_changed, .holds = mr_watch_overlaps };
 
 /* Ends the watch on pages that no other table holds. */
-static void end(struct mr_pages *pages)
+static void mr_watch_end(struct mr_pages *pages)
 {
 	uffd_lock();
 	interval_tree_remove(&watched, &pages->span);
@@ -71,7 +71,7 @@ static void end(struct mr_pages *pages)
 	uffd_unlock();
 }
 
-static const struct mr_pages_watch watch = { .lock = uffd_lock, .unlock = uffd_unlock, .end = end };
+static const struct mr_pages_watch watch = { .lock = uffd_lock, .unlock = uffd_unlock, .end = mr_watch_end };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *why_not;	/* constant after once */

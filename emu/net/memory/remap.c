@@ -9,12 +9,12 @@
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
 
-static void changed(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
-static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
+static void remap_mark_changed(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
+static bool remap_overlaps(struct uffd_client *client, uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
 
 static struct mutex starting = MUTEX_INITIALIZER;
 static bool started GUARDED_BY(starting);
-static struct uffd_client watcher = { .changed = changed, .holds = holds };
+static struct uffd_client watcher = { .changed = remap_mark_changed, .holds = remap_overlaps };
 static struct remap *first GUARDED_BY(uffd_mutex);
 
 /* Both are whole pages, or parts of them; neither wraps. */
@@ -29,7 +29,7 @@ static bool meets(const struct remap *remap, uint64_t addr, uint64_t length)
 	return false;
 }
 
-static void changed(struct uffd_client *client, uint64_t addr, uint64_t length)
+static void remap_mark_changed(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
 	(void)client;
 	for (struct remap *remap = first; remap; remap = remap->next)
@@ -37,7 +37,7 @@ static void changed(struct uffd_client *client, uint64_t addr, uint64_t length)
 			remap->changed = true;
 }
 
-static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
+static bool remap_overlaps(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
 	const struct remap *remap = first;
 
@@ -48,14 +48,14 @@ static bool holds(struct uffd_client *client, uint64_t addr, uint64_t length)
 }
 
 /* In a fork's child, which is one thread. */
-static void forget(void) UNCHECKED
+static void remap_forked(void) UNCHECKED
 {
 	mutex_forked(&starting);
 	started = false;
 	first = NULL;
 }
 
-static struct fork_reset reset = { .in_child = forget };
+static struct fork_reset reset = { .in_child = remap_forked };
 
 int remap_start(const char **why)
 {

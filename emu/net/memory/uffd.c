@@ -85,7 +85,7 @@ static const char *words(int err)
 }
 
 /* Tickets become void first, before a client unwatches memory that it drops. */
-static void tell(uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
+static void uffd_notify_clients(uint64_t addr, uint64_t length) REQUIRES(uffd_mutex)
 {
 	changes++;
 	for (struct uffd_client *client = clients; client; client = client->next)
@@ -96,12 +96,12 @@ static void handle(const struct uffd_msg *msg) REQUIRES(uffd_mutex)
 {
 	switch (msg->event) {
 	case UFFD_EVENT_REMAP:	/* the watch moves along with the memory, and no client knows the new place */
-		tell(msg->arg.remap.from, msg->arg.remap.len);
+		uffd_notify_clients(msg->arg.remap.from, msg->arg.remap.len);
 		uffd_unwatch(msg->arg.remap.to, msg->arg.remap.len);
 		break;
 	case UFFD_EVENT_REMOVE:
 	case UFFD_EVENT_UNMAP:
-		tell(msg->arg.remove.start, msg->arg.remove.end - msg->arg.remove.start);
+		uffd_notify_clients(msg->arg.remove.start, msg->arg.remove.end - msg->arg.remove.start);
 		break;
 	default:
 		break;
@@ -131,7 +131,7 @@ static void *uffd_main(void *arg)
 }
 
 /* In a fork's child, whose memory nobody watches. The clients' knowledge is about the parent's memory. */
-static void forget(void)
+static void uffd_forked(void)
 {
 	int fd = atomic_exchange(&uffd.fd, -1);
 
@@ -143,10 +143,10 @@ static void forget(void)
 	changes++;
 }
 
-static struct fork_reset reset = { .in_child = forget };
+static struct fork_reset reset = { .in_child = uffd_forked };
 
 /* `starting` is held. */
-static int start(void)
+static int uffd_start_thread(void)
 {
 	int fd = fork_register(&reset), err;
 	pthread_t thread;
@@ -172,7 +172,7 @@ int uffd_start(const char **why)
 
 	mutex_lock(&uffd.starting);
 	if (atomic_load(&uffd.fd) < 0)
-		err = start();
+		err = uffd_start_thread();
 	mutex_unlock(&uffd.starting);
 	if (err)
 		*why = words(err);
@@ -210,7 +210,7 @@ void uffd_unlock(void)
 }
 
 /* Rounds outward to pages. False: the range is empty or wraps. */
-static bool pages_of(uint64_t addr, uint64_t length, struct uffdio_range *pages)
+static bool uffd_page_range(uint64_t addr, uint64_t length, struct uffdio_range *pages)
 {
 	uint64_t last = addr + (length - 1);
 
@@ -228,7 +228,7 @@ int uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket)
 
 	if (fd < 0)
 		return -ENODEV;
-	if (!pages_of(addr, length, &watch.range))
+	if (!uffd_page_range(addr, length, &watch.range))
 		return -EINVAL;
 	uffd_lock();
 	*ticket = changes;
@@ -254,7 +254,7 @@ void uffd_unwatch(uint64_t addr, uint64_t length)
 {
 	struct uffdio_range pages;
 
-	if (!pages_of(addr, length, &pages))
+	if (!uffd_page_range(addr, length, &pages))
 		return;
 	if (held(pages.start, PAGE_BYTES)) {
 		pages.start += PAGE_BYTES;

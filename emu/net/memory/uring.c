@@ -82,7 +82,7 @@ static int uring_make(void)
 }
 
 /* In a fork's child: the ring, and the pins in its table, are the parent's. */
-static void forget(void)
+static void uring_forked(void)
 {
 	mutex_forked(&uring.lock);
 	if (uring.started) {
@@ -96,7 +96,7 @@ static void forget(void)
 	uring.life++;
 }
 
-static struct fork_reset reset = { .in_child = forget };
+static struct fork_reset reset = { .in_child = uring_forked };
 
 int uring_start(void)
 {
@@ -192,8 +192,8 @@ static int run_pin(const struct uring_pin *pin, const struct run *run, uint32_t 
 
 static bool put(struct pin *pin, void *at, const void *bytes, size_t length);
 static bool get(struct pin *pin, const void *at, void *bytes, size_t length);
-static bool changed(struct pin *pin);
-static const struct pin_ops ops = { .put = put, .get = get, .changed = changed };
+static bool uring_pin_changed(struct pin *pin);
+static const struct pin_ops ops = { .put = put, .get = get, .changed = uring_pin_changed };
 
 int uring_pin(const struct iovec *segments, size_t count, struct pin **out)
 {
@@ -331,7 +331,7 @@ static bool piece_get(const char *at, char *bytes, size_t length, uint16_t slot)
 	return true;
 }
 
-static const struct run *run_at(const struct uring_pin *pin, uintptr_t at)
+static const struct run *uring_run_at(const struct uring_pin *pin, uintptr_t at)
 {
 	for (uint32_t i = 0; i < pin->runs; i++)
 		if (at - pin->run[i].base < pin->run[i].length)
@@ -346,7 +346,7 @@ static bool copy(const struct uring_pin *pin, const void *addr, void *bytes, siz
 	char *flat = bytes;
 
 	while (length) {
-		const struct run *run = run_at(pin, at);
+		const struct run *run = uring_run_at(pin, at);
 		size_t part = run ? piece_room(run, at) : 0;
 		uint16_t slot;
 
@@ -373,7 +373,7 @@ static bool get(struct pin *pin, const void *at, void *bytes, size_t length)
 	return copy((const struct uring_pin *)pin, at, bytes, length, false);
 }
 
-static bool changed(struct pin *pin)
+static bool uring_pin_changed(struct pin *pin)
 {
 	return remap_changed(&((struct uring_pin *)pin)->remap);
 }

@@ -25,7 +25,7 @@ static bool hooked GUARDED_BY(lock);
 static struct fork_reset *_Atomic resets;	/* entries are complete before they are linked: a fork may come at any time */
 
 /* "/proc/self/fdinfo/" and the number. */
-static void name_of(char path[40], int fd)
+static void fdinfo_path(char path[40], int fd)
 {
 	static const char folder[] = "/proc/self/fdinfo/";
 	char digits[12];
@@ -73,7 +73,7 @@ static void close_watched(int set)
 	ssize_t n;
 	int at;
 
-	name_of(path, set);
+	fdinfo_path(path, set);
 	at = open(path, O_RDONLY | O_CLOEXEC);
 	while (at >= 0 && (n = read(at, bytes, sizeof(bytes))) > 0) {
 		for (ssize_t i = 0; i < n; i++) {

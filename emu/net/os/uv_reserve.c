@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* uv_reserve.c - libuv aborts the process if it gets no memory for its list of watchers, or no descriptors for its signal pipe.
  * So it gets a reserve of memory, as much as the one loop here needs, which watches the same few descriptors for good; and
- * uv_room() tests that descriptors are left before libuv asks for any. */
+ * uv_reserve_check() tests that descriptors are left before libuv asks for any. */
 #include "emu/net/os/uv_reserve.h"
 
 #include <errno.h>
@@ -37,14 +37,14 @@ static void *take_reserve(size_t size)
 	return first + units <= UNITS ? reserve[first] : NULL;
 }
 
-static void *take(size_t size)
+static void *uv_reserve_alloc(size_t size)
 {
 	void *at = malloc(size);
 
 	return at ? at : take_reserve(size);
 }
 
-static void give(void *at)
+static void uv_reserve_free(void *at)
 {
 	if (!reserved(at))
 		free(at);
@@ -66,7 +66,7 @@ static void *change(void *at, size_t size)
 	if (!other || !at)
 		return other;
 	memcpy(other, at, size < bytes_at(at) ? size : bytes_at(at));
-	give(at);
+	uv_reserve_free(at);
 	return other;
 }
 
@@ -78,11 +78,11 @@ static void *take_zeroed(size_t count, size_t size)
 	return at || (size && count > SIZE_MAX / size) ? at : take_reserve(count * size);
 }
 
-int uv_room(int fd)
+int uv_reserve_check(int fd)
 {
 	int copy[DESCRIPTORS], count = 0, err = 0;
 
-	(void)uv_replace_allocator(take, change, take_zeroed, give); /* fails for NULL alone */
+	(void)uv_replace_allocator(uv_reserve_alloc, change, take_zeroed, uv_reserve_free); /* fails for NULL alone */
 	while (count < DESCRIPTORS && !err) {
 		copy[count] = dup(fd);
 		err = copy[count] < 0 ? -errno : 0;

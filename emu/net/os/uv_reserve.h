@@ -4,6 +4,6 @@
 #define EMU_NET_UV_RESERVE_H
 
 /* Before any other call of libuv; again is as good as once. 0, or -errno of dup(fd): too few descriptors are left. */
-int uv_room(int fd);
+int uv_reserve_check(int fd);
 
 #endif

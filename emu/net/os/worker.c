@@ -66,7 +66,7 @@ static void *worker_main(void *arg)
 	return arg;
 }
 
-static void forget(void)
+static void worker_forked(void)
 {
 	mutex_forked(&lock);
 	worker.work = worker.room = worker.idle = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
@@ -76,7 +76,7 @@ static void forget(void)
 	worker.running = worker.stopping = false;
 }
 
-static struct fork_reset reset = { .in_child = forget };
+static struct fork_reset reset = { .in_child = worker_forked };
 
 int worker_start(void)
 {

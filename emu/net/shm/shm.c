@@ -40,7 +40,7 @@ void shm_quota_end(void *rooms, size_t count)
 		munmap(rooms, count * SHM_BYTES);
 }
 
-static int map(struct shm *shm, struct shm_ring *ring, void *room, int fd, int own)
+static int shm_map(struct shm *shm, struct shm_ring *ring, void *room, int fd, int own)
 {
 	struct shm_side *sides = mmap(room, SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 	uint8_t *rings = (uint8_t *)room + SHM_BYTES - 2 * RING_BYTES;
@@ -59,7 +59,7 @@ int shm_make(struct shm *shm, struct shm_ring *ring, void *room)
 
 	if (fd < 0)
 		return -errno;
-	err = ftruncate(fd, SHM_BYTES) || fcntl(fd, F_ADD_SEALS, SEALS) ? -errno : map(shm, ring, room, fd, 0);
+	err = ftruncate(fd, SHM_BYTES) || fcntl(fd, F_ADD_SEALS, SEALS) ? -errno : shm_map(shm, ring, room, fd, 0);
 	if (!err)
 		return fd;
 	nocancel_close(fd);
@@ -72,7 +72,7 @@ int shm_take(struct shm *shm, struct shm_ring *ring, void *room, int fd)
 	struct stat is;
 
 	if (seals >= 0 && !(SEALS & ~seals) && !fstat(fd, &is) && is.st_size == SHM_BYTES)
-		err = map(shm, ring, room, fd, 1) ? -EINVAL : 0;
+		err = shm_map(shm, ring, room, fd, 1) ? -EINVAL : 0;
 	nocancel_close(fd);
 	return err;
 }

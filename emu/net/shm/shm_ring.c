@@ -20,13 +20,14 @@ enum {
 };
 
 /* The head of the bytes of one shm_ring_put(). */
-struct record {
+struct shm_ring_record {
 	uint64_t by_socket;	/* bytes that go by the socket before it */
 	uint64_t length;
 };
 
 static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_ring_words, put) == 8 &&
-	      offsetof(struct shm_ring_words, taken) == 104 && sizeof(struct record) == 16 && RING_BYTES % ALIGN == 0, "WIRE-77");
+	      offsetof(struct shm_ring_words, taken) == 104 && sizeof(struct shm_ring_record) == 16 &&
+	      RING_BYTES % ALIGN == 0, "WIRE-77");
 
 void shm_ring_begin(struct shm_ring *ring, struct shm_ring_words *own, struct shm_ring_words *peer, uint8_t *out, const uint8_t *in)
 {
@@ -40,7 +41,7 @@ void shm_ring_begin(struct shm_ring *ring, struct shm_ring_words *own, struct sh
 
 static uint64_t space(uint64_t length)
 {
-	return (sizeof(struct record) + length + ALIGN - 1) / ALIGN * ALIGN;
+	return (sizeof(struct shm_ring_record) + length + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 /* Wraps at the ring's end. */
@@ -74,7 +75,7 @@ static uint64_t room_of(const struct shm_ring *ring)
 {
 	uint64_t used = ring->put - atomic_load_explicit(&ring->peer->taken, memory_order_acquire);
 
-	return used >= RING_BYTES || used % ALIGN ? 0 : RING_BYTES - used - sizeof(struct record);
+	return used >= RING_BYTES || used % ALIGN ? 0 : RING_BYTES - used - sizeof(struct shm_ring_record);
 }
 
 bool shm_ring_is_open(const struct shm_ring_words *own)
@@ -84,8 +85,8 @@ bool shm_ring_is_open(const struct shm_ring_words *own)
 
 size_t shm_ring_put(struct shm_ring *ring, const struct iovec *iov, int count)
 {
-	uint64_t known = ring->put | OPEN, at = ring->put + sizeof(struct record), room, end;
-	struct record record = { ring->sent, bytes_of(iov, count) };
+	uint64_t known = ring->put | OPEN, at = ring->put + sizeof(struct shm_ring_record), room, end;
+	struct shm_ring_record record = { ring->sent, bytes_of(iov, count) };
 
 	if (!ring->own || atomic_load_explicit(&ring->own->put, memory_order_relaxed) != known || ring->told != ring->sent)
 		return 0;
@@ -124,11 +125,11 @@ void shm_ring_tell(struct shm_ring *ring, const struct iovec *iov, int count)
 }
 
 /* Each is read once: the peer may write there meanwhile. */
-static struct record record_at(const uint8_t *at)
+static struct shm_ring_record record_at(const uint8_t *at)
 {
 	const atomic_uint_fast64_t *words = (const void *)at;
 
-	return (struct record){ atomic_load_explicit(&words[0], memory_order_relaxed),
+	return (struct shm_ring_record){ atomic_load_explicit(&words[0], memory_order_relaxed),
 				atomic_load_explicit(&words[1], memory_order_relaxed) };
 }
 
@@ -143,7 +144,7 @@ static uint64_t unread(const struct shm_ring *ring)
 enum shm_ring_next shm_ring_next(struct shm_ring *ring, uint64_t *bytes)
 {
 	uint64_t by_socket, there;
-	struct record record = { 0 };
+	struct shm_ring_record record = { 0 };
 
 	if (ring->left)
 		return RING_ITSELF;
@@ -169,7 +170,7 @@ enum shm_ring_next shm_ring_next(struct shm_ring *ring, uint64_t *bytes)
 }
 
 /* Copies what is left of the record, at most `room` bytes. The writer gets the record's space back when all of it is read. */
-static size_t take(struct shm_ring *ring, uint8_t *to, size_t room)
+static size_t shm_ring_copy_out(struct shm_ring *ring, uint8_t *to, size_t room)
 {
 	size_t length = room < ring->left ? room : ring->left;
 
@@ -191,7 +192,7 @@ ssize_t shm_ring_take(struct shm_ring *ring, const struct iovec *iov, int count)
 		for (size_t done = 0, n; done < iov[i].iov_len; done += n, got += (ssize_t)n) {
 			if (shm_ring_next(ring, &bytes) != RING_ITSELF)
 				return got;
-			n = take(ring, (uint8_t *)iov[i].iov_base + done, iov[i].iov_len - done);
+			n = shm_ring_copy_out(ring, (uint8_t *)iov[i].iov_base + done, iov[i].iov_len - done);
 			if (!n)
 				return got ? got : -EFAULT;
 		}

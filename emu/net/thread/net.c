@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* net.c - the process's one NIC: made at first use, silenced by the provider's cleanup, not inherited by a fork. A fork's
- * child begins as a process that has used nothing yet (forget()). */
+ * child begins as a process that has used nothing yet (net_forked()). */
 #include "emu/net/thread/net.h"
 
 #include <errno.h>
@@ -33,13 +33,13 @@ static struct {
 	void (*log)(enum nic_log level, const char *text);
 } net = { .lock = MUTEX_INITIALIZER, .timer = -1 };
 
-static uint64_t now_ns(void *arg)
+static uint64_t real_now_ns(void *arg)
 {
 	(void)arg;
 	return monotonic_ns();
 }
 
-static const struct nic_clock real_clock = { .now_ns = now_ns };
+static const struct nic_clock real_clock = { .now_ns = real_now_ns };
 
 static struct net_claim unclaimed;
 
@@ -51,7 +51,7 @@ static bool owned(void)
 }
 
 /* In a fork's child. The memory stays as it is, for the objects that the child has inherited. */
-static void forget(void)
+static void net_forked(void)
 {
 	mutex_forked(&net.lock);
 	if (net.timer >= 0)
@@ -69,10 +69,10 @@ static void forget(void)
 	pagemap_forked();
 }
 
-static struct fork_reset reset = { .in_child = forget };
+static struct fork_reset reset = { .in_child = net_forked };
 
 /* The page stays for good: another thread may be reading it. */
-static int claim(void)
+static int net_claim_process(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	struct net_claim *page;
@@ -93,7 +93,7 @@ static int claim(void)
 	return 0;
 }
 
-static void say(enum nic_log level, const char *what, int err)
+static void net_log_error(enum nic_log level, const char *what, int err)
 {
 	char text[160];
 
@@ -110,7 +110,7 @@ static void close_nic(void) UNCHECKED
 }
 
 /* The nic wakes the thread, and the thread serves the nic: so the thread is made first and run last. */
-static int start(const struct net_config *config)
+static int net_start_device(const struct net_config *config)
 {
 	struct nic_config nic_config = config->nic;
 	struct tcp_config tcp_config = { .log = config->log, .kick = thread_tick,
@@ -142,7 +142,7 @@ static int start(const struct net_config *config)
 	if (err)
 		goto close_nic;
 	what = "cannot tell a fork's child from its parent";
-	err = claim();
+	err = net_claim_process();
 	if (err)
 		goto close_timer;
 	what = "cannot start the NIC thread";
@@ -167,7 +167,7 @@ close_thread:
 	thread_close(net.thread);
 fail:
 	net.nic = NULL;
-	say(NIC_LOG_WARN, what, err);
+	net_log_error(NIC_LOG_WARN, what, err);
 	return err;
 }
 
@@ -179,7 +179,7 @@ int net_start(struct nic **nic, const struct net_config *config)
 		return -ENODEV; /* before the lock, which the fork may have caught taken */
 	mutex_lock(&net.lock);
 	if (!net.nic)
-		err = start(config);
+		err = net_start_device(config);
 	else if (!net_mine())
 		err = -ENODEV;
 	if (!err)
@@ -189,15 +189,15 @@ int net_start(struct nic **nic, const struct net_config *config)
 }
 
 /* For TIME_BYE_NS at most: sends what is owed and receives the answers. */
-static void settle(void) REQUIRES(driver_role)
+static void net_drain(void) REQUIRES(driver_role)
 {
 	uint64_t end_ns = monotonic_ns() + TIME_BYE_NS;
 
-	while (!nic_quiet(net.nic) && monotonic_ns() < end_ns)
+	while (!nic_is_drained(net.nic) && monotonic_ns() < end_ns)
 		if (!nic_work(net.nic))
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
-	nic_settle(net.nic);
-	nic_goodbye(net.nic);
+	nic_flush_acks(net.nic);
+	nic_say_bye(net.nic);
 	while (tcp_tick(net.tcp))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
@@ -216,7 +216,7 @@ void net_stop(void) UNCHECKED
 		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
 		driver_take(nic_driver(net.nic));
-		settle();
+		net_drain();
 	}
 	mutex_unlock(&net.lock);
 }

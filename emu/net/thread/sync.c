@@ -12,15 +12,15 @@
 #include "emu/net/thread/net.h"
 #include "emu/nic/base/mutex.h"
 
-static int  run(struct worker_job *job);
-static void done(struct worker_job *job, int result);
+static int  sync_job_run(struct worker_job *job);
+static void sync_job_done(struct worker_job *job, int result);
 
 static struct mutex lock = MUTEX_INITIALIZER;	/* a leaf */
 static struct {
 	struct flush *first, **end;
 	bool submitted;			/* the job is the worker's */
 } gathered GUARDED_BY(lock) = { .end = &gathered.first };
-static struct worker_job flushing = { .run = run, .done = done };
+static struct worker_job flushing = { .run = sync_job_run, .done = sync_job_done };
 
 /* Whole pages. A range that was unmapped meanwhile gives -ENOMEM; nobody waits for that result any more. */
 static int flush_run(const struct iovec *run_bytes)
@@ -39,7 +39,7 @@ static void flush_all(struct flush *flush)
 		flush->result = flush_run(&flush->run[i]);
 }
 
-static int run(struct worker_job *job)
+static int sync_job_run(struct worker_job *job)
 {
 	struct flush *flush, *next;
 
@@ -58,7 +58,7 @@ static int run(struct worker_job *job)
 }
 
 /* Cancelled (the process ends): the flushes that are left stay undone, and their peers learn that this process is gone. */
-static void done(struct worker_job *job, int result)
+static void sync_job_done(struct worker_job *job, int result)
 {
 	bool more;
 
@@ -70,7 +70,7 @@ static void done(struct worker_job *job, int result)
 		worker_submit_now(job);
 }
 
-static void begin(void *arg, struct flush *flush)
+static void sync_queue_flush(void *arg, struct flush *flush)
 {
 	bool submit;
 
@@ -94,4 +94,4 @@ void sync_forked(void)
 	gathered.submitted = false;
 }
 
-const struct flush_ops sync_ops = { .begin = begin };
+const struct flush_ops sync_ops = { .begin = sync_queue_flush };

@@ -85,7 +85,7 @@ void thread_park(struct thread *thread)
 	atomic_store_explicit(&thread->parked_at, polls_now(thread), memory_order_relaxed);
 }
 
-static void count(atomic_ulong *counter)
+static void stat_count(atomic_ulong *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
@@ -112,7 +112,7 @@ static bool serve_slice(struct thread *thread)
 		linger_over(thread);
 	did = driver_serve(thread->driver);
 	if (did)
-		count(&thread->stats.served);
+		stat_count(&thread->stats.served);
 	return did;
 }
 
@@ -126,7 +126,7 @@ static void stop_polling(struct thread *thread)
 {
 	take_role(thread);
 	nic_set_polling(thread->nic, false);
-	nic_settle(thread->nic);
+	nic_flush_acks(thread->nic);
 	driver_leave(thread->driver);
 }
 
@@ -293,11 +293,11 @@ static void on_sample(uv_timer_t *timer)
 
 	switch (state_of(thread)) {
 	case THREAD_OFF:
-		count(&thread->stats.samples);
+		stat_count(&thread->stats.samples);
 		sample_off(thread);
 		break;
 	case THREAD_PARKED:
-		count(&thread->stats.samples);
+		stat_count(&thread->stats.samples);
 		sample_parked(thread);
 		break;
 	case THREAD_ARMED:
@@ -314,7 +314,7 @@ static void on_data(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	count(&thread->stats.wakeups);
+	stat_count(&thread->stats.wakeups);
 	woken(thread);
 }
 
@@ -453,7 +453,7 @@ int thread_open(struct thread **out)
 	if (!thread)
 		return -ENOMEM;
 	thread->control = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	err = thread->control < 0 ? -errno : uv_room(thread->control);
+	err = thread->control < 0 ? -errno : uv_reserve_check(thread->control);
 	err = err ? err : uv_loop_init(&thread->loop); /* libuv's errors are negative errnos here */
 	if (err)
 		goto free_thread;

@@ -51,7 +51,7 @@ static unsigned controls_now(void)
 }
 
 /* As epoll_wait(), but -errno, and takes the edge of the control descriptor. */
-static int look(struct wait *wait, int timeout_ms)
+static int wait_epoll(struct wait *wait, int timeout_ms)
 {
 	unsigned controls = controls_now();
 	struct epoll_event ready[READY];
@@ -64,7 +64,7 @@ static int look(struct wait *wait, int timeout_ms)
 	return count;
 }
 
-static int watch(struct wait *wait, int fd, uint32_t events)
+static int wait_watch_fd(struct wait *wait, int fd, uint32_t events)
 {
 	struct epoll_event on = { .events = events };
 
@@ -77,11 +77,11 @@ int wait_watch_device(struct wait *wait)
 
 	if (atomic_load(&wait->watching) || !net_mine())
 		return 0;
-	err = watch(wait, net_data_fd(), EPOLLIN);
+	err = wait_watch_fd(wait, net_data_fd(), EPOLLIN);
 	if (!err)
-		err = watch(wait, net_control_fd(), EPOLLIN | EPOLLET);
+		err = wait_watch_fd(wait, net_control_fd(), EPOLLIN | EPOLLET);
 	if (!err && net_timer_fd() >= 0)
-		err = watch(wait, net_timer_fd(), EPOLLIN);
+		err = wait_watch_fd(wait, net_timer_fd(), EPOLLIN);
 	if (!err)
 		atomic_store(&wait->watching, true);
 	return err;
@@ -101,7 +101,7 @@ int wait_open(struct wait **out)
 	if (!err)
 		err = wait_watch_device(wait);
 	if (!err) {
-		(void)look(wait, 0); /* takes the edge of the control events so far */
+		(void)wait_epoll(wait, 0); /* takes the edge of the control events so far */
 		*out = wait;
 		return 0;
 	}
@@ -111,7 +111,7 @@ int wait_open(struct wait **out)
 
 int wait_watch(struct wait *wait, int fd)
 {
-	return watch(wait, fd, EPOLLIN);
+	return wait_watch_fd(wait, fd, EPOLLIN);
 }
 
 void wait_unwatch(struct wait *wait, int fd)
@@ -173,14 +173,14 @@ static void stop_leading(void *arg)
 }
 
 /* Before a sleep: sends the acknowledgements owed. */
-static void settle(void)
+static void wait_send_acks(void)
 {
 	struct nic *nic = net_nic();
 
 	if (!net_mine() || !driver_enter(nic_driver(nic)))
 		return;
 	nic_set_polling(nic, false);
-	nic_settle(nic);
+	nic_flush_acks(nic);
 	driver_leave(nic_driver(nic));
 }
 
@@ -189,7 +189,7 @@ static void rest(void)
 {
 	if (net_mine())
 		net_park();
-	settle();
+	wait_send_acks();
 }
 
 /* How long until the device wants a thread again: -1 for ever, else ms, rounded up. */
@@ -216,7 +216,7 @@ static bool device_left(void)
 }
 
 /* In manual mode the NIC thread serves no timers. The set has a timer for a program that sleeps on it without a call of ours. */
-static void set_timer(void)
+static void wait_set_timer(void)
 {
 	uint64_t due_ns = net_timer_fd() < 0 ? UINT64_MAX : nic_deadline(net_nic());
 	struct itimerspec due = { .it_value = { 0 } };
@@ -238,15 +238,15 @@ static bool comes_soon(struct wait *wait, uint32_t turn)
 	return wait_turn(wait) != turn;
 }
 
-/* As look(), but not if the turn has moved. */
+/* As wait_epoll(), but not if the turn has moved. */
 static int sleep_on(struct wait *wait, uint32_t turn, int timeout_ms)
 {
 	rest();	/* once more: there may have been polls since */
 	atomic_store(&wait->asleep, true);
-	return wait_turn(wait) != turn ? 1 : look(wait, timeout_ms);
+	return wait_turn(wait) != turn ? 1 : wait_epoll(wait, timeout_ms);
 }
 
-/* As look(). A thread may be cancelled in its sleep, but not once it is awake: it would lead for ever. */
+/* As wait_epoll(). A thread may be cancelled in its sleep, but not once it is awake: it would lead for ever. */
 static int lead(struct wait *wait, uint32_t turn, int timeout_ms)
 {
 	int count, cancel_state;
@@ -271,7 +271,7 @@ static void drain(struct wait *wait)
 	if (atomic_exchange(&wait->led, true))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	(void)look(wait, 0);
+	(void)wait_epoll(wait, 0);
 	stop_leading(wait);
 	pthread_setcancelstate(cancel_state, NULL);
 }
@@ -296,7 +296,7 @@ static int sleep_for_turn(struct wait *wait, uint32_t turn, int timeout_ms)
 	return err;
 }
 
-static int follow(struct wait *wait, uint32_t turn, int timeout_ms)
+static int wait_follow(struct wait *wait, uint32_t turn, int timeout_ms)
 {
 	int err;
 
@@ -322,10 +322,10 @@ int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms)
 		ms = MANUAL_CHECK_MS;
 	whole = timeout_ms >= 0 && (ms < 0 || timeout_ms <= ms);
 	if (net_mine())
-		set_timer();
+		wait_set_timer();
 	if (whole)
 		ms = timeout_ms;
-	count = atomic_exchange(&wait->led, true) ? follow(wait, turn, ms) : lead(wait, turn, ms);
+	count = atomic_exchange(&wait->led, true) ? wait_follow(wait, turn, ms) : lead(wait, turn, ms);
 	return count < 0 ? count : count > 0 || !whole;
 }
 
@@ -347,8 +347,8 @@ int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg)
 	if (park)
 		rest();
 	else
-		settle();
+		wait_send_acks();
 	if (net_mine())
-		set_timer();
+		wait_set_timer();
 	return ready(arg) || device_left() ? -EAGAIN : 0;
 }

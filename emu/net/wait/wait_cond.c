@@ -23,7 +23,7 @@ static struct wait_cond *cond_of(struct worker_job *job)
 	return (struct wait_cond *)((char *)job - offsetof(struct wait_cond, job));
 }
 
-static int run(struct worker_job *job)
+static int wait_cond_job_run(struct worker_job *job)
 {
 	struct wait_cond *cond = cond_of(job);
 
@@ -34,8 +34,9 @@ static int run(struct worker_job *job)
 	return 0;
 }
 
-/* A wake-up that came after run() had begun may have missed its broadcast. At the end of the process nobody is woken any more. */
-static void done(struct worker_job *job, int result)
+/* A wake-up that came after wait_cond_job_run() had begun may have missed its broadcast. At the end of the process no thread is
+ * woken any more. */
+static void wait_cond_job_done(struct worker_job *job, int result)
 {
 	struct wait_cond *cond = cond_of(job);
 
@@ -56,8 +57,8 @@ int wait_cond_open(struct wait_cond **out)
 	cond = calloc(1, sizeof(*cond));
 	if (!cond)
 		return -ENOMEM;
-	cond->job.run = run;
-	cond->job.done = done;
+	cond->job.run = wait_cond_job_run;
+	cond->job.done = wait_cond_job_done;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&cond->mutex, &attr);

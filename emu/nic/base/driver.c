@@ -47,22 +47,22 @@ void driver_fini(struct driver *driver)
 	cancel_back(driver->cancel_state);
 }
 
-static inline bool take(struct driver *driver) TRY_ACQUIRE(true, driver->lock)
+static inline bool driver_trylock(struct driver *driver) TRY_ACQUIRE(true, driver->lock)
 {
 	assert(!inside || inside == driver);
 	if (inside || atomic_load(&driver->waiting)) /* D5, D6 */
 		return false;
 	inside = driver;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (futex_trylock(&driver->lock)) /* D1; pairs with let_go() */
+	if (futex_trylock(&driver->lock)) /* D1; pairs with driver_unlock() */
 		return true;
 	inside = NULL;
 	return false;
 }
 
-static void let_go(struct driver *driver) RELEASE(driver->lock)
+static void driver_unlock(struct driver *driver) RELEASE(driver->lock)
 {
-	futex_unlock(&driver->lock); /* D2; pairs with take() of a thread that found the role taken */
+	futex_unlock(&driver->lock); /* D2; pairs with driver_trylock() of a thread that found the role taken */
 	atomic_signal_fence(memory_order_seq_cst);
 	inside = NULL;
 }
@@ -91,7 +91,7 @@ static bool run_slice(struct driver *driver) RELEASE(driver->lock)
 	if (atomic_load_explicit(&driver->owed, memory_order_relaxed)) /* the role's holder alone changes it */
 		atomic_store(&driver->owed, false);
 	did = driver->ops.work(driver->ops.arg);
-	let_go(driver);
+	driver_unlock(driver);
 	return did;
 }
 
@@ -102,7 +102,7 @@ __attribute__((noinline)) static bool run_on(struct driver *driver)
 	int turn = 1;
 
 	do {
-		if (!take(driver))
+		if (!driver_trylock(driver))
 			return did; /* the thread that holds it or waits for it looks again after us */
 		did |= run_slice(driver);
 	} while (++turn < TURNS && posted(driver));
@@ -122,9 +122,9 @@ static bool run_taken(struct driver *driver) RELEASE(driver->lock)
 	return did;
 }
 
-static bool run(struct driver *driver)
+static bool driver_try_run(struct driver *driver)
 {
-	return take(driver) && run_taken(driver);
+	return driver_trylock(driver) && run_taken(driver);
 }
 
 /* A hint: it orders nothing, and when two threads count at once one count may be lost. */
@@ -138,12 +138,12 @@ static void count_poll(struct driver *driver)
 bool driver_run(struct driver *driver)
 {
 	count_poll(driver);
-	return run(driver);
+	return driver_try_run(driver);
 }
 
 bool driver_begin(struct driver *driver) UNCHECKED
 {
-	if (!take(driver))
+	if (!driver_trylock(driver))
 		return false;
 	count_poll(driver);
 	return true;
@@ -156,12 +156,12 @@ void driver_end(struct driver *driver) UNCHECKED
 }
 
 /* The thread that takes the processor may wait for a frame that we owe. */
-static void settle(struct driver *driver)
+static void driver_send_acks(struct driver *driver)
 {
-	if (!take(driver))
+	if (!driver_trylock(driver))
 		return;
 	driver->ops.settle(driver->ops.arg);
-	let_go(driver);
+	driver_unlock(driver);
 	if (posted(driver))
 		run_on(driver);
 	else
@@ -172,7 +172,7 @@ __attribute__((noinline)) static void yield(struct driver *driver)
 {
 	uint64_t from_ns;
 
-	settle(driver);
+	driver_send_acks(driver);
 	from_ns = driver->ops.now_ns(driver->ops.arg);
 	sched_yield();
 	if (driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS)
@@ -213,8 +213,8 @@ void driver_leave(struct driver *driver) UNCHECKED
 	int cancel_state = driver->cancel_state;
 
 	assert(driver_mine(driver));
-	let_go(driver);
-	if (left(driver) && take(driver))
+	driver_unlock(driver);
+	if (left(driver) && driver_trylock(driver))
 		run_taken(driver);
 	cancel_back(cancel_state);
 }
@@ -232,19 +232,19 @@ bool driver_held(void)
 void driver_owe(struct driver *driver)
 {
 	assert(driver_mine(driver));
-	atomic_store(&driver->owed, true); /* looked at by let_go()'s callers and by driver_arm() */
+	atomic_store(&driver->owed, true); /* looked at by driver_unlock()'s callers and by driver_arm() */
 }
 
 bool driver_serve(struct driver *driver)
 {
-	return run(driver);
+	return driver_try_run(driver);
 }
 
 void driver_arm(struct driver *driver)
 {
 	atomic_store(&driver->armed, true); /* then look, both sequentially consistent: a poster sees us armed or we see its work */
 	if (left(driver))
-		run(driver);
+		driver_try_run(driver);
 }
 
 void driver_disarm(struct driver *driver)

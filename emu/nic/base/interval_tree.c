@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static uint64_t draw(struct interval_tree *spans)
+static uint64_t treap_draw_rank(struct interval_tree *spans)
 {
 	uint64_t bits = spans->drawn += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -46,21 +46,21 @@ static void split(struct interval *root, const struct interval *by, struct inter
 }
 
 /* All of `before` precedes all of `rest`. */
-static struct interval *join(struct interval *before, struct interval *rest)
+static struct interval *treap_join(struct interval *before, struct interval *rest)
 {
 	if (!before || !rest)
 		return before ? before : rest;
 	if (before->rank > rest->rank) {
-		before->right = join(before->right, rest);
+		before->right = treap_join(before->right, rest);
 		sum_up(before);
 		return before;
 	}
-	rest->left = join(before, rest->left);
+	rest->left = treap_join(before, rest->left);
 	sum_up(rest);
 	return rest;
 }
 
-static struct interval *add(struct interval *root, struct interval *span)
+static struct interval *treap_insert(struct interval *root, struct interval *span)
 {
 	if (!root || span->rank > root->rank) {
 		split(root, span, &span->left, &span->right);
@@ -68,52 +68,53 @@ static struct interval *add(struct interval *root, struct interval *span)
 		return span;
 	}
 	if (precedes(span, root))
-		root->left = add(root->left, span);
+		root->left = treap_insert(root->left, span);
 	else
-		root->right = add(root->right, span);
+		root->right = treap_insert(root->right, span);
 	sum_up(root);
 	return root;
 }
 
 void interval_tree_add(struct interval_tree *spans, struct interval *span)
 {
-	span->rank = draw(spans);
-	spans->root = add(spans->root, span);
+	span->rank = treap_draw_rank(spans);
+	spans->root = treap_insert(spans->root, span);
 }
 
-static struct interval *cut(struct interval *root, const struct interval *span)
+static struct interval *treap_remove(struct interval *root, const struct interval *span)
 {
 	if (root == span)
-		return join(root->left, root->right);
+		return treap_join(root->left, root->right);
 	if (precedes(span, root))
-		root->left = cut(root->left, span);
+		root->left = treap_remove(root->left, span);
 	else
-		root->right = cut(root->right, span);
+		root->right = treap_remove(root->right, span);
 	sum_up(root);
 	return root;
 }
 
 void interval_tree_remove(struct interval_tree *spans, struct interval *span)
 {
-	spans->root = cut(spans->root, span);
+	spans->root = treap_remove(spans->root, span);
 }
 
-static int find(struct interval *root, uint64_t first, uint64_t last, int (*see)(struct interval *span, void *arg), void *arg)
+static int treap_visit(struct interval *root, uint64_t first, uint64_t last, int (*see)(struct interval *span, void *arg),
+		       void *arg)
 {
 	int said;
 
 	if (!root || root->below < first)
 		return 0;
-	said = find(root->left, first, last, see, arg);
+	said = treap_visit(root->left, first, last, see, arg);
 	if (said || root->first > last)
 		return said;
 	if (root->last >= first)
 		said = see(root, arg);
-	return said ? said : find(root->right, first, last, see, arg);
+	return said ? said : treap_visit(root->right, first, last, see, arg);
 }
 
 int interval_tree_find(const struct interval_tree *spans, uint64_t first, uint64_t last,
 		       int (*see)(struct interval *span, void *arg), void *arg)
 {
-	return find(spans->root, first, last, see, arg);
+	return treap_visit(spans->root, first, last, see, arg);
 }

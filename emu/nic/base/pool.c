@@ -17,8 +17,8 @@ enum { SLAB_OBJECTS = 8 };	/* few: those that a program with one op at a time us
 
 struct link_word { struct link_word *next; };
 
-struct slab {
-	struct slab *next;
+struct pool_slab {
+	struct pool_slab *next;
 	_Alignas(CACHE_LINE) char objects[];
 };
 
@@ -26,7 +26,7 @@ struct pool {
 	size_t object;
 	uint32_t max;
 	uint32_t out;				/* takers: objects that are not in `free`; some may be in `given` */
-	struct slab *slabs;			/* takers */
+	struct pool_slab *slabs;		/* takers */
 	struct link_word *free;			/* takers */
 	_Atomic(struct link_word *) given;	/* pushed by givers; taken all at once, so that no ABA arises; or `closed` */
 	atomic_uint left;			/* objects out since it was closed */
@@ -48,7 +48,7 @@ int pool_open(struct pool **out, size_t object, uint32_t max)
 
 static void pool_free(struct pool *pool)
 {
-	struct slab *slab, *next;
+	struct pool_slab *slab, *next;
 
 	for (slab = pool->slabs; slab; slab = next) {
 		next = slab->next;
@@ -86,7 +86,7 @@ void pool_close(struct pool *pool)
 __attribute__((cold))
 static bool pool_grow(struct pool *pool)
 {
-	struct slab *slab = aligned_alloc(CACHE_LINE, sizeof(*slab) + SLAB_OBJECTS * pool->object);
+	struct pool_slab *slab = aligned_alloc(CACHE_LINE, sizeof(*slab) + SLAB_OBJECTS * pool->object);
 	char *object;
 
 	if (!slab)

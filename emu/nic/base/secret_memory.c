@@ -22,7 +22,7 @@ struct secret_memory_chunk {
 static_assert(sizeof(struct secret_memory_cell) == SECRET_MEMORY_CELL &&
 	      sizeof(struct secret_memory_chunk) <= SECRET_MEMORY_CELL, "a cell is one piece");
 
-static bool grow(struct secret_memory *hidden)
+static bool grow(struct secret_memory *memory)
 {
 	struct secret_memory_cell *cells = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct secret_memory_chunk *chunk = (struct secret_memory_chunk *)cells;
@@ -33,45 +33,45 @@ static bool grow(struct secret_memory *hidden)
 		munmap(cells, CHUNK);
 		return false;
 	}
-	chunk->next = hidden->chunks;
-	hidden->chunks = chunk;
+	chunk->next = memory->chunks;
+	memory->chunks = chunk;
 	for (int i = CELLS - 1; i > 0; i--) {
-		cells[i].next = hidden->free;
-		hidden->free = &cells[i];
+		cells[i].next = memory->free;
+		memory->free = &cells[i];
 	}
 	return true;
 }
 
-void *secret_memory_take(struct secret_memory *hidden)
+void *secret_memory_take(struct secret_memory *memory)
 {
 	struct secret_memory_cell *cell;
 
-	if (!hidden->free && !grow(hidden))
+	if (!memory->free && !grow(memory))
 		return NULL;
-	cell = hidden->free;
-	hidden->free = cell->next;
+	cell = memory->free;
+	memory->free = cell->next;
 	cell->next = NULL;
 	return cell;
 }
 
-void secret_memory_give(struct secret_memory *hidden, void *piece)
+void secret_memory_give(struct secret_memory *memory, void *piece)
 {
 	struct secret_memory_cell *cell = piece;
 
 	if (!cell)
 		return;
 	secret_wipe(cell, sizeof(*cell));
-	cell->next = hidden->free;
-	hidden->free = cell;
+	cell->next = memory->free;
+	memory->free = cell;
 }
 
-void secret_memory_fini(struct secret_memory *hidden)
+void secret_memory_fini(struct secret_memory *memory)
 {
 	struct secret_memory_chunk *chunk;
 
-	while ((chunk = hidden->chunks)) {
-		hidden->chunks = chunk->next;
+	while ((chunk = memory->chunks)) {
+		memory->chunks = chunk->next;
 		munmap(chunk, CHUNK);
 	}
-	hidden->free = NULL;
+	memory->free = NULL;
 }

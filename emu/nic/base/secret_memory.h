@@ -17,10 +17,10 @@ struct secret_memory {
 };
 
 /* A piece of zeros; NULL without memory, or without a kernel that can do this (MADV_WIPEONFORK, Linux 4.14). */
-MUST_USE void *secret_memory_take(struct secret_memory *hidden);
+MUST_USE void *secret_memory_take(struct secret_memory *memory);
 /* Wipes it. NULL: nothing. */
-void secret_memory_give(struct secret_memory *hidden, void *piece);
+void secret_memory_give(struct secret_memory *memory, void *piece);
 /* Every piece is gone. */
-void secret_memory_fini(struct secret_memory *hidden);
+void secret_memory_fini(struct secret_memory *memory);
 
 #endif

@@ -10,7 +10,7 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/requests/completer.h"
 
-static bool is_met(const struct when *when)
+static bool is_met(const struct trigger *when)
 {
 	uint64_t value = cntr_read(when->cntr);
 
@@ -22,57 +22,57 @@ static bool is_met(const struct when *when)
 int deferred_add(struct nic *nic, const struct deferred *what)
 {
 	struct submit *submit = &nic->submit;
-	struct deferred *held, **at;
+	struct deferred *deferred, **at;
 
 	if (submit->deferred_count >= LIMIT_DEFERRED)
 		return -EAGAIN;
-	held = malloc(sizeof(*held));
-	if (!held)
+	deferred = malloc(sizeof(*deferred));
+	if (!deferred)
 		return -EAGAIN;
-	*held = *what;
-	for (at = &submit->held; *at && (*at)->when.threshold <= held->when.threshold; at = &(*at)->next)
+	*deferred = *what;
+	for (at = &submit->deferred; *at && (*at)->when.threshold <= deferred->when.threshold; at = &(*at)->next)
 		;
-	held->next = *at;
-	*at = held;
+	deferred->next = *at;
+	*at = deferred;
 	submit->deferred_count++;
-	cntr_get(held->when.cntr);
-	cntr_hold(held->when.cntr, deferred_reached, nic);
+	cntr_get(deferred->when.cntr);
+	cntr_hold(deferred->when.cntr, deferred_reached, nic);
 	return 0;
 }
 
 /* With the lock: takes it out of the list. It is the caller's. */
-static struct deferred *cut(struct submit *submit, struct deferred **at) REQUIRES(submit->lock)
+static struct deferred *deferred_unlink(struct submit *submit, struct deferred **at) REQUIRES(submit->lock)
 {
-	struct deferred *held = *at;
+	struct deferred *deferred = *at;
 
-	*at = held->next;
-	held->next = NULL;
+	*at = deferred->next;
+	deferred->next = NULL;
 	submit->deferred_count--;
-	cntr_unhold(held->when.cntr);
-	cntr_put(held->when.cntr);
-	return held;
+	cntr_unhold(deferred->when.cntr);
+	cntr_put(deferred->when.cntr);
+	return deferred;
 }
 
 /* With the lock: into the submit queue. */
-static void let_go(struct submit *submit, struct deferred *held) REQUIRES(submit->lock)
+static void deferred_submit(struct submit *submit, struct deferred *deferred) REQUIRES(submit->lock)
 {
 	unsigned int count = 0;
 	struct op *op;
 
-	while ((op = op_list_pop(&held->ops))) {
+	while ((op = op_list_pop(&deferred->ops))) {
 		op_list_push(&submit->ops, op);
 		count++;
 	}
-	if (held->rx) {
-		submit_push_rx(submit, held->rx);
+	if (deferred->rx) {
+		submit_push_rx(submit, deferred->rx);
 		count++;
 	}
-	if (held->change.cntr) {
-		*submit->changes_end = held;
-		submit->changes_end = &held->next;
+	if (deferred->change.cntr) {
+		*submit->changes_end = deferred;
+		submit->changes_end = &deferred->next;
 		count++;
 	} else {
-		free(held);
+		free(deferred);
 	}
 	atomic_fetch_add(&submit->waiting, count);
 }
@@ -83,9 +83,9 @@ void deferred_reached(struct nic *nic, struct cntr *cntr)
 	bool any = false;
 
 	futex_lock(&submit->lock);
-	for (struct deferred **at = &submit->held; *at;) {
+	for (struct deferred **at = &submit->deferred; *at;) {
 		if ((*at)->when.cntr == cntr && is_met(&(*at)->when)) {
-			let_go(submit, cut(submit, at));
+			deferred_submit(submit, deferred_unlink(submit, at));
 			any = true;
 		} else {
 			at = &(*at)->next;
@@ -97,9 +97,9 @@ void deferred_reached(struct nic *nic, struct cntr *cntr)
 		driver_run(&nic->driver);
 }
 
-static bool is_of(const struct deferred *held, const struct ep *ep, const struct srx *srx)
+static bool is_of(const struct deferred *deferred, const struct ep *ep, const struct srx *srx)
 {
-	return (ep && held->ep == ep) || (srx && held->rx && held->rx->srx == srx);
+	return (ep && deferred->ep == ep) || (srx && deferred->rx && deferred->rx->srx == srx);
 }
 
 void deferred_release(struct nic *nic, const struct ep *ep, const struct srx *srx)
@@ -107,9 +107,9 @@ void deferred_release(struct nic *nic, const struct ep *ep, const struct srx *sr
 	struct submit *submit = &nic->submit;
 
 	futex_lock(&submit->lock);
-	for (struct deferred **at = &submit->held; *at;) {
+	for (struct deferred **at = &submit->deferred; *at;) {
 		if (is_of(*at, ep, srx))
-			let_go(submit, cut(submit, at));
+			deferred_submit(submit, deferred_unlink(submit, at));
 		else
 			at = &(*at)->next;
 	}
@@ -120,146 +120,146 @@ void deferred_changes(struct deferred *list)
 {
 	role_assert();
 	while (list) {
-		struct deferred *held = list;
+		struct deferred *deferred = list;
 
-		list = held->next;
-		(held->change.set ? cntr_set : cntr_add)(held->change.cntr, held->change.value);
-		cntr_put(held->change.cntr);
-		free(held);
+		list = deferred->next;
+		(deferred->change.set ? cntr_set : cntr_add)(deferred->change.cntr, deferred->change.value);
+		cntr_put(deferred->change.cntr);
+		free(deferred);
 	}
 }
 
 /* The op that reports for a post. */
-static const void *context_of(const struct deferred *held)
+static const void *deferred_op_context(const struct deferred *deferred)
 {
-	return held->rx ? held->rx->done.c.context : held->ops.last ? held->ops.last->done.c.context : NULL;
+	return deferred->rx ? deferred->rx->done.c.context : deferred->ops.last ? deferred->ops.last->done.c.context : NULL;
 }
 
-static void end(struct deferred *held, enum refusal_cause cause)
+static void deferred_refuse(struct deferred *deferred, enum refusal_cause cause)
 {
 	struct op *op;
 
-	while ((op = op_list_pop(&held->ops)))
+	while ((op = op_list_pop(&deferred->ops)))
 		complete_refused(op, cause, NULL);
-	if (held->rx)
-		complete_receive_failed(held->rx, cause);
-	free(held);
+	if (deferred->rx)
+		complete_receive_failed(deferred->rx, cause);
+	free(deferred);
 }
 
 bool deferred_cancel(struct nic *nic, const struct ep *ep, const struct srx *srx, const void *context)
 {
 	struct submit *submit = &nic->submit;
-	struct deferred *held = NULL;
+	struct deferred *deferred = NULL;
 
 	nic_role(nic);
 	futex_lock(&submit->lock);
-	for (struct deferred **at = &submit->held; *at && !held; at = &(*at)->next) {
-		if (is_of(*at, ep, srx) && context_of(*at) == context && !(*at)->when.work) {
-			held = cut(submit, at);
+	for (struct deferred **at = &submit->deferred; *at && !deferred; at = &(*at)->next) {
+		if (is_of(*at, ep, srx) && deferred_op_context(*at) == context && !(*at)->when.work) {
+			deferred = deferred_unlink(submit, at);
 			break;
 		}
 	}
 	futex_unlock(&submit->lock);
-	if (!held)
+	if (!deferred)
 		return false;
-	end(held, REFUSAL_CANCELLED);
+	deferred_refuse(deferred, REFUSAL_CANCELLED);
 	return true;
 }
 
-static bool names(const struct deferred *held, uint64_t desc)
+static bool names(const struct deferred *deferred, uint64_t desc)
 {
-	const struct op *op = held->ops.first;
+	const struct op *op = deferred->ops.first;
 
-	return held->rx ? rx_names(held->rx, desc) : op && op_names(op, desc);
+	return deferred->rx ? rx_names(deferred->rx, desc) : op && op_names(op, desc);
 }
 
 static struct deferred *cut_named(struct submit *submit, uint64_t desc)
 {
-	struct deferred *held = NULL, **at;
+	struct deferred *deferred = NULL, **at;
 
 	futex_lock(&submit->lock);
-	for (at = &submit->held; *at && !names(*at, desc); at = &(*at)->next)
+	for (at = &submit->deferred; *at && !names(*at, desc); at = &(*at)->next)
 		;
 	if (*at)
-		held = cut(submit, at);
+		deferred = deferred_unlink(submit, at);
 	futex_unlock(&submit->lock);
-	return held;
+	return deferred;
 }
 
 void deferred_recall(struct nic *nic, uint64_t desc)
 {
-	struct deferred *held;
+	struct deferred *deferred;
 
-	while ((held = cut_named(&nic->submit, desc)))
-		end(held, REFUSAL_LOCAL_CLOSED);
+	while ((deferred = cut_named(&nic->submit, desc)))
+		deferred_refuse(deferred, REFUSAL_LOCAL_CLOSED);
 }
 
 /* Without a completion: the canceller knows. */
-static void drop(struct deferred *held)
+static void drop(struct deferred *deferred)
 {
 	struct op *op;
 
-	while ((op = op_list_pop(&held->ops))) {
+	while ((op = op_list_pop(&deferred->ops))) {
 		if (op->counted)
 			cntr_put(op->counted);
 		pool_give(op->pool, op);
 	}
-	if (held->rx) {
-		if (held->rx->counted)
-			cntr_put(held->rx->counted);
-		pool_give(held->rx->pool, held->rx);
+	if (deferred->rx) {
+		if (deferred->rx->counted)
+			cntr_put(deferred->rx->counted);
+		pool_give(deferred->rx->pool, deferred->rx);
 	}
-	if (held->change.cntr)
-		cntr_put(held->change.cntr);
-	free(held);
+	if (deferred->change.cntr)
+		cntr_put(deferred->change.cntr);
+	free(deferred);
 }
 
 int nic_cancel_work(struct nic *nic, const void *work)
 {
 	struct submit *submit = &nic->submit;
-	struct deferred *held = NULL, **at;
+	struct deferred *deferred = NULL, **at;
 
 	futex_lock(&submit->lock);
-	for (at = &submit->held; *at && (*at)->when.work != work; at = &(*at)->next)
+	for (at = &submit->deferred; *at && (*at)->when.work != work; at = &(*at)->next)
 		;
 	if (*at)
-		held = cut(submit, at);
+		deferred = deferred_unlink(submit, at);
 	futex_unlock(&submit->lock);
-	if (held)
-		drop(held);
-	return held ? 0 : -ENOENT;
+	if (deferred)
+		drop(deferred);
+	return deferred ? 0 : -ENOENT;
 }
 
 void nic_flush_work(struct nic *nic, const void *owner, const struct cntr *cntr)
 {
 	struct submit *submit = &nic->submit;
-	struct deferred *gone = NULL, *held;
+	struct deferred *gone = NULL, *deferred;
 
 	futex_lock(&submit->lock);
-	for (struct deferred **at = &submit->held; *at;) {
+	for (struct deferred **at = &submit->deferred; *at;) {
 		if ((*at)->when.work && (*at)->when.owner == owner && (!cntr || (*at)->when.cntr == cntr)) {
-			held = cut(submit, at);
-			held->next = gone;
-			gone = held;
+			deferred = deferred_unlink(submit, at);
+			deferred->next = gone;
+			gone = deferred;
 		} else {
 			at = &(*at)->next;
 		}
 	}
 	futex_unlock(&submit->lock);
-	while ((held = gone)) {
-		gone = held->next;
-		drop(held);
+	while ((deferred = gone)) {
+		gone = deferred->next;
+		drop(deferred);
 	}
 }
 
-int nic_change_counter(struct nic *nic, const struct when *when, const struct deferred_change *change)
+int nic_change_counter(struct nic *nic, const struct trigger *when, const struct deferred_change *change)
 {
-	struct deferred held = { .when = *when, .change = *change };
+	struct deferred deferred = { .when = *when, .change = *change };
 	int err;
 
 	cntr_get(change->cntr);
 	futex_lock(&nic->submit.lock);
-	err = deferred_add(nic, &held);
+	err = deferred_add(nic, &deferred);
 	futex_unlock(&nic->submit.lock);
 	if (err)
 		cntr_put(change->cntr);

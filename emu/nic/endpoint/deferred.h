@@ -15,7 +15,7 @@ struct rx;
 
 struct deferred {
 	struct deferred *next;
-	struct when when;
+	struct trigger when;
 	struct ep *ep;			/* whose operation or receive; else NULL */
 	struct op_list ops;
 	struct rx *rx;

@@ -28,7 +28,7 @@ static const struct {
 	[DGRAM_LOST] = { "lost, as ", " asks for", NIC_LOG_DEBUG },
 	[DGRAM_UNSENT] = { "not sent", "", NIC_LOG_INFO },
 	[DGRAM_MALFORMED] = { "dropped, being malformed", "", NIC_LOG_WARN },
-	[DGRAM_DEAF] = { "dropped: the endpoint was opened without ", "", NIC_LOG_INFO },
+	[DGRAM_NO_RECEIVE] = { "dropped: the endpoint was opened without ", "", NIC_LOG_INFO },
 	[DGRAM_SECRET] = { "dropped", "", NIC_LOG_WARN },
 	[DGRAM_AUTH] = { "dropped: the sender's authorization key is not the one that is taken here (S158)", "", NIC_LOG_INFO },
 	[DGRAM_FULL] = { "dropped: completions that are not read leave no room for another", "", NIC_LOG_INFO },
@@ -40,7 +40,7 @@ static const char *end_name(const struct ep *ep, enum dgram_end end)
 {
 	const struct front_end *front = ep->nic->config.front;
 
-	return end == DGRAM_LOST ? front->settings[FRONT_DGRAM_LOSS] : end == DGRAM_DEAF ? front->receive_cap : "";
+	return end == DGRAM_LOST ? front->settings[FRONT_DGRAM_LOSS] : end == DGRAM_NO_RECEIVE ? front->receive_cap : "";
 }
 
 /* One more has ended so. Only powers of two are logged: a peer that floods a port does not flood the log. */
@@ -57,7 +57,7 @@ static void ended(struct ep *ep, enum dgram_end end, const char *detail)
 }
 
 /* splitmix64. */
-static uint64_t draw(uint64_t *state)
+static uint64_t dgram_draw_loss(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
 
@@ -76,7 +76,7 @@ int dgram_open(struct ep *ep)
 	if (err)
 		return err;
 	ep->dgram.draws = nic->config.dgram_seed + nic->dgram_eps++;
-	ep->dgram.draws = draw(&ep->dgram.draws);
+	ep->dgram.draws = dgram_draw_loss(&ep->dgram.draws);
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static bool op_leave(struct ep *ep, struct op *op)
 {
 	const struct nic *nic = ep->nic;
 	uint64_t draws = ep->dgram.draws, stamp;
-	bool lost = draw(&draws) % BILLION < nic->config.dgram_loss;
+	bool lost = dgram_draw_loss(&draws) % BILLION < nic->config.dgram_loss;
 	uint8_t frame[WIRE_DATAGRAM_MAX];
 	struct sockaddr_storage to;
 	int err = 0;
@@ -198,7 +198,7 @@ void ep_writable(struct ep *ep)
 
 /* --- in --- */
 
-static void receive(struct message *message, const uint8_t *payload)
+static void dgram_receive(struct message *message, const uint8_t *payload)
 {
 	struct place place;
 
@@ -270,7 +270,7 @@ static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 		message.source = av_find(ep->attr.av, &from, fields.auth);
 	}
 	if (!(ep->attr.caps & EP_RECV))
-		ended(ep, DGRAM_DEAF, NULL);
+		ended(ep, DGRAM_NO_RECEIVE, NULL);
 	else if (!ep_takes(ep, fields.auth, &from))
 		ended(ep, DGRAM_AUTH, NULL);
 	else if (!find_receive(&message))
@@ -278,7 +278,7 @@ static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 	else if (!message.rx)
 		ended(ep, DGRAM_UNEXPECTED, NULL);
 	else
-		receive(&message, frame + HEAD);
+		dgram_receive(&message, frame + HEAD);
 }
 
 /* A failure to receive is the error of a datagram sent before, if the outside tells such: it is ignored. */

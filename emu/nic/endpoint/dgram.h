@@ -22,7 +22,7 @@ enum dgram_end {
 	DGRAM_LOST,		/* as nic_config.dgram_loss asks, before it left */
 	DGRAM_UNSENT,		/* the outside did not take it */
 	DGRAM_MALFORMED,	/* breaks the protocol */
-	DGRAM_DEAF,		/* the endpoint does not receive */
+	DGRAM_NO_RECEIVE,	/* the endpoint does not receive */
 	DGRAM_SECRET,		/* it is not tagged by the secret, or by another one */
 	DGRAM_AUTH,		/* it shows another authorization key */
 	DGRAM_FULL,		/* there is no room for its completion */

@@ -139,7 +139,7 @@ static bool session_quiet(struct session *session)
 		conn_busy(session->conn);
 		return false;
 	}
-	return requester_idle(session) && !rsp->replies && (!rsp->commits_open || !session->conn) &&
+	return requester_idle(session) && !rsp->responses && (!rsp->commits_open || !session->conn) &&
 	       (!rsp->unsent || !session->conn) &&
 	       (!session->conn || !session->conn->out.buffer);
 }
@@ -174,7 +174,7 @@ static void ep_close_conns(struct ep *ep)
 	}
 }
 
-void ep_deafen(struct ep *ep)
+void ep_stop_listening(struct ep *ep)
 {
 	struct nic *nic = ep->nic;
 
@@ -199,7 +199,7 @@ void ep_close(struct ep *ep)
 	nic_role(ep->nic);
 	/* Unfindable: no new connection, no new op. */
 	ep->closing = true;
-	ep_deafen(ep);
+	ep_stop_listening(ep);
 	deferred_release(nic, ep, NULL);
 	while (submit_take(nic))
 		;

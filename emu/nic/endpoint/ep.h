@@ -38,7 +38,7 @@ struct ep {
 };
 
 /* No peer finds it any more: no new connection, no datagram. */
-void ep_deafen(struct ep *ep);
+void ep_stop_listening(struct ep *ep);
 /* Does it take messages that show this authorization (S158)? */
 bool ep_takes(const struct ep *ep, uint64_t shown, const struct sockaddr_storage *sender);
 /* The session for an AV index, or with the one peer; NULL and *cause if there is none. */

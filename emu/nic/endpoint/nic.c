@@ -34,9 +34,9 @@ static uint64_t now(void *arg)
 	return clock_now(&((const struct nic *)arg)->clock);
 }
 
-static void settle(void *arg)
+static void nic_driver_settle(void *arg)
 {
-	nic_settle(arg);
+	nic_flush_acks(arg);
 }
 
 static void wake(void *arg)
@@ -68,7 +68,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 {
 	struct nic *nic = calloc(1, sizeof(*nic));
 	const struct driver_ops driver = {
-		.work = work, .pending = pending, .wake = wake, .settle = settle, .now_ns = now, .arg = nic,
+		.work = work, .pending = pending, .wake = wake, .settle = nic_driver_settle, .now_ns = now, .arg = nic,
 	};
 	int err;
 
@@ -80,7 +80,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->config.secret = NULL;
 	if (config->secret) {
 		assert(config->secret_length >= LIMIT_SECRET_MIN && config->secret_length <= LIMIT_SECRET);
-		nic->secret = secret_memory_take(&nic->hidden);
+		nic->secret = secret_memory_take(&nic->secret_memory);
 		err = nic->secret ? 0 : -ENOMEM;
 		if (err)
 			goto free_nic;
@@ -106,14 +106,14 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	return 0;
 
 free_nic:
-	secret_memory_give(&nic->hidden, nic->secret);
-	secret_memory_fini(&nic->hidden);
+	secret_memory_give(&nic->secret_memory, nic->secret);
+	secret_memory_fini(&nic->secret_memory);
 	free(nic);
 	return err;
 }
 
 /* Frees connections closed in this slice: no caller up the stack looks at them any more. */
-static void nic_bury(struct nic *nic)
+static void nic_reap_conns(struct nic *nic)
 {
 	struct conn *conn, **at;
 
@@ -126,7 +126,7 @@ static void nic_bury(struct nic *nic)
 	while ((conn = nic->dead)) {
 		nic->dead = conn->next_dead;
 		proof_close(conn);
-		auth_tokens_close(conn->tokens, &nic->hidden);
+		auth_tokens_close(conn->tokens, &nic->secret_memory);
 		free(conn->stream.state);
 		free(conn->in.own);
 		free(conn);
@@ -138,17 +138,17 @@ void nic_close(struct nic *nic)
 	nic_role(nic);
 	while (nic->eps)
 		ep_close(nic->eps);
-	nic_bury(nic);
+	nic_reap_conns(nic);
 	commits_fini(&nic->commits);
 	sendq_spares_free(&nic->spares);
 	free(nic->spare_message);
 	driver_fini(&nic->driver);
-	secret_memory_give(&nic->hidden, nic->secret);
-	secret_memory_fini(&nic->hidden);
+	secret_memory_give(&nic->secret_memory, nic->secret);
+	secret_memory_fini(&nic->secret_memory);
 	free(nic);
 }
 
-bool nic_quiet(struct nic *nic)
+bool nic_is_drained(struct nic *nic)
 {
 	nic_role(nic);
 	for (struct ep *ep = nic->eps; ep; ep = ep->next)
@@ -157,13 +157,13 @@ bool nic_quiet(struct nic *nic)
 	return true;
 }
 
-void nic_goodbye(struct nic *nic)
+void nic_say_bye(struct nic *nic)
 {
 	struct conn *conn, *next;
 
 	nic_role(nic);
 	for (struct ep *ep = nic->eps; ep; ep = ep->next)
-		ep_deafen(ep);
+		ep_stop_listening(ep);
 	for (conn = nic->conns; conn; conn = next) {
 		next = conn->next;
 		conn_bye(conn, WIRE_BYE_CLOSED, "its process ended", true);
@@ -195,7 +195,7 @@ static bool nic_flush(struct nic *nic)
 	return nic->busy && flush_busy(nic);
 }
 
-void nic_settle(struct nic *nic)
+void nic_flush_acks(struct nic *nic)
 {
 	struct session *session = nic->owing, *next;
 	bool slicing = nic->pace.slicing;
@@ -209,14 +209,14 @@ void nic_settle(struct nic *nic)
 	for (; session; session = next) {
 		next = session->next_owing;
 		session->owing = false;
-		session_settle(session);
+		session_flush_ack(session);
 	}
 	nic_flush(nic);
-	nic_bury(nic);
+	nic_reap_conns(nic);
 	nic->pace.slicing = slicing;
 	nic->pace.clocked &= slicing;
 	if (nic->busy)		/* more than one go sends */
-		nic_stir(nic);
+		nic_kick(nic);
 	else if (!nic->owing)	/* no look is due any more: a sleep with a near deadline costs twice as much as one without any */
 		pace_timers_alone(&nic->pace);
 }
@@ -229,7 +229,7 @@ void nic_set_polling(struct nic *nic, bool on)
 		return;
 	atomic_store_explicit(&nic->polling, on, memory_order_relaxed);
 	nic->link.set_polling(nic->link_arg, on);
-	nic_bury(nic);
+	nic_reap_conns(nic);
 }
 
 bool nic_is_polling(const struct nic *nic)
@@ -269,8 +269,8 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 
 	pace_tick_begin(&nic->pace);
 	nic->timed = NULL;
-	nic_due(nic, tick_greetings(nic));
-	nic_due(nic, guess_tick(nic));
+	nic_arm_timer(nic, tick_greetings(nic));
+	nic_arm_timer(nic, guess_tick(nic));
 	for (; session; session = next) {
 		uint64_t at;
 
@@ -279,7 +279,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 		at = session_tick(session, nic_now(nic));
 		if (at == UINT64_MAX)
 			continue;
-		nic_due(nic, at);
+		nic_arm_timer(nic, at);
 		if (!session->timed) {	/* else it has put itself back */
 			session->timed = true;
 			session->next_timed = nic->timed;
@@ -301,20 +301,20 @@ static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t be
 
 /* Acknowledgements and frames that wait for a poll must not wait for ever: the program may have stopped polling. And
  * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
-static void nic_remind(struct nic *nic, uint64_t before_ns)
+static void nic_publish_deadline(struct nic *nic, uint64_t before_ns)
 {
 	if (pace_deadline(&nic->pace) < before_ns || pace_unflushed(&nic->pace, nic->owing || nic->busy))
 		remind_sooner(nic, before_ns);
 }
 
-void nic_stir(struct nic *nic)
+void nic_kick(struct nic *nic)
 {
 	nic_role(nic);
 	if (!nic->pace.slicing)
 		driver_owe(&nic->driver);
 }
 
-void nic_due(struct nic *nic, uint64_t at_ns)
+void nic_arm_timer(struct nic *nic, uint64_t at_ns)
 {
 	nic_role(nic);
 	if (pace_due(&nic->pace, at_ns) && !nic->pace.slicing && atomic_load(&nic->driver.armed))
@@ -366,8 +366,8 @@ static bool slice(struct nic *nic)
 	if (pace_posts_alone(&nic->pace, did)) {
 		if (nic->pace.urgent)
 			nic_flush(nic);
-		nic_bury(nic);
-		nic_remind(nic, before_ns);
+		nic_reap_conns(nic);
+		nic_publish_deadline(nic, before_ns);
 		return true;
 	}
 	if (commits_pending(&nic->commits))
@@ -382,9 +382,9 @@ static bool slice(struct nic *nic)
 	if (nic->busy || nic->pace.urgent)
 		did |= nic_flush(nic);
 	if (pace_settles(&nic->pace, did, due, nic->owing))
-		nic_settle(nic);
-	nic_bury(nic);
-	nic_remind(nic, before_ns);
+		nic_flush_acks(nic);
+	nic_reap_conns(nic);
+	nic_publish_deadline(nic, before_ns);
 	return did;
 }
 

@@ -64,8 +64,8 @@ MUST_USE int nic_open(struct nic **nic, const struct nic_config *config, const s
 void nic_close(struct nic *nic) REQUIRES(driver_role);
 /* [role, for good] For the end of the process, where other threads may still be in the middle of a call: asks whether
  * anything is owed or on the way; says BYE everywhere and stops listening, and frees nothing that a call may hold. */
-bool nic_quiet(struct nic *nic) REQUIRES(driver_role);
-void nic_goodbye(struct nic *nic) REQUIRES(driver_role);
+bool nic_is_drained(struct nic *nic) REQUIRES(driver_role);
+void nic_say_bye(struct nic *nic) REQUIRES(driver_role);
 struct driver *nic_driver(struct nic *nic);
 /* [role] One bounded slice: posted ops, received bytes, timers, owed acknowledgements. True if it did anything. */
 bool nic_work(struct nic *nic);
@@ -75,14 +75,14 @@ uint64_t nic_deadline(const struct nic *nic);
  * since no byte of a region is touched but in a slice. Slices look by themselves every TIME_GUARD_NS. */
 void nic_check_guard(struct nic *nic) REQUIRES(driver_role);
 /* [role] Sends every acknowledgement owed, now: before a sleep, and when the NIC thread holds the role. */
-void nic_settle(struct nic *nic);
+void nic_flush_acks(struct nic *nic);
 /* [role] Tells peers whether this process is polling (link.h). Switch off before a sleep: acknowledgements stored until then
  * are processed first. nic_is_polling() is for any thread, and a hint without the role. */
 void nic_set_polling(struct nic *nic, bool on) REQUIRES(driver_role);
 bool nic_is_polling(const struct nic *nic);
 
 /* Deferred work (deferred.h): posts with POST_WORK, and this one. 0, or -EAGAIN: LIMIT_DEFERRED wait. */
-MUST_USE int nic_change_counter(struct nic *nic, const struct when *when, const struct deferred_change *change);
+MUST_USE int nic_change_counter(struct nic *nic, const struct trigger *when, const struct deferred_change *change);
 /* Takes deferred work back, without a completion: by `work`, 0 or -ENOENT; or all of an owner, of one counter if it is not
  * NULL. */
 int  nic_cancel_work(struct nic *nic, const void *work);

@@ -49,7 +49,7 @@ struct nic {
 	void *link_arg;
 	struct link_ops link;
 	struct nic_config config;
-	struct secret_memory hidden;
+	struct secret_memory secret_memory;
 	struct wire_secret *secret;	/* its keys, hidden; NULL: there is none */
 	atomic_bool polling;		/* the link looks for stored acknowledgements */
 	struct fault_plan fault;	/* config.fault, if that is not NULL */
@@ -85,9 +85,9 @@ static inline void nic_role(const struct nic *nic) ASSERT_CAPABILITY(driver_role
 
 /* Something to be sent came up. Outside of a slice (a control action, the NIC thread's work on connections) no thread would
  * look at it: so the role's holder runs a slice when it lets go (D3). */
-void nic_stir(struct nic *nic);
+void nic_kick(struct nic *nic);
 /* A timer is to be looked at then, if not before; likewise. */
-void nic_due(struct nic *nic, uint64_t at_ns);
+void nic_arm_timer(struct nic *nic, uint64_t at_ns);
 /* The time, the same throughout a slice. */
 uint64_t nic_now(struct nic *nic);
 static inline uint64_t time_coarse(uint64_t at_ns)

@@ -195,8 +195,8 @@ static int post_build(struct ep *ep, const struct post *post, struct op_list *li
 /* With the lock: the ops of a post that waits. They are in the list or given back. */
 static int defer_ops(struct ep *ep, const struct post *post, struct op_list *list)
 {
-	struct deferred held = { .when = *post->when, .ep = ep, .ops = *list };
-	int err = deferred_add(ep->nic, &held);
+	struct deferred deferred = { .when = *post->when, .ep = ep, .ops = *list };
+	int err = deferred_add(ep->nic, &deferred);
 
 	if (err) {
 		op_list_give(list);
@@ -291,7 +291,7 @@ static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post
 	rx->tag = post->tag;
 	rx->ignore = post->ignore;
 	rx->order = 0;
-	rx->whole = NULL;
+	rx->parent = NULL;
 	rx->counted = NULL;
 	rx->named_count = 0;
 	if (post->desc) {
@@ -309,8 +309,8 @@ static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post
 /* With the lock, as defer_ops(). */
 static int defer_rx(struct srx *srx, const struct recv_post *post, struct rx *rx)
 {
-	struct deferred held = { .when = *post->when, .ep = rx->ep, .rx = rx };
-	int err = deferred_add(srx->nic, &held);
+	struct deferred deferred = { .when = *post->when, .ep = rx->ep, .rx = rx };
+	int err = deferred_add(srx->nic, &deferred);
 
 	if (err) {
 		pool_give(rx->pool, rx);

@@ -20,7 +20,7 @@ struct submit {
 	struct op_list ops;			/* lock */
 	struct rx *rx_first, *rx_last;		/* lock */
 	bool     names;			/* some post has named a region (named.h) */
-	struct deferred *held;			/* lock; deferred ops, which wait for counters and are not posted yet */
+	struct deferred *deferred;		/* lock; deferred ops, which wait for counters and are not posted yet */
 	unsigned int deferred_count;		/* lock */
 	struct deferred *changes, **changes_end;	/* lock; changes of counters to be carried out */
 	atomic_uint waiting;			/* posted ops and receives; written under lock, read by any thread (D1, D2) */

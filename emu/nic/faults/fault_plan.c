@@ -70,7 +70,7 @@ static bool names_op(const struct fault_rule *rule, const struct fault_op *op)
 enum use { WHETHER, HOW_LONG };
 
 /* Even in all bits, by seed, rule, kind and number. */
-static uint64_t draw(const struct fault_plan *plan, enum use use, uint32_t rule, enum op_kind kind, uint64_t number)
+static uint64_t fault_plan_draw(const struct fault_plan *plan, enum use use, uint32_t rule, enum op_kind kind, uint64_t number)
 {
 	wire_u64 what[] = { wire_put64(plan->seed), wire_put64(use), wire_put64(rule), wire_put64(kind), wire_put64(number) };
 
@@ -83,7 +83,7 @@ static bool hits(const struct fault_plan *plan, uint32_t i, enum op_kind kind, u
 
 	if (number < rule->first || (number - rule->first) % rule->every || (number - rule->first) / rule->every >= rule->most)
 		return false;
-	return rule->chance == FAULT_CERTAIN || draw(plan, WHETHER, i, kind, number) % FAULT_CERTAIN < rule->chance;
+	return rule->chance == FAULT_CERTAIN || fault_plan_draw(plan, WHETHER, i, kind, number) % FAULT_CERTAIN < rule->chance;
 }
 
 const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op)
@@ -114,7 +114,7 @@ const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort so
 uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op)
 {
 	uint32_t i = (uint32_t)(rule - peer->plan->rule);
-	uint64_t drawn = draw(peer->plan, HOW_LONG, i, op->kind, peer->count[i][op->kind].ops + 1);
+	uint64_t drawn = fault_plan_draw(peer->plan, HOW_LONG, i, op->kind, peer->count[i][op->kind].ops + 1);
 
 	return rule->wait_ns + (rule->jitter_ns ? drawn % (rule->jitter_ns + 1) : 0);
 }

@@ -15,10 +15,10 @@ void fault_post(struct session *session, struct op *op)
 	struct fault_peer *peer = session->fault;
 	const struct fault_rule *rule = fault_next(peer, PLAN_LATENCY, &what);
 
-	op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+	op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
 	if (!rule && op->kind == OP_SEND) {
 		rule = fault_next(peer, PLAN_REORDER, &what);
-		op->hold_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
+		op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
 		op->passed = rule;
 	}
 	rule = fault_next(peer, PLAN_COMPLETION, &what);
@@ -26,7 +26,7 @@ void fault_post(struct session *session, struct op *op)
 	fault_count(peer, &what);
 }
 
-static void set_timer(struct session *session, uint64_t at_ns)
+static void fault_set_timer(struct session *session, uint64_t at_ns)
 {
 	if (!session->fault_wake_ns || at_ns < session->fault_wake_ns)
 		session->fault_wake_ns = at_ns;
@@ -35,9 +35,9 @@ static void set_timer(struct session *session, uint64_t at_ns)
 
 bool fault_waits(struct session *session, const struct op *op)
 {
-	if (op->hold_ns <= nic_now(session->ep->nic))
+	if (op->depart_ns <= nic_now(session->ep->nic))
 		return false;
-	set_timer(session, op->hold_ns);
+	fault_set_timer(session, op->depart_ns);
 	return true;
 }
 
@@ -47,7 +47,7 @@ bool fault_fill(struct session *session, struct conn *conn)
 	uint64_t now_ns = nic_now(conn->nic), before = sendq_waiting(&conn->out), bytes;
 
 	if (rule && session->fault_sent_ns > now_ns) {
-		set_timer(session, session->fault_sent_ns);
+		fault_set_timer(session, session->fault_sent_ns);
 		return false;
 	}
 	if (!session_fill(session, conn))
@@ -66,18 +66,18 @@ bool fault_late(struct op *op)
 	nic_role(op->ep->nic);
 	if (!op->late_ns || op->ep->closing)
 		return false;
-	op->hold_ns = nic_now(nic) + op->late_ns;
+	op->depart_ns = nic_now(nic) + op->late_ns;
 	op->late_ns = 0;
-	while (*at && (*at)->hold_ns <= op->hold_ns)
+	while (*at && (*at)->depart_ns <= op->depart_ns)
 		at = &(*at)->next;
 	op->next = *at;
 	*at = op;
 	op->session->late++;
-	nic_due(nic, op->hold_ns);
+	nic_arm_timer(nic, op->depart_ns);
 	return true;
 }
 
-static void tell(struct op **at)
+static void fault_complete_late(struct op **at)
 {
 	struct op *op = *at;
 	struct session *session = op->session;
@@ -94,10 +94,10 @@ bool fault_tick(struct nic *nic)
 	bool any = false;
 
 	nic_role(nic);
-	for (; nic->late && nic->late->hold_ns <= nic_now(nic); any = true)
-		tell(&nic->late);
+	for (; nic->late && nic->late->depart_ns <= nic_now(nic); any = true)
+		fault_complete_late(&nic->late);
 	if (nic->late)
-		nic_due(nic, nic->late->hold_ns);
+		nic_arm_timer(nic, nic->late->depart_ns);
 	return any;
 }
 
@@ -108,7 +108,7 @@ void fault_flush(struct ep *ep)
 	nic_role(ep->nic);
 	while (*at) {
 		if ((*at)->ep == ep)
-			tell(at);
+			fault_complete_late(at);
 		else
 			at = &(*at)->next;
 	}

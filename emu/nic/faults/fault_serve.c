@@ -10,7 +10,7 @@
 
 /* Notes the request as rules see it. A frame that continues a message is no request of its own, nor is a READ that was executed
  * before and is asked again. */
-static void note(struct conn *conn, const struct wire_head *head, enum op_kind kind)
+static void fault_note_request(struct conn *conn, const struct wire_head *head, enum op_kind kind)
 {
 	const struct wire_form *form = &wire_forms[head->op];
 	struct wire_target_fields to = { .key = 0 };
@@ -22,7 +22,7 @@ static void note(struct conn *conn, const struct wire_head *head, enum op_kind k
 	conn->in.faulted = (struct fault_op){ .kind = kind, .key = to.key, .cq_data = head->flags & WIRE_F_CQ_DATA };
 }
 
-static void cut(struct conn *conn, const struct fault_rule *rule)
+static void fault_cut_conn(struct conn *conn, const struct fault_rule *rule)
 {
 	struct session *session = conn->session;
 	char name[64];
@@ -38,12 +38,12 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
-	note(conn, head, kind);
+	fault_note_request(conn, head, kind);
 	if (!conn->in.counts)
 		return true;
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);
 	if (rule && rule->before && fault_holds(peer, PLAN_CUT, &conn->in.faulted)) {
-		cut(conn, rule);
+		fault_cut_conn(conn, rule);
 		return false;
 	}
 	if (!fault_holds(peer, PLAN_RNR, &conn->in.faulted))
@@ -76,5 +76,5 @@ void fault_end(struct conn *conn)
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);
 	fault_count(peer, &conn->in.faulted);
 	if (rule && !rule->before)
-		cut(conn, rule);
+		fault_cut_conn(conn, rule);
 }

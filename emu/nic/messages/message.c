@@ -293,7 +293,7 @@ void message_undo(struct conn *conn)
 	conn->in.message = NULL;
 	rx_match_drop(match, message);
 	message_free(match, message);
-	if (rx && rx->whole) {
+	if (rx && rx->parent) {
 		multi_undo(rx);
 		return;
 	}

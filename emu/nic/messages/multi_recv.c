@@ -10,122 +10,122 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/completer.h"
 
-static uint64_t left_in(const struct rx *whole)
+static uint64_t left_in(const struct rx *parent)
 {
-	return whole->capacity - whole->multi.used;
+	return parent->capacity - parent->multi.used;
 }
 
-static bool is_over(const struct rx *whole)
+static bool is_over(const struct rx *parent)
 {
-	return left_in(whole) == 0 || left_in(whole) < whole->multi.least;
+	return left_in(parent) == 0 || left_in(parent) < parent->multi.least;
 }
 
 /* Reports the buffer's release, if nothing of it is in use and nothing more will be. */
-static void settle(struct rx *whole)
+static void multi_recv_release(struct rx *parent)
 {
-	if (!whole->multi.over || whole->multi.pieces)
+	if (!parent->multi.over || parent->multi.pieces)
 		return;
-	if (!whole->multi.ended) {
-		complete_released(whole);
+	if (!parent->multi.ended) {
+		complete_released(parent);
 		return;
 	}
-	whole->done.c.flags |= whole->srx->nic->config.front->cq_multi;
-	complete_receive_failed(whole, whole->multi.ended);
+	parent->done.c.flags |= parent->srx->nic->config.front->cq_multi;
+	complete_receive_failed(parent, parent->multi.ended);
 }
 
-static struct rx *piece_new(const struct rx *whole)
+static struct rx *piece_new(const struct rx *parent)
 {
-	const struct ep *ep = srx_reporter(whole);
+	const struct ep *ep = srx_reporter(parent);
 
 	/* Errors are kept apart from the pieces, so they have a bound of their own. */
 	if (ep && ep->attr.rx_cq && cq_choked(ep->attr.rx_cq))
 		return NULL;
-	return pool_take(whole->srx->pieces);
+	return pool_take(parent->srx->pieces);
 }
 
 /* The next `length` bytes, or as much as is left. */
-static void piece_cut(struct rx *piece, struct rx *whole, uint64_t length)
+static void piece_cut(struct rx *piece, struct rx *parent, uint64_t length)
 {
-	uint8_t *at = (uint8_t *)whole->iov[0].iov_base + whole->multi.used;
-	uint64_t take = length < left_in(whole) ? length : left_in(whole);
+	uint8_t *at = (uint8_t *)parent->iov[0].iov_base + parent->multi.used;
+	uint64_t take = length < left_in(parent) ? length : left_in(parent);
 
 	*piece = (struct rx){
-		.srx = whole->srx, .ep = whole->ep, .pool = whole->srx->pieces, .iov[0] = { at, take }, .iov_count = 1,
-		.flags = whole->flags & POST_COMPLETE, .capacity = take, .source = whole->source, .whole = whole,
-		.done.c = { .context = whole->done.c.context, .flags = whole->done.c.flags, .buf = at, .source = AV_NONE },
+		.srx = parent->srx, .ep = parent->ep, .pool = parent->srx->pieces, .iov[0] = { at, take }, .iov_count = 1,
+		.flags = parent->flags & POST_COMPLETE, .capacity = take, .source = parent->source, .parent = parent,
+		.done.c = { .context = parent->done.c.context, .flags = parent->done.c.flags, .buf = at, .source = AV_NONE },
 	};
-	whole->multi.used += take;
-	whole->multi.pieces++;
-	whole->multi.over = is_over(whole);
+	parent->multi.used += take;
+	parent->multi.pieces++;
+	parent->multi.over = is_over(parent);
 }
 
-void multi_start(struct rx *whole)
+void multi_start(struct rx *parent)
 {
 	bool over = false;
 
 	role_assert();
 	while (!over) {
-		struct rx *piece = piece_new(whole);
-		struct message *message = piece ? rx_match_post(&whole->srx->match, whole) : NULL;
+		struct rx *piece = piece_new(parent);
+		struct message *message = piece ? rx_match_post(&parent->srx->match, parent) : NULL;
 
 		if (!piece) {	/* given back early, with nothing lost: messages wait for the next one */
-			whole->multi.over = true;
-			settle(whole);
+			parent->multi.over = true;
+			multi_recv_release(parent);
 			return;
 		}
 		if (!message) {
-			pool_give(whole->srx->pieces, piece);
+			pool_give(parent->srx->pieces, piece);
 			return;
 		}
-		piece_cut(piece, whole, message->length);
-		over = whole->multi.over;	/* then it may be gone with the piece */
+		piece_cut(piece, parent, message->length);
+		over = parent->multi.over;	/* then it may be gone with the piece */
 		message_matched(message, piece);
 	}
 }
 
-struct rx *multi_take(struct rx *whole, uint64_t length)
+struct rx *multi_take(struct rx *parent, uint64_t length)
 {
-	struct rx *piece = piece_new(whole);
+	struct rx *piece = piece_new(parent);
 
 	role_assert();
 	if (piece)
-		piece_cut(piece, whole, length);
-	if (!whole->multi.over)
-		rx_match_queue(&whole->srx->match, whole);
+		piece_cut(piece, parent, length);
+	if (!parent->multi.over)
+		rx_match_queue(&parent->srx->match, parent);
 	return piece;
 }
 
-void multi_done(struct rx *whole)
+void multi_done(struct rx *parent)
 {
 	role_assert();
-	whole->multi.pieces--;
-	settle(whole);
+	parent->multi.pieces--;
+	multi_recv_release(parent);
 }
 
 void multi_undo(struct rx *piece)
 {
-	struct rx *whole = piece->whole;
-	const uint8_t *end = (const uint8_t *)whole->iov[0].iov_base + whole->multi.used;
+	struct rx *parent = piece->parent;
+	const uint8_t *end = (const uint8_t *)parent->iov[0].iov_base + parent->multi.used;
 	bool last = (const uint8_t *)piece->iov[0].iov_base + piece->capacity == end;
-	bool was_over = whole->multi.over;
+	bool was_over = parent->multi.over;
 
 	role_assert();
-	whole->multi.pieces--;
+	parent->multi.pieces--;
 	if (last)
-		whole->multi.used -= piece->capacity;
+		parent->multi.used -= piece->capacity;
 	pool_give(piece->pool, piece);
-	if (last && was_over && !whole->multi.ended) {
-		whole->multi.over = false;
-		multi_start(whole);
+	if (last && was_over && !parent->multi.ended) {
+		parent->multi.over = false;
+		multi_start(parent);
 	} else {
-		settle(whole);
+		multi_recv_release(parent);
 	}
 }
 
-void multi_cancel(struct rx *whole, enum refusal_cause cause)
+void multi_cancel(struct rx *parent, enum refusal_cause cause)
 {
 	role_assert();
-	whole->multi.over = true;
-	whole->multi.ended = cause;
-	settle(whole);
+	parent->multi.over = true;
+	parent->multi.ended = cause;
+	multi_recv_release(parent);
 }

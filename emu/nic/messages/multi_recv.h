@@ -12,15 +12,15 @@
 #include "emu/nic/messages/rx_match.h"
 
 /* A receive with POST_MULTI was posted: takes the messages that waited for it, and is queued for more. */
-void multi_start(struct rx *whole);
-/* The receive for an arriving message that `whole`, out of its queue, is to take; it is queued again if it takes more.
+void multi_start(struct rx *parent);
+/* The receive for an arriving message that `parent`, out of its queue, is to take; it is queued again if it takes more.
  * NULL: the program does not read the completions; nothing was changed, and the message must wait at its sender. */
-MUST_USE struct rx *multi_take(struct rx *whole, uint64_t length);
+MUST_USE struct rx *multi_take(struct rx *parent, uint64_t length);
 /* A piece has completed. */
-void multi_done(struct rx *whole);
+void multi_done(struct rx *parent);
 /* The piece's message was cut off and will come again. */
 void multi_undo(struct rx *piece);
-/* `whole`, out of its queue, is cancelled: told, as a buffer that is released, when no piece is in use any more. */
-void multi_cancel(struct rx *whole, enum refusal_cause cause);
+/* `parent`, out of its queue, is cancelled: told, as a buffer that is released, when no piece is in use any more. */
+void multi_cancel(struct rx *parent, enum refusal_cause cause);
 
 #endif

@@ -25,7 +25,7 @@ static void peek(struct rx *rx)
 }
 
 /* Takes the message that was set aside. */
-static void claim(struct rx *rx)
+static void peek_claim(struct rx *rx)
 {
 	struct message *message = rx_match_claimed(&rx->srx->match, rx->done.c.context);
 	bool discard = rx->flags & POST_DISCARD;
@@ -45,5 +45,5 @@ void peek_start(struct rx *rx)
 	if (rx->flags & POST_PEEK)
 		peek(rx);
 	else
-		claim(rx);
+		peek_claim(rx);
 }

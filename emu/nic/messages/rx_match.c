@@ -135,7 +135,7 @@ void rx_match_queue(struct rx_match *match, struct rx *rx)
 
 bool rx_names(const struct rx *rx, uint64_t desc)
 {
-	const struct rx *posted = rx->whole ? rx->whole : rx;
+	const struct rx *posted = rx->parent ? rx->parent : rx;
 
 	role_assert();
 	return named_has(posted->named, posted->named_count, desc);

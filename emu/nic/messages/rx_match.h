@@ -31,11 +31,11 @@ struct rx {
 	uint64_t source;		/* AV index it is for, AV_NONE: any */
 	uint64_t auth;			/* authorization that the message must show; 0: any that is taken */
 	uint64_t order;			/* counts the context's receives as they were posted, from 1; 0: not yet counted */
-	struct rx *whole;		/* of a piece: the receive with POST_MULTI that it belongs to; else NULL */
+	struct rx *parent;		/* of a piece: the receive with POST_MULTI that it belongs to; else NULL */
 	struct cntr *counted;		/* POST_WORK: as in struct op */
 	struct cq_node done;
 	struct iovec iov[LIMIT_IOV];
-	uint64_t named[LIMIT_IOV];	/* of a piece: see `whole` (rx_names()) */
+	uint64_t named[LIMIT_IOV];	/* of a piece: see `parent` (rx_names()) */
 	struct multi {			/* POST_MULTI */
 		uint64_t used, least;
 		uint32_t pieces;	/* in use */

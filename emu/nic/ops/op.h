@@ -39,7 +39,7 @@ enum post_flag {
 };
 
 /* The trigger of a deferred post (deferred.h). */
-struct when {
+struct trigger {
 	struct cntr *cntr;
 	uint64_t threshold;
 	bool     errors;		/* errors count, too */
@@ -87,7 +87,7 @@ struct post {
 	void    *context;
 	uint64_t cq_flags;		/* for its completion: the front end's, passed on (front_end.h) */
 	const struct post_atomic *atomic;	/* OP_ATOMIC, else NULL */
-	const struct when *when;	/* NULL: at once */
+	const struct trigger *when;	/* NULL: at once */
 };
 
 struct recv_post {
@@ -101,7 +101,7 @@ struct recv_post {
 	uint64_t tag, ignore;		/* POST_TAGGED: takes messages with this tag, the bits of `ignore` left out; else 0 */
 	void    *context;
 	uint64_t cq_flags;		/* as in struct post */
-	const struct when *when;	/* NULL: at once */
+	const struct trigger *when;	/* NULL: at once */
 };
 
 /* One request on the wire. A post with several remote ranges becomes several ops that end as one (leader). Fields that every op
@@ -118,7 +118,7 @@ struct op {
 	struct atomic_what what;
 	uint8_t  compare_count, result_count, named_count;
 	uint8_t  rnrs;		/* so often the receiver was not ready for it */
-	bool     passed;	/* fault plan: while it waits for hold_ns, ops that may pass it do */
+	bool     passed;	/* fault plan: while it waits for depart_ns, ops that may pass it do */
 	uint8_t  iov_count;
 
 	uint64_t first_seq, last_seq;	/* of its segments sent so far */
@@ -135,7 +135,7 @@ struct op {
 	uint64_t tag;		/* or, of the device's own ops, names the request */
 	struct iovec iov[LIMIT_IOV];
 	struct refusal why;	/* leader: the group's first refusal; the cause alone is set while there is none */
-	uint64_t hold_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
+	uint64_t depart_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
 	uint64_t late_ns;	/* fault plan: so long after it has ended */
 	uint8_t inject[LIMIT_INJECT];	/* operands, and the comparands behind them */
 	struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];

@@ -25,7 +25,7 @@ union address {
 	struct sockaddr_in6 in6;
 };
 
-struct entry {
+struct av_entry {
 	struct hash_node node;
 	union address address;
 	uint64_t index;
@@ -36,7 +36,7 @@ struct entry {
 
 struct av {
 	struct mutex lock;		/* leaf; guards all but users and generation's reads */
-	struct entry **table;		/* NULL where removed */
+	struct av_entry **table;	/* NULL where removed */
 	unsigned int bits;		/* see av_open() */
 	void (*follow)(void *arg);	/* see av_follow(); NULL: nothing */
 	void *follow_arg;
@@ -117,12 +117,12 @@ static int make_room(struct av *av) REQUIRES(av->lock)
 	return 0;
 }
 
-static struct entry *find_with(const struct av *av, const union address *address, uint64_t auth) REQUIRES(av->lock)
+static struct av_entry *find_with(const struct av *av, const union address *address, uint64_t auth) REQUIRES(av->lock)
 {
 	struct hash_node *node;
 
 	for (node = hash_first(&av->hash, address_hash(av->secret, address)); node; node = hash_next(node)) {
-		struct entry *entry = (struct entry *)((char *)node - offsetof(struct entry, node));
+		struct av_entry *entry = (struct av_entry *)((char *)node - offsetof(struct av_entry, node));
 
 		if (entry->auth == auth && !memcmp(&entry->address, address, sizeof(*address)))
 			return entry;
@@ -131,9 +131,9 @@ static struct entry *find_with(const struct av *av, const union address *address
 }
 
 /* An entry of its own for an address that has none; NULL: there is no memory, or no room. */
-static struct entry *add(struct av *av, const union address *address, uint64_t auth) REQUIRES(av->lock)
+static struct av_entry *av_entry_new(struct av *av, const union address *address, uint64_t auth) REQUIRES(av->lock)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
+	struct av_entry *entry = calloc(1, sizeof(*entry));
 
 	if (!entry || make_room(av)) {
 		free(entry);
@@ -153,7 +153,7 @@ int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth,
 {
 	struct sockaddr_storage canonical;
 	union address address;
-	struct entry *entry;
+	struct av_entry *entry;
 
 	if (!address_canonical((const struct sockaddr *)addr, &canonical))
 		return -EINVAL;
@@ -161,7 +161,7 @@ int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth,
 	mutex_lock(&av->lock);
 	entry = find_with(av, &address, auth);
 	if (!entry)
-		entry = add(av, &address, auth);
+		entry = av_entry_new(av, &address, auth);
 	if (entry) {
 		entry->times++;
 		*index = entry->index;
@@ -171,7 +171,7 @@ int av_insert(struct av *av, const struct sockaddr_storage *addr, uint64_t auth,
 }
 
 /* The receive context that an index names, by number. */
-static uint16_t context_of(const struct av *av, uint64_t index)
+static uint16_t av_rx_context_of(const struct av *av, uint64_t index)
 {
 	return av->bits ? (uint16_t)(index >> (64 - av->bits)) : 0;
 }
@@ -181,7 +181,7 @@ uint64_t av_entry(const struct av *av, uint64_t index)
 	return index & UINT64_MAX >> av->bits;
 }
 
-static struct entry *entry_at(const struct av *av, uint64_t index) REQUIRES(av->lock)
+static struct av_entry *entry_at(const struct av *av, uint64_t index) REQUIRES(av->lock)
 {
 	index = av_entry(av, index);
 	return index < av->size ? av->table[index] : NULL;
@@ -189,7 +189,7 @@ static struct entry *entry_at(const struct av *av, uint64_t index) REQUIRES(av->
 
 int av_remove(struct av *av, uint64_t index)
 {
-	struct entry *entry, *gone = NULL;
+	struct av_entry *entry, *gone = NULL;
 
 	mutex_lock(&av->lock);
 	entry = entry_at(av, index);
@@ -215,14 +215,14 @@ static void move_port(struct sockaddr_storage *addr, uint16_t by)
 
 int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp)
 {
-	const struct entry *entry;
+	const struct av_entry *entry;
 
 	mutex_lock(&av->lock);
 	entry = entry_at(av, index);
 	if (entry) {
 		memset(addr, 0, sizeof(*addr));
 		memcpy(addr, &entry->address, sizeof(entry->address));
-		move_port(addr, context_of(av, index));
+		move_port(addr, av_rx_context_of(av, index));
 		*stamp = entry->stamp;
 	}
 	mutex_unlock(&av->lock);
@@ -231,7 +231,7 @@ int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint
 
 uint64_t av_shown(struct av *av, uint64_t index)
 {
-	const struct entry *entry;
+	const struct av_entry *entry;
 	uint64_t auth;
 
 	mutex_lock(&av->lock);
@@ -244,7 +244,7 @@ uint64_t av_shown(struct av *av, uint64_t index)
 uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t auth)
 {
 	struct sockaddr_storage canonical;
-	const struct entry *entry;
+	const struct av_entry *entry;
 	union address address;
 	uint64_t index;
 

@@ -16,7 +16,7 @@ struct cntr {
 	atomic_uint_fast64_t value, errors;
 	atomic_uint armed;
 	atomic_bool notify;
-	atomic_uint held;		/* deferred ops that wait for it */
+	atomic_uint deferred;		/* deferred ops that wait for it */
 	void (*_Atomic reached)(struct nic *nic, struct cntr *cntr);
 	struct nic *_Atomic nic;
 	atomic_uint users;
@@ -68,11 +68,11 @@ static bool wanted(struct cntr *cntr)
 	return atomic_load(&cntr->armed) || (atomic_load(&cntr->notify) && atomic_exchange(&cntr->notify, false));
 }
 
-static void changed(struct cntr *cntr)
+static void cntr_notify_waiters(struct cntr *cntr)
 {
 	if (wanted(cntr) && cntr->wake)
 		cntr->wake(cntr->arg);
-	if (atomic_load(&cntr->held))
+	if (atomic_load(&cntr->deferred))
 		atomic_load(&cntr->reached)(atomic_load(&cntr->nic), cntr);
 }
 
@@ -80,12 +80,12 @@ void cntr_hold(struct cntr *cntr, void (*reached)(struct nic *nic, struct cntr *
 {
 	atomic_store(&cntr->reached, reached);
 	atomic_store(&cntr->nic, nic);
-	atomic_fetch_add(&cntr->held, 1);
+	atomic_fetch_add(&cntr->deferred, 1);
 }
 
 void cntr_unhold(struct cntr *cntr)
 {
-	atomic_fetch_sub(&cntr->held, 1);
+	atomic_fetch_sub(&cntr->deferred, 1);
 }
 
 void cntr_by_bytes(struct cntr *cntr)
@@ -101,25 +101,25 @@ void cntr_event(struct cntr *cntr, uint64_t bytes)
 void cntr_add(struct cntr *cntr, uint64_t value)
 {
 	atomic_fetch_add(&cntr->value, value);
-	changed(cntr);
+	cntr_notify_waiters(cntr);
 }
 
 void cntr_add_error(struct cntr *cntr, uint64_t value)
 {
 	atomic_fetch_add(&cntr->errors, value);
-	changed(cntr);
+	cntr_notify_waiters(cntr);
 }
 
 void cntr_set(struct cntr *cntr, uint64_t value)
 {
 	atomic_store(&cntr->value, value);
-	changed(cntr);
+	cntr_notify_waiters(cntr);
 }
 
 void cntr_set_error(struct cntr *cntr, uint64_t value)
 {
 	atomic_store(&cntr->errors, value);
-	changed(cntr);
+	cntr_notify_waiters(cntr);
 }
 
 uint64_t cntr_read(const struct cntr *cntr)

@@ -47,7 +47,7 @@ struct cq {
 	void *arg;
 };
 
-static size_t load(const atomic_size_t *number)
+static size_t load_relaxed(const atomic_size_t *number)
 {
 	return atomic_load_explicit(number, memory_order_relaxed);
 }
@@ -55,7 +55,7 @@ static size_t load(const atomic_size_t *number)
 /* Lock held: no other thread writes, so it takes no atomic addition. */
 static void bump(atomic_size_t *number, size_t by)
 {
-	atomic_store_explicit(number, load(number) + by, memory_order_relaxed);
+	atomic_store_explicit(number, load_relaxed(number) + by, memory_order_relaxed);
 }
 
 int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
@@ -174,11 +174,11 @@ static inline void unlock_and_wake(struct cq *cq) RELEASE(cq->lock)
 
 bool cq_has_room(const struct cq *cq)
 {
-	return load(&cq->unread) < cq->size;
+	return load_relaxed(&cq->unread) < cq->size;
 }
 
 /* Lock held: the ring is full. */
-__attribute__((noinline)) static void keep(struct cq *cq, struct cq_node *node) RELEASE(cq->lock)
+__attribute__((noinline)) static void cq_keep(struct cq *cq, struct cq_node *node) RELEASE(cq->lock)
 {
 	node->next = NULL;
 	if (cq->first)
@@ -195,9 +195,9 @@ void cq_push(struct cq *cq, struct cq_node *node)
 	size_t unread;
 
 	futex_lock(&cq->lock);
-	unread = load(&cq->unread);
+	unread = load_relaxed(&cq->unread);
 	if (unread >= cq->size) {
-		keep(cq, node);
+		cq_keep(cq, node);
 		return;
 	}
 	slot_put(cq, unread, &node->c);
@@ -209,7 +209,7 @@ void cq_push(struct cq *cq, struct cq_node *node)
 void cq_push_now(struct cq *cq, const struct completion *c)
 {
 	futex_lock(&cq->lock);
-	slot_put(cq, load(&cq->unread), c);
+	slot_put(cq, load_relaxed(&cq->unread), c);
 	bump(&cq->unread, 1);
 	unlock_and_wake(cq);
 }
@@ -233,7 +233,7 @@ void cq_push_error(struct cq *cq, const struct cq_error *error)
 	if (!node)
 		node = spare_node(cq);
 	if (node) {
-		*node = (struct error_node){ NULL, cq->taken + load(&cq->unread), *error };
+		*node = (struct error_node){ NULL, cq->taken + load_relaxed(&cq->unread), *error };
 		if (cq->first_error)
 			cq->last_error->next = node;
 		else
@@ -270,7 +270,7 @@ ssize_t cq_take(struct cq *cq, struct completion *out, size_t count)
 	ssize_t got;
 
 	futex_lock(&cq->lock);
-	used = load(&cq->unread) < cq->size ? load(&cq->unread) : cq->size;
+	used = load_relaxed(&cq->unread) < cq->size ? load_relaxed(&cq->unread) : cq->size;
 	n = used < count ? used : count;
 	got = used ? (ssize_t)n : -EAGAIN;
 	if (cq->first_error && cq->first_error->after - cq->taken <= n) {
@@ -303,7 +303,7 @@ ssize_t cq_take_error(struct cq *cq, struct cq_error *out)
 {
 	struct error_node *node, *done = NULL;
 
-	if (!load(&cq->error_count))
+	if (!load_relaxed(&cq->error_count))
 		return -EAGAIN;
 	futex_lock(&cq->lock);
 	node = cq->first_error;
@@ -323,12 +323,12 @@ ssize_t cq_take_error(struct cq *cq, struct cq_error *out)
 
 bool cq_ready(const struct cq *cq)
 {
-	return load(&cq->unread) || load(&cq->error_count);
+	return load_relaxed(&cq->unread) || load_relaxed(&cq->error_count);
 }
 
 bool cq_choked(const struct cq *cq)
 {
-	return load(&cq->error_count) > LIMIT_CQ_ERRORS;
+	return load_relaxed(&cq->error_count) > LIMIT_CQ_ERRORS;
 }
 
 void cq_arm(struct cq *cq)

@@ -12,7 +12,7 @@
 
 enum { FIRST_BUCKETS = 16 };
 
-struct mapping {
+struct key_mapping {
 	struct hash_node node;	/* first */
 	uint64_t handle;
 	struct raw_key key;
@@ -56,13 +56,13 @@ void key_map_close(struct key_map *map)
 	free(map);
 }
 
-static struct mapping *find(const struct key_map *map, uint64_t handle)
+static struct key_mapping *key_map_lookup(const struct key_map *map, uint64_t handle)
 {
 	struct hash_node *node = hash_first(&map->handles, hash_u64(map->secret, handle));
 
 	for (; node; node = hash_next(node)) {
-		if (((struct mapping *)node)->handle == handle)
-			return (struct mapping *)node;
+		if (((struct key_mapping *)node)->handle == handle)
+			return (struct key_mapping *)node;
 	}
 	return NULL;
 }
@@ -73,13 +73,13 @@ static uint64_t fresh_handle(struct key_map *map)
 
 	do {
 		handle = hash_u64(map->secret, ~++map->drawn);
-	} while (!handle || handle == UINT64_MAX || find(map, handle));
+	} while (!handle || handle == UINT64_MAX || key_map_lookup(map, handle));
 	return handle;
 }
 
-static int add(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle) REQUIRES(map->lock)
+static int key_map_insert(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle) REQUIRES(map->lock)
 {
-	struct mapping *mapping = as_itself ? find(map, key->key) : NULL;
+	struct key_mapping *mapping = as_itself ? key_map_lookup(map, key->key) : NULL;
 
 	if (map->count >= LIMIT_MAPPINGS)
 		return -ENOMEM;
@@ -103,17 +103,17 @@ int key_map_add(struct key_map *map, const struct raw_key *key, bool as_itself, 
 	int err;
 
 	mutex_lock(&map->lock);
-	err = add(map, key, as_itself, handle);
+	err = key_map_insert(map, key, as_itself, handle);
 	mutex_unlock(&map->lock);
 	return err;
 }
 
 int key_map_remove(struct key_map *map, uint64_t handle)
 {
-	struct mapping *mapping;
+	struct key_mapping *mapping;
 
 	mutex_lock(&map->lock);
-	mapping = find(map, handle);
+	mapping = key_map_lookup(map, handle);
 	if (mapping) {
 		map->count--;
 		if (!--mapping->uses) {
@@ -127,10 +127,10 @@ int key_map_remove(struct key_map *map, uint64_t handle)
 
 bool key_map_find(struct key_map *map, uint64_t handle, struct raw_key *key)
 {
-	const struct mapping *mapping;
+	const struct key_mapping *mapping;
 
 	mutex_lock(&map->lock);
-	mapping = find(map, handle);
+	mapping = key_map_lookup(map, handle);
 	if (mapping)
 		*key = mapping->key;
 	mutex_unlock(&map->lock);

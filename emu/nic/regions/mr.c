@@ -172,7 +172,7 @@ static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t 
 
 /* S130: the request that took the region may come back, for its next segment or, as a READ, after a cut. A READ might come
  * back for more than it was granted; other requests are executed once. */
-__attribute__((noinline)) static bool is_spent(const struct mr_single *single, uint64_t by, uint64_t seq, uint32_t right,
+__attribute__((noinline)) static bool single_is_spent(const struct mr_single *single, uint64_t by, uint64_t seq, uint32_t right,
 					      uint64_t addr, uint64_t length)
 {
 	if (!single->by)
@@ -205,7 +205,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 		return REFUSAL_OTHER_ENDPOINT;	/* S104 */
 	if (mr->auths ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
 		return REFUSAL_AUTH;		/* S158 */
-	if (mr->single && is_spent(mr->single, ask->by, ask->seq, ask->right, ask->addr, ask->length))
+	if (mr->single && single_is_spent(mr->single, ask->by, ask->seq, ask->right, ask->addr, ask->length))
 		return REFUSAL_SPENT;		/* S130 */
 	if ((mr->access & ask->right) != ask->right)
 		return REFUSAL_RIGHT;		/* S27, S29, S31 */

@@ -13,7 +13,7 @@
 #include "emu/nic/base/huge_pages.h"
 #include "emu/nic/base/limits.h"
 
-struct slot {
+struct mr_cache_slot {
 	uint64_t addr, length;
 	uint32_t prev, next;	/* the ring; `next` also chains free and gone slots, which 0 ends */
 	bool     writable;
@@ -24,7 +24,7 @@ struct mr_cache {
 	struct mr_cache_counts counts;
 	uint32_t free, gone;	/* slots, chained */
 	uint32_t *sorted;	/* counts.regions slots, by address */
-	struct slot *slots;	/* the head, attr.count_max, and one for a new region that comes before an old one goes */
+	struct mr_cache_slot *slots;	/* the head, attr.count_max, and one for a new region that comes before an old one goes */
 };
 
 static size_t sorted_bytes(const struct mr_cache_attr *attr)
@@ -34,7 +34,7 @@ static size_t sorted_bytes(const struct mr_cache_attr *attr)
 
 static size_t slots_bytes(const struct mr_cache_attr *attr)
 {
-	return (attr->count_max + 2) * sizeof(struct slot);
+	return (attr->count_max + 2) * sizeof(struct mr_cache_slot);
 }
 
 int mr_cache_open(struct mr_cache **out, const struct mr_cache_attr *attr)
@@ -66,12 +66,12 @@ void mr_cache_close(struct mr_cache *cache)
 	free(cache);
 }
 
-static uint64_t last_of(const struct slot *slot)
+static uint64_t last_of(const struct mr_cache_slot *slot)
 {
 	return slot->addr + (slot->length - 1);
 }
 
-static struct slot *at(const struct mr_cache *cache, uint32_t place)
+static struct mr_cache_slot *at(const struct mr_cache *cache, uint32_t place)
 {
 	return &cache->slots[cache->sorted[place]];
 }
@@ -100,7 +100,7 @@ static bool begins_by(const struct mr_cache *cache, uint32_t place, uint64_t las
 
 static void ring_out(struct mr_cache *cache, uint32_t index)
 {
-	struct slot *slot = &cache->slots[index];
+	struct mr_cache_slot *slot = &cache->slots[index];
 
 	cache->slots[slot->prev].next = slot->next;
 	cache->slots[slot->next].prev = slot->prev;
@@ -108,7 +108,7 @@ static void ring_out(struct mr_cache *cache, uint32_t index)
 
 static void ring_in(struct mr_cache *cache, uint32_t index)
 {
-	struct slot *head = &cache->slots[0], *slot = &cache->slots[index];
+	struct mr_cache_slot *head = &cache->slots[0], *slot = &cache->slots[index];
 
 	slot->prev = 0;
 	slot->next = head->next;
@@ -116,7 +116,7 @@ static void ring_in(struct mr_cache *cache, uint32_t index)
 	head->next = index;
 }
 
-static void take_out(struct mr_cache *cache, uint32_t place)
+static void mr_cache_unlink(struct mr_cache *cache, uint32_t place)
 {
 	uint32_t index = cache->sorted[place];
 
@@ -135,7 +135,7 @@ static void put_in(struct mr_cache *cache, uint64_t addr, uint64_t length, bool 
 
 	assert(index && !begins_by(cache, place, addr + (length - 1)));
 	cache->free = cache->slots[index].next;
-	cache->slots[index] = (struct slot){ .addr = addr, .length = length, .writable = writable };
+	cache->slots[index] = (struct mr_cache_slot){ .addr = addr, .length = length, .writable = writable };
 	ring_in(cache, index);
 	memmove(&cache->sorted[place + 1], &cache->sorted[place],
 		(cache->counts.regions - place) * sizeof(*cache->sorted));
@@ -149,7 +149,7 @@ static void reuse_gone(struct mr_cache *cache)
 {
 	while (cache->gone) {
 		uint32_t index = cache->gone;
-		struct slot *slot = &cache->slots[index];
+		struct mr_cache_slot *slot = &cache->slots[index];
 
 		cache->gone = slot->next;
 		slot->next = cache->free;
@@ -181,12 +181,12 @@ struct span {
 	bool writable;
 };
 
-static bool overlaps(const struct slot *slot, uint64_t first, uint64_t last)
+static bool overlaps(const struct mr_cache_slot *slot, uint64_t first, uint64_t last)
 {
 	return slot->addr <= last && last_of(slot) >= first;
 }
 
-static bool merges(const struct mr_cache *cache, const struct slot *slot, const struct span *span)
+static bool merges(const struct mr_cache *cache, const struct mr_cache_slot *slot, const struct span *span)
 {
 	return cache->attr.merge && slot->writable == span->writable;
 }
@@ -208,7 +208,7 @@ static struct span merged(const struct mr_cache *cache, const struct span *span)
 	struct span all = *span;
 
 	for (uint32_t place = first_near(cache, span); is_near(cache, place, span); place++) {
-		const struct slot *slot = at(cache, place);
+		const struct mr_cache_slot *slot = at(cache, place);
 
 		if (!merges(cache, slot, span))
 			continue;
@@ -224,7 +224,7 @@ static void make_way(struct mr_cache *cache, const struct span *span, const stru
 	uint32_t place = first_near(cache, span);
 
 	while (is_near(cache, place, span)) {
-		const struct slot *slot = at(cache, place);
+		const struct mr_cache_slot *slot = at(cache, place);
 
 		if (!overlaps(slot, all->first, all->last)) {
 			place++;
@@ -234,7 +234,7 @@ static void make_way(struct mr_cache *cache, const struct span *span, const stru
 			cache->counts.merged++;
 		else
 			cache->counts.evicted++;
-		take_out(cache, place);
+		mr_cache_unlink(cache, place);
 	}
 }
 
@@ -243,7 +243,7 @@ static void evict(struct mr_cache *cache, uint64_t length)
 {
 	while (cache->counts.regions == cache->attr.count_max ||
 	       cache->counts.bytes > cache->attr.bytes_max - length) {
-		take_out(cache, place_of(cache, cache->slots[cache->slots[0].prev].addr));
+		mr_cache_unlink(cache, place_of(cache, cache->slots[cache->slots[0].prev].addr));
 		cache->counts.evicted++;
 	}
 }
@@ -267,7 +267,7 @@ void mr_cache_drop(struct mr_cache *cache, uint64_t addr, uint64_t length)
 	uint32_t place = place_of(cache, addr);
 
 	while (begins_by(cache, place, addr + (length - 1))) {
-		take_out(cache, place);
+		mr_cache_unlink(cache, place);
 		cache->counts.changed++;
 	}
 	reuse_gone(cache);

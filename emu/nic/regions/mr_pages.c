@@ -123,7 +123,7 @@ int mr_pages_scan(struct mr_pages *pages, uint64_t addr, uint64_t length)
 }
 
 /* With the lock. `from` NULL: none is known. */
-static void take(struct mr_pages *pages, const struct mr_pages *from, uint64_t addr, uint64_t length)
+static void mr_pages_copy_known(struct mr_pages *pages, const struct mr_pages *from, uint64_t addr, uint64_t length)
 {
 	for (size_t i = 0; i < pages->runs; i++) {
 		uint64_t page, left = overlap(pages, i, addr, length, &page);
@@ -137,14 +137,14 @@ static void take(struct mr_pages *pages, const struct mr_pages *from, uint64_t a
 void mr_pages_take(struct mr_pages *pages, const struct mr_pages *from, uint64_t addr, uint64_t length)
 {
 	lock(pages);
-	take(pages, from, addr, length);
+	mr_pages_copy_known(pages, from, addr, length);
 	pages->watched |= from->watched;	/* runs that were not there when this table was made, and are now */
 	unlock(pages);
 }
 
 void mr_pages_forget(struct mr_pages *pages, uint64_t addr, uint64_t length)
 {
-	take(pages, NULL, addr, length);
+	mr_pages_copy_known(pages, NULL, addr, length);
 }
 
 bool mr_pages_touch(const struct mr_pages *pages, uint64_t addr, uint64_t length)

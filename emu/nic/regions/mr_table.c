@@ -26,23 +26,23 @@ enum {
 	DRAWS = 1000,		/* provider keys drawn until one is free: more than enough above two bytes of key */
 	FIRST_BUCKETS = 64,
 	ASKED = 64,		/* keys remembered that were asked for and not given */
-	BRIEFS = 1 << 12,	/* the first slots, which are all that most programs need */
+	DESC_COPIES = 1 << 12,	/* the first slots, which are all that most programs need */
 };
 static_assert((int)LIMIT_REGIONS <= (int)SLOTS_MAX, "every region needs a slot");
 static_assert(sizeof(void *) == sizeof(uint64_t), "descriptors and addresses are 64 bits");
 
-struct entry {
+struct mr_table_entry {
 	struct mr mr;		/* first: an mr is its entry */
 	struct hash_node node;	/* in mr_table.keys */
 };
-static_assert(offsetof(struct entry, mr) == 0, "entry_of() relies on it");
+static_assert(offsetof(struct mr_table_entry, mr) == 0, "entry_of() relies on it");
 
-static_assert(sizeof(struct entry) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
+static_assert(sizeof(struct mr_table_entry) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
 
 /* A region of one segment as posts look it up, many times a region: they read it without the lock. A reader that finds the same
- * descriptor before and after has read nothing of another region in between: a brief is closed before it is written anew, the
+ * descriptor before and after has read nothing of another region in between: a desc_copy is closed before it is written anew, the
  * writer releases each word, and readers acquire it. */
-struct brief {
+struct desc_copy {
 	atomic_uint_fast64_t desc;	/* one that does not belong here: ask the region itself */
 	atomic_uint_fast64_t base, length;
 	_Atomic uint32_t access;
@@ -69,18 +69,18 @@ struct mr_table {
 
 	struct futex_lock lock;	/* guards the fields below, and the life of regions against mr_table_local_ok() */
 	struct slab entries;	/* by slot number; a free one has no descriptor */
-	struct brief *briefs;	/* BRIEFS, of the slots of these numbers; constant */
+	struct desc_copy *desc_copies;	/* DESC_COPIES, of the slots of these numbers; constant */
 };
 
 static void brief_close(struct mr_table *table, uint32_t number)
 {
-	if (number < BRIEFS)
-		atomic_store_explicit(&table->briefs[number].desc, UINT64_MAX, memory_order_release);
+	if (number < DESC_COPIES)
+		atomic_store_explicit(&table->desc_copies[number].desc, UINT64_MAX, memory_order_release);
 }
 
-static struct entry *entry_of(struct mr *mr)
+static struct mr_table_entry *entry_of(struct mr *mr)
 {
-	return (struct entry *)mr;
+	return (struct mr_table_entry *)mr;
 }
 
 int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, size_t length), void *arg)
@@ -92,7 +92,7 @@ int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, 
 	table->random = random;
 	table->arg = arg;
 	random(arg, table->secret, sizeof(table->secret));
-	if (slab_init(&table->entries, sizeof(struct entry), LIMIT_REGIONS))
+	if (slab_init(&table->entries, sizeof(struct mr_table_entry), LIMIT_REGIONS))
 		goto free_table;
 	if (hash_init(&table->keys, FIRST_BUCKETS))
 		goto free_entries;
@@ -101,8 +101,8 @@ int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, 
 	table->ring = calloc(LIMIT_TOMBSTONES, sizeof(*table->ring));
 	if (!table->ring)
 		goto free_graves;
-	table->briefs = calloc(BRIEFS, sizeof(*table->briefs));
-	if (!table->briefs)
+	table->desc_copies = calloc(DESC_COPIES, sizeof(*table->desc_copies));
+	if (!table->desc_copies)
 		goto free_ring;
 	brief_close(table, 0);	/* zero would belong there */
 	*out = table;
@@ -149,12 +149,12 @@ static void mr_free_parts(struct mr *mr)
 void mr_table_close(struct mr_table *table)
 {
 	for (uint32_t i = 0; i < table->entries.used; i++) {
-		struct entry *entry = slab_at(&table->entries, i);
+		struct mr_table_entry *entry = slab_at(&table->entries, i);
 
 		if (entry->mr.desc)
 			mr_free_parts(&entry->mr);
 	}
-	free(table->briefs);
+	free(table->desc_copies);
 	free(table->ring);
 	hash_fini(&table->graves);
 	hash_fini(&table->keys);
@@ -164,10 +164,10 @@ void mr_table_close(struct mr_table *table)
 
 /* --- descriptors; the caller holds the lock --- */
 
-static struct entry *desc_find(const struct mr_table *table, uint64_t desc) REQUIRES(table->lock)
+static struct mr_table_entry *desc_find(const struct mr_table *table, uint64_t desc) REQUIRES(table->lock)
 {
 	uint32_t number = desc & (SLOTS_MAX - 1);
-	struct entry *entry;
+	struct mr_table_entry *entry;
 
 	if (number >= table->entries.used)
 		return NULL;
@@ -177,14 +177,14 @@ static struct entry *desc_find(const struct mr_table *table, uint64_t desc) REQU
 
 static void brief_open(struct mr_table *table, uint32_t number, const struct mr *mr)
 {
-	struct brief *brief = &table->briefs[number];
+	struct desc_copy *desc_copy = &table->desc_copies[number];
 
-	if (number >= BRIEFS || mr->iov_count != 1)
+	if (number >= DESC_COPIES || mr->iov_count != 1)
 		return;
-	atomic_store_explicit(&brief->base, (uintptr_t)mr->one.iov_base, memory_order_release);
-	atomic_store_explicit(&brief->length, mr->one.iov_len, memory_order_release);
-	atomic_store_explicit(&brief->access, mr->access, memory_order_release);
-	atomic_store_explicit(&brief->desc, mr->desc, memory_order_release);
+	atomic_store_explicit(&desc_copy->base, (uintptr_t)mr->one.iov_base, memory_order_release);
+	atomic_store_explicit(&desc_copy->length, mr->one.iov_len, memory_order_release);
+	atomic_store_explicit(&desc_copy->access, mr->access, memory_order_release);
+	atomic_store_explicit(&desc_copy->desc, mr->desc, memory_order_release);
 }
 
 static uint64_t desc_of(uint64_t random, uint32_t number)
@@ -194,9 +194,9 @@ static uint64_t desc_of(uint64_t random, uint32_t number)
 
 /* Takes a slot for the region, which is known from then on by a fresh descriptor, unequal to every live key. The region
  * has everything but that; there is memory for a slot. */
-static struct entry *desc_open(struct mr_table *table, const struct mr *mr, uint64_t random) REQUIRES(table->lock)
+static struct mr_table_entry *desc_open(struct mr_table *table, const struct mr *mr, uint64_t random) REQUIRES(table->lock)
 {
-	struct entry *entry;
+	struct mr_table_entry *entry;
 	uint32_t number;
 	uint64_t desc;
 	int err = slab_take(&table->entries, &number);
@@ -211,7 +211,7 @@ static struct entry *desc_open(struct mr_table *table, const struct mr *mr, uint
 	return entry;
 }
 
-static void desc_close(struct mr_table *table, struct entry *entry) REQUIRES(table->lock)
+static void desc_close(struct mr_table *table, struct mr_table_entry *entry) REQUIRES(table->lock)
 {
 	uint32_t number = entry->mr.desc & (SLOTS_MAX - 1);
 
@@ -228,7 +228,7 @@ struct mr *mr_find(const struct mr_table *table, uint64_t key)
 
 	role_assert();
 	for (; node; node = hash_next(node)) {
-		struct entry *entry = (struct entry *)((char *)node - offsetof(struct entry, node));
+		struct mr_table_entry *entry = (struct mr_table_entry *)((char *)node - offsetof(struct mr_table_entry, node));
 
 		if (entry->mr.key == key)
 			return &entry->mr;
@@ -253,8 +253,8 @@ void mr_expect_next(const struct mr_table *table, uint64_t key)
 
 void mr_expect_here(const struct mr_table *table, uint64_t key)
 {
-	hash_expect_node(&table->keys, hash_u64(table->secret, key), offsetof(struct entry, node),
-			 sizeof(struct entry));
+	hash_expect_node(&table->keys, hash_u64(table->secret, key), offsetof(struct mr_table_entry, node),
+			 sizeof(struct mr_table_entry));
 }
 
 size_t mr_count(const struct mr_table *table)
@@ -277,7 +277,7 @@ static const char *likeness(const struct mr *mr, uint64_t asked)
 const char *mr_like(const struct mr_table *table, const struct front_end *front, uint64_t key, uint64_t *like)
 {
 	for (uint32_t i = 0; i < table->entries.used && i < LIMIT_LIKE_KEYS; i++) {
-		const struct entry *entry = slab_at(&table->entries, i);
+		const struct mr_table_entry *entry = slab_at(&table->entries, i);
 		const char *how = entry->mr.desc ? likeness(&entry->mr, key) : NULL;
 
 		if (how) {
@@ -295,7 +295,7 @@ const char *mr_like(const struct mr_table *table, const struct front_end *front,
 const struct mr *mr_any(const struct mr_table *table)
 {
 	for (uint32_t i = 0; i < table->entries.used && table->keys.count; i++) {
-		const struct entry *entry = slab_at(&table->entries, i);
+		const struct mr_table_entry *entry = slab_at(&table->entries, i);
 
 		if (entry->mr.desc)
 			return &entry->mr;
@@ -417,7 +417,7 @@ static int key_choose(struct mr_table *table, const struct mr_attr *attr, uint64
 	return holder ? key_draw(table, attr, moved) : 0;
 }
 
-static void key_move(struct mr_table *table, struct entry *entry, uint64_t key)
+static void key_move(struct mr_table *table, struct mr_table_entry *entry, uint64_t key)
 {
 	hash_remove(&table->keys, &entry->node);
 	entry->mr.key = key;
@@ -457,7 +457,7 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 		.shift = attr->base ? attr->base->shift : attr->shift, .base = attr->base,
 	};
 	uint64_t random, moved;
-	struct entry *entry;
+	struct mr_table_entry *entry;
 	int err = key_choose(table, attr, &mr.key, &moved);
 
 	role_assert();
@@ -498,7 +498,7 @@ free_parts:
 
 void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 {
-	struct entry *entry = entry_of(mr);
+	struct mr_table_entry *entry = entry_of(mr);
 	struct mr gone = *mr;
 	struct tombstone *stone;
 
@@ -518,21 +518,21 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 bool mr_table_local_sure(const struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)
 {
 	uint64_t name = (uintptr_t)desc, number = name & (SLOTS_MAX - 1), at, room;
-	const struct brief *brief = &table->briefs[number];
+	const struct desc_copy *desc_copy = &table->desc_copies[number];
 	uint32_t rights;
 
-	if (number >= BRIEFS || atomic_load_explicit(&brief->desc, memory_order_acquire) != name)
+	if (number >= DESC_COPIES || atomic_load_explicit(&desc_copy->desc, memory_order_acquire) != name)
 		return false;
-	at = (uintptr_t)addr - atomic_load_explicit(&brief->base, memory_order_acquire);
-	room = atomic_load_explicit(&brief->length, memory_order_acquire);
-	rights = atomic_load_explicit(&brief->access, memory_order_acquire);
+	at = (uintptr_t)addr - atomic_load_explicit(&desc_copy->base, memory_order_acquire);
+	room = atomic_load_explicit(&desc_copy->length, memory_order_acquire);
+	rights = atomic_load_explicit(&desc_copy->access, memory_order_acquire);
 	return at < room && length <= room - at && !(access & ~rights) &&
-	       atomic_load_explicit(&brief->desc, memory_order_relaxed) == name;
+	       atomic_load_explicit(&desc_copy->desc, memory_order_relaxed) == name;
 }
 
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)
 {
-	const struct entry *entry;
+	const struct mr_table_entry *entry;
 	int err = 0;
 
 	futex_lock(&table->lock);
@@ -557,7 +557,7 @@ enum mr_local_cause mr_table_local_why(struct mr_table *table, const void *desc,
 				       struct mr_local *region)
 {
 	enum mr_local_cause cause = MR_LOCAL_OK;
-	const struct entry *entry;
+	const struct mr_table_entry *entry;
 
 	futex_lock(&table->lock);
 	entry = desc_find(table, (uintptr_t)desc);

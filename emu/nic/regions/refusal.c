@@ -29,9 +29,9 @@ struct sentence {
 	const struct front_end *front;
 };
 
-static void say(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say_text(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(struct sentence *s, const char *format, ...)
+static void say_text(struct sentence *s, const char *format, ...)
 {
 	size_t room = s->size - s->length;
 	va_list args;
@@ -65,12 +65,12 @@ static const char *addressing(const struct refusal *r)
 
 static void say_asked(struct sentence *s, const struct refusal *r, const char *peer)
 {
-	say(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
+	say_text(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
 	if (op_kind_targets(r->op))
-		say(s, " at %s0x%" PRIx64 " with key 0x%" PRIx64, addressing(r), r->addr, r->key);
+		say_text(s, " at %s0x%" PRIx64 " with key 0x%" PRIx64, addressing(r), r->addr, r->key);
 	if (peer)
-		say(s, " (peer %s)", peer);
-	say(s, ": ");
+		say_text(s, " (peer %s)", peer);
+	say_text(s, ": ");
 }
 
 static void say_rights(struct sentence *s, uint32_t access)
@@ -83,19 +83,19 @@ static void say_rights(struct sentence *s, uint32_t access)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (access & names[i].bit) {
-			say(s, "%s%s", between, names[i].name);
+			say_text(s, "%s%s", between, names[i].name);
 			between = ", ";
 		}
 	}
 	if (!(access & MR_ACCESS_ALL))
-		say(s, "nothing");
+		say_text(s, "nothing");
 }
 
 /* After a blank; nothing for NULL. */
 static void say_more(struct sentence *s, const char *words)
 {
 	if (words && *words)
-		say(s, " %s", words);
+		say_text(s, " %s", words);
 }
 
 static void say_right(struct sentence *s, const struct refusal *r)
@@ -104,9 +104,9 @@ static void say_right(struct sentence *s, const struct refusal *r)
 
 	if (!(r->access & (MR_REMOTE_READ | MR_REMOTE_WRITE)))
 		rule = "S31";
-	say(s, "region allows ");
+	say_text(s, "region allows ");
 	say_rights(s, r->access);
-	say(s, " only (%s).", rule);
+	say_text(s, " only (%s).", rule);
 	say_more(s, misses_read(r) ? s->front->give_read : s->front->give_write);
 }
 
@@ -115,35 +115,36 @@ static void say_right(struct sentence *s, const struct refusal *r)
 /* The access began `at` bytes into the region, or behind it. */
 static void say_past(struct sentence *s, const struct refusal *r, uint64_t at)
 {
-	say(s, "%" PRIu64 " B past the end of a %" PRIu64 " B region (S65). ", r->excess, r->region);
+	say_text(s, "%" PRIu64 " B past the end of a %" PRIu64 " B region (S65). ", r->excess, r->region);
 	if (at <= r->region)
-		say(s, "It began %" PRIu64 " B into the region, where %" PRIu64 " B are left. Shorten it, or register more.", at,
-		    r->region - at);
+		say_text(s, "It began %" PRIu64 " B into the region, where %" PRIu64 " B are left. Shorten it, or register more.",
+			 at,
+			 r->region - at);
 	else if (at - r->region < FAR)
-		say(s, "It began %" PRIu64 " B behind the region's end. Compute the offset again.", at - r->region);
+		say_text(s, "It began %" PRIu64 " B behind the region's end. Compute the offset again.", at - r->region);
 	else if (r->access & REFUSAL_VIRTUAL)
-		say(s, "That is far off. Use a region's key with that region's own virtual address.");
+		say_text(s, "That is far off. Use a region's key with that region's own virtual address.");
 	else
-		say(s, "Address it by offset from 0, not by virtual address (S59).");
+		say_text(s, "Address it by offset from 0, not by virtual address (S59).");
 }
 
 static void say_before(struct sentence *s, const struct refusal *r, uint64_t excess)
 {
-	say(s, "%" PRIu64 " B before the start of a %" PRIu64 " B region (S65). ", excess, r->region);
+	say_text(s, "%" PRIu64 " B before the start of a %" PRIu64 " B region (S65). ", excess, r->region);
 	if (!(r->access & REFUSAL_VIRTUAL) || excess < FAR)
-		say(s, "The offset is negative. Compute it again.");
+		say_text(s, "The offset is negative. Compute it again.");
 	else if (r->addr <= r->region || r->addr < FAR)
-		say(s, "Address it by the target's virtual address plus the offset (S60).");
+		say_text(s, "Address it by the target's virtual address plus the offset (S60).");
 	else
-		say(s, "That is far off. Use a region's key with that region's own virtual address.");
+		say_text(s, "That is far off. Use a region's key with that region's own virtual address.");
 }
 
 /* Where the access began follows from where it ended; unsigned, so that numbers that a peer made up do no harm. */
 static void say_range(struct sentence *s, const struct refusal *r)
 {
 	if (r->access & REFUSAL_GAP)
-		say(s, "reaches between the segments of a %" PRIu64 " B region (S64). Address each segment by its own "
-		    "virtual address; nothing else belongs to the region.", r->region);
+		say_text(s, "reaches between the segments of a %" PRIu64 " B region (S64). Address each segment by its own "
+			 "virtual address; nothing else belongs to the region.", r->region);
 	else if (r->access & REFUSAL_BEFORE)
 		say_before(s, r, r->excess);
 	else if (r->access & REFUSAL_VIRTUAL)
@@ -158,40 +159,40 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 {
 	uint64_t us = r->age_ns / 1000;
 
-	say(s, "closed ");
+	say_text(s, "closed ");
 	if (us < 1000)
-		say(s, "%" PRIu64 " us", us);
+		say_text(s, "%" PRIu64 " us", us);
 	else if (us < 1000000)
-		say(s, "%" PRIu64 ".%" PRIu64 " ms", us / 1000, us / 100 % 10);
+		say_text(s, "%" PRIu64 ".%" PRIu64 " ms", us / 1000, us / 100 % 10);
 	else
-		say(s, "%" PRIu64 ".%" PRIu64 " s", us / 1000000, us / 100000 % 10);
-	say(s, " ago");
+		say_text(s, "%" PRIu64 ".%" PRIu64 " s", us / 1000000, us / 100000 % 10);
+	say_text(s, " ago");
 	say_more(s, s->front->closed_by);
-	say(s, " (S178). Keep a region open until its peers are done with it.");
+	say_text(s, " (S178). Keep a region open until its peers are done with it.");
 }
 
 static void say_capability(struct sentence *s, const struct refusal *r)
 {
 	if (r->op == OP_CONNECT) {
-		say(s, "no endpoint listens there, or waits for this answer.");
+		say_text(s, "no endpoint listens there, or waits for this answer.");
 		return;
 	}
-	say(s, "the target's endpoint was opened without the capability.");
+	say_text(s, "the target's endpoint was opened without the capability.");
 	say_more(s, s->front->give_cap[r->op < OP_POSTED_KINDS ? r->op : OP_ATOMIC]);
 }
 
 static void say_source_fault(struct sentence *s, const struct refusal *r)
 {
-	say(s, "the initiator's own buffer cannot be %s. Keep the memory mapped until the op has completed.",
-	    r->op == OP_READ ? "written" : r->op == OP_ATOMIC ? "touched" : "read");
+	say_text(s, "the initiator's own buffer cannot be %s. Keep the memory mapped until the op has completed.",
+		 r->op == OP_READ ? "written" : r->op == OP_ATOMIC ? "touched" : "read");
 }
 
 static void say_truncated(struct sentence *s, const struct refusal *r)
 {
-	say(s, "longer than the receive buffer");
+	say_text(s, "longer than the receive buffer");
 	if (r->excess)
-		say(s, " by %" PRIu64 " B, which were dropped", r->excess);
-	say(s, ". Post a buffer as long as the longest message expected.");
+		say_text(s, " by %" PRIu64 " B, which were dropped", r->excess);
+	say_text(s, ". Post a buffer as long as the longest message expected.");
 }
 
 /* refusal.excess is the errno. */
@@ -199,11 +200,11 @@ static void say_not_flushed(struct sentence *s, const struct refusal *r)
 {
 	const char *name = r->excess <= INT_MAX ? strerrorname_np((int)r->excess) : NULL;
 
-	say(s, "written, but msync at the target failed with %s, so the bytes may not be durable (S133). See to the "
-	    "target's file system, and write again.", name ? name : "an error");
+	say_text(s, "written, but msync at the target failed with %s, so the bytes may not be durable (S133). See to the "
+		 "target's file system, and write again.", name ? name : "an error");
 }
 
-static const struct cause {
+static const struct refusal_text {
 	int err;
 	const char *phrase;	/* the fault, with the rule */
 	const char *remedy;
@@ -270,9 +271,9 @@ static const struct cause {
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */
-static const struct cause unknown_cause = { EACCES, "refused for a cause that this version does not know", "", NULL };
+static const struct refusal_text unknown_cause = { EACCES, "refused for a cause that this version does not know", "", NULL };
 
-static const struct cause *cause_of(enum refusal_cause number)
+static const struct refusal_text *cause_of(enum refusal_cause number)
 {
 	if ((size_t)number < sizeof(causes) / sizeof(*causes) && causes[number].phrase)
 		return &causes[number];
@@ -316,7 +317,7 @@ uint32_t refusal_access_get(uint32_t access)
 
 size_t refusal_text(const struct front_end *front, const struct refusal *refusal, const char *peer, char *text, size_t size)
 {
-	const struct cause *cause = cause_of(refusal->cause);
+	const struct refusal_text *cause = cause_of(refusal->cause);
 	struct sentence s = { text, size, 0, front };
 
 	if (!size)
@@ -324,12 +325,12 @@ size_t refusal_text(const struct front_end *front, const struct refusal *refusal
 	text[0] = '\0';
 	say_asked(&s, refusal, peer);
 	if (refusal->access & REFUSAL_INJECTED) {
-		say(&s, "injected by the target's fault plan (%s), as if %s.", front->settings[FRONT_FAULT],
-		    refusal_phrase(front, refusal->cause));
+		say_text(&s, "injected by the target's fault plan (%s), as if %s.", front->settings[FRONT_FAULT],
+			 refusal_phrase(front, refusal->cause));
 	} else if (cause->say) {
 		cause->say(&s, refusal);
 	} else {
-		say(&s, "%s.", refusal_phrase(front, refusal->cause));
+		say_text(&s, "%s.", refusal_phrase(front, refusal->cause));
 		say_more(&s, remedy_of(front, refusal->cause));
 	}
 	return s.length;
@@ -343,7 +344,8 @@ size_t refusal_remapped(const struct refusal *access, const char *peer, char *te
 		return 0;
 	text[0] = '\0';
 	say_asked(&s, access, peer);
-	say(&s, "done on the pages that were pinned at registration (S81), but the program has changed the mapping of the region "
-	    "since then (S80). Close a region before its memory is unmapped, moved or dropped.");
+	say_text(&s, "done on the pages that were pinned at registration (S81), but the program has changed the mapping of the "
+		 "region "
+		 "since then (S80). Close a region before its memory is unmapped, moved or dropped.");
 	return s.length;
 }

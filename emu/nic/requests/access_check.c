@@ -41,8 +41,8 @@ __attribute__((noinline)) static void tell_remapped(struct session *session, con
 
 /* *why describes the region already, if there is one. */
 __attribute__((noinline, cold))
-static struct mr *refuse(struct session *session, const struct access *asked, const struct mr *mr, enum refusal_cause cause,
-			 struct refusal *why)
+static struct mr *access_refuse(struct session *session, const struct access *asked, const struct mr *mr, enum refusal_cause cause,
+				struct refusal *why)
 {
 	access_describe(asked, why);
 	why->cause = cause;
@@ -61,7 +61,7 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 	struct mr_ask ask = {
 		.addr = asked->to.addr, .length = asked->length, .key_tail = asked->to.key_tail,
 		.auth = asked->to.auth,
-		.peer = &session->peer, .right = asked->right, .ep = session->ep->attr.bindings, .by = session->rsp.life,
+		.peer = &session->peer, .right = asked->right, .ep = session->ep->attr.bindings, .by = session->rsp.generation,
 		.seq = asked->seq, .commit = asked->commit,
 	};
 	enum refusal_cause cause;
@@ -71,11 +71,11 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 		mr = NULL;
 	cause = mr_check(mr, &ask, place, why);
 	if (cause != REFUSAL_NONE)
-		return refuse(session, asked, mr, cause, why);
+		return access_refuse(session, asked, mr, cause, why);
 	if (mr->pages && asked->mr_id && !all_there(place)) {
 		mr_describe(mr, why);
 		why->excess = 0;
-		return refuse(session, asked, mr, REFUSAL_PAGE_UNKNOWN, why);	/* S108 */
+		return access_refuse(session, asked, mr, REFUSAL_PAGE_UNKNOWN, why);	/* S108 */
 	}
 	if (mr->pin && !asked->mr_id && mr->pin->ops->changed(mr->pin))
 		tell_remapped(session, asked);	/* S80 */
@@ -99,7 +99,7 @@ void access_release(struct session *session, uint64_t key, uint64_t mr_id, uint6
 	struct mr *mr = same(session, key, mr_id);
 
 	nic_role(session->ep->nic);
-	if (mr && mr->single && mr->single->by == session->rsp.life && mr->single->seq == seq)
+	if (mr && mr->single && mr->single->by == session->rsp.generation && mr->single->seq == seq)
 		mr->single->by = 0;
 }
 

@@ -153,7 +153,7 @@ static void receive_error(struct rx *rx, const struct cq_error *error)
 {
 	struct cntr *cntr = receive_cntr(rx);
 	struct cq *cq = receive_cq(rx);
-	struct rx *whole = rx->whole;
+	struct rx *parent = rx->parent;
 
 	if (cq)
 		cq_push_error(cq, error);
@@ -162,8 +162,8 @@ static void receive_error(struct rx *rx, const struct cq_error *error)
 	if (rx->counted)
 		cntr_put(rx->counted);
 	rx_release(&rx->done);
-	if (whole)
-		multi_done(whole);
+	if (parent)
+		multi_done(parent);
 }
 
 static void receive_truncated(struct rx *rx, const struct message *message)
@@ -227,7 +227,7 @@ static void describe(struct rx *rx, const struct message *message)
 
 void complete_receive(struct rx *rx, const struct message *message)
 {
-	struct rx *whole = rx->whole;
+	struct rx *parent = rx->parent;
 	struct cntr *cntr = receive_cntr(rx);
 
 	role_assert();
@@ -242,8 +242,8 @@ void complete_receive(struct rx *rx, const struct message *message)
 	if (rx->counted)
 		cntr_put(rx->counted);
 	receive_told(rx, message, receive_wanted(rx));
-	if (whole)
-		multi_done(whole);
+	if (parent)
+		multi_done(parent);
 }
 
 void complete_released(struct rx *rx)

@@ -35,7 +35,7 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	/* Until a peer has proved the secret in the session, a BYE that the secrets differ cannot be proved, and is believed. */
 	believed |= session && session->peer_is != PEER_KNOWN && fields.reason == WIRE_BYE_SECRET;
 	if (session && believed && fields.reason == WIRE_BYE_PROTOCOL)
-		session->breaks++;
+		session->failed_conns++;
 	conn_close(conn, 0, false);
 	if (!believed)
 		return NULL;

@@ -15,16 +15,16 @@
 static const char *reply_push(struct session *session, const struct read_response *fields)
 {
 	struct responder *rsp = &session->rsp;
-	struct read_response *reply = malloc(sizeof(*reply));
+	struct read_response *response = malloc(sizeof(*response));
 
-	if (!reply)
+	if (!response)
 		return conn_no_memory;
-	*reply = *fields;
-	if (rsp->replies)
-		rsp->replies_last->next = reply;
+	*response = *fields;
+	if (rsp->responses)
+		rsp->responses_last->next = response;
 	else
-		rsp->replies = reply;
-	rsp->replies_last = reply;
+		rsp->responses = response;
+	rsp->responses_last = response;
 	if (session->conn)
 		conn_busy(session->conn);
 	return NULL;
@@ -66,12 +66,12 @@ const char *read_response_add_pull(struct session *session, const struct wire_he
 
 static void reply_pop(struct responder *rsp)
 {
-	struct read_response *reply = rsp->replies;
+	struct read_response *response = rsp->responses;
 
-	rsp->replies = reply->next;
-	if (!reply->op)	/* counted: READs, and answers to PULLs of ops that were given up */
+	rsp->responses = response->next;
+	if (!response->op)	/* counted: READs, and answers to PULLs of ops that were given up */
 		rsp->reads_open--;
-	free(reply);
+	free(response);
 }
 
 /* The parts of a segment. */
@@ -92,15 +92,16 @@ static bool is_readable(const struct conn *conn, const struct place *from, uint3
 /* Finds the source of the next `length` bytes of a READ. False: the READ is refused, since the region has gone meanwhile or
  * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was.
  * *broken: not even the refusal could be sent. */
-static bool reply_region(struct session *session, const struct read_response *reply, uint32_t length, struct sourced *source,
-			 const char **broken)
+static bool response_from_region(struct session *session, const struct read_response *response, uint32_t length,
+				 struct sourced *source,
+				 const char **broken)
 {
-	struct access ask = reply->ask;
+	struct access ask = response->ask;
 	struct refusal why;
 	struct mr_place place;
 	struct mr *mr;
 
-	ask.to.addr += reply->offset;
+	ask.to.addr += response->offset;
 	ask.length = length;
 	mr = access_check(session, &ask, &place, &why);
 	if (mr) {
@@ -113,90 +114,91 @@ static bool reply_region(struct session *session, const struct read_response *re
 		why = (struct refusal){ .cause = REFUSAL_NOT_BACKED };
 		mr_describe(mr, &why);
 	}
-	access_describe(&reply->ask, &why);
-	access_release(session, reply->ask.to.key, reply->ask.mr_id, reply->ref);
-	*broken = verdict_refuse(session, reply->ref, &why);
+	access_describe(&response->ask, &why);
+	access_release(session, response->ask.to.key, response->ask.mr_id, response->ref);
+	*broken = verdict_refuse(session, response->ref, &why);
 	return false;
 }
 
 /* The op was given up: one byte whose trailer says that the message will not come (WIRE-72). */
-static void put_given_up(struct conn *conn, void *at, const struct read_response *reply)
+static void put_given_up(struct conn *conn, void *at, const struct read_response *response)
 {
-	conn_frame_end(conn, wire_put_data(at, WIRE_F_PULLED, 1, reply->ref, reply->start + reply->offset,
-					   reply->length - reply->offset));
+	conn_frame_end(conn, wire_put_data(at, WIRE_F_PULLED, 1, response->ref, response->start + response->offset,
+					   response->length - response->offset));
 	payload_put(conn, WIRE_DATA, "", 1, WIRE_CANCELLED);
 }
 
-static bool fill_given_up(struct session *session, struct conn *conn, const struct read_response *reply)
+static bool fill_given_up(struct session *session, struct conn *conn, const struct read_response *response)
 {
 	void *at = conn_frame_begin(conn, 1, 0);
 
 	if (!at)
 		return false;
-	put_given_up(conn, at, reply);
+	put_given_up(conn, at, response);
 	reply_pop(&session->rsp);
 	return true;
 }
 
-/* Finds the source of the next `length` bytes of a message. False: they are not there, so its op ends, and the reply with it. */
-static bool reply_message(struct session *session, const struct read_response *reply, uint32_t length, struct sourced *source)
+/* Finds the source of the next `length` bytes of a message. False: they are not there, so its op ends, and the response with it. */
+static bool response_from_message(struct session *session, const struct read_response *response, uint32_t length,
+				 struct sourced *source)
 {
-	place_set(&source->from, reply->op->iov, reply->op->iov_count);
-	place_advance(&source->from, reply->start + reply->offset);
-	source->owner = reply->op;
+	place_set(&source->from, response->op->iov, response->op->iov_count);
+	place_advance(&source->from, response->start + response->offset);
+	source->owner = response->op;
 	if (payload_stage(session->conn, source->frame + DATA_HEAD, &source->from, length, &source->digest))
 		return true;
-	put_given_up(session->conn, source->frame, reply);
+	put_given_up(session->conn, source->frame, response);
 	conn_revoke(session->conn, source->owner, WIRE_CANCELLED);
 	requester_source_fault(session, source->owner);
 	return false;
 }
 
-static uint32_t reply_segment(const struct session *session, const struct read_response *reply)
+static uint32_t response_segment(const struct session *session, const struct read_response *response)
 {
-	uint64_t rest = reply->length - reply->offset;
+	uint64_t rest = response->length - response->offset;
 	uint32_t most = session->req.segment;
 
-	if (reply->pinned && most > LIMIT_COPIED_SEGMENT)
+	if (response->pinned && most > LIMIT_COPIED_SEGMENT)
 		most = LIMIT_COPIED_SEGMENT;
 	return rest < most ? (uint32_t)rest : most;
 }
 
 bool read_response_fill(struct session *session, struct conn *conn)
 {
-	struct read_response *reply = session->rsp.replies;
+	struct read_response *response = session->rsp.responses;
 	const char *broken = NULL;
 	struct sourced source = { 0 };
 	uint64_t rest;
 	uint32_t length;
 
 	nic_role(conn->nic);
-	if (!reply)
+	if (!response)
 		return false;
-	if (reply->pulled && !reply->op)
-		return fill_given_up(session, conn, reply);
-	rest = reply->length - reply->offset;
-	length = reply_segment(session, reply);
-	source.frame = conn_frame_begin(conn, reply->pinned ? length : payload_copied(conn, length), LIMIT_IOV);
+	if (response->pulled && !response->op)
+		return fill_given_up(session, conn, response);
+	rest = response->length - response->offset;
+	length = response_segment(session, response);
+	source.frame = conn_frame_begin(conn, response->pinned ? length : payload_copied(conn, length), LIMIT_IOV);
 	if (!source.frame)
 		return false;
-	if (reply->pulled) {
-		if (!reply_message(session, reply, length, &source))
+	if (response->pulled) {
+		if (!response_from_message(session, response, length, &source))
 			return true;
-	} else if (!reply_region(session, reply, length, &source, &broken)) {
+	} else if (!response_from_region(session, response, length, &source, &broken)) {
 		reply_pop(&session->rsp);
 		if (broken)	/* the reader would wait for ever for its answer: rather no session */
 			conn_broken(conn, broken);
 		return true;
 	}
-	conn_frame_end(conn, wire_put_data(source.frame, reply->pulled ? WIRE_F_PULLED : 0, length, reply->ref,
-					   reply->offset + reply->start, rest));
+	conn_frame_end(conn, wire_put_data(source.frame, response->pulled ? WIRE_F_PULLED : 0, length, response->ref,
+					   response->offset + response->start, rest));
 	payload_staged(conn, &source.from, length, source.owner, source.digest);
-	reply->offset += length;
-	if (reply->offset < reply->length)
+	response->offset += length;
+	if (response->offset < response->length)
 		return true;
-	if (!reply->pulled)
-		complete_remote_read(session, reply->length);
+	if (!response->pulled)
+		complete_remote_read(session, response->length);
 	reply_pop(&session->rsp);
 	return true;
 }
@@ -204,32 +206,32 @@ bool read_response_fill(struct session *session, struct conn *conn)
 void read_response_drop_op(struct session *session, const struct op *op)
 {
 	struct responder *rsp = &session->rsp;
-	struct read_response *before = NULL, *reply, *next;
+	struct read_response *before = NULL, *response, *next;
 
 	nic_role(session->ep->nic);
-	for (reply = rsp->replies; reply; reply = next) {
-		next = reply->next;
-		if (!reply->pulled || reply->op != op) {
-			before = reply;
+	for (response = rsp->responses; response; response = next) {
+		next = response->next;
+		if (!response->pulled || response->op != op) {
+			before = response;
 			continue;
 		}
 		if (before)
 			before->next = next;
 		else
-			rsp->replies = next;
-		if (rsp->replies_last == reply)
-			rsp->replies_last = before;
-		free(reply);
+			rsp->responses = next;
+		if (rsp->responses_last == response)
+			rsp->responses_last = before;
+		free(response);
 	}
 }
 
 void read_response_give_up_op(struct session *session, const struct op *op)
 {
 	nic_role(session->ep->nic);
-	for (struct read_response *reply = session->rsp.replies; reply; reply = reply->next) {
-		if (!reply->pulled || reply->op != op)
+	for (struct read_response *response = session->rsp.responses; response; response = response->next) {
+		if (!response->pulled || response->op != op)
 			continue;
-		reply->op = NULL;
+		response->op = NULL;
 		session->rsp.reads_open++;
 	}
 }
@@ -237,6 +239,6 @@ void read_response_give_up_op(struct session *session, const struct op *op)
 void read_response_flush(struct session *session)
 {
 	nic_role(session->ep->nic);
-	while (session->rsp.replies)
+	while (session->rsp.responses)
 		reply_pop(&session->rsp);
 }

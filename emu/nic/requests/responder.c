@@ -18,7 +18,7 @@ void responder_init(struct responder *rsp)
 {
 	static atomic_uint_fast64_t lives;
 
-	*rsp = (struct responder){ .life = atomic_fetch_add_explicit(&lives, 1, memory_order_relaxed) + 1,
+	*rsp = (struct responder){ .generation = atomic_fetch_add_explicit(&lives, 1, memory_order_relaxed) + 1,
 				   .verdict_next = 1 };
 }
 
@@ -53,7 +53,7 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 {
 	struct responder *rsp = &conn->session->rsp;
 	uint64_t seq = wire_get64(head->seq);
-	uint64_t told = conn->ack_sent > conn->floor ? conn->ack_sent : conn->floor;
+	uint64_t acked_here = conn->ack_sent > conn->seen_at_open ? conn->ack_sent : conn->seen_at_open;
 
 	if (seq <= rsp->seen) {
 		conn->in.repeat = head->op == WIRE_READ;
@@ -62,7 +62,7 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 		conn->in.skip = true;
 		if (!rsp->rnr)
 			return "request number out of sequence (WIRE-55)";
-	} else if (seq - told > LIMIT_REQUESTS) {
+	} else if (seq - acked_here > LIMIT_REQUESTS) {
 		return "more requests than granted (WIRE-25)";
 	} else {
 		rsp->rnr = false;
@@ -100,7 +100,7 @@ const char *responder_executed(struct conn *conn, const char *broken, bool one_s
 
 	nic_role(conn->nic);
 	/* It may have been executed, and its answer cannot be kept: the peer must not hear that it went well, nor ask again. */
-	session->mute |= broken != NULL;
+	session->answer_lost |= broken != NULL;
 	if (!conn->in.repeat) {
 		session->rsp.seen++;
 		session->down_ns = 0;

@@ -22,7 +22,7 @@ static_assert((int)WIRE_ATOMIC_FETCH == (int)ATOMIC_FETCH && (int)WIRE_ATOMIC_CO
 	      "the same numbers");
 
 /* The frame under way, its body being gone by the time the payload is here. */
-struct request {
+struct atomic_request {
 	struct wire_atomic_fields fields;
 	uint8_t payload[];
 };
@@ -45,7 +45,7 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 {
 	uint32_t payload = wire_get32(head->payload);
 	struct iovec run = { .iov_len = payload };
-	struct request *request;
+	struct atomic_request *request;
 
 	nic_role(conn->nic);
 	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(conn->session))
@@ -81,7 +81,7 @@ struct elements {
 	uint8_t *result;
 };
 
-static enum atomic_end run_at(const struct mr_place *place, const struct elements *elements)
+static enum atomic_end atomic_run_in_place(const struct mr_place *place, const struct elements *elements)
 {
 	return atomic_run(elements->what, place, elements->count, elements->operand, elements->compare, elements->result);
 }
@@ -99,7 +99,7 @@ static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place,
 	there.pin = pin;
 	if (!place_get(&there, copy, length))
 		return ATOMIC_FAULT;
-	end = run_at(&here, elements);
+	end = atomic_run_in_place(&here, elements);
 	if (end != ATOMIC_STORED)
 		return end;
 	place_set(&there, place->run, place->count);
@@ -108,7 +108,7 @@ static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place,
 }
 
 /* Executes it, and answers. `result`, NULL for a plain one, is taken over. */
-static const char *execute(struct conn *conn, const struct request *request, struct committed *done,
+static const char *execute(struct conn *conn, const struct atomic_request *request, struct committed *done,
 			   struct refusal *why)
 {
 	const struct wire_atomic_fields *fields = &request->fields;
@@ -129,7 +129,7 @@ static const char *execute(struct conn *conn, const struct request *request, str
 		return NULL;
 	ask->mr_id = mr->id;
 	done->counted = mr->bindings;
-	end = mr->pin ? run_pinned(mr->pin, &place, fields->length, &elements) : run_at(&place, &elements);
+	end = mr->pin ? run_pinned(mr->pin, &place, fields->length, &elements) : atomic_run_in_place(&place, &elements);
 	if (end == ATOMIC_FAULT) {
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);
 		mr_describe(mr, why);
@@ -147,7 +147,7 @@ static const char *execute(struct conn *conn, const struct request *request, str
 	return NULL;
 }
 
-static const char *answer(struct conn *conn, const struct request *request)
+static const char *answer(struct conn *conn, const struct atomic_request *request)
 {
 	const struct wire_atomic_fields *fields = &request->fields;
 	struct atomic_what what = { fields->kind, fields->op, fields->type };
@@ -181,7 +181,7 @@ static const char *answer(struct conn *conn, const struct request *request)
 
 const char *target_atomic_end(struct conn *conn, enum wire_status status)
 {
-	struct request *request = conn->in.own;
+	struct atomic_request *request = conn->in.own;
 	const char *broken = NULL;
 
 	nic_role(conn->nic);

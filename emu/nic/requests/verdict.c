@@ -21,7 +21,7 @@ struct verdict *verdict_new(struct session *session, uint32_t length, const char
 	*broken = conn_no_memory;
 	verdict = malloc(sizeof(*verdict) + length);
 	if (!verdict) {
-		session->mute = true;	/* the initiator would wait for it for ever */
+		session->answer_lost = true;	/* the initiator would wait for it for ever */
 		return NULL;
 	}
 	*verdict = (struct verdict){ .op = WIRE_RESULT, .length = length };
@@ -32,7 +32,7 @@ struct verdict *verdict_new(struct session *session, uint32_t length, const char
 enum refusal_cause verdict_lack(const struct session *session)
 {
 	nic_role(session->ep->nic);
-	return session->mute ? REFUSAL_NO_SESSION : REFUSAL_PROTOCOL;
+	return session->answer_lost ? REFUSAL_NO_SESSION : REFUSAL_PROTOCOL;
 }
 
 /* Numbers it, and keeps it. */

@@ -20,10 +20,10 @@ struct auth_tokens {
 
 static_assert(sizeof(struct auth_tokens) <= SECRET_MEMORY_CELL, "one piece");
 
-struct auth_tokens *auth_tokens_open(struct secret_memory *hidden, const struct wire_secret *secret, const void *frames,
+struct auth_tokens *auth_tokens_open(struct secret_memory *memory, const struct wire_secret *secret, const void *frames,
 				     size_t length, bool dialled)
 {
-	struct auth_tokens *tokens = secret_memory_take(hidden);
+	struct auth_tokens *tokens = secret_memory_take(memory);
 
 	role_assert();
 	if (!tokens)
@@ -33,13 +33,13 @@ struct auth_tokens *auth_tokens_open(struct secret_memory *hidden, const struct 
 	return tokens;
 }
 
-void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *hidden)
+void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory)
 {
 	role_assert();
 	if (!tokens)
 		return;
 	free(tokens->theirs);
-	secret_memory_give(hidden, tokens);
+	secret_memory_give(memory, tokens);
 }
 
 uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth)
@@ -53,7 +53,7 @@ uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth)
 }
 
 /* Makes the missing tokens, one for each key. Without memory some stay missing, and their keys are strange. */
-static void fill(struct auth_tokens *tokens)
+static void auth_tokens_fill(struct auth_tokens *tokens)
 {
 	uint32_t count = auth_count();
 
@@ -76,7 +76,7 @@ uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown)
 	uint64_t auth = AUTH_STRANGE;
 
 	role_assert();
-	fill(tokens);
+	auth_tokens_fill(tokens);
 	for (uint32_t i = 0; i < tokens->count; i++) {
 		uint64_t same = -(uint64_t)(tokens->theirs[i] == shown);
 

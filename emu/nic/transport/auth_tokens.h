@@ -20,10 +20,10 @@ struct wire_target;
 struct wire_target_fields;
 
 /* Makes them from a greeting that is through. NULL without memory. */
-MUST_USE struct auth_tokens *auth_tokens_open(struct secret_memory *hidden, const struct wire_secret *secret, const void *frames,
+MUST_USE struct auth_tokens *auth_tokens_open(struct secret_memory *memory, const struct wire_secret *secret, const void *frames,
 				     size_t length, bool dialled);
 /* NULL: there are none. */
-void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *hidden);
+void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory);
 
 /* The token for auth.h's `auth`, not 0; there are some. */
 uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth);

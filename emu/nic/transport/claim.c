@@ -55,7 +55,7 @@ void claim_over(struct session *session)
 	session->ep->nic->claims.open--;
 }
 
-static void tell(struct session *session, enum nic_log level, const char *what)
+static void claim_log(struct session *session, enum nic_log level, const char *what)
 {
 	char name[64];
 
@@ -67,7 +67,7 @@ static void tell(struct session *session, enum nic_log level, const char *what)
 /* The endpoint that has the session is not at its peer's address any more. */
 static void lose(struct session *session)
 {
-	tell(session, NIC_LOG_WARN, "another endpoint is there, and the session with the one before ends");
+	claim_log(session, NIC_LOG_WARN, "another endpoint is there, and the session with the one before ends");
 	if (session->conn)
 		conn_bye(session->conn, WIRE_BYE_CLAIM, "another endpoint listens at the address that this one advertises", true);
 	session_replaced(session);
@@ -81,7 +81,7 @@ void claim_answered(struct conn *conn, const struct wire_hello_fields *fields)
 	nic_role(conn->nic);
 	conn_close(conn, 0, true);
 	if (same)
-		tell(session, NIC_LOG_INFO, "the peer is there, and the session goes on");
+		claim_log(session, NIC_LOG_INFO, "the peer is there, and the session goes on");
 	else
 		lose(session);
 }
@@ -96,9 +96,9 @@ void claim_refused(struct conn *conn, enum wire_bye_reason reason)
 	if (believed && reason == WIRE_BYE_INSTANCE) {
 		lose(session);
 	} else if (believed && reason == WIRE_BYE_SESSION) {
-		tell(session, NIC_LOG_WARN, "it has given up the session, which ends");
+		claim_log(session, NIC_LOG_WARN, "it has given up the session, which ends");
 		session_forgotten(session);
 	} else {
-		tell(session, NIC_LOG_INFO, "the session goes on");
+		claim_log(session, NIC_LOG_INFO, "the session goes on");
 	}
 }

@@ -45,7 +45,7 @@ static struct conn *conn_new(struct ep *ep)
 	nic->conns = conn;
 	nic->conn_count++;
 	nic->greeting = true;
-	nic_due(nic, conn->greet_by_ns);
+	nic_arm_timer(nic, conn->greet_by_ns);
 	return conn;
 }
 
@@ -198,7 +198,7 @@ void conn_broken(struct conn *conn, const char *reason)
 		return;
 	}
 	if (session && session->conn == conn && proof_believes(conn))
-		session->breaks++;
+		session->failed_conns++;
 	conn_bye(conn, conn->stream.flaw == WIRE_FLAW_VERSION ? WIRE_BYE_VERSION : WIRE_BYE_PROTOCOL, reason, false);
 }
 
@@ -207,7 +207,7 @@ void conn_busy(struct conn *conn)
 	nic_role(conn->nic);
 	if (unlikely(conn->busy || conn->state == CONN_CLOSED))
 		return;
-	nic_stir(conn->nic);
+	nic_kick(conn->nic);
 	conn->busy = true;
 	conn->next_busy = conn->nic->busy;
 	conn->nic->busy = conn;
@@ -242,7 +242,7 @@ bool conn_store_ack(struct conn *conn)
 	struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
-	if (!rsp->owed_requests || rsp->verdicts || session->mute || session->fault || conn->state != CONN_OPEN ||
+	if (!rsp->owed_requests || rsp->verdicts || session->answer_lost || session->fault || conn->state != CONN_OPEN ||
 	    !conn->nic->link.store_ack(conn->line, rsp->seen))
 		return false;
 	conn->ack_sent = rsp->seen;
@@ -290,7 +290,7 @@ bool conn_transmit(struct conn *conn)
 		while (likely(frames < SLICE_FRAMES) && conn_fill(conn))
 			frames++;
 		if (unlikely(!conn->out.buffer)) {
-			if (conn->out.starved)	/* nothing would wake it: the next connection tries again */
+			if (conn->out.no_memory)	/* nothing would wake it: the next connection tries again */
 				conn_close(conn, ENOMEM, false);
 			return sent;
 		}

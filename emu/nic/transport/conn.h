@@ -54,7 +54,7 @@ struct conn {
 	bool dialled;			/* by this side */
 	bool head_digest, payload_digest;
 	bool blocked;			/* conn_writable() was asked for */
-	bool held;			/* is not read (guess.h) */
+	bool throttled;			/* is not read (guess.h) */
 	bool busy;			/* is in the nic's list of connections with something to send */
 	bool turn;			/* data and requests take turns */
 	bool bulk;			/* the last bytes received were a long payload's */
@@ -65,7 +65,7 @@ struct conn {
 	struct sendq out;
 	struct ep *ep;
 	uint64_t moved, moved_ns;	/* see evict.c */
-	uint64_t floor;			/* requests executed before this connection */
+	uint64_t seen_at_open;		/* requests executed before this connection */
 	struct stream stream;
 	struct incoming in;
 	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */

@@ -52,21 +52,21 @@ static __attribute__((cold)) bool conn_hash_state(struct conn *conn)
 __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
 {
 	const struct mr_table *regions = conn->ep->attr.pd->regions;
-	struct prefetch ahead;
+	struct prefetch prefetch;
 	bool far = prefetch_pays(regions);
 	struct stream_item item;
 	const char *broken = NULL;
 
-	ahead.at = NULL;
+	prefetch.at = NULL;
 	if (far && stream_at_head(&conn->stream))
-		prefetch_frames(&ahead, regions, from, end);
+		prefetch_frames(&prefetch, regions, from, end);
 	while (!broken && conn->state != CONN_CLOSED) {
 		switch (stream_next(&conn->stream, &from, end, &item)) {
 		case STREAM_MORE:
 			return;
 		case STREAM_FRAME:
 			if (far)
-				prefetch_frames(&ahead, regions, frame_end(from, end, item.head), end);
+				prefetch_frames(&prefetch, regions, frame_end(from, end, item.head), end);
 			broken = dispatch_begin(conn, item.head);
 			break;
 		case STREAM_PAYLOAD:

@@ -17,7 +17,7 @@ static const char *const names[CONN_STATES] = {
 	[CONN_DIALING] = "dialling", [CONN_GREETING] = "greeting", [CONN_OPEN] = "open", [CONN_CLOSED] = "closed",
 };
 
-static __attribute__((cold, noinline)) void tell(const struct conn *conn, enum conn_state from)
+static __attribute__((cold, noinline)) void conn_state_log(const struct conn *conn, enum conn_state from)
 {
 	char name[64];
 
@@ -33,5 +33,5 @@ void conn_enter(struct conn *conn, enum conn_state state)
 	assert(from_states[state] & 1 << from);
 	conn->state = state;
 	if (conn->nic->config.debug)
-		tell(conn, from);
+		conn_state_log(conn, from);
 }

@@ -28,7 +28,7 @@ static bool holds_nothing(const struct session *session)
 	const struct requester *req = &session->req;
 
 	return !session_busy(session) && !session->messages && !session->late && !cm_holds(session) && !rsp->verdicts &&
-	       !rsp->replies && !rsp->commits_open && !rsp->write.open && !rsp->rnr && !rsp->owed_requests &&
+	       !rsp->responses && !rsp->commits_open && !rsp->write.open && !rsp->rnr && !rsp->owed_requests &&
 	       req->verdict_said == req->verdict_seen;
 }
 
@@ -37,7 +37,7 @@ static bool is_idle(struct conn *conn)
 {
 	const struct session *session = conn->session;
 
-	if (conn->dialled || conn->state != CONN_OPEN || !session || session->target_only || conn->out.buffer || conn->held ||
+	if (conn->dialled || conn->state != CONN_OPEN || !session || session->target_only || conn->out.buffer || conn->throttled ||
 	    !stream_at_head(&conn->stream) || !holds_nothing(session))
 		return false;
 	if (conn->moved != moved(session))

@@ -6,15 +6,15 @@
 #include "emu/nic/transport/conn.h"
 
 /* Bytes received before are still processed: less than SLICE_RECV_MORE. */
-static void hold(struct conn *conn)
+static void guess_pause_conn(struct conn *conn)
 {
 	struct nic *nic = conn->nic;
 	char name[64];
 
-	conn->held = true;
+	conn->throttled = true;
 	nic->link.set_readable(conn->line, false);
-	nic->guesses.holding = true;
-	nic_due(nic, nic->guesses.until_ns);
+	nic->guesses.throttling = true;
+	nic_arm_timer(nic, nic->guesses.until_ns);
 	if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
 		nic_log(nic, NIC_LOG_WARN, "%s guesses keys: more than %d wrong ones a second, so it has to wait",
 			conn_name(conn, name, sizeof(name)), LIMIT_GUESSES);
@@ -31,22 +31,22 @@ void guess_made(struct conn *conn)
 	}
 	if (guesses->left)
 		guesses->left--;
-	else if (!conn->held)
-		hold(conn);
+	else if (!conn->throttled)
+		guess_pause_conn(conn);
 }
 
 uint64_t guess_tick(struct nic *nic)
 {
 	nic_role(nic);
-	if (!nic->guesses.holding)
+	if (!nic->guesses.throttling)
 		return UINT64_MAX;
 	if (nic_now(nic) < nic->guesses.until_ns)
 		return nic->guesses.until_ns;
 	for (struct conn *conn = nic->conns; conn; conn = conn->next) {
-		if (conn->held)
+		if (conn->throttled)
 			nic->link.set_readable(conn->line, true);
-		conn->held = false;
+		conn->throttled = false;
 	}
-	nic->guesses.holding = false;
+	nic->guesses.throttling = false;
 	return UINT64_MAX;
 }

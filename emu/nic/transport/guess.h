@@ -14,7 +14,7 @@ struct nic;
 struct guesses {
 	uint64_t until_ns;	/* the end of this second */
 	uint32_t left;		/* wrong keys in it, until connections are held */
-	bool     holding;	/* connections */
+	bool     throttling;	/* connections */
 };
 
 /* A request named a key that does not exist. */

@@ -60,8 +60,8 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	/* A payload lent with its digest may have changed before it was sent, and so have cut the connection before this one. */
-	conn->out.digested = conn->payload_digest ? (uint32_t)conn->nic->link.at_once(conn->line) : 0;
-	conn->out.copies = conn->payload_digest && conn->session->opened;
+	conn->out.digest_batch = conn->payload_digest ? (uint32_t)conn->nic->link.at_once(conn->line) : 0;
+	conn->out.copy_all = conn->payload_digest && conn->session->opened;
 	if (!proof_finish(conn)) {
 		conn_close(conn, ENOMEM, false);
 		return;
@@ -103,7 +103,7 @@ static void hello_answered(struct conn *conn, const struct wire_hello_fields *fi
 	hello_open(conn, fields);
 }
 
-static void tell(const struct session *session, const char *what)
+static void hello_log(const struct session *session, const char *what)
 {
 	struct nic *nic = session->ep->nic;
 	char name[64];
@@ -143,7 +143,7 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 		return session;
 	*reason = WIRE_BYE_CLAIM;
 	*text = "another endpoint is known here under that address, which is asked for its instance";
-	tell(session, "another endpoint connects under that address, which is asked for its instance");
+	hello_log(session, "another endpoint connects under that address, which is asked for its instance");
 	claim_ask(session);
 	return NULL;
 }
@@ -184,7 +184,7 @@ static bool hello_fits(struct conn *conn, struct session *session, const struct 
 		return true;
 	if (goes_on) {
 		if (session->peer_is == PEER_KNOWN)
-			tell(session, "a connection in its name is for another session, and was turned away");
+			hello_log(session, "a connection in its name is for another session, and was turned away");
 		conn_bye(conn, WIRE_BYE_SESSION, "the session was given up here", true);
 		return false;
 	}
@@ -195,7 +195,7 @@ static bool hello_fits(struct conn *conn, struct session *session, const struct 
 		return true;
 	}
 	if (hello_stays(conn, session, fields))
-		tell(session, "a connection in its name would begin another session, so the peer is asked");
+		hello_log(session, "a connection in its name would begin another session, so the peer is asked");
 	claim_ask(session);
 	conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here, and the peer is asked for it", true);
 	return false;
@@ -225,7 +225,7 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 	if (!hello_fits(conn, session, fields, goes_on))
 		return;
 	if (fields->features & WIRE_ASKS_ALONE) {
-		tell(session, "asks for the instance here, as another endpoint has connected to it under this address");
+		hello_log(session, "asks for the instance here, as another endpoint has connected to it under this address");
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "the endpoint that is meant is here, and has the session", true);
 		return;
 	}

@@ -13,7 +13,7 @@
  * memory (place.h) all are copied, whatever this says: at most LIMIT_COPIED_SEGMENT. */
 static inline size_t payload_copied(const struct conn *conn, uint32_t length)
 {
-	return length <= LIMIT_COPY || conn->out.copies ? length : 0;
+	return length <= LIMIT_COPY || conn->out.copy_all ? length : 0;
 }
 /* First step for a payload behind a head: reads its bytes, the next `length` of `from`. If they are copied (payload_copied() had
  * room made), they go to `at`, behind the head that is not there yet; with payload digests *digest is theirs. False: they cannot

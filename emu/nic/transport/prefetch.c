@@ -11,10 +11,10 @@
 enum { NEAR_FRAMES = 6, NEXT_FRAMES = 4, HERE_FRAMES = 2 };
 
 /* Takes in the frame at the cursor. False: it does not begin in these bytes, or is no request for a region. */
-static bool take(struct prefetch *ahead, const struct mr_table *regions, const uint8_t *end)
+static bool prefetch_take_frame(struct prefetch *prefetch, const struct mr_table *regions, const uint8_t *end)
 {
-	const struct wire_head *head = (const struct wire_head *)ahead->at;
-	uint64_t left = (uint64_t)(end - ahead->at), length, key;
+	const struct wire_head *head = (const struct wire_head *)prefetch->at;
+	uint64_t left = (uint64_t)(end - prefetch->at), length, key;
 	wire_u64 named;	/* a target begins with the key */
 
 	if (left < sizeof(*head) + sizeof(named) || !wire_forms[head->op].targets)
@@ -22,10 +22,10 @@ static bool take(struct prefetch *ahead, const struct mr_table *regions, const u
 	memcpy(&named, head + 1, sizeof(named));
 	key = wire_get64(named);
 	mr_expect(regions, key);
-	ahead->keys[(ahead->first + ahead->count++) % PREFETCH_FRAMES] = key;
+	prefetch->keys[(prefetch->first + prefetch->count++) % PREFETCH_FRAMES] = key;
 	length = wire_get32(head->payload);
 	length += sizeof(*head) + wire_body_len(head->op) + (length ? sizeof(struct wire_trailer) : 0);
-	ahead->at += length < left ? length : left;
+	prefetch->at += length < left ? length : left;
 	return true;
 }
 
@@ -36,29 +36,29 @@ bool prefetch_pays(const struct mr_table *regions)
 
 /* Takes a prefetch step for those of the first `frames` frames that have not had it: `known` were there at the last call, behind
  * one that is gone. */
-static inline void step(const struct prefetch *ahead, const struct mr_table *regions, uint32_t known, uint32_t frames,
+static inline void step(const struct prefetch *prefetch, const struct mr_table *regions, uint32_t known, uint32_t frames,
 			void (*expect)(const struct mr_table *regions, uint64_t key))
 {
-	for (uint32_t i = known < frames - 1 ? known : frames - 1; i < ahead->count && i < frames; i++)
-		expect(regions, ahead->keys[(ahead->first + i) % PREFETCH_FRAMES]);
+	for (uint32_t i = known < frames - 1 ? known : frames - 1; i < prefetch->count && i < frames; i++)
+		expect(regions, prefetch->keys[(prefetch->first + i) % PREFETCH_FRAMES]);
 }
 
 /* Each step reads memory that the step before has prefetched, so there are some frames between them. */
-void prefetch_frames(struct prefetch *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
+void prefetch_frames(struct prefetch *prefetch, const struct mr_table *regions, const uint8_t *next, const uint8_t *end)
 {
 	uint32_t known;
 
-	if (!ahead->at || ahead->at <= next) {
-		ahead->at = next < end ? next : end;
-		ahead->first = ahead->count = 0;
-	} else if (ahead->count) {
-		ahead->first = (ahead->first + 1) % PREFETCH_FRAMES;
-		ahead->count--;
+	if (!prefetch->at || prefetch->at <= next) {
+		prefetch->at = next < end ? next : end;
+		prefetch->first = prefetch->count = 0;
+	} else if (prefetch->count) {
+		prefetch->first = (prefetch->first + 1) % PREFETCH_FRAMES;
+		prefetch->count--;
 	}
-	known = ahead->count;
-	while (ahead->count < PREFETCH_FRAMES && take(ahead, regions, end))
+	known = prefetch->count;
+	while (prefetch->count < PREFETCH_FRAMES && prefetch_take_frame(prefetch, regions, end))
 		;
-	step(ahead, regions, known, NEAR_FRAMES, mr_expect_near);
-	step(ahead, regions, known, NEXT_FRAMES, mr_expect_next);
-	step(ahead, regions, known, HERE_FRAMES, mr_expect_here);
+	step(prefetch, regions, known, NEAR_FRAMES, mr_expect_near);
+	step(prefetch, regions, known, NEXT_FRAMES, mr_expect_next);
+	step(prefetch, regions, known, HERE_FRAMES, mr_expect_here);
 }

@@ -23,6 +23,6 @@ struct prefetch {
 bool prefetch_pays(const struct mr_table *regions);
 /* If so: scans the frames in [next, end) and prefetches their regions. `next` is the first byte behind the frame being processed,
  * or begins the first frame of these bytes. */
-void prefetch_frames(struct prefetch *ahead, const struct mr_table *regions, const uint8_t *next, const uint8_t *end);
+void prefetch_frames(struct prefetch *prefetch, const struct mr_table *regions, const uint8_t *next, const uint8_t *end);
 
 #endif

@@ -59,12 +59,12 @@ bool proof_finish(struct conn *conn)
 	nic_role(conn->nic);
 	if (!proof)
 		return true;
-	conn->tokens = auth_tokens_open(&conn->nic->hidden, conn->nic->secret, proof->said, proof->length, conn->dialled);
+	conn->tokens = auth_tokens_open(&conn->nic->secret_memory, conn->nic->secret, proof->said, proof->length, conn->dialled);
 	proof_close(conn);
 	return conn->tokens;
 }
 
-static void note(struct proof *proof, const void *frame, size_t length)
+static void proof_note_frame(struct proof *proof, const void *frame, size_t length)
 {
 	assert(proof->length + length <= sizeof(proof->said));
 	memcpy(proof->said + proof->length, frame, length);
@@ -73,7 +73,7 @@ static void note(struct proof *proof, const void *frame, size_t length)
 }
 
 /* Puts one into the queue, and ends the connection if there is no room. */
-static void say(struct conn *conn, const uint8_t *frame, size_t length)
+static void proof_send_frame(struct conn *conn, const uint8_t *frame, size_t length)
 {
 	void *at = conn_frame_begin(conn, 0, 0);
 
@@ -83,7 +83,7 @@ static void say(struct conn *conn, const uint8_t *frame, size_t length)
 	}
 	memcpy(at, frame, length);
 	wire_seal(at, 0, true);
-	note(conn->proof, at, length);
+	proof_note_frame(conn->proof, at, length);
 	sendq_add(&conn->out, length);
 	conn_busy(conn);
 }
@@ -93,7 +93,7 @@ static void send_challenge(struct conn *conn, const struct wire_address_fields *
 	uint8_t frame[WIRE_FRAME_MAX], nonce[WIRE_NONCE_LEN];
 
 	conn->nic->link.random(conn->nic->link_arg, nonce, sizeof(nonce));
-	say(conn, frame, wire_put_challenge(frame, nonce, to));
+	proof_send_frame(conn, frame, wire_put_challenge(frame, nonce, to));
 }
 
 static void send_proof(struct conn *conn)
@@ -102,7 +102,7 @@ static void send_proof(struct conn *conn)
 
 	secret_prove(conn->nic->secret, conn->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, conn->proof->said,
 		     conn->proof->length, proof);
-	say(conn, frame, wire_put_proof(frame, proof));
+	proof_send_frame(conn, frame, wire_put_proof(frame, proof));
 }
 
 void proof_bye(struct conn *conn)
@@ -126,7 +126,7 @@ void proof_hello_sent(struct conn *conn, const void *frame, size_t length)
 	nic_role(conn->nic);
 	if (!conn->proof)
 		return;
-	note(conn->proof, frame, length);
+	proof_note_frame(conn->proof, frame, length);
 	if (conn->dialled) {
 		address_put(&conn->session->peer, &to);
 		send_challenge(conn, &to);
@@ -137,7 +137,7 @@ void proof_hello_sent(struct conn *conn, const void *frame, size_t length)
 
 /* Log and BYE, and the end of the session's ops in the same words: but not if a peer has proved the secret in it before, as
  * that peer may come back. */
-static void refuse(struct conn *conn, const struct wire_hello_fields *hello, const char *why)
+static void proof_refuse_conn(struct conn *conn, const struct wire_hello_fields *hello, const char *why)
 {
 	struct session *session = conn->session;
 	struct sockaddr_storage claimed;
@@ -157,13 +157,13 @@ static void refuse(struct conn *conn, const struct wire_hello_fields *hello, con
 		session_end(session, REFUSAL_SECRET);
 }
 
-/* refuse(), with the name of the setting to check. */
+/* proof_refuse_conn(), with the name of the setting to check. */
 static void refuse_secret(struct conn *conn, const struct wire_hello_fields *hello, const char *why)
 {
 	char text[WHY_MAX];
 
 	snprintf(text, sizeof(text), "%s (%s)", why, conn->nic->config.front->settings[FRONT_SECRET]);
-	refuse(conn, hello, text);
+	proof_refuse_conn(conn, hello, text);
 }
 
 void proof_refuse(struct conn *conn, const struct wire_hello_fields *hello)
@@ -186,7 +186,7 @@ static bool is_own(const struct conn *conn, const struct wire_head *challenge)
 static void answer_challenge(struct conn *conn, const struct wire_head *head, const struct wire_hello_fields *hello)
 {
 	if (!is_own(conn, head))
-		refuse(conn, hello, "it was meant for another address: with a secret, nothing may forward it");
+		proof_refuse_conn(conn, hello, "it was meant for another address: with a secret, nothing may forward it");
 	else if (conn->dialled)
 		send_proof(conn);
 	else
@@ -215,7 +215,7 @@ const char *proof_take(struct conn *conn, const struct wire_head *head, struct w
 		return "CHALLENGE, PROOF or HELLO out of order (WIRE-102)";
 	if (head->op == WIRE_HELLO)
 		memcpy(proof->hello, head, length);
-	note(proof, head, length);
+	proof_note_frame(proof, head, length);
 	if (proof->hello[0] == WIRE_HELLO)	/* a dialler is challenged before it is greeted */
 		wire_get_hello((const struct wire_head *)proof->hello, hello);
 	if (head->op == WIRE_CHALLENGE) {

@@ -30,12 +30,12 @@ void sendq_spares_free(struct sendq_spares *spares)
 
 static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
 {
-	struct sendq_buffer *buffer = spares->first[q->copies];
+	struct sendq_buffer *buffer = spares->first[q->copy_all];
 
 	if (!buffer)
 		return false;
-	spares->first[q->copies] = buffer->next;
-	spares->count[q->copies]--;
+	spares->first[q->copy_all] = buffer->next;
+	spares->count[q->copy_all]--;
 	q->buffer = buffer;
 	return true;
 }
@@ -43,14 +43,14 @@ static bool sendq_take_buffer(struct sendq *q, struct sendq_spares *spares)
 /* sendq_room() where there is no buffer, nor a spare one. */
 static __attribute__((cold)) void *sendq_new_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, unsigned runs)
 {
-	uint32_t size = q->copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
+	uint32_t size = q->copy_all ? SENDQ_LONG_BYTES : SENDQ_BYTES;
 
 	q->buffer = malloc(sizeof(*q->buffer) + size);
-	q->starved = !q->buffer;
+	q->no_memory = !q->buffer;
 	if (!q->buffer)
 		return NULL;
 	q->buffer->size = size;
-	q->buffer->is_long = q->copies;
+	q->buffer->is_long = q->copy_all;
 	return sendq_room(q, spares, bytes, runs);
 }
 
@@ -59,17 +59,17 @@ void *sendq_room(struct sendq *q, struct sendq_spares *spares, size_t bytes, uns
 	role_assert();
 	if (likely(!q->buffer) && !sendq_take_buffer(q, spares))
 		return sendq_new_room(q, spares, bytes, runs);
-	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end || q->sated;
+	q->full = bytes > q->buffer->size - q->used || runs + 2 > (unsigned)SENDQ_PIECES - q->end || q->batch_full;
 	return unlikely(q->full) ? NULL : q->buffer->bytes + q->used;
 }
 
 static __attribute__((cold)) void kept_free(struct sendq *q)
 {
-	struct sendq_kept *kept;
+	struct sendq_saved *saved;
 
-	while ((kept = q->kept)) {
-		q->kept = kept->next;
-		free(kept);
+	while ((saved = q->saved)) {
+		q->saved = saved->next;
+		free(saved);
 	}
 }
 
@@ -81,10 +81,10 @@ void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 	role_assert();
 	if (!buffer)
 		return;
-	if (unlikely(q->kept))
+	if (unlikely(q->saved))
 		kept_free(q);
-	*q = (struct sendq){ .copies = q->copies, .digested = q->digested };
-	is_long = buffer->is_long;	/* q->copies may be younger than the buffer */
+	*q = (struct sendq){ .copy_all = q->copy_all, .digest_batch = q->digest_batch };
+	is_long = buffer->is_long;	/* q->copy_all may be younger than the buffer */
 	if (spares->count[is_long] >= (is_long ? SENDQ_LONG_SPARES : SENDQ_SPARES)) {
 		free(buffer);
 		return;
@@ -103,9 +103,9 @@ static void add_piece(struct sendq *q, const struct sendq_piece *piece)
 /* Adds a piece behind the bytes that wait in the buffer. */
 static void add_foreign(struct sendq *q, const struct sendq_piece *piece)
 {
-	if (q->past < q->used)
-		add_piece(q, &(struct sendq_piece){ .base = q->buffer->bytes + q->past, .length = q->used - q->past });
-	q->past = q->used;
+	if (q->consumed < q->used)
+		add_piece(q, &(struct sendq_piece){ .base = q->buffer->bytes + q->consumed, .length = q->used - q->consumed });
+	q->consumed = q->used;
 	add_piece(q, piece);
 }
 
@@ -113,7 +113,7 @@ void sendq_lend(struct sendq *q, const struct iovec *run, const void *owner)
 {
 	role_assert();
 	add_foreign(q, &(struct sendq_piece){ .base = run->iov_base, .length = run->iov_len, .owner = owner });
-	q->sated = q->digested && q->in_pieces >= q->digested;
+	q->batch_full = q->digest_batch && q->in_pieces >= q->digest_batch;
 }
 
 void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *trailer)
@@ -126,17 +126,17 @@ void sendq_trailer(struct sendq *q, unsigned pieces, struct wire_trailer *traile
 /* False: no memory, or it cannot be read. */
 static bool piece_keep(struct sendq *q, struct sendq_piece *piece, enum wire_status status)
 {
-	struct sendq_kept *kept = malloc(sizeof(*kept) + piece->length);
+	struct sendq_saved *saved = malloc(sizeof(*saved) + piece->length);
 
-	if (!kept)
+	if (!saved)
 		return false;
-	if (!guard_copy(kept->bytes, piece->base, piece->length)) {
-		free(kept);
+	if (!guard_copy(saved->bytes, piece->base, piece->length)) {
+		free(saved);
 		return false;
 	}
-	kept->next = q->kept;
-	q->kept = kept;
-	piece->base = kept->bytes;
+	saved->next = q->saved;
+	q->saved = saved;
+	piece->base = saved->bytes;
 	piece->owner = NULL;
 	if (piece->trailer)
 		wire_end_badly(piece->trailer, status);
@@ -150,7 +150,7 @@ void sendq_revoke(struct sendq *q, const void *owner, enum wire_status status)
 		struct sendq_piece *piece = &q->buffer->piece[i];
 
 		if (piece->owner == owner && !piece_keep(q, piece, status))
-			q->spoiled = true;
+			q->lent_lost = true;
 	}
 }
 
@@ -164,8 +164,8 @@ static int sendq_runs(const struct sendq *q, struct iovec *runs)
 
 		runs[count++] = (struct iovec){ piece->base, piece->length };
 	}
-	if (q->past < q->used)
-		runs[count++] = (struct iovec){ q->buffer->bytes + q->past, q->used - q->past };
+	if (q->consumed < q->used)
+		runs[count++] = (struct iovec){ q->buffer->bytes + q->consumed, q->used - q->consumed };
 	return count;
 }
 
@@ -184,17 +184,17 @@ static void sendq_sent(struct sendq *q, size_t bytes)
 		}
 		q->first++;
 	}
-	q->past += (uint32_t)bytes;
+	q->consumed += (uint32_t)bytes;
 }
 
 /* Sends pieces, and the bytes that wait behind them. */
-static int send_pieces(struct sendq *q, const struct link_ops *link, struct line *line)
+static int sendq_send_lent(struct sendq *q, const struct link_ops *link, struct line *line)
 {
 	struct iovec runs[SENDQ_PIECES];
 	int count = sendq_runs(q, runs);
 	ssize_t sent;
 
-	if (q->spoiled)
+	if (q->lent_lost)
 		return -ECANCELED;
 	sent = link->send(line, runs, count);
 	if (sent == -EFAULT && count > 1)
@@ -211,18 +211,18 @@ int sendq_flush(struct sendq *q, struct sendq_spares *spares, const struct link_
 {
 	role_assert();
 	while (unlikely(q->first < q->end)) {
-		int err = send_pieces(q, link, line);
+		int err = sendq_send_lent(q, link, line);
 
 		if (err)
 			return err;
 	}
-	while (q->past < q->used) {
-		struct iovec run = { q->buffer->bytes + q->past, q->used - q->past };
+	while (q->consumed < q->used) {
+		struct iovec run = { q->buffer->bytes + q->consumed, q->used - q->consumed };
 		ssize_t sent = link->send(line, &run, 1);
 
 		if (unlikely(sent < 0))
 			return (int)sent;
-		q->past += (uint32_t)sent;
+		q->consumed += (uint32_t)sent;
 	}
 	sendq_drop(q, spares);
 	return 0;

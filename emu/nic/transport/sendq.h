@@ -34,8 +34,8 @@ struct sendq_piece {
 };
 
 /* A copy of lent bytes that were revoked before they were sent. */
-struct sendq_kept {
-	struct sendq_kept *next;
+struct sendq_saved {
+	struct sendq_saved *next;
 	uint8_t bytes[];
 };
 
@@ -58,17 +58,17 @@ void sendq_spares_free(struct sendq_spares *spares);
 struct sendq {
 	struct sendq_buffer *buffer;	/* NULL: nothing waits */
 	uint32_t used;			/* bytes of the buffer given out */
-	uint32_t past;			/* of them, those that were sent or are in pieces; the rest waits behind all pieces */
+	uint32_t consumed;		/* of them, those that were sent or are in pieces; the rest waits behind all pieces */
 	uint64_t in_pieces;		/* bytes that wait */
-	uint32_t digested;		/* lent payload has a digest, is sent as it is or not at all, and so much of it at once: set
+	uint32_t digest_batch;		/* lent payload has a digest, is sent as it is or not at all, and so much of it at once: set
 					 * by its owner. 0: no digests, and as much as there is */
 	uint16_t first, end;		/* pieces that wait */
 	bool     full;			/* there was no room for something */
-	bool     starved;		/* there was no memory for a buffer */
-	bool     copies;		/* takes long buffers: set by its owner, which copies all payload */
-	bool     sated;			/* a full digest batch is queued: flush before lending more */
-	bool     spoiled;		/* a lent payload is not there any more */
-	struct sendq_kept *kept;
+	bool     no_memory;		/* there was no memory for a buffer */
+	bool     copy_all;		/* takes long buffers: set by its owner, which copies all payload */
+	bool     batch_full;		/* a full digest batch is queued: flush before lending more */
+	bool     lent_lost;		/* a lent payload is not there any more */
+	struct sendq_saved *saved;
 	const void *faulted;		/* owner whose memory sendq_flush() could not read */
 };
 
@@ -87,7 +87,7 @@ static inline void *sendq_add(struct sendq *q, size_t length)
 
 static inline uint64_t sendq_waiting(const struct sendq *q)
 {
-	return q->in_pieces + q->used - q->past;
+	return q->in_pieces + q->used - q->consumed;
 }
 
 /* After sendq_room(): lent memory; `trailer` was added or will be added behind it. */

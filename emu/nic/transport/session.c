@@ -17,7 +17,7 @@
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
 
-enum { BREAKS_MAX = 3 };
+enum { FAILED_CONNS_MAX = 3 };
 
 static struct nic *nic_of(const struct session *session)
 {
@@ -25,7 +25,7 @@ static struct nic *nic_of(const struct session *session)
 }
 
 /* Ended, and no user is left that would come back to it. */
-static bool is_spent(const struct session *session)
+static bool session_is_unused(const struct session *session)
 {
 	const struct ep *ep = session->ep;
 
@@ -46,7 +46,7 @@ static void sweep(struct ep *ep)
 	ep->swept_ns = now_ns;
 	for (session = ep->sessions; session; session = next) {
 		next = session->next;
-		if (is_spent(session))
+		if (session_is_unused(session))
 			session_free(session);
 	}
 	ep->sweep_at = 2 * ep->session_count;
@@ -161,7 +161,7 @@ void session_time(struct session *session, uint64_t at_ns)
 	struct nic *nic = nic_of(session);
 
 	nic_role(session->ep->nic);
-	nic_due(nic, at_ns);
+	nic_arm_timer(nic, at_ns);
 	if (session->timed)
 		return;
 	session->timed = true;
@@ -184,7 +184,7 @@ void session_owe(struct session *session)
 	}
 	if (session->owing)
 		return;
-	nic_stir(nic);
+	nic_kick(nic);
 	session->owing = true;
 	session->next_owing = nic->owing;
 	nic->owing = session;
@@ -254,7 +254,7 @@ static void session_dial(struct session *session)
 static __attribute__((noinline)) void session_begin(struct session *session)
 {
 	session->down_since_ns = session->down_ns = 0;	/* no dial was tried while it was idle */
-	session->unspoken = true;
+	session->dialled_idle = true;
 	session_dial(session);
 }
 
@@ -270,10 +270,10 @@ void session_want(struct session *session)
 void session_forgotten(struct session *session)
 {
 	struct op_list pending = session->req.pending;
-	uint32_t breaks = session->breaks + 1;
+	uint32_t failed_conns = session->failed_conns + 1;
 
 	nic_role(session->ep->nic);
-	if (breaks >= BREAKS_MAX) {
+	if (failed_conns >= FAILED_CONNS_MAX) {
 		session_end(session, REFUSAL_PROTOCOL);
 		return;
 	}
@@ -282,7 +282,7 @@ void session_forgotten(struct session *session)
 	session->req.pending = pending;
 	if (!pending.first)
 		return;
-	session->breaks = breaks;
+	session->failed_conns = failed_conns;
 	session_want(session);
 }
 
@@ -303,14 +303,14 @@ const char *session_resume(struct session *session, struct conn *conn, const str
 	req->eager = segment < conn->nic->config.eager ? segment : (uint32_t)conn->nic->config.eager;
 	req->requests = hello->requests;
 	req->reads_max = hello->reads;
-	conn->floor = session->rsp.seen;
+	conn->seen_at_open = session->rsp.seen;
 	session->opened = conn->epoch;
 	session_enter(session, SESSION_OPEN);
 	session->refused_dials = 0;
 	if (session->down_since_ns)
 		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1;	/* not 0 */
 	session->down_since_ns = 0;
-	session->unspoken = false;
+	session->dialled_idle = false;
 	/* An acknowledgement on the old connection may not have arrived. */
 	session->rsp.owed_requests = session->rsp.seen > 0;
 	session_owe(session);
@@ -326,11 +326,11 @@ void session_cut(struct session *session, int error)
 	session_enter(session, SESSION_IDLE);
 	session->refused_dials = error == ECONNREFUSED ? session->refused_dials + 1 : 0;
 	session_down(session);
-	if (session->mute)
+	if (session->answer_lost)
 		session_end(session, REFUSAL_NO_SESSION);
 	else if (session->refused_dials >= nic_of(session)->config.refused_dials)
 		session_end(session, REFUSAL_PEER_GONE);
-	else if (session->breaks >= BREAKS_MAX)
+	else if (session->failed_conns >= FAILED_CONNS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
 	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
 		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
@@ -349,9 +349,9 @@ void session_end(struct session *session, enum refusal_cause cause)
 	responder_flush(session, cause);
 	session_enter(session, SESSION_IDLE);
 	session_meet(session, PEER_STRANGER);
-	session->mute = false;
+	session->answer_lost = false;
 	session->id = session->epoch = session->opened = 0;
-	session->refused_dials = session->breaks = 0;
+	session->refused_dials = session->failed_conns = 0;
 	session->down_since_ns = session->down_ns = 0;
 	cm_ended(session, cause);
 }
@@ -359,7 +359,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 void session_replaced(struct session *session)
 {
 	nic_role(session->ep->nic);
-	if (session->unspoken)
+	if (session->dialled_idle)
 		session_forgotten(session);
 	else
 		session_end(session, REFUSAL_PEER_GONE);
@@ -415,7 +415,7 @@ static bool ack_owed(const struct session *session)
 	return session->rsp.owed_requests > 0 || session->req.verdict_seen > session->req.verdict_said;
 }
 
-void session_settle(struct session *session)
+void session_flush_ack(struct session *session)
 {
 	nic_role(session->ep->nic);
 	if (session->conn)
@@ -462,7 +462,7 @@ bool session_fill(struct session *session, struct conn *conn)
 	const struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
-	if (unlikely(rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->replies))
+	if (unlikely(rsp->unsent || rsp->rnr_owed || rsp->pulls_due || rsp->responses))
 		return fill_answers(session, conn);
 	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;

@@ -64,7 +64,7 @@ struct write_state {
 struct responder {
 	uint64_t seen;			/* last request executed */
 	struct verdict *unsent;		/* first of `verdicts` not sent on this connection */
-	struct read_response *replies, *replies_last;		/* DATA to be sent */
+	struct read_response *responses, *responses_last;	/* DATA to be sent */
 	uint32_t pulls_due;		/* of `pulls`: PULL to be sent */
 	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
 	uint64_t owed_bytes;
@@ -73,7 +73,7 @@ struct responder {
 	bool     rnr_owed;		/* RNR is to be sent */
 	struct cq_node *slot;		/* see complete_reserve() */
 	struct write_state write;
-	uint64_t life;			/* from the first request of a session to its end; no other one has this number */
+	uint64_t generation;		/* from the first request of a session to its end; no other one has this number */
 	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
 	uint64_t verdict_next;
 	uint32_t verdict_count;
@@ -91,14 +91,14 @@ struct session {
 	enum session_peer peer_is;
 	/* Booleans, as each of the five goes with any state: its kind for life, its mishaps, and the lists that it is in. */
 	bool     target_only;			/* the answering end of an endpoint that addresses itself */
-	bool     mute;				/* an answer was lost for want of memory: ends with its connection */
+	bool     answer_lost;			/* an answer was lost for want of memory: ends with its connection */
 	struct requester req;
 	struct responder rsp;
 	struct session *next_timed, *next_owing;
 	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
-	bool     unspoken;			/* dialled while nothing was under way: all its ops may begin anew */
+	bool     dialled_idle;			/* dialled while nothing was under way: all its ops may begin anew */
 	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
-	uint32_t breaks;			/* consecutive connections lost to a protocol error or a session given up */
+	uint32_t failed_conns;			/* consecutive connections lost to a protocol error or a session given up */
 	uint64_t down_ns;			/* length of the outage before this connection; 0: a request got on since */
 	uint64_t down_since_ns;			/* the outage began then; 0: a connection is up, or none was tried */
 	uint64_t seen_running_ns;			/* while down: when session_tick() was last here */
@@ -149,13 +149,13 @@ void session_time(struct session *session, uint64_t at_ns);
 /* A request of either side has made progress: the peer does not merely greet. */
 static inline void session_got_on(struct session *session)
 {
-	session->breaks = 0;
+	session->failed_conns = 0;
 	session->down_ns = 0;
 }
 /* An acknowledgement of requests or verdicts is owed to the peer. */
 void session_owe(struct session *session);
 /* Sends an acknowledgement that is still owed now; it may have gone with other frames since. */
-void session_settle(struct session *session);
+void session_flush_ack(struct session *session);
 /* Writes the next frame that is to be sent into the connection's queue. False: nothing (more) to send now. */
 bool session_fill(struct session *session, struct conn *conn);
 /* The acknowledgement that a frame sent now may carry. */

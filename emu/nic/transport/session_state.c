@@ -30,7 +30,7 @@ static const char *const peer_names[PEER_STATES] = {
 	[PEER_STRANGER] = "a stranger", [PEER_GREETED] = "greeted", [PEER_KNOWN] = "known",
 };
 
-static __attribute__((cold, noinline)) void tell(struct session *session, const char *what, const char *from, const char *to)
+static __attribute__((cold, noinline)) void state_log(struct session *session, const char *what, const char *from, const char *to)
 {
 	char name[64];
 
@@ -45,7 +45,7 @@ void session_enter(struct session *session, enum session_state state)
 	assert(from_states[state] & 1 << from);
 	session->state = state;
 	if (state != from && session->ep->nic->config.debug)
-		tell(session, "session with", names[from], names[state]);
+		state_log(session, "session with", names[from], names[state]);
 }
 
 void session_meet(struct session *session, enum session_peer peer)
@@ -56,5 +56,5 @@ void session_meet(struct session *session, enum session_peer peer)
 	assert(from_peers[peer] & 1 << from);
 	session->peer_is = peer;
 	if (peer != from && session->ep->nic->config.debug)
-		tell(session, "peer", peer_names[from], peer_names[peer]);
+		state_log(session, "peer", peer_names[from], peer_names[peer]);
 }

@@ -344,11 +344,11 @@ uint64_t line_next_ns(struct line *line)
 	struct pipe *pipe = &cable->pipe[!line_dir(line)];
 	uint64_t next = UINT64_MAX;
 
-	if ((line_readable(line) && !line->deaf) || (line->want_write && line_writable(line)))
+	if ((line_readable(line) && !line->rx_paused) || (line->want_write && line_writable(line)))
 		return cable->world->now_ns;
 	if (!cable->broken && cable_timeout_ns(cable) != UINT64_MAX)
 		return cable_timeout_ns(cable);
-	if (line->deaf)
+	if (line->rx_paused)
 		return UINT64_MAX;
 	if (cable->broken && line_is_dry(line))
 		next = line->down_ns > cable->world->now_ns ? line->down_ns : cable->world->now_ns;

@@ -13,7 +13,7 @@ struct line {
 	struct cable *cable;
 	struct node *node;	/* whose end it is; NULL: a test's (raw), or not accepted yet */
 	struct conn *conn;
-	bool up, closed, want_write, deaf;
+	bool up, closed, want_write, rx_paused;
 	bool told;		/* conn_down() was called: no event after it */
 	uint64_t note, noted;	/* the peer's last, and the last of them that was told */
 	uint64_t down_ns;	/* broken: when this end notices */

@@ -151,9 +151,9 @@ static void lines_want_write(struct line *line)
 
 static void lines_hear(struct line *line, bool on)
 {
-	in_role(line->node, "hear");
-	WORLD_CHECK(line->node->world, !line->closed, "hear on a closed line");
-	line->deaf = !on;
+	in_role(line->node, "set_readable");
+	WORLD_CHECK(line->node->world, !line->closed, "set_readable on a closed line");
+	line->rx_paused = !on;
 }
 
 static bool lines_note(struct line *line, uint64_t number)
@@ -260,7 +260,7 @@ static bool serve_end(struct line *line)
 		conn_writable(line->conn);
 		return true;
 	}
-	if (line->deaf)
+	if (line->rx_paused)
 		return false;
 	if (line_has_input(line)) {
 		conn_readable(line->conn);

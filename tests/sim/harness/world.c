@@ -153,7 +153,7 @@ bool node_run(struct node *node)
 		node_enter(node);		/* the NIC thread serves */
 		did |= nic_work(node->nic);
 		nic_set_polling(node->nic, false);
-		nic_settle(node->nic);
+		nic_flush_acks(node->nic);
 		node_leave(node);
 	}
 	scarce_end();

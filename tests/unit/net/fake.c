@@ -134,7 +134,7 @@ static uint64_t now(void *arg)
 
 static void settle(void *arg)
 {
-	nic_settle(arg);
+	nic_flush_acks(arg);
 }
 
 static void wake(void *arg)
@@ -173,12 +173,12 @@ void nic_close(struct nic *nic)
 	driver_fini(&nic->driver);
 }
 
-bool nic_quiet(struct nic *nic)
+bool nic_is_drained(struct nic *nic)
 {
 	return atomic_load(&nic->slices) >= nic->loud_slices;
 }
 
-void nic_goodbye(struct nic *nic)
+void nic_say_bye(struct nic *nic)
 {
 	assert(driver_mine(&nic->driver));
 	nic->goodbyes++;
@@ -230,7 +230,7 @@ bool nic_is_polling(const struct nic *nic)
 	return atomic_load(&nic->looks);
 }
 
-void nic_settle(struct nic *nic)
+void nic_flush_acks(struct nic *nic)
 {
 	assert(driver_mine(&nic->driver));
 	atomic_fetch_add(&nic->settled, 1);

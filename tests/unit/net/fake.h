@@ -46,7 +46,7 @@ struct nic {
 	atomic_uint_fast64_t deadline_ns;
 	atomic_uint timers, slices, settled;
 	atomic_bool looks;
-	unsigned int loud_slices;	/* nic_quiet() after so many */
+	unsigned int loud_slices;	/* nic_is_drained() after so many */
 	int goodbyes;
 	bool fails;
 };

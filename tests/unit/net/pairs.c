@@ -104,7 +104,7 @@ void pair(struct conn **one, struct conn **two)
 	}
 }
 
-void pair_with_board(struct conn **one, struct conn **two)
+void pair_with_shm(struct conn **one, struct conn **two)
 {
 	pair(one, two);
 	send_text(*one, "greeting");

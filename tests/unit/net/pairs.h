@@ -27,7 +27,7 @@ struct conn *dial(void);		/* to ep */
 void finish(const struct conn *conn);	/* its dial */
 void pair(struct conn **one, struct conn **two);
 /* With a shared segment from the first bytes on, which go the way that HELLO does; and nothing is on its way. */
-void pair_with_board(struct conn **one, struct conn **two);
+void pair_with_shm(struct conn **one, struct conn **two);
 bool is_unix(const struct line *line);	/* its socket */
 void await(int set);			/* blocks until the set has something */
 void next_events(void);			/* likewise for lines that are open, and delivers it */

@@ -249,8 +249,8 @@ Test(local, takes_no_descriptors)
 	if (getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &length))
 		cr_skip_test("this kernel lets nobody refuse them");
 	pair(&one, &two);
-	send_text(two, "with a board");
-	expect_text(one, "with a board");
+	send_text(two, "with a segment");
+	expect_text(one, "with a segment");
 	cr_assert(sendmsg(one->line->fd, &message, 0) == -1 && errno == EPERM, "to who accepted");
 	cr_assert(sendmsg(two->line->fd, &message, 0) == -1 && errno == EPERM, "to who dialled");
 	cr_assert_eq(connect_to(fd, name_of_listener()), 0);
@@ -424,7 +424,7 @@ Test(local, has_a_room_of_its_own)
 /* As if so many ticks had seen the neighbour take nothing. */
 static void pass_silence(struct line *line)
 {
-	line->silent_ticks += TIME_SILENCE_NS / TIME_MS(TCP_TICK_MS);
+	line->stalled_ticks += TIME_SILENCE_NS / TIME_MS(TCP_TICK_MS);
 }
 
 static void read_some(struct conn *conn)

@@ -62,25 +62,25 @@ Test(nic_slices, an_earlier_timer)
 	nic = stage.nic;
 	atomic_store(&nic->pace.deadline_ns, 1000);
 	atomic_store(&nic->driver.armed, true);
-	nic_due(nic, 1001);
-	nic_due(nic, 1000);
+	nic_arm_timer(nic, 1001);
+	nic_arm_timer(nic, 1000);
 	cr_assert_eq(nic_deadline(nic), 1000);
 	cr_assert_eq(wakes, 0);
-	nic_due(nic, 999);
+	nic_arm_timer(nic, 999);
 	cr_assert_eq(nic_deadline(nic), 999);
 	cr_assert_eq(wakes, 1);
 	nic->pace.slicing = true;
-	nic_due(nic, 998);
+	nic_arm_timer(nic, 998);
 	nic->pace.slicing = false;
 	atomic_store(&nic->driver.armed, false);
-	nic_due(nic, 997);
+	nic_arm_timer(nic, 997);
 	cr_assert_eq(nic_deadline(nic), 997);
 	cr_assert_eq(wakes, 1);
 	nic->pace.ticking = true;
 	nic->pace.tick_due_ns = 500;
-	nic_due(nic, 600);
+	nic_arm_timer(nic, 600);
 	cr_assert_eq(nic->pace.tick_due_ns, 500);
-	nic_due(nic, 400);
+	nic_arm_timer(nic, 400);
 	cr_assert_eq(nic->pace.tick_due_ns, 400);
 	cr_assert_eq(nic_deadline(nic), 997, "which nic_tick() sees to");
 	nic->pace.ticking = false;
@@ -94,7 +94,7 @@ Test(nic_slices, nobody_to_wake)
 
 	stage_open(&stage, 2, NULL);
 	atomic_store(&stage.nic->driver.armed, true);
-	nic_due(stage.nic, 1);
+	nic_arm_timer(stage.nic, 1);
 	atomic_store(&stage.nic->driver.armed, false);
 	stage_close(&stage);
 }
@@ -136,7 +136,7 @@ Test(nic_slices, what_is_owed)
 	nic_work(nic);
 	cr_assert_eq(nic_deadline(nic), look);
 	cr_assert_eq(wakes, 1, "it is awake");
-	nic_settle(nic);
+	nic_flush_acks(nic);
 	stage_close(&stage);
 }
 
@@ -264,7 +264,7 @@ static bool quiet(struct node *node)
 	bool is_quiet;
 
 	node_enter(node);
-	is_quiet = nic_quiet(node->nic);
+	is_quiet = nic_is_drained(node->nic);
 	node_leave(node);
 	return is_quiet;
 }
@@ -371,7 +371,7 @@ Test(nic_slices, time_of_what_is_settled)
 	node_enter(bed.node[0]);
 	clock_now(&nic->clock);
 	bed.world->now_ns += TIME_MS(1);
-	nic_settle(nic);
+	nic_flush_acks(nic);
 	cr_assert_eq(session->down_since_ns, bed.world->now_ns);
 	node_leave(bed.node[0]);
 	nic->link = link;
@@ -429,7 +429,7 @@ Test(nic_slices, more_than_one_go_sends)
 	cr_assert_eq(req->next_seq, first + SLICE_FRAMES);
 	node_enter(bed.node[0]);
 	atomic_store(&driver->owed, false);
-	nic_settle(nic);
+	nic_flush_acks(nic);
 	cr_assert_eq(req->next_seq, first + 2 * SLICE_FRAMES);
 	cr_assert(driver_left(driver));
 	node_leave(bed.node[0]);
@@ -496,7 +496,7 @@ Test(nic_slices, who_says_no_hello)
 	bed->world->now_ns = due - 1;
 	raw[1] = raw_dial(bed->world, party_port(bed->party[1]));
 	nic_work(stage.nic);
-	nic_due(stage.nic, bed->world->now_ns);
+	nic_arm_timer(stage.nic, bed->world->now_ns);
 	nic_work(stage.nic);
 	cr_assert_eq(stage.nic->conn_count, 3);
 	cr_assert_eq(nic_deadline(stage.nic), due);

@@ -23,7 +23,7 @@ static bool add_segment(struct sendq *q, struct sendq_spares *spares, size_t pay
 Test(sendq, a_whole_segment)
 {
 	struct sendq_spares spares = { 0 };
-	struct sendq q = { .copies = true };
+	struct sendq q = { .copy_all = true };
 
 	cr_assert(add_segment(&q, &spares, LIMIT_SEGMENT));
 	sendq_drop(&q, &spares);
@@ -35,9 +35,9 @@ Test(sendq, room)
 {
 	struct sendq_spares spares = { 0 };
 
-	for (int copies = 0; copies < 2; copies++) {
-		struct sendq q = { .copies = copies };
-		size_t bytes = copies ? SENDQ_LONG_BYTES : SENDQ_BYTES;
+	for (int copy_all = 0; copy_all < 2; copy_all++) {
+		struct sendq q = { .copy_all = copy_all };
+		size_t bytes = copy_all ? SENDQ_LONG_BYTES : SENDQ_BYTES;
 
 		cr_assert_not(sendq_room(&q, &spares, bytes + 1, 1));
 		cr_assert(q.full);
@@ -50,7 +50,7 @@ Test(sendq, room)
 		cr_assert(sendq_room(&q, &spares, bytes - 1, SENDQ_PIECES - 2));
 		sendq_drop(&q, &spares);
 		cr_assert_null(q.buffer);
-		cr_assert_eq(q.copies, copies, "it is the connection's");
+		cr_assert_eq(q.copy_all, copy_all, "it is the connection's");
 	}
 	sendq_spares_free(&spares);
 }
@@ -74,7 +74,7 @@ Test(sendq, pieces)
 {
 	const struct link_ops link = { .send = take_pieces };
 	struct sendq_spares spares = { 0 };
-	struct sendq q = { .copies = false };
+	struct sendq q = { .copy_all = false };
 	int owner;
 
 	cr_assert(!guard_install());
@@ -106,7 +106,7 @@ Test(sendq, most_pieces)
 {
 	const struct link_ops link = { .send = take_pieces };
 	struct sendq_spares spares = { 0 };
-	struct sendq q = { .copies = false };
+	struct sendq q = { .copy_all = false };
 	struct iovec run = { &q, 1 };
 	int frames = 0;
 
@@ -138,17 +138,17 @@ Test(sendq, as_much_as_is_digested)
 	static uint8_t lent[EIGHTH];
 	struct sendq_spares spares = { 0 };
 
-	for (uint32_t digested = 0; digested <= 8 * EIGHTH; digested += 8 * EIGHTH) {
+	for (uint32_t digest_batch = 0; digest_batch <= 8 * EIGHTH; digest_batch += 8 * EIGHTH) {
 		const struct link_ops link = { .send = take_pieces };
-		struct sendq q = { .digested = digested };
+		struct sendq q = { .digest_batch = digest_batch };
 		struct iovec run = { lent, sizeof(lent) };
 		int runs = 0;
 
 		for (; sendq_room(&q, &spares, 10, 1); runs++)
 			sendq_lend(&q, &run, lent);
-		cr_assert_eq(runs, digested ? 8 : SENDQ_PIECES - 2);
+		cr_assert_eq(runs, digest_batch ? 8 : SENDQ_PIECES - 2);
 		cr_assert_eq(sendq_flush(&q, &spares, &link, NULL), 0);
-		cr_assert_eq(q.digested, digested, "it is the connection's");
+		cr_assert_eq(q.digest_batch, digest_batch, "it is the connection's");
 		cr_assert(sendq_room(&q, &spares, 10, 1));
 		sendq_drop(&q, &spares);
 	}
@@ -176,12 +176,12 @@ static ssize_t take_away(struct line *line, const struct iovec *iov, int count)
 }
 
 /* Of memory that is taken back, or goes, after it was lent. */
-static int revoke_lent(bool gone, uint32_t digested, struct sendq_spares *spares)
+static int revoke_lent(bool gone, uint32_t digest_batch, struct sendq_spares *spares)
 {
 	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *lent = pages + PAGE - ABOVE;
 	const struct link_ops link = { .send = take_away };
-	struct sendq q = { .digested = digested };
+	struct sendq q = { .digest_batch = digest_batch };
 	struct iovec run = { lent, 2 * ABOVE };
 	struct wire_trailer *trailer;
 	int err;
@@ -214,28 +214,28 @@ Test(sendq, revoked)
 
 	cr_assert(!guard_install());
 	arrived = bytes;
-	for (uint32_t digested = 0; digested < 2; digested++) {
-		cr_assert_eq(revoke_lent(false, digested, &spares), 0);
+	for (uint32_t digest_batch = 0; digest_batch < 2; digest_batch++) {
+		cr_assert_eq(revoke_lent(false, digest_batch, &spares), 0);
 		cr_assert_eq(sent, sizeof(bytes));
 		for (size_t i = 0; i < 2 * ABOVE; i++)
 			cr_assert_eq(bytes[i], 0xee, "byte %zu", i);
-		cr_assert_eq(revoke_lent(true, digested, &spares), -ECANCELED);
+		cr_assert_eq(revoke_lent(true, digest_batch, &spares), -ECANCELED);
 		cr_assert_eq(sent, 0);
 	}
 	sendq_spares_free(&spares);
 }
 
 /* So many are kept for the next user, each sort by itself, and no more. */
-static void keeps(bool copies, unsigned most)
+static void keeps(bool copy_all, unsigned most)
 {
 	enum { MANY = SENDQ_SPARES + 2 };
 	struct sendq_spares spares = { 0 };
 	struct sendq q[MANY];
-	unsigned *count = &spares.count[copies];
-	struct sendq_buffer **first = &spares.first[copies], *kept;
+	unsigned *count = &spares.count[copy_all];
+	struct sendq_buffer **first = &spares.first[copy_all], *kept;
 
 	for (unsigned i = 0; i < MANY; i++) {
-		q[i] = (struct sendq){ .copies = copies };
+		q[i] = (struct sendq){ .copy_all = copy_all };
 		cr_assert(sendq_room(&q[i], &spares, 1, 1));
 	}
 	for (unsigned i = 0; i < MANY; i++) {

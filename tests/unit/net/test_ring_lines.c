@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_rings.c - lines of neighbours whose bytes go by a ring and by a socket (tcp_shm_ring.c): part of test_local.c's program. */
+/* test_ring_lines.c - lines of neighbours whose bytes go by a ring and by a socket (tcp_shm_ring.c): part of test_local.c's
+ * program. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -46,7 +47,7 @@ Test(rings, take_what_is_sent_to_who_looks)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_text(two, "by the ring");
 	send_text(one, "and back");
 	cr_assert_not(in_socket(one) || in_socket(two));
@@ -65,7 +66,7 @@ Test(rings, are_emptied_by_who_looks_no_more)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_text(two, "put before");
 	tcp_link.set_polling(tcp, false);
 	cr_assert_eq(one->got, 10);
@@ -75,7 +76,7 @@ Test(rings, keep_the_order)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	for (int i = 0; i < 3; i++) {
 		one->deaf = true;
 		send_text(two, "a ring, ");
@@ -97,7 +98,7 @@ Test(rings, end_a_receive_by_the_socket)
 	char a[4] = "", b[40] = "";
 	struct iovec room[] = { { a, 3 }, { b, sizeof(b) } };
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	one->deaf = true;
 	tcp_link.set_polling(tcp, false);
 	send_text(two, "socket");
@@ -121,7 +122,7 @@ Test(rings, leave_to_the_socket_what_they_have_no_room_for)
 	struct conn *one, *two;
 	size_t sent, left;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	sent = (size_t)send_zeros(two, MUCH);
 	cr_assert(sent < RING_BYTES && !in_socket(one));
 	left = MUCH - sent;
@@ -147,7 +148,7 @@ Test(rings, of_the_deaf_are_read_later)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_zeros(two, CONN_ROOM + 1);
 	tcp_link.set_readable(one->line, false);
 	tcp_link.set_polling(tcp, false);
@@ -175,7 +176,7 @@ Test(rings, of_the_deaf_are_read_at_once)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	one->echo = true;
 	tcp_link.set_readable(one->line, false);
 	send_three(two);
@@ -189,7 +190,7 @@ Test(rings, of_the_deaf_are_found_by_polls)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	tcp_link.set_readable(one->line, false);
 	send_text(two, "unheard");
 	tcp_link.poll(tcp);
@@ -205,8 +206,8 @@ Test(rings, are_read_when_boards_do_not_tell_all)
 {
 	struct conn *one, *two, *three, *four;
 
-	pair_with_board(&one, &two);
-	pair_with_board(&three, &four);
+	pair_with_shm(&one, &two);
+	pair_with_shm(&three, &four);
 	tcp_link.set_readable(three->line, false);
 	send_text(two, "x");
 	tcp_link.poll(tcp);
@@ -217,7 +218,7 @@ Test(rings, come_before_the_end)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_text(two, "last words");
 	tcp_link.close(two->line);
 	for (int i = 0; i < 2 * MOST_POLLS && !one->eof; i++)
@@ -234,9 +235,9 @@ static void say_and_go(void)
 /* A peer puts its last words there, and goes, after its ring was looked at and before the socket is. */
 Test(rings, are_looked_at_after_the_end)
 {
-	pair_with_board(&hearer, &peer);
+	pair_with_shm(&hearer, &peer);
 	meanwhile = say_and_go;
-	tcp->unasked = 0;
+	tcp->polls_since_epoll = 0;
 	conn_readable(hearer);
 	cr_assert_not(meanwhile || hearer->eof);
 	for (int i = 0; i < 2 * MOST_POLLS && !hearer->eof; i++)
@@ -249,7 +250,7 @@ Test(rings, are_read_before_a_stream_is_broken)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_text(two, "last words");
 	tcp_link.close(two->line);
 	cr_assert_gt(send_zeros(one, MUCH), 0, "nobody knows yet");
@@ -274,7 +275,7 @@ Test(rings, send_up_to_what_is_no_memory)
 	struct conn *one, *two;
 	uint8_t *memory = hole();
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	cr_assert_eq(tcp_link.send(two->line, &(struct iovec){ memory + PAGE - 3, 6 }, 1), 3);
 	cr_assert_eq(tcp_link.send(two->line, &(struct iovec){ memory + PAGE, 6 }, 1), -EFAULT);
 	tcp_link.poll(tcp);
@@ -287,7 +288,7 @@ Test(rings, receive_up_to_what_is_no_memory)
 	uint8_t *memory = hole();
 	struct iovec iov = { memory + PAGE - 3, 6 }, behind = { memory + PAGE, 6 };
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	one->deaf = true;
 	send_zeros(two, 6);
 	cr_assert_not(in_socket(one));
@@ -307,9 +308,9 @@ Test(rings, know_of_all_that_comes_by_the_socket)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	cr_assert_eq(write(two->line->fd, "unsaid", 6), 6);
-	tcp->unasked = 1;
+	tcp->polls_since_epoll = 1;
 	conn_readable(one);
 	cr_assert_not(one->eof, "found by a poll of the sockets alone");
 	expect_broken(one);
@@ -319,7 +320,7 @@ Test(rings, know_of_an_urgent_byte)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	cr_assert_eq(send(two->line->fd, "x", 1, MSG_OOB), 1);
 	expect_broken(one);
 }
@@ -329,7 +330,7 @@ Test(rings, are_not_waited_for_by_who_cannot_send)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	atomic_fetch_add(&two->line->ring.own->by_socket, 1000);
 	tcp_link.set_polling(tcp, false);
 	cr_assert_eq(shutdown(two->line->fd, SHUT_RD), 0);
@@ -341,8 +342,8 @@ Test(rings, are_asked_in_vain)
 	struct conn *one, *two;
 	unsigned int received;
 
-	pair_with_board(&one, &two);
-	tcp->unasked = 0;
+	pair_with_shm(&one, &two);
+	tcp->polls_since_epoll = 0;
 	received = tcp->received;
 	conn_readable(one);
 	cr_assert(!one->eof && tcp->received == received);
@@ -366,7 +367,7 @@ Test(rings, keep_nobody_who_looks_no_more)
 {
 	uint64_t record[] = { (uint64_t)1 << 40, 1 };
 
-	pair_with_board(&hearer, &peer);
+	pair_with_shm(&hearer, &peer);
 	memcpy(peer->line->ring.out, record, sizeof(record));
 	atomic_fetch_add(&peer->line->ring.own->put, 64);
 	meanwhile = feed;
@@ -380,7 +381,7 @@ Test(rings, of_a_peer_that_counts_wrong)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	atomic_fetch_add(&two->line->ring.own->put, 8);
 	expect_broken(one);
 }

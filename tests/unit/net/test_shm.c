@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_board.c - the page that two neighbours share (WIRE-39), and what is not taken for one. */
+/* test_shm.c - the page that two neighbours share (WIRE-39), and what is not taken for one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -125,7 +125,7 @@ Test(shm, none)
 /* A file is a shared segment if it cannot become shorter, and if nobody can change that. */
 static void refuses(int size, int seals)
 {
-	int fd = memfd_create("no board", MFD_ALLOW_SEALING);
+	int fd = memfd_create("no segment", MFD_ALLOW_SEALING);
 
 	cr_assert(fd >= 0 && !ftruncate(fd, size));
 	cr_assert(!seals || !fcntl(fd, F_ADD_SEALS, seals));

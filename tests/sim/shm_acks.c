@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notes.c - acknowledgements that go beside the stream (WIRE-39): which do, what they must not overtake, and what is not
+/* shm_acks.c - acknowledgements that go beside the stream (WIRE-39): which do, what they must not overtake, and what is not
  * believed. */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -100,12 +100,12 @@ static void expect(const struct pair *pair, uint64_t notes, uint32_t acks)
 static void settle(const struct party *party)
 {
 	node_enter(party->node);
-	nic_settle(party->node->nic);
+	nic_flush_acks(party->node->nic);
 	node_leave(party->node);
 }
 
 /* Its sender could not inject it, and most likely waits. */
-Test(sim_notes, of_a_long_message_at_once)
+Test(sim_shm_acks, of_a_long_message_at_once)
 {
 	struct pair pair;
 	struct completion c;
@@ -122,7 +122,7 @@ Test(sim_notes, of_a_long_message_at_once)
 	pair_close(&pair);
 }
 
-Test(sim_notes, of_what_is_settled)
+Test(sim_shm_acks, of_what_is_settled)
 {
 	struct pair pair;
 
@@ -134,7 +134,7 @@ Test(sim_notes, of_what_is_settled)
 	pair_close(&pair);
 }
 
-Test(sim_notes, of_many_writes_in_between)
+Test(sim_shm_acks, of_many_writes_in_between)
 {
 	struct pair pair;
 
@@ -147,7 +147,7 @@ Test(sim_notes, of_many_writes_in_between)
 }
 
 /* Nothing else goes from b to a. */
-Test(sim_notes, free_the_window)
+Test(sim_shm_acks, free_the_window)
 {
 	struct pair pair;
 	uint32_t cables;
@@ -165,7 +165,7 @@ Test(sim_notes, free_the_window)
 }
 
 /* A refusal for which there is no memory ends the connection: its request is not to pass for a good one. */
-Test(sim_notes, not_of_what_was_lost)
+Test(sim_shm_acks, not_of_what_was_lost)
 {
 	struct region *gone;
 	struct pair pair;
@@ -192,7 +192,7 @@ Test(sim_notes, not_of_what_was_lost)
 	pair_close(&pair);
 }
 
-Test(sim_notes, for_nobody_who_does_not_look)
+Test(sim_shm_acks, for_nobody_who_does_not_look)
 {
 	struct pair pair;
 
@@ -205,7 +205,7 @@ Test(sim_notes, for_nobody_who_does_not_look)
 }
 
 /* A device that stops polling takes the acknowledgements stored until then. */
-Test(sim_notes, before_a_sleep)
+Test(sim_shm_acks, before_a_sleep)
 {
 	struct pair pair;
 
@@ -218,7 +218,7 @@ Test(sim_notes, before_a_sleep)
 }
 
 /* A verdict that the initiator may not have read yet: told that all is well it would believe that. */
-Test(sim_notes, overtake_no_verdict)
+Test(sim_shm_acks, overtake_no_verdict)
 {
 	struct pair pair;
 	struct job *refused;
@@ -245,7 +245,7 @@ Test(sim_notes, overtake_no_verdict)
 }
 
 /* Its rules are for what goes by the stream. */
-Test(sim_notes, not_with_a_fault_plan)
+Test(sim_shm_acks, not_with_a_fault_plan)
 {
 	const struct fault_plan plan = { .seed = 1 };
 	struct pair pair;
@@ -308,7 +308,7 @@ static void look(const struct lie *lie)
 	poll(lie->victim);
 }
 
-Test(sim_notes, are_believed_as_frames_are)
+Test(sim_shm_acks, are_believed_as_frames_are)
 {
 	struct completion c;
 	struct lie lie;
@@ -323,7 +323,7 @@ Test(sim_notes, are_believed_as_frames_are)
 	lie_close(&lie);
 }
 
-Test(sim_notes, of_what_was_not_sent_are_a_breach)
+Test(sim_shm_acks, of_what_was_not_sent_are_a_breach)
 {
 	const struct node *node;
 	struct lie lie;
@@ -338,7 +338,7 @@ Test(sim_notes, of_what_was_not_sent_are_a_breach)
 }
 
 /* The peer has left one and gone, between two polls. */
-Test(sim_notes, are_heard_at_the_end)
+Test(sim_shm_acks, are_heard_at_the_end)
 {
 	struct completion c;
 	struct lie lie;
@@ -355,7 +355,7 @@ Test(sim_notes, are_heard_at_the_end)
 	bed_close(&lie.bed);
 }
 
-Test(sim_notes, before_hello_say_nothing)
+Test(sim_shm_acks, before_hello_say_nothing)
 {
 	struct raw *raw;
 	struct lie lie;
@@ -371,7 +371,7 @@ Test(sim_notes, before_hello_say_nothing)
 }
 
 /* Perhaps of an endpoint that has taken its place. */
-Test(sim_notes, before_the_peers_hello_say_nothing)
+Test(sim_shm_acks, before_the_peers_hello_say_nothing)
 {
 	struct bed bed;
 	struct raw *raw;

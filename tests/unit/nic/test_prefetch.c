@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_ahead.c - looking ahead at bytes that nobody has checked: never behind their end, whatever they say. */
+/* test_prefetch.c - looking ahead at bytes that nobody has checked: never behind their end, whatever they say. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ static void teardown(void)
 	mr_table_close(table);
 }
 
-TestSuite(ahead, .init = setup, .fini = teardown);
+TestSuite(prefetch, .init = setup, .fini = teardown);
 
 /* Of the keys 100, 101, .. */
 static void put_writes(uint8_t *at, int count)
@@ -63,44 +63,44 @@ static void put_writes(uint8_t *at, int count)
 }
 
 /* The cursor keeps PREFETCH_FRAMES requests before the one that is worked on, and knows their keys. */
-Test(ahead, follows_the_frames)
+Test(prefetch, follows_the_frames)
 {
 	uint8_t *start = page_end - 10 * WRITE_LEN;
-	struct prefetch ahead = { .at = NULL };
+	struct prefetch prefetch = { .at = NULL };
 
 	put_writes(start, 10);
 	for (uint32_t i = 0; i < 10; i++) {
 		uint32_t left = 9 - i < PREFETCH_FRAMES ? 9 - i : PREFETCH_FRAMES;
 
-		prefetch_frames(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
-		cr_assert_eq(ahead.count, left, "at frame %u: %u", i, ahead.count);
+		prefetch_frames(&prefetch, table, start + (i + 1) * WRITE_LEN, page_end);
+		cr_assert_eq(prefetch.count, left, "at frame %u: %u", i, prefetch.count);
 		for (uint32_t k = 0; k < left; k++)
-			cr_assert_eq(ahead.keys[(ahead.first + k) % PREFETCH_FRAMES], 101 + i + k);
+			cr_assert_eq(prefetch.keys[(prefetch.first + k) % PREFETCH_FRAMES], 101 + i + k);
 	}
 }
 
 /* Told of the first frame's begin, too, it knows the first key, and lets go of it when that frame is taken. */
-Test(ahead, begins_with_the_first)
+Test(prefetch, begins_with_the_first)
 {
 	uint8_t *start = page_end - 3 * WRITE_LEN;
-	struct prefetch ahead = { .at = NULL };
+	struct prefetch prefetch = { .at = NULL };
 
 	put_writes(start, 3);
-	prefetch_frames(&ahead, table, start, page_end);
-	cr_assert_eq(ahead.count, 3);
-	cr_assert_eq(ahead.keys[ahead.first], 100);
+	prefetch_frames(&prefetch, table, start, page_end);
+	cr_assert_eq(prefetch.count, 3);
+	cr_assert_eq(prefetch.keys[prefetch.first], 100);
 	for (uint32_t i = 0; i < 3; i++) {
-		prefetch_frames(&ahead, table, start + (i + 1) * WRITE_LEN, page_end);
-		cr_assert_eq(ahead.count, 2 - i);
-		cr_assert(!ahead.count || ahead.keys[ahead.first] == 101 + i);
+		prefetch_frames(&prefetch, table, start + (i + 1) * WRITE_LEN, page_end);
+		cr_assert_eq(prefetch.count, 2 - i);
+		cr_assert(!prefetch.count || prefetch.keys[prefetch.first] == 101 + i);
 	}
 }
 
-Test(ahead, random_bytes)
+Test(prefetch, random_bytes)
 {
 	for (int round = 0; round < 20000; round++) {
 		size_t length = (size_t)round % 300, at = 0;
-		struct prefetch ahead = { .at = NULL };
+		struct prefetch prefetch = { .at = NULL };
 		uint8_t *start = page_end - length;
 
 		fill(NULL, start, length);
@@ -108,8 +108,8 @@ Test(ahead, random_bytes)
 			start[i] = WIRE_WRITE;
 		for (int look = 0; look < 8; look++) {
 			at += (size_t)(round * 31 + look * 7) % 60;
-			prefetch_frames(&ahead, table, start + (at < length ? at : length), page_end);
-			cr_assert(ahead.at >= start && ahead.at <= page_end);
+			prefetch_frames(&prefetch, table, start + (at < length ? at : length), page_end);
+			cr_assert(prefetch.at >= start && prefetch.at <= page_end);
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* room.c - a listener that has no descriptors left: idle connections make room for those that come, and harm no peer by it
+/* evict.c - a listener that has no descriptors left: idle connections make room for those that come, and harm no peer by it
  * (WIRE-79). */
 #include <criterion/criterion.h>
 
@@ -67,7 +67,7 @@ static void writes(struct scene *scene, int party)
 	model_finish(scene->bed.model, 4 * SIM_SECOND);
 }
 
-Test(sim_room, is_made_for_a_new_peer)
+Test(sim_evict, is_made_for_a_new_peer)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct scene scene = { .region = NULL };
@@ -82,7 +82,7 @@ Test(sim_room, is_made_for_a_new_peer)
 }
 
 /* And for its own dials. */
-Test(sim_room, is_made_for_a_dial)
+Test(sim_evict, is_made_for_a_dial)
 {
 	struct scene scene = { .region = NULL };
 	struct region *theirs;
@@ -95,7 +95,7 @@ Test(sim_room, is_made_for_a_dial)
 }
 
 /* Strangers go before a peer that has done something, and that keeps its session if it has to go as well. */
-Test(sim_room, ends_no_session)
+Test(sim_evict, ends_no_session)
 {
 	for (uint64_t seed = 40; seed < 60; seed++) {
 		struct scene scene = { .region = NULL };
@@ -104,7 +104,7 @@ Test(sim_room, ends_no_session)
 
 		scene_open(&scene, seed, true);
 		session = with_party(&scene, 1);
-		life = session->rsp.life;
+		life = session->rsp.generation;
 		world_pass(scene.bed.world, 2 * SIM_SECOND);
 		writes(&scene, 2);
 		cr_assert_eq(session->state, SESSION_OPEN, "strangers are enough");
@@ -122,13 +122,13 @@ Test(sim_room, ends_no_session)
 		cr_assert_null(session->conn);
 		world_pass(scene.bed.world, SIM_SECOND);
 		writes(&scene, 1);
-		cr_assert_eq(session->rsp.life, life, "the session went on");
+		cr_assert_eq(session->rsp.generation, life, "the session went on");
 		scene_close(&scene);
 	}
 }
 
 /* A peer with a message that no receive has taken yet, or with an op under way, is not touched, however long that is. */
-Test(sim_room, spares_who_waits)
+Test(sim_evict, spares_who_waits)
 {
 	struct scene scene = { .region = NULL };
 	struct session *session;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_boards.c - lines of neighbours that share a shared segment (tcp_shm.c): part of test_local.c's program. */
+/* test_shm_lines.c - lines of neighbours that share a shared segment (tcp_shm.c): part of test_local.c's program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -44,7 +44,7 @@ Test(shms, carry_notes)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	tcp_link.set_polling(tcp, false);
 	cr_assert_not(tcp_link.store_ack(two->line, 7), "nobody looks");
 	tcp_link.set_polling(tcp, true);
@@ -63,7 +63,7 @@ Test(shms, of_a_line_whose_peer_has_closed)
 	struct conn *one, *two;
 	uint64_t number;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	cr_assert(tcp_link.store_ack(two->line, 7));
 	tcp_link.close(two->line);
 	cr_assert(tcp_link.stored_ack(one->line, &number) && number == 7);
@@ -74,13 +74,13 @@ Test(shms, spare_polls_the_sockets)
 	struct conn *one, *two;
 	bool never = false;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_text(two, "by the ring");
 	cr_assert_eq(polls_until(&never, one), 1);
 	write_announced(two, "by the socket");
 	cr_assert_eq(polls_until(&never, one), 1);
 	cr_assert_eq(write(two->line->fd, "unannounced", 11), 11);
-	tcp->unasked = 0;
+	tcp->polls_since_epoll = 0;
 	cr_assert_eq(polls_until(&one->eof, one), MOST_POLLS, "a poll read a socket for which nothing was announced");
 }
 
@@ -88,7 +88,7 @@ Test(shms, tell_of_no_end_which_is_found_all_the_same)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	write_announced(two, "last words");
 	tcp_link.close(two->line);
 	cr_assert_leq(polls_until(&one->eof, one), MOST_POLLS);
@@ -101,7 +101,7 @@ Test(shms, are_for_who_looks)
 	struct conn *one, *two;
 	bool never = false;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	tcp_link.set_polling(tcp, false);
 	for (int i = 0; i < MOST_POLLS; i++) {
 		write_announced(two, "x");
@@ -119,7 +119,7 @@ Test(shms, leave_nothing_behind)
 	struct iovec few = { bytes, 1 }, all = { bytes, sizeof(bytes) };
 	bool never = false;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	send_text(two, "abcd");
 	one->deaf = true;
 	tcp_link.poll(tcp);
@@ -133,12 +133,12 @@ Test(shms, go_with_their_line)
 {
 	struct conn *one, *two;
 
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	cr_assert_eq(tcp->shm_count, 2);
 	tcp_link.close(one->line);
 	tcp_link.close(two->line);
 	cr_assert(!tcp->shm_count && !tcp->shms);
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 }
 
 /* A dialler without the link has no shared segment. */
@@ -196,7 +196,7 @@ Test(shms, are_few)
 
 	dial_by_hand(&two);
 	for (int i = 0; i < LIMIT_SHM / 2 - 1; i++)
-		pair_with_board(&one, &two);
+		pair_with_shm(&one, &two);
 	pair(&one, &two);
 	cr_assert_eq(tcp->shm_count, LIMIT_SHM);
 	next = dup(0);
@@ -220,7 +220,7 @@ Test(shms, are_not_all_that_polls_ask)
 	bool never = false;
 
 	((struct sockaddr_in *)&here)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	pair_with_board(&one, &two);
+	pair_with_shm(&one, &two);
 	cr_assert_eq(tcp_link.bind(tcp, &here, &ep, &ep.port), 0);
 	ep.ops = &tcp_link;
 	for (int i = 1; i < MOST_POLLS; i++) {
@@ -231,7 +231,7 @@ Test(shms, are_not_all_that_polls_ask)
 	tcp_link.unbind(ep.port);
 	write_announced(two, "and found");
 	cr_assert_eq(polls_until(&never, one), 1);
-	cr_assert_eq(tcp->unasked, 1, "the poll asked the sockets, too");
+	cr_assert_eq(tcp->polls_since_epoll, 1, "the poll asked the sockets, too");
 	tcp_link.set_readable(one->line, false);
 	tcp_link.close(two->line);
 	tcp_link.poll(tcp);
@@ -264,7 +264,7 @@ Test(shms, are_not_asked_for)
 
 Test(shms, are_no_other_files)
 {
-	int fd = memfd_create("no board", MFD_ALLOW_SEALING), next;
+	int fd = memfd_create("no segment", MFD_ALLOW_SEALING), next;
 
 	cr_assert_eq(ftruncate(fd, 4096), 0);
 	dialled_to_other(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_spans.c - ranges that overlap, against a list of all of them. */
+/* test_interval_tree.c - ranges that overlap, against a list of all of them. */
 #include <criterion/criterion.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { SPANS = 400, ROUNDS = 4000 };
 
 static struct interval span[SPANS];
 static bool inside[SPANS];
-static struct interval_tree spans;
+static struct interval_tree tree;
 
 struct seen {
 	bool all[SPANS];
@@ -43,15 +43,15 @@ static void compare(uint64_t first, uint64_t last)
 {
 	struct seen seen = { .count = 0 }, one = { .stop = 1 };
 
-	cr_assert_eq(interval_tree_find(&spans, first, last, see, &seen), 0);
+	cr_assert_eq(interval_tree_find(&tree, first, last, see, &seen), 0);
 	for (int i = 0; i < SPANS; i++)
 		cr_assert_eq(seen.all[i], inside[i] && span[i].first <= last && span[i].last >= first, "span %d", i);
-	cr_assert_eq(interval_tree_find(&spans, first, last, see, &one), seen.count ? 7 : 0);
+	cr_assert_eq(interval_tree_find(&tree, first, last, see, &one), seen.count ? 7 : 0);
 	cr_assert_leq(one.count, 1);
 }
 
 
-Test(spans, as_a_list_says)
+Test(interval_tree, as_a_list_says)
 {
 	srandom(1);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -59,43 +59,43 @@ Test(spans, as_a_list_says)
 		uint64_t first = (uint64_t)random() % 1000;
 
 		if (inside[i]) {
-			interval_tree_remove(&spans, &span[i]);
+			interval_tree_remove(&tree, &span[i]);
 		} else {
 			span[i] = (struct interval){ .first = first, .last = first + (uint64_t)random() % 30 };
-			interval_tree_add(&spans, &span[i]);
+			interval_tree_add(&tree, &span[i]);
 		}
 		inside[i] = !inside[i];
 		first = (uint64_t)random() % 1000;
 		compare(first, first + (uint64_t)random() % 20);
 		if (round % 20 == 0)
-			cr_assert_leq(depth(spans.root), 64);
+			cr_assert_leq(depth(tree.root), 64);
 	}
 	compare(0, UINT64_MAX);
 	compare(UINT64_MAX, UINT64_MAX);
 }
 
 /* In order of address, as a program registers, and all alike: the worst for a tree that is not balanced. */
-Test(spans, stays_shallow)
+Test(interval_tree, stays_shallow)
 {
 	static struct interval many[1 << 16];
 
 	for (uint64_t i = 0; i < 1 << 16; i++) {
 		many[i] = (struct interval){ .first = i / 2, .last = i / 2 };
-		interval_tree_add(&spans, &many[i]);
+		interval_tree_add(&tree, &many[i]);
 	}
-	cr_assert_leq(depth(spans.root), 64);
+	cr_assert_leq(depth(tree.root), 64);
 	for (uint64_t i = 0; i < 1 << 16; i++)
-		interval_tree_remove(&spans, &many[i]);
-	cr_assert_null(spans.root);
+		interval_tree_remove(&tree, &many[i]);
+	cr_assert_null(tree.root);
 }
 
-Test(spans, up_to_the_last_number)
+Test(interval_tree, up_to_the_last_number)
 {
 	span[0] = (struct interval){ .first = UINT64_MAX, .last = UINT64_MAX };
 	span[1] = (struct interval){ .first = 0, .last = UINT64_MAX };
 	span[2] = (struct interval){ .first = 5, .last = 3 };	/* no number at all */
 	for (int i = 0; i < 3; i++)
-		interval_tree_add(&spans, &span[i]);
+		interval_tree_add(&tree, &span[i]);
 	inside[0] = inside[1] = true;
 	compare(UINT64_MAX, UINT64_MAX);
 	compare(0, 0);

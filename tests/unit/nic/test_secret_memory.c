@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_hidden.c - memory that is not in a fork's child, and not in a core dump. */
+/* test_secret_memory.c - memory that is not in a fork's child, and not in a core dump. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,16 +31,16 @@ static void flags_of(const void *at, char *flags, size_t size)
 		fclose(maps);
 }
 
-Test(hidden, a_child_finds_zeros_and_a_dump_nothing)
+Test(secret_memory, a_child_finds_zeros_and_a_dump_nothing)
 {
 	static void *piece[MANY];
-	struct secret_memory hidden = { NULL, NULL };
+	struct secret_memory memory = { NULL, NULL };
 	char flags[256];
 	pid_t child;
 	int status;
 
 	for (int i = 0; i < MANY; i++) {
-		piece[i] = secret_memory_take(&hidden);
+		piece[i] = secret_memory_take(&memory);
 		cr_assert(piece[i] && !memcmp(piece[i], zeros, SECRET_MEMORY_CELL));
 		memset(piece[i], 0xa5, SECRET_MEMORY_CELL);
 	}
@@ -57,20 +57,20 @@ Test(hidden, a_child_finds_zeros_and_a_dump_nothing)
 		flags_of(piece[i], flags, sizeof(flags));
 		cr_assert(strstr(flags, " dd") && strstr(flags, " wf"), "%s", flags);
 	}
-	secret_memory_fini(&hidden);
+	secret_memory_fini(&memory);
 }
 
-Test(hidden, what_is_given_back_is_wiped)
+Test(secret_memory, what_is_given_back_is_wiped)
 {
-	struct secret_memory hidden = { NULL, NULL };
-	char *piece = secret_memory_take(&hidden);
+	struct secret_memory memory = { NULL, NULL };
+	char *piece = secret_memory_take(&memory);
 
 	memset(piece, 0xa5, SECRET_MEMORY_CELL);
-	secret_memory_give(&hidden, NULL);
-	secret_memory_give(&hidden, piece);
+	secret_memory_give(&memory, NULL);
+	secret_memory_give(&memory, piece);
 	for (size_t i = sizeof(void *); i < SECRET_MEMORY_CELL; i++)
 		cr_assert_eq(piece[i], 0);
-	cr_assert_eq(secret_memory_take(&hidden), piece);
+	cr_assert_eq(secret_memory_take(&memory), piece);
 	cr_assert_eq(memcmp(piece, zeros, SECRET_MEMORY_CELL), 0);
-	secret_memory_fini(&hidden);
+	secret_memory_fini(&memory);
 }

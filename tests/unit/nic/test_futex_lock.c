@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_leaf.c - the futex lock: one holder at a time, and a thread that sleeps on it is woken. */
+/* test_futex_lock.c - the futex lock: one holder at a time, and a thread that sleeps on it is woken. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -12,8 +12,8 @@
 
 enum { THREADS = 4, TURNS = 20000 };
 
-static struct futex_lock leaf;
-static unsigned long count;	/* leaf */
+static struct futex_lock lock;
+static unsigned long count;	/* lock */
 static pthread_barrier_t start;
 
 /* Now and then somebody else runs in the middle, however few processors there are. */
@@ -24,17 +24,17 @@ static void *counts(void *arg)
 	for (int i = 0; i < TURNS; i++) {
 		unsigned long was;
 
-		futex_lock(&leaf);
+		futex_lock(&lock);
 		was = count;
 		if (i % 16 == 0)
 			sched_yield();
 		count = was + 1;
-		futex_unlock(&leaf);
+		futex_unlock(&lock);
 	}
 	return NULL;
 }
 
-Test(leaf, one_at_a_time)
+Test(futex_lock, one_at_a_time)
 {
 	pthread_t threads[THREADS];
 
@@ -44,51 +44,51 @@ Test(leaf, one_at_a_time)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	cr_assert_eq(count, (unsigned long)THREADS * TURNS);
-	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
+	cr_assert_eq(atomic_load(&lock.state), FUTEX_FREE);
 }
 
 static void *counts_once(void *arg)
 {
 	(void)arg;
-	futex_lock(&leaf);
+	futex_lock(&lock);
 	count++;
-	futex_unlock(&leaf);
+	futex_unlock(&lock);
 	return NULL;
 }
 
 /* How many sleep on it: as many as the kernel would move to another futex, the other being the same one. */
 static long sleepers(void)
 {
-	return syscall(SYS_futex, &leaf.state, FUTEX_CMP_REQUEUE_PRIVATE, 0, INT_MAX, &leaf.state, FUTEX_WAITED);
+	return syscall(SYS_futex, &lock.state, FUTEX_CMP_REQUEUE_PRIVATE, 0, INT_MAX, &lock.state, FUTEX_WAITED);
 }
 
 /* Each is woken by the holder that lets go: the second by the first, which has to know of it. */
-Test(leaf, sleepers_are_woken)
+Test(futex_lock, sleepers_are_woken)
 {
 	enum { SLEEPERS = 3 };
 	pthread_t threads[SLEEPERS];
 
-	futex_lock(&leaf);
+	futex_lock(&lock);
 	for (int i = 0; i < SLEEPERS; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, counts_once, NULL), 0);
 	while (sleepers() != SLEEPERS)
 		sched_yield();
 	cr_assert_eq(count, 0);
-	futex_unlock(&leaf);
+	futex_unlock(&lock);
 	for (int i = 0; i < SLEEPERS; i++)
 		pthread_join(threads[i], NULL);
 	cr_assert_eq(count, SLEEPERS);
-	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
+	cr_assert_eq(atomic_load(&lock.state), FUTEX_FREE);
 }
 
 /* A caller that will not wait is told so, and has changed nothing. */
-Test(leaf, trying)
+Test(futex_lock, trying)
 {
-	cr_assert(futex_trylock(&leaf));
-	cr_assert_not(futex_trylock(&leaf));
-	cr_assert_eq(atomic_load(&leaf.state), FUTEX_TAKEN);
-	futex_unlock(&leaf);
-	cr_assert(futex_trylock(&leaf));
-	futex_unlock(&leaf);
-	cr_assert_eq(atomic_load(&leaf.state), FUTEX_FREE);
+	cr_assert(futex_trylock(&lock));
+	cr_assert_not(futex_trylock(&lock));
+	cr_assert_eq(atomic_load(&lock.state), FUTEX_TAKEN);
+	futex_unlock(&lock);
+	cr_assert(futex_trylock(&lock));
+	futex_unlock(&lock);
+	cr_assert_eq(atomic_load(&lock.state), FUTEX_FREE);
 }

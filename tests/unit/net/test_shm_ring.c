@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_ring.c - bytes of a stream through shared memory, in turn with those by a socket (WIRE-77), and what a peer may write there
+/* test_shm_ring.c - bytes of a stream through shared memory, in turn with those by a socket (WIRE-77), and what a peer may write
+ * there
  * that is none. */
 #include <errno.h>
 #include <stdlib.h>
