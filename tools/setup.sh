@@ -82,6 +82,7 @@ program_needs() {
 	hpcc|command -v hpcc|the HPC Challenge programs
 	clang|command -v clang|clang, for the fuzz targets
 	clang-tidy|command -v clang-tidy|clang-tidy, for a check of the sources
+	clang-format|command -v clang-format|clang-format, likewise
 	libclang-rt-dev|has_fuzzer|clang's sanitizers and fuzzer
 	iproute2|command -v ip|ip, for the network of libfabric's tests
 	valgrind|command -v valgrind|valgrind, to count instructions

@@ -157,7 +157,8 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_RESULT] = { FRAME("RESULT", verdict), .payload = WIRE_PAYLOAD_ATOMIC, .check = check_verdict },
 };
 static_assert(offsetof(struct wire_write, to) == 0 && offsetof(struct wire_read, from) == 0 &&
-	      offsetof(struct wire_atomic, to) == 0, "a body of RMA() begins with the target");
+		      offsetof(struct wire_atomic, to) == 0,
+	      "a body of RMA() begins with the target");
 
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields)
 {
@@ -203,8 +204,8 @@ void wire_get_target(const struct wire_target *target, struct wire_target_fields
 	};
 }
 
-size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to,
-		      uint64_t rest, uint64_t cq_data)
+size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to, uint64_t rest,
+		      uint64_t cq_data)
 {
 	uint8_t last = rest == payload ? WIRE_F_LAST : 0;
 	struct wire_write *write = wire_put_head(at, WIRE_WRITE, flags | last, payload, seq);

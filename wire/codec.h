@@ -14,83 +14,128 @@
 
 #include "wire/frame.h"
 
-static inline uint16_t wire_get16(wire_u16 v) { uint16_t n; memcpy(&n, v.b, sizeof(n)); return be16toh(n); }
-static inline uint32_t wire_get32(wire_u32 v) { uint32_t n; memcpy(&n, v.b, sizeof(n)); return be32toh(n); }
-static inline uint64_t wire_get64(wire_u64 v) { uint64_t n; memcpy(&n, v.b, sizeof(n)); return be64toh(n); }
+static inline uint16_t wire_get16(wire_u16 v)
+{
+	uint16_t n;
+	memcpy(&n, v.b, sizeof(n));
+	return be16toh(n);
+}
+static inline uint32_t wire_get32(wire_u32 v)
+{
+	uint32_t n;
+	memcpy(&n, v.b, sizeof(n));
+	return be32toh(n);
+}
+static inline uint64_t wire_get64(wire_u64 v)
+{
+	uint64_t n;
+	memcpy(&n, v.b, sizeof(n));
+	return be64toh(n);
+}
 
-static inline wire_u16 wire_put16(uint16_t n) { wire_u16 v; n = htobe16(n); memcpy(v.b, &n, sizeof(n)); return v; }
-static inline wire_u32 wire_put32(uint32_t n) { wire_u32 v; n = htobe32(n); memcpy(v.b, &n, sizeof(n)); return v; }
-static inline wire_u64 wire_put64(uint64_t n) { wire_u64 v; n = htobe64(n); memcpy(v.b, &n, sizeof(n)); return v; }
+static inline wire_u16 wire_put16(uint16_t n)
+{
+	wire_u16 v;
+	n = htobe16(n);
+	memcpy(v.b, &n, sizeof(n));
+	return v;
+}
+static inline wire_u32 wire_put32(uint32_t n)
+{
+	wire_u32 v;
+	n = htobe32(n);
+	memcpy(v.b, &n, sizeof(n));
+	return v;
+}
+static inline wire_u64 wire_put64(uint64_t n)
+{
+	wire_u64 v;
+	n = htobe64(n);
+	memcpy(v.b, &n, sizeof(n));
+	return v;
+}
 
 /* Sorts of payload, which differ in when digests cover them (WIRE-11). */
 enum wire_payload {
-	WIRE_PAYLOAD_BULK = 1,		/* covered if payload digests were asked for */
-	WIRE_PAYLOAD_ATOMIC = 2,	/* operands and results: covered if heads are */
+	WIRE_PAYLOAD_BULK = 1,   /* covered if payload digests were asked for */
+	WIRE_PAYLOAD_ATOMIC = 2, /* operands and results: covered if heads are */
 };
 
 /* What is wrong with a frame, or with its place in the stream. */
 enum wire_flaw {
 	WIRE_FLAWLESS = 0,
 	/* head, known after 32 bytes (the first two after one) */
-	WIRE_FLAW_OP,			/* unknown op */
-	WIRE_FLAW_NOT_HELLO,		/* the first frame is neither HELLO nor BYE */
+	WIRE_FLAW_OP,        /* unknown op */
+	WIRE_FLAW_NOT_HELLO, /* the first frame is neither HELLO nor BYE */
 	WIRE_FLAW_SECOND_HELLO,
-	WIRE_FLAW_PROOF,		/* CHALLENGE or PROOF behind the greeting */
-	WIRE_FLAW_FLAGS,		/* a flag that the op does not have */
-	WIRE_FLAW_ZERO,			/* something reserved is not zero, here or in the body or trailer */
-	WIRE_FLAW_PAYLOAD,		/* payload on an op that has none */
-	WIRE_FLAW_PAYLOAD_LONG,		/* longer than the segment granted */
-	WIRE_FLAW_SEQ_MISSING,		/* request without number */
-	WIRE_FLAW_SEQ,			/* number on a frame that is no request */
-	WIRE_FLAW_HELLO_ACK,		/* HELLO, CHALLENGE or PROOF with an acknowledgement */
+	WIRE_FLAW_PROOF,        /* CHALLENGE or PROOF behind the greeting */
+	WIRE_FLAW_FLAGS,        /* a flag that the op does not have */
+	WIRE_FLAW_ZERO,         /* something reserved is not zero, here or in the body or trailer */
+	WIRE_FLAW_PAYLOAD,      /* payload on an op that has none */
+	WIRE_FLAW_PAYLOAD_LONG, /* longer than the segment granted */
+	WIRE_FLAW_SEQ_MISSING,  /* request without number */
+	WIRE_FLAW_SEQ,          /* number on a frame that is no request */
+	WIRE_FLAW_HELLO_ACK,    /* HELLO, CHALLENGE or PROOF with an acknowledgement */
 	/* body */
 	WIRE_FLAW_HEAD_DIGEST,
 	WIRE_FLAW_MAGIC,
-	WIRE_FLAW_VERSION_RANGE,	/* lowest version is zero or above the highest */
-	WIRE_FLAW_VERSION,		/* no common version: the one flaw that is answered by WIRE_BYE_VERSION */
-	WIRE_FLAW_INSTANCE,		/* instance id is zero */
-	WIRE_FLAW_SESSION,		/* session or epoch is zero */
-	WIRE_FLAW_GRANT,		/* requests or reads granted are zero */
-	WIRE_FLAW_SEGMENT,		/* segment granted is out of bounds */
-	WIRE_FLAW_ADDRESS,		/* family not 4 or 6, port zero, or bytes that the family does not use */
-	WIRE_FLAW_BYE,			/* unknown reason, or text that is not printable ASCII, zero-padded */
-	WIRE_FLAW_REST,			/* WRITE, DATA: rest is less than the payload */
-	WIRE_FLAW_LAST,			/* WRITE, DATA: LAST set and rest above payload, or the reverse */
-	WIRE_FLAW_EMPTY,		/* WRITE, DATA: segment without payload that is not the whole message */
-	WIRE_FLAW_CQ_DATA,		/* cq_data without its flag */
-	WIRE_FLAW_TAG,			/* tag without its flag */
-	WIRE_FLAW_LENGTH,		/* SEND: length is not that of the payload */
-	WIRE_FLAW_REF,			/* an answer to request zero */
-	WIRE_FLAW_VERDICT,		/* verdict number zero */
-	WIRE_FLAW_CAUSE,		/* NAK without cause */
-	WIRE_FLAW_ATOMIC,		/* ATOMIC: no such kind, op or type, or a length or payload not theirs */
-	WIRE_FLAW_RESULT,		/* RESULT without payload */
-	WIRE_FLAW_CM,			/* CONNECT, ACCEPT, REJECT: no request named, or more data than may go with it */
+	WIRE_FLAW_VERSION_RANGE, /* lowest version is zero or above the highest */
+	WIRE_FLAW_VERSION,       /* no common version: the one flaw that is answered by WIRE_BYE_VERSION */
+	WIRE_FLAW_INSTANCE,      /* instance id is zero */
+	WIRE_FLAW_SESSION,       /* session or epoch is zero */
+	WIRE_FLAW_GRANT,         /* requests or reads granted are zero */
+	WIRE_FLAW_SEGMENT,       /* segment granted is out of bounds */
+	WIRE_FLAW_ADDRESS,       /* family not 4 or 6, port zero, or bytes that the family does not use */
+	WIRE_FLAW_BYE,           /* unknown reason, or text that is not printable ASCII, zero-padded */
+	WIRE_FLAW_REST,          /* WRITE, DATA: rest is less than the payload */
+	WIRE_FLAW_LAST,          /* WRITE, DATA: LAST set and rest above payload, or the reverse */
+	WIRE_FLAW_EMPTY,         /* WRITE, DATA: segment without payload that is not the whole message */
+	WIRE_FLAW_CQ_DATA,       /* cq_data without its flag */
+	WIRE_FLAW_TAG,           /* tag without its flag */
+	WIRE_FLAW_LENGTH,        /* SEND: length is not that of the payload */
+	WIRE_FLAW_REF,           /* an answer to request zero */
+	WIRE_FLAW_VERDICT,       /* verdict number zero */
+	WIRE_FLAW_CAUSE,         /* NAK without cause */
+	WIRE_FLAW_ATOMIC,        /* ATOMIC: no such kind, op or type, or a length or payload not theirs */
+	WIRE_FLAW_RESULT,        /* RESULT without payload */
+	WIRE_FLAW_CM,            /* CONNECT, ACCEPT, REJECT: no request named, or more data than may go with it */
 	/* trailer */
-	WIRE_FLAW_STATUS,		/* unknown status */
+	WIRE_FLAW_STATUS, /* unknown status */
 	WIRE_FLAW_PAYLOAD_DIGEST,
 	WIRE_FLAWS
 };
 
 /* The form of an op's frames; all zero for an unknown op. */
 struct wire_form {
-	const char *name;	/* PROTOCOL.md's */
-	uint8_t body;		/* length in bytes; zero: no such op */
-	uint8_t flags;		/* those that may be set */
-	uint8_t payload;	/* enum wire_payload; zero: carries none */
-	bool	sequenced;	/* a request: head.seq counts it */
-	bool	targets;	/* the body begins with a struct wire_target */
-	enum wire_flaw (*check)(const struct wire_head *head);	/* of the body; NULL: nothing to check */
+	const char *name;                                      /* PROTOCOL.md's */
+	uint8_t body;                                          /* length in bytes; zero: no such op */
+	uint8_t flags;                                         /* those that may be set */
+	uint8_t payload;                                       /* enum wire_payload; zero: carries none */
+	bool sequenced;                                        /* a request: head.seq counts it */
+	bool targets;                                          /* the body begins with a struct wire_target */
+	enum wire_flaw (*check)(const struct wire_head *head); /* of the body; NULL: nothing to check */
 };
-extern const struct wire_form wire_forms[256];	/* by op */
+extern const struct wire_form wire_forms[256]; /* by op */
 
-static inline size_t wire_body_len(uint8_t op) { return wire_forms[op].body; }
-static inline bool wire_is_request(uint8_t op) { return wire_forms[op].sequenced; }
+static inline size_t wire_body_len(uint8_t op)
+{
+	return wire_forms[op].body;
+}
+static inline bool wire_is_request(uint8_t op)
+{
+	return wire_forms[op].sequenced;
+}
 /* A frame of the greeting acknowledges nothing, and always has a digest. */
-static inline bool wire_greets(uint8_t op) { return op == WIRE_HELLO || op == WIRE_CHALLENGE || op == WIRE_PROOF; }
+static inline bool wire_greets(uint8_t op)
+{
+	return op == WIRE_HELLO || op == WIRE_CHALLENGE || op == WIRE_PROOF;
+}
 
 /* The body behind a head whose frame has been validated; cast to the op's struct by assignment. */
-static inline const void *wire_body(const struct wire_head *head) { return head + 1; }
+static inline const void *wire_body(const struct wire_head *head)
+{
+	return head + 1;
+}
 
 /* Bytes of ATOMIC's payload, given its length. */
 static inline uint64_t wire_atomic_payload(uint8_t kind, uint8_t op, uint64_t length)
@@ -103,28 +148,28 @@ const char *wire_flaw_name(enum wire_flaw flaw);
 
 /* Each checks a frame that the one before has passed; the bytes must be there. They do not check the digest (digest.h). */
 enum wire_flaw wire_check_head(const struct wire_head *head, uint32_t segment_max);
-enum wire_flaw wire_check_greeting(const struct wire_head *head);	/* HELLO's first 16 bytes: magic, versions */
-enum wire_flaw wire_check_body(const struct wire_head *head);		/* body contiguous behind the head */
+enum wire_flaw wire_check_greeting(const struct wire_head *head); /* HELLO's first 16 bytes: magic, versions */
+enum wire_flaw wire_check_body(const struct wire_head *head);     /* body contiguous behind the head */
 enum wire_flaw wire_check_trailer(const struct wire_trailer *trailer);
 /* An address as HELLO and datagrams advertise it (WIRE-26). */
 bool wire_address_is_good(uint16_t family, uint16_t port, const uint8_t addr[16], uint32_t scope);
 
 /* Values in host byte order, for the bodies with many fields. */
 struct wire_address_fields {
-	uint16_t family;		/* 4 or 6 */
+	uint16_t family; /* 4 or 6 */
 	uint16_t port;
-	uint8_t	 addr[16];		/* network order, as the address itself is; IPv4 in the first four */
+	uint8_t addr[16]; /* network order, as the address itself is; IPv4 in the first four */
 	uint32_t scope;
 };
 
 struct wire_hello_fields {
 	uint16_t version_min, version_max;
 	uint32_t features;
-	uint8_t	 instance[WIRE_ID_LEN], expected[WIRE_ID_LEN];
+	uint8_t instance[WIRE_ID_LEN], expected[WIRE_ID_LEN];
 	uint64_t session, epoch, seen, verdict_seen;
 	uint32_t requests, reads, segment;
 	struct wire_address_fields at;
-	uint16_t known_port;		/* 0: none but that of `at` */
+	uint16_t known_port; /* 0: none but that of `at` */
 };
 
 struct wire_nak_fields {
@@ -135,7 +180,7 @@ struct wire_nak_fields {
 
 struct wire_bye_fields {
 	enum wire_bye_reason reason;
-	char text[WIRE_TEXT_LEN + 1];	/* terminated */
+	char text[WIRE_TEXT_LEN + 1]; /* terminated */
 };
 
 struct wire_target_fields {
@@ -167,8 +212,8 @@ size_t wire_put_ack(void *at, uint64_t verdict);
 size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to);
 size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN]);
 /* The encoder sets WIRE_F_LAST if rest == payload; wire_put_data() does the same. */
-size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to,
-		      uint64_t rest, uint64_t cq_data);
+size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to, uint64_t rest,
+		      uint64_t cq_data);
 size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length);
 size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, const struct wire_message_fields *fields);
 size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, const struct wire_message_fields *fields);
@@ -180,7 +225,7 @@ size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, ui
 size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length);
 size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);
 size_t wire_put_nak(void *at, const struct wire_nak_fields *fields);
-size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref);	/* WIRE_PARK or WIRE_DONE */
+size_t wire_put_verdict(void *at, uint8_t op, uint64_t verdict, uint64_t ref); /* WIRE_PARK or WIRE_DONE */
 size_t wire_put_result(void *at, uint32_t payload, uint64_t verdict, uint64_t ref);
 /* The trailer's digest (WIRE-11): `payload` is the digest of the payload, zero if that is not covered. */
 static inline uint64_t wire_trailer_digest(uint32_t status, uint64_t payload)
@@ -190,7 +235,7 @@ static inline uint64_t wire_trailer_digest(uint32_t status, uint64_t payload)
 /* `digest` is that of the payload, zero if it is not covered. */
 size_t wire_put_trailer(void *at, enum wire_status status, uint64_t digest);
 /* Replaces the status WIRE_GOOD by another one; does nothing if the trailer has another one already. */
-void   wire_end_badly(struct wire_trailer *trailer, enum wire_status status);
+void wire_end_badly(struct wire_trailer *trailer, enum wire_status status);
 
 /* The last step before a frame is sent: sets head.ack and, over head and body as they then are, head.digest (zero without
  * `digest`). May be repeated when the frame is sent again. HELLO, CHALLENGE and PROOF take

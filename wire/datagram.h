@@ -8,13 +8,13 @@
 /* What is wrong with a datagram. */
 enum wire_datagram_flaw {
 	WIRE_DG_FLAWLESS = 0,
-	WIRE_DG_SHORT,		/* ends within its head */
+	WIRE_DG_SHORT, /* ends within its head */
 	WIRE_DG_MAGIC,
 	WIRE_DG_VERSION,
-	WIRE_DG_FLAGS,		/* an unknown flag, or two that exclude each other */
-	WIRE_DG_LENGTH,		/* payload is not the number of bytes that follow, or is above WIRE_MTU */
+	WIRE_DG_FLAGS,  /* an unknown flag, or two that exclude each other */
+	WIRE_DG_LENGTH, /* payload is not the number of bytes that follow, or is above WIRE_MTU */
 	WIRE_DG_ADDRESS,
-	WIRE_DG_CQ_DATA_FLAG,	/* cq_data without its flag */
+	WIRE_DG_CQ_DATA_FLAG, /* cq_data without its flag */
 	WIRE_DG_DIGEST,
 	WIRE_DG_FLAWS
 };
@@ -23,7 +23,7 @@ enum wire_datagram_flaw {
 const char *wire_datagram_flaw_name(enum wire_datagram_flaw flaw);
 
 struct wire_datagram_fields {
-	uint16_t flags;		/* enum wire_datagram_flag */
+	uint16_t flags; /* enum wire_datagram_flag */
 	struct wire_address_fields from;
 	uint32_t payload;
 	uint64_t cq_data, auth;

@@ -26,7 +26,7 @@ uint64_t digest_head(const struct wire_head *head)
 
 	memcpy(frame, head, offsetof(struct wire_head, digest));
 	memset(frame + offsetof(struct wire_head, digest), 0, sizeof(head->digest));
-	switch (body) {		/* a copy of known length takes a few instructions, the default many */
+	switch (body) { /* a copy of known length takes a few instructions, the default many */
 	case sizeof(struct wire_write):
 		memcpy(to, head + 1, sizeof(struct wire_write));
 		break;
@@ -43,7 +43,7 @@ uint64_t digest_head(const struct wire_head *head)
 }
 
 #if defined(__x86_64__)
-static const struct digest_kernel *chosen;	/* relaxed: points at constants only */
+static const struct digest_kernel *chosen; /* relaxed: points at constants only */
 
 /* Any thread may be the first; all find the same. */
 __attribute__((noinline, cold)) static const struct digest_kernel *choose(void)

@@ -25,7 +25,7 @@ typedef long long any_vector __attribute__((vector_size(32), aligned(1), may_ali
 /* Volatile: read once, as another thread may be writing there. */
 static inline __m256i load_volatile(const uint8_t *from)
 {
-	return (__m256i)*(const volatile any_vector *)from;
+	return (__m256i) * (const volatile any_vector *)from;
 }
 
 /* Sums the same bytes that it stores. */
@@ -90,7 +90,7 @@ static uint64_t kernel_copy(void *to_bytes, const void *from_bytes, size_t lengt
 	__m256i sum[2];
 	size_t at = 0;
 
-	if (length < BLOCK) {	/* XXH3 has other algorithms for short inputs */
+	if (length < BLOCK) { /* XXH3 has other algorithms for short inputs */
 		memmove(to, from, length);
 		return XXH3_64bits(to, length);
 	}

@@ -17,9 +17,9 @@ struct digest_kernel {
 	uint64_t (*copy)(void *to, const void *from, size_t length);
 };
 
-extern const struct digest_kernel digest_base;	/* for every processor of this architecture */
-extern const struct digest_kernel digest_avx2;	/* x86-64 only */
-uint64_t digest_avx2_long(const void *bytes, size_t length);	/* x86-64 only, as is the next; digest_long.h */
+extern const struct digest_kernel digest_base;               /* for every processor of this architecture */
+extern const struct digest_kernel digest_avx2;               /* x86-64 only */
+uint64_t digest_avx2_long(const void *bytes, size_t length); /* x86-64 only, as is the next; digest_long.h */
 uint64_t digest_avx512_long(const void *bytes, size_t length);
 
 #ifdef DIGEST_KERNEL

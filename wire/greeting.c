@@ -94,8 +94,9 @@ enum wire_flaw wire_check_hello(const struct wire_head *head)
 		return WIRE_FLAW_SEGMENT;
 	if (wire_get16(hello->zero))
 		return WIRE_FLAW_ZERO;
-	return wire_address_is_good(wire_get16(hello->family), wire_get16(hello->port), hello->addr, wire_get32(hello->scope)) ?
-	       WIRE_FLAWLESS : WIRE_FLAW_ADDRESS;
+	return wire_address_is_good(wire_get16(hello->family), wire_get16(hello->port), hello->addr, wire_get32(hello->scope))
+		       ? WIRE_FLAWLESS
+		       : WIRE_FLAW_ADDRESS;
 }
 
 size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to)
@@ -123,8 +124,9 @@ enum wire_flaw wire_check_challenge(const struct wire_head *head)
 
 	if (wire_get32(challenge->zero))
 		return WIRE_FLAW_ZERO;
-	return wire_address_is_good(wire_get16(challenge->family), wire_get16(challenge->port), challenge->addr, 0) ?
-	       WIRE_FLAWLESS : WIRE_FLAW_ADDRESS;
+	return wire_address_is_good(wire_get16(challenge->family), wire_get16(challenge->port), challenge->addr, 0)
+		       ? WIRE_FLAWLESS
+		       : WIRE_FLAW_ADDRESS;
 }
 
 size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN])

@@ -108,10 +108,13 @@ uint64_t secret_token(const uint8_t salt[WIRE_PROOF_LEN], enum secret_role role,
 }
 
 /* The tag, with the digest field taken as zero. */
-static void tag_of(const struct wire_secret *secret, const struct wire_datagram *datagram,
-		   const struct wire_address_fields *to, wire_u64 *tag)
+static void tag_of(const struct wire_secret *secret, const struct wire_datagram *datagram, const struct wire_address_fields *to,
+		   wire_u64 *tag)
 {
-	struct { wire_u16 family, port; uint8_t addr[16]; } address = { wire_put16(to->family), wire_put16(to->port), { 0 } };
+	struct {
+		wire_u16 family, port;
+		uint8_t addr[16];
+	} address = { wire_put16(to->family), wire_put16(to->port), { 0 } };
 	struct wire_datagram head = *datagram;
 	uint8_t mac[WIRE_PROOF_LEN];
 	mac_state state;
@@ -131,8 +134,7 @@ void secret_tag(const struct wire_secret *secret, struct wire_datagram *datagram
 	tag_of(secret, datagram, to, &datagram->digest);
 }
 
-bool secret_tagged(const struct wire_secret *secret, const struct wire_datagram *datagram,
-		   const struct wire_address_fields *to)
+bool secret_tagged(const struct wire_secret *secret, const struct wire_datagram *datagram, const struct wire_address_fields *to)
 {
 	wire_u64 expected;
 

@@ -39,7 +39,6 @@ uint64_t secret_token(const uint8_t salt[WIRE_PROOF_LEN], enum secret_role role,
 /* Replaces the digest of a datagram by the tag of the whole (WIRE-97). */
 void secret_tag(const struct wire_secret *secret, struct wire_datagram *datagram, const struct wire_address_fields *to);
 /* Checks the tag of a flawless datagram; `to` is the address of the caller's endpoint. */
-bool secret_tagged(const struct wire_secret *secret, const struct wire_datagram *datagram,
-		   const struct wire_address_fields *to);
+bool secret_tagged(const struct wire_secret *secret, const struct wire_datagram *datagram, const struct wire_address_fields *to);
 
 #endif

@@ -41,8 +41,8 @@ __attribute__((cold)) static enum stream_event die(struct stream *stream, enum w
 static enum wire_flaw check_place(const struct stream *stream, uint8_t op)
 {
 	if (!stream->greeted)
-		return op == WIRE_HELLO || op == WIRE_BYE || (stream->proves && wire_greets(op)) ? WIRE_FLAWLESS :
-		       WIRE_FLAW_NOT_HELLO;
+		return op == WIRE_HELLO || op == WIRE_BYE || (stream->proves && wire_greets(op)) ? WIRE_FLAWLESS
+												 : WIRE_FLAW_NOT_HELLO;
 	if (wire_greets(op))
 		return op == WIRE_HELLO ? WIRE_FLAW_SECOND_HELLO : WIRE_FLAW_PROOF;
 	return wire_body_len(op) ? WIRE_FLAWLESS : WIRE_FLAW_OP;
@@ -67,7 +67,7 @@ static enum wire_flaw stream_check_frame(const struct stream *stream, const stru
 	flaw = wire_check_head(head, stream->segment_max);
 	if (flaw)
 		return flaw;
-	if (head->op == WIRE_HELLO) {	/* with an unknown version nothing behind magic and versions can be checked */
+	if (head->op == WIRE_HELLO) { /* with an unknown version nothing behind magic and versions can be checked */
 		*need += offsetof(struct wire_hello, instance);
 		flaw = have < *need ? WIRE_FLAWLESS : wire_check_greeting(head);
 		if (flaw || have < *need)
@@ -107,7 +107,7 @@ static enum stream_event yield_frame(struct stream *stream, const struct wire_he
 
 /* A frame that does not lie whole in the bytes fed, or whose beginning is kept in `part`. */
 __attribute__((noinline)) static enum stream_event next_cut_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
-					struct stream_item *item)
+								  struct stream_item *item)
 {
 	const struct wire_head *head = (const struct wire_head *)stream->part;
 	size_t need = stream->have + 1u;
@@ -123,8 +123,7 @@ __attribute__((noinline)) static enum stream_event next_cut_frame(struct stream 
 	return STREAM_MORE;
 }
 
-static enum stream_event next_frame(struct stream *stream, const uint8_t **from, const uint8_t *end,
-				    struct stream_item *item)
+static enum stream_event next_frame(struct stream *stream, const uint8_t **from, const uint8_t *end, struct stream_item *item)
 {
 	const struct wire_head *head = (const struct wire_head *)*from;
 	size_t have = (size_t)(end - *from), need;
@@ -152,8 +151,8 @@ static enum wire_flaw check_trailer(const struct stream *stream, const struct wi
 		return flaw;
 	if (stream_hashes(stream))
 		hash = stream->hash == STREAM_HASH_KNOWN ? stream->known : digest_end(stream->state);
-	return wire_get64(trailer->digest) == wire_trailer_digest(wire_get32(trailer->status), hash) ? WIRE_FLAWLESS :
-	       WIRE_FLAW_PAYLOAD_DIGEST;
+	return wire_get64(trailer->digest) == wire_trailer_digest(wire_get32(trailer->status), hash) ? WIRE_FLAWLESS
+												     : WIRE_FLAW_PAYLOAD_DIGEST;
 }
 
 static enum stream_event yield_end(struct stream *stream, const struct wire_trailer *trailer, struct stream_item *item)
@@ -166,7 +165,7 @@ static enum stream_event yield_end(struct stream *stream, const struct wire_trai
 
 /* A trailer that is flawed, does not lie whole in the bytes fed, or whose beginning is kept in `part`. */
 __attribute__((noinline)) static enum stream_event next_cut_trailer(struct stream *stream, const uint8_t **from, const uint8_t *end,
-					  struct stream_item *item)
+								    struct stream_item *item)
 {
 	const struct wire_trailer *trailer = (const struct wire_trailer *)stream->part;
 	enum wire_flaw flaw;
@@ -192,8 +191,7 @@ __attribute__((noinline)) static bool hash_fed(struct stream *stream, const uint
 }
 
 /* Yields payload, and the trailer with it if that is here and good. */
-static enum stream_event next_payload(struct stream *stream, const uint8_t **from, const uint8_t *end,
-				      struct stream_item *item)
+static enum stream_event next_payload(struct stream *stream, const uint8_t **from, const uint8_t *end, struct stream_item *item)
 {
 	size_t have = (size_t)(end - *from);
 	uint32_t length = have < stream->payload_left ? (uint32_t)have : stream->payload_left;
@@ -212,8 +210,7 @@ static enum stream_event next_payload(struct stream *stream, const uint8_t **fro
 	return length ? STREAM_PAYLOAD : next_cut_trailer(stream, from, end, item);
 }
 
-enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end,
-			      struct stream_item *item)
+enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end, struct stream_item *item)
 {
 	if (*from >= end && !stream->flaw) {
 		assert(*from == end);

@@ -15,13 +15,13 @@
 #include "wire/digest.h"
 
 enum stream_event {
-	STREAM_MORE,	/* all bytes are taken; feed more */
-	STREAM_FRAME,	/* item.head: head and body, valid until the next call or until the bytes fed go */
-	STREAM_PAYLOAD,	/* item.bytes, item.length: the next run of the frame's payload, in the bytes fed */
-	STREAM_END,	/* the payload's last run, if it was not yielded before; else item.length is 0. item.status: payload
+	STREAM_MORE,    /* all bytes are taken; feed more */
+	STREAM_FRAME,   /* item.head: head and body, valid until the next call or until the bytes fed go */
+	STREAM_PAYLOAD, /* item.bytes, item.length: the next run of the frame's payload, in the bytes fed */
+	STREAM_END,     /* the payload's last run, if it was not yielded before; else item.length is 0. item.status: payload
 			   complete, trailer valid. A frame without payload does not yield it */
-	STREAM_STATE,	/* a payload with digest comes in pieces: call stream_state(), then go on. Once a stream */
-	STREAM_FLAW,	/* item.flaw: the stream is dead, each further call returns the same */
+	STREAM_STATE,   /* a payload with digest comes in pieces: call stream_state(), then go on. Once a stream */
+	STREAM_FLAW,    /* item.flaw: the stream is dead, each further call returns the same */
 };
 
 struct stream_item {
@@ -34,26 +34,26 @@ struct stream_item {
 
 /* The state of the digest of the payload under way. */
 enum stream_hash {
-	STREAM_HASH_NONE,	/* the payload is not covered */
-	STREAM_HASH_DUE,	/* no byte was taken yet */
-	STREAM_HASH_BEGUN,	/* is computed in pieces */
-	STREAM_HASH_KNOWN,	/* was computed of the whole payload */
+	STREAM_HASH_NONE,  /* the payload is not covered */
+	STREAM_HASH_DUE,   /* no byte was taken yet */
+	STREAM_HASH_BEGUN, /* is computed in pieces */
+	STREAM_HASH_KNOWN, /* was computed of the whole payload */
 };
 
 struct stream {
-	struct digest_state *state;	/* the caller's, for payloads that come in pieces; NULL: none with digest has come yet */
+	struct digest_state *state; /* the caller's, for payloads that come in pieces; NULL: none with digest has come yet */
 	uint32_t segment_max;
-	uint32_t payload_left;		/* of the frame under way */
-	bool	 greeted;		/* the greeting is over: stream_modes() */
-	bool	 proves;		/* CHALLENGE and PROOF belong to the greeting */
-	bool	 head_digest;
-	uint8_t	 cover;			/* enum wire_payload: the sorts that have digests */
-	uint8_t	 hash;			/* enum stream_hash */
-	bool	 in_payload;		/* payload and trailer are next, else a head */
-	uint8_t	 flaw;			/* enum wire_flaw that killed the stream */
-	uint16_t have;			/* bytes kept in part */
-	uint64_t known;			/* the digest, with STREAM_HASH_KNOWN */
-	uint8_t	 part[WIRE_FRAME_MAX];	/* a cut head with body, or trailer */
+	uint32_t payload_left; /* of the frame under way */
+	bool greeted;          /* the greeting is over: stream_modes() */
+	bool proves;           /* CHALLENGE and PROOF belong to the greeting */
+	bool head_digest;
+	uint8_t cover;                /* enum wire_payload: the sorts that have digests */
+	uint8_t hash;                 /* enum stream_hash */
+	bool in_payload;              /* payload and trailer are next, else a head */
+	uint8_t flaw;                 /* enum wire_flaw that killed the stream */
+	uint16_t have;                /* bytes kept in part */
+	uint64_t known;               /* the digest, with STREAM_HASH_KNOWN */
+	uint8_t part[WIRE_FRAME_MAX]; /* a cut head with body, or trailer */
 };
 static_assert(sizeof(struct stream) < 256, "an idle connection is small");
 
@@ -79,8 +79,7 @@ static inline bool stream_covers(const struct stream *stream, uint8_t op)
 }
 
 /* Takes bytes from *from, which it moves, and yields the next item. Call until STREAM_MORE or STREAM_FLAW. */
-enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end,
-			      struct stream_item *item);
+enum stream_event stream_next(struct stream *stream, const uint8_t **from, const uint8_t *end, struct stream_item *item);
 
 /* Payload bytes of the current frame still to come: they may be received directly at their destination instead of being
  * fed. Zero when a head or trailer is next. */

@@ -20,18 +20,18 @@ struct fid_domain;
 
 /* The counts of one domain since it was opened. */
 struct emu_mr_cache_counts {
-	uint32_t on;		/* 0: no cache, and the rest is 0; a line of the log says why */
-	uint32_t regions;	/* in the cache */
-	uint64_t bytes;		/* in these regions */
-	uint64_t hits;		/* buffers that lay in a region */
-	uint64_t misses;	/* buffers that were examined, page by page */
-	uint64_t evicted;	/* regions dropped to keep FI_MR_CACHE_MAX_COUNT and _SIZE, or since a new one overlaps them */
-	uint64_t merged;	/* regions merged into another (FI_MR_CACHE_MERGE_REGIONS) */
-	uint64_t changed;	/* regions dropped as the program unmapped, moved or dropped their memory */
+	uint32_t on;      /* 0: no cache, and the rest is 0; a line of the log says why */
+	uint32_t regions; /* in the cache */
+	uint64_t bytes;   /* in these regions */
+	uint64_t hits;    /* buffers that lay in a region */
+	uint64_t misses;  /* buffers that were examined, page by page */
+	uint64_t evicted; /* regions dropped to keep FI_MR_CACHE_MAX_COUNT and _SIZE, or since a new one overlaps them */
+	uint64_t merged;  /* regions merged into another (FI_MR_CACHE_MERGE_REGIONS) */
+	uint64_t changed; /* regions dropped as the program unmapped, moved or dropped their memory */
 };
 
 struct emu_mr_cache_ops {
-	size_t size;	/* of this structure, as the provider knows it */
+	size_t size; /* of this structure, as the provider knows it */
 	/* Any thread, but no signal handler. 0, -FI_EINVAL, or -FI_ENODEV in a fork's child. */
 	int (*counts)(struct fid_domain *domain, struct emu_mr_cache_counts *counts);
 };

@@ -19,31 +19,31 @@ enum { CANDIDATES_MAX = 8, SPAN_MIN = 4096, WAITS_BLOCKS = 10 };
 /* How a provider is opened; every candidate has one of each, over the same provider, but for what it does not offer from
  * WORLDS_NEEDED on: what is measured there is then not measured for it. */
 enum world {
-	WORLD_USUAL,		/* every mr_mode bit that a careful program offers */
-	WORLD_SCALABLE,		/* none, and 10 keys */
-	WORLD_MANY_KEYS,	/* none, and 1,000,000 keys */
-	WORLD_TAGGED,		/* as usual, with FI_TAGGED */
-	WORLD_ATOMIC,		/* as usual, with FI_ATOMIC */
-	WORLD_SREAD,		/* with FI_TAGGED, and a queue that is slept on by fi_cq_sread() */
-	WORLD_WAIT_FD,		/* the same by fi_trywait() and poll() */
-	WORLD_COUNTER,		/* a counter of what arrives is slept on */
+	WORLD_USUAL,     /* every mr_mode bit that a careful program offers */
+	WORLD_SCALABLE,  /* none, and 10 keys */
+	WORLD_MANY_KEYS, /* none, and 1,000,000 keys */
+	WORLD_TAGGED,    /* as usual, with FI_TAGGED */
+	WORLD_ATOMIC,    /* as usual, with FI_ATOMIC */
+	WORLD_SREAD,     /* with FI_TAGGED, and a queue that is slept on by fi_cq_sread() */
+	WORLD_WAIT_FD,   /* the same by fi_trywait() and poll() */
+	WORLD_COUNTER,   /* a counter of what arrives is slept on */
 	WORLDS,
 	WORLDS_NEEDED = WORLD_TAGGED
 };
 
 enum candidate_state {
 	CANDIDATE_OPEN,
-	CANDIDATE_ABSENT,	/* no such provider here; `why` says what libfabric said */
+	CANDIDATE_ABSENT, /* no such provider here; `why` says what libfabric said */
 };
 
 struct candidate {
 	char name[32];
 	enum candidate_state state;
 	char why[160];
-	uint8_t *inbox, *outbox;	/* the floor's */
-	struct raw *raw;		/* the floor only */
-	struct fabric *fabric[WORLDS];	/* every other candidate */
-	bool elsewhere;			/* not opened by this pair of processes: see far.h */
+	uint8_t *inbox, *outbox;       /* the floor's */
+	struct raw *raw;               /* the floor only */
+	struct fabric *fabric[WORLDS]; /* every other candidate */
+	bool elsewhere;                /* not opened by this pair of processes: see far.h */
 };
 
 /* One block, as one side sees it. The loops add to ops and elapsed_ns. */
@@ -51,12 +51,12 @@ struct block {
 	const struct host *host;
 	const struct bench *bench;
 	struct candidate *cand;
-	struct fabric *fabric;	/* of the candidate, in the benchmark's world */
+	struct fabric *fabric; /* of the candidate, in the benchmark's world */
 	uint8_t *inbox, *outbox;
-	uint64_t seed;		/* of this block's bytes; both sides know it */
-	uint64_t length_ns;	/* what the loop is to last */
-	uint64_t serial;	/* messages or slots so far, over warm-up and measurement */
-	unsigned core;		/* the one that this process is bound to: nth, as host_pin() has it */
+	uint64_t seed;      /* of this block's bytes; both sides know it */
+	uint64_t length_ns; /* what the loop is to last */
+	uint64_t serial;    /* messages or slots so far, over warm-up and measurement */
+	unsigned core;      /* the one that this process is bound to: nth, as host_pin() has it */
 	uint64_t ops, elapsed_ns;
 };
 
@@ -72,21 +72,21 @@ enum proof { PROOF_TARGET_INBOX, PROOF_INITIATOR_INBOX, PROOF_EACH };
 struct role {
 	int (*run)(struct block *block);
 	int (*serve)(struct block *block);
-	int (*end)(struct block *block);	/* NULL: the shared stop flag is enough */
+	int (*end)(struct block *block); /* NULL: the shared stop flag is enough */
 };
 
 struct bench {
 	const char *name;
 	enum world world;
-	size_t size;			/* bytes of an op */
-	unsigned window;		/* ops outstanding */
+	size_t size;     /* bytes of an op */
+	unsigned window; /* ops outstanding */
 	enum unit unit;
-	unsigned legs;			/* parts of an op that one figure counts: 2 for half a round trip */
+	unsigned legs; /* parts of an op that one figure counts: 2 for half a round trip */
 	enum proof proof;
-	bool may_starve;		/* a target that is never served is a result, not a failure */
-	bool waits;			/* processes that wait for a core are counted; blocks are WAITS_BLOCKS times as long */
+	bool may_starve; /* a target that is never served is a result, not a failure */
+	bool waits;      /* processes that wait for a core are counted; blocks are WAITS_BLOCKS times as long */
 	struct role fabric;
-	struct role raw;		/* run == NULL: there is no floor */
+	struct role raw; /* run == NULL: there is no floor */
 };
 
 /* The table; or, after benches_sweep(), one benchmark in many sizes. The first is also the greeting. */
@@ -128,27 +128,27 @@ static inline void block_count(struct block *block, uint64_t ops, uint64_t since
 }
 
 /* The loops over libfabric, one a file. */
-int pingpong_run(struct block *block);		/* pingpong.c: write latency */
+int pingpong_run(struct block *block); /* pingpong.c: write latency */
 int pingpong_serve(struct block *block);
-int tagged_run(struct block *block);		/* tagged.c: latency of tagged messages */
+int tagged_run(struct block *block); /* tagged.c: latency of tagged messages */
 int tagged_serve(struct block *block);
-int tagged_window_run(struct block *block);	/* tagged.c: bandwidth */
+int tagged_window_run(struct block *block); /* tagged.c: bandwidth */
 int tagged_window_serve(struct block *block);
 /* Keeps a window of ops outstanding for about as long as the block lasts: at least one op a slot, so that the whole span is
  * proved, and none outstanding at the end. */
 typedef int (*window_post)(struct fabric *f, size_t from, size_t to, size_t size);
 int window_keep_full(struct block *block, window_post post);
-int window_write_run(struct block *block);	/* window.c: rate, bandwidth, read latency */
+int window_write_run(struct block *block); /* window.c: rate, bandwidth, read latency */
 int window_read_run(struct block *block);
 int window_add_run(struct block *block);
 int window_serve(struct block *block);
-int passive_run(struct block *block);		/* passive.c: the target sleeps in read() */
+int passive_run(struct block *block); /* passive.c: the target sleeps in read() */
 int passive_serve(struct block *block);
 int passive_end(struct block *block);
-int computing_serve(struct block *block);	/* computing.c: the target computes on all cores */
+int computing_serve(struct block *block); /* computing.c: the target computes on all cores */
 int computing_end(struct block *block);
-int register_run(struct block *block);		/* register.c: no target needed */
-int blocking_write_run(struct block *block);	/* blocking.c: both sides sleep for each message */
+int register_run(struct block *block);       /* register.c: no target needed */
+int blocking_write_run(struct block *block); /* blocking.c: both sides sleep for each message */
 int blocking_write_serve(struct block *block);
 int blocking_write_end(struct block *block);
 int blocking_tagged_run(struct block *block);

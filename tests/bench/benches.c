@@ -9,6 +9,7 @@
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
+/* clang-format off */
 #define WRITES(run_raw, serve_raw) \
 	.proof = PROOF_TARGET_INBOX, .fabric = { window_write_run, window_serve, NULL }, \
 	.raw = { run_raw, serve_raw, NULL }
@@ -69,6 +70,7 @@ static const struct bench table[] = {
 	{ .name = "register and close", .size = MIB, REGISTRATION },
 	{ .name = "register and close", .size = 64 * MIB, REGISTRATION },
 };
+/* clang-format on */
 
 const struct bench *benches = table;
 unsigned benches_count = sizeof(table) / sizeof(table[0]);
@@ -90,20 +92,26 @@ static const char *swept_name(const char *what, unsigned window)
 static void sweep_sizes(void)
 {
 	for (size_t size = 1; size <= 64 * MIB; size *= 4)
-		swept[benches_count++] = (struct bench){ .name = "read latency", .size = size, .window = 1,
-							 .unit = UNIT_USEC, .legs = 1, READS };
+		swept[benches_count++] = (struct bench){
+			.name = "read latency", .size = size, .window = 1, .unit = UNIT_USEC, .legs = 1, READS
+		};
 }
 
 /* Without the floor's frames, which come by 64. */
 static void sweep_windows(void)
 {
 	for (unsigned window = 1; window <= WINDOW_MAX; window *= 2) {
-		swept[benches_count] = (struct bench){ .name = swept_name("write", window), .size = 8, .window = window,
-						       .unit = UNIT_MOPS, .legs = 1, .proof = PROOF_TARGET_INBOX,
+		swept[benches_count] = (struct bench){ .name = swept_name("write", window),
+						       .size = 8,
+						       .window = window,
+						       .unit = UNIT_MOPS,
+						       .legs = 1,
+						       .proof = PROOF_TARGET_INBOX,
 						       .fabric = { window_write_run, window_serve, NULL } };
 		benches_count++;
-		swept[benches_count] = (struct bench){ .name = swept_name("read", window), .size = 8, .window = window,
-						       .unit = UNIT_MOPS, .legs = 1, READS };
+		swept[benches_count] = (struct bench){
+			.name = swept_name("read", window), .size = 8, .window = window, .unit = UNIT_MOPS, .legs = 1, READS
+		};
 		benches_count++;
 	}
 }

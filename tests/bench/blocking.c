@@ -76,7 +76,7 @@ static int await(struct block *block, uint64_t *word)
 	}
 	f->consumed++;
 	memcpy(word, block->inbox, sizeof(*word));
-	return f->cntr && fabric_poll(f) < 0 ? -FI_EIO : 0;	/* the counter's sleeper reads the queue for its room */
+	return f->cntr && fabric_poll(f) < 0 ? -FI_EIO : 0; /* the counter's sleeper reads the queue for its room */
 }
 
 static int run(struct block *block, word_post post)

@@ -42,7 +42,7 @@ static const char *const call_names[CALLS] = {
 	"sends", "receives", "epoll_waits", "short epoll_waits", "wake-ups", "eventfds emptied",
 };
 static _Thread_local bool counting;
-static unsigned long counts[CALLS];	/* of the thread that counts */
+static unsigned long counts[CALLS]; /* of the thread that counts */
 
 static long count(enum call call, long rc)
 {
@@ -71,7 +71,7 @@ __attribute__((no_sanitize_address)) TOLD long syscall(long number, ...)
 		count(SEND, rc);
 	else if (number == SYS_recvfrom || number == SYS_recvmsg)
 		count(RECEIVE, rc);
-	else if (number == SYS_write)	/* an eventfd, or libuv's way to wake its loop */
+	else if (number == SYS_write) /* an eventfd, or libuv's way to wake its loop */
 		count(WAKE, rc);
 	else if (number == SYS_read)
 		count(EMPTY, rc);
@@ -120,7 +120,8 @@ TOLD ssize_t write(int fd, const void *bytes, size_t length)
 
 static struct fabric *open_side(const struct host *host, enum fi_wait_obj wait)
 {
-	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, .span = SPAN_MIN,
+	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+				      .span = SPAN_MIN,
 				      .wait = wait };
 	struct fabric_card own, other;
 	struct fabric *f;
@@ -186,7 +187,11 @@ static void windows(struct fabric *f)
 
 typedef int (*sleep_until)(struct fabric *f, int patience_ms);
 
-static const struct { const char *name; sleep_until sleep; unsigned most[CALLS]; } sleeps[] = {
+static const struct {
+	const char *name;
+	sleep_until sleep;
+	unsigned most[CALLS];
+} sleeps[] = {
 	{ "ping-pong in fi_cq_sread()", fabric_sread, { 110, 200, 120, 10, 2, 10 } },
 	{ "ping-pong in poll()", fabric_wait_fd, { 110, 200, 10, 0, 2, 10 } },
 };
@@ -198,7 +203,7 @@ static void tell_word(struct fabric *f, uint64_t word)
 	size_t from = (size_t)(word % WINDOW) * WORD;
 	struct patience patience = patience_for(HANG_GUARD_NS);
 
-	while (f->pending >= WINDOW / 2)	/* no source word is touched again before its completion was read */
+	while (f->pending >= WINDOW / 2) /* no source word is touched again before its completion was read */
 		must_poll(f, &patience);
 	memcpy(f->memory + f->span + from, &word, sizeof(word));
 	while (fabric_write_told(f, from, 0, sizeof(word)))
@@ -253,8 +258,8 @@ static int answer(const struct host *host)
 }
 
 static int failed;
-static unsigned long seen;	/* sends */
-static unsigned long total[CALLS];	/* of the batches so far, or as many times the fewest of any batch */
+static unsigned long seen;         /* sends */
+static unsigned long total[CALLS]; /* of the batches so far, or as many times the fewest of any batch */
 
 static bool is_by_fewest(enum call call)
 {
@@ -279,8 +284,8 @@ static void judge(const char *what, unsigned long ops, const unsigned most[CALLS
 	for (int call = 0; call < CALLS; call++) {
 		bool good = total[call] * 100 <= (unsigned long)most[call] * ops;
 
-		printf("%s %s: %lu %s in %lu ops, at most %u in 100\n", good ? "ok" : "not ok", what, total[call],
-		       call_names[call], ops, most[call]);
+		printf("%s %s: %lu %s in %lu ops, at most %u in 100\n", good ? "ok" : "not ok", what, total[call], call_names[call],
+		       ops, most[call]);
 		failed |= !good;
 	}
 	seen += total[SEND];
@@ -299,7 +304,7 @@ static void judge_awake(const struct host *host, const struct most *most)
 {
 	struct fabric *f = open_side(host, FI_WAIT_NONE);
 
-	pingpong(f, true, 1, ROUNDS);		/* the connection comes up, and the NIC thread has stood back */
+	pingpong(f, true, 1, ROUNDS); /* the connection comes up, and the NIC thread has stood back */
 	counting = true;
 	for (int i = 0; i < BATCHES; i++) {
 		pingpong(f, true, 1 + ROUNDS + (uint64_t)i * (ROUNDS / BATCHES), ROUNDS / BATCHES);

@@ -11,7 +11,7 @@
 #include "raw.h"
 
 struct introduction {
-	int32_t status;			/* of the worlds that are needed */
+	int32_t status; /* of the worlds that are needed */
 	char why[160];
 	bool there[WORLDS];
 	struct fabric_card card[WORLDS];

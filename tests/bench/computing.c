@@ -19,9 +19,9 @@ enum { CORES_MAX = 256 };
 struct worker {
 	const struct block *block;
 	unsigned core;
-	_Atomic long thread;	/* its number, once it runs */
+	_Atomic long thread; /* its number, once it runs */
 	pthread_t handle;
-	uint64_t sum;		/* of its work */
+	uint64_t sum; /* of its work */
 };
 
 static uint64_t compute(const struct block *block)

@@ -19,7 +19,7 @@
 
 enum { CQ_SIZE = 1024, CQ_BATCH = 64, PLAIN_KEY = 1, ONCE_KEY = 2 };
 
-#define ZEROS ((size_t)4096)	/* behind inbox and outbox, to be added */
+#define ZEROS ((size_t)4096) /* behind inbox and outbox, to be added */
 
 static const uint64_t region_access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 
@@ -53,12 +53,9 @@ static int open_objects(struct fabric *f, const struct fabric_world *world)
 	struct fi_av_attr av_attr = { .type = f->info->domain_attr->av_type, .count = 1 };
 	int rc;
 
-	if ((rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL)) ||
-	    (rc = fi_domain(f->fabric, f->info, &f->domain, NULL)) ||
-	    (rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL)) ||
-	    (rc = fi_av_open(f->domain, &av_attr, &f->av, NULL)) ||
-	    (rc = fi_endpoint(f->domain, f->info, &f->ep, NULL)) ||
-	    (rc = fi_ep_bind(f->ep, &f->av->fid, 0)) ||
+	if ((rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL)) || (rc = fi_domain(f->fabric, f->info, &f->domain, NULL)) ||
+	    (rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL)) || (rc = fi_av_open(f->domain, &av_attr, &f->av, NULL)) ||
+	    (rc = fi_endpoint(f->domain, f->info, &f->ep, NULL)) || (rc = fi_ep_bind(f->ep, &f->av->fid, 0)) ||
 	    (rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV)))
 		return rc;
 	if (world->counter && ((rc = fi_cntr_open(f->domain, &cntr_attr, &f->cntr, NULL)) ||
@@ -214,8 +211,8 @@ static uint64_t write_key(struct fabric *f)
 
 int fabric_write(struct fabric *f, size_t from, size_t to, size_t size)
 {
-	ssize_t rc = fi_write(f->ep, f->memory + f->span + from, size, f->desc, f->peer, f->peer_base + to,
-			      write_key(f), &f->pending);
+	ssize_t rc = fi_write(f->ep, f->memory + f->span + from, size, f->desc, f->peer, f->peer_base + to, write_key(f),
+			      &f->pending);
 
 	if (!rc)
 		f->pending++;
@@ -224,8 +221,8 @@ int fabric_write(struct fabric *f, size_t from, size_t to, size_t size)
 
 int fabric_read(struct fabric *f, size_t from, size_t to, size_t size)
 {
-	ssize_t rc = fi_read(f->ep, f->memory + to, size, f->desc, f->peer, f->peer_base + f->span + from,
-			     f->peer_key, &f->pending);
+	ssize_t rc = fi_read(f->ep, f->memory + to, size, f->desc, f->peer, f->peer_base + f->span + from, f->peer_key,
+			     &f->pending);
 
 	if (!rc)
 		f->pending++;

@@ -18,20 +18,20 @@ struct fabric {
 	struct fid_av *av;
 	struct fid_ep *ep;
 	struct fid_mr *mr;
-	uint8_t *memory;	/* region: inbox, then outbox */
-	size_t span;		/* bytes of each; the same on both sides */
-	struct fid_cntr *cntr;	/* counts what arrives, in a world that says so */
+	uint8_t *memory;       /* region: inbox, then outbox */
+	size_t span;           /* bytes of each; the same on both sides */
+	struct fid_cntr *cntr; /* counts what arrives, in a world that says so */
 	void *desc;
 	fi_addr_t peer;
-	uint64_t peer_base;	/* what the peer's region starts at, in its own addressing */
+	uint64_t peer_base; /* what the peer's region starts at, in its own addressing */
 	uint64_t peer_key;
-	struct fid_mr **keyed;	/* keys regions over the inbox, keyed 0 to keys - 1 and scrambled: see fabric_world */
+	struct fid_mr **keyed; /* keys regions over the inbox, keyed 0 to keys - 1 and scrambled: see fabric_world */
 	uint64_t keys, drawn;
-	unsigned pending;	/* posted, completion not yet read; receives aside */
-	unsigned receives;	/* receives posted, completion not yet read */
-	uint64_t received;	/* messages and told writes whose completion was read */
-	uint64_t consumed;	/* words that a sleeper has been told of */
-	char why[160];		/* the last failure in words */
+	unsigned pending;  /* posted, completion not yet read; receives aside */
+	unsigned receives; /* receives posted, completion not yet read */
+	uint64_t received; /* messages and told writes whose completion was read */
+	uint64_t consumed; /* words that a sleeper has been told of */
+	char why[160];     /* the last failure in words */
 };
 
 /* The facts that a side must tell the other. */
@@ -45,11 +45,11 @@ struct fabric_card {
  * another of them by a key that both sides compute. */
 struct fabric_world {
 	uint64_t mr_mode;
-	uint64_t caps;		/* beside FI_RMA */
+	uint64_t caps; /* beside FI_RMA */
 	uint64_t keys;
-	size_t span;		/* bytes of the inbox, and of the outbox */
-	enum fi_wait_obj wait;	/* of the completion queue, or of the counter */
-	bool counter;		/* counts what is written into the region */
+	size_t span;           /* bytes of the inbox, and of the outbox */
+	enum fi_wait_obj wait; /* of the completion queue, or of the counter */
+	bool counter;          /* counts what is written into the region */
 };
 
 int fabric_open(struct fabric **out, const char *provider, const struct fabric_world *world, char *why, size_t why_size);

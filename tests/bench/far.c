@@ -15,7 +15,7 @@
 #define FAR_QUIT UINT32_MAX
 
 struct far_order {
-	uint32_t bench;		/* FAR_QUIT: no more; the end of the socket does not tell, as other processes have inherited it */
+	uint32_t bench; /* FAR_QUIT: no more; the end of the socket does not tell, as other processes have inherited it */
 	uint32_t cand;
 	uint64_t seed;
 };

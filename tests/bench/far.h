@@ -8,7 +8,7 @@
 #include "peer.h"
 
 struct far {
-	int way;		/* to the initiator; -1: there is no such pair */
+	int way; /* to the initiator; -1: there is no such pair */
 	int pid;
 };
 

@@ -38,7 +38,8 @@ struct poster {
 
 static struct fabric *open_side(void)
 {
-	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, .span = SPAN_MIN,
+	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+				      .span = SPAN_MIN,
 				      .wait = FI_WAIT_NONE };
 	struct fabric *f;
 	char why[160];
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
 	printf("write rate by %s\t%d\temu\tMop/s\t%.4g\n", argv[1], count, sum);
 	for (unsigned i = 0; i < processes; i++) {
 		close(targets[i].host.control);
-		kill(targets[i].pid, SIGKILL);	/* its siblings hold the socket, too */
+		kill(targets[i].pid, SIGKILL); /* its siblings hold the socket, too */
 		failed |= waitpid(targets[i].pid, &status, 0) != targets[i].pid;
 	}
 	return failed;

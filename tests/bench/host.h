@@ -12,22 +12,22 @@
 #include <time.h>
 
 #define MSEC 1000000ull
-#define HANG_GUARD_NS (30000 * MSEC)	/* nothing here is slow enough to meet it unless it hangs */
-#define STARVED_NS (1000 * MSEC)	/* where a provider may do nothing at all, that is how long it is waited for */
+#define HANG_GUARD_NS (30000 * MSEC) /* nothing here is slow enough to meet it unless it hangs */
+#define STARVED_NS (1000 * MSEC)     /* where a provider may do nothing at all, that is how long it is waited for */
 
 struct shared {
-	_Atomic uint32_t stop;	/* initiator: the block is over */
-	_Atomic uint64_t goal;	/* initiator: bytes that the raw stream has to deliver by now */
-	_Atomic uint32_t computed;	/* initiator: the target need not compute any longer */
-	_Atomic uint64_t waited_ns;	/* target: what those of its threads that serve have waited for a core... */
-	_Atomic uint64_t served_ns;	/* ... in how long */
-	_Atomic uint64_t arrived;	/* target: messages of a window received in this block */
+	_Atomic uint32_t stop;      /* initiator: the block is over */
+	_Atomic uint64_t goal;      /* initiator: bytes that the raw stream has to deliver by now */
+	_Atomic uint32_t computed;  /* initiator: the target need not compute any longer */
+	_Atomic uint64_t waited_ns; /* target: what those of its threads that serve have waited for a core... */
+	_Atomic uint64_t served_ns; /* ... in how long */
+	_Atomic uint64_t arrived;   /* target: messages of a window received in this block */
 };
 
 /* One side's view of the pair. */
 struct host {
 	struct shared *shared;
-	int control;		/* SOCK_SEQPACKET, blocking */
+	int control; /* SOCK_SEQPACKET, blocking */
 };
 
 static inline uint64_t now_ns(void)

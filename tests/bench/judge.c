@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum measure {
-	TIMES,		/* own time an op, by the other's: at most */
-	SHARE,		/* the other's time an op, by the own: at least */
-	USEC,		/* own time an op: at most */
+	TIMES, /* own time an op, by the other's: at most */
+	SHARE, /* the other's time an op, by the own: at least */
+	USEC,  /* own time an op: at most */
 };
 
 static const struct figure {
@@ -17,9 +17,9 @@ static const struct figure {
 	size_t size;
 	const char *cand;
 	enum measure measure;
-	const char *other;	/* candidate */
-	const char *other_bench;	/* NULL: the same */
-	double limit, goal;	/* no goal beyond the limit: 0 */
+	const char *other;       /* candidate */
+	const char *other_bench; /* NULL: the same */
+	double limit, goal;      /* no goal beyond the limit: 0 */
 } figures[] = {
 	{ "write latency", 8, "emu", TIMES, "raw TCP", NULL, 1.15, 1.10 },
 	{ "write latency", 8, "emu", TIMES, "tcp", NULL, 1, 0 },
@@ -130,8 +130,7 @@ void judge_one_core(FILE *out, const struct samples *s, const struct pair *pair)
 			value = samples_quotient(s, b, (unsigned)cand, (unsigned)reads, (unsigned)tcp);
 		}
 		if (tcp > 0 && *samples_starved(s, b, (unsigned)tcp) && !isnan(samples_median(s, b, (unsigned)cand)))
-			fprintf(out, "pass: %s, %zu B, emu on one core: served, which tcp never does\n", figure.bench,
-				figure.size);
+			fprintf(out, "pass: %s, %zu B, emu on one core: served, which tcp never does\n", figure.bench, figure.size);
 		else
 			say(out, &figure, value);
 	}

@@ -24,7 +24,7 @@ static struct far fars[FARS];
 struct options {
 	const char *providers, *only, *tsv;
 	unsigned blocks, block_ms, cores;
-	bool named;		/* the providers were asked for by name: a missing one is a failure */
+	bool named; /* the providers were asked for by name: a missing one is a failure */
 	bool tiny, one_core, sweep, usable;
 };
 
@@ -40,7 +40,8 @@ static void usage(FILE *out)
 	      "  --tsv        write the figures to FILE, too\n"
 	      "  --one-core   both processes on the same core\n"
 	      "  --sweep      reads of 1 B to 64 MiB, or 1 to 1024 ops outstanding, in place of the benchmarks\n"
-	      "  --tiny       two blocks of 1 ms: shows that everything works and that the bytes are right\n", out);
+	      "  --tiny       two blocks of 1 ms: shows that everything works and that the bytes are right\n",
+	      out);
 }
 
 static unsigned positive(const char *text)
@@ -53,31 +54,63 @@ static unsigned positive(const char *text)
 	return (unsigned)n;
 }
 
+enum { PROVIDERS, ONLY, BLOCKS, BLOCK_MS, TSV, ONE_CORE, SWEEP, TINY, HELP };
+static const struct option longs[] = {
+	{ "providers", required_argument, NULL, PROVIDERS },
+	{ "only", required_argument, NULL, ONLY },
+	{ "blocks", required_argument, NULL, BLOCKS },
+	{ "block-ms", required_argument, NULL, BLOCK_MS },
+	{ "tsv", required_argument, NULL, TSV },
+	{ "tiny", no_argument, NULL, TINY },
+	{ "sweep", required_argument, NULL, SWEEP },
+	{ "one-core", no_argument, NULL, ONE_CORE },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
 static struct options parse(int argc, char **argv)
 {
-	enum { PROVIDERS, ONLY, BLOCKS, BLOCK_MS, TSV, ONE_CORE, SWEEP, TINY, HELP };
-	static const struct option longs[] = {
-		{ "providers", required_argument, NULL, PROVIDERS }, { "only", required_argument, NULL, ONLY },
-		{ "blocks", required_argument, NULL, BLOCKS }, { "block-ms", required_argument, NULL, BLOCK_MS },
-		{ "tsv", required_argument, NULL, TSV }, { "tiny", no_argument, NULL, TINY },
-		{ "sweep", required_argument, NULL, SWEEP }, { "one-core", no_argument, NULL, ONE_CORE },
-		{ "help", no_argument, NULL, HELP }, { NULL, 0, NULL, 0 },
-	};
-	struct options o = { .providers = "emu,tcp,sockets,sockets:manual", .only = "", .blocks = 120, .block_ms = 10,
-			     .cores = host_cores(), .usable = true };
+	struct options o = { .providers = "emu,tcp,sockets,sockets:manual",
+			     .only = "",
+			     .blocks = 120,
+			     .block_ms = 10,
+			     .cores = host_cores(),
+			     .usable = true };
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (opt) {
-		case PROVIDERS: o.providers = optarg; o.named = true; break;
-		case ONLY: o.only = optarg; break;
-		case BLOCKS: o.blocks = positive(optarg); break;
-		case BLOCK_MS: o.block_ms = positive(optarg); break;
-		case TSV: o.tsv = optarg; break;
-		case SWEEP: o.sweep = true; o.usable = benches_sweep(optarg); break;
-		case ONE_CORE: o.one_core = true; break;
-		case TINY: o.tiny = true; o.blocks = 2; o.block_ms = 1; break;
-		default: usage(opt == HELP ? stdout : stderr); exit(opt == HELP ? 0 : 2);
+		case PROVIDERS:
+			o.providers = optarg;
+			o.named = true;
+			break;
+		case ONLY:
+			o.only = optarg;
+			break;
+		case BLOCKS:
+			o.blocks = positive(optarg);
+			break;
+		case BLOCK_MS:
+			o.block_ms = positive(optarg);
+			break;
+		case TSV:
+			o.tsv = optarg;
+			break;
+		case SWEEP:
+			o.sweep = true;
+			o.usable = benches_sweep(optarg);
+			break;
+		case ONE_CORE:
+			o.one_core = true;
+			break;
+		case TINY:
+			o.tiny = true;
+			o.blocks = 2;
+			o.block_ms = 1;
+			break;
+		default:
+			usage(opt == HELP ? stdout : stderr);
+			exit(opt == HELP ? 0 : 2);
 		}
 	}
 	if (optind != argc || !o.usable) {
@@ -96,8 +129,8 @@ static void select_providers(const struct candidate *cands, unsigned count)
 	for (unsigned i = 1; i < count; i++) {
 		size_t used = strlen(list);
 
-		snprintf(list + used, sizeof(list) - used, "%s%.*s", used ? "," : "",
-			 (int)strcspn(cands[i].name, ":"), cands[i].name);
+		snprintf(list + used, sizeof(list) - used, "%s%.*s", used ? "," : "", (int)strcspn(cands[i].name, ":"),
+			 cands[i].name);
 	}
 	if (setenv("FI_PROVIDER", list, 1))
 		err(1, "FI_PROVIDER");
@@ -209,8 +242,10 @@ static int report(const struct options *o, const struct pair *pair, const struct
 	FILE *tsv;
 
 	printf("%u blocks of %u ms a cell, libfabric %u.%u, each process pinned to a core%s\n", o->blocks, o->block_ms,
-	       FI_MAJOR(fi_version()), FI_MINOR(fi_version()), o->one_core ? ", and both to the same one" :
-	       o->cores < 2 ? ", and both to the same one: no figure here means anything" : "");
+	       FI_MAJOR(fi_version()), FI_MINOR(fi_version()),
+	       o->one_core    ? ", and both to the same one"
+	       : o->cores < 2 ? ", and both to the same one: no figure here means anything"
+			      : "");
 	report_table(stdout, s, pair->cands, pair->count);
 	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
 	       (unsigned long long)s->ops, (unsigned long long)s->proved);
@@ -256,7 +291,7 @@ static int initiate(const struct options *o, struct pair *pair)
 	for (unsigned b = 0; b < benches_count; b++)
 		any |= bench_chosen(&benches[b], o->only);
 	if (!any)
-		return 0;	/* what was asked for is measured by another program of run.sh */
+		return 0; /* what was asked for is measured by another program of run.sh */
 	samples_init(&samples, o->blocks);
 	rc = measure_all(pair, &samples);
 	if (!rc)
@@ -269,8 +304,9 @@ int main(int argc, char **argv)
 {
 	struct options o = parse(argc, argv);
 	struct candidate cands[CANDIDATES_MAX] = { 0 };
-	struct pair pair = { .cands = cands, .only = o.only, .block_ns = o.block_ms * MSEC, .settle = !o.tiny,
-			     .one_core = o.one_core };
+	struct pair pair = {
+		.cands = cands, .only = o.only, .block_ns = o.block_ms * MSEC, .settle = !o.tiny, .one_core = o.one_core
+	};
 	int rc;
 
 	pair.count = list_candidates(o.providers, cands);

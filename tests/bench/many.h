@@ -24,7 +24,7 @@ struct name {
 };
 
 struct peers {
-	int from, to;		/* pipes */
+	int from, to; /* pipes */
 	int count;
 };
 

@@ -12,7 +12,7 @@
 #include "fabric.h"
 #include "host.h"
 
-#ifdef __clang__	/* which makes no clones */
+#ifdef __clang__ /* which makes no clones */
 #define PHASE __attribute__((noinline)) static
 #else
 #define PHASE __attribute__((noinline, noclone)) static
@@ -130,8 +130,10 @@ static void run(struct fabric *sides[2], uint64_t *word, unsigned long rounds)
 
 static struct fabric *open_side(void)
 {
-	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, .span = 4096,
-				      .wait = FI_WAIT_NONE, .caps = FI_TAGGED };
+	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+				      .span = 4096,
+				      .wait = FI_WAIT_NONE,
+				      .caps = FI_TAGGED };
 	struct fabric *f;
 	char why[160];
 

@@ -44,8 +44,14 @@ static struct block block_of(const struct pair *pair, unsigned bench, unsigned c
 {
 	struct candidate *c = &pair->cands[cand];
 	struct block block = {
-		.host = &pair->host, .bench = &benches[bench], .cand = c, .fabric = c->fabric[benches[bench].world],
-		.inbox = c->inbox, .outbox = c->outbox, .seed = seed, .core = pair->core,
+		.host = &pair->host,
+		.bench = &benches[bench],
+		.cand = c,
+		.fabric = c->fabric[benches[bench].world],
+		.inbox = c->inbox,
+		.outbox = c->outbox,
+		.seed = seed,
+		.core = pair->core,
 	};
 
 	if (block.fabric) {
@@ -104,7 +110,7 @@ int pair_serve(struct pair *pair)
 			return 0;
 		serve_block(pair, &order);
 	}
-	return 1;	/* the initiator is gone and will have said why */
+	return 1; /* the initiator is gone and will have said why */
 }
 
 /* The initiator. */
@@ -116,7 +122,7 @@ static int run_block(const struct pair *pair, struct block *block)
 
 	uint64_t length_ns = pair->block_ns * (block->bench->waits ? WAITS_BLOCKS : 1);
 
-	block->length_ns = length_ns / 5;	/* warm-up */
+	block->length_ns = length_ns / 5; /* warm-up */
 	rc = role->run(block);
 	if (!rc) {
 		block->length_ns = length_ns;
@@ -144,8 +150,7 @@ static int block_proved(const struct block *block, uint64_t target_hash, struct 
 
 static int complain(const struct block *block, const char *side, const char *why)
 {
-	fprintf(stderr, "bench: %s: %s of %zu B: %s: %s\n", block->cand->name, block->bench->name,
-		block->bench->size, side, why);
+	fprintf(stderr, "bench: %s: %s of %zu B: %s: %s\n", block->cand->name, block->bench->name, block->bench->size, side, why);
 	return -EIO;
 }
 

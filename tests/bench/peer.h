@@ -9,23 +9,23 @@
 struct pair {
 	struct host host;
 	struct candidate *cands;
-	enum world world;	/* the only one that this pair opens: further connections would cost every poll */
+	enum world world; /* the only one that this pair opens: further connections would cost every poll */
 	unsigned count;
-	const char *only;	/* of the benchmarks; see bench_chosen() */
+	const char *only; /* of the benchmarks; see bench_chosen() */
 	uint64_t block_ns;
-	bool settle;		/* wait for idle processors before each block */
-	bool one_core;		/* both processes share one */
-	unsigned core;		/* of this process */
-	int target;		/* process id; set by pair_start() */
+	bool settle;   /* wait for idle processors before each block */
+	bool one_core; /* both processes share one */
+	unsigned core; /* of this process */
+	int target;    /* process id; set by pair_start() */
 };
 
 /* A block's result at the initiator. */
 struct outcome {
 	double ns_per_op;
 	uint64_t ops;
-	uint64_t bytes_hash;	/* XXH3 of the bytes that both sides found where they belong */
+	uint64_t bytes_hash; /* XXH3 of the bytes that both sides found where they belong */
 	bool starved;
-	double served_waited, own_waited;	/* of `waits`: shares of the time in which a thread waited for a core */
+	double served_waited, own_waited; /* of `waits`: shares of the time in which a thread waited for a core */
 };
 
 /* Forks the target, which serves until told to quit and never comes back from here, and opens every candidate in both. To be

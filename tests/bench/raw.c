@@ -13,21 +13,20 @@
 
 #include "bench.h"
 
-#define BLOCK_OVER UINT64_MAX	/* in place of a word */
+#define BLOCK_OVER UINT64_MAX /* in place of a word */
 
 enum {
-	FRAME_SIZE = 72,	/* what a protocol needs for key, address, length and 8 bytes of payload */
+	FRAME_SIZE = 72, /* what a protocol needs for key, address, length and 8 bytes of payload */
 	FRAMES_MAX = 64,
 };
 
 /* Those of emu's data sockets. */
-static const struct { int level, name, value; } options[] = {
-	{ IPPROTO_TCP, TCP_NODELAY, 1 },
-	{ SOL_SOCKET, SO_KEEPALIVE, 1 },
-	{ IPPROTO_TCP, TCP_KEEPIDLE, 5 },		/* s */
-	{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },		/* s */
-	{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
-	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 8000 },	/* ms */
+static const struct {
+	int level, name, value;
+} options[] = {
+	{ IPPROTO_TCP, TCP_NODELAY, 1 },   { SOL_SOCKET, SO_KEEPALIVE, 1 },         { IPPROTO_TCP, TCP_KEEPIDLE, 5 }, /* s */
+	{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },                                                                            /* s */
+	{ IPPROTO_TCP, TCP_KEEPCNT, 3 },   { IPPROTO_TCP, TCP_USER_TIMEOUT, 8000 },                                   /* ms */
 };
 
 void raw_pair(struct raw ends[2])
@@ -38,8 +37,7 @@ void raw_pair(struct raw ends[2])
 
 	ends[0].fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bind(listener, (struct sockaddr *)&sin, size) || listen(listener, 1) ||
-	    getsockname(listener, (struct sockaddr *)&sin, &size) ||
-	    connect(ends[0].fd, (struct sockaddr *)&sin, size))
+	    getsockname(listener, (struct sockaddr *)&sin, &size) || connect(ends[0].fd, (struct sockaddr *)&sin, size))
 		err(1, "raw connection");
 	ends[1].fd = accept(listener, NULL, NULL);
 	if (ends[1].fd < 0)
@@ -211,8 +209,7 @@ int raw_stream_serve(struct block *block)
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return n ? -errno : -ECONNRESET;
 		total += n > 0 ? (uint64_t)n : 0;
-		if (total != acked &&
-		    total == atomic_load_explicit(&block->host->shared->goal, memory_order_acquire)) {
+		if (total != acked && total == atomic_load_explicit(&block->host->shared->goal, memory_order_acquire)) {
 			int rc = put(block, &total, sizeof(total));
 
 			if (rc)
@@ -244,8 +241,7 @@ int raw_request_run(struct block *block)
 		while (!rc && !over && asked - block->serial < window)
 			rc = ask(block, &asked);
 		if (!rc)
-			rc = get_answer(block, block->inbox + block_slot(block, block->serial++),
-					block->bench->size);
+			rc = get_answer(block, block->inbox + block_slot(block, block->serial++), block->bench->size);
 		if (rc)
 			return rc;
 		over = now_ns() - since >= block->length_ns && asked - first >= window;

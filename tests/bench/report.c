@@ -8,8 +8,8 @@
 #include <string.h>
 
 struct summary {
-	double median, p10, p90;	/* ns an op */
-	double ratio;			/* NaN: no floor */
+	double median, p10, p90; /* ns an op */
+	double ratio;            /* NaN: no floor */
 	bool present;
 };
 
@@ -192,9 +192,11 @@ static void print_waits(FILE *out, const struct samples *s, unsigned bench, unsi
 	for (unsigned i = 0; i < s->blocks; i++)
 		known += !isnan(ns[i]);
 	if (known)
-		fprintf(out, "reported: %s, %zu B, %s: %.4g us; of that time the thread that serves waited for a core for %.0f %%, "
-			"the initiator for %.0f %%%s\n", benches[bench].name, benches[bench].size, name,
-			samples_median(s, bench, cand) / 1e3, 100 * waited[0] / known, 100 * waited[1] / known,
+		fprintf(out,
+			"reported: %s, %zu B, %s: %.4g us; of that time the thread that serves waited for a core for %.0f %%, "
+			"the initiator for %.0f %%%s\n",
+			benches[bench].name, benches[bench].size, name, samples_median(s, bench, cand) / 1e3,
+			100 * waited[0] / known, 100 * waited[1] / known,
 			host_counts_waits() ? "" : " (this kernel does not count that)");
 }
 
@@ -212,10 +214,9 @@ void report_tsv(FILE *out, const struct samples *s, const struct candidate *cand
 			struct summary sum = summarise(s, b, c);
 
 			if (sum.present)
-				fprintf(out, "%s\t%zu\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.3f\t%u\n", benches[b].name,
-					benches[b].size, cands[c].name, unit_name(benches[b].unit),
-					shown(&benches[b], sum.median), shown(&benches[b], sum.p10),
-					shown(&benches[b], sum.p90), sum.ratio, benches[b].window);
+				fprintf(out, "%s\t%zu\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.3f\t%u\n", benches[b].name, benches[b].size,
+					cands[c].name, unit_name(benches[b].unit), shown(&benches[b], sum.median),
+					shown(&benches[b], sum.p10), shown(&benches[b], sum.p90), sum.ratio, benches[b].window);
 		}
 	}
 }

@@ -11,12 +11,12 @@
 
 struct samples {
 	unsigned blocks;
-	double *ns;		/* [bench][candidate][block], ns an op; NaN: not measured */
-	bool *starved;		/* [bench][candidate] */
-	double (*waited)[2];	/* [bench][candidate], of `waits`: sums of outcome.served_waited and own_waited */
+	double *ns;          /* [bench][candidate][block], ns an op; NaN: not measured */
+	bool *starved;       /* [bench][candidate] */
+	double (*waited)[2]; /* [bench][candidate], of `waits`: sums of outcome.served_waited and own_waited */
 	uint64_t ops;
-	uint64_t hash;		/* over all proved blocks, in the order of the run */
-	uint64_t proved;	/* how many blocks */
+	uint64_t hash;   /* over all proved blocks, in the order of the run */
+	uint64_t proved; /* how many blocks */
 };
 
 void samples_init(struct samples *s, unsigned blocks);

@@ -198,21 +198,21 @@ Test(fi_args, registration)
 	for (int i = 0; i < 9; i++)
 		iov[i] = (struct iovec){ buffer + i, 1 };
 	world_open(&w, &(struct want){ .api = FI_VERSION(1, 9), .caps = FI_MSG | FI_RMA });
-	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 0, FI_SEND, 0, 1, 0, &mr, NULL)); /* S3 */
-	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 8, 1, 0, &mr, NULL)); /* S4 */
+	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 0, FI_SEND, 0, 1, 0, &mr, NULL));               /* S3 */
+	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 8, 1, 0, &mr, NULL));               /* S4 */
 	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, FI_RMA_EVENT, &mr, NULL)); /* S5 */
-	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 1ull << 41, &mr, NULL)); /* SINGLE_USE: 2.0 */
+	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 1ull << 41, &mr, NULL));   /* SINGLE_USE: 2.0 */
 	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 1ull << 33, &mr, NULL));
 	RC(-FI_EBADFLAGS, fi_mr_reg(w.domain, buffer, 0, 1, 8, 1, 1ull << 33, &mr, NULL)); /* they are looked at first */
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_COLLECTIVE, 0, 1, 0, &mr, NULL));
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND | 1, 0, 1, 0, &mr, NULL));
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, 8, FI_SEND, 0, 1, 0, NULL, NULL));
 	RC(-FI_EINVAL, fi_mr_reg(w.domain, buffer, SIZE_MAX, FI_SEND, 0, 1, 0, &mr, NULL)); /* wraps */
-	RC(-FI_EINVAL, fi_mr_regv(w.domain, iov, 0, FI_SEND, 0, 1, 0, &mr, NULL)); /* S11 */
+	RC(-FI_EINVAL, fi_mr_regv(w.domain, iov, 0, FI_SEND, 0, 1, 0, &mr, NULL));          /* S11 */
 	RC(-FI_EINVAL, fi_mr_regv(w.domain, NULL, 1, FI_SEND, 0, 1, 0, &mr, NULL));
 	RC(-FI_EINVAL, fi_mr_regv(w.domain, iov, 9, FI_SEND, 0, 1, 0, &mr, NULL)); /* S10 */
-	RC(-FI_EINVAL, fi_mr_regattr(w.domain, &attr, 0, &mr)); /* S159 */
-	RC(-FI_EBADFLAGS, fi_mr_regattr(w.domain, &attr, 1ull << 33, &mr)); /* flags first here, too */
+	RC(-FI_EINVAL, fi_mr_regattr(w.domain, &attr, 0, &mr));                    /* S159 */
+	RC(-FI_EBADFLAGS, fi_mr_regattr(w.domain, &attr, 1ull << 33, &mr));        /* flags first here, too */
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, NULL, 0, &mr));
 	RC(-FI_EKEYREJECTED, fi_mr_reg(w.domain, buffer, 8, FI_REMOTE_READ, 0, FI_KEY_NOTAVAIL, 0, &mr, NULL)); /* S36 */
 	cr_expect(!mr, "a failed registration wrote its result");

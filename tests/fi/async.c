@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define REG_MR (1ull << 59)	/* FI_REG_MR, whose use warns since 2.0 */
+#define REG_MR (1ull << 59) /* FI_REG_MR, whose use warns since 2.0 */
 
 static char buffer[64];
 

@@ -39,8 +39,14 @@ static void run_base(struct world *w)
 {
 	struct fi_ioc iov[2] = { { &here[0], 1 }, { &here[1], 2 } };
 	struct fi_rma_ioc remote[2] = { { 0, 2, KEY }, { 64, 1, KEY } };
-	struct fi_msg_atomic msg = { .msg_iov = iov, .iov_count = 2, .addr = w->self, .rma_iov = remote, .rma_iov_count = 2,
-				     .datatype = FI_UINT64, .op = FI_SUM, .context = iov };
+	struct fi_msg_atomic msg = { .msg_iov = iov,
+				     .iov_count = 2,
+				     .addr = w->self,
+				     .rma_iov = remote,
+				     .rma_iov_count = 2,
+				     .datatype = FI_UINT64,
+				     .op = FI_SUM,
+				     .context = iov };
 
 	here[0] = 1;
 	here[1] = 10;
@@ -63,8 +69,14 @@ static void run_fetch(struct world *w)
 {
 	struct fi_ioc iov[1] = { { here, 3 } }, resultv[3] = { { &result[0], 1 }, { &result[10], 1 }, { &result[20], 1 } };
 	struct fi_rma_ioc remote = { 200, 3, KEY };
-	struct fi_msg_atomic msg = { .msg_iov = iov, .iov_count = 1, .addr = w->self, .rma_iov = &remote, .rma_iov_count = 1,
-				     .datatype = FI_UINT64, .op = FI_ATOMIC_WRITE, .context = iov };
+	struct fi_msg_atomic msg = { .msg_iov = iov,
+				     .iov_count = 1,
+				     .addr = w->self,
+				     .rma_iov = &remote,
+				     .rma_iov_count = 1,
+				     .datatype = FI_UINT64,
+				     .op = FI_ATOMIC_WRITE,
+				     .context = iov };
 
 	for (int i = 0; i < 3; i++)
 		here[i] = (uint64_t)i + 7;
@@ -85,8 +97,14 @@ static void run_compare(struct world *w)
 {
 	struct fi_ioc iov = { here, 2 }, comparev[2] = { { &compare[0], 1 }, { &compare[8], 1 } }, resultv = { result, 2 };
 	struct fi_rma_ioc remote = { 400, 2, KEY };
-	struct fi_msg_atomic msg = { .msg_iov = &iov, .iov_count = 1, .addr = w->self, .rma_iov = &remote, .rma_iov_count = 1,
-				     .datatype = FI_UINT64, .op = FI_CSWAP, .context = &iov };
+	struct fi_msg_atomic msg = { .msg_iov = &iov,
+				     .iov_count = 1,
+				     .addr = w->self,
+				     .rma_iov = &remote,
+				     .rma_iov_count = 1,
+				     .datatype = FI_UINT64,
+				     .op = FI_CSWAP,
+				     .context = &iov };
 
 	there[50] = 1;
 	there[51] = 2;
@@ -99,12 +117,12 @@ static void run_compare(struct world *w)
 	expect(w, &iov, FI_ATOMIC | FI_READ);
 	cr_assert(result[0] == 1 && result[1] == 2 && there[50] == 33 && there[51] == 2);
 	compare[8] = 0xf0;
-	RC(0, fi_compare_atomicv(w->ep, &iov, NULL, 1, comparev, NULL, 2, &resultv, NULL, 1, w->self, 400, KEY, FI_UINT64,
-				 FI_MSWAP, w));
+	RC(0, fi_compare_atomicv(w->ep, &iov, NULL, 1, comparev, NULL, 2, &resultv, NULL, 1, w->self, 400, KEY, FI_UINT64, FI_MSWAP,
+				 w));
 	expect(w, w, FI_ATOMIC | FI_READ);
 	cr_assert(there[50] == 33 && there[51] == ((44 & 0xf0) | (2 & ~0xf0)));
-	RC(0, fi_compare_atomic(w->ep, here, 1, NULL, &there[50], NULL, result, NULL, w->self, 400, KEY, FI_UINT64, FI_CSWAP_NE,
-				w));
+	RC(0,
+	   fi_compare_atomic(w->ep, here, 1, NULL, &there[50], NULL, result, NULL, w->self, 400, KEY, FI_UINT64, FI_CSWAP_NE, w));
 	expect(w, w, FI_ATOMIC | FI_READ);
 	cr_assert(result[0] == 33 && there[50] == 33);
 }
@@ -126,8 +144,14 @@ Test(fi_atomic, counters_and_remote_data)
 	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
 	struct fi_rma_ioc remote = { 0, 1, KEY };
 	struct fi_ioc ioc = { here, 1 }, resultv = { result, 1 };
-	struct fi_msg_atomic msg = { .msg_iov = &ioc, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1,
-				     .datatype = FI_UINT64, .op = FI_SUM, .context = &ioc, .data = 0x1234 };
+	struct fi_msg_atomic msg = { .msg_iov = &ioc,
+				     .iov_count = 1,
+				     .rma_iov = &remote,
+				     .rma_iov_count = 1,
+				     .datatype = FI_UINT64,
+				     .op = FI_SUM,
+				     .context = &ioc,
+				     .data = 0x1234 };
 	struct fid_cntr *cntr[2];
 	const uint64_t binds[2] = { FI_REMOTE_WRITE, FI_REMOTE_READ };
 	const uint64_t all = FI_ATOMIC | FI_REMOTE_CQ_DATA;
@@ -192,9 +216,9 @@ Test(fi_atomic, what_there_is)
 				cr_assert(!rc || rc == -FI_EOPNOTSUPP);
 				cr_assert(!there_is || kinds_of(o) >> kind & 1, "kind %d op %d", kind, op);
 				cr_assert(!simple || there_is == (kinds_of(o) >> kind & 1), "type %d op %d", type, op);
-				RC(rc, kind == 0 ? fi_atomicvalid(w.ep, t, o, &count) :
-				       kind == 1 ? fi_fetch_atomicvalid(w.ep, t, o, &count) :
-				       fi_compare_atomicvalid(w.ep, t, o, &count));
+				RC(rc, kind == 0   ? fi_atomicvalid(w.ep, t, o, &count)
+				       : kind == 1 ? fi_fetch_atomicvalid(w.ep, t, o, &count)
+						   : fi_compare_atomicvalid(w.ep, t, o, &count));
 				cr_assert(!there_is || (count == attr.count && attr.count * attr.size == 4096));
 				if (kind == 0)
 					RC(there_is ? -FI_EINVAL : -FI_EOPNOTSUPP,
@@ -208,8 +232,14 @@ static void injects_both(struct world *w)
 {
 	struct fi_ioc iov = { here, 17 }, comparev = { compare, 17 }, resultv = { result, 17 };
 	struct fi_rma_ioc remote = { 0, 17, KEY };
-	struct fi_msg_atomic msg = { .msg_iov = &iov, .iov_count = 1, .addr = w->self, .rma_iov = &remote, .rma_iov_count = 1,
-				     .datatype = FI_UINT64, .op = FI_CSWAP, .context = w };
+	struct fi_msg_atomic msg = { .msg_iov = &iov,
+				     .iov_count = 1,
+				     .addr = w->self,
+				     .rma_iov = &remote,
+				     .rma_iov_count = 1,
+				     .datatype = FI_UINT64,
+				     .op = FI_CSWAP,
+				     .context = w };
 
 	RC(-FI_EMSGSIZE, fi_compare_atomicmsg(w->ep, &msg, &comparev, NULL, 1, &resultv, NULL, 1, FI_COMPLETION | FI_INJECT));
 	iov.count = comparev.count = resultv.count = remote.count = 16;
@@ -222,8 +252,14 @@ static void most_ranges(struct world *w)
 {
 	struct fi_rma_ioc remote[8];
 	struct fi_ioc iov[8];
-	struct fi_msg_atomic msg = { .msg_iov = iov, .iov_count = 8, .addr = w->self, .rma_iov = remote, .rma_iov_count = 8,
-				     .datatype = FI_UINT64, .op = FI_ATOMIC_WRITE, .context = w };
+	struct fi_msg_atomic msg = { .msg_iov = iov,
+				     .iov_count = 8,
+				     .addr = w->self,
+				     .rma_iov = remote,
+				     .rma_iov_count = 8,
+				     .datatype = FI_UINT64,
+				     .op = FI_ATOMIC_WRITE,
+				     .context = w };
 
 	cr_assert(w->info->tx_attr->iov_limit == 8 && w->info->tx_attr->rma_iov_limit == 8);
 	for (size_t i = 0; i < 8; i++) {
@@ -240,10 +276,11 @@ static void most_ranges(struct world *w)
 /* As many elements as the query says, and no more. */
 Test(fi_atomic, most_elements)
 {
-	struct fi_ioc ioc[2] = { { here, 256 }, { here, 257 } }, wraps = { here, SIZE_MAX / 8 + 2 };	/* to 8 bytes */
+	struct fi_ioc ioc[2] = { { here, 256 }, { here, 257 } }, wraps = { here, SIZE_MAX / 8 + 2 }; /* to 8 bytes */
 	struct fi_rma_ioc remote = { 0, 1, KEY };
-	struct fi_msg_atomic msg = { .msg_iov = &wraps, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1,
-				     .datatype = FI_UINT64, .op = FI_SUM };
+	struct fi_msg_atomic msg = {
+		.msg_iov = &wraps, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1, .datatype = FI_UINT64, .op = FI_SUM
+	};
 	struct world w;
 	struct fid_mr *mr = begin(&w, &(struct want){ 0 });
 
@@ -322,8 +359,9 @@ Test(fi_atomic, bad_arguments)
 {
 	struct fi_ioc ioc[9] = { { here, 1 } }, two = { compare, 2 };
 	struct fi_rma_ioc remote[9] = { { 0, 1, KEY } };
-	struct fi_msg_atomic msg = { .msg_iov = ioc, .iov_count = 1, .rma_iov = remote, .rma_iov_count = 1,
-				     .datatype = FI_UINT64, .op = FI_SUM };
+	struct fi_msg_atomic msg = {
+		.msg_iov = ioc, .iov_count = 1, .rma_iov = remote, .rma_iov_count = 1, .datatype = FI_UINT64, .op = FI_SUM
+	};
 	struct fi_atomic_attr attr;
 	const uint64_t both = FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC;
 	struct world w;

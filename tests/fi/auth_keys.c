@@ -9,7 +9,6 @@
 
 #include "emu/fi/provider/fi_compat.h"
 
-
 enum { KEY_MAX = 64, PAGE = 4096 };
 
 static uint8_t bytes[PAGE];
@@ -69,7 +68,10 @@ Test(fi_auth_keys, old_hints_are_ignored)
 	fi_freeinfo(info);
 }
 
-static const struct { size_t size; bool null; } bad[] = { { 65, false }, { PAGE, false }, { SIZE_MAX - 1, false }, { 8, true } };
+static const struct {
+	size_t size;
+	bool null;
+} bad[] = { { 65, false }, { PAGE, false }, { SIZE_MAX - 1, false }, { 8, true } };
 
 /* The info is the program's: what it may have changed is checked again. */
 Test(fi_auth_keys, bad_keys_open_nothing)
@@ -111,8 +113,12 @@ Test(fi_auth_keys, keys_before_memory_that_is_not_there)
 	cr_assert(map != MAP_FAILED && !mprotect(map + PAGE, PAGE, PROT_NONE));
 	world_open(&world, &want);
 	for (size_t size = 1; size <= KEY_MAX; size++) {
-		struct fi_mr_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = FI_SEND, .requested_key = 77,
-					   .auth_key = map + PAGE - size, .auth_key_size = size };
+		struct fi_mr_attr attr = { .mr_iov = &iov,
+					   .iov_count = 1,
+					   .access = FI_SEND,
+					   .requested_key = 77,
+					   .auth_key = map + PAGE - size,
+					   .auth_key_size = size };
 		struct fid_mr *mr;
 
 		RC(0, fi_mr_regattr(world.domain, &attr, 0, &mr));
@@ -125,7 +131,7 @@ Test(fi_auth_keys, keys_before_memory_that_is_not_there)
 /* struct fi_domain_attr of 1.20, whatever headers this was built with. */
 struct domain_attr_1_20 {
 	uint8_t older[192];
-	size_t  max_ep_auth_key;
+	size_t max_ep_auth_key;
 };
 
 static size_t *max_keys(const struct fi_info *info)
@@ -149,7 +155,9 @@ static int ask_max(size_t size, size_t asked, struct fi_info **info)
 /* fi_domain(3): an endpoint has one key, or those of its address vector. */
 Test(fi_auth_keys, keys_of_an_endpoint)
 {
-	static const struct { size_t size, most; } rows[] = { { 0, 1 }, { 8, 1 }, { COMPAT_AV_AUTH_KEY, KEY_MAX } };
+	static const struct {
+		size_t size, most;
+	} rows[] = { { 0, 1 }, { 8, 1 }, { COMPAT_AV_AUTH_KEY, KEY_MAX } };
 	struct fi_info *info;
 
 	world_need_emu();
@@ -187,11 +195,11 @@ Test(fi_auth_keys, old_programs_are_told_no_number)
 
 static const struct av_ops_1_20 {
 	size_t size;
-	void  *older[7];
+	void *older[7];
 	int (*insert_auth_key)(struct fid_av *av, const void *key, size_t size, fi_addr_t *fi_addr, uint64_t flags);
 	int (*lookup_auth_key)(struct fid_av *av, fi_addr_t fi_addr, void *key, size_t *size);
 	int (*set_user_id)(struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags);
-} *av_ops(const struct world *world)
+} * av_ops(const struct world *world)
 {
 	return (const struct av_ops_1_20 *)(const void *)world->av->ops;
 }
@@ -307,8 +315,9 @@ Test(fi_auth_keys, refused_regions_leave_nothing)
 	enum { WARM = 100, TIMES = 2000, BYTES_EACH = 16 };
 	struct compat_mr_auth_key key = { .src_addr = FI_ADDR_UNSPEC };
 	struct iovec iov = { bytes, 8 };
-	struct compat_mr_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = 1, .auth_key_size = sizeof(key),
-				       .auth_key = (uint8_t *)&key };
+	struct compat_mr_attr attr = {
+		.mr_iov = &iov, .iov_count = 1, .access = 1, .auth_key_size = sizeof(key), .auth_key = (uint8_t *)&key
+	};
 	struct fid_mr *mr = NULL;
 	size_t before = 0, after;
 	struct world world;

@@ -78,9 +78,12 @@ static ssize_t post(struct world *w, const struct calls *calls, enum call call, 
 
 /* fi_msg(3), fi_tagged(3), fi_rma(3): what each call knows, on an endpoint without FI_MULTI_RECV, FI_TRIGGER, FI_RMA_PMEM. */
 static const uint64_t known[CALLS] = {
-	[SEND] = PUT_FLAGS, [TSEND] = PUT_FLAGS | FI_MATCH_COMPLETE, [WRITE] = PUT_FLAGS,
+	[SEND] = PUT_FLAGS,
+	[TSEND] = PUT_FLAGS | FI_MATCH_COMPLETE,
+	[WRITE] = PUT_FLAGS,
 	[READ] = FI_COMPLETION | LEVELS | FI_MORE | FI_FENCE,
-	[RECV] = FI_COMPLETION | LEVELS | FI_MORE, [TRECV] = FI_COMPLETION | LEVELS | FI_MORE | FI_PEEK | FI_CLAIM,
+	[RECV] = FI_COMPLETION | LEVELS | FI_MORE,
+	[TRECV] = FI_COMPLETION | LEVELS | FI_MORE | FI_PEEK | FI_CLAIM,
 };
 
 Test(fi_bad_input, flags_of_transfers_one_by_one)
@@ -88,7 +91,8 @@ Test(fi_bad_input, flags_of_transfers_one_by_one)
 	struct iovec iov = { near, 8 };
 	struct fi_rma_iov remote = { 0, 8, KEY };
 	struct calls calls = {
-		.msg = { .msg_iov = &iov, .iov_count = 1 }, .tagged = { .msg_iov = &iov, .iov_count = 1 },
+		.msg = { .msg_iov = &iov, .iov_count = 1 },
+		.tagged = { .msg_iov = &iov, .iov_count = 1 },
 		.rma = { .msg_iov = &iov, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1 },
 	};
 	struct world w;
@@ -108,7 +112,7 @@ Test(fi_bad_input, flags_of_transfers_one_by_one)
 	}
 	RC(-FI_EBADFLAGS, post(&w, &calls, TRECV, FI_DISCARD));
 	RC(-FI_EBADFLAGS, post(&w, &calls, TRECV, FI_PEEK | FI_CLAIM | FI_DISCARD));
-	RC(-FI_EINVAL, post(&w, &calls, TRECV, FI_CLAIM));	/* of nothing */
+	RC(-FI_EINVAL, post(&w, &calls, TRECV, FI_CLAIM)); /* of nothing */
 	close_all(&w);
 }
 
@@ -118,7 +122,8 @@ Test(fi_bad_input, flags_that_are_known)
 	struct iovec iov = { near, 8 };
 	struct fi_rma_iov remote = { 0, 8, KEY };
 	struct calls calls = {
-		.msg = { .msg_iov = &iov, .iov_count = 1 }, .tagged = { .msg_iov = &iov, .iov_count = 1 },
+		.msg = { .msg_iov = &iov, .iov_count = 1 },
+		.tagged = { .msg_iov = &iov, .iov_count = 1 },
 		.rma = { .msg_iov = &iov, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1 },
 	};
 	struct world w;
@@ -217,9 +222,9 @@ static void commands_of(struct fid *fid, const int *own, size_t count, const voi
 	}
 }
 
-#define COMMANDS_OF(fid, ...) \
-	do { \
-		static const int own_[] = { __VA_ARGS__ }; \
+#define COMMANDS_OF(fid, ...)                                                    \
+	do {                                                                     \
+		static const int own_[] = { __VA_ARGS__ };                       \
 		commands_of(fid, own_, sizeof(own_) / sizeof(own_[0]), nothing); \
 	} while (0)
 

@@ -169,7 +169,7 @@ Test(fi_bind, regions_within_regions)
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, attributes(bytes, &inside, other), 0, &sub));
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, attributes(bytes, &inside, (struct fid_mr *)&w.cq->fid), 0, &sub));
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, attributes(bytes, &outside, base), 0, &sub));
-	alike = *emu_mr(&base->fid);	/* all but its class is a region's */
+	alike = *emu_mr(&base->fid); /* all but its class is a region's */
 	alike.fid.fid.fclass = FI_CLASS_CQ;
 	RC(-FI_EINVAL, fi_mr_regattr(w.domain, attributes(bytes, &inside, &alike.fid), 0, &sub));
 	RC(-FI_EBADFLAGS, fi_mr_regattr(w.domain, attributes(bytes, &inside, base), 1ull << 33, &sub));

@@ -68,8 +68,9 @@ Test(fi_bytes, at_both_ends)
 	RC(0, fi_senddata(ep, local, LENGTH, NULL, 1, self, NULL));
 	wait_for(cntr[0], LENGTH);
 	wait_for(cntr[1], LENGTH); /* what came, not what there was room for */
-	RC(0, fi_writemsg(ep, &(struct fi_msg_rma){ .msg_iov = &iov, .iov_count = 1, .addr = self, .rma_iov = rma,
-						    .rma_iov_count = 2 }, 0));
+	RC(0, fi_writemsg(ep,
+			  &(struct fi_msg_rma){ .msg_iov = &iov, .iov_count = 1, .addr = self, .rma_iov = rma, .rma_iov_count = 2 },
+			  0));
 	wait_for(cntr[3], LENGTH);
 	wait_for(cntr[5], LENGTH);
 	wait_for(of_region, LENGTH);

@@ -82,7 +82,12 @@ static ssize_t write_with(struct world *w, uint64_t flags)
 	struct iovec iov = { near, 8 };
 	struct fi_rma_iov remote = { 0, 8, KEY };
 	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .iov_count = 1, .addr = w->self, .rma_iov = &remote, .rma_iov_count = 1, .context = near,
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = w->self,
+		.rma_iov = &remote,
+		.rma_iov_count = 1,
+		.context = near,
 	};
 
 	return fi_writemsg(w->ep, &msg, flags);
@@ -566,7 +571,11 @@ Test(fi_caps, hmem)
 {
 	struct iovec iov = { far, sizeof(far) };
 	struct fi_mr_attr attr = {
-		.mr_iov = &iov, .iov_count = 1, .access = FI_REMOTE_WRITE, .requested_key = KEY + 1, .iface = FI_HMEM_SYSTEM,
+		.mr_iov = &iov,
+		.iov_count = 1,
+		.access = FI_REMOTE_WRITE,
+		.requested_key = KEY + 1,
+		.iface = FI_HMEM_SYSTEM,
 	};
 	struct fid_mr *system, *none;
 	struct world w;

@@ -279,8 +279,9 @@ static void *register_within(void *arg)
 	struct beside *b = arg;
 
 	for (int round = 1; round <= RACES; round++) {
-		struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = FI_REMOTE_READ,
-					    .requested_key = (uint64_t)(RACES + round) };
+		struct newest_attr attr = {
+			.mr_iov = &iov, .iov_count = 1, .access = FI_REMOTE_READ, .requested_key = (uint64_t)(RACES + round)
+		};
 
 		while (atomic_load(&b->asked) != round)
 			;
@@ -309,7 +310,7 @@ Test(fi_closing, a_base_beside_a_registration)
 
 		RC(0, fi_mr_reg(b.w.domain, bytes, sizeof(bytes), FI_REMOTE_READ, 0, (uint64_t)round, 0, &b.base, NULL));
 		atomic_store(&b.asked, round);
-		for (atomic_int delay = 0; delay < round % 300; delay++)	/* so that each comes first at times */
+		for (atomic_int delay = 0; delay < round % 300; delay++) /* so that each comes first at times */
 			;
 		rc = fi_close(&b.base->fid);
 		while (atomic_load(&b.answered) != round)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { ROOM = 4, LONG = 1 << 20 };	/* too long for the peer to keep: waits for a receive, with its room */
+enum { ROOM = 4, LONG = 1 << 20 }; /* too long for the peer to keep: waits for a receive, with its room */
 
 /* A connection whose end[0] shares a transmit context of little room with the endpoints of the test. */
 struct crowd {

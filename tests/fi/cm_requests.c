@@ -200,7 +200,7 @@ Test(fi_cm_requests, calls_out_of_order)
 	RC(-FI_EBADFLAGS, fi_shutdown(ep, 1));
 	RC(-FI_EINVAL, fi_accept(ep, NULL, 0)); /* whose request? */
 	RC(-FI_EINVAL, fi_connect(ep, NULL, NULL, 0));
-	RC(-FI_EINVAL, fi_connect(ep, &none, NULL, 0)); /* no port */
+	RC(-FI_EINVAL, fi_connect(ep, &none, NULL, 0));     /* no port */
 	RC(-FI_EINVAL, fi_connect(ep, &net.name, NULL, 0)); /* of no family yet */
 	RC(0, fi_enable(ep));
 	RC(-FI_ENOTCONN, fi_inject(ep, "", 0, 0));

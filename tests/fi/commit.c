@@ -75,15 +75,15 @@ Test(fi_commit, as_a_default)
 	expect(&w, true);
 	RC(0, fi_writedata(w.ep, bytes, 64, NULL, 77, w.self, 128, 1, NULL));
 	expect(&w, true);
-	expect(&w, true);	/* the target's, of the data */
+	expect(&w, true); /* the target's, of the data */
 	RC(0, fi_read(w.ep, bytes, 64, NULL, w.self, 0, 2, NULL));
 	expect(&w, true);
-	RC(0, fi_inject_write(w.ep, bytes, 64, w.self, 256, 2));	/* defaults do not go with it */
+	RC(0, fi_inject_write(w.ep, bytes, 64, w.self, 256, 2)); /* defaults do not go with it */
 	RC(0, fi_recv(w.ep, bytes, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	RC(0, fi_send(w.ep, file, 8, NULL, w.self, NULL));
 	expect(&w, true);
 	expect(&w, true);
-	RC(0, fi_writemsg(w.ep, &msg, 0));	/* its own flags count */
+	RC(0, fi_writemsg(w.ep, &msg, 0)); /* its own flags count */
 	expect(&w, true);
 	cr_assert_str_eq(file + 256, "durable");
 	close_all(&w);

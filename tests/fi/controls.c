@@ -11,7 +11,7 @@
 enum { PAGE = 4096, COMMANDS = 64, RAW_SIZE = 32 };
 
 static char block[4 * PAGE] __attribute__((aligned(PAGE)));
-static char *end;	/* of the last page before memory that is not there */
+static char *end; /* of the last page before memory that is not there */
 
 static void setup(void)
 {

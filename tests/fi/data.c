@@ -73,7 +73,10 @@ Test(fi_data, messages_with_itself)
 
 Test(fi_data, formats_write_no_more_than_they_say)
 {
-	static const struct { enum fi_cq_format format; size_t size; } formats[] = {
+	static const struct {
+		enum fi_cq_format format;
+		size_t size;
+	} formats[] = {
 		{ FI_CQ_FORMAT_CONTEXT, sizeof(struct fi_cq_entry) },
 		{ FI_CQ_FORMAT_MSG, sizeof(struct fi_cq_msg_entry) },
 		{ FI_CQ_FORMAT_DATA, sizeof(struct fi_cq_data_entry) },
@@ -200,7 +203,7 @@ static void local_rules(uint32_t api, int mr_mode, int no_desc, int wild_desc)
 	RC(wild_desc, fi_sendv(w.ep, &iov, fi_mr_desc(local), 1, w.self, NULL));
 	RC(0, fi_send(w.ep, here, 8, fi_mr_desc(local), w.self, NULL));
 	RC(0, fi_write(w.ep, NULL, 0, NULL, w.self, 0, 77, NULL)); /* no bytes, no descriptor */
-	RC(0, fi_inject(w.ep, here, 8, w.self)); /* copied: none asked */
+	RC(0, fi_inject(w.ep, here, 8, w.self));                   /* copied: none asked */
 	if (mr_mode & FI_MR_LOCAL) {
 		/* Its only right is FI_SEND, and it ends after 64 B. */
 		RC(-FI_EINVAL, fi_write(w.ep, here, 8, fi_mr_desc(local), w.self, 0, 77, NULL));

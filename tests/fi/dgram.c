@@ -221,7 +221,7 @@ Test(fi_dgram, without_a_receive_it_is_dropped)
 		one_receive(&world, &entry);
 		dropped = !memcmp(into, "later", 5);
 		cr_assert(dropped || time(NULL) < end, "what came before the receive was posted was kept");
-		if (!dropped) {	/* then the second is still to come */
+		if (!dropped) { /* then the second is still to come */
 			RC(0, fi_recv(world.ep, into, 8, NULL, FI_ADDR_UNSPEC, NULL));
 			RC(0, fi_inject(world.ep, "later", 5, world.self));
 			one_receive(&world, &entry);
@@ -281,7 +281,8 @@ Test(fi_dgram, who_has_sent)
 	fi_addr_t a_in_b, b_in_a, source;
 
 	world_open(&a, &dgram);
-	world_open(&b, &(struct want){ .api = FI_VERSION(1, 17), .type = FI_EP_DGRAM,
+	world_open(&b, &(struct want){ .api = FI_VERSION(1, 17),
+				       .type = FI_EP_DGRAM,
 				       .caps = FI_MSG | FI_SOURCE | FI_SOURCE_ERR | FI_DIRECTED_RECV });
 	RC(0, fi_getname(&b.ep->fid, &name, &length));
 	RC(1, fi_av_insert(a.av, &name, 1, &b_in_a, 0, NULL));
@@ -426,8 +427,9 @@ Test(fi_dgram, formats_and_selective_completion)
 		time_t end = time(NULL) + GUARD_S;
 		struct world world;
 
-		world_open(&world, &(struct want){ .type = FI_EP_DGRAM, .caps = FI_MSG, .format = formats[i],
-						   .bind = FI_SELECTIVE_COMPLETION });
+		world_open(&world,
+			   &(struct want){
+				   .type = FI_EP_DGRAM, .caps = FI_MSG, .format = formats[i], .bind = FI_SELECTIVE_COMPLETION });
 		RC(0, fi_recv(world.ep, into, MTU, NULL, FI_ADDR_UNSPEC, from));
 		RC(0, fi_recvmsg(world.ep, &msg, FI_COMPLETION));
 		RC(0, fi_send(world.ep, from, 33, NULL, world.self, from));

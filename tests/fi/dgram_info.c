@@ -27,8 +27,7 @@ static void check_attributes(const struct fi_info *info, bool strict)
 	cr_expect(info->ep_attr->type == FI_EP_DGRAM && info->ep_attr->max_msg_size == MTU);
 	cr_expect(info->ep_attr->protocol != FI_PROTO_UDP && info->ep_attr->protocol_version == 1);
 	cr_expect(!info->ep_attr->msg_prefix_size && !info->ep_attr->mem_tag_format);
-	cr_expect(!info->ep_attr->max_order_raw_size && !info->ep_attr->max_order_war_size &&
-		  !info->ep_attr->max_order_waw_size);
+	cr_expect(!info->ep_attr->max_order_raw_size && !info->ep_attr->max_order_war_size && !info->ep_attr->max_order_waw_size);
 	cr_expect(info->ep_attr->tx_ctx_cnt == 1 && info->ep_attr->rx_ctx_cnt == 1);
 	cr_expect(info->domain_attr->max_ep_tx_ctx == 1 && info->domain_attr->max_ep_rx_ctx == 1);
 	cr_expect(!info->tx_attr->msg_order && !info->rx_attr->msg_order && !info->tx_attr->comp_order);
@@ -41,8 +40,8 @@ static void check_attributes(const struct fi_info *info, bool strict)
 Test(fi_dgram_info, in_every_version_and_personality)
 {
 	static const uint32_t apis[] = {
-		FI_VERSION(1, 8), FI_VERSION(1, 11), FI_VERSION(1, 17), FI_VERSION(1, 20), FI_VERSION(1, 22), FI_VERSION(2, 0),
-		FI_VERSION(2, 1),
+		FI_VERSION(1, 8),  FI_VERSION(1, 11), FI_VERSION(1, 17), FI_VERSION(1, 20),
+		FI_VERSION(1, 22), FI_VERSION(2, 0),  FI_VERSION(2, 1),
 	};
 	static const char *const personalities[] = { "strict", "lax" };
 	struct fi_info *info;
@@ -62,14 +61,34 @@ Test(fi_dgram_info, in_every_version_and_personality)
 Test(fi_dgram_info, capabilities)
 {
 	static const uint64_t granted[] = {
-		FI_MSG, FI_MSG | FI_SEND, FI_MSG | FI_RECV, FI_MSG | FI_MULTI_RECV, FI_MSG | FI_SOURCE,
-		FI_MSG | FI_SOURCE | FI_SOURCE_ERR, FI_MSG | FI_DIRECTED_RECV, FI_MSG | FI_TRIGGER, FI_MSG | FI_FENCE,
-		FI_MSG | FI_SHARED_AV, FI_MSG | FI_HMEM, FI_MSG | FI_LOCAL_COMM, FI_MSG | FI_REMOTE_COMM,
+		FI_MSG,
+		FI_MSG | FI_SEND,
+		FI_MSG | FI_RECV,
+		FI_MSG | FI_MULTI_RECV,
+		FI_MSG | FI_SOURCE,
+		FI_MSG | FI_SOURCE | FI_SOURCE_ERR,
+		FI_MSG | FI_DIRECTED_RECV,
+		FI_MSG | FI_TRIGGER,
+		FI_MSG | FI_FENCE,
+		FI_MSG | FI_SHARED_AV,
+		FI_MSG | FI_HMEM,
+		FI_MSG | FI_LOCAL_COMM,
+		FI_MSG | FI_REMOTE_COMM,
 	};
 	static const uint64_t refused[] = {
-		FI_TAGGED, FI_RMA, FI_ATOMIC, FI_MSG | FI_TAGGED, FI_MSG | FI_RMA, FI_MSG | FI_READ, FI_MSG | FI_RMA_EVENT,
-		FI_MSG | FI_RMA_PMEM, FI_MSG | FI_NAMED_RX_CTX, FI_MSG | FI_MULTICAST, FI_MSG | FI_COLLECTIVE,
-		FI_MSG | VARIABLE_MSG, FI_MSG | FI_SOURCE_ERR,
+		FI_TAGGED,
+		FI_RMA,
+		FI_ATOMIC,
+		FI_MSG | FI_TAGGED,
+		FI_MSG | FI_RMA,
+		FI_MSG | FI_READ,
+		FI_MSG | FI_RMA_EVENT,
+		FI_MSG | FI_RMA_PMEM,
+		FI_MSG | FI_NAMED_RX_CTX,
+		FI_MSG | FI_MULTICAST,
+		FI_MSG | FI_COLLECTIVE,
+		FI_MSG | VARIABLE_MSG,
+		FI_MSG | FI_SOURCE_ERR,
 	};
 	struct fi_info *info;
 
@@ -94,22 +113,51 @@ Test(fi_dgram_info, capabilities)
 static void one_hint(struct fi_info *hints, int which, bool fits)
 {
 	switch (which) {
-	case 0: hints->ep_attr->max_msg_size = fits ? MTU : MTU + 1; break;
-	case 1: hints->tx_attr->msg_order = fits ? 0 : FI_ORDER_SAS; break;
-	case 2: hints->rx_attr->msg_order = fits ? 0 : FI_ORDER_SAS; break;
-	case 3: hints->rx_attr->total_buffered_recv = fits ? 0 : 1; break;
-	case 4: hints->ep_attr->tx_ctx_cnt = fits ? FI_SHARED_CONTEXT : 2; break;
-	case 5: hints->ep_attr->rx_ctx_cnt = fits ? FI_SHARED_CONTEXT : 2; break;
-	case 6: hints->ep_attr->max_order_waw_size = fits ? 0 : 1; break;
-	case 7: hints->ep_attr->max_order_raw_size = fits ? 0 : SIZE_MAX; break;
+	case 0:
+		hints->ep_attr->max_msg_size = fits ? MTU : MTU + 1;
+		break;
+	case 1:
+		hints->tx_attr->msg_order = fits ? 0 : FI_ORDER_SAS;
+		break;
+	case 2:
+		hints->rx_attr->msg_order = fits ? 0 : FI_ORDER_SAS;
+		break;
+	case 3:
+		hints->rx_attr->total_buffered_recv = fits ? 0 : 1;
+		break;
+	case 4:
+		hints->ep_attr->tx_ctx_cnt = fits ? FI_SHARED_CONTEXT : 2;
+		break;
+	case 5:
+		hints->ep_attr->rx_ctx_cnt = fits ? FI_SHARED_CONTEXT : 2;
+		break;
+	case 6:
+		hints->ep_attr->max_order_waw_size = fits ? 0 : 1;
+		break;
+	case 7:
+		hints->ep_attr->max_order_raw_size = fits ? 0 : SIZE_MAX;
+		break;
 	/* fi_cq(3) of FI_DELIVERY_COMPLETE: "This completion mode applies only to reliable endpoints." */
-	case 8: hints->tx_attr->op_flags = fits ? FI_TRANSMIT_COMPLETE : FI_DELIVERY_COMPLETE; break;
-	case 9: hints->tx_attr->op_flags = fits ? FI_INJECT_COMPLETE | FI_COMPLETION : FI_COMMIT_COMPLETE; break;
-	case 10: hints->ep_attr->msg_prefix_size = fits ? 0 : 8; break;
-	case 11: hints->tx_attr->inject_size = fits ? 256 : 257; break;
-	case 12: hints->domain_attr->max_ep_tx_ctx = fits ? 1 : 2; break;
-	case 13: hints->tx_attr->rma_iov_limit = fits ? 0 : 1; break;
-	default: hints->ep_attr->protocol = fits ? FI_PROTO_UNSPEC : FI_PROTO_UDP;
+	case 8:
+		hints->tx_attr->op_flags = fits ? FI_TRANSMIT_COMPLETE : FI_DELIVERY_COMPLETE;
+		break;
+	case 9:
+		hints->tx_attr->op_flags = fits ? FI_INJECT_COMPLETE | FI_COMPLETION : FI_COMMIT_COMPLETE;
+		break;
+	case 10:
+		hints->ep_attr->msg_prefix_size = fits ? 0 : 8;
+		break;
+	case 11:
+		hints->tx_attr->inject_size = fits ? 256 : 257;
+		break;
+	case 12:
+		hints->domain_attr->max_ep_tx_ctx = fits ? 1 : 2;
+		break;
+	case 13:
+		hints->tx_attr->rma_iov_limit = fits ? 0 : 1;
+		break;
+	default:
+		hints->ep_attr->protocol = fits ? FI_PROTO_UNSPEC : FI_PROTO_UDP;
 	}
 }
 
@@ -183,10 +231,13 @@ Test(fi_dgram_info, what_cannot_be_opened)
 /* FI_EMU_DGRAM_LOSS: a decimal fraction, in every locale. */
 Test(fi_dgram_info, rates)
 {
-	static const struct { const char *text; bool good; } rates[] = {
-		{ "0", true }, { "1", true }, { "0.25", true }, { "1.000", true }, { "0.0000000001", true }, { "0.", false },
-		{ "1.1", false }, { "2", false }, { "-0.1", false }, { ".5", false }, { "0,5", false }, { "0.5x", false },
-		{ "1e-3", false }, { "", false },
+	static const struct {
+		const char *text;
+		bool good;
+	} rates[] = {
+		{ "0", true },    { "1", true },     { "0.25", true },  { "1.000", true }, { "0.0000000001", true },
+		{ "0.", false },  { "1.1", false },  { "2", false },    { "-0.1", false }, { ".5", false },
+		{ "0,5", false }, { "0.5x", false }, { "1e-3", false }, { "", false },
 	};
 	struct fi_info *info;
 

@@ -62,7 +62,10 @@ struct fid_ep *ep_new(struct net *net, struct fi_info *info)
 
 struct event expect(struct net *net, uint32_t kind, const void *fid)
 {
-	union { struct fi_eq_cm_entry entry; uint8_t bytes[sizeof(struct fi_eq_cm_entry) + DATA_MAX]; } got;
+	union {
+		struct fi_eq_cm_entry entry;
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + DATA_MAX];
+	} got;
 	struct fi_eq_err_entry error = { 0 };
 	struct event event = { 0 };
 	ssize_t size;

@@ -8,24 +8,24 @@
 
 #include "tests/fi/world.h"
 
-enum { GUARD_MS = 30000, DATA_MAX = 256, BYTES = 100 };	/* a hang guard, no promise of speed */
+enum { GUARD_MS = 30000, DATA_MAX = 256, BYTES = 100 }; /* a hang guard, no promise of speed */
 
 struct net {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
-	struct fid_eq *eq;		/* of all endpoints */
-	struct fid_cq *cq;		/* likewise */
-	struct fid_pep *pep;		/* NULL: closed by the test */
-	struct sockaddr_storage name;	/* of the passive endpoint, once it listens */
+	struct fid_eq *eq;            /* of all endpoints */
+	struct fid_cq *cq;            /* likewise */
+	struct fid_pep *pep;          /* NULL: closed by the test */
+	struct sockaddr_storage name; /* of the passive endpoint, once it listens */
 };
 
 /* An event, with all that may come with it. */
 struct event {
-	uint32_t kind;		/* 0: an error */
+	uint32_t kind; /* 0: an error */
 	int err;
 	fid_t fid;
-	struct fi_info *info;	/* to be freed */
+	struct fi_info *info; /* to be freed */
 	size_t length;
 	uint8_t data[DATA_MAX];
 };
@@ -45,7 +45,7 @@ void no_event(struct net *net);
 void connected(struct net *net, struct fid_ep *end[2]);
 void close_ends(struct fid_ep *end[2]);
 /* Waits for one completion, which must have this context; its errno or 0. */
-int  complete(struct net *net, const void *context);
+int complete(struct net *net, const void *context);
 /* One message, and that it arrives. */
 void message(struct net *net, struct fid_ep *from, struct fid_ep *to, uint8_t fill);
 

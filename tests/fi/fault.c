@@ -11,7 +11,7 @@
 enum { KEY = 5 };
 
 static uint8_t near[64], far[64];
-static char plan_path[64];	/* names a descriptor: the file is nowhere else */
+static char plan_path[64]; /* names a descriptor: the file is nowhere else */
 
 static void plan(const char *text)
 {
@@ -59,7 +59,9 @@ Test(fi_fault, refuses)
 	world_close(&w);
 }
 
-static const struct { const char *text, *says; } wrong[] = {
+static const struct {
+	const char *text, *says;
+} wrong[] = {
 	{ "", ":1: there is no rule" },
 	{ "seed = 7\n", ":1: there is no rule" },
 	{ "seed = x\n[a]\nfault = refuse\n", ":1: seed: \"x\" is not a number" },
@@ -187,13 +189,26 @@ Test(fi_fault, bounds_of_plans)
 Test(fi_fault, plans_that_are_good)
 {
 	static const char *const lines[] = {
-		"peer = 10.0.0.1", "peer = 10.0.0.1:65535", "peer = ::1", "peer = [::1]", "peer = [::1]:1", "op = write,read",
-		"op = atomic, write", "key = 42", "key = 0xffffffffffffffff", "chance = 0.5", "first = 18446744073709551615",
-		"every = 2", "most = 1", "# nothing",
+		"peer = 10.0.0.1",
+		"peer = 10.0.0.1:65535",
+		"peer = ::1",
+		"peer = [::1]",
+		"peer = [::1]:1",
+		"op = write,read",
+		"op = atomic, write",
+		"key = 42",
+		"key = 0xffffffffffffffff",
+		"chance = 0.5",
+		"first = 18446744073709551615",
+		"every = 2",
+		"most = 1",
+		"# nothing",
 	};
 	static const char *const others[] = {
-		"[a]\nfault = rnr\ntimes = 4294967295\n", "[a]\nfault = thread\nwait = 1000ms\n",
-		"[a]\nfault = latency\nwait = 3600s\n", "[a]\nfault = refuse\ncause = closed",
+		"[a]\nfault = rnr\ntimes = 4294967295\n",
+		"[a]\nfault = thread\nwait = 1000ms\n",
+		"[a]\nfault = latency\nwait = 3600s\n",
+		"[a]\nfault = refuse\ncause = closed",
 	};
 	char text[128];
 

@@ -10,13 +10,14 @@
 /* One hint: a field of fi_info itself, or of an attribute structure that it points to. */
 struct hint {
 	const char *name;
-	size_t   outer;		/* offset in fi_info: the field, or the pointer */
-	size_t   inner;		/* offset behind the pointer */
-	size_t   size;
+	size_t outer; /* offset in fi_info: the field, or the pointer */
+	size_t inner; /* offset behind the pointer */
+	size_t size;
 	uint64_t value;
-	bool     direct;
+	bool direct;
 };
 
+/* clang-format off */
 #define DIRECT(field, value) \
 	{ #field, offsetof(struct fi_info, field), 0, sizeof(((struct fi_info *)0)->field), value, true }
 #define IN(attr, type, field, value) \
@@ -79,6 +80,7 @@ static const struct hint granted[] = {
 	DOMAIN(av_type, FI_AV_TABLE), DOMAIN(mr_key_size, 8), DOMAIN(cq_data_size, 8), DOMAIN(cq_cnt, 65536),
 	DOMAIN(mr_iov_limit, 8), DOMAIN(mr_cnt, 1 << 21), DOMAIN(max_err_data, 320), DOMAIN(caps, FI_LOCAL_COMM),
 };
+/* clang-format on */
 
 static void *place(struct fi_info *info, const struct hint *hint)
 {
@@ -122,11 +124,11 @@ Test(fi_getinfo, what_fits_is_granted)
 		cr_assert(!err, "%s %#llx: %s", hint->name, (unsigned long long)hint->value, fi_strerror(-err));
 		memcpy(&got, place(info, hint), hint->size);
 		if (!strstr(hint->name, "caps"))
-			cr_expect(got >= hint->value, "%s: asked %#llx, got %#llx", hint->name,
-				  (unsigned long long)hint->value, (unsigned long long)got);
+			cr_expect(got >= hint->value, "%s: asked %#llx, got %#llx", hint->name, (unsigned long long)hint->value,
+				  (unsigned long long)got);
 		else
-			cr_expect(!(hint->value & ~got), "%s: asked %#llx, got %#llx", hint->name,
-				  (unsigned long long)hint->value, (unsigned long long)got);
+			cr_expect(!(hint->value & ~got), "%s: asked %#llx, got %#llx", hint->name, (unsigned long long)hint->value,
+				  (unsigned long long)got);
 		fi_freeinfo(info);
 	}
 }
@@ -134,7 +136,9 @@ Test(fi_getinfo, what_fits_is_granted)
 /* fi_getinfo(3): primary capabilities only as asked; no modifier means all; LOCAL_COMM and REMOTE_COMM for nothing. */
 Test(fi_getinfo, capabilities_are_completed_not_added)
 {
-	static const struct { uint64_t asked, has, lacks; } rows[] = {
+	static const struct {
+		uint64_t asked, has, lacks;
+	} rows[] = {
 		{ FI_MSG, FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM, FI_RMA | FI_READ | FI_REMOTE_WRITE },
 		{ FI_MSG | FI_SEND, FI_SEND, FI_RECV },
 		{ FI_RMA, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, FI_MSG | FI_SEND },
@@ -154,8 +158,8 @@ Test(fi_getinfo, capabilities_are_completed_not_added)
 		struct fi_info *info;
 
 		RC(0, world_getinfo(&want, world_hints(&want), &info));
-		cr_expect((info->caps & rows[i].has) == rows[i].has && !(info->caps & rows[i].lacks),
-			  "row %zu: %#llx", i, (unsigned long long)info->caps);
+		cr_expect((info->caps & rows[i].has) == rows[i].has && !(info->caps & rows[i].lacks), "row %zu: %#llx", i,
+			  (unsigned long long)info->caps);
 		fi_freeinfo(info);
 	}
 }
@@ -195,10 +199,10 @@ Test(fi_getinfo, manual_progress_takes_automatic_away)
 Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
 {
 	static const char *const names[] = {
-		"FI_EMU_PERSONALITY", "FI_EMU_PROGRESS", "FI_EMU_DIGEST", "FI_EMU_RETRY_MS", "FI_EMU_RETRY_CNT",
-		"FI_EMU_RNR_RETRY", "FI_EMU_TIMEOUT_MS", "FI_EMU_UNEXPECTED_BYTES", "FI_EMU_LOCAL",
-		"FI_EMU_PINNED", "FI_EMU_MR_CACHE", "FI_EMU_DGRAM_LOSS", "FI_EMU_DGRAM_SEED",
-		"FI_EMU_SECRET_FILE", "FI_EMU_PORTS", "FI_EMU_ADVERTISE",
+		"FI_EMU_PERSONALITY", "FI_EMU_PROGRESS",    "FI_EMU_DIGEST",     "FI_EMU_RETRY_MS",
+		"FI_EMU_RETRY_CNT",   "FI_EMU_RNR_RETRY",   "FI_EMU_TIMEOUT_MS", "FI_EMU_UNEXPECTED_BYTES",
+		"FI_EMU_LOCAL",       "FI_EMU_PINNED",      "FI_EMU_MR_CACHE",   "FI_EMU_DGRAM_LOSS",
+		"FI_EMU_DGRAM_SEED",  "FI_EMU_SECRET_FILE", "FI_EMU_PORTS",      "FI_EMU_ADVERTISE",
 	};
 	struct want want = { .caps = FI_MSG };
 	struct fi_info *info;
@@ -216,21 +220,39 @@ Test(fi_getinfo, a_setting_that_is_none_gives_no_info)
 /* The bounds of those that are numbers: each is one, and what is beyond is none. */
 Test(fi_getinfo, settings_end_where_they_say)
 {
-	static const struct { const char *name, *value; int err; } cases[] = {
-		{ "FI_EMU_TIMEOUT_MS", "999", -FI_ENODATA }, { "FI_EMU_TIMEOUT_MS", "1000", 0 },
-		{ "FI_EMU_TIMEOUT_MS", "3600000", 0 }, { "FI_EMU_TIMEOUT_MS", "3600001", -FI_ENODATA },
-		{ "FI_EMU_RETRY_CNT", "0", -FI_ENODATA }, { "FI_EMU_RETRY_CNT", "1", 0 },
-		{ "FI_EMU_PORTS", "1-65535", 0 }, { "FI_EMU_PORTS", "7-7", 0 }, { "FI_EMU_PORTS", "0-7", -FI_ENODATA },
-		{ "FI_EMU_PORTS", "8-7", -FI_ENODATA }, { "FI_EMU_PORTS", "7-65536", -FI_ENODATA },
-		{ "FI_EMU_PORTS", "7", -FI_ENODATA }, { "FI_EMU_PORTS", "7-8-9", -FI_ENODATA },
-		{ "FI_EMU_PORTS", "", -FI_ENODATA }, { "FI_EMU_PORTS", "-7", -FI_ENODATA },
-		{ "FI_EMU_ADVERTISE", "192.0.2.7", 0 }, { "FI_EMU_ADVERTISE", "2001:db8::7", 0 },
-		{ "FI_EMU_ADVERTISE", "192.0.2.7:80", -FI_ENODATA }, { "FI_EMU_ADVERTISE", "0.0.0.0", -FI_ENODATA },
-		{ "FI_EMU_ADVERTISE", "224.0.0.1", -FI_ENODATA }, { "FI_EMU_ADVERTISE", "::", -FI_ENODATA },
-		{ "FI_EMU_ADVERTISE", "ff02::1", -FI_ENODATA }, { "FI_EMU_ADVERTISE", "fe80::1", -FI_ENODATA },
-		{ "FI_EMU_RNR_RETRY", "-1", -FI_ENODATA }, { "FI_EMU_RNR_RETRY", "0", 0 },
-		{ "FI_EMU_RNR_RETRY", "7", 0 }, { "FI_EMU_RNR_RETRY", "8", -FI_ENODATA },
-		{ "FI_EMU_RETRY_MS", "0", -FI_ENODATA }, { "FI_EMU_RETRY_MS", "1", 0 },
+	static const struct {
+		const char *name, *value;
+		int err;
+	} cases[] = {
+		{ "FI_EMU_TIMEOUT_MS", "999", -FI_ENODATA },
+		{ "FI_EMU_TIMEOUT_MS", "1000", 0 },
+		{ "FI_EMU_TIMEOUT_MS", "3600000", 0 },
+		{ "FI_EMU_TIMEOUT_MS", "3600001", -FI_ENODATA },
+		{ "FI_EMU_RETRY_CNT", "0", -FI_ENODATA },
+		{ "FI_EMU_RETRY_CNT", "1", 0 },
+		{ "FI_EMU_PORTS", "1-65535", 0 },
+		{ "FI_EMU_PORTS", "7-7", 0 },
+		{ "FI_EMU_PORTS", "0-7", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "8-7", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "7-65536", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "7", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "7-8-9", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "", -FI_ENODATA },
+		{ "FI_EMU_PORTS", "-7", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "192.0.2.7", 0 },
+		{ "FI_EMU_ADVERTISE", "2001:db8::7", 0 },
+		{ "FI_EMU_ADVERTISE", "192.0.2.7:80", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "0.0.0.0", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "224.0.0.1", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "::", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "ff02::1", -FI_ENODATA },
+		{ "FI_EMU_ADVERTISE", "fe80::1", -FI_ENODATA },
+		{ "FI_EMU_RNR_RETRY", "-1", -FI_ENODATA },
+		{ "FI_EMU_RNR_RETRY", "0", 0 },
+		{ "FI_EMU_RNR_RETRY", "7", 0 },
+		{ "FI_EMU_RNR_RETRY", "8", -FI_ENODATA },
+		{ "FI_EMU_RETRY_MS", "0", -FI_ENODATA },
+		{ "FI_EMU_RETRY_MS", "1", 0 },
 	};
 	struct want want = { .caps = FI_MSG };
 

@@ -13,7 +13,7 @@
 
 #define WINDOW ((size_t)2 << 20)
 #define WINDOWS ((size_t)2051)
-#define LENGTH ((WINDOWS - 1) * WINDOW + 12345)	/* 4 GiB, 4 MiB and some bytes */
+#define LENGTH ((WINDOWS - 1) * WINDOW + 12345) /* 4 GiB, 4 MiB and some bytes */
 static_assert(LENGTH > UINT32_MAX, "longer than 32 bits can count");
 
 /* The first, those on both sides of 4 GiB, and the last. */

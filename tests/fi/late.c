@@ -112,7 +112,7 @@ Test(fi_late, lax_shares_room_from_then_on)
 	attr.size = 2;
 	RC(0, fi_stx_context(w.domain, &attr, &small, NULL));
 	ep = bare(&w);
-	for (; sent < WRITES; sent++)	/* for which nothing is posted */
+	for (; sent < WRITES; sent++) /* for which nothing is posted */
 		RC(0, fi_send(ep, near, 8, NULL, w.self, NULL));
 	RC(0, fi_ep_bind(ep, &small->fid, 0));
 	while (!fi_send(ep, near, 8, NULL, w.self, NULL))

@@ -76,7 +76,7 @@ Test(fi_limits, tx_inject_size)
 		RC(err, fi_tinjectdata(w.ep, near, most + over, 7, w.self, 9));
 		RC(err, fi_inject_atomic(w.ep, near, most / 8 + over, w.self, 2048, KEY, FI_UINT64, FI_SUM));
 	}
-	done(&w, 3 + 1 + 1);	/* receives, the message that is not injected silently, remote data */
+	done(&w, 3 + 1 + 1); /* receives, the message that is not injected silently, remote data */
 	cr_expect(!memcmp(far, near, most) && !memcmp(far + 1024, near, most) && far[1024 + most] == 0);
 	RC(0, fi_trecv(w.ep, far, SPACE, NULL, FI_ADDR_UNSPEC, 9, 0, NULL));
 	received(&w, most);
@@ -160,7 +160,7 @@ Test(fi_limits, tx_size)
 	RC(-FI_EAGAIN, fi_send(w.ep, source, LONG, NULL, w.self, NULL));
 	RC(-FI_EAGAIN, fi_inject_write(w.ep, near, 8, w.self, 0, KEY));
 	RC(0, fi_recv(w.ep, room, LONG, NULL, FI_ADDR_UNSPEC, NULL));
-	done(&w, 2);	/* one is received: there is room for one */
+	done(&w, 2); /* one is received: there is room for one */
 	RC(0, fi_send(w.ep, source, LONG, NULL, w.self, NULL));
 	RC(-FI_EAGAIN, fi_send(w.ep, source, LONG, NULL, w.self, NULL));
 	for (size_t i = 0; i < most; i++) {
@@ -178,8 +178,8 @@ Test(fi_limits, rx_size)
 	open_all(&w);
 	most = w.info->rx_attr->size;
 	for (size_t i = 0; i < most; i++)
-		RC(0, i % 2 ? fi_recv(w.ep, far, 8, NULL, FI_ADDR_UNSPEC, NULL) :
-			      fi_trecv(w.ep, far, 8, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
+		RC(0, i % 2 ? fi_recv(w.ep, far, 8, NULL, FI_ADDR_UNSPEC, NULL)
+			    : fi_trecv(w.ep, far, 8, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
 	RC(-FI_EAGAIN, fi_recv(w.ep, far, 8, NULL, FI_ADDR_UNSPEC, NULL));
 	RC(-FI_EAGAIN, fi_trecv(w.ep, far, 8, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
 	RC(0, fi_inject(w.ep, near, 8, w.self));
@@ -189,7 +189,7 @@ Test(fi_limits, rx_size)
 	close_all(&w);
 }
 
-enum { PAGES = 64 << 20 };	/* more than is sent before the refusal is heard */
+enum { PAGES = 64 << 20 }; /* more than is sent before the refusal is heard */
 
 /* A message so long arrives, as far as its receive is: nobody has so much memory. Neither is it read beyond that. */
 Test(fi_limits, ep_max_msg_size)
@@ -218,7 +218,7 @@ Test(fi_limits, ep_max_msg_size)
 	RC(1, world_next(&w, &entry));
 	cr_expect_eq(entry.op_context, near);
 	RC(0, fi_write(w.ep, pages, most, NULL, w.self, 0, KEY, near));
-	RC(-FI_EAVAIL, world_next(&w, &entry));	/* neither is there so much to read, nor is the region so long */
+	RC(-FI_EAVAIL, world_next(&w, &entry)); /* neither is there so much to read, nor is the region so long */
 	RC(1, fi_cq_readerr(w.cq, &error, 0));
 	cr_expect((error.err == FI_EACCES || error.err == FI_EFAULT) && error.op_context == near, "err %d", error.err);
 	close_all(&w);
@@ -341,7 +341,7 @@ Test(fi_limits, domain_ep_cnt)
 	struct world w;
 
 	open_all(&w);
-	as_many(w.info->domain_attr->ep_cnt - 1, &w, one_endpoint);	/* and the world's */
+	as_many(w.info->domain_attr->ep_cnt - 1, &w, one_endpoint); /* and the world's */
 	close_all(&w);
 }
 
@@ -503,7 +503,10 @@ static size_t told(struct world *w, int option)
 /* fi_endpoint(3): each kind of op has its sizes, where the endpoint has the kind. */
 Test(fi_limits, sizes_of_each_kind_of_op)
 {
-	static const struct { int most, injected; uint64_t cap; } kinds[] = {
+	static const struct {
+		int most, injected;
+		uint64_t cap;
+	} kinds[] = {
 		{ COMPAT_OPT_MAX_MSG_SIZE, COMPAT_OPT_INJECT_MSG_SIZE, FI_MSG },
 		{ COMPAT_OPT_MAX_TAGGED_SIZE, COMPAT_OPT_INJECT_TAGGED_SIZE, FI_TAGGED },
 		{ COMPAT_OPT_MAX_RMA_SIZE, COMPAT_OPT_INJECT_RMA_SIZE, FI_RMA },

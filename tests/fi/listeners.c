@@ -35,8 +35,7 @@ static int check_sockets(const struct sockaddr_storage *name)
 		socklen_t length = sizeof(at), size = sizeof(int);
 		int listens = 0, type = 0;
 
-		if (getsockname(fd, (struct sockaddr *)&at, &length) ||
-		    (at.ss_family != AF_INET && at.ss_family != AF_INET6) ||
+		if (getsockname(fd, (struct sockaddr *)&at, &length) || (at.ss_family != AF_INET && at.ss_family != AF_INET6) ||
 		    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) ||
 		    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) || (!listens && type != SOCK_DGRAM))
 			continue;

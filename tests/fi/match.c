@@ -58,12 +58,12 @@ Test(fi_match, completes_when_it_is_received)
 		memset(from, 'a' + i, sizeof(from));
 		send_with(&w, length, 1, FI_MATCH_COMPLETE | FI_COMPLETION, from);
 		quiet(&w);
-		RC(0, fi_trecv(w.ep, into, LONG, NULL, FI_ADDR_UNSPEC, 2, 0, &w));	/* another tag */
+		RC(0, fi_trecv(w.ep, into, LONG, NULL, FI_ADDR_UNSPEC, 2, 0, &w)); /* another tag */
 		quiet(&w);
 		RC(0, fi_trecv(w.ep, into, LONG, NULL, FI_ADDR_UNSPEC, 1, 0, into));
 		both(&w, from, into);
 		cr_expect(!memcmp(into, from, length));
-		RC(0, fi_trecv(w.ep, into, LONG, NULL, FI_ADDR_UNSPEC, 1, 0, into));	/* expected */
+		RC(0, fi_trecv(w.ep, into, LONG, NULL, FI_ADDR_UNSPEC, 1, 0, into)); /* expected */
 		send_with(&w, length, 1, FI_MATCH_COMPLETE, from);
 		both(&w, from, into);
 		RC(0, fi_cancel(&w.ep->fid, &w));

@@ -7,21 +7,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define DMABUF (1ull << 40)	/* FI_MR_DMABUF, since 1.20 */
+#define DMABUF (1ull << 40) /* FI_MR_DMABUF, since 1.20 */
 
 /* As of 2.0. */
 struct attr {
 	const void *iov;
 	size_t iov_count;
 	uint64_t access, offset, key;
-	void  *context;
+	void *context;
 	size_t auth_key_size;
-	void  *auth_key;
+	void *auth_key;
 	uint32_t iface;
 	uint64_t device;
-	void  *hmem_data;
+	void *hmem_data;
 	size_t page_size;
-	void  *base_mr;
+	void *base_mr;
 	size_t sub_mr_cnt;
 };
 
@@ -32,16 +32,24 @@ struct dmabuf {
 	void *base_addr;
 };
 
-static const struct { uint32_t api; size_t known; } versions[] = {
-	{ FI_VERSION(1, 0), offsetof(struct attr, auth_key_size) }, { FI_VERSION(1, 5), offsetof(struct attr, iface) },
-	{ FI_VERSION(1, 8), offsetof(struct attr, iface) }, { FI_VERSION(1, 9), offsetof(struct attr, hmem_data) },
-	{ FI_VERSION(1, 17), offsetof(struct attr, hmem_data) }, { FI_VERSION(1, 19), offsetof(struct attr, page_size) },
-	{ FI_VERSION(1, 20), offsetof(struct attr, page_size) }, { FI_VERSION(1, 22), offsetof(struct attr, base_mr) },
-	{ FI_VERSION(2, 0), sizeof(struct attr) }, { FI_VERSION(2, 1), sizeof(struct attr) },
+static const struct {
+	uint32_t api;
+	size_t known;
+} versions[] = {
+	{ FI_VERSION(1, 0), offsetof(struct attr, auth_key_size) },
+	{ FI_VERSION(1, 5), offsetof(struct attr, iface) },
+	{ FI_VERSION(1, 8), offsetof(struct attr, iface) },
+	{ FI_VERSION(1, 9), offsetof(struct attr, hmem_data) },
+	{ FI_VERSION(1, 17), offsetof(struct attr, hmem_data) },
+	{ FI_VERSION(1, 19), offsetof(struct attr, page_size) },
+	{ FI_VERSION(1, 20), offsetof(struct attr, page_size) },
+	{ FI_VERSION(1, 22), offsetof(struct attr, base_mr) },
+	{ FI_VERSION(2, 0), sizeof(struct attr) },
+	{ FI_VERSION(2, 1), sizeof(struct attr) },
 };
 enum { VERSIONS = sizeof(versions) / sizeof(versions[0]) };
 
-static char *page;		/* the last page before memory that is not there */
+static char *page; /* the last page before memory that is not there */
 static size_t page_bytes;
 
 static void setup(void)

@@ -19,7 +19,7 @@
 
 enum { PAGE = 4096, LENGTH = 4 * PAGE, KEY = 77 };
 
-static char *bytes;	/* LENGTH bytes of the test's own */
+static char *bytes; /* LENGTH bytes of the test's own */
 static char there[PAGE];
 
 static void map(void)

@@ -4,22 +4,23 @@
 
 #include <stdlib.h>
 
-#define LOCAL_MR (1ull << 55)	/* FI_LOCAL_MR, whose name warns from 2.0 on */
+#define LOCAL_MR (1ull << 55) /* FI_LOCAL_MR, whose name warns from 2.0 on */
 enum {
-	BASIC = 1 << 0, SCALABLE = 1 << 1,	/* FI_MR_BASIC and FI_MR_SCALABLE, likewise */
+	BASIC = 1 << 0,
+	SCALABLE = 1 << 1, /* FI_MR_BASIC and FI_MR_SCALABLE, likewise */
 	RULES = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
 	GATES = FI_MR_RMA_EVENT | FI_MR_ENDPOINT,
-	OTHERS = FI_MR_RMA_EVENT | FI_MR_HMEM | 1 << 11,	/* FI_MR_COLLECTIVE */
+	OTHERS = FI_MR_RMA_EVENT | FI_MR_HMEM | 1 << 11, /* FI_MR_COLLECTIVE */
 	NONE = -1,
 };
 
 struct row {
 	uint32_t api;
-	uint64_t caps;		/* 0: FI_MSG | FI_RMA */
-	int      offered;
+	uint64_t caps; /* 0: FI_MSG | FI_RMA */
+	int offered;
 	uint64_t mode;
-	int      strict, lax;	/* mr_mode of the answer; NONE: no info */
-	uint64_t strict_mode;	/* mode of the answer of `strict`; of `lax` it is 0 */
+	int strict, lax;      /* mr_mode of the answer; NONE: no info */
+	uint64_t strict_mode; /* mode of the answer of `strict`; of `lax` it is 0 */
 };
 
 static const struct row rows[] = {
@@ -75,7 +76,9 @@ static const struct row rows[] = {
 static void check_row(size_t at, const struct row *row, bool strict)
 {
 	struct want want = {
-		.api = row->api, .caps = row->caps ? row->caps : FI_MSG | FI_RMA, .mr_mode = row->offered,
+		.api = row->api,
+		.caps = row->caps ? row->caps : FI_MSG | FI_RMA,
+		.mr_mode = row->offered,
 	};
 	struct fi_info *hints = world_hints(&want), *info = NULL;
 	int expected = strict ? row->strict : row->lax;
@@ -91,8 +94,7 @@ static void check_row(size_t at, const struct row *row, bool strict)
 	for (struct fi_info *one = info; one; one = one->next) {
 		cr_expect(one->domain_attr->mr_mode == expected, "row %zu: mr_mode %#x, expected %#x", at,
 			  one->domain_attr->mr_mode, expected);
-		cr_expect(one->mode == (strict ? row->strict_mode : 0), "row %zu: mode %#llx", at,
-			  (unsigned long long)one->mode);
+		cr_expect(one->mode == (strict ? row->strict_mode : 0), "row %zu: mode %#llx", at, (unsigned long long)one->mode);
 	}
 	fi_freeinfo(info);
 }
@@ -121,10 +123,14 @@ Test(fi_mr_mode, lax_asks_nothing)
 /* The rules follow from the mode that was granted, not from the personality. */
 Test(fi_mr_mode, rules_follow_the_grant)
 {
-	static const struct { uint32_t api; int offered; bool provider_key; } modes[] = {
-		{ FI_VERSION(1, 17), 0, false }, { FI_VERSION(1, 17), FI_MR_PROV_KEY, true },
+	static const struct {
+		uint32_t api;
+		int offered;
+		bool provider_key;
+	} modes[] = {
+		{ FI_VERSION(1, 17), 0, false },    { FI_VERSION(1, 17), FI_MR_PROV_KEY, true },
 		{ FI_VERSION(1, 17), BASIC, true }, { FI_VERSION(1, 17), SCALABLE, false },
-		{ FI_VERSION(1, 4), BASIC, true }, { FI_VERSION(1, 4), SCALABLE, false },
+		{ FI_VERSION(1, 4), BASIC, true },  { FI_VERSION(1, 4), SCALABLE, false },
 	};
 	static char buffer[64];
 
@@ -151,9 +157,15 @@ Test(fi_mr_mode, rules_follow_the_grant)
 /* S86-S90: what is answered where nobody offers anything. */
 Test(fi_mr_mode, without_hints)
 {
-	static const struct { uint32_t api; const char *personality; bool basic, scalable; } answers[] = {
-		{ FI_VERSION(1, 4), "strict", true, false }, { FI_VERSION(1, 4), "lax", false, true },
-		{ FI_VERSION(1, 5), "strict", false, false }, { FI_VERSION(1, 17), "lax", false, false },
+	static const struct {
+		uint32_t api;
+		const char *personality;
+		bool basic, scalable;
+	} answers[] = {
+		{ FI_VERSION(1, 4), "strict", true, false },
+		{ FI_VERSION(1, 4), "lax", false, true },
+		{ FI_VERSION(1, 5), "strict", false, false },
+		{ FI_VERSION(1, 17), "lax", false, false },
 	};
 
 	world_need_emu();
@@ -189,7 +201,7 @@ Test(fi_mr_mode, a_domain_for_an_old_program)
 /* libfabric's layered providers pass on what they are offered, and have no call to bind a region or to map a raw key. */
 Test(fi_mr_mode, layers_are_granted_what_they_have)
 {
-	const uint64_t for_a_layer = 1ull << 59;	/* OFI_CORE_PROV_ONLY of libfabric's core */
+	const uint64_t for_a_layer = 1ull << 59; /* OFI_CORE_PROV_ONLY of libfabric's core */
 	struct want want = { .mr_mode = RULES | FI_MR_RAW | FI_MR_MMU_NOTIFY | GATES };
 	struct fi_info *hints = world_hints(&want), *info;
 

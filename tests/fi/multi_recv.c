@@ -82,7 +82,7 @@ static void series(const size_t *lengths, int count, bool expected)
 		at += entry.len;
 	}
 	cr_expect(into[at] == 0x5a && fi_cntr_readerr(w.cntr) == 0);
-	expect_silence(&w);	/* it takes more */
+	expect_silence(&w); /* it takes more */
 	RC(0, fi_send(w.ep, from, SPACE - at - 999, NULL, w.self, NULL));
 	cr_expect(received(&w).len == SPACE - at - 999);
 	expect_released(&w, &w);
@@ -100,7 +100,10 @@ Test(fi_multi_recv, takes_message_after_message)
 /* FI_OPT_MIN_MULTI_RECV: released when less is left, not when just so much is. */
 Test(fi_multi_recv, is_released_below_the_minimum)
 {
-	static const struct { size_t space, least; int fit; } rows[] = {
+	static const struct {
+		size_t space, least;
+		int fit;
+	} rows[] = {
 		{ 100, 20, 9 }, { 100, 21, 8 }, { 100, 10, 10 }, { 100, 0, 10 }, { 100, 1000, 1 }, { 10, 64, 1 },
 	};
 	struct world w;
@@ -118,7 +121,7 @@ Test(fi_multi_recv, is_released_below_the_minimum)
 			cr_expect(entry.op_context == &into && entry.buf == into + 10 * n, "row %zu, message %d", i, n);
 		}
 		expect_released(&w, &into);
-		RC(0, fi_inject(w.ep, from, 10, w.self));	/* the next one */
+		RC(0, fi_inject(w.ep, from, 10, w.self)); /* the next one */
 		cr_expect(received(&w).op_context == &w);
 		world_close(&w);
 	}
@@ -162,7 +165,7 @@ Test(fi_multi_recv, is_released_where_completions_are_selected)
 	RC(0, fi_recvmsg(w.ep, &msg, FI_MULTI_RECV));
 	for (int i = 0; i < 4; i++)
 		RC(0, fi_inject(w.ep, from, 10, w.self));
-	expect_released(&w, &msg);	/* 64 bytes are asked for by default */
+	expect_released(&w, &msg); /* 64 bytes are asked for by default */
 	expect_silence(&w);
 	world_close(&w);
 }
@@ -184,7 +187,7 @@ Test(fi_multi_recv, is_cancelled)
 	cr_expect_eq(error.flags, FI_RECV | FI_MSG | FI_MULTI_RECV, "fi_cq(3): the buffer is released");
 	RC(0, fi_inject(w.ep, from, 10, w.self));
 	expect_silence(&w);
-	post(&w, into, 1000, &w);	/* left with the endpoint */
+	post(&w, into, 1000, &w); /* left with the endpoint */
 	cr_expect(received(&w).op_context == &w);
 	world_close(&w);
 }
@@ -234,7 +237,7 @@ Test(fi_multi_recv, arguments)
 	RC(-FI_ENOPROTOOPT, fi_setopt(&w.ep->fid, FI_OPT_ENDPOINT, FI_OPT_TX_SIZE, &size, sizeof(size)));
 	RC(-FI_ENOPROTOOPT, fi_setopt(&w.ep->fid, 1, FI_OPT_MIN_MULTI_RECV, &size, sizeof(size)));
 	RC(0, fi_inject(w.ep, from, 10, w.self));
-	expect_silence(&w);	/* nothing was posted */
+	expect_silence(&w); /* nothing was posted */
 	world_close(&w);
 	world_open(&w, &(struct want){ .caps = FI_MSG });
 	iov[0] = (struct iovec){ into, 8 };

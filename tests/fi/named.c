@@ -15,7 +15,7 @@ static uint8_t bytes[BYTES];
 
 struct scene {
 	struct world w;
-	struct fid_mr *mr, *other;	/* both of `bytes` */
+	struct fid_mr *mr, *other; /* both of `bytes` */
 	struct fid_cntr *never;
 	fi_addr_t nobody;
 	struct fi_triggered_context trigger;

@@ -22,8 +22,8 @@ struct order {
 	fi_addr_t peer;
 	struct fid_mr *mr;
 	size_t length, cells;
-	uint8_t *near[4];	/* CELLS times the length, all bytes the same: those of FIRST, of SECOND */
-	uint8_t *got[4];	/* by FIRST, by SECOND */
+	uint8_t *near[4]; /* CELLS times the length, all bytes the same: those of FIRST, of SECOND */
+	uint8_t *got[4];  /* by FIRST, by SECOND */
 	uint8_t *far;
 	int posted, received;
 };
@@ -179,10 +179,10 @@ static void reads_in_order(enum kind first, enum kind second)
 	memset(o.far, 0, SHORT);
 	growth.word = (_Atomic uint64_t *)(void *)o.far;
 	cr_assert(!pthread_create(&thread, NULL, grow, &growth));
-	while (!*growth.word)	/* under load it may begin after all rounds */
+	while (!*growth.word) /* under load it may begin after all rounds */
 		sched_yield();
 	for (int round = 0; round < 200; round++) {
-		for (size_t cell = 0; cell < o.cells; cell++) {	/* all of the one word */
+		for (size_t cell = 0; cell < o.cells; cell++) { /* all of the one word */
 			post(&o, first, FIRST, 0);
 			post(&o, second, SECOND, 0);
 			drain(&o);

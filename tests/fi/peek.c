@@ -17,7 +17,7 @@ static struct fi_context2 mine, others;
 struct ended {
 	struct fi_cq_tagged_entry entry;
 	fi_addr_t source;
-	int    err;
+	int err;
 	size_t olen;
 };
 static int sends;
@@ -97,7 +97,7 @@ Test(fi_peek, tells_of_a_message_and_leaves_it)
 	open_world(&w);
 	expect_none(&w, FI_PEEK, 5, 0, &mine);
 	expect_none(&w, FI_PEEK, 5, UINT64_MAX, &mine);
-	cr_expect(fi_cntr_read(w.cntr) == 0 && fi_cntr_readerr(w.cntr) == 0);	/* nothing was received, and nothing failed */
+	cr_expect(fi_cntr_read(w.cntr) == 0 && fi_cntr_readerr(w.cntr) == 0); /* nothing was received, and nothing failed */
 	for (size_t i = 0; i < LENGTHS; i++) {
 		RC(0, fi_tsenddata(w.ep, from, lengths[i], NULL, DATA, w.self, 5, NULL));
 		for (int times = 0; times < 2; times++) {
@@ -173,8 +173,9 @@ Test(fi_peek, discarded_messages_are_gone)
 /* A message that was claimed is for the same context alone, in the order claimed. */
 Test(fi_peek, claimed_messages_wait_for_their_context)
 {
-	struct fi_msg_tagged msg = { .msg_iov = &(struct iovec){ into, LONG }, .iov_count = 1, .context = &mine,
-				     .addr = FI_ADDR_UNSPEC, .tag = 99 };
+	struct fi_msg_tagged msg = {
+		.msg_iov = &(struct iovec){ into, LONG }, .iov_count = 1, .context = &mine, .addr = FI_ADDR_UNSPEC, .tag = 99
+	};
 	struct world w;
 
 	open_world(&w);
@@ -188,7 +189,7 @@ Test(fi_peek, claimed_messages_wait_for_their_context)
 		RC(0, fi_tsend(w.ep, from, 3, NULL, w.self, 5, NULL));
 		receive(&w, 5, 3);
 		memset(into, 0, sizeof(into));
-		RC(0, fi_trecvmsg(w.ep, &msg, FI_CLAIM));	/* the tag counts no more */
+		RC(0, fi_trecvmsg(w.ep, &msg, FI_CLAIM)); /* the tag counts no more */
 		ended = next(&w);
 		cr_expect(!ended.err && ended.entry.op_context == &mine && ended.entry.len == lengths[i]);
 		cr_expect(ended.entry.tag == 5 && !memcmp(into, from, lengths[i]));
@@ -200,8 +201,9 @@ Test(fi_peek, claimed_messages_wait_for_their_context)
 
 Test(fi_peek, claimed_messages_are_discarded_or_cut_short)
 {
-	struct fi_msg_tagged msg = { .msg_iov = &(struct iovec){ into, 30 }, .iov_count = 1, .context = &mine,
-				     .addr = FI_ADDR_UNSPEC };
+	struct fi_msg_tagged msg = {
+		.msg_iov = &(struct iovec){ into, 30 }, .iov_count = 1, .context = &mine, .addr = FI_ADDR_UNSPEC
+	};
 	struct world w;
 
 	open_world(&w);
@@ -260,8 +262,8 @@ Test(fi_peek, arguments)
 	RC(-FI_EBADFLAGS, fi_trecvmsg(w.ep, &msg, FI_DISCARD));
 	RC(-FI_EBADFLAGS, fi_trecvmsg(w.ep, &msg, FI_PEEK | FI_CLAIM | FI_DISCARD));
 	RC(-FI_EBADFLAGS, fi_tsendmsg(w.ep, &msg, FI_CLAIM));
-	RC(-FI_EINVAL, fi_trecvmsg(w.ep, &msg, FI_CLAIM));	/* a buffer at 0 */
-	RC(0, fi_trecvmsg(w.ep, &msg, FI_PEEK));	/* which does not look at it */
+	RC(-FI_EINVAL, fi_trecvmsg(w.ep, &msg, FI_CLAIM)); /* a buffer at 0 */
+	RC(0, fi_trecvmsg(w.ep, &msg, FI_PEEK));           /* which does not look at it */
 	cr_expect(next(&w).err == FI_ENOMSG);
 	msg.context = NULL;
 	RC(-FI_EINVAL, fi_trecvmsg(w.ep, &msg, FI_PEEK | FI_CLAIM));

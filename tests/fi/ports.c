@@ -26,7 +26,7 @@ static bool is_free(uint16_t port)
 /* So many ports in a row of lo that nobody has, below those that the system gives. Returns the first. */
 static uint16_t use_ports(uint16_t count)
 {
-	uint16_t first = (uint16_t)(20000 + getpid() * 16 % 11008), found = 0;	/* tests beside this one look elsewhere */
+	uint16_t first = (uint16_t)(20000 + getpid() * 16 % 11008), found = 0; /* tests beside this one look elsewhere */
 	char range[16];
 
 	for (uint16_t port = first; found < count; port++) {
@@ -216,8 +216,9 @@ Test(fi_ports, peers_at_another_address)
 	at.sin_port = htons(use_ports(1));
 	unsetenv("FI_EMU_PORTS");
 	snprintf(name, sizeof(name), "127.0.0.2:%d", ntohs(at.sin_port));
-	RC(0, bind(listener, (struct sockaddr *)&other, offsetof(struct sockaddr_un, sun_path) + 1 +
-		   (socklen_t)snprintf(other.sun_path + 1, sizeof(other.sun_path) - 1, "emu-%s", name)));
+	RC(0, bind(listener, (struct sockaddr *)&other,
+		   offsetof(struct sockaddr_un, sun_path) + 1 +
+			   (socklen_t)snprintf(other.sun_path + 1, sizeof(other.sun_path) - 1, "emu-%s", name)));
 	RC(0, listen(listener, 1));
 	log = world_catch_log("warn");
 	world_open(&world, &(struct want){ .caps = FI_MSG });

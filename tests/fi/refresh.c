@@ -14,7 +14,7 @@ enum { PAGE = 4096, WIDE = 64 << 20, ROUNDS = 200 };
 Test(fi_refresh, wrong_arguments)
 {
 	static char block[6 * PAGE];
-	char *bytes = block + PAGE;	/* the region: four pages in the midst of it */
+	char *bytes = block + PAGE; /* the region: four pages in the midst of it */
 	struct iovec iov[9] = { { bytes, 1 } };
 	struct fi_mr_modify modify = { .attr = { .mr_iov = NULL, .iov_count = 1 } };
 	struct world w;
@@ -164,7 +164,7 @@ Test(fi_refresh, a_cancelled_thread)
 	setenv("FI_LOG_LEVEL", "warn", 1);
 	world_open(&w, &(struct want){ .mr_mode = FI_MR_MMU_NOTIFY });
 	RC(0, fi_mr_reg(w.domain, memory, 4 * PAGE, FI_REMOTE_WRITE, 0, 7, 0, &refresher.mr, NULL));
-	for (int round = 0; round < 2; round++) {	/* the second one ends with a line of log */
+	for (int round = 0; round < 2; round++) { /* the second one ends with a line of log */
 		atomic_store(&refresher.done, false);
 		cr_assert_eq(pthread_create(&thread, NULL, refresh_cancelled, &refresher), 0);
 		pthread_join(thread, NULL);

@@ -92,7 +92,11 @@ static ssize_t next_of(struct fid_cq *cq, struct fi_cq_tagged_entry *entry)
 	return world_next(&w, entry);
 }
 
-#define WANT (struct want){ .caps = FI_MSG | FI_RMA | FI_SOURCE | FI_NAMED_RX_CTX }
+#define WANT                                                          \
+	(struct want)                                                 \
+	{                                                             \
+		.caps = FI_MSG | FI_RMA | FI_SOURCE | FI_NAMED_RX_CTX \
+	}
 
 /* From each context to each: completions at the two that were named, and the sender is the scalable endpoint. */
 Test(fi_scalable, every_context_to_every_other)

@@ -28,10 +28,10 @@ static void said(const char *file, int line, const char *call, const char *words
 	cr_expect(end && !end[1], "%s:%d: %s: not one line: %s", file, line, call, text);
 }
 
-#define SAYS(err, call, words) \
-	do { \
-		world_logged(log_fd); \
-		RC(err, call); \
+#define SAYS(err, call, words)                          \
+	do {                                            \
+		world_logged(log_fd);                   \
+		RC(err, call);                          \
 		said(__FILE__, __LINE__, #call, words); \
 	} while (0)
 
@@ -278,8 +278,7 @@ Test(fi_sentences, descriptors)
 	SAYS(-FI_EINVAL, write_from(&w, bytes, 8, bytes), "is an address or a number, and no descriptor");
 	SAYS(-FI_EINVAL, write_from(&w, bytes, 8, (void *)(uintptr_t)KEY), "is an address or a number, and no descriptor");
 	SAYS(-FI_EINVAL, write_from(&w, bytes, 8, (void *)UINTPTR_MAX), "was given by no open domain");
-	SAYS(-FI_EINVAL, fi_send(w.ep, bytes, 8, desc, w.self, NULL),
-	     "fi_send or fi_tsend: local buffer");
+	SAYS(-FI_EINVAL, fi_send(w.ep, bytes, 8, desc, w.self, NULL), "fi_send or fi_tsend: local buffer");
 	SAYS(-FI_EINVAL, fi_send(w.ep, bytes, 8, desc, w.self, NULL), "has no right FI_SEND (S23-S26). Add it to the access");
 
 	RC(0, fi_close(&elsewhere->fid));

@@ -53,14 +53,14 @@ Test(fi_settings, longer_than_any)
 	name[sizeof(name) - 1] = '\0';
 	set(name, "1");
 	said_once(0, "emu: FI_EMU_XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX is no setting of emu, and does "
-		  "nothing. fi_info -e lists those that there are.\n");
+		     "nothing. fi_info -e lists those that there are.\n");
 }
 
 Test(fi_settings, none_of_its_values)
 {
 	set("FI_EMU_PERSONALITY", "relaxed");
 	said_once(-FI_ENODATA, "emu: setting personality: \"relaxed\" is none of its values, which are strict, lax "
-		  "(FI_EMU_PERSONALITY)\n");
+			       "(FI_EMU_PERSONALITY)\n");
 }
 
 Test(fi_settings, no_number)
@@ -73,14 +73,14 @@ Test(fi_settings, no_range)
 {
 	set("FI_EMU_PORTS", "47000");
 	said_once(-FI_ENODATA, "emu: setting ports: \"47000\" is no range of ports such as 47000-47999, from 1 to 65535 "
-		  "(FI_EMU_PORTS)\n");
+			       "(FI_EMU_PORTS)\n");
 }
 
 Test(fi_settings, no_address)
 {
 	set("FI_EMU_ADVERTISE", "here");
 	said_once(-FI_ENODATA, "emu: setting advertise: \"here\" is no address of one host, such as 192.0.2.7 or 2001:db8::7 "
-		  "(FI_EMU_ADVERTISE)\n");
+			       "(FI_EMU_ADVERTISE)\n");
 }
 
 Test(fi_settings, good_ones_are_silent)
@@ -99,6 +99,6 @@ Test(fi_settings, in_the_log)
 	setenv("FI_LOG_LEVEL", "warn", 1);
 	RC(0, world_getinfo(&(struct want){ 0 }, world_hints(&(struct want){ 0 }), &info));
 	cr_expect(strstr(world_logged(log_fd), "<warn> FI_EMU_DIGSET is no setting of emu, and does nothing. Is "
-	       "FI_EMU_DIGEST meant?"));
+					       "FI_EMU_DIGEST meant?"));
 	fi_freeinfo(info);
 }

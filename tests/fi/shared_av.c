@@ -31,7 +31,9 @@ static struct fid_av *open_named(struct world *w, uint64_t flags)
 static struct sockaddr_in address(int n)
 {
 	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((in_port_t)(1000 + n)), .sin_addr.s_addr = htonl(0x0a000001),
+		.sin_family = AF_INET,
+		.sin_port = htons((in_port_t)(1000 + n)),
+		.sin_addr.s_addr = htonl(0x0a000001),
 	};
 }
 

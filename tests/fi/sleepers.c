@@ -261,7 +261,7 @@ Test(fi_sleepers, are_not_woken_in_a_forks_child)
 	fids[0] = &eq_attr.wait_set->fid;
 	RC(0, fi_trywait(w.fabric, fids, 1));
 	RC(sizeof(word), fi_eq_write(shared, 7, &word, sizeof(word), 0));
-	RC(-FI_EAGAIN, fi_trywait(w.fabric, fids, 1));	/* takes the wake-up, the event stays */
+	RC(-FI_EAGAIN, fi_trywait(w.fabric, fids, 1)); /* takes the wake-up, the event stays */
 	cr_assert_eq(poll(&set, 1, 0), 1, "the child has taken the parent's queue out of its set");
 	RC(sizeof(word), fi_eq_read(shared, &event, &word, sizeof(word), 0));
 	RC(0, fi_close(&shared->fid));

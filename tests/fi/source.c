@@ -70,7 +70,7 @@ static void come(struct two *two, enum way way, struct fid_mr *mr)
 		RC(0, fi_tsend(two->a.ep, from, 64, NULL, two->b_in_a, 9, two));
 		do
 			RC(1, world_next(&two->a, &entry));
-		while (entry.op_context != two);	/* now it has arrived */
+		while (entry.op_context != two); /* now it has arrived */
 		RC(0, fi_trecvmsg(two->b.ep, &peek, FI_PEEK | FI_DISCARD));
 		break;
 	default:
@@ -122,7 +122,7 @@ Test(fi_source, strangers_become_known)
 	open_two(&two, FI_SOURCE | FI_SOURCE_ERR);
 	come(&two, MESSAGE, NULL);
 	RC(-FI_EAVAIL, next_from(&two.b, &entry, &source));
-	RC(1, fi_cq_readerr(two.b.cq, &error, 0));	/* the provider's own memory */
+	RC(1, fi_cq_readerr(two.b.cq, &error, 0)); /* the provider's own memory */
 	RC(1, fi_av_insert(two.b.av, error.err_data, 1, &inserted, 0, NULL));
 	come(&two, TAGGED, NULL);
 	RC(1, next_from(&two.b, &entry, &source));
@@ -198,7 +198,7 @@ Test(fi_source, receives_for_one_source)
 		RC(1, world_next(&two.b, &entry));
 		cr_expect(entry.op_context == &first);
 	}
-	RC(-FI_EINVAL, fi_recv(two.b.ep, into, 64, NULL, 4711, &first));	/* nobody by that address */
+	RC(-FI_EINVAL, fi_recv(two.b.ep, into, 64, NULL, 4711, &first)); /* nobody by that address */
 	close_two(&two);
 }
 

@@ -38,8 +38,9 @@ static void expect_silence(struct world *w)
 static void send_by(struct world *w, int call, uint64_t tag)
 {
 	struct iovec iov[2] = { { from, LEN / 2 }, { from + LEN / 2, LEN / 2 } };
-	struct fi_msg_tagged msg = { .msg_iov = iov, .iov_count = 2, .addr = w->self, .tag = tag, .data = DATA,
-				     .ignore = UINT64_MAX };
+	struct fi_msg_tagged msg = {
+		.msg_iov = iov, .iov_count = 2, .addr = w->self, .tag = tag, .data = DATA, .ignore = UINT64_MAX
+	};
 
 	switch (call) {
 	case 0:
@@ -68,8 +69,9 @@ static void send_by(struct world *w, int call, uint64_t tag)
 static void receive_by(struct world *w, int call, uint64_t tag, uint64_t ignore, void *context)
 {
 	struct iovec iov[2] = { { into, 1 }, { into + 1, LEN } };
-	struct fi_msg_tagged msg = { .msg_iov = iov, .iov_count = 2, .addr = FI_ADDR_UNSPEC, .tag = tag,
-				     .ignore = ignore, .context = context };
+	struct fi_msg_tagged msg = {
+		.msg_iov = iov, .iov_count = 2, .addr = FI_ADDR_UNSPEC, .tag = tag, .ignore = ignore, .context = context
+	};
 
 	if (call == 0)
 		RC(0, fi_trecv(w->ep, into, LEN + 1, NULL, FI_ADDR_UNSPEC, tag, ignore, context));
@@ -99,8 +101,8 @@ Test(fi_tagged, every_call_moves_its_message)
 			receive_by(&w, i / 2 % 3, tag, 0, &tag);
 		entry = received(&w);
 		cr_expect(entry.op_context == &tag && entry.len == LEN && entry.tag == tag);
-		cr_expect(entry.flags == (FI_TAGGED | FI_RECV | (i / 6 > 3 ? FI_REMOTE_CQ_DATA : 0)), "call %d: flags %#llx",
-			  i / 6, (unsigned long long)entry.flags);
+		cr_expect(entry.flags == (FI_TAGGED | FI_RECV | (i / 6 > 3 ? FI_REMOTE_CQ_DATA : 0)), "call %d: flags %#llx", i / 6,
+			  (unsigned long long)entry.flags);
 		cr_expect(entry.data == (i / 6 > 3 ? DATA : 0) && !memcmp(into, from, LEN) && !into[LEN]);
 	}
 	cr_expect(fi_cntr_readerr(w.cntr) == 0);
@@ -123,10 +125,19 @@ Test(fi_tagged, completions_of_sends)
 
 Test(fi_tagged, bits_are_ignored_that_the_receive_names)
 {
-	static const struct { uint64_t sent, asked, ignore; bool match; } rows[] = {
-		{ 5, 5, 0, true }, { 5, 4, 0, false }, { 5, 4, 1, true }, { 5, 4, 2, false },
-		{ 5, 5 | 1ull << 63, 0, false }, { 5, 5 | 1ull << 63, 1ull << 63, true }, { 0, UINT64_MAX, UINT64_MAX, true },
-		{ 0xff00000000000001, 1, 0xffull << 56, true }, { 0xff00000000000002, 1, 0xffull << 56, false },
+	static const struct {
+		uint64_t sent, asked, ignore;
+		bool match;
+	} rows[] = {
+		{ 5, 5, 0, true },
+		{ 5, 4, 0, false },
+		{ 5, 4, 1, true },
+		{ 5, 4, 2, false },
+		{ 5, 5 | 1ull << 63, 0, false },
+		{ 5, 5 | 1ull << 63, 1ull << 63, true },
+		{ 0, UINT64_MAX, UINT64_MAX, true },
+		{ 0xff00000000000001, 1, 0xffull << 56, true },
+		{ 0xff00000000000002, 1, 0xffull << 56, false },
 	};
 	struct world w;
 
@@ -144,9 +155,9 @@ Test(fi_tagged, bits_are_ignored_that_the_receive_names)
 			continue;
 		}
 		expect_silence(&w);
-		receive_by(&w, 0, rows[row].sent, 0, &w);	/* takes the message */
+		receive_by(&w, 0, rows[row].sent, 0, &w); /* takes the message */
 		cr_expect(received(&w).tag == rows[row].sent, "row %zu", row);
-		RC(0, fi_tinject(w.ep, from, LEN, w.self, rows[row].asked));	/* and this what was posted first */
+		RC(0, fi_tinject(w.ep, from, LEN, w.self, rows[row].asked)); /* and this what was posted first */
 		cr_expect(received(&w).tag == rows[row].asked, "row %zu", row);
 	}
 	world_close(&w);
@@ -162,7 +173,7 @@ Test(fi_tagged, receives_take_in_the_order_posted)
 	world_open(&w, &(struct want){ .caps = FI_TAGGED });
 	for (int i = 0; i < 6; i++)
 		receive_by(&w, 0, 7, ignore[i], &context[i]);
-	RC(0, fi_tinject(w.ep, from, 1, w.self, 99));	/* the first that ignores enough */
+	RC(0, fi_tinject(w.ep, from, 1, w.self, 99)); /* the first that ignores enough */
 	cr_expect(received(&w).op_context == &context[1]);
 	RC(0, fi_tinject(w.ep, from, 1, w.self, 8));
 	cr_expect(received(&w).op_context == &context[3]);
@@ -190,7 +201,7 @@ Test(fi_tagged, messages_are_taken_in_the_order_sent)
 	cr_expect(received(&w).tag == 8 && into[0] == '1');
 	receive_by(&w, 0, 0, UINT64_MAX, &w);
 	cr_expect(received(&w).tag == 7 && into[0] == '0');
-	receive_by(&w, 0, 8, 1, &w);	/* 8 and 9 */
+	receive_by(&w, 0, 8, 1, &w); /* 8 and 9 */
 	cr_expect(received(&w).tag == 9 && into[0] == '3');
 	for (int i = 0; i < 3; i++) {
 		receive_by(&w, 0, 0, UINT64_MAX, &w);
@@ -230,7 +241,7 @@ Test(fi_tagged, receives_for_one_source)
 	for (int directed = 0; directed < 2; directed++) {
 		world_open(&w, &(struct want){ .caps = FI_TAGGED | (directed ? FI_DIRECTED_RECV : 0) });
 		RC(0, fi_getname(&w.ep->fid, &stranger, &length));
-		((uint8_t *)&stranger)[3] ^= 1;	/* another port */
+		((uint8_t *)&stranger)[3] ^= 1; /* another port */
 		RC(1, fi_av_insert(w.av, &stranger, 1, &other, 0, NULL));
 		RC(0, fi_trecv(w.ep, into, LEN, NULL, other, 3, 0, &other));
 		RC(0, fi_trecv(w.ep, into, LEN, NULL, w.self, 3, 0, &w));
@@ -295,8 +306,7 @@ Test(fi_tagged, receives_are_cancelled_by_their_context)
 		RC(0, fi_cancel(&w.ep->fid, (void *)&ignore[i]));
 		RC(-FI_ENOENT, fi_cancel(&w.ep->fid, (void *)&ignore[i]));
 		error = failed(&w);
-		cr_expect(error.err == FI_ECANCELED && error.op_context == &ignore[i] &&
-			  error.flags == (FI_TAGGED | FI_RECV));
+		cr_expect(error.err == FI_ECANCELED && error.op_context == &ignore[i] && error.flags == (FI_TAGGED | FI_RECV));
 		RC(0, fi_tinject(w.ep, from, 1, w.self, 200 + i));
 		cr_expect(received(&w).op_context == &w);
 	}
@@ -333,7 +343,7 @@ Test(fi_tagged, arguments)
 	RC(-FI_EBADFLAGS, fi_trecvmsg(w.ep, &msg, FI_MULTI_RECV));
 	RC(-FI_EBADFLAGS, fi_trecvmsg(w.ep, &msg, FI_INJECT));
 	receive_by(&w, 0, 0, UINT64_MAX, &w);
-	expect_silence(&w);	/* none of them was posted */
+	expect_silence(&w); /* none of them was posted */
 	RC(0, fi_tsend(w.ep, NULL, 0, NULL, w.self, 77, NULL));
 	cr_expect(received(&w).tag == 77);
 	world_close(&w);
@@ -353,7 +363,7 @@ Test(fi_tagged, capabilities_not_opened_are_refused)
 	world_open(&w, &(struct want){ .caps = FI_TAGGED | FI_SEND });
 	RC(-FI_EOPNOTSUPP, fi_send(w.ep, from, 8, NULL, w.self, NULL));
 	RC(-FI_EOPNOTSUPP, fi_trecv(w.ep, into, 8, NULL, w.self, 1, 0, NULL));
-	RC(0, fi_tsend(w.ep, from, 8, NULL, w.self, 1, &w));	/* which cannot receive it */
+	RC(0, fi_tsend(w.ep, from, 8, NULL, w.self, 1, &w)); /* which cannot receive it */
 	cr_expect(failed(&w).err == FI_EACCES);
 	world_close(&w);
 	world_open(&w, &(struct want){ .caps = FI_TAGGED | FI_RECV });

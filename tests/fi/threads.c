@@ -18,15 +18,15 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_trigger.h>
 
-enum { THREADS = 4, EACH = 200 };	/* together fewer than there is room for at a time */
+enum { THREADS = 4, EACH = 200 }; /* together fewer than there is room for at a time */
 
-#define RC(want, call) \
-	do { \
-		long long rc_ = (long long)(call); \
-		if (rc_ != (want)) { \
+#define RC(want, call)                                                                                                           \
+	do {                                                                                                                     \
+		long long rc_ = (long long)(call);                                                                               \
+		if (rc_ != (want)) {                                                                                             \
 			printf("not ok threads %s:%d: %s: %lld (%s)\n", __FILE__, __LINE__, #call, rc_, fi_strerror((int)-rc_)); \
-			exit(1); \
-		} \
+			exit(1);                                                                                                 \
+		}                                                                                                                \
 	} while (0)
 
 struct mark {
@@ -38,11 +38,11 @@ static struct crowd {
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_av *av;
-	struct fid_ep *tx, *rx, *srx;	/* messages go from tx to rx, whose receives are srx's */
+	struct fid_ep *tx, *rx, *srx; /* messages go from tx to rx, whose receives are srx's */
 	struct fid_cq *tx_cq, *rx_cq;
 	struct fid_cntr *event;
 	fi_addr_t to;
-	atomic_int left;		/* completions to be read */
+	atomic_int left; /* completions to be read */
 	struct mark marks[THREADS][EACH];
 } crowd;
 
@@ -204,7 +204,7 @@ static void reap_triggered(struct fid_cq *cq, bool sent)
 }
 
 static atomic_bool over;
-static atomic_uint looks;	/* relaxed: what it counts is not to be ordered by it */
+static atomic_uint looks; /* relaxed: what it counts is not to be ordered by it */
 
 static void *keep_waiting(void *set)
 {

@@ -13,7 +13,7 @@ enum { KEY = 7, MANY = 300 };
 
 static uint64_t target[8], in[8], out[8];
 static struct fid_mr *mr;
-static struct fid_cntr *event, *done;	/* what is waited for, and what counts completions of work */
+static struct fid_cntr *event, *done; /* what is waited for, and what counts completions of work */
 
 static void trigger_open(struct world *w, struct want want)
 {
@@ -37,17 +37,22 @@ static void trigger_close(struct world *w)
 static struct fi_triggered_context at(size_t threshold)
 {
 	return (struct fi_triggered_context){
-		.event_type = FI_TRIGGER_THRESHOLD, .trigger.threshold = { .cntr = event, .threshold = threshold },
+		.event_type = FI_TRIGGER_THRESHOLD,
+		.trigger.threshold = { .cntr = event, .threshold = threshold },
 	};
 }
 
-static int write_when(struct world *w, uint64_t *value, size_t threshold, struct fi_triggered_context *context,
-		      uint64_t flags)
+static int write_when(struct world *w, uint64_t *value, size_t threshold, struct fi_triggered_context *context, uint64_t flags)
 {
 	struct iovec iov = { value, sizeof(*value) };
 	struct fi_rma_iov rma = { 0, sizeof(*value), KEY };
 	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .iov_count = 1, .addr = w->self, .rma_iov = &rma, .rma_iov_count = 1, .context = context,
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = w->self,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
+		.context = context,
 	};
 
 	*context = at(threshold);
@@ -147,8 +152,14 @@ Test(fi_trigger, a_chain_by_the_endpoints_own_counter)
 		values[i] = (uint64_t)i;
 		context[i] = at((size_t)i + 1);
 		context[i].trigger.threshold.cntr = w.cntr;
-		RC(0, fi_writemsg(w.ep, &(struct fi_msg_rma){ .msg_iov = &iov, .iov_count = 1, .addr = w.self, .rma_iov = &rma,
-							      .rma_iov_count = 1, .context = &context[i] }, FI_TRIGGER));
+		RC(0, fi_writemsg(w.ep,
+				  &(struct fi_msg_rma){ .msg_iov = &iov,
+							.iov_count = 1,
+							.addr = w.self,
+							.rma_iov = &rma,
+							.rma_iov_count = 1,
+							.context = &context[i] },
+				  FI_TRIGGER));
 	}
 	nothing_yet(&w);
 	RC(0, fi_write(w.ep, out, 8, NULL, w.self, 0, KEY, NULL));
@@ -247,7 +258,11 @@ static int queue(struct world *w, struct fi_deferred_work *work)
 static struct fi_deferred_work work_at(uint64_t threshold, enum fi_op_type type, void *op)
 {
 	return (struct fi_deferred_work){
-		.threshold = threshold, .triggering_cntr = event, .completion_cntr = done, .op_type = type, .op.msg = op,
+		.threshold = threshold,
+		.triggering_cntr = event,
+		.completion_cntr = done,
+		.op_type = type,
+		.op.msg = op,
 	};
 }
 
@@ -258,6 +273,7 @@ static void wait_for(struct fid_cntr *cntr, uint64_t value)
 	cr_assert_eq(fi_cntr_read(cntr), value);
 }
 
+/* clang-format off */
 /* One of each kind; they are counted where they say, and tell nobody else. */
 Test(fi_trigger, work_of_every_kind)
 {
@@ -317,6 +333,7 @@ Test(fi_trigger, work_of_every_kind)
 	cr_assert(fi_cntr_read(w.cntr) == 0 && fi_cntr_readerr(w.cntr) == 0 && fi_cntr_readerr(done) == 0);
 	trigger_close(&w);
 }
+/* clang-format on */
 
 /* A program of counters alone: as many steps as there is work, none of them nested. */
 Test(fi_trigger, counters_that_set_counters)
@@ -355,8 +372,14 @@ Test(fi_trigger, work_that_tells_and_work_that_fails)
 
 		for (int i = 0; i < 3; i++) {
 			op[i] = (struct fi_op_rma){
-				w.ep, { .msg_iov = &iov, .iov_count = 1, .addr = w.self, .rma_iov = i ? &bad : &good,
-					.rma_iov_count = 1, .context = &op[i] }, i < 2 ? FI_COMPLETION : 0,
+				w.ep,
+				{ .msg_iov = &iov,
+				  .iov_count = 1,
+				  .addr = w.self,
+				  .rma_iov = i ? &bad : &good,
+				  .rma_iov_count = 1,
+				  .context = &op[i] },
+				i < 2 ? FI_COMPLETION : 0,
 			};
 			work[i] = work_at(1, FI_OP_WRITE, &op[i]);
 			RC(0, queue(&w, &work[i]));
@@ -390,7 +413,9 @@ Test(fi_trigger, work_is_taken_back)
 
 	trigger_open(&w, (struct want){ 0 });
 	op = (struct fi_op_rma){
-		w.ep, { .msg_iov = &iov, .iov_count = 1, .addr = w.self, .rma_iov = &rma, .rma_iov_count = 1 }, FI_COMPLETION,
+		w.ep,
+		{ .msg_iov = &iov, .iov_count = 1, .addr = w.self, .rma_iov = &rma, .rma_iov_count = 1 },
+		FI_COMPLETION,
 	};
 	change = (struct fi_op_cntr){ done, 1 };
 	out[0] = 1;

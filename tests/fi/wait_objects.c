@@ -196,9 +196,13 @@ static void set_open(struct set_world *s, enum fi_wait_obj obj)
 	world_open(&s->w, &(struct want){ 0 });
 	RC(0, fi_close(&s->w.ep->fid));
 	RC(0, fi_wait_open(s->w.fabric, &attr, &s->set));
-	RC(0, fi_cq_open(s->w.domain, &(struct fi_cq_attr){
-		.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_SET, .wait_set = s->set,
-	}, &s->cq, NULL));
+	RC(0, fi_cq_open(s->w.domain,
+			 &(struct fi_cq_attr){
+				 .format = FI_CQ_FORMAT_TAGGED,
+				 .wait_obj = FI_WAIT_SET,
+				 .wait_set = s->set,
+			 },
+			 &s->cq, NULL));
 	RC(0, fi_cntr_open(s->w.domain, &(struct fi_cntr_attr){ .wait_obj = FI_WAIT_SET, .wait_set = s->set }, &s->cntr, NULL));
 	RC(0, fi_eq_open(s->w.fabric, &(struct fi_eq_attr){ .flags = FI_WRITE, .wait_obj = FI_WAIT_SET, .wait_set = s->set },
 			 &s->eq, NULL));

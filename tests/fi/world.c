@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GUARD_S = 30 };	/* a hang guard, no promise of speed */
+enum { GUARD_S = 30 }; /* a hang guard, no promise of speed */
 
 void world_need_emu(void)
 {
@@ -50,7 +50,8 @@ static void open_queues(struct world *world, const struct want *want)
 {
 	struct fi_eq_attr eq_attr = { .flags = want->eq_flags, .wait_obj = want->wait_obj };
 	struct fi_cq_attr cq_attr = {
-		.format = want->format ? want->format : FI_CQ_FORMAT_TAGGED, .wait_obj = want->wait_obj,
+		.format = want->format ? want->format : FI_CQ_FORMAT_TAGGED,
+		.wait_obj = want->wait_obj,
 	};
 	struct fi_cntr_attr cntr_attr = { .wait_obj = want->wait_obj };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .flags = want->av_flags };

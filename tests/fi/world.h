@@ -15,18 +15,18 @@
 #include <rdma/fi_rma.h>
 
 #define EP_SOCK_DGRAM ((enum fi_ep_type)5) /* FI_EP_SOCK_DGRAM and FI_VARIABLE_MSG: libfabric 2.0 took them out */
-#define VARIABLE_MSG  (1ULL << 48)	   /* of its headers */
+#define VARIABLE_MSG (1ULL << 48)          /* of its headers */
 
 struct want {
-	uint32_t api;		/* 0: 1.17 */
-	int      mr_mode;	/* offered */
-	uint64_t caps;		/* 0: all */
-	enum fi_ep_type type;	/* 0: FI_EP_RDM */
-	enum fi_cq_format format;	/* 0: FI_CQ_FORMAT_TAGGED */
+	uint32_t api;             /* 0: 1.17 */
+	int mr_mode;              /* offered */
+	uint64_t caps;            /* 0: all */
+	enum fi_ep_type type;     /* 0: FI_EP_RDM */
+	enum fi_cq_format format; /* 0: FI_CQ_FORMAT_TAGGED */
 	enum fi_wait_obj wait_obj;
-	uint64_t bind;		/* added to FI_TRANSMIT | FI_RECV */
+	uint64_t bind; /* added to FI_TRANSMIT | FI_RECV */
 	uint64_t av_flags;
-	uint64_t op_flags;	/* defaults of the transmit side */
+	uint64_t op_flags; /* defaults of the transmit side */
 	uint64_t eq_flags;
 };
 
@@ -38,7 +38,7 @@ struct world {
 	struct fid_cq *cq;
 	struct fid_cntr *cntr;
 	struct fid_av *av;
-	struct fid_ep *ep;	/* bound to av, cq, cntr (all directions) and eq; enabled by world_open() */
+	struct fid_ep *ep; /* bound to av, cq, cntr (all directions) and eq; enabled by world_open() */
 	fi_addr_t self;
 };
 
@@ -47,7 +47,7 @@ void world_need_emu(void);
 /* Hints for an endpoint of emu with the wishes; to be freed. */
 struct fi_info *world_hints(const struct want *want);
 /* fi_getinfo with them: 0 and *info, or what it said. Frees hints. */
-int  world_getinfo(const struct want *want, struct fi_info *hints, struct fi_info **info);
+int world_getinfo(const struct want *want, struct fi_info *hints, struct fi_info **info);
 
 void world_open(struct world *world, const struct want *want);
 void world_open_disabled(struct world *world, const struct want *want);
@@ -62,11 +62,11 @@ const char *world_logged(int log);
 /* The next completion or error: 1, or -FI_EAVAIL; ends the test if there is none within the hang guard. */
 ssize_t world_next(struct world *world, void *entry);
 
-#define RC(want, call) \
-	do { \
-		long long rc_ = (long long)(call), want_ = (long long)(want); \
+#define RC(want, call)                                                                                         \
+	do {                                                                                                   \
+		long long rc_ = (long long)(call), want_ = (long long)(want);                                  \
 		cr_assert(rc_ == want_, "%s:%d: %s: %lld (%s), expected %lld", __FILE__, __LINE__, #call, rc_, \
-			  fi_strerror((int)-rc_), want_); \
+			  fi_strerror((int)-rc_), want_);                                                      \
 	} while (0)
 
 #endif

@@ -58,8 +58,8 @@ static size_t again_answer(const struct wire_head *head, uint8_t *at)
 
 	switch (head->op) {
 	case WIRE_DATA:
-		return wire_put_data(at, head->flags & ~WIRE_F_LAST, payload, wire_get64(data->ref),
-				     wire_get64(data->offset), wire_get64(data->rest));
+		return wire_put_data(at, head->flags & ~WIRE_F_LAST, payload, wire_get64(data->ref), wire_get64(data->offset),
+				     wire_get64(data->rest));
 	case WIRE_PULL:
 		return wire_put_pull(at, wire_get64(pull->ref), wire_get64(pull->offset), wire_get64(pull->length));
 	case WIRE_RNR:
@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	length = sizeof(*head) + wire_body_len(data[0]);
 	if (size < length || wire_check_head((const struct wire_head *)data, WIRE_SEGMENT_MAX))
 		return 0;
-	bytes = malloc(length);		/* of its own size: what reads behind it is found */
+	bytes = malloc(length); /* of its own size: what reads behind it is found */
 	FUZZ_CHECK(bytes);
 	memcpy(bytes, data, length);
 	head = (const struct wire_head *)bytes;

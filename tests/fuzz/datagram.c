@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		       length - sizeof(struct wire_datagram));
 		wire_get_datagram(bytes, &fields);
 		FUZZ_CHECK(wire_put_datagram(again, &fields) == length);
-		if (fields.flags & WIRE_DG_TAGGED)	/* by a secret, which is not here */
+		if (fields.flags & WIRE_DG_TAGGED) /* by a secret, which is not here */
 			((struct wire_datagram *)again)->digest = ((struct wire_datagram *)bytes)->digest;
 		FUZZ_CHECK(!memcmp(again, bytes, length));
 		free(again);

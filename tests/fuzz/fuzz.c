@@ -28,6 +28,6 @@ void fuzz_redigest(uint8_t *frame, bool heads, bool payloads)
 	head->digest = wire_put64(heads || head->op == WIRE_HELLO ? digest_head(head) : 0);
 	payloads |= heads && wire_forms[head->op].payload == WIRE_PAYLOAD_ATOMIC;
 	if (payload)
-		trailer->digest = wire_put64(wire_trailer_digest(wire_get32(trailer->status),
-								 payloads ? digest_bytes(at, payload) : 0));
+		trailer->digest = wire_put64(
+			wire_trailer_digest(wire_get32(trailer->status), payloads ? digest_bytes(at, payload) : 0));
 }

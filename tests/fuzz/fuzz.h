@@ -12,12 +12,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_CHECK(cond) \
-	do { \
-		if (!(cond)) { \
+#define FUZZ_CHECK(cond)                                                                   \
+	do {                                                                               \
+		if (!(cond)) {                                                             \
 			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-			abort(); \
-		} \
+			abort();                                                           \
+		}                                                                          \
 	} while (0)
 
 /* The next frame of a stream, as far as it is there: *frame bytes of `left`. False: it is cut off, or has no op. */

@@ -32,8 +32,14 @@ void region_renew(struct memory *memory, struct region *region)
 {
 	struct iovec iov[PIECES];
 	struct mr_attr attr = {
-		.iov = iov, .iov_count = (size_t)region->pieces, .access = region->access, .key = region->key, .key_bytes = 8,
-		.virtual_addr = region->virtual_addr, .single_use = region->single_use, .auth = region->auth,
+		.iov = iov,
+		.iov_count = (size_t)region->pieces,
+		.access = region->access,
+		.key = region->key,
+		.key_bytes = 8,
+		.virtual_addr = region->virtual_addr,
+		.single_use = region->single_use,
+		.auth = region->auth,
 		.persistent = true,
 	};
 
@@ -74,9 +80,13 @@ static void region_open(struct memory *memory, int number)
 	struct region *region = &memory->region[number];
 
 	*region = (struct region){
-		.key = 100 + (uint64_t)number, .auth = kinds[number].auth, .access = kinds[number].access,
-		.virtual_addr = kinds[number].virtual_addr, .single_use = kinds[number].single_use,
-		.pieces = kinds[number].pieces, .closed = true,
+		.key = 100 + (uint64_t)number,
+		.auth = kinds[number].auth,
+		.access = kinds[number].access,
+		.virtual_addr = kinds[number].virtual_addr,
+		.single_use = kinds[number].single_use,
+		.pieces = kinds[number].pieces,
+		.closed = true,
 	};
 	region->size = piece_at(region, (size_t)region->pieces);
 	region->block = block_open(region->size, (uint8_t)(1 + number));

@@ -12,7 +12,7 @@
 
 enum { REGION_BYTES = 256, GAP = 64, PIECES = 2, BUFFERS = 16, BUFFER_BYTES = 256 };
 enum { REGION_OPEN, REGION_SHUT, REGION_INTO, REGION_SINGLE, REGION_KEYED, REGION_SPARE, REGIONS };
-enum { MEMORY_AUTH = 77 };	/* what opens REGION_KEYED */
+enum { MEMORY_AUTH = 77 }; /* what opens REGION_KEYED */
 
 struct region {
 	struct mr *mr;
@@ -20,23 +20,25 @@ struct region {
 	uint32_t access;
 	bool virtual_addr, single_use;
 	int pieces;
-	size_t size;		/* of the block, in which pieces and gaps take turns */
+	size_t size; /* of the block, in which pieces and gaps take turns */
 	uint8_t *block, *shadow, *first;
-	uint64_t life;		/* counts registrations */
+	uint64_t life; /* counts registrations */
 	bool closed;
 };
 
 /* Where the bytes of one access lie, if it is one that may be: in the block of a region. */
 struct permit {
-	struct region *region;	/* NULL: no byte may change */
+	struct region *region; /* NULL: no byte may change */
 	size_t runs;
-	struct { size_t at, length; } run[PIECES];
+	struct {
+		size_t at, length;
+	} run[PIECES];
 };
 
 struct buffer {
 	bool lent;
-	bool source;		/* lent to be read */
-	size_t length;		/* of it, that is lent */
+	bool source;   /* lent to be read */
+	size_t length; /* of it, that is lent */
 	uint8_t *bytes, *shadow;
 };
 

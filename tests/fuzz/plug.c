@@ -187,10 +187,21 @@ static void link_log(void *arg, int level, const char *text)
 }
 
 static const struct link_ops ops = {
-	.dial = link_dial, .send = link_send, .recv = link_recv, .at_once = link_at_once, .want_write = link_want_write,
-	.set_readable = link_set_readable, .store_ack = link_store_ack, .stored_ack = link_stored_ack,
-	.set_polling = link_set_polling, .close = link_close,
-	.listen = link_listen, .unlisten = link_unlisten, .poll = link_poll, .random = link_random, .log = link_log,
+	.dial = link_dial,
+	.send = link_send,
+	.recv = link_recv,
+	.at_once = link_at_once,
+	.want_write = link_want_write,
+	.set_readable = link_set_readable,
+	.store_ack = link_store_ack,
+	.stored_ack = link_stored_ack,
+	.set_polling = link_set_polling,
+	.close = link_close,
+	.listen = link_listen,
+	.unlisten = link_unlisten,
+	.poll = link_poll,
+	.random = link_random,
+	.log = link_log,
 };
 
 static void flush_begin(void *arg, struct flush *flush)

@@ -12,23 +12,23 @@ enum { PLUG_LINES = 16, PLUG_OUT = 32 * 1024 };
 struct line {
 	struct plug *plug;
 	struct conn *conn;
-	bool used;		/* by the device */
+	bool used; /* by the device */
 	bool dialled, rx_paused, wants;
-	bool ended;		/* by the target */
-	const uint8_t *in;	/* what the device is to receive, */
+	bool ended;        /* by the target */
+	const uint8_t *in; /* what the device is to receive, */
 	size_t left;
-	size_t piece;		/* so many bytes at once; 0: any */
-	uint8_t out[PLUG_OUT];	/* what it has sent */
+	size_t piece;          /* so many bytes at once; 0: any */
+	uint8_t out[PLUG_OUT]; /* what it has sent */
 	size_t said;
-	uint64_t note;		/* its last, beside that */
+	uint64_t note; /* its last, beside that */
 };
 
 struct plug {
 	struct nic *nic;
-	struct ep *ep;		/* the endpoint that listens */
+	struct ep *ep; /* the endpoint that listens */
 	uint64_t now_ns, random;
 	struct flush *flushes;
-	unsigned turn;		/* whose slot is taken next: what was closed can be read a while */
+	unsigned turn; /* whose slot is taken next: what was closed can be read a while */
 	struct line line[PLUG_LINES];
 };
 

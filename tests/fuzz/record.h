@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_RECORD_H
 #define TESTS_FUZZ_RECORD_H
 
-enum { RECORD = 8 };		/* bytes, of which the first is the kind */
-enum { RECORD_RAW = 28 };	/* the last kind: what is behind it is a frame as it stands */
+enum { RECORD = 8 };      /* bytes, of which the first is the kind */
+enum { RECORD_RAW = 28 }; /* the last kind: what is behind it is a frame as it stands */
 
 #endif

@@ -13,8 +13,10 @@
 /* Tags cost time: an endpoint that has them is opened only where they are asked for. */
 enum { HOW_FULL = 1, HOW_DEAF = 2, HOW_TAGS = 4, HOW_NO_READS = 8, HOW_NO_WRITES = 16, HOW_NO_ATOMICS = 32 };
 enum { STRANGER, BYSTANDER, RECORDS = 64, BETWEEN_NS = 2000000000 };
-enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV | EP_SOURCE |
-	      EP_RMA_EVENT | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV };
+enum {
+	CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV | EP_SOURCE |
+	       EP_RMA_EVENT | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV
+};
 
 static uint32_t caps_of(uint8_t how)
 {
@@ -27,12 +29,16 @@ static void begin(struct scene *scene, uint8_t how)
 	struct sockaddr_storage at = { .ss_family = AF_INET };
 	struct sockaddr_in *in = (struct sockaddr_in *)&at;
 	struct ep_attr attr = {
-		.pd = scene->memory.pd, .av = scene->av, .caps = caps_of(how), .tx_size = BUFFERS, .rx_size = BUFFERS,
+		.pd = scene->memory.pd,
+		.av = scene->av,
+		.caps = caps_of(how),
+		.tx_size = BUFFERS,
+		.rx_size = BUFFERS,
 	};
 	struct stranger *stranger = &scene->stranger;
 
 	scene->plug.random = 1;
-	scene->plug.now_ns += BETWEEN_NS;	/* nothing that is counted by the second goes on from one to the next */
+	scene->plug.now_ns += BETWEEN_NS; /* nothing that is counted by the second goes on from one to the next */
 	scene->rest = 0;
 	scene->deaf = how & HOW_DEAF;
 	memory_reset(&scene->memory);

@@ -30,25 +30,25 @@ static void aim(const struct scene *scene, const uint8_t *r, struct wire_target_
 
 	*length = second;
 	switch (r[WAY] & 7) {
-	case 1:		/* up to the end, or a little beyond */
+	case 1: /* up to the end, or a little beyond */
 		offset = REGION_BYTES - second;
 		*length = second + edge;
 		break;
-	case 2:		/* at the end */
+	case 2: /* at the end */
 		offset = REGION_BYTES + edge;
 		break;
-	case 3:		/* before the start */
+	case 3: /* before the start */
 		offset = edge;
 		break;
-	case 4:		/* all of it, or a little more */
+	case 4: /* all of it, or a little more */
 		offset = 0;
 		*length = REGION_BYTES + edge;
 		break;
-	case 5:		/* around 2^64 */
+	case 5: /* around 2^64 */
 		offset = first % 2 ? (uint64_t)0 - second : first;
 		*length = first % 2 ? first : (uint64_t)0 - second;
 		break;
-	case 6:		/* where two pieces meet */
+	case 6: /* where two pieces meet */
 		offset = REGION_BYTES / 2 + edge;
 		break;
 	case 7:
@@ -101,7 +101,7 @@ static void do_write(struct scene *scene, const uint8_t *r)
 
 	aim(scene, r, &to, &length);
 	payload = length <= PAYLOAD_MAX ? length : 64;
-	if (r[HOW] & 4)		/* in segments */
+	if (r[HOW] & 4) /* in segments */
 		payload /= 2;
 	wire_put_write(scene->stranger.frame, WIRE_F_FIRST | flag, (uint32_t)payload, number(&scene->stranger, r[NUMBER]), &to,
 		       length, flag & WIRE_F_CQ_DATA ? 5 : 0);
@@ -249,7 +249,11 @@ static uint64_t verdict(struct scene *scene, const uint8_t *r)
 static void do_nak(struct scene *scene, const uint8_t *r)
 {
 	struct wire_nak_fields fields = {
-		.ref = pick(scene, r, ~0u).seq, .cause = 1u + r[FIRST], .access = r[SECOND], .region = r[WAY], .excess = r[FILL],
+		.ref = pick(scene, r, ~0u).seq,
+		.cause = 1u + r[FIRST],
+		.access = r[SECOND],
+		.region = r[WAY],
+		.excess = r[FILL],
 	};
 
 	fields.verdict = verdict(scene, r);
@@ -333,11 +337,19 @@ static void do_post(struct scene *scene, const uint8_t *r)
 	struct iovec iov = { buffer ? buffer->bytes : NULL, length };
 	struct remote remote = { .length = iov.iov_len, .key = 1 };
 	struct post_atomic atomic = {
-		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 }, .result = &iov, .result_count = 1,
+		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 },
+		.result = &iov,
+		.result_count = 1,
 	};
 	struct post post = {
-		.kind = kind, .flags = POST_COMPLETE | (r[HOW] & 1 ? POST_FENCE : 0), .dest = scene->known, .context = buffer,
-		.iov = &iov, .iov_count = 1, .remote = &remote, .remote_count = kind != OP_SEND,
+		.kind = kind,
+		.flags = POST_COMPLETE | (r[HOW] & 1 ? POST_FENCE : 0),
+		.dest = scene->known,
+		.context = buffer,
+		.iov = &iov,
+		.iov_count = 1,
+		.remote = &remote,
+		.remote_count = kind != OP_SEND,
 		.atomic = kind == OP_ATOMIC ? &atomic : NULL,
 	};
 
@@ -355,7 +367,10 @@ static void do_receive(struct scene *scene, const uint8_t *r)
 	struct buffer *buffer = buffer_lend(&scene->memory, r[FIRST], false);
 	struct iovec iov = { buffer ? buffer->bytes : NULL, r[FIRST] };
 	struct recv_post post = {
-		.iov = &iov, .iov_count = 1, .flags = POST_COMPLETE, .source = r[HOW] & 4 ? scene->known : AV_NONE,
+		.iov = &iov,
+		.iov_count = 1,
+		.flags = POST_COMPLETE,
+		.source = r[HOW] & 4 ? scene->known : AV_NONE,
 		.context = buffer,
 	};
 
@@ -380,9 +395,9 @@ static void do_cancel(struct scene *scene, const uint8_t *r)
 }
 
 static void (*const kinds[])(struct scene *scene, const uint8_t *r) = {
-	do_write, do_write, do_read, do_read, do_atomic, do_atomic, do_go_on, do_go_on, do_message, do_message, do_message,
-	do_receive, do_ack, do_data, do_pull, do_nak, do_verdict, do_result, do_rnr, do_bye, do_cm, do_greet, do_spoil, do_time,
-	do_region, do_post, do_post, do_cancel,
+	do_write,   do_write,   do_read,  do_read, do_atomic, do_atomic, do_go_on,   do_go_on,  do_message, do_message,
+	do_message, do_receive, do_ack,   do_data, do_pull,   do_nak,    do_verdict, do_result, do_rnr,     do_bye,
+	do_cm,      do_greet,   do_spoil, do_time, do_region, do_post,   do_post,    do_cancel,
 };
 static_assert(sizeof(kinds) / sizeof(kinds[0]) == RECORD_RAW, "the last one is do_raw()");
 
@@ -424,7 +439,7 @@ void scene_read(struct scene *scene)
 			n = 1;
 		}
 		for (ssize_t i = 0; i < n; i++)
-			if (c[i].context)	/* else CQ data of a peer's */
+			if (c[i].context) /* else CQ data of a peer's */
 				buffer_done(c[i].context);
 	}
 }
@@ -432,7 +447,10 @@ void scene_read(struct scene *scene)
 void scene_open(struct scene *scene, bool full)
 {
 	const struct nic_config config = {
-		.digest = full ? NIC_DIGEST_FULL : NIC_DIGEST_HEAD, .eager = 32, .unexpected_bytes = 256, .envelopes = 4,
+		.digest = full ? NIC_DIGEST_FULL : NIC_DIGEST_HEAD,
+		.eager = 32,
+		.unexpected_bytes = 256,
+		.envelopes = 4,
 	};
 
 	plug_open(&scene->plug, &config);

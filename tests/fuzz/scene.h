@@ -12,10 +12,10 @@ struct scene {
 	struct av *av;
 	struct cq *cq;
 	struct ep *ep;
-	uint64_t known;			/* the stranger's index */
-	bool opened, deaf;		/* the program reads no completions */
+	uint64_t known;    /* the stranger's index */
+	bool opened, deaf; /* the program reads no completions */
 	struct stranger stranger;
-	struct wire_target_fields to;	/* what the open WRITE goes on with */
+	struct wire_target_fields to; /* what the open WRITE goes on with */
 	uint64_t rest;
 };
 

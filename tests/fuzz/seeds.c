@@ -15,8 +15,7 @@ static void put(const char *folder, const char *target, int number, const uint8_
 
 	snprintf(path, sizeof(path), "%s/%s/golden-%02d-%02x", folder, target, number, first);
 	file = fopen(path, "wb");
-	if (!file || (first != 0xff && fputc(first, file) == EOF) || fwrite(bytes, 1, length, file) != length ||
-	    fclose(file)) {
+	if (!file || (first != 0xff && fputc(first, file) == EOF) || fwrite(bytes, 1, length, file) != length || fclose(file)) {
 		perror(path);
 		exit(1);
 	}
@@ -25,7 +24,7 @@ static void put(const char *folder, const char *target, int number, const uint8_
 /* The whole stream, and each frame alone. */
 static void put_streams(const char *folder)
 {
-	uint8_t all[8192] = { 7 };	/* the second byte of the stream's input: pieces */
+	uint8_t all[8192] = { 7 }; /* the second byte of the stream's input: pieces */
 	size_t length = 1;
 
 	for (int i = 0; i < GOLDENS; i++) {
@@ -70,9 +69,11 @@ static void put_datagrams(const char *folder)
 
 	for (int i = 0; i < 3; i++) {
 		struct wire_datagram_fields fields = {
-			.flags = flags[i], .from = { .family = 4, .port = 7, .addr = { 10, 0, 0, 1 } },
+			.flags = flags[i],
+			.from = { .family = 4, .port = 7, .addr = { 10, 0, 0, 1 } },
 			.payload = 40u * (unsigned)i,
-			.cq_data = flags[i] & WIRE_DG_CQ_DATA ? 77 : 0, .auth = 5,
+			.cq_data = flags[i] & WIRE_DG_CQ_DATA ? 77 : 0,
+			.auth = 5,
 		};
 
 		put(folder, "datagram", i, bytes, wire_put_datagram(bytes, &fields), 1);

@@ -139,7 +139,7 @@ static void hear_result(struct stranger *stranger, const struct wire_head *head,
 	uint32_t length = wire_get32(head->payload);
 
 	if (asked->seq != ref && ref + ASKED <= stranger->executed)
-		return;		/* told again long after */
+		return; /* told again long after */
 	FUZZ_CHECK(asked->seq == ref && asked->permit.region && asked->length == length);
 	FUZZ_CHECK(ref != stranger->now || permit_holds(&asked->permit, payload, length));
 }
@@ -155,8 +155,9 @@ static void hear_request(struct stranger *stranger, const struct wire_head *head
 	if (head->op == WIRE_READ)
 		length = wire_get64(read->length);
 	stranger->heard = wire_get64(head->seq) > stranger->heard ? wire_get64(head->seq) : stranger->heard;
-	stranger->wanted[stranger->wants++ % WANTED] =
-		(struct wanted){ .op = head->op, .seq = wire_get64(head->seq), .length = length };
+	stranger->wanted[stranger->wants++ % WANTED] = (struct wanted){ .op = head->op,
+									.seq = wire_get64(head->seq),
+									.length = length };
 }
 
 static void hear_hello(struct stranger *stranger, const struct wire_head *head)
@@ -270,9 +271,17 @@ void stranger_say(struct stranger *stranger)
 void stranger_greet(struct stranger *stranger, uint64_t seen)
 {
 	struct wire_hello_fields fields = {
-		.version_min = 1, .version_max = 1, .instance = { 1, stranger->who }, .session = 90u + stranger->who,
-		.epoch = ++stranger->epoch, .seen = seen, .verdict_seen = stranger->verdict_heard, .requests = 64, .reads = 8,
-		.segment = WIRE_SEGMENT_MIN, .features = stranger->full ? WIRE_WANT_PAYLOAD_DIGEST : 0,
+		.version_min = 1,
+		.version_max = 1,
+		.instance = { 1, stranger->who },
+		.session = 90u + stranger->who,
+		.epoch = ++stranger->epoch,
+		.seen = seen,
+		.verdict_seen = stranger->verdict_heard,
+		.requests = 64,
+		.reads = 8,
+		.segment = WIRE_SEGMENT_MIN,
+		.features = stranger->full ? WIRE_WANT_PAYLOAD_DIGEST : 0,
 		.at = { .family = 4, .port = (uint16_t)(100 + stranger->who), .addr = { 10, 9, 9, 9 } },
 	};
 	struct line *line = plug_dial(stranger->plug);

@@ -26,26 +26,29 @@ struct wanted {
 struct stranger {
 	struct plug *plug;
 	struct memory *memory;
-	struct line *line;		/* NULL: none */
+	struct line *line; /* NULL: none */
 	uint8_t who;
-	uint32_t caps;			/* of the endpoint */
-	bool full;			/* payloads have digests */
-	bool muddled;			/* this line has broken the protocol: nothing more is done for it */
-	uint8_t instance[WIRE_ID_LEN];	/* the endpoint's; zero: not met yet */
-	uint64_t epoch, executed;	/* requests of this side, as the device says */
+	uint32_t caps;                 /* of the endpoint */
+	bool full;                     /* payloads have digests */
+	bool muddled;                  /* this line has broken the protocol: nothing more is done for it */
+	uint8_t instance[WIRE_ID_LEN]; /* the endpoint's; zero: not met yet */
+	uint64_t epoch, executed;      /* requests of this side, as the device says */
 	uint64_t heard, verdict_heard, verdict_said;
-	struct asked asked[ASKED];	/* by number */
-	struct wanted wanted[WANTED];	/* the latest */
+	struct asked asked[ASKED];    /* by number */
+	struct wanted wanted[WANTED]; /* the latest */
 	uint32_t wants;
 	struct {
-		struct permit permit;	/* of the whole message */
-		struct wire_target_fields to;	/* of the next segment */
+		struct permit permit;         /* of the whole message */
+		struct wire_target_fields to; /* of the next segment */
 		uint64_t offset, rest, life;
-	} write;			/* under way; rest 0: none */
-	uint64_t now;			/* number of the request under way; 0: none */
-	struct { uint8_t mask, at; bool sealed; } spoil;	/* of the next frame; mask 0: nothing */
-	size_t piece;			/* as in struct line */
-	uint8_t frame[FRAME_ROOM];	/* the next one */
+	} write;      /* under way; rest 0: none */
+	uint64_t now; /* number of the request under way; 0: none */
+	struct {
+		uint8_t mask, at;
+		bool sealed;
+	} spoil;                   /* of the next frame; mask 0: nothing */
+	size_t piece;              /* as in struct line */
+	uint8_t frame[FRAME_ROOM]; /* the next one */
 };
 
 /* One that has said nothing, of those that the device may know already. */

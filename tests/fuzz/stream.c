@@ -14,7 +14,7 @@ struct feed {
 	struct digest_state digest;
 	uint8_t how;
 	uint64_t yielded, frames, ends;
-	uint64_t sum;		/* of all that was yielded, in order */
+	uint64_t sum; /* of all that was yielded, in order */
 	enum wire_flaw flaw;
 };
 

@@ -125,8 +125,7 @@ static long allgather(void)
 			int *mine = new_ints(count, 0), *all = new_ints(count * (size_t)ranks, -1);
 
 			fill_values(in_place ? all + count * (size_t)my_rank : mine, count, my_rank);
-			MPI_Allgather(in_place ? MPI_IN_PLACE : mine, (int)count, MPI_INT, all, (int)count, MPI_INT,
-				      WORLD);
+			MPI_Allgather(in_place ? MPI_IN_PLACE : mine, (int)count, MPI_INT, all, (int)count, MPI_INT, WORLD);
 			for (int i = 0; i < ranks; i++)
 				wrong += check_values(all + count * (size_t)i, count, i);
 			free(mine);
@@ -303,8 +302,8 @@ static void compose(void *in, void *inout, int *length, MPI_Datatype *type)
 
 	(void)type;
 	for (int i = 0; i < *length; i++, a += 4, b += 4) {
-		double result[4] = { a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
-				     a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3] };
+		double result[4] = { a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+				     a[2] * b[1] + a[3] * b[3] };
 
 		memcpy(b, result, sizeof(result));
 	}
@@ -335,7 +334,7 @@ static long who_has_least(void)
 {
 	struct {
 		double value;
-		int    rank;
+		int rank;
 	} mine = { (my_rank + 2) % ranks, my_rank }, least, most;
 
 	MPI_Allreduce(&mine, &least, 1, MPI_DOUBLE_INT, MPI_MINLOC, WORLD);

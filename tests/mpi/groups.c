@@ -59,8 +59,8 @@ static long cartesian(void)
 	MPI_Cart_create(WORLD, 1, sizes, periods, 0, &grid);
 	for (int block = 0; block < 2; block++) {
 		memset(in, -1, sizeof(in));
-		fill_values(out, COUNT, my_rank);		/* to the last */
-		fill_values(out + COUNT, COUNT, my_rank + 500);	/* to the next */
+		fill_values(out, COUNT, my_rank);               /* to the last */
+		fill_values(out + COUNT, COUNT, my_rank + 500); /* to the next */
 		if (block) {
 			MPI_Neighbor_alltoall(out, COUNT, MPI_INT, in, COUNT, MPI_INT, grid);
 		} else {
@@ -90,8 +90,7 @@ static long graph(void)
 	}
 	fill_values(out, COUNT, my_rank);
 	/* Weights all 1: MPI_UNWEIGHTED is an address that compilers warn of. */
-	MPI_Dist_graph_create_adjacent(WORLD, others, sources, ones, my_rank ? 1 : 0, &hub, ones, MPI_INFO_NULL, 0,
-				       &star);
+	MPI_Dist_graph_create_adjacent(WORLD, others, sources, ones, my_rank ? 1 : 0, &hub, ones, MPI_INFO_NULL, 0, &star);
 	MPI_Neighbor_allgatherv(out, COUNT, MPI_INT, in, lengths, places, MPI_INT, star);
 	for (int i = 0; i < others; i++)
 		wrong += check_values(in + COUNT * i, COUNT, i + 1);

@@ -36,7 +36,7 @@ static long exclusive(void)
 	MPI_Win win = open_longs(2, 0, &own);
 
 	for (int round = 0; round < ROUNDS; round++)
-		for (int target = 0; target < ranks; target += ranks > 1 ? ranks - 1 : 1) {
+		for (int target = 0; target<ranks; target += ranks> 1 ? ranks - 1 : 1) {
 			MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
 			MPI_Get(&seen, 1, MPI_LONG, target, 1, 1, MPI_LONG, win);
 			MPI_Win_flush(target, win);
@@ -98,8 +98,8 @@ static long lock_all(void)
 			MPI_Win_flush_all(win);
 		memset(in, -1, sizeof(in));
 		MPI_Rget(in, 2, MPI_LONG, to, 4 * my_rank, 2, MPI_LONG, win, &requests[0]);
-		MPI_Rget_accumulate(NULL, 0, MPI_LONG, in + 2, 2, MPI_LONG, to, 4 * my_rank + 2, 2, MPI_LONG, MPI_NO_OP,
-				    win, &requests[1]);
+		MPI_Rget_accumulate(NULL, 0, MPI_LONG, in + 2, 2, MPI_LONG, to, 4 * my_rank + 2, 2, MPI_LONG, MPI_NO_OP, win,
+				    &requests[1]);
 		MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 		wrong += memcmp(in, out, sizeof(in)) != 0;
 		MPI_Put(in, 1, MPI_LONG, to, 4 * my_rank, 1, MPI_LONG, win);

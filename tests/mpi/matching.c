@@ -23,8 +23,7 @@ static long wildcards(void)
 	}
 	for (int i = 0; my_rank == 0 && i < EACH * (ranks - 1); i++) {
 		MPI_Recv(pair, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, WORLD, &status);
-		wrong += status.MPI_SOURCE != pair[0] || status.MPI_TAG != pair[1] % 7 ||
-			 pair[1] != heard[status.MPI_SOURCE]++;
+		wrong += status.MPI_SOURCE != pair[0] || status.MPI_TAG != pair[1] % 7 || pair[1] != heard[status.MPI_SOURCE]++;
 	}
 	free(heard);
 	return wrong;
@@ -164,8 +163,7 @@ static long truncated(void)
 	}
 	wrong += in[SHORT] != -1;
 	MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_ARE_FATAL);
-	MPI_Sendrecv(out, SHORT, MPI_INT, next_rank(), 13, in, SHORT, MPI_INT, last_rank(), 13, WORLD,
-		     MPI_STATUS_IGNORE);
+	MPI_Sendrecv(out, SHORT, MPI_INT, next_rank(), 13, in, SHORT, MPI_INT, last_rank(), 13, WORLD, MPI_STATUS_IGNORE);
 	wrong += check_values(in, SHORT, last_rank());
 	free(out);
 	return wrong;
@@ -203,8 +201,8 @@ static void *talk(void *argument)
 
 	for (int i = 0; i < TALKS; i++) {
 		out = value_of(my_rank + thread, (size_t)i);
-		MPI_Sendrecv(&out, 1, MPI_INT, next_rank(), 100 + thread, &in, 1, MPI_INT, last_rank(), 100 + thread,
-			     WORLD, MPI_STATUS_IGNORE);
+		MPI_Sendrecv(&out, 1, MPI_INT, next_rank(), 100 + thread, &in, 1, MPI_INT, last_rank(), 100 + thread, WORLD,
+			     MPI_STATUS_IGNORE);
 		wrong += in != value_of(last_rank() + thread, (size_t)i);
 	}
 	return (void *)wrong;

@@ -9,7 +9,7 @@
 
 struct mpi_case {
 	const char *name;
-	long (*run)(void);	/* returns how many values were wrong at this rank */
+	long (*run)(void); /* returns how many values were wrong at this rank */
 };
 
 /* The program's own; ends with a case that has no name. */

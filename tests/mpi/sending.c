@@ -64,8 +64,8 @@ static long modes(void)
 static long sizes(void)
 {
 	static const int counts[] = {
-		0, 1, 2, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 4095, 4096, 4097, 16383, 16384, 16385, 65535, 65536,
-		65537, 262144, 1000003,
+		0,    1,    2,    15,    16,    17,    63,    64,    65,    1023,   1024,    1025,
+		4095, 4096, 4097, 16383, 16384, 16385, 65535, 65536, 65537, 262144, 1000003,
 	};
 	long wrong = 0;
 
@@ -134,8 +134,7 @@ static long both_ways(void)
 	long wrong;
 
 	fill_values(out, COUNT, my_rank);
-	MPI_Sendrecv(out, COUNT, MPI_INT, next_rank(), 4, in, COUNT, MPI_INT, last_rank(), 4, WORLD,
-		     MPI_STATUS_IGNORE);
+	MPI_Sendrecv(out, COUNT, MPI_INT, next_rank(), 4, in, COUNT, MPI_INT, last_rank(), 4, WORLD, MPI_STATUS_IGNORE);
 	wrong = check_values(in, COUNT, last_rank());
 	MPI_Sendrecv_replace(out, COUNT, MPI_INT, last_rank(), 5, next_rank(), 5, WORLD, MPI_STATUS_IGNORE);
 	return wrong + check_values(out, COUNT, next_rank());
@@ -196,13 +195,12 @@ static long strided(void)
 static long structures(void)
 {
 	struct item {
-		char   letter;
+		char letter;
 		double number;
-		short  digits[3];
+		short digits[3];
 	} out[100], in[100] = { 0 };
 	MPI_Datatype parts[] = { MPI_CHAR, MPI_DOUBLE, MPI_SHORT }, type, array;
-	MPI_Aint places[] = { offsetof(struct item, letter), offsetof(struct item, number),
-			      offsetof(struct item, digits) };
+	MPI_Aint places[] = { offsetof(struct item, letter), offsetof(struct item, number), offsetof(struct item, digits) };
 	int lengths[] = { 1, 1, 3 }, size, position = 0;
 	char *packed;
 	long wrong = 0;
@@ -214,8 +212,7 @@ static long structures(void)
 		out[i] = (struct item){ (char)i, my_rank + i / 8., { (short)i, (short)(i + 1), (short)-i } };
 	MPI_Pack_size(100, array, WORLD, &size);
 	packed = malloc((size_t)size);
-	MPI_Sendrecv(out, 100, array, next_rank(), 8, packed, size, MPI_PACKED, last_rank(), 8, WORLD,
-		     MPI_STATUS_IGNORE);
+	MPI_Sendrecv(out, 100, array, next_rank(), 8, packed, size, MPI_PACKED, last_rank(), 8, WORLD, MPI_STATUS_IGNORE);
 	MPI_Unpack(packed, size, &position, in, 100, array, WORLD);
 	for (int i = 0; i < 100; i++)
 		wrong += in[i].letter != (char)i || in[i].number != last_rank() + i / 8. || in[i].digits[0] != i ||

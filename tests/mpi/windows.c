@@ -13,7 +13,7 @@ struct window {
 	MPI_Win win;
 	int *own;
 	size_t count;
-	int allocated;	/* by MPI, else by us */
+	int allocated; /* by MPI, else by us */
 };
 
 static void window_open(struct window *w, size_t per_rank, int allocated)
@@ -169,9 +169,8 @@ static long accumulate(void)
  * NIC, since btl ofi aborts at the operations that it does not know. */
 static long operations(void)
 {
-	static const int results[] = { 22, 120, 12, 10, 8, 14, 6, 10, 12 };	/* of 12 and 10 */
-	const MPI_Op ops[] = { MPI_SUM, MPI_PROD, MPI_MAX,     MPI_MIN,  MPI_BAND,
-			       MPI_BOR, MPI_BXOR, MPI_REPLACE, MPI_NO_OP };
+	static const int results[] = { 22, 120, 12, 10, 8, 14, 6, 10, 12 }; /* of 12 and 10 */
+	const MPI_Op ops[] = { MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE, MPI_NO_OP };
 	enum { OPS = sizeof(ops) / sizeof(*ops), ITEMS = 50 };
 	int with[ITEMS], before[OPS][ITEMS];
 	struct window w;
@@ -184,8 +183,8 @@ static long operations(void)
 		with[i] = 10;
 	MPI_Win_fence(0, w.win);
 	for (int i = 0; i < OPS; i++)
-		MPI_Get_accumulate(with, ITEMS, MPI_INT, before[i], ITEMS, MPI_INT, next_rank(), i * ITEMS, ITEMS,
-				   MPI_INT, ops[i], w.win);
+		MPI_Get_accumulate(with, ITEMS, MPI_INT, before[i], ITEMS, MPI_INT, next_rank(), i * ITEMS, ITEMS, MPI_INT, ops[i],
+				   w.win);
 	MPI_Win_fence(0, w.win);
 	for (int i = 0; i < OPS * ITEMS; i++)
 		wrong += (before[i / ITEMS][i % ITEMS] != 12) + (w.own[i] != results[i / ITEMS]);

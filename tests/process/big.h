@@ -11,7 +11,7 @@ struct big_told {
 	uint64_t key, addr;
 };
 
-extern struct region big;	/* the target's; filled with 0x11 */
+extern struct region big; /* the target's; filled with 0x11 */
 
 /* Opens it: struct big_told. */
 void step_big(const void *arg, void *reply);

@@ -105,8 +105,7 @@ static void take_recv(struct side *s)
 	if (!op->done)
 		return;
 	memcpy(&number, slot(&s->inbox, s->received), sizeof(number));
-	CHECK(!op->err && op->len == 512, "receive %llu: err %d, %zu B", (unsigned long long)s->received, op->err,
-	      op->len);
+	CHECK(!op->err && op->len == 512, "receive %llu: err %d, %zu B", (unsigned long long)s->received, op->err, op->len);
 	CHECK(number == s->received, "message %llu came in place of %llu", (unsigned long long)number,
 	      (unsigned long long)s->received);
 	s->received++;

@@ -43,10 +43,17 @@ static void own_use(struct own *own)
 	struct iovec iov = { own->region.iov[0].iov_base, LEN / 2 };
 	void *desc = fi_mr_desc(own->region.mr);
 	struct fi_rma_iov rma = {
-		.addr = region_base(&own->region, &own->peer, 0) + LEN / 2, .len = LEN / 2, .key = fi_mr_key(own->region.mr),
+		.addr = region_base(&own->region, &own->peer, 0) + LEN / 2,
+		.len = LEN / 2,
+		.key = fi_mr_key(own->region.mr),
 	};
 	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = own->myself, .rma_iov = &rma, .rma_iov_count = 1,
+		.msg_iov = &iov,
+		.desc = &desc,
+		.iov_count = 1,
+		.addr = own->myself,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
 	};
 	struct op op;
 
@@ -90,7 +97,7 @@ static void live(struct own *inherited, int generations)
 		check_dead(inherited);
 	if (generations > 1)
 		fork_one(&own, generations - 1);
-	if (inherited && !busy)	/* an object that another thread was opening stands for good */
+	if (inherited && !busy) /* an object that another thread was opening stands for good */
 		own_close(inherited);
 	own_use(&own);
 	own_close(&own);
@@ -112,7 +119,6 @@ static void fork_one(struct own *inherited, int generations)
 	CHECK(waitpid(child, &status, 0) == child, "no child");
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "a child ended with wait status 0x%x", (unsigned int)status);
 }
-
 
 /* Takes every lock of the device's, and of the lists of what is open, again and again. */
 static void *call_on(void *arg)

@@ -26,8 +26,7 @@ static int connect_stranger(void)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	CHECK(fd >= 0, "socket: %s", strerror(errno));
-	CHECK(!connect(fd, (struct sockaddr *)&target_sockaddr, sizeof(target_sockaddr)), "connect: %s",
-	      strerror(errno));
+	CHECK(!connect(fd, (struct sockaddr *)&target_sockaddr, sizeof(target_sockaddr)), "connect: %s", strerror(errno));
 	return fd;
 }
 

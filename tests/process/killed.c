@@ -60,8 +60,7 @@ static void fly(struct scene *s, enum rma_dir dir, struct op *ops)
 	size_t i;
 
 	for (i = 0; i < FLIGHT; i++)
-		CHECK_RC(0, pair_post(&s->victim, dir, s->source.iov[0].iov_base, BIG, s->told.addr, s->told.key,
-				      &ops[i]));
+		CHECK_RC(0, pair_post(&s->victim, dir, s->source.iov[0].iov_base, BIG, s->told.addr, s->told.key, &ops[i]));
 }
 
 /* An op posted to the victim later fails as well, at the post or by completion. */
@@ -124,8 +123,7 @@ Test(process, killed_and_survived_by_its_child)
 	peer_wait(&s.victim.peer, &op);
 	kill(child, SIGKILL);
 	CHECK(op.err && strstr(s.victim.peer.text, "no endpoint, or another than before, answers"),
-	      "a write to a dead process with a living child: err %d, %s", op.err,
-	      s.victim.peer.text);
+	      "a write to a dead process with a living child: err %d, %s", op.err, s.victim.peer.text);
 	scene_close(&s);
 }
 
@@ -155,12 +153,9 @@ static void step_write_without_end(const void *arg, void *reply)
 	struct iovec iov = { big.iov[0].iov_base, BIG };
 	void *desc = fi_mr_desc(big.mr);
 	struct fi_rma_iov rma = { .addr = to->addr, .len = BIG, .key = to->key };
-	struct fi_msg_rma msg = { .msg_iov = &iov,
-				  .desc = &desc,
-				  .iov_count = 1,
-				  .addr = target_tester,
-				  .rma_iov = &rma,
-				  .rma_iov_count = 1 };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = target_tester, .rma_iov = &rma, .rma_iov_count = 1
+	};
 	static struct op ops[FLIGHT];
 	size_t i;
 

@@ -41,9 +41,7 @@ static void write_self(struct op *op)
 {
 	struct iovec iov = { region.iov[0].iov_base, LEN / 2 };
 	void *desc = fi_mr_desc(region.mr);
-	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2,
-				  .len = LEN / 2,
-				  .key = fi_mr_key(region.mr) };
+	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2, .len = LEN / 2, .key = fi_mr_key(region.mr) };
 	struct fi_msg_rma msg = {
 		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = myself, .rma_iov = &rma, .rma_iov_count = 1
 	};
@@ -76,8 +74,8 @@ static void *write_on(void *arg)
 
 	(void)arg;
 	for (;;) {
-		if (fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself,
-			     region_base(&region, &me, 0) + 64, fi_mr_key(region.mr), &op) < 0)
+		if (fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself, region_base(&region, &me, 0) + 64,
+			     fi_mr_key(region.mr), &op) < 0)
 			sched_yield();
 		if (fi_cq_read(me.cq, &entry, 1) == 1)
 			atomic_fetch_add(&rounds, 1);
@@ -115,8 +113,8 @@ static void child_of_fork(void)
 	struct fid_mr *old = region.mr;
 	ssize_t rc;
 
-	rc = fi_write(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), myself, region_base(&region, &me, 0),
-		      fi_mr_key(old), &ops[0]);
+	rc = fi_write(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), myself, region_base(&region, &me, 0), fi_mr_key(old),
+		      &ops[0]);
 	CHECK(rc < 0, "a write in the child returned %zd", rc);
 	rc = fi_recv(me.ep, region.iov[0].iov_base, 8, fi_mr_desc(old), FI_ADDR_UNSPEC, &ops[1]);
 	CHECK(rc < 0, "a receive in the child returned %zd", rc);

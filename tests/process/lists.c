@@ -49,12 +49,9 @@ PAIR_TEST(process, write_from_a_list_to_a_list)
 	struct fi_rma_iov rma[PIECES];
 	uint64_t off[PIECES];
 	void *descs[PIECES] = { p->desc, p->desc, p->desc, p->desc };
-	struct fi_msg_rma msg = { .msg_iov = iov,
-				  .desc = descs,
-				  .iov_count = PIECES,
-				  .addr = p->to,
-				  .rma_iov = rma,
-				  .rma_iov_count = PIECES };
+	struct fi_msg_rma msg = {
+		.msg_iov = iov, .desc = descs, .iov_count = PIECES, .addr = p->to, .rma_iov = rma, .rma_iov_count = PIECES
+	};
 	uint8_t all[514], *at = all;
 	struct op op;
 	size_t i;
@@ -80,12 +77,9 @@ PAIR_TEST(process, read_from_a_list_to_a_list)
 	struct fi_rma_iov rma[PIECES];
 	uint64_t off[PIECES];
 	void *descs[PIECES] = { p->desc, p->desc, p->desc, p->desc };
-	struct fi_msg_rma msg = { .msg_iov = iov,
-				  .desc = descs,
-				  .iov_count = PIECES,
-				  .addr = p->to,
-				  .rma_iov = rma,
-				  .rma_iov_count = PIECES };
+	struct fi_msg_rma msg = {
+		.msg_iov = iov, .desc = descs, .iov_count = PIECES, .addr = p->to, .rma_iov = rma, .rma_iov_count = PIECES
+	};
 	uint8_t want[514], all[514], *at = want;
 	struct op op;
 	size_t i;
@@ -131,12 +125,9 @@ PAIR_TEST(process, S65_one_bad_piece_refuses_the_list)
 	struct fi_rma_iov rma[PIECES];
 	uint64_t off[PIECES];
 	void *descs[PIECES] = { p->desc, p->desc, p->desc, p->desc };
-	struct fi_msg_rma msg = { .msg_iov = iov,
-				  .desc = descs,
-				  .iov_count = PIECES,
-				  .addr = p->to,
-				  .rma_iov = rma,
-				  .rma_iov_count = PIECES };
+	struct fi_msg_rma msg = {
+		.msg_iov = iov, .desc = descs, .iov_count = PIECES, .addr = p->to, .rma_iov = rma, .rma_iov_count = PIECES
+	};
 	struct op op;
 	size_t bad;
 
@@ -147,8 +138,8 @@ PAIR_TEST(process, S65_one_bad_piece_refuses_the_list)
 		rma[bad].addr = r->base[0] + 2000 - far_len[bad] + 1;
 		CHECK_RC(0, peer_rma(&p->peer, RMA_WRITE, &msg, p->level, &op));
 		peer_wait(&p->peer, &op);
-		CHECK(op.err && (!peer_is_emu() || cites(p->peer.text, "S65")), "piece %zu past the end: err %d: %s",
-		      bad, op.err, p->peer.text);
+		CHECK(op.err && (!peer_is_emu() || cites(p->peer.text, "S65")), "piece %zu past the end: err %d: %s", bad, op.err,
+		      p->peer.text);
 		remote_verify(p, r);
 	}
 	live(p);
@@ -174,8 +165,7 @@ PAIR_TEST(process, message_from_a_list)
 	peer_wait(&p->peer, &recv);
 	pattern_fill(want, sizeof(want), 11);
 	gather(iov, all);
-	CHECK(!recv.err && recv.len == 514 && !memcmp(want, all, 514), "the receive ended with err %d, %zu B", recv.err,
-	      recv.len);
+	CHECK(!recv.err && recv.len == 514 && !memcmp(want, all, 514), "the receive ended with err %d, %zu B", recv.err, recv.len);
 	for (i = 0; i < PIECES; i++)
 		CHECK(((uint8_t *)iov[i].iov_base)[near_len[i]] == 0x5A, "a byte after piece %zu was written", i);
 	target_post_recv(p);
@@ -238,7 +228,6 @@ PAIR_TEST(process, fence_waits_for_what_was_posted_before)
 		peer_wait(&p->peer, &read);
 		for (i = 0; i < 16; i++)
 			peer_wait(&p->peer, &writes[i]);
-		CHECK(!read.err && !memcmp(local + PAGE, local + 15 * 64, 64), "a fenced read overtook a write: err %d",
-		      read.err);
+		CHECK(!read.err && !memcmp(local + PAGE, local + 15 * 64, 64), "a fenced read overtook a write: err %d", read.err);
 	}
 }

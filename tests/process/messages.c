@@ -161,8 +161,8 @@ static void step_take_big(const void *arg, void *reply)
 	const struct message_arg *m = arg;
 
 	peer_wait(&target_peer, &big_recv);
-	CHECK(!big_recv.err && big_recv.len == m->len, "a message of %zu B: err %d, %zu B: %s", m->len, big_recv.err,
-	      big_recv.len, target_peer.text);
+	CHECK(!big_recv.err && big_recv.len == m->len, "a message of %zu B: err %d, %zu B: %s", m->len, big_recv.err, big_recv.len,
+	      target_peer.text);
 	CHECK(big_buffer[m->len] == 0x5a, "a byte after the receive buffer was written");
 	*(uint64_t *)reply = pattern_hash(big_buffer, m->len);
 	free(big_buffer);
@@ -216,8 +216,7 @@ Test(process, message_longer_than_its_buffer)
 	CHECK_RC(0, peer_recv(&p.peer, small, sizeof(small), NULL, &recv));
 	target_send_message(&p, sizeof(bytes), 1);
 	peer_wait(&p.peer, &recv);
-	CHECK(recv.err == FI_ETRUNC || recv.err == FI_EMSGSIZE, "a truncated receive ended with err %d: %s", recv.err,
-	      p.peer.text);
+	CHECK(recv.err == FI_ETRUNC || recv.err == FI_EMSGSIZE, "a truncated receive ended with err %d: %s", recv.err, p.peer.text);
 	pattern_fill(bytes, sizeof(bytes), 1);
 	target_do(&p.target, step_post_big, &m, sizeof(m), NULL, 0);
 	CHECK_RC(0, peer_send(&p.peer, p.to, bytes, m.len, NULL, &op));

@@ -15,13 +15,13 @@
 
 enum { ROUNDS = 200, LONG = 100000, SHORT = 100 };
 
-#define RC(want, call) \
-	do { \
-		long long rc_ = (long long)(call); \
-		if (rc_ != (want)) { \
+#define RC(want, call)                                                                              \
+	do {                                                                                        \
+		long long rc_ = (long long)(call);                                                  \
+		if (rc_ != (want)) {                                                                \
 			printf("not ok orderly %s:%d: %s: %lld\n", __FILE__, __LINE__, #call, rc_); \
-			exit(1); \
-		} \
+			exit(1);                                                                    \
+		}                                                                                   \
 	} while (0)
 
 /* Made and filled by the poster, read and freed by the reader. */
@@ -78,7 +78,7 @@ static void *post(void *arg)
 			rc = fi_send(from.ep, out->bytes, i % 2 ? LONG : SHORT, NULL, to_addr, out);
 		while (rc == -FI_EAGAIN);
 		RC(0, rc);
-		raced++;	/* after the posts */
+		raced++; /* after the posts */
 	}
 	return arg;
 }

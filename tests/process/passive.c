@@ -47,8 +47,7 @@ static void one_read(struct pair *p, struct remote *r, uint64_t off)
 	memset(local, 0, 64);
 	out = pair_try(p, RMA_READ, r->base[0] + off, r->key, 64);
 	CHECK(!out.rc && !out.err, "a read at %llu failed: %s", (unsigned long long)off, out.text);
-	CHECK(!memcmp(local, r->image + REGION_GUARD + off, 64), "a read at %llu brought wrong bytes",
-	      (unsigned long long)off);
+	CHECK(!memcmp(local, r->image + REGION_GUARD + off, 64), "a read at %llu brought wrong bytes", (unsigned long long)off);
 }
 
 static void one_write(struct pair *p, struct remote *r, uint64_t off)

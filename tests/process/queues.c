@@ -34,8 +34,7 @@ Test(process, full_queue_holds_the_initiator_back)
 	pattern_fill(p.local.iov[0].iov_base, 8 * POSTS, 4);
 	while (posted < POSTS) {
 		uint8_t *from = p.local.iov[0].iov_base;
-		ssize_t rc = fi_write(p.peer.ep, from + posted * 8, 8, p.desc, p.to, r->base[0] + posted * 8, r->key,
-				      &ops[posted]);
+		ssize_t rc = fi_write(p.peer.ep, from + posted * 8, 8, p.desc, p.to, r->base[0] + posted * 8, r->key, &ops[posted]);
 
 		CHECK(!rc || rc == -FI_EAGAIN, "post %zu: %zd (%s)", posted, rc, fi_strerror((int)-rc));
 		if (!rc) {
@@ -70,8 +69,8 @@ static void step_read_data(const void *arg, void *reply)
 		if (!peer_progress(&target_peer))
 			deadline_check(&guard, "the data of a write");
 		for (; seen < target_peer.remote_data_count; seen++)
-			CHECK(target_peer.remote_data[seen % PEER_REMOTE_DATA_MAX] == seen, "event %zu has data %llu",
-			      seen, (unsigned long long)target_peer.remote_data[seen % PEER_REMOTE_DATA_MAX]);
+			CHECK(target_peer.remote_data[seen % PEER_REMOTE_DATA_MAX] == seen, "event %zu has data %llu", seen,
+			      (unsigned long long)target_peer.remote_data[seen % PEER_REMOTE_DATA_MAX]);
 	}
 }
 
@@ -93,8 +92,7 @@ Test(process, full_queue_of_the_target_loses_no_event)
 			target_begin(&p.target, step_read_data, NULL, 0, 0);
 			reading = true;
 		}
-		rc = fi_writedata(p.peer.ep, p.local.iov[0].iov_base, 8, p.desc, posted, p.to, r->base[0], r->key,
-				  &ops[posted]);
+		rc = fi_writedata(p.peer.ep, p.local.iov[0].iov_base, 8, p.desc, posted, p.to, r->base[0], r->key, &ops[posted]);
 		if (peer_again(&p.peer, rc, &guard)) {
 			refused++;
 			continue;
@@ -134,8 +132,8 @@ static void *post_writes(void *arg)
 		ssize_t rc;
 
 		do {
-			rc = fi_write(me->p->peer.ep, from + i % 512 * 8, 8, me->p->desc, me->p->to,
-				      me->r->base[0] + off, me->r->key, &me->ops[i]);
+			rc = fi_write(me->p->peer.ep, from + i % 512 * 8, 8, me->p->desc, me->p->to, me->r->base[0] + off,
+				      me->r->key, &me->ops[i]);
 			if (rc == -FI_EAGAIN)
 				sched_yield();
 		} while (rc == -FI_EAGAIN);
@@ -162,8 +160,7 @@ Test(process, four_threads_post_at_once)
 	pattern_fill(p.local.iov[0].iov_base, THREADS * 4096, 6);
 	memcpy(r->image + REGION_GUARD, p.local.iov[0].iov_base, THREADS * 4096);
 	for (t = 0; t < THREADS; t++) {
-		posters[t] =
-			(struct poster){ .p = &p, .r = r, .number = t, .ops = calloc(PER_THREAD, sizeof(struct op)) };
+		posters[t] = (struct poster){ .p = &p, .r = r, .number = t, .ops = calloc(PER_THREAD, sizeof(struct op)) };
 		CHECK(!pthread_create(&threads[t], NULL, post_writes, &posters[t]), "no thread");
 	}
 	for (t = 0; t < THREADS; t++)

@@ -33,21 +33,21 @@
 
 enum { KEY = 7, BYTES = 100000, GUARD_S = 30, LOOKS = 1000 };
 
-static struct rlimit enough;	/* of descriptors */
+static struct rlimit enough; /* of descriptors */
 static bool limited;
-static atomic_bool fired;	/* something was refused */
+static atomic_bool fired; /* something was refused */
 
 /* --- memory --- */
 
 #ifndef __SANITIZE_ADDRESS__
-#define SEEN __attribute__((visibility("default")))	/* by libraries, in the place of libc's */
+#define SEEN __attribute__((visibility("default"))) /* by libraries, in the place of libc's */
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 
-static atomic_long countdown;	/* allocations until the one that fails; 0: none */
-static atomic_uintptr_t from, to;	/* the provider's code */
+static atomic_long countdown;     /* allocations until the one that fails; 0: none */
+static atomic_uintptr_t from, to; /* the provider's code */
 
 static int find(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -70,8 +70,7 @@ static bool refuse(const void *caller)
 {
 	uintptr_t at = (uintptr_t)caller;
 
-	if (at < atomic_load(&from) || at >= atomic_load(&to) || !atomic_load(&countdown) ||
-	    atomic_fetch_sub(&countdown, 1) != 1)
+	if (at < atomic_load(&from) || at >= atomic_load(&to) || !atomic_load(&countdown) || atomic_fetch_sub(&countdown, 1) != 1)
 		return false;
 	atomic_store(&fired, true);
 	errno = ENOMEM;
@@ -155,17 +154,17 @@ static uint8_t near[BYTES], far[BYTES];
 static time_t began;
 
 /* A call that may fail once. */
-#define TWICE(call)                                                                       \
-	do {                                                                              \
-		long rc_ = (call);                                                        \
-		if (rc_ < 0) {                                                            \
-			enough_again();                                                   \
-			if (!atomic_load(&fired))                                         \
-				errx(1, "%s: %s", #call, fi_strerror((int)-rc_));         \
-			rc_ = (call);                                                     \
-		}                                                                         \
-		if (rc_ < 0)                                                              \
-			errx(1, "%s, made again: %s", #call, fi_strerror((int)-rc_));     \
+#define TWICE(call)                                                                   \
+	do {                                                                          \
+		long rc_ = (call);                                                    \
+		if (rc_ < 0) {                                                        \
+			enough_again();                                               \
+			if (!atomic_load(&fired))                                     \
+				errx(1, "%s: %s", #call, fi_strerror((int)-rc_));     \
+			rc_ = (call);                                                 \
+		}                                                                     \
+		if (rc_ < 0)                                                          \
+			errx(1, "%s, made again: %s", #call, fi_strerror((int)-rc_)); \
 	} while (0)
 
 static void open_all(void)
@@ -198,13 +197,13 @@ static void open_all(void)
 
 static const struct exchange {
 	const char *what;
-	size_t length;		/* that must have come to `far` */
-	void (*receive)(void);	/* NULL: one-sided */
+	size_t length;         /* that must have come to `far` */
+	void (*receive)(void); /* NULL: one-sided */
 	void (*start)(void);
 	bool unexpected;
-} *now;
+} * now;
 
-static bool received, started;	/* ended well */
+static bool received, started; /* ended well */
 
 static void post(bool receive)
 {
@@ -226,7 +225,7 @@ static void look(void)
 		if (error.flags & FI_RECV)
 			post(true);
 		if (received)
-			started = true;	/* what was sent is there, and nobody could tell */
+			started = true; /* what was sent is there, and nobody could tell */
 		else
 			post(false);
 	}

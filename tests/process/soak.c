@@ -53,7 +53,7 @@ static void kill_one(pid_t pids[SOAK_MEMBERS], unsigned *draw)
 {
 	int slot = 2 + rand_r(draw) % (SOAK_MEMBERS - 2);
 
-	atomic_fetch_add(&soak->member[slot].life, 1);	/* first: from here on its ops may fail */
+	atomic_fetch_add(&soak->member[slot].life, 1); /* first: from here on its ops may fail */
 	kill(pids[slot], SIGKILL);
 	waitpid(pids[slot], NULL, 0);
 	soak->kills++;
@@ -106,7 +106,7 @@ static bool grew(const struct soak_member *member, int slot)
 	printf("process %d, since a third of the time: %+ld kB of its own memory, %+ld descriptors to %ld\n", slot, kb, fds,
 	       member->fds[1]);
 #ifdef __SANITIZE_ADDRESS__
-	kb = 0;		/* what is freed is kept for a while */
+	kb = 0; /* what is freed is kept for a while */
 #endif
 	return kb > OWN_GROWTH_MAX_KB || fds > FDS_GROWTH_MAX;
 }

@@ -26,15 +26,15 @@ struct message {
 };
 
 struct other {
-	uint32_t life;			/* that it is known by; 0: not known */
+	uint32_t life; /* that it is known by; 0: not known */
 	fi_addr_t addr;
 	struct op op[DOINGS];
-	bool     on[DOINGS];
-	uint32_t written;		/* length of the last write that ended well and was not read back; 0: none */
-	bool     counts;		/* the next is known */
-	uint64_t added, numbered;	/* to its counter; messages to it */
+	bool on[DOINGS];
+	uint32_t written;         /* length of the last write that ended well and was not read back; 0: none */
+	bool counts;              /* the next is known */
+	uint64_t added, numbered; /* to its counter; messages to it */
 	uint32_t heard_life;
-	uint64_t heard;			/* messages from it */
+	uint64_t heard; /* messages from it */
 };
 
 struct me {
@@ -43,7 +43,7 @@ struct me {
 	uint32_t life;
 	unsigned draw;
 	struct peer peer;
-	struct region rows, out, in;	/* `out`: a place, where it is read back to, a result, an operand, a message; each peer's */
+	struct region rows, out, in; /* `out`: a place, where it is read back to, a result, an operand, a message; each peer's */
 	struct op recv[RECEIVES];
 	struct other other[SOAK_MEMBERS];
 	uint64_t cut_ms;
@@ -71,7 +71,12 @@ static ssize_t post_rma(struct me *me, int to, int doing)
 	void *desc = fi_mr_desc(me->out.mr);
 	struct fi_rma_iov rma = { .addr = member->base + (uint64_t)me->slot * ROW, .key = member->key };
 	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = other->addr, .rma_iov = &rma, .rma_iov_count = 1,
+		.msg_iov = &iov,
+		.desc = &desc,
+		.iov_count = 1,
+		.addr = other->addr,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
 	};
 
 	if (doing == DO_WRITE) {
@@ -92,8 +97,8 @@ static ssize_t post_add(struct me *me, int to)
 
 	memcpy(out(me, to, OUT_ONE), &one, sizeof(one));
 	memset(&me->other[to].op[DO_ADD], 0, sizeof(struct op));
-	return fi_fetch_atomic(me->peer.ep, out(me, to, OUT_ONE), 1, desc, out(me, to, OUT_RESULT), desc, me->other[to].addr,
-			       at, member->key, FI_UINT64, FI_SUM, &me->other[to].op[DO_ADD]);
+	return fi_fetch_atomic(me->peer.ep, out(me, to, OUT_ONE), 1, desc, out(me, to, OUT_RESULT), desc, me->other[to].addr, at,
+			       member->key, FI_UINT64, FI_SUM, &me->other[to].op[DO_ADD]);
 }
 
 static ssize_t post_send(struct me *me, int to)
@@ -134,7 +139,7 @@ static void judge_well(struct me *me, int to, int doing)
 		other->written = 0;
 	} else if (doing == DO_ADD) {
 		memcpy(&was, out(me, to, OUT_RESULT), sizeof(was));
-		if (!other->counts)	/* what a process before this one has added stays */
+		if (!other->counts) /* what a process before this one has added stays */
 			other->added = was;
 		other->counts = true;
 		CHECK(was == other->added, "process %d has added %llu times to %d, which had %llu", me->slot,
@@ -296,11 +301,13 @@ static void weigh(struct me *me, int when)
 static void open_all(struct me *me)
 {
 	static const struct peer_want want = {
-		.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, .caps = FI_MSG | FI_RMA | FI_ATOMIC,
+		.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+		.caps = FI_MSG | FI_RMA | FI_ATOMIC,
 	};
 	static const struct region_want rows = { .len = { SOAK_MEMBERS * ROW }, .access = FI_REMOTE_READ | FI_REMOTE_WRITE };
 	static const struct region_want outs = {
-		.len = { SOAK_MEMBERS * OUT }, .access = FI_READ | FI_WRITE | FI_SEND | FI_RECV,
+		.len = { SOAK_MEMBERS * OUT },
+		.access = FI_READ | FI_WRITE | FI_SEND | FI_RECV,
 	};
 	static const struct region_want ins = { .len = { RECEIVES * 64 }, .access = FI_RECV };
 	struct soak_member *member = &me->soak->member[me->slot];

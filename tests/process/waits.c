@@ -111,7 +111,7 @@ Test(process, sread_wakes_for_messages)
 
 enum { WRITES = 5, WRITE_LEN = 64 * 1024 };
 
-static atomic_bool *all_sent;	/* both processes' */
+static atomic_bool *all_sent; /* both processes' */
 
 /* Polls while the tester sends, and then sleeps until the last of it is here. */
 static void step_poll_then_sread(const void *arg, void *reply)
@@ -153,8 +153,8 @@ Test(process, sread_wakes_for_what_was_sent_to_who_did_not_listen)
 		CHECK(op.err, "a write by a wrong key");
 	}
 	for (int i = 0; i < WRITES; i++)
-		CHECK_RC(0, pair_post(&p, RMA_WRITE, p.local.iov[0].iov_base, WRITE_LEN,
-				      r->base[0] + (uint64_t)i * WRITE_LEN, r->key, &good[i]));
+		CHECK_RC(0, pair_post(&p, RMA_WRITE, p.local.iov[0].iov_base, WRITE_LEN, r->base[0] + (uint64_t)i * WRITE_LEN,
+				      r->key, &good[i]));
 	CHECK_RC(0, peer_send(&p.peer, p.to, p.local.iov[0].iov_base, 8, p.desc, &good[WRITES]));
 	for (int i = 0; i < 100; i++)
 		peer_progress(&p.peer);
@@ -335,13 +335,11 @@ Test(process, counters_count_and_wake)
 	for (i = 0; i < 50; i++)
 		post_good(&p, r, 0, &ops[i]);
 	CHECK_RC(0, fi_cntr_wait(p.peer.tx_cntr, 50, CHECK_GUARD_MS));
-	CHECK(fi_cntr_read(p.peer.tx_cntr) == 50, "the counter stands at %llu",
-	      (unsigned long long)fi_cntr_read(p.peer.tx_cntr));
+	CHECK(fi_cntr_read(p.peer.tx_cntr) == 50, "the counter stands at %llu", (unsigned long long)fi_cntr_read(p.peer.tx_cntr));
 	CHECK_RC(-FI_ETIMEDOUT, fi_cntr_wait(p.peer.tx_cntr, 51, 20));
 	CHECK_RC(0, pair_post(&p, RMA_WRITE, p.local.iov[0].iov_base, 8, ro->base[0], ro->key, &bad));
 	CHECK_RC(-FI_EAVAIL, fi_cntr_wait(p.peer.tx_cntr, 51, CHECK_GUARD_MS));
-	CHECK(fi_cntr_readerr(p.peer.tx_cntr) == 1, "%llu errors counted",
-	      (unsigned long long)fi_cntr_readerr(p.peer.tx_cntr));
+	CHECK(fi_cntr_readerr(p.peer.tx_cntr) == 1, "%llu errors counted", (unsigned long long)fi_cntr_readerr(p.peer.tx_cntr));
 	CHECK(fi_cntr_read(p.peer.tx_cntr) == 50, "an error was counted as a success");
 	for (i = 0; i < 50; i++)
 		peer_wait(&p.peer, &ops[i]);

@@ -42,8 +42,8 @@ static void exercise(struct peer *from, struct peer *to, fi_addr_t addr)
 	rma.addr++;
 	CHECK_RC(0, peer_rma(from, RMA_WRITE, &msg, FI_DELIVERY_COMPLETE, &op));
 	peer_wait(from, &op);
-	CHECK(op.err && (!peer_is_emu() || cites(from->text, "S65")), "a write past the end ended with err %d: %s",
-	      op.err, from->text);
+	CHECK(op.err && (!peer_is_emu() || cites(from->text, "S65")), "a write past the end ended with err %d: %s", op.err,
+	      from->text);
 
 	pattern_fill(near.iov[0].iov_base, LEN, 4);
 	CHECK_RC(0, peer_recv(to, far.iov[0].iov_base, LEN, fi_mr_desc(far.mr), &recv));
@@ -52,8 +52,7 @@ static void exercise(struct peer *from, struct peer *to, fi_addr_t addr)
 		peer_progress(from);
 		peer_progress(to);
 	}
-	CHECK(!op.err && !recv.err && recv.len == LEN, "the message ended with err %d and %d, %zu B", op.err, recv.err,
-	      recv.len);
+	CHECK(!op.err && !recv.err && recv.len == LEN, "the message ended with err %d and %d, %zu B", op.err, recv.err, recv.len);
 	CHECK(!memcmp(near.iov[0].iov_base, far.iov[0].iov_base, LEN), "the message brought wrong bytes");
 	if (card.raw_len)
 		CHECK_RC(0, fi_mr_unmap_key(from->domain, rma.key));

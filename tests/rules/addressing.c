@@ -39,8 +39,7 @@ static struct remote *odd_segments(struct pair *p)
 {
 	struct region_want want = { .len = { 101, 203, 307 }, .segs = 3, .access = ALL_REMOTE };
 
-	CHECK(p->peer.info->domain_attr->mr_iov_limit >= 3, "mr_iov_limit is %zu",
-	      p->peer.info->domain_attr->mr_iov_limit);
+	CHECK(p->peer.info->domain_attr->mr_iov_limit >= 3, "mr_iov_limit is %zu", p->peer.info->domain_attr->mr_iov_limit);
 	return remote_reg_as(p, &want);
 }
 

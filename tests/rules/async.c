@@ -18,12 +18,12 @@ static bool bind_eq(struct peer *p)
 	return !rc;
 }
 
-#define BIND_OR_END(p)                                                                \
-	do {                                                                          \
-		if (!bind_eq(p)) {                                                    \
+#define BIND_OR_END(p)                                                                   \
+	do {                                                                             \
+		if (!bind_eq(p)) {                                                       \
 			NOT_APPLICABLE("the provider has no asynchronous registration"); \
-			return;                                                       \
-		}                                                                     \
+			return;                                                          \
+		}                                                                        \
 	} while (0)
 
 static void wait_event(struct peer *p, struct fi_eq_entry *entry)
@@ -112,8 +112,9 @@ PEER_TEST(async, S169_each_event_once)
 static void expect_unusable(struct peer *p, struct fid_mr *mr)
 {
 	struct iovec range = { mr, 1 };
-	struct newest_attr within = { .mr_iov = &range, .iov_count = 1, .access = ALL_REMOTE, .base_mr = mr,
-				      .requested_key = region_fresh_key(p) };
+	struct newest_attr within = {
+		.mr_iov = &range, .iov_count = 1, .access = ALL_REMOTE, .base_mr = mr, .requested_key = region_fresh_key(p)
+	};
 	struct fid_mr *sub;
 	uint8_t raw[RAW_KEY_MAX] = { 0 };
 	size_t raw_len = sizeof(raw);
@@ -286,8 +287,7 @@ PEER_TEST(async, S42_S52_S174_no_key_before_the_event)
 PEER_TEST(async, S121_S123_S168_a_region_within_another)
 {
 	struct iovec iov = { NULL, PAGE };
-	struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-				    .requested_key = region_fresh_key(p) };
+	struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = region_fresh_key(p) };
 	struct fi_eq_entry entry;
 	struct fid_mr *base = NULL, *sub = NULL;
 

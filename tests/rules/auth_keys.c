@@ -21,14 +21,14 @@ static const struct peer_want wants[] = {
 
 static struct target third;
 
-#define AUTH_TEST(name)                                                                  \
-	static void name##_body(struct pair *p);                                         \
-	LONE_TEST(rules, name)                                                           \
-	{                                                                                \
-		target_start(&third);                                                    \
-		pair_each_of(wants, sizeof(wants) / sizeof(*wants), name##_body);        \
-		target_stop(&third);                                                     \
-	}                                                                                \
+#define AUTH_TEST(name)                                                           \
+	static void name##_body(struct pair *p);                                  \
+	LONE_TEST(rules, name)                                                    \
+	{                                                                         \
+		target_start(&third);                                             \
+		pair_each_of(wants, sizeof(wants) / sizeof(*wants), name##_body); \
+		target_stop(&third);                                              \
+	}                                                                         \
 	static void name##_body(struct pair *p)
 
 static struct remote *reg(struct pair *p, const char *key)
@@ -114,12 +114,11 @@ AUTH_TEST(S158_two_initiators_of_different_keys)
 		other_open(p, keys[i]);
 		out = third_write(&third, remote_addr(a, 0), a->key, LEN);
 		CHECK(out.err, "a write with key \"%s\" to a region of key A succeeded", keys[i]);
-		CHECK(!peer_is_emu() || (out.err == FI_EACCES && cites(out.text, "S158")), "err %d: %s", out.err,
-		      out.text);
+		CHECK(!peer_is_emu() || (out.err == FI_EACCES && cites(out.text, "S158")), "err %d: %s", out.err, out.text);
 		remote_verify(p, a);
 		out = third_write(&third, remote_addr(b, 0), b->key, LEN);
-		CHECK(!out.err == !strcmp(keys[i], KEY_B), "a write with key \"%s\" to a region of key B: err %d",
-		      keys[i], out.err);
+		CHECK(!out.err == !strcmp(keys[i], KEY_B), "a write with key \"%s\" to a region of key B: err %d", keys[i],
+		      out.err);
 		third_close(&third);
 	}
 	ok_write(p, a, 0, LEN);
@@ -173,8 +172,12 @@ LONE_TEST(rules, S156_old_programs_give_no_keys)
 	struct peer_want want = { .api = FI_VERSION(1, 4), .mr_mode = PEER_MR_SCALABLE };
 	static uint8_t page[PAGE];
 	struct iovec iov = { page, sizeof(page) };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = 7,
-					  .auth_key_size = 77, .auth_key = (uint8_t *)8 } };
+	struct mr_args args = { .attr = { .mr_iov = &iov,
+					  .iov_count = 1,
+					  .access = ALL_REMOTE,
+					  .requested_key = 7,
+					  .auth_key_size = 77,
+					  .auth_key = (uint8_t *)8 } };
 	struct fi_info *info;
 	struct fid_mr *mr;
 	struct peer peer;
@@ -193,9 +196,13 @@ static struct fid_mr *sub;
 static void step_sub(const void *arg, void *reply)
 {
 	struct region *base = target_region(*(const int *)arg);
-	struct newest_attr attr = { .mr_iov = base->iov, .iov_count = 1, .access = ALL_REMOTE, .base_mr = base->mr,
+	struct newest_attr attr = { .mr_iov = base->iov,
+				    .iov_count = 1,
+				    .access = ALL_REMOTE,
+				    .base_mr = base->mr,
 				    .requested_key = region_fresh_key(&target_peer),
-				    .auth_key = (uint8_t *)(uintptr_t)KEY_B, .auth_key_size = sizeof(KEY_B) - 1 };
+				    .auth_key = (uint8_t *)(uintptr_t)KEY_B,
+				    .auth_key_size = sizeof(KEY_B) - 1 };
 
 	CHECK_RC(0, newest_reg(target_peer.domain, &attr, 0, &sub));
 	mr_ready(&target_peer, sub, 0);

@@ -18,16 +18,16 @@ static const struct peer_want wants[] = {
 
 static struct target third;
 
-#define AV_AUTH_TEST(name)                                                               \
-	static void name##_body(struct pair *p);                                         \
-	LONE_TEST(rules, name)                                                           \
-	{                                                                                \
-		if (peer_api() < FI_VERSION(1, 20))                                      \
-			NOT_APPLICABLE("FI_AV_AUTH_KEY came with API 1.20");             \
-		target_start(&third);                                                    \
-		pair_each_of(wants, sizeof(wants) / sizeof(*wants), name##_body);        \
-		target_stop(&third);                                                     \
-	}                                                                                \
+#define AV_AUTH_TEST(name)                                                        \
+	static void name##_body(struct pair *p);                                  \
+	LONE_TEST(rules, name)                                                    \
+	{                                                                         \
+		if (peer_api() < FI_VERSION(1, 20))                               \
+			NOT_APPLICABLE("FI_AV_AUTH_KEY came with API 1.20");      \
+		target_start(&third);                                             \
+		pair_each_of(wants, sizeof(wants) / sizeof(*wants), name##_body); \
+		target_stop(&third);                                              \
+	}                                                                         \
 	static void name##_body(struct pair *p)
 
 /* A second initiator, of the same wishes but for its key. */
@@ -50,7 +50,10 @@ static void step_add_key(const void *arg, void *reply)
 /* S164, S166: all keys that the AV held when the region was made, shown by any peer; no other. */
 AV_AUTH_TEST(S164_S166_all_keys_of_the_address_vector)
 {
-	static const struct { const char *key; bool later; } rows[] = { { KEY_B, true }, { KEY_C, false } };
+	static const struct {
+		const char *key;
+		bool later;
+	} rows[] = { { KEY_B, true }, { KEY_C, false } };
 	struct region_want want = { .len = { LEN }, .access = ALL_REMOTE };
 	struct remote *before = remote_reg_as(p, &want), *after;
 	char key[AUTH_TEXT_MAX] = KEY_B;
@@ -68,8 +71,8 @@ AV_AUTH_TEST(S164_S166_all_keys_of_the_address_vector)
 		CHECK(out.err, "a write with %s to a region of %s succeeded", rows[i].key, KEY_A);
 		remote_verify(p, before);
 		out = third_write(&third, remote_addr(after, 0), after->key, LEN);
-		CHECK(!out.err == rows[i].later, "a write with %s to a region of %s and %s: err %d", rows[i].key, KEY_A,
-		      KEY_B, out.err);
+		CHECK(!out.err == rows[i].later, "a write with %s to a region of %s and %s: err %d", rows[i].key, KEY_A, KEY_B,
+		      out.err);
 		third_close(&third);
 	}
 }
@@ -133,10 +136,14 @@ static void step_limit(const void *arg, void *reply)
 {
 	struct region_want want = { .len = { LEN }, .access = ALL_REMOTE };
 	enum limit by = *(const enum limit *)arg;
-	struct newest_mr_auth_key from = { target_peer.av, by == BY_ADDRESS ? target_tester :
-							   by == BY_KEY ? target_peer.av_key : bare_tester() };
-	struct newest_attr attr = { .mr_iov = limited_region.iov, .iov_count = 1, .access = ALL_REMOTE,
-				    .requested_key = region_fresh_key(&target_peer), .auth_key = (uint8_t *)&from,
+	struct newest_mr_auth_key from = { target_peer.av, by == BY_ADDRESS ? target_tester
+							   : by == BY_KEY   ? target_peer.av_key
+									    : bare_tester() };
+	struct newest_attr attr = { .mr_iov = limited_region.iov,
+				    .iov_count = 1,
+				    .access = ALL_REMOTE,
+				    .requested_key = region_fresh_key(&target_peer),
+				    .auth_key = (uint8_t *)&from,
 				    .auth_key_size = sizeof(from) };
 	struct limited *told = reply;
 
@@ -187,15 +194,14 @@ AV_AUTH_TEST(S165_S167_one_peer_or_one_key)
 
 		target_do(&p->target, step_limit, &by, sizeof(by), &told, sizeof(told));
 		out = pair_try(p, RMA_WRITE, told.base, told.card.key, LEN);
-		CHECK(!out.rc && !out.err, "the peer that is meant by its %s is refused: err %d, %s", names[by], out.err,
-		      out.text);
+		CHECK(!out.rc && !out.err, "the peer that is meant by its %s is refused: err %d, %s", names[by], out.err, out.text);
 		out = try_with_key_b(p, &told);
 		CHECK(!out.err == (by == BY_BARE_ADDRESS), "the peer that is meant, with another key, limited by %s: err %d, %s",
 		      names[by], out.err, out.text);
 		other_open(p, KEY_A);
 		out = third_write(&third, told.base, told.card.key, LEN);
-		CHECK(!out.err == (by == BY_KEY), "another peer with the same key, limited by %s: err %d, %s", names[by],
-		      out.err, out.text);
+		CHECK(!out.err == (by == BY_KEY), "another peer with the same key, limited by %s: err %d, %s", names[by], out.err,
+		      out.text);
 		third_close(&third);
 		target_do(&p->target, step_limit_end, NULL, 0, NULL, 0);
 	}
@@ -207,8 +213,11 @@ AV_AUTH_TEST(S160_S161_S162_S163_registrations_that_are_refused)
 	static uint8_t page[PAGE];
 	struct iovec iov = { page, sizeof(page) };
 	struct newest_mr_auth_key from = { p->peer.av, FI_ADDR_UNSPEC };
-	struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-				    .requested_key = region_fresh_key(&p->peer), .auth_key = (uint8_t *)&from };
+	struct newest_attr attr = { .mr_iov = &iov,
+				    .iov_count = 1,
+				    .access = ALL_REMOTE,
+				    .requested_key = region_fresh_key(&p->peer),
+				    .auth_key = (uint8_t *)&from };
 	static const size_t sizes[] = { 0, 1, 8, sizeof(from) - 1, sizeof(from) + 1, 64, SIZE_MAX };
 	struct fi_av_attr av = { .type = FI_AV_TABLE };
 	struct fid_domain *stranger;
@@ -251,8 +260,9 @@ PEER_TEST(rules, S167_the_flag_needs_FI_AV_AUTH_KEY)
 {
 	static uint8_t page[PAGE];
 	struct iovec iov = { page, sizeof(page) };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-					  .requested_key = region_fresh_key(p) } };
+	struct mr_args args = {
+		.attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = region_fresh_key(p) }
+	};
 	struct fid_mr *mr;
 
 	CHECK_RC(-FI_EBADFLAGS, mr_register(p->domain, REG_ATTR, &args, NEWEST_AUTH_KEY, &mr));

@@ -59,8 +59,8 @@ PAIR_TEST(rules, S80_S84_memory_that_goes_away)
 		size_t i;
 
 		for (i = 0; i < 8; i++)
-			CHECK_RC(0, pair_post(p, i & 1 ? RMA_READ : RMA_WRITE, local + i * 4096, PAGE + 100, addr + PAGE - 50,
-					      key, &op[i]));
+			CHECK_RC(0, pair_post(p, i & 1 ? RMA_READ : RMA_WRITE, local + i * 4096, PAGE + 100, addr + PAGE - 50, key,
+					      &op[i]));
 		mapped_drop(p, 1, 2);
 		for (i = 0; i < 8; i++)
 			peer_wait(&p->peer, &op[i]);

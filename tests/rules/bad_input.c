@@ -12,7 +12,7 @@ static const struct bad_buffers {
 	const char *what;
 	size_t count;
 	struct iovec iov[2];
-	bool no_list;	/* a NULL pointer in the place of `iov` */
+	bool no_list; /* a NULL pointer in the place of `iov` */
 } bad_buffers[] = {
 	{ "NULL for the list", 1, { { bytes, BYTES } }, true },
 	{ "NULL for a list of none", 0, { { bytes, BYTES } }, true },
@@ -29,8 +29,9 @@ enum { BAD_BUFFERS = sizeof(bad_buffers) / sizeof(*bad_buffers) };
 
 static struct mr_args good_args(const struct peer *p, const struct iovec *iov, size_t count)
 {
-	return (struct mr_args){ .attr = { .mr_iov = iov, .iov_count = count, .access = ALL_REMOTE,
-					   .requested_key = region_fresh_key(p) } };
+	return (struct mr_args){
+		.attr = { .mr_iov = iov, .iov_count = count, .access = ALL_REMOTE, .requested_key = region_fresh_key(p) }
+	};
 }
 
 /* A refusal must leave nothing behind: the same key registers. */

@@ -95,10 +95,9 @@ PAIR_TEST(rules, S176_no_byte_is_written_after_close)
 	target_begin(&p->target, step_big_close, NULL, 0, sizeof(written));
 	peer_wait(&p->peer, &op);
 	target_end(&p->target, &written, sizeof(written));
-	CHECK(!op.err || !peer_is_emu() || cites(p->peer.text, "S176|S178"),
-	      "the refusal cites neither S176 nor S178: %s", p->peer.text);
-	CHECK(op.err || written == BIG,
-	      "a write was called good of which %llu of %d B had been written when the region closed",
+	CHECK(!op.err || !peer_is_emu() || cites(p->peer.text, "S176|S178"), "the refusal cites neither S176 nor S178: %s",
+	      p->peer.text);
+	CHECK(op.err || written == BIG, "a write was called good of which %llu of %d B had been written when the region closed",
 	      (unsigned long long)written, BIG);
 	live(p);
 	target_do(&p->target, step_big_compare, NULL, 0, NULL, 0);

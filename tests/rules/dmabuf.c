@@ -42,8 +42,9 @@ static int make_file(void)
 
 static struct newest_attr attr_of(struct peer *p, const struct newest_dmabuf *dmabuf)
 {
-	return (struct newest_attr){ .mr_iov = dmabuf, .iov_count = 1, .access = ALL_LOCAL | ALL_REMOTE,
-				     .requested_key = region_fresh_key(p) };
+	return (struct newest_attr){
+		.mr_iov = dmabuf, .iov_count = 1, .access = ALL_LOCAL | ALL_REMOTE, .requested_key = region_fresh_key(p)
+	};
 }
 
 static int reg(struct peer *p, const struct newest_dmabuf *dmabuf, struct fid_mr **mr)
@@ -203,10 +204,8 @@ LONE_TEST(dmabuf, S8_S127_S147_the_call)
 	peer_open(&p, &wish);
 	dmabuf.fd = make_file();
 	attr = attr_of(&p, &dmabuf);
-	CHECK_RC(-FI_EBADFLAGS,
-		 fi_mr_reg(p.domain, bytes, PAGE, ALL_LOCAL, 0, attr.requested_key, NEWEST_MR_DMABUF, &mr, NULL));
-	CHECK_RC(-FI_EBADFLAGS,
-		 fi_mr_regv(p.domain, &iov, 1, ALL_LOCAL, 0, attr.requested_key, NEWEST_MR_DMABUF, &mr, NULL));
+	CHECK_RC(-FI_EBADFLAGS, fi_mr_reg(p.domain, bytes, PAGE, ALL_LOCAL, 0, attr.requested_key, NEWEST_MR_DMABUF, &mr, NULL));
+	CHECK_RC(-FI_EBADFLAGS, fi_mr_regv(p.domain, &iov, 1, ALL_LOCAL, 0, attr.requested_key, NEWEST_MR_DMABUF, &mr, NULL));
 	attr.mr_iov = NULL;
 	CHECK_REFUSED(newest_reg(p.domain, &attr, NEWEST_MR_DMABUF, &mr));
 	attr.mr_iov = &dmabuf;
@@ -265,7 +264,10 @@ static void step_reg(const void *arg, void *reply)
 	mr_ready(&target_peer, held.mr, 0);
 	if (shape->within) {
 		struct iovec iov = { (void *)((uintptr_t)held.at + shape->offset), shape->len };
-		struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .base_mr = held.mr,
+		struct newest_attr attr = { .mr_iov = &iov,
+					    .iov_count = 1,
+					    .access = ALL_REMOTE,
+					    .base_mr = held.mr,
 					    .requested_key = region_fresh_key(&target_peer) };
 
 		CHECK_RC(0, newest_reg(target_peer.domain, &attr, 0, &held.sub));
@@ -317,12 +319,8 @@ static void step_close(const void *arg, void *reply)
 }
 
 static const struct shape shapes[] = {
-	{ 0, FILE_LEN, false, false },
-	{ 64, PAGE, false, false },
-	{ PAGE + 64, PAGE + 100, false, false },
-	{ 64, 2 * PAGE, true, false },
-	{ 3 * PAGE + 4000, 96, true, false },
-	{ 0, 10, true, false },
+	{ 0, FILE_LEN, false, false }, { 64, PAGE, false, false },           { PAGE + 64, PAGE + 100, false, false },
+	{ 64, 2 * PAGE, true, false }, { 3 * PAGE + 4000, 96, true, false }, { 0, 10, true, false },
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
@@ -359,8 +357,7 @@ static void reach(struct pair *p, const struct shape *shape)
 
 static void each_mode(void (*body)(struct pair *p))
 {
-	static const uint64_t modes[] = { 0, FI_MR_VIRT_ADDR, FI_MR_LOCAL | FI_MR_BASIC_BITS, FI_MR_ALLOCATED,
-					  FI_MR_MMU_NOTIFY };
+	static const uint64_t modes[] = { 0, FI_MR_VIRT_ADDR, FI_MR_LOCAL | FI_MR_BASIC_BITS, FI_MR_ALLOCATED, FI_MR_MMU_NOTIFY };
 	static struct pair p;
 
 	target_start(&p.target);
@@ -541,8 +538,13 @@ static int reg_kind(struct peer *p, uint32_t iface, uint64_t device, void *data,
 {
 	static char bytes[PAGE];
 	struct iovec iov = { bytes, sizeof(bytes) };
-	struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_LOCAL, .iface = iface, .device = device,
-				    .hmem_data = data, .requested_key = region_fresh_key(p) };
+	struct newest_attr attr = { .mr_iov = &iov,
+				    .iov_count = 1,
+				    .access = ALL_LOCAL,
+				    .iface = iface,
+				    .device = device,
+				    .hmem_data = data,
+				    .requested_key = region_fresh_key(p) };
 	struct fid_mr *mr = NULL;
 	int rc = newest_reg(p->domain, &attr, flags, &mr);
 

@@ -58,8 +58,8 @@ static void expect_key(struct peer *p, uint64_t key, int want_rc)
 		want.call = call;
 		region_map(&region, &want, 0);
 		rc = region_reg(&region, p, &want);
-		CHECK(rc == want_rc, "call %d with key 0x%llx: %d (%s), expected %d (%s)", call,
-		      (unsigned long long)key, rc, fi_strerror(-rc), want_rc, fi_strerror(-want_rc));
+		CHECK(rc == want_rc, "call %d with key 0x%llx: %d (%s), expected %d (%s)", call, (unsigned long long)key, rc,
+		      fi_strerror(-rc), want_rc, fi_strerror(-want_rc));
 		if (rc)
 			region_unmap(&region);
 		else
@@ -130,8 +130,7 @@ PAIR_TEST(rules, S37_prov_key_ignores_the_key_asked_for)
 	b = remote_reg_as(p, &want);
 	c = remote_reg_as(p, &absurd);
 	CHECK(a->key != b->key && b->key != c->key && a->key != c->key, "two regions share a key");
-	CHECK(a->key != FI_KEY_NOTAVAIL && b->key != FI_KEY_NOTAVAIL && c->key != FI_KEY_NOTAVAIL,
-	      "a region has no key");
+	CHECK(a->key != FI_KEY_NOTAVAIL && b->key != FI_KEY_NOTAVAIL && c->key != FI_KEY_NOTAVAIL, "a region has no key");
 	ok_write(p, a, 0, 256);
 	ok_write(p, b, 0, 256);
 	ok_write(p, c, 0, 256);

@@ -21,8 +21,7 @@ static enum local_op ops_of(const struct pair *p)
 static bool refused(ssize_t rc, const struct op *op)
 {
 	if (rc) {
-		CHECK(rc == -FI_EINVAL || !peer_is_emu(), "refused with %zd (%s), expected -FI_EINVAL", rc,
-		      fi_strerror((int)-rc));
+		CHECK(rc == -FI_EINVAL || !peer_is_emu(), "refused with %zd (%s), expected -FI_EINVAL", rc, fi_strerror((int)-rc));
 		CHECK(rc < 0, "a post returned %zd", rc);
 		return true;
 	}
@@ -87,8 +86,7 @@ static bool try_rma(struct pair *p, enum rma_dir dir, struct remote *r, uint8_t 
 	if (good && dir == RMA_READ)
 		CHECK(!memcmp(buf, r->image + REGION_GUARD, LEN), "a read brought other bytes than the region holds");
 	if (!good && dir == RMA_READ)
-		CHECK(buf[0] == 0x5A && !memcmp(buf, buf + 1, LEN - 1),
-		      "a refused read changed the initiator's buffer");
+		CHECK(buf[0] == 0x5A && !memcmp(buf, buf + 1, LEN - 1), "a refused read changed the initiator's buffer");
 	remote_verify(p, r);
 	return good;
 }
@@ -143,12 +141,10 @@ PAIR_TEST(rules, S22_S23_S24_S25_S26_S32_local_rights)
 			bool good = try_local(p, op, r, mine.iov[0].iov_base, fi_mr_desc(mine.mr));
 
 			if (has || !local_needed(p))
-				CHECK(good || (!has && peer_api() >= FI_VERSION(1, 22)),
-				      "a %s with rights 0x%llx was refused: %s", op_name[op],
-				      (unsigned long long)want.access, p->peer.text);
+				CHECK(good || (!has && peer_api() >= FI_VERSION(1, 22)), "a %s with rights 0x%llx was refused: %s",
+				      op_name[op], (unsigned long long)want.access, p->peer.text);
 			else
-				CHECK(!good, "a %s with rights 0x%llx succeeded", op_name[op],
-				      (unsigned long long)want.access);
+				CHECK(!good, "a %s with rights 0x%llx succeeded", op_name[op], (unsigned long long)want.access);
 		}
 		region_close(&mine);
 	}
@@ -176,19 +172,15 @@ PAIR_TEST(rules, S72_local_needs_a_valid_descriptor)
 	buf = mine.iov[0].iov_base;
 	for (op = OP_SEND; op < ops_of(p); op++) {
 		CHECK(!try_local(p, op, r, buf, NULL), "a %s without a descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded",
-		      op_name[op]);
+		CHECK(!try_local(p, op, r, buf, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded", op_name[op]);
 		CHECK(!try_local(p, op, r, buf, buf), "a %s with a buffer for a descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf, fi_mr_desc(other.mr)),
-		      "a %s with another region's descriptor succeeded", op_name[op]);
-		CHECK(!try_local(p, op, r, buf + 1, fi_mr_desc(mine.mr)), "a %s one byte past its region succeeded",
+		CHECK(!try_local(p, op, r, buf, fi_mr_desc(other.mr)), "a %s with another region's descriptor succeeded",
 		      op_name[op]);
-		CHECK(!try_local(p, op, r, buf - 1, fi_mr_desc(mine.mr)), "a %s one byte before its region succeeded",
+		CHECK(!try_local(p, op, r, buf + 1, fi_mr_desc(mine.mr)), "a %s one byte past its region succeeded", op_name[op]);
+		CHECK(!try_local(p, op, r, buf - 1, fi_mr_desc(mine.mr)), "a %s one byte before its region succeeded", op_name[op]);
+		CHECK(!try_local(p, op, r, closed.iov[0].iov_base, closed_desc), "a %s with a closed region's descriptor succeeded",
 		      op_name[op]);
-		CHECK(!try_local(p, op, r, closed.iov[0].iov_base, closed_desc),
-		      "a %s with a closed region's descriptor succeeded", op_name[op]);
-		CHECK(try_local(p, op, r, buf, fi_mr_desc(mine.mr)), "a good %s was refused: %s", op_name[op],
-		      p->peer.text);
+		CHECK(try_local(p, op, r, buf, fi_mr_desc(mine.mr)), "a good %s was refused: %s", op_name[op], p->peer.text);
 	}
 	live(p);
 	region_close(&mine);
@@ -232,10 +224,8 @@ PAIR_TEST(rules, S73_S76_unregistered_local_buffers_work)
 
 	CHECK(heap, "no memory");
 	for (op = OP_SEND; op < ops_of(p) && !local_needed(p); op++) {
-		CHECK(try_local(p, op, r, stack, NULL), "a %s with a stack buffer was refused: %s", op_name[op],
-		      p->peer.text);
-		CHECK(try_local(p, op, r, heap, NULL), "a %s with a heap buffer was refused: %s", op_name[op],
-		      p->peer.text);
+		CHECK(try_local(p, op, r, stack, NULL), "a %s with a stack buffer was refused: %s", op_name[op], p->peer.text);
+		CHECK(try_local(p, op, r, heap, NULL), "a %s with a heap buffer was refused: %s", op_name[op], p->peer.text);
 	}
 	free(heap);
 }
@@ -261,10 +251,8 @@ static void wild_descriptors_are_ignored(struct pair *p)
 	enum local_op op;
 
 	for (op = OP_SEND; op < ops_of(p); op++) {
-		CHECK(try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s was refused: %s", op_name[op],
-		      p->peer.text);
-		CHECK(try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s was refused: %s", op_name[op],
-		      p->peer.text);
+		CHECK(try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s was refused: %s", op_name[op], p->peer.text);
+		CHECK(try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s was refused: %s", op_name[op], p->peer.text);
 	}
 }
 
@@ -281,14 +269,10 @@ static void wild_descriptors_are_refused(struct pair *p)
 	enum local_op op;
 
 	for (op = OP_SEND; op < ops_of(p); op++) {
-		CHECK(!try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded",
-		      op_name[op]);
-		CHECK(!try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s with a wrong descriptor succeeded",
-		      op_name[op]);
-		CHECK(try_local(p, op, r, stack, NULL), "a %s without descriptor was refused: %s", op_name[op],
-		      p->peer.text);
-		CHECK(try_local(p, op, r, buf, fi_mr_desc(p->local.mr)), "a good %s was refused: %s", op_name[op],
-		      p->peer.text);
+		CHECK(!try_local(p, op, r, stack, (void *)(uintptr_t)0x1234), "a %s with a wild descriptor succeeded", op_name[op]);
+		CHECK(!try_local(p, op, r, stack, fi_mr_desc(p->local.mr)), "a %s with a wrong descriptor succeeded", op_name[op]);
+		CHECK(try_local(p, op, r, stack, NULL), "a %s without descriptor was refused: %s", op_name[op], p->peer.text);
+		CHECK(try_local(p, op, r, buf, fi_mr_desc(p->local.mr)), "a good %s was refused: %s", op_name[op], p->peer.text);
 	}
 }
 

@@ -54,8 +54,7 @@ LONE_TEST(rules, S68_needed_bits_stay_set)
 		for (i = 0; i < 6; i++)
 			offered |= subset & (1u << i) ? bits[i] : 0;
 		got = returned(offered, WITH_EVENTS, 0);
-		CHECK(got == offered, "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered,
-		      (unsigned long long)got);
+		CHECK(got == offered, "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered, (unsigned long long)got);
 	}
 }
 
@@ -67,8 +66,8 @@ LONE_TEST(rules, S69_S70_no_bit_is_imposed)
 	for (offered = 0; offered < 1ULL << (LAST_BIT + 1); offered += 1ULL << FIRST_BIT) {
 		uint64_t got = returned(offered, 0, 0);
 
-		CHECK(got == UINT64_MAX || !(got & ~offered), "mr_mode 0x%llx came back as 0x%llx",
-		      (unsigned long long)offered, (unsigned long long)got);
+		CHECK(got == UINT64_MAX || !(got & ~offered), "mr_mode 0x%llx came back as 0x%llx", (unsigned long long)offered,
+		      (unsigned long long)got);
 	}
 }
 
@@ -78,8 +77,7 @@ LONE_TEST(rules, S69_bits_that_do_not_matter_are_cleared)
 	uint64_t got = returned(FI_MR_LOCAL | FI_MR_BASIC_BITS | FI_MR_RMA_EVENT | FI_MR_ENDPOINT, FI_MSG, 0);
 
 	/* FI_MR_ALLOCATED is about registering, which FI_MR_LOCAL asks for. */
-	CHECK(!(got & ~(FI_MR_LOCAL | FI_MR_ALLOCATED)), "without RMA the bits 0x%llx stayed set",
-	      (unsigned long long)got);
+	CHECK(!(got & ~(FI_MR_LOCAL | FI_MR_ALLOCATED)), "without RMA the bits 0x%llx stayed set", (unsigned long long)got);
 	got = returned(FI_MR_RMA_EVENT | FI_MR_COLLECTIVE, 0, 0);
 	CHECK(!got, "without FI_RMA_EVENT and FI_COLLECTIVE the bits 0x%llx stayed set", (unsigned long long)got);
 }
@@ -116,16 +114,14 @@ LONE_TEST(rules, S86_S88_S89_legacy_modes)
 	for (i = 0; i < 2; i++) {
 		uint64_t got = returned(legacy[i], 0, 0);
 
-		CHECK(got == legacy[i], "mr_mode %llu came back as 0x%llx", (unsigned long long)legacy[i],
-		      (unsigned long long)got);
+		CHECK(got == legacy[i], "mr_mode %llu came back as 0x%llx", (unsigned long long)legacy[i], (unsigned long long)got);
 		for (bit = FIRST_BIT; bit <= LAST_BIT; bit++) {
 			got = returned(legacy[i] | 1ULL << bit, 0, 0);
-			CHECK(got == UINT64_MAX, "mr_mode %llu with bit %d came back as 0x%llx",
-			      (unsigned long long)legacy[i], bit, (unsigned long long)got);
+			CHECK(got == UINT64_MAX, "mr_mode %llu with bit %d came back as 0x%llx", (unsigned long long)legacy[i], bit,
+			      (unsigned long long)got);
 		}
 	}
-	CHECK(returned(PEER_MR_BASIC | PEER_MR_SCALABLE, 0, 0) == UINT64_MAX,
-	      "both legacy modes at once were accepted");
+	CHECK(returned(PEER_MR_BASIC | PEER_MR_SCALABLE, 0, 0) == UINT64_MAX, "both legacy modes at once were accepted");
 }
 
 /* S87: FI_MR_BASIC means virtual addresses and the provider's keys. */

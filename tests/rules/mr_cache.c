@@ -30,8 +30,7 @@ static struct emu_mr_cache_counts counts_of(struct peer *peer)
 }
 
 /* Counts since `before`. */
-static void expect_more(struct pair *p, const struct emu_mr_cache_counts *before, uint64_t hits, uint64_t misses,
-			uint64_t changed)
+static void expect_more(struct pair *p, const struct emu_mr_cache_counts *before, uint64_t hits, uint64_t misses, uint64_t changed)
 {
 	struct emu_mr_cache_counts now = counts_of(&p->peer);
 
@@ -71,18 +70,18 @@ static void run(struct pair *p, bool on, void (*body)(struct pair *p))
 }
 
 /* `name` is tested with the setting of the environment, and with the cache on or off because of it. */
-#define CACHE_TEST(variable, value, on, name)    \
-	static void name##_body(struct pair *p); \
-	static void name##_run(struct pair *p)   \
-	{                                        \
-		run(p, on, name##_body);         \
-	}                                        \
-	LONE_TEST(rules, name)                   \
-	{                                        \
+#define CACHE_TEST(variable, value, on, name)      \
+	static void name##_body(struct pair *p);   \
+	static void name##_run(struct pair *p)     \
+	{                                          \
+		run(p, on, name##_body);           \
+	}                                          \
+	LONE_TEST(rules, name)                     \
+	{                                          \
 		setenv("FI_EMU_MR_CACHE", "1", 1); \
-		setenv(variable, value, 1);      \
-		each_of(name##_run);             \
-	}                                        \
+		setenv(variable, value, 1);        \
+		each_of(name##_run);               \
+	}                                          \
 	static void name##_body(struct pair *p)
 
 /* A write or read between `buffer` and the region's start, whose memory follows. */
@@ -339,7 +338,7 @@ CACHE_TEST("FI_MR_CACHE_MERGE_REGIONS", "yes", true, S192_neighbours_merge)
 	CHECK(regions_of_neighbours(p) == 1, "neighbours did not merge");
 	r = remote_reg(p, 3 * PAGE, ALL_REMOTE);
 	before = counts_of(&p->peer);
-	move_ok(p, RMA_WRITE, r, own + 10, PAGE + 20); /* some of both */
+	move_ok(p, RMA_WRITE, r, own + 10, PAGE + 20);  /* some of both */
 	move_ok(p, RMA_WRITE, r, own + PAGE, 2 * PAGE); /* overlaps */
 	expect_more(p, &before, 1, 1, 0);
 	CHECK(counts_of(&p->peer).regions == before.regions && counts_of(&p->peer).merged == before.merged + 1,
@@ -371,7 +370,10 @@ CACHE_TEST("FI_MR_CACHE_MONITOR", "disabled", false, S194_disabled_is_no_cache)
 LONE_TEST(rules, S189_S190_S192_S193_settings_must_make_sense)
 {
 	static const char *const settings[] = {
-		"FI_MR_CACHE_MAX_SIZE", "FI_MR_CACHE_MAX_COUNT", "FI_MR_CACHE_MERGE_REGIONS", "FI_MR_CACHE_MONITOR",
+		"FI_MR_CACHE_MAX_SIZE",
+		"FI_MR_CACHE_MAX_COUNT",
+		"FI_MR_CACHE_MERGE_REGIONS",
+		"FI_MR_CACHE_MONITOR",
 	};
 	struct fid_domain *domain = NULL;
 	struct peer peer;
@@ -439,12 +441,17 @@ static bool monitor_valid(struct fid_mem_monitor *monitor, const void *addr, siz
 CACHE_TEST("FI_MR_CACHE_MAX_COUNT", "8", false, S196_a_programs_monitor_goes_to_libfabrics_own_cache)
 {
 	static struct fi_ops_mem_monitor ops = {
-		.size = sizeof(ops), .start = monitor_start, .stop = monitor_stop, .subscribe = monitor_subscribe,
-		.unsubscribe = monitor_unsubscribe, .valid = monitor_valid,
+		.size = sizeof(ops),
+		.start = monitor_start,
+		.stop = monitor_stop,
+		.subscribe = monitor_subscribe,
+		.unsubscribe = monitor_unsubscribe,
+		.valid = monitor_valid,
 	};
 	static struct fi_ops monitor_fid_ops = { .size = sizeof(monitor_fid_ops) };
 	static struct fid_mem_monitor monitor = {
-		.fid = { .fclass = FI_CLASS_MEM_MONITOR, .ops = &monitor_fid_ops }, .export_ops = &ops,
+		.fid = { .fclass = FI_CLASS_MEM_MONITOR, .ops = &monitor_fid_ops },
+		.export_ops = &ops,
 	};
 	struct fid *cache = NULL;
 	struct remote *r = remote_reg(p, PAGE, ALL_REMOTE);

@@ -10,8 +10,11 @@
 static int reg(struct peer *p, void *at, size_t len, size_t page_size, struct fid_mr **mr)
 {
 	struct iovec iov = { at, len };
-	struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_LOCAL | ALL_REMOTE,
-				    .requested_key = region_fresh_key(p), .page_size = page_size };
+	struct newest_attr attr = { .mr_iov = &iov,
+				    .iov_count = 1,
+				    .access = ALL_LOCAL | ALL_REMOTE,
+				    .requested_key = region_fresh_key(p),
+				    .page_size = page_size };
 
 	return newest_reg(p->domain, &attr, 0, mr);
 }

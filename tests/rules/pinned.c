@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { BLOCK = PAIR_LOCAL_LEN, LEN = 6 * BLOCK, NEW_BYTE = 0x77 };
-enum { PIECE = 4 << 20 };	/* what a provider may pin at once: the region lies across a border of it */
-enum { LOCKED_MIN = 2 << 20 };	/* RLIMIT_MEMLOCK by which all of a test can be pinned */
+enum { PIECE = 4 << 20 };      /* what a provider may pin at once: the region lies across a border of it */
+enum { LOCKED_MIN = 2 << 20 }; /* RLIMIT_MEMLOCK by which all of a test can be pinned */
 
 static const struct peer_want wants[] = {
 	{ .mr_mode = FI_MR_ALLOCATED },
@@ -97,9 +97,9 @@ static void hear_or_end(void)
 /* ---- the target's side ---- */
 
 static struct {
-	uint8_t *at;	 /* what is registered */
+	uint8_t *at;     /* what is registered */
 	uint8_t *window; /* the same memory; NULL: it is private */
-	uint8_t *moved;	 /* where it is now */
+	uint8_t *moved;  /* where it is now */
 	struct fid_mr *mr;
 } held;
 
@@ -131,8 +131,9 @@ static void step_open_held(const void *arg, void *reply)
 {
 	struct told *told = reply;
 	struct iovec iov = { .iov_len = LEN };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-					  .requested_key = region_fresh_key(&target_peer) } };
+	struct mr_args args = {
+		.attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = region_fresh_key(&target_peer) }
+	};
 	bool window = *(const bool *)arg;
 	int fd = window ? memfd_create("emu_pinned", 0) : -1;
 
@@ -160,7 +161,7 @@ static void step_change(const void *arg, void *reply)
 		if (how == REMAP)
 			memset(map(held.at, -1), NEW_BYTE, LEN);
 		break;
-	case MOVE:	/* it cannot grow where it is */
+	case MOVE: /* it cannot grow where it is */
 		held.moved = mremap(held.at, LEN, LEN + PAGE, MREMAP_MAYMOVE);
 		CHECK(held.moved != MAP_FAILED && held.moved != held.at, "mremap: %s", strerror(errno));
 		break;
@@ -206,7 +207,7 @@ static void step_unmap(const void *arg, void *reply)
 
 /* ---- the initiator's ---- */
 
-static uint8_t image[LEN];	/* of the old pages */
+static uint8_t image[LEN]; /* of the old pages */
 
 struct pinned {
 	struct pair *p;
@@ -359,15 +360,12 @@ LONE_TEST(rules, S80_a_changed_mapping_is_reported)
 		pinned_open(&d, &p, false);
 		write_at(&d, 0, BLOCK);
 		read_at(&d, 0, BLOCK);
-		CHECK(reports(&p, "S80") == reported, "reported before it was changed: %s",
-		      logged_text(&p.target));
+		CHECK(reports(&p, "S80") == reported, "reported before it was changed: %s", logged_text(&p.target));
 		change(&d, how);
 		CHECK(reports(&p, "S80") == reported, "reported before an access");
 		write_at(&d, 8, 4321);
-		CHECK(reports(&p, "S80") == ++reported, "change %d was not reported: %s", how,
-		      logged_text(&p.target));
-		CHECK(reports(&p, "remote write of 4321 B") == reported, "the report: %s",
-		      logged_text(&p.target));
+		CHECK(reports(&p, "S80") == ++reported, "change %d was not reported: %s", how, logged_text(&p.target));
+		CHECK(reports(&p, "remote write of 4321 B") == reported, "the report: %s", logged_text(&p.target));
 		write_at(&d, 8, 4000);
 		read_at(&d, 0, BLOCK);
 		CHECK(reports(&p, "S80") == reported, "reported twice");

@@ -20,9 +20,9 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t calls;
-	bool held;	/* callers wait */
+	bool held; /* callers wait */
 	bool failing;
-	uintptr_t low, high;	/* of all ranges so far */
+	uintptr_t low, high; /* of all ranges so far */
 } syncs = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 __attribute__((visibility("default"))) int msync(void *addr, size_t len, int flags)
@@ -58,12 +58,12 @@ static bool have_pmem(void)
 	return !rc;
 }
 
-#define PMEM_OR_END()                                                  \
-	do {                                                           \
-		if (!have_pmem()) {                                    \
+#define PMEM_OR_END()                                                 \
+	do {                                                          \
+		if (!have_pmem()) {                                   \
 			NOT_APPLICABLE("FI_RMA_PMEM is not granted"); \
-			return;                                        \
-		}                                                      \
+			return;                                       \
+		}                                                     \
 	} while (0)
 
 static int make_file(void)
@@ -232,7 +232,7 @@ static void step_set(const void *arg, void *reply)
 struct looked {
 	size_t calls;
 	uintptr_t low, high; /* in the file */
-	uint64_t hash;	     /* of the file, read as a file */
+	uint64_t hash;       /* of the file, read as a file */
 };
 
 static void step_look(const void *arg, void *reply)
@@ -296,8 +296,13 @@ static void post(struct durable *d, uint64_t off, size_t len, uint64_t key, uint
 	uint8_t *local = (uint8_t *)d->p.local.iov[0].iov_base + off;
 	struct iovec iov = { local, len };
 	struct fi_rma_iov rma = { .addr = d->told.base + off, .len = len, .key = key };
-	struct fi_msg_rma msg = { .msg_iov = &iov, .desc = &d->p.desc, .iov_count = 1, .addr = d->p.to, .rma_iov = &rma,
-				  .rma_iov_count = 1, .data = 0xda7a };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+				  .desc = &d->p.desc,
+				  .iov_count = 1,
+				  .addr = d->p.to,
+				  .rma_iov = &rma,
+				  .rma_iov_count = 1,
+				  .data = 0xda7a };
 
 	pattern_fill(local, len, ++d->p.seed);
 	CHECK_RC(0, peer_rma(&d->p.peer, RMA_WRITE, &msg, flags, op));
@@ -338,13 +343,13 @@ static void each_mode(void (*body)(struct durable *d))
 	target_stop(&d.p.target);
 }
 
-#define DURABLE_TEST(name)                        \
+#define DURABLE_TEST(name)                          \
 	static void name##_body(struct durable *d); \
-	LONE_TEST(pmem, name)                     \
-	{                                         \
-		PMEM_OR_END();                    \
-		each_mode(name##_body);           \
-	}                                         \
+	LONE_TEST(pmem, name)                       \
+	{                                           \
+		PMEM_OR_END();                      \
+		each_mode(name##_body);             \
+	}                                           \
 	static void name##_body(struct durable *d)
 
 DURABLE_TEST(S133_durable_before_complete)
@@ -417,8 +422,7 @@ DURABLE_TEST(S133_a_region_without_the_flag)
 		CHECK(!peer_is_emu(), "a durable write to plain memory succeeded");
 		return;
 	}
-	CHECK(!peer_is_emu() || (op.err == FI_EACCES && cites(d->p.peer.text, "S133")), "err %d: %s", op.err,
-	      d->p.peer.text);
+	CHECK(!peer_is_emu() || (op.err == FI_EACCES && cites(d->p.peer.text, "S133")), "err %d: %s", op.err, d->p.peer.text);
 	after = look(d);
 	CHECK(before.hash == after.hash, "a refused write changed the region");
 	live(&d->p);

@@ -9,12 +9,12 @@ static void need_raw(const struct pair *p, bool *skip)
 	*skip = !peer_has(&p->peer, FI_MR_RAW);
 }
 
-#define RAW_ONLY(p)                                                       \
-	do {                                                              \
-		bool skip_;                                               \
-		need_raw(p, &skip_);                                      \
-		if (skip_)                                                \
-			NOT_IN_THIS_MODE("FI_MR_RAW is not asked for");   \
+#define RAW_ONLY(p)                                                     \
+	do {                                                            \
+		bool skip_;                                             \
+		need_raw(p, &skip_);                                    \
+		if (skip_)                                              \
+			NOT_IN_THIS_MODE("FI_MR_RAW is not asked for"); \
 	} while (0)
 
 /* The raw key of a region of this process, whatever the mode. */
@@ -56,8 +56,7 @@ PEER_TEST(rules, S43_fi_mr_key_gives_none)
 	if (!peer_has(p, FI_MR_RAW))
 		NOT_IN_THIS_MODE("FI_MR_RAW is not asked for");
 	region_open(&region, p, &want, 1);
-	CHECK(fi_mr_key(region.mr) == FI_KEY_NOTAVAIL, "fi_mr_key is 0x%llx",
-	      (unsigned long long)fi_mr_key(region.mr));
+	CHECK(fi_mr_key(region.mr) == FI_KEY_NOTAVAIL, "fi_mr_key is 0x%llx", (unsigned long long)fi_mr_key(region.mr));
 	region_close(&region);
 }
 
@@ -71,8 +70,8 @@ PEER_TEST(rules, S46_S47_S51_raw_key_and_base)
 
 	region_open(&region, p, &want, 1);
 	raw_of(p, region.mr, &card, &base);
-	CHECK(card.raw_len >= 1 && card.raw_len <= p->info->domain_attr->mr_key_size,
-	      "a raw key of %zu B, mr_key_size is %zu", card.raw_len, p->info->domain_attr->mr_key_size);
+	CHECK(card.raw_len >= 1 && card.raw_len <= p->info->domain_attr->mr_key_size, "a raw key of %zu B, mr_key_size is %zu",
+	      card.raw_len, p->info->domain_attr->mr_key_size);
 	CHECK(base == region_base(&region, p, 0), "the base is 0x%llx, expected 0x%llx", (unsigned long long)base,
 	      (unsigned long long)region_base(&region, p, 0));
 	raw_of(p, region.mr, &again, &base);

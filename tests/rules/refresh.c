@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOTIFY_ONLY(p)                                                          \
-	do {                                                                    \
-		if (!peer_has(&(p)->peer, FI_MR_MMU_NOTIFY))                    \
-			NOT_IN_THIS_MODE("FI_MR_MMU_NOTIFY is not asked for");  \
+#define NOTIFY_ONLY(p)                                                         \
+	do {                                                                   \
+		if (!peer_has(&(p)->peer, FI_MR_MMU_NOTIFY))                   \
+			NOT_IN_THIS_MODE("FI_MR_MMU_NOTIFY is not asked for"); \
 	} while (0)
 
 static void ok_at(struct pair *p, uint64_t key, uint64_t addr, size_t from, size_t length)
@@ -101,8 +101,7 @@ static void step_replace(const void *arg, void *reply)
 	if (way == 0) {
 		CHECK(!madvise(at, PAGE, MADV_DONTNEED), "madvise failed");
 	} else if (way == 1) {
-		CHECK(mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at,
-		      "mmap failed");
+		CHECK(mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at, "mmap failed");
 	} else {
 		other = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at, "mremap failed");
@@ -148,8 +147,9 @@ static void step_file_open(const void *arg, void *reply)
 {
 	struct filed_told *told = reply;
 	struct iovec iov = { .iov_len = PAGE };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-					  .requested_key = region_fresh_key(&target_peer) } };
+	struct mr_args args = {
+		.attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = region_fresh_key(&target_peer) }
+	};
 
 	(void)arg;
 	filed.fd = memfd_create("emu_refresh", 0);

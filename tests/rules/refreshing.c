@@ -62,8 +62,9 @@ static void step_wide_open(const void *arg, void *reply)
 {
 	struct wide_told *told = reply;
 	struct iovec iov = { .iov_len = WIDE };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-					  .requested_key = region_fresh_key(&target_peer) } };
+	struct mr_args args = {
+		.attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = region_fresh_key(&target_peer) }
+	};
 
 	(void)arg;
 	wide = mmap(NULL, WIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -157,7 +158,10 @@ static struct fid_mr *within_mr;
 static void step_within_open(const void *arg, void *reply)
 {
 	struct iovec iov = { wide + WITHIN_AT, WITHIN_LEN };
-	struct newest_attr attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .base_mr = wide_mr,
+	struct newest_attr attr = { .mr_iov = &iov,
+				    .iov_count = 1,
+				    .access = ALL_REMOTE,
+				    .base_mr = wide_mr,
 				    .requested_key = region_fresh_key(&target_peer) };
 	struct wide_told *told = reply;
 
@@ -198,8 +202,8 @@ static bool reached(struct pair *p, uint64_t addr, uint64_t key)
 }
 
 struct ways {
-	uint64_t key, addr;	/* of the base: its first page, and the second one's bytes of the region within */
-	uint64_t within, start;	/* of the region within: the same bytes */
+	uint64_t key, addr;     /* of the base: its first page, and the second one's bytes of the region within */
+	uint64_t within, start; /* of the region within: the same bytes */
 };
 
 /* Both regions open, all pages known. */

@@ -60,12 +60,11 @@ PAIR_TEST(rules, S27_S29_S40_S65_S178_causes_are_told_apart)
 	for (cause = first; cause < CAUSES; cause++) {
 		struct outcome out = provoke(p, cause);
 
-		CHECK(out.err == FI_EACCES, "err %d (%s), expected FI_EACCES: %s", out.err, fi_strerror(out.err),
-		      out.text);
+		CHECK(out.err == FI_EACCES, "err %d (%s), expected FI_EACCES: %s", out.err, fi_strerror(out.err), out.text);
 		seen[cause] = out.prov_errno;
 		for (other = first; other < cause; other++)
-			CHECK(seen[other] != seen[cause] || alike(cause, other), "causes %d and %d share prov_errno %d",
-			      other, cause, seen[cause]);
+			CHECK(seen[other] != seen[cause] || alike(cause, other), "causes %d and %d share prov_errno %d", other,
+			      cause, seen[cause]);
 	}
 }
 

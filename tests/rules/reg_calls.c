@@ -30,8 +30,7 @@ static void expect_all(struct peer *p, const struct call *c, uint64_t flags, int
 		struct fid_mr *mr = untouched;
 		int rc = mr_register(p->domain, call, &c->args, flags, &mr);
 
-		CHECK(rc == want,
-		      "call %d with flags 0x%llx, access 0x%llx, len %zu, offset %llu: %d (%s), expected %d (%s)", call,
+		CHECK(rc == want, "call %d with flags 0x%llx, access 0x%llx, len %zu, offset %llu: %d (%s), expected %d (%s)", call,
 		      (unsigned long long)flags, (unsigned long long)c->args.attr.access, c->iov.iov_len,
 		      (unsigned long long)c->args.attr.offset, rc, fi_strerror(-rc), want, fi_strerror(-want));
 		if (!rc)
@@ -240,8 +239,7 @@ PEER_TEST(rules, S10_iov_limit_is_enforced)
 PEER_TEST(rules, S11_only_iov_count_entries_are_read)
 {
 	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct iovec *last =
-		(struct iovec *)(void *)(pages + PAGE) - 1; /* the next entry would lie on the closed page */
+	struct iovec *last = (struct iovec *)(void *)(pages + PAGE) - 1; /* the next entry would lie on the closed page */
 	struct fid_mr *mr;
 	struct call c;
 	size_t i;
@@ -384,8 +382,8 @@ static void expect_backed(struct pair *p, const struct hole_told *told, uint64_t
 	CHECK(!memcmp(there, local, 64), "the write did not land in the memory mapped after registration");
 	memset(local, 0, 64);
 	out = pair_try(p, RMA_READ, told->addr + off, told->key, 64);
-	CHECK(!out.rc && !out.err && !memcmp(there, local, 64),
-	      "a read from memory mapped after registration failed: %s", out.text);
+	CHECK(!out.rc && !out.err && !memcmp(there, local, 64), "a read from memory mapped after registration failed: %s",
+	      out.text);
 }
 
 /* S17, S18, S82: without FI_MR_ALLOCATED a range need not be backed to be registered, only to be reached; the target

@@ -70,8 +70,9 @@ PAIR_TEST(rules, S130_each_remote_range_is_a_use)
 {
 	struct iovec iov = { p->local.iov[0].iov_base, 64 };
 	struct fi_rma_iov rma[2];
-	struct fi_msg_rma msg = { .msg_iov = &iov, .desc = &p->desc, .iov_count = 1, .addr = p->to, .rma_iov = rma,
-				  .rma_iov_count = 2 };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .desc = &p->desc, .iov_count = 1, .addr = p->to, .rma_iov = rma, .rma_iov_count = 2
+	};
 	struct remote *r;
 	struct op op;
 
@@ -130,8 +131,7 @@ static int race(struct peer *peer, fi_addr_t to, struct region *local, const str
 	struct iovec iov = { local->iov[0].iov_base, 64 };
 	struct fi_rma_iov rma = { .addr = race->addr, .len = 64, .key = race->key };
 	void *desc = peer_has(peer, FI_MR_LOCAL) ? fi_mr_desc(local->mr) : NULL;
-	struct fi_msg_rma msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = to, .rma_iov = &rma,
-				  .rma_iov_count = 1 };
+	struct fi_msg_rma msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = to, .rma_iov = &rma, .rma_iov_count = 1 };
 	struct op op;
 
 	CHECK_RC(0, peer_rma(peer, race->dir, &msg, FI_DELIVERY_COMPLETE, &op));

@@ -8,7 +8,12 @@ enum {
 	SUBS_MAX = 8,
 	NO_BASE = -1,
 	/* Places in struct fi_mr_attr of 2.0, which headers may lack. */
-	AT_IFACE = 64, AT_DEVICE = 72, AT_HMEM_DATA = 80, AT_PAGE_SIZE = 88, AT_BASE_MR = 96, AT_SUB_MR_CNT = 104,
+	AT_IFACE = 64,
+	AT_DEVICE = 72,
+	AT_HMEM_DATA = 80,
+	AT_PAGE_SIZE = 88,
+	AT_BASE_MR = 96,
+	AT_SUB_MR_CNT = 104,
 };
 
 static void need_field(void)
@@ -19,20 +24,20 @@ static void need_field(void)
 
 /* One region within another, at the target. */
 struct sub_arg {
-	int slot;		/* whose memory is meant: a region of the harness */
-	int base;		/* the sub-region that it lies within, or NO_BASE: the region itself */
-	int number;		/* its own, below SUBS_MAX */
-	int64_t at[2];		/* from each segment's begin, or from the first's where segs is 1 */
+	int slot;      /* whose memory is meant: a region of the harness */
+	int base;      /* the sub-region that it lies within, or NO_BASE: the region itself */
+	int number;    /* its own, below SUBS_MAX */
+	int64_t at[2]; /* from each segment's begin, or from the first's where segs is 1 */
 	size_t len[2], segs;
 	uint64_t access, flags;
-	bool garbage;		/* in the fields that are inherited */
+	bool garbage; /* in the fields that are inherited */
 	bool by_hand;
 };
 
 struct sub_told {
 	int rc;
 	struct key_card card;
-	uint64_t key, addr;	/* how peers name its first byte */
+	uint64_t key, addr; /* how peers name its first byte */
 };
 
 static struct fid_mr *subs[SUBS_MAX];
@@ -50,7 +55,9 @@ static void step_sub(const void *arg, void *reply)
 	struct sub_told *told = reply;
 	uint64_t flags = sub->flags | (peer_has(&target_peer, FI_MR_RMA_EVENT) ? FI_RMA_EVENT : 0);
 	struct iovec iov[2];
-	struct mr_args args = { .attr = { .mr_iov = iov, .iov_count = sub->segs, .access = sub->access,
+	struct mr_args args = { .attr = { .mr_iov = iov,
+					  .iov_count = sub->segs,
+					  .access = sub->access,
 					  .requested_key = region_fresh_key(&target_peer) } };
 	size_t i;
 
@@ -150,9 +157,11 @@ PAIR_TEST(rules, S121_a_region_within_a_region)
 /* S122: it lies fully inside. */
 PAIR_TEST(rules, S122_not_fully_inside_is_refused)
 {
-	static const struct { int64_t at; size_t len; } outside[] = {
-		{ -1, 16 }, { -16, 16 }, { PAGE - 15, 16 }, { PAGE, 1 }, { 0, PAGE + 1 }, { -1, PAGE + 2 },
-		{ 0, SIZE_MAX / 2 },
+	static const struct {
+		int64_t at;
+		size_t len;
+	} outside[] = {
+		{ -1, 16 }, { -16, 16 }, { PAGE - 15, 16 }, { PAGE, 1 }, { 0, PAGE + 1 }, { -1, PAGE + 2 }, { 0, SIZE_MAX / 2 },
 	};
 	struct region_want two = { .len = { 256, 256 }, .segs = 2, .access = ALL_REMOTE };
 	struct remote *base, *gap;
@@ -173,13 +182,13 @@ PAIR_TEST(rules, S122_not_fully_inside_is_refused)
 	if (p->peer.info->domain_attr->mr_iov_limit < 2)
 		return;
 	gap = remote_reg_as(p, &two);
-	arg = (struct sub_arg){ .slot = gap->slot, .base = NO_BASE, .segs = 1, .access = ALL_REMOTE,
-				.at = { 250 }, .len = { 7 } };
+	arg = (struct sub_arg){ .slot = gap->slot, .base = NO_BASE, .segs = 1, .access = ALL_REMOTE, .at = { 250 }, .len = { 7 } };
 	CHECK_REFUSED_AS(-FI_EINVAL, sub_reg(p, &arg).rc); /* into the gap */
 	arg.len[0] = 256 + REGION_GUARD;
 	CHECK_REFUSED_AS(-FI_EINVAL, sub_reg(p, &arg).rc); /* over it */
-	arg = (struct sub_arg){ .slot = gap->slot, .base = NO_BASE, .segs = 2, .access = ALL_REMOTE, .at = { 16, 241 },
-				.len = { 16, 16 } };
+	arg = (struct sub_arg){
+		.slot = gap->slot, .base = NO_BASE, .segs = 2, .access = ALL_REMOTE, .at = { 16, 241 }, .len = { 16, 16 }
+	};
 	CHECK_REFUSED_AS(-FI_EINVAL, sub_reg(p, &arg).rc); /* the second segment sticks out */
 	arg.at[1] = 240;
 	sub = sub_reg(p, &arg);
@@ -224,8 +233,7 @@ PAIR_TEST(rules, S123_rights_are_its_own)
 PAIR_TEST(rules, S125_inherited_fields_are_not_looked_at)
 {
 	struct remote *base;
-	struct sub_arg arg = { .base = NO_BASE, .at = { 64 }, .len = { 64 }, .segs = 1, .access = ALL_REMOTE,
-			       .garbage = true };
+	struct sub_arg arg = { .base = NO_BASE, .at = { 64 }, .len = { 64 }, .segs = 1, .access = ALL_REMOTE, .garbage = true };
 	struct sub_told sub;
 
 	base = sub_in_a_page(p, &arg, &sub);
@@ -307,8 +315,9 @@ PAIR_TEST(rules, S129_the_expected_number_is_no_limit)
 PAIR_TEST(rules, S121_S130_a_single_use_window)
 {
 	struct remote *base;
-	struct sub_arg arg = { .base = NO_BASE, .at = { 512 }, .len = { 64 }, .segs = 1, .access = ALL_REMOTE,
-			       .flags = REGION_SINGLE_USE };
+	struct sub_arg arg = {
+		.base = NO_BASE, .at = { 512 }, .len = { 64 }, .segs = 1, .access = ALL_REMOTE, .flags = REGION_SINGLE_USE
+	};
 	struct sub_told sub;
 
 	base = sub_in_a_page(p, &arg, &sub);

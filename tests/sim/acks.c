@@ -10,7 +10,7 @@
 struct pair {
 	struct bed bed;
 	struct party *a, *b;
-	uint32_t acks;		/* frames that do nothing but acknowledge, so far */
+	uint32_t acks; /* frames that do nothing but acknowledge, so far */
 };
 
 static struct job *post(struct job *job)
@@ -86,7 +86,7 @@ Test(sim_acks, of_a_message_with_its_answer)
 		cr_assert_not(look(&pair), "nothing to do");
 	post(job_message(pair.b, pair.a, 8, POST_COMPLETE, 1));
 	look(&pair);
-	pair.a->node->asleep = true;	/* its NIC thread would acknowledge the answer at once */
+	pair.a->node->asleep = true; /* its NIC thread would acknowledge the answer at once */
 	while (!asked->done) {
 		world_step(pair.bed.world);
 		driver_run(nic_driver(pair.a->node->nic));

@@ -21,8 +21,8 @@ Test(sim_atomic, every_sort_and_length)
 	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		for (int which = 0; which < JOB_ATOMICS; which++)
 			for (size_t pieces = 1; pieces <= LIMIT_IOV && pieces <= lengths[i] / 8; pieces++) {
-				post(job_atomic(bed.party[0], target, (enum job_atomic)which, 3 * i, lengths[i],
-						POST_COMPLETE, pieces));
+				post(job_atomic(bed.party[0], target, (enum job_atomic)which, 3 * i, lengths[i], POST_COMPLETE,
+						pieces));
 				model_finish(bed.model, BED_LIMIT_NS);
 			}
 	model_end(bed.model, BED_LIMIT_NS);
@@ -67,8 +67,8 @@ Test(sim_atomic, ranges)
 	bed_close(&bed);
 }
 
-static struct job *refused(struct party *a, struct party *b, struct atomic_what what, uint64_t key, uint64_t addr,
-			   uint64_t length, enum refusal_cause cause)
+static struct job *refused(struct party *a, struct party *b, struct atomic_what what, uint64_t key, uint64_t addr, uint64_t length,
+			   enum refusal_cause cause)
 {
 	struct job *job = job_refused(a, b, OP_ATOMIC, key, addr, length, cause);
 
@@ -162,10 +162,10 @@ Test(sim_atomic, not_there)
 
 	bed_open(&bed, 6, 2, NULL, NULL);
 	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
-	post(refused(bed.party[0], bed.party[1], (struct atomic_what){ ATOMIC_PLAIN, ATOMIC_BOR, ATOMIC_DOUBLE }, target->key, 0,
+	post(refused(bed.party[0], bed.party[1], (struct atomic_what){ ATOMIC_PLAIN, ATOMIC_BOR, ATOMIC_DOUBLE }, target->key, 0, 8,
+		     REFUSAL_ATOMIC));
+	post(refused(bed.party[0], bed.party[1], (struct atomic_what){ ATOMIC_PLAIN, ATOMIC_CSWAP, ATOMIC_UINT64 }, target->key, 0,
 		     8, REFUSAL_ATOMIC));
-	post(refused(bed.party[0], bed.party[1], (struct atomic_what){ ATOMIC_PLAIN, ATOMIC_CSWAP, ATOMIC_UINT64 }, target->key,
-		     0, 8, REFUSAL_ATOMIC));
 	post(refused(bed.party[0], bed.party[1], sum, target->key, 0, 12, REFUSAL_ATOMIC));
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);

@@ -44,8 +44,7 @@ Test(sim_basic, every_flag)
 		uint64_t length = 1 + 15 * flags;
 
 		post(job_rma(bed.party[0], target, OP_WRITE, flags * 1024, length, flags, 1));
-		post(job_rma(bed.party[0], target, OP_READ, 32768 + flags * 1024, length,
-			     flags & (POST_COMPLETE | POST_FENCE), 1));
+		post(job_rma(bed.party[0], target, OP_READ, 32768 + flags * 1024, length, flags & (POST_COMPLETE | POST_FENCE), 1));
 		post(job_message(bed.party[0], bed.party[1], length, flags, 1));
 	}
 	model_end(bed.model, BED_LIMIT_NS);
@@ -65,8 +64,8 @@ Test(sim_basic, vectored)
 			for (int kind = OP_WRITE; kind <= OP_READ; kind++) {
 				uint64_t length = 9 + rnd_below(&bed.world->rnd, remote == 3 ? 150000 : 3000);
 				uint64_t offset = rnd_below(&bed.world->rnd, 200001 - length);
-				struct job *job = job_rma(bed.party[0], target, (enum op_kind)kind, offset, length,
-							  POST_COMPLETE, local);
+				struct job *job = job_rma(bed.party[0], target, (enum op_kind)kind, offset, length, POST_COMPLETE,
+							  local);
 
 				cr_assert(job);
 				job_split_remote(job, remote);

@@ -10,8 +10,8 @@ enum { PAGE = 4096, LONG = 3 * LIMIT_SEGMENT, AT = LIMIT_SEGMENT + PAGE };
 
 static struct link_ops below;
 static struct world *world;
-static uint8_t *victim;			/* page-aligned; NULL: all goes by untouched */
-static unsigned met;			/* sends that it was lent to */
+static uint8_t *victim; /* page-aligned; NULL: all goes by untouched */
+static unsigned met;    /* sends that it was lent to */
 
 static bool is_lent(const struct iovec *iov, int count)
 {
@@ -100,7 +100,7 @@ static void changes(enum op_kind kind, uint64_t seed)
 		model_finish(bed.model, BED_LIMIT_NS);
 		cr_assert(!job->failed);
 		cr_assert_geq(met, 1, "it was never lent");
-		cr_assert_gt(bed.world->cables_made, 1);	/* perhaps both have dialled */
+		cr_assert_gt(bed.world->cables_made, 1); /* perhaps both have dialled */
 		cr_assert(round == 0 || bed.world->cables_made == cables, "%u connections", bed.world->cables_made);
 		cables = bed.world->cables_made;
 		cr_assert_eq(bed.node[!sender]->warns, 1);

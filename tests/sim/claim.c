@@ -15,7 +15,7 @@ enum { BYE = sizeof(struct wire_head) + sizeof(struct wire_bye), HELLO = sizeof(
 struct scene {
 	struct bed bed;
 	struct words words;
-	struct region *region;	/* of party 0 */
+	struct region *region; /* of party 0 */
 };
 
 static void scene_open(struct scene *scene, uint64_t seed)
@@ -84,9 +84,13 @@ static void accepted(struct raw *raw)
 /* Every peer that an endpoint has ever greeted knows all of its HELLO but the session's id. */
 Test(sim_claim, ends_no_session)
 {
-	static const struct { bool instance, expected; uint64_t epoch; int answer; } claims[] = {
+	static const struct {
+		bool instance, expected;
+		uint64_t epoch;
+		int answer;
+	} claims[] = {
 		{ true, true, 1ull << 40, WIRE_BYE_SESSION }, { true, false, 1ull << 40, WIRE_BYE_DUPLICATE },
-		{ true, false, 1, WIRE_BYE_DUPLICATE }, { false, false, 1, WIRE_BYE_CLAIM },
+		{ true, false, 1, WIRE_BYE_DUPLICATE },       { false, false, 1, WIRE_BYE_CLAIM },
 		{ false, false, 1ull << 40, WIRE_BYE_CLAIM },
 	};
 
@@ -104,7 +108,7 @@ Test(sim_claim, ends_no_session)
 		id = session->id;
 		conn = session->conn;
 		cr_assert(conn && session->peer_is == PEER_KNOWN);
-		if (seed & 1)	/* with something under way */
+		if (seed & 1) /* with something under way */
 			cr_assert(!job_post(job_rma(scene.bed.party[1], scene.region, OP_READ, 4096, 4000, POST_COMPLETE, 1)));
 		fields = in_the_name_of(&scene, 1);
 		fields.epoch = claims[i].epoch;
@@ -135,7 +139,7 @@ Test(sim_claim, keeps_no_address)
 
 		scene_open(&scene, seed);
 		fields = in_the_name_of(&scene, 1);
-		if (seed & 1)	/* with the owner's instance id, even */
+		if (seed & 1) /* with the owner's instance id, even */
 			memcpy(fields.instance, scene.bed.party[1]->ep->instance, WIRE_ID_LEN);
 		raw = comes(&scene, &fields);
 		accepted(raw);

@@ -301,8 +301,15 @@ static void say(struct liar *liar, void *frame, size_t length)
 static void liar_meet(struct liar *liar, struct world *world, const struct end *victim, uint16_t port)
 {
 	struct wire_hello_fields fields = {
-		.version_min = 1, .version_max = 1, .instance = { 7, (uint8_t)port }, .session = 99, .epoch = 1, .requests = 64,
-		.reads = 8, .segment = WIRE_SEGMENT_MIN, .at = { .family = 4, .port = port, .addr = { 10, 9, 9, 9 } },
+		.version_min = 1,
+		.version_max = 1,
+		.instance = { 7, (uint8_t)port },
+		.session = 99,
+		.epoch = 1,
+		.requests = 64,
+		.reads = 8,
+		.segment = WIRE_SEGMENT_MIN,
+		.at = { .family = 4, .port = port, .addr = { 10, 9, 9, 9 } },
 	};
 	uint8_t frame[WIRE_FRAME_MAX];
 
@@ -373,14 +380,14 @@ Test(sim_cm, strangers_while_it_is_waited_for_an_answer)
 	say_cm(&liar, WIRE_CONNECT, 5);
 	say_cm(&liar, WIRE_ACCEPT, ends.listens.request + 1);
 	say_cm(&liar, WIRE_REJECT, ends.listens.request + 1);
-	say_cm(&liar, WIRE_REJECT, ends.listens.request);	/* not where it was asked */
+	say_cm(&liar, WIRE_REJECT, ends.listens.request); /* not where it was asked */
 	say_send(&liar);
 	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 5);
 	cr_assert_eq(told(&ends.asks), 0);
 	end_accept(&ends.accepts, &ends.listens, "");
 	end_await(ends.world, &ends.asks, CM_CONNECTED);
 	end_await(ends.world, &ends.accepts, CM_CONNECTED);
-	say_send(&liar);	/* the endpoint that was here before is no peer now either */
+	say_send(&liar); /* the endpoint that was here before is no peer now either */
 	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 6);
 	end_message(ends.world, &ends.asks, &ends.accepts, 10);
 	raw_close(liar.raw);
@@ -403,7 +410,7 @@ Test(sim_cm, strangers_at_a_connected_endpoint)
 	}
 	end_message(ends.world, &ends.asks, &ends.accepts, 10);
 	end_shutdown(&ends.asks);
-	liar_meet(&liar, ends.world, &ends.asks, 8);	/* nor when the peer has gone */
+	liar_meet(&liar, ends.world, &ends.asks, 8); /* nor when the peer has gone */
 	cr_assert_eq(liar.heard[0], WIRE_BYE);
 	raw_close(liar.raw);
 	ends_close(&ends);
@@ -443,7 +450,7 @@ Test(sim_cm, the_passive_side_answers_for_itself)
 	end_await(ends.world, &ends.listens, CM_REQUEST);
 	liar_meet(&liar, ends.world, &ends.asks, 10);
 	say_cm(&liar, WIRE_ACCEPT, ends.listens.request);
-	end_await(ends.world, &ends.asks, CM_CONNECTED);	/* it knew the number */
+	end_await(ends.world, &ends.asks, CM_CONNECTED); /* it knew the number */
 	say_cm(&liar, WIRE_ACCEPT, ends.listens.request);
 	say_cm(&liar, WIRE_REJECT, ends.listens.request);
 	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 2);

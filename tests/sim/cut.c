@@ -13,7 +13,9 @@
 enum { SMALL_EAGER = 300, SMALL_KEPT = 600, SMALL_ENVELOPES = 3, STAGE_NS = 3000000, PART_BYTES = 70000 };
 
 static const struct nic_config small_config = {
-	.eager = SMALL_EAGER, .unexpected_bytes = SMALL_KEPT, .envelopes = SMALL_ENVELOPES,
+	.eager = SMALL_EAGER,
+	.unexpected_bytes = SMALL_KEPT,
+	.envelopes = SMALL_ENVELOPES,
 };
 
 static void post(struct job *job)
@@ -128,8 +130,8 @@ static void atomic_script(struct bed *bed, struct region *region[2])
 		only_good(job_atomic(a, region[1], (enum job_atomic)which, (uint64_t)which * 64, 24, POST_COMPLETE, 1));
 	model_pass(bed->model, STAGE_NS);
 	for (int which = 0; which < JOB_ATOMICS; which++) {
-		only_good(job_atomic(b, region[0], (enum job_atomic)which, (uint64_t)which * 64, 8,
-				     POST_COMPLETE | POST_CQ_DATA, 1));
+		only_good(
+			job_atomic(b, region[0], (enum job_atomic)which, (uint64_t)which * 64, 8, POST_COMPLETE | POST_CQ_DATA, 1));
 		only_good(job_atomic(a, region[1], (enum job_atomic)which, (uint64_t)which * 64 + 512, 16,
 				     POST_COMPLETE | POST_COMMIT, 1));
 	}
@@ -232,7 +234,7 @@ static void script_open(struct bed *bed, const struct script *script, struct reg
 {
 	bed_open(bed, seed, 2, script->config, &(struct party_config){ .order = script->order });
 	bed->world->weather.chunk_max = script->chunk_max;
-	bed->model->counts_exact = false;	/* reads are executed again */
+	bed->model->counts_exact = false; /* reads are executed again */
 	for (int i = 0; i < 2; i++)
 		region[i] = region_open(bed->party[i], script->region_bytes, 1, BED_BOTH, false, 0);
 }
@@ -318,8 +320,8 @@ static void cut_everywhere(uint8_t dir, const bool must[TAP_KINDS])
 Test(sim_cut, every_byte_from_the_dialler)
 {
 	static const bool must[TAP_KINDS] = {
-		[TAP_HELLO] = true, [TAP_ACK] = true, [TAP_WRITE] = true, [TAP_READ] = true, [TAP_SEND] = true, [TAP_RTS] = true,
-		[TAP_DATA] = true, [TAP_PULL] = true, [TAP_RNR] = true, [TAP_NAK] = true, [TAP_PARK] = true, [TAP_DONE] = true,
+		[TAP_HELLO] = true, [TAP_ACK] = true,  [TAP_WRITE] = true, [TAP_READ] = true, [TAP_SEND] = true, [TAP_RTS] = true,
+		[TAP_DATA] = true,  [TAP_PULL] = true, [TAP_RNR] = true,   [TAP_NAK] = true,  [TAP_PARK] = true, [TAP_DONE] = true,
 	};
 
 	cut_everywhere(0, must);
@@ -328,9 +330,9 @@ Test(sim_cut, every_byte_from_the_dialler)
 Test(sim_cut, every_byte_from_the_accepter)
 {
 	static const bool must[TAP_KINDS] = {
-		[TAP_HELLO] = true, [TAP_BYE] = true, [TAP_ACK] = true, [TAP_WRITE] = true, [TAP_READ] = true, [TAP_SEND] = true,
-		[TAP_RTS] = true, [TAP_DATA] = true, [TAP_PULL] = true, [TAP_RNR] = true, [TAP_NAK] = true, [TAP_PARK] = true,
-		[TAP_DONE] = true,
+		[TAP_HELLO] = true, [TAP_BYE] = true,  [TAP_ACK] = true,  [TAP_WRITE] = true, [TAP_READ] = true,
+		[TAP_SEND] = true,  [TAP_RTS] = true,  [TAP_DATA] = true, [TAP_PULL] = true,  [TAP_RNR] = true,
+		[TAP_NAK] = true,   [TAP_PARK] = true, [TAP_DONE] = true,
 	};
 
 	cut_everywhere(1, must);
@@ -425,9 +427,11 @@ Test(sim_cut, tagged_messages)
 	cr_assert(cuts[TAP_PULL] && cuts[TAP_PARK] && cuts[TAP_RNR] && cuts[TAP_DONE] && cuts[TAP_DATA]);
 }
 
-enum { HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello),
-       CHALLENGE = sizeof(struct wire_head) + sizeof(struct wire_challenge),
-       PROOF = sizeof(struct wire_head) + sizeof(struct wire_proof) };
+enum {
+	HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello),
+	CHALLENGE = sizeof(struct wire_head) + sizeof(struct wire_challenge),
+	PROOF = sizeof(struct wire_head) + sizeof(struct wire_proof)
+};
 
 /* WIRE-102: whatever of the greeting is cut, and of that of the connection that resumes. */
 Test(sim_cut, proofs_of_a_secret)

@@ -30,21 +30,21 @@ struct end {
 	struct cq *cq;
 	struct ep *ep;
 	struct sockaddr_storage name;
-	uint64_t index[ENDS];		/* of the others in its vector */
+	uint64_t index[ENDS]; /* of the others in its vector */
 	uint32_t sent;
-	unsigned send_done[MANY];	/* completions of each send */
-	unsigned got[ENDS][MANY];	/* how often each datagram came */
+	unsigned send_done[MANY]; /* completions of each send */
+	unsigned got[ENDS][MANY]; /* how often each datagram came */
 	unsigned received, errors;
 	int last_err, last_cause;
 	struct slot slot[MANY];
-	unsigned slots;			/* receives posted so far */
+	unsigned slots; /* receives posted so far */
 };
 
 static struct world *world;
 static struct end ends[ENDS];
-static struct nic_config config;	/* of all; all zero if a test says nothing */
-static uint32_t caps;			/* 0: CAPS */
-static const char *secrets[ENDS];	/* of 16 bytes each; NULL: none */
+static struct nic_config config;  /* of all; all zero if a test says nothing */
+static uint32_t caps;             /* 0: CAPS */
+static const char *secrets[ENDS]; /* of 16 bytes each; NULL: none */
 
 static void end_open(struct end *end, uint64_t auth)
 {
@@ -119,8 +119,14 @@ static void send_one(int from, int to, uint32_t flags)
 	uint8_t *at = bytes[from][end->sent];
 	struct iovec iov[2] = { { at, sizeof(letter) }, { at + sizeof(letter), letter.length - sizeof(letter) } };
 	struct post post = {
-		.kind = OP_SEND, .flags = flags, .dest = end->index[to], .iov = iov, .iov_count = 2, .cq_data = letter.number,
-		.context = (void *)(uintptr_t)end->sent, .cq_flags = CQ_F_SEND | CQ_F_MSG,
+		.kind = OP_SEND,
+		.flags = flags,
+		.dest = end->index[to],
+		.iov = iov,
+		.iov_count = 2,
+		.cq_data = letter.number,
+		.context = (void *)(uintptr_t)end->sent,
+		.cq_flags = CQ_F_SEND | CQ_F_MSG,
 	};
 	int rc;
 
@@ -139,7 +145,11 @@ static void recv_one(int at, size_t length)
 	struct slot *slot = &end->slot[end->slots++];
 	struct iovec iov = { slot->bytes, length };
 	struct recv_post post = {
-		.iov = &iov, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE, .context = slot,
+		.iov = &iov,
+		.iov_count = 1,
+		.flags = POST_COMPLETE,
+		.source = AV_NONE,
+		.context = slot,
 		.cq_flags = CQ_F_RECV | CQ_F_MSG,
 	};
 
@@ -366,7 +376,7 @@ Test(sim_dgram, a_receive_posted_within_the_slice_is_there)
 static void lose(uint32_t loss, uint64_t seed, bool came[MANY])
 {
 	config = (struct nic_config){ .dgram_loss = loss, .dgram_seed = seed };
-	open_all(seed + loss);	/* another weather each time: it has no part in this */
+	open_all(seed + loss); /* another weather each time: it has no part in this */
 	world->weather.full_percent = (uint8_t)(loss % 50);
 	for (int i = 0; i < MANY; i++) {
 		recv_one(1, LIMIT_DGRAM);
@@ -444,7 +454,7 @@ Test(sim_dgram, longer_than_the_receive)
 {
 	open_all(6);
 	recv_one(1, 100);
-	send_one(0, 1, POST_COMPLETE);	/* of LIMIT_DGRAM bytes */
+	send_one(0, 1, POST_COMPLETE); /* of LIMIT_DGRAM bytes */
 	settle();
 	cr_assert(ends[1].errors == 1 && ends[1].last_err == NIC_ETRUNC && ends[1].last_cause == REFUSAL_TRUNCATED);
 	cr_assert_eq(ends[1].slot[0].bytes[100], 0, "a byte behind the buffer");
@@ -459,8 +469,9 @@ Test(sim_dgram, memory_that_is_not_there)
 	struct iovec iov = { page, 100 };
 	struct post post = { .kind = OP_SEND, .flags = POST_COMPLETE, .iov = &iov, .iov_count = 1, .cq_flags = CQ_F_SEND };
 	struct slot lost = { .done = 0 };
-	struct recv_post recv = { .iov = &iov, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE, .context = &lost,
-				  .cq_flags = CQ_F_RECV };
+	struct recv_post recv = {
+		.iov = &iov, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE, .context = &lost, .cq_flags = CQ_F_RECV
+	};
 
 	open_all(7);
 	post.dest = ends[0].index[1];

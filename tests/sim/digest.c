@@ -79,7 +79,7 @@ static void few_calls(enum op_kind kind, uint32_t digested)
 	from = bed.node[kind == OP_READ];
 	to = bed.node[kind != OP_READ];
 	from->digested = digested;
-	for (int round = 0; round < 2; round++) {	/* in the first they connect */
+	for (int round = 0; round < 2; round++) { /* in the first they connect */
 		from->sends = to->receives = to->level = 0;
 		cr_assert(!job_post(job_rma(bed.party[0], region, kind, 0, LARGE, POST_COMPLETE, 1)));
 		model_finish(bed.model, BED_LIMIT_NS);
@@ -102,8 +102,8 @@ Test(sim_digest, large_payload_by_few_calls)
 
 static struct link_ops link_below;
 static struct nic *receiver;
-static size_t longest;		/* that was given for what is copied */
-static unsigned wholes;		/* writes whose last payload was digested and copied in one pass */
+static size_t longest;  /* that was given for what is copied */
+static unsigned wholes; /* writes whose last payload was digested and copied in one pass */
 
 static ssize_t check_room(struct line *line, const struct iovec *iov, int count)
 {
@@ -183,8 +183,8 @@ Test(sim_digest, nothing_goes_straight_to_its_place)
 static bool flipped_whole(uint64_t at)
 {
 	const uint64_t frame = sizeof(struct wire_head) + sizeof(struct wire_write);
-	const uint64_t second = sizeof(struct wire_head) + sizeof(struct wire_hello) +
-				frame + LIMIT_SEGMENT + sizeof(struct wire_trailer) + frame;
+	const uint64_t second = sizeof(struct wire_head) + sizeof(struct wire_hello) + frame + LIMIT_SEGMENT +
+				sizeof(struct wire_trailer) + frame;
 	struct nic_config config = { .digest = NIC_DIGEST_FULL };
 	struct region *region;
 	struct bed bed;
@@ -239,8 +239,7 @@ static void flip_everywhere(uint64_t seed, uint8_t dir, uint64_t bytes)
 {
 	cr_assert(!flipped(NIC_DIGEST_FULL, seed, dir, UINT64_MAX));
 	for (uint64_t at = 0; at < bytes; at++)
-		cr_assert(flipped(NIC_DIGEST_FULL, seed, dir, at), "the change of byte %llu was not found",
-			  (unsigned long long)at);
+		cr_assert(flipped(NIC_DIGEST_FULL, seed, dir, at), "the change of byte %llu was not found", (unsigned long long)at);
 }
 
 /* With payload digests no changed byte gets by. */
@@ -298,8 +297,7 @@ static bool flipped_trailer(enum nic_digest mode, uint64_t at)
 	bed_open(&bed, 73, 2, &config, NULL);
 	world_fault(bed.world, FAULT_FLIP, 0, 0, before + at);
 	bed.world->fault[0].bits = 1;
-	job_post(job_rma(bed.party[0], region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0), OP_WRITE, 0, 100, POST_COMPLETE,
-			 1));
+	job_post(job_rma(bed.party[0], region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0), OP_WRITE, 0, 100, POST_COMPLETE, 1));
 	model_end(bed.model, BED_LIMIT_NS);
 	said = bed.world->fault[0].spent && bed.node[1]->warns > 0;
 	bed_close(&bed);

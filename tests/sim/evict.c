@@ -13,7 +13,7 @@ enum { HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello), LINES = 24,
 
 struct scene {
 	struct bed bed;
-	struct region *region;	/* of party 0, which is short of lines */
+	struct region *region; /* of party 0, which is short of lines */
 	struct raw *raw[LINES];
 };
 
@@ -62,8 +62,8 @@ static struct session *with_party(struct scene *scene, int party)
 
 static void writes(struct scene *scene, int party)
 {
-	cr_assert(!job_post(job_rma(scene->bed.party[party], scene->region, OP_WRITE, (uint64_t)party * 4096, 64,
-				    POST_COMPLETE, 1)));
+	cr_assert(
+		!job_post(job_rma(scene->bed.party[party], scene->region, OP_WRITE, (uint64_t)party * 4096, 64, POST_COMPLETE, 1)));
 	model_finish(scene->bed.model, 4 * SIM_SECOND);
 }
 
@@ -113,7 +113,7 @@ Test(sim_evict, ends_no_session)
 		while (session->conn && evict_idle(scene.bed.node[0]->nic))
 			;
 		node_leave(scene.bed.node[0]);
-		if (session->conn) {	/* that was the first look at it */
+		if (session->conn) { /* that was the first look at it */
 			world_pass(scene.bed.world, 2 * SIM_SECOND);
 			node_enter(scene.bed.node[0]);
 			cr_assert(evict_idle(scene.bed.node[0]->nic));

@@ -12,12 +12,12 @@
 
 enum { PAGE = 4096, PAGES = 128, BYTES = PAGE * PAGES };
 
-struct hole {			/* memory of which some pages cannot be touched */
+struct hole { /* memory of which some pages cannot be touched */
 	struct bed bed;
 	struct party *a, *b;
-	struct region *other;	/* of b, for ops that must not notice */
+	struct region *other; /* of b, for ops that must not notice */
 	uint8_t *memory;
-	bool breaks;		/* it is what is sent: a payload that cannot be gone on with ends with its connection */
+	bool breaks; /* it is what is sent: a payload that cannot be gone on with ends with its connection */
 };
 
 static struct job *post(struct job *job)
@@ -267,7 +267,7 @@ Test(sim_fault, destination_of_a_message)
 		cr_assert(intake->done && intake->failed && job->failed);
 		world_heal(hole.bed.world, page);
 		if (!job->failed)
-			hole.bed.model->hearings--;	/* its receiver has heard, but of a failure */
+			hole.bed.model->hearings--; /* its receiver has heard, but of a failure */
 		job->delivered = true;
 		hole_close(&hole);
 	}

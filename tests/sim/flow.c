@@ -105,7 +105,7 @@ Test(sim_flow, no_slot_for_cq_data)
 	cr_assert_geq(bed.model->open, 38);
 	cr_assert_gt(tap_count(bed.world, TAP_RNR), 0);
 	region_release(target, 128, 38 * 64);
-	region_check(target);	/* not a byte of those that wait */
+	region_check(target); /* not a byte of those that wait */
 	bed.party[1]->deaf = false;
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);

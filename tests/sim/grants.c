@@ -38,7 +38,7 @@ Test(sim_grants, more_requests_than_granted)
 /* A region of single use is not spent by the READ that goes past the grant and is never executed (S130, WIRE-25). */
 Test(sim_grants, a_read_too_many_spends_nothing)
 {
-	enum { LONG = 8 << 20 };	/* more than leaves before the peer reads */
+	enum { LONG = 8 << 20 }; /* more than leaves before the peer reads */
 	struct wire_hello_fields fields;
 	struct region *single;
 	struct words words;
@@ -132,7 +132,7 @@ static void say_refused(struct words *words, struct raw *raw, uint64_t seq, unsi
 /* However much a peer does to be refused: the log has the first lines, one more a second, and how many there are not. */
 Test(sim_grants, refusals_do_not_flood_the_log)
 {
-	enum { MANY = 3000, LOGS = 12 };	/* powers of two among those that are left out */
+	enum { MANY = 3000, LOGS = 12 }; /* powers of two among those that are left out */
 	struct wire_hello_fields fields;
 	struct words words;
 	struct node *victim;
@@ -153,7 +153,7 @@ Test(sim_grants, refusals_do_not_flood_the_log)
 	cr_assert_eq(victim->warns, LIMIT_LOG_LINES + LOGS, "%u", victim->warns);
 	last = victim->log[(victim->warns - 1) % NODE_LOG_LINES];
 	cr_assert(strstr(last, "more requests of peers are refused than are logged") && strstr(last, "2048 left out"), "%s", last);
-	bed.world->now_ns += 3 * SIM_SECOND;	/* nothing else is due */
+	bed.world->now_ns += 3 * SIM_SECOND; /* nothing else is due */
 	say_refused(&words, raw, MANY + 1, 3);
 	cr_assert_eq(victim->warns, LIMIT_LOG_LINES + LOGS + 3, "%u", victim->warns);
 	last = victim->log[(victim->warns - 1) % NODE_LOG_LINES];
@@ -205,7 +205,7 @@ Test(sim_grants, a_refusal_half_way_that_cannot_be_kept)
 	say_hello(&words, &fields);
 	raw = raw_dial(bed.world, party_port(bed.party[1]));
 	say_refused(&words, raw, 1, LIMIT_VERDICTS);
-	bed.world->weather.capacity = 4000;	/* the READ's data stop half way until they are read */
+	bed.world->weather.capacity = 4000; /* the READ's data stop half way until they are read */
 	words.target = region_open(bed.party[1], LONG, 1, BED_BOTH, false, 0);
 	seal(&words, wire_put_read(here(&words), LIMIT_VERDICTS + 1, at(&words, 0), LONG), 0);
 	raw_send(raw, words.bytes, words.length);

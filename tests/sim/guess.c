@@ -8,7 +8,7 @@
 
 enum {
 	GUESSES = 3 * LIMIT_GUESSES,
-	AT_ONCE = SLICE_RECV_MORE / (sizeof(struct wire_head) + sizeof(struct wire_read)),	/* are judged that were received */
+	AT_ONCE = SLICE_RECV_MORE / (sizeof(struct wire_head) + sizeof(struct wire_read)), /* are judged that were received */
 	EACH = 64,
 };
 
@@ -45,15 +45,15 @@ Test(sim_guess, is_held_back_alone)
 	from = bed.world->now_ns;
 	while (posted < GUESSES && bed.world->now_ns - from < TIME_GUESSES_NS / 2) {
 		for (int i = 0; i < EACH && posted < GUESSES && posted - (int)failed(guess, posted) < EACH; i++) {
-			guess[posted] = post(job_refused(bed.party[0], bed.party[1], OP_READ, region->key + 1, 0, 8,
-							 REFUSAL_UNKNOWN_KEY));
+			guess[posted] = post(
+				job_refused(bed.party[0], bed.party[1], OP_READ, region->key + 1, 0, 8, REFUSAL_UNKNOWN_KEY));
 			posted++;
 		}
 		if (other->done) {
 			others++;
 			other = post(job_rma(bed.party[2], region, OP_READ, 64 * (uint64_t)(1 + others % 99), 8, POST_COMPLETE, 1));
 		}
-		model_step(bed.model);	/* never idle: the other one always has an op under way */
+		model_step(bed.model); /* never idle: the other one always has an op under way */
 	}
 	cr_assert_geq(failed(guess, posted), LIMIT_GUESSES);
 	cr_assert_leq(failed(guess, posted), LIMIT_GUESSES + EACH, "those under way, which may have been received");

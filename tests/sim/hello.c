@@ -11,7 +11,7 @@
 #include "emu/nic/transport/hello.h"
 #include "tests/sim/harness/words.h"
 
-enum { HEAD = sizeof(struct wire_head), BYE = HEAD + sizeof(struct wire_bye), GREETED = 0, CUT = -1 };	/* else a reason */
+enum { HEAD = sizeof(struct wire_head), BYE = HEAD + sizeof(struct wire_bye), GREETED = 0, CUT = -1 }; /* else a reason */
 
 /* A device that is dialled by a stranger. It knows of the stranger what the test says. */
 struct stage {
@@ -19,8 +19,8 @@ struct stage {
 	struct words words;
 	struct node *node;
 	struct ep *ep;
-	struct session *session;	/* with the stranger */
-	struct wire_hello_fields hello;	/* the stranger's */
+	struct session *session;        /* with the stranger */
+	struct wire_hello_fields hello; /* the stranger's */
 	struct raw *raw[3];
 	int raws;
 };
@@ -174,7 +174,7 @@ static void forgot_while_connected(struct stage *stage)
 {
 	connected(stage, 1);
 	forgot(stage);
-	stage->session->opened = 5;	/* of another session */
+	stage->session->opened = 5; /* of another session */
 	stage->hello.epoch = 2;
 }
 
@@ -303,6 +303,7 @@ static const struct {
 	int answer;
 	bool warns;
 } cases[] = {
+/* clang-format off */
 #define CASE(name, answer) { #name, name, answer, false }
 #define WARN(name, answer) { #name, name, answer, true }
 	CASE(anybody, GREETED), CASE(means_another, WIRE_BYE_INSTANCE),
@@ -321,6 +322,7 @@ static const struct {
 #undef WARN
 #undef CASE
 };
+/* clang-format on */
 
 /* WIRE-30, WIRE-31, WIRE-32, WIRE-33, WIRE-34 */
 Test(sim_hello, who_dials)
@@ -355,8 +357,7 @@ Test(sim_hello, digests)
 			cr_assert_eq(answer(&stage), GREETED);
 			conn = stage.session->conn;
 			cr_expect_eq(conn->head_digest, own != NIC_DIGEST_OFF || features[i] != WIRE_OFFER_NO_DIGEST);
-			cr_expect_eq(conn->payload_digest,
-				     own == NIC_DIGEST_FULL || features[i] == WIRE_WANT_PAYLOAD_DIGEST);
+			cr_expect_eq(conn->payload_digest, own == NIC_DIGEST_FULL || features[i] == WIRE_WANT_PAYLOAD_DIGEST);
 			stage_close(&stage);
 		}
 }
@@ -397,8 +398,15 @@ Test(sim_hello, to_a_connected_endpoint)
 /* WIRE-25, WIRE-65: a session goes on as it was, from where it was. */
 Test(sim_hello, goes_on_otherwise)
 {
-	static const struct { uint64_t seen, verdict_seen; uint32_t requests, reads; const char *says; } others[] = {
-		{ 1, 0, 0, 0, "WIRE-65" }, { 0, 1, 0, 0, "WIRE-65" }, { 0, 0, 1, 0, "WIRE-25" }, { 0, 0, 0, 1, "WIRE-25" },
+	static const struct {
+		uint64_t seen, verdict_seen;
+		uint32_t requests, reads;
+		const char *says;
+	} others[] = {
+		{ 1, 0, 0, 0, "WIRE-65" },
+		{ 0, 1, 0, 0, "WIRE-65" },
+		{ 0, 0, 1, 0, "WIRE-25" },
+		{ 0, 0, 0, 1, "WIRE-25" },
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -437,9 +445,16 @@ Test(sim_hello, skips_epochs)
 /* The dialler's side: the answer is for this very dial, and from the endpoint that was there before. */
 Test(sim_hello, who_answers)
 {
-	static const struct { const char *says; bool known, other; uint64_t session, epoch; } answers[] = {
-		{ NULL, false, false, 0, 0 }, { NULL, false, true, 0, 0 }, { NULL, true, false, 0, 0 },
-		{ "restarted", true, true, 0, 0 }, { "another session or dial (WIRE-32)", false, false, 1, 0 },
+	static const struct {
+		const char *says;
+		bool known, other;
+		uint64_t session, epoch;
+	} answers[] = {
+		{ NULL, false, false, 0, 0 },
+		{ NULL, false, true, 0, 0 },
+		{ NULL, true, false, 0, 0 },
+		{ "restarted", true, true, 0, 0 },
+		{ "another session or dial (WIRE-32)", false, false, 1, 0 },
 		{ "another session or dial (WIRE-32)", false, false, 0, 1 },
 	};
 

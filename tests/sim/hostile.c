@@ -248,8 +248,8 @@ static void data_changes(struct words *words)
 struct stranger {
 	const char *name;
 	void (*words)(struct words *words);
-	bool greets;		/* says a good HELLO first */
-	const char *reason;	/* what the log line must contain */
+	bool greets;        /* says a good HELLO first */
+	const char *reason; /* what the log line must contain */
 };
 
 static const struct stranger strangers[] = {
@@ -327,8 +327,8 @@ static void meet(struct bed *bed, struct region *target, uint32_t who)
 		    "%s: the connection was not closed", stranger->name);
 	raw_close(raw);
 	line = victim->log[warns % NODE_LOG_LINES];
-	WORLD_CHECK(bed->world, victim->warns == warns + 1, "%s: %u log lines, the last: %s", stranger->name,
-		    victim->warns - warns, victim->log[(victim->warns - 1) % NODE_LOG_LINES]);
+	WORLD_CHECK(bed->world, victim->warns == warns + 1, "%s: %u log lines, the last: %s", stranger->name, victim->warns - warns,
+		    victim->log[(victim->warns - 1) % NODE_LOG_LINES]);
 	WORLD_CHECK(bed->world, strstr(line, stranger->reason), "%s: not the reason expected: %s", stranger->name, line);
 	model_end(bed->model, BED_LIMIT_NS);
 }
@@ -429,8 +429,10 @@ Test(sim_hostile, repeats_an_atomic)
 /* A READ may come again by its number, but not for other bytes of a region of single use, nor by another number (S130). */
 Test(sim_hostile, reads_on)
 {
-	static const struct { uint64_t seq, addr; unsigned refused; } reads[] = { { 1, 64, 0 }, { 1, 64, 0 }, { 1, 65, 1 },
-										   { 1, 0, 2 }, { 2, 64, 3 }, { 1, 64, 3 } };
+	static const struct {
+		uint64_t seq, addr;
+		unsigned refused;
+	} reads[] = { { 1, 64, 0 }, { 1, 64, 0 }, { 1, 65, 1 }, { 1, 0, 2 }, { 2, 64, 3 }, { 1, 64, 3 } };
 	struct wire_hello_fields fields;
 	struct words words;
 	struct bed bed;
@@ -517,7 +519,9 @@ Test(sim_hostile, noise)
 
 		bed_open(&bed, 1000 + round, 2, NULL, NULL);
 		words = (struct words){
-			.bed = &bed, .target = region_open(bed.party[1], 8192, 1, BED_BOTH, false, 0), .who = round,
+			.bed = &bed,
+			.target = region_open(bed.party[1], 8192, 1, BED_BOTH, false, 0),
+			.who = round,
 		};
 		region_claim(words.target, 0, 4096);
 		fields = plain_hello(&words);

@@ -11,7 +11,7 @@
 #include "emu/nic/transport/conn.h"
 #include "tests/sim/harness/words.h"
 
-enum { BREAKS = 3 };	/* until a peer is given up */
+enum { BREAKS = 3 }; /* until a peer is given up */
 enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + sizeof(struct wire_hello) };
 
 /* A victim that has greeted a liar, and may address it. */
@@ -20,8 +20,8 @@ struct lie {
 	struct words words;
 	struct party *victim;
 	struct raw *raw;
-	struct wire_hello_fields heard;	/* the victim's HELLO */
-	uint64_t index;			/* of the liar */
+	struct wire_hello_fields heard; /* the victim's HELLO */
+	uint64_t index;                 /* of the liar */
 };
 
 static void say(struct lie *lie)
@@ -71,11 +71,19 @@ static void post(struct lie *lie, enum op_kind kind, void *bytes, uint64_t lengt
 	struct iovec iov = { bytes, length };
 	struct remote remote = { .length = length, .key = 1 };
 	struct post_atomic atomic = {
-		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 }, .result = &iov, .result_count = 1,
+		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 },
+		.result = &iov,
+		.result_count = 1,
 	};
 	struct post post = {
-		.kind = kind, .flags = POST_COMPLETE, .dest = lie->index, .iov = &iov, .iov_count = 1, .remote = &remote,
-		.remote_count = kind != OP_SEND, .atomic = kind == OP_ATOMIC ? &atomic : NULL,
+		.kind = kind,
+		.flags = POST_COMPLETE,
+		.dest = lie->index,
+		.iov = &iov,
+		.iov_count = 1,
+		.remote = &remote,
+		.remote_count = kind != OP_SEND,
+		.atomic = kind == OP_ATOMIC ? &atomic : NULL,
 	};
 
 	cr_assert_eq(ep_post(lie->victim->ep, &post), 0);
@@ -156,9 +164,9 @@ Test(sim_liars, comes_under_ever_new_addresses)
 	raw_close(lie.raw);
 	lie.words.who = 1;
 	greet(&lie);
-	world_pass(lie.bed.world, 2 * TIME_RETRY_BUDGET_NS + SIM_SECOND);	/* the first one is given up */
+	world_pass(lie.bed.world, 2 * TIME_RETRY_BUDGET_NS + SIM_SECOND); /* the first one is given up */
 	ep = lie.victim->ep;
-	ep->session_count += LIMIT_SESSIONS - 2;	/* as if so many others were there */
+	ep->session_count += LIMIT_SESSIONS - 2; /* as if so many others were there */
 	for (lie.words.who = 2; lie.words.who < 4; lie.words.who++) {
 		struct raw *kept = lie.raw;
 		uint8_t op = 0;
@@ -208,7 +216,7 @@ Test(sim_liars, hears_no_answer)
 	struct lie lie;
 
 	lie_open(&lie, 3);
-	mallopt(M_PERTURB, 0x5a);	/* what is freed is not what it was */
+	mallopt(M_PERTURB, 0x5a); /* what is freed is not what it was */
 	for (uint64_t seq = 1; seq <= LIMIT_VERDICTS + 1; seq++) {
 		struct completion c;
 
@@ -310,7 +318,7 @@ Test(sim_liars, is_the_endpoint_itself)
 	lie_close(&lie);
 }
 
-static const enum wire_bye_reason nonsense;	/* zeros, in the place of a goodbye */
+static const enum wire_bye_reason nonsense; /* zeros, in the place of a goodbye */
 
 /* A peer that answers each dial and sends it away at once. The ops fail all the same, in time, and the dials do not follow
  * each other without a pause. */
@@ -474,11 +482,15 @@ Test(sim_liars, forgets_what_it_was_sent)
 /* Each reason for what it is: the connection's end, or the session's and its ops'; the usual ones are nothing to warn of. */
 Test(sim_liars, says_goodbye)
 {
-	static const struct { enum wire_bye_reason reason; enum refusal_cause comes_to; bool warned; } byes[] = {
-		{ WIRE_BYE_CLOSED, REFUSAL_PEER_GONE, false }, { WIRE_BYE_VERSION, REFUSAL_PROTOCOL, true },
+	static const struct {
+		enum wire_bye_reason reason;
+		enum refusal_cause comes_to;
+		bool warned;
+	} byes[] = {
+		{ WIRE_BYE_CLOSED, REFUSAL_PEER_GONE, false },  { WIRE_BYE_VERSION, REFUSAL_PROTOCOL, true },
 		{ WIRE_BYE_INSTANCE, REFUSAL_PEER_GONE, true }, { WIRE_BYE_PROTOCOL, REFUSAL_NONE, true },
-		{ WIRE_BYE_DUPLICATE, REFUSAL_NONE, false }, { WIRE_BYE_LIMIT, REFUSAL_UNREACHABLE, true },
-		{ WIRE_BYE_SESSION, REFUSAL_PEER_GONE, true }, { WIRE_BYE_SECRET, REFUSAL_SECRET, true },
+		{ WIRE_BYE_DUPLICATE, REFUSAL_NONE, false },    { WIRE_BYE_LIMIT, REFUSAL_UNREACHABLE, true },
+		{ WIRE_BYE_SESSION, REFUSAL_PEER_GONE, true },  { WIRE_BYE_SECRET, REFUSAL_SECRET, true },
 		{ WIRE_BYE_CLAIM, REFUSAL_NONE, true },
 	};
 

@@ -10,18 +10,25 @@ enum { SPACE = 4000, LONGEST = 900, MESSAGES = 24 };
 
 /* The bytes that one buffer holds. */
 struct many {
-	uint8_t  bytes[SPACE];
-	bool     released;
-	struct { size_t at, length; } piece[MESSAGES];
-	int      pieces;
+	uint8_t bytes[SPACE];
+	bool released;
+	struct {
+		size_t at, length;
+	} piece[MESSAGES];
+	int pieces;
 };
 
 static void many_post(struct party *party, struct many *many, uint64_t least)
 {
 	struct iovec iov = { many->bytes, SPACE };
 	struct recv_post post = {
-		.iov = &iov, .iov_count = 1, .source = AV_NONE, .flags = POST_MULTI | POST_COMPLETE, .least = least,
-		.context = many, .cq_flags = CQ_F_RECV | CQ_F_MSG,
+		.iov = &iov,
+		.iov_count = 1,
+		.source = AV_NONE,
+		.flags = POST_MULTI | POST_COMPLETE,
+		.least = least,
+		.context = many,
+		.cq_flags = CQ_F_RECV | CQ_F_MSG,
 	};
 
 	*many = (struct many){ 0 };
@@ -40,8 +47,9 @@ static void take_message(struct bed *bed, struct many *many, const struct comple
 		    (unsigned long long)c->flags, (unsigned long long)c->data);
 	WORLD_CHECK(world, at <= SPACE && c->length <= SPACE - at, "outside of the buffer, at %zu", at);
 	for (int i = 0; i < many->pieces; i++)
-		WORLD_CHECK(world, at >= many->piece[i].at + many->piece[i].length || many->piece[i].at >= at + c->length ||
-			    !c->length, "pieces overlap at %zu", at);
+		WORLD_CHECK(world,
+			    at >= many->piece[i].at + many->piece[i].length || many->piece[i].at >= at + c->length || !c->length,
+			    "pieces overlap at %zu", at);
 	WORLD_CHECK(world, c->length == job->length && !memcmp(c->buf, job->bytes, c->length), "job %llu: wrong bytes",
 		    (unsigned long long)job->id);
 	WORLD_CHECK(world, !(seen[job->id / 64] >> (job->id & 63) & 1), "job %llu came twice", (unsigned long long)job->id);
@@ -84,8 +92,8 @@ static int two_senders(uint64_t seed, uint32_t cable, uint8_t dir, uint64_t at, 
 	if (!late)
 		many_post(bed.party[0], &many[posted++], LONGEST);
 	for (int i = 0; i < MESSAGES; i++)
-		cr_assert(!job_post(job_message(bed.party[1 + i % 2], bed.party[0], lengths[i / 2 % 6],
-						POST_COMPLETE | POST_CQ_DATA, 1)));
+		cr_assert(!job_post(
+			job_message(bed.party[1 + i % 2], bed.party[0], lengths[i / 2 % 6], POST_COMPLETE | POST_CQ_DATA, 1)));
 	model_pass(bed.model, late ? 20000000 : 0);
 	for (int steps = 0; messages < MESSAGES; steps++) {
 		WORLD_CHECK(bed.world, steps < 1000000, "%d of %d messages came", messages, MESSAGES);
@@ -133,7 +141,7 @@ Test(sim_multi, a_piece_of_the_dead)
 		read_all(&bed, seen, &messages);
 	}
 	cr_assert_eq(many.piece[0].at, 3000);
-	for (int i = 0; i < 2; i++)	/* 400 bytes are left: one more fits, the other waits */
+	for (int i = 0; i < 2; i++) /* 400 bytes are left: one more fits, the other waits */
 		cr_assert(!job_post(job_message(bed.party[2], bed.party[0], 200, POST_COMPLETE | POST_CQ_DATA, 1)));
 	while (messages < 2) {
 		cr_assert(model_step(bed.model));

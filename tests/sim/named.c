@@ -13,7 +13,7 @@ struct scene {
 	struct bed bed;
 	struct party *a, *b;
 	struct region *target;
-	struct mr *mr;			/* of a's, over `memory` */
+	struct mr *mr; /* of a's, over `memory` */
 	uint8_t *memory;
 };
 
@@ -53,7 +53,7 @@ static void scene_close(struct scene *s)
 	intake_post(s->b, 1000, 1, NULL);
 	cr_assert(!job_post(job_message(s->a, s->b, 1000, POST_COMPLETE, 1)));
 	model_finish(s->bed.model, BED_LIMIT_NS);
-	model_pass(s->bed.model, SIM_SECOND / 10);	/* a message that does not come ends its receive */
+	model_pass(s->bed.model, SIM_SECOND / 10); /* a message that does not come ends its receive */
 	model_end(s->bed.model, BED_LIMIT_NS);
 	for (size_t i = 0; i < MOST; i++)
 		cr_assert_eq(s->memory[i], NEW, "byte %zu was written", i);

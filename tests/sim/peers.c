@@ -168,9 +168,9 @@ Test(sim_peers, comes_back_as_another)
 		model_kill(bed.model, bed.node[1]);
 		fresh = region_open(restart(&bed, bed.party[1]), 100000, 1, BED_BOTH, false, 42);
 		model_finish(bed.model, SIM_SECOND);
-		model_pass(bed.model, SIM_SECOND / 1000);	/* the initiator sees that the old one has gone */
+		model_pass(bed.model, SIM_SECOND / 1000); /* the initiator sees that the old one has gone */
 		one_op(&bed, bed.party[0], fresh, true);
-		region_check(fresh);	/* nothing that was meant for the old one */
+		region_check(fresh); /* nothing that was meant for the old one */
 		bed_close(&bed);
 	}
 }

@@ -59,8 +59,8 @@ Test(sim_pinned, atomics)
 			for (int which = 0; which < JOB_ATOMICS; which++) {
 				uint64_t put = target->pin->put, got = target->pin->got;
 
-				post(job_atomic(bed.party[0], target, (enum job_atomic)which, 1333 * i, lengths[i],
-						POST_COMPLETE, 1));
+				post(job_atomic(bed.party[0], target, (enum job_atomic)which, 1333 * i, lengths[i], POST_COMPLETE,
+						1));
 				model_end(bed.model, BED_LIMIT_NS);
 				cr_assert_eq(target->pin->got - got, lengths[i]);
 				cr_assert_eq(target->pin->put - put, which == JOB_FETCH || which == JOB_NO_SWAP ? 0 : lengths[i]);
@@ -117,7 +117,7 @@ Test(sim_pinned, a_changed_mapping)
 		model_finish(bed.model, BED_LIMIT_NS);
 		post(job_rma(bed.party[0], target, OP_READ, 0, 64, POST_COMPLETE, 1));
 		model_end(bed.model, BED_LIMIT_NS);
-		cr_assert_eq(bed.node[1]->warns, 2 * told);	/* the refusal is a line, too */
+		cr_assert_eq(bed.node[1]->warns, 2 * told); /* the refusal is a line, too */
 	}
 	bed_close(&bed);
 }
@@ -138,7 +138,7 @@ Test(sim_pinned, a_pin_that_fails)
 			struct job *job = job_refused(bed.party[0], bed.party[1], (enum op_kind)kind, target->key, 0, length,
 						      REFUSAL_NOT_BACKED);
 
-			job->clean = kind == OP_WRITE;	/* zeros have come in the place of the bytes */
+			job->clean = kind == OP_WRITE; /* zeros have come in the place of the bytes */
 			post(job);
 			post(job_rma(bed.party[0], beside, (enum op_kind)kind, 0, 64, POST_COMPLETE, 1));
 			model_finish(bed.model, BED_LIMIT_NS);

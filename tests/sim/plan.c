@@ -15,8 +15,9 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 /* A rule for every op of every peer. */
 static struct fault_rule rule_of(enum fault_sort sort)
 {
-	return (struct fault_rule){ .sort = sort, .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX,
-				    .chance = FAULT_CERTAIN };
+	return (struct fault_rule){
+		.sort = sort, .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX, .chance = FAULT_CERTAIN
+	};
 }
 
 static struct fault_rule refusing(enum refusal_cause cause)
@@ -32,7 +33,7 @@ struct stage {
 	struct fault_plan plan;
 	struct nic_config config;
 	struct bed bed;
-	struct region *target;		/* of the second */
+	struct region *target; /* of the second */
 	struct job *job[KINDS][OPS];
 };
 
@@ -327,7 +328,7 @@ static void outage(uint64_t weather, uint64_t budget_ns)
 	}
 	model_pass(stage.bed.model, SIM_SECOND / 4);
 	cr_assert(!from[3]->done, "there was a connection all the same");
-	back = job_rma(stage.bed.party[1], own, OP_WRITE, 0, 100, POST_COMPLETE, 1);	/* the other side dials, too */
+	back = job_rma(stage.bed.party[1], own, OP_WRITE, 0, 100, POST_COMPLETE, 1); /* the other side dials, too */
 	job_may(back, REFUSAL_UNREACHABLE);
 	cr_assert(!job_post(back));
 	model_finish(stage.bed.model, BED_LIMIT_NS);
@@ -498,7 +499,7 @@ Test(sim_plan, bandwidth)
 		struct stage stage;
 		uint64_t begun_ns, took_ns;
 
-		rule.rate = LONG;	/* a second */
+		rule.rate = LONG; /* a second */
 		stage_open(&stage, weather, 1, rule);
 		large = region_open(stage.bed.party[1], LONG, 1, BED_BOTH, false, 0);
 		begun_ns = stage.bed.world->now_ns;
@@ -560,13 +561,20 @@ Test(sim_plan, all_together)
 	for (uint64_t weather = 2150; weather < 2166; weather++) {
 		struct fault_plan plan = { .seed = weather, .rules = 6 };
 		struct nic_config config = { .fault = &plan };
-		struct workload load = { .outstanding_max = 60, .big_max = 300000, .wrong_percent = 10, .silent_percent = 20,
-					 .commit_percent = 5, .atomic_percent = 20, .tag_percent = 30, .sends = true, .rma = true };
+		struct workload load = { .outstanding_max = 60,
+					 .big_max = 300000,
+					 .wrong_percent = 10,
+					 .silent_percent = 20,
+					 .commit_percent = 5,
+					 .atomic_percent = 20,
+					 .tag_percent = 30,
+					 .sends = true,
+					 .rma = true };
 		struct bed bed;
 
 		for (int i = 0; i < 6; i++) {
-			static const enum fault_sort sorts[] = { PLAN_RNR, PLAN_CUT, PLAN_LATENCY, PLAN_COMPLETION,
-								 PLAN_REORDER, PLAN_BANDWIDTH };
+			static const enum fault_sort sorts[] = { PLAN_RNR,        PLAN_CUT,     PLAN_LATENCY,
+								 PLAN_COMPLETION, PLAN_REORDER, PLAN_BANDWIDTH };
 
 			plan.rule[i] = rule_of(sorts[i]);
 			plan.rule[i].chance = FAULT_CERTAIN / (sorts[i] == PLAN_CUT ? 200 : 20);

@@ -13,8 +13,13 @@
 /* For every op of every peer. */
 static struct fault_plan one_rule(enum fault_sort sort)
 {
-	return (struct fault_plan){ .rules = 1, .rule = { { .sort = sort, .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1,
-							    .most = UINT64_MAX, .chance = FAULT_CERTAIN } } };
+	return (struct fault_plan){ .rules = 1,
+				    .rule = { { .sort = sort,
+						.kinds = FAULT_ALL_KINDS,
+						.first = 1,
+						.every = 1,
+						.most = UINT64_MAX,
+						.chance = FAULT_CERTAIN } } };
 }
 
 /* Other errors of an op are not called injected (judge_error()), though a refusal was, before, in its place of the pool. */

@@ -76,8 +76,17 @@ static void expect_line(const char *line)
 /* A storm and the line that names it. */
 Test(sim_random, lines)
 {
-	static const char *const wrong[] = { "", "plain", "plain:", "calm:7", "plain:7:", "plain:7:ops", "plain:7:ops=", "plain:7x",
-					     "plain:7:ops=1:cuts=2", "plain:7:ops=0", "plain:7,ops=1" };
+	static const char *const wrong[] = { "",
+					     "plain",
+					     "plain:",
+					     "calm:7",
+					     "plain:7:",
+					     "plain:7:ops",
+					     "plain:7:ops=",
+					     "plain:7x",
+					     "plain:7:ops=1:cuts=2",
+					     "plain:7:ops=0",
+					     "plain:7,ops=1" };
 	struct storm storm;
 
 	expect_line("plain:7");

@@ -25,8 +25,7 @@ static struct job *post_one(struct bed *bed, struct region *target, uint64_t at,
 	case OP_ATOMIC:
 		return post(job_atomic(bed->party[0], target, JOB_FETCH_SUM, at, 64, POST_COMPLETE, 1));
 	default:
-		job = job_rma(bed->party[0], target, (enum op_kind)kind, at + (uint64_t)kind * 4096,
-			      LENGTH, POST_COMPLETE, 1);
+		job = job_rma(bed->party[0], target, (enum op_kind)kind, at + (uint64_t)kind * 4096, LENGTH, POST_COMPLETE, 1);
 		job_split_remote(job, RANGES);
 		return post(job);
 	}

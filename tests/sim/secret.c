@@ -11,8 +11,13 @@
 #include "tests/sim/harness/words.h"
 #include "wire/secret.h"
 
-enum { SHORT_NS = SIM_SECOND / 100, HEAD = sizeof(struct wire_head), HELLO = HEAD + sizeof(struct wire_hello),
-       CHALLENGE = HEAD + sizeof(struct wire_challenge), PROOF = HEAD + sizeof(struct wire_proof) };
+enum {
+	SHORT_NS = SIM_SECOND / 100,
+	HEAD = sizeof(struct wire_head),
+	HELLO = HEAD + sizeof(struct wire_hello),
+	CHALLENGE = HEAD + sizeof(struct wire_challenge),
+	PROOF = HEAD + sizeof(struct wire_proof)
+};
 
 enum { LONG = 16 };
 static const char right[LONG + 1] = "a secret of 16 B", wrong[LONG + 1] = "another of 16 B.";
@@ -144,8 +149,7 @@ Test(sim_secret, others_are_told)
 		expect_refused(job_message(bed.party[0], bed.party[1], 100, POST_COMPLETE, 1));
 		model_end(bed.model, SIM_SECOND);
 		for (int n = 0; n < 2; n++)
-			cr_assert(node_logged(bed.node[n], "(the secret)"), "pair %zu, node %d: %s", i, n,
-				  bed.node[n]->log[0]);
+			cr_assert(node_logged(bed.node[n], "(the secret)"), "pair %zu, node %d: %s", i, n, bed.node[n]->log[0]);
 		cr_assert_eq(bed.party[1]->ep->session_count, 0);
 		/* Nothing of it lasts: it is tried again by the next op. */
 		expect_refused(job_rma(bed.party[0], region[1], OP_WRITE, 1024, 100, POST_COMPLETE, 1));
@@ -279,12 +283,17 @@ static void falls_silent(struct words *words)
 
 static const struct {
 	void (*words)(struct words *words);
-	const char *reason;		/* what the log says */
+	const char *reason; /* what the log says */
 } strangers[] = {
-	{ asks_for_no_proof, "the peer has none (the secret)" }, { does_not_wait, "WIRE-20" },
-	{ does_not_wait_for_the_proof, "WIRE-20" }, { proves_without_challenge, "WIRE-102" },
-	{ guesses, "not the same secret (the secret)" }, { means_another, "another address" },
-	{ means_another_port, "another address" }, { greets_twice, "WIRE-102" }, { challenges_first, "WIRE-102" },
+	{ asks_for_no_proof, "the peer has none (the secret)" },
+	{ does_not_wait, "WIRE-20" },
+	{ does_not_wait_for_the_proof, "WIRE-20" },
+	{ proves_without_challenge, "WIRE-102" },
+	{ guesses, "not the same secret (the secret)" },
+	{ means_another, "another address" },
+	{ means_another_port, "another address" },
+	{ greets_twice, "WIRE-102" },
+	{ challenges_first, "WIRE-102" },
 	{ acknowledges, "WIRE-27" },
 	{ falls_silent, "no HELLO and proof of the secret" },
 };
@@ -323,7 +332,7 @@ Test(sim_secret, strangers_get_no_further_than_the_greeting)
 		raw = raw_dial(bed.world, party_port(bed.party[1]));
 		raw_send(raw, words.bytes, words.length);
 		expect_out(&bed, raw, strangers[i].reason);
-		post_both_ways(&bed, region, 0);	/* the others did not notice */
+		post_both_ways(&bed, region, 0); /* the others did not notice */
 		model_end(bed.model, BED_LIMIT_NS);
 		bed_close(&bed);
 	}
@@ -362,7 +371,7 @@ static void end_interception(struct bed *bed, struct raw *raw)
 	bed_close(bed);
 }
 
-static const size_t greeting[] = { HELLO + CHALLENGE, CHALLENGE, PROOF, HELLO + PROOF };	/* in turns */
+static const size_t greeting[] = { HELLO + CHALLENGE, CHALLENGE, PROOF, HELLO + PROOF }; /* in turns */
 enum { DIALLER_SAYS = HELLO + CHALLENGE + PROOF, ACCEPTER_SAYS = CHALLENGE + HELLO + PROOF };
 
 /* A stranger that has heard a whole greeting, as a forwarder does, says the same again: to the accepter, and to the dialler
@@ -513,7 +522,7 @@ Test(sim_secret, an_accepter_that_proves_nothing)
 		if (asks)
 			say_proof(&words, NULL);
 		raw_send(raw, words.bytes, words.length);
-		address_text(victim_name(&words), who, sizeof(who));	/* as it was dialled, whatever it calls itself */
+		address_text(victim_name(&words), who, sizeof(who)); /* as it was dialled, whatever it calls itself */
 		snprintf(line, sizeof(line), "connection with %s refused: %s", who,
 			 asks ? "the two have not the same secret" : "a secret is asked for here, and the peer has none");
 		expect_logged(&bed, raw, 0, line);

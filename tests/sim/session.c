@@ -62,15 +62,24 @@ Test(sim_session, that_is_referred_to_stays)
 	struct session *session = full(&bed);
 	struct ep *ep = bed.party[0]->ep;
 	const uint32_t one = 1;
-	const struct { void *at; const void *value; size_t size; } refers[] = {
+	const struct {
+		void *at;
+		const void *value;
+		size_t size;
+	} refers[] = {
 		{ &session->state, &(enum session_state){ SESSION_BACKOFF }, sizeof(session->state) },
 		{ &session->peer_is, &(enum session_peer){ PEER_KNOWN }, sizeof(session->peer_is) },
 		{ &session->conn, &session, sizeof(session) },
 		{ &session->late, &one, sizeof(session->late) },
-		{ &session->messages, &one, sizeof(one) }, { &session->timed, &one, 1 }, { &session->owing, &one, 1 },
-		{ &session->rsp.commits_open, &one, sizeof(one) }, { &session->rsp.pulls, &session, sizeof(session) },
-		{ &session->req.pending.first, &session, sizeof(session) }, { &ep->last, &session, sizeof(session) },
-		{ &ep->cm.asked, &session, sizeof(session) }, { &ep->cm.peer, &session, sizeof(session) },
+		{ &session->messages, &one, sizeof(one) },
+		{ &session->timed, &one, 1 },
+		{ &session->owing, &one, 1 },
+		{ &session->rsp.commits_open, &one, sizeof(one) },
+		{ &session->rsp.pulls, &session, sizeof(session) },
+		{ &session->req.pending.first, &session, sizeof(session) },
+		{ &ep->last, &session, sizeof(session) },
+		{ &ep->cm.asked, &session, sizeof(session) },
+		{ &ep->cm.peer, &session, sizeof(session) },
 	};
 
 	for (size_t i = 0; i < sizeof(refers) / sizeof(refers[0]); i++) {

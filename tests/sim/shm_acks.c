@@ -15,9 +15,9 @@ enum { SHORT_NS = SIM_SECOND / 100, HELLO_BYTES = sizeof(struct wire_head) + siz
 struct pair {
 	struct bed bed;
 	struct party *a, *b;
-	struct region *region;	/* of b's */
-	uint32_t acks;		/* frames that do nothing but acknowledge, so far */
-	uint64_t notes;		/* b's, so far */
+	struct region *region; /* of b's */
+	uint32_t acks;         /* frames that do nothing but acknowledge, so far */
+	uint64_t notes;        /* b's, so far */
 };
 
 static struct job *post(struct job *job)
@@ -112,7 +112,7 @@ Test(sim_shm_acks, of_a_long_message_at_once)
 
 	pair_open(&pair, NULL);
 	message_arrives(&pair, LIMIT_INJECT);
-	expect(&pair, 0, 0);	/* an answer may come */
+	expect(&pair, 0, 0); /* an answer may come */
 	message_arrives(&pair, LIMIT_INJECT + 1);
 	expect(&pair, 1, 0);
 	cr_assert_eq(cq_take(pair.a->tx, &c, 1), -EAGAIN);
@@ -250,7 +250,7 @@ Test(sim_shm_acks, not_with_a_fault_plan)
 	const struct fault_plan plan = { .seed = 1 };
 	struct pair pair;
 
-	pair_open(&pair, &(struct nic_config){ .fault = &plan });	/* b's */
+	pair_open(&pair, &(struct nic_config){ .fault = &plan }); /* b's */
 	node_look(pair.b->node, true);
 	cr_assert_not(nic_is_polling(pair.b->node->nic));
 	message_arrives(&pair, LIMIT_INJECT + 1);
@@ -275,7 +275,12 @@ static void lie_open(struct lie *lie)
 	struct iovec iov = { lie->bytes, sizeof(lie->bytes) };
 	struct remote remote = { .length = sizeof(lie->bytes), .key = 1 };
 	struct post write = {
-		.kind = OP_WRITE, .flags = POST_COMPLETE, .iov = &iov, .iov_count = 1, .remote = &remote, .remote_count = 1,
+		.kind = OP_WRITE,
+		.flags = POST_COMPLETE,
+		.iov = &iov,
+		.iov_count = 1,
+		.remote = &remote,
+		.remote_count = 1,
 	};
 	struct wire_hello_fields fields;
 

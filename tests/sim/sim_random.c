@@ -23,8 +23,8 @@ static int fresh(const struct herd *herd)
 
 	herd_run(herd, &count);
 	seconds = count.ns / 1000000000u ? count.ns / 1000000000u : 1;
-	printf("%llu seeds from %llu, %llu storms, %llu failed\n", (unsigned long long)count.seeds,
-	       (unsigned long long)herd->from, (unsigned long long)count.storms, (unsigned long long)count.failed);
+	printf("%llu seeds from %llu, %llu storms, %llu failed\n", (unsigned long long)count.seeds, (unsigned long long)herd->from,
+	       (unsigned long long)count.storms, (unsigned long long)count.failed);
 	printf("%llu ops and %llu cuts in %llu s: %llu ops a second\n", (unsigned long long)count.ops,
 	       (unsigned long long)count.cuts, (unsigned long long)seconds, (unsigned long long)(count.ops / seconds));
 	return count.failed != 0;

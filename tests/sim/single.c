@@ -69,7 +69,7 @@ Test(sim_single, source_that_faults)
 		world_poison(scene.bed.world, memory + length / 2 / PAGE * PAGE, PAGE);
 		post(job);
 		model_finish(scene.bed.model, BED_LIMIT_NS);
-		model_quiet(scene.bed.model, BED_LIMIT_NS);	/* the target hears of it, too */
+		model_quiet(scene.bed.model, BED_LIMIT_NS); /* the target hears of it, too */
 		scene_close(&scene);
 		munmap(memory, HALF);
 	}
@@ -120,7 +120,7 @@ Test(sim_single, initiator_that_leaves)
 		scene.first->ep = NULL;
 		model_read(scene.first);
 		model_pass(scene.bed.model, SIM_SECOND / 10);
-		if (!memcmp(scene.region->block, job->bytes, HALF)) {	/* it was there, and no completion told of it */
+		if (!memcmp(scene.region->block, job->bytes, HALF)) { /* it was there, and no completion told of it */
 			bed_close(&scene.bed);
 			continue;
 		}

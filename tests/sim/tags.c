@@ -75,7 +75,7 @@ Test(sim_tags, no_envelopes_left)
 	model_pass(bed.model, HOLD_NS);
 	cr_assert_eq(bed.model->open, 56);
 	cr_assert_gt(tap_count(bed.world, TAP_RNR), 0);
-	for (uint64_t i = 10; i; i--)	/* in another order than they come */
+	for (uint64_t i = 10; i; i--) /* in another order than they come */
 		if (i % 3)
 			intake_post_tagged(bed.party[1], 100, 1, NULL, i, 0);
 	model_pass(bed.model, HOLD_NS);
@@ -147,8 +147,13 @@ static struct cq_error ask(struct party *party, uint32_t flags, uint64_t tag, vo
 	static uint8_t into[40000];
 	struct iovec iov = { into, sizeof(into) };
 	struct recv_post post = {
-		.iov = &iov, .iov_count = flags & (POST_PEEK | POST_DISCARD) ? 0 : 1, .source = AV_NONE, .tag = tag,
-		.flags = POST_TAGGED | POST_COMPLETE | flags, .context = context, .cq_flags = CQ_F_RECV | CQ_F_TAGGED,
+		.iov = &iov,
+		.iov_count = flags & (POST_PEEK | POST_DISCARD) ? 0 : 1,
+		.source = AV_NONE,
+		.tag = tag,
+		.flags = POST_TAGGED | POST_COMPLETE | flags,
+		.context = context,
+		.cq_flags = CQ_F_RECV | CQ_F_TAGGED,
 	};
 	struct cq_error error = { .err = 0 };
 	ssize_t got = -EAGAIN;
@@ -261,7 +266,7 @@ static void peek_through_cuts(uint8_t dir, uint64_t at)
 	bed_open(&bed, 46, 2, &config, NULL);
 	bed.party[1]->deaf = true;
 	world_fault(bed.world, FAULT_CUT, 0, dir, at);
-	for (uint64_t i = 0; i < 8; i++)	/* kept, parked, and by rendezvous */
+	for (uint64_t i = 0; i < 8; i++) /* kept, parked, and by rendezvous */
 		send_tagged(bed.party[0], bed.party[1], i % 4 == 3 ? 900 : 250, i / 4);
 	model_pass(bed.model, SIM_SECOND);
 	for (uint64_t i = 0; i < 4; i++)

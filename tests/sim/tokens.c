@@ -12,8 +12,13 @@
 #include "wire/digest.h"
 #include "wire/secret.h"
 
-enum { HEAD = sizeof(struct wire_head), HELLO = HEAD + sizeof(struct wire_hello), CHALLENGE = HEAD + sizeof(struct wire_challenge),
-       PROOF = HEAD + sizeof(struct wire_proof), LONG = 100000 };
+enum {
+	HEAD = sizeof(struct wire_head),
+	HELLO = HEAD + sizeof(struct wire_hello),
+	CHALLENGE = HEAD + sizeof(struct wire_challenge),
+	PROOF = HEAD + sizeof(struct wire_proof),
+	LONG = 100000
+};
 
 static const struct nic_config config = { .secret = "a secret of 16 B", .secret_length = 16, .segment = WIRE_SEGMENT_MIN };
 

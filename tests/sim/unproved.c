@@ -70,7 +70,7 @@ static void (*const impostors[])(struct words *words, int turn) = { bye, no_secr
 
 Test(sim_unproved, an_impostor_ends_the_connection_alone)
 {
-	enum { TURNS = 8 };	/* all reasons of BYE, and more than breaches in a row end a session */
+	enum { TURNS = 8 }; /* all reasons of BYE, and more than breaches in a row end a session */
 
 	for (size_t i = 0; i < sizeof(impostors) / sizeof(*impostors); i++) {
 		struct region *region;
@@ -89,7 +89,7 @@ Test(sim_unproved, an_impostor_ends_the_connection_alone)
 			raw_close(raw);
 		}
 		bed.node[1]->asleep = false;
-		model_end(bed.model, BED_LIMIT_NS);	/* both went well */
+		model_end(bed.model, BED_LIMIT_NS); /* both went well */
 		bed_close(&bed);
 	}
 }
@@ -107,7 +107,7 @@ Test(sim_unproved, another_that_knows_the_secret_is_believed)
 		open_met(&bed, seed, &region);
 		job = job_rma(bed.party[0], region, OP_WRITE, 1024, 100, POST_COMPLETE, 1);
 		job_may(job, REFUSAL_PEER_GONE);
-		job_may(job, REFUSAL_UNKNOWN_KEY);	/* or it is told to the new one */
+		job_may(job, REFUSAL_UNKNOWN_KEY); /* or it is told to the new one */
 		job->may.good = false;
 		cr_assert(!job_post(job));
 		bed.node[1]->asleep = false;
@@ -116,7 +116,8 @@ Test(sim_unproved, another_that_knows_the_secret_is_believed)
 		again = party_again(bed.party[1], node, NULL);
 		model_end(bed.model, 2 * SIM_SECOND);
 		cr_assert(node_logged(bed.node[0], "the endpoint that was here has gone") ||
-			  node_logged(bed.node[0], "it was restarted"), "%s", bed.node[0]->log[0]);
+				  node_logged(bed.node[0], "it was restarted"),
+			  "%s", bed.node[0]->log[0]);
 		cr_assert(!job_post(job_message(bed.party[0], again, 100, POST_COMPLETE, 1)));
 		model_end(bed.model, 2 * SIM_SECOND);
 		bed_close(&bed);

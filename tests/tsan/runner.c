@@ -20,12 +20,12 @@ enum { SKIPPED = 77, HANG_GUARD = 240 /* s, for a test */ };
 extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[] __attribute__((weak)), *__stop_cr_sts[] __attribute__((weak));
 
-struct criterion_options criterion_options;	/* which the macros look at */
+struct criterion_options criterion_options; /* which the macros look at */
 
 static const struct criterion_test *current;
 static const struct criterion_test_extra_data *suite;
 static bool failed;
-static int  why[2];	/* a pipe: a skipped test's reason */
+static int why[2]; /* a pipe: a skipped test's reason */
 
 /* --- what Criterion's macros call --- */
 
@@ -83,13 +83,9 @@ void criterion_send_assert(struct criterion_assert_stats *stats)
 	fprintf(stderr, "%s:%u: %s\n", stats->file, stats->line, stats->message);
 }
 
-void cri_asserts_passed_incr(void)
-{
-}
+void cri_asserts_passed_incr(void) {}
 
-void criterion_continue_test(void)
-{
-}
+void criterion_continue_test(void) {}
 
 void criterion_abort_test(void)
 {

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 enum ask {
-	ASK_ADDRESS,	/* for the address of the target's endpoint */
-	ASK_REGISTER,	/* to register `length` bytes with `access`; the answer has number, address and key */
-	ASK_HASH,	/* for the hash of a region's bytes, as the target's processor sees them */
-	ASK_CLOSE,	/* to close the region; its memory stays */
-	ASK_SLEEP,	/* to sleep: after the answer the target only waits for the next question */
-	ASK_WAKE,	/* that next question; the answer has switches and cpu_us of the sleep */
+	ASK_ADDRESS,  /* for the address of the target's endpoint */
+	ASK_REGISTER, /* to register `length` bytes with `access`; the answer has number, address and key */
+	ASK_HASH,     /* for the hash of a region's bytes, as the target's processor sees them */
+	ASK_CLOSE,    /* to close the region; its memory stays */
+	ASK_SLEEP,    /* to sleep: after the answer the target only waits for the next question */
+	ASK_WAKE,     /* that next question; the answer has switches and cpu_us of the sleep */
 	ASK_QUIT,
 };
 
@@ -27,13 +27,13 @@ struct question {
 
 struct answer {
 	uint32_t region;
-	uint64_t address, key;		/* by which a peer names the region */
+	uint64_t address, key; /* by which a peer names the region */
 	uint64_t hash;
-	uint8_t  name[64];		/* endpoint address */
+	uint8_t name[64]; /* endpoint address */
 	uint64_t name_size;
-	int64_t  pid;
-	int64_t  switches;		/* voluntary context switches of the thread */
-	int64_t  cpu_us;
+	int64_t pid;
+	int64_t switches; /* voluntary context switches of the thread */
+	int64_t cpu_us;
 };
 
 struct channel {

@@ -11,7 +11,7 @@
 
 #include "channel.h"
 
-enum { WAIT_MS = 30000 };	/* without a completion for so long a transfer hangs */
+enum { WAIT_MS = 30000 }; /* without a completion for so long a transfer hangs */
 
 static void must(ssize_t rc, const char *call)
 {

@@ -68,9 +68,12 @@ static struct outcome transfer_whole(struct initiator *in, enum direction direct
 	struct outcome out = { .good = true };
 
 	for (size_t at = 0; at < local->length && out.good; at += most) {
-		struct transfer t = { .direction = direction, .local = local, .local_at = at,
+		struct transfer t = { .direction = direction,
+				      .local = local,
+				      .local_at = at,
 				      .length = local->length - at < most ? local->length - at : most,
-				      .address = remote->address + at, .key = remote->key };
+				      .address = remote->address + at,
+				      .key = remote->key };
 
 		out = transfer(&in->endpoint, &t);
 		if (local->length - at <= most)
@@ -88,8 +91,7 @@ static void show_write(struct initiator *in, struct region *file, const struct r
 		return;
 	there = remote_hash(in, remote);
 	say("initiator", "remote write of %s: %zu bytes", path, file->length);
-	say("", "XXH3 here %016llx, in the target's memory %016llx", (unsigned long long)here,
-	    (unsigned long long)there);
+	say("", "XXH3 here %016llx, in the target's memory %016llx", (unsigned long long)here, (unsigned long long)there);
 	expect(in, here == there, "the target's bytes differ from the file");
 }
 
@@ -138,16 +140,18 @@ static bool falls_asleep(int64_t pid)
 }
 
 /* Reads places all over the file; returns how many reads got the right bytes. */
-static int read_places(struct initiator *in, const struct region *file, const struct remote_region *remote,
-		       struct region *copy)
+static int read_places(struct initiator *in, const struct region *file, const struct remote_region *remote, struct region *copy)
 {
 	size_t places = file->length - copy->length + 1;
 	int right = 0;
 
 	for (uint64_t i = 0; i < READS; i++) {
 		size_t at = (size_t)(XXH3_64bits(&i, sizeof(i)) % places);
-		struct transfer t = { .direction = REMOTE_READ, .local = copy, .length = copy->length,
-				      .address = remote->address + at, .key = remote->key };
+		struct transfer t = { .direction = REMOTE_READ,
+				      .local = copy,
+				      .length = copy->length,
+				      .address = remote->address + at,
+				      .key = remote->key };
 		struct outcome out;
 
 		memset(copy->bytes, 0, copy->length);
@@ -183,8 +187,10 @@ static void show_sleeping_target(struct initiator *in, const struct region *file
 	since = now_ms();
 	right = read_places(in, file, remote, &copy);
 	after = thread_state(in->target_pid);
-	say("initiator", "%d remote reads of %zu bytes, %d with the right bytes, in %.1f ms; the target's thread is in "
-	    "state %c before and %c after", READS, copy.length, right, now_ms() - since, before, after);
+	say("initiator",
+	    "%d remote reads of %zu bytes, %d with the right bytes, in %.1f ms; the target's thread is in "
+	    "state %c before and %c after",
+	    READS, copy.length, right, now_ms() - since, before, after);
 	woken = channel_ask(&in->channel, &wake);
 	expect(in, right == READS, "%d of %d reads brought wrong bytes or none", READS - right, READS);
 	expect(in, before == 'S' && after == 'S', "the target's thread was not asleep");

@@ -9,9 +9,9 @@
 struct initiator {
 	struct channel channel;
 	struct endpoint endpoint;
-	const char *target_log;	/* the log file of the target's provider */
+	const char *target_log; /* the log file of the target's provider */
 	int64_t target_pid;
-	int deviations;		/* failed expectations */
+	int deviations; /* failed expectations */
 };
 
 /* A region of the target, as the target has told it. */

@@ -25,7 +25,7 @@ static const struct attempt {
 	enum aim aim;
 	enum aim_place place;
 	bool wrong_key;
-	int cause;		/* the prov_errno of the refusal */
+	int cause; /* the prov_errno of the refusal */
 } attempts[] = {
 	{ "write with an unknown key", REMOTE_WRITE, AIM_OPEN, AT_START, true, EMU_CAUSE_UNKNOWN_KEY },
 	{ "write one byte past the end", REMOTE_WRITE, AIM_OPEN, ONE_PAST_END, false, EMU_CAUSE_RANGE },
@@ -69,8 +69,11 @@ static void fill_anew(struct stage *s)
 static void good_write(struct stage *s)
 {
 	const struct remote_region *remote = &s->remotes[AIM_OPEN];
-	struct transfer t = { .direction = REMOTE_WRITE, .local = &s->local, .length = s->local.length,
-			      .address = remote->address, .key = remote->key };
+	struct transfer t = { .direction = REMOTE_WRITE,
+			      .local = &s->local,
+			      .length = s->local.length,
+			      .address = remote->address,
+			      .key = remote->key };
 	struct outcome out;
 	uint64_t here, there;
 
@@ -80,8 +83,8 @@ static void good_write(struct stage *s)
 	if (!expect(s->in, out.good, "the good write after it failed: %s", out.sentence))
 		return;
 	there = remote_hash(s->in, remote);
-	say("initiator", "  then a good write of %zu bytes: XXH3 %016llx here, %016llx there", t.length,
-	    (unsigned long long)here, (unsigned long long)there);
+	say("initiator", "  then a good write of %zu bytes: XXH3 %016llx here, %016llx there", t.length, (unsigned long long)here,
+	    (unsigned long long)there);
 	expect(s->in, here == there, "the good write's bytes did not arrive");
 }
 
@@ -133,7 +136,9 @@ static void check_refusal(struct stage *s, const struct attempt *a, const struct
 static void attempt(struct stage *s, const struct attempt *a)
 {
 	const struct remote_region *remote = &s->remotes[a->aim];
-	struct transfer t = { .direction = a->direction, .local = &s->local, .length = LENGTH,
+	struct transfer t = { .direction = a->direction,
+			      .local = &s->local,
+			      .length = LENGTH,
 			      .address = place_address(remote, a->place),
 			      .key = a->wrong_key ? ~remote->key : remote->key };
 	uint64_t local_before, remote_before = remote_hash(s->in, remote);

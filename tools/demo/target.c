@@ -50,8 +50,8 @@ static struct answer open_region(struct target *t, const struct question *q)
 	if (t->count == REGIONS_MAX)
 		die("no more than %d regions", REGIONS_MAX);
 	region_open(&t->endpoint, r, q->length, q->access);
-	say("target", "region registered: address %#llx, length %zu, key %#llx, for %s",
-	    (unsigned long long)r->address, r->length, (unsigned long long)r->key, access_words(q->access));
+	say("target", "region registered: address %#llx, length %zu, key %#llx, for %s", (unsigned long long)r->address, r->length,
+	    (unsigned long long)r->key, access_words(q->access));
 	return (struct answer){ .region = t->count++, .address = r->address, .key = r->key };
 }
 

@@ -18,13 +18,14 @@ static int check_what(uint8_t kind, enum fi_datatype datatype, enum fi_op op, st
 	return -FI_EOPNOTSUPP;
 }
 
-__attribute__((cold))
-static int not_defined(const struct fi_msg_atomic *msg)
+__attribute__((cold)) static int not_defined(const struct fi_msg_atomic *msg)
 {
 	char op[64], type[64];
 
-	return REFUSE(EP_DATA, -FI_EOPNOTSUPP, "fi_atomic: operation %s on %s is not defined for this call. Ask fi_query_atomic "
-		      "what there is.", fi_tostr_r(op, sizeof(op), &msg->op, FI_TYPE_ATOMIC_OP),
+	return REFUSE(EP_DATA, -FI_EOPNOTSUPP,
+		      "fi_atomic: operation %s on %s is not defined for this call. Ask fi_query_atomic "
+		      "what there is.",
+		      fi_tostr_r(op, sizeof(op), &msg->op, FI_TYPE_ATOMIC_OP),
 		      fi_tostr_r(type, sizeof(type), &msg->datatype, FI_TYPE_ATOMIC_TYPE));
 }
 
@@ -35,12 +36,16 @@ static int take_buffer(const struct emu_ep *ep, const struct atomic_buffer *buff
 	ssize_t sum;
 
 	if (buffer->count > ep->tx_iov_limit || (buffer->count && !buffer->ioc))
-		return REFUSE(EP_DATA, -FI_EINVAL, "fi_atomic: %zu local buffers, up to iov_limit %zu are allowed, and the array "
-			      "is not NULL.", buffer->count, ep->tx_iov_limit);
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "fi_atomic: %zu local buffers, up to iov_limit %zu are allowed, and the array "
+			      "is not NULL.",
+			      buffer->count, ep->tx_iov_limit);
 	for (size_t i = 0; i < buffer->count; i++) {
 		if (buffer->ioc[i].count > LIMIT_ATOMIC / size)
-			return REFUSE(EP_DATA, -FI_EMSGSIZE, "fi_atomic: a buffer of %zu elements, at most %zu fit into one "
-				      "call. Ask fi_query_atomic.", buffer->ioc[i].count, LIMIT_ATOMIC / size);
+			return REFUSE(EP_DATA, -FI_EMSGSIZE,
+				      "fi_atomic: a buffer of %zu elements, at most %zu fit into one "
+				      "call. Ask fi_query_atomic.",
+				      buffer->ioc[i].count, LIMIT_ATOMIC / size);
 		iov[i] = (struct iovec){ .iov_base = buffer->ioc[i].addr, .iov_len = buffer->ioc[i].count * size };
 	}
 	sum = data_check_local(ep, iov, buffer->count, buffer->desc, buffer->right, flags);
@@ -51,8 +56,8 @@ static int take_buffer(const struct emu_ep *ep, const struct atomic_buffer *buff
 }
 
 /* The remote ranges, and how many bytes they are together. */
-static int take_remotes(const struct emu_ep *ep, const struct fi_msg_atomic *msg, size_t size,
-			struct remote remote[LIMIT_IOV], size_t *total)
+static int take_remotes(const struct emu_ep *ep, const struct fi_msg_atomic *msg, size_t size, struct remote remote[LIMIT_IOV],
+			size_t *total)
 {
 	*total = 0;
 	if (!msg->rma_iov || !msg->rma_iov_count || msg->rma_iov_count > ep->rma_iov_limit)
@@ -64,8 +69,10 @@ static int take_remotes(const struct emu_ep *ep, const struct fi_msg_atomic *msg
 		if (!ioc->count)
 			return REFUSE(EP_DATA, -FI_EINVAL, "fi_atomic: a remote range of no element.");
 		if (ioc->count > (LIMIT_ATOMIC - *total) / size)
-			return REFUSE(EP_DATA, -FI_EMSGSIZE, "fi_atomic: more than the %zu elements that fit into one call. Ask "
-				      "fi_query_atomic.", LIMIT_ATOMIC / size);
+			return REFUSE(EP_DATA, -FI_EMSGSIZE,
+				      "fi_atomic: more than the %zu elements that fit into one call. Ask "
+				      "fi_query_atomic.",
+				      LIMIT_ATOMIC / size);
 		remote[i] = (struct remote){ .addr = ioc->addr, .length = ioc->count * size, .key = ioc->key };
 		*total += remote[i].length;
 	}
@@ -74,8 +81,10 @@ static int take_remotes(const struct emu_ep *ep, const struct fi_msg_atomic *msg
 
 static int mismatch(const char *what, size_t has, size_t wants)
 {
-	return REFUSE(EP_DATA, -FI_EINVAL, "fi_atomic: the %s buffers are %zu B, the remote ranges %zu B. Both are of one "
-		      "length.", what, has, wants);
+	return REFUSE(EP_DATA, -FI_EINVAL,
+		      "fi_atomic: the %s buffers are %zu B, the remote ranges %zu B. Both are of one "
+		      "length.",
+		      what, has, wants);
 }
 
 /* The arrays that a post points to. */
@@ -106,8 +115,10 @@ static int take_buffers(const struct emu_ep *ep, const struct atomic_call *call,
 	if (what.kind != ATOMIC_PLAIN && fetched != total)
 		return mismatch("result", fetched, total);
 	if (call->flags & FI_INJECT && sent + compared > ep->inject_size)
-		return REFUSE(EP_DATA, -FI_EMSGSIZE, "fi_atomic: %zu B to inject, and inject_size is %zu. Post it without "
-			      "FI_INJECT.", sent + compared, ep->inject_size);
+		return REFUSE(EP_DATA, -FI_EMSGSIZE,
+			      "fi_atomic: %zu B to inject, and inject_size is %zu. Post it without "
+			      "FI_INJECT.",
+			      sent + compared, ep->inject_size);
 	post->iov = bytes->operand;
 	post->iov_count = operand.count;
 	post->desc = data_names(ep, operand.desc);
@@ -130,7 +141,10 @@ ssize_t emu_atomic_post(const struct atomic_call *call)
 	struct emu_ep *ep = emu_ep(call->ep);
 	struct bytes bytes;
 	struct post post = {
-		.kind = OP_ATOMIC, .dest = msg->addr, .cq_data = msg->data, .context = msg->context,
+		.kind = OP_ATOMIC,
+		.dest = msg->addr,
+		.cq_data = msg->data,
+		.context = msg->context,
 		.flags = data_post_flags(ep, call->flags, FI_COMMIT_COMPLETE),
 		.cq_flags = FI_ATOMIC | (call->kind == ATOMIC_PLAIN ? FI_WRITE : FI_READ),
 	};
@@ -155,13 +169,20 @@ struct single {
 	struct fi_msg_atomic msg;
 };
 
-static void single_set(struct single *single, const struct fi_ioc *iov, void **desc, size_t count, fi_addr_t peer,
-		       uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+static void single_set(struct single *single, const struct fi_ioc *iov, void **desc, size_t count, fi_addr_t peer, uint64_t addr,
+		       uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
 {
 	single->remote = (struct fi_rma_ioc){ .addr = addr, .key = key };
 	single->msg = (struct fi_msg_atomic){
-		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = peer, .rma_iov = &single->remote, .rma_iov_count = 1,
-		.datatype = type, .op = op, .context = context,
+		.msg_iov = iov,
+		.desc = desc,
+		.iov_count = count,
+		.addr = peer,
+		.rma_iov = &single->remote,
+		.rma_iov_count = 1,
+		.datatype = type,
+		.op = op,
+		.context = context,
 	};
 }
 
@@ -187,15 +208,18 @@ static int atomic_check_flags(struct fid_ep *ep, const struct fi_msg_atomic *msg
 	return flags ? REFUSE_FLAGS(EP_DATA, "fi_atomicmsg", flags) : 0;
 }
 
-static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count, fi_addr_t peer,
-			     uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count, fi_addr_t peer, uint64_t addr,
+			     uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
 {
 	struct single single;
 
 	single_set(&single, iov, desc, count, peer, addr, key, type, op, context);
 	single_length(&single, iov, count);
 	return emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_PLAIN, .msg = &single.msg, .flags = emu_ep(ep)->tx_flags,
+		.ep = ep,
+		.kind = ATOMIC_PLAIN,
+		.msg = &single.msg,
+		.flags = emu_ep(ep)->tx_flags,
 	});
 }
 
@@ -214,77 +238,86 @@ static ssize_t atomic_writemsg(struct fid_ep *ep, const struct fi_msg_atomic *ms
 	return err ? err : emu_atomic_post(&(struct atomic_call){ .ep = ep, .kind = ATOMIC_PLAIN, .msg = msg, .flags = flags });
 }
 
-static ssize_t atomic_inject(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t peer, uint64_t addr,
-			     uint64_t key, enum fi_datatype type, enum fi_op op)
+static ssize_t atomic_inject(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t peer, uint64_t addr, uint64_t key,
+			     enum fi_datatype type, enum fi_op op)
 {
 	struct fi_ioc ioc = { (void *)(uintptr_t)buf, count };
 	struct single single;
 
 	single_set(&single, &ioc, NULL, 1, peer, addr, key, type, op, NULL);
 	single_length(&single, &ioc, 1);
-	return emu_atomic_post(&(struct atomic_call){ .ep = ep, .kind = ATOMIC_PLAIN, .msg = &single.msg,
-					   .flags = FI_INJECT | DATA_SILENT });
+	return emu_atomic_post(
+		&(struct atomic_call){ .ep = ep, .kind = ATOMIC_PLAIN, .msg = &single.msg, .flags = FI_INJECT | DATA_SILENT });
 }
 
-static ssize_t atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
-				 struct fi_ioc *resultv, void **result_desc, size_t result_count, fi_addr_t peer,
-				 uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+static ssize_t atomic_readwritev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count, struct fi_ioc *resultv,
+				 void **result_desc, size_t result_count, fi_addr_t peer, uint64_t addr, uint64_t key,
+				 enum fi_datatype type, enum fi_op op, void *context)
 {
 	struct single single;
 
 	single_set(&single, iov, desc, count, peer, addr, key, type, op, context);
 	single_length(&single, resultv, result_count);
 	return emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_FETCH, .msg = &single.msg, .flags = atomic_fetch_defaults(ep),
+		.ep = ep,
+		.kind = ATOMIC_FETCH,
+		.msg = &single.msg,
+		.flags = atomic_fetch_defaults(ep),
 		.result = { resultv, result_desc, result_count, MR_READ },
 	});
 }
 
-static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
-				void *result_desc, fi_addr_t peer, uint64_t addr, uint64_t key, enum fi_datatype type,
-				enum fi_op op, void *context)
+static ssize_t atomic_readwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
+				fi_addr_t peer, uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
 {
 	struct fi_ioc ioc = { (void *)(uintptr_t)buf, count }, resultv = { result, count };
 
 	return atomic_readwritev(ep, &ioc, &desc, 1, &resultv, &result_desc, 1, peer, addr, key, type, op, context);
 }
 
-static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *resultv,
-				   void **result_desc, size_t result_count, uint64_t flags)
+static ssize_t atomic_readwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *resultv, void **result_desc,
+				   size_t result_count, uint64_t flags)
 {
 	int err = atomic_check_flags(ep, msg, flags);
 
-	return err ? err : emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_FETCH, .msg = msg, .flags = flags,
-		.result = { resultv, result_desc, result_count, MR_READ },
-	});
+	return err ? err
+		   : emu_atomic_post(&(struct atomic_call){
+			     .ep = ep,
+			     .kind = ATOMIC_FETCH,
+			     .msg = msg,
+			     .flags = flags,
+			     .result = { resultv, result_desc, result_count, MR_READ },
+		     });
 }
 
 static ssize_t atomic_compwritev(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
-				 const struct fi_ioc *comparev, void **compare_desc, size_t compare_count,
-				 struct fi_ioc *resultv, void **result_desc, size_t result_count, fi_addr_t peer,
-				 uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+				 const struct fi_ioc *comparev, void **compare_desc, size_t compare_count, struct fi_ioc *resultv,
+				 void **result_desc, size_t result_count, fi_addr_t peer, uint64_t addr, uint64_t key,
+				 enum fi_datatype type, enum fi_op op, void *context)
 {
 	struct single single;
 
 	single_set(&single, iov, desc, count, peer, addr, key, type, op, context);
 	single_length(&single, iov, count);
 	return emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_COMPARE, .msg = &single.msg, .flags = atomic_fetch_defaults(ep),
+		.ep = ep,
+		.kind = ATOMIC_COMPARE,
+		.msg = &single.msg,
+		.flags = atomic_fetch_defaults(ep),
 		.compare = { comparev, compare_desc, compare_count, MR_WRITE },
 		.result = { resultv, result_desc, result_count, MR_READ },
 	});
 }
 
 static ssize_t atomic_compwrite(struct fid_ep *ep, const void *buf, size_t count, void *desc, const void *compare,
-				void *compare_desc, void *result, void *result_desc, fi_addr_t peer, uint64_t addr,
-				uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+				void *compare_desc, void *result, void *result_desc, fi_addr_t peer, uint64_t addr, uint64_t key,
+				enum fi_datatype type, enum fi_op op, void *context)
 {
 	struct fi_ioc ioc = { (void *)(uintptr_t)buf, count }, resultv = { result, count };
 	struct fi_ioc comparev = { (void *)(uintptr_t)compare, count };
 
-	return atomic_compwritev(ep, &ioc, &desc, 1, &comparev, &compare_desc, 1, &resultv, &result_desc, 1, peer, addr, key,
-				 type, op, context);
+	return atomic_compwritev(ep, &ioc, &desc, 1, &comparev, &compare_desc, 1, &resultv, &result_desc, 1, peer, addr, key, type,
+				 op, context);
 }
 
 static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct fi_ioc *comparev,
@@ -293,11 +326,15 @@ static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic
 {
 	int err = atomic_check_flags(ep, msg, flags);
 
-	return err ? err : emu_atomic_post(&(struct atomic_call){
-		.ep = ep, .kind = ATOMIC_COMPARE, .msg = msg, .flags = flags,
-		.compare = { comparev, compare_desc, compare_count, MR_WRITE },
-		.result = { resultv, result_desc, result_count, MR_READ },
-	});
+	return err ? err
+		   : emu_atomic_post(&(struct atomic_call){
+			     .ep = ep,
+			     .kind = ATOMIC_COMPARE,
+			     .msg = msg,
+			     .flags = flags,
+			     .compare = { comparev, compare_desc, compare_count, MR_WRITE },
+			     .result = { resultv, result_desc, result_count, MR_READ },
+		     });
 }
 
 /* --- queries --- */
@@ -330,8 +367,7 @@ static int atomic_compwritevalid(struct fid_ep *ep, enum fi_datatype type, enum 
 	return valid(ep, ATOMIC_COMPARE, type, op, count);
 }
 
-int emu_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op, struct fi_atomic_attr *attr,
-		     uint64_t flags)
+int emu_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
 {
 	uint8_t kind = flags & FI_FETCH_ATOMIC ? ATOMIC_FETCH : flags & FI_COMPARE_ATOMIC ? ATOMIC_COMPARE : ATOMIC_PLAIN;
 	const uint64_t both = FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC;
@@ -340,7 +376,8 @@ int emu_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_o
 
 	(void)domain;
 	if (!attr || (flags & both) == both)
-		return REFUSE(DOMAIN, -FI_EINVAL, "fi_query_atomic: attr is NULL, or flags ask for FI_FETCH_ATOMIC and "
+		return REFUSE(DOMAIN, -FI_EINVAL,
+			      "fi_query_atomic: attr is NULL, or flags ask for FI_FETCH_ATOMIC and "
 			      "FI_COMPARE_ATOMIC at once.");
 	if (flags & FI_TAGGED)
 		return -FI_EOPNOTSUPP;

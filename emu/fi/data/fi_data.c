@@ -15,8 +15,11 @@
 /* The family of calls that these capabilities are for. */
 static const char *data_call_name(uint64_t caps)
 {
-	static const struct { uint64_t caps; const char *name; } calls[] = {
-		{ FI_MSG | FI_SEND, "fi_send" }, { FI_MSG | FI_RECV, "fi_recv" }, { FI_TAGGED | FI_SEND, "fi_tsend" },
+	static const struct {
+		uint64_t caps;
+		const char *name;
+	} calls[] = {
+		{ FI_MSG | FI_SEND, "fi_send" },     { FI_MSG | FI_RECV, "fi_recv" }, { FI_TAGGED | FI_SEND, "fi_tsend" },
 		{ FI_TAGGED | FI_RECV, "fi_trecv" }, { FI_RMA | FI_READ, "fi_read" }, { FI_RMA | FI_WRITE, "fi_write" },
 	};
 
@@ -35,8 +38,7 @@ int data_refuse_ep(const struct emu_ep *ep, uint64_t caps)
 		return refuse_inherited(call);
 	if (!ep->dev && !ep->rx_dev)
 		return REFUSE(EP_DATA, -FI_EOPBADSTATE, "%s: the endpoint is not enabled. Bind what it needs and call %s first.",
-			      call,
-			      ep->type == FI_EP_MSG ? "fi_connect or fi_accept" : "fi_enable");
+			      call, ep->type == FI_EP_MSG ? "fi_connect or fi_accept" : "fi_enable");
 	return REFUSE(EP_DATA, -FI_EOPNOTSUPP, "%s: the endpoint was opened without %s. Ask for it in hints->caps.", call,
 		      fi_tostr_r(names, sizeof(names), &(uint64_t){ caps & ~ep->caps }, FI_TYPE_CAPS));
 }
@@ -76,16 +78,15 @@ static const char *calls_by(uint32_t right)
 	}
 }
 
-__attribute__((cold))
-static int data_refuse(uint32_t right, const char *what)
+__attribute__((cold)) static int data_refuse(uint32_t right, const char *what)
 {
 	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %s.", calls_by(right), what);
 }
 
 /* For a descriptor that good_desc() does not know: 0, or an errno after a line of log. FI_MR_LOCAL demands a descriptor (S72).
  * Without FI_MR_LOCAL a cache, if any, registers the buffer (S188). A descriptor that is given must be valid (S75). */
-__attribute__((noinline, cold))
-static int check_desc(const struct emu_domain *domain, const struct iovec *iov, const void *desc, uint32_t right)
+__attribute__((noinline, cold)) static int check_desc(const struct emu_domain *domain, const struct iovec *iov, const void *desc,
+						      uint32_t right)
 {
 	int err = -FI_EINVAL;
 
@@ -104,15 +105,13 @@ static inline bool good_desc(const struct emu_domain *domain, const struct iovec
 	return mr_table_local_sure(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len, right & domain->desc_rights);
 }
 
-__attribute__((cold))
-static ssize_t too_long(uint32_t right, size_t most)
+__attribute__((cold)) static ssize_t too_long(uint32_t right, size_t most)
 {
 	return REFUSE(EP_DATA, -FI_EMSGSIZE, "%s: the buffers together are longer than max_msg_size, %zu B.", calls_by(right),
 		      most);
 }
 
-__attribute__((cold))
-static ssize_t too_long_to_inject(uint32_t right, size_t bytes, size_t most)
+__attribute__((cold)) static ssize_t too_long_to_inject(uint32_t right, size_t bytes, size_t most)
 {
 	return REFUSE(EP_DATA, -FI_EMSGSIZE, "%s: %zu B to inject, and inject_size is %zu. Post it without FI_INJECT.",
 		      calls_by(right), bytes, most);
@@ -123,7 +122,7 @@ static inline ssize_t check_buffer(const struct emu_ep *ep, const struct iovec *
 				   uint64_t flags, size_t left)
 {
 	bool may_stay_empty = right == MR_RECV && !(flags & (FI_CLAIM | FI_MULTI_RECV));
-	int  err;
+	int err;
 
 	if (!iov->iov_len)
 		return 0;
@@ -137,9 +136,8 @@ static inline ssize_t check_buffer(const struct emu_ep *ep, const struct iovec *
 	return err ? err : (ssize_t)iov->iov_len;
 }
 
-__attribute__((noinline))
-static ssize_t check_vector(const struct emu_ep *ep, const struct iovec *iov, size_t count, void *const *desc, uint32_t right,
-			    uint64_t flags)
+__attribute__((noinline)) static ssize_t check_vector(const struct emu_ep *ep, const struct iovec *iov, size_t count,
+						      void *const *desc, uint32_t right, uint64_t flags)
 {
 	size_t most = right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size, left = most;
 
@@ -161,14 +159,14 @@ ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_
 			 uint64_t flags)
 {
 	/* A receive may have more room than any message needs. */
-	size_t  most = right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size;
+	size_t most = right == MR_RECV ? ATTR_MAX_MSG_SIZE : ep->max_msg_size;
 	ssize_t total;
 
 	if (flags & FI_INJECT || !ep->domain->looks_at_descs)
 		desc = NULL;
 	if ((uintptr_t)desc & MR_DESC_MARK && count)
 		return data_refuse(right, "desc is a descriptor, and this call takes an array of them (S72, S75). Pass the address "
-				   "of the descriptor");
+					  "of the descriptor");
 	if (count == 1 && iov)
 		total = check_buffer(ep, iov, desc ? *desc : NULL, right, flags, most);
 	else
@@ -192,9 +190,11 @@ int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, s
 		return 0;
 	}
 	if (flags & DATA_SILENT) /* there is no context that could name a trigger */
-		return !(ep->tx_flags & FI_TRIGGER) ? 0 :
-		       REFUSE(EP_DATA, -FI_ENOSYS, "inject: FI_TRIGGER is the endpoint's default, and such a call has no context "
-			      "to say what it waits for.");
+		return !(ep->tx_flags & FI_TRIGGER)
+			       ? 0
+			       : REFUSE(EP_DATA, -FI_ENOSYS,
+					"inject: FI_TRIGGER is the endpoint's default, and such a call has no context "
+					"to say what it waits for.");
 	if (!(flags & FI_TRIGGER))
 		return 0;
 	if (!trigger)

@@ -21,16 +21,16 @@
 #define DATA_TX_DEFAULTS (FI_COMPLETION | FI_INJECT | ATTR_LEVELS)
 #define DATA_RX_DEFAULTS (FI_COMPLETION | ATTR_LEVELS)
 /* Flags of fi_writemsg, fi_sendmsg and fi_tsendmsg, of fi_readmsg, of fi_recvmsg and fi_trecvmsg. */
-#define DATA_PUT_FLAGS	(DATA_TX_DEFAULTS | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA)
-#define DATA_GET_FLAGS	(FI_COMPLETION | ATTR_LEVELS | FI_MORE | FI_FENCE)
-#define DATA_RECV_FLAGS	(DATA_RX_DEFAULTS | FI_MORE)
+#define DATA_PUT_FLAGS (DATA_TX_DEFAULTS | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA)
+#define DATA_GET_FLAGS (FI_COMPLETION | ATTR_LEVELS | FI_MORE | FI_FENCE)
+#define DATA_RECV_FLAGS (DATA_RX_DEFAULTS | FI_MORE)
 /* More of fi_trecvmsg. */
-#define DATA_PEEK_FLAGS	(FI_PEEK | FI_CLAIM | FI_DISCARD)
+#define DATA_PEEK_FLAGS (FI_PEEK | FI_CLAIM | FI_DISCARD)
 
 /* The inject calls have no descriptor and need none; they never complete in the queue. Not a flag of libfabric. */
-#define DATA_SILENT	(1ull << 63)
+#define DATA_SILENT (1ull << 63)
 /* Deferred work: the call's context is a struct deferred_work_call. Not a flag of libfabric either. */
-#define DATA_WORK	(1ull << 62)
+#define DATA_WORK (1ull << 62)
 
 /* The trigger of such a call, and the context of its completion. */
 struct deferred_work_call {

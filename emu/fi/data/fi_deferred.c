@@ -18,10 +18,12 @@
 static int check_cntr(const struct emu_domain *domain, const struct fid_cntr *fid)
 {
 	if (!fid || fid->fid.fclass != FI_CLASS_CNTR)
-		return REFUSE(EP_DATA, -FI_EINVAL, "deferred work: triggering_cntr, completion_cntr or op.cntr->cntr is no "
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "deferred work: triggering_cntr, completion_cntr or op.cntr->cntr is no "
 			      "counter.");
-	return ((const struct emu_cntr *)fid)->domain == domain ? 0 :
-	       REFUSE(EP_DATA, -FI_EDOMAIN, "deferred work: a counter is of another domain.");
+	return ((const struct emu_cntr *)fid)->domain == domain
+		       ? 0
+		       : REFUSE(EP_DATA, -FI_EDOMAIN, "deferred work: a counter is of another domain.");
 }
 
 static int check_ep(const struct emu_domain *domain, struct fid_ep *fid, uint64_t flags, uint64_t known)
@@ -40,7 +42,8 @@ static int check_ep(const struct emu_domain *domain, struct fid_ep *fid, uint64_
 	if (emu_ep(fid)->domain != domain)
 		return REFUSE(EP_DATA, -FI_EDOMAIN, "fi_control, FI_QUEUE_WORK: the endpoint is of another domain.");
 	if (!data_trigger(emu_ep(fid)))
-		return REFUSE(EP_DATA, -FI_EOPNOTSUPP, "fi_control, FI_QUEUE_WORK: deferred work needs FI_TRIGGER. Ask for it in "
+		return REFUSE(EP_DATA, -FI_EOPNOTSUPP,
+			      "fi_control, FI_QUEUE_WORK: deferred work needs FI_TRIGGER. Ask for it in "
 			      "hints->caps.");
 	return flags & ~known ? REFUSE_FLAGS(EP_DATA, "fi_control, FI_QUEUE_WORK", flags & ~known) : 0;
 }
@@ -49,8 +52,12 @@ static int queue_send(struct emu_domain *domain, const struct fi_op_tagged *op, 
 {
 	int err = check_ep(domain, op->ep, op->flags, DATA_PUT_FLAGS);
 	struct post post = {
-		.iov = op->msg.msg_iov, .iov_count = op->msg.iov_count, .dest = op->msg.addr, .tag = op->msg.tag,
-		.context = call, .cq_data = op->msg.data,
+		.iov = op->msg.msg_iov,
+		.iov_count = op->msg.iov_count,
+		.dest = op->msg.addr,
+		.tag = op->msg.tag,
+		.context = call,
+		.cq_data = op->msg.data,
 	};
 
 	call->context = op->msg.context;
@@ -61,8 +68,12 @@ static int queue_recv(struct emu_domain *domain, const struct fi_op_tagged *op, 
 {
 	int err = check_ep(domain, op->ep, op->flags, DATA_RECV_FLAGS);
 	struct recv_post post = {
-		.iov = op->msg.msg_iov, .iov_count = op->msg.iov_count, .source = op->msg.addr, .tag = op->msg.tag,
-		.ignore = op->msg.ignore, .context = call,
+		.iov = op->msg.msg_iov,
+		.iov_count = op->msg.iov_count,
+		.source = op->msg.addr,
+		.tag = op->msg.tag,
+		.ignore = op->msg.ignore,
+		.context = call,
 	};
 
 	call->context = op->msg.context;
@@ -128,7 +139,8 @@ static int queue_atomic(struct emu_domain *domain, const struct fi_op_atomic *op
 
 /* The structures have the same beginning. */
 static_assert(offsetof(struct fi_op_fetch_atomic, msg) == offsetof(struct fi_op_atomic, msg) &&
-	      offsetof(struct fi_op_compare_atomic, msg) == offsetof(struct fi_op_atomic, msg), "fi_op_*atomic");
+		      offsetof(struct fi_op_compare_atomic, msg) == offsetof(struct fi_op_atomic, msg),
+	      "fi_op_*atomic");
 
 static int queue_atomics(struct emu_domain *domain, const struct fi_deferred_work *work, struct deferred_work_call *call)
 {
@@ -149,8 +161,8 @@ static int queue_atomics(struct emu_domain *domain, const struct fi_deferred_wor
 		post.flags = compare->flags;
 		post.result = (struct atomic_buffer){ compare->fetch.msg_iov, compare->fetch.desc, compare->fetch.iov_count,
 						      MR_READ };
-		post.compare = (struct atomic_buffer){ compare->compare.msg_iov, compare->compare.desc,
-						       compare->compare.iov_count, MR_WRITE };
+		post.compare = (struct atomic_buffer){ compare->compare.msg_iov, compare->compare.desc, compare->compare.iov_count,
+						       MR_WRITE };
 	}
 	return queue_atomic(domain, work->op.atomic, call, &post);
 }
@@ -159,8 +171,10 @@ static int queue_change(struct emu_domain *domain, const struct fi_deferred_work
 {
 	const struct fi_op_cntr *op = work->op.cntr;
 	struct deferred_change change = { .set = work->op_type == FI_OP_CNTR_SET };
-	int err = op ? check_cntr(domain, op->cntr) : REFUSE(EP_DATA, -FI_EINVAL, "fi_control, FI_QUEUE_WORK: work->op names no "
-							     "operation.");
+	int err = op ? check_cntr(domain, op->cntr)
+		     : REFUSE(EP_DATA, -FI_EINVAL,
+			      "fi_control, FI_QUEUE_WORK: work->op names no "
+			      "operation.");
 
 	if (err)
 		return err;
@@ -180,8 +194,11 @@ static int take_when(struct emu_domain *domain, const struct fi_deferred_work *w
 	if (err)
 		return err;
 	*when = (struct trigger){
-		.cntr = ((struct emu_cntr *)work->triggering_cntr)->cntr, .threshold = work->threshold, .errors = true,
-		.work = work, .owner = domain,
+		.cntr = ((struct emu_cntr *)work->triggering_cntr)->cntr,
+		.threshold = work->threshold,
+		.errors = true,
+		.work = work,
+		.owner = domain,
 		.done = work->completion_cntr ? ((struct emu_cntr *)work->completion_cntr)->cntr : NULL,
 	};
 	return 0;

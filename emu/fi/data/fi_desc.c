@@ -42,13 +42,16 @@ static int out_of_region(const char *call, const struct iovec *buffer, const voi
 	uint64_t at = (uintptr_t)buffer->iov_base, end = region->base + region->length;
 
 	if (at >= region->base && at < end)
-		return REFUSE(EP_DATA, -FI_EINVAL, "%s: local buffer %p, %zu B: runs %llu B past the end of the region of "
-			      "descriptor %p, %llu B at 0x%llx (S75). Register all of the buffer, or post less of it.", call,
-			      buffer->iov_base, buffer->iov_len, (unsigned long long)(buffer->iov_len - (end - at)), desc,
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "%s: local buffer %p, %zu B: runs %llu B past the end of the region of "
+			      "descriptor %p, %llu B at 0x%llx (S75). Register all of the buffer, or post less of it.",
+			      call, buffer->iov_base, buffer->iov_len, (unsigned long long)(buffer->iov_len - (end - at)), desc,
 			      (unsigned long long)region->length, (unsigned long long)region->base);
-	return REFUSE(EP_DATA, -FI_EINVAL, "%s: local buffer %p, %zu B: descriptor %p is that of another region, %llu B at "
-		      "0x%llx (S75). Pass fi_mr_desc() of the buffer's own region.", call, buffer->iov_base, buffer->iov_len, desc,
-		      (unsigned long long)region->length, (unsigned long long)region->base);
+	return REFUSE(EP_DATA, -FI_EINVAL,
+		      "%s: local buffer %p, %zu B: descriptor %p is that of another region, %llu B at "
+		      "0x%llx (S75). Pass fi_mr_desc() of the buffer's own region.",
+		      call, buffer->iov_base, buffer->iov_len, desc, (unsigned long long)region->length,
+		      (unsigned long long)region->base);
 }
 
 int desc_refuse(const struct emu_domain *domain, const char *call, const char *right, const struct iovec *buffer, const void *desc,
@@ -57,19 +60,23 @@ int desc_refuse(const struct emu_domain *domain, const char *call, const char *r
 	struct mr_local region;
 
 	if (!desc)
-		return REFUSE(EP_DATA, -FI_EINVAL, "%s: local buffer %p, %zu B: descriptor missing (S72). Under FI_MR_LOCAL "
-			      "register the buffer and pass fi_mr_desc() of its region.", call, buffer->iov_base, buffer->iov_len);
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "%s: local buffer %p, %zu B: descriptor missing (S72). Under FI_MR_LOCAL "
+			      "register the buffer and pass fi_mr_desc() of its region.",
+			      call, buffer->iov_base, buffer->iov_len);
 	switch (mr_table_local_why(pd_regions(domain->pd), desc, buffer->iov_base, buffer->iov_len, access, &region)) {
 	case MR_LOCAL_RIGHT:
-		return REFUSE(EP_DATA, -FI_EINVAL, "%s: local buffer %p, %zu B: the region of its descriptor has no right %s "
-			      "(S23-S26). Add it to the access given to fi_mr_reg.", call, buffer->iov_base, buffer->iov_len,
-			      right);
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "%s: local buffer %p, %zu B: the region of its descriptor has no right %s "
+			      "(S23-S26). Add it to the access given to fi_mr_reg.",
+			      call, buffer->iov_base, buffer->iov_len, right);
 	case MR_LOCAL_OUTSIDE:
 		return out_of_region(call, buffer, desc, &region);
 	case MR_LOCAL_CLOSED:
-		return REFUSE(EP_DATA, -FI_EINVAL, "%s: local buffer %p, %zu B: the region of descriptor %p has been closed by "
-			      "fi_close (S75). Keep a region open until its last post.", call, buffer->iov_base, buffer->iov_len,
-			      desc);
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "%s: local buffer %p, %zu B: the region of descriptor %p has been closed by "
+			      "fi_close (S75). Keep a region open until its last post.",
+			      call, buffer->iov_base, buffer->iov_len, desc);
 	default:
 		return REFUSE(EP_DATA, -FI_EINVAL, "%s: local buffer %p, %zu B: descriptor %p %s (S72, S75).", call,
 			      buffer->iov_base, buffer->iov_len, desc, strange(desc));

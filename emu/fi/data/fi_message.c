@@ -52,8 +52,7 @@ static uint32_t recv_post_flags(const struct emu_ep *ep, uint64_t flags)
 }
 
 /* The source that a receive is for (FI_DIRECTED_RECV): one address or, with FI_AUTH_KEY, all peers that show one key. */
-__attribute__((noinline))
-static int take_source(const struct emu_ep *ep, fi_addr_t source, uint64_t flags, struct recv_post *post)
+__attribute__((noinline)) static int take_source(const struct emu_ep *ep, fi_addr_t source, uint64_t flags, struct recv_post *post)
 {
 	struct sockaddr_storage addr;
 	uint64_t stamp;
@@ -61,22 +60,25 @@ static int take_source(const struct emu_ep *ep, fi_addr_t source, uint64_t flags
 	if (source == FI_ADDR_UNSPEC && !(ep->caps & COMPAT_EXACT_DIRECTED_RECV))
 		return 0;
 	if (source == FI_ADDR_UNSPEC)
-		return REFUSE(EP_DATA, -FI_EINVAL, "fi_recv: under FI_EXACT_DIRECTED_RECV a receive names its sender, and "
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "fi_recv: under FI_EXACT_DIRECTED_RECV a receive names its sender, and "
 			      "src_addr is FI_ADDR_UNSPEC.");
 	if (flags & COMPAT_AUTH_KEY && !ep->av)
-		return REFUSE(EP_DATA, -FI_EINVAL, "fi_recv: FI_AUTH_KEY names a key of an address vector, and a shared receive "
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "fi_recv: FI_AUTH_KEY names a key of an address vector, and a shared receive "
 			      "context has none.");
-	if (flags & COMPAT_AUTH_KEY ? av_auth_proof(ep->av->keys, source, &post->auth) :
-				      av_lookup(ep->av->av, source, &addr, &stamp))
-		return REFUSE(EP_DATA, -FI_EINVAL, "fi_recv: src_addr %#llx is not in the address vector. Pass the fi_addr_t "
-			      "that fi_av_insert gave, or FI_ADDR_UNSPEC.", (unsigned long long)source);
+	if (flags & COMPAT_AUTH_KEY ? av_auth_proof(ep->av->keys, source, &post->auth)
+				    : av_lookup(ep->av->av, source, &addr, &stamp))
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "fi_recv: src_addr %#llx is not in the address vector. Pass the fi_addr_t "
+			      "that fi_av_insert gave, or FI_ADDR_UNSPEC.",
+			      (unsigned long long)source);
 	if (!(flags & COMPAT_AUTH_KEY))
 		post->source = source;
 	return 0;
 }
 
-__attribute__((cold))
-static int posted_to_sharer(void)
+__attribute__((cold)) static int posted_to_sharer(void)
 {
 	return REFUSE(EP_DATA, -FI_EOPNOTSUPP, "fi_recv: the endpoint has a shared receive context. Post receives there.");
 }
@@ -86,7 +88,7 @@ ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, 
 	fi_addr_t source = post->source;
 	struct trigger when;
 	ssize_t total = 0;
-	int    err = data_check_ep(ep, group | FI_RECV);
+	int err = data_check_ep(ep, group | FI_RECV);
 
 	if (flags & (FI_PEEK | FI_DISCARD))
 		post->iov_count = 0; /* nothing is received */
@@ -98,8 +100,10 @@ ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, 
 	if (!err && data_directed(ep, group)) /* without the capability the argument is ignored */
 		err = take_source(ep, source, flags, post);
 	if (!err && flags & FI_MULTI_RECV && (post->iov_count != 1 || !total))
-		err = REFUSE(EP_DATA, -FI_EINVAL, "fi_recvmsg: FI_MULTI_RECV takes one buffer of some length (fi_msg(3)), and "
-			     "%zu are given, %zd B together.", post->iov_count, total);
+		err = REFUSE(EP_DATA, -FI_EINVAL,
+			     "fi_recvmsg: FI_MULTI_RECV takes one buffer of some length (fi_msg(3)), and "
+			     "%zu are given, %zd B together.",
+			     post->iov_count, total);
 	if (!err && ep->srx)
 		err = posted_to_sharer();
 	if (!err)

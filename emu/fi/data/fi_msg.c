@@ -22,8 +22,7 @@ static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, f
 	return msg_recv_vector(fid, &iov, &desc, 1, src, context, data_recv_defaults(emu_ep(fid), FI_MSG));
 }
 
-static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
-			 void *context)
+static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src, void *context)
 {
 	return msg_recv_vector(fid, iov, desc, count, src, context, data_recv_defaults(emu_ep(fid), FI_MSG));
 }
@@ -62,8 +61,7 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 	return msg_send_one(fid, buf, len, desc, dest, context, 0, emu_ep(fid)->tx_flags);
 }
 
-static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
-			 void *context)
+static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest, void *context)
 {
 	return msg_send_vector(fid, iov, desc, count, dest, context, 0, emu_ep(fid)->tx_flags);
 }
@@ -82,8 +80,8 @@ static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_ad
 	return msg_send_one(fid, buf, len, NULL, dest, NULL, 0, FI_INJECT | DATA_SILENT);
 }
 
-static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
-			    fi_addr_t dest, void *context)
+static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest,
+			    void *context)
 {
 	return msg_send_one(fid, buf, len, desc, dest, context, data, emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
 }

@@ -14,8 +14,10 @@ int rkey_map(struct emu_domain *domain, struct remote *remote, size_t count)
 		struct raw_key key;
 
 		if (!key_map_find(pd_mappings(domain->pd), remote[i].key, &key))
-			return REFUSE(EP_DATA, -FI_ENOKEY, "key %#llx is not mapped: under FI_MR_RAW peers' keys come from "
-				      "fi_mr_map_raw, until fi_mr_unmap_key (S53, S57).", (unsigned long long)remote[i].key);
+			return REFUSE(EP_DATA, -FI_ENOKEY,
+				      "key %#llx is not mapped: under FI_MR_RAW peers' keys come from "
+				      "fi_mr_map_raw, until fi_mr_unmap_key (S53, S57).",
+				      (unsigned long long)remote[i].key);
 		remote[i].key = key.key;
 		remote[i].key_tail = key.tail;
 	}

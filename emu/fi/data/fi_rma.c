@@ -18,23 +18,20 @@ static const char *rma_call_name(const struct post *post)
 	return post->kind == OP_WRITE ? "fi_write" : "fi_read";
 }
 
-__attribute__((cold))
-static int bad_count(const struct emu_ep *ep, const struct post *post)
+__attribute__((cold)) static int bad_count(const struct emu_ep *ep, const struct post *post)
 {
 	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %zu remote ranges, from 1 to rma_iov_limit %zu are allowed.", rma_call_name(post),
 		      post->remote_count, ep->rma_iov_limit);
 }
 
-__attribute__((cold))
-static int bad_length(const struct post *post, size_t total)
+__attribute__((cold)) static int bad_length(const struct post *post, size_t total)
 {
 	return REFUSE(EP_DATA, -FI_EINVAL, "%s: the remote ranges together are not as long as the local buffers, %zu B.",
 		      rma_call_name(post), total);
 }
 
 /* Checks several remote ranges: together they must be as long as the local buffers. */
-__attribute__((noinline))
-static int check_remote(const struct emu_ep *ep, const struct post *post, size_t total)
+__attribute__((noinline)) static int check_remote(const struct emu_ep *ep, const struct post *post, size_t total)
 {
 	size_t left = total;
 
@@ -51,11 +48,11 @@ static int check_remote(const struct emu_ep *ep, const struct post *post, size_t
 /* All calls come down to this: `post` has kind, buffers, destination, context and data, and `remote` the ranges. */
 static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *remote, void *const *desc, uint64_t flags)
 {
-	bool     write = post->kind == OP_WRITE;
-	uint64_t way = write ? FI_WRITE : FI_READ;	/* as a capability, and of the completion */
+	bool write = post->kind == OP_WRITE;
+	uint64_t way = write ? FI_WRITE : FI_READ; /* as a capability, and of the completion */
 	struct trigger when;
 	ssize_t total;
-	int    err;
+	int err;
 
 	post->flags = data_post_flags(ep, flags, write ? FI_COMMIT_COMPLETE : 0);
 	post->cq_flags = FI_RMA | way;
@@ -82,24 +79,36 @@ ssize_t emu_rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_msg_r
 {
 	struct remote remote[LIMIT_IOV];
 	struct post post = {
-		.kind = kind, .dest = msg->addr, .iov = msg->msg_iov, .iov_count = msg->iov_count,
-		.remote_count = msg->rma_iov_count, .cq_data = msg->data, .context = msg->context,
+		.kind = kind,
+		.dest = msg->addr,
+		.iov = msg->msg_iov,
+		.iov_count = msg->iov_count,
+		.remote_count = msg->rma_iov_count,
+		.cq_data = msg->data,
+		.context = msg->context,
 	};
 
 	for (size_t i = 0; msg->rma_iov && i < msg->rma_iov_count && i < LIMIT_IOV; i++) /* more are refused later */
 		remote[i] = (struct remote){
-			.addr = msg->rma_iov[i].addr, .length = msg->rma_iov[i].len, .key = msg->rma_iov[i].key,
+			.addr = msg->rma_iov[i].addr,
+			.length = msg->rma_iov[i].len,
+			.key = msg->rma_iov[i].key,
 		};
 	return rma_post(ep, &post, msg->rma_iov ? remote : NULL, msg->desc, flags);
 }
 
 /* One remote range as long as the local buffers. */
-static ssize_t rma_vector(struct fid_ep *fid, enum op_kind kind, const struct iovec *iov, void **desc, size_t count,
-			  fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
+static ssize_t rma_vector(struct fid_ep *fid, enum op_kind kind, const struct iovec *iov, void **desc, size_t count, fi_addr_t peer,
+			  uint64_t addr, uint64_t key, void *context)
 {
 	struct remote remote = { .addr = addr, .key = key };
 	struct post post = {
-		.kind = kind, .dest = peer, .iov = iov, .iov_count = count, .remote_count = 1, .context = context,
+		.kind = kind,
+		.dest = peer,
+		.iov = iov,
+		.iov_count = count,
+		.remote_count = 1,
+		.context = context,
 	};
 
 	for (size_t i = 0; iov && i < count && i < LIMIT_IOV; i++)
@@ -108,27 +117,32 @@ static ssize_t rma_vector(struct fid_ep *fid, enum op_kind kind, const struct io
 }
 
 /* With one buffer. */
-static inline ssize_t rma_single(struct fid_ep *fid, enum op_kind kind, const void *buf, size_t len, void *desc,
-				 fi_addr_t peer, uint64_t addr, uint64_t key, void *context, uint64_t data, uint64_t flags)
+static inline ssize_t rma_single(struct fid_ep *fid, enum op_kind kind, const void *buf, size_t len, void *desc, fi_addr_t peer,
+				 uint64_t addr, uint64_t key, void *context, uint64_t data, uint64_t flags)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 	struct remote remote = { .addr = addr, .length = len, .key = key };
 	struct post post = {
-		.kind = kind, .dest = peer, .iov = &iov, .iov_count = 1, .remote_count = 1, .cq_data = data,
+		.kind = kind,
+		.dest = peer,
+		.iov = &iov,
+		.iov_count = 1,
+		.remote_count = 1,
+		.cq_data = data,
 		.context = context,
 	};
 
 	return rma_post(emu_ep(fid), &post, &remote, &desc, flags);
 }
 
-static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr,
-			uint64_t key, void *context)
+static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr, uint64_t key,
+			void *context)
 {
 	return rma_single(fid, OP_READ, buf, len, desc, src, addr, key, context, 0, rma_read_defaults(fid));
 }
 
-static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
-			 uint64_t addr, uint64_t key, void *context)
+static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src, uint64_t addr,
+			 uint64_t key, void *context)
 {
 	return rma_vector(fid, OP_READ, iov, desc, count, src, addr, key, context);
 }
@@ -142,14 +156,14 @@ static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uin
 	return emu_rma_post(emu_ep(fid), OP_READ, msg, flags);
 }
 
-static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr,
-			 uint64_t key, void *context)
+static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,
+			 void *context)
 {
 	return rma_single(fid, OP_WRITE, buf, len, desc, dest, addr, key, context, 0, emu_ep(fid)->tx_flags);
 }
 
-static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
-			  uint64_t addr, uint64_t key, void *context)
+static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest, uint64_t addr,
+			  uint64_t key, void *context)
 {
 	return rma_vector(fid, OP_WRITE, iov, desc, count, dest, addr, key, context);
 }
@@ -169,18 +183,16 @@ static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_ad
 	return rma_single(fid, OP_WRITE, buf, len, NULL, dest, addr, key, NULL, 0, FI_INJECT | DATA_SILENT);
 }
 
-static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
-			     fi_addr_t dest, uint64_t addr, uint64_t key, void *context)
+static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest,
+			     uint64_t addr, uint64_t key, void *context)
 {
-	return rma_single(fid, OP_WRITE, buf, len, desc, dest, addr, key, context, data,
-			  emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
+	return rma_single(fid, OP_WRITE, buf, len, desc, dest, addr, key, context, data, emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
 }
 
-static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest,
-			      uint64_t addr, uint64_t key)
+static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t addr,
+			      uint64_t key)
 {
-	return rma_single(fid, OP_WRITE, buf, len, NULL, dest, addr, key, NULL, data,
-			  FI_INJECT | DATA_SILENT | FI_REMOTE_CQ_DATA);
+	return rma_single(fid, OP_WRITE, buf, len, NULL, dest, addr, key, NULL, data, FI_INJECT | DATA_SILENT | FI_REMOTE_CQ_DATA);
 }
 
 struct fi_ops_rma emu_rma_ops = {

@@ -10,29 +10,43 @@
 static ssize_t tagged_recv_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct recv_post post = {
-		.iov = msg->msg_iov, .iov_count = msg->iov_count, .source = msg->addr, .tag = msg->tag, .ignore = msg->ignore,
+		.iov = msg->msg_iov,
+		.iov_count = msg->iov_count,
+		.source = msg->addr,
+		.tag = msg->tag,
+		.ignore = msg->ignore,
 		.context = msg->context,
 	};
 
 	return message_recv(emu_ep(fid), FI_TAGGED, &post, msg->desc, flags);
 }
 
-static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t tag,
-			   uint64_t ignore, void *context)
+static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t tag, uint64_t ignore,
+			   void *context)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	struct recv_post post = {
-		.iov = &iov, .iov_count = 1, .source = src, .tag = tag, .ignore = ignore, .context = context,
+		.iov = &iov,
+		.iov_count = 1,
+		.source = src,
+		.tag = tag,
+		.ignore = ignore,
+		.context = context,
 	};
 
 	return message_recv(emu_ep(fid), FI_TAGGED, &post, &desc, data_recv_defaults(emu_ep(fid), FI_TAGGED));
 }
 
-static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
-			    uint64_t tag, uint64_t ignore, void *context)
+static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src, uint64_t tag,
+			    uint64_t ignore, void *context)
 {
 	struct fi_msg_tagged msg = {
-		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = src, .tag = tag, .ignore = ignore,
+		.msg_iov = iov,
+		.desc = desc,
+		.iov_count = count,
+		.addr = src,
+		.tag = tag,
+		.ignore = ignore,
 		.context = context,
 	};
 
@@ -59,10 +73,12 @@ static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 	if (unknown)
 		return REFUSE_FLAGS(EP_DATA, "fi_trecvmsg", unknown);
 	if (!peek_flags_fit(flags))
-		return REFUSE(EP_DATA, -FI_EBADFLAGS, "fi_trecvmsg: FI_DISCARD goes with FI_PEEK or with FI_CLAIM, not with "
+		return REFUSE(EP_DATA, -FI_EBADFLAGS,
+			      "fi_trecvmsg: FI_DISCARD goes with FI_PEEK or with FI_CLAIM, not with "
 			      "both, and none of them with FI_MULTI_RECV.");
 	if (flags & FI_CLAIM && !msg->context) /* the context names the claimed message */
-		return REFUSE(EP_DATA, -FI_EINVAL, "fi_trecvmsg: FI_CLAIM without a context. Pass the struct fi_context that the "
+		return REFUSE(EP_DATA, -FI_EINVAL,
+			      "fi_trecvmsg: FI_CLAIM without a context. Pass the struct fi_context that the "
 			      "message was peeked with.");
 	return tagged_recv_vector(fid, msg, flags);
 }
@@ -70,7 +86,11 @@ static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 static ssize_t tagged_send_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct post post = {
-		.iov = msg->msg_iov, .iov_count = msg->iov_count, .dest = msg->addr, .tag = msg->tag, .context = msg->context,
+		.iov = msg->msg_iov,
+		.iov_count = msg->iov_count,
+		.dest = msg->addr,
+		.tag = msg->tag,
+		.context = msg->context,
 		.cq_data = msg->data,
 	};
 
@@ -82,23 +102,32 @@ static ssize_t tagged_send_one(struct fid_ep *fid, const void *buf, size_t len, 
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 	struct post post = {
-		.iov = &iov, .iov_count = 1, .dest = dest, .tag = tag, .context = context, .cq_data = data,
+		.iov = &iov,
+		.iov_count = 1,
+		.dest = dest,
+		.tag = tag,
+		.context = context,
+		.cq_data = data,
 	};
 
 	return message_send(emu_ep(fid), FI_TAGGED, &post, &desc, flags);
 }
 
-static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
-			   void *context)
+static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag, void *context)
 {
 	return tagged_send_one(fid, buf, len, desc, dest, tag, context, 0, emu_ep(fid)->tx_flags);
 }
 
-static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
-			    uint64_t tag, void *context)
+static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest, uint64_t tag,
+			    void *context)
 {
 	struct fi_msg_tagged msg = {
-		.msg_iov = iov, .desc = desc, .iov_count = count, .addr = dest, .tag = tag, .context = context,
+		.msg_iov = iov,
+		.desc = desc,
+		.iov_count = count,
+		.addr = dest,
+		.tag = tag,
+		.context = context,
 	};
 
 	return tagged_send_vector(fid, &msg, emu_ep(fid)->tx_flags);
@@ -119,14 +148,13 @@ static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len, fi
 	return tagged_send_one(fid, buf, len, NULL, dest, tag, NULL, 0, FI_INJECT | DATA_SILENT);
 }
 
-static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
-			       fi_addr_t dest, uint64_t tag, void *context)
+static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest,
+			       uint64_t tag, void *context)
 {
 	return tagged_send_one(fid, buf, len, desc, dest, tag, context, data, emu_ep(fid)->tx_flags | FI_REMOTE_CQ_DATA);
 }
 
-static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest,
-				 uint64_t tag)
+static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t tag)
 {
 	return tagged_send_one(fid, buf, len, NULL, dest, tag, NULL, data, FI_INJECT | DATA_SILENT | FI_REMOTE_CQ_DATA);
 }

@@ -49,8 +49,8 @@ int auth_take(const struct emu_domain *domain, const char *what, const void *key
 	*auth = domain->auth;
 	if (!size)
 		return 0;
-	flaw = domain->av_auth ? "the domain has FI_AV_AUTH_KEY: keys go into address vectors" :
-				 auth_flaw(key, size, domain->auth_key_size);
+	flaw = domain->av_auth ? "the domain has FI_AV_AUTH_KEY: keys go into address vectors"
+			       : auth_flaw(key, size, domain->auth_key_size);
 	if (flaw)
 		return REFUSE(DOMAIN, -FI_EINVAL, "%s: %s.", what, flaw);
 	*auth = auth_proof(key, size);

@@ -23,12 +23,12 @@
 /* One call of insertion, in any of its forms. */
 struct insertion {
 	struct emu_av *av;
-	fi_addr_t *fi_addr;	/* may be NULL */
-	bool       keyed;	/* FI_AUTH_KEY: *fi_addr says which key */
-	int       *errors;	/* FI_SYNC_ERR, else NULL */
-	void      *context;
-	size_t     done;	/* addresses taken from the array so far */
-	size_t     good;
+	fi_addr_t *fi_addr; /* may be NULL */
+	bool keyed;         /* FI_AUTH_KEY: *fi_addr says which key */
+	int *errors;        /* FI_SYNC_ERR, else NULL */
+	void *context;
+	size_t done; /* addresses taken from the array so far */
+	size_t good;
 };
 
 static struct emu_av *emu_av(struct fid_av *fid)
@@ -45,14 +45,17 @@ static int insertion_begin(struct insertion *ins, struct emu_av *av, fi_addr_t *
 		return refuse_inherited("fi_av_insert");
 	ins->keyed = flags & COMPAT_AUTH_KEY;
 	if (ins->keyed && !fi_addr)
-		return REFUSE(AV, -FI_EINVAL, "fi_av_insert: FI_AUTH_KEY is given, and fi_addr is NULL. fi_addr holds the "
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_insert: FI_AUTH_KEY is given, and fi_addr is NULL. fi_addr holds the "
 			      "fi_addr_t of the keys, as fi_av_insert_auth_key gave them.");
 	if (av->events && !av->eq)
-		return REFUSE(AV, -FI_ENOEQ, "fi_av_insert: the address vector was opened with FI_EVENT and has no event "
+		return REFUSE(AV, -FI_ENOEQ,
+			      "fi_av_insert: the address vector was opened with FI_EVENT and has no event "
 			      "queue. Bind one with fi_av_bind first.");
 	if (flags & FI_SYNC_ERR) {
 		if (av->events || !context) /* it is for synchronous insertion, and writes errors to context */
-			return REFUSE(AV, -FI_EINVAL, "fi_av_insert: FI_SYNC_ERR is for address vectors without FI_EVENT, and "
+			return REFUSE(AV, -FI_EINVAL,
+				      "fi_av_insert: FI_SYNC_ERR is for address vectors without FI_EVENT, and "
 				      "context points to an array of int, one for each address.");
 		ins->errors = context;
 	}
@@ -105,8 +108,8 @@ static void insertion_add(struct insertion *ins, const struct sockaddr *addr)
 		err = REFUSE(AV, -FI_EINVAL, "fi_av_insert: address %zu: fi_addr holds %#llx, which is no key's.", ins->done,
 			     (unsigned long long)ins->fi_addr[ins->done]);
 	if (!err)
-		err = ins->av->shared ? av_shared_insert(ins->av->shared, &full, &index) :
-					av_insert(ins->av->av, &full, proof, &index);
+		err = ins->av->shared ? av_shared_insert(ins->av->shared, &full, &index)
+				      : av_insert(ins->av->av, &full, proof, &index);
 	if (err == -FI_EACCES)
 		REFUSE(AV, err, "fi_av_insert: the address vector was opened with FI_READ, and is not changed here.");
 	insertion_note(ins, err, index);
@@ -136,8 +139,7 @@ static size_t stride(const struct emu_av *av, const struct sockaddr *addr)
 	}
 }
 
-static int av_op_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr, uint64_t flags,
-			void *context)
+static int av_op_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
 	const char *at = addr;
 	struct insertion ins;
@@ -147,17 +149,20 @@ static int av_op_insert(struct fid_av *fid, const void *addr, size_t count, fi_a
 	if (err)
 		return err;
 	if (count > INT32_MAX || (count && !addr))
-		return REFUSE(AV, -FI_EINVAL, "fi_av_insert: addr is NULL, or count %zu is no number of addresses. addr points "
-			      "to the addresses as fi_getname wrote them.", count);
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_insert: addr is NULL, or count %zu is no number of addresses. addr points "
+			      "to the addresses as fi_getname wrote them.",
+			      count);
 	for (size_t i = 0; i < count; i++) {
 		const struct sockaddr *one = (const struct sockaddr *)at;
 		size_t step = stride(ins.av, one);
 
 		if (!step) { /* an unknown family: the next address may begin anywhere */
 			while (ins.done < count)
-				insertion_note(&ins, ins.done > i ? -FI_ECANCELED :
-					       REFUSE(AV, -FI_EINVAL, "fi_av_insert: address %zu: %s.", i,
-						      address_flaw(one, AF_UNSPEC)),
+				insertion_note(&ins,
+					       ins.done > i ? -FI_ECANCELED
+							    : REFUSE(AV, -FI_EINVAL, "fi_av_insert: address %zu: %s.", i,
+								     address_flaw(one, AF_UNSPEC)),
 					       FI_ADDR_NOTAVAIL);
 			break;
 		}
@@ -174,14 +179,18 @@ static void insert_service(struct insertion *ins, const char *node, const char *
 
 	count = addr_resolve(node, service, addr_family(ins->av->domain->addr_format), false, false, found);
 	if (count < 0)
-		insertion_note(ins, REFUSE(AV, count, "fi_av_insertsvc: no address of the domain's addr_format is known by %s, "
-					   "%s.", node, service), FI_ADDR_NOTAVAIL);
+		insertion_note(ins,
+			       REFUSE(AV, count,
+				      "fi_av_insertsvc: no address of the domain's addr_format is known by %s, "
+				      "%s.",
+				      node, service),
+			       FI_ADDR_NOTAVAIL);
 	else
 		insertion_add(ins, (const struct sockaddr *)&found[0]);
 }
 
-static int av_op_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *fi_addr,
-			   uint64_t flags, void *context)
+static int av_op_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *fi_addr, uint64_t flags,
+			   void *context)
 {
 	struct insertion ins;
 	int err;
@@ -190,7 +199,8 @@ static int av_op_insertsvc(struct fid_av *fid, const char *node, const char *ser
 	if (err)
 		return err;
 	if (!node || !service)
-		return REFUSE(AV, -FI_EINVAL, "fi_av_insertsvc: node or service is NULL. Give a host name or address, and a "
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_insertsvc: node or service is NULL. Give a host name or address, and a "
 			      "port.");
 	insert_service(&ins, node, service);
 	return insertion_end(&ins);
@@ -210,9 +220,10 @@ static int av_op_insertsym(struct fid_av *fid, const char *node, size_t nodecnt,
 		return REFUSE(AV, -FI_EINVAL, "fi_av_insertsym: node or service is NULL, or a count is not from 1 to %d.",
 			      SYM_COUNT_MAX);
 	if (!sym_node(node, nodecnt - 1, node_name) || !sym_service(service, svccnt - 1, service_name))
-		return REFUSE(AV, -FI_EINVAL, "fi_av_insertsym: \"%s\" and \"%s\" cannot be counted %zu and %zu times upwards. "
-			      "They end in a number.", node, service, nodecnt,
-			      svccnt);
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_insertsym: \"%s\" and \"%s\" cannot be counted %zu and %zu times upwards. "
+			      "They end in a number.",
+			      node, service, nodecnt, svccnt);
 	for (size_t n = 0; n < nodecnt && sym_node(node, n, node_name); n++) {
 		for (size_t s = 0; s < svccnt && sym_service(service, s, service_name); s++)
 			insert_service(&ins, node_name, service_name);
@@ -227,9 +238,9 @@ static int remove_one(struct emu_av *av, fi_addr_t fi_addr)
 
 static int not_removed(int err, fi_addr_t fi_addr)
 {
-	const char *why = err == -FI_EBUSY ? "an enabled endpoint uses the key. Close it first" :
-			  err == -FI_EACCES ? "the address vector was opened with FI_READ, and is not changed here" :
-			  "not in the address vector. Use what fi_av_insert gave, once";
+	const char *why = err == -FI_EBUSY    ? "an enabled endpoint uses the key. Close it first"
+			  : err == -FI_EACCES ? "the address vector was opened with FI_READ, and is not changed here"
+					      : "not in the address vector. Use what fi_av_insert gave, once";
 
 	return REFUSE(AV, err, "fi_av_remove: fi_addr_t %#llx: %s.", (unsigned long long)fi_addr, why);
 }
@@ -258,8 +269,8 @@ static int av_op_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_
 {
 	struct sockaddr_storage found;
 	uint64_t stamp;
-	size_t   size;
-	int      err;
+	size_t size;
+	int err;
 
 	if (!addrlen || (*addrlen && !addr))
 		return REFUSE(AV, -FI_EINVAL, "fi_av_lookup: addrlen is NULL, or says that addr has room and addr is NULL.");
@@ -350,15 +361,18 @@ static struct compat_ops_av av_ops = {
 static int av_check_attr(const struct fi_av_attr *attr)
 {
 	if (!attr || attr->type > FI_AV_TABLE)
-		return REFUSE(AV, -FI_EINVAL, "fi_av_open: attr is NULL, or attr->type %d is none of FI_AV_UNSPEC, FI_AV_MAP, "
-			      "FI_AV_TABLE.", attr ? (int)attr->type : 0);
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_open: attr is NULL, or attr->type %d is none of FI_AV_UNSPEC, FI_AV_MAP, "
+			      "FI_AV_TABLE.",
+			      attr ? (int)attr->type : 0);
 	if (attr->flags & ~(FI_EVENT | FI_SYMMETRIC | FI_READ)) /* FI_SYMMETRIC only helps to save memory */
 		return REFUSE_FLAGS(AV, "fi_av_open", attr->flags & ~(FI_EVENT | FI_SYMMETRIC | FI_READ));
 	if (attr->rx_ctx_bits < 0 || attr->rx_ctx_bits > AV_CONTEXT_BITS)
 		return REFUSE(AV, -FI_EINVAL, "fi_av_open: rx_ctx_bits %d, from 0 to %d are possible.", attr->rx_ctx_bits,
 			      AV_CONTEXT_BITS);
 	if (attr->flags & FI_READ && !attr->name)
-		return REFUSE(AV, -FI_EINVAL, "fi_av_open: FI_READ opens a shared address vector that is there already, and "
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_open: FI_READ opens a shared address vector that is there already, and "
 			      "name is NULL.");
 	return 0;
 }
@@ -375,7 +389,8 @@ int emu_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av *
 	if (err)
 		return err;
 	if (attr->name && domain->av_auth) {
-		return REFUSE(AV, -FI_ENOSYS, "fi_av_open: a shared address vector (name) has no authorization keys. Leave the "
+		return REFUSE(AV, -FI_ENOSYS,
+			      "fi_av_open: a shared address vector (name) has no authorization keys. Leave the "
 			      "name out, or FI_AV_AUTH_KEY in the domain.");
 	}
 	if (!domain_usable(domain))
@@ -391,8 +406,9 @@ int emu_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av *
 		if (err) {
 			(void)av_close(av->av); /* nothing uses it yet */
 			REFUSE(AV, err, "fi_av_open: the shared address vector \"%s\": %s.", attr->name,
-			       err == -FI_ENOENT ? "FI_READ asks for one that is there, and no process has it open" :
-			       err == -FI_EINVAL ? "a name has up to 99 letters, digits and . _ -" : fi_strerror(-err));
+			       err == -FI_ENOENT   ? "FI_READ asks for one that is there, and no process has it open"
+			       : err == -FI_EINVAL ? "a name has up to 99 letters, digits and . _ -"
+						   : fi_strerror(-err));
 		}
 	}
 	if (err) {

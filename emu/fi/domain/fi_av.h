@@ -17,11 +17,11 @@ struct emu_eq;
 struct emu_av {
 	struct fid_av fid;
 	struct emu_domain *domain;
-	struct av *av;		/* the device's */
-	struct av_auth *keys;	/* if the domain was opened with FI_AV_AUTH_KEY, else NULL */
-	struct av_shared *shared;	/* if it has a name, else NULL */
-	struct emu_eq *eq;	/* bound, or NULL */
-	bool events;		/* opened with FI_EVENT: insertions report to eq */
+	struct av *av;            /* the device's */
+	struct av_auth *keys;     /* if the domain was opened with FI_AV_AUTH_KEY, else NULL */
+	struct av_shared *shared; /* if it has a name, else NULL */
+	struct emu_eq *eq;        /* bound, or NULL */
+	bool events;              /* opened with FI_EVENT: insertions report to eq */
 };
 
 int emu_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av, void *context);

@@ -19,10 +19,10 @@
 #define KEY_MARK (UINT64_C(1) << 62)
 
 struct key {
-	size_t   size;		/* 0: free */
+	size_t size; /* 0: free */
 	uint32_t users;
 	uint64_t proof;
-	uint8_t  bytes[LIMIT_AUTH_KEY];
+	uint8_t bytes[LIMIT_AUTH_KEY];
 };
 
 struct av_auth {
@@ -144,7 +144,8 @@ int emu_av_insert_auth_key(struct fid_av *fid, const void *bytes, size_t size, f
 	if (flags)
 		return REFUSE_FLAGS(AV, "fi_av_insert_auth_key", flags);
 	if (!keys)
-		return REFUSE(AV, -FI_EINVAL, "fi_av_insert_auth_key: the domain was not opened with FI_AV_AUTH_KEY. Ask for it by "
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_insert_auth_key: the domain was not opened with FI_AV_AUTH_KEY. Ask for it by "
 			      "domain_attr->auth_key_size.");
 	flaw = size ? auth_flaw(bytes, size, 0) : "auth_key_size is 0";
 	if (flaw || !fi_addr)
@@ -158,8 +159,10 @@ int emu_av_insert_auth_key(struct fid_av *fid, const void *bytes, size_t size, f
 	}
 	mutex_unlock(&keys->lock);
 	if (!key)
-		return REFUSE(AV, -FI_ENOMEM, "fi_av_insert_auth_key: %d authorization keys are in this address vector, or %d in "
-			      "this process: the limit.", LIMIT_AV_KEYS, LIMIT_AUTH_KEYS);
+		return REFUSE(AV, -FI_ENOMEM,
+			      "fi_av_insert_auth_key: %d authorization keys are in this address vector, or %d in "
+			      "this process: the limit.",
+			      LIMIT_AV_KEYS, LIMIT_AUTH_KEYS);
 	*fi_addr = KEY_MARK | (uint64_t)(key - keys->key);
 	return 0;
 }
@@ -173,7 +176,8 @@ int emu_av_lookup_auth_key(struct fid_av *fid, fi_addr_t fi_addr, void *bytes, s
 	size_t room;
 
 	if (!keys || !size || (*size && !bytes))
-		return REFUSE(AV, -FI_EINVAL, "fi_av_lookup_auth_key: the domain was not opened with FI_AV_AUTH_KEY, or "
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_lookup_auth_key: the domain was not opened with FI_AV_AUTH_KEY, or "
 			      "auth_key or auth_key_size is NULL.");
 	mutex_lock(&keys->lock);
 	key = key_at(keys, fi_addr);
@@ -187,6 +191,9 @@ int emu_av_lookup_auth_key(struct fid_av *fid, fi_addr_t fi_addr, void *bytes, s
 		*size = key->size;
 	}
 	mutex_unlock(&keys->lock);
-	return key ? 0 : REFUSE(AV, -FI_EINVAL, "fi_av_lookup_auth_key: fi_addr_t %#llx is no key's, and no address's that was "
-				"inserted with one.", (unsigned long long)fi_addr);
+	return key ? 0
+		   : REFUSE(AV, -FI_EINVAL,
+			    "fi_av_lookup_auth_key: fi_addr_t %#llx is no key's, and no address's that was "
+			    "inserted with one.",
+			    (unsigned long long)fi_addr);
 }

@@ -10,13 +10,13 @@ struct auth_set;
 struct av_auth;
 struct sockaddr_storage;
 
-int  av_auth_open(struct av_auth **keys);	/* 0 or -FI_ENOMEM */
+int av_auth_open(struct av_auth **keys); /* 0 or -FI_ENOMEM */
 void av_auth_close(struct av_auth *keys);
 
 /* 0 and the key's proof, or -FI_EINVAL. */
-int  av_auth_proof(struct av_auth *keys, fi_addr_t key, uint64_t *proof);
+int av_auth_proof(struct av_auth *keys, fi_addr_t key, uint64_t *proof);
 /* 0; -FI_EINVAL; -FI_EBUSY while an endpoint uses it. */
-int  av_auth_remove(struct av_auth *keys, fi_addr_t key);
+int av_auth_remove(struct av_auth *keys, fi_addr_t key);
 /* All keys of now, of that peer alone if `peer` is not NULL; NULL: no memory. If `used` is not NULL, the keys stay until they
  * are given back, and *used says which they are. */
 struct auth_set *av_auth_all(struct av_auth *keys, const struct sockaddr_storage *peer, uint64_t *used);

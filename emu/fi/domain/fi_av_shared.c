@@ -28,15 +28,15 @@ enum { NAME_BYTES = 100, TRIES = 1000 };
 
 /* One step: an address inserted, or an index removed. */
 struct av_record {
-	uint64_t removed;	/* AV_NONE: inserted */
-	uint8_t  addr[32];
+	uint64_t removed; /* AV_NONE: inserted */
+	uint8_t addr[32];
 };
 
 struct shared_file {
-	pthread_mutex_t lock;			/* between processes; robust */
-	atomic_uint_fast64_t length;		/* records; written under the lock */
-	uint64_t inserted;			/* calls that inserted; under the lock */
-	uint64_t fi_addr[LIMIT_SHARED_AV];	/* the results of those calls, for programs to read (map_addr) */
+	pthread_mutex_t lock;              /* between processes; robust */
+	atomic_uint_fast64_t length;       /* records; written under the lock */
+	uint64_t inserted;                 /* calls that inserted; under the lock */
+	uint64_t fi_addr[LIMIT_SHARED_AV]; /* the results of those calls, for programs to read (map_addr) */
 	struct av_record records[LIMIT_SHARED_AV];
 };
 
@@ -44,11 +44,11 @@ struct av_shared {
 	struct av *av;
 	struct shared_file *file;
 	bool read_only;
-	pid_t owner;				/* a fork's child has the same lock, but must neither take nor release it */
-	int  fd;
+	pid_t owner; /* a fork's child has the same lock, but must neither take nor release it */
+	int fd;
 	char path[2 * NAME_BYTES + 32];
-	struct mutex lock;			/* serializes av_shared_replay_new(); taken inside the file's */
-	atomic_uint_fast64_t done;		/* records that `av` has seen; written under the lock */
+	struct mutex lock;         /* serializes av_shared_replay_new(); taken inside the file's */
+	atomic_uint_fast64_t done; /* records that `av` has seen; written under the lock */
 };
 
 static_assert(sizeof(((struct av_record *)0)->addr) >= 28, "an IPv6 socket address fits");

@@ -15,11 +15,11 @@ struct av_shared;
 
 /* Names are per user and named domain. `av` is empty and follows the log from now on. 0; -FI_ENOENT: `read_only`, and no process
  * has it; -FI_EINVAL: the name is too long, or has other characters than letters, digits and . _ -; -errno. */
-int  av_shared_open(struct av *av, const char *domain, const char *name, bool read_only, struct av_shared **shared);
-void av_shared_close(struct av_shared *shared);	/* NULL: nothing */
+int av_shared_open(struct av *av, const char *domain, const char *name, bool read_only, struct av_shared **shared);
+void av_shared_close(struct av_shared *shared); /* NULL: nothing */
 /* As av_insert(), av_remove(), for all. -FI_EACCES where it is read only; -FI_ENOMEM: the log is full. */
-int  av_shared_insert(struct av_shared *shared, const struct sockaddr_storage *addr, uint64_t *index);
-int  av_shared_remove(struct av_shared *shared, uint64_t index);
+int av_shared_insert(struct av_shared *shared, const struct sockaddr_storage *addr, uint64_t *index);
+int av_shared_remove(struct av_shared *shared, uint64_t index);
 /* Programs get this as map_addr: the fi_addr_t of every insertion, in order, as libfabric's own programs expect. */
 void *av_shared_map(struct av_shared *shared);
 

@@ -35,8 +35,7 @@ static bool add_suffix(const char *first, size_t n, char *out)
 	if (!digits)
 		return !n && snprintf(out, SYM_NAME_MAX, "%s", first) < SYM_NAME_MAX;
 	value = strtoull(first + length - digits, NULL, 10) + n;
-	return snprintf(out, SYM_NAME_MAX, "%.*s%0*llu", (int)(length - digits), first, (int)digits, value) <
-	       SYM_NAME_MAX;
+	return snprintf(out, SYM_NAME_MAX, "%.*s%0*llu", (int)(length - digits), first, (int)digits, value) < SYM_NAME_MAX;
 }
 
 bool sym_node(const char *first, size_t n, char *out)

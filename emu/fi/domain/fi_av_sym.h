@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 enum {
-	SYM_NAME_MAX = 256,	/* bytes of a name */
-	SYM_COUNT_MAX = 1 << 16,	/* nodes, and services, of one call */
+	SYM_NAME_MAX = 256,      /* bytes of a name */
+	SYM_COUNT_MAX = 1 << 16, /* nodes, and services, of one call */
 };
 
 /* False if the name has no n-th successor of its kind or is too long. `out`: SYM_NAME_MAX bytes. */

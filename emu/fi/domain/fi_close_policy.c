@@ -9,9 +9,9 @@
 #include "emu/fi/provider/fi_refuse.h"
 
 static const struct close_policy policies[] = {
-	[CLOSE_ANY] = { "any", false, false },	/* real programs close in any order, and some NICs let them */
-	[CLOSE_MR_LAST] = { "mr-last", true, false },	/* fi_mr(3) up to 2.1: no open endpoint or counter */
-	[CLOSE_MR_FIRST] = { "mr-first", false, true },	/* fi_mr(3) from 2.2 on: regions before their endpoints */
+	[CLOSE_ANY] = { "any", false, false },          /* real programs close in any order, and some NICs let them */
+	[CLOSE_MR_LAST] = { "mr-last", true, false },   /* fi_mr(3) up to 2.1: no open endpoint or counter */
+	[CLOSE_MR_FIRST] = { "mr-first", false, true }, /* fi_mr(3) from 2.2 on: regions before their endpoints */
 };
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]) };
 

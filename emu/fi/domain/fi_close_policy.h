@@ -14,8 +14,8 @@ struct emu_domain;
 /* An object that need not wait dissolves its bindings when it closes. */
 struct close_policy {
 	const char *name;
-	bool region_waits;	/* fi_close of a region that is bound to an open object: -FI_EBUSY */
-	bool end_waits;		/* fi_close of an endpoint or counter that regions are bound to: -FI_EBUSY */
+	bool region_waits; /* fi_close of a region that is bound to an open object: -FI_EBUSY */
+	bool end_waits;    /* fi_close of an endpoint or counter that regions are bound to: -FI_EBUSY */
 };
 
 /* By enum close_order; NULL ends the names. */
@@ -24,7 +24,7 @@ const struct close_policy *close_policy(enum close_order order);
 
 /* May an endpoint or counter of this domain, which is usable, be closed? 0 or -FI_EBUSY, logged; -FI_EAGAIN as driver_enter().
  * Changes nothing. */
-int  close_end_check(const struct emu_domain *domain, const struct binding_end *end, const char *what);
+int close_end_check(const struct emu_domain *domain, const struct binding_end *end, const char *what);
 /* Dissolves the bindings of one that closes; takes and gives back the driver role a slice at a time. */
 void close_end(const struct emu_domain *domain, struct binding_end *end);
 

@@ -25,28 +25,28 @@ struct emu_domain {
 	struct opened opened;
 	struct emu_fabric *fabric;
 	struct nic *nic;
-	const struct net_claim *claim;	/* the NIC's */
-	struct pd  *pd;
+	const struct net_claim *claim; /* the NIC's */
+	struct pd *pd;
 	const struct attr_table *attr;
-	uint32_t api;		/* the API version that the program was written to */
-	uint64_t caps;		/* as asked for when it was opened */
-	uint64_t auth;		/* for regions and endpoints that name no other; 0: none (S157) */
-	size_t   auth_key_size;	/* of the domain's key; 0: none given, and its objects' keys may have any size */
-	bool     av_auth;	/* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
-	int      rules;		/* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT in force */
+	uint32_t api;         /* the API version that the program was written to */
+	uint64_t caps;        /* as asked for when it was opened */
+	uint64_t auth;        /* for regions and endpoints that name no other; 0: none (S157) */
+	size_t auth_key_size; /* of the domain's key; 0: none given, and its objects' keys may have any size */
+	bool av_auth;         /* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
+	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT in force */
 	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is the array that holds them. */
-	bool     looks_at_descs;
-	bool     needs_descs;	/* a buffer without one is refused or registered by the cache */
-	uint32_t desc_rights;	/* the rights of enum mr_access that are checked in a descriptor */
+	bool looks_at_descs;
+	bool needs_descs;     /* a buffer without one is refused or registered by the cache */
+	uint32_t desc_rights; /* the rights of enum mr_access that are checked in a descriptor */
 	const struct close_policy *close;
-	bool     pinned;	/* FI_EMU_PINNED, and the rules allow it */
-	struct emu_mr_cache *cache;	/* of local buffers without a descriptor; NULL: they need no registration */
+	bool pinned;                /* FI_EMU_PINNED, and the rules allow it */
+	struct emu_mr_cache *cache; /* of local buffers without a descriptor; NULL: they need no registration */
 	uint32_t addr_format;
-	struct emu_eq *_Atomic eq;	/* bound to it; NULL: none */
-	atomic_bool reg_async;		/* with FI_REG_MR */
-	atomic_uint users;	/* all objects of the domain */
+	struct emu_eq *_Atomic eq; /* bound to it; NULL: none */
+	atomic_bool reg_async;     /* with FI_REG_MR */
+	atomic_uint users;         /* all objects of the domain */
 	atomic_uint eps, cqs, cntrs;
-	atomic_uint tx_contexts, rx_contexts;	/* contexts that belong to no one endpoint */
+	atomic_uint tx_contexts, rx_contexts; /* contexts that belong to no one endpoint */
 };
 
 static inline struct emu_domain *emu_domain(struct fid_domain *fid)
@@ -73,7 +73,7 @@ struct emu_eq *domain_reg_eq(struct emu_domain *domain);
 
 /* Counts one more object of a kind that has a limit, and the domain's use by it. 0; -FI_ENOMEM at the limit, logged;
  * -FI_ENODEV if the domain is not usable. */
-int  domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what);
+int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what);
 void domain_put(struct emu_domain *domain, atomic_uint *kind);
 
 #endif

@@ -12,7 +12,7 @@
 struct emu_fabric {
 	struct fid_fabric fid;
 	struct opened opened;
-	atomic_uint users;	/* domains and event queues */
+	atomic_uint users; /* domains and event queues */
 };
 
 static inline struct emu_fabric *emu_fabric(struct fid_fabric *fid)

@@ -16,7 +16,9 @@
 static void log_line(enum nic_log level, const char *text)
 {
 	static const enum fi_log_level levels[] = {
-		[NIC_LOG_WARN] = FI_LOG_WARN, [NIC_LOG_INFO] = FI_LOG_INFO, [NIC_LOG_DEBUG] = FI_LOG_DEBUG,
+		[NIC_LOG_WARN] = FI_LOG_WARN,
+		[NIC_LOG_INFO] = FI_LOG_INFO,
+		[NIC_LOG_DEBUG] = FI_LOG_DEBUG,
 	};
 
 	FI_LOG(&emu_provider, levels[level], FI_LOG_EP_DATA, "%s\n", text);
@@ -53,7 +55,8 @@ int nic_start_by(const struct settings *settings, struct nic **nic)
 	config.slow_ns = settings->fault ? fault_thread(&plan) : 0;
 	err = guard_install();
 	if (err) {
-		EMU_WARN(DOMAIN, "missing memory would kill this process: no handler for faults can be installed here, and the "
+		EMU_WARN(DOMAIN,
+			 "missing memory would kill this process: no handler for faults can be installed here, and the "
 			 "kernel copies neither by process_vm_writev(2) nor by a pipe. Let the sandbox allow one of them\n");
 		return err;
 	}

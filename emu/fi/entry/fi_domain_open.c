@@ -45,7 +45,8 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	if (!domain_usable(domain))
 		return refuse_inherited("fi_domain_bind");
 	if (emu_eq_fabric(eq) != domain->fabric || !atomic_compare_exchange_strong(&domain->eq, &none, eq))
-		return REFUSE(DOMAIN, -FI_EINVAL, "fi_domain_bind: the domain has an event queue already, or this one is of "
+		return REFUSE(DOMAIN, -FI_EINVAL,
+			      "fi_domain_bind: the domain has an event queue already, or this one is of "
 			      "another fabric object.");
 	emu_eq_get(eq);
 	atomic_store(&domain->reg_async, flags & COMPAT_REG_MR);
@@ -56,7 +57,7 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 struct census {
 	char text[400];
 	int length;
-	unsigned others;	/* objects that are not in the list */
+	unsigned others; /* objects that are not in the list */
 };
 
 static void census_add(struct census *census, unsigned count, const char *what)
@@ -114,9 +115,11 @@ static int domain_close(struct fid *fid)
 	}
 	if (err) {
 		registry_add(&domain->opened, &domain->fid.fid, name);
-		return err == -FI_EAGAIN ? err :
-		       REFUSE(DOMAIN, err, "fi_close: keys of peers are mapped in the domain. End each by fi_mr_unmap_key first "
-			      "(S58).");
+		return err == -FI_EAGAIN
+			       ? err
+			       : REFUSE(DOMAIN, err,
+					"fi_close: keys of peers are mapped in the domain. End each by fi_mr_unmap_key first "
+					"(S58).");
 	}
 	mr_cache_stop(domain, domain->cache);
 	if (atomic_load(&domain->eq))
@@ -140,8 +143,8 @@ static int domain_control(struct fid *fid, int command, void *arg)
 	case FI_FLUSH_WORK:
 		return deferred_work_flush(domain, arg);
 	case FI_UNMAP_KEY:
-		return arg ? domain_unmap_key(domain, *(const uint64_t *)arg) :
-			     REFUSE(MR, -FI_EINVAL, "fi_control, FI_UNMAP_KEY: arg is NULL. It points to the key.");
+		return arg ? domain_unmap_key(domain, *(const uint64_t *)arg)
+			   : REFUSE(MR, -FI_EINVAL, "fi_control, FI_UNMAP_KEY: arg is NULL. It points to the key.");
 	default:
 		return refuse_command("a domain", command);
 	}
@@ -202,8 +205,10 @@ static int check_info(const struct emu_fabric *fabric, const struct fi_info *inf
 		return REFUSE(DOMAIN, -FI_EINVAL, "fi_domain: info or info->domain_attr is NULL.");
 	*rules = mr_mode_rules(fabric->fid.api_version, info->domain_attr->mr_mode, info->mode);
 	if (*rules < 0)
-		return REFUSE(DOMAIN, -FI_EINVAL, "fi_domain: mr_mode %#x is not one that fi_getinfo gives. Set it in hints, and "
-			      "pass the info that comes back.", (unsigned)info->domain_attr->mr_mode);
+		return REFUSE(DOMAIN, -FI_EINVAL,
+			      "fi_domain: mr_mode %#x is not one that fi_getinfo gives. Set it in hints, and "
+			      "pass the info that comes back.",
+			      (unsigned)info->domain_attr->mr_mode);
 	return 0;
 }
 

@@ -28,15 +28,16 @@ static int fabric_close(struct fid *fid)
 	struct emu_fabric *fabric = (struct emu_fabric *)fid;
 
 	if (atomic_load(&fabric->users))
-		return REFUSE(FABRIC, -FI_EBUSY, "fi_close: %u objects of the fabric are open (domains, event queues, passive "
-			      "endpoints, wait sets). Close them first.", atomic_load(&fabric->users));
+		return REFUSE(FABRIC, -FI_EBUSY,
+			      "fi_close: %u objects of the fabric are open (domains, event queues, passive "
+			      "endpoints, wait sets). Close them first.",
+			      atomic_load(&fabric->users));
 	registry_remove(&fabric->opened);
 	free(fabric);
 	return 0;
 }
 
-static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain, uint64_t flags,
-			  void *context)
+static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain, uint64_t flags, void *context)
 {
 	return flags ? REFUSE_FLAGS(FABRIC, "fi_domain2", flags) : emu_domain_open(fid, info, domain, context);
 }

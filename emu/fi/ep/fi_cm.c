@@ -28,15 +28,17 @@ const struct cm_ops emu_ep_cm_events = { .event = on_event };
 
 /* For both calls that begin a connection, once in an endpoint's life. Enables the endpoint. */
 static int begin(const char *call, struct emu_ep *ep, const void *param, size_t paramlen)
-	TRY_ACQUIRE(0, driver_role) UNCHECKED	/* 0 is what is left when it was taken */
+	TRY_ACQUIRE(0, driver_role) UNCHECKED /* 0 is what is left when it was taken */
 {
 	int err;
 
 	if (paramlen && !param)
 		return REFUSE(EP_CTRL, -FI_EINVAL, "%s: paramlen is %zu and param NULL.", call, paramlen);
 	if (ep->begun)
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "%s: the endpoint has been connected or accepted before. A connection "
-			      "takes a new endpoint.", call);
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "%s: the endpoint has been connected or accepted before. A connection "
+			      "takes a new endpoint.",
+			      call);
 	if (!domain_usable(ep->domain))
 		return refuse_inherited(call);
 	err = ep->dev ? 0 : emu_ep_enable(ep);
@@ -54,7 +56,7 @@ static void begun(struct emu_ep *ep, int err) RELEASE(driver_role)
 static int no_connections(const char *call)
 {
 	return refuse_missing(call, "Connections are for endpoints of type FI_EP_MSG; of others the address vector names the "
-			      "peers");
+				    "peers");
 }
 
 int emu_ep_connect(struct fid_ep *fid, const void *addr, const void *param, size_t paramlen)
@@ -66,7 +68,8 @@ int emu_ep_connect(struct fid_ep *fid, const void *addr, const void *param, size
 	if (ep->type != FI_EP_MSG)
 		return no_connections("fi_connect");
 	if (ep->request.number)
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_connect: the endpoint was opened with the info of an FI_CONNREQ "
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "fi_connect: the endpoint was opened with the info of an FI_CONNREQ "
 			      "event. Call fi_accept.");
 	if (!addr || !addr_size(addr))
 		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_connect: addr is NULL, or no IPv4 or IPv6 socket address.");
@@ -91,14 +94,15 @@ int emu_ep_accept(struct fid_ep *fid, const void *param, size_t paramlen)
 	if (ep->type != FI_EP_MSG)
 		return no_connections("fi_accept");
 	if (!ep->request.number)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_accept: the endpoint was not opened with the info of an FI_CONNREQ event. "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_accept: the endpoint was not opened with the info of an FI_CONNREQ event. "
 			      "Pass that info to fi_endpoint.");
 	err = begin("fi_accept", ep, param, paramlen);
 	if (err)
 		return err;
 	/* Else the request was rejected meanwhile, or its passive endpoint closed. */
-	err = connreq_waits(&ep->request) ? ep_accept(ep->dev, &ep->request.peer, ep->request.number, param, paramlen) :
-					    -FI_ECONNREFUSED;
+	err = connreq_waits(&ep->request) ? ep_accept(ep->dev, &ep->request.peer, ep->request.number, param, paramlen)
+					  : -FI_ECONNREFUSED;
 	if (!err)
 		connreq_take(&ep->request);
 	begun(ep, err);
@@ -138,7 +142,8 @@ int emu_ep_shutdown(struct fid_ep *fid, uint64_t flags)
 	if (!domain_usable(ep->domain))
 		return refuse_inherited("fi_shutdown");
 	if (!ep->begun)
-		return REFUSE(EP_CTRL, -FI_ENOTCONN, "fi_shutdown: the endpoint has no peer. Call fi_connect or fi_accept "
+		return REFUSE(EP_CTRL, -FI_ENOTCONN,
+			      "fi_shutdown: the endpoint has no peer. Call fi_connect or fi_accept "
 			      "first.");
 	err = ep_drained(ep->domain->nic, ep->dev);
 	if (err)

@@ -23,8 +23,7 @@ void connreq_forked(void)
 
 static bool is_one(const struct connreq_entry *entry, const struct connreq *wanted)
 {
-	return (!wanted->pep || entry->request.pep == wanted->pep) &&
-	       (!wanted->handle || &entry->fid == wanted->handle) &&
+	return (!wanted->pep || entry->request.pep == wanted->pep) && (!wanted->handle || &entry->fid == wanted->handle) &&
 	       (!wanted->number || entry->request.number == wanted->number);
 }
 

@@ -16,7 +16,7 @@ struct emu_pep;
 struct connreq {
 	const struct emu_pep *pep;
 	struct fid *handle;
-	struct sockaddr_storage peer, passive;	/* the peer that asks, and the passive endpoint's name */
+	struct sockaddr_storage peer, passive; /* the peer that asks, and the passive endpoint's name */
 	uint64_t number;
 };
 

@@ -30,21 +30,29 @@
 #include "emu/fi/queues/fi_eq.h"
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
-#define INITIATES(caps) (((caps) & MESSAGES && (caps) & FI_SEND) || \
-			 ((caps) & (FI_RMA | FI_ATOMIC) && (caps) & (FI_READ | FI_WRITE)))
-#define RECEIVES(caps) ((caps) & MESSAGES && (caps) & FI_RECV)
+#define INITIATES(caps) (((caps)&MESSAGES && (caps)&FI_SEND) || ((caps) & (FI_RMA | FI_ATOMIC) && (caps) & (FI_READ | FI_WRITE)))
+#define RECEIVES(caps) ((caps)&MESSAGES && (caps)&FI_RECV)
 
 static uint32_t device_caps(uint64_t caps)
 {
-	static const struct { uint64_t with, cap; uint32_t bit; } map[] = {
-		{ FI_MSG, FI_SEND, EP_SEND }, { FI_MSG, FI_RECV, EP_RECV },
-		{ FI_TAGGED, FI_SEND, EP_TSEND }, { FI_TAGGED, FI_RECV, EP_TRECV },
-		{ FI_RMA, FI_READ, EP_READ }, { FI_RMA, FI_WRITE, EP_WRITE },
-		{ FI_RMA, FI_REMOTE_READ, EP_REMOTE_READ }, { FI_RMA, FI_REMOTE_WRITE, EP_REMOTE_WRITE },
-		{ 0, FI_DIRECTED_RECV, EP_DIRECTED_RECV }, { 0, FI_SOURCE, EP_SOURCE },
+	static const struct {
+		uint64_t with, cap;
+		uint32_t bit;
+	} map[] = {
+		{ FI_MSG, FI_SEND, EP_SEND },
+		{ FI_MSG, FI_RECV, EP_RECV },
+		{ FI_TAGGED, FI_SEND, EP_TSEND },
+		{ FI_TAGGED, FI_RECV, EP_TRECV },
+		{ FI_RMA, FI_READ, EP_READ },
+		{ FI_RMA, FI_WRITE, EP_WRITE },
+		{ FI_RMA, FI_REMOTE_READ, EP_REMOTE_READ },
+		{ FI_RMA, FI_REMOTE_WRITE, EP_REMOTE_WRITE },
+		{ 0, FI_DIRECTED_RECV, EP_DIRECTED_RECV },
+		{ 0, FI_SOURCE, EP_SOURCE },
 		{ FI_SOURCE, FI_SOURCE_ERR, EP_SOURCE_ERR },
 		{ 0, FI_RMA_EVENT, EP_RMA_EVENT },
-		{ FI_ATOMIC, FI_REMOTE_READ, EP_REMOTE_ATOMIC_READ }, { FI_ATOMIC, FI_REMOTE_WRITE, EP_REMOTE_ATOMIC_WRITE },
+		{ FI_ATOMIC, FI_REMOTE_READ, EP_REMOTE_ATOMIC_READ },
+		{ FI_ATOMIC, FI_REMOTE_WRITE, EP_REMOTE_ATOMIC_WRITE },
 	};
 	uint32_t bits = 0;
 
@@ -108,19 +116,24 @@ static void give_keys(struct emu_ep *ep)
 static int ep_check_bound(const struct emu_ep *ep)
 {
 	if (ep->type == FI_EP_MSG && !ep->eq)
-		return REFUSE(EP_CTRL, -FI_ENOEQ, "fi_enable: an endpoint of type FI_EP_MSG needs an event queue. Bind one "
+		return REFUSE(EP_CTRL, -FI_ENOEQ,
+			      "fi_enable: an endpoint of type FI_EP_MSG needs an event queue. Bind one "
 			      "with fi_ep_bind first.");
 	if (ep->type != FI_EP_MSG && !ep->av)
-		return REFUSE(EP_CTRL, -FI_ENOAV, "fi_enable: the endpoint needs an address vector. Bind one with fi_ep_bind "
+		return REFUSE(EP_CTRL, -FI_ENOAV,
+			      "fi_enable: the endpoint needs an address vector. Bind one with fi_ep_bind "
 			      "first.");
 	if (INITIATES(ep->caps) && !ep->tx_cq)
-		return REFUSE(EP_CTRL, -FI_ENOCQ, "fi_enable: the endpoint has no completion queue for what it sends, reads and "
+		return REFUSE(EP_CTRL, -FI_ENOCQ,
+			      "fi_enable: the endpoint has no completion queue for what it sends, reads and "
 			      "writes. Bind one by fi_ep_bind with FI_TRANSMIT first.");
 	if (RECEIVES(ep->caps) && !ep->rx_cq)
-		return REFUSE(EP_CTRL, -FI_ENOCQ, "fi_enable: the endpoint has no completion queue for what it receives. Bind "
+		return REFUSE(EP_CTRL, -FI_ENOCQ,
+			      "fi_enable: the endpoint has no completion queue for what it receives. Bind "
 			      "one by fi_ep_bind with FI_RECV first, or open it without FI_RECV.");
 	if ((ep->tx_shared && !ep->stx) || (ep->rx_shared && !ep->srx))
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_enable: the endpoint was opened with FI_SHARED_CONTEXT. Bind the "
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "fi_enable: the endpoint was opened with FI_SHARED_CONTEXT. Bind the "
 			      "shared context by fi_ep_bind first.");
 	return 0;
 }
@@ -165,7 +178,7 @@ int emu_ep_enable(struct emu_ep *ep)
 }
 
 /* Slices, with the role given up between them. */
-int ep_drained(struct nic *nic, struct ep *dev) UNCHECKED	/* the loop is left with the role */
+int ep_drained(struct nic *nic, struct ep *dev) UNCHECKED /* the loop is left with the role */
 {
 	static const struct timespec pause = { .tv_nsec = 50000 };
 	struct timespec now;
@@ -265,17 +278,21 @@ static int take_type(struct emu_ep *ep, const struct fi_info *info)
 	ep->type = info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC ? info->ep_attr->type : FI_EP_RDM;
 	type = attr_type(ep->type);
 	if (!type || info->caps & ~attr_type_caps(attr, type, ep->domain->api))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_endpoint: info->ep_attr->type or info->caps %#llx is not offered. Pass "
-			      "an info as fi_getinfo gave it.", (unsigned long long)info->caps);
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_endpoint: info->ep_attr->type or info->caps %#llx is not offered. Pass "
+			      "an info as fi_getinfo gave it.",
+			      (unsigned long long)info->caps);
 	ep->caps = info->caps ? caps_complete(info->caps) : attr_type_caps(attr, type, ep->domain->api) & ~ATTR_CAPS_ASKED;
 	ep->max_msg_size = attr_type_message(attr, type);
 	if (ep->type != FI_EP_MSG)
 		return 0;
 	if (ep->domain->av_auth)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_endpoint: the domain has FI_AV_AUTH_KEY, and FI_EP_MSG has no address "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_endpoint: the domain has FI_AV_AUTH_KEY, and FI_EP_MSG has no address "
 			      "vector to hold keys.");
 	if (info->handle && !connreq_find(info->handle, &ep->request) && !registry_is_a(FI_CLASS_PEP, info->handle))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_endpoint: info->handle is neither a connection request that waits for an "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_endpoint: info->handle is neither a connection request that waits for an "
 			      "answer nor an open passive endpoint.");
 	return 0;
 }
@@ -292,14 +309,16 @@ int ep_take_tx(struct emu_ep *ep, const struct fi_tx_attr *tx)
 	ep->rma_iov_limit = limit(tx ? tx->rma_iov_limit : 0, attr->rma_iov_limit);
 	ep->tx_size = limit(tx ? tx->size : 0, attr->tx_size);
 	if (ep->tx_flags & ~data_tx_defaults(ep) || ep->tx_order & ~order)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "transmit attributes: op_flags %#llx or msg_order %#llx has bits that are not "
-			      "offered. Pass what fi_getinfo gave.", (unsigned long long)ep->tx_flags,
-			      (unsigned long long)ep->tx_order);
-	if (ep->inject_size > attr->inject_size || ep->tx_iov_limit > attr->iov_limit ||
-	    ep->rma_iov_limit > attr->rma_iov_limit || ep->tx_size > attr->tx_size)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "transmit attributes: inject_size %zu, iov_limit %zu, rma_iov_limit %zu, size "
-			      "%zu, at most %zu, %zu, %zu, %zu are offered. Pass what fi_getinfo gave.", ep->inject_size,
-			      ep->tx_iov_limit, ep->rma_iov_limit, ep->tx_size, attr->inject_size, attr->iov_limit,
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "transmit attributes: op_flags %#llx or msg_order %#llx has bits that are not "
+			      "offered. Pass what fi_getinfo gave.",
+			      (unsigned long long)ep->tx_flags, (unsigned long long)ep->tx_order);
+	if (ep->inject_size > attr->inject_size || ep->tx_iov_limit > attr->iov_limit || ep->rma_iov_limit > attr->rma_iov_limit ||
+	    ep->tx_size > attr->tx_size)
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "transmit attributes: inject_size %zu, iov_limit %zu, rma_iov_limit %zu, size "
+			      "%zu, at most %zu, %zu, %zu, %zu are offered. Pass what fi_getinfo gave.",
+			      ep->inject_size, ep->tx_iov_limit, ep->rma_iov_limit, ep->tx_size, attr->inject_size, attr->iov_limit,
 			      attr->rma_iov_limit, attr->tx_size);
 	return 0;
 }
@@ -314,7 +333,8 @@ int ep_take_rx(struct emu_ep *ep, const struct fi_rx_attr *rx)
 	atomic_init(&ep->min_multi_recv, LIMIT_MIN_MULTI_RECV);
 	if (ep->rx_flags & ~(DATA_RX_DEFAULTS | caps_multi(ep->caps)) || ep->rx_iov_limit > attr->iov_limit ||
 	    ep->rx_size > attr->rx_size)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "receive attributes: op_flags %#llx, iov_limit %zu, size %zu, not all of it "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "receive attributes: op_flags %#llx, iov_limit %zu, size %zu, not all of it "
 			      "is offered (iov_limit to %zu, size to %zu). Pass what fi_getinfo gave.",
 			      (unsigned long long)ep->rx_flags, ep->rx_iov_limit, ep->rx_size, attr->iov_limit, attr->rx_size);
 	return 0;
@@ -328,8 +348,10 @@ static int take_contexts(struct emu_ep *ep, const struct fi_ep_attr *attr)
 	ep->tx_shared = tx == FI_SHARED_CONTEXT;
 	ep->rx_shared = rx == FI_SHARED_CONTEXT;
 	if ((!ep->tx_shared && tx > 1) || (!ep->rx_shared && rx > 1))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_endpoint: %zu transmit and %zu receive contexts. An endpoint has one of "
-			      "each; fi_scalable_ep opens more.", tx, rx);
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_endpoint: %zu transmit and %zu receive contexts. An endpoint has one of "
+			      "each; fi_scalable_ep opens more.",
+			      tx, rx);
 	return 0;
 }
 

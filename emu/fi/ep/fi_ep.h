@@ -26,36 +26,36 @@ struct srx;
 struct emu_ep {
 	struct fid_ep fid;
 	struct emu_domain *domain;
-	struct emu_ep *primary;		/* itself; for an alias, the endpoint that it stands for */
+	struct emu_ep *primary; /* itself; for an alias, the endpoint that it stands for */
 	struct emu_ep *aliases, *next_alias;
-	struct ep *dev;			/* NULL until enabled */
-	enum fi_ep_type type;		/* FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM */
-	struct connreq request;		/* FI_EP_MSG: the request that it was opened to accept; number 0: none */
-	struct sockaddr_storage asked;	/* FI_EP_MSG: the peer that fi_connect() named */
-	bool     begun;			/* FI_EP_MSG: fi_connect() or fi_accept() was called */
-	uint64_t caps, open_caps;	/* open_caps: `caps` once data may be transferred, 0 before */
-	uint64_t auth;			/* shown to peers; messages with another are refused */
-	uint64_t tx_flags, rx_flags;	/* default operation flags */
+	struct ep *dev;                /* NULL until enabled */
+	enum fi_ep_type type;          /* FI_EP_RDM, FI_EP_MSG, FI_EP_DGRAM */
+	struct connreq request;        /* FI_EP_MSG: the request that it was opened to accept; number 0: none */
+	struct sockaddr_storage asked; /* FI_EP_MSG: the peer that fi_connect() named */
+	bool begun;                    /* FI_EP_MSG: fi_connect() or fi_accept() was called */
+	uint64_t caps, open_caps;      /* open_caps: `caps` once data may be transferred, 0 before */
+	uint64_t auth;                 /* shown to peers; messages with another are refused */
+	uint64_t tx_flags, rx_flags;   /* default operation flags */
 	uint64_t tx_order;
-	bool     tx_selective, rx_selective;	/* successes complete on FI_COMPLETION only */
-	size_t   inject_size, tx_iov_limit, rma_iov_limit, rx_iov_limit, max_msg_size;
-	size_t   tx_size, rx_size;
-	atomic_size_t min_multi_recv;	/* FI_OPT_MIN_MULTI_RECV, which may change at any time, for receives posted later */
-	struct sockaddr_storage at;	/* where to listen */
-	struct emu_av *av;		/* this and those below: the bound objects, or NULL */
+	bool tx_selective, rx_selective; /* successes complete on FI_COMPLETION only */
+	size_t inject_size, tx_iov_limit, rma_iov_limit, rx_iov_limit, max_msg_size;
+	size_t tx_size, rx_size;
+	atomic_size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV, which may change at any time, for receives posted later */
+	struct sockaddr_storage at;   /* where to listen */
+	struct emu_av *av;            /* this and those below: the bound objects, or NULL */
 	struct emu_cq *tx_cq, *rx_cq;
 	struct emu_cntr *cntr[EP_CNTRS];
 	struct emu_eq *eq;
-	bool     tx_shared, rx_shared;	/* opened with FI_SHARED_CONTEXT */
-	struct emu_ep *scalable;	/* for a transmit or receive context: its scalable endpoint; else NULL */
-	unsigned int index;		/* its index there */
-	struct emu_stx *stx;		/* bound shared contexts, or NULL */
+	bool tx_shared, rx_shared; /* opened with FI_SHARED_CONTEXT */
+	struct emu_ep *scalable;   /* for a transmit or receive context: its scalable endpoint; else NULL */
+	unsigned int index;        /* its index there */
+	struct emu_stx *stx;       /* bound shared contexts, or NULL */
 	struct emu_ep *srx;
-	struct srx *rx_dev;		/* for a shared receive context: the device's; else NULL */
-	atomic_uint sharers;		/* for a shared receive context: endpoints bound to it */
-	struct auth_set *auths;		/* FI_AV_AUTH_KEY: the AV's keys as of fi_enable(), else NULL */
-	uint64_t auths_used;		/* the keys in it, a bit each */
-	struct binding_end bindings;		/* to regions; with the driver role */
+	struct srx *rx_dev;          /* for a shared receive context: the device's; else NULL */
+	atomic_uint sharers;         /* for a shared receive context: endpoints bound to it */
+	struct auth_set *auths;      /* FI_AV_AUTH_KEY: the AV's keys as of fi_enable(), else NULL */
+	uint64_t auths_used;         /* the keys in it, a bit each */
+	struct binding_end bindings; /* to regions; with the driver role */
 };
 
 static inline struct emu_ep *emu_ep(struct fid_ep *fid)
@@ -70,29 +70,29 @@ int ep_take_rx(struct emu_ep *ep, const struct fi_rx_attr *rx);
 int emu_ep_open2(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, uint64_t flags, void *context);
 
 /* fi_enable(): 0 or -errno. */
-int  emu_ep_enable(struct emu_ep *ep);
+int emu_ep_enable(struct emu_ep *ep);
 
 /* Makes an endpoint (fi_endpoint(3)) out of an info: `ep` is calloced, its domain set. 0, or -errno and nothing is held. */
-int  ep_init(struct emu_ep *ep, const struct fi_info *info);
+int ep_init(struct emu_ep *ep, const struct fi_info *info);
 /* The data transfer tables. */
 void ep_tables(struct emu_ep *ep);
-int  emu_ep_close(struct fid *fid);
+int emu_ep_close(struct fid *fid);
 
 /* fi_ep_control.c: fi_control(), including fi_ep_alias(). */
-int  emu_ep_control(struct fid *fid, int command, void *arg);
+int emu_ep_control(struct fid *fid, int command, void *arg);
 /* Copies the changes that fi_enable() made in the endpoint to its aliases. */
 void ep_tell_aliases(struct emu_ep *ep);
 
 /* fi_ep_bind.c: fi_ep_bind() and its undoing. */
-int  emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
+int emu_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 void ep_unbind(struct emu_ep *ep);
 
 /* Lets the device finish its work for peers, up to TIME_BYE_NS. 0 and the driver role, or -FI_EAGAIN. */
-int  ep_drained(struct nic *nic, struct ep *dev) TRY_ACQUIRE(0, driver_role);
+int ep_drained(struct nic *nic, struct ep *dev) TRY_ACQUIRE(0, driver_role);
 
 /* fi_ep_ops.c */
 /* fi_getopt() of a size: 0, -FI_EINVAL, -FI_ETOOSMALL. */
-int  option_tell(size_t size, void *value, size_t *length);
+int option_tell(size_t size, void *value, size_t *length);
 extern struct fi_ops_cm emu_ep_cm_ops;
 extern struct fi_ops_ep emu_ep_ops;
 

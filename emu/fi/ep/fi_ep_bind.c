@@ -11,9 +11,16 @@
 #include "emu/fi/queues/fi_cq.h"
 #include "emu/fi/queues/fi_eq.h"
 
-static const struct { uint64_t flag; enum ep_counter counter; } counted[] = {
-	{ FI_SEND, EP_CNTR_SEND }, { FI_RECV, EP_CNTR_RECV }, { FI_READ, EP_CNTR_READ }, { FI_WRITE, EP_CNTR_WRITE },
-	{ FI_REMOTE_READ, EP_CNTR_REMOTE_READ }, { FI_REMOTE_WRITE, EP_CNTR_REMOTE_WRITE },
+static const struct {
+	uint64_t flag;
+	enum ep_counter counter;
+} counted[] = {
+	{ FI_SEND, EP_CNTR_SEND },
+	{ FI_RECV, EP_CNTR_RECV },
+	{ FI_READ, EP_CNTR_READ },
+	{ FI_WRITE, EP_CNTR_WRITE },
+	{ FI_REMOTE_READ, EP_CNTR_REMOTE_READ },
+	{ FI_REMOTE_WRITE, EP_CNTR_REMOTE_WRITE },
 };
 enum { COUNTED = sizeof(counted) / sizeof(counted[0]) };
 
@@ -55,8 +62,9 @@ static int bind_av(struct emu_ep *ep, struct emu_av *av, uint64_t flags)
 		return REFUSE_FLAGS(EP_CTRL, "fi_ep_bind of an address vector", flags);
 	if (ep->av || ep->scalable || ep->type == FI_EP_MSG)
 		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: the endpoint takes no address vector: %s.",
-			      ep->scalable ? "a context has that of its scalable endpoint" :
-			      ep->av ? "it has one" : "FI_EP_MSG has one peer, named by fi_connect");
+			      ep->scalable ? "a context has that of its scalable endpoint"
+			      : ep->av     ? "it has one"
+					   : "FI_EP_MSG has one peer, named by fi_connect");
 	if (av->domain != ep->domain)
 		return other_domain("address vector");
 	av_get(av->av);
@@ -73,16 +81,20 @@ static int bind_cntr(struct emu_ep *ep, struct emu_cntr *cntr, uint64_t flags)
 	for (int i = 0; i < COUNTED; i++) {
 		known |= counted[i].flag;
 		if (flags & counted[i].flag && ep->cntr[counted[i].counter])
-			return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: the endpoint has a counter for one of the flags %#llx "
-				      "already.", (unsigned long long)flags);
+			return REFUSE(EP_CTRL, -FI_EINVAL,
+				      "fi_ep_bind: the endpoint has a counter for one of the flags %#llx "
+				      "already.",
+				      (unsigned long long)flags);
 	}
 	if ((flags & ep->caps & (FI_REMOTE_READ | FI_REMOTE_WRITE)) && !(ep->caps & FI_RMA_EVENT))
-		return REFUSE(EP_CTRL, -FI_ENOSYS, "fi_ep_bind: a counter of remote reads or writes needs FI_RMA_EVENT. Ask for "
+		return REFUSE(EP_CTRL, -FI_ENOSYS,
+			      "fi_ep_bind: a counter of remote reads or writes needs FI_RMA_EVENT. Ask for "
 			      "it in hints->caps.");
 	if (flags & ~known)
 		return REFUSE_FLAGS(EP_CTRL, "fi_ep_bind of a counter", flags & ~known);
 	if (!flags)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: flags is 0. It says what the counter counts: FI_SEND, FI_RECV, "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_ep_bind: flags is 0. It says what the counter counts: FI_SEND, FI_RECV, "
 			      "FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE.");
 	if (cntr->domain != ep->domain)
 		return other_domain("counter");
@@ -102,7 +114,8 @@ static int bind_eq(struct emu_ep *ep, struct emu_eq *eq, uint64_t flags)
 	if (ep->eq)
 		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: the endpoint has an event queue already.");
 	if (emu_eq_fabric(eq) != ep->domain->fabric)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: the event queue is of another fabric object. Open it from the "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_ep_bind: the event queue is of another fabric object. Open it from the "
 			      "fabric of the endpoint's domain.");
 	emu_eq_get(eq);
 	ep->eq = eq;
@@ -125,7 +138,8 @@ static int ep_bind_object(struct emu_ep *ep, struct fid *bfid, uint64_t flags)
 	case FI_CLASS_SRX_CTX:
 		return shared_bind_rx(ep, (struct emu_ep *)bfid, flags);
 	default:
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: to an object of no kind that an endpoint is bound to. Those "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_ep_bind: to an object of no kind that an endpoint is bound to. Those "
 			      "are completion and event queues, counters, address vectors, shared contexts.");
 	}
 }
@@ -138,9 +152,15 @@ static bool may_come_late(const struct emu_ep *ep, size_t class)
 
 static int too_late(size_t class)
 {
-	static const struct { size_t class; const char *what; } classes[] = {
-		{ FI_CLASS_CQ, "a completion queue" }, { FI_CLASS_AV, "an address vector" }, { FI_CLASS_EQ, "an event queue" },
-		{ FI_CLASS_CNTR, "a counter" }, { FI_CLASS_STX_CTX, "a shared transmit context" },
+	static const struct {
+		size_t class;
+		const char *what;
+	} classes[] = {
+		{ FI_CLASS_CQ, "a completion queue" },
+		{ FI_CLASS_AV, "an address vector" },
+		{ FI_CLASS_EQ, "an event queue" },
+		{ FI_CLASS_CNTR, "a counter" },
+		{ FI_CLASS_STX_CTX, "a shared transmit context" },
 		{ FI_CLASS_SRX_CTX, "a shared receive context" },
 	};
 	const char *what = "this object";

@@ -27,8 +27,10 @@ static int set_flags(struct emu_ep *ep, uint64_t word)
 	bool tx = side == FI_TRANSMIT;
 
 	if (!side)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_control, FI_SETOPSFLAG or FI_ALIAS: flags %#llx name neither "
-			      "FI_TRANSMIT nor FI_RECV, or both. They say which side is meant.", (unsigned long long)word);
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_control, FI_SETOPSFLAG or FI_ALIAS: flags %#llx name neither "
+			      "FI_TRANSMIT nor FI_RECV, or both. They say which side is meant.",
+			      (unsigned long long)word);
 	unknown = flags & ~(tx ? data_tx_defaults(ep) : DATA_RX_DEFAULTS | caps_multi(ep->caps)) & ~data_trigger(ep);
 	if (unknown)
 		return REFUSE_FLAGS(EP_CTRL, "fi_control, FI_SETOPSFLAG or FI_ALIAS", unknown);
@@ -41,8 +43,10 @@ static int get_flags(const struct emu_ep *ep, uint64_t *word)
 	uint64_t side = flags_side(*word);
 
 	if (!side)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_control, FI_GETOPSFLAG: flags %#llx name neither FI_TRANSMIT nor "
-			      "FI_RECV, or both. They say which side is meant.", (unsigned long long)*word);
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_control, FI_GETOPSFLAG: flags %#llx name neither FI_TRANSMIT nor "
+			      "FI_RECV, or both. They say which side is meant.",
+			      (unsigned long long)*word);
 	*word = side | (side == FI_TRANSMIT ? ep->tx_flags : ep->rx_flags);
 	return 0;
 }

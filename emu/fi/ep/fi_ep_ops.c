@@ -50,12 +50,12 @@ int option_tell(size_t size, void *value, size_t *length)
 /* One kind of op: the most bytes of one, or of one that is injected. */
 static const struct size_option {
 	int name;
-	uint64_t cap;		/* an endpoint without it has no such size */
+	uint64_t cap; /* an endpoint without it has no such size */
 	bool inject;
 } size_options[] = {
-	{ COMPAT_OPT_MAX_MSG_SIZE, FI_MSG, false }, { COMPAT_OPT_INJECT_MSG_SIZE, FI_MSG, true },
+	{ COMPAT_OPT_MAX_MSG_SIZE, FI_MSG, false },       { COMPAT_OPT_INJECT_MSG_SIZE, FI_MSG, true },
 	{ COMPAT_OPT_MAX_TAGGED_SIZE, FI_TAGGED, false }, { COMPAT_OPT_INJECT_TAGGED_SIZE, FI_TAGGED, true },
-	{ COMPAT_OPT_MAX_RMA_SIZE, FI_RMA, false }, { COMPAT_OPT_INJECT_RMA_SIZE, FI_RMA, true },
+	{ COMPAT_OPT_MAX_RMA_SIZE, FI_RMA, false },       { COMPAT_OPT_INJECT_RMA_SIZE, FI_RMA, true },
 	{ COMPAT_OPT_MAX_ATOMIC_SIZE, FI_ATOMIC, false }, { COMPAT_OPT_INJECT_ATOMIC_SIZE, FI_ATOMIC, true },
 };
 
@@ -118,8 +118,8 @@ static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_
 	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV || !caps_multi(ep->caps))
 		return -FI_ENOPROTOOPT;
 	if (!value || length != sizeof(size))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_setopt: optval is NULL, or optlen %zu is not %zu, that of a size_t.",
-			      length, sizeof(size));
+		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_setopt: optval is NULL, or optlen %zu is not %zu, that of a size_t.", length,
+			      sizeof(size));
 	memcpy(&size, value, sizeof(size));
 	atomic_store_explicit(&ep->min_multi_recv, size, memory_order_relaxed);
 	return 0;
@@ -145,7 +145,8 @@ static int ep_op_setname(fid_t fid, void *addr, size_t length)
 	if (err)
 		return REFUSE(EP_CTRL, err, "fi_setname: addr is NULL, too short, or not of the endpoint's addr_format.");
 	if (ep->dev || ep->scalable || scalable_named(ep))
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_setname: the endpoint is enabled already, or is a context of a "
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "fi_setname: the endpoint is enabled already, or is a context of a "
 			      "scalable one. Name it before fi_enable.");
 	ep->at = at;
 	return 0;
@@ -165,7 +166,8 @@ static int ep_op_getname(fid_t fid, void *addr, size_t *length)
 	else if (ep->dev && !ep->scalable)
 		ep_name(ep->dev, &name);
 	else if (!addr_port(&name))
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_getname: the endpoint has no address before fi_enable. Call that "
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "fi_getname: the endpoint has no address before fi_enable. Call that "
 			      "first.");
 	else
 		net_known(&name);

@@ -31,10 +31,10 @@ struct emu_pep {
 	struct emu_eq *eq;
 	struct sockaddr_storage at;
 	atomic_uint backlog;
-	struct nic *nic;	/* this and those below: from fi_listen() on */
-	const struct net_claim *claim;	/* the NIC's */
-	struct pd  *pd;
-	struct ep  *dev;
+	struct nic *nic;               /* this and those below: from fi_listen() on */
+	const struct net_claim *claim; /* the NIC's */
+	struct pd *pd;
+	struct ep *dev;
 };
 
 /* The info to accept with: that of the passive endpoint, with the peer as destination, at any port. */
@@ -91,7 +91,8 @@ static int pep_setname(fid_t fid, void *addr, size_t length)
 	if (err)
 		return REFUSE(EP_CTRL, err, "fi_setname: addr is NULL, too short, or not of the endpoint's addr_format.");
 	if (pep->dev)
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_setname: the passive endpoint listens already. Name it before "
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "fi_setname: the passive endpoint listens already. Name it before "
 			      "fi_listen.");
 	pep->at = at;
 	return 0;
@@ -107,7 +108,8 @@ static int pep_getname(fid_t fid, void *addr, size_t *length)
 	if (pep->dev)
 		ep_name(pep->dev, &name);
 	else if (!addr_port(&name))
-		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_getname: the passive endpoint has no address before fi_listen. "
+		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
+			      "fi_getname: the passive endpoint has no address before fi_listen. "
 			      "Call that first.");
 	else
 		net_known(&name);
@@ -123,7 +125,7 @@ static int pep_open_device(struct emu_pep *pep)
 		return err;
 	attr.pd = pep->pd;
 	if (!driver_enter(nic_driver(pep->nic))) {
-		role_assert();	/* a signal handler in the holder */
+		role_assert(); /* a signal handler in the holder */
 		pd_close(pep->pd);
 		return -FI_EAGAIN;
 	}
@@ -142,7 +144,8 @@ static int pep_listen(struct fid_pep *fid)
 	if (pep->dev)
 		return REFUSE(EP_CTRL, -FI_EOPBADSTATE, "fi_listen: the passive endpoint listens already.");
 	if (!pep->eq)
-		return REFUSE(EP_CTRL, -FI_ENOEQ, "fi_listen: the passive endpoint has no event queue. Bind one with "
+		return REFUSE(EP_CTRL, -FI_ENOEQ,
+			      "fi_listen: the passive endpoint has no event queue. Bind one with "
 			      "fi_pep_bind first.");
 	if (!emu_eq_mine(pep->eq))
 		return refuse_inherited("fi_listen");
@@ -166,14 +169,15 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size
 	int err;
 
 	if ((paramlen && !param) || !pep->dev || !connreq_find(handle, &request) || request.pep != pep)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_reject: the handle is no request of this passive endpoint that waits "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_reject: the handle is no request of this passive endpoint that waits "
 			      "for an answer, or param is NULL.");
 	if (!net_runs(pep->claim))
 		return refuse_inherited("fi_reject");
 	if (!driver_enter(nic_driver(pep->nic)))
 		return -FI_EAGAIN;
-	err = connreq_waits(&request) ? ep_reject(pep->dev, &request.peer, request.number, param, paramlen) :
-					REFUSE(EP_CTRL, -FI_EINVAL, "fi_reject: the request has been answered.");
+	err = connreq_waits(&request) ? ep_reject(pep->dev, &request.peer, request.number, param, paramlen)
+				      : REFUSE(EP_CTRL, -FI_EINVAL, "fi_reject: the request has been answered.");
 	if (!err)
 		connreq_take(&request);
 	driver_leave(nic_driver(pep->nic));
@@ -186,7 +190,8 @@ static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	struct emu_eq *eq = (struct emu_eq *)bfid;
 
 	if (!bfid || bfid->fclass != FI_CLASS_EQ || pep->eq || emu_eq_fabric(eq) != pep->fabric)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_pep_bind: a passive endpoint takes one event queue of its fabric, and "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_pep_bind: a passive endpoint takes one event queue of its fabric, and "
 			      "nothing else.");
 	if (flags)
 		return REFUSE_FLAGS(EP_CTRL, "fi_pep_bind", flags);
@@ -322,7 +327,8 @@ int emu_pep_open(struct fid_fabric *fid, struct fi_info *info, struct fid_pep **
 	int err;
 
 	if (!info || !out || !info->ep_attr || info->ep_attr->type != FI_EP_MSG)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_passive_ep: info or pep is NULL, or info->ep_attr->type is not "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_passive_ep: info or pep is NULL, or info->ep_attr->type is not "
 			      "FI_EP_MSG.");
 	pep = calloc(1, sizeof(*pep));
 	if (!pep)

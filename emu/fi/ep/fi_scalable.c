@@ -22,20 +22,20 @@
 #include "emu/nic/base/mutex.h"
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
-#define TARGETS	 (FI_RMA | FI_ATOMIC)
-#define TX_CAPS	 (FI_SEND | FI_READ | FI_WRITE)
-#define RX_CAPS	 (FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define TARGETS (FI_RMA | FI_ATOMIC)
+#define TX_CAPS (FI_SEND | FI_READ | FI_WRITE)
+#define RX_CAPS (FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
-enum { TRIES = 64 };	/* to find a row of free ports */
+enum { TRIES = 64 }; /* to find a row of free ports */
 
 struct emu_scalable {
-	struct emu_ep ep;		/* first; without a device endpoint */
-	struct mutex lock;		/* guards all below */
+	struct emu_ep ep;  /* first; without a device endpoint */
+	struct mutex lock; /* guards all below */
 	size_t tx_count, rx_count;
-	struct emu_ep *tx[LIMIT_CONTEXTS], *rx[LIMIT_CONTEXTS];	/* those that are open */
-	int  held[LIMIT_CONTEXTS];	/* sockets that hold the ports; -1: none */
-	bool named;			/* all are held */
-	unsigned int open;		/* contexts */
+	struct emu_ep *tx[LIMIT_CONTEXTS], *rx[LIMIT_CONTEXTS]; /* those that are open */
+	int held[LIMIT_CONTEXTS];                               /* sockets that hold the ports; -1: none */
+	bool named;                                             /* all are held */
+	unsigned int open;                                      /* contexts */
 };
 
 static struct emu_scalable *scalable_of(struct emu_ep *ep)
@@ -132,7 +132,7 @@ static int take_name(struct emu_scalable *sep) REQUIRES(sep->lock)
 	if (err)
 		return err;
 	if (addr_port(&at)) {
-		err = try_ports(sep, &at, true);	/* this one or none */
+		err = try_ports(sep, &at, true); /* this one or none */
 	} else if (settings.bound.first) {
 		err = try_range(sep, &settings.bound, &at);
 	} else {
@@ -159,7 +159,8 @@ bool scalable_named(const struct emu_ep *ep)
 
 static int no_vector(void)
 {
-	return REFUSE(EP_CTRL, -FI_ENOAV, "fi_enable: the scalable endpoint has no address vector. Bind one by "
+	return REFUSE(EP_CTRL, -FI_ENOAV,
+		      "fi_enable: the scalable endpoint has no address vector. Bind one by "
 		      "fi_scalable_ep_bind first.");
 }
 
@@ -175,8 +176,8 @@ int scalable_enable(struct emu_ep *context)
 	if (err)
 		return err;
 	context->at = sep->ep.at;
-	addr_set_port(&context->at, context->fid.fid.fclass == FI_CLASS_RX_CTX ?
-		      (uint16_t)(addr_port(&sep->ep.at) + context->index) : 0);
+	addr_set_port(&context->at,
+		      context->fid.fid.fclass == FI_CLASS_RX_CTX ? (uint16_t)(addr_port(&sep->ep.at) + context->index) : 0);
 	if (!context->av) {
 		av_get(sep->ep.av->av);
 		context->av = sep->ep.av;
@@ -195,8 +196,7 @@ void scalable_forget(struct emu_ep *context)
 }
 
 /* One side of the scalable endpoint. `caps`: asked by the context's attributes, 0: all. */
-static struct emu_ep *context_new(struct emu_scalable *sep, size_t class, unsigned int index, uint64_t caps,
-				  void *fid_context)
+static struct emu_ep *context_new(struct emu_scalable *sep, size_t class, unsigned int index, uint64_t caps, void *fid_context)
 {
 	uint64_t other = class == FI_CLASS_TX_CTX ? RX_CAPS | FI_RMA_EVENT | FI_DIRECTED_RECV | FI_SOURCE | ATTR_CAPS_2_0 : TX_CAPS;
 	struct emu_ep *ep = calloc(1, sizeof(*ep));
@@ -263,8 +263,10 @@ int emu_tx_context(struct fid_ep *fid, int index, struct fi_tx_attr *attr, struc
 	if (fid->fid.fclass != FI_CLASS_SEP)
 		return refuse_missing("fi_tx_context", "Contexts are those of an endpoint opened by fi_scalable_ep");
 	if (!out || index < 0 || (size_t)index >= sep->tx_count)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_tx_context: index %d, and the endpoint was opened with %zu contexts "
-			      "(ep_attr->tx_ctx_cnt); or tx_ep is NULL.", index, sep->tx_count);
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_tx_context: index %d, and the endpoint was opened with %zu contexts "
+			      "(ep_attr->tx_ctx_cnt); or tx_ep is NULL.",
+			      index, sep->tx_count);
 	ep = context_new(sep, FI_CLASS_TX_CTX, (unsigned int)index, attr ? attr->caps : 0, context);
 	if (!ep)
 		return -FI_ENOMEM;
@@ -272,7 +274,7 @@ int emu_tx_context(struct fid_ep *fid, int index, struct fi_tx_attr *attr, struc
 		free(ep);
 		return -FI_EINVAL;
 	}
-	if (attr) {	/* returns the context's attributes (fi_endpoint(3)) */
+	if (attr) { /* returns the context's attributes (fi_endpoint(3)) */
 		attr->caps = ep->caps;
 		attr->inject_size = ep->inject_size;
 		attr->size = ep->tx_size;
@@ -290,8 +292,10 @@ int emu_rx_context(struct fid_ep *fid, int index, struct fi_rx_attr *attr, struc
 	if (fid->fid.fclass != FI_CLASS_SEP)
 		return refuse_missing("fi_rx_context", "Contexts are those of an endpoint opened by fi_scalable_ep");
 	if (!out || index < 0 || (size_t)index >= sep->rx_count)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_rx_context: index %d, and the endpoint was opened with %zu contexts "
-			      "(ep_attr->rx_ctx_cnt); or rx_ep is NULL.", index, sep->rx_count);
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_rx_context: index %d, and the endpoint was opened with %zu contexts "
+			      "(ep_attr->rx_ctx_cnt); or rx_ep is NULL.",
+			      index, sep->rx_count);
 	ep = context_new(sep, FI_CLASS_RX_CTX, (unsigned int)index, attr ? attr->caps : 0, context);
 	if (!ep)
 		return -FI_ENOMEM;
@@ -336,7 +340,8 @@ static int sep_close(struct fid *fid)
 static int sep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	if (!bfid || bfid->fclass != FI_CLASS_AV)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_scalable_ep_bind: a scalable endpoint takes an address vector. Bind "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_scalable_ep_bind: a scalable endpoint takes an address vector. Bind "
 			      "queues and counters to its contexts.");
 	return emu_ep_bind(fid, bfid, flags);
 }
@@ -378,8 +383,10 @@ static int check_counts(const struct emu_scalable *sep)
 {
 	if (sep->tx_count <= LIMIT_CONTEXTS && sep->rx_count <= LIMIT_CONTEXTS)
 		return 0;
-	return REFUSE(EP_CTRL, -FI_EINVAL, "fi_scalable_ep: %zu transmit and %zu receive contexts, at most %d of each are "
-		      "possible.", sep->tx_count, sep->rx_count, LIMIT_CONTEXTS);
+	return REFUSE(EP_CTRL, -FI_EINVAL,
+		      "fi_scalable_ep: %zu transmit and %zu receive contexts, at most %d of each are "
+		      "possible.",
+		      sep->tx_count, sep->rx_count, LIMIT_CONTEXTS);
 }
 
 int emu_scalable_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
@@ -400,7 +407,8 @@ int emu_scalable_open(struct fid_domain *fid, struct fi_info *info, struct fid_e
 	if (!err)
 		err = ep_init(&sep->ep, info);
 	if (!err && attr_type(sep->ep.type)->contexts == 1)
-		err = REFUSE(EP_CTRL, -FI_EINVAL, "fi_scalable_ep: info->ep_attr->type is one that has no contexts. FI_EP_RDM "
+		err = REFUSE(EP_CTRL, -FI_EINVAL,
+			     "fi_scalable_ep: info->ep_attr->type is one that has no contexts. FI_EP_RDM "
 			     "has.");
 	if (!err)
 		err = domain_get(domain, &domain->eps, domain->attr->ep_cnt, "fi_scalable_ep");

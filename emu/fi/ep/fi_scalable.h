@@ -22,8 +22,8 @@ int emu_tx_context(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struc
 int emu_rx_context(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **ep, void *context);
 
 /* fi_enable() of a context: gives it its address and address vector. 0 or -errno. */
-int  scalable_enable(struct emu_ep *context);
-void scalable_forget(struct emu_ep *context);	/* it is closed */
-bool scalable_named(const struct emu_ep *ep);	/* is it a scalable endpoint whose ports are held? */
+int scalable_enable(struct emu_ep *context);
+void scalable_forget(struct emu_ep *context); /* it is closed */
+bool scalable_named(const struct emu_ep *ep); /* is it a scalable endpoint whose ports are held? */
 
 #endif

@@ -20,8 +20,9 @@ static int check_bind(const struct emu_ep *ep, const struct emu_domain *domain, 
 {
 	if (flags)
 		return REFUSE_FLAGS(EP_CTRL, "fi_ep_bind of a shared context", flags);
-	return domain == ep->domain ? 0 :
-	       REFUSE(EP_CTRL, -FI_EDOMAIN, "fi_ep_bind: the shared context is of another domain than the endpoint.");
+	return domain == ep->domain
+		       ? 0
+		       : REFUSE(EP_CTRL, -FI_EDOMAIN, "fi_ep_bind: the shared context is of another domain than the endpoint.");
 }
 
 int shared_bind_tx(struct emu_ep *ep, struct emu_stx *stx, uint64_t flags)
@@ -31,7 +32,8 @@ int shared_bind_tx(struct emu_ep *ep, struct emu_stx *stx, uint64_t flags)
 	if (err)
 		return err;
 	if (ep->stx || (!ep->tx_shared && (!ep->domain->attr->binds_late || ep->scalable)))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: an endpoint takes one shared transmit context, and if "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_ep_bind: an endpoint takes one shared transmit context, and if "
 			      "ep_attr->tx_ctx_cnt is FI_SHARED_CONTEXT.");
 	atomic_fetch_add(&stx->sharers, 1);
 	ep->stx = stx;
@@ -45,10 +47,12 @@ int shared_bind_rx(struct emu_ep *ep, struct emu_ep *srx, uint64_t flags)
 	if (err)
 		return err;
 	if (ep->srx || !ep->rx_shared)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: an endpoint takes one shared receive context, and if "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_ep_bind: an endpoint takes one shared receive context, and if "
 			      "ep_attr->rx_ctx_cnt is FI_SHARED_CONTEXT.");
 	if (ep->caps & FI_RECV && ep->caps & MESSAGES & ~srx->caps)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_ep_bind: the endpoint receives messages of a kind that its shared receive "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_ep_bind: the endpoint receives messages of a kind that its shared receive "
 			      "context was not opened for.");
 	atomic_fetch_add(&srx->sharers, 1);
 	ep->srx = srx;
@@ -202,8 +206,10 @@ static int take_attr(struct emu_ep *srx, const struct fi_rx_attr *attr)
 
 	srx->caps = attr && attr->caps ? attr->caps & offered : offered & ~ATTR_CAPS_ASKED;
 	if (!(srx->caps & MESSAGES))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_srx_context: attr->caps %#llx name neither FI_MSG nor FI_TAGGED, or are "
-			      "not offered.", (unsigned long long)(attr ? attr->caps : 0));
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_srx_context: attr->caps %#llx name neither FI_MSG nor FI_TAGGED, or are "
+			      "not offered.",
+			      (unsigned long long)(attr ? attr->caps : 0));
 	srx->caps |= FI_RECV;
 	srx->max_msg_size = srx->domain->attr->max_msg_size;
 	srx->rx_selective = true; /* without FI_COMPLETION the endpoint decides */

@@ -18,15 +18,15 @@ struct emu_stx {
 	struct fid_stx fid;
 	struct emu_domain *domain;
 	struct stx *dev;
-	atomic_uint sharers;	/* endpoints bound to it */
+	atomic_uint sharers; /* endpoints bound to it */
 };
 
 int emu_stx_open(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context);
 int emu_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **srx, void *context);
 
 /* For endpoints that are not enabled. 0; -FI_EINVAL after a line of log, -FI_EDOMAIN, -FI_EBADFLAGS. */
-int  shared_bind_tx(struct emu_ep *ep, struct emu_stx *stx, uint64_t flags);
-int  shared_bind_rx(struct emu_ep *ep, struct emu_ep *srx, uint64_t flags);
+int shared_bind_tx(struct emu_ep *ep, struct emu_stx *stx, uint64_t flags);
+int shared_bind_rx(struct emu_ep *ep, struct emu_ep *srx, uint64_t flags);
 void shared_unbind(struct emu_ep *ep);
 
 #endif

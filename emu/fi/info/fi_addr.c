@@ -99,7 +99,7 @@ uint32_t addr_format(int family, uint32_t asked)
 size_t addr_text(const struct sockaddr *addr, char *text, size_t size)
 {
 	char host[INET6_ADDRSTRLEN] = "?";
-	int  length;
+	int length;
 
 	if (addr->sa_family == AF_INET) {
 		inet_ntop(AF_INET, &v4(addr)->sin_addr, host, sizeof(host));
@@ -116,12 +116,12 @@ size_t addr_text(const struct sockaddr *addr, char *text, size_t size)
 /* The address's network and prefix length: "192.0.2.0/24". */
 static void write_network(const struct sockaddr *addr, const struct sockaddr *mask, char *text, size_t size)
 {
-	bool     is_v4 = addr->sa_family == AF_INET;
+	bool is_v4 = addr->sa_family == AF_INET;
 	const uint8_t *from = is_v4 ? (const uint8_t *)&v4(addr)->sin_addr : v6(addr)->sin6_addr.s6_addr;
 	const uint8_t *keep = is_v4 ? (const uint8_t *)&v4(mask)->sin_addr : v6(mask)->sin6_addr.s6_addr;
-	uint8_t  network[16] = { 0 };
+	uint8_t network[16] = { 0 };
 	unsigned bits = 0;
-	char     host[INET6_ADDRSTRLEN] = "?";
+	char host[INET6_ADDRSTRLEN] = "?";
 
 	for (size_t i = 0; i < (is_v4 ? 4 : 16); i++) {
 		network[i] = from[i] & keep[i];
@@ -189,8 +189,7 @@ int addr_local(const char *iface, int family, struct local_addr **list, size_t *
 	return 0;
 }
 
-int addr_resolve(const char *node, const char *service, int family, bool numeric, bool passive,
-		 struct sockaddr_storage *out)
+int addr_resolve(const char *node, const char *service, int family, bool numeric, bool passive, struct sockaddr_storage *out)
 {
 	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
@@ -216,7 +215,7 @@ bool addr_route(const struct sockaddr_storage *to, struct sockaddr_storage *from
 	struct sockaddr_storage target = *to;
 	socklen_t length = sizeof(*from);
 	bool ok;
-	int  fd;
+	int fd;
 
 	fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)

@@ -12,12 +12,12 @@
 
 /* One usable address of this machine. */
 struct local_addr {
-	struct sockaddr_storage addr;	/* port 0 */
+	struct sockaddr_storage addr; /* port 0 */
 	char iface[IF_NAMESIZE];
-	char network[64];		/* "192.0.2.0/24" */
+	char network[64]; /* "192.0.2.0/24" */
 };
 
-enum { RESOLVED_MAX = 16 };	/* most addresses used of one name */
+enum { RESOLVED_MAX = 16 }; /* most addresses used of one name */
 
 /* Bytes of an IPv4 or IPv6 socket address; 0 for other families. */
 size_t addr_size(const struct sockaddr *addr);
@@ -26,7 +26,7 @@ void addr_set_port(struct sockaddr_storage *addr, uint16_t port);
 bool addr_is_wildcard(const struct sockaddr_storage *addr);
 bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 /* AF_INET, AF_INET6 or AF_UNSPEC (FI_FORMAT_UNSPEC, FI_SOCKADDR, FI_SOCKADDR_IP); -1 for a format that is not ours. */
-int  addr_family(uint32_t format);
+int addr_family(uint32_t format);
 /* The format of an address of this family, if `asked` was asked for: a format that takes both families stays. */
 uint32_t addr_format(int family, uint32_t asked);
 
@@ -40,8 +40,7 @@ int addr_local(const char *iface, int family, struct local_addr **list, size_t *
 
 /* Resolves as getaddrinfo(); IPv4 first. `passive`: without a node the result is any address, not loopback. Returns how many
  * were written to `out` (RESOLVED_MAX), or -FI_ENODATA. */
-int addr_resolve(const char *node, const char *service, int family, bool numeric, bool passive,
-		 struct sockaddr_storage *out);
+int addr_resolve(const char *node, const char *service, int family, bool numeric, bool passive, struct sockaddr_storage *out);
 
 /* The address from which this machine would speak to `to`, port 0. False if there is no route. */
 bool addr_route(const struct sockaddr_storage *to, struct sockaddr_storage *from);

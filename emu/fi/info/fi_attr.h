@@ -19,52 +19,52 @@
 enum close_order { CLOSE_ANY, CLOSE_MR_LAST, CLOSE_MR_FIRST };
 
 struct attr_table {
-	const char *name;	/* as FI_EMU_PERSONALITY says it */
-	uint64_t caps;		/* all that are built; struct attr_type excludes some for a type of endpoint */
-	int      mr_mode;	/* asked of a program, of the bits that it offers */
-	size_t   mr_key_size;
-	size_t   raw_key_size;	/* instead of mr_key_size under FI_MR_RAW */
-	size_t   mr_iov_limit;
-	size_t   iov_limit;	/* transmit and receive */
-	size_t   rma_iov_limit;
-	size_t   inject_size;
-	size_t   max_msg_size;	/* this and the next two: of reliable endpoints (struct attr_type) */
-	size_t   cq_data_size;
+	const char *name; /* as FI_EMU_PERSONALITY says it */
+	uint64_t caps;    /* all that are built; struct attr_type excludes some for a type of endpoint */
+	int mr_mode;      /* asked of a program, of the bits that it offers */
+	size_t mr_key_size;
+	size_t raw_key_size; /* instead of mr_key_size under FI_MR_RAW */
+	size_t mr_iov_limit;
+	size_t iov_limit; /* transmit and receive */
+	size_t rma_iov_limit;
+	size_t inject_size;
+	size_t max_msg_size; /* this and the next two: of reliable endpoints (struct attr_type) */
+	size_t cq_data_size;
 	uint64_t msg_order;
-	size_t   tx_size, rx_size;
-	size_t   buffered_recv;
-	size_t   cntr_cnt, cq_cnt, ep_cnt, mr_cnt;	/* per domain */
-	size_t   ctx_cnt;	/* per domain: transmit, and receive, contexts of scalable endpoints and shared ones */
-	size_t   max_err_data;
-	bool     cntr_wait_none;	/* fi_cntr_wait() waits with FI_WAIT_NONE, too, where fi_cntr(3) calls it invalid */
+	size_t tx_size, rx_size;
+	size_t buffered_recv;
+	size_t cntr_cnt, cq_cnt, ep_cnt, mr_cnt; /* per domain */
+	size_t ctx_cnt; /* per domain: transmit, and receive, contexts of scalable endpoints and shared ones */
+	size_t max_err_data;
+	bool cntr_wait_none; /* fi_cntr_wait() waits with FI_WAIT_NONE, too, where fi_cntr(3) calls it invalid */
 	/* fi_ep_bind() binds counters and a shared transmit context to an endpoint that is enabled; the context with any
 	 * tx_ctx_cnt that the endpoint was opened with, as providers sockets and shm do. */
-	bool     binds_late;
+	bool binds_late;
 	/* Settings change these for any personality. */
-	enum close_order close;	/* FI_EMU_MR_CLOSE */
-	bool     pinned;	/* FI_EMU_PINNED */
-	bool     mr_cache;	/* FI_EMU_MR_CACHE */
-	bool     fetch_reads;	/* FI_EMU_FETCH_RIGHTS=both */
+	enum close_order close; /* FI_EMU_MR_CLOSE */
+	bool pinned;            /* FI_EMU_PINNED */
+	bool mr_cache;          /* FI_EMU_MR_CACHE */
+	bool fetch_reads;       /* FI_EMU_FETCH_RIGHTS=both */
 };
 
 extern const struct attr_table attr_strict, attr_lax;
 
 /* Initialisers of the fields that have the same value in all personalities. */
-#define ATTR_COMMON \
-	.caps = ATTR_CAPS, .mr_key_size = RAW_KEY_PLAIN, .raw_key_size = RAW_KEY_LONG, .mr_iov_limit = LIMIT_IOV, \
+#define ATTR_COMMON                                                                                                         \
+	.caps = ATTR_CAPS, .mr_key_size = RAW_KEY_PLAIN, .raw_key_size = RAW_KEY_LONG, .mr_iov_limit = LIMIT_IOV,           \
 	.iov_limit = LIMIT_IOV, .rma_iov_limit = LIMIT_IOV, .inject_size = LIMIT_INJECT, .max_msg_size = ATTR_MAX_MSG_SIZE, \
-	.cq_data_size = 8, .msg_order = ATTR_MSG_ORDER, .tx_size = LIMIT_TX_OPS, .rx_size = LIMIT_RX_OPS, \
-	.buffered_recv = LIMIT_UNEXPECTED_BYTES, .cntr_cnt = 65536, .cq_cnt = 65536, .ep_cnt = 65536, .ctx_cnt = 65536, \
+	.cq_data_size = 8, .msg_order = ATTR_MSG_ORDER, .tx_size = LIMIT_TX_OPS, .rx_size = LIMIT_RX_OPS,                   \
+	.buffered_recv = LIMIT_UNEXPECTED_BYTES, .cntr_cnt = 65536, .cq_cnt = 65536, .ep_cnt = 65536, .ctx_cnt = 65536,     \
 	.mr_cnt = LIMIT_REGIONS, .max_err_data = LIMIT_ERROR_TEXT
 
 /* The properties of endpoints of a type, in every personality. */
 struct attr_type {
 	enum fi_ep_type type;
 	uint32_t protocol;
-	uint64_t caps_not;	/* the personality's capabilities that they lack */
-	uint64_t levels;	/* of completion */
-	bool     reliable;	/* messages have any length, are in order, and wait for a receive; else none of this */
-	size_t   contexts;	/* at most, per side */
+	uint64_t caps_not; /* the personality's capabilities that they lack */
+	uint64_t levels;   /* of completion */
+	bool reliable;     /* messages have any length, are in order, and wait for a receive; else none of this */
+	size_t contexts;   /* at most, per side */
 };
 
 enum { ATTR_TYPES = 3 };
@@ -75,32 +75,31 @@ extern const struct attr_type attr_types[ATTR_TYPES];
 const struct attr_type *attr_type(enum fi_ep_type type);
 /* The capabilities that programs of this API version may ask of endpoints of a type, and the longest message of one. */
 uint64_t attr_type_caps(const struct attr_table *attr, const struct attr_type *type, uint32_t api);
-size_t   attr_type_message(const struct attr_table *attr, const struct attr_type *type);
+size_t attr_type_message(const struct attr_table *attr, const struct attr_type *type);
 uint64_t attr_type_order(const struct attr_table *attr, const struct attr_type *type);
 
 /* Both tables offer these; the tables differ in what they ask. */
-#define ATTR_CAPS \
-	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND | FI_RECV | FI_REMOTE_READ | \
-	 FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | \
-	 FI_HMEM | FI_FENCE | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_NAMED_RX_CTX | FI_TRIGGER | FI_SHARED_AV | \
-	 ATTR_CAPS_2_0)
+#define ATTR_CAPS                                                                                                              \
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
+	 FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_FENCE |      \
+	 FI_LOCAL_COMM | FI_REMOTE_COMM | FI_NAMED_RX_CTX | FI_TRIGGER | FI_SHARED_AV | ATTR_CAPS_2_0)
 /* Those of them that are offered only to programs of API 2.0 and later. */
 #define ATTR_CAPS_2_0 (COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV | COMPAT_EXACT_DIRECTED_RECV)
 /* Granted only if asked for: they change how registration is read (S138), turn messages into errors, refuse receives. */
 #define ATTR_CAPS_ASKED (FI_HMEM | FI_SOURCE_ERR | COMPAT_EXACT_DIRECTED_RECV)
 /* Completion levels. All of them are met at once where no completion comes before the target's verdict. */
 #define ATTR_LEVELS (FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
-#define ATTR_MSG_ORDER \
-	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAR | \
-	 FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | \
-	 FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
+#define ATTR_MSG_ORDER                                                                                                           \
+	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAR | FI_ORDER_SAW | \
+	 FI_ORDER_SAS | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR |        \
+	 FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 /* Any fields, up to the highest bit; 2.0 has removed the name FI_TAG_GENERIC. */
 #define ATTR_TAG_FORMAT 0xaaaaaaaaaaaaaaaaull
 #define ATTR_MAX_MSG_SIZE ((size_t)INT64_MAX)
 
 /* Protocols of the endpoints: provider-specific (the high bit), so they cannot be mistaken for another provider's. */
-#define ATTR_PROTOCOL		(0x80000000u | 0x656d75u)
-#define ATTR_PROTOCOL_DGRAM	(0x80000000u | 0x656d64u)
-#define ATTR_PROTOCOL_VERSION	1u
+#define ATTR_PROTOCOL (0x80000000u | 0x656d75u)
+#define ATTR_PROTOCOL_DGRAM (0x80000000u | 0x656d64u)
+#define ATTR_PROTOCOL_VERSION 1u
 
 #endif

@@ -3,10 +3,5 @@
 #include "emu/fi/info/fi_attr.h"
 
 const struct attr_table attr_lax = {
-	ATTR_COMMON,
-	.name = "lax",
-	.mr_mode = 0,
-	.cntr_wait_none = true,
-	.binds_late = true,
-	.close = CLOSE_ANY,
+	ATTR_COMMON, .name = "lax", .mr_mode = 0, .cntr_wait_none = true, .binds_late = true, .close = CLOSE_ANY,
 };

@@ -3,16 +3,21 @@
 #include "emu/fi/info/fi_attr.h"
 
 const struct attr_type attr_types[ATTR_TYPES] = {
-	{ .type = FI_EP_RDM, .protocol = ATTR_PROTOCOL, .levels = ATTR_LEVELS, .reliable = true,
-	  .contexts = LIMIT_CONTEXTS },
+	{ .type = FI_EP_RDM, .protocol = ATTR_PROTOCOL, .levels = ATTR_LEVELS, .reliable = true, .contexts = LIMIT_CONTEXTS },
 	/* No FI_SOURCE: there is one peer alone, and the program knows it. */
-	{ .type = FI_EP_MSG, .protocol = ATTR_PROTOCOL, .levels = ATTR_LEVELS, .reliable = true, .contexts = 1,
+	{ .type = FI_EP_MSG,
+	  .protocol = ATTR_PROTOCOL,
+	  .levels = ATTR_LEVELS,
+	  .reliable = true,
+	  .contexts = 1,
 	  .caps_not = FI_DIRECTED_RECV | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_EXACT_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR },
 	/* Messages alone, and no peer confirms that they have arrived (fi_cq(3)). */
-	{ .type = FI_EP_DGRAM, .protocol = ATTR_PROTOCOL_DGRAM, .levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE,
+	{ .type = FI_EP_DGRAM,
+	  .protocol = ATTR_PROTOCOL_DGRAM,
+	  .levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE,
 	  .contexts = 1,
-	  .caps_not = FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE |
-		      FI_RMA_EVENT | FI_RMA_PMEM | FI_NAMED_RX_CTX | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV },
+	  .caps_not = FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |
+		      FI_RMA_PMEM | FI_NAMED_RX_CTX | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV },
 };
 
 const struct attr_type *attr_type(enum fi_ep_type type)

@@ -23,14 +23,14 @@ struct info_request {
 	const char *node, *service;
 	uint64_t flags;
 	const struct fi_info *hints;
-	int      family;
+	int family;
 	const struct settings *settings;
-	struct local_addr *local;	/* this machine's */
-	size_t   local_count;
+	struct local_addr *local; /* this machine's */
+	size_t local_count;
 	struct sockaddr_storage source[RESOLVED_MAX], dest[RESOLVED_MAX];
-	int      source_count, dest_count;	/* 0: not given */
+	int source_count, dest_count; /* 0: not given */
 	struct fi_info *made, **end;
-	char     why[256];
+	char why[256];
 };
 
 static int info_no_match(struct info_request *req, const char *what, const char *detail)
@@ -40,8 +40,8 @@ static int info_no_match(struct info_request *req, const char *what, const char 
 }
 
 /* Takes an address from the hints. */
-static int take_hint(struct info_request *req, const char *field, const void *addr, size_t length,
-		     struct sockaddr_storage *out, int *count)
+static int take_hint(struct info_request *req, const char *field, const void *addr, size_t length, struct sockaddr_storage *out,
+		     int *count)
 {
 	const struct sockaddr *given = addr;
 
@@ -63,7 +63,7 @@ static int find_addresses(struct info_request *req)
 	const struct fi_info *hints = req->hints;
 	bool named = req->node || req->service;
 	bool own = req->flags & FI_SOURCE;
-	int  count, err = 0;
+	int count, err = 0;
 
 	if (named) {
 		count = addr_resolve(req->node, req->service, req->family, req->flags & FI_NUMERICHOST, own,
@@ -207,8 +207,10 @@ static int make_all(struct info_request *req, const struct fi_info *template)
 	if (!req->local_count)
 		return info_no_match(req, "no interface with a usable address is up; FI_EMU_IFACE is",
 				     req->settings->iface ? req->settings->iface : "not set");
-	return info_no_match(req, "no own address fits: the source asked is not one of this machine, no route leads to the peer, "
-			     "or the domain or fabric asked by name does not exist", NULL);
+	return info_no_match(req,
+			     "no own address fits: the source asked is not one of this machine, no route leads to the peer, "
+			     "or the domain or fabric asked by name does not exist",
+			     NULL);
 }
 
 /* Makes one template for each type of endpoint that fits, and returns how many. `why` tells why the type asked for does not fit; if
@@ -276,7 +278,11 @@ int emu_getinfo(uint32_t api, const char *node, const char *service, uint64_t fl
 {
 	struct settings settings;
 	struct info_request req = {
-		.node = node, .service = service, .flags = flags, .hints = hints, .settings = &settings,
+		.node = node,
+		.service = service,
+		.flags = flags,
+		.hints = hints,
+		.settings = &settings,
 	};
 	int err;
 
@@ -288,7 +294,8 @@ int emu_getinfo(uint32_t api, const char *node, const char *service, uint64_t fl
 		return *list ? 0 : -FI_ENOMEM;
 	}
 	if ((flags & FI_SOURCE) && !node && !service)
-		return REFUSE(CORE, -FI_EINVAL, "fi_getinfo: FI_SOURCE says that node and service name the own address, and "
+		return REFUSE(CORE, -FI_EINVAL,
+			      "fi_getinfo: FI_SOURCE says that node and service name the own address, and "
 			      "both are NULL.");
 	err = settings_read(&settings);
 	if (err)

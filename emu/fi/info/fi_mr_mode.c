@@ -4,12 +4,12 @@
 
 #include "emu/fi/provider/fi_compat.h"
 
-#define MODE_BASIC	(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)	/* S87: FI_MR_BASIC stands for these */
-#define MODE_GATES	(FI_MR_RMA_EVENT | FI_MR_ENDPOINT)	/* regions are bound and enabled */
+#define MODE_BASIC (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY) /* S87: FI_MR_BASIC stands for these */
+#define MODE_GATES (FI_MR_RMA_EVENT | FI_MR_ENDPOINT)                   /* regions are bound and enabled */
 /* Bits that matter only to remote accesses. */
-#define MODE_TARGET	(FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_MMU_NOTIFY | MODE_GATES)
-#define MODE_LEGACY	(COMPAT_MR_BASIC | COMPAT_MR_SCALABLE)
-#define MODE_RULES	(MODE_BASIC | FI_MR_LOCAL | FI_MR_RAW | FI_MR_MMU_NOTIFY | MODE_GATES)
+#define MODE_TARGET (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_MMU_NOTIFY | MODE_GATES)
+#define MODE_LEGACY (COMPAT_MR_BASIC | COMPAT_MR_SCALABLE)
+#define MODE_RULES (MODE_BASIC | FI_MR_LOCAL | FI_MR_RAW | FI_MR_MMU_NOTIFY | MODE_GATES)
 
 bool caps_rma_target(uint64_t caps)
 {

@@ -9,8 +9,8 @@
 
 /* The answer of fi_getinfo. */
 struct mr_grant {
-	int      mr_mode;	/* domain_attr->mr_mode */
-	uint64_t mode;		/* FI_LOCAL_MR or 0 */
+	int mr_mode;   /* domain_attr->mr_mode */
+	uint64_t mode; /* FI_LOCAL_MR or 0 */
 };
 
 /* Returns those bits of a personality that libfabric's layered providers (ofi_rxm, ofi_rxd) meet. They pass the others on in

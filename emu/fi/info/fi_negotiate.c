@@ -16,11 +16,12 @@
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_registry.h"
 
-#define TX_CAPS	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE | FI_RMA_PMEM | \
-		 FI_HMEM | FI_NAMED_RX_CTX | FI_TRIGGER)
-#define RX_CAPS	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
-		 FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | \
-		 FI_TRIGGER | ATTR_CAPS_2_0)
+#define TX_CAPS                                                                                                      \
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE | FI_RMA_PMEM | FI_HMEM | \
+	 FI_NAMED_RX_CTX | FI_TRIGGER)
+#define RX_CAPS                                                                                                                    \
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | \
+	 FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_TRIGGER | ATTR_CAPS_2_0)
 #define MSG_MODIFIERS (FI_SEND | FI_RECV)
 #define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define TX_FLAGS (FI_COMPLETION | FI_INJECT)
@@ -33,9 +34,9 @@ struct want {
 	uint32_t api;
 	const struct fi_info *hints;
 	const struct attr_type *type;
-	uint64_t caps;		/* of endpoints of that type */
-	int      mr_mode;	/* the bits that the personality asks for */
-	char  *why;
+	uint64_t caps; /* of endpoints of that type */
+	int mr_mode;   /* the bits that the personality asks for */
+	char *why;
 	size_t size;
 };
 
@@ -198,8 +199,7 @@ static bool fit_ep(const struct want *want, struct fi_info *info)
 		return no_offer(want, "msg_prefix_size %zu asked, none offered", asked->msg_prefix_size);
 	if (!fit_contexts(want, ep))
 		return false;
-	if (auth_known(want->api) &&
-	    !fit_auth(want, asked->auth_key, asked->auth_key_size, &ep->auth_key, &ep->auth_key_size))
+	if (auth_known(want->api) && !fit_auth(want, asked->auth_key, asked->auth_key_size, &ep->auth_key, &ep->auth_key_size))
 		return false;
 	if (asked->mem_tag_format && want->caps & FI_TAGGED) /* any fields will do: all bits of a tag are matched */
 		ep->mem_tag_format = asked->mem_tag_format;
@@ -305,12 +305,10 @@ static bool fit_domain(const struct want *want, struct fi_info *info)
 
 	if (!asked)
 		return true;
-	return fit_domain_auth(want, domain) &&
-	       only(want, "domain_attr->caps", asked->caps, DOMAIN_CAPS, FI_TYPE_CAPS) &&
+	return fit_domain_auth(want, domain) && only(want, "domain_attr->caps", asked->caps, DOMAIN_CAPS, FI_TYPE_CAPS) &&
 	       at_most(want, "cq_data_size", asked->cq_data_size, domain->cq_data_size) &&
 	       at_most(want, "mr_iov_limit", asked->mr_iov_limit, domain->mr_iov_limit) &&
-	       at_most(want, "cq_cnt", asked->cq_cnt, domain->cq_cnt) &&
-	       at_most(want, "ep_cnt", asked->ep_cnt, domain->ep_cnt) &&
+	       at_most(want, "cq_cnt", asked->cq_cnt, domain->cq_cnt) && at_most(want, "ep_cnt", asked->ep_cnt, domain->ep_cnt) &&
 	       at_most(want, "cntr_cnt", asked->cntr_cnt, domain->cntr_cnt) &&
 	       at_most(want, "mr_cnt", asked->mr_cnt, domain->mr_cnt) &&
 	       at_most(want, "tx_ctx_cnt", asked->tx_ctx_cnt, domain->tx_ctx_cnt) &&
@@ -348,8 +346,7 @@ static bool fit_mr_mode(const struct want *want, struct fi_info *info)
 	struct mr_grant grant;
 	const char *why;
 
-	why = mr_mode_grant(want->api, want->mr_mode, info->caps, asked ? asked->mr_mode : 0, want->hints->mode,
-			    &grant);
+	why = mr_mode_grant(want->api, want->mr_mode, info->caps, asked ? asked->mr_mode : 0, want->hints->mode, &grant);
 	if (why)
 		return no_offer(want, "mr_mode %#x: %s", (unsigned)(asked ? asked->mr_mode : 0), why);
 	if (asked && !fit_open_domain(want, asked, &grant))
@@ -367,8 +364,7 @@ static bool fit_rest(const struct want *want, struct fi_info *info)
 
 	(void)info;
 	if (addr_family(want->hints->addr_format) < 0)
-		return no_offer(want, "addr_format %u not offered: addresses are of IPv4 or IPv6",
-				want->hints->addr_format);
+		return no_offer(want, "addr_format %u not offered: addresses are of IPv4 or IPv6", want->hints->addr_format);
 	if (want->hints->handle && (want->type->type != FI_EP_MSG || !registry_is_a(FI_CLASS_PEP, want->hints->handle)))
 		return no_offer(want, "info->handle is not an open passive endpoint, or not for FI_EP_MSG");
 	return !fabric || at_most(want, "prov_version", fabric->prov_version, emu_provider.version);
@@ -387,20 +383,33 @@ static void offer(const struct want *want, struct fi_info *info)
 	info->caps = caps;
 	info->mode = grant.mode;
 	*info->tx_attr = (struct fi_tx_attr){
-		.caps = caps & TX_CAPS, .mode = grant.mode, .msg_order = attr_type_order(attr, type),
-		.inject_size = attr->inject_size, .size = attr->tx_size, .iov_limit = attr->iov_limit,
+		.caps = caps & TX_CAPS,
+		.mode = grant.mode,
+		.msg_order = attr_type_order(attr, type),
+		.inject_size = attr->inject_size,
+		.size = attr->tx_size,
+		.iov_limit = attr->iov_limit,
 		.rma_iov_limit = caps & FI_RMA ? attr->rma_iov_limit : 0,
 	};
 	*info->rx_attr = (struct fi_rx_attr){
-		.caps = caps & RX_CAPS, .mode = grant.mode, .msg_order = attr_type_order(attr, type),
-		.total_buffered_recv = type->reliable ? attr->buffered_recv : 0, .size = attr->rx_size,
+		.caps = caps & RX_CAPS,
+		.mode = grant.mode,
+		.msg_order = attr_type_order(attr, type),
+		.total_buffered_recv = type->reliable ? attr->buffered_recv : 0,
+		.size = attr->rx_size,
 		.iov_limit = attr->iov_limit,
 	};
 	*info->ep_attr = (struct fi_ep_attr){
-		.type = type->type, .protocol = type->protocol, .protocol_version = ATTR_PROTOCOL_VERSION,
-		.max_msg_size = longest, .max_order_raw_size = type->reliable ? longest : 0,
-		.max_order_war_size = type->reliable ? longest : 0, .max_order_waw_size = type->reliable ? longest : 0,
-		.mem_tag_format = caps & FI_TAGGED ? ATTR_TAG_FORMAT : 0, .tx_ctx_cnt = 1, .rx_ctx_cnt = 1,
+		.type = type->type,
+		.protocol = type->protocol,
+		.protocol_version = ATTR_PROTOCOL_VERSION,
+		.max_msg_size = longest,
+		.max_order_raw_size = type->reliable ? longest : 0,
+		.max_order_war_size = type->reliable ? longest : 0,
+		.max_order_waw_size = type->reliable ? longest : 0,
+		.mem_tag_format = caps & FI_TAGGED ? ATTR_TAG_FORMAT : 0,
+		.tx_ctx_cnt = 1,
+		.rx_ctx_cnt = 1,
 	};
 }
 
@@ -439,12 +448,18 @@ static void offer_domain(const struct want *want, struct fi_domain_attr *domain)
 	domain->mr_cnt = attr->mr_cnt;
 }
 
-struct fi_info *negotiate(const struct settings *settings, uint32_t api, const struct fi_info *hints,
-			  const struct attr_type *type, bool layered, char *why, size_t size)
+struct fi_info *negotiate(const struct settings *settings, uint32_t api, const struct fi_info *hints, const struct attr_type *type,
+			  bool layered, char *why, size_t size)
 {
 	struct want want = {
-		.attr = settings->attr, .settings = settings, .api = api, .hints = hints, .type = type,
-		.caps = attr_type_caps(settings->attr, type, api), .why = why, .size = size,
+		.attr = settings->attr,
+		.settings = settings,
+		.api = api,
+		.hints = hints,
+		.type = type,
+		.caps = attr_type_caps(settings->attr, type, api),
+		.why = why,
+		.size = size,
 		.mr_mode = layered ? mr_mode_layered(settings->attr->mr_mode) : settings->attr->mr_mode,
 	};
 	struct fi_info *info = fi_allocinfo();
@@ -457,8 +472,8 @@ struct fi_info *negotiate(const struct settings *settings, uint32_t api, const s
 	info->fabric_attr->api_version = api;
 	if (!hints)
 		return info;
-	if (fit_ep(&want, info) && fit_caps(&want, info) && fit_tx(&want, info) && fit_rx(&want, info) &&
-	    fit_domain(&want, info) && fit_mr_mode(&want, info) && fit_rest(&want, info))
+	if (fit_ep(&want, info) && fit_caps(&want, info) && fit_tx(&want, info) && fit_rx(&want, info) && fit_domain(&want, info) &&
+	    fit_mr_mode(&want, info) && fit_rest(&want, info))
 		return info;
 	fi_freeinfo(info);
 	return NULL;

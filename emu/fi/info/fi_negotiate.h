@@ -16,8 +16,8 @@ struct fi_info;
 /* Returns an info of fi_allocinfo() with all but addresses, names and prov_name set, for endpoints of this type; or NULL with
  * one sentence in `why` (empty: out of memory). `hints` may be NULL. `layered`: a layered provider of libfabric asks, to build
  * upon this one. */
-struct fi_info *negotiate(const struct settings *settings, uint32_t api, const struct fi_info *hints,
-			  const struct attr_type *type, bool layered, char *why, size_t size);
+struct fi_info *negotiate(const struct settings *settings, uint32_t api, const struct fi_info *hints, const struct attr_type *type,
+			  bool layered, char *why, size_t size);
 
 /* FI_MULTI_RECV if receives of any kind know the flag, else 0. */
 static inline uint64_t caps_multi(uint64_t caps)

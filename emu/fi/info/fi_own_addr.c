@@ -42,8 +42,11 @@ static int first_address(int family, uint16_t port, struct sockaddr_storage *at)
 		addr_set_port(at, port);
 	}
 	free(local);
-	return count ? 0 : REFUSE(CORE, -FI_EADDRNOTAVAIL, "fi_endpoint: no interface has a usable address of that family; "
-				  "FI_EMU_IFACE is %s.", settings.iface ? settings.iface : "not set");
+	return count ? 0
+		     : REFUSE(CORE, -FI_EADDRNOTAVAIL,
+			      "fi_endpoint: no interface has a usable address of that family; "
+			      "FI_EMU_IFACE is %s.",
+			      settings.iface ? settings.iface : "not set");
 }
 
 int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_storage *at)
@@ -54,7 +57,8 @@ int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_sto
 		return first_address(addr_family(format), 0, at);
 	err = own_address_take(info->src_addr, info->src_addrlen, FI_FORMAT_UNSPEC, at);
 	if (err)
-		return REFUSE(CORE, err, "fi_endpoint: info->src_addr is no IPv4 or IPv6 socket address of info->src_addrlen "
+		return REFUSE(CORE, err,
+			      "fi_endpoint: info->src_addr is no IPv4 or IPv6 socket address of info->src_addrlen "
 			      "bytes. Pass an info as fi_getinfo gave it.");
 	if (!addr_is_wildcard(at))
 		return 0;
@@ -66,7 +70,8 @@ int address_tell(const struct sockaddr_storage *name, void *addr, size_t *length
 	size_t given, size = addr_size((const struct sockaddr *)name);
 
 	if (!length || (*length && !addr))
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_getname or fi_getpeer: addrlen is NULL, or says that addr has room and "
+		return REFUSE(EP_CTRL, -FI_EINVAL,
+			      "fi_getname or fi_getpeer: addrlen is NULL, or says that addr has room and "
 			      "addr is NULL.");
 	given = *length;
 	if (given)

@@ -17,7 +17,7 @@
 #include "emu/fi/provider/fi_secret.h"
 #include "emu/fi/provider/fi_setting_say.h"
 
-enum { SETTING_TIMEOUT_MIN_MS = 1000, SETTING_TIMEOUT_MAX_MS = 3600000 };	/* TCP's idle probes count in seconds */
+enum { SETTING_TIMEOUT_MIN_MS = 1000, SETTING_TIMEOUT_MAX_MS = 3600000 }; /* TCP's idle probes count in seconds */
 
 static const struct setting {
 	const char *name;
@@ -81,14 +81,13 @@ static const struct setting {
 void settings_define(void)
 {
 	for (size_t i = 0; i < sizeof(settings_known) / sizeof(settings_known[0]); i++)
-		fi_param_define(&emu_provider, settings_known[i].name, settings_known[i].type, "%s",
-				settings_known[i].help);
+		fi_param_define(&emu_provider, settings_known[i].name, settings_known[i].type, "%s", settings_known[i].help);
 }
 
 /* Finds the value of a setting among `words` (NULL ends them). *index stays if the setting is not set. */
 static int read_word(const char *name, const char *const *words, size_t *index)
 {
-	char *value = NULL, list[128] = "";	/* the words are few and short */
+	char *value = NULL, list[128] = ""; /* the words are few and short */
 	size_t length = 0;
 
 	if (fi_param_get_str(&emu_provider, name, &value) || !value)
@@ -146,7 +145,7 @@ static int read_retry(struct settings *settings)
 static int read_unexpected(uint64_t *bytes)
 {
 	size_t value = 0;
-	int    err = fi_param_get_size_t(&emu_provider, "unexpected_bytes", &value);
+	int err = fi_param_get_size_t(&emu_provider, "unexpected_bytes", &value);
 
 	*bytes = 0;
 	if (err == -FI_ENODATA)
@@ -266,7 +265,7 @@ static int settings_read_fault(const char **path)
 
 static int read_personality(const struct attr_table **attr)
 {
-	static const struct attr_table *const tables[] = { &attr_strict, &attr_lax };	/* the first is the default */
+	static const struct attr_table *const tables[] = { &attr_strict, &attr_lax }; /* the first is the default */
 	enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 	const char *names[TABLES + 1];
 	size_t index = 0;
@@ -306,15 +305,14 @@ int settings_read(struct settings *settings)
 	static const char *const digest_words[] = { "head", "full", "off", NULL };
 	static const enum nic_digest digests[] = { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 	static const char *const local_words[] = { "unix", "tcp", NULL };
-	size_t local = 0, progress = 0, digest = 0;	/* the first words are the defaults */
-	char  *iface = NULL;
+	size_t local = 0, progress = 0, digest = 0; /* the first words are the defaults */
+	char *iface = NULL;
 
 	setting_names_check(&settings_known[0].name, sizeof(settings_known) / sizeof(settings_known[0]), sizeof(settings_known[0]));
 	if (read_word("progress", progress_words, &progress) || read_word("local", local_words, &local) ||
 	    read_word("digest", digest_words, &digest) || read_over_personality(settings) || read_retry(settings) ||
-	    read_ports(&settings->bound) || read_advertise(&settings->bound) ||
-	    read_unexpected(&settings->unexpected_bytes) || read_dgram(settings) ||
-	    read_secret_file(&settings->secret_file) || settings_read_fault(&settings->fault))
+	    read_ports(&settings->bound) || read_advertise(&settings->bound) || read_unexpected(&settings->unexpected_bytes) ||
+	    read_dgram(settings) || read_secret_file(&settings->secret_file) || settings_read_fault(&settings->fault))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;

@@ -41,8 +41,10 @@ static int close_check(const struct emu_mr *mr)
 	else if (mr->mr && mr->mr->refreshes)
 		err = REFUSE(MR, -FI_EBUSY, "fi_close: fi_mr_refresh is at work on the region. Wait for it first.");
 	else if (mr->mr && mr->mr->bindings && domain->close->region_waits)
-		err = REFUSE(MR, -FI_EBUSY, "fi_close: an endpoint or counter that the region is bound to is open (S180, S181, "
-			     "FI_EMU_MR_CLOSE=%s). Close that first.", domain->close->name);
+		err = REFUSE(MR, -FI_EBUSY,
+			     "fi_close: an endpoint or counter that the region is bound to is open (S180, S181, "
+			     "FI_EMU_MR_CLOSE=%s). Close that first.",
+			     domain->close->name);
 	return err;
 }
 
@@ -156,9 +158,11 @@ static int mr_populate(const struct emu_domain *domain, const struct mr_memory *
 
 		err = populate(segment, writable, memory->stop);
 		if (err == -FI_EFAULT)
-			REFUSE(MR, err, "fi_mr_reg: %zu B at %p are not backed by memory that could be %s (S79, "
-			       "FI_MR_ALLOCATED). Map the memory before it is registered%s.", segment->iov_len, segment->iov_base,
-			       writable ? "written" : "read", writable ? ", and writable where the access asks for it" : "");
+			REFUSE(MR, err,
+			       "fi_mr_reg: %zu B at %p are not backed by memory that could be %s (S79, "
+			       "FI_MR_ALLOCATED). Map the memory before it is registered%s.",
+			       segment->iov_len, segment->iov_base, writable ? "written" : "read",
+			       writable ? ", and writable where the access asks for it" : "");
 	}
 	return err;
 }
@@ -217,11 +221,15 @@ __attribute__((cold)) static int not_added(int err, const struct mr_request *req
 {
 	switch (err) {
 	case -FI_ENOKEY:
-		return REFUSE(MR, err, "fi_mr_reg: key %#llx is in use (S35). Ask for another requested_key, or close the region "
-			      "that has it.", (unsigned long long)req->key);
+		return REFUSE(MR, err,
+			      "fi_mr_reg: key %#llx is in use (S35). Ask for another requested_key, or close the region "
+			      "that has it.",
+			      (unsigned long long)req->key);
 	case -FI_EKEYREJECTED:
-		return REFUSE(MR, err, "fi_mr_reg: key %#llx is not available (S36). A key fits into mr_key_size bytes, and all "
-			      "ones is none.", (unsigned long long)req->key);
+		return REFUSE(MR, err,
+			      "fi_mr_reg: key %#llx is not available (S36). A key fits into mr_key_size bytes, and all "
+			      "ones is none.",
+			      (unsigned long long)req->key);
 	case -FI_EINVAL:
 		return REFUSE(MR, err, "fi_mr_regattr: not fully inside the region given as base_mr (S122).");
 	default:

@@ -20,18 +20,18 @@ struct pin;
 
 /* Rarely used parts of a region; each may be NULL. */
 struct mr_parts {
-	struct mr_async *async;		/* registered asynchronously (S168) */
-	struct emu_av *av;		/* the address vector whose keys it takes; it holds a reference */
-	bool all_keys;			/* all keys that the vector holds when the region is enabled */
-	struct mr_dmabuf *dmabuf;	/* the bytes lie in this mapping, and not at the program's addresses */
-	struct pin *pin;		/* FI_EMU_PINNED */
+	struct mr_async *async;   /* registered asynchronously (S168) */
+	struct emu_av *av;        /* the address vector whose keys it takes; it holds a reference */
+	bool all_keys;            /* all keys that the vector holds when the region is enabled */
+	struct mr_dmabuf *dmabuf; /* the bytes lie in this mapping, and not at the program's addresses */
+	struct pin *pin;          /* FI_EMU_PINNED */
 };
 
 struct emu_mr {
-	struct fid_mr fid;		/* key FI_KEY_NOTAVAIL, mem_desc NULL: registration is not complete (S42, S174) */
+	struct fid_mr fid; /* key FI_KEY_NOTAVAIL, mem_desc NULL: registration is not complete (S42, S174) */
 	struct emu_domain *domain;
-	struct mr *mr;			/* the device's; with the driver role only. NULL: asynchronous registration failed */
-	struct mr_parts *parts;		/* NULL: it has none of them, which is common */
+	struct mr *mr;          /* the device's; with the driver role only. NULL: asynchronous registration failed */
+	struct mr_parts *parts; /* NULL: it has none of them, which is common */
 };
 
 static inline struct emu_mr *emu_mr(struct fid *fid)
@@ -42,23 +42,23 @@ static inline struct emu_mr *emu_mr(struct fid *fid)
 /* The arguments of all three calls; fields that the program's API version lacks are zero. */
 struct mr_request {
 	const struct iovec *iov;
-	size_t   count;
+	size_t count;
 	uint64_t access, offset, key, flags;
-	void    *context;
-	struct emu_av *av;		/* FI_AV_AUTH_KEY: peers may show keys of this vector, those in `auths` */
-	struct auth_set *auths;		/* else both NULL */
-	bool     all_keys;		/* `auths` are all keys of the vector */
-	uint64_t auth;			/* proof of the key that peers are to show (S158) */
-	struct emu_mr *base;		/* the region that it is to lie within (S121), or NULL */
-	const struct compat_mr_dmabuf *given;	/* FI_MR_DMABUF: the descriptor; `iov` has the addresses that peers use (S62) */
-	struct mr_dmabuf *dmabuf;	/* its mapping, once it is mapped */
+	void *context;
+	struct emu_av *av;                    /* FI_AV_AUTH_KEY: peers may show keys of this vector, those in `auths` */
+	struct auth_set *auths;               /* else both NULL */
+	bool all_keys;                        /* `auths` are all keys of the vector */
+	uint64_t auth;                        /* proof of the key that peers are to show (S158) */
+	struct emu_mr *base;                  /* the region that it is to lie within (S121), or NULL */
+	const struct compat_mr_dmabuf *given; /* FI_MR_DMABUF: the descriptor; `iov` has the addresses that peers use (S62) */
+	struct mr_dmabuf *dmabuf;             /* its mapping, once it is mapped */
 };
 
 /* fi_mr_attr.c */
-int emu_mr_reg(struct fid *domain, const void *buf, size_t len, uint64_t access, uint64_t offset,
-	       uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context);
-int emu_mr_regv(struct fid *domain, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,
-		uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context);
+int emu_mr_reg(struct fid *domain, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t requested_key,
+	       uint64_t flags, struct fid_mr **mr, void *context);
+int emu_mr_regv(struct fid *domain, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset, uint64_t requested_key,
+		uint64_t flags, struct fid_mr **mr, void *context);
 int emu_mr_regattr(struct fid *domain, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **mr);
 
 /* fi_mr.c: does a copy of this begin a region object of this provider's? */
@@ -73,13 +73,13 @@ struct mr_backing {
 struct mr_memory {
 	const struct iovec *iov;
 	size_t count;
-	const struct mr_dmabuf *dmabuf;	/* if not NULL, the bytes lie in this mapping */
+	const struct mr_dmabuf *dmabuf; /* if not NULL, the bytes lie in this mapping */
 	uint64_t access;
-	const atomic_bool *stop;	/* once it is true, the result is not wanted; may be NULL */
+	const atomic_bool *stop; /* once it is true, the result is not wanted; may be NULL */
 };
 /* Populates or pins the memory, the last step after all checks; may sleep. 0 and *backing, which mr_unback() frees; -FI_EFAULT,
  * -FI_ENOMEM after a line of log; -FI_ECANCELED if it was stopped. */
-int  mr_back(const struct emu_domain *domain, const struct mr_memory *memory, struct mr_backing *backing);
+int mr_back(const struct emu_domain *domain, const struct mr_memory *memory, struct mr_backing *backing);
 void mr_unback(struct mr_backing *backing);
 /* [role] From now on the program may use the region, its key, its descriptor. */
 void mr_publish(struct emu_mr *mr);
@@ -101,7 +101,7 @@ int mr_check_pmem(const struct iovec *iov, size_t count);
  * closed to peers. mr_async_open() comes before the table: 0 or -errno. mr_async_begin() comes when *mr is written (S170);
  * `fault` is 0, or the -errno that a fault plan demands. mr_async_close() takes the job back or waits for it, and withdraws
  * the event: none comes later. */
-int  mr_async_open(struct emu_mr *mr, struct emu_eq *eq);
+int mr_async_open(struct emu_mr *mr, struct emu_eq *eq);
 void mr_async_begin(struct emu_mr *mr, const struct mr_request *req, int fault);
 void mr_async_close(struct emu_mr *mr);
 

@@ -14,13 +14,13 @@
 #include "emu/net/os/worker.h"
 
 struct mr_async {
-	struct worker_job job;	/* first */
+	struct worker_job job; /* first */
 	struct emu_mr *mr;
 	struct emu_eq *eq;
-	struct mr_memory memory;	/* no segments: the registration of the base has done all */
+	struct mr_memory memory; /* no segments: the registration of the base has done all */
 	atomic_bool stop;
-	int fault;		/* not 0: registration fails with this, for any memory */
-	struct mr_backing backing;	/* the result of mr_async_run(), until mr_async_complete() */
+	int fault;                 /* not 0: registration fails with this, for any memory */
+	struct mr_backing backing; /* the result of mr_async_run(), until mr_async_complete() */
 };
 
 /* Without the role, so it reads nothing of the region that may change. The segments are constant as long as the region
@@ -62,7 +62,7 @@ static void mr_async_complete(struct emu_mr *mr, int result)
 	if (result)
 		mr->mr = NULL;
 	driver_leave(driver);
-	mr_unback(&mr->parts->async->backing);	/* unless the region has taken it */
+	mr_unback(&mr->parts->async->backing); /* unless the region has taken it */
 }
 
 /* A full queue loses the event and reports FI_EOVERRUN; the region is registered all the same. */

@@ -32,28 +32,30 @@ static int mr_check_segment(const struct emu_domain *domain, const struct iovec 
 }
 
 /* The known flags: the first API version that has it, and the capability that it needs. */
-static const struct { uint64_t flag, cap; uint32_t since; } flags_known[] = {
-	{ FI_RMA_EVENT, FI_RMA_EVENT, FI_VERSION(1, 0) },
-	{ COMPAT_MR_DMABUF, FI_HMEM, FI_VERSION(1, 20) },
-	{ COMPAT_MR_SINGLE_USE, 0, FI_VERSION(2, 0) },
-	{ FI_RMA_PMEM, FI_RMA_PMEM, FI_VERSION(1, 0) },
-	{ COMPAT_MR_NOCACHE, 0, FI_VERSION(1, 0) },	/* the cache holds only buffers without a region */
+static const struct {
+	uint64_t flag, cap;
+	uint32_t since;
+} flags_known[] = {
+	{ FI_RMA_EVENT, FI_RMA_EVENT, FI_VERSION(1, 0) }, { COMPAT_MR_DMABUF, FI_HMEM, FI_VERSION(1, 20) },
+	{ COMPAT_MR_SINGLE_USE, 0, FI_VERSION(2, 0) },    { FI_RMA_PMEM, FI_RMA_PMEM, FI_VERSION(1, 0) },
+	{ COMPAT_MR_NOCACHE, 0, FI_VERSION(1, 0) }, /* the cache holds only buffers without a region */
 };
 
 /* S5 */
 static int mr_check_flags(const struct emu_domain *domain, uint64_t flags)
 {
 	for (size_t i = 0; i < sizeof(flags_known) / sizeof(flags_known[0]); i++) {
-		if ((domain->caps & flags_known[i].cap) == flags_known[i].cap &&
-		    FI_VERSION_GE(domain->api, flags_known[i].since))
+		if ((domain->caps & flags_known[i].cap) == flags_known[i].cap && FI_VERSION_GE(domain->api, flags_known[i].since))
 			flags &= ~flags_known[i].flag;
 	}
 	if (domain->av_auth)
-		flags &= ~COMPAT_AUTH_KEY;	/* S167 */
+		flags &= ~COMPAT_AUTH_KEY; /* S167 */
 	if (!flags)
 		return 0;
-	return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_reg: flags %#llx not supported, or not by the capabilities asked for (S5). Leave "
-		      "them out, or ask for the capability in hints->caps.", (unsigned long long)flags);
+	return REFUSE(MR, -FI_EBADFLAGS,
+		      "fi_mr_reg: flags %#llx not supported, or not by the capabilities asked for (S5). Leave "
+		      "them out, or ask for the capability in hints->caps.",
+		      (unsigned long long)flags);
 }
 
 static int check_base(const struct emu_domain *domain, const struct emu_mr *base)
@@ -73,7 +75,7 @@ static int check_base(const struct emu_domain *domain, const struct emu_mr *base
 static int mr_request_check(const struct emu_domain *domain, const struct mr_request *req)
 {
 	size_t total = 0;
-	int    err = 0;
+	int err = 0;
 
 	err = mr_check_flags(domain, req->flags);
 	if (err)
@@ -128,20 +130,28 @@ int emu_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, ui
 	return emu_mr_regv(fid, &iov, 1, access, offset, requested_key, flags, mr, context);
 }
 
-int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,
-		uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset, uint64_t requested_key,
+		uint64_t flags, struct fid_mr **mr, void *context)
 {
 	struct emu_domain *domain = (struct emu_domain *)fid;
 	struct mr_request req = {
-		.iov = iov, .count = count, .access = access, .offset = offset, .key = requested_key, .flags = flags,
-		.context = context, .auth = domain->auth,
+		.iov = iov,
+		.count = count,
+		.access = access,
+		.offset = offset,
+		.key = requested_key,
+		.flags = flags,
+		.context = context,
+		.auth = domain->auth,
 	};
 
 	if (domain->av_auth)
-		return REFUSE(MR, -FI_ENOSYS, "fi_mr_reg: under FI_AV_AUTH_KEY it has no room for the keys (S160). Call "
+		return REFUSE(MR, -FI_ENOSYS,
+			      "fi_mr_reg: under FI_AV_AUTH_KEY it has no room for the keys (S160). Call "
 			      "fi_mr_regattr.");
 	if (flags & COMPAT_MR_DMABUF)
-		return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_reg: FI_MR_DMABUF is for fi_mr_regattr, where the descriptor is given "
+		return REFUSE(MR, -FI_EBADFLAGS,
+			      "fi_mr_reg: FI_MR_DMABUF is for fi_mr_regattr, where the descriptor is given "
 			      "(S8).");
 	return mr_check_and_register(domain, &req, mr);
 }
@@ -187,8 +197,14 @@ int emu_mr_regattr(struct fid *fid, const struct fi_mr_attr *given, uint64_t fla
 	if (err)
 		return err;
 	req = (struct mr_request){
-		.iov = attr->mr_iov, .count = attr->iov_count, .access = attr->access, .offset = attr->offset,
-		.key = attr->requested_key, .flags = flags, .context = attr->context, .auth = domain->auth,
+		.iov = attr->mr_iov,
+		.count = attr->iov_count,
+		.access = attr->access,
+		.offset = attr->offset,
+		.key = attr->requested_key,
+		.flags = flags,
+		.context = attr->context,
+		.auth = domain->auth,
 	};
 	err = mr_take_auth(domain, attr, &req);
 	if (!err)

@@ -30,7 +30,8 @@ static int bind_counter(struct emu_mr *mr, struct emu_cntr *cntr, uint64_t flags
 	if (cntr->domain != domain)
 		return REFUSE(MR, -FI_EDOMAIN, "fi_mr_bind: the counter is of another domain.");
 	if ((domain->rules & FI_MR_RMA_EVENT) && !mr->mr->events)
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: under FI_MR_RMA_EVENT a region that is to be bound to a counter is "
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_bind: under FI_MR_RMA_EVENT a region that is to be bound to a counter is "
 			      "registered with the flag FI_RMA_EVENT (S91).");
 	return mr_bind_end(mr->mr, &cntr->bindings);
 }
@@ -44,7 +45,8 @@ static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
 	if (!mr->mr->by_endpoint)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: without FI_MR_ENDPOINT in mr_mode regions belong to the domain.");
 	if (mr->parts && mr->parts->av && ep->av != mr->parts->av)
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: the av of the region's struct fi_mr_auth_key is not the one bound to "
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_bind: the av of the region's struct fi_mr_auth_key is not the one bound to "
 			      "the endpoint (S163).");
 	return mr_bind_end(mr->mr, &ep->bindings);
 }
@@ -58,11 +60,13 @@ static int mr_bind_check_object(const struct fid *bfid)
 	case FI_CLASS_SEP:
 		return 0;
 	case FI_CLASS_TX_CTX:
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: to a transmit context of a scalable endpoint; under FI_MR_ENDPOINT a "
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_bind: to a transmit context of a scalable endpoint; under FI_MR_ENDPOINT a "
 			      "region is bound to the scalable endpoint itself (S102). Programs over MPICH: set "
 			      "MPIR_CVAR_CH4_OFI_ENABLE_SCALABLE_ENDPOINTS=0.");
 	case FI_CLASS_RX_CTX:
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: to a receive context of a scalable endpoint; under FI_MR_ENDPOINT a "
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_bind: to a receive context of a scalable endpoint; under FI_MR_ENDPOINT a "
 			      "region is bound to the scalable endpoint itself (S102).");
 	default:
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: neither an endpoint nor a counter.");
@@ -115,8 +119,10 @@ int mr_enable(struct emu_mr *mr)
 		return refuse_inherited("fi_mr_enable.");
 	if (!driver_enter(driver))
 		return -FI_EAGAIN;
-	err = mr->mr ? enable(mr) : REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_enable: the registration of the region has failed. Close "
-					   "it.");
+	err = mr->mr ? enable(mr)
+		     : REFUSE(MR, -FI_EOPBADSTATE,
+			      "fi_mr_enable: the registration of the region has failed. Close "
+			      "it.");
 	driver_leave(driver);
 	return err;
 }

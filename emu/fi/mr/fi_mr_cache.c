@@ -21,9 +21,9 @@
 enum { COUNT_DEFAULT = 1024 };
 
 struct emu_mr_cache {
-	struct uffd_client client;	/* first */
+	struct uffd_client client; /* first */
 	struct mr_cache *table;
-	bool pagemap;		/* the kernel can tell which pages are there */
+	bool pagemap; /* the kernel can tell which pages are there */
 };
 
 void mr_cache_define(void)
@@ -61,8 +61,7 @@ static int read_limits(struct mr_cache_attr *attr)
 	int merge = 0;
 
 	if (read_size("mr_cache_max_size", "FI_MR_CACHE_MAX_SIZE", &bytes) ||
-	    read_size("mr_cache_max_count", "FI_MR_CACHE_MAX_COUNT", &count) ||
-	    read_own("mr_cache_merge_regions", &merge))
+	    read_size("mr_cache_max_count", "FI_MR_CACHE_MAX_COUNT", &count) || read_own("mr_cache_merge_regions", &merge))
 		return -FI_EINVAL;
 	if (count > LIMIT_CACHED)
 		EMU_INFO(MR, "registration cache: %zu regions are asked for, it holds at most %d\n", count, LIMIT_CACHED);
@@ -75,7 +74,9 @@ static int read_limits(struct mr_cache_attr *attr)
 /* S193, S194. *off: why the cache is off; NULL: it is on. */
 static int read_monitor(const char **off)
 {
-	static const struct { const char *name, *off; } monitors[] = {
+	static const struct {
+		const char *name, *off;
+	} monitors[] = {
 		{ "userfaultfd", NULL },
 		{ "disabled", "FI_MR_CACHE_MONITOR=disabled (S194)" },
 		{ "memhooks", "FI_MR_CACHE_MONITOR=memhooks is not to be had from this provider, which does not replace "
@@ -96,8 +97,10 @@ static int read_monitor(const char **off)
 			return 0;
 		}
 	}
-	return REFUSE(MR, -FI_EINVAL, "setting FI_MR_CACHE_MONITOR: \"%s\" is none of userfaultfd, memhooks, kdreg2, disabled "
-		      "(S193).", value);
+	return REFUSE(MR, -FI_EINVAL,
+		      "setting FI_MR_CACHE_MONITOR: \"%s\" is none of userfaultfd, memhooks, kdreg2, disabled "
+		      "(S193).",
+		      value);
 }
 
 static void fi_mr_cache_changed(struct uffd_client *client, uint64_t addr, uint64_t length)
@@ -170,9 +173,10 @@ void mr_cache_stop(const struct emu_domain *domain, struct emu_mr_cache *cache)
 	mr_cache_drop(cache->table, 0, UINT64_MAX);
 	uffd_unlock();
 	uffd_remove(&cache->client);
-	EMU_INFO(MR, "registration cache: %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " regions evicted, %" PRIu64
-		 " merged, %" PRIu64 " changed; at the end %u regions of %" PRIu64 " B\n", counts.hits, counts.misses,
-		 counts.evicted, counts.merged, counts.changed, counts.regions, counts.bytes);
+	EMU_INFO(MR,
+		 "registration cache: %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64 " regions evicted, %" PRIu64
+		 " merged, %" PRIu64 " changed; at the end %u regions of %" PRIu64 " B\n",
+		 counts.hits, counts.misses, counts.evicted, counts.merged, counts.changed, counts.regions, counts.bytes);
 	mr_cache_close(cache->table);
 	free(cache);
 }
@@ -206,7 +210,7 @@ int mr_cache_register(const struct emu_domain *domain, const struct iovec *buffe
 	bool wraps = addr > UINT64_MAX - (length - 1), hit = false;
 
 	if (driver_mine(nic_driver(domain->nic)))
-		return -FI_EAGAIN;	/* the device may have the lock */
+		return -FI_EAGAIN; /* the device may have the lock */
 	if (!wraps) {
 		uffd_lock();
 		hit = mr_cache_find(cache->table, addr, length, writable);
@@ -214,8 +218,10 @@ int mr_cache_register(const struct emu_domain *domain, const struct iovec *buffe
 	}
 	if (hit || (!wraps && lookup(cache, buffer, writable)))
 		return 0;
-	return REFUSE(EP_DATA, -FI_EFAULT, "local buffer %p, %zu B: not backed by memory that could be %s, so it cannot be "
-		      "registered (S79, S188).", buffer->iov_base, buffer->iov_len, writable ? "written" : "read");
+	return REFUSE(EP_DATA, -FI_EFAULT,
+		      "local buffer %p, %zu B: not backed by memory that could be %s, so it cannot be "
+		      "registered (S79, S188).",
+		      buffer->iov_base, buffer->iov_len, writable ? "written" : "read");
 }
 
 static int read_counts(struct fid_domain *fid, struct emu_mr_cache_counts *out)
@@ -233,8 +239,14 @@ static int read_counts(struct fid_domain *fid, struct emu_mr_cache_counts *out)
 		uffd_unlock();
 	}
 	*out = (struct emu_mr_cache_counts){
-		.on = !!domain->cache, .regions = counts.regions, .bytes = counts.bytes, .hits = counts.hits,
-		.misses = counts.misses, .evicted = counts.evicted, .merged = counts.merged, .changed = counts.changed,
+		.on = !!domain->cache,
+		.regions = counts.regions,
+		.bytes = counts.bytes,
+		.hits = counts.hits,
+		.misses = counts.misses,
+		.evicted = counts.evicted,
+		.merged = counts.merged,
+		.changed = counts.changed,
 	};
 	return 0;
 }

@@ -19,16 +19,16 @@ void mr_cache_define(void);
 
 /* For a domain that is being opened with FI_EMU_MR_CACHE=1: 0 and *cache, NULL after a line of log if it is to be off
  * (S191, S193, S194) or would be useless; -FI_EINVAL, logged, if a FI_MR_CACHE_* is invalid; -FI_ENOMEM. */
-int  mr_cache_start(const struct emu_domain *domain, struct emu_mr_cache **cache);
+int mr_cache_start(const struct emu_domain *domain, struct emu_mr_cache **cache);
 /* The domain is closed. NULL is allowed. Logs the cache's counts. */
 void mr_cache_stop(const struct emu_domain *domain, struct emu_mr_cache *cache);
 
 /* Registers a buffer of a domain with a cache, unless it is registered: 0; -FI_EFAULT after a line of log if there is no memory
  * that could be pinned; -FI_EAGAIN from a signal handler inside the device. Any thread. A miss takes as long as the kernel needs
  * to supply the memory. */
-int  mr_cache_register(const struct emu_domain *domain, const struct iovec *buffer, bool writable) __attribute__((noinline));
+int mr_cache_register(const struct emu_domain *domain, const struct iovec *buffer, bool writable) __attribute__((noinline));
 
 /* fi_ops.ops_open of domains: EMU_MR_CACHE_OPS. */
-int  mr_cache_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+int mr_cache_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
 
 #endif

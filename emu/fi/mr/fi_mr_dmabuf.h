@@ -13,8 +13,8 @@ struct emu_domain;
 
 /* The provider's mapping of one region. It exists before the region is in the table, until no byte is touched any more. */
 struct mr_dmabuf {
-	struct iovec bytes;	/* the region's bytes in the mapping */
-	void  *map;
+	struct iovec bytes; /* the region's bytes in the mapping */
+	void *map;
 	size_t map_len;
 };
 
@@ -22,7 +22,7 @@ struct mr_dmabuf {
 int mr_check_dmabuf(const struct compat_mr_dmabuf *given, size_t count, const struct compat_mr_attr *attr, uint32_t api);
 /* 0 and *dmabuf; -FI_EBADF, -FI_EINVAL past the end of the descriptor's bytes, or mmap's error. */
 int mr_dmabuf_open(const struct compat_mr_dmabuf *given, uint64_t access, struct mr_dmabuf **dmabuf);
-void mr_dmabuf_close(struct mr_dmabuf *dmabuf);	/* NULL: nothing */
+void mr_dmabuf_close(struct mr_dmabuf *dmabuf); /* NULL: nothing */
 
 /* fi_mr_hmem.c: iface (S85, S138), hmem_data (S142), page_size (S152). 0, -FI_ENOSYS or -FI_EINVAL. */
 int mr_check_hmem(const struct emu_domain *domain, const struct compat_mr_attr *attr);

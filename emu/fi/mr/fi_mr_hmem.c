@@ -30,8 +30,10 @@ static bool page_size_exists(size_t size)
 int mr_check_hmem(const struct emu_domain *domain, const struct compat_mr_attr *attr)
 {
 	if (FI_VERSION_GE(domain->api, FI_VERSION(1, 9)) && (domain->caps & FI_HMEM) && attr->iface != FI_HMEM_SYSTEM)
-		return REFUSE(MR, -FI_ENOSYS, "fi_mr_regattr: iface %u: there is no device memory, FI_HMEM is for "
-			      "FI_HMEM_SYSTEM (S85).", attr->iface);
+		return REFUSE(MR, -FI_ENOSYS,
+			      "fi_mr_regattr: iface %u: there is no device memory, FI_HMEM is for "
+			      "FI_HMEM_SYSTEM (S85).",
+			      attr->iface);
 	if (FI_VERSION_GE(domain->api, FI_VERSION(1, 19)) && attr->hmem_data)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_regattr: hmem_data is reserved and must be NULL (S142).");
 	if (FI_VERSION_GE(domain->api, FI_VERSION(1, 22)) && attr->page_size && !page_size_exists(attr->page_size))

@@ -22,13 +22,16 @@ int mr_pin_start(void)
 	int err = uring_start();
 
 	if (!err && remap_start(&why))
-		EMU_WARN(DOMAIN, "FI_EMU_PINNED: a program that changes the mapping of registered memory (S80) is not told: "
-			 "%s\n", why);
+		EMU_WARN(DOMAIN,
+			 "FI_EMU_PINNED: a program that changes the mapping of registered memory (S80) is not told: "
+			 "%s\n",
+			 why);
 	if (!err)
 		return 0;
 	EMU_WARN(DOMAIN, "FI_EMU_PINNED needs io_uring, and %s (%s). Allow it, or unset FI_EMU_PINNED\n",
-		 err == -EPERM ? "the kernel's setting kernel.io_uring_disabled or the container's seccomp profile forbids it" :
-		 err == -ENOSYS ? "the kernel has none, or one before 5.13" : "it cannot be started",
+		 err == -EPERM    ? "the kernel's setting kernel.io_uring_disabled or the container's seccomp profile forbids it"
+		 : err == -ENOSYS ? "the kernel has none, or one before 5.13"
+				  : "it cannot be started",
 		 fi_strerror(-err));
 	return -FI_EOPNOTSUPP;
 }
@@ -45,7 +48,8 @@ int mr_pin(const struct iovec *segments, size_t count, struct pin **pin)
 		return 0;
 	case -ENOMEM:
 		getrlimit(RLIMIT_MEMLOCK, &limit);
-		EMU_WARN(MR, "fi_mr_reg with FI_EMU_PINNED: the memory cannot be pinned, as no hardware could pin it. The "
+		EMU_WARN(MR,
+			 "fi_mr_reg with FI_EMU_PINNED: the memory cannot be pinned, as no hardware could pin it. The "
 			 "locked memory of this user may come to %llu B (RLIMIT_MEMLOCK): raise it by ulimit -l\n",
 			 (unsigned long long)limit.rlim_cur);
 		return -FI_ENOMEM;
@@ -56,7 +60,7 @@ int mr_pin(const struct iovec *segments, size_t count, struct pin **pin)
 	case -EFAULT:
 	case -EOPNOTSUPP:
 		EMU_WARN(MR, "fi_mr_reg with FI_EMU_PINNED: io_uring pins no memory that the program itself may not write, and "
-			 "of mapped files only those in memory (memfd, tmpfs)\n");
+			     "of mapped files only those in memory (memfd, tmpfs)\n");
 		return -FI_EFAULT;
 	default:
 		EMU_WARN(MR, "fi_mr_reg with FI_EMU_PINNED: %s\n", fi_strerror(-err));

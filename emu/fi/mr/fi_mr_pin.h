@@ -15,9 +15,9 @@ struct pin;
 bool mr_pin_rules(int rules);
 /* Before the first domain that pins. If changes of mappings cannot be watched, only a line of log says so. 0, or
  * -FI_EOPNOTSUPP: the kernel or the container forbids pinning by io_uring. */
-int  mr_pin_start(void);
+int mr_pin_start(void);
 /* Pins memory that is backed already. 0 and *pin, ended by uring_unpin(); -FI_ENOMEM: RLIMIT_MEMLOCK, or too many pieces;
  * -FI_EFAULT: a kind of memory that io_uring does not pin. */
-int  mr_pin(const struct iovec *segments, size_t count, struct pin **pin);
+int mr_pin(const struct iovec *segments, size_t count, struct pin **pin);
 
 #endif

@@ -13,7 +13,7 @@
 struct maps_line {
 	uintptr_t begin, end;
 	bool shared;
-	const char *path;	/* "" if it has none */
+	const char *path; /* "" if it has none */
 };
 
 /* One line of /proc/self/maps. */
@@ -21,7 +21,7 @@ static bool maps_line_parse(char *line, struct maps_line *mapping)
 {
 	uint64_t begin, end;
 	char rights[5];
-	int  path = 0;
+	int path = 0;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, rights, &path) < 3 || !path)
 		return false;
@@ -81,13 +81,15 @@ int mr_check_pmem(const struct iovec *iov, size_t count)
 	for (size_t i = 0; i < count && !why; i++) {
 		why = check_range(maps, (uintptr_t)iov[i].iov_base, iov[i].iov_len);
 		if (why)
-			EMU_WARN(MR, "fi_mr_regattr: FI_RMA_PMEM is for shared mappings of files, and of %zu B at %p some are %s "
-				 "(S132)\n", iov[i].iov_len, iov[i].iov_base, why);
+			EMU_WARN(MR,
+				 "fi_mr_regattr: FI_RMA_PMEM is for shared mappings of files, and of %zu B at %p some are %s "
+				 "(S132)\n",
+				 iov[i].iov_len, iov[i].iov_base, why);
 	}
 	fclose(maps);
 	if (why)
 		return -FI_EINVAL;
-	err = worker_start();	/* the worker will flush it */
+	err = worker_start(); /* the worker will flush it */
 	if (err)
 		EMU_WARN(MR, "fi_mr_regattr: the worker thread cannot be started: %s\n", fi_strerror(-err));
 	return err;

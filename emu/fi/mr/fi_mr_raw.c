@@ -20,7 +20,8 @@ static int mr_raw_lookup(const struct emu_mr *mr, struct raw_key *key, uint64_t 
 		*key = (struct raw_key){ .key = mr->mr->key, .tail = mr->mr->key_tail };
 		*base = mr->mr->virtual_addr ? (uintptr_t)mr_segments(mr->mr)->iov_base : 0;
 	} else {
-		err = REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_raw_attr: registration is not complete (S52). Read its FI_MR_COMPLETE "
+		err = REFUSE(MR, -FI_EOPBADSTATE,
+			     "fi_mr_raw_attr: registration is not complete (S52). Read its FI_MR_COMPLETE "
 			     "event first.");
 	}
 	driver_leave(driver);
@@ -39,15 +40,17 @@ int mr_raw_attr(struct emu_mr *mr, struct fi_mr_raw_attr *attr)
 	if (!attr || !attr->key_size)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_raw_attr: key_size is NULL.");
 	if (attr->flags)
-		return REFUSE_FLAGS(MR, "fi_mr_raw_attr", attr->flags);	/* S5 */
+		return REFUSE_FLAGS(MR, "fi_mr_raw_attr", attr->flags); /* S5 */
 	err = mr_raw_lookup(mr, &key, &base);
 	if (err)
 		return err;
 	room = *attr->key_size;
-	*attr->key_size = raw_key_size(&key);	/* S50 */
+	*attr->key_size = raw_key_size(&key); /* S50 */
 	if (room < *attr->key_size)
-		return REFUSE(MR, -FI_ETOOSMALL, "fi_mr_raw_attr: %zu B of room, and the key has %zu (S49). "
-			      "domain_attr->mr_key_size is enough.", room, *attr->key_size);	/* S49 */
+		return REFUSE(MR, -FI_ETOOSMALL,
+			      "fi_mr_raw_attr: %zu B of room, and the key has %zu (S49). "
+			      "domain_attr->mr_key_size is enough.",
+			      room, *attr->key_size); /* S49 */
 	if (!attr->raw_key)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_raw_attr: raw_key is NULL.");
 	raw_key_put(&key, attr->raw_key);
@@ -66,13 +69,17 @@ int domain_map_raw(struct emu_domain *domain, const struct fi_mr_map_raw *map)
 	if (!map || !map->raw_key || !map->key)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_map_raw: raw_key or key is NULL.");
 	if (map->flags)
-		return REFUSE_FLAGS(MR, "fi_mr_map_raw", map->flags);	/* S5 */
+		return REFUSE_FLAGS(MR, "fi_mr_map_raw", map->flags); /* S5 */
 	if (!raw_key_get(map->raw_key, map->key_size, &key))
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_map_raw: these %zu B are not what fi_mr_raw_attr gave at the target (S54). "
-			      "Send all bytes of the key, and their number.", map->key_size);
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_map_raw: these %zu B are not what fi_mr_raw_attr gave at the target (S54). "
+			      "Send all bytes of the key, and their number.",
+			      map->key_size);
 	if (key.tail && !raw)
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_map_raw: a key of %zu B needs FI_MR_RAW here, too (S48). Set it in this "
-			      "side's hints->domain_attr->mr_mode.", map->key_size);
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_map_raw: a key of %zu B needs FI_MR_RAW here, too (S48). Set it in this "
+			      "side's hints->domain_attr->mr_mode.",
+			      map->key_size);
 	return key_map_add(pd_mappings(domain->pd), &key, !raw, map->key);
 }
 

@@ -42,7 +42,8 @@ int mr_pages_now(const struct emu_domain *domain, const struct iovec *segments, 
 	mr_pages_close(*pages);
 	*pages = NULL;
 	if (err == -FI_ENOSYS)
-		return REFUSE(MR, err, "fi_mr_reg under FI_MR_MMU_NOTIFY: /proc/self/pagemap cannot be read. Mount /proc, or use "
+		return REFUSE(MR, err,
+			      "fi_mr_reg under FI_MR_MMU_NOTIFY: /proc/self/pagemap cannot be read. Mount /proc, or use "
 			      "FI_EMU_PERSONALITY=lax.");
 	return REFUSE(MR, err, "fi_mr_reg under FI_MR_MMU_NOTIFY: %s. A region has at most %d pages.", fi_strerror(-err),
 		      LIMIT_REGION_PAGES);
@@ -51,10 +52,10 @@ int mr_pages_now(const struct emu_domain *domain, const struct iovec *segments, 
 /* One call. */
 struct refresh {
 	struct emu_mr *mr;
-	struct mr_refresh work;			/* the ranges */
-	struct iovec segments[LIMIT_IOV];	/* those that the table of pages covers */
-	size_t segment_count;			/* 0: the NIC keeps no table */
-	uint64_t shift;				/* as in struct mr */
+	struct mr_refresh work;           /* the ranges */
+	struct iovec segments[LIMIT_IOV]; /* those that the table of pages covers */
+	size_t segment_count;             /* 0: the NIC keeps no table */
+	uint64_t shift;                   /* as in struct mr */
 	bool writable;
 };
 
@@ -84,13 +85,14 @@ static int refresh_begin(struct refresh *refresh)
 	const struct mr *outermost = mr;
 	int err;
 
-	if (!mr || !mr_complete(refresh->mr))	/* registration has failed or is under way */
-		return REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_refresh: registration is not complete. Read its FI_MR_COMPLETE event "
+	if (!mr || !mr_complete(refresh->mr)) /* registration has failed or is under way */
+		return REFUSE(MR, -FI_EOPBADSTATE,
+			      "fi_mr_refresh: registration is not complete. Read its FI_MR_COMPLETE event "
 			      "first.");
 	err = take_ranges(refresh);
 	if (err)
 		return err;
-	while (outermost->base)		/* all regions within it use its table */
+	while (outermost->base) /* all regions within it use its table */
 		outermost = outermost->base;
 	refresh->segment_count = mr->pages ? outermost->iov_count : 0;
 	memcpy(refresh->segments, mr_segments(outermost), refresh->segment_count * sizeof(*refresh->segments));
@@ -111,14 +113,16 @@ static int supply(const struct refresh *refresh, struct mr_pages *fresh)
 		void *at = (void *)((uintptr_t)range[i].iov_base + refresh->shift);
 
 		if (guard_populate(at, range[i].iov_len, refresh->writable)) {
-			return REFUSE(MR, -FI_EINVAL, "fi_mr_refresh: %zu B at %p are not backed by memory that could be %s "
-				      "(S114). Map the memory first.", range[i].iov_len, range[i].iov_base,
-				      refresh->writable ? "written" : "read");
+			return REFUSE(MR, -FI_EINVAL,
+				      "fi_mr_refresh: %zu B at %p are not backed by memory that could be %s "
+				      "(S114). Map the memory first.",
+				      range[i].iov_len, range[i].iov_base, refresh->writable ? "written" : "read");
 		}
 	}
 	for (size_t i = 0; fresh && i < refresh->work.count; i++) {
 		if (mr_pages_scan(fresh, (uintptr_t)range[i].iov_base, range[i].iov_len))
-			return REFUSE(MR, -FI_EINVAL, "fi_mr_refresh: the kernel does not tell which pages are in memory "
+			return REFUSE(MR, -FI_EINVAL,
+				      "fi_mr_refresh: the kernel does not tell which pages are in memory "
 				      "(/proc/self/pagemap).");
 	}
 	return 0;
@@ -132,7 +136,7 @@ static void refresh_end(struct refresh *refresh, const struct mr_pages *fresh)
 	while (*at != work)
 		at = &(*at)->next;
 	*at = work->next;
-	for (size_t i = 0; fresh && i < work->count; i++)	/* S113 */
+	for (size_t i = 0; fresh && i < work->count; i++) /* S113 */
 		mr_pages_take(mr->pages, fresh, (uintptr_t)work->range[i].iov_base, work->range[i].iov_len);
 }
 
@@ -169,10 +173,11 @@ int mr_refresh(struct emu_mr *mr, const struct fi_mr_modify *modify)
 	if (!modify)
 		return REFUSE(MR, -FI_EINVAL, "fi_control, FI_REFRESH: arg is NULL.");
 	if (modify->flags)
-		return REFUSE_FLAGS(MR, "fi_mr_refresh", modify->flags);	/* S5 */
+		return REFUSE_FLAGS(MR, "fi_mr_refresh", modify->flags); /* S5 */
 	if ((rules & FI_MR_ALLOCATED) && !(rules & FI_MR_MMU_NOTIFY))
-		return REFUSE(MR, -FI_ENOSYS, "fi_mr_refresh: under FI_MR_ALLOCATED without FI_MR_MMU_NOTIFY there is nothing "
-			      "to refresh (S110). Register again instead.");	/* S110 */
+		return REFUSE(MR, -FI_ENOSYS,
+			      "fi_mr_refresh: under FI_MR_ALLOCATED without FI_MR_MMU_NOTIFY there is nothing "
+			      "to refresh (S110). Register again instead."); /* S110 */
 	if (modify->attr.iov_count && !modify->attr.mr_iov)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_refresh: count is %zu and iov NULL.", modify->attr.iov_count);
 	if (modify->attr.iov_count > mr->domain->attr->mr_iov_limit)

@@ -13,19 +13,19 @@
 #include "emu/fi/provider/fi_parse.h"
 #include "emu/fi/provider/fi_setting_say.h"
 
-enum { SECTION_MAX = 50, WHY_MAX = 200 };	/* inih cuts longer names of sections */
+enum { SECTION_MAX = 50, WHY_MAX = 200 }; /* inih cuts longer names of sections */
 
 struct reading {
 	FILE *file;
 	struct fault_plan *plan;
-	int  line;			/* the last one that was read */
+	int line; /* the last one that was read */
 	bool seeded;
 	bool in_section;
 	char section[SECTION_MAX];
-	int  begun;			/* line of the section's first option */
-	int  line_of[FAULT_OPTIONS];	/* where it sets each option; 0: not */
+	int begun;                  /* line of the section's first option */
+	int line_of[FAULT_OPTIONS]; /* where it sets each option; 0: not */
 	struct fault_rule rule;
-	int  bad_line;			/* 0: no error so far */
+	int bad_line; /* 0: no error so far */
 	char why[WHY_MAX];
 };
 

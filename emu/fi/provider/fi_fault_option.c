@@ -12,8 +12,14 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/queues/av.h"
 
-enum { MESSAGES = 1 << OP_SEND, WRITES = 1 << OP_WRITE, READS = 1 << OP_READ, ATOMICS = 1 << OP_ATOMIC,
-       REGIONS = WRITES | READS | ATOMICS, WORD_MAX = 100 };
+enum {
+	MESSAGES = 1 << OP_SEND,
+	WRITES = 1 << OP_WRITE,
+	READS = 1 << OP_READ,
+	ATOMICS = 1 << OP_ATOMIC,
+	REGIONS = WRITES | READS | ATOMICS,
+	WORD_MAX = 100
+};
 #define A_TIME "a whole number with us, ms or s, an hour at most, such as 20ms"
 
 /* Causes of ops that were not executed, and the kinds of ops that can have them. */
@@ -45,9 +51,16 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 static const char *option_read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = {
-		[PLAN_REFUSE] = "refuse", [PLAN_RNR] = "rnr", [PLAN_CUT] = "cut", [PLAN_LATENCY] = "latency",
-		[PLAN_COMPLETION] = "completion", [PLAN_REORDER] = "reorder", [PLAN_REGISTER] = "register",
-		[PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue", [PLAN_THREAD] = "thread",
+		[PLAN_REFUSE] = "refuse",
+		[PLAN_RNR] = "rnr",
+		[PLAN_CUT] = "cut",
+		[PLAN_LATENCY] = "latency",
+		[PLAN_COMPLETION] = "completion",
+		[PLAN_REORDER] = "reorder",
+		[PLAN_REGISTER] = "register",
+		[PLAN_BANDWIDTH] = "bandwidth",
+		[PLAN_QUEUE] = "queue",
+		[PLAN_THREAD] = "thread",
 	};
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
@@ -231,14 +244,23 @@ static const char *read_entries(const char *value, struct fault_rule *rule)
 }
 
 /* Sorts of faults, a bit each. */
-enum { REFUSING = 1 << PLAN_REFUSE, FULL = 1 << PLAN_RNR, CUT = 1 << PLAN_CUT,
-       LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER, REGISTERING = 1 << PLAN_REGISTER,
-       SLOW = 1 << PLAN_BANDWIDTH, SMALL = 1 << PLAN_QUEUE, STARVED = 1 << PLAN_THREAD,
-       OPS = REFUSING | FULL | CUT | LATE, NUMBERED = OPS | REGISTERING, ALL = NUMBERED | SLOW | SMALL | STARVED };
+enum {
+	REFUSING = 1 << PLAN_REFUSE,
+	FULL = 1 << PLAN_RNR,
+	CUT = 1 << PLAN_CUT,
+	LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER,
+	REGISTERING = 1 << PLAN_REGISTER,
+	SLOW = 1 << PLAN_BANDWIDTH,
+	SMALL = 1 << PLAN_QUEUE,
+	STARVED = 1 << PLAN_THREAD,
+	OPS = REFUSING | FULL | CUT | LATE,
+	NUMBERED = OPS | REGISTERING,
+	ALL = NUMBERED | SLOW | SMALL | STARVED
+};
 
 static const struct option {
 	const char *name;
-	uint32_t fits, wanted;		/* a bit for each enum fault_sort */
+	uint32_t fits, wanted; /* a bit for each enum fault_sort */
 	const char *(*read)(const char *value, struct fault_rule *rule);
 } options[FAULT_OPTIONS] = {
 	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, option_read_fault },
@@ -290,15 +312,19 @@ const char *fault_option_read(enum fault_option option, const char *value, struc
 
 void fault_rule_begin(struct fault_rule *rule)
 {
-	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX,
-				     .chance = FAULT_CERTAIN, .times = 1, .err = ENOMEM };
+	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS,
+				     .first = 1,
+				     .every = 1,
+				     .most = UINT64_MAX,
+				     .chance = FAULT_CERTAIN,
+				     .times = 1,
+				     .err = ENOMEM };
 }
 
 /* Without "op" a rule is for all kinds of ops that can have its fault. */
 const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
-	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS :
-		       rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
+	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
 
 	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
 		return "has the NIC thread wait for more than a second";

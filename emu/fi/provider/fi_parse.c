@@ -41,8 +41,10 @@ bool parse_rate(const char *text, uint32_t *billionths)
 
 bool parse_time(const char *text, uint64_t *ns)
 {
-	static const struct { const char *name; uint64_t ns; } units[] = { { "us", 1000 }, { "ms", 1000000 },
-									   { "s", 1000000000 } };
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
 	const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
 	size_t digits = strspn(text, "0123456789");
 	char number[24];

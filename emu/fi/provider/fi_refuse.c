@@ -45,8 +45,7 @@ static void refuse_log(enum fi_log_subsys subsystem, const char *key, const char
 	FI_LOG(&emu_provider, FI_LOG_WARN, subsystem, "%s\n", text);
 }
 
-__attribute__((format(printf, 3, 4)))
-static void tell_of(enum fi_log_subsys subsystem, const char *call, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void tell_of(enum fi_log_subsys subsystem, const char *call, const char *format, ...)
 {
 	va_list args;
 
@@ -68,15 +67,19 @@ int refuse_flags(enum fi_log_subsys subsystem, const char *call, uint64_t flags)
 {
 	char names[512];
 
-	tell_of(subsystem, call, "%s: the flags %#llx (%s) mean nothing here, or need a capability that was not asked for. Leave "
-		"them out.", call, (unsigned long long)flags, fi_tostr_r(names, sizeof(names), &flags, FI_TYPE_OP_FLAGS));
+	tell_of(subsystem, call,
+		"%s: the flags %#llx (%s) mean nothing here, or need a capability that was not asked for. Leave "
+		"them out.",
+		call, (unsigned long long)flags, fi_tostr_r(names, sizeof(names), &flags, FI_TYPE_OP_FLAGS));
 	return -FI_EBADFLAGS;
 }
 
 int refuse_inherited(const char *call)
 {
-	tell_of(FI_LOG_CORE, call, "%s: the object was opened before fork(), and the NIC stays the parent's. Open fabric, domain "
-		"and the rest in this process.", call);
+	tell_of(FI_LOG_CORE, call,
+		"%s: the object was opened before fork(), and the NIC stays the parent's. Open fabric, domain "
+		"and the rest in this process.",
+		call);
 	return -FI_ENODEV;
 }
 

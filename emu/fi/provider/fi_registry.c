@@ -8,7 +8,7 @@
 #include "emu/nic/base/mutex.h"
 
 static struct mutex lock = MUTEX_INITIALIZER;
-static struct opened *first GUARDED_BY(lock);	/* in order of opening */
+static struct opened *first GUARDED_BY(lock); /* in order of opening */
 
 void registry_add(struct opened *opened, struct fid *fid, const char *name)
 {
@@ -31,7 +31,7 @@ void registry_remove(struct opened *opened)
 	mutex_lock(&lock);
 	for (at = &first; *at && *at != opened; at = &(*at)->next)
 		;
-	if (*at)	/* not one that a fork's child has inherited */
+	if (*at) /* not one that a fork's child has inherited */
 		*at = opened->next;
 	mutex_unlock(&lock);
 }
@@ -48,8 +48,8 @@ struct fid *registry_find(size_t fclass, const char *name, const void *only, reg
 
 	mutex_lock(&lock);
 	for (struct opened *at = first; at && !fid; at = at->next) {
-		if (at->fid->fclass == fclass && (!only || (const void *)at->fid == only) &&
-		    (!name || !strcmp(at->name, name)) && (!fits || fits(at->fid, arg)))
+		if (at->fid->fclass == fclass && (!only || (const void *)at->fid == only) && (!name || !strcmp(at->name, name)) &&
+		    (!fits || fits(at->fid, arg)))
 			fid = at->fid;
 	}
 	mutex_unlock(&lock);

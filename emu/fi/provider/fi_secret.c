@@ -45,7 +45,7 @@ static ssize_t read_all(int fd, uint8_t *bytes, size_t room)
 
 int secret_read(const char *path, struct secret_bytes *secret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);	/* the open of a pipe would wait */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* the open of a pipe would wait */
 	const char *flaw = fd < 0 ? strerror(errno) : flaw_of(fd);
 	ssize_t length = flaw ? 0 : read_all(fd, secret->bytes, sizeof(secret->bytes));
 

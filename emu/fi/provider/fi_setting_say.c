@@ -29,8 +29,7 @@ static bool told_before(const char *name)
 	return atomic_fetch_or(&told, bit) & bit;
 }
 
-__attribute__((format(printf, 2, 0)))
-static void setting_log(const char *name, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void setting_log(const char *name, const char *format, va_list args)
 {
 	char text[TEXT_MAX];
 
@@ -56,8 +55,7 @@ int setting_wrong(const char *name, const char *format, ...)
 	return -FI_EINVAL;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void say_name(const char *name, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say_name(const char *name, const char *format, ...)
 {
 	va_list args;
 

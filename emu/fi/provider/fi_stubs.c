@@ -4,7 +4,6 @@
 
 #include "emu/fi/provider/fi_refuse.h"
 
-
 int stub_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	return refuse_missing("fi_bind of this object", "Other objects are bound to it");
@@ -30,8 +29,7 @@ int stub_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops, v
 	return refuse_probe("fi_set_ops");
 }
 
-int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
-		uint64_t flags)
+int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr, uint64_t flags)
 {
 	return refuse_probe("fi_query_collective");
 }

@@ -99,8 +99,7 @@ static int wait_armed(struct emu_cntr *cntr, uint64_t threshold, int timeout)
 
 static bool may_wait(const struct emu_cntr *cntr)
 {
-	return waiter_blocks(&cntr->waiter) ||
-	       (cntr->waiter.obj == FI_WAIT_NONE && cntr->domain->attr->cntr_wait_none);
+	return waiter_blocks(&cntr->waiter) || (cntr->waiter.obj == FI_WAIT_NONE && cntr->domain->attr->cntr_wait_none);
 }
 
 static void fi_cntr_cancelled(void *cntr)
@@ -114,7 +113,8 @@ static int cntr_op_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	int err;
 
 	if (!may_wait(cntr))
-		return REFUSE(CNTR, -FI_EINVAL, "fi_cntr_wait: the counter was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
+		return REFUSE(CNTR, -FI_EINVAL,
+			      "fi_cntr_wait: the counter was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
 			      "with FI_WAIT_UNSPEC to wait, or read it.");
 	cntr_arm(cntr->cntr);
 	pthread_cleanup_push(fi_cntr_cancelled, cntr->cntr); /* the thread may be cancelled in its sleep */
@@ -128,8 +128,7 @@ static bool cntr_unseen(void *arg)
 {
 	struct emu_cntr *cntr = arg;
 
-	return cntr_read(cntr->cntr) != atomic_load(&cntr->seen) ||
-	       cntr_read_error(cntr->cntr) != atomic_load(&cntr->seen_errors);
+	return cntr_read(cntr->cntr) != atomic_load(&cntr->seen) || cntr_read_error(cntr->cntr) != atomic_load(&cntr->seen_errors);
 }
 
 static bool notify_changed(void *arg)
@@ -155,7 +154,8 @@ static int cntr_close_fid(struct fid *fid)
 
 	if (usable) {
 		if (cntr_bound(cntr->cntr))
-			return REFUSE(CNTR, -FI_EBUSY, "fi_close: the counter is bound to endpoints, in a poll set, or deferred "
+			return REFUSE(CNTR, -FI_EBUSY,
+				      "fi_close: the counter is bound to endpoints, in a poll set, or deferred "
 				      "work waits for it. Close those, or take it out, first.");
 		err = close_end_check(cntr->domain, &cntr->bindings, "counter");
 		if (err)
@@ -214,8 +214,10 @@ static int cntr_check_attr(const struct emu_domain *domain, const struct fi_cntr
 		return REFUSE_FLAGS(CNTR, "fi_cntr_open", attr->flags);
 	if (attr->events != FI_CNTR_EVENTS_COMP &&
 	    ((int)attr->events != COMPAT_CNTR_EVENTS_BYTES || FI_VERSION_LT(domain->api, FI_VERSION(1, 21))))
-		return REFUSE(CNTR, -FI_ENOSYS, "fi_cntr_open: events %d is not offered. FI_CNTR_EVENTS_COMP is, and "
-			      "FI_CNTR_EVENTS_BYTES from API 1.21 on.", (int)attr->events);
+		return REFUSE(CNTR, -FI_ENOSYS,
+			      "fi_cntr_open: events %d is not offered. FI_CNTR_EVENTS_COMP is, and "
+			      "FI_CNTR_EVENTS_BYTES from API 1.21 on.",
+			      (int)attr->events);
 	want = cntr_waiter_want(domain, attr);
 	return waiter_check(&want);
 }

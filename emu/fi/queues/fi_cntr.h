@@ -19,11 +19,11 @@ struct emu_domain;
 struct emu_cntr {
 	struct fid_cntr fid;
 	struct emu_domain *domain;
-	struct cntr *cntr;	/* the device's */
+	struct cntr *cntr; /* the device's */
 	struct waiter waiter;
-	struct wait_member member;	/* of its wait set */
-	struct binding_end bindings;	/* to regions; with the driver role */
-	atomic_uint_fast64_t seen, seen_errors;	/* the values that the program read last: fi_trywait() looks for a change */
+	struct wait_member member;              /* of its wait set */
+	struct binding_end bindings;            /* to regions; with the driver role */
+	atomic_uint_fast64_t seen, seen_errors; /* the values that the program read last: fi_trywait() looks for a change */
 };
 
 int emu_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);

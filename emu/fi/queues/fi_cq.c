@@ -14,7 +14,7 @@
 #include "emu/fi/queues/fi_cq_err.h"
 #include "emu/nic/base/driver.h"
 
-enum { BATCH = 16 };	/* entries taken at once */
+enum { BATCH = 16 }; /* entries taken at once */
 
 static struct emu_cq *emu_cq(struct fid_cq *fid)
 {
@@ -72,7 +72,7 @@ static void write_entries(const struct emu_cq *cq, char *to, const struct comple
 static ssize_t cq_read_entries(struct emu_cq *cq, char *buf, size_t count, fi_addr_t *source)
 {
 	struct completion batch[BATCH];
-	size_t  done = 0;
+	size_t done = 0;
 	ssize_t got;
 
 	do {
@@ -121,8 +121,8 @@ static ssize_t cq_op_read(struct fid_cq *fid, void *buf, size_t count)
 static ssize_t read_blocking(struct emu_cq *cq, void *buf, size_t count, fi_addr_t *source, int timeout)
 {
 	uint64_t deadline = wait_deadline(timeout);
-	ssize_t  got;
-	int      left;
+	ssize_t got;
+	int left;
 
 	for (;;) {
 		uint32_t turn = waiter_turn(&cq->waiter);
@@ -141,15 +141,15 @@ static void fi_cq_cancelled(void *cq)
 	cq_disarm(cq);
 }
 
-static ssize_t cq_op_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source, const void *cond,
-			       int timeout)
+static ssize_t cq_op_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source, const void *cond, int timeout)
 {
 	struct emu_cq *cq = emu_cq(fid);
 	ssize_t got;
 
 	(void)cond; /* an optimization (fi_cq(3)): fewer entries than asked for may wake the reader */
 	if (!waiter_blocks(&cq->waiter))
-		return REFUSE(CQ, -FI_EINVAL, "fi_cq_sread: the queue was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
+		return REFUSE(CQ, -FI_EINVAL,
+			      "fi_cq_sread: the queue was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
 			      "with FI_WAIT_UNSPEC to wait, or use fi_cq_read.");
 	cq_arm(cq->cq);
 	pthread_cleanup_push(fi_cq_cancelled, cq->cq); /* the thread may be cancelled in its sleep */
@@ -187,7 +187,8 @@ static bool notify_ready(void *arg)
 int emu_cq_trywait(struct emu_cq *cq)
 {
 	if (cq->waiter.obj == FI_WAIT_NONE)
-		return REFUSE(CQ, -FI_EINVAL, "fi_trywait: a completion queue was opened with FI_WAIT_NONE. Open it with "
+		return REFUSE(CQ, -FI_EINVAL,
+			      "fi_trywait: a completion queue was opened with FI_WAIT_NONE. Open it with "
 			      "FI_WAIT_FD.");
 	if (!domain_usable(cq->domain))
 		return refuse_inherited("fi_trywait");
@@ -200,7 +201,8 @@ static int cq_close_fid(struct fid *fid)
 	bool usable = domain_usable(cq->domain);
 
 	if (usable && cq_bound(cq->cq))
-		return REFUSE(CQ, -FI_EBUSY, "fi_close: the completion queue is bound to endpoints, or in a poll set. Close "
+		return REFUSE(CQ, -FI_EBUSY,
+			      "fi_close: the completion queue is bound to endpoints, or in a poll set. Close "
 			      "those, or take it out, first.");
 	if (cq->waiter.set)
 		wait_set_remove(cq->waiter.set, &cq->member); /* first: another thread may be using it */
@@ -250,8 +252,10 @@ static int cq_check_attr(const struct emu_domain *domain, const struct fi_cq_att
 	struct waiter_want want;
 
 	if (!attr || !format_size(attr->format))
-		return REFUSE(CQ, -FI_EINVAL, "fi_cq_open: attr is NULL, or format %d is none of FI_CQ_FORMAT_UNSPEC to "
-			      "FI_CQ_FORMAT_TAGGED.", attr ? (int)attr->format : 0);
+		return REFUSE(CQ, -FI_EINVAL,
+			      "fi_cq_open: attr is NULL, or format %d is none of FI_CQ_FORMAT_UNSPEC to "
+			      "FI_CQ_FORMAT_TAGGED.",
+			      attr ? (int)attr->format : 0);
 	if (attr->flags & ~FI_AFFINITY) /* a hint about interrupts: there are none */
 		return REFUSE_FLAGS(CQ, "fi_cq_open", attr->flags & ~FI_AFFINITY);
 	if (attr->size > LIMIT_CQ_SIZE_MAX)

@@ -18,12 +18,12 @@ struct emu_domain;
 struct emu_cq {
 	struct fid_cq fid;
 	struct emu_domain *domain;
-	struct cq *cq;			/* the device's */
+	struct cq *cq; /* the device's */
 	struct waiter waiter;
-	struct wait_member member;	/* of its wait set */
-	size_t entry_size;		/* of the format */
-	struct mutex lock;		/* guards those below: the error read last */
-	int  last_prov_errno;
+	struct wait_member member; /* of its wait set */
+	size_t entry_size;         /* of the format */
+	struct mutex lock;         /* guards those below: the error read last */
+	int last_prov_errno;
 	char last_text[LIMIT_ERROR_TEXT];
 	struct sockaddr_storage last_source;
 };

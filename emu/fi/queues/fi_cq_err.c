@@ -28,8 +28,7 @@ static void cq_err_remember(struct emu_cq *cq, const struct cq_error *error)
 
 /* Copies into the program's buffer, if it names one (API 1.5); else points to `kept`, which is valid until the next read
  * (fi_cq(3)). Returns how many bytes were written. */
-static size_t give_data(const struct emu_cq *cq, const void *data, size_t length, void *kept,
-			struct fi_cq_err_entry *entry)
+static size_t give_data(const struct emu_cq *cq, const void *data, size_t length, void *kept, struct fi_cq_err_entry *entry)
 {
 	bool sized = FI_VERSION_GE(cq->domain->api, FI_VERSION(1, 5));
 	bool ours = !sized || !entry->err_data || !entry->err_data_size;
@@ -112,8 +111,9 @@ const char *emu_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_
 
 	mutex_lock(&cq->lock);
 	if (!text || !*text)
-		text = *cq->last_text && cq->last_prov_errno == prov_errno ?
-		       cq->last_text : refusal_phrase(&emu_front_end, (enum refusal_cause)prov_errno);
+		text = *cq->last_text && cq->last_prov_errno == prov_errno
+			       ? cq->last_text
+			       : refusal_phrase(&emu_front_end, (enum refusal_cause)prov_errno);
 	if (buf && len) {
 		snprintf(buf, len, "%.*s", LIMIT_ERROR_TEXT, text);
 		text = buf;

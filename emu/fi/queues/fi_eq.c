@@ -29,10 +29,10 @@
 struct event {
 	struct event *next;
 	uint32_t event;
-	bool   error;		/* data is a struct fi_eq_err_entry, and its err_data behind that */
-	const struct fid *fid;	/* the object that it is about; NULL: the program wrote the event */
-	struct fi_info *info;	/* FI_CONNREQ: the program's when it is read, else freed with the event */
-	size_t least;		/* bytes that a reader must have room for; bytes behind them may be cut off */
+	bool error;            /* data is a struct fi_eq_err_entry, and its err_data behind that */
+	const struct fid *fid; /* the object that it is about; NULL: the program wrote the event */
+	struct fi_info *info;  /* FI_CONNREQ: the program's when it is read, else freed with the event */
+	size_t least;          /* bytes that a reader must have room for; bytes behind them may be cut off */
 	size_t size;
 	unsigned char data[];
 };
@@ -41,18 +41,18 @@ struct emu_eq {
 	struct fid_eq fid;
 	struct emu_fabric *fabric;
 	atomic_uint users;
-	struct waiter waiter;	/* empty but for wait sets and FI_WAIT_MUTEX_COND: our own calls sleep on fd */
+	struct waiter waiter; /* empty but for wait sets and FI_WAIT_MUTEX_COND: our own calls sleep on fd */
 	struct wait_member member;
-	bool   writable;	/* opened with FI_WRITE */
-	pid_t  owner;		/* a fork's child may only close it: descriptors are the parent's, the lock may be taken */
-	int    fd;		/* eventfd, readable while there are events; -1 with FI_WAIT_NONE */
-	struct wait *wait;	/* manual progress: over fd and the device's sockets, which no thread serves; else NULL */
+	bool writable;     /* opened with FI_WRITE */
+	pid_t owner;       /* a fork's child may only close it: descriptors are the parent's, the lock may be taken */
+	int fd;            /* eventfd, readable while there are events; -1 with FI_WAIT_NONE */
+	struct wait *wait; /* manual progress: over fd and the device's sockets, which no thread serves; else NULL */
 	size_t limit;
-	struct mutex lock;	/* guards all below */
+	struct mutex lock; /* guards all below */
 	struct event *first, **end;
 	size_t count;
-	bool   overrun;		/* an event was lost: reported once all others are read */
-	unsigned char err_data[LIMIT_CM_DATA];	/* of the error read last */
+	bool overrun;                          /* an event was lost: reported once all others are read */
+	unsigned char err_data[LIMIT_CM_DATA]; /* of the error read last */
 };
 
 static struct emu_eq *emu_eq(struct fid_eq *fid)
@@ -84,7 +84,7 @@ void emu_eq_put(struct emu_eq *eq)
 static void show(struct emu_eq *eq) REQUIRES(eq->lock)
 {
 	uint64_t one = 1;
-	ssize_t  done;
+	ssize_t done;
 
 	if (eq->fd < 0)
 		return;
@@ -172,8 +172,9 @@ int emu_eq_push_error(struct emu_eq *eq, struct fid *fid, void *context, uint64_
 
 int emu_eq_push_refused(struct emu_eq *eq, struct fid *fid, int err, const void *data, size_t length)
 {
-	struct fi_eq_err_entry entry = { .fid = fid, .context = fid->context, .err = err, .prov_errno = err,
-					 .err_data_size = length };
+	struct fi_eq_err_entry entry = {
+		.fid = fid, .context = fid->context, .err = err, .prov_errno = err, .err_data_size = length
+	};
 	struct event *new = event_new(fid, &entry, sizeof(entry), data, length);
 
 	if (new)
@@ -296,7 +297,8 @@ static ssize_t eq_op_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_
 	ssize_t got;
 
 	if (!waiter_blocks(&eq->waiter))
-		return REFUSE(EQ, -FI_EINVAL, "fi_eq_sread: the queue was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
+		return REFUSE(EQ, -FI_EINVAL,
+			      "fi_eq_sread: the queue was opened with FI_WAIT_NONE or FI_WAIT_SET. Open it "
 			      "with FI_WAIT_UNSPEC to wait, or use fi_eq_read.");
 	for (;;) {
 		uint32_t turn = eq->wait ? wait_turn(eq->wait) : 0;
@@ -315,7 +317,7 @@ static ssize_t eq_op_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_
 static void tell_error(struct emu_eq *eq, const struct event *event, struct fi_eq_err_entry *entry) REQUIRES(eq->lock)
 {
 	size_t room = entry->err_data_size, size;
-	void  *into = entry->err_data;
+	void *into = entry->err_data;
 
 	memcpy(entry, event->data, sizeof(*entry));
 	if (!entry->err_data_size)
@@ -361,8 +363,10 @@ static ssize_t eq_op_write(struct fid_eq *fid, uint32_t event, const void *buf, 
 	int err;
 
 	if (!eq->writable || !buf || !len || len > EQ_DATA)
-		return REFUSE(EQ, -FI_EINVAL, "fi_eq_write: the queue was opened without FI_WRITE, buf is NULL, or len %zu is "
-			      "not from 1 to %d.", len, EQ_DATA);
+		return REFUSE(EQ, -FI_EINVAL,
+			      "fi_eq_write: the queue was opened without FI_WRITE, buf is NULL, or len %zu is "
+			      "not from 1 to %d.",
+			      len, EQ_DATA);
 	if (flags)
 		return REFUSE_FLAGS(EQ, "fi_eq_write", flags);
 	err = push_data(eq, event, NULL, buf, len);
@@ -394,7 +398,8 @@ static bool has_events(void *arg)
 int emu_eq_trywait(struct emu_eq *eq)
 {
 	if (eq->waiter.obj == FI_WAIT_NONE)
-		return REFUSE(EQ, -FI_EINVAL, "fi_trywait: an event queue was opened with FI_WAIT_NONE. Open it with "
+		return REFUSE(EQ, -FI_EINVAL,
+			      "fi_trywait: an event queue was opened with FI_WAIT_NONE. Open it with "
 			      "FI_WAIT_FD.");
 	if (!emu_eq_mine(eq))
 		return refuse_inherited("fi_trywait");
@@ -469,9 +474,11 @@ static int eq_close(struct fid *fid)
 	struct event *event;
 
 	if (atomic_load(&eq->users))
-		return REFUSE(EQ, -FI_EBUSY, "fi_close: the event queue is bound to %u open objects (endpoints, domains, "
-			      "address vectors). Close them first.", atomic_load(&eq->users));
-	while ((event = eq->first)) {	/* the descriptor stays as it is: in a fork's child it is the parent's, too */
+		return REFUSE(EQ, -FI_EBUSY,
+			      "fi_close: the event queue is bound to %u open objects (endpoints, domains, "
+			      "address vectors). Close them first.",
+			      atomic_load(&eq->users));
+	while ((event = eq->first)) { /* the descriptor stays as it is: in a fork's child it is the parent's, too */
 		eq->first = event->next;
 		event_free(event);
 	}

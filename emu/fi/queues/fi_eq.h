@@ -16,12 +16,12 @@
 struct emu_fabric;
 
 enum {
-	EQ_EVENTS = 4096,	/* events unread, unless the program asks for more; then the queue is overrun */
-	EQ_EVENTS_MAX = 1 << 20,	/* the most that a program may ask for */
-	EQ_DATA = 1024,		/* most bytes of an event that the program writes */
+	EQ_EVENTS = 4096,        /* events unread, unless the program asks for more; then the queue is overrun */
+	EQ_EVENTS_MAX = 1 << 20, /* the most that a program may ask for */
+	EQ_DATA = 1024,          /* most bytes of an event that the program writes */
 };
 
-struct emu_eq;	/* begins with the fid */
+struct emu_eq; /* begins with the fid */
 
 int emu_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
 int emu_eq_trywait(struct emu_eq *eq);

@@ -15,14 +15,14 @@
 
 struct polled {
 	struct polled *next;
-	struct fid *fid;		/* completion queue or counter */
-	uint64_t count, errors;		/* of a counter, when fi_poll() last reported it */
+	struct fid *fid;        /* completion queue or counter */
+	uint64_t count, errors; /* of a counter, when fi_poll() last reported it */
 };
 
 struct emu_poll {
 	struct fid_poll fid;
 	struct emu_domain *domain;
-	struct mutex lock;		/* guards the list */
+	struct mutex lock; /* guards the list */
 	struct polled *first;
 };
 
@@ -63,10 +63,12 @@ static int poll_check_object(struct emu_poll *poll, const struct fid *fid, uint6
 	if (flags)
 		return REFUSE_FLAGS(CQ, "fi_poll_add or fi_poll_del", flags);
 	if (!fid || !domain_of(fid))
-		return REFUSE(CQ, -FI_EINVAL, "fi_poll_add or fi_poll_del: completion queues and counters are polled, and "
+		return REFUSE(CQ, -FI_EINVAL,
+			      "fi_poll_add or fi_poll_del: completion queues and counters are polled, and "
 			      "nothing else.");
-	return domain_of(fid) == poll->domain ? 0 :
-	       REFUSE(CQ, -FI_EDOMAIN, "fi_poll_add or fi_poll_del: the object is of another domain than the poll set.");
+	return domain_of(fid) == poll->domain
+		       ? 0
+		       : REFUSE(CQ, -FI_EDOMAIN, "fi_poll_add or fi_poll_del: the object is of another domain than the poll set.");
 }
 
 static int poll_op_add(struct fid_poll *pollset, struct fid *fid, uint64_t flags)
@@ -118,7 +120,7 @@ static int poll_op_del(struct fid_poll *pollset, struct fid *fid, uint64_t flags
 static bool has_something(struct polled *polled)
 {
 	uint64_t count, errors;
-	bool     changed;
+	bool changed;
 
 	if (polled->fid->fclass == FI_CLASS_CQ)
 		return cq_ready(((struct emu_cq *)polled->fid)->cq);

@@ -26,16 +26,18 @@ int waiter_check(const struct waiter_want *want)
 	if (want->obj > FI_WAIT_POLLFD)
 		return REFUSE(CORE, -FI_EINVAL, "%s: wait_obj %d is none of FI_WAIT_NONE to FI_WAIT_POLLFD.", want->what,
 			      (int)want->obj);
-	if (want->obj == FI_WAIT_SET && (!want->set || want->set->fid.fclass != FI_CLASS_WAIT ||
-					 wait_set_fabric(want->set) != want->fabric))
+	if (want->obj == FI_WAIT_SET &&
+	    (!want->set || want->set->fid.fclass != FI_CLASS_WAIT || wait_set_fabric(want->set) != want->fabric))
 		return REFUSE(CORE, -FI_EINVAL, "%s: FI_WAIT_SET asks for a wait set of the same fabric object in wait_set.",
 			      want->what);
 	if (want->obj != FI_WAIT_MUTEX_COND)
 		return 0;
 	err = settings_read(&settings);
 	if (!err && settings.manual)
-		err = REFUSE(CORE, -FI_ENOSYS, "%s: FI_WAIT_MUTEX_COND lives on background progress, and FI_EMU_PROGRESS=manual "
-			     "takes it away.", want->what);
+		err = REFUSE(CORE, -FI_ENOSYS,
+			     "%s: FI_WAIT_MUTEX_COND lives on background progress, and FI_EMU_PROGRESS=manual "
+			     "takes it away.",
+			     want->what);
 	return err;
 }
 
@@ -136,11 +138,13 @@ int waiter_tell(const struct waiter *waiter, int fd, int command, void *arg)
 		return tell_pollfd(arg, fd);
 	case FI_WAIT_MUTEX_COND:
 		*(struct fi_mutex_cond *)arg = (struct fi_mutex_cond){
-			.mutex = wait_cond_mutex(waiter->cond), .cond = wait_cond_cond(waiter->cond),
+			.mutex = wait_cond_mutex(waiter->cond),
+			.cond = wait_cond_cond(waiter->cond),
 		};
 		return 0;
 	default:
-		return REFUSE(CORE, -FI_ENODATA, "fi_control, FI_GETWAIT: the object was opened with a wait_obj that has "
+		return REFUSE(CORE, -FI_ENODATA,
+			      "fi_control, FI_GETWAIT: the object was opened with a wait_obj that has "
 			      "nothing to wait on. Open it with FI_WAIT_FD.");
 	}
 }

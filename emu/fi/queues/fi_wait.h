@@ -19,22 +19,22 @@ struct wait_cond;
 
 struct waiter {
 	enum fi_wait_obj obj;
-	struct wait *wait;		/* our own calls sleep on it; NULL with FI_WAIT_NONE */
-	struct wait_cond *cond;		/* FI_WAIT_MUTEX_COND: the program sleeps on it; else NULL */
-	struct emu_wait_set *set;	/* FI_WAIT_SET: the owner of those two; else NULL */
+	struct wait *wait;        /* our own calls sleep on it; NULL with FI_WAIT_NONE */
+	struct wait_cond *cond;   /* FI_WAIT_MUTEX_COND: the program sleeps on it; else NULL */
+	struct emu_wait_set *set; /* FI_WAIT_SET: the owner of those two; else NULL */
 };
 
 /* The attributes of a queue or counter that concern waiting. */
 struct waiter_want {
 	enum fi_wait_obj obj;
-	struct fid_wait *set;		/* FI_WAIT_SET */
+	struct fid_wait *set; /* FI_WAIT_SET */
 	const struct emu_fabric *fabric;
-	const char *what;		/* for the log */
+	const char *what; /* for the log */
 };
 
 /* 0; -FI_EINVAL; -FI_ENOSYS if no thread could wake the program, logged. */
-int  waiter_check(const struct waiter_want *want);
-int  waiter_open(struct waiter *waiter, const struct waiter_want *want);	/* 0 or -errno */
+int waiter_check(const struct waiter_want *want);
+int waiter_open(struct waiter *waiter, const struct waiter_want *want); /* 0 or -errno */
 void waiter_close(struct waiter *waiter);
 /* cq_open() and cntr_open() get this, to be called when an entry or count comes. Never blocks; any thread. */
 void waiter_wake(void *waiter);
@@ -42,18 +42,18 @@ void waiter_wake(void *waiter);
 bool waiter_blocks(const struct waiter *waiter);
 /* As wait_turn() and wait_sleep(). With FI_WAIT_YIELD, or without a wait object, yields the processor and returns. */
 uint32_t waiter_turn(const struct waiter *waiter);
-int  waiter_sleep(struct waiter *waiter, uint32_t turn, int timeout_ms);
+int waiter_sleep(struct waiter *waiter, uint32_t turn, int timeout_ms);
 /* fi_trywait() of one object, which ready() arms and tests: 0 or -FI_EAGAIN. */
-int  waiter_try(struct waiter *waiter, bool (*ready)(void *arg), void *arg);
+int waiter_try(struct waiter *waiter, bool (*ready)(void *arg), void *arg);
 /* FI_GETWAIT, FI_GETWAITOBJ; else -FI_ENOSYS. waiter_tell() is for objects that have a descriptor of their own. */
-int  waiter_control(const struct waiter *waiter, int command, void *arg);
-int  waiter_tell(const struct waiter *waiter, int fd, int command, void *arg);
+int waiter_control(const struct waiter *waiter, int command, void *arg);
+int waiter_tell(const struct waiter *waiter, int fd, int command, void *arg);
 
 /* The time at which a timeout in milliseconds ends; negative: never. And the milliseconds left of it (-1: no end). */
 uint64_t wait_deadline(int timeout_ms);
-int  wait_left(uint64_t deadline_ns);
+int wait_left(uint64_t deadline_ns);
 
 /* fi_trywait() of the fabric. */
-int  emu_trywait(struct fid_fabric *fabric, struct fid **fids, int count);
+int emu_trywait(struct fid_fabric *fabric, struct fid **fids, int count);
 
 #endif

@@ -18,8 +18,8 @@ struct emu_wait_set {
 	struct fid_wait fid;
 	struct emu_fabric *fabric;
 	struct waiter waiter;
-	pid_t owner;			/* a fork's child may only close it */
-	struct mutex lock;		/* guards the members; a leaf but for the locks that their ready() takes */
+	pid_t owner;       /* a fork's child may only close it */
+	struct mutex lock; /* guards the members; a leaf but for the locks that their ready() takes */
 	struct wait_member *members;
 };
 
@@ -67,7 +67,7 @@ static void unlink_member(struct emu_wait_set *set, const struct wait_member *me
 
 void wait_set_remove(struct emu_wait_set *set, struct wait_member *member)
 {
-	if (!is_mine(set)) {	/* the lock may be taken for ever, and the watched descriptors are the parent's */
+	if (!is_mine(set)) { /* the lock may be taken for ever, and the watched descriptors are the parent's */
 		unlink_member(set, member);
 		return;
 	}
@@ -158,7 +158,8 @@ int emu_wait_open(struct fid_fabric *fid, struct fi_wait_attr *attr, struct fid_
 	int err;
 
 	if (!attr || !out || attr->wait_obj == FI_WAIT_NONE || attr->wait_obj == FI_WAIT_SET)
-		return REFUSE(CORE, -FI_EINVAL, "fi_wait_open: attr or waitset is NULL, or wait_obj is FI_WAIT_NONE or "
+		return REFUSE(CORE, -FI_EINVAL,
+			      "fi_wait_open: attr or waitset is NULL, or wait_obj is FI_WAIT_NONE or "
 			      "FI_WAIT_SET.");
 	if (attr->flags)
 		return REFUSE_FLAGS(CORE, "fi_wait_open", attr->flags);

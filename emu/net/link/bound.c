@@ -15,7 +15,7 @@ static in_port_t *port_of(struct sockaddr_storage *at)
 int bound_open(const struct bound_config *config, const struct sockaddr_storage *at,
 	       int (*bind)(const struct sockaddr_storage *at, bool reuse))
 {
-	static uint32_t turn;	/* each endpoint begins behind the one before, and each process elsewhere */
+	static uint32_t turn; /* each endpoint begins behind the one before, and each process elsewhere */
 	struct sockaddr_storage one = *at;
 	uint32_t count = (uint32_t)config->last - config->first + 1, start;
 	int fd = -EADDRINUSE;

@@ -19,7 +19,7 @@
 
 #define NAME_BEGIN "emu-"
 
-enum { LOCAL_SEND_BUFFER = 512 << 10 };	/* may be on the way; the system's own limit may be lower */
+enum { LOCAL_SEND_BUFFER = 512 << 10 }; /* may be on the way; the system's own limit may be lower */
 
 /* An abstract name, which is no file: it goes with its socket, and belongs to the network namespace as the address does. */
 static socklen_t local_socket_name(struct sockaddr_un *name, const struct sockaddr_storage *at)
@@ -119,7 +119,7 @@ bool local_elsewhere(const struct sockaddr_storage *at, char *text, size_t size)
 		have -= (size_t)(line - bytes);
 		memmove(bytes, line, have);
 		if (have == sizeof(bytes) - 1)
-			have = 0;	/* none of ours is so long */
+			have = 0; /* none of ours is so long */
 	}
 	if (fd >= 0)
 		nocancel_close(fd);
@@ -180,7 +180,10 @@ ssize_t local_send_file(int fd, const struct iovec *iov, int count, int file)
 		.head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS },
 	};
 	struct msghdr message = {
-		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count, .msg_control = &room, .msg_controllen = sizeof(room),
+		.msg_iov = (struct iovec *)iov,
+		.msg_iovlen = (size_t)count,
+		.msg_control = &room,
+		.msg_controllen = sizeof(room),
 	};
 
 	memcpy(CMSG_DATA(&room.head), &file, sizeof(file));
@@ -192,7 +195,9 @@ ssize_t local_recv_file(int fd, const struct iovec *iov, int count, int *file)
 {
 	union file_room room;
 	struct msghdr message = {
-		.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count, .msg_control = &room,
+		.msg_iov = (struct iovec *)iov,
+		.msg_iovlen = (size_t)count,
+		.msg_control = &room,
 		.msg_controllen = CMSG_LEN(sizeof(int)),
 	};
 	ssize_t n = nocancel_recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -225,5 +230,9 @@ static void set_options(int fd, uint64_t silence_ns)
 
 /* What was sent is at the peer, and stays when the stream is closed. */
 const struct stream_ops stream_local = {
-	.dial = dial, .accept = local_accept, .set_options = set_options, .at_once = LIMIT_DIGESTED_LOCAL, .neighbour = true,
+	.dial = dial,
+	.accept = local_accept,
+	.set_options = set_options,
+	.at_once = LIMIT_DIGESTED_LOCAL,
+	.neighbour = true,
 };

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 
 #ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83	/* Linux 6.16 */
+#define SO_PASSRIGHTS 83 /* Linux 6.16 */
 #endif
 
 /* Listens under the name of `at`, the real address of a TCP listener, which has room for `backlog`. Non-blocking; the

@@ -15,16 +15,16 @@ struct stream_ops {
 	/* Begins to connect. A non-blocking descriptor, the caller's; *error is then 0, or a positive errno that ends the dial. Or
 	 * -errno: streams of this kind do not lead there. */
 	int (*dial)(struct tcp *tcp, const struct sockaddr_storage *to, int *error);
-	int (*accept)(int listener);	/* as accept4(); non-blocking */
+	int (*accept)(int listener); /* as accept4(); non-blocking */
 	/* What a stream, dialled or accepted, wants to be set. silence_ns as in struct tcp_config. */
 	void (*set_options)(int fd, uint64_t silence_ns);
-	bool (*met_itself)(int fd);	/* has a dial that succeeded met its own end? NULL: it never does */
-	bool (*lingers)(int fd);	/* after the close: are bytes still on the way? NULL: never */
-	size_t at_once;			/* bytes of payload that are best digested, and then sent, at once */
+	bool (*met_itself)(int fd); /* has a dial that succeeded met its own end? NULL: it never does */
+	bool (*lingers)(int fd);    /* after the close: are bytes still on the way? NULL: never */
+	size_t at_once;             /* bytes of payload that are best digested, and then sent, at once */
 	/* To a neighbour: it shares memory. The kernel does not tell of a neighbour that takes nothing; a tick does. */
 	bool neighbour;
 };
 
-extern const struct stream_ops stream_tcp, stream_local;	/* stream_tcp.c, local.c */
+extern const struct stream_ops stream_tcp, stream_local; /* stream_tcp.c, local.c */
 
 #endif

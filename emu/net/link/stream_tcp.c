@@ -18,7 +18,7 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/limits.h"
 
-enum { DRAIN_BYTES = 4 << 20 };	/* thrown away at close, at a time */
+enum { DRAIN_BYTES = 4 << 20 }; /* thrown away at close, at a time */
 
 static_assert(TIME_RETRY_BUDGET_NS > TIME_SILENCE_NS * 3 / 2, "a dead line is noticed within the retry budget");
 
@@ -27,11 +27,13 @@ static_assert(TIME_RETRY_BUDGET_NS > TIME_SILENCE_NS * 3 / 2, "a dead line is no
 static void set_options(int fd, uint64_t silence_ns)
 {
 	const int silence_ms = (int)((silence_ns ? silence_ns : TIME_SILENCE_NS) / TIME_MS(1));
-	const struct { int level, name, value; } options[] = {
+	const struct {
+		int level, name, value;
+	} options[] = {
 		{ IPPROTO_TCP, TCP_NODELAY, 1 },
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
-		{ IPPROTO_TCP, TCP_KEEPIDLE, silence_ms < 2000 ? 1 : silence_ms * 5 / 8 / 1000 },	/* s */
-		{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },	/* s */
+		{ IPPROTO_TCP, TCP_KEEPIDLE, silence_ms < 2000 ? 1 : silence_ms * 5 / 8 / 1000 }, /* s */
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },                                                /* s */
 		{ IPPROTO_TCP, TCP_USER_TIMEOUT, silence_ms },
 	};
 
@@ -50,8 +52,10 @@ static void count_dial(struct tcp *tcp, const struct sockaddr_storage *to)
 	}
 	if (++tcp->dials != REFUSED_DIALS_GONE || !local_elsewhere(to, others, sizeof(others)))
 		return;
-	snprintf(text, sizeof(text), "no endpoint answers at %s, but peers of this machine listen at %s: is the peer bound to "
-		 "another address of its host (FI_EMU_IFACE)?", address_text(to, at, sizeof(at)), others);
+	snprintf(text, sizeof(text),
+		 "no endpoint answers at %s, but peers of this machine listen at %s: is the peer bound to "
+		 "another address of its host (FI_EMU_IFACE)?",
+		 address_text(to, at, sizeof(at)), others);
 	tcp_link.log(tcp, NIC_LOG_WARN, text);
 }
 
@@ -78,9 +82,8 @@ static bool met_itself(int fd)
 	struct sockaddr_storage own, peer;
 	socklen_t own_length = sizeof(own), peer_length = sizeof(peer);
 
-	return !getsockname(fd, (struct sockaddr *)&own, &own_length) &&
-	       !getpeername(fd, (struct sockaddr *)&peer, &peer_length) && own_length == peer_length &&
-	       !memcmp(&own, &peer, own_length);
+	return !getsockname(fd, (struct sockaddr *)&own, &own_length) && !getpeername(fd, (struct sockaddr *)&peer, &peer_length) &&
+	       own_length == peer_length && !memcmp(&own, &peer, own_length);
 }
 
 /* Closing a TCP socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are lost. So
@@ -101,6 +104,10 @@ static bool lingers(int fd)
 }
 
 const struct stream_ops stream_tcp = {
-	.dial = dial, .accept = accept_one, .set_options = set_options, .met_itself = met_itself, .lingers = lingers,
+	.dial = dial,
+	.accept = accept_one,
+	.set_options = set_options,
+	.met_itself = met_itself,
+	.lingers = lingers,
 	.at_once = LIMIT_DIGESTED,
 };

@@ -87,7 +87,7 @@ static int poll_each(struct tcp *tcp)
 			return 1;
 	}
 	for (struct port *port = tcp->ports; port && tcp->changes == changes; port = next_port) {
-		next_port = port->next;	/* a delivery may close its port */
+		next_port = port->next; /* a delivery may close its port */
 		count += port_deliver(port, EPOLLIN);
 	}
 	return count + (int)(tcp->received - received);
@@ -149,7 +149,7 @@ bool tcp_drop_stuck(struct tcp *tcp)
 	for (struct line *line = tcp->lines; line; line = line->next) {
 		if (line->ops->neighbour && line->tx_blocked && line_stuck(line)) {
 			conn_down(line->conn, ETIMEDOUT);
-			return true;	/* more lines may be freed with it; the next tick checks the others */
+			return true; /* more lines may be freed with it; the next tick checks the others */
 		}
 	}
 	return false;
@@ -223,8 +223,7 @@ const struct link_ops tcp_link = {
 	.log = tcp_log,
 };
 
-int tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at,
-		   int (*bind)(const struct sockaddr_storage *at, bool reuse))
+int tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at, int (*bind)(const struct sockaddr_storage *at, bool reuse))
 {
 	int fd = bound_open(&tcp->config.bound, at, bind);
 

@@ -17,13 +17,13 @@
 struct tcp;
 
 struct tcp_config {
-	void (*log)(enum nic_log level, const char *text);	/* may be NULL */
+	void (*log)(enum nic_log level, const char *text); /* may be NULL */
 	/* Asks for calls of tcp_drop_stuck(), tcp_read_on() and tcp_tick() every TCP_TICK_MS, until the last returns false. Must
 	 * not block. */
 	void (*kick)(void *arg);
 	void *kick_arg;
-	uint64_t silence_ns;	/* see net_config */
-	bool local;		/* likewise */
+	uint64_t silence_ns; /* see net_config */
+	bool local;          /* likewise */
 	struct bound_config bound;
 };
 
@@ -31,17 +31,17 @@ enum { TCP_TICK_MS = 20 };
 
 extern const struct link_ops tcp_link;
 
-int  tcp_open(struct tcp **tcp, const struct tcp_config *config);	/* 0 or -errno */
+int tcp_open(struct tcp **tcp, const struct tcp_config *config); /* 0 or -errno */
 /* Closes all that is still open. Not [role]: no other thread is left. */
 void tcp_close(struct tcp *tcp);
 
 int tcp_data_fd(const struct tcp *tcp);
 int tcp_dial_fd(const struct tcp *tcp);
 int tcp_listen_fd(const struct tcp *tcp);
-int tcp_linger_fd(const struct tcp *tcp);	/* nobody waits for it: it is there for fork.h */
-bool tcp_readable(const struct tcp *tcp);	/* has a data socket something? Not [role] */
+int tcp_linger_fd(const struct tcp *tcp); /* nobody waits for it: it is there for fork.h */
+bool tcp_readable(const struct tcp *tcp); /* has a data socket something? Not [role] */
 
-int  tcp_finish_dials(struct tcp *tcp);	/* conn_up(), conn_down(); how many */
+int tcp_finish_dials(struct tcp *tcp); /* conn_up(), conn_down(); how many */
 /* conn_accept() for each peer that connects. False: the system is out of descriptors or memory, try again later. */
 bool tcp_accept(struct tcp *tcp);
 /* conn_down() for a neighbour that has taken nothing for silence_ns while bytes wait for it. True: there was one. */

@@ -15,7 +15,7 @@
 #include "emu/nic/base/limits.h"
 
 enum {
-	IOV_MAX_LINE = 64,		/* link.h */
+	IOV_MAX_LINE = 64, /* link.h */
 };
 
 static void link_in(struct line **list, struct line *line)
@@ -183,8 +183,8 @@ static __attribute__((noinline)) ssize_t send_many(int fd, const struct iovec *i
 /* For a single piece the calls without an iovec are 150 ns cheaper. */
 static ssize_t line_send_socket(int fd, const struct iovec *iov, int count)
 {
-	return likely(count == 1) ? nocancel_send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0) :
-			    send_many(fd, iov, count);
+	return likely(count == 1) ? nocancel_send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0)
+				  : send_many(fd, iov, count);
 }
 
 __attribute__((noinline)) static ssize_t recv_many(int fd, const struct iovec *iov, int count)
@@ -301,7 +301,8 @@ size_t line_at_once(const struct line *line)
 static void line_watch(struct line *line)
 {
 	struct epoll_event event = {
-		.events = (line->rx_paused ? 0 : EPOLLIN) | (line->tx_blocked ? EPOLLOUT : 0), .data.ptr = line,
+		.events = (line->rx_paused ? 0 : EPOLLIN) | (line->tx_blocked ? EPOLLOUT : 0),
+		.data.ptr = line,
 	};
 
 	if (epoll_ctl(line->tcp->data_set, EPOLL_CTL_MOD, line->fd, &event))
@@ -343,7 +344,7 @@ void line_set_readable(struct line *line, bool on)
 	line_watch(line);
 	line->tcp->watched += on ? -1u : 1;
 	if (on && line->peer_has_shm && shm_ring_has(&line->ring))
-		want_ticks(line->tcp);	/* no socket reports the ring's bytes */
+		want_ticks(line->tcp); /* no socket reports the ring's bytes */
 }
 
 /* TCP_USER_TIMEOUT does this for TCP. A neighbour that reads slowly is not stuck. Ticks are counted instead of time: so when two

@@ -13,31 +13,31 @@
 enum watched { WATCHED_LINE, WATCHED_PORT };
 
 enum line_state {
-	LINE_DIALING,	/* in the dial set until conn_up() or conn_down() */
-	LINE_OPEN,	/* in the data set */
-	LINE_BROKEN,	/* conn_down() was called; in no set, waits for close */
-	LINE_LINGERING,	/* closed by the device, which has forgotten it; in the linger set */
+	LINE_DIALING,   /* in the dial set until conn_up() or conn_down() */
+	LINE_OPEN,      /* in the data set */
+	LINE_BROKEN,    /* conn_down() was called; in no set, waits for close */
+	LINE_LINGERING, /* closed by the device, which has forgotten it; in the linger set */
 };
 
 struct line {
-	enum watched kind;		/* first */
+	enum watched kind; /* first */
 	struct tcp *tcp;
 	struct conn *conn;
-	struct line *next, *prev;	/* tcp->lines, or tcp->lingering */
+	struct line *next, *prev; /* tcp->lines, or tcp->lingering */
 	const struct stream_ops *ops;
 	int fd;
 	enum line_state state;
-	int error;			/* of connect(), to be told by conn_down() */
-	bool tx_blocked;		/* conn_writable() is owed */
-	bool rx_paused;			/* conn_readable() is not wanted */
-	bool expects_shm;		/* dialled to a neighbour: the first bytes may bring a shared segment */
-	int shm_fd;			/* to go with the first bytes; -1: none */
+	int error;        /* of connect(), to be told by conn_down() */
+	bool tx_blocked;  /* conn_writable() is owed */
+	bool rx_paused;   /* conn_readable() is not wanted */
+	bool expects_shm; /* dialled to a neighbour: the first bytes may bring a shared segment */
+	int shm_fd;       /* to go with the first bytes; -1: none */
 	struct shm shm;
 	struct shm_ring ring;
-	bool peer_has_shm;		/* the peer has the shared segment: bytes come by the ring, too */
-	struct line *next_shm;		/* tcp->shms */
-	int tx_unread;			/* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
-	uint32_t stalled_ticks;		/* ticks in a row with the same `tx_unread` */
+	bool peer_has_shm;      /* the peer has the shared segment: bytes come by the ring, too */
+	struct line *next_shm;  /* tcp->shms */
+	int tx_unread;          /* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
+	uint32_t stalled_ticks; /* ticks in a row with the same `tx_unread` */
 	uint64_t linger_end_ns;
 };
 
@@ -45,7 +45,7 @@ struct listener {
 	struct ep *ep;
 	struct listener *next;
 	int fd;
-	int local;			/* local.h; -1: none */
+	int local; /* local.h; -1: none */
 	struct bound bound;
 };
 
@@ -54,31 +54,31 @@ struct tcp {
 	int data_set, dial_set, listen_set, linger_set;
 	struct random random;
 	struct line *lines, *lingering;
-	struct line *shms;	/* lines that have a shared segment */
+	struct line *shms; /* lines that have a shared segment */
 	unsigned int shm_count;
-	uint8_t *shm_quota;	/* NULL: there are no shared segments */
-	bool polling;		/* the device polls often (link.h) */
-	unsigned int polls_since_epoll;	/* polls since the sets were last polled */
-	struct sockaddr_storage dialled;	/* the last address dialled by TCP */
-	unsigned int dials;			/* failed dials to it in a row */
+	uint8_t *shm_quota;              /* NULL: there are no shared segments */
+	bool polling;                    /* the device polls often (link.h) */
+	unsigned int polls_since_epoll;  /* polls since the sets were last polled */
+	struct sockaddr_storage dialled; /* the last address dialled by TCP */
+	unsigned int dials;              /* failed dials to it in a row */
 	struct listener *listeners;
 	struct port *ports;
-	unsigned int count;	/* of lines and lingering */
+	unsigned int count; /* of lines and lingering */
 	unsigned int port_count;
 	unsigned int dialing;
-	unsigned int watched;	/* lines and ports that need the data set: tx_blocked ones, and lines that are rx_paused */
-	unsigned int changes;	/* lines, ports or listeners freed: events that epoll_wait() returned before are stale */
-	unsigned int received;	/* receives of line_recv(), an end included: poll() sees whether there was any */
-	bool ticking;		/* tcp_tick() was asked for and has not returned false */
-	bool full;		/* accept() found no room, and that was logged */
+	unsigned int watched;  /* lines and ports that need the data set: tx_blocked ones, and lines that are rx_paused */
+	unsigned int changes;  /* lines, ports or listeners freed: events that epoll_wait() returned before are stale */
+	unsigned int received; /* receives of line_recv(), an end included: poll() sees whether there was any */
+	bool ticking;          /* tcp_tick() was asked for and has not returned false */
+	bool full;             /* accept() found no room, and that was logged */
 };
 
 /* tcp_line.c. A new line takes fd, also if it fails: 0 or -errno. */
-int  line_new(struct tcp *tcp, int fd, const struct stream_ops *ops, struct line **line);
-int  line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
-int  line_open(struct line *line);	/* enters the data set */
+int line_new(struct tcp *tcp, int fd, const struct stream_ops *ops, struct line **line);
+int line_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
+int line_open(struct line *line); /* enters the data set */
 /* The result of a dial: 0 or a positive errno. */
-int  line_dial_result(struct line *line);
+int line_dial_result(struct line *line);
 ssize_t line_send(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
@@ -86,49 +86,48 @@ ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
  * device wants to know of the first byte. */
 struct iovec line_first_page(const struct iovec *iov, int count);
 size_t line_at_once(const struct line *line);
-void want_ticks(struct tcp *tcp);	/* asks for calls of tcp_tick() */
+void want_ticks(struct tcp *tcp); /* asks for calls of tcp_tick() */
 void line_want_write(struct line *line);
 void line_set_readable(struct line *line, bool on);
-void line_cancel_want_write(struct line *line);	/* takes that back */
+void line_cancel_want_write(struct line *line); /* takes that back */
 void line_close(struct line *line);
 void line_free(struct line *line);
-bool line_lingers(struct line *line);	/* are its bytes still on the way? */
-bool line_stuck(struct line *line);	/* a tick, of a neighbour, and tx_blocked: has the neighbour taken nothing for too long? */
+bool line_lingers(struct line *line); /* are its bytes still on the way? */
+bool line_stuck(struct line *line);   /* a tick, of a neighbour, and tx_blocked: has the neighbour taken nothing for too long? */
 
 /* tcp_shm.c. line_store_ack(), line_stored_ack(), shm_all_set_polling() are the link's. */
 void shm_all_open(struct tcp *tcp);
 void shm_all_close(struct tcp *tcp);
-void line_give_shm(struct line *line);	/* accepted from a neighbour: makes one, if there is room */
-void line_drop_shm(struct line *line);	/* there may be none */
+void line_give_shm(struct line *line); /* accepted from a neighbour: makes one, if there is room */
+void line_drop_shm(struct line *line); /* there may be none */
 /* line_send() with a shared segment to go with the first bytes, and recvmsg() of first bytes that one may come with. */
 ssize_t line_send_first(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count);
 bool line_store_ack(struct line *line, uint64_t number);
 bool line_stored_ack(struct line *line, uint64_t *number);
 void shm_all_set_polling(void *link, bool on);
-int  shm_all_acks(struct tcp *tcp);	/* conn_ack_stored() for each new stored acknowledgement; how many */
+int shm_all_acks(struct tcp *tcp); /* conn_ack_stored() for each new stored acknowledgement; how many */
 /* True: the shared segments alone may be trusted in this poll (rings_read_all()). They do not tell of the end of a stream, so
  * every SLICE_SHM polls it is false. */
 bool shm_all_tell(struct tcp *tcp);
 
 /* tcp_shm_ring.c. A ring that was never opened has nothing. */
-bool line_open_ring(struct line *line);	/* false: the peer is not known to have the shared segment yet */
-static inline bool line_has_ring(struct line *line)	/* bytes may come by the peer's ring */
+bool line_open_ring(struct line *line);             /* false: the peer is not known to have the shared segment yet */
+static inline bool line_has_ring(struct line *line) /* bytes may come by the peer's ring */
 {
 	return line->peer_has_shm || line_open_ring(line);
 }
-ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count);	/* line_recv(), then */
-int  rings_read(struct tcp *tcp);	/* one receive for each ring that has bytes; the number of events */
-int  rings_read_all(struct tcp *tcp);	/* and for each line whose peer has announced bytes by the socket */
-bool rings_read_on(struct tcp *tcp);	/* the same, again and again up to SLICE_RINGS times */
-bool rings_have(const struct tcp *tcp);	/* has a ring bytes for a line that is not rx_paused? */
+ssize_t line_recv_either(struct line *line, const struct iovec *iov, int count); /* line_recv(), then */
+int rings_read(struct tcp *tcp);        /* one receive for each ring that has bytes; the number of events */
+int rings_read_all(struct tcp *tcp);    /* and for each line whose peer has announced bytes by the socket */
+bool rings_read_on(struct tcp *tcp);    /* the same, again and again up to SLICE_RINGS times */
+bool rings_have(const struct tcp *tcp); /* has a ring bytes for a line that is not rx_paused? */
 
 /* tcp.c: bound_open(), with a line of log where the range has no port left. */
-int  tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at,
-		    int (*bind)(const struct sockaddr_storage *at, bool reuse));
+int tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at, int (*bind)(const struct sockaddr_storage *at, bool reuse));
 
 /* tcp_listen.c */
-int  listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
+int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
 void listener_close(void *link, void *listener);
 /* The address to dial for `to`, which may be the advertised address of a listener of ours. */
 const struct sockaddr_storage *listener_real(const struct tcp *tcp, const struct sockaddr_storage *to);

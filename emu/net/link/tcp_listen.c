@@ -10,8 +10,8 @@
 #include "emu/nic/base/limits.h"
 
 enum {
-	BACKLOG = 4096,		/* the system's own limit may be lower */
-	ACCEPTS = 16,		/* at a time (D4) */
+	BACKLOG = 4096, /* the system's own limit may be lower */
+	ACCEPTS = 16,   /* at a time (D4) */
 	EVENTS = 16,
 };
 
@@ -45,9 +45,9 @@ static void open_local(struct tcp *tcp, struct listener *listener, const struct 
 	}
 	listener->local = fd < 0 ? -1 : fd;
 	if (fd < 0 && tcp->config.log)
-		tcp->config.log(NIC_LOG_INFO, fd == -EADDRINUSE ?
-			"peers of this machine come by TCP: the name of the Unix socket is taken" :
-			"peers of this machine come by TCP: no Unix socket could be made to listen at");
+		tcp->config.log(NIC_LOG_INFO,
+				fd == -EADDRINUSE ? "peers of this machine come by TCP: the name of the Unix socket is taken"
+						  : "peers of this machine come by TCP: no Unix socket could be made to listen at");
 }
 
 int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **out)
@@ -105,7 +105,7 @@ void listener_close(void *link, void *arg)
 	while (*at != listener)
 		at = &(*at)->next;
 	*at = listener->next;
-	if (listener->local >= 0) {	/* before the port, whose next owner shall find it free */
+	if (listener->local >= 0) { /* before the port, whose next owner shall find it free */
 		epoll_ctl(tcp->listen_set, EPOLL_CTL_DEL, listener->local, NULL);
 		nocancel_close(listener->local);
 	}
@@ -175,9 +175,10 @@ bool tcp_accept(struct tcp *tcp)
 	if (!ok && !tcp->full) {
 		tcp->full = true;
 		if (tcp->config.log)
-			tcp->config.log(NIC_LOG_WARN, tcp->count < LIMIT_CONNECTIONS ?
-				"peers wait to connect: out of file descriptors or memory (ulimit -n)" :
-				"peers wait to connect: the limit of connections of a process is reached");
+			tcp->config.log(NIC_LOG_WARN,
+					tcp->count < LIMIT_CONNECTIONS
+						? "peers wait to connect: out of file descriptors or memory (ulimit -n)"
+						: "peers wait to connect: the limit of connections of a process is reached");
 	}
 	return ok;
 }

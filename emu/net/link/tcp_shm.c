@@ -142,7 +142,7 @@ void shm_all_set_polling(void *link, bool on)
 	do {
 		changes = tcp->changes;
 		shm_all_acks(tcp);
-	} while (tcp->changes != changes);	/* not while acknowledgements are stored: a peer could go on for ever */
+	} while (tcp->changes != changes); /* not while acknowledgements are stored: a peer could go on for ever */
 	if (on)
 		return;
 	/* Reads what peers put before the rings were closed. Bytes by the socket may precede it; an honest peer has sent those. */

@@ -7,7 +7,7 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/base/limits.h"
 
-enum { PIECES = 64 };	/* link.h */
+enum { PIECES = 64 }; /* link.h */
 
 bool line_open_ring(struct line *line)
 {
@@ -32,9 +32,9 @@ static ssize_t recv_end(struct line *line)
 		n = -errno;
 	if (n == -EAGAIN)
 		return n;
-	if (shm_ring_next(&line->ring, &bytes) != RING_SOCKET || bytes)	/* announced meanwhile: perhaps the last bytes */
+	if (shm_ring_next(&line->ring, &bytes) != RING_SOCKET || bytes) /* announced meanwhile: perhaps the last bytes */
 		return -EAGAIN;
-	if (n > 0)	/* bytes that were never announced */
+	if (n > 0) /* bytes that were never announced */
 		n = -EPROTO;
 	line->tcp->received++;
 	return n;

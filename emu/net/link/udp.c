@@ -101,10 +101,10 @@ int port_emit(struct port *port, const struct sockaddr_storage *to, const void *
 	ssize_t n;
 
 	if (port->tcp->config.bound.advertised.ss_family != AF_UNSPEC && bound_is_known(&port->bound, to))
-		to = &port->bound.real;	/* itself, as peers know it */
+		to = &port->bound.real; /* itself, as peers know it */
 	do
 		n = nocancel_send(port->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
-			       tcp_address_length(to));
+				  tcp_address_length(to));
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return 0;

@@ -38,8 +38,7 @@ static int touches(struct interval *span, void *arg)
 	return mr_pages_touch(mr_pages_of_span(span), range->addr, range->length);
 }
 
-static int mr_watch_visit(uint64_t addr, uint64_t length, int (*see)(struct interval *span, void *arg))
-	REQUIRES(uffd_mutex)
+static int mr_watch_visit(uint64_t addr, uint64_t length, int (*see)(struct interval *span, void *arg)) REQUIRES(uffd_mutex)
 {
 	struct change range = { addr, length };
 
@@ -74,7 +73,7 @@ static void mr_watch_end(struct mr_pages *pages)
 static const struct mr_pages_watch watch = { .lock = uffd_lock, .unlock = uffd_unlock, .end = mr_watch_end };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *why_not;	/* constant after once */
+static const char *why_not; /* constant after once */
 
 /* In a fork's child, which is one thread. */
 static void start_over(void) UNCHECKED
@@ -107,7 +106,7 @@ const char *mr_watch(struct mr_pages *pages, const struct iovec *segments, size_
 	interval_tree_add(&watched, &pages->span);
 	pages->watch = &watch;
 	uffd_unlock();
-	for (size_t i = 0; i < count; i++)	/* fails where nothing is mapped: then there is nothing to know either */
+	for (size_t i = 0; i < count; i++) /* fails where nothing is mapped: then there is nothing to know either */
 		if (!uffd_watch((uintptr_t)segments[i].iov_base, segments[i].iov_len, &ticket))
 			pages->watched |= (uint8_t)(1u << i);
 	return NULL;

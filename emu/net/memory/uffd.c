@@ -20,26 +20,26 @@
 #include "emu/net/os/spawn.h"
 #include "emu/nic/memory/pagemap.h"
 
-#ifndef UFFD_USER_MODE_ONLY		/* Linux 5.11 */
+#ifndef UFFD_USER_MODE_ONLY /* Linux 5.11 */
 #define UFFD_USER_MODE_ONLY 1
 #endif
-#define FEATURE_WP_SHARED	(1ull << 12)	/* 5.19: UFFD_FEATURE_WP_HUGETLBFS_SHMEM */
-#define FEATURE_WP_ASYNC	(1ull << 15)	/* 6.7: with it, memory of any kind can be watched */
+#define FEATURE_WP_SHARED (1ull << 12) /* 5.19: UFFD_FEATURE_WP_HUGETLBFS_SHMEM */
+#define FEATURE_WP_ASYNC (1ull << 15)  /* 6.7: with it, memory of any kind can be watched */
 
-#define FEATURES_NEEDED (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | \
-			 UFFD_FEATURE_EVENT_REMOVE)
+#define FEATURES_NEEDED \
+	(UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE)
 #define FEATURES_LIKED (FEATURE_WP_SHARED | FEATURE_WP_ASYNC)
 
 enum { EVENTS_AT_ONCE = 16 };
 
 static struct {
-	struct mutex starting;	/* uffd_start() */
-	atomic_int fd;			/* -1: not started; set once */
+	struct mutex starting; /* uffd_start() */
+	atomic_int fd;         /* -1: not started; set once */
 } uffd = { .starting = MUTEX_INITIALIZER, .fd = -1 };
 
-struct mutex uffd_mutex = MUTEX_INITIALIZER;	/* of the reading of events, too */
+struct mutex uffd_mutex = MUTEX_INITIALIZER; /* of the reading of events, too */
 static struct uffd_client *clients GUARDED_BY(uffd_mutex);
-static uint64_t changes GUARDED_BY(uffd_mutex);	/* moves with every event or unwatch: each makes tickets void */
+static uint64_t changes GUARDED_BY(uffd_mutex); /* moves with every event or unwatch: each makes tickets void */
 
 static int descriptor(uint64_t features, uint64_t *offered)
 {
@@ -95,7 +95,7 @@ static void uffd_notify_clients(uint64_t addr, uint64_t length) REQUIRES(uffd_mu
 static void handle(const struct uffd_msg *msg) REQUIRES(uffd_mutex)
 {
 	switch (msg->event) {
-	case UFFD_EVENT_REMAP:	/* the watch moves along with the memory, and no client knows the new place */
+	case UFFD_EVENT_REMAP: /* the watch moves along with the memory, and no client knows the new place */
 		uffd_notify_clients(msg->arg.remap.from, msg->arg.remap.len);
 		uffd_unwatch(msg->arg.remap.to, msg->arg.remap.len);
 		break;

@@ -34,12 +34,12 @@ struct uffd_client {
 /* Opens the descriptor and starts the thread at the first call; they then stay until the process ends, as memory may be
  * unmapped until then. 0, or -errno and *why in words: -ENOSYS, -EPERM (forbidden, as in many containers), -EOPNOTSUPP
  * (the kernel or processor lacks a feature), or the error of starting a thread. */
-int  uffd_start(const char **why);
+int uffd_start(const char **why);
 
-void uffd_add(struct uffd_client *client);	/* after uffd_start() succeeded; not under the lock */
-void uffd_remove(struct uffd_client *client);	/* not under the lock; the client has unwatched its memory before */
+void uffd_add(struct uffd_client *client);    /* after uffd_start() succeeded; not under the lock */
+void uffd_remove(struct uffd_client *client); /* not under the lock; the client has unwatched its memory before */
 
-extern struct mutex uffd_mutex;	/* for the attributes; taken by these two alone */
+extern struct mutex uffd_mutex; /* for the attributes; taken by these two alone */
 
 void uffd_lock(void) ACQUIRE(uffd_mutex);
 void uffd_unlock(void) RELEASE(uffd_mutex);
@@ -47,7 +47,7 @@ void uffd_unlock(void) RELEASE(uffd_mutex);
 /* Watches memory, not under the lock. Call it before reading which pages are there. 0 and *ticket; else the range, or
  * some of it, is not watched: -EINVAL (not mapped, wraps, part of a huge page, or a kind of memory that this kernel does not
  * watch), -EBUSY (watched by the program itself), -EPERM (a shared mapping of a file that may only be read), -ENODEV. */
-int  uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket);
+int uffd_watch(uint64_t addr, uint64_t length, uint64_t *ticket);
 /* Under the lock, after the caller has looked at the memory: has nothing been told or unwatched since uffd_watch()? Only then
  * may a client enter what it saw in its table, before it releases the lock. */
 bool uffd_unchanged(uint64_t ticket) REQUIRES(uffd_mutex);

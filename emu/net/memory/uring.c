@@ -25,31 +25,31 @@
 
 struct run {
 	uintptr_t base;
-	size_t    length;
-	uint32_t  first;	/* index of its first piece's slot; the others follow */
+	size_t length;
+	uint32_t first; /* index of its first piece's slot; the others follow */
 };
 
 /* Constant once made, but for `remap`. */
 struct uring_pin {
-	struct pin pin;		/* first */
+	struct pin pin; /* first */
 	struct remap remap;
-	bool     watched;
-	unsigned int life;	/* uring.life when it was made */
+	bool watched;
+	unsigned int life; /* uring.life when it was made */
 	struct run run[LIMIT_IOV];
 	uint32_t runs, pieces;
-	uint16_t slot[];	/* of each piece, in the ring's table */
+	uint16_t slot[]; /* of each piece, in the ring's table */
 };
 
 static struct {
-	struct mutex lock;	/* guards started, free, free_count; a leaf */
-	bool     started;
-	uint16_t free[LIMIT_PINNED];	/* slots that hold nothing */
+	struct mutex lock; /* guards started, free, free_count; a leaf */
+	bool started;
+	uint16_t free[LIMIT_PINNED]; /* slots that hold nothing */
 	uint32_t free_count;
-	int      pipe[2];	/* constant once started, as is owner */
-	pid_t    owner;
-	unsigned int life;	/* counts forks, each of which leaves another ring */
-	struct io_uring ring;	/* its queues: holder of the driver role; its table: the kernel's lock */
-	struct io_uring_sqe *unsent;	/* [role] a queue entry that the kernel did not take: the next request uses it */
+	int pipe[2]; /* constant once started, as is owner */
+	pid_t owner;
+	unsigned int life;           /* counts forks, each of which leaves another ring */
+	struct io_uring ring;        /* its queues: holder of the driver role; its table: the kernel's lock */
+	struct io_uring_sqe *unsent; /* [role] a queue entry that the kernel did not take: the next request uses it */
 } uring = { .lock = MUTEX_INITIALIZER };
 
 /* --- the ring --- */

@@ -13,11 +13,11 @@
 
 /* Idempotent. 0; -EPERM: the kernel's setting or a container's profile forbids io_uring; -ENOSYS: there is none, or one
  * before 5.13; -ENOMEM, -EMFILE and the like: as for any descriptor. */
-int  uring_start(void);
+int uring_start(void);
 /* Pins the segments, which are backed, after uring_start(). Takes as long as the kernel needs. 0 and *pin;
  * -ENOMEM: no memory, or RLIMIT_MEMLOCK; -ENOSPC: LIMIT_PINNED pieces are pinned; -EFAULT, -EOPNOTSUPP: io_uring does not pin
  * memory that the program may not write, nor mappings of files, unless they are in memory. */
-int  uring_pin(const struct iovec *segments, size_t count, struct pin **pin);
+int uring_pin(const struct iovec *segments, size_t count, struct pin **pin);
 /* Does pin_ops.changed tell when its mapping changes? As far as remap.h can; call remap_start() before. */
 bool uring_watched(const struct pin *pin);
 /* Unpins the pages and frees the object; in a fork's child, where the pages are the parent's, frees only. NULL is allowed. */

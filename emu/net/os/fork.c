@@ -20,9 +20,9 @@
 enum { SETS = 4 };
 
 static int sets[SETS], count;
-static struct mutex lock = MUTEX_INITIALIZER;	/* of registration; a leaf */
+static struct mutex lock = MUTEX_INITIALIZER; /* of registration; a leaf */
 static bool hooked GUARDED_BY(lock);
-static struct fork_reset *_Atomic resets;	/* entries are complete before they are linked: a fork may come at any time */
+static struct fork_reset *_Atomic resets; /* entries are complete before they are linked: a fork may come at any time */
 
 /* "/proc/self/fdinfo/" and the number. */
 static void fdinfo_path(char path[40], int fd)

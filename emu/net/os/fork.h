@@ -7,16 +7,16 @@
 #include <stdbool.h>
 
 struct fork_reset {
-	void (*in_child)(void);		/* does only what a signal handler may do */
+	void (*in_child)(void); /* does only what a signal handler may do */
 	struct fork_reset *next;
 	bool known;
 };
 
 /* Once is enough, any thread. 0 or -ENOMEM. */
-int  fork_open(void);
+int fork_open(void);
 /* Calls fork_open(). `reset` is static memory and stays registered; once is enough, any thread. A child runs the resets after it
  * has closed the watched descriptors. 0 or -ENOMEM. */
-int  fork_register(struct fork_reset *reset);
+int fork_register(struct fork_reset *reset);
 /* A fork's child closes its copies of this epoll set and of all descriptors in it; in the parent the set stays for good. At most
  * four, by the thread that starts the process's NIC, before the NIC runs. */
 void fork_watch(int set);

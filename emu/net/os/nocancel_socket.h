@@ -24,7 +24,7 @@ static inline int nocancel_connect(int fd, const struct sockaddr *to, socklen_t 
 }
 
 static inline ssize_t nocancel_send(int fd, const void *bytes, size_t length, int flags, const struct sockaddr *to,
-				 socklen_t to_length)
+				    socklen_t to_length)
 {
 	return syscall(SYS_sendto, fd, bytes, length, flags, to, to_length);
 }

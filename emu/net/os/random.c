@@ -10,7 +10,6 @@
 #include <sodium/crypto_stream_chacha20.h>
 #include <sodium/utils.h>
 
-
 static_assert((int)RANDOM_KEY == (int)crypto_stream_chacha20_KEYBYTES, "one key");
 
 int random_open(struct random *random)
@@ -29,7 +28,9 @@ int random_open(struct random *random)
 void random_bytes(struct random *random, void *bytes, size_t length)
 {
 	static const uint8_t nonce[crypto_stream_chacha20_NONCEBYTES];
-	struct { uint8_t next[RANDOM_KEY], here[RANDOM_KEY]; } keys;
+	struct {
+		uint8_t next[RANDOM_KEY], here[RANDOM_KEY];
+	} keys;
 
 	mutex_lock(&random->lock);
 	crypto_stream_chacha20((uint8_t *)&keys, sizeof(keys), nonce, random->key);

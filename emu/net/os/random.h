@@ -15,11 +15,11 @@ enum { RANDOM_KEY = 32 };
 
 struct random {
 	struct mutex lock;
-	uint8_t key[RANDOM_KEY];	/* of the next call */
+	uint8_t key[RANDOM_KEY]; /* of the next call */
 };
 
 /* 0, or -errno of getrandom(2): then there are no such bytes. */
-int  random_open(struct random *random);
+int random_open(struct random *random);
 void random_bytes(struct random *random, void *bytes, size_t length);
 void random_close(struct random *random);
 

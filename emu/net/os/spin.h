@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct spin {
-	uint64_t since_ns;	/* when the wait began */
-	bool awake;		/* it began awake, and has not ended */
-	uint16_t soon;		/* waits in a row that ended soon, up to .. */
-	uint16_t more;		/* .. one more than this, when the next one begins awake */
+	uint64_t since_ns; /* when the wait began */
+	bool awake;        /* it began awake, and has not ended */
+	uint16_t soon;     /* waits in a row that ended soon, up to .. */
+	uint16_t more;     /* .. one more than this, when the next one begins awake */
 };
 
 enum { SPIN_NS = 50000, SPIN_MORE = 1023 };

@@ -15,12 +15,13 @@
 #include <uv.h>
 
 enum {
-	UNIT = 64, UNITS = 1024,
-	DESCRIPTORS = 8,	/* more than a loop needs */
+	UNIT = 64,
+	UNITS = 1024,
+	DESCRIPTORS = 8, /* more than a loop needs */
 };
 
 static _Alignas(UNIT) char reserve[UNITS][UNIT];
-static atomic_uint used;	/* units; they are never freed */
+static atomic_uint used; /* units; they are never freed */
 
 static bool reserved(const void *at)
 {

@@ -12,17 +12,19 @@
 #include "emu/nic/base/limits.h"
 #include "emu/nic/base/mutex.h"
 
-static struct mutex lock = MUTEX_INITIALIZER;	/* a leaf */
+static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct {
-	pthread_cond_t  work, room, idle;	/* a job came or the end; the queue is shorter; `current` changed */
+	pthread_cond_t work, room, idle; /* a job came or the end; the queue is shorter; `current` changed */
 	struct worker_job *first, **end;
 	size_t count;
-	struct worker_job *current;		/* its run() or done() is running */
+	struct worker_job *current; /* its run() or done() is running */
 	pthread_t self;
-	bool running, stopping;			/* stopping: set once, never cleared */
-	uint64_t end_ns;			/* stopping: no job is begun from then on */
+	bool running, stopping; /* stopping: set once, never cleared */
+	uint64_t end_ns;        /* stopping: no job is begun from then on */
 } worker GUARDED_BY(lock) = {
-	.work = PTHREAD_COND_INITIALIZER, .room = PTHREAD_COND_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER,
+	.work = PTHREAD_COND_INITIALIZER,
+	.room = PTHREAD_COND_INITIALIZER,
+	.idle = PTHREAD_COND_INITIALIZER,
 	.end = &worker.first,
 };
 

@@ -14,13 +14,13 @@
 
 struct worker_job {
 	struct worker_job *next;
-	int  (*run)(struct worker_job *job);	/* may sleep; its result goes to done() */
-	void (*done)(struct worker_job *job, int result);	/* -ECANCELED: not run, the process ends */
+	int (*run)(struct worker_job *job);               /* may sleep; its result goes to done() */
+	void (*done)(struct worker_job *job, int result); /* -ECANCELED: not run, the process ends */
 };
 
 /* Starts the thread if it does not run; call it before the first submission. 0, -ENODEV after worker_stop(), or
  * -errno. */
-int  worker_start(void);
+int worker_start(void);
 /* Waits while LIMIT_JOBS are queued: not with the driver role, nor from a job. */
 void worker_submit(struct worker_job *job);
 /* Never waits and ignores that limit: for jobs of which there is a fixed number. */

@@ -47,7 +47,7 @@ static int shm_map(struct shm *shm, struct shm_ring *ring, void *room, int fd, i
 
 	if (sides == MAP_FAILED)
 		return -errno;
-	(void)madvise(sides, SHM_BYTES, MADV_DONTFORK);	/* a fork's child has no device, and would keep the memory */
+	(void)madvise(sides, SHM_BYTES, MADV_DONTFORK); /* a fork's child has no device, and would keep the memory */
 	*shm = (struct shm){ .own = &sides[own], .peer = &sides[!own], .room = room };
 	shm_ring_begin(ring, &shm->own->ring, &shm->peer->ring, rings + own * RING_BYTES, rings + !own * RING_BYTES);
 	return 0;

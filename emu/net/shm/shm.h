@@ -19,21 +19,21 @@ enum { SHM_BYTES = 4096 + 2 * RING_BYTES };
 struct shm_side;
 
 struct shm {
-	struct shm_side *own, *peer;	/* NULL: there is none */
+	struct shm_side *own, *peer; /* NULL: there is none */
 	void *room;
-	uint64_t ack_seen;		/* the peer's `ack` when it was last read */
+	uint64_t ack_seen; /* the peer's `ack` when it was last read */
 };
 
 /* Reserves address space for `count` shared segments, inaccessible until one is mapped; NULL: none. It stays reserved as long as
  * segments may come. Otherwise a segment could be mapped where the program has just unmapped a buffer, and a stray write there
  * would succeed silently. */
 void *shm_quota(size_t count);
-void  shm_quota_end(void *rooms, size_t count);
+void shm_quota_end(void *rooms, size_t count);
 /* The accepting side: makes a segment and begins its ring. Returns the descriptor to send to the peer, the caller's; or -errno. */
-int  shm_make(struct shm *shm, struct shm_ring *ring, void *room);
+int shm_make(struct shm *shm, struct shm_ring *ring, void *room);
 /* The dialling side: maps the peer's segment and closes the descriptor. 0, or -EINVAL if it is no such segment. */
-int  shm_take(struct shm *shm, struct shm_ring *ring, void *room, int fd);
-void shm_drop(struct shm *shm, struct shm_ring *ring);	/* its room is free again; there may be none */
+int shm_take(struct shm *shm, struct shm_ring *ring, void *room, int fd);
+void shm_drop(struct shm *shm, struct shm_ring *ring); /* its room is free again; there may be none */
 
 /* Stores an acknowledgement for the peer. False: send a frame, as our ring is closed, so the peer does not poll, or there is no
  * shared segment. */
@@ -41,6 +41,6 @@ bool shm_store_ack(struct shm *shm, uint64_t number);
 /* True: the peer has stored another number since the last read. After the peer's ring was closed one last read finds what it has
  * stored until then. */
 bool shm_read(struct shm *shm, uint64_t *number);
-bool shm_shared(const struct shm *shm);	/* there is one, and the peer has it, too */
+bool shm_shared(const struct shm *shm); /* there is one, and the peer has it, too */
 
 #endif

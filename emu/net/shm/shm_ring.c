@@ -15,19 +15,20 @@
 
 enum {
 	OPEN = 1,
-	ALIGN = 64,		/* of records: their heads lie in one piece */
-	LEAST_PART = 32 * 1024,	/* of a send that does not fit as a whole: a smaller part costs no more by the socket */
+	ALIGN = 64,             /* of records: their heads lie in one piece */
+	LEAST_PART = 32 * 1024, /* of a send that does not fit as a whole: a smaller part costs no more by the socket */
 };
 
 /* The head of the bytes of one shm_ring_put(). */
 struct shm_ring_record {
-	uint64_t by_socket;	/* bytes that go by the socket before it */
+	uint64_t by_socket; /* bytes that go by the socket before it */
 	uint64_t length;
 };
 
 static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_ring_words, put) == 8 &&
-	      offsetof(struct shm_ring_words, taken) == 104 && sizeof(struct shm_ring_record) == 16 &&
-	      RING_BYTES % ALIGN == 0, "WIRE-77");
+		      offsetof(struct shm_ring_words, taken) == 104 && sizeof(struct shm_ring_record) == 16 &&
+		      RING_BYTES % ALIGN == 0,
+	      "WIRE-77");
 
 void shm_ring_begin(struct shm_ring *ring, struct shm_ring_words *own, struct shm_ring_words *peer, uint8_t *out, const uint8_t *in)
 {
@@ -130,7 +131,7 @@ static struct shm_ring_record record_at(const uint8_t *at)
 	const atomic_uint_fast64_t *words = (const void *)at;
 
 	return (struct shm_ring_record){ atomic_load_explicit(&words[0], memory_order_relaxed),
-				atomic_load_explicit(&words[1], memory_order_relaxed) };
+					 atomic_load_explicit(&words[1], memory_order_relaxed) };
 }
 
 static uint64_t unread(const struct shm_ring *ring)
@@ -207,8 +208,7 @@ bool shm_ring_has(const struct shm_ring *ring)
 
 bool shm_ring_waits(const struct shm_ring *ring)
 {
-	return shm_ring_has(ring) ||
-	       atomic_load_explicit(&ring->peer->by_socket, memory_order_relaxed) != ring->received;
+	return shm_ring_has(ring) || atomic_load_explicit(&ring->peer->by_socket, memory_order_relaxed) != ring->received;
 }
 
 void shm_ring_open(struct shm_ring *ring, bool open)

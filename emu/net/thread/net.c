@@ -24,11 +24,11 @@
 #include "emu/nic/regions/auth.h"
 
 static struct {
-	struct mutex lock;		/* net_start() and net_stop() */
+	struct mutex lock; /* net_start() and net_stop() */
 	struct nic *nic;
 	struct tcp *tcp;
 	struct thread *thread;
-	int  timer;			/* net_timer_fd() */
+	int timer; /* net_timer_fd() */
 	struct bound_config bound;
 	void (*log)(enum nic_log level, const char *text);
 } net = { .lock = MUTEX_INITIALIZER, .timer = -1 };
@@ -113,8 +113,7 @@ static void close_nic(void) UNCHECKED
 static int net_start_device(const struct net_config *config)
 {
 	struct nic_config nic_config = config->nic;
-	struct tcp_config tcp_config = { .log = config->log, .kick = thread_tick,
-					 .silence_ns = config->silence_ns, .local = config->local, .bound = config->bound };
+	struct tcp_config tcp_config = { .log = config->log, .kick = thread_tick, .bound = config->bound };
 	const char *what = "cannot make the NIC thread's loop";
 	int err = fork_register(&reset);
 
@@ -125,6 +124,8 @@ static int net_start_device(const struct net_config *config)
 	if (err)
 		goto fail;
 	tcp_config.kick_arg = net.thread;
+	tcp_config.silence_ns = config->silence_ns;
+	tcp_config.local = config->local;
 	what = "cannot make the link to peers";
 	err = tcp_open(&net.tcp, &tcp_config);
 	if (err)

@@ -12,27 +12,27 @@
 #include "emu/nic/endpoint/nic.h"
 
 struct net_config {
-	struct nic_config nic;		/* wake and wake_arg are set by net_start() */
-	bool manual;			/* FI_EMU_PROGRESS=manual: the NIC thread connects peers but serves no data */
-	uint64_t silence_ns;		/* a connection on which nothing gets through for so long is broken; 0: TIME_SILENCE_NS */
-	struct bound_config bound;	/* FI_EMU_PORTS, FI_EMU_ADVERTISE */
-	bool local;			/* peers of this machine and user are reached by Unix sockets (local.h) */
-	uint64_t slow_ns;		/* the NIC thread waits so long before each slice that it serves */
-	void (*log)(enum nic_log level, const char *text);	/* any thread, NULL: nowhere */
+	struct nic_config nic;     /* wake and wake_arg are set by net_start() */
+	bool manual;               /* FI_EMU_PROGRESS=manual: the NIC thread connects peers but serves no data */
+	uint64_t silence_ns;       /* a connection on which nothing gets through for so long is broken; 0: TIME_SILENCE_NS */
+	struct bound_config bound; /* FI_EMU_PORTS, FI_EMU_ADVERTISE */
+	bool local;                /* peers of this machine and user are reached by Unix sockets (local.h) */
+	uint64_t slow_ns;          /* the NIC thread waits so long before each slice that it serves */
+	void (*log)(enum nic_log level, const char *text); /* any thread, NULL: nowhere */
 };
 
 /* The identity of a NIC, for the life of the process. It has a page of its own, which is wiped in a fork's child: so the objects
  * that the child inherits stay dead, even when it opens a NIC. Before the first start it is a static one, all false. */
 struct net_claim {
 	atomic_bool own;
-	atomic_bool running;	/* cleared by net_stop(); net.c's memory stays then, for threads that still read it */
+	atomic_bool running; /* cleared by net_stop(); net.c's memory stays then, for threads that still read it */
 };
 extern struct net_claim *_Atomic net_claim;
 
 /* The first call makes the NIC and starts its thread; later ones return the same NIC and ignore config. 0; -ENODEV after
  * net_stop(), and in the child of a fork that ran no handlers (_Fork()); or the system's -errno. A fork's child has no NIC until
  * it calls this, and then one of its own. */
-int  net_start(struct nic **nic, const struct net_config *config);
+int net_start(struct nic **nic, const struct net_config *config);
 /* For the provider's cleanup, at exit: joins the NIC thread whatever is still open, sends what is owed, within
  * TIME_BYE_NS, says BYE, and keeps the driver role for good. Frees nothing, since other threads may be in the middle
  * of a call. Does nothing in a fork's child or before net_start(). */
@@ -41,12 +41,12 @@ void net_stop(void);
  * child: then every call that would touch the NIC must fail with -FI_ENODEV and do no more. A load. */
 static inline bool net_runs(const struct net_claim *claim)
 {
-	return atomic_load_explicit(&claim->running, memory_order_acquire);	/* pairs with the release of net_start() */
+	return atomic_load_explicit(&claim->running, memory_order_acquire); /* pairs with the release of net_start() */
 }
 /* Has this process a NIC of its own? False before net_start(), after net_stop(), and in a fork's child that has opened none. */
 static inline bool net_mine(void)
 {
-	return net_runs(atomic_load_explicit(&net_claim, memory_order_acquire));	/* likewise */
+	return net_runs(atomic_load_explicit(&net_claim, memory_order_acquire)); /* likewise */
 }
 struct nic *net_nic(void);
 /* After net_start(): an address of this process as its peers know it (bound.h). */

@@ -12,13 +12,13 @@
 #include "emu/net/thread/net.h"
 #include "emu/nic/base/mutex.h"
 
-static int  sync_job_run(struct worker_job *job);
+static int sync_job_run(struct worker_job *job);
 static void sync_job_done(struct worker_job *job, int result);
 
-static struct mutex lock = MUTEX_INITIALIZER;	/* a leaf */
+static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct {
 	struct flush *first, **end;
-	bool submitted;			/* the job is the worker's */
+	bool submitted; /* the job is the worker's */
 } gathered GUARDED_BY(lock) = { .end = &gathered.first };
 static struct worker_job flushing = { .run = sync_job_run, .done = sync_job_done };
 

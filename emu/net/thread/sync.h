@@ -6,7 +6,7 @@
 
 #include "emu/nic/regions/flush.h"
 
-extern const struct flush_ops sync_ops;	/* no argument: of the process's one NIC */
-void sync_forked(void);	/* in a fork's child: none is gathered */
+extern const struct flush_ops sync_ops; /* no argument: of the process's one NIC */
+void sync_forked(void);                 /* in a fork's child: none is gathered */
 
 #endif

@@ -29,8 +29,8 @@
 enum {
 	SAMPLE_OFF_MS = 1,
 	SAMPLE_PARKED_MS = 10,
-	ACCEPT_PAUSE_MS = 100,	/* after running out of descriptors */
-	SLICES = 64,		/* at most, before the loop serves its other handles */
+	ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
+	SLICES = 64,           /* at most, before the loop serves its other handles */
 };
 
 #define NOT_PARKED UINT64_MAX
@@ -41,26 +41,26 @@ struct thread {
 	struct tcp *tcp;
 	struct nic_clock clock;
 	bool manual;
-	uint64_t slow_ns;	/* constant, as are those above */
+	uint64_t slow_ns; /* constant, as are those above */
 	int control;
 
 	/* From any thread. */
 	atomic_bool stopping;
-	sem_t stop;				/* likewise, for waiting threads: posted once, and again by each that it wakes */
+	sem_t stop; /* likewise, for waiting threads: posted once, and again by each that it wakes */
 	atomic_bool tick_wanted;
-	atomic_uint_fast64_t parked_at;		/* driver.polls when the program went to sleep */
+	atomic_uint_fast64_t parked_at; /* driver.polls when the program went to sleep */
 	struct thread_stats stats;
 
 	/* The NIC thread's own. */
 	pthread_t self;
 	bool running;
-	uint64_t polls;		/* driver.polls at the last look */
-	bool was_readable;	/* PARKED: at the last look */
-	struct spin spin;	/* ARMED: awaits the peers' next requests */
+	uint64_t polls;    /* driver.polls at the last look */
+	bool was_readable; /* PARKED: at the last look */
+	struct spin spin;  /* ARMED: awaits the peers' next requests */
 	uv_loop_t loop;
 	uv_async_t async;
 	uv_poll_t data, dials, listeners;
-	uv_timer_t sample;	/* OFF, PARKED: the next look; ARMED: the device's next timer */
+	uv_timer_t sample; /* OFF, PARKED: the next look; ARMED: the device's next timer */
 	uv_timer_t accept_pause, tick;
 };
 
@@ -101,7 +101,7 @@ static void linger_over(struct thread *thread)
 		rc = sem_clockwait(&thread->stop, CLOCK_MONOTONIC, &end);
 	while (rc && errno == EINTR);
 	if (!rc)
-		sem_post(&thread->stop);	/* later waits end at once, too */
+		sem_post(&thread->stop); /* later waits end at once, too */
 }
 
 static bool serve_slice(struct thread *thread)
@@ -263,8 +263,7 @@ static void sample_off(struct thread *thread)
 
 static bool has_work(const struct thread *thread)
 {
-	return tcp_readable(thread->tcp) || driver_left(thread->driver) ||
-	       nic_deadline(thread->nic) <= clock_now(&thread->clock);
+	return tcp_readable(thread->tcp) || driver_left(thread->driver) || nic_deadline(thread->nic) <= clock_now(&thread->clock);
 }
 
 /* If work was there for a whole period and the program has not polled, it is not asleep on the sockets after all. */
@@ -561,8 +560,8 @@ void thread_stop(struct thread *thread)
 void thread_forget(struct thread *thread)
 {
 	const int copies[] = {
-		thread->control, thread->loop.backend_fd, thread->loop.async_io_watcher.fd, thread->loop.async_wfd,
-		thread->loop.signal_pipefd[0], thread->loop.signal_pipefd[1],
+		thread->control,        thread->loop.backend_fd,       thread->loop.async_io_watcher.fd,
+		thread->loop.async_wfd, thread->loop.signal_pipefd[0], thread->loop.signal_pipefd[1],
 	};
 
 	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)

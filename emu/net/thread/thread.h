@@ -13,28 +13,28 @@
 #include "emu/nic/endpoint/nic.h"
 
 enum thread_state {
-	THREAD_OFF,	/* the program polls; a sample every ms serves what it finds */
-	THREAD_PARKED,	/* the program sleeps on the sockets; a sample every 10 ms serves only what the one before found */
-	THREAD_ARMED,	/* serves: waits on the data sockets and the device's next timer */
-	THREAD_MANUAL,	/* FI_EMU_PROGRESS=manual: never serves */
+	THREAD_OFF,    /* the program polls; a sample every ms serves what it finds */
+	THREAD_PARKED, /* the program sleeps on the sockets; a sample every 10 ms serves only what the one before found */
+	THREAD_ARMED,  /* serves: waits on the data sockets and the device's next timer */
+	THREAD_MANUAL, /* FI_EMU_PROGRESS=manual: never serves */
 };
 
 /* Counts of what it did: for tests, and for the log line at its end. Any thread reads. */
 struct thread_stats {
-	atomic_ulong samples;	/* timer, OFF and PARKED */
-	atomic_ulong wakeups;	/* data sockets, ARMED */
-	atomic_ulong served;	/* slices that did something */
-	atomic_uint  controls;	/* events that thread_control_fd() has counted; moves after each */
-	atomic_int   state;	/* enum thread_state */
+	atomic_ulong samples; /* timer, OFF and PARKED */
+	atomic_ulong wakeups; /* data sockets, ARMED */
+	atomic_ulong served;  /* slices that did something */
+	atomic_uint controls; /* events that thread_control_fd() has counted; moves after each */
+	atomic_int state;     /* enum thread_state */
 };
 
 struct thread;
 
 /* Makes it, not yet running; thread_wake() may be called from then on. 0 or -errno. */
-int  thread_open(struct thread **thread);
+int thread_open(struct thread **thread);
 /* Runs it over this device and link; it waits for slow_ns before each slice. 0 or -errno. */
-int  thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual,
-		uint64_t slow_ns);
+int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual,
+	       uint64_t slow_ns);
 /* Joins it, if it runs. Not with the driver role held. */
 void thread_stop(struct thread *thread);
 /* In a fork's child: closes its copies of the descriptors; the memory stays. Does only what a signal handler may do. */
@@ -43,13 +43,13 @@ void thread_forget(struct thread *thread);
 void thread_close(struct thread *thread);
 
 /* Any thread, and signal handlers; never blocks. */
-void thread_wake(void *thread);		/* driver_ops.wake */
-void thread_tick(void *thread);	/* tcp_config.kick */
+void thread_wake(void *thread); /* driver_ops.wake */
+void thread_tick(void *thread); /* tcp_config.kick */
 /* The program sleeps on the sockets until driver.polls moves. */
 void thread_park(struct thread *thread);
 /* An eventfd that counts what this thread does to connections: dials finished, peers accepted. Sleepers on the data
  * sockets watch it edge-triggered, since they do the work that follows; nobody reads it. Lives as long as the thread. */
-int  thread_control_fd(const struct thread *thread);
+int thread_control_fd(const struct thread *thread);
 
 const struct thread_stats *thread_stats(const struct thread *thread);
 

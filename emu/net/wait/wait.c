@@ -23,24 +23,24 @@
 #include "emu/net/thread/net_internal.h"
 
 enum {
-	MANUAL_CHECK_MS = 10,	/* in a sleep: another thread's post may set a timer, and no NIC thread watches it */
-	READY = 8,	/* events of one epoll_wait(); the others come again */
+	MANUAL_CHECK_MS = 10, /* in a sleep: another thread's post may set a timer, and no NIC thread watches it */
+	READY = 8,            /* events of one epoll_wait(); the others come again */
 };
 
 /* All orders are sequentially consistent: a sleeper registers itself and then reads the turn, or tests its condition; a waker
  * changes these and then looks for sleepers. */
 struct wait {
-	int event;	/* signalled by wait_wake() where a thread may sleep on the set, emptied by the leader */
-	int set;	/* event, the data sockets, and what the NIC thread does to connections */
-	atomic_bool signalled;	/* event may be signalled; set after it is, cleared before it is emptied */
-	atomic_bool watching;	/* the set has all of these */
-	atomic_bool led;	/* there is a leader, one at most: of two, one could empty `event` before the other sees it */
-	atomic_bool asleep;	/* the leader sleeps, or is about to */
-	atomic_bool lent;	/* the program was told that it may sleep on the set by itself; stays */
-	atomic_uint controls;	/* thread_stats.controls when the edge of the control descriptor was taken last */
-	struct spin spin;	/* the leader's */
-	atomic_uint followers;	/* threads that sleep on the turn meanwhile */
-	atomic_uint turn;	/* a futex: moves with each wake-up, and when a leader comes back */
+	int event;             /* signalled by wait_wake() where a thread may sleep on the set, emptied by the leader */
+	int set;               /* event, the data sockets, and what the NIC thread does to connections */
+	atomic_bool signalled; /* event may be signalled; set after it is, cleared before it is emptied */
+	atomic_bool watching;  /* the set has all of these */
+	atomic_bool led;       /* there is a leader, one at most: of two, one could empty `event` before the other sees it */
+	atomic_bool asleep;    /* the leader sleeps, or is about to */
+	atomic_bool lent;      /* the program was told that it may sleep on the set by itself; stays */
+	atomic_uint controls;  /* thread_stats.controls when the edge of the control descriptor was taken last */
+	struct spin spin;      /* the leader's */
+	atomic_uint followers; /* threads that sleep on the turn meanwhile */
+	atomic_uint turn;      /* a futex: moves with each wake-up, and when a leader comes back */
 };
 
 static_assert(sizeof(atomic_uint) == 4, "a futex");
@@ -241,7 +241,7 @@ static bool comes_soon(struct wait *wait, uint32_t turn)
 /* As wait_epoll(), but not if the turn has moved. */
 static int sleep_on(struct wait *wait, uint32_t turn, int timeout_ms)
 {
-	rest();	/* once more: there may have been polls since */
+	rest(); /* once more: there may have been polls since */
 	atomic_store(&wait->asleep, true);
 	return wait_turn(wait) != turn ? 1 : wait_epoll(wait, timeout_ms);
 }

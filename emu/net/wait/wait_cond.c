@@ -14,8 +14,8 @@ struct wait_cond {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	struct worker_job job;
-	atomic_uint wanted;	/* wake-ups left to the worker; while it is not 0, the job is the worker's */
-	unsigned int begun;	/* of them, those that the job's run is for; the worker's */
+	atomic_uint wanted; /* wake-ups left to the worker; while it is not 0, the job is the worker's */
+	unsigned int begun; /* of them, those that the job's run is for; the worker's */
 };
 
 static struct wait_cond *cond_of(struct worker_job *job)

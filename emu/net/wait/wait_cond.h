@@ -11,7 +11,7 @@
 
 struct wait_cond;
 
-int  wait_cond_open(struct wait_cond **cond);	/* 0 or -errno */
+int wait_cond_open(struct wait_cond **cond); /* 0 or -errno */
 /* Nobody wakes it any more. Waits for the worker if it has begun: not with the driver role or the mutex. */
 void wait_cond_close(struct wait_cond *cond);
 pthread_mutex_t *wait_cond_mutex(struct wait_cond *cond);

@@ -19,10 +19,10 @@
 /* As in guard.c: the program's memory is not the sanitizers' affair. */
 #define UNWATCHED __attribute__((no_sanitize("address", "thread", "undefined"), noinline))
 
-enum { PAGE = 4096 };	/* the smallest there is: a larger page is tried more than once */
+enum { PAGE = 4096 }; /* the smallest there is: a larger page is tried more than once */
 
 union lane {
-	uint8_t  byte[16];
+	uint8_t byte[16];
 	uint16_t two;
 	uint32_t four;
 	uint64_t eight[2];
@@ -54,7 +54,7 @@ UNWATCHED static void load_sixteen(const void *at, union lane *value)
 
 static bool has_sixteen(void)
 {
-	const unsigned int both = 1u << 13 | 1u << 28;	/* CMPXCHG16B and AVX */
+	const unsigned int both = 1u << 13 | 1u << 28; /* CMPXCHG16B and AVX */
 	unsigned int eax, ebx, ecx, edx;
 
 	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & both) == both;
@@ -119,7 +119,7 @@ UNWATCHED static bool lane_swap(void *at, size_t size, union lane *seen, const u
 /* May elements at `at` be changed in one step? */
 static bool is_lane(const void *at, size_t size)
 {
-	static atomic_int sixteen;	/* 0: not asked yet; relaxed, since asking again gives the same */
+	static atomic_int sixteen; /* 0: not asked yet; relaxed, since asking again gives the same */
 	int known;
 
 	if (size > sizeof(union lane) || (uintptr_t)at % size)
@@ -139,12 +139,12 @@ static bool is_lane(const void *at, size_t size)
 /* The elements left to do: moves on as elements are done. */
 struct batch {
 	struct atomic_what what;
-	size_t size;		/* bytes an element */
-	char  *at;		/* aligned elements in a row */
+	size_t size; /* bytes an element */
+	char *at;    /* aligned elements in a row */
 	size_t count;
 	const char *operand, *compare;
-	char  *result;
-	bool   stored;		/* an element was */
+	char *result;
+	bool stored; /* an element was */
 };
 
 static void batch_next(struct batch *batch, const void *before)
@@ -263,8 +263,9 @@ static bool place_backed(const struct place *place, bool writes, size_t length)
 enum atomic_end atomic_run(struct atomic_what what, const struct mr_place *where, size_t count, const void *operand,
 			   const void *compare, void *result)
 {
-	struct batch batch = { .what = what, .size = atomic_size(what.type), .operand = operand, .compare = compare,
-			       .result = result };
+	struct batch batch = {
+		.what = what, .size = atomic_size(what.type), .operand = operand, .compare = compare, .result = result
+	};
 	bool writes = what.op != ATOMIC_READ, rounds = atomic_rounds(what.type), done;
 	struct atomic_float_mode mode;
 	struct place place;

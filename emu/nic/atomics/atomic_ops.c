@@ -17,9 +17,9 @@ struct number {
 };
 
 static const struct type {
-	uint8_t size;		/* of an element */
-	uint8_t parts;		/* 0: an integer; 2: complex */
-	bool    is_signed;	/* integers */
+	uint8_t size;   /* of an element */
+	uint8_t parts;  /* 0: an integer; 2: complex */
+	bool is_signed; /* integers */
 	const struct small_float *small;
 } types[ATOMIC_TYPES] = {
 	[ATOMIC_INT8] = { .size = 1, .is_signed = true },
@@ -52,8 +52,12 @@ size_t atomic_size(uint8_t type)
 /* --- which there are --- */
 
 enum { ON_INTEGER = 0x1, ON_REAL = 0x2, ON_COMPLEX = 0x4, ON_ORDERED = ON_INTEGER | ON_REAL, ON_ALL = 0x7 };
-enum { IN_PLAIN = 1 << ATOMIC_PLAIN, IN_FETCH = 1 << ATOMIC_FETCH, IN_BOTH = IN_PLAIN | IN_FETCH,
-       IN_COMPARE = 1 << ATOMIC_COMPARE };
+enum {
+	IN_PLAIN = 1 << ATOMIC_PLAIN,
+	IN_FETCH = 1 << ATOMIC_FETCH,
+	IN_BOTH = IN_PLAIN | IN_FETCH,
+	IN_COMPARE = 1 << ATOMIC_COMPARE
+};
 
 static const struct {
 	uint8_t kinds, types;
@@ -96,7 +100,7 @@ static wide integer_load(const struct type *type, const void *from)
 	unsigned int unused = 128 - 8u * type->size;
 	wide value = 0;
 
-	memcpy(&value, from, type->size);	/* little-endian */
+	memcpy(&value, from, type->size); /* little-endian */
 	return type->is_signed ? (wide)((wide_signed)(value << unused) >> unused) : value;
 }
 
@@ -125,7 +129,7 @@ static wide integer_result(uint8_t op, wide a, wide b)
 		return a | b;
 	case ATOMIC_BAND:
 		return a & b;
-	default:	/* ATOMIC_BXOR */
+	default: /* ATOMIC_BXOR */
 		return a ^ b;
 	}
 }
@@ -162,7 +166,7 @@ static void real_store(const struct type *type, void *to, long double value)
 {
 	size_t size = type->size / type->parts;
 	double number = (double)value;
-	float  single = (float)number;
+	float single = (float)number;
 	uint16_t bits;
 
 	if (type->small) {
@@ -332,12 +336,12 @@ bool atomic_rounds(uint8_t type)
 #if defined(__x86_64__)
 void atomic_float_begin(struct atomic_float_mode *before)
 {
-	const unsigned short control = 0x37f;	/* all masked, 64 bits of mantissa, to nearest */
+	const unsigned short control = 0x37f; /* all masked, 64 bits of mantissa, to nearest */
 
 	before->simd = __builtin_ia32_stmxcsr();
 	__asm__ volatile("fnstenv %0" : "=m"(before->x87));
 	__asm__ volatile("fldcw %0" : : "m"(control));
-	__builtin_ia32_ldmxcsr(0x1f80);	/* the same */
+	__builtin_ia32_ldmxcsr(0x1f80); /* the same */
 }
 
 void atomic_float_end(const struct atomic_float_mode *before)

@@ -51,7 +51,7 @@ double small_decode(const struct small_float *format, uint16_t bits)
 {
 	unsigned int mantissa = bits & ((1u << format->mantissa) - 1);
 	unsigned int exponent = bits >> format->mantissa & largest_exponent(format);
-	bool   negative = bits >> (format->exponent + format->mantissa) & 1;
+	bool negative = bits >> (format->exponent + format->mantissa) & 1;
 	uint64_t sign = (uint64_t)negative << 63;
 	double size;
 
@@ -63,7 +63,7 @@ double small_decode(const struct small_float *format, uint16_t bits)
 	if (exponent)
 		mantissa |= 1u << format->mantissa;
 	else
-		exponent = 1;	/* a subnormal, in the scale of the smallest normal */
+		exponent = 1; /* a subnormal, in the scale of the smallest normal */
 	size = mantissa * power((int)exponent - bias(format) - format->mantissa);
 	return negative ? -size : size;
 }
@@ -82,7 +82,7 @@ uint16_t small_encode(const struct small_float *format, double value)
 		return (uint16_t)(sign | (mantissa ? nan_bits(format) : limit));
 	scale = exponent < lowest ? lowest : exponent;
 	drop = DOUBLE_MANTISSA - format->mantissa + scale - exponent;
-	if (drop > DOUBLE_MANTISSA + 1)	/* less than half of the smallest; zero too, and double's subnormals */
+	if (drop > DOUBLE_MANTISSA + 1) /* less than half of the smallest; zero too, and double's subnormals */
 		return (uint16_t)sign;
 	mantissa |= UINT64_C(1) << DOUBLE_MANTISSA;
 	rounded = mantissa >> drop;
@@ -90,6 +90,6 @@ uint16_t small_encode(const struct small_float *format, double value)
 	rest = mantissa & (2 * half - 1);
 	if (rest > half || (rest == half && rounded & 1))
 		rounded++;
-	rounded += (uint64_t)(scale - lowest) << format->mantissa;	/* the leading one counts as one more exponent */
+	rounded += (uint64_t)(scale - lowest) << format->mantissa; /* the leading one counts as one more exponent */
 	return (uint16_t)(sign | (rounded < limit ? (unsigned int)rounded : limit));
 }

@@ -103,7 +103,6 @@ const char *address_text(const struct sockaddr_storage *name, char *text, size_t
 		snprintf(text, size, "[%s]:%u", inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address)),
 			 ntohs(in6->sin6_port));
 	else
-		snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address)),
-			 ntohs(in->sin_port));
+		snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address)), ntohs(in->sin_port));
 	return text;
 }

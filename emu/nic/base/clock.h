@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct nic_clock {
-	uint64_t (*now_ns)(void *arg);	/* monotonic; never blocks; any thread */
+	uint64_t (*now_ns)(void *arg); /* monotonic; never blocks; any thread */
 	void *arg;
 };
 

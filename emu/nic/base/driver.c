@@ -15,10 +15,10 @@
 #include "emu/nic/base/cancel.h"
 
 enum {
-	TURNS = 16,		/* slices that one call runs for other threads' posts before it leaves the rest */
-	EMPTY_POLLS = 32,	/* D7 */
-	EMPTY_POLLS_SHARED = 2,	/* another thread took the processor the last time: perhaps the one we wait for */
-	YIELDED_NS = 3000,	/* a yield that took longer let another thread run */
+	TURNS = 16,             /* slices that one call runs for other threads' posts before it leaves the rest */
+	EMPTY_POLLS = 32,       /* D7 */
+	EMPTY_POLLS_SHARED = 2, /* another thread took the processor the last time: perhaps the one we wait for */
+	YIELDED_NS = 3000,      /* a yield that took longer let another thread run */
 };
 
 /* The driver that this thread holds or is just taking: marked before the lock is tried and until after it is free, so

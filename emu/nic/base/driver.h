@@ -40,16 +40,16 @@ struct driver_ops {
 
 struct driver {
 	struct futex_lock lock;
-	atomic_uint waiting;	/* D6: threads that must have the role */
-	atomic_bool owed;	/* D3 */
-	atomic_bool armed;	/* the NIC thread sleeps on the set and must be woken for owed work */
-	atomic_uint_fast64_t polls;	/* counts program polls and posts: the NIC thread sees whether the program drives */
-	int cancel_state;	/* the role, if driver_enter() took it; driver_leave() restores it */
+	atomic_uint waiting;        /* D6: threads that must have the role */
+	atomic_bool owed;           /* D3 */
+	atomic_bool armed;          /* the NIC thread sleeps on the set and must be woken for owed work */
+	atomic_uint_fast64_t polls; /* counts program polls and posts: the NIC thread sees whether the program drives */
+	int cancel_state;           /* the role, if driver_enter() took it; driver_leave() restores it */
 	struct driver_ops ops;
 };
 
 void driver_init(struct driver *driver, const struct driver_ops *ops);
-void driver_fini(struct driver *driver);	/* no other thread uses it any more; the caller may hold it */
+void driver_fini(struct driver *driver); /* no other thread uses it any more; the caller may hold it */
 
 /* Tries to take the role, run one slice, and let go (D2 included: more slices, up to a bound, while ops are posted).
  * Returns true if anything was done, false also if another thread holds it. Program threads after a post (D1) and in
@@ -65,7 +65,7 @@ void driver_poll(struct driver *driver);
 /* Takes the role for a control action, waiting at most about one slice (D6); cancellation is off until
  * driver_leave(). From a thread that holds it already (a signal handler): false, the caller returns -EAGAIN. */
 bool driver_enter(struct driver *driver) TRY_ACQUIRE(true, driver_role);
-void driver_leave(struct driver *driver) RELEASE(driver_role);	/* D2 included */
+void driver_leave(struct driver *driver) RELEASE(driver_role); /* D2 included */
 /* driver_enter() by a thread that cannot have the role. */
 static inline void driver_take(struct driver *driver) ACQUIRE(driver_role) UNCHECKED
 {

@@ -7,10 +7,10 @@
 #include <errno.h>
 
 enum nic_errno {
-	NIC_EAVAIL = 4096,	/* an error entry is waiting */
-	NIC_ETRUNC,		/* message longer than the buffer */
-	NIC_ENORX,		/* receiver not ready */
-	NIC_ENOKEY,		/* key in use, or none left; not the system's ENOKEY */
+	NIC_EAVAIL = 4096, /* an error entry is waiting */
+	NIC_ETRUNC,        /* message longer than the buffer */
+	NIC_ENORX,         /* receiver not ready */
+	NIC_ENOKEY,        /* key in use, or none left; not the system's ENOKEY */
 };
 
 #endif

@@ -13,14 +13,14 @@
 
 #include "emu/nic/base/thread_safety.h"
 
-enum futex_state { FUTEX_FREE, FUTEX_TAKEN, FUTEX_WAITED };	/* WAITED: taken, and perhaps a thread sleeps */
+enum futex_state { FUTEX_FREE, FUTEX_TAKEN, FUTEX_WAITED }; /* WAITED: taken, and perhaps a thread sleeps */
 
 /* All zero is free. */
 struct CAPABILITY("lock") futex_lock {
-	atomic_uint state;	/* a futex */
+	atomic_uint state; /* a futex */
 };
 
-__attribute__((cold)) void futex_lock_slow(struct futex_lock *lock);	/* takes it */
+__attribute__((cold)) void futex_lock_slow(struct futex_lock *lock); /* takes it */
 __attribute__((cold)) void futex_wake(struct futex_lock *lock);
 
 static inline void futex_lock(struct futex_lock *lock) ACQUIRE(*lock) UNCHECKED
@@ -28,8 +28,7 @@ static inline void futex_lock(struct futex_lock *lock) ACQUIRE(*lock) UNCHECKED
 	unsigned int state = FUTEX_FREE;
 
 	/* Pairs with the release in futex_unlock(). */
-	if (!atomic_compare_exchange_strong_explicit(&lock->state, &state, FUTEX_TAKEN, memory_order_acquire,
-						     memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&lock->state, &state, FUTEX_TAKEN, memory_order_acquire, memory_order_relaxed))
 		futex_lock_slow(lock);
 }
 

@@ -11,7 +11,7 @@
 #include "emu/nic/base/huge_pages.h"
 
 enum {
-	MOVES = 2,	/* old buckets emptied at each add or remove */
+	MOVES = 2, /* old buckets emptied at each add or remove */
 	CACHE_LINE = 64,
 };
 

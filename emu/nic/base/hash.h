@@ -18,15 +18,15 @@ struct hash_node {
 
 struct hash {
 	struct hash_node **buckets;
-	struct hash_node **old;	/* being emptied into buckets; NULL if none */
-	size_t mask, old_mask;	/* number of buckets minus one */
-	size_t moved;		/* old buckets already empty */
+	struct hash_node **old; /* being emptied into buckets; NULL if none */
+	size_t mask, old_mask;  /* number of buckets minus one */
+	size_t moved;           /* old buckets already empty */
 	size_t count;
 };
 
 /* buckets: a power of two. 0 or -ENOMEM. */
 MUST_USE int hash_init(struct hash *hash, size_t buckets);
-void hash_fini(struct hash *hash);	/* the nodes belong to their owners */
+void hash_fini(struct hash *hash); /* the nodes belong to their owners */
 
 /* Without memory to grow chains only get longer; adding never fails. Front first: among equal hashes the one added
  * last is found first. */

@@ -28,7 +28,7 @@ void *huge_pages_alloc(size_t bytes)
 		munmap(map, before);
 	if (before < HUGE_PAGE)
 		munmap(map + before + length, HUGE_PAGE - before);
-	madvise(map + before, length, MADV_HUGEPAGE);	/* a kernel without them serves small ones */
+	madvise(map + before, length, MADV_HUGEPAGE); /* a kernel without them serves small ones */
 	return map + before;
 }
 

@@ -10,6 +10,6 @@
 
 /* NULL: no memory. A request shorter than a huge page is served from the heap. */
 MUST_USE void *huge_pages_alloc(size_t bytes);
-void  huge_pages_free(void *memory, size_t bytes);	/* bytes as asked for; NULL is allowed */
+void huge_pages_free(void *memory, size_t bytes); /* bytes as asked for; NULL is allowed */
 
 #endif

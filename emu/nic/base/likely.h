@@ -4,7 +4,7 @@
 #ifndef EMU_NIC_LIKELY_H
 #define EMU_NIC_LIKELY_H
 
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 #endif

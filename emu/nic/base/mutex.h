@@ -9,10 +9,13 @@
 #include "emu/nic/base/thread_safety.h"
 
 struct CAPABILITY("mutex") mutex {
-	pthread_mutex_t pthread;	/* for pthread_cond_wait() */
+	pthread_mutex_t pthread; /* for pthread_cond_wait() */
 };
 
-#define MUTEX_INITIALIZER { PTHREAD_MUTEX_INITIALIZER }
+#define MUTEX_INITIALIZER                 \
+	{                                 \
+		PTHREAD_MUTEX_INITIALIZER \
+	}
 
 static inline void mutex_init(struct mutex *mutex)
 {

@@ -43,6 +43,7 @@
 #pragma GCC diagnostic ignored "-Wignored-attributes"
 #endif
 
+/* clang-format off */
 MAY_SLEEP(accept); MAY_SLEEP(accept4); MAY_SLEEP(connect); MAY_SLEEP(recv); MAY_SLEEP(recvfrom); MAY_SLEEP(recvmmsg);
 MAY_SLEEP(recvmsg); MAY_SLEEP(send); MAY_SLEEP(sendmmsg); MAY_SLEEP(sendmsg); MAY_SLEEP(sendto);
 
@@ -66,6 +67,7 @@ MAY_SLEEP(pthread_cond_wait); MAY_SLEEP(pthread_join); MAY_SLEEP(pthread_testcan
 MAY_SLEEP(sem_clockwait); MAY_SLEEP(sem_timedwait); MAY_SLEEP(sem_wait);
 
 MAY_SLEEP(getrandom); MAY_SLEEP(syslog); MAY_SLEEP(system); MAY_SLEEP(wait); MAY_SLEEP(waitid); MAY_SLEEP(waitpid);
+/* clang-format on */
 
 #pragma GCC diagnostic pop
 #undef MAY_SLEEP

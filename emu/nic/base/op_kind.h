@@ -8,9 +8,14 @@
 #include <stddef.h>
 
 enum op_kind {
-	OP_SEND = 0, OP_WRITE = 1, OP_READ = 2, OP_ATOMIC = 3,
-	OP_POSTED_KINDS = 4,	/* those before are posted by programs, those behind are the device's own (cm.c) */
-	OP_CONNECT = 4, OP_ACCEPT = 5, OP_REJECT = 6,
+	OP_SEND = 0,
+	OP_WRITE = 1,
+	OP_READ = 2,
+	OP_ATOMIC = 3,
+	OP_POSTED_KINDS = 4, /* those before are posted by programs, those behind are the device's own (cm.c) */
+	OP_CONNECT = 4,
+	OP_ACCEPT = 5,
+	OP_REJECT = 6,
 	OP_KINDS = 7,
 };
 

@@ -13,9 +13,11 @@
 
 #include "emu/nic/base/limits.h"
 
-enum { SLAB_OBJECTS = 8 };	/* few: those that a program with one op at a time uses in turn stay in the cache */
+enum { SLAB_OBJECTS = 8 }; /* few: those that a program with one op at a time uses in turn stay in the cache */
 
-struct link_word { struct link_word *next; };
+struct link_word {
+	struct link_word *next;
+};
 
 struct pool_slab {
 	struct pool_slab *next;
@@ -25,11 +27,11 @@ struct pool_slab {
 struct pool {
 	size_t object;
 	uint32_t max;
-	uint32_t out;				/* takers: objects that are not in `free`; some may be in `given` */
-	struct pool_slab *slabs;		/* takers */
-	struct link_word *free;			/* takers */
-	_Atomic(struct link_word *) given;	/* pushed by givers; taken all at once, so that no ABA arises; or `closed` */
-	atomic_uint left;			/* objects out since it was closed */
+	uint32_t out;                      /* takers: objects that are not in `free`; some may be in `given` */
+	struct pool_slab *slabs;           /* takers */
+	struct link_word *free;            /* takers */
+	_Atomic(struct link_word *) given; /* pushed by givers; taken all at once, so that no ABA arises; or `closed` */
+	atomic_uint left;                  /* objects out since it was closed */
 };
 
 static struct link_word closed;
@@ -83,8 +85,7 @@ void pool_close(struct pool *pool)
 		count_down(pool, back);
 }
 
-__attribute__((cold))
-static bool pool_grow(struct pool *pool)
+__attribute__((cold)) static bool pool_grow(struct pool *pool)
 {
 	struct pool_slab *slab = aligned_alloc(CACHE_LINE, sizeof(*slab) + SLAB_OBJECTS * pool->object);
 	char *object;
@@ -104,12 +105,11 @@ static bool pool_grow(struct pool *pool)
 }
 
 /* Moves the objects that were given back to `free`. */
-__attribute__((noinline))
-static void pool_collect(struct pool *pool)
+__attribute__((noinline)) static void pool_collect(struct pool *pool)
 {
 	struct link_word *first = NULL, *last;
 
-	if (atomic_load_explicit(&pool->given, memory_order_relaxed))	/* pairs with the release in pool_give() */
+	if (atomic_load_explicit(&pool->given, memory_order_relaxed)) /* pairs with the release in pool_give() */
 		first = atomic_exchange_explicit(&pool->given, NULL, memory_order_acquire);
 	if (!first)
 		return;

@@ -15,9 +15,9 @@ struct pool;
 
 /* 0 or -ENOMEM. `object` bytes each, at most `max` out at a time; memory is allocated as it is needed. */
 MUST_USE int pool_open(struct pool **pool, size_t object, uint32_t max);
-void  pool_close(struct pool *pool);
+void pool_close(struct pool *pool);
 /* NULL: `max` objects are out, or no memory. The contents are undefined. */
 MUST_USE void *pool_take(struct pool *pool);
-void  pool_give(struct pool *pool, void *object);
+void pool_give(struct pool *pool, void *object);
 
 #endif

@@ -10,7 +10,7 @@
 enum { CHUNK = 64 * 1024, CELLS = CHUNK / SECRET_MEMORY_CELL };
 
 struct secret_memory_cell {
-	struct secret_memory_cell *next;	/* while it is free */
+	struct secret_memory_cell *next; /* while it is free */
 	char bytes[SECRET_MEMORY_CELL - sizeof(void *)];
 };
 
@@ -19,8 +19,8 @@ struct secret_memory_chunk {
 	struct secret_memory_chunk *next;
 };
 
-static_assert(sizeof(struct secret_memory_cell) == SECRET_MEMORY_CELL &&
-	      sizeof(struct secret_memory_chunk) <= SECRET_MEMORY_CELL, "a cell is one piece");
+static_assert(sizeof(struct secret_memory_cell) == SECRET_MEMORY_CELL && sizeof(struct secret_memory_chunk) <= SECRET_MEMORY_CELL,
+	      "a cell is one piece");
 
 static bool grow(struct secret_memory *memory)
 {

@@ -9,7 +9,7 @@
 
 #include "emu/nic/base/must_use.h"
 
-enum { SECRET_MEMORY_CELL = 128 };	/* bytes of one piece */
+enum { SECRET_MEMORY_CELL = 128 }; /* bytes of one piece */
 
 struct secret_memory {
 	struct secret_memory_cell *free;

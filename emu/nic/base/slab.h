@@ -8,14 +8,14 @@
 
 #include "emu/nic/base/must_use.h"
 
-enum { SLAB_CHUNK = 65536 };	/* objects allocated at once; untouched ones cost no memory */
+enum { SLAB_CHUNK = 65536 }; /* objects allocated at once; untouched ones cost no memory */
 
 struct slab {
-	size_t   size;
+	size_t size;
 	uint32_t limit;
-	uint32_t used;		/* numbers given out so far, free ones included */
-	uint32_t free;		/* first free number, or limit */
-	void   **chunks;
+	uint32_t used; /* numbers given out so far, free ones included */
+	uint32_t free; /* first free number, or limit */
+	void **chunks;
 };
 
 /* Objects of `size` bytes, a multiple of 8, at most `limit` of them. 0 or -ENOMEM. */

@@ -16,12 +16,12 @@
 
 #define CAPABILITY(kind) THREAD_SAFETY(capability(kind))
 #define REQUIRES(...) THREAD_SAFETY(requires_capability(__VA_ARGS__))
-#define GUARDED_BY(lock) THREAD_SAFETY(guarded_by(lock))	/* of a variable, whose lock is one, too */
-#define ASSERT_CAPABILITY(...) THREAD_SAFETY(assert_capability(__VA_ARGS__))	/* what follows may count on it */
+#define GUARDED_BY(lock) THREAD_SAFETY(guarded_by(lock))                     /* of a variable, whose lock is one, too */
+#define ASSERT_CAPABILITY(...) THREAD_SAFETY(assert_capability(__VA_ARGS__)) /* what follows may count on it */
 #define ACQUIRE(...) THREAD_SAFETY(acquire_capability(__VA_ARGS__))
-#define TRY_ACQUIRE(...) THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))	/* first argument: the result that means "taken" */
+#define TRY_ACQUIRE(...) THREAD_SAFETY(try_acquire_capability(__VA_ARGS__)) /* first argument: the result that means "taken" */
 #define RELEASE(...) THREAD_SAFETY(release_capability(__VA_ARGS__))
-#define UNCHECKED THREAD_SAFETY(no_thread_safety_analysis)	/* the body: it makes one of another, or of atomics */
+#define UNCHECKED THREAD_SAFETY(no_thread_safety_analysis) /* the body: it makes one of another, or of atomics */
 
 /* The driver role (driver.h), of whichever driver: attributes name it, and it is defined nowhere. Functions of the device that take
  * no part in this have role_assert(). */

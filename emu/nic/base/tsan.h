@@ -6,9 +6,9 @@
 #ifndef EMU_NIC_TSAN_H
 #define EMU_NIC_TSAN_H
 
-#ifdef __SANITIZE_THREAD__	/* as gcc says it */
+#ifdef __SANITIZE_THREAD__ /* as gcc says it */
 #define TSAN_BUILD 1
-#elif defined(__has_feature)	/* and clang */
+#elif defined(__has_feature) /* and clang */
 #define TSAN_BUILD __has_feature(thread_sanitizer)
 #else
 #define TSAN_BUILD 0
@@ -16,12 +16,12 @@
 
 #if TSAN_BUILD
 
-static inline void tsan_post(void) { }
-static inline void tsan_completion(void) { }
+static inline void tsan_post(void) {}
+static inline void tsan_completion(void) {}
 
 #else
 
-extern char tsan_order;	/* tsan.c */
+extern char tsan_order; /* tsan.c */
 
 /* The sanitizer's run time has them, if the program is built with it. */
 __attribute__((weak)) void __tsan_acquire(void *order);

@@ -41,7 +41,7 @@ bool cm_admits(const struct ep *ep, const struct sockaddr_storage *peer)
 	const struct cm *cm = &ep->cm;
 
 	nic_role(ep->nic);
-	if (!ep->attr.cm || ep->attr.passive || cm->state == CM_ASKING)	/* an accepter dials from an address of its own */
+	if (!ep->attr.cm || ep->attr.passive || cm->state == CM_ASKING) /* an accepter dials from an address of its own */
 		return true;
 	return (cm->state == CM_ACCEPTING || cm->state == CM_UP) && address_same(&cm->peer->peer, peer);
 }
@@ -83,7 +83,7 @@ void cm_flush_receives(struct ep *ep)
 	nic_role(ep->nic);
 	while (!ep->srx->shared && (rx = rx_match_any(&ep->srx->match))) {
 		if (rx->flags & POST_MULTI)
-			multi_cancel(rx, REFUSAL_CANCELLED);	/* messages in it may be unread */
+			multi_cancel(rx, REFUSAL_CANCELLED); /* messages in it may be unread */
 		else
 			complete_receive_failed(rx, REFUSAL_CANCELLED);
 	}
@@ -113,8 +113,7 @@ void cm_resolved(struct op *op)
 	if (op->kind == OP_ACCEPT && state == CM_ACCEPTING && good) {
 		cm_enter(ep, CM_UP);
 		cm_tell(ep, &(struct cm_event){ .kind = CM_CONNECTED });
-	} else if (!good && ((op->kind == OP_ACCEPT && state == CM_ACCEPTING) ||
-			     (op->kind == OP_CONNECT && state == CM_ASKING))) {
+	} else if (!good && ((op->kind == OP_ACCEPT && state == CM_ACCEPTING) || (op->kind == OP_CONNECT && state == CM_ASKING))) {
 		cm_fail(ep, cm_errno(op->why.cause), NULL, 0);
 	}
 }
@@ -162,8 +161,16 @@ static struct op *cm_op(struct ep *ep, enum op_kind kind, uint64_t request, cons
 		return NULL;
 	length = length < LIMIT_CM_DATA ? length : LIMIT_CM_DATA;
 	*op = (struct op){
-		.ep = ep, .pool = ep->stx->ops, .leader = op, .group_left = 1, .kind = kind, .flags = POST_INJECT, .tag = request,
-		.length = length, .iov_count = 1, .iov = { { op->inject, length } },
+		.ep = ep,
+		.pool = ep->stx->ops,
+		.leader = op,
+		.group_left = 1,
+		.kind = kind,
+		.flags = POST_INJECT,
+		.tag = request,
+		.length = length,
+		.iov_count = 1,
+		.iov = { { op->inject, length } },
 	};
 	if (length)
 		memcpy(op->inject, data, length);
@@ -188,7 +195,7 @@ int ep_connect(struct ep *ep, const struct sockaddr_storage *passive, const void
 	if (!session)
 		return -ENOMEM;
 	ep->nic->link.random(ep->nic->link_arg, &request, sizeof(request));
-	request |= request == 0;	/* zero means none */
+	request |= request == 0; /* zero means none */
 	op = cm_op(ep, OP_CONNECT, request, data, length);
 	if (!op)
 		return -EAGAIN;
@@ -257,7 +264,7 @@ void ep_shutdown(struct ep *ep)
 	if (cm->peer)
 		cm_leave(cm->peer);
 	cm_flush_receives(ep);
-	if (was_up)	/* both may leave at once: then neither would hear of the other */
+	if (was_up) /* both may leave at once: then neither would hear of the other */
 		cm_tell(ep, &(struct cm_event){ .kind = CM_SHUTDOWN });
 }
 

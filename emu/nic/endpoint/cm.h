@@ -17,19 +17,19 @@
 struct ep;
 
 enum cm_event_kind {
-	CM_REQUEST,	/* passive: a peer asks; to be answered by ep_accept() of a new endpoint, or ep_reject() */
-	CM_CONNECTED,	/* may send from here on */
-	CM_REFUSED,	/* ep_connect() or ep_accept() has come to nothing */
-	CM_SHUTDOWN,	/* the connection has ended, by either side; receives have been given back */
+	CM_REQUEST,   /* passive: a peer asks; to be answered by ep_accept() of a new endpoint, or ep_reject() */
+	CM_CONNECTED, /* may send from here on */
+	CM_REFUSED,   /* ep_connect() or ep_accept() has come to nothing */
+	CM_SHUTDOWN,  /* the connection has ended, by either side; receives have been given back */
 };
 
 /* Lasts for the call. */
 struct cm_event {
 	enum cm_event_kind kind;
-	int err;				/* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else */
-	const struct sockaddr_storage *peer;	/* REQUEST: the asking peer, and the request's number */
+	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else */
+	const struct sockaddr_storage *peer; /* REQUEST: the asking peer, and the request's number */
 	uint64_t request;
-	const void *data;			/* of the peer's program; SHUTDOWN: none */
+	const void *data; /* of the peer's program; SHUTDOWN: none */
 	size_t length;
 };
 
@@ -46,7 +46,7 @@ MUST_USE int ep_connect(struct ep *ep, const struct sockaddr_storage *passive, c
 /* Answers a request, with an endpoint that becomes the peer of the asking one. */
 MUST_USE int ep_accept(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length);
 /* Answers a request that this passive endpoint has heard. */
-int  ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
+int ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
 	REQUIRES(driver_role);
 /* Leaves the peer: ops and receives complete as cancelled before this returns. SHUTDOWN is told here, too, once. */
 void ep_shutdown(struct ep *ep) REQUIRES(driver_role);

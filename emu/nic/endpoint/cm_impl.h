@@ -18,11 +18,11 @@ struct session;
 
 struct cm {
 	enum cm_state state;
-	atomic_int gate;		/* result of posts of ops: 0 when up, else a negative errno. Written under the role */
-	struct session *asked;		/* ASKING: with the passive endpoint */
-	struct session *peer;		/* from ACCEPTING or UP on */
+	atomic_int gate;       /* result of posts of ops: 0 when up, else a negative errno. Written under the role */
+	struct session *asked; /* ASKING: with the passive endpoint */
+	struct session *peer;  /* from ACCEPTING or UP on */
 	uint64_t request;
-	uint64_t until_ns;		/* ASKING, and the passive endpoint is gone: so long ACCEPT may still come. Else 0 */
+	uint64_t until_ns; /* ASKING, and the passive endpoint is gone: so long ACCEPT may still come. Else 0 */
 };
 
 void cm_init(struct ep *ep);

@@ -10,7 +10,9 @@
 
 /* The states from which each state may be entered. */
 static const uint8_t from_states[CM_STATES] = {
-	[CM_ASKING] = 1 << CM_IDLE, [CM_ACCEPTING] = 1 << CM_IDLE, [CM_UP] = 1 << CM_ASKING | 1 << CM_ACCEPTING,
+	[CM_ASKING] = 1 << CM_IDLE,
+	[CM_ACCEPTING] = 1 << CM_IDLE,
+	[CM_UP] = 1 << CM_ASKING | 1 << CM_ACCEPTING,
 	[CM_DOWN] = 1 << CM_IDLE | 1 << CM_ASKING | 1 << CM_ACCEPTING | 1 << CM_UP,
 };
 
@@ -28,8 +30,7 @@ void cm_enter(struct ep *ep, enum cm_state state)
 	cm->state = state;
 	cm->until_ns = 0;
 	/* release: a poster that sees the gate open sees all that led to it (acquire in submit.c). */
-	atomic_store_explicit(&cm->gate, state == CM_UP ? 0 : state == CM_DOWN ? -ESHUTDOWN : -ENOTCONN,
-			      memory_order_release);
+	atomic_store_explicit(&cm->gate, state == CM_UP ? 0 : state == CM_DOWN ? -ESHUTDOWN : -ENOTCONN, memory_order_release);
 	if (ep->nic->config.debug)
 		nic_log(ep->nic, NIC_LOG_DEBUG, "connected endpoint: from %s to %s", names[from], names[state]);
 }

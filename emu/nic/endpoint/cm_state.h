@@ -14,11 +14,11 @@
 struct ep;
 
 enum cm_state {
-	CM_IDLE,	/* no peer knows of it; receives may be posted. A passive endpoint stays here */
-	CM_ASKING,	/* CONNECT is to be sent, or waits for its answer */
-	CM_ACCEPTING,	/* ACCEPT is on its way: the peer may send, this side not yet */
+	CM_IDLE,      /* no peer knows of it; receives may be posted. A passive endpoint stays here */
+	CM_ASKING,    /* CONNECT is to be sent, or waits for its answer */
+	CM_ACCEPTING, /* ACCEPT is on its way: the peer may send, this side not yet */
 	CM_UP,
-	CM_DOWN,	/* for good */
+	CM_DOWN, /* for good */
 	CM_STATES
 };
 

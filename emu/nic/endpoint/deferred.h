@@ -16,10 +16,10 @@ struct rx;
 struct deferred {
 	struct deferred *next;
 	struct trigger when;
-	struct ep *ep;			/* whose operation or receive; else NULL */
+	struct ep *ep; /* whose operation or receive; else NULL */
 	struct op_list ops;
 	struct rx *rx;
-	struct deferred_change change;	/* cntr NULL: none */
+	struct deferred_change change; /* cntr NULL: none */
 };
 
 /* With the submit lock: a list entry for it. -EAGAIN: LIMIT_DEFERRED wait already, or no memory. */

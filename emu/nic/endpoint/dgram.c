@@ -22,7 +22,7 @@ static_assert((int)LIMIT_DGRAM == (int)WIRE_MTU, "what may be posted fits a data
 enum { HEAD = sizeof(struct wire_datagram), BILLION = 1000000000, NAME_MAX_TEXT = 64, DETAIL_MAX = 128 };
 
 static const struct {
-	const char *words, *rest;	/* between them end_name() */
+	const char *words, *rest; /* between them end_name() */
 	enum nic_log level;
 } ends[DGRAM_ENDS] = {
 	[DGRAM_LOST] = { "lost, as ", " asks for", NIC_LOG_DEBUG },
@@ -123,9 +123,12 @@ static bool frame_fill(const struct ep *ep, const struct op *op, const struct so
 {
 	const struct nic *nic = ep->nic;
 	struct wire_datagram_fields fields = {
-		.flags = (op->flags & POST_CQ_DATA ? WIRE_DG_CQ_DATA : 0) |
-			 (nic->secret ? WIRE_DG_TAGGED : nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE : 0),
-		.payload = (uint32_t)op->length, .cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0, .auth = op->auth,
+		.flags = (op->flags & POST_CQ_DATA ? WIRE_DG_CQ_DATA : 0) | (nic->secret ? WIRE_DG_TAGGED
+									     : nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE
+														     : 0),
+		.payload = (uint32_t)op->length,
+		.cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0,
+		.auth = op->auth,
 	};
 	struct wire_address_fields address;
 	struct place from;
@@ -229,8 +232,9 @@ static const char *tag_flaw(const struct ep *ep, const uint8_t *frame, uint16_t 
 	if (!(flags & WIRE_DG_TAGGED))
 		return "not tagged by the secret that is asked for here";
 	address_put(&ep->name, &own);
-	return secret_tagged(secret, (const struct wire_datagram *)frame, &own) ? NULL :
-	       "changed, for another address, or tagged by another secret";
+	return secret_tagged(secret, (const struct wire_datagram *)frame, &own)
+		       ? NULL
+		       : "changed, for another address, or tagged by another secret";
 }
 
 static void secret_ended(struct ep *ep, const char *flaw)

@@ -19,22 +19,22 @@ struct port;
 
 /* Why a datagram does not reach its receive. */
 enum dgram_end {
-	DGRAM_LOST,		/* as nic_config.dgram_loss asks, before it left */
-	DGRAM_UNSENT,		/* the outside did not take it */
-	DGRAM_MALFORMED,	/* breaks the protocol */
-	DGRAM_NO_RECEIVE,	/* the endpoint does not receive */
-	DGRAM_SECRET,		/* it is not tagged by the secret, or by another one */
-	DGRAM_AUTH,		/* it shows another authorization key */
-	DGRAM_FULL,		/* there is no room for its completion */
-	DGRAM_UNEXPECTED,	/* no receive is posted for it */
+	DGRAM_LOST,       /* as nic_config.dgram_loss asks, before it left */
+	DGRAM_UNSENT,     /* the outside did not take it */
+	DGRAM_MALFORMED,  /* breaks the protocol */
+	DGRAM_NO_RECEIVE, /* the endpoint does not receive */
+	DGRAM_SECRET,     /* it is not tagged by the secret, or by another one */
+	DGRAM_AUTH,       /* it shows another authorization key */
+	DGRAM_FULL,       /* there is no room for its completion */
+	DGRAM_UNEXPECTED, /* no receive is posted for it */
 	DGRAM_ENDS
 };
 
 struct dgram {
 	struct port *port;
-	struct op_list waiting;		/* for the port to take more */
-	uint64_t draws;			/* state of the generator of losses */
-	uint64_t ended[DGRAM_ENDS];	/* how many so */
+	struct op_list waiting;     /* for the port to take more */
+	uint64_t draws;             /* state of the generator of losses */
+	uint64_t ended[DGRAM_ENDS]; /* how many so */
 };
 
 /* Opens a port at ep->name, which becomes the real address: 0 or -errno. */
@@ -43,7 +43,7 @@ MUST_USE int dgram_open(struct ep *ep);
 void dgram_close(struct ep *ep);
 /* Ends all ops as cancelled. */
 void dgram_flush(struct ep *ep);
-bool dgram_quiet(const struct dgram *dgram);	/* no op waits */
+bool dgram_quiet(const struct dgram *dgram); /* no op waits */
 void dgram_post(struct ep *ep, struct op *op) __attribute__((noinline));
 
 #endif

@@ -88,7 +88,7 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 		goto free_ep;
 	nic->link.random(nic->link_arg, ep->hash_secret, sizeof(ep->hash_secret));
 	nic->link.random(nic->link_arg, ep->instance, sizeof(ep->instance));
-	ep->instance[0] |= 1;	/* all zero means no endpoint */
+	ep->instance[0] |= 1; /* all zero means no endpoint */
 	ep->name = attr->at;
 	err = attr->datagrams ? dgram_open(ep) : nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);
 	if (err)
@@ -140,8 +140,7 @@ static bool session_quiet(struct session *session)
 		return false;
 	}
 	return requester_idle(session) && !rsp->responses && (!rsp->commits_open || !session->conn) &&
-	       (!rsp->unsent || !session->conn) &&
-	       (!session->conn || !session->conn->out.buffer);
+	       (!rsp->unsent || !session->conn) && (!session->conn || !session->conn->out.buffer);
 }
 
 bool ep_quiet(struct ep *ep)
@@ -234,14 +233,14 @@ int ep_cancel(struct ep *ep, void *context)
 	nic_role(ep->nic);
 	if (deferred_cancel(ep->nic, ep, NULL, context))
 		return 0;
-	if (!ep->srx->shared)	/* else its receives are not the endpoint's */
+	if (!ep->srx->shared) /* else its receives are not the endpoint's */
 		err = srx_cancel(ep->srx, context);
 	return err == -ENOENT ? recall_post(ep, context) : err;
 }
 
 /* The session is not the one last posted to. */
-__attribute__((noinline))
-static struct session *look_up_session(struct ep *ep, uint64_t dest, uint64_t generation, enum refusal_cause *cause)
+__attribute__((noinline)) static struct session *look_up_session(struct ep *ep, uint64_t dest, uint64_t generation,
+								 enum refusal_cause *cause)
 {
 	struct sockaddr_storage peer;
 	uint64_t stamp;

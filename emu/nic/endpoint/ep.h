@@ -17,23 +17,23 @@ struct ep {
 	struct nic *nic;
 	struct ep *next;
 	struct ep_attr attr;
-	struct sockaddr_storage name;		/* canonical listening address */
+	struct sockaddr_storage name; /* canonical listening address */
 	void *listener;
 	uint8_t instance[WIRE_ID_LEN];
-	struct stx *stx;			/* its own, or a shared one */
-	struct srx *srx;			/* likewise */
-	struct session *sessions;		/* all but `self`, in no order */
-	struct hash by_peer;			/* the same */
+	struct stx *stx;          /* its own, or a shared one */
+	struct srx *srx;          /* likewise */
+	struct session *sessions; /* all but `self`, in no order */
+	struct hash by_peer;      /* the same */
 	uint64_t hash_secret[2];
-	struct session *self;			/* answering end towards itself, made when needed */
+	struct session *self; /* answering end towards itself, made when needed */
 	uint32_t session_count;
-	uint32_t sweep_at;			/* with so many sessions they are swept for some that have ended, */
-	uint64_t swept_ns;			/* and the last sweep was then */
+	uint32_t sweep_at; /* with so many sessions they are swept for some that have ended, */
+	uint64_t swept_ns; /* and the last sweep was then */
 	/* The session last posted to: most programs talk to the same peer many times in a row. */
 	struct session *last;
 	uint64_t last_dest, last_stamp;
-	struct cm cm;				/* connection-oriented; else idle */
-	struct dgram dgram;			/* unreliable datagrams; then there are no sessions, and no listener */
+	struct cm cm;       /* connection-oriented; else idle */
+	struct dgram dgram; /* unreliable datagrams; then there are no sessions, and no listener */
 	bool closing;
 };
 

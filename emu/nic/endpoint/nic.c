@@ -68,7 +68,12 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 {
 	struct nic *nic = calloc(1, sizeof(*nic));
 	const struct driver_ops driver = {
-		.work = work, .pending = pending, .wake = wake, .settle = nic_driver_settle, .now_ns = now, .arg = nic,
+		.work = work,
+		.pending = pending,
+		.wake = wake,
+		.settle = nic_driver_settle,
+		.now_ns = now,
+		.arg = nic,
 	};
 	int err;
 
@@ -215,9 +220,9 @@ void nic_flush_acks(struct nic *nic)
 	nic_reap_conns(nic);
 	nic->pace.slicing = slicing;
 	nic->pace.clocked &= slicing;
-	if (nic->busy)		/* more than one go sends */
+	if (nic->busy) /* more than one go sends */
 		nic_kick(nic);
-	else if (!nic->owing)	/* no look is due any more: a sleep with a near deadline costs twice as much as one without any */
+	else if (!nic->owing) /* no look is due any more: a sleep with a near deadline costs twice as much as one without any */
 		pace_timers_alone(&nic->pace);
 }
 
@@ -252,8 +257,7 @@ static uint64_t tick_greetings(struct nic *nic)
 		} else {
 			if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
 				nic_log(nic, NIC_LOG_WARN, "connection closed: no HELLO%s within %u ms",
-					conn->proof ? " and proof of the secret" : "",
-					(unsigned)(TIME_HELLO_NS / TIME_MS(1)));
+					conn->proof ? " and proof of the secret" : "", (unsigned)(TIME_HELLO_NS / TIME_MS(1)));
 			conn_close(conn, ETIMEDOUT, false);
 		}
 	}
@@ -280,7 +284,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 		if (at == UINT64_MAX)
 			continue;
 		nic_arm_timer(nic, at);
-		if (!session->timed) {	/* else it has put itself back */
+		if (!session->timed) { /* else it has put itself back */
 			session->timed = true;
 			session->next_timed = nic->timed;
 			nic->timed = session;

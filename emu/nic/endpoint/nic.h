@@ -35,31 +35,31 @@ struct stx;
 enum nic_digest { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 
 struct nic_config {
-	const struct front_end *front;	/* never NULL; outlives the nic (front_end.h) */
+	const struct front_end *front; /* never NULL; outlives the nic (front_end.h) */
 	enum nic_digest digest;
-	uint64_t retry_budget_ns;	/* 0: TIME_RETRY_BUDGET_NS */
-	uint32_t refused_dials;		/* 0: REFUSED_DIALS_GONE */
-	uint32_t rnr_most;		/* so often in a row a receiver may be not ready for an op; 0: without end */
-	uint32_t segment;		/* 0: LIMIT_SEGMENT */
-	uint32_t eager;			/* 0: LIMIT_EAGER; the peer's grant of a segment bounds it, too */
-	uint64_t unexpected_bytes;	/* 0: LIMIT_UNEXPECTED_BYTES */
-	uint64_t envelopes;		/* 0: LIMIT_ENVELOPES */
-	uint32_t dgram_loss;		/* so many of a billion unreliable datagrams are lost, */
-	uint64_t dgram_seed;		/* and which */
-	const void *secret;		/* peers must know it, too; not needed after the call. NULL: none */
-	size_t   secret_length;		/* LIMIT_SECRET_MIN to LIMIT_SECRET */
-	bool     fetch_reads;		/* fetching atomics need MR_REMOTE_READ, too */
-	const struct fault_plan *fault;	/* copied; NULL: none */
-	const struct flush_ops *flush;	/* makes persistent regions durable; NULL: there are none */
+	uint64_t retry_budget_ns;       /* 0: TIME_RETRY_BUDGET_NS */
+	uint32_t refused_dials;         /* 0: REFUSED_DIALS_GONE */
+	uint32_t rnr_most;              /* so often in a row a receiver may be not ready for an op; 0: without end */
+	uint32_t segment;               /* 0: LIMIT_SEGMENT */
+	uint32_t eager;                 /* 0: LIMIT_EAGER; the peer's grant of a segment bounds it, too */
+	uint64_t unexpected_bytes;      /* 0: LIMIT_UNEXPECTED_BYTES */
+	uint64_t envelopes;             /* 0: LIMIT_ENVELOPES */
+	uint32_t dgram_loss;            /* so many of a billion unreliable datagrams are lost, */
+	uint64_t dgram_seed;            /* and which */
+	const void *secret;             /* peers must know it, too; not needed after the call. NULL: none */
+	size_t secret_length;           /* LIMIT_SECRET_MIN to LIMIT_SECRET */
+	bool fetch_reads;               /* fetching atomics need MR_REMOTE_READ, too */
+	const struct fault_plan *fault; /* copied; NULL: none */
+	const struct flush_ops *flush;  /* makes persistent regions durable; NULL: there are none */
 	void *flush_arg;
-	bool     debug;			/* lines of NIC_LOG_DEBUG are read: each change of a state is one */
-	void (*wake)(void *arg);	/* gets the NIC thread to serve (driver_ops.wake); may be NULL */
+	bool debug;              /* lines of NIC_LOG_DEBUG are read: each change of a state is one */
+	void (*wake)(void *arg); /* gets the NIC thread to serve (driver_ops.wake); may be NULL */
 	void *wake_arg;
 };
 
 /* Copies config, link operations and clock; `link` must outlive the nic. 0 or -ENOMEM. */
 MUST_USE int nic_open(struct nic **nic, const struct nic_config *config, const struct link_ops *ops, void *link,
-	      const struct nic_clock *clock);
+		      const struct nic_clock *clock);
 /* [role, and no other thread takes it any more] Says BYE everywhere and frees all endpoints, not the protection domains. */
 void nic_close(struct nic *nic) REQUIRES(driver_role);
 /* [role, for good] For the end of the process, where other threads may still be in the middle of a call: asks whether
@@ -85,73 +85,76 @@ bool nic_is_polling(const struct nic *nic);
 MUST_USE int nic_change_counter(struct nic *nic, const struct trigger *when, const struct deferred_change *change);
 /* Takes deferred work back, without a completion: by `work`, 0 or -ENOENT; or all of an owner, of one counter if it is not
  * NULL. */
-int  nic_cancel_work(struct nic *nic, const void *work);
+int nic_cancel_work(struct nic *nic, const void *work);
 void nic_flush_work(struct nic *nic, const void *owner, const struct cntr *cntr);
 
 /* Protection domain: the regions and their keys. */
 MUST_USE int pd_open(struct nic *nic, struct pd **pd);
 /* [role] 0, or -EBUSY while regions, endpoints (S182) or mapped keys (S58) are left. */
-int  pd_close(struct pd *pd) REQUIRES(driver_role);
-struct key_map *pd_mappings(struct pd *pd);	/* any thread, see key_map.h */
+int pd_close(struct pd *pd) REQUIRES(driver_role);
+struct key_map *pd_mappings(struct pd *pd); /* any thread, see key_map.h */
 /* How many entries a completion queue is to have for which `entries` were asked, after the fault plan. Any thread. */
 size_t nic_fault_queue(struct nic *nic, size_t entries);
 /* A region is about to be registered: 0, or the negative errno by which the fault plan has that fail. Any thread. */
 MUST_USE int nic_fault_register(struct nic *nic);
-struct mr_table *pd_regions(struct pd *pd);	/* mr_add() and mr_find() on it: [role] */
+struct mr_table *pd_regions(struct pd *pd); /* mr_add() and mr_find() on it: [role] */
 /* [role] Ends the region: no byte of it is touched after this returned. */
 void pd_remove_region(struct pd *pd, struct mr *mr) REQUIRES(driver_role);
 
 enum ep_cap {
-	EP_SEND = 0x1, EP_RECV = 0x2,		/* messages out and in */
-	EP_READ = 0x4, EP_WRITE = 0x8,		/* initiates RMA */
-	EP_REMOTE_READ = 0x10, EP_REMOTE_WRITE = 0x20,	/* is a target of RMA */
+	EP_SEND = 0x1,
+	EP_RECV = 0x2, /* messages out and in */
+	EP_READ = 0x4,
+	EP_WRITE = 0x8, /* initiates RMA */
+	EP_REMOTE_READ = 0x10,
+	EP_REMOTE_WRITE = 0x20, /* is a target of RMA */
 	EP_DIRECTED_RECV = 0x40,
-	EP_SOURCE = 0x80,			/* completions tell the sender */
-	EP_RMA_EVENT = 0x100,			/* counts remote reads and writes */
-	EP_REMOTE_ATOMIC_READ = 0x200,		/* is a target of atomics that only read */
-	EP_REMOTE_ATOMIC_WRITE = 0x400,		/* and of all the others */
-	EP_SOURCE_ERR = 0x2000,			/* with EP_SOURCE: a sender that the AV does not hold is reported as an error */
-	EP_TSEND = 0x800, EP_TRECV = 0x1000,	/* tagged messages out and in */
+	EP_SOURCE = 0x80,               /* completions tell the sender */
+	EP_RMA_EVENT = 0x100,           /* counts remote reads and writes */
+	EP_REMOTE_ATOMIC_READ = 0x200,  /* is a target of atomics that only read */
+	EP_REMOTE_ATOMIC_WRITE = 0x400, /* and of all the others */
+	EP_SOURCE_ERR = 0x2000,         /* with EP_SOURCE: a sender that the AV does not hold is reported as an error */
+	EP_TSEND = 0x800,
+	EP_TRECV = 0x1000, /* tagged messages out and in */
 };
 
 /* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */
 enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_ORDER_SAR = 0x8 };
 
-enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ,
-		  EP_CNTR_REMOTE_WRITE, EP_CNTRS };
+enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ, EP_CNTR_REMOTE_WRITE, EP_CNTRS };
 
 struct ep_attr {
 	struct pd *pd;
 	struct av *av;
-	struct cq *tx_cq, *rx_cq;		/* NULL: none bound */
-	struct cntr *cntr[EP_CNTRS];		/* NULL: none bound */
-	uint32_t caps;				/* enum ep_cap */
-	uint32_t order;				/* enum ep_order */
-	uint32_t tx_size, rx_size;		/* ops and receives outstanding; 0: the limit */
-	struct stx *stx;			/* shared contexts; NULL: its own, of those sizes */
+	struct cq *tx_cq, *rx_cq;    /* NULL: none bound */
+	struct cntr *cntr[EP_CNTRS]; /* NULL: none bound */
+	uint32_t caps;               /* enum ep_cap */
+	uint32_t order;              /* enum ep_order */
+	uint32_t tx_size, rx_size;   /* ops and receives outstanding; 0: the limit */
+	struct stx *stx;             /* shared contexts; NULL: its own, of those sizes */
 	struct srx *srx;
-	bool     rx_selective;			/* of a shared one: successes are told by POST_COMPLETE alone */
-	uint64_t auth;				/* shown to peers; messages must show it, too; 0: none (auth.h) */
-	const struct auth_set *auths;		/* not NULL: messages show one of these; the shown one goes by destination */
-	const struct binding_end *bindings;		/* regions bound to the endpoint are bound to this end; NULL: none ever */
-	uint16_t known_port;			/* other port that address vectors have it by; 0: none (WIRE-29) */
-	struct sockaddr_storage at;		/* where to listen, or to receive datagrams; port 0: any */
-	const struct cm_ops *cm;		/* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
-	bool datagrams;				/* unreliable ones, and nothing else (dgram.h); without cm */
-	bool passive;				/* with cm: hears connection requests, and nothing else */
-	void *owner;				/* emu/fi's fid */
+	bool rx_selective;                  /* of a shared one: successes are told by POST_COMPLETE alone */
+	uint64_t auth;                      /* shown to peers; messages must show it, too; 0: none (auth.h) */
+	const struct auth_set *auths;       /* not NULL: messages show one of these; the shown one goes by destination */
+	const struct binding_end *bindings; /* regions bound to the endpoint are bound to this end; NULL: none ever */
+	uint16_t known_port;                /* other port that address vectors have it by; 0: none (WIRE-29) */
+	struct sockaddr_storage at;         /* where to listen, or to receive datagrams; port 0: any */
+	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
+	bool datagrams;                     /* unreliable ones, and nothing else (dgram.h); without cm */
+	bool passive;                       /* with cm: hears connection requests, and nothing else */
+	void *owner;                        /* emu/fi's fid */
 };
 
 /* Contexts that endpoints share: room for `size` ops or receives (0: the limit). 0 or -ENOMEM. */
 MUST_USE int stx_open(uint32_t size, struct stx **stx);
-int  stx_close(struct stx *stx);	/* 0, or -EBUSY while endpoints use it */
+int stx_close(struct stx *stx); /* 0, or -EBUSY while endpoints use it */
 MUST_USE int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **srx);
 /* [role] 0, or -EBUSY while endpoints use it. Receives left are gone without a word: there is no queue. */
-int  srx_close(struct srx *srx) REQUIRES(driver_role);
+int srx_close(struct srx *srx) REQUIRES(driver_role);
 /* As ep_recv(), ep_cancel(); a cancelled receive is reported to one of the endpoints that use it: -EAGAIN while it has unread
  * errors enough. */
 MUST_USE int srx_recv(struct srx *srx, const struct recv_post *post);
-int  srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role);	/* [role] */
+int srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role); /* [role] */
 
 /* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0, -EINVAL for a shared receive context
  * that endpoints with another av use, or -errno. */
@@ -165,7 +168,7 @@ void ep_share_tx(struct ep *ep, struct stx *stx) REQUIRES(driver_role);
 bool ep_quiet(struct ep *ep) REQUIRES(driver_role);
 /* [role] Says BYE, completes ops and receives that are left with REFUSAL_CANCELLED, frees. */
 void ep_close(struct ep *ep) REQUIRES(driver_role);
-void ep_name(const struct ep *ep, struct sockaddr_storage *name);	/* the real listening address */
+void ep_name(const struct ep *ep, struct sockaddr_storage *name); /* the real listening address */
 
 /* Posts; the caller has checked pointers, counts, lengths and local descriptors. Runs the device if the role is free.
  * 0; -EAGAIN: tx_size ops are outstanding, or unread errors choke the queue, or called from a signal handler inside
@@ -175,6 +178,6 @@ MUST_USE int ep_recv(struct ep *ep, const struct recv_post *post);
 /* [role] Cancels one posted receive with this context that has no message, or one op of which no byte has left: it completes
  * with REFUSAL_CANCELLED. 0, -ENOENT, or -EAGAIN while there are unread errors enough. Receives of a shared context are
  * not the endpoint's. */
-int  ep_cancel(struct ep *ep, void *context) REQUIRES(driver_role);
+int ep_cancel(struct ep *ep, void *context) REQUIRES(driver_role);
 
 #endif

@@ -31,7 +31,7 @@ struct pd {
 	struct nic *nic;
 	struct mr_table *regions;
 	struct key_map *mappings;
-	uint32_t users;			/* endpoints */
+	uint32_t users; /* endpoints */
 };
 
 struct nic {
@@ -39,10 +39,10 @@ struct nic {
 	/* Read by each slice, so kept together. */
 	struct nic_clock clock;
 	struct pace pace;
-	struct op_list own;		/* posted by the holder of the role, taken before it lets go */
-	struct rx *own_rx;		/* likewise, a receive; NULL: none */
-	struct conn *busy;		/* have something to send */
-	struct conn *dead;		/* to be freed at the end of the slice */
+	struct op_list own; /* posted by the holder of the role, taken before it lets go */
+	struct rx *own_rx;  /* likewise, a receive; NULL: none */
+	struct conn *busy;  /* have something to send */
+	struct conn *dead;  /* to be freed at the end of the slice */
 	struct session *owing;
 	struct submit submit;
 	struct commits commits;
@@ -50,23 +50,23 @@ struct nic {
 	struct link_ops link;
 	struct nic_config config;
 	struct secret_memory secret_memory;
-	struct wire_secret *secret;	/* its keys, hidden; NULL: there is none */
-	atomic_bool polling;		/* the link looks for stored acknowledgements */
-	struct fault_plan fault;	/* config.fault, if that is not NULL */
-	atomic_uint_fast64_t registrations;	/* so far, if there is a fault plan; any thread, relaxed */
+	struct wire_secret *secret;         /* its keys, hidden; NULL: there is none */
+	atomic_bool polling;                /* the link looks for stored acknowledgements */
+	struct fault_plan fault;            /* config.fault, if that is not NULL */
+	atomic_uint_fast64_t registrations; /* so far, if there is a fault plan; any thread, relaxed */
 	struct ep *eps;
 	struct srx *srxs;
 	struct conn *conns;
 	struct session *timed;
-	struct op *late;		/* fault plan: have ended, and are told of later; by that time */
+	struct op *late; /* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count;
-	uint32_t dgram_eps;		/* opened so far: an endpoint's number decides its losses */
-	bool greeting;			/* a connection may be waiting for its HELLO */
+	uint32_t dgram_eps; /* opened so far: an endpoint's number decides its losses */
+	bool greeting;      /* a connection may be waiting for its HELLO */
 	struct log_limit log_limits[LOG_LIMIT_KINDS];
 	struct guesses guesses;
 	struct claims claims;
 	struct sendq_spares spares;
-	struct message *spare_message;	/* NULL: none */
+	struct message *spare_message; /* NULL: none */
 	uint8_t scratch[LIMIT_SEGMENT + sizeof(struct wire_trailer) + WIRE_FRAME_MAX + CACHE_LINE];
 };
 

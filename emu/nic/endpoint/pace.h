@@ -12,19 +12,19 @@
 #include "emu/nic/base/limits.h"
 
 struct pace {
-	uint64_t now_ns;		/* nic_now() */
-	bool slicing;			/* in nic_work() or nic_flush_acks() */
-	bool clocked;			/* now_ns has been asked for in this slice */
-	bool urgent;			/* a post found its peer idle: send at once */
-	bool ticking;			/* between pace_tick_begin() and pace_tick_end(): timers set lower tick_due_ns */
-	uint32_t idle_before_ack;	/* after so many slices without work, acknowledgements are sent */
-	uint32_t idle_slices;		/* that found nothing to do, in a row */
-	uint32_t post_slices;		/* in a row that did no more than take posts */
-	uint32_t blind_slices;		/* that had no look at the clock, since the last that had */
-	uint64_t guard_check_ns;	/* the first slice from then on looks whether faults still come to the guard */
-	atomic_uint_fast64_t deadline_ns;	/* timers_ns, or the next look for owed acknowledgements, if that is earlier */
-	uint64_t flush_ns;		/* the last deadline that pace_flush_by() has made */
-	uint64_t timers_ns;		/* the first of all timers */
+	uint64_t now_ns;                  /* nic_now() */
+	bool slicing;                     /* in nic_work() or nic_flush_acks() */
+	bool clocked;                     /* now_ns has been asked for in this slice */
+	bool urgent;                      /* a post found its peer idle: send at once */
+	bool ticking;                     /* between pace_tick_begin() and pace_tick_end(): timers set lower tick_due_ns */
+	uint32_t idle_before_ack;         /* after so many slices without work, acknowledgements are sent */
+	uint32_t idle_slices;             /* that found nothing to do, in a row */
+	uint32_t post_slices;             /* in a row that did no more than take posts */
+	uint32_t blind_slices;            /* that had no look at the clock, since the last that had */
+	uint64_t guard_check_ns;          /* the first slice from then on looks whether faults still come to the guard */
+	atomic_uint_fast64_t deadline_ns; /* timers_ns, or the next look for owed acknowledgements, if that is earlier */
+	uint64_t flush_ns;                /* the last deadline that pace_flush_by() has made */
+	uint64_t timers_ns;               /* the first of all timers */
 	uint64_t tick_due_ns;
 };
 
@@ -68,8 +68,7 @@ static inline bool pace_looks(struct pace *pace, bool did)
 static inline bool pace_settles(struct pace *pace, bool did, bool due, bool owing)
 {
 	pace->idle_slices = did ? 0 : pace->idle_slices + 1;
-	return !did && (due || ((owing || pace->idle_before_ack < SLICE_IDLE_ACKS) &&
-				pace->idle_slices >= pace->idle_before_ack));
+	return !did && (due || ((owing || pace->idle_before_ack < SLICE_IDLE_ACKS) && pace->idle_slices >= pace->idle_before_ack));
 }
 
 /* A timer is set. True: it is earlier than the deadline before. */
@@ -80,7 +79,7 @@ static inline bool pace_due(struct pace *pace, uint64_t at_ns)
 	*first = at_ns < *first ? at_ns : *first;
 	if (pace->ticking || at_ns >= pace_deadline(pace))
 		return false;
-	atomic_store(&pace->deadline_ns, at_ns);	/* seq_cst, as in pace_sooner(), which tells of it inside of a slice */
+	atomic_store(&pace->deadline_ns, at_ns); /* seq_cst, as in pace_sooner(), which tells of it inside of a slice */
 	return true;
 }
 

@@ -78,7 +78,7 @@ int recall_post(struct ep *ep, const void *context)
 	for (struct session *session = ep->sessions; session; session = session->next) {
 		if (!cancel_one(&session->req.pending, context))
 			continue;
-		if (session->conn)	/* ops that waited behind it may be free */
+		if (session->conn) /* ops that waited behind it may be free */
 			conn_busy(session->conn);
 		return 0;
 	}

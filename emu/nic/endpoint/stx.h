@@ -13,7 +13,7 @@
 
 struct stx {
 	struct pool *ops;
-	atomic_uint users;	/* endpoints */
+	atomic_uint users; /* endpoints */
 };
 
 void stx_get(struct stx *stx);

@@ -89,7 +89,9 @@ static inline void op_fill(struct op *op, struct ep *ep, const struct post *post
 	op->why.cause = REFUSAL_NONE;
 	op->counted = NULL;
 	op->done.c = (struct completion){
-		.context = post->context, .flags = post->cq_flags, .length = post->kind == OP_READ ? length : 0,
+		.context = post->context,
+		.flags = post->cq_flags,
+		.length = post->kind == OP_READ ? length : 0,
 		.source = AV_NONE,
 	};
 	if (post->desc) {
@@ -229,8 +231,7 @@ static void submit_ops(struct nic *nic, struct op_list *list, bool role)
 }
 
 /* A post that waits for a counter. */
-__attribute__((noinline, cold))
-static int post_deferred(struct ep *ep, const struct post *post)
+__attribute__((noinline, cold)) static int post_deferred(struct ep *ep, const struct post *post)
 {
 	struct op_list list = { NULL, NULL };
 	int ret;
@@ -253,7 +254,7 @@ int ep_post(struct ep *ep, const struct post *post)
 	bool role;
 	int ret;
 
-	if (driver_mine(&ep->nic->driver))	/* a signal handler inside the device (D5) */
+	if (driver_mine(&ep->nic->driver)) /* a signal handler inside the device (D5) */
 		return -EAGAIN;
 	if (ep->attr.tx_cq && cq_choked(ep->attr.tx_cq))
 		return -EAGAIN;
@@ -301,7 +302,9 @@ static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post
 	if (post->flags & POST_MULTI)
 		rx->multi = (struct multi){ .least = post->least };
 	rx->done.c = (struct completion){
-		.context = post->context, .flags = post->cq_flags, .source = AV_NONE,
+		.context = post->context,
+		.flags = post->cq_flags,
+		.source = AV_NONE,
 		.buf = post->iov_count ? post->iov[0].iov_base : NULL,
 	};
 }
@@ -324,8 +327,7 @@ static int defer_rx(struct srx *srx, const struct recv_post *post, struct rx *rx
 }
 
 /* A receive that waits for a counter. */
-__attribute__((noinline, cold))
-static int recv_deferred(struct srx *srx, const struct recv_post *post)
+__attribute__((noinline, cold)) static int recv_deferred(struct srx *srx, const struct recv_post *post)
 {
 	struct rx *rx;
 	int ret = -EAGAIN;
@@ -407,7 +409,7 @@ static void op_start(struct op *op)
 
 static void rx_start(struct rx *rx)
 {
-	struct ep *ep = rx->ep;	/* NULL: of a shared context */
+	struct ep *ep = rx->ep; /* NULL: of a shared context */
 	struct message *message;
 
 	if (ep && ep->closing) {
@@ -423,7 +425,7 @@ static void rx_start(struct rx *rx)
 		message_matched(message, rx);
 	else if (rx->flags & POST_MULTI)
 		multi_start(rx);
-	if (ep && cm_over(ep))	/* messages that arrived before are still received */
+	if (ep && cm_over(ep)) /* messages that arrived before are still received */
 		cm_flush_receives(ep);
 }
 
@@ -473,8 +475,7 @@ static void start_ops(struct op_list *ops)
 		op_start(op);
 }
 
-__attribute__((noinline))
-static void take_posted(struct nic *nic)
+__attribute__((noinline)) static void take_posted(struct nic *nic)
 {
 	struct submit *submit = &nic->submit;
 	struct op_list ops = { NULL, NULL };

@@ -17,13 +17,13 @@ struct rx;
 
 struct submit {
 	struct futex_lock lock;
-	struct op_list ops;			/* lock */
-	struct rx *rx_first, *rx_last;		/* lock */
-	bool     names;			/* some post has named a region (named.h) */
-	struct deferred *deferred;		/* lock; deferred ops, which wait for counters and are not posted yet */
-	unsigned int deferred_count;		/* lock */
-	struct deferred *changes, **changes_end;	/* lock; changes of counters to be carried out */
-	atomic_uint waiting;			/* posted ops and receives; written under lock, read by any thread (D1, D2) */
+	struct op_list ops;                      /* lock */
+	struct rx *rx_first, *rx_last;           /* lock */
+	bool names;                              /* some post has named a region (named.h) */
+	struct deferred *deferred;               /* lock; deferred ops, which wait for counters and are not posted yet */
+	unsigned int deferred_count;             /* lock */
+	struct deferred *changes, **changes_end; /* lock; changes of counters to be carried out */
+	atomic_uint waiting;                     /* posted ops and receives; written under lock, read by any thread (D1, D2) */
 };
 
 void submit_init(struct submit *submit);

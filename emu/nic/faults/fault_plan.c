@@ -10,14 +10,14 @@
 #include "wire/digest.h"
 
 struct fault_count {
-	uint64_t ops;		/* so far */
-	uint32_t held;		/* how often the next one was */
+	uint64_t ops;  /* so far */
+	uint32_t held; /* how often the next one was */
 };
 
 struct fault_peer {
 	const struct fault_plan *plan;
-	bool     meant[LIMIT_FAULT_RULES];	/* the rule is for this peer */
-	struct fault_count count[][FAULT_KINDS];	/* of each rule */
+	bool meant[LIMIT_FAULT_RULES];           /* the rule is for this peer */
+	struct fault_count count[][FAULT_KINDS]; /* of each rule */
 };
 
 static void forget_port(struct sockaddr_storage *address)

@@ -19,18 +19,18 @@
 
 enum fault_sort {
 	/* On ops that peers ask for. */
-	PLAN_REFUSE,		/* a peer's op is refused */
-	PLAN_RNR,		/* a peer's message, or op with CQ data, finds the receiver not ready */
-	PLAN_CUT,		/* the connection breaks that a peer's op came by */
+	PLAN_REFUSE, /* a peer's op is refused */
+	PLAN_RNR,    /* a peer's message, or op with CQ data, finds the receiver not ready */
+	PLAN_CUT,    /* the connection breaks that a peer's op came by */
 	/* On own ops. */
-	PLAN_LATENCY,		/* leaves later */
-	PLAN_COMPLETION,	/* completes later */
-	PLAN_REORDER,		/* leaves later, and ops that the order lets pass do; messages */
+	PLAN_LATENCY,    /* leaves later */
+	PLAN_COMPLETION, /* completes later */
+	PLAN_REORDER,    /* leaves later, and ops that the order lets pass do; messages */
 	/* On neither. */
-	PLAN_REGISTER,		/* a registration fails */
-	PLAN_BANDWIDTH,		/* bytes to the peer leave more slowly */
-	PLAN_QUEUE,		/* completion queues are small */
-	PLAN_THREAD,		/* the NIC thread is slow */
+	PLAN_REGISTER,  /* a registration fails */
+	PLAN_BANDWIDTH, /* bytes to the peer leave more slowly */
+	PLAN_QUEUE,     /* completion queues are small */
+	PLAN_THREAD,    /* the NIC thread is slow */
 	PLAN_SORTS
 };
 
@@ -39,22 +39,22 @@ enum { FAULT_KINDS = OP_POSTED_KINDS, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, 
 struct fault_rule {
 	enum fault_sort sort;
 	/* Which ops. */
-	struct sockaddr_storage peer;	/* canonical; ss_family 0: any, port 0: any port of that address */
-	uint32_t kinds;			/* a bit for each enum op_kind that is posted */
-	bool     keyed;			/* those alone that name the region `key` */
+	struct sockaddr_storage peer; /* canonical; ss_family 0: any, port 0: any port of that address */
+	uint32_t kinds;               /* a bit for each enum op_kind that is posted */
+	bool keyed;                   /* those alone that name the region `key` */
 	uint64_t key;
 	/* Which of them: number `first`, and every `every`th after it, `most` in all; each with a chance in billionths. */
 	uint64_t first, every, most;
 	uint32_t chance;
 	/* Their faults. */
-	enum refusal_cause cause;	/* REFUSE; up to REFUSAL_WIRE_MAX */
-	uint32_t times;			/* RNR: so often in a row; CUT: likewise, if it is `before` */
-	bool     before;		/* CUT: before the op is executed, else between that and its answer */
-	uint64_t down_ns;		/* CUT: there is no other connection for so long */
-	int      err;			/* REGISTER: a positive errno */
-	uint64_t rate;			/* BANDWIDTH: bytes a second */
-	uint64_t entries;		/* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns;	/* LATENCY, REORDER, COMPLETION, THREAD: so long, and a drawn part of jitter_ns */
+	enum refusal_cause cause;    /* REFUSE; up to REFUSAL_WIRE_MAX */
+	uint32_t times;              /* RNR: so often in a row; CUT: likewise, if it is `before` */
+	bool before;                 /* CUT: before the op is executed, else between that and its answer */
+	uint64_t down_ns;            /* CUT: there is no other connection for so long */
+	int err;                     /* REGISTER: a positive errno */
+	uint64_t rate;               /* BANDWIDTH: bytes a second */
+	uint64_t entries;            /* QUEUE: at most so many */
+	uint64_t wait_ns, jitter_ns; /* LATENCY, REORDER, COMPLETION, THREAD: so long, and a drawn part of jitter_ns */
 };
 
 struct fault_plan {

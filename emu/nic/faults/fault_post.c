@@ -85,7 +85,7 @@ static void fault_complete_late(struct op **at)
 	*at = op->next;
 	session->late--;
 	complete_late(op);
-	if (session->conn)	/* a fence may be free */
+	if (session->conn) /* a fence may be free */
 		conn_busy(session->conn);
 }
 

@@ -43,8 +43,8 @@
 #endif
 
 /* Ticks of a counter of the processor's, some 3 GHz; without a known counter each access asks. */
-#define SURE_TICKS (UINT64_C(1) << 20)	/* 0.4 ms: to ask takes a thousandth of it */
-#define WARY_TICKS (UINT64_C(1) << 32)	/* a second or two: a thread that met missing memory meets it again */
+#define SURE_TICKS (UINT64_C(1) << 20) /* 0.4 ms: to ask takes a thousandth of it */
+#define WARY_TICKS (UINT64_C(1) << 32) /* a second or two: a thread that met missing memory meets it again */
 
 /* The bytes that a thread is touching. */
 struct guard {
@@ -59,13 +59,13 @@ static _Thread_local struct guard *volatile current __attribute__((tls_model("in
 /* When this thread last found that faults come to the handler, and that they do not. */
 static _Thread_local uint64_t sure_at __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t unsure_at __attribute__((tls_model("initial-exec")));
-static atomic_uint_fast64_t faulted_at;	/* relaxed: the last fault of ours in any thread; 0: none yet */
+static atomic_uint_fast64_t faulted_at; /* relaxed: the last fault of ours in any thread; 0: none yet */
 
-static struct mutex install_lock = MUTEX_INITIALIZER;	/* a leaf */
+static struct mutex install_lock = MUTEX_INITIALIZER; /* a leaf */
 /* In the chain of handlers, at its head or behind one that the program put over it. */
 static bool installed[2] GUARDED_BY(install_lock);
 static const int signals[2] = { SIGSEGV, SIGBUS };
-static struct sigaction before[2];	/* the program's; the handler reads them without the lock, once installed */
+static struct sigaction before[2]; /* the program's; the handler reads them without the lock, once installed */
 
 static inline uint64_t ticks(void)
 {
@@ -93,16 +93,17 @@ extern const struct landing __stop_guard_landings[] __attribute__((visibility("h
 
 /* Moves `width` bytes at either end, which is all of width to 2 * width bytes. Both are read before one is written, as copies
  * that overlap need it. */
-#define COPY_ENDS(move, width, first, last)									\
-	__asm__ goto("1:\t" move "\t(%1), %%" first "\n\t"							\
-		     move "\t-" #width "(%1,%2), %%" last "\n\t"						\
-		     move "\t%%" first ", (%0)\n\t"								\
-		     move "\t%%" last ", -" #width "(%0,%2)\n"						\
-		     "2:\t.pushsection guard_landings, \"a\"\n\t"						\
-		     ".balign 4\n\t"										\
-		     ".long 1b - .\n\t.long 2b - .\n\t.long %l[fault] - .\n\t"						\
-		     ".popsection"										\
-		     : : "r"(to), "r"(from), "r"(length) : first, last, "memory" : fault)
+#define COPY_ENDS(move, width, first, last)                                                                              \
+	__asm__ goto("1:\t" move "\t(%1), %%" first "\n\t" move "\t-" #width "(%1,%2), %%" last "\n\t" move "\t%%" first \
+		     ", (%0)\n\t" move "\t%%" last ", -" #width "(%0,%2)\n"                                              \
+		     "2:\t.pushsection guard_landings, \"a\"\n\t"                                                        \
+		     ".balign 4\n\t"                                                                                     \
+		     ".long 1b - .\n\t.long 2b - .\n\t.long %l[fault] - .\n\t"                                           \
+		     ".popsection"                                                                                       \
+		     :                                                                                                   \
+		     : "r"(to), "r"(from), "r"(length)                                                                   \
+		     : first, last, "memory"                                                                             \
+		     : fault)
 
 enum { COPY_FEW = 32 };
 
@@ -175,7 +176,7 @@ static bool fault_is_ours(const siginfo_t *info)
 	const struct guard *guard = current;
 	uintptr_t at = (uintptr_t)info->si_addr;
 
-	if (!guard || info->si_code <= 0)	/* a signal that was sent, not a fault */
+	if (!guard || info->si_code <= 0) /* a signal that was sent, not a fault */
 		return false;
 	if (info->si_code == SI_KERNEL)
 		return range_is_high(guard->to, guard->length) || range_is_high(guard->from, guard->length);
@@ -209,7 +210,7 @@ static void chain(int sig, siginfo_t *info, void *context)
 		*saved = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (!(action.sa_flags & SA_NODEFER))
 		sigaddset(&action.sa_mask, sig);
-	pthread_sigmask(SIG_BLOCK, &action.sa_mask, NULL);	/* returning from the handler undoes it */
+	pthread_sigmask(SIG_BLOCK, &action.sa_mask, NULL); /* returning from the handler undoes it */
 	if (action.sa_flags & SA_SIGINFO)
 		action.sa_sigaction(sig, info, context);
 	else
@@ -227,7 +228,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	ucontext_t *interrupted = context;
 	int saved = errno;
 
-	if (info->si_code > 0 && land_few(interrupted)) {	/* a fault, not a signal that was sent */
+	if (info->si_code > 0 && land_few(interrupted)) { /* a fault, not a signal that was sent */
 		be_wary();
 		return;
 	}
@@ -317,8 +318,8 @@ static bool becomes_sure(void)
 /* --- copying --- */
 
 #ifdef GUARD_OWN_COPY
-__attribute__((no_sanitize("address", "thread", "undefined"), noinline))
-static void copy_bytes(void *to, const void *from, size_t length)
+__attribute__((no_sanitize("address", "thread", "undefined"), noinline)) static void copy_bytes(void *to, const void *from,
+												size_t length)
 {
 	volatile unsigned char *t = to;
 	const volatile unsigned char *f = from;
@@ -450,7 +451,7 @@ bool guard_run(void *at, size_t length, bool writable, void (*body)(void *arg), 
 		return run_guarded(at, length, body, arg);
 	if (!pages_probe((uintptr_t)at, length, writable))
 		return false;
-	if (ask())	/* wary, but the handler is there for memory that goes away after the look */
+	if (ask()) /* wary, but the handler is there for memory that goes away after the look */
 		return run_guarded(at, length, body, arg);
 	body(arg);
 	return true;
@@ -500,7 +501,7 @@ int guard_populate(void *addr, size_t length, bool writable)
 	if (length - 1 > UINTPTR_MAX - (uintptr_t)addr)
 		return -EFAULT;
 	last = ((uintptr_t)addr + (length - 1)) | mask;
-	if (last - start == UINTPTR_MAX)	/* everything: cannot be backed, and has no length */
+	if (last - start == UINTPTR_MAX) /* everything: cannot be backed, and has no length */
 		return -EFAULT;
 	if (last - start > mask) {
 		do {

@@ -10,9 +10,9 @@
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/base/nocancel_file.h"
 
-enum { VM_CHUNK = 1 << 30, PIPE_CHUNK = 1 << 16 };	/* bytes a process_vm_writev(), or a write() */
+enum { VM_CHUNK = 1 << 30, PIPE_CHUNK = 1 << 16 }; /* bytes a process_vm_writev(), or a write() */
 
-static struct mutex pipe_lock = MUTEX_INITIALIZER;	/* leaf; guards the bytes in the pipe, too */
+static struct mutex pipe_lock = MUTEX_INITIALIZER; /* leaf; guards the bytes in the pipe, too */
 static int pipe_ends[2] GUARDED_BY(pipe_lock) = { -1, -1 };
 
 static bool pipe_made(void) REQUIRES(pipe_lock)

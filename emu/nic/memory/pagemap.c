@@ -10,7 +10,7 @@
 #include "emu/nic/base/nocancel_file.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int map_fd = -1;		/* constant after once */
+static int map_fd = -1; /* constant after once */
 
 static void open_once(void)
 {
@@ -35,7 +35,7 @@ void pagemap_forked(void)
 int pagemap_read(uint64_t first, size_t count, bool there[])
 {
 	uint64_t entries[PAGEMAP_AT_ONCE];
-	size_t  told;
+	size_t told;
 	ssize_t n;
 
 	assert(map_fd >= 0 && count <= PAGEMAP_AT_ONCE);
@@ -45,7 +45,7 @@ int pagemap_read(uint64_t first, size_t count, bool there[])
 	told = (size_t)n / sizeof(*entries);
 	for (size_t i = 0; i < told; i++)
 		there[i] = entries[i] >> 62;
-	for (size_t i = told; i < count; i++)	/* past the end of the address space nothing is there */
+	for (size_t i = told; i < count; i++) /* past the end of the address space nothing is there */
 		there[i] = false;
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 #include "emu/nic/base/must_use.h"
 
-enum { PAGE_SHIFT = 12 };	/* the bit of an address at which pages begin; see pagemap_open() */
+enum { PAGE_SHIFT = 12 }; /* the bit of an address at which pages begin; see pagemap_open() */
 #define PAGE_BYTES ((uint64_t)1 << PAGE_SHIFT)
 
 /* 0; -ENOSYS if the kernel does not tell, or has pages of another size. */

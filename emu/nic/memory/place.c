@@ -85,7 +85,7 @@ bool place_get(struct place *place, void *bytes, size_t length)
 
 static bool run_readable(const struct iovec *run)
 {
-	enum { PAGE = 4096 };	/* the smallest there is: a larger page is touched more than once */
+	enum { PAGE = 4096 }; /* the smallest there is: a larger page is touched more than once */
 	const char *from = run->iov_base;
 	size_t at = 0;
 	char byte;

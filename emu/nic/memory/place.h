@@ -24,9 +24,9 @@ struct mr_place {
 };
 
 struct place {
-	struct pin *pin;	/* not NULL: the runs are addresses that it knows, to be touched by nothing else */
-	size_t  skip;		/* bytes used already of the run in use, */
-	uint8_t at;		/* which is this one */
+	struct pin *pin; /* not NULL: the runs are addresses that it knows, to be touched by nothing else */
+	size_t skip;     /* bytes used already of the run in use, */
+	uint8_t at;      /* which is this one */
 	struct mr_place to;
 };
 
@@ -42,7 +42,7 @@ void place_set(struct place *place, const struct iovec *runs, size_t count);
 /* Moves on; past the end it stays at the end. */
 void place_advance(struct place *place, uint64_t bytes);
 /* The next bytes as at most `room` runs, `max` bytes in all; returns the number of runs. Does not advance. */
-int  place_runs(const struct place *place, uint64_t max, struct iovec *out, int room);
+int place_runs(const struct place *place, uint64_t max, struct iovec *out, int room);
 /* Copies to or from the next bytes and advances; bytes past the end are dropped. False: the memory faulted. */
 MUST_USE bool place_put(struct place *place, const void *bytes, size_t length);
 bool place_get(struct place *place, void *bytes, size_t length);

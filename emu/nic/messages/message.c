@@ -223,7 +223,7 @@ void message_discard(struct message *message)
 
 void message_matched(struct message *message, struct rx *rx)
 {
-	struct session *session = message->session;	/* outlives the message */
+	struct session *session = message->session; /* outlives the message */
 
 	role_assert();
 	rx->ep = message->ep;
@@ -234,7 +234,7 @@ void message_matched(struct message *message, struct rx *rx)
 	}
 	message->rx = rx;
 	if (message->arriving)
-		return;		/* message_end() goes on */
+		return; /* message_end() goes on */
 	if (!message->remote)
 		message_deliver(message);
 	else if (pull_begin(message))
@@ -268,7 +268,7 @@ const char *message_end(struct conn *conn, enum wire_status status)
 	if (message->remote) {
 		if (conn->in.head.op == WIRE_SEND)
 			broken = verdict_add(session, WIRE_PARK, message->ref);
-		if (message->rx) {	/* even if broken: the session's end also ends the receive */
+		if (message->rx) { /* even if broken: the session's end also ends the receive */
 			const char *late = pull_begin(message);
 
 			broken = broken ? broken : late;
@@ -327,7 +327,7 @@ const char *message_pulled(struct conn *conn, uint64_t ref, uint64_t offset, uin
 		return "DATA that is not what PULL asked for next (WIRE-41, WIRE-72)";
 	in->sink = SINK_PULL;
 	in->message = message;
-	if (wire_get32(in->head.payload) == 1) {	/* it may mean no more than that nothing comes */
+	if (wire_get32(in->head.payload) == 1) { /* it may mean no more than that nothing comes */
 		place_set(&in->place, &(struct iovec){ &in->byte, 1 }, 1);
 		return NULL;
 	}
@@ -463,13 +463,13 @@ void message_flush(struct session *session, enum refusal_cause cause)
 		complete_receive_failed(message->rx, cause);
 		message_free(match, message);
 	}
-	if (!session->messages)		/* then no waiting message is the session's */
+	if (!session->messages) /* then no waiting message is the session's */
 		return;
 	flush_remote(match, &match->unexpected, session);
 	flush_remote(match, &match->tagged, session);
 	for (message = match->claimed.first; message; message = message->link[BY_ARRIVAL].next)
 		if (message->session == session && message->remote && !message->lost)
-			message->lost = cause;	/* told to the receive that takes the claimed message */
+			message->lost = cause; /* told to the receive that takes the claimed message */
 }
 
 static void drop_list(struct rx_match *match, struct message_list *list, const struct ep *ep)

@@ -50,8 +50,15 @@ static void piece_cut(struct rx *piece, struct rx *parent, uint64_t length)
 	uint64_t take = length < left_in(parent) ? length : left_in(parent);
 
 	*piece = (struct rx){
-		.srx = parent->srx, .ep = parent->ep, .pool = parent->srx->pieces, .iov[0] = { at, take }, .iov_count = 1,
-		.flags = parent->flags & POST_COMPLETE, .capacity = take, .source = parent->source, .parent = parent,
+		.srx = parent->srx,
+		.ep = parent->ep,
+		.pool = parent->srx->pieces,
+		.iov[0] = { at, take },
+		.iov_count = 1,
+		.flags = parent->flags & POST_COMPLETE,
+		.capacity = take,
+		.source = parent->source,
+		.parent = parent,
 		.done.c = { .context = parent->done.c.context, .flags = parent->done.c.flags, .buf = at, .source = AV_NONE },
 	};
 	parent->multi.used += take;
@@ -68,7 +75,7 @@ void multi_start(struct rx *parent)
 		struct rx *piece = piece_new(parent);
 		struct message *message = piece ? rx_match_post(&parent->srx->match, parent) : NULL;
 
-		if (!piece) {	/* given back early, with nothing lost: messages wait for the next one */
+		if (!piece) { /* given back early, with nothing lost: messages wait for the next one */
 			parent->multi.over = true;
 			multi_recv_release(parent);
 			return;
@@ -78,7 +85,7 @@ void multi_start(struct rx *parent)
 			return;
 		}
 		piece_cut(piece, parent, message->length);
-		over = parent->multi.over;	/* then it may be gone with the piece */
+		over = parent->multi.over; /* then it may be gone with the piece */
 		message_matched(message, piece);
 	}
 }

@@ -67,7 +67,7 @@ static inline struct rx_list *rx_list_of(struct rx_match *match, const struct rx
 /* A receive where it is queued. */
 struct spot {
 	struct rx_list *list;
-	struct rx *before, *rx;		/* rx NULL: there is none */
+	struct rx *before, *rx; /* rx NULL: there is none */
 };
 
 static struct spot spot_find(struct rx_list *list, const struct message *message)
@@ -232,8 +232,7 @@ static void message_cut(struct message_list *list, struct message *message, enum
 }
 
 /* `peek`: passes over messages that are still arriving. */
-static struct message *message_find(const struct message_list *list, const struct rx *rx, enum message_queue queue,
-				    bool peek)
+static struct message *message_find(const struct message_list *list, const struct rx *rx, enum message_queue queue, bool peek)
 {
 	struct message *message = list->first;
 

@@ -15,12 +15,12 @@ struct pool;
 
 struct srx {
 	struct nic *nic;
-	struct srx *next;		/* of the nic's */
+	struct srx *next; /* of the nic's */
 	struct pool *rxs;
-	struct pool *pieces;		/* of receives that take many messages */
+	struct pool *pieces; /* of receives that take many messages */
 	struct rx_match match;
-	struct ep *ep;			/* its owner; shared: a user, to report receives without a message; NULL: none */
-	uint32_t users;			/* endpoints */
+	struct ep *ep;  /* its owner; shared: a user, to report receives without a message; NULL: none */
+	uint32_t users; /* endpoints */
 	bool shared;
 };
 

@@ -23,131 +23,131 @@ struct pool;
 struct session;
 
 enum post_flag {
-	POST_COMPLETE = 1 << 0,	/* a success makes an entry in the queue (errors always do, unless POST_SILENT) */
-	POST_INJECT = 1 << 1,	/* the payload, at most LIMIT_INJECT bytes, is copied: the buffer is free on return */
-	POST_FENCE = 1 << 2,	/* starts only when all earlier ops to the same peer are complete */
-	POST_CQ_DATA = 1 << 3,	/* cq_data goes to the peer's completion */
-	POST_COMMIT = 1 << 4,	/* a write or atomic that completes when the target has made it durable */
-	POST_TAGGED = 1 << 5,	/* messages and receives: matched by tag, and never with those without */
+	POST_COMPLETE = 1 << 0, /* a success makes an entry in the queue (errors always do, unless POST_SILENT) */
+	POST_INJECT = 1 << 1,   /* the payload, at most LIMIT_INJECT bytes, is copied: the buffer is free on return */
+	POST_FENCE = 1 << 2,    /* starts only when all earlier ops to the same peer are complete */
+	POST_CQ_DATA = 1 << 3,  /* cq_data goes to the peer's completion */
+	POST_COMMIT = 1 << 4,   /* a write or atomic that completes when the target has made it durable */
+	POST_TAGGED = 1 << 5,   /* messages and receives: matched by tag, and never with those without */
 	/* Receives that do not wait: they complete at once, with the message found or with none (peek.h). */
-	POST_PEEK = 1 << 6,	/* tells of the message that it would take, and leaves it; tagged ones only */
-	POST_CLAIM = 1 << 7,	/* with PEEK: sets the message aside for this context; else takes the one set aside */
-	POST_DISCARD = 1 << 8,	/* the message found is thrown away */
-	POST_MULTI = 1 << 9,	/* receives of one buffer: it takes many messages (multi_recv.h) */
-	POST_WORK = 1 << 10,	/* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
-	POST_MATCH = 1 << 11,	/* messages: complete when a receive has taken them, or the peer's program has discarded them */
+	POST_PEEK = 1 << 6,    /* tells of the message that it would take, and leaves it; tagged ones only */
+	POST_CLAIM = 1 << 7,   /* with PEEK: sets the message aside for this context; else takes the one set aside */
+	POST_DISCARD = 1 << 8, /* the message found is thrown away */
+	POST_MULTI = 1 << 9,   /* receives of one buffer: it takes many messages (multi_recv.h) */
+	POST_WORK = 1 << 10,   /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
+	POST_MATCH = 1 << 11,  /* messages: complete when a receive has taken them, or the peer's program has discarded them */
 };
 
 /* The trigger of a deferred post (deferred.h). */
 struct trigger {
 	struct cntr *cntr;
 	uint64_t threshold;
-	bool     errors;		/* errors count, too */
-	const void *work;		/* POST_WORK: by which it is cancelled, */
-	const void *owner;		/* or all of one owner; else NULL */
-	struct cntr *done;		/* POST_WORK: counts the completion; may be NULL */
+	bool errors;       /* errors count, too */
+	const void *work;  /* POST_WORK: by which it is cancelled, */
+	const void *owner; /* or all of one owner; else NULL */
+	struct cntr *done; /* POST_WORK: counts the completion; may be NULL */
 };
 
 /* A change of a counter. */
 struct deferred_change {
 	struct cntr *cntr;
 	uint64_t value;
-	bool     set;			/* else added */
+	bool set; /* else added */
 };
 
 struct remote {
 	uint64_t addr;
 	uint64_t length;
 	uint64_t key;
-	uint64_t key_tail;	/* second half of a raw key; 0: a plain one */
+	uint64_t key_tail; /* second half of a raw key; 0: a plain one */
 };
 
 /* Further arguments of atomics. */
 struct post_atomic {
 	struct atomic_what what;
-	const struct iovec *compare;	/* ATOMIC_COMPARE: as long as the remote ranges */
-	size_t   compare_count;
-	const struct iovec *result;	/* ATOMIC_FETCH and ATOMIC_COMPARE: likewise */
-	size_t   result_count;
-	void *const *compare_desc, *const *result_desc;	/* as in struct post */
+	const struct iovec *compare; /* ATOMIC_COMPARE: as long as the remote ranges */
+	size_t compare_count;
+	const struct iovec *result; /* ATOMIC_FETCH and ATOMIC_COMPARE: likewise */
+	size_t result_count;
+	void *const *compare_desc, *const *result_desc; /* as in struct post */
 };
 
 /* One data transfer call, flags translated. Everything pointed to may go when the call returns, but for the payload. */
 struct post {
 	enum op_kind kind;
-	uint32_t flags;			/* enum post_flag */
-	uint64_t dest;			/* index in the endpoint's AV */
-	const struct iovec *iov;	/* up to LIMIT_IOV */
-	size_t   iov_count;
-	void *const *desc;		/* one for each, or NULL: they name no regions */
-	const struct remote *remote;	/* RMA, atomics: 1 to LIMIT_IOV; their lengths sum to those of iov */
-	size_t   remote_count;		/* messages: 0 */
+	uint32_t flags;          /* enum post_flag */
+	uint64_t dest;           /* index in the endpoint's AV */
+	const struct iovec *iov; /* up to LIMIT_IOV */
+	size_t iov_count;
+	void *const *desc;           /* one for each, or NULL: they name no regions */
+	const struct remote *remote; /* RMA, atomics: 1 to LIMIT_IOV; their lengths sum to those of iov */
+	size_t remote_count;         /* messages: 0 */
 	uint64_t cq_data;
-	uint64_t tag;			/* POST_TAGGED, else 0 */
-	void    *context;
-	uint64_t cq_flags;		/* for its completion: the front end's, passed on (front_end.h) */
-	const struct post_atomic *atomic;	/* OP_ATOMIC, else NULL */
-	const struct trigger *when;	/* NULL: at once */
+	uint64_t tag; /* POST_TAGGED, else 0 */
+	void *context;
+	uint64_t cq_flags;                /* for its completion: the front end's, passed on (front_end.h) */
+	const struct post_atomic *atomic; /* OP_ATOMIC, else NULL */
+	const struct trigger *when;       /* NULL: at once */
 };
 
 struct recv_post {
-	const struct iovec *iov;	/* 0 to LIMIT_IOV */
-	size_t   iov_count;
-	void *const *desc;		/* as in struct post */
-	uint32_t flags;			/* POST_COMPLETE, POST_TAGGED and those after it */
-	uint64_t source;		/* AV index this receive is for, AV_NONE: any (directed receive) */
-	uint64_t auth;			/* not 0: only messages that show this one (auth.h) */
-	uint64_t least;			/* POST_MULTI: released when less is left, in bytes */
-	uint64_t tag, ignore;		/* POST_TAGGED: takes messages with this tag, the bits of `ignore` left out; else 0 */
-	void    *context;
-	uint64_t cq_flags;		/* as in struct post */
-	const struct trigger *when;	/* NULL: at once */
+	const struct iovec *iov; /* 0 to LIMIT_IOV */
+	size_t iov_count;
+	void *const *desc;    /* as in struct post */
+	uint32_t flags;       /* POST_COMPLETE, POST_TAGGED and those after it */
+	uint64_t source;      /* AV index this receive is for, AV_NONE: any (directed receive) */
+	uint64_t auth;        /* not 0: only messages that show this one (auth.h) */
+	uint64_t least;       /* POST_MULTI: released when less is left, in bytes */
+	uint64_t tag, ignore; /* POST_TAGGED: takes messages with this tag, the bits of `ignore` left out; else 0 */
+	void *context;
+	uint64_t cq_flags;          /* as in struct post */
+	const struct trigger *when; /* NULL: at once */
 };
 
 /* One request on the wire. A post with several remote ranges becomes several ops that end as one (leader). Fields that every op
  * needs come first, five cache lines with the first buffer. */
 struct op {
-	struct op *next;	/* whichever queue it is in */
+	struct op *next; /* whichever queue it is in */
 	struct ep *ep;
-	struct pool *pool;	/* where it goes back to; outlives the endpoint */
+	struct pool *pool; /* where it goes back to; outlives the endpoint */
 	struct session *session;
-	struct op *leader;	/* the op that reports for the group; itself if alone */
-	uint32_t group_left;	/* leader: ops of the group not resolved yet, itself included */
+	struct op *leader;   /* the op that reports for the group; itself if alone */
+	uint32_t group_left; /* leader: ops of the group not resolved yet, itself included */
 	enum op_kind kind;
-	uint32_t flags;		/* enum post_flag */
+	uint32_t flags; /* enum post_flag */
 	struct atomic_what what;
-	uint8_t  compare_count, result_count, named_count;
-	uint8_t  rnrs;		/* so often the receiver was not ready for it */
-	bool     passed;	/* fault plan: while it waits for depart_ns, ops that may pass it do */
-	uint8_t  iov_count;
+	uint8_t compare_count, result_count, named_count;
+	uint8_t rnrs; /* so often the receiver was not ready for it */
+	bool passed;  /* fault plan: while it waits for depart_ns, ops that may pass it do */
+	uint8_t iov_count;
 
-	uint64_t first_seq, last_seq;	/* of its segments sent so far */
-	uint64_t moved;		/* bytes handed to the connection, or received (READ) */
-	struct cntr *counted;	/* POST_WORK: where it is counted; held; NULL: nowhere */
+	uint64_t first_seq, last_seq; /* of its segments sent so far */
+	uint64_t moved;               /* bytes handed to the connection, or received (READ) */
+	struct cntr *counted;         /* POST_WORK: where it is counted; held; NULL: nowhere */
 	uint64_t length;
-	uint64_t total;		/* leader: bytes of the group */
+	uint64_t total; /* leader: bytes of the group */
 	uint64_t dest;
-	uint64_t auth;		/* shown to the peer */
+	uint64_t auth; /* shown to the peer */
 
 	struct cq_node done;
 	struct remote remote;
 	uint64_t cq_data;
-	uint64_t tag;		/* or, of the device's own ops, names the request */
+	uint64_t tag; /* or, of the device's own ops, names the request */
 	struct iovec iov[LIMIT_IOV];
-	struct refusal why;	/* leader: the group's first refusal; the cause alone is set while there is none */
-	uint64_t depart_ns;	/* fault plan: leaves then, if not later; and when it has ended, is told of then */
-	uint64_t late_ns;	/* fault plan: so long after it has ended */
-	uint8_t inject[LIMIT_INJECT];	/* operands, and the comparands behind them */
+	struct refusal why;           /* leader: the group's first refusal; the cause alone is set while there is none */
+	uint64_t depart_ns;           /* fault plan: leaves then, if not later; and when it has ended, is told of then */
+	uint64_t late_ns;             /* fault plan: so long after it has ended */
+	uint8_t inject[LIMIT_INJECT]; /* operands, and the comparands behind them */
 	struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];
-	uint64_t named[3 * LIMIT_IOV];	/* regions of the whole post (named.h) */
+	uint64_t named[3 * LIMIT_IOV]; /* regions of the whole post (named.h) */
 };
 
 /* An op, as the rules of a fault plan (fault_plan.h) see it. */
 struct fault_op {
-	bool     ours;			/* posted here; else a peer asks for it */
+	bool ours; /* posted here; else a peer asks for it */
 	enum op_kind kind;
-	uint64_t key;			/* of its region; messages: 0 */
-	bool     cq_data;
+	uint64_t key; /* of its region; messages: 0 */
+	bool cq_data;
 };
 
 /* Does its post need that region's memory? Injected data has been copied. */

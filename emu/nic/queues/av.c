@@ -31,17 +31,17 @@ struct av_entry {
 	uint64_t index;
 	uint64_t stamp;
 	uint64_t auth;
-	uint64_t times;		/* inserted, and not yet removed again */
+	uint64_t times; /* inserted, and not yet removed again */
 };
 
 struct av {
-	struct mutex lock;		/* leaf; guards all but users and generation's reads */
-	struct av_entry **table;	/* NULL where removed */
-	unsigned int bits;		/* see av_open() */
-	void (*follow)(void *arg);	/* see av_follow(); NULL: nothing */
+	struct mutex lock;         /* leaf; guards all but users and generation's reads */
+	struct av_entry **table;   /* NULL where removed */
+	unsigned int bits;         /* see av_open() */
+	void (*follow)(void *arg); /* see av_follow(); NULL: nothing */
 	void *follow_arg;
-	uint64_t size, capacity;	/* indices ever given out; room */
-	uint64_t *free_list;		/* removed indices, a stack of the table's capacity */
+	uint64_t size, capacity; /* indices ever given out; room */
+	uint64_t *free_list;     /* removed indices, a stack of the table's capacity */
 	uint64_t free_count;
 	struct hash hash;
 	uint64_t secret[2];
@@ -207,8 +207,8 @@ int av_remove(struct av *av, uint64_t index)
 
 static void move_port(struct sockaddr_storage *addr, uint16_t by)
 {
-	in_port_t *port = addr->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)addr)->sin6_port :
-							&((struct sockaddr_in *)addr)->sin_port;
+	in_port_t *port = addr->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)addr)->sin6_port
+						      : &((struct sockaddr_in *)addr)->sin_port;
 
 	*port = htons((uint16_t)(ntohs(*port) + by));
 }

@@ -16,12 +16,12 @@ struct cntr {
 	atomic_uint_fast64_t value, errors;
 	atomic_uint armed;
 	atomic_bool notify;
-	atomic_uint deferred;		/* deferred ops that wait for it */
+	atomic_uint deferred; /* deferred ops that wait for it */
 	void (*_Atomic reached)(struct nic *nic, struct cntr *cntr);
 	struct nic *_Atomic nic;
 	atomic_uint users;
-	bool by_bytes;			/* constant once the counter is in use */
-	void (*wake)(void *arg);	/* may be NULL; constant, as is arg */
+	bool by_bytes;           /* constant once the counter is in use */
+	void (*wake)(void *arg); /* may be NULL; constant, as is arg */
 	void *arg;
 };
 
@@ -73,7 +73,7 @@ static void cntr_notify_waiters(struct cntr *cntr)
 	if (wanted(cntr) && cntr->wake)
 		cntr->wake(cntr->arg);
 	if (atomic_load(&cntr->deferred))
-		atomic_load(&cntr->reached)(atomic_load(&cntr->nic), cntr);
+		atomic_load (&cntr->reached)(atomic_load(&cntr->nic), cntr);
 }
 
 void cntr_hold(struct cntr *cntr, void (*reached)(struct nic *nic, struct cntr *cntr), struct nic *nic)

@@ -17,33 +17,33 @@
 
 struct error_node {
 	struct error_node *next;
-	uint64_t after;		/* completions pushed before it */
+	uint64_t after; /* completions pushed before it */
 	struct cq_error error;
 };
 
 struct cq {
 	/* Written under the lock. Read without it by polls that would find nothing, and by writers, whose own pushes
 	 * they contain: relaxed, since a thread that acts on them takes the lock. */
-	atomic_size_t unread;		/* completions */
+	atomic_size_t unread; /* completions */
 	atomic_size_t error_count;
-	atomic_bool notify;		/* readers: see cq_notify() */
+	atomic_bool notify; /* readers: see cq_notify() */
 
-	bool tell;			/* the next push wakes: set by set_tell() */
-	struct futex_lock lock;		/* guards the fields below, and `tell` */
+	bool tell;              /* the next push wakes: set by set_tell() */
+	struct futex_lock lock; /* guards the fields below, and `tell` */
 	struct completion *ring;
-	size_t size, head;		/* head: the oldest entry */
-	uint64_t taken;			/* completions, ever */
-	struct cq_node *first, *last;	/* overflow */
+	size_t size, head;            /* head: the oldest entry */
+	uint64_t taken;               /* completions, ever */
+	struct cq_node *first, *last; /* overflow */
 	struct error_node *first_error, *last_error;
-	struct error_node spare;	/* takes an error when there is no memory */
-	uint64_t spare_lost;		/* errors for which not even the spare was free */
+	struct error_node spare; /* takes an error when there is no memory */
+	uint64_t spare_lost;     /* errors for which not even the spare was free */
 	bool spare_used;
 	unsigned int armed;
-	unsigned int readers;		/* cq_reader_enter() */
+	unsigned int readers; /* cq_reader_enter() */
 	unsigned int signals;
 
 	atomic_uint users;
-	void (*wake)(void *arg);	/* may be NULL; constant, as is arg */
+	void (*wake)(void *arg); /* may be NULL; constant, as is arg */
 	void *arg;
 };
 

@@ -19,22 +19,22 @@
 struct cq;
 
 struct completion {
-	void    *context;
-	uint64_t flags;		/* the front end's (front_end.h) */
-	size_t   length;
-	void    *buf;
+	void *context;
+	uint64_t flags; /* the front end's (front_end.h) */
+	size_t length;
+	void *buf;
 	uint64_t data;
 	uint64_t tag;
-	uint64_t source;	/* AV index of the sender, AV_NONE if not known */
+	uint64_t source; /* AV index of the sender, AV_NONE if not known */
 };
 
 struct cq_error {
 	struct completion c;
-	int      err;		/* positive errno, of the system or of base/errno.h */
-	int      prov_errno;	/* enum refusal_cause */
-	size_t   olen;		/* bytes that did not fit */
-	struct sockaddr_storage source;	/* REFUSAL_STRANGER: the sender's, which the AV does not hold; else ss_family is 0 */
-	char     text[LIMIT_ERROR_TEXT];
+	int err;                        /* positive errno, of the system or of base/errno.h */
+	int prov_errno;                 /* enum refusal_cause */
+	size_t olen;                    /* bytes that did not fit */
+	struct sockaddr_storage source; /* REFUSAL_STRANGER: the sender's, which the AV does not hold; else ss_family is 0 */
+	char text[LIMIT_ERROR_TEXT];
 };
 
 /* Embedded in the op or receive that backs a completion. release() is called once, when the entry has been copied into the ring:
@@ -49,16 +49,16 @@ struct cq_node {
  * cq_signal(); it must neither block nor be a cancellation point. 0, -EINVAL beyond LIMIT_CQ_SIZE_MAX, -ENOMEM. */
 MUST_USE int cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
 /* 0, or -EBUSY while users are bound. Nodes still waiting are released. */
-int  cq_close(struct cq *cq);
-bool cq_bound(const struct cq *cq);	/* has users */
-void cq_get(struct cq *cq);	/* one more user (endpoint) */
+int cq_close(struct cq *cq);
+bool cq_bound(const struct cq *cq); /* has users */
+void cq_get(struct cq *cq);         /* one more user (endpoint) */
 void cq_put(struct cq *cq);
 
 /* Writers (driver role). */
 void cq_push(struct cq *cq, struct cq_node *node);
-bool cq_has_room(const struct cq *cq);				/* for one entry without a node */
-void cq_push_now(struct cq *cq, const struct completion *c);	/* after cq_has_room() under the same role */
-void cq_push_error(struct cq *cq, const struct cq_error *error);	/* copied */
+bool cq_has_room(const struct cq *cq);                           /* for one entry without a node */
+void cq_push_now(struct cq *cq, const struct completion *c);     /* after cq_has_room() under the same role */
+void cq_push_error(struct cq *cq, const struct cq_error *error); /* copied */
 
 /* Readers (any thread). */
 /* Up to count entries; returns how many, -EAGAIN if none, -NIC_EAVAIL if an error is the next thing. Errors come in
@@ -79,7 +79,7 @@ void cq_notify(struct cq *cq);
  * False: no sleeper has called cq_notify(); then there is no cq_reader_exit(). */
 bool cq_reader_enter(struct cq *cq);
 void cq_reader_exit(struct cq *cq);
-void cq_signal(struct cq *cq);		/* one blocked reader returns; remembered if there is none */
-bool cq_signalled(struct cq *cq);	/* consumes a signal */
+void cq_signal(struct cq *cq);    /* one blocked reader returns; remembered if there is none */
+bool cq_signalled(struct cq *cq); /* consumes a signal */
 
 #endif

@@ -12,11 +12,11 @@
 struct access {
 	struct wire_target_fields to;
 	uint64_t length;
-	uint64_t seq;		/* the request's number, of its first segment; READ: also when it is asked again */
-	uint64_t mr_id;		/* the region that an earlier part of the request met; 0: this is the first part */
-	uint32_t right;		/* as in struct mr_ask */
-	uint8_t  op;		/* enum op_kind */
-	bool     commit;	/* as in struct mr_ask */
+	uint64_t seq;   /* the request's number, of its first segment; READ: also when it is asked again */
+	uint64_t mr_id; /* the region that an earlier part of the request met; 0: this is the first part */
+	uint32_t right; /* as in struct mr_ask */
+	uint8_t op;     /* enum op_kind */
+	bool commit;    /* as in struct mr_ask */
 };
 
 #endif

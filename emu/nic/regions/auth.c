@@ -10,14 +10,14 @@
 
 /* Shared by all nics of the process; entries below `count` do not change. */
 static struct {
-	struct mutex lock;		/* taken to add one; a leaf */
+	struct mutex lock; /* taken to add one; a leaf */
 	atomic_uint count;
 	uint64_t proof[LIMIT_AUTH_KEYS];
 } had = { .lock = MUTEX_INITIALIZER };
 
 uint32_t auth_count(void)
 {
-	return atomic_load_explicit(&had.count, memory_order_acquire);	/* of remember() */
+	return atomic_load_explicit(&had.count, memory_order_acquire); /* of remember() */
 }
 
 uint64_t auth_at(uint32_t number)
@@ -50,7 +50,7 @@ static bool remember(uint64_t proof)
 	known = is_had(proof);
 	if (!known && auth_count() < LIMIT_AUTH_KEYS) {
 		had.proof[auth_count()] = proof;
-		atomic_fetch_add_explicit(&had.count, 1, memory_order_release);	/* auth_count() acquires */
+		atomic_fetch_add_explicit(&had.count, 1, memory_order_release); /* auth_count() acquires */
 		known = true;
 	}
 	mutex_unlock(&had.lock);
@@ -64,7 +64,7 @@ uint64_t auth_proof(const void *key, size_t size)
 	if (!size)
 		return 0;
 	digest = digest_bytes(key, size);
-	if (digest == 0 || digest == AUTH_STRANGE)	/* these two have other meanings */
+	if (digest == 0 || digest == AUTH_STRANGE) /* these two have other meanings */
 		digest = 1;
 	return remember(digest) ? digest : AUTH_STRANGE;
 }

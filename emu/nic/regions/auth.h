@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AUTH_STRANGE = 2 };	/* stands for every key that this process has not: nothing takes it */
+enum { AUTH_STRANGE = 2 }; /* stands for every key that this process has not: nothing takes it */
 
 /* The digest of a key, which this process has from then on; 0: no key (`size` 0). AUTH_STRANGE: it has LIMIT_AUTH_KEYS others. */
 uint64_t auth_proof(const void *key, size_t size);

@@ -12,8 +12,8 @@
 
 struct auth_set {
 	uint32_t count;
-	bool     one_peer;		/* of `peer` alone (S165) */
-	struct sockaddr_storage peer;	/* canonical */
+	bool one_peer;                /* of `peer` alone (S165) */
+	struct sockaddr_storage peer; /* canonical */
 	uint64_t proof[];
 };
 

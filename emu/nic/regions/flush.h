@@ -16,11 +16,11 @@
 struct nic;
 
 struct flush {
-	struct flush *next;		/* for its present owner */
-	struct iovec run[LIMIT_IOV];	/* of shared file mappings; at any alignment */
+	struct flush *next;          /* for its present owner */
+	struct iovec run[LIMIT_IOV]; /* of shared file mappings; at any alignment */
 	uint8_t count;
-	atomic_bool unwanted;		/* no answer waits for it any more: it may be left undone. Set by the device, a hint */
-	int  result;			/* set by the outside: 0, or -errno if any of the bytes may not be durable */
+	atomic_bool unwanted; /* no answer waits for it any more: it may be left undone. Set by the device, a hint */
+	int result;           /* set by the outside: 0, or -errno if any of the bytes may not be durable */
 };
 
 struct flush_ops {

@@ -12,8 +12,8 @@
 
 /* Words for one cause in place of the device's own; NULL: the device's. */
 struct front_cause {
-	const char *phrase;	/* the fault, with the rule */
-	const char *remedy;	/* the change to make */
+	const char *phrase; /* the fault, with the rule */
+	const char *remedy; /* the change to make */
 };
 
 /* Settings of the user, by the front end's names. */
@@ -22,17 +22,17 @@ enum front_setting { FRONT_SECRET, FRONT_FAULT, FRONT_DGRAM_LOSS, FRONT_SETTINGS
 struct front_end {
 	struct front_cause causes[REFUSAL_CAUSES];
 	/* Remedies that depend on the op. */
-	const char *give_read, *give_write;	/* REFUSAL_RIGHT, by the right that is missing */
-	const char *give_cap[OP_POSTED_KINDS];	/* REFUSAL_CAPABILITY */
-	const char *closed_by;			/* in the middle of a sentence: how a program closes a region */
-	const char *receive_cap;		/* likewise: the capability of an endpoint that takes messages */
-	const char *asked_key;			/* of a key: a region asked for it and got another; which key to send */
+	const char *give_read, *give_write;    /* REFUSAL_RIGHT, by the right that is missing */
+	const char *give_cap[OP_POSTED_KINDS]; /* REFUSAL_CAPABILITY */
+	const char *closed_by;                 /* in the middle of a sentence: how a program closes a region */
+	const char *receive_cap;               /* likewise: the capability of an endpoint that takes messages */
+	const char *asked_key;                 /* of a key: a region asked for it and got another; which key to send */
 	const char *settings[FRONT_SETTINGS];
 
 	/* Flags of the completions that no post describes, or that have more to tell than their post says. */
-	uint64_t cq_written[2], cq_fetched[2];	/* data came with a remote write, or an op that read; [1]: an atomic */
-	uint64_t cq_data;			/* added: data came with a message */
-	uint64_t cq_multi;			/* alone or added: a buffer of many messages is its program's again */
+	uint64_t cq_written[2], cq_fetched[2]; /* data came with a remote write, or an op that read; [1]: an atomic */
+	uint64_t cq_data;                      /* added: data came with a message */
+	uint64_t cq_multi;                     /* alone or added: a buffer of many messages is its program's again */
 };
 
 #endif

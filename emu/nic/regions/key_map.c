@@ -13,17 +13,17 @@
 enum { FIRST_BUCKETS = 16 };
 
 struct key_mapping {
-	struct hash_node node;	/* first */
+	struct hash_node node; /* first */
 	uint64_t handle;
 	struct raw_key key;
 	size_t uses;
 };
 
 struct key_map {
-	struct mutex lock;	/* leaf; guards all of it */
+	struct mutex lock; /* leaf; guards all of it */
 	struct hash handles;
 	uint64_t secret[2], drawn;
-	size_t count;		/* uses of all mappings */
+	size_t count; /* uses of all mappings */
 };
 
 int key_map_open(struct key_map **out, const uint64_t secret[2])

@@ -16,7 +16,7 @@ void key_map_close(struct key_map *map);
 /* Maps under a handle that cannot be guessed, or, if `as_itself`, under the key's own 64 bits: mapped twice it is
  * unmapped twice. 0 and *handle; -ENOMEM without memory or at LIMIT_MAPPINGS. */
 MUST_USE int key_map_add(struct key_map *map, const struct raw_key *key, bool as_itself, uint64_t *handle);
-MUST_USE int key_map_remove(struct key_map *map, uint64_t handle);	/* 0, or -ENOKEY */
+MUST_USE int key_map_remove(struct key_map *map, uint64_t handle); /* 0, or -ENOKEY */
 bool key_map_find(struct key_map *map, uint64_t handle, struct raw_key *key);
 size_t key_map_count(struct key_map *map);
 

@@ -148,10 +148,10 @@ static bool place_in_one(const struct mr *mr, uint64_t addr, uint64_t length, st
 }
 
 __attribute__((noinline)) static enum refusal_cause place_in_many(const struct mr *mr, uint64_t addr, uint64_t length,
-								   struct mr_place *place)
+								  struct mr_place *place)
 {
 	if (range_wraps(addr, length))
-		return REFUSAL_WRAP;		/* S65 */
+		return REFUSAL_WRAP; /* S65 */
 	if (mr_is_everything(mr)) {
 		if (length)
 			place_add(place, mr, addr, length);
@@ -160,35 +160,33 @@ __attribute__((noinline)) static enum refusal_cause place_in_many(const struct m
 	if (mr->virtual_addr ? place_by_address(mr, addr, length, place) : place_by_offset(mr, addr, length, place))
 		return REFUSAL_NONE;
 	place->count = 0;
-	return REFUSAL_RANGE;			/* S64, S65 */
+	return REFUSAL_RANGE; /* S64, S65 */
 }
 
 /* The rights are judged already: finds the place, or why there is none. */
 static enum refusal_cause place_in(const struct mr *mr, uint64_t addr, uint64_t length, struct mr_place *place)
 {
-	return mr->iov_count == 1 && place_in_one(mr, addr, length, place) ? REFUSAL_NONE :
-	       place_in_many(mr, addr, length, place);
+	return mr->iov_count == 1 && place_in_one(mr, addr, length, place) ? REFUSAL_NONE : place_in_many(mr, addr, length, place);
 }
 
 /* S130: the request that took the region may come back, for its next segment or, as a READ, after a cut. A READ might come
  * back for more than it was granted; other requests are executed once. */
 __attribute__((noinline)) static bool single_is_spent(const struct mr_single *single, uint64_t by, uint64_t seq, uint32_t right,
-					      uint64_t addr, uint64_t length)
+						      uint64_t addr, uint64_t length)
 {
 	if (!single->by)
 		return false;
 	if (single->by != by || single->seq != seq || single->right != right)
 		return true;
-	return right == MR_REMOTE_READ && (addr - single->addr > single->length ||
-					   length > single->length - (addr - single->addr));
+	return right == MR_REMOTE_READ && (addr - single->addr > single->length || length > single->length - (addr - single->addr));
 }
 
 /* Each key by itself: a refresh of one region leaves its base, and other regions on the same pages, open. */
 static enum refusal_cause pages_refuse(const struct mr *mr, const struct mr_place *place)
 {
 	if (mr->refreshes && mr_refresh_meets(mr->refreshes, place->run, place->count))
-		return REFUSAL_REFRESHING;	/* S116 */
-	return mr_pages_know(mr->pages, place->run, place->count) ? REFUSAL_NONE : REFUSAL_PAGE_UNKNOWN;	/* S107 */
+		return REFUSAL_REFRESHING;                                                               /* S116 */
+	return mr_pages_know(mr->pages, place->run, place->count) ? REFUSAL_NONE : REFUSAL_PAGE_UNKNOWN; /* S107 */
 }
 
 static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place)
@@ -196,21 +194,21 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 	enum refusal_cause cause;
 
 	if (!mr || mr->key_tail != ask->key_tail) /* one comparison: how much was right cannot be told by its time */
-		return REFUSAL_UNKNOWN_KEY;	/* S40, S53 */
+		return REFUSAL_UNKNOWN_KEY;       /* S40, S53 */
 	if (mr->registering)
-		return REFUSAL_REGISTERING;	/* S42 */
+		return REFUSAL_REGISTERING; /* S42 */
 	if (!mr->enabled)
-		return REFUSAL_DISABLED;	/* S92 */
+		return REFUSAL_DISABLED; /* S92 */
 	if (mr->by_endpoint && !binding_exists(mr, ask->ep))
-		return REFUSAL_OTHER_ENDPOINT;	/* S104 */
+		return REFUSAL_OTHER_ENDPOINT; /* S104 */
 	if (mr->auths ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
-		return REFUSAL_AUTH;		/* S158 */
+		return REFUSAL_AUTH; /* S158 */
 	if (mr->single && single_is_spent(mr->single, ask->by, ask->seq, ask->right, ask->addr, ask->length))
-		return REFUSAL_SPENT;		/* S130 */
+		return REFUSAL_SPENT; /* S130 */
 	if ((mr->access & ask->right) != ask->right)
-		return REFUSAL_RIGHT;		/* S27, S29, S31 */
+		return REFUSAL_RIGHT; /* S27, S29, S31 */
 	if (ask->commit && !mr->persistent)
-		return REFUSAL_NOT_PERSISTENT;	/* S133 */
+		return REFUSAL_NOT_PERSISTENT; /* S133 */
 	cause = place_in(mr, ask->addr, ask->length, place);
 	return cause == REFUSAL_NONE && mr->pages ? pages_refuse(mr, place) : cause;
 }

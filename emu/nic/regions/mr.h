@@ -34,42 +34,42 @@ struct mr_pages;
 
 /* State of a region for one op: the request that has taken it, if any (S130). */
 struct mr_single {
-	uint64_t by, seq;	/* as in struct mr_ask; by 0: no request yet */
-	uint64_t addr, length;	/* READ: as it asked, for it may come back for no other bytes */
-	uint32_t right;		/* nor with another right */
+	uint64_t by, seq;      /* as in struct mr_ask; by 0: no request yet */
+	uint64_t addr, length; /* READ: as it asked, for it may come back for no other bytes */
+	uint32_t right;        /* nor with another right */
 };
 
 enum { MR_SUBS_MAX = (1 << 20) - 1 };
 
 struct mr {
 	uint64_t key;
-	uint64_t key_tail;	/* second half of a raw key (FI_MR_RAW); 0: a plain key */
-	uint64_t auth;		/* of the authorization key that opens it; 0: none (S158) */
-	uint64_t id;		/* never reused in a process: tells a region from a later one under the same key */
-	uint64_t length;	/* sum of the segments */
-	uint64_t shift;		/* from the address that peers and the program give a byte to its own (S62); 0: the same */
-	uint32_t access;	/* enum mr_access */
+	uint64_t key_tail; /* second half of a raw key (FI_MR_RAW); 0: a plain key */
+	uint64_t auth;     /* of the authorization key that opens it; 0: none (S158) */
+	uint64_t id;       /* never reused in a process: tells a region from a later one under the same key */
+	uint64_t length;   /* sum of the segments */
+	uint64_t shift;    /* from the address that peers and the program give a byte to its own (S62); 0: the same */
+	uint32_t access;   /* enum mr_access */
 	uint32_t iov_count : 4;
-	bool     virtual_addr : 1;	/* addressed by virtual address, else by offset from 0 (S59, S60) */
-	bool     persistent : 1;	/* a shared file mapping, FI_RMA_PMEM (S132) */
-	bool     registering : 1;	/* asynchronously; no remote access yet (S42) */
-	bool     enabled : 1;	/* remote access judged at all (S92) */
-	bool     gated : 1;		/* made disabled, to be bound and then enabled (S92, S101) */
-	bool     by_endpoint : 1;	/* reached through endpoints bound to it only (S104) */
-	bool     events : 1;	/* registered to be bound to counters (S91) */
-	uint32_t subs : 20;		/* regions registered within it, up to MR_SUBS_MAX (S126) */
+	bool virtual_addr : 1; /* addressed by virtual address, else by offset from 0 (S59, S60) */
+	bool persistent : 1;   /* a shared file mapping, FI_RMA_PMEM (S132) */
+	bool registering : 1;  /* asynchronously; no remote access yet (S42) */
+	bool enabled : 1;      /* remote access judged at all (S92) */
+	bool gated : 1;        /* made disabled, to be bound and then enabled (S92, S101) */
+	bool by_endpoint : 1;  /* reached through endpoints bound to it only (S104) */
+	bool events : 1;       /* registered to be bound to counters (S91) */
+	uint32_t subs : 20;    /* regions registered within it, up to MR_SUBS_MAX (S126) */
 	union {
-		struct iovec *more;	/* iov_count > 1: all segments */
-		struct iovec one;	/* iov_count == 1 */
+		struct iovec *more; /* iov_count > 1: all segments */
+		struct iovec one;   /* iov_count == 1 */
 	};
-	uint64_t desc;		/* the handle given out as fi_mr_desc() */
-	struct mr *base;	/* the region that it was registered within (S121), or NULL */
-	struct mr_binding *bindings;	/* its other ends: mr_binding.h */
-	struct mr_refresh *refreshes;	/* fi_mr_refresh() calls at work (S115) */
-	struct auth_set *auths;	/* in the place of `auth`, or NULL */
-	struct mr_pages *pages;		/* FI_MR_MMU_NOTIFY: those that the NIC knows; the base's where there is one */
-	struct pin *pin;		/* by which alone its bytes are touched; the base's where there is one. NULL: not pinned */
-	struct mr_single *single;	/* NULL: may be used any number of times */
+	uint64_t desc;                /* the handle given out as fi_mr_desc() */
+	struct mr *base;              /* the region that it was registered within (S121), or NULL */
+	struct mr_binding *bindings;  /* its other ends: mr_binding.h */
+	struct mr_refresh *refreshes; /* fi_mr_refresh() calls at work (S115) */
+	struct auth_set *auths;       /* in the place of `auth`, or NULL */
+	struct mr_pages *pages;       /* FI_MR_MMU_NOTIFY: those that the NIC knows; the base's where there is one */
+	struct pin *pin;              /* by which alone its bytes are touched; the base's where there is one. NULL: not pinned */
+	struct mr_single *single;     /* NULL: may be used any number of times */
 };
 
 static inline const struct iovec *mr_segments(const struct mr *mr)
@@ -80,13 +80,13 @@ static inline const struct iovec *mr_segments(const struct mr *mr)
 /* One remote access as asked, and the peer that asks. */
 struct mr_ask {
 	uint64_t addr, length;
-	uint64_t key_tail;	/* beside the key by which the region was found */
-	uint64_t auth;		/* authorization shown; 0: none */
-	const struct sockaddr_storage *peer;	/* it asks */
-	uint32_t right;		/* MR_REMOTE_READ, MR_REMOTE_WRITE or both */
-	const struct binding_end *ep;	/* the endpoint addressed; NULL: one that nothing is bound to */
-	uint64_t by, seq;	/* the request: a session's life and its number in it */
-	bool     commit;	/* to be durable before it is answered (S133) */
+	uint64_t key_tail;                   /* beside the key by which the region was found */
+	uint64_t auth;                       /* authorization shown; 0: none */
+	const struct sockaddr_storage *peer; /* it asks */
+	uint32_t right;                      /* MR_REMOTE_READ, MR_REMOTE_WRITE or both */
+	const struct binding_end *ep;        /* the endpoint addressed; NULL: one that nothing is bound to */
+	uint64_t by, seq;                    /* the request: a session's life and its number in it */
+	bool commit;                         /* to be durable before it is answered (S133) */
 };
 
 /* Judges one remote access and changes nothing. `mr` may be NULL (no such key). Returns REFUSAL_NONE and fills
@@ -96,8 +96,7 @@ struct mr_ask {
  * either way of addressing. A zero-length access needs key, right, and an address inside the region or at its end
  * (S65). Bounds subtract trusted numbers only. Virtual addressing of a vectored region: each segment by its own address,
  * a gap is out of range (S64); offset addressing runs through the concatenated segments (S63). */
-enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place,
-			    struct refusal *why);
+enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why);
 
 /* Describes the region for a sentence about an access: region, access. */
 void mr_describe(const struct mr *mr, struct refusal *why);

@@ -13,7 +13,7 @@ struct mr_binding {
 	struct mr *mr;
 	struct binding_end *end;
 	struct mr_binding *next_of_mr;
-	struct mr_binding *next, **at;	/* among those of the end */
+	struct mr_binding *next, **at; /* among those of the end */
 };
 
 bool binding_exists(const struct mr *mr, const struct binding_end *end)

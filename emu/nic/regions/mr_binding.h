@@ -18,7 +18,7 @@ struct mr;
 
 /* The other end, embedded in the object of emu/fi that it stands for. All zero but for cntr: bound to nothing. */
 struct binding_end {
-	struct cntr *cntr;	/* NULL: an endpoint */
+	struct cntr *cntr; /* NULL: an endpoint */
 	struct mr_binding *first;
 };
 

@@ -15,16 +15,16 @@
 
 struct mr_cache_slot {
 	uint64_t addr, length;
-	uint32_t prev, next;	/* the ring; `next` also chains free and gone slots, which 0 ends */
-	bool     writable;
+	uint32_t prev, next; /* the ring; `next` also chains free and gone slots, which 0 ends */
+	bool writable;
 };
 
 struct mr_cache {
 	struct mr_cache_attr attr;
 	struct mr_cache_counts counts;
-	uint32_t free, gone;	/* slots, chained */
-	uint32_t *sorted;	/* counts.regions slots, by address */
-	struct mr_cache_slot *slots;	/* the head, attr.count_max, and one for a new region that comes before an old one goes */
+	uint32_t free, gone;         /* slots, chained */
+	uint32_t *sorted;            /* counts.regions slots, by address */
+	struct mr_cache_slot *slots; /* the head, attr.count_max, and one for a new region that comes before an old one goes */
 };
 
 static size_t sorted_bytes(const struct mr_cache_attr *attr)
@@ -123,8 +123,7 @@ static void mr_cache_unlink(struct mr_cache *cache, uint32_t place)
 	ring_out(cache, index);
 	cache->counts.regions--;
 	cache->counts.bytes -= cache->slots[index].length;
-	memmove(&cache->sorted[place], &cache->sorted[place + 1],
-		(cache->counts.regions - place) * sizeof(*cache->sorted));
+	memmove(&cache->sorted[place], &cache->sorted[place + 1], (cache->counts.regions - place) * sizeof(*cache->sorted));
 	cache->slots[index].next = cache->gone;
 	cache->gone = index;
 }
@@ -137,8 +136,7 @@ static void put_in(struct mr_cache *cache, uint64_t addr, uint64_t length, bool 
 	cache->free = cache->slots[index].next;
 	cache->slots[index] = (struct mr_cache_slot){ .addr = addr, .length = length, .writable = writable };
 	ring_in(cache, index);
-	memmove(&cache->sorted[place + 1], &cache->sorted[place],
-		(cache->counts.regions - place) * sizeof(*cache->sorted));
+	memmove(&cache->sorted[place + 1], &cache->sorted[place], (cache->counts.regions - place) * sizeof(*cache->sorted));
 	cache->sorted[place] = index;
 	cache->counts.regions++;
 	cache->counts.bytes += length;
@@ -241,8 +239,7 @@ static void make_way(struct mr_cache *cache, const struct span *span, const stru
 /* Evicts until a region of `length` bytes fits in. */
 static void evict(struct mr_cache *cache, uint64_t length)
 {
-	while (cache->counts.regions == cache->attr.count_max ||
-	       cache->counts.bytes > cache->attr.bytes_max - length) {
+	while (cache->counts.regions == cache->attr.count_max || cache->counts.bytes > cache->attr.bytes_max - length) {
 		mr_cache_unlink(cache, place_of(cache, cache->slots[cache->slots[0].prev].addr));
 		cache->counts.evicted++;
 	}

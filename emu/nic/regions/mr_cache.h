@@ -14,9 +14,9 @@
 #include "emu/nic/base/must_use.h"
 
 struct mr_cache_attr {
-	uint64_t bytes_max;	/* of all regions together, from 0 (S189) */
-	uint32_t count_max;	/* regions, from 1 to LIMIT_CACHED (S190) */
-	bool     merge;		/* with regions that overlap or adjoin and have the same rights (S192) */
+	uint64_t bytes_max; /* of all regions together, from 0 (S189) */
+	uint32_t count_max; /* regions, from 1 to LIMIT_CACHED (S190) */
+	bool merge;         /* with regions that overlap or adjoin and have the same rights (S192) */
 	/* A region is held no more, after the table is as it will be; the bytes may be another one's now. Must not call back
 	 * but mr_cache_holds(). */
 	void (*forgot)(void *arg, uint64_t addr, uint64_t length);
@@ -25,18 +25,18 @@ struct mr_cache_attr {
 
 /* Counts since it was opened, and the present contents. */
 struct mr_cache_counts {
-	uint32_t regions;	/* held */
-	uint64_t bytes;		/* of them */
-	uint64_t hits, misses;	/* mr_cache_find() */
-	uint64_t evicted;	/* regions that went to keep the limits, or since a new one overlaps them */
-	uint64_t merged;	/* regions that went into another */
-	uint64_t changed;	/* regions that went as their memory changed */
+	uint32_t regions;      /* held */
+	uint64_t bytes;        /* of them */
+	uint64_t hits, misses; /* mr_cache_find() */
+	uint64_t evicted;      /* regions that went to keep the limits, or since a new one overlaps them */
+	uint64_t merged;       /* regions that went into another */
+	uint64_t changed;      /* regions that went as their memory changed */
 };
 
 struct mr_cache;
 
-MUST_USE int mr_cache_open(struct mr_cache **cache, const struct mr_cache_attr *attr);	/* 0 or -ENOMEM */
-void mr_cache_close(struct mr_cache *cache);	/* tells forgot() nothing */
+MUST_USE int mr_cache_open(struct mr_cache **cache, const struct mr_cache_attr *attr); /* 0 or -ENOMEM */
+void mr_cache_close(struct mr_cache *cache);                                           /* tells forgot() nothing */
 
 /* Does one region hold all of the range, with the right? Counted; the region is then the last to be evicted. `length` is not 0, and
  * the range does not wrap, here and below. */

@@ -138,7 +138,7 @@ void mr_pages_take(struct mr_pages *pages, const struct mr_pages *from, uint64_t
 {
 	lock(pages);
 	mr_pages_copy_known(pages, from, addr, length);
-	pages->watched |= from->watched;	/* runs that were not there when this table was made, and are now */
+	pages->watched |= from->watched; /* runs that were not there when this table was made, and are now */
 	unlock(pages);
 }
 

@@ -22,17 +22,19 @@ struct mr_pages;
 struct mr_pages_watch {
 	void (*lock)(void);
 	void (*unlock)(void);
-	void (*end)(struct mr_pages *pages);	/* without the lock: the table is about to go */
+	void (*end)(struct mr_pages *pages); /* without the lock: the table is about to go */
 };
 
 struct mr_pages {
-	const struct mr_pages_watch *watch;	/* NULL: no watcher */
-	struct interval span;	/* from its first page to its last: for the watcher */
-	uint8_t  runs;
-	uint8_t  watched;	/* bits of the runs that are: the watcher's */
-	struct { uint64_t first, count, bit; } run[LIMIT_IOV];	/* pages by number; the first one's bit */
-	size_t   bytes;		/* of the whole */
-	uint8_t  known[];	/* one bit a page */
+	const struct mr_pages_watch *watch; /* NULL: no watcher */
+	struct interval span;               /* from its first page to its last: for the watcher */
+	uint8_t runs;
+	uint8_t watched; /* bits of the runs that are: the watcher's */
+	struct {
+		uint64_t first, count, bit;
+	} run[LIMIT_IOV]; /* pages by number; the first one's bit */
+	size_t bytes;     /* of the whole */
+	uint8_t known[];  /* one bit a page */
 };
 
 /* One fi_mr_refresh() at work on a region: peers that name that region are kept from the pages of these bytes (S115).
@@ -46,7 +48,7 @@ struct mr_refresh {
 /* A table of the segments' pages that knows none. 0; -ENOSYS: the kernel does not tell; -ENOMEM: no memory, or more
  * pages than LIMIT_REGION_PAGES. */
 MUST_USE int mr_pages_open(struct mr_pages **pages, const struct iovec *segments, size_t count);
-void mr_pages_close(struct mr_pages *pages);	/* NULL is allowed */
+void mr_pages_close(struct mr_pages *pages); /* NULL is allowed */
 /* Asks the kernel about the range's pages, and notes the answer. Takes as long as the range is large. 0 or -EFAULT. */
 MUST_USE int mr_pages_scan(struct mr_pages *pages, uint64_t addr, uint64_t length);
 /* Copies the range's bits of `from`, a table of the same segments. Regions within a region have no segments of their own here. */

@@ -22,18 +22,18 @@
 enum {
 	SLOT_BITS = 21,
 	SLOTS_MAX = 1 << SLOT_BITS,
-	WORDS = 64,		/* drawn from the system at once: a draw is dearer than a registration */
-	DRAWS = 1000,		/* provider keys drawn until one is free: more than enough above two bytes of key */
+	WORDS = 64,   /* drawn from the system at once: a draw is dearer than a registration */
+	DRAWS = 1000, /* provider keys drawn until one is free: more than enough above two bytes of key */
 	FIRST_BUCKETS = 64,
-	ASKED = 64,		/* keys remembered that were asked for and not given */
-	DESC_COPIES = 1 << 12,	/* the first slots, which are all that most programs need */
+	ASKED = 64,            /* keys remembered that were asked for and not given */
+	DESC_COPIES = 1 << 12, /* the first slots, which are all that most programs need */
 };
 static_assert((int)LIMIT_REGIONS <= (int)SLOTS_MAX, "every region needs a slot");
 static_assert(sizeof(void *) == sizeof(uint64_t), "descriptors and addresses are 64 bits");
 
 struct mr_table_entry {
-	struct mr mr;		/* first: an mr is its entry */
-	struct hash_node node;	/* in mr_table.keys */
+	struct mr mr;          /* first: an mr is its entry */
+	struct hash_node node; /* in mr_table.keys */
 };
 static_assert(offsetof(struct mr_table_entry, mr) == 0, "entry_of() relies on it");
 
@@ -43,33 +43,33 @@ static_assert(sizeof(struct mr_table_entry) + 2 * sizeof(void *) < 256, "a regio
  * descriptor before and after has read nothing of another region in between: a desc_copy is closed before it is written anew, the
  * writer releases each word, and readers acquire it. */
 struct desc_copy {
-	atomic_uint_fast64_t desc;	/* one that does not belong here: ask the region itself */
+	atomic_uint_fast64_t desc; /* one that does not belong here: ask the region itself */
 	atomic_uint_fast64_t base, length;
 	_Atomic uint32_t access;
 };
 
 struct tombstone {
-	struct hash_node node;	/* in mr_table.graves while `known` */
+	struct hash_node node; /* in mr_table.graves while `known` */
 	uint64_t key, tail, closed_ns;
-	uint64_t desc;		/* of the region; 0: none yet. Under the table's lock */
-	bool     known;
+	uint64_t desc; /* of the region; 0: none yet. Under the table's lock */
+	bool known;
 };
 
 struct mr_table {
 	struct hash keys, graves;
-	uint64_t secret[2];	/* of both hashes */
-	struct tombstone *ring;	/* LIMIT_TOMBSTONES, the oldest at ring_next */
+	uint64_t secret[2];     /* of both hashes */
+	struct tombstone *ring; /* LIMIT_TOMBSTONES, the oldest at ring_next */
 	size_t ring_next;
 	void (*random)(void *arg, void *bytes, size_t length);
 	void *arg;
-	uint64_t words[WORDS];	/* unguessable; forgotten when used */
+	uint64_t words[WORDS]; /* unguessable; forgotten when used */
 	uint32_t words_left;
-	uint64_t asked[ASKED];	/* of regions with a provider_key, the last ones: a ring */
+	uint64_t asked[ASKED]; /* of regions with a provider_key, the last ones: a ring */
 	uint32_t asked_count;
 
-	struct futex_lock lock;	/* guards the fields below, and the life of regions against mr_table_local_ok() */
-	struct slab entries;	/* by slot number; a free one has no descriptor */
-	struct desc_copy *desc_copies;	/* DESC_COPIES, of the slots of these numbers; constant */
+	struct futex_lock lock;        /* guards the fields below, and the life of regions against mr_table_local_ok() */
+	struct slab entries;           /* by slot number; a free one has no descriptor */
+	struct desc_copy *desc_copies; /* DESC_COPIES, of the slots of these numbers; constant */
 };
 
 static void brief_close(struct mr_table *table, uint32_t number)
@@ -104,7 +104,7 @@ int mr_table_open(struct mr_table **out, void (*random)(void *arg, void *bytes, 
 	table->desc_copies = calloc(DESC_COPIES, sizeof(*table->desc_copies));
 	if (!table->desc_copies)
 		goto free_ring;
-	brief_close(table, 0);	/* zero would belong there */
+	brief_close(table, 0); /* zero would belong there */
 	*out = table;
 	return 0;
 
@@ -407,12 +407,12 @@ static int key_choose(struct mr_table *table, const struct mr_attr *attr, uint64
 		return key_draw(table, attr, key);
 	}
 	if (attr->key == UINT64_MAX || (attr->key_bytes < 8 && attr->key >> (8 * attr->key_bytes)))
-		return remote ? -EKEYREJECTED : key_draw(table, attr, key);	/* S36 */
+		return remote ? -EKEYREJECTED : key_draw(table, attr, key); /* S36 */
 	holder = mr_find(table, attr->key);
 	if (holder && !remote)
 		return key_draw(table, attr, key);
 	if (holder && remote_rights(holder->access))
-		return -NIC_ENOKEY;	/* S35 */
+		return -NIC_ENOKEY; /* S35 */
 	*key = attr->key;
 	return holder ? key_draw(table, attr, moved) : 0;
 }
@@ -443,7 +443,7 @@ static int mr_set_segments(struct mr *mr, const struct iovec *iov, size_t count)
 			return -ENOMEM;
 		memcpy(mr->more, iov, count * sizeof(*iov));
 	}
-	mr->iov_count = (uint8_t)count;	/* from now on there is something to free */
+	mr->iov_count = (uint8_t)count; /* from now on there is something to free */
 	return 0;
 }
 
@@ -451,10 +451,17 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 {
 	static atomic_uint_fast64_t ids;
 	struct mr mr = {
-		.access = attr->access, .virtual_addr = attr->virtual_addr, .registering = attr->registering,
-		.gated = attr->gated, .enabled = !attr->gated, .by_endpoint = attr->by_endpoint,
-		.events = attr->events, .persistent = attr->persistent, .auth = attr->auth,
-		.shift = attr->base ? attr->base->shift : attr->shift, .base = attr->base,
+		.access = attr->access,
+		.virtual_addr = attr->virtual_addr,
+		.registering = attr->registering,
+		.gated = attr->gated,
+		.enabled = !attr->gated,
+		.by_endpoint = attr->by_endpoint,
+		.events = attr->events,
+		.persistent = attr->persistent,
+		.auth = attr->auth,
+		.shift = attr->base ? attr->base->shift : attr->shift,
+		.base = attr->base,
 	};
 	uint64_t random, moved;
 	struct mr_table_entry *entry;
@@ -512,7 +519,7 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 	stone->desc = mr->desc;
 	desc_close(table, entry);
 	futex_unlock(&table->lock);
-	mr_free_parts(&gone);	/* which takes long, and other locks */
+	mr_free_parts(&gone); /* which takes long, and other locks */
 }
 
 bool mr_table_local_sure(const struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)

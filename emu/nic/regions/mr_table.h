@@ -18,23 +18,23 @@ struct front_end;
 struct mr_table;
 
 struct mr_attr {
-	const struct iovec *iov;	/* copied; 1 to LIMIT_IOV, checked by the caller, as are lengths and flags */
-	size_t   iov_count;
-	uint32_t access;	/* enum mr_access */
-	uint64_t key;		/* the key wanted, unless provider_key; no more than a wish without remote rights */
-	bool     provider_key;	/* the table draws a random key of key_bytes bytes (S38) */
-	bool     raw;		/* the key gets a random second half (FI_MR_RAW) */
-	struct mr_pages *pages;	/* the region's from then on, if mr_add() succeeds */
-	struct pin *pin;	/* the caller's; as in struct mr */
-	uint8_t  key_bytes;	/* 1 to 8 */
-	bool     virtual_addr;
-	bool     registering, gated, by_endpoint, events;	/* as in struct mr; gated: made disabled */
-	bool     persistent;	/* S132 */
-	uint64_t auth;		/* as in struct mr */
-	struct auth_set *auths;	/* likewise; the region's, once it is made */
-	uint64_t shift;		/* as in struct mr; a region within another has that one's */
-	bool     single_use;	/* S130 */
-	struct mr *base;	/* as in struct mr; the caller has seen that it covers all segments (S122) */
+	const struct iovec *iov; /* copied; 1 to LIMIT_IOV, checked by the caller, as are lengths and flags */
+	size_t iov_count;
+	uint32_t access;        /* enum mr_access */
+	uint64_t key;           /* the key wanted, unless provider_key; no more than a wish without remote rights */
+	bool provider_key;      /* the table draws a random key of key_bytes bytes (S38) */
+	bool raw;               /* the key gets a random second half (FI_MR_RAW) */
+	struct mr_pages *pages; /* the region's from then on, if mr_add() succeeds */
+	struct pin *pin;        /* the caller's; as in struct mr */
+	uint8_t key_bytes;      /* 1 to 8 */
+	bool virtual_addr;
+	bool registering, gated, by_endpoint, events; /* as in struct mr; gated: made disabled */
+	bool persistent;                              /* S132 */
+	uint64_t auth;                                /* as in struct mr */
+	struct auth_set *auths;                       /* likewise; the region's, once it is made */
+	uint64_t shift;                               /* as in struct mr; a region within another has that one's */
+	bool single_use;                              /* S130 */
+	struct mr *base;                              /* as in struct mr; the caller has seen that it covers all segments (S122) */
 };
 
 /* `random` fills with unguessable bytes and is called for keys and descriptors. Returns 0 or -ENOMEM. */
@@ -76,12 +76,12 @@ MUST_USE int mr_table_local_ok(struct mr_table *table, const void *desc, const v
 /* Why it is not; or MR_LOCAL_OK: it is, by now. Any thread, only on the path of a refusal. */
 enum mr_local_cause {
 	MR_LOCAL_OK,
-	MR_LOCAL_UNKNOWN,	/* names no region, and none that was closed lately */
-	MR_LOCAL_CLOSED,	/* one that has been closed, as far back as LIMIT_TOMBSTONES remembers */
-	MR_LOCAL_OUTSIDE,	/* the range is not inside */
-	MR_LOCAL_RIGHT,		/* a right is missing */
+	MR_LOCAL_UNKNOWN, /* names no region, and none that was closed lately */
+	MR_LOCAL_CLOSED,  /* one that has been closed, as far back as LIMIT_TOMBSTONES remembers */
+	MR_LOCAL_OUTSIDE, /* the range is not inside */
+	MR_LOCAL_RIGHT,   /* a right is missing */
 };
-struct mr_local {		/* of a live region: its first segment */
+struct mr_local { /* of a live region: its first segment */
 	uint64_t base, length;
 };
 enum mr_local_cause mr_table_local_why(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access,

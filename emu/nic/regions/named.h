@@ -17,7 +17,7 @@ static inline uint8_t named_set(uint64_t *named, void *const *desc, size_t buffe
 {
 	if (unlikely(buffers != 1))
 		return named_add(named, 0, desc, buffers);
-	*named = (uintptr_t)*desc;	/* 0 is the descriptor of no region */
+	*named = (uintptr_t)*desc; /* 0 is the descriptor of no region */
 	return 1;
 }
 

@@ -9,9 +9,9 @@
 
 struct long_form {
 	wire_u64 key;
-	wire_u64 tail;		/* never zero */
+	wire_u64 tail; /* never zero */
 	wire_u64 version;
-	wire_u64 check;		/* XXH3-64 of the fields before */
+	wire_u64 check; /* XXH3-64 of the fields before */
 };
 static_assert(sizeof(struct long_form) == RAW_KEY_LONG, "a raw key's bytes");
 
@@ -25,7 +25,9 @@ size_t raw_key_size(const struct raw_key *key)
 void raw_key_put(const struct raw_key *key, uint8_t *bytes)
 {
 	struct long_form form = {
-		.key = wire_put64(key->key), .tail = wire_put64(key->tail), .version = wire_put64(VERSION),
+		.key = wire_put64(key->key),
+		.tail = wire_put64(key->tail),
+		.version = wire_put64(VERSION),
 	};
 
 	form.check = wire_put64(digest_bytes(&form, offsetof(struct long_form, check)));

@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_KEY_PLAIN = 8, RAW_KEY_LONG = 32 };	/* bytes */
+enum { RAW_KEY_PLAIN = 8, RAW_KEY_LONG = 32 }; /* bytes */
 
 struct raw_key {
 	uint64_t key;
-	uint64_t tail;	/* 0: a plain key */
+	uint64_t tail; /* 0: a plain key */
 };
 
 /* Bytes that raw_key_put() writes. */
 size_t raw_key_size(const struct raw_key *key);
-void   raw_key_put(const struct raw_key *key, uint8_t *bytes);
+void raw_key_put(const struct raw_key *key, uint8_t *bytes);
 /* False: the bytes are no key. */
-bool   raw_key_get(const uint8_t *bytes, size_t size, struct raw_key *key);
+bool raw_key_get(const uint8_t *bytes, size_t size, struct raw_key *key);
 
 #endif

@@ -24,7 +24,7 @@ static_assert((int)MR_ACCESS_ALL << WIRE_RIGHTS_AT == (int)WIRE_RIGHTS_MASK, "th
 
 /* A bounded text that is always terminated. */
 struct sentence {
-	char  *text;
+	char *text;
 	size_t size, length;
 	const struct front_end *front;
 };
@@ -75,9 +75,16 @@ static void say_asked(struct sentence *s, const struct refusal *r, const char *p
 
 static void say_rights(struct sentence *s, uint32_t access)
 {
-	static const struct { uint32_t bit; const char *name; } names[] = {
-		{ MR_REMOTE_READ, "REMOTE_READ" }, { MR_REMOTE_WRITE, "REMOTE_WRITE" }, { MR_READ, "READ" },
-		{ MR_WRITE, "WRITE" }, { MR_RECV, "RECV" }, { MR_SEND, "SEND" },
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} names[] = {
+		{ MR_REMOTE_READ, "REMOTE_READ" },
+		{ MR_REMOTE_WRITE, "REMOTE_WRITE" },
+		{ MR_READ, "READ" },
+		{ MR_WRITE, "WRITE" },
+		{ MR_RECV, "RECV" },
+		{ MR_SEND, "SEND" },
 	};
 	const char *between = "";
 
@@ -110,7 +117,7 @@ static void say_right(struct sentence *s, const struct refusal *r)
 	say_more(s, misses_read(r) ? s->front->give_read : s->front->give_write);
 }
 
-#define FAR (UINT64_C(1) << 32)	/* no slip of an offset, but another thing */
+#define FAR (UINT64_C(1) << 32) /* no slip of an offset, but another thing */
 
 /* The access began `at` bytes into the region, or behind it. */
 static void say_past(struct sentence *s, const struct refusal *r, uint64_t at)
@@ -118,8 +125,7 @@ static void say_past(struct sentence *s, const struct refusal *r, uint64_t at)
 	say_text(s, "%" PRIu64 " B past the end of a %" PRIu64 " B region (S65). ", r->excess, r->region);
 	if (at <= r->region)
 		say_text(s, "It began %" PRIu64 " B into the region, where %" PRIu64 " B are left. Shorten it, or register more.",
-			 at,
-			 r->region - at);
+			 at, r->region - at);
 	else if (at - r->region < FAR)
 		say_text(s, "It began %" PRIu64 " B behind the region's end. Compute the offset again.", at - r->region);
 	else if (r->access & REFUSAL_VIRTUAL)
@@ -143,8 +149,10 @@ static void say_before(struct sentence *s, const struct refusal *r, uint64_t exc
 static void say_range(struct sentence *s, const struct refusal *r)
 {
 	if (r->access & REFUSAL_GAP)
-		say_text(s, "reaches between the segments of a %" PRIu64 " B region (S64). Address each segment by its own "
-			 "virtual address; nothing else belongs to the region.", r->region);
+		say_text(s,
+			 "reaches between the segments of a %" PRIu64 " B region (S64). Address each segment by its own "
+			 "virtual address; nothing else belongs to the region.",
+			 r->region);
 	else if (r->access & REFUSAL_BEFORE)
 		say_before(s, r, r->excess);
 	else if (r->access & REFUSAL_VIRTUAL)
@@ -184,7 +192,9 @@ static void say_capability(struct sentence *s, const struct refusal *r)
 static void say_source_fault(struct sentence *s, const struct refusal *r)
 {
 	say_text(s, "the initiator's own buffer cannot be %s. Keep the memory mapped until the op has completed.",
-		 r->op == OP_READ ? "written" : r->op == OP_ATOMIC ? "touched" : "read");
+		 r->op == OP_READ     ? "written"
+		 : r->op == OP_ATOMIC ? "touched"
+				      : "read");
 }
 
 static void say_truncated(struct sentence *s, const struct refusal *r)
@@ -200,74 +210,76 @@ static void say_not_flushed(struct sentence *s, const struct refusal *r)
 {
 	const char *name = r->excess <= INT_MAX ? strerrorname_np((int)r->excess) : NULL;
 
-	say_text(s, "written, but msync at the target failed with %s, so the bytes may not be durable (S133). See to the "
-		 "target's file system, and write again.", name ? name : "an error");
+	say_text(s,
+		 "written, but msync at the target failed with %s, so the bytes may not be durable (S133). See to the "
+		 "target's file system, and write again.",
+		 name ? name : "an error");
 }
 
 static const struct refusal_text {
 	int err;
-	const char *phrase;	/* the fault, with the rule */
+	const char *phrase; /* the fault, with the rule */
 	const char *remedy;
-	void (*say)(struct sentence *s, const struct refusal *r);	/* in place of phrase and remedy */
+	void (*say)(struct sentence *s, const struct refusal *r); /* in place of phrase and remedy */
 } causes[] = {
 	[REFUSAL_NONE] = { 0, "not refused", "", NULL },
 	[REFUSAL_UNKNOWN_KEY] = { EACCES, "no region of the target has this key (S40)",
-		"Use the value that the target gave out, in the domain of the endpoint addressed.", NULL },
+				  "Use the value that the target gave out, in the domain of the endpoint addressed.", NULL },
 	[REFUSAL_CLOSED] = { EACCES, "the region was closed (S178)", "", say_closed },
 	[REFUSAL_RIGHT] = { EACCES, "the region does not allow this kind of access (S27, S29, S31)", "", say_right },
 	[REFUSAL_RANGE] = { EACCES, "outside the region (S65)", "", say_range },
 	[REFUSAL_WRAP] = { EACCES, "address plus length wraps past 2^64 (S65)",
-		"Compute the remote address again; a negative number may have been added.", NULL },
+			   "Compute the remote address again; a negative number may have been added.", NULL },
 	[REFUSAL_NOT_BACKED] = { EFAULT, "no memory, or none with these rights, backs that range of the region (S18)",
-		"Keep the target's memory mapped, readable and writable as registered, while peers use it.", NULL },
+				 "Keep the target's memory mapped, readable and writable as registered, while peers use it.",
+				 NULL },
 	[REFUSAL_DISABLED] = { EACCES, "the region is not enabled yet (S92, S101)",
-		"At the target, enable it before peers use its key.", NULL },
+			       "At the target, enable it before peers use its key.", NULL },
 	[REFUSAL_OTHER_ENDPOINT] = { EACCES, "the region is not bound to the endpoint addressed (S104)",
-		"Address the endpoint to which the target bound it; closing that endpoint ends the binding.", NULL },
+				     "Address the endpoint to which the target bound it; closing that endpoint ends the binding.",
+				     NULL },
 	[REFUSAL_AUTH] = { EACCES, "the initiator's authorization key is not the one that is taken here (S158)",
-		"Give both sides the same key.", NULL },
+			   "Give both sides the same key.", NULL },
 	[REFUSAL_SPENT] = { EACCES, "the region is for one op, and another has used it or is using it (S130)",
-		"Register again for each op.", NULL },
-	[REFUSAL_REFRESHING] = { EACCES, "the region is being refreshed (S116)",
-		"Hold back access while the target refreshes.", NULL },
+			    "Register again for each op.", NULL },
+	[REFUSAL_REFRESHING] = { EACCES, "the region is being refreshed (S116)", "Hold back access while the target refreshes.",
+				 NULL },
 	[REFUSAL_PAGE_UNKNOWN] = { EACCES, "a page of the range came after the registration (S107)",
-		"Refresh the region at the target after its memory changed.", NULL },
+				   "Refresh the region at the target after its memory changed.", NULL },
 	[REFUSAL_RESOURCE] = { ENOMEM, "the target is out of memory", "Try again later.", NULL },
-	[REFUSAL_CAPABILITY] = { EACCES, "the target's endpoint was opened without the capability", "",
-		say_capability },
+	[REFUSAL_CAPABILITY] = { EACCES, "the target's endpoint was opened without the capability", "", say_capability },
 	[REFUSAL_NOT_PERSISTENT] = { EACCES, "bytes to be made durable were sent, and the region is not persistent memory (S133)",
-		"Register a shared file mapping as persistent memory.", NULL },
+				     "Register a shared file mapping as persistent memory.", NULL },
 	[REFUSAL_NOT_FLUSHED] = { EIO, "written, but not made durable (S133)", "", say_not_flushed },
 	[REFUSAL_REGISTERING] = { EACCES, "the region's registration is not complete (S42)",
-		"Use the key when the registration is complete.", NULL },
+				  "Use the key when the registration is complete.", NULL },
 	[REFUSAL_ATOMIC] = { EOPNOTSUPP, "the target has no such atomic operation on that datatype",
-		"Ask the target what there is.", NULL },
+			     "Ask the target what there is.", NULL },
 	[REFUSAL_RECEIVE_BUFFER] = { EFAULT, "the buffer of the receive that took the message cannot be written",
-		"At the receiver, keep the memory mapped until the receive has completed.", NULL },
+				     "At the receiver, keep the memory mapped until the receive has completed.", NULL },
 	[REFUSAL_SOURCE_FAULT] = { EFAULT, "the initiator's own buffer cannot be touched", "", say_source_fault },
 	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "no endpoint, or another than before, answers at the peer's address",
-		"It has ended, or is bound to another address of its host.", NULL },
+				"It has ended, or is bound to another address of its host.", NULL },
 	[REFUSAL_UNREACHABLE] = { ETIMEDOUT, "the peer could not be reached within the retry budget",
-		"See whether its host is up and the network lets the connection through.", NULL },
+				  "See whether its host is up and the network lets the connection through.", NULL },
 	[REFUSAL_CANCELLED] = { ECANCELED, "cancelled by its program or by closing the endpoint", "", NULL },
 	[REFUSAL_TRUNCATED] = { NIC_ETRUNC, "longer than the receive buffer", "", say_truncated },
-	[REFUSAL_PROTOCOL] = { EPROTO, "the peer broke the protocol or speaks another version of it",
-		"See the log of both sides.", NULL },
+	[REFUSAL_PROTOCOL] = { EPROTO, "the peer broke the protocol or speaks another version of it", "See the log of both sides.",
+			       NULL },
 	[REFUSAL_ADDRESS] = { EINVAL, "no such entry in the address vector", "Insert the peer's address first.", NULL },
-	[REFUSAL_NO_SESSION] = { ENOMEM, "no memory for what this peer needs, or too many peers",
-		"Use fewer peers at once.", NULL },
+	[REFUSAL_NO_SESSION] = { ENOMEM, "no memory for what this peer needs, or too many peers", "Use fewer peers at once.",
+				 NULL },
 	[REFUSAL_NO_MESSAGE] = { ENOMSG, "none that fits has arrived, or was claimed with this context",
-		"Peek again later, or post a receive that waits.", NULL },
+				 "Peek again later, or post a receive that waits.", NULL },
 	[REFUSAL_STRANGER] = { EADDRNOTAVAIL, "received, from a peer that is not in the address vector",
-		"Insert the sender's address.", NULL },
+			       "Insert the sender's address.", NULL },
 	[REFUSAL_SECRET] = { EACCES, "the peer has not the same shared secret, or one side has none",
-		"Give both sides the same secret, and see the log of both.", NULL },
+			     "Give both sides the same secret, and see the log of both.", NULL },
 	[REFUSAL_NOT_READY] = { NIC_ENORX, "the receiver was not ready each time that it was tried",
-		"See why it reads no completions or posts no receives.", NULL },
-	[REFUSAL_SENDER] = { EIO, "the rest does not come, as the sender's op has ended",
-		"See the sender's completion.", NULL },
+				"See why it reads no completions or posts no receives.", NULL },
+	[REFUSAL_SENDER] = { EIO, "the rest does not come, as the sender's op has ended", "See the sender's completion.", NULL },
 	[REFUSAL_LOCAL_CLOSED] = { EACCES, "a local region that its descriptors name was closed before it had completed (S176)",
-		"Close a region when all that was posted with its descriptor has completed.", NULL },
+				   "Close a region when all that was posted with its descriptor has completed.", NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */
@@ -345,7 +357,7 @@ size_t refusal_remapped(const struct refusal *access, const char *peer, char *te
 	text[0] = '\0';
 	say_asked(&s, access, peer);
 	say_text(&s, "done on the pages that were pinned at registration (S81), but the program has changed the mapping of the "
-		 "region "
-		 "since then (S80). Close a region before its memory is unmapped, moved or dropped.");
+		     "region "
+		     "since then (S80). Close a region before its memory is unmapped, moved or dropped.");
 	return s.length;
 }

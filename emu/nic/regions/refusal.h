@@ -11,41 +11,41 @@
 
 enum refusal_cause {
 	REFUSAL_NONE = 0,
-	REFUSAL_UNKNOWN_KEY = 1,	/* S40 */
-	REFUSAL_CLOSED = 2,		/* S178 */
-	REFUSAL_RIGHT = 3,		/* S27, S29, S31 */
-	REFUSAL_RANGE = 4,		/* S65 */
-	REFUSAL_WRAP = 5,		/* S65 */
-	REFUSAL_NOT_BACKED = 6,		/* S18 */
-	REFUSAL_DISABLED = 7,		/* S92 */
-	REFUSAL_OTHER_ENDPOINT = 8,	/* S104 */
-	REFUSAL_AUTH = 9,		/* S158 */
-	REFUSAL_SPENT = 10,		/* S130 */
-	REFUSAL_REFRESHING = 11,	/* S116 */
-	REFUSAL_PAGE_UNKNOWN = 12,	/* S107 */
-	REFUSAL_RESOURCE = 13,		/* the target could not take it: out of memory */
-	REFUSAL_CAPABILITY = 14,	/* the target endpoint was opened without the capability */
-	REFUSAL_NOT_PERSISTENT = 15,	/* S133 */
-	REFUSAL_NOT_FLUSHED = 16,	/* S133: written, but the medium did not take it */
-	REFUSAL_REGISTERING = 17,	/* S42 */
-	REFUSAL_ATOMIC = 18,		/* the target's device has no such operation on that datatype */
-	REFUSAL_RECEIVE_BUFFER = 19,	/* the buffer of the receive that took the message is not there */
+	REFUSAL_UNKNOWN_KEY = 1,     /* S40 */
+	REFUSAL_CLOSED = 2,          /* S178 */
+	REFUSAL_RIGHT = 3,           /* S27, S29, S31 */
+	REFUSAL_RANGE = 4,           /* S65 */
+	REFUSAL_WRAP = 5,            /* S65 */
+	REFUSAL_NOT_BACKED = 6,      /* S18 */
+	REFUSAL_DISABLED = 7,        /* S92 */
+	REFUSAL_OTHER_ENDPOINT = 8,  /* S104 */
+	REFUSAL_AUTH = 9,            /* S158 */
+	REFUSAL_SPENT = 10,          /* S130 */
+	REFUSAL_REFRESHING = 11,     /* S116 */
+	REFUSAL_PAGE_UNKNOWN = 12,   /* S107 */
+	REFUSAL_RESOURCE = 13,       /* the target could not take it: out of memory */
+	REFUSAL_CAPABILITY = 14,     /* the target endpoint was opened without the capability */
+	REFUSAL_NOT_PERSISTENT = 15, /* S133 */
+	REFUSAL_NOT_FLUSHED = 16,    /* S133: written, but the medium did not take it */
+	REFUSAL_REGISTERING = 17,    /* S42 */
+	REFUSAL_ATOMIC = 18,         /* the target's device has no such operation on that datatype */
+	REFUSAL_RECEIVE_BUFFER = 19, /* the buffer of the receive that took the message is not there */
 	REFUSAL_WIRE_MAX = 63,
-	REFUSAL_SOURCE_FAULT = 64,	/* the program's own buffer cannot be read or written; of a receive: or the sender's */
-	REFUSAL_PEER_GONE = 65,		/* no endpoint answers at the address, or another one does */
-	REFUSAL_UNREACHABLE = 66,	/* retry budget spent */
-	REFUSAL_CANCELLED = 67,		/* the op was taken back, or its endpoint closed */
-	REFUSAL_TRUNCATED = 68,		/* message longer than the receive buffer */
-	REFUSAL_PROTOCOL = 69,		/* the peer broke the protocol or speaks another version */
-	REFUSAL_ADDRESS = 70,		/* no such entry in the address vector */
-	REFUSAL_NO_SESSION = 71,	/* bound of sessions or memory met at the initiator, or memory for the answers it owes */
-	REFUSAL_NO_MESSAGE = 72,	/* a peek has found no message, or none was claimed */
-	REFUSAL_STRANGER = 73,		/* received all the same, from a peer that the AV does not hold (EP_SOURCE_ERR) */
-	REFUSAL_SECRET = 74,		/* one side has another shared secret, or none */
-	REFUSAL_NOT_READY = 75,		/* the receiver was not ready so often as nic_config.rnr_most allows */
-	REFUSAL_SENDER = 76,		/* the rest of the message does not come: its sender has given it up */
-	REFUSAL_LOCAL_CLOSED = 77,	/* a region that the op's descriptors name was closed (S176) */
-	REFUSAL_CAUSES			/* the first number behind all of them */
+	REFUSAL_SOURCE_FAULT = 64, /* the program's own buffer cannot be read or written; of a receive: or the sender's */
+	REFUSAL_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */
+	REFUSAL_UNREACHABLE = 66,  /* retry budget spent */
+	REFUSAL_CANCELLED = 67,    /* the op was taken back, or its endpoint closed */
+	REFUSAL_TRUNCATED = 68,    /* message longer than the receive buffer */
+	REFUSAL_PROTOCOL = 69,     /* the peer broke the protocol or speaks another version */
+	REFUSAL_ADDRESS = 70,      /* no such entry in the address vector */
+	REFUSAL_NO_SESSION = 71,   /* bound of sessions or memory met at the initiator, or memory for the answers it owes */
+	REFUSAL_NO_MESSAGE = 72,   /* a peek has found no message, or none was claimed */
+	REFUSAL_STRANGER = 73,     /* received all the same, from a peer that the AV does not hold (EP_SOURCE_ERR) */
+	REFUSAL_SECRET = 74,       /* one side has another shared secret, or none */
+	REFUSAL_NOT_READY = 75,    /* the receiver was not ready so often as nic_config.rnr_most allows */
+	REFUSAL_SENDER = 76,       /* the rest of the message does not come: its sender has given it up */
+	REFUSAL_LOCAL_CLOSED = 77, /* a region that the op's descriptors name was closed (S176) */
+	REFUSAL_CAUSES             /* the first number behind all of them */
 };
 
 struct front_end;
@@ -53,10 +53,10 @@ struct front_end;
 /* How the region is addressed, where the range left it, and whether the refusal is real. These bits stand above the rights in
  * refusal.access and travel with them in NAK (refusal_access_put), so that both sides write the same sentence. */
 enum refusal_form {
-	REFUSAL_VIRTUAL = 1 << 16,	/* addressed by virtual address, else by offset from 0 */
-	REFUSAL_BEFORE = 1 << 17,	/* range: begins before the start; else it ends past the end */
-	REFUSAL_GAP = 1 << 18,		/* range: between the segments of a vectored region */
-	REFUSAL_INJECTED = 1 << 19,	/* by the target's fault plan: of the region nothing is known */
+	REFUSAL_VIRTUAL = 1 << 16,  /* addressed by virtual address, else by offset from 0 */
+	REFUSAL_BEFORE = 1 << 17,   /* range: begins before the start; else it ends past the end */
+	REFUSAL_GAP = 1 << 18,      /* range: between the segments of a vectored region */
+	REFUSAL_INJECTED = 1 << 19, /* by the target's fault plan: of the region nothing is known */
 	REFUSAL_FORMS = REFUSAL_VIRTUAL | REFUSAL_BEFORE | REFUSAL_GAP | REFUSAL_INJECTED,
 };
 
@@ -66,12 +66,12 @@ enum { REFUSAL_OP_RECEIVE = 16 };
 /* One refused remote op, as both sides know it; fields that do not apply are zero. */
 struct refusal {
 	enum refusal_cause cause;
-	uint8_t  op;		/* enum op_kind, or REFUSAL_OP_RECEIVE */
-	uint64_t key, addr, length;	/* as asked */
-	uint64_t region;	/* bytes of the region */
-	uint32_t access;	/* rights of the region, enum mr_access, and enum refusal_form */
-	uint64_t excess;	/* range: past the end or before the start; truncated: bytes dropped; not flushed: errno */
-	uint64_t age_ns;	/* since it was closed */
+	uint8_t op;                 /* enum op_kind, or REFUSAL_OP_RECEIVE */
+	uint64_t key, addr, length; /* as asked */
+	uint64_t region;            /* bytes of the region */
+	uint32_t access;            /* rights of the region, enum mr_access, and enum refusal_form */
+	uint64_t excess;            /* range: past the end or before the start; truncated: bytes dropped; not flushed: errno */
+	uint64_t age_ns;            /* since it was closed */
 };
 
 /* refusal.access <-> access in NAK (WIRE-49), where the same bits stand, but the rights elsewhere. */

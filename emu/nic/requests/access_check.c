@@ -40,16 +40,15 @@ __attribute__((noinline)) static void tell_remapped(struct session *session, con
 }
 
 /* *why describes the region already, if there is one. */
-__attribute__((noinline, cold))
-static struct mr *access_refuse(struct session *session, const struct access *asked, const struct mr *mr, enum refusal_cause cause,
-				struct refusal *why)
+__attribute__((noinline, cold)) static struct mr *access_refuse(struct session *session, const struct access *asked,
+								const struct mr *mr, enum refusal_cause cause, struct refusal *why)
 {
 	access_describe(asked, why);
 	why->cause = cause;
 	why->age_ns = 0;
-	if (cause == REFUSAL_UNKNOWN_KEY && mr_tombstone(session->ep->attr.pd->regions, asked->to.key, asked->to.key_tail,
-							 nic_now(session->ep->nic), &why->age_ns))
-		why->cause = REFUSAL_CLOSED;	/* also where its region's plain half is another's by now */
+	if (cause == REFUSAL_UNKNOWN_KEY &&
+	    mr_tombstone(session->ep->attr.pd->regions, asked->to.key, asked->to.key_tail, nic_now(session->ep->nic), &why->age_ns))
+		why->cause = REFUSAL_CLOSED; /* also where its region's plain half is another's by now */
 	if (!mr && asked->mr_id)
 		why->cause = REFUSAL_CLOSED;
 	return NULL;
@@ -59,10 +58,16 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 {
 	struct mr *mr = mr_find(session->ep->attr.pd->regions, asked->to.key);
 	struct mr_ask ask = {
-		.addr = asked->to.addr, .length = asked->length, .key_tail = asked->to.key_tail,
+		.addr = asked->to.addr,
+		.length = asked->length,
+		.key_tail = asked->to.key_tail,
 		.auth = asked->to.auth,
-		.peer = &session->peer, .right = asked->right, .ep = session->ep->attr.bindings, .by = session->rsp.generation,
-		.seq = asked->seq, .commit = asked->commit,
+		.peer = &session->peer,
+		.right = asked->right,
+		.ep = session->ep->attr.bindings,
+		.by = session->rsp.generation,
+		.seq = asked->seq,
+		.commit = asked->commit,
 	};
 	enum refusal_cause cause;
 
@@ -75,13 +80,17 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 	if (mr->pages && asked->mr_id && !all_there(place)) {
 		mr_describe(mr, why);
 		why->excess = 0;
-		return access_refuse(session, asked, mr, REFUSAL_PAGE_UNKNOWN, why);	/* S108 */
+		return access_refuse(session, asked, mr, REFUSAL_PAGE_UNKNOWN, why); /* S108 */
 	}
 	if (mr->pin && !asked->mr_id && mr->pin->ops->changed(mr->pin))
-		tell_remapped(session, asked);	/* S80 */
+		tell_remapped(session, asked); /* S80 */
 	if (mr->single && !mr->single->by)
 		*mr->single = (struct mr_single){
-			.by = ask.by, .seq = ask.seq, .addr = ask.addr, .length = ask.length, .right = ask.right,
+			.by = ask.by,
+			.seq = ask.seq,
+			.addr = ask.addr,
+			.length = ask.length,
+			.right = ask.right,
 		};
 	why->cause = REFUSAL_NONE;
 	return mr;

@@ -13,12 +13,12 @@
 #include "emu/nic/requests/verdict.h"
 
 struct commit {
-	struct flush flush;		/* first */
-	struct commit *next, **at;	/* in the nic's list */
-	struct session *session;	/* NULL: it was answered, or no peer is left to answer */
+	struct flush flush;        /* first */
+	struct commit *next, **at; /* in the nic's list */
+	struct session *session;   /* NULL: it was answered, or no peer is left to answer */
 	struct committed of;
-	struct refusal why;		/* message and region, as a refusal would tell of them */
-	struct cq_node *slot;		/* see complete_reserve() */
+	struct refusal why;   /* message and region, as a refusal would tell of them */
+	struct cq_node *slot; /* see complete_reserve() */
 };
 
 int commits_init(struct commits *commits)
@@ -124,12 +124,12 @@ const char *commit_begin(struct session *session, const struct committed *commit
 	const char *broken;
 
 	nic_role(session->ep->nic);
-	assert(config->flush);	/* no region is persistent without it */
+	assert(config->flush); /* no region is persistent without it */
 	commit = session->rsp.commits_open < LIMIT_READS ? commit_new(session) : NULL;
 	if (!commit) {
 		free(committed->result);
-		return session->rsp.commits_open < LIMIT_READS ? conn_no_memory :
-		       "more requests with COMMIT than granted (WIRE-25)";
+		return session->rsp.commits_open < LIMIT_READS ? conn_no_memory
+							       : "more requests with COMMIT than granted (WIRE-25)";
 	}
 	commit->of = *committed;
 	if (commit->of.done.has_cq_data) {

@@ -23,10 +23,10 @@ struct session;
 struct verdict;
 
 struct commits {
-	struct commit *first;		/* all that there are */
-	pthread_mutex_t lock;		/* a leaf, of `flushed` */
-	struct flush *flushed;		/* handed back by the outside, the last one first */
-	atomic_bool waiting;		/* there are some; written under the lock, read by any thread (D1, D2) */
+	struct commit *first;  /* all that there are */
+	pthread_mutex_t lock;  /* a leaf, of `flushed` */
+	struct flush *flushed; /* handed back by the outside, the last one first */
+	atomic_bool waiting;   /* there are some; written under the lock, read by any thread (D1, D2) */
 };
 
 MUST_USE int commits_init(struct commits *commits);
@@ -39,11 +39,11 @@ static inline bool commits_pending(const struct commits *commits)
 
 /* The request that is in its place. */
 struct committed {
-	struct access ask;		/* the whole of it, with the region that it met */
-	bool     counted;		/* its region is bound to something */
-	bool     changed;		/* it has stored something */
+	struct access ask; /* the whole of it, with the region that it met */
+	bool counted;      /* its region is bound to something */
+	bool changed;      /* it has stored something */
 	struct remote_done done;
-	struct verdict *result;		/* its answer, which is taken over; NULL: DONE */
+	struct verdict *result; /* its answer, which is taken over; NULL: DONE */
 };
 
 /* Begins to flush it; the answer goes out by itself. NULL, or the breach of the protocol. */

@@ -73,8 +73,9 @@ static void op_report(struct op *op)
 		error.err = refusal_errno(op->why.cause);
 		error.prov_errno = op->why.cause;
 		/* A refusal by the target reads the same on both sides; the program knows the peer that it asked. */
-		refusal_text(op->ep->nic->config.front, &op->why, op->why.cause > REFUSAL_WIRE_MAX && op->session ?
-			     session_name(op->session, name, sizeof(name)) : NULL, error.text, sizeof(error.text));
+		refusal_text(op->ep->nic->config.front, &op->why,
+			     op->why.cause > REFUSAL_WIRE_MAX && op->session ? session_name(op->session, name, sizeof(name)) : NULL,
+			     error.text, sizeof(error.text));
 		cq_push_error(cq, &error);
 	}
 	if (cntr)
@@ -169,8 +170,11 @@ static void receive_error(struct rx *rx, const struct cq_error *error)
 static void receive_truncated(struct rx *rx, const struct message *message)
 {
 	struct cq_error error = { .c = rx->done.c, .prov_errno = REFUSAL_TRUNCATED };
-	struct refusal why = { .cause = REFUSAL_TRUNCATED, .op = OP_SEND, .length = message->length,
-			       .region = rx->capacity, .excess = message->length - rx->capacity };
+	struct refusal why = { .cause = REFUSAL_TRUNCATED,
+			       .op = OP_SEND,
+			       .length = message->length,
+			       .region = rx->capacity,
+			       .excess = message->length - rx->capacity };
 	char name[NAME_MAX_TEXT];
 
 	error.err = refusal_errno(REFUSAL_TRUNCATED);
@@ -188,8 +192,9 @@ static bool is_strangers(const struct ep *ep, const struct completion *c)
 
 static void push_strangers(const struct ep *ep, struct cq *cq, const struct sockaddr_storage *sender, const struct completion *c)
 {
-	struct cq_error error = { .c = *c, .err = refusal_errno(REFUSAL_STRANGER), .prov_errno = REFUSAL_STRANGER,
-				  .source = *sender };
+	struct cq_error error = {
+		.c = *c, .err = refusal_errno(REFUSAL_STRANGER), .prov_errno = REFUSAL_STRANGER, .source = *sender
+	};
 	struct refusal why = { .cause = REFUSAL_STRANGER, .op = OP_SEND, .length = c->length };
 	char name[NAME_MAX_TEXT];
 
@@ -273,7 +278,8 @@ void complete_peek(struct rx *rx, const struct message *message)
 	} else if (!cq) {
 		rx_release(&rx->done);
 	} else {
-		struct cq_error error = { .c = rx->done.c, .prov_errno = REFUSAL_NO_MESSAGE,
+		struct cq_error error = { .c = rx->done.c,
+					  .prov_errno = REFUSAL_NO_MESSAGE,
 					  .err = refusal_errno(REFUSAL_NO_MESSAGE) };
 
 		refusal_text(rx->srx->nic->config.front, &(struct refusal){ .cause = REFUSAL_NO_MESSAGE, .op = OP_SEND }, NULL,

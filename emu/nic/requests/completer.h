@@ -23,10 +23,10 @@ void complete_peek(struct rx *rx, const struct message *message);
 void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
 /* A peer's write or atomic that was executed here. */
 struct remote_done {
-	bool     atomic, fetched;	/* fetched: the atomic returned the old value */
-	bool     has_cq_data;
+	bool atomic, fetched; /* fetched: the atomic returned the old value */
+	bool has_cq_data;
 	uint64_t length, cq_data;
-	uint64_t auth;			/* shown by the initiator */
+	uint64_t auth; /* shown by the initiator */
 };
 void complete_remote(struct session *session, struct cq_node **slot, const struct remote_done *done);
 void complete_remote_read(struct session *session, uint64_t length);

@@ -15,8 +15,10 @@
 static const char *take_bye(struct conn *conn, const struct wire_head *head)
 {
 	static const enum refusal_cause ends[] = {
-		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE, [WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
-		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE, [WIRE_BYE_SECRET] = REFUSAL_SECRET,
+		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE,
+		[WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
+		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
+		[WIRE_BYE_SECRET] = REFUSAL_SECRET,
 	};
 	struct session *session = conn->session;
 	struct wire_bye_fields fields;
@@ -26,8 +28,8 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	wire_get_bye(head, &fields);
 	quiet = fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE;
 	if (quiet || log_limit_ok(conn->nic, LOG_LIMIT_CONNECTION))
-		nic_log(conn->nic, quiet ? NIC_LOG_DEBUG : NIC_LOG_WARN, "%s said goodbye: %s",
-			conn_name(conn, name, sizeof(name)), fields.text);
+		nic_log(conn->nic, quiet ? NIC_LOG_DEBUG : NIC_LOG_WARN, "%s said goodbye: %s", conn_name(conn, name, sizeof(name)),
+			fields.text);
 	if (claim_asks(conn)) {
 		claim_refused(conn, fields.reason);
 		return NULL;
@@ -166,11 +168,11 @@ static const char *end_result(struct conn *conn, enum wire_status status)
 
 static const struct frame_rule {
 	const char *(*take)(struct conn *conn, const struct wire_head *head);
-	const char *(*end)(struct conn *conn, enum wire_status status);	/* NULL: done when taken */
-	bool greets;		/* legal before both HELLOs; the stream lets no other frame come first */
-	bool request;		/* numbered: it passes responder_admits() */
-	bool one_sided;		/* responder_executed() */
-	uint8_t kind;		/* enum op_kind of a request */
+	const char *(*end)(struct conn *conn, enum wire_status status); /* NULL: done when taken */
+	bool greets;    /* legal before both HELLOs; the stream lets no other frame come first */
+	bool request;   /* numbered: it passes responder_admits() */
+	bool one_sided; /* responder_executed() */
+	uint8_t kind;   /* enum op_kind of a request */
 } frame_rules[256] = {
 	[WIRE_HELLO] = { .take = hello_received, .greets = true },
 	[WIRE_CHALLENGE] = { .take = hello_received, .greets = true },
@@ -251,6 +253,6 @@ const char *dispatch_end(struct conn *conn, enum wire_status status)
 	const char *broken = end_frame(conn, status, &frame_rules[conn->in.head.op]);
 
 	nic_role(conn->nic);
-	conn->in.sink = SINK_DROP;	/* nothing more comes for its place, which then need not be judged again */
+	conn->in.sink = SINK_DROP; /* nothing more comes for its place, which then need not be judged again */
 	return broken;
 }

@@ -19,7 +19,8 @@ static void op_number(struct requester *req, struct op *op)
 static inline struct wire_target_fields op_target(struct conn *conn, const struct op *op)
 {
 	return (struct wire_target_fields){
-		.key = op->remote.key, .key_tail = op->remote.key_tail,
+		.key = op->remote.key,
+		.key_tail = op->remote.key_tail,
 		.auth = auth_shown(conn, op->auth),
 		.addr = op->remote.addr + op->moved,
 	};
@@ -44,8 +45,10 @@ static __attribute__((noinline, cold)) void source_missing(struct session *sessi
 	complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
 }
 
-enum { WRITE_HEAD = sizeof(struct wire_head) + sizeof(struct wire_write),
-       SEND_HEAD = sizeof(struct wire_head) + sizeof(struct wire_send) };
+enum {
+	WRITE_HEAD = sizeof(struct wire_head) + sizeof(struct wire_write),
+	SEND_HEAD = sizeof(struct wire_head) + sizeof(struct wire_send)
+};
 
 /* The frame's head and body: the op's next `payload` bytes. */
 static void put_write(struct requester *req, struct conn *conn, struct op *op, void *at, uint32_t payload)
@@ -138,8 +141,12 @@ static bool fill_atomic(struct session *session, struct conn *conn, struct op *o
 {
 	struct requester *req = &session->req;
 	struct wire_atomic_fields fields = {
-		.to = op_target(conn, op), .length = op->length, .cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
-		.kind = op->what.kind, .op = op->what.op, .type = op->what.type,
+		.to = op_target(conn, op),
+		.length = op->length,
+		.cq_data = (op->flags & POST_CQ_DATA) ? op->cq_data : 0,
+		.kind = op->what.kind,
+		.op = op->what.op,
+		.type = op->what.type,
 	};
 	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_COMMIT) ? WIRE_F_COMMIT : 0);
 	uint32_t payload = (uint32_t)wire_atomic_payload(fields.kind, fields.op, fields.length);

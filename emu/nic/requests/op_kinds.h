@@ -12,8 +12,8 @@
 struct op_kind_rule {
 	/* Queues the op's next request frame. False: no room. */
 	bool (*fill)(struct session *session, struct conn *conn, struct op *op);
-	uint8_t counter;			/* enum ep_cntr that counts it; an atomic that fetches is a read */
-	void (*resolved)(struct op *op);	/* in place of a completion; NULL: it is posted, and completes */
+	uint8_t counter;                 /* enum ep_cntr that counts it; an atomic that fetches is a read */
+	void (*resolved)(struct op *op); /* in place of a completion; NULL: it is posted, and completes */
 };
 extern const struct op_kind_rule op_kinds[OP_KINDS];
 

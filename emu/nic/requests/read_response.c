@@ -55,13 +55,13 @@ const char *read_response_add_pull(struct session *session, const struct wire_he
 	if (broken)
 		return "PULL of no message that was sent, or of more than it (WIRE-72)";
 	if (op)
-		read_response_drop_op(session, op);	/* asked again: the old answer is not wanted any more */
+		read_response_drop_op(session, op); /* asked again: the old answer is not wanted any more */
 	else if (length == 0)
 		return NULL;
 	else if (session->rsp.reads_open++ >= LIMIT_READS)
 		return "more PULLs of ended messages than READs granted (WIRE-72)";
-	return reply_push(session, &(struct read_response){ .ref = ref, .pulled = true, .op = op, .start = offset,
-						     .length = length });
+	return reply_push(session,
+			  &(struct read_response){ .ref = ref, .pulled = true, .op = op, .start = offset, .length = length });
 }
 
 static void reply_pop(struct responder *rsp)
@@ -69,14 +69,14 @@ static void reply_pop(struct responder *rsp)
 	struct read_response *response = rsp->responses;
 
 	rsp->responses = response->next;
-	if (!response->op)	/* counted: READs, and answers to PULLs of ops that were given up */
+	if (!response->op) /* counted: READs, and answers to PULLs of ops that were given up */
 		rsp->reads_open--;
 	free(response);
 }
 
 /* The parts of a segment. */
 struct sourced {
-	uint8_t *frame;		/* where it is to be written */
+	uint8_t *frame; /* where it is to be written */
 	struct place from;
 	const void *owner;
 	uint64_t digest;
@@ -93,8 +93,7 @@ static bool is_readable(const struct conn *conn, const struct place *from, uint3
  * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was.
  * *broken: not even the refusal could be sent. */
 static bool response_from_region(struct session *session, const struct read_response *response, uint32_t length,
-				 struct sourced *source,
-				 const char **broken)
+				 struct sourced *source, const char **broken)
 {
 	struct access ask = response->ask;
 	struct refusal why;
@@ -141,7 +140,7 @@ static bool fill_given_up(struct session *session, struct conn *conn, const stru
 
 /* Finds the source of the next `length` bytes of a message. False: they are not there, so its op ends, and the response with it. */
 static bool response_from_message(struct session *session, const struct read_response *response, uint32_t length,
-				 struct sourced *source)
+				  struct sourced *source)
 {
 	place_set(&source->from, response->op->iov, response->op->iov_count);
 	place_advance(&source->from, response->start + response->offset);
@@ -187,7 +186,7 @@ bool read_response_fill(struct session *session, struct conn *conn)
 			return true;
 	} else if (!response_from_region(session, response, length, &source, &broken)) {
 		reply_pop(&session->rsp);
-		if (broken)	/* the reader would wait for ever for its answer: rather no session */
+		if (broken) /* the reader would wait for ever for its answer: rather no session */
 			conn_broken(conn, broken);
 		return true;
 	}

@@ -12,13 +12,13 @@
 struct read_response {
 	struct read_response *next;
 	uint64_t ref;
-	bool     pulled;		/* PULL: from `op`; else READ: from a region */
-	struct op *op;			/* PULL: NULL if it was given up meanwhile */
-	struct access ask;		/* READ: all that is to be read */
-	bool     pinned;		/* READ: out of pinned memory, which cannot be lent to the connection */
-	uint64_t start;			/* PULL: where in the message it begins */
-	uint64_t length;		/* bytes asked for */
-	uint64_t offset;		/* of them sent */
+	bool pulled;       /* PULL: from `op`; else READ: from a region */
+	struct op *op;     /* PULL: NULL if it was given up meanwhile */
+	struct access ask; /* READ: all that is to be read */
+	bool pinned;       /* READ: out of pinned memory, which cannot be lent to the connection */
+	uint64_t start;    /* PULL: where in the message it begins */
+	uint64_t length;   /* bytes asked for */
+	uint64_t offset;   /* of them sent */
 };
 
 /* NULL, or the breach of the protocol. */

@@ -95,7 +95,7 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 
 	if (op->flags & (POST_FENCE | POST_CQ_DATA))
 		return false;
-	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS))	/* it both reads and writes */
+	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS)) /* it both reads and writes */
 		return false;
 	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : op->kind != OP_SEND && !(order & EP_ORDER_WAS);
 }
@@ -110,7 +110,7 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
 		if (!ready && !op_may_pass(session, op)) {
 			if (op->kind != OP_SEND)
-				return NULL;	/* RMA keeps its own order */
+				return NULL; /* RMA keeps its own order */
 			continue;
 		}
 		if (!session->fault || !fault_waits(session, op))
@@ -162,7 +162,7 @@ bool requester_fill(struct session *session, struct conn *conn)
 	op = requester_pick(session);
 	if (!op)
 		return false;
-	if (unlikely(op->flags & POST_CQ_DATA) && op->why.cause != REFUSAL_NONE) {	/* another range was refused */
+	if (unlikely(op->flags & POST_CQ_DATA) && op->why.cause != REFUSAL_NONE) { /* another range was refused */
 		complete_refused(op, op->why.cause, NULL);
 		return true;
 	}

@@ -36,8 +36,7 @@ MUST_USE struct op *requester_pulled(struct session *session, uint64_t ref, uint
 /* The READ that a DATA frame answers; NULL: none any more, the payload is dropped. */
 MUST_USE struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset, uint64_t rest, bool *broken);
 /* A DATA segment for it is complete. */
-void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status,
-			bool fault);
+void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status, bool fault);
 /* The op's own memory could not be read. */
 void requester_source_fault(struct session *session, const void *owner);
 

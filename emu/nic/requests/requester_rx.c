@@ -104,12 +104,13 @@ static struct op *inflight_take(struct session *session, uint64_t ref)
 void requester_refused(struct session *session, uint64_t ref, const struct wire_nak_fields *nak)
 {
 	struct op *op = inflight_take(session, ref);
-	struct refusal known = { .region = nak->region, .access = refusal_access_get(nak->access),
-				 .excess = nak->excess, .age_ns = nak->age_ns };
+	struct refusal known = {
+		.region = nak->region, .access = refusal_access_get(nak->access), .excess = nak->excess, .age_ns = nak->age_ns
+	};
 	enum refusal_cause cause = nak->cause <= REFUSAL_WIRE_MAX ? (enum refusal_cause)nak->cause : REFUSAL_PROTOCOL;
 
 	nic_role(session->ep->nic);
-	if (!op)	/* it has ended here meanwhile, by a fault of its own memory */
+	if (!op) /* it has ended here meanwhile, by a fault of its own memory */
 		return;
 	if (session->conn) {
 		conn_revoke(session->conn, op, WIRE_CANCELLED);
@@ -140,7 +141,7 @@ static struct op *parked_take(struct session *session, uint64_t ref)
 	read_response_drop_op(session, op);
 	if (session->conn) {
 		conn_revoke(session->conn, op, WIRE_CANCELLED);
-		conn_busy(session->conn);	/* a fence or a grant may be free */
+		conn_busy(session->conn); /* a fence or a grant may be free */
 	}
 	return op;
 }
@@ -211,8 +212,7 @@ struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset
 	return NULL;
 }
 
-void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status,
-			bool fault)
+void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status, bool fault)
 {
 	nic_role(session->ep->nic);
 	op->moved += length;
@@ -340,12 +340,12 @@ static uint64_t rnr_wait(uint64_t last_ns, uint64_t asked_ns)
 /* The op that the receiver was not ready for, which waits again, ends if it has been sent often enough. */
 static void rnr_count(struct requester *req, uint32_t most)
 {
-	struct op *op = req->current ? NULL : req->pending.first;	/* `current`: it has been taken in part */
+	struct op *op = req->current ? NULL : req->pending.first; /* `current`: it has been taken in part */
 
 	if (!most || !op || ++op->rnrs < most)
 		return;
 	op_list_pop(&req->pending);
-	req->rnr_wait_ns = 0;	/* of the next op it is the first */
+	req->rnr_wait_ns = 0; /* of the next op it is the first */
 	complete_refused(op, REFUSAL_NOT_READY, NULL);
 }
 
@@ -361,7 +361,7 @@ bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
 	req->rnr_wait_ns = rnr_wait(req->rnr_wait_ns, (uint64_t)wait_us * 1000);
 	req->rnr_until_ns = nic_now(session->ep->nic) + req->rnr_wait_ns + 1;
 	session_time(session, req->rnr_until_ns);
-	if (session->conn)	/* some of the dropped ops may pass */
+	if (session->conn) /* some of the dropped ops may pass */
 		conn_busy(session->conn);
 	return true;
 }
@@ -376,7 +376,7 @@ bool requester_resume(struct session *session, uint64_t seen)
 	requester_rewind(session, seen + 1);
 	req->executed = seen;
 	req->rnr_until_ns = 0;
-	req->verdict_said = req->verdict_seen;	/* by HELLO */
+	req->verdict_said = req->verdict_seen; /* by HELLO */
 	req->again = req->reads.first;
 	for (struct op *op = req->reads.first; op; op = op->next)
 		op->moved = 0;
@@ -420,7 +420,7 @@ static struct op_list named_pending(struct requester *req, uint64_t desc)
 static void op_let_go(struct conn *conn, const struct op *op)
 {
 	conn_revoke(conn, op, WIRE_CANCELLED);
-	conn_busy(conn);	/* ops that waited for it may be free */
+	conn_busy(conn); /* ops that waited for it may be free */
 	if (conn->in.op == op) {
 		conn->in.op = NULL;
 		conn->in.sink = SINK_DROP;

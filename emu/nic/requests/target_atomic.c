@@ -18,8 +18,7 @@
 static_assert((int)WIRE_ATOMIC_MAX == (int)LIMIT_ATOMIC, "what goes into one frame");
 static_assert((int)WIRE_ATOMIC_OPS == (int)ATOMIC_OPS && (int)WIRE_ATOMIC_TYPES == (int)ATOMIC_TYPES, "the same numbers");
 static_assert((int)WIRE_ATOMIC_OP_READ == (int)ATOMIC_READ, "the same numbers");
-static_assert((int)WIRE_ATOMIC_FETCH == (int)ATOMIC_FETCH && (int)WIRE_ATOMIC_COMPARE == (int)ATOMIC_COMPARE,
-	      "the same numbers");
+static_assert((int)WIRE_ATOMIC_FETCH == (int)ATOMIC_FETCH && (int)WIRE_ATOMIC_COMPARE == (int)ATOMIC_COMPARE, "the same numbers");
 
 /* The frame under way, its body being gone by the time the payload is here. */
 struct atomic_request {
@@ -49,7 +48,7 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 
 	nic_role(conn->nic);
 	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(conn->session))
-		return responder_rnr(conn);	/* F5 */
+		return responder_rnr(conn); /* F5 */
 	request = malloc(sizeof(*request) + payload);
 	if (!request)
 		return conn_no_memory;
@@ -87,8 +86,7 @@ static enum atomic_end atomic_run_in_place(const struct mr_place *place, const s
 }
 
 /* Pinned memory cannot be changed in its place: atomic with respect to this device only, as on a NIC behind a bus. */
-static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place, uint64_t length,
-				  const struct elements *elements)
+static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place, uint64_t length, const struct elements *elements)
 {
 	_Alignas(16) uint8_t copy[LIMIT_ATOMIC];
 	struct mr_place here = { .run = { { copy, length } }, .count = 1 };
@@ -108,13 +106,13 @@ static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place,
 }
 
 /* Executes it, and answers. `result`, NULL for a plain one, is taken over. */
-static const char *execute(struct conn *conn, const struct atomic_request *request, struct committed *done,
-			   struct refusal *why)
+static const char *execute(struct conn *conn, const struct atomic_request *request, struct committed *done, struct refusal *why)
 {
 	const struct wire_atomic_fields *fields = &request->fields;
 	struct atomic_what what = { fields->kind, fields->op, fields->type };
 	struct elements elements = {
-		.what = what, .count = fields->length / atomic_size(what.type),
+		.what = what,
+		.count = fields->length / atomic_size(what.type),
 		.operand = changes(what) ? request->payload : NULL,
 		.compare = what.kind == ATOMIC_COMPARE ? request->payload + fields->length : NULL,
 		.result = done->result ? done->result->result : NULL,
@@ -156,10 +154,18 @@ static const char *answer(struct conn *conn, const struct atomic_request *reques
 	struct refusal why = { .op = OP_ATOMIC, .key = fields->to.key, .addr = fields->to.addr, .length = fields->length };
 	bool fetched = what.kind != ATOMIC_PLAIN;
 	struct committed done = {
-		.ask = { .op = OP_ATOMIC, .to = fields->to, .length = fields->length, .right = right_for(session, what),
-			 .commit = head->flags & WIRE_F_COMMIT, .seq = wire_get64(head->seq) },
-		.done = { .atomic = true, .fetched = fetched, .has_cq_data = head->flags & WIRE_F_CQ_DATA,
-			  .length = fields->length, .cq_data = fields->cq_data, .auth = fields->to.auth },
+		.ask = { .op = OP_ATOMIC,
+			 .to = fields->to,
+			 .length = fields->length,
+			 .right = right_for(session, what),
+			 .commit = head->flags & WIRE_F_COMMIT,
+			 .seq = wire_get64(head->seq) },
+		.done = { .atomic = true,
+			  .fetched = fetched,
+			  .has_cq_data = head->flags & WIRE_F_CQ_DATA,
+			  .length = fields->length,
+			  .cq_data = fields->cq_data,
+			  .auth = fields->to.auth },
 	};
 	const char *broken = NULL;
 
@@ -186,7 +192,7 @@ const char *target_atomic_end(struct conn *conn, enum wire_status status)
 
 	nic_role(conn->nic);
 	conn->in.own = NULL;
-	if (status == WIRE_GOOD)	/* else the initiator has ended it, and reports for itself (WIRE-58) */
+	if (status == WIRE_GOOD) /* else the initiator has ended it, and reports for itself (WIRE-58) */
 		broken = answer(conn, request);
 	free(request);
 	return broken;

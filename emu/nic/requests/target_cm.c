@@ -37,8 +37,9 @@ const char *target_cm_take(struct conn *conn, const struct wire_head *head)
 static enum refusal_cause connect_asked(struct session *session, const struct asked *asked)
 {
 	struct ep *ep = session->ep;
-	struct cm_event event = { .kind = CM_REQUEST, .peer = &session->peer, .request = asked->request,
-				  .data = asked->data, .length = asked->length };
+	struct cm_event event = {
+		.kind = CM_REQUEST, .peer = &session->peer, .request = asked->request, .data = asked->data, .length = asked->length
+	};
 
 	if (!ep->attr.passive || session->target_only)
 		return REFUSAL_CAPABILITY;
@@ -88,7 +89,7 @@ const char *target_cm_end(struct conn *conn, enum wire_status status)
 
 	nic_role(conn->nic);
 	conn->in.own = NULL;
-	if (status != WIRE_GOOD)	/* its sender has ended it (WIRE-58) */
+	if (status != WIRE_GOOD) /* its sender has ended it (WIRE-58) */
 		why.cause = REFUSAL_NONE;
 	else if (conn->in.head.op == WIRE_CONNECT)
 		why.cause = connect_asked(session, asked);

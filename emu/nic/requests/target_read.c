@@ -13,8 +13,9 @@
 const char *target_read_take(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_read *body = wire_body(head);
-	struct access ask = { .length = wire_get64(body->length), .right = MR_REMOTE_READ,
-				 .op = OP_READ, .seq = wire_get64(head->seq) };
+	struct access ask = {
+		.length = wire_get64(body->length), .right = MR_REMOTE_READ, .op = OP_READ, .seq = wire_get64(head->seq)
+	};
 	struct session *session = conn->session;
 	struct mr_place place;
 	const char *broken;

@@ -44,7 +44,7 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 
 	target_write_abandon(session);
 	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
-		return responder_rnr(conn);	/* F5: the CQ slot before the first byte */
+		return responder_rnr(conn); /* F5: the CQ slot before the first byte */
 	auth_get_target(conn, &body->to, &ask->to);
 	ask->length = wire_get64(body->rest);
 	ask->seq = wire_get64(head->seq);
@@ -110,7 +110,7 @@ static bool write_goes_on(struct conn *conn, const struct write_state *write, co
 	auth_get_target(conn, &body->to, &to);
 	to.addr -= write->moved;
 	if (write->ask.to.auth == AUTH_STRANGE)
-		to.auth = AUTH_STRANGE;	/* the program may have come to have the key since */
+		to.auth = AUTH_STRANGE; /* the program may have come to have the key since */
 	return !memcmp(&to, &write->ask.to, sizeof(to)) && wire_get64(body->rest) == write->ask.length - write->moved &&
 	       (head->flags & WRITE_SAME) == write->flags && wire_get64(body->cq_data) == write->cq_data;
 }
@@ -153,8 +153,9 @@ static const char *write_done(struct session *session)
 {
 	const struct write_state *write = &session->rsp.write;
 	const struct access *ask = &write->ask;
-	struct remote_done done = { .length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA,
-				    .cq_data = write->cq_data, .auth = ask->to.auth };
+	struct remote_done done = {
+		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
+	};
 
 	if (write->flags & WIRE_F_COMMIT)
 		return write_commit(session, &done);
@@ -177,7 +178,7 @@ const char *target_write_end(struct conn *conn, enum wire_status status)
 		write->refused = true;
 		broken = verdict_refuse(session, write->ask.seq, &conn->in.why);
 	}
-	if (status != WIRE_GOOD)	/* the initiator ends it early and reports for itself; the rest is drained */
+	if (status != WIRE_GOOD) /* the initiator ends it early and reports for itself; the rest is drained */
 		write->refused = true;
 	if (write->refused)
 		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);

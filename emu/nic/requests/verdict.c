@@ -21,7 +21,7 @@ struct verdict *verdict_new(struct session *session, uint32_t length, const char
 	*broken = conn_no_memory;
 	verdict = malloc(sizeof(*verdict) + length);
 	if (!verdict) {
-		session->answer_lost = true;	/* the initiator would wait for it for ever */
+		session->answer_lost = true; /* the initiator would wait for it for ever */
 		return NULL;
 	}
 	*verdict = (struct verdict){ .op = WIRE_RESULT, .length = length };
@@ -88,8 +88,12 @@ static void tell_likeness(struct session *session, uint64_t key)
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why)
 {
 	struct wire_nak_fields fields = {
-		.ref = ref, .cause = why->cause, .access = refusal_access_put(why->access), .region = why->region,
-		.excess = why->excess, .age_ns = why->age_ns,
+		.ref = ref,
+		.cause = why->cause,
+		.access = refusal_access_put(why->access),
+		.region = why->region,
+		.excess = why->excess,
+		.age_ns = why->age_ns,
 	};
 	char text[LIMIT_ERROR_TEXT], name[64];
 

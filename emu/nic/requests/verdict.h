@@ -10,9 +10,9 @@
 
 struct verdict {
 	struct verdict *next;
-	uint8_t op;			/* WIRE_NAK, WIRE_PARK, WIRE_DONE, WIRE_RESULT */
-	struct wire_nak_fields fields;	/* but for NAK: verdict and ref alone */
-	uint32_t length;		/* RESULT: of its payload */
+	uint8_t op;                    /* WIRE_NAK, WIRE_PARK, WIRE_DONE, WIRE_RESULT */
+	struct wire_nak_fields fields; /* but for NAK: verdict and ref alone */
+	uint32_t length;               /* RESULT: of its payload */
 	uint8_t result[];
 };
 

@@ -13,9 +13,9 @@
 struct auth_tokens {
 	uint8_t salt[WIRE_PROOF_LEN];
 	bool dialled;
-	uint64_t auth, token;		/* shown last */
+	uint64_t auth, token; /* shown last */
 	uint32_t count, room;
-	uint64_t *theirs;		/* by number, the token that the peer shows for each key */
+	uint64_t *theirs; /* by number, the token that the peer shows for each key */
 };
 
 static_assert(sizeof(struct auth_tokens) <= SECRET_MEMORY_CELL, "one piece");

@@ -21,7 +21,7 @@ struct wire_target_fields;
 
 /* Makes them from a greeting that is through. NULL without memory. */
 MUST_USE struct auth_tokens *auth_tokens_open(struct secret_memory *memory, const struct wire_secret *secret, const void *frames,
-				     size_t length, bool dialled);
+					      size_t length, bool dialled);
 /* NULL: there are none. */
 void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory);
 

@@ -38,7 +38,7 @@ void claim_ask(struct session *session)
 	session->question = conn_dial(session);
 	if (!session->question)
 		return;
-	session->question->epoch = session->opened;	/* so it takes no connection's place (WIRE-34) */
+	session->question->epoch = session->opened; /* so it takes no connection's place (WIRE-34) */
 	nic->claims.open++;
 }
 

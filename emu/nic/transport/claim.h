@@ -18,9 +18,9 @@ struct nic;
 struct session;
 
 struct claims {
-	uint64_t until_ns;	/* the end of this second */
-	uint32_t left;		/* questions in it */
-	uint32_t open;		/* questions under way */
+	uint64_t until_ns; /* the end of this second */
+	uint32_t left;     /* questions in it */
+	uint32_t open;     /* questions under way */
 };
 
 /* The session is known, and another endpoint claims its place. */

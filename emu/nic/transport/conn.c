@@ -176,7 +176,7 @@ void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, 
 		wire_seal(at, 0, conn->state != CONN_OPEN || conn->head_digest);
 		sendq_add(&conn->out, length);
 		err = sendq_flush(&conn->out, &conn->nic->spares, &conn->nic->link, conn->line);
-		(void)err;	/* bytes that the line does not take at once are not sent */
+		(void)err; /* bytes that the line does not take at once are not sent */
 	}
 	conn_close(conn, 0, silent);
 }
@@ -290,7 +290,7 @@ bool conn_transmit(struct conn *conn)
 		while (likely(frames < SLICE_FRAMES) && conn_fill(conn))
 			frames++;
 		if (unlikely(!conn->out.buffer)) {
-			if (conn->out.no_memory)	/* nothing would wake it: the next connection tries again */
+			if (conn->out.no_memory) /* nothing would wake it: the next connection tries again */
 				conn_close(conn, ENOMEM, false);
 			return sent;
 		}
@@ -301,7 +301,7 @@ bool conn_transmit(struct conn *conn)
 			conn_unsent(conn, err);
 			return true;
 		} else if (unlikely(frames >= SLICE_FRAMES)) {
-			conn_busy(conn);	/* the slice is over, perhaps there is more (D4) */
+			conn_busy(conn); /* the slice is over, perhaps there is more (D4) */
 			return true;
 		} else if (likely(!full)) {
 			return true;

@@ -18,61 +18,61 @@
 
 /* Where the payload under way goes. */
 enum sink {
-	SINK_DROP,	/* nowhere */
-	SINK_WRITE,	/* into a region */
-	SINK_MESSAGE,	/* into a receive buffer or the buffer of an unexpected message */
-	SINK_READ,	/* into the local buffer of a READ */
-	SINK_PULL,	/* into the receive buffer of a message that is pulled */
-	SINK_OWN,	/* into the device's own buffer: ATOMIC; CONNECT, ACCEPT, REJECT */
-	SINK_RESULT,	/* into the result buffer of an ATOMIC */
+	SINK_DROP,    /* nowhere */
+	SINK_WRITE,   /* into a region */
+	SINK_MESSAGE, /* into a receive buffer or the buffer of an unexpected message */
+	SINK_READ,    /* into the local buffer of a READ */
+	SINK_PULL,    /* into the receive buffer of a message that is pulled */
+	SINK_OWN,     /* into the device's own buffer: ATOMIC; CONNECT, ACCEPT, REJECT */
+	SINK_RESULT,  /* into the result buffer of an ATOMIC */
 };
 
 struct incoming {
 	enum sink sink;
-	bool     fault;			/* its memory could not be written: the rest is dropped */
-	bool     skip;			/* a request that is not executed: dropped after RNR, or a duplicate */
-	bool     repeat;		/* a READ that is asked again */
-	struct refusal why;		/* the request is refused, said at its end */
-	bool     counts;		/* fault plan: it is a new request */
-	struct fault_op faulted;	/* as the fault plan's rules see it */
-	struct wire_head head;		/* of the frame under way */
-	bool     last;			/* DATA: completes the message */
+	bool fault;              /* its memory could not be written: the rest is dropped */
+	bool skip;               /* a request that is not executed: dropped after RNR, or a duplicate */
+	bool repeat;             /* a READ that is asked again */
+	struct refusal why;      /* the request is refused, said at its end */
+	bool counts;             /* fault plan: it is a new request */
+	struct fault_op faulted; /* as the fault plan's rules see it */
+	struct wire_head head;   /* of the frame under way */
+	bool last;               /* DATA: completes the message */
 	struct place place;
-	struct message *message;	/* SINK_MESSAGE, SINK_PULL */
-	struct op *op;			/* SINK_READ, SINK_RESULT */
-	uint64_t verdict, ref;		/* RESULT */
-	uint8_t  byte;			/* SINK_PULL: an answer of one byte, perhaps of no message (WIRE-72) */
-	void    *own;			/* SINK_OWN: target_atomic.c's or target_cm.c's, malloc'd */
+	struct message *message; /* SINK_MESSAGE, SINK_PULL */
+	struct op *op;           /* SINK_READ, SINK_RESULT */
+	uint64_t verdict, ref;   /* RESULT */
+	uint8_t byte;            /* SINK_PULL: an answer of one byte, perhaps of no message (WIRE-72) */
+	void *own;               /* SINK_OWN: target_atomic.c's or target_cm.c's, malloc'd */
 };
 
 /* Fields that every frame needs come first: those of sending in front of `out`, those of receiving behind it. */
 struct conn {
 	struct nic *nic;
-	struct session *session;	/* NULL until HELLO, if accepted */
+	struct session *session; /* NULL until HELLO, if accepted */
 	struct line *line;
 	enum conn_state state;
-	bool dialled;			/* by this side */
+	bool dialled; /* by this side */
 	bool head_digest, payload_digest;
-	bool blocked;			/* conn_writable() was asked for */
-	bool throttled;			/* is not read (guess.h) */
-	bool busy;			/* is in the nic's list of connections with something to send */
-	bool turn;			/* data and requests take turns */
-	bool bulk;			/* the last bytes received were a long payload's */
-	bool plenty;			/* they were SLICE_RECV_BYTES or more */
-	uint64_t ack_sent;		/* head.ack of the last frame sent */
-	struct auth_tokens *tokens;	/* once a secret is proved; else NULL */
+	bool blocked;               /* conn_writable() was asked for */
+	bool throttled;             /* is not read (guess.h) */
+	bool busy;                  /* is in the nic's list of connections with something to send */
+	bool turn;                  /* data and requests take turns */
+	bool bulk;                  /* the last bytes received were a long payload's */
+	bool plenty;                /* they were SLICE_RECV_BYTES or more */
+	uint64_t ack_sent;          /* head.ack of the last frame sent */
+	struct auth_tokens *tokens; /* once a secret is proved; else NULL */
 	struct conn *next_busy;
 	struct sendq out;
 	struct ep *ep;
-	uint64_t moved, moved_ns;	/* see evict.c */
-	uint64_t seen_at_open;		/* requests executed before this connection */
+	uint64_t moved, moved_ns; /* see evict.c */
+	uint64_t seen_at_open;    /* requests executed before this connection */
 	struct stream stream;
 	struct incoming in;
-	uint64_t epoch;			/* of the session, as our HELLO said (dialled) */
+	uint64_t epoch; /* of the session, as our HELLO said (dialled) */
 	uint64_t greet_by_ns;
-	struct conn *next, *prev;	/* all connections of the nic */
+	struct conn *next, *prev; /* all connections of the nic */
 	struct conn *next_dead;
-	struct proof *proof;		/* with a secret, while it is not proved; else NULL */
+	struct proof *proof; /* with a secret, while it is not proved; else NULL */
 };
 
 /* NULL without memory. Dials if `session` is given, else takes the accepted line. */

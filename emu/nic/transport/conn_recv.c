@@ -177,7 +177,7 @@ static ssize_t conn_hear(struct conn *conn, const struct iovec *runs, int count)
 	if (got > 0)
 		return got;
 	if (got == -EFAULT)
-		conn->in.fault = true;	/* the rest goes to scratch */
+		conn->in.fault = true; /* the rest goes to scratch */
 	else if (got != -EAGAIN && got != -EINTR)
 		conn_close(conn, got == 0 ? ECONNRESET : (int)-got, false);
 	return got;

@@ -9,12 +9,16 @@
 
 /* The states from which each state may be entered. */
 static const uint8_t from_states[CONN_STATES] = {
-	[CONN_GREETING] = 1 << CONN_DIALING, [CONN_OPEN] = 1 << CONN_GREETING,
+	[CONN_GREETING] = 1 << CONN_DIALING,
+	[CONN_OPEN] = 1 << CONN_GREETING,
 	[CONN_CLOSED] = 1 << CONN_DIALING | 1 << CONN_GREETING | 1 << CONN_OPEN,
 };
 
 static const char *const names[CONN_STATES] = {
-	[CONN_DIALING] = "dialling", [CONN_GREETING] = "greeting", [CONN_OPEN] = "open", [CONN_CLOSED] = "closed",
+	[CONN_DIALING] = "dialling",
+	[CONN_GREETING] = "greeting",
+	[CONN_OPEN] = "open",
+	[CONN_CLOSED] = "closed",
 };
 
 static __attribute__((cold, noinline)) void conn_state_log(const struct conn *conn, enum conn_state from)

@@ -13,10 +13,10 @@
 struct conn;
 
 enum conn_state {
-	CONN_DIALING,	/* waits for conn_up(); has a session */
-	CONN_GREETING,	/* waits for the peer's HELLO and proof; dialled: our HELLO is sent and there is a session */
-	CONN_OPEN,	/* both HELLOs are through, and both proofs */
-	CONN_CLOSED,	/* to be freed */
+	CONN_DIALING,  /* waits for conn_up(); has a session */
+	CONN_GREETING, /* waits for the peer's HELLO and proof; dialled: our HELLO is sent and there is a session */
+	CONN_OPEN,     /* both HELLOs are through, and both proofs */
+	CONN_CLOSED,   /* to be freed */
 	CONN_STATES
 };
 

@@ -71,8 +71,7 @@ bool evict_idle(struct nic *nic)
 	}
 	if (count && log_limit_ok(nic, LOG_LIMIT_CONNECTION))
 		nic_log(nic, NIC_LOG_WARN,
-			"no descriptor is left for a connection (ulimit -n): %d over which nothing moves make room",
-			count);
+			"no descriptor is left for a connection (ulimit -n): %d over which nothing moves make room", count);
 	for (int i = 0; i < count; i++)
 		conn_close(idle[i], 0, false);
 	return count > 0;

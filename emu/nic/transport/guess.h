@@ -12,9 +12,9 @@ struct conn;
 struct nic;
 
 struct guesses {
-	uint64_t until_ns;	/* the end of this second */
-	uint32_t left;		/* wrong keys in it, until connections are held */
-	bool     throttling;	/* connections */
+	uint64_t until_ns; /* the end of this second */
+	uint32_t left;     /* wrong keys in it, until connections are held */
+	bool throttling;   /* connections */
 };
 
 /* A request named a key that does not exist. */

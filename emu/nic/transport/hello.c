@@ -21,11 +21,16 @@ void hello_send(struct conn *conn)
 {
 	struct session *session = conn->session;
 	struct wire_hello_fields fields = {
-		.version_min = WIRE_VERSION_MIN, .version_max = WIRE_VERSION_MAX,
+		.version_min = WIRE_VERSION_MIN,
+		.version_max = WIRE_VERSION_MAX,
 		.features = hello_features(conn->nic) | (claim_asks(conn) ? WIRE_ASKS_ALONE : 0),
-		.session = session->id, .epoch = conn->epoch,
-		.seen = session->rsp.seen, .verdict_seen = session->req.verdict_seen,
-		.requests = LIMIT_REQUESTS, .reads = LIMIT_READS, .segment = conn->nic->config.segment,
+		.session = session->id,
+		.epoch = conn->epoch,
+		.seen = session->rsp.seen,
+		.verdict_seen = session->req.verdict_seen,
+		.requests = LIMIT_REQUESTS,
+		.reads = LIMIT_READS,
+		.segment = conn->nic->config.segment,
 		.known_port = conn->ep->attr.known_port,
 	};
 	size_t length;
@@ -113,8 +118,8 @@ static void hello_log(const struct session *session, const char *what)
 }
 
 /* The session that an accepted HELLO belongs to; NULL: refused, *reason and *text say why. */
-static struct session *hello_session(struct conn *conn, const struct wire_hello_fields *fields,
-				     enum wire_bye_reason *reason, const char **text)
+static struct session *hello_session(struct conn *conn, const struct wire_hello_fields *fields, enum wire_bye_reason *reason,
+				     const char **text)
 {
 	struct ep *ep = conn->ep;
 	struct sockaddr_storage peer;
@@ -150,12 +155,10 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 
 /* Both dialled at once, and this side's dial, which is the one to stay, was cut before its answer came. The peer may have
  * taken it and given up its own: so this side dials again. */
-static bool hello_own_first(const struct conn *conn, const struct session *session,
-			    const struct wire_hello_fields *fields)
+static bool hello_own_first(const struct conn *conn, const struct session *session, const struct wire_hello_fields *fields)
 {
-	return session->state == SESSION_BACKOFF && session->peer_is == PEER_GREETED &&
-	       fields->session != session->id && fields->epoch <= session->epoch &&
-	       memcmp(fields->instance, conn->ep->instance, WIRE_ID_LEN) < 0;
+	return session->state == SESSION_BACKOFF && session->peer_is == PEER_GREETED && fields->session != session->id &&
+	       fields->epoch <= session->epoch && memcmp(fields->instance, conn->ep->instance, WIRE_ID_LEN) < 0;
 }
 
 /* Does this accepted connection stay, rather than another between the same endpoints? */
@@ -169,7 +172,7 @@ static bool hello_stays(const struct conn *conn, const struct session *session, 
 	if (!other)
 		return !hello_own_first(conn, session, fields);
 	if (fields->epoch != other->epoch)
-		return fields->epoch > other->epoch;	/* the peer lost the old one, or has not heard of the new */
+		return fields->epoch > other->epoch; /* the peer lost the old one, or has not heard of the new */
 	if (other->state == CONN_OPEN)
 		return false;
 	/* Both dialled at once: the dial of the larger id stays. */
@@ -180,7 +183,7 @@ static bool hello_stays(const struct conn *conn, const struct session *session, 
  * session, or this is the late HELLO of a dial that it has given up, or another endpoint sent it: so the peer is asked. */
 static bool hello_fits(struct conn *conn, struct session *session, const struct wire_hello_fields *fields, bool goes_on)
 {
-	if (session->id == fields->session)	/* without being known: our dial of it was cut before the answer came */
+	if (session->id == fields->session) /* without being known: our dial of it was cut before the answer came */
 		return true;
 	if (goes_on) {
 		if (session->peer_is == PEER_KNOWN)
@@ -190,7 +193,7 @@ static bool hello_fits(struct conn *conn, struct session *session, const struct 
 	}
 	if (session->peer_is != PEER_KNOWN)
 		return true;
-	if (session->target_only) {	/* addressed to itself: no other endpoint asks, and the HELLO is no late one */
+	if (session->target_only) { /* addressed to itself: no other endpoint asks, and the HELLO is no late one */
 		session_end(session, REFUSAL_PEER_GONE);
 		return true;
 	}

@@ -74,12 +74,12 @@ struct link_ops {
 enum nic_log { NIC_LOG_WARN, NIC_LOG_INFO, NIC_LOG_DEBUG };
 
 /* Events, called by the link with the driver role held. */
-void conn_up(struct conn *conn);			/* the dial succeeded */
-void conn_down(struct conn *conn, int error);		/* dial failed or stream broke; error is a positive errno */
+void conn_up(struct conn *conn);              /* the dial succeeded */
+void conn_down(struct conn *conn, int error); /* dial failed or stream broke; error is a positive errno */
 void conn_readable(struct conn *conn);
 void conn_writable(struct conn *conn);
 void conn_ack_stored(struct conn *conn, uint64_t number);
-void ep_readable(struct ep *ep);			/* of its port */
+void ep_readable(struct ep *ep); /* of its port */
 void ep_writable(struct ep *ep);
 /* A peer connected to ep's listener. Returns the conn that takes the line, or NULL: the link closes the line. */
 MUST_USE struct conn *conn_accept(struct ep *ep, struct line *line);

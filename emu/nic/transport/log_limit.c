@@ -7,7 +7,8 @@
 #include "emu/nic/endpoint/nic_impl.h"
 
 static const char *const kinds[LOG_LIMIT_KINDS] = {
-	[LOG_LIMIT_REFUSAL] = "requests of peers are refused", [LOG_LIMIT_CONNECTION] = "connections of peers are closed",
+	[LOG_LIMIT_REFUSAL] = "requests of peers are refused",
+	[LOG_LIMIT_CONNECTION] = "connections of peers are closed",
 };
 
 void log_limit_init(struct nic *nic)

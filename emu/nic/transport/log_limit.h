@@ -11,14 +11,14 @@ struct nic;
 
 /* Each kind has a limit of its own. */
 enum log_limit_kind {
-	LOG_LIMIT_REFUSAL,		/* requests that were refused */
-	LOG_LIMIT_CONNECTION,	/* connections that were turned away, or ended for a cause */
+	LOG_LIMIT_REFUSAL,    /* requests that were refused */
+	LOG_LIMIT_CONNECTION, /* connections that were turned away, or ended for a cause */
 	LOG_LIMIT_KINDS
 };
 
 struct log_limit {
-	uint32_t left;		/* lines */
-	uint64_t since_ns;	/* from then on a line more each second */
+	uint32_t left;     /* lines */
+	uint64_t since_ns; /* from then on a line more each second */
 	uint64_t left_out;
 };
 

@@ -33,7 +33,7 @@ static bool get_digest(struct place *place, void *bytes, size_t length, uint64_t
 struct digesting {
 	struct digest_state state;
 	const struct iovec *run;
-	uint64_t digest;	/* of a payload that is one run */
+	uint64_t digest; /* of a payload that is one run */
 };
 
 static void digest_whole(void *arg)

@@ -15,7 +15,7 @@ static bool prefetch_take_frame(struct prefetch *prefetch, const struct mr_table
 {
 	const struct wire_head *head = (const struct wire_head *)prefetch->at;
 	uint64_t left = (uint64_t)(end - prefetch->at), length, key;
-	wire_u64 named;	/* a target begins with the key */
+	wire_u64 named; /* a target begins with the key */
 
 	if (left < sizeof(*head) + sizeof(named) || !wire_forms[head->op].targets)
 		return false;

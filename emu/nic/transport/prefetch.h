@@ -11,10 +11,10 @@
 
 struct mr_table;
 
-enum { PREFETCH_FRAMES = 8 };	/* power of two */
+enum { PREFETCH_FRAMES = 8 }; /* power of two */
 
 struct prefetch {
-	const uint8_t *at;	/* the first frame not looked at; NULL to begin with: the rest need not be set */
+	const uint8_t *at; /* the first frame not looked at; NULL to begin with: the rest need not be set */
 	uint64_t keys[PREFETCH_FRAMES];
 	uint32_t first, count;
 };

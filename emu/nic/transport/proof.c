@@ -21,9 +21,9 @@ static const struct {
 	uint8_t op;
 	bool by_dialler;
 } order[FRAMES] = {
-	[DIALLER_HELLO] = { WIRE_HELLO, true }, [DIALLER_CHALLENGE] = { WIRE_CHALLENGE, true },
+	[DIALLER_HELLO] = { WIRE_HELLO, true },           [DIALLER_CHALLENGE] = { WIRE_CHALLENGE, true },
 	[ACCEPTER_CHALLENGE] = { WIRE_CHALLENGE, false }, [DIALLER_PROOF] = { WIRE_PROOF, true },
-	[ACCEPTER_HELLO] = { WIRE_HELLO, false }, [ACCEPTER_PROOF] = { WIRE_PROOF, false },
+	[ACCEPTER_HELLO] = { WIRE_HELLO, false },         [ACCEPTER_PROOF] = { WIRE_PROOF, false },
 };
 
 enum {
@@ -33,10 +33,10 @@ enum {
 };
 
 struct proof {
-	uint32_t frames, length;	/* of the greeting so far */
-	uint8_t  said[SAID_MAX];	/* these frames, as they went over the wire */
-	uint8_t  hello[HEAD + sizeof(struct wire_hello)];	/* the peer's */
-	bool     proved;		/* by the peer */
+	uint32_t frames, length;                         /* of the greeting so far */
+	uint8_t said[SAID_MAX];                          /* these frames, as they went over the wire */
+	uint8_t hello[HEAD + sizeof(struct wire_hello)]; /* the peer's */
+	bool proved;                                     /* by the peer */
 };
 
 struct proof *proof_open(void)
@@ -100,8 +100,8 @@ static void send_proof(struct conn *conn)
 {
 	uint8_t frame[WIRE_FRAME_MAX], proof[WIRE_PROOF_LEN];
 
-	secret_prove(conn->nic->secret, conn->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, conn->proof->said,
-		     conn->proof->length, proof);
+	secret_prove(conn->nic->secret, conn->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, conn->proof->said, conn->proof->length,
+		     proof);
 	proof_send_frame(conn, frame, wire_put_proof(frame, proof));
 }
 
@@ -150,8 +150,8 @@ static void proof_refuse_conn(struct conn *conn, const struct wire_hello_fields 
 		address_text(&claimed, name, sizeof(name));
 	}
 	if (log_limit_ok(conn->nic, LOG_LIMIT_CONNECTION))
-		nic_log(conn->nic, NIC_LOG_WARN, "connection with %s%s refused: %s", name,
-			session ? "" : ", as it calls itself,", why);
+		nic_log(conn->nic, NIC_LOG_WARN, "connection with %s%s refused: %s", name, session ? "" : ", as it calls itself,",
+			why);
 	conn_bye(conn, WIRE_BYE_SECRET, why, !session || session->peer_is != PEER_KNOWN);
 	if (session && session->peer_is != PEER_KNOWN)
 		session_end(session, REFUSAL_SECRET);
@@ -169,8 +169,9 @@ static void refuse_secret(struct conn *conn, const struct wire_hello_fields *hel
 void proof_refuse(struct conn *conn, const struct wire_hello_fields *hello)
 {
 	nic_role(conn->nic);
-	refuse_secret(conn, hello, conn->nic->secret ? "a secret is asked for here, and the peer has none" :
-						       "the peer asks for a secret, and there is none here");
+	refuse_secret(conn, hello,
+		      conn->nic->secret ? "a secret is asked for here, and the peer has none"
+					: "the peer asks for a secret, and there is none here");
 }
 
 /* The scope of an address means something to its host alone. */
@@ -216,7 +217,7 @@ const char *proof_take(struct conn *conn, const struct wire_head *head, struct w
 	if (head->op == WIRE_HELLO)
 		memcpy(proof->hello, head, length);
 	proof_note_frame(proof, head, length);
-	if (proof->hello[0] == WIRE_HELLO)	/* a dialler is challenged before it is greeted */
+	if (proof->hello[0] == WIRE_HELLO) /* a dialler is challenged before it is greeted */
 		wire_get_hello((const struct wire_head *)proof->hello, hello);
 	if (head->op == WIRE_CHALLENGE) {
 		answer_challenge(conn, head, hello);

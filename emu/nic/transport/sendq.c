@@ -84,7 +84,7 @@ void sendq_drop(struct sendq *q, struct sendq_spares *spares)
 	if (unlikely(q->saved))
 		kept_free(q);
 	*q = (struct sendq){ .copy_all = q->copy_all, .digest_batch = q->digest_batch };
-	is_long = buffer->is_long;	/* q->copy_all may be younger than the buffer */
+	is_long = buffer->is_long; /* q->copy_all may be younger than the buffer */
 	if (spares->count[is_long] >= (is_long ? SENDQ_LONG_SPARES : SENDQ_SPARES)) {
 		free(buffer);
 		return;
@@ -198,7 +198,7 @@ static int sendq_send_lent(struct sendq *q, const struct link_ops *link, struct 
 		return -ECANCELED;
 	sent = link->send(line, runs, count);
 	if (sent == -EFAULT && count > 1)
-		sent = link->send(line, runs, 1);	/* which piece is it? the first alone */
+		sent = link->send(line, runs, 1); /* which piece is it? the first alone */
 	if (sent == -EFAULT)
 		q->faulted = q->buffer->piece[q->first].owner;
 	if (sent < 0)

@@ -18,10 +18,10 @@
 #include "wire/frame.h"
 
 enum {
-	SENDQ_BYTES = 64 * 1024,	/* heads, trailers, copied payload */
-	SENDQ_LONG_BYTES = LIMIT_SEGMENT + 4096,	/* the same where all payload is copied */
-	SENDQ_PIECES = 64,		/* that leave in one send */
-	SENDQ_SPARES = 16,		/* buffers kept of each sort */
+	SENDQ_BYTES = 64 * 1024,                 /* heads, trailers, copied payload */
+	SENDQ_LONG_BYTES = LIMIT_SEGMENT + 4096, /* the same where all payload is copied */
+	SENDQ_PIECES = 64,                       /* that leave in one send */
+	SENDQ_SPARES = 16,                       /* buffers kept of each sort */
 	SENDQ_LONG_SPARES = 4,
 };
 
@@ -29,8 +29,8 @@ enum {
 struct sendq_piece {
 	uint8_t *base;
 	size_t length;
-	const void *owner;		/* op or region whose memory it is; NULL: the buffer's own */
-	struct wire_trailer *trailer;	/* of the payload it belongs to: says so if its op has ended */
+	const void *owner;            /* op or region whose memory it is; NULL: the buffer's own */
+	struct wire_trailer *trailer; /* of the payload it belongs to: says so if its op has ended */
 };
 
 /* A copy of lent bytes that were revoked before they were sent. */
@@ -41,10 +41,10 @@ struct sendq_saved {
 
 struct sendq_buffer {
 	struct sendq_piece piece[SENDQ_PIECES - 1];
-	struct sendq_buffer *next;	/* among the spares */
+	struct sendq_buffer *next; /* among the spares */
 	uint32_t size;
-	bool     is_long;
-	uint8_t  bytes[];
+	bool is_long;
+	uint8_t bytes[];
 };
 
 /* Buffers not in use, shared by the connections of a nic; [1]: long ones. */
@@ -56,20 +56,20 @@ void sendq_spares_free(struct sendq_spares *spares);
 
 /* Copied bytes make no piece until something is lent behind them: most sends are one run of bytes. */
 struct sendq {
-	struct sendq_buffer *buffer;	/* NULL: nothing waits */
-	uint32_t used;			/* bytes of the buffer given out */
-	uint32_t consumed;		/* of them, those that were sent or are in pieces; the rest waits behind all pieces */
-	uint64_t in_pieces;		/* bytes that wait */
-	uint32_t digest_batch;		/* lent payload has a digest, is sent as it is or not at all, and so much of it at once: set
+	struct sendq_buffer *buffer; /* NULL: nothing waits */
+	uint32_t used;               /* bytes of the buffer given out */
+	uint32_t consumed;           /* of them, those that were sent or are in pieces; the rest waits behind all pieces */
+	uint64_t in_pieces;          /* bytes that wait */
+	uint32_t digest_batch;       /* lent payload has a digest, is sent as it is or not at all, and so much of it at once: set
 					 * by its owner. 0: no digests, and as much as there is */
-	uint16_t first, end;		/* pieces that wait */
-	bool     full;			/* there was no room for something */
-	bool     no_memory;		/* there was no memory for a buffer */
-	bool     copy_all;		/* takes long buffers: set by its owner, which copies all payload */
-	bool     batch_full;		/* a full digest batch is queued: flush before lending more */
-	bool     lent_lost;		/* a lent payload is not there any more */
+	uint16_t first, end;         /* pieces that wait */
+	bool full;                   /* there was no room for something */
+	bool no_memory;              /* there was no memory for a buffer */
+	bool copy_all;               /* takes long buffers: set by its owner, which copies all payload */
+	bool batch_full;             /* a full digest batch is queued: flush before lending more */
+	bool lent_lost;              /* a lent payload is not there any more */
 	struct sendq_saved *saved;
-	const void *faulted;		/* owner whose memory sendq_flush() could not read */
+	const void *faulted; /* owner whose memory sendq_flush() could not read */
 };
 
 /* Where `bytes` of buffer are, to be given out by sendq_add(), with room for `runs` lent between them. Takes a buffer if there

@@ -218,8 +218,8 @@ static void session_down(struct session *session)
 		session->down_since_ns = nic_now(nic) > session->down_ns ? nic_now(nic) - session->down_ns : 1;
 		session->seen_running_ns = nic_now(nic);
 	}
-	session_time(session, time_coarse(earlier(session->down_since_ns + nic->config.retry_budget_ns,
-						  nic_now(nic) + TIME_DOWN_NS)));
+	session_time(session,
+		     time_coarse(earlier(session->down_since_ns + nic->config.retry_budget_ns, nic_now(nic) + TIME_DOWN_NS)));
 }
 
 /* A process that was stopped (by a debugger, with its container) has not tried meanwhile, and its peer may have been
@@ -242,10 +242,10 @@ static void session_dial(struct session *session)
 	}
 	if (session->id == 0)
 		nic->link.random(nic->link_arg, &session->id, sizeof(session->id));
-	session->id |= session->id == 0;	/* zero means none */
+	session->id |= session->id == 0; /* zero means none */
 	session->epoch++;
 	session_enter(session, SESSION_DIALING);
-	session_down(session);	/* a dial that hangs uses up the budget */
+	session_down(session); /* a dial that hangs uses up the budget */
 	session->conn = conn_dial(session);
 	if (!session->conn)
 		session_cut(session, EAGAIN);
@@ -253,7 +253,7 @@ static void session_dial(struct session *session)
 
 static __attribute__((noinline)) void session_begin(struct session *session)
 {
-	session->down_since_ns = session->down_ns = 0;	/* no dial was tried while it was idle */
+	session->down_since_ns = session->down_ns = 0; /* no dial was tried while it was idle */
 	session->dialled_idle = true;
 	session_dial(session);
 }
@@ -308,7 +308,7 @@ const char *session_resume(struct session *session, struct conn *conn, const str
 	session_enter(session, SESSION_OPEN);
 	session->refused_dials = 0;
 	if (session->down_since_ns)
-		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1;	/* not 0 */
+		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1; /* not 0 */
 	session->down_since_ns = 0;
 	session->dialled_idle = false;
 	/* An acknowledgement on the old connection may not have arrived. */

@@ -30,94 +30,94 @@ struct verdict;
 /* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. Fields that every op needs come
  * first, here and in the two structures below. */
 struct requester {
-	struct op_list pending;		/* not sent at all yet, or dropped by the peer and sent again */
-	struct op *current;		/* WRITE with segments still to be sent; in no list */
-	struct op *again;		/* first of `reads` to be asked again after a cut; NULL: none */
-	struct op_list sent;		/* WRITE, SEND, ATOMIC: wait for the acknowledgement */
-	struct op_list reads;		/* READ: wait for data */
-	uint64_t next_seq;		/* of the next segment */
-	uint64_t acked;			/* every request up to this one is answered or its verdict is here */
-	uint64_t rnr_until_ns;		/* 0: the peer is ready */
-	uint64_t rnr_wait_ns;		/* doubles while it is not */
-	uint32_t requests, reads_max, segment;	/* the peer's grants */
-	uint32_t eager;			/* a message of at most so many bytes goes with its request */
-	uint32_t awaited;		/* ops by verdict, sent and not resolved */
-	uint64_t verdict_seen;		/* last verdict number received */
-	uint64_t verdict_said;		/* of them told to the peer */
-	struct op_list parked;		/* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
-	uint32_t reads_open;		/* READs not resolved */
-	uint64_t executed;		/* every request up to this one, as the peer's last HELLO said; no resolution */
+	struct op_list pending;                /* not sent at all yet, or dropped by the peer and sent again */
+	struct op *current;                    /* WRITE with segments still to be sent; in no list */
+	struct op *again;                      /* first of `reads` to be asked again after a cut; NULL: none */
+	struct op_list sent;                   /* WRITE, SEND, ATOMIC: wait for the acknowledgement */
+	struct op_list reads;                  /* READ: wait for data */
+	uint64_t next_seq;                     /* of the next segment */
+	uint64_t acked;                        /* every request up to this one is answered or its verdict is here */
+	uint64_t rnr_until_ns;                 /* 0: the peer is ready */
+	uint64_t rnr_wait_ns;                  /* doubles while it is not */
+	uint32_t requests, reads_max, segment; /* the peer's grants */
+	uint32_t eager;                        /* a message of at most so many bytes goes with its request */
+	uint32_t awaited;                      /* ops by verdict, sent and not resolved */
+	uint64_t verdict_seen;                 /* last verdict number received */
+	uint64_t verdict_said;                 /* of them told to the peer */
+	struct op_list parked;                 /* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
+	uint32_t reads_open;                   /* READs not resolved */
+	uint64_t executed;                     /* every request up to this one, as the peer's last HELLO said; no resolution */
 };
 
 /* The WRITE message whose segments arrive. */
 struct write_state {
-	struct access ask;		/* the whole of it, with the region that it met */
-	uint64_t moved;			/* bytes of it in the segments before */
+	struct access ask; /* the whole of it, with the region that it met */
+	uint64_t moved;    /* bytes of it in the segments before */
 	uint64_t cq_data;
-	bool     open;			/* more segments are to come */
-	bool     refused;		/* they are drained */
-	bool     counted;		/* its region is bound to something */
-	uint8_t  flags;			/* of every segment, FIRST and LAST aside */
+	bool open;     /* more segments are to come */
+	bool refused;  /* they are drained */
+	bool counted;  /* its region is bound to something */
+	uint8_t flags; /* of every segment, FIRST and LAST aside */
 };
 
 /* The peer's requests. */
 struct responder {
-	uint64_t seen;			/* last request executed */
-	struct verdict *unsent;		/* first of `verdicts` not sent on this connection */
-	struct read_response *responses, *responses_last;	/* DATA to be sent */
-	uint32_t pulls_due;		/* of `pulls`: PULL to be sent */
-	uint32_t owed_requests;		/* executed since the last frame that acknowledged */
+	uint64_t seen;                                    /* last request executed */
+	struct verdict *unsent;                           /* first of `verdicts` not sent on this connection */
+	struct read_response *responses, *responses_last; /* DATA to be sent */
+	uint32_t pulls_due;                               /* of `pulls`: PULL to be sent */
+	uint32_t owed_requests;                           /* executed since the last frame that acknowledged */
 	uint64_t owed_bytes;
-	bool     ack_now;		/* acknowledge even if nothing else is to be sent */
-	bool     rnr;			/* RNR was sent: requests other than seen + 1 are dropped */
-	bool     rnr_owed;		/* RNR is to be sent */
-	struct cq_node *slot;		/* see complete_reserve() */
+	bool ack_now;         /* acknowledge even if nothing else is to be sent */
+	bool rnr;             /* RNR was sent: requests other than seen + 1 are dropped */
+	bool rnr_owed;        /* RNR is to be sent */
+	struct cq_node *slot; /* see complete_reserve() */
 	struct write_state write;
-	uint64_t generation;		/* from the first request of a session to its end; no other one has this number */
-	struct verdict *verdicts, *verdicts_last;	/* kept until acknowledged, by number */
+	uint64_t generation;                      /* from the first request of a session to its end; no other one has this number */
+	struct verdict *verdicts, *verdicts_last; /* kept until acknowledged, by number */
 	uint64_t verdict_next;
 	uint32_t verdict_count;
 	uint32_t reads_open;
-	uint32_t commits_open;		/* WRITEs with COMMIT to be answered */
-	struct message *pulls;		/* matched messages whose payload is asked for or arrives */
+	uint32_t commits_open; /* WRITEs with COMMIT to be answered */
+	struct message *pulls; /* matched messages whose payload is asked for or arrives */
 };
 
 struct session {
 	struct ep *ep;
-	struct conn *conn;			/* DIALING and OPEN */
-	struct conn *question;			/* asks which endpoint is there: claim.h; NULL: none */
-	struct fault_peer *fault;		/* NULL: there is no fault plan */
+	struct conn *conn;        /* DIALING and OPEN */
+	struct conn *question;    /* asks which endpoint is there: claim.h; NULL: none */
+	struct fault_peer *fault; /* NULL: there is no fault plan */
 	enum session_state state;
 	enum session_peer peer_is;
 	/* Booleans, as each of the five goes with any state: its kind for life, its mishaps, and the lists that it is in. */
-	bool     target_only;			/* the answering end of an endpoint that addresses itself */
-	bool     answer_lost;			/* an answer was lost for want of memory: ends with its connection */
+	bool target_only; /* the answering end of an endpoint that addresses itself */
+	bool answer_lost; /* an answer was lost for want of memory: ends with its connection */
 	struct requester req;
 	struct responder rsp;
 	struct session *next_timed, *next_owing;
-	bool     timed, owing;			/* is in the nic's list of sessions with timers, with acknowledgements due */
-	bool     dialled_idle;			/* dialled while nothing was under way: all its ops may begin anew */
-	uint16_t known_port;			/* the peer's, if not that of `peer` (WIRE-29); 0: none */
-	uint32_t failed_conns;			/* consecutive connections lost to a protocol error or a session given up */
-	uint64_t down_ns;			/* length of the outage before this connection; 0: a request got on since */
-	uint64_t down_since_ns;			/* the outage began then; 0: a connection is up, or none was tried */
-	uint64_t seen_running_ns;			/* while down: when session_tick() was last here */
-	uint64_t retry_ns;			/* BACKOFF */
-	uint32_t refused_dials;			/* in a row */
-	uint32_t messages;			/* that came by it and are not freed */
-	uint64_t source, source_auth, source_stamp;	/* the peer's index in the AV with that key, as of that generation */
-	struct session *next, *prev;		/* all sessions of the endpoint */
+	bool timed, owing;                          /* is in the nic's list of sessions with timers, with acknowledgements due */
+	bool dialled_idle;                          /* dialled while nothing was under way: all its ops may begin anew */
+	uint16_t known_port;                        /* the peer's, if not that of `peer` (WIRE-29); 0: none */
+	uint32_t failed_conns;                      /* consecutive connections lost to a protocol error or a session given up */
+	uint64_t down_ns;                           /* length of the outage before this connection; 0: a request got on since */
+	uint64_t down_since_ns;                     /* the outage began then; 0: a connection is up, or none was tried */
+	uint64_t seen_running_ns;                   /* while down: when session_tick() was last here */
+	uint64_t retry_ns;                          /* BACKOFF */
+	uint32_t refused_dials;                     /* in a row */
+	uint32_t messages;                          /* that came by it and are not freed */
+	uint64_t source, source_auth, source_stamp; /* the peer's index in the AV with that key, as of that generation */
+	struct session *next, *prev;                /* all sessions of the endpoint */
 	struct hash_node by_peer;
-	struct sockaddr_storage peer;		/* canonical: as HELLO advertises it and the AV holds it */
-	uint8_t  instance[WIRE_ID_LEN];		/* the peer's */
+	struct sockaddr_storage peer;  /* canonical: as HELLO advertises it and the AV holds it */
+	uint8_t instance[WIRE_ID_LEN]; /* the peer's */
 	uint64_t id;
-	uint64_t epoch;				/* connections so far */
-	uint64_t opened;			/* the last epoch that was opened */
-	uint64_t fault_wake_ns;			/* by the plan, something may leave then; 0: nothing waits for that */
-	uint64_t fault_sent_ns;			/* by the plan, all bytes sent have left the line */
-	uint64_t ask_ns;			/* no question before then */
-	uint32_t late;				/* ops that have ended, and by the plan are told of later */
-	uint64_t fault_until_ns;		/* by the plan, no connection before then */
+	uint64_t epoch;          /* connections so far */
+	uint64_t opened;         /* the last epoch that was opened */
+	uint64_t fault_wake_ns;  /* by the plan, something may leave then; 0: nothing waits for that */
+	uint64_t fault_sent_ns;  /* by the plan, all bytes sent have left the line */
+	uint64_t ask_ns;         /* no question before then */
+	uint32_t late;           /* ops that have ended, and by the plan are told of later */
+	uint64_t fault_until_ns; /* by the plan, no connection before then */
 };
 
 /* The session of `ep` with the peer at that canonical address; made if it is not there. NULL: limit or memory. */

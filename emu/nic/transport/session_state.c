@@ -17,7 +17,10 @@ static const uint8_t from_states[SESSION_STATES] = {
 };
 
 static const char *const names[SESSION_STATES] = {
-	[SESSION_IDLE] = "idle", [SESSION_DIALING] = "dialling", [SESSION_OPEN] = "open", [SESSION_BACKOFF] = "waiting to dial",
+	[SESSION_IDLE] = "idle",
+	[SESSION_DIALING] = "dialling",
+	[SESSION_OPEN] = "open",
+	[SESSION_BACKOFF] = "waiting to dial",
 };
 
 static const uint8_t from_peers[PEER_STATES] = {
@@ -27,7 +30,9 @@ static const uint8_t from_peers[PEER_STATES] = {
 };
 
 static const char *const peer_names[PEER_STATES] = {
-	[PEER_STRANGER] = "a stranger", [PEER_GREETED] = "greeted", [PEER_KNOWN] = "known",
+	[PEER_STRANGER] = "a stranger",
+	[PEER_GREETED] = "greeted",
+	[PEER_KNOWN] = "known",
 };
 
 static __attribute__((cold, noinline)) void state_log(struct session *session, const char *what, const char *from, const char *to)

@@ -20,17 +20,17 @@
 struct session;
 
 enum session_state {
-	SESSION_IDLE,		/* no connection, none wanted; answers to the peer wait for its dial */
-	SESSION_DIALING,	/* conn is being dialled, or both HELLOs are not through yet */
-	SESSION_OPEN,		/* conn carries requests */
-	SESSION_BACKOFF,	/* no connection; dials again at retry_ns */
+	SESSION_IDLE,    /* no connection, none wanted; answers to the peer wait for its dial */
+	SESSION_DIALING, /* conn is being dialled, or both HELLOs are not through yet */
+	SESSION_OPEN,    /* conn carries requests */
+	SESSION_BACKOFF, /* no connection; dials again at retry_ns */
 	SESSION_STATES
 };
 
 enum session_peer {
-	PEER_STRANGER,		/* instance, id and epoch are not valid, or are this side's offer */
-	PEER_GREETED,		/* likewise, and a dial of ours has said HELLO */
-	PEER_KNOWN,		/* they are valid */
+	PEER_STRANGER, /* instance, id and epoch are not valid, or are this side's offer */
+	PEER_GREETED,  /* likewise, and a dial of ours has said HELLO */
+	PEER_KNOWN,    /* they are valid */
 	PEER_STATES
 };
 

@@ -69,8 +69,12 @@ void amo_local(struct pair *p, const uint64_t *old, size_t count, struct amo_loc
 
 	CHECK(count <= AMO_MOST, "%zu elements do not fit", count);
 	*local = (struct amo_local){
-		.operand = bytes, .compare = bytes + AMO_MOST, .result = bytes + 2 * AMO_MOST,
-		.operand_desc = p->desc, .compare_desc = p->desc, .result_desc = p->desc,
+		.operand = bytes,
+		.compare = bytes + AMO_MOST,
+		.result = bytes + 2 * AMO_MOST,
+		.operand_desc = p->desc,
+		.compare_desc = p->desc,
+		.result_desc = p->desc,
 	};
 	pattern_fill(local->operand, count * AMO_SIZE, ++p->seed);
 	memset(local->compare, 0, count * AMO_SIZE);
@@ -79,8 +83,8 @@ void amo_local(struct pair *p, const uint64_t *old, size_t count, struct amo_loc
 	memset(local->result, 0x5A, count * AMO_SIZE);
 }
 
-static ssize_t amo_post(struct pair *p, enum amo amo, const struct amo_local *local, const struct fi_msg_atomic *msg,
-			size_t count, uint64_t flags)
+static ssize_t amo_post(struct pair *p, enum amo amo, const struct amo_local *local, const struct fi_msg_atomic *msg, size_t count,
+			uint64_t flags)
 {
 	struct fi_ioc comparev = { local->compare, count }, resultv = { local->result, count };
 	void *compare_desc = local->compare_desc, *result_desc = local->result_desc;
@@ -93,16 +97,23 @@ static ssize_t amo_post(struct pair *p, enum amo amo, const struct amo_local *lo
 	return fi_fetch_atomicmsg(ep, msg, &resultv, &result_desc, 1, flags);
 }
 
-struct outcome amo_call(struct pair *p, enum amo amo, const struct amo_local *local, uint64_t addr, uint64_t key,
-			size_t count, uint64_t flags)
+struct outcome amo_call(struct pair *p, enum amo amo, const struct amo_local *local, uint64_t addr, uint64_t key, size_t count,
+			uint64_t flags)
 {
 	struct fi_ioc ioc = { local->operand, count };
 	struct fi_rma_ioc rma = { .addr = addr, .count = count, .key = key };
 	void *desc = local->operand_desc;
 	struct op op = { .done = false };
 	struct fi_msg_atomic msg = {
-		.msg_iov = &ioc, .desc = &desc, .iov_count = 1, .addr = p->to, .rma_iov = &rma, .rma_iov_count = 1,
-		.datatype = FI_UINT64, .op = sorts[amo].op, .context = &op,
+		.msg_iov = &ioc,
+		.desc = &desc,
+		.iov_count = 1,
+		.addr = p->to,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
+		.datatype = FI_UINT64,
+		.op = sorts[amo].op,
+		.context = &op,
 	};
 	struct deadline guard = deadline_start();
 	struct outcome out = { 0 };

@@ -8,7 +8,7 @@
 #define WITH_ATOMICS (FI_MSG | FI_RMA | FI_ATOMIC)
 
 enum amo { AMO_SUM, AMO_FETCH_SUM, AMO_SWAP, AMO_READ, AMOS };
-enum { AMO_SIZE = 8, AMO_MOST = 64 };	/* bytes an element; elements a call here */
+enum { AMO_SIZE = 8, AMO_MOST = 64 }; /* bytes an element; elements a call here */
 
 const char *amo_name(enum amo amo);
 /* Does it change the target? */
@@ -16,12 +16,12 @@ bool amo_changes(enum amo amo);
 
 /* A test of two processes whose endpoints have FI_ATOMIC: in no mode, in the classic ones, in all that there are, and
  * only where the provider has the operations. */
-#define AMO_TEST(name)                              \
-	static void name##_body(struct pair *p);    \
-	LONE_TEST(rules, name)                      \
-	{                                           \
-		amo_each(name##_body);              \
-	}                                           \
+#define AMO_TEST(name)                           \
+	static void name##_body(struct pair *p); \
+	LONE_TEST(rules, name)                   \
+	{                                        \
+		amo_each(name##_body);           \
+	}                                        \
 	static void name##_body(struct pair *p)
 void amo_each(void (*body)(struct pair *p));
 
@@ -33,8 +33,8 @@ struct amo_local {
 /* In the pair's own buffer; filled for a call that leaves `old` (NULL: unknown) and brings something else. */
 void amo_local(struct pair *p, const uint64_t *old, size_t count, struct amo_local *local);
 /* Posts one call and waits for its end. */
-struct outcome amo_call(struct pair *p, enum amo amo, const struct amo_local *local, uint64_t addr, uint64_t key,
-			size_t count, uint64_t flags);
+struct outcome amo_call(struct pair *p, enum amo amo, const struct amo_local *local, uint64_t addr, uint64_t key, size_t count,
+			uint64_t flags);
 
 /* OK for `count` elements from the region's byte `off` on: done once, and what was there returned. */
 void ok_amo(struct pair *p, enum amo amo, struct remote *r, uint64_t off, size_t count);

@@ -116,8 +116,7 @@ static void step_counter_is(const void *arg, void *reply)
 		peer_idle();
 		deadline_check(&guard, "an event of a region");
 	}
-	CHECK(got == count->want, "the counter says %llu, expected %llu", (unsigned long long)got,
-	      (unsigned long long)count->want);
+	CHECK(got == count->want, "the counter says %llu, expected %llu", (unsigned long long)got, (unsigned long long)count->want);
 }
 
 void counter_is(struct pair *p, enum bind_to which, uint64_t want)

@@ -23,7 +23,7 @@ bool region_events(struct pair *p);
 
 /* Both counters there, opened and closed; return value of the second close. */
 void counters_open(struct pair *p);
-int  counter_close(struct pair *p, enum bind_to which);
+int counter_close(struct pair *p, enum bind_to which);
 /* Waits until the counter has come to `want`, and checks that it is not beyond. */
 void counter_is(struct pair *p, enum bind_to which, uint64_t want);
 

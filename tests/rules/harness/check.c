@@ -59,9 +59,8 @@ void check_rc(const char *file, int line, const char *call, ssize_t got, ssize_t
 {
 	if (got == want)
 		return;
-	check_fail(file, line, "%s returned %zd (%s), expected %zd (%s)", call, got,
-		   got < 0 ? fi_strerror((int)-got) : "no error", want,
-		   want < 0 ? fi_strerror((int)-want) : "no error");
+	check_fail(file, line, "%s returned %zd (%s), expected %zd (%s)", call, got, got < 0 ? fi_strerror((int)-got) : "no error",
+		   want, want < 0 ? fi_strerror((int)-want) : "no error");
 }
 
 void check_refused(const char *file, int line, const char *call, ssize_t got)
@@ -87,7 +86,6 @@ struct deadline deadline_start(void)
 
 void deadline_check(const struct deadline *deadline, const char *what)
 {
-	CHECK(check_now_ms() < deadline->end_ms, "%s did not come within the hang guard of %d s", what,
-	      CHECK_GUARD_MS / 1000);
+	CHECK(check_now_ms() < deadline->end_ms, "%s did not come within the hang guard of %d s", what, CHECK_GUARD_MS / 1000);
 	sched_yield();
 }

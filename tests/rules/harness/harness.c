@@ -257,8 +257,7 @@ void remote_verify(struct pair *p, struct remote *r)
 	if (!differs)
 		return;
 	CHECK(false, "the region of %zu B at the target holds 0x%02x at %zd, expected 0x%02x%s", r->len[0], seen,
-	      (ssize_t)(differs - r->image) - REGION_GUARD, *differs,
-	      differs - r->image < REGION_GUARD ? " (guard bytes)" : "");
+	      (ssize_t)(differs - r->image) - REGION_GUARD, *differs, differs - r->image < REGION_GUARD ? " (guard bytes)" : "");
 }
 
 uint64_t remote_addr(const struct remote *r, uint64_t off)
@@ -340,10 +339,9 @@ static const char *dir_name(enum rma_dir dir)
 
 static void check_success(const struct outcome *out, enum rma_dir dir, uint64_t addr, size_t len)
 {
-	CHECK(!out->rc, "posting a %s of %zu B returned %zd (%s)", dir_name(dir), len, out->rc,
-	      fi_strerror((int)-out->rc));
-	CHECK(!out->err, "a good %s of %zu B at 0x%llx failed: err %d, %s", dir_name(dir), len,
-	      (unsigned long long)addr, out->err, out->text);
+	CHECK(!out->rc, "posting a %s of %zu B returned %zd (%s)", dir_name(dir), len, out->rc, fi_strerror((int)-out->rc));
+	CHECK(!out->err, "a good %s of %zu B at 0x%llx failed: err %d, %s", dir_name(dir), len, (unsigned long long)addr, out->err,
+	      out->text);
 }
 
 void ok_write_at(struct pair *p, struct remote *r, uint64_t addr, uint64_t off, size_t len)
@@ -369,13 +367,12 @@ void ok_read_at(struct pair *p, struct remote *r, uint64_t addr, uint64_t off, s
 
 	CHECK(len <= PAIR_LOCAL_LEN, "%zu B do not fit the local buffer", len);
 	for (i = 0; i < len; i++)
-		local[i] = (uint8_t)~*image_at(r, off + i);
+		local[i] = (uint8_t) ~*image_at(r, off + i);
 	out = pair_try(p, RMA_READ, addr, r->key, len);
 	check_success(&out, RMA_READ, addr, len);
 	for (i = 0; i < len; i++)
-		CHECK(local[i] == *image_at(r, off + i),
-		      "a read of %zu B at 0x%llx brought 0x%02x at %zu, expected 0x%02x", len, (unsigned long long)addr,
-		      local[i], i, *image_at(r, off + i));
+		CHECK(local[i] == *image_at(r, off + i), "a read of %zu B at 0x%llx brought 0x%02x at %zu, expected 0x%02x", len,
+		      (unsigned long long)addr, local[i], i, *image_at(r, off + i));
 	remote_verify(p, r);
 }
 
@@ -407,13 +404,12 @@ void check_denied(const struct pair *p, const struct outcome *out, const char *w
 {
 	if (out->rc && peer_has(&p->peer, FI_MR_RAW))
 		return; /* a key that is not mapped is refused at the post (S53) */
-	CHECK(!out->rc, "posting %s returned %zd (%s), expected an error completion", what, out->rc,
-	      fi_strerror((int)-out->rc));
+	CHECK(!out->rc, "posting %s returned %zd (%s), expected an error completion", what, out->rc, fi_strerror((int)-out->rc));
 	CHECK(out->err, "%s succeeded, expected a refusal (%s)", what, rules);
 	if (!peer_is_emu())
 		return;
-	CHECK(out->err == FI_EACCES || out->err == FI_EFAULT, "refused with err %d (%s): %s", out->err,
-	      fi_strerror(out->err), out->text);
+	CHECK(out->err == FI_EACCES || out->err == FI_EFAULT, "refused with err %d (%s): %s", out->err, fi_strerror(out->err),
+	      out->text);
 	CHECK(out->prov_errno, "refused without a prov_errno: %s", out->text);
 	CHECK(cites(out->text, rules), "the refusal does not cite %s: %s", rules, out->text);
 }
@@ -424,8 +420,8 @@ struct outcome deny_quick(struct pair *p, enum rma_dir dir, uint64_t addr, uint6
 
 	char what[96];
 
-	snprintf(what, sizeof(what), "a %s of %zu B at 0x%llx with key 0x%llx", dir_name(dir), len,
-		 (unsigned long long)addr, (unsigned long long)key);
+	snprintf(what, sizeof(what), "a %s of %zu B at 0x%llx with key 0x%llx", dir_name(dir), len, (unsigned long long)addr,
+		 (unsigned long long)key);
 	check_denied(p, &out, what, rules);
 	return out;
 }

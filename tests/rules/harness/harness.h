@@ -21,14 +21,14 @@
 enum { PAIR_REMOTES_MAX = 16, PAIR_LEARNED_MAX = 1024, PAIR_LOCAL_LEN = 1 << 16, PAGE = 4096 };
 
 #define FI_MR_BASIC_BITS (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
-#define WITH_EVENTS      (FI_MSG | FI_RMA | FI_RMA_EVENT)
-#define ALL_LOCAL        (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
-#define ALL_REMOTE       (FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define WITH_EVENTS (FI_MSG | FI_RMA | FI_RMA_EVENT)
+#define ALL_LOCAL (FI_SEND | FI_RECV | FI_READ | FI_WRITE)
+#define ALL_REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
 
 /* A region of the target as the initiator knows it. */
 struct remote {
-	int slot; /* the target's number for it */
-	uint64_t key;  /* as this side names it: under FI_MR_RAW a mapped one */
+	int slot;                       /* the target's number for it */
+	uint64_t key;                   /* as this side names it: under FI_MR_RAW a mapped one */
 	uint64_t base[REGION_SEGS_MAX]; /* the address of each segment's first byte, as RMA must name it */
 	uint64_t va[REGION_SEGS_MAX];
 	size_t len[REGION_SEGS_MAX];
@@ -46,8 +46,8 @@ struct pair {
 	void *desc;          /* of local, where FI_MR_LOCAL asks for one; else NULL */
 	uint64_t level;      /* 0 or FI_DELIVERY_COMPLETE */
 	struct remote *remotes[PAIR_REMOTES_MAX];
-	struct remote *control; /* for LIVE */
-	uint32_t seed;          /* of the next bytes written */
+	struct remote *control;             /* for LIVE */
+	uint32_t seed;                      /* of the next bytes written */
 	uint64_t learned[PAIR_LEARNED_MAX]; /* keys mapped, until the pair closes */
 	size_t learned_count;
 };
@@ -74,18 +74,18 @@ struct pair {
 #ifdef CRITERION_H_
 #define LONE_TEST(suite, name) Test(suite, name)
 #else
-#define LONE_TEST(suite, name)      \
-	static void name(void);     \
-	RULE_TEST(name, name)       \
+#define LONE_TEST(suite, name)  \
+	static void name(void); \
+	RULE_TEST(name, name)   \
 	static void name(void)
 #endif
 
 /* Leaves a PAIR_TEST's or PEER_TEST's body in a mode in which the rule has no meaning; printf style. If that is every
  * mode, the test is not applicable. */
-#define NOT_IN_THIS_MODE(...)            \
-	do {                             \
-		mode_skip(__VA_ARGS__);  \
-		return;                  \
+#define NOT_IN_THIS_MODE(...)           \
+	do {                            \
+		mode_skip(__VA_ARGS__); \
+		return;                 \
 	} while (0)
 void mode_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -127,12 +127,12 @@ void remote_image_set(struct remote *r, uint64_t off, const void *bytes, size_t 
 void all_verify(struct pair *p);
 
 /* A call that must be refused: by emu with this errno, where the pages name none by others with any. */
-#define CHECK_REFUSED_AS(want, call)         \
-	do {                                 \
-		if (peer_is_emu())           \
+#define CHECK_REFUSED_AS(want, call)          \
+	do {                                  \
+		if (peer_is_emu())            \
 			CHECK_RC(want, call); \
-		else                         \
-			CHECK_REFUSED(call); \
+		else                          \
+			CHECK_REFUSED(call);  \
 	} while (0)
 
 /* How one operation ended. */
@@ -143,8 +143,7 @@ struct outcome {
 };
 
 /* Posts one operation on bytes of the local buffer. */
-ssize_t pair_post(struct pair *p, enum rma_dir dir, void *local, size_t len, uint64_t addr, uint64_t key,
-		  struct op *op);
+ssize_t pair_post(struct pair *p, enum rma_dir dir, void *local, size_t len, uint64_t addr, uint64_t key, struct op *op);
 /* Posts one operation from the local buffer's start and waits for its end; changes no image. */
 struct outcome pair_try(struct pair *p, enum rma_dir dir, uint64_t addr, uint64_t key, size_t len);
 

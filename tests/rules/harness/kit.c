@@ -22,20 +22,22 @@ struct options {
 
 static void usage(FILE *out)
 {
-	fprintf(out, "usage: emu_rules [-p PROVIDER] [-r RULE] [--api VERSION] [--json | --tap] [OPTION...]\n"
-		     "Tests whether a libfabric provider keeps the rules of memory regions, fi_mr(3).\n\n"
-		     "  -p, --provider NAME  provider to test (FI_PROVIDER, or emu)\n"
-		     "  -r, --rule S65       only the tests of this rule\n"
-		     "  -g, --group NAME     only the tests of this group; --list names them\n"
-		     "  -m, --match TEXT     only tests whose name holds TEXT\n"
-		     "      --api VERSION    API version to ask for: 1.8, 1.17, 2.1 (the running library's)\n"
-		     "      --mode BITS      offer these mr_mode bits alone: local,virt_addr,...,all,none\n"
-		     "      --timeout N      seconds until a test is taken to hang (%d)\n"
-		     "      --json           one JSON object in the place of the table\n"
-		     "      --tap            one line a test: ok, not ok, skip\n"
-		     "  -l, --list           list rules and tests, and stop\n\n"
-		     "Each test runs in processes of its own, so a provider that crashes or hangs fails that test only.\n"
-		     "Exit status: 0 if no test failed, 1 if one did, 2 if the tests could not be run.\n", SECONDS);
+	fprintf(out,
+		"usage: emu_rules [-p PROVIDER] [-r RULE] [--api VERSION] [--json | --tap] [OPTION...]\n"
+		"Tests whether a libfabric provider keeps the rules of memory regions, fi_mr(3).\n\n"
+		"  -p, --provider NAME  provider to test (FI_PROVIDER, or emu)\n"
+		"  -r, --rule S65       only the tests of this rule\n"
+		"  -g, --group NAME     only the tests of this group; --list names them\n"
+		"  -m, --match TEXT     only tests whose name holds TEXT\n"
+		"      --api VERSION    API version to ask for: 1.8, 1.17, 2.1 (the running library's)\n"
+		"      --mode BITS      offer these mr_mode bits alone: local,virt_addr,...,all,none\n"
+		"      --timeout N      seconds until a test is taken to hang (%d)\n"
+		"      --json           one JSON object in the place of the table\n"
+		"      --tap            one line a test: ok, not ok, skip\n"
+		"  -l, --list           list rules and tests, and stop\n\n"
+		"Each test runs in processes of its own, so a provider that crashes or hangs fails that test only.\n"
+		"Exit status: 0 if no test failed, 1 if one did, 2 if the tests could not be run.\n",
+		SECONDS);
 }
 
 static uint32_t read_api(const char *text)
@@ -46,8 +48,7 @@ static uint32_t read_api(const char *text)
 	if (sscanf(text, "%u.%u%c", &major, &minor, &rest) != 2 || !major)
 		errx(2, "--api %s: not a version like 1.17", text);
 	if (FI_VERSION_LT(fi_version(), FI_VERSION(major, minor)))
-		errx(2, "--api %s: the libfabric that runs is %u.%u", text, FI_MAJOR(fi_version()),
-		     FI_MINOR(fi_version()));
+		errx(2, "--api %s: the libfabric that runs is %u.%u", text, FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
 	return FI_VERSION(major, minor);
 }
 
@@ -57,13 +58,20 @@ static uint64_t mode_bit(const char *name)
 		const char *name;
 		uint64_t bits;
 	} known[] = {
-		{ "none", 0 }, { "local", FI_MR_LOCAL }, { "raw", FI_MR_RAW }, { "virt_addr", FI_MR_VIRT_ADDR },
-		{ "allocated", FI_MR_ALLOCATED }, { "prov_key", FI_MR_PROV_KEY },
-		{ "mmu_notify", FI_MR_MMU_NOTIFY }, { "rma_event", FI_MR_RMA_EVENT },
-		{ "endpoint", FI_MR_ENDPOINT }, { "hmem", FI_MR_HMEM }, { "collective", FI_MR_COLLECTIVE },
+		{ "none", 0 },
+		{ "local", FI_MR_LOCAL },
+		{ "raw", FI_MR_RAW },
+		{ "virt_addr", FI_MR_VIRT_ADDR },
+		{ "allocated", FI_MR_ALLOCATED },
+		{ "prov_key", FI_MR_PROV_KEY },
+		{ "mmu_notify", FI_MR_MMU_NOTIFY },
+		{ "rma_event", FI_MR_RMA_EVENT },
+		{ "endpoint", FI_MR_ENDPOINT },
+		{ "hmem", FI_MR_HMEM },
+		{ "collective", FI_MR_COLLECTIVE },
 		{ "basic", FI_MR_BASIC_BITS },
-		{ "all", FI_MR_LOCAL | FI_MR_RAW | FI_MR_BASIC_BITS | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT |
-				 FI_MR_ENDPOINT | FI_MR_HMEM | FI_MR_COLLECTIVE },
+		{ "all", FI_MR_LOCAL | FI_MR_RAW | FI_MR_BASIC_BITS | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT | FI_MR_ENDPOINT |
+				 FI_MR_HMEM | FI_MR_COLLECTIVE },
 	};
 	size_t i;
 
@@ -93,34 +101,66 @@ static unsigned read_number(const char *what, const char *text, unsigned max)
 	return (unsigned)n;
 }
 
+enum { API = 256, MODE, TIMEOUT, JSON, TAP };
+static const struct option longs[] = {
+	{ "provider", required_argument, NULL, 'p' },
+	{ "rule", required_argument, NULL, 'r' },
+	{ "group", required_argument, NULL, 'g' },
+	{ "match", required_argument, NULL, 'm' },
+	{ "list", no_argument, NULL, 'l' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "api", required_argument, NULL, API },
+	{ "mode", required_argument, NULL, MODE },
+	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "json", no_argument, NULL, JSON },
+	{ "tap", no_argument, NULL, TAP },
+	{ NULL, 0, NULL, 0 },
+};
+
 static struct options read_options(int argc, char **argv)
 {
-	enum { API = 256, MODE, TIMEOUT, JSON, TAP };
-	static const struct option longs[] = {
-		{ "provider", required_argument, NULL, 'p' }, { "rule", required_argument, NULL, 'r' },
-		{ "group", required_argument, NULL, 'g' }, { "match", required_argument, NULL, 'm' },
-		{ "list", no_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
-		{ "api", required_argument, NULL, API }, { "mode", required_argument, NULL, MODE },
-		{ "timeout", required_argument, NULL, TIMEOUT }, { "json", no_argument, NULL, JSON },
-		{ "tap", no_argument, NULL, TAP }, { NULL, 0, NULL, 0 },
-	};
 	struct options o = { .seconds = SECONDS };
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "p:r:g:m:lh", longs, NULL)) != -1) {
 		switch (opt) {
-		case 'p': o.provider = optarg; break;
-		case 'r': o.rule = read_number("--rule", optarg + (*optarg == 'S'), RULES); break;
-		case 'g': o.group = optarg; break;
-		case 'm': o.match = optarg; break;
-		case 'l': o.list = true; break;
-		case API: o.api = read_api(optarg); break;
-		case MODE: mode_only = read_mode(optarg); mode_chosen = true; break;
-		case TIMEOUT: o.seconds = read_number("--timeout", optarg, 86400); break;
-		case JSON: o.form = REPORT_JSON; break;
-		case TAP: o.form = REPORT_TAP; break;
-		case 'h': usage(stdout); exit(0);
-		default: usage(stderr); exit(2);
+		case 'p':
+			o.provider = optarg;
+			break;
+		case 'r':
+			o.rule = read_number("--rule", optarg + (*optarg == 'S'), RULES);
+			break;
+		case 'g':
+			o.group = optarg;
+			break;
+		case 'm':
+			o.match = optarg;
+			break;
+		case 'l':
+			o.list = true;
+			break;
+		case API:
+			o.api = read_api(optarg);
+			break;
+		case MODE:
+			mode_only = read_mode(optarg);
+			mode_chosen = true;
+			break;
+		case TIMEOUT:
+			o.seconds = read_number("--timeout", optarg, 86400);
+			break;
+		case JSON:
+			o.form = REPORT_JSON;
+			break;
+		case TAP:
+			o.form = REPORT_TAP;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			usage(stderr);
+			exit(2);
 		}
 	}
 	if (optind != argc) {
@@ -187,7 +227,7 @@ int main(int argc, char **argv)
 	}
 	if (o.provider)
 		setenv("EMU_TEST_PROVIDER", o.provider, 1);
-	setenv("FI_PROVIDER", peer_provider(), 1);	/* nothing else need be loaded */
+	setenv("FI_PROVIDER", peer_provider(), 1); /* nothing else need be loaded */
 	peer_set_api(o.api);
 	return run(&o) ? 1 : 0;
 }

@@ -11,12 +11,17 @@
 #include "tests/rules/harness/rule_table.h"
 
 static const char *const outcome_words[OUTCOMES] = {
-	[OUTCOME_PASS] = "pass", [OUTCOME_PERMITTED] = "refused as permitted", [OUTCOME_FAIL] = "FAIL",
+	[OUTCOME_PASS] = "pass",
+	[OUTCOME_PERMITTED] = "refused as permitted",
+	[OUTCOME_FAIL] = "FAIL",
 	[OUTCOME_NOT_APPLICABLE] = "not applicable",
 };
 /* The result in a test runner's terms: a refusal that is permitted is one more way to keep the rule. */
 static const char *const tap_words[OUTCOMES] = {
-	[OUTCOME_PASS] = "ok", [OUTCOME_PERMITTED] = "ok", [OUTCOME_FAIL] = "not ok", [OUTCOME_NOT_APPLICABLE] = "skip",
+	[OUTCOME_PASS] = "ok",
+	[OUTCOME_PERMITTED] = "ok",
+	[OUTCOME_FAIL] = "not ok",
+	[OUTCOME_NOT_APPLICABLE] = "skip",
 };
 
 static enum report_form form;
@@ -43,8 +48,7 @@ void report_begin(enum report_form wanted, const struct report_head *head)
 		return;
 	json = cJSON_CreateObject();
 	if (!json || !cJSON_AddStringToObject(json, "provider", head->provider) ||
-	    !cJSON_AddStringToObject(json, "api", head->api) ||
-	    !cJSON_AddStringToObject(json, "libfabric", head->library) ||
+	    !cJSON_AddStringToObject(json, "api", head->api) || !cJSON_AddStringToObject(json, "libfabric", head->library) ||
 	    !(json_tests = cJSON_AddArrayToObject(json, "tests")))
 		errx(2, "no memory for the report");
 }
@@ -59,8 +63,8 @@ static void print_row(const struct rule_test *test, const struct kit_outcome *ou
 		printf("%s%s\n", printed ? "\n" : "", rule_title(rule));
 	printed = rule;
 	rules_of(test, rules, sizeof(rules));
-	printf("  %-12s %-58s %s%s%s\n", rules, rule_test_title(test), outcome_words[outcome->kind],
-	       *outcome->text ? ": " : "", outcome->text);
+	printf("  %-12s %-58s %s%s%s\n", rules, rule_test_title(test), outcome_words[outcome->kind], *outcome->text ? ": " : "",
+	       outcome->text);
 	fflush(stdout);
 }
 
@@ -91,8 +95,8 @@ static void add_json(const struct rule_test *test, const struct kit_outcome *out
 	}
 	good = good && cJSON_AddStringToObject(row, "test", rule_test_title(test)) &&
 	       cJSON_AddStringToObject(row, "outcome", outcome_words[outcome->kind]) &&
-	       cJSON_AddStringToObject(row, "why", outcome->text) &&
-	       cJSON_AddNumberToObject(row, "ms", outcome->ms) && cJSON_AddItemToArray(json_tests, row);
+	       cJSON_AddStringToObject(row, "why", outcome->text) && cJSON_AddNumberToObject(row, "ms", outcome->ms) &&
+	       cJSON_AddItemToArray(json_tests, row);
 	if (!good)
 		errx(2, "no memory for the report");
 }

@@ -8,7 +8,7 @@
 enum report_form { REPORT_TABLE, REPORT_TAP, REPORT_JSON };
 
 struct report_head {
-	const char *provider, *api, *library;	/* what ran, with which libfabric */
+	const char *provider, *api, *library; /* what ran, with which libfabric */
 };
 
 void report_begin(enum report_form form, const struct report_head *head);

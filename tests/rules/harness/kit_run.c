@@ -16,7 +16,7 @@
 #include "tests/rules/harness/check.h"
 
 enum {
-	TOLD = 1,	/* exit status of a child that has told why */
+	TOLD = 1, /* exit status of a child that has told why */
 	LOOK_MS = 10,
 };
 
@@ -25,7 +25,8 @@ static int tell_fd = -1;
 /* In the child: the last thing it does. The target's processes die with it. */
 static void tell(enum check_end end, const char *text)
 {
-	static const char kinds[] = { [CHECK_FAILED] = OUTCOME_FAIL, [CHECK_PERMITTED] = OUTCOME_PERMITTED,
+	static const char kinds[] = { [CHECK_FAILED] = OUTCOME_FAIL,
+				      [CHECK_PERMITTED] = OUTCOME_PERMITTED,
 				      [CHECK_NOT_APPLICABLE] = OUTCOME_NOT_APPLICABLE };
 
 	if (write(tell_fd, &kinds[end], 1) != 1 || write(tell_fd, text, strlen(text)) < 0)
@@ -52,7 +53,7 @@ static void child(const struct rule_test *test, int fd, pid_t kit)
 	check_report = tell;
 	crash_by_signal();
 	test->run();
-	exit(0);	/* with the provider's cleanup: a crash there counts, too */
+	exit(0); /* with the provider's cleanup: a crash there counts, too */
 }
 
 /* Reads the child's report until the child has ended: a process that it left behind may hold the pipe open for longer. False: the
@@ -73,7 +74,7 @@ static bool attend(pid_t pid, int fd, uint64_t end_ms, char *told, size_t size, 
 			have += n > 0 ? (size_t)n : 0;
 		}
 		if (n == 0)
-			in.events = 0;	/* nobody holds the other end any more: only the child's end is awaited */
+			in.events = 0; /* nobody holds the other end any more: only the child's end is awaited */
 	}
 	told[have] = '\0';
 	return ended;

@@ -7,8 +7,8 @@
 
 enum outcome_kind {
 	OUTCOME_PASS,
-	OUTCOME_PERMITTED,	/* the provider refuses, and the rule allows that */
-	OUTCOME_FAIL,		/* a check failed, or a crash, a hang, an early exit */
+	OUTCOME_PERMITTED, /* the provider refuses, and the rule allows that */
+	OUTCOME_FAIL,      /* a check failed, or a crash, a hang, an early exit */
 	OUTCOME_NOT_APPLICABLE,
 	OUTCOMES
 };
@@ -16,7 +16,7 @@ enum outcome_kind {
 struct kit_outcome {
 	enum outcome_kind kind;
 	unsigned ms;
-	char text[2560];	/* why; empty for a pass */
+	char text[2560]; /* why; empty for a pass */
 };
 
 /* Runs it, up to `seconds`, then kills all that it started. */

@@ -36,8 +36,9 @@ static void step_open_pages(const void *arg, void *reply)
 	const size_t *there = arg;
 	struct opened *told = reply;
 	struct iovec iov = { .iov_len = MAPPED_LEN };
-	struct mr_args args = { .attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE,
-					  .requested_key = region_fresh_key(&target_peer) } };
+	struct mr_args args = {
+		.attr = { .mr_iov = &iov, .iov_count = 1, .access = ALL_REMOTE, .requested_key = region_fresh_key(&target_peer) }
+	};
 
 	pages = mmap(NULL, MAPPED_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(pages != MAP_FAILED, "mmap failed");
@@ -89,8 +90,7 @@ static void step_drop(const void *arg, void *reply)
 
 	(void)reply;
 	/* Keeps the place, so that nothing else comes to stand there. */
-	CHECK(mmap(at, span->count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at,
-	      "mmap failed");
+	CHECK(mmap(at, span->count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at, "mmap failed");
 }
 
 static void step_refresh(const void *arg, void *reply)

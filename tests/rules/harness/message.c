@@ -48,8 +48,7 @@ static void step_expect(const void *arg, void *reply)
 	CHECK(!posted.err, "a receive failed: err %d, %s", posted.err, target_peer.text);
 	CHECK(posted.len == expected->len, "a message of %zu B came, %zu B expected", posted.len, expected->len);
 	pattern_fill(want, expected->len, expected->seed);
-	CHECK(!memcmp(want, buffer.iov[0].iov_base, expected->len), "a message of %zu B came with other bytes",
-	      expected->len);
+	CHECK(!memcmp(want, buffer.iov[0].iov_base, expected->len), "a message of %zu B came with other bytes", expected->len);
 }
 
 static void step_send(const void *arg, void *reply)

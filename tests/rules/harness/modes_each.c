@@ -21,8 +21,7 @@ static const struct offer {
 	{ FI_MR_MMU_NOTIFY | FI_MR_ALLOCATED, 0 },
 	{ FI_MR_ENDPOINT, 0 },
 	{ FI_MR_RMA_EVENT, WITH_EVENTS },
-	{ FI_MR_LOCAL | FI_MR_RAW | FI_MR_BASIC_BITS | FI_MR_ENDPOINT | FI_MR_RMA_EVENT | FI_MR_MMU_NOTIFY,
-	  WITH_EVENTS },
+	{ FI_MR_LOCAL | FI_MR_RAW | FI_MR_BASIC_BITS | FI_MR_ENDPOINT | FI_MR_RMA_EVENT | FI_MR_MMU_NOTIFY, WITH_EVENTS },
 };
 enum { OFFERS = sizeof(offers) / sizeof(*offers) };
 
@@ -48,14 +47,10 @@ static void label_mode(const struct peer *peer, const char *more)
 		uint64_t bit;
 		const char *name;
 	} names[] = {
-		{ FI_MR_LOCAL, "LOCAL" },
-		{ FI_MR_RAW, "RAW" },
-		{ FI_MR_VIRT_ADDR, "VIRT_ADDR" },
-		{ FI_MR_ALLOCATED, "ALLOCATED" },
-		{ FI_MR_PROV_KEY, "PROV_KEY" },
-		{ FI_MR_MMU_NOTIFY, "MMU_NOTIFY" },
-		{ FI_MR_ENDPOINT, "ENDPOINT" },
-		{ FI_MR_RMA_EVENT, "RMA_EVENT" },
+		{ FI_MR_LOCAL, "LOCAL" },         { FI_MR_RAW, "RAW" },
+		{ FI_MR_VIRT_ADDR, "VIRT_ADDR" }, { FI_MR_ALLOCATED, "ALLOCATED" },
+		{ FI_MR_PROV_KEY, "PROV_KEY" },   { FI_MR_MMU_NOTIFY, "MMU_NOTIFY" },
+		{ FI_MR_ENDPOINT, "ENDPOINT" },   { FI_MR_RMA_EVENT, "RMA_EVENT" },
 	};
 	uint64_t mode = (uint64_t)peer->info->domain_attr->mr_mode;
 	char text[128] = "";

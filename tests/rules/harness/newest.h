@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #define NEWEST_MR_DMABUF (1ULL << 40) /* 1.20 */
-#define NEWEST_MR_HMEM   (1 << 10)    /* 1.9 */
+#define NEWEST_MR_HMEM (1 << 10)      /* 1.9 */
 
-#define NEWEST_AV_AUTH_KEY SIZE_MAX /* 1.20 */
-#define NEWEST_AUTH_KEY    (1ULL << 57) /* 1.20 */
+#define NEWEST_AV_AUTH_KEY SIZE_MAX  /* 1.20 */
+#define NEWEST_AUTH_KEY (1ULL << 57) /* 1.20 */
 
 /* struct fi_mr_auth_key of 1.20. */
 struct newest_mr_auth_key {
@@ -52,8 +52,8 @@ struct newest_attr {
 	uint8_t *auth_key;
 	uint32_t iface;
 	uint64_t device;
-	void *hmem_data;  /* 1.19 */
-	size_t page_size; /* 1.22 */
+	void *hmem_data;        /* 1.19 */
+	size_t page_size;       /* 1.22 */
 	struct fid_mr *base_mr; /* 2.0 */
 	size_t sub_mr_cnt;
 	uint8_t newer[64];

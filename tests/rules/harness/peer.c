@@ -118,9 +118,7 @@ int peer_getinfo(const struct peer_want *want, struct fi_info **info)
 
 static void open_queues(struct peer *peer)
 {
-	struct fi_cq_attr cq = { .size = peer->want.cq_size,
-				 .format = FI_CQ_FORMAT_TAGGED,
-				 .wait_obj = peer->want.wait };
+	struct fi_cq_attr cq = { .size = peer->want.cq_size, .format = FI_CQ_FORMAT_TAGGED, .wait_obj = peer->want.wait };
 	struct fi_cntr_attr cntr = { .events = FI_CNTR_EVENTS_COMP, .wait_obj = peer->want.wait };
 	struct fi_eq_attr eq = { .wait_obj = FI_WAIT_NONE };
 

@@ -44,7 +44,7 @@ struct peer_want {
 	char auth[AUTH_TEXT_MAX];    /* the domain's authorization key; "": none */
 	bool av_auth;                /* FI_AV_AUTH_KEY: `auth` goes into the AV */
 	char ep_auth[AUTH_TEXT_MAX]; /* the endpoint's */
-	bool counters; /* bind one counter for what it posts and one for what it receives */
+	bool counters;               /* bind one counter for what it posts and one for what it receives */
 };
 
 /* One posted operation; its address is the operation's context. */
@@ -67,7 +67,7 @@ struct peer {
 	struct fid_cq *cq;
 	struct fid_cntr *tx_cntr, *rx_cntr;
 	struct fid_ep *ep;
-	bool tagged; /* messages are sent and received with PEER_TAG */
+	bool tagged;                                /* messages are sent and received with PEER_TAG */
 	uint64_t remote_data[PEER_REMOTE_DATA_MAX]; /* of peers' writes with data, in the order of arrival, then round
 						       again */
 	size_t remote_data_count;

@@ -10,18 +10,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags,
-		struct fid_mr **mr)
+int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags, struct fid_mr **mr)
 {
 	const struct fi_mr_attr *a = &args->attr;
 
 	switch (call) {
 	case REG_PLAIN:
-		return fi_mr_reg(domain, a->mr_iov[0].iov_base, a->mr_iov[0].iov_len, a->access, a->offset,
-				 a->requested_key, flags, mr, a->context);
+		return fi_mr_reg(domain, a->mr_iov[0].iov_base, a->mr_iov[0].iov_len, a->access, a->offset, a->requested_key, flags,
+				 mr, a->context);
 	case REG_VEC:
-		return fi_mr_regv(domain, a->mr_iov, a->iov_count, a->access, a->offset, a->requested_key, flags, mr,
-				  a->context);
+		return fi_mr_regv(domain, a->mr_iov, a->iov_count, a->access, a->offset, a->requested_key, flags, mr, a->context);
 	default:
 		return fi_mr_regattr(domain, a, flags, mr);
 	}

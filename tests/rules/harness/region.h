@@ -24,8 +24,7 @@ struct mr_args {
 };
 
 /* One registration by any of the three calls; REG_PLAIN takes iov[0] alone. */
-int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags,
-		struct fid_mr **mr);
+int mr_register(struct fid_domain *domain, enum reg_call call, const struct mr_args *args, uint64_t flags, struct fid_mr **mr);
 
 /* Describes a region. Plain bytes: may go to a target. Segments lie one after the other with REGION_GUARD between
  * them. */
@@ -38,7 +37,7 @@ struct region_want {
 	enum reg_call call;
 	uint64_t flags;
 	char auth[AUTH_TEXT_MAX]; /* authorization key, for REG_ATTR; "": the domain's */
-	bool by_hand; /* binding and enabling, where mr_mode asks for them, are left to the test */
+	bool by_hand;             /* binding and enabling, where mr_mode asks for them, are left to the test */
 };
 
 struct region {

@@ -4,12 +4,12 @@
 #define TESTS_RULES_RULE_TABLE_H
 
 enum rule_class {
-	RULE_PROVIDER,	/* the provider owes it */
-	RULE_IMPLIED,	/* the provider owes it by implication */
-	RULE_PROGRAM,	/* the program owes it; a strict provider may say so */
-	RULE_OPEN,	/* a permission or hint: only a third way is wrong */
-	RULE_OLD,	/* for old programs */
-	RULE_KERNEL,	/* of the kernel's page alone */
+	RULE_PROVIDER, /* the provider owes it */
+	RULE_IMPLIED,  /* the provider owes it by implication */
+	RULE_PROGRAM,  /* the program owes it; a strict provider may say so */
+	RULE_OPEN,     /* a permission or hint: only a third way is wrong */
+	RULE_OLD,      /* for old programs */
+	RULE_KERNEL,   /* of the kernel's page alone */
 };
 
 struct rule {
@@ -18,7 +18,7 @@ struct rule {
 };
 
 enum { RULES = 197 };
-extern const struct rule rule_table[RULES + 1];	/* by number, from 1 */
+extern const struct rule rule_table[RULES + 1]; /* by number, from 1 */
 
 /* "S35  A key in use is refused"; good until the next call. */
 const char *rule_title(unsigned number);

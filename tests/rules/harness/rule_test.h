@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 struct rule_test {
-	const char *name;	/* "S35_a_key_in_use_is_refused": the rules come first */
+	const char *name; /* "S35_a_key_in_use_is_refused": the rules come first */
 	const char *file;
 	void (*run)(void);
 	struct rule_test *next;
 };
 
 void rule_test_add(struct rule_test *test);
-extern struct rule_test *rule_tests;	/* in the order of their names, once rule_tests_sort() was called */
+extern struct rule_test *rule_tests; /* in the order of their names, once rule_tests_sort() was called */
 void rule_tests_sort(void);
 
 /* The group is the source file's name without its folder and ending. */
@@ -25,11 +25,11 @@ bool rule_test_cites(const struct rule_test *test, unsigned rule);
 /* The name without its rules. */
 const char *rule_test_title(const struct rule_test *test);
 
-#define RULE_TEST(name, run) \
+#define RULE_TEST(name, run)                                                  \
 	static struct rule_test name##_test = { #name, __FILE__, run, NULL }; \
-	__attribute__((constructor)) static void name##_add(void) \
-	{ \
-		rule_test_add(&name##_test); \
+	__attribute__((constructor)) static void name##_add(void)             \
+	{                                                                     \
+		rule_test_add(&name##_test);                                  \
 	}
 
 #endif

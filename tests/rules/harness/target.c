@@ -158,8 +158,7 @@ void target_stop(struct target *target)
 
 	close(target->fd);
 	CHECK(waitpid(target->pid, &status, 0) == target->pid, "waitpid: %s", strerror(errno));
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the target process ended with wait status 0x%x",
-	      (unsigned int)status);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the target process ended with wait status 0x%x", (unsigned int)status);
 }
 
 void target_kill(struct target *target)
@@ -173,8 +172,7 @@ void target_begin(struct target *target, target_step *step, const void *arg, siz
 {
 	struct step_head head = { .step = step, .arg_len = arg_len, .reply_len = reply_len };
 
-	CHECK(arg_len <= STEP_BYTES_MAX && reply_len <= STEP_BYTES_MAX, "a step of %zu and %zu bytes", arg_len,
-	      reply_len);
+	CHECK(arg_len <= STEP_BYTES_MAX && reply_len <= STEP_BYTES_MAX, "a step of %zu and %zu bytes", arg_len, reply_len);
 	if (!put(target->fd, &head, sizeof(head)) || !put(target->fd, arg, arg_len))
 		fail_dead(target);
 }

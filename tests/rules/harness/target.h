@@ -29,8 +29,7 @@ void target_stop(struct target *target);
 void target_kill(struct target *target);
 
 /* Runs the step there and waits for its answer of exactly reply_len bytes. */
-void target_do(struct target *target, target_step *step, const void *arg, size_t arg_len, void *reply,
-	       size_t reply_len);
+void target_do(struct target *target, target_step *step, const void *arg, size_t arg_len, void *reply, size_t reply_len);
 /* The two halves of it, so that the test process can act while the step runs. */
 void target_begin(struct target *target, target_step *step, const void *arg, size_t arg_len, size_t reply_len);
 void target_end(struct target *target, void *reply, size_t reply_len);

@@ -2,8 +2,7 @@
 /* bed.c - the world that most tests begin with. */
 #include "tests/sim/harness/bed.h"
 
-void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_config *nic,
-	      const struct party_config *party)
+void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_config *nic, const struct party_config *party)
 {
 	*bed = (struct bed){ .world = world_open(world_seed(seed)) };
 	bed->model = model_open(bed->world);

@@ -14,11 +14,10 @@ struct bed {
 };
 
 enum { BED_BOTH = MR_REMOTE_READ | MR_REMOTE_WRITE };
-#define BED_LIMIT_NS (60 * SIM_SECOND)	/* of virtual time: more than any retry budget */
+#define BED_LIMIT_NS (60 * SIM_SECOND) /* of virtual time: more than any retry budget */
 
 /* The seed may be overridden by SIM_SEED. Either config may be NULL. */
-void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_config *nic,
-	      const struct party_config *party);
+void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_config *nic, const struct party_config *party);
 void bed_close(struct bed *bed);
 /* Every party with an endpoint knows all others. */
 void bed_meet(struct bed *bed);

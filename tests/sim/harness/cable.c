@@ -234,7 +234,7 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	if (fault && (!left || (world->weather.rough_efault && rnd_percent(&world->rnd, 50))))
 		return -EFAULT;
 	if (!cable->broken && (cable->end[!dir].closed || (cable->end[!dir].node && cable->end[!dir].node->dead)))
-		cable_break(cable, false);	/* no end reads it any more */
+		cable_break(cable, false); /* no end reads it any more */
 	if (!cable->planned[dir] && !world->weather.cuts_left)
 		cable->cut_at[dir] = UINT64_MAX;
 	for (int i = 0; i < count && left; i++) {
@@ -288,7 +288,7 @@ ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 		sum += piece;
 	}
 	if (fault)
-		return -EFAULT;	/* a kernel may have written the first bytes all the same */
+		return -EFAULT; /* a kernel may have written the first bytes all the same */
 	WORLD_CHECK(world, sum, "recv into no bytes");
 	pipe_skip(pipe, (uint32_t)sum);
 	return (ssize_t)sum;

@@ -20,7 +20,8 @@ static void disk_begin(void *arg, struct flush *flush)
 
 	assert(out && flush->count);
 	*out = (struct write_out){
-		.next = node->disk, .flush = flush,
+		.next = node->disk,
+		.flush = flush,
 		.due_ns = world->now_ns + rnd_below(&world->rnd, world->weather.flush_max_ns + 1),
 	};
 	node->disk = out;
@@ -54,7 +55,7 @@ bool disk_run(struct node *node)
 		finish(node, out->flush);
 		free(out);
 		did = true;
-		at = &node->disk;	/* it may have begun others */
+		at = &node->disk; /* it may have begun others */
 	}
 	return did;
 }

@@ -6,7 +6,7 @@
 
 #include "tests/sim/harness/world.h"
 
-extern const struct flush_ops disk_ops;		/* `arg` is the node */
+extern const struct flush_ops disk_ops; /* `arg` is the node */
 
 /* Ends the flushes whose time has come, as the worker thread would: without the role. True if there were any. */
 bool disk_run(struct node *node);

@@ -9,7 +9,7 @@
 #include "emu/nic/memory/guard.h"
 
 enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE, LONGEST = 1 << 20 };
-#define PATIENCE_NS (60 * SIM_SECOND)	/* more than any retry budget */
+#define PATIENCE_NS (60 * SIM_SECOND) /* more than any retry budget */
 
 static bool on_event(void *owner, const struct cm_event *event)
 {
@@ -190,8 +190,7 @@ void end_message(struct world *world, struct end *from, struct end *to, size_t l
 	static uint8_t out[LONGEST], in[LONGEST];
 	struct iovec here = { out, length }, there = { in, length };
 	struct post post = { .kind = OP_SEND, .flags = POST_COMPLETE, .iov = &here, .iov_count = 1, .cq_flags = CQ_F_SEND };
-	struct recv_post recv = { .iov = &there, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE,
-				  .cq_flags = CQ_F_RECV };
+	struct recv_post recv = { .iov = &there, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE, .cq_flags = CQ_F_RECV };
 
 	assert(length <= LONGEST);
 	rnd_fill(&world->rnd, out, length);

@@ -14,15 +14,15 @@ struct end {
 	struct node *node;
 	struct pd *pd;
 	struct cq *cq;
-	struct ep *ep;			/* NULL: closed */
+	struct ep *ep; /* NULL: closed */
 	struct sockaddr_storage name;
-	unsigned told[ENDS_KINDS];	/* by enum cm_event_kind */
-	int err;			/* of CM_REFUSED */
-	struct sockaddr_storage peer;	/* of the last CM_REQUEST */
+	unsigned told[ENDS_KINDS];    /* by enum cm_event_kind */
+	int err;                      /* of CM_REFUSED */
+	struct sockaddr_storage peer; /* of the last CM_REQUEST */
 	uint64_t request;
-	size_t length;			/* of the last event that had any data */
+	size_t length; /* of the last event that had any data */
 	uint8_t data[LIMIT_CM_DATA];
-	bool turns_away;		/* takes no request */
+	bool turns_away; /* takes no request */
 };
 
 struct ends {

@@ -10,13 +10,13 @@
 
 #include "tests/sim/harness/herd.h"
 
-enum { SECONDS_EACH = 120 };	/* a hang guard */
+enum { SECONDS_EACH = 120 }; /* a hang guard */
 
 /* One process's part of the work, told as it goes on, in memory that is shared with it. */
 struct part {
-	struct storm storm;		/* under way: storm_run() tells what there was */
-	uint64_t at;			/* its number: seed after seed, and of each every kind */
-	uint64_t storms, ops, cuts;	/* that ended well, and what they had */
+	struct storm storm;         /* under way: storm_run() tells what there was */
+	uint64_t at;                /* its number: seed after seed, and of each every kind */
+	uint64_t storms, ops, cuts; /* that ended well, and what they had */
 };
 
 static void *shared(size_t length)
@@ -184,8 +184,8 @@ bool herd_shrink(struct storm *storm)
 	status = try(first);
 	/* The drawn numbers hold nothing down. */
 	for (int i = 0; i < STORM_BOUNDS; i++)
-		storm->most[i] = first->drawn[i] > storm_least((enum storm_bound)i) ? first->drawn[i] :
-				 storm_least((enum storm_bound)i);
+		storm->most[i] = first->drawn[i] > storm_least((enum storm_bound)i) ? first->drawn[i]
+										    : storm_least((enum storm_bound)i);
 	munmap(first, sizeof(*first));
 	if (!status)
 		return false;

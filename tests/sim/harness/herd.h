@@ -9,14 +9,14 @@ enum { HERD_JOBS = 64 };
 
 struct herd {
 	uint64_t from;
-	uint64_t seeds;		/* so many from there on, */
-	uint64_t seconds;	/* or, if not zero, those that are begun in so many seconds */
-	unsigned jobs;		/* at a time, 1 to HERD_JOBS */
+	uint64_t seeds;   /* so many from there on, */
+	uint64_t seconds; /* or, if not zero, those that are begun in so many seconds */
+	unsigned jobs;    /* at a time, 1 to HERD_JOBS */
 };
 
 struct herd_count {
 	uint64_t seeds, storms, failed;
-	uint64_t ops, cuts;	/* of the storms that ended well: storm.h */
+	uint64_t ops, cuts; /* of the storms that ended well: storm.h */
 	uint64_t ns;
 };
 

@@ -18,7 +18,11 @@ static _Noreturn void intake_fail(const struct intake *intake, const char *what,
 		   intake->got ? (long long)intake->got->id : -1, what, (unsigned long long)number);
 }
 
-#define INTAKE_CHECK(intake, cond, what, number) do { if (!(cond)) intake_fail(intake, what, number); } while (0)
+#define INTAKE_CHECK(intake, cond, what, number)           \
+	do {                                               \
+		if (!(cond))                               \
+			intake_fail(intake, what, number); \
+	} while (0)
 
 static void intake_memory(struct intake *intake, size_t n)
 {
@@ -41,7 +45,11 @@ static struct intake *intake_new(struct party *party, uint64_t size, struct part
 
 	assert(intake);
 	*intake = (struct intake){
-		.owed = OWED_INTAKE, .party = party, .source = source, .index = party->intakes, .size = size,
+		.owed = OWED_INTAKE,
+		.party = party,
+		.source = source,
+		.index = party->intakes,
+		.size = size,
 	};
 	return intake;
 }
@@ -52,10 +60,14 @@ static struct intake *intake_give(struct intake *intake)
 	void *desc[LIMIT_IOV] = { [0 ... LIMIT_IOV - 1] = intake->desc };
 	struct recv_post post = {
 		.desc = desc,
-		.iov = intake->iov, .iov_count = intake->iovs, .context = intake,
+		.iov = intake->iov,
+		.iov_count = intake->iovs,
+		.context = intake,
 		.flags = POST_COMPLETE | (intake->tagged ? POST_TAGGED : 0),
-		.tag = intake->tag, .ignore = intake->ignore,
-		.source = intake->source ? party->index[intake->source->id] : AV_NONE, .cq_flags = done_flags(intake),
+		.tag = intake->tag,
+		.ignore = intake->ignore,
+		.source = intake->source ? party->index[intake->source->id] : AV_NONE,
+		.cq_flags = done_flags(intake),
 	};
 	int rc = ep_recv(party->ep, &post);
 
@@ -245,7 +257,7 @@ static void access_check(struct intake *intake, const struct cq_error *error, co
 void intake_done(struct intake *intake, const struct cq_error *error, const struct completion *c)
 {
 	access_check(intake, error, c);
-	free(intake->block);	/* the device must not touch it any more */
+	free(intake->block); /* the device must not touch it any more */
 	intake->block = NULL;
 }
 

@@ -11,7 +11,9 @@ static const char *const kind_names[] = { "send", "write", "read", "atomic" };
 static uint64_t job_flags(const struct job *job)
 {
 	static const uint64_t flags[] = {
-		[OP_SEND] = CQ_F_SEND | CQ_F_MSG, [OP_WRITE] = CQ_F_WRITE | CQ_F_RMA, [OP_READ] = CQ_F_READ | CQ_F_RMA,
+		[OP_SEND] = CQ_F_SEND | CQ_F_MSG,
+		[OP_WRITE] = CQ_F_WRITE | CQ_F_RMA,
+		[OP_READ] = CQ_F_READ | CQ_F_RMA,
 	};
 
 	if (job->flags & POST_TAGGED)
@@ -24,7 +26,10 @@ static uint64_t job_flags(const struct job *job)
 enum ep_counter job_counter(const struct job *job)
 {
 	static const enum ep_counter counters[] = {
-		[OP_SEND] = EP_CNTR_SEND, [OP_WRITE] = EP_CNTR_WRITE, [OP_READ] = EP_CNTR_READ, [OP_ATOMIC] = EP_CNTR_WRITE,
+		[OP_SEND] = EP_CNTR_SEND,
+		[OP_WRITE] = EP_CNTR_WRITE,
+		[OP_READ] = EP_CNTR_READ,
+		[OP_ATOMIC] = EP_CNTR_WRITE,
 	};
 
 	return job->result ? EP_CNTR_READ : counters[job->kind];
@@ -32,8 +37,8 @@ enum ep_counter job_counter(const struct job *job)
 
 bool job_is_told(const struct job *job, const struct completion *c)
 {
-	uint64_t done = job->kind == OP_WRITE ? CQ_F_RMA | CQ_F_REMOTE_WRITE :
-			CQ_F_ATOMIC | (job->result ? CQ_F_REMOTE_READ : CQ_F_REMOTE_WRITE);
+	uint64_t done = job->kind == OP_WRITE ? CQ_F_RMA | CQ_F_REMOTE_WRITE
+					      : CQ_F_ATOMIC | (job->result ? CQ_F_REMOTE_READ : CQ_F_REMOTE_WRITE);
 
 	return job->kind != OP_SEND && c->flags == (done | CQ_F_REMOTE_CQ_DATA);
 }
@@ -51,12 +56,16 @@ static struct world *job_world(const struct job *job)
 
 static _Noreturn void job_fail(const struct job *job, const char *what, uint64_t number)
 {
-	world_fail(job_world(job), "job %llu (%s of %llu bytes, flags %#x, party %d to %d): %s (%llu)",
-		   (unsigned long long)job->id, kind_names[job->kind], (unsigned long long)job->length, job->flags,
-		   job->from->id, job->to->id, what, (unsigned long long)number);
+	world_fail(job_world(job), "job %llu (%s of %llu bytes, flags %#x, party %d to %d): %s (%llu)", (unsigned long long)job->id,
+		   kind_names[job->kind], (unsigned long long)job->length, job->flags, job->from->id, job->to->id, what,
+		   (unsigned long long)number);
 }
 
-#define JOB_CHECK(job, cond, what, number) do { if (!(cond)) job_fail(job, what, number); } while (0)
+#define JOB_CHECK(job, cond, what, number)           \
+	do {                                         \
+		if (!(cond))                         \
+			job_fail(job, what, number); \
+	} while (0)
 
 /* Local memory in `n` pieces with red zones around each. */
 static void job_memory(struct job *job, size_t n)
@@ -87,8 +96,7 @@ static void job_load(struct job *job)
 	}
 }
 
-static struct job *job_new(struct party *from, struct party *to, enum op_kind kind, uint64_t length, uint32_t flags,
-			   size_t iovs)
+static struct job *job_new(struct party *from, struct party *to, enum op_kind kind, uint64_t length, uint32_t flags, size_t iovs)
 {
 	struct model *model = from->model;
 	struct job *job = calloc(1, sizeof(*job));
@@ -100,8 +108,14 @@ static struct job *job_new(struct party *from, struct party *to, enum op_kind ki
 		assert(model->job);
 	}
 	*job = (struct job){
-		.owed = OWED_JOB, .id = ++model->jobs, .from = from, .to = to, .kind = kind, .flags = flags,
-		.may.good = true, .length = length,
+		.owed = OWED_JOB,
+		.id = ++model->jobs,
+		.from = from,
+		.to = to,
+		.kind = kind,
+		.flags = flags,
+		.may.good = true,
+		.length = length,
 	};
 	model->job[job->id] = job;
 	job->may.wire |= model->any_may.wire;
@@ -130,8 +144,8 @@ void job_tag(struct job *job, uint64_t tag)
 }
 
 /* A job that has claimed one range of the region, with what may come of that. */
-static struct job *job_ranged(struct party *from, struct region *region, enum op_kind kind, uint64_t offset,
-			      uint64_t length, uint32_t flags, size_t iovs)
+static struct job *job_ranged(struct party *from, struct region *region, enum op_kind kind, uint64_t offset, uint64_t length,
+			      uint32_t flags, size_t iovs)
 {
 	struct job *job;
 
@@ -144,14 +158,16 @@ static struct job *job_ranged(struct party *from, struct region *region, enum op
 	job->offset[0] = offset;
 	job->remotes = 1;
 	job->remote[0] = (struct remote){
-		.addr = region_addr(region, length ? offset : 0), .length = length, .key = region->key,
+		.addr = region_addr(region, length ? offset : 0),
+		.length = length,
+		.key = region->key,
 	};
 	job->clean = kind != OP_READ;
 	if ((flags & POST_COMMIT) && from->model->world->weather.flush_fail_percent) {
 		job->clean = false;
 		job_may(job, REFUSAL_NOT_FLUSHED);
 	}
-	if (region->single_use) {	/* cut in the middle it gives the region back, and may find it used up */
+	if (region->single_use) { /* cut in the middle it gives the region back, and may find it used up */
 		job->clean = job->clean && !world_breaks(from->model->world);
 		job_may(job, REFUSAL_SPENT);
 	}
@@ -161,8 +177,8 @@ static struct job *job_ranged(struct party *from, struct region *region, enum op
 	return job;
 }
 
-struct job *job_rma(struct party *from, struct region *region, enum op_kind kind, uint64_t offset, uint64_t length,
-		    uint32_t flags, size_t iovs)
+struct job *job_rma(struct party *from, struct region *region, enum op_kind kind, uint64_t offset, uint64_t length, uint32_t flags,
+		    size_t iovs)
 {
 	struct job *job = job_ranged(from, region, kind, offset, length, flags, iovs);
 
@@ -245,8 +261,8 @@ void job_split_remote(struct job *job, size_t n)
 	job->remotes = n;
 }
 
-struct job *job_refused(struct party *from, struct party *to, enum op_kind kind, uint64_t key, uint64_t addr,
-			uint64_t length, enum refusal_cause cause)
+struct job *job_refused(struct party *from, struct party *to, enum op_kind kind, uint64_t key, uint64_t addr, uint64_t length,
+			enum refusal_cause cause)
 {
 	struct job *job = job_new(from, to, kind, length, POST_COMPLETE, 1);
 
@@ -300,15 +316,28 @@ int job_post(struct job *job)
 	struct iovec compare = { job->compare, job->length }, result = { job->result, job->length };
 	void *desc[LIMIT_IOV] = { [0 ... LIMIT_IOV - 1] = job->desc };
 	struct post_atomic atomic = {
-		.compare_desc = desc, .result_desc = desc,
-		.what = job->what, .compare = &compare, .compare_count = job->compare ? 1 : 0,
-		.result = &result, .result_count = job->result ? 1 : 0,
+		.compare_desc = desc,
+		.result_desc = desc,
+		.what = job->what,
+		.compare = &compare,
+		.compare_count = job->compare ? 1 : 0,
+		.result = &result,
+		.result_count = job->result ? 1 : 0,
 	};
 	struct post post = {
 		.atomic = job->kind == OP_ATOMIC ? &atomic : NULL,
-		.kind = job->kind, .flags = job->flags, .dest = job->from->index[job->to->id], .iov = job->iov,
-		.iov_count = job->iovs, .desc = desc, .remote = job->remote, .remote_count = job->remotes, .context = job,
-		.tag = job->tag, .cq_data = job->flags & POST_CQ_DATA ? job->id : 0, .cq_flags = job_flags(job),
+		.kind = job->kind,
+		.flags = job->flags,
+		.dest = job->from->index[job->to->id],
+		.iov = job->iov,
+		.iov_count = job->iovs,
+		.desc = desc,
+		.remote = job->remote,
+		.remote_count = job->remotes,
+		.context = job,
+		.tag = job->tag,
+		.cq_data = job->flags & POST_CQ_DATA ? job->id : 0,
+		.cq_flags = job_flags(job),
 	};
 	int rc;
 
@@ -351,7 +380,7 @@ static void check_red(const struct job *job)
 static void settle_write(struct job *job)
 {
 	uint8_t *now = malloc(job->length + 1), *before = malloc(job->length + 1);
-	bool garbled = job->failed && (job->vague || !job->clean) && job_world(job)->weather.flip_mean;	/* WIRE-11 */
+	bool garbled = job->failed && (job->vague || !job->clean) && job_world(job)->weather.flip_mean; /* WIRE-11 */
 
 	assert(now && before);
 	region_get(job->region, job->offset[0], now, job->length);
@@ -371,7 +400,7 @@ static void settle_write(struct job *job)
 /* The result of an atomic. */
 static void settle_result(const struct job *job)
 {
-	if (job->failed && job_world(job)->weather.flip_mean)	/* in place before its digest (WIRE-11) */
+	if (job->failed && job_world(job)->weather.flip_mean) /* in place before its digest (WIRE-11) */
 		return;
 	for (uint64_t i = 0; i < job->length; i++)
 		JOB_CHECK(job, job->result[i] == job->was[i] || (job->failed && job->result[i] == 0xc3),
@@ -399,8 +428,8 @@ static void settle_read(const struct job *job)
 		const uint8_t *got = job->iov[i].iov_base;
 
 		for (size_t n = 0; n < job->iov[i].iov_len; n++)
-			JOB_CHECK(job, got[n] == want[n], "this byte of the local buffer is wrong:",
-				  (uint64_t)(want - job->bytes) + n);
+			JOB_CHECK(job, got[n] == want[n],
+				  "this byte of the local buffer is wrong:", (uint64_t)(want - job->bytes) + n);
 		want += job->iov[i].iov_len;
 	}
 }
@@ -532,7 +561,7 @@ void job_heard(struct job *job, struct party *at)
 	JOB_CHECK(job, job_reaches(job, at), "heard of by party", (uint64_t)at->id);
 	JOB_CHECK(job, !job->delivered, "arrived twice", 0);
 	JOB_CHECK(job, job->posted, "arrived though never posted", 0);
-	if (job->to != at) {	/* no op waits for such an arrival */
+	if (job->to != at) { /* no op waits for such an arrival */
 		job->delivered = true;
 		return;
 	}
@@ -541,7 +570,7 @@ void job_heard(struct job *job, struct party *at)
 	model->hearings -= job->done && !job->failed;
 	if (job->kind == OP_SEND)
 		return;
-	if (job->flags & POST_COMMIT) {		/* heard of when it is durable, which may take longer than later ones */
+	if (job->flags & POST_COMMIT) { /* heard of when it is durable, which may take longer than later ones */
 		if (!job->done)
 			settle_commit(job);
 	} else {

@@ -12,7 +12,7 @@
 
 static uint16_t port_of(const struct sockaddr_storage *addr)
 {
-	return ntohs(((const struct sockaddr_in *)addr)->sin_port);	/* the same place in sockaddr_in6 */
+	return ntohs(((const struct sockaddr_in *)addr)->sin_port); /* the same place in sockaddr_in6 */
 }
 
 static struct listener *listener_at(struct world *world, uint16_t port)
@@ -62,7 +62,7 @@ static void lines_unlisten(void *link, void *listener)
 	struct listener *at = listener;
 
 	in_role(link, "unlisten");
-	if (at->node == link)	/* else it was killed, and the slot has gone to another */
+	if (at->node == link) /* else it was killed, and the slot has gone to another */
 		at->node = NULL;
 }
 
@@ -197,7 +197,7 @@ static bool accept_one(struct node *node, struct cable *cable)
 	struct line *line = &cable->end[1];
 
 	if (lines_full(node) && (!listener || !ep_make_room(listener->ep))) {
-		cable->accept_ns = node->world->now_ns + SIM_SECOND / 10;	/* it waits, and is asked for again */
+		cable->accept_ns = node->world->now_ns + SIM_SECOND / 10; /* it waits, and is asked for again */
 		return false;
 	}
 	line->node = node;
@@ -221,7 +221,7 @@ static bool answer_dial(struct line *line)
 	bool refused = !listener || rnd_percent(&world->rnd, world->weather.refuse_percent);
 
 	if (line->node->cut_off || (listener && listener->node->cut_off)) {
-		cable->answer_ns = world->now_ns + SIM_SECOND / 2;	/* asks again */
+		cable->answer_ns = world->now_ns + SIM_SECOND / 2; /* asks again */
 		return false;
 	}
 	cable->answered = true;
@@ -341,12 +341,25 @@ static size_t lines_at_once(const struct line *line)
 }
 
 const struct link_ops lines_ops = {
-	.dial = lines_dial, .send = lines_send, .recv = lines_recv, .at_once = lines_at_once, .want_write = lines_want_write,
-	.set_readable = lines_hear, .store_ack = lines_note, .stored_ack = lines_noted, .set_polling = lines_look,
+	.dial = lines_dial,
+	.send = lines_send,
+	.recv = lines_recv,
+	.at_once = lines_at_once,
+	.want_write = lines_want_write,
+	.set_readable = lines_hear,
+	.store_ack = lines_note,
+	.stored_ack = lines_noted,
+	.set_polling = lines_look,
 	.close = lines_close,
-	.listen = lines_listen, .unlisten = lines_unlisten,
-	.bind = ports_bind, .unbind = ports_unbind, .send_datagram = ports_emit, .recv_datagram = ports_take,
-	.poll = lines_poll, .random = lines_random, .log = lines_log,
+	.listen = lines_listen,
+	.unlisten = lines_unlisten,
+	.bind = ports_bind,
+	.unbind = ports_unbind,
+	.send_datagram = ports_emit,
+	.recv_datagram = ports_take,
+	.poll = lines_poll,
+	.random = lines_random,
+	.log = lines_log,
 };
 
 /* Bytes to a raw end need time, too; but when they are there, no node has to act. */

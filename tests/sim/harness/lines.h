@@ -9,7 +9,7 @@
 
 #include "tests/sim/harness/world.h"
 
-extern const struct link_ops lines_ops;		/* `link` is the node */
+extern const struct link_ops lines_ops; /* `link` is the node */
 
 /* When the next thing happens on any stream: now or earlier if an end has something that its node should take. */
 uint64_t lines_next_ns(const struct world *world);
@@ -28,12 +28,12 @@ struct raw;
 struct raw *raw_dial(struct world *world, uint16_t port);
 /* In the place of a listener that is asleep: the next dial that was not taken; NULL: none. */
 struct raw *raw_answer(struct world *world, uint16_t port);
-void raw_note(struct raw *raw, uint64_t number);	/* link.h; seen by a device that polls, or when the connection ends */
-void raw_send(struct raw *raw, const void *bytes, size_t length);	/* runs the world until all is taken */
-size_t raw_recv(struct raw *raw, void *bytes, size_t length);	/* what is there now */
-void raw_pause(struct raw *raw);	/* a little time, after which all have done what there is to do */
-void raw_hear(struct raw *raw, void *bytes, size_t length);	/* exactly so many, once they have come */
-bool raw_closed(struct raw *raw);	/* the other side has closed, and all it sent was received */
+void raw_note(struct raw *raw, uint64_t number); /* link.h; seen by a device that polls, or when the connection ends */
+void raw_send(struct raw *raw, const void *bytes, size_t length); /* runs the world until all is taken */
+size_t raw_recv(struct raw *raw, void *bytes, size_t length);     /* what is there now */
+void raw_pause(struct raw *raw);                                  /* a little time, after which all have done what there is to do */
+void raw_hear(struct raw *raw, void *bytes, size_t length);       /* exactly so many, once they have come */
+bool raw_closed(struct raw *raw);                                 /* the other side has closed, and all it sent was received */
 void raw_close(struct raw *raw);
 
 #endif

@@ -43,10 +43,10 @@ static void access_check(struct party *party, const struct cq_error *error, cons
 		intake_done(c->context, error, c);
 	} else {
 		WORLD_CHECK(model->world, !owed && !error, "party %d: a completion with a strange context", party->id);
-		WORLD_CHECK(model->world, c->data && c->data <= model->jobs,
-			    "party %d: CQ data %llu that nobody sent", party->id, (unsigned long long)c->data);
-		WORLD_CHECK(model->world, job_is_told(model->job[c->data], c),
-			    "party %d: completion of a remote op has flags %llx", party->id, (unsigned long long)c->flags);
+		WORLD_CHECK(model->world, c->data && c->data <= model->jobs, "party %d: CQ data %llu that nobody sent", party->id,
+			    (unsigned long long)c->data);
+		WORLD_CHECK(model->world, job_is_told(model->job[c->data], c), "party %d: completion of a remote op has flags %llx",
+			    party->id, (unsigned long long)c->flags);
 		job_heard(model->job[c->data], party);
 	}
 }
@@ -62,8 +62,8 @@ static void read_queue(struct party *party, struct cq *cq)
 			access_check(party, NULL, &c[i]);
 		if (n >= 0)
 			continue;
-		WORLD_CHECK(party->model->world, n == -NIC_EAVAIL && cq_take_error(cq, &error) == 1,
-			    "party %d: cq_take says %zd", party->id, n);
+		WORLD_CHECK(party->model->world, n == -NIC_EAVAIL && cq_take_error(cq, &error) == 1, "party %d: cq_take says %zd",
+			    party->id, n);
 		access_check(party, &error, &error.c);
 	}
 }
@@ -101,7 +101,7 @@ bool model_step(struct model *model)
 {
 	struct world *world = model->world;
 	uint64_t before = model->completions, open = model->open, cuts = world->cuts;
-	bool idle = world_idle(world);	/* programs look at their queues before time passes */
+	bool idle = world_idle(world); /* programs look at their queues before time passes */
 	bool alive = idle || world_step(world);
 
 	for (int i = 0; i < model->parties; i++) {
@@ -133,8 +133,7 @@ static void say_open(const struct model *model)
 	}
 	for (int i = 0; i < model->parties; i++)
 		fprintf(stderr, "  party %d: %llu receives open, %llu and %llu of them for all\n", i,
-			(unsigned long long)model->party[i]->intakes_open,
-			(unsigned long long)model->party[i]->intakes_any[false],
+			(unsigned long long)model->party[i]->intakes_open, (unsigned long long)model->party[i]->intakes_any[false],
 			(unsigned long long)model->party[i]->intakes_any[true]);
 }
 
@@ -319,11 +318,9 @@ static void check_order_before(const struct model *model, const struct intake *l
 	for (const struct intake *earlier = later->next; earlier; earlier = earlier->next) {
 		if (earlier->party != later->party || !earlier->got || earlier->got->from != later->got->from)
 			continue;
-		WORLD_CHECK(model->world, later->got->message > earlier->got->message ||
-			    !intake_would_take(earlier, later->got),
-			    "party %d: receive %llu got message %llu of party %d, a later one got message %llu",
-			    later->party->id, (unsigned long long)earlier->index,
-			    (unsigned long long)earlier->got->message, later->got->from->id,
+		WORLD_CHECK(model->world, later->got->message > earlier->got->message || !intake_would_take(earlier, later->got),
+			    "party %d: receive %llu got message %llu of party %d, a later one got message %llu", later->party->id,
+			    (unsigned long long)earlier->index, (unsigned long long)earlier->got->message, later->got->from->id,
 			    (unsigned long long)later->got->message);
 	}
 }
@@ -332,7 +329,7 @@ static void check_order(const struct model *model)
 {
 	if ((world_breaks(model->world) || model->peers_may.local) && !model->one_source)
 		return;
-	for (const struct intake *intake = model->intakes; intake; intake = intake->next)	/* latest first */
+	for (const struct intake *intake = model->intakes; intake; intake = intake->next) /* latest first */
 		if (intake->got)
 			check_order_before(model, intake);
 }
@@ -346,9 +343,8 @@ static void check_counters(const struct party *party)
 	bool deaths = party->model->peers_may.local;
 
 	WORLD_CHECK(world, changed >= party->changed_least && (deaths || changed <= party->changed_most),
-		    "party %d counts %llu writes into its gated regions, not %llu to %llu", party->id,
-		    (unsigned long long)changed, (unsigned long long)party->changed_least,
-		    (unsigned long long)party->changed_most);
+		    "party %d counts %llu writes into its gated regions, not %llu to %llu", party->id, (unsigned long long)changed,
+		    (unsigned long long)party->changed_least, (unsigned long long)party->changed_most);
 	for (int i = EP_CNTR_SEND; i <= EP_CNTR_WRITE; i++) {
 		uint64_t good = cntr_read(party->cntr[i]), bad = cntr_read_error(party->cntr[i]);
 

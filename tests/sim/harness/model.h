@@ -14,19 +14,19 @@ struct model {
 	struct party *party[MODEL_PARTIES];
 	int parties;
 	struct region *regions;
-	struct job **job;		/* by id, from 1 */
+	struct job **job; /* by id, from 1 */
 	uint64_t jobs, jobs_room;
-	uint64_t open;			/* jobs posted and not done */
-	uint64_t hearings;		/* good messages and CQ data that a program has not heard of yet */
+	uint64_t open;     /* jobs posted and not done */
+	uint64_t hearings; /* good messages and CQ data that a program has not heard of yet */
 	uint64_t numbers[MODEL_PARTIES][MODEL_PARTIES], messages[MODEL_PARTIES][MODEL_PARTIES];
-	uint64_t heard[MODEL_PARTIES][MODEL_PARTIES];	/* number of the last write with CQ data heard of */
+	uint64_t heard[MODEL_PARTIES][MODEL_PARTIES]; /* number of the last write with CQ data heard of */
 	struct intake *intakes;
-	struct outcomes peers_may;	/* what ops to a dead peer may come to */
-	struct outcomes any_may;	/* and what any op may, where memory runs out */
-	bool counts_exact;		/* no fault that leaves open how often the target executed a request */
-	bool one_source;		/* each party gets messages from one other only */
+	struct outcomes peers_may; /* what ops to a dead peer may come to */
+	struct outcomes any_may;   /* and what any op may, where memory runs out */
+	bool counts_exact;         /* no fault that leaves open how often the target executed a request */
+	bool one_source;           /* each party gets messages from one other only */
 	uint64_t completions;
-	uint64_t cuts;			/* that hit connections while jobs were open */
+	uint64_t cuts; /* that hit connections while jobs were open */
 };
 
 struct model *model_open(struct world *world);

@@ -10,8 +10,10 @@
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/model.h"
 
-enum { ALL_CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV |
-		  EP_SOURCE | EP_RMA_EVENT | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV };
+enum {
+	ALL_CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV | EP_SOURCE |
+		   EP_RMA_EVENT | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV
+};
 
 static void party_queues(struct party *party, const struct party_config *config)
 {
@@ -46,8 +48,14 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 		party->index[i] = AV_NONE;
 	party_queues(party, c);
 	attr = (struct ep_attr){
-		.av = party->av, .tx_cq = party->tx, .rx_cq = party->rx, .caps = c->caps ? c->caps : ALL_CAPS,
-		.order = c->order, .tx_size = c->tx_size, .rx_size = c->rx_size, .bindings = &party->bindings,
+		.av = party->av,
+		.tx_cq = party->tx,
+		.rx_cq = party->rx,
+		.caps = c->caps ? c->caps : ALL_CAPS,
+		.order = c->order,
+		.tx_size = c->tx_size,
+		.rx_size = c->rx_size,
+		.bindings = &party->bindings,
 		.owner = party,
 	};
 	memcpy(attr.cntr, party->cntr, sizeof(attr.cntr));
@@ -109,7 +117,7 @@ struct party *party_again(struct party *old, struct node *node, const struct par
 	struct model *model = old->model;
 	struct party *party;
 
-	node->id = old->node->id;	/* whose address it is */
+	node->id = old->node->id; /* whose address it is */
 	own.port = party_port(old);
 	party = party_open(model, node, &own);
 	old->successor = party;

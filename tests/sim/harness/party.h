@@ -8,12 +8,12 @@
 enum { MODEL_PARTIES = 12 };
 
 struct party_config {
-	uint32_t caps;			/* 0: all */
+	uint32_t caps; /* 0: all */
 	uint32_t order;
-	uint32_t cq_size;		/* 0: the device's default */
+	uint32_t cq_size; /* 0: the device's default */
 	uint32_t tx_size, rx_size;
-	uint16_t port;			/* 0: any */
-	bool one_cq;			/* sends and receives complete in the same queue */
+	uint16_t port; /* 0: any */
+	bool one_cq;   /* sends and receives complete in the same queue */
 };
 
 struct party {
@@ -24,21 +24,21 @@ struct party {
 	struct av *av;
 	struct cq *tx, *rx;
 	struct cntr *cntr[EP_CNTRS];
-	struct ep *ep;			/* NULL: closed */
-	struct binding_end bindings, events;	/* of gated regions: to ep, and to a counter of its own */
+	struct ep *ep;                       /* NULL: closed */
+	struct binding_end bindings, events; /* of gated regions: to ep, and to a counter of its own */
 	struct sockaddr_storage name;
-	uint64_t index[MODEL_PARTIES];	/* of the others in this one's AV; AV_NONE: not there */
-	struct party *successor;	/* the party that came back under its address; NULL: none */
-	struct party *predecessor;	/* whose successor this is */
-	bool reads_slowly;		/* its program looks at its queues now and then only */
-	bool deaf;			/* not at all */
+	uint64_t index[MODEL_PARTIES]; /* of the others in this one's AV; AV_NONE: not there */
+	struct party *successor;       /* the party that came back under its address; NULL: none */
+	struct party *predecessor;     /* whose successor this is */
+	bool reads_slowly;             /* its program looks at its queues now and then only */
+	bool deaf;                     /* not at all */
 	/* The values that its counters must have in the end. */
 	uint64_t posted[EP_CNTRS], good[EP_CNTRS], bad[EP_CNTRS];
-	uint64_t remote_least, remote_most;	/* remote writes executed here */
-	uint64_t changed_least, changed_most;	/* of them into gated regions */
-	uint64_t intakes;		/* receives posted so far */
-	uint64_t intakes_open;			/* not done */
-	uint64_t intakes_any[2];		/* of them those that take everything: without, with tags */
+	uint64_t remote_least, remote_most;   /* remote writes executed here */
+	uint64_t changed_least, changed_most; /* of them into gated regions */
+	uint64_t intakes;                     /* receives posted so far */
+	uint64_t intakes_open;                /* not done */
+	uint64_t intakes_any[2];              /* of them those that take everything: without, with tags */
 };
 
 /* config may be NULL. */

@@ -12,14 +12,14 @@ enum { PIPE_MARKS = 32 };
 struct pipe {
 	uint8_t *ring;
 	uint32_t capacity;
-	uint64_t sent, ready, received;	/* bytes since the beginning: written, readable, read */
-	uint64_t end;			/* no byte from here on gets through; UINT64_MAX: not cut */
+	uint64_t sent, ready, received; /* bytes since the beginning: written, readable, read */
+	uint64_t end;                   /* no byte from here on gets through; UINT64_MAX: not cut */
 	struct {
-		uint64_t upto, at_ns;	/* bytes before upto are readable from at_ns on */
+		uint64_t upto, at_ns; /* bytes before upto are readable from at_ns on */
 	} mark[PIPE_MARKS];
 	unsigned first_mark, marks;
-	bool finished;			/* the writer has closed */
-	uint64_t finish_ns;		/* when the reader learns of it */
+	bool finished;      /* the writer has closed */
+	uint64_t finish_ns; /* when the reader learns of it */
 };
 
 void pipe_init(struct pipe *pipe, uint32_t capacity);

@@ -6,10 +6,18 @@
 #include "emu/nic/regions/front_end.h"
 
 enum {
-	CQ_F_MSG = 0x1, CQ_F_RMA = 0x2, CQ_F_TAGGED = 0x4, CQ_F_ATOMIC = 0x8,
-	CQ_F_READ = 0x10, CQ_F_WRITE = 0x20, CQ_F_RECV = 0x40, CQ_F_SEND = 0x80,
-	CQ_F_REMOTE_READ = 0x100, CQ_F_REMOTE_WRITE = 0x200,
-	CQ_F_MULTI_RECV = 0x400, CQ_F_REMOTE_CQ_DATA = 0x800,
+	CQ_F_MSG = 0x1,
+	CQ_F_RMA = 0x2,
+	CQ_F_TAGGED = 0x4,
+	CQ_F_ATOMIC = 0x8,
+	CQ_F_READ = 0x10,
+	CQ_F_WRITE = 0x20,
+	CQ_F_RECV = 0x40,
+	CQ_F_SEND = 0x80,
+	CQ_F_REMOTE_READ = 0x100,
+	CQ_F_REMOTE_WRITE = 0x200,
+	CQ_F_MULTI_RECV = 0x400,
+	CQ_F_REMOTE_CQ_DATA = 0x800,
 };
 
 static const struct front_end plain_front = {

@@ -13,7 +13,7 @@ struct port {
 	struct ep *ep;
 	struct port *next;
 	uint16_t number;
-	uint64_t full_ns;	/* has said -EAGAIN, and takes more from then on; 0: has not */
+	uint64_t full_ns; /* has said -EAGAIN, and takes more from then on; 0: has not */
 };
 
 struct packet {
@@ -26,7 +26,7 @@ struct packet {
 
 static struct sockaddr_in *in_of(const struct sockaddr_storage *at)
 {
-	return (struct sockaddr_in *)(uintptr_t)at;	/* the port is at the same place in sockaddr_in6 */
+	return (struct sockaddr_in *)(uintptr_t)at; /* the port is at the same place in sockaddr_in6 */
 }
 
 static struct port *port_at(const struct world *world, uint16_t number)

@@ -7,13 +7,13 @@
 #include "tests/sim/harness/world.h"
 
 /* The four of link_ops. */
-int  ports_bind(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+int ports_bind(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
 void ports_unbind(struct port *port);
-int  ports_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
+int ports_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
 ssize_t ports_take(struct port *port, void *bytes, size_t room);
 
 /* Tells the node's endpoints what has arrived; how many it told. */
-int  ports_poll(struct node *node);
+int ports_poll(struct node *node);
 /* When something arrives at a node that runs, or a port takes more. */
 uint64_t ports_next_ns(const struct world *world);
 void ports_kill(struct node *node);

@@ -21,7 +21,7 @@ struct raw *raw_dial(struct world *world, uint16_t port)
 		cable->acceptor = listener->node;
 		cable->accept_ns = world->now_ns;
 		cable->end[0].up = true;
-		cable->tap[0] = NULL;	/* what tests say is not judged */
+		cable->tap[0] = NULL; /* what tests say is not judged */
 		return (struct raw *)&cable->end[0];
 	}
 	world_fail(world, "raw dial: nobody listens at port %u", port);

@@ -16,10 +16,19 @@ static void region_register(struct region *region)
 {
 	struct iovec named[LIMIT_IOV];
 	struct mr_attr attr = {
-		.iov = named, .iov_count = region->segs, .access = region->access, .key = region->key,
-		.provider_key = region->provider_key, .key_bytes = 8, .virtual_addr = region->virtual_addr,
-		.persistent = true, .single_use = region->single_use, .gated = region->gated,
-		.by_endpoint = region->gated, .events = region->gated, .pin = region->pin ? &region->pin->pin : NULL,
+		.iov = named,
+		.iov_count = region->segs,
+		.access = region->access,
+		.key = region->key,
+		.provider_key = region->provider_key,
+		.key_bytes = 8,
+		.virtual_addr = region->virtual_addr,
+		.persistent = true,
+		.single_use = region->single_use,
+		.gated = region->gated,
+		.by_endpoint = region->gated,
+		.events = region->gated,
+		.pin = region->pin ? &region->pin->pin : NULL,
 	};
 	int rc;
 
@@ -34,16 +43,21 @@ static void region_register(struct region *region)
 	region->life++;
 }
 
-struct region *region_open(struct party *owner, uint64_t length, size_t segs, uint32_t access, bool virtual_addr,
-			   uint64_t key)
+struct region *region_open(struct party *owner, uint64_t length, size_t segs, uint32_t access, bool virtual_addr, uint64_t key)
 {
 	struct region *region = calloc(1, sizeof(*region));
 	uint64_t piece = length / segs;
 
 	assert(region && segs && segs <= LIMIT_IOV);
 	*region = (struct region){
-		.next = owner->model->regions, .owner = owner, .key = key, .access = access, .virtual_addr = virtual_addr,
-		.provider_key = !key, .length = length, .segs = segs,
+		.next = owner->model->regions,
+		.owner = owner,
+		.key = key,
+		.access = access,
+		.virtual_addr = virtual_addr,
+		.provider_key = !key,
+		.length = length,
+		.segs = segs,
 	};
 	owner->model->regions = region;
 	region->size = (length + (segs + 1) * REGION_GAP + PAGE - 1) / PAGE * PAGE;
@@ -136,7 +150,7 @@ void region_make_pinned(struct region *region)
 	assert(region->pin);
 	region->pin->pin.ops = &pin_ops;
 	region->pin->region = region;
-	region->apart = 1ull << 62;	/* no address at all */
+	region->apart = 1ull << 62; /* no address at all */
 	region_renew(region);
 }
 
@@ -333,8 +347,8 @@ void region_check(const struct region *region)
 		return;
 	if (region->frozen) {
 		for (size_t i = 0; i < region->size; i++)
-			WORLD_CHECK(world, region->block[i] == region->frozen[i],
-				    "byte %zu of a closed region of party %d changed", i, region->owner->id);
+			WORLD_CHECK(world, region->block[i] == region->frozen[i], "byte %zu of a closed region of party %d changed",
+				    i, region->owner->id);
 		return;
 	}
 	for (size_t at = 0; at < region->size; at += REGION_GRAIN) {

@@ -14,36 +14,35 @@ enum { REGION_GRAIN = 64, REGION_GAP = 192 };
 struct region {
 	struct region *next;
 	struct party *owner;
-	struct mr *mr;			/* NULL: closed */
+	struct mr *mr; /* NULL: closed */
 	uint64_t key;
 	uint32_t access;
-	bool     virtual_addr;
-	bool     provider_key;
-	uint32_t life;			/* counts registrations */
-	bool     single_use;
-	uint32_t used_life;		/* the last one in which an op was good; single use */
-	bool     gated;			/* bound and enabled step by step, counted while it is open */
-	enum refusal_cause closed;	/* why peers are kept out of a gated region now */
+	bool virtual_addr;
+	bool provider_key;
+	uint32_t life; /* counts registrations */
+	bool single_use;
+	uint32_t used_life;        /* the last one in which an op was good; single use */
+	bool gated;                /* bound and enabled step by step, counted while it is open */
+	enum refusal_cause closed; /* why peers are kept out of a gated region now */
 	struct region_pin {
-		struct pin pin;		/* first */
+		struct pin pin; /* first */
 		struct region *region;
-		uint64_t put, got;	/* bytes so far */
-		bool failing, changed;	/* what it answers */
-	} *pin;				/* NULL: not pinned */
-	uint64_t apart;			/* pinned: from where the bytes are to the addresses that lead nowhere */
+		uint64_t put, got;     /* bytes so far */
+		bool failing, changed; /* what it answers */
+	} * pin;                       /* NULL: not pinned */
+	uint64_t apart;                /* pinned: from where the bytes are to the addresses that lead nowhere */
 	uint64_t length;
-	struct iovec seg[LIMIT_IOV];	/* in the block */
-	size_t   segs;
-	uint8_t *block, *shadow;	/* page-aligned */
-	uint8_t *kept;			/* what of the block is durable */
-	uint8_t *frozen;		/* closed: what the block was when region_end() returned */
-	uint8_t *claimed;		/* a byte for each grain of the block */
-	size_t   size;			/* of the block */
+	struct iovec seg[LIMIT_IOV]; /* in the block */
+	size_t segs;
+	uint8_t *block, *shadow; /* page-aligned */
+	uint8_t *kept;           /* what of the block is durable */
+	uint8_t *frozen;         /* closed: what the block was when region_end() returned */
+	uint8_t *claimed;        /* a byte for each grain of the block */
+	size_t size;             /* of the block */
 };
 
 /* `segs` segments of equal size, `length` bytes in all. Registers under `key` (0: the device chooses). */
-struct region *region_open(struct party *owner, uint64_t length, size_t segs, uint32_t access, bool virtual_addr,
-			   uint64_t key);
+struct region *region_open(struct party *owner, uint64_t length, size_t segs, uint32_t access, bool virtual_addr, uint64_t key);
 /* fi_close(): from here on no byte of it may change. */
 void region_end(struct region *region);
 /* Registers the same memory again, under the same key if that was the program's. */

@@ -13,7 +13,7 @@ void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t align, size_t size);
 void *__wrap_secret_memory_take(struct secret_memory *hidden);
 
-static struct world *scarce_world;	/* NULL: there is enough */
+static struct world *scarce_world; /* NULL: there is enough */
 
 void scarce_begin(struct world *world)
 {

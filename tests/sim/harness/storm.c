@@ -24,12 +24,13 @@ static void draw_config(struct storm *storm, struct rnd *rnd, struct nic_config 
 	static const uint32_t eager[] = { 0, 64, 1000, 65536 };
 
 	*config = (struct nic_config){
-		.digest = (enum nic_digest)rnd_below(rnd, 3), .eager = eager[rnd_below(rnd, 4)],
+		.digest = (enum nic_digest)rnd_below(rnd, 3),
+		.eager = eager[rnd_below(rnd, 4)],
 		.unexpected_bytes = often(rnd) ? 0 : 1 + rnd_below(rnd, 20000),
 		.envelopes = often(rnd) ? 0 : 1 + rnd_below(rnd, 20),
 	};
 	if (storm->kind == STORM_HARSH)
-		config->digest = NIC_DIGEST_FULL;	/* else changed payload goes by unseen */
+		config->digest = NIC_DIGEST_FULL; /* else changed payload goes by unseen */
 	if (!bound(storm, STORM_SMALL, config->unexpected_bytes || config->envelopes))
 		config->unexpected_bytes = config->envelopes = 0;
 }
@@ -37,9 +38,11 @@ static void draw_config(struct storm *storm, struct rnd *rnd, struct nic_config 
 static void draw_party(struct storm *storm, struct rnd *rnd, struct party_config *config)
 {
 	*config = (struct party_config){
-		.order = (uint32_t)rnd_below(rnd, 8), .cq_size = often(rnd) ? 0 : 1 + (uint32_t)rnd_below(rnd, 40),
+		.order = (uint32_t)rnd_below(rnd, 8),
+		.cq_size = often(rnd) ? 0 : 1 + (uint32_t)rnd_below(rnd, 40),
 		.tx_size = often(rnd) ? 0 : 1 + (uint32_t)rnd_below(rnd, 60),
-		.rx_size = often(rnd) ? 0 : 33 + (uint32_t)rnd_below(rnd, 60), .one_cq = !often(rnd),
+		.rx_size = often(rnd) ? 0 : 33 + (uint32_t)rnd_below(rnd, 60),
+		.one_cq = !often(rnd),
 	};
 	if (!bound(storm, STORM_SMALL, config->cq_size || config->tx_size || config->rx_size))
 		config->cq_size = config->tx_size = config->rx_size = 0;
@@ -50,8 +53,10 @@ static void draw_weather(struct storm *storm, struct rnd *rnd, struct weather *w
 	*weather = (struct weather){
 		.capacity = often(rnd) ? 65536 : 100 + (uint32_t)rnd_below(rnd, 5000),
 		.chunk_max = often(rnd) ? 0 : 1 + (uint32_t)rnd_below(rnd, 3000),
-		.delay_max_ns = rnd_below(rnd, 100000), .dial_max_ns = rnd_below(rnd, 1000000),
-		.cut_mean = often(rnd) ? 0 : 500 + rnd_below(rnd, 100000), .cuts_left = (uint32_t)rnd_below(rnd, 40),
+		.delay_max_ns = rnd_below(rnd, 100000),
+		.dial_max_ns = rnd_below(rnd, 1000000),
+		.cut_mean = often(rnd) ? 0 : 500 + rnd_below(rnd, 100000),
+		.cuts_left = (uint32_t)rnd_below(rnd, 40),
 		.rough_efault = true,
 	};
 	weather->notes = bound(storm, STORM_NOTES, storm->seed % 2);

@@ -12,20 +12,37 @@
 
 enum storm_kind {
 	STORM_PLAIN,
-	STORM_DURABLE,	/* some writes are to be durable, and some flushes fail */
-	STORM_LIVES,	/* regions of single use, and such that are bound and enabled, come and go; at times durably */
-	STORM_ATOMICS,	/* atomics; at times durably, at times with such regions */
-	STORM_TAGGED,	/* some messages and receives are tagged */
-	STORM_PROVED,	/* NICs let each other in by a secret */
-	STORM_HARSH,	/* bytes are changed on their way, memory runs out, a party that dies may come back */
+	STORM_DURABLE, /* some writes are to be durable, and some flushes fail */
+	STORM_LIVES,   /* regions of single use, and such that are bound and enabled, come and go; at times durably */
+	STORM_ATOMICS, /* atomics; at times durably, at times with such regions */
+	STORM_TAGGED,  /* some messages and receives are tagged */
+	STORM_PROVED,  /* NICs let each other in by a secret */
+	STORM_HARSH,   /* bytes are changed on their way, memory runs out, a party that dies may come back */
 	STORM_KINDS
 };
 
 /* The numbers that can be held down. */
 enum storm_bound {
-	STORM_OPS, STORM_NODES, STORM_TWINS, STORM_OPEN, STORM_BIG, STORM_CUTS, STORM_FLIPS, STORM_SCARCE, STORM_DEATHS,
-	STORM_RETURNS, STORM_DELAY, STORM_DIAL, STORM_CHOPS, STORM_TIGHT, STORM_SMALL, STORM_SLOW, STORM_WRONG, STORM_SILENT,
-	STORM_CHURN, STORM_NOTES,
+	STORM_OPS,
+	STORM_NODES,
+	STORM_TWINS,
+	STORM_OPEN,
+	STORM_BIG,
+	STORM_CUTS,
+	STORM_FLIPS,
+	STORM_SCARCE,
+	STORM_DEATHS,
+	STORM_RETURNS,
+	STORM_DELAY,
+	STORM_DIAL,
+	STORM_CHOPS,
+	STORM_TIGHT,
+	STORM_SMALL,
+	STORM_SLOW,
+	STORM_WRONG,
+	STORM_SILENT,
+	STORM_CHURN,
+	STORM_NOTES,
 	STORM_BOUNDS
 };
 
@@ -34,9 +51,9 @@ struct storm {
 	uint64_t seed;
 	uint64_t most[STORM_BOUNDS];
 	/* Set by storm_run(): */
-	uint64_t drawn[STORM_BOUNDS];	/* what there was of each, at most so much */
-	uint64_t ops;			/* that were posted and judged */
-	uint64_t cuts;			/* connections that broke while ops were open */
+	uint64_t drawn[STORM_BOUNDS]; /* what there was of each, at most so much */
+	uint64_t ops;                 /* that were posted and judged */
+	uint64_t cuts;                /* connections that broke while ops were open */
 };
 
 enum { STORM_LINE = 512 };

@@ -7,16 +7,16 @@
 #include "tests/sim/harness/storm.h"
 
 static const char *const kinds[STORM_KINDS] = {
-	[STORM_PLAIN] = "plain", [STORM_DURABLE] = "durable", [STORM_LIVES] = "lives", [STORM_ATOMICS] = "atomics",
-	[STORM_TAGGED] = "tagged", [STORM_PROVED] = "proved", [STORM_HARSH] = "harsh",
+	[STORM_PLAIN] = "plain",   [STORM_DURABLE] = "durable", [STORM_LIVES] = "lives", [STORM_ATOMICS] = "atomics",
+	[STORM_TAGGED] = "tagged", [STORM_PROVED] = "proved",   [STORM_HARSH] = "harsh",
 };
 
 static const char *const bounds[STORM_BOUNDS] = {
-	[STORM_OPS] = "ops", [STORM_NODES] = "nodes", [STORM_TWINS] = "twins", [STORM_OPEN] = "open", [STORM_BIG] = "big",
-	[STORM_CUTS] = "cuts", [STORM_FLIPS] = "flips", [STORM_SCARCE] = "scarce", [STORM_DEATHS] = "deaths",
-	[STORM_RETURNS] = "returns", [STORM_DELAY] = "delay", [STORM_DIAL] = "dial", [STORM_CHOPS] = "chops",
-	[STORM_TIGHT] = "tight", [STORM_SMALL] = "small", [STORM_SLOW] = "slow", [STORM_WRONG] = "wrong",
-	[STORM_SILENT] = "silent", [STORM_CHURN] = "churn", [STORM_NOTES] = "notes",
+	[STORM_OPS] = "ops",       [STORM_NODES] = "nodes",     [STORM_TWINS] = "twins", [STORM_OPEN] = "open",
+	[STORM_BIG] = "big",       [STORM_CUTS] = "cuts",       [STORM_FLIPS] = "flips", [STORM_SCARCE] = "scarce",
+	[STORM_DEATHS] = "deaths", [STORM_RETURNS] = "returns", [STORM_DELAY] = "delay", [STORM_DIAL] = "dial",
+	[STORM_CHOPS] = "chops",   [STORM_TIGHT] = "tight",     [STORM_SMALL] = "small", [STORM_SLOW] = "slow",
+	[STORM_WRONG] = "wrong",   [STORM_SILENT] = "silent",   [STORM_CHURN] = "churn", [STORM_NOTES] = "notes",
 };
 
 void storm_init(struct storm *storm, enum storm_kind kind, uint64_t seed)
@@ -33,7 +33,7 @@ uint64_t storm_least(enum storm_bound bound)
 	case STORM_OPEN:
 		return 1;
 	case STORM_BIG:
-		return 64;	/* receives of less do not hold what tells messages apart */
+		return 64; /* receives of less do not hold what tells messages apart */
 	default:
 		return 0;
 	}

@@ -22,12 +22,16 @@ struct tap *tap_open(struct world *world, uint32_t cable, uint8_t dir)
 static enum tap_kind tap_kind(const struct wire_head *head)
 {
 	static const uint8_t kinds[256] = {
-		[WIRE_HELLO] = TAP_HELLO, [WIRE_CHALLENGE] = TAP_CHALLENGE, [WIRE_PROOF] = TAP_PROOF,
-		 [WIRE_BYE] = TAP_BYE, [WIRE_ACK] = TAP_ACK, [WIRE_WRITE] = TAP_WRITE,
-		[WIRE_READ] = TAP_READ, [WIRE_SEND] = TAP_SEND, [WIRE_RTS] = TAP_RTS, [WIRE_DATA] = TAP_DATA,
-		[WIRE_PULL] = TAP_PULL, [WIRE_RNR] = TAP_RNR, [WIRE_NAK] = TAP_NAK, [WIRE_PARK] = TAP_PARK,
-		[WIRE_DONE] = TAP_DONE, [WIRE_ATOMIC] = TAP_ATOMIC, [WIRE_RESULT] = TAP_RESULT,
-		[WIRE_CONNECT] = TAP_CONNECT, [WIRE_ACCEPT] = TAP_ACCEPT, [WIRE_REJECT] = TAP_REJECT,
+		[WIRE_HELLO] = TAP_HELLO,   [WIRE_CHALLENGE] = TAP_CHALLENGE,
+		[WIRE_PROOF] = TAP_PROOF,   [WIRE_BYE] = TAP_BYE,
+		[WIRE_ACK] = TAP_ACK,       [WIRE_WRITE] = TAP_WRITE,
+		[WIRE_READ] = TAP_READ,     [WIRE_SEND] = TAP_SEND,
+		[WIRE_RTS] = TAP_RTS,       [WIRE_DATA] = TAP_DATA,
+		[WIRE_PULL] = TAP_PULL,     [WIRE_RNR] = TAP_RNR,
+		[WIRE_NAK] = TAP_NAK,       [WIRE_PARK] = TAP_PARK,
+		[WIRE_DONE] = TAP_DONE,     [WIRE_ATOMIC] = TAP_ATOMIC,
+		[WIRE_RESULT] = TAP_RESULT, [WIRE_CONNECT] = TAP_CONNECT,
+		[WIRE_ACCEPT] = TAP_ACCEPT, [WIRE_REJECT] = TAP_REJECT,
 	};
 
 	if (head->op == WIRE_WRITE && (head->flags & (WIRE_F_FIRST | WIRE_F_LAST)) != (WIRE_F_FIRST | WIRE_F_LAST))
@@ -42,8 +46,8 @@ static void tap_trace(const struct tap *tap, const struct wire_head *head)
 	if (!getenv("SIM_TRACE"))
 		return;
 	wire_text(line, sizeof(line), head);
-	fprintf(stderr, "%12llu cable %u %s %s\n", (unsigned long long)tap->world->now_ns, tap->cable,
-		tap->dir ? "<-" : "->", line);
+	fprintf(stderr, "%12llu cable %u %s %s\n", (unsigned long long)tap->world->now_ns, tap->cable, tap->dir ? "<-" : "->",
+		line);
 }
 
 static struct tap *tap_other(const struct tap *tap)
@@ -83,8 +87,7 @@ void tap_noted(struct tap *tap, uint64_t number)
 	if (!tap)
 		return;
 	WORLD_CHECK(tap->world, number > tap->ack && number > tap->noted, "cable %u dir %u: notes %llu after %llu and %llu",
-		    tap->cable, tap->dir, (unsigned long long)number, (unsigned long long)tap->ack,
-		    (unsigned long long)tap->noted);
+		    tap->cable, tap->dir, (unsigned long long)number, (unsigned long long)tap->ack, (unsigned long long)tap->noted);
 	tap->noted = number;
 }
 
@@ -96,8 +99,7 @@ static void tap_judge(struct tap *tap, const struct wire_head *head)
 
 	WORLD_CHECK(world, flaw == WIRE_FLAWLESS, "cable %u dir %u sends %s with flaw: %s", tap->cable, tap->dir,
 		    wire_op_name(head->op), wire_flaw_name(flaw));
-	WORLD_CHECK(world, !tap->ended, "cable %u dir %u sends %s after BYE", tap->cable, tap->dir,
-		    wire_op_name(head->op));
+	WORLD_CHECK(world, !tap->ended, "cable %u dir %u sends %s after BYE", tap->cable, tap->dir, wire_op_name(head->op));
 	WORLD_CHECK(world, head->op == WIRE_HELLO ? !tap->greeted : tap->greeted || head->op == WIRE_BYE || wire_greets(head->op),
 		    "cable %u dir %u sends %s as frame %u", tap->cable, tap->dir, wire_op_name(head->op), tap->frames);
 	tap->ended = head->op == WIRE_BYE;
@@ -106,8 +108,8 @@ static void tap_judge(struct tap *tap, const struct wire_head *head)
 	tap->greeted |= head->op == WIRE_HELLO;
 	if (wire_greets(head->op) || head->op == WIRE_BYE)
 		return;
-	WORLD_CHECK(world, wire_get64(head->ack) >= tap->ack, "cable %u dir %u: ack goes back from %llu to %llu",
-		    tap->cable, tap->dir, (unsigned long long)tap->ack, (unsigned long long)wire_get64(head->ack));
+	WORLD_CHECK(world, wire_get64(head->ack) >= tap->ack, "cable %u dir %u: ack goes back from %llu to %llu", tap->cable,
+		    tap->dir, (unsigned long long)tap->ack, (unsigned long long)wire_get64(head->ack));
 	tap->ack = wire_get64(head->ack);
 	if (wire_is_request(head->op))
 		tap_request(tap, wire_get64(head->seq));
@@ -124,8 +126,12 @@ static void tap_note(struct tap *tap, const struct wire_head *head, size_t head_
 	}
 	tap->skip = payload ? payload + sizeof(struct wire_trailer) : 0;
 	tap->frame[tap->frames++] = (struct tap_frame){
-		.kind = tap_kind(head), .cable = tap->cable, .dir = tap->dir, .offset = tap->offset - head_len,
-		.length = (uint32_t)(head_len + tap->skip), .payload = payload,
+		.kind = tap_kind(head),
+		.cable = tap->cable,
+		.dir = tap->dir,
+		.offset = tap->offset - head_len,
+		.length = (uint32_t)(head_len + tap->skip),
+		.payload = payload,
 	};
 }
 
@@ -141,8 +147,8 @@ static void tap_byte(struct tap *tap, uint8_t byte)
 		return;
 	if (tap->have == sizeof(*head)) {
 		flaw = wire_check_head(head, WIRE_SEGMENT_MAX);
-		WORLD_CHECK(tap->world, flaw == WIRE_FLAWLESS, "cable %u dir %u sends a head with flaw: %s", tap->cable,
-			    tap->dir, wire_flaw_name(flaw));
+		WORLD_CHECK(tap->world, flaw == WIRE_FLAWLESS, "cable %u dir %u sends a head with flaw: %s", tap->cable, tap->dir,
+			    wire_flaw_name(flaw));
 	}
 	if (tap->have < sizeof(*head) + wire_body_len(head->op))
 		return;
@@ -201,8 +207,8 @@ uint32_t tap_count(const struct world *world, enum tap_kind kind)
 const char *tap_kind_name(enum tap_kind kind)
 {
 	static const char *const names[TAP_KINDS] = {
-		"HELLO", "CHALLENGE", "PROOF", "BYE", "ACK", "WRITE", "WRITE of several", "READ", "SEND", "RTS", "DATA", "PULL",
-		"RNR", "NAK", "PARK", "DONE", "ATOMIC", "RESULT", "CONNECT", "ACCEPT", "REJECT",
+		"HELLO", "CHALLENGE", "PROOF", "BYE",  "ACK",  "WRITE",  "WRITE of several", "READ",    "SEND",   "RTS",    "DATA",
+		"PULL",  "RNR",       "NAK",   "PARK", "DONE", "ATOMIC", "RESULT",           "CONNECT", "ACCEPT", "REJECT",
 	};
 
 	return names[kind];

@@ -10,18 +10,37 @@
 #include "tests/sim/harness/world.h"
 #include "wire/codec.h"
 
-enum tap_kind {			/* what the cut test must have cut: ops, with WRITE told apart by segments */
-	TAP_HELLO, TAP_CHALLENGE, TAP_PROOF, TAP_BYE, TAP_ACK, TAP_WRITE, TAP_WRITE_PART, TAP_READ, TAP_SEND, TAP_RTS,
-	TAP_DATA, TAP_PULL, TAP_RNR, TAP_NAK, TAP_PARK, TAP_DONE, TAP_ATOMIC, TAP_RESULT, TAP_CONNECT, TAP_ACCEPT, TAP_REJECT,
-	TAP_KINDS
+enum tap_kind { /* what the cut test must have cut: ops, with WRITE told apart by segments */
+		TAP_HELLO,
+		TAP_CHALLENGE,
+		TAP_PROOF,
+		TAP_BYE,
+		TAP_ACK,
+		TAP_WRITE,
+		TAP_WRITE_PART,
+		TAP_READ,
+		TAP_SEND,
+		TAP_RTS,
+		TAP_DATA,
+		TAP_PULL,
+		TAP_RNR,
+		TAP_NAK,
+		TAP_PARK,
+		TAP_DONE,
+		TAP_ATOMIC,
+		TAP_RESULT,
+		TAP_CONNECT,
+		TAP_ACCEPT,
+		TAP_REJECT,
+		TAP_KINDS
 };
 
 struct tap_frame {
 	enum tap_kind kind;
 	uint32_t cable;
-	uint8_t  dir;
-	uint64_t offset;	/* in its direction of its cable */
-	uint32_t length;	/* head, body, payload and trailer */
+	uint8_t dir;
+	uint64_t offset; /* in its direction of its cable */
+	uint32_t length; /* head, body, payload and trailer */
 	uint32_t payload;
 };
 
@@ -29,16 +48,16 @@ struct tap {
 	struct tap *next;
 	struct world *world;
 	uint32_t cable;
-	uint8_t  dir;
-	uint64_t offset;	/* bytes seen */
-	uint64_t seq, ack;	/* highest request so far; of the last frame */
-	uint64_t noted;		/* acknowledged by notes, which frames do not know of that were made before */
-	uint64_t granted;	/* requests that this direction may have unacknowledged */
-	uint64_t skip;		/* payload and trailer still to come */
-	uint32_t have;		/* bytes of `part` */
-	uint8_t  part[WIRE_FRAME_MAX];
-	bool     greeted;	/* HELLO was sent */
-	bool     ended;		/* BYE was sent */
+	uint8_t dir;
+	uint64_t offset;   /* bytes seen */
+	uint64_t seq, ack; /* highest request so far; of the last frame */
+	uint64_t noted;    /* acknowledged by notes, which frames do not know of that were made before */
+	uint64_t granted;  /* requests that this direction may have unacknowledged */
+	uint64_t skip;     /* payload and trailer still to come */
+	uint32_t have;     /* bytes of `part` */
+	uint8_t part[WIRE_FRAME_MAX];
+	bool greeted; /* HELLO was sent */
+	bool ended;   /* BYE was sent */
 	uint32_t frames, room;
 	struct tap_frame *frame;
 };

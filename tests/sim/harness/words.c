@@ -41,8 +41,14 @@ void add_payload(struct words *words, size_t length, uint32_t status)
 struct wire_hello_fields plain_hello(struct words *words)
 {
 	struct wire_hello_fields fields = {
-		.version_min = 1, .version_max = 1, .instance = { 1, 2, 3 }, .session = 99, .epoch = 1, .requests = 64,
-		.reads = 8, .segment = WIRE_SEGMENT_MIN,
+		.version_min = 1,
+		.version_max = 1,
+		.instance = { 1, 2, 3 },
+		.session = 99,
+		.epoch = 1,
+		.requests = 64,
+		.reads = 8,
+		.segment = WIRE_SEGMENT_MIN,
 		.at = { .family = 4, .port = (uint16_t)(100 + words->who), .addr = { 10, 9, 9, 9 } },
 	};
 

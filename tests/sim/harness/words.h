@@ -11,8 +11,8 @@ enum { ROOM = 16384 };
 struct words {
 	struct bed *bed;
 	struct region *target;
-	uint32_t who;			/* each stranger is another peer */
-	uint8_t op;			/* of the last frame */
+	uint32_t who; /* each stranger is another peer */
+	uint8_t op;   /* of the last frame */
 	size_t length;
 	uint8_t bytes[ROOM];
 };

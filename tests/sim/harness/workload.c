@@ -35,8 +35,15 @@ static void furnish(struct workload *load, struct party *party)
 void workload_init(struct workload *load, struct model *model, uint64_t ops)
 {
 	*load = (struct workload){
-		.model = model, .ops_left = ops, .outstanding_max = 48, .big_max = 64 * 1024, .wrong_percent = 8,
-		.silent_percent = 15, .churn_permille = 5, .sends = true, .rma = true,
+		.model = model,
+		.ops_left = ops,
+		.outstanding_max = 48,
+		.big_max = 64 * 1024,
+		.wrong_percent = 8,
+		.silent_percent = 15,
+		.churn_permille = 5,
+		.sends = true,
+		.rma = true,
 	};
 	for (int i = 0; i < model->parties; i++)
 		furnish(load, model->party[i]);
@@ -316,7 +323,7 @@ void workload_run(struct workload *load, uint64_t limit_ns)
 			post_one(load);
 		if (percent(load, 40))
 			post_receives(load);
-		if (load->tag_percent && percent(load, 5))	/* where no tag is asked for that waits */
+		if (load->tag_percent && percent(load, 5)) /* where no tag is asked for that waits */
 			model_post_lacking(model);
 		if (draw(load, 1000) < load->churn_permille)
 			churn(load);

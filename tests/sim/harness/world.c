@@ -30,7 +30,10 @@ struct world *world_open(uint64_t seed)
 	world->until_ns = UINT64_MAX;
 	world->next_port = 4000;
 	world->weather = (struct weather){
-		.capacity = 64 * 1024, .delay_max_ns = 20000, .dial_max_ns = 50000, .flush_max_ns = 200000,
+		.capacity = 64 * 1024,
+		.delay_max_ns = 20000,
+		.dial_max_ns = 50000,
+		.flush_max_ns = 200000,
 	};
 	return world;
 }
@@ -48,9 +51,8 @@ void world_fail(const struct world *world, const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	for (int i = 0; i < world->faults; i++)
-		fprintf(stderr, "  fault %d: kind %d cable %u dir %u at %llu %s\n", i, world->fault[i].kind,
-			world->fault[i].cable, world->fault[i].dir, (unsigned long long)world->fault[i].at,
-			world->fault[i].spent ? "(happened)" : "");
+		fprintf(stderr, "  fault %d: kind %d cable %u dir %u at %llu %s\n", i, world->fault[i].kind, world->fault[i].cable,
+			world->fault[i].dir, (unsigned long long)world->fault[i].at, world->fault[i].spent ? "(happened)" : "");
 	abort();
 }
 
@@ -148,9 +150,9 @@ bool node_run(struct node *node)
 	scarce_begin(world);
 	if (rnd_percent(&world->rnd, 70)) {
 		node_look(node, true);
-		did |= driver_run(nic_driver(node->nic));	/* the program polls */
+		did |= driver_run(nic_driver(node->nic)); /* the program polls */
 	} else {
-		node_enter(node);		/* the NIC thread serves */
+		node_enter(node); /* the NIC thread serves */
 		did |= nic_work(node->nic);
 		nic_set_polling(node->nic, false);
 		nic_flush_acks(node->nic);

@@ -21,44 +21,44 @@ enum { WORLD_NODES = 16, WORLD_LISTENERS = 64, WORLD_FAULTS = 64, WORLD_POISONS 
 
 /* How the byte streams behave. */
 struct weather {
-	uint32_t capacity;		/* bytes that a stream holds before send() says -EAGAIN */
-	uint32_t chunk_max;		/* one send or receive moves at most this many bytes; 0: any */
-	uint64_t delay_max_ns;		/* bytes arrive after up to so long */
-	uint64_t dial_max_ns;		/* a dial is answered after up to so long */
-	uint64_t cut_mean;		/* a connection breaks after about so many bytes of a direction; 0: never */
-	uint32_t cuts_left;		/* so many of these breaks, then no more */
-	uint64_t flip_mean;		/* a bit changes after about so many bytes of a direction; 0: never */
-	uint32_t flips_left;		/* so many of these changes, then no more */
-	uint16_t scarce_permille;	/* allocations of the device that fail while it serves; */
-	uint32_t scarce_left;		/* so many, then no more */
-	uint8_t  refuse_percent;	/* dials refused although an endpoint listens */
-	uint64_t flush_max_ns;		/* bytes are durable after up to so long */
-	uint8_t  flush_fail_percent;	/* flushes that fail */
-	uint8_t  full_percent;		/* datagrams that the port does not take now, */
-	uint8_t  lose_percent;		/* that get lost, with a word or without, */
-	uint8_t  twice_percent;		/* come twice, */
-	uint8_t  flip_percent;		/* have a bit changed; each within delay_max_ns, in any order */
-	bool     notes;			/* peers that look for them can leave notes (link.h) */
-	bool     rough_efault;		/* -EFAULT as kernels say it: even if the first bytes could be moved */
+	uint32_t capacity;          /* bytes that a stream holds before send() says -EAGAIN */
+	uint32_t chunk_max;         /* one send or receive moves at most this many bytes; 0: any */
+	uint64_t delay_max_ns;      /* bytes arrive after up to so long */
+	uint64_t dial_max_ns;       /* a dial is answered after up to so long */
+	uint64_t cut_mean;          /* a connection breaks after about so many bytes of a direction; 0: never */
+	uint32_t cuts_left;         /* so many of these breaks, then no more */
+	uint64_t flip_mean;         /* a bit changes after about so many bytes of a direction; 0: never */
+	uint32_t flips_left;        /* so many of these changes, then no more */
+	uint16_t scarce_permille;   /* allocations of the device that fail while it serves; */
+	uint32_t scarce_left;       /* so many, then no more */
+	uint8_t refuse_percent;     /* dials refused although an endpoint listens */
+	uint64_t flush_max_ns;      /* bytes are durable after up to so long */
+	uint8_t flush_fail_percent; /* flushes that fail */
+	uint8_t full_percent;       /* datagrams that the port does not take now, */
+	uint8_t lose_percent;       /* that get lost, with a word or without, */
+	uint8_t twice_percent;      /* come twice, */
+	uint8_t flip_percent;       /* have a bit changed; each within delay_max_ns, in any order */
+	bool notes;                 /* peers that look for them can leave notes (link.h) */
+	bool rough_efault;          /* -EFAULT as kernels say it: even if the first bytes could be moved */
 };
 
 /* A fault at one place: connection number `cable` of the world (from 0, as dialled), direction 0 from the dialler. */
 struct fault {
 	enum fault_kind { FAULT_CUT, FAULT_FLIP } kind;
 	uint32_t cable;
-	uint8_t  dir;
-	uint64_t at;		/* bytes that get through, or the byte that changes */
-	uint8_t  bits;		/* of that byte, that are flipped */
-	bool     spent;
+	uint8_t dir;
+	uint64_t at;  /* bytes that get through, or the byte that changes */
+	uint8_t bits; /* of that byte, that are flipped */
+	bool spent;
 };
 
 struct listener {
-	struct node *node;	/* NULL: free */
+	struct node *node; /* NULL: free */
 	struct ep *ep;
 	uint16_t port;
 };
 
-struct poison {			/* memory that is not there: see world_poison() */
+struct poison { /* memory that is not there: see world_poison() */
 	uint8_t *base;
 	size_t length;
 };
@@ -67,25 +67,25 @@ struct node {
 	struct world *world;
 	struct nic *nic;
 	int id;
-	bool dead;		/* killed: its streams are broken, it never runs again */
-	bool cut_off;		/* nothing comes from or to it: bytes wait, dials hang; see node_cut_off() */
-	uint64_t cut_off_ns;	/* since when */
-	bool asleep;		/* does not run */
-	int lines_max;		/* it has no descriptors for more; 0: any number */
-	bool looks;		/* for notes */
-	uint32_t digested;	/* bytes at once: link.h */
-	struct write_out *disk;	/* flushes that are on */
-	bool disk_stuck;	/* they do not end */
-	uint64_t aside;		/* bytes received that are not in their place yet: into the last run */
-	uint64_t level;		/* of them payload whose address agrees with that of its place within a cache line */
-	uint64_t sends, receives;	/* that moved something */
-	uint64_t notes;		/* left */
-	uint32_t flushes;	/* begun so far */
-	uint32_t warns;		/* log lines of level NIC_LOG_WARN so far */
+	bool dead;                /* killed: its streams are broken, it never runs again */
+	bool cut_off;             /* nothing comes from or to it: bytes wait, dials hang; see node_cut_off() */
+	uint64_t cut_off_ns;      /* since when */
+	bool asleep;              /* does not run */
+	int lines_max;            /* it has no descriptors for more; 0: any number */
+	bool looks;               /* for notes */
+	uint32_t digested;        /* bytes at once: link.h */
+	struct write_out *disk;   /* flushes that are on */
+	bool disk_stuck;          /* they do not end */
+	uint64_t aside;           /* bytes received that are not in their place yet: into the last run */
+	uint64_t level;           /* of them payload whose address agrees with that of its place within a cache line */
+	uint64_t sends, receives; /* that moved something */
+	uint64_t notes;           /* left */
+	uint32_t flushes;         /* begun so far */
+	uint32_t warns;           /* log lines of level NIC_LOG_WARN so far */
 	uint32_t logged;
-	char log[NODE_LOG_LINES][256];	/* the latest lines of that level */
-	uint32_t debugs;	/* log lines of level NIC_LOG_DEBUG so far */
-	char debug[256];	/* the latest */
+	char log[NODE_LOG_LINES][256]; /* the latest lines of that level */
+	uint32_t debugs;               /* log lines of level NIC_LOG_DEBUG so far */
+	char debug[256];               /* the latest */
 };
 
 struct cable;
@@ -96,34 +96,34 @@ struct write_out;
 
 struct world {
 	uint64_t seed;
-	const char *storm;	/* what names it, if a seed alone does not: storm.h */
+	const char *storm; /* what names it, if a seed alone does not: storm.h */
 	struct rnd rnd;
 	uint64_t now_ns;
-	uint64_t until_ns;	/* time does not leap past this: world_until() */
-	uint64_t moves;		/* counts everything that happened on a stream */
+	uint64_t until_ns; /* time does not leap past this: world_until() */
+	uint64_t moves;    /* counts everything that happened on a stream */
 	struct weather weather;
 	struct node *node[WORLD_NODES];
 	int nodes;
-	int turn, idle;		/* whose turn it is when all are idle, and how many in a row were */
-	uint32_t stuck;		/* rounds in which something was ready and no node acted */
+	int turn, idle; /* whose turn it is when all are idle, and how many in a row were */
+	uint32_t stuck; /* rounds in which something was ready and no node acted */
 	struct listener listener[WORLD_LISTENERS];
 	uint16_t next_port;
 	struct cable **cable;
 	uint32_t cables, cables_room;
 	uint32_t cables_made;
-	uint64_t refused_memory;	/* allocations that failed */
-	uint64_t cuts;		/* cables broken by the weather or a fault */
-	struct port *ports;	/* for datagrams: ports.h */
-	struct packet *packets;	/* on their way */
-	uint64_t packets_sent;	/* so far */
-	void (*arriving)(void);	/* may be NULL: a datagram is about to be handed to its port's owner, which has the role */
+	uint64_t refused_memory; /* allocations that failed */
+	uint64_t cuts;           /* cables broken by the weather or a fault */
+	struct port *ports;      /* for datagrams: ports.h */
+	struct packet *packets;  /* on their way */
+	uint64_t packets_sent;   /* so far */
+	void (*arriving)(void);  /* may be NULL: a datagram is about to be handed to its port's owner, which has the role */
 	struct fault fault[WORLD_FAULTS];
 	int faults;
 	struct poison poison[WORLD_POISONS];
 	int poisons;
-	void (*durable)(void *arg, const struct flush *flush);	/* may be NULL: what a flush holds is durable now */
+	void (*durable)(void *arg, const struct flush *flush); /* may be NULL: what a flush holds is durable now */
 	void *durable_arg;
-	bool tapped;		/* record and judge every frame: tap.h */
+	bool tapped; /* record and judge every frame: tap.h */
 	struct tap *taps;
 };
 
@@ -172,6 +172,10 @@ void world_heal(struct world *world, void *base);
 
 /* Prints seed, time and what is wrong, and aborts. */
 _Noreturn void world_fail(const struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define WORLD_CHECK(world, cond, ...) do { if (!(cond)) world_fail(world, __VA_ARGS__); } while (0)
+#define WORLD_CHECK(world, cond, ...)                   \
+	do {                                            \
+		if (!(cond))                            \
+			world_fail(world, __VA_ARGS__); \
+	} while (0)
 
 #endif

@@ -12,12 +12,12 @@
 
 enum mutant {
 	WHOLE,
-	NO_ORDER,	/* D1, D2: unlocking is a mere release */
-	NO_SECOND_LOOK,	/* D2 */
-	NO_WAKE,	/* D3 */
-	NO_LOCK,	/* one holder */
-	NO_STAND_BACK,	/* D6 */
-	NO_MARK,	/* D5: `inside` always empty */
+	NO_ORDER,       /* D1, D2: unlocking is a mere release */
+	NO_SECOND_LOOK, /* D2 */
+	NO_WAKE,        /* D3 */
+	NO_LOCK,        /* one holder */
+	NO_STAND_BACK,  /* D6 */
+	NO_MARK,        /* D5: `inside` always empty */
 };
 
 static enum mutant mutant;

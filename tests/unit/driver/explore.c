@@ -23,9 +23,9 @@ struct store {
 struct thread {
 	ucontext_t context;
 	void *stack;
-	void *fiber;			/* tsan's name for the coroutine */
+	void *fiber; /* tsan's name for the coroutine */
 	bool done;
-	bool (*ready)(void *arg);	/* NULL: can go on */
+	bool (*ready)(void *arg); /* NULL: can go on */
 	void *arg;
 	struct store buffer[BUFFER_MAX];
 	int stores;
@@ -37,9 +37,9 @@ static struct {
 	struct thread thread[EXPLORE_THREADS];
 	ucontext_t main;
 	void *main_fiber;
-	int self;			/* -1: the checker */
-	int preemptions;		/* left in this run */
-	bool signalled;			/* in this run */
+	int self;        /* -1: the checker */
+	int preemptions; /* left in this run */
+	bool signalled;  /* in this run */
 	int taken[CHOICES_MAX], of[CHOICES_MAX];
 	int choices, depth;
 	size_t trace_length;

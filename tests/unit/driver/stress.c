@@ -11,12 +11,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                              \
-	do {                                                                          \
-		if (!(condition)) {                                                   \
-			printf("not ok stress line %d: %s\n", __LINE__, #condition);  \
-			exit(1);                                                      \
-		}                                                                     \
+#define CHECK(condition)                                                             \
+	do {                                                                         \
+		if (!(condition)) {                                                  \
+			printf("not ok stress line %d: %s\n", __LINE__, #condition); \
+			exit(1);                                                     \
+		}                                                                    \
 	} while (0)
 
 enum { POSTERS = 3, POSTS = 20000, SLICE = 4 };
@@ -24,11 +24,11 @@ enum { POSTERS = 3, POSTS = 20000, SLICE = 4 };
 static struct {
 	struct driver driver;
 	pthread_mutex_t queue_lock;
-	unsigned int queued;		/* queue_lock */
-	unsigned long done;		/* the role */
-	unsigned long controls;		/* the role */
-	unsigned int rest;		/* the role */
-	atomic_ulong served;		/* copy of done, for the thread that waits for the end */
+	unsigned int queued;    /* queue_lock */
+	unsigned long done;     /* the role */
+	unsigned long controls; /* the role */
+	unsigned int rest;      /* the role */
+	atomic_ulong served;    /* copy of done, for the thread that waits for the end */
 	atomic_bool stop;
 	int event;
 } t = { .queue_lock = PTHREAD_MUTEX_INITIALIZER };

@@ -6,7 +6,7 @@
 #include "emu/nic/base/driver.h"
 
 static struct driver driver;
-static bool posts;		/* there is always one more */
+static bool posts; /* there is always one more */
 static int wakes;
 
 static bool work(void *arg)

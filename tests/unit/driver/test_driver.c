@@ -12,20 +12,20 @@
 
 static struct {
 	struct driver driver;
-	uint32_t queue[EXPLORE_THREADS];	/* a thread's posted ops, as an index past what was taken */
+	uint32_t queue[EXPLORE_THREADS]; /* a thread's posted ops, as an index past what was taken */
 	uint32_t taken[EXPLORE_THREADS];
-	uint32_t rest;			/* slices of work that no descriptor announces */
-	bool     working;
-	bool     woken;			/* the NIC thread's eventfd */
-	bool     in_handler;
-	bool     waits, got_in;		/* D6 */
-	int      slices_meanwhile;	/* begun while somebody waits */
+	uint32_t rest; /* slices of work that no descriptor announces */
+	bool working;
+	bool woken; /* the NIC thread's eventfd */
+	bool in_handler;
+	bool waits, got_in;   /* D6 */
+	int slices_meanwhile; /* begun while somebody waits */
 	const void *inside[EXPLORE_THREADS + 1];
 	struct outcome outcome;
 } t;
 
-static int posters;		/* the pushers: the first threads of the model, the signal handler */
-static int rest_an_op;		/* slices that each op needs beyond its first */
+static int posters;    /* the pushers: the first threads of the model, the signal handler */
+static int rest_an_op; /* slices that each op needs beyond its first */
 
 /* Takes one op, or does one slice of what is left of an earlier one. */
 static bool work(void *arg)
@@ -203,32 +203,45 @@ static void check(const struct model *model, enum mutant missing)
 
 Test(driver, posters_leave_nothing_behind)
 {
-	struct model model = { .threads = 3, .start = { poster, poster, poster }, .preemptions = 2,
-			       .reset = reset, .judge = judge, .switched = switched };
+	struct model model = { .threads = 3,
+			       .start = { poster, poster, poster },
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge,
+			       .switched = switched };
 
 	check(&model, NO_SECOND_LOOK);
 }
 
 Test(driver, order_is_needed_between_post_and_try)
 {
-	struct model model = { .threads = 2, .start = { poster, poster }, .preemptions = 4,
-			       .reset = reset, .judge = judge, .switched = switched };
+	struct model model = {
+		.threads = 2, .start = { poster, poster }, .preemptions = 4, .reset = reset, .judge = judge, .switched = switched
+	};
 
 	check(&model, NO_ORDER);
 }
 
 Test(driver, one_holder)
 {
-	struct model model = { .threads = 3, .start = { poster, waiter, poller }, .preemptions = 2,
-			       .reset = reset, .judge = judge, .switched = switched };
+	struct model model = { .threads = 3,
+			       .start = { poster, waiter, poller },
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge,
+			       .switched = switched };
 
 	check(&model, NO_LOCK);
 }
 
 Test(driver, post_beside_a_waiter_is_run)
 {
-	struct model model = { .threads = 3, .start = { poster, poster, waiter }, .preemptions = 2,
-			       .reset = reset, .judge = judge_ended, .switched = switched };
+	struct model model = { .threads = 3,
+			       .start = { poster, poster, waiter },
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge_ended,
+			       .switched = switched };
 
 	check(&model, NO_SECOND_LOOK);
 	check(&model, NO_ORDER);
@@ -236,16 +249,25 @@ Test(driver, post_beside_a_waiter_is_run)
 
 Test(driver, waiter_gets_in_after_a_slice)
 {
-	struct model model = { .threads = 3, .start = { poller, waiter, poller }, .preemptions = 2,
-			       .reset = reset, .judge = judge_ended, .switched = switched };
+	struct model model = { .threads = 3,
+			       .start = { poller, waiter, poller },
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge_ended,
+			       .switched = switched };
 
 	check(&model, NO_STAND_BACK);
 }
 
 Test(driver, signal_handler_never_waits)
 {
-	struct model model = { .threads = 2, .start = { poster, waiter }, .signal = handler, .preemptions = 2,
-			       .reset = reset, .judge = judge_ended, .switched = switched };
+	struct model model = { .threads = 2,
+			       .start = { poster, waiter },
+			       .signal = handler,
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge_ended,
+			       .switched = switched };
 
 	check(&model, NO_MARK);
 	model.start[0] = waiter;
@@ -255,8 +277,12 @@ Test(driver, signal_handler_never_waits)
 
 Test(driver, sleeping_nic_thread_serves_what_is_owed)
 {
-	struct model model = { .threads = 3, .start = { poster, poster, nic_thread }, .preemptions = 2,
-			       .reset = reset, .judge = judge, .switched = switched };
+	struct model model = { .threads = 3,
+			       .start = { poster, poster, nic_thread },
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge,
+			       .switched = switched };
 
 	rest_an_op = 2;
 	check(&model, NO_WAKE);
@@ -266,8 +292,12 @@ Test(driver, sleeping_nic_thread_serves_what_is_owed)
 
 Test(driver, what_a_waiter_owes_is_served)
 {
-	struct model model = { .threads = 3, .start = { owing_waiter, nic_thread, poller }, .preemptions = 2,
-			       .reset = reset, .judge = judge, .switched = switched };
+	struct model model = { .threads = 3,
+			       .start = { owing_waiter, nic_thread, poller },
+			       .preemptions = 2,
+			       .reset = reset,
+			       .judge = judge,
+			       .switched = switched };
 
 	check(&model, WHOLE);
 }

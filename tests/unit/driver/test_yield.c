@@ -9,7 +9,7 @@
 static struct driver driver;
 static uint64_t clock_ns, yield_takes_ns;
 static int yields, settled;
-static bool busy;		/* the next slice finds something to do */
+static bool busy; /* the next slice finds something to do */
 
 /* In the place of libc's. */
 int sched_yield(void)
@@ -36,7 +36,7 @@ static void settle(void *arg)
 {
 	(void)arg;
 	cr_assert(driver_mine(&driver));
-	clock_ns += 10000;	/* counts for nothing */
+	clock_ns += 10000; /* counts for nothing */
 	settled++;
 }
 
@@ -81,7 +81,7 @@ Test(yield, soon_where_somebody_else_runs)
 	driver_fini(&driver);
 }
 
-static bool left_behind;	/* somebody posts while the role is held */
+static bool left_behind; /* somebody posts while the role is held */
 
 static bool posted(void *arg)
 {

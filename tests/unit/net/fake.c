@@ -8,7 +8,7 @@
 
 struct nic fake;
 
-static struct conn conns[CONNS];	/* each test is a process of its own */
+static struct conn conns[CONNS]; /* each test is a process of its own */
 
 struct conn *conn_make(const struct link_ops *ops)
 {
@@ -149,7 +149,12 @@ int nic_open(struct nic **nic, const struct nic_config *config, const struct lin
 	     const struct nic_clock *clock)
 {
 	struct driver_ops driver_ops = {
-		.work = work, .pending = pending, .wake = wake, .settle = settle, .now_ns = now, .arg = &fake,
+		.work = work,
+		.pending = pending,
+		.wake = wake,
+		.settle = settle,
+		.now_ns = now,
+		.arg = &fake,
 	};
 
 	if (fake.fails)

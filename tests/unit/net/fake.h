@@ -14,24 +14,24 @@ struct conn {
 	struct line *line;
 	const struct link_ops *ops;
 	int ups, downs, readables, writables, notes;
-	uint64_t noted;			/* by the last of them */
-	int error;			/* of the last conn_down() */
+	uint64_t noted; /* by the last of them */
+	int error;      /* of the last conn_down() */
 	bool eof;
 	bool echo;
-	bool deaf;			/* does not read */
-	struct line **closes;		/* what conn_readable() closes: a line, then set to NULL */
+	bool deaf;            /* does not read */
+	struct line **closes; /* what conn_readable() closes: a line, then set to NULL */
 	atomic_size_t got;
 	char bytes[CONN_ROOM];
 };
 
 struct ep {
 	const struct link_ops *ops;
-	struct conn *accepts[64];	/* given out in turn; NULL: refused */
+	struct conn *accepts[64]; /* given out in turn; NULL: refused */
 	int accepted, refused;
-	struct conn *spared;		/* its line is closed to make room; NULL: none is */
-	struct port *port;		/* of datagrams; NULL: nothing is taken */
+	struct conn *spared; /* its line is closed to make room; NULL: none is */
+	struct port *port;   /* of datagrams; NULL: nothing is taken */
 	int readables, writables, taken;
-	ssize_t length;			/* of the last one */
+	ssize_t length; /* of the last one */
 	char bytes[1500];
 };
 
@@ -41,17 +41,17 @@ struct nic {
 	const struct link_ops *ops;
 	void *link;
 	struct nic_clock clock;
-	atomic_bool left;		/* an op is posted */
-	int owes;			/* so many slices owe one more */
+	atomic_bool left; /* an op is posted */
+	int owes;         /* so many slices owe one more */
 	atomic_uint_fast64_t deadline_ns;
 	atomic_uint timers, slices, settled;
 	atomic_bool looks;
-	unsigned int loud_slices;	/* nic_is_drained() after so many */
+	unsigned int loud_slices; /* nic_is_drained() after so many */
 	int goodbyes;
 	bool fails;
 };
 
-extern struct nic fake;			/* the one that nic_open() gives */
+extern struct nic fake; /* the one that nic_open() gives */
 
 struct conn *conn_make(const struct link_ops *ops);
 /* Where nic_flushed() goes. */

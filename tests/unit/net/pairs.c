@@ -51,7 +51,7 @@ void open_at(const char *address)
 
 void open_link(void)
 {
-	cr_assert_eq(guard_install(), 0);	/* as the driver does: not every container lets the kernel copy */
+	cr_assert_eq(guard_install(), 0); /* as the driver does: not every container lets the kernel copy */
 	open_at("127.0.0.1");
 }
 

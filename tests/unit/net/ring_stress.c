@@ -93,7 +93,7 @@ int main(void)
 	pthread_t thread;
 	uint32_t seed = 2;
 
-	check(!guard_install(), "no handler");	/* not every container lets the kernel copy */
+	check(!guard_install(), "no handler"); /* not every container lets the kernel copy */
 	shm_ring_begin(&from, &words[0], &words[1], bytes[0], bytes[1]);
 	shm_ring_begin(&to, &words[1], &words[0], bytes[1], bytes[0]);
 	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), "no sockets");

@@ -179,7 +179,7 @@ Test(lines, what_is_not_heard_waits)
 	pair(&one, &two);
 	tcp_link.set_readable(two->line, false);
 	send_text(one, "later");
-	tcp_link.want_write(two->line);	/* with epoll, too */
+	tcp_link.want_write(two->line); /* with epoll, too */
 	while (!two->writables)
 		next_events();
 	tcp_link.poll(tcp);

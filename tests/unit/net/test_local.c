@@ -18,11 +18,11 @@
 #include "emu/net/os/fork.h"
 #include "pairs.h"
 
-enum { SOMEBODY = 65534 };	/* neither root nor, most likely, the user that runs this */
+enum { SOMEBODY = 65534 }; /* neither root nor, most likely, the user that runs this */
 
 const bool local = true;
 
-static bool stranger;		/* the other end of every Unix socket belongs to another user */
+static bool stranger; /* the other end of every Unix socket belongs to another user */
 
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
@@ -238,8 +238,10 @@ Test(local, user_is_the_one_who_listened)
 /* Of a file that was sent the kernel would close the last copy here, which may take as long as the sender likes. */
 Test(local, takes_no_descriptors)
 {
-	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { .head = {
-		.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
 	struct iovec iov = { (char[1]){ 0 }, 1 };
 	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	struct conn *one, *two;
@@ -260,7 +262,11 @@ Test(local, takes_no_descriptors)
 /* WIRE-38, to the letter: others may have written the peer. */
 Test(local, names)
 {
-	static const struct { const char *address; unsigned scope; const char *name; } of[] = {
+	static const struct {
+		const char *address;
+		unsigned scope;
+		const char *name;
+	} of[] = {
 		{ "192.0.2.7", 0, "emu-192.0.2.7:4711" },
 		{ "fe80::1", 2, "emu-[fe80::1%2]:4711" },
 		{ "2001:db8::7", 0, "emu-[2001:db8::7%0]:4711" },
@@ -277,7 +283,7 @@ Test(local, names)
 
 		address.ss_family = six ? AF_INET6 : AF_INET;
 		inet_pton(address.ss_family, of[i].address, six ? (void *)&in6->sin6_addr : (void *)&in->sin_addr);
-		in->sin_port = htons(4711);	/* at the same place in both */
+		in->sin_port = htons(4711); /* at the same place in both */
 		if (six)
 			in6->sin6_scope_id = of[i].scope;
 		fd = local_listen(&address, 8);

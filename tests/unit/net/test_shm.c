@@ -34,8 +34,8 @@ static void share(void)
 	int fd = shm_make(&made, &made_ring, rooms);
 
 	cr_assert(fd >= 0);
-	shm_ring_tell(&made_ring, &hello, 1);	/* with the segment */
-	taken_ring.sent = 5;			/* before it came */
+	shm_ring_tell(&made_ring, &hello, 1); /* with the segment */
+	taken_ring.sent = 5;                  /* before it came */
 	cr_assert_not(shm_shared(&made), "the peer has it only now");
 	cr_assert_eq(shm_take(&taken, &taken_ring, rooms + SHM_BYTES, fd), 0);
 	cr_assert_eq(fcntl(fd, F_GETFD), -1, "closed");
@@ -161,7 +161,7 @@ Test(shm, none_without_a_descriptor)
 	none.rlim_cur = 0;
 	setrlimit(RLIMIT_NOFILE, &none);
 	rc = shm_make(&made, &made_ring, rooms);
-	setrlimit(RLIMIT_NOFILE, &usual);	/* for what tells of the test */
+	setrlimit(RLIMIT_NOFILE, &usual); /* for what tells of the test */
 	cr_assert_eq(rc, -EMFILE);
 	cr_assert_null(made.own);
 }

@@ -149,8 +149,9 @@ static int dial_by_hand(struct conn **two)
 
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "emu-127.0.0.1:%u", ntohs(((struct sockaddr_in *)&at)->sin_port));
 	*two = ep.accepts[place] = conn_make(&tcp_link);
-	cr_assert_eq(connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-									 strlen(name.sun_path + 1))), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&name,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1))),
+		     0);
 	await(tcp_listen_fd(tcp));
 	cr_assert(tcp_accept(tcp));
 	cr_assert_eq(ep.accepted, place + 1);
@@ -278,9 +279,11 @@ Test(shms, are_no_other_files)
 /* As many as a message can carry are as strange as one that is no shared segment: none stays open. */
 Test(shms, are_one_file_alone)
 {
-	enum { FILES = 253 };	/* SCM_MAX_FD */
-	union { struct cmsghdr head; char bytes[CMSG_SPACE(FILES * sizeof(int))]; } room = { .head = {
-		.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	enum { FILES = 253 }; /* SCM_MAX_FD */
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(FILES * sizeof(int))];
+	} room = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
 	struct iovec iov = { (char[]){ "first" }, 5 };
 	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &room };
 

@@ -20,7 +20,7 @@ static uint8_t bytes[2][RING_BYTES];
 
 static void share(void)
 {
-	cr_assert_eq(guard_install(), 0);	/* not every container lets the kernel copy */
+	cr_assert_eq(guard_install(), 0); /* not every container lets the kernel copy */
 	shm_ring_begin(&from, &words[0], &words[1], bytes[0], bytes[1]);
 	shm_ring_begin(&to, &words[1], &words[0], bytes[1], bytes[0]);
 }

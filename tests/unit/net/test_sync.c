@@ -12,8 +12,12 @@
 
 enum { PAGE = 4096, MANY = 1000 };
 
-static struct { uintptr_t at; size_t length; int flags; } asked[MANY];
-static int calls, fails_at = -1;	/* the worker's own */
+static struct {
+	uintptr_t at;
+	size_t length;
+	int flags;
+} asked[MANY];
+static int calls, fails_at = -1; /* the worker's own */
 static sem_t back;
 
 int msync(void *addr, size_t length, int flags)
@@ -31,7 +35,7 @@ int msync(void *addr, size_t length, int flags)
 
 static void came_back(struct flush *flush)
 {
-	flush->next = flush;	/* seen */
+	flush->next = flush; /* seen */
 	sem_post(&back);
 }
 

@@ -30,7 +30,9 @@ static int option(const struct line *line, int name)
 /* WIRE-110, FI_EMU_TIMEOUT_MS: probes of a line that is idle begin before it is over. */
 Test(tcp, silence)
 {
-	static const struct { int ms, idle_s; } of[] = { { 0, 5 }, { 1000, 1 }, { 1999, 1 }, { 2000, 1 }, { 40000, 25 } };
+	static const struct {
+		int ms, idle_s;
+	} of[] = { { 0, 5 }, { 1000, 1 }, { 1999, 1 }, { 2000, 1 }, { 40000, 25 } };
 	struct line *line;
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {

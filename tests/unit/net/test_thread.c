@@ -65,7 +65,7 @@ Test(thread, serves_slowly)
 	begun_ns = monotonic_ns();
 	for (int i = 0; i < 5; i++)
 		play();
-	cr_assert_geq(monotonic_ns() - begun_ns, 4 * slow_ns);	/* it may have been about to serve when the first came */
+	cr_assert_geq(monotonic_ns() - begun_ns, 4 * slow_ns); /* it may have been about to serve when the first came */
 	net_stop();
 }
 
@@ -81,8 +81,7 @@ Test(thread, stands_back_while_the_program_polls)
 		while (!echo_has_pong());
 	}
 	/* One wake-up ends ARMED. On a busy machine the program may lose its core for longer than a look: ARMED again. */
-	cr_assert_lt(counted(&net_stats()->wakeups), ROUNDS / 20, "%lu useless wake-ups",
-		     counted(&net_stats()->wakeups));
+	cr_assert_lt(counted(&net_stats()->wakeups), ROUNDS / 20, "%lu useless wake-ups", counted(&net_stats()->wakeups));
 	await_state(THREAD_ARMED);
 	play();
 	net_stop();
@@ -106,7 +105,7 @@ Test(thread, lets_the_device_look_for_notes_while_the_program_polls)
 	cr_assert_not(atomic_load(&fake.looks));
 	for (int i = 0; i < 3; i++) {
 		poll_until_it_looks();
-		while (state() != THREAD_ARMED || atomic_load(&fake.looks))	/* the program computes */
+		while (state() != THREAD_ARMED || atomic_load(&fake.looks)) /* the program computes */
 			sched_yield();
 	}
 	net_stop();
@@ -155,7 +154,7 @@ Test(thread, takes_that_back_for_who_looks_parked)
 		atomic_store(&driver->polls, parked);
 		while (state() == THREAD_OFF)
 			sched_yield();
-	} while (state() != THREAD_PARKED);	/* ARMED: we had lost the core for longer than a look */
+	} while (state() != THREAD_PARKED); /* ARMED: we had lost the core for longer than a look */
 	while (atomic_load(&fake.looks))
 		sched_yield();
 	wait_close(wait);
@@ -271,7 +270,7 @@ Test(thread, serves_the_devices_timers)
 	for (unsigned int i = 1; i <= 20; i++) {
 		cr_assert(driver_enter(driver));
 		atomic_store(&fake.deadline_ns, monotonic_ns() + 3000000);
-		fake.owes = 1;	/* D3: a new timer */
+		fake.owes = 1; /* D3: a new timer */
 		driver_owe(driver);
 		driver_leave(driver);
 		while (atomic_load(&fake.timers) < i)

@@ -21,7 +21,7 @@ static struct tcp *tcp;
 static struct ep ep[PORTS];
 static struct sockaddr_storage at[PORTS];
 
-static bool full;	/* no socket takes anything now */
+static bool full; /* no socket takes anything now */
 
 /* In the place of libc's, of which it takes six arguments, whether there are as many or not: on one machine a UDP socket is
  * never full. */

@@ -19,7 +19,7 @@
 #include "emu/nic/regions/mr_pages.h"
 #include "tests/unit/nic/sandbox.h"
 
-#ifndef UFFD_USER_MODE_ONLY		/* Linux 5.11 */
+#ifndef UFFD_USER_MODE_ONLY /* Linux 5.11 */
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
@@ -28,7 +28,7 @@ enum { PAGE = 4096, PAGES = 8, LENGTH = PAGES * PAGE, ROUNDS = 500 };
 /* Remembers one range, and the last change that was told. Under the lock. */
 struct memory {
 	struct uffd_client client;
-	uint64_t addr, length;		/* held */
+	uint64_t addr, length; /* held */
 	uint64_t told_addr, told_length;
 	unsigned told;
 };
@@ -189,7 +189,7 @@ Test(uffd, tells_nothing_of_other_memory)
 	cr_assert_eq(told(), 0);
 }
 
-static unsigned unregistered;	/* ranges, so far */
+static unsigned unregistered; /* ranges, so far */
 
 int __real_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, void *arg);

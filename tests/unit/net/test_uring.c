@@ -55,7 +55,7 @@ static void fill(uint8_t *bytes, size_t length, uint8_t seed)
 		bytes[i] = (uint8_t)(seed + i * 7 + i / 256);
 }
 
-static int refusals;	/* so many submissions in a row fail */
+static int refusals; /* so many submissions in a row fail */
 
 int __real_io_uring_submit_and_wait(struct io_uring *ring, unsigned wait_nr);
 int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned wait_nr);
@@ -196,7 +196,7 @@ Test(uring, changes_right_beside)
 	if (remap_start(&why))
 		cr_skip_test("%s", why);
 	memory = fresh(NULL, 5 * PAGE);
-	first = pin_these(&(struct iovec){ memory, 5 * PAGE }, 1);	/* so all pages are watched */
+	first = pin_these(&(struct iovec){ memory, 5 * PAGE }, 1); /* so all pages are watched */
 	second = pin_these(&(struct iovec){ memory + PAGE, 3 * PAGE }, 1);
 	madvise(memory, PAGE, MADV_DONTNEED);
 	madvise(memory + 4 * PAGE, PAGE, MADV_DONTNEED);
@@ -240,7 +240,7 @@ Test(uring, what_cannot_be_pinned)
 	start();
 	memory = fresh(NULL, 2 * PIECE);
 	border = memory + PIECE - (uintptr_t)memory % PIECE;
-	for (int side = 0; side < 2; side++) {	/* which of two pieces is the wrong one */
+	for (int side = 0; side < 2; side++) { /* which of two pieces is the wrong one */
 		uint8_t *wrong = side ? border : border - PAGE;
 
 		mprotect(wrong, PAGE, PROT_READ);
@@ -346,18 +346,20 @@ Test(uring, the_table_is_refused)
 /* In a child: whether put and get succeed where the kernel refuses this call. */
 static void expect_refused(struct pin *pin, uint8_t *memory, int call, bool put, bool get)
 {
-	pid_t child = _Fork();	/* without handlers: it has the ring still */
+	pid_t child = _Fork(); /* without handlers: it has the ring still */
 	uint8_t bytes[100] = { 0 };
 	int status;
 
 	cr_assert_geq(child, 0);
 	if (!child) {
-		signal(SIGSEGV, SIG_DFL);	/* Criterion's handler ends the process well */
+		signal(SIGSEGV, SIG_DFL); /* Criterion's handler ends the process well */
 		alarm(30);
 		if (!sandbox_refuse(call, EPERM))
 			_exit(2);
 		_exit(pin->ops->put(pin, memory, bytes, sizeof(bytes)) == put &&
-		      pin->ops->get(pin, memory, bytes, sizeof(bytes)) == get ? 0 : 1);
+				      pin->ops->get(pin, memory, bytes, sizeof(bytes)) == get
+			      ? 0
+			      : 1);
 	}
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)

@@ -16,13 +16,13 @@
 #include "emu/nic/base/limits.h"
 
 struct tried {
-	struct worker_job job;	/* first */
-	int ran, result;	/* result: what done() was told; -1 before */
+	struct worker_job job; /* first */
+	int ran, result;       /* result: what done() was told; -1 before */
 	sem_t done;
 };
 
-static sem_t begun, go;		/* of the job that holds the worker up */
-static atomic_int ran;		/* jobs so far */
+static sem_t begun, go; /* of the job that holds the worker up */
+static atomic_int ran;  /* jobs so far */
 
 static int note(struct worker_job *job)
 {
@@ -140,7 +140,7 @@ Test(worker, a_full_queue_makes_the_submitter_wait)
 	make(&more, note);
 	make(&now, note);
 	cr_assert_eq(pthread_create(&thread, NULL, submit_more, &more.job), 0);
-	worker_submit_now(&now.job);	/* is beside the limit */
+	worker_submit_now(&now.job); /* is beside the limit */
 	for (int i = 0; i < 1000; i++)
 		sched_yield();
 	cr_assert_eq(atomic_load(&admitted), 0);
@@ -182,7 +182,7 @@ Test(worker, its_end_cancels_what_is_late)
 	make(&queued, note);
 	worker_submit(&queued.job);
 	cr_assert_eq(pthread_create(&thread, NULL, stop_it, NULL), 0);
-	while (worker_start() != -ENODEV)	/* until it is stopping */
+	while (worker_start() != -ENODEV) /* until it is stopping */
 		sched_yield();
 	sem_post(&go);
 	pthread_join(thread, NULL);

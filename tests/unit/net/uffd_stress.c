@@ -14,7 +14,7 @@ enum { THREADS = 4, ROUNDS = 4000, PAGE = 4096, LENGTH = 2 * PAGE };
 
 /* Two tables, as of two domains; small ones, so that regions are evicted all the time. */
 struct table {
-	struct uffd_client client;	/* first */
+	struct uffd_client client; /* first */
 	struct mr_cache *cache;
 };
 

@@ -16,7 +16,7 @@
 enum { PAGE = 4096, THREADS = 3, COPIES = 3000, SKIPPED = 77 };
 
 static atomic_bool over;
-static bool told;	/* of changes */
+static bool told; /* of changes */
 
 static void check(int good, const char *what)
 {
@@ -39,7 +39,7 @@ static void *churn(void *arg)
 {
 	for (unsigned round = 0; !atomic_load(&over) || !round; round++) {
 		uint8_t *memory = fresh(3 * PAGE);
-		bool early = round & 1;		/* unmapped while it is pinned */
+		bool early = round & 1; /* unmapped while it is pinned */
 		struct pin *pin = NULL;
 		bool changed;
 

@@ -12,12 +12,12 @@
 enum { THREADS = 4, ROUNDS = 20000 };
 
 struct counted {
-	struct worker_job job;	/* first */
-	unsigned long ran;	/* guarded by the job's being the worker's */
+	struct worker_job job; /* first */
+	unsigned long ran;     /* guarded by the job's being the worker's */
 	atomic_bool done;
 };
 
-static unsigned long total;	/* the worker's own */
+static unsigned long total; /* the worker's own */
 static atomic_ulong taken_back;
 
 static void check(int good, const char *what)

@@ -19,7 +19,7 @@ void asked_open(struct asked *asked)
 	asked->bed.node[1]->asleep = true;
 	asked->session = party_session(asked->party, asked->bed.party[1]);
 	asked->req = &asked->session->req;
-	asked->req->requests = ASKED_AT_ONCE;	/* so a long WRITE behind another cannot be sent whole */
+	asked->req->requests = ASKED_AT_ONCE; /* so a long WRITE behind another cannot be sent whole */
 	asked->first = asked->req->next_seq;
 	WORLD_CHECK(asked->bed.world, asked->req->acked == asked->first - 1, "something is under way");
 }
@@ -40,11 +40,19 @@ void asked_post_at(struct asked *asked, enum op_kind kind, uint64_t key, uint64_
 	struct iovec iov = { asked_memory, length }, result = { asked_memory + 2 * ASKED_LONG, length };
 	struct remote remote = { .addr = addr, .length = length, .key = key };
 	struct post_atomic atomic = {
-		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 }, .result = &result, .result_count = 1,
+		.what = { ATOMIC_FETCH, ATOMIC_SUM, ATOMIC_UINT64 },
+		.result = &result,
+		.result_count = 1,
 	};
 	struct post post = {
-		.kind = kind, .flags = POST_COMPLETE | flags, .dest = asked->party->index[1], .iov = &iov, .iov_count = 1,
-		.remote = &remote, .remote_count = kind != OP_SEND, .atomic = kind == OP_ATOMIC ? &atomic : NULL,
+		.kind = kind,
+		.flags = POST_COMPLETE | flags,
+		.dest = asked->party->index[1],
+		.iov = &iov,
+		.iov_count = 1,
+		.remote = &remote,
+		.remote_count = kind != OP_SEND,
+		.atomic = kind == OP_ATOMIC ? &atomic : NULL,
 	};
 
 	WORLD_CHECK(asked->bed.world, !ep_post(asked->party->ep, &post), "not posted");

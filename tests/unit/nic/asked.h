@@ -10,14 +10,14 @@
 #include "tests/sim/harness/bed.h"
 
 enum { ASKED_LONG = 1 << 20, ASKED_AT_ONCE = ASKED_LONG / LIMIT_SEGMENT };
-enum { ASKED_NOTHING = 0, ASKED_GOOD = -1 };	/* else a cause */
+enum { ASKED_NOTHING = 0, ASKED_GOOD = -1 }; /* else a cause */
 
 struct asked {
 	struct bed bed;
 	struct party *party;
 	struct session *session;
-	struct requester *req;		/* may have ASKED_AT_ONCE requests unacknowledged */
-	uint64_t first;			/* number of the first request to come */
+	struct requester *req; /* may have ASKED_AT_ONCE requests unacknowledged */
+	uint64_t first;        /* number of the first request to come */
 };
 
 /* Sent bytes come from here, and fetched ones go to the last of its three parts. */

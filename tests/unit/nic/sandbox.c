@@ -76,10 +76,11 @@ bool sandbox_allows_process_vm(void)
 bool sandbox_allows_userfaultfd(void)
 {
 	struct uffdio_api api = {
-		.api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP |
-					     UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE,
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP |
+			    UFFD_FEATURE_EVENT_REMOVE,
 	};
-	int  fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* user mode only */);
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* user mode only */);
 	bool good = fd >= 0 && !ioctl(fd, UFFDIO_API, &api);
 
 	if (fd >= 0)

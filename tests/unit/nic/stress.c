@@ -25,14 +25,14 @@
 #include "emu/nic/regions/key_map.h"
 #include "emu/nic/regions/mr_table.h"
 
-static const char *running;	/* the case */
+static const char *running; /* the case */
 
-#define CHECK(condition)                                                              \
-	do {                                                                          \
-		if (!(condition)) {                                                   \
+#define CHECK(condition)                                                                  \
+	do {                                                                              \
+		if (!(condition)) {                                                       \
 			printf("not ok %s line %d: %s\n", running, __LINE__, #condition); \
-			exit(1);                                                      \
-		}                                                                     \
+			exit(1);                                                          \
+		}                                                                         \
 	} while (0)
 
 enum { THREADS = 3 };
@@ -310,7 +310,7 @@ static void guard_faults_everywhere(void)
 enum { ROUNDS = 50000 };
 
 static struct {
-	_Alignas(16) _Atomic uint64_t half[2];	/* of 16 bytes: the device adds to all, the CPU to the upper one */
+	_Alignas(16) _Atomic uint64_t half[2]; /* of 16 bytes: the device adds to all, the CPU to the upper one */
 	_Alignas(8) _Atomic uint64_t word;
 	_Atomic uint8_t bytes[4];
 } contended;
@@ -391,7 +391,7 @@ static void keys_mapped_by_all(void)
 enum { OBJECTS = 20 };
 
 static struct {
-	struct futex_lock lock;	/* takers */
+	struct futex_lock lock; /* takers */
 	struct pool *pool;
 	uint64_t *out[OBJECTS];
 	atomic_int given;
@@ -452,7 +452,10 @@ static void pool_ends_with_its_objects(void)
 
 int main(void)
 {
-	static const struct { const char *name; void (*run)(void); } cases[] = {
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
 		{ "cntr_no_wake_is_missed", cntr_no_wake_is_missed },
 		{ "cq_one_sleeper", cq_one_sleeper },
 		{ "cq_many_readers", cq_many_readers },

@@ -33,46 +33,66 @@ typedef float _Complex float_complex;
 typedef double _Complex double_complex;
 typedef long double _Complex long_double_complex;
 
-#define CASE(op, expression) case op: t = (expression); break
-#define ORDERED(T) \
-	CASE(ATOMIC_MIN, b < t ? b : t); CASE(ATOMIC_MAX, b > t ? b : t); \
-	CASE(ATOMIC_CSWAP_LE, c <= t ? b : t); CASE(ATOMIC_CSWAP_LT, c < t ? b : t); \
-	CASE(ATOMIC_CSWAP_GE, c >= t ? b : t); CASE(ATOMIC_CSWAP_GT, c > t ? b : t)
-#define COMMON(T) \
-	CASE(ATOMIC_LOR, (T)(t || b)); CASE(ATOMIC_LAND, (T)(t && b)); CASE(ATOMIC_LXOR, (T)(!t != !b)); \
-	CASE(ATOMIC_READ, t); CASE(ATOMIC_WRITE, b); \
-	CASE(ATOMIC_CSWAP, c == t ? b : t); CASE(ATOMIC_CSWAP_NE, c != t ? b : t)
-#define ARITHMETIC(T) \
-	CASE(ATOMIC_SUM, t + b); CASE(ATOMIC_DIFF, t - b); CASE(ATOMIC_PROD, t * b)
+#define CASE(op, expression)      \
+	case op:                  \
+		t = (expression); \
+		break
+#define ORDERED(T)                             \
+	CASE(ATOMIC_MIN, b < t ? b : t);       \
+	CASE(ATOMIC_MAX, b > t ? b : t);       \
+	CASE(ATOMIC_CSWAP_LE, c <= t ? b : t); \
+	CASE(ATOMIC_CSWAP_LT, c < t ? b : t);  \
+	CASE(ATOMIC_CSWAP_GE, c >= t ? b : t); \
+	CASE(ATOMIC_CSWAP_GT, c > t ? b : t)
+#define COMMON(T)                           \
+	CASE(ATOMIC_LOR, (T)(t || b));      \
+	CASE(ATOMIC_LAND, (T)(t && b));     \
+	CASE(ATOMIC_LXOR, (T)(!t != !b));   \
+	CASE(ATOMIC_READ, t);               \
+	CASE(ATOMIC_WRITE, b);              \
+	CASE(ATOMIC_CSWAP, c == t ? b : t); \
+	CASE(ATOMIC_CSWAP_NE, c != t ? b : t)
+#define ARITHMETIC(T)             \
+	CASE(ATOMIC_SUM, t + b);  \
+	CASE(ATOMIC_DIFF, t - b); \
+	CASE(ATOMIC_PROD, t *b)
 /* Signed overflow is defined for the device: the model reckons in the widest unsigned type. */
-#define INTEGRAL(T) \
-	CASE(ATOMIC_SUM, (T)((uint128)t + (uint128)b)); CASE(ATOMIC_DIFF, (T)((uint128)t - (uint128)b)); \
-	CASE(ATOMIC_PROD, (T)((uint128)t * (uint128)b)); CASE(ATOMIC_BOR, (T)(t | b)); CASE(ATOMIC_BAND, (T)(t & b)); \
-	CASE(ATOMIC_BXOR, (T)(t ^ b)); CASE(ATOMIC_MSWAP, (T)((b & c) | (t & ~c)))
-#define MODEL(T, CASES) \
+#define INTEGRAL(T)                                      \
+	CASE(ATOMIC_SUM, (T)((uint128)t + (uint128)b));  \
+	CASE(ATOMIC_DIFF, (T)((uint128)t - (uint128)b)); \
+	CASE(ATOMIC_PROD, (T)((uint128)t * (uint128)b)); \
+	CASE(ATOMIC_BOR, (T)(t | b));                    \
+	CASE(ATOMIC_BAND, (T)(t & b));                   \
+	CASE(ATOMIC_BXOR, (T)(t ^ b));                   \
+	CASE(ATOMIC_MSWAP, (T)((b & c) | (t & ~c)))
+#define MODEL(T, CASES)                                                                           \
 	static bool model_##T(uint8_t op, void *target, const void *operand, const void *compare) \
-	{ \
-		T t, b, c; \
-		memcpy(&t, target, sizeof(T)); \
-		memcpy(&b, operand, sizeof(T)); \
-		memcpy(&c, compare, sizeof(T)); \
-		switch (op) { CASES default: return false; } \
-		memcpy(target, &t, sizeof(T)); \
-		return true; \
+	{                                                                                         \
+		T t, b, c;                                                                        \
+		memcpy(&t, target, sizeof(T));                                                    \
+		memcpy(&b, operand, sizeof(T));                                                   \
+		memcpy(&c, compare, sizeof(T));                                                   \
+		switch (op) {                                                                     \
+			CASES default : return false;                                             \
+		}                                                                                 \
+		memcpy(target, &t, sizeof(T));                                                    \
+		return true;                                                                      \
 	}
 #define MODEL_INTEGER(T) MODEL(T, ORDERED(T); COMMON(T); INTEGRAL(T);)
-#define MODEL_REAL(T)	 MODEL(T, ORDERED(T); COMMON(T); ARITHMETIC(T);)
+#define MODEL_REAL(T) MODEL(T, ORDERED(T); COMMON(T); ARITHMETIC(T);)
 #define MODEL_COMPLEX(T) MODEL(T, COMMON(T); ARITHMETIC(T);)
+/* clang-format off */
 MODEL_INTEGER(int8_t) MODEL_INTEGER(uint8_t) MODEL_INTEGER(int16_t) MODEL_INTEGER(uint16_t) MODEL_INTEGER(int32_t)
 MODEL_INTEGER(uint32_t) MODEL_INTEGER(int64_t) MODEL_INTEGER(uint64_t) MODEL_INTEGER(int128) MODEL_INTEGER(uint128)
 MODEL_REAL(float) MODEL_REAL(double)
 typedef long double long_double;
 MODEL_REAL(long_double)
 MODEL_COMPLEX(float_complex) MODEL_COMPLEX(double_complex) MODEL_COMPLEX(long_double_complex)
+	/* clang-format on */
 
-/* Small formats: the double model between conversions, which test_small_float.c tests. */
-static bool model_small(const struct small_float *format, size_t size, uint8_t op, void *target, const void *operand,
-			const void *compare)
+	/* Small formats: the double model between conversions, which test_small_float.c tests. */
+	static bool model_small(const struct small_float *format, size_t size, uint8_t op, void *target, const void *operand,
+				const void *compare)
 {
 	const void *from[3] = { target, operand, compare };
 	double number[3];
@@ -90,30 +110,42 @@ static bool model_small(const struct small_float *format, size_t size, uint8_t o
 	return true;
 }
 
-#define MODEL_SMALL(name, size) \
+#define MODEL_SMALL(name, size)                                                                      \
 	static bool model_##name(uint8_t op, void *target, const void *operand, const void *compare) \
-	{ \
-		return model_small(&small_##name, size, op, target, operand, compare); \
+	{                                                                                            \
+		return model_small(&small_##name, size, op, target, operand, compare);               \
 	}
-MODEL_SMALL(half, 2) MODEL_SMALL(brain, 2) MODEL_SMALL(e4m3, 1) MODEL_SMALL(e5m2, 1)
+MODEL_SMALL(half, 2)
+MODEL_SMALL(brain, 2)
+/* clang-format off */
+MODEL_SMALL(e4m3, 1) MODEL_SMALL(e5m2, 1)
+	/* clang-format on */
 
-static const struct {
+	static const struct {
 	size_t size;
 	bool (*model)(uint8_t op, void *target, const void *operand, const void *compare);
-	char kind;	/* of its numbers: i, f, c or s */
+	char kind; /* of its numbers: i, f, c or s */
 } types[ATOMIC_TYPES] = {
-	[ATOMIC_INT8] = { 1, model_int8_t, 'i' }, [ATOMIC_UINT8] = { 1, model_uint8_t, 'i' },
-	[ATOMIC_INT16] = { 2, model_int16_t, 'i' }, [ATOMIC_UINT16] = { 2, model_uint16_t, 'i' },
-	[ATOMIC_INT32] = { 4, model_int32_t, 'i' }, [ATOMIC_UINT32] = { 4, model_uint32_t, 'i' },
-	[ATOMIC_INT64] = { 8, model_int64_t, 'i' }, [ATOMIC_UINT64] = { 8, model_uint64_t, 'i' },
-	[ATOMIC_INT128] = { 16, model_int128, 'i' }, [ATOMIC_UINT128] = { 16, model_uint128, 'i' },
-	[ATOMIC_FLOAT] = { 4, model_float, 'f' }, [ATOMIC_DOUBLE] = { 8, model_double, 'f' },
+	[ATOMIC_INT8] = { 1, model_int8_t, 'i' },
+	[ATOMIC_UINT8] = { 1, model_uint8_t, 'i' },
+	[ATOMIC_INT16] = { 2, model_int16_t, 'i' },
+	[ATOMIC_UINT16] = { 2, model_uint16_t, 'i' },
+	[ATOMIC_INT32] = { 4, model_int32_t, 'i' },
+	[ATOMIC_UINT32] = { 4, model_uint32_t, 'i' },
+	[ATOMIC_INT64] = { 8, model_int64_t, 'i' },
+	[ATOMIC_UINT64] = { 8, model_uint64_t, 'i' },
+	[ATOMIC_INT128] = { 16, model_int128, 'i' },
+	[ATOMIC_UINT128] = { 16, model_uint128, 'i' },
+	[ATOMIC_FLOAT] = { 4, model_float, 'f' },
+	[ATOMIC_DOUBLE] = { 8, model_double, 'f' },
 	[ATOMIC_LONG_DOUBLE] = { sizeof(long double), model_long_double, 'f' },
 	[ATOMIC_FLOAT_COMPLEX] = { 8, model_float_complex, 'c' },
 	[ATOMIC_DOUBLE_COMPLEX] = { 16, model_double_complex, 'c' },
 	[ATOMIC_LONG_DOUBLE_COMPLEX] = { 2 * sizeof(long double), model_long_double_complex, 'c' },
-	[ATOMIC_FLOAT16] = { 2, model_half, 's' }, [ATOMIC_BFLOAT16] = { 2, model_brain, 's' },
-	[ATOMIC_FLOAT8_E4M3] = { 1, model_e4m3, 's' }, [ATOMIC_FLOAT8_E5M2] = { 1, model_e5m2, 's' },
+	[ATOMIC_FLOAT16] = { 2, model_half, 's' },
+	[ATOMIC_BFLOAT16] = { 2, model_brain, 's' },
+	[ATOMIC_FLOAT8_E4M3] = { 1, model_e4m3, 's' },
+	[ATOMIC_FLOAT8_E5M2] = { 1, model_e5m2, 's' },
 };
 
 /* --- values --- */
@@ -199,8 +231,7 @@ static enum atomic_end run(struct atomic_what what, void *target, size_t count, 
 
 /* --- each op on each type --- */
 
-static void check_one(struct atomic_what what, const uint8_t *target, const uint8_t *operand, const uint8_t *compare,
-		      size_t skew)
+static void check_one(struct atomic_what what, const uint8_t *target, const uint8_t *operand, const uint8_t *compare, size_t skew)
 {
 	_Alignas(64) uint8_t memory[3 * ATOMIC_ELEMENT_MAX];
 	uint8_t *at = memory + ATOMIC_ELEMENT_MAX + skew, wanted[ATOMIC_ELEMENT_MAX], result[ATOMIC_ELEMENT_MAX + 1];
@@ -258,12 +289,18 @@ Test(atomic, each_operation_on_each_type)
 Test(atomic, what_is_not_defined)
 {
 	static const struct atomic_what bad[] = {
-		{ ATOMIC_PLAIN, ATOMIC_READ, ATOMIC_INT8 }, { ATOMIC_PLAIN, ATOMIC_CSWAP, ATOMIC_INT8 },
-		{ ATOMIC_FETCH, ATOMIC_CSWAP, ATOMIC_INT8 }, { ATOMIC_COMPARE, ATOMIC_SUM, ATOMIC_INT8 },
-		{ ATOMIC_PLAIN, ATOMIC_BOR, ATOMIC_FLOAT }, { ATOMIC_COMPARE, ATOMIC_MSWAP, ATOMIC_FLOAT16 },
-		{ ATOMIC_PLAIN, ATOMIC_MIN, ATOMIC_FLOAT_COMPLEX }, { ATOMIC_COMPARE, ATOMIC_CSWAP_LT, ATOMIC_DOUBLE_COMPLEX },
-		{ 3, ATOMIC_SUM, ATOMIC_INT8 }, { ATOMIC_PLAIN, ATOMIC_OPS, ATOMIC_INT8 },
-		{ ATOMIC_PLAIN, ATOMIC_SUM, ATOMIC_TYPES }, { 255, 255, 255 },
+		{ ATOMIC_PLAIN, ATOMIC_READ, ATOMIC_INT8 },
+		{ ATOMIC_PLAIN, ATOMIC_CSWAP, ATOMIC_INT8 },
+		{ ATOMIC_FETCH, ATOMIC_CSWAP, ATOMIC_INT8 },
+		{ ATOMIC_COMPARE, ATOMIC_SUM, ATOMIC_INT8 },
+		{ ATOMIC_PLAIN, ATOMIC_BOR, ATOMIC_FLOAT },
+		{ ATOMIC_COMPARE, ATOMIC_MSWAP, ATOMIC_FLOAT16 },
+		{ ATOMIC_PLAIN, ATOMIC_MIN, ATOMIC_FLOAT_COMPLEX },
+		{ ATOMIC_COMPARE, ATOMIC_CSWAP_LT, ATOMIC_DOUBLE_COMPLEX },
+		{ 3, ATOMIC_SUM, ATOMIC_INT8 },
+		{ ATOMIC_PLAIN, ATOMIC_OPS, ATOMIC_INT8 },
+		{ ATOMIC_PLAIN, ATOMIC_SUM, ATOMIC_TYPES },
+		{ 255, 255, 255 },
 		{ 32, ATOMIC_SUM, ATOMIC_INT8 },
 	};
 
@@ -315,7 +352,11 @@ Test(atomic, each_element_has_its_own_comparison)
 /* What has a condition is told apart from what has none, at each of two elements, in one step and byte by byte. */
 Test(atomic, what_is_stored)
 {
-	static const struct { struct atomic_what what; int64_t operand, compare; enum atomic_end end; } calls[] = {
+	static const struct {
+		struct atomic_what what;
+		int64_t operand, compare;
+		enum atomic_end end;
+	} calls[] = {
 		{ { ATOMIC_FETCH, ATOMIC_READ, ATOMIC_INT64 }, 0, 0, ATOMIC_KEPT },
 		{ { ATOMIC_COMPARE, ATOMIC_CSWAP, ATOMIC_INT64 }, 9, 6, ATOMIC_KEPT },
 		{ { ATOMIC_COMPARE, ATOMIC_CSWAP, ATOMIC_INT64 }, 9, 5, ATOMIC_STORED },
@@ -407,7 +448,7 @@ Test(atomic, nothing_is_changed_where_memory_faults)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	static const size_t from_end[] = { 16, 6 };	/* aligned; an element across the edge */
+	static const size_t from_end[] = { 16, 6 }; /* aligned; an element across the edge */
 	uint32_t add[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, result[8];
 	struct atomic_what read = add32;
 
@@ -477,7 +518,7 @@ Test(atomic, rounds_to_nearest_whatever_the_thread_has_set)
 
 	cr_assert_eq(fesetround(FE_TOWARDZERO), 0);
 	feclearexcept(FE_ALL_EXCEPT);
-	infinite = 1 / zero;	/* seen by the x87 */
+	infinite = 1 / zero; /* seen by the x87 */
 	cr_assert(run(sum, &target, 1, &add, NULL, NULL));
 	cr_assert(run(sum_extended, &extended, 1, &add_extended, NULL, NULL));
 	cr_assert_eq(fegetround(), FE_TOWARDZERO);
@@ -494,7 +535,7 @@ Test(atomic, in_the_precision_of_the_type)
 {
 	struct atomic_what sum = { ATOMIC_PLAIN, ATOMIC_SUM, ATOMIC_DOUBLE };
 	struct atomic_what product = { ATOMIC_PLAIN, ATOMIC_PROD, ATOMIC_LONG_DOUBLE_COMPLEX };
-	double target = 1, add = 0x1p-53 + 0x1p-64;	/* a little more than half of the last place */
+	double target = 1, add = 0x1p-53 + 0x1p-64; /* a little more than half of the last place */
 	long_double_complex many = 1 + 0x1p-60L, one = 1;
 
 	cr_assert(run(sum, &target, 1, &add, NULL, NULL));

@@ -15,7 +15,7 @@ enum { WRITES = 64 };
 /* Two that have met; the device of the first is in the test's hands. */
 struct stage {
 	struct bed bed;
-	struct region *region;		/* of the second */
+	struct region *region; /* of the second */
 	struct node *node;
 	struct nic *nic;
 	struct conn *conn;
@@ -139,9 +139,12 @@ static ssize_t give(struct line *line, const struct iovec *iov, int count)
 /* The link's answer about a stream: nothing now, or the end, and why. */
 Test(conn, that_receives_nothing)
 {
-	static const struct { ssize_t result; bool open, faulted, refused; } gets[] = {
-		{ -EAGAIN, true, false, false }, { -EINTR, true, false, false }, { -EFAULT, true, true, false },
-		{ 0, false, false, false }, { -ECONNRESET, false, false, false }, { -ECONNREFUSED, false, false, true },
+	static const struct {
+		ssize_t result;
+		bool open, faulted, refused;
+	} gets[] = {
+		{ -EAGAIN, true, false, false }, { -EINTR, true, false, false },       { -EFAULT, true, true, false },
+		{ 0, false, false, false },      { -ECONNRESET, false, false, false }, { -ECONNREFUSED, false, false, true },
 	};
 
 	for (size_t i = 0; i < sizeof(gets) / sizeof(gets[0]); i++) {

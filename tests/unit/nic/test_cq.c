@@ -26,9 +26,9 @@ static struct cq *cq;
 /* Functions of libc that cq.c calls. While `probed` is set, the queue is asked at each call: unless its lock is free, that never
  * ends. */
 void *__real_malloc(size_t size);
-void  __real_free(void *memory);
+void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
-void  __wrap_free(void *memory);
+void __wrap_free(void *memory);
 static struct cq *probed;
 static int probes;
 
@@ -284,7 +284,7 @@ static rlim_t address_space(void)
 /* Without memory for an error the spare takes it, and tells how many more found no place. */
 Test(cq, errors_without_memory)
 {
-	enum { ERRORS = 50000 };	/* 20 MB and more */
+	enum { ERRORS = 50000 }; /* 20 MB and more */
 	struct rlimit limit = { address_space() + (4 << 20), RLIM_INFINITY };
 	struct cq_error error = { .err = 0 };
 	char wanted[80];

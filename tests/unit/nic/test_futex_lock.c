@@ -13,7 +13,7 @@
 enum { THREADS = 4, TURNS = 20000 };
 
 static struct futex_lock lock;
-static unsigned long count;	/* lock */
+static unsigned long count; /* lock */
 static pthread_barrier_t start;
 
 /* Now and then somebody else runs in the middle, however few processors there are. */

@@ -149,7 +149,7 @@ Test(guard, all_lengths)
  * copy must not be reported. */
 Test(guard, freed_memory)
 {
-	volatile uintptr_t at = (uintptr_t)malloc(64);	/* the compiler must not see that it is freed */
+	volatile uintptr_t at = (uintptr_t)malloc(64); /* the compiler must not see that it is freed */
 	char bytes[64];
 
 	free((void *)at);

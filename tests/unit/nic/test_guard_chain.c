@@ -18,7 +18,7 @@
 #include "emu/nic/memory/guard.h"
 #include "sandbox.h"
 
-static volatile char *forbidden;	/* one page that cannot be touched */
+static volatile char *forbidden; /* one page that cannot be touched */
 static sigjmp_buf land;
 static volatile int calls;
 static void *volatile fault_address;

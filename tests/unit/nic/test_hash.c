@@ -10,8 +10,8 @@ static const uint64_t secret[2] = { 0x0123456789abcdef, 0xfedcba9876543210 };
 
 static size_t chain_length(const struct hash *hash, uint64_t value)
 {
-	const struct hash_node *node = hash->old && (value & hash->old_mask) >= hash->moved ?
-		hash->old[value & hash->old_mask] : hash->buckets[value & hash->mask];
+	const struct hash_node *node = hash->old && (value & hash->old_mask) >= hash->moved ? hash->old[value & hash->old_mask]
+											    : hash->buckets[value & hash->mask];
 	size_t length = 0;
 
 	for (; node; node = node->next)

@@ -14,8 +14,8 @@ static struct interval_tree tree;
 
 struct seen {
 	bool all[SPANS];
-	uint64_t before;	/* first number of the last one */
-	int count, stop;	/* stop after so many; 0: never */
+	uint64_t before; /* first number of the last one */
+	int count, stop; /* stop after so many; 0: never */
 };
 
 static int see(struct interval *found, void *arg)
@@ -49,7 +49,6 @@ static void compare(uint64_t first, uint64_t last)
 	cr_assert_eq(interval_tree_find(&tree, first, last, see, &one), seen.count ? 7 : 0);
 	cr_assert_leq(one.count, 1);
 }
-
 
 Test(interval_tree, as_a_list_says)
 {
@@ -93,7 +92,7 @@ Test(interval_tree, up_to_the_last_number)
 {
 	span[0] = (struct interval){ .first = UINT64_MAX, .last = UINT64_MAX };
 	span[1] = (struct interval){ .first = 0, .last = UINT64_MAX };
-	span[2] = (struct interval){ .first = 5, .last = 3 };	/* no number at all */
+	span[2] = (struct interval){ .first = 5, .last = 3 }; /* no number at all */
 	for (int i = 0; i < 3; i++)
 		interval_tree_add(&tree, &span[i]);
 	inside[0] = inside[1] = true;

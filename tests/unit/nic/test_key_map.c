@@ -48,7 +48,10 @@ Test(raw_key, flaws_are_found)
 /* A right check makes no key of another version's bytes, nor of a plain key's. */
 Test(raw_key, flaws_with_a_right_check)
 {
-	static const struct { uint64_t tail, version; bool good; } forms[] = { { 7, 1, true }, { 7, 2, false }, { 0, 1, false } };
+	static const struct {
+		uint64_t tail, version;
+		bool good;
+	} forms[] = { { 7, 1, true }, { 7, 2, false }, { 0, 1, false } };
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		wire_u64 form[4] = { wire_put64(5), wire_put64(forms[i].tail), wire_put64(forms[i].version) };
@@ -62,7 +65,11 @@ Test(raw_key, flaws_with_a_right_check)
 /* A plain list beside it says what must be there. */
 Test(key_map, as_a_list_would_have_it)
 {
-	struct { uint64_t handle; struct raw_key key; bool live; } list[500] = { 0 };
+	struct {
+		uint64_t handle;
+		struct raw_key key;
+		bool live;
+	} list[500] = { 0 };
 	struct key_map *map;
 	struct raw_key key;
 	uint64_t state = 1;

@@ -9,14 +9,17 @@
 
 static struct mr region(uintptr_t base, uint64_t length, bool virtual_addr)
 {
-	return (struct mr){ .length = length, .access = BOTH, .iov_count = 1, .virtual_addr = virtual_addr,
-			    .enabled = true, .one = { (void *)base, length } };
+	return (struct mr){ .length = length,
+			    .access = BOTH,
+			    .iov_count = 1,
+			    .virtual_addr = virtual_addr,
+			    .enabled = true,
+			    .one = { (void *)base, length } };
 }
 
 static struct mr vector(struct iovec *segments, uint8_t count, bool virtual_addr)
 {
-	struct mr mr = { .access = BOTH, .iov_count = count, .virtual_addr = virtual_addr, .enabled = true,
-			 .more = segments };
+	struct mr mr = { .access = BOTH, .iov_count = count, .virtual_addr = virtual_addr, .enabled = true, .more = segments };
 
 	for (uint8_t i = 0; i < count; i++)
 		mr.length += segments[i].iov_len;
@@ -141,9 +144,15 @@ Test(mr, edges_by_address)
 Test(mr, wrap)
 {
 	struct mr offset = region(0x10000, 4096, false), top = region(-8, 8, true), low = region(0x10000, 4096, true);
-	static const struct { uint64_t addr, length; } wraps[] = {
-		{ UINT64_MAX, 2 }, { -UINT64_C(8), 9 }, { -UINT64_C(8), UINT64_MAX }, { 1, UINT64_MAX + UINT64_C(0) },
-		{ UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1 }, { -UINT64_C(0x1000), 0x20000 },
+	static const struct {
+		uint64_t addr, length;
+	} wraps[] = {
+		{ UINT64_MAX, 2 },
+		{ -UINT64_C(8), 9 },
+		{ -UINT64_C(8), UINT64_MAX },
+		{ 1, UINT64_MAX + UINT64_C(0) },
+		{ UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1 },
+		{ -UINT64_C(0x1000), 0x20000 },
 	};
 
 	for (size_t i = 0; i < sizeof(wraps) / sizeof(*wraps); i++) {

@@ -12,7 +12,10 @@ static struct mr_cache *cache;
 static struct mr_cache_counts counts;
 
 /* The calls of forgot(). */
-static struct { uint64_t addr, length; bool held; } gone[64];
+static struct {
+	uint64_t addr, length;
+	bool held;
+} gone[64];
 static unsigned gone_count;
 
 static void forgot(void *arg, uint64_t addr, uint64_t length)

@@ -42,10 +42,18 @@ static enum refusal_cause ask_here(const struct mr *mr, uint64_t addr)
 Test(mr_life, causes_in_order)
 {
 	struct mr_refresh refresh = { .range = { { memory + 56, 1 } }, .count = 1 };
-	struct mr_pages pages = { .runs = 0 };	/* knows none */
+	struct mr_pages pages = { .runs = 0 }; /* knows none */
 	struct mr_single single = { .by = 9, .seq = 1, .length = 8, .right = MR_REMOTE_WRITE };
-	struct mr mr = { .length = 64, .access = MR_REMOTE_READ, .iov_count = 1, .one = { memory, 64 }, .registering = true,
-			 .by_endpoint = true, .gated = true, .pages = &pages, .single = &single, .auth = 5,
+	struct mr mr = { .length = 64,
+			 .access = MR_REMOTE_READ,
+			 .iov_count = 1,
+			 .one = { memory, 64 },
+			 .registering = true,
+			 .by_endpoint = true,
+			 .gated = true,
+			 .pages = &pages,
+			 .single = &single,
+			 .auth = 5,
 			 .refreshes = &refresh };
 
 	cr_assert_eq(ask_here(&mr, UINT64_MAX), REFUSAL_REGISTERING);
@@ -118,8 +126,7 @@ Test(mr_life, authorization_by_a_set)
 
 				cr_expect_eq(mr_check(&mr, &asked, &place, &why), in ? REFUSAL_NONE : REFUSAL_AUTH);
 				asked.peer = &them;
-				cr_expect_eq(mr_check(&mr, &asked, &place, &why),
-					     in && !limited ? REFUSAL_NONE : REFUSAL_AUTH);
+				cr_expect_eq(mr_check(&mr, &asked, &place, &why), in && !limited ? REFUSAL_NONE : REFUSAL_AUTH);
 			}
 			free(mr.auths);
 		}
@@ -130,14 +137,23 @@ Test(mr_life, authorization_by_a_set)
 Test(mr_life, single_use_comes_back)
 {
 	struct mr_single single = { .by = 7, .seq = 3, .addr = 100, .length = 50, .right = MR_REMOTE_READ };
-	struct mr mr = { .length = 4096, .access = MR_REMOTE_WRITE | MR_REMOTE_READ, .iov_count = 1, .enabled = true,
-			 .one = { memory, 4096 }, .single = &single };
-	static const struct { uint64_t by, seq; uint32_t right; uint64_t addr, length; bool spent; } asks[] = {
+	struct mr mr = { .length = 4096,
+			 .access = MR_REMOTE_WRITE | MR_REMOTE_READ,
+			 .iov_count = 1,
+			 .enabled = true,
+			 .one = { memory, 4096 },
+			 .single = &single };
+	static const struct {
+		uint64_t by, seq;
+		uint32_t right;
+		uint64_t addr, length;
+		bool spent;
+	} asks[] = {
 		{ 7, 3, MR_REMOTE_READ, 100, 50, false }, { 7, 3, MR_REMOTE_READ, 149, 1, false },
-		{ 7, 3, MR_REMOTE_READ, 150, 0, false }, { 7, 3, MR_REMOTE_READ, 99, 1, true },
-		{ 7, 3, MR_REMOTE_READ, 149, 2, true }, { 7, 3, MR_REMOTE_READ, 151, 0, true },
-		{ 7, 3, MR_REMOTE_READ, 100, 51, true }, { 7, 3, MR_REMOTE_WRITE, 100, 50, true },
-		{ 7, 4, MR_REMOTE_READ, 100, 50, true }, { 8, 3, MR_REMOTE_READ, 100, 50, true },
+		{ 7, 3, MR_REMOTE_READ, 150, 0, false },  { 7, 3, MR_REMOTE_READ, 99, 1, true },
+		{ 7, 3, MR_REMOTE_READ, 149, 2, true },   { 7, 3, MR_REMOTE_READ, 151, 0, true },
+		{ 7, 3, MR_REMOTE_READ, 100, 51, true },  { 7, 3, MR_REMOTE_WRITE, 100, 50, true },
+		{ 7, 4, MR_REMOTE_READ, 100, 50, true },  { 8, 3, MR_REMOTE_READ, 100, 50, true },
 		{ 0, 3, MR_REMOTE_READ, 100, 50, true },
 	};
 
@@ -220,8 +236,14 @@ static void fill(void *arg, void *bytes, size_t length)
 Test(mr_life, table_makes_and_ends_them)
 {
 	struct iovec iov = { memory, 64 };
-	struct mr_attr attr = { .iov = &iov, .iov_count = 1, .access = MR_REMOTE_WRITE, .key = 1, .key_bytes = 8,
-				.gated = true, .by_endpoint = true, .single_use = true };
+	struct mr_attr attr = { .iov = &iov,
+				.iov_count = 1,
+				.access = MR_REMOTE_WRITE,
+				.key = 1,
+				.key_bytes = 8,
+				.gated = true,
+				.by_endpoint = true,
+				.single_use = true };
 	struct mr_table *table;
 	struct mr *base, *sub;
 
@@ -229,8 +251,9 @@ Test(mr_life, table_makes_and_ends_them)
 	cr_assert_eq(mr_add(table, &attr, &base), 0);
 	cr_assert(!base->enabled && base->gated && base->by_endpoint && base->single && !base->events);
 	cr_assert_eq(binding_add(base, &here), 0);
-	attr = (struct mr_attr){ .iov = &iov, .iov_count = 1, .access = MR_REMOTE_READ, .key = 2, .key_bytes = 8, .base = base,
-				 .events = true };
+	attr = (struct mr_attr){
+		.iov = &iov, .iov_count = 1, .access = MR_REMOTE_READ, .key = 2, .key_bytes = 8, .base = base, .events = true
+	};
 	cr_assert_eq(mr_add(table, &attr, &sub), 0);
 	cr_assert(sub->enabled && !sub->single && sub->events && sub->base == base && base->subs == 1);
 	attr.key = 2;
@@ -258,7 +281,7 @@ Test(mr_life, another_region_under_the_key)
 	role_give_back();
 	cr_assert(nic && driver_enter(&nic->driver));
 	cr_assert(!mr_table_open(&pd.regions, fill, NULL) && !mr_add(pd.regions, &attr, &mr));
-	nic->pace.slicing = nic->pace.clocked = true;	/* a device without a clock: it is 0 */
+	nic->pace.slicing = nic->pace.clocked = true; /* a device without a clock: it is 0 */
 	cr_assert(access_check(&session, &asked, &place, &why) == mr && why.cause == REFUSAL_NONE);
 	asked.mr_id = mr->id;
 	mr_remove(pd.regions, mr, 0);

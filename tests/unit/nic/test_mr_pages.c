@@ -12,7 +12,7 @@
 #include "emu/nic/regions/mr_pages.h"
 #include "sandbox.h"
 
-enum { PAGES = 1500 };	/* more than are asked for at once */
+enum { PAGES = 1500 }; /* more than are asked for at once */
 
 static char *map;
 
@@ -151,8 +151,11 @@ Test(mr_pages, several_segments)
 /* From the first page to the last of all that have bytes, in whatever order: by these a table is found. */
 Test(mr_pages, span)
 {
-	struct iovec segments[] = { { map + 5 * PAGE_BYTES, 1 }, { map + 2 * PAGE_BYTES, PAGE_BYTES + 1 }, { map + PAGE_BYTES, 0 },
-				    { map + 4 * PAGE_BYTES, 1 }, { map + 9 * PAGE_BYTES, 0 } };
+	struct iovec segments[] = { { map + 5 * PAGE_BYTES, 1 },
+				    { map + 2 * PAGE_BYTES, PAGE_BYTES + 1 },
+				    { map + PAGE_BYTES, 0 },
+				    { map + 4 * PAGE_BYTES, 1 },
+				    { map + 9 * PAGE_BYTES, 0 } };
 	struct mr_pages *pages;
 
 	cr_assert_eq(mr_pages_open(&pages, segments, 5), 0);

@@ -76,8 +76,9 @@ static int local_ok(uint64_t desc, const void *addr, size_t length, uint32_t acc
 /* S33, S41 */
 Test(mr_table, finds_what_was_added)
 {
-	struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = MR_READ | MR_REMOTE_READ, .key = 7,
-				.key_bytes = 8, .virtual_addr = true };
+	struct mr_attr attr = {
+		.iov = &whole, .iov_count = 1, .access = MR_READ | MR_REMOTE_READ, .key = 7, .key_bytes = 8, .virtual_addr = true
+	};
 	struct mr *mr;
 
 	cr_assert_eq(mr_add(table, &attr, &mr), 0);
@@ -240,7 +241,7 @@ Test(mr_table, provider_keys_are_drawn_again)
 	cr_assert_eq(mr_table_open(&own, fill_alike, &word), 0);
 	cr_assert_eq(mr_add(own, &attr, &first), 0);
 	cr_assert_eq(first->desc, word);
-	word = 77;	/* what follows when the words drawn so far are used up */
+	word = 77; /* what follows when the words drawn so far are used up */
 	attr.provider_key = true;
 	cr_assert_eq(mr_add(own, &attr, &second), 0);
 	cr_assert_eq(second->key, 77);
@@ -327,11 +328,10 @@ Test(mr_table, one_key_closed_many_times)
 /* S15, S23-S26, S75: all rights asked must be there; the range inside. */
 Test(mr_table, local_descriptors)
 {
-	volatile size_t one = 1;	/* or the compiler sees the stray pointer */
+	volatile size_t one = 1; /* or the compiler sees the stray pointer */
 
 	for (uint32_t bits = 0; bits < 64; bits++) {
-		struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = bits << 8, .key = bits,
-					.key_bytes = 8 };
+		struct mr_attr attr = { .iov = &whole, .iov_count = 1, .access = bits << 8, .key = bits, .key_bytes = 8 };
 		struct mr *mr;
 
 		cr_assert_eq(mr_add(table, &attr, &mr), 0);
@@ -455,9 +455,7 @@ Test(mr_table, regions_leave_nothing)
 /* S121: a region within another looks into its table of pages, which ends with the base. */
 static int pages_ended;
 
-static void no_lock(void)
-{
-}
+static void no_lock(void) {}
 
 static void pages_end(struct mr_pages *pages)
 {
@@ -500,7 +498,7 @@ Test(mr_table, regions_within_are_bounded)
 	cr_assert_eq(base->subs, MR_SUBS_MAX);
 }
 
-static const void *living;	/* the descriptor of a region that stays */
+static const void *living; /* the descriptor of a region that stays */
 
 /* As a post would; on this thread, so that it never comes back where the lock is held. */
 static void ask_meanwhile(struct mr_pages *pages)
@@ -510,9 +508,7 @@ static void ask_meanwhile(struct mr_pages *pages)
 	living = NULL;
 }
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 /* A region ends with the work of many system calls, which no post waits for. */
 Test(mr_table, what_a_region_has_goes_without_the_lock)

@@ -18,8 +18,9 @@ static void setup(void)
 TestSuite(place, .init = setup);
 
 static char memory[64];
-static const struct iovec scattered[] = { { memory, 0 }, { memory, 8 }, { memory + 16, 0 }, { memory + 24, 4 },
-					  { memory + 30, 20 } };
+static const struct iovec scattered[] = {
+	{ memory, 0 }, { memory, 8 }, { memory + 16, 0 }, { memory + 24, 4 }, { memory + 30, 20 }
+};
 
 static void expect_runs(const struct place *place, uint64_t max, int room, int wanted, const struct iovec *runs)
 {

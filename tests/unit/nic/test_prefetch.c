@@ -12,7 +12,7 @@
 enum { PAGE = 4096, WRITE_LEN = sizeof(struct wire_head) + sizeof(struct wire_write) };
 
 static struct mr_table *table;
-static uint8_t *page_end;	/* behind it lies a page that cannot be read */
+static uint8_t *page_end; /* behind it lies a page that cannot be read */
 
 static void fill(void *arg, void *bytes, size_t length)
 {

@@ -12,14 +12,13 @@
 enum { OP_MESSAGE, OP_REMOTE_WRITE, OP_REMOTE_READ, OP_REMOTE_ATOMIC, OPS };
 
 static const enum refusal_cause all[] = {
-	REFUSAL_UNKNOWN_KEY, REFUSAL_CLOSED, REFUSAL_RIGHT, REFUSAL_RANGE, REFUSAL_WRAP, REFUSAL_NOT_BACKED,
-	REFUSAL_DISABLED, REFUSAL_OTHER_ENDPOINT, REFUSAL_AUTH, REFUSAL_SPENT, REFUSAL_REFRESHING,
-	REFUSAL_PAGE_UNKNOWN, REFUSAL_RESOURCE, REFUSAL_CAPABILITY, REFUSAL_SOURCE_FAULT, REFUSAL_PEER_GONE,
-	REFUSAL_NOT_PERSISTENT, REFUSAL_NOT_FLUSHED, REFUSAL_REGISTERING, REFUSAL_ATOMIC,
-	REFUSAL_RECEIVE_BUFFER, REFUSAL_SENDER, REFUSAL_LOCAL_CLOSED,
-	REFUSAL_UNREACHABLE, REFUSAL_CANCELLED, REFUSAL_TRUNCATED, REFUSAL_PROTOCOL, REFUSAL_ADDRESS,
-	REFUSAL_NO_SESSION,
-	REFUSAL_NO_MESSAGE, REFUSAL_STRANGER,
+	REFUSAL_UNKNOWN_KEY,    REFUSAL_CLOSED,         REFUSAL_RIGHT,          REFUSAL_RANGE,       REFUSAL_WRAP,
+	REFUSAL_NOT_BACKED,     REFUSAL_DISABLED,       REFUSAL_OTHER_ENDPOINT, REFUSAL_AUTH,        REFUSAL_SPENT,
+	REFUSAL_REFRESHING,     REFUSAL_PAGE_UNKNOWN,   REFUSAL_RESOURCE,       REFUSAL_CAPABILITY,  REFUSAL_SOURCE_FAULT,
+	REFUSAL_PEER_GONE,      REFUSAL_NOT_PERSISTENT, REFUSAL_NOT_FLUSHED,    REFUSAL_REGISTERING, REFUSAL_ATOMIC,
+	REFUSAL_RECEIVE_BUFFER, REFUSAL_SENDER,         REFUSAL_LOCAL_CLOSED,   REFUSAL_UNREACHABLE, REFUSAL_CANCELLED,
+	REFUSAL_TRUNCATED,      REFUSAL_PROTOCOL,       REFUSAL_ADDRESS,        REFUSAL_NO_SESSION,  REFUSAL_NO_MESSAGE,
+	REFUSAL_STRANGER,
 };
 enum { CAUSES = sizeof(all) / sizeof(*all) };
 
@@ -55,8 +54,15 @@ Test(refusal, every_sentence_fits_at_its_longest)
 	for (int i = 0; i < CAUSES; i++) {
 		for (uint8_t op = 0; op < OPS; op++) {
 			for (uint32_t form = 0; form < 16; form++) {
-				struct refusal r = { all[i], op, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX - 1,
-						     form << 16 | MR_ACCESS_ALL, UINT64_MAX, UINT64_MAX };
+				struct refusal r = { all[i],
+						     op,
+						     UINT64_MAX,
+						     UINT64_MAX,
+						     UINT64_MAX,
+						     UINT64_MAX - 1,
+						     form << 16 | MR_ACCESS_ALL,
+						     UINT64_MAX,
+						     UINT64_MAX };
 				size_t length = refusal_text(&plain_front, &r, peer, text, sizeof(text));
 
 				cr_assert_lt(length, sizeof(text) - 1, "cause %d op %d: %s", all[i], op, text);
@@ -69,18 +75,39 @@ Test(refusal, every_sentence_fits_at_its_longest)
 
 Test(refusal, errno_of_each_cause)
 {
-	static const struct { enum refusal_cause cause; int err; } table[] = {
-		{ REFUSAL_NONE, 0 }, { REFUSAL_UNKNOWN_KEY, EACCES }, { REFUSAL_CLOSED, EACCES },
-		{ REFUSAL_RIGHT, EACCES }, { REFUSAL_RANGE, EACCES }, { REFUSAL_WRAP, EACCES },
-		{ REFUSAL_NOT_BACKED, EFAULT }, { REFUSAL_DISABLED, EACCES }, { REFUSAL_OTHER_ENDPOINT, EACCES },
-		{ REFUSAL_AUTH, EACCES }, { REFUSAL_SPENT, EACCES }, { REFUSAL_REFRESHING, EACCES },
-		{ REFUSAL_PAGE_UNKNOWN, EACCES }, { REFUSAL_RESOURCE, ENOMEM }, { REFUSAL_CAPABILITY, EACCES },
-		{ REFUSAL_NOT_PERSISTENT, EACCES }, { REFUSAL_NOT_FLUSHED, EIO }, { REFUSAL_REGISTERING, EACCES },
-		{ REFUSAL_ATOMIC, EOPNOTSUPP }, { REFUSAL_RECEIVE_BUFFER, EFAULT }, { REFUSAL_SENDER, EIO },
+	static const struct {
+		enum refusal_cause cause;
+		int err;
+	} table[] = {
+		{ REFUSAL_NONE, 0 },
+		{ REFUSAL_UNKNOWN_KEY, EACCES },
+		{ REFUSAL_CLOSED, EACCES },
+		{ REFUSAL_RIGHT, EACCES },
+		{ REFUSAL_RANGE, EACCES },
+		{ REFUSAL_WRAP, EACCES },
+		{ REFUSAL_NOT_BACKED, EFAULT },
+		{ REFUSAL_DISABLED, EACCES },
+		{ REFUSAL_OTHER_ENDPOINT, EACCES },
+		{ REFUSAL_AUTH, EACCES },
+		{ REFUSAL_SPENT, EACCES },
+		{ REFUSAL_REFRESHING, EACCES },
+		{ REFUSAL_PAGE_UNKNOWN, EACCES },
+		{ REFUSAL_RESOURCE, ENOMEM },
+		{ REFUSAL_CAPABILITY, EACCES },
+		{ REFUSAL_NOT_PERSISTENT, EACCES },
+		{ REFUSAL_NOT_FLUSHED, EIO },
+		{ REFUSAL_REGISTERING, EACCES },
+		{ REFUSAL_ATOMIC, EOPNOTSUPP },
+		{ REFUSAL_RECEIVE_BUFFER, EFAULT },
+		{ REFUSAL_SENDER, EIO },
 		{ REFUSAL_LOCAL_CLOSED, EACCES },
-		{ REFUSAL_SOURCE_FAULT, EFAULT }, { REFUSAL_PEER_GONE, ECONNREFUSED },
-		{ REFUSAL_UNREACHABLE, ETIMEDOUT }, { REFUSAL_CANCELLED, ECANCELED },
-		{ REFUSAL_TRUNCATED, NIC_ETRUNC }, { REFUSAL_PROTOCOL, EPROTO }, { REFUSAL_ADDRESS, EINVAL },
+		{ REFUSAL_SOURCE_FAULT, EFAULT },
+		{ REFUSAL_PEER_GONE, ECONNREFUSED },
+		{ REFUSAL_UNREACHABLE, ETIMEDOUT },
+		{ REFUSAL_CANCELLED, ECANCELED },
+		{ REFUSAL_TRUNCATED, NIC_ETRUNC },
+		{ REFUSAL_PROTOCOL, EPROTO },
+		{ REFUSAL_ADDRESS, EINVAL },
 		{ REFUSAL_NO_SESSION, ENOMEM },
 		{ REFUSAL_NO_MESSAGE, ENOMSG },
 		{ REFUSAL_STRANGER, EADDRNOTAVAIL },
@@ -102,7 +129,7 @@ Test(refusal, unknown_numbers_are_refusals_too)
 		cr_assert_not_null(refusal_phrase(&plain_front, r.cause));
 		cr_assert_gt(refusal_text(&plain_front, &r, NULL, text, sizeof(text)), 0);
 	}
-	cr_assert_eq(refusal_errno((enum refusal_cause)-1), EACCES);
+	cr_assert_eq(refusal_errno((enum refusal_cause) - 1), EACCES);
 	cr_assert_eq(refusal_errno((enum refusal_cause)127), EACCES);
 }
 
@@ -113,12 +140,14 @@ Test(refusal, what_is_done_on_old_pages)
 	char text[LIMIT_ERROR_TEXT];
 	size_t length = refusal_remapped(&access, "192.0.2.1:4711", text, sizeof(text));
 
-	cr_assert_str_eq(text, "remote write of 64 B at 0x8 with key 0x9f3c (peer 192.0.2.1:4711): done on the pages that "
+	cr_assert_str_eq(text,
+			 "remote write of 64 B at 0x8 with key 0x9f3c (peer 192.0.2.1:4711): done on the pages that "
 			 "were pinned at registration (S81), but the program has changed the mapping of the region since then "
 			 "(S80). Close a region before its memory is unmapped, moved or dropped.");
 	cr_assert_eq(length, strlen(text));
-	access = (struct refusal){ .op = OP_REMOTE_WRITE, .key = UINT64_MAX, .addr = UINT64_MAX, .length = UINT64_MAX,
-				   .access = REFUSAL_VIRTUAL };
+	access = (struct refusal){
+		.op = OP_REMOTE_WRITE, .key = UINT64_MAX, .addr = UINT64_MAX, .length = UINT64_MAX, .access = REFUSAL_VIRTUAL
+	};
 	length = refusal_remapped(&access, peer, text, sizeof(text));
 	cr_assert_eq(text[length - 1], '.', "%s", text);
 	cr_assert_eq(refusal_remapped(&access, peer, text, 0), 0);
@@ -127,10 +156,12 @@ Test(refusal, what_is_done_on_old_pages)
 /* Nothing is wrong, so there is nothing to change (WIRE-49). */
 Test(refusal, injected)
 {
-	struct refusal r = { .cause = REFUSAL_RANGE, .op = OP_REMOTE_WRITE, .key = 0x9f3c, .addr = 8, .length = 64,
-			     .access = REFUSAL_INJECTED };
+	struct refusal r = {
+		.cause = REFUSAL_RANGE, .op = OP_REMOTE_WRITE, .key = 0x9f3c, .addr = 8, .length = 64, .access = REFUSAL_INJECTED
+	};
 
-	expect(&r, NULL, "remote write of 64 B at 0x8 with key 0x9f3c: injected by the target's fault plan "
+	expect(&r, NULL,
+	       "remote write of 64 B at 0x8 with key 0x9f3c: injected by the target's fault plan "
 	       "(the plan), as if outside the region (S65).");
 }
 
@@ -138,23 +169,28 @@ Test(refusal, range_by_offset)
 {
 	struct refusal r = { REFUSAL_RANGE, OP_REMOTE_WRITE, 0x9f3c, 4064, 64, 4096, MR_REMOTE_WRITE, 32, 0 };
 
-	expect(&r, NULL, "remote write of 64 B at offset 0xfe0 with key 0x9f3c: 32 B past the end of a 4096 B region "
+	expect(&r, NULL,
+	       "remote write of 64 B at offset 0xfe0 with key 0x9f3c: 32 B past the end of a 4096 B region "
 	       "(S65). It began 4064 B into the region, where 32 B are left. Shorten it, or register more.");
 	r.addr = 4096;
 	r.excess = 64;
-	expect(&r, NULL, "remote write of 64 B at offset 0x1000 with key 0x9f3c: 64 B past the end of a 4096 B region "
+	expect(&r, NULL,
+	       "remote write of 64 B at offset 0x1000 with key 0x9f3c: 64 B past the end of a 4096 B region "
 	       "(S65). It began 4096 B into the region, where 0 B are left. Shorten it, or register more.");
 	r.addr = 4100;
 	r.excess = 68;
-	expect(&r, NULL, "remote write of 64 B at offset 0x1004 with key 0x9f3c: 68 B past the end of a 4096 B region "
+	expect(&r, NULL,
+	       "remote write of 64 B at offset 0x1004 with key 0x9f3c: 68 B past the end of a 4096 B region "
 	       "(S65). It began 4 B behind the region's end. Compute the offset again.");
 	r.addr = (uint64_t)-100;
 	r.excess = r.addr - 4096 + 64;
-	expect(&r, NULL, "remote write of 64 B at offset 0xffffffffffffff9c with key 0x9f3c: 100 B before the start of a 4096 B "
+	expect(&r, NULL,
+	       "remote write of 64 B at offset 0xffffffffffffff9c with key 0x9f3c: 100 B before the start of a 4096 B "
 	       "region (S65). The offset is negative. Compute it again.");
 	r.addr = 0x7f0000001000;
 	r.excess = 0x7f0000000040;
-	expect(&r, "192.0.2.1:4711", "remote write of 64 B at offset 0x7f0000001000 with key 0x9f3c "
+	expect(&r, "192.0.2.1:4711",
+	       "remote write of 64 B at offset 0x7f0000001000 with key 0x9f3c "
 	       "(peer 192.0.2.1:4711): 139637976727616 B past the end of a 4096 B region (S65). Address it by "
 	       "offset from 0, not by virtual address (S59).");
 }
@@ -162,36 +198,50 @@ Test(refusal, range_by_offset)
 /* The remedy depends on where the access lies: an offset, a slip, the end, or another region's address. */
 Test(refusal, range_by_address)
 {
-	struct refusal r = { REFUSAL_RANGE, OP_REMOTE_READ, 0x2a, 0x8, 8, 4096,
-			     MR_REMOTE_READ | REFUSAL_VIRTUAL | REFUSAL_BEFORE, 0x7f0000000ff8, 0 };
+	struct refusal r = { REFUSAL_RANGE,
+			     OP_REMOTE_READ,
+			     0x2a,
+			     0x8,
+			     8,
+			     4096,
+			     MR_REMOTE_READ | REFUSAL_VIRTUAL | REFUSAL_BEFORE,
+			     0x7f0000000ff8,
+			     0 };
 
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x8 with key 0x2a: 139637976731640 B before the start of a 4096 B "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x8 with key 0x2a: 139637976731640 B before the start of a 4096 B "
 	       "region (S65). Address it by the target's virtual address plus the offset (S60).");
 	r.addr = 0x7f0000000ff8;
 	r.excess = 8;
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x7f0000000ff8 with key 0x2a: 8 B before the start of "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x7f0000000ff8 with key 0x2a: 8 B before the start of "
 	       "a 4096 B region "
 	       "(S65). The offset is negative. Compute it again.");
 	r.addr = 0x550000001000;
 	r.excess = 0x2a0000000000;
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x550000001000 with key 0x2a: 46179488366592 B before "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x550000001000 with key 0x2a: 46179488366592 B before "
 	       "the start of a "
 	       "4096 B region (S65). That is far off. Use a region's key with that region's own virtual address.");
 	r.access = MR_REMOTE_READ | REFUSAL_VIRTUAL;
 	r.addr = 0x7f0000001fff;
 	r.excess = 7;
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x7f0000001fff with key 0x2a: 7 B past the end of a 4096 B region "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x7f0000001fff with key 0x2a: 7 B past the end of a 4096 B region "
 	       "(S65). It began 4095 B into the region, where 1 B are left. Shorten it, or register more.");
 	r.addr = 0x7f0000002008;
 	r.excess = 16;
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x7f0000002008 with key 0x2a: 16 B past the end of a 4096 B region "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x7f0000002008 with key 0x2a: 16 B past the end of a 4096 B region "
 	       "(S65). It began 8 B behind the region's end. Compute the offset again.");
 	r.excess = UINT64_C(1) << 40;
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x7f0000002008 with key 0x2a: 1099511627776 B past "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x7f0000002008 with key 0x2a: 1099511627776 B past "
 	       "the end of a 4096 B "
 	       "region (S65). That is far off. Use a region's key with that region's own virtual address.");
 	r.access = MR_REMOTE_READ | REFUSAL_VIRTUAL | REFUSAL_GAP;
-	expect(&r, NULL, "remote read of 8 B at virtual address 0x7f0000002008 with key 0x2a: reaches between the "
+	expect(&r, NULL,
+	       "remote read of 8 B at virtual address 0x7f0000002008 with key 0x2a: reaches between the "
 	       "segments of a 4096 B "
 	       "region (S64). Address each segment by its own virtual address; nothing else belongs to the region.");
 }
@@ -199,10 +249,12 @@ Test(refusal, range_by_address)
 /* Of a key that no region has the way of addressing is unknown. */
 Test(refusal, unknown_key)
 {
-	struct refusal r = { .cause = REFUSAL_UNKNOWN_KEY, .op = OP_REMOTE_WRITE, .key = 0x2a, .addr = 0x7f0000001000,
-			     .length = 8 };
+	struct refusal r = {
+		.cause = REFUSAL_UNKNOWN_KEY, .op = OP_REMOTE_WRITE, .key = 0x2a, .addr = 0x7f0000001000, .length = 8
+	};
 
-	expect(&r, NULL, "remote write of 8 B at 0x7f0000001000 with key 0x2a: no region of the target has this key (S40). Use the "
+	expect(&r, NULL,
+	       "remote write of 8 B at 0x7f0000001000 with key 0x2a: no region of the target has this key (S40). Use the "
 	       "value that the target gave out, in the domain of the endpoint addressed.");
 }
 
@@ -211,12 +263,14 @@ Test(refusal, receives)
 {
 	struct refusal r = { .cause = REFUSAL_RECEIVE_BUFFER, .op = REFUSAL_OP_RECEIVE, .length = 4096 };
 
-	expect(&r, NULL, "receive of 4096 B: the buffer of the receive that took the message cannot be written. At the receiver, "
+	expect(&r, NULL,
+	       "receive of 4096 B: the buffer of the receive that took the message cannot be written. At the receiver, "
 	       "keep the memory mapped until the receive has completed.");
 	r.cause = REFUSAL_SENDER;
 	expect(&r, NULL, "receive of 4096 B: the rest does not come, as the sender's op has ended. See the sender's completion.");
 	r = (struct refusal){ .cause = REFUSAL_SOURCE_FAULT, .op = OP_REMOTE_READ, .key = 1, .length = 8 };
-	expect(&r, NULL, "remote read of 8 B at 0x0 with key 0x1: the initiator's own buffer cannot be written. Keep the memory "
+	expect(&r, NULL,
+	       "remote read of 8 B at 0x0 with key 0x1: the initiator's own buffer cannot be written. Keep the memory "
 	       "mapped until the op has completed.");
 }
 
@@ -246,10 +300,13 @@ Test(refusal, right_of_an_atomic)
 
 Test(refusal, age_of_a_closed_region)
 {
-	static const struct { uint64_t ns; const char *age; } ages[] = {
-		{ 0, "closed 0 us ago" }, { 999999, "closed 999 us ago" }, { 1000000, "closed 1.0 ms ago" },
-		{ 3100000, "closed 3.1 ms ago" }, { 999999999, "closed 999.9 ms ago" },
-		{ 1000000000, "closed 1.0 s ago" }, { 7250000000, "closed 7.2 s ago" },
+	static const struct {
+		uint64_t ns;
+		const char *age;
+	} ages[] = {
+		{ 0, "closed 0 us ago" },           { 999999, "closed 999 us ago" },      { 1000000, "closed 1.0 ms ago" },
+		{ 3100000, "closed 3.1 ms ago" },   { 999999999, "closed 999.9 ms ago" }, { 1000000000, "closed 1.0 s ago" },
+		{ 7250000000, "closed 7.2 s ago" },
 	};
 	char text[LIMIT_ERROR_TEXT];
 
@@ -266,7 +323,8 @@ Test(refusal, messages_have_no_key)
 {
 	struct refusal r = { .cause = REFUSAL_TRUNCATED, .op = OP_MESSAGE, .length = 64, .excess = 16 };
 
-	expect(&r, "192.0.2.1:4711", "message of 64 B (peer 192.0.2.1:4711): longer than the receive buffer by 16 B, "
+	expect(&r, "192.0.2.1:4711",
+	       "message of 64 B (peer 192.0.2.1:4711): longer than the receive buffer by 16 B, "
 	       "which were dropped. Post a buffer as long as the longest message expected.");
 }
 
@@ -283,22 +341,32 @@ Test(refusal, words_of_a_front_end)
 		.give_cap = { "Ask for messages.", "Ask for writes.", "Ask for reads.", "Ask for atomics." },
 		.closed_by = "by its program", .settings = { [FRONT_FAULT] = "FAULTS" },
 	};
-	static const struct { struct refusal why; const char *wanted; } table[] = {
+	static const struct {
+		struct refusal why;
+		const char *wanted;
+	} table[] = {
 		{ { .cause = REFUSAL_SPENT }, "message of 0 B: it is spent. Register again for each op." },
-		{ { .cause = REFUSAL_AUTH }, "message of 0 B: the initiator's authorization key is not the one that is taken here "
+		{ { .cause = REFUSAL_AUTH },
+		  "message of 0 B: the initiator's authorization key is not the one that is taken here "
 		  "(S158). Show the right one." },
 		{ { .cause = REFUSAL_CANCELLED }, "message of 0 B: taken back. Post it again." },
-		{ { .cause = REFUSAL_PROTOCOL }, "message of 0 B: the peer broke the protocol or speaks another version of it. "
+		{ { .cause = REFUSAL_PROTOCOL },
+		  "message of 0 B: the peer broke the protocol or speaks another version of it. "
 		  "See the log of both sides." },
-		{ { .cause = REFUSAL_CLOSED }, "message of 0 B: closed 0 us ago by its program (S178). Keep a region open until "
+		{ { .cause = REFUSAL_CLOSED },
+		  "message of 0 B: closed 0 us ago by its program (S178). Keep a region open until "
 		  "its peers are done with it." },
-		{ { .cause = REFUSAL_RIGHT, .op = OP_REMOTE_READ }, "remote read of 0 B at 0x0 with key 0x0: region allows "
+		{ { .cause = REFUSAL_RIGHT, .op = OP_REMOTE_READ },
+		  "remote read of 0 B at 0x0 with key 0x0: region allows "
 		  "nothing only (S31). Give the right to read." },
-		{ { .cause = REFUSAL_RIGHT, .op = OP_REMOTE_WRITE }, "remote write of 0 B at 0x0 with key 0x0: region allows "
+		{ { .cause = REFUSAL_RIGHT, .op = OP_REMOTE_WRITE },
+		  "remote write of 0 B at 0x0 with key 0x0: region allows "
 		  "nothing only (S31). Give the right to write." },
-		{ { .cause = REFUSAL_CAPABILITY, .op = OP_REMOTE_ATOMIC }, "remote atomic of 0 B at 0x0 with key 0x0: the target's "
+		{ { .cause = REFUSAL_CAPABILITY, .op = OP_REMOTE_ATOMIC },
+		  "remote atomic of 0 B at 0x0 with key 0x0: the target's "
 		  "endpoint was opened without the capability. Ask for atomics." },
-		{ { .cause = REFUSAL_SPENT, .access = REFUSAL_INJECTED }, "message of 0 B: injected by the target's fault plan "
+		{ { .cause = REFUSAL_SPENT, .access = REFUSAL_INJECTED },
+		  "message of 0 B: injected by the target's fault plan "
 		  "(FAULTS), as if it is spent." },
 	};
 	char text[LIMIT_ERROR_TEXT];

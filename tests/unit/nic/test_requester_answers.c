@@ -111,10 +111,13 @@ Test(requester_answers, refusal_of_what_is_being_sent)
 /* A fenced op leaves as soon as the last before it has its answer, whichever that is. */
 Test(requester_answers, fence_goes_on)
 {
-	static const struct { enum op_kind kind; uint32_t flags; int comes_to; } cases[] = {
-		{ OP_WRITE, 0, REFUSAL_RANGE }, { OP_WRITE, POST_COMMIT, ASKED_GOOD }, { OP_ATOMIC, 0, ASKED_GOOD },
-		{ OP_READ, 0, ASKED_GOOD },
-		{ OP_WRITE, POST_COMMIT, REFUSAL_RANGE }, { OP_ATOMIC, 0, REFUSAL_SOURCE_FAULT },
+	static const struct {
+		enum op_kind kind;
+		uint32_t flags;
+		int comes_to;
+	} cases[] = {
+		{ OP_WRITE, 0, REFUSAL_RANGE }, { OP_WRITE, POST_COMMIT, ASKED_GOOD },    { OP_ATOMIC, 0, ASKED_GOOD },
+		{ OP_READ, 0, ASKED_GOOD },     { OP_WRITE, POST_COMMIT, REFUSAL_RANGE }, { OP_ATOMIC, 0, REFUSAL_SOURCE_FAULT },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -205,10 +208,17 @@ Test(requester_answers, to_the_second)
 /* DATA of which one segment is not good, or has no place here, ends its READ: with what is wrong. */
 Test(requester_answers, data)
 {
-	static const struct { bool last, fault; enum wire_status status; int comes_to; } cases[] = {
-		{ false, false, WIRE_GOOD, ASKED_NOTHING }, { true, false, WIRE_GOOD, ASKED_GOOD },
-		{ false, true, WIRE_GOOD, REFUSAL_SOURCE_FAULT }, { true, true, WIRE_GOOD, REFUSAL_SOURCE_FAULT },
-		{ false, false, WIRE_SOURCE_FAULT, REFUSAL_NOT_BACKED }, { false, false, WIRE_CANCELLED, REFUSAL_CLOSED },
+	static const struct {
+		bool last, fault;
+		enum wire_status status;
+		int comes_to;
+	} cases[] = {
+		{ false, false, WIRE_GOOD, ASKED_NOTHING },
+		{ true, false, WIRE_GOOD, ASKED_GOOD },
+		{ false, true, WIRE_GOOD, REFUSAL_SOURCE_FAULT },
+		{ true, true, WIRE_GOOD, REFUSAL_SOURCE_FAULT },
+		{ false, false, WIRE_SOURCE_FAULT, REFUSAL_NOT_BACKED },
+		{ false, false, WIRE_CANCELLED, REFUSAL_CLOSED },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -227,8 +237,11 @@ Test(requester_answers, data)
 /* Its memory is not there any more: the op ends, wherever it waits. */
 Test(requester_answers, source_fault)
 {
-	static const struct { enum op_kind kind; uint64_t length; } cases[] = {
-		{ OP_WRITE, 8 }, { OP_SEND, ASKED_LONG }, { OP_WRITE, ASKED_LONG },	/* sent, parked, being sent */
+	static const struct {
+		enum op_kind kind;
+		uint64_t length;
+	} cases[] = {
+		{ OP_WRITE, 8 }, { OP_SEND, ASKED_LONG }, { OP_WRITE, ASKED_LONG }, /* sent, parked, being sent */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -281,9 +294,14 @@ Test(requester_answers, receiver_not_ready)
 /* WIRE-73: a peer that asks for no wait, or one of hours, does not get it. */
 Test(requester_answers, receiver_asks_for_any_wait)
 {
-	static const struct { uint32_t wait_us; uint64_t first_ns, last_ns; } asks[] = {
-		{ 0, TIME_RNR_MIN_NS, 64 * TIME_RNR_MIN_NS }, { 9, TIME_RNR_MIN_NS, 64 * TIME_RNR_MIN_NS },
-		{ 20000, TIME_MS(20), TIME_RNR_MAX_NS }, { UINT32_MAX, TIME_RNR_MAX_NS, TIME_RNR_MAX_NS },
+	static const struct {
+		uint32_t wait_us;
+		uint64_t first_ns, last_ns;
+	} asks[] = {
+		{ 0, TIME_RNR_MIN_NS, 64 * TIME_RNR_MIN_NS },
+		{ 9, TIME_RNR_MIN_NS, 64 * TIME_RNR_MIN_NS },
+		{ 20000, TIME_MS(20), TIME_RNR_MAX_NS },
+		{ UINT32_MAX, TIME_RNR_MAX_NS, TIME_RNR_MAX_NS },
 	};
 
 	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
@@ -380,8 +398,13 @@ Test(requester_answers, resumption)
 /* A WRITE of which some segments were executed goes on with the next, whether or not all of it was sent; in no list but one. */
 Test(requester_answers, resumption_of_a_part)
 {
-	static const struct { uint64_t segments; uint32_t flags; } cases[] = {
-		{ 3, 0 }, { 3, POST_COMMIT }, { ASKED_AT_ONCE + 1, 0 },
+	static const struct {
+		uint64_t segments;
+		uint32_t flags;
+	} cases[] = {
+		{ 3, 0 },
+		{ 3, POST_COMMIT },
+		{ ASKED_AT_ONCE + 1, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -408,7 +431,7 @@ Test(requester_answers, resumption_of_a_part)
 /* None comes any more: each op ends, wherever it waits. */
 Test(requester_answers, end_of_the_session)
 {
-	static const uint64_t lengths[] = { 8, ASKED_LONG, 16 };	/* sent, being sent, pending */
+	static const uint64_t lengths[] = { 8, ASKED_LONG, 16 }; /* sent, being sent, pending */
 	struct asked asked;
 
 	asked_open(&asked);

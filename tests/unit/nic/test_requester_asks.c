@@ -14,8 +14,14 @@ static uint64_t left(const struct asked *asked)
 /* The first op leaves in its post. Further ones, while it is under way, share a send: of whichever sort it is. */
 Test(requester_asks, first_at_once)
 {
-	static const struct { enum op_kind kind; uint32_t flags; } cases[] = {
-		{ OP_WRITE, 0 }, { OP_WRITE, POST_COMMIT }, { OP_READ, 0 }, { OP_ATOMIC, 0 },
+	static const struct {
+		enum op_kind kind;
+		uint32_t flags;
+	} cases[] = {
+		{ OP_WRITE, 0 },
+		{ OP_WRITE, POST_COMMIT },
+		{ OP_READ, 0 },
+		{ OP_ATOMIC, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -35,11 +41,15 @@ Test(requester_asks, first_at_once)
 /* A write waits for a READ of bytes that it changes, where that order was promised, and for no other READ. */
 Test(requester_asks, write_after_read)
 {
-	static const struct { uint64_t read, write, key, read_length, write_length; uint32_t order; bool waits; } cases[] = {
-		{ 100, 100, 1, 8, 8, EP_ORDER_WAR, true }, { 100, 107, 1, 8, 8, EP_ORDER_WAR, true },
-		{ 100, 93, 1, 8, 8, EP_ORDER_WAR, true }, { 100, 100, 1, 8, 8, 0, false },
+	static const struct {
+		uint64_t read, write, key, read_length, write_length;
+		uint32_t order;
+		bool waits;
+	} cases[] = {
+		{ 100, 100, 1, 8, 8, EP_ORDER_WAR, true },  { 100, 107, 1, 8, 8, EP_ORDER_WAR, true },
+		{ 100, 93, 1, 8, 8, EP_ORDER_WAR, true },   { 100, 100, 1, 8, 8, 0, false },
 		{ 100, 100, 2, 8, 8, EP_ORDER_WAR, false }, { 100, 108, 1, 8, 8, EP_ORDER_WAR, false },
-		{ 100, 92, 1, 8, 8, EP_ORDER_WAR, false }, { 100, 100, 1, 0, 8, EP_ORDER_WAR, false },
+		{ 100, 92, 1, 8, 8, EP_ORDER_WAR, false },  { 100, 100, 1, 0, 8, EP_ORDER_WAR, false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -74,8 +84,14 @@ Test(requester_asks, send_after_read)
 /* A fenced op waits for what is under way, whatever of it there is, and no other op does. */
 Test(requester_asks, fence)
 {
-	static const struct { enum op_kind kind; uint32_t flags; } before[] = {
-		{ OP_WRITE, 0 }, { OP_WRITE, POST_COMMIT }, { OP_READ, 0 }, { OP_ATOMIC, 0 },
+	static const struct {
+		enum op_kind kind;
+		uint32_t flags;
+	} before[] = {
+		{ OP_WRITE, 0 },
+		{ OP_WRITE, POST_COMMIT },
+		{ OP_READ, 0 },
+		{ OP_ATOMIC, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
@@ -94,8 +110,15 @@ Test(requester_asks, fence)
 /* Requests, READs, and what a verdict resolves: so many as the peer has granted, and of one sort however many of another. */
 Test(requester_asks, grants)
 {
-	static const struct { enum op_kind kind; uint32_t flags; uint64_t granted; } cases[] = {
-		{ OP_WRITE, 0, ASKED_AT_ONCE }, { OP_READ, 0, 2 }, { OP_ATOMIC, 0, 2 }, { OP_WRITE, POST_COMMIT, 2 },
+	static const struct {
+		enum op_kind kind;
+		uint32_t flags;
+		uint64_t granted;
+	} cases[] = {
+		{ OP_WRITE, 0, ASKED_AT_ONCE },
+		{ OP_READ, 0, 2 },
+		{ OP_ATOMIC, 0, 2 },
+		{ OP_WRITE, POST_COMMIT, 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -128,12 +151,24 @@ Test(requester_asks, grants)
 /* The peer is not ready for messages. Ops that may pass them do, by the order that the endpoint promises. */
 Test(requester_asks, past_a_message)
 {
-	static const struct { enum op_kind kind; uint32_t flags, order; bool passes; } cases[] = {
-		{ OP_WRITE, 0, 0, true }, { OP_WRITE, POST_FENCE, 0, false }, { OP_WRITE, POST_CQ_DATA, 0, false },
-		{ OP_WRITE, 0, EP_ORDER_RAS, true }, { OP_WRITE, 0, EP_ORDER_WAS, false },
-		{ OP_READ, 0, 0, true }, { OP_READ, 0, EP_ORDER_RAS, false }, { OP_READ, 0, EP_ORDER_WAS, true },
-		{ OP_READ, POST_FENCE, 0, false }, { OP_ATOMIC, 0, 0, true }, { OP_ATOMIC, 0, EP_ORDER_RAS, false },
-		{ OP_ATOMIC, 0, EP_ORDER_WAS, false }, { OP_SEND, 0, 0, false },
+	static const struct {
+		enum op_kind kind;
+		uint32_t flags, order;
+		bool passes;
+	} cases[] = {
+		{ OP_WRITE, 0, 0, true },
+		{ OP_WRITE, POST_FENCE, 0, false },
+		{ OP_WRITE, POST_CQ_DATA, 0, false },
+		{ OP_WRITE, 0, EP_ORDER_RAS, true },
+		{ OP_WRITE, 0, EP_ORDER_WAS, false },
+		{ OP_READ, 0, 0, true },
+		{ OP_READ, 0, EP_ORDER_RAS, false },
+		{ OP_READ, 0, EP_ORDER_WAS, true },
+		{ OP_READ, POST_FENCE, 0, false },
+		{ OP_ATOMIC, 0, 0, true },
+		{ OP_ATOMIC, 0, EP_ORDER_RAS, false },
+		{ OP_ATOMIC, 0, EP_ORDER_WAS, false },
+		{ OP_SEND, 0, 0, false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

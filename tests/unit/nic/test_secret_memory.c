@@ -9,7 +9,7 @@
 
 #include "emu/nic/base/secret_memory.h"
 
-enum { MANY = 2000 };	/* more than a chunk has */
+enum { MANY = 2000 }; /* more than a chunk has */
 
 static const char zeros[SECRET_MEMORY_CELL];
 

@@ -86,7 +86,7 @@ Test(sendq, pieces)
 			sendq_add(&q, 10);
 			cr_assert_eq(sendq_waiting(&q), 10 * i);
 		}
-		run.iov_base = q.buffer->bytes + q.used - run.iov_len;	/* as if what is copied next lay right behind */
+		run.iov_base = q.buffer->bytes + q.used - run.iov_len; /* as if what is copied next lay right behind */
 		if (lent > 0)
 			sendq_lend(&q, &run, &owner);
 		if (lent > 1)
@@ -155,7 +155,7 @@ Test(sendq, as_much_as_is_digested)
 	sendq_spares_free(&spares);
 }
 
-enum { PAGE = 4096, ABOVE = 100, DIGEST = 4711 };	/* ABOVE: so many bytes of a run are in the page before */
+enum { PAGE = 4096, ABOVE = 100, DIGEST = 4711 }; /* ABOVE: so many bytes of a run are in the page before */
 static uint8_t *arrived;
 
 /* Takes a byte of the first, and then all. */

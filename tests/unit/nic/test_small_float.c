@@ -24,7 +24,8 @@ static const struct sample {
 
 Test(small_float, known_numbers)
 {
-	EACH(s) {
+	EACH(s)
+	{
 		cr_assert_eq(small_decode(s->format, 0), 0);
 		cr_assert(signbit(small_decode(s->format, (uint16_t)s->sign)));
 		cr_assert_eq(small_decode(s->format, (uint16_t)s->one), 1);
@@ -37,31 +38,32 @@ Test(small_float, known_numbers)
 Test(small_float, each_number_comes_back)
 {
 	EACH(s)
-		for (unsigned int code = 0; code <= s->largest; code++) {
-			double value = small_decode(s->format, (uint16_t)code);
+	for (unsigned int code = 0; code <= s->largest; code++) {
+		double value = small_decode(s->format, (uint16_t)code);
 
-			cr_assert_eq(small_encode(s->format, value), code, "%s %#x", s->name, code);
-			cr_assert_eq(small_encode(s->format, -value), code | s->sign, "%s -%#x", s->name, code);
-		}
+		cr_assert_eq(small_encode(s->format, value), code, "%s %#x", s->name, code);
+		cr_assert_eq(small_encode(s->format, -value), code | s->sign, "%s -%#x", s->name, code);
+	}
 }
 
 Test(small_float, rounds_to_nearest_and_ties_to_even)
 {
 	EACH(s)
-		for (unsigned int code = 0; code < s->largest; code++) {
-			double low = small_decode(s->format, (uint16_t)code);
-			double high = small_decode(s->format, (uint16_t)(code + 1)), middle = (low + high) / 2;
+	for (unsigned int code = 0; code < s->largest; code++) {
+		double low = small_decode(s->format, (uint16_t)code);
+		double high = small_decode(s->format, (uint16_t)(code + 1)), middle = (low + high) / 2;
 
-			cr_assert_lt(low, high);
-			cr_assert_eq(small_encode(s->format, middle), code + (code & 1), "%s %#x", s->name, code);
-			cr_assert_eq(small_encode(s->format, nextafter(middle, high)), code + 1, "%s %#x", s->name, code);
-			cr_assert_eq(small_encode(s->format, nextafter(middle, low)), code, "%s %#x", s->name, code);
-		}
+		cr_assert_lt(low, high);
+		cr_assert_eq(small_encode(s->format, middle), code + (code & 1), "%s %#x", s->name, code);
+		cr_assert_eq(small_encode(s->format, nextafter(middle, high)), code + 1, "%s %#x", s->name, code);
+		cr_assert_eq(small_encode(s->format, nextafter(middle, low)), code, "%s %#x", s->name, code);
+	}
 }
 
 Test(small_float, past_the_largest)
 {
-	EACH(s) {
+	EACH(s)
+	{
 		double below = small_decode(s->format, (uint16_t)(s->largest - 1)), edge = s->max + (s->max - below) / 2;
 		unsigned int behind = s->format->infinite ? s->largest + 1 : 0x7f;
 		bool odd = s->largest & 1;

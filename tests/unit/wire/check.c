@@ -9,26 +9,26 @@ static const struct {
 	uint8_t op, body, flags;
 	bool payload, request;
 } ops[] = {
-	{ 1, 120, 0x00, false, false },	/* HELLO */
-	{ 2, 128, 0x00, false, false },	/* BYE */
-	{ 3, 8, 0x00, false, false },	/* ACK */
-	{ 4, 56, 0x00, false, false },	/* CHALLENGE */
-	{ 5, 32, 0x00, false, false },	/* PROOF */
-	{ 16, 48, 0x27, true, true },	/* WRITE */
-	{ 17, 40, 0x00, false, true },	/* READ */
-	{ 18, 32, 0x0c, true, true },	/* SEND */
-	{ 19, 32, 0x0c, false, true },	/* RTS */
-	{ 20, 56, 0x24, true, true },	/* ATOMIC */
-	{ 21, 16, 0x00, true, true },	/* CONNECT */
-	{ 22, 16, 0x00, true, true },	/* ACCEPT */
-	{ 23, 16, 0x00, true, true },	/* REJECT */
-	{ 32, 32, 0x12, true, false },	/* DATA */
-	{ 33, 32, 0x00, false, false },	/* PULL */
-	{ 34, 16, 0x00, false, false },	/* RNR */
-	{ 48, 56, 0x00, false, false },	/* NAK */
-	{ 49, 16, 0x00, false, false },	/* PARK */
-	{ 50, 16, 0x00, false, false },	/* DONE */
-	{ 51, 16, 0x00, true, false },	/* RESULT */
+	{ 1, 120, 0x00, false, false }, /* HELLO */
+	{ 2, 128, 0x00, false, false }, /* BYE */
+	{ 3, 8, 0x00, false, false },   /* ACK */
+	{ 4, 56, 0x00, false, false },  /* CHALLENGE */
+	{ 5, 32, 0x00, false, false },  /* PROOF */
+	{ 16, 48, 0x27, true, true },   /* WRITE */
+	{ 17, 40, 0x00, false, true },  /* READ */
+	{ 18, 32, 0x0c, true, true },   /* SEND */
+	{ 19, 32, 0x0c, false, true },  /* RTS */
+	{ 20, 56, 0x24, true, true },   /* ATOMIC */
+	{ 21, 16, 0x00, true, true },   /* CONNECT */
+	{ 22, 16, 0x00, true, true },   /* ACCEPT */
+	{ 23, 16, 0x00, true, true },   /* REJECT */
+	{ 32, 32, 0x12, true, false },  /* DATA */
+	{ 33, 32, 0x00, false, false }, /* PULL */
+	{ 34, 16, 0x00, false, false }, /* RNR */
+	{ 48, 56, 0x00, false, false }, /* NAK */
+	{ 49, 16, 0x00, false, false }, /* PARK */
+	{ 50, 16, 0x00, false, false }, /* DONE */
+	{ 51, 16, 0x00, true, false },  /* RESULT */
 };
 enum { OPS = sizeof(ops) / sizeof(ops[0]) };
 
@@ -69,8 +69,8 @@ Test(check, each_op_has_its_flags)
 			bool fits = (flags & ~ops[i].flags) == 0;
 
 			head.seq = wire_put64(ops[i].request);
-			cr_assert_eq(wire_check_head(&head, 0), fits ? WIRE_FLAWLESS : WIRE_FLAW_FLAGS,
-				     "op %d flags %d", ops[i].op, flags);
+			cr_assert_eq(wire_check_head(&head, 0), fits ? WIRE_FLAWLESS : WIRE_FLAW_FLAGS, "op %d flags %d", ops[i].op,
+				     flags);
 		}
 	}
 }

@@ -7,38 +7,61 @@
 #include "wire/digest.h"
 
 static const struct wire_hello_fields hello4 = {
-	.version_min = 1, .version_max = 1,
+	.version_min = 1,
+	.version_max = 1,
 	.features = WIRE_WANT_PAYLOAD_DIGEST | WIRE_OFFER_NO_DIGEST,
 	.instance = { 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
 	.expected = { 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175 },
-	.session = 0x1122334455667788, .epoch = 2, .seen = 41, .verdict_seen = 5,
-	.requests = 1024, .reads = 128, .segment = WIRE_SEGMENT_MIN,
+	.session = 0x1122334455667788,
+	.epoch = 2,
+	.seen = 41,
+	.verdict_seen = 5,
+	.requests = 1024,
+	.reads = 128,
+	.segment = WIRE_SEGMENT_MIN,
 	.at = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } },
 };
 
 static const struct wire_hello_fields hello6 = {
-	.version_min = 1, .version_max = 9,
+	.version_min = 1,
+	.version_max = 9,
 	.instance = { 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
-	.session = 7, .epoch = 1, .requests = 16, .reads = 4, .segment = WIRE_SEGMENT_MAX,
+	.session = 7,
+	.epoch = 1,
+	.requests = 16,
+	.reads = 4,
+	.segment = WIRE_SEGMENT_MAX,
 	.at = { .family = 6, .port = 65535, .addr = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1 }, .scope = 3 },
 };
 
 static const struct wire_hello_fields hello_known = {
-	.version_min = 1, .version_max = 1,
+	.version_min = 1,
+	.version_max = 1,
 	.instance = { 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
 	.expected = { 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175 },
-	.session = 0x1122334455667788, .epoch = 2, .seen = 41, .verdict_seen = 5,
-	.requests = 1024, .reads = 128, .segment = WIRE_SEGMENT_MIN,
-	.at = { .family = 4, .port = 7473, .addr = { 192, 0, 2, 9 } }, .known_port = 7471,
+	.session = 0x1122334455667788,
+	.epoch = 2,
+	.seen = 41,
+	.verdict_seen = 5,
+	.requests = 1024,
+	.reads = 128,
+	.segment = WIRE_SEGMENT_MIN,
+	.at = { .family = 4, .port = 7473, .addr = { 192, 0, 2, 9 } },
+	.known_port = 7471,
 };
 
 static const struct wire_nak_fields nak = {
-	.verdict = 7, .ref = 15, .cause = 2, .access = 0x30, .region = 4096, .excess = 32, .age_ns = 3100000,
+	.verdict = 7,
+	.ref = 15,
+	.cause = 2,
+	.access = 0x30,
+	.region = 4096,
+	.excess = 32,
+	.age_ns = 3100000,
 };
 
 static const struct wire_target_fields write_to = { .key = 0x9f3c000000000001, .addr = 0x7f0000001000 };
-static const struct wire_target_fields part_to = { .key = 0x2a, .key_tail = 0x7461696c00000001,
-						   .auth = 0x6175746800000002 };
+static const struct wire_target_fields part_to = { .key = 0x2a, .key_tail = 0x7461696c00000001, .auth = 0x6175746800000002 };
 static const struct wire_target_fields empty_to = { .key = 1, .addr = 2 };
 static const struct wire_target_fields read_from = { .key = 0x2a, .key_tail = 0x7461696c00000003, .addr = 4096 };
 static const struct wire_message_fields sent = { .tag = 0x77, .cq_data = 0x88 };
@@ -46,15 +69,24 @@ static const struct wire_message_fields sent_empty = { 0 };
 static const struct wire_message_fields announced = { .tag = 9, .auth = 0x6175746800000004 };
 
 static const struct wire_atomic_fields changed = {
-	.to = { .key = 0x2a, .key_tail = 0x7461696c00000005, .auth = 0x6175746800000006, .addr = 4104 }, .length = 8,
-	.cq_data = 0xfeed, .kind = WIRE_ATOMIC_COMPARE, .op = 12, .type = 7,
+	.to = { .key = 0x2a, .key_tail = 0x7461696c00000005, .auth = 0x6175746800000006, .addr = 4104 },
+	.length = 8,
+	.cq_data = 0xfeed,
+	.kind = WIRE_ATOMIC_COMPARE,
+	.op = 12,
+	.type = 7,
 };
 static const struct wire_atomic_fields fetched = {
-	.to = { .key = 0x2a, .addr = 0x7f0000002000 }, .length = 1024, .kind = WIRE_ATOMIC_FETCH, .op = 10, .type = 9,
+	.to = { .key = 0x2a, .addr = 0x7f0000002000 },
+	.length = 1024,
+	.kind = WIRE_ATOMIC_FETCH,
+	.op = 10,
+	.type = 9,
 };
 
 static const struct wire_address_fields challenged = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } };
 
+/* clang-format off */
 /* Encodes golden frame `name` from its values. */
 static size_t encode(enum golden_name name, void *at)
 {
@@ -95,6 +127,7 @@ static size_t encode(enum golden_name name, void *at)
 	cr_assert_fail("no encoding of golden frame %d", name);
 	return 0;
 }
+/* clang-format on */
 
 /* head.ack of a golden frame, as the text has it. */
 static uint64_t golden_ack(const struct golden *golden)
@@ -119,7 +152,7 @@ Test(codec, encoders_give_the_golden_bytes)
 		uint8_t frame[WIRE_FRAME_MAX];
 		size_t length;
 
-		memset(frame, 0xee, sizeof(frame));	/* an encoder writes every byte */
+		memset(frame, 0xee, sizeof(frame)); /* an encoder writes every byte */
 		length = encode((enum golden_name)name, frame);
 		wire_seal((struct wire_head *)frame, golden_ack(&goldens[name]), true);
 		cr_assert_leq(length, goldens[name].length);

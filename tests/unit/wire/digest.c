@@ -15,21 +15,10 @@ static const struct {
 	size_t length;
 	uint64_t digest;
 } vectors[] = {
-	{ 0, 0x2d06800538d394c2 },
-	{ 1, 0x4c5cca45d0f4811f },
-	{ 3, 0x6e3e2670e61106ac },
-	{ 8, 0xf9fd4dd0b04d78f5 },
-	{ 9, 0x7c20df9712c26edf },
-	{ 16, 0x86abf6baccea0858 },
-	{ 17, 0xb58bf5dc5022d071 },
-	{ 128, 0x10d17f72c0ccba41 },
-	{ 129, 0x1648bdc3db49d1a2 },
-	{ 240, 0xb6cfaf343fab81e6 },
-	{ 241, 0x956cae592c67279e },
-	{ 1024, 0x70bd377d9574f4bb },
-	{ 1025, 0x66c4487c41e127a7 },
-	{ 65536, 0x04404b28125b4786 },
-	{ 70000, 0xb851fcc28c3570c0 },
+	{ 0, 0x2d06800538d394c2 },    { 1, 0x4c5cca45d0f4811f },     { 3, 0x6e3e2670e61106ac },     { 8, 0xf9fd4dd0b04d78f5 },
+	{ 9, 0x7c20df9712c26edf },    { 16, 0x86abf6baccea0858 },    { 17, 0xb58bf5dc5022d071 },    { 128, 0x10d17f72c0ccba41 },
+	{ 129, 0x1648bdc3db49d1a2 },  { 240, 0xb6cfaf343fab81e6 },   { 241, 0x956cae592c67279e },   { 1024, 0x70bd377d9574f4bb },
+	{ 1025, 0x66c4487c41e127a7 }, { 65536, 0x04404b28125b4786 }, { 70000, 0xb851fcc28c3570c0 },
 };
 enum { VECTORS = sizeof(vectors) / sizeof(vectors[0]) };
 
@@ -80,8 +69,8 @@ static void check_kernel(const struct digest_kernel *kernel)
 	for (int i = 0; i < VECTORS; i++) {
 		cr_assert_eq(kernel->bytes(bytes, vectors[i].length), vectors[i].digest, "%zu", vectors[i].length);
 		for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++)
-			cr_assert_eq(in_pieces(kernel, bytes, vectors[i].length, pieces[p]), vectors[i].digest,
-				     "%zu in %zu", vectors[i].length, pieces[p]);
+			cr_assert_eq(in_pieces(kernel, bytes, vectors[i].length, pieces[p]), vectors[i].digest, "%zu in %zu",
+				     vectors[i].length, pieces[p]);
 	}
 	check_copy(kernel);
 }
@@ -164,7 +153,7 @@ Test(digest, of_a_head_covers_each_bit_but_its_own)
 		memcpy(frame, goldens[name].bytes, length);
 		digest = wire_get64(head->digest);
 		cr_assert_eq(digest_head(head), digest, "%s", goldens[name].text);
-		for (size_t bit = 8; bit < 8 * length; bit++) {	/* not op: another op has another length */
+		for (size_t bit = 8; bit < 8 * length; bit++) { /* not op: another op has another length */
 			bool own = bit / 64 == offsetof(struct wire_head, digest) / 8;
 
 			frame[bit / 8] ^= (uint8_t)(1 << bit % 8);

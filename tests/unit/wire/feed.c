@@ -84,7 +84,7 @@ static void put_end(struct feed *feed, enum wire_status status)
 
 bool feed_piece(struct feed *feed, const uint8_t *bytes, size_t length)
 {
-	uint8_t *piece = malloc(length ? length : 1);	/* its own, so that a read behind it is found */
+	uint8_t *piece = malloc(length ? length : 1); /* its own, so that a read behind it is found */
 	const uint8_t *from = piece, *end = piece + length;
 
 	memcpy(piece, bytes, length);

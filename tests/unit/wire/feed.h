@@ -6,20 +6,20 @@
 #include "golden.h"
 #include "wire/stream.h"
 
-enum feed_mode { FEED_HEAD, FEED_FULL, FEED_OFF, FEED_MODES };	/* what the two HELLOs agreed on digests */
+enum feed_mode { FEED_HEAD, FEED_FULL, FEED_OFF, FEED_MODES }; /* what the two HELLOs agreed on digests */
 enum { FEED_MAX = 4096 };
 
 struct feed {
 	struct stream stream;
 	struct digest_state digest;
 	enum feed_mode mode;
-	bool stated;			/* the stream has asked for a state */
-	uint8_t op;			/* of the frame under way */
+	bool stated; /* the stream has asked for a state */
+	uint8_t op;  /* of the frame under way */
 	enum wire_flaw flaw;
-	struct digest_state check;	/* of the payload under way, from what was yielded */
+	struct digest_state check; /* of the payload under way, from what was yielded */
 	int frames, ends;
 	size_t length;
-	uint8_t out[FEED_MAX];		/* what was yielded, encoded again */
+	uint8_t out[FEED_MAX]; /* what was yielded, encoded again */
 };
 
 /* All golden frames (one HELLO) with digests as `mode` wants them; returns their length. */

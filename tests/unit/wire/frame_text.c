@@ -10,13 +10,12 @@
 #include "wire/codec.h"
 
 struct line {
-	char  *at;
+	char *at;
 	size_t size;
-	size_t used;	/* without the terminator */
+	size_t used; /* without the terminator */
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add(struct line *line, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
 {
 	size_t room = line->size - line->used;
 	va_list args;
@@ -91,10 +90,9 @@ static void add_hello(struct line *line, const struct wire_head *head)
 	add(line, " version %u..%u features 0x%" PRIx32, hello.version_min, hello.version_max, hello.features);
 	add_bytes(line, "instance", hello.instance, WIRE_ID_LEN);
 	add_bytes(line, "expected", hello.expected, WIRE_ID_LEN);
-	add(line, " session 0x%" PRIx64 " epoch %" PRIu64 " seen %" PRIu64 " verdict_seen %" PRIu64, hello.session,
-	    hello.epoch, hello.seen, hello.verdict_seen);
-	add(line, " requests %" PRIu32 " reads %" PRIu32 " segment %" PRIu32, hello.requests, hello.reads,
-	    hello.segment);
+	add(line, " session 0x%" PRIx64 " epoch %" PRIu64 " seen %" PRIu64 " verdict_seen %" PRIu64, hello.session, hello.epoch,
+	    hello.seen, hello.verdict_seen);
+	add(line, " requests %" PRIu32 " reads %" PRIu32 " segment %" PRIu32, hello.requests, hello.reads, hello.segment);
 	add_address(line, "at", &hello.at);
 	if (hello.known_port)
 		add(line, " known by %u", hello.known_port);
@@ -103,9 +101,9 @@ static void add_hello(struct line *line, const struct wire_head *head)
 static void add_bye(struct line *line, const struct wire_head *head)
 {
 	static const char *const names[] = {
-		[WIRE_BYE_CLOSED] = "CLOSED", [WIRE_BYE_VERSION] = "VERSION", [WIRE_BYE_INSTANCE] = "INSTANCE",
+		[WIRE_BYE_CLOSED] = "CLOSED",     [WIRE_BYE_VERSION] = "VERSION",     [WIRE_BYE_INSTANCE] = "INSTANCE",
 		[WIRE_BYE_PROTOCOL] = "PROTOCOL", [WIRE_BYE_DUPLICATE] = "DUPLICATE", [WIRE_BYE_LIMIT] = "LIMIT",
-		[WIRE_BYE_SESSION] = "SESSION", [WIRE_BYE_SECRET] = "SECRET", [WIRE_BYE_CLAIM] = "CLAIM",
+		[WIRE_BYE_SESSION] = "SESSION",   [WIRE_BYE_SECRET] = "SECRET",       [WIRE_BYE_CLAIM] = "CLAIM",
 	};
 	struct wire_bye_fields bye;
 
@@ -203,8 +201,8 @@ static void add_nak(struct line *line, const struct wire_head *head)
 	struct wire_nak_fields nak;
 
 	wire_get_nak(head, &nak);
-	add(line, " verdict %" PRIu64 " ref %" PRIu64 " cause %" PRIu32 " access 0x%" PRIx32, nak.verdict, nak.ref,
-	    nak.cause, nak.access);
+	add(line, " verdict %" PRIu64 " ref %" PRIu64 " cause %" PRIu32 " access 0x%" PRIx32, nak.verdict, nak.ref, nak.cause,
+	    nak.access);
 	add(line, " region %" PRIu64 " excess %" PRIu64 " age_ns %" PRIu64, nak.region, nak.excess, nak.age_ns);
 }
 
@@ -220,26 +218,56 @@ static void add_body(struct line *line, const struct wire_head *head)
 	const struct wire_ack *ack = wire_body(head);
 
 	switch ((enum wire_op)head->op) {
-	case WIRE_HELLO: add_hello(line, head); break;
-	case WIRE_BYE: add_bye(line, head); break;
-	case WIRE_ACK: add_count(line, "verdict", ack->verdict); break;
-	case WIRE_CHALLENGE: add_challenge(line, head); break;
-	case WIRE_PROOF: add_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN); break;
-	case WIRE_WRITE: add_write(line, head); break;
-	case WIRE_READ: add_read(line, wire_body(head)); break;
+	case WIRE_HELLO:
+		add_hello(line, head);
+		break;
+	case WIRE_BYE:
+		add_bye(line, head);
+		break;
+	case WIRE_ACK:
+		add_count(line, "verdict", ack->verdict);
+		break;
+	case WIRE_CHALLENGE:
+		add_challenge(line, head);
+		break;
+	case WIRE_PROOF:
+		add_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN);
+		break;
+	case WIRE_WRITE:
+		add_write(line, head);
+		break;
+	case WIRE_READ:
+		add_read(line, wire_body(head));
+		break;
 	case WIRE_SEND:
-	case WIRE_RTS: add_message(line, head); break;
-	case WIRE_ATOMIC: add_atomic(line, head); break;
+	case WIRE_RTS:
+		add_message(line, head);
+		break;
+	case WIRE_ATOMIC:
+		add_atomic(line, head);
+		break;
 	case WIRE_CONNECT:
 	case WIRE_ACCEPT:
-	case WIRE_REJECT: add_cm(line, wire_body(head)); break;
-	case WIRE_DATA: add_data(line, wire_body(head)); break;
-	case WIRE_PULL: add_pull(line, wire_body(head)); break;
-	case WIRE_RNR: add_rnr(line, wire_body(head)); break;
-	case WIRE_NAK: add_nak(line, head); break;
+	case WIRE_REJECT:
+		add_cm(line, wire_body(head));
+		break;
+	case WIRE_DATA:
+		add_data(line, wire_body(head));
+		break;
+	case WIRE_PULL:
+		add_pull(line, wire_body(head));
+		break;
+	case WIRE_RNR:
+		add_rnr(line, wire_body(head));
+		break;
+	case WIRE_NAK:
+		add_nak(line, head);
+		break;
 	case WIRE_PARK:
 	case WIRE_DONE:
-	case WIRE_RESULT: add_verdict(line, wire_body(head)); break;
+	case WIRE_RESULT:
+		add_verdict(line, wire_body(head));
+		break;
 	}
 }
 

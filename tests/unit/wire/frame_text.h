@@ -5,7 +5,7 @@
 
 #include "wire/frame.h"
 
-enum { WIRE_LINE_MAX = 512 };	/* a buffer of this size holds any line */
+enum { WIRE_LINE_MAX = 512 }; /* a buffer of this size holds any line */
 
 /* "WRITE"; "?" for an unknown op. */
 const char *wire_op_name(uint8_t op);

@@ -3,6 +3,7 @@
  * protocol. One row a field, in PROTOCOL.md's order; digests were made by another build of xxHash. */
 #include "golden.h"
 
+/* clang-format off */
 static const uint8_t challenge[] = {
 	0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* op, flags, zero, payload */
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* seq */

@@ -12,7 +12,7 @@ enum golden_name {
 	GOLDEN_PROOF,
 	GOLDEN_HELLO4,
 	GOLDEN_HELLO6,
-	GOLDEN_HELLO_KNOWN,	/* known_port is not zero */
+	GOLDEN_HELLO_KNOWN, /* known_port is not zero */
 	GOLDEN_BYE,
 	GOLDEN_ACK,
 	GOLDEN_WRITE,
@@ -40,9 +40,9 @@ enum golden_name {
 };
 
 struct golden {
-	const uint8_t *bytes;	/* head, body, payload, trailer, with the digests of the default setting */
+	const uint8_t *bytes; /* head, body, payload, trailer, with the digests of the default setting */
 	size_t length;
-	const char *text;	/* of its head and body */
+	const char *text; /* of its head and body */
 };
 extern const struct golden goldens[GOLDENS];
 

@@ -19,7 +19,10 @@ static const uint8_t tag6[] = { 0xc1, 0x46, 0x26, 0xec, 0x5b, 0xa2, 0xe2, 0x2d }
 
 static const struct wire_address_fields at4 = { .family = 4, .port = 7472, .addr = { 192, 0, 2, 10 } };
 static const struct wire_address_fields at6 = {
-	.family = 6, .port = 65535, .addr = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1 }, .scope = 3,
+	.family = 6,
+	.port = 65535,
+	.addr = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1 },
+	.scope = 3,
 };
 
 static struct wire_secret taken(void)
@@ -75,8 +78,11 @@ Test(secret, a_proof_is_of_every_bit)
 static struct wire_datagram *tagged(uint8_t bytes[WIRE_DATAGRAM_MAX], const struct wire_address_fields *to)
 {
 	const struct wire_datagram_fields fields = {
-		.flags = WIRE_DG_CQ_DATA | WIRE_DG_TAGGED, .from = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } },
-		.payload = TEXT, .cq_data = 0xfeedface, .auth = 0x6175746800000007,
+		.flags = WIRE_DG_CQ_DATA | WIRE_DG_TAGGED,
+		.from = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } },
+		.payload = TEXT,
+		.cq_data = 0xfeedface,
+		.auth = 0x6175746800000007,
 	};
 	struct wire_datagram *datagram = (struct wire_datagram *)bytes;
 	struct wire_secret secret = taken();
@@ -116,7 +122,7 @@ Test(secret, tags_of_a_datagram)
 	cr_assert_eq(wire_check_datagram(bytes, sizeof(*datagram) + TEXT), WIRE_DG_FLAWLESS);
 	for (size_t bit = 0; bit < (sizeof(*datagram) + TEXT) * 8; bit++) {
 		bool length = bit / 8 >= offsetof(struct wire_datagram, payload) &&
-			      bit / 8 < offsetof(struct wire_datagram, cq_data);	/* must be one that is there */
+			      bit / 8 < offsetof(struct wire_datagram, cq_data); /* must be one that is there */
 
 		if (length)
 			continue;
@@ -131,7 +137,7 @@ Test(secret, tags_of_a_datagram)
 	other.addr[3]++;
 	cr_assert_not(secret_tagged(&secret, datagram, &other));
 	other = at6;
-	other.scope++;	/* means something to its host alone */
+	other.scope++; /* means something to its host alone */
 	cr_assert_arr_eq(tagged(bytes, &at6)->digest.b, tag6, sizeof(tag6));
 	cr_assert(secret_tagged(&secret, datagram, &other));
 }

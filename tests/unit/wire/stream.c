@@ -5,7 +5,7 @@
 
 #include "feed.h"
 
-enum { WITH_PAYLOAD = 9 };	/* golden frames that have payload */
+enum { WITH_PAYLOAD = 9 }; /* golden frames that have payload */
 
 static void assert_all_yielded(const struct feed *feed, const uint8_t *bytes, size_t length)
 {
@@ -130,7 +130,7 @@ static void feed_placing(struct feed *feed, const uint8_t *bytes, size_t length,
 			at += now;
 			todo -= now;
 		}
-		do {	/* the rest of this payload, then up to the next payload */
+		do { /* the rest of this payload, then up to the next payload */
 			cr_assert(feed_piece(feed, bytes + at++, 1), "%s", wire_flaw_name(feed->flaw));
 		} while (at < length && (left = stream_payload_left(&feed->stream)) < place);
 	}

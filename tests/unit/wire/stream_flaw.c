@@ -6,16 +6,16 @@
 #include "feed.h"
 
 enum { HEAD = 32, GREETING = 48, WHOLE = 0 };
-enum seal { SEALED, AS_IS };	/* is the head digest made to agree with the change? */
+enum seal { SEALED, AS_IS }; /* is the head digest made to agree with the change? */
 
 /* One change to a golden frame. */
 static const struct row {
 	enum wire_flaw flaw;
 	enum golden_name frame;
-	uint16_t offset;	/* where `count` bytes become `value` */
+	uint16_t offset; /* where `count` bytes become `value` */
 	uint16_t count;
 	uint8_t value;
-	uint8_t known;		/* bytes of the frame after which it is known; WHOLE: head and body */
+	uint8_t known; /* bytes of the frame after which it is known; WHOLE: head and body */
 	enum seal seal;
 } rows[] = {
 	{ WIRE_FLAW_OP, GOLDEN_ACK, 0, 1, 0, 1, SEALED },
@@ -102,21 +102,21 @@ static const struct row {
 	{ WIRE_FLAW_ZERO, GOLDEN_ATOMIC, HEAD + 55, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_CONNECT, HEAD + 8, 1, 1, WHOLE, SEALED },
 	{ WIRE_FLAW_ZERO, GOLDEN_REJECT, HEAD + 15, 1, 1, WHOLE, SEALED },
-	{ WIRE_FLAW_CM, GOLDEN_CONNECT, HEAD, 8, 0, WHOLE, SEALED },		/* no request */
+	{ WIRE_FLAW_CM, GOLDEN_CONNECT, HEAD, 8, 0, WHOLE, SEALED }, /* no request */
 	{ WIRE_FLAW_CM, GOLDEN_ACCEPT, HEAD, 8, 0, WHOLE, SEALED },
 	{ WIRE_FLAW_CM, GOLDEN_REJECT, HEAD, 8, 0, WHOLE, SEALED },
-	{ WIRE_FLAW_CM, GOLDEN_CONNECT, 6, 1, 1, WHOLE, SEALED },		/* 260 bytes */
-	{ WIRE_FLAW_CM, GOLDEN_REJECT, 5, 1, 1, WHOLE, SEALED },		/* 64 KiB */
+	{ WIRE_FLAW_CM, GOLDEN_CONNECT, 6, 1, 1, WHOLE, SEALED }, /* 260 bytes */
+	{ WIRE_FLAW_CM, GOLDEN_REJECT, 5, 1, 1, WHOLE, SEALED },  /* 64 KiB */
 	{ WIRE_FLAW_CQ_DATA, GOLDEN_ATOMIC_READ, HEAD + 47, 1, 1, WHOLE, SEALED },
 	/* WIRE-75 */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 48, 1, 3, WHOLE, SEALED },		/* kind */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 49, 1, 20, WHOLE, SEALED },		/* op */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 50, 1, 20, WHOLE, SEALED },		/* type */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 48, 1, 1, WHOLE, SEALED },		/* payload for two */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 39, 1, 16, WHOLE, SEALED },		/* for half of it */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 49, 1, 10, WHOLE, SEALED },		/* for none */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC_READ, HEAD + 32, 8, 0, WHOLE, SEALED },	/* of nothing */
-	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC_READ, HEAD + 38, 1, 17, WHOLE, SEALED },	/* of too much */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 48, 1, 3, WHOLE, SEALED },       /* kind */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 49, 1, 20, WHOLE, SEALED },      /* op */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 50, 1, 20, WHOLE, SEALED },      /* type */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 48, 1, 1, WHOLE, SEALED },       /* payload for two */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 39, 1, 16, WHOLE, SEALED },      /* for half of it */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC, HEAD + 49, 1, 10, WHOLE, SEALED },      /* for none */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC_READ, HEAD + 32, 8, 0, WHOLE, SEALED },  /* of nothing */
+	{ WIRE_FLAW_ATOMIC, GOLDEN_ATOMIC_READ, HEAD + 38, 1, 17, WHOLE, SEALED }, /* of too much */
 	{ WIRE_FLAW_REF, GOLDEN_RESULT, HEAD + 8, 8, 0, WHOLE, SEALED },
 	{ WIRE_FLAW_VERDICT, GOLDEN_RESULT, HEAD + 0, 8, 0, WHOLE, SEALED },
 	{ WIRE_FLAW_RESULT, GOLDEN_RESULT, 7, 1, 0, WHOLE, SEALED },
@@ -164,8 +164,7 @@ static void assert_noticed(const struct row *row, size_t piece)
 		fed += piece;
 	}
 	cr_assert(found, "row %d: not noticed", at);
-	cr_assert_eq(feed.flaw, row->flaw, "row %d: %s, expected %s", at, wire_flaw_name(feed.flaw),
-		     wire_flaw_name(row->flaw));
+	cr_assert_eq(feed.flaw, row->flaw, "row %d: %s, expected %s", at, wire_flaw_name(feed.flaw), wire_flaw_name(row->flaw));
 	cr_assert(piece != 1 || fed == known, "row %d: noticed after %zu bytes, not %zu", at, fed, known);
 	cr_assert_eq(feed.ends, 0);
 }
