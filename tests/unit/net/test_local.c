@@ -3,6 +3,7 @@
  * test_lines.c, which is part of this program. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -307,6 +308,31 @@ Test(local, name_goes_with_the_listener)
 	cr_assert_eq(take_name(fd, name_of_listener()), 0, "also while a stream stays that was accepted by it");
 	send_text(one, "stays");
 	expect_text(two, "stays");
+}
+
+static int lowest_free_descriptor(void)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	close(fd);
+	return fd;
+}
+
+/* A dial that is refused says where on this machine the port is open. */
+Test(local, addresses_with_the_same_port)
+{
+	struct sockaddr_storage other = at;
+	struct sockaddr_in *in = (struct sockaddr_in *)&other;
+	int before = lowest_free_descriptor();
+	char text[256];
+
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+	cr_assert(local_elsewhere(&other, text, sizeof(text)));
+	cr_assert_str_eq(text, name_of_listener() + strlen("emu-"));
+	cr_assert_not(local_elsewhere(&at, text, sizeof(text)), "%s", text);
+	in->sin_port = htons(1);
+	cr_assert_not(local_elsewhere(&other, text, sizeof(text)), "%s", text);
+	cr_assert_eq(lowest_free_descriptor(), before, "a descriptor is left");
 }
 
 /* Otherwise a peer that dials would come to a listener that no thread serves. */
