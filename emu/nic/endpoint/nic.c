@@ -398,7 +398,9 @@ bool nic_work(struct nic *nic)
 
 	nic_role(nic);
 	nic->pace.slicing = true;
+	guard_slice_begin();
 	did = slice(nic);
+	guard_slice_end();
 	nic->pace.slicing = nic->pace.clocked = false;
 	return did;
 }

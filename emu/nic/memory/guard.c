@@ -59,6 +59,9 @@ static _Thread_local struct guard *volatile current __attribute__((tls_model("in
 /* When this thread last found that faults come to the handler, and that they do not. */
 static _Thread_local uint64_t sure_at __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t unsure_at __attribute__((tls_model("initial-exec")));
+/* A slice looks at the counter once, as that takes as long as to copy a few bytes: what it found counts until its end. */
+enum slice { NO_SLICE, SLICE_BEGUN, SLICE_SURE };
+static _Thread_local uint8_t slice_is __attribute__((tls_model("initial-exec"))); /* enum slice */
 static atomic_uint_fast64_t faulted_at; /* relaxed: the last fault of ours in any thread; 0: none yet */
 
 static struct mutex install_lock = MUTEX_INITIALIZER; /* a leaf */
@@ -217,9 +220,16 @@ static void chain(int sig, siginfo_t *info, void *context)
 		action.sa_handler(sig);
 }
 
-static void be_wary(void)
+static void forget_sure(void)
 {
 	sure_at = 0;
+	if (slice_is == SLICE_SURE)
+		slice_is = SLICE_BEGUN;
+}
+
+static void be_wary(void)
+{
+	forget_sure();
 	atomic_store_explicit(&faulted_at, ticks(), memory_order_relaxed);
 }
 
@@ -278,7 +288,18 @@ int guard_install(void)
 
 void guard_check(void)
 {
-	sure_at = unsure_at = 0;
+	forget_sure();
+	unsure_at = 0;
+}
+
+void guard_slice_begin(void)
+{
+	slice_is = SLICE_BEGUN;
+}
+
+void guard_slice_end(void)
+{
+	slice_is = NO_SLICE;
 }
 
 void guard_forked(void)
@@ -291,7 +312,13 @@ void guard_forked(void)
 
 static inline bool sure(void)
 {
-	return ticks() - sure_at < SURE_TICKS;
+	if (slice_is == SLICE_SURE)
+		return true;
+	if (ticks() - sure_at >= SURE_TICKS)
+		return false;
+	if (slice_is == SLICE_BEGUN)
+		slice_is = SLICE_SURE;
+	return true;
 }
 
 __attribute__((cold)) static bool ask(void)

@@ -333,6 +333,41 @@ Test(guard_chain, signals_blocked_since)
 	copy_blocked(NULL);
 }
 
+/* A slice believes its first look until its end, but not over a registration. */
+Test(guard_chain, handler_put_before_a_registration_in_a_slice)
+{
+	char byte = 0;
+
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	cr_assert_eq(guard_install(), 0);
+	guard_slice_begin();
+	for (int i = 0; i < 2; i++) /* the first one asks the kernel */
+		cr_assert(guard_copy(&byte, "x", 1));
+	program_handler(NULL, on_info, 0);
+	guard_check();
+	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+	cr_assert_eq(calls, 0, "the kernel copied");
+	guard_slice_end();
+}
+
+Test(guard_chain, handler_put_between_two_slices)
+{
+	char byte = 0;
+
+	cr_assert_eq(guard_install(), 0);
+	guard_slice_begin();
+	for (int i = 0; i < 2; i++) /* the first one asks the kernel */
+		cr_assert(guard_copy(&byte, "x", 1));
+	guard_slice_end();
+	program_handler(NULL, on_info, 0);
+	grow_stale();
+	guard_slice_begin();
+	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+	cr_assert_eq(calls, 0);
+	guard_slice_end();
+}
+
 Test(guard_chain, handler_put_in_an_idle_time)
 {
 	char byte;
