@@ -79,6 +79,8 @@ LIBC="$LIBC|time|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|s
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
+# The stand-ins for kernel headers, which lie in front of the system's, and go on to these where they have the same name.
+KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module)\.h>'
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/" |
@@ -86,7 +88,8 @@ include_arrows() {
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/"
-	includes_beyond include "$LIBC|\"emu/"
+	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
+	includes_beyond include "$LIBC|$KERNEL|\"emu/"
 }
 
 # The rooms and their arrows: those of rooms.txt, which emu/DESIGN.md shows. Each has a short README, and a file's name is in one.
@@ -274,10 +277,11 @@ state_writers() {
 }
 
 # Static functions and tags of the product: a name is one file's, so that a search for it, or a stack, leads to one place. What the
-# tables of streams and the instruction sets of digests fill in alike keeps its name.
+# tables of streams and the instruction sets of digests fill in alike keeps its name, and what stands in for the kernel has the
+# kernel's.
 SHARED='kernel_bytes|kernel_copy|dial|set_options'
 shared_names() {
-	c_files | grep -E '^(emu|wire|tools|include)/' | xargs awk -v shared="^($SHARED)$" '
+	c_files | grep -E '^(emu|wire|tools|include)/' | grep -v '^include/emu/kernel/' | xargs awk -v shared="^($SHARED)$" '
 		function found(name, is) {
 			if (name ~ shared || file[is name] == FILENAME)
 				return

@@ -24,7 +24,8 @@ function(emu_install)
 		return()
 	endif()
 	install(TARGETS emu-fi LIBRARY DESTINATION ${EMU_PROVIDER_LIBDIR})
-	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+	# The stand-ins for kernel headers serve clients of kfabric, which has no runner to install yet.
+	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN kernel EXCLUDE)
 	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
 	install(FILES tools/emu_fault.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 	if(TARGET emu_rules) # built with the tests
