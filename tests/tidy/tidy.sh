@@ -81,6 +81,8 @@ OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|st
 FABRIC='<rdma/[a-z_/]*\.h>'
 # The stand-ins for kernel headers, which lie in front of the system's, and go on to these where they have the same name.
 KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module)\.h>'
+# kfabric's headers (include/emu/kfi).
+KFI='<(kfabric|kfi_[a-z_]*)\.h>'
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/" |
@@ -89,7 +91,8 @@ include_arrows() {
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/"
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
-	includes_beyond include "$LIBC|$KERNEL|\"emu/"
+	includes_beyond emu/kfi "$LIBC|$KERNEL|$KFI|\"emu/kfi/"
+	includes_beyond include "$LIBC|$KERNEL|$KFI|\"emu/"
 }
 
 # The rooms and their arrows: those of rooms.txt, which emu/DESIGN.md shows. Each has a short README, and a file's name is in one.
