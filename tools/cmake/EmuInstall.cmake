@@ -24,8 +24,8 @@ function(emu_install)
 		return()
 	endif()
 	install(TARGETS emu-fi LIBRARY DESTINATION ${EMU_PROVIDER_LIBDIR})
-	# The stand-ins for kernel headers serve clients of kfabric, which has no runner to install yet.
-	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN kernel EXCLUDE)
+	# The headers of kfabric, and the stand-ins for kernel headers, are for clients that nothing installed could run yet.
+	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN kernel EXCLUDE PATTERN kfi EXCLUDE)
 	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
 	install(FILES tools/emu_fault.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 	if(TARGET emu_rules) # built with the tests
