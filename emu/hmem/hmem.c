@@ -19,8 +19,6 @@
 #include "emu/hmem/hmem_fault.h"
 #include "emu/hmem/hmem_space.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
 enum { SPACES_MAX = (EMU_HMEM_IFACES - 1) * (HMEM_DEVICES_MAX + 1) };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -133,7 +131,7 @@ static void devices_start(void)
 
 /* --- allocations --- */
 
-EXPORTED int emu_hmem_devices(unsigned int iface)
+int emu_hmem_devices(unsigned int iface)
 {
 	devices_start();
 	return iface < EMU_HMEM_IFACES ? config.devices[iface] : 0;
@@ -165,7 +163,7 @@ static int block_map(const struct hmem_space *space, struct hmem_block *block)
 	return err;
 }
 
-EXPORTED int emu_hmem_alloc(unsigned int iface, int device, size_t size, void **addr)
+int emu_hmem_alloc(unsigned int iface, int device, size_t size, void **addr)
 {
 	struct hmem_space *space;
 	struct hmem_block *block;
@@ -213,7 +211,7 @@ static void block_end(struct hmem_space *space, struct hmem_block *block)
 	hmem_space_give(space, block);
 }
 
-EXPORTED int emu_hmem_free(void *addr)
+int emu_hmem_free(void *addr)
 {
 	struct hmem_space *space;
 	struct hmem_block *block;
@@ -253,7 +251,7 @@ static struct hmem_block *block_of(const struct hmem_space *space, const void *a
 	return block && block->fd >= 0 && at < block->size && length <= block->size - at ? block : NULL;
 }
 
-EXPORTED int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info)
+int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info)
 {
 	const struct hmem_space *space;
 	const struct hmem_block *block;
@@ -276,6 +274,13 @@ EXPORTED int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_inf
 	return block ? 0 : -EFAULT;
 }
 
+static void *named_by(void *reach)
+{
+	uintptr_t at = (uintptr_t)reach - (uintptr_t)upper;
+
+	return at < space_count * span ? lower + at : reach;
+}
+
 /* Where to copy to or from: 0 and *at, which is `addr` itself for memory of others. */
 static int copy_place(const char *call, const void *addr, size_t length, void **at)
 {
@@ -289,7 +294,7 @@ static int copy_place(const char *call, const void *addr, size_t length, void **
 	return err;
 }
 
-EXPORTED int emu_hmem_copy(void *to, const void *from, size_t length)
+int emu_hmem_copy(void *to, const void *from, size_t length)
 {
 	void *target, *source;
 	int err;
@@ -304,7 +309,7 @@ EXPORTED int emu_hmem_copy(void *to, const void *from, size_t length)
 	return err;
 }
 
-EXPORTED int emu_hmem_set(void *to, int byte, size_t length)
+int emu_hmem_set(void *to, int byte, size_t length)
 {
 	void *target;
 	int err = length ? copy_place("set", to, length, &target) : 0;
@@ -314,7 +319,7 @@ EXPORTED int emu_hmem_set(void *to, int byte, size_t length)
 	return err;
 }
 
-EXPORTED int emu_hmem_export(const void *addr, int *fd, uint64_t *offset)
+int emu_hmem_export(const void *addr, int *fd, uint64_t *offset)
 {
 	const struct hmem_space *space;
 	const struct hmem_block *block = NULL;
@@ -337,3 +342,11 @@ EXPORTED int emu_hmem_export(const void *addr, int *fd, uint64_t *offset)
 		*fd = copy;
 	return err;
 }
+
+const struct emu_hmem_ops emu_hmem_ops = {
+	.size = sizeof(emu_hmem_ops),
+	.iface_name = emu_hmem_iface_name,
+	.devices = emu_hmem_devices,
+	.query = emu_hmem_query,
+	.named = named_by,
+};

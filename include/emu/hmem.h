@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* The numbers of libfabric's enum fi_hmem_iface. */
 enum emu_hmem_iface {
@@ -64,6 +65,19 @@ int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info);
  * it; the memory stays until then, freed or not. -EINVAL: no byte of an allocation; -EMFILE and its like. */
 int emu_hmem_export(const void *addr, int *fd, uint64_t *offset);
 
+/* For NICs, which find the library in programs that have loaded it. */
+#define EMU_HMEM_OPS "emu_hmem_ops"
+struct emu_hmem_ops {
+	size_t size; /* of this structure, as the library knows it */
+	const char *(*iface_name)(unsigned int iface);
+	int (*devices)(unsigned int iface);
+	int (*query)(const void *addr, size_t length, struct emu_hmem_info *info);
+	/* The address that programs know the byte at `reach` by; `reach` itself if no device's byte is reached there. */
+	void *(*named)(void *reach);
+};
+extern const struct emu_hmem_ops emu_hmem_ops;
+
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

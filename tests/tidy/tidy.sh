@@ -89,7 +89,9 @@ include_arrows() {
 		grep -v '^emu/nic/base/no_sleep\.h:'	# which takes from the device what these declare
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
-		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/"
+		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/" |
+		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>'	# which finds a library that is loaded
+	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
 	includes_beyond emu/kfi "$LIBC|$KERNEL|$KFI|\"emu/kfi/"
 	includes_beyond include "$LIBC|$KERNEL|$KFI|\"emu/"

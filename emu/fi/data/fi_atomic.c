@@ -5,6 +5,7 @@
 
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
+#include "emu/fi/data/fi_reach.h"
 #include "emu/fi/data/fi_rkey.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/regions/mr.h"
@@ -52,7 +53,7 @@ static int take_buffer(const struct emu_ep *ep, const struct atomic_buffer *buff
 	if (sum < 0)
 		return (int)sum;
 	*total = (size_t)sum;
-	return 0;
+	return data_reach(ep, &(const struct iovec *){ iov }, buffer->count, buffer->desc, buffer->right, flags, iov);
 }
 
 /* The remote ranges, and how many bytes they are together. */

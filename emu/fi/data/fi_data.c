@@ -6,6 +6,7 @@
 #include <rdma/fi_trigger.h>
 
 #include "emu/fi/data/fi_desc.h"
+#include "emu/fi/data/fi_reach.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr_cache.h"
 #include "emu/fi/provider/fi_compat.h"
@@ -49,7 +50,7 @@ int data_refuse_dest(const char *call)
 		      call);
 }
 
-static const char *right_name(uint32_t right)
+const char *data_right_name(uint32_t right)
 {
 	switch (right) {
 	case MR_SEND:
@@ -63,8 +64,7 @@ static const char *right_name(uint32_t right)
 	}
 }
 
-/* The calls whose local buffers need this right. */
-static const char *calls_by(uint32_t right)
+const char *data_calls_by(uint32_t right)
 {
 	switch (right) {
 	case MR_SEND:
@@ -80,7 +80,7 @@ static const char *calls_by(uint32_t right)
 
 __attribute__((cold)) static int data_refuse(uint32_t right, const char *what)
 {
-	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %s.", calls_by(right), what);
+	return REFUSE(EP_DATA, -FI_EINVAL, "%s: %s.", data_calls_by(right), what);
 }
 
 /* For a descriptor that good_desc() does not know: 0, or an errno after a line of log. FI_MR_LOCAL demands a descriptor (S72).
@@ -90,11 +90,13 @@ __attribute__((noinline, cold)) static int check_desc(const struct emu_domain *d
 {
 	int err = -FI_EINVAL;
 
+	if (!desc && reach_is_device(domain, iov)) /* data_reach() judges it */
+		return 0;
 	if (desc)
 		err = mr_table_local_ok(pd_regions(domain->pd), desc, iov->iov_base, iov->iov_len, right & domain->desc_rights);
 	else if (!(domain->rules & FI_MR_LOCAL))
 		return mr_cache_register(domain, iov, right & (MR_RECV | MR_READ));
-	return err ? desc_refuse(domain, calls_by(right), right_name(right), iov, desc, right & domain->desc_rights) : 0;
+	return err ? desc_refuse(domain, data_calls_by(right), data_right_name(right), iov, desc, right & domain->desc_rights) : 0;
 }
 
 /* The common case: the descriptor is known to be good. The buffer is not empty. */
@@ -107,14 +109,14 @@ static inline bool good_desc(const struct emu_domain *domain, const struct iovec
 
 __attribute__((cold)) static ssize_t too_long(uint32_t right, size_t most)
 {
-	return REFUSE(EP_DATA, -FI_EMSGSIZE, "%s: the buffers together are longer than max_msg_size, %zu B.", calls_by(right),
+	return REFUSE(EP_DATA, -FI_EMSGSIZE, "%s: the buffers together are longer than max_msg_size, %zu B.", data_calls_by(right),
 		      most);
 }
 
 __attribute__((cold)) static ssize_t too_long_to_inject(uint32_t right, size_t bytes, size_t most)
 {
 	return REFUSE(EP_DATA, -FI_EMSGSIZE, "%s: %zu B to inject, and inject_size is %zu. Post it without FI_INJECT.",
-		      calls_by(right), bytes, most);
+		      data_calls_by(right), bytes, most);
 }
 
 /* Checks one buffer, of at most `left` bytes. Returns its length, or an errno. */

@@ -57,6 +57,10 @@ static inline int data_check_ep(const struct emu_ep *ep, uint64_t caps)
 ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_t count, void *const *desc, uint32_t right,
 			 uint64_t flags);
 
+/* For sentences about a local buffer: the right that it needs, and the calls whose buffers need it. */
+const char *data_right_name(uint32_t right);
+const char *data_calls_by(uint32_t right);
+
 /* The descriptors by which such a call names regions of its own side, or NULL. */
 static inline void *const *data_names(const struct emu_ep *ep, void *const *desc)
 {

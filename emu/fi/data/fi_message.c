@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_message.c - messages: the checks, and the post for each direction. */
 #include "emu/fi/data/fi_message.h"
+#include "emu/fi/data/fi_reach.h"
 
 #include <rdma/fi_errno.h>
 
@@ -15,6 +16,7 @@
 /* A group is also the flag of its completions. */
 ssize_t message_send(struct emu_ep *ep, uint64_t group, struct post *post, void *const *desc, uint64_t flags)
 {
+	struct iovec room[LIMIT_IOV];
 	struct trigger when;
 	ssize_t total;
 	int err = data_check_ep(ep, group | FI_SEND);
@@ -28,7 +30,9 @@ ssize_t message_send(struct emu_ep *ep, uint64_t group, struct post *post, void 
 		return total;
 	if (data_no_dest(ep, post->dest))
 		return data_refuse_dest(group == FI_MSG ? "fi_send" : "fi_tsend");
-	err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
+	err = data_reach(ep, &post->iov, post->iov_count, desc, MR_SEND, flags, room);
+	if (!err)
+		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
 	if (err)
 		return err;
 	post->kind = OP_SEND;
@@ -86,6 +90,7 @@ __attribute__((cold)) static int posted_to_sharer(void)
 ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, void *const *desc, uint64_t flags)
 {
 	fi_addr_t source = post->source;
+	struct iovec room[LIMIT_IOV];
 	struct trigger when;
 	ssize_t total = 0;
 	int err = data_check_ep(ep, group | FI_RECV);
@@ -104,6 +109,8 @@ ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, 
 			     "fi_recvmsg: FI_MULTI_RECV takes one buffer of some length (fi_msg(3)), and "
 			     "%zu are given, %zd B together.",
 			     post->iov_count, total);
+	if (!err)
+		err = data_reach(ep, &post->iov, post->iov_count, desc, MR_RECV, 0, room);
 	if (!err && ep->srx)
 		err = posted_to_sharer();
 	if (!err)

@@ -4,6 +4,7 @@
 #include <rdma/fi_rma.h>
 
 #include "emu/fi/data/fi_data.h"
+#include "emu/fi/data/fi_reach.h"
 #include "emu/fi/data/fi_rkey.h"
 #include "emu/fi/provider/fi_refuse.h"
 
@@ -50,6 +51,7 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 {
 	bool write = post->kind == OP_WRITE;
 	uint64_t way = write ? FI_WRITE : FI_READ; /* as a capability, and of the completion */
+	struct iovec room[LIMIT_IOV];
 	struct trigger when;
 	ssize_t total;
 	int err;
@@ -64,6 +66,9 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	total = data_check_local(ep, post->iov, post->iov_count, desc, write ? MR_WRITE : MR_READ, flags);
 	if (total < 0)
 		return total;
+	err = data_reach(ep, &post->iov, post->iov_count, desc, write ? MR_WRITE : MR_READ, flags, room);
+	if (err)
+		return err;
 	if (post->remote_count != 1 || !remote || remote->length != (size_t)total)
 		err = check_remote(ep, post, (size_t)total);
 	if (!err && data_no_dest(ep, post->dest))

@@ -6,6 +6,7 @@
 
 #include "emu/fi/info/fi_mr_mode.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 
 int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what)
@@ -29,6 +30,13 @@ void domain_put(struct emu_domain *domain, atomic_uint *kind)
 struct emu_eq *domain_reg_eq(struct emu_domain *domain)
 {
 	return atomic_load(&domain->reg_async) ? atomic_load(&domain->eq) : NULL;
+}
+
+const struct emu_hmem_ops *domain_find_hmem(struct emu_domain *domain)
+{
+	if (domain->caps & FI_HMEM && !domain_hmem(domain))
+		atomic_store_explicit(&domain->hmem, hmem_find(), memory_order_relaxed);
+	return domain_hmem(domain);
 }
 
 bool domain_is_as(const struct fid *fid, const void *arg)

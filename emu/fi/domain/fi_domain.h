@@ -17,6 +17,7 @@
 #include "emu/nic/endpoint/nic.h"
 
 struct close_policy;
+struct emu_hmem_ops;
 struct emu_eq;
 struct emu_mr_cache;
 
@@ -33,7 +34,7 @@ struct emu_domain {
 	uint64_t auth;        /* for regions and endpoints that name no other; 0: none (S157) */
 	size_t auth_key_size; /* of the domain's key; 0: none given, and its objects' keys may have any size */
 	bool av_auth;         /* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
-	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT in force */
+	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT, HMEM in force */
 	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is the array that holds them. */
 	bool looks_at_descs;
 	bool needs_descs;     /* a buffer without one is refused or registered by the cache */
@@ -41,6 +42,9 @@ struct emu_domain {
 	const struct close_policy *close;
 	bool pinned;                /* FI_EMU_PINNED, and the rules allow it */
 	struct emu_mr_cache *cache; /* of local buffers without a descriptor; NULL: they need no registration */
+	/* Relaxed. The devices whose memory is translated, since the program has FI_HMEM; NULL: none. Looked for when the domain is
+	 * opened and at registrations. */
+	const struct emu_hmem_ops *_Atomic hmem;
 	uint32_t addr_format;
 	struct emu_eq *_Atomic eq; /* bound to it; NULL: none */
 	atomic_bool reg_async;     /* with FI_REG_MR */
@@ -67,6 +71,14 @@ static inline bool domain_usable(const struct emu_domain *domain)
 {
 	return net_runs(domain->claim);
 }
+
+/* As above, for posts. */
+static inline const struct emu_hmem_ops *domain_hmem(const struct emu_domain *domain)
+{
+	return atomic_load_explicit(&domain->hmem, memory_order_relaxed);
+}
+/* Looks for devices, if the domain has FI_HMEM and none yet. */
+const struct emu_hmem_ops *domain_find_hmem(struct emu_domain *domain);
 
 /* The queue for the results of registrations; NULL: they are synchronous (S16, S168). */
 struct emu_eq *domain_reg_eq(struct emu_domain *domain);

@@ -232,7 +232,10 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 	domain->api = fabric->fid.api_version;
 	domain->rules = rules;
 	domain->desc_rights = rules & FI_MR_LOCAL ? MR_ACCESS_ALL : 0;
-	domain->looks_at_descs = rules & FI_MR_LOCAL || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
+	domain->looks_at_descs = rules & (FI_MR_LOCAL | FI_MR_HMEM) || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
+	domain->attr = settings.attr;
+	domain->caps = info->caps ? info->caps : settings.attr->caps & ~ATTR_CAPS_ASKED;
+	domain_find_hmem(domain); /* before the NIC starts, so that its fault handler stands over that of the devices */
 	err = take_auth(domain, info->domain_attr);
 	if (!err)
 		err = nic_start_by(&settings, &domain->nic);
@@ -251,8 +254,6 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 		return err;
 	}
 	domain->fabric = fabric;
-	domain->attr = settings.attr;
-	domain->caps = info->caps ? info->caps : settings.attr->caps & ~ATTR_CAPS_ASKED;
 	domain->close = settings.close;
 	domain->addr_format = info->addr_format;
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;

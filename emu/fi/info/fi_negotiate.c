@@ -13,6 +13,7 @@
 #include "emu/fi/info/fi_addr.h"
 #include "emu/fi/info/fi_mr_mode.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_registry.h"
 
@@ -84,6 +85,9 @@ static bool fit_caps(const struct want *want, struct fi_info *info)
 {
 	uint64_t asked = want->hints->caps;
 
+	if (asked & FI_HMEM && !(want->caps & FI_HMEM))
+		return no_offer(want,
+				"FI_HMEM asked, and FI_HMEM_DISABLE_P2P forbids the only way to devices that there is (S155)");
 	if (!only(want, "caps", asked, want->caps, FI_TYPE_CAPS))
 		return false;
 	if (!asked)
@@ -467,6 +471,10 @@ struct fi_info *negotiate(const struct settings *settings, uint32_t api, const s
 	*why = '\0';
 	if (!info)
 		return NULL;
+	if (!hmem_find())
+		want.mr_mode &= ~FI_MR_HMEM; /* S69 */
+	if (hmem_forbidden())
+		want.caps &= ~FI_HMEM;
 	offer(&want, info);
 	offer_domain(&want, info->domain_attr);
 	info->fabric_attr->api_version = api;

@@ -65,6 +65,10 @@ static const struct setting {
 	{ "mr_cache", FI_PARAM_BOOL,
 	  "Registers local buffers that have no descriptor, as adapters do that need it, and keeps those that are, in a cache; "
 	  "see FI_MR_CACHE_* (default: no, since the NIC needs no such registration)" },
+	{ "hmem", FI_PARAM_STRING,
+	  "Emulated devices with memory, as in cuda:2,ze:1, for programs that have loaded libemu-hmem.so, which reads this and "
+	  "hmem_size: see emu_hmem(3) (default: none)" },
+	{ "hmem_size", FI_PARAM_SIZE_T, "Bytes of memory of each emulated device (default 1 GiB)" },
 	{ "fault", FI_PARAM_STRING,
 	  "File of a fault plan, which has chosen ops fail, wait or meet a full receiver: see emu_fault(5) (default: none)" },
 	{ "fetch_rights", FI_PARAM_STRING,

@@ -170,19 +170,19 @@ static int mr_populate(const struct emu_domain *domain, const struct mr_memory *
 int mr_back(const struct emu_domain *domain, const struct mr_memory *memory, struct mr_backing *backing)
 {
 	struct mr_memory bytes = *memory;
+	struct iovec iov[LIMIT_IOV];
 	int err;
 
 	*backing = (struct mr_backing){ NULL, NULL };
-	if (bytes.dmabuf) {
-		bytes.iov = &bytes.dmabuf->bytes;
-		bytes.count = 1;
-	}
+	for (size_t i = 0; i < memory->count; i++)
+		iov[i] = (struct iovec){ (char *)memory->iov[i].iov_base + memory->shift, memory->iov[i].iov_len };
+	bytes.iov = iov;
 	err = mr_populate(domain, &bytes);
-	if (!err && !bytes.dmabuf)
+	if (!err && !bytes.shift)
 		err = mr_pages_now(domain, bytes.iov, bytes.count, &backing->pages);
-	/* The program cannot change a mapping of the provider, so it is not pinned. A failed pin leaves nothing, and where memory
-	 * is pinned there is no table of pages to give back (mr_pin_rules()). */
-	if (!err && !bytes.dmabuf && domain->pinned)
+	/* The program cannot change a mapping of the provider or of a device, so it is not pinned. A failed pin leaves nothing, and
+	 * where memory is pinned there is no table of pages to give back (mr_pin_rules()). */
+	if (!err && !bytes.shift && domain->pinned)
 		err = mr_pin(bytes.iov, bytes.count, &backing->pin);
 	return err;
 }
@@ -260,7 +260,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		.gated = by_endpoint || (events && (domain->rules & FI_MR_RMA_EVENT)), /* S92, S101 */
 		.single_use = req->flags & COMPAT_MR_SINGLE_USE,
 		.persistent = req->flags & FI_RMA_PMEM,
-		.shift = req->dmabuf ? (uintptr_t)req->dmabuf->bytes.iov_base - (uintptr_t)req->iov->iov_base : 0,
+		.shift = req->shift,
 		.pages = backing->pages,
 		.pin = backing->pin,
 	};
@@ -308,7 +308,7 @@ int mr_register(struct emu_domain *domain, const struct mr_request *req, struct 
 	int fault = injected(domain), err = eq ? 0 : fault;
 
 	if (!err && !eq && !req->base)
-		err = mr_back(domain, &(struct mr_memory){ req->iov, req->count, req->dmabuf, req->access, NULL }, &backing);
+		err = mr_back(domain, &(struct mr_memory){ req->iov, req->count, req->shift, req->access, NULL }, &backing);
 	if (err)
 		return err;
 	mr = calloc(1, sizeof(*mr));

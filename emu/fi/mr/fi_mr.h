@@ -39,6 +39,8 @@ static inline struct emu_mr *emu_mr(struct fid *fid)
 	return (struct emu_mr *)fid;
 }
 
+enum { DEVICE_ANY = -1 };
+
 /* The arguments of all three calls; fields that the program's API version lacks are zero. */
 struct mr_request {
 	const struct iovec *iov;
@@ -52,6 +54,9 @@ struct mr_request {
 	struct emu_mr *base;                  /* the region that it is to lie within (S121), or NULL */
 	const struct compat_mr_dmabuf *given; /* FI_MR_DMABUF: the descriptor; `iov` has the addresses that peers use (S62) */
 	struct mr_dmabuf *dmabuf;             /* its mapping, once it is mapped */
+	uint32_t iface;                       /* FI_HMEM: the interface that the program names, else FI_HMEM_SYSTEM; */
+	int device;                           /* and the device, or DEVICE_ANY */
+	uint64_t shift;                       /* from the addresses of `iov` to where the bytes are: struct mr */
 };
 
 /* fi_mr_attr.c */
@@ -73,7 +78,7 @@ struct mr_backing {
 struct mr_memory {
 	const struct iovec *iov;
 	size_t count;
-	const struct mr_dmabuf *dmabuf; /* if not NULL, the bytes lie in this mapping */
+	uint64_t shift; /* not 0: the bytes lie so much further on, where the program cannot map anything else */
 	uint64_t access;
 	const atomic_bool *stop; /* once it is true, the result is not wanted; may be NULL */
 };

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/mr/fi_mr_dmabuf.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/net/os/worker.h"
@@ -103,7 +102,7 @@ void mr_async_begin(struct emu_mr *mr, const struct mr_request *req, int fault)
 		async->memory = (struct mr_memory){
 			.iov = req->count > 1 ? mr->mr->more : &mr->mr->one, /* those of the request end with the call */
 			.count = req->count,
-			.dmabuf = mr->parts->dmabuf,
+			.shift = req->shift,
 			.access = req->access,
 			.stop = &async->stop,
 		};

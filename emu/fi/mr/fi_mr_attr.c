@@ -36,8 +36,9 @@ static const struct {
 	uint64_t flag, cap;
 	uint32_t since;
 } flags_known[] = {
-	{ FI_RMA_EVENT, FI_RMA_EVENT, FI_VERSION(1, 0) }, { COMPAT_MR_DMABUF, FI_HMEM, FI_VERSION(1, 20) },
-	{ COMPAT_MR_SINGLE_USE, 0, FI_VERSION(2, 0) },    { FI_RMA_PMEM, FI_RMA_PMEM, FI_VERSION(1, 0) },
+	{ FI_RMA_EVENT, FI_RMA_EVENT, FI_VERSION(1, 0) },    { COMPAT_MR_DMABUF, FI_HMEM, FI_VERSION(1, 20) },
+	{ COMPAT_MR_SINGLE_USE, 0, FI_VERSION(2, 0) },       { FI_RMA_PMEM, FI_RMA_PMEM, FI_VERSION(1, 0) },
+	{ FI_HMEM_DEVICE_ONLY, FI_HMEM, FI_VERSION(1, 13) }, { FI_HMEM_HOST_ALLOC, FI_HMEM, FI_VERSION(1, 14) },
 	{ COMPAT_MR_NOCACHE, 0, FI_VERSION(1, 0) }, /* the cache holds only buffers without a region */
 };
 
@@ -95,10 +96,17 @@ static int mr_request_check(const struct emu_domain *domain, const struct mr_req
 }
 
 /* Finds where the region's bytes lie. */
-static int find_bytes(struct mr_request *req)
+static int find_bytes(struct emu_domain *domain, struct mr_request *req)
 {
-	int err = req->given ? mr_dmabuf_open(req->given, req->access, &req->dmabuf) : 0;
+	int err = 0;
 
+	if (req->given) {
+		err = mr_dmabuf_open(req->given, req->access, &req->dmabuf);
+		if (!err)
+			req->shift = (uintptr_t)req->dmabuf->bytes.iov_base - (uintptr_t)req->iov->iov_base;
+	} else if (!req->base) {
+		err = mr_find_device(domain, req);
+	}
 	if (err || !(req->flags & FI_RMA_PMEM))
 		return err;
 	return req->dmabuf ? mr_check_pmem(&req->dmabuf->bytes, 1) : mr_check_pmem(req->iov, req->count);
@@ -114,7 +122,7 @@ static int mr_check_and_register(struct emu_domain *domain, struct mr_request *r
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_reg: mr is NULL.");
 	err = mr_request_check(domain, req);
 	if (!err)
-		err = find_bytes(req);
+		err = find_bytes(domain, req);
 	if (!err)
 		err = mr_register(domain, req, mr);
 	if (err)
@@ -143,6 +151,7 @@ int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t
 		.flags = flags,
 		.context = context,
 		.auth = domain->auth,
+		.device = DEVICE_ANY,
 	};
 
 	if (domain->av_auth)
@@ -157,15 +166,14 @@ int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t
 }
 
 /* Takes the attributes of newer API versions, and those of FI_HMEM; req has the others already. */
-static int take_newer(const struct emu_domain *domain, const struct compat_mr_attr *attr, struct mr_request *req,
-		      struct iovec *named)
+static int take_newer(struct emu_domain *domain, const struct compat_mr_attr *attr, struct mr_request *req, struct iovec *named)
 {
 	int err;
 
 	if (FI_VERSION_GE(domain->api, FI_VERSION(2, 0)))
 		req->base = (struct emu_mr *)(uintptr_t)attr->base_mr;
 	if (!req->base) {
-		err = mr_check_hmem(domain, attr);
+		err = mr_check_hmem(domain, attr, req);
 		if (err)
 			return err;
 	}
@@ -205,6 +213,7 @@ int emu_mr_regattr(struct fid *fid, const struct fi_mr_attr *given, uint64_t fla
 		.flags = flags,
 		.context = attr->context,
 		.auth = domain->auth,
+		.device = DEVICE_ANY,
 	};
 	err = mr_take_auth(domain, attr, &req);
 	if (!err)

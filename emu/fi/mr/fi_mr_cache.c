@@ -16,6 +16,7 @@
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/regions/mr_cache.h"
+#include "include/emu/hmem.h"
 #include "include/emu/mr_cache.h"
 
 enum { COUNT_DEFAULT = 1024 };
@@ -23,7 +24,8 @@ enum { COUNT_DEFAULT = 1024 };
 struct emu_mr_cache {
 	struct uffd_client client; /* first */
 	struct mr_cache *table;
-	bool pagemap; /* the kernel can tell which pages are there */
+	bool pagemap;                /* the kernel can tell which pages are there */
+	bool keeps[EMU_HMEM_IFACES]; /* memory of devices of this interface */
 };
 
 void mr_cache_define(void)
@@ -103,6 +105,28 @@ static int read_monitor(const char **off)
 		      value);
 }
 
+/* S195. The pages name no monitor of the other interfaces. */
+static int read_device_monitors(bool keeps[EMU_HMEM_IFACES])
+{
+	static const struct {
+		unsigned int iface;
+		const char *name;
+	} monitors[] = {
+		{ EMU_HMEM_CUDA, "mr_cuda_cache_monitor_enabled" },
+		{ EMU_HMEM_ROCR, "mr_rocr_cache_monitor_enabled" },
+		{ EMU_HMEM_ZE, "mr_ze_cache_monitor_enabled" },
+	};
+
+	for (size_t i = 0; i < sizeof(monitors) / sizeof(*monitors); i++) {
+		int enabled = 1;
+
+		if (read_own(monitors[i].name, &enabled))
+			return -FI_EINVAL;
+		keeps[monitors[i].iface] = enabled;
+	}
+	return 0;
+}
+
 static void fi_mr_cache_changed(struct uffd_client *client, uint64_t addr, uint64_t length)
 {
 	mr_cache_drop(((struct emu_mr_cache *)client)->table, addr, length);
@@ -119,7 +143,7 @@ static void forgot(void *arg, uint64_t addr, uint64_t length) REQUIRES(uffd_mute
 	uffd_unwatch(addr, length);
 }
 
-static int fi_mr_cache_new(struct emu_mr_cache **out, const struct mr_cache_attr *attr)
+static int fi_mr_cache_new(struct emu_mr_cache **out, const struct mr_cache_attr *attr, const bool keeps[EMU_HMEM_IFACES])
 {
 	struct emu_mr_cache *cache = calloc(1, sizeof(*cache));
 
@@ -132,6 +156,7 @@ static int fi_mr_cache_new(struct emu_mr_cache **out, const struct mr_cache_attr
 	cache->client.changed = fi_mr_cache_changed;
 	cache->client.holds = fi_mr_cache_overlaps;
 	cache->pagemap = !pagemap_open();
+	memcpy(cache->keeps, keeps, sizeof(cache->keeps));
 	uffd_add(&cache->client);
 	*out = cache;
 	return 0;
@@ -140,6 +165,7 @@ static int fi_mr_cache_new(struct emu_mr_cache **out, const struct mr_cache_attr
 int mr_cache_start(const struct emu_domain *domain, struct emu_mr_cache **out)
 {
 	struct mr_cache_attr attr = { .forgot = forgot };
+	bool keeps[EMU_HMEM_IFACES] = { false };
 	const char *off = NULL;
 	int err;
 
@@ -147,6 +173,8 @@ int mr_cache_start(const struct emu_domain *domain, struct emu_mr_cache **out)
 	err = read_limits(&attr);
 	if (!err)
 		err = read_monitor(&off);
+	if (!err)
+		err = read_device_monitors(keeps);
 	if (err)
 		return err;
 	if (!attr.count_max)
@@ -156,7 +184,7 @@ int mr_cache_start(const struct emu_domain *domain, struct emu_mr_cache **out)
 	else if (!off)
 		uffd_start(&off);
 	if (!off)
-		return fi_mr_cache_new(out, &attr);
+		return fi_mr_cache_new(out, &attr, keeps);
 	EMU_WARN(MR, "the registration cache is off: %s\n", off);
 	return 0;
 }
@@ -203,6 +231,21 @@ static bool lookup(struct emu_mr_cache *cache, const struct iovec *buffer, bool 
 	return good;
 }
 
+__attribute__((cold)) static int refuse_unbacked(const struct iovec *buffer, bool writable)
+{
+	return REFUSE(EP_DATA, -FI_EFAULT,
+		      "local buffer %p, %zu B: not backed by memory that could be %s, so it cannot be "
+		      "registered (S79, S188).",
+		      buffer->iov_base, buffer->iov_len, writable ? "written" : "read");
+}
+
+int mr_cache_register_device(const struct emu_domain *domain, const struct iovec *reached, bool writable, uint32_t iface)
+{
+	if (domain->cache->keeps[iface])
+		return mr_cache_register(domain, reached, writable);
+	return backed(domain->cache, reached, writable) ? 0 : refuse_unbacked(reached, writable);
+}
+
 int mr_cache_register(const struct emu_domain *domain, const struct iovec *buffer, bool writable)
 {
 	struct emu_mr_cache *cache = domain->cache;
@@ -218,10 +261,7 @@ int mr_cache_register(const struct emu_domain *domain, const struct iovec *buffe
 	}
 	if (hit || (!wraps && lookup(cache, buffer, writable)))
 		return 0;
-	return REFUSE(EP_DATA, -FI_EFAULT,
-		      "local buffer %p, %zu B: not backed by memory that could be %s, so it cannot be "
-		      "registered (S79, S188).",
-		      buffer->iov_base, buffer->iov_len, writable ? "written" : "read");
+	return refuse_unbacked(buffer, writable);
 }
 
 static int read_counts(struct fid_domain *fid, struct emu_mr_cache_counts *out)

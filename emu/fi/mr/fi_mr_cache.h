@@ -27,6 +27,9 @@ void mr_cache_stop(const struct emu_domain *domain, struct emu_mr_cache *cache);
  * that could be pinned; -FI_EAGAIN from a signal handler inside the device. Any thread. A miss takes as long as the kernel needs
  * to supply the memory. */
 int mr_cache_register(const struct emu_domain *domain, const struct iovec *buffer, bool writable) __attribute__((noinline));
+/* Likewise a buffer of a device, where the NIC reaches it. It is not kept if the monitor of its interface is switched off, or if
+ * there is none (S195). */
+int mr_cache_register_device(const struct emu_domain *domain, const struct iovec *reached, bool writable, uint32_t iface);
 
 /* fi_ops.ops_open of domains: EMU_MR_CACHE_OPS. */
 int mr_cache_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);

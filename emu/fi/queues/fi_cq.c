@@ -8,11 +8,13 @@
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_cq_err.h"
 #include "emu/nic/base/driver.h"
+#include "emu/nic/base/likely.h"
 
 enum { BATCH = 16 }; /* entries taken at once */
 
@@ -60,6 +62,13 @@ static inline void cq_write_entry(char *to, const struct completion *from, size_
 		entry->tag = from->tag;
 }
 
+/* Programs know memory of devices by other addresses than the NIC. */
+static void name_buffers(const struct emu_hmem_ops *hmem, struct completion *batch, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		batch[i].buf = hmem->named(batch[i].buf);
+}
+
 static void write_entries(const struct emu_cq *cq, char *to, const struct completion *from, size_t count)
 {
 	size_t size = cq->entry_size;
@@ -79,6 +88,8 @@ static ssize_t cq_read_entries(struct emu_cq *cq, char *buf, size_t count, fi_ad
 		got = cq_take(cq->cq, batch, count - done < BATCH ? count - done : BATCH);
 		if (got < 0)
 			return done ? (ssize_t)done : status_of(got);
+		if (unlikely(domain_hmem(cq->domain)))
+			name_buffers(domain_hmem(cq->domain), batch, (size_t)got);
 		write_entries(cq, buf + done * cq->entry_size, batch, (size_t)got);
 		for (ssize_t i = 0; source && i < got; i++)
 			source[done + (size_t)i] = batch[i].source;

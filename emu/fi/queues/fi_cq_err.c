@@ -10,6 +10,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/info/fi_addr.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
@@ -68,7 +69,7 @@ static void cq_write_error_entry(struct emu_cq *cq, const struct cq_error *error
 	entry->op_context = error->c.context;
 	entry->flags = error->c.flags;
 	entry->len = error->c.length;
-	entry->buf = error->c.buf;
+	entry->buf = domain_hmem(cq->domain) ? domain_hmem(cq->domain)->named(error->c.buf) : error->c.buf;
 	entry->data = error->c.data;
 	entry->tag = error->c.tag;
 	entry->olen = error->olen;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_hmem.c - looks for the library among those that are loaded. */
+#include "emu/fi/provider/fi_hmem.h"
+
+#include <dlfcn.h>
+#include <rdma/providers/fi_prov.h>
+#include <stdatomic.h>
+
+static const struct emu_hmem_ops *_Atomic hmem_found; /* it stays, as the library is never unloaded */
+
+const struct emu_hmem_ops *hmem_find(void)
+{
+	const struct emu_hmem_ops *ops = atomic_load_explicit(&hmem_found, memory_order_acquire);
+	void *library;
+	int count = 0;
+
+	if (ops)
+		return ops;
+	library = dlopen("libemu-hmem.so", RTLD_LAZY | RTLD_NOLOAD);
+	ops = library ? dlsym(library, EMU_HMEM_OPS) : NULL;
+	if (!ops || ops->size < sizeof(*ops))
+		return NULL;
+	for (unsigned int i = 0; i < EMU_HMEM_IFACES; i++)
+		count += ops->devices(i);
+	if (!count)
+		return NULL;
+	atomic_store_explicit(&hmem_found, ops, memory_order_release);
+	return ops;
+}
+
+bool hmem_forbidden(void)
+{
+	int value = 0;
+
+	return hmem_find() && !fi_param_get_bool(NULL, "hmem_disable_p2p", &value) && value;
+}
