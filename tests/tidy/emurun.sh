@@ -24,7 +24,7 @@ outcome() {
 	echo "$(echo "$out" | head -n 1) [$status]"
 }
 
-usage='usage: emurun CMD [ARG...]'
+usage='usage: emurun [--hmem cuda] CMD [ARG...]'
 verdict help "$(outcome "$emurun" --help)" "$usage [0]"
 verdict no_command "$(outcome "$emurun")" "$usage [2]"
 verdict unknown_option "$(outcome "$emurun" -x true)" "emurun: unknown option -x [2]"
@@ -37,4 +37,14 @@ verdict keeps_other_folders "$(FI_PROVIDER_PATH=/a:/b "$emurun" sh -c 'echo "$FI
 	"$EMU_BUILD/emu/fi:/a:/b"
 verdict keeps_arguments "$("$emurun" printf '<%s>' 'a b' '' '*')" '<a b><><*>'
 verdict becomes_the_program "$(sh -c 'echo $$; exec "$0" sh -c "echo \$\$"' "$emurun" | uniq | wc -l)" 1
+verdict only_cuda "$(outcome "$emurun" --hmem zluda true)" "emurun: --hmem takes cuda, and not \`zluda' [2]"
+verdict nothing_to_run "$(outcome "$emurun" --hmem cuda)" "$usage [2]"
+verdict no_devices_unasked "$("$emurun" sh -c 'echo "${FI_EMU_HMEM:-none}"')" none
+verdict keeps_the_devices "$(FI_EMU_HMEM=cuda:3,ze:1 "$emurun" --hmem cuda sh -c 'echo "$FI_EMU_HMEM"')" cuda:3,ze:1
+# The names that programs load, and one library behind all of them.
+verdict cuda_is_there "$("$emurun" --hmem cuda python3 -c '
+from ctypes import CDLL, byref, c_int, c_void_p
+runtime, driver, count, memory = CDLL("libcudart.so"), CDLL("libcuda.so.1"), c_int(), c_void_p()
+print(driver.cuInit(0), runtime.cudaGetDeviceCount(byref(count)), count.value, runtime.cudaMalloc(byref(memory), 8))
+print(driver.cuMemGetAddressRange_v2(None, None, memory), CDLL(None).cudaFree(memory))')" "$(printf '0 0 1 0\n0 0')"
 exit $failed

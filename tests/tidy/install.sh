@@ -40,7 +40,8 @@ is_where_libfabric_looks() {
 installs_below_a_prefix() {
 	cmake --install "$build" --prefix "$work/prefix" && [ -e "$work/prefix/$libdir/libfabric/libemu-fi.so" ] &&
 		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ] &&
-		[ -e "$work/prefix/share/man/man5/emu_fault.5" ]
+		[ -e "$work/prefix/share/man/man5/emu_fault.5" ] &&
+		[ -e "$work/prefix/$libdir/emu-cuda/libcudart.so" ] && [ -e "$work/prefix/include/emu/hmem.h" ]
 }
 
 the_kit_runs_where_it_is_installed() {
@@ -52,6 +53,12 @@ the_kit_runs_where_it_is_installed() {
 emurun_runs_what_is_installed() {
 	"$work/prefix/bin/emurun" sh -c 'echo "$FI_PROVIDER $FI_PROVIDER_PATH"' | tee "$work/says"
 	[ "$(cat "$work/says")" = "emu $work/prefix/$libdir/libfabric" ]
+}
+
+emurun_has_devices_where_it_is_installed() {
+	"$work/prefix/bin/emurun" --hmem cuda python3 -c 'from ctypes import CDLL; print(CDLL("libcuda.so.1").cuInit(0))' |
+		tee "$work/says"
+	[ "$(cat "$work/says")" = 0 ]
 }
 
 fi_info_shows_the_provider() {
@@ -87,6 +94,7 @@ find_package_finds_it() {
 verdict is_where_libfabric_looks is_where_libfabric_looks
 verdict installs_below_a_prefix installs_below_a_prefix
 verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
+verdict emurun_has_devices_where_it_is_installed emurun_has_devices_where_it_is_installed
 verdict the_kit_runs_where_it_is_installed the_kit_runs_where_it_is_installed
 verdict fi_info_shows_the_provider fi_info_shows_the_provider
 verdict pkg_config_finds_it pkg_config_finds_it

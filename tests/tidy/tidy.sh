@@ -92,6 +92,7 @@ include_arrows() {
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/" |
 		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>'	# which finds a library that is loaded
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
+	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h"
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
 	includes_beyond emu/kfi "$LIBC|$KERNEL|$KFI|\"emu/kfi/"
 	includes_beyond include "$LIBC|$KERNEL|$KFI|\"emu/"

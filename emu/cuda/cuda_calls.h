@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cuda_calls.h - the calls of libemu-cuda.so, with the names, numbers and layouts of NVIDIA's public headers (CUDA 12). The numbers
+ * of errors are the same in runtime and driver. A call that fails says why on stderr. Copies are done when the call returns, so
+ * that streams have nothing to do. */
+#ifndef EMU_CUDA_CALLS_H
+#define EMU_CUDA_CALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/emu/hmem.h"
+
+enum cuda_error {
+	CUDA_OK = 0,
+	CUDA_INVALID_VALUE = 1,
+	CUDA_OUT_OF_MEMORY = 2,
+	CUDA_NO_DEVICE = 100,
+	CUDA_INVALID_DEVICE = 101,
+	CUDA_NOT_SUPPORTED = 801,
+};
+
+enum cuda_copy { COPY_HOST_TO_HOST, COPY_HOST_TO_DEVICE, COPY_DEVICE_TO_HOST, COPY_DEVICE_TO_DEVICE, COPY_DEFAULT };
+enum cuda_memory { MEMORY_UNREGISTERED, MEMORY_HOST, MEMORY_DEVICE };
+
+/* struct cudaPointerAttributes. */
+struct cuda_pointer {
+	int type; /* enum cuda_memory */
+	int device;
+	void *device_pointer, *host_pointer;
+};
+
+/* CUpointer_attribute. */
+enum cuda_attribute {
+	ATTRIBUTE_MEMORY_TYPE = 2,
+	ATTRIBUTE_DEVICE_POINTER = 3,
+	ATTRIBUTE_HOST_POINTER = 4,
+	ATTRIBUTE_SYNC_MEMOPS = 6,
+	ATTRIBUTE_IS_MANAGED = 8,
+	ATTRIBUTE_DEVICE_ORDINAL = 9,
+	ATTRIBUTE_RANGE_START_ADDR = 11,
+	ATTRIBUTE_RANGE_SIZE = 12,
+	ATTRIBUTE_MAPPED = 13,
+};
+
+enum { DEVICE_DMA_BUF_SUPPORTED = 124, HANDLE_DMA_BUF_FD = 1 };
+
+/* cuda_errors.c */
+/* Prints the sentence; returns `error`, which cudaGetLastError() gives in this thread. */
+int cuda_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The error for an errno of emu/hmem.h, which has said why. */
+int cuda_failed(int err);
+/* Is there a device of this number? 0 or the error. */
+int cuda_check_device(const char *call, int device);
+
+#pragma GCC visibility push(default)
+
+/* cuda_errors.c */
+const char *cudaGetErrorName(int error);
+const char *cudaGetErrorString(int error);
+int cudaGetLastError(void);
+int cudaPeekAtLastError(void);
+int cuGetErrorName(int error, const char **name);
+int cuGetErrorString(int error, const char **words);
+
+/* cuda_runtime.c; a stream is any pointer. */
+int cudaGetDeviceCount(int *count);
+int cudaGetDevice(int *device);
+int cudaSetDevice(int device);
+int cudaMalloc(void **at, size_t size);
+int cudaFree(void *at);
+int cudaMallocHost(void **at, size_t size);
+int cudaHostAlloc(void **at, size_t size, unsigned int flags);
+int cudaFreeHost(void *at);
+int cudaHostRegister(void *at, size_t size, unsigned int flags);
+int cudaHostUnregister(void *at);
+int cudaMemcpy(void *to, const void *from, size_t size, int kind);
+int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream);
+int cudaMemset(void *at, int byte, size_t size);
+int cudaMemsetAsync(void *at, int byte, size_t size, void *stream);
+int cudaPointerGetAttributes(struct cuda_pointer *attributes, const void *at);
+int cudaStreamSynchronize(void *stream);
+int cudaDeviceSynchronize(void);
+int cudaRuntimeGetVersion(int *version);
+int cudaDriverGetVersion(int *version);
+/* Memory of other processes: always cudaErrorNotSupported. */
+struct cuda_ipc {
+	char reserved[64];
+};
+int cudaIpcGetMemHandle(struct cuda_ipc *handle, void *at);
+int cudaIpcOpenMemHandle(void **at, struct cuda_ipc handle, unsigned int flags);
+int cudaIpcCloseMemHandle(void *at);
+
+/* cuda_driver.c; a CUdeviceptr is the address as a number. */
+int cuInit(unsigned int flags);
+int cuDriverGetVersion(int *version);
+int cuDeviceGetCount(int *count);
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceCanAccessPeer(int *can, int device, int peer);
+int cuPointerGetAttribute(void *data, int attribute, uintptr_t at);
+int cuPointerGetAttributes(unsigned int count, const int *attributes, void **data, uintptr_t at);
+int cuPointerSetAttribute(const void *value, int attribute, uintptr_t at);
+int cuMemGetAddressRange_v2(uintptr_t *base, size_t *size, uintptr_t at);
+int cuMemGetHandleForAddressRange(void *handle, uintptr_t at, size_t size, int type, unsigned long long flags);
+
+#pragma GCC visibility pop
+
+#endif
