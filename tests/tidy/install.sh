@@ -41,7 +41,8 @@ installs_below_a_prefix() {
 	cmake --install "$build" --prefix "$work/prefix" && [ -e "$work/prefix/$libdir/libfabric/libemu-fi.so" ] &&
 		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ] &&
 		[ -e "$work/prefix/share/man/man5/emu_fault.5" ] &&
-		[ -e "$work/prefix/$libdir/emu-cuda/libcudart.so" ] && [ -e "$work/prefix/include/emu/hmem.h" ]
+		[ -e "$work/prefix/$libdir/emu-cuda/libcudart.so" ] && [ -e "$work/prefix/include/emu/hmem.h" ] &&
+		[ -e "$work/prefix/share/man/man3/emu_hmem.3" ]
 }
 
 the_kit_runs_where_it_is_installed() {

@@ -30,6 +30,7 @@ function(emu_install)
 	# The headers of kfabric, and the stand-ins for kernel headers, are for clients that nothing installed could run yet.
 	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN kernel EXCLUDE PATTERN kfi EXCLUDE)
 	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
+	install(FILES tools/emu_hmem.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 	install(FILES tools/emu_fault.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 	if(TARGET emu_rules) # built with the tests
 		file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
