@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SIZE_DEFAULT ((size_t)1 << 30)
+#define SIZE_DEFAULT ((size_t)4 << 30)
 #define SIZE_MOST ((size_t)1 << 40) /* a terabyte of addresses each: the kernel has 128 */
 
 static const char *const iface_names[EMU_HMEM_IFACES] = { "system", "cuda", "rocr", "ze", "neuron", "synapseai" };

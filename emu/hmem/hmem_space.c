@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static size_t page_size(void)
@@ -16,15 +15,12 @@ static size_t page_size(void)
 /* Most of the table is never touched, so it takes memory only as pages are used. */
 int hmem_space_open(struct hmem_space *space, char *base, size_t pages)
 {
-	void *table = mmap(NULL, pages * sizeof(struct hmem_block *), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (table == MAP_FAILED)
+	space->owner = calloc(pages, sizeof(struct hmem_block *));
+	if (!space->owner)
 		return -ENOMEM;
 	space->base = base;
 	space->pages = pages;
 	space->free = pages - 1;
-	space->owner = table;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hmem.h - memory of emulated devices, for tests without any: libemu-hmem.so. Programs link it, or load it before they open a
  * domain. FI_EMU_HMEM says which devices there are, as in "cuda:2,ze:1" (default: none), and FI_EMU_HMEM_SIZE the bytes of each
- * (default: 1 GiB).
+ * (default: 4 GiB).
  *
  * The CPU cannot reach such memory: a program that touches it ends by SIGSEGV, after a line on stderr that says which allocation it
  * was. The calls below reach it, and so does the NIC of libfabric's provider `emu` (fi_mr(3), FI_HMEM).

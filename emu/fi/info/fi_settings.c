@@ -68,7 +68,7 @@ static const struct setting {
 	{ "hmem", FI_PARAM_STRING,
 	  "Emulated devices with memory, as in cuda:2,ze:1, for programs that have loaded libemu-hmem.so, which reads this and "
 	  "hmem_size: see emu_hmem(3) (default: none)" },
-	{ "hmem_size", FI_PARAM_SIZE_T, "Bytes of memory of each emulated device (default 1 GiB)" },
+	{ "hmem_size", FI_PARAM_SIZE_T, "Bytes of memory of each emulated device (default 4 GiB)" },
 	{ "fault", FI_PARAM_STRING,
 	  "File of a fault plan, which has chosen ops fail, wait or meet a full receiver: see emu_fault(5) (default: none)" },
 	{ "fetch_rights", FI_PARAM_STRING,
