@@ -13,6 +13,7 @@
 #include "emu/fi/info/fi_negotiate.h"
 #include "emu/fi/info/fi_own_addr.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 
@@ -107,6 +108,19 @@ static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *len
 	return option_tell(size, value, length);
 }
 
+/* FI_OPT_CUDA_API_PERMITTED, of endpoints with FI_HMEM: the NIC makes no calls of CUDA, permitted or not (fi_endpoint(3)). */
+static int permit_cuda(const struct emu_ep *ep, const void *value, size_t length)
+{
+	const struct emu_hmem_ops *hmem = domain_hmem(ep->domain);
+
+	if (!hmem || !hmem->devices(EMU_HMEM_CUDA))
+		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_setopt: FI_OPT_CUDA_API_PERMITTED, and there is no CUDA here.");
+	if (!value || length != sizeof(bool))
+		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_setopt: optval is NULL, or optlen %zu is not %zu, that of a bool.", length,
+			      sizeof(bool));
+	return 0;
+}
+
 /* The other sizes are fixed by the info that the endpoint was opened with. */
 static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_t length)
 {
@@ -114,7 +128,7 @@ static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_
 	size_t size;
 
 	if (level == FI_OPT_ENDPOINT && name == COMPAT_OPT_CUDA_API_PERMITTED && ep->caps & FI_HMEM)
-		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_setopt: FI_OPT_CUDA_API_PERMITTED, and there is no CUDA here.");
+		return permit_cuda(ep, value, length);
 	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV || !caps_multi(ep->caps))
 		return -FI_ENOPROTOOPT;
 	if (!value || length != sizeof(size))
