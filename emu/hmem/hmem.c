@@ -113,10 +113,23 @@ static int spaces_open(void)
 	return err ? err : hmem_fault_install(tell_fault);
 }
 
+static void lock_take(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void lock_give(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* A fork's child shares the memory; another thread of its parent may have held the lock. */
 static void start(void)
 {
 	int err = hmem_config_read(getenv("FI_EMU_HMEM"), getenv("FI_EMU_HMEM_SIZE"), &config) ? spaces_open() : 0;
 
+	if (!err)
+		err = -pthread_atfork(lock_take, lock_give, lock_give);
 	if (!err)
 		return;
 	hmem_say("no devices: %s. FI_EMU_HMEM_SIZE is the size of each", strerror(-err));

@@ -3,9 +3,13 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "include/emu/hmem.h"
@@ -227,4 +231,34 @@ Test(hmem, a_descriptor_of_an_allocation)
 	cr_expect_eq(emu_hmem_export(&byte, &fd, &offset), -EINVAL);
 	cr_expect_eq(emu_hmem_export(get(0, 1), NULL, &offset), -EINVAL);
 	cr_expect_eq(emu_hmem_export(get(0, 1), &fd, NULL), -EINVAL);
+}
+
+/* While other threads allocate, a child that is forked can, too. */
+static atomic_bool stop;
+
+static void *allocate(void *unused)
+{
+	(void)unused;
+	while (!atomic_load(&stop))
+		emu_hmem_free(get(1, PAGE));
+	return NULL;
+}
+
+Test(hmem, forked_while_threads_allocate)
+{
+	pthread_t thread;
+
+	get(0, PAGE);
+	cr_assert_eq(pthread_create(&thread, NULL, allocate, NULL), 0);
+	for (int i = 0; i < 200; i++) {
+		int status = 1;
+		pid_t child = fork();
+
+		if (!child)
+			_exit(emu_hmem_free(get(1, PAGE)));
+		cr_assert_eq(waitpid(child, &status, 0), child);
+		cr_assert_eq(status, 0);
+	}
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
 }
