@@ -87,7 +87,7 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		.rx_selective = ep->rx_selective,
 		.auth = ep->auth,
 		.auths = ep->auths,
-		.bindings = ep->scalable ? &ep->scalable->bindings : &ep->bindings,
+		.bindings = ep->scalable && !ep->bindings.whole ? &ep->scalable->bindings : &ep->bindings,
 		.known_port = ep->scalable ? addr_port(&ep->scalable->at) : 0,
 		.at = ep->at,
 		.owner = (void *)(uintptr_t)ep,

@@ -206,6 +206,8 @@ static struct emu_ep *context_new(struct emu_scalable *sep, size_t class, unsign
 	ep_tables(ep);
 	ep->domain = sep->ep.domain;
 	ep->scalable = &sep->ep;
+	if (class == FI_CLASS_RX_CTX && ep->domain->attr->binds_contexts)
+		ep->bindings.whole = &sep->ep.bindings;
 	ep->index = index;
 	ep->caps = sep->ep.caps & ~other;
 	if (caps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_attr.h - a personality: what the NIC offers, asks and allows, as data. Behaviour comes from these values, never from
- * a personality's name. Each table is one file: fi_attr_strict.c, fi_attr_lax.c. Constant. */
+ * a personality's name. Each table is one file: fi_attr_strict.c, fi_attr_lax.c, fi_attr_kfi.c, fi_attr_kcxi.c. Constant. */
 #ifndef EMU_FI_ATTR_H
 #define EMU_FI_ATTR_H
 
@@ -12,6 +12,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/nic/base/limits.h"
 #include "emu/nic/regions/raw_key.h"
 
@@ -40,6 +41,9 @@ struct attr_table {
 	/* fi_ep_bind() binds counters and a shared transmit context to an endpoint that is enabled; the context with any
 	 * tx_ctx_cnt that the endpoint was opened with, as providers sockets and shm do. */
 	bool binds_late;
+	bool binds_contexts; /* fi_mr_bind() takes an enabled receive context of a scalable endpoint, too */
+	bool empty_regions;  /* regions of no byte may be registered, whatever the API version */
+	bool kernel_words;   /* sentences speak of kfabric: kfi_ and KFI_ (fi_words.h) */
 	/* Settings change these for any personality. */
 	enum close_order close; /* FI_EMU_MR_CLOSE */
 	bool pinned;            /* FI_EMU_PINNED */
@@ -47,15 +51,14 @@ struct attr_table {
 	bool fetch_reads;       /* FI_EMU_FETCH_RIGHTS=both */
 };
 
-extern const struct attr_table attr_strict, attr_lax;
+extern const struct attr_table attr_strict, attr_lax, attr_kfi, attr_kcxi;
 
 /* Initialisers of the fields that have the same value in all personalities. */
-#define ATTR_COMMON                                                                                                         \
-	.caps = ATTR_CAPS, .mr_key_size = RAW_KEY_PLAIN, .raw_key_size = RAW_KEY_LONG, .mr_iov_limit = LIMIT_IOV,           \
-	.iov_limit = LIMIT_IOV, .rma_iov_limit = LIMIT_IOV, .inject_size = LIMIT_INJECT, .max_msg_size = ATTR_MAX_MSG_SIZE, \
-	.cq_data_size = 8, .msg_order = ATTR_MSG_ORDER, .tx_size = LIMIT_TX_OPS, .rx_size = LIMIT_RX_OPS,                   \
-	.buffered_recv = LIMIT_UNEXPECTED_BYTES, .cntr_cnt = 65536, .cq_cnt = 65536, .ep_cnt = 65536, .ctx_cnt = 65536,     \
-	.mr_cnt = LIMIT_REGIONS, .max_err_data = LIMIT_ERROR_TEXT
+#define ATTR_COMMON                                                                                                     \
+	.raw_key_size = RAW_KEY_LONG, .mr_iov_limit = LIMIT_IOV, .iov_limit = LIMIT_IOV, .rma_iov_limit = LIMIT_IOV,    \
+	.inject_size = LIMIT_INJECT, .max_msg_size = ATTR_MAX_MSG_SIZE, .cq_data_size = 8, .msg_order = ATTR_MSG_ORDER, \
+	.tx_size = LIMIT_TX_OPS, .rx_size = LIMIT_RX_OPS, .buffered_recv = LIMIT_UNEXPECTED_BYTES, .cntr_cnt = 65536,   \
+	.cq_cnt = 65536, .ep_cnt = 65536, .ctx_cnt = 65536, .max_err_data = LIMIT_ERROR_TEXT
 
 /* The properties of endpoints of a type, in every personality. */
 struct attr_type {
@@ -78,7 +81,7 @@ uint64_t attr_type_caps(const struct attr_table *attr, const struct attr_type *t
 size_t attr_type_message(const struct attr_table *attr, const struct attr_type *type);
 uint64_t attr_type_order(const struct attr_table *attr, const struct attr_type *type);
 
-/* Both tables offer these; the tables differ in what they ask. */
+/* All tables offer these; the tables differ in what they ask. */
 #define ATTR_CAPS                                                                                                              \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
 	 FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_FENCE |      \
@@ -86,7 +89,9 @@ uint64_t attr_type_order(const struct attr_table *attr, const struct attr_type *
 /* Those of them that are offered only to programs of API 2.0 and later. */
 #define ATTR_CAPS_2_0 (COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV | COMPAT_EXACT_DIRECTED_RECV)
 /* Granted only if asked for: they change how registration is read (S138), turn messages into errors, refuse receives. */
-#define ATTR_CAPS_ASKED (FI_HMEM | FI_SOURCE_ERR | COMPAT_EXACT_DIRECTED_RECV)
+#define ATTR_CAPS_ASKED (FI_HMEM | FI_SOURCE_ERR | COMPAT_EXACT_DIRECTED_RECV | ATTR_CAPS_KERNEL)
+/* What the tables of the kernel offer besides. */
+#define ATTR_CAPS_KERNEL (EMU_FI_TAGGED_RMA | EMU_FI_REGION_EVENTS)
 /* Completion levels. All of them are met at once where no completion comes before the target's verdict. */
 #define ATTR_LEVELS (FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
 #define ATTR_MSG_ORDER                                                                                                           \

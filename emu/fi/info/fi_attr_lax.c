@@ -3,5 +3,6 @@
 #include "emu/fi/info/fi_attr.h"
 
 const struct attr_table attr_lax = {
-	ATTR_COMMON, .name = "lax", .mr_mode = 0, .cntr_wait_none = true, .binds_late = true, .close = CLOSE_ANY,
+	ATTR_COMMON,  .name = "lax",          .caps = ATTR_CAPS,  .mr_key_size = RAW_KEY_PLAIN, .mr_cnt = LIMIT_REGIONS,
+	.mr_mode = 0, .cntr_wait_none = true, .binds_late = true, .close = CLOSE_ANY,
 };

@@ -17,7 +17,7 @@ const struct attr_type attr_types[ATTR_TYPES] = {
 	  .levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE,
 	  .contexts = 1,
 	  .caps_not = FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |
-		      FI_RMA_PMEM | FI_NAMED_RX_CTX | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV },
+		      FI_RMA_PMEM | FI_NAMED_RX_CTX | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV | ATTR_CAPS_KERNEL },
 };
 
 const struct attr_type *attr_type(enum fi_ep_type type)

@@ -19,10 +19,10 @@
 
 #define TX_CAPS                                                                                                      \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE | FI_RMA_PMEM | FI_HMEM | \
-	 FI_NAMED_RX_CTX | FI_TRIGGER)
+	 FI_NAMED_RX_CTX | FI_TRIGGER | EMU_FI_TAGGED_RMA)
 #define RX_CAPS                                                                                                                    \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | \
-	 FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_TRIGGER | ATTR_CAPS_2_0)
+	 FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_TRIGGER | ATTR_CAPS_2_0 | ATTR_CAPS_KERNEL)
 #define MSG_MODIFIERS (FI_SEND | FI_RECV)
 #define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define TX_FLAGS (FI_COMPLETION | FI_INJECT)
@@ -102,7 +102,11 @@ static bool fit_caps(const struct want *want, struct fi_info *info)
 		return no_offer(want, "FI_TAGGED_MULTI_RECV, FI_TAGGED_DIRECTED_RECV require FI_TAGGED");
 	if ((asked & FI_SOURCE_ERR) && !(asked & FI_SOURCE))
 		return no_offer(want, "FI_SOURCE_ERR requires FI_SOURCE");
+	if ((asked & EMU_FI_TAGGED_RMA) && (asked & (FI_RMA | FI_TAGGED)) != (FI_RMA | FI_TAGGED))
+		return no_offer(want, "EMU_FI_TAGGED_RMA requires FI_RMA and FI_TAGGED");
 	info->caps = caps_complete(asked);
+	if ((asked & EMU_FI_REGION_EVENTS) && !caps_rma_target(info->caps))
+		return no_offer(want, "EMU_FI_REGION_EVENTS requires FI_RMA or FI_ATOMIC with FI_REMOTE_READ or FI_REMOTE_WRITE");
 	if ((asked & FI_RMA_EVENT) && !caps_rma_target(info->caps))
 		return no_offer(want, "FI_RMA_EVENT requires FI_RMA or FI_ATOMIC with FI_REMOTE_READ or FI_REMOTE_WRITE");
 	return true;

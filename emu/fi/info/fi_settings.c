@@ -26,7 +26,7 @@ static const struct setting {
 } settings_known[] = {
 	{ "personality", FI_PARAM_STRING,
 	  "Table of attributes and rules: strict (default) holds a program to every mr_mode bit it offers, lax asks "
-	  "for none" },
+	  "for none; kfi and kcxi are for kfabric's programs, with the rules of kfi_mr(3) and those of HPE's provider cxi" },
 	{ "iface", FI_PARAM_STRING, "Network interface, or an address of one, to use alone (default: any that is up)" },
 	{ "ports", FI_PARAM_STRING,
 	  "Range of ports, as in 47000-47999, for listeners and datagrams if the program names no port; for firewalls "
@@ -269,7 +269,7 @@ static int settings_read_fault(const char **path)
 
 static int read_personality(const struct attr_table **attr)
 {
-	static const struct attr_table *const tables[] = { &attr_strict, &attr_lax }; /* the first is the default */
+	static const struct attr_table *const tables[] = { &attr_strict, &attr_lax, &attr_kfi, &attr_kcxi }; /* the first is the default */
 	enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 	const char *names[TABLES + 1];
 	size_t index = 0;

@@ -217,7 +217,8 @@ static bool within(const struct mr *base, const struct mr_request *req)
 	return true;
 }
 
-__attribute__((cold)) static int not_added(int err, const struct mr_request *req)
+/* `most`: regions of a domain. */
+__attribute__((cold)) static int not_added(int err, const struct mr_request *req, size_t most)
 {
 	switch (err) {
 	case -FI_ENOKEY:
@@ -233,7 +234,7 @@ __attribute__((cold)) static int not_added(int err, const struct mr_request *req
 	case -FI_EINVAL:
 		return REFUSE(MR, err, "fi_mr_regattr: not fully inside the region given as base_mr (S122).");
 	default:
-		return REFUSE(MR, err, "fi_mr_reg: %s. A domain holds at most %d regions.", fi_strerror(-err), LIMIT_REGIONS);
+		return REFUSE(MR, err, "fi_mr_reg: %s. A domain holds at most %zu regions (mr_cnt).", fi_strerror(-err), most);
 	}
 }
 
@@ -270,11 +271,15 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		return -FI_EAGAIN;
 	nic_check_guard(domain->nic);
 	attr.base = req->base ? req->base->mr : NULL;
-	err = req->base && (!attr.base || !within(attr.base, req)) ? -FI_EINVAL : mr_add(pd_regions(domain->pd), &attr, &mr->mr);
+	err = req->base && (!attr.base || !within(attr.base, req)) ? -FI_EINVAL : 0;
+	if (!err && mr_count(pd_regions(domain->pd)) >= domain->attr->mr_cnt)
+		err = -FI_ENOMEM;
+	if (!err)
+		err = mr_add(pd_regions(domain->pd), &attr, &mr->mr);
 	if (!err && !async)
 		mr_publish(mr);
 	driver_leave(nic_driver(domain->nic));
-	return err ? not_added((int)status_of(err), req) : 0;
+	return err ? not_added((int)status_of(err), req, domain->attr->mr_cnt) : 0;
 }
 
 /* Takes no reference yet. */

@@ -20,7 +20,7 @@ static int mr_check_segment(const struct emu_domain *domain, const struct iovec 
 	size_t room = SIZE_MAX - *total;
 
 	/* S3: the man page of 1.9 and later asks for a length. */
-	if (!segment->iov_len && FI_VERSION_GE(domain->api, FI_VERSION(1, 9)))
+	if (!segment->iov_len && FI_VERSION_GE(domain->api, FI_VERSION(1, 9)) && !domain->attr->empty_regions)
 		return mr_refuse("length 0 (S3). A region has at least one byte");
 	/* (NULL, SIZE_MAX) is the whole address space; only a range that wraps is refused. */
 	if (segment->iov_len && segment->iov_len - 1 > SIZE_MAX - (uintptr_t)segment->iov_base)

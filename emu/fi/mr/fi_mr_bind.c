@@ -51,8 +51,20 @@ static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
 	return mr_bind_end(mr->mr, &ep->bindings);
 }
 
-/* A context of a scalable endpoint is a part of it, and peers reach regions by the whole (S104). */
-static int mr_bind_check_object(const struct fid *bfid)
+/* A context of a scalable endpoint is a part of it, and peers reach regions by the whole (S104). Personalities that bind to
+ * receive contexts let peers reach those regions by that context's address (fi_rx_addr()) alone. */
+static int check_context(const struct emu_mr *mr, const struct emu_ep *context)
+{
+	if (!mr->domain->attr->binds_contexts)
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_bind: to a receive context of a scalable endpoint; under FI_MR_ENDPOINT a "
+			      "region is bound to the scalable endpoint itself (S102).");
+	if (!context->dev)
+		return REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_bind: the receive context is not enabled. Call fi_enable on it first.");
+	return 0;
+}
+
+static int mr_bind_check_object(const struct emu_mr *mr, const struct fid *bfid)
 {
 	switch (bfid ? bfid->fclass : FI_CLASS_UNSPEC) {
 	case FI_CLASS_CNTR:
@@ -65,9 +77,7 @@ static int mr_bind_check_object(const struct fid *bfid)
 			      "region is bound to the scalable endpoint itself (S102). Programs over MPICH: set "
 			      "MPIR_CVAR_CH4_OFI_ENABLE_SCALABLE_ENDPOINTS=0.");
 	case FI_CLASS_RX_CTX:
-		return REFUSE(MR, -FI_EINVAL,
-			      "fi_mr_bind: to a receive context of a scalable endpoint; under FI_MR_ENDPOINT a "
-			      "region is bound to the scalable endpoint itself (S102).");
+		return check_context(mr, (const struct emu_ep *)bfid);
 	default:
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: neither an endpoint nor a counter.");
 	}
@@ -77,7 +87,7 @@ int emu_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct emu_mr *mr = emu_mr(fid);
 	struct driver *driver = nic_driver(mr->domain->nic);
-	int err = mr_bind_check_object(bfid);
+	int err = mr_bind_check_object(mr, bfid);
 
 	if (err)
 		return err;

@@ -199,7 +199,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 		return REFUSAL_REGISTERING; /* S42 */
 	if (!mr->enabled)
 		return REFUSAL_DISABLED; /* S92 */
-	if (mr->by_endpoint && !binding_exists(mr, ask->ep))
+	if (mr->by_endpoint && !binding_reaches(mr, ask->ep))
 		return REFUSAL_OTHER_ENDPOINT; /* S104 */
 	if (mr->auths ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
 		return REFUSAL_AUTH; /* S158 */

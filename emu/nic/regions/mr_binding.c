@@ -25,6 +25,12 @@ bool binding_exists(const struct mr *mr, const struct binding_end *end)
 	return false;
 }
 
+bool binding_reaches(const struct mr *mr, const struct binding_end *end)
+{
+	role_assert();
+	return binding_exists(mr, end) || (end && end->whole && binding_exists(mr, end->whole));
+}
+
 bool binding_to_endpoint(const struct mr *mr)
 {
 	role_assert();

@@ -16,15 +16,19 @@ struct mr_binding;
 struct cntr;
 struct mr;
 
-/* The other end, embedded in the object of emu/fi that it stands for. All zero but for cntr: bound to nothing. */
+/* The other end, embedded in the object of emu/fi that it stands for. All zero but for cntr and
+ * whole: bound to nothing. */
 struct binding_end {
-	struct cntr *cntr; /* NULL: an endpoint */
+	struct cntr *cntr;               /* NULL: an endpoint */
+	const struct binding_end *whole; /* of a context that regions may be bound to by itself: its endpoint; else NULL */
 	struct mr_binding *first;
 };
 
 /* 0; -EINVAL if they are bound already; -ENOMEM, also beyond LIMIT_BINDINGS. */
 MUST_USE int binding_add(struct mr *mr, struct binding_end *end);
 bool binding_exists(const struct mr *mr, const struct binding_end *end);
+/* Likewise, or is the region bound to the whole of which it is a part? */
+bool binding_reaches(const struct mr *mr, const struct binding_end *end);
 /* Is the region bound to any endpoint? */
 bool binding_to_endpoint(const struct mr *mr);
 /* Dissolves all bindings of a region. */

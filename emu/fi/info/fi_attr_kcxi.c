@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_attr_kcxi.c - personality `kcxi`: what programs of kfabric meet with HPE's provider cxi. */
+#include "emu/fi/info/fi_attr.h"
+
+enum { KCXI_KEY_BYTES = 7, KCXI_REGIONS = 2048 };
+
+const struct attr_table attr_kcxi = {
+	ATTR_COMMON,
+	.name = "kcxi",
+	.caps = ATTR_CAPS | ATTR_CAPS_KERNEL,
+	.mr_mode = FI_MR_ENDPOINT,
+	.mr_key_size = KCXI_KEY_BYTES,
+	.mr_cnt = KCXI_REGIONS,
+	.binds_contexts = true,
+	.empty_regions = true,
+	.kernel_words = true,
+	.close = CLOSE_MR_FIRST,
+};

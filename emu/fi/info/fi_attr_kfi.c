@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_attr_kfi.c - personality `kfi`: what kfi_mr(3) promises. It asks for the mr_mode bits that kfabric has, of those offered. */
+#include "emu/fi/info/fi_attr.h"
+
+const struct attr_table attr_kfi = {
+	ATTR_COMMON,
+	.name = "kfi",
+	.caps = ATTR_CAPS | ATTR_CAPS_KERNEL,
+	.mr_key_size = RAW_KEY_PLAIN,
+	.mr_cnt = LIMIT_REGIONS,
+	.mr_mode = FI_MR_LOCAL | FI_MR_RAW | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT,
+	.binds_contexts = true,
+	.empty_regions = true,
+	.kernel_words = true,
+	.close = CLOSE_MR_LAST,
+};
