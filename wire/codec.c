@@ -124,9 +124,20 @@ static enum wire_flaw check_nak(const struct wire_head *head)
 	return check_ref(nak->verdict, nak->ref);
 }
 
+static enum wire_flaw check_taken(const struct wire_head *head)
+{
+	const struct wire_taken *taken = wire_body(head);
+
+	if (wire_get32(taken->zero))
+		return WIRE_FLAW_ZERO;
+	if (!wire_get64(taken->ref) || wire_get64(taken->ref) >= wire_get64(head->seq))
+		return WIRE_FLAW_REF;
+	return wire_get32(taken->status) <= WIRE_CANCELLED ? WIRE_FLAWLESS : WIRE_FLAW_STATUS;
+}
+
 #define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT)
 #define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED)
-#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST)
+#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED)
 
 /* A request about a region; another request; an answer or a frame of the greeting. */
 #define RMA(text, type) .name = text, .body = sizeof(struct wire_##type), .sequenced = true, .targets = true
@@ -140,13 +151,14 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_CHALLENGE] = { FRAME("CHALLENGE", challenge), .check = wire_check_challenge },
 	[WIRE_PROOF] = { FRAME("PROOF", proof) },
 	[WIRE_WRITE] = { RMA("WRITE", write), .flags = WRITE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_write },
-	[WIRE_READ] = { RMA("READ", read) },
+	[WIRE_READ] = { RMA("READ", read), .flags = WIRE_F_TAGGED },
 	[WIRE_SEND] = { REQUEST("SEND", send), .flags = MESSAGE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_message },
 	[WIRE_RTS] = { REQUEST("RTS", send), .flags = MESSAGE_FLAGS, .check = check_message },
 	[WIRE_ATOMIC] = { RMA("ATOMIC", atomic), .flags = ATOMIC_FLAGS, .payload = WIRE_PAYLOAD_ATOMIC, .check = check_atomic },
 	[WIRE_CONNECT] = { REQUEST("CONNECT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
 	[WIRE_ACCEPT] = { REQUEST("ACCEPT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
 	[WIRE_REJECT] = { REQUEST("REJECT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
+	[WIRE_TAKEN] = { REQUEST("TAKEN", taken), .check = check_taken },
 	[WIRE_DATA] = { FRAME("DATA", data), .flags = WIRE_F_LAST | WIRE_F_PULLED, .payload = WIRE_PAYLOAD_BULK,
 			.check = check_data },
 	[WIRE_PULL] = { FRAME("PULL", pull), .check = check_pull },
@@ -218,9 +230,9 @@ size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, c
 	return wire_frame_len(WIRE_WRITE);
 }
 
-size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length)
+size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, const struct wire_target_fields *from, uint64_t length)
 {
-	struct wire_read *read = wire_put_head(at, WIRE_READ, 0, 0, seq);
+	struct wire_read *read = wire_put_head(at, WIRE_READ, flags, 0, seq);
 
 	*read = (struct wire_read){ .from = put_target(from), .length = wire_put64(length) };
 	return wire_frame_len(WIRE_READ);
@@ -284,6 +296,14 @@ size_t wire_put_cm(void *at, uint8_t op, uint32_t payload, uint64_t seq, uint64_
 	assert(op >= WIRE_CONNECT && op <= WIRE_REJECT);
 	*cm = (struct wire_cm){ .request = wire_put64(request) };
 	return wire_frame_len(op);
+}
+
+size_t wire_put_taken(void *at, uint64_t seq, uint64_t ref, enum wire_status status)
+{
+	struct wire_taken *taken = wire_put_head(at, WIRE_TAKEN, 0, 0, seq);
+
+	*taken = (struct wire_taken){ .ref = wire_put64(ref), .status = wire_put32(status) };
+	return wire_frame_len(WIRE_TAKEN);
 }
 
 size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest)

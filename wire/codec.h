@@ -93,14 +93,14 @@ enum wire_flaw {
 	WIRE_FLAW_CQ_DATA,       /* cq_data without its flag */
 	WIRE_FLAW_TAG,           /* tag without its flag */
 	WIRE_FLAW_LENGTH,        /* SEND: length is not that of the payload */
-	WIRE_FLAW_REF,           /* an answer to request zero */
+	WIRE_FLAW_REF,           /* an answer to request zero; TAKEN: ref is no earlier request */
 	WIRE_FLAW_VERDICT,       /* verdict number zero */
 	WIRE_FLAW_CAUSE,         /* NAK without cause */
 	WIRE_FLAW_ATOMIC,        /* ATOMIC: no such kind, op or type, or a length or payload not theirs */
 	WIRE_FLAW_RESULT,        /* RESULT without payload */
 	WIRE_FLAW_CM,            /* CONNECT, ACCEPT, REJECT: no request named, or more data than may go with it */
 	/* trailer */
-	WIRE_FLAW_STATUS, /* unknown status */
+	WIRE_FLAW_STATUS, /* unknown status, here or in TAKEN */
 	WIRE_FLAW_PAYLOAD_DIGEST,
 	WIRE_FLAWS
 };
@@ -214,13 +214,14 @@ size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN]);
 /* The encoder sets WIRE_F_LAST if rest == payload; wire_put_data() does the same. */
 size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to, uint64_t rest,
 		      uint64_t cq_data);
-size_t wire_put_read(void *at, uint64_t seq, const struct wire_target_fields *from, uint64_t length);
+size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, const struct wire_target_fields *from, uint64_t length);
 size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, const struct wire_message_fields *fields);
 size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, const struct wire_message_fields *fields);
 /* The payload's length follows from the fields: wire_atomic_payload(). */
 size_t wire_put_atomic(void *at, uint8_t flags, uint64_t seq, const struct wire_atomic_fields *fields);
 /* op is WIRE_CONNECT, WIRE_ACCEPT or WIRE_REJECT. */
 size_t wire_put_cm(void *at, uint8_t op, uint32_t payload, uint64_t seq, uint64_t request);
+size_t wire_put_taken(void *at, uint64_t seq, uint64_t ref, enum wire_status status);
 size_t wire_put_data(void *at, uint8_t flags, uint32_t payload, uint64_t ref, uint64_t offset, uint64_t rest);
 size_t wire_put_pull(void *at, uint64_t ref, uint64_t offset, uint64_t length);
 size_t wire_put_rnr(void *at, uint64_t ref, uint32_t wait_us);

@@ -52,6 +52,7 @@ enum wire_op {
 	WIRE_CONNECT = 21, /* asks a passive endpoint for a connection; the payload is the program's */
 	WIRE_ACCEPT = 22,  /* answers CONNECT: its sender is the peer from now on */
 	WIRE_REJECT = 23,  /* answers CONNECT: there will be no connection */
+	WIRE_TAKEN = 24,   /* the answer to a READ with TAGGED is here, or not wanted any more: the receive ends */
 	/* Answers: refer to the request by its seq; head.seq is zero. */
 	WIRE_DATA = 32, /* payload that a READ or a PULL asked for */
 	WIRE_PULL = 33, /* receiver of RTS or parked SEND asks for the payload */
@@ -67,7 +68,7 @@ enum wire_flag {
 	WIRE_F_FIRST = 0x01,   /* WRITE: first segment of its message */
 	WIRE_F_LAST = 0x02,    /* WRITE, DATA: last segment of its message */
 	WIRE_F_CQ_DATA = 0x04, /* WRITE (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
-	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag */
+	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE (on every segment), READ: key is the tag of a posted receive */
 	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
 	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
 };
@@ -126,6 +127,7 @@ enum wire_feature {
 	WIRE_OFFER_NO_DIGEST = 0x2,     /* no head digests, if both sides offer it */
 	WIRE_ASK_PROOF = 0x4,           /* the sender has a shared secret: no session without its proof */
 	WIRE_ASKS_ALONE = 0x8,          /* a question: the answer is BYE, and no session begins */
+	WIRE_TAGGED_RMA = 0x10,         /* the sender takes WRITE and READ with TAGGED */
 };
 
 struct wire_bye {
@@ -226,6 +228,13 @@ enum {
 	WIRE_ATOMIC_OP_READ = 10, /* the only one without operands */
 	WIRE_ATOMIC_TYPES = 20,
 };
+
+struct wire_taken {
+	wire_u64 ref;    /* seq of the READ, in the sender's numbering */
+	wire_u32 status; /* enum wire_status: good, or the answer did not get to its place */
+	wire_u32 zero;
+};
+static_assert(sizeof(struct wire_taken) == 16, "TAKEN's body is 16 bytes");
 
 struct wire_data {
 	wire_u64 ref;    /* seq of the READ, RTS or SEND answered */

@@ -59,7 +59,7 @@ Test(fi_settings, longer_than_any)
 Test(fi_settings, none_of_its_values)
 {
 	set("FI_EMU_PERSONALITY", "relaxed");
-	said_once(-FI_ENODATA, "emu: setting personality: \"relaxed\" is none of its values, which are strict, lax "
+	said_once(-FI_ENODATA, "emu: setting personality: \"relaxed\" is none of its values, which are strict, lax, kfi, kcxi "
 			       "(FI_EMU_PERSONALITY)\n");
 }
 

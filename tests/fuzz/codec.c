@@ -21,6 +21,7 @@ static size_t again_request(const struct wire_head *head, uint8_t *at)
 {
 	const struct wire_write *write = wire_body(head);
 	const struct wire_read *read = wire_body(head);
+	const struct wire_taken *taken = wire_body(head);
 	const struct wire_cm *cm = wire_body(head);
 	uint32_t payload = wire_get32(head->payload);
 	uint64_t seq = wire_get64(head->seq);
@@ -34,7 +35,7 @@ static size_t again_request(const struct wire_head *head, uint8_t *at)
 				      wire_get64(write->cq_data));
 	case WIRE_READ:
 		wire_get_target(&read->from, &to);
-		return wire_put_read(at, seq, &to, wire_get64(read->length));
+		return wire_put_read(at, head->flags, seq, &to, wire_get64(read->length));
 	case WIRE_ATOMIC:
 		wire_get_atomic(head, &atomic);
 		FUZZ_CHECK(wire_atomic_payload(atomic.kind, atomic.op, atomic.length) == payload);
@@ -42,6 +43,8 @@ static size_t again_request(const struct wire_head *head, uint8_t *at)
 	case WIRE_SEND:
 	case WIRE_RTS:
 		return again_message(head, at);
+	case WIRE_TAKEN:
+		return wire_put_taken(at, seq, wire_get64(taken->ref), wire_get32(taken->status));
 	default:
 		return wire_put_cm(at, head->op, payload, seq, wire_get64(cm->request));
 	}

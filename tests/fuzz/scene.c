@@ -141,7 +141,7 @@ static void do_read(struct scene *scene, const uint8_t *r)
 	uint64_t length;
 
 	aim(scene, r, &from, &length);
-	wire_put_read(scene->stranger.frame, number(&scene->stranger, r[NUMBER]), &from, length);
+	wire_put_read(scene->stranger.frame, 0, number(&scene->stranger, r[NUMBER]), &from, length);
 	say(scene, r);
 }
 

@@ -18,7 +18,7 @@ Test(sim_grants, more_requests_than_granted)
 	words = (struct words){ .bed = &bed, .target = region_open(bed.party[1], 128 * 1024, 1, BED_BOTH, false, 0) };
 	fields = plain_hello(&words);
 	say_hello(&words, &fields);
-	seal(&words, wire_put_read(here(&words), 1, at(&words, 0), 128 * 1024), 0);
+	seal(&words, wire_put_read(here(&words), 0, 1, at(&words, 0), 128 * 1024), 0);
 	raw = raw_dial(bed.world, party_port(bed.party[1]));
 	for (uint64_t seq = 2; seq <= LIMIT_REQUESTS + 2; seq++) {
 		raw_send(raw, words.bytes, words.length);
@@ -54,9 +54,9 @@ Test(sim_grants, a_read_too_many_spends_nothing)
 	fields = plain_hello(&words);
 	say_hello(&words, &fields);
 	for (uint64_t seq = 1; seq <= LIMIT_READS; seq++)
-		seal(&words, wire_put_read(here(&words), seq, at(&words, 0), LONG), 0);
+		seal(&words, wire_put_read(here(&words), 0, seq, at(&words, 0), LONG), 0);
 	words.target = single;
-	seal(&words, wire_put_read(here(&words), LIMIT_READS + 1, at(&words, 0), 64), 0);
+	seal(&words, wire_put_read(here(&words), 0, LIMIT_READS + 1, at(&words, 0), 64), 0);
 	raw = raw_dial(bed.world, party_port(bed.party[1]));
 	raw_send(raw, words.bytes, words.length);
 	world_pass(bed.world, SIM_SECOND / 100);
@@ -207,7 +207,7 @@ Test(sim_grants, a_refusal_half_way_that_cannot_be_kept)
 	say_refused(&words, raw, 1, LIMIT_VERDICTS);
 	bed.world->weather.capacity = 4000; /* the READ's data stop half way until they are read */
 	words.target = region_open(bed.party[1], LONG, 1, BED_BOTH, false, 0);
-	seal(&words, wire_put_read(here(&words), LIMIT_VERDICTS + 1, at(&words, 0), LONG), 0);
+	seal(&words, wire_put_read(here(&words), 0, LIMIT_VERDICTS + 1, at(&words, 0), LONG), 0);
 	raw_send(raw, words.bytes, words.length);
 	world_pass(bed.world, SIM_SECOND / 1000);
 	region_end(words.target);

@@ -22,7 +22,7 @@ static void http(struct words *words)
 
 static void request_first(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 1, at(words, 0), 64), 0);
+	seal(words, wire_put_read(here(words), 0, 1, at(words, 0), 64), 0);
 }
 
 static void wrong_magic(struct words *words)
@@ -121,13 +121,13 @@ static void unknown_op(struct words *words)
 
 static void changed_head(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 1, at(words, 0), 64), 0);
+	seal(words, wire_put_read(here(words), 0, 1, at(words, 0), 64), 0);
 	words->bytes[words->length - 1 - 8] ^= 4;
 }
 
 static void number_left_out(struct words *words)
 {
-	seal(words, wire_put_read(here(words), 2, at(words, 0), 64), 0);
+	seal(words, wire_put_read(here(words), 0, 2, at(words, 0), 64), 0);
 }
 
 static void absurd_payload(struct words *words)
@@ -203,7 +203,7 @@ static void goes_on_after_another(struct words *words)
 {
 	seal(words, wire_put_write(here(words), WIRE_F_FIRST, 64, 1, at(words, 0), 128, 0), 0);
 	add_payload(words, 64, WIRE_GOOD);
-	seal(words, wire_put_read(here(words), 2, at(words, 0), 64), 0);
+	seal(words, wire_put_read(here(words), 0, 2, at(words, 0), 64), 0);
 	seal(words, wire_put_write(here(words), 0, 64, 3, at(words, 64), 64, 0), 0);
 	add_payload(words, 64, WIRE_GOOD);
 }
@@ -217,7 +217,7 @@ static void strange_status(struct words *words)
 static void too_many_reads(struct words *words)
 {
 	for (uint64_t seq = 1; seq <= LIMIT_READS + 60 && words->length + WIRE_FRAME_MAX <= ROOM; seq++)
-		seal(words, wire_put_read(here(words), seq, at(words, 0), 65536), 0);
+		seal(words, wire_put_read(here(words), 0, seq, at(words, 0), 65536), 0);
 }
 
 static void too_many_durable(struct words *words)
@@ -445,7 +445,7 @@ Test(sim_hostile, reads_on)
 	say_hello(&words, &fields);
 	raw = raw_dial(bed.world, party_port(bed.party[1]));
 	for (size_t i = 0; i < sizeof(reads) / sizeof(*reads); i++) {
-		seal(&words, wire_put_read(here(&words), reads[i].seq, at(&words, reads[i].addr), 64), 0);
+		seal(&words, wire_put_read(here(&words), 0, reads[i].seq, at(&words, reads[i].addr), 64), 0);
 		raw_send(raw, words.bytes, words.length);
 		words.length = 0;
 		world_pass(bed.world, SIM_SECOND / 100);
@@ -483,7 +483,7 @@ static void forge(bool of_auth, const char *rule)
 			to.key_tail = 7 ^ (of_auth ? 0 : off[i]);
 			to.auth = 9 ^ (of_auth ? off[i] : 0);
 			if (read) {
-				seal(&words, wire_put_read(here(&words), seq++, &to, 64), 0);
+				seal(&words, wire_put_read(here(&words), 0, seq++, &to, 64), 0);
 			} else {
 				seal(&words, wire_put_write(here(&words), WIRE_F_FIRST, 64, seq++, &to, 64, 0), 0);
 				add_payload(&words, 64, WIRE_GOOD);

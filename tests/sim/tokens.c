@@ -158,7 +158,7 @@ static uint32_t ask(struct insider *in, uint64_t shown)
 	atomic.to = to;
 	seal(&in->words, wire_put_write(here(&in->words), WIRE_F_FIRST, 8, in->seq++, &to, 8, 0), 0);
 	add_payload(&in->words, 8, WIRE_GOOD);
-	seal(&in->words, wire_put_read(here(&in->words), in->seq++, &to, 8), 0);
+	seal(&in->words, wire_put_read(here(&in->words), 0, in->seq++, &to, 8), 0);
 	seal(&in->words, wire_put_atomic(here(&in->words), 0, in->seq++, &atomic), 0);
 	add_payload(&in->words, 8, WIRE_GOOD);
 	seal(&in->words, wire_put_send(here(&in->words), 0, 8, in->seq++, &message), 0);

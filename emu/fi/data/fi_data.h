@@ -14,6 +14,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/nic/base/likely.h"
 
 /* Flags that may be defaults of an endpoint's side, with exceptions: data_tx_defaults(). FI_COMMIT_COMPLETE is for writes of

@@ -46,6 +46,18 @@ __attribute__((noinline)) static int check_remote(const struct emu_ep *ep, const
 	return left ? bad_length(post, total) : 0;
 }
 
+/* EMU_FI_TAGGED_RMA: one receive is named, and no region that could be durable. */
+static int check_tagged(const struct post *post, uint64_t flags)
+{
+	if (post->remote_count != 1)
+		return REFUSE(EP_DATA, -FI_EINVAL, "%s: %zu remote ranges, and FI_TAGGED names one receive.", rma_call_name(post),
+			      post->remote_count);
+	if (flags & FI_COMMIT_COMPLETE && post->kind == OP_WRITE)
+		return REFUSE(EP_DATA, -FI_EBADFLAGS,
+			      "fi_write: FI_COMMIT_COMPLETE, and FI_TAGGED names a receive, which is not durable.");
+	return 0;
+}
+
 /* All calls come down to this: `post` has kind, buffers, destination, context and data, and `remote` the ranges. */
 static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *remote, void *const *desc, uint64_t flags)
 {
@@ -56,8 +68,8 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	ssize_t total;
 	int err;
 
-	post->flags = data_post_flags(ep, flags, write ? FI_COMMIT_COMPLETE : 0);
-	post->cq_flags = FI_RMA | way;
+	post->flags = data_post_flags(ep, flags, write ? FI_COMMIT_COMPLETE : 0) | (flags & FI_TAGGED ? POST_TAGGED : 0);
+	post->cq_flags = FI_RMA | way | (flags & FI_TAGGED);
 	post->remote = remote;
 	post->desc = data_names(ep, desc);
 	err = data_check_ep(ep, FI_RMA | way);
@@ -74,7 +86,7 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	if (!err && data_no_dest(ep, post->dest))
 		err = data_refuse_dest(rma_call_name(post));
 	if (!err)
-		err = rkey_keys(ep->domain, remote, post->remote_count);
+		err = flags & FI_TAGGED ? check_tagged(post, flags) : rkey_keys(ep->domain, remote, post->remote_count);
 	if (!err)
 		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
 	return err ? err : ep_post(ep->dev, post);
@@ -152,12 +164,21 @@ static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **des
 	return rma_vector(fid, OP_READ, iov, desc, count, src, addr, key, context);
 }
 
+/* FI_TAGGED if a call may ask for it, else 0. */
+static uint64_t rma_tagged(const struct emu_ep *ep)
+{
+	return ep->caps & EMU_FI_TAGGED_RMA ? FI_TAGGED : 0;
+}
+
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
+	uint64_t known;
+
 	if (!msg)
 		return REFUSE(EP_DATA, -FI_EINVAL, "fi_readmsg: msg is NULL.");
-	if (flags & ~(DATA_GET_FLAGS | data_trigger(emu_ep(fid))))
-		return REFUSE_FLAGS(EP_DATA, "fi_readmsg", flags & ~(DATA_GET_FLAGS | data_trigger(emu_ep(fid))));
+	known = DATA_GET_FLAGS | data_trigger(emu_ep(fid)) | rma_tagged(emu_ep(fid));
+	if (flags & ~known)
+		return REFUSE_FLAGS(EP_DATA, "fi_readmsg", flags & ~known);
 	return emu_rma_post(emu_ep(fid), OP_READ, msg, flags);
 }
 
@@ -175,11 +196,13 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **de
 
 static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
+	uint64_t known;
+
 	if (!msg)
 		return REFUSE(EP_DATA, -FI_EINVAL, "fi_writemsg: msg is NULL.");
-	if (flags & ~(DATA_PUT_FLAGS | data_commit(emu_ep(fid)) | data_trigger(emu_ep(fid))))
-		return REFUSE_FLAGS(EP_DATA, "fi_writemsg",
-				    flags & ~(DATA_PUT_FLAGS | data_commit(emu_ep(fid)) | data_trigger(emu_ep(fid))));
+	known = DATA_PUT_FLAGS | data_commit(emu_ep(fid)) | data_trigger(emu_ep(fid)) | rma_tagged(emu_ep(fid));
+	if (flags & ~known)
+		return REFUSE_FLAGS(EP_DATA, "fi_writemsg", flags & ~known);
 	return emu_rma_post(emu_ep(fid), OP_WRITE, msg, flags);
 }
 

@@ -22,6 +22,7 @@
 #include "emu/fi/info/fi_negotiate.h"
 #include "emu/fi/info/fi_own_addr.h"
 #include "emu/fi/info/fi_settings.h"
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/fi/provider/fi_stubs.h"
@@ -31,6 +32,7 @@
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
 #define INITIATES(caps) (((caps)&MESSAGES && (caps)&FI_SEND) || ((caps) & (FI_RMA | FI_ATOMIC) && (caps) & (FI_READ | FI_WRITE)))
+#define TAGGED_TARGETS (EMU_FI_TAGGED_RMA | FI_RMA | FI_TAGGED | FI_RECV)
 #define RECEIVES(caps) ((caps)&MESSAGES && (caps)&FI_RECV)
 
 static uint32_t device_caps(uint64_t caps)
@@ -53,6 +55,8 @@ static uint32_t device_caps(uint64_t caps)
 		{ 0, FI_RMA_EVENT, EP_RMA_EVENT },
 		{ FI_ATOMIC, FI_REMOTE_READ, EP_REMOTE_ATOMIC_READ },
 		{ FI_ATOMIC, FI_REMOTE_WRITE, EP_REMOTE_ATOMIC_WRITE },
+		{ TAGGED_TARGETS, FI_REMOTE_READ, EP_TAGGED_READ },
+		{ TAGGED_TARGETS, FI_REMOTE_WRITE, EP_TAGGED_WRITE },
 	};
 	uint32_t bits = 0;
 
@@ -78,7 +82,7 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		.datagrams = ep->type == FI_EP_DGRAM,
 		.tx_cq = ep->tx_cq ? ep->tx_cq->cq : NULL,
 		.rx_cq = ep->rx_cq ? ep->rx_cq->cq : NULL,
-		.caps = device_caps(ep->caps),
+		.caps = device_caps(ep->caps) | (ep->domain->caps & EMU_FI_REGION_EVENTS ? EP_REGION_EVENTS : 0),
 		.order = device_order(ep->tx_order),
 		.tx_size = (uint32_t)ep->tx_size,
 		.rx_size = (uint32_t)ep->rx_size,

@@ -16,6 +16,7 @@
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_secret.h"
 #include "emu/fi/provider/fi_setting_say.h"
+#include "emu/fi/provider/fi_words.h"
 
 enum { SETTING_TIMEOUT_MIN_MS = 1000, SETTING_TIMEOUT_MAX_MS = 3600000 }; /* TCP's idle probes count in seconds */
 
@@ -291,6 +292,7 @@ static int read_over_personality(struct settings *settings)
 
 	if (read_personality(&settings->attr))
 		return -FI_EINVAL;
+	words_of_kernel(settings->attr->kernel_words);
 	close = settings->attr->close;
 	fetch = settings->attr->fetch_reads;
 	settings->pinned = settings->attr->pinned;

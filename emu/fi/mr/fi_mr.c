@@ -264,6 +264,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		.shift = req->shift,
 		.pages = backing->pages,
 		.pin = backing->pin,
+		.context = req->context,
 	};
 	int err;
 

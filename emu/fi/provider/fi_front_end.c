@@ -5,6 +5,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 
+#include "emu/fi/provider/fi_words.h"
 #include "emu/nic/regions/front_end.h"
 
 #define CAPS(names) "Ask for " names " in the target's hints->caps."
@@ -45,14 +46,17 @@ const struct front_end emu_front_end = {
 		CAPS("FI_RMA and FI_REMOTE_READ"),
 		CAPS("FI_ATOMIC and FI_REMOTE_WRITE (to be read atomically: FI_REMOTE_READ)"),
 	},
+	.give_tagged = CAPS("EMU_FI_TAGGED_RMA, FI_RMA, FI_TAGGED and FI_RECV, FI_REMOTE_WRITE or FI_REMOTE_READ"),
 	.closed_by = "by fi_close",
 	.receive_cap = "FI_RECV",
 	.asked_key = "is what a region asked for, and under FI_MR_PROV_KEY the provider chose another: send what fi_mr_key gives",
 	.settings = {
 		[FRONT_SECRET] = "FI_EMU_SECRET_FILE", [FRONT_FAULT] = "FI_EMU_FAULT", [FRONT_DGRAM_LOSS] = "FI_EMU_DGRAM_LOSS",
 	},
+	.respell = words_put,
 	.cq_written = { FI_RMA | FI_REMOTE_CQ_DATA | FI_REMOTE_WRITE, FI_ATOMIC | FI_REMOTE_CQ_DATA | FI_REMOTE_WRITE },
 	.cq_fetched = { FI_RMA | FI_REMOTE_CQ_DATA | FI_REMOTE_READ, FI_ATOMIC | FI_REMOTE_CQ_DATA | FI_REMOTE_READ },
 	.cq_data = FI_REMOTE_CQ_DATA,
+	.cq_tagged = { FI_RMA | FI_REMOTE_WRITE, FI_RMA | FI_REMOTE_READ },
 	.cq_multi = FI_MULTI_RECV,
 };

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "emu/fi/provider/fi_words.h"
 #include "emu/nic/base/limits.h"
 
 enum { BUCKET_BITS = 9, BUCKETS = 1 << BUCKET_BITS, TEXT_MAX = 1024 };
@@ -42,6 +43,7 @@ static void refuse_log(enum fi_log_subsys subsystem, const char *key, const char
 	if (!fi_log_enabled(&emu_provider, FI_LOG_WARN, subsystem) || !may_tell(key))
 		return;
 	vsnprintf(text, sizeof(text), format, args);
+	words_put(text, sizeof(text));
 	FI_LOG(&emu_provider, FI_LOG_WARN, subsystem, "%s\n", text);
 }
 

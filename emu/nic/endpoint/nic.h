@@ -115,7 +115,10 @@ enum ep_cap {
 	EP_REMOTE_ATOMIC_WRITE = 0x400, /* and of all the others */
 	EP_SOURCE_ERR = 0x2000,         /* with EP_SOURCE: a sender that the AV does not hold is reported as an error */
 	EP_TSEND = 0x800,
-	EP_TRECV = 0x1000, /* tagged messages out and in */
+	EP_TRECV = 0x1000,         /* tagged messages out and in */
+	EP_REGION_EVENTS = 0x4000, /* each remote access that was executed in a region is told to rx_cq */
+	EP_TAGGED_WRITE = 0x8000,
+	EP_TAGGED_READ = 0x10000, /* posted tagged receives are targets of RMA (tagged_access.h); with EP_TRECV */
 };
 
 /* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */

@@ -10,6 +10,7 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/conn.h"
 
 /* The device's own ops have no context, nor have those of the calls that inject and never complete; deferred work is taken
@@ -103,6 +104,7 @@ static void recall_session(struct session *session, uint64_t desc)
 {
 	requester_recall(session, desc);
 	message_recall(session, desc);
+	tagged_recall(session, desc);
 }
 
 static void recall_of_ep(struct ep *ep, uint64_t desc)

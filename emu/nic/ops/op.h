@@ -28,7 +28,8 @@ enum post_flag {
 	POST_FENCE = 1 << 2,    /* starts only when all earlier ops to the same peer are complete */
 	POST_CQ_DATA = 1 << 3,  /* cq_data goes to the peer's completion */
 	POST_COMMIT = 1 << 4,   /* a write or atomic that completes when the target has made it durable */
-	POST_TAGGED = 1 << 5,   /* messages and receives: matched by tag, and never with those without */
+	POST_TAGGED =
+		1 << 5, /* messages and receives: matched by tag, and never with those without; RMA: `key` is the tag of one */
 	/* Receives that do not wait: they complete at once, with the message found or with none (peek.h). */
 	POST_PEEK = 1 << 6,    /* tells of the message that it would take, and leaves it; tagged ones only */
 	POST_CLAIM = 1 << 7,   /* with PEEK: sets the message aside for this context; else takes the one set aside */
@@ -132,7 +133,8 @@ struct op {
 	struct cq_node done;
 	struct remote remote;
 	uint64_t cq_data;
-	uint64_t tag; /* or, of the device's own ops, names the request */
+	uint64_t
+		tag; /* or, of the device's own ops, names the request; of a tagged READ that has its answer, the number of the READ */
 	struct iovec iov[LIMIT_IOV];
 	struct refusal why;           /* leader: the group's first refusal; the cause alone is set while there is none */
 	uint64_t depart_ns;           /* fault plan: leaves then, if not later; and when it has ended, is told of then */
@@ -154,6 +156,12 @@ struct fault_op {
 static inline bool op_names(const struct op *op, uint64_t desc)
 {
 	return !(op->flags & POST_INJECT) && named_has(op->named, op->named_count, desc);
+}
+
+/* A tagged READ that has its answer: all that is left is to tell the peer. */
+static inline bool op_is_taken(const struct op *op)
+{
+	return op->kind == OP_READ && op->tag;
 }
 
 /* Is it resolved by a verdict of its own, and by nothing else (WIRE-50, WIRE-51)? */

@@ -5,6 +5,7 @@
 #ifndef EMU_NIC_FRONT_END_H
 #define EMU_NIC_FRONT_END_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "emu/nic/base/op_kind.h"
@@ -24,14 +25,19 @@ struct front_end {
 	/* Remedies that depend on the op. */
 	const char *give_read, *give_write;    /* REFUSAL_RIGHT, by the right that is missing */
 	const char *give_cap[OP_POSTED_KINDS]; /* REFUSAL_CAPABILITY */
+	const char *give_tagged;               /* likewise, of RMA by a tag */
 	const char *closed_by;                 /* in the middle of a sentence: how a program closes a region */
 	const char *receive_cap;               /* likewise: the capability of an endpoint that takes messages */
 	const char *asked_key;                 /* of a key: a region asked for it and got another; which key to send */
 	const char *settings[FRONT_SETTINGS];
 
+	/* The last word on a sentence of `size` bytes, in its place: returns its length. NULL: sentences stay as they are. */
+	size_t (*respell)(char *text, size_t size);
+
 	/* Flags of the completions that no post describes, or that have more to tell than their post says. */
 	uint64_t cq_written[2], cq_fetched[2]; /* data came with a remote write, or an op that read; [1]: an atomic */
 	uint64_t cq_data;                      /* added: data came with a message */
+	uint64_t cq_tagged[2];                 /* added: a remote write, [1] a read, has used up the tagged receive */
 	uint64_t cq_multi;                     /* alone or added: a buffer of many messages is its program's again */
 };
 

@@ -201,7 +201,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 		return REFUSAL_DISABLED; /* S92 */
 	if (mr->by_endpoint && !binding_reaches(mr, ask->ep))
 		return REFUSAL_OTHER_ENDPOINT; /* S104 */
-	if (mr->auths ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
+	if (mr->by_set ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
 		return REFUSAL_AUTH; /* S158 */
 	if (mr->single && single_is_spent(mr->single, ask->by, ask->seq, ask->right, ask->addr, ask->length))
 		return REFUSAL_SPENT; /* S130 */

@@ -44,7 +44,10 @@ enum { MR_SUBS_MAX = (1 << 20) - 1 };
 struct mr {
 	uint64_t key;
 	uint64_t key_tail; /* second half of a raw key (FI_MR_RAW); 0: a plain key */
-	uint64_t auth;     /* of the authorization key that opens it; 0: none (S158) */
+	union {
+		uint64_t auth;         /* of the authorization key that opens it; 0: none (S158) */
+		struct auth_set *auths; /* by_set: of several */
+	};
 	uint64_t id;       /* never reused in a process: tells a region from a later one under the same key */
 	uint64_t length;   /* sum of the segments */
 	uint64_t shift;    /* from the address that peers and the program give a byte to its own (S62); 0: the same */
@@ -57,6 +60,7 @@ struct mr {
 	bool gated : 1;        /* made disabled, to be bound and then enabled (S92, S101) */
 	bool by_endpoint : 1;  /* reached through endpoints bound to it only (S104) */
 	bool events : 1;       /* registered to be bound to counters (S91) */
+	bool by_set : 1;       /* opened by `auths`, else by `auth` */
 	uint32_t subs : 20;    /* regions registered within it, up to MR_SUBS_MAX (S126) */
 	union {
 		struct iovec *more; /* iov_count > 1: all segments */
@@ -66,10 +70,10 @@ struct mr {
 	struct mr *base;              /* the region that it was registered within (S121), or NULL */
 	struct mr_binding *bindings;  /* its other ends: mr_binding.h */
 	struct mr_refresh *refreshes; /* fi_mr_refresh() calls at work (S115) */
-	struct auth_set *auths;       /* in the place of `auth`, or NULL */
 	struct mr_pages *pages;       /* FI_MR_MMU_NOTIFY: those that the NIC knows; the base's where there is one */
 	struct pin *pin;              /* by which alone its bytes are touched; the base's where there is one. NULL: not pinned */
 	struct mr_single *single;     /* NULL: may be used any number of times */
+	void *context;                /* the program's, for the completions that tell of accesses (EP_REGION_EVENTS) */
 };
 
 static inline const struct iovec *mr_segments(const struct mr *mr)

@@ -141,7 +141,8 @@ static void mr_free_parts(struct mr *mr)
 	if (!mr->base)
 		mr_pages_close(mr->pages);
 	free(mr->single);
-	free(mr->auths);
+	if (mr->by_set)
+		free(mr->auths);
 	if (mr->iov_count > 1)
 		free(mr->more);
 }
@@ -462,6 +463,7 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 		.auth = attr->auth,
 		.shift = attr->base ? attr->base->shift : attr->shift,
 		.base = attr->base,
+		.context = attr->context,
 	};
 	uint64_t random, moved;
 	struct mr_table_entry *entry;
@@ -487,7 +489,10 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	futex_lock(&table->lock);
 	entry = desc_open(table, &mr, random);
 	futex_unlock(&table->lock);
-	entry->mr.auths = attr->auths;
+	if (attr->auths) {
+		entry->mr.auths = attr->auths;
+		entry->mr.by_set = true;
+	}
 	if (moved)
 		key_move(table, entry_of(mr_find(table, mr.key)), moved);
 	hash_add(&table->keys, &entry->node, hash_u64(table->secret, mr.key));

@@ -34,6 +34,7 @@ struct mr_attr {
 	struct auth_set *auths;                       /* likewise; the region's, once it is made */
 	uint64_t shift;                               /* as in struct mr; a region within another has that one's */
 	bool single_use;                              /* S130 */
+	void *context;                                /* as in struct mr */
 	struct mr *base;                              /* as in struct mr; the caller has seen that it covers all segments (S122) */
 };
 

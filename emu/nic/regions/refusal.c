@@ -67,7 +67,8 @@ static void say_asked(struct sentence *s, const struct refusal *r, const char *p
 {
 	say_text(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
 	if (op_kind_targets(r->op))
-		say_text(s, " at %s0x%" PRIx64 " with key 0x%" PRIx64, addressing(r), r->addr, r->key);
+		say_text(s, " at %s0x%" PRIx64 " with %s 0x%" PRIx64, addressing(r), r->addr,
+			 r->access & REFUSAL_TAGGED ? "tag" : "key", r->key);
 	if (peer)
 		say_text(s, " (peer %s)", peer);
 	say_text(s, ": ");
@@ -186,7 +187,17 @@ static void say_capability(struct sentence *s, const struct refusal *r)
 		return;
 	}
 	say_text(s, "the target's endpoint was opened without the capability.");
-	say_more(s, s->front->give_cap[r->op < OP_POSTED_KINDS ? r->op : OP_ATOMIC]);
+	say_more(s, r->access & REFUSAL_TAGGED ? s->front->give_tagged
+					       : s->front->give_cap[r->op < OP_POSTED_KINDS ? r->op : OP_ATOMIC]);
+}
+
+static void say_receive_range(struct sentence *s, const struct refusal *r)
+{
+	if (r->op == REFUSAL_OP_RECEIVE)
+		say_text(s, "a peer's access by its tag would have gone past its end, and was refused.");
+	else
+		say_text(s, "past the end of the %" PRIu64 " B buffer of the receive, which has failed, too.", r->region);
+	say_text(s, " Post receives as long as what peers write and read by their tags.");
 }
 
 static void say_source_fault(struct sentence *s, const struct refusal *r)
@@ -257,6 +268,7 @@ static const struct refusal_text {
 			     "Ask the target what there is.", NULL },
 	[REFUSAL_RECEIVE_BUFFER] = { EFAULT, "the buffer of the receive that took the message cannot be written",
 				     "At the receiver, keep the memory mapped until the receive has completed.", NULL },
+	[REFUSAL_RECEIVE_RANGE] = { EMSGSIZE, "past the end of the receive that the tag names", "", say_receive_range },
 	[REFUSAL_SOURCE_FAULT] = { EFAULT, "the initiator's own buffer cannot be touched", "", say_source_fault },
 	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "no endpoint, or another than before, answers at the peer's address",
 				"It has ended, or is bound to another address of its host.", NULL },
@@ -345,7 +357,7 @@ size_t refusal_text(const struct front_end *front, const struct refusal *refusal
 		say_text(&s, "%s.", refusal_phrase(front, refusal->cause));
 		say_more(&s, remedy_of(front, refusal->cause));
 	}
-	return s.length;
+	return front->respell ? front->respell(text, size) : s.length;
 }
 
 size_t refusal_remapped(const struct refusal *access, const char *peer, char *text, size_t size)

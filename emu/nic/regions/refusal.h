@@ -30,6 +30,7 @@ enum refusal_cause {
 	REFUSAL_REGISTERING = 17,    /* S42 */
 	REFUSAL_ATOMIC = 18,         /* the target's device has no such operation on that datatype */
 	REFUSAL_RECEIVE_BUFFER = 19, /* the buffer of the receive that took the message is not there */
+	REFUSAL_RECEIVE_RANGE = 20,  /* past the end of the tagged receive that the access has found */
 	REFUSAL_WIRE_MAX = 63,
 	REFUSAL_SOURCE_FAULT = 64, /* the program's own buffer cannot be read or written; of a receive: or the sender's */
 	REFUSAL_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */
@@ -57,7 +58,8 @@ enum refusal_form {
 	REFUSAL_BEFORE = 1 << 17,   /* range: begins before the start; else it ends past the end */
 	REFUSAL_GAP = 1 << 18,      /* range: between the segments of a vectored region */
 	REFUSAL_INJECTED = 1 << 19, /* by the target's fault plan: of the region nothing is known */
-	REFUSAL_FORMS = REFUSAL_VIRTUAL | REFUSAL_BEFORE | REFUSAL_GAP | REFUSAL_INJECTED,
+	REFUSAL_TAGGED = 1 << 20,   /* the key is a tag, which names a posted receive */
+	REFUSAL_FORMS = REFUSAL_VIRTUAL | REFUSAL_BEFORE | REFUSAL_GAP | REFUSAL_INJECTED | REFUSAL_TAGGED,
 };
 
 /* In place of an enum op_kind: a receive that is reported to the program. */

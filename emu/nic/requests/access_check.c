@@ -2,11 +2,13 @@
 /* access_check.c - asks mr_check() with the session's state; tombstones explain keys that are not there any more. */
 #include "emu/nic/requests/access_check.h"
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/memory/pin.h"
 #include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/session.h"
 
 /* Under FI_MR_MMU_NOTIFY a page that the NIC knew and that has gone, or was replaced and not touched yet, is not the one
@@ -26,6 +28,8 @@ void access_describe(const struct access *ask, struct refusal *why)
 	why->key = ask->to.key;
 	why->addr = ask->to.addr;
 	why->length = ask->length;
+	if (ask->tagged)
+		why->access |= REFUSAL_TAGGED;
 }
 
 /* The access goes on, to the old pages; it is the program that has to know. */
@@ -46,6 +50,13 @@ __attribute__((noinline, cold)) static struct mr *access_refuse(struct session *
 	access_describe(asked, why);
 	why->cause = cause;
 	why->age_ns = 0;
+	if (asked->tagged) {
+		if (!mr)
+			why->cause = REFUSAL_RECEIVE_BUFFER;
+		else if (cause == REFUSAL_RANGE || cause == REFUSAL_WRAP)
+			why->cause = REFUSAL_RECEIVE_RANGE;
+		return NULL;
+	}
 	if (cause == REFUSAL_UNKNOWN_KEY &&
 	    mr_tombstone(session->ep->attr.pd->regions, asked->to.key, asked->to.key_tail, nic_now(session->ep->nic), &why->age_ns))
 		why->cause = REFUSAL_CLOSED; /* also where its region's plain half is another's by now */
@@ -54,9 +65,15 @@ __attribute__((noinline, cold)) static struct mr *access_refuse(struct session *
 	return NULL;
 }
 
+struct mr *access_region(const struct session *session, const struct access *ask)
+{
+	nic_role(session->ep->nic);
+	return unlikely(ask->tagged) ? tagged_region(session, ask->seq) : mr_find(session->ep->attr.pd->regions, ask->to.key);
+}
+
 struct mr *access_check(struct session *session, const struct access *asked, struct mr_place *place, struct refusal *why)
 {
-	struct mr *mr = mr_find(session->ep->attr.pd->regions, asked->to.key);
+	struct mr *mr = access_region(session, asked);
 	struct mr_ask ask = {
 		.addr = asked->to.addr,
 		.length = asked->length,
@@ -119,4 +136,16 @@ void access_count_change(struct session *session, uint64_t key, uint64_t mr_id, 
 	nic_role(session->ep->nic);
 	if (mr && session->ep->attr.caps & EP_RMA_EVENT)
 		binding_count_change(mr, length);
+}
+
+bool access_event(struct session *session, const struct access *ask, void **context)
+{
+	const struct mr *mr;
+
+	nic_role(session->ep->nic);
+	if (!(session->ep->attr.caps & EP_REGION_EVENTS))
+		return false;
+	mr = same(session, ask->to.key, ask->mr_id);
+	*context = mr ? mr->context : NULL;
+	return true;
 }

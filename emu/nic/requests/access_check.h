@@ -15,6 +15,9 @@ struct session;
  * mapping was changed is logged at a request's first frame (S80). Returns the region, or NULL: refused. */
 struct mr *access_check(struct session *session, const struct access *ask, struct mr_place *place, struct refusal *why);
 
+/* The region or receive that the access names, not judged; NULL: none. */
+struct mr *access_region(const struct session *session, const struct access *ask);
+
 /* Notes the access in *why: op, key, address, length. */
 void access_describe(const struct access *ask, struct refusal *why);
 
@@ -25,5 +28,9 @@ void access_release(struct session *session, uint64_t key, uint64_t mr_id, uint6
 /* A request has changed bytes of the region: counters that are bound to it count one (S98), if the endpoint
  * was opened with the right to it (S100). */
 void access_count_change(struct session *session, uint64_t key, uint64_t mr_id, uint64_t length);
+
+/* A request was executed in the region: the context of the event that tells the program (EP_REGION_EVENTS). False: there is no
+ * event. */
+bool access_event(struct session *session, const struct access *ask, void **context);
 
 #endif

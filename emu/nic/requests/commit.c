@@ -132,7 +132,7 @@ const char *commit_begin(struct session *session, const struct committed *commit
 							       : "more requests with COMMIT than granted (WIRE-25)";
 	}
 	commit->of = *committed;
-	if (commit->of.done.has_cq_data) {
+	if (commit->of.done.has_cq_data || commit->of.done.event) {
 		commit->slot = session->rsp.slot;
 		session->rsp.slot = NULL;
 	}

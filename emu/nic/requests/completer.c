@@ -110,19 +110,27 @@ void complete_good(struct op *op)
 	op_end(op);
 }
 
-void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known)
+void complete_note(struct op *op, enum refusal_cause cause, const struct refusal *known)
 {
 	struct refusal *why = &op->leader->why;
 
 	nic_role(op->ep->nic);
-	if (why->cause == REFUSAL_NONE) {
-		*why = known ? *known : (struct refusal){ 0 };
-		why->cause = cause;
-		why->op = op->kind;
-		why->key = op->remote.key;
-		why->addr = op->remote.addr;
-		why->length = op->length;
-	}
+	if (why->cause != REFUSAL_NONE)
+		return;
+	*why = known ? *known : (struct refusal){ 0 };
+	why->cause = cause;
+	why->op = op->kind;
+	why->key = op->remote.key;
+	why->addr = op->remote.addr;
+	why->length = op->length;
+	if (op->flags & POST_TAGGED && op_kind_targets(op->kind))
+		why->access |= REFUSAL_TAGGED;
+}
+
+void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known)
+{
+	nic_role(op->ep->nic);
+	complete_note(op, cause, known);
 	op_end(op);
 }
 
@@ -304,19 +312,26 @@ static void slot_release(struct cq_node *node)
 	free(node);
 }
 
+bool complete_reserve_late(struct session *session)
+{
+	struct cq_node **slot = &session->rsp.slot;
+
+	nic_role(session->ep->nic);
+	if (!*slot && session->ep->attr.rx_cq)
+		*slot = calloc(1, sizeof(**slot));
+	return *slot || !session->ep->attr.rx_cq;
+}
+
 bool complete_reserve(struct session *session)
 {
 	const struct ep *ep = session->ep;
-	struct cq_node **slot = &session->rsp.slot;
 
 	nic_role(session->ep->nic);
 	if (!ep->attr.rx_cq)
 		return true;
 	if (!cq_has_room(ep->attr.rx_cq) || (ep->attr.caps & EP_SOURCE_ERR && cq_choked(ep->attr.rx_cq)))
 		return false;
-	if (!*slot)
-		*slot = calloc(1, sizeof(**slot));
-	return *slot;
+	return complete_reserve_late(session);
 }
 
 /* The room that was there when the write began may be gone: then the slot takes the completion. */
@@ -342,10 +357,12 @@ void complete_remote(struct session *session, struct cq_node **slot, const struc
 	nic_role(session->ep->nic);
 	if (cntr)
 		cntr_event(cntr, done->length);
-	if (done->has_cq_data && ep->attr.rx_cq) {
+	if ((done->has_cq_data || done->event) && ep->attr.rx_cq) {
 		const struct front_end *front = ep->nic->config.front;
+		uint64_t flags = (done->fetched ? front->cq_fetched : front->cq_written)[done->atomic];
 		struct completion c = {
-			.flags = (done->fetched ? front->cq_fetched : front->cq_written)[done->atomic],
+			.context = done->context,
+			.flags = done->has_cq_data ? flags : flags & ~front->cq_data,
 			.length = done->length,
 			.data = done->cq_data,
 			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session, done->auth) : AV_NONE,
@@ -356,13 +373,4 @@ void complete_remote(struct session *session, struct cq_node **slot, const struc
 		else
 			push_unbacked(ep->attr.rx_cq, slot, &c);
 	}
-}
-
-void complete_remote_read(struct session *session, uint64_t length)
-{
-	struct cntr *cntr = session->ep->attr.cntr[EP_CNTR_REMOTE_READ];
-
-	nic_role(session->ep->nic);
-	if (cntr)
-		cntr_event(cntr, length);
 }

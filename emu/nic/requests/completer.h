@@ -14,6 +14,8 @@ void complete_good(struct op *op);
 void complete_late(struct op *op);
 /* `known` holds the target's description of its region, or NULL; the rest is filled from the op. */
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
+/* Likewise, but for its end: complete_good() then reports the refusal. */
+void complete_note(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* The message has come; as much as the receive's capacity was kept of it. */
 void complete_receive(struct rx *rx, const struct message *message);
 /* A receive that took many messages takes no more: the program has its buffer back. Counts nothing. */
@@ -21,17 +23,20 @@ void complete_released(struct rx *rx);
 /* A receive that only asked: reports the message, or that there is none. Counts nothing. */
 void complete_peek(struct rx *rx, const struct message *message);
 void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
-/* A peer's write or atomic that was executed here. */
+/* A peer's write, read or atomic that was executed here. */
 struct remote_done {
-	bool atomic, fetched; /* fetched: the atomic returned the old value */
+	bool atomic, fetched; /* fetched: a read, or an atomic that returned the old value */
 	bool has_cq_data;
+	bool event; /* told to the program, though no data came with it: EP_REGION_EVENTS */
 	uint64_t length, cq_data;
+	void *context; /* of the event: the region's */
 	uint64_t auth; /* shown by the initiator */
 };
 void complete_remote(struct session *session, struct cq_node **slot, const struct remote_done *done);
-void complete_remote_read(struct session *session, uint64_t length);
-/* Room for the completion of a request with CQ data, which no op backs? Kept in the session's slot until
- * complete_remote(), however full the queue gets meanwhile. */
+/* Room for the completion of a request that is told of (CQ data, EP_REGION_EVENTS), which no op backs? Kept in the session's slot
+ * until complete_remote(), however full the queue gets meanwhile. */
 MUST_USE bool complete_reserve(struct session *session);
+/* Likewise for a request that cannot be turned away any more, whether or not there is room. False: no memory. */
+MUST_USE bool complete_reserve_late(struct session *session);
 
 #endif

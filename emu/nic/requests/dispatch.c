@@ -187,6 +187,7 @@ static const struct frame_rule {
 	[WIRE_CONNECT] = { REQUEST(cm, OP_CONNECT), .one_sided = true },
 	[WIRE_ACCEPT] = { REQUEST(cm, OP_ACCEPT), .one_sided = true },
 	[WIRE_REJECT] = { REQUEST(cm, OP_REJECT), .one_sided = true },
+	[WIRE_TAKEN] = { REQUEST(taken, OP_KINDS), .one_sided = true }, /* the READ's end, and no request to a fault plan */
 	[WIRE_DATA] = { .take = take_data, .end = end_data },
 	[WIRE_PULL] = { .take = take_pull },
 	[WIRE_RNR] = { .take = take_rnr },

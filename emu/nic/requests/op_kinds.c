@@ -60,11 +60,22 @@ static void put_write(struct requester *req, struct conn *conn, struct op *op, v
 	op_number(req, op);
 	if (op->flags & POST_COMMIT)
 		flags |= WIRE_F_COMMIT;
+	if (op->flags & POST_TAGGED)
+		flags |= WIRE_F_TAGGED;
 	if (op->flags & POST_CQ_DATA) {
 		flags |= WIRE_F_CQ_DATA;
 		cq_data = op->cq_data;
 	}
 	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, op->length - op->moved, cq_data));
+}
+
+/* The peer would not know the flag: the op ends here. */
+static bool tag_unknown(const struct conn *conn, struct op *op)
+{
+	if (likely(!(op->flags & POST_TAGGED)) || conn->tagged_rma)
+		return false;
+	complete_refused(op, REFUSAL_CAPABILITY, NULL);
+	return true;
 }
 
 static bool fill_write(struct session *session, struct conn *conn, struct op *op)
@@ -78,6 +89,8 @@ static bool fill_write(struct session *session, struct conn *conn, struct op *op
 
 	if (!at)
 		return false;
+	if (op->moved == 0 && tag_unknown(conn, op))
+		return true;
 	if (unlikely(!payload_stage_op(conn, at + WRITE_HEAD, op, payload, &digest))) {
 		source_missing(session, conn, op);
 		return true;
@@ -94,6 +107,11 @@ static bool fill_write(struct session *session, struct conn *conn, struct op *op
 	return true;
 }
 
+static uint8_t read_flags(const struct op *op)
+{
+	return op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0;
+}
+
 static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 {
 	struct requester *req = &session->req;
@@ -102,9 +120,11 @@ static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 
 	if (!at)
 		return false;
+	if (tag_unknown(conn, op))
+		return true;
 	from = op_target(conn, op);
 	op_number(req, op);
-	conn_frame_end(conn, wire_put_read(at, op->last_seq, &from, op->length));
+	conn_frame_end(conn, wire_put_read(at, read_flags(op), op->last_seq, &from, op->length));
 	op_list_push(&req->reads, op);
 	req->reads_open++;
 	return true;
@@ -119,8 +139,23 @@ bool op_kinds_read_again(struct session *session, struct conn *conn)
 
 	if (!at)
 		return false;
-	conn_frame_end(conn, wire_put_read(at, op->first_seq, &from, op->length));
+	conn_frame_end(conn, wire_put_read(at, read_flags(op), op->first_seq, &from, op->length));
 	session->req.again = op->next;
+	return true;
+}
+
+bool op_kinds_say_taken(struct session *session, struct conn *conn)
+{
+	struct requester *req = &session->req;
+	void *at = conn_frame_begin(conn, 0, 0);
+	struct op *op;
+
+	if (!at)
+		return false;
+	op = op_list_pop(&req->taken);
+	op_number(req, op);
+	conn_frame_end(conn, wire_put_taken(at, op->last_seq, op->tag, op->why.cause == REFUSAL_NONE ? WIRE_GOOD : WIRE_CANCELLED));
+	op_sent(req, op, false);
 	return true;
 }
 

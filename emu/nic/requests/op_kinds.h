@@ -19,5 +19,7 @@ extern const struct op_kind_rule op_kinds[OP_KINDS];
 
 /* Asks again for a READ whose data a cut has swallowed, by its old number. False: no room. */
 bool op_kinds_read_again(struct session *session, struct conn *conn);
+/* Says that a tagged READ has its answer, or wants none any more. False: no room. */
+bool op_kinds_say_taken(struct session *session, struct conn *conn);
 
 #endif

@@ -9,6 +9,7 @@
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/payload.h"
 
@@ -38,8 +39,14 @@ const char *read_response_add(struct session *session, uint64_t ref, const struc
 	if (session->rsp.reads_open >= LIMIT_READS)
 		return "more READs than granted (WIRE-25)";
 	broken = reply_push(session, &(struct read_response){ .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length });
-	session->rsp.reads_open += !broken;
-	return broken;
+	if (broken)
+		return broken;
+	session->rsp.reads_open++;
+	if (session->ep->attr.caps & EP_REGION_EVENTS && !ask->tagged) {
+		session->rsp.responses_last->slot = session->rsp.slot;
+		session->rsp.slot = NULL;
+	}
+	return NULL;
 }
 
 const char *read_response_add_pull(struct session *session, const struct wire_head *head)
@@ -71,6 +78,7 @@ static void reply_pop(struct responder *rsp)
 	rsp->responses = response->next;
 	if (!response->op) /* counted: READs, and answers to PULLs of ops that were given up */
 		rsp->reads_open--;
+	free(response->slot);
 	free(response);
 }
 
@@ -114,7 +122,10 @@ static bool response_from_region(struct session *session, const struct read_resp
 		mr_describe(mr, &why);
 	}
 	access_describe(&response->ask, &why);
-	access_release(session, response->ask.to.key, response->ask.mr_id, response->ref);
+	if (ask.tagged)
+		tagged_fail(session, response->ref, why.cause);
+	else
+		access_release(session, response->ask.to.key, response->ask.mr_id, response->ref);
 	*broken = verdict_refuse(session, response->ref, &why);
 	return false;
 }
@@ -163,6 +174,21 @@ static uint32_t response_segment(const struct session *session, const struct rea
 	return rest < most ? (uint32_t)rest : most;
 }
 
+/* All bytes of a READ are on their way: those of a receive are told of when they are taken. */
+static void read_sent(struct session *session, struct read_response *response)
+{
+	struct responder *rsp = &session->rsp;
+	struct remote_done done = { .fetched = true, .length = response->length, .auth = response->ask.to.auth };
+
+	if (response->ask.tagged)
+		return;
+	if (response->ref > rsp->read_told) /* READs are answered in the order of their numbers */
+		done.event = access_event(session, &response->ask, &done.context);
+	if (done.event)
+		rsp->read_told = response->ref;
+	complete_remote(session, &response->slot, &done);
+}
+
 bool read_response_fill(struct session *session, struct conn *conn)
 {
 	struct read_response *response = session->rsp.responses;
@@ -197,7 +223,7 @@ bool read_response_fill(struct session *session, struct conn *conn)
 	if (response->offset < response->length)
 		return true;
 	if (!response->pulled)
-		complete_remote_read(session, response->length);
+		read_sent(session, response);
 	reply_pop(&session->rsp);
 	return true;
 }

@@ -12,16 +12,17 @@
 struct read_response {
 	struct read_response *next;
 	uint64_t ref;
-	bool pulled;       /* PULL: from `op`; else READ: from a region */
-	struct op *op;     /* PULL: NULL if it was given up meanwhile */
-	struct access ask; /* READ: all that is to be read */
-	bool pinned;       /* READ: out of pinned memory, which cannot be lent to the connection */
-	uint64_t start;    /* PULL: where in the message it begins */
-	uint64_t length;   /* bytes asked for */
-	uint64_t offset;   /* of them sent */
+	bool pulled;          /* PULL: from `op`; else READ: from a region */
+	struct op *op;        /* PULL: NULL if it was given up meanwhile */
+	struct access ask;    /* READ: all that is to be read */
+	bool pinned;          /* READ: out of pinned memory, which cannot be lent to the connection */
+	uint64_t start;       /* PULL: where in the message it begins */
+	uint64_t length;      /* bytes asked for */
+	uint64_t offset;      /* of them sent */
+	struct cq_node *slot; /* READ that is told of (EP_REGION_EVENTS): see complete_reserve() */
 };
 
-/* NULL, or the breach of the protocol. */
+/* NULL, or the breach of the protocol. The session's slot (complete_reserve()) is the READ's from then on. */
 MUST_USE const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned);
 MUST_USE const char *read_response_add_pull(struct session *session, const struct wire_head *head);
 /* Sends the next segment of the oldest. */

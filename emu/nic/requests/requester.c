@@ -32,7 +32,8 @@ bool requester_idle(const struct session *session)
 	const struct requester *req = &session->req;
 
 	nic_role(session->ep->nic);
-	return !req->pending.first && !req->current && !req->sent.first && !req->reads.first && !req->parked.first;
+	return !req->pending.first && !req->current && !req->sent.first && !req->reads.first && !req->parked.first &&
+	       !req->taken.first;
 }
 
 static bool ranges_meet(const struct remote *a, const struct remote *b)
@@ -66,7 +67,8 @@ static __attribute__((noinline)) bool flags_let(const struct session *session, c
 {
 	const struct requester *req = &session->req;
 
-	if ((op->flags & POST_FENCE) && (req->sent.first || req->reads.first || req->parked.first || session->late))
+	if ((op->flags & POST_FENCE) &&
+	    (req->sent.first || req->reads.first || req->parked.first || req->taken.first || session->late))
 		return false;
 	/* CQ data tells that all ranges are written: the others must have been */
 	return !(op->flags & POST_CQ_DATA) || op->group_left <= 1;
@@ -93,7 +95,7 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 {
 	uint32_t order = session->ep->attr.order;
 
-	if (op->flags & (POST_FENCE | POST_CQ_DATA))
+	if (op->flags & (POST_FENCE | POST_CQ_DATA | POST_TAGGED) || op->rnrs)
 		return false;
 	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS)) /* it both reads and writes */
 		return false;
@@ -159,6 +161,8 @@ bool requester_fill(struct session *session, struct conn *conn)
 		return false;
 	if (unlikely(req->current))
 		return op_kinds[req->current->kind].fill(session, conn, req->current);
+	if (unlikely(req->taken.first)) /* first of all: a fence may wait for it */
+		return op_kinds_say_taken(session, conn);
 	op = requester_pick(session);
 	if (!op)
 		return false;

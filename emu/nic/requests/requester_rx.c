@@ -212,6 +212,26 @@ struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset
 	return NULL;
 }
 
+/* The peer is to hear that its receive has been read, or will not be (WIRE-113): then the op ends. Its memory is not needed any
+ * more. */
+static void read_taken(struct session *session, struct op *op)
+{
+	op->tag = op->first_seq;
+	op->first_seq = op->last_seq = 0;
+	op->named_count = 0;
+	op_list_push(&session->req.taken, op);
+}
+
+static void read_failed(struct session *session, struct op *op, enum refusal_cause cause)
+{
+	if (!(op->flags & POST_TAGGED)) {
+		complete_refused(op, cause, NULL);
+		return;
+	}
+	complete_note(op, cause, NULL);
+	read_taken(session, op);
+}
+
 void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status, bool fault)
 {
 	nic_role(session->ep->nic);
@@ -223,11 +243,13 @@ void requester_data_end(struct session *session, struct op *op, uint32_t length,
 	if (session->conn)
 		conn_busy(session->conn);
 	if (fault)
-		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
+		read_failed(session, op, REFUSAL_SOURCE_FAULT);
 	else if (status == WIRE_SOURCE_FAULT)
-		complete_refused(op, REFUSAL_NOT_BACKED, NULL);
+		read_failed(session, op, REFUSAL_NOT_BACKED);
 	else if (status == WIRE_CANCELLED)
-		complete_refused(op, REFUSAL_CLOSED, NULL);
+		read_failed(session, op, REFUSAL_CLOSED);
+	else if (op->flags & POST_TAGGED)
+		read_taken(session, op);
 	else
 		complete_good(op);
 }
@@ -310,6 +332,11 @@ static void requester_rewind(struct session *session, uint64_t from)
 		req->current = NULL;
 	}
 	while ((op = pop_lowest(lists, 4))) {
+		if (op_is_taken(op)) {
+			op->first_seq = op->last_seq = 0;
+			op_list_push(&req->taken, op);
+			continue;
+		}
 		if (op->kind == OP_READ)
 			req->reads_open--;
 		verdict_gone(req, op);
@@ -342,7 +369,10 @@ static void rnr_count(struct requester *req, uint32_t most)
 {
 	struct op *op = req->current ? NULL : req->pending.first; /* `current`: it has been taken in part */
 
-	if (!most || !op || ++op->rnrs < most)
+	if (!op)
+		return;
+	op->rnrs += op->rnrs < UINT8_MAX;
+	if (!most || op->rnrs < most)
 		return;
 	op_list_pop(&req->pending);
 	req->rnr_wait_ns = 0; /* of the next op it is the first */
@@ -438,7 +468,10 @@ void requester_recall(struct session *session, uint64_t desc)
 		op = inflight_take(session, op->first_seq);
 		if (session->conn)
 			op_let_go(session->conn, op);
-		op_list_push(&gone, op);
+		if (op->kind == OP_READ && op->flags & POST_TAGGED)
+			read_failed(session, op, REFUSAL_LOCAL_CLOSED);
+		else
+			op_list_push(&gone, op);
 	}
 	if (gone.first && session->conn)
 		conn_busy(session->conn);
@@ -449,14 +482,14 @@ void requester_recall(struct session *session, uint64_t desc)
 void requester_flush(struct session *session, enum refusal_cause cause)
 {
 	struct requester *req = &session->req;
-	struct op_list lists[] = { req->sent, req->reads, req->parked, { NULL, NULL }, req->pending };
+	struct op_list lists[] = { req->sent, req->reads, req->parked, { NULL, NULL }, req->taken, req->pending };
 	struct op *op;
 
 	nic_role(session->ep->nic);
 	if (req->current)
 		op_list_push(&lists[3], req->current);
 	requester_init(req);
-	for (int i = 0; i < 5; i++)
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		while ((op = op_list_pop(&lists[i])))
 			complete_refused(op, cause, NULL);
 }

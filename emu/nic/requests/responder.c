@@ -11,6 +11,7 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/read_response.h"
+#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/requests/target.h"
 #include "emu/nic/requests/verdict.h"
 
@@ -160,6 +161,7 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	read_response_flush(session);
 	message_flush(session, cause);
 	verdict_flush(session);
+	tagged_flush(session, cause);
 	target_write_abandon(session);
 	commits_end(session);
 	free(session->rsp.slot);

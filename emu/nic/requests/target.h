@@ -23,6 +23,9 @@ void target_write_abandon(struct session *session);
 MUST_USE const char *target_read_take(struct conn *conn, const struct wire_head *head);
 MUST_USE const char *target_read_end(struct conn *conn, enum wire_status status);
 
+MUST_USE const char *target_taken_take(struct conn *conn, const struct wire_head *head);
+MUST_USE const char *target_taken_end(struct conn *conn, enum wire_status status);
+
 /* SEND and RTS; the rest of their way is message.c. */
 MUST_USE const char *target_send_take(struct conn *conn, const struct wire_head *head);
 MUST_USE const char *target_send_end(struct conn *conn, enum wire_status status);

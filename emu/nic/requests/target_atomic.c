@@ -47,7 +47,7 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 	struct atomic_request *request;
 
 	nic_role(conn->nic);
-	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(conn->session))
+	if ((head->flags & WIRE_F_CQ_DATA || conn->session->ep->attr.caps & EP_REGION_EVENTS) && !complete_reserve(conn->session))
 		return responder_rnr(conn); /* F5 */
 	request = malloc(sizeof(*request) + payload);
 	if (!request)
@@ -135,6 +135,7 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 		return NULL;
 	}
 	done->changed = end == ATOMIC_STORED;
+	done->done.event = access_event(session, ask, &done->done.context);
 	if (ask->commit)
 		return commit_begin(session, done);
 	if (done->counted && done->changed)

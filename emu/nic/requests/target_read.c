@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* target_read.c - the peer's READs: judged; their answers are queued by read_response.c. */
+/* target_read.c - the peer's READs: judged; their answers are queued by read_response.c. TAKEN ends one of a tagged receive. */
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/access_check.h"
+#include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/requests/target.h"
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
+
+/* May the endpoint be read from, by a key or by a tag? A tag finds its receive, and a READ that is asked again has it already. As
+ * write_admit() in target_write.c. */
+static const char *read_admit(struct conn *conn, const struct access *ask)
+{
+	struct session *session = conn->session;
+
+	if (!responder_allows(session, ask->tagged ? EP_TAGGED_READ : EP_REMOTE_READ, &conn->in.why)) {
+		access_describe(ask, &conn->in.why);
+		return NULL;
+	}
+	if (ask->tagged)
+		return conn->in.repeat ? NULL : tagged_admit(conn, ask);
+	if (!(session->ep->attr.caps & EP_REGION_EVENTS))
+		return NULL;
+	if (!conn->in.repeat) /* F5: before a byte is read */
+		return complete_reserve(session) ? NULL : responder_rnr(conn);
+	return ask->seq <= session->rsp.read_told || complete_reserve_late(session) ? NULL : conn_no_memory;
+}
 
 const char *target_read_take(struct conn *conn, const struct wire_head *head)
 {
@@ -21,17 +42,17 @@ const char *target_read_take(struct conn *conn, const struct wire_head *head)
 	const char *broken;
 	struct mr *mr;
 
+	ask.tagged = head->flags & WIRE_F_TAGGED;
 	auth_get_target(conn, &body->from, &ask.to);
-	if (!responder_allows(session, EP_REMOTE_READ, &conn->in.why)) {
-		access_describe(&ask, &conn->in.why);
-		return NULL;
-	}
+	broken = read_admit(conn, &ask);
+	if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
+		return broken;
 	mr = access_check(session, &ask, &place, &conn->in.why);
 	if (!mr)
 		return NULL;
 	ask.mr_id = mr->id;
 	broken = read_response_add(session, wire_get64(head->seq), &ask, mr->pin);
-	if (broken)
+	if (broken && !ask.tagged)
 		access_release(session, ask.to.key, ask.mr_id, ask.seq);
 	return broken;
 }
@@ -41,5 +62,30 @@ const char *target_read_end(struct conn *conn, enum wire_status status)
 	(void)status;
 	if (conn->in.why.cause == REFUSAL_NONE)
 		return NULL;
+	tagged_fail(conn->session, wire_get64(conn->in.head.seq), conn->in.why.cause);
 	return verdict_refuse(conn->session, wire_get64(conn->in.head.seq), &conn->in.why);
+}
+
+const char *target_taken_take(struct conn *conn, const struct wire_head *head)
+{
+	const struct wire_taken *body = wire_body(head);
+	struct session *session = conn->session;
+	uint64_t ref = wire_get64(body->ref);
+	uint64_t length;
+
+	nic_role(conn->nic);
+	if (!tagged_is_read(session, ref, &length)) /* it was refused, or has ended here meanwhile */
+		return NULL;
+	if (wire_get32(body->status) == WIRE_GOOD)
+		tagged_done(session, ref, &(struct remote_done){ .fetched = true, .length = length });
+	else
+		tagged_fail(session, ref, REFUSAL_SENDER);
+	return NULL;
+}
+
+const char *target_taken_end(struct conn *conn, enum wire_status status)
+{
+	(void)conn;
+	(void)status;
+	return NULL;
 }

@@ -12,26 +12,63 @@
 #include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/responder.h"
+#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
 
 /* Flags that all segments of a WRITE share. */
-enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT };
+enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED };
 
 /* The message under way may never be completed: a region of single use is free for others, until its next segment. */
 void target_write_pause(struct session *session)
 {
-	const struct write_state *write = &session->rsp.write;
+	struct write_state *write = &session->rsp.write;
 
-	if (write->open)
+	if (!write->open)
+		return;
+	if (!write->ask.tagged) {
 		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
+	} else if (!write->moved) { /* it comes again from the beginning, if it does */
+		tagged_undo(session, write->ask.seq);
+		write->open = false;
+	}
 }
 
 /* It will not be completed: the initiator has ended it, or its session. */
 void target_write_abandon(struct session *session)
 {
 	target_write_pause(session);
+	if (session->rsp.write.open && session->rsp.write.ask.tagged)
+		tagged_fail(session, session->rsp.write.ask.seq, REFUSAL_SENDER);
 	session->rsp.write.open = false;
+}
+
+/* It is refused, or the initiator has ended it. */
+static void write_let_go(struct session *session, enum refusal_cause cause)
+{
+	const struct access *ask = &session->rsp.write.ask;
+
+	if (ask->tagged)
+		tagged_fail(session, ask->seq, cause != REFUSAL_NONE ? cause : REFUSAL_SENDER);
+	else
+		access_release(session, ask->to.key, ask->mr_id, ask->seq);
+}
+
+/* May the endpoint be written to, by a key or by a tag? A tag finds its receive. Else conn->in.why says why not, or conn->in.skip
+ * is set: the peer was told RNR. */
+static const char *write_admit(struct conn *conn)
+{
+	struct session *session = conn->session;
+	const struct access *ask = &session->rsp.write.ask;
+	const char *broken = NULL;
+
+	if (!responder_allows(session, ask->tagged ? EP_TAGGED_WRITE : EP_REMOTE_WRITE, &conn->in.why))
+		access_describe(ask, &conn->in.why);
+	else if (ask->tagged)
+		broken = tagged_admit(conn, ask);
+	if (broken || conn->in.skip)
+		session->rsp.write.open = false;
+	return broken;
 }
 
 /* First segment: judges the whole message. *granted: the region, in which conn->in.place.to lies, or NULL. */
@@ -41,9 +78,12 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	struct session *session = conn->session;
 	struct write_state *write = &session->rsp.write;
 	struct access *ask = &write->ask;
+	const char *broken;
 
 	target_write_abandon(session);
-	if ((head->flags & WIRE_F_CQ_DATA) && !complete_reserve(session))
+	ask->tagged = head->flags & WIRE_F_TAGGED; /* then the receive has room for its completion */
+	if (!ask->tagged && (head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS) &&
+	    !complete_reserve(session))
 		return responder_rnr(conn); /* F5: the CQ slot before the first byte */
 	auth_get_target(conn, &body->to, &ask->to);
 	ask->length = wire_get64(body->rest);
@@ -57,10 +97,9 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	write->refused = false;
 	write->flags = head->flags & WRITE_SAME;
 	write->cq_data = wire_get64(body->cq_data);
-	if (!responder_allows(session, EP_REMOTE_WRITE, &conn->in.why)) {
-		access_describe(ask, &conn->in.why);
-		return NULL;
-	}
+	broken = write_admit(conn);
+	if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
+		return broken;
 	*granted = access_check(session, ask, &conn->in.place.to, &conn->in.why);
 	if (*granted)
 		ask->mr_id = (*granted)->id;
@@ -157,6 +196,11 @@ static const char *write_done(struct session *session)
 		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
 	};
 
+	done.event = access_event(session, ask, &done.context);
+	if (ask->tagged) {
+		tagged_done(session, ask->seq, &done);
+		return NULL;
+	}
 	if (write->flags & WIRE_F_COMMIT)
 		return write_commit(session, &done);
 	if (write->counted && ask->length)
@@ -181,7 +225,7 @@ const char *target_write_end(struct conn *conn, enum wire_status status)
 	if (status != WIRE_GOOD) /* the initiator ends it early and reports for itself; the rest is drained */
 		write->refused = true;
 	if (write->refused)
-		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
+		write_let_go(session, conn->in.why.cause);
 	if (head->flags & WIRE_F_LAST) {
 		if (write->open && !write->refused)
 			broken = write_done(session);
@@ -199,11 +243,13 @@ void target_write_recheck(struct conn *conn)
 	nic_role(conn->nic);
 	if (conn->in.sink != SINK_WRITE)
 		return;
-	mr = mr_find(conn->session->ep->attr.pd->regions, write->ask.to.key);
+	mr = access_region(conn->session, &write->ask);
 	if (mr && mr->id == write->ask.mr_id && mr->enabled)
 		return;
 	conn->in.sink = SINK_DROP;
-	write_refuse(conn, REFUSAL_CLOSED);
+	write_refuse(conn, write->ask.tagged ? REFUSAL_RECEIVE_BUFFER : REFUSAL_CLOSED);
+	if (write->ask.tagged)
+		return;
 	mr_tombstone(conn->session->ep->attr.pd->regions, write->ask.to.key, write->ask.to.key_tail, nic_now(conn->nic),
 		     &conn->in.why.age_ns);
 }

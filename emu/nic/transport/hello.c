@@ -11,10 +11,11 @@
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/proof.h"
 
-static uint32_t hello_features(const struct nic *nic)
+static uint32_t hello_features(const struct nic *nic, const struct ep *ep)
 {
 	return (nic->config.digest == NIC_DIGEST_FULL ? WIRE_WANT_PAYLOAD_DIGEST : 0) |
-	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0);
+	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0) |
+	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -23,7 +24,7 @@ void hello_send(struct conn *conn)
 	struct wire_hello_fields fields = {
 		.version_min = WIRE_VERSION_MIN,
 		.version_max = WIRE_VERSION_MAX,
-		.features = hello_features(conn->nic) | (claim_asks(conn) ? WIRE_ASKS_ALONE : 0),
+		.features = hello_features(conn->nic, conn->ep) | (claim_asks(conn) ? WIRE_ASKS_ALONE : 0),
 		.session = session->id,
 		.epoch = conn->epoch,
 		.seen = session->rsp.seen,
@@ -62,6 +63,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	const char *broken;
 
 	session_known_by(conn->session, fields->known_port);
+	conn->tagged_rma = fields->features & WIRE_TAGGED_RMA;
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	/* A payload lent with its digest may have changed before it was sent, and so have cut the connection before this one. */

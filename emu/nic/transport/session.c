@@ -193,7 +193,7 @@ void session_owe(struct session *session)
 bool session_busy(const struct session *session)
 {
 	nic_role(session->ep->nic);
-	return !requester_idle(session) || session->rsp.pulls;
+	return !requester_idle(session) || session->rsp.pulls || session->rsp.tagged;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -439,7 +439,7 @@ static bool fill_ack(struct session *session, struct conn *conn)
 
 static bool request_due(const struct requester *req)
 {
-	return req->pending.first || req->current || req->again;
+	return req->pending.first || req->current || req->again || req->taken.first;
 }
 
 /* For a session with answers to send: verdicts, PULL and RNR go first, data and requests take turns. */

@@ -25,6 +25,7 @@ struct fault_peer;
 struct message;
 struct nic;
 struct read_response;
+struct tagged_access;
 struct verdict;
 
 /* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. Fields that every op needs come
@@ -35,6 +36,7 @@ struct requester {
 	struct op *again;                      /* first of `reads` to be asked again after a cut; NULL: none */
 	struct op_list sent;                   /* WRITE, SEND, ATOMIC: wait for the acknowledgement */
 	struct op_list reads;                  /* READ: wait for data */
+	struct op_list taken;                  /* tagged READ: TAKEN is to be sent, then they are in `sent` (op_is_taken()) */
 	uint64_t next_seq;                     /* of the next segment */
 	uint64_t acked;                        /* every request up to this one is answered or its verdict is here */
 	uint64_t rnr_until_ns;                 /* 0: the peer is ready */
@@ -80,6 +82,8 @@ struct responder {
 	uint32_t reads_open;
 	uint32_t commits_open; /* WRITEs with COMMIT to be answered */
 	struct message *pulls; /* matched messages whose payload is asked for or arrives */
+	uint64_t read_told;    /* the last READ whose event was made: asked again after a cut, it makes none (EP_REGION_EVENTS) */
+	struct tagged_access *tagged; /* receives that requests have taken and not ended yet */
 };
 
 struct session {

@@ -8,6 +8,7 @@
 
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_status.h"
+#include "emu/fi/provider/fi_words.h"
 #include "emu/nic/base/errno.h"
 #include "emu/nic/base/limits.h"
 #include "emu/nic/regions/front_end.h"
@@ -29,13 +30,13 @@ static const char *of(enum refusal_cause cause)
 	return sentence(&(struct refusal){ .cause = cause }, NULL);
 }
 
-Test(front_end, every_sentence_fits_at_its_longest)
+static void every_sentence_fits(void)
 {
 	const char *peer = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:65535";
 
 	for (int cause = 1; cause < REFUSAL_CAUSES; cause++) {
 		for (uint8_t op = 0; op < OPS; op++) {
-			for (uint32_t form = 0; form < 16; form++) {
+			for (uint32_t form = 0; form < 32; form++) {
 				struct refusal r = {
 					(enum refusal_cause)cause,  op,         UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX - 1,
 					form << 16 | MR_ACCESS_ALL, UINT64_MAX, UINT64_MAX
@@ -45,6 +46,41 @@ Test(front_end, every_sentence_fits_at_its_longest)
 				cr_assert_lt(strlen(text), LIMIT_ERROR_TEXT - 1, "cause %d op %d: %s", cause, op, text);
 				cr_assert_eq(text[strlen(text) - 1], '.', "%s", text);
 			}
+		}
+	}
+}
+
+Test(front_end, every_sentence_fits_at_its_longest)
+{
+	every_sentence_fits();
+	words_of_kernel(true);
+	every_sentence_fits();
+}
+
+/* Names begin anew behind anything that is no part of one; settings keep theirs. */
+Test(front_end, names_of_the_kernel)
+{
+	static const struct {
+		const char *text, *spelled;
+		size_t size;
+	} table[] = {
+		{ "fi_mr_reg: FI_READ, see fi_mr(3).", "kfi_mr_reg: KFI_READ, see kfi_mr(3).", 80 },
+		{ "(FI_EMU_PINNED) FI_LOG_LEVEL FI_PROVIDER_PATH", "(FI_EMU_PINNED) FI_LOG_LEVEL FI_PROVIDER_PATH", 80 },
+		{ "EMU_FI_TAGGED_RMA", "KFI_TAGGED_RMA", 80 },
+		{ "my_fi_name wifi_ XFI_ 8fi_ kfi_x", "my_fi_name wifi_ XFI_ 8fi_ kfi_x", 80 },
+		{ "fi_", "fi_", 4 },
+		{ "FI_a fi_b", "KFI_a fi_", 10 },
+		{ "a fi_b", "a kfi_", 7 },
+		{ "", "", 1 },
+	};
+	char text[80];
+
+	for (int on = 1; on >= 0; on--) {
+		words_of_kernel(on);
+		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+			strcpy(text, table[i].text);
+			cr_expect_eq(words_put(text, table[i].size), strlen(text));
+			cr_expect_str_eq(text, on ? table[i].spelled : table[i].text);
 		}
 	}
 }

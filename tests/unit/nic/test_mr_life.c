@@ -119,6 +119,7 @@ Test(mr_life, authorization_by_a_set)
 	for (uint32_t count = 0; count <= 3; count++) {
 		for (int limited = 0; limited < 2; limited++) {
 			mr.auths = auth_set_make(proofs, count, limited ? &us : NULL);
+			mr.by_set = true;
 			cr_assert_not_null(mr.auths);
 			for (uint64_t shown = 0; shown < 9; shown++) {
 				struct mr_ask asked = { .length = 8, .right = MR_REMOTE_READ, .auth = shown, .peer = &us };

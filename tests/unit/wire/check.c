@@ -14,14 +14,15 @@ static const struct {
 	{ 3, 8, 0x00, false, false },   /* ACK */
 	{ 4, 56, 0x00, false, false },  /* CHALLENGE */
 	{ 5, 32, 0x00, false, false },  /* PROOF */
-	{ 16, 48, 0x27, true, true },   /* WRITE */
-	{ 17, 40, 0x00, false, true },  /* READ */
+	{ 16, 48, 0x2f, true, true },   /* WRITE */
+	{ 17, 40, 0x08, false, true },  /* READ */
 	{ 18, 32, 0x0c, true, true },   /* SEND */
 	{ 19, 32, 0x0c, false, true },  /* RTS */
 	{ 20, 56, 0x24, true, true },   /* ATOMIC */
 	{ 21, 16, 0x00, true, true },   /* CONNECT */
 	{ 22, 16, 0x00, true, true },   /* ACCEPT */
 	{ 23, 16, 0x00, true, true },   /* REJECT */
+	{ 24, 16, 0x00, false, true },  /* TAKEN */
 	{ 32, 32, 0x12, true, false },  /* DATA */
 	{ 33, 32, 0x00, false, false }, /* PULL */
 	{ 34, 16, 0x00, false, false }, /* RNR */

@@ -104,7 +104,7 @@ static size_t encode(enum golden_name name, void *at)
 		return wire_put_write(at, WIRE_F_FIRST, 8, 7, &write_to, 8, 0);
 	case GOLDEN_WRITE_PART: return wire_put_write(at, first_cq, 3, 8, &part_to, 0x100000003, 0xfeedface);
 	case GOLDEN_WRITE_EMPTY: return wire_put_write(at, WIRE_F_FIRST, 0, 9, &empty_to, 0, 0);
-	case GOLDEN_READ: return wire_put_read(at, 10, &read_from, 1ULL << 40);
+	case GOLDEN_READ: return wire_put_read(at, 0, 10, &read_from, 1ULL << 40);
 	case GOLDEN_SEND: return wire_put_send(at, tag_cq, 5, 11, &sent);
 	case GOLDEN_SEND_EMPTY: return wire_put_send(at, 0, 0, 12, &sent_empty);
 	case GOLDEN_RTS: return wire_put_rts(at, WIRE_F_TAGGED, 1 << 20, 13, &announced);

@@ -176,6 +176,12 @@ static void add_cm(struct line *line, const struct wire_cm *cm)
 	add_hex(line, "request", cm->request);
 }
 
+static void add_taken(struct line *line, const struct wire_taken *taken)
+{
+	add_count(line, "ref", taken->ref);
+	add(line, " status %" PRIu32, wire_get32(taken->status));
+}
+
 static void add_data(struct line *line, const struct wire_data *data)
 {
 	add_count(line, "ref", data->ref);
@@ -250,6 +256,9 @@ static void add_body(struct line *line, const struct wire_head *head)
 	case WIRE_ACCEPT:
 	case WIRE_REJECT:
 		add_cm(line, wire_body(head));
+		break;
+	case WIRE_TAKEN:
+		add_taken(line, wire_body(head));
 		break;
 	case WIRE_DATA:
 		add_data(line, wire_body(head));
