@@ -27,6 +27,7 @@ static const struct front_end plain_front = {
 	.cq_written = { CQ_F_RMA | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_WRITE, CQ_F_ATOMIC | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_WRITE },
 	.cq_fetched = { CQ_F_RMA | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_READ, CQ_F_ATOMIC | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_READ },
 	.cq_data = CQ_F_REMOTE_CQ_DATA,
+	.cq_tagged = { CQ_F_RMA | CQ_F_REMOTE_WRITE, CQ_F_RMA | CQ_F_REMOTE_READ },
 	.cq_multi = CQ_F_MULTI_RECV,
 };
 

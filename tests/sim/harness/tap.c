@@ -32,6 +32,7 @@ static enum tap_kind tap_kind(const struct wire_head *head)
 		[WIRE_DONE] = TAP_DONE,     [WIRE_ATOMIC] = TAP_ATOMIC,
 		[WIRE_RESULT] = TAP_RESULT, [WIRE_CONNECT] = TAP_CONNECT,
 		[WIRE_ACCEPT] = TAP_ACCEPT, [WIRE_REJECT] = TAP_REJECT,
+		[WIRE_TAKEN] = TAP_TAKEN,
 	};
 
 	if (head->op == WIRE_WRITE && (head->flags & (WIRE_F_FIRST | WIRE_F_LAST)) != (WIRE_F_FIRST | WIRE_F_LAST))
@@ -208,7 +209,7 @@ const char *tap_kind_name(enum tap_kind kind)
 {
 	static const char *const names[TAP_KINDS] = {
 		"HELLO", "CHALLENGE", "PROOF", "BYE",  "ACK",  "WRITE",  "WRITE of several", "READ",    "SEND",   "RTS",    "DATA",
-		"PULL",  "RNR",       "NAK",   "PARK", "DONE", "ATOMIC", "RESULT",           "CONNECT", "ACCEPT", "REJECT",
+		"PULL",  "RNR",       "NAK",   "PARK", "DONE", "ATOMIC", "RESULT",           "CONNECT", "ACCEPT", "REJECT", "TAKEN",
 	};
 
 	return names[kind];

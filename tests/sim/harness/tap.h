@@ -32,6 +32,7 @@ enum tap_kind { /* what the cut test must have cut: ops, with WRITE told apart b
 		TAP_CONNECT,
 		TAP_ACCEPT,
 		TAP_REJECT,
+		TAP_TAKEN,
 		TAP_KINDS
 };
 
