@@ -124,6 +124,7 @@ static enum wire_flaw check_nak(const struct wire_head *head)
 	return check_ref(nak->verdict, nak->ref);
 }
 
+/* WIRE-88 */
 static enum wire_flaw check_taken(const struct wire_head *head)
 {
 	const struct wire_taken *taken = wire_body(head);

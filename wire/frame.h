@@ -68,7 +68,7 @@ enum wire_flag {
 	WIRE_F_FIRST = 0x01,   /* WRITE: first segment of its message */
 	WIRE_F_LAST = 0x02,    /* WRITE, DATA: last segment of its message */
 	WIRE_F_CQ_DATA = 0x04, /* WRITE (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
-	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE (on every segment), READ: key is the tag of a posted receive */
+	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE, READ: WIRE-85 */
 	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
 	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
 };

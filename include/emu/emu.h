@@ -32,6 +32,7 @@ enum emu_cause {
 	EMU_CAUSE_REGISTERING = 17,    /* the region's asynchronous registration is not complete */
 	EMU_CAUSE_ATOMIC = 18,         /* the target has no such atomic operation on that datatype */
 	EMU_CAUSE_RECEIVE_BUFFER = 19, /* the buffer of the receive that took the message cannot be written */
+	EMU_CAUSE_RECEIVE_RANGE = 20,  /* past the end of the tagged receive that the access has found */
 
 	EMU_CAUSE_SOURCE_FAULT = 64, /* the initiator's own buffer cannot be read or written */
 	EMU_CAUSE_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */

@@ -190,71 +190,100 @@ Test(fi_region_events, what_is_asked_and_offered)
 	RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
 }
 
+enum { CONTEXTS = 2, BITS = 1 };
+
+/* A scalable endpoint beside the world's. */
+struct contexts {
+	struct world w;
+	struct fi_info *info;
+	struct fid_av *av;
+	struct fid_ep *sep, *rx[CONTEXTS], *tx;
+	fi_addr_t self;
+};
+
+static void contexts_open(struct contexts *c)
+{
+	struct want want = { .caps = FI_MSG | FI_RMA | FI_NAMED_RX_CTX | EMU_FI_REGION_EVENTS, .mr_mode = FI_MR_ENDPOINT };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .rx_ctx_bits = BITS };
+	struct fi_info *hints;
+
+	open_kernel(&c->w, "kcxi", FI_MR_ENDPOINT);
+	hints = world_hints(&want);
+	hints->ep_attr->rx_ctx_cnt = CONTEXTS;
+	RC(0, world_getinfo(&want, hints, &c->info));
+	RC(0, fi_av_open(c->w.domain, &av_attr, &c->av, NULL));
+	RC(0, fi_scalable_ep(c->w.domain, c->info, &c->sep, NULL));
+	RC(0, fi_scalable_ep_bind(c->sep, &c->av->fid, 0));
+	RC(0, fi_tx_context(c->sep, 0, NULL, &c->tx, NULL));
+	RC(0, fi_ep_bind(c->tx, &c->w.cq->fid, FI_TRANSMIT));
+	RC(0, fi_enable(c->tx));
+	for (int i = 0; i < CONTEXTS; i++) {
+		RC(0, fi_rx_context(c->sep, i, NULL, &c->rx[i], NULL));
+		RC(0, fi_ep_bind(c->rx[i], &c->w.cq->fid, FI_RECV));
+	}
+}
+
+static void contexts_enable(struct contexts *c)
+{
+	struct sockaddr_storage name;
+	size_t length = sizeof(name);
+
+	for (int i = 0; i < CONTEXTS; i++)
+		RC(0, fi_enable(c->rx[i]));
+	RC(0, fi_getname(&c->sep->fid, &name, &length));
+	RC(1, fi_av_insert(c->av, &name, 1, &c->self, 0, NULL));
+}
+
+static void contexts_close(struct contexts *c)
+{
+	RC(0, fi_close(&c->tx->fid));
+	for (int i = 0; i < CONTEXTS; i++)
+		RC(0, fi_close(&c->rx[i]->fid));
+	RC(0, fi_close(&c->sep->fid));
+	RC(0, fi_close(&c->av->fid));
+	fi_freeinfo(c->info);
+	world_close(&c->w);
+}
+
+static void write_to(struct contexts *c, int context, uint64_t key)
+{
+	RC(0, fi_write(c->tx, near, LEN, NULL, fi_rx_addr(c->self, context, BITS), 0, key, NULL));
+}
+
 /* A region that is bound to a context is reached by that one alone; one bound to the whole endpoint by each. */
 Test(fi_region_events, bound_to_a_receive_context)
 {
-	enum { CONTEXTS = 2, BITS = 1 };
-	struct want want = { .caps = FI_MSG | FI_RMA | FI_NAMED_RX_CTX | EMU_FI_REGION_EVENTS, .mr_mode = FI_MR_ENDPOINT };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .rx_ctx_bits = BITS };
-	struct fid_ep *sep, *rx[CONTEXTS], *tx;
-	struct sockaddr_storage name;
 	struct fi_cq_tagged_entry entry;
-	size_t length = sizeof(name);
-	struct fi_info *hints, *info;
 	struct fid_mr *one, *all;
-	struct fid_av *av;
-	struct world w;
-	fi_addr_t self;
+	struct contexts c;
 	int log = world_catch_log("warn");
 
-	open_kernel(&w, "kcxi", FI_MR_ENDPOINT);
-	hints = world_hints(&want);
-	hints->ep_attr->rx_ctx_cnt = CONTEXTS;
-	RC(0, world_getinfo(&want, hints, &info));
-	RC(0, fi_av_open(w.domain, &av_attr, &av, NULL));
-	RC(0, fi_scalable_ep(w.domain, info, &sep, NULL));
-	RC(0, fi_scalable_ep_bind(sep, &av->fid, 0));
-	RC(0, fi_tx_context(sep, 0, NULL, &tx, NULL));
-	RC(0, fi_ep_bind(tx, &w.cq->fid, FI_TRANSMIT));
-	RC(0, fi_enable(tx));
-	one = region(&w, LEN, KEY, far);
-	all = region(&w, LEN, KEY + 1, far);
-	for (int i = 0; i < CONTEXTS; i++) {
-		RC(0, fi_rx_context(sep, i, NULL, &rx[i], NULL));
-		RC(0, fi_ep_bind(rx[i], &w.cq->fid, FI_RECV));
-		if (i == 1)
-			RC(-FI_EOPBADSTATE, fi_mr_bind(one, &rx[i]->fid, 0));
-		RC(0, fi_enable(rx[i]));
-	}
+	contexts_open(&c);
+	one = region(&c.w, LEN, KEY, far);
+	all = region(&c.w, LEN, KEY + 1, far);
+	RC(-FI_EOPBADSTATE, fi_mr_bind(one, &c.rx[1]->fid, 0));
 	cr_expect(strstr(world_logged(log), "kfi_mr_bind: the receive context is not enabled. Call kfi_enable on it first."));
-	RC(0, fi_mr_bind(one, &rx[1]->fid, 0));
-	RC(-FI_EINVAL, fi_mr_bind(one, &rx[1]->fid, 0));
-	RC(0, fi_mr_bind(all, &sep->fid, 0));
+	contexts_enable(&c);
+	RC(0, fi_mr_bind(one, &c.rx[1]->fid, 0));
+	RC(-FI_EINVAL, fi_mr_bind(one, &c.rx[1]->fid, 0));
+	RC(0, fi_mr_bind(all, &c.sep->fid, 0));
 	RC(0, fi_mr_enable(one));
 	RC(0, fi_mr_enable(all));
-	RC(0, fi_getname(&sep->fid, &name, &length));
-	RC(1, fi_av_insert(av, &name, 1, &self, 0, NULL));
 	for (int i = 0; i < CONTEXTS; i++) {
-		RC(0, fi_write(tx, near, LEN, NULL, fi_rx_addr(self, i, BITS), 0, KEY + 1, NULL));
-		expect_event(&w, FI_RMA | FI_REMOTE_WRITE, LEN, 0);
+		write_to(&c, i, KEY + 1);
+		expect_event(&c.w, FI_RMA | FI_REMOTE_WRITE, LEN, 0);
 	}
-	RC(0, fi_write(tx, near, LEN, NULL, fi_rx_addr(self, 1, BITS), 0, KEY, NULL));
-	expect_event(&w, FI_RMA | FI_REMOTE_WRITE, LEN, 0);
-	RC(0, fi_write(tx, near, LEN, NULL, fi_rx_addr(self, 0, BITS), 0, KEY, NULL));
-	RC(-FI_EAVAIL, world_next(&w, &entry));
-	RC(1, fi_cq_readerr(w.cq, &(struct fi_cq_err_entry){ 0 }, 0));
+	write_to(&c, 1, KEY);
+	expect_event(&c.w, FI_RMA | FI_REMOTE_WRITE, LEN, 0);
+	write_to(&c, 0, KEY);
+	RC(-FI_EAVAIL, world_next(&c.w, &entry));
+	RC(1, fi_cq_readerr(c.w.cq, &(struct fi_cq_err_entry){ 0 }, 0));
 	cr_expect(strstr(world_logged(log), "with kfi_mr_bind"));
-	RC(-FI_EBUSY, fi_close(&rx[1]->fid)); /* regions first */
-	RC(-FI_EBUSY, fi_close(&sep->fid));
+	RC(-FI_EBUSY, fi_close(&c.rx[1]->fid)); /* regions first */
+	RC(-FI_EBUSY, fi_close(&c.sep->fid));
 	RC(0, fi_close(&one->fid));
 	RC(0, fi_close(&all->fid));
-	RC(0, fi_close(&tx->fid));
-	for (int i = 0; i < CONTEXTS; i++)
-		RC(0, fi_close(&rx[i]->fid));
-	RC(0, fi_close(&sep->fid));
-	RC(0, fi_close(&av->fid));
-	fi_freeinfo(info);
-	world_close(&w);
+	contexts_close(&c);
 }
 
 /* kfi_mr(3): regions last. */

@@ -270,7 +270,8 @@ static int settings_read_fault(const char **path)
 
 static int read_personality(const struct attr_table **attr)
 {
-	static const struct attr_table *const tables[] = { &attr_strict, &attr_lax, &attr_kfi, &attr_kcxi }; /* the first is the default */
+	/* The first is the default. */
+	static const struct attr_table *const tables[] = { &attr_strict, &attr_lax, &attr_kfi, &attr_kcxi };
 	enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 	const char *names[TABLES + 1];
 	size_t index = 0;

@@ -133,8 +133,7 @@ struct op {
 	struct cq_node done;
 	struct remote remote;
 	uint64_t cq_data;
-	uint64_t
-		tag; /* or, of the device's own ops, names the request; of a tagged READ that has its answer, the number of the READ */
+	uint64_t tag; /* or, of the device's own ops, names the request; of a tagged READ that has its answer: its number */
 	struct iovec iov[LIMIT_IOV];
 	struct refusal why;           /* leader: the group's first refusal; the cause alone is set while there is none */
 	uint64_t depart_ns;           /* fault plan: leaves then, if not later; and when it has ended, is told of then */

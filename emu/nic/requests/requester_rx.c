@@ -212,7 +212,7 @@ struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset
 	return NULL;
 }
 
-/* The peer is to hear that its receive has been read, or will not be (WIRE-113): then the op ends. Its memory is not needed any
+/* The peer is to hear that its receive has been read, or will not be (WIRE-86): then the op ends. Its memory is not needed any
  * more. */
 static void read_taken(struct session *session, struct op *op)
 {

@@ -63,6 +63,7 @@ static const struct wire_nak_fields nak = {
 static const struct wire_target_fields write_to = { .key = 0x9f3c000000000001, .addr = 0x7f0000001000 };
 static const struct wire_target_fields part_to = { .key = 0x2a, .key_tail = 0x7461696c00000001, .auth = 0x6175746800000002 };
 static const struct wire_target_fields empty_to = { .key = 1, .addr = 2 };
+static const struct wire_target_fields tagged_from = { .key = 0x77, .addr = 0x40 };
 static const struct wire_target_fields read_from = { .key = 0x2a, .key_tail = 0x7461696c00000003, .addr = 4096 };
 static const struct wire_message_fields sent = { .tag = 0x77, .cq_data = 0x88 };
 static const struct wire_message_fields sent_empty = { 0 };
@@ -105,6 +106,8 @@ static size_t encode(enum golden_name name, void *at)
 	case GOLDEN_WRITE_PART: return wire_put_write(at, first_cq, 3, 8, &part_to, 0x100000003, 0xfeedface);
 	case GOLDEN_WRITE_EMPTY: return wire_put_write(at, WIRE_F_FIRST, 0, 9, &empty_to, 0, 0);
 	case GOLDEN_READ: return wire_put_read(at, 0, 10, &read_from, 1ULL << 40);
+	case GOLDEN_READ_TAGGED: return wire_put_read(at, WIRE_F_TAGGED, 22, &tagged_from, 4096);
+	case GOLDEN_TAKEN: return wire_put_taken(at, 23, 22, WIRE_CANCELLED);
 	case GOLDEN_SEND: return wire_put_send(at, tag_cq, 5, 11, &sent);
 	case GOLDEN_SEND_EMPTY: return wire_put_send(at, 0, 0, 12, &sent_empty);
 	case GOLDEN_RTS: return wire_put_rts(at, WIRE_F_TAGGED, 1 << 20, 13, &announced);
