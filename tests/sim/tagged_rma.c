@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/harness/bed.h"
+#include "emu/nic/endpoint/ep.h"
+#include "tests/sim/harness/words.h"
 
 enum { SMALL = 40, LONG = 70000, KEY = 7, RECEIVES = 5, OPS = 9, DATA = 0xfeed };
 
@@ -244,6 +245,7 @@ static void run(uint64_t seed, int dir, uint64_t at, uint64_t total[2])
 	tagged_scene_close(&s);
 }
 
+/* WIRE-86, WIRE-87. */
 Test(sim_tagged_rma, cut_after_every_byte)
 {
 	uint64_t total[2] = { 0 };
@@ -252,4 +254,234 @@ Test(sim_tagged_rma, cut_after_every_byte)
 	for (int dir = 0; dir < 2; dir++)
 		for (uint64_t at = 0; at<total[dir]; at += at> 1200 && at + 1500 < total[dir] && at % 65536 > 600 ? 997 : 1)
 			run(1700, dir, at, NULL);
+}
+
+/* --- one side leaves, or takes memory back --- */
+
+enum leaving { A_DIES, A_CLOSES, B_CLOSES, B_TAKES_BACK, A_TAKES_BACK, LEAVINGS };
+
+/* A local region over a deed's bytes: its descriptor. */
+static struct mr *local_region(struct party *party, struct deed *deed)
+{
+	struct iovec iov = { deed->bytes, LONG };
+	struct mr_attr attr = {
+		.iov = &iov, .iov_count = 1, .access = MR_READ | MR_WRITE | MR_RECV | MR_SEND, .provider_key = true, .key_bytes = 8
+	};
+	struct mr *mr;
+
+	node_enter(party->node);
+	cr_assert(!mr_add(pd_regions(party->pd), &attr, &mr));
+	node_leave(party->node);
+	return mr;
+}
+
+static void forget_region(struct party *party, struct mr *mr)
+{
+	node_enter(party->node);
+	if (mr)
+		pd_remove_region(party->pd, mr);
+	node_leave(party->node);
+}
+
+static void close_party(struct party *party)
+{
+	node_enter(party->node);
+	ep_close(party->ep);
+	party->ep = NULL;
+	node_leave(party->node);
+}
+
+static void leave(struct tagged_scene *s, enum leaving how, struct mr *local[2])
+{
+	switch (how) {
+	case A_DIES:
+		model_kill(s->bed.model, s->a->node);
+		break;
+	case A_CLOSES:
+		close_party(s->a);
+		break;
+	case B_CLOSES:
+		close_party(s->b);
+		break;
+	case B_TAKES_BACK:
+		forget_region(s->b, local[1]);
+		local[1] = NULL;
+		break;
+	default:
+		forget_region(s->a, local[0]);
+		local[0] = NULL;
+	}
+}
+
+static void take_back(struct tagged_scene *s, struct party *party, struct deed *deed)
+{
+	node_enter(party->node);
+	WORLD_CHECK(s->bed.world, !ep_cancel(party->ep, deed), "it is lost");
+	node_leave(party->node);
+	take(s, s->a->tx);
+	take(s, s->b->rx);
+}
+
+/* One op by tag 0, and something happens after so many steps. Returns whether the receive was in use and failed. */
+static bool run_leaving(uint64_t seed, enum op_kind kind, enum leaving how, uint64_t steps)
+{
+	struct tagged_scene s;
+	struct mr *local[2];
+	void *desc[2];
+	struct iovec iov[2];
+	struct remote remote = { .length = LONG };
+	bool failed;
+
+	tagged_scene_open(&s, seed);
+	local[0] = local_region(s.a, &s.op[0]);
+	local[1] = local_region(s.b, &s.receive[0]);
+	for (int i = 0; i < 2; i++)
+		desc[i] = (void *)(uintptr_t)local[i]->desc;
+	iov[0] = (struct iovec){ s.op[0].bytes, LONG };
+	iov[1] = (struct iovec){ s.receive[0].bytes, LONG };
+	cr_assert(!ep_recv(s.b->ep, &(struct recv_post){ .iov = &iov[1],
+							 .iov_count = 1,
+							 .desc = &desc[1],
+							 .flags = POST_TAGGED | POST_COMPLETE,
+							 .source = AV_NONE,
+							 .context = &s.receive[0],
+							 .cq_flags = CQ_F_TAGGED | CQ_F_RECV }));
+	cr_assert(!ep_post(s.a->ep, &(struct post){ .kind = kind,
+						    .flags = POST_COMPLETE | POST_TAGGED,
+						    .dest = s.a->index[s.b->id],
+						    .iov = &iov[0],
+						    .iov_count = 1,
+						    .desc = &desc[0],
+						    .remote = &remote,
+						    .remote_count = 1,
+						    .context = &s.op[0] }));
+	for (uint64_t i = 0; i < steps; i++)
+		world_step(s.bed.world);
+	leave(&s, how, local);
+	world_pass(s.bed.world, 40 * SIM_SECOND);
+	take(&s, s.a->tx);
+	take(&s, s.b->rx);
+	failed = s.receive[0].errors;
+	if (!s.receive[0].ends && s.b->ep) /* then it is posted still */
+		take_back(&s, s.b, &s.receive[0]);
+	if (!s.op[0].ends && how == B_TAKES_BACK) /* it waits for another receive */
+		take_back(&s, s.a, &s.op[0]);
+	WORLD_CHECK(s.bed.world, s.receive[0].ends == 1, "the receive ends %u times", s.receive[0].ends);
+	WORLD_CHECK(s.bed.world, how == A_DIES || s.op[0].ends == 1, "the op ends %u times", s.op[0].ends);
+	forget_region(s.a, local[0]);
+	forget_region(s.b, local[1]);
+	tagged_scene_close(&s);
+	return failed;
+}
+
+/* Whenever it is, the op and the receive end once; or the receive is posted still, and may be cancelled. */
+Test(sim_tagged_rma, one_side_leaves)
+{
+	for (int how = 0; how < LEAVINGS; how++) {
+		unsigned failed = 0;
+
+		for (uint64_t steps = 0; steps < 400; steps += 3)
+			failed += run_leaving(1800 + steps, steps % 2 ? OP_READ : OP_WRITE, (enum leaving)how, steps);
+		cr_expect_gt(failed, 3, "way %d to leave: %u", how, failed);
+	}
+}
+
+/* --- strangers --- */
+
+static void say(struct raw *raw, struct words *words)
+{
+	raw_send(raw, words->bytes, words->length);
+	words->length = 0;
+	world_pass(words->bed->world, SIM_SECOND / 100);
+}
+
+static void ask_read(struct raw *raw, struct words *words, uint64_t seq, uint64_t tag, uint64_t addr)
+{
+	seal(words, wire_put_read(here(words), WIRE_F_TAGGED, seq, &(struct wire_target_fields){ .key = tag, .addr = addr }, SMALL),
+	     0);
+	say(raw, words);
+}
+
+static void say_taken(struct raw *raw, struct words *words, uint64_t seq, uint64_t ref)
+{
+	seal(words, wire_put_taken(here(words), seq, ref, WIRE_GOOD), 0);
+	say(raw, words);
+}
+
+static struct raw *stranger(struct tagged_scene *s, struct words *words)
+{
+	struct wire_hello_fields fields;
+	struct raw *raw = raw_dial(s->bed.world, party_port(s->b));
+
+	*words = (struct words){ .bed = &s->bed };
+	fields = plain_hello(words);
+	say_hello(words, &fields);
+	say(raw, words);
+	return raw;
+}
+
+/* WIRE-85, WIRE-86, WIRE-88: a READ asked again finds its own receive or none, and TAKEN ends what its READ has and nothing else. */
+Test(sim_tagged_rma, a_stranger_that_lies)
+{
+	struct tagged_scene s;
+	struct words words;
+	struct raw *raw;
+
+	tagged_scene_open(&s, 1900);
+	raw = stranger(&s, &words);
+	receive(&s, 0, SMALL);
+	receive(&s, 1, SMALL);
+	ask_read(raw, &words, 1, 0, 0);
+	say_taken(raw, &words, 2, 1);
+	take(&s, s.b->rx);
+	cr_assert(s.receive[0].ends == 1 && !s.receive[0].errors);
+	receive(&s, 0, SMALL);
+	ask_read(raw, &words, 1, 0, 0); /* asked again when it has ended */
+	cr_assert_eq(s.bed.node[1]->warns, 1);
+	say_taken(raw, &words, 3, 1); /* and taken again */
+	say_taken(raw, &words, 4, 2); /* what is no READ */
+	take(&s, s.b->rx);
+	cr_assert_eq(s.receive[0].ends, 1);
+	ask_read(raw, &words, 5, 1, UINT64_MAX); /* far behind its end: both end */
+	take(&s, s.b->rx);
+	cr_assert(s.receive[1].ends == 1 && s.receive[1].errors == 1 && s.bed.node[1]->warns == 2);
+	seal(&words, wire_put_write(here(&words), WIRE_F_FIRST | WIRE_F_TAGGED, 8, 6, &(struct wire_target_fields){ 0 }, SMALL, 0),
+	     0);
+	add_payload(&words, 8, WIRE_GOOD);
+	say(raw, &words);
+	say_taken(raw, &words, 7, 6); /* ends the WRITE early, and so its receive */
+	take(&s, s.b->rx);
+	cr_assert(s.receive[0].ends == 2 && s.receive[0].errors == 1);
+	cr_assert_not(raw_closed(raw));
+	raw_close(raw);
+	world_pass(s.bed.world, 40 * SIM_SECOND);
+	tagged_scene_close(&s);
+}
+
+/* Without the capability nothing is found, whatever a peer sets. */
+Test(sim_tagged_rma, an_endpoint_without_the_capability)
+{
+	struct tagged_scene s;
+	struct words words;
+	struct raw *raw;
+
+	tagged_scene_open(&s, 1901);
+	s.b->ep->attr.caps &= ~(uint32_t)(EP_TAGGED_READ | EP_TAGGED_WRITE);
+	raw = stranger(&s, &words);
+	receive(&s, 0, SMALL);
+	ask_read(raw, &words, 1, 0, 0);
+	seal(&words, wire_put_write(here(&words), WIRE_F_FIRST | WIRE_F_TAGGED, 8, 2, &(struct wire_target_fields){ 0 }, 8, 0), 0);
+	add_payload(&words, 8, WIRE_GOOD);
+	say(raw, &words);
+	take(&s, s.b->rx);
+	cr_assert(s.receive[0].ends == 0 && s.bed.node[1]->warns == 2);
+	cr_assert(filled(s.receive[0].bytes, SMALL, 100));
+	raw_close(raw);
+	start(&s, 0, OP_WRITE, POST_TAGGED, 0, SMALL); /* our own initiator knows it from HELLO */
+	start(&s, 1, OP_READ, POST_TAGGED, 0, SMALL);
+	world_pass(s.bed.world, SIM_SECOND);
+	take(&s, s.a->tx);
+	take(&s, s.b->rx);
+	cr_assert(s.op[0].errors == 1 && s.op[1].errors == 1 && s.receive[0].ends == 0 && s.bed.node[1]->warns == 2);
+	tagged_scene_close(&s);
 }
