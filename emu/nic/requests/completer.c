@@ -312,26 +312,26 @@ static void slot_release(struct cq_node *node)
 	free(node);
 }
 
-bool complete_reserve_late(struct session *session)
+bool complete_has_room(const struct session *session)
 {
-	struct cq_node **slot = &session->rsp.slot;
+	const struct ep *ep = session->ep;
 
-	nic_role(session->ep->nic);
-	if (!*slot && session->ep->attr.rx_cq)
-		*slot = calloc(1, sizeof(**slot));
-	return *slot || !session->ep->attr.rx_cq;
+	nic_role(ep->nic);
+	return !ep->attr.rx_cq || (cq_has_room(ep->attr.rx_cq) && !(ep->attr.caps & EP_SOURCE_ERR && cq_choked(ep->attr.rx_cq)));
 }
 
 bool complete_reserve(struct session *session)
 {
-	const struct ep *ep = session->ep;
+	struct cq_node **slot = &session->rsp.slot;
 
 	nic_role(session->ep->nic);
-	if (!ep->attr.rx_cq)
+	if (!session->ep->attr.rx_cq)
 		return true;
-	if (!cq_has_room(ep->attr.rx_cq) || (ep->attr.caps & EP_SOURCE_ERR && cq_choked(ep->attr.rx_cq)))
+	if (!complete_has_room(session))
 		return false;
-	return complete_reserve_late(session);
+	if (!*slot)
+		*slot = calloc(1, sizeof(**slot));
+	return *slot;
 }
 
 /* The room that was there when the write began may be gone: then the slot takes the completion. */

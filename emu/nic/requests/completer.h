@@ -36,7 +36,7 @@ void complete_remote(struct session *session, struct cq_node **slot, const struc
 /* Room for the completion of a request that is told of (CQ data, EP_REGION_EVENTS), which no op backs? Kept in the session's slot
  * until complete_remote(), however full the queue gets meanwhile. */
 MUST_USE bool complete_reserve(struct session *session);
-/* Likewise for a request that cannot be turned away any more, whether or not there is room. False: no memory. */
-MUST_USE bool complete_reserve_late(struct session *session);
+/* Is there room, as complete_reserve() sees it? A READ reserves by this and a slot of its own: several wait for their turn. */
+bool complete_has_room(const struct session *session);
 
 #endif

@@ -33,20 +33,20 @@ static const char *reply_push(struct session *session, const struct read_respons
 
 const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned)
 {
+	bool told = session->ep->attr.caps & EP_REGION_EVENTS && !ask->tagged && ref > session->rsp.read_told;
+	struct read_response response = { .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length };
 	const char *broken;
 
 	nic_role(session->ep->nic);
 	if (session->rsp.reads_open >= LIMIT_READS)
 		return "more READs than granted (WIRE-25)";
-	broken = reply_push(session, &(struct read_response){ .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length });
+	if (told)
+		response.slot = calloc(1, sizeof(*response.slot));
+	broken = told && !response.slot ? conn_no_memory : reply_push(session, &response);
 	if (broken)
-		return broken;
-	session->rsp.reads_open++;
-	if (session->ep->attr.caps & EP_REGION_EVENTS && !ask->tagged) {
-		session->rsp.responses_last->slot = session->rsp.slot;
-		session->rsp.slot = NULL;
-	}
-	return NULL;
+		free(response.slot);
+	session->rsp.reads_open += !broken;
+	return broken;
 }
 
 const char *read_response_add_pull(struct session *session, const struct wire_head *head)

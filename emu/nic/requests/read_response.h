@@ -19,10 +19,10 @@ struct read_response {
 	uint64_t start;       /* PULL: where in the message it begins */
 	uint64_t length;      /* bytes asked for */
 	uint64_t offset;      /* of them sent */
-	struct cq_node *slot; /* READ that is told of (EP_REGION_EVENTS): see complete_reserve() */
+	struct cq_node *slot; /* READ that is told of (EP_REGION_EVENTS): see complete_has_room() */
 };
 
-/* NULL, or the breach of the protocol. The session's slot (complete_reserve()) is the READ's from then on. */
+/* NULL, or the breach of the protocol. */
 MUST_USE const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned);
 MUST_USE const char *read_response_add_pull(struct session *session, const struct wire_head *head);
 /* Sends the next segment of the oldest. */

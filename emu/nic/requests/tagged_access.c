@@ -14,9 +14,8 @@ struct tagged_access {
 	struct tagged_access *next;
 	struct mr region; /* in no table */
 	struct rx *rx;
-	uint64_t seq; /* of the request's first segment */
-	uint64_t length;
-	bool read; /* else written */
+	uint64_t seq;    /* of the request's first segment */
+	uint64_t length; /* of the request */
 };
 
 static void tagged_set_region(struct mr *region, const struct rx *rx, const struct access *ask)
@@ -70,7 +69,6 @@ static const char *tagged_take(struct conn *conn, const struct access *ask)
 	taken->rx = rx;
 	taken->seq = ask->seq;
 	taken->length = ask->length;
-	taken->read = ask->op == OP_READ;
 	tagged_set_region(&taken->region, rx, ask);
 	taken->next = session->rsp.tagged;
 	session->rsp.tagged = taken;
@@ -104,12 +102,12 @@ struct mr *tagged_region(const struct session *session, uint64_t seq)
 	return taken ? &taken->region : NULL;
 }
 
-bool tagged_is_read(const struct session *session, uint64_t seq, uint64_t *length)
+bool tagged_find_length(const struct session *session, uint64_t seq, uint64_t *length)
 {
 	const struct tagged_access *taken = tagged_find(session, seq);
 
 	nic_role(session->ep->nic);
-	if (!taken || !taken->read)
+	if (!taken)
 		return false;
 	*length = taken->length;
 	return true;

@@ -20,8 +20,8 @@ MUST_USE const char *tagged_admit(struct conn *conn, const struct access *ask);
 /* The receive that the request `seq` has taken, as a region; NULL: none, or it has ended. */
 struct mr *tagged_region(const struct session *session, uint64_t seq);
 
-/* Is there one that a READ has taken? *length: of the READ. */
-bool tagged_is_read(const struct session *session, uint64_t seq, uint64_t *length);
+/* The length of the request that has taken one. False: none has, or it has ended. */
+bool tagged_find_length(const struct session *session, uint64_t seq, uint64_t *length);
 
 /* Each ends the request's receive, if it has one: it completes as `done` says, or fails; or it is posted again, since no segment
  * of a WRITE was executed. */

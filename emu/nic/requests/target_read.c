@@ -24,11 +24,9 @@ static const char *read_admit(struct conn *conn, const struct access *ask)
 	}
 	if (ask->tagged)
 		return conn->in.repeat ? NULL : tagged_admit(conn, ask);
-	if (!(session->ep->attr.caps & EP_REGION_EVENTS))
-		return NULL;
-	if (!conn->in.repeat) /* F5: before a byte is read */
-		return complete_reserve(session) ? NULL : responder_rnr(conn);
-	return ask->seq <= session->rsp.read_told || complete_reserve_late(session) ? NULL : conn_no_memory;
+	if (session->ep->attr.caps & EP_REGION_EVENTS && !conn->in.repeat && !complete_has_room(session))
+		return responder_rnr(conn); /* F5: before a byte is read */
+	return NULL;
 }
 
 const char *target_read_take(struct conn *conn, const struct wire_head *head)
@@ -74,7 +72,8 @@ const char *target_taken_take(struct conn *conn, const struct wire_head *head)
 	uint64_t length;
 
 	nic_role(conn->nic);
-	if (!tagged_is_read(session, ref, &length)) /* it was refused, or has ended here meanwhile */
+	/* It was refused, or has ended here meanwhile; or it is a WRITE's, which has ended now that another request came. */
+	if (!tagged_find_length(session, ref, &length))
 		return NULL;
 	if (wire_get32(body->status) == WIRE_GOOD)
 		tagged_done(session, ref, &(struct remote_done){ .fetched = true, .length = length });
