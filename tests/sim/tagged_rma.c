@@ -455,7 +455,7 @@ static struct raw *stranger(struct tagged_scene *s, struct words *words)
 	return raw;
 }
 
-/* WIRE-85, WIRE-86, WIRE-88: a READ asked again finds its own receive or none, and TAKEN ends what its READ has and nothing else. */
+/* WIRE-85, WIRE-86, WIRE-88: a READ asked again finds its own receive or none; TAKEN ends what its READ has, and nothing else. */
 Test(sim_tagged_rma, a_stranger_that_lies)
 {
 	struct tagged_scene s;

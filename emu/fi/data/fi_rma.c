@@ -68,7 +68,7 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	ssize_t total;
 	int err;
 
-	post->flags = data_post_flags(ep, flags, write ? FI_COMMIT_COMPLETE : 0) | (flags & FI_TAGGED ? POST_TAGGED : 0);
+	post->flags = data_post_flags(ep, flags, write ? FI_TAGGED | FI_COMMIT_COMPLETE : FI_TAGGED);
 	post->cq_flags = FI_RMA | way | (flags & FI_TAGGED);
 	post->remote = remote;
 	post->desc = data_names(ep, desc);
@@ -86,7 +86,8 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	if (!err && data_no_dest(ep, post->dest))
 		err = data_refuse_dest(rma_call_name(post));
 	if (!err)
-		err = flags & FI_TAGGED ? check_tagged(post, flags) : rkey_keys(ep->domain, remote, post->remote_count);
+		err = unlikely(post->flags & POST_TAGGED) ? check_tagged(post, flags)
+							  : rkey_keys(ep->domain, remote, post->remote_count);
 	if (!err)
 		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
 	return err ? err : ep_post(ep->dev, post);

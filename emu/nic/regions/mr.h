@@ -45,13 +45,13 @@ struct mr {
 	uint64_t key;
 	uint64_t key_tail; /* second half of a raw key (FI_MR_RAW); 0: a plain key */
 	union {
-		uint64_t auth;         /* of the authorization key that opens it; 0: none (S158) */
+		uint64_t auth;          /* of the authorization key that opens it; 0: none (S158) */
 		struct auth_set *auths; /* by_set: of several */
 	};
-	uint64_t id;       /* never reused in a process: tells a region from a later one under the same key */
-	uint64_t length;   /* sum of the segments */
-	uint64_t shift;    /* from the address that peers and the program give a byte to its own (S62); 0: the same */
-	uint32_t access;   /* enum mr_access */
+	uint64_t id;     /* never reused in a process: tells a region from a later one under the same key */
+	uint64_t length; /* sum of the segments */
+	uint64_t shift;  /* from the address that peers and the program give a byte to its own (S62); 0: the same */
+	uint32_t access; /* enum mr_access */
 	uint32_t iov_count : 4;
 	bool virtual_addr : 1; /* addressed by virtual address, else by offset from 0 (S59, S60) */
 	bool persistent : 1;   /* a shared file mapping, FI_RMA_PMEM (S132) */

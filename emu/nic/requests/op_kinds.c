@@ -58,13 +58,10 @@ static void put_write(struct requester *req, struct conn *conn, struct op *op, v
 	uint64_t cq_data = 0;
 
 	op_number(req, op);
-	if (op->flags & POST_COMMIT)
-		flags |= WIRE_F_COMMIT;
-	if (op->flags & POST_TAGGED)
-		flags |= WIRE_F_TAGGED;
-	if (op->flags & POST_CQ_DATA) {
-		flags |= WIRE_F_CQ_DATA;
-		cq_data = op->cq_data;
+	if (unlikely(op->flags & (POST_COMMIT | POST_TAGGED | POST_CQ_DATA))) {
+		flags |= (op->flags & POST_COMMIT ? WIRE_F_COMMIT : 0) | (op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0) |
+			 (op->flags & POST_CQ_DATA ? WIRE_F_CQ_DATA : 0);
+		cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0;
 	}
 	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, op->length - op->moved, cq_data));
 }
@@ -72,7 +69,7 @@ static void put_write(struct requester *req, struct conn *conn, struct op *op, v
 /* The peer would not know the flag: the op ends here. */
 static bool tag_unknown(const struct conn *conn, struct op *op)
 {
-	if (likely(!(op->flags & POST_TAGGED)) || conn->tagged_rma)
+	if (likely(!(op->flags & POST_TAGGED)) || op->moved || conn->tagged_rma)
 		return false;
 	complete_refused(op, REFUSAL_CAPABILITY, NULL);
 	return true;
@@ -89,7 +86,7 @@ static bool fill_write(struct session *session, struct conn *conn, struct op *op
 
 	if (!at)
 		return false;
-	if (op->moved == 0 && tag_unknown(conn, op))
+	if (tag_unknown(conn, op))
 		return true;
 	if (unlikely(!payload_stage_op(conn, at + WRITE_HEAD, op, payload, &digest))) {
 		source_missing(session, conn, op);

@@ -13,7 +13,7 @@
 #include "emu/nic/transport/auth_tokens.h"
 
 /* May the endpoint be read from, by a key or by a tag? A tag finds its receive, and a READ that is asked again has it already. As
- * write_admit() in target_write.c. */
+ * write_find() in target_write.c. */
 static const char *read_admit(struct conn *conn, const struct access *ask)
 {
 	struct session *session = conn->session;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/regions/auth.h"
@@ -37,6 +38,8 @@ void target_write_pause(struct session *session)
 /* It will not be completed: the initiator has ended it, or its session. */
 void target_write_abandon(struct session *session)
 {
+	if (likely(!session->rsp.write.open))
+		return;
 	target_write_pause(session);
 	if (session->rsp.write.open && session->rsp.write.ask.tagged)
 		tagged_fail(session, session->rsp.write.ask.seq, REFUSAL_SENDER);
@@ -54,20 +57,26 @@ static void write_let_go(struct session *session, enum refusal_cause cause)
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);
 }
 
-/* May the endpoint be written to, by a key or by a tag? A tag finds its receive. Else conn->in.why says why not, or conn->in.skip
- * is set: the peer was told RNR. */
-static const char *write_admit(struct conn *conn)
+/* Before a byte is placed: has the completion of what the peer sends a place (F5)? That of a receive has. */
+__attribute__((noinline)) static bool write_reserve(struct session *session, const struct wire_head *head)
 {
-	struct session *session = conn->session;
-	const struct access *ask = &session->rsp.write.ask;
-	const char *broken = NULL;
+	return head->flags & WIRE_F_TAGGED || complete_reserve(session);
+}
 
-	if (!responder_allows(session, ask->tagged ? EP_TAGGED_WRITE : EP_REMOTE_WRITE, &conn->in.why))
-		access_describe(ask, &conn->in.why);
-	else if (ask->tagged)
-		broken = tagged_admit(conn, ask);
+/* Finds the receive for a tag; else conn->in.why says why there is none, or conn->in.skip is set: the peer was told RNR. */
+__attribute__((noinline)) static const char *write_find(struct conn *conn)
+{
+	struct write_state *write = &conn->session->rsp.write;
+	const char *broken;
+
+	write->ask.tagged = true;
+	if (!responder_allows(conn->session, EP_TAGGED_WRITE, &conn->in.why)) {
+		access_describe(&write->ask, &conn->in.why);
+		return NULL;
+	}
+	broken = tagged_admit(conn, &write->ask);
 	if (broken || conn->in.skip)
-		session->rsp.write.open = false;
+		write->open = false;
 	return broken;
 }
 
@@ -81,10 +90,9 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	const char *broken;
 
 	target_write_abandon(session);
-	ask->tagged = head->flags & WIRE_F_TAGGED; /* then the receive has room for its completion */
-	if (!ask->tagged && (head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS) &&
-	    !complete_reserve(session))
-		return responder_rnr(conn); /* F5: the CQ slot before the first byte */
+	if (unlikely(head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS) && !write_reserve(session, head))
+		return responder_rnr(conn);
+	ask->tagged = false;
 	auth_get_target(conn, &body->to, &ask->to);
 	ask->length = wire_get64(body->rest);
 	ask->seq = wire_get64(head->seq);
@@ -97,9 +105,14 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	write->refused = false;
 	write->flags = head->flags & WRITE_SAME;
 	write->cq_data = wire_get64(body->cq_data);
-	broken = write_admit(conn);
-	if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
-		return broken;
+	if (unlikely(head->flags & WIRE_F_TAGGED)) {
+		broken = write_find(conn);
+		if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
+			return broken;
+	} else if (!responder_allows(session, EP_REMOTE_WRITE, &conn->in.why)) {
+		access_describe(ask, &conn->in.why);
+		return NULL;
+	}
 	*granted = access_check(session, ask, &conn->in.place.to, &conn->in.why);
 	if (*granted)
 		ask->mr_id = (*granted)->id;
@@ -196,8 +209,9 @@ static const char *write_done(struct session *session)
 		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
 	};
 
-	done.event = access_event(session, ask, &done.context);
-	if (ask->tagged) {
+	if (unlikely(session->ep->attr.caps & EP_REGION_EVENTS))
+		done.event = access_event(session, ask, &done.context);
+	if (unlikely(ask->tagged)) {
 		tagged_done(session, ask->seq, &done);
 		return NULL;
 	}
