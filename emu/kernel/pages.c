@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pages.c - struct page, alloc_pages() and vmalloc().
+/* pages.c - struct page, alloc_pages() and vmalloc(), and further mappings of their pages (emu_pages.h).
  *
  * A section is an aligned GiB of addresses. Its pages are one array, mapped when the first of them is needed, and never unmapped:
  * the system gives memory to the parts that are touched. So address to page and page + 1 are plain arithmetic, for memory that
- * comes from anywhere. */
+ * comes from anywhere.
+ *
+ * Memory of alloc_pages() and vmalloc() lies in one file without a name, so that it can be mapped a second time. Each block has
+ * bytes of the file that no other had before it: the file is as long as a file may be, and has memory only where a page was
+ * touched. */
 #include "emu/kernel/pages.h"
+
+#include <emu_pages.h>
+#include <errno.h>
+#include <fcntl.h>
 
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -21,6 +29,8 @@ enum {
 	SECTIONS_MAX = 4096, /* a power of two; a process with memory in more GiBs is a BUG() */
 };
 
+#define FILE_LENGTH (1ULL << 62)
+
 struct section {
 	uintptr_t number;   /* address >> SECTION_SHIFT; 0: free. The first GiB has no memory of programs */
 	struct page *pages; /* written before `number` */
@@ -36,6 +46,48 @@ static void *map(size_t size, int access)
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
+
+/* --- the file --- */
+
+static int file = -1;       /* written once, under file_lock */
+static uint64_t file_given; /* bytes that belong to a block, or did; under file_lock */
+static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool file_open(void)
+{
+	if (file < 0) {
+		file = memfd_create("emu_kernel_pages", MFD_CLOEXEC);
+		if (file >= 0 && ftruncate(file, FILE_LENGTH)) {
+			close(file);
+			file = -1;
+		}
+	}
+	return file >= 0;
+}
+
+/* Maps bytes of the file, which none had before, in the place of what is mapped at `memory`. */
+static bool file_give(void *memory, size_t size, uint64_t *offset)
+{
+	bool given;
+
+	pthread_mutex_lock(&file_lock);
+	given = file_open() && size <= FILE_LENGTH - file_given;
+	if (given) {
+		*offset = file_given;
+		file_given += size;
+	}
+	pthread_mutex_unlock(&file_lock);
+	return given && mmap(memory, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (off_t)*offset) != MAP_FAILED;
+}
+
+/* Unmaps a block, and gives its memory back: a mapping that is left has zeros. */
+static void file_take_back(void *memory, size_t size, size_t mapped, uint64_t offset)
+{
+	munmap(memory, mapped);
+	fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+}
+
+/* --- sections --- */
 
 /* The section, or the free place where it belongs. */
 static struct section *section_place(uintptr_t number)
@@ -119,7 +171,7 @@ void pages_let_go(const void *memory, size_t size)
 
 /* --- blocks: pages of one mapping, which the first of them heads --- */
 
-static struct page *block_make(void *memory, size_t count, enum emu_page_kind kind)
+static struct page *block_make(void *memory, size_t count, uint64_t offset, enum emu_page_kind kind)
 {
 	struct page *head = page_make((uintptr_t)memory);
 
@@ -134,6 +186,7 @@ static struct page *block_make(void *memory, size_t count, enum emu_page_kind ki
 		__atomic_store_n(&page->emu_kind, kind, __ATOMIC_RELAXED);
 	}
 	head->emu_pages = (unsigned int)count;
+	head->emu_offset = offset;
 	__atomic_store_n(&head->emu_count, 1, __ATOMIC_RELAXED);
 	return head;
 }
@@ -151,9 +204,9 @@ static enum emu_page_kind kind_of(const struct page *page)
 
 /* --- alloc_pages() --- */
 
-static void *map_aligned(size_t size)
+static void *reserve_aligned(size_t size)
 {
-	char *memory = map(2 * size, PROT_READ | PROT_WRITE);
+	char *memory = map(2 * size, PROT_NONE);
 	size_t before;
 
 	if (!memory)
@@ -168,15 +221,17 @@ static void *map_aligned(size_t size)
 struct page *(alloc_pages)(gfp_t flags, unsigned int order)
 {
 	size_t size = PAGE_SIZE << order;
-	struct page *head;
+	struct page *head = NULL;
+	uint64_t offset;
 	void *memory;
 
 	if (WARN_ON(order > MAX_ORDER))
 		return NULL;
-	memory = map_aligned(size);
+	memory = reserve_aligned(size);
 	if (!memory)
 		return NULL;
-	head = block_make(memory, 1U << order, EMU_PAGE_FRAME);
+	if (file_give(memory, size, &offset))
+		head = block_make(memory, 1U << order, offset, EMU_PAGE_FRAME);
 	if (!head)
 		munmap(memory, size);
 	else if (!(flags & __GFP_ZERO))
@@ -202,7 +257,7 @@ void put_page(struct page *page)
 	if (__atomic_sub_fetch(&head->emu_count, 1, __ATOMIC_ACQ_REL))
 		return;
 	block_forget(memory, count);
-	munmap(memory, count * PAGE_SIZE);
+	file_take_back(memory, count * PAGE_SIZE, count * PAGE_SIZE, head->emu_offset);
 }
 
 int page_count(struct page *page)
@@ -268,6 +323,7 @@ struct page *vmalloc_to_page(const void *address)
 void *(vzalloc)(unsigned long size)
 {
 	size_t count = size / PAGE_SIZE + !!(size % PAGE_SIZE);
+	uint64_t offset;
 	char *memory;
 
 	if (!size || count >= UINT32_MAX)
@@ -275,7 +331,7 @@ void *(vzalloc)(unsigned long size)
 	memory = map((count + 1) * PAGE_SIZE, PROT_NONE);
 	if (!memory)
 		return NULL;
-	if (mprotect(memory, count * PAGE_SIZE, PROT_READ | PROT_WRITE) || !block_make(memory, count, EMU_PAGE_VMALLOC)) {
+	if (!file_give(memory, count * PAGE_SIZE, &offset) || !block_make(memory, count, offset, EMU_PAGE_VMALLOC)) {
 		munmap(memory, (count + 1) * PAGE_SIZE);
 		return NULL;
 	}
@@ -302,5 +358,71 @@ void vfree(const void *address)
 	BUG_ON(!page || page != page->emu_head || offset_in_page(address));
 	count = page->emu_pages;
 	block_forget((void *)(uintptr_t)address, count);
-	munmap((void *)(uintptr_t)address, (count + 1) * PAGE_SIZE);
+	file_take_back((void *)(uintptr_t)address, count * PAGE_SIZE, (count + 1) * PAGE_SIZE, page->emu_offset);
+}
+
+/* --- for front ends --- */
+
+bool emu_pages_live(const void *address, size_t length)
+{
+	for (uintptr_t at = (uintptr_t)address & PAGE_MASK; at <= memory_last_page(address, length); at += PAGE_SIZE) {
+		const struct page *page = page_at(at, false);
+
+		if (kind_of(page) == EMU_PAGE_NONE && !is_direct(page))
+			return false;
+	}
+	return true;
+}
+
+bool emu_pages_can_map(const void *address, size_t length)
+{
+	for (uintptr_t at = (uintptr_t)address & PAGE_MASK; at <= memory_last_page(address, length); at += PAGE_SIZE)
+		if (kind_of(page_at(at, false)) == EMU_PAGE_NONE)
+			return false;
+	return true;
+}
+
+/* Maps the pages from `from` to `end` at `to`, block by block. False: one of them is of no block, or without memory. */
+static bool map_again(char *to, uintptr_t from, uintptr_t end)
+{
+	while (from < end) {
+		const struct page *page = page_at(from, false), *head;
+		size_t before, size;
+
+		if (kind_of(page) == EMU_PAGE_NONE)
+			return false;
+		head = page->emu_head;
+		before = from - (uintptr_t)page_address(head);
+		size = min(head->emu_pages * PAGE_SIZE - before, (size_t)(end - from));
+		if (mmap(to, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (off_t)(head->emu_offset + before)) ==
+		    MAP_FAILED)
+			return false;
+		to += size;
+		from += size;
+	}
+	return true;
+}
+
+void *emu_pages_map(const struct iovec *part, size_t count, size_t *mapped)
+{
+	size_t size = 0;
+	char *memory, *at;
+
+	for (size_t i = 0; i < count; i++)
+		size += memory_last_page(part[i].iov_base, part[i].iov_len) + PAGE_SIZE - ((uintptr_t)part[i].iov_base & PAGE_MASK);
+	memory = at = map(size, PROT_NONE);
+	if (!memory)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		uintptr_t first = (uintptr_t)part[i].iov_base & PAGE_MASK;
+		uintptr_t end = memory_last_page(part[i].iov_base, part[i].iov_len) + PAGE_SIZE;
+
+		if (!map_again(at, first, end)) {
+			munmap(memory, size);
+			return NULL;
+		}
+		at += end - first;
+	}
+	*mapped = size;
+	return memory;
 }

@@ -162,14 +162,25 @@ static void *kthread_main(void *arg)
 	return NULL;
 }
 
+/* A fault whose signal is blocked ends the process without a word. */
+void emu_kernel_block_signals(sigset_t *before)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
+	sigset_t blocked;
+
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&blocked, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+
 int threads_start(void *(*run)(void *), void *arg)
 {
-	sigset_t all, before;
+	sigset_t before;
 	pthread_t handle;
 	int err;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	emu_kernel_block_signals(&before);
 	err = pthread_create(&handle, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!err)

@@ -4,6 +4,7 @@
 #ifndef EMU_KERNEL_H
 #define EMU_KERNEL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,6 +45,10 @@ bool emu_kernel_ratelimit(struct emu_kernel_ratelimit *state);
 /* What BUG() and WARN() come to: a line on stderr; BUG() aborts the process. */
 _Noreturn void emu_kernel_bug(const char *file, int line, const char *what);
 void emu_kernel_warn(const char *file, int line, const char *what);
+
+/* For a thread that is about to be started: blocks the signals, which are for the program's own threads, but for those of faults.
+ * The caller restores the mask. */
+void emu_kernel_block_signals(sigset_t *before);
 
 uint64_t emu_kernel_ns(void); /* CLOCK_MONOTONIC */
 void emu_kernel_sleep_ns(uint64_t ns);

@@ -21,6 +21,7 @@ struct page {
 	void *emu_address;
 	struct page *emu_head;     /* first page of the block */
 	unsigned int emu_pages;    /* in the head: of the block */
+	uint64_t emu_offset;       /* in the head: of the block, in the file that its memory is in */
 	int emu_count;             /* in the head: references */
 	unsigned int emu_kmallocs; /* allocations that touch the page */
 	enum emu_page_kind emu_kind;
