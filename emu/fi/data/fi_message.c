@@ -52,6 +52,8 @@ static uint32_t recv_post_flags(const struct emu_ep *ep, uint64_t flags)
 		kept |= (flags & DATA_WORK ? POST_WORK : 0) | (flags & FI_MULTI_RECV ? POST_MULTI : 0) |
 			(flags & FI_PEEK ? POST_PEEK : 0) | (flags & FI_CLAIM ? POST_CLAIM : 0) |
 			(flags & FI_DISCARD ? POST_DISCARD : 0);
+	if (flags & FI_MULTI_RECV && ep->domain->attr->multi_last)
+		kept |= POST_MULTI_LAST;
 	return kept;
 }
 

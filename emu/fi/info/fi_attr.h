@@ -43,6 +43,7 @@ struct attr_table {
 	bool binds_late;
 	bool binds_contexts; /* fi_mr_bind() takes an enabled receive context of a scalable endpoint, too */
 	bool empty_regions;  /* regions of no byte may be registered, whatever the API version */
+	bool multi_last;     /* FI_MULTI_RECV comes with a buffer's last message, in place of a completion of its own */
 	bool kernel_words;   /* sentences speak of kfabric: kfi_ and KFI_ (fi_words.h) */
 	/* Settings change these for any personality. */
 	enum close_order close; /* FI_EMU_MR_CLOSE */

@@ -13,6 +13,7 @@ const struct attr_table attr_kcxi = {
 	.mr_cnt = KCXI_REGIONS,
 	.binds_contexts = true,
 	.empty_regions = true,
+	.multi_last = true,
 	.kernel_words = true,
 	.close = CLOSE_MR_FIRST,
 };

@@ -11,6 +11,7 @@ const struct attr_table attr_kfi = {
 	.mr_mode = FI_MR_LOCAL | FI_MR_RAW | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT,
 	.binds_contexts = true,
 	.empty_regions = true,
+	.multi_last = true,
 	.kernel_words = true,
 	.close = CLOSE_MR_LAST,
 };

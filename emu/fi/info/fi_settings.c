@@ -75,6 +75,8 @@ static const struct setting {
 	{ "fetch_rights", FI_PARAM_STRING,
 	  "What a region must allow for atomics that return something: write (default; FI_REMOTE_WRITE opens it to every "
 	  "atomic) or both (FI_REMOTE_READ, too; alone it opens it to FI_ATOMIC_READ)" },
+	{ "check_atomic", FI_PARAM_BOOL,
+	  "Kernel clients under emu_insmod: reports calls that may sleep where a kernel may not; see kfi_emu(7) (default: no)" },
 	{ "unexpected_bytes", FI_PARAM_SIZE_T,
 	  "Payload of unexpected messages kept at an endpoint; past it they are pulled when matched (default 64 MiB)" },
 	{ "dgram_loss", FI_PARAM_STRING,

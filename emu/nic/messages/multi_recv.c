@@ -102,6 +102,17 @@ struct rx *multi_take(struct rx *parent, uint64_t length)
 	return piece;
 }
 
+uint64_t multi_last_flag(struct rx *piece)
+{
+	struct rx *parent = piece->parent;
+
+	role_assert();
+	if (!parent || !(parent->flags & POST_MULTI_LAST))
+		return 0;
+	parent->multi.told = parent->multi.over && parent->multi.pieces == 1 && !parent->multi.ended;
+	return parent->multi.told ? parent->srx->nic->config.front->cq_multi : 0;
+}
+
 void multi_done(struct rx *parent)
 {
 	role_assert();

@@ -41,6 +41,7 @@ struct rx {
 		uint32_t pieces;          /* in use */
 		bool over;                /* takes no more, and is in no queue */
 		enum refusal_cause ended; /* it is taken back for this */
+		bool told;                /* a completion of its last piece tells of the release */
 	} multi;
 };
 

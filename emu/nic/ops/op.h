@@ -31,12 +31,13 @@ enum post_flag {
 	POST_TAGGED =
 		1 << 5, /* messages and receives: matched by tag, and never with those without; RMA: `key` is the tag of one */
 	/* Receives that do not wait: they complete at once, with the message found or with none (peek.h). */
-	POST_PEEK = 1 << 6,    /* tells of the message that it would take, and leaves it; tagged ones only */
-	POST_CLAIM = 1 << 7,   /* with PEEK: sets the message aside for this context; else takes the one set aside */
-	POST_DISCARD = 1 << 8, /* the message found is thrown away */
-	POST_MULTI = 1 << 9,   /* receives of one buffer: it takes many messages (multi_recv.h) */
-	POST_WORK = 1 << 10,   /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
-	POST_MATCH = 1 << 11,  /* messages: complete when a receive has taken them, or the peer's program has discarded them */
+	POST_PEEK = 1 << 6,        /* tells of the message that it would take, and leaves it; tagged ones only */
+	POST_CLAIM = 1 << 7,       /* with PEEK: sets the message aside for this context; else takes the one set aside */
+	POST_DISCARD = 1 << 8,     /* the message found is thrown away */
+	POST_MULTI = 1 << 9,       /* receives of one buffer: it takes many messages (multi_recv.h) */
+	POST_MULTI_LAST = 1 << 12, /* with MULTI: the last message's completion tells that the buffer is released, if it is told */
+	POST_WORK = 1 << 10,       /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
+	POST_MATCH = 1 << 11,      /* messages: complete when a receive has taken them, or the peer's program has discarded them */
 };
 
 /* The trigger of a deferred post (deferred.h). */

@@ -185,6 +185,8 @@ static void receive_truncated(struct rx *rx, const struct message *message)
 			       .excess = message->length - rx->capacity };
 	char name[NAME_MAX_TEXT];
 
+	if (receive_cq(rx))
+		error.c.flags |= multi_last_flag(rx);
 	error.err = refusal_errno(REFUSAL_TRUNCATED);
 	error.olen = message->length - rx->capacity;
 	refusal_text(message->ep->nic->config.front, &why, address_text(message_sender(message), name, sizeof(name)), error.text,
@@ -242,6 +244,7 @@ void complete_receive(struct rx *rx, const struct message *message)
 {
 	struct rx *parent = rx->parent;
 	struct cntr *cntr = receive_cntr(rx);
+	bool wanted = receive_wanted(rx);
 
 	role_assert();
 	describe(rx, message);
@@ -254,7 +257,9 @@ void complete_receive(struct rx *rx, const struct message *message)
 		cntr_event(cntr, rx->done.c.length);
 	if (rx->counted)
 		cntr_put(rx->counted);
-	receive_told(rx, message, receive_wanted(rx));
+	if (parent && wanted && receive_cq(rx))
+		rx->done.c.flags |= multi_last_flag(rx);
+	receive_told(rx, message, wanted);
 	if (parent)
 		multi_done(parent);
 }
@@ -266,7 +271,7 @@ void complete_released(struct rx *rx)
 	role_assert();
 	rx->done.release = rx_release;
 	rx->done.c.flags = rx->srx->nic->config.front->cq_multi;
-	if (cq)
+	if (cq && !rx->multi.told)
 		cq_push(cq, &rx->done);
 	else
 		rx_release(&rx->done);

@@ -18,7 +18,8 @@ void complete_refused(struct op *op, enum refusal_cause cause, const struct refu
 void complete_note(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* The message has come; as much as the receive's capacity was kept of it. */
 void complete_receive(struct rx *rx, const struct message *message);
-/* A receive that took many messages takes no more: the program has its buffer back. Counts nothing. */
+/* A receive that took many messages takes no more: the program has its buffer back, which an entry tells, if none did. Counts
+ * nothing. */
 void complete_released(struct rx *rx);
 /* A receive that only asked: reports the message, or that there is none. Counts nothing. */
 void complete_peek(struct rx *rx, const struct message *message);
