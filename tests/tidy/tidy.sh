@@ -80,7 +80,7 @@ SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
 # The stand-ins for kernel headers, which lie in front of the system's, and go on to these where they have the same name.
-KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module)\.h>'
+KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module|emu_pages)\.h>'
 # kfabric's headers (include/emu/kfi).
 KFI='<(kfabric|kfi_[a-z_]*)\.h>'
 include_arrows() {
@@ -94,7 +94,8 @@ include_arrows() {
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h"
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
-	includes_beyond emu/kfi "$LIBC|$KERNEL|$KFI|\"emu/kfi/"
+	includes_beyond emu/kfi \
+		"$LIBC|$SOCKET|$OUTSIDE|<(dlfcn|execinfo|getopt)\\.h>|$FABRIC|$KERNEL|$KFI|\"emu/kfi/|\"emu/fi/provider/fi_kernel"
 	includes_beyond include "$LIBC|$KERNEL|$KFI|\"emu/"
 }
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kemu_cm.c - names of endpoints, connections, and passive endpoints. */
+#include "emu/kfi/ep/kemu_cm.h"
+
+#include <kfi_errno.h>
+#include <rdma/fi_cm.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/kfi/objects/kemu_eq.h"
+#include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/provider/kemu_addr.h"
+#include "emu/kfi/provider/kemu_info.h"
+#include "emu/kfi/provider/kemu_objects.h"
+#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_refuse.h"
+
+/* Those that are open, by which a handle is known. */
+static struct kemu_pep *peps;
+static pthread_mutex_t peps_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* An endpoint or passive endpoint: libfabric's object, and whether its addresses are struct kcxi_addr. */
+static struct fid *named(kfid_t fid, bool *cxi)
+{
+	struct kemu_ep *ep;
+
+	*cxi = false;
+	if (fid->fclass == KFI_CLASS_PEP)
+		return &container_of(fid, struct kemu_pep, kfid.fid)->fi->fid;
+	ep = kemu_ep(container_of(fid, struct kfid_ep, fid));
+	if (!ep->fi)
+		return NULL;
+	*cxi = ep->domain->fabric->personality->cxi_addresses;
+	return &ep->fi->fid;
+}
+
+static int cm_setname(kfid_t fid, void *addr, size_t addrlen)
+{
+	struct sockaddr_in in;
+	struct kcxi_addr address;
+	bool cxi;
+	struct fid *fi = named(fid, &cxi);
+
+	if (!fi || !addr)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_setname: addr is NULL, or the object has no name.");
+	if (!cxi)
+		return fi_setname(fi, addr, addrlen);
+	if (addrlen != sizeof(address))
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_setname: addrlen is %zu, and addresses have %zu bytes.", addrlen,
+				   sizeof(address));
+	memcpy(&address, addr, sizeof(address));
+	if (kemu_addr_to_socket(&address, &in))
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_setname: pid %u, and pids are 0 to %d.", (unsigned int)address.pid,
+				   KEMU_PIDS - 1);
+	return fi_setname(fi, &in, sizeof(in));
+}
+
+/* What fits of an address; *addrlen is then its length. */
+static int tell_cxi(const struct sockaddr_in *in, void *addr, size_t *addrlen)
+{
+	size_t room = *addrlen;
+	struct kcxi_addr cxi;
+	int err = kemu_addr_from_socket(in, sizeof(*in), &cxi);
+
+	if (err)
+		return KEMU_REFUSE(-KFI_EADDRNOTAVAIL, "kfi_getname, kfi_getpeer: the address has no pid.");
+	*addrlen = sizeof(cxi);
+	memcpy(addr, &cxi, room < sizeof(cxi) ? room : sizeof(cxi));
+	return room < sizeof(cxi) ? -KFI_ETOOSMALL : 0;
+}
+
+static int cm_getname(kfid_t fid, void *addr, size_t *addrlen)
+{
+	struct sockaddr_in in = { 0 };
+	size_t length = sizeof(in);
+	bool cxi;
+	struct fid *fi = named(fid, &cxi);
+	int err;
+
+	if (!fi || !addrlen || (!addr && *addrlen))
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_getname: addr or addrlen is NULL, or the object has no name.");
+	if (!cxi)
+		return fi_getname(fi, addr, addrlen);
+	err = fi_getname(fi, &in, &length);
+	return err ? err : tell_cxi(&in, addr, addrlen);
+}
+
+static int cm_getpeer(struct kfid_ep *ep, void *addr, size_t *addrlen)
+{
+	if (!kemu_ep(ep)->fi)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_getpeer: a shared transmit context has no peer.");
+	return fi_getpeer(kemu_ep(ep)->fi, addr, addrlen);
+}
+
+/* --- connections --- */
+
+static int kno_connections(const char *call)
+{
+	return KEMU_REFUSE(-KFI_EOPNOTSUPP, "%s: the object has no connection.", call);
+}
+
+static int cm_connect(struct kfid_ep *ep, const void *addr, const void *param, size_t paramlen)
+{
+	EMU_KERNEL_SLEEPS("kfi_connect");
+	return kemu_ep(ep)->fi ? fi_connect(kemu_ep(ep)->fi, addr, param, paramlen) : kno_connections("kfi_connect");
+}
+
+static int cm_accept(struct kfid_ep *ep, const void *param, size_t paramlen)
+{
+	EMU_KERNEL_SLEEPS("kfi_accept");
+	return kemu_ep(ep)->fi ? fi_accept(kemu_ep(ep)->fi, param, paramlen) : kno_connections("kfi_accept");
+}
+
+static int cm_shutdown(struct kfid_ep *ep, uint64_t flags)
+{
+	EMU_KERNEL_SLEEPS("kfi_shutdown");
+	return kemu_ep(ep)->fi ? fi_shutdown(kemu_ep(ep)->fi, flags) : kno_connections("kfi_shutdown");
+}
+
+static int cm_listen(struct kfid_pep *pep)
+{
+	EMU_KERNEL_SLEEPS("kfi_listen");
+	if (pep->fid.fclass != KFI_CLASS_PEP)
+		return kno_connections("kfi_listen");
+	return fi_listen(container_of(pep, struct kemu_pep, kfid)->fi);
+}
+
+static int cm_reject(struct kfid_pep *pep, kfid_t connreq, const void *param, size_t paramlen)
+{
+	EMU_KERNEL_SLEEPS("kfi_reject");
+	if (pep->fid.fclass != KFI_CLASS_PEP)
+		return kno_connections("kfi_reject");
+	return fi_reject(container_of(pep, struct kemu_pep, kfid)->fi, (struct fid *)connreq, param, paramlen);
+}
+
+/* Without kfi_join(), whose inline knows that by the op: there are no multicast groups. */
+struct kfi_ops_cm kemu_cm_ops = {
+	.size = sizeof(struct kfi_ops_cm),
+	.setname = cm_setname,
+	.getname = cm_getname,
+	.getpeer = cm_getpeer,
+	.connect = cm_connect,
+	.listen = cm_listen,
+	.accept = cm_accept,
+	.reject = cm_reject,
+	.shutdown = cm_shutdown,
+};
+
+/* --- passive endpoints --- */
+
+struct fid *kemu_handle_to_fi(kfid_t handle)
+{
+	const struct kemu_pep *pep;
+
+	pthread_mutex_lock(&peps_lock);
+	for (pep = peps; pep && &pep->kfid.fid != handle; pep = pep->next)
+		;
+	pthread_mutex_unlock(&peps_lock);
+	/* Else it is libfabric's name of a request, or anything: libfabric's provider looks for it. */
+	return pep ? &pep->fi->fid : (struct fid *)handle;
+}
+
+static ssize_t kpep_cancel(kfid_t fid, void *context)
+{
+	(void)fid, (void)context;
+	return -KFI_ENOENT;
+}
+
+static int kpep_getopt(kfid_t fid, int level, int name, void *value, size_t *length)
+{
+	if (level != KFI_OPT_ENDPOINT || name != KFI_OPT_CM_DATA_SIZE)
+		return -KFI_ENOPROTOOPT;
+	return fi_getopt(&container_of(fid, struct kemu_pep, kfid.fid)->fi->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, value,
+			 length);
+}
+
+static int kpep_setopt(kfid_t fid, int level, int name, const void *value, size_t length)
+{
+	(void)fid, (void)level, (void)name, (void)value, (void)length;
+	return -KFI_ENOPROTOOPT;
+}
+
+static struct kfi_ops_ep pep_ops = {
+	.size = offsetof(struct kfi_ops_ep, tx_ctx),
+	.cancel = kpep_cancel,
+	.getopt = kpep_getopt,
+	.setopt = kpep_setopt,
+};
+
+static int kpep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
+{
+	struct kemu_pep *pep = container_of(fid, struct kemu_pep, kfid.fid);
+	struct kemu_eq *eq = kemu_eq_of(bfid, pep->fabric);
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_pep_bind");
+	if (!eq)
+		return KEMU_REFUSE(
+			-KFI_EINVAL,
+			"kfi_pep_bind: a passive endpoint is bound to an event queue of its fabric, and to nothing else.");
+	err = fi_pep_bind(pep->fi, &eq->fi->fid, flags);
+	if (err)
+		return err;
+	pep->eq = eq;
+	atomic_fetch_add(&eq->users, 1);
+	return 0;
+}
+
+static int kpep_control(struct kfid *fid, int command, void *arg)
+{
+	EMU_KERNEL_SLEEPS("kfi_control");
+	if (command != KFI_BACKLOG)
+		return kemu_no_control(fid, command, arg);
+	return fi_control(&container_of(fid, struct kemu_pep, kfid.fid)->fi->fid, FI_BACKLOG, arg);
+}
+
+static int kpep_close(struct kfid *fid)
+{
+	struct kemu_pep *pep = container_of(fid, struct kemu_pep, kfid.fid), **link;
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_close");
+	err = fi_close(&pep->fi->fid);
+	if (err)
+		return err;
+	pthread_mutex_lock(&peps_lock);
+	for (link = &peps; *link != pep; link = &(*link)->next)
+		;
+	*link = pep->next;
+	pthread_mutex_unlock(&peps_lock);
+	if (pep->eq)
+		atomic_fetch_sub(&pep->eq->users, 1);
+	atomic_fetch_sub(&pep->fabric->users, 1);
+	free(pep);
+	return 0;
+}
+
+static struct kfi_ops pep_fid_ops = {
+	.size = sizeof(struct kfi_ops),
+	.close = kpep_close,
+	.bind = kpep_bind,
+	.control = kpep_control,
+	.ops_open = kemu_no_ops_open,
+};
+
+static int open_pep(struct kemu_pep *pep, const struct kfi_info *info)
+{
+	struct fi_info *fi = NULL;
+	int err = kemu_info_to_fi(pep->fabric->personality, "kfi_passive_ep", info, &fi);
+
+	if (err)
+		return err;
+	err = fi_passive_ep(pep->fabric->fi, fi, &pep->fi, pep);
+	fi_freeinfo(fi);
+	return err;
+}
+
+int kemu_pep_open(struct kfid_fabric *fabric, struct kfi_info *info, struct kfid_pep **out, void *context)
+{
+	struct kemu_pep *pep;
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_passive_ep");
+	if (!kemu_fabric(fabric)->personality->endpoints)
+		return KEMU_REFUSE(-KFI_ENOSYS, "kfi_passive_ep: this provider has no connections.");
+	if (!info || !out)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_passive_ep: info or pep is NULL.");
+	pep = calloc(1, sizeof(*pep));
+	if (!pep)
+		return -KFI_ENOMEM;
+	pep->fabric = kemu_fabric(fabric);
+	pep->kfid = (struct kfid_pep){ .fid = { .fclass = KFI_CLASS_PEP, .context = context, .ops = &pep_fid_ops },
+				       .ops = &pep_ops,
+				       .cm = &kemu_cm_ops };
+	err = open_pep(pep, info);
+	if (err) {
+		free(pep);
+		return err;
+	}
+	pthread_mutex_lock(&peps_lock);
+	pep->next = peps;
+	peps = pep;
+	pthread_mutex_unlock(&peps_lock);
+	atomic_fetch_add(&pep->fabric->users, 1);
+	*out = &pep->kfid;
+	return 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kemu_msg.c - messages. */
+#include "emu/kfi/ep/kemu_data.h"
+
+#include <kfi_errno.h>
+#include <linux/uio.h>
+#include <rdma/fi_endpoint.h>
+
+#include "emu/kfi/ep/kemu_post.h"
+#include "emu/kfi/provider/kemu_refuse.h"
+
+static ssize_t kmsg_recv_post(const struct kemu_call *call, kfi_addr_t source)
+{
+	struct kemu_post post;
+	ssize_t rc = kemu_post_begin(&post, call);
+	struct fi_msg msg;
+
+	if (rc)
+		return rc;
+	msg = (struct fi_msg){
+		.msg_iov = post.memory.run,
+		.desc = post.desc,
+		.iov_count = post.memory.count,
+		.addr = source,
+		.context = post.context,
+	};
+	rc = post.msg ? fi_recvmsg(call->ep->fi, &msg, post.flags)
+		      : fi_recvv(call->ep->fi, msg.msg_iov, msg.desc, msg.iov_count, source, msg.context);
+	return kemu_post_end(&post, rc);
+}
+
+static ssize_t kmsg_send_post(const struct kemu_call *call, kfi_addr_t dest, uint64_t data)
+{
+	struct kemu_post post;
+	ssize_t rc = kemu_post_begin(&post, call);
+	struct fi_msg msg;
+
+	if (rc)
+		return rc;
+	msg = (struct fi_msg){
+		.msg_iov = post.memory.run,
+		.desc = post.desc,
+		.iov_count = post.memory.count,
+		.addr = dest,
+		.context = post.context,
+		.data = data,
+	};
+	rc = post.msg ? fi_sendmsg(call->ep->fi, &msg, post.flags)
+		      : fi_sendv(call->ep->fi, msg.msg_iov, msg.desc, msg.iov_count, dest, msg.context);
+	return kemu_post_end(&post, rc);
+}
+
+static ssize_t kmsg_recvv(struct kfid_ep *kfid, const struct kvec *entries, void **desc, size_t count, kfi_addr_t source,
+			  void *context)
+{
+	struct kemu_call call = kemu_call_of(kfid, "kfi_recvv", KFI_KVEC, entries, count, desc, context, FI_RECV);
+
+	return kmsg_recv_post(&call, source);
+}
+
+static ssize_t kmsg_recvbv(struct kfid_ep *kfid, const struct bio_vec *entries, void **desc, size_t count, kfi_addr_t source,
+			   void *context)
+{
+	struct kemu_call call = kemu_call_of(kfid, "kfi_recvbv", KFI_BVEC, entries, count, desc, context, FI_RECV);
+
+	return kmsg_recv_post(&call, source);
+}
+
+static ssize_t kmsg_recvsgl(struct kfid_ep *kfid, const struct scatterlist *entries, void **desc, size_t count, kfi_addr_t source,
+			    void *context)
+{
+	struct kemu_call call = kemu_call_of(kfid, "kfi_recvsgl", KFI_SGL, entries, count, desc, context, FI_RECV);
+
+	return kmsg_recv_post(&call, source);
+}
+
+static ssize_t kmsg_recvmsg(struct kfid_ep *kfid, const struct kfi_msg *msg, uint64_t flags)
+{
+	struct kemu_call call;
+
+	if (!msg)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_recvmsg: msg is NULL.");
+	call = kemu_call_of(kfid, "kfi_recvmsg", msg->type, msg->msg_iov, msg->iov_count, msg->desc, msg->context, FI_RECV);
+	call.flags = flags;
+	call.msg = true;
+	return kmsg_recv_post(&call, msg->addr);
+}
+
+static ssize_t kmsg_sendv(struct kfid_ep *kfid, const struct kvec *entries, void **desc, size_t count, kfi_addr_t dest,
+			  void *context)
+{
+	struct kemu_call call = kemu_call_of(kfid, "kfi_sendv", KFI_KVEC, entries, count, desc, context, FI_TRANSMIT);
+
+	return kmsg_send_post(&call, dest, 0);
+}
+
+static ssize_t kmsg_sendbv(struct kfid_ep *kfid, const struct bio_vec *entries, void **desc, size_t count, kfi_addr_t dest,
+			   void *context)
+{
+	struct kemu_call call = kemu_call_of(kfid, "kfi_sendbv", KFI_BVEC, entries, count, desc, context, FI_TRANSMIT);
+
+	return kmsg_send_post(&call, dest, 0);
+}
+
+static ssize_t kmsg_sendsgl(struct kfid_ep *kfid, const struct scatterlist *entries, void **desc, size_t count, kfi_addr_t dest,
+			    void *context)
+{
+	struct kemu_call call = kemu_call_of(kfid, "kfi_sendsgl", KFI_SGL, entries, count, desc, context, FI_TRANSMIT);
+
+	return kmsg_send_post(&call, dest, 0);
+}
+
+static ssize_t kmsg_sendmsg(struct kfid_ep *kfid, const struct kfi_msg *msg, uint64_t flags)
+{
+	struct kemu_call call;
+
+	if (!msg)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_sendmsg: msg is NULL.");
+	call = kemu_call_of(kfid, "kfi_sendmsg", msg->type, msg->msg_iov, msg->iov_count, msg->desc, msg->context, FI_TRANSMIT);
+	call.flags = flags;
+	call.msg = true;
+	return kmsg_send_post(&call, msg->addr, msg->data);
+}
+
+/* --- one buffer --- */
+
+static ssize_t kmsg_recv(struct kfid_ep *kfid, void *buf, size_t len, void *desc, kfi_addr_t source, void *context)
+{
+	struct kemu_ep *ep = kemu_ep(kfid);
+	const void *at = buf;
+	void *known = kemu_post_single(ep, &at, len, desc);
+
+	return fi_recv(ep->fi, (void *)(uintptr_t)at, len, known, source, context);
+}
+
+static ssize_t kmsg_send(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, kfi_addr_t dest, void *context)
+{
+	struct kemu_ep *ep = kemu_ep(kfid);
+	void *known = kemu_post_single(ep, &buf, len, desc);
+
+	return fi_send(ep->fi, buf, len, known, dest, context);
+}
+
+static ssize_t kmsg_senddata(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t data, kfi_addr_t dest,
+			     void *context)
+{
+	struct kemu_ep *ep = kemu_ep(kfid);
+	void *known = kemu_post_single(ep, &buf, len, desc);
+
+	return fi_senddata(ep->fi, buf, len, known, data, dest, context);
+}
+
+static ssize_t kmsg_inject(struct kfid_ep *kfid, const void *buf, size_t len, kfi_addr_t dest)
+{
+	return fi_inject(kemu_ep(kfid)->fi, buf, len, dest);
+}
+
+static ssize_t kmsg_injectdata(struct kfid_ep *kfid, const void *buf, size_t len, uint64_t data, kfi_addr_t dest)
+{
+	return fi_injectdata(kemu_ep(kfid)->fi, buf, len, data, dest);
+}
+
+struct kfi_ops_msg kemu_msg_ops = {
+	.size = sizeof(struct kfi_ops_msg),
+	.recv = kmsg_recv,
+	.recvv = kmsg_recvv,
+	.recvbv = kmsg_recvbv,
+	.recvmsg = kmsg_recvmsg,
+	.send = kmsg_send,
+	.sendv = kmsg_sendv,
+	.sendbv = kmsg_sendbv,
+	.sendmsg = kmsg_sendmsg,
+	.inject = kmsg_inject,
+	.senddata = kmsg_senddata,
+	.injectdata = kmsg_injectdata,
+	.recvsgl = kmsg_recvsgl,
+	.sendsgl = kmsg_sendsgl,
+};

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kemu_scalable.c - scalable endpoints, their contexts and addresses; shared contexts. */
+#include <kfi_cm.h>
+#include <kfi_errno.h>
+#include <rdma/fi_cm.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/kfi/ep/kemu_ep.h"
+#include "emu/kfi/provider/kemu_addr.h"
+#include "emu/kfi/provider/kemu_attr.h"
+#include "emu/kfi/provider/kemu_info.h"
+#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_refuse.h"
+
+static const struct kemu_personality *personality_of_ep(const struct kemu_ep *ep)
+{
+	return ep->domain->fabric->personality;
+}
+
+/* --- the address of a scalable endpoint --- */
+
+/* True: its pid is KEMU_PID_ANY, so that the first context to be enabled finds it one. */
+static bool lacks_pid(struct kemu_ep *sep, struct kcxi_addr *cxi)
+{
+	struct sockaddr_in in;
+	size_t length = sizeof(in);
+
+	if (!personality_of_ep(sep)->cxi_addresses || !sep->any_pid)
+		return false;
+	if (fi_getname(&sep->fi->fid, &in, &length) == 0 && in.sin_port)
+		return false;
+	*cxi = sep->asked;
+	return true;
+}
+
+static int try_pid(struct kemu_ep *sep, struct kemu_ep *context, const struct kcxi_addr *cxi)
+{
+	struct sockaddr_in in;
+	int err = kemu_addr_to_socket(cxi, &in);
+
+	if (!err)
+		err = fi_setname(&sep->fi->fid, &in, sizeof(in));
+	return err ? err : fi_enable(context->fi);
+}
+
+/* Another process may take a row between the look and the bind: then the next one is tried. */
+static int enable_anywhere(struct kemu_ep *sep, struct kemu_ep *context, struct kcxi_addr cxi)
+{
+	int err = -KFI_EADDRINUSE;
+
+	for (cxi.pid = 0; cxi.pid < KEMU_PIDS && err == -KFI_EADDRINUSE; cxi.pid++)
+		if (kemu_addr_free(&cxi, sep->rx_count))
+			err = try_pid(sep, context, &cxi);
+	if (err == -KFI_EADDRINUSE)
+		KEMU_REFUSE(err, "kfi_enable: none of the %d pids of the interface is free.", KEMU_PIDS);
+	return err;
+}
+
+int kemu_context_enable(struct kemu_ep *context)
+{
+	struct kemu_ep *sep = context->scalable;
+	struct kcxi_addr cxi;
+	int err;
+
+	pthread_mutex_lock(&sep->domain->lock);
+	if (lacks_pid(sep, &cxi))
+		err = enable_anywhere(sep, context, cxi);
+	else
+		err = fi_enable(context->fi);
+	pthread_mutex_unlock(&sep->domain->lock);
+	return err;
+}
+
+/* --- scalable endpoints --- */
+
+static int open_scalable(struct kemu_ep *sep, const struct kfi_info *info)
+{
+	const struct kemu_personality *personality = personality_of_ep(sep);
+	struct fi_info *fi = NULL;
+	int err = kemu_info_to_fi(personality, "kfi_scalable_ep", info, &fi);
+
+	if (err)
+		return err;
+	sep->caps = info->caps;
+	sep->rx_count = info->ep_attr && info->ep_attr->rx_ctx_cnt ? info->ep_attr->rx_ctx_cnt : 1;
+	if (personality->cxi_addresses && sep->rx_count > KEMU_PID_PORTS) {
+		fi_freeinfo(fi);
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_scalable_ep: rx_ctx_cnt is %zu. An address has at most %d receive contexts.",
+				   sep->rx_count, KEMU_PID_PORTS);
+	}
+	if (personality->cxi_addresses && info->src_addr) {
+		memcpy(&sep->asked, info->src_addr, sizeof(sep->asked)); /* kemu_info_to_fi() has looked at its length */
+		sep->any_pid = sep->asked.pid == KEMU_PID_ANY;
+	}
+	err = fi_scalable_ep(sep->domain->fi, fi, &sep->fi, sep);
+	fi_freeinfo(fi);
+	return err;
+}
+
+int kemu_scalable_open(struct kfid_domain *domain, struct kfi_info *info, struct kfid_ep **out, void *context)
+{
+	struct kemu_ep *sep;
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_scalable_ep");
+	if (!info || !out)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_scalable_ep: info or sep is NULL.");
+	sep = kemu_ep_new(kemu_domain(&domain->fid), KFI_CLASS_SEP, context);
+	if (!sep)
+		return -KFI_ENOMEM;
+	err = open_scalable(sep, info);
+	if (err) {
+		free(sep);
+		return err;
+	}
+	kemu_ep_count(sep);
+	*out = &sep->kfid;
+	return 0;
+}
+
+/* --- contexts --- */
+
+static int bad_attr(const char *call, const char *why)
+{
+	return KEMU_REFUSE(-KFI_EINVAL, "%s: attr: %s is not what the provider offers.", call, why);
+}
+
+static struct kemu_ep *new_context(struct kemu_ep *sep, size_t class, uint64_t caps, void *context)
+{
+	struct kemu_ep *made = kemu_ep_new(sep->domain, class, context);
+
+	if (!made)
+		return NULL;
+	made->scalable = sep;
+	made->caps = caps ? caps : sep->caps;
+	return made;
+}
+
+static int refuse_context(const struct kemu_ep *sep, const void *out, const char *call)
+{
+	if (sep->kfid.fid.fclass != KFI_CLASS_SEP || !out)
+		return KEMU_REFUSE(-KFI_EINVAL, "%s: the endpoint is not a scalable one, or there is no place for the context.",
+				   call);
+	return 0;
+}
+
+int kemu_tx_context(struct kfid_ep *kfid, int index, struct kfi_tx_attr *attr, struct kfid_ep **out, void *context)
+{
+	struct kemu_ep *sep = kemu_ep(kfid), *tx;
+	struct fi_tx_attr fi = { 0 };
+	const char *why;
+	int err = refuse_context(sep, out, "kfi_tx_context");
+
+	EMU_KERNEL_SLEEPS("kfi_tx_context");
+	if (err)
+		return err;
+	if (attr && !kemu_tx_attr_to_fi(personality_of_ep(sep), attr, &fi, &why))
+		return bad_attr("kfi_tx_context", why);
+	tx = new_context(sep, KFI_CLASS_TX_CTX, fi.caps ? attr->caps : 0, context);
+	if (!tx)
+		return -KFI_ENOMEM;
+	err = fi_tx_context(sep->fi, index, attr ? &fi : NULL, &tx->fi, tx);
+	if (err) {
+		free(tx);
+		return err;
+	}
+	kemu_ep_count(tx);
+	*out = &tx->kfid;
+	return 0;
+}
+
+int kemu_rx_context(struct kfid_ep *kfid, int index, struct kfi_rx_attr *attr, struct kfid_ep **out, void *context)
+{
+	struct kemu_ep *sep = kemu_ep(kfid), *rx;
+	struct fi_rx_attr fi = { 0 };
+	const char *why;
+	int err = refuse_context(sep, out, "kfi_rx_context");
+
+	EMU_KERNEL_SLEEPS("kfi_rx_context");
+	if (err)
+		return err;
+	if (attr && !kemu_rx_attr_to_fi(personality_of_ep(sep), attr, &fi, &why))
+		return bad_attr("kfi_rx_context", why);
+	rx = new_context(sep, KFI_CLASS_RX_CTX, fi.caps ? attr->caps : 0, context);
+	if (!rx)
+		return -KFI_ENOMEM;
+	err = fi_rx_context(sep->fi, index, attr ? &fi : NULL, &rx->fi, rx);
+	if (err) {
+		free(rx);
+		return err;
+	}
+	kemu_ep_count(rx);
+	*out = &rx->kfid;
+	return 0;
+}
+
+/* --- shared contexts --- */
+
+static int no_shared(const char *call)
+{
+	return KEMU_REFUSE(-KFI_ENOSYS, "%s: this provider has no shared contexts.", call);
+}
+
+int kemu_stx_open(struct kfid_domain *domain, struct kfi_tx_attr *attr, struct kfid_stx **out, void *context)
+{
+	struct kemu_ep *stx;
+	struct fi_tx_attr fi = { 0 };
+	const char *why;
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_stx_context");
+	if (!kemu_domain(&domain->fid)->fabric->personality->counters)
+		return no_shared("kfi_stx_context");
+	if (!out)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_stx_context: stx is NULL.");
+	if (attr && !kemu_tx_attr_to_fi(kemu_domain(&domain->fid)->fabric->personality, attr, &fi, &why))
+		return bad_attr("kfi_stx_context", why);
+	stx = kemu_ep_new(kemu_domain(&domain->fid), KFI_CLASS_STX_CTX, context);
+	if (!stx)
+		return -KFI_ENOMEM;
+	err = fi_stx_context(stx->domain->fi, attr ? &fi : NULL, &stx->stx, stx);
+	if (err) {
+		free(stx);
+		return err;
+	}
+	kemu_ep_count(stx);
+	*out = (struct kfid_stx *)&stx->kfid; /* whose beginning it is */
+	return 0;
+}
+
+_Static_assert(offsetof(struct kfid_ep, ops) == offsetof(struct kfid_stx, ops), "an endpoint begins as a shared context does");
+
+int kemu_srx_open(struct kfid_domain *domain, struct kfi_rx_attr *attr, struct kfid_ep **out, void *context)
+{
+	struct kemu_ep *srx;
+	struct fi_rx_attr fi = { 0 };
+	const char *why;
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_srx_context");
+	if (!kemu_domain(&domain->fid)->fabric->personality->counters)
+		return no_shared("kfi_srx_context");
+	if (!out)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_srx_context: rx_ep is NULL.");
+	if (attr && !kemu_rx_attr_to_fi(kemu_domain(&domain->fid)->fabric->personality, attr, &fi, &why))
+		return bad_attr("kfi_srx_context", why);
+	srx = kemu_ep_new(kemu_domain(&domain->fid), KFI_CLASS_SRX_CTX, context);
+	if (!srx)
+		return -KFI_ENOMEM;
+	err = fi_srx_context(srx->domain->fi, attr ? &fi : NULL, &srx->fi, srx);
+	if (err) {
+		free(srx);
+		return err;
+	}
+	kemu_ep_count(srx);
+	*out = &srx->kfid;
+	return 0;
+}

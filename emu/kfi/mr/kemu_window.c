@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kemu_window.c - lays pages side by side under further addresses, so that many buffers are few. */
+#include <emu_pages.h>
+#include <kfi_errno.h>
+#include <linux/mm_types.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "emu/kfi/mr/kemu_memory.h"
+
+struct kemu_window {
+	struct iovec mapped[KEMU_RUNS];
+	size_t count;
+	size_t parts;
+	struct {
+		struct iovec from; /* the client's bytes */
+		char *to;          /* where they are besides */
+	} part[];
+};
+
+/* Whole pages, with no gap, where one follows the other. */
+static bool joins(const struct iovec *run, const struct iovec *next)
+{
+	uintptr_t end = (uintptr_t)run->iov_base + run->iov_len;
+
+	return !(end % PAGE_SIZE) && !((uintptr_t)next->iov_base % PAGE_SIZE) && emu_pages_can_map(run->iov_base, run->iov_len) &&
+	       emu_pages_can_map(next->iov_base, next->iov_len);
+}
+
+/* Maps runs that join. */
+static bool window_map(struct kemu_window *window, const struct iovec *run, size_t count, struct iovec *out)
+{
+	struct iovec *mapped = &window->mapped[window->count];
+
+	mapped->iov_base = emu_pages_map(run, count, &mapped->iov_len);
+	if (!mapped->iov_base)
+		return false;
+	window->count++;
+	out->iov_base = (char *)mapped->iov_base + (uintptr_t)run->iov_base % PAGE_SIZE;
+	out->iov_len = 0;
+	for (size_t i = 0; i < count; i++) {
+		window->part[window->parts].from = run[i];
+		window->part[window->parts++].to = (char *)out->iov_base + out->iov_len;
+		out->iov_len += run[i].iov_len;
+	}
+	return true;
+}
+
+static int window_fill(struct kemu_memory *memory, const struct iovec *run, size_t count)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		struct iovec *out = &memory->run[memory->count];
+
+		for (end = i + 1; end < count && joins(&run[end - 1], &run[end]);)
+			end++;
+		if (memory->count++ == KEMU_RUNS)
+			return -KFI_EINVAL;
+		if (end == i + 1)
+			*out = run[i];
+		else if (!window_map(memory->window, &run[i], end - i, out))
+			return -KFI_ENOMEM;
+	}
+	return 0;
+}
+
+int kemu_window_open(struct kemu_memory *memory, const struct iovec *run, size_t count)
+{
+	int err;
+
+	memory->count = 0;
+	memory->window = calloc(1, sizeof(*memory->window) + count * sizeof(memory->window->part[0]));
+	if (!memory->window)
+		return -KFI_ENOMEM;
+	err = window_fill(memory, run, count);
+	if (err) {
+		kemu_window_free(memory->window);
+		memory->window = NULL;
+	}
+	return err;
+}
+
+void kemu_window_free(struct kemu_window *window)
+{
+	for (size_t i = 0; window && i < window->count; i++)
+		munmap(window->mapped[i].iov_base, window->mapped[i].iov_len);
+	free(window);
+}
+
+void kemu_window_translate(const struct kemu_window *window, struct iovec *buffer)
+{
+	for (size_t i = 0; i < window->parts; i++) {
+		const struct iovec *from = &window->part[i].from;
+		size_t offset = (uintptr_t)buffer->iov_base - (uintptr_t)from->iov_base;
+
+		if (offset < from->iov_len && buffer->iov_len <= from->iov_len - offset) {
+			buffer->iov_base = window->part[i].to + offset;
+			return;
+		}
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kemu_cntr.c - counters. */
+#include "emu/kfi/objects/kemu_cntr.h"
+
+#include <kfi_errno.h>
+#include <stdlib.h>
+
+#include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_refuse.h"
+
+static struct kemu_cntr *cntr_of(struct kfid_cntr *kfid)
+{
+	return container_of(kfid, struct kemu_cntr, kfid);
+}
+
+static uint64_t cntr_read(struct kfid_cntr *cntr)
+{
+	return fi_cntr_read(cntr_of(cntr)->fi);
+}
+
+static uint64_t cntr_readerr(struct kfid_cntr *cntr)
+{
+	return fi_cntr_readerr(cntr_of(cntr)->fi);
+}
+
+static int cntr_add(struct kfid_cntr *cntr, uint64_t value)
+{
+	return fi_cntr_add(cntr_of(cntr)->fi, value);
+}
+
+static int cntr_adderr(struct kfid_cntr *cntr, uint64_t value)
+{
+	return fi_cntr_adderr(cntr_of(cntr)->fi, value);
+}
+
+static int cntr_set(struct kfid_cntr *cntr, uint64_t value)
+{
+	return fi_cntr_set(cntr_of(cntr)->fi, value);
+}
+
+static int cntr_seterr(struct kfid_cntr *cntr, uint64_t value)
+{
+	return fi_cntr_seterr(cntr_of(cntr)->fi, value);
+}
+
+static int cntr_wait(struct kfid_cntr *cntr, uint64_t threshold, int timeout)
+{
+	EMU_KERNEL_SLEEPS("kfi_cntr_wait");
+	return fi_cntr_wait(cntr_of(cntr)->fi, threshold, timeout);
+}
+
+static struct kfi_ops_cntr cntr_ops = {
+	.size = sizeof(struct kfi_ops_cntr),
+	.read = cntr_read,
+	.readerr = cntr_readerr,
+	.add = cntr_add,
+	.set = cntr_set,
+	.wait = cntr_wait,
+	.adderr = cntr_adderr,
+	.seterr = cntr_seterr,
+};
+
+static int cntr_close(struct kfid *fid)
+{
+	struct kemu_cntr *cntr = container_of(fid, struct kemu_cntr, kfid.fid);
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_close");
+	if (atomic_load(&cntr->users))
+		return KEMU_REFUSE(-KFI_EBUSY,
+				   "kfi_close: the counter is bound to %u endpoints, or is in poll sets. Close those first.",
+				   atomic_load(&cntr->users));
+	err = fi_close(&cntr->fi->fid);
+	if (err)
+		return err;
+	if (cntr->wait_set)
+		atomic_fetch_sub(&cntr->wait_set->users, 1);
+	atomic_fetch_sub(&cntr->domain->users, 1);
+	free(cntr);
+	return 0;
+}
+
+static struct kfi_ops cntr_fid_ops = {
+	.size = sizeof(struct kfi_ops),
+	.close = cntr_close,
+	.bind = kemu_no_bind,
+	.control = kemu_no_control,
+	.ops_open = kemu_no_ops_open,
+};
+
+static int open_cntr(struct kemu_cntr *cntr, const struct kfi_cntr_attr *attr)
+{
+	struct fi_cntr_attr fi = { .events = FI_CNTR_EVENTS_COMP };
+	int err;
+
+	if (!attr)
+		return fi_cntr_open(cntr->domain->fi, NULL, &cntr->fi, cntr);
+	if (attr->events != KFI_CNTR_EVENTS_COMP)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cntr_open: events %d is not KFI_CNTR_EVENTS_COMP.", (int)attr->events);
+	if (attr->flags)
+		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_cntr_open: flags are %#llx, and reserved: 0.",
+				   (unsigned long long)attr->flags);
+	err = kemu_wait_attr(cntr->domain->fabric, "kfi_cntr_open", attr->wait_obj, attr->wait_set, false, &fi.wait_obj,
+			     &cntr->wait_set);
+	if (err)
+		return err;
+	fi.wait_set = cntr->wait_set ? cntr->wait_set->fi : NULL;
+	return fi_cntr_open(cntr->domain->fi, &fi, &cntr->fi, cntr);
+}
+
+int kemu_cntr_open(struct kfid_domain *domain, struct kfi_cntr_attr *attr, struct kfid_cntr **out, void *context)
+{
+	struct kemu_cntr *cntr;
+	int err;
+
+	EMU_KERNEL_SLEEPS("kfi_cntr_open");
+	if (!kemu_domain(&domain->fid)->fabric->personality->counters)
+		return KEMU_REFUSE(-KFI_ENOSYS, "kfi_cntr_open: this provider has no counters.");
+	if (!out)
+		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cntr_open: cntr is NULL.");
+	cntr = calloc(1, sizeof(*cntr));
+	if (!cntr)
+		return -KFI_ENOMEM;
+	cntr->domain = kemu_domain(&domain->fid);
+	cntr->kfid = (struct kfid_cntr){ .fid = { .fclass = KFI_CLASS_CNTR, .context = context, .ops = &cntr_fid_ops },
+					 .ops = &cntr_ops };
+	err = open_cntr(cntr, attr);
+	if (err) {
+		free(cntr);
+		return err;
+	}
+	if (cntr->wait_set)
+		atomic_fetch_add(&cntr->wait_set->users, 1);
+	atomic_fetch_add(&cntr->domain->users, 1);
+	*out = &cntr->kfid;
+	return 0;
+}

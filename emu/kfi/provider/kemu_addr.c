@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kemu_addr.c - struct kcxi_addr and socket addresses; nodes and services. */
+#include "emu/kfi/provider/kemu_addr.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <kfi_errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "emu/kfi/provider/kemu_refuse.h"
+
+_Static_assert(KEMU_PID_BASE + KEMU_PIDS * KEMU_PID_PORTS < 32768, "the rows lie below the system's own ports");
+
+int kemu_addr_to_socket(const struct kcxi_addr *cxi, struct sockaddr_in *socket)
+{
+	if (cxi->pid >= KEMU_PIDS && cxi->pid != KEMU_PID_ANY)
+		return -KFI_EINVAL;
+	*socket = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl((uint32_t)cxi->nic) };
+	if (cxi->pid != KEMU_PID_ANY)
+		socket->sin_port = htons((uint16_t)(KEMU_PID_BASE + cxi->pid * KEMU_PID_PORTS));
+	return 0;
+}
+
+int kemu_addr_from_socket(const void *socket, size_t length, struct kcxi_addr *cxi)
+{
+	struct sockaddr_in in;
+	unsigned int row;
+
+	if (!socket || length < sizeof(in))
+		return -KFI_EINVAL;
+	memcpy(&in, socket, sizeof(in));
+	row = (unsigned int)ntohs(in.sin_port) - KEMU_PID_BASE; /* ports below come out too large */
+	if (in.sin_family != AF_INET || (in.sin_port && (row % KEMU_PID_PORTS || row / KEMU_PID_PORTS >= KEMU_PIDS)))
+		return -KFI_EINVAL;
+	*cxi = (struct kcxi_addr){ .nic = ntohl(in.sin_addr.s_addr), .pid = KEMU_PID_ANY };
+	if (in.sin_port)
+		cxi->pid = row / KEMU_PID_PORTS;
+	return 0;
+}
+
+/* The number of an interface's name, or -1. */
+static long interface_number(const char *node)
+{
+	char *end;
+	long number;
+
+	if ((strncmp(node, "cxi", 3) != 0 && strncmp(node, "emu", 3) != 0) || node[3] < '0' || node[3] > '9')
+		return -1;
+	number = strtol(node + 3, &end, 10);
+	return *end || number > UINT16_MAX ? -1 : number;
+}
+
+static int resolve_node(const char *node, struct kcxi_addr *cxi)
+{
+	long number = node ? interface_number(node) : 0;
+	struct kemu_interface interface;
+	struct in_addr in;
+	unsigned long hex;
+	char *end;
+	int err;
+
+	if (number >= 0) {
+		err = kemu_interface_at((unsigned int)number, &interface);
+		if (!err)
+			cxi->nic = interface.nic;
+		return err;
+	}
+	if (inet_pton(AF_INET, node, &in) == 1) {
+		cxi->nic = ntohl(in.s_addr);
+		return 0;
+	}
+	errno = 0;
+	hex = strtoul(node, &end, 16);
+	if (errno || end == node || *end || hex > UINT32_MAX || strchr(node, '-'))
+		return -KFI_EINVAL;
+	cxi->nic = hex;
+	return 0;
+}
+
+static int resolve_service(const char *service, bool source, struct kcxi_addr *cxi)
+{
+	unsigned long number;
+	char *end;
+
+	cxi->pid = source ? KEMU_PID_ANY : 0;
+	if (!service)
+		return 0;
+	if (*service < '0' || *service > '9')
+		return -KFI_EINVAL;
+	number = strtoul(service, &end, 10);
+	if (*end || number > UINT16_MAX)
+		return -KFI_EINVAL;
+	cxi->pid = number % KEMU_PIDS;
+	return 0;
+}
+
+int kemu_addr_resolve(const char *node, const char *service, bool source, struct kcxi_addr *cxi)
+{
+	int err;
+
+	*cxi = (struct kcxi_addr){ 0 };
+	err = resolve_node(node, cxi);
+	if (err)
+		return KEMU_REFUSE(err,
+				   "node `%s` is neither an IPv4 address, nor an interface (cxi0, emu0), nor a hexadecimal number.",
+				   node ? node : "(none)");
+	err = resolve_service(service, source, cxi);
+	return err ? KEMU_REFUSE(err, "service `%s` is no number from 0 to %d.", service, UINT16_MAX) : 0;
+}
+
+static bool port_free(const struct sockaddr_in *at)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool free = fd >= 0 && !bind(fd, (const struct sockaddr *)at, sizeof(*at));
+
+	if (fd >= 0)
+		close(fd);
+	return free;
+}
+
+bool kemu_addr_free(const struct kcxi_addr *cxi, size_t count)
+{
+	struct sockaddr_in at;
+	uint16_t first;
+
+	if (kemu_addr_to_socket(cxi, &at))
+		return false;
+	first = ntohs(at.sin_port);
+	for (size_t i = 0; i < count; i++) {
+		at.sin_port = htons((uint16_t)(first + i));
+		if (!port_free(&at))
+			return false;
+	}
+	return true;
+}
