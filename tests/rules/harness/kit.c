@@ -17,7 +17,7 @@ struct options {
 	unsigned rule, seconds;
 	uint32_t api;
 	enum report_form form;
-	bool list;
+	bool list, kernel;
 };
 
 static void usage(FILE *out)
@@ -30,6 +30,7 @@ static void usage(FILE *out)
 		"  -g, --group NAME     only the tests of this group; --list names them\n"
 		"  -m, --match TEXT     only tests whose name holds TEXT\n"
 		"      --api VERSION    API version to ask for: 1.8, 1.17, 2.1 (the running library's)\n"
+		"      --kfi            the kernel's interface, kfi_mr(3), on the provider emu\n"
 		"      --mode BITS      offer these mr_mode bits alone: local,virt_addr,...,all,none\n"
 		"      --timeout N      seconds until a test is taken to hang (%d)\n"
 		"      --json           one JSON object in the place of the table\n"
@@ -101,7 +102,7 @@ static unsigned read_number(const char *what, const char *text, unsigned max)
 	return (unsigned)n;
 }
 
-enum { API = 256, MODE, TIMEOUT, JSON, TAP };
+enum { API = 256, KFI, MODE, TIMEOUT, JSON, TAP };
 static const struct option longs[] = {
 	{ "provider", required_argument, NULL, 'p' },
 	{ "rule", required_argument, NULL, 'r' },
@@ -110,6 +111,7 @@ static const struct option longs[] = {
 	{ "list", no_argument, NULL, 'l' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "api", required_argument, NULL, API },
+	{ "kfi", no_argument, NULL, KFI },
 	{ "mode", required_argument, NULL, MODE },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "json", no_argument, NULL, JSON },
@@ -141,6 +143,9 @@ static struct options read_options(int argc, char **argv)
 			break;
 		case API:
 			o.api = read_api(optarg);
+			break;
+		case KFI:
+			o.kernel = true;
 			break;
 		case MODE:
 			mode_only = read_mode(optarg);
@@ -175,8 +180,8 @@ static bool chosen(const struct options *o, const struct rule_test *test)
 	char group[64];
 
 	rule_test_group(test, group, sizeof(group));
-	return (!o->rule || rule_test_cites(test, o->rule)) && (!o->group || !strcmp(o->group, group)) &&
-	       (!o->match || strstr(test->name, o->match));
+	return o->kernel == !strncmp(group, "kfi_", 4) && (!o->rule || rule_test_cites(test, o->rule)) &&
+	       (!o->group || !strcmp(o->group, group)) && (!o->match || strstr(test->name, o->match));
 }
 
 static void list(const struct options *o)
