@@ -67,6 +67,32 @@ fi_info_shows_the_provider() {
 	grep -q '^provider: emu$' "$work/says"
 }
 
+# What kfi_emu(7) says: two include folders, nothing linked, and the runner finds the provider by itself.
+a_kernel_client_runs() {
+	[ -e "$work/prefix/share/man/man7/kfi_emu.7" ] || return 1
+	cat >"$work/client.c" <<-'END'
+	#include <kfabric.h>
+	#include <linux/module.h>
+	#include <linux/printk.h>
+	static int begin(void)
+	{
+		struct kfi_info *info = NULL;
+		int rc = kfi_getinfo(KFI_VERSION(1, 0), NULL, NULL, 0, NULL, &info);
+		pr_info("provider %s\n", rc ? "none" : info->fabric_attr->prov_name);
+		kfi_freeinfo(info);
+		return rc;
+	}
+	static void end(void)
+	{
+	}
+	module_init(begin);
+	module_exit(end);
+	END
+	cc -shared -fPIC -I "$work/prefix/include/emu/kfi" -I "$work/prefix/include/emu/kernel" -o "$work/client.so" \
+		"$work/client.c" && "$work/prefix/bin/emu_insmod" --unload "$work/client.so" 2>&1 | tee "$work/says"
+	grep -q 'provider emu$' "$work/says"
+}
+
 pkg_config_finds_it() {
 	PKG_CONFIG_PATH=$work/prefix/$libdir/pkgconfig
 	export PKG_CONFIG_PATH
@@ -98,6 +124,7 @@ verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
 verdict emurun_has_devices_where_it_is_installed emurun_has_devices_where_it_is_installed
 verdict the_kit_runs_where_it_is_installed the_kit_runs_where_it_is_installed
 verdict fi_info_shows_the_provider fi_info_shows_the_provider
+verdict a_kernel_client_runs a_kernel_client_runs
 verdict pkg_config_finds_it pkg_config_finds_it
 verdict find_package_finds_it find_package_finds_it
 exit $failed

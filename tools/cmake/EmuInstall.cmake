@@ -27,10 +27,11 @@ function(emu_install)
 	set_target_properties(emu-cuda PROPERTIES INSTALL_RPATH "$ORIGIN")
 	install(TARGETS emu-hmem emu-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 	install(DIRECTORY ${CMAKE_BINARY_DIR}/emu/cuda/emu-cuda DESTINATION ${CMAKE_INSTALL_LIBDIR})
-	# The headers of kfabric, and the stand-ins for kernel headers, are for clients that nothing installed could run yet.
-	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN kernel EXCLUDE PATTERN kfi EXCLUDE)
+	install(DIRECTORY include/emu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 	install(PROGRAMS tools/emurun DESTINATION ${CMAKE_INSTALL_BINDIR})
+	install(TARGETS emu_insmod RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 	install(FILES tools/emu_hmem.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+	install(FILES tools/kfi_emu.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 	install(FILES tools/emu_fault.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 	if(TARGET emu_rules) # built with the tests
 		file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
