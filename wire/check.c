@@ -33,6 +33,7 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_EMPTY] = "empty segment that is not a whole message (WIRE-41)",
 	[WIRE_FLAW_CQ_DATA] = "CQ data without its flag (WIRE-42)",
 	[WIRE_FLAW_TAG] = "tag without its flag (WIRE-43)",
+	[WIRE_FLAW_COLLECTIVE] = "COLLECTIVE beside another flag, or an abort with a payload (WIRE-120, WIRE-122)",
 	[WIRE_FLAW_LENGTH] = "SEND's length is not that of its payload (WIRE-44)",
 	[WIRE_FLAW_REF] = "answer to request zero, or TAKEN of no earlier one (WIRE-45, WIRE-88)",
 	[WIRE_FLAW_VERDICT] = "verdict number is zero (WIRE-46)",

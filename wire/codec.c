@@ -66,14 +66,33 @@ static enum wire_flaw check_data(const struct wire_head *head)
 	return wire_check_segment(head, wire_get64(data->rest), WIRE_F_LAST);
 }
 
+static enum wire_flaw check_collective(const struct wire_head *head)
+{
+	const struct wire_send *send = wire_body(head);
+
+	if (head->flags != WIRE_F_COLLECTIVE)
+		return WIRE_FLAW_COLLECTIVE;
+	if ((wire_get64(send->cq_data) & WIRE_COLL_ABORT) == WIRE_COLL_ABORT &&
+	    (head->op != WIRE_SEND || wire_get64(send->length) || wire_get32(head->payload)))
+		return WIRE_FLAW_COLLECTIVE;
+	return WIRE_FLAWLESS;
+}
+
 static enum wire_flaw check_message(const struct wire_head *head)
 {
 	const struct wire_send *send = wire_body(head);
 
-	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(send->cq_data))
-		return WIRE_FLAW_CQ_DATA;
-	if (!(head->flags & WIRE_F_TAGGED) && wire_get64(send->tag))
-		return WIRE_FLAW_TAG;
+	if (head->flags & WIRE_F_COLLECTIVE) {
+		enum wire_flaw flaw = check_collective(head);
+
+		if (flaw != WIRE_FLAWLESS)
+			return flaw;
+	} else {
+		if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(send->cq_data))
+			return WIRE_FLAW_CQ_DATA;
+		if (!(head->flags & WIRE_F_TAGGED) && wire_get64(send->tag))
+			return WIRE_FLAW_TAG;
+	}
 	if (head->op == WIRE_SEND && wire_get64(send->length) != wire_get32(head->payload))
 		return WIRE_FLAW_LENGTH;
 	return WIRE_FLAWLESS;
@@ -137,7 +156,7 @@ static enum wire_flaw check_taken(const struct wire_head *head)
 }
 
 #define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT)
-#define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED)
+#define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED | WIRE_F_COLLECTIVE)
 #define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED)
 
 /* A request about a region; another request; an answer or a frame of the greeting. */

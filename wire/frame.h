@@ -71,6 +71,8 @@ enum wire_flag {
 	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE, READ: WIRE-85 */
 	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
 	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
+	/* SEND, RTS, without TAGGED and CQ_DATA: of a collective. The tag names its group, cq_data the collective and the step. */
+	WIRE_F_COLLECTIVE = 0x40,
 };
 
 struct wire_head {
@@ -128,6 +130,7 @@ enum wire_feature {
 	WIRE_ASK_PROOF = 0x4,           /* the sender has a shared secret: no session without its proof */
 	WIRE_ASKS_ALONE = 0x8,          /* a question: the answer is BYE, and no session begins */
 	WIRE_TAGGED_RMA = 0x10,         /* the sender takes WRITE and READ with TAGGED */
+	WIRE_TAKES_COLLECTIVES = 0x20,  /* the sender's endpoint takes messages with WIRE_F_COLLECTIVE */
 };
 
 struct wire_bye {
@@ -192,11 +195,21 @@ static_assert(sizeof(struct wire_read) == 40, "READ's body is 40 bytes");
 
 struct wire_send {        /* SEND and RTS */
 	wire_u64 length;  /* bytes of the message; SEND: equals head.payload */
-	wire_u64 tag;     /* zero unless WIRE_F_TAGGED */
-	wire_u64 cq_data; /* zero unless WIRE_F_CQ_DATA */
+	wire_u64 tag;     /* zero unless WIRE_F_TAGGED or WIRE_F_COLLECTIVE */
+	wire_u64 cq_data; /* zero unless WIRE_F_CQ_DATA or WIRE_F_COLLECTIVE */
 	wire_u64 auth;    /* as in a target */
 };
 static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
+
+/* cq_data of a collective's message, from the low bits up: the step, a signature of the call, the collective's number in its
+ * group. With step WIRE_COLL_ABORT, which has no payload: the cause for which the sender has left the group. */
+enum {
+	WIRE_COLL_STEP_BITS = 24,
+	WIRE_COLL_SIGNATURE_BITS = 16,
+	WIRE_COLL_NUMBER_BITS = 24,
+	WIRE_COLL_ABORT = (1 << WIRE_COLL_STEP_BITS) - 1,
+};
+static_assert(WIRE_COLL_STEP_BITS + WIRE_COLL_SIGNATURE_BITS + WIRE_COLL_NUMBER_BITS == 64, "they fill the field");
 
 /* The payload is `length` bytes of operands, except with ATOMIC_READ. If the kind compares, as many bytes to compare with
  * follow. */

@@ -48,6 +48,8 @@ enum emu_cause {
 	EMU_CAUSE_NOT_READY = 75,    /* the receiver was not ready, and FI_EMU_RNR_RETRY is spent */
 	EMU_CAUSE_SENDER = 76,       /* the rest of the message will not come: the sender's op has ended */
 	EMU_CAUSE_LOCAL_CLOSED = 77, /* a local region that the op's descriptors name was closed */
+	EMU_CAUSE_GROUP = 78,        /* a member of the collective's group has failed or left */
+	EMU_CAUSE_DISAGREE = 79,     /* members have made different calls, or calls of other lengths */
 };
 
 #endif

@@ -34,6 +34,18 @@ enum {
 	LIMIT_MIN_MULTI_RECV = 64,         /* bytes left, below which such a buffer is released, if the program names none */
 	LIMIT_ENVELOPES = 1 << 20,         /* unexpected messages an endpoint; then receiver-not-ready */
 
+	/* Collectives. */
+	LIMIT_MEMBERS = 1024,       /* of a group; then -EINVAL */
+	LIMIT_GROUPS = 1024,        /* that an endpoint is in; then -ENOMEM */
+	LIMIT_COLLECTIVES = 1024,   /* begun and not read yet, an endpoint; then -EAGAIN */
+	LIMIT_COLL_BYTES = 1 << 30, /* of one member's part; then -EMSGSIZE */
+	LIMIT_COLL_OPS = 1 << 16,   /* messages under way, an endpoint; then its collectives wait */
+	LIMIT_COLL_ENVELOPES =
+		1 << 16,        /* messages that came before their collective was begun, an endpoint; then receiver-not-ready */
+	LIMIT_COLL_ABORTS = 64, /* of groups that are not joined yet, remembered an endpoint; older ones are forgotten */
+	COLL_LONG = 64 * 1024,  /* bytes from which on the algorithm is the one that moves fewer of them */
+	COLL_FAN = 16,          /* messages out, and in, at a time in one collective */
+
 	/* How payload leaves. */
 	LIMIT_COPY = 1024,                 /* up to so many bytes are copied beside their head, longer ones are lent */
 	LIMIT_DIGESTED = 1 << 20,          /* payload that is digested, and then sent, at once */
@@ -45,15 +57,17 @@ enum {
 	SLICE_RECV_BYTES = 32 * 1024,    /* received at once into shared scratch, but for a large payload's rest with its digest */
 	SLICE_RECV_MORE = LIMIT_SEGMENT, /* the same where so many came the last time: more will be waiting */
 	CACHE_LINE = 64,
-	SLICE_DATAGRAMS = 64,      /* datagrams received a port */
-	SLICE_OPS = 256,           /* posted ops taken from the submit queue */
-	SLICE_BINDINGS = 256,      /* bindings dissolved when an endpoint or counter with regions bound to it closes */
-	SLICE_POPULATE = 16 << 20, /* bytes that the worker populates before it looks whether the region is being closed */
-	SLICE_BLIND = 8,           /* busy slices between two reads of the clock */
-	SLICE_SHM = 32,            /* polls in a row that look at shared memory and at no socket (shm.h) */
-	SLICE_RINGS = 64,          /* rounds of receives from rings that were closed (shm_ring.h); the rest at ticks */
-	SLICE_ROOM = 16,           /* connections closed at a time to make room for others (evict.h) */
-	SLICE_LAZY_POSTS = 32,     /* posts in a row that may wait for the next poll to share a send */
+	SLICE_DATAGRAMS = 64,          /* datagrams received a port */
+	SLICE_OPS = 256,               /* posted ops taken from the submit queue */
+	SLICE_COLLECTIVES = 64,        /* collectives and groups that get on by a step */
+	SLICE_COLL_BYTES = 256 * 1024, /* copied and reduced for them together */
+	SLICE_BINDINGS = 256,          /* bindings dissolved when an endpoint or counter with regions bound to it closes */
+	SLICE_POPULATE = 16 << 20,     /* bytes that the worker populates before it looks whether the region is being closed */
+	SLICE_BLIND = 8,               /* busy slices between two reads of the clock */
+	SLICE_SHM = 32,                /* polls in a row that look at shared memory and at no socket (shm.h) */
+	SLICE_RINGS = 64,              /* rounds of receives from rings that were closed (shm_ring.h); the rest at ticks */
+	SLICE_ROOM = 16,               /* connections closed at a time to make room for others (evict.h) */
+	SLICE_LAZY_POSTS = 32,         /* posts in a row that may wait for the next poll to share a send */
 	/* Slices without work before messages are acknowledged: the program may answer them. After a long one its sender waits. */
 	SLICE_IDLE_ACKS = 4,
 	SLICE_IDLE_ACKS_LONG = 2,

@@ -12,11 +12,12 @@ enum op_kind {
 	OP_WRITE = 1,
 	OP_READ = 2,
 	OP_ATOMIC = 3,
-	OP_POSTED_KINDS = 4, /* those before are posted by programs, those behind are the device's own (cm.c) */
+	OP_POSTED_KINDS = 4, /* those before are posted by programs, those behind are the device's own (cm.c, coll_step.c) */
 	OP_CONNECT = 4,
 	OP_ACCEPT = 5,
 	OP_REJECT = 6,
-	OP_KINDS = 7,
+	OP_COLLECTIVE = 7, /* a message of a collective */
+	OP_KINDS = 8,
 };
 
 /* In settings. NULL: no kind that is posted. */
@@ -32,7 +33,15 @@ static inline const char *op_kind_words(unsigned int kind)
 {
 	static const char *const words[OP_POSTED_KINDS] = { "message", "remote write", "remote read", "remote atomic" };
 
-	return kind < OP_POSTED_KINDS ? words[kind] : "connection request or its answer";
+	if (kind < OP_POSTED_KINDS)
+		return words[kind];
+	return kind == OP_COLLECTIVE ? "collective" : "connection request or its answer";
+}
+
+/* Does it wait for a receive of the target? */
+static inline bool op_kind_is_message(unsigned int kind)
+{
+	return kind == OP_SEND || kind == OP_COLLECTIVE;
 }
 
 /* Does it name a region of the target? */

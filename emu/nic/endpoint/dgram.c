@@ -248,7 +248,7 @@ static void secret_ended(struct ep *ep, const char *flaw)
 static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 {
 	enum wire_datagram_flaw flaw = wire_check_datagram(frame, length);
-	struct message message = { .ep = ep, .source = AV_NONE };
+	struct message message = { .ep = ep, .srx = ep->srx, .source = AV_NONE };
 	struct wire_datagram_fields fields;
 	struct sockaddr_storage from;
 	const char *secret_flaw;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
+#include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/endpoint/deferred.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/endpoint/recall.h"
@@ -57,11 +58,14 @@ static int ep_open_contexts(struct ep *ep)
 		if (!err)
 			ep->srx->shared = false;
 	}
+	if (!err && attr->caps & EP_COLLECTIVE)
+		err = collectives_open(ep);
 	return err;
 }
 
 static void ep_free(struct ep *ep)
 {
+	collectives_close(ep);
 	if (!ep->attr.stx && ep->stx)
 		(void)stx_close(ep->stx); /* its own, which no other endpoint uses */
 	if (!ep->attr.srx && ep->srx)
@@ -211,6 +215,8 @@ void ep_close(struct ep *ep)
 	dgram_flush(ep);
 	ep_close_conns(ep);
 	cm_flush_receives(ep);
+	if (ep->collectives)
+		collectives_end(ep);
 	srx_leave(ep->srx, ep);
 	stx_put(ep->stx);
 	/* Freed: the pools live on until unread completions are read. */

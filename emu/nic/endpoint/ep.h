@@ -13,6 +13,8 @@
 #include "emu/nic/messages/srx.h"
 #include "wire/frame.h"
 
+struct collectives;
+
 struct ep {
 	struct nic *nic;
 	struct ep *next;
@@ -32,8 +34,9 @@ struct ep {
 	/* The session last posted to: most programs talk to the same peer many times in a row. */
 	struct session *last;
 	uint64_t last_dest, last_stamp;
-	struct cm cm;       /* connection-oriented; else idle */
-	struct dgram dgram; /* unreliable datagrams; then there are no sessions, and no listener */
+	struct cm cm;                    /* connection-oriented; else idle */
+	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
+	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
 	bool closing;
 };
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "emu/nic/base/likely.h"
+#include "emu/nic/collectives/coll_ready.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
@@ -102,6 +104,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	nic->pace.now_ns = clock_now(clock);
 	log_limit_init(nic);
 	atomic_init(&nic->polling, false);
+	nic->ready_end = &nic->ready;
 	submit_init(&nic->submit);
 	err = commits_init(&nic->commits);
 	if (err)
@@ -194,9 +197,22 @@ static __attribute__((noinline)) bool flush_busy(struct nic *nic)
 	return sent;
 }
 
+/* Collectives get on, and what they send leaves. */
+static __attribute__((noinline, cold)) bool flush_ready(struct nic *nic)
+{
+	coll_work(nic);
+	if (nic->busy)
+		flush_busy(nic);
+	if (nic->ready)
+		coll_again(nic);
+	return true;
+}
+
 static bool nic_flush(struct nic *nic)
 {
 	nic->pace.urgent = false;
+	if (unlikely(nic->ready != NULL))
+		return flush_ready(nic);
 	return nic->busy && flush_busy(nic);
 }
 

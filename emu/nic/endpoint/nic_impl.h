@@ -21,6 +21,7 @@
 #include "wire/frame.h"
 #include "wire/secret.h"
 
+struct coll_ready;
 struct conn;
 struct message;
 struct rx;
@@ -58,7 +59,8 @@ struct nic {
 	struct srx *srxs;
 	struct conn *conns;
 	struct session *timed;
-	struct op *late; /* fault plan: have ended, and are told of later; by that time */
+	struct coll_ready *ready, **ready_end; /* collectives and groups that can get on (coll_ready.h) */
+	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count;
 	uint32_t dgram_eps; /* opened so far: an endpoint's number decides its losses */
 	bool greeting;      /* a connection may be waiting for its HELLO */

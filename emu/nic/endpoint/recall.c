@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/endpoint/deferred.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
@@ -107,8 +108,9 @@ static void recall_session(struct session *session, uint64_t desc)
 	tagged_recall(session, desc);
 }
 
-static void recall_of_ep(struct ep *ep, uint64_t desc)
+void recall_of_ep(struct ep *ep, uint64_t desc)
 {
+	nic_role(ep->nic);
 	recall_datagrams(&ep->dgram.waiting, desc);
 	if (ep->self)
 		recall_session(ep->self, desc);
@@ -124,8 +126,10 @@ void recall_region(struct nic *nic, uint64_t desc)
 	while (submit_take(nic))
 		;
 	deferred_recall(nic, desc);
-	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
 		recall_of_ep(ep, desc);
+		coll_recall(ep, desc);
+	}
 	for (struct srx *srx = nic->srxs; srx; srx = srx->next)
 		srx_recall(srx, desc);
 }

@@ -15,5 +15,7 @@ int recall_post(struct ep *ep, const void *context);
 /* A local region is closed: whatever names it by its descriptor (named.h) and has not completed does so now, with
  * REFUSAL_LOCAL_CLOSED, and touches no byte any more. */
 void recall_region(struct nic *nic, uint64_t desc);
+/* Likewise of one endpoint, but for receives that no message has taken: see srx_recall(). */
+void recall_of_ep(struct ep *ep, uint64_t desc);
 
 #endif

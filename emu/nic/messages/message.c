@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "emu/nic/base/likely.h"
+#include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/messages/multi_recv.h"
@@ -12,9 +14,9 @@
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
 
-static struct rx_match *match_of(const struct session *session)
+static struct rx_match *match_of(const struct message *message)
 {
-	return &session->ep->srx->match;
+	return &message->srx->match;
 }
 
 /* A zeroed message. Messages that find their receive are there one at a time, so that one need not be allocated anew. */
@@ -38,12 +40,12 @@ static void message_give(struct nic *nic, struct message *message)
 }
 
 /* While the endpoint closes the message's session may be gone, and kept payload outlive it. */
-static void message_free(struct rx_match *match, struct message *message)
+static void message_free(struct message *message)
 {
 	if (!message->ep->closing)
 		message->session->messages--;
 	if (message->bytes) {
-		match->bytes -= message->length;
+		match_of(message)->bytes -= message->length;
 		free(message->bytes);
 	}
 	message_give(message->ep->nic, message);
@@ -52,7 +54,7 @@ static void message_free(struct rx_match *match, struct message *message)
 /* The payload of an unexpected SEND: kept if the budget and memory allow, else left to its sender (parked). */
 static void message_keep_payload(struct message *message)
 {
-	struct rx_match *match = match_of(message->session);
+	struct rx_match *match = match_of(message);
 	uint64_t budget = message->session->ep->nic->config.unexpected_bytes;
 
 	if (message->length > 0 && message->length <= budget && match->bytes <= budget - message->length)
@@ -83,9 +85,9 @@ bool message_find(struct message *message)
 
 	role_assert();
 	/* Posts to a shared context are not stopped by one endpoint's errors: so its messages are. */
-	if (ep->srx->shared && ep->attr.rx_cq && cq_choked(ep->attr.rx_cq))
+	if (message->srx->shared && ep->attr.rx_cq && cq_choked(ep->attr.rx_cq))
 		return false;
-	message->rx = rx_match_arrival(&ep->srx->match, message);
+	message->rx = rx_match_arrival(match_of(message), message);
 	if (!message->rx)
 		return true;
 	if (message->rx->flags & POST_MULTI)
@@ -98,16 +100,13 @@ bool message_find(struct message *message)
 /* False: there is room neither for the message nor for its completion. */
 static bool message_match(struct message *message)
 {
-	const struct ep *ep = message->ep;
-
-	return message_find(message) && (message->rx || ep->srx->match.envelopes < ep->nic->config.envelopes);
+	return message_find(message) && (message->rx || match_of(message)->envelopes < message->srx->envelopes);
 }
 
 const char *message_begin(struct conn *conn, const struct wire_head *head, bool *full)
 {
 	const struct wire_send *send = wire_body(head);
 	struct session *session = conn->session;
-	struct rx_match *match = match_of(session);
 	struct message *message = message_new(session->ep->nic);
 
 	nic_role(conn->nic);
@@ -115,6 +114,7 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	if (!message)
 		return NULL;
 	message->ep = session->ep;
+	message->srx = session->ep->srx;
 	message->session = session;
 	message->ref = wire_get64(head->seq);
 	message->length = wire_get64(send->length);
@@ -125,6 +125,8 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	message->tagged = head->flags & WIRE_F_TAGGED;
 	message->remote = head->op == WIRE_RTS;
 	message->arriving = true;
+	if (unlikely(head->flags & WIRE_F_COLLECTIVE))
+		coll_address(message);
 	*full = !message_match(message);
 	if (*full) {
 		message_give(session->ep->nic, message);
@@ -134,7 +136,9 @@ const char *message_begin(struct conn *conn, const struct wire_head *head, bool 
 	if (!message->rx) {
 		if (head->op == WIRE_SEND)
 			message_keep_payload(message);
-		rx_match_keep(match, message);
+		rx_match_keep(match_of(message), message);
+		if (unlikely(head->flags & WIRE_F_COLLECTIVE))
+			coll_unexpected(message);
 	}
 	message_sink(conn, message);
 	return NULL;
@@ -151,7 +155,7 @@ static void message_deliver(struct message *message)
 		complete_receive_failed(rx, REFUSAL_RECEIVE_BUFFER);
 	else
 		complete_receive(rx, message);
-	message_free(match_of(message->session), message);
+	message_free(message);
 }
 
 static void pull_unlink(struct message *message)
@@ -185,7 +189,7 @@ static const char *pull_finish(struct message *message, bool fault)
 		complete_receive_failed(message->rx, REFUSAL_SENDER);
 	else
 		complete_receive(message->rx, message);
-	message_free(match_of(session), message);
+	message_free(message);
 	return fault ? refuse_buffer(session, ref, length) : verdict_add(session, WIRE_DONE, ref);
 }
 
@@ -215,8 +219,8 @@ void message_discard(struct message *message)
 	uint64_t ref = message->ref;
 
 	role_assert();
-	rx_match_drop(match_of(session), message);
-	message_free(match_of(session), message);
+	rx_match_drop(match_of(message), message);
+	message_free(message);
 	if (owed && verdict_add(session, WIRE_DONE, ref))
 		session_end(session, verdict_lack(session));
 }
@@ -229,7 +233,7 @@ void message_matched(struct message *message, struct rx *rx)
 	rx->ep = message->ep;
 	if (message->lost) {
 		complete_receive_failed(rx, message->lost);
-		message_free(match_of(message->session), message);
+		message_free(message);
 		return;
 	}
 	message->rx = rx;
@@ -247,10 +251,10 @@ static const char *message_failed(struct message *message, bool fault)
 	struct session *session = message->session;
 	uint64_t ref = message->ref, length = message->length;
 
-	rx_match_drop(match_of(session), message);
+	rx_match_drop(match_of(message), message);
 	if (message->rx)
 		complete_receive_failed(message->rx, fault ? REFUSAL_RECEIVE_BUFFER : REFUSAL_SENDER);
-	message_free(match_of(session), message);
+	message_free(message);
 	return fault ? refuse_buffer(session, ref, length) : NULL;
 }
 
@@ -277,7 +281,7 @@ const char *message_end(struct conn *conn, enum wire_status status)
 		message_deliver(message);
 	} else if (message->rx) {
 		complete_receive(message->rx, message);
-		message_free(match_of(session), message);
+		message_free(message);
 	}
 	return broken;
 }
@@ -286,13 +290,13 @@ const char *message_end(struct conn *conn, enum wire_status status)
 void message_undo(struct conn *conn)
 {
 	struct message *message = conn->in.message, *other;
-	struct rx_match *match = match_of(message->session);
+	struct rx_match *match = match_of(message);
 	struct rx *rx = message->rx;
 
 	nic_role(conn->nic);
 	conn->in.message = NULL;
 	rx_match_drop(match, message);
-	message_free(match, message);
+	message_free(message);
 	if (rx && rx->parent) {
 		multi_undo(rx);
 		return;
@@ -432,7 +436,7 @@ void message_recall(struct session *session, uint64_t desc)
 			conn->in.sink = SINK_DROP;
 		}
 		complete_receive_failed(message->rx, REFUSAL_LOCAL_CLOSED);
-		message_free(match_of(session), message);
+		message_free(message);
 		broken = refuse_buffer(session, ref, length);
 	}
 	if (broken)
@@ -448,25 +452,27 @@ static void flush_remote(struct rx_match *match, struct message_list *list, cons
 		if (message->session != session || !message->remote)
 			continue;
 		rx_match_drop(match, message);
-		message_free(match, message);
+		message_free(message);
 	}
 }
 
 void message_flush(struct session *session, enum refusal_cause cause)
 {
-	struct rx_match *match = match_of(session);
+	struct rx_match *match = &session->ep->srx->match;
 	struct message *message;
 
 	nic_role(session->ep->nic);
 	while ((message = session->rsp.pulls)) {
 		pull_unlink(message);
 		complete_receive_failed(message->rx, cause);
-		message_free(match, message);
+		message_free(message);
 	}
 	if (!session->messages) /* then no waiting message is the session's */
 		return;
 	flush_remote(match, &match->unexpected, session);
 	flush_remote(match, &match->tagged, session);
+	if (session->ep->collectives)
+		flush_remote(&session->ep->collectives->srx->match, &session->ep->collectives->srx->match.tagged, session);
 	for (message = match->claimed.first; message; message = message->link[BY_ARRIVAL].next)
 		if (message->session == session && message->remote && !message->lost)
 			message->lost = cause; /* told to the receive that takes the claimed message */
@@ -481,7 +487,7 @@ static void drop_list(struct rx_match *match, struct message_list *list, const s
 		if (message->ep != ep)
 			continue;
 		rx_match_drop(match, message);
-		message_free(match, message);
+		message_free(message);
 	}
 }
 
@@ -497,6 +503,6 @@ void message_drop_all(struct rx_match *match, const struct ep *ep)
 		if (message->ep != ep)
 			continue;
 		rx_match_unclaim(match, message);
-		message_free(match, message);
+		message_free(message);
 	}
 }

@@ -59,6 +59,7 @@ struct message {
 		struct message *next, *prev;
 	} link[MESSAGE_QUEUES];
 	struct ep *ep;                       /* where it arrived */
+	struct srx *srx;                     /* whose receives it is for: the endpoint's own or shared, or its collectives' */
 	struct session *session;             /* NULL: an unreliable datagram, which is here whole, */
 	const struct sockaddr_storage *from; /* and this is its sender's address, */
 	uint64_t source;                     /* and its index in the AV */

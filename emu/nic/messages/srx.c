@@ -22,6 +22,7 @@ int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **out)
 		return err;
 	srx->nic = nic;
 	srx->shared = true;
+	srx->envelopes = nic->config.envelopes;
 	err = pool_open(&srx->rxs, sizeof(struct rx), size ? size : LIMIT_RX_OPS);
 	if (!err)
 		err = pool_open(&srx->pieces, sizeof(struct rx), LIMIT_PIECES);

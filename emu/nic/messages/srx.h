@@ -19,8 +19,9 @@ struct srx {
 	struct pool *rxs;
 	struct pool *pieces; /* of receives that take many messages */
 	struct rx_match match;
-	struct ep *ep;  /* its owner; shared: a user, to report receives without a message; NULL: none */
-	uint32_t users; /* endpoints */
+	struct ep *ep;      /* its owner; shared: a user, to report receives without a message; NULL: none */
+	uint32_t users;     /* endpoints */
+	uint64_t envelopes; /* unexpected messages at most; then receiver-not-ready */
 	bool shared;
 };
 

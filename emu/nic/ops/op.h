@@ -38,6 +38,7 @@ enum post_flag {
 	POST_MULTI_LAST = 1 << 12, /* with MULTI: the last message's completion tells that the buffer is released, if it is told */
 	POST_WORK = 1 << 10,       /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
 	POST_MATCH = 1 << 11,      /* messages: complete when a receive has taken them, or the peer's program has discarded them */
+	POST_COLLECTIVE = 1 << 13, /* receives: the device's own, of a collective (coll_step.h) */
 };
 
 /* The trigger of a deferred post (deferred.h). */

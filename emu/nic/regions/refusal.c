@@ -227,6 +227,17 @@ static void say_not_flushed(struct sentence *s, const struct refusal *r)
 		 name ? name : "an error");
 }
 
+/* refusal.excess is the cause at the member that was the first to fail; 0: it has left. */
+static void say_group(struct sentence *s, const struct refusal *r)
+{
+	if (!r->excess)
+		say_text(s, "a member of the group has left it.");
+	else
+		say_text(s, "a member of the group has failed in a collective: %s.",
+			 refusal_phrase(s->front, (enum refusal_cause)r->excess));
+	say_text(s, " Close the group, and join a new one without that member.");
+}
+
 static const struct refusal_text {
 	int err;
 	const char *phrase; /* the fault, with the rule */
@@ -292,6 +303,10 @@ static const struct refusal_text {
 	[REFUSAL_SENDER] = { EIO, "the rest does not come, as the sender's op has ended", "See the sender's completion.", NULL },
 	[REFUSAL_LOCAL_CLOSED] = { EACCES, "a local region that its descriptors name was closed before it had completed (S176)",
 				   "Close a region when all that was posted with its descriptor has completed.", NULL },
+	[REFUSAL_GROUP] = { ECONNABORTED, "a member of the group has failed in a collective, or has left the group", "",
+			    say_group },
+	[REFUSAL_DISAGREE] = { EINVAL, "another member has made another call, or one of another length",
+			       "All members call the same collectives in the same order, with the same count and datatype.", NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

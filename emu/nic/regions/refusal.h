@@ -46,6 +46,8 @@ enum refusal_cause {
 	REFUSAL_NOT_READY = 75,    /* the receiver was not ready so often as nic_config.rnr_most allows */
 	REFUSAL_SENDER = 76,       /* the rest of the message does not come: its sender has given it up */
 	REFUSAL_LOCAL_CLOSED = 77, /* a region that the op's descriptors name was closed (S176) */
+	REFUSAL_GROUP = 78,        /* a member of the collective's group has failed or left */
+	REFUSAL_DISAGREE = 79,     /* members of a group have made different calls, or calls of other lengths */
 	REFUSAL_CAUSES             /* the first number behind all of them */
 };
 

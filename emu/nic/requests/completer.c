@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
+#include "emu/nic/base/likely.h"
 #include "emu/nic/base/pool.h"
+#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
@@ -243,10 +245,17 @@ static void describe(struct rx *rx, const struct message *message)
 void complete_receive(struct rx *rx, const struct message *message)
 {
 	struct rx *parent = rx->parent;
-	struct cntr *cntr = receive_cntr(rx);
-	bool wanted = receive_wanted(rx);
+	struct cntr *cntr;
+	bool wanted;
 
 	role_assert();
+	if (unlikely(rx->flags & POST_COLLECTIVE)) {
+		coll_received(rx, message->length);
+		rx_release(&rx->done);
+		return;
+	}
+	cntr = receive_cntr(rx);
+	wanted = receive_wanted(rx);
 	describe(rx, message);
 	rx->done.c.length = message->length < rx->capacity ? message->length : rx->capacity;
 	if (message->length > rx->capacity) {
@@ -308,6 +317,11 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 	struct refusal why = { .cause = cause, .op = REFUSAL_OP_RECEIVE, .length = rx->capacity };
 
 	role_assert();
+	if (rx->flags & POST_COLLECTIVE) {
+		coll_receive_failed(rx, cause);
+		rx_release(&rx->done);
+		return;
+	}
 	refusal_text(rx->srx->nic->config.front, &why, NULL, error.text, sizeof(error.text));
 	receive_error(rx, &error);
 }

@@ -3,6 +3,7 @@
 #include "emu/nic/requests/op_kinds.h"
 
 #include "emu/nic/base/likely.h"
+#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/requests/completer.h"
@@ -199,15 +200,15 @@ static bool fill_atomic(struct session *session, struct conn *conn, struct op *o
 	return true;
 }
 
-static bool fill_send(struct session *session, struct conn *conn, struct op *op)
+/* `flags` and `fields` lack what is not known yet: the authorization. */
+static inline __attribute__((always_inline)) bool fill_message(struct session *session, struct conn *conn, struct op *op,
+							       uint8_t flags, struct wire_message_fields fields)
 {
 	struct requester *req = &session->req;
 	/* POST_MATCH: the sender announces the message (RTS), and so is told of its match. */
 	bool eager = op->length <= req->eager && !(op->flags & POST_MATCH);
 	uint32_t payload = eager ? (uint32_t)op->length : 0;
 	uint8_t *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
-	struct wire_message_fields fields;
-	uint8_t flags = 0;
 	uint64_t digest;
 
 	if (!at)
@@ -217,13 +218,7 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 		return true;
 	}
 	op_number(req, op);
-	fields = (struct wire_message_fields){ .tag = op->tag, .auth = auth_shown(conn, op->auth) };
-	if (op->flags & POST_TAGGED)
-		flags |= WIRE_F_TAGGED;
-	if (op->flags & POST_CQ_DATA) {
-		flags |= WIRE_F_CQ_DATA;
-		fields.cq_data = op->cq_data;
-	}
+	fields.auth = auth_shown(conn, op->auth);
 	if (!eager) {
 		conn_frame_end(conn, wire_put_rts(at, flags, op->length, op->last_seq, &fields));
 		op_sent(req, op, true);
@@ -232,6 +227,30 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 	conn_frame_end(conn, wire_put_send(at, flags, payload, op->last_seq, &fields));
 	payload_staged_op(conn, op, payload, digest);
 	op_sent(req, op, false);
+	return true;
+}
+
+static bool fill_send(struct session *session, struct conn *conn, struct op *op)
+{
+	struct wire_message_fields fields = { .tag = op->tag };
+	uint8_t flags = 0;
+
+	if (op->flags & POST_TAGGED)
+		flags |= WIRE_F_TAGGED;
+	if (op->flags & POST_CQ_DATA) {
+		flags |= WIRE_F_CQ_DATA;
+		fields.cq_data = op->cq_data;
+	}
+	return fill_message(session, conn, op, flags, fields);
+}
+
+/* A peer that does not know the flag would take the frame for a breach of the protocol. */
+static bool fill_collective(struct session *session, struct conn *conn, struct op *op)
+{
+	if (session->takes_collectives)
+		return fill_message(session, conn, op, WIRE_F_COLLECTIVE,
+				    (struct wire_message_fields){ .tag = op->tag, .cq_data = op->cq_data });
+	complete_refused(op, REFUSAL_CAPABILITY, NULL);
 	return true;
 }
 
@@ -259,4 +278,5 @@ const struct op_kind_rule op_kinds[OP_KINDS] = {
 	[OP_CONNECT] = { .fill = fill_cm, .resolved = cm_resolved },
 	[OP_ACCEPT] = { .fill = fill_cm, .resolved = cm_resolved },
 	[OP_REJECT] = { .fill = fill_cm, .resolved = cm_resolved },
+	[OP_COLLECTIVE] = { .fill = fill_collective, .resolved = coll_sent },
 };

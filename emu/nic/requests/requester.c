@@ -86,7 +86,7 @@ static bool op_may_start(const struct session *session, const struct op *op)
 		return false;
 	if (likely(!req->reads.first))
 		return true;
-	return op->kind == OP_SEND ? send_passes_reads(session) : !read_in_the_way(session, op);
+	return op_kind_is_message(op->kind) ? send_passes_reads(session) : !read_in_the_way(session, op);
 }
 
 /* While the peer is not ready for sends, or a fault plan holds one, which RMA may pass them? (F4; the order that the endpoint
@@ -99,7 +99,7 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 		return false;
 	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS)) /* it both reads and writes */
 		return false;
-	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : op->kind != OP_SEND && !(order & EP_ORDER_WAS);
+	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : !op_kind_is_message(op->kind) && !(order & EP_ORDER_WAS);
 }
 
 /* The pending op that is next where some may have to wait; *before: the one in front of it. NULL: none. */
@@ -111,7 +111,7 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	*before = NULL;
 	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
 		if (!ready && !op_may_pass(session, op)) {
-			if (op->kind != OP_SEND)
+			if (!op_kind_is_message(op->kind))
 				return NULL; /* RMA keeps its own order */
 			continue;
 		}

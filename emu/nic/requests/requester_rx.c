@@ -58,7 +58,7 @@ bool requester_fits(const struct session *session, uint8_t verdict, uint64_t ref
 		op = op->next;
 	if (!op)
 		return true;
-	return verdict == WIRE_PARK ? op->kind == OP_SEND : op->what.kind == ATOMIC_PLAIN;
+	return verdict == WIRE_PARK ? op_kind_is_message(op->kind) : op->what.kind == ATOMIC_PLAIN;
 }
 
 static void read_gone(struct requester *req, struct op *op)
@@ -191,7 +191,7 @@ struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offs
 	nic_role(session->ep->nic);
 	*broken = ref >= session->req.next_seq;
 	for (struct op *op = session->req.parked.first; op; op = op->next) {
-		if (op->first_seq != ref || op->kind != OP_SEND)
+		if (op->first_seq != ref || !op_kind_is_message(op->kind))
 			continue;
 		*broken = offset > op->length || length > op->length - offset;
 		return *broken ? NULL : op;

@@ -15,7 +15,8 @@ static uint32_t hello_features(const struct nic *nic, const struct ep *ep)
 {
 	return (nic->config.digest == NIC_DIGEST_FULL ? WIRE_WANT_PAYLOAD_DIGEST : 0) |
 	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0) |
-	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0);
+	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
+	       (ep->collectives ? WIRE_TAKES_COLLECTIVES : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -64,6 +65,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 
 	session_known_by(conn->session, fields->known_port);
 	conn->tagged_rma = fields->features & WIRE_TAGGED_RMA;
+	conn->session->takes_collectives = fields->features & WIRE_TAKES_COLLECTIVES;
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	/* A payload lent with its digest may have changed before it was sent, and so have cut the connection before this one. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
+#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/base/likely.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
@@ -193,7 +194,7 @@ void session_owe(struct session *session)
 bool session_busy(const struct session *session)
 {
 	nic_role(session->ep->nic);
-	return !requester_idle(session) || session->rsp.pulls || session->rsp.tagged;
+	return !requester_idle(session) || session->rsp.pulls || session->rsp.tagged || session->awaited;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -354,6 +355,8 @@ void session_end(struct session *session, enum refusal_cause cause)
 	session->refused_dials = session->failed_conns = 0;
 	session->down_since_ns = session->down_ns = 0;
 	cm_ended(session, cause);
+	if (session->awaited)
+		coll_peer_lost(session, cause);
 }
 
 void session_replaced(struct session *session)

@@ -94,8 +94,9 @@ struct session {
 	enum session_state state;
 	enum session_peer peer_is;
 	/* Booleans, as each of the five goes with any state: its kind for life, its mishaps, and the lists that it is in. */
-	bool target_only; /* the answering end of an endpoint that addresses itself */
-	bool answer_lost; /* an answer was lost for want of memory: ends with its connection */
+	bool target_only;       /* the answering end of an endpoint that addresses itself */
+	bool answer_lost;       /* an answer was lost for want of memory: ends with its connection */
+	bool takes_collectives; /* the peer's HELLO says so */
 	struct requester req;
 	struct responder rsp;
 	struct session *next_timed, *next_owing;
@@ -109,6 +110,7 @@ struct session {
 	uint64_t retry_ns;                          /* BACKOFF */
 	uint32_t refused_dials;                     /* in a row */
 	uint32_t messages;                          /* that came by it and are not freed */
+	uint32_t awaited;                           /* receives of collectives that wait for a message of this peer */
 	uint64_t source, source_auth, source_stamp; /* the peer's index in the AV with that key, as of that generation */
 	struct session *next, *prev;                /* all sessions of the endpoint */
 	struct hash_node by_peer;

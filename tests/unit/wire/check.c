@@ -16,8 +16,8 @@ static const struct {
 	{ 5, 32, 0x00, false, false },  /* PROOF */
 	{ 16, 48, 0x2f, true, true },   /* WRITE */
 	{ 17, 40, 0x08, false, true },  /* READ */
-	{ 18, 32, 0x0c, true, true },   /* SEND */
-	{ 19, 32, 0x0c, false, true },  /* RTS */
+	{ 18, 32, 0x4c, true, true },   /* SEND */
+	{ 19, 32, 0x4c, false, true },  /* RTS */
 	{ 20, 56, 0x24, true, true },   /* ATOMIC */
 	{ 21, 16, 0x00, true, true },   /* CONNECT */
 	{ 22, 16, 0x00, true, true },   /* ACCEPT */

@@ -39,7 +39,7 @@ static void add_hex(struct line *line, const char *name, wire_u64 value)
 
 static void add_flags(struct line *line, uint8_t flags)
 {
-	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "0x40", "0x80" };
+	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "COLLECTIVE", "0x80" };
 	char before = ' ';
 
 	for (int bit = 0; bit < 8; bit++) {
@@ -164,9 +164,9 @@ static void add_message(struct line *line, const struct wire_head *head)
 	const struct wire_send *send = wire_body(head);
 
 	add_count(line, "length", send->length);
-	if (head->flags & WIRE_F_TAGGED)
+	if (head->flags & (WIRE_F_TAGGED | WIRE_F_COLLECTIVE))
 		add_hex(line, "tag", send->tag);
-	if (head->flags & WIRE_F_CQ_DATA)
+	if (head->flags & (WIRE_F_CQ_DATA | WIRE_F_COLLECTIVE))
 		add_hex(line, "cq_data", send->cq_data);
 	add_auth(line, send->auth);
 }
