@@ -29,8 +29,7 @@ struct hint {
 #define DOMAIN(field, value)	IN(domain_attr, fi_domain_attr, field, value)
 
 static const struct hint refused[] = {
-	DIRECT(caps, FI_COLLECTIVE | FI_ATOMIC), DIRECT(caps, FI_TAGGED | FI_MULTI_RECV),
-	DIRECT(caps, FI_COLLECTIVE),
+	DIRECT(caps, FI_TAGGED | FI_MULTI_RECV),
 	DIRECT(caps, FI_MSG | FI_RMA_EVENT), DIRECT(caps, FI_MSG | FI_RMA_PMEM), DIRECT(caps, FI_MSG | FI_MULTICAST),
 	DIRECT(caps, FI_MSG | FI_SOURCE_ERR),
 	DIRECT(caps, FI_MSG | 1ull << 62),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/fi/coll/fi_av_set.h"
 #include "emu/fi/domain/fi_av_auth.h"
 #include "emu/fi/domain/fi_av_shared.h"
 #include "emu/fi/domain/fi_av_sym.h"
@@ -302,7 +303,8 @@ static int av_close_fid(struct fid *fid)
 
 	err = domain_usable(av->domain) ? av_close(av->av) : 0; /* a fork's child: the device keeps its references */
 	if (err)
-		return REFUSE(AV, err, "fi_close: endpoints are bound to the address vector. Close them first.");
+		return REFUSE(AV, err,
+			      "fi_close: endpoints are bound to the address vector, or it has sets (fi_av_set). Close them first.");
 	av_shared_close(av->shared);
 	av_auth_close(av->keys);
 	if (av->eq)
@@ -344,7 +346,7 @@ static struct compat_ops_av av_ops = {
 		.remove = av_op_remove,
 		.lookup = av_op_lookup,
 		.straddr = av_op_straddr,
-		.av_set = stub_av_set,
+		.av_set = emu_av_set_open,
 #if COMPAT_HEADERS >= FI_VERSION(1, 20)
 		.insert_auth_key = emu_av_insert_auth_key,
 		.lookup_auth_key = emu_av_lookup_auth_key,

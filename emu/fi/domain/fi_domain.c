@@ -47,7 +47,7 @@ bool domain_is_as(const struct fid *fid, const void *arg)
 
 	if (domain->rules != mr_mode_rules(info->fabric_attr->api_version, info->domain_attr->mr_mode, info->mode))
 		return false;
-	return !(differ & FI_HMEM) && !(differ & info->caps & (FI_RMA_EVENT | FI_RMA_PMEM));
+	return !(differ & FI_HMEM) && !(differ & info->caps & (FI_RMA_EVENT | FI_RMA_PMEM | FI_COLLECTIVE));
 }
 
 static bool tell_rules(const struct fid *fid, const void *arg)

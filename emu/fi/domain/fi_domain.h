@@ -34,7 +34,7 @@ struct emu_domain {
 	uint64_t auth;        /* for regions and endpoints that name no other; 0: none (S157) */
 	size_t auth_key_size; /* of the domain's key; 0: none given, and its objects' keys may have any size */
 	bool av_auth;         /* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
-	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT, HMEM in force */
+	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT, HMEM, COLLECTIVE in force */
 	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is the array that holds them. */
 	bool looks_at_descs;
 	bool needs_descs;     /* a buffer without one is refused or registered by the cache */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_domain_open.c - the domain object: its life, and its tables of functions. */
+#include "emu/fi/coll/fi_coll.h"
 #include "emu/fi/domain/fi_domain.h"
 
 #include <rdma/fi_errno.h>
@@ -171,7 +172,7 @@ static struct fi_ops_domain domain_ops = {
 	.stx_ctx = emu_stx_open,
 	.srx_ctx = emu_srx_open,
 	.query_atomic = emu_query_atomic,
-	.query_collective = stub_query_collective,
+	.query_collective = emu_query_collective,
 	.endpoint2 = emu_ep_open2,
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "emu/fi/coll/fi_coll.h"
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/domain/fi_auth.h"
@@ -31,7 +32,9 @@
 #include "emu/fi/queues/fi_eq.h"
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
-#define INITIATES(caps) (((caps)&MESSAGES && (caps)&FI_SEND) || ((caps) & (FI_RMA | FI_ATOMIC) && (caps) & (FI_READ | FI_WRITE)))
+#define INITIATES(caps)                                                                                             \
+	(((caps)&MESSAGES && (caps)&FI_SEND) || ((caps) & (FI_RMA | FI_ATOMIC) && (caps) & (FI_READ | FI_WRITE)) || \
+	 (caps)&FI_COLLECTIVE)
 #define TAGGED_TARGETS (EMU_FI_TAGGED_RMA | FI_RMA | FI_TAGGED | FI_RECV)
 #define RECEIVES(caps) ((caps)&MESSAGES && (caps)&FI_RECV)
 
@@ -57,6 +60,7 @@ static uint32_t device_caps(uint64_t caps)
 		{ FI_ATOMIC, FI_REMOTE_WRITE, EP_REMOTE_ATOMIC_WRITE },
 		{ TAGGED_TARGETS, FI_REMOTE_READ, EP_TAGGED_READ },
 		{ TAGGED_TARGETS, FI_REMOTE_WRITE, EP_TAGGED_WRITE },
+		{ 0, FI_COLLECTIVE, EP_COLLECTIVE },
 	};
 	uint32_t bits = 0;
 
@@ -82,7 +86,8 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		.datagrams = ep->type == FI_EP_DGRAM,
 		.tx_cq = ep->tx_cq ? ep->tx_cq->cq : NULL,
 		.rx_cq = ep->rx_cq ? ep->rx_cq->cq : NULL,
-		.caps = device_caps(ep->caps) | (ep->domain->caps & EMU_FI_REGION_EVENTS ? EP_REGION_EVENTS : 0),
+		.caps = device_caps(ep->scalable ? ep->caps & ~FI_COLLECTIVE : ep->caps) |
+			(ep->domain->caps & EMU_FI_REGION_EVENTS ? EP_REGION_EVENTS : 0),
 		.order = device_order(ep->tx_order),
 		.tx_size = (uint32_t)ep->tx_size,
 		.rx_size = (uint32_t)ep->rx_size,
@@ -246,6 +251,8 @@ int emu_ep_close(struct fid *fid)
 
 	if (ep->aliases)
 		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: the endpoint has aliases (fi_ep_alias). Close them first.");
+	if (ep->groups && domain_usable(ep->domain))
+		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: the endpoint is in groups (fi_join_collective). Close them first.");
 	err = domain_usable(ep->domain) ? ep_close_device(ep) : 0;
 	if (err)
 		return err;
@@ -394,7 +401,7 @@ void ep_tables(struct emu_ep *ep)
 	ep->fid.rma = &emu_rma_ops;
 	ep->fid.tagged = &emu_tagged_ops;
 	ep->fid.atomic = &emu_atomic_ops;
-	ep->fid.collective = &stub_collective;
+	ep->fid.collective = &emu_collective_ops;
 }
 
 int emu_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)

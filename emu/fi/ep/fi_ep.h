@@ -20,6 +20,7 @@ struct emu_cq;
 struct emu_cntr;
 struct emu_domain;
 struct emu_eq;
+struct emu_mc;
 struct emu_stx;
 struct srx;
 
@@ -55,6 +56,7 @@ struct emu_ep {
 	atomic_uint sharers;         /* for a shared receive context: endpoints bound to it */
 	struct auth_set *auths;      /* FI_AV_AUTH_KEY: the AV's keys as of fi_enable(), else NULL */
 	uint64_t auths_used;         /* the keys in it, a bit each */
+	struct emu_mc *groups;       /* that it has joined or is joining; with the driver role */
 	struct binding_end bindings; /* to regions; with the driver role */
 };
 

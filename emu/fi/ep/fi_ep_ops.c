@@ -4,6 +4,7 @@
 #include <rdma/fi_errno.h>
 #include <string.h>
 
+#include "emu/fi/coll/fi_mc.h"
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_cm.h"
@@ -198,5 +199,5 @@ struct fi_ops_cm emu_ep_cm_ops = {
 	.accept = emu_ep_accept,
 	.reject = stub_reject,
 	.shutdown = emu_ep_shutdown,
-	.join = stub_join,
+	.join = emu_ep_join,
 };

@@ -9,6 +9,6 @@ const struct attr_table attr_strict = {
 	.mr_key_size = RAW_KEY_PLAIN,
 	.mr_cnt = LIMIT_REGIONS,
 	.mr_mode = FI_MR_LOCAL | FI_MR_RAW | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT |
-		   FI_MR_MMU_NOTIFY | FI_MR_HMEM,
+		   FI_MR_MMU_NOTIFY | FI_MR_HMEM | FI_MR_COLLECTIVE,
 	.close = CLOSE_ANY,
 };

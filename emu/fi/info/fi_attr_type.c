@@ -10,14 +10,16 @@ const struct attr_type attr_types[ATTR_TYPES] = {
 	  .levels = ATTR_LEVELS,
 	  .reliable = true,
 	  .contexts = 1,
-	  .caps_not = FI_DIRECTED_RECV | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_EXACT_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR },
+	  .caps_not = FI_DIRECTED_RECV | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_EXACT_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR |
+		      FI_COLLECTIVE },
 	/* Messages alone, and no peer confirms that they have arrived (fi_cq(3)). */
 	{ .type = FI_EP_DGRAM,
 	  .protocol = ATTR_PROTOCOL_DGRAM,
 	  .levels = FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE,
 	  .contexts = 1,
 	  .caps_not = FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |
-		      FI_RMA_PMEM | FI_NAMED_RX_CTX | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV | ATTR_CAPS_KERNEL },
+		      FI_RMA_PMEM | FI_NAMED_RX_CTX | FI_COLLECTIVE | COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV |
+		      ATTR_CAPS_KERNEL },
 };
 
 const struct attr_type *attr_type(enum fi_ep_type type)

@@ -9,7 +9,7 @@
 /* Bits that matter only to remote accesses. */
 #define MODE_TARGET (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_MMU_NOTIFY | MODE_GATES)
 #define MODE_LEGACY (COMPAT_MR_BASIC | COMPAT_MR_SCALABLE)
-#define MODE_RULES (MODE_BASIC | FI_MR_LOCAL | FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_HMEM | MODE_GATES)
+#define MODE_RULES (MODE_BASIC | FI_MR_LOCAL | FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_HMEM | FI_MR_COLLECTIVE | MODE_GATES)
 
 bool caps_rma_target(uint64_t caps)
 {
@@ -25,10 +25,12 @@ static int relevant(int mr_mode, uint64_t caps)
 		mr_mode &= ~FI_MR_RMA_EVENT;
 	if (!(caps & FI_HMEM))
 		mr_mode &= ~FI_MR_HMEM;
+	if (!(caps & FI_COLLECTIVE))
+		mr_mode &= ~FI_MR_COLLECTIVE;
 	if (caps_rma_target(caps))
 		return mr_mode;
 	mr_mode &= ~(MODE_TARGET | FI_MR_RAW);
-	return (mr_mode & (FI_MR_LOCAL | FI_MR_HMEM) ? mr_mode : 0) | raw; /* nothing has to be registered */
+	return (mr_mode & (FI_MR_LOCAL | FI_MR_HMEM | FI_MR_COLLECTIVE) ? mr_mode : 0) | raw; /* nothing has to be registered */
 }
 
 int mr_mode_layered(int asked)

@@ -19,10 +19,11 @@
 
 #define TX_CAPS                                                                                                      \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE | FI_RMA_PMEM | FI_HMEM | \
-	 FI_NAMED_RX_CTX | FI_TRIGGER | EMU_FI_TAGGED_RMA)
+	 FI_NAMED_RX_CTX | FI_TRIGGER | FI_COLLECTIVE | EMU_FI_TAGGED_RMA)
 #define RX_CAPS                                                                                                                    \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | \
-	 FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_TRIGGER | ATTR_CAPS_2_0 | ATTR_CAPS_KERNEL)
+	 FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_TRIGGER | FI_COLLECTIVE | ATTR_CAPS_2_0 |           \
+	 ATTR_CAPS_KERNEL)
 #define MSG_MODIFIERS (FI_SEND | FI_RECV)
 #define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define TX_FLAGS (FI_COMPLETION | FI_INJECT)

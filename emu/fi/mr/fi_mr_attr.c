@@ -81,9 +81,12 @@ static int mr_request_check(const struct emu_domain *domain, const struct mr_req
 	err = mr_check_flags(domain, req->flags);
 	if (err)
 		return err;
-	if (req->access & ~STATUS_RIGHTS)
+	if (req->access & ~(STATUS_RIGHTS | (domain->caps & FI_COLLECTIVE)))
 		return mr_refuse("access has bits that are none of the six rights (S22): FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
 				 "FI_REMOTE_READ, FI_REMOTE_WRITE");
+	if (req->access & FI_COLLECTIVE && !(req->access & (FI_SEND | FI_RECV)))
+		return mr_refuse(
+			"access has FI_COLLECTIVE alone (S184). Add FI_SEND for buffers that are sent, FI_RECV for results");
 	if (req->offset)
 		return mr_refuse("offset is reserved and must be 0 (S4)");
 	if (!req->count || !req->iov)

@@ -37,7 +37,7 @@ uint32_t status_rights(uint64_t access)
 {
 	return (access & FI_READ ? MR_READ : 0) | (access & FI_WRITE ? MR_WRITE : 0) | (access & FI_RECV ? MR_RECV : 0) |
 	       (access & FI_SEND ? MR_SEND : 0) | (access & FI_REMOTE_READ ? MR_REMOTE_READ : 0) |
-	       (access & FI_REMOTE_WRITE ? MR_REMOTE_WRITE : 0);
+	       (access & FI_REMOTE_WRITE ? MR_REMOTE_WRITE : 0) | (access & FI_COLLECTIVE ? MR_COLLECTIVE : 0);
 }
 
 #define SAME(ours, theirs) static_assert((int)(ours) == (int)(theirs), "atomic datatypes and operations")

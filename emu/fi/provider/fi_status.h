@@ -8,7 +8,7 @@
 
 /* An errno of the device, of either sign, or 0: the system's are the same in both. */
 ssize_t status_of(ssize_t err);
-/* FI_READ and so on, of which no others are given: enum mr_access. */
+/* FI_READ and so on, and FI_COLLECTIVE, of which no others are given: enum mr_access. */
 uint32_t status_rights(uint64_t access);
 
 #define STATUS_RIGHTS (FI_READ | FI_WRITE | FI_RECV | FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE)

@@ -29,16 +29,6 @@ int stub_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops, v
 	return refuse_probe("fi_set_ops");
 }
 
-int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr, uint64_t flags)
-{
-	return refuse_probe("fi_query_collective");
-}
-
-int stub_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **av_set, void *context)
-{
-	return refuse_missing("fi_av_set", "There are no collectives here");
-}
-
 int stub_set_user_id(struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags)
 {
 	return refuse_missing("fi_av_set_user_id", "FI_AV_USER_ID is not offered");
@@ -116,5 +106,5 @@ int stub_shutdown(struct fid_ep *ep, uint64_t flags)
 
 int stub_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context)
 {
-	return refuse_missing("fi_join", "FI_MULTICAST and FI_COLLECTIVE are not offered");
+	return refuse_missing("fi_join", "FI_MULTICAST is not offered, and groups are joined by endpoints of type FI_EP_RDM");
 }

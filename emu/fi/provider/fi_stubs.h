@@ -19,11 +19,7 @@ int stub_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops, v
 
 /* struct fi_ops_fabric */
 
-/* struct fi_ops_domain */
-int stub_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr, uint64_t flags);
-
 /* struct fi_ops_av */
-int stub_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **av_set, void *context);
 int stub_set_user_id(struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags);
 
 /* struct fi_ops_ep, fi_ops_cm */

@@ -5,69 +5,69 @@
 
 static ssize_t collective_barrier(struct fid_ep *ep, fi_addr_t coll_addr, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_broadcast(struct fid_ep *ep, void *buf, size_t count, void *desc, fi_addr_t coll_addr,
 				    fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_alltoall(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				   fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_allreduce(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				    fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_allgather(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				    fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_reduce_scatter(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
 					 void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op,
 					 uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_reduce(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				 fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
 				 void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_scatter(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				  fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags,
 				  void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_gather(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
 				 fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_msg(struct fid_ep *ep, const struct fi_msg_collective *msg, struct fi_ioc *resultv, void **result_desc,
 			      size_t result_count, uint64_t flags)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 static ssize_t collective_barrier2(struct fid_ep *ep, fi_addr_t coll_addr, uint64_t flags, void *context)
 {
-	return refuse_missing("collective call", "FI_COLLECTIVE is not offered");
+	return refuse_missing("collective call", "It is for endpoints of type FI_EP_RDM");
 }
 
 struct fi_ops_collective stub_collective = {

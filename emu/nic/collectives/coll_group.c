@@ -321,6 +321,11 @@ uint32_t coll_size(const struct coll_group *group)
 	return group->size;
 }
 
+uint32_t coll_own_rank(const struct coll_group *group)
+{
+	return group->rank;
+}
+
 bool coll_is_joined(const struct coll_group *group)
 {
 	nic_role(group->ep->nic);

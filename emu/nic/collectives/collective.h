@@ -51,6 +51,7 @@ void coll_leave(struct coll_group *group) REQUIRES(driver_role);
 /* [role] The member's place in the group, from 0; UINT32_MAX: none has this index in the AV. */
 uint32_t coll_rank(const struct coll_group *group, uint64_t index) REQUIRES(driver_role);
 uint32_t coll_size(const struct coll_group *group) REQUIRES(driver_role);
+uint32_t coll_own_rank(const struct coll_group *group) REQUIRES(driver_role);
 /* [role] Has the join ended well? */
 bool coll_is_joined(const struct coll_group *group) REQUIRES(driver_role);
 

@@ -272,3 +272,13 @@ uint64_t av_generation(const struct av *av)
 		av->follow(av->follow_arg);
 	return atomic_load(&av->generation);
 }
+
+uint64_t av_end(struct av *av)
+{
+	uint64_t end;
+
+	mutex_lock(&av->lock);
+	end = av->size;
+	mutex_unlock(&av->lock);
+	return end;
+}

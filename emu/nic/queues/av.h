@@ -35,6 +35,7 @@ uint64_t av_entry(const struct av *av, uint64_t index); /* without its receive c
 MUST_USE int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp);
 /* The index of that address with this authorization, else of that address without any; AV_NONE: neither is there. */
 uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t auth);
+uint64_t av_end(struct av *av);                                             /* indices from here on were never given out */
 uint64_t av_shown(struct av *av, uint64_t index) __attribute__((noinline)); /* as inserted; 0: none, or no such address */
 /* av_generation(), called before each use of the vector, calls follow(), which may insert and remove. Set before it is shared. */
 void av_follow(struct av *av, void (*follow)(void *arg), void *arg);

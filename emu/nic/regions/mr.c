@@ -216,7 +216,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 void mr_describe(const struct mr *mr, struct refusal *why)
 {
 	why->region = mr->length;
-	why->access = mr->access | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
+	why->access = (mr->access & MR_ACCESS_ALL) | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
 }
 
 __attribute__((noinline, cold)) static void explain(const struct mr *mr, uint64_t addr, uint64_t length, enum refusal_cause cause,

@@ -21,6 +21,7 @@ enum mr_access {
 	MR_SEND = 1 << 3,
 	MR_REMOTE_READ = 1 << 4,
 	MR_REMOTE_WRITE = 1 << 5,
+	MR_COLLECTIVE = 1 << 6, /* local: of buffers of collectives; no other right stands in for it */
 	MR_ACCESS_ALL = MR_READ | MR_WRITE | MR_RECV | MR_SEND | MR_REMOTE_READ | MR_REMOTE_WRITE,
 };
 

@@ -208,7 +208,7 @@ Test(mr, rights)
 	for (uint32_t bits = 0; bits < 64; bits++) {
 		struct mr mr = region(0x10000, 4096, false);
 
-		mr.access = bits << 8;
+		mr.access = bits;
 		for (uint32_t right = MR_REMOTE_READ; right <= MR_REMOTE_WRITE; right <<= 1) {
 			enum refusal_cause cause = mr_check(&mr, &(struct mr_ask){ .length = 8, .right = right }, &place, &why);
 
