@@ -51,19 +51,16 @@ void flock_close(struct flock *flock)
 	for (int i = 0; i < flock->size; i++) {
 		struct bird *bird = &flock->bird[i];
 
-		if (bird->ep && !bird->node->dead) {
-			node_enter(bird->node);
+		node_enter(bird->node);
+		if (bird->ep) {
 			ep_close(bird->ep);
 			cr_assert(!pd_close(bird->pd));
-			node_leave(bird->node);
 		}
+		node_leave(bird->node);
 	}
 	world_close(flock->world);
-	for (int i = 0; i < flock->size; i++) {
-		if (flock->bird[i].node->dead)
-			continue;
+	for (int i = 0; i < flock->size; i++)
 		cr_assert(!cq_close(flock->bird[i].cq) && !cntr_close(flock->bird[i].cntr) && !av_close(flock->bird[i].av));
-	}
 }
 
 void seat_joined(void *owner, const struct refusal *why)
