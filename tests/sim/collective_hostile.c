@@ -9,6 +9,7 @@
 
 #include "emu/nic/base/pool.h"
 #include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/recall.h"
 #include "emu/nic/requests/requester.h"
@@ -126,6 +127,30 @@ Test(sim_collective_hostile, member)
 	flock_close(&flock);
 }
 
+/* A member's message that fits in all but its length. */
+Test(sim_collective_hostile, wrong_length)
+{
+	struct coll_post post = act_plain(COLL_ALLTOALL, 10);
+	static const uint8_t bytes[100];
+	struct seat seat[SIZE];
+	struct flock flock;
+	struct act act;
+
+	for (size_t length = 39; length <= 41; length += 2) {
+		flock_open(&flock, 9150, SIZE);
+		flock_join_all(&flock, seat);
+		act_open(&act, &flock, &post);
+		for (int i = 0; i < SIZE - 1; i++)
+			cr_assert_eq(act_begin(&act, i, &seat[i]), 0);
+		forge(&flock, seat[0].group->id, flock.bird[0].ep->collectives->running->call, bytes, length);
+		WORLD_CHECK(flock.world, world_run(flock.world, all_done, &act, FLOCK_S * SIM_SECOND), "a member hangs");
+		cr_assert_eq(act.cause[0], REFUSAL_DISAGREE, "%d", act.cause[0]);
+		act_close(&act);
+		flock_leave_all(&flock, seat);
+		flock_close(&flock);
+	}
+}
+
 /* A region that the call names is closed, with messages under way and between them. */
 Test(sim_collective_hostile, region_closed)
 {
@@ -154,6 +179,35 @@ Test(sim_collective_hostile, region_closed)
 		flock_leave_all(&flock, seat);
 		flock_close(&flock);
 	}
+}
+
+/* Likewise before the first message. */
+Test(sim_collective_hostile, region_closed_at_once)
+{
+	struct coll_post post = act_plain(COLL_ALLTOALL, 40000);
+	struct seat seat[SIZE];
+	struct flock flock;
+	struct act act;
+
+	post.desc[0] = (void *)0x7001;
+	flock_open(&flock, 9250, SIZE);
+	flock_join_all(&flock, seat);
+	act_open(&act, &flock, &post);
+	for (int i = 1; i < SIZE; i++)
+		cr_assert_eq(act_begin(&act, i, &seat[i]), 0);
+	node_enter(flock.bird[0].node);
+	post.flags = POST_COMPLETE;
+	post.buf = act.in[0];
+	post.result = act.out[0];
+	post.context = &act;
+	cr_assert_eq(coll_begin(seat[0].group, &post), 0);
+	recall_region(flock.bird[0].node->nic, 0x7001);
+	node_leave(flock.bird[0].node);
+	WORLD_CHECK(flock.world, world_run(flock.world, act_done, &act, FLOCK_S * SIM_SECOND), "a member hangs");
+	cr_assert_eq(act.cause[0], REFUSAL_LOCAL_CLOSED, "%d", act.cause[0]);
+	act_close(&act);
+	flock_leave_all(&flock, seat);
+	flock_close(&flock);
 }
 
 /* A buffer whose memory is not there, of what is sent and of a result. */
