@@ -273,6 +273,41 @@ Test(fi_collective, bad_joins)
 	team_close(&t);
 }
 
+/* The join of a group fails of which one member has no FI_COLLECTIVE. */
+Test(fi_collective, member_without)
+{
+	struct fi_av_set_attr attr = { .start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL };
+	struct fi_eq_err_entry error = { 0 };
+	struct sockaddr_storage name;
+	size_t length = sizeof(name);
+	struct fi_eq_entry entry;
+	struct fid_av_set *set;
+	fi_addr_t other, address;
+	struct world plain;
+	struct fid_mc *mc;
+	struct team t;
+	uint32_t event;
+
+	team_open(&t, &(struct want){ .caps = FI_MSG | FI_COLLECTIVE });
+	world_open(&plain, &(struct want){ .caps = FI_MSG });
+	RC(0, fi_getname(&plain.ep->fid, &name, &length));
+	RC(1, fi_av_insert(t.w.av, &name, 1, &other, 0, NULL));
+	RC(0, fi_av_set(t.w.av, &attr, &set, NULL));
+	RC(0, fi_av_set_insert(set, t.addr[0]));
+	RC(0, fi_av_set_insert(set, other));
+	RC(0, fi_av_set_addr(set, &address));
+	RC(0, fi_join_collective(t.ep[0], address, set, 0, &mc, &t));
+	RC(-FI_EAVAIL, fi_eq_sread(t.eq[0], &event, &entry, sizeof(entry), GUARD_S * 1000, 0));
+	RC(sizeof(error), fi_eq_readerr(t.eq[0], &error, 0));
+	cr_assert(error.fid == &mc->fid && error.context == &t && error.err == FI_EACCES);
+	cr_assert(strstr(error.err_data, "FI_COLLECTIVE"), "%s", (const char *)error.err_data);
+	RC(-FI_EOPBADSTATE, fi_barrier(t.ep[0], fi_mc_addr(mc), NULL));
+	RC(0, fi_close(&mc->fid));
+	RC(0, fi_close(&set->fid));
+	world_close(&plain);
+	team_close(&t);
+}
+
 Test(fi_collective, bad_calls)
 {
 	int32_t in[MEMBERS * COUNT] = { 0 }, out[MEMBERS * COUNT];

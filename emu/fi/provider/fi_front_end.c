@@ -45,6 +45,7 @@ const struct front_end emu_front_end = {
 		CAPS("FI_MSG (FI_TAGGED for tagged messages) and FI_RECV"), CAPS("FI_RMA and FI_REMOTE_WRITE"),
 		CAPS("FI_RMA and FI_REMOTE_READ"),
 		CAPS("FI_ATOMIC and FI_REMOTE_WRITE (to be read atomically: FI_REMOTE_READ)"),
+		[OP_COLLECTIVE] = CAPS("FI_COLLECTIVE"),
 	},
 	.give_tagged = CAPS("EMU_FI_TAGGED_RMA, FI_RMA, FI_TAGGED and FI_RECV, FI_REMOTE_WRITE or FI_REMOTE_READ"),
 	.closed_by = "by fi_close",

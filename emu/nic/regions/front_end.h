@@ -23,12 +23,12 @@ enum front_setting { FRONT_SECRET, FRONT_FAULT, FRONT_DGRAM_LOSS, FRONT_SETTINGS
 struct front_end {
 	struct front_cause causes[REFUSAL_CAUSES];
 	/* Remedies that depend on the op. */
-	const char *give_read, *give_write;    /* REFUSAL_RIGHT, by the right that is missing */
-	const char *give_cap[OP_POSTED_KINDS]; /* REFUSAL_CAPABILITY */
-	const char *give_tagged;               /* likewise, of RMA by a tag */
-	const char *closed_by;                 /* in the middle of a sentence: how a program closes a region */
-	const char *receive_cap;               /* likewise: the capability of an endpoint that takes messages */
-	const char *asked_key;                 /* of a key: a region asked for it and got another; which key to send */
+	const char *give_read, *give_write; /* REFUSAL_RIGHT, by the right that is missing */
+	const char *give_cap[OP_KINDS];     /* REFUSAL_CAPABILITY */
+	const char *give_tagged;            /* likewise, of RMA by a tag */
+	const char *closed_by;              /* in the middle of a sentence: how a program closes a region */
+	const char *receive_cap;            /* likewise: the capability of an endpoint that takes messages */
+	const char *asked_key;              /* of a key: a region asked for it and got another; which key to send */
 	const char *settings[FRONT_SETTINGS];
 
 	/* The last word on a sentence of `size` bytes, in its place: returns its length. NULL: sentences stay as they are. */

@@ -187,8 +187,7 @@ static void say_capability(struct sentence *s, const struct refusal *r)
 		return;
 	}
 	say_text(s, "the target's endpoint was opened without the capability.");
-	say_more(s, r->access & REFUSAL_TAGGED ? s->front->give_tagged
-					       : s->front->give_cap[r->op < OP_POSTED_KINDS ? r->op : OP_ATOMIC]);
+	say_more(s, r->access & REFUSAL_TAGGED ? s->front->give_tagged : s->front->give_cap[r->op < OP_KINDS ? r->op : OP_ATOMIC]);
 }
 
 static void say_receive_range(struct sentence *s, const struct refusal *r)

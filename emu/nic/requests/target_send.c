@@ -27,7 +27,7 @@ const char *target_send_take(struct conn *conn, const struct wire_head *head)
 	bool full;
 
 	if (!responder_allows(conn->session, right_of(head->flags), why)) {
-		why->op = OP_SEND;
+		why->op = head->flags & WIRE_F_COLLECTIVE ? OP_COLLECTIVE : OP_SEND;
 		why->length = wire_get64(send->length);
 		return NULL;
 	}
