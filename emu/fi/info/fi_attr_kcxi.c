@@ -7,7 +7,7 @@ enum { KCXI_KEY_BYTES = 7, KCXI_REGIONS = 2048 };
 const struct attr_table attr_kcxi = {
 	ATTR_COMMON,
 	.name = "kcxi",
-	.caps = ATTR_CAPS | ATTR_CAPS_KERNEL,
+	.caps = (ATTR_CAPS & ~FI_COLLECTIVE) | ATTR_CAPS_KERNEL,
 	.mr_mode = FI_MR_ENDPOINT,
 	.mr_key_size = KCXI_KEY_BYTES,
 	.mr_cnt = KCXI_REGIONS,

@@ -5,7 +5,7 @@
 const struct attr_table attr_kfi = {
 	ATTR_COMMON,
 	.name = "kfi",
-	.caps = ATTR_CAPS | ATTR_CAPS_KERNEL,
+	.caps = (ATTR_CAPS & ~FI_COLLECTIVE) | ATTR_CAPS_KERNEL,
 	.mr_key_size = RAW_KEY_PLAIN,
 	.mr_cnt = LIMIT_REGIONS,
 	.mr_mode = FI_MR_LOCAL | FI_MR_RAW | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RMA_EVENT,
