@@ -30,7 +30,7 @@ count() {
 		part("write_take", 2 * rounds, 2200, 1930)
 		part("receive_post", 2 * rounds, 680, 680)
 		part("send_post", 2 * rounds, 1500, 1340)
-		part("send_take", 2 * rounds, 2320, 2060)
+		part("send_take", 2 * rounds, 2320, 2080)
 		part("window_post", 64 * int(rounds / 8), 2200, 2120)
 		part("window_take", 64 * int(rounds / 8), 350, 350)
 		part("poll_empty", rounds, 540, 540)

@@ -291,7 +291,12 @@ Test(sim_tagged_rma, cut_with_a_full_queue)
 
 /* --- one side leaves, or takes memory back --- */
 
-enum leaving { A_DIES, A_CLOSES, B_CLOSES, B_TAKES_BACK, A_TAKES_BACK, LEAVINGS };
+enum leaving { A_DIES, A_CLOSES, B_CLOSES, B_TAKES_BACK, B_TAKES_BACK_AND_IS_CUT, A_TAKES_BACK, LEAVINGS };
+
+static bool receive_is_taken_back(enum leaving how)
+{
+	return how == B_TAKES_BACK || how == B_TAKES_BACK_AND_IS_CUT;
+}
 
 /* A local region over a deed's bytes: its descriptor. */
 static struct mr *local_region(struct party *party, struct deed *deed)
@@ -337,6 +342,7 @@ static void leave(struct tagged_scene *s, enum leaving how, struct mr *local[2])
 		close_party(s->b);
 		break;
 	case B_TAKES_BACK:
+	case B_TAKES_BACK_AND_IS_CUT:
 		forget_region(s->b, local[1]);
 		local[1] = NULL;
 		break;
@@ -366,6 +372,8 @@ static bool run_leaving(uint64_t seed, enum op_kind kind, enum leaving how, uint
 	bool failed;
 
 	tagged_scene_open(&s, seed, 0);
+	if (how == B_TAKES_BACK_AND_IS_CUT) /* in the first segment, before the region is closed or after */
+		world_fault(s.bed.world, FAULT_CUT, 0, 0, 1000 + 150 * steps);
 	local[0] = local_region(s.a, &s.op[0]);
 	local[1] = local_region(s.b, &s.receive[0]);
 	for (int i = 0; i < 2; i++)
@@ -392,14 +400,14 @@ static bool run_leaving(uint64_t seed, enum op_kind kind, enum leaving how, uint
 		world_step(s.bed.world);
 	leave(&s, how, local);
 	take(&s, s.b->rx);
-	WORLD_CHECK(s.bed.world, how != B_TAKES_BACK || s.receive[0].ends, "the closed region's memory is still in use");
+	WORLD_CHECK(s.bed.world, !receive_is_taken_back(how) || s.receive[0].ends, "the closed region's memory is still in use");
 	world_pass(s.bed.world, 5 * SIM_SECOND); /* much less than a retry budget: a peer that is gone is asked for */
 	take(&s, s.a->tx);
 	take(&s, s.b->rx);
 	failed = s.receive[0].errors;
 	if (!s.receive[0].ends && s.b->ep) /* then it is posted still */
 		take_back(&s, s.b, &s.receive[0]);
-	if (!s.op[0].ends && how == B_TAKES_BACK) /* it waits for another receive */
+	if (!s.op[0].ends && receive_is_taken_back(how)) /* it waits for another receive */
 		take_back(&s, s.a, &s.op[0]);
 	WORLD_CHECK(s.bed.world, s.receive[0].ends == 1, "the receive ends %u times", s.receive[0].ends);
 	WORLD_CHECK(s.bed.world, how == A_DIES || s.op[0].ends == 1, "the op ends %u times", s.op[0].ends);

@@ -119,7 +119,7 @@ enum ep_cap {
 	EP_REGION_EVENTS = 0x4000, /* each remote access that was executed in a region is told to rx_cq */
 	EP_TAGGED_WRITE = 0x8000,
 	EP_TAGGED_READ = 0x10000, /* posted tagged receives are targets of RMA (tagged_access.h); with EP_TRECV */
-	EP_COLLECTIVE = 0x20000,   /* is a member of groups (collective.h) */
+	EP_COLLECTIVE = 0x20000,  /* is a member of groups (collective.h) */
 };
 
 /* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */

@@ -149,20 +149,35 @@ static void requester_unpick(struct requester *req, struct op *op)
 	req->pending.first = op;
 }
 
+static bool window_full(const struct requester *req)
+{
+	return req->next_seq - 1 - req->acked >= req->requests;
+}
+
+/* What comes before all that is pending. */
+static __attribute__((noinline)) bool fill_urgent(struct session *session, struct conn *conn)
+{
+	const struct requester *req = &session->req;
+
+	if (req->again)
+		return op_kinds_read_again(session, conn);
+	if (window_full(req))
+		return false;
+	if (req->current)
+		return op_kinds[req->current->kind].fill(session, conn, req->current);
+	return op_kinds_say_taken(session, conn); /* a fence may wait for it */
+}
+
 bool requester_fill(struct session *session, struct conn *conn)
 {
 	struct requester *req = &session->req;
 	struct op *op;
 
 	nic_role(conn->nic);
-	if (unlikely(req->again))
-		return op_kinds_read_again(session, conn);
-	if (req->next_seq - 1 - req->acked >= req->requests)
+	if (unlikely(requester_urgent(req)))
+		return fill_urgent(session, conn);
+	if (window_full(req))
 		return false;
-	if (unlikely(req->current))
-		return op_kinds[req->current->kind].fill(session, conn, req->current);
-	if (unlikely(req->taken.first)) /* first of all: a fence may wait for it */
-		return op_kinds_say_taken(session, conn);
 	op = requester_pick(session);
 	if (!op)
 		return false;

@@ -27,7 +27,7 @@ bool requester_acked(struct session *session, uint64_t ack)
 		complete_good(op);
 	}
 	/* The window moved, a fence may be free. */
-	if (session->conn && (req->pending.first || req->current || req->again))
+	if (session->conn && (req->pending.first || requester_urgent(req)))
 		conn_busy(session->conn);
 	return true;
 }

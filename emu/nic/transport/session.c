@@ -442,7 +442,7 @@ static bool fill_ack(struct session *session, struct conn *conn)
 
 static bool request_due(const struct requester *req)
 {
-	return req->pending.first || req->current || req->again || req->taken.first;
+	return req->pending.first || requester_urgent(req);
 }
 
 /* For a session with answers to send: verdicts, PULL and RNR go first, data and requests take turns. */

@@ -51,6 +51,12 @@ struct requester {
 	uint64_t executed;                     /* every request up to this one, as the peer's last HELLO said; no resolution */
 };
 
+/* Is there something to send before all that is pending? Without branches, as it is asked after each frame that comes in. */
+static inline bool requester_urgent(const struct requester *req)
+{
+	return (uintptr_t)req->current | (uintptr_t)req->again | (uintptr_t)req->taken.first;
+}
+
 /* The WRITE message whose segments arrive. */
 struct write_state {
 	struct access ask; /* the whole of it, with the region that it met */
