@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # demo_kfi.sh - shows a kernel-style client of kfabric and a program of libfabric that reach for each other's memory: demo_kfi.sh
 #
-# The module tools/demo/kfi_region.c runs under emu_insmod and offers a page. The program tools/demo/kfi_peer.c writes to it, reads it
-# back, and is refused past its end; then the module reads the program's memory. Exit status 0 only if all went as stated.
+# The module tools/demo/kfi_region.c runs under emu_insmod and offers a page. The program tools/demo/kfi_peer.c writes to it,
+# reads it back, and is refused past its end; then the module reads the program's memory. Exit status 0 only if all went as
+# stated.
 #
-# Installs what the build needs, and builds in build/demo, or build/release where that has been configured. EMU_BUILD=folder: nothing is installed
-# or built; the programs come from there.
+# Installs what the build needs, and builds in build/demo, or build/release where that has been configured. EMU_BUILD=folder:
+# nothing is installed or built; the programs come from there.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 take_help "$@"
@@ -32,7 +33,8 @@ end() {
 }
 trap end EXIT
 
-exec {log}< <(FI_LOG_LEVEL=warn exec "$EMU_ROOT/tools/emurun" "$build/emu/kfi/insmod/emu_insmod" "$build/tools/demo/kfi_region.so" 2>&1)
+exec {log}< <(FI_LOG_LEVEL=warn exec "$EMU_ROOT/tools/emurun" "$build/emu/kfi/insmod/emu_insmod" \
+	"$build/tools/demo/kfi_region.so" 2>&1)
 module_pid=$!
 address=
 while [ -z "$address" ] && IFS= read -r line <&"$log"; do

@@ -124,7 +124,7 @@ static void lock_give(void)
 }
 
 /* A fork's child shares the memory; another thread of its parent may have held the lock. */
-static void start(void)
+static void hmem_start(void)
 {
 	int err = hmem_config_read(getenv("FI_EMU_HMEM"), getenv("FI_EMU_HMEM_SIZE"), &config) ? spaces_open() : 0;
 
@@ -139,7 +139,7 @@ static void start(void)
 
 static void devices_start(void)
 {
-	pthread_once(&once, start);
+	pthread_once(&once, hmem_start);
 }
 
 /* --- allocations --- */

@@ -20,7 +20,8 @@ pair() {
 		kill -0 $server 2>/dev/null || break
 	done
 	service=$(sed -n 's/.*ready at service //p' "$said/server")
-	"$insmod" --unload "$modules/$module.so" node=127.0.0.1 peer=127.0.0.1 peer_service="$service" "$@" >"$said/client" 2>&1
+	"$insmod" --unload "$modules/$module.so" node=127.0.0.1 peer=127.0.0.1 peer_service="$service" "$@" \
+		>"$said/client" 2>&1
 	client=$?
 	kill -INT $server
 	wait $server
@@ -28,8 +29,9 @@ pair() {
 	if [ $client -eq 0 ] && [ $served -eq 0 ] && grep -q 'are right' "$said/client"; then
 		echo "ok $name"
 	else
-		echo "not ok $name [client $client: $(tail -n 2 "$said/client" | tr '\n' ' '), server $served: $(tail -n 2 "$said/server" |
-			tr '\n' ' ')]"
+		echo "not ok $name [client $client: $(tail -n 2 "$said/client" | tr '\n' ' '),
+			server $served: $(tail -n 2 "$said/server" | tr '\n' ' ')]" | tr -d '\n\t'
+		echo
 		failed=1
 	fi
 }

@@ -23,7 +23,7 @@ commands() {
 make_folder() {
 	local name
 
-	for name in tools tests docker build CMakePresets.json CMakeLists.txt README.md; do
+	for name in tools tests docker include build CMakePresets.json CMakeLists.txt README.md; do
 		ln -s "$EMU_SOURCE_DIR/$name" "$folder/$name"
 	done
 	echo $((20000 + RANDOM % 30000)) >"$folder/port"

@@ -15,7 +15,7 @@
 
 enum { TEXT_BYTES = 64, PAGE_BYTES = 4096, NAME_BYTES = 64 };
 
-struct offer {
+struct peer_offer {
 	uint8_t name[NAME_BYTES];
 	uint64_t addr, key;
 };
@@ -30,14 +30,14 @@ static struct fid_ep *ep;
 static struct fid_mr *mr;
 static fi_addr_t module;
 
-static void must(long rc, const char *call)
+static void peer_must(long rc, const char *call)
 {
 	if (rc >= 0)
 		return;
 	fprintf(stderr, "kfi_peer: %s: %s\n", call, fi_strerror((int)-rc));
 	exit(1);
 }
-#define MUST(call) must((long)(call), #call)
+#define MUST(call) peer_must((long)(call), #call)
 
 static void open_endpoint(void)
 {
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 {
 	static char text[TEXT_BYTES] = "greetings from user space", back[TEXT_BYTES];
 	static char mine[TEXT_BYTES] = "a text in the program's memory";
-	struct offer offer = { 0 };
+	struct peer_offer offer = { 0 };
 	size_t length = sizeof(offer.name);
 	uint64_t key;
 

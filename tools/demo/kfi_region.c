@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kfi_region.c - demo_kfi.sh's kernel side: a module that offers a page to peers, and reads the memory that a peer offers by a message. */
+/* kfi_region.c - demo_kfi.sh's kernel side: a module that offers a page to peers, and reads the memory that a peer offers. */
 #define pr_fmt(format) "kfi_region: " format
 
 #include <kfabric.h>
@@ -73,7 +73,7 @@ static void queue_callback(struct kfid_cq *queue, void *context)
 	schedule_work(&reading);
 }
 
-static int open_endpoint(void)
+static int open_net(void)
 {
 	struct kfi_cq_attr cq_attr = { .format = KFI_CQ_FORMAT_DATA };
 	struct kfi_av_attr av_attr = { 0 };
@@ -111,7 +111,7 @@ static int offer_page(void)
 	return rc ? rc : kfi_mr_enable(mr);
 }
 
-static void tell_address(void)
+static void tell_name(void)
 {
 	uint8_t name[NAME_BYTES];
 	size_t length = sizeof(name);
@@ -124,7 +124,7 @@ static void tell_address(void)
 	pr_info("a page of %lu bytes with key %#llx at %s\n", PAGE_SIZE, (unsigned long long)kfi_mr_key(mr), hex);
 }
 
-static void end(void)
+static void region_end(void)
 {
 	if (page)
 		pr_info("the page says: %.*s\n", TEXT_BYTES, (char *)page_address(page));
@@ -146,24 +146,24 @@ static void end(void)
 		__free_page(page);
 }
 
-static int begin(void)
+static int region_begin(void)
 {
 	int rc;
 
 	INIT_WORK(&reading, read_queue);
-	rc = open_endpoint();
+	rc = open_net();
 	rc = rc ? rc : offer_page();
 	rc = rc ? rc : (int)kfi_recv(ep, &offer, sizeof(offer), NULL, KFI_ADDR_UNSPEC, &offer);
 	if (rc) {
 		pr_err("it does not start: %d\n", rc);
-		end();
+		region_end();
 		return rc;
 	}
-	tell_address();
+	tell_name();
 	schedule_work(&reading); /* arms the callback */
 	return 0;
 }
 
-module_init(begin);
-module_exit(end);
+module_init(region_begin);
+module_exit(region_end);
 MODULE_LICENSE("Dual BSD/GPL");

@@ -13,7 +13,7 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
-static struct kemu_ep *ep_of(struct kfid *fid)
+static struct kemu_ep *kemu_ep_of(struct kfid *fid)
 {
 	return kemu_ep(container_of(fid, struct kfid_ep, fid));
 }
@@ -32,18 +32,18 @@ static int ep_getopt(kfid_t fid, int level, int name, void *value, size_t *lengt
 {
 	int option = option_to_fi(level, name);
 
-	if (option < 0 || !ep_of(fid)->fi)
+	if (option < 0 || !kemu_ep_of(fid)->fi)
 		return -KFI_ENOPROTOOPT;
-	return fi_getopt(&ep_of(fid)->fi->fid, FI_OPT_ENDPOINT, option, value, length);
+	return fi_getopt(&kemu_ep_of(fid)->fi->fid, FI_OPT_ENDPOINT, option, value, length);
 }
 
 static int ep_setopt(kfid_t fid, int level, int name, const void *value, size_t length)
 {
 	int option = option_to_fi(level, name);
 
-	if (option < 0 || !ep_of(fid)->fi)
+	if (option < 0 || !kemu_ep_of(fid)->fi)
 		return -KFI_ENOPROTOOPT;
-	return fi_setopt(&ep_of(fid)->fi->fid, FI_OPT_ENDPOINT, option, value, length);
+	return fi_setopt(&kemu_ep_of(fid)->fi->fid, FI_OPT_ENDPOINT, option, value, length);
 }
 
 static struct kfi_ops_ep ep_ops = {
@@ -86,7 +86,7 @@ static int ep_flags(struct kemu_ep *ep, int command, uint64_t *flags)
 
 static int ep_control(struct kfid *fid, int command, void *arg)
 {
-	struct kemu_ep *ep = ep_of(fid);
+	struct kemu_ep *ep = kemu_ep_of(fid);
 
 	EMU_KERNEL_SLEEPS("kfi_control");
 	switch (command) {
@@ -125,7 +125,7 @@ static void end_ep(struct kemu_ep *ep)
 
 static int ep_close(struct kfid *fid)
 {
-	struct kemu_ep *ep = ep_of(fid);
+	struct kemu_ep *ep = kemu_ep_of(fid);
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");

@@ -52,7 +52,7 @@ static void say_what(int number, const siginfo_t *info)
 	}
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static void report_fault(int number, siginfo_t *info, void *context)
 {
 	void *frames[FRAMES];
 
@@ -67,7 +67,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 void fault_report_begin(void)
 {
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = report_fault, .sa_flags = SA_SIGINFO };
 	void *frame[1];
 
 	backtrace(frame, 1); /* loads what it needs, which a handler may not */

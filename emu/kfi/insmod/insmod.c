@@ -82,7 +82,7 @@ static bool is_module(const char *argument)
 	return !argument[length] && (strchr(argument, '/') || (length > 3 && !strcmp(argument + length - 3, ".so")));
 }
 
-/* Loads each module with the parameters behind it. All are loaded before the first one starts, so that a wrong argument starts none. */
+/* Loads each module with the parameters behind it. All are loaded before the first one starts: a wrong argument starts none. */
 static bool load(char *const *arguments)
 {
 	for (; *arguments; arguments++) {
@@ -104,7 +104,7 @@ static bool load(char *const *arguments)
 	return true;
 }
 
-static bool start(void)
+static bool start_modules(void)
 {
 	for (size_t i = 0; i < module_count; i++)
 		if (!loaded_init(&modules[i]))
@@ -130,7 +130,7 @@ static int run(bool at_once)
 		fprintf(stderr, "emu_insmod: the provider does not start: %s.\n", strerror(-rc));
 		return EXIT_FAILURE;
 	}
-	good = start();
+	good = start_modules();
 	if (good && !at_once)
 		wait_until_stopped();
 	good = unload() && good;
@@ -138,7 +138,7 @@ static int run(bool at_once)
 }
 
 /* Where libfabric finds the provider, unless the environment says so: beside this program as it is built, or as it is installed. */
-static void find_provider(void)
+static void set_provider_path(void)
 {
 	static const char *const folders[] = { "../../fi", EMU_PROVIDER_FROM_BIN };
 	char self[PATH_MAX], path[2 * PATH_MAX];
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 		perror("emu_insmod: no thread");
 		return EXIT_FAILURE;
 	}
-	find_provider();
+	set_provider_path();
 	if (!load(argv + optind))
 		return EXIT_BAD_USE;
 	return run(at_once);

@@ -14,14 +14,15 @@ struct loaded {
 	bool running; /* its init has returned 0 */
 };
 
-/* Loads the object; its symbols are there for those loaded later, as the kernel's exported symbols are. False after a line on stderr. */
+/* Loads the object; its symbols are there for those loaded later, as exported ones are in the kernel. False after a line on
+ * stderr. */
 bool loaded_open(struct loaded *module, const char *path);
 /* The entry of this kind, and of this name unless NULL; NULL: there is none. */
 const struct emu_module_entry *loaded_entry(const struct loaded *module, enum emu_module_kind kind, const char *name);
 /* Calls module_init(). False after a line on stderr: there is none, or it returned an error. */
 bool loaded_init(struct loaded *module);
-/* Calls module_exit() of a module that runs. False after a line on stderr: it has none, and cannot be unloaded. The object stays mapped: threads that
- * the module forgot may run in it. */
+/* Calls module_exit() of a module that runs. False after a line on stderr: it has none, and cannot be unloaded. The object stays
+ * mapped: threads that the module forgot may run in it. */
 bool loaded_exit(struct loaded *module);
 
 /* Sets the parameter that "name=value" names; a bool may stand alone. False after a line on stderr: no such parameter, or no such

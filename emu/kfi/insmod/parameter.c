@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* parameter.c - "name=value" into the variable of module_param(). Numbers are decimal, 0x hexadecimal or 0 octal, as in the kernel. */
+/* parameter.c - "name=value" into the variable of module_param(). Numbers begin with 0x (hexadecimal), 0 (octal), or neither. */
 #include "emu/kfi/insmod/loaded.h"
 
 #include <errno.h>

@@ -29,7 +29,7 @@ module_param_array(list, int, &listed, 0444);
 static char label[4] = "ab";
 module_param_string(label, label, sizeof(label), 0444);
 
-static int *volatile nowhere;
+static int *volatile nowhere = (int *)64; /* a member of a structure at NULL */
 static DEFINE_SPINLOCK(lock);
 
 static int fault(void *data)

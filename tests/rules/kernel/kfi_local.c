@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kfi_local.c - local buffers and descriptors of kfi_mr(3): each local right where KFI_MR_LOCAL holds, and none where it does not. */
+/* kfi_local.c - local buffers and descriptors of kfi_mr(3): where KFI_MR_LOCAL holds, and where it does not. */
 #include "tests/rules/kernel/kworld.h"
 
 /* One region at the initiator with this right, and an operation that needs `needs`. */

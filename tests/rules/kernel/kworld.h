@@ -90,7 +90,8 @@ void kregion_enable(const struct kworld *world, struct kfid_mr *mr);
 
 enum krma { KRMA_WRITE, KRMA_READ };
 
-/* The initiator writes `length` bytes of `value` to the region, or reads them to be compared with it, at an offset. 0, or the error of the completion. */
+/* The initiator writes `length` bytes of `value` to the region at an offset, or reads them to be compared with it. 0, or the error
+ * of the completion. */
 int krma(struct kworld *world, enum krma kind, const struct kfid_mr *mr, uint64_t offset, size_t length, uint8_t value);
 /* The same with the address and key as they are named on the wire. */
 int krma_at(struct kworld *world, enum krma kind, uint64_t addr, uint64_t key, size_t length, uint8_t value);
