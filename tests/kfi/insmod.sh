@@ -1,7 +1,10 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # insmod.sh - emu_insmod's command line, and what it says of modules that do wrong: insmod.sh EMU_INSMOD FOLDER-OF-MODULES
 set -u
+. "$(dirname "$(readlink -f "$0")")/../../tools/lib.sh"
+take_help "$@"
+[ $# -eq 2 ] || usage_error "a runner and a folder are needed"
 insmod=$1
 modules=$2
 said=$(mktemp)

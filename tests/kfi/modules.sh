@@ -1,8 +1,12 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # modules.sh - kernel clients in two processes: modules.sh EMU_INSMOD FOLDER-OF-MODULES
+#
 # For each module and personality one process serves and another asks it; every byte is compared.
 set -u
+. "$(dirname "$(readlink -f "$0")")/../../tools/lib.sh"
+take_help "$@"
+[ $# -eq 2 ] || usage_error "a runner and a folder are needed"
 insmod=$1
 modules=$2
 said=$(mktemp -d)
