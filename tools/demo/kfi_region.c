@@ -9,6 +9,7 @@
 #include <kfi_eq.h>
 #include <kfi_errno.h>
 #include <kfi_rma.h>
+#include <linux/compiler.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -35,6 +36,7 @@ static struct page *page;
 static struct offer offer;
 static char text[TEXT_BYTES];
 static struct work_struct reading;
+static bool stopped; /* nothing is read any more */
 
 /* The receive completes with the offer as its context, the read with the text. */
 static void completed(void *context)
@@ -56,7 +58,7 @@ static void read_queue(struct work_struct *work)
 	ssize_t rc;
 
 	(void)work;
-	while ((rc = kfi_cq_read(cq, &entry, 1)) != -KFI_EAGAIN) {
+	while (!READ_ONCE(stopped) && (rc = kfi_cq_read(cq, &entry, 1)) != -KFI_EAGAIN) {
 		if (rc == 1)
 			completed(entry.op_context);
 		else if (rc != -KFI_EAVAIL || kfi_cq_readerr(cq, &error, 0) != 1)
@@ -130,6 +132,8 @@ static void region_end(void)
 		pr_info("the page says: %.*s\n", TEXT_BYTES, (char *)page_address(page));
 	if (ep)
 		kfi_close(&ep->fid);
+	WRITE_ONCE(stopped, true); /* the callback may begin the work once more */
+	flush_work(&reading);
 	if (mr)
 		kfi_close(&mr->fid);
 	if (cq)

@@ -14,9 +14,9 @@ struct kemu_loan {
 	bool silent;
 };
 
-static size_t loan_chain(const void *loan)
+static size_t loan_chain(uintptr_t loan)
 {
-	return (uintptr_t)loan / sizeof(struct kemu_loan) % KEMU_LENT_CHAINS;
+	return loan / sizeof(struct kemu_loan) % KEMU_LENT_CHAINS;
 }
 
 /* The link to the loan, or NULL: libfabric's context is the client's own. */
@@ -26,7 +26,7 @@ static struct kemu_loan **find_loan(struct kemu_lent *lent, const void *loan)
 
 	if (!lent->count)
 		return NULL;
-	for (link = &lent->chain[loan_chain(loan)]; *link; link = &(*link)->next)
+	for (link = &lent->chain[loan_chain((uintptr_t)loan)]; *link; link = &(*link)->next)
 		if (*link == loan)
 			return link;
 	return NULL;
@@ -47,7 +47,7 @@ void *kemu_lent_begin(struct kemu_lent *lent, void *context, struct kemu_window 
 
 	if (!loan)
 		return NULL;
-	chain = &lent->chain[loan_chain(loan)];
+	chain = &lent->chain[loan_chain((uintptr_t)loan)];
 	*loan = (struct kemu_loan){ .next = *chain, .context = context, .window = window, .silent = silent };
 	*chain = loan;
 	lent->count++;
