@@ -101,7 +101,7 @@ static void arm_events(struct kemu_eq_state *state)
 	wake_for_events(state);
 }
 
-/* An event that libfabric's queue does not have: those who wait for that one are woken. */
+/* An event that libfabric's queue does not have. It wakes the threads that wait for that queue. */
 static int add_own(struct kemu_eq *eq, struct kemu_event *event)
 {
 	struct kemu_eq_state *state = eq->state;
