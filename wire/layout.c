@@ -78,6 +78,10 @@ AT(atomic, zero, 51);
 AT(cm, request, 0);
 AT(cm, zero, 8);
 
+AT(taken, ref, 0);
+AT(taken, status, 8);
+AT(taken, zero, 12);
+
 AT(data, ref, 0);
 AT(data, offset, 8);
 AT(data, rest, 16);

@@ -2,7 +2,7 @@
 /* text.c - each golden frame as a line. */
 #include <criterion/criterion.h>
 
-#include "frame_text.h"
+#include "wire/frame_text.h"
 #include "golden.h"
 #include "wire/codec.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame_text.h - a frame as one line of text, for the traces of the simulator and for tests. */
-#ifndef TESTS_UNIT_WIRE_FRAME_TEXT_H
-#define TESTS_UNIT_WIRE_FRAME_TEXT_H
+/* frame_text.h - a frame as one line of text, for traces and tests. */
+#ifndef WIRE_FRAME_TEXT_H
+#define WIRE_FRAME_TEXT_H
 
 #include "wire/frame.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frame_text.c - a frame as one line of text. */
-#include "tests/unit/wire/frame_text.h"
+#include "wire/frame_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,13 +9,13 @@
 
 #include "wire/codec.h"
 
-struct line {
+struct text_line {
 	char *at;
 	size_t size;
 	size_t used; /* without the terminator */
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct text_line *line, const char *format, ...)
 {
 	size_t room = line->size - line->used;
 	va_list args;
@@ -27,17 +27,17 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
 	line->used += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
 }
 
-static void add_count(struct line *line, const char *name, wire_u64 value)
+static void add_count(struct text_line *line, const char *name, wire_u64 value)
 {
 	add(line, " %s %" PRIu64, name, wire_get64(value));
 }
 
-static void add_hex(struct line *line, const char *name, wire_u64 value)
+static void add_hex(struct text_line *line, const char *name, wire_u64 value)
 {
 	add(line, " %s 0x%" PRIx64, name, wire_get64(value));
 }
 
-static void add_flags(struct line *line, uint8_t flags)
+static void add_flags(struct text_line *line, uint8_t flags)
 {
 	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "COLLECTIVE", "0x80" };
 	char before = ' ';
@@ -50,14 +50,14 @@ static void add_flags(struct line *line, uint8_t flags)
 	}
 }
 
-static void add_bytes(struct line *line, const char *name, const uint8_t *bytes, int length)
+static void add_hex_bytes(struct text_line *line, const char *name, const uint8_t *bytes, int length)
 {
 	add(line, " %s ", name);
 	for (int i = 0; i < length; i++)
 		add(line, "%02x", bytes[i]);
 }
 
-static void add_address(struct line *line, const char *name, const struct wire_address_fields *at)
+static void add_address(struct text_line *line, const char *name, const struct wire_address_fields *at)
 {
 	const uint8_t *addr = at->addr;
 
@@ -72,24 +72,24 @@ static void add_address(struct line *line, const char *name, const struct wire_a
 	add(line, "%%%" PRIu32 "]:%u", at->scope, at->port);
 }
 
-static void add_challenge(struct line *line, const struct wire_head *head)
+static void add_challenge(struct text_line *line, const struct wire_head *head)
 {
 	const struct wire_challenge *challenge = wire_body(head);
 	struct wire_address_fields to;
 
 	wire_get_challenged(head, &to);
-	add_bytes(line, "nonce", challenge->nonce, WIRE_NONCE_LEN);
+	add_hex_bytes(line, "nonce", challenge->nonce, WIRE_NONCE_LEN);
 	add_address(line, "to", &to);
 }
 
-static void add_hello(struct line *line, const struct wire_head *head)
+static void add_hello(struct text_line *line, const struct wire_head *head)
 {
 	struct wire_hello_fields hello;
 
 	wire_get_hello(head, &hello);
 	add(line, " version %u..%u features 0x%" PRIx32, hello.version_min, hello.version_max, hello.features);
-	add_bytes(line, "instance", hello.instance, WIRE_ID_LEN);
-	add_bytes(line, "expected", hello.expected, WIRE_ID_LEN);
+	add_hex_bytes(line, "instance", hello.instance, WIRE_ID_LEN);
+	add_hex_bytes(line, "expected", hello.expected, WIRE_ID_LEN);
 	add(line, " session 0x%" PRIx64 " epoch %" PRIu64 " seen %" PRIu64 " verdict_seen %" PRIu64, hello.session, hello.epoch,
 	    hello.seen, hello.verdict_seen);
 	add(line, " requests %" PRIu32 " reads %" PRIu32 " segment %" PRIu32, hello.requests, hello.reads, hello.segment);
@@ -98,7 +98,7 @@ static void add_hello(struct line *line, const struct wire_head *head)
 		add(line, " known by %u", hello.known_port);
 }
 
-static void add_bye(struct line *line, const struct wire_head *head)
+static void add_bye(struct text_line *line, const struct wire_head *head)
 {
 	static const char *const names[] = {
 		[WIRE_BYE_CLOSED] = "CLOSED",     [WIRE_BYE_VERSION] = "VERSION",     [WIRE_BYE_INSTANCE] = "INSTANCE",
@@ -117,13 +117,13 @@ static void add_bye(struct line *line, const struct wire_head *head)
 	add(line, "\"");
 }
 
-static void add_auth(struct line *line, wire_u64 auth)
+static void add_auth(struct text_line *line, wire_u64 auth)
 {
 	if (wire_get64(auth))
 		add_hex(line, "auth", auth);
 }
 
-static void add_target(struct line *line, const struct wire_target *target)
+static void add_target(struct text_line *line, const struct wire_target *target)
 {
 	add_hex(line, "key", target->key);
 	if (wire_get64(target->key_tail))
@@ -132,7 +132,7 @@ static void add_target(struct line *line, const struct wire_target *target)
 	add_hex(line, "addr", target->addr);
 }
 
-static void add_write(struct line *line, const struct wire_head *head)
+static void add_write(struct text_line *line, const struct wire_head *head)
 {
 	const struct wire_write *write = wire_body(head);
 
@@ -142,13 +142,13 @@ static void add_write(struct line *line, const struct wire_head *head)
 		add_hex(line, "cq_data", write->cq_data);
 }
 
-static void add_read(struct line *line, const struct wire_read *read)
+static void add_read(struct text_line *line, const struct wire_read *read)
 {
 	add_target(line, &read->from);
 	add_count(line, "length", read->length);
 }
 
-static void add_atomic(struct line *line, const struct wire_head *head)
+static void add_atomic(struct text_line *line, const struct wire_head *head)
 {
 	const struct wire_atomic *atomic = wire_body(head);
 
@@ -159,7 +159,7 @@ static void add_atomic(struct line *line, const struct wire_head *head)
 		add_hex(line, "cq_data", atomic->cq_data);
 }
 
-static void add_message(struct line *line, const struct wire_head *head)
+static void add_message(struct text_line *line, const struct wire_head *head)
 {
 	const struct wire_send *send = wire_body(head);
 
@@ -171,38 +171,38 @@ static void add_message(struct line *line, const struct wire_head *head)
 	add_auth(line, send->auth);
 }
 
-static void add_cm(struct line *line, const struct wire_cm *cm)
+static void add_cm(struct text_line *line, const struct wire_cm *cm)
 {
 	add_hex(line, "request", cm->request);
 }
 
-static void add_taken(struct line *line, const struct wire_taken *taken)
+static void add_taken(struct text_line *line, const struct wire_taken *taken)
 {
 	add_count(line, "ref", taken->ref);
 	add(line, " status %" PRIu32, wire_get32(taken->status));
 }
 
-static void add_data(struct line *line, const struct wire_data *data)
+static void add_data(struct text_line *line, const struct wire_data *data)
 {
 	add_count(line, "ref", data->ref);
 	add_count(line, "offset", data->offset);
 	add_count(line, "rest", data->rest);
 }
 
-static void add_pull(struct line *line, const struct wire_pull *pull)
+static void add_pull(struct text_line *line, const struct wire_pull *pull)
 {
 	add_count(line, "ref", pull->ref);
 	add_count(line, "offset", pull->offset);
 	add_count(line, "length", pull->length);
 }
 
-static void add_rnr(struct line *line, const struct wire_rnr *rnr)
+static void add_rnr(struct text_line *line, const struct wire_rnr *rnr)
 {
 	add_count(line, "ref", rnr->ref);
 	add(line, " wait_us %" PRIu32, wire_get32(rnr->wait_us));
 }
 
-static void add_nak(struct line *line, const struct wire_head *head)
+static void add_nak(struct text_line *line, const struct wire_head *head)
 {
 	struct wire_nak_fields nak;
 
@@ -212,13 +212,13 @@ static void add_nak(struct line *line, const struct wire_head *head)
 	add(line, " region %" PRIu64 " excess %" PRIu64 " age_ns %" PRIu64, nak.region, nak.excess, nak.age_ns);
 }
 
-static void add_verdict(struct line *line, const struct wire_verdict *verdict)
+static void add_verdict(struct text_line *line, const struct wire_verdict *verdict)
 {
 	add_count(line, "verdict", verdict->verdict);
 	add_count(line, "ref", verdict->ref);
 }
 
-static void add_body(struct line *line, const struct wire_head *head)
+static void add_body(struct text_line *line, const struct wire_head *head)
 {
 	const struct wire_proof *proof = wire_body(head);
 	const struct wire_ack *ack = wire_body(head);
@@ -237,7 +237,7 @@ static void add_body(struct line *line, const struct wire_head *head)
 		add_challenge(line, head);
 		break;
 	case WIRE_PROOF:
-		add_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN);
+		add_hex_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN);
 		break;
 	case WIRE_WRITE:
 		add_write(line, head);
@@ -287,7 +287,7 @@ const char *wire_op_name(uint8_t op)
 
 size_t wire_text(char *text, size_t size, const struct wire_head *head)
 {
-	struct line line = { .at = text, .size = size };
+	struct text_line line = { .at = text, .size = size };
 
 	assert(size);
 	if (wire_body_len(head->op))
