@@ -212,6 +212,7 @@ const struct link_ops tcp_link = {
 	.stored_ack = line_stored_ack,
 	.set_polling = shm_all_set_polling,
 	.close = line_close,
+	.kind = line_kind,
 	.listen = listener_open,
 	.unlisten = listener_close,
 	.bind = port_open,

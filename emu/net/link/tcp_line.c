@@ -368,6 +368,13 @@ bool line_lingers(struct line *line)
 	return line->ops->lingers && line->ops->lingers(line->fd);
 }
 
+const char *line_kind(const struct line *line)
+{
+	if (!line->ops->neighbour)
+		return "tcp";
+	return shm_shared(&line->shm) ? "shm" : "unix";
+}
+
 void line_close(struct line *line)
 {
 	struct tcp *tcp = line->tcp;

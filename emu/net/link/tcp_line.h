@@ -90,6 +90,7 @@ void want_ticks(struct tcp *tcp); /* asks for calls of tcp_tick() */
 void line_want_write(struct line *line);
 void line_set_readable(struct line *line, bool on);
 void line_cancel_want_write(struct line *line); /* takes that back */
+const char *line_kind(const struct line *line);
 void line_close(struct line *line);
 void line_free(struct line *line);
 bool line_lingers(struct line *line); /* are its bytes still on the way? */

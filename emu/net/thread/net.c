@@ -59,6 +59,7 @@ static void net_forked(void)
 	net.timer = -1;
 	if (net.thread)
 		thread_forget(net.thread);
+	ctl_forget();
 	net.nic = NULL;
 	net.tcp = NULL;
 	net.thread = NULL;
@@ -95,7 +96,7 @@ static int net_claim_process(void)
 
 static void net_log_error(enum nic_log level, const char *what, int err)
 {
-	char text[160];
+	char text[256];
 
 	snprintf(text, sizeof(text), "%s: %s", what, strerror(-err));
 	if (net.log)
@@ -107,6 +108,30 @@ static void close_nic(void) UNCHECKED
 {
 	driver_take(nic_driver(net.nic));
 	nic_close(net.nic);
+}
+
+/* Without one the program does as well. */
+static void start_ctl(const struct ctl_config *config)
+{
+	const char *why;
+	char text[160];
+	int err = config->folder ? ctl_open(config, thread_loop(net.thread), &why) : 0;
+
+	if (!err || !net.log)
+		return;
+	snprintf(text, sizeof(text), "no control socket: %s", why);
+	net_log_error(NIC_LOG_DEBUG, text, err);
+}
+
+static int run_thread(const struct net_config *config)
+{
+	int err;
+
+	start_ctl(&config->ctl);
+	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual, config->slow_ns);
+	if (err)
+		ctl_close();
+	return err;
 }
 
 /* The nic wakes the thread, and the thread serves the nic: so the thread is made first and run last. */
@@ -147,7 +172,7 @@ static int net_start_device(const struct net_config *config)
 	if (err)
 		goto close_timer;
 	what = "cannot start the NIC thread";
-	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual, config->slow_ns);
+	err = run_thread(config);
 	if (err)
 		goto close_timer;
 	fork_watch(tcp_data_fd(net.tcp));
@@ -216,6 +241,7 @@ void net_stop(void) UNCHECKED
 	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
 		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
+		ctl_close();
 		driver_take(nic_driver(net.nic));
 		net_drain();
 	}
@@ -225,6 +251,11 @@ void net_stop(void) UNCHECKED
 struct nic *net_nic(void)
 {
 	return net.nic;
+}
+
+void net_slow(uint64_t slow_ns)
+{
+	thread_slow(net.thread, slow_ns);
 }
 
 void net_known(struct sockaddr_storage *at)

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "emu/net/ctl/ctl.h"
 #include "emu/net/link/bound.h"
 #include "emu/nic/endpoint/nic.h"
 
@@ -19,6 +20,7 @@ struct net_config {
 	bool local;                /* peers of this machine and user are reached by Unix sockets (local.h) */
 	uint64_t slow_ns;          /* the NIC thread waits so long before each slice that it serves */
 	void (*log)(enum nic_log level, const char *text); /* any thread, NULL: nowhere */
+	struct ctl_config ctl;                             /* the control socket; no error if there can be none */
 };
 
 /* The identity of a NIC, for the life of the process. It has a page of its own, which is wiped in a fork's child: so the objects
@@ -49,6 +51,8 @@ static inline bool net_mine(void)
 	return net_runs(atomic_load_explicit(&net_claim, memory_order_acquire)); /* likewise */
 }
 struct nic *net_nic(void);
+/* By the NIC thread alone, that is in struct ctl_ops: net_config.slow_ns from now on. */
+void net_slow(uint64_t slow_ns);
 /* After net_start(): an address of this process as its peers know it (bound.h). */
 void net_known(struct sockaddr_storage *at);
 

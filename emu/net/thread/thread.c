@@ -41,8 +41,7 @@ struct thread {
 	struct tcp *tcp;
 	struct nic_clock clock;
 	bool manual;
-	uint64_t slow_ns; /* constant, as are those above */
-	int control;
+	int control; /* constant, as are those above */
 
 	/* From any thread. */
 	atomic_bool stopping;
@@ -54,6 +53,7 @@ struct thread {
 	/* The NIC thread's own. */
 	pthread_t self;
 	bool running;
+	uint64_t slow_ns;
 	uint64_t polls;    /* driver.polls at the last look */
 	bool was_readable; /* PARKED: at the last look */
 	struct spin spin;  /* ARMED: awaits the peers' next requests */
@@ -472,6 +472,16 @@ free_thread:
 		close(thread->control);
 	free(thread);
 	return err;
+}
+
+uv_loop_t *thread_loop(struct thread *thread)
+{
+	return &thread->loop;
+}
+
+void thread_slow(struct thread *thread, uint64_t slow_ns)
+{
+	thread->slow_ns = slow_ns;
 }
 
 static int watch_set(struct thread *thread, uv_poll_t *poll, int fd)

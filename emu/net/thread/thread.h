@@ -35,6 +35,10 @@ int thread_open(struct thread **thread);
 /* Runs it over this device and link; it waits for slow_ns before each slice. 0 or -errno. */
 int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const struct nic_clock *clock, bool manual,
 	       uint64_t slow_ns);
+/* Its loop, for handles that are opened before it runs. */
+struct uv_loop_s *thread_loop(struct thread *thread);
+/* By the NIC thread alone: from now on it waits so long before each slice. */
+void thread_slow(struct thread *thread, uint64_t slow_ns);
 /* Joins it, if it runs. Not with the driver role held. */
 void thread_stop(struct thread *thread);
 /* In a fork's child: closes its copies of the descriptors; the memory stays. Does only what a signal handler may do. */

@@ -76,8 +76,11 @@ static void report_failed(struct coll *coll)
 	struct ep *ep = ep_of(coll);
 	struct cntr *cntr = ep->attr.cntr[EP_CNTR_WRITE];
 	struct cq_error error = { .c = coll->done.c, .err = refusal_errno(coll->why.cause), .prov_errno = coll->why.cause };
+	const struct front_reports *reports = ep->nic->config.reports;
 
 	refusal_text(ep->nic->config.front, &coll->why, NULL, error.text, sizeof(error.text));
+	if (reports)
+		reports->failed(ep->attr.owner, coll->done.c.context, &coll->why, NULL, error.text);
 	if (ep->attr.tx_cq)
 		cq_push_error(ep->attr.tx_cq, &error);
 	if (cntr)

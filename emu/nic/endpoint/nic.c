@@ -14,6 +14,7 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/memory/guard.h"
+#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/proof.h"
@@ -93,10 +94,10 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 			goto free_nic;
 		secret_take(nic->secret, config->secret, config->secret_length);
 	}
-	if (config->fault) {
-		nic->fault = *config->fault;
-		nic->config.fault = &nic->fault;
-	}
+	nic->config.fault = NULL;
+	err = config->fault ? fault_plans_add(&nic->plans, config->fault) : 0;
+	if (err)
+		goto free_nic;
 	nic->link = *ops;
 	nic->link_arg = link;
 	nic->clock = *clock;
@@ -114,6 +115,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	return 0;
 
 free_nic:
+	fault_plans_free(&nic->plans);
 	secret_memory_give(&nic->secret_memory, nic->secret);
 	secret_memory_fini(&nic->secret_memory);
 	free(nic);
@@ -144,12 +146,14 @@ static void nic_reap_conns(struct nic *nic)
 void nic_close(struct nic *nic)
 {
 	nic_role(nic);
+	nic_trace_off(nic);
 	while (nic->eps)
 		ep_close(nic->eps);
 	nic_reap_conns(nic);
 	commits_fini(&nic->commits);
 	sendq_spares_free(&nic->spares);
 	free(nic->spare_message);
+	fault_plans_free(&nic->plans);
 	driver_fini(&nic->driver);
 	secret_memory_give(&nic->secret_memory, nic->secret);
 	secret_memory_fini(&nic->secret_memory);
@@ -176,6 +180,7 @@ void nic_say_bye(struct nic *nic)
 		next = conn->next;
 		conn_bye(conn, WIRE_BYE_CLOSED, "its process ended", true);
 	}
+	nic_trace_off(nic);
 }
 
 struct driver *nic_driver(struct nic *nic)
@@ -246,7 +251,7 @@ void nic_flush_acks(struct nic *nic)
 void nic_set_polling(struct nic *nic, bool on)
 {
 	nic_role(nic);
-	if (atomic_load_explicit(&nic->polling, memory_order_relaxed) == on || nic->config.fault)
+	if (atomic_load_explicit(&nic->polling, memory_order_relaxed) == on || (on && fault_plan_of(nic)))
 		return;
 	atomic_store_explicit(&nic->polling, on, memory_order_relaxed);
 	nic->link.set_polling(nic->link_arg, on);
@@ -437,17 +442,24 @@ void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)
 	nic->link.log(nic->link_arg, level, text);
 }
 
+bool nic_fault_is_loaded(const struct nic *nic)
+{
+	return fault_plan_of(nic);
+}
+
 size_t nic_fault_queue(struct nic *nic, size_t entries)
 {
-	return nic->config.fault ? fault_queue(nic->config.fault, entries) : entries;
+	const struct fault_plan *plan = fault_plan_of(nic);
+
+	return plan ? fault_queue(plan, entries) : entries;
 }
 
 int nic_fault_register(struct nic *nic)
 {
+	const struct fault_plan *plan = fault_plan_of(nic);
 	const struct fault_rule *rule = NULL;
 
-	if (nic->config.fault)
-		rule = fault_registration(nic->config.fault,
-					  atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
+	if (plan)
+		rule = fault_registration(plan, atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
 	return rule ? -rule->err : 0;
 }

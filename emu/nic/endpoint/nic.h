@@ -29,13 +29,16 @@ struct pd;
 struct ep;
 struct fault_plan;
 struct front_end;
+struct front_reports;
 struct srx;
 struct stx;
+struct watch_ops;
 
 enum nic_digest { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 
 struct nic_config {
-	const struct front_end *front; /* never NULL; outlives the nic (front_end.h) */
+	const struct front_end *front;       /* never NULL; outlives the nic (front_end.h) */
+	const struct front_reports *reports; /* told of ops (front_end.h); outlives the nic. NULL: nobody */
 	enum nic_digest digest;
 	uint64_t retry_budget_ns;       /* 0: TIME_RETRY_BUDGET_NS */
 	uint32_t refused_dials;         /* 0: REFUSED_DIALS_GONE */
@@ -50,6 +53,7 @@ struct nic_config {
 	size_t secret_length;           /* LIMIT_SECRET_MIN to LIMIT_SECRET */
 	bool fetch_reads;               /* fetching atomics need MR_REMOTE_READ, too */
 	const struct fault_plan *fault; /* copied; NULL: none */
+	const struct watch_ops *watch;  /* sees the posts that say so (watch.h); NULL: none */
 	const struct flush_ops *flush;  /* makes persistent regions durable; NULL: there are none */
 	void *flush_arg;
 	bool debug;              /* lines of NIC_LOG_DEBUG are read: each change of a state is one */
@@ -95,9 +99,15 @@ int pd_close(struct pd *pd) REQUIRES(driver_role);
 struct key_map *pd_mappings(struct pd *pd); /* any thread, see key_map.h */
 /* How many entries a completion queue is to have for which `entries` were asked, after the fault plan. Any thread. */
 size_t nic_fault_queue(struct nic *nic, size_t entries);
+/* [role] From now on this plan is in force, from its first op on for each peer; it is copied. NULL: none is, and ops that
+ * waited to leave by the one before do so. 0; or -ENOMEM, and nothing has changed. */
+MUST_USE int nic_fault_load(struct nic *nic, const struct fault_plan *plan) REQUIRES(driver_role);
+bool nic_fault_is_loaded(const struct nic *nic); /* is a plan in force? Any thread */
 /* A region is about to be registered: 0, or the negative errno by which the fault plan has that fail. Any thread. */
 MUST_USE int nic_fault_register(struct nic *nic);
 struct mr_table *pd_regions(struct pd *pd); /* mr_add() and mr_find() on it: [role] */
+/* [role] mr_add() has made it: for the trace. */
+void pd_added_region(struct pd *pd, const struct mr *mr) REQUIRES(driver_role);
 /* [role] Ends the region: no byte of it is touched after this returned. */
 void pd_remove_region(struct pd *pd, struct mr *mr) REQUIRES(driver_role);
 
@@ -120,6 +130,7 @@ enum ep_cap {
 	EP_TAGGED_WRITE = 0x8000,
 	EP_TAGGED_READ = 0x10000, /* posted tagged receives are targets of RMA (tagged_access.h); with EP_TRECV */
 	EP_COLLECTIVE = 0x20000,  /* is a member of groups (collective.h) */
+	EP_WATCHED = 0x40000,     /* each remote access that was executed in a region is told to nic_config.watch */
 };
 
 /* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */

@@ -11,7 +11,8 @@
 #include "emu/nic/endpoint/nic.h"
 #include "emu/nic/endpoint/pace.h"
 #include "emu/nic/endpoint/submit.h"
-#include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/endpoint/view.h"
+#include "emu/nic/faults/fault_swap.h"
 #include "emu/nic/regions/front_end.h"
 #include "emu/nic/requests/commit.h"
 #include "emu/nic/transport/claim.h"
@@ -27,9 +28,12 @@ struct message;
 struct rx;
 struct session;
 struct srx;
+struct tracer;
 
 struct pd {
 	struct nic *nic;
+	struct pd *next; /* of the nic's */
+	uint32_t number; /* from 1, in the order of opening */
 	struct mr_table *regions;
 	struct key_map *mappings;
 	uint32_t users; /* endpoints */
@@ -53,8 +57,11 @@ struct nic {
 	struct secret_memory secret_memory;
 	struct wire_secret *secret;         /* its keys, hidden; NULL: there is none */
 	atomic_bool polling;                /* the link looks for stored acknowledgements */
-	struct fault_plan fault;            /* config.fault, if that is not NULL */
+	struct fault_plans *_Atomic plans;  /* the one in force first, then those before it; NULL: none */
 	atomic_uint_fast64_t registrations; /* so far, if there is a fault plan; any thread, relaxed */
+	struct tracer *trace;               /* NULL: it is not traced */
+	struct pd *_Atomic pds;             /* the newest first; opened by any thread, closed under the role */
+	struct view_counts counts;
 	struct ep *eps;
 	struct srx *srxs;
 	struct conn *conns;

@@ -6,6 +6,7 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/endpoint/recall.h"
 #include "emu/nic/regions/key_map.h"
+#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
 
 static void pd_random(void *arg, void *bytes, size_t length)
@@ -13,6 +14,29 @@ static void pd_random(void *arg, void *bytes, size_t length)
 	struct nic *nic = arg;
 
 	nic->link.random(nic->link_arg, bytes, length);
+}
+
+/* The number is one more than that of the domain before it, so that the list is in order. */
+static void pd_enlist(struct pd *pd)
+{
+	struct nic *nic = pd->nic;
+
+	pd->next = atomic_load_explicit(&nic->pds, memory_order_acquire);
+	do
+		pd->number = pd->next ? pd->next->number + 1 : 1;
+	while (!atomic_compare_exchange_weak_explicit(&nic->pds, &pd->next, pd, memory_order_release, memory_order_acquire));
+}
+
+/* Others may be opened meanwhile, in front of all. */
+static void pd_delist(struct pd *pd)
+{
+	struct pd *first = pd, *before;
+
+	if (atomic_compare_exchange_strong(&pd->nic->pds, &first, pd->next))
+		return;
+	for (before = first; before->next != pd; before = before->next)
+		;
+	before->next = pd->next;
 }
 
 int pd_open(struct nic *nic, struct pd **out)
@@ -28,6 +52,7 @@ int pd_open(struct nic *nic, struct pd **out)
 		goto free_pd;
 	if (mr_table_open(&pd->regions, pd_random, nic))
 		goto close_mappings;
+	pd_enlist(pd);
 	*out = pd;
 	return 0;
 
@@ -43,6 +68,7 @@ int pd_close(struct pd *pd)
 	nic_role(pd->nic);
 	if (pd->users || mr_count(pd->regions) || key_map_count(pd->mappings))
 		return -EBUSY;
+	pd_delist(pd);
 	mr_table_close(pd->regions);
 	key_map_close(pd->mappings);
 	free(pd);
@@ -59,12 +85,21 @@ struct mr_table *pd_regions(struct pd *pd)
 	return pd->regions;
 }
 
+void pd_added_region(struct pd *pd, const struct mr *mr)
+{
+	nic_role(pd->nic);
+	if (pd->nic->trace)
+		trace_region(pd->nic, mr, TRACE_REGION_OPENED);
+}
+
 void pd_remove_region(struct pd *pd, struct mr *mr)
 {
 	struct nic *nic = pd->nic;
 	uint64_t desc = mr->desc;
 
 	nic_role(pd->nic);
+	if (nic->trace)
+		trace_region(nic, mr, TRACE_REGION_CLOSED);
 	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
 	for (struct conn *conn = nic->conns; conn; conn = conn->next)
 		conn_revoke(conn, mr, WIRE_CANCELLED);

@@ -13,6 +13,7 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/peek.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
@@ -230,12 +231,56 @@ static void submit_ops(struct nic *nic, struct op_list *list, bool role)
 	atomic_fetch_add(&submit->waiting, count);
 }
 
-/* A post that waits for a counter. */
+/* `watch`: of a watched post, else NULL. */
+static inline int post_at_once(struct ep *ep, const struct post *post, void *watch)
+{
+	struct submit *submit = &ep->nic->submit;
+	struct op_list list = { NULL, NULL };
+	bool role = driver_begin(&ep->nic->driver);
+	int ret;
+
+	futex_lock(&submit->lock);
+	ret = post_build(ep, post, &list);
+	if (watch && !ret) {
+		list.last->flags |= POST_WATCHED;
+		list.last->watch = watch;
+	}
+	if (!ret)
+		submit_ops(ep->nic, &list, role);
+	futex_unlock(&submit->lock);
+	/* Full: let the device make room before the program tries again. */
+	if (role)
+		driver_end(&ep->nic->driver);
+	else
+		driver_run(&ep->nic->driver);
+	return ret;
+}
+
+static int post_watched(struct ep *ep, const struct post *post)
+{
+	const struct watch_ops *ops = ep->nic->config.watch;
+	const struct front_reports *reports = ep->nic->config.reports;
+	void *watch = ops ? ops->post(ep->attr.owner, post) : NULL;
+	int ret;
+
+	if (reports)
+		reports->posted(ep->attr.owner, post);
+	ret = post_at_once(ep, post, watch);
+	if (ret && watch)
+		ops->drop(watch);
+	if (ops)
+		ops->posted(ep->attr.owner, ret);
+	return ret;
+}
+
+/* A post that waits for a counter, or is watched. */
 __attribute__((noinline, cold)) static int post_deferred(struct ep *ep, const struct post *post)
 {
 	struct op_list list = { NULL, NULL };
 	int ret;
 
+	if (!post->when->cntr)
+		return post_watched(ep, post);
 	futex_lock(&ep->nic->submit.lock);
 	ret = post_build(ep, post, &list);
 	if (!ret)
@@ -249,9 +294,6 @@ __attribute__((noinline, cold)) static int post_deferred(struct ep *ep, const st
 
 int ep_post(struct ep *ep, const struct post *post)
 {
-	struct submit *submit = &ep->nic->submit;
-	struct op_list list = { NULL, NULL };
-	bool role;
 	int ret;
 
 	if (driver_mine(&ep->nic->driver)) /* a signal handler inside the device (D5) */
@@ -262,20 +304,7 @@ int ep_post(struct ep *ep, const struct post *post)
 	if (ret)
 		return ret;
 	tsan_post();
-	if (post->when)
-		return post_deferred(ep, post);
-	role = driver_begin(&ep->nic->driver);
-	futex_lock(&submit->lock);
-	ret = post_build(ep, post, &list);
-	if (!ret)
-		submit_ops(ep->nic, &list, role);
-	futex_unlock(&submit->lock);
-	/* Full: let the device make room before the program tries again. */
-	if (role)
-		driver_end(&ep->nic->driver);
-	else
-		driver_run(&ep->nic->driver);
-	return ret;
+	return post->when ? post_deferred(ep, post) : post_at_once(ep, post, NULL);
 }
 
 static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post)
@@ -326,25 +355,6 @@ static int defer_rx(struct srx *srx, const struct recv_post *post, struct rx *rx
 	return 0;
 }
 
-/* A receive that waits for a counter. */
-__attribute__((noinline, cold)) static int recv_deferred(struct srx *srx, const struct recv_post *post)
-{
-	struct rx *rx;
-	int ret = -EAGAIN;
-
-	futex_lock(&srx->nic->submit.lock);
-	rx = pool_take(srx->rxs);
-	if (rx) {
-		rx_fill(rx, srx, post);
-		ret = defer_rx(srx, post, rx);
-	}
-	futex_unlock(&srx->nic->submit.lock);
-	if (!ret)
-		deferred_reached(srx->nic, post->when->cntr);
-	driver_run(&srx->nic->driver);
-	return ret;
-}
-
 /* With the lock; as submit_ops(). */
 static void submit_rx(struct nic *nic, struct rx *rx, bool role) REQUIRES(nic->submit.lock)
 {
@@ -358,22 +368,21 @@ static void submit_rx(struct nic *nic, struct rx *rx, bool role) REQUIRES(nic->s
 	atomic_fetch_add(&submit->waiting, 1);
 }
 
-int srx_recv(struct srx *srx, const struct recv_post *post)
+/* `watch`: of a watched receive, else NULL. */
+static inline int recv_at_once(struct srx *srx, const struct recv_post *post, void *watch)
 {
 	struct nic *nic = srx->nic;
+	bool role = driver_begin(&nic->driver);
 	struct rx *rx;
-	bool role;
 
-	if (driver_mine(&nic->driver))
-		return -EAGAIN;
-	tsan_post();
-	if (post->when)
-		return recv_deferred(srx, post);
-	role = driver_begin(&nic->driver);
 	futex_lock(&nic->submit.lock);
 	rx = pool_take(srx->rxs);
 	if (rx) {
 		rx_fill(rx, srx, post);
+		if (watch) {
+			rx->flags |= POST_WATCHED;
+			rx->watch = watch;
+		}
 		submit_rx(nic, rx, role);
 	}
 	futex_unlock(&nic->submit.lock);
@@ -382,6 +391,53 @@ int srx_recv(struct srx *srx, const struct recv_post *post)
 	else
 		driver_run(&nic->driver);
 	return rx ? 0 : -EAGAIN;
+}
+
+static int recv_watched(struct srx *srx, const struct recv_post *post)
+{
+	const struct watch_ops *ops = srx->nic->config.watch;
+	void *owner = srx->shared ? NULL : srx->ep->attr.owner;
+	const struct front_reports *reports = srx->nic->config.reports;
+	void *watch = ops ? ops->receive(owner, post) : NULL;
+	int ret;
+
+	if (reports)
+		reports->received(owner, post->context);
+	ret = recv_at_once(srx, post, watch);
+	if (ret && watch)
+		ops->drop(watch);
+	if (ops)
+		ops->posted(owner, ret);
+	return ret;
+}
+
+/* A receive that waits for a counter, or is watched. */
+__attribute__((noinline, cold)) static int recv_deferred(struct srx *srx, const struct recv_post *post)
+{
+	struct rx *rx;
+	int ret = -EAGAIN;
+
+	if (!post->when->cntr)
+		return recv_watched(srx, post);
+	futex_lock(&srx->nic->submit.lock);
+	rx = pool_take(srx->rxs);
+	if (rx) {
+		rx_fill(rx, srx, post);
+		ret = defer_rx(srx, post, rx);
+	}
+	futex_unlock(&srx->nic->submit.lock);
+	if (!ret)
+		deferred_reached(srx->nic, post->when->cntr);
+	driver_run(&srx->nic->driver);
+	return ret;
+}
+
+int srx_recv(struct srx *srx, const struct recv_post *post)
+{
+	if (driver_mine(&srx->nic->driver))
+		return -EAGAIN;
+	tsan_post();
+	return post->when ? recv_deferred(srx, post) : recv_at_once(srx, post, NULL);
 }
 
 int ep_recv(struct ep *ep, const struct recv_post *post)

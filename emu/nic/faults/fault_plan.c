@@ -20,6 +20,9 @@ struct fault_peer {
 	struct fault_count count[][FAULT_KINDS]; /* of each rule */
 };
 
+static const struct fault_plan no_plan;
+struct fault_peer fault_watching = { .plan = &no_plan };
+
 static void forget_port(struct sockaddr_storage *address)
 {
 	if (address->ss_family == AF_INET6)

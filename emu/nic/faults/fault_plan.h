@@ -65,6 +65,8 @@ struct fault_plan {
 
 /* One peer's counts. NULL: no memory. To be freed with free(). */
 struct fault_peer;
+/* In the place of these where there is no plan and the NIC is traced: ops take the way of those with a plan, and meet no rule. */
+extern struct fault_peer fault_watching;
 MUST_USE struct fault_peer *fault_peer_open(const struct fault_plan *plan, const struct sockaddr_storage *peer);
 
 /* The first rule of a sort that is in force for the peer whatever its ops are; NULL: none. */

@@ -6,10 +6,11 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
 
 /* Ops keep their order, as on a line: a slow one holds those behind it, but for ops that may pass a message. */
-void fault_post(struct session *session, struct op *op)
+static __attribute__((noinline)) void number_post(struct session *session, struct op *op)
 {
 	struct fault_op what = { .ours = true, .kind = op->kind, .key = op->remote.key, .cq_data = op->flags & POST_CQ_DATA };
 	struct fault_peer *peer = session->fault;
@@ -26,6 +27,18 @@ void fault_post(struct session *session, struct op *op)
 	fault_count(peer, &what);
 }
 
+void fault_post(struct session *session, struct op *op)
+{
+	const struct front_reports *reports = session->ep->nic->config.reports;
+
+	if (session->ep->nic->trace)
+		trace_posted(op);
+	if (reports && op->leader == op && op->kind < OP_POSTED_KINDS)
+		reports->begun(op->kind);
+	if (session->fault != &fault_watching)
+		number_post(session, op);
+}
+
 static void fault_set_timer(struct session *session, uint64_t at_ns)
 {
 	if (!session->fault_wake_ns || at_ns < session->fault_wake_ns)
@@ -35,13 +48,13 @@ static void fault_set_timer(struct session *session, uint64_t at_ns)
 
 bool fault_waits(struct session *session, const struct op *op)
 {
-	if (op->depart_ns <= nic_now(session->ep->nic))
+	if (session->fault == &fault_watching || op->depart_ns <= nic_now(session->ep->nic))
 		return false;
 	fault_set_timer(session, op->depart_ns);
 	return true;
 }
 
-bool fault_fill(struct session *session, struct conn *conn)
+static __attribute__((noinline)) bool fill_slowly(struct session *session, struct conn *conn)
 {
 	const struct fault_rule *rule = fault_always(session->fault, PLAN_BANDWIDTH);
 	uint64_t now_ns = nic_now(conn->nic), before = sendq_waiting(&conn->out), bytes;
@@ -58,13 +71,29 @@ bool fault_fill(struct session *session, struct conn *conn)
 	return true;
 }
 
-bool fault_late(struct op *op)
+bool fault_fill(struct session *session, struct conn *conn)
+{
+	return session->fault == &fault_watching ? session_fill(session, conn) : fill_slowly(session, conn);
+}
+
+void fault_ended(struct op *op)
+{
+	struct op *leader = op->leader;
+
+	nic_role(op->ep->nic);
+	if (op->ep->nic->trace)
+		trace_ended(op);
+	/* They have one session; a group is as late as its latest. */
+	if (op->session->fault != &fault_watching && op->late_ns > leader->late_ns)
+		leader->late_ns = op->late_ns;
+}
+
+static bool is_late(struct op *op)
 {
 	struct nic *nic = op->ep->nic;
 	struct op **at = &nic->late;
 
-	nic_role(op->ep->nic);
-	if (!op->late_ns || op->ep->closing)
+	if (op->session->fault == &fault_watching || !op->late_ns || op->ep->closing)
 		return false;
 	op->depart_ns = nic_now(nic) + op->late_ns;
 	op->late_ns = 0;
@@ -75,6 +104,18 @@ bool fault_late(struct op *op)
 	op->session->late++;
 	nic_arm_timer(nic, op->depart_ns);
 	return true;
+}
+
+bool fault_late(struct op *op)
+{
+	const struct front_reports *reports = op->ep->nic->config.reports;
+
+	nic_role(op->ep->nic);
+	if (is_late(op))
+		return true;
+	if (reports && op->kind < OP_POSTED_KINDS && op->why.cause == REFUSAL_NONE)
+		reports->done(op->kind, op->total);
+	return false;
 }
 
 static void fault_complete_late(struct op **at)

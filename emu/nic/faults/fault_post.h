@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fault_post.h - applies a fault plan to the ops that this side posts. To be called only with a plan
- * (session->fault is not NULL), and out of the way of sessions without one. Thread: holder of the driver role. */
+/* fault_post.h - applies a fault plan to the ops that this side posts. To be called only
+ * where session->fault is not NULL, and out of the way of other sessions; where it is &fault_watching, all this does is to
+ * trace the op. Thread: holder of the driver role. */
 #ifndef EMU_NIC_FAULT_POST_H
 #define EMU_NIC_FAULT_POST_H
 
@@ -13,6 +14,8 @@ __attribute__((cold, noinline)) bool fault_waits(struct session *session, const 
 
 /* session_fill(), no faster than the plan lets the line be. */
 __attribute__((cold, noinline)) bool fault_fill(struct session *session, struct conn *conn);
+/* The op has ended, of a group perhaps. */
+__attribute__((cold, noinline)) void fault_ended(struct op *op);
 /* The op has ended: is it to be reported later? Then it is kept, and complete_late() called in time. */
 bool fault_late(struct op *op);
 /* A timer is due: reports the ops that are late enough, and asks for the next timer. False: no op was. */

@@ -32,12 +32,29 @@ static void fault_cut_conn(struct conn *conn, const struct fault_rule *rule)
 	conn_close(conn, ECONNRESET, false);
 }
 
+/* What is reported of the request once it is through. */
+static void note_for_report(struct conn *conn, const struct wire_head *head, enum op_kind kind)
+{
+	const struct wire_form *form = &wire_forms[head->op];
+
+	conn->in.reported = kind < OP_POSTED_KINDS && !conn->in.repeat;
+	conn->in.kind = (uint8_t)kind;
+	conn->in.starts = !(form->flags & WIRE_F_FIRST) || head->flags & WIRE_F_FIRST;
+	conn->in.asks = head->op == WIRE_READ ? wire_get64(((const struct wire_read *)wire_body(head))->length)
+					      : wire_get32(head->payload);
+}
+
 bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind kind)
 {
 	struct fault_peer *peer = conn->session->fault;
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
+	note_for_report(conn, head, kind);
+	if (peer == &fault_watching) {
+		conn->in.counts = false;
+		return true;
+	}
 	fault_note_request(conn, head, kind);
 	if (!conn->in.counts)
 		return true;
@@ -67,10 +84,13 @@ bool fault_refuses(const struct session *session, struct refusal *why)
 
 void fault_end(struct conn *conn)
 {
+	const struct front_reports *reports = conn->nic->config.reports;
 	struct fault_peer *peer = conn->session->fault;
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
+	if (reports && conn->in.reported)
+		reports->served(conn->in.kind, conn->in.why.cause == REFUSAL_NONE ? conn->in.asks : 0, conn->in.starts);
 	if (!conn->in.counts)
 		return;
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);

@@ -10,6 +10,7 @@
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
@@ -90,8 +91,12 @@ bool message_find(struct message *message)
 	message->rx = rx_match_arrival(match_of(message), message);
 	if (!message->rx)
 		return true;
-	if (message->rx->flags & POST_MULTI)
-		message->rx = multi_take(message->rx, message->length);
+	if (unlikely(message->rx->flags & (POST_MULTI | POST_WATCHED))) {
+		if (message->rx->flags & POST_WATCHED)
+			ep->nic->config.watch->place(message->rx->watch);
+		if (message->rx->flags & POST_MULTI)
+			message->rx = multi_take(message->rx, message->length);
+	}
 	if (message->rx)
 		message->rx->ep = ep;
 	return message->rx;

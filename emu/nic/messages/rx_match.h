@@ -36,6 +36,7 @@ struct rx {
 	struct cq_node done;
 	struct iovec iov[LIMIT_IOV];
 	uint64_t named[LIMIT_IOV]; /* of a piece: see `parent` (rx_names()) */
+	void *watch;               /* POST_WATCHED */
 	struct multi {             /* POST_MULTI */
 		uint64_t used, least;
 		uint32_t pieces;          /* in use */

@@ -39,11 +39,12 @@ enum post_flag {
 	POST_WORK = 1 << 10,       /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
 	POST_MATCH = 1 << 11,      /* messages: complete when a receive has taken them, or the peer's program has discarded them */
 	POST_COLLECTIVE = 1 << 13, /* receives: the device's own, of a collective (coll_step.h) */
+	POST_WATCHED = 1 << 14,    /* `watch` has what nic_config.watch noted of it (watch.h) */
 };
 
 /* The trigger of a deferred post (deferred.h). */
 struct trigger {
-	struct cntr *cntr;
+	struct cntr *cntr; /* NULL: the post does not wait, and is watched (watch.h); then the rest does not count */
 	uint64_t threshold;
 	bool errors;       /* errors count, too */
 	const void *work;  /* POST_WORK: by which it is cancelled, */
@@ -143,6 +144,8 @@ struct op {
 	uint8_t inject[LIMIT_INJECT]; /* operands, and the comparands behind them */
 	struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];
 	uint64_t named[3 * LIMIT_IOV]; /* regions of the whole post (named.h) */
+	void *watch;                   /* leader, POST_WATCHED */
+	uint64_t posted_ticks;         /* trace: when it was posted */
 };
 
 /* An op, as the rules of a fault plan (fault_plan.h) see it. */

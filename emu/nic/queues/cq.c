@@ -132,6 +132,17 @@ void cq_put(struct cq *cq)
 	assert(before);
 }
 
+void cq_look(struct cq *cq, struct cq_view *view)
+{
+	futex_lock(&cq->lock);
+	view->size = cq->size;
+	view->unread = load_relaxed(&cq->unread);
+	view->errors = load_relaxed(&cq->error_count);
+	view->taken = cq->taken;
+	futex_unlock(&cq->lock);
+	view->users = atomic_load(&cq->users);
+}
+
 /* --- writers --- */
 
 /* Lock held; behind the `used` entries that the ring has. */
@@ -329,6 +340,13 @@ bool cq_ready(const struct cq *cq)
 bool cq_choked(const struct cq *cq)
 {
 	return load_relaxed(&cq->error_count) > LIMIT_CQ_ERRORS;
+}
+
+size_t cq_overfull(const struct cq *cq)
+{
+	size_t unread = load_relaxed(&cq->unread);
+
+	return unread > cq->size ? unread : 0;
 }
 
 void cq_arm(struct cq *cq)

@@ -28,6 +28,13 @@ struct completion {
 	uint64_t source; /* AV index of the sender, AV_NONE if not known */
 };
 
+/* What it holds at this moment. */
+struct cq_view {
+	size_t size, unread, errors; /* entries; completions and errors that nobody has read. unread > size: the rest waits */
+	uint64_t taken;              /* completions read so far */
+	unsigned int users;          /* endpoints, once for each side that it is bound to */
+};
+
 struct cq_error {
 	struct completion c;
 	int err;                        /* positive errno, of the system or of base/errno.h */
@@ -50,8 +57,9 @@ struct cq_node {
 MUST_USE int cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
 /* 0, or -EBUSY while users are bound. Nodes still waiting are released. */
 int cq_close(struct cq *cq);
-bool cq_bound(const struct cq *cq); /* has users */
-void cq_get(struct cq *cq);         /* one more user (endpoint) */
+bool cq_bound(const struct cq *cq);                /* has users */
+void cq_look(struct cq *cq, struct cq_view *view); /* any thread */
+void cq_get(struct cq *cq);                        /* one more user (endpoint) */
 void cq_put(struct cq *cq);
 
 /* Writers (driver role). */
@@ -70,6 +78,8 @@ ssize_t cq_take_error(struct cq *cq, struct cq_error *out);
 bool cq_ready(const struct cq *cq);
 /* More than LIMIT_CQ_ERRORS unread errors: posts that would complete here get -EAGAIN. */
 bool cq_choked(const struct cq *cq);
+/* The unread entries, if they are more than its size; else 0. */
+size_t cq_overfull(const struct cq *cq);
 /* From now until cq_disarm() each push calls wake. Counts; pairs. */
 void cq_arm(struct cq *cq);
 void cq_disarm(struct cq *cq);

@@ -5,6 +5,7 @@
 #ifndef EMU_NIC_FRONT_END_H
 #define EMU_NIC_FRONT_END_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,28 @@ struct front_end {
 	uint64_t cq_data;                      /* added: data came with a message */
 	uint64_t cq_tagged[2];                 /* added: a remote write, [1] a read, has used up the tagged receive */
 	uint64_t cq_multi;                     /* alone or added: a buffer of many messages is its program's again */
+};
+
+struct post;
+
+/* Told of ops, to be counted and reported. All but the first two are called with the driver role. None may sleep, and none may
+ * call the device. */
+struct front_reports {
+	/* Any thread, before a watched post (watch.h) is taken, which may fail yet. `owner`: of ep_attr. */
+	void (*posted)(const void *owner, const struct post *post);
+	void (*received)(const void *owner, const void *context); /* NULL: a shared context's */
+
+	/* An own op begins, and is through; `bytes` are of all its parts. */
+	void (*begun)(unsigned int kind);
+	void (*done)(unsigned int kind, uint64_t bytes);
+	/* An own op, or a receive (REFUSAL_OP_RECEIVE), has failed; `text` is its sentence, `peer` NULL or a name. */
+	void (*failed)(const void *owner, const void *context, const struct refusal *why, const char *peer, const char *text);
+	/* A peer's request, or with `first` false a further part of it, was executed or refused. */
+	void (*served)(unsigned int kind, uint64_t bytes, bool first);
+	/* A peer's op was refused; `pd` is the protection domain. */
+	void (*refused)(const void *pd, const struct refusal *why, const char *peer);
+	/* A peer's op met pinned pages whose mapping the program has changed (refusal_remapped()). */
+	void (*remapped)(const void *pd, const struct refusal *why, const char *peer, const char *text);
 };
 
 #endif

@@ -293,15 +293,23 @@ const char *mr_like(const struct mr_table *table, const struct front_end *front,
 	return NULL;
 }
 
-const struct mr *mr_any(const struct mr_table *table)
+const struct mr *mr_walk(const struct mr_table *table, uint32_t *slot, uint32_t *looks)
 {
-	for (uint32_t i = 0; i < table->entries.used && table->keys.count; i++) {
-		const struct mr_table_entry *entry = slab_at(&table->entries, i);
+	while (*slot < table->entries.used && *looks) {
+		const struct mr_table_entry *entry = slab_at(&table->entries, (*slot)++);
 
+		(*looks)--;
 		if (entry->mr.desc)
 			return &entry->mr;
 	}
 	return NULL;
+}
+
+const struct mr *mr_any(const struct mr_table *table)
+{
+	uint32_t slot = 0, looks = UINT32_MAX;
+
+	return table->keys.count ? mr_walk(table, &slot, &looks) : NULL;
 }
 
 static struct tombstone *grave_find(const struct mr_table *table, uint64_t key)

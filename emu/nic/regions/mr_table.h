@@ -68,6 +68,8 @@ void mr_expect_here(const struct mr_table *table, uint64_t key);
 size_t mr_count(const struct mr_table *table);
 /* Any one region; NULL: there is none. As dear as the table is long. */
 const struct mr *mr_any(const struct mr_table *table);
+/* The next region at *slot or behind it, which moves on (0: the first); NULL: there is none, or *looks, which counts down, is 0. */
+const struct mr *mr_walk(const struct mr_table *table, uint32_t *slot, uint32_t *looks);
 
 /* Is [addr, addr + length) inside one segment, or segments that touch, of the live region that `desc` names, with all
  * rights of `access` (0: any will do)? desc is any value that the program gave: it is looked up, never followed. A zero

@@ -7,6 +7,7 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/memory/pin.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/session.h"
@@ -41,6 +42,8 @@ __attribute__((noinline)) static void tell_remapped(struct session *session, con
 	access_describe(asked, &why);
 	refusal_remapped(&why, session_name(session, name, sizeof(name)), text, sizeof(text));
 	nic_log(session->ep->nic, NIC_LOG_WARN, "%s", text);
+	if (session->ep->nic->config.reports)
+		session->ep->nic->config.reports->remapped(session->ep->attr.pd, &why, name, text);
 }
 
 /* *why describes the region already, if there is one. */
@@ -140,9 +143,12 @@ void access_count_change(struct session *session, uint64_t key, uint64_t mr_id, 
 
 bool access_event(struct session *session, const struct access *ask, void **context)
 {
+	const struct nic *nic = session->ep->nic;
 	const struct mr *mr;
 
-	nic_role(session->ep->nic);
+	nic_role(nic);
+	if (unlikely(session->ep->attr.caps & EP_WATCHED) && nic->config.watch)
+		nic->config.watch->accessed(session->ep->attr.owner);
 	if (!(session->ep->attr.caps & EP_REGION_EVENTS))
 		return false;
 	mr = same(session, ask->to.key, ask->mr_id);

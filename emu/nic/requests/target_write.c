@@ -209,7 +209,7 @@ static const char *write_done(struct session *session)
 		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
 	};
 
-	if (unlikely(session->ep->attr.caps & EP_REGION_EVENTS))
+	if (unlikely(session->ep->attr.caps & (EP_REGION_EVENTS | EP_WATCHED)))
 		done.event = access_event(session, ask, &done.context);
 	if (unlikely(ask->tagged)) {
 		tagged_done(session, ask->seq, &done);

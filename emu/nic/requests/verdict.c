@@ -98,6 +98,9 @@ const char *verdict_refuse(struct session *session, uint64_t ref, const struct r
 	char text[LIMIT_ERROR_TEXT], name[64];
 
 	nic_role(session->ep->nic);
+	session->ep->nic->counts.refused[why->cause < REFUSAL_CAUSES ? why->cause : REFUSAL_NONE]++;
+	if (session->ep->nic->config.reports)
+		session->ep->nic->config.reports->refused(session->ep->attr.pd, why, session_name(session, name, sizeof(name)));
 	if (log_limit_ok(session->ep->nic, LOG_LIMIT_REFUSAL)) {
 		refusal_text(session->ep->nic->config.front, why, NULL, text, sizeof(text));
 		nic_log(session->ep->nic, NIC_LOG_WARN, "refused to %s: %s", session_name(session, name, sizeof(name)), text);

@@ -12,6 +12,7 @@
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
+#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/proof.h"
@@ -61,6 +62,8 @@ static void conn_bury(struct conn *conn)
 	if (conn->next)
 		conn->next->prev = conn->prev;
 	nic->conn_count--;
+	if (nic->trace)
+		trace_conn(conn, TRACE_CONN_CLOSED);
 	conn_enter(conn, CONN_CLOSED);
 	conn->next_dead = nic->dead;
 	nic->dead = conn;
@@ -235,6 +238,12 @@ void conn_frame_end(struct conn *conn, size_t length)
 	wire_seal(sendq_add(&conn->out, length), ack, conn->head_digest);
 }
 
+/* A plan sees acknowledgements as frames. */
+static inline bool fault_bars(const struct session *session)
+{
+	return unlikely(session->fault != NULL) && session->fault != &fault_watching;
+}
+
 /* A stored acknowledgement may overtake frames, but no verdict that it covers: so no verdict may be unread by the peer. */
 bool conn_store_ack(struct conn *conn)
 {
@@ -242,7 +251,7 @@ bool conn_store_ack(struct conn *conn)
 	struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
-	if (!rsp->owed_requests || rsp->verdicts || session->answer_lost || session->fault || conn->state != CONN_OPEN ||
+	if (!rsp->owed_requests || rsp->verdicts || session->answer_lost || fault_bars(session) || conn->state != CONN_OPEN ||
 	    !conn->nic->link.store_ack(conn->line, rsp->seen))
 		return false;
 	conn->ack_sent = rsp->seen;

@@ -35,6 +35,10 @@ struct incoming {
 	struct refusal why;      /* the request is refused, said at its end */
 	bool counts;             /* fault plan: it is a new request */
 	struct fault_op faulted; /* as the fault plan's rules see it */
+	bool reported;           /* likewise, as reports see it: it is to be counted, */
+	uint8_t kind;            /* of that enum op_kind, */
+	bool starts;             /* no further part of one, */
+	uint64_t asks;           /* of so many bytes */
 	struct wire_head head;   /* of the frame under way */
 	bool last;               /* DATA: completes the message */
 	struct place place;

@@ -8,6 +8,7 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/proof.h"
 
@@ -78,6 +79,8 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	stream_modes(&conn->stream, conn->head_digest, conn->payload_digest, conn->nic->config.segment);
 	conn_enter(conn, CONN_OPEN);
 	evict_candidate(conn);
+	if (conn->nic->trace)
+		trace_conn(conn, TRACE_CONN_OPEN);
 	broken = session_resume(conn->session, conn, fields);
 	if (broken)
 		conn_broken(conn, broken);

@@ -46,6 +46,8 @@ struct link_ops {
 	bool (*stored_ack)(struct line *line, uint64_t *number);
 	/* Closes; bytes that send() has taken are still delivered. No event for its conn comes after this. */
 	void (*close)(struct line *line);
+	/* The kind of stream, in a word ("tcp"). NULL: the link has no words. */
+	const char *(*kind)(const struct line *line);
 	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as
 	 * conn_accept(). Called while the endpoint is being enabled; returns 0 or -errno. */
 	int (*listen)(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);

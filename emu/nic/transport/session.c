@@ -12,6 +12,7 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/requester.h"
@@ -68,12 +69,14 @@ static struct session *session_new(struct ep *ep, const struct sockaddr_storage 
 	session = calloc(1, sizeof(*session));
 	if (!session)
 		return NULL;
-	if (ep->nic->config.fault) {
-		session->fault = fault_peer_open(ep->nic->config.fault, peer);
+	if (fault_plan_of(ep->nic)) {
+		session->fault = fault_peer_open(fault_plan_of(ep->nic), peer);
 		if (!session->fault) {
 			free(session);
 			return NULL;
 		}
+	} else if (ep->nic->trace || ep->nic->config.reports) {
+		session->fault = &fault_watching;
 	}
 	session->ep = ep;
 	session->peer = *peer;
@@ -153,7 +156,8 @@ void session_free(struct session *session)
 		hash_remove(&ep->by_peer, &session->by_peer);
 	}
 	ep->session_count--;
-	free(session->fault);
+	if (session->fault != &fault_watching)
+		free(session->fault);
 	free(session);
 }
 
@@ -346,6 +350,8 @@ void session_end(struct session *session, enum refusal_cause cause)
 		conn_close(conn, 0, true);
 	if (session->question)
 		conn_close(session->question, 0, true);
+	nic_of(session)->counts.acked += session->req.acked;
+	nic_of(session)->counts.seen += session->rsp.seen;
 	requester_flush(session, cause);
 	responder_flush(session, cause);
 	session_enter(session, SESSION_IDLE);

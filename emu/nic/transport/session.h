@@ -96,7 +96,7 @@ struct session {
 	struct ep *ep;
 	struct conn *conn;        /* DIALING and OPEN */
 	struct conn *question;    /* asks which endpoint is there: claim.h; NULL: none */
-	struct fault_peer *fault; /* NULL: there is no fault plan */
+	struct fault_peer *fault; /* NULL: there is no fault plan; &fault_watching: nor this, and ops are traced or reported */
 	enum session_state state;
 	enum session_peer peer_is;
 	/* Booleans, as each of the five goes with any state: its kind for life, its mishaps, and the lists that it is in. */

@@ -57,6 +57,7 @@ struct request {
 static struct lnd_net net;
 static struct lnd_op receives[RECEIVES];
 static void *receive_buffers[RECEIVES];
+static struct workqueue_struct *serving;
 static struct lnd_op reply; /* completes by the peer's message */
 
 static int post_receive(unsigned int i);
@@ -121,7 +122,7 @@ static void take_message(const struct message *message)
 		return;
 	request->message = *message;
 	INIT_WORK(&request->work, serve);
-	schedule_work(&request->work);
+	queue_work(serving, &request->work);
 }
 
 /* A receive takes one message here, though the context's flags say multi-receive: each is posted with its own flags. */
@@ -200,17 +201,25 @@ static int ask_peer(void)
 
 static void end(void)
 {
+	flush_workqueue(serving); /* a peer that has its answer may end, and so may this, before the work has returned */
 	lnd_net_close(&net);
+	destroy_workqueue(serving);
 	for (unsigned int i = 0; i < RECEIVES; i++)
 		kfree(receive_buffers[i]);
 }
 
 static int begin(void)
 {
-	int rc = lnd_net_open(&net, node, service, lnd_bulk_caps, async);
+	int rc;
 
-	if (rc)
+	serving = alloc_workqueue("lnd", 0, 0);
+	if (!serving)
+		return -ENOMEM;
+	rc = lnd_net_open(&net, node, service, lnd_bulk_caps, async);
+	if (rc) {
+		destroy_workqueue(serving);
 		return rc;
+	}
 	lnd_op_init(&reply);
 	for (unsigned int i = 0; i < RECEIVES && !rc; i++) {
 		lnd_op_init(&receives[i]);

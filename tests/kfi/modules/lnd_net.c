@@ -181,15 +181,16 @@ static void close_object(struct kfid *fid, const char *what)
 		pr_err("lnd: the %s does not close: %d\n", what, rc);
 }
 
-/* A queue closes when no work reads it any more; callbacks may come until then, and begin work that finds nothing to read. */
+/* Work that reads posts receives, so it ends before the contexts close; callbacks may come until the queues close, and begin work
+ * that reads nothing. */
 void lnd_net_close(struct lnd_net *net)
 {
-	close_object(net->tx ? &net->tx->fid : NULL, "transmit context");
-	close_object(net->rx ? &net->rx->fid : NULL, "receive context");
-	close_object(net->sep ? &net->sep->fid : NULL, "endpoint");
 	WRITE_ONCE(stopped, true);
 	flush_work(&reading);
 	flush_work(&events);
+	close_object(net->tx ? &net->tx->fid : NULL, "transmit context");
+	close_object(net->rx ? &net->rx->fid : NULL, "receive context");
+	close_object(net->sep ? &net->sep->fid : NULL, "endpoint");
 	close_object(net->cq ? &net->cq->fid : NULL, "completion queue");
 	close_object(net->av ? &net->av->fid : NULL, "address vector");
 	close_object(net->domain ? &net->domain->fid : NULL, "domain");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/harness/tap.h"
-#include "tests/unit/wire/frame_text.h"
+#include "wire/frame_text.h"
 
 struct tap *tap_open(struct world *world, uint32_t cable, uint8_t dir)
 {

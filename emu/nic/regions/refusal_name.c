@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* refusal_name.c - a word for each cause of refusal. */
+#include "emu/nic/regions/refusal_name.h"
+
+#include <stddef.h>
+
+#include "emu/nic/regions/refusal.h"
+
+const char *refusal_name(unsigned int cause)
+{
+	static const char *const names[REFUSAL_CAUSES] = {
+		[REFUSAL_UNKNOWN_KEY] = "unknown-key",
+		[REFUSAL_CLOSED] = "closed",
+		[REFUSAL_RIGHT] = "right",
+		[REFUSAL_RANGE] = "range",
+		[REFUSAL_WRAP] = "wrap",
+		[REFUSAL_NOT_BACKED] = "not-backed",
+		[REFUSAL_DISABLED] = "disabled",
+		[REFUSAL_OTHER_ENDPOINT] = "other-endpoint",
+		[REFUSAL_AUTH] = "auth",
+		[REFUSAL_SPENT] = "spent",
+		[REFUSAL_REFRESHING] = "refreshing",
+		[REFUSAL_PAGE_UNKNOWN] = "page-unknown",
+		[REFUSAL_RESOURCE] = "resource",
+		[REFUSAL_CAPABILITY] = "capability",
+		[REFUSAL_NOT_PERSISTENT] = "not-persistent",
+		[REFUSAL_NOT_FLUSHED] = "not-flushed",
+		[REFUSAL_REGISTERING] = "registering",
+		[REFUSAL_ATOMIC] = "atomic",
+		[REFUSAL_RECEIVE_BUFFER] = "receive-buffer",
+		[REFUSAL_RECEIVE_RANGE] = "receive-range",
+		[REFUSAL_SOURCE_FAULT] = "source-fault",
+		[REFUSAL_PEER_GONE] = "peer-gone",
+		[REFUSAL_UNREACHABLE] = "unreachable",
+		[REFUSAL_CANCELLED] = "cancelled",
+		[REFUSAL_TRUNCATED] = "truncated",
+		[REFUSAL_PROTOCOL] = "protocol",
+		[REFUSAL_ADDRESS] = "address",
+		[REFUSAL_NO_SESSION] = "no-session",
+		[REFUSAL_NO_MESSAGE] = "no-message",
+		[REFUSAL_STRANGER] = "stranger",
+		[REFUSAL_SECRET] = "secret",
+		[REFUSAL_NOT_READY] = "not-ready",
+		[REFUSAL_SENDER] = "sender",
+		[REFUSAL_LOCAL_CLOSED] = "local-closed",
+		[REFUSAL_GROUP] = "group",
+		[REFUSAL_DISAGREE] = "disagree",
+	};
+
+	return cause < REFUSAL_CAUSES ? names[cause] : NULL;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* refusal_name.h - causes of refusals in one word each, for programs that read what the NIC says. They do not change. Pure. */
+#ifndef EMU_NIC_REFUSAL_NAME_H
+#define EMU_NIC_REFUSAL_NAME_H
+
+/* "unknown-key"; NULL: no cause of this version. By number, as a newer peer's cause may be any. */
+const char *refusal_name(unsigned int cause);
+
+#endif
