@@ -180,6 +180,7 @@ ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_
 
 int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when, const struct trigger **out)
 {
+	static const struct trigger at_once; /* and watched */
 	const struct fi_triggered_context *trigger = *context;
 	const struct emu_cntr *cntr;
 
@@ -191,14 +192,14 @@ int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, s
 		*out = when;
 		return 0;
 	}
-	if (flags & DATA_SILENT) /* there is no context that could name a trigger */
-		return !(ep->tx_flags & FI_TRIGGER)
-			       ? 0
-			       : REFUSE(EP_DATA, -FI_ENOSYS,
-					"inject: FI_TRIGGER is the endpoint's default, and such a call has no context "
-					"to say what it waits for.");
-	if (!(flags & FI_TRIGGER))
+	if (flags & DATA_SILENT && ep->tx_flags & FI_TRIGGER) /* there is no context that could name a trigger */
+		return REFUSE(EP_DATA, -FI_ENOSYS,
+			      "inject: FI_TRIGGER is the endpoint's default, and such a call has no context "
+			      "to say what it waits for.");
+	if (flags & DATA_SILENT || !(flags & FI_TRIGGER)) {
+		*out = ep->caps & DATA_WATCHED ? &at_once : NULL;
 		return 0;
+	}
 	if (!trigger)
 		return REFUSE(EP_DATA, -FI_EINVAL, "FI_TRIGGER: the context is NULL. It points to a struct fi_triggered_context.");
 	if (trigger->event_type != FI_TRIGGER_THRESHOLD)

@@ -33,6 +33,10 @@
 /* Deferred work: the call's context is a struct deferred_work_call. Not a flag of libfabric either. */
 #define DATA_WORK (1ull << 62)
 
+/* The call is watched (emu/fi/check): in the defaults of an endpoint's sides, its capabilities, and the *msg calls of its tables.
+ * Nor is this a flag of libfabric. */
+#define DATA_WATCHED (1ull << 60)
+
 /* The trigger of such a call, and the context of its completion. */
 struct deferred_work_call {
 	struct trigger when;
@@ -119,14 +123,14 @@ static inline bool data_no_dest(const struct emu_ep *ep, fi_addr_t dest)
 	return dest == FI_ADDR_UNSPEC && ep->type != FI_EP_MSG;
 }
 
-/* FI_TRIGGER if a call may ask for it, else 0. */
+/* FI_TRIGGER if a call may ask for it, else 0; and DATA_WATCHED likewise. */
 static inline uint64_t data_trigger(const struct emu_ep *ep)
 {
-	return ep->caps & FI_TRIGGER;
+	return ep->caps & (FI_TRIGGER | DATA_WATCHED);
 }
 
 /* A call with one of these flags needs data_find_trigger(). */
-#define DATA_WAITS (FI_TRIGGER | DATA_WORK | DATA_SILENT)
+#define DATA_WAITS (FI_TRIGGER | DATA_WORK | DATA_SILENT | DATA_WATCHED)
 int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when, const struct trigger **out);
 
 /* Finds the trigger of a call with these flags and this context. 0: if there is one, `when` has it, and *out, NULL before,

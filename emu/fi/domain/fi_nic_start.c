@@ -2,13 +2,20 @@
 /* fi_nic_start.c - the process's NIC, as the settings want it. */
 #include "emu/fi/domain/fi_nic_start.h"
 
+#include <assert.h>
 #include <rdma/fi_errno.h>
 
+#include "emu/fi/check/fi_check.h"
+#include "emu/fi/ctl/fi_ctl.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_fault.h"
 #include "emu/fi/provider/fi_front_end.h"
+#include "emu/fi/provider/fi_log_ring.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_secret.h"
+#include "emu/fi/report/fi_report.h"
+#include "emu/fi/report/fi_report_nic.h"
+#include "emu/fi/trace/fi_trace.h"
 #include "emu/net/thread/net.h"
 #include "emu/nic/memory/guard.h"
 
@@ -21,15 +28,22 @@ static void log_line(enum nic_log level, const char *text)
 		[NIC_LOG_DEBUG] = FI_LOG_DEBUG,
 	};
 
+	log_ring_put((enum log_ring_level)level, false, text);
 	FI_LOG(&emu_provider, levels[level], FI_LOG_EP_DATA, "%s\n", text);
 }
+
+static_assert((int)LOG_RING_WARN == (int)NIC_LOG_WARN && (int)LOG_RING_INFO == (int)NIC_LOG_INFO &&
+		      (int)LOG_RING_DEBUG == (int)NIC_LOG_DEBUG,
+	      "levels are the same");
 
 int nic_start_by(const struct settings *settings, struct nic **nic)
 {
 	struct fault_plan plan;
+	char folder[CTL_PATH];
 	struct net_config config = {
 		.nic = {
 			.front = &emu_front_end,
+			.reports = report_on() ? &report_nic : NULL,
 			.digest = settings->digest,
 			.retry_budget_ns = settings->retry_budget_ns,
 			.refused_dials = settings->refused_dials,
@@ -38,6 +52,7 @@ int nic_start_by(const struct settings *settings, struct nic **nic)
 			.fetch_reads = settings->fetch_reads,
 			.dgram_loss = settings->dgram_loss,
 			.dgram_seed = settings->dgram_seed,
+			.watch = settings->check ? &check_watch : NULL,
 			.debug = fi_log_enabled(&emu_provider, FI_LOG_DEBUG, FI_LOG_EP_DATA),
 		},
 		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
@@ -45,6 +60,7 @@ int nic_start_by(const struct settings *settings, struct nic **nic)
 		.bound = settings->bound,
 		.local = settings->local,
 		.log = log_line,
+		.ctl = { .folder = ctl_folder(settings, folder), .ops = &ctl_answers },
 	};
 	int err = settings->fault ? fault_read(settings->fault, &plan) : 0;
 	struct secret_bytes secret;
@@ -70,8 +86,12 @@ int nic_start_by(const struct settings *settings, struct nic **nic)
 	err = net_start(nic, &config);
 	if (settings->secret_file)
 		secret_forget(&secret);
+	if (!err)
+		report_process();
 	if (err)
 		EMU_WARN(DOMAIN, "the NIC cannot be started: %s\n", fi_strerror(-err));
+	else if (settings->trace)
+		trace_start(*nic, settings->trace, settings->trace_size);
 	return err;
 }
 

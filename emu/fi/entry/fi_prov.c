@@ -2,24 +2,28 @@
 /* fi_prov.c - the provider's entry. Loading starts nothing: a process that never uses the provider never notices it. */
 #include "emu/fi/provider/fi_prov.h"
 
-#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/check/fi_check.h"
 #include "emu/fi/info/fi_info.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/mr/fi_mr_cache.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/report/fi_report.h"
+#include "emu/fi/report/fi_report_nic.h"
 #include "emu/net/thread/net.h"
 
 /* At exit, in every process that loaded libfabric; objects may still be open. */
 static void cleanup(void)
 {
+	check_exit();
 	net_stop();
+	report_end(report_nic_end);
 }
 
 struct fi_provider emu_provider = {
 	.version = FI_VERSION(EMU_VERSION_MAJOR, EMU_VERSION_MINOR),
 	.name = "emu",
 	.getinfo = emu_getinfo,
-	.fabric = emu_fabric_open,
+	.fabric = check_fabric_open,
 	.cleanup = cleanup,
 };
 

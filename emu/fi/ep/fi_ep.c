@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "emu/fi/check/fi_check.h"
+#include "emu/fi/check/fi_check_tables.h"
 #include "emu/fi/coll/fi_coll.h"
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
@@ -30,6 +32,7 @@
 #include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"
 #include "emu/fi/queues/fi_eq.h"
+#include "emu/fi/report/fi_report.h"
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
 #define INITIATES(caps)                                                                                             \
@@ -87,7 +90,8 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		.tx_cq = ep->tx_cq ? ep->tx_cq->cq : NULL,
 		.rx_cq = ep->rx_cq ? ep->rx_cq->cq : NULL,
 		.caps = device_caps(ep->scalable ? ep->caps & ~FI_COLLECTIVE : ep->caps) |
-			(ep->domain->caps & EMU_FI_REGION_EVENTS ? EP_REGION_EVENTS : 0),
+			(ep->domain->caps & EMU_FI_REGION_EVENTS ? EP_REGION_EVENTS : 0) |
+			(check_wants_accesses(&ep->primary->fid) ? EP_WATCHED : 0),
 		.order = device_order(ep->tx_order),
 		.tx_size = (uint32_t)ep->tx_size,
 		.rx_size = (uint32_t)ep->rx_size,
@@ -402,6 +406,8 @@ void ep_tables(struct emu_ep *ep)
 	ep->fid.tagged = &emu_tagged_ops;
 	ep->fid.atomic = &emu_atomic_ops;
 	ep->fid.collective = &emu_collective_ops;
+	if (report_on())
+		check_ep_tables(&ep->fid); /* whose posts are watched */
 }
 
 int emu_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)

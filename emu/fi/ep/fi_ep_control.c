@@ -31,10 +31,11 @@ static int set_flags(struct emu_ep *ep, uint64_t word)
 			      "fi_control, FI_SETOPSFLAG or FI_ALIAS: flags %#llx name neither "
 			      "FI_TRANSMIT nor FI_RECV, or both. They say which side is meant.",
 			      (unsigned long long)word);
-	unknown = flags & ~(tx ? data_tx_defaults(ep) : DATA_RX_DEFAULTS | caps_multi(ep->caps)) & ~data_trigger(ep);
+	unknown = flags & ~(tx ? data_tx_defaults(ep) : DATA_RX_DEFAULTS | caps_multi(ep->caps)) &
+		  ~(data_trigger(ep) & ~DATA_WATCHED);
 	if (unknown)
 		return REFUSE_FLAGS(EP_CTRL, "fi_control, FI_SETOPSFLAG or FI_ALIAS", unknown);
-	*(tx ? &ep->tx_flags : &ep->rx_flags) = flags;
+	*(tx ? &ep->tx_flags : &ep->rx_flags) = flags | (ep->caps & DATA_WATCHED);
 	return 0;
 }
 
@@ -47,7 +48,7 @@ static int get_flags(const struct emu_ep *ep, uint64_t *word)
 			      "fi_control, FI_GETOPSFLAG: flags %#llx name neither FI_TRANSMIT nor "
 			      "FI_RECV, or both. They say which side is meant.",
 			      (unsigned long long)*word);
-	*word = side | (side == FI_TRANSMIT ? ep->tx_flags : ep->rx_flags);
+	*word = side | ((side == FI_TRANSMIT ? ep->tx_flags : ep->rx_flags) & ~DATA_WATCHED);
 	return 0;
 }
 

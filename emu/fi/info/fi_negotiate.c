@@ -36,8 +36,9 @@ struct want {
 	uint32_t api;
 	const struct fi_info *hints;
 	const struct attr_type *type;
-	uint64_t caps; /* of endpoints of that type */
-	int mr_mode;   /* the bits that the personality asks for */
+	uint64_t caps;     /* of endpoints of that type */
+	int mr_mode;       /* the bits that the personality asks for */
+	uint64_t contexts; /* mode bits that are asked of programs that have them: FI_CONTEXT, FI_CONTEXT2; 0: none */
 	char *why;
 	size_t size;
 };
@@ -362,8 +363,8 @@ static bool fit_mr_mode(const struct want *want, struct fi_info *info)
 		return false;
 	info->domain_attr->mr_mode = grant.mr_mode;
 	info->domain_attr->mr_key_size = key_size(want->attr, grant.mr_mode);
-	info->mode = grant.mode;
-	info->domain_attr->mode = info->tx_attr->mode = info->rx_attr->mode = grant.mode;
+	info->mode = grant.mode | (want->hints->mode & want->contexts);
+	info->domain_attr->mode = info->tx_attr->mode = info->rx_attr->mode = info->mode;
 	return !asked || at_most(want, "mr_key_size", asked->mr_key_size, info->domain_attr->mr_key_size);
 }
 
@@ -457,6 +458,19 @@ static void offer_domain(const struct want *want, struct fi_domain_attr *domain)
 	domain->mr_cnt = attr->mr_cnt;
 }
 
+/* The loader is searched for devices only if the hints ask for their memory: a child that is forked while another thread searches
+ * finds the loader's cache of libraries half unmapped. */
+static void negotiate_hmem(struct want *want, const struct fi_info *hints)
+{
+	bool asked = !hints || !hints->caps || hints->caps & FI_HMEM ||
+		     (hints->domain_attr && hints->domain_attr->mr_mode & FI_MR_HMEM);
+
+	if (!asked || !hmem_find())
+		want->mr_mode &= ~FI_MR_HMEM; /* S69 */
+	if (asked && hmem_forbidden())
+		want->caps &= ~FI_HMEM;
+}
+
 struct fi_info *negotiate(const struct settings *settings, uint32_t api, const struct fi_info *hints, const struct attr_type *type,
 			  bool layered, char *why, size_t size)
 {
@@ -469,6 +483,7 @@ struct fi_info *negotiate(const struct settings *settings, uint32_t api, const s
 		.caps = attr_type_caps(settings->attr, type, api),
 		.why = why,
 		.size = size,
+		.contexts = settings->check ? FI_CONTEXT | FI_CONTEXT2 : 0,
 		.mr_mode = layered ? mr_mode_layered(settings->attr->mr_mode) : settings->attr->mr_mode,
 	};
 	struct fi_info *info = fi_allocinfo();
@@ -476,10 +491,7 @@ struct fi_info *negotiate(const struct settings *settings, uint32_t api, const s
 	*why = '\0';
 	if (!info)
 		return NULL;
-	if (!hmem_find())
-		want.mr_mode &= ~FI_MR_HMEM; /* S69 */
-	if (hmem_forbidden())
-		want.caps &= ~FI_HMEM;
+	negotiate_hmem(&want, hints);
 	offer(&want, info);
 	offer_domain(&want, info->domain_attr);
 	info->fabric_attr->api_version = api;

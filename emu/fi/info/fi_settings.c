@@ -17,7 +17,10 @@
 #include "emu/fi/provider/fi_secret.h"
 #include "emu/fi/provider/fi_setting_say.h"
 #include "emu/fi/provider/fi_words.h"
+#include "emu/fi/report/fi_report.h"
 
+enum { SETTING_TRACE_SIZE = 16 << 20, SETTING_TRACE_SIZE_MIN = 1 << 20 };
+#define SETTING_TRACE_SIZE_MAX (INT64_C(4) << 30)
 enum { SETTING_TIMEOUT_MIN_MS = 1000, SETTING_TIMEOUT_MAX_MS = 3600000 }; /* TCP's idle probes count in seconds */
 
 static const struct setting {
@@ -75,12 +78,24 @@ static const struct setting {
 	{ "fetch_rights", FI_PARAM_STRING,
 	  "What a region must allow for atomics that return something: write (default; FI_REMOTE_WRITE opens it to every "
 	  "atomic) or both (FI_REMOTE_READ, too; alone it opens it to FI_ATOMIC_READ)" },
+	{ "check", FI_PARAM_BOOL,
+	  "Checked mode: reports what hardware punishes later and silently, such as a buffer that is changed while it is being "
+	  "sent, and objects that are never closed; costs speed (default: no)" },
 	{ "check_atomic", FI_PARAM_BOOL,
 	  "Kernel clients under emu_insmod: reports calls that may sleep where a kernel may not; see kfi_emu(7) (default: no)" },
 	{ "unexpected_bytes", FI_PARAM_SIZE_T,
 	  "Payload of unexpected messages kept at an endpoint; past it they are pulled when matched (default 64 MiB)" },
+	{ "report", FI_PARAM_STRING,
+	  "Folder for reports: each process writes its findings there, for tools; see emurun --check (default: none)" },
+	{ "trace", FI_PARAM_STRING,
+	  "Folder in which each process leaves a ring file of what its NIC does, for emu_trace(1); or text: each frame is a line "
+	  "on stderr (default: none)" },
+	{ "trace_size", FI_PARAM_SIZE_T, "Bytes of a ring file; the oldest events go when it is full (default 16 MiB)" },
 	{ "dgram_loss", FI_PARAM_STRING,
 	  "Part of the datagrams sent by FI_EP_DGRAM endpoints that is lost, from 0 (default) to 1, such as 0.01" },
+	{ "ctl", FI_PARAM_STRING,
+	  "Folder of the control socket, by which emuctl(1) looks into the process; off: there is none (default: emu-UID in "
+	  "XDG_RUNTIME_DIR, or in /tmp)" },
 	{ "dgram_seed", FI_PARAM_STRING,
 	  "Which of them are lost: with the same number the same ones of each endpoint, as a process opens them (default 0)" },
 };
@@ -160,6 +175,26 @@ static int read_unexpected(uint64_t *bytes)
 	if (err || !value)
 		return setting_wrong("unexpected_bytes", "not a positive number of bytes");
 	*bytes = value;
+	return 0;
+}
+
+static int read_trace(struct settings *settings)
+{
+	char *value = NULL;
+	int err;
+
+	settings->trace = NULL;
+	settings->trace_size = SETTING_TRACE_SIZE;
+	if (!fi_param_get_str(&emu_provider, "trace", &value) && value && *value)
+		settings->trace = value;
+	err = fi_param_get_size_t(&emu_provider, "trace_size", &settings->trace_size);
+	if (err == -FI_ENODATA) {
+		settings->trace_size = SETTING_TRACE_SIZE;
+		return 0;
+	}
+	if (err || settings->trace_size < SETTING_TRACE_SIZE_MIN || settings->trace_size > SETTING_TRACE_SIZE_MAX)
+		return setting_wrong("trace_size", "not a number of bytes from %d to %lld", SETTING_TRACE_SIZE_MIN,
+				     (long long)SETTING_TRACE_SIZE_MAX);
 	return 0;
 }
 
@@ -308,6 +343,18 @@ static int read_over_personality(struct settings *settings)
 	return 0;
 }
 
+/* Here, since a call may be refused before there is a NIC. */
+static void switch_reports(const struct settings *settings)
+{
+	struct report_start start = { .personality = settings->attr->name, .checked = settings->check };
+	char *folder = NULL;
+
+	if (fi_param_get_str(&emu_provider, "report", &folder) || !folder)
+		return;
+	start.folder = folder;
+	report_switch(&start);
+}
+
 int settings_read(struct settings *settings)
 {
 	static const char *const progress_words[] = { "auto", "manual", NULL };
@@ -315,17 +362,21 @@ int settings_read(struct settings *settings)
 	static const enum nic_digest digests[] = { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 	static const char *const local_words[] = { "unix", "tcp", NULL };
 	size_t local = 0, progress = 0, digest = 0; /* the first words are the defaults */
-	char *iface = NULL;
+	char *iface = NULL, *ctl = NULL;
 
+	settings->check = false;
 	setting_names_check(&settings_known[0].name, sizeof(settings_known) / sizeof(settings_known[0]), sizeof(settings_known[0]));
 	if (read_word("progress", progress_words, &progress) || read_word("local", local_words, &local) ||
 	    read_word("digest", digest_words, &digest) || read_over_personality(settings) || read_retry(settings) ||
 	    read_ports(&settings->bound) || read_advertise(&settings->bound) || read_unexpected(&settings->unexpected_bytes) ||
-	    read_dgram(settings) || read_secret_file(&settings->secret_file) || settings_read_fault(&settings->fault))
+	    read_dgram(settings) || read_trace(settings) || read_flag("check", &settings->check) ||
+	    read_secret_file(&settings->secret_file) || settings_read_fault(&settings->fault))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;
+	switch_reports(settings);
 	settings->iface = iface;
+	settings->ctl = fi_param_get_str(&emu_provider, "ctl", &ctl) || !ctl || !*ctl ? NULL : ctl;
 	settings->manual = progress == 1;
 	settings->local = local == 0;
 	settings->digest = digests[digest];

@@ -17,6 +17,7 @@ struct settings {
 	const char *iface;                /* FI_EMU_IFACE: interface or address; NULL: any */
 	struct bound_config bound;        /* FI_EMU_PORTS, FI_EMU_ADVERTISE */
 	const char *secret_file;          /* FI_EMU_SECRET_FILE, found readable; NULL: none */
+	const char *ctl;                  /* FI_EMU_CTL: a folder, or "off"; NULL: the default */
 	bool manual;                      /* FI_EMU_PROGRESS=manual */
 	enum nic_digest digest;           /* FI_EMU_DIGEST */
 	uint64_t retry_budget_ns;         /* FI_EMU_RETRY_MS; 0: the default */
@@ -28,15 +29,18 @@ struct settings {
 	bool pinned;                      /* FI_EMU_PINNED */
 	bool mr_cache;                    /* FI_EMU_MR_CACHE */
 	bool fetch_reads;                 /* FI_EMU_FETCH_RIGHTS=both */
+	const char *trace;                /* FI_EMU_TRACE; NULL: none */
+	size_t trace_size;                /* FI_EMU_TRACE_SIZE */
 	uint32_t dgram_loss;              /* FI_EMU_DGRAM_LOSS, in billionths */
 	uint64_t dgram_seed;              /* FI_EMU_DGRAM_SEED */
 	const char *fault;                /* FI_EMU_FAULT: a plan that can be read; NULL: none */
+	bool check;                       /* FI_EMU_CHECK */
 	uint64_t unexpected_bytes;        /* FI_EMU_UNEXPECTED_BYTES; 0: the default */
 };
 
 /* Tells libfabric the names and their help. Once, when the provider is loaded. */
 void settings_define(void);
-/* 0, or -FI_EINVAL after a line of log that names the variable. `iface`, `secret_file` and `fault` point into the
+/* 0, or -FI_EINVAL after a line of log that names the variable. `iface`, `secret_file`, `fault` and `ctl` point into the
  * environment. */
 int settings_read(struct settings *settings);
 

@@ -5,6 +5,7 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
+#include "emu/fi/check/fi_check.h"
 #include "emu/fi/domain/fi_av.h"
 #include "emu/fi/domain/fi_close_policy.h"
 #include "emu/fi/domain/fi_domain.h"
@@ -16,6 +17,8 @@
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 #include "emu/fi/provider/fi_stubs.h"
+#include "emu/fi/report/fi_report.h"
+#include "emu/fi/report/fi_report_regions.h"
 #include "emu/net/memory/uring.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/queues/av.h"
@@ -88,6 +91,7 @@ static int mr_close(struct fid *fid)
 		err = mr_remove_checked(mr);
 		if (err)
 			return err;
+		report_region_closed(mr);
 	}
 	if (mr->parts && mr->parts->av)
 		av_put(mr->parts->av->av);
@@ -127,7 +131,7 @@ static struct fi_ops mr_fid_ops = {
 
 bool mr_is_ours(const struct fid *fid)
 {
-	return fid->fclass == FI_CLASS_MR && fid->ops == &mr_fid_ops;
+	return fid->fclass == FI_CLASS_MR && (fid->ops == &mr_fid_ops || check_has_table(fid->ops));
 }
 
 /* Piece by piece, so that a close of the region meanwhile does not wait for gigabytes. */
@@ -238,6 +242,24 @@ __attribute__((cold)) static int not_added(int err, const struct mr_request *req
 	}
 }
 
+/* [role] For reports. */
+static void describe_region(const struct emu_mr *mr, const struct mr_request *req, struct region_facts *facts)
+{
+	if (!report_on())
+		return;
+	*facts = (struct region_facts){
+		.object = mr,
+		.pd = mr->domain->pd,
+		.key = mr->mr->key,
+		.desc = mr->mr->desc,
+		.asked = req->key,
+		.addr = (uintptr_t)req->iov[0].iov_base,
+		.length = mr->mr->length,
+		.access = mr->mr->access,
+		.virtual_addr = mr->mr->virtual_addr,
+	};
+}
+
 /* The region owns the table of pages if this succeeds. */
 static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const struct mr_backing *backing)
 {
@@ -266,6 +288,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		.pin = backing->pin,
 		.context = req->context,
 	};
+	struct region_facts facts;
 	int err;
 
 	if (!driver_enter(nic_driver(domain->nic)))
@@ -277,9 +300,15 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		err = -FI_ENOMEM;
 	if (!err)
 		err = mr_add(pd_regions(domain->pd), &attr, &mr->mr);
+	if (!err)
+		pd_added_region(domain->pd, mr->mr);
 	if (!err && !async)
 		mr_publish(mr);
+	if (!err)
+		describe_region(mr, req, &facts);
 	driver_leave(nic_driver(domain->nic));
+	if (!err)
+		report_region_opened(&facts);
 	return err ? not_added((int)status_of(err), req, domain->attr->mr_cnt) : 0;
 }
 

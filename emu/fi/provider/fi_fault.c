@@ -145,21 +145,41 @@ static void fault_file_parse(struct reading *r)
 		bad(r, r->line ? r->line : 1, "there is no rule");
 }
 
+/* Closes the file. False: r->bad_line and r->why say what is wrong, and the plan has no rule. */
+static bool fault_file_read(struct reading *r)
+{
+	*r->plan = (struct fault_plan){ .seed = 0 };
+	fault_file_parse(r);
+	if (ferror(r->file)) {
+		r->bad_line = 0;
+		bad(r, r->line + 1, "%s", strerror(errno));
+	}
+	fclose(r->file);
+	if (r->bad_line)
+		r->plan->rules = 0;
+	return !r->bad_line;
+}
+
 int fault_read(const char *path, struct fault_plan *plan)
 {
 	struct reading r = { .plan = plan, .file = fopen(path, "re") };
 
-	*plan = (struct fault_plan){ .seed = 0 };
 	if (!r.file)
 		return setting_wrong("fault", "%s: %s", path, strerror(errno));
-	fault_file_parse(&r);
-	if (ferror(r.file)) {
-		r.bad_line = 0;
-		bad(&r, r.line + 1, "%s", strerror(errno));
-	}
-	fclose(r.file);
-	if (!r.bad_line)
+	if (fault_file_read(&r))
 		return 0;
-	plan->rules = 0;
 	return setting_wrong("fault", "%s:%d: %s; see emu_fault(5)", path, r.bad_line, r.why);
+}
+
+bool fault_read_text(const char *text, size_t length, struct fault_plan *plan, char *why, size_t size)
+{
+	struct reading r = { .plan = plan, .file = length ? fmemopen((void *)(uintptr_t)text, length, "r") : NULL };
+
+	if (!r.file)
+		snprintf(why, size, "%s", length ? strerror(errno) : "the plan is empty");
+	else if (fault_file_read(&r))
+		return true;
+	else
+		snprintf(why, size, "line %d: %s; see emu_fault(5)", r.bad_line, r.why);
+	return false;
 }

@@ -11,6 +11,7 @@
 #include "emu/fi/provider/fi_parse.h"
 #include "emu/nic/base/address.h"
 #include "emu/nic/queues/av.h"
+#include "emu/nic/regions/refusal_name.h"
 
 enum {
 	MESSAGES = 1 << OP_SEND,
@@ -24,27 +25,26 @@ enum {
 
 /* Causes of ops that were not executed, and the kinds of ops that can have them. */
 static const struct fault_cause {
-	const char *name;
 	enum refusal_cause cause;
 	uint32_t kinds;
 } causes[] = {
-	{ "unknown-key", REFUSAL_UNKNOWN_KEY, REGIONS },
-	{ "closed", REFUSAL_CLOSED, REGIONS },
-	{ "right", REFUSAL_RIGHT, REGIONS },
-	{ "range", REFUSAL_RANGE, REGIONS },
-	{ "wrap", REFUSAL_WRAP, REGIONS },
-	{ "not-backed", REFUSAL_NOT_BACKED, REGIONS },
-	{ "disabled", REFUSAL_DISABLED, REGIONS },
-	{ "other-endpoint", REFUSAL_OTHER_ENDPOINT, REGIONS },
-	{ "auth", REFUSAL_AUTH, FAULT_ALL_KINDS },
-	{ "spent", REFUSAL_SPENT, REGIONS },
-	{ "refreshing", REFUSAL_REFRESHING, REGIONS },
-	{ "page-unknown", REFUSAL_PAGE_UNKNOWN, REGIONS },
-	{ "resource", REFUSAL_RESOURCE, FAULT_ALL_KINDS },
-	{ "capability", REFUSAL_CAPABILITY, FAULT_ALL_KINDS },
-	{ "not-persistent", REFUSAL_NOT_PERSISTENT, WRITES | ATOMICS },
-	{ "registering", REFUSAL_REGISTERING, REGIONS },
-	{ "atomic", REFUSAL_ATOMIC, ATOMICS },
+	{ REFUSAL_UNKNOWN_KEY, REGIONS },
+	{ REFUSAL_CLOSED, REGIONS },
+	{ REFUSAL_RIGHT, REGIONS },
+	{ REFUSAL_RANGE, REGIONS },
+	{ REFUSAL_WRAP, REGIONS },
+	{ REFUSAL_NOT_BACKED, REGIONS },
+	{ REFUSAL_DISABLED, REGIONS },
+	{ REFUSAL_OTHER_ENDPOINT, REGIONS },
+	{ REFUSAL_AUTH, FAULT_ALL_KINDS },
+	{ REFUSAL_SPENT, REGIONS },
+	{ REFUSAL_REFRESHING, REGIONS },
+	{ REFUSAL_PAGE_UNKNOWN, REGIONS },
+	{ REFUSAL_RESOURCE, FAULT_ALL_KINDS },
+	{ REFUSAL_CAPABILITY, FAULT_ALL_KINDS },
+	{ REFUSAL_NOT_PERSISTENT, WRITES | ATOMICS },
+	{ REFUSAL_REGISTERING, REGIONS },
+	{ REFUSAL_ATOMIC, ATOMICS },
 };
 enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 
@@ -178,7 +178,7 @@ static const char *read_chance(const char *value, struct fault_rule *rule)
 static const char *read_cause(const char *value, struct fault_rule *rule)
 {
 	for (int i = 0; i < CAUSES; i++) {
-		if (!strcmp(causes[i].name, value)) {
+		if (!strcmp(refusal_name(causes[i].cause), value)) {
 			rule->cause = causes[i].cause;
 			return NULL;
 		}

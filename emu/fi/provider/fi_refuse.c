@@ -10,9 +10,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
+#include "emu/fi/provider/fi_log_ring.h"
 #include "emu/fi/provider/fi_words.h"
+#include "emu/fi/report/fi_report.h"
 #include "emu/nic/base/limits.h"
 
 enum { BUCKET_BITS = 9, BUCKETS = 1 << BUCKET_BITS, TEXT_MAX = 1024 };
@@ -35,16 +38,29 @@ static bool may_tell(const char *key)
 	return true;
 }
 
+static void refuse_report(const char *key, const char *text)
+{
+	bool injected = strstr(text, "injected by the fault plan");
+
+	report_finding(&(struct report_finding){
+		.kind = REPORT_CALL, .side = REPORT_LOCAL, .cause = "call", .text = text, .sentence = key, .injected = injected });
+}
+
 /* `key` identifies the sentence. */
 static void refuse_log(enum fi_log_subsys subsystem, const char *key, const char *format, va_list args)
 {
+	bool told = may_tell(key), logged = told && fi_log_enabled(&emu_provider, FI_LOG_WARN, subsystem);
 	char text[TEXT_MAX];
 
-	if (!fi_log_enabled(&emu_provider, FI_LOG_WARN, subsystem) || !may_tell(key))
+	if (!told && !report_on())
 		return;
 	vsnprintf(text, sizeof(text), format, args);
 	words_put(text, sizeof(text));
-	FI_LOG(&emu_provider, FI_LOG_WARN, subsystem, "%s\n", text);
+	if (told)
+		log_ring_put(LOG_RING_WARN, true, text);
+	if (logged)
+		FI_LOG(&emu_provider, FI_LOG_WARN, subsystem, "%s\n", text);
+	refuse_report(key, text);
 }
 
 __attribute__((format(printf, 3, 4))) static void tell_of(enum fi_log_subsys subsystem, const char *call, const char *format, ...)

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "emu/fi/check/fi_check.h"
 #include "emu/fi/domain/fi_fabric.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
@@ -126,8 +127,10 @@ static int push(struct emu_eq *eq, struct event *new)
 	}
 	mutex_lock(&eq->lock);
 	if (!new || eq->overrun || eq->count >= eq->limit) {
-		if (!eq->overrun)
+		if (!eq->overrun) {
 			EMU_WARN(EQ, "event queue overrun: an event is lost\n");
+			check_event_lost(eq->limit);
+		}
 		eq->overrun = true;
 		show(eq);
 		mutex_unlock(&eq->lock);

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_check_object.c - the open objects, what is to be looked at when one is closed, and those that never are. */
+#include "emu/fi/check/fi_check_object.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "emu/fi/check/fi_check.h"
+#include "emu/fi/check/fi_check_memory.h"
+#include "emu/fi/check/fi_check_post.h"
+#include "emu/fi/check/fi_check_progress.h"
+#include "emu/fi/domain/fi_domain.h"
+#include "emu/fi/mr/fi_mr.h"
+#include "emu/nic/base/mutex.h"
+
+#define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
+
+static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
+static struct check_object *objects;
+static struct interval_tree remote; /* regions to which peers may write */
+static unsigned int forks;          /* of this process's ancestors: objects from before are in no list */
+
+static int object_close(struct fid *fid);
+static int object_control(struct fid *fid, int command, void *arg);
+
+struct check_object *check_object_of(const struct fid *fid)
+{
+	struct check_object *object;
+
+	if (!fid->ops || fid->ops->close != object_close)
+		return NULL;
+	object = (struct check_object *)((char *)fid->ops - offsetof(struct check_object, ops));
+	return object->fid == fid ? object : NULL; /* an alias has its endpoint's table */
+}
+
+static struct fi_ops *plain_of(const struct fid *fid)
+{
+	return ((struct check_object *)((char *)fid->ops - offsetof(struct check_object, ops)))->plain;
+}
+
+static void link_object(struct check_object *object)
+{
+	mutex_lock(&lock);
+	object->forks = forks;
+	object->next = objects;
+	object->at = &objects;
+	if (objects)
+		objects->at = &object->next;
+	objects = object;
+	for (int i = 0; i < object->spans && object->access & FI_REMOTE_WRITE; i++)
+		interval_tree_add(&remote, &object->span[i]);
+	mutex_unlock(&lock);
+}
+
+static void unlink_object(struct check_object *object)
+{
+	if (object->forks != forks)
+		return;
+	mutex_lock(&lock);
+	*object->at = object->next;
+	if (object->next)
+		object->next->at = object->at;
+	for (int i = 0; i < object->spans && object->access & FI_REMOTE_WRITE; i++)
+		interval_tree_remove(&remote, &object->span[i]);
+	mutex_unlock(&lock);
+}
+
+struct check_object *check_adopt(struct fid *fid, const struct check_object *parent)
+{
+	struct check_object *object = calloc(1, sizeof(*object));
+
+	if (!object)
+		return NULL;
+	call_stack_take(&object->opened);
+	object->fid = fid;
+	object->plain = fid->ops;
+	object->ops = *fid->ops;
+	object->ops.close = object_close;
+	object->ops.control = object_control;
+	if (parent) {
+		object->manual = parent->manual;
+		object->loses = parent->loses;
+		object->contexts = parent->contexts;
+	}
+	fid->ops = &object->ops;
+	link_object(object);
+	return object;
+}
+
+bool check_has_table(const void *ops)
+{
+	const struct check_object *object;
+
+	mutex_lock(&lock);
+	object = objects;
+	while (object && &object->ops != ops)
+		object = object->next;
+	mutex_unlock(&lock);
+	return object;
+}
+
+void check_region(struct check_object *region, const struct iovec *iov, size_t count, uint64_t access)
+{
+	unlink_object(region);
+	for (size_t i = 0; i < count && i < LIMIT_IOV; i++) {
+		uint64_t first = (uintptr_t)iov[i].iov_base;
+
+		if (iov[i].iov_len)
+			region->span[region->spans++] = (struct interval){ .first = first, .last = first + iov[i].iov_len - 1 };
+	}
+	region->access = access;
+	region->key = fi_mr_key((struct fid_mr *)region->fid);
+	link_object(region);
+}
+
+static int any(struct interval *span, void *arg)
+{
+	(void)span;
+	(void)arg;
+	return 1;
+}
+
+bool check_is_remote(const struct iovec *iov, size_t count)
+{
+	bool found = false;
+
+	mutex_lock(&lock);
+	for (size_t i = 0; i < count && !found; i++) {
+		uint64_t first = (uintptr_t)iov[i].iov_base;
+
+		found = iov[i].iov_len && interval_tree_find(&remote, first, first + iov[i].iov_len - 1, any, NULL);
+	}
+	mutex_unlock(&lock);
+	return found;
+}
+
+bool check_wants_accesses(const struct fid_ep *ep)
+{
+	const struct check_object *object = check_object_of(&ep->fid);
+
+	if (!object || !object->manual)
+		return false;
+	check_progress_begin(); /* the program may begin to make progress from now on */
+	check_progress_end();
+	return true;
+}
+
+void check_accessed(const struct fid_ep *ep)
+{
+	struct check_object *object = check_object_of(&ep->fid);
+
+	if (object)
+		atomic_store_explicit(&object->accessed, check_progress_mark(), memory_order_relaxed);
+}
+
+/* What came after the program's last look came by this NIC's own progress alone. */
+static void look_at_accesses(struct check_object *object)
+{
+	if (check_progress_none_since(atomic_load_explicit(&object->accessed, memory_order_relaxed)))
+		check_tell(&(struct check_finding){ .cause = CHECK_PROGRESS_ASSUMED, .opened = &object->opened, .here = true },
+			   "fi_close of an endpoint under FI_PROGRESS_MANUAL: a peer's access to its regions was served when no "
+			   "queue or counter had been read for %d ms, and none was read after it",
+			   CHECK_IDLE_MS);
+}
+
+static int object_close(struct fid *fid)
+{
+	struct check_object *object = check_object_of(fid);
+	int err;
+
+	if (!object)
+		return plain_of(fid)->close(fid);
+	if (fid->fclass == FI_CLASS_EP || fid->fclass == FI_CLASS_TX_CTX)
+		check_posts_closing(fid);
+	look_at_accesses(object);
+	unlink_object(object);
+	err = object->plain->close(fid);
+	if (err)
+		link_object(object);
+	else
+		free(object);
+	return err;
+}
+
+static void raw_key_mapped(const struct fid *domain, uint64_t key)
+{
+	struct check_object *object = calloc(1, sizeof(*object));
+
+	if (!object)
+		return;
+	call_stack_take(&object->opened);
+	object->domain = domain;
+	object->key = key;
+	link_object(object);
+}
+
+static void raw_key_unmapped(const struct fid *domain, uint64_t key)
+{
+	struct check_object *object;
+
+	mutex_lock(&lock);
+	object = objects;
+	while (object && (object->fid || object->domain != domain || object->key != key))
+		object = object->next;
+	mutex_unlock(&lock);
+	if (!object)
+		return;
+	unlink_object(object);
+	free(object);
+}
+
+static int object_control(struct fid *fid, int command, void *arg)
+{
+	int err = plain_of(fid)->control(fid, command, arg);
+
+	if (err || fid->fclass != FI_CLASS_DOMAIN)
+		return err;
+	if (command == FI_MAP_RAW_MR)
+		raw_key_mapped(fid, *((const struct fi_mr_map_raw *)arg)->key);
+	else if (command == FI_UNMAP_KEY)
+		raw_key_unmapped(fid, *(const uint64_t *)arg);
+	return 0;
+}
+
+/* Only where memory must stay as it is: FI_MR_ALLOCATED, and no FI_MR_MMU_NOTIFY, by which the program would tell of changes. Not
+ * when a region is closed: caches of registrations close it once they hear that its memory has gone. */
+static void look_at_region(const struct check_object *object)
+{
+	const struct emu_domain *domain = emu_mr(object->fid)->domain;
+
+	if (!(domain->rules & FI_MR_ALLOCATED) || domain->rules & FI_MR_MMU_NOTIFY || domain_hmem(domain))
+		return;
+	for (int i = 0; i < object->spans; i++) {
+		size_t length = object->span[i].last - object->span[i].first + 1;
+		const void *hole;
+
+		if (check_is_mapped((const void *)(uintptr_t)object->span[i].first, length, &hole))
+			continue;
+		check_tell(&(struct check_finding){ .cause = CHECK_UNMAPPED, .opened = &object->opened },
+			   "the region of %zu B at %#" PRIx64 ", key %#" PRIx64 ", is open at exit, and its memory at %p is not "
+			   "mapped any more",
+			   length, object->span[i].first, object->key, hole);
+		return;
+	}
+}
+
+static void tell_region(const struct check_object *object)
+{
+	check_tell(&(struct check_finding){ .cause = CHECK_REGION_OPEN, .opened = &object->opened },
+		   "a region of %" PRIu64 " B at %#" PRIx64 ", key %#" PRIx64 ", is open at exit%s",
+		   object->spans ? object->span[0].last - object->span[0].first + 1 : 0, object->spans ? object->span[0].first : 0,
+		   object->key, object->access & REMOTE ? ", and peers may reach it" : "");
+}
+
+static bool is_endpoint(const struct fid *fid)
+{
+	switch (fid->fclass) {
+	case FI_CLASS_EP:
+	case FI_CLASS_SEP:
+	case FI_CLASS_PEP:
+	case FI_CLASS_TX_CTX:
+	case FI_CLASS_RX_CTX:
+	case FI_CLASS_SRX_CTX:
+	case FI_CLASS_STX_CTX:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void check_objects_exit(void)
+{
+	bool inner = false;
+
+	mutex_lock(&lock);
+	for (const struct check_object *object = objects; object; object = object->next) {
+		struct check_finding finding = { .cause = CHECK_RAW_KEY_OPEN, .opened = &object->opened };
+
+		if (object->fid && object->fid->fclass == FI_CLASS_MR) {
+			look_at_region(object);
+			tell_region(object);
+		} else if (!object->fid) {
+			check_tell(&finding, "the raw key that is mapped as %#" PRIx64 " is mapped at exit", object->key);
+		} else if (is_endpoint(object->fid)) {
+			finding.cause = CHECK_ENDPOINT_OPEN;
+			check_tell(&finding, "an endpoint is open at exit");
+		} else {
+			continue;
+		}
+		inner = true;
+	}
+	for (const struct check_object *object = objects; object && !inner; object = object->next)
+		if (object->fid->fclass == FI_CLASS_DOMAIN)
+			check_tell(&(struct check_finding){ .cause = CHECK_DOMAIN_OPEN, .opened = &object->opened },
+				   "a domain is open at exit");
+	mutex_unlock(&lock);
+}
+
+void check_objects_forked(void)
+{
+	mutex_forked(&lock);
+	forks++;
+	objects = NULL;
+	remote = (struct interval_tree){ 0 };
+}

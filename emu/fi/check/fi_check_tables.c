@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_check_tables.c - tables of calls that watch posts, and count the calls that make progress.
+ *
+ * A kind of object has one plain table; its first object shows it. */
+#include "emu/fi/check/fi_check_tables.h"
+
+#include "emu/fi/check/fi_check_object.h"
+#include "emu/fi/check/fi_check_progress.h"
+#include "emu/fi/data/fi_atomic.h"
+#include "emu/fi/data/fi_data.h"
+#include "emu/fi/ep/fi_ep.h"
+#include "emu/fi/provider/fi_refuse.h"
+#include "emu/fi/queues/fi_cq.h"
+#include "emu/nic/base/mutex.h"
+
+static struct mutex lock = MUTEX_INITIALIZER; /* for the making of tables, which stay as they are once they are made */
+
+/* --- posts: those whose flags the endpoint's defaults do not reach --- */
+
+static struct fi_ops_msg msg_ops;
+static struct fi_ops_rma rma_ops;
+static struct fi_ops_tagged tagged_ops;
+static struct fi_ops_atomic atomic_ops;
+
+/* The program gave a bit that is ours. */
+static ssize_t no_such_flag(const char *call)
+{
+	return REFUSE_FLAGS(EP_DATA, call, DATA_WATCHED);
+}
+
+static ssize_t checked_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_sendmsg");
+	return emu_msg_ops.sendmsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_recvmsg");
+	return emu_msg_ops.recvmsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_tsendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_tsendmsg");
+	return emu_tagged_ops.sendmsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_trecvmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_trecvmsg");
+	return emu_tagged_ops.recvmsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_readmsg");
+	return emu_rma_ops.readmsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_writemsg");
+	return emu_rma_ops.writemsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_atomicmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_atomicmsg");
+	return emu_atomic_ops.writemsg(ep, msg, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_fetchmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *result, void **desc,
+				size_t count, uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_fetch_atomicmsg");
+	return emu_atomic_ops.readwritemsg(ep, msg, result, desc, count, flags | DATA_WATCHED);
+}
+
+static ssize_t checked_compmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct fi_ioc *compare,
+			       void **compare_desc, size_t compare_count, struct fi_ioc *result, void **desc, size_t count,
+			       uint64_t flags)
+{
+	if (flags & DATA_WATCHED)
+		return no_such_flag("fi_compare_atomicmsg");
+	return emu_atomic_ops.compwritemsg(ep, msg, compare, compare_desc, compare_count, result, desc, count,
+					   flags | DATA_WATCHED);
+}
+
+static void make_data_tables(void)
+{
+	mutex_lock(&lock);
+	if (!msg_ops.size) {
+		msg_ops = emu_msg_ops;
+		msg_ops.sendmsg = checked_sendmsg;
+		msg_ops.recvmsg = checked_recvmsg;
+		tagged_ops = emu_tagged_ops;
+		tagged_ops.sendmsg = checked_tsendmsg;
+		tagged_ops.recvmsg = checked_trecvmsg;
+		rma_ops = emu_rma_ops;
+		rma_ops.readmsg = checked_readmsg;
+		rma_ops.writemsg = checked_writemsg;
+		atomic_ops = emu_atomic_ops;
+		atomic_ops.writemsg = checked_atomicmsg;
+		atomic_ops.readwritemsg = checked_fetchmsg;
+		atomic_ops.compwritemsg = checked_compmsg;
+	}
+	mutex_unlock(&lock);
+}
+
+void check_ep_tables(struct fid_ep *fid)
+{
+	struct emu_ep *ep = emu_ep(fid);
+
+	make_data_tables();
+	ep->caps |= DATA_WATCHED;
+	ep->tx_flags |= DATA_WATCHED;
+	ep->rx_flags |= DATA_WATCHED;
+	if (fid->msg == &emu_msg_ops)
+		fid->msg = &msg_ops;
+	if (fid->tagged == &emu_tagged_ops)
+		fid->tagged = &tagged_ops;
+	if (fid->rma == &emu_rma_ops)
+		fid->rma = &rma_ops;
+	if (fid->atomic == &emu_atomic_ops)
+		fid->atomic = &atomic_ops;
+}
+
+/* --- progress --- */
+
+static struct fi_ops_cq plain_cq, cq_ops;
+static struct fi_ops_cntr plain_cntr, cntr_ops;
+static struct fi_ops_eq plain_eq, eq_ops;
+static struct fi_ops_poll plain_poll, poll_ops;
+static struct fi_ops_wait plain_wait, wait_ops;
+
+/* A queue that loses entries when it is full, under FI_RM_DISABLED. */
+static void look_at_queue(const struct fid_cq *fid)
+{
+	const struct check_object *object = check_object_of(&fid->fid);
+	size_t held = cq_overfull(((const struct emu_cq *)fid)->cq);
+
+	if (held && object && object->loses)
+		check_tell(&(struct check_finding){ .cause = CHECK_CQ_OVERRUN, .call = "fi_cq_read", .opened = &object->opened },
+			   "the completion queue holds %zu entries, more than it has room for: hardware has lost some", held);
+}
+
+static void progress_enter_cq(const struct fid_cq *cq)
+{
+	check_progress_begin();
+	look_at_queue(cq);
+}
+
+static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
+{
+	ssize_t got;
+
+	progress_enter_cq(cq);
+	got = plain_cq.read(cq, buf, count);
+	check_progress_end();
+	return got;
+}
+
+static ssize_t checked_cq_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source)
+{
+	ssize_t got;
+
+	progress_enter_cq(cq);
+	got = plain_cq.readfrom(cq, buf, count, source);
+	check_progress_end();
+	return got;
+}
+
+static ssize_t checked_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
+{
+	ssize_t got;
+
+	progress_enter_cq(cq);
+	got = plain_cq.readerr(cq, buf, flags);
+	check_progress_end();
+	return got;
+}
+
+static ssize_t checked_cq_sread(struct fid_cq *cq, void *buf, size_t count, const void *cond, int timeout)
+{
+	ssize_t got;
+
+	progress_enter_cq(cq);
+	got = plain_cq.sread(cq, buf, count, cond, timeout);
+	check_progress_end();
+	return got;
+}
+
+static ssize_t checked_cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source, const void *cond, int timeout)
+{
+	ssize_t got;
+
+	progress_enter_cq(cq);
+	got = plain_cq.sreadfrom(cq, buf, count, source, cond, timeout);
+	check_progress_end();
+	return got;
+}
+
+static uint64_t checked_cntr_read(struct fid_cntr *cntr)
+{
+	uint64_t value;
+
+	check_progress_begin();
+	value = plain_cntr.read(cntr);
+	check_progress_end();
+	return value;
+}
+
+static uint64_t checked_cntr_readerr(struct fid_cntr *cntr)
+{
+	uint64_t value;
+
+	check_progress_begin();
+	value = plain_cntr.readerr(cntr);
+	check_progress_end();
+	return value;
+}
+
+static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int timeout)
+{
+	int err;
+
+	check_progress_begin();
+	err = plain_cntr.wait(cntr, threshold, timeout);
+	check_progress_end();
+	return err;
+}
+
+static ssize_t checked_eq_read(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	ssize_t got;
+
+	check_progress_begin();
+	got = plain_eq.read(eq, event, buf, len, flags);
+	check_progress_end();
+	return got;
+}
+
+static ssize_t checked_eq_sread(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
+{
+	ssize_t got;
+
+	check_progress_begin();
+	got = plain_eq.sread(eq, event, buf, len, timeout, flags);
+	check_progress_end();
+	return got;
+}
+
+static int checked_poll(struct fid_poll *poll, void **context, int count)
+{
+	int got;
+
+	check_progress_begin();
+	got = plain_poll.poll(poll, context, count);
+	check_progress_end();
+	return got;
+}
+
+static int checked_wait(struct fid_wait *wait, int timeout)
+{
+	int err;
+
+	check_progress_begin();
+	err = plain_wait.wait(wait, timeout);
+	check_progress_end();
+	return err;
+}
+
+void check_cq_tables(struct fid_cq *cq)
+{
+	mutex_lock(&lock);
+	if (!cq_ops.size) {
+		plain_cq = cq_ops = *cq->ops;
+		cq_ops.read = checked_cq_read;
+		cq_ops.readfrom = checked_cq_readfrom;
+		cq_ops.readerr = checked_cq_readerr;
+		cq_ops.sread = checked_cq_sread;
+		cq_ops.sreadfrom = checked_cq_sreadfrom;
+	}
+	mutex_unlock(&lock);
+	cq->ops = &cq_ops;
+}
+
+void check_cntr_tables(struct fid_cntr *cntr)
+{
+	mutex_lock(&lock);
+	if (!cntr_ops.size) {
+		plain_cntr = cntr_ops = *cntr->ops;
+		cntr_ops.read = checked_cntr_read;
+		cntr_ops.readerr = checked_cntr_readerr;
+		cntr_ops.wait = checked_cntr_wait;
+	}
+	mutex_unlock(&lock);
+	cntr->ops = &cntr_ops;
+}
+
+void check_eq_tables(struct fid_eq *eq)
+{
+	mutex_lock(&lock);
+	if (!eq_ops.size) {
+		plain_eq = eq_ops = *eq->ops;
+		eq_ops.read = checked_eq_read;
+		eq_ops.sread = checked_eq_sread;
+	}
+	mutex_unlock(&lock);
+	eq->ops = &eq_ops;
+}
+
+void check_poll_tables(struct fid_poll *poll)
+{
+	mutex_lock(&lock);
+	if (!poll_ops.size) {
+		plain_poll = poll_ops = *poll->ops;
+		poll_ops.poll = checked_poll;
+	}
+	mutex_unlock(&lock);
+	poll->ops = &poll_ops;
+}
+
+void check_wait_tables(struct fid_wait *wait)
+{
+	mutex_lock(&lock);
+	if (!wait_ops.size) {
+		plain_wait = wait_ops = *wait->ops;
+		wait_ops.wait = checked_wait;
+	}
+	mutex_unlock(&lock);
+	wait->ops = &wait_ops;
+}
