@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* misuse.c - wrong programs for checked mode, and their right twins: misuse CASE wrong|right. Two endpoints in one process.
+ * Its exit status is 0 if all went as the case wants, whatever checked mode says. */
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAR ((uintptr_t)1 << 45) /* an address where nothing else is: what is unmapped there stays a hole */
+
+enum { LARGE = 256 * 1024, SMALL = 64, AREA = 4 * LARGE, ROOM = 2, TRIES = 10001, EVENTS = 10000 };
+
+#define GOOD(call)                                                                                \
+	do {                                                                                      \
+		long good_ret = (long)(call);                                                     \
+		if (good_ret) {                                                                   \
+			fprintf(stderr, "%s:%d: %s: %ld\n", __FILE__, __LINE__, #call, good_ret); \
+			exit(1);                                                                  \
+		}                                                                                 \
+	} while (0)
+
+struct end {
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	fi_addr_t peer;
+};
+
+static struct fi_info *info;
+static struct fid_fabric *fabric;
+static struct fid_domain *domain;
+static struct end a, b;
+static char *area; /* AREA bytes, registered */
+static struct fid_mr *area_mr;
+static struct fi_context2 contexts[8];
+static bool wrong;
+
+/* What a case wants other than the others. */
+static struct {
+	uint64_t mode, mr_mode;
+	enum fi_resource_mgmt management;
+	enum fi_progress progress;
+	size_t cq_size, tx_size;
+} want = { .mode = FI_CONTEXT | FI_CONTEXT2 };
+
+static void end_open(struct end *end)
+{
+	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_CONTEXT, .size = want.cq_size };
+	struct fi_av_attr av = { .type = FI_AV_TABLE };
+
+	GOOD(fi_cq_open(domain, &cq, &end->cq, NULL));
+	GOOD(fi_av_open(domain, &av, &end->av, NULL));
+	GOOD(fi_endpoint(domain, info, &end->ep, NULL));
+	GOOD(fi_ep_bind(end->ep, &end->cq->fid, FI_TRANSMIT | FI_RECV));
+	GOOD(fi_ep_bind(end->ep, &end->av->fid, 0));
+	GOOD(fi_enable(end->ep));
+}
+
+static void knows(struct end *end, struct end *other)
+{
+	char name[128];
+	size_t size = sizeof(name);
+
+	GOOD(fi_getname(&other->ep->fid, name, &size));
+	GOOD(fi_av_insert(end->av, name, 1, &end->peer, 0, NULL) - 1);
+}
+
+static void open_all(void)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->mode = want.mode;
+	hints->domain_attr->mr_mode = (int)(FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |
+					    want.mr_mode);
+	hints->domain_attr->resource_mgmt = want.management;
+	hints->domain_attr->data_progress = want.progress;
+	hints->tx_attr->size = want.tx_size;
+	hints->fabric_attr->prov_name = strdup("emu");
+	GOOD(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	fi_freeinfo(hints);
+	GOOD(fi_fabric(info->fabric_attr, &fabric, NULL));
+	GOOD(fi_domain(fabric, info, &domain, NULL));
+	end_open(&a);
+	end_open(&b);
+	knows(&a, &b);
+	knows(&b, &a);
+	area = mmap((void *)FAR, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	GOOD(area == MAP_FAILED);
+	GOOD(fi_mr_reg(domain, area, AREA, FI_SEND | FI_RECV | FI_WRITE, 0, 1, 0, &area_mr, NULL));
+}
+
+static void end_close(struct end *end)
+{
+	if (end->ep)
+		GOOD(fi_close(&end->ep->fid));
+	if (end->av)
+		GOOD(fi_close(&end->av->fid));
+	if (end->cq)
+		GOOD(fi_close(&end->cq->fid));
+}
+
+static void close_all(void)
+{
+	end_close(&a);
+	end_close(&b);
+	if (area_mr)
+		GOOD(fi_close(&area_mr->fid));
+	GOOD(fi_close(&domain->fid));
+	GOOD(fi_close(&fabric->fid));
+	fi_freeinfo(info);
+}
+
+/* Reads `count` entries, driving both ends. */
+static void done(struct end *end, int count)
+{
+	const struct end *other = end == &a ? &b : &a;
+	struct fi_cq_entry entry;
+
+	while (count) {
+		ssize_t got = fi_cq_read(end->cq, &entry, 1);
+
+		if (got == -FI_EAGAIN) {
+			(void)fi_cq_read(other->cq, NULL, 0);
+			continue;
+		}
+		GOOD(got - 1);
+		count--;
+	}
+}
+
+/* A message that is under way until its receive is posted. */
+static void send_large(void)
+{
+	GOOD(fi_send(a.ep, area, LARGE, fi_mr_desc(area_mr), a.peer, &contexts[0]));
+}
+
+static void receive(int at, size_t length, int context)
+{
+	GOOD(fi_recv(b.ep, area + LARGE + at, length, fi_mr_desc(area_mr), FI_ADDR_UNSPEC, &contexts[context]));
+}
+
+static void receive_large(void)
+{
+	receive(0, LARGE, 1);
+	done(&a, 1);
+	done(&b, 1);
+}
+
+static void send_small(int context)
+{
+	GOOD(fi_send(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, &contexts[context]));
+	done(&a, 1);
+}
+
+/* --- the cases --- */
+
+static void send_buffer_changed(void)
+{
+	send_large();
+	if (wrong)
+		area[0]++;
+	receive_large();
+	area[0]++;
+}
+
+static void receive_buffer_changed(void)
+{
+	if (!wrong)
+		area[LARGE] = 1;
+	receive(0, SMALL, 1);
+	if (wrong)
+		area[LARGE] = 1;
+	send_small(0);
+	done(&b, 1);
+}
+
+static void receive_buffer_used(void)
+{
+	receive(0, SMALL, 1);
+	if (wrong)
+		receive(SMALL / 2, SMALL, 2);
+	else
+		receive(SMALL, SMALL, 2);
+	send_small(0);
+	send_small(0);
+	done(&b, 2);
+}
+
+/* As the source of a message. */
+static void receive_buffer_sent(void)
+{
+	receive(0, SMALL, 1);
+	if (!wrong) {
+		send_small(0);
+		done(&b, 1);
+	}
+	GOOD(fi_send(a.ep, area + LARGE, SMALL, fi_mr_desc(area_mr), a.peer, &contexts[0]));
+	done(&a, 1);
+	if (!wrong)
+		receive(0, SMALL, 1);
+	done(&b, 1);
+}
+
+static void memory_unmapped(void)
+{
+	GOOD(munmap(area, AREA));
+	if (wrong) {
+		end_close(&a);
+		end_close(&b);
+		exit(0);
+	}
+}
+
+/* Of a receive, in memory that the NIC could write to when it was posted. */
+static void receive_unmapped(void)
+{
+	char *apart = mmap(NULL, SMALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct fi_cq_err_entry error = { 0 };
+	struct fid_mr *mr;
+
+	GOOD(fi_mr_reg(domain, apart, SMALL, FI_RECV, 0, 2, 0, &mr, NULL));
+	GOOD(fi_recv(b.ep, apart, SMALL, fi_mr_desc(mr), FI_ADDR_UNSPEC, &contexts[1]));
+	if (wrong) /* and nothing else can come to lie there */
+		GOOD(mmap(apart, SMALL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED);
+	GOOD(fi_send(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, &contexts[0]));
+	if (!wrong) {
+		done(&a, 1);
+		done(&b, 1);
+	}
+	while (wrong && fi_cq_readerr(b.cq, &error, 0) != 1)
+		(void)fi_cq_read(a.cq, NULL, 0);
+	while (wrong && fi_cq_readerr(a.cq, &error, 0) != 1)
+		(void)fi_cq_read(a.cq, NULL, 0);
+	GOOD(fi_close(&mr->fid));
+}
+
+static void context_in_use(void)
+{
+	receive(0, SMALL, 1);
+	receive(SMALL, SMALL, wrong ? 1 : 2);
+	send_small(0);
+	send_small(0);
+	done(&b, 2);
+}
+
+static void cq_overrun(void)
+{
+	int most = wrong ? 2 * ROOM : ROOM;
+
+	for (int i = 0; i < most; i++)
+		receive(i * SMALL, SMALL, 1 + i);
+	for (int i = 0; i < most; i++)
+		send_small(0);
+	done(&b, most);
+}
+
+static void eq_overrun(void)
+{
+	struct fi_eq_attr attr = { .size = 1, .flags = FI_WRITE, .wait_obj = FI_WAIT_NONE };
+	struct fi_eq_entry entry = { .fid = NULL };
+	struct fid_eq *eq;
+	uint32_t event;
+
+	GOOD(fi_eq_open(fabric, &attr, &eq, NULL));
+	for (int i = 0; i < EVENTS && fi_eq_write(eq, FI_NOTIFY, &entry, sizeof(entry), 0) == (long)sizeof(entry); i++)
+		if (!wrong)
+			GOOD(fi_eq_read(eq, &event, &entry, sizeof(entry), 0) - (long)sizeof(entry));
+	GOOD(fi_close(&eq->fid));
+}
+
+static void closed_in_flight(void)
+{
+	send_large();
+	if (!wrong)
+		receive_large();
+	GOOD(fi_close(&a.ep->fid));
+	a.ep = NULL;
+}
+
+static void progress_not_made(void)
+{
+	int tries = 0;
+
+	for (int i = 0; i < ROOM; i++)
+		GOOD(fi_send(a.ep, area, LARGE, fi_mr_desc(area_mr), a.peer, &contexts[i]));
+	while (tries++ < TRIES) {
+		if (fi_send(a.ep, area, LARGE, fi_mr_desc(area_mr), a.peer, &contexts[ROOM]) != -FI_EAGAIN)
+			exit(1);
+		if (!wrong)
+			(void)fi_cq_read(a.cq, NULL, 0);
+	}
+	for (int i = 0; i < ROOM; i++)
+		receive(i * LARGE, LARGE, ROOM + i);
+	done(&a, ROOM);
+	done(&b, ROOM);
+}
+
+static void region_open(void)
+{
+	if (!wrong)
+		close_all();
+	else
+		for (struct end *end = &a; end; end = end == &a ? &b : NULL)
+			end_close(end);
+	exit(0);
+}
+
+static void endpoint_open(void)
+{
+	if (!wrong)
+		close_all();
+	else
+		GOOD(fi_close(&area_mr->fid));
+	exit(0);
+}
+
+static void domain_open(void)
+{
+	end_close(&a);
+	end_close(&b);
+	GOOD(fi_close(&area_mr->fid));
+	if (!wrong)
+		GOOD(fi_close(&domain->fid));
+	exit(0);
+}
+
+static void raw_key_open(void)
+{
+	uint64_t base, key;
+	uint8_t raw[64];
+	size_t size = sizeof(raw);
+
+	GOOD(fi_mr_raw_attr(area_mr, &base, raw, &size, 0));
+	GOOD(fi_mr_map_raw(domain, base, raw, size, &key, 0));
+	if (!wrong) {
+		GOOD(fi_mr_unmap_key(domain, key));
+		return;
+	}
+	end_close(&a);
+	end_close(&b);
+	GOOD(fi_close(&area_mr->fid));
+	exit(0);
+}
+
+/* Two processes, forked before all: whatever makes progress counts for the process. */
+static int line[2];
+static pid_t initiator;
+
+struct place {
+	uint64_t addr, key;
+	char name[128];
+};
+
+static void write_late(void)
+{
+	struct place to;
+
+	GOOD(read(line[0], &to, sizeof(to)) - (ssize_t)sizeof(to));
+	GOOD(fi_av_insert(a.av, to.name, 1, &a.peer, 0, NULL) - 1);
+	sleep(2); /* longer than a target that polls is silent */
+	GOOD(fi_write(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, to.addr, to.key, &contexts[0]));
+	done(&a, 1);
+	GOOD(write(line[0], "", 1) - 1);
+}
+
+static void progress_assumed(void)
+{
+	struct place self = { .addr = (uintptr_t)area };
+	size_t size = sizeof(self.name);
+	struct fid_mr *mr;
+	ssize_t got;
+	int status;
+
+	if (!initiator) {
+		write_late();
+		return;
+	}
+	GOOD(fi_mr_reg(domain, area, AREA, FI_REMOTE_WRITE, 0, 2, 0, &mr, NULL));
+	GOOD(fi_mr_bind(mr, &b.ep->fid, 0));
+	GOOD(fi_mr_enable(mr));
+	self.key = fi_mr_key(mr);
+	GOOD(fi_getname(&b.ep->fid, self.name, &size));
+	GOOD(write(line[1], &self, sizeof(self)) - (ssize_t)sizeof(self));
+	GOOD(close(line[0]));
+	while ((got = recv(line[1], &self, 1, wrong ? 0 : MSG_DONTWAIT)) < 0)
+		(void)fi_cq_read(b.cq, NULL, 0);
+	GOOD(got - 1);
+	GOOD(waitpid(initiator, &status, 0) - initiator);
+	GOOD(status);
+	GOOD(fi_close(&mr->fid));
+}
+
+static void progress_assumed_begin(void)
+{
+	want.progress = FI_PROGRESS_MANUAL;
+	GOOD(socketpair(AF_UNIX, SOCK_STREAM, 0, line));
+	initiator = fork();
+	GOOD(initiator < 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "send-buffer-changed", send_buffer_changed },
+	{ "receive-buffer-changed", receive_buffer_changed },
+	{ "receive-buffer-used", receive_buffer_used },
+	{ "receive-buffer-sent", receive_buffer_sent },
+	{ "memory-unmapped", memory_unmapped },
+	{ "receive-unmapped", receive_unmapped },
+	{ "context-in-use", context_in_use },
+	{ "context-not-asked", context_in_use },
+	{ "cq-overrun", cq_overrun },
+	{ "cq-managed", cq_overrun },
+	{ "eq-overrun", eq_overrun },
+	{ "closed-in-flight", closed_in_flight },
+	{ "progress-not-made", progress_not_made },
+	{ "region-open", region_open },
+	{ "endpoint-open", endpoint_open },
+	{ "domain-open", domain_open },
+	{ "raw-key-open", raw_key_open },
+	{ "progress-assumed", progress_assumed },
+};
+
+static void take_wants(const char *name)
+{
+	if (!strcmp(name, "context-not-asked"))
+		want.mode = 0;
+	want.management = !strcmp(name, "cq-overrun") ? FI_RM_DISABLED : FI_RM_ENABLED;
+	if (!strncmp(name, "cq-", 3))
+		want.cq_size = ROOM;
+	if (!strcmp(name, "progress-not-made")) {
+		want.progress = FI_PROGRESS_MANUAL;
+		want.tx_size = ROOM;
+	}
+	if (!strcmp(name, "raw-key-open"))
+		want.mr_mode = FI_MR_RAW;
+	if (!strcmp(name, "progress-assumed"))
+		progress_assumed_begin();
+}
+
+int main(int argc, char **argv)
+{
+	size_t i = 0;
+
+	if (argc == 2 && !strcmp(argv[1], "--list")) {
+		for (; i < sizeof(cases) / sizeof(cases[0]); i++)
+			puts(cases[i].name);
+		return 0;
+	}
+	while (argc == 3 && i < sizeof(cases) / sizeof(cases[0]) && strcmp(argv[1], cases[i].name))
+		i++;
+	if (argc != 3 || i == sizeof(cases) / sizeof(cases[0])) {
+		fprintf(stderr, "usage: misuse --list | CASE wrong|right\n");
+		return 2;
+	}
+	wrong = !strcmp(argv[2], "wrong");
+	take_wants(argv[1]);
+	open_all();
+	cases[i].run();
+	close_all();
+	return 0;
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# misuse.sh - checked mode reports each wrong program, once and by its cause, and nothing of its right twin: misuse.sh MISUSE
+. "$(dirname "$0")/../../tools/lib.sh"
+take_help "$@"
+[ $# = 1 ] || usage_error "the program misuse is wanted"
+program=$1
+run=
+[ "${EMU_TEST_PROVIDER:-emu}" != emu ] || run=$EMU_SOURCE_DIR/tools/emurun # a provider with sanitizers needs it
+export FI_EMU_CHECK=1 FI_LOG_LEVEL=warn
+status=0
+
+# The causes that a run reports, one a line.
+causes() { # CASE wrong|right
+	local log code
+	log=$($run "$program" "$1" "$2" 2>&1)
+	code=$?
+	sed -n 's/.*\[\([a-z-]*\)\]$/\1/p' <<<"$log"
+	[ $code = 0 ] || printf 'exit-status-%s\n%s\n' $code "$log"
+}
+
+check() { # NAME WANTED GOT
+	if [ "$3" = "$2" ]; then
+		echo "ok $1"
+	else
+		echo "not ok $1 reported \"${3//$'\n'/, }\" in the place of \"$2\""
+		status=1
+	fi
+}
+
+for case in $("$program" --list); do
+	case $case in
+	receive-buffer-sent) cause=receive-buffer-used ;;
+	memory-unmapped) cause=$'memory-unmapped\nregion-open' ;;
+	receive-unmapped) cause=memory-unmapped ;;
+	context-not-asked | cq-managed) cause= ;; # legal
+	*) cause=$case ;;
+	esac
+	check "check_tells_$case" "$cause" "$(causes "$case" wrong | sort | uniq)"
+	check "check_accepts_the_twin_of_$case" "" "$(causes "$case" right)"
+done
+FI_EMU_CHECK=0
+check check_is_silent_when_it_is_off "" "$(causes send-buffer-changed wrong)"
+exit $status

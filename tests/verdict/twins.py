@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# twins.py - emurun --check on real programs: those that do wrong end with 86, their right twins with 0. twins.py PROGRAM, in the
+# environment of runner.sh.
+import json
+import os
+import sys
+
+from records import EMURUN, SOURCE, has, main, run, same, write
+
+PROGRAM = sys.argv[1]
+if "FI_EMU_REPORT" not in run(EMURUN, "fi_info", "-e", "-g", "emu").stdout:
+    print("skip twins the provider of this build has no FI_EMU_REPORT")
+    sys.exit(77)
+
+
+def twins(folder, case, *options):
+    path = os.path.join(folder.path, "out.json")
+    answer = run(EMURUN, "--check", "--report", path, *options, PROGRAM, case)
+    with open(path, encoding="utf-8") as file:
+        return answer, json.load(file)
+
+
+def refused(found):
+    return [one for one in found["findings"] if one["kind"] == "refusal"]
+
+
+def the_right_twin_is_good(folder):
+    answer, found = twins(folder, "right")
+    same((answer.returncode, found["verdict"], found["findings"]), (0, 0, []))
+    same((found["summary"]["processes"], found["summary"]["partial"], found["summary"]["regions_open"]), (2, 0, 0))
+
+
+def a_refused_call_is_found(folder):
+    answer, found = twins(folder, "call")
+    same((answer.returncode, found["status"]), (86, 0))
+    one, = found["findings"]
+    same((one["kind"], one["call"], one["count"], one["site"]["function"]), ("call", "fi_mr_reg", 1, "twin_initiator"))
+    with open(f"{SOURCE}/tests/verdict/verdict_twins.c", encoding="utf-8") as source:
+        has(source.read().splitlines()[one["site"]["line"] - 1], "fi_mr_reg(e.domain")  # and not libfabric's header
+    same(twins(folder, "call", "--expect", write(folder, "e", "call call=fi_mr_reg at=verdict_twins.c:*\n"))[0].returncode, 0)
+
+
+def a_wrong_key_is_found(folder):
+    answer, found = twins(folder, "key")
+    same((answer.returncode, found["status"]), (86, 0))
+    one, = refused(found)
+    same(one["count"], 1)
+    assert one["initiator"]["process"]["pid"] != one["target"]["process"]["pid"]
+    has(answer.stderr, "error: " + one["cause"])
+
+
+def the_line_is_found(folder):
+    _, found = twins(folder, "key")
+    stack = [frame for frame in refused(found)[0]["initiator"]["stacks"]["posted"] if "source" in frame]
+    with open(f"{SOURCE}/tests/verdict/verdict_twins.c", encoding="utf-8") as source:
+        lines = source.read().splitlines()
+    assert any(frame["source"].endswith("verdict_twins.c") and "a write that nobody" in lines[frame["line"] - 1]
+               for frame in stack), stack
+
+
+def a_closed_region_is_found(folder):
+    answer, found = twins(folder, "closed")
+    same((answer.returncode, len(refused(found))), (86, 1))
+
+
+def each_time_counts(folder):
+    answer, found = twins(folder, "twice")
+    same(answer.returncode, 86)
+    same(sum(one["count"] for one in refused(found) if "initiator" in one), 6)
+
+
+def what_is_expected_is_good(folder):
+    cause = refused(twins(folder, "key")[1])[0]["cause"]
+    same(twins(folder, "key", "--expect", write(folder, "e", f"{cause} max=1\n"))[0].returncode, 0)
+    same(twins(folder, "twice", "--expect", write(folder, "e", f"{cause} max=1\n"))[0].returncode, 86)
+    same(twins(folder, "right", "--expect", write(folder, "e", f"{cause}\n"))[0].returncode, 86)
+
+
+def a_killed_process_is_partial(folder):
+    answer, found = twins(folder, "killed")
+    same((answer.returncode, found["status"]), (86, 137))
+    assert found["summary"]["partial"] in (1, 2), found["summary"]  # the peer may still run when the command has ended
+    has(answer.stderr, "partial: ")
+
+
+def a_limit_of_files_costs_the_report_alone(_):
+    answer = run(EMURUN, "--check", "sh", "-c", 'ulimit -f 0; exec "$0" key', PROGRAM, env=dict(os.environ, FI_LOG_LEVEL="warn"))
+    assert "status" not in answer.stderr.split("emu: ")[-1], answer.stderr  # the program itself ended with 0
+    has(answer.stderr, "Nothing more is reported of this process")
+    has(answer.stderr, "partial: ")
+
+
+def a_folder_that_cannot_be_costs_the_report_alone(_):
+    answer = run(EMURUN, PROGRAM, "key", env=dict(os.environ, FI_EMU_REPORT="/dev/null/reports", FI_LOG_LEVEL="warn"))
+    same(answer.returncode, 0)
+    has(answer.stderr, "Nothing more is reported of this process")
+
+
+main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
+      name not in ("twins", "refused")])

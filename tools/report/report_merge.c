@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_merge.c - makes findings of records. */
+#include "tools/report/report_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/report/report_frames.h"
+
+/* How far apart the two sides may find the same refusal: an initiator finds it when its program polls. */
+static const double pair_window_ns = 10e9;
+
+/* The records of one op, of both sides. */
+struct report_bucket {
+	struct report_record **records;
+	size_t count, max;
+	struct report_bucket *next;
+};
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+static bool is_side(const struct report_record *record, const char *side)
+{
+	return record->side && strcmp(record->side, side) == 0;
+}
+
+/* What both sides of a refusal know alike. */
+static const char *paired_name(const struct report_record *record)
+{
+	const cJSON *op = cJSON_GetObjectItemCaseSensitive(record->json, "op");
+
+	return report_format("%s|%s|%s|%s|%.0f", record->cause, or_empty(report_string(op, "kind")),
+			     or_empty(report_string(op, "key")), or_empty(report_string(op, "addr")), report_number(op, "length"));
+}
+
+static void bucket_add(struct report_bucket *bucket, struct report_record *record)
+{
+	struct report_record **records;
+
+	if (bucket->count == bucket->max) {
+		bucket->max = bucket->max ? 2 * bucket->max : 4;
+		records = report_alloc(bucket->max * sizeof(struct report_record *));
+		if (bucket->count)
+			memcpy(records, bucket->records, bucket->count * sizeof(struct report_record *));
+		bucket->records = records;
+	}
+	bucket->records[bucket->count++] = record;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double left = (*(struct report_record *const *)a)->time_ns, right = (*(struct report_record *const *)b)->time_ns;
+
+	return left < right ? -1 : left > right;
+}
+
+/* The target finds it first, and its initiator later: each initiator's takes the oldest target's that is left and near. */
+static void bucket_pair(struct report_bucket *bucket)
+{
+	struct report_record *target;
+	size_t i, next = 0;
+
+	qsort(bucket->records, bucket->count, sizeof(struct report_record *), by_time);
+	for (i = 0; i < bucket->count; i++) {
+		if (!is_side(bucket->records[i], "initiator"))
+			continue;
+		for (; next < bucket->count; next++) {
+			target = bucket->records[next];
+			if (is_side(target, "target") && target->time_ns >= bucket->records[i]->time_ns - pair_window_ns)
+				break;
+		}
+		if (next == bucket->count)
+			return;
+		target = bucket->records[next];
+		if (target->time_ns > bucket->records[i]->time_ns + pair_window_ns)
+			continue;
+		/* In one process the peer's regions are its own: that the address lies in one of them is no mistake. */
+		if (target->process == bucket->records[i]->process)
+			cJSON_DeleteItemFromObjectCaseSensitive(bucket->records[i]->json, "nearest");
+		bucket->records[i]->other = target;
+		target->other = bucket->records[i];
+		next++;
+	}
+}
+
+static void pair_sides(struct report_run *run)
+{
+	struct report_bucket *buckets = NULL, *bucket;
+	struct report_table by_op = { 0 };
+	struct report_record *record;
+	void **slot;
+
+	for (record = run->records; record; record = record->next) {
+		if (!is_side(record, "initiator") && !is_side(record, "target"))
+			continue;
+		slot = report_slot(&by_op, paired_name(record));
+		if (!*slot) {
+			*slot = bucket = report_alloc(sizeof(*bucket));
+			bucket->next = buckets;
+			buckets = bucket;
+		}
+		bucket_add(*slot, record);
+	}
+	for (bucket = buckets; bucket; bucket = bucket->next)
+		bucket_pair(bucket);
+}
+
+/* The line of the program that a finding is about: where the op was posted, the call was made, the region was opened. */
+static const struct report_frame *site_of(const struct report_record *record)
+{
+	static const enum report_stack_name order[] = { STACK_POSTED, STACK_HERE, STACK_OPENED, STACK_CLOSED };
+	static const enum report_stack_name target[] = { STACK_OPENED, STACK_CLOSED, STACK_POSTED, STACK_HERE };
+	const enum report_stack_name *names = is_side(record, "target") ? target : order;
+	const struct report_frame *site = NULL;
+	size_t i;
+
+	for (i = 0; i < STACK_NAMES && !site; i++)
+		site = report_stack_site(&record->stacks[names[i]]);
+	return site;
+}
+
+static const char *finding_name(const struct report_record *record, const struct report_frame *site)
+{
+	const cJSON *op = cJSON_GetObjectItemCaseSensitive(record->json, "op");
+	const char *head = report_format("%s|%s|%s|%s|%d|%s", record->process->program, record->kind, record->cause,
+					 or_empty(record->side), record->injected, or_empty(record->call));
+
+	if (site)
+		return report_format("%s|%s|%s", head, site->source ? "" : site->module, report_frame_place(site));
+	return report_format("%s|%s|%s", head, or_empty(report_string(op, "kind")), or_empty(report_string(op, "key")));
+}
+
+static void finding_share(struct report_result *finding, const struct report_record *record)
+{
+	unsigned i = finding->shares_count;
+	struct report_share *shares;
+
+	finding->count += record->count;
+	/* Records come process by process. */
+	if (i && finding->shares[i - 1].process == record->process) {
+		finding->shares[i - 1].count += record->count;
+		return;
+	}
+	if ((i & (i - 1)) == 0) { /* room is doubled at powers of two */
+		shares = report_alloc((i ? 2 * i : 1) * sizeof(*shares));
+		if (i)
+			memcpy(shares, finding->shares, i * sizeof(*shares));
+		finding->shares = shares;
+	}
+	finding->shares[i] = (struct report_share){ .process = record->process, .count = record->count };
+	finding->shares_count++;
+}
+
+void report_merge(struct report_run *run)
+{
+	struct report_table by_name = { 0 };
+	struct report_result *finding;
+	const struct report_frame *site;
+	struct report_record *record;
+	void **slot;
+
+	pair_sides(run);
+	for (record = run->records; record; record = record->next) {
+		if (is_side(record, "target") && record->other)
+			continue;
+		site = site_of(record);
+		slot = report_slot(&by_name, finding_name(record, site));
+		finding = *slot;
+		if (!finding) {
+			*slot = finding = report_alloc(sizeof(*finding));
+			finding->record = record;
+			finding->site = site;
+			*run->findings_end = finding;
+			run->findings_end = &finding->next;
+			run->findings_count++;
+		}
+		if (!finding->target && record->other) {
+			finding->record = record; /* so that both sides are of one refusal */
+			finding->target = record->other;
+		}
+		finding_share(finding, record);
+	}
+}
