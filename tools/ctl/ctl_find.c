@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ctl_find.c - the processes that have a control socket in the user's folder. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tools/ctl/emuctl.h"
+
+static void folder_name(const struct asking *options, char *name, size_t size)
+{
+	const char *set = getenv("FI_EMU_CTL"), *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (options->folder)
+		snprintf(name, size, "%s", options->folder);
+	else if (set && *set && strcmp(set, "off"))
+		snprintf(name, size, "%s", set);
+	else
+		snprintf(name, size, "%s/emu-%u", runtime && *runtime == '/' ? runtime : "/tmp", (unsigned)geteuid());
+}
+
+/* Nobody listens there: the process has ended without its cleanup, or was killed. */
+static bool is_stale(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	err = connect(fd, (struct sockaddr *)&at, sizeof(at)) ? errno : 0;
+	close(fd);
+	return err == ECONNREFUSED;
+}
+
+static bool keep_info(void *arg, const char *line, const cJSON *object)
+{
+	struct process *process = arg;
+
+	(void)line;
+	if (!strcmp(text_of(object, "type"), "process") && !process->info) {
+		process->info = cJSON_Duplicate(object, true);
+		snprintf(process->program, sizeof(process->program), "%s", text_of(object, "program"));
+	}
+	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return ((const struct process *)a)->pid - ((const struct process *)b)->pid;
+}
+
+static bool is_ours(const char *path)
+{
+	struct stat status;
+
+	return !lstat(path, &status) && S_ISSOCK(status.st_mode) && (status.st_uid == geteuid() || geteuid() == 0);
+}
+
+static struct process *found; /* by find_all(), for good */
+
+size_t find_all(const struct asking *options, struct process **list)
+{
+	char folder[160];
+	struct dirent *entry;
+	size_t count = 0;
+	DIR *dir;
+
+	folder_name(options, folder, sizeof(folder));
+	dir = opendir(folder);
+	if (!dir && errno != ENOENT)
+		die("%s: %s", folder, errno == EACCES ? "it is another user's" : strerror(errno));
+	while (dir && (entry = readdir(dir))) {
+		struct process process = { .pid = 0 };
+		int end = 0;
+
+		if (sscanf(entry->d_name, "%d.%*8[0-9a-f].sock%n", &process.pid, &end) != 1 || !end || entry->d_name[end])
+			continue;
+		if ((size_t)snprintf(process.path, sizeof(process.path), "%s/%.60s", folder, entry->d_name) >=
+		    sizeof(((struct sockaddr_un *)0)->sun_path))
+			continue;
+		if (!is_ours(process.path))
+			continue;
+		if (is_stale(process.path)) {
+			unlink(process.path);
+			continue;
+		}
+		found = realloc(found, (count + 1) * sizeof(process));
+		if (!found)
+			die("out of memory");
+		found[count++] = process;
+	}
+	if (dir)
+		closedir(dir);
+	if (count)
+		qsort(found, count, sizeof(*found), by_number);
+	*list = found;
+	return count;
+}
+
+const cJSON *find_info(const struct asking *options, struct process *process)
+{
+	if (!process->info)
+		ask(process, options, "{\"cmd\":\"info\"}\n", keep_info, process, process->why, sizeof(process->why));
+	return process->info;
+}
+
+struct process *find_one(const struct asking *options, const char *which)
+{
+	struct process *list, *one = NULL;
+	size_t count = find_all(options, &list);
+	char *end;
+	long pid = which ? strtol(which, &end, 10) : 0;
+	bool by_pid = which && *which && !*end;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!by_pid && which) {
+			find_info(options, &list[i]);
+			if (strcmp(list[i].program, which))
+				continue;
+		}
+		if (by_pid && list[i].pid != pid)
+			continue;
+		if (one)
+			die("more than one process %s%s: name one by its PID, which `emuctl ps' shows",
+			    which ? "is called " : "is there", which ? which : "");
+		one = &list[i];
+	}
+	if (one)
+		return one;
+	if (which)
+		die("no process %s has a control socket: it has ended, has no NIC, is another user's, or has FI_EMU_CTL=off",
+		    which);
+	die("no process of yours has opened a NIC");
+}
