@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Writes the files of the page as strings of C: cmake -DOUT=page_parts.c -DIN=FOLDER -DSCRIPTS=a.js,b.js -P embed.cmake
+function(append_string text path name)
+	file(READ ${path} bytes HEX)
+	string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+	set(${text} "${${text}}${name}[] = {\n${bytes}0 };\n" PARENT_SCOPE)
+endfunction()
+
+set(out "/* SPDX-License-Identifier: BSD-2-Clause */\n#include \"tools/trace/page/page_parts.h\"\n#include <stddef.h>\n")
+append_string(out ${IN}/page.html "const char page_html")
+append_string(out ${IN}/page.css "const char page_css")
+string(REPLACE "," ";" scripts "${SCRIPTS}")
+set(list "")
+set(number 0)
+foreach(script ${scripts})
+	append_string(out ${IN}/${script} "static const char script_${number}")
+	string(APPEND list "script_${number}, ")
+	math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE ${OUT} "${out}const char *const page_scripts[] = { ${list}NULL };\n")
