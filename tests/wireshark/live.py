@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# live.py - the demonstration's two processes, captured by tcpdump on the loopback interface, and read by tshark: live.py BUILD
+#
+# All of it runs in a network namespace of its own, whose loopback interface nothing else uses.
+import fcntl
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+from tshark import ROOT, Checks, skip, tshark_or_skip
+
+TEST = "wireshark-live"
+MARK = b"the capture may end here"
+# What demo.sh's initiator is refused by the target, as the dissector names it.
+CAUSES = {"unknown-key", "closed", "right", "range", "wrap"}
+
+
+IFF_UP, SIOCSIFFLAGS = 0x1, 0x8914  # linux/if.h, linux/sockios.h
+
+
+def enter_namespace():
+    """Starts this program anew in a network namespace, and there brings the loopback interface up."""
+    if sys.argv[2:] != ["inside"]:
+        if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
+            skip(TEST, "no network namespace can be made here")
+        os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv, "inside"])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def start_tcpdump(capture):
+    """Returns when it captures: it says so."""
+    tcpdump = subprocess.Popen(["tcpdump", "-i", "lo", "-n", "-U", "-B", "65536", "-Z", "root", "-w", capture,
+                                "tcp or udp"], stderr=subprocess.PIPE, text=True)
+    said = []
+    for line in tcpdump.stderr:
+        if "listening on" in line:
+            return tcpdump
+        said.append(line.strip())
+    tcpdump.wait()
+    skip(TEST, "tcpdump may not capture on the loopback interface here: " + " ".join(said)[:200])
+
+
+def stop_tcpdump(tcpdump, capture):
+    """When a datagram that was sent last is in the capture, all is."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for _ in range(300):
+            sock.sendto(MARK, ("127.0.0.1", 9))
+            with open(capture, "rb") as file:
+                file.seek(max(0, os.path.getsize(capture) - 4096))
+                if MARK in file.read():
+                    break
+            time.sleep(0.1)
+    tcpdump.terminate()
+    tcpdump.wait()
+
+
+def run_demo(build, file):
+    env = dict(os.environ, EMU_BUILD=build, FI_EMU_LOCAL="tcp", FI_EMU_IFACE="lo")
+    return subprocess.run([os.path.join(ROOT, "tools/demo.sh"), file], env=env, capture_output=True, text=True)
+
+
+def refusals_go_wrong(shark):
+    rows = shark.rows("live.pcap", ["emu.cause", "emu.ref", "emu.request_in", "emu.refused", "_ws.expert.message"], "-Y", "emu.cause")
+    words = shark.run("-2", "-r", shark.path("live.pcap"), "-Y", "emu.cause", "-T", "fields", "-e", "_ws.col.Info")
+    wrong = [] if len(rows) > 1 else ["no NAK was captured"]
+    for row in rows[1:]:
+        if len(row["emu.cause"]) > len([one for one in row["_ws.expert.message"] if "was refused: " in one]):
+            wrong.append(f"a NAK without expert info: {row}")
+        if len(row["emu.request_in"]) < len(row["emu.cause"]):
+            wrong.append(f"a NAK without its request: {row}")
+    for cause in CAUSES:
+        if f"NAK {cause}: " not in words:
+            wrong.append(f"no refusal by {cause} in: {words}")
+    return wrong
+
+
+def errors_go_wrong(shark):
+    rows = shark.rows("live.pcap", ["emu.protocol_error", "emu.missing", "emu.unknown", "_ws.expert.message"],
+                      "-Y", "emu.protocol_error or emu.missing or emu.unknown")
+    return rows[1:]
+
+
+def links_go_wrong(shark):
+    """Each READ is answered, as the demonstration ends well."""
+    rows = shark.rows("live.pcap", ["emu.op", "emu.answered_in", "emu.acked_in"], "-Y", "emu.op == 17")
+    lone = [row for row in rows[1:] if not row["emu.answered_in"]]
+    if len(rows) < 900:
+        return f"{len(rows)} packets with a READ, where the demonstration reads a thousand times"
+    return lone
+
+
+def main():
+    if not shutil.which("tcpdump"):
+        skip(TEST, "no tcpdump on this machine")
+    if os.geteuid():
+        skip(TEST, "only root may capture")
+    if not shutil.which("unshare"):
+        skip(TEST, "no unshare on this machine")
+    enter_namespace()
+    shark = tshark_or_skip(TEST)
+    checks = Checks()
+    try:
+        capture = shark.path("live.pcap")
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(os.urandom(300000))
+            file.flush()
+            tcpdump = start_tcpdump(capture)
+            try:
+                demo = run_demo(sys.argv[1], file.name)
+            finally:
+                stop_tcpdump(tcpdump, capture)
+        shark.readable("live.pcap")
+        checks.that("demonstration", "" if demo.returncode == 0 else demo.stdout + demo.stderr)
+        checks.run("refusals", refusals_go_wrong, shark)
+        checks.run("no_errors", errors_go_wrong, shark)
+        checks.run("reads_are_answered", links_go_wrong, shark)
+    finally:
+        shark.close()
+    return 1 if checks.failed else 0
+
+
+sys.exit(main())
