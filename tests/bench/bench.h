@@ -127,27 +127,23 @@ static inline void block_count(struct block *block, uint64_t ops, uint64_t since
 	block->elapsed_ns += now_ns() - since_ns;
 }
 
-/* The loops over libfabric, one a file. */
-int pingpong_run(struct block *block); /* pingpong.c: write latency */
+/* The loops over libfabric. Those of loops.c are emu_perf's. */
+int pingpong_run(struct block *block); /* write latency */
 int pingpong_serve(struct block *block);
-int tagged_run(struct block *block); /* tagged.c: latency of tagged messages */
+int tagged_run(struct block *block); /* latency of tagged messages */
 int tagged_serve(struct block *block);
-int tagged_window_run(struct block *block); /* tagged.c: bandwidth */
+int tagged_window_run(struct block *block); /* and bandwidth */
 int tagged_window_serve(struct block *block);
-/* Keeps a window of ops outstanding for about as long as the block lasts: at least one op a slot, so that the whole span is
- * proved, and none outstanding at the end. */
-typedef int (*window_post)(struct fabric *f, size_t from, size_t to, size_t size);
-int window_keep_full(struct block *block, window_post post);
-int window_write_run(struct block *block); /* window.c: rate, bandwidth, read latency */
+int window_write_run(struct block *block); /* rate, bandwidth, read latency */
 int window_read_run(struct block *block);
 int window_add_run(struct block *block);
 int window_serve(struct block *block);
-int passive_run(struct block *block); /* passive.c: the target sleeps in read() */
+int register_run(struct block *block); /* no target needed */
+int passive_run(struct block *block);  /* passive.c: the target sleeps in read() */
 int passive_serve(struct block *block);
 int passive_end(struct block *block);
 int computing_serve(struct block *block); /* computing.c: the target computes on all cores */
 int computing_end(struct block *block);
-int register_run(struct block *block);       /* register.c: no target needed */
 int blocking_write_run(struct block *block); /* blocking.c: both sides sleep for each message */
 int blocking_write_serve(struct block *block);
 int blocking_write_end(struct block *block);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 
 #define BLOCK_OVER UINT64_MAX
 /* A source word is not touched again before its completion was read: hence more than one of them. */

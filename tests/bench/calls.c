@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 
 #define TOLD __attribute__((visibility("default")))
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 #include "peer.h"
 #include "raw.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 #include "raw.h"
 
 enum { CORES_MAX = 256 };

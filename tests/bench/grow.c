@@ -18,7 +18,7 @@
 #include <rdma/fi_errno.h>
 
 #include "bench.h"
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 
 enum { PEERS_MAX = 256, THREADS_MAX = 8, WINDOW = 64, WORD = 8, DEFAULT_MS = 300 };
 

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* host.c - clock, cores, shared page and control socket of the bench. */
+/* host.c - cores, shared page and control socket of the bench. */
 #include "host.h"
 
 #include <err.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LOOKS_A_YIELD = 100, LOOKS_A_CLOCK = 1000, SETTLE_TRIES = 50 };
+#include "tools/perf/core/core_pin.h"
 
-bool patience_left(struct patience *p)
-{
-	p->looks++;
-	if (p->looks % LOOKS_A_YIELD == 0)
-		sched_yield();
-	return p->looks % LOOKS_A_CLOCK != 0 || now_ns() < p->deadline_ns;
-}
+enum { SETTLE_TRIES = 50 };
 
 void host_pair(struct host ends[2])
 {
@@ -34,34 +27,19 @@ void host_pair(struct host ends[2])
 		ends[i] = (struct host){ .shared = page, .control = socks[i] };
 }
 
-static const cpu_set_t *cores(void)
-{
-	static cpu_set_t set;
-
-	if (CPU_COUNT(&set) == 0 && sched_getaffinity(0, sizeof(set), &set))
-		err(1, "sched_getaffinity");
-	return &set;
-}
-
 unsigned host_cores(void)
 {
-	return (unsigned)CPU_COUNT(cores());
+	if (core_count() == 0)
+		err(1, "sched_getaffinity");
+	return core_count();
 }
 
 void host_pin(unsigned nth)
 {
-	cpu_set_t one;
+	int rc = core_pin(nth);
 
-	nth %= host_cores();
-	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, cores()) || nth-- != 0)
-			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		if (sched_setaffinity(0, sizeof(one), &one))
-			err(1, "sched_setaffinity");
-		return;
-	}
+	if (rc)
+		errx(1, "sched_setaffinity: %s", strerror(-rc));
 }
 
 uint64_t host_waited_ns(long thread)
@@ -118,22 +96,4 @@ bool control_receive(const struct host *host, void *msg, size_t size)
 		n = read(host->control, msg, size);
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)size;
-}
-
-uint64_t pattern_word(uint64_t seed, uint64_t nth)
-{
-	uint64_t x = seed + (nth + 1) * 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
-void pattern_fill(void *buf, size_t size, uint64_t seed)
-{
-	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-		uint64_t word = pattern_word(seed, at / sizeof(word));
-
-		memcpy((uint8_t *)buf + at, &word, size - at < sizeof(word) ? size - at : sizeof(word));
-	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* host.h - the machine under the bench: clock, cores, the two processes' shared page and control socket.
+/* host.h - the machine under the bench: cores, the two processes' shared page and control socket.
  * The shared page carries only what must cost nothing to look at while a block is measured; whatever can
- * wait for the end of a block goes through the control socket. Times are nanoseconds of CLOCK_MONOTONIC. */
+ * wait for the end of a block goes through the control socket. */
 #ifndef BENCH_HOST_H
 #define BENCH_HOST_H
 
@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
-#define MSEC 1000000ull
-#define HANG_GUARD_NS (30000 * MSEC) /* nothing here is slow enough to meet it unless it hangs */
-#define STARVED_NS (1000 * MSEC)     /* where a provider may do nothing at all, that is how long it is waited for */
+#include "tools/perf/core/perf_clock.h"
+
+#define STARVED_NS (1000 * MSEC) /* where a provider may do nothing at all, that is how long it is waited for */
 
 struct shared {
 	_Atomic uint32_t stop;      /* initiator: the block is over */
@@ -29,34 +28,6 @@ struct host {
 	struct shared *shared;
 	int control; /* SOCK_SEQPACKET, blocking */
 };
-
-static inline uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-/* A bounded spin. It looks at the clock now and then only, and gives the core away after some tens of empty
- * looks, so that a provider's own thread on the same core gets its turn. */
-struct patience {
-	uint64_t deadline_ns;
-	unsigned looks;
-};
-
-static inline struct patience patience_for(uint64_t ns)
-{
-	return (struct patience){ .deadline_ns = now_ns() + ns };
-}
-
-/* False once the deadline has passed. Call it after each look that found nothing. */
-bool patience_left(struct patience *p);
-
-static inline void patience_renew(struct patience *p)
-{
-	p->looks = 0;
-}
 
 /* Makes the pair's page and sockets; ends[0] is the initiator's, ends[1] the target's. Exits on failure. */
 void host_pair(struct host ends[2]);
@@ -78,9 +49,5 @@ void host_settle(void);
 /* Whole messages; false when the other process is gone. */
 bool control_send(const struct host *host, const void *msg, size_t size);
 bool control_receive(const struct host *host, void *msg, size_t size);
-
-/* Bytes that both sides can derive from a seed. */
-uint64_t pattern_word(uint64_t seed, uint64_t nth);
-void pattern_fill(void *buf, size_t size, uint64_t seed);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <err.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -177,4 +178,18 @@ void raise_descriptors(int peers)
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < (rlim_t)(2 * peers + 64))
 		errx(1, "%d peers need %d descriptors", peers, 2 * peers + 64);
+}
+
+long resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	long kib = -1;
+
+	while (file && kib < 0 && fgets(line, sizeof(line), file))
+		(void)sscanf(line, "Rss: %ld kB", &kib);
+	if (kib < 0)
+		err(1, "/proc/self/smaps_rollup");
+	fclose(file);
+	return kib;
 }

@@ -45,4 +45,7 @@ void peers_stop(const struct peers *peers, pid_t pid);
 /* As many descriptors as there may be: two a peer in the process that has them all. */
 void raise_descriptors(int peers);
 
+/* The pages of this process that are resident, shared ones among them. */
+long resident_kib(void);
+
 #endif

@@ -24,20 +24,6 @@ enum { PEERS = 1000, PEERS_TESTED = 200, IDLE_KIB_MAX = 2048, PEERS_KIB_MAX = 81
 
 static bool failed;
 
-static long resident_kib(void)
-{
-	FILE *file = fopen("/proc/self/smaps_rollup", "r");
-	char line[256];
-	long kib = -1;
-
-	while (file && kib < 0 && fgets(line, sizeof(line), file))
-		(void)sscanf(line, "Rss: %ld kB", &kib);
-	if (kib < 0)
-		err(1, "/proc/self/smaps_rollup");
-	fclose(file);
-	return kib;
-}
-
 /* Runs `what` in a process that has not touched libfabric, and gives what it measured. */
 static void apart(void (*what)(int count, long kib[2]), int count, long kib[2])
 {

@@ -5,7 +5,7 @@
 #include <rdma/fi_errno.h>
 
 #include "bench.h"
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 
 int passive_run(struct block *block)
 {

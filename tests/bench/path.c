@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 #include "host.h"
 
 #ifdef __clang__ /* which makes no clones */

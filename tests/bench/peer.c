@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "fabric.h"
+#include "tools/perf/core/fabric.h"
 #include "raw.h"
 
 enum order_kind { ORDER_BLOCK, ORDER_QUIT };
