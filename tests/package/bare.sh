@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# bare.sh - the packages in a bare Debian: bare.sh SUITE FOLDER, where SUITE is bookworm or trixie. As root, where a chroot can be
+# furnished.
+#
+# Builds the packages in what debootstrap calls minbase, asks lintian, and leaves them in FOLDER/SUITE; builds RPMs there, too.
+# Then, in another bare Debian: installs the packages, uses them, runs the recipes of docker/ci, removes them, and looks for what
+# they left. The bare trees and what apt fetched are kept in build/deps/package.
+set -euo pipefail
+. "$(dirname "$0")/../../tools/lib.sh"
+KEPT=$EMU_DEPS/package
+
+inside() {
+	in_chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+# The bare tree as a tar file; through a name of its own, so that an interrupted run leaves nothing that looks finished.
+make_base() {
+	bootstrap "$suite" "$root" >"$log" && host_apt >"$root/etc/apt/apt.conf.d/90host" &&
+		tar -C "$root" --exclude='./var/cache/apt/archives/*.deb' -cf "$KEPT/$suite.part" . &&
+		mv "$KEPT/$suite.part" "$KEPT/$suite.tar"
+}
+
+fresh_root() {
+	rm -rf --one-file-system "${root:?}"
+	mkdir -m 755 "$root"
+	[ -e "$KEPT/$suite.tar" ] || { make_base; return; }
+	tar -C "$root" -xpf "$KEPT/$suite.tar"
+	cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+	cp "$KEPT/archives-$suite"/*.deb "$root/var/cache/apt/archives/" 2>/dev/null || true
+	inside apt-get -qq update
+}
+
+keep_archives() {
+	mkdir -p "$KEPT/archives-$suite"
+	cp -n "$root"/var/cache/apt/archives/*.deb "$KEPT/archives-$suite/"
+}
+
+step() {
+	local name=$1
+	shift
+
+	"$@" >"$log" 2>&1 || { tail -n 40 "$log"; die "$suite: $name failed: see $log"; }
+	echo "ok $suite $name"
+}
+
+build() {
+	inside sh -c "apt-get -qq install -y build-essential fakeroot lintian && cd /build/emu-$version &&
+		apt-get -qq build-dep -y ./"
+	keep_archives
+	inside sh -c "cd /build/emu-$version && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc"
+}
+
+lints() {
+	inside sh -c 'lintian --allow-root --fail-on error --info /build/*.changes' | tee "$out/lintian.txt"
+}
+
+# The spec, by the tools of RPM that Debian has. What it builds is looked at, and not kept: it is for another distribution.
+rpm() {
+	inside sh -ec 'apt-get -qq install -y rpm rpmlint
+		cd /build
+		rpmlint emu-*/emu.spec
+		libdir=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+		rpmbuild -tb --nodeps --define "_topdir /build/rpm" --define "_libdir /usr/$libdir" --define "_lib $libdir" \
+			emu-*.tar.gz
+		rpm -qlp rpm/RPMS/*/emu-[0-9]*.rpm | grep -x "/usr/$libdir/libfabric/libemu-fi.so"'
+}
+
+use() {
+	inside /test/tests/package/installed.sh /test
+}
+
+take_help "$@"
+[ $# = 2 ] || usage_error "it takes a suite and a folder"
+suite=$1
+case $suite in
+bookworm | trixie) ;;
+*) usage_error "no suite $suite: there are bookworm and trixie" ;;
+esac
+[ "$(id -u)" = 0 ] || die "a bare Debian can be made by root alone"
+unshare --mount --pid --fork true 2>/dev/null || die "a chroot cannot be furnished here: unshare(1) may not mount"
+[ -e "$KEPT/$suite.tar" ] || command -v debootstrap >/dev/null || die "debootstrap is not installed"
+mkdir -p "$KEPT" "$2/$suite"
+out=$(cd "$2/$suite" && pwd)
+log=$out/log version=$(emu_version)
+root=$(mktemp -d "/var/tmp/emu-$suite.XXXXXX")
+trap 'rm -rf --one-file-system "$root"' EXIT
+step base fresh_root
+mkdir "$root/build"
+step source "$EMU_ROOT/tools/package/source.sh" "$root/build"
+step build build
+step lintian lints
+rm -f "$out"/*.deb
+cp "$root"/build/*.deb "$out/"
+(cd "$out" && sha256sum *.deb >SHA256SUMS)
+step rpm rpm
+keep_archives
+step base_again fresh_root
+mkdir -p "$root/test/packages"
+cp "$out"/*.deb "$out/SHA256SUMS" "$root/test/packages/"
+tar -C "$EMU_ROOT" -cf - tests/package docker/ci | tar --no-same-owner -C "$root/test" -xf -
+step use use
+keep_archives
+grep '^ok ' "$log" | sed "s/^ok /ok $suite /"

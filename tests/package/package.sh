@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# package.sh - the packages of Debian made from what this build installs, put into an empty tree, used from there, and removed; the
+# spec of the RPMs; and the recipes of docker/ci with what is installed. bare.sh does all of that in bare Debians, with lintian,
+# and builds as a distribution does. In the environment of runner.sh.
+set -uo pipefail
+. "$EMU_SOURCE_DIR/tools/lib.sh"
+build=$EMU_BUILD failed=0
+here=$EMU_SOURCE_DIR/tests/package
+work=$(mktemp -d "${TMPDIR:-/tmp}/emu-package.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+version=$(emu_version)
+source=$work/source/emu-$version
+unset EMU_BUILD FI_PROVIDER FI_PROVIDER_PATH
+
+# verdict NAME COMMAND...
+verdict() {
+	local name=$1
+	shift
+
+	if "$@" >"$work/log" 2>&1; then
+		echo "ok $name"
+	else
+		cat "$work/log"
+		echo "not ok $name"
+		failed=1
+	fi
+}
+
+chapter() {
+	awk -v version="$version" '/^## / { mine = index($2, version) == 1 } mine' "$EMU_SOURCE_DIR/CHANGELOG.md"
+}
+
+source_has_one_version() {
+	"$EMU_SOURCE_DIR/tools/package/source.sh" "$work/source" && tar -tzf "$work/source/emu-$version.tar.gz" >/dev/null &&
+		grep -q "^Version: *$version\$" "$source/emu.spec" &&
+		head -n 1 "$source/debian/changelog" | grep -q "^emu ($version) " &&
+		[ "$(grep -c '^  \* ' "$source/debian/changelog")" = "$(chapter | grep -c '^- ')" ]
+}
+
+source_without_a_chapter_is_refused() {
+	local said
+
+	sed -i "s/^project(emu VERSION [0-9.]*/project(emu VERSION 99.1/" "$source/CMakeLists.txt"
+	said=$("$source/tools/package/source.sh" "$work/refused" 2>&1) && return 1
+	grep -q 'no chapter "## 99.1"' <<<"$said"
+}
+
+# As debian/rules, but for the build, which is there already.
+packages_are_made() {
+	printf '%s\n' '#!/usr/bin/make -f' '%:' '	dh $@' \
+		'override_dh_auto_configure override_dh_auto_build override_dh_auto_test override_dh_shlibdeps:' \
+		'override_dh_auto_install:' "	DESTDIR=$source/debian/tmp cmake --install $build --prefix /usr" \
+		'override_dh_strip override_dh_dwz:' 'override_dh_builddeb:' '	dh_builddeb -- -Zgzip -z1' >"$source/debian/rules"
+	(cd "$source" && dpkg-buildpackage -d -b -us -uc) && mv "$work"/source/*.deb "$work"
+}
+
+# Without dependencies, which the empty tree has not.
+packages_are_installed() {
+	mkdir -p "$work/root/var/lib/dpkg/updates" "$work/root/var/lib/dpkg/info"
+	: >"$work/root/var/lib/dpkg/status"
+	in_root -i "$work"/*.deb
+}
+
+in_root() {
+	dpkg --root="$work/root" --force-depends --force-not-root --force-bad-path --no-triggers --log=/dev/null "$@"
+}
+
+provider_is_listed() {
+	"$work/root/usr/bin/emurun" fi_info -p emu >"$work/says" && grep -q '^provider: emu$' "$work/says" &&
+		PATH=$work/root/usr/bin:$PATH emurun --check true
+}
+
+nothing_is_left() {
+	in_root -r libemu-dev emu-tools libemu-fi
+	find "$work/root" -path "$work/root/var" -prune -o -mindepth 1 -print >"$work/left"
+	cat "$work/left"
+	[ ! -s "$work/left" ]
+}
+
+# Each file that is installed belongs to a package of the spec, by its lists, and what is not installed to none.
+spec_has_every_file() {
+	DESTDIR=$work/rpm cmake --install "$build" --prefix /usr >/dev/null || return 1
+	sed -n '/^%files/,/^%changelog/p' "$source/emu.spec" | sed -nE "s|^%\{_libdir\}|/usr/lib[^ ]*|p; s|^%\{_bindir\}|/usr/bin|p
+		s|^%\{_mandir\}|/usr/share/man|p; s|^%\{_datadir\}|/usr/share|p; s|^%\{_includedir\}|/usr/include|p" |
+		sed 's/\./\\./g; s/\([^]]\)\*/\1.*/g; s|$|(/.*)?|; s/^/^/; s/$/$/' >"$work/lists"
+	find "$work/rpm" ! -type d -printf '/%P\n' | grep -vEf "$work/lists" && return 1
+	grep -vEf "$work/lists" <<</usr/sbin/none >/dev/null
+}
+
+# The recipes say skip, or each case by itself.
+recipes() {
+	cmake --install "$build" --prefix "$work/prefix" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
+	PATH=$work/prefix/bin:$PATH CMAKE_PREFIX_PATH=$work/prefix "$here/recipes.py" "$EMU_SOURCE_DIR/docker/ci" || failed=1
+}
+
+verdict source_has_one_version source_has_one_version
+if ! command -v dh >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
+	echo "skip packages debhelper is not installed"
+else
+	verdict packages_are_made packages_are_made
+	if [ "$(id -u)" != 0 ]; then
+		echo "skip packages_are_installed dpkg installs for root alone"
+	else
+		verdict packages_are_installed packages_are_installed
+		verdict provider_is_listed provider_is_listed
+		verdict nothing_is_left nothing_is_left
+	fi
+fi
+verdict spec_has_every_file spec_has_every_file
+verdict source_without_a_chapter_is_refused source_without_a_chapter_is_refused
+recipes
+exit $failed
