@@ -3,38 +3,21 @@
 #include "docker/fabric.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
-enum { PATIENCE_S = 60, PAUSE_MS = 100 };
-
-_Noreturn void give_up(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(1);
-}
+static char why[512];
 
 static void check(int64_t err, const char *what)
 {
 	if (err < 0)
 		give_up("%s: %s", what, fi_strerror((int)-err));
-}
-
-void pause_ms(long ms)
-{
-	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
 static struct fi_info *make_hints(void)
@@ -46,37 +29,44 @@ static struct fi_info *make_hints(void)
 	hints->caps = FI_MSG | FI_RMA;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
-	hints->addr_format = FI_SOCKADDR_IN;
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-	hints->domain_attr->mr_mode =
-		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	hints->fabric_attr->prov_name = getenv("FI_PROVIDER") ? strdup(getenv("FI_PROVIDER")) : NULL;
 	return hints;
 }
 
-static struct fi_info *find_info(const char *host, const char *port)
+static struct fi_info *find_info(const struct place *at, const char *port)
 {
 	struct fi_info *hints = make_hints(), *info = NULL;
-	int err = -FI_ENODATA;
+	char host[NI_MAXHOST], service[NI_MAXSERV], text[PLACE_TEXT_SIZE] = "an address that the provider chooses";
+	int family = at ? at->at.any.sa_family : place_family();
+	int err;
 
-	for (int tries = 0; tries < PATIENCE_S * 1000 / PAUSE_MS; tries++) {
-		err = fi_getinfo(FI_VERSION(1, 17), host, port, FI_SOURCE, hints, &info);
-		if (!err)
-			break;
-		pause_ms(PAUSE_MS);
+	if (family != AF_UNSPEC)
+		hints->addr_format = family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+	if (at) {
+		getnameinfo(&at->at.any, place_len(at), host, sizeof(host), service, sizeof(service),
+			    NI_NUMERICHOST | NI_NUMERICSERV);
+		place_text(at, text);
 	}
+	err = fi_getinfo(FI_VERSION(1, 17), at ? host : NULL, at ? service : port, at || port ? FI_SOURCE : 0, hints, &info);
 	if (err)
-		give_up("no provider for %s:%s: %s", host, port, fi_strerror(-err));
+		give_up("no provider (FI_PROVIDER=%s) listens at %s%s: %s", getenv("FI_PROVIDER") ? getenv("FI_PROVIDER") : "",
+			text,
+			at                   ? ", which must be an address of this host"
+			: family == AF_INET6 ? " of IPv6, which the network must have (enable_ipv6)"
+					     : "",
+			fi_strerror(-err));
 	fi_freeinfo(hints);
 	return info;
 }
 
-void fabric_open(struct fabric *fabric, const char *host, const char *port)
+void fabric_open(struct fabric *fabric, const struct place *at, const char *port)
 {
 	struct fi_av_attr av = { .type = FI_AV_UNSPEC };
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_UNSPEC, .size = 256 };
 
-	fabric->info = find_info(host, port);
+	fabric->info = find_info(at, port);
 	check(fi_fabric(fabric->info->fabric_attr, &fabric->fabric, NULL), "fi_fabric");
 	check(fi_domain(fabric->fabric, fabric->info, &fabric->domain, NULL), "fi_domain");
 	check(fi_av_open(fabric->domain, &av, &fabric->av, NULL), "fi_av_open");
@@ -84,7 +74,7 @@ void fabric_open(struct fabric *fabric, const char *host, const char *port)
 	check(fi_endpoint(fabric->domain, fabric->info, &fabric->ep, NULL), "fi_endpoint");
 	check(fi_ep_bind(fabric->ep, &fabric->av->fid, 0), "binding the address vector");
 	check(fi_ep_bind(fabric->ep, &fabric->cq->fid, FI_TRANSMIT | FI_RECV), "binding the completion queue");
-	check(fi_enable(fabric->ep), "fi_enable");
+	check(fi_enable(fabric->ep), "listening (a port in use belongs to another program here)");
 }
 
 void fabric_close(struct fabric *fabric)
@@ -97,16 +87,22 @@ void fabric_close(struct fabric *fabric)
 	fi_freeinfo(fabric->info);
 }
 
-fi_addr_t fabric_peer(struct fabric *fabric, const char *host, const char *port)
+void fabric_place(struct fabric *fabric, struct place *out)
 {
+	size_t len = sizeof(out->at);
+
+	memset(out, 0, sizeof(*out));
+	check(fi_getname(&fabric->ep->fid, &out->at, &len), "fi_getname");
+}
+
+fi_addr_t fabric_peer(struct fabric *fabric, const struct place *place)
+{
+	char text[PLACE_TEXT_SIZE];
 	fi_addr_t addr;
 
-	for (int tries = 0; tries < PATIENCE_S * 1000 / PAUSE_MS; tries++) {
-		if (fi_av_insertsvc(fabric->av, host, port, &addr, 0, NULL) == 1)
-			return addr;
-		pause_ms(PAUSE_MS);
-	}
-	give_up("no address for %s:%s", host, port);
+	if (fi_av_insert(fabric->av, &place->at, 1, &addr, 0, NULL) != 1)
+		give_up("%s is no address for this endpoint", place_text(place, text));
+	return addr;
 }
 
 void region_open(struct fabric *fabric, struct region *region, size_t len, uint64_t access, uint64_t key_wanted)
@@ -132,14 +128,13 @@ void region_close(struct region *region)
 	free(region->bytes);
 }
 
-/* Takes what has completed and marks the ops. */
-static void fabric_poll(struct fabric *fabric)
+void fabric_poll(struct fabric *fabric)
 {
 	struct fi_cq_entry done;
 	struct fi_cq_err_entry failed = { 0 };
 	struct pending *pending;
-	ssize_t got = fi_cq_sread(fabric->cq, &done, 1, NULL, PAUSE_MS);
-	char text[512];
+	ssize_t got = fi_cq_sread(fabric->cq, &done, 1, NULL, WAIT_PAUSE_MS);
+	char text[400], *end;
 
 	if (got == 1) {
 		pending = done.op_context;
@@ -148,8 +143,11 @@ static void fabric_poll(struct fabric *fabric)
 		check(fi_cq_readerr(fabric->cq, &failed, 0), "fi_cq_readerr");
 		pending = failed.op_context;
 		pending->state = PENDING_FAILED;
-		fprintf(stderr, "%s: %s\n", fi_strerror(failed.err), fi_cq_strerror(fabric->cq, failed.prov_errno,
-			failed.err_data, text, sizeof(text)));
+		snprintf(why, sizeof(why), "%s: %s", fi_strerror(failed.err),
+			 fi_cq_strerror(fabric->cq, failed.prov_errno, failed.err_data, text, sizeof(text)));
+		end = strstr(why, ". "); /* the first sentence is enough */
+		if (end)
+			*end = '\0';
 	} else if (got != -FI_EAGAIN && got != -FI_EINTR) {
 		check(got, "fi_cq_sread");
 	}
@@ -160,6 +158,11 @@ int fabric_wait(struct fabric *fabric, struct pending *pending)
 	while (pending->state == PENDING_BUSY)
 		fabric_poll(fabric);
 	return pending->state == PENDING_DONE ? 0 : -1;
+}
+
+const char *fabric_why(void)
+{
+	return why;
 }
 
 /* After a post: true if it is to be tried again, since the queue was full. */
@@ -173,8 +176,7 @@ static int post_again(struct fabric *fabric, ssize_t err, const char *what)
 	return 0;
 }
 
-void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size_t len, fi_addr_t to,
-		 struct pending *pending)
+void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size_t len, fi_addr_t to, struct pending *pending)
 {
 	ssize_t err;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fabric.h - the little of libfabric that the container node needs: one endpoint that finds its peers by host name,
- * regions, and ops that are waited for one at a time. Any provider will do.
+/* fabric.h - the little of libfabric that the container node needs: one endpoint that knows its peers by socket
+ * addresses, regions, and ops that are waited for one at a time. Any provider that has socket addresses will do.
  * Thread: one. Errors: these print what failed and end the program, unless they say otherwise. */
 #ifndef EMU_DOCKER_FABRIC_H
 #define EMU_DOCKER_FABRIC_H
@@ -10,6 +10,9 @@
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+
+#include "docker/place.h"
+#include "docker/wait.h"
 
 struct fabric {
 	struct fi_info *info;
@@ -24,41 +27,45 @@ struct region {
 	uint8_t *bytes;
 	size_t len;
 	struct fid_mr *mr;
-	uint64_t key, addr;	/* what a peer needs to reach it */
+	uint64_t key, addr; /* what a peer needs to reach it */
 };
 
 /* An op under way; the address of this is its context. */
 struct pending {
-	struct fi_context2 context;	/* first: the provider may write to it */
+	struct fi_context2 context; /* first: the provider may write to it */
 	enum { PENDING_BUSY, PENDING_DONE, PENDING_FAILED } state;
 };
 
-/* Prints a message and ends the program with status 1. */
-_Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-void pause_ms(long ms);
-
-/* Opens an RDM endpoint that listens at host:port, waiting while the name does not resolve yet. */
-void fabric_open(struct fabric *fabric, const char *host, const char *port);
+/* Opens an RDM endpoint that listens at `at`. Where that is NULL the provider chooses: an address of the family that
+ * EMU_FAMILY asks for, and the port (a number, or NULL for any). */
+void fabric_open(struct fabric *fabric, const struct place *at, const char *port);
 void fabric_close(struct fabric *fabric);
 
-/* The address of a peer, waiting while the name does not resolve yet. */
-fi_addr_t fabric_peer(struct fabric *fabric, const char *host, const char *port);
+/* Where the endpoint listens; its name is not filled in. */
+void fabric_place(struct fabric *fabric, struct place *out);
+
+/* Makes a peer known. */
+fi_addr_t fabric_peer(struct fabric *fabric, const struct place *place);
 
 /* Allocates and registers len bytes; key_wanted is used where the program chooses keys. */
 void region_open(struct fabric *fabric, struct region *region, size_t len, uint64_t access, uint64_t key_wanted);
 void region_close(struct region *region);
 
 /* Posts; the outcome comes in `pending`. */
-void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size_t len, fi_addr_t to,
-		 struct pending *pending);
+void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size_t len, fi_addr_t to, struct pending *pending);
 void fabric_recv(struct fabric *fabric, struct region *into, size_t offset, size_t len, struct pending *pending);
 void fabric_write(struct fabric *fabric, struct region *from, size_t len, fi_addr_t to, uint64_t addr, uint64_t key,
 		  struct pending *pending);
 void fabric_read(struct fabric *fabric, struct region *into, size_t len, fi_addr_t from, uint64_t addr, uint64_t key,
 		 struct pending *pending);
 
-/* Waits until the op is no longer busy; returns 0, or -1 if it failed (the reason is printed). */
-int  fabric_wait(struct fabric *fabric, struct pending *pending);
+/* Waits until the op is no longer busy, which the provider sees to; returns 0, or -1 if it failed. */
+int fabric_wait(struct fabric *fabric, struct pending *pending);
+
+/* Takes what has completed; returns after a short time if nothing has. */
+void fabric_poll(struct fabric *fabric);
+
+/* Why the last op failed, in the provider's words. */
+const char *fabric_why(void);
 
 #endif

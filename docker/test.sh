@@ -1,62 +1,180 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# test.sh - builds the image and runs the four nodes of compose.yml; makes the base image first if none can be fetched.
-# Removes its containers and network, and leaves the images for the next time.
+# test.sh - builds the images and runs the demonstrations of the compose files; makes the base image first if none can be
+# fetched. Without an option: emu:runtime, and what needs no more. --all: emu:mpi and emu:lab as well, which takes some
+# minutes the first time. Removes its containers, volumes and networks, and leaves the images for the next time.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../tools/lib.sh"
+options=--all
 take_help "$@"
-base=debian:trixie-slim
 project=emu-test-$$
+size_max=$((60 * 1000 * 1000))
+status=0
 
 skip() {
-	echo "skip four_nodes $*"
+	echo "skip docker $*"
 	exit 0
 }
 
+# compose FILE[,FILE] ARG...
 compose() {
+	local files=(-p "$project") file
+
+	for file in ${1//,/ }; do
+		files+=(-f "$file")
+	done
 	if docker compose version >/dev/null 2>&1; then
-		docker compose -p "$project" -f "$here/compose.yml" "$@"
+		docker compose "${files[@]}" "${@:2}"
 	else
-		docker-compose -p "$project" -f "$here/compose.yml" "$@"
+		docker-compose "${files[@]}" "${@:2}"
 	fi
 }
 
-has_image() {
-	docker image inspect "$1" >/dev/null 2>&1
+down() {
+	compose "$here/compose.yml" down -v --remove-orphans -t 1 >/dev/null 2>&1
+	docker volume rm "${project}_keys" "${project}_home" >/dev/null 2>&1
 }
 
+# verdict NAME PASSED: prints what was written, and removes the containers.
+verdict() {
+	if [ "$2" = 0 ]; then
+		echo "ok $1"
+	else
+		cat "$scratch/log"
+		echo "not ok $1"
+		status=1
+	fi
+	down
+}
+
+# demo SERVICE FILES ARG...: runs a demonstration, which ends as that service does.
+demo() {
+	compose "$2" up --no-build --exit-code-from "$1" "${@:3}" >"$scratch/log" 2>&1
+}
+
+says() {
+	grep -q -e "$1" "$scratch/log"
+}
+
+# Each image as a container that may do nothing: it answers, is healthy, is not root, and cannot write.
+confined() {
+	local name id health tries=0
+
+	: >"$scratch/log"
+	for name in "$@"; do
+		id=$(docker run -d --read-only --cap-drop ALL --security-opt no-new-privileges --health-interval 1s --tmpfs /tmp \
+			"emu:$name" sleep infinity) || return 1
+		until health=$(docker inspect -f '{{.State.Health.Status}}' "$id") && [ "$health" = healthy ]; do
+			((tries++ < 600)) || break
+			sleep 0.1
+		done
+		docker exec "$id" sh -c 'id -u; fi_info -p emu | grep -m1 provider:
+			! touch /etc/x 2>/dev/null && ! touch ~/x 2>/dev/null && echo read-only
+			(emuctl --help && emu_trace --help && emu_perf --help && emu_rules -h && emurun fi_info -p emu) >/dev/null
+			echo tools $?' 2>&1 | grep -xE '[0-9]+|provider: emu|read-only|tools .*' >"$scratch/out"
+		docker rm -f "$id" >/dev/null
+		{
+			echo "$name: $health"
+			cat "$scratch/out"
+		} >>"$scratch/log"
+		[ "$health" = healthy ] &&
+			[ "$(tr '\n' ' ' <"$scratch/out")" = "1000 provider: emu read-only tools 0 " ] || return 1
+	done
+}
+
+# By the two lines that the template's text names.
+own_program() {
+	mkdir -p "$scratch/app"
+	printf '#!/bin/sh\necho "own program at $(hostname -i)"; exec fi_pingpong -p emu -e msg "$@"\n' >"$scratch/app/mine"
+	chmod -R a+rX "$scratch" && chmod 755 "$scratch/app/mine"
+	sed -e 's|command: .*# 1:.*|command: ./mine|' -e 's|command: .*# 2:.*|command: ./mine server|' "$here/compose.app.yml" \
+		>"$here/compose.$project.yml" # beside the others, since paths are from there
+	EMU_APP_DIR=$scratch/app demo client "$here/compose.$project.yml"
+}
+
+mpi() {
+	compose "$here/compose.mpi.yml" run --rm -T head "$@" >"$scratch/log" 2>&1 </dev/null
+}
+
+mpi_demos() {
+	mpi && says '^all arrived intact: 4 ranks on 2 hosts'
+	verdict mpi_table $?
+	EMU_WORKERS=3 compose "$here/compose.mpi.yml" up -d --no-build --scale worker=3 worker >"$scratch/log" 2>&1 &&
+		EMU_WORKERS=3 compose "$here/compose.mpi.yml" run --rm -T --no-deps head mpirun -n 6 python3 -c \
+			'from mpi4py import MPI; w = MPI.COMM_WORLD; print("rank", w.rank, w.allreduce(1), flush=True)' \
+			>>"$scratch/log" 2>&1 </dev/null && [ "$(grep -c '^rank [0-5] 6' "$scratch/log")" = 6 ]
+	verdict mpi_three_workers $?
+	! mpi mpirun -n 2 false
+	verdict mpi_failure $?
+	! EMU_WAIT_S=2 compose "$here/compose.mpi.yml" run --rm -T --no-deps head true >"$scratch/log" 2>&1 &&
+		says "the name .worker' does not resolve, after 2 s: start the workers"
+	verdict mpi_no_workers $?
+}
+
+lab() {
+	local own='#include <rdma/fabric.h>\nint main(void) { return fi_version() < FI_VERSION(1, 17); }\n'
+
+	compose "$here/compose.lab.yml" run --rm -T lab sh -c 'cd && printf "$0" >own.c && cc -g own.c -lfabric -o own &&
+		gdb -batch -ex run ./own && ./own' "$own" >"$scratch/log" 2>&1 </dev/null
+	verdict lab_compiles $?
+}
+
+[ -z "${1:-}" ] || all=1
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/$project.XXXXXX") || exit 1
+trap 'down; rm -rf "$scratch" "$here/compose.$project.yml"' EXIT
 command -v docker >/dev/null || skip "docker is not installed"
-timeout 20 docker info >/dev/null 2>&1 || skip "no Docker engine answers"
 docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || skip "Docker Compose is not installed"
-
-if ! has_image $base && ! timeout 120 docker pull -q $base >/dev/null 2>&1; then
-	base=emu-base
-	echo "no image registry can be reached: the base image comes from Debian packages"
-	if ! has_image $base; then
-		[ "$(id -u)" = 0 ] || skip "no image registry can be reached, and making a base image needs root"
-		command -v debootstrap >/dev/null || skip "no image registry can be reached, and there is no debootstrap"
-		"$here/base.sh" $base || { echo "not ok base_image"; exit 1; }
-	fi
-fi
-
-trap 'compose down >/dev/null 2>&1' EXIT
-log=${TMPDIR:-/tmp}/$project.log
-build_image() {
-	DOCKER_BUILDKIT=0 docker build -f "$here/Dockerfile" -t emu --build-arg BASE=$base \
-		--build-arg MIRROR="${EMU_MIRROR:-}" "$@" "$here/.." >"$log" 2>&1
-}
-
-# The engine's cache may name a layer that somebody has removed meanwhile: then once more without it.
-if ! build_image && ! { grep -q 'unknown parent image' "$log" && build_image --no-cache; }; then
-	tail -n 30 "$log"
-	echo "not ok image"
+images=(runtime ${all:+mpi lab})
+docker image ls -q --filter dangling=true | sort >"$scratch/dangling"
+"$here/build.sh" "${images[@]}" 2>"$scratch/log"
+case $? in
+0) ;;
+77) skip "$(sed -n 's/^build.sh: //p' "$scratch/log")" ;;
+*)
+	cat "$scratch/log"
+	echo "not ok images"
 	exit 1
-fi
-rm -f "$log"
-echo "ok image"
-if compose up --no-build --exit-code-from node0; then
-	echo "ok four_nodes"
+	;;
+esac
+echo "ok images"
+[ -z "$(docker image ls -q --filter dangling=true | sort | comm -13 "$scratch/dangling" -)" ]
+verdict no_image_without_name $?
+
+base=$(docker history -q --no-trunc emu:runtime | grep sha256 | tail -n 1)
+size=$(($(docker image inspect -f '{{.Size}}' emu:runtime) - $(docker image inspect -f '{{.Size}}' "$base")))
+echo "emu:runtime is $((size / 1000000)) MB above its base" | tee "$scratch/log"
+[ $size -le $size_max ]
+verdict size $?
+confined "${images[@]}"
+verdict confined $?
+
+nodes=$here/compose.yml
+demo table "$nodes" && says 'all moved and intact: 4 nodes'
+verdict four_nodes $?
+EMU_NODES=8 demo table "$nodes" --scale node=8 && says 'all moved and intact: 8 nodes'
+verdict eight_nodes $?
+EMU_NODES=4 demo table "$nodes,$here/compose.ipv6.yml" && says 'all moved and intact: 4 nodes' &&
+	says '\[fd00:656d:75::.*]:7471'
+verdict ipv6 $?
+! EMU_WAIT_S=4 demo table "$nodes" --scale node=1 && says 'only .*node.1 came in 4 s, and it takes two'
+verdict one_node $?
+printf 'services:\n  node:\n    mem_limit: 24m\n' >"$scratch/memory.yml"
+! EMU_NODES=8 demo table "$nodes,$scratch/memory.yml" --scale node=8 &&
+	says '8 nodes take 40 MiB in .*node.*fewer nodes'
+verdict too_many_for_memory $?
+! EMU_WAIT_S=2 compose "$nodes" run --rm -T --no-deps table >"$scratch/log" 2>&1 </dev/null &&
+	says "the name .node' does not resolve, after 2 s: start that service"
+verdict no_nodes $?
+
+demo client "$here/compose.app.yml" && says '1m  *10  *=10'
+verdict app_template $?
+own_program && says 'own program at' && says '1m  *10  *=10'
+verdict own_program $?
+
+if [ -n "${all:-}" ]; then
+	mpi_demos
+	lab
 else
-	echo "not ok four_nodes"
-	exit 1
+	echo "skip mpi, lab: docker/test.sh --all"
 fi
+exit $status
