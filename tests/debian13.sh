@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# debian13.sh - tests/run.sh's suite `release` in a bare Debian 13: nothing but what debootstrap calls minbase, and what
-# tools/setup.sh installs there. As root.
+# debian13.sh - a suite of tests/run.sh in a bare Debian 13, which has nothing but what debootstrap calls minbase, and what
+# tools/setup.sh installs there: debian13.sh [SUITE]. As root. The suite is `brief` if none is named.
 #
 # Where a Docker engine answers it is a container with the default profile, else a chroot. What is fetched is kept in
 # build/deps/debian13: the bare tree, the packages, and what set-up builds. The results go to EMU_RESULTS, if that is set, as of
@@ -44,14 +44,6 @@ make_base() {
 	[ -e "$KEPT/base.tar" ]
 }
 
-# How this machine's apt reaches its archive; and no waiting for the disk, for what is thrown away.
-host_apt() {
-	apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|[^ ]*::Proxy|CaInfo|Verify)'
-	echo 'APT::Install-Recommends "false";'
-	echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "true";'
-	echo 'DPkg::Options { "--force-unsafe-io"; };'
-}
-
 start_docker() {
 	docker import "$KEPT/base.tar" $IMAGE >/dev/null &&
 		container=$(docker run -d --init --hostname debian13 $IMAGE sleep infinity)
@@ -72,9 +64,7 @@ start_chroot() {
 }
 
 inside_chroot() {
-	unshare --mount --pid --fork --kill-child sh -c 'mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
-		mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" \
-		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
+	in_chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
 }
 
 stop_chroot() {
@@ -94,10 +84,12 @@ bring() {
 keep() {
 	inside_$place sh -c 'cd /var/cache/apt/archives && tar -cf - *.deb' | tar -C "$KEPT/archives" --skip-old-files -xf -
 	inside_$place tar -C /src/build/deps --exclude=./lock -cf - . | tar --no-same-owner -C "$KEPT/deps" -xf -
-	[ -z "${EMU_RESULTS:-}" ] || inside_$place cat /src/build/results | sed 's| release/| debian13/|' >>"$EMU_RESULTS"
+	[ -z "${EMU_RESULTS:-}" ] ||
+		inside_$place cat /src/build/results | sed -E "s|^([a-z]+) [a-z]+/|\1 debian13/|" >>"$EMU_RESULTS"
 }
 
 take_help "$@"
+suite=${1:-brief}
 [ "$(id -u)" = 0 ] || skip "a bare Debian 13 can be made by root alone"
 place=chroot
 ! engine_answers || place=docker
@@ -118,7 +110,7 @@ if inside_$place /src/tools/demo.sh 2>&1 | tee "$LOG"; then
 else
 	result fail "demo: $(tail -n 1 "$LOG")"
 fi
-inside_$place /src/tests/run.sh ${EMU_WERROR:+--werror} release 2>&1 | tee -a "$LOG" | grep --line-buffered -v '^ *Start'
+inside_$place /src/tests/run.sh ${EMU_WERROR:+--werror} "$suite" 2>&1 | tee -a "$LOG" | grep --line-buffered -v '^ *Start'
 status=${PIPESTATUS[0]}
 keep
 [ "$status" = 0 ] || grep -q '^fail debian13' "${EMU_RESULTS:-/dev/null}" || fail "exit status $status: see $LOG"

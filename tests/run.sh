@@ -15,8 +15,9 @@
 #   user       the rules, process and demo tests as an ordinary user
 #   container  the same in a container: default profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
 #   compilers  builds all with clang and with gcc, with the headers of the newest libfabric that is here
-#   debian13   the suite release in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
+#   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
+#   brief      the suite release without the kit of rules and without fabtests under the personality lax
 #   races      the unit, rules, process and demo tests under the thread sanitizer, which takes ten minutes
 #
 # A folder below tests/ registers its tests in its CMakeLists.txt with emu_criterion_test() or emu_script_test(), which
@@ -33,6 +34,7 @@ SUITES="release mutants old tcp asan tsan fuzz user container compilers debian13
 # away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
 # process-unplugged moves more than it can before the hang guard.
 NOT_RACED='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
+NOT_BRIEF='kit-.*|fabtests-lax-.*'
 NEW_ALONE='mpi-(.*-8|mpi4py.*)'	# not with an older libfabric: more ranks and more calls of MPI, which it takes no part in
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
 ORDINARY=65534			# uid and gid of the ordinary user
@@ -94,6 +96,10 @@ suite_release() {
 	build release && run_ctest release release '[a-z]*' "$new_lib" mutate_sample
 }
 
+suite_brief() {
+	build release && run_ctest brief release '[a-z]*' "$new_lib" "mutate_sample|$NOT_BRIEF"
+}
+
 suite_mutants() {
 	build release && run_ctest mutants release mutate "$new_lib"
 }
@@ -113,7 +119,7 @@ suite_tcp() {
 }
 
 suite_asan() {
-	build asan && run_ctest asan asan 'unit|sim|rules|process|demo|bench' "$new_lib"
+	build asan && run_ctest asan asan 'unit|sim|rules|process|tools|demo|bench' "$new_lib"
 }
 
 suite_tsan() {
@@ -274,7 +280,7 @@ if [ "${1:-}" = --werror ]; then
 	shift
 fi
 for suite in "$@"; do
-	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES races"
+	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES brief races"
 done
 "$EMU_ROOT/tools/setup.sh" --programs || exit 1
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"

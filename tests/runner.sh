@@ -6,6 +6,7 @@
 # Gives it this environment:
 #   EMU_SOURCE_DIR, EMU_BUILD            the two trees (so emurun takes this build, and demo.sh builds nothing)
 #   EMU_PROVIDER_DIR, FI_PROVIDER_PATH   the folder of libemu-fi.so
+#   FI_EMU_CTL                           a folder of its own for control sockets
 #   FI_PROVIDER                          emu, unless EMU_TEST_PROVIDER names another
 # LD_LIBRARY_PATH, by which one of several libfabrics is chosen, comes from the caller.
 #
@@ -26,6 +27,7 @@ PID_TAKEN=99 # an exit status that no test has
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
+export FI_EMU_CTL=${FI_EMU_CTL:-$scratch/ctl} # killed processes leave their sockets
 
 # Criterion listens on /tmp/criterion_PID.sock, and aborts where another user left that file: a new PID is taken then.
 run_criterion() {

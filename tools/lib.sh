@@ -61,6 +61,25 @@ bootstrap() {
 	debootstrap --variant=minbase "$@" "$suite" "$folder" "$mirror" "$script"
 }
 
+# How this machine's apt reaches its archive; and no waiting for the disk, for what is thrown away.
+host_apt() {
+	apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|[^ ]*::Proxy|CaInfo|Verify)'
+	echo 'APT::Install-Recommends "false";'
+	echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "true";'
+	echo 'DPkg::Options { "--force-unsafe-io"; };'
+}
+
+# in_chroot ROOT CMD...: with the kernel's file systems, and without what it leaves running.
+in_chroot() {
+	unshare --mount --pid --fork --kill-child sh -c 'mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
+		mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$@"
+}
+
+# The version of emu, which stands in the CMakeLists.txt at the top alone.
+emu_version() {
+	sed -n 's/^project(emu VERSION \([0-9.]*\) .*/\1/p' "$EMU_ROOT/CMakeLists.txt"
+}
+
 # version_at_least HAVE WANT
 version_at_least() {
 	[ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]

@@ -35,6 +35,8 @@ build_needs() {
 	libinih-dev|has_header ini.h|inih with header and static library
 	libsodium-dev|pkg-config --exists libsodium|libsodium with headers and static library
 	libxxhash-dev|pkg-config --exists libxxhash|xxHash 0.8 or later
+	libcjson-dev|pkg-config --exists libcjson|cJSON, for the tools and the rules kit
+	libdw-dev|pkg-config --exists libdw|elfutils' libdw, for the lines of stack frames
 	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)
 	END
 }
@@ -45,7 +47,6 @@ needs() {
 	[ -z "$build_only" ] || return 0
 	cat <<-'END'
 	python3|command -v python3|Python 3.9 or later, for the mutation check
-	libcjson-dev|pkg-config --exists libcjson|cJSON, for the rules kit
 	libcriterion-dev|pkg-config --exists criterion|Criterion
 	libfabric-bin|has_fi_info|libfabric's utilities
 	END
@@ -86,6 +87,11 @@ program_needs() {
 	libclang-rt-dev|has_fuzzer|clang's sanitizers and fuzzer
 	iproute2|command -v ip|ip, for the network of libfabric's tests
 	valgrind|command -v valgrind|valgrind, to count instructions
+	tshark|command -v tshark|tshark, to test the dissector of Wireshark
+	tcpdump|command -v tcpdump|tcpdump, likewise
+	chromium|command -v chromium|Chromium, to test the page of emu_trace
+	debhelper|command -v dh|debhelper, to make packages
+	python3-yaml|has_yaml|YAML for Python, for the recipes for CI
 	END
 	if needs_fabtests; then
 		source_needs
@@ -110,6 +116,10 @@ has_fi_info() {
 
 has_mpi4py() {
 	/usr/bin/python3 -c 'import mpi4py'
+}
+
+has_yaml() {
+	/usr/bin/python3 -c 'import yaml'
 }
 
 has_venv() {

@@ -4,7 +4,7 @@
  *
  * Input: head and body, and a trailer behind them if there is more. */
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/wire/frame_text.h"
+#include "wire/frame_text.h"
 
 static size_t again_message(const struct wire_head *head, uint8_t *at)
 {

@@ -8,9 +8,10 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-help.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
 # Called by tests/run.sh and CMake alone, with what only these know.
-INTERNAL='tests/(run_list|runner|(process|tidy|clients)/[a-z]*|tidy/(clang_(tidy|format)|no_sleep))\.sh
+INTERNAL='tests/(run_list|runner|(check|process|tidy|clients)/[a-z]*|package/package|tidy/(clang_(tidy|format)|no_sleep))\.sh
 tests/(mpi/(mpirun|hpcc)|rules/pinned|bench/path)\.sh
-tests/(process/[a-z]*|fabtests/walk)\.py
+tests/((ctl|process|wireshark)/[a-z]*|fabtests/walk)\.py
+docker/test_nodes\.sh
 \.ci/run'
 
 by_hand() {

@@ -41,8 +41,17 @@ installs_below_a_prefix() {
 	cmake --install "$build" --prefix "$work/prefix" && [ -e "$work/prefix/$libdir/libfabric/libemu-fi.so" ] &&
 		[ -e "$work/prefix/include/emu/emu.h" ] && [ -x "$work/prefix/bin/emurun" ] &&
 		[ -e "$work/prefix/share/man/man5/emu_fault.5" ] &&
+		[ -e "$work/prefix/share/man/man1/emurun.1" ] && [ -e "$work/prefix/share/man/man1/emu_report.1" ] &&
+		[ -x "$work/prefix/bin/emuctl" ] && [ -e "$work/prefix/share/man/man1/emuctl.1" ] &&
+		[ -e "$work/prefix/share/bash-completion/completions/emuctl" ] &&
+		[ -e "$work/prefix/share/emu/wireshark/emu.lua" ] &&
 		[ -e "$work/prefix/$libdir/emu-cuda/libcudart.so" ] && [ -e "$work/prefix/include/emu/hmem.h" ] &&
 		[ -e "$work/prefix/share/man/man3/emu_hmem.3" ]
+}
+
+emu_perf_runs_where_it_is_installed() {
+	[ -e "$work/prefix/share/man/man1/emu_perf.1" ] &&
+		"$work/prefix/bin/emurun" "$work/prefix/bin/emu_perf" -t read_lat -D 0.1 --verify
 }
 
 the_kit_runs_where_it_is_installed() {
@@ -54,6 +63,10 @@ the_kit_runs_where_it_is_installed() {
 emurun_runs_what_is_installed() {
 	"$work/prefix/bin/emurun" sh -c 'echo "$FI_PROVIDER $FI_PROVIDER_PATH"' | tee "$work/says"
 	[ "$(cat "$work/says")" = "emu $work/prefix/$libdir/libfabric" ]
+}
+
+emurun_checks_where_it_is_installed() {
+	"$work/prefix/bin/emurun" --check true && "$work/prefix/bin/emurun" emu_report --help
 }
 
 emurun_has_devices_where_it_is_installed() {
@@ -121,7 +134,9 @@ find_package_finds_it() {
 verdict is_where_libfabric_looks is_where_libfabric_looks
 verdict installs_below_a_prefix installs_below_a_prefix
 verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
+verdict emurun_checks_where_it_is_installed emurun_checks_where_it_is_installed
 verdict emurun_has_devices_where_it_is_installed emurun_has_devices_where_it_is_installed
+verdict emu_perf_runs_where_it_is_installed emu_perf_runs_where_it_is_installed
 verdict the_kit_runs_where_it_is_installed the_kit_runs_where_it_is_installed
 verdict fi_info_shows_the_provider fi_info_shows_the_provider
 verdict a_kernel_client_runs a_kernel_client_runs

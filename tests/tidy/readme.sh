@@ -4,7 +4,8 @@
 # in one shell. Blocks that are not commands are fenced there. In the environment of runner.sh.
 #
 # The folder that the commands run in looks like the tree, and has besides the programs that they name: ./server and ./client,
-# which are fi_pingpong, and ./program, one of MPI.
+# which are fi_pingpong, ./program, one of MPI, ./test_rma, which does nothing wrong, and ./test_of_error_paths, which is refused
+# what refused.expect expects.
 folder=$(mktemp -d "${TMPDIR:-/tmp}/emu-readme.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
 unset FI_PROVIDER FI_PROVIDER_PATH
@@ -38,6 +39,10 @@ make_folder() {
 		exec fi_pingpong -p emu -e rdm -I 100 -P "$port" "$1"
 	END
 	chmod +x "$folder/server" "$folder/client"
+	printf '#!/bin/sh\nexec "%s" -p emu -t write_lat -s 8 -D 0.05\n' "$EMU_BUILD/tools/perf/emu_perf" >"$folder/test_rma"
+	printf '#!/bin/sh\nexec "%s" -p emu --rule S65\n' "$EMU_BUILD/tests/rules/emu_rules" >"$folder/test_of_error_paths"
+	echo '* optional' >"$folder/refused.expect"
+	chmod +x "$folder/test_rma" "$folder/test_of_error_paths"
 	ln -s "$EMU_BUILD/tests/mpi/mpi_collectives" "$folder/program"
 }
 
@@ -45,7 +50,9 @@ make_folder() {
 reason() {
 	case $1 in
 	tests/run.sh*) echo "this test is run by it" ;;
-	*fi_info* | *./server* | *./client*) command -v fi_pingpong >/dev/null || echo "libfabric's utilities are not installed" ;;
+	*fi_info* | *./test_rma* | *./server* | *./client*)
+		command -v fi_pingpong >/dev/null || echo "libfabric's utilities are not installed"
+		;;
 	*mpirun*' osc rdma '*) open_mpi 4 ;;
 	*mpirun*) open_mpi 4 5 ;;
 	*docker/test.sh*) echo "the test docker runs it" ;;

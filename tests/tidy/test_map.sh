@@ -23,7 +23,7 @@ rows() {
 }
 
 sources() {
-	find emu wire -name '*.c' | LC_ALL=C sort
+	find emu wire tools/perf tools/trace -name '*.c' | LC_ALL=C sort
 }
 
 # With the expressions as a reader wants them: ^sim_(cm|cut)$ is sim_{cm,cut}, and ^rules is rules*.

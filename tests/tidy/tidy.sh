@@ -17,7 +17,7 @@ c_files() {
 
 # Everything that has comments of ours; documents and data have not.
 sources() {
-	files -name '*.[ch]' -o -name '*.sh' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.yml' \
+	files -name '*.[ch]' -o -name '*.sh' -o -name '*.lua' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.yml' \
 		-o -name 'Dockerfile*' -o -path './.ci/run' -o -path ./tools/emurun -o -path ./tools/check
 }
 
@@ -90,7 +90,9 @@ include_arrows() {
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/" |
-		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>'	# which finds a library that is loaded
+		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
+		grep -Ev '^emu/fi/report/fi_call_stack\.c:.*<(elf|execinfo|link)\.h>' |
+		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h"
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
@@ -150,7 +152,7 @@ asserts_stay() {
 }
 
 leftovers() {
-	local hosts='github\.com|ofiwg\.github\.io|www\.rfc-editor\.org|[a-z0-9.-]*example(\.com|\.org)?'
+	local hosts='github\.com|ofiwg\.github\.io|www\.rfc-editor\.org|json\.schemastore\.org|[a-z0-9.-]*example(\.com|\.org)?'
 
 	all_texts | grep -vx tests/tidy/tidy.sh |
 		xargs grep -nE '\b(TODO|FIXME|XXX)\b|/work/|\.\./shared|shared/(spec|seeds|design|style)'

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# documented.sh - each setting, each option of an installed program and each cause is on its page. In the environment of runner.sh.
+cd "$EMU_SOURCE_DIR" || exit 1
+failed=0
+
+# verdict NAME MISSING...: good if nothing is missing.
+verdict() {
+	if [ $# = 1 ]; then
+		echo "ok $1"
+	else
+		echo "not ok $1 not on its page: ${*:2}"
+		failed=1
+	fi
+}
+
+# The words of a page, without what makes them bold or a hyphen a minus.
+page() {
+	sed -E 's/\\-/-/g; s/\\f[A-Z]//g; s/\\\(aq/'"'"'/g' "$1"
+}
+
+# missing PAGE WORD...: those that the page does not have.
+missing() {
+	local words word
+
+	words=$(page "$1")
+	shift
+	for word; do
+		grep -qE -e "(^|[^A-Za-z0-9_-])$word([^A-Za-z0-9_-]|\$)" <<<"$words" || echo "$word"
+	done
+}
+
+# As fi_info -e names them.
+settings() {
+	sed -nE '/settings_known\[\] = \{/,/^};/s/^	\{ "([a-z_]+)".*/FI_EMU_\U\1/p' emu/fi/info/fi_settings.c
+}
+
+# The long options that a program's --help names.
+options() {
+	"$1" --help | grep -oE -e '(^|[^A-Za-z0-9-])--[a-z][a-z-]*' | grep -oE -e '--[a-z-]*' | sort -u
+}
+
+# In the tree or among what was built.
+program() {
+	find tools "$EMU_BUILD/tools" "$EMU_BUILD/tests/rules" -name "$1" -type f -perm /u+x | head -n 1
+}
+
+# Refusals of refusal_name(), and what checked mode tells.
+causes() {
+	sed -nE 's/.*\[REFUSAL_([A-Z_]+)\] = \{ [A-Z]+, .*/\1/p' emu/nic/regions/refusal.c | grep -vx NONE | tr 'A-Z_' 'a-z-'
+	sed -nE 's/^	\[CHECK_[A-Z_]+\] = \{ "([a-z-]+)".*/\1/p' emu/fi/check/fi_check_tell.c
+}
+
+mapfile -t missed < <(missing tools/fi_emu.7 $(settings))
+verdict settings "${missed[@]}"
+for name in emurun emu_report emuctl emu_trace emu_perf emu_rules emu_insmod; do
+	at=$(program $name)
+	manual=tools/$name.1
+	[ $name != emu_insmod ] || manual=tools/kfi_emu.7
+	[ "$at" ] || continue
+	mapfile -t missed < <(missing $manual $(options "$at"))
+	verdict "options_of_$name" "${missed[@]}"
+done
+mapfile -t missed < <(for cause in $(causes); do grep -q "^### \`$cause\`" emu/ERRORS.md || echo "$cause"; done)
+verdict causes "${missed[@]}"
+mapfile -t missed < <(for manual in tools/*.[1-8]; do grep -q "$manual" tools/cmake/EmuInstall.cmake || echo "$manual"; done)
+verdict installed "${missed[@]}"
+exit $failed
