@@ -6,7 +6,7 @@
 
 A heading of the page that is a cause in backquotes begins its section. Its program is tests/errors/wrong/wrong_CAUSE.c, which
 the section shows, less its head, and below that what `emurun --check` printed of it. A section without a program says why.
---write puts the programs and what they print now into the page. In the environment of runner.sh."""
+--write puts what differs into the page: the programs, and what they print now. In the environment of runner.sh."""
 
 import os
 import re
@@ -94,14 +94,17 @@ def section(cause, body, write):
         return body, "" if "No program" in body else "no program, and no reason why not"
     real, wrong = run(cause)
     blocks = re.findall(r"```(c|text)\n(.*?)\n```", body, re.S)
-    if write:
+    good = [kind for kind, _ in blocks] == ["c", "text"] and blocks[0][1] == shown(cause) and not difference(blocks[1][1], real)
+    if write and not good:
         prose = re.sub(r"```(c|text)\n.*?\n```\n*", "", body, flags=re.S).strip("\n")
         return "\n" + "\n\n".join([prose, fence("c", shown(cause)), fence("text", real)]) + "\n\n", wrong
+    if good or wrong:
+        return body, wrong
     if [kind for kind, _ in blocks] != ["c", "text"]:
         return body, "the section has not one program and its output: errors.py --write makes them"
     if blocks[0][1] != shown(cause):
         return body, "the page has another program: errors.py --write mends it"
-    return body, wrong or difference(blocks[1][1], real)
+    return body, difference(blocks[1][1], real)
 
 
 def main():
