@@ -5,19 +5,21 @@
 # With --werror, which is for developers and for CI, whatever a compiler warns of is an error.
 #
 # The suites, in the order of running when none is named:
-#   release    every test of the release build but the suite mutants, with libfabric 2.1 or later
+#   release    the tests of the release build but for mutants and a part of `long`, with libfabric 2.1 or later
 #   mutants    a sample of wrong decisions, each of which a test must notice; mutate.py tries them all
-#   old        the rules, process and MPI tests again, up to four ranks, with the distribution's libfabric if that is older
+#   old        the rules, process and some MPI tests again, with the distribution's libfabric if that is older
 #   tcp        the rules, process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP
 #   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
 #   tsan       the tests that race threads and the demo, under the thread sanitizer
 #   fuzz       the fuzz targets, half a minute each, two at a time; takes clang
-#   user       the rules, process and demo tests as an ordinary user
-#   container  the same in a container: default profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
+#   container  the rules, process and demo tests in a container, as an ordinary user: default profile, no capabilities, 64 KiB of
+#              lockable memory, 1,024 descriptors
+#   user       the same as an ordinary user, where the suite container did not run
 #   compilers  builds all with clang and with gcc, with the headers of the newest libfabric that is here
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
-#   brief      the suite release without the kit of rules and without fabtests under the personality lax
+#   long       fabtests and the kit of rules, whole
+#   brief      the suite release without what the compiler and the distribution take no part in
 #   races      the unit, rules, process and demo tests under the thread sanitizer, which takes ten minutes
 #
 # A folder below tests/ registers its tests in its CMakeLists.txt with emu_criterion_test() or emu_script_test(), which
@@ -29,13 +31,14 @@
 set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
-SUITES="release mutants old tcp asan tsan fuzz user container compilers debian13"
+SUITES="release mutants old tcp asan tsan fuzz container user compilers debian13"
 # Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and unit_cq take memory
 # away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
 # process-unplugged moves more than it can before the hang guard.
 NOT_RACED='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
-NOT_BRIEF='kit-.*|fabtests-lax-.*'
-NEW_ALONE='mpi-(.*-8|mpi4py.*)'	# not with an older libfabric: more ranks and more calls of MPI, which it takes no part in
+LONG='fabtests-(lax-functional|.*-short)|kit-(cache|lax)'
+NOT_BRIEF='kit-.*|sim_.*|fabtests-(strict-functional|checked)|bench_.*|docker|mpi-.*-8|unit_.*_stress'
+NEW_ALONE='mpi-(.*-8|mpi4py.*|.*-lax|hpcc|.*-nodes-4)'	# not with an older libfabric: it takes no part in what these try
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
@@ -50,7 +53,7 @@ result() {
 	echo "$*" >>"$EMU_RESULTS"
 }
 
-# build NAME [CMAKE_OPTION...]: of the preset of that name, unless options name another and a folder.
+# build NAME [CMAKE_OPTION...]: of the preset of that name, unless options name another and a folder. Only `target`, if set.
 build() {
 	local begin=$SECONDS status
 
@@ -67,7 +70,7 @@ build_it() {
 	say "build $name"
 	[ $# = 0 ] || options=(-B "$EMU_ROOT/build/$name" "$@")
 	(cd "$EMU_ROOT" && cmake "${options[@]}" -DEMU_WERROR="${EMU_WERROR:-OFF}" &&
-		cmake --build "$EMU_ROOT/build/$name" -j "$(nproc)") >"$log" 2>&1 && return 0
+		cmake --build "$EMU_ROOT/build/$name" --target "${target:-all}" -j "$(nproc)") >"$log" 2>&1 && return 0
 	grep -E -A5 'error|Error|FAILED' "$log" | head -n 60
 	result fail "$name/build: $(grep -m 1 -E 'error|Error|FAILED' "$log"): see $log"
 	return 1
@@ -93,11 +96,15 @@ run_ctest() {
 }
 
 suite_release() {
-	build release && run_ctest release release '[a-z]*' "$new_lib" mutate_sample
+	build release && run_ctest release release '[a-z]*' "$new_lib" "mutate_sample|$LONG"
+}
+
+suite_long() {
+	build release && run_ctest long release 'fabtests|kit' "$new_lib"
 }
 
 suite_brief() {
-	build release && run_ctest brief release '[a-z]*' "$new_lib" "mutate_sample|$NOT_BRIEF"
+	build release && run_ctest brief release '[a-z]*' "$new_lib" "mutate_sample|$LONG|$NOT_BRIEF"
 }
 
 suite_mutants() {
@@ -123,7 +130,7 @@ suite_asan() {
 }
 
 suite_tsan() {
-	build tsan && run_ctest tsan tsan "threads|demo" "$new_lib"
+	target=raced build tsan && run_ctest tsan tsan "threads|demo" "$new_lib"
 }
 
 suite_races() {
@@ -186,6 +193,10 @@ suite_user() {
 
 	if [ "$(id -u)" != 0 ]; then
 		result skip "user: all the other suites ran as an ordinary user"
+		return
+	fi
+	if grep -q '^pass container/' "$EMU_RESULTS"; then
+		result skip "user: the suite container ran the same tests as an ordinary user"
 		return
 	fi
 	build release && copy=$(copy_tree) || return
@@ -280,7 +291,7 @@ if [ "${1:-}" = --werror ]; then
 	shift
 fi
 for suite in "$@"; do
-	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES brief races"
+	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES long brief races"
 done
 "$EMU_ROOT/tools/setup.sh" --programs || exit 1
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"

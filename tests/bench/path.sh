@@ -26,11 +26,11 @@ count() {
 	callgrind_annotate --inclusive=yes --threshold=100 --auto=no "$counts" | awk -v rounds="$rounds" -v judged="$judged" '
 	BEGIN {
 		# Runs in so many rounds, and at most so many instructions each: neighbours, and over TCP.
-		part("write_post", 2 * rounds, 1570, 1425)
-		part("write_take", 2 * rounds, 2200, 1930)
+		part("write_post", 2 * rounds, 1620, 1470)
+		part("write_take", 2 * rounds, 2200, 1990)
 		part("receive_post", 2 * rounds, 680, 680)
-		part("send_post", 2 * rounds, 1500, 1350)
-		part("send_take", 2 * rounds, 2320, 2090)
+		part("send_post", 2 * rounds, 1550, 1400)
+		part("send_take", 2 * rounds, 2360, 2170)
 		part("window_post", 64 * int(rounds / 8), 2200, 2120)
 		part("window_take", 64 * int(rounds / 8), 350, 350)
 		part("poll_empty", rounds, 540, 540)
