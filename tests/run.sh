@@ -9,7 +9,7 @@
 #   mutants    a sample of wrong decisions, each of which a test must notice; mutate.py tries them all
 #   old        the rules, process and some MPI tests again, with the distribution's libfabric if that is older
 #   tcp        the rules, process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP
-#   asan       every test that runs our code, under the address and undefined-behaviour sanitizers
+#   asan       the tests that run our code, under the address and undefined-behaviour sanitizers, but for two that `long` has
 #   tsan       the tests that race threads and the demo, under the thread sanitizer
 #   fuzz       the fuzz targets, half a minute each, two at a time; takes clang
 #   container  the rules, process and demo tests in a container, as an ordinary user: default profile, no capabilities, 64 KiB of
@@ -18,7 +18,7 @@
 #   compilers  builds all with clang and with gcc, with the headers of the newest libfabric that is here
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
-#   long       fabtests and the kit of rules, whole
+#   long       fabtests and the kit of rules, whole, and all of the simulator's tests under the sanitizers
 #   brief      the suite release without what the compiler and the distribution take no part in
 #   races      the unit, rules, process and demo tests under the thread sanitizer, which takes ten minutes
 #
@@ -36,6 +36,8 @@ SUITES="release mutants old tcp asan tsan fuzz container user compilers debian13
 # away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
 # process-unplugged moves more than it can before the hang guard.
 NOT_RACED='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
+# Cuts and collectives take as many runs under the sanitizers, each four times as long.
+LONG_SANITIZED='sim_cut|sim_collective'
 LONG='fabtests-(lax-functional|.*-short)|kit-(cache|lax)'
 NOT_BRIEF='kit-.*|sim_.*|fabtests-(strict-functional|checked)|bench_.*|docker|mpi-.*-8|unit_.*_stress'
 NEW_ALONE='mpi-(.*-8|mpi4py.*|.*-lax|hpcc|.*-nodes-4)'	# not with an older libfabric: it takes no part in what these try
@@ -101,6 +103,7 @@ suite_release() {
 
 suite_long() {
 	build release && run_ctest long release 'fabtests|kit' "$new_lib"
+	build asan && run_ctest long-asan asan sim "$new_lib"
 }
 
 suite_brief() {
@@ -126,7 +129,7 @@ suite_tcp() {
 }
 
 suite_asan() {
-	build asan && run_ctest asan asan 'unit|sim|rules|process|tools|demo|bench' "$new_lib"
+	build asan && run_ctest asan asan 'unit|sim|rules|process|tools|demo|bench' "$new_lib" "$LONG_SANITIZED"
 }
 
 suite_tsan() {
