@@ -64,6 +64,20 @@ def both_sides_are_one(folder):
     has(report(folder).stdout, "and there  the sentence of unknown-key at the target")
 
 
+def forks_have_the_same_addresses(folder):
+    def both(there):
+        for side, addr in (("initiator", "0x7f0000000000"), ("target", there)):
+            folder.process([finding(side=side, nearest={"addr": addr, "length": 64, "what": f"guess of the {side}"})],
+                           program=side)
+        text = report(folder).stdout
+        for name in os.listdir(folder.path):
+            os.unlink(os.path.join(folder.path, name))
+        has(text, "guess of the target")
+        return "guess of the initiator" in text
+
+    same((both("0x7f0000000000"), both("0x7e0000000000")), (False, True))
+
+
 def each_pair_is_of_its_own(folder):
     folder.process([finding(nth=n, ns=n * 1000 + 500, call=f"fi_{n}") for n in range(1, 6)], program="client")
     folder.process([finding(nth=n, ns=n * 1000, side="target") for n in range(1, 6)], program="server")

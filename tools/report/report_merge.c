@@ -57,6 +57,20 @@ static int by_time(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
+static const char *nearest_addr(const struct report_record *record)
+{
+	return or_empty(report_string(cJSON_GetObjectItemCaseSensitive(record->json, "nearest"), "addr"));
+}
+
+/* In one process the peer's regions are its own, and where a program has forked both have regions at the same addresses: that
+ * the address lies in one of the initiator's is no mistake then. */
+static bool is_meant(const struct report_record *initiator, const struct report_record *target)
+{
+	const char *addr = nearest_addr(initiator);
+
+	return initiator->process == target->process || (*addr && strcmp(addr, nearest_addr(target)) == 0);
+}
+
 /* The target finds it first, and its initiator later: each initiator's takes the oldest target's that is left and near. */
 static void bucket_pair(struct report_bucket *bucket)
 {
@@ -77,8 +91,7 @@ static void bucket_pair(struct report_bucket *bucket)
 		target = bucket->records[next];
 		if (target->time_ns > bucket->records[i]->time_ns + pair_window_ns)
 			continue;
-		/* In one process the peer's regions are its own: that the address lies in one of them is no mistake. */
-		if (target->process == bucket->records[i]->process)
+		if (is_meant(bucket->records[i], target))
 			cJSON_DeleteItemFromObjectCaseSensitive(bucket->records[i]->json, "nearest");
 		bucket->records[i]->other = target;
 		target->other = bucket->records[i];
