@@ -352,11 +352,12 @@ void atomic_float_end(const struct atomic_float_mode *before)
 #else
 void atomic_float_begin(struct atomic_float_mode *before)
 {
-	(void)before;
+	fegetenv(&before->env);
+	fesetenv(FE_DFL_ENV);
 }
 
 void atomic_float_end(const struct atomic_float_mode *before)
 {
-	(void)before;
+	fesetenv(&before->env);
 }
 #endif

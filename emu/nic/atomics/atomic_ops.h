@@ -4,6 +4,9 @@
 #define EMU_NIC_ATOMIC_OPS_H
 
 #include <stdbool.h>
+#if !defined(__x86_64__)
+#include <fenv.h>
+#endif
 
 #include "emu/nic/atomics/atomic.h"
 
@@ -16,9 +19,15 @@ bool atomic_rounds(uint8_t type);
 
 /* Rounding to nearest, no traps and no flushing of subnormals, whatever the thread has set; then all back as it was, with the
  * exceptions that the program has seen so far and no others. */
+#if defined(__x86_64__)
 struct atomic_float_mode {
 	unsigned int simd, x87[7];
 };
+#else
+struct atomic_float_mode {
+	fenv_t env;
+};
+#endif
 void atomic_float_begin(struct atomic_float_mode *before);
 void atomic_float_end(const struct atomic_float_mode *before);
 

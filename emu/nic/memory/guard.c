@@ -108,9 +108,12 @@ extern const struct landing __stop_guard_landings[] __attribute__((visibility("h
 		     : first, last, "memory"                                                                             \
 		     : fault)
 
-enum { COPY_FEW = 32 };
+static bool are_few(size_t length)
+{
+	return length - 1 < 32;
+}
 
-/* 1 to COPY_FEW bytes. */
+/* 1 to 32 bytes. */
 static bool copy_few(void *to, const void *from, size_t length)
 {
 	if (length >= 8 && length <= 16)
@@ -151,7 +154,11 @@ static bool land_few(ucontext_t *interrupted)
 	return land;
 }
 #else
-enum { COPY_FEW = 0 };
+static bool are_few(size_t length)
+{
+	(void)length;
+	return false;
+}
 
 static bool copy_few(void *to, const void *from, size_t length)
 {
@@ -387,7 +394,7 @@ static bool copy_guarded(void *to, const void *from, size_t length)
 
 static bool copy_by_cpu(void *to, const void *from, size_t length)
 {
-	return length - 1 < COPY_FEW ? copy_few(to, from, length) : copy_guarded(to, from, length);
+	return are_few(length) ? copy_few(to, from, length) : copy_guarded(to, from, length);
 }
 
 __attribute__((cold, noinline)) static bool copy_unsure(void *to, const void *from, size_t length)
@@ -414,7 +421,7 @@ __attribute__((noinline)) static bool copy_more(void *to, const void *from, size
 
 bool guard_copy(void *to, const void *from, size_t length)
 {
-	if (length - 1 < COPY_FEW && sure())
+	if (are_few(length) && sure())
 		return copy_few(to, from, length);
 	return copy_more(to, from, length);
 }

@@ -352,7 +352,9 @@ static void atomics_against_the_cpu(void)
 	for (int i = 0; i < 4; i++)
 		CHECK(atomic_load(&contended.bytes[i]) == (uint8_t)(THREADS * (ROUNDS / 4) + ROUNDS));
 	CHECK(atomic_load(&contended.half[0]) == ROUNDS);
+#if defined(__x86_64__) /* elsewhere an element of 16 bytes is not one access */
 	CHECK(atomic_load(&contended.half[1]) == THREADS * (uint64_t)ROUNDS);
+#endif
 }
 
 /* --- mapped keys: each thread finds its own, however many others come and go --- */

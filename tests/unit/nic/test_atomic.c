@@ -3,6 +3,7 @@
 #include <complex.h>
 #include <criterion/criterion.h>
 #include <fenv.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -518,7 +519,7 @@ Test(atomic, rounds_to_nearest_whatever_the_thread_has_set)
 
 	cr_assert_eq(fesetround(FE_TOWARDZERO), 0);
 	feclearexcept(FE_ALL_EXCEPT);
-	infinite = 1 / zero; /* seen by the x87 */
+	infinite = 1 / zero; /* seen by the x87, where there is one */
 	cr_assert(run(sum, &target, 1, &add, NULL, NULL));
 	cr_assert(run(sum_extended, &extended, 1, &add_extended, NULL, NULL));
 	cr_assert_eq(fegetround(), FE_TOWARDZERO);
@@ -526,7 +527,7 @@ Test(atomic, rounds_to_nearest_whatever_the_thread_has_set)
 	fesetround(FE_TONEAREST);
 	cr_assert(isinf(infinite));
 	cr_assert_eq(target, 1 + 0x1p-23f);
-	cr_assert_eq(extended, 1 + 0x1p-63L);
+	cr_assert_eq(extended, LDBL_MANT_DIG == 64 ? 1 + 0x1p-63L : 1 + add_extended);
 }
 
 /* fi_atomic(3), Data Types: a double is reckoned in double, which by way of a longer format would be rounded twice; a long
