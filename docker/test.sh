@@ -117,6 +117,8 @@ lab() {
 	compose "$here/compose.lab.yml" run --rm -T lab sh -c 'cd && printf "$0" >own.c && cc -g own.c -lfabric -o own &&
 		gdb -batch -ex run ./own && ./own' "$own" >"$scratch/log" 2>&1 </dev/null
 	verdict lab_compiles $?
+	compose "$here/compose.lab.yml" run --rm -T lab lab check all --solution >"$scratch/log" 2>&1 </dev/null
+	verdict lab_solutions $?
 }
 
 [ -z "${1:-}" ] || all=1
