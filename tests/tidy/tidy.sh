@@ -74,7 +74,7 @@ includes_beyond() {
 
 # What each layer may have of the system; rooms looks after our own headers. The address types live in socket headers, so the
 # device may include those; device_calls looks after the calls.
-LIBC='<(assert|ctype|endian|errno|fcntl|inttypes|limits|math|pthread|sched|semaphore|setjmp|signal|std[a-z]*|string|strings'
+LIBC='<(assert|ctype|endian|errno|fcntl|fenv|inttypes|limits|math|pthread|sched|semaphore|setjmp|signal|std[a-z]*|string|strings'
 LIBC="$LIBC|time|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscall|types|uio|ucontext|wait))\\.h>"
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'

@@ -63,3 +63,8 @@ function(emu_no_sleep target)
 	list(REMOVE_ITEM sources ${arg_MAY_SLEEP})
 	set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -include ${CMAKE_SOURCE_DIR}/emu/nic/base/no_sleep.h)
 endfunction()
+
+# The environment of floating-point arithmetic, which the device sets for atomics; on x86-64 by instructions of its own.
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+	link_libraries(m)
+endif()

@@ -4,9 +4,6 @@
 #define EMU_NIC_ATOMIC_OPS_H
 
 #include <stdbool.h>
-#if !defined(__x86_64__)
-#include <fenv.h>
-#endif
 
 #include "emu/nic/atomics/atomic.h"
 
@@ -24,6 +21,7 @@ struct atomic_float_mode {
 	unsigned int simd, x87[7];
 };
 #else
+#include <fenv.h>
 struct atomic_float_mode {
 	fenv_t env;
 };
