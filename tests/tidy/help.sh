@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 INTERNAL='tests/(run_list|runner|(check|process|tidy|clients)/[a-z]*|package/package|tidy/(clang_(tidy|format)|no_sleep))\.sh
 tests/(mpi/(mpirun|hpcc)|rules/pinned|bench/path)\.sh
 tests/((ctl|process|wireshark)/[a-z]*|fabtests/walk)\.py
-docker/test_nodes\.sh
+docker/test_(nodes|manifests)\.sh
 \.ci/run'
 
 by_hand() {
