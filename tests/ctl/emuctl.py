@@ -225,6 +225,16 @@ def many_regions_come_in_pieces():
     assert not glob.glob(f"{folder}/{live.pid}.*"), "its socket is left"
 
 
+def many_sessions_come_in_pieces():
+    live = Live()
+    peers = int(live.say("peers"))
+    found = [(conn["ep"], conn["peer"]) for conn in lines("conn")]
+    most = max(sum(ep == one for one, _ in found) for ep, _ in found)
+    assert len(set(found)) == len(found) and most == peers, found
+    assert len(lines("ep")) == peers + 1
+    assert live.end() == 0
+
+
 def manual_progress_answers():
     live = Live(FI_EMU_PROGRESS="manual")
     assert lines("info")[0]["progress"] == "manual"
@@ -291,8 +301,8 @@ for test in (every_command, keys_are_masked, traces_are_switched, refusals_are_c
              metrics_can_be_read, hostile_clients_hold_nothing, bad_selections, a_fork_answers_not_for_its_parent):
     case(test, live)
 live.run.kill()
-for test in (many_regions_come_in_pieces, manual_progress_answers, programs_need_no_folder, other_users_are_turned_away,
-             completion_is_sourced):
+for test in (many_regions_come_in_pieces, many_sessions_come_in_pieces, manual_progress_answers, programs_need_no_folder,
+             other_users_are_turned_away, completion_is_sourced):
     case(test)
 shutil.rmtree(work)
 sys.exit(failed)

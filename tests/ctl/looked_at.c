@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* looked_at.c - a program to be looked into: looked_at REGIONS. Registers so many regions, says "ready KEY", and obeys lines on
- * stdin: write (to itself, says its error), refused (a write by a key that there is not), fork (says the child, which sleeps),
- * end. */
+ * stdin: write (to itself, says its error), refused (a write by a key that there is not), peers (opens endpoints and writes to
+ * each by such a key, says their number), fork (says the child, which sleeps), end. */
 #include "tests/rules/harness/region.h"
 
 #include <inttypes.h>
@@ -11,25 +11,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEN = 4096 };
+enum { LEN = 4096, PEERS = 40 };
 
 static struct peer me;
 static fi_addr_t myself;
 static struct region region;
 
-static void write_self(uint64_t key)
+static int write_to(fi_addr_t whom, uint64_t key)
 {
 	struct iovec iov = { region.iov[0].iov_base, 64 };
 	void *desc = fi_mr_desc(region.mr);
 	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2, .len = 64, .key = key };
 	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = myself, .rma_iov = &rma, .rma_iov_count = 1
+		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = whom, .rma_iov = &rma, .rma_iov_count = 1
 	};
 	struct op op;
 
 	CHECK_RC(0, peer_rma(&me, RMA_WRITE, &msg, 0, &op));
 	peer_wait(&me, &op);
-	printf("%d\n", op.err);
+	return op.err;
+}
+
+static void have_peers(void)
+{
+	static const struct peer_want want = { .counters = true };
+	static struct peer peers[PEERS];
+	uint8_t name[PEER_ADDR_MAX];
+
+	for (int i = 0; i < PEERS; i++) {
+		peer_open(&peers[i], &want);
+		peer_name(&peers[i], name);
+		write_to(peer_insert(&me, name), fi_mr_key(region.mr) ^ 0x5a5a5a);
+	}
+	printf("%d\n", PEERS);
 }
 
 static void open_more(int count)
@@ -72,9 +86,11 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "end\n")) {
 		if (!strcmp(line, "write\n"))
-			write_self(fi_mr_key(region.mr));
+			printf("%d\n", write_to(myself, fi_mr_key(region.mr)));
 		else if (!strcmp(line, "refused\n"))
-			write_self(fi_mr_key(region.mr) ^ 0x5a5a5a);
+			printf("%d\n", write_to(myself, fi_mr_key(region.mr) ^ 0x5a5a5a));
+		else if (!strcmp(line, "peers\n"))
+			have_peers();
 		else
 			have_child();
 		fflush(stdout);
