@@ -17,7 +17,7 @@ static uint16_t port_of(const struct sockaddr_storage *addr)
 
 static struct listener *listener_at(struct world *world, uint16_t port)
 {
-	for (int i = 0; i < WORLD_LISTENERS; i++)
+	for (int i = 0; i < world->listeners; i++)
 		if (world->listener[i].node && world->listener[i].port == port)
 			return &world->listener[i];
 	return NULL;
@@ -50,6 +50,8 @@ static int lines_listen(void *link, struct sockaddr_storage *at, struct ep *ep, 
 		if (world->listener[i].node)
 			continue;
 		world->listener[i] = (struct listener){ .node = node, .ep = ep, .port = port };
+		if (i >= world->listeners)
+			world->listeners = i + 1;
 		((struct sockaddr_in *)at)->sin_port = htons(port);
 		*listener = &world->listener[i];
 		return 0;
@@ -408,7 +410,7 @@ void lines_kill(struct node *node)
 	struct world *world = node->world;
 
 	ports_kill(node);
-	for (int i = 0; i < WORLD_LISTENERS; i++)
+	for (int i = 0; i < world->listeners; i++)
 		if (world->listener[i].node == node)
 			world->listener[i].node = NULL;
 	for (uint32_t i = 0; i < world->cables; i++) {

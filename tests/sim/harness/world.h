@@ -15,7 +15,7 @@
 #include "tests/sim/harness/plain_front.h"
 #include "tests/sim/harness/rnd.h"
 
-enum { WORLD_NODES = 16, WORLD_LISTENERS = 64, WORLD_FAULTS = 64, WORLD_POISONS = 16, NODE_LOG_LINES = 64 };
+enum { WORLD_NODES = 1024, WORLD_LISTENERS = 1088, WORLD_FAULTS = 64, WORLD_POISONS = 16, NODE_LOG_LINES = 64 };
 #define SIM_SECOND 1000000000ull
 #define LINES_TIMEOUT_NS (8 * SIM_SECOND)
 
@@ -107,6 +107,7 @@ struct world {
 	int turn, idle; /* whose turn it is when all are idle, and how many in a row were */
 	uint32_t stuck; /* rounds in which something was ready and no node acted */
 	struct listener listener[WORLD_LISTENERS];
+	int listeners; /* so many have been used */
 	uint16_t next_port;
 	struct cable **cable;
 	uint32_t cables, cables_room;
