@@ -136,6 +136,43 @@ Test(fi_addr, hints_fill_what_is_left)
 	fi_freeinfo(hints);
 }
 
+/* An info whose own address the program took out, or made a wildcard with a port. */
+static void expect_own(const char *peer, const char *own, uint16_t port)
+{
+	struct sockaddr_in *any, name;
+	size_t length = sizeof(name);
+	struct fid_ep *ep;
+	struct world w;
+
+	world_open(&w, &want);
+	RC(0, fi_close(&w.ep->fid));
+	fi_freeinfo(w.info);
+	RC(0, ask(peer, "4711", 0, FI_SOCKADDR_IN, &w.info));
+	any = w.info->src_addr;
+	any->sin_addr.s_addr = htonl(INADDR_ANY);
+	any->sin_port = htons(port);
+	if (!port) {
+		free(any);
+		w.info->src_addr = NULL;
+		w.info->src_addrlen = 0;
+	}
+	RC(0, fi_endpoint(w.domain, w.info, &ep, NULL));
+	RC(0, fi_ep_bind(ep, &w.av->fid, 0));
+	RC(0, fi_ep_bind(ep, &w.cq->fid, FI_TRANSMIT | FI_RECV));
+	RC(0, fi_enable(ep));
+	RC(0, fi_getname(&ep->fid, &name, &length));
+	cr_expect(is_v4(&name, own, port ? port : ntohs(name.sin_port)));
+	RC(0, fi_close(&ep->fid));
+	w.ep = NULL;
+	world_close(&w);
+}
+
+Test(fi_addr, own_address_left_open_is_where_the_route_to_the_peer_begins)
+{
+	expect_own("127.0.0.1", "127.0.0.1", 0);
+	expect_own("127.0.0.1", "127.0.0.1", 4713);
+}
+
 Test(fi_addr, domain_and_fabric_by_name)
 {
 	struct fi_info *hints, *info;

@@ -24,8 +24,17 @@ int own_address_take(const void *given, size_t length, uint32_t format, struct s
 	return 0;
 }
 
-/* The first address of this machine. */
-static int first_address(int family, uint16_t port, struct sockaddr_storage *at)
+/* Where the route to the info's peer begins, if it names one. */
+static bool routed_address(const struct fi_info *info, int family, struct sockaddr_storage *at)
+{
+	struct sockaddr_storage peer;
+
+	return !own_address_take(info->dest_addr, info->dest_addrlen, FI_FORMAT_UNSPEC, &peer) &&
+	       (family == AF_UNSPEC || family == peer.ss_family) && addr_route(&peer, at);
+}
+
+/* Of this machine: the one for the info's peer, else the first. */
+static int any_address(const struct fi_info *info, int family, uint16_t port, struct sockaddr_storage *at)
 {
 	struct local_addr *local;
 	struct settings settings;
@@ -33,6 +42,10 @@ static int first_address(int family, uint16_t port, struct sockaddr_storage *at)
 	int err;
 
 	err = settings_read(&settings);
+	if (!err && !settings.iface && routed_address(info, family, at)) {
+		addr_set_port(at, port);
+		return 0;
+	}
 	if (!err)
 		err = addr_local(settings.iface, family, &local, &count);
 	if (err)
@@ -54,7 +67,7 @@ int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_sto
 	int err;
 
 	if (!info->src_addr)
-		return first_address(addr_family(format), 0, at);
+		return any_address(info, addr_family(format), 0, at);
 	err = own_address_take(info->src_addr, info->src_addrlen, FI_FORMAT_UNSPEC, at);
 	if (err)
 		return REFUSE(CORE, err,
@@ -62,7 +75,7 @@ int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_sto
 			      "bytes. Pass an info as fi_getinfo gave it.");
 	if (!addr_is_wildcard(at))
 		return 0;
-	return first_address(at->ss_family, addr_port(at), at);
+	return any_address(info, at->ss_family, addr_port(at), at);
 }
 
 int address_tell(const struct sockaddr_storage *name, void *addr, size_t *length)

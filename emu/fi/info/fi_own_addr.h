@@ -9,8 +9,8 @@
 
 struct fi_info;
 
-/* The address at which an endpoint listens: as in the info, else this machine's first one. Never a wildcard, as peers are
- * told it. 0 or -errno. */
+/* The address at which an endpoint listens: as in the info, else the one from which the route to the info's peer leads, else
+ * this machine's first one. Never a wildcard, as peers are told it. 0 or -errno. */
 int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_storage *at);
 /* Takes an address from a program; -FI_EINVAL if it does not have the format. */
 int own_address_take(const void *given, size_t length, uint32_t format, struct sockaddr_storage *at);
