@@ -12,6 +12,7 @@
 
 enum {
 	MOVES = 2, /* old buckets emptied at each add or remove */
+	AHEAD = 4, /* of these nodes are fetched while others are moved */
 	CACHE_LINE = 64,
 };
 
@@ -55,6 +56,8 @@ static void move_bucket(struct hash *hash)
 
 static void keep_moving(struct hash *hash)
 {
+	if (hash->old && hash->moved + AHEAD <= hash->old_mask)
+		__builtin_prefetch(hash->old[hash->moved + AHEAD]);
 	for (int i = 0; i < MOVES && hash->old; i++) {
 		move_bucket(hash);
 		if (hash->moved > hash->old_mask) {
@@ -68,7 +71,7 @@ static void grow_if_full(struct hash *hash)
 {
 	struct hash_node **larger;
 
-	if (hash->old || hash->count <= hash->mask)
+	if (hash->old || 2 * hash->count <= hash->mask)
 		return;
 	larger = huge_pages_alloc(2 * (hash->mask + 1) * sizeof(*larger));
 	if (!larger)

@@ -37,7 +37,7 @@ struct mr_table_entry {
 };
 static_assert(offsetof(struct mr_table_entry, mr) == 0, "entry_of() relies on it");
 
-static_assert(sizeof(struct mr_table_entry) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
+static_assert(sizeof(struct mr_table_entry) + 4 * sizeof(void *) < 256, "a region costs under 256 bytes");
 
 /* A region of one segment as posts look it up, many times a region: they read it without the lock. A reader that finds the same
  * descriptor before and after has read nothing of another region in between: a desc_copy is closed before it is written anew, the
@@ -193,8 +193,8 @@ static uint64_t desc_of(uint64_t random, uint32_t number)
 	return MR_DESC_MARK | (random & ~(uint64_t)(SLOTS_MAX - 1)) | number;
 }
 
-/* Takes a slot for the region, which is known from then on by a fresh descriptor, unequal to every live key. The region
- * has everything but that; there is memory for a slot. */
+/* Takes a slot for the region, which is known from then on by a fresh descriptor. By its random bits, 43 of them, it differs from
+ * every live key: none is looked up for that. The region has everything but that; there is memory for a slot. */
 static struct mr_table_entry *desc_open(struct mr_table *table, const struct mr *mr, uint64_t random) REQUIRES(table->lock)
 {
 	struct mr_table_entry *entry;
@@ -203,7 +203,7 @@ static struct mr_table_entry *desc_open(struct mr_table *table, const struct mr 
 	int err = slab_take(&table->entries, &number);
 
 	assert(!err);
-	for (desc = desc_of(random, number); desc == UINT64_MAX || desc == mr->key || mr_find(table, desc);)
+	for (desc = desc_of(random, number); desc == UINT64_MAX || desc == mr->key;)
 		desc = desc_of(random_word(table), number);
 	entry = slab_at(&table->entries, number);
 	entry->mr = *mr;
@@ -475,11 +475,11 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	};
 	uint64_t random, moved;
 	struct mr_table_entry *entry;
-	int err = key_choose(table, attr, &mr.key, &moved);
+	int err;
 
 	role_assert();
-	if (!err)
-		err = mr_set_segments(&mr, attr->iov, attr->iov_count);
+	mr_expect(table, attr->key);
+	err = mr_set_segments(&mr, attr->iov, attr->iov_count);
 	if (!err && attr->base && attr->base->subs == MR_SUBS_MAX)
 		err = -ENOMEM;
 	if (!err && attr->single_use) {
@@ -488,12 +488,14 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	}
 	if (!err)
 		err = slab_reserve(&table->entries);
+	random = random_word(table);
+	if (!err)
+		err = key_choose(table, attr, &mr.key, &moved);
 	if (err)
 		goto free_parts;
 	while (attr->raw && !mr.key_tail)
 		mr.key_tail = random_word(table);
 	mr.id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
-	random = random_word(table);
 	futex_lock(&table->lock);
 	entry = desc_open(table, &mr, random);
 	futex_unlock(&table->lock);
@@ -525,11 +527,12 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 	assert(!mr->subs);
 	if (mr->base)
 		mr->base->subs--;
-	hash_remove(&table->keys, &entry->node);
+	hash_expect(&table->keys, entry->node.hash);
 	stone = grave_dig(table, mr->key, now_ns);
 	stone->tail = mr->key_tail;
 	futex_lock(&table->lock);
 	stone->desc = mr->desc;
+	hash_remove(&table->keys, &entry->node);
 	desc_close(table, entry);
 	futex_unlock(&table->lock);
 	mr_free_parts(&gone); /* which takes long, and other locks */
