@@ -158,7 +158,8 @@ copy_tree() {
 
 	to=$(mktemp -d /tmp/emu-copy.XXXXXX) || return 1
 	tar -C "$EMU_ROOT" --exclude=./.git --exclude='./build/*.log' --exclude='*.o' --exclude='*.a' \
-		--exclude='./build/deps/*.tar.xz' --exclude='./build/deps/fabtests-*' --exclude-from=<(other_builds) -cf - . |
+		--exclude='./build/deps/*.tar.xz' --exclude='./build/deps/fabtests-*' --exclude='./build/deps/arm64*' \
+		--exclude-from=<(other_builds) -cf - . |
 		tar -C "$to" -xf - || return 1
 	sed -i "s|$EMU_ROOT|$to|g" "$to/build/release/tests.list"
 	mkdir "$to/tmp"
