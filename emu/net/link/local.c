@@ -98,11 +98,28 @@ static void add_name(const char *line, const char *own, char *text, size_t size)
 		snprintf(text + used, size - used, "%s%s", used ? ", " : "", name);
 }
 
+/* Is it an address of this machine? Another host's peers are not looked for here. */
+static bool is_of_this_machine(const struct sockaddr_storage *at)
+{
+	struct sockaddr_storage any_port = *at;
+	int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool own;
+
+	if (at->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&any_port)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)&any_port)->sin_port = 0;
+	own = fd >= 0 && !bind(fd, (struct sockaddr *)&any_port, sizeof(any_port));
+	if (fd >= 0)
+		nocancel_close(fd);
+	return own;
+}
+
 bool local_elsewhere(const struct sockaddr_storage *at, char *text, size_t size)
 {
 	struct sockaddr_un name;
 	const char *own = name.sun_path + 1 + strlen(NAME_BEGIN);
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/net/unix", O_RDONLY | O_CLOEXEC);
+	int fd = is_of_this_machine(at) ? (int)syscall(SYS_openat, AT_FDCWD, "/proc/net/unix", O_RDONLY | O_CLOEXEC) : -1;
 	char bytes[4096], *line, *end;
 	size_t have = 0;
 	ssize_t n;

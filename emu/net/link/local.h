@@ -30,7 +30,7 @@ ssize_t local_send_file(int fd, const struct iovec *iov, int count, int file);
  * other is taken. */
 ssize_t local_recv_file(int fd, const struct iovec *iov, int count, int *file);
 /* When nobody answers at `at`: the other addresses of this machine at which emu listens with that port, for a log line:
- * "192.0.2.7:4711, 127.0.0.1:4711". False: none is seen. */
+ * "192.0.2.7:4711, 127.0.0.1:4711". False: none is seen, or `at` is of another machine. */
 bool local_elsewhere(const struct sockaddr_storage *at, char *text, size_t size);
 /* Sets the socket options of a stream, dialled or accepted. */
 void local_options(int fd);

@@ -330,6 +330,9 @@ Test(local, addresses_with_the_same_port)
 	cr_assert(local_elsewhere(&other, text, sizeof(text)));
 	cr_assert_str_eq(text, name_of_listener() + strlen("emu-"));
 	cr_assert_not(local_elsewhere(&at, text, sizeof(text)), "%s", text);
+	cr_assert_eq(inet_pton(AF_INET, "192.0.2.7", &in->sin_addr), 1);
+	cr_assert_not(local_elsewhere(&other, text, sizeof(text)), "peers of this machine are not those of another: %s", text);
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
 	in->sin_port = htons(1);
 	cr_assert_not(local_elsewhere(&other, text, sizeof(text)), "%s", text);
 	cr_assert_eq(lowest_free_descriptor(), before, "a descriptor is left");
