@@ -14,19 +14,19 @@
 
 static char why[512];
 
-static void check(int64_t err, const char *what)
+void fabric_check(int64_t err, const char *what)
 {
 	if (err < 0)
 		give_up("%s: %s", what, fi_strerror((int)-err));
 }
 
-static struct fi_info *make_hints(void)
+static struct fi_info *make_hints(uint64_t caps)
 {
 	struct fi_info *hints = fi_allocinfo();
 
 	if (!hints)
 		give_up("out of memory");
-	hints->caps = FI_MSG | FI_RMA;
+	hints->caps = FI_MSG | FI_RMA | caps;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
@@ -35,9 +35,9 @@ static struct fi_info *make_hints(void)
 	return hints;
 }
 
-static struct fi_info *find_info(const struct place *at, const char *port)
+static struct fi_info *find_info(uint64_t caps, const struct place *at, const char *port)
 {
-	struct fi_info *hints = make_hints(), *info = NULL;
+	struct fi_info *hints = make_hints(caps), *info = NULL;
 	char host[NI_MAXHOST], service[NI_MAXSERV], text[PLACE_TEXT_SIZE] = "an address that the provider chooses";
 	int family = at ? at->at.any.sa_family : place_family();
 	int err;
@@ -64,26 +64,26 @@ static struct fi_info *find_info(const struct place *at, const char *port)
 void fabric_open(struct fabric *fabric, const struct place *at, const char *port)
 {
 	struct fi_av_attr av = { .type = FI_AV_UNSPEC };
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_UNSPEC, .size = 256 };
+	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_UNSPEC, .size = 256 };
 
-	fabric->info = find_info(at, port);
-	check(fi_fabric(fabric->info->fabric_attr, &fabric->fabric, NULL), "fi_fabric");
-	check(fi_domain(fabric->fabric, fabric->info, &fabric->domain, NULL), "fi_domain");
-	check(fi_av_open(fabric->domain, &av, &fabric->av, NULL), "fi_av_open");
-	check(fi_cq_open(fabric->domain, &cq, &fabric->cq, NULL), "fi_cq_open");
-	check(fi_endpoint(fabric->domain, fabric->info, &fabric->ep, NULL), "fi_endpoint");
-	check(fi_ep_bind(fabric->ep, &fabric->av->fid, 0), "binding the address vector");
-	check(fi_ep_bind(fabric->ep, &fabric->cq->fid, FI_TRANSMIT | FI_RECV), "binding the completion queue");
-	check(fi_enable(fabric->ep), "listening (a port in use belongs to another program here)");
+	fabric->info = find_info(fabric->caps, at, port);
+	fabric_check(fi_fabric(fabric->info->fabric_attr, &fabric->fabric, NULL), "fi_fabric");
+	fabric_check(fi_domain(fabric->fabric, fabric->info, &fabric->domain, NULL), "fi_domain");
+	fabric_check(fi_av_open(fabric->domain, &av, &fabric->av, NULL), "fi_av_open");
+	fabric_check(fi_cq_open(fabric->domain, &cq, &fabric->cq, NULL), "fi_cq_open");
+	fabric_check(fi_endpoint(fabric->domain, fabric->info, &fabric->ep, NULL), "fi_endpoint");
+	fabric_check(fi_ep_bind(fabric->ep, &fabric->av->fid, 0), "binding the address vector");
+	fabric_check(fi_ep_bind(fabric->ep, &fabric->cq->fid, FI_TRANSMIT | FI_RECV), "binding the completion queue");
+	fabric_check(fi_enable(fabric->ep), "listening (a port in use belongs to another program here)");
 }
 
 void fabric_close(struct fabric *fabric)
 {
-	check(fi_close(&fabric->ep->fid), "closing the endpoint");
-	check(fi_close(&fabric->cq->fid), "closing the completion queue");
-	check(fi_close(&fabric->av->fid), "closing the address vector");
-	check(fi_close(&fabric->domain->fid), "closing the domain");
-	check(fi_close(&fabric->fabric->fid), "closing the fabric");
+	fabric_check(fi_close(&fabric->ep->fid), "closing the endpoint");
+	fabric_check(fi_close(&fabric->cq->fid), "closing the completion queue");
+	fabric_check(fi_close(&fabric->av->fid), "closing the address vector");
+	fabric_check(fi_close(&fabric->domain->fid), "closing the domain");
+	fabric_check(fi_close(&fabric->fabric->fid), "closing the fabric");
 	fi_freeinfo(fabric->info);
 }
 
@@ -92,7 +92,7 @@ void fabric_place(struct fabric *fabric, struct place *out)
 	size_t len = sizeof(out->at);
 
 	memset(out, 0, sizeof(*out));
-	check(fi_getname(&fabric->ep->fid, &out->at, &len), "fi_getname");
+	fabric_check(fi_getname(&fabric->ep->fid, &out->at, &len), "fi_getname");
 }
 
 fi_addr_t fabric_peer(struct fabric *fabric, const struct place *place)
@@ -113,10 +113,10 @@ void region_open(struct fabric *fabric, struct region *region, size_t len, uint6
 	region->bytes = calloc(1, len);
 	if (!region->bytes)
 		give_up("out of memory");
-	check(fi_mr_reg(fabric->domain, region->bytes, len, access, 0, key_wanted, 0, &region->mr, NULL), "fi_mr_reg");
+	fabric_check(fi_mr_reg(fabric->domain, region->bytes, len, access, 0, key_wanted, 0, &region->mr, NULL), "fi_mr_reg");
 	if (mode & FI_MR_ENDPOINT) {
-		check(fi_mr_bind(region->mr, &fabric->ep->fid, 0), "fi_mr_bind");
-		check(fi_mr_enable(region->mr), "fi_mr_enable");
+		fabric_check(fi_mr_bind(region->mr, &fabric->ep->fid, 0), "fi_mr_bind");
+		fabric_check(fi_mr_enable(region->mr), "fi_mr_enable");
 	}
 	region->key = fi_mr_key(region->mr);
 	region->addr = mode & FI_MR_VIRT_ADDR ? (uintptr_t)region->bytes : 0;
@@ -124,23 +124,26 @@ void region_open(struct fabric *fabric, struct region *region, size_t len, uint6
 
 void region_close(struct region *region)
 {
-	check(fi_close(&region->mr->fid), "closing a region");
+	fabric_check(fi_close(&region->mr->fid), "closing a region");
 	free(region->bytes);
 }
 
 void fabric_poll(struct fabric *fabric)
 {
-	struct fi_cq_entry done;
+	struct fi_cq_data_entry done;
 	struct fi_cq_err_entry failed = { 0 };
 	struct pending *pending;
-	ssize_t got = fi_cq_sread(fabric->cq, &done, 1, NULL, WAIT_PAUSE_MS);
+	ssize_t got = fi_cq_sread(fabric->cq, &done, 1, NULL, fabric->poll_ms ? fabric->poll_ms : WAIT_PAUSE_MS);
 	char text[400], *end;
 
-	if (got == 1) {
+	if (got == 1 && (done.flags & FI_REMOTE_CQ_DATA) && !(done.flags & FI_RECV)) {
+		if (fabric->on_data)
+			fabric->on_data(done.data);
+	} else if (got == 1) {
 		pending = done.op_context;
 		pending->state = PENDING_DONE;
 	} else if (got == -FI_EAVAIL) {
-		check(fi_cq_readerr(fabric->cq, &failed, 0), "fi_cq_readerr");
+		fabric_check(fi_cq_readerr(fabric->cq, &failed, 0), "fi_cq_readerr");
 		pending = failed.op_context;
 		pending->state = PENDING_FAILED;
 		snprintf(why, sizeof(why), "%s: %s", fi_strerror(failed.err),
@@ -149,7 +152,7 @@ void fabric_poll(struct fabric *fabric)
 		if (end)
 			*end = '\0';
 	} else if (got != -FI_EAGAIN && got != -FI_EINTR) {
-		check(got, "fi_cq_sread");
+		fabric_check(got, "fi_cq_sread");
 	}
 }
 
@@ -165,15 +168,14 @@ const char *fabric_why(void)
 	return why;
 }
 
-/* After a post: true if it is to be tried again, since the queue was full. */
-static int post_again(struct fabric *fabric, ssize_t err, const char *what)
+bool fabric_post_again(struct fabric *fabric, ssize_t err, const char *what)
 {
 	if (err == -FI_EAGAIN) {
 		fabric_poll(fabric);
-		return 1;
+		return true;
 	}
-	check(err, what);
-	return 0;
+	fabric_check(err, what);
+	return false;
 }
 
 void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size_t len, fi_addr_t to, struct pending *pending)
@@ -183,7 +185,7 @@ void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size
 	pending->state = PENDING_BUSY;
 	do {
 		err = fi_send(fabric->ep, from->bytes + offset, len, fi_mr_desc(from->mr), to, pending);
-	} while (post_again(fabric, err, "fi_send"));
+	} while (fabric_post_again(fabric, err, "fi_send"));
 }
 
 void fabric_recv(struct fabric *fabric, struct region *into, size_t offset, size_t len, struct pending *pending)
@@ -193,7 +195,7 @@ void fabric_recv(struct fabric *fabric, struct region *into, size_t offset, size
 	pending->state = PENDING_BUSY;
 	do {
 		err = fi_recv(fabric->ep, into->bytes + offset, len, fi_mr_desc(into->mr), FI_ADDR_UNSPEC, pending);
-	} while (post_again(fabric, err, "fi_recv"));
+	} while (fabric_post_again(fabric, err, "fi_recv"));
 }
 
 void fabric_write(struct fabric *fabric, struct region *from, size_t len, fi_addr_t to, uint64_t addr, uint64_t key,
@@ -204,7 +206,7 @@ void fabric_write(struct fabric *fabric, struct region *from, size_t len, fi_add
 	pending->state = PENDING_BUSY;
 	do {
 		err = fi_write(fabric->ep, from->bytes, len, fi_mr_desc(from->mr), to, addr, key, pending);
-	} while (post_again(fabric, err, "fi_write"));
+	} while (fabric_post_again(fabric, err, "fi_write"));
 }
 
 void fabric_read(struct fabric *fabric, struct region *into, size_t len, fi_addr_t from, uint64_t addr, uint64_t key,
@@ -215,5 +217,5 @@ void fabric_read(struct fabric *fabric, struct region *into, size_t len, fi_addr
 	pending->state = PENDING_BUSY;
 	do {
 		err = fi_read(fabric->ep, into->bytes, len, fi_mr_desc(into->mr), from, addr, key, pending);
-	} while (post_again(fabric, err, "fi_read"));
+	} while (fabric_post_again(fabric, err, "fi_read"));
 }

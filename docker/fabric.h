@@ -5,8 +5,10 @@
 #ifndef EMU_DOCKER_FABRIC_H
 #define EMU_DOCKER_FABRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -21,6 +23,9 @@ struct fabric {
 	struct fid_av *av;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
+	uint64_t caps;                  /* set before fabric_open(): what it takes beside FI_MSG and FI_RMA */
+	void (*on_data)(uint64_t data); /* set if peers write with remote CQ data, which this is called for */
+	int poll_ms;                    /* how long fabric_poll() waits; 0: WAIT_PAUSE_MS */
 };
 
 struct region {
@@ -35,6 +40,9 @@ struct pending {
 	struct fi_context2 context; /* first: the provider may write to it */
 	enum { PENDING_BUSY, PENDING_DONE, PENDING_FAILED } state;
 };
+
+/* Ends the program with the call's name and the error, if there is one. */
+void fabric_check(int64_t err, const char *what);
 
 /* Opens an RDM endpoint that listens at `at`. Where that is NULL the provider chooses: an address of the family that
  * EMU_FAMILY asks for, and the port (a number, or NULL for any). */
@@ -64,6 +72,8 @@ int fabric_wait(struct fabric *fabric, struct pending *pending);
 
 /* Takes what has completed; returns after a short time if nothing has. */
 void fabric_poll(struct fabric *fabric);
+/* After a post: true if it is to be tried again, since the queue was full. */
+bool fabric_post_again(struct fabric *fabric, ssize_t err, const char *what);
 
 /* Why the last op failed, in the provider's words. */
 const char *fabric_why(void);
