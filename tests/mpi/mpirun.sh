@@ -3,7 +3,8 @@
 # mpirun.sh - runs an MPI program over the provider under test: mpirun.sh [-r] [-s] [-m NAME=VALUE] RANKS COMMAND...
 #   -r  one-sided communication goes by RDMA: osc rdma over btl ofi
 #   -w  the program has windows: skipped where Open MPI has them by RDMA alone, unless that is asked for
-#   -s  every rank is on a node of its own, as far as Open MPI can tell, so that nothing goes by shared memory
+#   -s  every rank is on a node of its own, as far as Open MPI can tell, so that nothing goes by shared memory; node1 and so
+#       on are where the command EMU_MPI_AGENT leads, if that is set, else all here
 #   -m  sets a parameter of Open MPI's
 # Exit status 77, with a line that begins with `skip`, where Open MPI, or what it needs here, is not installed.
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,10 +60,11 @@ fi
 options+=("${messages[@]}")
 if [ -n "$separate" ]; then
 	export EMU_MPI_NODES=$scratch
+	agent=${EMU_MPI_AGENT:-$here/mpirun.sh}
 	if [ "$major" -lt 5 ]; then
-		options+=(--mca plm rsh --mca plm_rsh_agent "$here/mpirun.sh")
+		options+=(--mca plm rsh --mca plm_rsh_agent "$agent")
 	else
-		options+=(--prtemca plm ssh --prtemca plm_ssh_agent "$here/mpirun.sh")
+		options+=(--prtemca plm ssh --prtemca plm_ssh_agent "$agent")
 	fi
 	options+=(-H "$(seq -f 'node%g:1' -s, "$ranks")")
 	for name in $(compgen -e | grep -E '^(FI_|EMU_|LD_LIBRARY_PATH$|LD_PRELOAD$|[A-Z]*SAN_OPTIONS$)'); do
