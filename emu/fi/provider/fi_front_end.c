@@ -53,6 +53,7 @@ const struct front_end emu_front_end = {
 	.asked_key = "is what a region asked for, and under FI_MR_PROV_KEY the provider chose another: send what fi_mr_key gives",
 	.settings = {
 		[FRONT_SECRET] = "FI_EMU_SECRET_FILE", [FRONT_FAULT] = "FI_EMU_FAULT", [FRONT_DGRAM_LOSS] = "FI_EMU_DGRAM_LOSS",
+		[FRONT_ADVERTISE] = "FI_EMU_ADVERTISE",
 	},
 	.respell = words_put,
 	.cq_written = { FI_RMA | FI_REMOTE_CQ_DATA | FI_REMOTE_WRITE, FI_ATOMIC | FI_REMOTE_CQ_DATA | FI_REMOTE_WRITE },

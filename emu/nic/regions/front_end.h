@@ -19,7 +19,7 @@ struct front_cause {
 };
 
 /* Settings of the user, by the front end's names. */
-enum front_setting { FRONT_SECRET, FRONT_FAULT, FRONT_DGRAM_LOSS, FRONT_SETTINGS };
+enum front_setting { FRONT_SECRET, FRONT_FAULT, FRONT_DGRAM_LOSS, FRONT_ADVERTISE, FRONT_SETTINGS };
 
 struct front_end {
 	struct front_cause causes[REFUSAL_CAUSES];

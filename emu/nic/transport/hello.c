@@ -93,6 +93,28 @@ static void session_adopt(struct session *session, const struct wire_hello_field
 	session_meet(session, PEER_KNOWN);
 }
 
+/* The endpoint that answers gives another address than was dialled. Its own dials belong to a session under that address, so the
+ * two endpoints may have two sessions, and turn each other's connections away after a cut. */
+static void hello_translated(const struct session *session, const struct wire_hello_fields *fields)
+{
+	struct nic *nic = session->ep->nic;
+	struct wire_address_fields dialled;
+	struct sockaddr_storage at;
+	char name[64], other[64];
+
+	address_put(&session->peer, &dialled);
+	if (session->ep->attr.cm ||
+	    (dialled.family == fields->at.family && !memcmp(dialled.addr, fields->at.addr, sizeof(dialled.addr))))
+		return;
+	address_get(&fields->at, &at);
+	if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+		nic_log(nic, NIC_LOG_WARN,
+			"%s says that its address is %s: addresses are translated on the way. %s there must name the address "
+			"that peers dial, or the two lose each other when they connect anew",
+			session_name(session, name, sizeof(name)), address_text(&at, other, sizeof(other)),
+			nic->config.front->settings[FRONT_ADVERTISE]);
+}
+
 static void hello_answered(struct conn *conn, const struct wire_hello_fields *fields)
 {
 	struct session *session = conn->session;
@@ -111,6 +133,8 @@ static void hello_answered(struct conn *conn, const struct wire_hello_fields *fi
 		conn_broken(conn, "HELLO answers for another session or dial (WIRE-32)");
 		return;
 	}
+	if (session->peer_is != PEER_KNOWN)
+		hello_translated(session, fields);
 	session_adopt(session, fields);
 	hello_open(conn, fields);
 }

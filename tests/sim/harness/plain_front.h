@@ -23,7 +23,10 @@ enum {
 static const struct front_end plain_front = {
 	.receive_cap = "EP_RECV",
 	.asked_key = "is what a region asked for, and it was given another",
-	.settings = { [FRONT_SECRET] = "the secret", [FRONT_FAULT] = "the plan", [FRONT_DGRAM_LOSS] = "dgram_loss" },
+	.settings = { [FRONT_SECRET] = "the secret",
+		      [FRONT_FAULT] = "the plan",
+		      [FRONT_DGRAM_LOSS] = "dgram_loss",
+		      [FRONT_ADVERTISE] = "the address to tell" },
 	.cq_written = { CQ_F_RMA | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_WRITE, CQ_F_ATOMIC | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_WRITE },
 	.cq_fetched = { CQ_F_RMA | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_READ, CQ_F_ATOMIC | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_READ },
 	.cq_data = CQ_F_REMOTE_CQ_DATA,
