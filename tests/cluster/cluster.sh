@@ -94,7 +94,7 @@ tidy_up() {
 	for i in "${node[@]}" "${host[@]}"; do
 		kill -KILL "$i" && wait "$i"
 	done 2>/dev/null
-	for link in $(ip -o link | sed -n 's/^[0-9]*: \([a-z]*\(-[0-9]*\)\{0,1\}\)[@:].*/\1/p'); do
+	for link in $(ip -o link 2>/dev/null | sed -n 's/^[0-9]*: \([a-z]*\(-[0-9]*\)\{0,1\}\)[@:].*/\1/p'); do
 		[ "$link" = lo ] || ip link del "$link" 2>/dev/null
 	done
 	node=() host=()
@@ -449,4 +449,9 @@ if ! unshare "${spaces[@]}" sh -c "$try" "$scratch/etc_hosts" 2>/dev/null; then
 	echo "skip cluster this user may have no network of its own here"
 	exit 77
 fi
-unshare "${spaces[@]}" "$BASH" "$here/cluster.sh" inside "$scratch" "$@"
+with=()
+! command -v setpriv >/dev/null || with=(setpriv --pdeathsig KILL) # if this script is killed itself
+"${with[@]}" unshare "${spaces[@]}" "$BASH" "$here/cluster.sh" inside "$scratch" "$@" &
+inside=$!
+trap 'kill -KILL "$inside" 2>/dev/null; wait; rm -rf "$scratch"' EXIT
+wait "$inside"
