@@ -86,6 +86,7 @@ program_needs() {
 	clang-format|command -v clang-format|clang-format, likewise
 	libclang-rt-dev|has_fuzzer|clang's sanitizers and fuzzer
 	iproute2|command -v ip|ip, for the network of libfabric's tests
+	nftables|command -v nft|nft, for the firewalls and losses of tests across hosts
 	valgrind|command -v valgrind|valgrind, to count instructions
 	tshark|command -v tshark|tshark, to test the dissector of Wireshark
 	tcpdump|command -v tcpdump|tcpdump, likewise
