@@ -85,7 +85,7 @@ KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module|emu_pages)\.h>'
 KFI='<(kfabric|kfi_[a-z_]*)\.h>'
 include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
-	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float)\.h>|\"wire/|\"emu/nic/" |
+	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float|sys/auxv)\.h>|\"wire/|\"emu/nic/" |
 		grep -v '^emu/nic/base/no_sleep\.h:'	# which takes from the device what these declare
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/"
 	includes_beyond emu/fi \

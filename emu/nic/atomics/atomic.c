@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 #include <stdatomic.h>
 #include <stdint.h>
@@ -58,6 +60,45 @@ static bool has_sixteen(void)
 	unsigned int eax, ebx, ecx, edx;
 
 	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & both) == both;
+}
+#elif defined(__aarch64__)
+/* Aligned loads of a pair are atomic with LSE2. */
+UNWATCHED static void load_sixteen(const void *at, union lane *value)
+{
+	__asm__ volatile("ldp\t%0, %1, [%2]\n\t"
+			 "dmb\tishld"
+			 : "=&r"(value->eight[0]), "=&r"(value->eight[1])
+			 : "r"(at)
+			 : "memory");
+}
+
+/* What ldaxp has read is one value only if the store succeeds. */
+static bool cas_sixteen(void *at, union lane *seen, const union lane *wanted)
+{
+	uint64_t low, high;
+	uint32_t swapped;
+
+	__asm__ volatile("1:\tldaxp\t%[low], %[high], [%[at]]\n\t"
+			 "cmp\t%[low], %[seen_low]\n\t"
+			 "ccmp\t%[high], %[seen_high], #0, eq\n\t"
+			 "b.ne\t2f\n\t"
+			 "stlxp\t%w[swapped], %[wanted_low], %[wanted_high], [%[at]]\n\t"
+			 "cbnz\t%w[swapped], 1b\n"
+			 "2:\tcset\t%w[swapped], eq"
+			 : [low] "=&r"(low), [high] "=&r"(high), [swapped] "=&r"(swapped)
+			 : [at] "r"(at), [seen_low] "r"(seen->eight[0]), [seen_high] "r"(seen->eight[1]),
+			   [wanted_low] "r"(wanted->eight[0]), [wanted_high] "r"(wanted->eight[1])
+			 : "cc", "memory");
+	if (!swapped)
+		load_sixteen(at, seen);
+	return swapped;
+}
+
+static bool has_sixteen(void)
+{
+	const unsigned long uscat = 1ul << 25; /* HWCAP_USCAT, which is LSE2 */
+
+	return getauxval(AT_HWCAP) & uscat;
 }
 #else
 static bool cas_sixteen(void *at, union lane *seen, const union lane *wanted)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -432,18 +433,27 @@ Test(atomic, no_addition_is_lost)
 	cr_assert_eq(eight, 2 * ADDITIONS);
 }
 
+static bool changes_sixteen(void)
+{
 #if defined(__x86_64__)
+	return __builtin_cpu_supports("avx");
+#elif defined(__aarch64__)
+	return getauxval(AT_HWCAP) & 1 << 25; /* LSE2 */
+#else
+	return false;
+#endif
+}
+
 Test(atomic, nor_to_a_long_element)
 {
 	_Alignas(16) double_complex sixteen = 0;
 	const double_complex both = 1 + 2 * I;
 
-	if (!__builtin_cpu_supports("avx"))
+	if (!changes_sixteen())
 		cr_skip_test("this processor does not change 16 bytes in one step");
 	add_at_once(ATOMIC_DOUBLE_COMPLEX, &sixteen, &both);
 	cr_assert(creal(sixteen) == 2 * ADDITIONS && cimag(sixteen) == 4 * ADDITIONS);
 }
-#endif
 
 Test(atomic, nothing_is_changed_where_memory_faults)
 {
