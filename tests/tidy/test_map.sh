@@ -30,7 +30,8 @@ sources() {
 table() {
 	echo '| source file | its tests |'
 	echo '| --- | --- |'
-	rows | sed -E 's/([^$]),/\1*,/g; s/([^$])$/\1*/; s/[$^]//g; y/(|)/{,}/; s/,(unit|sim|rules|fi|process|kit|dynamic)/, \1/g
+	rows | sed -E 's/([^$]),/\1*,/g; s/([^$])$/\1*/; s/[$^]//g; y/(|)/{,}/
+		s/,(unit|sim|rules|fi|process|kit|dynamic|cluster)/, \1/g
 		s/^([^\t]*)\t(.*)/| \1 | `\2` |/'
 }
 
