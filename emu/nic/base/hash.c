@@ -71,7 +71,7 @@ static void grow_if_full(struct hash *hash)
 {
 	struct hash_node **larger;
 
-	if (hash->old || 2 * hash->count <= hash->mask)
+	if (hash->old || hash->count <= hash->mask)
 		return;
 	larger = huge_pages_alloc(2 * (hash->mask + 1) * sizeof(*larger));
 	if (!larger)

@@ -37,7 +37,7 @@ struct mr_table_entry {
 };
 static_assert(offsetof(struct mr_table_entry, mr) == 0, "entry_of() relies on it");
 
-static_assert(sizeof(struct mr_table_entry) + 4 * sizeof(void *) < 256, "a region costs under 256 bytes");
+static_assert(sizeof(struct mr_table_entry) + 2 * sizeof(void *) < 256, "a region costs under 256 bytes");
 
 /* A region of one segment as posts look it up, many times a region: they read it without the lock. A reader that finds the same
  * descriptor before and after has read nothing of another region in between: a desc_copy is closed before it is written anew, the
