@@ -4,6 +4,7 @@
  * exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/harness/region.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -103,11 +104,47 @@ static void live(struct own *inherited, int generations)
 	own_close(&own);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+static bool others_sleep(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	char path[300], state;
+	struct dirent *task;
+	bool sleep = true;
+
+	CHECK(tasks, "no /proc/self/task");
+	while ((task = readdir(tasks))) {
+		FILE *stat;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task->d_name);
+		if (task->d_name[0] == '.' || atoi(task->d_name) == gettid() || !(stat = fopen(path, "r")))
+			continue;
+		sleep &= fscanf(stat, "%*d (%*[^)]) %c", &state) == 1 && state == 'S';
+		fclose(stat);
+	}
+	closedir(tasks);
+	return sleep;
+}
+#endif
+
+/* A thread that has just begun may be inside of the address sanitizer's allocator, which stays locked in a fork's child then. */
+static void let_threads_begin(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	struct deadline guard = deadline_start();
+
+	while (!others_sleep())
+		deadline_check(&guard, "the other threads to sleep");
+#endif
+}
+
 static void fork_one(struct own *inherited, int generations)
 {
 	int status;
 	pid_t child;
 
+	if (!busy)
+		let_threads_begin();
 	fflush(NULL);
 	child = fork();
 	CHECK(child >= 0, "no fork");
