@@ -5,6 +5,7 @@
 #   size       latency of a read, by its size from 1 B to 64 MiB, over emu, the provider tcp and raw TCP
 #   window     rate of 8-byte writes and reads, by ops outstanding from 1 to 1024, over the same
 #   peers      rate of 8-byte writes, by peers from 1 to 256, each a process on this machine
+#   endpoints-tcp, endpoints-neighbours   the same, by endpoints of one other process, over emu, the provider tcp and shm
 #   threads    the same, by threads that post, from 1 to 8
 #   memory-peers, memory-regions   memory of a process, by peers from 1 to 1000, by regions from 1 to 1,000,000
 #
@@ -96,6 +97,28 @@ rm "$folder/rows"
 
 numbers 1 2 256 | while read -r n; do "$bin/emu-grow" peers "$n" "$ms"; done | cut -f 2,5 >"$folder/peers.tsv"
 plot peers "processes written to" "million a second" emu
+# endpoints NAME FI_EMU_LOCAL PROVIDERS: by -P of emu_perf, whose providers take turns.
+endpoints() {
+	local n
+
+	numbers 1 4 256 | while read -r n; do
+		FI_EMU_LOCAL=$2 "$build/tools/perf/emu_perf" -t write_bw -P "$n" --compare "$3" --blocks "$blocks" \
+			-D "$((blocks * ms / 1000 + 1))" | awk -v n="$n" -v providers="$3" '
+			NF > 5 && $3 ~ /^[0-9]+$/ { rate[$1] = $6 }
+			END {
+				count = split(providers, name, ",")
+				printf "%s", n
+				for (i = 1; i <= count; i++)
+					printf "\t%s", (name[i] in rate) ? rate[name[i]] : "-"
+				print ""
+			}'
+	done >"$folder/$1.tsv"
+}
+
+endpoints endpoints-tcp tcp emu,tcp
+plot endpoints-tcp "endpoints written to" "million a second" emu tcp
+endpoints endpoints-neighbours unix emu,tcp,shm
+plot endpoints-neighbours "endpoints written to" "million a second" emu tcp shm
 numbers 1 2 8 | while read -r n; do "$bin/emu-grow" threads "$n" "$ms"; done | cut -f 2,5 >"$folder/threads.tsv"
 plot threads "threads that post" "million a second" emu
 numbers 1 10 1000 | while read -r n; do "$bin/emu-memory" --peers "$n"; done | cut -f 2,5 >"$folder/memory-peers.tsv"
