@@ -23,11 +23,7 @@ compose() {
 	for file in ${1//,/ }; do
 		files+=(-f "$file")
 	done
-	if docker compose version >/dev/null 2>&1; then
-		docker compose "${files[@]}" "${@:2}"
-	else
-		docker-compose "${files[@]}" "${@:2}"
-	fi
+	run_compose "${files[@]}" "${@:2}"
 }
 
 down() {
@@ -125,7 +121,7 @@ lab() {
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/$project.XXXXXX") || exit 1
 trap 'down; rm -rf "$scratch" "$here/compose.$project.yml"' EXIT
 command -v docker >/dev/null || skip "docker is not installed"
-docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || skip "Docker Compose is not installed"
+has_compose || skip "Docker Compose is not installed"
 images=(runtime ${all:+mpi lab})
 docker image ls -q --filter dangling=true | sort >"$scratch/dangling"
 "$here/build.sh" "${images[@]}" 2>"$scratch/log"

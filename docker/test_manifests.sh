@@ -39,17 +39,13 @@ kubernetes() {
 }
 
 compose_config() {
-	if docker compose version >/dev/null 2>&1; then
-		docker compose "$@" config
-	else
-		docker-compose "$@" config
-	fi >"$scratch/out" 2>"$scratch/log"
+	run_compose "$@" config >"$scratch/out" 2>"$scratch/log"
 }
 
 compose() {
 	local file
 
-	if ! docker compose version >/dev/null 2>&1 && ! command -v docker-compose >/dev/null; then
+	if ! has_compose; then
 		echo "skip compose Docker Compose is not installed"
 		return
 	fi

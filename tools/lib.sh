@@ -165,3 +165,16 @@ build_target() {
 	(cd "$EMU_ROOT" && cmake --preset "$1" && cmake --build --preset "$1" --target "$2" -j "$(nproc)") >"$log" 2>&1 ||
 		die "could not build $2: see $log"
 }
+
+# Docker Compose, of either generation.
+has_compose() {
+	docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null
+}
+
+run_compose() {
+	if docker compose version >/dev/null 2>&1; then
+		docker compose "$@"
+	else
+		docker-compose "$@"
+	fi
+}

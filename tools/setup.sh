@@ -127,10 +127,6 @@ has_venv() {
 	/usr/bin/python3 -c 'import ensurepip, venv'
 }
 
-has_compose() {
-	docker compose version || command -v docker-compose
-}
-
 engine_answers() {
 	command -v docker >/dev/null && timeout 20 docker info >/dev/null 2>&1
 }

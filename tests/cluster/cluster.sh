@@ -86,6 +86,20 @@ rejoin() {
 	ip link set "lan-$1" up
 }
 
+# can_filter RULES: does the kernel take them?
+can_filter() {
+	command -v nft >/dev/null && nft -f - <<<"$1" 2>/dev/null && nft flush ruleset
+}
+
+# packets RULES I...: nft's rules for them on these hosts.
+packets() {
+	local i
+
+	for i in "${@:2}"; do
+		in_host "$i" nft -f - <<<"$1"
+	done
+}
+
 # Ends what a case has made.
 tidy_up() {
 	local i link
@@ -120,6 +134,19 @@ start_all() {
 	for i in "${!places[@]}"; do
 		start "$i" "$@"
 	done
+}
+
+# start_unnamed OWN [SETTING...]: all nodes of `places`, each with OWN in the place of its own address.
+start_unnamed() {
+	local own=$1 all=("${places[@]}") i
+	shift
+
+	for i in "${!all[@]}"; do
+		places=("${all[@]}")
+		places[i]=$own
+		start "$i" "$@"
+	done
+	places=("${all[@]}")
 }
 
 # stop SIGNAL I
@@ -188,17 +215,12 @@ cut_off_for_long() {
 }
 
 packets_lost() {
-	local i
-
-	if ! command -v nft >/dev/null || ! nft -f - <<<"$(lossy)" 2>/dev/null; then
+	if ! can_filter "$(lossy)"; then
 		echo "skip packets_lost nft (nftables), or its numgen, is not here"
 		return
 	fi
-	nft delete table inet lossy
 	hosts 3
-	for i in 0 1 2; do
-		in_host $i nft -f - <<<"$(lossy)"
-	done
+	packets "$(lossy)" 0 1 2
 	start_all
 	moved $WHILE 0 1 2 && finish
 	verdict packets_lost $?
@@ -252,11 +274,8 @@ two_networks() {
 	for i in 0 1 2; do
 		plug $i wan $WAN.$((i + 1))
 	done
-	for i in 0 1 2; do
-		places=($WAN.{1..3})
-		places[i]='*:7471'
-		start $i FI_EMU_IFACE=wan
-	done
+	places=($WAN.{1..3})
+	start_unnamed '*:7471' FI_EMU_IFACE=wan
 	moved 50 0 1 2 && cut_off 0 && cut_off 1 && cut_off 2 && moved $WHILE 0 1 2 && finish
 	verdict two_networks $?
 }
@@ -319,30 +338,19 @@ firewall() {
 }
 
 port_range() {
-	local i
-
-	if ! command -v nft >/dev/null || ! nft -f - <<<"$(firewall)" 2>/dev/null; then
+	if ! can_filter "$(firewall)"; then
 		echo "skip port_range nft (nftables) is not here, or finds no connections tracked"
 		return
 	fi
-	nft delete table inet wall
 	hosts 3
-	for i in 0 1 2; do
-		in_host $i nft -f - <<<"$(firewall)"
-	done
+	packets "$(firewall)" 0 1 2
 	places=($NET.{1..3}:47000)
-	for i in 0 1 2; do
-		places=($NET.{1..3}:47000)
-		places[$i]='*'
-		start $i FI_EMU_PORTS=47000-47000
-	done
+	start_unnamed '*' FI_EMU_PORTS=47000-47000
 	moved $WHILE 0 1 2 && finish
 	verdict port_range $?
 
 	hosts 2
-	for i in 0 1; do
-		in_host $i nft -f - <<<"$(firewall)"
-	done
+	packets "$(firewall)" 0 1
 	places=($NET.{1..2}:48000)
 	start_all FI_EMU_RETRY_MS=1500 EMU_MORTAL=0,1
 	await says 0 '^does not reach 1: .*retry budget' && await says 1 '^does not reach 0: .*retry budget'
@@ -351,11 +359,10 @@ port_range() {
 
 # A node behind address translation, which tells its peers the router's address; and one that does not, as they say.
 translated() {
-	if ! command -v nft >/dev/null || ! nft -f - <<<"$(router)" 2>/dev/null; then
+	if ! can_filter "$(router)"; then
 		echo "skip translated nft (nftables) is not here, or translates no addresses"
 		return
 	fi
-	nft delete table ip router
 	behind_router FI_EMU_ADVERTISE=$NET.9
 	moved $WHILE 0 1 2 && finish && ! grep -q 'addresses are translated' "$scratch"/out/node*
 	verdict translated $?
@@ -375,7 +382,7 @@ behind_router() {
 	plug 3 inner $WAN.1
 	plug 2 inner $WAN.2
 	in_host 2 ip route add default via $WAN.1
-	in_host 3 nft -f - <<<"$(router)"
+	packets "$(router)" 3
 	in_host 3 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 	places=($NET.1 $NET.2 $NET.9)
 	start 0 FI_LOG_LEVEL=warn

@@ -17,13 +17,13 @@ static struct peer me;
 static fi_addr_t myself;
 static struct region region;
 
-static int write_to(fi_addr_t whom, uint64_t key)
+static int write_to(fi_addr_t peer, uint64_t key)
 {
 	struct iovec iov = { region.iov[0].iov_base, 64 };
 	void *desc = fi_mr_desc(region.mr);
 	struct fi_rma_iov rma = { .addr = region_base(&region, &me, 0) + LEN / 2, .len = 64, .key = key };
 	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = whom, .rma_iov = &rma, .rma_iov_count = 1
+		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = peer, .rma_iov = &rma, .rma_iov_count = 1
 	};
 	struct op op;
 
