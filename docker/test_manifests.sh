@@ -63,7 +63,7 @@ compose() {
 
 # The ranks get the settings by which Open MPI takes emu, and the arguments as they were.
 slurm() {
-	printf '#!/bin/sh\necho "srun $OMPI_MCA_mtl_ofi_provider_include:"; printf "<%%s>" "$@"\n' >"$scratch/srun"
+	printf '#!/bin/sh\necho "srun $OMPI_MCA_mtl_ofi_provider_include:"; printf "<%%s>" "$@"; echo\n' >"$scratch/srun"
 	chmod +x "$scratch/srun"
 	PATH=$scratch:$PATH bash slurm/mpi.sbatch ./program 'two words' >"$scratch/log" 2>&1 &&
 		[ "$(tr -d '\n' <"$scratch/log")" = 'srun emu:<--mpi=pmix><emurun><./program><two words>' ]
