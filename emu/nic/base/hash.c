@@ -12,7 +12,6 @@
 
 enum {
 	MOVES = 2, /* old buckets emptied at each add or remove */
-	AHEAD = 4, /* of these nodes are fetched while others are moved */
 	CACHE_LINE = 64,
 };
 
@@ -56,8 +55,6 @@ static void move_bucket(struct hash *hash)
 
 static void keep_moving(struct hash *hash)
 {
-	if (hash->old && hash->moved + AHEAD <= hash->old_mask)
-		__builtin_prefetch(hash->old[hash->moved + AHEAD]);
 	for (int i = 0; i < MOVES && hash->old; i++) {
 		move_bucket(hash);
 		if (hash->moved > hash->old_mask) {

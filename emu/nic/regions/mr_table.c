@@ -475,11 +475,11 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	};
 	uint64_t random, moved;
 	struct mr_table_entry *entry;
-	int err;
+	int err = key_choose(table, attr, &mr.key, &moved);
 
 	role_assert();
-	mr_expect(table, attr->key);
-	err = mr_set_segments(&mr, attr->iov, attr->iov_count);
+	if (!err)
+		err = mr_set_segments(&mr, attr->iov, attr->iov_count);
 	if (!err && attr->base && attr->base->subs == MR_SUBS_MAX)
 		err = -ENOMEM;
 	if (!err && attr->single_use) {
@@ -488,14 +488,12 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	}
 	if (!err)
 		err = slab_reserve(&table->entries);
-	random = random_word(table);
-	if (!err)
-		err = key_choose(table, attr, &mr.key, &moved);
 	if (err)
 		goto free_parts;
 	while (attr->raw && !mr.key_tail)
 		mr.key_tail = random_word(table);
 	mr.id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
+	random = random_word(table);
 	futex_lock(&table->lock);
 	entry = desc_open(table, &mr, random);
 	futex_unlock(&table->lock);
@@ -527,12 +525,11 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 	assert(!mr->subs);
 	if (mr->base)
 		mr->base->subs--;
-	hash_expect(&table->keys, entry->node.hash);
+	hash_remove(&table->keys, &entry->node);
 	stone = grave_dig(table, mr->key, now_ns);
 	stone->tail = mr->key_tail;
 	futex_lock(&table->lock);
 	stone->desc = mr->desc;
-	hash_remove(&table->keys, &entry->node);
 	desc_close(table, entry);
 	futex_unlock(&table->lock);
 	mr_free_parts(&gone); /* which takes long, and other locks */
