@@ -193,7 +193,7 @@ static uint64_t desc_of(uint64_t random, uint32_t number)
 	return MR_DESC_MARK | (random & ~(uint64_t)(SLOTS_MAX - 1)) | number;
 }
 
-/* Takes a slot for the region, which is known from then on by a fresh descriptor. By its random bits, 43 of them, it differs from
+/* Takes a slot for the region, which is known from then on by a fresh descriptor. By its 42 random bits it differs from
  * every live key: none is looked up for that. The region has everything but that; there is memory for a slot. */
 static struct mr_table_entry *desc_open(struct mr_table *table, const struct mr *mr, uint64_t random) REQUIRES(table->lock)
 {
