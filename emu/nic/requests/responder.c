@@ -109,6 +109,8 @@ const char *responder_executed(struct conn *conn, const char *broken, bool one_s
 		session->down_ns = 0;
 		session->rsp.owed_requests++;
 		session->rsp.owed_bytes += wire_get32(conn->in.head.payload);
+		if (one_sided && session->rsp.owed_requests >= ACK_STORED)
+			(void)conn_store_ack(conn);
 		session_owe(session);
 		acknowledge_after(session->ep->nic, conn, one_sided);
 	}

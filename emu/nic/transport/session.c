@@ -180,8 +180,6 @@ void session_owe(struct session *session)
 	struct responder *rsp = &session->rsp;
 
 	nic_role(session->ep->nic);
-	if (session->conn && rsp->owed_requests >= ACK_STORED)
-		(void)conn_store_ack(session->conn);
 	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES ||
 			      session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)) {
 		rsp->ack_now = true;
