@@ -131,6 +131,7 @@ enum wire_feature {
 	WIRE_ASKS_ALONE = 0x8,          /* a question: the answer is BYE, and no session begins */
 	WIRE_TAGGED_RMA = 0x10,         /* the sender takes WRITE and READ with TAGGED */
 	WIRE_TAKES_COLLECTIVES = 0x20,  /* the sender's endpoint takes messages with WIRE_F_COLLECTIVE */
+	WIRE_TRUNKS = 0x40,             /* the greeting may be followed by a join (chunk.h), if both sides offer it */
 };
 
 struct wire_bye {

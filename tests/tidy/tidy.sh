@@ -87,7 +87,8 @@ include_arrows() {
 	includes_beyond wire "$LIBC|<(xxhash|immintrin|sodium/[a-z0-9_]*)\.h>|\"wire/"
 	includes_beyond emu/nic "$LIBC|$SOCKET|<(cpuid|float|sys/auxv)\.h>|\"wire/|\"emu/nic/" |
 		grep -v '^emu/nic/base/no_sleep\.h:'	# which takes from the device what these declare
-	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/"
+	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/" |
+		grep -Ev '^emu/net/link/(tcp_line\.h|trunk\.h|trunk\.c|trunk_join\.c):.*"wire/'	# chunks
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/" |
 		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include "emu/net/link/tcp_line.h"
+#include "emu/net/link/trunk.h"
 #include "emu/net/link/udp.h"
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/nocancel_socket.h"
@@ -80,9 +81,9 @@ static int poll_each(struct tcp *tcp)
 
 	for (struct line *line = tcp->lines; line; line = next) {
 		next = line->next;
-		if (line->state != LINE_OPEN)
+		if (line->state != LINE_OPEN && line->state != LINE_JOINING)
 			continue;
-		conn_readable(line->conn);
+		line_readable(line);
 		if (tcp->changes != changes)
 			return 1;
 	}
@@ -99,17 +100,17 @@ static int deliver(struct line *line, uint32_t events)
 	unsigned int changes = tcp->changes, received = tcp->received;
 	int count = 0;
 
-	if (line->tx_blocked && events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
+	if (line->tx_blocked && line->state != LINE_JOINING && events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) {
 		line_cancel_want_write(line);
-		conn_writable(line->conn);
+		line_writable(line);
 		count++;
 	}
 	if (tcp->changes == changes && line->rx_paused && events & (EPOLLERR | EPOLLHUP)) {
-		conn_down(line->conn, ECONNRESET); /* epoll reports these unasked */
+		line_down(line, ECONNRESET); /* epoll reports these unasked */
 		return count + 1;
 	}
 	if (tcp->changes == changes && events & ~(uint32_t)EPOLLOUT)
-		conn_readable(line->conn);
+		line_readable(line);
 	return count + (tcp->changes != changes || tcp->received != received);
 }
 
@@ -135,6 +136,7 @@ static int tcp_poll(void *link)
 	struct tcp *tcp = link;
 	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
 
+	count += trunks_read_on(tcp);
 	if (tcp->polling)
 		count += shm_all_acks(tcp);
 	if (shm_all_tell(tcp))
@@ -148,7 +150,7 @@ bool tcp_drop_stuck(struct tcp *tcp)
 {
 	for (struct line *line = tcp->lines; line; line = line->next) {
 		if (line->ops->neighbour && line->tx_blocked && line_stuck(line)) {
-			conn_down(line->conn, ETIMEDOUT);
+			line_down(line, ETIMEDOUT);
 			return true; /* more lines may be freed with it; the next tick checks the others */
 		}
 	}
@@ -157,7 +159,7 @@ bool tcp_drop_stuck(struct tcp *tcp)
 
 bool tcp_read_on(struct tcp *tcp)
 {
-	return !tcp->polling && rings_read_on(tcp);
+	return trunks_read_on(tcp) || (!tcp->polling && rings_read_on(tcp));
 }
 
 static bool any_waits(const struct tcp *tcp)
@@ -178,7 +180,7 @@ bool tcp_tick(struct tcp *tcp)
 		if (now_ns >= line->linger_end_ns || !line_lingers(line))
 			line_free(line);
 	}
-	tcp->ticking = tcp->lingering || any_waits(tcp) || (!tcp->polling && rings_have(tcp));
+	tcp->ticking = tcp->lingering || tcp->trunk_backlog || any_waits(tcp) || (!tcp->polling && rings_have(tcp));
 	return tcp->ticking;
 }
 
@@ -212,6 +214,8 @@ const struct link_ops tcp_link = {
 	.stored_ack = line_stored_ack,
 	.set_polling = shm_all_set_polling,
 	.close = line_close,
+	.join = line_join,
+	.flush = trunks_flush,
 	.kind = line_kind,
 	.listen = listener_open,
 	.unlisten = listener_close,

@@ -9,14 +9,11 @@
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 
+#include "emu/net/link/trunk.h"
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/likely.h"
 #include "emu/nic/base/limits.h"
-
-enum {
-	IOV_MAX_LINE = 64, /* link.h */
-};
 
 static void link_in(struct line **list, struct line *line)
 {
@@ -90,6 +87,8 @@ static void leave_set(struct line *line)
 		epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
 		tcp->watched -= line->tx_blocked + line->rx_paused;
 		line->tx_blocked = false;
+	} else if (line->state == LINE_JOINING) {
+		epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
 	}
 	line->state = LINE_BROKEN;
 }
@@ -234,7 +233,7 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 
 	assert(count <= IOV_MAX_LINE);
 	if (unlikely(line->state != LINE_OPEN))
-		return -ENOTCONN;
+		return line->trunk || line->state == LINE_JOINING ? trunk_send(line, iov, count) : -ENOTCONN;
 	if (unlikely(line->shm_fd >= 0))
 		return line_send_first(line, iov, count);
 	n = (ssize_t)shm_ring_put(&line->ring, iov, count);
@@ -288,8 +287,13 @@ ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count)
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count)
 {
 	assert(count > 0 && count <= IOV_MAX_LINE && iov[count - 1].iov_len);
-	if (line->state != LINE_OPEN)
-		return -ENOTCONN;
+	if (unlikely(line->state != LINE_OPEN))
+		return line->state == LINE_CHANNEL ? trunk_recv(line, iov, count) : -ENOTCONN;
+	return line_recv_stream(line, iov, count);
+}
+
+ssize_t line_recv_stream(struct line *line, const struct iovec *iov, int count)
+{
 	return line_has_ring(line) ? line_recv_either(line, iov, count) : line_recv_socket(line, iov, count);
 }
 
@@ -319,8 +323,14 @@ void want_ticks(struct tcp *tcp)
 
 void line_want_write(struct line *line)
 {
-	if (line->state != LINE_OPEN || line->tx_blocked)
+	if (line->tx_blocked)
 		return;
+	if (line->state != LINE_OPEN) {
+		line->tx_blocked = line->state == LINE_JOINING || line->state == LINE_CHANNEL;
+		if (line->state == LINE_CHANNEL)
+			trunk_want_write(line);
+		return;
+	}
 	line->tx_unread = -1;
 	if (line->ops->neighbour)
 		want_ticks(line->tcp);
@@ -338,9 +348,13 @@ void line_cancel_want_write(struct line *line)
 
 void line_set_readable(struct line *line, bool on)
 {
-	if (line->state != LINE_OPEN || line->rx_paused == !on)
+	if ((line->state != LINE_OPEN && line->state != LINE_CHANNEL) || line->rx_paused == !on)
 		return;
 	line->rx_paused = !on;
+	if (line->state == LINE_CHANNEL) {
+		trunk_set_readable(line);
+		return;
+	}
 	line_watch(line);
 	line->tcp->watched += on ? -1u : 1;
 	if (on && line->peer_has_shm && shm_ring_has(&line->ring))
@@ -370,16 +384,83 @@ bool line_lingers(struct line *line)
 
 const char *line_kind(const struct line *line)
 {
+	const struct shm *shm = line->state == LINE_CHANNEL ? &line->trunk->carrier->shm : &line->shm;
+
 	if (!line->ops->neighbour)
 		return "tcp";
-	return shm_shared(&line->shm) ? "shm" : "unix";
+	return shm_shared(shm) ? "shm" : "unix";
+}
+
+void line_writable(struct line *line)
+{
+	if (line->conn)
+		conn_writable(line->conn);
+	else
+		trunk_writable(line->trunk);
+}
+
+void line_down(struct line *line, int error)
+{
+	if (line->conn)
+		conn_down(line->conn, error);
+	else
+		trunk_down(line->trunk, error);
+}
+
+/* No flag that the data set knows is set while a line joins. */
+void line_drop_stream(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+
+	epoll_ctl(tcp->data_set, EPOLL_CTL_DEL, line->fd, NULL);
+	nocancel_close(line->fd);
+	line->fd = -1;
+	line_drop_shm(line);
+	link_out(&tcp->lines, line);
+	line->state = LINE_CHANNEL;
+	tcp->count--;
+	tcp->changes++;
+}
+
+struct line *line_give_stream(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+	struct line *carrier = malloc(sizeof(*carrier)), **at = &tcp->shms;
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = carrier };
+
+	if (!carrier)
+		return NULL;
+	*carrier = *line;
+	carrier->conn = NULL;
+	carrier->tx_blocked = carrier->rx_paused = false;
+	link_out(&tcp->lines, line);
+	link_in(&tcp->lines, carrier);
+	while (*at && *at != line)
+		at = &(*at)->next_shm;
+	if (*at)
+		*at = carrier;
+	if (epoll_ctl(tcp->data_set, EPOLL_CTL_MOD, carrier->fd, &event))
+		assert(!"a socket that is in the set");
+	line->fd = -1;
+	line->shm = (struct shm){ .own = NULL };
+	line->ring = (struct shm_ring){ .own = NULL };
+	line->peer_has_shm = false;
+	line->state = LINE_CHANNEL;
+	tcp->changes++;
+	return carrier;
 }
 
 void line_close(struct line *line)
 {
 	struct tcp *tcp = line->tcp;
-	bool open = line->state == LINE_OPEN;
+	bool open = line->state == LINE_OPEN || line->state == LINE_JOINING;
 
+	if (line->conn && line->trunk)
+		trunk_leave(line);
+	if (line->state == LINE_CHANNEL) {
+		free(line);
+		return;
+	}
 	leave_set(line);
 	line->conn = NULL;
 	if (open)

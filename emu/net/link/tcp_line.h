@@ -8,15 +8,28 @@
 #include "emu/net/link/tcp.h"
 #include "emu/net/os/random.h"
 #include "emu/net/shm/shm.h"
+#include "emu/nic/base/hash.h"
+#include "emu/nic/base/likely.h"
+#include "wire/chunk.h"
 
 /* Each object in the data set begins with its kind. */
 enum watched { WATCHED_LINE, WATCHED_PORT };
 
+enum { IOV_MAX_LINE = 64 }; /* link.h */
+
 enum line_state {
 	LINE_DIALING,   /* in the dial set until conn_up() or conn_down() */
 	LINE_OPEN,      /* in the data set */
+	LINE_JOINING,   /* likewise: trunk.h */
+	LINE_CHANNEL,   /* has no stream, but a place in a trunk */
 	LINE_BROKEN,    /* conn_down() was called; in no set, waits for close */
 	LINE_LINGERING, /* closed by the device, which has forgotten it; in the linger set */
+};
+
+/* In LINE_JOINING: what has come of the peer's word. */
+struct line_joining {
+	struct wire_join join;
+	uint8_t have;
 };
 
 struct line {
@@ -39,6 +52,15 @@ struct line {
 	int tx_unread;          /* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
 	uint32_t stalled_ticks; /* ticks in a row with the same `tx_unread` */
 	uint64_t linger_end_ns;
+	void (*reads)(struct line *line); /* in the place of conn_readable(); NULL: that */
+	struct trunk *trunk;              /* LINE_CHANNEL, LINE_JOINING: the one that it is in; without a conn: that it carries */
+	uint32_t channel;                 /* in it */
+	bool ended;                       /* LINE_CHANNEL: by the peer */
+	bool alone;                       /* dialled, and greeted: this process leads to `process` */
+	uint8_t process[WIRE_PROCESS_LEN];
+	struct hash_node by_channel;
+	struct line *next_channel, *prev_channel, *next_blocked;
+	struct line_joining joining;
 };
 
 struct listener {
@@ -55,6 +77,9 @@ struct tcp {
 	struct random random;
 	struct line *lines, *lingering;
 	struct line *shms; /* lines that have a shared segment */
+	struct trunk *trunks;
+	bool trunk_bytes;   /* a trunk has bytes to send */
+	bool trunk_backlog; /* a trunk has bytes that it received and did not read */
 	unsigned int shm_count;
 	uint8_t *shm_quota;              /* NULL: there are no shared segments */
 	bool polling;                    /* the device polls often (link.h) */
@@ -81,6 +106,7 @@ int line_open(struct line *line); /* enters the data set */
 int line_dial_result(struct line *line);
 ssize_t line_send(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv(struct line *line, const struct iovec *iov, int count);
+ssize_t line_recv_stream(struct line *line, const struct iovec *iov, int count); /* line_recv() of one that is LINE_JOINING, too */
 ssize_t line_recv_socket(struct line *line, const struct iovec *iov, int count);
 /* The part up to the first page's end: the kernel gives -EFAULT for a whole chunk if any page of it is missing, but the
  * device wants to know of the first byte. */
@@ -92,6 +118,20 @@ void line_set_readable(struct line *line, bool on);
 void line_cancel_want_write(struct line *line); /* takes that back */
 const char *line_kind(const struct line *line);
 void line_close(struct line *line);
+/* A line that has greeted becomes a LINE_CHANNEL: its stream is closed, or goes to a new line without a conn (NULL without memory:
+ * nothing has changed). */
+void line_drop_stream(struct line *line);
+struct line *line_give_stream(struct line *line);
+/* conn_readable(), conn_writable(), conn_down(), or what a trunk has in their place. */
+static inline void line_readable(struct line *line)
+{
+	if (unlikely(line->reads != NULL))
+		line->reads(line);
+	else
+		conn_readable(line->conn);
+}
+void line_writable(struct line *line);
+void line_down(struct line *line, int error);
 void line_free(struct line *line);
 bool line_lingers(struct line *line); /* are its bytes still on the way? */
 bool line_stuck(struct line *line);   /* a tick, of a neighbour, and tx_blocked: has the neighbour taken nothing for too long? */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "emu/net/link/tcp_line.h"
+#include "emu/net/link/trunk.h"
 #include "emu/net/link/udp.h"
 
 static void close_sets(struct tcp *tcp)
@@ -55,6 +56,7 @@ void tcp_close(struct tcp *tcp)
 		listener_close(tcp, tcp->listeners);
 	while (tcp->ports)
 		port_close(tcp->ports);
+	trunks_close(tcp);
 	while (tcp->lines)
 		line_close(tcp->lines);
 	while (tcp_tick(tcp))

@@ -105,7 +105,7 @@ ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count)
 
 bool line_store_ack(struct line *line, uint64_t number)
 {
-	return shm_store_ack(&line->shm, number);
+	return line->state == LINE_OPEN && shm_store_ack(&line->shm, number); /* a line that joins may lose its memory */
 }
 
 bool line_stored_ack(struct line *line, uint64_t *number)

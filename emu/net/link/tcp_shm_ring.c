@@ -87,8 +87,8 @@ static int read_each(struct tcp *tcp, bool (*has)(const struct shm_ring *ring))
 
 	for (struct line *line = tcp->shms; line && tcp->changes == changes; line = next) {
 		next = line->next_shm;
-		if (has(&line->ring) && line->state == LINE_OPEN && !line->rx_paused)
-			conn_readable(line->conn);
+		if (has(&line->ring) && (line->state == LINE_OPEN || line->state == LINE_JOINING) && !line->rx_paused)
+			line_readable(line);
 	}
 	return (int)(tcp->received - received) + (tcp->changes != changes);
 }
@@ -115,7 +115,7 @@ bool rings_read_on(struct tcp *tcp)
 bool rings_have(const struct tcp *tcp)
 {
 	for (const struct line *line = tcp->shms; line; line = line->next_shm)
-		if (shm_ring_has(&line->ring) && line->state == LINE_OPEN && !line->rx_paused)
+		if (shm_ring_has(&line->ring) && (line->state == LINE_OPEN || line->state == LINE_JOINING) && !line->rx_paused)
 			return true;
 	return false;
 }

@@ -224,7 +224,8 @@ static void net_drain(void) REQUIRES(driver_role)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 	nic_flush_acks(net.nic);
 	nic_say_bye(net.nic);
-	while (tcp_tick(net.tcp))
+	end_ns = monotonic_ns() + TIME_BYE_NS;
+	while (tcp_tick(net.tcp) && monotonic_ns() < end_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 

@@ -22,9 +22,11 @@ enum {
 	LIMIT_VERDICTS = 4096,      /* verdicts not yet acknowledged by the peer */
 	LIMIT_ATOMIC = 4096,        /* bytes of the target that one atomic operation names; then -EMSGSIZE */
 
-	LIMIT_SHM = 16,       /* segments of shared memory a process, as each poll looks at all; then connections have none */
-	LIMIT_CM_DATA = 256,  /* bytes of the program's in a connection request or its answer; the rest is cut off */
-	LIMIT_BACKLOG = 1024, /* connection requests unanswered, a passive endpoint; then they are refused */
+	LIMIT_SHM = 16,           /* segments of shared memory a process, as each poll looks at all; then connections have none */
+	TRUNK_BYTES = 128 * 1024, /* that wait in a trunk, each way; then its lines wait */
+	TRUNK_ENDS = 4096,        /* more, for ends of lines; then the trunk is cut, and its lines begin anew */
+	LIMIT_CM_DATA = 256,      /* bytes of the program's in a connection request or its answer; the rest is cut off */
+	LIMIT_BACKLOG = 1024,     /* connection requests unanswered, a passive endpoint; then they are refused */
 
 	/* Messages. */
 	LIMIT_EAGER = 64 * 1024,           /* longer ones go by rendezvous (RTS) */
@@ -76,7 +78,7 @@ enum {
 
 	/* Acknowledgements owed at most this long. */
 	ACK_REQUESTS = 64,
-	ACK_STORED = 32, /* with stored acknowledgements (link.h) */
+	ACK_STORED = 32, /* of one-sided requests, with stored acknowledgements (link.h) */
 	ACK_BYTES = 256 * 1024,
 
 	LIMIT_CQ_SIZE = 1024,        /* entries of a completion queue if the program names none */

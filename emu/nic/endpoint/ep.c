@@ -92,6 +92,8 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 		goto free_ep;
 	nic->link.random(nic->link_arg, ep->hash_secret, sizeof(ep->hash_secret));
 	nic->link.random(nic->link_arg, ep->instance, sizeof(ep->instance));
+	if (nic->link.join)
+		memcpy(ep->instance, nic->process, sizeof(nic->process));
 	ep->instance[0] |= 1; /* all zero means no endpoint */
 	ep->name = attr->at;
 	err = attr->datagrams ? dgram_open(ep) : nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);

@@ -100,6 +100,8 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 		goto free_nic;
 	nic->link = *ops;
 	nic->link_arg = link;
+	if (ops->join)
+		ops->random(link, nic->process, sizeof(nic->process));
 	nic->clock = *clock;
 	pace_init(&nic->pace);
 	nic->pace.now_ns = clock_now(clock);
@@ -213,12 +215,19 @@ static __attribute__((noinline, cold)) bool flush_ready(struct nic *nic)
 	return true;
 }
 
-static bool nic_flush(struct nic *nic)
+/* `all`: also what lines keep for others that share their stream. */
+static bool nic_flush(struct nic *nic, bool all)
 {
+	bool sent;
+
 	nic->pace.urgent = false;
 	if (unlikely(nic->ready != NULL))
-		return flush_ready(nic);
-	return nic->busy && flush_busy(nic);
+		sent = flush_ready(nic);
+	else
+		sent = nic->busy && flush_busy(nic);
+	if (nic->link.flush)
+		nic->pace.urgent |= nic->link.flush(nic->link_arg, all);
+	return sent;
 }
 
 void nic_flush_acks(struct nic *nic)
@@ -237,7 +246,7 @@ void nic_flush_acks(struct nic *nic)
 		session->owing = false;
 		session_flush_ack(session);
 	}
-	nic_flush(nic);
+	nic_flush(nic, true);
 	nic_reap_conns(nic);
 	nic->pace.slicing = slicing;
 	nic->pace.clocked &= slicing;
@@ -318,7 +327,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 
 static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t before_ns)
 {
-	if (pace_unflushed(&nic->pace, nic->owing || nic->busy))
+	if (pace_unflushed(&nic->pace, nic->owing || nic->busy || nic->pace.urgent))
 		pace_flush_by(&nic->pace, nic_now(nic));
 	if (pace_sooner(&nic->pace, before_ns) && atomic_load(&nic->driver.armed))
 		wake(nic);
@@ -328,7 +337,7 @@ static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t be
  * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
 static void nic_publish_deadline(struct nic *nic, uint64_t before_ns)
 {
-	if (pace_deadline(&nic->pace) < before_ns || pace_unflushed(&nic->pace, nic->owing || nic->busy))
+	if (pace_deadline(&nic->pace) < before_ns || pace_unflushed(&nic->pace, nic->owing || nic->busy || nic->pace.urgent))
 		remind_sooner(nic, before_ns);
 }
 
@@ -390,7 +399,7 @@ static bool slice(struct nic *nic)
 	/* A post alone does not look at the lines: it sends, or leaves that to the next poll. */
 	if (pace_posts_alone(&nic->pace, did)) {
 		if (nic->pace.urgent)
-			nic_flush(nic);
+			nic_flush(nic, false);
 		nic_reap_conns(nic);
 		nic_publish_deadline(nic, before_ns);
 		return true;
@@ -398,14 +407,14 @@ static bool slice(struct nic *nic)
 	if (commits_pending(&nic->commits))
 		did |= commits_take(nic);
 	if (nic->busy || nic->pace.urgent)
-		did |= nic_flush(nic);
+		did |= nic_flush(nic, true);
 	did |= nic->link.poll(nic->link_arg) > 0;
 	if (pace_looks(&nic->pace, did)) {
 		due = check_clock(nic);
 		did |= due && nic_tick(nic);
 	}
 	if (nic->busy || nic->pace.urgent)
-		did |= nic_flush(nic);
+		did |= nic_flush(nic, true);
 	if (pace_settles(&nic->pace, did, due, nic->owing))
 		nic_flush_acks(nic);
 	nic_reap_conns(nic);

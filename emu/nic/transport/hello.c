@@ -8,6 +8,7 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/faults/fault_post.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/proof.h"
@@ -17,7 +18,7 @@ static uint32_t hello_features(const struct nic *nic, const struct ep *ep)
 	return (nic->config.digest == NIC_DIGEST_FULL ? WIRE_WANT_PAYLOAD_DIGEST : 0) |
 	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0) |
 	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
-	       (ep->collectives ? WIRE_TAKES_COLLECTIVES : 0);
+	       (ep->collectives ? WIRE_TAKES_COLLECTIVES : 0) | (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -40,6 +41,7 @@ void hello_send(struct conn *conn)
 	void *at;
 
 	nic_role(conn->nic);
+	conn->joins = fields.features & WIRE_TRUNKS;
 	memcpy(fields.instance, conn->ep->instance, WIRE_ID_LEN);
 	if (session->peer_is == PEER_KNOWN)
 		memcpy(fields.expected, session->instance, WIRE_ID_LEN);
@@ -58,12 +60,30 @@ void hello_send(struct conn *conn)
 	proof_hello_sent(conn, at, length);
 }
 
+/* The accepter's greeting leaves first, as what follows it may go another way. */
+static int hello_join(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	struct nic *nic = conn->nic;
+	int err = 0;
+
+	if (!conn->joins || !(fields->features & WIRE_TRUNKS))
+		return 0;
+	if (conn->out.buffer)
+		err = sendq_flush(&conn->out, &nic->spares, &nic->link, conn->line);
+	return err ? err : nic->link.join(conn->line, conn->dialled, fields->instance);
+}
+
 /* Both HELLOs are through, and the proofs that go with them. */
 static void hello_open(struct conn *conn, const struct wire_hello_fields *fields)
 {
 	enum nic_digest digest = conn->nic->config.digest;
 	const char *broken;
+	int err = hello_join(conn, fields);
 
+	if (err) {
+		conn_close(conn, -err, false);
+		return;
+	}
 	session_known_by(conn->session, fields->known_port);
 	conn->tagged_rma = fields->features & WIRE_TAGGED_RMA;
 	conn->session->takes_collectives = fields->features & WIRE_TAKES_COLLECTIVES;

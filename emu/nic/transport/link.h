@@ -2,9 +2,9 @@
 /* link.h - the outside as the device sees it: byte streams to peers, ports for datagrams, the log, random bytes.
  *
  * The device calls these with the driver role held; none of them blocks or is a cancellation point (cancel.h), none calls
- * back into the device (except poll and look), none takes ownership of memory. A `line` is one byte stream; it belongs to the link,
- * the device frees it with close(). Events come in through link_events below, also under the role. emu/net implements this
- * over TCP and Unix sockets, tests/sim in memory. */
+ * back into the device (except poll, look and flush), none takes ownership of memory. A `line` is one byte stream; it belongs
+ * to the link, the device frees it with close(). Events come in through link_events below, also under the role. emu/net
+ * implements this over TCP and Unix sockets, tests/sim in memory. */
 #ifndef EMU_NIC_LINK_H
 #define EMU_NIC_LINK_H
 
@@ -46,6 +46,13 @@ struct link_ops {
 	bool (*stored_ack)(struct line *line, uint64_t *number);
 	/* Closes; bytes that send() has taken are still delivered. No event for its conn comes after this. */
 	void (*close)(struct line *line);
+	/* The line has greeted, nothing waits to be sent by it, and no more comes from a dialler before its link has decided: lines
+	 * between the same two processes may share a stream from here on. `peer`: its process (ep.h). 0 or -errno. NULL: no line
+	 * shares anything. */
+	int (*join)(struct line *line, bool dialled, const uint8_t *peer);
+	/* Lines that share a stream have sent what they had for now; may call conn_writable(). Unless `all`, bytes may be kept for
+	 * others to join them where the peer has not answered those before. True: some are kept. May be NULL. */
+	bool (*flush)(void *link, bool all);
 	/* The kind of stream, in a word ("tcp"). NULL: the link has no words. */
 	const char *(*kind)(const struct line *line);
 	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as

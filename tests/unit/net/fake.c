@@ -24,15 +24,25 @@ void conn_up(struct conn *conn)
 	conn->ups++;
 }
 
+static void hang_up(struct conn *conn)
+{
+	conn->ops->close(conn->line);
+	conn->line = NULL;
+}
+
 void conn_down(struct conn *conn, int error)
 {
 	conn->downs++;
 	conn->error = error;
+	if (conn->hangs_up)
+		hang_up(conn);
 }
 
 void conn_writable(struct conn *conn)
 {
 	conn->writables++;
+	if (conn->gives_up)
+		hang_up(conn);
 }
 
 void conn_ack_stored(struct conn *conn, uint64_t number)
@@ -57,18 +67,24 @@ void conn_readable(struct conn *conn)
 	}
 	if (conn->deaf || !iov.iov_len)
 		return;
+	if (conn->place.iov_len) {
+		conn->placed = conn->ops->recv(conn->line, &conn->place, 1);
+		conn->place.iov_len = 0;
+		return;
+	}
 	n = conn->ops->recv(conn->line, &iov, 1);
 	if (n > 0) {
 		iov.iov_len = (size_t)n;
 		if (conn->echo && conn->ops->send(conn->line, &iov, 1) != n)
 			abort();
-		if (!conn->echo)
+		if (conn->eats)
+			conn->eats(conn, (size_t)n);
+		else if (!conn->echo)
 			atomic_store(&conn->got, got + (size_t)n);
 	} else if (n != -EAGAIN) {
 		conn->eof = true;
 		conn->error = (int)-n;
-		conn->ops->close(conn->line);
-		conn->line = NULL;
+		hang_up(conn);
 	}
 }
 

@@ -20,6 +20,13 @@ struct conn {
 	bool echo;
 	bool deaf;            /* does not read */
 	struct line **closes; /* what conn_readable() closes: a line, then set to NULL */
+	bool hangs_up;        /* conn_down() closes its line, as the device does */
+	bool gives_up;        /* conn_writable() does */
+	struct iovec place;   /* with a length: of one receive, instead of `bytes` */
+	ssize_t placed;       /* what that receive returned */
+	/* Takes what was received out of `bytes`, at once; NULL: it stays there. */
+	void (*eats)(struct conn *conn, size_t length);
+	size_t eaten; /* for eats() to count in */
 	atomic_size_t got;
 	char bytes[CONN_ROOM];
 };

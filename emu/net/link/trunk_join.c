@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* trunk_join.c - how a line that has greeted goes on: alone, as a trunk, or as a channel of one that is there. */
+#include <errno.h>
+#include <string.h>
+
+#include "emu/net/link/trunk.h"
+#include "emu/net/os/nocancel_socket.h"
+#include "wire/codec.h"
+
+/* The stream is as good as new, so it takes these few bytes at once. */
+static int put_join(struct line *line, enum wire_join_kind kind, uint32_t channel, uint64_t name)
+{
+	struct wire_join join = { wire_put32(kind), wire_put32(channel), wire_put64(name) };
+	ssize_t n = line_send(line, &(struct iovec){ &join, sizeof(join) }, 1);
+
+	return n == sizeof(join) ? 0 : n < 0 ? (int)n : -EPIPE;
+}
+
+/* True: all of it is here. Else the line waits on, or has been told that its stream broke. */
+static bool take_join(struct line *line)
+{
+	struct line_joining *joining = &line->joining;
+	struct iovec rest;
+	ssize_t n;
+
+	rest = (struct iovec){ (uint8_t *)&joining->join + joining->have, sizeof(joining->join) - joining->have };
+	n = line_recv_stream(line, &rest, 1);
+	joining->have += n > 0 ? (uint8_t)n : 0;
+	if (joining->have == sizeof(joining->join))
+		return true;
+	if (n <= 0 && n != -EAGAIN)
+		conn_down(line->conn, n ? (int)-n : ECONNRESET);
+	return false;
+}
+
+static void wait_for_join(struct line *line, void (*take)(struct line *line))
+{
+	line->state = LINE_JOINING;
+	line->reads = take;
+	line->joining.have = 0;
+}
+
+/* The device may have wanted to send meanwhile. It does not pause a line that has brought nothing. */
+static void joined(struct line *line)
+{
+	bool blocked = line->tx_blocked;
+
+	line->reads = NULL;
+	line->tx_blocked = false;
+	if (blocked)
+		conn_writable(line->conn);
+}
+
+void line_joined(struct line *line)
+{
+	line_drop_stream(line);
+	joined(line);
+}
+
+/* The peer agrees. */
+static void join_answered(struct line *line)
+{
+	if (!take_join(line))
+		return;
+	if (wire_get32(line->joining.join.kind) == WIRE_JOIN_MOVE)
+		line_joined(line);
+	else
+		conn_down(line->conn, EPROTO);
+}
+
+static struct trunk *trunk_by_name(const struct tcp *tcp, uint64_t name)
+{
+	struct trunk *trunk = tcp->trunks;
+
+	while (trunk && (trunk->dialled || trunk->broken || trunk->name != name))
+		trunk = trunk->next;
+	return trunk;
+}
+
+/* The peer's bytes follow as chunks as soon as it has the answer. */
+static int move_line(struct line *line, uint32_t channel, uint64_t name)
+{
+	struct trunk *trunk = trunk_by_name(line->tcp, name);
+	int err;
+
+	if (!trunk || trunk_line(trunk, channel))
+		return -EPROTO;
+	err = put_join(line, WIRE_JOIN_MOVE, channel, name);
+	if (err)
+		return err;
+	line_drop_stream(line);
+	trunk_add(trunk, line, channel);
+	return 0;
+}
+
+/* The dialler has decided. */
+static void join_decided(struct line *line)
+{
+	uint32_t kind, channel;
+	uint64_t name;
+	int err = -EPROTO;
+
+	if (!take_join(line))
+		return;
+	kind = wire_get32(line->joining.join.kind);
+	channel = wire_get32(line->joining.join.channel);
+	name = wire_get64(line->joining.join.trunk);
+	line->state = LINE_OPEN;
+	if (kind == WIRE_JOIN_ALONE && !channel && !name)
+		err = 0;
+	else if (kind == WIRE_JOIN_TRUNK && channel == 1)
+		err = trunk_make(line, false, name) ? 0 : -ENOMEM;
+	else if (kind == WIRE_JOIN_MOVE && channel)
+		err = move_line(line, channel, name);
+	if (!err) {
+		joined(line);
+		return;
+	}
+	line->tx_blocked = false;
+	conn_down(line->conn, -err);
+}
+
+static struct trunk *trunk_by_process(const struct tcp *tcp, const uint8_t *process)
+{
+	struct trunk *trunk = tcp->trunks;
+
+	while (trunk && (!trunk->dialled || trunk->broken || trunk->channels == UINT32_MAX ||
+			 memcmp(trunk->process, process, WIRE_PROCESS_LEN) != 0))
+		trunk = trunk->next;
+	return trunk;
+}
+
+static bool leads_there(const struct tcp *tcp, const uint8_t *process)
+{
+	for (const struct line *line = tcp->lines; line; line = line->next)
+		if (line->alone && line->state == LINE_OPEN && !memcmp(line->process, process, WIRE_PROCESS_LEN))
+			return true;
+	return false;
+}
+
+static int begin_trunk(struct line *line, const uint8_t *process)
+{
+	struct trunk *trunk;
+	uint64_t name;
+	int err;
+
+	random_bytes(&line->tcp->random, &name, sizeof(name));
+	err = put_join(line, WIRE_JOIN_TRUNK, 1, name);
+	if (err)
+		return err;
+	trunk = trunk_make(line, true, name);
+	if (!trunk)
+		return -ENOMEM;
+	memcpy(trunk->process, process, WIRE_PROCESS_LEN);
+	trunk->channels = 1;
+	return 0;
+}
+
+int line_join(struct line *line, bool dialled, const uint8_t *process)
+{
+	struct trunk *trunk = dialled ? trunk_by_process(line->tcp, process) : NULL;
+	int err;
+
+	if (!dialled) {
+		wait_for_join(line, join_decided);
+		return 0;
+	}
+	if (trunk && (trunk->carrier->shm.own || !line->shm.own)) { /* else the line's stream makes a better one */
+		err = put_join(line, WIRE_JOIN_MOVE, trunk->channels + 1, trunk->name);
+		if (err)
+			return err;
+		wait_for_join(line, join_answered);
+		trunk_add(trunk, line, ++trunk->channels);
+		return 0;
+	}
+	if (trunk || leads_there(line->tcp, process))
+		return begin_trunk(line, process);
+	line->alone = true;
+	memcpy(line->process, process, WIRE_PROCESS_LEN);
+	return put_join(line, WIRE_JOIN_ALONE, 0, 0);
+}
