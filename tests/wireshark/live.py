@@ -67,6 +67,13 @@ def run_demo(build, file):
     return subprocess.run([os.path.join(ROOT, "tools/demo.sh"), file], env=env, capture_output=True, text=True)
 
 
+def run_endpoints(build):
+    """Writes to four endpoints of another process: all but the first share a stream."""
+    env = dict(os.environ, FI_PROVIDER_PATH=os.path.join(build, "emu/fi"), FI_EMU_LOCAL="tcp", FI_EMU_IFACE="lo")
+    return subprocess.run([os.path.join(build, "tools/perf/emu_perf"), "-t", "write_bw", "-P", "4", "-n", "500", "--warmup", "1"],
+                          env=env, capture_output=True, text=True)
+
+
 def refusals_go_wrong(shark):
     rows = shark.rows("live.pcap", ["emu.cause", "emu.ref", "emu.request_in", "emu.refused", "_ws.expert.message"], "-Y", "emu.cause")
     words = shark.run("-2", "-r", shark.path("live.pcap"), "-Y", "emu.cause", "-T", "fields", "-e", "_ws.col.Info")
@@ -97,6 +104,14 @@ def links_go_wrong(shark):
     return lone
 
 
+def trunks_go_wrong(shark):
+    """Chunks of three channels, with WRITEs that are acknowledged."""
+    rows = shark.rows("live.pcap", ["emu.channel", "emu.op", "emu.acked_in"], "-Y", "emu.channel && emu.op == 16")
+    channels = {one for row in rows[1:] for one in row["emu.channel"]}
+    lone = [row for row in rows[1:] if not row["emu.acked_in"]]
+    return lone or ("" if channels == {"1", "2", "3"} else f"channels {sorted(channels)}")
+
+
 def main():
     if not shutil.which("tcpdump"):
         skip(TEST, "no tcpdump on this machine")
@@ -115,10 +130,13 @@ def main():
             tcpdump = start_tcpdump(capture)
             try:
                 demo = run_demo(sys.argv[1], file.name)
+                endpoints = run_endpoints(sys.argv[1])
             finally:
                 stop_tcpdump(tcpdump, capture)
         shark.readable("live.pcap")
         checks.that("demonstration", "" if demo.returncode == 0 else demo.stdout + demo.stderr)
+        checks.that("endpoints", "" if endpoints.returncode == 0 else endpoints.stdout + endpoints.stderr)
+        checks.run("trunks", trunks_go_wrong, shark)
         checks.run("refusals", refusals_go_wrong, shark)
         checks.run("no_errors", errors_go_wrong, shark)
         checks.run("reads_are_answered", links_go_wrong, shark)

@@ -8,7 +8,8 @@ import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 NOBODY = 65534
-SCRIPTS = ("emu.lua", "emu_names.lua", "emu_links.lua", "emu_check.lua", "emu_fields.lua", "emu_words.lua")
+SCRIPTS = ("emu.lua", "emu_names.lua", "emu_links.lua", "emu_check.lua", "emu_fields.lua", "emu_trunks.lua",
+           "emu_words.lua")
 
 
 def skip(name, reason):

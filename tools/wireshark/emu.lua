@@ -16,6 +16,7 @@ local check = part("emu_check.lua")(names)
 local fields = part("emu_fields.lua")(names, check)
 local words = part("emu_words.lua")(names, check)
 local get, has = check.get, check.has
+local trunks = part("emu_trunks.lua")(has)
 local expert = fields.expert
 
 local emu = Proto("emu", "Emulated RDMA NIC")
@@ -29,6 +30,7 @@ emu.prefs.midstream = Pref.bool("Recognise connections whose beginning is not in
 
 function emu.init()
 	links.reset()
+	trunks.reset()
 end
 
 -- ---- One frame --------------------------------------------------------------------------------------------------------------
@@ -418,54 +420,90 @@ local function resumes(tvb, offset)
 	return tvb:len() - offset >= names.HEAD and head_flaw(tvb, offset, names.HEAD) == nil
 end
 
+-- Is more of the stream to come, and worth asking for: `missing` bytes, or nil: some?
+local function ask(tvb, offset, pinfo, missing)
+	if tvb:reported_len() ~= tvb:len() or pinfo.can_desegment == 0 then
+		return false
+	end
+	pinfo.desegment_offset = offset
+	pinfo.desegment_len = missing or DESEGMENT_ONE_MORE_SEGMENT
+	return true
+end
+
+-- One frame, of bytes up to `total`. Returns where the next one begins, or nil: no more can be made of these bytes. `asks`: they
+-- end where the segment does.
+local function dissect_next(tvb, offset, total, pinfo, tree, conn, asks)
+	local have = total - offset
+	local flaw = head_flaw(tvb, offset, have)
+	local head = not flaw and have >= names.HEAD and read_head(tvb(offset, names.HEAD)) or nil
+	if flaw then
+		not_understood(tvb(offset, have), 0, pinfo, tree, flaw)
+		conn.stream.lost[conn.from] = true
+		return nil
+	end
+	if (not head or have < head.whole) and asks and ask(tvb, offset, pinfo, head and head.whole - have) then
+		return nil
+	end
+	conn.stream.lost[conn.from] = not asks and (not head or have < head.whole) or nil
+	if not head then
+		local sub = tree:add(emu, tvb(offset, have), "emu, cut off")
+		sub:add_proto_expert_info(expert.cut, "the frame is cut off in the capture")
+		say(pinfo, "cut off")
+		return nil
+	end
+	conn.frame = table.concat({ pinfo.number, head.op, head.seq, head.ack, offset }, " ")
+	local text, broken = dissect_frame(tvb(offset, math.min(head.whole, have)), head, pinfo, tree, conn)
+	say(pinfo, text)
+	offset = offset + head.whole
+	if broken then
+		conn.stream.lost[conn.from] = true
+		if offset < total then
+			not_understood(tvb(offset, total - offset), 0, pinfo, tree, nil)
+		end
+		return nil
+	end
+	return offset
+end
+
+-- True if the sender's place among frames is lost, and is not found again at `offset`.
+local function is_lost(tvb, offset, pinfo, conn)
+	local lost = table.concat({ "lost", pinfo.number, tvb:len(), tostring(tvb:offset()), offset }, " ")
+	if not pinfo.visited and conn.stream.lost[conn.from] then
+		links.note(lost, true)
+	end
+	if links.noted(lost) and not resumes(tvb, offset) then
+		return true
+	end
+	conn.stream.lost[conn.from] = nil
+	return false
+end
+
 -- Frames until the end of the segment. Asks for more of the stream if a frame is not whole.
 local function dissect_stream(tvb, pinfo, tree)
 	local conn = connection(pinfo)
 	local total, offset = tvb:len(), 0
-	local whole = tvb:reported_len() == total
-	local lost = "lost " .. pinfo.number .. " " .. total .. " " .. tostring(tvb:offset())
-	if not pinfo.visited and conn.stream.lost[conn.from] then
-		links.note(lost, true)
-	end
-	if links.noted(lost) and not resumes(tvb, 0) then
+	if trunks.sort(conn, tvb, 0, pinfo) ~= "chunk" and is_lost(tvb, 0, pinfo, conn) then
 		not_understood(tvb, 0, pinfo, tree, nil)
 		return total
 	end
-	conn.stream.lost[conn.from] = nil
-	while offset < total do
-		local have = total - offset
-		local flaw = head_flaw(tvb, offset, have)
-		local head = not flaw and have >= names.HEAD and read_head(tvb(offset, names.HEAD)) or nil
-		if flaw then
-			not_understood(tvb, offset, pinfo, tree, flaw)
-			conn.stream.lost[conn.from] = true
-			return total
-		end
-		if (not head or have < head.whole) and whole and pinfo.can_desegment > 0 then
-			pinfo.desegment_offset = offset
-			pinfo.desegment_len = head and head.whole - have or DESEGMENT_ONE_MORE_SEGMENT
-			return total
-		end
-		if not head then
-			local sub = tree:add(emu, tvb(offset), "emu, cut off")
-			sub:add_proto_expert_info(expert.cut, "the frame is cut off in the capture")
-			say(pinfo, "cut off")
-			return total
-		end
-		conn.frame = table.concat({ pinfo.number, head.op, head.seq, head.ack, offset }, " ")
-		local text, broken = dissect_frame(tvb(offset, math.min(head.whole, have)), head, pinfo, tree, conn)
-		say(pinfo, text)
-		offset = offset + head.whole
-		if broken then
-			conn.stream.lost[conn.from] = true
-			if offset < total then
-				not_understood(tvb, offset, pinfo, tree, nil)
-			end
-			return total
+	while offset and offset < total do
+		local sort = trunks.sort(conn, tvb, offset, pinfo)
+		if sort == "chunk" then
+			offset = trunks.dissect_chunk(tvb, offset, total, pinfo, tree, conn)
+		elseif sort == "join" and total - offset >= trunks.JOIN then
+			local text = trunks.join(conn, tvb, offset, pinfo)
+			tree:add(emu, tvb(offset, trunks.JOIN), "emu " .. text)
+			say(pinfo, text)
+			offset = offset + trunks.JOIN
+		else
+			offset = dissect_next(tvb, offset, total, pinfo, tree, conn, true)
 		end
 	end
 	return total
 end
+
+trunks.proto, trunks.fields, trunks.say, trunks.ask = emu, fields, say, ask
+trunks.is_lost, trunks.not_understood, trunks.dissect_next = is_lost, not_understood, dissect_next
 
 function emu.dissector(tvb, pinfo, tree)
 	return dissect_stream(tvb, pinfo, tree)

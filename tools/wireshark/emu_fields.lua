@@ -85,6 +85,7 @@ return function(names, check)
 		trailer = stream("trailer", ProtoField.none, "Trailer"),
 		payload = stream("data", ProtoField.bytes, "Payload"),
 		unknown = stream("unknown", ProtoField.bytes, "Not understood"),
+		channel = stream("channel", ProtoField.uint32, "Channel"),
 		at = stream("at", ProtoField.string, "Endpoint"),
 		dgram_payload = register(fields.datagram, "emudgram.data", ProtoField.bytes, "Payload"),
 		dgram_at = register(fields.datagram, "emudgram.at", ProtoField.string, "Endpoint"),

@@ -200,6 +200,7 @@ names.bits.features = {
 	{ 0x8, "ASKS_ALONE", "is a question, and begins no session" },
 	{ 0x10, "TAGGED_RMA", "takes WRITE and READ by tag" },
 	{ 0x20, "TAKES_COLLECTIVES", "takes messages of collectives" },
+	{ 0x40, "TRUNKS", "shares streams among connections" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },
