@@ -10,6 +10,9 @@
  * program looks until it has it back. A program that polls in time has the bytes by the ring, without a call; over TCP one send
  * and one receive are for many ops.
  *
+ * With as many peers as ops outstanding, each op has another peer than the one before it. The peers are endpoints of one process,
+ * and share sends and receives all the same.
+ *
  * A program that blocks is to sleep once a round trip, and to be woken by the socket alone: completions that its own calls push
  * for it to read are not signalled. Nor is a timer to end its sleep soon: to set and clear one takes as long as to sleep. */
 #include <dlfcn.h>
@@ -34,7 +37,17 @@
 
 #define TOLD __attribute__((visibility("default")))
 
-enum { ROUNDS = 8000, WINDOW = 64, WINDOWS = 800, BATCHES = 8, WORD = 8, SLEEPY_ROUNDS = 2000, PATIENCE_MS = 1000, NAP_MS = 10 };
+enum {
+	ROUNDS = 8000,
+	WINDOW = 64,
+	WINDOWS = 800,
+	BATCHES = 8,
+	WORD = 8,
+	MANY = 64,
+	SLEEPY_ROUNDS = 2000,
+	PATIENCE_MS = 1000,
+	NAP_MS = 10
+};
 
 enum call { SEND, RECEIVE, LOOK, NAP, WAKE, EMPTY, CALLS };
 
@@ -118,20 +131,42 @@ TOLD ssize_t write(int fd, const void *bytes, size_t length)
 	return syscall(SYS_write, fd, bytes, length);
 }
 
-static struct fabric *open_side(const struct host *host, enum fi_wait_obj wait)
+static struct fabric *open_world(enum fi_wait_obj wait, unsigned peers)
 {
 	struct fabric_world world = { .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
 				      .span = SPAN_MIN,
-				      .wait = wait };
-	struct fabric_card own, other;
+				      .wait = wait,
+				      .peers = peers };
 	struct fabric *f;
 	char why[160];
 
 	if (fabric_open(&f, "emu", &world, why, sizeof(why)))
 		errx(1, "%s", why);
-	if (fabric_card(f, &own) || !control_send(host, &own, sizeof(own)) || !control_receive(host, &other, sizeof(other)) ||
-	    fabric_meet(f, &other))
+	return f;
+}
+
+static void show(const struct host *host, struct fabric *f)
+{
+	struct fabric_card own;
+
+	if (fabric_card(f, &own) || !control_send(host, &own, sizeof(own)))
+		errx(1, "an endpoint has no card");
+}
+
+static void meet(const struct host *host, struct fabric *f)
+{
+	struct fabric_card other;
+
+	if (!control_receive(host, &other, sizeof(other)) || fabric_meet(f, &other))
 		errx(1, "the two processes did not meet");
+}
+
+static struct fabric *open_side(const struct host *host, enum fi_wait_obj wait)
+{
+	struct fabric *f = open_world(wait, 0);
+
+	show(host, f);
+	meet(host, f);
 	return f;
 }
 
@@ -174,12 +209,20 @@ static void pingpong(struct fabric *f, bool first, uint64_t from, uint64_t round
 	}
 }
 
+/* Each op of a window to the next peer. */
+static void write_slot(struct fabric *f, size_t slot)
+{
+	if (f->peers_count > 1)
+		fabric_turn(f, (unsigned)(slot % f->peers_count));
+	if (fabric_write(f, slot * WORD, slot * WORD, WORD))
+		errx(1, "a window of %d writes was not taken", WINDOW);
+}
+
 static void windows(struct fabric *f)
 {
 	for (int i = 0; i < WINDOWS / BATCHES; i++) {
 		for (size_t slot = 0; slot < WINDOW; slot++)
-			if (fabric_write(f, slot * WORD, slot * WORD, WORD))
-				errx(1, "a window of %d writes was not taken", WINDOW);
+			write_slot(f, slot);
 		if (fabric_drain(f, HANG_GUARD_NS))
 			errx(1, "%s", f->why);
 	}
@@ -244,6 +287,23 @@ static void answer_asleep(const struct host *host)
 	fabric_close(f);
 }
 
+static void answer_many(const struct host *host)
+{
+	struct block rest = { .host = host };
+	struct fabric *f[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		f[i] = open_world(FI_WAIT_NONE, 0);
+		show(host, f[i]);
+	}
+	rest.fabric = f[0];
+	meet(host, f[0]); /* the other side has begun */
+	if (window_serve(&rest))
+		errx(1, "%s", f[0]->why);
+	for (int i = 0; i < MANY; i++)
+		fabric_close(f[i]);
+}
+
 static int answer(const struct host *host)
 {
 	struct fabric *f = open_side(host, FI_WAIT_NONE);
@@ -253,6 +313,7 @@ static int answer(const struct host *host)
 	if (fabric_drain(f, HANG_GUARD_NS) || window_serve(&rest))
 		errx(1, "%s", f->why);
 	fabric_close(f);
+	answer_many(host);
 	answer_asleep(host);
 	return 0;
 }
@@ -294,11 +355,36 @@ static void judge(const char *what, unsigned long ops, const unsigned most[CALLS
 
 /* The most system calls that a spinning program may take. */
 struct most {
-	unsigned pingpong[CALLS], windows[CALLS];
+	unsigned pingpong[CALLS], windows[CALLS], many[CALLS];
 };
 
-static const struct most most_by_ring = { { 10, 10, 0, 0, 2, 0 }, { 1, 1, 0, 0, 1, 0 } };
-static const struct most most_over_tcp = { { 110, 200, 0, 0, 2, 0 }, { 10, 10, 0, 0, 1, 0 } };
+static const struct most most_by_ring = { { 10, 10, 0, 0, 2, 0 }, { 1, 1, 0, 0, 1, 0 }, { 10, 10, 20, 0, 1, 0 } };
+static const struct most most_over_tcp = { { 110, 200, 0, 0, 2, 0 }, { 10, 10, 0, 0, 1, 0 }, { 10, 10, 20, 0, 1, 0 } };
+
+static void judge_windows(struct fabric *f, const char *what, const unsigned most[CALLS])
+{
+	counting = true;
+	for (int i = 0; i < BATCHES; i++) {
+		windows(f);
+		batch_over(i);
+	}
+	counting = false;
+	judge(what, WINDOW * WINDOWS, most);
+}
+
+static void judge_many(const struct host *host, const unsigned most[CALLS])
+{
+	struct fabric *f = open_world(FI_WAIT_NONE, MANY);
+
+	for (int i = 0; i < MANY; i++)
+		meet(host, f);
+	atomic_store(&host->shared->stop, 0);
+	show(host, f);
+	windows(f); /* the connections come up */
+	judge_windows(f, "64 outstanding writes to 64 endpoints", most);
+	atomic_store(&host->shared->stop, 1);
+	fabric_close(f);
+}
 
 static void judge_awake(const struct host *host, const struct most *most)
 {
@@ -310,13 +396,9 @@ static void judge_awake(const struct host *host, const struct most *most)
 		pingpong(f, true, 1 + ROUNDS + (uint64_t)i * (ROUNDS / BATCHES), ROUNDS / BATCHES);
 		batch_over(i);
 	}
-	judge("ping-pong", ROUNDS, most->pingpong);
-	for (int i = 0; i < BATCHES; i++) {
-		windows(f);
-		batch_over(i);
-	}
 	counting = false;
-	judge("64 outstanding writes", WINDOW * WINDOWS, most->windows);
+	judge("ping-pong", ROUNDS, most->pingpong);
+	judge_windows(f, "64 outstanding writes", most->windows);
 	atomic_store(&host->shared->stop, 1);
 	fabric_close(f);
 }
@@ -361,6 +443,7 @@ int main(int argc, char **argv)
 		exit(answer(&ends[1]));
 	}
 	judge_awake(&ends[0], tcp ? &most_over_tcp : &most_by_ring);
+	judge_many(&ends[0], tcp ? most_over_tcp.many : most_by_ring.many);
 	judge_asleep(&ends[0]);
 	if (waitpid(pid, &status, 0) != pid || status)
 		errx(1, "the other process failed");

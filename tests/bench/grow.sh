@@ -97,27 +97,31 @@ rm "$folder/rows"
 
 numbers 1 2 256 | while read -r n; do "$bin/emu-grow" peers "$n" "$ms"; done | cut -f 2,5 >"$folder/peers.tsv"
 plot peers "processes written to" "million a second" emu
-# endpoints NAME FI_EMU_LOCAL PROVIDERS: by -P of emu_perf, whose providers take turns.
+# rates PEERS FI_EMU_LOCAL PROVIDERS: a column for each, by emu_perf, whose providers take turns.
+rates() {
+	FI_EMU_LOCAL=$2 "$build/tools/perf/emu_perf" -t write_bw -P "$1" --compare "$3" --blocks "$blocks" \
+		-D "$((blocks * ms / 1000 + 1))" | awk -v providers="$3" '
+		NF > 5 && $3 ~ /^[0-9]+$/ { rate[$1] = $6 }
+		END {
+			count = split(providers, name, ",")
+			for (i = 1; i <= count; i++)
+				printf "\t%s", (name[i] in rate) ? rate[name[i]] : "-"
+		}'
+}
+
+# endpoints NAME FI_EMU_LOCAL PROVIDERS [ALONE]: by endpoints of the other process. shm is measured in processes of its own: it puts
+# handlers of its own over emu's guard against missing memory, and emu is slower beneath them.
 endpoints() {
 	local n
 
-	numbers 1 4 256 | while read -r n; do
-		FI_EMU_LOCAL=$2 "$build/tools/perf/emu_perf" -t write_bw -P "$n" --compare "$3" --blocks "$blocks" \
-			-D "$((blocks * ms / 1000 + 1))" | awk -v n="$n" -v providers="$3" '
-			NF > 5 && $3 ~ /^[0-9]+$/ { rate[$1] = $6 }
-			END {
-				count = split(providers, name, ",")
-				printf "%s", n
-				for (i = 1; i <= count; i++)
-					printf "\t%s", (name[i] in rate) ? rate[name[i]] : "-"
-				print ""
-			}'
+	numbers 1 4 1024 | while read -r n; do
+		printf '%s%s%s\n' "$n" "$(rates "$n" "$2" "$3")" "${4:+$(rates "$n" "$2" "$4")}"
 	done >"$folder/$1.tsv"
 }
 
 endpoints endpoints-tcp tcp emu,tcp
 plot endpoints-tcp "endpoints written to" "million a second" emu tcp
-endpoints endpoints-neighbours unix emu,tcp,shm
+endpoints endpoints-neighbours unix emu,tcp shm
 plot endpoints-neighbours "endpoints written to" "million a second" emu tcp shm
 numbers 1 2 8 | while read -r n; do "$bin/emu-grow" threads "$n" "$ms"; done | cut -f 2,5 >"$folder/threads.tsv"
 plot threads "threads that post" "million a second" emu
