@@ -329,8 +329,9 @@ static bool read_payload(struct trunk *trunk, struct line *line)
 	if (!line) {
 		trunk->in_at += skipped;
 		trunk->left -= (uint32_t)skipped;
-		if (!trunk->left) /* a sender whose line is not known here may not have heard of its end */
-			(void)put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out));
+		/* A sender whose line is not known here may not have heard of its end. */
+		if (!trunk->left && !put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out)))
+			send_out(trunk);
 		return true;
 	}
 	if (line->state == LINE_JOINING) {

@@ -237,7 +237,7 @@ void nic_flush_acks(struct nic *nic)
 
 	nic_role(nic);
 	nic->pace.idle_before_ack = SLICE_IDLE_ACKS;
-	if (!session && !nic->busy && !nic->dead)
+	if (!session && !nic->busy && !nic->dead && !nic->pace.urgent)
 		return;
 	nic->pace.slicing = true;
 	nic->owing = NULL;
