@@ -85,6 +85,16 @@ static bool user_of(int fd, uid_t *user)
 	return true;
 }
 
+/* 0 stands for all processes of other namespaces. */
+static bool local_same_peer(int fd, int other)
+{
+	struct ucred of, of_other;
+	socklen_t length = sizeof(of);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &of, &length) &&
+	       !getsockopt(other, SOL_SOCKET, SO_PEERCRED, &of_other, &length) && of.pid && of.pid == of_other.pid;
+}
+
 /* Adds the name in that line of /proc/net/unix, if it stands for an address with this port and differs from `own`. */
 static void add_name(const char *line, const char *own, char *text, size_t size)
 {
@@ -250,6 +260,7 @@ const struct stream_ops stream_local = {
 	.dial = dial,
 	.accept = local_accept,
 	.set_options = set_options,
+	.same_peer = local_same_peer,
 	.at_once = LIMIT_DIGESTED_LOCAL,
 	.neighbour = true,
 };

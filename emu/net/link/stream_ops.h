@@ -19,8 +19,10 @@ struct stream_ops {
 	/* What a stream, dialled or accepted, wants to be set. silence_ns as in struct tcp_config. */
 	void (*set_options)(int fd, uint64_t silence_ns);
 	bool (*met_itself)(int fd); /* has a dial that succeeded met its own end? NULL: it never does */
-	bool (*lingers)(int fd);    /* after the close: are bytes still on the way? NULL: never */
-	size_t at_once;             /* bytes of payload that are best digested, and then sent, at once */
+	/* May both lead to the same process? What the kernel knows of the peers, which may say anything. */
+	bool (*same_peer)(int fd, int other);
+	bool (*lingers)(int fd); /* after the close: are bytes still on the way? NULL: never */
+	size_t at_once;          /* bytes of payload that are best digested, and then sent, at once */
 	/* To a neighbour: it shares memory. The kernel does not tell of a neighbour that takes nothing; a tick does. */
 	bool neighbour;
 };

@@ -86,6 +86,20 @@ static bool met_itself(int fd)
 	       own_length == peer_length && !memcmp(&own, &peer, own_length);
 }
 
+/* Of one host: it has one owner for each of its ports, and no other host can answer in its place. */
+static bool tcp_same_peer(int fd, int other)
+{
+	struct sockaddr_storage a, b;
+	socklen_t length = sizeof(a), other_length = sizeof(b);
+
+	memset(&a, 0, sizeof(a));
+	memset(&b, 0, sizeof(b));
+	if (getpeername(fd, (struct sockaddr *)&a, &length) || getpeername(other, (struct sockaddr *)&b, &other_length))
+		return false;
+	((struct sockaddr_in *)&a)->sin_port = ((struct sockaddr_in *)&b)->sin_port; /* where IPv6 has it, too */
+	return !memcmp(&a, &b, sizeof(a));
+}
+
 /* Closing a TCP socket that has unread bytes, or gets some later, resets the connection, and bytes not yet delivered are lost. So
  * bytes received are thrown away until all bytes sent have arrived. */
 static bool lingers(int fd)
@@ -108,6 +122,7 @@ const struct stream_ops stream_tcp = {
 	.accept = accept_one,
 	.set_options = set_options,
 	.met_itself = met_itself,
+	.same_peer = tcp_same_peer,
 	.lingers = lingers,
 	.at_once = LIMIT_DIGESTED,
 };

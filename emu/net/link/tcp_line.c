@@ -384,11 +384,11 @@ bool line_lingers(struct line *line)
 
 const char *line_kind(const struct line *line)
 {
-	const struct shm *shm = line->state == LINE_CHANNEL ? &line->trunk->carrier->shm : &line->shm;
+	const struct line *stream = line->state == LINE_CHANNEL ? line->trunk->carrier : line;
 
-	if (!line->ops->neighbour)
+	if (!stream->ops->neighbour)
 		return "tcp";
-	return shm_shared(shm) ? "shm" : "unix";
+	return shm_shared(&stream->shm) ? "shm" : "unix";
 }
 
 void line_writable(struct line *line)

@@ -209,11 +209,10 @@ static void trunk_flush(struct trunk *trunk)
 	wake_blocked(trunk);
 }
 
-/* The dialler ends a trunk that has no lines when its last bytes have left, and the accepter when it hears of that. A peer that
- * takes nothing is found as by any line. */
+/* A trunk that has no lines ends when its last bytes have left. A peer that takes nothing is found as by any line. */
 static void end_unused(struct trunk *trunk)
 {
-	if (!trunk->lines && !trunk->reading && trunk->dialled && trunk->out_at == trunk->out_end)
+	if (!trunk->lines && !trunk->reading && trunk->out_at == trunk->out_end)
 		trunk_free(trunk);
 }
 
@@ -330,8 +329,9 @@ static bool read_payload(struct trunk *trunk, struct line *line)
 		trunk->in_at += skipped;
 		trunk->left -= (uint32_t)skipped;
 		/* A sender whose line is not known here may not have heard of its end. */
-		if (!trunk->left && !put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out)))
-			send_out(trunk);
+		if (!trunk->left && !trunk->broken)
+			trunk->broken = put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out)) < 0;
+		trunk->answers = true;
 		return true;
 	}
 	if (line->state == LINE_JOINING) {
@@ -384,7 +384,9 @@ void trunk_read(struct line *carrier)
 	trunk->reading = true;
 	while (read_chunk(trunk))
 		;
-	trunk->reading = false;
+	if (trunk->answers)
+		send_out(trunk);
+	trunk->reading = trunk->answers = false;
 	if ((n <= 0 && n != -EAGAIN) || trunk->broken)
 		trunk_down(trunk, n < 0 && n != -EAGAIN ? (int)-n : ECONNRESET);
 	else

@@ -11,7 +11,7 @@
  * a trunk, and those after it move there. A trunk's own stream is a line too, the carrier, whose conn is NULL. The two sides are
  * otherwise alike.
  *
- * Owner:  the link; a trunk ends with its stream, or, on the side that dialled, with its last line.
+ * Owner:  the link; a trunk ends with its stream, or with its last line.
  * Thread: holder of the driver role. Nothing of a chunk's head is trusted: a channel that is not known is skipped. */
 #ifndef EMU_NET_TRUNK_H
 #define EMU_NET_TRUNK_H
@@ -28,6 +28,7 @@ struct trunk {
 	bool dialled;                      /* by this side */
 	bool broken;                       /* its stream takes nothing any more */
 	bool unanswered;                   /* bytes were sent, and none received since */
+	bool answers;                      /* reading it has made something to send */
 	bool reading;                      /* it stays, whatever lines end */
 	bool paused;                       /* the line that is next to read is rx_paused */
 	uint8_t process[WIRE_PROCESS_LEN]; /* dialled: the peer's */

@@ -120,12 +120,14 @@ static void join_decided(struct line *line)
 	conn_down(line->conn, -err);
 }
 
-static struct trunk *trunk_by_process(const struct tcp *tcp, const uint8_t *process)
+/* One that the peer shows, and may be in by what the kernel knows of it. */
+static struct trunk *trunk_by_process(const struct line *line, const uint8_t *process)
 {
-	struct trunk *trunk = tcp->trunks;
+	struct trunk *trunk = line->tcp->trunks;
 
 	while (trunk && (!trunk->dialled || trunk->broken || trunk->channels == UINT32_MAX ||
-			 memcmp(trunk->process, process, WIRE_PROCESS_LEN) != 0))
+			 memcmp(trunk->process, process, WIRE_PROCESS_LEN) != 0 || trunk->carrier->ops != line->ops ||
+			 !line->ops->same_peer(line->fd, trunk->carrier->fd)))
 		trunk = trunk->next;
 	return trunk;
 }
@@ -158,7 +160,7 @@ static int begin_trunk(struct line *line, const uint8_t *process)
 
 int line_join(struct line *line, bool dialled, const uint8_t *process)
 {
-	struct trunk *trunk = dialled ? trunk_by_process(line->tcp, process) : NULL;
+	struct trunk *trunk = dialled ? trunk_by_process(line, process) : NULL;
 	int err;
 
 	if (!dialled) {

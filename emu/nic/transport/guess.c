@@ -33,6 +33,8 @@ void guess_made(struct conn *conn)
 		guesses->left--;
 	else if (!conn->throttled)
 		guess_pause_conn(conn);
+	else
+		conn->nic->link.set_readable(conn->line, false); /* it may not have taken that while it joined (link.h) */
 }
 
 uint64_t guess_tick(struct nic *nic)

@@ -47,8 +47,8 @@ struct link_ops {
 	/* Closes; bytes that send() has taken are still delivered. No event for its conn comes after this. */
 	void (*close)(struct line *line);
 	/* The line has greeted, nothing waits to be sent by it, and no more comes from a dialler before its link has decided: lines
-	 * between the same two processes may share a stream from here on. `peer`: its process (ep.h). 0 or -errno. NULL: no line
-	 * shares anything. */
+	 * between the same two processes may share a stream from here on. `peer`: its instance id, which begins with its process. 0
+	 * or -errno. NULL: no line shares anything. */
 	int (*join)(struct line *line, bool dialled, const uint8_t *peer);
 	/* Lines that share a stream have sent what they had for now; may call conn_writable(). Unless `all`, bytes may be kept for
 	 * others to join them where the peer has not answered those before. True: some are kept. May be NULL. */
