@@ -358,8 +358,8 @@ struct most {
 	unsigned pingpong[CALLS], windows[CALLS], many[CALLS];
 };
 
-static const struct most most_by_ring = { { 10, 10, 0, 0, 2, 0 }, { 1, 1, 0, 0, 1, 0 }, { 10, 10, 100, 0, 1, 0 } };
-static const struct most most_over_tcp = { { 110, 200, 0, 0, 2, 0 }, { 10, 10, 0, 0, 1, 0 }, { 10, 10, 100, 0, 1, 0 } };
+static const struct most most_by_ring = { { 10, 10, 0, 0, 2, 0 }, { 1, 1, 0, 0, 1, 0 }, { 10, 10, 200, 0, 1, 0 } };
+static const struct most most_over_tcp = { { 110, 200, 0, 0, 2, 0 }, { 10, 10, 0, 0, 1, 0 }, { 10, 10, 200, 0, 1, 0 } };
 
 static void judge_windows(struct fabric *f, const char *what, const unsigned most[CALLS])
 {
