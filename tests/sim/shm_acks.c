@@ -134,6 +134,25 @@ Test(sim_shm_acks, of_what_is_settled)
 	pair_close(&pair);
 }
 
+/* An answer would carry the acknowledgement, so one is waited for where there was one. */
+Test(sim_shm_acks, at_once_where_nobody_answers)
+{
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	message_arrives(&pair, 8);
+	settle(pair.b);
+	expect(&pair, 1, 0);
+	message_arrives(&pair, 8);
+	expect(&pair, 2, 0);
+	intake_post(pair.a, 8, 1, NULL);
+	post(job_message(pair.b, pair.a, 8, POST_COMPLETE, 1));
+	poll(pair.b);
+	message_arrives(&pair, 8);
+	expect(&pair, 2, 0);
+	pair_close(&pair);
+}
+
 Test(sim_shm_acks, of_many_writes_in_between)
 {
 	struct pair pair;

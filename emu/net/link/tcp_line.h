@@ -81,6 +81,7 @@ struct tcp {
 	bool trunk_bytes;   /* a trunk has bytes to send */
 	bool trunk_backlog; /* a trunk has bytes that it received and did not read */
 	unsigned int shm_count;
+	unsigned int shm_for_pairs;      /* so many are taken before a second line to a process begins a trunk */
 	uint8_t *shm_quota;              /* NULL: there are no shared segments */
 	bool polling;                    /* the device polls often (link.h) */
 	unsigned int polls_since_epoll;  /* polls since the sets were last polled */

@@ -8,8 +8,8 @@
  *   LINE_CHANNEL              has no stream: its bytes are chunks of a trunk's
  *
  * The dialler decides: its first line to a process stays alone, so that a pair of endpoints pays nothing; the second becomes
- * a trunk, and those after it move there. A trunk's own stream is a line too, the carrier, whose conn is NULL. The two sides are
- * otherwise alike.
+ * a trunk, and those after it move there. Between neighbours the first few stay alone. A trunk's own stream is a line too, the
+ * carrier, whose conn is NULL. The two sides are otherwise alike.
  *
  * Owner:  the link; a trunk ends with its stream, or with its last line.
  * Thread: holder of the driver role. Nothing of a chunk's head is trusted: a channel that is not known is skipped. */

@@ -158,6 +158,12 @@ static int begin_trunk(struct line *line, const uint8_t *process)
 	return 0;
 }
 
+/* A few segments are looked at as fast as one, and have stored acknowledgements; the other half is for other processes. */
+static bool segments_left(const struct line *line)
+{
+	return line->shm.own && line->tcp->shm_count <= line->tcp->shm_for_pairs;
+}
+
 int line_join(struct line *line, bool dialled, const uint8_t *process)
 {
 	struct trunk *trunk = dialled ? trunk_by_process(line, process) : NULL;
@@ -175,7 +181,7 @@ int line_join(struct line *line, bool dialled, const uint8_t *process)
 		trunk_add(trunk, line, ++trunk->channels);
 		return 0;
 	}
-	if (trunk || leads_there(line->tcp, process))
+	if (trunk || (leads_there(line->tcp, process) && !segments_left(line)))
 		return begin_trunk(line, process);
 	line->alone = true;
 	memcpy(line->process, process, WIRE_PROCESS_LEN);

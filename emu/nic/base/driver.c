@@ -18,15 +18,19 @@ enum {
 	TURNS = 16,             /* slices that one call runs for other threads' posts before it leaves the rest */
 	EMPTY_POLLS = 32,       /* D7 */
 	EMPTY_POLLS_SHARED = 2, /* another thread took the processor the last time: perhaps the one we wait for */
+	SHARED_TURNS = 16,      /* such yields, at most, before EMPTY_POLLS are tried: it may run on another one by now */
 	YIELDED_NS = 3000,      /* a yield that took longer let another thread run */
 };
 
 /* The driver that this thread holds or is just taking: marked before the lock is tried and until after it is free, so
  * that a signal handler never waits for its own thread (D5). initial-exec: readable in a signal handler. */
 static _Thread_local const struct driver *inside __attribute__((tls_model("initial-exec")));
-/* D7: the empty polls before a yield, and how many of them are left. */
-static _Thread_local unsigned int patience __attribute__((tls_model("initial-exec"))) = EMPTY_POLLS;
-static _Thread_local unsigned int empty_polls __attribute__((tls_model("initial-exec"))) = EMPTY_POLLS;
+/* D7 */
+static _Thread_local struct {
+	unsigned int patience, empty_polls; /* before a yield, and how many of them are left */
+	unsigned int turns, turns_left;     /* yields with little patience, before more is tried */
+	bool pays;                          /* patience: what was waited for has come meanwhile */
+} waits __attribute__((tls_model("initial-exec"))) = { .patience = EMPTY_POLLS, .empty_polls = EMPTY_POLLS, .turns = 1 };
 
 void driver_init(struct driver *driver, const struct driver_ops *ops)
 {
@@ -168,6 +172,19 @@ static void driver_send_acks(struct driver *driver)
 		wake_if_armed(driver);
 }
 
+/* What is waited for runs on this processor, or on another one: only a longer wait tells. One in vain is tried again later. */
+static void another_ran(void)
+{
+	if (waits.patience > EMPTY_POLLS_SHARED) {
+		waits.turns = waits.pays ? 1 : waits.turns < SHARED_TURNS ? 2 * waits.turns : SHARED_TURNS;
+		waits.turns_left = waits.turns;
+		waits.patience = EMPTY_POLLS_SHARED;
+	} else if (!--waits.turns_left) {
+		waits.patience = EMPTY_POLLS;
+	}
+	waits.pays = false;
+}
+
 __attribute__((noinline)) static void yield(struct driver *driver)
 {
 	uint64_t from_ns;
@@ -176,19 +193,21 @@ __attribute__((noinline)) static void yield(struct driver *driver)
 	from_ns = driver->ops.now_ns(driver->ops.arg);
 	sched_yield();
 	if (driver->ops.now_ns(driver->ops.arg) - from_ns > YIELDED_NS)
-		patience = EMPTY_POLLS_SHARED;
-	else if (patience < EMPTY_POLLS)
-		patience *= 2;
+		another_ran();
+	else if (waits.patience < EMPTY_POLLS)
+		waits.patience *= 2;
 }
 
 void driver_poll(struct driver *driver)
 {
-	if (!driver_run(driver)) {
-		if (--empty_polls)
+	if (driver_run(driver)) {
+		waits.pays |= waits.empty_polls + EMPTY_POLLS_SHARED < waits.patience;
+	} else {
+		if (--waits.empty_polls)
 			return;
 		yield(driver);
 	}
-	empty_polls = patience;
+	waits.empty_polls = waits.patience;
 }
 
 bool driver_enter(struct driver *driver) UNCHECKED

@@ -13,7 +13,8 @@
  *  D6 threads that must have it (fi_close, registration, loop events) count themselves; triers stand back while the
  *     count is not zero.
  *  D7 after some tens of empty polls in a row, a poll yields the processor; after two if another thread took it the
- *     last time, and twice as many each time that none did. Frames that peers wait for are sent before. */
+ *     last time, and twice as many each time that none did. Tens are tried again at the next such yield if what was waited
+ *     for came meanwhile, and later if not. Frames that peers wait for are sent before. */
 #ifndef EMU_NIC_DRIVER_H
 #define EMU_NIC_DRIVER_H
 

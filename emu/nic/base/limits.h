@@ -66,7 +66,7 @@ enum {
 	SLICE_BINDINGS = 256,          /* bindings dissolved when an endpoint or counter with regions bound to it closes */
 	SLICE_POPULATE = 16 << 20,     /* bytes that the worker populates before it looks whether the region is being closed */
 	SLICE_BLIND = 8,               /* busy slices between two reads of the clock */
-	SLICE_SHM = 32,                /* polls in a row that look at shared memory and at no socket (shm.h) */
+	SLICE_SHM = 256,               /* polls in a row that look at shared memory and at no socket (shm.h) */
 	SLICE_RINGS = 64,              /* rounds of receives from rings that were closed (shm_ring.h); the rest at ticks */
 	SLICE_ROOM = 16,               /* connections closed at a time to make room for others (evict.h) */
 	SLICE_LAZY_POSTS = 32,         /* posts in a row that may wait for the next poll to share a send */

@@ -68,6 +68,8 @@ static inline bool pace_looks(struct pace *pace, bool did)
 static inline bool pace_settles(struct pace *pace, bool did, bool due, bool owing)
 {
 	pace->idle_slices = did ? 0 : pace->idle_slices + 1;
+	if (!pace->idle_before_ack)
+		return true; /* a stored acknowledgement, which costs no send */
 	return !did && (due || ((owing || pace->idle_before_ack < SLICE_IDLE_ACKS) && pace->idle_slices >= pace->idle_before_ack));
 }
 

@@ -84,10 +84,10 @@ bool responder_admits(struct conn *conn, const struct wire_head *head, enum op_k
 	return !conn->session->fault || fault_begin(conn, head, kind);
 }
 
-/* An endpoint that sends to itself waits for its own acknowledgement: soon. */
+/* An endpoint that sends to itself waits for its own acknowledgement: soon. One that has not answered before is not waited for. */
 static void acknowledge_after(struct nic *nic, struct conn *conn, bool one_sided)
 {
-	unsigned int idle = SLICE_IDLE_ACKS;
+	unsigned int idle = conn->session->rsp.quick ? 0 : SLICE_IDLE_ACKS;
 
 	if (one_sided || conn->session->target_only)
 		idle = 1;

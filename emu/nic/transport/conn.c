@@ -230,6 +230,7 @@ void conn_frame_end(struct conn *conn, size_t length)
 
 	nic_role(conn->nic);
 	conn->ack_sent = ack;
+	rsp->quick = false;
 	if (ack == rsp->seen) {
 		rsp->owed_requests = 0;
 		rsp->owed_bytes = 0;

@@ -77,6 +77,7 @@ struct responder {
 	uint32_t owed_requests;                           /* executed since the last frame that acknowledged */
 	uint64_t owed_bytes;
 	bool ack_now;         /* acknowledge even if nothing else is to be sent */
+	bool quick;           /* the last acknowledgement was stored, and no frame has gone since: the program does not answer */
 	bool rnr;             /* RNR was sent: requests other than seen + 1 are dropped */
 	bool rnr_owed;        /* RNR is to be sent */
 	struct cq_node *slot; /* see complete_reserve() */

@@ -81,6 +81,29 @@ Test(yield, soon_where_somebody_else_runs)
 	driver_fini(&driver);
 }
 
+/* What is waited for may run on another processor, and come without a yield. As long as it does not, this is tried less often. */
+Test(yield, late_again_now_and_then)
+{
+	const struct driver_ops ops = { .work = work, .pending = nothing, .settle = settle, .now_ns = now };
+	int most = 16;
+
+	driver_init(&driver, &ops);
+	cr_assert_eq(polls_until_yield(50000), 32);
+	for (int turns = 2; turns <= 2 * most; turns *= 2) {
+		for (int i = 0; i < (turns < most ? turns : most); i++)
+			cr_assert_eq(polls_until_yield(50000), 2, "yield %d of %d", i, turns);
+		if (turns < 2 * most)
+			cr_assert_eq(polls_until_yield(50000), 32);
+	}
+	for (int i = 0; i < 3; i++)
+		driver_poll(&driver);
+	busy = true;
+	cr_assert_eq(polls_until_yield(50000), 1 + 32, "it came: others wait less for the next try");
+	cr_assert_eq(polls_until_yield(50000), 2);
+	cr_assert_eq(polls_until_yield(50000), 32);
+	driver_fini(&driver);
+}
+
 static bool left_behind; /* somebody posts while the role is held */
 
 static bool posted(void *arg)

@@ -71,6 +71,21 @@ Test(local_trunks, read_a_ring_that_waited)
 }
 
 /* The device stores no number by a line that shares a stream, and none that a peer stores reaches it. */
+/* Each keeps its ring and its stored acknowledgements. */
+Test(local_trunks, begin_when_half_of_the_segments_are_taken)
+{
+	struct conn *dialler[LIMIT_SHM / 4 + 1], *accepter[LIMIT_SHM / 4 + 1]; /* both ends are here */
+	size_t few = LIMIT_SHM / 4;
+
+	for (size_t i = 0; i <= few; i++) {
+		greet(&dialler[i], &accepter[i]);
+		tcp->shm_for_pairs = LIMIT_SHM / 2;
+		join(dialler[i], accepter[i], here);
+		cr_assert_eq(dialler[i]->line->state, i < few ? LINE_OPEN : LINE_CHANNEL);
+	}
+	cr_assert(tcp_link.store_ack(dialler[1]->line, 7));
+}
+
 Test(local_trunks, take_no_numbers)
 {
 	open_trunk();

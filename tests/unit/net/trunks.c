@@ -17,6 +17,7 @@ void greet(struct conn **dialler, struct conn **accepter)
 		pair_with_shm(dialler, accepter);
 	else
 		pair(dialler, accepter);
+	tcp->shm_for_pairs = 0;
 	(*dialler)->hangs_up = (*accepter)->hangs_up = true;
 }
 
