@@ -100,7 +100,40 @@ Test(yield, late_again_now_and_then)
 	busy = true;
 	cr_assert_eq(polls_until_yield(50000), 1 + 32, "it came: others wait less for the next try");
 	cr_assert_eq(polls_until_yield(50000), 2);
+	for (int i = 0; i < 2; i++)
+		driver_poll(&driver);
+	busy = true;
+	cr_assert_eq(polls_until_yield(50000), 1 + 32);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(polls_until_yield(50000), 2, "two polls had been enough");
 	cr_assert_eq(polls_until_yield(50000), 32);
+	driver_fini(&driver);
+}
+
+static int slices;
+
+static bool work_first(void *arg)
+{
+	(void)arg;
+	return !slices++;
+}
+
+static bool after_the_first(void *arg)
+{
+	(void)arg;
+	return slices == 1;
+}
+
+Test(yield, later_after_a_poll_whose_last_slice_found_nothing)
+{
+	const struct driver_ops ops = { .work = work_first, .pending = after_the_first, .settle = settle, .now_ns = now };
+
+	driver_init(&driver, &ops);
+	slices = 2;
+	for (int i = 1; i < 32; i++)
+		driver_poll(&driver);
+	slices = 0;
+	cr_assert_eq(polls_until_yield(400), 1 + 32);
 	driver_fini(&driver);
 }
 
