@@ -256,6 +256,15 @@ void nic_flush_acks(struct nic *nic)
 		pace_timers_alone(&nic->pace);
 }
 
+/* Those that no answer is about to carry, and that cost no send. */
+static void store_acks(struct nic *nic)
+{
+	nic->pace.stores = false;
+	for (struct session *session = nic->owing; session; session = session->next_owing)
+		if (session->rsp.quick)
+			(void)conn_store_ack(session->conn);
+}
+
 /* With a fault plan, acknowledgements come and go as frames of the stream, where its rules see them. */
 void nic_set_polling(struct nic *nic, bool on)
 {
@@ -417,6 +426,8 @@ static bool slice(struct nic *nic)
 		did |= nic_flush(nic, true);
 	if (pace_settles(&nic->pace, did, due, nic->owing))
 		nic_flush_acks(nic);
+	else if (nic->pace.stores)
+		store_acks(nic);
 	nic_reap_conns(nic);
 	nic_publish_deadline(nic, before_ns);
 	return did;

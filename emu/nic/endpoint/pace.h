@@ -16,6 +16,7 @@ struct pace {
 	bool slicing;                     /* in nic_work() or nic_flush_acks() */
 	bool clocked;                     /* now_ns has been asked for in this slice */
 	bool urgent;                      /* a post found its peer idle: send at once; or the link has bytes to send */
+	bool stores;                      /* an acknowledgement is to be stored at the end of this slice */
 	bool ticking;                     /* between pace_tick_begin() and pace_tick_end(): timers set lower tick_due_ns */
 	uint32_t idle_before_ack;         /* after so many slices without work, acknowledgements are sent */
 	uint32_t idle_slices;             /* that found nothing to do, in a row */
@@ -68,8 +69,6 @@ static inline bool pace_looks(struct pace *pace, bool did)
 static inline bool pace_settles(struct pace *pace, bool did, bool due, bool owing)
 {
 	pace->idle_slices = did ? 0 : pace->idle_slices + 1;
-	if (!pace->idle_before_ack)
-		return true; /* a stored acknowledgement, which costs no send */
 	return !did && (due || ((owing || pace->idle_before_ack < SLICE_IDLE_ACKS) && pace->idle_slices >= pace->idle_before_ack));
 }
 

@@ -84,11 +84,12 @@ bool responder_admits(struct conn *conn, const struct wire_head *head, enum op_k
 	return !conn->session->fault || fault_begin(conn, head, kind);
 }
 
-/* An endpoint that sends to itself waits for its own acknowledgement: soon. One that has not answered before is not waited for. */
+/* An endpoint that sends to itself waits for its own acknowledgement: soon. */
 static void acknowledge_after(struct nic *nic, struct conn *conn, bool one_sided)
 {
-	unsigned int idle = conn->session->rsp.quick ? 0 : SLICE_IDLE_ACKS;
+	unsigned int idle = SLICE_IDLE_ACKS;
 
+	nic->pace.stores |= conn->session->rsp.quick;
 	if (one_sided || conn->session->target_only)
 		idle = 1;
 	else if (wire_get32(conn->in.head.payload) > LIMIT_INJECT && !conn_store_ack(conn))
@@ -149,7 +150,7 @@ void responder_cut(struct session *session, struct conn *conn)
 	target_write_pause(session);
 	read_response_flush(session);
 	rsp->rnr = rsp->rnr_owed = false;
-	rsp->ack_now = false;
+	rsp->ack_now = rsp->quick = false;
 	message_pull_again(session);
 }
 

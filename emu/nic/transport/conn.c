@@ -256,6 +256,7 @@ bool conn_store_ack(struct conn *conn)
 	    !conn->nic->link.store_ack(conn->line, rsp->seen))
 		return false;
 	conn->ack_sent = rsp->seen;
+	rsp->quick = true;
 	rsp->owed_requests = 0;
 	rsp->owed_bytes = 0;
 	rsp->ack_now = session->req.verdict_seen > session->req.verdict_said;

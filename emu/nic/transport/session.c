@@ -426,7 +426,7 @@ void session_flush_ack(struct session *session)
 {
 	nic_role(session->ep->nic);
 	if (session->conn)
-		session->rsp.quick = conn_store_ack(session->conn);
+		(void)conn_store_ack(session->conn);
 	session->rsp.ack_now = ack_owed(session);
 	if (session->rsp.ack_now && session->conn)
 		conn_busy(session->conn);

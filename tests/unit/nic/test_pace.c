@@ -52,8 +52,6 @@ Test(pace, acknowledgements_go_after_polls_in_vain)
 	pace.idle_before_ack = 1;
 	pace.idle_slices = 0;
 	cr_assert(pace_settles(&pace, false, false, false), "its number is to be set back");
-	pace.idle_before_ack = 0;
-	cr_assert(pace_settles(&pace, true, false, true), "at the end of a busy one");
 }
 
 Test(pace, a_deadline_is_the_earliest_timer)
