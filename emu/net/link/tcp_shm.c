@@ -9,7 +9,7 @@
 void shm_all_open(struct tcp *tcp)
 {
 	tcp->shm_quota = shm_quota(LIMIT_SHM);
-	tcp->shm_for_pairs = LIMIT_SHM / 2;
+	tcp->shm_for_pairs = LIMIT_SHM / 4;
 }
 
 void shm_all_close(struct tcp *tcp)

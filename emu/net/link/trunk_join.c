@@ -158,7 +158,7 @@ static int begin_trunk(struct line *line, const uint8_t *process)
 	return 0;
 }
 
-/* A few segments are looked at as fast as one, and have stored acknowledgements; the other half is for other processes. */
+/* A few segments are looked at as fast as one, and have stored acknowledgements. */
 static bool segments_left(const struct line *line)
 {
 	return line->shm.own && line->tcp->shm_count <= line->tcp->shm_for_pairs;

@@ -72,14 +72,14 @@ Test(local_trunks, read_a_ring_that_waited)
 
 /* The device stores no number by a line that shares a stream, and none that a peer stores reaches it. */
 /* Each keeps its ring and its stored acknowledgements. */
-Test(local_trunks, begin_when_half_of_the_segments_are_taken)
+Test(local_trunks, begin_when_a_quarter_of_the_segments_is_taken)
 {
-	struct conn *dialler[LIMIT_SHM / 4 + 1], *accepter[LIMIT_SHM / 4 + 1]; /* both ends are here */
-	size_t few = LIMIT_SHM / 4;
+	struct conn *dialler[LIMIT_SHM / 8 + 1], *accepter[LIMIT_SHM / 8 + 1]; /* both ends are here */
+	size_t few = LIMIT_SHM / 8;
 
 	for (size_t i = 0; i <= few; i++) {
 		greet(&dialler[i], &accepter[i]);
-		tcp->shm_for_pairs = LIMIT_SHM / 2;
+		tcp->shm_for_pairs = LIMIT_SHM / 4;
 		join(dialler[i], accepter[i], here);
 		cr_assert_eq(dialler[i]->line->state, i < few ? LINE_OPEN : LINE_CHANNEL);
 	}
