@@ -47,6 +47,7 @@ struct line {
 	int shm_fd;       /* to go with the first bytes; -1: none */
 	struct shm shm;
 	struct shm_ring ring;
+	uint64_t ack_seen;      /* the last that the peer has stored */
 	bool peer_has_shm;      /* the peer has the shared segment: bytes come by the ring, too */
 	struct line *next_shm;  /* tcp->shms */
 	int tx_unread;          /* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
@@ -81,7 +82,6 @@ struct tcp {
 	bool trunk_bytes;   /* a trunk has bytes to send */
 	bool trunk_backlog; /* a trunk has bytes that it received and did not read */
 	unsigned int shm_count;
-	unsigned int shm_for_pairs;      /* so many are taken before a second line to a process begins a trunk */
 	uint8_t *shm_quota;              /* NULL: there are no shared segments */
 	bool polling;                    /* the device polls often (link.h) */
 	unsigned int polls_since_epoll;  /* polls since the sets were last polled */

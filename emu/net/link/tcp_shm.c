@@ -3,13 +3,13 @@
  * the sockets, and when its rings are open. */
 #include "emu/net/link/local.h"
 #include "emu/net/link/tcp_line.h"
+#include "emu/net/link/trunk.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/limits.h"
 
 void shm_all_open(struct tcp *tcp)
 {
 	tcp->shm_quota = shm_quota(LIMIT_SHM);
-	tcp->shm_for_pairs = LIMIT_SHM / 4;
 }
 
 void shm_all_close(struct tcp *tcp)
@@ -106,26 +106,35 @@ ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count)
 
 bool line_store_ack(struct line *line, uint64_t number)
 {
-	return line->state == LINE_OPEN && shm_store_ack(&line->shm, number); /* a line that joins may lose its memory */
+	if (line->state == LINE_CHANNEL)
+		return shm_store_ack(&line->trunk->carrier->shm, line->channel, number);
+	return line->state == LINE_OPEN && shm_store_ack(&line->shm, 0, number); /* a line that joins may lose its memory */
 }
 
 bool line_stored_ack(struct line *line, uint64_t *number)
 {
-	return shm_read(&line->shm, number);
+	if (line->state == LINE_CHANNEL)
+		return trunk_stored_ack(line->trunk, line->channel, number);
+	if (!shm_read(&line->shm, 0, &line->ack_seen))
+		return false;
+	*number = line->ack_seen;
+	return true;
 }
 
 int shm_all_acks(struct tcp *tcp)
 {
 	unsigned int changes = tcp->changes;
 	struct line *next;
-	uint64_t number;
 	int count = 0;
 
 	for (struct line *line = tcp->shms; line && tcp->changes == changes; line = next) {
 		next = line->next_shm;
-		if (!shm_read(&line->shm, &number) || !line->conn)
+		if (!shm_read(&line->shm, 0, &line->ack_seen))
 			continue;
-		conn_ack_stored(line->conn, number);
+		if (line->conn)
+			conn_ack_stored(line->conn, line->ack_seen);
+		else if (line->trunk)
+			trunk_acks(line->trunk);
 		count++;
 	}
 	return count;

@@ -93,6 +93,7 @@ static void trunk_free(struct trunk *trunk)
 	while (*at != trunk)
 		at = &(*at)->next;
 	*at = trunk->next;
+	trunk->carrier->trunk = NULL; /* it may linger */
 	line_close(trunk->carrier);
 	hash_fini(&trunk->by_channel);
 	free(trunk);
@@ -228,6 +229,31 @@ static struct trunk *flush_and_next(struct trunk *trunk)
 	trunk->reading = reading;
 	end_unused(trunk);
 	return next;
+}
+
+bool trunk_stored_ack(struct trunk *trunk, uint32_t channel, uint64_t *number)
+{
+	if (channel >= SHM_CHANNELS || !shm_read(&trunk->carrier->shm, channel, &trunk->acks[channel]))
+		return false;
+	*number = trunk->acks[channel];
+	return true;
+}
+
+void trunk_acks(struct trunk *trunk)
+{
+	bool reading = trunk->reading;
+	uint32_t channel = 0;
+	struct line *line;
+
+	trunk->unanswered = false;
+	trunk->reading = true; /* the device may close lines in conn_ack_stored() */
+	while ((channel = shm_read_next(&trunk->carrier->shm, channel, trunk->acks))) {
+		line = trunk_line(trunk, channel);
+		if (line)
+			conn_ack_stored(line->conn, trunk->acks[channel]);
+	}
+	trunk->reading = reading;
+	end_unused(trunk);
 }
 
 bool trunks_flush(void *link, bool all)

@@ -7,8 +7,8 @@
  *   LINE_JOINING              waits for the peer's word on how to go on  LINE_OPEN, or
  *   LINE_CHANNEL              has no stream: its bytes are chunks of a trunk's
  *
- * The dialler decides: its first line to a process stays alone, so that a pair of endpoints pays nothing; the second becomes
- * a trunk, and those after it move there. Between neighbours the first few stay alone. A trunk's own stream is a line too, the
+ * The dialler decides: its first line to a process stays alone, so that a pair of endpoints pays nothing, and between neighbours
+ * the second, too; the next becomes a trunk, and those after it move there. A trunk's own stream is a line too, the
  * carrier, whose conn is NULL. The two sides are otherwise alike.
  *
  * Owner:  the link; a trunk ends with its stream, or with its last line.
@@ -34,6 +34,7 @@ struct trunk {
 	uint8_t process[WIRE_PROCESS_LEN]; /* dialled: the peer's */
 	uint64_t name;                     /* drawn by the dialler, told to nobody but the accepter */
 	uint32_t channels;                 /* dialled: numbers given so far */
+	uint64_t acks[SHM_CHANNELS];       /* the last that the peer has stored, by channel */
 	struct hash by_channel;
 	uint64_t hash_secret[2];
 	struct line *lines;
@@ -51,6 +52,8 @@ void trunk_add(struct trunk *trunk, struct line *line, uint32_t channel);
 struct line *trunk_line(const struct trunk *trunk, uint32_t channel); /* NULL: none */
 ssize_t trunk_send(struct line *line, const struct iovec *iov, int count);
 ssize_t trunk_recv(struct line *line, const struct iovec *iov, int count);
+bool trunk_stored_ack(struct trunk *trunk, uint32_t channel, uint64_t *number); /* link_ops.stored_ack() */
+void trunk_acks(struct trunk *trunk);                                           /* conn_ack_stored() for each that is new */
 void trunk_want_write(struct line *line);
 void trunk_leave(struct line *line); /* it is being closed: tells the peer */
 void trunk_read(struct line *carrier);

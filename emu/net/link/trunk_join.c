@@ -132,12 +132,14 @@ static struct trunk *trunk_by_process(const struct line *line, const uint8_t *pr
 	return trunk;
 }
 
-static bool leads_there(const struct tcp *tcp, const uint8_t *process)
+/* The first, and between neighbours the second, too: two segments are looked at as fast as one. */
+static bool stays_alone(const struct line *line, const uint8_t *process)
 {
-	for (const struct line *line = tcp->lines; line; line = line->next)
-		if (line->alone && line->state == LINE_OPEN && !memcmp(line->process, process, WIRE_PROCESS_LEN))
-			return true;
-	return false;
+	unsigned int count = 0;
+
+	for (const struct line *at = line->tcp->lines; at; at = at->next)
+		count += at->alone && at->state == LINE_OPEN && !memcmp(at->process, process, WIRE_PROCESS_LEN);
+	return count < (line->shm.own ? 2 : 1);
 }
 
 static int begin_trunk(struct line *line, const uint8_t *process)
@@ -158,12 +160,6 @@ static int begin_trunk(struct line *line, const uint8_t *process)
 	return 0;
 }
 
-/* A few segments are looked at as fast as one, and have stored acknowledgements. */
-static bool segments_left(const struct line *line)
-{
-	return line->shm.own && line->tcp->shm_count <= line->tcp->shm_for_pairs;
-}
-
 int line_join(struct line *line, bool dialled, const uint8_t *process)
 {
 	struct trunk *trunk = dialled ? trunk_by_process(line, process) : NULL;
@@ -181,7 +177,7 @@ int line_join(struct line *line, bool dialled, const uint8_t *process)
 		trunk_add(trunk, line, ++trunk->channels);
 		return 0;
 	}
-	if (trunk || (leads_there(line->tcp, process) && !segments_left(line)))
+	if (trunk || !stays_alone(line, process))
 		return begin_trunk(line, process);
 	line->alone = true;
 	memcpy(line->process, process, WIRE_PROCESS_LEN);

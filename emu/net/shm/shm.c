@@ -25,7 +25,14 @@ struct shm_side {
 	struct shm_ring_words ring;
 };
 
+/* Before the rings. */
+struct shm_sides {
+	struct shm_side side[2];
+	atomic_uint_fast64_t unused[64], channels[2][SHM_CHANNELS];
+};
+
 static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_side, ring) == 24 && sizeof(struct shm_side) == 256, "WIRE-39");
+static_assert(offsetof(struct shm_sides, channels) == 1024 && sizeof(struct shm_sides) == 2048, "WIRE-135");
 
 void *shm_quota(size_t count)
 {
@@ -86,23 +93,45 @@ void shm_drop(struct shm *shm, struct shm_ring *ring)
 	*ring = (struct shm_ring){ 0 };
 }
 
-bool shm_store_ack(struct shm *shm, uint64_t number)
+/* The stream's, or the channel's. */
+static atomic_uint_fast64_t *ack_word(const struct shm *shm, const struct shm_side *side, uint32_t channel)
 {
-	if (!shm->own || !shm_ring_is_open(&shm->own->ring))
+	struct shm_sides *sides = shm->room;
+	bool second = side == &sides->side[1];
+
+	return channel ? &sides->channels[second][channel] : &sides->side[second].ack;
+}
+
+bool shm_store_ack(struct shm *shm, uint32_t channel, uint64_t number)
+{
+	if (channel >= SHM_CHANNELS || !shm->own || !shm_ring_is_open(&shm->own->ring))
 		return false;
-	atomic_store(&shm->own->ack, number);
+	atomic_store(ack_word(shm, shm->own, channel), number);
+	if (channel)
+		atomic_store(&shm->own->ack, atomic_load_explicit(&shm->own->ack, memory_order_relaxed) + 1);
 	return shm_ring_is_open(&shm->own->ring);
 }
 
-bool shm_read(struct shm *shm, uint64_t *number)
+static bool is_new(const struct shm *shm, uint32_t channel, uint64_t *seen)
 {
-	if (!shm->own)
-		return false;
-	*number = atomic_load(&shm->peer->ack);
-	if (*number == shm->ack_seen)
-		return false;
-	shm->ack_seen = *number;
-	return true;
+	uint64_t number = atomic_load(ack_word(shm, shm->peer, channel));
+	bool changed = number != *seen;
+
+	*seen = number;
+	return changed;
+}
+
+bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen)
+{
+	return channel < SHM_CHANNELS && shm->own && is_new(shm, channel, seen);
+}
+
+uint32_t shm_read_next(const struct shm *shm, uint32_t channel, uint64_t seen[SHM_CHANNELS])
+{
+	while (shm->own && ++channel < SHM_CHANNELS)
+		if (is_new(shm, channel, &seen[channel]))
+			return channel;
+	return 0;
 }
 
 /* The dialler has sent HELLO before it maps the segment, and the accepter announces the bytes that carry it. */

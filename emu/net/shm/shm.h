@@ -14,14 +14,16 @@
 
 #include "emu/net/shm/shm_ring.h"
 
-enum { SHM_BYTES = 4096 + 2 * RING_BYTES };
+enum {
+	SHM_BYTES = 4096 + 2 * RING_BYTES,
+	SHM_CHANNELS = 64, /* those of a trunk below it have stored acknowledgements of their own; 0 is the stream's */
+};
 
 struct shm_side;
 
 struct shm {
 	struct shm_side *own, *peer; /* NULL: there is none */
 	void *room;
-	uint64_t ack_seen; /* the peer's `ack` when it was last read */
 };
 
 /* Reserves address space for `count` shared segments, inaccessible until one is mapped; NULL: none. It stays reserved as long as
@@ -37,10 +39,12 @@ void shm_drop(struct shm *shm, struct shm_ring *ring); /* its room is free again
 
 /* Stores an acknowledgement for the peer. False: send a frame, as our ring is closed, so the peer does not poll, or there is no
  * shared segment. */
-bool shm_store_ack(struct shm *shm, uint64_t number);
-/* True: the peer has stored another number since the last read. After the peer's ring was closed one last read finds what it has
- * stored until then. */
-bool shm_read(struct shm *shm, uint64_t *number);
+bool shm_store_ack(struct shm *shm, uint32_t channel, uint64_t number);
+/* True: the peer has stored another number than `seen`, which is that one now. After the peer's ring was closed one last read finds
+ * what it has stored until then. Of channel 0 it is another, too, when one of any channel was stored. */
+bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen);
+/* The first channel after `channel` of which that is true; 0: none. */
+uint32_t shm_read_next(const struct shm *shm, uint32_t channel, uint64_t seen[SHM_CHANNELS]);
 bool shm_shared(const struct shm *shm); /* there is one, and the peer has it, too */
 
 #endif

@@ -49,6 +49,8 @@ void conn_ack_stored(struct conn *conn, uint64_t number)
 {
 	conn->notes++;
 	conn->noted = number;
+	if (conn->gives_up)
+		hang_up(conn);
 }
 
 void conn_readable(struct conn *conn)

@@ -74,27 +74,50 @@ Test(shm, rooms_stay)
 	cr_assert_not(is_memory(rooms) || is_memory(rooms + SHM_BYTES));
 }
 
-static void expect_note(struct shm *shm, uint64_t number)
+static void expect_note(struct shm *shm, uint32_t channel, uint64_t number)
 {
-	uint64_t read;
+	uint64_t seen = number - 1;
 
-	cr_assert(shm_read(shm, &read));
-	cr_assert_eq(read, number);
-	cr_assert_not(shm_read(shm, &read), "told once");
+	cr_assert(shm_read(shm, channel, &seen));
+	cr_assert_eq(seen, number);
+	cr_assert_not(shm_read(shm, channel, &seen), "told once");
 }
 
 Test(shm, notes_for_who_looks)
 {
 	share();
-	cr_assert_not(shm_store_ack(&made, 1) || shm_store_ack(&taken, 1));
+	cr_assert_not(shm_store_ack(&made, 0, 1) || shm_store_ack(&taken, 0, 1));
 	shm_ring_open(&taken_ring, true);
-	cr_assert(shm_store_ack(&made, 2));
-	cr_assert_not(shm_store_ack(&taken, 2), "each looks for himself");
-	expect_note(&taken, 2);
-	cr_assert(shm_store_ack(&made, 3) && shm_store_ack(&made, 4));
+	cr_assert(shm_store_ack(&made, 0, 2));
+	cr_assert_not(shm_store_ack(&taken, 0, 2), "each looks for himself");
+	expect_note(&taken, 0, 2);
+	cr_assert(shm_store_ack(&made, 0, 3) && shm_store_ack(&made, 0, 4));
 	shm_ring_open(&taken_ring, false);
-	expect_note(&taken, 4);
-	cr_assert_not(shm_store_ack(&made, 5));
+	expect_note(&taken, 0, 4);
+	cr_assert_not(shm_store_ack(&made, 0, 5));
+	drop();
+}
+
+/* That of the stream changes with each. */
+Test(shm, notes_of_channels)
+{
+	uint64_t seen = 0;
+
+	share();
+	shm_ring_open(&taken_ring, true);
+	shm_ring_open(&made_ring, true);
+	for (uint32_t channel = 1; channel < SHM_CHANNELS; channel++) {
+		cr_assert(shm_store_ack(&made, channel, 100 + channel) && shm_store_ack(&taken, channel, 200 + channel));
+		expect_note(&taken, 0, channel);
+		expect_note(&made, 0, channel);
+	}
+	for (uint32_t channel = 1; channel < SHM_CHANNELS; channel++) {
+		expect_note(&taken, channel, 100 + channel);
+		expect_note(&made, channel, 200 + channel);
+	}
+	cr_assert_not(shm_store_ack(&made, SHM_CHANNELS, 1) || shm_read(&made, SHM_CHANNELS, &seen));
+	shm_ring_open(&taken_ring, false);
+	cr_assert_not(shm_store_ack(&made, 1, 1));
 	drop();
 }
 
@@ -116,9 +139,9 @@ Test(shm, of_a_forks_child)
 
 Test(shm, none)
 {
-	uint64_t number;
+	uint64_t seen = 1;
 
-	cr_assert_not(shm_store_ack(&made, 1) || shm_read(&made, &number) || shm_shared(&made));
+	cr_assert_not(shm_store_ack(&made, 0, 1) || shm_read(&made, 0, &seen) || shm_shared(&made));
 	drop();
 }
 

@@ -9,7 +9,7 @@
 
 enum { BLOCK = 20000, MUCH = 1 << 20 };
 
-TestSuite(full_trunks, .init = open_link, .fini = close_link, .timeout = 60);
+TestSuite(full_trunks, .init = open_trunks, .fini = close_link, .timeout = 60);
 
 static size_t sent[TRUNK_PAIRS];
 
@@ -204,7 +204,7 @@ Test(full_trunks, wake_nobody_from_inside_a_close)
 	tcp_link.want_write(one[2]->line);
 	tcp_close(tcp);
 	cr_assert_eq(one[2]->writables, 1);
-	open_link();
+	open_trunks();
 }
 
 /* A line that waits for room is closed: the others keep their order. */
@@ -226,7 +226,7 @@ Test(full_trunks, forget_a_line_that_is_closed)
 		UNTIL(one[3]->writables == 2);
 		cr_assert_eq(two[2]->eaten, sent[2]);
 		close_link();
-		open_link();
+		open_trunks();
 		ep = (struct ep){ 0 };
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_trunk_local.c - trunks between neighbours alone: their shared segments. The rest is in test_trunk.c. */
+/* test_trunk_local.c - trunks between neighbours alone: their shared segments (WIRE-135). The rest is in test_trunk.c. */
 #include <errno.h>
 
 #include <criterion/criterion.h>
@@ -8,7 +8,20 @@
 
 const bool local = true;
 
-TestSuite(local_trunks, .init = open_link, .fini = close_link, .timeout = 60);
+TestSuite(local_trunks, .init = open_trunks, .fini = close_link, .timeout = 60);
+
+/* Two segments are looked at as fast as one. */
+Test(local_trunks, begin_with_the_third_line)
+{
+	const uint8_t process[WIRE_PROCESS_LEN] = { 1 };
+	struct conn *a[3], *b[3];
+
+	for (int i = 0; i < 3; i++) {
+		greet(&a[i], &b[i]);
+		join(a[i], b[i], process);
+		cr_assert_eq(a[i]->line->state, i < 2 ? LINE_OPEN : LINE_CHANNEL);
+	}
+}
 
 /* A Unix socket whose peer has closed it is reported as broken, whatever is there to be read. */
 Test(local_trunks, read_the_answer_of_a_stream_that_has_ended)
@@ -70,31 +83,79 @@ Test(local_trunks, read_a_ring_that_waited)
 	cr_assert_eq(two[2]->got, sizeof(much));
 }
 
-/* The device stores no number by a line that shares a stream, and none that a peer stores reaches it. */
-/* Each keeps its ring and its stored acknowledgements. */
-Test(local_trunks, begin_when_a_quarter_of_the_segments_is_taken)
+/* Each reaches its own line, and lets what waits for the peer's answer leave. */
+Test(local_trunks, carry_numbers)
 {
-	struct conn *dialler[LIMIT_SHM / 8 + 1], *accepter[LIMIT_SHM / 8 + 1]; /* both ends are here */
-	size_t few = LIMIT_SHM / 8;
+	uint64_t number;
 
-	for (size_t i = 0; i <= few; i++) {
-		greet(&dialler[i], &accepter[i]);
-		tcp->shm_for_pairs = LIMIT_SHM / 4;
-		join(dialler[i], accepter[i], here);
-		cr_assert_eq(dialler[i]->line->state, i < few ? LINE_OPEN : LINE_CHANNEL);
-	}
-	cr_assert(tcp_link.store_ack(dialler[1]->line, 7));
+	open_trunk();
+	tell(one[3], "first");
+	calm();
+	cr_assert(trunk_at(true)->unanswered);
+	cr_assert(tcp_link.store_ack(two[0]->line, 6));
+	cr_assert(tcp_link.store_ack(two[1]->line, 7) && tcp_link.store_ack(two[2]->line, 8));
+	cr_assert(tcp_link.store_ack(one[3]->line, 9));
+	calm();
+	cr_assert(one[0]->notes == 1 && one[0]->noted == 6);
+	cr_assert(one[1]->notes == 1 && one[1]->noted == 7);
+	cr_assert(one[2]->notes == 1 && one[2]->noted == 8);
+	cr_assert(two[3]->notes == 1 && two[3]->noted == 9);
+	cr_assert(!one[3]->notes && !two[1]->notes);
+	cr_assert_not(trunk_at(true)->unanswered);
+	cr_assert(tcp_link.store_ack(two[1]->line, 10));
+	cr_assert(tcp_link.stored_ack(one[1]->line, &number) && number == 10, "before it ends");
+	calm();
+	cr_assert_eq(one[1]->notes, 1);
 }
 
-Test(local_trunks, take_no_numbers)
+Test(local_trunks, carry_numbers_until_polling_ends)
 {
 	open_trunk();
-	cr_assert(!tcp_link.store_ack(one[1]->line, 7) && !tcp_link.store_ack(two[2]->line, 7));
-	cr_assert(tcp_link.store_ack(two[0]->line, 7));
-	cr_assert(shm_store_ack(&trunk_at(true)->carrier->shm, 8));
+	cr_assert(tcp_link.store_ack(two[1]->line, 7));
+	tcp_link.set_polling(tcp, false);
+	cr_assert(one[1]->notes == 1 && one[1]->noted == 7);
+	cr_assert_not(tcp_link.store_ack(two[1]->line, 8), "nobody looks");
+}
+
+/* It has no place for them, and the others go on. */
+Test(local_trunks, carry_no_numbers_of_late_channels)
+{
+	struct conn *a, *b;
+
+	open_trunk();
+	trunk_at(true)->channels = SHM_CHANNELS - 2;
+	greet(&a, &b);
+	join(a, b, here);
+	cr_assert(tcp_link.store_ack(b->line, 7));
+	greet(&a, &b);
+	join(a, b, here);
+	cr_assert_not(tcp_link.store_ack(b->line, 7));
+	tell(a, "by the trunk");
+	expect(b, "by the trunk");
+}
+
+/* What the peer stores for a channel that is not there is nobody's. */
+Test(local_trunks, ignore_numbers_of_no_line)
+{
+	open_trunk();
+	cr_assert(shm_store_ack(&trunk_at(false)->carrier->shm, 40, 7));
+	cr_assert(shm_store_ack(&trunk_at(false)->carrier->shm, 0, 0x1234));
 	calm();
-	cr_assert(one[0]->notes == 1 && one[0]->noted == 7);
-	cr_assert_eq(one[1]->notes + two[1]->notes + one[2]->notes + two[2]->notes, 0);
+	for (int i = 0; i < TRUNK_PAIRS; i++)
+		cr_assert_eq(one[i]->notes, 0);
+}
+
+/* The device closes lines as it hears of them. */
+Test(local_trunks, may_end_by_a_number)
+{
+	open_trunk();
+	for (int i = 1; i < TRUNK_PAIRS; i++)
+		one[i]->gives_up = true;
+	for (int i = 1; i < TRUNK_PAIRS; i++)
+		cr_assert(tcp_link.store_ack(two[i]->line, 7));
+	calm();
+	cr_assert_null(trunk_at(true));
+	cr_assert_null(trunk_at(false));
 }
 
 /* A neighbour that takes nothing is told by ticks. */

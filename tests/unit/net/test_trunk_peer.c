@@ -16,7 +16,7 @@ const bool local = false;
 
 enum { NAME = 4711 }; /* of the peer's trunk */
 
-TestSuite(trunk_peers, .init = open_link, .fini = close_link, .timeout = 60);
+TestSuite(trunk_peers, .init = open_trunks, .fini = close_link, .timeout = 60);
 
 static struct wire_join join_of(uint32_t kind, uint32_t channel, uint64_t name)
 {

@@ -9,6 +9,7 @@
 const uint8_t here[WIRE_PROCESS_LEN] = "process", elsewhere[WIRE_PROCESS_LEN];
 
 struct conn *one[TRUNK_PAIRS], *two[TRUNK_PAIRS];
+unsigned int besides;
 
 /* With a shared segment, if they are neighbours: what follows goes by its ring. */
 void greet(struct conn **dialler, struct conn **accepter)
@@ -17,7 +18,6 @@ void greet(struct conn **dialler, struct conn **accepter)
 		pair_with_shm(dialler, accepter);
 	else
 		pair(dialler, accepter);
-	tcp->shm_for_pairs = 0;
 	(*dialler)->hangs_up = (*accepter)->hangs_up = true;
 }
 
@@ -26,6 +26,20 @@ void join(struct conn *dialler, struct conn *accepter, const uint8_t *process)
 	cr_assert_eq(tcp_link.join(accepter->line, false, process), 0);
 	cr_assert_eq(tcp_link.join(dialler->line, true, process), 0);
 	UNTIL(dialler->line->state != LINE_JOINING && accepter->line->state != LINE_JOINING);
+}
+
+void open_trunks(void)
+{
+	struct conn *a, *b;
+
+	open_link();
+	if (!local)
+		return;
+	greet(&a, &b);
+	join(a, b, here);
+	greet(&a, &b);
+	join(a, b, elsewhere);
+	besides = tcp->count;
 }
 
 void open_trunk(void)

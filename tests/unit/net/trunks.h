@@ -16,6 +16,8 @@ extern struct conn *one[TRUNK_PAIRS], *two[TRUNK_PAIRS];
 
 void greet(struct conn **dialler, struct conn **accepter); /* a pair that line_join() may be called for */
 void join(struct conn *dialler, struct conn *accepter, const uint8_t *process);
+void open_trunks(void);                           /* open_link(): the second line to `here` or `elsewhere` begins a trunk */
+extern unsigned int besides;                      /* sockets that it opened */
 void open_trunk(void);                            /* `one` and `two`, joined */
 struct trunk *trunk_at(bool dialled);             /* the last one made; NULL: none */
 void turn(void);                                  /* a flush and a poll */
