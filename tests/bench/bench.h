@@ -33,13 +33,13 @@ enum world {
 
 enum candidate_state {
 	CANDIDATE_OPEN,
-	CANDIDATE_ABSENT, /* no such provider here; `why` says what libfabric said */
+	CANDIDATE_ABSENT, /* no such provider here */
 };
 
 struct candidate {
 	char name[32];
 	enum candidate_state state;
-	char why[160];
+	char why[160];                 /* what libfabric said of what the provider does not offer here, itself or a world */
 	uint8_t *inbox, *outbox;       /* the floor's */
 	struct raw *raw;               /* the floor only */
 	struct fabric *fabric[WORLDS]; /* every other candidate */

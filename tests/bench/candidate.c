@@ -74,6 +74,7 @@ static void open_fabric(const struct pair *pair, struct candidate *cand, struct 
 		world.span = world_span(pair, w);
 		if (!world.span)
 			continue;
+		world.any_address = true; /* shm's are names */
 		rc = fabric_open(&cand->fabric[w], cand->name, &world, own->why, sizeof(own->why));
 		if (!rc) {
 			rc = fabric_card(cand->fabric[w], &own->card[w]);
@@ -99,13 +100,6 @@ static void close_worlds(struct candidate *cand)
 		close_world(cand, w);
 }
 
-static void give_up(struct candidate *cand, const char *why)
-{
-	cand->state = CANDIDATE_ABSENT;
-	snprintf(cand->why, sizeof(cand->why), "%s", why);
-	close_worlds(cand);
-}
-
 static void introduce(struct pair *pair, struct candidate *cand)
 {
 	struct introduction own = { 0 }, other;
@@ -113,8 +107,11 @@ static void introduce(struct pair *pair, struct candidate *cand)
 	open_fabric(pair, cand, &own);
 	if (!control_send(&pair->host, &own, sizeof(own)) || !control_receive(&pair->host, &other, sizeof(other)))
 		errx(1, "%s: the other process is gone", cand->name);
-	if (own.status || other.status)
-		give_up(cand, own.status ? own.why : other.why);
+	snprintf(cand->why, sizeof(cand->why), "%s", own.why[0] ? own.why : other.why);
+	if (own.status || other.status) {
+		cand->state = CANDIDATE_ABSENT;
+		close_worlds(cand);
+	}
 	for (unsigned w = 0; w < WORLDS; w++) {
 		if (!own.there[w] || !other.there[w])
 			close_world(cand, w);

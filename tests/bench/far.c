@@ -48,6 +48,8 @@ static int obey(const struct pair *near, enum world world, unsigned only, int wa
 
 		if (order.cand == 0 || cands[order.cand].fabric[world])
 			result.status = pair_measure(&pair, order.bench, order.cand, order.seed, &result.outcome);
+		else
+			memcpy(result.outcome.why, cands[order.cand].why, sizeof(result.outcome.why));
 		if (!control_send(&orders, &result, sizeof(result)))
 			break;
 	}

@@ -15,7 +15,7 @@ struct far {
 /* Starts a pair on the same cores as the given one, for a world in which something was chosen. `only`: the candidate that it
  * opens, with payload digests; 0: all that are not elsewhere. To be called before libfabric is touched. */
 struct far far_open(const struct pair *near, enum world world, unsigned only);
-/* As pair_measure(); out->ops is 0 where the candidate does not offer that. */
+/* As pair_measure(), where the candidate offers that. */
 int far_measure(const struct far *far, unsigned bench, unsigned cand, uint64_t seed, struct outcome *out);
 /* Returns the exit status of the pair. */
 int far_close(const struct far *far);

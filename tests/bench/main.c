@@ -34,7 +34,8 @@ static void usage(FILE *out)
 	      "                 [--sweep size|window] [--tiny]\n"
 	      "  --providers  libfabric providers, by commas (emu,tcp,sockets,sockets:manual); plain TCP is\n"
 	      "               always the floor; NAME:auto and NAME:manual ask for that progress; emu:full has\n"
-	      "               FI_EMU_DIGEST=full, in two processes of its own\n"
+	      "               FI_EMU_DIGEST=full, in two processes of its own; shm wants a run without emu, which is\n"
+	      "               slower in a process that has opened it\n"
 	      "  --only       benchmarks whose name contains NAME\n"
 	      "  --blocks     blocks a benchmark and candidate (120), each of --block-ms milliseconds (10)\n"
 	      "  --tsv        write the figures to FILE, too\n"
@@ -189,6 +190,7 @@ static int measure_one(struct pair *pair, struct samples *s, unsigned bench, uns
 	if (rc)
 		return rc;
 	*starved = out.starved;
+	memcpy(s->why[bench * CANDIDATES_MAX + cand], out.why, sizeof(out.why));
 	if (out.starved || !out.ops)
 		return 0;
 	samples_at(s, bench, cand)[round] = out.ns_per_op;
@@ -249,6 +251,7 @@ static int report(const struct options *o, const struct pair *pair, const struct
 	report_table(stdout, s, pair->cands, pair->count);
 	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
 	       (unsigned long long)s->ops, (unsigned long long)s->proved);
+	report_skipped(stdout, s, pair->cands, pair->count);
 	report_waits(stdout, s, pair->cands, pair->count);
 	if (o->one_core)
 		judge_one_core(stdout, s, pair);

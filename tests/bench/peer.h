@@ -22,7 +22,8 @@ struct pair {
 /* A block's result at the initiator. */
 struct outcome {
 	double ns_per_op;
-	uint64_t ops;
+	uint64_t ops; /* 0: the candidate does not offer that, for the reason `why`, or it starved */
+	char why[160];
 	uint64_t bytes_hash; /* XXH3 of the bytes that both sides found where they belong */
 	bool starved;
 	double served_waited, own_waited; /* of `waits`: shares of the time in which a thread waited for a core */

@@ -20,8 +20,9 @@ void samples_init(struct samples *s, unsigned blocks)
 	*s = (struct samples){ .blocks = blocks };
 	s->ns = calloc(cells * blocks, sizeof(*s->ns));
 	s->starved = calloc(cells, sizeof(*s->starved));
+	s->why = calloc(cells, sizeof(*s->why));
 	s->waited = calloc(cells, sizeof(*s->waited));
-	if (!s->ns || !s->starved || !s->waited)
+	if (!s->ns || !s->starved || !s->why || !s->waited)
 		err(1, "memory for the samples");
 	for (size_t i = 0; i < cells * blocks; i++)
 		s->ns[i] = NAN;
@@ -31,6 +32,7 @@ void samples_fini(struct samples *s)
 {
 	free(s->ns);
 	free(s->starved);
+	free(s->why);
 	free(s->waited);
 }
 
@@ -181,6 +183,19 @@ void report_table(FILE *out, const struct samples *s, const struct candidate *ca
 			print_cell(out, &benches[b], &sum, *samples_starved(s, b, c));
 		}
 		fputc('\n', out);
+	}
+}
+
+void report_skipped(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count)
+{
+	for (unsigned b = 0; b < benches_count; b++) {
+		for (unsigned c = 0; c < count; c++) {
+			const char *why = s->why[b * CANDIDATES_MAX + c];
+
+			if (*why)
+				fprintf(out, "reported: %s, %zu B, %s: not offered (%s)\n", benches[b].name, benches[b].size,
+					cands[c].name, why);
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ struct samples {
 	unsigned blocks;
 	double *ns;          /* [bench][candidate][block], ns an op; NaN: not measured */
 	bool *starved;       /* [bench][candidate] */
+	char (*why)[160];    /* [bench][candidate], what the candidate does not offer: outcome.why */
 	double (*waited)[2]; /* [bench][candidate], of `waits`: sums of outcome.served_waited and own_waited */
 	uint64_t ops;
 	uint64_t hash;   /* over all proved blocks, in the order of the run */
@@ -29,6 +30,8 @@ double samples_median(const struct samples *s, unsigned bench, unsigned cand);
 double samples_quotient(const struct samples *s, unsigned bench, unsigned cand, unsigned other_bench, unsigned other);
 
 void report_table(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
+/* What was not measured, and why. */
+void report_skipped(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
 /* The scheduler's part of it, for benchmarks that count that. */
 void report_waits(FILE *out, const struct samples *s, const struct candidate *cands, unsigned count);
 /* benchmark, bytes, candidate, unit, median, 10th and 90th percentile, ratio, ops outstanding; one row a line. */

@@ -99,7 +99,8 @@ static int open_contexts(struct fabric *f, size_t count)
 	return 0;
 }
 
-static int open_objects(struct fabric *f, const struct fabric_world *world)
+/* On failure `step` is what failed. */
+static int open_objects(struct fabric *f, const struct fabric_world *world, const char **step)
 {
 	size_t cq_size = world->cq_size ? world->cq_size : CQ_SIZE;
 	uint64_t selective = world->counters ? FI_SELECTIVE_COMPLETION : 0;
@@ -107,10 +108,15 @@ static int open_objects(struct fabric *f, const struct fabric_world *world)
 	struct fi_av_attr av_attr = { .type = f->info->domain_attr->av_type, .count = world->peers ? world->peers : 1 };
 	int rc;
 
-	if ((rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL)) || (rc = fi_domain(f->fabric, f->info, &f->domain, NULL)) ||
-	    (rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL)) || (rc = fi_av_open(f->domain, &av_attr, &f->av, NULL)) ||
-	    (rc = fi_endpoint(f->domain, f->info, &f->ep, NULL)) || (rc = fi_ep_bind(f->ep, &f->av->fid, 0)) ||
-	    (rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV | selective)))
+	*step = "opening the domain";
+	if ((rc = fi_fabric(f->info->fabric_attr, &f->fabric, NULL)) || (rc = fi_domain(f->fabric, f->info, &f->domain, NULL)))
+		return rc;
+	*step = "opening the completion queue";
+	if ((rc = fi_cq_open(f->domain, &cq_attr, &f->cq, NULL)))
+		return rc;
+	*step = "opening the endpoint";
+	if ((rc = fi_av_open(f->domain, &av_attr, &f->av, NULL)) || (rc = fi_endpoint(f->domain, f->info, &f->ep, NULL)) ||
+	    (rc = fi_ep_bind(f->ep, &f->av->fid, 0)) || (rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV | selective)))
 		return rc;
 	if (world->counter || world->counters) {
 		rc = open_counters(f, world);
@@ -171,8 +177,7 @@ int fabric_open(struct fabric **out, const char *provider, const struct fabric_w
 		rc = -FI_EMSGSIZE;
 		goto undo;
 	}
-	step = "opening the endpoint";
-	rc = open_objects(f, world);
+	rc = open_objects(f, world, &step);
 	if (rc)
 		goto fail;
 	step = "registering memory";
