@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* grow.c - the rate of 8-byte writes as peers or posting threads grow: emu-grow peers|threads N [MILLISECONDS].
- *
- *   peers    one thread writes to so many processes in turn, 64 outstanding in all
- *   threads  so many threads write to one process, each by an endpoint of its own with 64 outstanding
- *
- * The targets sleep in read(); nothing is pinned. Prints a row, in millions a second. */
+/* grow.c - the rate of 8-byte writes as peers grow: emu-grow PEERS [MILLISECONDS].
+ * One thread writes to so many processes in turn, 64 outstanding in all. The targets sleep in read(); nothing is pinned. Prints a
+ * row, in millions a second. */
 #include <err.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,20 +16,13 @@
 #include "bench.h"
 #include "tools/perf/core/fabric.h"
 
-enum { PEERS_MAX = 256, THREADS_MAX = 8, WINDOW = 64, WORD = 8, DEFAULT_MS = 300 };
+enum { PEERS_MAX = 256, WINDOW = 64, WORD = 8, DEFAULT_MS = 300 };
 
 struct target {
 	struct host host;
 	struct fabric_card card;
 	pid_t pid;
 	fi_addr_t addr;
-};
-
-struct poster {
-	struct fabric *f;
-	pthread_t handle;
-	uint64_t length_ns;
-	double rate;
 };
 
 static struct fabric *open_side(void)
@@ -105,8 +94,7 @@ static uint64_t post_for(struct fabric *f, const struct target *targets, unsigne
 		while (f->pending < WINDOW) {
 			int rc;
 
-			if (targets)
-				aim(f, &targets[posted % count]);
+			aim(f, &targets[posted % count]);
 			rc = fabric_write(f, (size_t)(posted % WINDOW) * WORD, (size_t)(posted % WINDOW) * WORD, WORD);
 			if (rc == -FI_EAGAIN)
 				break;
@@ -133,34 +121,6 @@ static double rate(struct fabric *f, const struct target *targets, unsigned coun
 	return (double)posted * 1e3 / (double)(now_ns() - since);
 }
 
-static void *post(void *arg)
-{
-	struct poster *poster = arg;
-
-	poster->rate = rate(poster->f, NULL, 1, poster->length_ns);
-	return NULL;
-}
-
-static double by_threads(struct target *target, unsigned count, uint64_t length_ns)
-{
-	struct poster posters[THREADS_MAX];
-	double sum = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		posters[i] = (struct poster){ .f = open_side(), .length_ns = length_ns };
-		meet(posters[i].f, target);
-		aim(posters[i].f, target);
-	}
-	for (unsigned i = 0; i < count; i++)
-		if (pthread_create(&posters[i].handle, NULL, post, &posters[i]))
-			errx(1, "no thread");
-	for (unsigned i = 0; i < count; i++) {
-		pthread_join(posters[i].handle, NULL);
-		sum += posters[i].rate;
-	}
-	return sum;
-}
-
 static double by_peers(struct target *targets, unsigned count, uint64_t length_ns)
 {
 	struct fabric *f = open_side();
@@ -173,19 +133,16 @@ static double by_peers(struct target *targets, unsigned count, uint64_t length_n
 int main(int argc, char **argv)
 {
 	static struct target targets[PEERS_MAX];
-	bool peers = argc > 1 && !strcmp(argv[1], "peers");
-	int count = argc > 2 ? atoi(argv[2]) : 0, ms = argc > 3 ? atoi(argv[3]) : DEFAULT_MS, status, failed = 0;
-	unsigned processes = peers ? (unsigned)count : 1;
-	uint64_t length_ns = (uint64_t)ms * MSEC;
+	int count = argc > 1 ? atoi(argv[1]) : 0, ms = argc > 2 ? atoi(argv[2]) : DEFAULT_MS, status, failed = 0;
 	double sum;
 
-	if (argc < 3 || (!peers && strcmp(argv[1], "threads")) || count < 1 || count > (peers ? PEERS_MAX : THREADS_MAX) || ms < 1)
-		errx(2, "usage: emu-grow peers|threads N [MILLISECONDS]");
-	for (unsigned i = 0; i < processes; i++)
+	if (count < 1 || count > PEERS_MAX || ms < 1)
+		errx(2, "usage: emu-grow PEERS [MILLISECONDS]; at most %d", PEERS_MAX);
+	for (int i = 0; i < count; i++)
 		start_target(&targets[i]);
-	sum = peers ? by_peers(targets, processes, length_ns) : by_threads(targets, (unsigned)count, length_ns);
-	printf("write rate by %s\t%d\temu\tMop/s\t%.4g\n", argv[1], count, sum);
-	for (unsigned i = 0; i < processes; i++) {
+	sum = by_peers(targets, (unsigned)count, (uint64_t)ms * MSEC);
+	printf("write rate by peers\t%d\temu\tMop/s\t%.4g\n", count, sum);
+	for (int i = 0; i < count; i++) {
 		close(targets[i].host.control);
 		kill(targets[i].pid, SIGKILL); /* its siblings hold the socket, too */
 		failed |= waitpid(targets[i].pid, &status, 0) != targets[i].pid;
