@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# mpi.sh - all-to-all and all-reduce of 4 ranks of Open MPI, over emu and over the provider tcp in turns: mpi.sh [ROUNDS [MS]]
+# mpi.sh - all-to-all and all-reduce of Open MPI, over emu and over the provider tcp in turns: mpi.sh [ROUNDS [MS [RANKS [CORES]]]]
 #
-# On two cores, then on one. Prints a row for run.sh each: the median over the rounds, in microseconds, and for emu that
+# 4 ranks, on two cores and then on one, unless given. Prints a row for run.sh each: the median over the rounds, in microseconds, and for emu that
 # of the quotients of both by round, for a start of MPI takes too long to take turns within one. A job that takes longer
 # than a minute is ended, and is no figure. Exit status 77 where Open MPI is not installed.
 set -euo pipefail
@@ -10,7 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../tools/lib.sh"
 take_help "$@"
-rounds=${1:-5} ms=${2:-200}
+rounds=${1:-5} ms=${2:-200} ranks=${3:-4}
 find_libfabric
 build=${EMU_BUILD:-$here/../../build/release}
 program=$(readlink -f "$build")/tests/bench/mpi_patterns
@@ -25,10 +25,10 @@ first_cores() {
 # job CORES PROVIDER ROUND: lines `CORES PROVIDER ROUND PATTERN BYTES US`.
 job() {
 	EMU_TEST_PROVIDER=$2 timeout -k 5 60 taskset -c "$(first_cores "$1")" "$here/../mpi/mpirun.sh" \
-		-m hwloc_base_binding_policy=none 4 "$program" "$ms" | sed "s/^/$1 $2 $3 /"
+		-m hwloc_base_binding_policy=none "$ranks" "$program" "$ms" | sed "s/^/$1 $2 $3 /"
 }
 
-for cores in 2 1; do
+for cores in ${4:-2 1}; do
 	for round in $(seq "$rounds"); do
 		order="emu tcp"
 		[ $((round % 2)) = 0 ] || order="tcp emu"
@@ -39,7 +39,7 @@ for cores in 2 1; do
 			echo "mpi.sh: over $provider on $cores cores: exit status $status" >&2
 		done
 	done
-done | awk -v rounds="$rounds" '
+done | awk -v rounds="$rounds" -v ranks="$ranks" '
 	function median(values, count,    i, j, kept) {
 		for (i = 2; i <= count; i++)
 			for (j = i; j > 1 && values[j - 1] > values[j]; j--) {
@@ -71,8 +71,8 @@ done | awk -v rounds="$rounds" '
 				for (n = 1; n <= count[who]; n++)
 					list[n] = all[who, n]
 				if (count[who])
-					printf("MPI %s, %d core%s\t%d\t%s\tus\t%.4g\t\t\t%s\n",
-						part[2], part[1], (part[1] > 1 ? "s" : ""), part[3], who, median(list, count[who]),
+					printf("MPI %s, %d ranks, %d core%s\t%d\t%s\tus\t%.4g\t\t\t%s\n",
+						part[2], ranks, part[1], (part[1] > 1 ? "s" : ""), part[3], who, median(list, count[who]),
 						who == "emu" && both ? sprintf("%.3f", median(quotients, both)) : "")
 			}
 		}

@@ -67,6 +67,8 @@ beside_shm >>"$out"
 ! chosen memory || "$build/tests/bench/emu-memory" | tee -a "$out" || failed memory
 ! chosen idle || "$build/tests/bench/emu-idle" | tee -a "$out" || failed "an idle process"
 ! chosen MPI || "$here/mpi.sh" | tee -a "$out" || failed "Open MPI"
+! chosen MPI || FI_EMU_LOCAL=tcp "$here/mpi.sh" 3 200 16 2 | sed 's/^MPI/over TCP, MPI/' | tee -a "$out" ||
+	failed "Open MPI over TCP"
 
 # A row: what, bytes or how many, candidate, unit, median, nothing, nothing, for MPI the time relative to that over tcp.
 echo "== the figures"
@@ -85,9 +87,12 @@ awk -F '\t' '
 	$1 == "memory idle" { judge($5 <= 2048, "a process that has talked to nobody takes " $5 " KiB, to be within 2048") }
 	$1 == "memory peers" { judge($5 <= 8192, "a thousand connected peers take " $5 " KiB, to be within 8192") }
 	$1 ~ /^idle / { judge($5 < 0.1, "a process with " $2 " connections, " $1 ", uses " $5 " % of a core, to be under 0.1") }
-	$1 ~ /^MPI / && $3 == "emu" {
-		judge($8 != "" && $8 <= 1, $1 ", " $2 " B: " ($8 == "" ? "not measured" : $8 " times the time of tcp") \
-			", to be at most 1")
+	$1 ~ /MPI / && $3 == "emu" {
+		text = $1 ", " $2 " B: " ($8 == "" ? "not measured" : $8 " times the time of tcp") ", to be at most 1"
+		if ($1 ~ /^over TCP/)
+			print "reported: " text
+		else
+			judge($8 != "" && $8 <= 1, text)
 	}
 	END {
 		if (!judged)
