@@ -12,7 +12,7 @@
 #
 # Each leaves NAME.tsv in FOLDER (build/grow): the number, then a column for each line of the plot; and NAME.svg, which
 # gnuplot draws. `-` in a table is what could not be measured. `grow.sh tests/bench/plots` draws what RESULTS.md shows. By command
-# only. Takes about six minutes. --tiny: short runs, and no more than a few of everything. EMU_BUILD names another folder than
+# only. Takes about eight minutes. --tiny: short runs, and no more than a few of everything. EMU_BUILD names another folder than
 # build/release, LD_LIBRARY_PATH another libfabric than that of tools/setup.sh. Exit status 0 only if all of emu was measured.
 set -euo pipefail
 

@@ -37,6 +37,10 @@ void host_pair(struct host ends[2]);
 void host_pin(unsigned nth);
 unsigned host_cores(void);
 
+/* What a cache line takes from the first of these cores to the second or back, in ns, where both spin on it; 0: there is one core.
+ * On virtual machines it changes while they run, and with it all that two spinning processes do. */
+unsigned host_line_ns(void);
+
 /* How long a thread of this process was ready and had no core; 0 if it has ended, or where the kernel does not count that:
  * see host_counts_waits(). */
 uint64_t host_waited_ns(long thread);

@@ -239,7 +239,8 @@ static unsigned count_open(const struct pair *pair)
 	return open;
 }
 
-static int report(const struct options *o, const struct pair *pair, const struct samples *s)
+/* line_ns: host_line_ns() before the blocks. */
+static int report(const struct options *o, const struct pair *pair, const struct samples *s, unsigned line_ns)
 {
 	FILE *tsv;
 
@@ -248,6 +249,7 @@ static int report(const struct options *o, const struct pair *pair, const struct
 	       o->one_core    ? ", and both to the same one"
 	       : o->cores < 2 ? ", and both to the same one: no figure here means anything"
 			      : "");
+	printf("a cache line takes %u ns from core to core (%u before the blocks)\n", host_line_ns(), line_ns);
 	report_table(stdout, s, pair->cands, pair->count);
 	printf("work %016llx (%llu ops, the bytes of all %llu blocks compared)\n", (unsigned long long)s->hash,
 	       (unsigned long long)s->ops, (unsigned long long)s->proved);
@@ -286,6 +288,7 @@ static void open_fars(const struct pair *pair)
 static int initiate(const struct options *o, struct pair *pair)
 {
 	struct samples samples;
+	unsigned line_ns;
 	int rc = count_open(pair) < (o->named ? pair->count - 1 : 1);
 	bool any = false;
 
@@ -296,9 +299,10 @@ static int initiate(const struct options *o, struct pair *pair)
 	if (!any)
 		return 0; /* what was asked for is measured by another program of run.sh */
 	samples_init(&samples, o->blocks);
+	line_ns = host_line_ns();
 	rc = measure_all(pair, &samples);
 	if (!rc)
-		rc = report(o, pair, &samples);
+		rc = report(o, pair, &samples, line_ns);
 	samples_fini(&samples);
 	return rc;
 }

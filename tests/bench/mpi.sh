@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# mpi.sh - all-to-all and all-reduce of Open MPI, over emu and over the provider tcp in turns: mpi.sh [ROUNDS [MS [RANKS [CORES]]]]
+# mpi.sh - all-to-all and all-reduce of Open MPI, over emu and the provider tcp in turns: mpi.sh [ROUNDS [MS [RANKS [CORES]]]]
 #
-# 4 ranks, on two cores and then on one, unless given. Prints a row for run.sh each: the median over the rounds, in microseconds, and for emu that
-# of the quotients of both by round, for a start of MPI takes too long to take turns within one. A job that takes longer
-# than a minute is ended, and is no figure. Exit status 77 where Open MPI is not installed.
+# 4 ranks, on two cores and then on one, unless given. Prints a row for run.sh each: the median over the rounds, in microseconds,
+# and for emu that of the quotients of both by round, for a start of MPI takes too long to take turns within one. A job that takes
+# longer than a minute is ended, and is no figure. Exit status 77 where Open MPI is not installed.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -72,7 +72,8 @@ done | awk -v rounds="$rounds" -v ranks="$ranks" '
 					list[n] = all[who, n]
 				if (count[who])
 					printf("MPI %s, %d ranks, %d core%s\t%d\t%s\tus\t%.4g\t\t\t%s\n",
-						part[2], ranks, part[1], (part[1] > 1 ? "s" : ""), part[3], who, median(list, count[who]),
+						part[2], ranks, part[1], (part[1] > 1 ? "s" : ""), part[3], who,
+						median(list, count[who]),
 						who == "emu" && both ? sprintf("%.3f", median(quotients, both)) : "")
 			}
 		}
