@@ -101,7 +101,7 @@ Test(shm, notes_for_who_looks)
 /* That of the stream changes with each. */
 Test(shm, notes_of_channels)
 {
-	uint64_t seen = 0;
+	uint64_t seen = 1, all[SHM_CHANNELS] = { 0 };
 
 	share();
 	shm_ring_open(&taken_ring, true);
@@ -115,9 +115,31 @@ Test(shm, notes_of_channels)
 		expect_note(&taken, channel, 100 + channel);
 		expect_note(&made, channel, 200 + channel);
 	}
+	for (uint32_t channel = 1; channel < SHM_CHANNELS; channel++)
+		cr_assert_eq(shm_read_next(&taken, channel - 1, all), channel);
+	cr_assert_eq(all[5], 105);
+	cr_assert_eq(shm_read_next(&taken, 0, all), 0, "told once");
+	cr_assert(shm_store_ack(&made, 40, 7));
+	cr_assert_eq(shm_read_next(&taken, 0, all), 40);
 	cr_assert_not(shm_store_ack(&made, SHM_CHANNELS, 1) || shm_read(&made, SHM_CHANNELS, &seen));
 	shm_ring_open(&taken_ring, false);
 	cr_assert_not(shm_store_ack(&made, 1, 1));
+	drop();
+}
+
+/* WIRE-39, WIRE-135: the side that made it comes first. */
+Test(shm, has_its_words_where_the_protocol_says)
+{
+	const uint64_t *words;
+
+	share();
+	words = made.room;
+	shm_ring_open(&taken_ring, true);
+	shm_ring_open(&made_ring, true);
+	cr_assert(shm_store_ack(&made, 0, 11) && shm_store_ack(&taken, 0, 22));
+	cr_assert(words[0] == 11 && words[256 / 8] == 22);
+	cr_assert(shm_store_ack(&made, 1, 33) && shm_store_ack(&taken, SHM_CHANNELS - 1, 44));
+	cr_assert(words[0] == 12 && words[1024 / 8 + 1] == 33 && words[256 / 8] == 23 && words[2048 / 8 - 1] == 44);
 	drop();
 }
 
