@@ -61,20 +61,20 @@ done | awk -v rounds="$rounds" -v ranks="$ranks" '
 			split(cells[i], part, SUBSEP)
 			count["emu"] = count["tcp"] = both = 0
 			for (round = 1; round <= rounds; round++) {
-				for (who in count)
-					if ((cells[i], who, round) in us)
-						all[who, ++count[who]] = us[cells[i], who, round]
+				for (provider in count)
+					if ((cells[i], provider, round) in us)
+						all[provider, ++count[provider]] = us[cells[i], provider, round]
 				if (((cells[i], "emu", round) in us) && ((cells[i], "tcp", round) in us))
 					quotients[++both] = us[cells[i], "emu", round] / us[cells[i], "tcp", round]
 			}
-			for (who in count) {
-				for (n = 1; n <= count[who]; n++)
-					list[n] = all[who, n]
-				if (count[who])
+			for (provider in count) {
+				for (n = 1; n <= count[provider]; n++)
+					list[n] = all[provider, n]
+				if (count[provider])
 					printf("MPI %s, %d ranks, %d core%s\t%d\t%s\tus\t%.4g\t\t\t%s\n",
-						part[2], ranks, part[1], (part[1] > 1 ? "s" : ""), part[3], who,
-						median(list, count[who]),
-						who == "emu" && both ? sprintf("%.3f", median(quotients, both)) : "")
+						part[2], ranks, part[1], (part[1] > 1 ? "s" : ""), part[3], provider,
+						median(list, count[provider]),
+						provider == "emu" && both ? sprintf("%.3f", median(quotients, both)) : "")
 			}
 		}
 	}'

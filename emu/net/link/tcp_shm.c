@@ -133,8 +133,8 @@ int shm_all_acks(struct tcp *tcp)
 			continue;
 		if (line->conn)
 			conn_ack_stored(line->conn, line->ack_seen);
-		else if (line->trunk)
-			trunk_acks(line->trunk);
+		else
+			trunk_acks(line->trunk); /* a neighbour's stream does not linger: it is a carrier */
 		count++;
 	}
 	return count;

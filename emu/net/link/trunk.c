@@ -93,7 +93,6 @@ static void trunk_free(struct trunk *trunk)
 	while (*at != trunk)
 		at = &(*at)->next;
 	*at = trunk->next;
-	trunk->carrier->trunk = NULL; /* it may linger */
 	line_close(trunk->carrier);
 	hash_fini(&trunk->by_channel);
 	free(trunk);
@@ -233,7 +232,7 @@ static struct trunk *flush_and_next(struct trunk *trunk)
 
 bool trunk_stored_ack(struct trunk *trunk, uint32_t channel, uint64_t *number)
 {
-	if (channel >= SHM_CHANNELS || !shm_read(&trunk->carrier->shm, channel, &trunk->acks[channel]))
+	if (!shm_read(&trunk->carrier->shm, channel, trunk->acks))
 		return false;
 	*number = trunk->acks[channel];
 	return true;

@@ -123,7 +123,7 @@ static bool is_new(const struct shm *shm, uint32_t channel, uint64_t *seen)
 
 bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen)
 {
-	return channel < SHM_CHANNELS && shm->own && is_new(shm, channel, seen);
+	return channel < SHM_CHANNELS && shm->own && is_new(shm, channel, &seen[channel]);
 }
 
 uint32_t shm_read_next(const struct shm *shm, uint32_t channel, uint64_t seen[SHM_CHANNELS])
