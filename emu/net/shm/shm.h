@@ -40,8 +40,8 @@ void shm_drop(struct shm *shm, struct shm_ring *ring); /* its room is free again
 /* Stores an acknowledgement for the peer. False: send a frame, as our ring is closed, so the peer does not poll, or there is no
  * shared segment. */
 bool shm_store_ack(struct shm *shm, uint32_t channel, uint64_t number);
-/* True: the peer has stored another number than seen[channel], which is that one now. After the peer's ring was closed one last read
- * finds what it has stored until then. Of channel 0 it is another, too, when one of any channel was stored. */
+/* True: the peer has stored another number than seen[channel], which is that one now. After the peer's ring was closed one last
+ * read finds what it has stored until then. Of channel 0 it is another, too, when one of any channel was stored. */
 bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen);
 /* The first channel after `channel` of which that is true; 0: none. */
 uint32_t shm_read_next(const struct shm *shm, uint32_t channel, uint64_t seen[SHM_CHANNELS]);
