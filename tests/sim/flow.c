@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include "emu/nic/endpoint/nic_impl.h"
 #include "tests/sim/harness/bed.h"
 
 enum { HOLD_NS = 20000000 };
@@ -240,5 +241,42 @@ Test(sim_flow, more_than_tx_size)
 	bed_open(&bed, 27, 3, NULL, &config);
 	workload_init(&load, bed.model, 1500);
 	workload_run(&load, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+static struct link_ops link_under;
+static int sends;
+
+static ssize_t count_send(struct line *line, const struct iovec *iov, int count)
+{
+	sends++;
+	return link_under.send(line, iov, count);
+}
+
+static bool keep_bytes(void *link, bool all)
+{
+	(void)link;
+	(void)all;
+	return true;
+}
+
+/* That the link keeps bytes for lines that share a stream hurries no others: posts in a row still share a send. */
+Test(sim_flow, is_not_hurried_by_bytes_that_are_kept)
+{
+	struct region *region;
+	struct bed bed;
+
+	bed_open(&bed, 28, 2, NULL, NULL);
+	region = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	post(job_rma(bed.party[0], region, OP_WRITE, 0, 64, POST_COMPLETE, 1));
+	model_end(bed.model, BED_LIMIT_NS);
+	link_under = bed.node[0]->nic->link;
+	bed.node[0]->nic->link.send = count_send;
+	bed.node[0]->nic->link.flush = keep_bytes;
+	for (uint64_t i = 0; i < 8; i++)
+		post(job_rma(bed.party[0], region, OP_WRITE, i * 64, 64, POST_COMPLETE, 1));
+	cr_assert_eq(sends, 1, "the first, as its peer is idle");
+	model_end(bed.model, BED_LIMIT_NS);
+	bed.node[0]->nic->link = link_under;
 	bed_close(&bed);
 }

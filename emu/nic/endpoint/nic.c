@@ -215,6 +215,12 @@ static __attribute__((noinline, cold)) bool flush_ready(struct nic *nic)
 	return true;
 }
 
+/* Bytes of conns that wait for a send, or of lines that share a stream. */
+static inline bool has_unsent(const struct nic *nic)
+{
+	return nic->busy || nic->pace.urgent || nic->pace.keeps;
+}
+
 /* `all`: also what lines keep for others that share their stream. */
 static bool nic_flush(struct nic *nic, bool all)
 {
@@ -226,7 +232,7 @@ static bool nic_flush(struct nic *nic, bool all)
 	else
 		sent = nic->busy && flush_busy(nic);
 	if (nic->link.flush)
-		nic->pace.urgent |= nic->link.flush(nic->link_arg, all);
+		nic->pace.keeps = nic->link.flush(nic->link_arg, all);
 	return sent;
 }
 
@@ -237,7 +243,7 @@ void nic_flush_acks(struct nic *nic)
 
 	nic_role(nic);
 	nic->pace.idle_before_ack = SLICE_IDLE_ACKS;
-	if (!session && !nic->busy && !nic->dead && !nic->pace.urgent)
+	if (!session && !nic->dead && !has_unsent(nic))
 		return;
 	nic->pace.slicing = true;
 	nic->owing = NULL;
@@ -336,7 +342,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 
 static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t before_ns)
 {
-	if (pace_unflushed(&nic->pace, nic->owing || nic->busy || nic->pace.urgent))
+	if (pace_unflushed(&nic->pace, nic->owing || has_unsent(nic)))
 		pace_flush_by(&nic->pace, nic_now(nic));
 	if (pace_sooner(&nic->pace, before_ns) && atomic_load(&nic->driver.armed))
 		wake(nic);
@@ -346,7 +352,7 @@ static __attribute__((noinline)) void remind_sooner(struct nic *nic, uint64_t be
  * an armed NIC thread must hear of any timer that is earlier than those before this slice (D3). */
 static void nic_publish_deadline(struct nic *nic, uint64_t before_ns)
 {
-	if (pace_deadline(&nic->pace) < before_ns || pace_unflushed(&nic->pace, nic->owing || nic->busy || nic->pace.urgent))
+	if (pace_deadline(&nic->pace) < before_ns || pace_unflushed(&nic->pace, nic->owing || has_unsent(nic)))
 		remind_sooner(nic, before_ns);
 }
 
@@ -415,14 +421,14 @@ static bool slice(struct nic *nic)
 	}
 	if (commits_pending(&nic->commits))
 		did |= commits_take(nic);
-	if (nic->busy || nic->pace.urgent)
+	if (has_unsent(nic))
 		did |= nic_flush(nic, true);
 	did |= nic->link.poll(nic->link_arg) > 0;
 	if (pace_looks(&nic->pace, did)) {
 		due = check_clock(nic);
 		did |= due && nic_tick(nic);
 	}
-	if (nic->busy || nic->pace.urgent)
+	if (has_unsent(nic))
 		did |= nic_flush(nic, true);
 	if (pace_settles(&nic->pace, did, due, nic->owing))
 		nic_flush_acks(nic);

@@ -15,7 +15,8 @@ struct pace {
 	uint64_t now_ns;                  /* nic_now() */
 	bool slicing;                     /* in nic_work() or nic_flush_acks() */
 	bool clocked;                     /* now_ns has been asked for in this slice */
-	bool urgent;                      /* a post found its peer idle: send at once; or the link has bytes to send */
+	bool urgent;                      /* a post found its peer idle: send at once */
+	bool keeps;                       /* the link has bytes to send */
 	bool stores;                      /* an acknowledgement is to be stored at the end of this slice */
 	bool ticking;                     /* between pace_tick_begin() and pace_tick_end(): timers set lower tick_due_ns */
 	uint32_t idle_before_ack;         /* after so many slices without work, acknowledgements are sent */
