@@ -136,7 +136,6 @@ static int tcp_poll(void *link)
 	struct tcp *tcp = link;
 	int count = tcp->dialing ? tcp_finish_dials(tcp) : 0;
 
-	count += trunks_read_on(tcp);
 	if (tcp->polling)
 		count += shm_all_acks(tcp);
 	if (shm_all_tell(tcp))
@@ -159,7 +158,7 @@ bool tcp_drop_stuck(struct tcp *tcp)
 
 bool tcp_read_on(struct tcp *tcp)
 {
-	return trunks_read_on(tcp) || (!tcp->polling && rings_read_on(tcp));
+	return !tcp->polling && rings_read_on(tcp);
 }
 
 static bool any_waits(const struct tcp *tcp)
@@ -180,7 +179,7 @@ bool tcp_tick(struct tcp *tcp)
 		if (now_ns >= line->linger_end_ns || !line_lingers(line))
 			line_free(line);
 	}
-	tcp->ticking = tcp->lingering || tcp->trunk_backlog || any_waits(tcp) || (!tcp->polling && rings_have(tcp));
+	tcp->ticking = tcp->lingering || any_waits(tcp) || (!tcp->polling && rings_have(tcp));
 	return tcp->ticking;
 }
 
@@ -215,6 +214,7 @@ const struct link_ops tcp_link = {
 	.set_polling = shm_all_set_polling,
 	.close = line_close,
 	.join = line_join,
+	.shares = line_shares,
 	.flush = trunks_flush,
 	.kind = line_kind,
 	.listen = listener_open,

@@ -46,8 +46,7 @@ int tcp_finish_dials(struct tcp *tcp); /* conn_up(), conn_down(); how many */
 bool tcp_accept(struct tcp *tcp);
 /* conn_down() for a neighbour that has taken nothing for silence_ns while bytes wait for it. True: there was one. */
 bool tcp_drop_stuck(struct tcp *tcp);
-/* Reads bytes that no socket reports: neighbours put them into rings (shm_ring.h) before polling stopped, or a trunk has them.
- * True: there were some. */
+/* Reads bytes that no socket reports: neighbours put them into rings (shm_ring.h) before polling stopped. True: there were some. */
 bool tcp_read_on(struct tcp *tcp);
 /* Frees closed lines whose bytes have arrived. True while there are closed lines, or neighbours for which bytes wait, or bytes
  * for tcp_read_on(). */

@@ -382,6 +382,11 @@ bool line_lingers(struct line *line)
 	return line->ops->lingers && line->ops->lingers(line->fd);
 }
 
+bool line_shares(const struct line *line)
+{
+	return line->state == LINE_CHANNEL;
+}
+
 const char *line_kind(const struct line *line)
 {
 	const struct line *stream = line->state == LINE_CHANNEL ? line->trunk->carrier : line;
@@ -396,7 +401,7 @@ void line_writable(struct line *line)
 	if (line->conn)
 		conn_writable(line->conn);
 	else
-		trunk_writable(line->trunk);
+		trunk_flush(line->trunk);
 }
 
 void line_down(struct line *line, int error)
@@ -420,34 +425,6 @@ void line_drop_stream(struct line *line)
 	line->state = LINE_CHANNEL;
 	tcp->count--;
 	tcp->changes++;
-}
-
-struct line *line_give_stream(struct line *line)
-{
-	struct tcp *tcp = line->tcp;
-	struct line *carrier = malloc(sizeof(*carrier)), **at = &tcp->shms;
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = carrier };
-
-	if (!carrier)
-		return NULL;
-	*carrier = *line;
-	carrier->conn = NULL;
-	carrier->tx_blocked = carrier->rx_paused = false;
-	link_out(&tcp->lines, line);
-	link_in(&tcp->lines, carrier);
-	while (*at && *at != line)
-		at = &(*at)->next_shm;
-	if (*at)
-		*at = carrier;
-	if (epoll_ctl(tcp->data_set, EPOLL_CTL_MOD, carrier->fd, &event))
-		assert(!"a socket that is in the set");
-	line->fd = -1;
-	line->shm = (struct shm){ .own = NULL };
-	line->ring = (struct shm_ring){ .own = NULL };
-	line->peer_has_shm = false;
-	line->state = LINE_CHANNEL;
-	tcp->changes++;
-	return carrier;
 }
 
 void line_close(struct line *line)

@@ -10,6 +10,7 @@
 #include "emu/net/shm/shm.h"
 #include "emu/nic/base/hash.h"
 #include "emu/nic/base/likely.h"
+#include "emu/nic/base/limits.h"
 #include "wire/chunk.h"
 
 /* Each object in the data set begins with its kind. */
@@ -53,12 +54,10 @@ struct line {
 	int tx_unread;          /* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
 	uint32_t stalled_ticks; /* ticks in a row with the same `tx_unread` */
 	uint64_t linger_end_ns;
-	void (*reads)(struct line *line); /* in the place of conn_readable(); NULL: that */
-	struct trunk *trunk;              /* LINE_CHANNEL, LINE_JOINING: the one that it is in; without a conn: that it carries */
-	uint32_t channel;                 /* in it */
-	bool ended;                       /* LINE_CHANNEL: by the peer */
-	bool alone;                       /* dialled, and greeted: this process leads to `process` */
-	uint8_t process[WIRE_PROCESS_LEN];
+	void (*reads)(struct line *line);  /* in the place of conn_readable(); NULL: that */
+	struct trunk *trunk;               /* LINE_CHANNEL, LINE_JOINING: the one that it is in; without a conn: that it carries */
+	uint32_t channel;                  /* in it */
+	uint8_t process[WIRE_PROCESS_LEN]; /* dialled, and greeted, alone or as a carrier: where it leads to */
 	struct hash_node by_channel;
 	struct line *next_channel, *prev_channel, *next_blocked;
 	struct line_joining joining;
@@ -79,8 +78,8 @@ struct tcp {
 	struct line *lines, *lingering;
 	struct line *shms; /* lines that have a shared segment */
 	struct trunk *trunks;
-	bool trunk_bytes;   /* a trunk has bytes to send */
-	bool trunk_backlog; /* a trunk has bytes that it received and did not read */
+	bool trunk_bytes;              /* a trunk has bytes to send */
+	uint8_t trunk_in[TRUNK_BYTES]; /* what one has received, until it is read */
 	unsigned int shm_count;
 	uint8_t *shm_quota;              /* NULL: there are no shared segments */
 	bool polling;                    /* the device polls often (link.h) */
@@ -118,11 +117,9 @@ void line_want_write(struct line *line);
 void line_set_readable(struct line *line, bool on);
 void line_cancel_want_write(struct line *line); /* takes that back */
 const char *line_kind(const struct line *line);
+bool line_shares(const struct line *line);
 void line_close(struct line *line);
-/* A line that has greeted becomes a LINE_CHANNEL: its stream is closed, or goes to a new line without a conn (NULL without memory:
- * nothing has changed). */
-void line_drop_stream(struct line *line);
-struct line *line_give_stream(struct line *line);
+void line_drop_stream(struct line *line); /* one that has greeted becomes a LINE_CHANNEL */
 /* conn_readable(), conn_writable(), conn_down(), or what a trunk has in their place. */
 static inline void line_readable(struct line *line)
 {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "emu/nic/memory/guard.h"
 #include "wire/codec.h"
@@ -37,8 +38,9 @@ void trunk_add(struct trunk *trunk, struct line *line, uint32_t channel)
 	trunk->lines = line;
 }
 
-static void remove_line(struct trunk *trunk, struct line *line)
+void trunk_remove(struct line *line)
 {
+	struct trunk *trunk = line->trunk;
 	struct line **at = &trunk->blocked;
 
 	hash_remove(&trunk->by_channel, &line->by_channel);
@@ -55,35 +57,34 @@ static void remove_line(struct trunk *trunk, struct line *line)
 	line->trunk = NULL;
 }
 
-struct trunk *trunk_make(struct line *line, bool dialled, uint64_t name)
+struct trunk *trunk_make(struct line *carrier, bool dialled, uint64_t name)
 {
-	struct tcp *tcp = line->tcp;
+	struct tcp *tcp = carrier->tcp;
 	struct trunk *trunk = calloc(1, sizeof(*trunk));
+	struct line *first = calloc(1, sizeof(*first));
 
-	if (!trunk)
+	if (!trunk || !first || hash_init(&trunk->by_channel, 16)) {
+		free(trunk);
+		free(first);
 		return NULL;
-	if (hash_init(&trunk->by_channel, 16))
-		goto fail;
-	trunk->carrier = line_give_stream(line);
-	if (!trunk->carrier)
-		goto fail_hash;
+	}
 	trunk->tcp = tcp;
+	trunk->carrier = carrier;
 	trunk->dialled = dialled;
 	trunk->name = name;
 	trunk->blocked_end = &trunk->blocked;
 	random_bytes(&tcp->random, trunk->hash_secret, sizeof(trunk->hash_secret));
-	trunk->carrier->trunk = trunk;
-	trunk->carrier->reads = trunk_read;
 	trunk->next = tcp->trunks;
 	tcp->trunks = trunk;
-	trunk_add(trunk, line, 1);
+	*first = (struct line){
+		.tcp = tcp, .ops = carrier->ops, .state = LINE_CHANNEL, .fd = -1, .shm_fd = -1, .conn = carrier->conn
+	};
+	trunk_add(trunk, first, 1);
+	carrier->conn = NULL;
+	carrier->trunk = trunk;
+	carrier->reads = trunk_read;
+	conn_moved(first->conn, first);
 	return trunk;
-
-fail_hash:
-	hash_fini(&trunk->by_channel);
-fail:
-	free(trunk);
-	return NULL;
 }
 
 static void trunk_free(struct trunk *trunk)
@@ -185,6 +186,13 @@ static void wake_blocked(struct trunk *trunk)
 	conn_writable(line->conn);
 }
 
+/* Polls and sleeps are told by the socket, and then trunk_read() finds its end. */
+static void give_up(struct trunk *trunk)
+{
+	trunk->broken = true;
+	shutdown(trunk->carrier->fd, SHUT_RDWR);
+}
+
 static void send_out(struct trunk *trunk)
 {
 	ssize_t n = 1;
@@ -198,36 +206,24 @@ static void send_out(struct trunk *trunk)
 	}
 	if (n == -EAGAIN)
 		line_want_write(trunk->carrier);
-	trunk->broken |= n < 0 && n != -EAGAIN;
+	else if (n < 0)
+		give_up(trunk);
 	if (trunk->out_at == trunk->out_end || trunk->broken)
 		trunk->out_at = trunk->out_end = 0;
 }
 
-static void trunk_flush(struct trunk *trunk)
-{
-	send_out(trunk);
-	wake_blocked(trunk);
-}
-
 /* A trunk that has no lines ends when its last bytes have left. A peer that takes nothing is found as by any line. */
-static void end_unused(struct trunk *trunk)
+void trunk_end_unused(struct trunk *trunk)
 {
 	if (!trunk->lines && !trunk->reading && trunk->out_at == trunk->out_end)
 		trunk_free(trunk);
 }
 
-/* The device may close lines in conn_writable(), of this trunk and of others. */
-static struct trunk *flush_and_next(struct trunk *trunk)
+void trunk_flush(struct trunk *trunk)
 {
-	bool reading = trunk->reading;
-	struct trunk *next;
-
-	trunk->reading = true;
-	trunk_flush(trunk);
-	next = trunk->next;
-	trunk->reading = reading;
-	end_unused(trunk);
-	return next;
+	send_out(trunk);
+	wake_blocked(trunk);
+	trunk_end_unused(trunk);
 }
 
 bool trunk_stored_ack(struct trunk *trunk, uint32_t channel, uint64_t *number)
@@ -240,19 +236,17 @@ bool trunk_stored_ack(struct trunk *trunk, uint32_t channel, uint64_t *number)
 
 void trunk_acks(struct trunk *trunk)
 {
-	bool reading = trunk->reading;
-	uint32_t channel = 0;
 	struct line *line;
 
 	trunk->unanswered = false;
 	trunk->reading = true; /* the device may close lines in conn_ack_stored() */
-	while ((channel = shm_read_next(&trunk->carrier->shm, channel, trunk->acks))) {
-		line = trunk_line(trunk, channel);
+	for (uint32_t channel = 1; channel < SHM_CHANNELS; channel++) {
+		line = shm_read(&trunk->carrier->shm, channel, trunk->acks) ? trunk_line(trunk, channel) : NULL;
 		if (line)
 			conn_ack_stored(line->conn, trunk->acks[channel]);
 	}
-	trunk->reading = reading;
-	end_unused(trunk);
+	trunk->reading = false;
+	trunk_end_unused(trunk);
 }
 
 bool trunks_flush(void *link, bool all)
@@ -266,53 +260,42 @@ bool trunks_flush(void *link, bool all)
 	for (struct trunk *trunk = tcp->trunks; trunk; trunk = next) {
 		next = trunk->next;
 		if (all || !trunk->unanswered || trunk->out_end - trunk->out_at > TRUNK_BYTES / 2)
-			next = flush_and_next(trunk);
+			trunk_flush(trunk);
 		else
 			tcp->trunk_bytes |= (trunk->out_at < trunk->out_end || trunk->blocked) && !trunk->carrier->tx_blocked;
 	}
 	return tcp->trunk_bytes;
 }
 
-void trunk_writable(struct trunk *trunk)
-{
-	flush_and_next(trunk);
-}
-
-static void resume(struct trunk *trunk)
-{
-	trunk->paused = false;
-	line_set_readable(trunk->carrier, true);
-	trunk->tcp->trunk_backlog = true;
-	want_ticks(trunk->tcp); /* no socket reports what was received */
-}
-
+/* What has been received is still read (guess.h). */
 void trunk_set_readable(struct line *line)
 {
-	if (!line->rx_paused && line->trunk->paused && line->trunk->current == line->channel)
-		resume(line->trunk);
+	struct trunk *trunk = line->trunk;
+
+	trunk->pauses += line->rx_paused ? 1 : -1u;
+	line_set_readable(trunk->carrier, !trunk->pauses);
 }
 
 /* Nobody asks again: so where even the room for ends of channels is full, the trunk is given up. */
 void trunk_leave(struct line *line)
 {
 	struct trunk *trunk = line->trunk;
-	uint32_t channel = line->channel;
 
-	remove_line(trunk, line);
-	if (trunk->paused && trunk->current == channel)
-		resume(trunk);
-	if (!trunk->broken && put_chunk(trunk, channel, NULL, 0, sizeof(trunk->out))) {
-		trunk->broken = true;
-		resume(trunk);
-	}
+	line_set_readable(line, true);
+	trunk_remove(line);
+	if (!trunk->broken && put_chunk(trunk, line->channel, NULL, 0, sizeof(trunk->out)))
+		give_up(trunk);
 	send_out(trunk);
 	trunk->tcp->trunk_bytes |= trunk->blocked != NULL; /* no event comes from inside close() */
-	end_unused(trunk);
+	trunk_end_unused(trunk);
 }
 
 void trunk_down(struct trunk *trunk, int error)
 {
 	trunk->broken = trunk->reading = true;
+	for (struct line *line = trunk->blocked; line; line = line->next_blocked)
+		line->tx_blocked = false; /* else each that is closed is searched there */
+	trunk->blocked = NULL;
 	while (trunk->lines)
 		conn_down(trunk->lines->conn, error); /* closes it */
 	trunk_free(trunk);
@@ -326,27 +309,16 @@ ssize_t trunk_recv(struct line *line, const struct iovec *iov, int count)
 	ssize_t n;
 
 	most = most < trunk->left ? most : trunk->left;
-	if (line->ended)
-		return 0;
 	if (trunk->current != line->channel || !most)
 		return -EAGAIN;
-	n = copy_pieces(iov, count, trunk->in + trunk->in_at, most, true);
+	n = copy_pieces(iov, count, trunk->tcp->trunk_in + trunk->in_at, most, true);
 	trunk->in_at += n > 0 ? (size_t)n : 0;
 	trunk->left -= n > 0 ? (uint32_t)n : 0;
 	return n;
 }
 
-static void end_line(struct line *line)
-{
-	line->ended = true;
-	if (line->state == LINE_CHANNEL && !line->rx_paused)
-		conn_readable(line->conn);
-	else
-		conn_down(line->conn, ECONNRESET);
-}
-
-/* The chunk's line reads, or what is here of it is skipped. False: its line is paused. */
-static bool read_payload(struct trunk *trunk, struct line *line)
+/* The chunk's line reads, or what is here of it is skipped. */
+static void read_payload(struct trunk *trunk, struct line *line)
 {
 	size_t have = trunk->in_end - trunk->in_at, skipped = have < trunk->left ? have : trunk->left;
 
@@ -354,88 +326,64 @@ static bool read_payload(struct trunk *trunk, struct line *line)
 		trunk->in_at += skipped;
 		trunk->left -= (uint32_t)skipped;
 		/* A sender whose line is not known here may not have heard of its end. */
-		if (!trunk->left && !trunk->broken)
-			trunk->broken = put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out)) < 0;
+		if (!trunk->left && !trunk->broken && put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out)))
+			give_up(trunk);
 		trunk->answers = true;
-		return true;
-	}
-	if (line->state == LINE_JOINING) {
+	} else if (line->state == LINE_JOINING) {
 		line_joined(line);
-		return true; /* the device may have closed it */
-	}
-	trunk->paused = line->rx_paused;
-	if (trunk->paused)
-		line_set_readable(trunk->carrier, false);
-	else
+	} else {
 		conn_readable(line->conn); /* if it takes none, as its place is not there, it does the next time */
-	return !trunk->paused;
+	}
 }
 
-/* False: more has to be received, or is not to be read now. */
+/* False: more has to be received. */
 static bool read_chunk(struct trunk *trunk)
 {
 	size_t have = trunk->in_end - trunk->in_at;
 	struct wire_chunk head;
 	struct line *line;
 
-	if (trunk->left)
-		return have && read_payload(trunk, trunk_line(trunk, trunk->current));
-	if (have < sizeof(head))
+	if (have < (trunk->left ? 1 : sizeof(head)))
 		return false;
-	memcpy(&head, trunk->in + trunk->in_at, sizeof(head));
+	if (trunk->left) {
+		read_payload(trunk, trunk_line(trunk, trunk->current));
+		return true;
+	}
+	memcpy(&head, trunk->tcp->trunk_in + trunk->in_at, sizeof(head));
 	trunk->in_at += sizeof(head);
 	trunk->current = wire_get32(head.channel);
 	trunk->left = wire_get32(head.length);
 	line = trunk->left ? NULL : trunk_line(trunk, trunk->current);
 	if (line)
-		end_line(line);
+		conn_down(line->conn, ECONNRESET);
 	return true;
 }
 
-/* Receives once, as each line's conn does: the rest waits for the next poll. */
+/* Receives once, as each line's conn does, and reads all of it but a part of a chunk's head. */
 void trunk_read(struct line *carrier)
 {
 	struct trunk *trunk = carrier->trunk;
-	ssize_t n;
+	uint8_t *in = trunk->tcp->trunk_in;
+	size_t before = trunk->head_bytes;
+	ssize_t n = line_recv(carrier, &(struct iovec){ in + before, TRUNK_BYTES - before }, 1);
 
-	trunk->in_end -= trunk->in_at;
-	memmove(trunk->in, trunk->in + trunk->in_at, trunk->in_end);
+	memcpy(in, trunk->head, before);
 	trunk->in_at = 0;
-	n = trunk->in_end == sizeof(trunk->in)
-		    ? -EAGAIN
-		    : line_recv(carrier, &(struct iovec){ trunk->in + trunk->in_end, sizeof(trunk->in) - trunk->in_end }, 1);
-	trunk->in_end += n > 0 ? (size_t)n : 0;
+	trunk->in_end = before + (n > 0 ? (size_t)n : 0);
 	trunk->unanswered &= n <= 0;
 	trunk->reading = true;
 	while (read_chunk(trunk))
 		;
+	trunk->head_bytes = (uint8_t)(trunk->in_end - trunk->in_at);
+	memcpy(trunk->head, in + trunk->in_at, trunk->head_bytes);
+	trunk->in_at = trunk->in_end = 0;
 	if (trunk->answers)
 		send_out(trunk);
 	trunk->reading = trunk->answers = false;
-	if ((n <= 0 && n != -EAGAIN) || trunk->broken)
-		trunk_down(trunk, n < 0 && n != -EAGAIN ? (int)-n : ECONNRESET);
+	if (n <= 0 && n != -EAGAIN)
+		trunk_down(trunk, n ? (int)-n : ECONNRESET);
 	else
-		end_unused(trunk);
-}
-
-bool trunks_read_on(struct tcp *tcp)
-{
-	unsigned int changes = tcp->changes;
-	struct trunk *next;
-	bool did = false;
-
-	if (!tcp->trunk_backlog)
-		return false;
-	tcp->trunk_backlog = false;
-	for (struct trunk *trunk = tcp->trunks; trunk && tcp->changes == changes; trunk = next) {
-		next = trunk->next;
-		if (trunk->paused || (trunk->in_at == trunk->in_end && !trunk->broken))
-			continue;
-		trunk_read(trunk->carrier);
-		did = true;
-	}
-	tcp->trunk_backlog |= tcp->changes != changes; /* not all were looked at */
-	return did;
+		trunk_end_unused(trunk);
 }
 
 void trunks_close(struct tcp *tcp)
@@ -446,5 +394,4 @@ void trunks_close(struct tcp *tcp)
 			line_close(trunk->lines);
 		trunk_free(trunk);
 	}
-	tcp->trunk_backlog = false;
 }

@@ -25,30 +25,31 @@ struct trunk {
 	struct tcp *tcp;
 	struct trunk *next; /* tcp->trunks */
 	struct line *carrier;
-	bool dialled;                      /* by this side */
-	bool broken;                       /* its stream takes nothing any more */
-	bool unanswered;                   /* bytes were sent, and none received since */
-	bool answers;                      /* reading it has made something to send */
-	bool reading;                      /* it stays, whatever lines end */
-	bool paused;                       /* the line that is next to read is rx_paused */
-	uint8_t process[WIRE_PROCESS_LEN]; /* dialled: the peer's */
-	uint64_t name;                     /* drawn by the dialler, told to nobody but the accepter */
-	uint32_t channels;                 /* dialled: numbers given so far */
-	uint64_t acks[SHM_CHANNELS];       /* the last that the peer has stored, by channel */
+	bool dialled;                /* by this side */
+	bool broken;                 /* its stream takes nothing any more */
+	bool unanswered;             /* bytes were sent, and none received since */
+	bool answers;                /* reading it has made something to send */
+	bool reading;                /* it stays, whatever lines end */
+	uint64_t name;               /* drawn by the dialler, told to nobody but the accepter */
+	uint32_t channels;           /* dialled: numbers given so far */
+	uint32_t pauses;             /* lines that are rx_paused: nothing is received for any */
+	uint64_t acks[SHM_CHANNELS]; /* the last that the peer has stored, by channel */
 	struct hash by_channel;
 	uint64_t hash_secret[2];
 	struct line *lines;
 	struct line *blocked, **blocked_end; /* in the order in which they found no room */
 	uint32_t current, left;              /* of the chunk that is being read: its channel, and the bytes to come */
-	size_t in_at, in_end;                /* bytes received and not read yet */
-	size_t out_at, out_end;              /* bytes that wait to be sent */
-	uint8_t in[TRUNK_BYTES], out[TRUNK_BYTES + TRUNK_ENDS];
+	uint8_t head[sizeof(struct wire_chunk)], head_bytes; /* of the next one: what has come of it */
+	size_t in_at, in_end;                                /* reading: what is left in tcp->trunk_in */
+	size_t out_at, out_end;                              /* bytes that wait to be sent */
+	uint8_t out[TRUNK_BYTES + TRUNK_ENDS];
 };
 
-/* trunk.c: the chunks. The line's stream becomes a trunk's, and the line its first channel; NULL without memory. */
-struct trunk *trunk_make(struct line *line, bool dialled, uint64_t name);
+/* trunk.c: the chunks. The line becomes the carrier of a trunk, and its conn has the first channel; NULL without memory. */
+struct trunk *trunk_make(struct line *carrier, bool dialled, uint64_t name);
 /* The line, which has or had a stream of its own, has a channel. */
 void trunk_add(struct trunk *trunk, struct line *line, uint32_t channel);
+void trunk_remove(struct line *line);
 struct line *trunk_line(const struct trunk *trunk, uint32_t channel); /* NULL: none */
 ssize_t trunk_send(struct line *line, const struct iovec *iov, int count);
 ssize_t trunk_recv(struct line *line, const struct iovec *iov, int count);
@@ -57,11 +58,11 @@ void trunk_acks(struct trunk *trunk);                                           
 void trunk_want_write(struct line *line);
 void trunk_leave(struct line *line); /* it is being closed: tells the peer */
 void trunk_read(struct line *carrier);
-void trunk_writable(struct trunk *trunk);
+void trunk_flush(struct trunk *trunk);           /* sends, and wakes a line that waits for room */
 void trunk_down(struct trunk *trunk, int error); /* conn_down() for each line; the trunk is gone */
 void trunk_set_readable(struct line *line);      /* rx_paused has changed */
+void trunk_end_unused(struct trunk *trunk);      /* if it has no line and nothing to send */
 bool trunks_flush(void *link, bool all);         /* link_ops.flush() */
-bool trunks_read_on(struct tcp *tcp);            /* reads bytes that no socket reports any more. True: there were some */
 void trunks_close(struct tcp *tcp);
 
 /* trunk_join.c: link_ops.join(), and the bytes that a line in LINE_JOINING waits for. */

@@ -57,15 +57,26 @@ void line_joined(struct line *line)
 	joined(line);
 }
 
-/* The peer agrees. */
+/* The peer agrees, or does not know the trunk. */
 static void join_answered(struct line *line)
 {
+	struct trunk *trunk = line->trunk;
+
 	if (!take_join(line))
 		return;
-	if (wire_get32(line->joining.join.kind) == WIRE_JOIN_MOVE)
+	switch (wire_get32(line->joining.join.kind)) {
+	case WIRE_JOIN_MOVE:
 		line_joined(line);
-	else
+		return;
+	case WIRE_JOIN_ALONE:
+		trunk_remove(line);
+		line->state = LINE_OPEN;
+		joined(line);
+		trunk_end_unused(trunk);
+		return;
+	default:
 		conn_down(line->conn, EPROTO);
+	}
 }
 
 static struct trunk *trunk_by_name(const struct tcp *tcp, uint64_t name)
@@ -77,14 +88,19 @@ static struct trunk *trunk_by_name(const struct tcp *tcp, uint64_t name)
 	return trunk;
 }
 
-/* The peer's bytes follow as chunks as soon as it has the answer. */
+/* The peer's bytes follow as chunks as soon as it has the answer. A trunk that is not known may have ended meanwhile, or its own
+ * join is still to be read: the line goes on alone. A peer that has given up, and so has nothing to say to its channel, is gone. */
 static int move_line(struct line *line, uint32_t channel, uint64_t name)
 {
 	struct trunk *trunk = trunk_by_name(line->tcp, name);
 	int err;
 
-	if (!trunk || trunk_line(trunk, channel))
+	if (!trunk)
+		return put_join(line, WIRE_JOIN_ALONE, 0, 0);
+	if (trunk_line(trunk, channel))
 		return -EPROTO;
+	if (!nocancel_recv(line->fd, &(char){ 0 }, 1, MSG_PEEK | MSG_DONTWAIT))
+		return -ECONNRESET;
 	err = put_join(line, WIRE_JOIN_MOVE, channel, name);
 	if (err)
 		return err;
@@ -96,6 +112,8 @@ static int move_line(struct line *line, uint32_t channel, uint64_t name)
 /* The dialler has decided. */
 static void join_decided(struct line *line)
 {
+	struct conn *conn = line->conn;
+	bool blocked = line->tx_blocked;
 	uint32_t kind, channel;
 	uint64_t name;
 	int err = -EPROTO;
@@ -106,18 +124,18 @@ static void join_decided(struct line *line)
 	channel = wire_get32(line->joining.join.channel);
 	name = wire_get64(line->joining.join.trunk);
 	line->state = LINE_OPEN;
+	line->reads = NULL;
+	line->tx_blocked = false;
 	if (kind == WIRE_JOIN_ALONE && !channel && !name)
 		err = 0;
 	else if (kind == WIRE_JOIN_TRUNK && channel == 1)
 		err = trunk_make(line, false, name) ? 0 : -ENOMEM;
 	else if (kind == WIRE_JOIN_MOVE && channel)
 		err = move_line(line, channel, name);
-	if (!err) {
-		joined(line);
-		return;
-	}
-	line->tx_blocked = false;
-	conn_down(line->conn, -err);
+	if (err)
+		conn_down(conn, -err);
+	else if (blocked)
+		conn_writable(conn);
 }
 
 /* One that the peer shows, and may be in by what the kernel knows of it. */
@@ -126,7 +144,7 @@ static struct trunk *trunk_by_process(const struct line *line, const uint8_t *pr
 	struct trunk *trunk = line->tcp->trunks;
 
 	while (trunk && (!trunk->dialled || trunk->broken || trunk->channels == UINT32_MAX ||
-			 memcmp(trunk->process, process, WIRE_PROCESS_LEN) != 0 || trunk->carrier->ops != line->ops ||
+			 memcmp(trunk->carrier->process, process, WIRE_PROCESS_LEN) != 0 || trunk->carrier->ops != line->ops ||
 			 !line->ops->same_peer(line->fd, trunk->carrier->fd)))
 		trunk = trunk->next;
 	return trunk;
@@ -138,7 +156,7 @@ static bool stays_alone(const struct line *line, const uint8_t *process)
 	unsigned int count = 0;
 
 	for (const struct line *at = line->tcp->lines; at; at = at->next)
-		count += at->alone && at->state == LINE_OPEN && !memcmp(at->process, process, WIRE_PROCESS_LEN);
+		count += at->conn && at->state == LINE_OPEN && !memcmp(at->process, process, WIRE_PROCESS_LEN);
 	return count < (line->shm.own ? 2 : 1);
 }
 
@@ -155,7 +173,7 @@ static int begin_trunk(struct line *line, const uint8_t *process)
 	trunk = trunk_make(line, true, name);
 	if (!trunk)
 		return -ENOMEM;
-	memcpy(trunk->process, process, WIRE_PROCESS_LEN);
+	memcpy(line->process, process, WIRE_PROCESS_LEN);
 	trunk->channels = 1;
 	return 0;
 }
@@ -179,7 +197,6 @@ int line_join(struct line *line, bool dialled, const uint8_t *process)
 	}
 	if (trunk || !stays_alone(line, process))
 		return begin_trunk(line, process);
-	line->alone = true;
 	memcpy(line->process, process, WIRE_PROCESS_LEN);
 	return put_join(line, WIRE_JOIN_ALONE, 0, 0);
 }

@@ -112,26 +112,15 @@ bool shm_store_ack(struct shm *shm, uint32_t channel, uint64_t number)
 	return shm_ring_is_open(&shm->own->ring);
 }
 
-static bool is_new(const struct shm *shm, uint32_t channel, uint64_t *seen)
-{
-	uint64_t number = atomic_load(ack_word(shm, shm->peer, channel));
-	bool changed = number != *seen;
-
-	*seen = number;
-	return changed;
-}
-
 bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen)
 {
-	return channel < SHM_CHANNELS && shm->own && is_new(shm, channel, &seen[channel]);
-}
+	uint64_t before;
 
-uint32_t shm_read_next(const struct shm *shm, uint32_t channel, uint64_t seen[SHM_CHANNELS])
-{
-	while (shm->own && ++channel < SHM_CHANNELS)
-		if (is_new(shm, channel, &seen[channel]))
-			return channel;
-	return 0;
+	if (channel >= SHM_CHANNELS || !shm->own)
+		return false;
+	before = seen[channel];
+	seen[channel] = atomic_load(ack_word(shm, shm->peer, channel));
+	return seen[channel] != before;
 }
 
 /* The dialler has sent HELLO before it maps the segment, and the accepter announces the bytes that carry it. */

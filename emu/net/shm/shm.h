@@ -43,8 +43,6 @@ bool shm_store_ack(struct shm *shm, uint32_t channel, uint64_t number);
 /* True: the peer has stored another number than seen[channel], which is that one now. After the peer's ring was closed one last
  * read finds what it has stored until then. Of channel 0 it is another, too, when one of any channel was stored. */
 bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen);
-/* The first channel after `channel` of which that is true; 0: none. */
-uint32_t shm_read_next(const struct shm *shm, uint32_t channel, uint64_t seen[SHM_CHANNELS]);
 bool shm_shared(const struct shm *shm); /* there is one, and the peer has it, too */
 
 #endif

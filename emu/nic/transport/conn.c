@@ -320,6 +320,12 @@ bool conn_transmit(struct conn *conn)
 	}
 }
 
+void conn_moved(struct conn *conn, struct line *line)
+{
+	nic_role(conn->nic);
+	conn->line = line;
+}
+
 void conn_writable(struct conn *conn)
 {
 	nic_role(conn->nic);

@@ -2,8 +2,8 @@
 /* link.h - the outside as the device sees it: byte streams to peers, ports for datagrams, the log, random bytes.
  *
  * The device calls these with the driver role held; none of them blocks or is a cancellation point (cancel.h), none calls
- * back into the device (except poll, look and flush), none takes ownership of memory. A `line` is one byte stream; it belongs
- * to the link, the device frees it with close(). Events come in through link_events below, also under the role. emu/net
+ * back into the device (except poll, flush, join and set_polling), none takes ownership of memory. A `line` is one byte stream; it
+ * belongs to the link, the device frees it with close(). Events come in through link_events below, also under the role. emu/net
  * implements this over TCP and Unix sockets, tests/sim in memory. */
 #ifndef EMU_NIC_LINK_H
 #define EMU_NIC_LINK_H
@@ -50,6 +50,8 @@ struct link_ops {
 	 * between the same two processes may share a stream from here on. `peer`: its instance id, which begins with its process. 0
 	 * or -errno. NULL: no line shares anything. */
 	int (*join)(struct line *line, bool dialled, const uint8_t *peer);
+	/* True: it shares a stream, and closing it alone frees no descriptor. NULL: no line shares anything. */
+	bool (*shares)(const struct line *line);
 	/* Lines that share a stream have sent what they had for now; may call conn_writable(). Unless `all`, bytes may be kept for
 	 * others to join them where the peer has not answered those before. True: some are kept. May be NULL. */
 	bool (*flush)(void *link, bool all);
@@ -86,7 +88,8 @@ enum nic_log { NIC_LOG_WARN, NIC_LOG_INFO, NIC_LOG_DEBUG };
 void conn_up(struct conn *conn);              /* the dial succeeded */
 void conn_down(struct conn *conn, int error); /* dial failed or stream broke; error is a positive errno */
 void conn_readable(struct conn *conn);
-void conn_writable(struct conn *conn);
+void conn_writable(struct conn *conn);                 /* closes nothing */
+void conn_moved(struct conn *conn, struct line *line); /* its bytes go by this line from now on, which is its to close */
 void conn_ack_stored(struct conn *conn, uint64_t number);
 void ep_readable(struct ep *ep); /* of its port */
 void ep_writable(struct ep *ep);

@@ -38,11 +38,14 @@ void conn_down(struct conn *conn, int error)
 		hang_up(conn);
 }
 
+void conn_moved(struct conn *conn, struct line *line)
+{
+	conn->line = line;
+}
+
 void conn_writable(struct conn *conn)
 {
 	conn->writables++;
-	if (conn->gives_up)
-		hang_up(conn);
 }
 
 void conn_ack_stored(struct conn *conn, uint64_t number)

@@ -21,7 +21,7 @@ struct conn {
 	bool deaf;            /* does not read */
 	struct line **closes; /* what conn_readable() closes: a line, then set to NULL */
 	bool hangs_up;        /* conn_down() closes its line, as the device does */
-	bool gives_up;        /* conn_writable() and conn_ack_stored() do */
+	bool gives_up;        /* conn_ack_stored() does */
 	struct iovec place;   /* with a length: of one receive, instead of `bytes` */
 	ssize_t placed;       /* what that receive returned */
 	/* Takes what was received out of `bytes`, at once; NULL: it stays there. */

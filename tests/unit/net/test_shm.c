@@ -115,12 +115,8 @@ Test(shm, notes_of_channels)
 		expect_note(&taken, channel, 100 + channel);
 		expect_note(&made, channel, 200 + channel);
 	}
-	for (uint32_t channel = 1; channel < SHM_CHANNELS; channel++)
-		cr_assert_eq(shm_read_next(&taken, channel - 1, all), channel);
-	cr_assert_eq(all[5], 105);
-	cr_assert_eq(shm_read_next(&taken, 0, all), 0, "told once");
-	cr_assert(shm_store_ack(&made, 40, 7));
-	cr_assert_eq(shm_read_next(&taken, 0, all), 40);
+	cr_assert(shm_read(&taken, 5, all) && all[5] == 105);
+	cr_assert_not(shm_read(&taken, 5, all), "told once");
 	cr_assert_not(shm_store_ack(&made, SHM_CHANNELS, 1) || shm_read(&made, SHM_CHANNELS, all));
 	shm_ring_open(&taken_ring, false);
 	cr_assert_not(shm_store_ack(&made, 1, 1));

@@ -33,7 +33,7 @@ static void close_conn(struct conn *conn)
 static void expect_closed(struct conn *conn)
 {
 	UNTIL(!conn->line);
-	cr_assert(conn->eof && !conn->error && !conn->downs);
+	cr_assert(conn->eof ? !conn->downs : conn->error == ECONNRESET, "alone, and as a channel");
 }
 
 /* Lines that were closed, and linger. */
@@ -292,26 +292,7 @@ Test(trunks, end_with_their_stream)
 	expect(two[0], "alone");
 }
 
-/* What the device does at once, in the flush that finds the stream broken. */
-Test(trunks, may_end_in_a_flush)
-{
-	open_trunk();
-	close_conn(one[2]);
-	close_conn(one[3]);
-	calm();
-	while (try_send(one[1], "some", 4) > 0)
-		;
-	one[1]->gives_up = true;
-	tcp_link.want_write(one[1]->line);
-	tcp_link.set_polling(tcp, false); /* a ring would take the bytes */
-	shutdown(trunk_at(true)->carrier->fd, SHUT_WR);
-	tcp_link.flush(tcp, true);
-	cr_assert(one[1]->writables == 1 && !one[1]->line);
-	UNTIL(two[1]->downs);
-	cr_assert_null(tcp->trunks);
-}
-
-/* The dialler closes a line before it has its answer, and the accepter reads of the end before the join. */
+/* The dialler closes a line before it has its answer, and the accepter reads of the channel's end before the join. */
 Test(trunks, end_a_line_that_its_dialler_has_given_up)
 {
 	struct conn *a, *b;
@@ -325,60 +306,29 @@ Test(trunks, end_a_line_that_its_dialler_has_given_up)
 	tcp_link.close(a->line);
 	a->line = NULL;
 	trunk_read(trunk_at(false)->carrier);
-	UNTIL(b->line->state == LINE_CHANNEL);
-	tell(b, "is anybody there?");
 	expect_closed(b);
+	cr_assert_null(trunk_line(trunk_at(false), TRUNK_PAIRS));
 }
 
-/* A line closes itself as soon as it has joined, and the peer's bytes have come for it by then. */
-Test(trunks, skip_what_comes_for_a_line_that_gives_up)
-{
-	struct conn *a, *b;
-
-	open_trunk();
-	greet(&a, &b);
-	cr_assert_eq(tcp_link.join(b->line, false, here), 0);
-	cr_assert_eq(tcp_link.join(a->line, true, here), 0);
-	a->gives_up = true;
-	tcp_link.want_write(a->line);
-	a->line->reads(a->line);
-	cr_assert_eq(a->line->state, LINE_JOINING, "no answer yet");
-	b->line->reads(b->line);
-	cr_assert_eq(b->line->state, LINE_CHANNEL);
-	tell(b, "too late");
-	tcp_link.flush(tcp, true);
-	trunk_read(trunk_at(true)->carrier);
-	UNTIL(!a->line);
-	cr_assert_eq(a->got, 0);
-	expect_closed(b);
-	tell(two[1], "others");
-	expect(one[1], "others");
-}
-
-Test(trunks, wait_for_a_line_that_is_not_readable)
+Test(trunks, wait_for_lines_that_are_not_readable)
 {
 	open_trunk();
-	tcp_link.set_readable(two[1]->line, false);
 	tell(one[2], "before");
+	expect(two[2], "before");
+	tcp_link.set_readable(two[1]->line, false);
+	tcp_link.set_readable(two[3]->line, false);
+	tcp_link.set_readable(two[3]->line, false);
 	tell(one[1], "waits");
 	tell(one[2], " and behind");
-	expect(two[2], "before");
 	calm();
 	cr_assert(!two[1]->got && !two[2]->got);
 	tcp_link.set_readable(two[1]->line, true);
+	calm();
+	cr_assert(!two[1]->got && !two[2]->got);
+	tcp_link.set_readable(two[3]->line, true);
 	expect(two[1], "waits");
 	expect(two[2], " and behind");
 	cr_assert_eq(tcp->watched, 0);
-	tcp_link.set_readable(two[1]->line, false);
-	tell(one[1], "read by a tick");
-	calm();
-	kicks = 0;
-	tcp->ticking = false;
-	tcp_link.set_readable(two[1]->line, true);
-	cr_assert_eq(kicks, 1, "no socket reports it");
-	cr_assert(tcp_read_on(tcp));
-	expect_text(two[1], "read by a tick");
-	cr_assert_not(tcp_read_on(tcp));
 }
 
 Test(trunks, do_not_wait_for_a_line_that_is_closed)
@@ -393,37 +343,6 @@ Test(trunks, do_not_wait_for_a_line_that_is_closed)
 	expect(two[2], "behind");
 	expect_closed(one[1]);
 	cr_assert_eq(two[1]->got, 0);
-	tcp_link.set_readable(two[3]->line, false);
-	close_conn(one[3]);
-	UNTIL(two[3]->downs);
-	cr_assert_eq(two[3]->error, ECONNRESET, "it does not read, but is told");
-}
-
-/* Two trunks have bytes that no socket reports, and a line is closed between them. */
-Test(trunks, read_on_after_a_line_was_closed)
-{
-	struct conn *a[2], *b[2];
-
-	open_trunk();
-	for (int i = 0; i < 2; i++) {
-		greet(&a[i], &b[i]);
-		join(a[i], b[i], elsewhere);
-	}
-	tcp_link.set_readable(two[1]->line, false);
-	tcp_link.set_readable(b[1]->line, false);
-	tell(one[1], "here");
-	tell(a[1], "there");
-	calm();
-	tcp_link.set_readable(two[1]->line, true);
-	tcp_link.set_readable(b[1]->line, true);
-	b[1]->closes = &one[0]->line;
-	two[1]->closes = &two[0]->line;
-	cr_assert(tcp_read_on(tcp));
-	cr_assert(!two[1]->got != !b[1]->got, "the link looks again at what is there");
-	cr_assert(tcp_tick(tcp), "there is more to read");
-	cr_assert(tcp_read_on(tcp));
-	expect_text(two[1], "here");
-	expect_text(b[1], "there");
 }
 
 /* Two pages, the second not accessible. */

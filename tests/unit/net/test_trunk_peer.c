@@ -2,6 +2,7 @@
 /* test_trunk_peer.c - a peer that lies about trunks, or is in a hurry: its bytes are written by hand, over TCP (WIRE-132,
  * WIRE-133). The rest is in test_trunk.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -93,8 +94,6 @@ Test(trunk_peers, must_join_as_agreed)
 		{ WIRE_JOIN_TRUNK, 2, NAME },
 		{ WIRE_JOIN_MOVE, 0, NAME },
 		{ WIRE_JOIN_MOVE, 1, NAME }, /* is taken */
-		{ WIRE_JOIN_MOVE, 2, NAME + 1 },
-		{ WIRE_JOIN_MOVE, 2, 0 },
 	};
 	struct conn *first, *next;
 	int fd = peer_trunk(&first);
@@ -114,19 +113,54 @@ Test(trunk_peers, must_join_as_agreed)
 	expect(first, "the trunk goes on");
 }
 
-/* The trunk of this side's dials is no place for a peer's. */
-Test(trunk_peers, move_to_no_trunk_of_ours)
+/* A stream that takes no word of how it goes on: the device, which closes the line then, is told, and no trunk has changed. */
+Test(trunk_peers, whose_stream_is_closed_before_the_word)
 {
-	struct conn *next;
+	struct conn *a, *b, *next;
+	int fd;
+
+	greet(&a, &b);
+	join(a, b, here);
+	greet(&a, &b);
+	cr_assert_eq(shutdown(a->line->fd, SHUT_WR), 0);
+	cr_assert_eq(tcp_link.join(a->line, true, here), -EPIPE);
+	cr_assert(!tcp->trunks && a->line->state == LINE_OPEN);
+	greet(&one[0], &two[0]);
+	join(one[0], two[0], here);
+	greet(&a, &b);
+	cr_assert_eq(shutdown(a->line->fd, SHUT_WR), 0);
+	cr_assert_eq(tcp_link.join(a->line, true, here), -EPIPE);
+	cr_assert(trunk_at(true)->channels == 1 && !a->line->trunk && a->line->state == LINE_OPEN);
+	fd = peer_dials(&next);
+	cr_assert_eq(shutdown(next->line->fd, SHUT_WR), 0);
+	put_join_of(fd, WIRE_JOIN_MOVE, 2, trunk_at(false)->name);
+	UNTIL(next->downs);
+	cr_assert(next->error == EPIPE && !trunk_line(trunk_at(false), 2));
+}
+
+/* A trunk that has ended, or whose join is still to be read; and a trunk of this side's dials is no place for a peer's. */
+Test(trunk_peers, go_on_alone_where_no_trunk_is_known)
+{
+	struct conn *next, *first;
+	int fd;
 
 	open_trunk();
 	put_join_of(peer_dials(&next), WIRE_JOIN_MOVE, TRUNK_PAIRS, trunk_at(true)->name);
 	UNTIL(next->line->state == LINE_CHANNEL);
 	cr_assert_eq(next->line->trunk, trunk_at(false), "the name is known to the peer alone");
 	trunk_at(false)->name++;
-	put_join_of(peer_dials(&next), WIRE_JOIN_MOVE, TRUNK_PAIRS + 1, trunk_at(true)->name);
-	UNTIL(next->downs);
-	cr_assert_eq(next->error, EPROTO);
+	fd = peer_dials(&next);
+	tcp_link.want_write(next->line);
+	put_join_of(fd, WIRE_JOIN_MOVE, TRUNK_PAIRS + 1, trunk_at(true)->name);
+	UNTIL(next->line->state == LINE_OPEN);
+	expect_answer(fd, WIRE_JOIN_ALONE, 0, 0);
+	put(fd, "alone", 5);
+	expect(next, "alone");
+	cr_assert_eq(next->writables, 1);
+	put_join_of(peer_dials(&first), WIRE_JOIN_TRUNK, 1, trunk_at(true)->name);
+	UNTIL(first->line->state == LINE_CHANNEL);
+	tell(next, "still");
+	cr_assert_eq(recv(fd, &(char[5]){ 0 }, 5, MSG_WAITALL), 5);
 }
 
 Test(trunk_peers, move_to_a_channel)
@@ -209,6 +243,32 @@ Test(trunk_peers, may_go_while_a_line_joins)
 	cr_assert_eq(tcp->watched, 0);
 }
 
+/* The peer goes on sending, and no event of the socket tells of this side. */
+Test(trunk_peers, whose_stream_takes_nothing)
+{
+	struct conn *first;
+	int fd = peer_trunk(&first);
+
+	cr_assert_eq(shutdown(trunk_at(false)->carrier->fd, SHUT_WR), 0);
+	tell(first, "lost");
+	UNTIL(first->downs);
+	cr_assert(first->error == ECONNRESET && !tcp->trunks);
+	close(fd);
+}
+
+/* Each line is told the error of the trunk's stream. */
+Test(trunk_peers, whose_stream_fails)
+{
+	struct conn *first;
+	int fd = peer_trunk(&first), no_socket = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_eq(dup2(no_socket, trunk_at(false)->carrier->fd), trunk_at(false)->carrier->fd);
+	trunk_read(trunk_at(false)->carrier);
+	cr_assert(first->downs == 1 && first->error == ENOTSOCK && !tcp->trunks);
+	close(no_socket);
+	close(fd);
+}
+
 Test(trunk_peers, are_skipped_where_nobody_listens)
 {
 	static char much[3 * TRUNK_BYTES];
@@ -270,12 +330,14 @@ Test(trunk_peers, end_a_channel_for_good)
 	put_head(fd, 1, 0);
 	put_text(fd, 2, "on");
 	expect(next, "on");
-	cr_assert(first->eof && !first->error && !first->got);
+	cr_assert(first->downs == 1 && first->error == ECONNRESET && !first->got);
 	put_head(fd, 2, 0);
-	UNTIL(next->eof);
-	UNTIL(!tcp->trunks);
-	put_join_of(peer_dials(&next), WIRE_JOIN_MOVE, 3, NAME);
 	UNTIL(next->downs);
+	UNTIL(!tcp->trunks);
+	other = peer_dials(&next);
+	put_join_of(other, WIRE_JOIN_MOVE, 3, NAME);
+	UNTIL(next->line->state == LINE_OPEN);
+	expect_answer(other, WIRE_JOIN_ALONE, 0, 0);
 }
 
 /* By hand the accepter: the first two lines have gone there, and the third is to. */
@@ -341,6 +403,36 @@ Test(trunk_peers, answer_of_another_kind)
 
 	put_join_of(moving.mover, WIRE_JOIN_TRUNK, 2, moving.name);
 	expect_moved_away(&moving, EPROTO);
+}
+
+/* The peer knows no such trunk. */
+Test(trunk_peers, answer_to_go_on_alone)
+{
+	struct moving moving = begin_to_move();
+	char bytes[5];
+
+	tcp_link.want_write(moving.lines[2]->line);
+	put_join_of(moving.mover, WIRE_JOIN_ALONE, 0, 0);
+	put(moving.mover, "alone", 5);
+	expect(moving.lines[2], "alone");
+	cr_assert(moving.lines[2]->writables == 1 && moving.lines[2]->line->state == LINE_OPEN && !moving.lines[2]->line->trunk);
+	tell(moving.lines[2], "here");
+	cr_assert_eq(recv(moving.mover, bytes, 4, MSG_WAITALL), 4);
+	tcp_link.close(moving.lines[1]->line);
+	UNTIL(!tcp->trunks);
+	tcp_link.close(moving.lines[2]->line);
+}
+
+/* The trunk had no other line any more. */
+Test(trunk_peers, answer_of_the_last_to_go_on_alone)
+{
+	struct moving moving = begin_to_move();
+
+	tcp_link.close(moving.lines[1]->line);
+	cr_assert_not_null(tcp->trunks);
+	put_join_of(moving.mover, WIRE_JOIN_ALONE, 0, 0);
+	UNTIL(!tcp->trunks);
+	cr_assert_eq(moving.lines[2]->line->state, LINE_OPEN);
 }
 
 Test(trunk_peers, no_answer)

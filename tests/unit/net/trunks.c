@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-const uint8_t here[WIRE_PROCESS_LEN] = "process", elsewhere[WIRE_PROCESS_LEN];
+const uint8_t here[WIRE_PROCESS_LEN] = "process", elsewhere[WIRE_PROCESS_LEN] = "another";
 
 struct conn *one[TRUNK_PAIRS], *two[TRUNK_PAIRS];
 unsigned int besides;
