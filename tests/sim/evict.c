@@ -149,3 +149,34 @@ Test(sim_evict, spares_who_waits)
 	session->messages--;
 	scene_close(&scene);
 }
+
+static const struct line *with_descriptor;
+
+static bool is_another(const struct line *line)
+{
+	return line != with_descriptor;
+}
+
+/* The last in the order of time, but the only one that frees a descriptor, goes at the first round, which takes SLICE_ROOM. */
+Test(sim_evict, begins_with_what_frees_a_descriptor)
+{
+	struct scene scene = { .region = NULL };
+	struct conn *last = NULL;
+	struct nic *nic;
+
+	scene_open(&scene, 90, false);
+	nic = scene.bed.node[0]->nic;
+	world_pass(scene.bed.world, 2 * SIM_SECOND);
+	node_enter(scene.bed.node[0]);
+	for (struct conn *conn = nic->conns; conn; conn = conn->next)
+		if (!last || conn->moved_ns > last->moved_ns)
+			last = conn;
+	with_descriptor = last->line;
+	nic->link.shares = is_another;
+	cr_assert(evict_idle(nic));
+	cr_assert_eq(lines_open(scene.bed.node[0]), LINES - SLICE_ROOM);
+	for (struct conn *conn = nic->conns; conn; conn = conn->next)
+		cr_assert_neq(conn, last);
+	node_leave(scene.bed.node[0]);
+	scene_close(&scene);
+}

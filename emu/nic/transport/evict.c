@@ -45,9 +45,17 @@ static bool is_idle(struct conn *conn)
 	return nic_now(conn->nic) - conn->moved_ns >= TIME_IDLE_NS;
 }
 
-/* Connections that never carried a request go first, then those that have been idle longest. */
+static bool shares(const struct conn *conn)
+{
+	return conn->nic->link.shares && conn->nic->link.shares(conn->line);
+}
+
+/* Connections with a descriptor of their own go first, of these such that never carried a request, then those that have been idle
+ * longest. */
 static bool goes_before(const struct conn *a, const struct conn *b)
 {
+	if (shares(a) != shares(b))
+		return shares(b);
 	return !a->moved != !b->moved ? !a->moved : a->moved_ns < b->moved_ns;
 }
 
