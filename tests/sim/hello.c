@@ -316,7 +316,7 @@ static const struct {
 	CASE(comes_earlier, WIRE_BYE_DUPLICATE), CASE(comes_again, WIRE_BYE_DUPLICATE), CASE(comes_later, GREETED),
 	CASE(comes_at_once_and_is_larger, GREETED), CASE(comes_at_once_and_is_smaller, WIRE_BYE_DUPLICATE),
 	WARN(takes_the_place_of_another, WIRE_BYE_CLAIM), WARN(comes_after_another, WIRE_BYE_CLAIM),
-	CASE(asks_about_another, WIRE_BYE_SESSION), CASE(asks_first, WIRE_BYE_SESSION), WARN(asks, WIRE_BYE_DUPLICATE),
+	CASE(asks_about_another, WIRE_BYE_SESSION), CASE(asks_first, WIRE_BYE_SESSION), CASE(asks, WIRE_BYE_DUPLICATE),
 	CASE(advertises_the_receiver, WIRE_BYE_PROTOCOL),
 	CASE(comes_in_an_outage, CUT), CASE(comes_after_an_outage, GREETED),
 #undef WARN

@@ -261,6 +261,7 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 	enum wire_bye_reason reason;
 	struct session *session;
 	const char *text;
+	char name[64];
 	bool goes_on = memcmp(fields->expected, nobody, WIRE_ID_LEN) != 0;
 
 	if (goes_on && memcmp(fields->expected, conn->ep->instance, WIRE_ID_LEN) != 0) {
@@ -279,7 +280,10 @@ static void hello_accept(struct conn *conn, const struct wire_hello_fields *fiel
 	if (!hello_fits(conn, session, fields, goes_on))
 		return;
 	if (fields->features & WIRE_ASKS_ALONE) {
-		hello_log(session, "asks for the instance here, as another endpoint has connected to it under this address");
+		if (log_limit_ok(conn->nic, LOG_LIMIT_CONNECTION))
+			nic_log(conn->nic, NIC_LOG_INFO,
+				"%s: asks whether its session goes on here, as a greeting under this address named another",
+				session_name(session, name, sizeof(name)));
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "the endpoint that is meant is here, and has the session", true);
 		return;
 	}

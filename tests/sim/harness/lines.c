@@ -332,6 +332,8 @@ static void lines_log(void *link, int level, const char *text)
 		snprintf(node->debug, sizeof(node->debug), "%s", text);
 		node->debugs++;
 	}
+	if (level == NIC_LOG_INFO)
+		snprintf(node->info, sizeof(node->info), "%s", text);
 	if (level != NIC_LOG_WARN)
 		return;
 	snprintf(node->log[node->warns++ % NODE_LOG_LINES], sizeof(node->log[0]), "%s", text);

@@ -86,6 +86,7 @@ struct node {
 	char log[NODE_LOG_LINES][256]; /* the latest lines of that level */
 	uint32_t debugs;               /* log lines of level NIC_LOG_DEBUG so far */
 	char debug[256];               /* the latest */
+	char info[256];                /* the latest of level NIC_LOG_INFO */
 };
 
 struct cable;
