@@ -26,8 +26,11 @@ static int tcp_bound_socket(const struct sockaddr_storage *at, bool reuse)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reused, sizeof(reused));
 	if (at->ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
-	if (!bind(fd, (const struct sockaddr *)at, tcp_address_length(at)) && !listen(fd, BACKLOG))
+	if (!bind(fd, (const struct sockaddr *)at, tcp_address_length(at)) && !listen(fd, BACKLOG)) {
+		/* For the connections to come: closed by this side, they would keep the port from its next owner for a minute. */
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		return fd;
+	}
 	err = -errno;
 	nocancel_close(fd);
 	return err;

@@ -149,6 +149,26 @@ Test(tcp, out_of_descriptors_is_no_end_of_it)
 	cr_assert_eq(ep.accepted, 2, "it takes the place");
 }
 
+/* FI_EMU_PORTS: connections that this side closed first are remembered by the kernel, and bar no later listener. */
+Test(tcp, port_is_free_for_its_next_owner)
+{
+	in_port_t *port = &((struct sockaddr_in *)&at)->sin_port;
+	struct conn *one, *two;
+
+	tcp->config.bound.first = tcp->config.bound.last = ntohs(*port);
+	for (int i = 0; i < 2; i++) {
+		tcp_link.unlisten(tcp, listener);
+		*port = 0;
+		cr_assert_eq(tcp_link.listen(tcp, &at, &ep, &listener), 0);
+		cr_assert_eq(ntohs(*port), tcp->config.bound.first);
+		pair(&one, &two);
+		tcp_link.close(two->line);
+		expect_end(one);
+		while (tcp_tick(tcp))
+			;
+	}
+}
+
 Test(tcp, random_bytes_differ)
 {
 	unsigned char a[300] = { 0 }, b[300] = { 0 };
