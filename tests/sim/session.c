@@ -149,6 +149,48 @@ Test(sim_session, that_have_ended_leave)
 	bed_close(&bed);
 }
 
+static struct link_ops link_under;
+static struct nic *dialler;
+static int dials;
+
+static int count_dial(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line)
+{
+	dials++;
+	cr_assert_eq(dialler->dials, 1, "one at a time");
+	return link_under.dial(link, to, conn, line);
+}
+
+static uint32_t one_dial(void *link)
+{
+	(void)link;
+	return 1;
+}
+
+/* Also when those before are cut. */
+Test(sim_session, dials_take_turns)
+{
+	struct region *region;
+	struct bed bed;
+
+	bed_open(&bed, 68, 4, NULL, NULL);
+	bed.world->weather.cut_mean = 300;
+	bed.world->weather.cuts_left = 9;
+	dialler = bed.node[0]->nic;
+	link_under = dialler->link;
+	dialler->link.dial = count_dial;
+	dialler->link.dials_most = one_dial;
+	for (int i = 1; i < 4; i++) {
+		region = region_open(bed.party[i], 4096, 1, BED_BOTH, false, 0);
+		cr_assert(!job_post(job_rma(bed.party[0], region, OP_WRITE, 0, 64, POST_COMPLETE, 1)));
+	}
+	cr_assert_eq(dials, 1);
+	model_end(bed.model, BED_LIMIT_NS);
+	cr_assert_gt(dials, 3, "some were cut");
+	cr_assert_eq(dialler->dials, 0);
+	dialler->link = link_under;
+	bed_close(&bed);
+}
+
 /* It may be had a little later. */
 Test(sim_session, no_connection_to_be_had)
 {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 
 #include "emu/net/link/tcp_line.h"
 #include "emu/net/link/trunk.h"
@@ -202,8 +203,19 @@ static void tcp_log(void *link, int level, const char *text)
 	cancel_back(state);
 }
 
+static uint32_t dials_most(void *link)
+{
+	struct rlimit files;
+
+	(void)link;
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= LIMIT_CONNECTIONS)
+		return LIMIT_CONNECTIONS;
+	return files.rlim_cur < DIALS_SHARE ? 1 : (uint32_t)files.rlim_cur / DIALS_SHARE;
+}
+
 const struct link_ops tcp_link = {
 	.dial = line_dial,
+	.dials_most = dials_most,
 	.send = line_send,
 	.recv = line_recv,
 	.at_once = line_at_once,

@@ -23,6 +23,7 @@ enum {
 	LIMIT_ATOMIC = 4096,        /* bytes of the target that one atomic operation names; then -EMSGSIZE */
 
 	LIMIT_SHM = 16,           /* segments of shared memory a process, as each poll looks at all; then connections have none */
+	DIALS_SHARE = 8,          /* one in so many descriptors (RLIMIT_NOFILE) may be a dial under way; then dials wait */
 	TRUNK_BYTES = 128 * 1024, /* that wait in a trunk, each way; then its lines wait */
 	TRUNK_ENDS = 4096,        /* more, for ends of lines; then the trunk is cut, and its lines begin anew */
 	LIMIT_CM_DATA = 256,      /* bytes of the program's in a connection request or its answer; the rest is cut off */
@@ -114,6 +115,7 @@ enum {
 /* Times in nanoseconds. */
 #define TIME_MS(n) ((uint64_t)(n)*1000000u)
 #define TIME_REDIAL_NS TIME_MS(100)         /* between dials; the first after a cut is immediate */
+#define TIME_DIAL_TURN_NS TIME_MS(20)       /* where as many are under way as may be */
 #define TIME_RETRY_BUDGET_NS TIME_MS(15000) /* unreachable for so long: ops fail */
 #define TIME_DOWN_NS TIME_MS(1000)          /* between two looks at a peer that is not connected */
 #define TIME_STOPPED_NS TIME_MS(2000)       /* no look for so long: the process was stopped, and the budget stood still */

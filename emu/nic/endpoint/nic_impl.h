@@ -68,10 +68,10 @@ struct nic {
 	struct session *timed;
 	struct coll_ready *ready, **ready_end; /* collectives and groups that can get on (coll_ready.h) */
 	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
-	uint32_t conn_count;
-	uint8_t process[WIRE_ID_LEN / 2]; /* the first half of all its endpoints' instance ids */
-	uint32_t dgram_eps;               /* opened so far: an endpoint's number decides its losses */
-	bool greeting;                    /* a connection may be waiting for its HELLO */
+	uint32_t conn_count, dials;            /* dials: of them, those that this side dialled and that have not greeted */
+	uint8_t process[WIRE_ID_LEN / 2];      /* the first half of all its endpoints' instance ids */
+	uint32_t dgram_eps;                    /* opened so far: an endpoint's number decides its losses */
+	bool greeting;                         /* a connection may be waiting for its HELLO */
 	struct log_limit log_limits[LOG_LIMIT_KINDS];
 	struct guesses guesses;
 	struct claims claims;

@@ -78,6 +78,7 @@ struct conn *conn_dial(struct session *session)
 	if (!conn)
 		return NULL;
 	conn->dialled = true;
+	conn->nic->dials++;
 	conn->session = session;
 	conn->epoch = session->epoch;
 	err = conn->nic->link.dial(conn->nic->link_arg, &session->peer, conn, &conn->line);

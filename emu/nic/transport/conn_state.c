@@ -36,6 +36,8 @@ void conn_enter(struct conn *conn, enum conn_state state)
 	nic_role(conn->nic);
 	assert(from_states[state] & 1 << from);
 	conn->state = state;
+	if (conn->dialled && from != CONN_OPEN && state != CONN_GREETING)
+		conn->nic->dials--;
 	if (conn->nic->config.debug)
 		conn_state_log(conn, from);
 }

@@ -26,6 +26,9 @@ struct link_ops {
 	/* Begins to connect `from` the endpoint's own address `to` a peer. Returns 0 and *line; the result comes as
 	 * conn_up() or conn_down(), never from inside this call. Returns -errno if not even that can be tried. */
 	int (*dial)(void *link, const struct sockaddr_storage *to, struct conn *conn, struct line **line);
+	/* So many dials may be under way at a time, until both sides have greeted: where both sides dial much at once, each needs
+	 * descriptors to accept the other's. At least 1. NULL: any number. */
+	uint32_t (*dials_most)(void *link);
 	/* Sends some or all of the bytes; -EAGAIN if none can be sent now (conn_writable() will come), also if the peer has gone
 	 * and its last bytes are still to be received; -EFAULT if some of the memory cannot be read and nothing was sent, other
 	 * -errno if the stream is broken. At most 64 iovecs. */

@@ -243,6 +243,10 @@ static void session_dial(struct session *session)
 		session_backoff(session, session->fault_until_ns - nic_now(nic));
 		return;
 	}
+	if (nic->link.dials_most && nic->dials >= nic->link.dials_most(nic->link_arg)) {
+		session_backoff(session, TIME_DIAL_TURN_NS); /* no outage begins */
+		return;
+	}
 	if (session->id == 0)
 		nic->link.random(nic->link_arg, &session->id, sizeof(session->id));
 	session->id |= session->id == 0; /* zero means none */
