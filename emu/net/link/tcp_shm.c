@@ -131,7 +131,7 @@ int shm_all_acks(struct tcp *tcp)
 		next = line->next_shm;
 		if (!shm_read(&line->shm, 0, &line->ack_seen))
 			continue;
-		if (line->conn)
+		if (line->conn) /* of a trunk whose join is unread: a 1, which HELLO has said */
 			conn_ack_stored(line->conn, line->ack_seen);
 		else
 			trunk_acks(line->trunk); /* a neighbour's stream does not linger: it is a carrier */
