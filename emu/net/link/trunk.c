@@ -57,7 +57,7 @@ void trunk_remove(struct line *line)
 	line->trunk = NULL;
 }
 
-struct trunk *trunk_make(struct line *carrier, bool dialled, uint64_t name)
+struct trunk *trunk_make(struct line *carrier, uint64_t name)
 {
 	struct tcp *tcp = carrier->tcp;
 	struct trunk *trunk = calloc(1, sizeof(*trunk));
@@ -70,7 +70,6 @@ struct trunk *trunk_make(struct line *carrier, bool dialled, uint64_t name)
 	}
 	trunk->tcp = tcp;
 	trunk->carrier = carrier;
-	trunk->dialled = dialled;
 	trunk->name = name;
 	trunk->blocked_end = &trunk->blocked;
 	random_bytes(&tcp->random, trunk->hash_secret, sizeof(trunk->hash_secret));

@@ -25,13 +25,12 @@ struct trunk {
 	struct tcp *tcp;
 	struct trunk *next; /* tcp->trunks */
 	struct line *carrier;
-	bool dialled;                /* by this side */
 	bool broken;                 /* its stream takes nothing any more */
 	bool unanswered;             /* bytes were sent, and none received since */
 	bool answers;                /* reading it has made something to send */
 	bool reading;                /* it stays, whatever lines end */
 	uint64_t name;               /* drawn by the dialler, told to nobody but the accepter */
-	uint32_t channels;           /* dialled: numbers given so far */
+	uint32_t channels;           /* numbers given so far; 0: the peer began the trunk, and gives them */
 	uint32_t pauses;             /* lines that are rx_paused: nothing is received for any */
 	uint64_t acks[SHM_CHANNELS]; /* the last that the peer has stored, by channel */
 	struct hash by_channel;
@@ -46,7 +45,7 @@ struct trunk {
 };
 
 /* trunk.c: the chunks. The line becomes the carrier of a trunk, and its conn has the first channel; NULL without memory. */
-struct trunk *trunk_make(struct line *carrier, bool dialled, uint64_t name);
+struct trunk *trunk_make(struct line *carrier, uint64_t name);
 /* The line, which has or had a stream of its own, has a channel. */
 void trunk_add(struct trunk *trunk, struct line *line, uint32_t channel);
 void trunk_remove(struct line *line);

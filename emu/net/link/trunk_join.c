@@ -40,21 +40,24 @@ static void wait_for_join(struct line *line, void (*take)(struct line *line))
 	line->joining.have = 0;
 }
 
-/* The device may have wanted to send meanwhile. It does not pause a line that has brought nothing. */
-static void joined(struct line *line)
+/* True: the device has wanted to send meanwhile. It does not pause a line that has brought nothing. */
+static bool end_joining(struct line *line)
 {
 	bool blocked = line->tx_blocked;
 
+	line->state = LINE_OPEN;
 	line->reads = NULL;
 	line->tx_blocked = false;
-	if (blocked)
-		conn_writable(line->conn);
+	return blocked;
 }
 
 void line_joined(struct line *line)
 {
+	bool blocked = end_joining(line);
+
 	line_drop_stream(line);
-	joined(line);
+	if (blocked)
+		conn_writable(line->conn);
 }
 
 /* The peer agrees, or does not know the trunk. */
@@ -70,8 +73,8 @@ static void join_answered(struct line *line)
 		return;
 	case WIRE_JOIN_ALONE:
 		trunk_remove(line);
-		line->state = LINE_OPEN;
-		joined(line);
+		if (end_joining(line))
+			conn_writable(line->conn);
 		trunk_end_unused(trunk);
 		return;
 	default:
@@ -83,7 +86,7 @@ static struct trunk *trunk_by_name(const struct tcp *tcp, uint64_t name)
 {
 	struct trunk *trunk = tcp->trunks;
 
-	while (trunk && (trunk->dialled || trunk->broken || trunk->name != name))
+	while (trunk && (trunk->channels || trunk->broken || trunk->name != name))
 		trunk = trunk->next;
 	return trunk;
 }
@@ -113,8 +116,8 @@ static int move_line(struct line *line, uint32_t channel, uint64_t name)
 static void join_decided(struct line *line)
 {
 	struct conn *conn = line->conn;
-	bool blocked = line->tx_blocked;
 	uint32_t kind, channel;
+	bool blocked;
 	uint64_t name;
 	int err = -EPROTO;
 
@@ -123,13 +126,11 @@ static void join_decided(struct line *line)
 	kind = wire_get32(line->joining.join.kind);
 	channel = wire_get32(line->joining.join.channel);
 	name = wire_get64(line->joining.join.trunk);
-	line->state = LINE_OPEN;
-	line->reads = NULL;
-	line->tx_blocked = false;
+	blocked = end_joining(line);
 	if (kind == WIRE_JOIN_ALONE && !channel && !name)
 		err = 0;
 	else if (kind == WIRE_JOIN_TRUNK && channel == 1)
-		err = trunk_make(line, false, name) ? 0 : -ENOMEM;
+		err = trunk_make(line, name) ? 0 : -ENOMEM;
 	else if (kind == WIRE_JOIN_MOVE && channel)
 		err = move_line(line, channel, name);
 	if (err)
@@ -143,7 +144,7 @@ static struct trunk *trunk_by_process(const struct line *line, const uint8_t *pr
 {
 	struct trunk *trunk = line->tcp->trunks;
 
-	while (trunk && (!trunk->dialled || trunk->broken || trunk->channels == UINT32_MAX ||
+	while (trunk && (!trunk->channels || trunk->broken || trunk->channels == UINT32_MAX ||
 			 memcmp(trunk->carrier->process, process, WIRE_PROCESS_LEN) != 0 || trunk->carrier->ops != line->ops ||
 			 !line->ops->same_peer(line->fd, trunk->carrier->fd)))
 		trunk = trunk->next;
@@ -170,7 +171,7 @@ static int begin_trunk(struct line *line, const uint8_t *process)
 	err = put_join(line, WIRE_JOIN_TRUNK, 1, name);
 	if (err)
 		return err;
-	trunk = trunk_make(line, true, name);
+	trunk = trunk_make(line, name);
 	if (!trunk)
 		return -ENOMEM;
 	memcpy(line->process, process, WIRE_PROCESS_LEN);

@@ -169,6 +169,33 @@ Test(tcp, port_is_free_for_its_next_owner)
 	}
 }
 
+/* An eighth of the descriptors, and one at least. */
+Test(tcp, dials_leave_descriptors)
+{
+	static const struct {
+		rlim_t files;
+		uint32_t dials;
+	} of[] = { { LIMIT_CONNECTIONS, LIMIT_CONNECTIONS },
+		   { LIMIT_CONNECTIONS - 1, LIMIT_CONNECTIONS / 8 - 1 },
+		   { 1024, 128 },
+		   { 16, 2 },
+		   { 15, 1 },
+		   { 8, 1 },
+		   { 7, 1 },
+		   { 1, 1 } };
+	struct rlimit old, limit;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		if (of[i].files > old.rlim_max)
+			continue; /* an ordinary user cannot raise it */
+		limit = (struct rlimit){ of[i].files, old.rlim_max };
+		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		cr_assert_eq(tcp_link.dials_most(tcp), of[i].dials, "%d descriptors", (int)of[i].files);
+	}
+	setrlimit(RLIMIT_NOFILE, &old);
+}
+
 Test(tcp, random_bytes_differ)
 {
 	unsigned char a[300] = { 0 }, b[300] = { 0 };

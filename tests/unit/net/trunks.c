@@ -54,7 +54,7 @@ struct trunk *trunk_at(bool dialled)
 {
 	struct trunk *trunk = tcp->trunks;
 
-	while (trunk && trunk->dialled != dialled)
+	while (trunk && !trunk->channels == dialled)
 		trunk = trunk->next;
 	return trunk;
 }
