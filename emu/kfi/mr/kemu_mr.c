@@ -123,8 +123,6 @@ static int check_access(const struct kemu_domain *domain, const char *call, uint
 	if (access & ~RIGHTS)
 		return KEMU_REFUSE(-KFI_EINVAL, "%s: access %#llx has bits that are none of the six rights (S22).", call,
 				   (unsigned long long)access);
-	if (!access)
-		return KEMU_REFUSE(-KFI_EINVAL, "%s: access is 0, and nothing could be done with the region (S7).", call);
 	if (!personality_of(domain)->local_bits && !(access & REMOTE_RIGHTS))
 		return KEMU_REFUSE(-KFI_EINVAL,
 				   "%s: access has neither KFI_REMOTE_READ nor KFI_REMOTE_WRITE. Provider %s registers memory for "
@@ -215,12 +213,13 @@ static int kmr_open(struct kemu_domain *domain, const struct kemu_mr_request *re
 static int kmr_register(struct kfid *fid, const struct kemu_vector *vector, struct kemu_mr_request *request, struct kfid_mr **out)
 {
 	struct kemu_domain *domain = kemu_domain(fid);
+	struct kfid_mr *before;
 	struct kemu_mr *mr;
 	int err;
 
 	if (!out)
 		return KEMU_REFUSE(-KFI_EINVAL, "%s: mr is NULL (S7).", vector->call);
-	*out = NULL;
+	before = *out;
 	err = check_request(domain, vector->call, request);
 	if (!err)
 		err = check_count(domain, vector);
@@ -238,7 +237,7 @@ static int kmr_register(struct kfid *fid, const struct kemu_vector *vector, stru
 		return 0;
 	err = kemu_mr_completed(mr);
 	if (err) {
-		*out = NULL;
+		*out = before; /* no event has told of the region (S13) */
 		kmr_close(&mr->kfid.fid);
 	}
 	return err;

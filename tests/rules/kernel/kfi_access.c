@@ -24,7 +24,7 @@ KEACH_TEST(S1_S40_unregistered_memory_is_out_of_reach)
 /* S22, S27 to S31: exactly what was given. */
 KEACH_TEST(S22_S27_S29_S31_remote_rights_are_kept)
 {
-	static const uint64_t rights[] = { KFI_REMOTE_READ, KFI_REMOTE_WRITE, KALL_REMOTE,
+	static const uint64_t rights[] = { KFI_REMOTE_READ, KFI_REMOTE_WRITE, KALL_REMOTE, 0,
 					   KFI_SEND | KFI_RECV | KFI_READ | KFI_WRITE };
 	struct kbuffer buffer;
 
