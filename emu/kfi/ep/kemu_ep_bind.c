@@ -71,6 +71,18 @@ static void note_binding(struct kemu_ep *ep, struct kfid *bfid, uint64_t flags)
 	}
 }
 
+/* A context has one side, which a queue is bound to whether the flags name it or no side; a bit of the other side says nothing.
+ * The other side alone gives it no queue. HPE's provider: kcxi_tx_ctx_bind(), kcxi_rx_ctx_bind(). */
+static uint64_t queue_flags(const struct kemu_ep *ep, uint64_t flags)
+{
+	uint64_t both = KFI_TRANSMIT | KFI_RECV, side;
+
+	if (ep->kfid.fid.fclass != KFI_CLASS_TX_CTX && ep->kfid.fid.fclass != KFI_CLASS_RX_CTX)
+		return flags;
+	side = ep->kfid.fid.fclass == KFI_CLASS_TX_CTX ? KFI_TRANSMIT : KFI_RECV;
+	return (flags & both) && !(flags & side) ? flags : (flags & ~both) | side;
+}
+
 int kemu_ep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 {
 	struct kemu_ep *ep = kemu_ep(container_of(fid, struct kfid_ep, fid));
@@ -85,6 +97,8 @@ int kemu_ep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 				   "transmit context takes nothing.");
 	if (bound.fabric != ep->domain->fabric || (bound.domain && bound.domain != ep->domain))
 		return KEMU_REFUSE(-KFI_EDOMAIN, "kfi_ep_bind: the object is of another domain.");
+	if (bfid->fclass == KFI_CLASS_CQ)
+		flags = queue_flags(ep, flags);
 	if (!kemu_fi_flags(flags, &fi_flags))
 		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_ep_bind: flags %#llx are not all known.", (unsigned long long)flags);
 	if (ep->use_count == KEMU_USES_MAX)
