@@ -46,12 +46,13 @@ PEER_TEST(rules, S34_keys_have_at_most_8_bytes)
 	CHECK(size >= 1 && size <= 8, "mr_key_size is %zu without FI_MR_RAW", size);
 }
 
-static void expect_key(struct peer *p, uint64_t key, int want_rc)
+static void expect_access(struct peer *p, uint64_t key, uint64_t access, int want_rc)
 {
 	struct region_want want = keyed(key);
 	struct region region;
 	enum reg_call call;
 
+	want.access = access;
 	for (call = REG_ATTR; call < REG_CALLS; call++) {
 		int rc;
 
@@ -65,6 +66,11 @@ static void expect_key(struct peer *p, uint64_t key, int want_rc)
 		else
 			region_close(&region);
 	}
+}
+
+static void expect_key(struct peer *p, uint64_t key, int want_rc)
+{
+	expect_access(p, key, ALL_REMOTE, want_rc);
 }
 
 /* S35: a key in use is refused; the region that has it is not disturbed, and when it is closed the key is free
@@ -103,6 +109,38 @@ PAIR_TEST(rules, S35_the_first_holder_of_a_key_stays_usable)
 	ok_read(p, r, 0, 256);
 }
 
+/* May a key be ignored where no peer can use it (S35, S36)? The page of libfabric 2.6 says so; those before do not. */
+static bool local_keys_count(void)
+{
+	return FI_VERSION_LT(peer_api(), FI_VERSION(2, 6));
+}
+
+/* S35: a key is in use whatever the rights of its holder are, and of no two regions is it the same. */
+PEER_TEST(rules, S33_S35_a_key_in_use_by_a_region_without_remote_rights)
+{
+	struct region_want want = keyed(0xcafe);
+	struct region local, remote;
+
+	if (peer_has(p, FI_MR_PROV_KEY))
+		NOT_IN_THIS_MODE("the provider chooses the keys (S37)");
+	if (peer_has(p, FI_MR_RAW))
+		NOT_IN_THIS_MODE("keys are raw (S43)");
+	want.access = ALL_LOCAL;
+	region_open(&local, p, &want, 1);
+	if (local_keys_count())
+		CHECK(fi_mr_key(local.mr) == 0xcafe, "fi_mr_key is %#llx", (unsigned long long)fi_mr_key(local.mr));
+	expect_access(p, 0xcafe, ALL_LOCAL, local_keys_count() ? -FI_ENOKEY : 0);
+	expect_access(p, 0xcafe, ALL_REMOTE, local_keys_count() ? -FI_ENOKEY : 0);
+	want = keyed(0xf00d);
+	region_open(&remote, p, &want, 2);
+	expect_access(p, 0xf00d, ALL_LOCAL, local_keys_count() ? -FI_ENOKEY : 0);
+	CHECK(fi_mr_key(local.mr) != fi_mr_key(remote.mr), "two regions have the key %#llx",
+	      (unsigned long long)fi_mr_key(local.mr));
+	region_close(&local);
+	expect_access(p, 0xcafe, ALL_REMOTE, 0);
+	region_close(&remote);
+}
+
 /* S36: a key that does not fit mr_key_size, and the one that means "no key", are refused. */
 PEER_TEST(rules, S36_impossible_keys_are_refused)
 {
@@ -116,6 +154,7 @@ PEER_TEST(rules, S36_impossible_keys_are_refused)
 		expect_key(p, 1ULL << 63, -FI_EKEYREJECTED);
 	}
 	expect_key(p, largest_key(p), 0);
+	expect_access(p, FI_KEY_NOTAVAIL, ALL_LOCAL, local_keys_count() ? -FI_EKEYREJECTED : 0);
 }
 
 /* S37: under FI_MR_PROV_KEY the key asked for is not looked at. */

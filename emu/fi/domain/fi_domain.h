@@ -35,6 +35,8 @@ struct emu_domain {
 	size_t auth_key_size; /* of the domain's key; 0: none given, and its objects' keys may have any size */
 	bool av_auth;         /* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
 	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT, HMEM, COLLECTIVE in force */
+	/* S35: the key asked for a region without remote rights is not looked at, as where the provider chooses all keys (S37). */
+	bool draws_local_keys;
 	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is the array that holds them. */
 	bool looks_at_descs;
 	bool needs_descs;     /* a buffer without one is refused or registered by the cache */

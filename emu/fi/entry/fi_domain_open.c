@@ -13,7 +13,6 @@
 #include "emu/fi/domain/fi_auth.h"
 #include "emu/fi/domain/fi_av.h"
 #include "emu/fi/domain/fi_nic_start.h"
-#include "emu/fi/domain/fi_nic_start.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/ep/fi_scalable.h"
 #include "emu/fi/ep/fi_shared_ctx.h"
@@ -236,6 +235,8 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 	domain->looks_at_descs = rules & (FI_MR_LOCAL | FI_MR_HMEM) || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
 	domain->attr = settings.attr;
 	domain->caps = info->caps ? info->caps : settings.attr->caps & ~ATTR_CAPS_ASKED;
+	/* Peers reach no memory of a program that asked for no such capability, so FI_MR_PROV_KEY was cleared (S69). */
+	domain->draws_local_keys = FI_VERSION_GE(domain->api, FI_VERSION(2, 6)) || !caps_rma_target(domain->caps);
 	domain_find_hmem(domain); /* before the NIC starts, so that its fault handler stands over that of the devices */
 	err = take_auth(domain, info->domain_attr);
 	if (!err)

@@ -11,7 +11,6 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/domain/fi_fabric.h"
 #include "emu/fi/domain/fi_nic_start.h"
-#include "emu/fi/domain/fi_nic_start.h"
 #include "emu/fi/ep/fi_connreq.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/info/fi_addr.h"

@@ -260,6 +260,12 @@ static void describe_region(const struct emu_mr *mr, const struct mr_request *re
 	};
 }
 
+/* S35, S37 */
+static bool draws_key(const struct emu_domain *domain, uint64_t access)
+{
+	return domain->rules & FI_MR_PROV_KEY || (domain->draws_local_keys && !(access & (FI_REMOTE_READ | FI_REMOTE_WRITE)));
+}
+
 /* The region owns the table of pages if this succeeds. */
 static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const struct mr_backing *backing)
 {
@@ -273,7 +279,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		.key = req->key,
 		.auth = req->auth,
 		.auths = req->auths,
-		.provider_key = domain->rules & FI_MR_PROV_KEY, /* the key asked is ignored then (S37) */
+		.provider_key = draws_key(domain, req->access),
 		.key_bytes = (uint8_t)domain->attr->mr_key_size,
 		.raw = domain->rules & FI_MR_RAW,
 		.virtual_addr = domain->rules & FI_MR_VIRT_ADDR,

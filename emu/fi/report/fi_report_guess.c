@@ -76,7 +76,7 @@ static bool is_address_in(const struct region_facts *facts, const struct region_
 
 static bool asked_key(const struct region_facts *facts, const struct region_guess *guess)
 {
-	return facts->asked == guess->key && facts->asked != facts->key;
+	return facts->asked == guess->key && facts->asked != facts->key && facts->access & guess->right;
 }
 
 static bool key_is_truncated(const struct region_facts *facts, const struct region_guess *guess)

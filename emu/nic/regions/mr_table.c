@@ -390,47 +390,28 @@ static int key_draw(struct mr_table *table, const struct mr_attr *attr, uint64_t
 	return -NIC_ENOKEY;
 }
 
-static bool remote_rights(uint32_t access)
+/* Peers have no use for a region without remote rights. A program often asks for one and the same. */
+static void asked_note(struct mr_table *table, uint32_t access, uint64_t key)
 {
-	return access & (MR_REMOTE_READ | MR_REMOTE_WRITE);
-}
-
-/* A program often asks for one and the same. */
-static void asked_note(struct mr_table *table, uint64_t key)
-{
+	if (!(access & (MR_REMOTE_READ | MR_REMOTE_WRITE)))
+		return;
 	if (!table->asked_count || table->asked[(table->asked_count - 1) % ASKED] != key)
 		table->asked[table->asked_count++ % ASKED] = key;
 }
 
-/* The wanted key. A region without remote rights has it only if it is free: peers that name it are told of the rights then. A
- * region with remote rights takes it from one without, for which another is drawn: *moved, else 0. */
-static int key_choose(struct mr_table *table, const struct mr_attr *attr, uint64_t *key, uint64_t *moved)
+static int key_choose(struct mr_table *table, const struct mr_attr *attr, uint64_t *key)
 {
-	bool remote = remote_rights(attr->access);
-	const struct mr *holder;
-
 	assert(attr->key_bytes >= 1 && attr->key_bytes <= 8);
-	*moved = 0;
 	if (attr->provider_key) {
-		asked_note(table, attr->key);
+		asked_note(table, attr->access, attr->key);
 		return key_draw(table, attr, key);
 	}
 	if (attr->key == UINT64_MAX || (attr->key_bytes < 8 && attr->key >> (8 * attr->key_bytes)))
-		return remote ? -EKEYREJECTED : key_draw(table, attr, key); /* S36 */
-	holder = mr_find(table, attr->key);
-	if (holder && !remote)
-		return key_draw(table, attr, key);
-	if (holder && remote_rights(holder->access))
+		return -EKEYREJECTED; /* S36 */
+	if (mr_find(table, attr->key))
 		return -NIC_ENOKEY; /* S35 */
 	*key = attr->key;
-	return holder ? key_draw(table, attr, moved) : 0;
-}
-
-static void key_move(struct mr_table *table, struct mr_table_entry *entry, uint64_t key)
-{
-	hash_remove(&table->keys, &entry->node);
-	entry->mr.key = key;
-	hash_add(&table->keys, &entry->node, hash_u64(table->secret, key));
+	return 0;
 }
 
 /* Copies the segments. -EINVAL if one of them, or the sum of their lengths, goes past 2^64. */
@@ -473,9 +454,9 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 		.base = attr->base,
 		.context = attr->context,
 	};
-	uint64_t random, moved;
+	uint64_t random;
 	struct mr_table_entry *entry;
-	int err = key_choose(table, attr, &mr.key, &moved);
+	int err = key_choose(table, attr, &mr.key);
 
 	role_assert();
 	if (!err)
@@ -501,8 +482,6 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 		entry->mr.auths = attr->auths;
 		entry->mr.by_set = true;
 	}
-	if (moved)
-		key_move(table, entry_of(mr_find(table, mr.key)), moved);
 	hash_add(&table->keys, &entry->node, hash_u64(table->secret, mr.key));
 	entry->mr.pages = mr.base ? mr.base->pages : attr->pages;
 	entry->mr.pin = mr.base ? mr.base->pin : attr->pin;

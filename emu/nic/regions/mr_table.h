@@ -21,7 +21,7 @@ struct mr_attr {
 	const struct iovec *iov; /* copied; 1 to LIMIT_IOV, checked by the caller, as are lengths and flags */
 	size_t iov_count;
 	uint32_t access;        /* enum mr_access */
-	uint64_t key;           /* the key wanted, unless provider_key; no more than a wish without remote rights */
+	uint64_t key;           /* the key wanted, unless provider_key */
 	bool provider_key;      /* the table draws a random key of key_bytes bytes (S38) */
 	bool raw;               /* the key gets a random second half (FI_MR_RAW) */
 	struct mr_pages *pages; /* the region's from then on, if mr_add() succeeds */
@@ -44,8 +44,7 @@ MUST_USE int mr_table_open(struct mr_table **table, void (*random)(void *arg, vo
 void mr_table_close(struct mr_table *table);
 
 /* Registers; the region is enabled unless `gated`. Returns 0 and *mr;
- * -NIC_ENOKEY (in use by a region with remote rights, S35; or none left to draw), -EKEYREJECTED (all ones, or wider than
- * key_bytes, S36), both of regions with remote rights alone,
+ * -NIC_ENOKEY (in use, S35; or none left to draw), -EKEYREJECTED (all ones, or wider than key_bytes, S36),
  * -EINVAL (a segment, or the sum of their lengths, goes past 2^64), -ENOMEM. Under provider_key keys are
  * non-zero, unguessable, and no value of a live key or of a tombstone. */
 MUST_USE int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **mr);
