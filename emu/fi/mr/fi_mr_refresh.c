@@ -6,6 +6,7 @@
 
 #include <rdma/fi_errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/fi/provider/fi_prov.h"
@@ -52,7 +53,8 @@ int mr_pages_now(const struct emu_domain *domain, const struct iovec *segments, 
 /* One call. */
 struct refresh {
 	struct emu_mr *mr;
-	struct mr_refresh work;           /* the ranges */
+	struct mr_refresh work;           /* the ranges; `whole`, or freed by free_ranges() */
+	struct iovec whole[LIMIT_IOV];    /* the region's, where none are given */
 	struct iovec segments[LIMIT_IOV]; /* those that the table of pages covers */
 	size_t segment_count;             /* 0: the NIC keeps no table */
 	uint64_t shift;                   /* as in struct mr */
@@ -72,6 +74,7 @@ static int take_ranges(struct refresh *refresh)
 		}
 	}
 	if (!work->count) {
+		work->range = refresh->whole;
 		work->count = mr->iov_count;
 		memcpy(work->range, mr_segments(mr), work->count * sizeof(*work->range));
 	}
@@ -163,6 +166,28 @@ static int refresh_run(struct refresh *refresh)
 	return err;
 }
 
+/* Any number of ranges: fi_mr(3) sets no limit. */
+static int copy_ranges(struct refresh *refresh, const struct fi_mr_attr *given)
+{
+	struct mr_refresh *work = &refresh->work;
+
+	if (!given->mr_iov || !given->iov_count)
+		return 0;
+	if (given->iov_count <= SIZE_MAX / sizeof(*work->range))
+		work->range = malloc(given->iov_count * sizeof(*work->range));
+	if (!work->range)
+		return REFUSE(MR, -FI_ENOMEM, "fi_mr_refresh: no memory for %zu ranges.", given->iov_count);
+	work->count = given->iov_count;
+	memcpy(work->range, given->mr_iov, work->count * sizeof(*work->range));
+	return 0;
+}
+
+static void free_ranges(struct refresh *refresh)
+{
+	if (refresh->work.range != refresh->whole)
+		free(refresh->work.range);
+}
+
 int mr_refresh(struct emu_mr *mr, const struct fi_mr_modify *modify)
 {
 	struct refresh refresh = { .mr = mr };
@@ -180,15 +205,12 @@ int mr_refresh(struct emu_mr *mr, const struct fi_mr_modify *modify)
 			      "to refresh (S110). Register again instead."); /* S110 */
 	if (modify->attr.iov_count && !modify->attr.mr_iov)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_refresh: count is %zu and iov NULL.", modify->attr.iov_count);
-	if (modify->attr.iov_count > mr->domain->attr->mr_iov_limit)
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_refresh: %zu ranges, and mr_iov_limit is %zu.", modify->attr.iov_count,
-			      mr->domain->attr->mr_iov_limit);
-	if (modify->attr.mr_iov) {
-		memcpy(refresh.work.range, modify->attr.mr_iov, modify->attr.iov_count * sizeof(*refresh.work.range));
-		refresh.work.count = modify->attr.iov_count;
-	}
+	err = copy_ranges(&refresh, &modify->attr);
+	if (err)
+		return err;
 	state = cancel_off(); /* a thread cancelled in the middle would leave its ranges closed for ever */
 	err = refresh_run(&refresh);
+	free_ranges(&refresh);
 	cancel_back(state);
 	return err;
 }

@@ -41,7 +41,7 @@ struct mr_pages {
  * Owner: the call; in the region's list with the driver role. */
 struct mr_refresh {
 	struct mr_refresh *next;
-	struct iovec range[LIMIT_IOV];
+	struct iovec *range; /* the call's */
 	size_t count;
 };
 

@@ -41,7 +41,8 @@ static enum refusal_cause ask_here(const struct mr *mr, uint64_t addr)
  * refresh, pages. */
 Test(mr_life, causes_in_order)
 {
-	struct mr_refresh refresh = { .range = { { memory + 56, 1 } }, .count = 1 };
+	struct iovec range = { memory + 56, 1 };
+	struct mr_refresh refresh = { .range = &range, .count = 1 };
 	struct mr_pages pages = { .runs = 0 }; /* knows none */
 	struct mr_single single = { .by = 9, .seq = 1, .length = 8, .right = MR_REMOTE_WRITE };
 	struct mr mr = { .length = 64,

@@ -184,9 +184,10 @@ Test(mr_pages, closed_tables_leave_nothing)
 /* S115: the pages of the ranges of all calls at work, whole, and no others. */
 Test(mr_refresh, meets_pages)
 {
-	struct mr_refresh first = { .range = { { (void *)(3 * PAGE_BYTES + 5), PAGE_BYTES }, { (void *)(9 * PAGE_BYTES), 0 } },
-				    .count = 2 };
-	struct mr_refresh second = { .next = &first, .range = { { (void *)(12 * PAGE_BYTES), 1 } }, .count = 1 };
+	struct iovec two[] = { { (void *)(3 * PAGE_BYTES + 5), PAGE_BYTES }, { (void *)(9 * PAGE_BYTES), 0 } };
+	struct iovec other = { (void *)(12 * PAGE_BYTES), 1 };
+	struct mr_refresh first = { .range = two, .count = 2 };
+	struct mr_refresh second = { .next = &first, .range = &other, .count = 1 };
 
 	for (uint64_t page = 0; page < 15; page++) {
 		struct iovec bytes[] = { { NULL, 0 }, { (void *)(page * PAGE_BYTES + PAGE_BYTES - 1), 1 } };
