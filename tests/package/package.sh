@@ -68,7 +68,7 @@ in_root() {
 
 provider_is_listed() {
 	"$work/root/usr/bin/emurun" fi_info -p emu >"$work/says" && grep -q '^provider: emu$' "$work/says" &&
-		PATH=$work/root/usr/bin:$PATH emurun --check true
+		PATH=$work/root/usr/bin:$PATH emurun --check --allow-none true
 }
 
 nothing_is_left() {

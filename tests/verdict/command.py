@@ -13,6 +13,11 @@ from records import EMURUN, finding, has, main, run, same, write
 LEAVE = 'printf "%s\\n" "$1" >"$FI_EMU_REPORT/h-$$-1.jsonl"; exit ${2:-0}'
 
 
+# For a script: the file of a process on another host, and its first line.
+HEAD = ('file=$FI_EMU_REPORT/elsewhere-4000001-1.jsonl; head() { printf "%s\\n" \'{"emu_report":1,"type":"process",'
+        '"host":"elsewhere","pid":4000001,"program":"loses"}\' >"$file"; }; ')
+
+
 def record(cause="unknown-key"):
     head = {"emu_report": 1, "type": "process", "host": "h", "pid": 4000001, "program": "prog"}
     return "\n".join(json.dumps(line) for line in (head, finding(cause), {"type": "end"}))
@@ -28,8 +33,27 @@ def leaving(status=0, cause="unknown-key"):
 
 def statuses_come_through(_):
     for status in (0, 1, 42, 77, 126):
-        same(check("sh", "-c", f"exit {status}").returncode, status)
+        same(check("--allow-none", "sh", "-c", f"exit {status}").returncode, status)
     same(check("sh", "-c", "kill -9 $$").returncode, 128 + 9)
+
+
+def no_process_that_opens_the_nic_is_86(_):
+    answer = check("true")
+    same(answer.returncode, 86)
+    has(answer.stderr, "error: no process opened the NIC")
+    same(check("sh", "-c", 'FI_PROVIDER=tcp fi_info -p tcp >"$FI_EMU_REPORT/out"').returncode, 86)
+    same(check("--allow-none", "true").returncode, 0)
+    same(run(EMURUN, "--allow-none", "true").returncode, 0)  # which implies --check
+    for status in (1, 77):  # it says by itself that it did nothing
+        answer = check("sh", "-c", f"exit {status}")
+        same(answer.returncode, status)
+        assert "error: " not in answer.stderr, answer.stderr
+
+
+def the_nic_within_is_seen_by_the_outer(_):
+    same(check(EMURUN, "--check", "true").returncode, 86)
+    same(check(EMURUN, "--check", "--allow-none", "true").returncode, 86)
+    same(check("--allow-none", EMURUN, "--check", "true").returncode, 0)
 
 
 def findings_are_86_whatever_the_status(_):
@@ -151,6 +175,39 @@ def a_run_within_joins_the_outer(folder):
     same(check("sh", "-c", '"$0" --check sh -c "exit 4"; echo $?', EMURUN).stdout, "4\n")
 
 
+def lost(folder, script, *words):
+    """What emurun says of a process that is named `loses', and its JSON report."""
+    path = os.path.join(folder.path, "lost.json")
+    answer = check("--report", path, *words, "sh", "-c", HEAD + script)
+    with open(path, encoding="utf-8") as file:
+        return answer, json.load(file)
+
+
+def records_that_are_damaged_are_lost(folder):
+    for script, what in (('head; printf "{" >>"$file"', "its last record is cut off"),
+                         ('head; echo "{" >>"$file"', "1 of its records cannot be read"),
+                         ('head; chmod 400 "$file"', "could not write its records to the end"),
+                         (': >"$file"; chmod 400 "$file"', "could not write its records to the end")):
+        answer, found = lost(folder, script)
+        same((script, answer.returncode, found["verdict"]), (script, 2, 2))
+        has(answer.stderr, "error: records are lost: ")
+        has(answer.stderr, what)
+        has(answer.stderr, "the command itself ended with status 0")
+        same([text.split("]: ")[1] for text in found["lost"]], [what])
+
+
+def what_was_found_counts_more_than_what_is_lost(folder):
+    answer, found = lost(folder, "head; printf '%s\\n' '" + json.dumps(finding()) + "' >>\"$file\"; chmod 400 \"$file\"")
+    same((answer.returncode, found["verdict"], len(found["lost"])), (86, 86, 1))
+
+
+def a_killed_process_loses_nothing(folder):
+    for script in ("head", ': >"$file"'):
+        answer, found = lost(folder, script)
+        same((script, answer.returncode, found["lost"]), (script, 0, []))
+        has(answer.stderr, "was killed")
+
+
 def several_processes_are_seen(_):
     answer = check("sh", "-c", f"sh -c '{LEAVE}' sh \"$1\" 1 & sh -c '{LEAVE}' sh \"$1\" 0; wait", "sh", record())
     same(answer.returncode, 86)
@@ -175,4 +232,4 @@ def processes_that_stay_are_partial(_):
 
 
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
-      name not in ("record", "check", "leaving")])
+      name not in ("record", "check", "leaving", "lost")])

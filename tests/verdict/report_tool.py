@@ -17,8 +17,11 @@ def nothing_is_good(folder):
     has(answer.stdout, "0 findings: 0 unexpected, 0 expected")
 
 
-def an_empty_folder_is_good(folder):
-    same(report(folder).returncode, 0)
+def an_empty_folder_is_none(folder):
+    answer = report(folder)
+    same(answer.returncode, 86)
+    has(answer.stdout, "error: no process opened the NIC")
+    same([report(folder, *words).returncode for words in (("--allow-none",), ("--status", "77"), ("--status", "1"))], [0, 0, 0])
 
 
 def each_kind_fails_but_what_is_injected(folder):
@@ -201,6 +204,7 @@ def corrupt_lines_are_counted(folder):
     answer = report(folder)
     same(answer.returncode, 86)
     has(answer.stdout, "12 of its records cannot be read; its last record is cut off")
+    has(answer.stdout, "error: records are lost: prog[4000001]: its last record is cut off")
     same(as_json(folder)[1]["summary"]["unreadable_records"], 13)
     folder.process(["nonsense"], head=False, end=False)
     same(report(folder).returncode, 86)
@@ -253,19 +257,58 @@ def reports_are_replaced_whole(folder):
     same(sorted(name for name in os.listdir(folder.path) if not name.endswith(".jsonl")), ["link.json", "old.json"])
 
 
+def junit_of(folder, *options):
+    path = os.path.join(folder.path, "out.xml")
+    report(folder, "--report", path, *options)
+    return xml.etree.ElementTree.parse(path).getroot()[0]
+
+
 def junit_is_xml(folder):
     folder.process([finding(text='<&>"\' ]]>\x1b[31m\ufffe'), finding("range", nth=2)], program="bad<&>")
     folder.process([], program="good", end=False)
-    path = os.path.join(folder.path, "out.xml")
-    same(report(folder, "--report", path, "--status", "3", "--expect", write(folder, "e", "right\n")).returncode, 86)
-    suite = xml.etree.ElementTree.parse(path).getroot()[0]
-    same((suite.get("tests"), suite.get("failures")), ("4", "3"))
-    same([(re.sub(r" \(.*", "", case.get("name")), len(case.findall("failure"))) for case in suite],
-         [("command", 1), ("bad<&>", 1), ("good", 0), (os.path.join(folder.path, "e") + ":1", 1)])
-    has(suite[1][0].get("message"), 'unknown-key: <&>"\' ]]>\\x1b[31m\\ufffe, and 1 more')
-    has(suite[1][0].text, "error: range: the sentence of range")
-    same(report(folder, "--report", path, "--status", "77").returncode, 86)
-    same(len(xml.etree.ElementTree.parse(path).getroot()[0][0].findall("skipped")), 1)
+    suite = junit_of(folder, "--status", "3", "--expect", write(folder, "e", "right\n"))
+    same((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("6", "3", "0"))
+    same([(case.get("classname"), case.get("name"), len(case.findall("failure"))) for case in suite],
+         [("emu.command", "command", 1), ("emu", "a process opens the NIC", 0), ("emu", "all records are there", 0),
+          ("bad<&>", "process 1", 1), ("good", "process 1", 0), ("emu.expectation", os.path.join(folder.path, "e") + ":1", 1)])
+    has(suite[3][0].get("message"), 'unknown-key: <&>"\' ]]>\\x1b[31m\\ufffe, and 1 more')
+    has(suite[3][0].text, "error: range: the sentence of range")
+    same(suite[3].get("time"), "1.000")
+    assert all(float(case.get("time")) >= 0 for case in suite)
+    same(len(junit_of(folder, "--status", "77")[0].findall("skipped")), 1)
+
+
+def junit_names_are_those_of_the_next_run(folder):
+    def names(pids):
+        for at, (program, rank, pid) in enumerate(pids):
+            folder.process([], program=program, pid=pid, started_ns=START + at, **({} if rank is None else {"rank": rank}))
+        suite = junit_of(folder)
+        for name in os.listdir(folder.path):
+            os.unlink(os.path.join(folder.path, name))
+        return sorted((case.get("classname"), case.get("name")) for case in suite)
+
+    def of(first, second):
+        return [("a", None, first), ("b", 1, second), ("b", 0, first + 2), ("a", None, second + 2), ("b", 0, second + 4)]
+    once = names(of(7000001, 7000002))
+    same(once, names(of(8000009, 6000001)))
+    same(once, [("a", "process 1"), ("a", "process 2"), ("b", "rank 0"), ("b", "rank 0, job 2"), ("b", "rank 1"),
+                ("emu", "a process opens the NIC"), ("emu", "all records are there")])
+
+
+def reports_tell_of_none_and_of_what_is_lost(folder):
+    suite = junit_of(folder)
+    same((suite.get("failures"), [case.find("failure") is not None for case in suite]), ("1", [True, False]))
+    same(junit_of(folder, "--allow-none").get("skipped"), "1")
+    same(as_json(folder)[1]["none"], True)
+    os.chmod(folder.process([], program="loses", end=False), 0o400)
+    suite = junit_of(folder)
+    same((suite.get("failures"), [case.find("failure") is not None for case in suite]), ("1", [False, True, False]))
+    has(suite[1][0].text, "loses[")
+    path = os.path.join(folder.path, "out.sarif")
+    same(report(folder, "--report", path).returncode, 2)
+    with open(path, encoding="utf-8") as file:
+        note, = json.load(file)["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    has(note["message"]["text"], "records are lost: loses[")
 
 
 def check_locations(items):
@@ -331,4 +374,4 @@ def twenty_thousand_are_few(folder):
 
 
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
-      name != "check_locations"])
+      name not in ("check_locations", "junit_of")])

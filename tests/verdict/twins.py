@@ -63,6 +63,14 @@ def a_closed_region_is_found(folder):
     same((answer.returncode, len(refused(found))), (86, 1))
 
 
+def ranks_are_named(folder):
+    for name in ("PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"):
+        path = os.path.join(folder.path, "out.xml")
+        run(EMURUN, "--check", "--report", path, PROGRAM, "right", env=dict(os.environ, **{name: "7"}))
+        with open(path, encoding="utf-8") as file:
+            has(file.read(), '<testcase classname="verdict_twins" name="rank 7, job 2" time=')
+
+
 def each_time_counts(folder):
     answer, found = twins(folder, "twice")
     same(answer.returncode, 86)
@@ -83,11 +91,27 @@ def a_killed_process_is_partial(folder):
     has(answer.stderr, "partial: ")
 
 
-def a_limit_of_files_costs_the_report_alone(_):
+def a_limit_of_files_costs_the_report(_):
     answer = run(EMURUN, "--check", "sh", "-c", 'ulimit -f 0; exec "$0" key', PROGRAM, env=dict(os.environ, FI_LOG_LEVEL="warn"))
-    assert "status" not in answer.stderr.split("emu: ")[-1], answer.stderr  # the program itself ended with 0
+    same(answer.returncode, 2)
+    has(answer.stderr, "the command itself ended with status 0")
     has(answer.stderr, "Nothing more is reported of this process")
     has(answer.stderr, "partial: ")
+    same(answer.stderr.count("]: cannot write the file of reports: File too large"), 2)
+
+
+def a_limit_of_files_in_one_of_two(_):
+    answer = run(EMURUN, "--check", "sh", "-c", '(ulimit -f 0; "$0" right); "$0" right', PROGRAM)
+    same(answer.returncode, 2)
+    has(answer.stderr, "error: records are lost: verdict_twins[")
+
+
+def no_file_can_be_made_in_one_of_two(_):
+    answer = run(EMURUN, "--check", "sh", "-c", '"$0" right; FI_EMU_REPORT=/dev/null/reports exec "$0" right', PROGRAM)
+    same(answer.returncode, 2)
+    same(answer.stderr.count("error: records are lost: verdict_twins["), 2)
+    has(answer.stderr, "cannot make /dev/null/reports/")
+    has(answer.stderr, "Not a directory")
 
 
 def a_folder_that_cannot_be_costs_the_report_alone(_):

@@ -11,6 +11,7 @@
 #include "tools/report/report_expect.h"
 #include "tools/report/report_files.h"
 #include "tools/report/report_frames.h"
+#include "tools/report/report_loss.h"
 #include "tools/report/report_merge.h"
 #include "tools/report/report_people.h"
 #include "tools/report/report_read.h"
@@ -30,10 +31,11 @@ static const char help[] =
 	"  --json FILE, --junit FILE, --sarif FILE   the same, whatever the suffix\n"
 	"  --expect FILE   accept what FILE lists, and fail if it did not happen\n"
 	"  --no-checked    run CMD without checked mode\n"
+	"  --allow-none    do not fail if no process opened the NIC\n"
 	"  --status N      the exit status that the command had, if it was run without --run\n"
 	"\n"
-	"Exit status: 86 if something was found that is not expected, or an expectation was not met; 2 if a file cannot be\n"
-	"read or written; else CMD's, or 0. emu_report(1) says more.\n";
+	"Exit status: 86 if something was found that is not expected, an expectation was not met, or no process opened the\n"
+	"NIC; 2 if a file cannot be read or written, or records were lost; else CMD's, or 0. emu_report(1) says more.\n";
 
 struct options {
 	struct {
@@ -77,11 +79,17 @@ static int parse_status(const char *text)
 static void parse_options(struct report_run *run, struct options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
-		{ "report", required_argument, NULL, 'r' }, { "json", required_argument, NULL, 'j' },
-		{ "junit", required_argument, NULL, 'u' },  { "sarif", required_argument, NULL, 's' },
-		{ "expect", required_argument, NULL, 'e' }, { "no-checked", no_argument, NULL, 'n' },
-		{ "status", required_argument, NULL, 't' }, { "run", no_argument, NULL, 'R' },
-		{ "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
+		{ "report", required_argument, NULL, 'r' },
+		{ "json", required_argument, NULL, 'j' },
+		{ "junit", required_argument, NULL, 'u' },
+		{ "sarif", required_argument, NULL, 's' },
+		{ "expect", required_argument, NULL, 'e' },
+		{ "no-checked", no_argument, NULL, 'n' },
+		{ "status", required_argument, NULL, 't' },
+		{ "run", no_argument, NULL, 'R' },
+		{ "allow-none", no_argument, NULL, 'a' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
@@ -105,6 +113,9 @@ static void parse_options(struct report_run *run, struct options *options, int a
 		case 'n':
 			options->unchecked = true;
 			break;
+		case 'a':
+			run->allow_none = true;
+			break;
 		case 't':
 			run->status = parse_status(optarg);
 			break;
@@ -126,6 +137,7 @@ static int report_all(struct report_run *run, const struct options *options, con
 	unsigned i;
 
 	report_read_folder(run, folder);
+	loss_gather(run);
 	report_expect_folder(run, folder);
 	report_resolve(run);
 	report_merge(run);
@@ -168,6 +180,7 @@ static int run_and_report(struct report_run *run, const struct options *options)
 	if (!folder)
 		return REPORT_ERROR;
 	command_settings(folder, !options->unchecked);
+	loss_listen();
 	command_run(run);
 	signal(SIGPIPE, SIG_IGN);
 	status = report_all(run, options, folder, stderr);

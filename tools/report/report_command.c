@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/report/report_text.h"
@@ -96,6 +97,7 @@ void command_run(struct report_run *run)
 {
 	static const int passed[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD };
 	struct sigaction child_default = { .sa_handler = SIG_DFL }, child_before;
+	struct timespec begin, end;
 	sigset_t signals, before;
 	int status;
 	pid_t pid;
@@ -108,6 +110,7 @@ void command_run(struct report_run *run)
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	sigaction(SIGCHLD, &child_default, &child_before);
 	fflush(NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	pid = fork();
 	if (pid < 0)
 		err(REPORT_ERROR, "fork");
@@ -117,5 +120,7 @@ void command_run(struct report_run *run)
 		_exit(command_become(run->command));
 	}
 	status = command_wait(pid, &signals);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	run->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
 	run->status = WIFSIGNALED(status) ? SHELL_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -21,8 +21,8 @@ void command_settings(const char *folder, bool checked);
 int command_become(char *const *command);
 
 /*
- * Runs it to its end, and passes signals on, other than those that the terminal sends to both. Sets run->status, for a signal as a
- * shell does.
+ * Runs it to its end, and passes signals on, other than those that the terminal sends to both. Sets run->seconds, and run->status,
+ * for a signal as a shell does.
  */
 void command_run(struct report_run *run);
 

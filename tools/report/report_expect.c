@@ -253,8 +253,12 @@ void report_judge(struct report_run *run)
 		finding->fails = !expectation && !finding->record->injected && kind_fails(finding->record->kind);
 		run->failing += finding->fails;
 	}
-	if (run->failing)
+	/* A command that has failed by itself, or has skipped, may have had no time for it. */
+	run->none = !run->allow_none && !run->processes_count && !run->losses_count && !run->problems && run->status <= 0;
+	if (run->failing || run->none)
 		run->verdict = REPORT_FAILED;
 	for (expectation = run->expectations; expectation; expectation = expectation->next)
 		judge_expectation(run, expectation);
+	if (!run->verdict && run->losses_count)
+		run->verdict = REPORT_ERROR;
 }

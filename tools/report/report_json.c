@@ -8,6 +8,7 @@
 #include "tools/report/report_files.h"
 #include "tools/report/report_frames.h"
 #include "tools/report/report_people.h"
+#include "tools/report/report_text.h"
 
 static void add_text(cJSON *object, const char *name, const char *text)
 {
@@ -134,6 +135,7 @@ static void add_run(cJSON *json, const struct report_run *run)
 		for (i = 0; run->command[i]; i++)
 			cJSON_AddItemToArray(command, cJSON_CreateString(run->command[i]));
 	}
+	cJSON_AddBoolToObject(json, "none", run->none);
 	summary = cJSON_AddObjectToObject(json, "summary");
 	cJSON_AddNumberToObject(summary, "processes", run->processes_count);
 	cJSON_AddNumberToObject(summary, "partial", totals.partial);
@@ -154,6 +156,7 @@ char *report_as_json(const struct report_run *run)
 	cJSON *json = cJSON_CreateObject(), *list, *unmet;
 	const struct report_expectation *expectation;
 	const struct report_result *finding;
+	const struct report_loss *loss;
 	char *text;
 
 	cJSON_AddNumberToObject(json, "emu_report", 1);
@@ -171,6 +174,9 @@ char *report_as_json(const struct report_run *run)
 		add_text(unmet, "text", expectation->failed);
 		cJSON_AddItemToArray(list, unmet);
 	}
+	list = cJSON_AddArrayToObject(json, "lost");
+	for (loss = run->losses; loss; loss = loss->next)
+		cJSON_AddItemToArray(list, cJSON_CreateString(text_clean(loss->text)));
 	add_processes(json, run);
 	text = cJSON_Print(json);
 	cJSON_Delete(json);

@@ -23,6 +23,7 @@ void report_init(struct report_run *run)
 	run->records_end = &run->records;
 	run->findings_end = &run->findings;
 	run->expectations_end = &run->expectations;
+	run->losses_end = &run->losses;
 }
 
 void *report_alloc(size_t size)

@@ -36,11 +36,13 @@ struct report_stack {
 struct report_process {
 	const char *path; /* of its file of records */
 	const char *host, *program;
+	const char *name; /* that it has in each run: `rank 1', or `process 1' of its program */
 	long pid;
 	cJSON *head, *end; /* the first and the last line, or NULL */
 	bool running;
 	unsigned corrupt;               /* lines that could not be read */
 	bool cut_off;                   /* the last line has no end */
+	bool lost;                      /* it could not write on */
 	struct report_record **records; /* by id, with gaps */
 	size_t records_max;
 	struct report_process *next;
@@ -75,14 +77,24 @@ struct report_result {
 	struct report_result *next;
 };
 
+/* Records that a process could not leave, or left damaged. */
+struct report_loss {
+	const char *text;
+	struct report_loss *next;
+};
+
 struct report_run {
 	struct report_process *processes, **processes_end;
 	struct report_record *records, **records_end;
 	struct report_result *findings, **findings_end;
 	struct report_expectation *expectations, **expectations_end;
-	unsigned processes_count, findings_count, failing, problems;
+	struct report_loss *losses, **losses_end;
+	unsigned processes_count, findings_count, losses_count, failing, problems;
+	bool allow_none;      /* that no process opens the NIC is meant */
+	bool none;            /* no process opened it, which fails */
 	char *const *command; /* NULL if it is not known */
 	int status;           /* the command's, or -1 */
+	double seconds;       /* it took so long, or 0 */
 	int verdict;
 };
 

@@ -16,6 +16,8 @@ enum {
 
 static const char *const stack_titles[STACK_NAMES] = { "at", "posted", "opened", "closed" };
 
+const char people_none[] = "no process opened the NIC: nothing of the command was looked at. --allow-none accepts that";
+
 const char *people_headline(const struct report_result *finding)
 {
 	const struct report_record *record = finding->record;
@@ -215,15 +217,16 @@ static void print_partial(FILE *out, const struct report_run *run)
 	unsigned shown = 0;
 
 	for (process = run->processes; process; process = process->next) {
-		if (process->end && !process->corrupt && !process->cut_off)
+		if (process->end && !process->corrupt && !process->cut_off && !process->lost)
 			continue;
 		if (++shown > PROCESSES_SHOWN)
 			continue;
 		fprintf(out, "emu: partial: %s", process_name(process));
 		if (!process->end)
 			fputs(process->running ? " still runs"
+			      : process->lost  ? " could not write its records to the end"
 			      : process->head  ? " was killed, or left without closing the NIC"
-					       : " names no process: it was killed, or could not write",
+					       : " names no process: it was killed",
 			      out);
 		if (process->corrupt)
 			fprintf(out, "%s %u of its records cannot be read", process->end ? "" : ";", process->corrupt);
@@ -233,6 +236,25 @@ static void print_partial(FILE *out, const struct report_run *run)
 	}
 	if (shown > PROCESSES_SHOWN)
 		fprintf(out, "emu: partial: and %u more processes\n", shown - PROCESSES_SHOWN);
+}
+
+/* What fails, and is no finding. */
+static void print_failures(FILE *out, const struct report_run *run)
+{
+	const struct report_expectation *expectation;
+	const struct report_loss *loss;
+	unsigned shown = 0;
+
+	for (expectation = run->expectations; expectation; expectation = expectation->next)
+		if (expectation->failed)
+			fprintf(out, "error: %s:%u: %s\n", text_clean(expectation->file), expectation->line,
+				text_clean(expectation->failed));
+	if (run->none)
+		fprintf(out, "error: %s\n", people_none);
+	for (loss = run->losses; loss && shown < PROCESSES_SHOWN; loss = loss->next, shown++)
+		fprintf(out, "error: records are lost: %s\n", text_clean(loss->text));
+	if (run->losses_count > shown)
+		fprintf(out, "error: records are lost of %u more processes\n", run->losses_count - shown);
 }
 
 static void print_summary(FILE *out, const struct report_run *run)
@@ -262,7 +284,6 @@ static void print_summary(FILE *out, const struct report_run *run)
 
 void people_report(FILE *out, const struct report_run *run)
 {
-	const struct report_expectation *expectation;
 	const struct report_result *finding;
 	unsigned shown = 0;
 
@@ -274,10 +295,7 @@ void people_report(FILE *out, const struct report_run *run)
 		}
 	if (run->failing > shown)
 		fprintf(out, "and %u more: a report in a file (--report) has them all\n\n", run->failing - shown);
-	for (expectation = run->expectations; expectation; expectation = expectation->next)
-		if (expectation->failed)
-			fprintf(out, "error: %s:%u: %s\n", text_clean(expectation->file), expectation->line,
-				text_clean(expectation->failed));
+	print_failures(out, run);
 	print_partial(out, run);
 	print_summary(out, run);
 }

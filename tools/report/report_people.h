@@ -9,6 +9,9 @@
 
 #include "tools/report/report_model.h"
 
+/* The sentence of a run in which no process opened the NIC. */
+extern const char people_none[];
+
 /* What all processes did. */
 struct report_totals {
 	double ops, failed, bytes, served, refused, regions_open;

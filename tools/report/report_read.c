@@ -16,6 +16,7 @@
 #include "tools/report/report_text.h"
 
 enum {
+	RECORDS_LOST = 0400,      /* the mode of a file whose process could not write on */
 	FRAMES_MAX = 64,          /* of a stack; the provider takes 16 */
 	RECORD_IDS_MAX = 1 << 24, /* so that a forged id does not take all memory */
 };
@@ -191,6 +192,16 @@ static bool still_runs(const struct report_process *process)
 	       strcmp(host, process->host) == 0 && (kill((pid_t)process->pid, 0) == 0 || errno == EPERM);
 }
 
+/* HOST-PID-STARTNS.jsonl, where HOST may have hyphens, too. 0: the file has another name. */
+static long pid_by_name(const char *path)
+{
+	const char *at = strrchr(path, '-');
+
+	while (at && at > path && at[-1] != '-' && at[-1] != '/')
+		at--;
+	return at && at > path && at[-1] == '-' ? strtol(at, NULL, 10) : 0;
+}
+
 static void read_file(struct report_run *run, const char *path)
 {
 	/* Not to wait for a writer, should it be a pipe. */
@@ -213,10 +224,13 @@ static void read_file(struct report_run *run, const char *path)
 	}
 	process = report_alloc(sizeof(*process));
 	process->path = report_copy(path);
+	process->lost = (stat.st_mode & 07777) == RECORDS_LOST;
 	read_lines(run, process, file);
 	fclose(file);
 	if (!process->program)
 		process->program = process->head ? "?" : report_copy(strrchr(path, '/') + 1);
+	if (!process->head)
+		process->pid = pid_by_name(path);
 	if (stat.st_size && !process->head && !process->corrupt && !process->cut_off && !process->end)
 		return; /* of a newer version */
 	process->running = still_runs(process);
@@ -230,6 +244,48 @@ static int is_record_file(const struct dirent *entry)
 	const char *dot = strrchr(entry->d_name, '.');
 
 	return dot && strcmp(dot, ".jsonl") == 0;
+}
+
+/* By what a process has in each run, then in the order in which they started. */
+static int by_role(const void *a, const void *b)
+{
+	const struct report_process *one = *(struct report_process *const *)a, *other = *(struct report_process *const *)b;
+	int order = strcmp(one->program, other->program);
+	double ones, others;
+
+	if (!order)
+		order = strcmp(one->name, other->name);
+	if (order)
+		return order;
+	ones = report_number(one->head, "started_ns");
+	others = report_number(other->head, "started_ns");
+	return ones < others ? -1 : ones > others ? 1 : strcmp(one->path, other->path);
+}
+
+/* Names with which reports of several runs can be compared: pids differ. */
+static void name_processes(struct report_run *run)
+{
+	struct report_process **all = report_alloc((run->processes_count + 1) * sizeof(struct report_process *)), *process;
+	const char *role = "", *program = "";
+	unsigned count = 0, i, nth = 0;
+
+	for (process = run->processes; process; process = process->next) {
+		const cJSON *rank = cJSON_GetObjectItemCaseSensitive(process->head, "rank");
+
+		process->name = cJSON_IsNumber(rank) ? report_format("rank %.0f", rank->valuedouble) : "process";
+		all[count++] = process;
+	}
+	qsort(all, count, sizeof(struct report_process *), by_role);
+	for (i = 0; i < count; i++) {
+		process = all[i];
+		nth = strcmp(process->name, role) == 0 && strcmp(process->program, program) == 0 ? nth + 1 : 1;
+		role = process->name;
+		program = process->program;
+		if (strcmp(role, "process") == 0)
+			process->name = report_format("process %u", nth);
+		else if (nth > 1)
+			process->name = report_format("%s, job %u", role, nth);
+	}
 }
 
 void report_read_folder(struct report_run *run, const char *folder)
@@ -246,4 +302,5 @@ void report_read_folder(struct report_run *run, const char *folder)
 		free(names[i]);
 	}
 	free(names);
+	name_processes(run);
 }

@@ -178,11 +178,21 @@ static unsigned sarif_rule(cJSON *rules, struct report_table *known, const struc
 	return *(unsigned *)*slot;
 }
 
-/* How the command ended, and the expectations that were not met. */
+static void sarif_note(cJSON *notes, const char *text)
+{
+	cJSON *note = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(note, "level", "error");
+	cJSON_AddItemToObject(note, "message", sarif_message(text));
+	cJSON_AddItemToArray(notes, note);
+}
+
+/* How the command ended, and what fails without being a finding. */
 static void sarif_invocation(cJSON *run_json, const struct report_run *run)
 {
-	cJSON *json = cJSON_CreateObject(), *notes, *note;
 	const struct report_expectation *expectation;
+	const struct report_loss *loss;
+	cJSON *json = cJSON_CreateObject(), *notes;
 
 	cJSON_AddBoolToObject(json, "executionSuccessful", run->status <= 0 || run->status == REPORT_SKIPPED);
 	if (run->status >= 0)
@@ -191,13 +201,13 @@ static void sarif_invocation(cJSON *run_json, const struct report_run *run)
 	for (expectation = run->expectations; expectation; expectation = expectation->next) {
 		if (!expectation->failed)
 			continue;
-		note = cJSON_CreateObject();
-		cJSON_AddStringToObject(note, "level", "error");
-		cJSON_AddItemToObject(note, "message",
-				      sarif_message(report_format("%s:%u: %s", text_clean(expectation->file), expectation->line,
-								  text_clean(expectation->failed))));
-		cJSON_AddItemToArray(notes, note);
+		sarif_note(notes, report_format("%s:%u: %s", text_clean(expectation->file), expectation->line,
+						text_clean(expectation->failed)));
 	}
+	if (run->none)
+		sarif_note(notes, people_none);
+	for (loss = run->losses; loss; loss = loss->next)
+		sarif_note(notes, report_format("records are lost: %s", text_clean(loss->text)));
 	cJSON_AddItemToArray(cJSON_AddArrayToObject(run_json, "invocations"), json);
 }
 

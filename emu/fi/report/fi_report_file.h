@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_report_file.h - the file of reports of this process. Owner: fi_report.c, with its lock. A failure is one line of log, after
- * which nothing more is written. */
+ * which nothing more is written: then the file's mode is 0400, and the emu_report that runs the command hears of it. */
 #ifndef EMU_FI_REPORT_FILE_H
 #define EMU_FI_REPORT_FILE_H
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,26 @@ static void command_json(struct json *json)
 	json_end(json);
 }
 
+/* What launchers of MPI and of batch systems give to their processes. */
+static void rank_json(struct json *json)
+{
+	static const char *const variables[] = { "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *text = getenv(variables[i]);
+		char *end;
+		unsigned long rank;
+
+		if (!text || !isdigit((unsigned char)*text))
+			continue;
+		rank = strtoul(text, &end, 10);
+		if (*end)
+			continue;
+		json_number(json, "rank", rank);
+		return;
+	}
+}
+
 void report_line_process(struct json *json, const struct report_start *start)
 {
 	char host[HOST_NAME_MAX + 1] = "unknown";
@@ -63,6 +84,7 @@ void report_line_process(struct json *json, const struct report_start *start)
 	json_number(json, "pid", (uint64_t)getpid());
 	json_number(json, "ppid", (uint64_t)getppid());
 	json_string(json, "program", program_invocation_short_name);
+	rank_json(json);
 	command_json(json);
 	json_number(json, "uid", getuid());
 	json_number(json, "started_ns", report_line_start());
