@@ -64,6 +64,28 @@ static void find_bounds(struct join *join, struct clocks *clocks)
 	}
 }
 
+static bool is_apart(int64_t ns)
+{
+	return ns >= -RING_APART_NS && ns <= RING_APART_NS;
+}
+
+/* From group `from`, which is known, to the other one of the bound. False: no clocks differ by so much. */
+static bool clock_settle(struct clocks *clocks, const struct clock_bound *bound, uint32_t from, uint32_t to)
+{
+	bool both = bound->low != INT64_MIN && bound->high != INT64_MAX;
+	int64_t middle = !both ? (bound->low != INT64_MIN ? bound->low : bound->high) : bound->low + (bound->high - bound->low) / 2;
+	int64_t offset = clocks->offset[from] + (to == bound->b ? middle : -middle), error = TRACE_NEVER;
+
+	if (!is_apart(offset))
+		return false;
+	if (both && clocks->error[from] != TRACE_NEVER)
+		error = clocks->error[from] + llabs(bound->high - bound->low) / 2;
+	clocks->offset[to] = offset;
+	clocks->error[to] = is_apart(error) ? error : TRACE_NEVER;
+	clocks->known[to] = true;
+	return true;
+}
+
 /* From the first group on, along connections. Each round settles a group or is the last. */
 static void clocks_settle(struct clocks *clocks)
 {
@@ -74,17 +96,9 @@ static void clocks_settle(struct clocks *clocks)
 		for (uint32_t i = 0; i < clocks->count; i++) {
 			const struct clock_bound *bound = &clocks->bounds[i];
 			uint32_t from = clocks->known[bound->a] ? bound->a : bound->b, to = from == bound->a ? bound->b : bound->a;
-			bool both = bound->low != INT64_MIN && bound->high != INT64_MAX;
-			int64_t middle = !both ? (bound->low != INT64_MIN ? bound->low : bound->high)
-					       : bound->low + (bound->high - bound->low) / 2;
 
-			if (!clocks->known[from] || clocks->known[to])
-				continue;
-			clocks->offset[to] = clocks->offset[from] + (to == bound->b ? middle : -middle);
-			clocks->error[to] = !both || clocks->error[from] == TRACE_NEVER
-						    ? TRACE_NEVER
-						    : clocks->error[from] + llabs(bound->high - bound->low) / 2;
-			clocks->known[to] = again = true;
+			if (clocks->known[from] && !clocks->known[to])
+				again |= clock_settle(clocks, bound, from, to);
 		}
 	}
 }
@@ -96,11 +110,12 @@ static void clocks_settle_rest(struct join *join, struct clocks *clocks)
 
 	for (uint32_t i = 0; i < join->ring_count; i++) {
 		const struct trace_head *head = &join->rings[i].head;
+		int64_t offset = ((int64_t)head->real_ns - (int64_t)head->mono_ns) -
+				 ((int64_t)first->real_ns - (int64_t)first->mono_ns);
 
 		if (clocks->group[i] != i || clocks->known[i])
 			continue;
-		clocks->offset[i] = ((int64_t)head->real_ns - (int64_t)head->mono_ns) -
-				    ((int64_t)first->real_ns - (int64_t)first->mono_ns);
+		clocks->offset[i] = is_apart(offset) ? offset : 0;
 		clocks->error[i] = TRACE_NEVER;
 		clocks->known[i] = true;
 	}
@@ -185,8 +200,8 @@ static void shift_all(struct join *join, int64_t zero)
 	}
 	for (uint32_t i = 0; i < trace->log_count; i++)
 		trace->logs[i].at_ns += trace->processes[trace->logs[i].process].offset_ns;
-	qsort(trace->frames, trace->frame_count, sizeof(*trace->frames), frames_by_time);
-	qsort(trace->logs, trace->log_count, sizeof(*trace->logs), logs_by_time);
+	trace_sort(trace->frames, trace->frame_count, sizeof(*trace->frames), frames_by_time);
+	trace_sort(trace->logs, trace->log_count, sizeof(*trace->logs), logs_by_time);
 }
 
 void join_clocks(struct join *join)

@@ -185,13 +185,11 @@ void join_datagram(struct join *join, uint32_t process, const struct trace_datag
 }
 
 /* A frame's key among those of its connection and direction. Offsets tell; where one end's count from the middle, the bytes do. */
-static uint64_t frame_key(const struct join *join, const struct trace_frame *frame, bool by_bytes)
+static uint64_t frame_key(const struct trace_frame *frame, bool by_bytes)
 {
-	const struct trace_conn *conn = &join->trace->conns[frame->conn];
 	uint64_t key = mix(frame->conn, frame->from);
 	size_t length = sizeof(struct wire_head) + wire_body_len(frame->op);
 
-	(void)conn;
 	return by_bytes ? mix_bytes(key, frame->bytes, length) : mix(key, frame->stream_at);
 }
 
@@ -199,8 +197,8 @@ static bool same_frame(const struct trace_frame *a, const struct trace_frame *b)
 {
 	size_t length = sizeof(struct wire_head) + wire_body_len(a->op);
 
-	return a->conn == b->conn && a->from == b->from && a->length == b->length && a->received_ns == TRACE_NEVER &&
-	       !memcmp(a->bytes, b->bytes, length);
+	return a->conn == b->conn && a->from == b->from && a->op == b->op && a->length == b->length &&
+	       a->received_ns == TRACE_NEVER && !memcmp(a->bytes, b->bytes, length);
 }
 
 /* The oldest frame sent that may be this one; 0: none. */
@@ -234,12 +232,12 @@ void join_frames(struct join *join)
 			frame->conn = line->conn;
 		}
 		if (frame->op && frame->sent_ns != TRACE_NEVER)
-			index_add(&sent, frame_key(join, frame, late[frame->conn]), i);
+			index_add(&sent, frame_key(frame, late[frame->conn]), i);
 	}
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
 		struct trace_frame *frame = &trace->frames[i];
 		uint32_t at = frame->op && frame->sent_ns == TRACE_NEVER
-				      ? find_sent(join, &sent, frame_key(join, frame, late[frame->conn]), frame)
+				      ? find_sent(join, &sent, frame_key(frame, late[frame->conn]), frame)
 				      : 0;
 
 		if (at) {

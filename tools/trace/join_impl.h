@@ -42,7 +42,7 @@ struct join {
 };
 
 struct join_line *join_line(struct join *join, uint32_t process, uint32_t number);
-/* The process's endpoint at that address; TRACE_NONE without one. */
+/* The process's endpoint at that address, which may be none that is known (family 0): of those it has one. */
 uint32_t join_endpoint(struct join *join, uint32_t process, const struct trace_address *address, int64_t at_ns);
 const char *join_address(const struct trace_address *address);
 /* Is it a time? Sets *at to the earlier, or later, one. */

@@ -301,7 +301,7 @@ static void ops_sort(struct trace *trace)
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
 	sorted = trace;
-	qsort(order, count, sizeof(*order), ops_by_time);
+	trace_sort(order, count, sizeof(*order), ops_by_time);
 	for (uint32_t i = 0; i < count; i++) {
 		ops[i] = trace->ops[order[i]];
 		place[order[i]] = i;

@@ -25,14 +25,14 @@ void ops_refused(struct ops *ops, uint32_t number, const struct trace_frame *fra
 {
 	struct trace *trace = ops->join->trace;
 	const struct trace_conn *conn = &trace->conns[frame->conn];
-	uint32_t from = conn->end[frame->from].endpoint, to = conn->end[!frame->from].endpoint;
+	bool sent = frame->sent_ns != TRACE_NEVER; /* an end that has a time was traced, and has an endpoint */
+	uint32_t ep = conn->end[sent ? frame->from : !frame->from].endpoint;
 	struct trace_op *op = &trace->ops[number];
 	struct trace_refusal *refusal;
 
 	if (op->refusal != TRACE_NONE)
 		return;
-	refusal = add_refusal(ops, trace->endpoints[from != TRACE_NONE ? from : to].process, number, cause,
-			      from != TRACE_NONE ? frame->sent_ns : frame->received_ns);
+	refusal = add_refusal(ops, trace->endpoints[ep].process, number, cause, sent ? frame->sent_ns : frame->received_ns);
 	refusal->at_target = true;
 	refusal->text = trace_words("%s to %s by %s is refused: %s (cause %u)", trace_kind_name(op->kind),
 				    conn->end[frame->from].address, conn->end[!frame->from].address, refusal->cause_name, cause);
@@ -171,8 +171,7 @@ void ops_refusals_end(struct ops *ops)
 		if (!trace->refusals[i].at_target || trace->refusals[i].op != TRACE_NONE)
 			trace->refusals[kept++] = trace->refusals[i];
 	trace->refusal_count = kept;
-	if (kept)
-		qsort(trace->refusals, kept, sizeof(*trace->refusals), refusals_by_time);
+	trace_sort(trace->refusals, kept, sizeof(*trace->refusals), refusals_by_time);
 	for (uint32_t i = 0; i < trace->op_count; i++)
 		trace->ops[i].refusal = TRACE_NONE;
 	for (uint32_t i = 0; i < kept; i++)

@@ -74,20 +74,20 @@ uint32_t join_endpoint(struct join *join, uint32_t process, const struct trace_a
 {
 	struct trace *trace = join->trace;
 	uint64_t key = mix_bytes(process, address, sizeof(*address));
-	uint32_t at = index_find(&join->endpoint_index, key), number = 0;
+	uint32_t at = index_find(&join->endpoint_index, key);
 	struct trace_endpoint *ep;
 
 	if (at) {
 		time_first(&trace->endpoints[index_value(&join->endpoint_index, at)].opened_ns, at_ns);
 		return index_value(&join->endpoint_index, at);
 	}
-	if (!address->family)
-		return TRACE_NONE;
-	for (uint32_t i = 0; i < trace->endpoint_count; i++)
-		number += trace->endpoints[i].process == process;
 	ep = trace_grow(&trace->endpoints, &trace->endpoint_count, &join->endpoint_room, sizeof(*ep));
 	*ep = (struct trace_endpoint){
-		.process = process, .number = number, .address = join_address(address), .opened_ns = at_ns, .closed_ns = TRACE_NEVER
+		.process = process,
+		.number = trace->processes[process].endpoints++,
+		.address = join_address(address),
+		.opened_ns = at_ns,
+		.closed_ns = TRACE_NEVER,
 	};
 	index_add(&join->endpoint_index, key, trace->endpoint_count - 1);
 	return trace->endpoint_count - 1;

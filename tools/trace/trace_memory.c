@@ -55,6 +55,12 @@ void *trace_grow(void *array, uint32_t *count, uint32_t *room, size_t size)
 	return *base + (*count)++ * size;
 }
 
+void trace_sort(void *array, size_t count, size_t size, int (*compare)(const void *a, const void *b))
+{
+	if (count)
+		qsort(array, count, size, compare);
+}
+
 uint64_t mix(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) ^ (b + UINT64_C(0x7f4a7c159e3779b9));

@@ -11,6 +11,8 @@ void *trace_realloc(void *memory, size_t size);
 char *trace_words(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a string of its own */
 /* Room for one more at *array, of `count` now: *room grows. Returns the new one, zeroed. */
 void *trace_grow(void *array, uint32_t *count, uint32_t *room, size_t size);
+/* qsort(), which wants an array even where there is nothing to sort. */
+void trace_sort(void *array, size_t count, size_t size, int (*compare)(const void *a, const void *b));
 
 /* Numbers by 64-bit keys; equal keys are one after another, the last added first. */
 struct trace_index {

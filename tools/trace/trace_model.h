@@ -3,8 +3,8 @@
  *
  * Owner:  trace_join() fills it (trace_join.h), and it stays until the process ends; outputs only read it. One thread.
  * Arrays are in the order of time, objects refer to each other by index, TRACE_NONE where there is none. All times are nanoseconds
- * since trace.epoch_ns, in one clock for all processes; TRACE_NEVER where it did not happen or was not recorded. Strings are
- * never NULL and may hold any bytes that a program logs: an output escapes them. */
+ * since trace.epoch_ns, in one clock for all processes, and none is below 0; TRACE_NEVER where it did not happen or was not
+ * recorded. Strings are never NULL and may hold any bytes that a program logs: an output escapes them. */
 #ifndef EMU_TRACE_MODEL_H
 #define EMU_TRACE_MODEL_H
 
@@ -24,6 +24,7 @@ struct trace_process {
 	bool killed;               /* it has not closed its ring: killed, or still running */
 	uint64_t lost;             /* blocks of events overwritten by later ones */
 	const char *note;          /* why it is partial, else "" */
+	uint32_t endpoints;        /* how many it has */
 	int64_t first_ns, last_ns; /* of its events */
 	int64_t offset_ns;         /* added to its own monotonic clock; exact on one host */
 	int64_t error_ns;          /* bound of that offset's error; TRACE_NEVER: clocks could not be compared */
@@ -33,7 +34,7 @@ struct trace_process {
 struct trace_endpoint {
 	uint32_t process;
 	uint32_t number;     /* of the process, by which records name it */
-	const char *address; /* "192.0.2.1:4711", "[2001:db8::1]:4711" */
+	const char *address; /* "192.0.2.1:4711", "[2001:db8::1]:4711"; "?": nothing is left that says it */
 	int64_t opened_ns, closed_ns;
 };
 

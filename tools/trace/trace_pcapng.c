@@ -14,8 +14,8 @@ enum {
 	BLOCK_INTERFACE = 1,
 	BLOCK_PACKET = 6,
 	LINK_RAW_IP = 101,
-	SEGMENT = 60000, /* bytes of a frame in one packet */
-	PACKET_MAX = SEGMENT + 100,
+	SEGMENT = 60000,              /* bytes of a frame in one packet */
+	PACKET_MAX = 40 + UINT16_MAX, /* IPv6's head is the longer one */
 	PROTOCOL_TCP = 6,
 	PROTOCOL_UDP = 17,
 	TCP_SYN = 0x02,
@@ -169,9 +169,12 @@ static void put_udp(struct pcap *pcap, int64_t at_ns, const struct side *from, c
 		    uint32_t kept, uint32_t length)
 {
 	static uint8_t packet[PACKET_MAX];
-	uint32_t pseudo, ip = ip_head(packet, from, to, PROTOCOL_UDP, 8 + length, &pseudo), check;
-	uint8_t *udp = packet + ip;
+	uint32_t most = UINT16_MAX - 8 - (from->six ? 0 : 20), pseudo, ip, check; /* as IP's field for the length has it */
+	uint8_t *udp;
 
+	length = length < most ? length : most;
+	ip = ip_head(packet, from, to, PROTOCOL_UDP, 8 + length, &pseudo);
+	udp = packet + ip;
 	put_be16(udp, from->port);
 	put_be16(udp + 2, to->port);
 	put_be16(udp + 4, 8 + length);

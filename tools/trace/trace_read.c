@@ -110,7 +110,7 @@ static int check_head(struct ring_file *ring)
 	if (head->head_bytes != TRACE_HEAD || head->block_bytes != TRACE_BLOCK || head->blocks < TRACE_BLOCKS_MIN ||
 	    head->blocks > TRACE_BLOCKS_MAX || !head->cold_blocks || head->cold_blocks >= head->blocks ||
 	    head->clock > TRACE_CLOCK_TSC || !head->rate_ns || !head->rate_ticks || head->payload > TRACE_PIECE ||
-	    head->mono_ns > INT64_MAX / 2 || head->real_ns > INT64_MAX / 2)
+	    head->mono_ns > RING_TIME_NS || head->real_ns > INT64_MAX / 2)
 		return useless(ring, "its head is damaged");
 	clean_word(head->host, sizeof(head->host));
 	clean_word(head->boot, sizeof(head->boot));
@@ -152,7 +152,7 @@ static uint32_t find_blocks(struct ring_file *ring, struct ring_block *blocks)
 			.index = i, .used = block.used, .number = block.number, .cold = i < ring->head.cold_blocks
 		};
 	}
-	qsort(blocks, count, sizeof(*blocks), blocks_by_number);
+	trace_sort(blocks, count, sizeof(*blocks), blocks_by_number);
 	return count;
 }
 
@@ -183,6 +183,7 @@ static void add_sync(struct ring_file *ring, uint64_t ticks, uint64_t mono_ns)
 	ring->syncs[ring->sync_count++] = (struct ring_sync){ ticks, mono_ns };
 }
 
+/* The opening's is the first: its head was looked at. */
 static void find_syncs(struct ring_file *ring, const struct ring_block *blocks, uint32_t count)
 {
 	const struct trace_head *head = &ring->head;
@@ -198,15 +199,22 @@ static void find_syncs(struct ring_file *ring, const struct ring_block *blocks, 
 		memcpy(&block, ring->bytes + TRACE_HEAD + (size_t)blocks[i].index * TRACE_BLOCK, sizeof(block));
 		add_sync(ring, block.ticks, block.mono_ns);
 	}
-	qsort(ring->syncs, ring->sync_count, sizeof(*ring->syncs), by_ticks);
+	trace_sort(ring->syncs + kept, ring->sync_count - kept, sizeof(*ring->syncs), by_ticks);
 	/* Both clocks go forward, or a moment is not believed. */
 	for (uint32_t i = 1; i < ring->sync_count; i++) {
 		const struct ring_sync *last = &ring->syncs[kept - 1], *next = &ring->syncs[i];
 
-		if (next->ticks > last->ticks && next->mono_ns > last->mono_ns && next->mono_ns < INT64_MAX / 2)
+		if (next->ticks > last->ticks && next->mono_ns > last->mono_ns && next->mono_ns <= RING_TIME_NS)
 			ring->syncs[kept++] = *next;
 	}
 	ring->sync_count = kept;
+}
+
+static int64_t ns_within(const struct ring_file *ring, int64_t ns)
+{
+	int64_t first_ns = (int64_t)ring->head.mono_ns;
+
+	return ns < first_ns ? first_ns : ns > RING_TIME_NS ? RING_TIME_NS : ns;
 }
 
 int64_t ring_ns(const struct ring_file *ring, uint64_t ticks)
@@ -216,7 +224,7 @@ int64_t ring_ns(const struct ring_file *ring, uint64_t ticks)
 	double rate = (double)ring->head.rate_ns / (double)ring->head.rate_ticks, ns;
 
 	if (ring->head.clock == TRACE_CLOCK_MONOTONIC)
-		return ticks < INT64_MAX / 2 ? (int64_t)ticks : INT64_MAX / 2;
+		return ns_within(ring, ticks < RING_TIME_NS ? (int64_t)ticks : RING_TIME_NS);
 	while (to - from > 1) {
 		uint32_t middle = from + (to - from) / 2;
 
@@ -233,7 +241,7 @@ int64_t ring_ns(const struct ring_file *ring, uint64_t ticks)
 	ns = (double)(int64_t)(ticks - low->ticks) * rate;
 	if (ns > 1e18 || ns < -1e18)
 		return (int64_t)low->mono_ns;
-	return (int64_t)low->mono_ns + (int64_t)ns;
+	return ns_within(ring, (int64_t)low->mono_ns + (int64_t)ns);
 }
 
 /* Are the lengths in it right? */

@@ -11,9 +11,14 @@
 
 #include "emu/nic/trace/trace_format.h"
 
+/* Latest time of a monotonic clock that is believed: 36 years of a machine that runs. So sums and differences of a few times, and
+ * of what clocks differ by (RING_APART_NS), fit into an int64_t. */
+#define RING_TIME_NS (INT64_C(1) << 60)
+#define RING_APART_NS (INT64_C(1) << 61)
+
 struct ring_event {
 	const struct trace_record *record; /* all of its fields lie in the file, and the lengths in it are right */
-	int64_t at_ns;                     /* of the writer's monotonic clock */
+	int64_t at_ns;                     /* as ring_ns() has it; not before the event in front of it */
 };
 
 struct ring_file {
@@ -34,7 +39,7 @@ struct ring_file {
  * as it goes. */
 int ring_read(struct ring_file *ring, const char *path);
 void ring_free(struct ring_file *ring);
-/* A record's ticks in ns of the writer's monotonic clock. */
+/* A record's ticks in ns of the writer's monotonic clock: from the ring's opening, which no record is before, to RING_TIME_NS. */
 int64_t ring_ns(const struct ring_file *ring, uint64_t ticks);
 
 #endif

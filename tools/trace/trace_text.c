@@ -78,8 +78,7 @@ static void events_gather(struct events *events, const struct trace *trace, cons
 	}
 	for (uint32_t i = 0; i < trace->log_count; i++)
 		event_add(events, trace->logs[i].at_ns, EVENT_LOG, i, 0);
-	if (events->count)
-		qsort(events->array, events->count, sizeof(*events->array), events_by_time);
+	trace_sort(events->array, events->count, sizeof(*events->array), events_by_time);
 }
 
 static uint32_t process_of(const struct trace *trace, uint32_t endpoint)
@@ -255,8 +254,8 @@ int lines_write(const struct trace *trace, FILE *file, const struct trace_filter
 
 		if (!passes(trace, filter, event, op, process))
 			continue;
-		fprintf(file, "%5" PRId64 ".%09" PRId64 " %u ", event->at_ns / 1000000000,
-			(int64_t)(llabs(event->at_ns) % 1000000000), process == TRACE_NONE ? 0 : trace->processes[process].pid);
+		fprintf(file, "%5" PRId64 ".%09" PRId64 " %u ", event->at_ns / 1000000000, event->at_ns % 1000000000,
+			process == TRACE_NONE ? 0 : trace->processes[process].pid);
 		put_event(trace, file, event);
 	}
 	free(events.array);
