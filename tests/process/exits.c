@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exits.c - programs that end, fork or become others with everything open end with status 0, and do not hang. What they do:
- * left_open.c, forked.c. */
+ * left_open.c, forked.c, closed.c. */
 #include <criterion/criterion.h>
 
 #include "tests/rules/harness/harness.h"
@@ -113,4 +113,43 @@ Test(process, forks_children_with_pinned_memory)
 {
 	setenv("FI_EMU_PINNED", "1", 1);
 	run("forked", "open");
+}
+
+Test(process, main_thread_ends_after_all_was_closed)
+{
+	run("closed", "main");
+}
+
+Test(process, main_thread_ends_before_another_opens_all)
+{
+	run("closed", "thread");
+}
+
+Test(process, main_thread_ends_after_a_passive_endpoint)
+{
+	run("closed", "passive");
+}
+
+/* Each with a thread of its own beside the NIC thread. */
+Test(process, main_thread_ends_after_mutex_and_condition)
+{
+	run("closed", "cond");
+}
+
+Test(process, main_thread_ends_after_a_registration_cache)
+{
+	setenv("FI_EMU_MR_CACHE", "1", 1);
+	run("closed", "main");
+}
+
+Test(process, main_thread_ends_after_pinned_memory)
+{
+	setenv("FI_EMU_PINNED", "1", 1);
+	run("closed", "main");
+}
+
+Test(process, main_thread_ends_after_manual_progress)
+{
+	setenv("FI_EMU_PROGRESS", "manual", 1);
+	run("closed", "main");
 }

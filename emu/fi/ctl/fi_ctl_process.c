@@ -58,7 +58,7 @@ void ctl_process_note(const struct settings *settings)
 /* The command's words, each terminated; the last may be cut. Returns their bytes. */
 static size_t read_command(char command[COMMAND])
 {
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, command, COMMAND - 1) : -1;
 
 	if (fd >= 0)

@@ -6,7 +6,7 @@
 struct nic;
 struct settings;
 
-/* 0 or -errno, after a line of log. The first call reads the settings. */
+/* One more user, until net_end(). 0 or -errno, after a line of log. The first call reads the settings. */
 int emu_nic_start(struct nic **nic);
 int nic_start_by(const struct settings *settings, struct nic **nic);
 

@@ -100,13 +100,14 @@ static int domain_close(struct fid *fid)
 {
 	struct emu_domain *domain = (struct emu_domain *)fid;
 	char name[sizeof(domain->opened.name)];
+	bool usable = domain_usable(domain);
 	int err = 0;
 
 	if (atomic_load(&domain->users))
 		return domain_busy(domain);
 	memcpy(name, domain->opened.name, sizeof(name));
 	registry_remove(&domain->opened); /* first: others find its regions by that list */
-	if (domain_usable(domain)) {
+	if (usable) {
 		err = -FI_EAGAIN;
 		if (driver_enter(nic_driver(domain->nic))) {
 			err = pd_close(domain->pd);
@@ -126,6 +127,8 @@ static int domain_close(struct fid *fid)
 		emu_eq_put(atomic_load(&domain->eq));
 	atomic_fetch_sub(&domain->fabric->users, 1);
 	free(domain);
+	if (usable)
+		net_end();
 	return 0;
 }
 
@@ -252,6 +255,8 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 		err = pd_open(domain->nic, &domain->pd);
 	if (err) {
 		mr_cache_stop(domain, domain->cache);
+		if (domain->nic)
+			net_end();
 		free(domain);
 		return err;
 	}

@@ -150,8 +150,11 @@ static int pep_listen(struct fid_pep *fid)
 		return refuse_inherited("fi_listen");
 	err = emu_nic_start(&pep->nic);
 	pep->claim = atomic_load(&net_claim);
-	if (!err)
+	if (!err) {
 		err = pep_open_device(pep);
+		if (err)
+			net_end();
+	}
 	if (err) {
 		char text[80];
 
@@ -234,7 +237,8 @@ static int pep_close_device(struct emu_pep *pep)
 static int pep_close(struct fid *fid)
 {
 	struct emu_pep *pep = (struct emu_pep *)fid;
-	int err = pep->dev && net_runs(pep->claim) ? pep_close_device(pep) : 0;
+	bool listens = pep->dev && net_runs(pep->claim);
+	int err = listens ? pep_close_device(pep) : 0;
 	struct connreq late;
 
 	if (err)
@@ -249,6 +253,8 @@ static int pep_close(struct fid *fid)
 	atomic_fetch_sub(&pep->fabric->users, 1);
 	fi_freeinfo(pep->info);
 	free(pep);
+	if (listens)
+		net_end();
 	return 0;
 }
 

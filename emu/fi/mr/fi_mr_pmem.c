@@ -69,7 +69,7 @@ static const char *check_range(FILE *maps, uintptr_t at, size_t length)
 
 int mr_check_pmem(const struct iovec *iov, size_t count)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = fopen("/proc/thread-self/maps", "re");
 	const char *why = NULL;
 	int err;
 

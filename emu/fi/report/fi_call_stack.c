@@ -115,7 +115,7 @@ static void note_mapping(const char *line)
 void call_stack_refresh(void)
 {
 	static char text[8192]; /* the lock's */
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
 	size_t have = 0;
 	ssize_t got;
 

@@ -292,6 +292,7 @@ int ctl_open(const struct ctl_config *config, uv_loop_t *loop, const char **why)
 	ctl.loop = loop;
 	atomic_store(&ctl.waiting, 0);
 	memset(&ctl.poll, 0, sizeof(ctl.poll)); /* a fork's child may find its parent's here, and in the clients */
+	memset(&ctl.async, 0, sizeof(ctl.async));
 	for (int i = 0; i < CTL_CLIENTS; i++) {
 		ctl.clients[i].taken = ctl.clients[i].waits = false;
 		ctl.clients[i].answer = NULL;
@@ -308,15 +309,25 @@ int ctl_open(const struct ctl_config *config, uv_loop_t *loop, const char **why)
 	return err;
 }
 
+/* Only a handle that was opened has a loop. */
+static void close_opened(uv_handle_t *handle)
+{
+	if (handle->loop)
+		uv_close(handle, NULL);
+}
+
 void ctl_close(void)
 {
 	if (!ctl.open)
 		return;
 	ctl.open = false;
 	unlink(ctl.path);
-	close_noted(&ctl.fd);
 	for (int i = 0; i < CTL_CLIENTS; i++)
-		close_noted(&ctl.clients[i].fd);
+		client_drop(&ctl.clients[i]);
+	close_opened((uv_handle_t *)&ctl.pause);
+	close_opened((uv_handle_t *)&ctl.async);
+	close_opened((uv_handle_t *)&ctl.poll);
+	close_noted(&ctl.fd);
 }
 
 void ctl_forget(void)

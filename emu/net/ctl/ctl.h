@@ -2,7 +2,7 @@
 /* ctl.h - the control socket: lines of requests, pieces of answers, and bounds on both.
  *
  * Owner:  the process's NIC; its handles are the NIC thread's loop's. One a process.
- * Thread: opened before the NIC thread runs, closed after it has ended; in between it is that thread's, but for ctl_wake().
+ * Thread: opened before the NIC thread runs, closed at its end; in between it is that thread's, but for ctl_wake().
  * Nothing here takes the driver role: the answers do, a piece at a time. While nobody is connected, the socket is one more
  * descriptor in the loop's set: no timer, no wake-up. A client that does not read its answer waits for itself alone: no next piece
  * is made before the last one has left. Its place is given to the next one that comes when all are taken. */
@@ -43,7 +43,8 @@ struct ctl_config {
 
 /* 0; or -errno and *why, a phrase: there is no socket then, and nothing is open. */
 int ctl_open(const struct ctl_config *config, struct uv_loop_s *loop, const char **why);
-/* Removes the socket's file and closes its descriptors; the handles go with the loop. May be called without ctl_open(). */
+/* Removes the socket's file and closes its descriptors. The loop makes one more turn before ctl_open() is called again, which ends
+ * the handles. May be called without ctl_open(). */
 void ctl_close(void);
 /* In a fork's child: closes the copies of the descriptors, and leaves the file. Does only what a signal handler may do. */
 void ctl_forget(void);

@@ -97,11 +97,14 @@ static_assert(LIMIT_IOV <= 8, "a bit a run");
 
 const char *mr_watch(struct mr_pages *pages, const struct iovec *segments, size_t count)
 {
+	const char *why;
 	uint64_t ticket;
 
 	pthread_once(&once, start_once);
 	if (why_not)
 		return why_not;
+	if (uffd_start(&why)) /* its thread may have ended since */
+		return why;
 	uffd_lock();
 	interval_tree_add(&watched, &pages->span);
 	pages->watch = &watch;

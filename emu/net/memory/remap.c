@@ -66,8 +66,7 @@ int remap_start(const char **why)
 		return err;
 	}
 	mutex_lock(&starting);
-	if (!started)
-		err = uffd_start(why);
+	err = uffd_start(why);
 	if (!started && !err) {
 		uffd_add(&watcher);
 		started = true;

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,9 +34,11 @@
 enum { EVENTS_AT_ONCE = 16 };
 
 static struct {
-	struct mutex starting; /* uffd_start() */
-	atomic_int fd;         /* -1: not started; set once */
-} uffd = { .starting = MUTEX_INITIALIZER, .fd = -1 };
+	struct mutex starting; /* uffd_start(), uffd_end() */
+	atomic_int fd;         /* -1: not started */
+	int end;               /* an eventfd that tells the thread to end; -1: not started */
+	pthread_t self;
+} uffd = { .starting = MUTEX_INITIALIZER, .fd = -1, .end = -1 };
 
 struct mutex uffd_mutex = MUTEX_INITIALIZER; /* of the reading of events, too */
 static struct uffd_client *clients GUARDED_BY(uffd_mutex);
@@ -122,11 +125,11 @@ static void read_events(int fd)
 
 static void *uffd_main(void *arg)
 {
-	struct pollfd wait = { .fd = atomic_load(&uffd.fd), .events = POLLIN };
+	struct pollfd wait[] = { { .fd = atomic_load(&uffd.fd), .events = POLLIN }, { .fd = uffd.end, .events = POLLIN } };
 
-	for (;;)
-		if (poll(&wait, 1, -1) > 0)
-			read_events(wait.fd);
+	while (!wait[1].revents)
+		if (poll(wait, 2, -1) > 0)
+			read_events(wait[0].fd);
 	return arg;
 }
 
@@ -137,6 +140,9 @@ static void uffd_forked(void)
 
 	if (fd >= 0)
 		close(fd);
+	if (uffd.end >= 0)
+		close(uffd.end);
+	uffd.end = -1;
 	mutex_forked(&uffd.starting);
 	mutex_forked(&uffd_mutex);
 	clients = NULL;
@@ -145,25 +151,45 @@ static void uffd_forked(void)
 
 static struct fork_reset reset = { .in_child = uffd_forked };
 
+/* Tickets become void. `starting` is held, and the thread does not run. */
+static void uffd_close(void)
+{
+	uffd_lock();
+	changes++;
+	uffd_unlock();
+	close(atomic_exchange(&uffd.fd, -1));
+	if (uffd.end >= 0)
+		close(uffd.end);
+	uffd.end = -1;
+}
+
 /* `starting` is held. */
 static int uffd_start_thread(void)
 {
 	int fd = fork_register(&reset), err;
-	pthread_t thread;
 
 	if (!fd)
 		fd = open_uffd();
 	if (fd < 0)
 		return fd;
 	atomic_store(&uffd.fd, fd);
-	err = spawn(&thread, "emu-uffd", uffd_main, NULL);
-	if (err) {
-		atomic_store(&uffd.fd, -1);
-		close(fd);
-		return err;
+	uffd.end = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	err = uffd.end < 0 ? -errno : spawn(&uffd.self, "emu-uffd", uffd_main, NULL);
+	if (err)
+		uffd_close();
+	return err;
+}
+
+/* A thread that unmaps memory and waits for its event goes on when the descriptor closes. */
+void uffd_end(void)
+{
+	mutex_lock(&uffd.starting);
+	if (atomic_load(&uffd.fd) >= 0) {
+		(void)!eventfd_write(uffd.end, 1); /* it is empty: cannot fail */
+		pthread_join(uffd.self, NULL);
+		uffd_close();
 	}
-	pthread_detach(thread);
-	return 0;
+	mutex_unlock(&uffd.starting);
 }
 
 int uffd_start(const char **why)

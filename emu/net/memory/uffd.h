@@ -31,10 +31,13 @@ struct uffd_client {
 	bool (*holds)(struct uffd_client *client, uint64_t addr, uint64_t length);
 };
 
-/* Opens the descriptor and starts the thread at the first call; they then stay until the process ends, as memory may be
+/* Opens the descriptor and starts the thread, unless they are there; they then stay until uffd_end(), as memory may be
  * unmapped until then. 0, or -errno and *why in words: -ENOSYS, -EPERM (forbidden, as in many containers), -EOPNOTSUPP
  * (the kernel or processor lacks a feature), or the error of starting a thread. */
 int uffd_start(const char **why);
+/* While nobody calls another function here, and no client holds memory: joins the thread, and ends what is still watched. Clients
+ * stay added. */
+void uffd_end(void);
 
 void uffd_add(struct uffd_client *client);    /* after uffd_start() succeeded; not under the lock */
 void uffd_remove(struct uffd_client *client); /* not under the lock; the client has unwatched its memory before */

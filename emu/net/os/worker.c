@@ -19,8 +19,9 @@ static struct {
 	size_t count;
 	struct worker_job *current; /* its run() or done() is running */
 	pthread_t self;
-	bool running, stopping; /* stopping: set once, never cleared */
-	uint64_t end_ns;        /* stopping: no job is begun from then on */
+	bool running, ending; /* ending: by worker_end() */
+	bool stopping;        /* set once, never cleared */
+	uint64_t end_ns;      /* stopping: no job is begun from then on */
 } worker GUARDED_BY(lock) = {
 	.work = PTHREAD_COND_INITIALIZER,
 	.room = PTHREAD_COND_INITIALIZER,
@@ -56,7 +57,7 @@ static void do_job(struct worker_job *job) REQUIRES(lock)
 static void *worker_main(void *arg)
 {
 	mutex_lock(&lock);
-	while (worker.first || !worker.stopping) {
+	while (worker.first || !(worker.ending || worker.stopping)) {
 		if (worker.first)
 			do_job(take_first());
 		else
@@ -75,7 +76,7 @@ static void worker_forked(void)
 	worker.first = worker.current = NULL;
 	worker.end = &worker.first;
 	worker.count = 0;
-	worker.running = worker.stopping = false;
+	worker.running = worker.ending = worker.stopping = false;
 }
 
 static struct fork_reset reset = { .in_child = worker_forked };
@@ -153,6 +154,24 @@ bool worker_cancel(struct worker_job *job)
 	mutex_unlock(&lock);
 	pthread_setcancelstate(cancel_state, NULL);
 	return queued;
+}
+
+void worker_end(void)
+{
+	pthread_t self;
+	bool join;
+
+	mutex_lock(&lock);
+	join = worker.running && !worker.stopping;
+	self = worker.self;
+	worker.ending = true;
+	pthread_cond_signal(&worker.work);
+	mutex_unlock(&lock);
+	if (join)
+		pthread_join(self, NULL);
+	mutex_lock(&lock);
+	worker.ending = false;
+	mutex_unlock(&lock);
 }
 
 void worker_stop(uint64_t end_ns)

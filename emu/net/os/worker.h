@@ -21,6 +21,9 @@ struct worker_job {
 /* Starts the thread if it does not run; call it before the first submission. 0, -ENODEV after worker_stop(), or
  * -errno. */
 int worker_start(void);
+/* Without the driver role, while nobody calls another function here: runs the jobs that are queued, and joins the thread. It may be
+ * started again. */
+void worker_end(void);
 /* Waits while LIMIT_JOBS are queued: not with the driver role, nor from a job. */
 void worker_submit(struct worker_job *job);
 /* Never waits and ignores that limit: for jobs of which there is a fixed number. */

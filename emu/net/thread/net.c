@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* net.c - the process's one NIC: made at first use, silenced by the provider's cleanup, not inherited by a fork. A fork's
- * child begins as a process that has used nothing yet (net_forked()). */
+/* net.c - the process's one NIC: made at first use, at rest without users, silenced by the provider's cleanup, not inherited by a
+ * fork. A fork's child begins as a process that has used nothing yet (net_forked()). */
 #include "emu/net/thread/net.h"
 
 #include <errno.h>
@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "emu/net/link/tcp.h"
+#include "emu/net/memory/uffd.h"
 #include "emu/net/os/fork.h"
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/worker.h"
 #include "emu/net/thread/net_internal.h"
 #include "emu/net/thread/sync.h"
 #include "emu/net/thread/thread.h"
+#include "emu/nic/base/cancel.h"
 #include "emu/nic/base/limits.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/memory/guard.h"
@@ -24,7 +26,8 @@
 #include "emu/nic/regions/auth.h"
 
 static struct {
-	struct mutex lock; /* net_start() and net_stop() */
+	struct mutex lock; /* net_start(), net_hold(), net_end() and net_stop() */
+	unsigned users;
 	struct nic *nic;
 	struct tcp *tcp;
 	struct thread *thread;
@@ -60,6 +63,7 @@ static void net_forked(void)
 	if (net.thread)
 		thread_forget(net.thread);
 	ctl_forget();
+	net.users = 0;
 	net.nic = NULL;
 	net.tcp = NULL;
 	net.thread = NULL;
@@ -131,6 +135,18 @@ static int run_thread(const struct net_config *config)
 	err = thread_run(net.thread, net.nic, net.tcp, &real_clock, config->manual, config->slow_ns);
 	if (err)
 		ctl_close();
+	return err;
+}
+
+/* After a time without users. */
+static int net_go_on(const struct net_config *config)
+{
+	int err;
+
+	start_ctl(&config->ctl);
+	err = thread_go_on(net.thread);
+	if (err)
+		net_log_error(NIC_LOG_WARN, "cannot start the NIC thread", err);
 	return err;
 }
 
@@ -208,10 +224,55 @@ int net_start(struct nic **nic, const struct net_config *config)
 		err = net_start_device(config);
 	else if (!net_mine())
 		err = -ENODEV;
-	if (!err)
+	else if (!thread_runs(net.thread))
+		err = net_go_on(config);
+	if (!err) {
 		*nic = net.nic;
+		net.users++;
+	}
 	mutex_unlock(&net.lock);
 	return err;
+}
+
+int net_hold(void)
+{
+	int err = fork_register(&reset);
+
+	mutex_lock(&net.lock);
+	net.users += !err;
+	mutex_unlock(&net.lock);
+	return err;
+}
+
+/* Gives what closed lines have sent the time to arrive. */
+static void net_linger(void) UNCHECKED
+{
+	uint64_t end_ns = monotonic_ns() + TIME_BYE_NS;
+	bool more;
+
+	for (;;) {
+		driver_take(nic_driver(net.nic));
+		more = tcp_tick(net.tcp);
+		driver_leave(nic_driver(net.nic));
+		if (!more || monotonic_ns() >= end_ns)
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+void net_end(void)
+{
+	int state = cancel_off();
+
+	mutex_lock(&net.lock);
+	if (!--net.users && net_mine()) {
+		worker_end();
+		uffd_end();
+		net_linger();
+		thread_stop(net.thread);
+	}
+	mutex_unlock(&net.lock);
+	cancel_back(state);
 }
 
 /* For TIME_BYE_NS at most: sends what is owed and receives the answers. */
@@ -242,7 +303,6 @@ void net_stop(void) UNCHECKED
 	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
 		worker_stop(monotonic_ns() + TIME_BYE_NS);
 		thread_stop(net.thread);
-		ctl_close();
 		driver_take(nic_driver(net.nic));
 		net_drain();
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* net.h - the process's one NIC with its outside: real clock, TCP link, NIC thread. emu/fi includes this and wait.h.
  *
- * Any thread; net_start() and net_stop() may sleep, so not while holding the driver role. Errors are negative errnos. */
+ * Any thread; net_start(), net_end() and net_stop() may sleep, so not while holding the driver role. Errors are negative errnos.
+ *
+ * The NIC is made once and stays. Its threads run while it has users: so a program that has closed everything has no thread of
+ * ours, which would keep the process when the program's last thread ends, and in which no signal is delivered. */
 #ifndef EMU_NET_NET_H
 #define EMU_NET_NET_H
 
@@ -31,10 +34,15 @@ struct net_claim {
 };
 extern struct net_claim *_Atomic net_claim;
 
-/* The first call makes the NIC and starts its thread; later ones return the same NIC and ignore config. 0; -ENODEV after
- * net_stop(), and in the child of a fork that ran no handlers (_Fork()); or the system's -errno. A fork's child has no NIC until
- * it calls this, and then one of its own. */
+/* One more user. The first call makes the NIC and starts its thread; later ones return the same NIC and ignore config but for its
+ * control socket. 0; -ENODEV after net_stop(), and in the child of a fork that ran no handlers (_Fork()); or the system's -errno.
+ * A fork's child has no NIC until it calls this, and then one of its own. */
 int net_start(struct nic **nic, const struct net_config *config);
+/* One more user, which needs no NIC, but the threads if there is one. 0 or -ENOMEM. */
+int net_hold(void);
+/* One user less, in the process that counted it. The last one ends the threads and the control socket, until the next
+ * net_start(), within TIME_BYE_NS. */
+void net_end(void);
 /* For the provider's cleanup, at exit: joins the NIC thread whatever is still open, sends what is owed, within
  * TIME_BYE_NS, says BYE, and keeps the driver role for good. Frees nothing, since other threads may be in the middle
  * of a call. Does nothing in a fork's child or before net_start(). */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "emu/net/ctl/ctl.h"
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/spawn.h"
 #include "emu/net/os/spin.h"
@@ -395,17 +396,13 @@ static void on_async(uv_async_t *async)
 }
 
 /* With the role, too: uv_async_send() is a cancellation point. */
-static void rouse(struct thread *thread)
+void thread_wake(void *arg)
 {
+	struct thread *thread = arg;
 	int state = cancel_off();
 
 	uv_async_send(&thread->async);
 	cancel_back(state);
-}
-
-void thread_wake(void *arg)
-{
-	rouse(arg);
 }
 
 void thread_tick(void *arg)
@@ -413,7 +410,7 @@ void thread_tick(void *arg)
 	struct thread *thread = arg;
 
 	atomic_store(&thread->tick_wanted, true); /* before the wake-up, which is a full barrier */
-	rouse(thread);
+	thread_wake(thread);
 }
 
 const struct thread_stats *thread_stats(const struct thread *thread)
@@ -500,14 +497,10 @@ static int open_handles(struct thread *thread)
 		timers[i]->data = thread;
 	}
 	err = watch_set(thread, &thread->data, tcp_data_fd(thread->tcp));
-	if (!err)
-		err = watch_set(thread, &thread->dials, tcp_dial_fd(thread->tcp));
-	if (!err)
-		err = watch_set(thread, &thread->listeners, tcp_listen_fd(thread->tcp));
-	if (!err)
-		err = uv_poll_start(&thread->dials, UV_READABLE, on_dials);
-	if (!err)
-		err = uv_poll_start(&thread->listeners, UV_READABLE, on_listeners);
+	err = err ? err : watch_set(thread, &thread->dials, tcp_dial_fd(thread->tcp));
+	err = err ? err : watch_set(thread, &thread->listeners, tcp_listen_fd(thread->tcp));
+	err = err ? err : uv_poll_start(&thread->dials, UV_READABLE, on_dials);
+	err = err ? err : uv_poll_start(&thread->listeners, UV_READABLE, on_listeners);
 	return err;
 }
 
@@ -516,6 +509,13 @@ static int open_handles(struct thread *thread)
 static void share_timers(void)
 {
 	(void)prctl(PR_SET_TIMERSLACK, SAMPLE_OFF_MS * 1000000ul);
+}
+
+/* One more turn of the loop, so that its handles may be opened again. */
+static void end_ctl(struct thread *thread)
+{
+	ctl_close();
+	uv_run(&thread->loop, UV_RUN_NOWAIT);
 }
 
 static void *thread_main(void *arg)
@@ -528,15 +528,18 @@ static void *thread_main(void *arg)
 	else
 		enter_state(thread, THREAD_ARMED);
 	uv_run(&thread->loop, UV_RUN_DEFAULT);
+	end_ctl(thread);
 	driver_disarm(thread->driver);
 	return NULL;
 }
 
-static int start_thread(struct thread *thread)
+int thread_go_on(struct thread *thread)
 {
 	int err = spawn(&thread->self, "emu-nic", thread_main, thread);
 
 	thread->running = !err;
+	if (err)
+		end_ctl(thread);
 	return err;
 }
 
@@ -552,7 +555,7 @@ int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const st
 	thread->clock = *clock;
 	thread->manual = manual;
 	err = open_handles(thread);
-	return err ? err : start_thread(thread);
+	return err ? err : thread_go_on(thread);
 }
 
 void thread_stop(struct thread *thread)
@@ -563,7 +566,14 @@ void thread_stop(struct thread *thread)
 	sem_post(&thread->stop);
 	uv_async_send(&thread->async);
 	pthread_join(thread->self, NULL);
+	atomic_store(&thread->stopping, false);
+	sem_wait(&thread->stop);
 	thread->running = false;
+}
+
+bool thread_runs(const struct thread *thread)
+{
+	return thread->running;
 }
 
 /* libuv's own close would first take its handles out of the epoll set, which the parent shares. */

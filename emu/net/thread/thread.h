@@ -39,8 +39,11 @@ int thread_run(struct thread *thread, struct nic *nic, struct tcp *tcp, const st
 struct uv_loop_s *thread_loop(struct thread *thread);
 /* By the NIC thread alone: from now on it waits so long before each slice. */
 void thread_slow(struct thread *thread, uint64_t slow_ns);
-/* Joins it, if it runs. Not with the driver role held. */
+/* Joins it, if it runs, and closes the control socket. Not with the driver role held. */
 void thread_stop(struct thread *thread);
+/* Runs it again after thread_stop(), as thread_run() did. 0 or -errno. */
+int thread_go_on(struct thread *thread);
+bool thread_runs(const struct thread *thread); /* by those that call the two above and thread_run() */
 /* In a fork's child: closes its copies of the descriptors; the memory stays. Does only what a signal handler may do. */
 void thread_forget(struct thread *thread);
 /* Stopped, or never run: frees it; nobody calls thread_wake() any more. */

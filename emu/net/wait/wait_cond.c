@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "emu/net/os/worker.h"
+#include "emu/net/thread/net.h"
 
 struct wait_cond {
 	pthread_mutex_t mutex;
@@ -16,6 +18,7 @@ struct wait_cond {
 	struct worker_job job;
 	atomic_uint wanted; /* wake-ups left to the worker; while it is not 0, the job is the worker's */
 	unsigned int begun; /* of them, those that the job's run is for; the worker's */
+	pid_t owner;
 };
 
 static struct wait_cond *cond_of(struct worker_job *job)
@@ -50,13 +53,17 @@ int wait_cond_open(struct wait_cond **out)
 {
 	struct wait_cond *cond;
 	pthread_mutexattr_t attr;
-	int err = worker_start();
+	int err = net_hold(); /* a queue of events may have one without a NIC, and the worker ends with the last user */
 
 	if (err)
 		return err;
-	cond = calloc(1, sizeof(*cond));
-	if (!cond)
-		return -ENOMEM;
+	err = worker_start();
+	cond = err ? NULL : calloc(1, sizeof(*cond));
+	if (!cond) {
+		net_end();
+		return err ? err : -ENOMEM;
+	}
+	cond->owner = getpid();
 	cond->job.run = wait_cond_job_run;
 	cond->job.done = wait_cond_job_done;
 	pthread_mutexattr_init(&attr);
@@ -74,6 +81,8 @@ void wait_cond_close(struct wait_cond *cond)
 		;
 	pthread_cond_destroy(&cond->cond);
 	pthread_mutex_destroy(&cond->mutex);
+	if (cond->owner == getpid())
+		net_end();
 	free(cond);
 }
 

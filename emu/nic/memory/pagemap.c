@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pagemap.c - /proc/self/pagemap, eight bytes a page. Any process may see bits 63 (present) and 62 (swapped). */
+/* pagemap.c - /proc/thread-self/pagemap, eight bytes a page. Any process may see bits 63 (present) and 62 (swapped). The file in
+ * /proc/self has nothing once the process's first thread has ended. */
 #include "emu/nic/memory/pagemap.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ static int map_fd = -1; /* constant after once */
 static void open_once(void)
 {
 	if (sysconf(_SC_PAGESIZE) == (long)PAGE_BYTES)
-		map_fd = nocancel_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+		map_fd = nocancel_open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
 int pagemap_open(void)

@@ -393,6 +393,67 @@ Test(thread, one_nic_that_stops_once)
 	cr_assert_eq(fake.goodbyes, 1);
 }
 
+/* A thread that was joined may be seen for a moment. */
+static void await_no_thread(void)
+{
+	char line[200];
+
+	do {
+		sched_yield();
+		task_line("emu-nic", "SigBlk:", line, sizeof(line));
+	} while (*line);
+}
+
+Test(thread, runs_while_there_are_users)
+{
+	struct net_config config = { 0 };
+	struct nic *again;
+
+	cr_assert_eq(net_hold(), 0);
+	net_end();
+	cr_assert(!net_mine(), "a user that needs no NIC");
+	echo_start(false);
+	cr_assert_eq(net_start(&again, &config), 0);
+	net_end();
+	play();
+	net_end();
+	await_no_thread();
+	cr_assert(net_mine(), "the NIC stays");
+	for (int i = 0; i < 20; i++) {
+		cr_assert_eq(net_start(&again, &config), 0);
+		cr_assert_eq(again, nic);
+		play();
+		net_end();
+	}
+	await_no_thread();
+	cr_assert_eq(net_start(&again, &config), 0);
+	cr_assert_eq(net_hold(), 0);
+	net_end();
+	play(); /* for the one that holds */
+	net_stop();
+	cr_assert_eq(fake.goodbyes, 1);
+	net_end();
+	await_no_thread();
+}
+
+Test(thread, start_after_a_rest_that_fails)
+{
+	struct net_config config = { 0 };
+	pthread_attr_t huge, old;
+
+	echo_start(false);
+	net_end();
+	pthread_getattr_default_np(&old);
+	pthread_attr_init(&huge);
+	cr_assert_eq(pthread_attr_setstacksize(&huge, (size_t)1 << 46), 0);
+	cr_assert_eq(pthread_setattr_default_np(&huge), 0);
+	cr_assert_neq(net_start(&nic, &config), 0, "no thread");
+	pthread_setattr_default_np(&old);
+	cr_assert_eq(net_start(&nic, &config), 0);
+	play();
+	net_stop();
+}
+
 static void *late_poster(void *arg)
 {
 	atomic_uint *rounds = arg;

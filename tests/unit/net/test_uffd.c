@@ -124,6 +124,27 @@ static void begin(void)
 	bytes = map();
 }
 
+Test(uffd, ends_and_starts_again)
+{
+	const char *why = NULL;
+	uint64_t ticket;
+
+	begin();
+	ticket = watch(bytes, LENGTH);
+	uffd_end();
+	uffd_end();
+	cr_assert(!unchanged(ticket));
+	cr_assert_eq(uffd_watch((uintptr_t)bytes, LENGTH, &ticket), -ENODEV);
+	cr_assert_eq(munmap(bytes, LENGTH), 0, "nothing is watched, and nobody is waited for");
+	cr_assert_eq(told(), 0);
+	cr_assert_eq(uffd_start(&why), 0, "%s", why);
+	bytes = map();
+	hold(bytes, LENGTH);
+	watch(bytes, LENGTH);
+	cr_assert_eq(munmap(bytes, LENGTH), 0);
+	expect_told(1, bytes, LENGTH);
+}
+
 /* Told when the call is back, with no wait. */
 Test(uffd, tells_of_munmap_by_pages)
 {

@@ -167,6 +167,30 @@ Test(worker, its_end_runs_what_is_queued)
 	cr_assert_eq(worker_start(), -ENODEV);
 }
 
+Test(worker, it_may_be_started_again)
+{
+	struct tried holder, queued, late, next;
+
+	worker_end();
+	start_held(&holder);
+	make(&queued, note);
+	make(&late, note);
+	make(&next, note);
+	worker_submit(&queued.job);
+	sem_post(&go);
+	worker_end();
+	cr_assert_eq(queued.result, 7, "what is queued is run");
+	worker_submit(&late.job);
+	cr_assert_eq(late.result, -ECANCELED, "there is no thread");
+	cr_assert_eq(worker_start(), 0);
+	worker_submit(&next.job);
+	sem_wait(&next.done);
+	cr_assert_eq(next.result, 7);
+	worker_stop(UINT64_MAX);
+	worker_end();
+	cr_assert_eq(worker_start(), -ENODEV);
+}
+
 static void *stop_it(void *arg)
 {
 	worker_stop(0);
