@@ -23,9 +23,9 @@ static atomic_bool started; /* some object is checked */
 /* The plain tables, which the first object of each kind shows. */
 static struct mutex lock = MUTEX_INITIALIZER;
 static struct fi_ops_fabric plain_fabric, fabric_ops;
-static struct fi_ops_domain plain_domain, domain_ops;
+static struct compat_ops_domain plain_domain, domain_ops;
 static struct fi_ops_mr plain_mr, mr_ops;
-static struct fi_ops_ep plain_scalable, scalable_ops;
+static struct compat_ops_ep plain_scalable, scalable_ops;
 
 static const struct check_object *parent_of(const struct fid *fid)
 {
@@ -46,59 +46,59 @@ static int adopt_ep(struct fid_ep *ep, const struct fid *parent, const struct fi
 
 static int checked_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **ep, void *context)
 {
-	int err = plain_scalable.tx_ctx(sep, index, attr, ep, context);
+	int err = plain_scalable.base.tx_ctx(sep, index, attr, ep, context);
 
 	return err ? err : adopt_ep(*ep, &sep->fid, NULL);
 }
 
 static int checked_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **ep, void *context)
 {
-	int err = plain_scalable.rx_ctx(sep, index, attr, ep, context);
+	int err = plain_scalable.base.rx_ctx(sep, index, attr, ep, context);
 
 	return err ? err : adopt_ep(*ep, &sep->fid, NULL);
 }
 
 static int checked_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
 {
-	int err = plain_domain.endpoint(domain, info, ep, context);
+	int err = plain_domain.base.endpoint(domain, info, ep, context);
 
 	return err ? err : adopt_ep(*ep, &domain->fid, info);
 }
 
 static int checked_endpoint2(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, uint64_t flags, void *context)
 {
-	int err = plain_domain.endpoint2(domain, info, ep, flags, context);
+	int err = plain_domain.base.endpoint2(domain, info, ep, flags, context);
 
 	return err ? err : adopt_ep(*ep, &domain->fid, info);
 }
 
 static int checked_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context)
 {
-	int err = plain_domain.scalable_ep(domain, info, sep, context);
+	int err = plain_domain.base.scalable_ep(domain, info, sep, context);
 
 	if (err)
 		return err;
 	mutex_lock(&lock);
-	if (!scalable_ops.size) {
-		plain_scalable = scalable_ops = *(*sep)->ops;
-		scalable_ops.tx_ctx = checked_tx_ctx;
-		scalable_ops.rx_ctx = checked_rx_ctx;
+	if (!scalable_ops.base.size) {
+		plain_scalable = scalable_ops = *(const struct compat_ops_ep *)(*sep)->ops;
+		scalable_ops.base.tx_ctx = checked_tx_ctx;
+		scalable_ops.base.rx_ctx = checked_rx_ctx;
 	}
 	mutex_unlock(&lock);
-	(*sep)->ops = &scalable_ops;
+	(*sep)->ops = &scalable_ops.base;
 	return adopt_ep(*sep, &domain->fid, info);
 }
 
 static int checked_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ep, void *context)
 {
-	int err = plain_domain.srx_ctx(domain, attr, ep, context);
+	int err = plain_domain.base.srx_ctx(domain, attr, ep, context);
 
 	return err ? err : adopt_ep(*ep, &domain->fid, NULL);
 }
 
 static int checked_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
 {
-	int err = plain_domain.stx_ctx(domain, attr, stx, context);
+	int err = plain_domain.base.stx_ctx(domain, attr, stx, context);
 
 	if (!err)
 		check_adopt(&(*stx)->fid, parent_of(&domain->fid));
@@ -109,7 +109,7 @@ static int checked_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, s
 
 static int checked_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context)
 {
-	int err = plain_domain.cq_open(domain, attr, cq, context);
+	int err = plain_domain.base.cq_open(domain, attr, cq, context);
 
 	if (err)
 		return err;
@@ -120,7 +120,7 @@ static int checked_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, s
 
 static int checked_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context)
 {
-	int err = plain_domain.cntr_open(domain, attr, cntr, context);
+	int err = plain_domain.base.cntr_open(domain, attr, cntr, context);
 
 	if (!err)
 		check_cntr_tables(*cntr);
@@ -129,7 +129,7 @@ static int checked_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *att
 
 static int checked_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **poll)
 {
-	int err = plain_domain.poll_open(domain, attr, poll);
+	int err = plain_domain.base.poll_open(domain, attr, poll);
 
 	if (!err)
 		check_poll_tables(*poll);
@@ -208,16 +208,16 @@ static int checked_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint6
 static void make_domain_tables(const struct fid_domain *domain)
 {
 	mutex_lock(&lock);
-	if (!domain_ops.size) {
-		plain_domain = domain_ops = *domain->ops;
-		domain_ops.cq_open = checked_cq_open;
-		domain_ops.endpoint = checked_endpoint;
-		domain_ops.endpoint2 = checked_endpoint2;
-		domain_ops.scalable_ep = checked_scalable_ep;
-		domain_ops.cntr_open = checked_cntr_open;
-		domain_ops.poll_open = checked_poll_open;
-		domain_ops.stx_ctx = checked_stx_ctx;
-		domain_ops.srx_ctx = checked_srx_ctx;
+	if (!domain_ops.base.size) {
+		plain_domain = domain_ops = *(const struct compat_ops_domain *)domain->ops;
+		domain_ops.base.cq_open = checked_cq_open;
+		domain_ops.base.endpoint = checked_endpoint;
+		domain_ops.base.endpoint2 = checked_endpoint2;
+		domain_ops.base.scalable_ep = checked_scalable_ep;
+		domain_ops.base.cntr_open = checked_cntr_open;
+		domain_ops.base.poll_open = checked_poll_open;
+		domain_ops.base.stx_ctx = checked_stx_ctx;
+		domain_ops.base.srx_ctx = checked_srx_ctx;
 		plain_mr = mr_ops = *domain->mr;
 		mr_ops.reg = checked_reg;
 		mr_ops.regv = checked_regv;
@@ -237,7 +237,7 @@ static int check_domain(struct fid_domain *domain, const struct fi_info *info)
 		object->loses = info->domain_attr->resource_mgmt == FI_RM_DISABLED;
 	}
 	make_domain_tables(domain);
-	domain->ops = &domain_ops;
+	domain->ops = &domain_ops.base;
 	domain->mr = &mr_ops;
 	return 0;
 }

@@ -136,8 +136,8 @@ void check_ep_tables(struct fid_ep *fid)
 
 /* --- progress --- */
 
-static struct fi_ops_cq plain_cq, cq_ops;
-static struct fi_ops_cntr plain_cntr, cntr_ops;
+static struct compat_ops_cq plain_cq, cq_ops;
+static struct compat_ops_cntr plain_cntr, cntr_ops;
 static struct fi_ops_eq plain_eq, eq_ops;
 static struct fi_ops_poll plain_poll, poll_ops;
 static struct fi_ops_wait plain_wait, wait_ops;
@@ -164,7 +164,7 @@ static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
 	ssize_t got;
 
 	progress_enter_cq(cq);
-	got = plain_cq.read(cq, buf, count);
+	got = plain_cq.base.read(cq, buf, count);
 	check_progress_end();
 	return got;
 }
@@ -174,7 +174,7 @@ static ssize_t checked_cq_readfrom(struct fid_cq *cq, void *buf, size_t count, f
 	ssize_t got;
 
 	progress_enter_cq(cq);
-	got = plain_cq.readfrom(cq, buf, count, source);
+	got = plain_cq.base.readfrom(cq, buf, count, source);
 	check_progress_end();
 	return got;
 }
@@ -184,7 +184,7 @@ static ssize_t checked_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf
 	ssize_t got;
 
 	progress_enter_cq(cq);
-	got = plain_cq.readerr(cq, buf, flags);
+	got = plain_cq.base.readerr(cq, buf, flags);
 	check_progress_end();
 	return got;
 }
@@ -194,7 +194,7 @@ static ssize_t checked_cq_sread(struct fid_cq *cq, void *buf, size_t count, cons
 	ssize_t got;
 
 	progress_enter_cq(cq);
-	got = plain_cq.sread(cq, buf, count, cond, timeout);
+	got = plain_cq.base.sread(cq, buf, count, cond, timeout);
 	check_progress_end();
 	return got;
 }
@@ -204,7 +204,7 @@ static ssize_t checked_cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, 
 	ssize_t got;
 
 	progress_enter_cq(cq);
-	got = plain_cq.sreadfrom(cq, buf, count, source, cond, timeout);
+	got = plain_cq.base.sreadfrom(cq, buf, count, source, cond, timeout);
 	check_progress_end();
 	return got;
 }
@@ -214,7 +214,7 @@ static uint64_t checked_cntr_read(struct fid_cntr *cntr)
 	uint64_t value;
 
 	check_progress_begin();
-	value = plain_cntr.read(cntr);
+	value = plain_cntr.base.read(cntr);
 	check_progress_end();
 	return value;
 }
@@ -224,7 +224,7 @@ static uint64_t checked_cntr_readerr(struct fid_cntr *cntr)
 	uint64_t value;
 
 	check_progress_begin();
-	value = plain_cntr.readerr(cntr);
+	value = plain_cntr.base.readerr(cntr);
 	check_progress_end();
 	return value;
 }
@@ -234,7 +234,7 @@ static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int time
 	int err;
 
 	check_progress_begin();
-	err = plain_cntr.wait(cntr, threshold, timeout);
+	err = plain_cntr.base.wait(cntr, threshold, timeout);
 	check_progress_end();
 	return err;
 }
@@ -282,29 +282,29 @@ static int checked_wait(struct fid_wait *wait, int timeout)
 void check_cq_tables(struct fid_cq *cq)
 {
 	mutex_lock(&lock);
-	if (!cq_ops.size) {
-		plain_cq = cq_ops = *cq->ops;
-		cq_ops.read = checked_cq_read;
-		cq_ops.readfrom = checked_cq_readfrom;
-		cq_ops.readerr = checked_cq_readerr;
-		cq_ops.sread = checked_cq_sread;
-		cq_ops.sreadfrom = checked_cq_sreadfrom;
+	if (!cq_ops.base.size) {
+		plain_cq = cq_ops = *(const struct compat_ops_cq *)cq->ops;
+		cq_ops.base.read = checked_cq_read;
+		cq_ops.base.readfrom = checked_cq_readfrom;
+		cq_ops.base.readerr = checked_cq_readerr;
+		cq_ops.base.sread = checked_cq_sread;
+		cq_ops.base.sreadfrom = checked_cq_sreadfrom;
 	}
 	mutex_unlock(&lock);
-	cq->ops = &cq_ops;
+	cq->ops = &cq_ops.base;
 }
 
 void check_cntr_tables(struct fid_cntr *cntr)
 {
 	mutex_lock(&lock);
-	if (!cntr_ops.size) {
-		plain_cntr = cntr_ops = *cntr->ops;
-		cntr_ops.read = checked_cntr_read;
-		cntr_ops.readerr = checked_cntr_readerr;
-		cntr_ops.wait = checked_cntr_wait;
+	if (!cntr_ops.base.size) {
+		plain_cntr = cntr_ops = *(const struct compat_ops_cntr *)cntr->ops;
+		cntr_ops.base.read = checked_cntr_read;
+		cntr_ops.base.readerr = checked_cntr_readerr;
+		cntr_ops.base.wait = checked_cntr_wait;
 	}
 	mutex_unlock(&lock);
-	cntr->ops = &cntr_ops;
+	cntr->ops = &cntr_ops.base;
 }
 
 void check_eq_tables(struct fid_eq *eq)

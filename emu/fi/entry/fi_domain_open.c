@@ -163,19 +163,22 @@ static struct fi_ops domain_fid_ops = {
 	.ops_set = stub_ops_set,
 };
 
-static struct fi_ops_domain domain_ops = {
-	.size = sizeof(struct fi_ops_domain),
-	.av_open = emu_av_open,
-	.cq_open = emu_cq_open,
-	.endpoint = emu_ep_open,
-	.scalable_ep = emu_scalable_open,
-	.cntr_open = emu_cntr_open,
-	.poll_open = emu_poll_open,
-	.stx_ctx = emu_stx_open,
-	.srx_ctx = emu_srx_open,
-	.query_atomic = emu_query_atomic,
-	.query_collective = emu_query_collective,
-	.endpoint2 = emu_ep_open2,
+static struct compat_ops_domain domain_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_domain),
+		.av_open = emu_av_open,
+		.cq_open = emu_cq_open,
+		.endpoint = emu_ep_open,
+		.scalable_ep = emu_scalable_open,
+		.cntr_open = emu_cntr_open,
+		.poll_open = emu_poll_open,
+		.stx_ctx = emu_stx_open,
+		.srx_ctx = emu_srx_open,
+		.query_atomic = emu_query_atomic,
+		.query_collective = emu_query_collective,
+		.endpoint2 = emu_ep_open2,
+	},
+	.COMPAT_XPU(xpu_ctx) = stub_xpu_ctx,
 };
 
 static struct fi_ops_mr domain_mr_ops = {
@@ -266,7 +269,7 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
 	domain->fid.fid.context = context;
 	domain->fid.fid.ops = &domain_fid_ops;
-	domain->fid.ops = &domain_ops;
+	domain->fid.ops = &domain_ops.base;
 	domain->fid.mr = &domain_mr_ops;
 	registry_add(&domain->opened, &domain->fid.fid, info->domain_attr->name);
 	atomic_fetch_add(&fabric->users, 1);

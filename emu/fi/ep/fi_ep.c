@@ -399,7 +399,7 @@ void ep_tables(struct emu_ep *ep)
 {
 	ep->primary = ep;
 	ep->fid.fid.ops = &ep_fid_ops;
-	ep->fid.ops = &emu_ep_ops;
+	ep->fid.ops = &emu_ep_ops.base;
 	ep->fid.cm = &emu_ep_cm_ops;
 	ep->fid.msg = &emu_msg_ops;
 	ep->fid.rma = &emu_rma_ops;

@@ -96,6 +96,6 @@ int ep_drained(struct nic *nic, struct ep *dev) TRY_ACQUIRE(0, driver_role);
 /* fi_getopt() of a size: 0, -FI_EINVAL, -FI_ETOOSMALL. */
 int option_tell(size_t size, void *value, size_t *length);
 extern struct fi_ops_cm emu_ep_cm_ops;
-extern struct fi_ops_ep emu_ep_ops;
+extern struct compat_ops_ep emu_ep_ops;
 
 #endif

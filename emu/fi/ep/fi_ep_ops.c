@@ -140,15 +140,18 @@ static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_
 	return 0;
 }
 
-struct fi_ops_ep emu_ep_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = ep_op_cancel,
-	.getopt = ep_op_getopt,
-	.setopt = ep_op_setopt,
-	.tx_ctx = emu_tx_context,
-	.rx_ctx = emu_rx_context,
-	.rx_size_left = stub_size_left,
-	.tx_size_left = stub_size_left,
+struct compat_ops_ep emu_ep_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_ep),
+		.cancel = ep_op_cancel,
+		.getopt = ep_op_getopt,
+		.setopt = ep_op_setopt,
+		.tx_ctx = emu_tx_context,
+		.rx_ctx = emu_rx_context,
+		.rx_size_left = stub_size_left,
+		.tx_size_left = stub_size_left,
+	},
+	.COMPAT_XPU(export_xpu) = stub_ep_export_xpu,
 };
 
 static int ep_op_setname(fid_t fid, void *addr, size_t length)

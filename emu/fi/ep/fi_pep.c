@@ -290,15 +290,18 @@ static struct fi_ops pep_fid_ops = {
 	.ops_set = stub_ops_set,
 };
 
-static struct fi_ops_ep pep_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = pep_cancel,
-	.getopt = pep_getopt,
-	.setopt = pep_setopt,
-	.tx_ctx = stub_tx_ctx,
-	.rx_ctx = stub_rx_ctx,
-	.rx_size_left = stub_size_left,
-	.tx_size_left = stub_size_left,
+static struct compat_ops_ep pep_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_ep),
+		.cancel = pep_cancel,
+		.getopt = pep_getopt,
+		.setopt = pep_setopt,
+		.tx_ctx = stub_tx_ctx,
+		.rx_ctx = stub_rx_ctx,
+		.rx_size_left = stub_size_left,
+		.tx_size_left = stub_size_left,
+	},
+	.COMPAT_XPU(export_xpu) = stub_ep_export_xpu,
 };
 
 static struct fi_ops_cm pep_cm_ops = {
@@ -350,7 +353,7 @@ int emu_pep_open(struct fid_fabric *fid, struct fi_info *info, struct fid_pep **
 	pep->fid.fid.fclass = FI_CLASS_PEP;
 	pep->fid.fid.context = context;
 	pep->fid.fid.ops = &pep_fid_ops;
-	pep->fid.ops = &pep_ops;
+	pep->fid.ops = &pep_ops.base;
 	pep->fid.cm = &pep_cm_ops;
 	registry_add(&pep->opened, &pep->fid.fid, NULL);
 	atomic_fetch_add(&pep->fabric->users, 1);

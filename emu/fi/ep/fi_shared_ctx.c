@@ -93,15 +93,18 @@ static struct fi_ops stx_fid_ops = {
 	.ops_set = stub_ops_set,
 };
 
-static struct fi_ops_ep stx_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = stub_cancel,
-	.getopt = stub_getopt,
-	.setopt = stub_setopt,
-	.tx_ctx = stub_tx_ctx,
-	.rx_ctx = stub_rx_ctx,
-	.rx_size_left = stub_size_left,
-	.tx_size_left = stub_size_left,
+static struct compat_ops_ep stx_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_ep),
+		.cancel = stub_cancel,
+		.getopt = stub_getopt,
+		.setopt = stub_setopt,
+		.tx_ctx = stub_tx_ctx,
+		.rx_ctx = stub_rx_ctx,
+		.rx_size_left = stub_size_left,
+		.tx_size_left = stub_size_left,
+	},
+	.COMPAT_XPU(export_xpu) = stub_ep_export_xpu,
 };
 
 /* Only the size is used; the other attributes are for the endpoints: each has the context's limits. */
@@ -131,7 +134,7 @@ int emu_stx_open(struct fid_domain *fid, struct fi_tx_attr *attr, struct fid_stx
 	stx->fid.fid.fclass = FI_CLASS_STX_CTX;
 	stx->fid.fid.context = context;
 	stx->fid.fid.ops = &stx_fid_ops;
-	stx->fid.ops = &stx_ops;
+	stx->fid.ops = &stx_ops.base;
 	*out = &stx->fid;
 	return 0;
 }
@@ -241,7 +244,7 @@ int emu_srx_open(struct fid_domain *fid, struct fi_rx_attr *attr, struct fid_ep 
 	srx->fid.fid.fclass = FI_CLASS_SRX_CTX;
 	srx->fid.fid.context = context;
 	srx->fid.fid.ops = &srx_fid_ops;
-	srx->fid.ops = &emu_ep_ops;
+	srx->fid.ops = &emu_ep_ops.base;
 	srx->fid.cm = &srx_cm_ops;
 	srx->fid.msg = &emu_msg_ops;
 	srx->fid.rma = &emu_rma_ops;

@@ -126,6 +126,50 @@ struct compat_ops_av {
 #endif
 };
 
+/* Headers that have accelerators' calls (fi_xpu.h) make four of them through these tables without a look at their size, so that
+ * each table ends in a function for it. COMPAT_XPU() finds the member. */
+#if __has_include(<rdma/fi_xpu.h>)
+#define COMPAT_HAS_XPU 1
+#define COMPAT_XPU(member) base.member
+#else
+#define COMPAT_HAS_XPU 0
+#define COMPAT_XPU(member) member
+#endif
+
+struct fi_xpu_attr;
+struct fid_xpu_ctx;
+struct fid_xpu_ep;
+struct fid_xpu_cq;
+struct fid_xpu_cntr;
+
+struct compat_ops_domain {
+	struct fi_ops_domain base; /* with newer headers the rest is in there: here and in the next three */
+#if !COMPAT_HAS_XPU
+	int (*xpu_ctx)(struct fid_domain *domain, struct fi_xpu_attr *attr, struct fid_xpu_ctx **ctx, void *context);
+#endif
+};
+
+struct compat_ops_ep {
+	struct fi_ops_ep base;
+#if !COMPAT_HAS_XPU
+	int (*export_xpu)(struct fid_ep *ep, uint64_t flags, struct fid_xpu_ep *xpu_ep);
+#endif
+};
+
+struct compat_ops_cq {
+	struct fi_ops_cq base;
+#if !COMPAT_HAS_XPU
+	int (*export_xpu)(struct fid_cq *cq, uint64_t flags, struct fid_xpu_cq *xpu_cq);
+#endif
+};
+
+struct compat_ops_cntr {
+	struct fi_ops_cntr base;
+#if !COMPAT_HAS_XPU
+	int (*export_xpu)(struct fid_cntr *cntr, uint64_t flags, struct fid_xpu_cntr *xpu_cntr);
+#endif
+};
+
 /* struct fi_cq_err_entry as of 1.20. */
 struct compat_cq_err_entry {
 	struct compat_cq_err_entry_1_5 {

@@ -108,3 +108,23 @@ int stub_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc
 {
 	return refuse_missing("fi_join", "FI_MULTICAST is not offered, and groups are joined by endpoints of type FI_EP_RDM");
 }
+
+int stub_xpu_ctx(struct fid_domain *domain, struct fi_xpu_attr *attr, struct fid_xpu_ctx **ctx, void *context)
+{
+	return refuse_probe("fi_xpu_ctx");
+}
+
+int stub_ep_export_xpu(struct fid_ep *ep, uint64_t flags, struct fid_xpu_ep *xpu_ep)
+{
+	return refuse_probe("fi_ep_export_xpu");
+}
+
+int stub_cq_export_xpu(struct fid_cq *cq, uint64_t flags, struct fid_xpu_cq *xpu_cq)
+{
+	return refuse_probe("fi_cq_export_xpu");
+}
+
+int stub_cntr_export_xpu(struct fid_cntr *cntr, uint64_t flags, struct fid_xpu_cntr *xpu_cntr)
+{
+	return refuse_probe("fi_cntr_export_xpu");
+}

@@ -10,6 +10,8 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
+#include "emu/fi/provider/fi_compat.h"
+
 /* struct fi_ops */
 int stub_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int stub_control(struct fid *fid, int command, void *arg);
@@ -38,6 +40,12 @@ int stub_accept(struct fid_ep *ep, const void *param, size_t paramlen);
 int stub_reject(struct fid_pep *pep, fid_t handle, const void *param, size_t paramlen);
 int stub_shutdown(struct fid_ep *ep, uint64_t flags);
 int stub_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context);
+
+/* Accelerators' calls, at the ends of four tables */
+int stub_xpu_ctx(struct fid_domain *domain, struct fi_xpu_attr *attr, struct fid_xpu_ctx **ctx, void *context);
+int stub_ep_export_xpu(struct fid_ep *ep, uint64_t flags, struct fid_xpu_ep *xpu_ep);
+int stub_cq_export_xpu(struct fid_cq *cq, uint64_t flags, struct fid_xpu_cq *xpu_cq);
+int stub_cntr_export_xpu(struct fid_cntr *cntr, uint64_t flags, struct fid_xpu_cntr *xpu_cntr);
 
 extern struct fi_ops_collective stub_collective;
 

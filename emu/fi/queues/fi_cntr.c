@@ -188,15 +188,18 @@ static struct fi_ops cntr_fid_ops = {
 	.ops_set = stub_ops_set,
 };
 
-static struct fi_ops_cntr cntr_ops = {
-	.size = sizeof(struct fi_ops_cntr),
-	.read = cntr_op_read,
-	.readerr = cntr_op_readerr,
-	.add = cntr_op_add,
-	.set = cntr_op_set,
-	.wait = cntr_op_wait,
-	.adderr = cntr_op_adderr,
-	.seterr = cntr_op_seterr,
+static struct compat_ops_cntr cntr_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_cntr),
+		.read = cntr_op_read,
+		.readerr = cntr_op_readerr,
+		.add = cntr_op_add,
+		.set = cntr_op_set,
+		.wait = cntr_op_wait,
+		.adderr = cntr_op_adderr,
+		.seterr = cntr_op_seterr,
+	},
+	.COMPAT_XPU(export_xpu) = stub_cntr_export_xpu,
 };
 
 static struct waiter_want cntr_waiter_want(const struct emu_domain *domain, const struct fi_cntr_attr *attr)
@@ -272,7 +275,7 @@ int emu_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr, struct fid_
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fid_ops;
-	cntr->fid.ops = &cntr_ops;
+	cntr->fid.ops = &cntr_ops.base;
 	*out = &cntr->fid;
 	return 0;
 }

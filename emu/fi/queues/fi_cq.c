@@ -242,15 +242,18 @@ static struct fi_ops cq_fid_ops = {
 	.ops_set = stub_ops_set,
 };
 
-static struct fi_ops_cq cq_ops = {
-	.size = sizeof(struct fi_ops_cq),
-	.read = cq_op_read,
-	.readfrom = cq_op_readfrom,
-	.readerr = emu_cq_readerr,
-	.sread = cq_op_sread,
-	.sreadfrom = cq_op_sreadfrom,
-	.signal = cq_op_signal,
-	.strerror = emu_cq_strerror,
+static struct compat_ops_cq cq_ops = {
+	.base = {
+		.size = sizeof(struct compat_ops_cq),
+		.read = cq_op_read,
+		.readfrom = cq_op_readfrom,
+		.readerr = emu_cq_readerr,
+		.sread = cq_op_sread,
+		.sreadfrom = cq_op_sreadfrom,
+		.signal = cq_op_signal,
+		.strerror = emu_cq_strerror,
+	},
+	.COMPAT_XPU(export_xpu) = stub_cq_export_xpu,
 };
 
 static struct waiter_want cq_waiter_want(const struct emu_domain *domain, const struct fi_cq_attr *attr)
@@ -326,7 +329,7 @@ int emu_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq *
 	cq->fid.fid.fclass = FI_CLASS_CQ;
 	cq->fid.fid.context = context;
 	cq->fid.fid.ops = &cq_fid_ops;
-	cq->fid.ops = &cq_ops;
+	cq->fid.ops = &cq_ops.base;
 	*out = &cq->fid;
 	return 0;
 }
