@@ -15,7 +15,7 @@
 #include <rdma/fi_tagged.h>
 #include <rdma/fi_trigger.h>
 
-enum { KEY = 5, LONG = 1 << 20, EACH = 40, KINDS = 7, TRIGGERED = 5, RECEIVED = 6, POSTED = EACH * KINDS };
+enum { KEY = 5, LONG = 1 << 20, EACH = 40, KINDS = 7, TRIGGERED = 5, RECEIVED = 6, POSTED = EACH * KINDS, ROUNDS = 200 };
 #define CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_TRIGGER)
 
 /* One endpoint with everything under way towards another, which receives none of it. */
@@ -323,4 +323,38 @@ Test(fi_closing, a_base_beside_a_registration)
 	}
 	pthread_join(thread, NULL);
 	world_close(&b.w);
+}
+
+/* The endpoint at an address is replaced by another one, and the next operation is for that, however soon it comes. */
+Test(fi_closing, another_endpoint_at_the_address_at_once)
+{
+	struct want want = { .caps = FI_MSG | FI_RMA };
+	struct sockaddr_storage name;
+	size_t length = sizeof(name);
+	struct world from, to;
+	struct fid_mr *mr;
+	uint64_t near, far = 0;
+	fi_addr_t peer;
+
+	world_open(&from, &want);
+	world_open(&to, &want);
+	RC(0, fi_getname(&to.ep->fid, &name, &length));
+	RC(1, fi_av_insert(from.av, &name, 1, &peer, 0, NULL));
+	RC(0, fi_mr_reg(to.domain, &far, sizeof(far), FI_REMOTE_WRITE, 0, KEY, 0, &mr, NULL));
+	memcpy(to.info->src_addr, &name, length);
+	for (near = 1; near <= ROUNDS; near++) {
+		struct fi_cq_tagged_entry entry;
+
+		RC(0, fi_write(from.ep, &near, sizeof(near), NULL, peer, 0, KEY, NULL));
+		cr_assert_eq(world_next(&from, &entry), 1, "round %d", (int)near);
+		cr_assert_eq(far, near);
+		RC(0, fi_close(&to.ep->fid));
+		RC(0, fi_endpoint(to.domain, to.info, &to.ep, NULL));
+		RC(0, fi_ep_bind(to.ep, &to.av->fid, 0));
+		RC(0, fi_ep_bind(to.ep, &to.cq->fid, FI_TRANSMIT | FI_RECV));
+		RC(0, fi_enable(to.ep));
+	}
+	RC(0, fi_close(&mr->fid));
+	world_close(&from);
+	world_close(&to);
 }

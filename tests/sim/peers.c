@@ -193,6 +193,67 @@ Test(sim_peers, says_goodbye)
 	bed_close(&bed);
 }
 
+/* A post to an address is for the endpoint that is there, even if the device has not read yet that the one before has closed. */
+Test(sim_peers, closes_and_comes_back_at_once)
+{
+	for (uint64_t seed = 640; seed < 680; seed++) {
+		struct party *fresh;
+		struct region *target;
+		struct bed bed;
+
+		bed_open(&bed, seed, 2, NULL, NULL);
+		one_op(&bed, bed.party[0], region_open(bed.party[1], 4096, 1, BED_BOTH, false, 42), true);
+		party_close(bed.party[1]);
+		fresh = party_again(bed.party[1], bed.node[1], NULL);
+		target = region_open(fresh, 100000, 1, BED_BOTH, false, 42);
+		post(job_rma(bed.party[0], target, OP_WRITE, 0, 70000, POST_COMPLETE | POST_CQ_DATA, 1));
+		post(job_rma(bed.party[0], target, OP_READ, 80000, 100, POST_COMPLETE, 1));
+		post(job_atomic(bed.party[0], target, JOB_FETCH_SUM, 90048, 8, POST_COMPLETE, 1));
+		post(job_message(bed.party[0], fresh, 100, POST_COMPLETE, 1));
+		post(job_message(bed.party[0], fresh, 100000, POST_COMPLETE, 1));
+		model_end(bed.model, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
+}
+
+/* What the one before has executed is not done again, and what it has begun alone fails. */
+Test(sim_peers, closes_in_mid_transfer_and_comes_back)
+{
+	unsigned first = 0, second = 0, failed = 0;
+
+	for (uint64_t seed = 680; seed < 760; seed++) {
+		struct job *job[8];
+		struct party *fresh;
+		struct bed bed;
+
+		bed_open(&bed, seed, 2, NULL, NULL);
+		bed.world->weather.chunk_max = 400;
+		bed.model->counts_exact = false;
+		job_outcome(&bed.model->peers_may, REFUSAL_PEER_GONE);
+		one_op(&bed, bed.party[0], region_open(bed.party[1], 4096, 1, BED_BOTH, false, 42), true);
+		for (int i = 0; i < 8; i++)
+			job[i] = post(job_message(bed.party[0], bed.party[1], i & 1 ? 90000 : 300, POST_COMPLETE, 1));
+		world_pass(bed.world, rnd_below(&bed.world->rnd, 60000));
+		node_enter(bed.node[1]);
+		ep_close(bed.party[1]->ep); /* at once: not when all is answered */
+		node_leave(bed.node[1]);
+		bed.party[1]->ep = NULL;
+		fresh = party_again(bed.party[1], bed.node[1], NULL);
+		for (int i = 0; i < 8; i++)
+			intake_post(fresh, 90000, 1, NULL);
+		model_finish(bed.model, SIM_SECOND);
+		for (int i = 0; i < 8; i++) {
+			failed += job[i]->failed;
+			second += !job[i]->failed && job[i]->delivered;
+			first += !job[i]->failed && !job[i]->delivered;
+		}
+		bed_close(&bed);
+	}
+	cr_assert_gt(first, 30);
+	cr_assert_gt(second, 30);
+	cr_assert_gt(failed, 10);
+}
+
 static void silence(bool met, uint64_t heals_after_ns)
 {
 	struct nic_config config = { .retry_budget_ns = 3 * SIM_SECOND };

@@ -15,7 +15,6 @@
 static const char *take_bye(struct conn *conn, const struct wire_head *head)
 {
 	static const enum refusal_cause ends[] = {
-		[WIRE_BYE_CLOSED] = REFUSAL_PEER_GONE,
 		[WIRE_BYE_VERSION] = REFUSAL_PROTOCOL,
 		[WIRE_BYE_LIMIT] = REFUSAL_UNREACHABLE,
 		[WIRE_BYE_SECRET] = REFUSAL_SECRET,
@@ -44,6 +43,8 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	/* PROTOCOL, DUPLICATE and CLAIM end the connection alone. */
 	if (session && fields.reason == WIRE_BYE_SESSION)
 		session_forgotten(session);
+	else if (session && fields.reason == WIRE_BYE_CLOSED)
+		session_left(session);
 	else if (session && fields.reason == WIRE_BYE_INSTANCE)
 		session_replaced(session);
 	else if (session && fields.reason < sizeof(ends) / sizeof(ends[0]) && ends[fields.reason] != REFUSAL_NONE)

@@ -42,6 +42,9 @@ void requester_source_fault(struct session *session, const void *owner);
 
 /* After a cut: goes on behind `seen`. */
 MUST_USE bool requester_resume(struct session *session, uint64_t seen);
+/* The peer has left, and executed nothing but what it has acknowledged: takes out the posts of which it has executed nothing. Those
+ * of the device's own stay. */
+MUST_USE struct op_list requester_unbegun(struct session *session);
 /* Ops that name this region (named.h) complete with REFUSAL_LOCAL_CLOSED; their transfers end without their memory. */
 void requester_recall(struct session *session, uint64_t desc);
 /* All ops complete with `cause`. */

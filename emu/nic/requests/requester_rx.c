@@ -413,6 +413,49 @@ bool requester_resume(struct session *session, uint64_t seen)
 	return true;
 }
 
+/* Cuts the ops of one post off the head of a list in which they stand together, the leader last. True: they are all that the post
+ * was, so nothing of it has been executed. */
+static bool cut_post(struct op_list *list, struct op_list *post)
+{
+	const struct op *leader = list->first->leader;
+	uint64_t bytes = 0;
+	uint32_t count = 0;
+	struct op *op = NULL;
+
+	*post = (struct op_list){ NULL, NULL };
+	while (op != leader && list->first && list->first->leader == leader) {
+		op = op_list_pop(list);
+		op_list_push(post, op);
+		bytes += op->length;
+		count++;
+	}
+	return op == leader && count == leader->group_left && bytes == leader->total;
+}
+
+static void push_all(struct op_list *list, struct op_list *more)
+{
+	struct op *op;
+
+	while ((op = op_list_pop(more)))
+		op_list_push(list, op);
+}
+
+struct op_list requester_unbegun(struct session *session)
+{
+	struct op_list unbegun = { NULL, NULL }, begun = { NULL, NULL }, post;
+	struct requester *req = &session->req;
+
+	nic_role(session->ep->nic);
+	requester_rewind(session, req->acked + 1);
+	while (req->pending.first) {
+		bool whole = cut_post(&req->pending, &post);
+
+		push_all(whole && post.first->kind < OP_POSTED_KINDS ? &unbegun : &begun, &post);
+	}
+	req->pending = begun;
+	return unbegun;
+}
+
 static struct op *named_in(const struct op_list *list, uint64_t desc)
 {
 	struct op *op = list->first;

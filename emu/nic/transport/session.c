@@ -274,23 +274,42 @@ void session_want(struct session *session)
 		session_begin(session);
 }
 
+/* Ends the session, and begins another one with the ops of `again`. */
+static void begin_anew(struct session *session, struct op_list again)
+{
+	uint32_t failed_conns = session->failed_conns + 1;
+
+	session_end(session, REFUSAL_PEER_GONE);
+	if (!again.first)
+		return;
+	session->req.pending = again;
+	session->failed_conns = failed_conns;
+	session_want(session);
+}
+
 void session_forgotten(struct session *session)
 {
 	struct op_list pending = session->req.pending;
-	uint32_t failed_conns = session->failed_conns + 1;
 
 	nic_role(session->ep->nic);
-	if (failed_conns >= FAILED_CONNS_MAX) {
+	if (session->failed_conns + 1 >= FAILED_CONNS_MAX) {
 		session_end(session, REFUSAL_PROTOCOL);
 		return;
 	}
 	session->req.pending = (struct op_list){ NULL, NULL };
-	session_end(session, REFUSAL_PEER_GONE);
-	session->req.pending = pending;
-	if (!pending.first)
-		return;
-	session->failed_conns = failed_conns;
-	session_want(session);
+	begin_anew(session, pending);
+}
+
+void session_left(struct session *session)
+{
+	struct op_list unbegun = { NULL, NULL };
+
+	nic_role(session->ep->nic);
+	if (!session->ep->attr.cm && session->failed_conns + 1 < FAILED_CONNS_MAX)
+		unbegun = requester_unbegun(session);
+	begin_anew(session, unbegun);
+	if (session->state == SESSION_DIALING) /* nobody else is there: no need to ask again */
+		session->refused_dials = nic_of(session)->config.refused_dials - 1;
 }
 
 const char *session_resume(struct session *session, struct conn *conn, const struct wire_hello_fields *hello)
@@ -446,6 +465,16 @@ static bool fill_ack(struct session *session, struct conn *conn)
 	conn_frame_end(conn, wire_put_ack(at, req->verdict_seen));
 	req->verdict_said = req->verdict_seen;
 	return true;
+}
+
+void session_say_owed(struct session *session)
+{
+	struct conn *conn = session->conn;
+
+	nic_role(session->ep->nic);
+	while (responder_fill_control(session, conn))
+		;
+	(void)fill_ack(session, conn);
 }
 
 static bool request_due(const struct requester *req)

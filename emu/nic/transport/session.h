@@ -150,6 +150,10 @@ void session_end(struct session *session, enum refusal_cause cause);
 /* The peer has given the session up: ops that were sent fail, since it is unknown what became of them; the others begin a
  * new session. */
 void session_forgotten(struct session *session);
+/* The peer's endpoint was closed, in good order. Ops of which it has executed nothing may be meant for the next endpoint at that
+ * address, of which the program has heard sooner than this device of the end of the one before: if one is there, they begin a
+ * session with it. */
+void session_left(struct session *session);
 /* Another endpoint answers at the peer's address: ops meant for the old one fail; those posted after the connection with
  * it was lost begin a session with the new. */
 void session_replaced(struct session *session);
@@ -169,6 +173,8 @@ static inline void session_got_on(struct session *session)
 void session_owe(struct session *session);
 /* Sends an acknowledgement that is still owed now; it may have gone with other frames since. */
 void session_flush_ack(struct session *session);
+/* Writes all answers and acknowledgements that are owed into the connection's queue, as far as there is room. */
+void session_say_owed(struct session *session);
 /* Writes the next frame that is to be sent into the connection's queue. False: nothing (more) to send now. */
 bool session_fill(struct session *session, struct conn *conn);
 /* The acknowledgement that a frame sent now may carry. */

@@ -225,8 +225,10 @@ ssize_t line_send(struct line *line, const struct iovec *iov, int count)
 	uint64_t at_ns = world->now_ns + draw_delay(world);
 	bool fault;
 
-	if (line_is_down(line))
+	if (line_is_down(line) && line_is_dry(line))
 		return line->failure == FAIL_RESET ? -ECONNRESET : -EPIPE;
+	if (line_is_down(line))
+		return -EAGAIN; /* its peer's last bytes are still to be received */
 	left = draw_chunk(world, cable->broken ? SIZE_MAX : pipe_room(pipe));
 	if (!left)
 		return -EAGAIN;
@@ -320,6 +322,8 @@ void line_kill(struct line *line)
 
 bool line_writable(struct line *line)
 {
+	if (line_is_down(line))
+		return line_is_dry(line);
 	return line->cable->broken || pipe_room(&line->cable->pipe[line_dir(line)]);
 }
 
