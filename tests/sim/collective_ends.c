@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/endpoint/ep.h"
 #include "tests/sim/harness/flock.h"
 
 /* A member dies at any time: each other ends, well or for a cause. */
@@ -143,6 +145,57 @@ Test(sim_collective_ends, disagreement)
 		flock_leave_all(&flock, seat);
 		flock_close(&flock);
 	}
+}
+
+static bool all_collectives_over(void *arg)
+{
+	struct flock *flock = arg;
+	bool over = true;
+
+	for (int i = 0; i < flock->size; i++) {
+		node_enter(flock->bird[i].node);
+		over = over && !flock->bird[i].ep->collectives->running;
+		node_leave(flock->bird[i].node);
+	}
+	return over;
+}
+
+/* Barriers without a completion, until no more can be out. */
+static int barriers(struct flock *flock, int member, struct seat *seat, int most)
+{
+	const struct coll_post post = { .kind = COLL_BARRIER };
+	int count = 0;
+
+	node_enter(flock->bird[member].node);
+	while (count < most && !coll_begin(seat->group, &post))
+		count++;
+	node_leave(flock->bird[member].node);
+	return count;
+}
+
+/* A join that finds too many collectives out changes nothing: it can be tried again, and the numbers of joins still agree. */
+Test(sim_collective_ends, joins_tried_again)
+{
+	enum { SIZE = 3, TRIES = 5 };
+	struct seat seat[SIZE], again[SIZE];
+	struct coll_post post = act_plain(COLL_ALLREDUCE, 10);
+	struct flock flock;
+	int out;
+
+	flock_open(&flock, 8600, SIZE);
+	flock_join_all(&flock, seat);
+	out = barriers(&flock, 0, &seat[0], LIMIT_COLLECTIVES + 1);
+	cr_assert_eq(out, LIMIT_COLLECTIVES);
+	for (int i = 0; i < TRIES; i++)
+		cr_assert_eq(flock_join(&flock, 0, everybody, SIZE, &again[0]), -EAGAIN);
+	for (int i = 1; i < SIZE; i++)
+		cr_assert_eq(barriers(&flock, i, &seat[i], out), out);
+	WORLD_CHECK(flock.world, world_run(flock.world, all_collectives_over, &flock, FLOCK_S * SIM_SECOND), "a barrier hangs");
+	flock_join_all(&flock, again);
+	act_run(&flock, again, &post);
+	flock_leave_all(&flock, again);
+	flock_leave_all(&flock, seat);
+	flock_close(&flock);
 }
 
 /* Arguments of a join that cannot be. */

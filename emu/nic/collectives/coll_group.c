@@ -193,8 +193,8 @@ static uint64_t members_digest(const struct coll_group *group, uint64_t times)
 	return digest_end(&state);
 }
 
-/* Numbers the joins of the same members, from 1. 0: no memory. */
-static uint64_t count_join(struct collectives *c, uint64_t members)
+/* The joins of the same members; NULL: no memory. */
+static struct coll_joins *joins_of(struct collectives *c, uint64_t members)
 {
 	struct coll_joins *joins = c->joins;
 
@@ -203,12 +203,12 @@ static uint64_t count_join(struct collectives *c, uint64_t members)
 	if (!joins) {
 		joins = calloc(1, sizeof(*joins));
 		if (!joins)
-			return 0;
+			return NULL;
 		joins->members = members;
 		joins->next = c->joins;
 		c->joins = joins;
 	}
-	return ++joins->times;
+	return joins;
 }
 
 static int take_members(struct coll_group *group, const struct coll_join *join)
@@ -272,8 +272,8 @@ static void group_step(struct coll_ready *ready, uint64_t *budget)
 int coll_join(struct ep *ep, const struct coll_join *join, struct coll_group **out)
 {
 	struct collectives *c = ep->collectives;
+	struct coll_joins *joins;
 	struct coll_group *group;
-	uint64_t times;
 	int err;
 
 	nic_role(ep->nic);
@@ -288,12 +288,12 @@ int coll_join(struct ep *ep, const struct coll_join *join, struct coll_group **o
 	group->tell = join->joined;
 	group->owner = join->owner;
 	err = take_members(group, join);
-	times = err ? 0 : count_join(c, members_digest(group, 0));
-	if (err || !times) {
+	joins = err ? NULL : joins_of(c, members_digest(group, 0));
+	if (!joins) {
 		free(group);
 		return err ? err : -ENOMEM;
 	}
-	group->id = members_digest(group, times);
+	group->id = members_digest(group, joins->times + 1);
 	group->next = c->groups;
 	c->groups = group;
 	c->group_count++;
@@ -302,6 +302,7 @@ int coll_join(struct ep *ep, const struct coll_join *join, struct coll_group **o
 		group_free(group);
 		return err;
 	}
+	joins->times++; /* one that fails is no join for the other members */
 	take_early_abort(group);
 	*out = group;
 	return 0;
