@@ -130,6 +130,57 @@ Test(fi_sentences, flags_that_mean_nothing)
 	world_close(&w);
 }
 
+/* Each bit that is too many is named, and no other, whatever kind of bit it is. */
+Test(fi_sentences, the_bit_that_is_too_many)
+{
+	static const uint64_t odd = ODD_FLAG | FI_RMA;
+	struct fi_cq_attr cq_attr = { .flags = FI_AFFINITY | odd };
+	struct fi_cntr_attr cntr_attr = { .flags = odd };
+	struct fid_cntr *cntr;
+	struct fid_cq *cq;
+	struct fid_mr *mr;
+	struct world w;
+
+	open_world(&w, &(struct want){ .mr_mode = FI_MR_ENDPOINT });
+	SAYS(-FI_EINVAL, fi_mr_reg(w.domain, bytes, 8, FI_SEND | FI_REMOTE_READ | FI_RMA | FI_MSG | 1ull << 62, 0, 1, 0, &mr, NULL),
+	     "(S22): 0x4000000000000006 (FI_MSG, FI_RMA, bit 62)");
+	SAYS(-FI_EBADFLAGS, fi_mr_reg(w.domain, bytes, 8, FI_SEND, 0, 1, FI_RMA_EVENT | FI_HMEM_DEVICE_ONLY | FI_INJECT, &mr, NULL),
+	     "the flags 0x400002000000 (FI_INJECT, FI_HMEM_DEVICE_ONLY) are not supported");
+	RC(0, fi_mr_reg(w.domain, bytes, 8, FI_REMOTE_READ, 0, 1, 0, &mr, NULL));
+	SAYS(-FI_EBADFLAGS, fi_mr_bind(mr, &w.ep->fid, FI_REMOTE_READ), "(S105), and not 0x1000 (FI_REMOTE_READ)");
+	SAYS(-FI_EBADFLAGS, fi_mr_bind(mr, &w.cntr->fid, FI_REMOTE_READ), "the flags are 0x1000 (FI_REMOTE_READ)");
+	SAYS(-FI_EBADFLAGS, fi_mr_bind(mr, &w.cntr->fid, 0), "the flags are 0 (none)");
+	SAYS(-FI_EBADFLAGS, fi_cq_open(w.domain, &cq_attr, &cq, NULL),
+	     "fi_cq_open: the flags 0x100000000000004 (FI_RMA, FI_RMA_EVENT)");
+	SAYS(-FI_EBADFLAGS, fi_cntr_open(w.domain, &cntr_attr, &cntr, NULL), "fi_cntr_open: the flags 0x100000000000004 (FI_RMA,");
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+/* `lax` passes over the capabilities among the access bits; no peer gets a right by them. */
+Test(fi_sentences, access_with_capabilities)
+{
+	struct fi_cq_err_entry error = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct fid_mr *mr;
+	struct world w;
+
+	setenv("FI_EMU_PERSONALITY", "lax", 1);
+	open_world(&w, &(struct want){ 0 });
+	RC(0, fi_mr_reg(w.domain, bytes, 8, FI_SEND | FI_REMOTE_READ | FI_RMA | FI_MSG | FI_HMEM, 0, 1, 0, &mr, NULL));
+	RC(0, fi_read(w.ep, bytes, 8, NULL, w.self, 0, 1, NULL));
+	RC(1, world_next(&w, &entry));
+	RC(0, fi_write(w.ep, bytes, 8, NULL, w.self, 0, 1, NULL));
+	RC(-FI_EAVAIL, world_next(&w, &entry));
+	RC(1, fi_cq_readerr(w.cq, &error, 0));
+	cr_expect_eq(error.err, FI_EACCES);
+	RC(0, fi_close(&mr->fid));
+	SAYS(-FI_EINVAL, fi_mr_reg(w.domain, bytes, 8, FI_SEND | FI_RMA | 1ull << 62, 0, 1, 0, &mr, NULL),
+	     "(S22): 0x4000000000000000 (bit 62)");
+	SAYS(-FI_EINVAL, fi_mr_reg(w.domain, bytes, 8, FI_SEND | FI_COLLECTIVE, 0, 1, 0, &mr, NULL), "(S22): 0x40 (FI_COLLECTIVE)");
+	world_close(&w);
+}
+
 Test(fi_sentences, without_the_capability)
 {
 	struct world w;

@@ -25,6 +25,7 @@
 #include "emu/fi/info/fi_negotiate.h"
 #include "emu/fi/info/fi_own_addr.h"
 #include "emu/fi/info/fi_settings.h"
+#include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
@@ -312,6 +313,16 @@ static int take_type(struct emu_ep *ep, const struct fi_info *info)
 	return 0;
 }
 
+/* Of the operations of a side; `side`: "transmit". */
+__attribute__((cold)) static int refuse_defaults(const char *side, uint64_t flags)
+{
+	char names[FLAG_NAMES_MAX];
+
+	return REFUSE(EP_CTRL, -FI_EINVAL,
+		      "%s attributes: op_flags has %#llx (%s), which is not offered. Pass what fi_getinfo gave.", side,
+		      (unsigned long long)flags, flag_names(flags, FI_TYPE_OP_FLAGS, names));
+}
+
 int ep_take_tx(struct emu_ep *ep, const struct fi_tx_attr *tx)
 {
 	const struct attr_table *attr = ep->domain->attr;
@@ -323,11 +334,12 @@ int ep_take_tx(struct emu_ep *ep, const struct fi_tx_attr *tx)
 	ep->tx_iov_limit = limit(tx ? tx->iov_limit : 0, attr->iov_limit);
 	ep->rma_iov_limit = limit(tx ? tx->rma_iov_limit : 0, attr->rma_iov_limit);
 	ep->tx_size = limit(tx ? tx->size : 0, attr->tx_size);
-	if (ep->tx_flags & ~data_tx_defaults(ep) || ep->tx_order & ~order)
+	if (ep->tx_flags & ~data_tx_defaults(ep))
+		return refuse_defaults("transmit", ep->tx_flags & ~data_tx_defaults(ep));
+	if (ep->tx_order & ~order)
 		return REFUSE(EP_CTRL, -FI_EINVAL,
-			      "transmit attributes: op_flags %#llx or msg_order %#llx has bits that are not "
-			      "offered. Pass what fi_getinfo gave.",
-			      (unsigned long long)ep->tx_flags, (unsigned long long)ep->tx_order);
+			      "transmit attributes: msg_order has %#llx, which is not offered. Pass what fi_getinfo gave.",
+			      (unsigned long long)(ep->tx_order & ~order));
 	if (ep->inject_size > attr->inject_size || ep->tx_iov_limit > attr->iov_limit || ep->rma_iov_limit > attr->rma_iov_limit ||
 	    ep->tx_size > attr->tx_size)
 		return REFUSE(EP_CTRL, -FI_EINVAL,
@@ -341,17 +353,19 @@ int ep_take_tx(struct emu_ep *ep, const struct fi_tx_attr *tx)
 int ep_take_rx(struct emu_ep *ep, const struct fi_rx_attr *rx)
 {
 	const struct attr_table *attr = ep->domain->attr;
+	uint64_t known = DATA_RX_DEFAULTS | caps_multi(ep->caps);
 
 	ep->rx_flags = rx ? rx->op_flags : 0;
 	ep->rx_iov_limit = limit(rx ? rx->iov_limit : 0, attr->iov_limit);
 	ep->rx_size = limit(rx ? rx->size : 0, attr->rx_size);
 	atomic_init(&ep->min_multi_recv, LIMIT_MIN_MULTI_RECV);
-	if (ep->rx_flags & ~(DATA_RX_DEFAULTS | caps_multi(ep->caps)) || ep->rx_iov_limit > attr->iov_limit ||
-	    ep->rx_size > attr->rx_size)
-		return REFUSE(EP_CTRL, -FI_EINVAL,
-			      "receive attributes: op_flags %#llx, iov_limit %zu, size %zu, not all of it "
-			      "is offered (iov_limit to %zu, size to %zu). Pass what fi_getinfo gave.",
-			      (unsigned long long)ep->rx_flags, ep->rx_iov_limit, ep->rx_size, attr->iov_limit, attr->rx_size);
+	if (ep->rx_flags & ~known)
+		return refuse_defaults("receive", ep->rx_flags & ~known);
+	if (ep->rx_iov_limit > attr->iov_limit || ep->rx_size > attr->rx_size)
+		return REFUSE(
+			EP_CTRL, -FI_EINVAL,
+			"receive attributes: iov_limit %zu, size %zu, at most %zu, %zu are offered. Pass what fi_getinfo gave.",
+			ep->rx_iov_limit, ep->rx_size, attr->iov_limit, attr->rx_size);
 	return 0;
 }
 

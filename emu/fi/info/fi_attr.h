@@ -41,10 +41,11 @@ struct attr_table {
 	/* fi_ep_bind() binds counters and a shared transmit context to an endpoint that is enabled; the context with any
 	 * tx_ctx_cnt that the endpoint was opened with, as providers sockets and shm do. */
 	bool binds_late;
-	bool binds_contexts; /* fi_mr_bind() takes an enabled receive context of a scalable endpoint, too */
-	bool empty_regions;  /* regions of no byte may be registered, whatever the API version */
-	bool multi_last;     /* FI_MULTI_RECV comes with a buffer's last message, in place of a completion of its own */
-	bool kernel_words;   /* sentences speak of kfabric: kfi_ and KFI_ (fi_words.h) */
+	bool binds_contexts;     /* fi_mr_bind() takes an enabled receive context of a scalable endpoint, too */
+	uint64_t access_ignored; /* bits of a registration's access, beside the rights, that are not looked at */
+	bool empty_regions;      /* regions of no byte may be registered, whatever the API version */
+	bool multi_last;         /* FI_MULTI_RECV comes with a buffer's last message, in place of a completion of its own */
+	bool kernel_words;       /* sentences speak of kfabric: kfi_ and KFI_ (fi_words.h) */
 	/* Settings change these for any personality. */
 	enum close_order close; /* FI_EMU_MR_CLOSE */
 	bool pinned;            /* FI_EMU_PINNED */

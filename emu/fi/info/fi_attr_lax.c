@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_attr_lax.c - personality `lax`: asks for no mr_mode bit; refusals are the same. */
+/* fi_attr_lax.c - personality `lax`: asks for no mr_mode bit, and passes over what other providers do; refusals are the same. */
 #include "emu/fi/info/fi_attr.h"
 
 const struct attr_table attr_lax = {
-	ATTR_COMMON,  .name = "lax",          .caps = ATTR_CAPS,  .mr_key_size = RAW_KEY_PLAIN, .mr_cnt = LIMIT_REGIONS,
-	.mr_mode = 0, .cntr_wait_none = true, .binds_late = true, .close = CLOSE_ANY,
+	ATTR_COMMON,
+	.name = "lax",
+	.caps = ATTR_CAPS,
+	.mr_key_size = RAW_KEY_PLAIN,
+	.mr_cnt = LIMIT_REGIONS,
+	.mr_mode = 0,
+	.access_ignored = ATTR_CAPS & ~FI_COLLECTIVE,
+	.cntr_wait_none = true,
+	.binds_late = true,
+	.close = CLOSE_ANY,
 };

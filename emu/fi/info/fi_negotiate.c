@@ -12,6 +12,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/info/fi_addr.h"
 #include "emu/fi/info/fi_mr_mode.h"
+#include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_prov.h"
@@ -64,12 +65,13 @@ static bool at_most(const struct want *want, const char *field, uint64_t asked, 
 static bool only(const struct want *want, const char *field, uint64_t asked, uint64_t offered, enum fi_type type)
 {
 	uint64_t extra = asked & ~offered;
-	char text[512];
+	bool flags = type == FI_TYPE_OP_FLAGS || type == FI_TYPE_CAPS;
+	char text[FLAG_NAMES_MAX];
 
 	if (!extra)
 		return true;
 	return no_offer(want, "%s %#llx (%s) not offered", field, (unsigned long long)extra,
-			fi_tostr_r(text, sizeof(text), &extra, type));
+			flags ? flag_names(extra, type, text) : fi_tostr_r(text, sizeof(text), &extra, type));
 }
 
 uint64_t caps_complete(uint64_t caps)

@@ -7,6 +7,7 @@
 
 #include "emu/fi/mr/fi_mr_dmabuf.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 
@@ -45,6 +46,8 @@ static const struct {
 /* S5 */
 static int mr_check_flags(const struct emu_domain *domain, uint64_t flags)
 {
+	char names[FLAG_NAMES_MAX];
+
 	for (size_t i = 0; i < sizeof(flags_known) / sizeof(flags_known[0]); i++) {
 		if ((domain->caps & flags_known[i].cap) == flags_known[i].cap && FI_VERSION_GE(domain->api, flags_known[i].since))
 			flags &= ~flags_known[i].flag;
@@ -54,9 +57,9 @@ static int mr_check_flags(const struct emu_domain *domain, uint64_t flags)
 	if (!flags)
 		return 0;
 	return REFUSE(MR, -FI_EBADFLAGS,
-		      "fi_mr_reg: flags %#llx not supported, or not by the capabilities asked for (S5). Leave "
+		      "fi_mr_reg: the flags %#llx (%s) are not supported, or not by the capabilities asked for (S5). Leave "
 		      "them out, or ask for the capability in hints->caps.",
-		      (unsigned long long)flags);
+		      (unsigned long long)flags, flag_names(flags, FI_TYPE_OP_FLAGS, names));
 }
 
 static int check_base(const struct emu_domain *domain, const struct emu_mr *base)
@@ -72,6 +75,23 @@ static int check_base(const struct emu_domain *domain, const struct emu_mr *base
 	return 0;
 }
 
+static int mr_check_access(const struct emu_domain *domain, uint64_t access)
+{
+	uint64_t odd = access & ~(STATUS_RIGHTS | (domain->caps & FI_COLLECTIVE) | domain->attr->access_ignored);
+	char names[FLAG_NAMES_MAX];
+
+	if (odd)
+		return REFUSE(
+			MR, -FI_EINVAL,
+			"fi_mr_reg: access has bits that are none of the six rights (S22): %#llx (%s). Leave them out; the rights "
+			"are FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE.",
+			(unsigned long long)odd, flag_names(odd, FI_TYPE_CAPS, names));
+	if (access & FI_COLLECTIVE && !(access & (FI_SEND | FI_RECV)))
+		return mr_refuse(
+			"access has FI_COLLECTIVE alone (S184). Add FI_SEND for buffers that are sent, FI_RECV for results");
+	return 0;
+}
+
 /* Flags first: they tell how to read the rest. */
 static int mr_request_check(const struct emu_domain *domain, const struct mr_request *req)
 {
@@ -81,12 +101,9 @@ static int mr_request_check(const struct emu_domain *domain, const struct mr_req
 	err = mr_check_flags(domain, req->flags);
 	if (err)
 		return err;
-	if (req->access & ~(STATUS_RIGHTS | (domain->caps & FI_COLLECTIVE)))
-		return mr_refuse("access has bits that are none of the six rights (S22): FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
-				 "FI_REMOTE_READ, FI_REMOTE_WRITE");
-	if (req->access & FI_COLLECTIVE && !(req->access & (FI_SEND | FI_RECV)))
-		return mr_refuse(
-			"access has FI_COLLECTIVE alone (S184). Add FI_SEND for buffers that are sent, FI_RECV for results");
+	err = mr_check_access(domain, req->access);
+	if (err)
+		return err;
 	if (req->offset)
 		return mr_refuse("offset is reserved and must be 0 (S4)");
 	if (!req->count || !req->iov)

@@ -4,6 +4,7 @@
 
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/mr/fi_mr.h"
+#include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/queues/fi_cntr.h"
 
@@ -22,11 +23,15 @@ static int mr_bind_end(struct mr *mr, struct binding_end *end)
 static int bind_counter(struct emu_mr *mr, struct emu_cntr *cntr, uint64_t flags)
 {
 	const struct emu_domain *domain = mr->domain;
+	char names[FLAG_NAMES_MAX];
 
 	if (!(domain->caps & FI_RMA_EVENT))
 		return REFUSE(MR, -FI_ENOSYS, "fi_mr_bind: the domain was opened without FI_RMA_EVENT in info->caps (S97).");
 	if (flags != FI_REMOTE_WRITE)
-		return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_bind: a counter counts FI_REMOTE_WRITE only (S99).");
+		return REFUSE(MR, -FI_EBADFLAGS,
+			      "fi_mr_bind: a counter counts FI_REMOTE_WRITE only (S99), and the flags are %#llx (%s). Pass that "
+			      "alone.",
+			      (unsigned long long)flags, flag_names(flags, FI_TYPE_CAPS, names));
 	if (cntr->domain != domain)
 		return REFUSE(MR, -FI_EDOMAIN, "fi_mr_bind: the counter is of another domain.");
 	if ((domain->rules & FI_MR_RMA_EVENT) && !mr->mr->events)
@@ -38,8 +43,11 @@ static int bind_counter(struct emu_mr *mr, struct emu_cntr *cntr, uint64_t flags
 
 static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
 {
+	char names[FLAG_NAMES_MAX];
+
 	if (flags)
-		return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_bind: flags are 0 for an endpoint (S105).");
+		return REFUSE(MR, -FI_EBADFLAGS, "fi_mr_bind: flags are 0 for an endpoint (S105), and not %#llx (%s).",
+			      (unsigned long long)flags, flag_names(flags, FI_TYPE_CAPS, names));
 	if (ep->domain != mr->domain)
 		return REFUSE(MR, -FI_EDOMAIN, "fi_mr_bind: the endpoint is of another domain.");
 	if (!mr->mr->by_endpoint)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_log_ring.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/fi/report/fi_report.h"
@@ -83,12 +84,12 @@ void refuse(enum fi_log_subsys subsystem, const char *format, ...)
 
 int refuse_flags(enum fi_log_subsys subsystem, const char *call, uint64_t flags)
 {
-	char names[512];
+	char names[FLAG_NAMES_MAX];
 
 	tell_of(subsystem, call,
 		"%s: the flags %#llx (%s) mean nothing here, or need a capability that was not asked for. Leave "
 		"them out.",
-		call, (unsigned long long)flags, fi_tostr_r(names, sizeof(names), &flags, FI_TYPE_OP_FLAGS));
+		call, (unsigned long long)flags, flag_names(flags, FI_TYPE_OP_FLAGS, names));
 	return -FI_EBADFLAGS;
 }
 
