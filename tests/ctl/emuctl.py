@@ -243,16 +243,84 @@ def manual_progress_answers():
     assert live.end() == 0
 
 
+def a_start_removes_what_the_killed_left():
+    first, second = Live(), Live()
+    left = first.path()
+    first.run.kill()
+    first.run.wait()
+    assert os.path.exists(left)
+    with socket.socket(socket.AF_UNIX) as own, socket.socket(socket.AF_UNIX) as strange:
+        own.bind(f"{folder}/1.00000001.sock")  # of a number that is in use
+        strange.bind(f"{folder}/mine.sock")
+    third = Live()
+    try:
+        assert not os.path.exists(left), "it stays"
+        assert os.path.exists(second.path()) and os.path.exists(third.path())
+        assert os.path.exists(f"{folder}/1.00000001.sock") and os.path.exists(f"{folder}/mine.sock"), "others' files are gone"
+        assert sorted(p["pid"] for p in lines("ps")) == sorted((second.pid, third.pid))
+        assert not glob.glob(f"{folder}/*.new")
+    finally:
+        os.unlink(f"{folder}/mine.sock")
+        second.end()
+        third.end()
+
+
+def names_are_shown_and_not_obeyed():
+    global looked_at
+    kept = looked_at
+    looked_at = os.path.join(work, 'e\033[31m"V\\')
+    shutil.copy(kept, looked_at)
+    live = Live()
+    try:
+        shown = r'e\x1b[31m"V' + "\\"
+        assert shown in ask("ps"), ask("ps")
+        assert r'program="e\\x1b[31m\"V\\"' in ask("metrics"), ask("metrics")
+        plan = os.path.join(work, "red.ini")
+        with open(plan, "w") as f:
+            f.write("[\033[31m]\nfault = refuse\n")
+        told = ask("fault", "load", plan, live.pid, status=2)
+        assert r"\x1b" in told and "\033" not in told, told
+    finally:
+        live.end()
+        looked_at = kept
+
+
+def a_folder_of_another_user_is_not_believed():
+    if os.geteuid():
+        return "needs root"
+    runtime = os.path.join(work, "runtime")
+    others = f"{runtime}/emu-0"
+    os.makedirs(others, 0o700)
+    try:
+        os.chown(others, 65534, 65534)
+    except OSError:
+        return "may not give a folder away"
+    env = {key: value for key, value in os.environ.items() if key != "FI_EMU_CTL"} | {"XDG_RUNTIME_DIR": runtime}
+    run = subprocess.run([emuctl, "ps"], capture_output=True, text=True, env=env)
+    assert run.returncode == 2 and "another user's" in run.stderr, run
+    # Root may name it, to look at that user's processes.
+    run = subprocess.run([emuctl, "--dir", others, "ps"], capture_output=True, text=True, env=env)
+    assert run.returncode == 0 and not run.stderr, run
+    os.chown(others, 0, 0)
+    os.chmod(others, 0o777)
+    run = subprocess.run([emuctl, "ps"], capture_output=True, text=True, env=env)
+    assert run.returncode == 2 and "others can write" in run.stderr, run
+    os.chmod(others, 0o700)
+    run = subprocess.run([emuctl, "ps"], capture_output=True, text=True, env=env)
+    assert run.returncode == 0 and not run.stderr, run
+
+
 def programs_need_no_folder():
     global folder
     kept = folder
     os.makedirs(f"{work}/open", 0o755)
-    for folder in ("off", "/proc/nowhere", "x" * 200, f"{work}/open", f"{work}/link"):
+    for folder in ("off", "0", "no", "False", "/proc/nowhere", "x" * 200, f"{work}/open", f"{work}/link"):
         if folder.endswith("link"):
             os.symlink(kept, folder)
         live = Live()
         assert live.say("write") == "0" and live.end() == 0, folder
-        assert folder == "off" or not os.path.isdir(folder) or not glob.glob(f"{folder}/*.sock"), folder
+        assert folder[0] == "/" or not os.path.exists(folder), folder
+        assert not os.path.isdir(folder) or not glob.glob(f"{folder}/*.sock"), folder
     folder = kept
 
 
@@ -302,8 +370,8 @@ for test in (every_command, keys_are_masked, traces_are_switched, refusals_are_c
              metrics_can_be_read, hostile_clients_hold_nothing, bad_selections, a_fork_answers_not_for_its_parent):
     case(test, live)
 live.run.kill()
-for test in (many_regions_come_in_pieces, many_sessions_come_in_pieces, manual_progress_answers, programs_need_no_folder,
-             other_users_are_turned_away, completion_is_sourced):
+for test in (many_regions_come_in_pieces, many_sessions_come_in_pieces, manual_progress_answers, a_start_removes_what_the_killed_left,
+             names_are_shown_and_not_obeyed, programs_need_no_folder, a_folder_of_another_user_is_not_believed, other_users_are_turned_away, completion_is_sourced):
     case(test)
 shutil.rmtree(work)
 sys.exit(failed)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,16 +13,29 @@
 
 #include "tools/ctl/emuctl.h"
 
-static void folder_name(const struct asking *options, char *name, size_t size)
+/* FI_EMU_CTL names a folder, unless it is a word that turns the sockets off, or one that is refused. */
+static bool names_folder(const char *set)
+{
+	static const char *const words[] = { "", "off", "0", "no", "false", "on", "1", "yes", "true" };
+
+	for (size_t i = 0; set && i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcasecmp(set, words[i]))
+			return false;
+	return set;
+}
+
+/* True: it was named by somebody. */
+static bool folder_name(const struct asking *options, char *name, size_t size)
 {
 	const char *set = getenv("FI_EMU_CTL"), *runtime = getenv("XDG_RUNTIME_DIR");
 
 	if (options->folder)
 		snprintf(name, size, "%s", options->folder);
-	else if (set && *set && strcmp(set, "off"))
+	else if (names_folder(set))
 		snprintf(name, size, "%s", set);
 	else
 		snprintf(name, size, "%s/emu-%u", runtime && *runtime == '/' ? runtime : "/tmp", (unsigned)geteuid());
+	return options->folder || names_folder(set);
 }
 
 /* Nobody listens there: the process has ended without its cleanup, or was killed. */
@@ -53,11 +67,22 @@ static int by_number(const void *a, const void *b)
 	return ((const struct process *)a)->pid - ((const struct process *)b)->pid;
 }
 
-static bool is_ours(const char *path)
+/* The folder is this user's: others could put sockets there that answer what they like. Root may name another user's. */
+static void folder_believe(DIR *dir, const char *folder, bool named, struct stat *status)
+{
+	if (fstat(dirfd(dir), status))
+		die("%s: %s", folder, strerror(errno));
+	if (status->st_uid != geteuid() && (!named || geteuid()))
+		die("%s: it is another user's, and is not believed", folder);
+	if (status->st_mode & 022)
+		die("%s: others can write to it, and it is not believed", folder);
+}
+
+static bool is_ours(const char *path, const struct stat *folder)
 {
 	struct stat status;
 
-	return !lstat(path, &status) && S_ISSOCK(status.st_mode) && (status.st_uid == geteuid() || geteuid() == 0);
+	return !lstat(path, &status) && S_ISSOCK(status.st_mode) && status.st_uid == folder->st_uid;
 }
 
 static struct process *found; /* by find_all(), for good */
@@ -66,13 +91,17 @@ size_t find_all(const struct asking *options, struct process **list)
 {
 	char folder[160];
 	struct dirent *entry;
+	struct stat status;
 	size_t count = 0;
+	bool named;
 	DIR *dir;
 
-	folder_name(options, folder, sizeof(folder));
+	named = folder_name(options, folder, sizeof(folder));
 	dir = opendir(folder);
 	if (!dir && errno != ENOENT)
 		die("%s: %s", folder, errno == EACCES ? "it is another user's" : strerror(errno));
+	if (dir)
+		folder_believe(dir, folder, named, &status);
 	while (dir && (entry = readdir(dir))) {
 		struct process process = { .pid = 0 };
 		int end = 0;
@@ -82,7 +111,7 @@ size_t find_all(const struct asking *options, struct process **list)
 		if ((size_t)snprintf(process.path, sizeof(process.path), "%s/%.60s", folder, entry->d_name) >=
 		    sizeof(((struct sockaddr_un *)0)->sun_path))
 			continue;
-		if (!is_ours(process.path))
+		if (!is_ours(process.path, &status))
 			continue;
 		if (is_stale(process.path)) {
 			unlink(process.path);

@@ -30,8 +30,7 @@ bool flag_of(const cJSON *object, const char *name)
 	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-/* Copies, with control characters as \xHH. */
-static char *safe(const char *text)
+char *safe(const char *text)
 {
 	char *copy = malloc(4 * strlen(text) + 1), *to = copy;
 

@@ -115,19 +115,19 @@ static const struct metric {
 	{ "emu_regions", "gauge", "Registered regions.", "regions", false },
 };
 
-/* A value of a label: \\, \" and \n are escaped, as the format says. */
+/* A value of a label. The format escapes \ and \", and takes other bytes as they are; control characters are shown as elsewhere. */
 static void print_label(const char *name, const char *value, const char *before)
 {
+	char *shown = safe(value);
+
 	printf("%s%s=\"", before, name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			printf("\\%c", *value);
-		else if (*value == '\n')
-			printf("\\n");
-		else
-			putchar(*value);
+	for (const char *at = shown; *at; at++) {
+		if (*at == '\\' || *at == '"')
+			putchar('\\');
+		putchar(*at);
 	}
 	putchar('"');
+	free(shown);
 }
 
 static void print_sample(const struct metric *metric, const struct process *process, const char *cause, double value)
@@ -170,7 +170,7 @@ int metrics_run(const struct asking *options, struct process *list, size_t count
 	for (size_t i = 0; i < count; i++) {
 		stats[i] = stat_ask(options, &list[i], why, sizeof(why));
 		if (!stats[i]) {
-			fprintf(stderr, "emuctl: process %d: %s\n", list[i].pid, why);
+			complain("process %d: %s", list[i].pid, why);
 			status = 2;
 		}
 	}

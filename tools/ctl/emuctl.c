@@ -35,16 +35,34 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0; 2 after a sentence on stderr.\n";
 
+/* Processes and plans have a say in it. */
+static void say_shown(const char *format, va_list args)
+{
+	char text[1024], *shown;
+
+	vsnprintf(text, sizeof(text), format, args);
+	shown = safe(text);
+	fflush(stdout);
+	fprintf(stderr, "emuctl: %s\n", shown);
+	free(shown);
+}
+
+void complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say_shown(format, args);
+	va_end(args);
+}
+
 void die(const char *format, ...)
 {
 	va_list args;
 
-	fflush(stdout);
-	fputs("emuctl: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	say_shown(format, args);
 	va_end(args);
-	fputc('\n', stderr);
 	exit(2);
 }
 
@@ -108,7 +126,7 @@ static int run_ps(const struct asking *options)
 			puts(text);
 		free(text);
 		if (!info && options->json)
-			fprintf(stderr, "emuctl: process %d: %s\n", list[i].pid, list[i].why);
+			complain("process %d: %s", list[i].pid, list[i].why);
 		if (options->json)
 			continue;
 		table_add(&table, "%d", list[i].pid);

@@ -54,7 +54,8 @@ void show_line(struct table *table, const char *command, const cJSON *object);
 void show_info(const cJSON *info);
 void show_log(const cJSON *line);
 void show_trace(const cJSON *line);
-/* Prints text with control characters as \xHH. */
+/* A copy with control characters as \xHH, from malloc(); and that, printed. */
+char *safe(const char *text);
 void print_safe(const char *text);
 void age_text(double since_ns, char *text, size_t size);
 
@@ -62,7 +63,9 @@ void age_text(double since_ns, char *text, size_t size);
 int stat_run(const struct asking *options, struct process *process, double interval, long count);
 int metrics_run(const struct asking *options, struct process *list, size_t count);
 
-/* Exit status 2, after a sentence on stderr. */
+/* A sentence on stderr, */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* and exit status 2 after it. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

@@ -135,12 +135,15 @@ static bool client_ask(struct client *client)
 	return client->answer;
 }
 
-static void client_wait(struct client *client)
+/* From now on ctl_wake() wakes it. False: before, it may have passed it by, and what is told may be there by now. */
+static bool client_waits(struct client *client)
 {
-	if (!client->waits)
+	bool waited = client->waits;
+
+	if (!waited)
 		atomic_fetch_add(&ctl.waiting, 1);
 	client->waits = true;
-	client_watch(client, UV_READABLE);
+	return waited;
 }
 
 /* Goes on with the answer, and with the requests behind it. */
@@ -155,8 +158,8 @@ static void client_go_on(struct client *client)
 		assert(client->out_length <= sizeof(client->out));
 		if (next == CTL_END)
 			client_answered(client);
-		if (next == CTL_WAIT && !client->out_length) {
-			client_wait(client);
+		if (next == CTL_WAIT && !client->out_length && client_waits(client)) {
+			client_watch(client, UV_READABLE);
 			return;
 		}
 	}

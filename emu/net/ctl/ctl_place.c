@@ -2,9 +2,12 @@
 /* ctl_place.c - where the control socket lies: a folder that nobody else can write, and a name that no other process has.
  *
  * The name is the process's number, and a number that tells it from an earlier process with the same one, whose file may be left.
- * emuctl finds these, as nobody answers there, and removes them. */
+ * Such files are removed by the next process, and by emuctl: the number is of no process, or of another one, and nobody answers. A
+ * file gets its name when somebody does. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -28,15 +31,52 @@ static int folder_check(const char *folder, const char **why)
 	return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 077) ? 0 : -EPERM;
 }
 
-static int socket_listen(int fd, const struct sockaddr_un *at)
+/* Nobody listens there. A process that is there is not asked, which would wake it; one of another namespace, whose number means
+ * nothing here, is. */
+static bool is_left(const struct sockaddr_un *at, pid_t pid)
 {
-	if (bind(fd, (const struct sockaddr *)at, sizeof(*at)))
+	int fd, err;
+
+	if (pid != getpid() && (!kill(pid, 0) || errno != ESRCH))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	err = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof(*at)) ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return err == ECONNREFUSED;
+}
+
+static void remove_left(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		struct sockaddr_un at = { .sun_family = AF_UNIX };
+		int pid, end = 0, length = snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", folder, entry->d_name);
+
+		if (sscanf(entry->d_name, "%9d.%*8[0-9a-f].sock%n", &pid, &end) == 1 && pid > 0 && end && !entry->d_name[end] &&
+		    length > 0 && (size_t)length < sizeof(at.sun_path) && is_left(&at, pid))
+			unlink(at.sun_path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Listens under another name first. */
+static int socket_listen(int fd, const char path[CTL_PATH])
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	size_t length = strlen(path);
+
+	memcpy(at.sun_path, path, length - strlen("sock"));
+	memcpy(at.sun_path + length - strlen("sock"), "new", sizeof("new"));
+	if (bind(fd, (const struct sockaddr *)&at, sizeof(at)))
 		return -errno;
-	/* Nobody connects before it listens. */
-	if (chmod(at->sun_path, 0600) || listen(fd, CTL_CLIENTS)) {
+	if (chmod(at.sun_path, 0600) || listen(fd, CTL_CLIENTS) || rename(at.sun_path, path)) {
 		int err = -errno;
 
-		unlink(at->sun_path);
+		unlink(at.sun_path);
 		return err;
 	}
 	return 0;
@@ -44,24 +84,25 @@ static int socket_listen(int fd, const struct sockaddr_un *at)
 
 int ctl_place_open(const char *folder, char path[CTL_PATH], const char **why)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int err = folder_check(folder, why), fd, length;
+	char name[CTL_PATH];
 
 	if (err)
 		return err;
 	*why = "its path is too long";
-	length = snprintf(at.sun_path, sizeof(at.sun_path), "%s/%d.%08x.sock", folder, (int)getpid(), (unsigned)monotonic_ns());
-	if (length < 0 || (size_t)length >= sizeof(at.sun_path))
+	length = snprintf(name, sizeof(name), "%s/%d.%08x.sock", folder, (int)getpid(), (unsigned)monotonic_ns());
+	if (length < 0 || (size_t)length >= sizeof(name))
 		return -ENAMETOOLONG;
+	remove_left(folder);
 	*why = "its file cannot be made";
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	err = socket_listen(fd, &at);
+	err = socket_listen(fd, name);
 	if (err) {
 		close(fd);
 		return err;
 	}
-	memcpy(path, at.sun_path, sizeof(at.sun_path));
+	memcpy(path, name, sizeof(name));
 	return fd;
 }
