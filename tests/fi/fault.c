@@ -223,8 +223,7 @@ Test(fi_fault, plans_that_are_good)
 	RC(0, world_getinfo(&(struct want){ 0 }, world_hints(&(struct want){ 0 }), &(struct fi_info *){ NULL }));
 }
 
-/* A file that opens, and cannot be read. */
-Test(fi_fault, no_file)
+static void no_file(const char *path, const char *why)
 {
 	struct want want = { 0 };
 	struct fi_info *info;
@@ -232,10 +231,44 @@ Test(fi_fault, no_file)
 	const char *said;
 
 	world_need_emu();
-	setenv("FI_EMU_FAULT", "/", 1);
+	setenv("FI_EMU_FAULT", path, 1);
 	RC(-FI_ENODATA, world_getinfo(&want, world_hints(&want), &info));
 	said = world_logged(log);
-	cr_expect(strstr(said, "setting fault: /:1: Is a directory"), "%s", said);
+	cr_expect(strstr(said, "setting fault: ") && strstr(said, why), "%s", said);
+}
+
+Test(fi_fault, a_folder_is_no_file)
+{
+	no_file("/", "/: not a regular file");
+}
+
+Test(fi_fault, what_has_no_end_is_no_file)
+{
+	no_file("/dev/zero", "/dev/zero: not a regular file");
+}
+
+Test(fi_fault, a_pipe_is_no_file)
+{
+	int ends[2];
+	char path[64];
+
+	cr_assert(!pipe(ends));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+	no_file(path, "not a regular file");
+}
+
+/* Comments of a mebibyte, and a byte more. */
+Test(fi_fault, a_file_that_is_too_long)
+{
+	static char text[(1 << 20) + 2] = "[a]\nfault = refuse\ncause = closed\n";
+
+	world_need_emu();
+	for (size_t at = strlen(text); at < sizeof(text) - 2; at++)
+		text[at] = at % 100 == 99 ? '\n' : '#';
+	RC(0, judged(text));
+	text[sizeof(text) - 2] = '\n';
+	plan(text);
+	no_file(plan_path, ": longer than 1 MiB, which is no plan");
 }
 
 /* A domain that is asked for when the plan has gone bad is refused, and those that are open do not notice. */

@@ -3,6 +3,7 @@
  * FI_LOG_LEVEL, once a process. */
 #include "tests/fi/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,76 @@ Test(fi_settings, none_of_its_values)
 Test(fi_settings, no_number)
 {
 	set("FI_EMU_TIMEOUT_MS", "soon");
-	said_once(-FI_ENODATA, "emu: setting timeout_ms: not a number from 1000 to 3600000 (FI_EMU_TIMEOUT_MS)\n");
+	said_once(-FI_ENODATA, "emu: setting timeout_ms: \"soon\" is not a number from 1000 to 3600000 (FI_EMU_TIMEOUT_MS)\n");
+}
+
+/* A number is the whole value, or none. */
+static void no_whole_number(const char *name, const char *value)
+{
+	char says[256];
+
+	snprintf(says, sizeof(says), "\"%s\" is not a number from ", value);
+	set(name, value);
+	RC(-FI_ENODATA, world_getinfo(&(struct want){ 0 }, world_hints(&(struct want){ 0 }), &(struct fi_info *){ NULL }));
+	cr_expect(strstr(world_logged(log_fd), says), "%s", says);
+}
+
+Test(fi_settings, an_address_is_no_count)
+{
+	no_whole_number("FI_EMU_RETRY_CNT", "127.0.0.1");
+}
+
+Test(fi_settings, a_power_of_ten_is_no_time)
+{
+	no_whole_number("FI_EMU_RETRY_MS", "1e400");
+}
+
+Test(fi_settings, a_range_is_no_time)
+{
+	no_whole_number("FI_EMU_TIMEOUT_MS", "47000-46000");
+}
+
+Test(fi_settings, a_size_with_a_suffix_is_no_number)
+{
+	no_whole_number("FI_EMU_UNEXPECTED_BYTES", "64M");
+}
+
+Test(fi_settings, more_than_64_bits_are_no_number)
+{
+	no_whole_number("FI_EMU_TRACE_SIZE", "18446744073709551616");
+}
+
+Test(fi_settings, less_than_nothing_is_no_number)
+{
+	no_whole_number("FI_EMU_DGRAM_SEED", "-1");
+}
+
+/* Each setting that is a number, as people write them. */
+Test(fi_settings, good_numbers)
+{
+	set("FI_EMU_RETRY_CNT", "4");
+	setenv("FI_EMU_RETRY_MS", "2147483647", 1);
+	setenv("FI_EMU_TIMEOUT_MS", "0x2000", 1);
+	setenv("FI_EMU_UNEXPECTED_BYTES", "67108864", 1);
+	setenv("FI_EMU_TRACE_SIZE", "4294967296", 1);
+	setenv("FI_EMU_DGRAM_SEED", "18446744073709551615", 1);
+	said_once(0, "");
+}
+
+/* A terminal obeys nothing of what is set. */
+Test(fi_settings, control_characters_are_shown)
+{
+	set("FI_EMU_PERSONALITY", "\033[31m\r\xc3\xb6");
+	said_once(-FI_ENODATA, "emu: setting personality: \"\\x1b[31m\\x0d\xc3\xb6\" is none of its values, which are strict, lax, "
+			       "kfi, kcxi (FI_EMU_PERSONALITY)\n");
+}
+
+Test(fi_settings, the_control_sockets_folder_is_no_switch)
+{
+	set("FI_EMU_CTL", "1");
+	said_once(-FI_ENODATA,
+		  "emu: setting ctl: \"1\" is neither off nor a folder. It is on unless it is set, and ./1 is a folder "
+		  "(FI_EMU_CTL)\n");
 }
 
 Test(fi_settings, no_range)

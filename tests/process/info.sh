@@ -46,6 +46,12 @@ if [ "$provider" = emu ]; then
 	secret open_to_others "secret_file: .*open.*chmod 600" "$dir/open"
 	secret pipe "secret_file: .*pipe.*not a regular file" "$dir/pipe"
 	secret folder "secret_file: .*not a regular file" "$dir"
+	cp "$dir/good" "$dir/anothers"
+	if chown 65534 "$dir/anothers" 2>/dev/null; then
+		secret anothers "secret_file: .*anothers.*another user's" "$dir/anothers"
+	else
+		echo "skip info_secret_anothers needs root, to make a file another user's"
+	fi
 	secret missing "secret_file: .*none.*No such file" "$dir/none"
 	secret empty "secret_file: .*No such file" ""
 fi

@@ -15,7 +15,7 @@ const char *ctl_folder(const struct settings *settings, char folder[CTL_PATH])
 	int length;
 
 	ctl_process_note(settings);
-	if (settings->ctl && !strcmp(settings->ctl, "off"))
+	if (settings->ctl && !*settings->ctl)
 		return NULL;
 	if (settings->ctl)
 		length = snprintf(folder, CTL_PATH, "%s", settings->ctl);

@@ -3,11 +3,13 @@
 #include "emu/fi/info/fi_settings.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "emu/fi/domain/fi_close_policy.h"
 #include "emu/fi/info/fi_attr.h"
@@ -23,6 +25,7 @@ enum { SETTING_TRACE_SIZE = 16 << 20, SETTING_TRACE_SIZE_MIN = 1 << 20 };
 #define SETTING_TRACE_SIZE_MAX (INT64_C(4) << 30)
 enum { SETTING_TIMEOUT_MIN_MS = 1000, SETTING_TIMEOUT_MAX_MS = 3600000 }; /* TCP's idle probes count in seconds */
 
+/* Numbers are strings to libfabric, which would take the digits that begin one and ignore the rest. */
 static const struct setting {
 	const char *name;
 	enum fi_param_type type;
@@ -46,13 +49,13 @@ static const struct setting {
 	  "rely on background progress" },
 	{ "digest", FI_PARAM_STRING,
 	  "Digests on the wire cover: head (default: heads, and payloads of atomics), full (all payloads, too) or off (nothing)" },
-	{ "retry_ms", FI_PARAM_INT, "How long a peer may be unreachable before ops to it fail (default 15000)" },
-	{ "retry_cnt", FI_PARAM_INT,
+	{ "retry_ms", FI_PARAM_STRING, "How long a peer may be unreachable before ops to it fail (default 15000)" },
+	{ "retry_cnt", FI_PARAM_STRING,
 	  "How often in a row a peer may refuse connections, 100 ms apart, before ops to it fail (default 3)" },
 	{ "rnr_retry", FI_PARAM_STRING,
 	  "How often an op is tried again whose receiver was not ready, as a queue pair's rnr_retry: 0 to 6, or 7 (default), which "
 	  "means without end" },
-	{ "timeout_ms", FI_PARAM_INT,
+	{ "timeout_ms", FI_PARAM_STRING,
 	  "How long a connection may take to be made, or let nothing through, before it is broken and made anew: 1000 to 3600000 "
 	  "(default 8000)" },
 	{ "local", FI_PARAM_STRING,
@@ -83,18 +86,18 @@ static const struct setting {
 	  "sent, and objects that are never closed; costs speed (default: no)" },
 	{ "check_atomic", FI_PARAM_BOOL,
 	  "Kernel clients under emu_insmod: reports calls that may sleep where a kernel may not; see kfi_emu(7) (default: no)" },
-	{ "unexpected_bytes", FI_PARAM_SIZE_T,
+	{ "unexpected_bytes", FI_PARAM_STRING,
 	  "Payload of unexpected messages kept at an endpoint; past it they are pulled when matched (default 64 MiB)" },
 	{ "report", FI_PARAM_STRING,
 	  "Folder for reports: each process writes its findings there, for tools; see emurun --check (default: none)" },
 	{ "trace", FI_PARAM_STRING,
 	  "Folder in which each process leaves a ring file of what its NIC does, for emu_trace(1); or text: each frame is a line "
 	  "on stderr (default: none)" },
-	{ "trace_size", FI_PARAM_SIZE_T, "Bytes of a ring file; the oldest events go when it is full (default 16 MiB)" },
+	{ "trace_size", FI_PARAM_STRING, "Bytes of a ring file; the oldest events go when it is full (default 16 MiB)" },
 	{ "dgram_loss", FI_PARAM_STRING,
 	  "Part of the datagrams sent by FI_EP_DGRAM endpoints that is lost, from 0 (default) to 1, such as 0.01" },
 	{ "ctl", FI_PARAM_STRING,
-	  "Folder of the control socket, by which emuctl(1) looks into the process; off: there is none (default: emu-UID in "
+	  "Folder of the control socket, by which emuctl(1) looks into the process; off, 0, no: there is none (default: emu-UID in "
 	  "XDG_RUNTIME_DIR, or in /tmp)" },
 	{ "dgram_seed", FI_PARAM_STRING,
 	  "Which of them are lost: with the same number the same ones of each endpoint, as a process opens them (default 0)" },
@@ -125,21 +128,21 @@ static int read_word(const char *name, const char *const *words, size_t *index)
 	return setting_wrong(name, "\"%.64s\" is none of its values, which are %s", value, list);
 }
 
-/* *value is 0 if the setting is not set. */
-static int read_number(const char *name, int min, int max, int *value)
+/* *value stays if the setting is not set. */
+static int read_number(const char *name, uint64_t min, uint64_t max, uint64_t *value)
 {
-	int err;
+	char *text = NULL;
+	uint64_t number;
 
-	*value = 0;
-	err = fi_param_get_int(&emu_provider, name, value);
-	if (err == -FI_ENODATA)
+	if (fi_param_get_str(&emu_provider, name, &text) || !text)
 		return 0;
-	if (!err && *value >= min && *value <= max)
-		return 0;
-	return setting_wrong(name, "not a number from %d to %d", min, max);
+	if (!parse_whole(text, &number) || number < min || number > max)
+		return setting_wrong(name, "\"%.64s\" is not a number from %" PRIu64 " to %" PRIu64, text, min, max);
+	*value = number;
+	return 0;
 }
 
-/* As in ibv_modify_qp(): a count of retries, 7 being infinite. (libfabric reads a word that is no number as 0.) */
+/* As in ibv_modify_qp(): a count of retries, 7 being infinite. */
 static int read_rnr(uint32_t *most)
 {
 	static const char *const retries[] = { "7", "0", "1", "2", "3", "4", "5", "6", NULL };
@@ -152,7 +155,7 @@ static int read_rnr(uint32_t *most)
 
 static int read_retry(struct settings *settings)
 {
-	int budget_ms, count, timeout_ms;
+	uint64_t budget_ms = 0, count = 0, timeout_ms = 0;
 
 	if (read_rnr(&settings->rnr_most) || read_number("retry_ms", 1, INT_MAX, &budget_ms) ||
 	    read_number("retry_cnt", 1, INT_MAX, &count) ||
@@ -164,51 +167,29 @@ static int read_retry(struct settings *settings)
 	return 0;
 }
 
-static int read_unexpected(uint64_t *bytes)
-{
-	size_t value = 0;
-	int err = fi_param_get_size_t(&emu_provider, "unexpected_bytes", &value);
-
-	*bytes = 0;
-	if (err == -FI_ENODATA)
-		return 0;
-	if (err || !value)
-		return setting_wrong("unexpected_bytes", "not a positive number of bytes");
-	*bytes = value;
-	return 0;
-}
-
 static int read_trace(struct settings *settings)
 {
+	uint64_t size = SETTING_TRACE_SIZE;
 	char *value = NULL;
-	int err;
 
 	settings->trace = NULL;
-	settings->trace_size = SETTING_TRACE_SIZE;
 	if (!fi_param_get_str(&emu_provider, "trace", &value) && value && *value)
 		settings->trace = value;
-	err = fi_param_get_size_t(&emu_provider, "trace_size", &settings->trace_size);
-	if (err == -FI_ENODATA) {
-		settings->trace_size = SETTING_TRACE_SIZE;
-		return 0;
-	}
-	if (err || settings->trace_size < SETTING_TRACE_SIZE_MIN || settings->trace_size > SETTING_TRACE_SIZE_MAX)
-		return setting_wrong("trace_size", "not a number of bytes from %d to %lld", SETTING_TRACE_SIZE_MIN,
-				     (long long)SETTING_TRACE_SIZE_MAX);
+	if (read_number("trace_size", SETTING_TRACE_SIZE_MIN, SETTING_TRACE_SIZE_MAX, &size))
+		return -FI_EINVAL;
+	settings->trace_size = (size_t)size;
 	return 0;
 }
 
 static int read_dgram(struct settings *settings)
 {
-	char *rate = NULL, *seed = NULL;
+	char *rate = NULL;
 
 	settings->dgram_loss = 0;
 	settings->dgram_seed = 0;
 	if (!fi_param_get_str(&emu_provider, "dgram_loss", &rate) && rate && !parse_rate(rate, &settings->dgram_loss))
 		return setting_wrong("dgram_loss", "not a number from 0 to 1, such as 0.01");
-	if (!fi_param_get_str(&emu_provider, "dgram_seed", &seed) && seed && !parse_whole(seed, &settings->dgram_seed))
-		return setting_wrong("dgram_seed", "not a number");
-	return 0;
+	return read_number("dgram_seed", 0, UINT64_MAX, &settings->dgram_seed);
 }
 
 /* `name` as fi_info -e lists it. */
@@ -355,6 +336,29 @@ static void switch_reports(const struct settings *settings)
 	report_switch(&start);
 }
 
+/* NULL: the default folder, "": no control socket. What turns another setting off or on is no folder. */
+static int read_ctl(const char **folder)
+{
+	static const char *const off[] = { "off", "0", "no", "false" }, *const on[] = { "on", "1", "yes", "true" };
+	char *value = NULL;
+
+	*folder = NULL;
+	if (fi_param_get_str(&emu_provider, "ctl", &value) || !value || !*value)
+		return 0;
+	for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++) {
+		if (!strcasecmp(value, on[i]))
+			return setting_wrong("ctl",
+					     "\"%s\" is neither off nor a folder. It is on unless it is set, and ./%s is a folder",
+					     value, value);
+		if (!strcasecmp(value, off[i])) {
+			*folder = "";
+			return 0;
+		}
+	}
+	*folder = value;
+	return 0;
+}
+
 int settings_read(struct settings *settings)
 {
 	static const char *const progress_words[] = { "auto", "manual", NULL };
@@ -362,21 +366,22 @@ int settings_read(struct settings *settings)
 	static const enum nic_digest digests[] = { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 	static const char *const local_words[] = { "unix", "tcp", NULL };
 	size_t local = 0, progress = 0, digest = 0; /* the first words are the defaults */
-	char *iface = NULL, *ctl = NULL;
+	char *iface = NULL;
 
 	settings->check = false;
+	settings->unexpected_bytes = 0;
 	setting_names_check(&settings_known[0].name, sizeof(settings_known) / sizeof(settings_known[0]), sizeof(settings_known[0]));
 	if (read_word("progress", progress_words, &progress) || read_word("local", local_words, &local) ||
 	    read_word("digest", digest_words, &digest) || read_over_personality(settings) || read_retry(settings) ||
-	    read_ports(&settings->bound) || read_advertise(&settings->bound) || read_unexpected(&settings->unexpected_bytes) ||
-	    read_dgram(settings) || read_trace(settings) || read_flag("check", &settings->check) ||
-	    read_secret_file(&settings->secret_file) || settings_read_fault(&settings->fault))
+	    read_ports(&settings->bound) || read_advertise(&settings->bound) ||
+	    read_number("unexpected_bytes", 1, UINT64_MAX, &settings->unexpected_bytes) || read_dgram(settings) ||
+	    read_trace(settings) || read_flag("check", &settings->check) || read_secret_file(&settings->secret_file) ||
+	    settings_read_fault(&settings->fault) || read_ctl(&settings->ctl))
 		return -FI_EINVAL;
 	if (fi_param_get_str(&emu_provider, "iface", &iface) || (iface && !*iface))
 		iface = NULL;
 	switch_reports(settings);
 	settings->iface = iface;
-	settings->ctl = fi_param_get_str(&emu_provider, "ctl", &ctl) || !ctl || !*ctl ? NULL : ctl;
 	settings->manual = progress == 1;
 	settings->local = local == 0;
 	settings->digest = digests[digest];

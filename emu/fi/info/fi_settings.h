@@ -17,7 +17,7 @@ struct settings {
 	const char *iface;                /* FI_EMU_IFACE: interface or address; NULL: any */
 	struct bound_config bound;        /* FI_EMU_PORTS, FI_EMU_ADVERTISE */
 	const char *secret_file;          /* FI_EMU_SECRET_FILE, found readable; NULL: none */
-	const char *ctl;                  /* FI_EMU_CTL: a folder, or "off"; NULL: the default */
+	const char *ctl;                  /* FI_EMU_CTL: a folder, "": none; NULL: the default */
 	bool manual;                      /* FI_EMU_PROGRESS=manual */
 	enum nic_digest digest;           /* FI_EMU_DIGEST */
 	uint64_t retry_budget_ns;         /* FI_EMU_RETRY_MS; 0: the default */

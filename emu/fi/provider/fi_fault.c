@@ -2,15 +2,18 @@
 /* fi_fault.c - fault plans: sections of an INI file into rules. Only the first error is reported, with its line. */
 #include "emu/fi/provider/fi_fault.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <ini.h>
 #include <rdma/fi_errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/fi/provider/fi_fault_option.h"
 #include "emu/fi/provider/fi_parse.h"
+#include "emu/fi/provider/fi_setting_file.h"
 #include "emu/fi/provider/fi_setting_say.h"
 
 enum { SECTION_MAX = 50, WHY_MAX = 200 }; /* inih cuts longer names of sections */
@@ -18,7 +21,8 @@ enum { SECTION_MAX = 50, WHY_MAX = 200 }; /* inih cuts longer names of sections 
 struct reading {
 	FILE *file;
 	struct fault_plan *plan;
-	int line; /* the last one that was read */
+	size_t bytes; /* that were read */
+	int line;     /* the last line of them */
 	bool seeded;
 	bool in_section;
 	char section[SECTION_MAX];
@@ -28,6 +32,9 @@ struct reading {
 	int bad_line; /* 0: no error so far */
 	char why[WHY_MAX];
 };
+
+static_assert(LIMIT_FAULT_BYTES == 1 << 20, "as the sentence says");
+static const char too_long[] = "longer than 1 MiB, which is no plan";
 
 /* Keeps the first error. Returns 0, as inih's handlers do. */
 static int __attribute__((format(printf, 3, 4))) bad(struct reading *r, int line, const char *format, ...)
@@ -53,6 +60,11 @@ static char *next_line(char *text, int size, void *arg)
 	if (!got)
 		return NULL;
 	r->line++;
+	r->bytes += length;
+	if (r->bytes > LIMIT_FAULT_BYTES) {
+		bad(r, r->line, "%s", too_long);
+		return NULL;
+	}
 	if (length == (size_t)size - 1 && got[length - 1] != '\n') {
 		bad(r, r->line, "the line is longer than %d bytes", size - 2);
 		return NULL;
@@ -162,10 +174,20 @@ static bool fault_file_read(struct reading *r)
 
 int fault_read(const char *path, struct fault_plan *plan)
 {
-	struct reading r = { .plan = plan, .file = fopen(path, "re") };
+	struct reading r = { .plan = plan };
+	struct stat status;
+	const char *flaw;
+	int fd = setting_file_open(path, &status, &flaw);
 
-	if (!r.file)
-		return setting_wrong("fault", "%s: %s", path, strerror(errno));
+	if (!flaw && status.st_size > LIMIT_FAULT_BYTES)
+		flaw = too_long;
+	r.file = flaw ? NULL : fdopen(fd, "r");
+	if (!r.file) {
+		flaw = flaw ? flaw : strerror(errno);
+		if (fd >= 0)
+			close(fd);
+		return setting_wrong("fault", "%s: %s", path, flaw);
+	}
 	if (fault_file_read(&r))
 		return 0;
 	return setting_wrong("fault", "%s:%d: %s; see emu_fault(5)", path, r.bad_line, r.why);

@@ -4,27 +4,24 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <rdma/fi_errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/fi/provider/fi_setting_file.h"
 #include "emu/fi/provider/fi_setting_say.h"
+
 static_assert(LIMIT_SECRET_MIN == 16 && LIMIT_SECRET == 4096, "as the message says");
 
 enum { OTHERS = S_IRWXG | S_IRWXO };
 
-/* NULL, or what is wrong with the open file. */
-static const char *flaw_of(int fd)
+/* NULL, or what is wrong with the file. Root reads each file, so one of root is no worse. */
+static const char *flaw_of(const struct stat *status)
 {
-	struct stat status;
-
-	if (fstat(fd, &status))
-		return strerror(errno);
-	if (!S_ISREG(status.st_mode))
-		return "not a regular file";
-	if (status.st_mode & OTHERS)
+	if (status->st_uid != geteuid() && status->st_uid != 0)
+		return "another user's, who can read and change it: make a copy that the program's user owns";
+	if (status->st_mode & OTHERS)
 		return "open to its group or to others: chmod 600 (or 400) would make it its owner's alone";
 	return NULL;
 }
@@ -45,9 +42,13 @@ static ssize_t read_all(int fd, uint8_t *bytes, size_t room)
 
 int secret_read(const char *path, struct secret_bytes *secret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* the open of a pipe would wait */
-	const char *flaw = fd < 0 ? strerror(errno) : flaw_of(fd);
-	ssize_t length = flaw ? 0 : read_all(fd, secret->bytes, sizeof(secret->bytes));
+	struct stat status;
+	const char *flaw;
+	int fd = setting_file_open(path, &status, &flaw);
+	ssize_t length;
+
+	flaw = flaw ? flaw : flaw_of(&status);
+	length = flaw ? 0 : read_all(fd, secret->bytes, sizeof(secret->bytes));
 
 	if (length < 0)
 		flaw = strerror(errno);

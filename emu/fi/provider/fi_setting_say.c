@@ -29,11 +29,23 @@ static bool told_before(const char *name)
 	return atomic_fetch_or(&told, bit) & bit;
 }
 
+/* With control characters, which a terminal would obey, as \xHH; the end may be cut off. */
+static void copy_shown(char *to, size_t size, const char *from)
+{
+	size_t length = 0;
+
+	*to = '\0';
+	for (; *from && length < size - 1; from++)
+		length += (size_t)snprintf(to + length, size - length,
+					   (unsigned char)*from < ' ' || *from == 127 ? "\\x%02x" : "%c", (unsigned char)*from);
+}
+
 __attribute__((format(printf, 2, 0))) static void setting_log(const char *name, const char *format, va_list args)
 {
-	char text[TEXT_MAX];
+	char said[TEXT_MAX], text[TEXT_MAX];
 
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(said, sizeof(said), format, args);
+	copy_shown(text, sizeof(text), said);
 	if (fi_log_enabled(&emu_provider, FI_LOG_WARN, FI_LOG_CORE))
 		EMU_WARN(CORE, "%s\n", text);
 	else if (!told_before(name))

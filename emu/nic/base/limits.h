@@ -105,6 +105,7 @@ enum {
 	LIMIT_SESSIONS = 65536,       /* peers an endpoint; then -ENOMEM at the post, BYE at the listener */
 	SESSIONS_SWEPT = 32,          /* no look for sessions that have ended among fewer */
 	LIMIT_FAULT_RULES = 64,       /* of a fault plan; then the plan is refused */
+	LIMIT_FAULT_BYTES = 1 << 20,  /* of its file; likewise */
 	LIMIT_ERROR_TEXT = 384,       /* bytes of a refusal's sentence */
 	LIMIT_GUESSES = 1024,         /* wrong keys in TIME_GUESSES_NS, of all peers; then a peer that names one is not read */
 	LIMIT_CLAIMS = 256,           /* questions begun in TIME_CLAIMS_NS; then a claim is turned away, and not looked into */
