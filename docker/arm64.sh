@@ -19,7 +19,7 @@ command -v docker >/dev/null && timeout 20 docker info >/dev/null 2>&1 || {
 	echo "arm64.sh: no Docker engine answers: start it, or join the group docker" >&2
 	exit 77
 }
-scratch=$(mktemp -d /var/tmp/emu-arm64.XXXXXX)
+scratch=$(scratch_folder arm64)
 root=$scratch/root
 trap 'rm -rf --one-file-system "$scratch"' EXIT
 make_root() {

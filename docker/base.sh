@@ -11,8 +11,8 @@ suite=trixie
 
 [ "$(id -u)" = 0 ] || die "debootstrap needs root"
 command -v debootstrap >/dev/null || die "please install debootstrap"
-root=$(mktemp -d /var/tmp/emu-base.XXXXXX)
-trap 'rm -rf "$root"' EXIT
+root=$(scratch_folder base)
+trap 'rm -rf --one-file-system "$root"' EXIT
 bootstrap "$suite" "$root/root" --include=ca-certificates >"$root/log" 2>&1 || {
 	tail -n 20 "$root/log" >&2
 	die "debootstrap failed"

@@ -36,11 +36,11 @@ engine_answers() {
 make_base() {
 	local root
 
-	root=$(mktemp -d /var/tmp/emu-debian13.XXXXXX) || return
+	root=$(scratch_folder debian13-base) || return
 	bootstrap trixie "$root/root" && host_apt >"$root/root/etc/apt/apt.conf.d/90host" &&
 		tar -C "$root/root" --exclude='./var/cache/apt/archives/*.deb' -cf "$KEPT/base.part" . &&
 		mv "$KEPT/base.part" "$KEPT/base.tar"
-	rm -rf "$root"
+	rm -rf --one-file-system "$root"
 	[ -e "$KEPT/base.tar" ]
 }
 
@@ -59,7 +59,7 @@ stop_docker() {
 }
 
 start_chroot() {
-	root=$(mktemp -d /var/tmp/emu-debian13.XXXXXX) && tar -C "$root" -xpf "$KEPT/base.tar" &&
+	root=$(scratch_folder debian13) && tar -C "$root" -xpf "$KEPT/base.tar" &&
 		cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 }
 

@@ -61,6 +61,17 @@ bootstrap() {
 	debootstrap --variant=minbase "$@" "$suite" "$folder" "$mirror" "$script"
 }
 
+# scratch_folder NAME: makes a folder in /var/tmp for a bare tree and prints its path, which ends with this process's number. Folders
+# of processes that are gone, as killed ones leave them, are removed.
+scratch_folder() {
+	local old
+
+	for old in /var/tmp/emu-*.[0-9]*; do
+		[ ! -d "$old" ] || [ -d "/proc/${old##*.}" ] || rm -rf --one-file-system "$old"
+	done
+	mkdir -m 755 "/var/tmp/emu-$1.$$" && echo "/var/tmp/emu-$1.$$"
+}
+
 # How this machine's apt reaches its archive; and no waiting for the disk, for what is thrown away.
 host_apt() {
 	apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|[^ ]*::Proxy|CaInfo|Verify)'

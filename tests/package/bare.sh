@@ -51,8 +51,18 @@ build() {
 	inside sh -c "cd /build/emu-$version && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc"
 }
 
+# What lintian calls an error fails, and is said last; all that it says is in lintian.txt.
 lints() {
-	inside sh -c 'lintian --allow-root --fail-on error --info /build/*.changes' | tee "$out/lintian.txt"
+	inside sh -c 'lintian --allow-root --fail-on error --info /build/*.changes' >"$out/lintian.txt" && return 0
+	grep -v '^E: ' "$out/lintian.txt"
+	grep '^E: ' "$out/lintian.txt"
+	return 1
+}
+
+# The packages stay, whatever is said of them later.
+packages() {
+	rm -f "$out"/*.deb
+	cp "$root"/build/*.deb "$out/" && (cd "$out" && sha256sum *.deb >SHA256SUMS)
 }
 
 # The spec, by the tools of RPM that Debian has. What it builds is looked at, and not kept: it is for another distribution.
@@ -83,16 +93,14 @@ unshare --mount --pid --fork true 2>/dev/null || die "a chroot cannot be furnish
 mkdir -p "$KEPT" "$2/$suite"
 out=$(cd "$2/$suite" && pwd)
 log=$out/log version=$(emu_version)
-root=$(mktemp -d "/var/tmp/emu-$suite.XXXXXX")
+root=$(scratch_folder $suite)
 trap 'rm -rf --one-file-system "$root"' EXIT
 step base fresh_root
 mkdir "$root/build"
 step source "$EMU_ROOT/tools/package/source.sh" "$root/build"
 step build build
+step packages packages
 step lintian lints
-rm -f "$out"/*.deb
-cp "$root"/build/*.deb "$out/"
-(cd "$out" && sha256sum *.deb >SHA256SUMS)
 step rpm rpm
 keep_archives
 step base_again fresh_root
