@@ -61,8 +61,8 @@ bootstrap() {
 	debootstrap --variant=minbase "$@" "$suite" "$folder" "$mirror" "$script"
 }
 
-# scratch_folder NAME: makes a folder in /var/tmp for a bare tree and prints its path, which ends with this process's number. Folders
-# of processes that are gone, as killed ones leave them, are removed.
+# scratch_folder NAME: makes a folder in /var/tmp for a bare tree and prints its path, which ends with this process's number.
+# Folders of processes that are gone, as killed ones leave them, are removed.
 scratch_folder() {
 	local old
 

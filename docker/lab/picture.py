@@ -23,7 +23,8 @@ class Op:
         told = begin["args"]
         self.kind = begin["name"].split()[0]
         self.length = told.get("length", 0)
-        self.refused = told.get("outcome") not in ("done", None)
+        self.outcome, self.injected = told.get("outcome"), told.get("inject", False)
+        self.refused = self.outcome not in ("done", None)
         self.key, self.addr = told.get("key"), int(told.get("addr", "0"), 0)
         self.why = ""
 
@@ -38,21 +39,21 @@ class Region:
 
 
 def read_trace(emu_trace, folder):
-    """The operations by time, and the target's regions by key."""
+    """The initiator's operations by time, and the target's regions by key. `emu_trace`: the words of the command."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        subprocess.run([emu_trace, "--perfetto", file.name, folder], check=True)
+        subprocess.run([*emu_trace, "--perfetto", file.name, folder], check=True)
         told = json.load(file)
     events = told["traceEvents"] if isinstance(told, dict) else told
     process = {one["pid"]: one["args"]["process"] for one in events if one["name"] == "process_name"}
-    initiator = next(one["pid"] for one in events if one.get("cat") == "op")
+    initiator = next((one["pid"] for one in events if one.get("cat") == "op"), None)
     ops = [Op(one) for one in events if one.get("cat") == "op" and one["ph"] == "b" and one["pid"] == initiator]
     causes = [one["name"].split(": ")[1] for one in events if one.get("cat") == "refusal" and one["pid"] == initiator]
     for op, cause in zip([op for op in ops if op.refused], causes):
         op.why = "refused, " + cause
-    lines = subprocess.run([emu_trace, "--text", "--ops", folder], check=True, stdout=subprocess.PIPE, text=True).stdout
+    lines = subprocess.run([*emu_trace, "--text", "--ops", folder], check=True, stdout=subprocess.PIPE, text=True).stdout
     opened = re.compile(r"^\s*\S+ (?P<pid>\d+) region opened: key (?P<key>\S+) addr (?P<addr>\S+) length (?P<length>\d+)"
                         r"(, (?P<rights>.*))?$", re.M)
-    regions = {one["key"]: Region(one) for one in opened.finditer(lines) if int(one["pid"]) != process[initiator]}
+    regions = {one["key"]: Region(one) for one in opened.finditer(lines) if int(one["pid"]) != process.get(initiator)}
     return ops, regions
 
 
@@ -135,7 +136,7 @@ def main(words):
     if len(words) != 2 or not os.path.isdir(words[1]):
         print("usage: picture.py EMU_TRACE TRACE_FOLDER", file=sys.stderr)
         return 2
-    print("\n".join(drawn(*read_trace(*words))))
+    print("\n".join(drawn(*read_trace(words[:1], words[1]))))
     return 0
 
 

@@ -7,6 +7,7 @@
 --write puts into each page what `lab run` prints of the exercise as it is given, and draws the pictures anew. In the environment of
 runner.sh."""
 
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -15,11 +16,14 @@ import tempfile
 
 SOURCE = os.environ.get("EMU_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "errors"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import errors  # noqa: E402  what differs from run to run is the same there
+import tries  # noqa: E402
 
 LAB = os.path.join(SOURCE, "docker", "lab")
 EXERCISES = sorted(name for name in os.listdir(LAB) if re.match(r"\d\d-", name))
 GUARD_S = 300
+AT_A_TIME = 4  # tries, most of which wait for a plan's delays
 # Beyond what differs there: how far an offset is from an address, and how much is done when a program ends too early.
 VARIES = ((re.compile(r"\b\d{10,20} B"), "N B"), (re.compile(r"\bops, \d+(\.\d+)? (B|KiB)"), "ops, N B"),
           (re.compile(r"(refused: [a-z-]+) \d+"), r"\1 N"))
@@ -127,7 +131,34 @@ def compiler_is_heard(work):
     for command in ("check", "run"):
         done = work.lab(command, "1")
         wanted(done.returncode == 1 and "nothing" in done.stdout, done.stdout)
+    told = [line for line in work.lab("check", "1").stdout.splitlines() if line.startswith("  ")]
+    wanted(told[0].startswith("  not yet The program does not build") and "not yet" not in "".join(told[1:]), "what was not tried: " + "".join(told))
     work.lab("reset", "1")
+
+
+def checked(folder, name, exchanges):
+    """What `lab check` says of the solution with words exchanged."""
+    source = read(LAB, name, "solution.c")
+    for old, new in exchanges:
+        wanted(old in source, f"the solution has no longer: {old}")
+        source = source.replace(old, new)
+    work = Work(tempfile.mkdtemp(dir=folder))
+    os.mkdir(work.path(name))
+    write(source, work.path(name, "exercise.c"))
+    return work.lab("check", str(int(name[:2])))
+
+
+def right_try_passes(folder, name, title):
+    done = checked(folder, name, tries.RIGHT[name][title])
+    wanted(done.returncode == 0 and "  not yet " not in done.stdout, done.stdout)
+
+
+def wrong_try_is_told(folder, name, title):
+    says, exchanges = tries.WRONG[name][title]
+    done = checked(folder, name, exchanges)
+    told = [line for line in done.stdout.splitlines() if line.startswith("  not yet ")]
+    wanted(done.returncode == 1 and any(line.startswith("  not yet " + says) for line in told), done.stdout)
+    wanted(not tries.ENDS.match(says) or told[0].startswith("  not yet " + says), "how the program ended comes first: " + done.stdout)
 
 
 def list_names_all(work):
@@ -160,13 +191,23 @@ def main(words):
     cases += [(case.__name__, case, ()) for case in (reset_gives_it_back, compiler_is_heard, list_names_all, bad_commands_are_refused)]
     with tempfile.TemporaryDirectory(prefix="emu-lab-test.") as folder:
         for name, case, more in cases:
-            try:
-                case(Work(folder), *more)
-                print("ok", name.replace(" ", "_"), flush=True)
-            except (AssertionError, subprocess.SubprocessError) as error:
-                print("not ok", name.replace(" ", "_"), " ".join(str(error).split()), flush=True)
-                failed = True
+            failed = not passes(name, case, Work(folder), *more) or failed
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+            made = [pool.submit(passes, f"{name} {case.__name__}: {title}", case, folder, name, title)
+                    for case, told in ((right_try_passes, tries.RIGHT), (wrong_try_is_told, tries.WRONG))
+                    for name in EXERCISES for title in told[name]]
+        failed = failed or not all(one.result() for one in made)
     return 1 if failed else 0
+
+
+def passes(name, case, *arguments):
+    try:
+        case(*arguments)
+    except (AssertionError, OSError, subprocess.SubprocessError) as error:
+        print("not ok", name.replace(" ", "_"), " ".join(str(error).split()), flush=True)
+        return False
+    print("ok", name.replace(" ", "_"), flush=True)
+    return True
 
 
 if __name__ == "__main__":

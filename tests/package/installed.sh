@@ -58,6 +58,12 @@ emurun_runs() {
 		emurun --hmem cuda true && emuctl --help >/dev/null && emu_trace --help >/dev/null
 }
 
+# With what emu-tools recommends, which apt installs where it is not told otherwise.
+lab_runs() {
+	apt-get -qq install -y gcc libc6-dev pkg-config && LAB_WORK=/tmp/lab emu-lab check 1 --solution &&
+		emu-lab list | grep -q '^10 '
+}
+
 documents_lie_where_they_belong() {
 	local page
 
@@ -96,6 +102,7 @@ verdict libfabric_lists_it libfabric_lists_it
 verdict pingpong_runs pingpong_runs
 verdict emurun_runs emurun_runs
 verdict install_for_developers install_for_developers
+verdict lab_runs lab_runs
 verdict documents_lie_where_they_belong documents_lie_where_they_belong
 verdict remove_leaves_nothing remove_leaves_nothing
 verdict ci_recipes_run ci_recipes_run

@@ -70,6 +70,8 @@ static void put_args(struct out *out, const struct trace_op *op)
 		",\"args\":{\"seq\":%" PRIu64 ",\"length\":%" PRIu64 ",\"outcome\":\"%s\",\"key\":\"0x%" PRIx64
 		"\",\"addr\":\"0x%" PRIx64 "\"",
 		op->seq, op->length, outcomes[op->outcome], op->key, op->addr);
+	if (op->inject)
+		fputs(",\"inject\":true", out->file);
 	if (op->refusal != TRACE_NONE) {
 		fputs(",\"refusal\":", out->file);
 		perfetto_string(out->file, out->trace->refusals[op->refusal].text);
