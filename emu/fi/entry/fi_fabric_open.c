@@ -29,7 +29,7 @@ static int fabric_close(struct fid *fid)
 
 	if (atomic_load(&fabric->users))
 		return REFUSE(FABRIC, -FI_EBUSY,
-			      "fi_close: %u objects of the fabric are open (domains, event queues, passive "
+			      "fi_close: open objects of the fabric: %u (domains, event queues, passive "
 			      "endpoints, wait sets). Close them first.",
 			      atomic_load(&fabric->users));
 	registry_remove(&fabric->opened);

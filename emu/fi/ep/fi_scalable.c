@@ -322,7 +322,7 @@ static int sep_close(struct fid *fid)
 	int err = 0;
 
 	if (sep->open)
-		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: %u contexts of the scalable endpoint are open. Close them first.",
+		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: open contexts of the scalable endpoint: %u. Close them first.",
 			      sep->open);
 	if (domain_usable(domain))
 		err = close_end_check(domain, &sep->ep.bindings, "endpoint");

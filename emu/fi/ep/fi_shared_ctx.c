@@ -74,7 +74,7 @@ static int stx_close_fid(struct fid *fid)
 	struct emu_stx *stx = (struct emu_stx *)fid;
 
 	if (atomic_load(&stx->sharers))
-		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: %u endpoints use the shared transmit context. Close them first.",
+		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: endpoints that use the shared transmit context: %u. Close them first.",
 			      atomic_load(&stx->sharers));
 	if (domain_usable(stx->domain))
 		(void)stx_close(stx->dev); /* its endpoints are closed */
@@ -159,7 +159,7 @@ static int srx_close_fid(struct fid *fid)
 	int err;
 
 	if (atomic_load(&srx->sharers))
-		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: %u endpoints use the shared receive context. Close them first.",
+		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: endpoints that use the shared receive context: %u. Close them first.",
 			      atomic_load(&srx->sharers));
 	err = domain_usable(srx->domain) ? srx_close_device(srx) : 0;
 	if (err)

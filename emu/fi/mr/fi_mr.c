@@ -39,8 +39,7 @@ static int close_check(const struct emu_mr *mr)
 	int err = 0;
 
 	if (mr->mr && mr->mr->subs)
-		err = REFUSE(MR, -FI_EBUSY, "fi_close: %u regions within the region are open. Close them first (S126).",
-			     mr->mr->subs);
+		err = REFUSE(MR, -FI_EBUSY, "fi_close: regions open within the region: %u. Close them first (S126).", mr->mr->subs);
 	else if (mr->mr && mr->mr->refreshes)
 		err = REFUSE(MR, -FI_EBUSY, "fi_close: fi_mr_refresh is at work on the region. Wait for it first.");
 	else if (mr->mr && mr->mr->bindings && domain->close->region_waits)

@@ -130,10 +130,10 @@ static int ep_close(struct kfid *fid)
 
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&ep->contexts))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: %u contexts or endpoints use it. Close those first.",
+		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: contexts or endpoints that use it: %u. Close those first.",
 				   atomic_load(&ep->contexts));
 	if (atomic_load(&ep->regions) && ep->domain->fabric->personality->bound_closes)
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: %u regions are bound to it. Close those first (S187).",
+		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: regions bound to it: %u. Close those first (S187).",
 				   atomic_load(&ep->regions));
 	err = fi_close(ep->fi ? &ep->fi->fid : &ep->stx->fid);
 	if (!err)

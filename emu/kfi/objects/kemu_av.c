@@ -187,7 +187,7 @@ static int av_close(struct kfid *fid)
 
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&av->users))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: the address vector is bound to %u endpoints. Close those first.",
+		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: endpoints to which the address vector is bound: %u. Close those first.",
 				   atomic_load(&av->users));
 	err = fi_close(&av->fi->fid);
 	if (err)

@@ -68,9 +68,10 @@ static int cntr_close(struct kfid *fid)
 
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&cntr->users))
-		return KEMU_REFUSE(-KFI_EBUSY,
-				   "kfi_close: the counter is bound to %u endpoints, or is in poll sets. Close those first.",
-				   atomic_load(&cntr->users));
+		return KEMU_REFUSE(
+			-KFI_EBUSY,
+			"kfi_close: endpoints to which the counter is bound, and poll sets with it: %u. Close those first.",
+			atomic_load(&cntr->users));
 	err = fi_close(&cntr->fi->fid);
 	if (err)
 		return err;

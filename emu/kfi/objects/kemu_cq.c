@@ -327,8 +327,8 @@ static int cq_close(struct kfid *fid)
 	if (atomic_load(&cq->users))
 		return KEMU_REFUSE(
 			-KFI_EBUSY,
-			"kfi_close: the completion queue is bound to %u endpoints or contexts, or is in poll sets. Close "
-			"those first.",
+			"kfi_close: endpoints and contexts to which the completion queue is bound, and poll sets with it: %u. "
+			"Close those first.",
 			atomic_load(&cq->users));
 	if (!kemu_softirq_remove(&cq->state->source))
 		return KEMU_REFUSE(-KFI_EBUSY,

@@ -39,7 +39,7 @@ static int kdomain_close(struct kfid *fid)
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&domain->users))
 		return KEMU_REFUSE(-KFI_EBUSY,
-				   "kfi_close: %u objects of the domain are open (endpoints, contexts, queues, counters, address "
+				   "kfi_close: open objects of the domain: %u (endpoints, contexts, queues, counters, address "
 				   "vectors, poll sets, regions). Close them first (S182).",
 				   atomic_load(&domain->users));
 	err = fi_close(&domain->fi->fid);

@@ -324,7 +324,7 @@ static int keq_close(struct kfid *fid)
 
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&eq->users))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: the event queue is bound to %u objects. Close those first.",
+		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: objects to which the event queue is bound: %u. Close those first.",
 				   atomic_load(&eq->users));
 	if (!kemu_softirq_remove(&eq->state->source))
 		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: the caller is the handler of this event queue. Close it elsewhere.");

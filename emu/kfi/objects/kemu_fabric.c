@@ -32,7 +32,7 @@ static int kfabric_close(struct kfid *fid)
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&fabric->users))
 		return KEMU_REFUSE(-KFI_EBUSY,
-				   "kfi_close: %u objects of the fabric are open (domains, event queues, passive endpoints, wait "
+				   "kfi_close: open objects of the fabric: %u (domains, event queues, passive endpoints, wait "
 				   "sets). Close them first.",
 				   atomic_load(&fabric->users));
 	err = fi_close(&fabric->fi->fid);

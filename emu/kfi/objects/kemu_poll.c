@@ -142,7 +142,7 @@ static int wait_close(struct kfid *fid)
 
 	EMU_KERNEL_SLEEPS("kfi_close");
 	if (atomic_load(&wait->users))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: %u queues or counters are in the wait set. Close those first.",
+		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: queues or counters in the wait set: %u. Close those first.",
 				   atomic_load(&wait->users));
 	err = fi_close(&wait->fi->fid);
 	if (err)
