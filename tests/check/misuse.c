@@ -291,6 +291,40 @@ static void closed_in_flight(void)
 	a.ep = NULL;
 }
 
+/* A poll set tells that there is a completion, and does not read it. */
+static void completion_seen(void)
+{
+	struct fid_poll *poll;
+	void *queue;
+	int seen;
+
+	GOOD(fi_poll_open(domain, &(struct fi_poll_attr){ 0 }, &poll));
+	GOOD(fi_poll_add(poll, &a.cq->fid, 0));
+	GOOD(fi_send(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, &contexts[0]));
+	while (!(seen = fi_poll(poll, &queue, 1)))
+		;
+	GOOD(seen - 1);
+	GOOD(fi_poll_del(poll, &a.cq->fid, 0));
+	GOOD(fi_close(&poll->fid));
+}
+
+static void completions_unread(void)
+{
+	completion_seen();
+	if (!wrong)
+		done(&a, 1);
+}
+
+static void completions_counted(void)
+{
+	struct fid_cntr *cntr;
+
+	GOOD(fi_cntr_open(domain, &(struct fi_cntr_attr){ 0 }, &cntr, NULL));
+	completion_seen();
+	fi_cntr_read(cntr);
+	GOOD(fi_close(&cntr->fid));
+}
+
 static void progress_not_made(void)
 {
 	int tries = 0;
@@ -428,6 +462,8 @@ static const struct {
 	{ "cq-managed", cq_overrun },
 	{ "eq-overrun", eq_overrun },
 	{ "closed-in-flight", closed_in_flight },
+	{ "completions-unread", completions_unread },
+	{ "completions-counted", completions_counted },
 	{ "progress-not-made", progress_not_made },
 	{ "region-open", region_open },
 	{ "endpoint-open", endpoint_open },

@@ -12,6 +12,7 @@
 #include "emu/fi/check/fi_check_progress.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr.h"
+#include "emu/fi/queues/fi_cq.h"
 #include "emu/nic/base/mutex.h"
 
 #define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
@@ -164,6 +165,22 @@ static void look_at_accesses(struct check_object *object)
 			   CHECK_IDLE_MS);
 }
 
+/* A queue that nobody has tried to read, at its end. */
+static void look_at_unread(const struct check_object *object, bool exits)
+{
+	struct cq_view view;
+
+	if (object->fid->fclass != FI_CLASS_CQ || atomic_load_explicit(&object->read, memory_order_relaxed) ||
+	    check_progress_counts())
+		return;
+	cq_look(((const struct emu_cq *)object->fid)->cq, &view);
+	if (view.unread)
+		check_tell(
+			&(struct check_finding){ .cause = CHECK_UNREAD, .opened = &object->opened, .here = !exits },
+			"%s a completion queue that was never read; completions in it: %zu. The program cannot know what is done",
+			exits ? "the process exits with" : "fi_close of", view.unread);
+}
+
 static int object_close(struct fid *fid)
 {
 	struct check_object *object = check_object_of(fid);
@@ -174,6 +191,7 @@ static int object_close(struct fid *fid)
 	if (fid->fclass == FI_CLASS_EP || fid->fclass == FI_CLASS_TX_CTX)
 		check_posts_closing(fid);
 	look_at_accesses(object);
+	look_at_unread(object, false);
 	unlink_object(object);
 	err = object->plain->close(fid);
 	if (err)
@@ -274,6 +292,9 @@ void check_objects_exit(void)
 	bool inner = false;
 
 	mutex_lock(&lock);
+	for (const struct check_object *object = objects; object; object = object->next)
+		if (object->fid)
+			look_at_unread(object, true);
 	for (const struct check_object *object = objects; object; object = object->next) {
 		struct check_finding finding = { .cause = CHECK_RAW_KEY_OPEN, .opened = &object->opened };
 

@@ -367,8 +367,8 @@ void check_posts_closing(const void *owner)
 	posts_unlock();
 	if (count)
 		check_tell(&(struct check_finding){ .cause = CHECK_IN_FLIGHT, .call = call, .posted = &posted, .here = owner },
-			   "%s, and %u operations have not completed, %s among them",
-			   owner ? "fi_close of an endpoint" : "the process exits", count, call);
+			   "%s, and %u %s not completed, %s%s", owner ? "fi_close of an endpoint" : "the process exits", count,
+			   count == 1 ? "operation has" : "operations have", call, count == 1 ? "" : " among them");
 }
 
 void check_posts_forked(void)

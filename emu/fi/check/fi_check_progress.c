@@ -9,7 +9,8 @@
 
 static atomic_uint_fast64_t calls;   /* relaxed: a count that is a little old does no harm */
 static atomic_uint_fast64_t last_ns; /* when the last ended */
-static atomic_uint inside;           /* a thread that is cancelled in its sleep stays counted: then nothing is reported */
+static atomic_bool counts;
+static atomic_uint inside; /* a thread that is cancelled in its sleep stays counted: then nothing is reported */
 
 void check_progress_begin(void)
 {
@@ -22,6 +23,16 @@ void check_progress_end(void)
 	atomic_store_explicit(&last_ns, monotonic_ns(), memory_order_relaxed);
 	atomic_fetch_sub_explicit(&inside, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+}
+
+void check_progress_counted(void)
+{
+	atomic_store_explicit(&counts, true, memory_order_relaxed);
+}
+
+bool check_progress_counts(void)
+{
+	return atomic_load_explicit(&counts, memory_order_relaxed);
 }
 
 bool check_progress_missing(const void *object, bool again)

@@ -15,6 +15,9 @@ enum {
 /* Around each call that makes progress: reads of queues and counters, waiting. */
 void check_progress_begin(void);
 void check_progress_end(void);
+/* The program reads a counter; has it ever? Then it may know by that what a queue would tell. */
+void check_progress_counted(void);
+bool check_progress_counts(void);
 /* A thread has got -FI_EAGAIN for a post to this object (`again`), or another answer. True, once a series: so often in a row that
  * it is to be reported. */
 bool check_progress_missing(const void *object, bool again);

@@ -145,9 +145,11 @@ static struct fi_ops_wait plain_wait, wait_ops;
 /* A queue that loses entries when it is full, under FI_RM_DISABLED. */
 static void look_at_queue(const struct fid_cq *fid)
 {
-	const struct check_object *object = check_object_of(&fid->fid);
+	struct check_object *object = check_object_of(&fid->fid);
 	size_t held = cq_overfull(((const struct emu_cq *)fid)->cq);
 
+	if (object)
+		atomic_store_explicit(&object->read, true, memory_order_relaxed);
 	if (held && object && object->loses)
 		check_tell(&(struct check_finding){ .cause = CHECK_CQ_OVERRUN, .call = "fi_cq_read", .opened = &object->opened },
 			   "the completion queue holds %zu entries, more than it has room for: hardware has lost some", held);
@@ -157,6 +159,12 @@ static void progress_enter_cq(const struct fid_cq *cq)
 {
 	check_progress_begin();
 	look_at_queue(cq);
+}
+
+static void progress_enter_cntr(void)
+{
+	check_progress_begin();
+	check_progress_counted();
 }
 
 static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
@@ -213,7 +221,7 @@ static uint64_t checked_cntr_read(struct fid_cntr *cntr)
 {
 	uint64_t value;
 
-	check_progress_begin();
+	progress_enter_cntr();
 	value = plain_cntr.base.read(cntr);
 	check_progress_end();
 	return value;
@@ -223,7 +231,7 @@ static uint64_t checked_cntr_readerr(struct fid_cntr *cntr)
 {
 	uint64_t value;
 
-	check_progress_begin();
+	progress_enter_cntr();
 	value = plain_cntr.base.readerr(cntr);
 	check_progress_end();
 	return value;
@@ -233,7 +241,7 @@ static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int time
 {
 	int err;
 
-	check_progress_begin();
+	progress_enter_cntr();
 	err = plain_cntr.base.wait(cntr, threshold, timeout);
 	check_progress_end();
 	return err;

@@ -36,6 +36,9 @@ static const struct cause {
 	[CHECK_IN_FLIGHT] = { "closed-in-flight", false,
 			      "Read the completions of all that was posted, then close: what is left is dropped "
 			      "(fi_endpoint(3))." },
+	[CHECK_UNREAD] = { "completions-unread", false,
+			   "Read a completion for each operation, and look whether it is an error; or bind the queue with "
+			   "FI_SELECTIVE_COMPLETION, and let a counter tell." },
 	[CHECK_NO_PROGRESS] = { "progress-not-made", false,
 				"Read the completion queue, or a counter, before each new try: that makes the room." },
 	[CHECK_PROGRESS_ASSUMED] = { "progress-assumed", false,
