@@ -101,6 +101,7 @@ class Recipe:
         status, said, cwd = self.run(scratch, True)
         assert status == REFUSED and "1 B past the end of a 4096 B region (S65)" in said, f"status {status}: {said}"
         self.left(cwd)
+        assert '"uri": "put.c"' in (cwd / "emu.sarif").read_text().replace("\t", " "), "no finding is at a line of put.c"
         assert failures(cwd / "ctest.xml") == ["put_beyond"] and failures(cwd / "emu.xml"), said
 
     def left(self, cwd):

@@ -62,8 +62,8 @@ def both_sides_are_one(folder):
     status, found = as_json(folder)
     same(status, 86)
     same([(one["processes"][0]["program"], "target" in one) for one in found["findings"]],
-         [("client", True), ("client", False), ("server", True)])  # the last came twenty seconds later
-    same(found["findings"][0]["target"]["process"]["program"], "server")
+         [("client", False), ("client", True), ("server", True)])  # the last came twenty seconds later
+    same(found["findings"][1]["target"]["process"]["program"], "server")
     has(report(folder).stdout, "and there  the sentence of unknown-key at the target")
 
 
@@ -97,6 +97,19 @@ def equal_ones_are_counted_by_process(folder):
     _, found = as_json(folder)
     same([(one["count"], [share["count"] for share in one["processes"]]) for one in found["findings"]], [(8, [3, 5]), (1, [1])])
     has(report(folder).stdout, "counted    8 times: 3 in prog[7000001]")
+
+
+def sentences_of_a_call_are_apart(folder):
+    stacks = {"here": [frame("/nowhere/program", 4660), frame("/nowhere/program", 9)]}
+    texts = ("fi_send: buffer 0x55ae23394100, 64 B: no right", "fi_send: buffer 0x55ae23394100, 64 B: too long",
+             "fi_send: buffer 0x7f, 128 B: too long", "fi_send: from [fe80::1]:47 to 192.0.2.1:1: no right",
+             "fi_send: from [fd00::ab]:4711 to 192.0.2.77:2: no right")
+    folder.process([finding("call", kind="call", nth=n, text=text, stacks=stacks) for n, text in enumerate(texts)])
+    folder.process([finding("call", kind="call", text=texts[0], stacks=stacks)])
+    folder.process([finding("call", kind="call", text=texts[0],
+                            stacks={"here": [frame("/nowhere/program", 4660), frame("/nowhere/program", 10)]})])
+    _, found = as_json(folder)
+    same([one["count"] for one in found["findings"]], [2, 2, 2, 1])
 
 
 def frames_have_lines(folder):
@@ -170,7 +183,7 @@ def expectation_files_that_are_none(folder):
     for line, wrong in (("range mim=2", "`mim=2' is not known"), ("range min=x", "`min=x' takes a whole number"),
                         ("range min=-1", "takes a whole number"), ("range min", "is neither NAME=VALUE nor"),
                         ("min=2", "a line begins with a cause"), ("range min=3 max=2", "min is more than max"),
-                        ("range at=", "is neither NAME=VALUE nor")):
+                        ("range at=", "is neither NAME=VALUE nor"), ("range txt=x", "there are kind, program, call, at, from, text")):
         path = write(folder, "e", "# first\n" + line + "\n")
         answer = report(folder, "--expect", path)
         same((line, answer.returncode), (line, 2))
@@ -255,6 +268,85 @@ def reports_are_replaced_whole(folder):
     with open(path, encoding="utf-8") as file:
         same(json.load(file)["verdict"], 86)
     same(sorted(name for name in os.listdir(folder.path) if not name.endswith(".jsonl")), ["link.json", "old.json"])
+
+
+def leak(cause="region-open", **members):
+    return finding(cause, kind="leak", side="local", **{"at_exit": True, **members})
+
+
+def exited(status):
+    return {"type": "end", "time_ns": START + 10**9, "status": status}
+
+
+def no_sentence_is_told_twice(folder):
+    """Processes write the remedy behind the sentence."""
+    text = "the write is too long. Shorten it."
+    folder.process([finding(text=text, remedy="Shorten it."), finding(side="target", text=text, remedy="Shorten it.")])
+    folder.process([finding("range", text="only a remedy.", remedy="only a remedy.")])
+    said = report(folder).stdout
+    has(said, "error: unknown-key: the write is too long.\n")
+    has(said, "  help       Shorten it.\n")
+    has(said, "error: range: only a remedy.\n")
+    same((said.count("too long"), said.count("Shorten it")), (1, 1))
+    path = os.path.join(folder.path, "out.sarif")
+    report(folder, "--report", path)
+    with open(path, encoding="utf-8") as file:
+        same(json.load(file)["runs"][0]["results"][0]["message"]["text"], "unknown-key: the write is too long. Help: Shorten it.")
+    case = junit_of(folder)[2]
+    same((case[0].get("message"), case[0].text.count("Shorten it")), ("unknown-key: the write is too long.", 1))
+
+
+def findings_are_told_in_time(folder):
+    folder.process([leak(ns=1000), finding("call", kind="call", nth=2, ns=30000), finding("range", nth=3, ns=20000)])
+    folder.process([finding("closed", ns=10000), leak("endpoint-open", nth=2, ns=5000, at_exit=False)], program="other")
+    order = [one["cause"] for one in as_json(folder)[1]["findings"]]
+    same(order, ["closed", "range", "call", "region-open", "endpoint-open"])
+    same(re.findall("error: ([a-z-]*):", report(folder).stdout), ["closed", "range", "call", "endpoint-open"])
+
+
+def leaks_follow_from_what_failed_before(folder):
+    folder.process([finding(), leak(nth=2, ns=9), {"type": "count", "id": 2, "count": 3}, leak("endpoint-open", nth=3, ns=9),
+                    leak("closed-in-flight", nth=4, ns=9), leak("memory-unmapped", nth=5, ns=9), exited(1)], end=False)
+    says = ("left open by exit(1) after the refusal above: 3 regions, 1 endpoint, operations in flight, 1 region without memory")
+    status, found = as_json(folder)
+    same((status, found["findings"][0]["left_open"], found["summary"]["unexpected"]), (86, says, 1))
+    same([one.get("follows") for one in found["findings"]], [None, 0, 0, 0, 0])
+    has(report(folder).stdout, "  counted    once\n  " + says + "\n\nemu: ")
+    suite = junit_of(folder)
+    has(suite[2][0].text, says)
+    assert "more" not in suite[2][0].get("message"), suite[2][0].get("message")
+    path = os.path.join(folder.path, "out.sarif")
+    report(folder, "--report", path)
+    with open(path, encoding="utf-8") as file:
+        result, = json.load(file)["runs"][0]["results"]
+    has(result["message"]["text"], "Then " + says + ".")
+
+
+def leaks_of_their_own_are_told(folder):
+    def told(*options):
+        found = as_json(folder, *options)
+        return found[0], [one["cause"] for one in found[1]["findings"] if one["unexpected"] and "follows" not in one]
+    folder.process([leak(nth=1)])  # nothing failed there
+    folder.process([finding(ns=3), dict(leak(nth=2, ns=2), at_exit=False), exited(0)], program="other", end=False)
+    same(told(), (86, ["unknown-key", "region-open", "region-open"]))
+    same(told("--expect", write(folder, "e", "unknown-key\n")), (86, ["region-open", "region-open"]))
+    same(told("--expect", write(folder, "e", "unknown-key\nregion-open\n")), (0, []))
+
+
+def an_expected_cause_excuses_no_leak(folder):
+    folder.process([finding(), leak(nth=2, ns=9), exited(1)], end=False)
+    same(report(folder, "--expect", write(folder, "e", "unknown-key\n")).returncode, 86)
+    answer = report(folder, "--expect", write(folder, "f", "region-open\n"))
+    same(answer.returncode, 86)
+    assert "left open" not in answer.stdout, answer.stdout
+
+
+def exits_of_several_processes_are_one_line(folder):
+    for at, status in enumerate((1, 1, 2)):
+        folder.process([finding(ns=at, stacks={"posted": [frame("/nowhere/program", 4660)]}), leak(nth=2, ns=9), exited(status)],
+                       end=False)
+        says = f"left open by exit({'' if at == 2 else 1}) after the refusal above: {at + 1} region{'s' if at else ''}"
+        same(as_json(folder)[1]["findings"][0]["left_open"], says)
 
 
 def junit_of(folder, *options):
@@ -374,4 +466,4 @@ def twenty_thousand_are_few(folder):
 
 
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
-      name not in ("check_locations", "junit_of")])
+      name not in ("check_locations", "junit_of", "leak", "exited")])

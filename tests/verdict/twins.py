@@ -40,6 +40,43 @@ def a_refused_call_is_found(folder):
     same(twins(folder, "call", "--expect", write(folder, "e", "call call=fi_mr_reg at=verdict_twins.c:*\n"))[0].returncode, 0)
 
 
+def lines_of(found):
+    """What each finding's caller is, two frames up, by the comment that stands there."""
+    with open(f"{SOURCE}/tests/verdict/verdict_twins.c", encoding="utf-8") as source:
+        lines = source.read().splitlines()
+    stacks = [[frame["line"] for frame in one["local"]["stacks"]["here"] if frame.get("function") == "twin_wrapped"]
+              for one in found["findings"]]
+    return [lines[stack[0] - 1].split("/* ")[-1] for stack in stacks]
+
+
+def each_cause_of_a_wrapper_is_a_finding(folder):
+    answer, found = twins(folder, "wrapped")
+    same((answer.returncode, [one["count"] for one in found["findings"]]), (86, [1, 1, 1]))
+    same(lines_of(found), ["two causes of one line */"] * 2 + ["the first one of another line */"])
+    texts = [one["text"] for one in found["findings"]]
+    same((texts[0] == texts[1], texts[0] == texts[2]), (False, True))
+    same(len({one["site"]["line"] for one in found["findings"]}), 1)
+
+
+def an_expectation_of_a_call_accepts_one_cause(folder):
+    line = "call call=fi_mr_reg at=verdict_twins.c:*"
+    answer, found = twins(folder, "wrapped", "--expect", write(folder, "e", line + "\n"))
+    same((answer.returncode, [one["unexpected"] for one in found["findings"]]), (86, [False, True, False]))
+    has(answer.stderr, "e:1 accepts another refusal of this call")
+    for more, status in (("call text=*of?another*", 86), ("call text=*access*", 0), ("call call=fi_mr_reg", 0), ("* kind=call", 0)):
+        path = write(folder, "e", line + "\n" + more + "\n")
+        same((more, twins(folder, "wrapped", "--expect", path)[0].returncode), (more, status))
+
+
+def an_expectation_may_name_a_caller(folder):
+    with open(f"{SOURCE}/tests/verdict/verdict_twins.c", encoding="utf-8") as source:
+        number, = (at for at, line in enumerate(source, 1) if "the first one of another line" in line)
+    _, found = twins(folder, "wrapped", "--expect", write(folder, "e", f"* from=verdict_twins.c:{number}\n"))
+    same([one["unexpected"] for one in found["findings"]], [True, True, False])
+    _, found = twins(folder, "wrapped", "--expect", write(folder, "e", f"* at=verdict_twins.c:{number}\n"))
+    same([one["unexpected"] for one in found["findings"]], [True, True, True])
+
+
 def a_wrong_key_is_found(folder):
     answer, found = twins(folder, "key")
     same((answer.returncode, found["status"]), (86, 0))
@@ -75,6 +112,20 @@ def each_time_counts(folder):
     answer, found = twins(folder, "twice")
     same(answer.returncode, 86)
     same(sum(one["count"] for one in refused(found) if "initiator" in one), 6)
+
+
+def what_an_exit_left_open_is_one_line(folder):
+    answer, found = twins(folder, "exits")
+    same((answer.returncode, found["status"]), (86, 3))
+    first, *rest = found["findings"]
+    same((first["cause"], first["left_open"]),
+         ("unknown-key", "left open by exit(3) after the refusal above: 1 region, 1 endpoint"))
+    same(sorted((one["cause"], one["follows"]) for one in rest), [("endpoint-open", 0), ("region-open", 0)])
+    same(answer.stderr.count("error: "), 1)
+    has(answer.stderr, "3 findings: 1 unexpected, 0 expected, 2 left open after them")
+    answer, found = twins(folder, "leaks")
+    same(sorted((one["cause"], "follows" in one) for one in found["findings"]), [("endpoint-open", False), ("region-open", False)])
+    same(answer.stderr.count("error: "), 2)
 
 
 def what_is_expected_is_good(folder):
@@ -121,4 +172,4 @@ def a_folder_that_cannot_be_costs_the_report_alone(_):
 
 
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
-      name not in ("twins", "refused")])
+      name not in ("twins", "refused", "lines_of")])

@@ -5,8 +5,11 @@
  *   closed   the region is closed before
  *   twice    as key, from two lines, the second one five times
  *   call     a call is refused, as its flags are not known
+ *   wrapped  calls are refused, all of them made by one function: for two causes from one line, for the first from another, too
  *   killed   as key; then the process is killed
- * The exit status is 0 whatever happened to the write. */
+ *   exits    as key; then the process exits with 3, and closes nothing
+ *   leaks    all is well, but that nothing is closed
+ * The exit status is 0 whatever happened to the write, but for exits. */
 #include <rdma/fi_cm.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,9 +65,30 @@ static __attribute__((noinline)) void twin_write(struct endpoint *e, struct regi
 	(void)transfer(e, &t); /* a write that nobody looks after */
 }
 
+static __attribute__((noinline)) void twin_register(struct endpoint *e, struct region *r, uint64_t access, uint64_t flags)
+{
+	struct fid_mr *mr;
+
+	if (fi_mr_reg(e->domain, r->bytes, LENGTH, access, 0, 0, flags, &mr, NULL) == 0)
+		die("a wrong call is not refused");
+}
+
+static void twin_wrapped(struct endpoint *e, struct region *r)
+{
+	static const struct {
+		uint64_t access, flags;
+	} wrong[] = { { FI_WRITE, 1ull << 63 }, { 1ull << 63, 0 } };
+	int i;
+
+	for (i = 0; i < 2; i++)
+		twin_register(e, r, wrong[i].access, wrong[i].flags); /* two causes of one line */
+	twin_register(e, r, FI_WRITE, 1ull << 63);                    /* the first one of another line */
+}
+
 static void twin_initiator(const char *what, int hear)
 {
-	bool wrong = strcmp(what, "key") == 0 || strcmp(what, "killed") == 0 || strcmp(what, "twice") == 0;
+	bool wrong = strcmp(what, "key") == 0 || strcmp(what, "killed") == 0 || strcmp(what, "twice") == 0 ||
+		     strcmp(what, "exits") == 0;
 	struct target_is target;
 	struct endpoint e;
 	struct region r;
@@ -80,8 +104,14 @@ static void twin_initiator(const char *what, int hear)
 		twin_write(&e, &r, &target, target.key + 1);
 	if (strcmp(what, "call") == 0)
 		(void)fi_mr_reg(e.domain, r.bytes, LENGTH, FI_WRITE, 0, 0, 1ull << 63, &mr, NULL);
+	if (strcmp(what, "wrapped") == 0)
+		twin_wrapped(&e, &r);
 	if (strcmp(what, "killed") == 0)
 		raise(SIGKILL);
+	if (strcmp(what, "exits") == 0)
+		exit(3);
+	if (strcmp(what, "leaks") == 0)
+		return;
 	region_free(&r);
 	endpoint_close(&e);
 }

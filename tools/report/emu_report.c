@@ -13,6 +13,7 @@
 #include "tools/report/report_frames.h"
 #include "tools/report/report_loss.h"
 #include "tools/report/report_merge.h"
+#include "tools/report/report_order.h"
 #include "tools/report/report_people.h"
 #include "tools/report/report_read.h"
 #include "tools/report/report_text.h"
@@ -142,6 +143,7 @@ static int report_all(struct report_run *run, const struct options *options, con
 	report_resolve(run);
 	report_merge(run);
 	report_judge(run);
+	report_order(run);
 	people_report(out, run);
 	for (i = 0; i < options->reports_count; i++)
 		report_file_write(run, options->reports[i].path, options->reports[i].form);

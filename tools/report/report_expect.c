@@ -38,10 +38,8 @@ static const char *parse_word(struct report_expectation *expectation, const char
 		const char *name;
 		const char **text;
 	} patterns[] = {
-		{ "kind", &expectation->kind },
-		{ "program", &expectation->program },
-		{ "call", &expectation->call },
-		{ "at", &expectation->at },
+		{ "kind", &expectation->kind }, { "program", &expectation->program }, { "call", &expectation->call },
+		{ "at", &expectation->at },     { "from", &expectation->from },       { "text", &expectation->text },
 	};
 
 	if (!value && strcmp(word, "optional") == 0) {
@@ -57,7 +55,7 @@ static const char *parse_word(struct report_expectation *expectation, const char
 		}
 	if (length == 3 && (strncmp(word, "min", 3) == 0 || strncmp(word, "max", 3) == 0))
 		return parse_times(value, word[1] == 'i' ? &expectation->min : &expectation->max) ? NULL : "takes a whole number";
-	return "is not known: there are kind, program, call, at, min, max, optional";
+	return "is not known: there are kind, program, call, at, from, text, min, max, optional";
 }
 
 static void parse_line(struct report_run *run, char *line, const char *file, unsigned number)
@@ -190,23 +188,57 @@ static bool fits_place(const char *pattern, const struct report_frame *site)
 	return fits(pattern, site->source) || (name && fits(pattern, name + 1));
 }
 
+/* A line above the site, in any of its callers. */
+static bool fits_callers(const char *pattern, const struct report_result *finding)
+{
+	unsigned i;
+
+	for (i = 0; pattern && finding->stack && i < finding->stack->count; i++)
+		if (&finding->stack->frames[i] > finding->site && !finding->stack->frames[i].below &&
+		    fits_place(pattern, &finding->stack->frames[i]))
+			return true;
+	return !pattern;
+}
+
+/* The cause `call' is that of all refused calls. So a line with that word, and without text=, accepts one sentence: the first. */
+static bool fits_sentence(struct report_expectation *expectation, const struct report_result *finding)
+{
+	const char *shape;
+
+	if (expectation->text || strcmp(expectation->cause, "call") != 0 || !finding->record->text)
+		return fits(expectation->text, finding->record->text);
+	shape = text_shape(finding->record->text);
+	if (!expectation->shape)
+		expectation->shape = shape;
+	return strcmp(expectation->shape, shape) == 0;
+}
+
 static bool covers(const struct report_expectation *expectation, const struct report_result *finding)
 {
 	const struct report_record *record = finding->record, *target = finding->target;
 
 	return fits(expectation->cause, record->cause) && fits(expectation->kind, record->kind) &&
-	       fits(expectation->call, record->call) && fits_place(expectation->at, finding->site) &&
+	       (fits(expectation->call, record->call) || fits(expectation->call, report_string(record->json, "call"))) &&
+	       fits_place(expectation->at, finding->site) && fits_callers(expectation->from, finding) &&
 	       (fits(expectation->program, record->process->program) ||
 		(target && fits(expectation->program, target->process->program)));
 }
 
 const char *report_expect_text(const struct report_expectation *expectation)
 {
-	return report_format("%s%s%s%s%s%s%s%s%s", expectation->cause, expectation->kind ? " kind=" : "",
-			     expectation->kind ? expectation->kind : "", expectation->program ? " program=" : "",
-			     expectation->program ? expectation->program : "", expectation->call ? " call=" : "",
-			     expectation->call ? expectation->call : "", expectation->at ? " at=" : "",
-			     expectation->at ? expectation->at : "");
+	const struct {
+		const char *name, *pattern;
+	} words[] = {
+		{ "kind", expectation->kind }, { "program", expectation->program }, { "call", expectation->call },
+		{ "at", expectation->at },     { "from", expectation->from },       { "text", expectation->text },
+	};
+	const char *text = expectation->cause;
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i].pattern)
+			text = report_format("%s %s=%s", text, words[i].name, words[i].pattern);
+	return text;
 }
 
 static bool kind_fails(const char *kind)
@@ -245,8 +277,11 @@ void report_judge(struct report_run *run)
 
 	for (finding = run->findings; finding; finding = finding->next) {
 		for (expectation = run->expectations; expectation; expectation = expectation->next)
-			if (covers(expectation, finding))
-				break;
+			if (covers(expectation, finding)) {
+				if (fits_sentence(expectation, finding))
+					break;
+				finding->nearly = expectation;
+			}
 		if (expectation)
 			expectation->count += finding->count;
 		finding->expected = expectation;

@@ -11,7 +11,8 @@
 struct report_expectation {
 	const char *file;
 	unsigned line;
-	const char *cause, *kind, *program, *call, *at; /* patterns, or NULL: any */
+	const char *cause, *kind, *program, *call, *at, *from, *text; /* patterns, or NULL: any */
+	const char *shape;                                            /* of the one sentence of a call that it accepts, or NULL */
 	double min, max;
 	double count;       /* what it covered */
 	const char *failed; /* why it was not met, or NULL */

@@ -143,6 +143,8 @@ static void frame_function(struct report_frame *frame, Dwarf_Die *unit, Dwarf_Ad
 	for (at = function_from(around, count, 0); at >= 0; at = function_from(around, count, at + 1)) {
 		name = dwarf_diename(&around[at]);
 		frame->function = name ? report_copy(name) : NULL;
+		if (frame->function && is_fabric_header(frame->source))
+			frame->call = frame->function;
 		if (!is_fabric_header(frame->source) || dwarf_tag(&around[at]) != DW_TAG_inlined_subroutine ||
 		    !frame_of_caller(frame, unit, &around[at]))
 			break;
@@ -188,7 +190,22 @@ static void frame_resolve(struct report_frame *frame)
 	frame->function = known->function;
 	frame->source = known->source;
 	frame->line = known->line;
+	frame->call = known->call;
 	frame->below = known->below;
+}
+
+/* The call that the program made: a process knows the kind of an op, and not which of its calls posted it. */
+static void record_call(struct report_record *record)
+{
+	const struct report_stack *stack = &record->stacks[record->stacks[STACK_POSTED].count ? STACK_POSTED : STACK_HERE];
+	unsigned i;
+
+	for (i = 0; i < stack->count; i++) {
+		if (stack->frames[i].call)
+			record->call = stack->frames[i].call;
+		if (!stack->frames[i].below)
+			return;
+	}
 }
 
 void report_resolve(struct report_run *run)
@@ -201,6 +218,8 @@ void report_resolve(struct report_run *run)
 		for (i = 0; i < STACK_NAMES; i++)
 			for (k = 0; k < record->stacks[i].count; k++)
 				frame_resolve(&record->stacks[i].frames[k]);
+	for (record = run->records; record; record = record->next)
+		record_call(record);
 	for (; modules; modules = modules->next)
 		dwfl_end(modules->dwfl);
 }

@@ -85,6 +85,9 @@ static cJSON *json_finding(const struct report_result *finding)
 	if (finding->expected)
 		add_text(json, "expected_by", report_format("%s:%u", finding->expected->file, finding->expected->line));
 	cJSON_AddNumberToObject(json, "count", finding->count);
+	add_text(json, "left_open", finding->left);
+	if (finding->after)
+		cJSON_AddNumberToObject(json, "follows", finding->after->number);
 	if (finding->site)
 		cJSON_AddItemToObject(json, "site", json_frame(finding->site));
 	cJSON_AddItemToObject(json, record->side && *record->side ? record->side : "local", json_side(record));

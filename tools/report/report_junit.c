@@ -169,7 +169,7 @@ char *report_as_junit(const struct report_run *run)
 	if (!out)
 		errx(REPORT_ERROR, "no memory for the report");
 	for (finding = run->findings; finding; finding = finding->next)
-		for (i = 0; finding->fails && i < finding->shares_count; i++)
+		for (i = 0; finding->fails && !finding->after && i < finding->shares_count; i++)
 			case_add(case_of(&cases, finding->shares[i].process), finding);
 	xml_suite(out, run, &cases);
 	if (fclose(out) != 0)

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "tools/report/report_frames.h"
+#include "tools/report/report_text.h"
+
+enum { FRAMES_APART = 4 };
 
 /* How far apart the two sides may find the same refusal: an initiator finds it when its program polls. */
 static const double pair_window_ns = 10e9;
@@ -121,28 +124,51 @@ static void pair_sides(struct report_run *run)
 		bucket_pair(bucket);
 }
 
-/* The line of the program that a finding is about: where the op was posted, the call was made, the region was opened. */
-static const struct report_frame *site_of(const struct report_record *record)
+/* Whose first line of the program a finding is about: where the op was posted, the call was made, the region was opened. */
+static const struct report_stack *stack_of(const struct report_record *record)
 {
 	static const enum report_stack_name order[] = { STACK_POSTED, STACK_HERE, STACK_OPENED, STACK_CLOSED };
 	static const enum report_stack_name target[] = { STACK_OPENED, STACK_CLOSED, STACK_POSTED, STACK_HERE };
 	const enum report_stack_name *names = is_side(record, "target") ? target : order;
-	const struct report_frame *site = NULL;
 	size_t i;
 
-	for (i = 0; i < STACK_NAMES && !site; i++)
-		site = report_stack_site(&record->stacks[names[i]]);
-	return site;
+	for (i = 0; i < STACK_NAMES; i++)
+		if (report_stack_site(&record->stacks[names[i]]))
+			return &record->stacks[names[i]];
+	return NULL;
 }
 
-static const char *finding_name(const struct report_record *record, const struct report_frame *site)
+/* The same for one sentence about other numbers: calls have no causes with names. */
+static const char *sentence_name(const struct report_record *record)
+{
+	return strcmp(record->kind, "call") == 0 && record->text ? text_shape(record->text) : "";
+}
+
+/* The site and its callers: programs call through wrappers. The provider tells as many frames apart. */
+static const char *stack_name(const struct report_stack *stack)
+{
+	const char *name = "";
+	unsigned i, frames = 0;
+
+	for (i = 0; i < stack->count && frames < FRAMES_APART; i++) {
+		const struct report_frame *frame = &stack->frames[i];
+
+		if (frame->below)
+			continue;
+		name = report_format("%s|%s|%s", name, frame->source ? "" : frame->module, report_frame_place(frame));
+		frames++;
+	}
+	return name;
+}
+
+static const char *finding_name(const struct report_record *record, const struct report_stack *stack)
 {
 	const cJSON *op = cJSON_GetObjectItemCaseSensitive(record->json, "op");
-	const char *head = report_format("%s|%s|%s|%s|%d|%s", record->process->program, record->kind, record->cause,
-					 or_empty(record->side), record->injected, or_empty(record->call));
+	const char *head = report_format("%s|%s|%s|%s|%d|%s|%s", record->process->program, record->kind, record->cause,
+					 or_empty(record->side), record->injected, or_empty(record->call), sentence_name(record));
 
-	if (site)
-		return report_format("%s|%s|%s", head, site->source ? "" : site->module, report_frame_place(site));
+	if (stack)
+		return report_format("%s%s", head, stack_name(stack));
 	return report_format("%s|%s|%s", head, or_empty(report_string(op, "kind")), or_empty(report_string(op, "key")));
 }
 
@@ -152,6 +178,10 @@ static void finding_share(struct report_result *finding, const struct report_rec
 	struct report_share *shares;
 
 	finding->count += record->count;
+	if (record->time_ns < finding->first_ns)
+		finding->first_ns = record->time_ns;
+	if (record->other && record->other->time_ns < finding->first_ns)
+		finding->first_ns = record->other->time_ns;
 	/* Records come process by process. */
 	if (i && finding->shares[i - 1].process == record->process) {
 		finding->shares[i - 1].count += record->count;
@@ -171,7 +201,7 @@ void report_merge(struct report_run *run)
 {
 	struct report_table by_name = { 0 };
 	struct report_result *finding;
-	const struct report_frame *site;
+	const struct report_stack *stack;
 	struct report_record *record;
 	void **slot;
 
@@ -179,13 +209,15 @@ void report_merge(struct report_run *run)
 	for (record = run->records; record; record = record->next) {
 		if (is_side(record, "target") && record->other)
 			continue;
-		site = site_of(record);
-		slot = report_slot(&by_name, finding_name(record, site));
+		stack = stack_of(record);
+		slot = report_slot(&by_name, finding_name(record, stack));
 		finding = *slot;
 		if (!finding) {
 			*slot = finding = report_alloc(sizeof(*finding));
 			finding->record = record;
-			finding->site = site;
+			finding->stack = stack;
+			finding->site = stack ? report_stack_site(stack) : NULL;
+			finding->first_ns = record->time_ns;
 			*run->findings_end = finding;
 			run->findings_end = &finding->next;
 			run->findings_count++;

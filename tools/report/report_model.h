@@ -25,7 +25,8 @@ struct report_frame {
 	const char *symbol;            /* what the process knew: name+0x1f, or NULL */
 	const char *function, *source; /* by the debugging information, or NULL */
 	int line;
-	bool below; /* libfabric's or the provider's own, below the call that the program made */
+	const char *call; /* of libfabric that was made there, or NULL */
+	bool below;       /* libfabric's or the provider's own, below the call that the program made */
 };
 
 struct report_stack {
@@ -45,6 +46,7 @@ struct report_process {
 	bool lost;                      /* it could not write on */
 	struct report_record **records; /* by id, with gaps */
 	size_t records_max;
+	struct report_result *cause; /* its first failure while it ran, or NULL */
 	struct report_process *next;
 };
 
@@ -54,6 +56,7 @@ struct report_record {
 	cJSON *json;
 	const char *kind, *cause, *side, *call, *text, *remedy, *peer;
 	bool injected;
+	bool at_exit; /* found when the process had begun to exit */
 	double time_ns, count;
 	struct report_stack stacks[STACK_NAMES];
 	struct report_record *other; /* the other side of the same refusal */
@@ -65,15 +68,28 @@ struct report_share {
 	double count;
 };
 
-struct report_result {
-	struct report_record *record;    /* the initiator's, if there are two */
-	struct report_record *target;    /* what the other side found, or NULL */
-	const struct report_frame *site; /* the line of the program, or NULL */
+/* What exits left open. */
+struct report_left {
+	const char *cause;
 	double count;
+	struct report_left *next;
+};
+
+struct report_result {
+	struct report_record *record;     /* the initiator's, if there are two */
+	struct report_record *target;     /* what the other side found, or NULL */
+	const struct report_stack *stack; /* of the place in the program, or NULL */
+	const struct report_frame *site;  /* its line of the program, or NULL */
+	double count, first_ns;
+	unsigned number;             /* its place among the findings */
 	struct report_share *shares; /* of the processes of `record` */
 	unsigned shares_count;
 	const struct report_expectation *expected; /* or NULL */
+	const struct report_expectation *nearly;   /* one that accepts another sentence of the same call, or NULL */
 	bool fails;
+	struct report_result *after; /* the finding that it follows from, which tells of it; or NULL */
+	struct report_left *lefts;   /* what follows from this one; */
+	const char *left_by, *left;  /* the exit status, or empty if they differ; all of it in words, or NULL */
 	struct report_result *next;
 };
 
@@ -89,7 +105,7 @@ struct report_run {
 	struct report_result *findings, **findings_end;
 	struct report_expectation *expectations, **expectations_end;
 	struct report_loss *losses, **losses_end;
-	unsigned processes_count, findings_count, losses_count, failing, problems;
+	unsigned processes_count, findings_count, losses_count, failing, following, problems;
 	bool allow_none;      /* that no process opens the NIC is meant */
 	bool none;            /* no process opened it, which fails */
 	char *const *command; /* NULL if it is not known */

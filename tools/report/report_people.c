@@ -18,12 +18,22 @@ static const char *const stack_titles[STACK_NAMES] = { "at", "posted", "opened",
 
 const char people_none[] = "no process opened the NIC: nothing of the command was looked at. --allow-none accepts that";
 
+/* What is wrong. Processes write the remedy behind it, which has a line of its own. */
+static const char *text_of(const struct report_record *record)
+{
+	size_t length = record->text ? strlen(record->text) : 0, tail = record->remedy ? strlen(record->remedy) : 0;
+
+	if (!record->text)
+		return "(no sentence)";
+	if (tail && length > tail && strcmp(record->text + length - tail, record->remedy) == 0)
+		for (length -= tail; length && record->text[length - 1] == ' '; length--)
+			;
+	return text_clean(report_format("%.*s", (int)length, record->text));
+}
+
 const char *people_headline(const struct report_result *finding)
 {
-	const struct report_record *record = finding->record;
-	const char *text = record->text ? text_clean(record->text) : "(no sentence)";
-
-	return report_format("%s: %s", text_clean(record->cause), text);
+	return report_format("%s: %s", text_clean(finding->record->cause), text_of(finding->record));
 }
 
 static const char *process_name(const struct report_process *process)
@@ -142,13 +152,18 @@ void people_finding(FILE *out, const struct report_result *finding)
 	fputc('\n', out);
 	print_side(out, record);
 	if (target) {
-		if (target->text && record->text && strcmp(target->text, record->text) != 0)
-			fprintf(out, "  %-10s %s\n", "and there", text_clean(target->text));
+		if (target->text && record->text && strcmp(text_of(target), text_of(record)) != 0)
+			fprintf(out, "  %-10s %s\n", "and there", text_of(target));
 		print_side(out, target);
 	}
 	if (remedy)
 		fprintf(out, "  %-10s %s\n", "help", text_clean(remedy));
 	print_counts(out, finding);
+	if (finding->nearly && finding->fails)
+		fprintf(out, "  %-10s %s:%u accepts another refusal of this call: text= in a line of its own accepts this one\n",
+			"not as", text_clean(finding->nearly->file), finding->nearly->line);
+	if (finding->left)
+		fprintf(out, "  %s\n", finding->left);
 }
 
 static void add_ops(struct report_totals *totals, const cJSON *ops)
@@ -275,6 +290,8 @@ static void print_summary(FILE *out, const struct report_run *run)
 		fprintf(out, "; regions left open: %s", text_number(totals.regions_open));
 	fprintf(out, "\nemu: %u finding%s: %u unexpected, %u expected", run->findings_count, run->findings_count == 1 ? "" : "s",
 		run->failing, expected);
+	if (run->following)
+		fprintf(out, ", %u left open after them", run->following);
 	if (injected)
 		fprintf(out, ", %u injected", injected);
 	fputc('\n', out);
@@ -288,7 +305,7 @@ void people_report(FILE *out, const struct report_run *run)
 	unsigned shown = 0;
 
 	for (finding = run->findings; finding && shown < FINDINGS_SHOWN; finding = finding->next)
-		if (finding->fails) {
+		if (finding->fails && !finding->after) {
 			people_finding(out, finding);
 			fputc('\n', out);
 			shown++;

@@ -92,6 +92,7 @@ static bool read_finding(struct report_run *run, struct report_process *process,
 		.remedy = report_string(json, "remedy"),
 		.peer = report_string(json, "peer"),
 		.injected = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "injected")),
+		.at_exit = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "at_exit")),
 		.time_ns = report_number(json, "time_ns"),
 		.count = 1,
 	};

@@ -140,6 +140,8 @@ static cJSON *sarif_result(const struct report_result *finding, unsigned rule)
 
 	if (record->remedy)
 		text = report_format("%s Help: %s", text, text_clean(record->remedy));
+	if (finding->left)
+		text = report_format("%s Then %s.", text, finding->left);
 	cJSON_AddStringToObject(json, "ruleId", record->cause);
 	cJSON_AddNumberToObject(json, "ruleIndex", rule);
 	cJSON_AddStringToObject(json, "level", finding->fails ? "error" : "note");
@@ -229,7 +231,8 @@ char *report_as_sarif(const struct report_run *run)
 	cJSON_AddStringToObject(root, "uri", report_format("file://%s", sarif_uri(sarif_root())));
 	results = cJSON_AddArrayToObject(one, "results");
 	for (finding = run->findings; finding; finding = finding->next)
-		cJSON_AddItemToArray(results, sarif_result(finding, sarif_rule(rules, &known, finding)));
+		if (!finding->after)
+			cJSON_AddItemToArray(results, sarif_result(finding, sarif_rule(rules, &known, finding)));
 	text = cJSON_Print(json);
 	cJSON_Delete(json);
 	if (!text)

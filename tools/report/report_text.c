@@ -2,6 +2,7 @@
 /* report_text.c - text that others wrote, made fit for terminals and files. */
 #include "tools/report/report_text.h"
 
+#include <ctype.h>
 #include <err.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -97,6 +98,37 @@ const char *text_clean(const char *text)
 const char *text_xml(const char *text)
 {
 	return text_escape(text, true);
+}
+
+/* Is the word a figure, or an address such as fe80::1? */
+static bool is_figure(const char *word, size_t length)
+{
+	static const char digits[] = "0123456789";
+
+	return isdigit((unsigned char)*word) ||
+	       (length > 2 && memchr(word, ':', length - 1) && strspn(word, "0123456789abcdefABCDEF:") >= length &&
+		strcspn(word, digits) < length);
+}
+
+const char *text_shape(const char *text)
+{
+	char *out = report_copy(text);
+	size_t to = 0, length;
+
+	while (*text) {
+		for (length = 0; isalnum((unsigned char)text[length]) || (text[length] && strchr("._:", text[length])); length++)
+			;
+		if (length && is_figure(text, length)) {
+			out[to++] = '#';
+		} else {
+			length += length == 0;
+			memmove(out + to, text, length);
+			to += length;
+		}
+		text += length;
+	}
+	out[to] = '\0';
+	return out;
 }
 
 const char *text_number(double number)

@@ -17,6 +17,9 @@ const char *text_clean(const char *text);
 /* As text_clean(), and fit for XML's text and attributes. */
 const char *text_xml(const char *text);
 
+/* The text with a # for each word that begins with a digit, or is an address: equal for sentences that differ in figures alone. */
+const char *text_shape(const char *text);
+
 /* 1234567 as 1,234,567. */
 const char *text_number(double number);
 

@@ -14,6 +14,7 @@
 /* At exit, in every process that loaded libfabric; objects may still be open. */
 static void cleanup(void)
 {
+	report_exits();
 	check_exit();
 	net_stop();
 	report_end(report_nic_end);

@@ -4,6 +4,7 @@
 #include "emu/fi/report/fi_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/futex_lock.h"
 
-enum { FINDINGS_MAX = 1024, LINE_MAX_BYTES = 1 << 15 };
+enum { STATUS_UNKNOWN = -1, FINDINGS_MAX = 1024, LINE_MAX_BYTES = 1 << 15 };
 
 struct told {
 	uint64_t what; /* hash of what makes it one finding */
@@ -30,6 +31,8 @@ static struct {
 	struct report_start start;
 	char folder[4096];
 	uint32_t count;
+	atomic_bool exits; /* what is found from now on was left when the process exited, */
+	atomic_int status; /* with that status; -1: not known */
 	uint64_t left_out; /* findings beyond FINDINGS_MAX */
 	struct told told[FINDINGS_MAX];
 	char line[LINE_MAX_BYTES];
@@ -44,6 +47,8 @@ static void report_forked(void)
 	atomic_store(&report.owner, 0);
 	report.count = 0;
 	report.left_out = 0;
+	atomic_store(&report.exits, false);
+	atomic_store(&report.status, STATUS_UNKNOWN);
 	report_file_forked();
 	call_stack_forked();
 	report_counts_forked();
@@ -96,6 +101,18 @@ static bool has_file(void)
 	return report_on();
 }
 
+/* Runs before libraries are ended. */
+static void note_status(int status, void *arg)
+{
+	(void)arg;
+	atomic_store(&report.status, status & 0xff);
+}
+
+void report_exits(void)
+{
+	atomic_store(&report.exits, true);
+}
+
 void report_switch(const struct report_start *start)
 {
 	if (!start->folder || !*start->folder || !report_lock())
@@ -104,6 +121,8 @@ void report_switch(const struct report_start *start)
 		if (fork_register(&reset) == 0 && strlen(start->folder) < sizeof(report.folder)) {
 			call_stack_prime();
 			report_posts_open();
+			atomic_store(&report.status, STATUS_UNKNOWN);
+			on_exit(note_status, NULL);
 			report.start = *start;
 			strcpy(report.folder, start->folder);
 			report.start.folder = report.folder;
@@ -198,6 +217,8 @@ void report_finding(const struct report_finding *finding)
 		report.told[report.count++] = (struct told){ .what = what, .count = 1, .written = 1 };
 		json_open(&json, report.line, sizeof(report.line));
 		call_stack_refresh();
+		if (finding->kind >= REPORT_MISUSE && atomic_load(&report.exits))
+			json_bool(&json, "at_exit", true);
 		report_line_finding(&json, report.count, finding, finding->here ? finding->here : &here);
 		put_line(&json);
 	}
@@ -217,6 +238,8 @@ void report_end(void (*more)(struct json *json))
 		json_open(&json, report.line, sizeof(report.line));
 		json_string(&json, "type", "end");
 		json_number(&json, "time_ns", report_line_now());
+		if (atomic_load(&report.status) != STATUS_UNKNOWN)
+			json_number(&json, "status", (uint64_t)atomic_load(&report.status));
 		if (report.left_out)
 			json_number(&json, "left_out", report.left_out);
 		if (more)
