@@ -264,3 +264,138 @@ Test(fi_ports, connections_to_who_is_advertised)
 	close_ends(end);
 	net_close(&net);
 }
+
+/* fi_cm(3): the provider allocates a port for an address without one, as soon as fi_setname() names it. */
+static void check_named(struct fid *fid, uint16_t first, uint16_t count)
+{
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	uint16_t port;
+
+	RC(0, fi_setname(fid, &name, sizeof(name)));
+	port = port_of(fid);
+	cr_assert(port && port == port_of(fid) && name_of(fid).sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+	cr_assert(!count || (port >= first && port < first + count), "port %d", port);
+	cr_assert_not(is_free(port));
+}
+
+/* The port stays the same, and is the one at which the endpoint is reached. */
+Test(fi_ports, named_without_a_port)
+{
+	static const enum fi_ep_type types[] = { FI_EP_RDM, FI_EP_DGRAM };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		uint16_t port;
+		struct world w;
+
+		world_open_disabled(&w, &(struct want){ .type = types[i], .caps = FI_MSG });
+		check_named(&w.ep->fid, 0, 0);
+		check_named(&w.ep->fid, 0, 0); /* the first one is given back */
+		port = port_of(&w.ep->fid);
+		world_enable(&w);
+		cr_expect_eq(port_of(&w.ep->fid), port, "type %d", types[i]);
+		check_self(&w);
+		RC(-FI_EOPBADSTATE,
+		   fi_setname(&w.ep->fid, &(struct sockaddr_in){ .sin_family = AF_INET }, sizeof(struct sockaddr_in)));
+		world_close(&w);
+		cr_expect(is_free(port));
+	}
+}
+
+Test(fi_ports, named_and_never_enabled)
+{
+	struct world w;
+	uint16_t port;
+
+	world_open_disabled(&w, &(struct want){ .caps = FI_MSG });
+	check_named(&w.ep->fid, 0, 0);
+	port = port_of(&w.ep->fid);
+	RC(0, fi_close(&w.ep->fid));
+	cr_expect(is_free(port));
+	RC(0, fi_endpoint(w.domain, w.info, &w.ep, NULL));
+	world_close(&w);
+}
+
+Test(fi_ports, a_passive_endpoint_named_without_a_port)
+{
+	struct fid_ep *end[2];
+	struct fid_pep *pep;
+	struct net net;
+	uint16_t port;
+
+	net_open(&net);
+	check_named(&net.pep->fid, 0, 0);
+	port = port_of(&net.pep->fid);
+	net_listen(&net);
+	cr_expect_eq(port_of(&net.pep->fid), port);
+	connected(&net, end);
+	message(&net, end[0], end[1], 7);
+	close_ends(end);
+	end[0] = ep_new(&net, net.info); /* it dials from there */
+	check_named(&end[0]->fid, 0, 0);
+	port = port_of(&end[0]->fid);
+	RC(0, fi_connect(end[0], &net.name, NULL, 0));
+	fi_freeinfo(expect(&net, FI_CONNREQ, net.pep).info);
+	cr_expect_eq(port_of(&end[0]->fid), port);
+	RC(0, fi_close(&end[0]->fid));
+	RC(0, fi_passive_ep(net.fabric, net.info, &pep, NULL)); /* one that never listens */
+	check_named(&pep->fid, 0, 0);
+	port = port_of(&pep->fid);
+	RC(0, fi_close(&pep->fid));
+	cr_expect(is_free(port));
+	net_close(&net);
+}
+
+/* FI_EMU_PORTS rules these ports, too. */
+Test(fi_ports, named_without_a_port_in_a_range)
+{
+	uint16_t first = use_ports(2);
+	struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	size_t length = sizeof(name);
+	struct world w, other;
+	struct fid_ep *third;
+
+	world_open_disabled(&w, &(struct want){ .caps = FI_MSG });
+	world_open_disabled(&other, &(struct want){ .caps = FI_MSG });
+	check_named(&w.ep->fid, first, 2);
+	check_named(&other.ep->fid, first, 2);
+	cr_assert_neq(port_of(&w.ep->fid), port_of(&other.ep->fid));
+	RC(0, fi_endpoint(w.domain, w.info, &third, NULL));
+	RC(0, fi_setname(&third->fid, &name, sizeof(name)));
+	RC(-FI_EOPBADSTATE, fi_getname(&third->fid, &name, &length)); /* fi_enable() may find one */
+	RC(0, fi_close(&third->fid));
+	world_enable(&w);
+	world_enable(&other);
+	check_self(&w);
+	world_close(&other);
+	world_close(&w);
+}
+
+/* All receive contexts have their ports from then on. */
+Test(fi_ports, a_scalable_endpoint_named_without_a_port)
+{
+	struct fid_ep *sep, *rx;
+	struct fi_info *info;
+	struct world w;
+	uint16_t port;
+
+	world_open(&w, &(struct want){ .caps = FI_MSG | FI_NAMED_RX_CTX });
+	info = fi_dupinfo(w.info);
+	info->ep_attr->tx_ctx_cnt = info->ep_attr->rx_ctx_cnt = CONTEXTS;
+	RC(0, fi_scalable_ep(w.domain, info, &sep, NULL));
+	check_named(&sep->fid, 0, 0);
+	check_named(&sep->fid, 0, 0);
+	port = port_of(&sep->fid);
+	for (uint16_t i = 0; i < CONTEXTS; i++)
+		cr_expect_not(is_free((uint16_t)(port + i)));
+	RC(0, fi_scalable_ep_bind(sep, &w.av->fid, 0));
+	RC(0, fi_rx_context(sep, 1, NULL, &rx, NULL));
+	RC(0, fi_ep_bind(rx, &w.cq->fid, FI_RECV));
+	RC(0, fi_enable(rx));
+	cr_expect_eq(port_of(&sep->fid), port);
+	RC(-FI_EOPBADSTATE, fi_setname(&sep->fid, &(struct sockaddr_in){ .sin_family = AF_INET }, sizeof(struct sockaddr_in)));
+	RC(0, fi_close(&rx->fid));
+	RC(0, fi_close(&sep->fid));
+	cr_expect(is_free(port));
+	fi_freeinfo(info);
+	world_close(&w);
+}

@@ -177,7 +177,11 @@ int emu_ep_enable(struct emu_ep *ep)
 		give_keys(ep);
 		return -FI_EAGAIN;
 	}
+	if (ep->type == FI_EP_DGRAM)
+		own_port_free(&ep->port);
 	err = ep_open(nic, &attr, &ep->dev);
+	if (!err)
+		own_port_free(&ep->port);
 	driver_leave(nic_driver(nic));
 	ep->open_caps = err ? 0 : ep->caps;
 	ep_tell_aliases(ep);
@@ -265,6 +269,7 @@ int emu_ep_close(struct fid *fid)
 	ep_unbind(ep);
 	if (ep->scalable)
 		scalable_forget(ep);
+	own_port_free(&ep->port);
 	domain_put(ep->domain, counted_as(ep));
 	free(ep);
 	return 0;

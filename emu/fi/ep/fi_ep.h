@@ -43,6 +43,7 @@ struct emu_ep {
 	size_t tx_size, rx_size;
 	atomic_size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV, which may change at any time, for receives posted later */
 	struct sockaddr_storage at;   /* where to listen */
+	struct own_port *port;        /* of `at`, until it is enabled; NULL: the program has named one, or none */
 	struct emu_av *av;            /* this and those below: the bound objects, or NULL */
 	struct emu_cq *tx_cq, *rx_cq;
 	struct emu_cntr *cntr[EP_CNTRS];

@@ -162,15 +162,17 @@ static int ep_op_setname(fid_t fid, void *addr, size_t length)
 
 	if (err)
 		return REFUSE(EP_CTRL, err, "fi_setname: addr is NULL, too short, or not of the endpoint's addr_format.");
-	if (ep->dev || ep->scalable || scalable_named(ep))
+	if (ep->dev || ep->scalable || scalable_enabled(ep))
 		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
 			      "fi_setname: the endpoint is enabled already, or is a context of a "
 			      "scalable one. Name it before fi_enable.");
-	ep->at = at;
-	return 0;
+	err = ep->fid.fid.fclass == FI_CLASS_SEP ? scalable_name(ep, &at) : own_port_hold(&at, ep->type == FI_EP_DGRAM, &ep->port);
+	if (!err)
+		ep->at = at;
+	return err;
 }
 
-/* Not valid before fi_enable unless a port was given: fi_cm(3) asks no more. An accepting endpoint's name is that of the passive
+/* Not valid before fi_enable unless fi_setname, or the info, gave an address: fi_cm(3) asks no more. An accepting endpoint's name is that of the passive
  * endpoint, as with sockets; only the two NICs use its own address. */
 static int ep_op_getname(fid_t fid, void *addr, size_t *length)
 {

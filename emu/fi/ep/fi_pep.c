@@ -29,6 +29,7 @@ struct emu_pep {
 	struct fi_info *info;
 	struct emu_eq *eq;
 	struct sockaddr_storage at;
+	struct own_port *port; /* of `at`, until it listens; NULL: the program has named one, or none */
 	atomic_uint backlog;
 	struct nic *nic;               /* this and those below: from fi_listen() on */
 	const struct net_claim *claim; /* the NIC's */
@@ -93,8 +94,10 @@ static int pep_setname(fid_t fid, void *addr, size_t length)
 		return REFUSE(EP_CTRL, -FI_EOPBADSTATE,
 			      "fi_setname: the passive endpoint listens already. Name it before "
 			      "fi_listen.");
-	pep->at = at;
-	return 0;
+	err = own_port_hold(&at, false, &pep->port);
+	if (!err)
+		pep->at = at;
+	return err;
 }
 
 static int pep_getname(fid_t fid, void *addr, size_t *length)
@@ -131,6 +134,8 @@ static int pep_open_device(struct emu_pep *pep)
 	err = ep_open(pep->nic, &attr, &pep->dev);
 	if (err)
 		pd_close(pep->pd);
+	else
+		own_port_free(&pep->port);
 	driver_leave(nic_driver(pep->nic));
 	return err;
 }
@@ -251,6 +256,7 @@ static int pep_close(struct fid *fid)
 		emu_eq_put(pep->eq);
 	}
 	atomic_fetch_sub(&pep->fabric->users, 1);
+	own_port_free(&pep->port);
 	fi_freeinfo(pep->info);
 	free(pep);
 	if (listens)

@@ -35,6 +35,7 @@ struct emu_scalable {
 	struct emu_ep *tx[LIMIT_CONTEXTS], *rx[LIMIT_CONTEXTS]; /* those that are open */
 	int held[LIMIT_CONTEXTS];                               /* sockets that hold the ports; -1: none */
 	bool named;                                             /* all are held */
+	bool enabled;                                           /* it, or a context */
 	unsigned int open;                                      /* contexts */
 };
 
@@ -143,16 +144,45 @@ static int take_name(struct emu_scalable *sep) REQUIRES(sep->lock)
 		}
 	}
 	if (err)
-		return REFUSE(EP_CTRL, err, "fi_enable: no %zu ports in a row for the receive contexts: %s.", sep->rx_count,
-			      fi_strerror(-err));
+		return REFUSE(EP_CTRL, err, "fi_enable or fi_setname: no %zu ports in a row for the receive contexts: %s.",
+			      sep->rx_count, fi_strerror(-err));
 	sep->ep.at = at;
 	sep->named = true;
 	return 0;
 }
 
-bool scalable_named(const struct emu_ep *ep)
+bool scalable_enabled(const struct emu_ep *ep)
 {
-	return ep->fid.fid.fclass == FI_CLASS_SEP && ((const struct emu_scalable *)ep)->named;
+	return ep->fid.fid.fclass == FI_CLASS_SEP && ((const struct emu_scalable *)ep)->enabled;
+}
+
+int scalable_name(struct emu_ep *ep, struct sockaddr_storage *at)
+{
+	struct emu_scalable *sep = scalable_of(ep);
+	struct sockaddr_storage before;
+	int err = 0;
+
+	mutex_lock(&sep->lock);
+	before = ep->at;
+	scalable_release_ports(sep);
+	sep->named = false;
+	ep->at = *at;
+	if (!addr_port(at))
+		err = take_name(sep);
+	*at = ep->at;
+	if (err)
+		ep->at = before;
+	mutex_unlock(&sep->lock);
+	return err;
+}
+
+/* fi_enable(): the name stays from now on. */
+static int fix_name(struct emu_scalable *sep) REQUIRES(sep->lock)
+{
+	int err = take_name(sep);
+
+	sep->enabled = sep->enabled || !err;
+	return err;
 }
 
 /* --- contexts --- */
@@ -171,7 +201,7 @@ int scalable_enable(struct emu_ep *context)
 
 	mutex_lock(&sep->lock);
 	if (!err)
-		err = take_name(sep);
+		err = fix_name(sep);
 	mutex_unlock(&sep->lock);
 	if (err)
 		return err;
@@ -361,7 +391,7 @@ static int sep_control(struct fid *fid, int command, void *arg)
 	if (!sep->ep.av)
 		return no_vector();
 	mutex_lock(&sep->lock);
-	err = take_name(sep);
+	err = fix_name(sep);
 	mutex_unlock(&sep->lock);
 	return err;
 }

@@ -2,13 +2,16 @@
 /* fi_own_addr.c - an endpoint's own address, and addresses given by and to programs. */
 #include "emu/fi/info/fi_own_addr.h"
 
+#include <errno.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/fi/info/fi_addr.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_refuse.h"
+#include "emu/net/link/bound.h"
 
 int own_address_take(const void *given, size_t length, uint32_t format, struct sockaddr_storage *at)
 {
@@ -76,6 +79,83 @@ int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_sto
 	if (!addr_is_wildcard(at))
 		return 0;
 	return any_address(info, at->ss_family, addr_port(at), at);
+}
+
+struct own_port {
+	int fd;
+};
+
+/* Alone at first: with SO_REUSEADDR two could hold one port. Then a listener with that may bind the port, too. */
+static int hold(const struct sockaddr_storage *at, int type)
+{
+	int fd = socket(at->ss_family, type | SOCK_CLOEXEC, 0), one = 1, err;
+
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, (const struct sockaddr *)at, (socklen_t)addr_size((const struct sockaddr *)at))) {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		return fd;
+	}
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static int hold_stream(const struct sockaddr_storage *at, bool reuse)
+{
+	return reuse && addr_port(at) ? -EADDRINUSE : hold(at, SOCK_STREAM);
+}
+
+static int hold_datagrams(const struct sockaddr_storage *at, bool reuse)
+{
+	return reuse && addr_port(at) ? -EADDRINUSE : hold(at, SOCK_DGRAM);
+}
+
+/* Gives it the port. */
+static int choose_port(struct sockaddr_storage *at, bool datagrams, struct own_port *port)
+{
+	struct settings settings;
+	struct bound bound;
+	int err = settings_read(&settings);
+
+	if (err)
+		return err;
+	port->fd = bound_open(&settings.bound, at, datagrams ? hold_datagrams : hold_stream);
+	if (port->fd < 0)
+		return port->fd;
+	err = bound_names(&settings.bound, port->fd, &bound);
+	if (!err)
+		addr_set_port(at, addr_port(&bound.real));
+	return err;
+}
+
+int own_port_hold(struct sockaddr_storage *at, bool datagrams, struct own_port **port)
+{
+	struct own_port *held = NULL;
+	int err;
+
+	if (!addr_port(at)) {
+		held = malloc(sizeof(*held));
+		if (!held)
+			return -FI_ENOMEM;
+		held->fd = -1;
+		err = choose_port(at, datagrams, held);
+		if (err)
+			own_port_free(&held);
+		if (err && err != -EADDRINUSE)
+			return REFUSE(EP_CTRL, err, "fi_setname: no endpoint can have that address: %s.", fi_strerror(-err));
+	}
+	own_port_free(port);
+	*port = held;
+	return 0;
+}
+
+void own_port_free(struct own_port **port)
+{
+	if (*port && (*port)->fd >= 0)
+		close((*port)->fd);
+	free(*port);
+	*port = NULL;
 }
 
 int address_tell(const struct sockaddr_storage *name, void *addr, size_t *length)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,14 +16,14 @@ static in_port_t *port_of(struct sockaddr_storage *at)
 int bound_open(const struct bound_config *config, const struct sockaddr_storage *at,
 	       int (*bind)(const struct sockaddr_storage *at, bool reuse))
 {
-	static uint32_t turn; /* each endpoint begins behind the one before, and each process elsewhere */
+	static atomic_uint turn; /* each endpoint begins behind the one before, and each process elsewhere */
 	struct sockaddr_storage one = *at;
 	uint32_t count = (uint32_t)config->last - config->first + 1, start;
 	int fd = -EADDRINUSE;
 
 	if (!config->first || *port_of(&one))
 		return bind(at, true);
-	start = (uint32_t)getpid() * 31 + turn++;
+	start = (uint32_t)getpid() * 31 + atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
 	for (uint32_t i = 0; i < 2 * count && fd == -EADDRINUSE; i++) {
 		*port_of(&one) = htons((uint16_t)(config->first + (start + i) % count));
 		fd = bind(&one, i >= count);

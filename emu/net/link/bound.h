@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bound.h - where a socket is bound, and by which address peers know it: a range of ports and an address to advertise, for hosts
- * behind a firewall or address translation. All [role] but the last. */
+ * behind a firewall or address translation. All [role] but the last, and
+ * bound_open() and bound_names(), which any thread may call. */
 #ifndef EMU_NET_BOUND_H
 #define EMU_NET_BOUND_H
 
