@@ -316,6 +316,126 @@ Test(kfi_translate, bad_nodes_and_services_of_kcxi)
 	RC(0, kemu_unregister());
 }
 
+/* HPE's provider (kcxi_getinfo()): KFI_SOURCE without a node means each interface. */
+static void without_a_node(const char *personality, const char *service)
+{
+	struct kfi_info *hints = hints_of(KFI_MSG), *info = NULL, *all = NULL;
+
+	use(personality);
+	RC(0, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &all));
+	RC(0, kfi_getinfo(VERSION, NULL, service, KFI_SOURCE, hints, &info));
+	for (const struct kfi_info *at = info, *same = all; at || same; at = at->next, same = same->next) {
+		struct kcxi_addr one, other;
+
+		cr_assert(at && same, "not the same interfaces");
+		cr_expect_str_eq(at->domain_attr->name, same->domain_attr->name);
+		cr_assert_eq(at->src_addrlen, same->src_addrlen);
+		if (!service) {
+			cr_expect_arr_eq(at->src_addr, same->src_addr, at->src_addrlen);
+			continue;
+		}
+		memcpy(&one, at->src_addr, sizeof(one));
+		memcpy(&other, same->src_addr, sizeof(other));
+		cr_expect_eq(one.nic, other.nic);
+		cr_expect_eq(one.pid, 9);
+	}
+	kfi_freeinfo(info);
+	kfi_freeinfo(all);
+	kfi_freeinfo(hints);
+	RC(0, kemu_unregister());
+}
+
+Test(kfi_translate, a_source_without_a_node_is_each_interface)
+{
+	without_a_node("kfi", NULL);
+	without_a_node("kcxi", NULL);
+	without_a_node("kcxi", "9");
+}
+
+/* HPE's provider asks for nothing besides: kcxi_rma_command() looks at no capability. */
+Test(kfi_translate, KFI_TAGGED_RMA_is_enough_for_tagged_RMA)
+{
+	static const uint64_t asked[] = {
+		KFI_TAGGED_RMA,
+		KFI_TAGGED | KFI_TAGGED_RMA,
+		KFI_TAGGED | KFI_TAGGED_RMA | KFI_SEND | KFI_RECV,
+		KFI_MSG | KFI_TAGGED_RMA | KFI_READ | KFI_REMOTE_WRITE,
+	};
+	static const char *const personalities[] = { "kfi", "kcxi" };
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(asked); i++) {
+		struct kfi_info *hints = hints_of(asked[i / 2]), *info = NULL;
+		uint64_t rma;
+
+		use(personalities[i % 2]);
+		RC(0, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info));
+		cr_expect_eq(info->caps & asked[i / 2], asked[i / 2]);
+		rma = info->caps & (KFI_READ | KFI_WRITE | KFI_REMOTE_READ | KFI_REMOTE_WRITE);
+		cr_expect(rma, "caps %#llx: no access", (unsigned long long)info->caps);
+		cr_expect(asked[i / 2] & KFI_READ ? rma == (KFI_READ | KFI_REMOTE_WRITE) : info->caps & KFI_SEND);
+		kfi_freeinfo(info);
+		kfi_freeinfo(hints);
+		RC(0, kemu_unregister());
+	}
+}
+
+/* kfi_fabric(3), kfi_domain(3) */
+static void tells_of_open(const char *personality)
+{
+	struct kfi_info *hints = hints_of(KFI_MSG), *info = NULL, *again = NULL;
+	struct kfid_fabric *fabric, *second;
+	struct kfid_domain *domain;
+
+	use(personality);
+	RC(0, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info));
+	cr_expect_null(info->fabric_attr->fabric);
+	cr_expect_null(info->domain_attr->domain);
+	RC(0, kfi_fabric(info->fabric_attr, &fabric, NULL));
+	RC(0, kfi_fabric(info->fabric_attr, &second, NULL));
+	RC(0, kfi_domain(second, info, &domain, NULL));
+
+	RC(0, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &again));
+	cr_expect_eq(again->fabric_attr->fabric, fabric, "the first one that was opened");
+	cr_expect_null(again->domain_attr->domain, "it has none");
+	kfi_freeinfo(again);
+
+	hints->fabric_attr->fabric = second;
+	RC(0, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &again));
+	for (const struct kfi_info *at = again; at; at = at->next) {
+		cr_expect_str_eq(at->fabric_attr->name, info->fabric_attr->name);
+		cr_expect_eq(at->fabric_attr->fabric, second);
+		cr_expect_eq(at->domain_attr->domain, strcmp(at->domain_attr->name, info->domain_attr->name) ? NULL : domain);
+	}
+	kfi_freeinfo(again);
+
+	hints->fabric_attr->fabric = NULL;
+	hints->domain_attr->domain = domain;
+	RC(0, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &again));
+	for (const struct kfi_info *at = again; at; at = at->next) {
+		cr_expect_str_eq(at->domain_attr->name, info->domain_attr->name);
+		cr_expect_eq(at->fabric_attr->fabric, second);
+		cr_expect_eq(at->domain_attr->domain, domain);
+	}
+	hints->fabric_attr->fabric = fabric;
+	RC(-KFI_ENODATA, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info)); /* the domain is in the other one */
+
+	RC(0, kfi_close(&domain->fid));
+	RC(0, kfi_close(&second->fid));
+	RC(0, kfi_close(&fabric->fid));
+	hints->domain_attr->domain = NULL;
+	RC(-KFI_ENODATA, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info)); /* it is closed */
+	kfi_freeinfo(again);
+	kfi_freeinfo(info);
+	kfi_freeinfo(hints);
+	RC(0, kemu_unregister());
+}
+
+Test(kfi_translate, open_objects_are_told)
+{
+	tells_of_open("kfi");
+	tells_of_open("kcxi");
+}
+
 Test(kfi_translate, addresses_and_ports)
 {
 	struct kcxi_addr addr = { .nic = 0xc0000201, .pid = 3 }, back;

@@ -21,6 +21,56 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
+/* Those that are open, the first one first. */
+static struct kemu_domain *domains;
+static pthread_mutex_t domains_lock = PTHREAD_MUTEX_INITIALIZER;
+
+char *kemu_domain_name(const struct kfid_domain *kfid, const struct kfid_fabric *fabric)
+{
+	char *name = NULL;
+
+	pthread_mutex_lock(&domains_lock);
+	for (const struct kemu_domain *domain = domains; domain && !name; domain = domain->next)
+		if (&domain->kfid == kfid && (!fabric || &domain->fabric->kfid == fabric) && domain->name)
+			name = strdup(domain->name);
+	pthread_mutex_unlock(&domains_lock);
+	return name;
+}
+
+struct kfid_domain *kemu_domain_named(const char *name, const struct kfid_fabric *fabric)
+{
+	struct kemu_domain *domain;
+
+	pthread_mutex_lock(&domains_lock);
+	for (domain = domains; domain; domain = domain->next)
+		if (&domain->fabric->kfid == fabric && domain->name && !strcmp(domain->name, name))
+			break;
+	pthread_mutex_unlock(&domains_lock);
+	return domain ? &domain->kfid : NULL;
+}
+
+static void enter_domain(struct kemu_domain *domain)
+{
+	struct kemu_domain **link = &domains;
+
+	pthread_mutex_lock(&domains_lock);
+	while (*link)
+		link = &(*link)->next;
+	*link = domain;
+	pthread_mutex_unlock(&domains_lock);
+}
+
+static void leave_domain(struct kemu_domain *domain)
+{
+	struct kemu_domain **link = &domains;
+
+	pthread_mutex_lock(&domains_lock);
+	while (*link != domain)
+		link = &(*link)->next;
+	*link = domain->next;
+	pthread_mutex_unlock(&domains_lock);
+}
+
 static void free_closed(struct kemu_domain *domain)
 {
 	while (domain->closed) {
@@ -45,6 +95,7 @@ static int kdomain_close(struct kfid *fid)
 	err = fi_close(&domain->fi->fid);
 	if (err)
 		return err;
+	leave_domain(domain);
 	free_closed(domain);
 	if (domain->mr_eq)
 		atomic_fetch_sub(&domain->mr_eq->users, 1);
@@ -52,6 +103,7 @@ static int kdomain_close(struct kfid *fid)
 		atomic_fetch_sub(&domain->eq->users, 1);
 	atomic_fetch_sub(&domain->fabric->users, 1);
 	pthread_mutex_destroy(&domain->lock);
+	free(domain->name);
 	free(domain);
 	return 0;
 }
@@ -145,7 +197,8 @@ static int open_domain(struct kemu_domain *domain, const struct kfi_info *info)
 		return err;
 	domain->mr_mode = kemu_kfi_mr_mode(fi->domain_attr->mr_mode);
 	domain->caps = info->caps;
-	err = fi_domain(domain->fabric->fi, fi, &domain->fi, domain);
+	domain->name = info->domain_attr->name ? strdup(info->domain_attr->name) : NULL;
+	err = info->domain_attr->name && !domain->name ? -KFI_ENOMEM : fi_domain(domain->fabric->fi, fi, &domain->fi, domain);
 	fi_freeinfo(fi);
 	return err;
 }
@@ -167,11 +220,13 @@ int kemu_domain_open(struct kfid_fabric *fabric, struct kfi_info *info, struct k
 					     .mr = &kemu_mr_ops };
 	err = open_domain(domain, info);
 	if (err) {
+		free(domain->name);
 		free(domain);
 		return err;
 	}
 	pthread_mutex_init(&domain->lock, NULL);
 	atomic_fetch_add(&domain->fabric->users, 1);
+	enter_domain(domain);
 	*out = &domain->kfid;
 	return 0;
 }

@@ -17,11 +17,64 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
-static atomic_uint fabrics;
+/* Those that are open, the first one first. */
+static struct kemu_fabric *fabrics;
+static pthread_mutex_t fabrics_lock = PTHREAD_MUTEX_INITIALIZER;
 
 unsigned int kemu_fabrics_open(void)
 {
-	return atomic_load(&fabrics);
+	unsigned int count = 0;
+
+	pthread_mutex_lock(&fabrics_lock);
+	for (const struct kemu_fabric *fabric = fabrics; fabric; fabric = fabric->next)
+		count++;
+	pthread_mutex_unlock(&fabrics_lock);
+	return count;
+}
+
+char *kemu_fabric_name(const struct kfid_fabric *kfid)
+{
+	char *name = NULL;
+
+	pthread_mutex_lock(&fabrics_lock);
+	for (const struct kemu_fabric *fabric = fabrics; fabric && !name; fabric = fabric->next)
+		if (&fabric->kfid == kfid)
+			name = strdup(fabric->name);
+	pthread_mutex_unlock(&fabrics_lock);
+	return name;
+}
+
+struct kfid_fabric *kemu_fabric_named(const char *name)
+{
+	struct kemu_fabric *fabric;
+
+	pthread_mutex_lock(&fabrics_lock);
+	for (fabric = fabrics; fabric && strcmp(fabric->name, name) != 0;)
+		fabric = fabric->next;
+	pthread_mutex_unlock(&fabrics_lock);
+	return fabric ? &fabric->kfid : NULL;
+}
+
+static void enter_fabric(struct kemu_fabric *fabric)
+{
+	struct kemu_fabric **link = &fabrics;
+
+	pthread_mutex_lock(&fabrics_lock);
+	while (*link)
+		link = &(*link)->next;
+	*link = fabric;
+	pthread_mutex_unlock(&fabrics_lock);
+}
+
+static void leave_fabric(struct kemu_fabric *fabric)
+{
+	struct kemu_fabric **link = &fabrics;
+
+	pthread_mutex_lock(&fabrics_lock);
+	while (*link != fabric)
+		link = &(*link)->next;
+	*link = fabric->next;
+	pthread_mutex_unlock(&fabrics_lock);
 }
 
 static int kfabric_close(struct kfid *fid)
@@ -38,9 +91,10 @@ static int kfabric_close(struct kfid *fid)
 	err = fi_close(&fabric->fi->fid);
 	if (err)
 		return err;
+	leave_fabric(fabric);
 	kemu_softirq_close(fabric->softirq);
+	free(fabric->name);
 	free(fabric);
-	atomic_fetch_sub(&fabrics, 1);
 	return 0;
 }
 
@@ -109,12 +163,14 @@ int kemu_fabric_open(struct kfi_fabric_attr *attr, struct kfid_fabric **out, voi
 	fabric->kfid = (struct kfid_fabric){ .fid = { .fclass = KFI_CLASS_FABRIC, .context = context, .ops = &fabric_fid_ops },
 					     .ops = &fabric_ops };
 	fabric->personality = kemu_personality();
-	err = fabric->personality ? open_fabric(fabric, attr) : -KFI_EINVAL;
+	fabric->name = strdup(attr->name);
+	err = !fabric->name ? -KFI_ENOMEM : fabric->personality ? open_fabric(fabric, attr) : -KFI_EINVAL;
 	if (err) {
+		free(fabric->name);
 		free(fabric);
 		return err;
 	}
-	atomic_fetch_add(&fabrics, 1);
+	enter_fabric(fabric);
 	*out = &fabric->kfid;
 	return 0;
 }

@@ -35,7 +35,9 @@ SAME_VALUE(KFI_ORDER_RAR, FI_ORDER_RAR);
 SAME_VALUE(KFI_ORDER_SAS, FI_ORDER_SAS);
 _Static_assert((size_t)KFI_SHARED_CONTEXT == (size_t)FI_SHARED_CONTEXT, "KFI_SHARED_CONTEXT");
 
-#define RIGHTS (KFI_SEND | KFI_RECV | KFI_READ | KFI_WRITE | KFI_REMOTE_READ | KFI_REMOTE_WRITE)
+#define TX_RIGHTS (KFI_SEND | KFI_READ | KFI_WRITE)
+#define RX_RIGHTS (KFI_RECV | KFI_REMOTE_READ | KFI_REMOTE_WRITE)
+#define RIGHTS (TX_RIGHTS | RX_RIGHTS)
 
 static size_t limited_to(size_t value, size_t limit)
 {
@@ -48,9 +50,23 @@ static bool has_targets(uint64_t kfi)
 	return kfi & (KFI_RMA | KFI_ATOMIC) && (!(kfi & RIGHTS) || kfi & (KFI_REMOTE_READ | KFI_REMOTE_WRITE));
 }
 
-bool kemu_caps_to_fi(const struct kemu_personality *personality, uint64_t kfi, uint64_t *fi, const char **why)
+/* KFI_TAGGED_RMA alone is tagged RMA: HPE's provider asks for no other capability with it, where libfabric's has it as an addition to
+ * tagged messages and RMA. Rights that name operations of one kind alone would leave those of the other without any. */
+static uint64_t implied_by_tagged_rma(uint64_t kfi, uint64_t side)
+{
+	uint64_t messages = KFI_SEND | KFI_RECV, accesses = RIGHTS & ~messages, caps = KFI_TAGGED | KFI_RMA;
+
+	if (!(kfi & KFI_TAGGED_RMA))
+		return 0;
+	if (!(kfi & RIGHTS))
+		return caps;
+	return caps | (kfi & messages ? 0 : messages & side) | (kfi & accesses ? 0 : accesses & side);
+}
+
+static bool caps_to_fi(const struct kemu_personality *personality, uint64_t kfi, uint64_t side, uint64_t *fi, const char **why)
 {
 	*why = "a capability (caps)";
+	kfi |= implied_by_tagged_rma(kfi, side);
 	if (!kemu_fi_caps(kfi, fi) || (personality->caps && kfi & ~personality->caps))
 		return false;
 	if (personality->region_events && kfi & KFI_RMA_EVENT && has_targets(kfi))
@@ -58,10 +74,15 @@ bool kemu_caps_to_fi(const struct kemu_personality *personality, uint64_t kfi, u
 	return true;
 }
 
+bool kemu_caps_to_fi(const struct kemu_personality *personality, uint64_t kfi, uint64_t *fi, const char **why)
+{
+	return caps_to_fi(personality, kfi, RIGHTS, fi, why);
+}
+
 bool kemu_tx_attr_to_fi(const struct kemu_personality *personality, const struct kfi_tx_attr *kfi, struct fi_tx_attr *fi,
 			const char **why)
 {
-	if (!kemu_caps_to_fi(personality, kfi->caps, &fi->caps, why))
+	if (!caps_to_fi(personality, kfi->caps, TX_RIGHTS, &fi->caps, why))
 		return false;
 	*why = "tx_attr->op_flags";
 	if (!kemu_fi_flags(kfi->op_flags, &fi->op_flags))
@@ -89,7 +110,7 @@ bool kemu_tx_attr_to_fi(const struct kemu_personality *personality, const struct
 bool kemu_rx_attr_to_fi(const struct kemu_personality *personality, const struct kfi_rx_attr *kfi, struct fi_rx_attr *fi,
 			const char **why)
 {
-	if (!kemu_caps_to_fi(personality, kfi->caps, &fi->caps, why))
+	if (!caps_to_fi(personality, kfi->caps, RX_RIGHTS, &fi->caps, why))
 		return false;
 	*why = "rx_attr->op_flags";
 	if (!kemu_fi_flags(kfi->op_flags, &fi->op_flags))

@@ -33,6 +33,8 @@ struct kemu_fabric {
 	const struct kemu_personality *personality;
 	struct kemu_softirq *softirq; /* the thread that calls the handlers of its queues */
 	atomic_uint users;            /* domains, queues and passive endpoints that are open */
+	char *name;                   /* kfabric's */
+	struct kemu_fabric *next;     /* of those that are open (kemu_fabric.c) */
 };
 
 struct kemu_domain {
@@ -48,6 +50,8 @@ struct kemu_domain {
 	/* Endpoints that are closed while regions are bound to them (bound_closes is false): they end with the domain, as regions
 	 * look at them until then. */
 	struct kemu_ep *closed;
+	char *name;               /* kfabric's; NULL: the client gave none */
+	struct kemu_domain *next; /* of those that are open (kemu_domain.c) */
 };
 
 struct kemu_eq {
