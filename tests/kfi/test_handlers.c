@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_objects.h"
 #include "emu/kfi/provider/kemu_provider.h"
@@ -223,6 +224,107 @@ Test(kfi_handlers, an_event_queue_wakes_who_sleeps_in_it)
 	cr_expect_eq(got.data, 5);
 	RC(0, kfi_close(&eq->fid));
 	events_close(&events);
+}
+
+/* A reader of one event takes all that libfabric's queue has, and the others must not be slept over. */
+Test(kfi_handlers, events_that_are_left_wake_a_wait_set)
+{
+	struct kfi_eq_attr attr = { .wait_obj = KFI_WAIT_SET, .flags = KFI_WRITE };
+	struct kfi_eq_entry entry = { .data = 1 };
+	struct events events;
+	struct kfid_eq *eq;
+	uint32_t event;
+
+	events_open(&events);
+	RC(0, kfi_wait_open(events.fabric, NULL, &attr.wait_set));
+	RC(0, kfi_eq_open(events.fabric, &attr, &eq, NULL, NULL));
+	for (int i = 0; i < 3; i++)
+		RC(sizeof(entry), kfi_eq_write(eq, KFI_NOTIFY, &entry, sizeof(entry), 0));
+	for (int left = 2; left > 0; left--) {
+		RC(sizeof(entry), kfi_eq_read(eq, &event, &entry, sizeof(entry), 0));
+		RC(0, kfi_wait(attr.wait_set, GUARD_S * 1000));
+	}
+	RC(sizeof(entry), kfi_eq_read(eq, &event, &entry, sizeof(entry), 0));
+	RC(-KFI_EAGAIN, kfi_eq_read(eq, &event, &entry, sizeof(entry), 0));
+	RC(-KFI_ETIMEDOUT, kfi_wait(attr.wait_set, 1));
+	RC(0, kfi_close(&eq->fid));
+	RC(0, kfi_close(&attr.wait_set->kfid));
+	events_close(&events);
+}
+
+enum { SLEEPERS = 2, WRITERS = 4, PAIRS = 500, EVENTS_MOST = 1024 };
+
+static void *sleep_for_events(void *arg)
+{
+	struct kfi_eq_entry entry;
+	uint32_t event;
+
+	for (int i = 0; i < PAIRS; i++)
+		RC(sizeof(entry), kfi_eq_sread(arg, &event, &entry, sizeof(entry), GUARD_S * 1000, 0));
+	return NULL;
+}
+
+Test(kfi_handlers, each_sleeper_gets_an_event)
+{
+	struct kfi_eq_attr attr = { .wait_obj = KFI_WAIT_UNSPEC, .flags = KFI_WRITE };
+	struct kfi_eq_entry entry = { .data = 1 };
+	pthread_t sleeper[SLEEPERS];
+	struct events events;
+	struct kfid_eq *eq;
+
+	events_open(&events);
+	RC(0, kfi_eq_open(events.fabric, &attr, &eq, NULL, NULL));
+	for (int i = 0; i < SLEEPERS; i++)
+		RC(0, pthread_create(&sleeper[i], NULL, sleep_for_events, eq));
+	for (int i = 0; i < SLEEPERS * PAIRS; i++)
+		while (kfi_eq_write(eq, KFI_NOTIFY, &entry, sizeof(entry), 0) == -KFI_EAGAIN)
+			;
+	for (int i = 0; i < SLEEPERS; i++)
+		RC(0, pthread_join(sleeper[i], NULL));
+	RC(0, kfi_close(&eq->fid));
+	events_close(&events);
+}
+
+static void *fill_events(void *arg)
+{
+	struct kfi_eq_entry entry = { .data = 1 };
+
+	while (kfi_eq_write(arg, KFI_NOTIFY, &entry, sizeof(entry), 0) == sizeof(entry))
+		;
+	return NULL;
+}
+
+Test(kfi_handlers, writers_keep_the_size_of_a_queue)
+{
+	struct kfi_eq_attr attr = { .flags = KFI_WRITE };
+	struct kfi_eq_entry entry;
+	pthread_t writer[WRITERS];
+	struct events events;
+	struct kfid_eq *eq;
+	uint32_t event;
+
+	events_open(&events);
+	RC(0, kfi_eq_open(events.fabric, &attr, &eq, NULL, NULL));
+	for (int i = 0; i < WRITERS; i++)
+		RC(0, pthread_create(&writer[i], NULL, fill_events, eq));
+	for (int i = 0; i < WRITERS; i++)
+		RC(0, pthread_join(writer[i], NULL));
+	for (int i = 0; i < EVENTS_MOST; i++)
+		RC(sizeof(entry), kfi_eq_read(eq, &event, &entry, sizeof(entry), 0));
+	RC(-KFI_EAGAIN, kfi_eq_read(eq, &event, &entry, sizeof(entry), 0));
+	RC(0, kfi_close(&eq->fid));
+	events_close(&events);
+}
+
+/* A read that sleeps goes on where an event that woke it is gone: with what is left of its time. */
+Test(kfi_handlers, the_time_that_is_left)
+{
+	uint64_t now = emu_kernel_ns();
+
+	cr_expect_eq(kemu_time_left(now, -1), -1);
+	cr_expect_eq(kemu_time_left(now, 100), 0);
+	cr_expect_leq(kemu_time_left(emu_kernel_ns() + 100 * 1000000, 100), 100);
+	cr_expect_gt(kemu_time_left(emu_kernel_ns() + GUARD_S * 1000000000ULL, GUARD_S * 1000), 0);
 }
 
 /* --- completion queues: a loopback message makes two entries --- */

@@ -199,15 +199,11 @@ static ssize_t sread(struct kemu_cq *cq, void *buf, size_t count, kfi_addr_t *sr
 
 	for (;;) {
 		ssize_t rc = read_now(cq, buf, count, src_addr);
-		uint64_t now = emu_kernel_ns();
 		bool seen;
 
 		if (rc != -KFI_EAGAIN)
 			return rc;
-		rc = fi_cq_sreadfrom(cq->fi, &entry, 1, &from, cond,
-				     timeout < 0 ? -1
-				     : now < end ? (int)((end - now) / 1000000)
-						 : 0);
+		rc = fi_cq_sreadfrom(cq->fi, &entry, 1, &from, cond, kemu_time_left(end, timeout));
 		if (rc != 1)
 			return rc;
 		pthread_mutex_lock(&state->lock);

@@ -101,21 +101,34 @@ static void arm_events(struct kemu_eq_state *state)
 	wake_for_events(state);
 }
 
-/* An event that libfabric's queue does not have. It wakes the threads that wait for that queue. */
-static int add_own(struct kemu_eq *eq, struct kemu_event *event)
+/* While our row has events, libfabric's queue has one, too: threads and sets that wait look at that queue alone. To be called after
+ * each change of the row, as a reader that takes one event of several pulls what the others sleep for. */
+static void keep_awake(struct kemu_eq_state *state)
+{
+	bool wake = true;
+
+	if (state->first && state->wait_obj != FI_WAIT_NONE && !state->woken)
+		state->woken = fi_eq_write(state->eq->fi, KEMU_EVENT_WAKE, &wake, sizeof(wake), 0) > 0;
+}
+
+/* An event that libfabric's queue does not have. `limit`: -KFI_EAGAIN if the row has so many. */
+static int add_own(struct kemu_eq *eq, struct kemu_event *event, size_t limit)
 {
 	struct kemu_eq_state *state = eq->state;
-	bool wake;
+	bool full;
 
 	if (!event)
 		return -KFI_ENOMEM;
 	pthread_mutex_lock(&state->lock);
-	append_event(state, event);
-	wake = state->wait_obj != FI_WAIT_NONE && !state->woken;
-	if (wake)
-		state->woken = fi_eq_write(eq->fi, KEMU_EVENT_WAKE, &wake, sizeof(wake), 0) > 0;
+	full = state->count >= limit;
+	if (!full) {
+		append_event(state, event);
+		keep_awake(state);
+	}
 	pthread_mutex_unlock(&state->lock);
-	return 0;
+	if (full)
+		kemu_event_free(event);
+	return full ? -KFI_EAGAIN : 0;
 }
 
 int kemu_eq_tell_mr(struct kemu_eq *eq, struct kfid *mr, void *context, int err)
@@ -123,7 +136,7 @@ int kemu_eq_tell_mr(struct kemu_eq *eq, struct kfid *mr, void *context, int err)
 	struct kfi_eq_entry entry = { .fid = mr, .context = context };
 	struct kfi_eq_err_entry error = { .fid = mr, .context = context, .err = err, .prov_errno = err };
 
-	return add_own(eq, err ? kemu_event_error(&error) : kemu_event_new(KFI_MR_COMPLETE, &entry, sizeof(entry)));
+	return add_own(eq, err ? kemu_event_error(&error) : kemu_event_new(KFI_MR_COMPLETE, &entry, sizeof(entry)), SIZE_MAX);
 }
 
 void kemu_eq_forget(struct kemu_eq *eq, const struct kfid *fid)
@@ -158,6 +171,7 @@ static void run_event_handler(struct kemu_source *source)
 	pthread_mutex_lock(&state->lock);
 	if (state->armed) {
 		pull(state);
+		keep_awake(state);
 		call = state->first;
 		state->armed = !call;
 		if (!call)
@@ -214,6 +228,7 @@ static ssize_t eq_read(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t 
 		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_eq_read: flags %#llx are not KFI_PEEK.", (unsigned long long)flags);
 	pthread_mutex_lock(&state->lock);
 	rc = read_event(state, event, buf, len, flags);
+	keep_awake(state);
 	pthread_mutex_unlock(&state->lock);
 	return rc;
 }
@@ -237,6 +252,7 @@ static ssize_t eq_readerr(struct kfid_eq *kfid, struct kfi_eq_err_entry *buf, ui
 			state->shown = take_first_event(state);
 		}
 	}
+	keep_awake(state);
 	pthread_mutex_unlock(&state->lock);
 	return rc;
 }
@@ -244,7 +260,6 @@ static ssize_t eq_readerr(struct kfid_eq *kfid, struct kfi_eq_err_entry *buf, ui
 static ssize_t eq_write(struct kfid_eq *kfid, uint32_t event, const void *buf, size_t len, uint64_t flags)
 {
 	struct kemu_eq *eq = eq_of(kfid);
-	bool full;
 	int err;
 
 	if (!eq->fabric->personality->waits)
@@ -253,18 +268,14 @@ static ssize_t eq_write(struct kfid_eq *kfid, uint32_t event, const void *buf, s
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_eq_write: the queue was opened without KFI_WRITE, buf is NULL, or len 0.");
 	if (flags)
 		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_eq_write: flags are %#llx, and reserved: 0.", (unsigned long long)flags);
-	pthread_mutex_lock(&eq->state->lock);
-	full = eq->state->count >= eq->state->limit;
-	pthread_mutex_unlock(&eq->state->lock);
-	if (full)
-		return -KFI_EAGAIN;
-	err = add_own(eq, kemu_event_new(event, buf, len));
+	err = add_own(eq, kemu_event_new(event, buf, len), eq->state->limit);
 	return err ? err : (ssize_t)len;
 }
 
 /* libfabric's queue is looked at, and read by pull(). */
 static ssize_t eq_sread(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
+	uint64_t end = emu_kernel_ns() + (uint64_t)(timeout > 0 ? timeout : 0) * 1000000;
 	struct kemu_eq *eq = eq_of(kfid);
 	struct fi_eq_err_entry looked; /* larger than the entries that are looked at are at least */
 	uint32_t number;
@@ -278,7 +289,7 @@ static ssize_t eq_sread(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t
 		rc = eq_read(kfid, event, buf, len, flags);
 		if (rc != -KFI_EAGAIN)
 			return rc;
-		rc = fi_eq_sread(eq->fi, &number, &looked, sizeof(looked), timeout, FI_PEEK);
+		rc = fi_eq_sread(eq->fi, &number, &looked, sizeof(looked), kemu_time_left(end, timeout), FI_PEEK);
 		if (rc <= 0 && rc != -FI_EAVAIL && rc != -FI_ETOOSMALL)
 			return rc;
 	}

@@ -54,3 +54,12 @@ int kemu_wait_attr(const struct kemu_fabric *fabric, const char *call, enum kfi_
 	*fi = FI_WAIT_SET;
 	return 0;
 }
+
+int kemu_time_left(uint64_t end, int timeout)
+{
+	uint64_t now = emu_kernel_ns();
+
+	if (timeout < 0)
+		return -1;
+	return now < end ? (int)((end - now + 999999) / 1000000) : 0;
+}

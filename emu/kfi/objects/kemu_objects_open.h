@@ -19,4 +19,7 @@ int kemu_no_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **
 int kemu_wait_attr(const struct kemu_fabric *fabric, const char *call, enum kfi_wait_obj wait_obj, struct kfid_wait *wait_set,
 		   bool handler, enum fi_wait_obj *fi, struct kemu_wait **set);
 
+/* What is left in ms of a timeout that ends at `end` (emu_kernel_ns()); without end it stays -1. Any context. */
+int kemu_time_left(uint64_t end, int timeout);
+
 #endif
