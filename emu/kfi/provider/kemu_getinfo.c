@@ -53,7 +53,8 @@ static int name_of_open(const char *what, char *name, char **asked)
 	int err = 0;
 
 	if (!name || (*asked && strcmp(*asked, name) != 0))
-		err = KEMU_REFUSE(-KFI_ENODATA, "kfi_getinfo: hints->%s is not open%s.", what, name ? " by the name beside it" : "");
+		err = KEMU_REFUSE(-KFI_ENODATA, "kfi_getinfo: hints->%s is not open%s.", what,
+				  name ? " by the name beside it" : "");
 	if (!err && !*asked)
 		*asked = kstrdup(name, GFP_KERNEL);
 	if (!err && !*asked)
