@@ -215,7 +215,9 @@ Test(kfi_translate, an_answer_of_kcxi)
 	cr_expect_str_eq(info->domain_attr->name, "cxi0");
 	cr_expect_eq(info->ep_attr->type, KFI_EP_RDM);
 	cr_expect_eq(info->ep_attr->protocol, KFI_PROTO_CXI);
-	cr_expect_eq(info->ep_attr->rx_ctx_cnt, KEMU_PID_PORTS);
+	cr_expect_eq(info->ep_attr->rx_ctx_cnt, 128);
+	cr_expect_eq(info->domain_attr->resource_mgmt, KFI_RM_DISABLED);
+	cr_expect_eq(info->rx_attr->total_buffered_recv, 0);
 	cr_expect_eq(info->addr_format, KFI_ADDR_CXI);
 	cr_expect_eq(info->src_addrlen, sizeof(addr));
 	memcpy(&addr, info->src_addr, sizeof(addr));
@@ -257,6 +259,12 @@ Test(kfi_translate, what_kcxi_does_not_offer)
 	hints->domain_attr->cq_data_size = 8;
 	RC(-KFI_ENODATA, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info));
 	hints->domain_attr->cq_data_size = 0;
+	hints->domain_attr->resource_mgmt = KFI_RM_ENABLED;
+	RC(-KFI_ENODATA, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info));
+	hints->domain_attr->resource_mgmt = KFI_RM_DISABLED;
+	hints->rx_attr->total_buffered_recv = 1;
+	RC(-KFI_ENODATA, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info));
+	hints->rx_attr->total_buffered_recv = 0;
 	hints->addr_format = KFI_SOCKADDR_IN;
 	RC(-KFI_ENODATA, kfi_getinfo(VERSION, NULL, NULL, 0, hints, &info));
 	hints->addr_format = KFI_ADDR_CXI;
@@ -442,7 +450,7 @@ Test(kfi_translate, addresses_and_ports)
 	struct sockaddr_in in;
 
 	RC(0, kemu_addr_to_socket(&addr, &in));
-	cr_expect_eq(ntohs(in.sin_port), KEMU_PID_BASE + 3 * KEMU_PID_PORTS);
+	cr_expect_eq(ntohs(in.sin_port), KEMU_PID_BASE + 3 * KEMU_CONTEXTS);
 	cr_expect_eq(ntohl(in.sin_addr.s_addr), 0xc0000201);
 	RC(0, kemu_addr_from_socket(&in, sizeof(in), &back));
 	cr_expect_eq(back.nic, addr.nic);

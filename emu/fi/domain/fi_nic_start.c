@@ -7,6 +7,7 @@
 
 #include "emu/fi/check/fi_check.h"
 #include "emu/fi/ctl/fi_ctl.h"
+#include "emu/fi/info/fi_attr.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_fault.h"
 #include "emu/fi/provider/fi_front_end.h"
@@ -49,6 +50,7 @@ int nic_start_by(const struct settings *settings, struct nic **nic)
 			.refused_dials = settings->refused_dials,
 			.rnr_most = settings->rnr_most,
 			.unexpected_bytes = settings->unexpected_bytes,
+			.receives_first = settings->attr->receives_first,
 			.fetch_reads = settings->fetch_reads,
 			.dgram_loss = settings->dgram_loss,
 			.dgram_seed = settings->dgram_seed,

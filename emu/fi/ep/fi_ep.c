@@ -102,7 +102,8 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		.auth = ep->auth,
 		.auths = ep->auths,
 		.bindings = ep->scalable && !ep->bindings.whole ? &ep->scalable->bindings : &ep->bindings,
-		.known_port = ep->scalable ? addr_port(&ep->scalable->at) : 0,
+		.known_port = ep->scalable ? (uint16_t)(addr_port(&ep->scalable->at) - ep->scalable->port_shift) : 0,
+		.port_shift = ep->scalable ? ep->scalable->port_shift : 0,
 		.at = ep->at,
 		.owner = (void *)(uintptr_t)ep,
 	};

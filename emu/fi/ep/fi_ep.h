@@ -51,6 +51,7 @@ struct emu_ep {
 	bool tx_shared, rx_shared; /* opened with FI_SHARED_CONTEXT */
 	struct emu_ep *scalable;   /* for a transmit or receive context: its scalable endpoint; else NULL */
 	unsigned int index;        /* its index there */
+	uint16_t port_shift;       /* of a scalable endpoint: EMU_FI_OPT_PORT_SHIFT */
 	struct emu_stx *stx;       /* bound shared contexts, or NULL */
 	struct emu_ep *srx;
 	struct srx *rx_dev;          /* for a shared receive context: the device's; else NULL */

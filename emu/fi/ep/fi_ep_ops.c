@@ -122,6 +122,17 @@ static int permit_cuda(const struct emu_ep *ep, const void *value, size_t length
 	return 0;
 }
 
+/* The kernel's front end asks for it (fi_kernel.h). */
+static int set_port_shift(struct emu_ep *ep, const void *value, size_t length)
+{
+	if (!(ep->domain->attr->caps & ATTR_CAPS_KERNEL) || ep->fid.fid.fclass != FI_CLASS_SEP || scalable_named(ep))
+		return -FI_ENOPROTOOPT;
+	if (length != sizeof(ep->port_shift))
+		return -FI_EINVAL;
+	memcpy(&ep->port_shift, value, sizeof(ep->port_shift));
+	return 0;
+}
+
 /* The other sizes are fixed by the info that the endpoint was opened with. */
 static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_t length)
 {
@@ -130,6 +141,8 @@ static int ep_op_setopt(fid_t fid, int level, int name, const void *value, size_
 
 	if (level == FI_OPT_ENDPOINT && name == COMPAT_OPT_CUDA_API_PERMITTED && ep->caps & FI_HMEM)
 		return permit_cuda(ep, value, length);
+	if (level == FI_OPT_ENDPOINT && name == EMU_FI_OPT_PORT_SHIFT)
+		return set_port_shift(ep, value, length);
 	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV || !caps_multi(ep->caps))
 		return -FI_ENOPROTOOPT;
 	if (!value || length != sizeof(size))

@@ -76,12 +76,19 @@ static void scalable_release_ports(struct emu_scalable *sep)
 	}
 }
 
+static size_t held_ports(const struct emu_scalable *sep)
+{
+	size_t row = sep->ep.domain->attr->row_ports;
+
+	return row && row < sep->rx_count ? row : sep->rx_count;
+}
+
 /* Holds the port in `at` and those above. 0; or -errno, and the ports held so far stay held. */
 static int hold_ports(struct emu_scalable *sep, struct sockaddr_storage *at, bool reuse)
 {
 	uint16_t first = 0;
 
-	for (size_t i = 0; i < sep->rx_count; i++) {
+	for (size_t i = 0; i < held_ports(sep); i++) {
 		struct sockaddr_storage one = *at;
 
 		if (i > 0 && first + i > UINT16_MAX)

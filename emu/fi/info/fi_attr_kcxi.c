@@ -2,7 +2,8 @@
 /* fi_attr_kcxi.c - personality `kcxi`: what programs of kfabric meet with HPE's provider cxi. */
 #include "emu/fi/info/fi_attr.h"
 
-enum { KCXI_KEY_BYTES = 7, KCXI_REGIONS = 2048 };
+/* The row of ports that one pid is: emu/kfi's KEMU_PID_PORTS. 40 tries take some two seconds, where HPE's rnr_timeout is a time. */
+enum { KCXI_KEY_BYTES = 7, KCXI_REGIONS = 2048, KCXI_ROW_PORTS = EMU_FI_ROW_PORTS, KCXI_RNR_TRIES = 40 };
 
 const struct attr_table attr_kcxi = {
 	ATTR_COMMON,
@@ -11,6 +12,9 @@ const struct attr_table attr_kcxi = {
 	.mr_mode = FI_MR_ENDPOINT,
 	.mr_key_size = KCXI_KEY_BYTES,
 	.mr_cnt = KCXI_REGIONS,
+	.row_ports = KCXI_ROW_PORTS,
+	.rnr_most = KCXI_RNR_TRIES,
+	.receives_first = true,
 	.binds_contexts = true,
 	.empty_regions = true,
 	.multi_last = true,

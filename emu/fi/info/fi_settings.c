@@ -142,14 +142,15 @@ static int read_number(const char *name, uint64_t min, uint64_t max, uint64_t *v
 	return 0;
 }
 
-/* As in ibv_modify_qp(): a count of retries, 7 being infinite. */
+/* As in ibv_modify_qp(): a count of retries, 7 being infinite. Unset it leaves the personality's. */
 static int read_rnr(uint32_t *most)
 {
 	static const char *const retries[] = { "7", "0", "1", "2", "3", "4", "5", "6", NULL };
-	size_t tries = 0;
+	size_t tries = SIZE_MAX;
 	int err = read_word("rnr_retry", retries, &tries);
 
-	*most = (uint32_t)tries;
+	if (!err && tries != SIZE_MAX)
+		*most = (uint32_t)tries;
 	return err;
 }
 
@@ -316,6 +317,7 @@ static int read_over_personality(struct settings *settings)
 	fetch = settings->attr->fetch_reads;
 	settings->pinned = settings->attr->pinned;
 	settings->mr_cache = settings->attr->mr_cache;
+	settings->rnr_most = settings->attr->rnr_most;
 	if (read_word("mr_close", close_policy_names, &close) || read_word("fetch_rights", fetch_words, &fetch) ||
 	    read_flag("pinned", &settings->pinned) || read_flag("mr_cache", &settings->mr_cache))
 		return -FI_EINVAL;

@@ -18,4 +18,14 @@
  * receiver is not ready. Of a read it comes when all bytes are on their way. */
 #define EMU_FI_REGION_EVENTS (1ULL << 61)
 
+/* Control of a completion queue: how many entries and errors nobody has read, into a size_t. */
+enum { EMU_FI_CQ_UNREAD = 0x656d0001 };
+
+/* Option of a scalable endpoint that is not enabled, a uint16_t: it and its peers listen so many ports above their addresses, by
+ * which they are known all the same. */
+enum { EMU_FI_OPT_PORT_SHIFT = 0x656d0002 };
+
+/* Personality `kcxi`: ports of a scalable endpoint that it alone has. */
+enum { EMU_FI_ROW_PORTS = 16 };
+
 #endif

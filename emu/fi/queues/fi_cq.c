@@ -9,6 +9,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_hmem.h"
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 #include "emu/fi/provider/fi_stubs.h"
@@ -227,8 +228,22 @@ static int cq_close_fid(struct fid *fid)
 	return 0;
 }
 
+/* The kernel's front end asks for it (fi_kernel.h). */
+static int tell_unread(struct emu_cq *cq, size_t *unread)
+{
+	struct cq_view view;
+
+	cq_look(cq->cq, &view);
+	*unread = view.unread + view.errors;
+	return 0;
+}
+
 static int cq_control(struct fid *fid, int command, void *arg)
 {
+	struct emu_cq *cq = (struct emu_cq *)fid;
+
+	if (command == EMU_FI_CQ_UNREAD && cq->domain->attr->caps & ATTR_CAPS_KERNEL)
+		return tell_unread(cq, arg);
 	return waiter_control(&((struct emu_cq *)fid)->waiter, command, arg);
 }
 

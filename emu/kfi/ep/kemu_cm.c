@@ -69,6 +69,13 @@ static int tell_cxi(const struct sockaddr_in *in, void *addr, size_t *addrlen)
 	return room < sizeof(cxi) ? -KFI_ETOOSMALL : 0;
 }
 
+static uint16_t shift_of(kfid_t fid)
+{
+	const struct kemu_ep *ep = kemu_ep(container_of(fid, struct kfid_ep, fid));
+
+	return ep->scalable ? ep->scalable->shift : ep->shift;
+}
+
 static int cm_getname(kfid_t fid, void *addr, size_t *addrlen)
 {
 	struct sockaddr_in in = { 0 };
@@ -82,7 +89,10 @@ static int cm_getname(kfid_t fid, void *addr, size_t *addrlen)
 	if (!cxi)
 		return fi_getname(fi, addr, addrlen);
 	err = fi_getname(fi, &in, &length);
-	return err ? err : tell_cxi(&in, addr, addrlen);
+	if (err)
+		return err;
+	in.sin_port = htons((uint16_t)(ntohs(in.sin_port) - shift_of(fid)));
+	return tell_cxi(&in, addr, addrlen);
 }
 
 static int cm_getpeer(struct kfid_ep *ep, void *addr, size_t *addrlen)

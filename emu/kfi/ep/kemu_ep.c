@@ -4,6 +4,7 @@
 
 #include <kfi_errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "emu/kfi/ep/kemu_cm.h"
 #include "emu/kfi/ep/kemu_data.h"
@@ -79,6 +80,8 @@ static int ep_flags(struct kemu_ep *ep, int command, uint64_t *flags)
 	if (!kemu_fi_flags(*flags, &fi))
 		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_control: flags %#llx are not all known.", (unsigned long long)*flags);
 	err = fi_control(&ep->fi->fid, command == KFI_GETOPSFLAG ? FI_GETOPSFLAG : FI_SETOPSFLAG, &fi);
+	if (!err && command == KFI_GETOPSFLAG && ep->domain->fabric->personality->flags_alone)
+		fi &= ~(uint64_t)(FI_TRANSMIT | FI_RECV);
 	if (!err && command == KFI_GETOPSFLAG)
 		kemu_fi_flags(fi, flags);
 	return err;
@@ -110,6 +113,8 @@ static void end_ep(struct kemu_ep *ep)
 
 	for (unsigned int i = 0; i < ep->use_count; i++)
 		atomic_fetch_sub(ep->uses[i], 1);
+	if (ep->claim >= 0)
+		close(ep->claim);
 	if (ep->scalable)
 		atomic_fetch_sub(&ep->scalable->contexts, 1);
 	atomic_fetch_sub(&domain->users, 1);
@@ -163,6 +168,7 @@ struct kemu_ep *kemu_ep_new(struct kemu_domain *domain, size_t class, void *cont
 				     .tagged = &kemu_tagged_ops,
 				     .atomic = &kemu_atomic_ops };
 	ep->domain = domain;
+	ep->claim = -1;
 	return ep;
 }
 
@@ -201,6 +207,10 @@ int kemu_ep_alias(struct kemu_ep *ep, const struct kfi_alias *alias)
 	made->rx_cq = ep->rx_cq;
 	made->tx_selective = ep->tx_selective;
 	made->rx_selective = ep->rx_selective;
+	made->translates = ep->translates;
+	made->named = ep->named;
+	made->index = ep->index;
+	made->rx_bits = ep->rx_bits;
 	atomic_store(&made->enabled, atomic_load(&ep->enabled));
 	made->uses[made->use_count++] = &ep->contexts; /* it stays open as long as the alias */
 	atomic_fetch_add(&ep->contexts, 1);

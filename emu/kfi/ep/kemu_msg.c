@@ -17,6 +17,7 @@ static ssize_t kmsg_recv_post(const struct kemu_call *call, kfi_addr_t source)
 
 	if (rc)
 		return rc;
+	source = kemu_source(call->ep, source);
 	msg = (struct fi_msg){
 		.msg_iov = post.memory.run,
 		.desc = post.desc,
@@ -37,6 +38,7 @@ static ssize_t kmsg_send_post(const struct kemu_call *call, kfi_addr_t dest, uin
 
 	if (rc)
 		return rc;
+	dest = kemu_peer(call->ep, dest);
 	msg = (struct fi_msg){
 		.msg_iov = post.memory.run,
 		.desc = post.desc,
@@ -130,7 +132,9 @@ static ssize_t kmsg_recv(struct kfid_ep *kfid, void *buf, size_t len, void *desc
 	const void *at = buf;
 	void *known = kemu_post_single(ep, &at, len, desc);
 
-	return fi_recv(ep->fi, (void *)(uintptr_t)at, len, known, source, context);
+	if (kemu_saturated(ep, FI_RECV))
+		return -KFI_EAGAIN;
+	return fi_recv(ep->fi, (void *)(uintptr_t)at, len, known, kemu_source(ep, source), context);
 }
 
 static ssize_t kmsg_send(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, kfi_addr_t dest, void *context)
@@ -138,7 +142,9 @@ static ssize_t kmsg_send(struct kfid_ep *kfid, const void *buf, size_t len, void
 	struct kemu_ep *ep = kemu_ep(kfid);
 	void *known = kemu_post_single(ep, &buf, len, desc);
 
-	return fi_send(ep->fi, buf, len, known, dest, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_send(ep->fi, buf, len, known, kemu_peer(ep, dest), context);
 }
 
 static ssize_t kmsg_senddata(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t data, kfi_addr_t dest,
@@ -147,17 +153,23 @@ static ssize_t kmsg_senddata(struct kfid_ep *kfid, const void *buf, size_t len, 
 	struct kemu_ep *ep = kemu_ep(kfid);
 	void *known = kemu_post_single(ep, &buf, len, desc);
 
-	return fi_senddata(ep->fi, buf, len, known, data, dest, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_senddata(ep->fi, buf, len, known, data, kemu_peer(ep, dest), context);
 }
 
 static ssize_t kmsg_inject(struct kfid_ep *kfid, const void *buf, size_t len, kfi_addr_t dest)
 {
-	return fi_inject(kemu_ep(kfid)->fi, buf, len, dest);
+	const struct kemu_ep *ep = kemu_ep(kfid);
+
+	return fi_inject(ep->fi, buf, len, kemu_peer(ep, dest));
 }
 
 static ssize_t kmsg_injectdata(struct kfid_ep *kfid, const void *buf, size_t len, uint64_t data, kfi_addr_t dest)
 {
-	return fi_injectdata(kemu_ep(kfid)->fi, buf, len, data, dest);
+	const struct kemu_ep *ep = kemu_ep(kfid);
+
+	return fi_injectdata(ep->fi, buf, len, data, kemu_peer(ep, dest));
 }
 
 struct kfi_ops_msg kemu_msg_ops = {

@@ -10,6 +10,13 @@
 #include "emu/kfi/provider/kemu_bits.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
+bool kemu_post_no_room(const struct kemu_ep *ep, uint64_t side)
+{
+	struct kemu_cq *cq = side == FI_TRANSMIT ? ep->tx_cq : ep->rx_cq;
+
+	return cq && kemu_cq_saturated(cq);
+}
+
 static int take_flags(struct kemu_post *post, const struct kemu_call *call)
 {
 	post->flags = 0;
@@ -52,6 +59,9 @@ int kemu_post_begin(struct kemu_post *post, const struct kemu_call *call)
 {
 	int err = take_flags(post, call);
 
+	/* A buffer for many messages is taken all the same: kcxi_recvmsg(). */
+	if (!err && !(call->flags & KFI_MULTI_RECV) && kemu_saturated(call->ep, call->side))
+		err = -KFI_EAGAIN;
 	post->memory.count = post->memory.length = 0;
 	post->memory.window = NULL;
 	if (!err && call->vector.count) /* the type of no buffers is not looked at */

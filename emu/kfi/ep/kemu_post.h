@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "emu/kfi/mr/kemu_memory.h"
+#include "emu/kfi/provider/kemu_addr.h"
 #include "emu/kfi/provider/kemu_objects.h"
 
 /* A call as the client made it. */
@@ -48,6 +49,34 @@ static inline struct kemu_call kemu_call_of(struct kfid_ep *kfid, const char *na
 		.context = context,
 		.side = side,
 	};
+}
+
+/* A peer's address as libfabric has it. kcxi: without KFI_NAMED_RX_CTX the context with the own index is meant. */
+static inline fi_addr_t kemu_peer(const struct kemu_ep *ep, kfi_addr_t peer)
+{
+	uint64_t context = ep->index;
+
+	if (!ep->translates || peer == KFI_ADDR_UNSPEC)
+		return peer;
+	if (ep->named)
+		context = ep->rx_bits ? peer >> (64 - ep->rx_bits) : 0;
+	if (context >= KEMU_CONTEXTS)
+		return FI_ADDR_NOTAVAIL;
+	return (ep->rx_bits ? peer << ep->rx_bits >> ep->rx_bits : peer) | context << (64 - KEMU_CONTEXT_BITS);
+}
+
+/* Of whom a directed receive takes messages: an entry, whichever context is named. */
+static inline fi_addr_t kemu_source(const struct kemu_ep *ep, kfi_addr_t peer)
+{
+	return ep->translates && ep->rx_bits && peer != KFI_ADDR_UNSPEC ? peer << ep->rx_bits >> ep->rx_bits : peer;
+}
+
+/* The side's queue has as many unread entries as its size: what would make one more is to be tried again later. */
+bool kemu_post_no_room(const struct kemu_ep *ep, uint64_t side);
+
+static inline bool kemu_saturated(const struct kemu_ep *ep, uint64_t side)
+{
+	return ep->saturates && kemu_post_no_room(ep, side);
 }
 
 /* 0, and kemu_post_end() follows; else nothing is held. -KFI_EBADFLAGS; -KFI_EINVAL, and the others of kemu_memory_take(). */

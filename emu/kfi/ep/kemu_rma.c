@@ -24,7 +24,8 @@ _Static_assert(sizeof(struct kfi_rma_iov) == sizeof(struct fi_rma_iov) &&
 	       "struct kfi_rma_iov is libfabric's");
 
 /* In a message the peer's ranges are those of the call, or one of the buffers' length. */
-static struct fi_msg_rma krma_message(const struct kemu_post *post, const struct krma_target *target, struct fi_rma_iov *range)
+static struct fi_msg_rma krma_message(const struct kemu_ep *ep, const struct kemu_post *post, const struct krma_target *target,
+				      struct fi_rma_iov *range)
 {
 	bool given = target->count;
 
@@ -33,7 +34,7 @@ static struct fi_msg_rma krma_message(const struct kemu_post *post, const struct
 		.msg_iov = post->memory.run,
 		.desc = (void **)(uintptr_t)post->desc,
 		.iov_count = post->memory.count,
-		.addr = target->peer,
+		.addr = kemu_peer(ep, target->peer),
 		.rma_iov = given ? (const struct fi_rma_iov *)target->iov : range,
 		.rma_iov_count = given ? target->count : 1,
 		.context = post->context,
@@ -51,10 +52,10 @@ static ssize_t krma_read_post(const struct kemu_call *call, const struct krma_ta
 	if (rc)
 		return rc;
 	if (!post.msg) {
-		rc = fi_readv(call->ep->fi, post.memory.run, post.desc, post.memory.count, target->peer, target->addr, target->key,
-			      post.context);
+		rc = fi_readv(call->ep->fi, post.memory.run, post.desc, post.memory.count, kemu_peer(call->ep, target->peer),
+			      target->addr, target->key, post.context);
 	} else {
-		msg = krma_message(&post, target, &range);
+		msg = krma_message(call->ep, &post, target, &range);
 		rc = fi_readmsg(call->ep->fi, &msg, call->msg ? post.flags : post.flags & ~FI_INJECT);
 	}
 	return kemu_post_end(&post, rc);
@@ -70,10 +71,10 @@ static ssize_t krma_write_post(const struct kemu_call *call, const struct krma_t
 	if (rc)
 		return rc;
 	if (!post.msg) {
-		rc = fi_writev(call->ep->fi, post.memory.run, post.desc, post.memory.count, target->peer, target->addr, target->key,
-			       post.context);
+		rc = fi_writev(call->ep->fi, post.memory.run, post.desc, post.memory.count, kemu_peer(call->ep, target->peer),
+			       target->addr, target->key, post.context);
 	} else {
-		msg = krma_message(&post, target, &range);
+		msg = krma_message(call->ep, &post, target, &range);
 		rc = fi_writemsg(call->ep->fi, &msg, post.flags);
 	}
 	return kemu_post_end(&post, rc);
@@ -164,7 +165,9 @@ static ssize_t krma_read(struct kfid_ep *kfid, void *buf, size_t len, void *desc
 	const void *at = buf;
 	void *known = kemu_post_single(ep, &at, len, desc);
 
-	return fi_read(ep->fi, (void *)(uintptr_t)at, len, known, source, addr, key, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_read(ep->fi, (void *)(uintptr_t)at, len, known, kemu_peer(ep, source), addr, key, context);
 }
 
 static ssize_t krma_write(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, kfi_addr_t dest, uint64_t addr,
@@ -173,7 +176,9 @@ static ssize_t krma_write(struct kfid_ep *kfid, const void *buf, size_t len, voi
 	struct kemu_ep *ep = kemu_ep(kfid);
 	void *known = kemu_post_single(ep, &buf, len, desc);
 
-	return fi_write(ep->fi, buf, len, known, dest, addr, key, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_write(ep->fi, buf, len, known, kemu_peer(ep, dest), addr, key, context);
 }
 
 static ssize_t krma_writedata(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t data, kfi_addr_t dest,
@@ -182,18 +187,24 @@ static ssize_t krma_writedata(struct kfid_ep *kfid, const void *buf, size_t len,
 	struct kemu_ep *ep = kemu_ep(kfid);
 	void *known = kemu_post_single(ep, &buf, len, desc);
 
-	return fi_writedata(ep->fi, buf, len, known, data, dest, addr, key, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_writedata(ep->fi, buf, len, known, data, kemu_peer(ep, dest), addr, key, context);
 }
 
 static ssize_t krma_inject(struct kfid_ep *kfid, const void *buf, size_t len, kfi_addr_t dest, uint64_t addr, uint64_t key)
 {
-	return fi_inject_write(kemu_ep(kfid)->fi, buf, len, dest, addr, key);
+	const struct kemu_ep *ep = kemu_ep(kfid);
+
+	return fi_inject_write(ep->fi, buf, len, kemu_peer(ep, dest), addr, key);
 }
 
 static ssize_t krma_injectdata(struct kfid_ep *kfid, const void *buf, size_t len, uint64_t data, kfi_addr_t dest, uint64_t addr,
 			       uint64_t key)
 {
-	return fi_inject_writedata(kemu_ep(kfid)->fi, buf, len, data, dest, addr, key);
+	const struct kemu_ep *ep = kemu_ep(kfid);
+
+	return fi_inject_writedata(ep->fi, buf, len, data, kemu_peer(ep, dest), addr, key);
 }
 
 struct kfi_ops_rma kemu_rma_ops = {

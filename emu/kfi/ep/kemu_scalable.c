@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/ep/kemu_ep.h"
 #include "emu/kfi/provider/kemu_addr.h"
 #include "emu/kfi/provider/kemu_attr.h"
@@ -18,61 +19,46 @@ static const struct kemu_personality *personality_of_ep(const struct kemu_ep *ep
 	return ep->domain->fabric->personality;
 }
 
-/* --- the address of a scalable endpoint --- */
-
-/* True: its pid is KEMU_PID_ANY, so that the first context to be enabled finds it one. */
-static bool lacks_pid(struct kemu_ep *sep, struct kcxi_addr *cxi)
-{
-	struct sockaddr_in in;
-	size_t length = sizeof(in);
-
-	if (!personality_of_ep(sep)->cxi_addresses || !sep->any_pid)
-		return false;
-	if (fi_getname(&sep->fi->fid, &in, &length) == 0 && in.sin_port)
-		return false;
-	*cxi = sep->asked;
-	return true;
-}
-
-static int try_pid(struct kemu_ep *sep, struct kemu_ep *context, const struct kcxi_addr *cxi)
-{
-	struct sockaddr_in in;
-	int err = kemu_addr_to_socket(cxi, &in);
-
-	if (!err)
-		err = fi_setname(&sep->fi->fid, &in, sizeof(in));
-	return err ? err : fi_enable(context->fi);
-}
-
-/* Another process may take a row between the look and the bind: then the next one is tried. */
-static int enable_anywhere(struct kemu_ep *sep, struct kemu_ep *context, struct kcxi_addr cxi)
-{
-	int err = -KFI_EADDRINUSE;
-
-	for (cxi.pid = 0; cxi.pid < KEMU_PIDS && err == -KFI_EADDRINUSE; cxi.pid++)
-		if (kemu_addr_free(&cxi, sep->rx_count))
-			err = try_pid(sep, context, &cxi);
-	if (err == -KFI_EADDRINUSE)
-		KEMU_REFUSE(err, "kfi_enable: none of the %d pids of the interface is free.", KEMU_PIDS);
-	return err;
-}
-
 int kemu_context_enable(struct kemu_ep *context)
 {
-	struct kemu_ep *sep = context->scalable;
-	struct kcxi_addr cxi;
-	int err;
+	const struct kemu_ep *sep = context->scalable;
 
-	pthread_mutex_lock(&sep->domain->lock);
-	if (lacks_pid(sep, &cxi))
-		err = enable_anywhere(sep, context, cxi);
-	else
-		err = fi_enable(context->fi);
-	pthread_mutex_unlock(&sep->domain->lock);
-	return err;
+	if (sep->av && personality_of_ep(sep)->own_index) {
+		context->translates = true;
+		context->named = context->caps & KFI_NAMED_RX_CTX;
+		context->rx_bits = sep->av->rx_bits;
+	}
+	context->saturates = personality_of_ep(sep)->saturates;
+	return fi_enable(context->fi);
 }
 
 /* --- scalable endpoints --- */
+
+/* The address is the endpoint's own from here on, as with HPE's provider (kcxi_domain_if_alloc()). */
+static int claim_address(struct kemu_ep *sep, const struct kfi_info *info)
+{
+	const struct kfi_ep_attr *attr = info->ep_attr;
+	uint16_t shift = attr ? kemu_addr_shift(attr->auth_key, attr->auth_key_size) : 0;
+	struct kcxi_addr cxi;
+	struct sockaddr_in in;
+	int err;
+
+	memcpy(&cxi, info->src_addr, sizeof(cxi)); /* kemu_info_to_fi() has looked at its length */
+	sep->shift = shift;
+	sep->claim = kemu_addr_claim(&cxi, shift);
+	if (sep->claim == -KFI_EADDRINUSE && cxi.pid == KEMU_PID_ANY)
+		return KEMU_REFUSE(-KFI_EADDRINUSE, "kfi_scalable_ep: none of the %d pids of the interface is free.", KEMU_PIDS);
+	if (sep->claim == -KFI_EADDRINUSE)
+		return KEMU_REFUSE(-KFI_EADDRINUSE, "kfi_scalable_ep: another endpoint has pid %u of the interface.",
+				   (unsigned int)cxi.pid);
+	if (sep->claim < 0)
+		return sep->claim;
+	err = kemu_addr_to_socket(&cxi, &in);
+	in.sin_port = htons((uint16_t)(ntohs(in.sin_port) + shift));
+	if (!err)
+		err = fi_setname(&sep->fi->fid, &in, sizeof(in));
+	return err ? err : fi_setopt(&sep->fi->fid, FI_OPT_ENDPOINT, EMU_FI_OPT_PORT_SHIFT, &shift, sizeof(shift));
+}
 
 static int open_scalable(struct kemu_ep *sep, const struct kfi_info *info)
 {
@@ -83,18 +69,16 @@ static int open_scalable(struct kemu_ep *sep, const struct kfi_info *info)
 	if (err)
 		return err;
 	sep->caps = info->caps;
-	sep->rx_count = info->ep_attr && info->ep_attr->rx_ctx_cnt ? info->ep_attr->rx_ctx_cnt : 1;
-	if (personality->cxi_addresses && sep->rx_count > KEMU_PID_PORTS) {
-		fi_freeinfo(fi);
-		return KEMU_REFUSE(-KFI_EINVAL, "kfi_scalable_ep: rx_ctx_cnt is %zu. An address has at most %d receive contexts.",
-				   sep->rx_count, KEMU_PID_PORTS);
-	}
-	if (personality->cxi_addresses && info->src_addr) {
-		memcpy(&sep->asked, info->src_addr, sizeof(sep->asked)); /* kemu_info_to_fi() has looked at its length */
-		sep->any_pid = sep->asked.pid == KEMU_PID_ANY;
-	}
 	err = fi_scalable_ep(sep->domain->fi, fi, &sep->fi, sep);
 	fi_freeinfo(fi);
+	if (err || !personality->cxi_addresses || !info->src_addr)
+		return err;
+	err = claim_address(sep, info);
+	if (err) {
+		fi_close(&sep->fi->fid);
+		if (sep->claim >= 0)
+			close(sep->claim);
+	}
 	return err;
 }
 
@@ -126,7 +110,7 @@ static int bad_attr(const char *call, const char *why)
 	return KEMU_REFUSE(-KFI_EINVAL, "%s: attr: %s is not what the provider offers.", call, why);
 }
 
-static struct kemu_ep *new_context(struct kemu_ep *sep, size_t class, uint64_t caps, void *context)
+static struct kemu_ep *new_context(struct kemu_ep *sep, size_t class, unsigned int index, uint64_t caps, void *context)
 {
 	struct kemu_ep *made = kemu_ep_new(sep->domain, class, context);
 
@@ -134,6 +118,7 @@ static struct kemu_ep *new_context(struct kemu_ep *sep, size_t class, uint64_t c
 		return NULL;
 	made->scalable = sep;
 	made->caps = caps ? caps : sep->caps;
+	made->index = index;
 	return made;
 }
 
@@ -157,7 +142,7 @@ int kemu_tx_context(struct kfid_ep *kfid, int index, struct kfi_tx_attr *attr, s
 		return err;
 	if (attr && !kemu_tx_attr_to_fi(personality_of_ep(sep), attr, &fi, &why))
 		return bad_attr("kfi_tx_context", why);
-	tx = new_context(sep, KFI_CLASS_TX_CTX, fi.caps ? attr->caps : 0, context);
+	tx = new_context(sep, KFI_CLASS_TX_CTX, (unsigned int)index, fi.caps ? attr->caps : 0, context);
 	if (!tx)
 		return -KFI_ENOMEM;
 	err = fi_tx_context(sep->fi, index, attr ? &fi : NULL, &tx->fi, tx);
@@ -182,7 +167,7 @@ int kemu_rx_context(struct kfid_ep *kfid, int index, struct kfi_rx_attr *attr, s
 		return err;
 	if (attr && !kemu_rx_attr_to_fi(personality_of_ep(sep), attr, &fi, &why))
 		return bad_attr("kfi_rx_context", why);
-	rx = new_context(sep, KFI_CLASS_RX_CTX, fi.caps ? attr->caps : 0, context);
+	rx = new_context(sep, KFI_CLASS_RX_CTX, (unsigned int)index, fi.caps ? attr->caps : 0, context);
 	if (!rx)
 		return -KFI_ENOMEM;
 	err = fi_rx_context(sep->fi, index, attr ? &fi : NULL, &rx->fi, rx);

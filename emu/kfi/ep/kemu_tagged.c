@@ -17,6 +17,7 @@ static ssize_t ktagged_recv_post(const struct kemu_call *call, kfi_addr_t source
 
 	if (rc)
 		return rc;
+	source = kemu_source(call->ep, source);
 	msg = (struct fi_msg_tagged){
 		.msg_iov = post.memory.run,
 		.desc = post.desc,
@@ -39,6 +40,7 @@ static ssize_t ktagged_send_post(const struct kemu_call *call, kfi_addr_t dest, 
 
 	if (rc)
 		return rc;
+	dest = kemu_peer(call->ep, dest);
 	msg = (struct fi_msg_tagged){
 		.msg_iov = post.memory.run,
 		.desc = post.desc,
@@ -134,7 +136,9 @@ static ssize_t ktagged_recv(struct kfid_ep *kfid, void *buf, size_t len, void *d
 	const void *at = buf;
 	void *known = kemu_post_single(ep, &at, len, desc);
 
-	return fi_trecv(ep->fi, (void *)(uintptr_t)at, len, known, source, tag, ignore, context);
+	if (kemu_saturated(ep, FI_RECV))
+		return -KFI_EAGAIN;
+	return fi_trecv(ep->fi, (void *)(uintptr_t)at, len, known, kemu_source(ep, source), tag, ignore, context);
 }
 
 static ssize_t ktagged_send(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, kfi_addr_t dest, uint64_t tag,
@@ -143,7 +147,9 @@ static ssize_t ktagged_send(struct kfid_ep *kfid, const void *buf, size_t len, v
 	struct kemu_ep *ep = kemu_ep(kfid);
 	void *known = kemu_post_single(ep, &buf, len, desc);
 
-	return fi_tsend(ep->fi, buf, len, known, dest, tag, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_tsend(ep->fi, buf, len, known, kemu_peer(ep, dest), tag, context);
 }
 
 static ssize_t ktagged_senddata(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t data, kfi_addr_t dest,
@@ -152,17 +158,23 @@ static ssize_t ktagged_senddata(struct kfid_ep *kfid, const void *buf, size_t le
 	struct kemu_ep *ep = kemu_ep(kfid);
 	void *known = kemu_post_single(ep, &buf, len, desc);
 
-	return fi_tsenddata(ep->fi, buf, len, known, data, dest, tag, context);
+	if (kemu_saturated(ep, FI_TRANSMIT))
+		return -KFI_EAGAIN;
+	return fi_tsenddata(ep->fi, buf, len, known, data, kemu_peer(ep, dest), tag, context);
 }
 
 static ssize_t ktagged_inject(struct kfid_ep *kfid, const void *buf, size_t len, kfi_addr_t dest, uint64_t tag)
 {
-	return fi_tinject(kemu_ep(kfid)->fi, buf, len, dest, tag);
+	const struct kemu_ep *ep = kemu_ep(kfid);
+
+	return fi_tinject(ep->fi, buf, len, kemu_peer(ep, dest), tag);
 }
 
 static ssize_t ktagged_injectdata(struct kfid_ep *kfid, const void *buf, size_t len, uint64_t data, kfi_addr_t dest, uint64_t tag)
 {
-	return fi_tinjectdata(kemu_ep(kfid)->fi, buf, len, data, dest, tag);
+	const struct kemu_ep *ep = kemu_ep(kfid);
+
+	return fi_tinjectdata(ep->fi, buf, len, data, kemu_peer(ep, dest), tag);
 }
 
 struct kfi_ops_tagged kemu_tagged_ops = {

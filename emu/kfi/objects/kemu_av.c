@@ -14,6 +14,8 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
+enum { KCXI_CONTEXT_BITS = 16 }; /* KCXI_EP_MAX_CTX_BITS */
+
 static struct kemu_av *av_of(struct kfid_av *kfid)
 {
 	return container_of(kfid, struct kemu_av, kfid);
@@ -22,6 +24,17 @@ static struct kemu_av *av_of(struct kfid_av *kfid)
 static bool has_cxi_addresses(const struct kemu_av *av)
 {
 	return av->domain->fabric->personality->cxi_addresses;
+}
+
+static bool names_by_index(const struct kemu_av *av)
+{
+	return av->domain->fabric->personality->own_index;
+}
+
+/* The entry that is meant: which context is named does not matter. */
+static kfi_addr_t plain_address(const struct kemu_av *av, kfi_addr_t kfi_addr)
+{
+	return names_by_index(av) && av->rx_bits && kfi_addr != KFI_ADDR_UNSPEC ? kfi_addr << av->rx_bits >> av->rx_bits : kfi_addr;
 }
 
 static int take_av_flags(const char *call, uint64_t flags, uint64_t *fi)
@@ -112,7 +125,7 @@ static int lookup_cxi(struct kemu_av *av, kfi_addr_t kfi_addr, void *addr, size_
 	struct sockaddr_in in;
 	struct kcxi_addr cxi;
 	size_t length = sizeof(in);
-	int err = fi_av_lookup(av->fi, kfi_addr, &in, &length);
+	int err = fi_av_lookup(av->fi, plain_address(av, kfi_addr), &in, &length);
 
 	if (!err)
 		err = kemu_addr_from_socket(&in, length, &cxi);
@@ -223,6 +236,9 @@ static int open_av(struct kemu_av *av, struct kfi_av_attr *attr)
 				   (unsigned long long)attr->flags);
 	if (has_cxi_addresses(av) && (attr->name || attr->flags & KFI_READ))
 		return KEMU_REFUSE(-KFI_ENOSYS, "kfi_av_open: name or KFI_READ, and this provider shares no address vectors.");
+	av->rx_bits = (unsigned int)attr->rx_ctx_bits;
+	if (names_by_index(av) && attr->rx_ctx_bits >= 0 && attr->rx_ctx_bits <= KCXI_CONTEXT_BITS)
+		fi.rx_ctx_bits = KEMU_CONTEXT_BITS;
 	err = fi_av_open(av->domain->fi, &fi, &av->fi, av);
 	if (err)
 		return err;

@@ -4,9 +4,12 @@
 
 #include <kfi_domain.h>
 #include <kfi_errno.h>
+#include <linux/compiler.h>
+#include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/objects/kemu_lent.h"
 #include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/objects/kemu_softirq.h"
@@ -14,13 +17,17 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
-enum { AHEAD = 16 }; /* entries that are read at once */
+enum {
+	AHEAD = 16,          /* entries that are read at once */
+	KEMU_CQ_SIZE = 2048, /* without one: KCXI_CQ_DEF_SZ */
+};
 
 _Static_assert(sizeof(struct kfi_cq_tagged_entry) == sizeof(struct fi_cq_tagged_entry), "the formats are libfabric's");
 
 struct kemu_cq_state {
 	pthread_mutex_t lock; /* guards all below, and reads of libfabric's queue that do not sleep */
-	size_t entry_size;    /* of the client's format; constant */
+	size_t entry_size;    /* of the client's format; constant, as the next one */
+	size_t size;
 	struct kemu_wait *wait_set;
 	struct kemu_source source; /* added where there is a handler */
 	bool armed;                /* the handler is to be called; it watches the queue, or is kicked */
@@ -43,7 +50,7 @@ static void settle(struct kemu_cq_state *state, size_t read)
 {
 	state->begin = state->count = 0;
 	for (size_t i = 0; i < read; i++) {
-		if (!kemu_lent_end(&state->lent, &state->entry[i].op_context, true))
+		if (!kemu_lent_end(&state->lent, &state->entry[i].op_context, &state->entry[i].buf, true))
 			continue;
 		state->entry[i].flags = kemu_kfi_cq_flags(state->entry[i].flags);
 		if (state->count < i) {
@@ -157,6 +164,13 @@ static ssize_t cq_readfrom(struct kfid_cq *kfid, void *buf, size_t count, kfi_ad
 	return read_now(cq_of(kfid), buf, count, src_addr);
 }
 
+static int told_error(const struct kemu_cq *cq, int err)
+{
+	int not_ready = cq->domain->fabric->personality->not_ready;
+
+	return err == FI_ENORX && not_ready ? not_ready : err;
+}
+
 static ssize_t cq_readerr(struct kfid_cq *kfid, struct kfi_cq_err_entry *buf, uint64_t flags)
 {
 	struct kemu_cq *cq = cq_of(kfid);
@@ -169,7 +183,7 @@ static ssize_t cq_readerr(struct kfid_cq *kfid, struct kfi_cq_err_entry *buf, ui
 	pthread_mutex_lock(&cq->state->lock);
 	read = fi_cq_readerr(cq->fi, &error, flags);
 	if (read == 1)
-		kemu_lent_end(&cq->state->lent, &error.op_context, false);
+		kemu_lent_end(&cq->state->lent, &error.op_context, &error.buf, false);
 	pthread_mutex_unlock(&cq->state->lock);
 	if (read != 1)
 		return read;
@@ -181,7 +195,7 @@ static ssize_t cq_readerr(struct kfid_cq *kfid, struct kfi_cq_err_entry *buf, ui
 		.data = error.data,
 		.tag = error.tag,
 		.olen = error.olen,
-		.err = error.err,
+		.err = told_error(cq, error.err),
 		.prov_errno = error.prov_errno,
 		.err_data = text ? error.err_data : buf->err_data,
 		.err_data_size = text ? error.err_data_size : 0,
@@ -207,7 +221,7 @@ static ssize_t sread(struct kemu_cq *cq, void *buf, size_t count, kfi_addr_t *sr
 		if (rc != 1)
 			return rc;
 		pthread_mutex_lock(&state->lock);
-		seen = kemu_lent_end(&state->lent, &entry.op_context, true);
+		seen = kemu_lent_end(&state->lent, &entry.op_context, &entry.buf, true);
 		pthread_mutex_unlock(&state->lock);
 		if (!seen)
 			continue;
@@ -265,6 +279,15 @@ static struct kfi_ops_cq cq_ops = {
 	.signal = cq_signal,
 	.strerror = cq_strerror,
 };
+
+bool kemu_cq_saturated(struct kemu_cq *cq)
+{
+	size_t unread = 0;
+
+	if (fi_control(&cq->fi->fid, EMU_FI_CQ_UNREAD, &unread))
+		return false;
+	return unread + READ_ONCE(cq->state->count) >= cq->state->size;
+}
 
 /* --- lending --- */
 
@@ -386,6 +409,7 @@ static int take_cq_attr(struct kemu_cq *cq, struct kfi_cq_attr *attr, struct fi_
 		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_cq_open: flags %#llx are not KFI_AFFINITY.",
 				   (unsigned long long)attr->flags);
 	fi->size = attr->size;
+	cq->state->size = attr->size ? attr->size : KEMU_CQ_SIZE;
 	fi->format = FI_CQ_FORMAT_TAGGED;
 	fi->wait_cond = attr->wait_cond == KFI_CQ_COND_THRESHOLD ? FI_CQ_COND_THRESHOLD : FI_CQ_COND_NONE;
 	return kemu_wait_attr(cq->domain->fabric, "kfi_cq_open", attr->wait_obj, attr->wait_set, cq->kfid.comp_handler,

@@ -62,7 +62,7 @@ void kemu_lent_drop(struct kemu_lent *lent, void *loan)
 		take_out(lent, link);
 }
 
-bool kemu_lent_end(struct kemu_lent *lent, void **context, bool good)
+bool kemu_lent_end(struct kemu_lent *lent, void **context, void **buf, bool good)
 {
 	struct kemu_loan **link = find_loan(lent, *context);
 	bool seen;
@@ -71,6 +71,7 @@ bool kemu_lent_end(struct kemu_lent *lent, void **context, bool good)
 		return true;
 	seen = !(*link)->silent || !good;
 	*context = (*link)->context;
+	*buf = NULL; /* it was the window's */
 	kemu_window_free((*link)->window);
 	take_out(lent, link);
 	return seen;

@@ -25,7 +25,7 @@ void *kemu_lent_begin(struct kemu_lent *lent, void *context, struct kemu_window 
 void kemu_lent_drop(struct kemu_lent *lent, void *loan);
 /* An operation has completed: puts the client's context in the place of libfabric's, and ends the window, if one was lent. False:
  * it was lent silently and has succeeded (`good`), so the client is not to see it. */
-bool kemu_lent_end(struct kemu_lent *lent, void **context, bool good);
+bool kemu_lent_end(struct kemu_lent *lent, void **context, void **buf, bool good);
 /* What libfabric knows for a context of the client's. */
 void *kemu_lent_find(const struct kemu_lent *lent, void *context);
 /* Ends all windows. */

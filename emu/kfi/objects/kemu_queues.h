@@ -26,4 +26,7 @@ void kemu_cq_unlend(struct kemu_cq *cq, void *lent);
 /* For kfi_cancel(): what libfabric knows for this context, which is itself where nothing is lent. */
 void *kemu_cq_lent(struct kemu_cq *cq, void *context);
 
+/* It has as many entries that nobody has read as its size. Any thread. */
+bool kemu_cq_saturated(struct kemu_cq *cq);
+
 #endif

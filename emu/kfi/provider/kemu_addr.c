@@ -5,14 +5,31 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <kfi_errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
-_Static_assert(KEMU_PID_BASE + KEMU_PIDS * KEMU_PID_PORTS < 32768, "the rows lie below the system's own ports");
+enum { APART = KEMU_CONTEXTS / KEMU_PID_PORTS, NEAR = KEMU_PIDS / APART };
+
+_Static_assert((int)KEMU_PID_PORTS == (int)EMU_FI_ROW_PORTS, "a row is what the endpoint holds");
+_Static_assert(KEMU_PID_BASE + (2 * KEMU_PIDS + KEMU_KEY_ROWS) * KEMU_PID_PORTS + KEMU_CONTEXTS < 32768,
+	       "the rows lie below the system's own ports");
+
+static unsigned int row_of(unsigned int pid)
+{
+	return pid % NEAR * APART + pid / NEAR;
+}
+
+static unsigned int pid_of(unsigned int row)
+{
+	return row / APART + row % APART * NEAR;
+}
 
 int kemu_addr_to_socket(const struct kcxi_addr *cxi, struct sockaddr_in *socket)
 {
@@ -20,7 +37,7 @@ int kemu_addr_to_socket(const struct kcxi_addr *cxi, struct sockaddr_in *socket)
 		return -KFI_EINVAL;
 	*socket = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl((uint32_t)cxi->nic) };
 	if (cxi->pid != KEMU_PID_ANY)
-		socket->sin_port = htons((uint16_t)(KEMU_PID_BASE + cxi->pid * KEMU_PID_PORTS));
+		socket->sin_port = htons((uint16_t)(KEMU_PID_BASE + row_of(cxi->pid) * KEMU_PID_PORTS));
 	return 0;
 }
 
@@ -37,7 +54,7 @@ int kemu_addr_from_socket(const void *socket, size_t length, struct kcxi_addr *c
 		return -KFI_EINVAL;
 	*cxi = (struct kcxi_addr){ .nic = ntohl(in.sin_addr.s_addr), .pid = KEMU_PID_ANY };
 	if (in.sin_port)
-		cxi->pid = row / KEMU_PID_PORTS;
+		cxi->pid = (uint16_t)pid_of(row / KEMU_PID_PORTS);
 	return 0;
 }
 
@@ -111,28 +128,61 @@ int kemu_addr_resolve(const char *node, const char *service, bool source, struct
 	return err ? KEMU_REFUSE(err, "service `%s` is no number from 0 to %d.", service, UINT16_MAX) : 0;
 }
 
-static bool port_free(const struct sockaddr_in *at)
+uint16_t kemu_addr_shift(const uint8_t *key, size_t size)
+{
+	uint32_t number = 0;
+
+	if (!size)
+		return 0;
+	memcpy(&number, key, size < sizeof(number) ? size : sizeof(number));
+	return (uint16_t)((KEMU_PIDS + number % KEMU_KEY_ROWS) * KEMU_PID_PORTS);
+}
+
+/* A name of the network namespace, which ends with the last descriptor. */
+static int claim_pid(const struct kcxi_addr *cxi, uint16_t shift)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), length;
+
+	if (fd < 0)
+		return -errno;
+	length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "emu-kcxi/%x/%u/%u", (unsigned int)cxi->nic,
+			  (unsigned int)cxi->pid, shift);
+	if (!bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)))
+		return fd;
+	close(fd);
+	return -KFI_EADDRINUSE;
+}
+
+/* No other program has the first port of the row. */
+static bool row_free(const struct kcxi_addr *cxi, uint16_t shift)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool free = fd >= 0 && !bind(fd, (const struct sockaddr *)at, sizeof(*at));
+	struct sockaddr_in at;
+	bool free = false;
 
+	if (fd >= 0 && !kemu_addr_to_socket(cxi, &at)) {
+		at.sin_port = htons((uint16_t)(ntohs(at.sin_port) + shift));
+		free = !bind(fd, (const struct sockaddr *)&at, sizeof(at));
+	}
 	if (fd >= 0)
 		close(fd);
 	return free;
 }
 
-bool kemu_addr_free(const struct kcxi_addr *cxi, size_t count)
+int kemu_addr_claim(struct kcxi_addr *cxi, uint16_t shift)
 {
-	struct sockaddr_in at;
-	uint16_t first;
+	struct kcxi_addr at = *cxi;
+	int fd = -KFI_EADDRINUSE;
 
-	if (kemu_addr_to_socket(cxi, &at))
-		return false;
-	first = ntohs(at.sin_port);
-	for (size_t i = 0; i < count; i++) {
-		at.sin_port = htons((uint16_t)(first + i));
-		if (!port_free(&at))
-			return false;
+	if (cxi->pid != KEMU_PID_ANY)
+		return claim_pid(cxi, shift);
+	for (unsigned int pid = 0; pid < KEMU_PIDS && fd == -KFI_EADDRINUSE; pid++) {
+		at.pid = pid & 0xfff;
+		if (row_free(&at, shift))
+			fd = claim_pid(&at, shift);
 	}
-	return true;
+	if (fd >= 0)
+		cxi->pid = at.pid;
+	return fd;
 }

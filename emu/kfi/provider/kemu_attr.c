@@ -50,8 +50,8 @@ static bool has_targets(uint64_t kfi)
 	return kfi & (KFI_RMA | KFI_ATOMIC) && (!(kfi & RIGHTS) || kfi & (KFI_REMOTE_READ | KFI_REMOTE_WRITE));
 }
 
-/* KFI_TAGGED_RMA alone is tagged RMA: HPE's provider asks for no other capability with it, where libfabric's has it as an addition to
- * tagged messages and RMA. Rights that name operations of one kind alone would leave those of the other without any. */
+/* KFI_TAGGED_RMA alone is tagged RMA: HPE's provider asks for no other capability with it, where libfabric's has it as an
+ * addition to tagged messages and RMA. Rights that name operations of one kind alone would leave those of the other without any. */
 static uint64_t implied_by_tagged_rma(uint64_t kfi, uint64_t side)
 {
 	uint64_t messages = KFI_SEND | KFI_RECV, accesses = RIGHTS & ~messages, caps = KFI_TAGGED | KFI_RMA;
@@ -120,6 +120,9 @@ bool kemu_rx_attr_to_fi(const struct kemu_personality *personality, const struct
 		return false;
 	*why = "rx_attr->iov_limit";
 	if (kfi->iov_limit > KEMU_VECTOR_MAX)
+		return false;
+	*why = "rx_attr->total_buffered_recv";
+	if (kfi->total_buffered_recv > personality->buffered_recv)
 		return false;
 	fi->mode = kfi->mode & ~KFI_LOCAL_MR;
 	fi->msg_order = kfi->msg_order;
@@ -200,10 +203,13 @@ bool kemu_domain_attr_to_fi(const struct kemu_personality *personality, const st
 	*why = "domain_attr->cq_data_size";
 	if (kfi->cq_data_size > personality->cq_data_size)
 		return false;
+	*why = "domain_attr->resource_mgmt";
+	if (personality->resource_mgmt && kfi->resource_mgmt && kfi->resource_mgmt != personality->resource_mgmt)
+		return false;
 	fi->threading = (enum fi_threading)kfi->threading;
 	fi->control_progress = (enum fi_progress)kfi->control_progress;
 	fi->data_progress = (enum fi_progress)kfi->data_progress;
-	fi->resource_mgmt = (enum fi_resource_mgmt)kfi->resource_mgmt;
+	fi->resource_mgmt = personality->resource_mgmt ? FI_RM_ENABLED : (enum fi_resource_mgmt)kfi->resource_mgmt;
 	fi->av_type = (enum fi_av_type)kfi->av_type;
 	fi->cq_data_size = kfi->cq_data_size;
 	fi->cq_cnt = kfi->cq_cnt;
@@ -251,7 +257,7 @@ void kemu_rx_attr_from_fi(const struct kemu_personality *personality, const stru
 		.mode = fi->mode,
 		.msg_order = fi->msg_order & KFI_ORDER_STRICT & personality->msg_order,
 		.comp_order = fi->comp_order & (KFI_ORDER_STRICT | KFI_ORDER_DATA),
-		.total_buffered_recv = fi->total_buffered_recv,
+		.total_buffered_recv = limited_to(fi->total_buffered_recv, personality->buffered_recv),
 		.size = fi->size,
 		.iov_limit = KEMU_VECTOR_MAX,
 	};
@@ -290,7 +296,8 @@ bool kemu_domain_attr_from_fi(const struct kemu_personality *personality, const 
 		.threading = (enum kfi_threading)fi->threading,
 		.control_progress = (enum kfi_progress)fi->control_progress,
 		.data_progress = (enum kfi_progress)fi->data_progress,
-		.resource_mgmt = (enum kfi_resource_mgmt)fi->resource_mgmt,
+		.resource_mgmt = personality->resource_mgmt ? personality->resource_mgmt
+							    : (enum kfi_resource_mgmt)fi->resource_mgmt,
 		.av_type = (enum kfi_av_type)fi->av_type,
 		.mr_mode = kemu_kfi_mr_mode(fi->mr_mode),
 		.mr_key_size = fi->mr_key_size,
@@ -312,6 +319,6 @@ bool kemu_domain_attr_from_fi(const struct kemu_personality *personality, const 
 		.tclass = fi->tclass,
 	};
 	if (personality->cxi_addresses)
-		kfi->max_ep_rx_ctx = limited_to(kfi->max_ep_rx_ctx, KEMU_PID_PORTS);
+		kfi->max_ep_rx_ctx = limited_to(kfi->max_ep_rx_ctx, KEMU_CONTEXTS);
 	return key_from_fi(fi->auth_key, fi->auth_key_size, &kfi->auth_key, &kfi->auth_key_size);
 }

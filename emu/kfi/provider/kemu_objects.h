@@ -82,8 +82,9 @@ struct kemu_av {
 	struct kfid_av kfid;
 	struct fid_av *fi;
 	struct kemu_domain *domain;
-	struct kemu_eq *eq; /* bound to it, or NULL */
-	atomic_uint users;  /* endpoints that it is bound to */
+	struct kemu_eq *eq;   /* bound to it, or NULL */
+	unsigned int rx_bits; /* of kfabric's addresses name a receive context */
+	atomic_uint users;    /* endpoints that it is bound to */
 };
 
 /* An endpoint, a scalable endpoint, or a context of one, by kfid.fid.fclass. */
@@ -102,10 +103,14 @@ struct kemu_ep {
 	atomic_uint contexts; /* of a scalable endpoint: those that are open; of a shared context: endpoints that it is bound to */
 	atomic_uint *uses[KEMU_USES_MAX]; /* `users` of what is bound to it, which its end gives back */
 	unsigned int use_count;
-	/* Of a scalable endpoint: its receive contexts; the address that it was opened with, whose pid may be any. */
-	size_t rx_count;
-	struct kcxi_addr asked;
-	bool any_pid;
+	/* Of a scalable endpoint: its pid's descriptor (kemu_addr.h; -1: none), and its ports' distance from the pid's. */
+	int claim;
+	uint16_t shift;
+	/* Of a context: kfabric's addresses name contexts in `rx_bits` bits, and libfabric's in KEMU_CONTEXT_BITS. */
+	bool translates;
+	bool saturates; /* kemu_personality.h */
+	bool named;     /* KFI_NAMED_RX_CTX, else all that it addresses is the context with its own index */
+	unsigned int index, rx_bits;
 	struct kemu_ep *next; /* of those that are closed, in the domain */
 };
 

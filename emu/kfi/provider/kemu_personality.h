@@ -16,6 +16,12 @@ struct kemu_personality {
 	bool cxi_addresses; /* addresses are struct kcxi_addr (KFI_ADDR_CXI), else those of sockets */
 	uint64_t caps;      /* all that it offers, and gives to a client that asks for none; 0: what the NIC has */
 	bool endpoints;     /* of all types, passive ones, and aliases; else scalable ones of type KFI_EP_RDM alone (-KFI_ENOSYS) */
+	bool own_index;     /* without KFI_NAMED_RX_CTX context i of a peer is reached from context i; else the first one */
+	bool saturates;     /* posts are -KFI_EAGAIN while a completion queue has as many unread entries as its size */
+	bool flags_alone;   /* KFI_GETOPSFLAG tells the flags without the side that they are of */
+	enum kfi_resource_mgmt resource_mgmt; /* told, and nothing else may be asked for; KFI_RM_UNSPEC: as the NIC has it */
+	int not_ready;                        /* error of an operation whose receiver was not ready; 0: KFI_ENORX */
+	size_t buffered_recv;                 /* at most, of what the NIC has */
 	size_t contexts;    /* of each side that an endpoint has, where a client asks for no number; 0: as libfabric has it */
 	uint64_t msg_order; /* this and the next two: at most, of what the NIC has */
 	size_t inject_size;

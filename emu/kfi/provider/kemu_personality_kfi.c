@@ -11,6 +11,7 @@ const struct kemu_personality kemu_personality_kfi = {
 	.msg_order = UINT64_MAX,
 	.inject_size = SIZE_MAX,
 	.cq_data_size = SIZE_MAX,
+	.buffered_recv = SIZE_MAX,
 	.error_text = true,
 	.waits = true,
 	.reg_flags = true,

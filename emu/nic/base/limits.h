@@ -10,7 +10,7 @@ enum {
 	LIMIT_TX_OPS = 1024,       /* ops outstanding an endpoint; then -EAGAIN */
 	LIMIT_DEFERRED = 65536,    /* triggered operations and deferred work that wait, a process; then -EAGAIN */
 	LIMIT_SHARED_AV = 1 << 20, /* insertions and removals together of a shared address vector; then -ENOMEM */
-	LIMIT_CONTEXTS = 64,       /* transmit, and receive, contexts of a scalable endpoint */
+	LIMIT_CONTEXTS = 128,      /* transmit, and receive, contexts of a scalable endpoint */
 	LIMIT_RX_OPS = 1024,       /* receives posted an endpoint; then -EAGAIN */
 
 	LIMIT_DGRAM = 1388, /* bytes of an unreliable datagram: fills an Ethernet frame. Longer: -EMSGSIZE */

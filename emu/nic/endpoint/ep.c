@@ -256,6 +256,8 @@ __attribute__((noinline)) static struct session *look_up_session(struct ep *ep, 
 	*cause = REFUSAL_ADDRESS;
 	if (av_lookup(ep->attr.av, dest, &peer, &stamp) != 0)
 		return NULL;
+	if (ep->attr.port_shift)
+		av_move_port(&peer, ep->attr.port_shift);
 	*cause = REFUSAL_NO_SESSION;
 	ep->last = session_get(ep, &peer);
 	ep->last_dest = dest;

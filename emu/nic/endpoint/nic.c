@@ -62,7 +62,7 @@ static void config_defaults(struct nic_config *config)
 		config->eager = LIMIT_EAGER;
 	if (config->unexpected_bytes == 0)
 		config->unexpected_bytes = LIMIT_UNEXPECTED_BYTES;
-	if (config->envelopes == 0)
+	if (config->envelopes == 0 && !config->receives_first)
 		config->envelopes = LIMIT_ENVELOPES;
 }
 

@@ -47,6 +47,7 @@ struct nic_config {
 	uint32_t eager;                 /* 0: LIMIT_EAGER; the peer's grant of a segment bounds it, too */
 	uint64_t unexpected_bytes;      /* 0: LIMIT_UNEXPECTED_BYTES */
 	uint64_t envelopes;             /* 0: LIMIT_ENVELOPES */
+	bool receives_first;            /* no message waits for a receive: the receiver is not ready */
 	uint32_t dgram_loss;            /* so many of a billion unreliable datagrams are lost, */
 	uint64_t dgram_seed;            /* and which */
 	const void *secret;             /* peers must know it, too; not needed after the call. NULL: none */
@@ -153,6 +154,7 @@ struct ep_attr {
 	const struct auth_set *auths;       /* not NULL: messages show one of these; the shown one goes by destination */
 	const struct binding_end *bindings; /* regions bound to the endpoint are bound to this end; NULL: none ever */
 	uint16_t known_port;                /* other port that address vectors have it by; 0: none (WIRE-29) */
+	uint16_t port_shift;                /* its peers listen so many ports above what its address vector has */
 	struct sockaddr_storage at;         /* where to listen, or to receive datagrams; port 0: any */
 	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
 	bool datagrams;                     /* unreliable ones, and nothing else (dgram.h); without cm */

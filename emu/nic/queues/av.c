@@ -205,7 +205,7 @@ int av_remove(struct av *av, uint64_t index)
 	return entry ? 0 : -EINVAL;
 }
 
-static void move_port(struct sockaddr_storage *addr, uint16_t by)
+void av_move_port(struct sockaddr_storage *addr, uint16_t by)
 {
 	in_port_t *port = addr->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)addr)->sin6_port
 						      : &((struct sockaddr_in *)addr)->sin_port;
@@ -222,7 +222,7 @@ int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint
 	if (entry) {
 		memset(addr, 0, sizeof(*addr));
 		memcpy(addr, &entry->address, sizeof(entry->address));
-		move_port(addr, av_rx_context_of(av, index));
+		av_move_port(addr, av_rx_context_of(av, index));
 		*stamp = entry->stamp;
 	}
 	mutex_unlock(&av->lock);
