@@ -142,6 +142,11 @@ def traces_are_switched(live):
         os.unlink(on["file"])
 
 
+def a_trace_goes_where_the_process_began_with(live):
+    assert live.say("move") == "0"
+    traces_are_switched(live)
+
+
 def metrics_can_be_read(live):
     live.say("refused")
     text = ask("metrics")
@@ -366,7 +371,7 @@ def case(test, *args):
 
 
 live = Live()
-for test in (every_command, keys_are_masked, traces_are_switched, refusals_are_counted, watch_tells_as_it_comes, fault_plans_are_exchanged, traces_are_switched,
+for test in (every_command, keys_are_masked, a_trace_goes_where_the_process_began_with, refusals_are_counted, watch_tells_as_it_comes, fault_plans_are_exchanged, traces_are_switched,
              metrics_can_be_read, hostile_clients_hold_nothing, bad_selections, a_fork_answers_not_for_its_parent):
     case(test, live)
 live.run.kill()

@@ -277,6 +277,28 @@ def a_folder_that_cannot_be_costs_the_trace_alone(case):
     check(status == 0 and err.count("no trace: ") == 1, err[-300:])
 
 
+def a_file_that_is_cut_costs_the_trace_alone(case):
+    for length in (0, HEAD + BLOCK):
+        process = subprocess.Popen([os.path.join(ROOT, "tools/emurun"), os.path.join(case.build, "tests/ctl/looked_at")], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=case.env(FI_EMU_TRACE=case.traces, FI_EMU_TRACE_SIZE="1048576"))
+
+        def say(word):
+            process.stdin.write(word + "\n")
+            process.stdin.flush()
+            return process.stdout.readline().strip()
+
+        process.stdout.readline()
+        check(say("write") == "0", "a write")
+        os.truncate(case.files()[-1], length)
+        check(say("write") == "0" and say("refused") != "0" and say("write") == "0", f"after the file was cut to {length}")
+        process.stdin.close()
+        process.stdout.close()
+        check(process.wait() == 0, f"{process.returncode} after the file was cut to {length}")
+        status, _, err = case.read(case.files()[-1])
+        check(status == 2 and "cut off" in err or "empty" in err, err)
+
+
 def forks_have_their_own(case):
     for how in ("open", "closed", "busy"):
         status, _, err = case.run(os.path.join(case.build, "tests/process/forked"), how, FI_EMU_TRACE=case.traces,
@@ -343,7 +365,7 @@ def frames_as_text(case):
 
 CASES = [two_processes_are_joined, for_perfetto, for_wireshark, for_browsers, a_killed_process_leaves_its_ring,
          an_old_event_goes_for_a_new_one, damage_is_told, a_full_disk_costs_the_trace_alone, a_limit_of_files_costs_the_trace_alone,
-         a_folder_that_cannot_be_costs_the_trace_alone, forks_have_their_own, clocks_are_brought_together, frames_as_text]
+         a_folder_that_cannot_be_costs_the_trace_alone, a_file_that_is_cut_costs_the_trace_alone, forks_have_their_own, clocks_are_brought_together, frames_as_text]
 
 
 def main():

@@ -27,16 +27,20 @@ static struct {
 	uint64_t started_ns;
 	const char *personality;
 	bool manual;
-	char settings[2048]; /* NAME=value, each terminated; empty: the end */
+	char settings[2048];     /* NAME=value, each terminated; empty: the end */
+	char temporary[SETTING]; /* the folder of temporary files */
 	unsigned int watchers;
 	bool was_debug;
 } noted;
 
 void ctl_process_note(const struct settings *settings)
 {
+	const char *temporary = secure_getenv("TMPDIR");
 	size_t length = 0;
 	struct timespec now;
 
+	snprintf(noted.temporary, sizeof(noted.temporary), "%s",
+		 temporary && *temporary && strlen(temporary) < sizeof(noted.temporary) ? temporary : "/tmp");
 	clock_gettime(CLOCK_REALTIME, &now);
 	noted.started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	noted.personality = settings->attr->name;
@@ -251,7 +255,7 @@ enum ctl_next ctl_watch(struct ctl_answer *answer, struct ctl_piece *piece)
 enum ctl_next ctl_trace(struct ctl_answer *answer, struct ctl_piece *piece)
 {
 	char text[512];
-	int err = trace_switch(answer->request.on, text, sizeof(text));
+	int err = trace_switch(answer->request.on, noted.temporary, text, sizeof(text));
 	struct json json;
 
 	if (err && err != -EALREADY)

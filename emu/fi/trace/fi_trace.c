@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_trace.c - ring files: made, mapped and given back. Their blocks are reserved before they are mapped, since a full disk would
- * kill the program at the first store otherwise. */
+ * kill the program at the first store otherwise; a file that is cut meanwhile would, too, and goes to guard_file(). */
 #include "emu/fi/trace/fi_trace.h"
 
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include "emu/net/thread/net.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/base/nocancel_file.h"
+#include "emu/nic/memory/guard.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/trace/trace_format.h"
 
@@ -48,6 +49,7 @@ static void trace_child(void)
 	mutex_forked(&trace.lock);
 	trace.started = false;
 	trace.memory = NULL; /* not mapped in the child */
+	guard_file(NULL, 0);
 	trace_forked();
 }
 
@@ -127,6 +129,13 @@ static int file_map(const char *host, size_t bytes)
 	return err;
 }
 
+static void file_unmap(void)
+{
+	guard_file(NULL, 0);
+	munmap(trace.memory, trace.bytes);
+	trace.memory = NULL;
+}
+
 static int trace_begin(struct nic *nic, const struct trace_config *config)
 {
 	int err;
@@ -153,13 +162,13 @@ static int begin_ring(struct nic *nic)
 	err = file_map(host, TRACE_HEAD + (size_t)blocks * TRACE_BLOCK);
 	if (err)
 		return err;
+	guard_file(trace.memory, trace.bytes);
 	fill_head(trace.memory, host);
 	config.memory = trace.memory;
 	err = trace_begin(nic, &config);
 	if (err) {
-		munmap(trace.memory, trace.bytes);
+		file_unmap();
 		unlink(trace.path);
-		trace.memory = NULL;
 	}
 	return err;
 }
@@ -192,14 +201,12 @@ unlock:
 	mutex_unlock(&trace.lock);
 }
 
-static int switch_on(struct nic *nic)
+static int switch_on(struct nic *nic, const char *folder)
 {
-	const char *folder = getenv("TMPDIR");
-
 	if (trace.memory)
 		return -EALREADY;
 	if (!*trace.folder)
-		snprintf(trace.folder, sizeof(trace.folder), "%s", folder && *folder && strlen(folder) < 512 ? folder : "/tmp");
+		snprintf(trace.folder, sizeof(trace.folder), "%s", folder);
 	return begin_ring(nic);
 }
 
@@ -214,12 +221,11 @@ static int switch_off(struct nic *nic)
 	nic_trace_off(nic);
 	driver_leave(nic_driver(nic));
 	if (trace.memory)
-		munmap(trace.memory, trace.bytes);
-	trace.memory = NULL;
+		file_unmap();
 	return 0;
 }
 
-int trace_switch(bool on, char *text, size_t size)
+int trace_switch(bool on, const char *folder, char *text, size_t size)
 {
 	struct nic *nic = net_mine() ? net_nic() : NULL;
 	int err = nic ? 0 : -ENODEV;
@@ -229,7 +235,7 @@ int trace_switch(bool on, char *text, size_t size)
 	mutex_lock(&trace.lock);
 	trace.started = true;
 	if (!err)
-		err = on ? switch_on(nic) : switch_off(nic);
+		err = on ? switch_on(nic, folder) : switch_off(nic);
 	if (err && err != -EALREADY)
 		snprintf(text, size, "no trace: %s: %s", trace.path, strerror(-err));
 	else

@@ -14,9 +14,9 @@ struct nic;
 /* A process's first call begins what FI_EMU_TRACE asks for: "text", or a ring file of `size` bytes in a folder, which is made
  * if it is not there. Later calls do nothing. */
 void trace_start(struct nic *nic, const char *where, size_t size);
-/* While the process runs: on, into FI_EMU_TRACE's folder, else the one of temporary files; or off. `text` gets the file's name, or
+/* While the process runs: on, into FI_EMU_TRACE's folder, else into `folder`; or off. `text` gets the file's name, or
  * a sentence on what failed. 0; -EALREADY: it is so; or another -errno. */
-int trace_switch(bool on, char *text, size_t size);
+int trace_switch(bool on, const char *folder, char *text, size_t size);
 /* Is a trace under way? `text`, if not NULL, gets the file's name. */
 bool trace_is_on(char *text, size_t size);
 

@@ -175,6 +175,26 @@ static bool land_few(ucontext_t *interrupted)
 
 /* --- the handler --- */
 
+static _Atomic uintptr_t file_at;
+static atomic_size_t file_length; /* 0: none */
+
+void guard_file(void *at, size_t length)
+{
+	atomic_store(&file_length, 0);
+	atomic_store(&file_at, (uintptr_t)at);
+	atomic_store(&file_length, length);
+}
+
+/* The file is cut, and is memory now. */
+static bool file_replaced(const siginfo_t *info)
+{
+	uintptr_t at = atomic_load(&file_at);
+	size_t length = atomic_load(&file_length);
+
+	return info->si_code > 0 && (uintptr_t)info->si_addr - at < length &&
+	       mmap((void *)at, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
 /* A non-canonical address raises SIGSEGV without telling which one: believe it of a range so high that it can be. */
 static bool range_is_high(uintptr_t at, size_t length)
 {
@@ -245,6 +265,10 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	ucontext_t *interrupted = context;
 	int saved = errno;
 
+	if (sig == SIGBUS && file_replaced(info)) {
+		errno = saved;
+		return;
+	}
 	if (info->si_code > 0 && land_few(interrupted)) { /* a fault, not a signal that was sent */
 		be_wary();
 		return;

@@ -42,6 +42,11 @@ bool guard_copy_by(guard_copier *copy, void *arg, void *to, const void *from, si
  * look and the touch is the program's fault to handle: the kernel has no atomic operations to offer instead. */
 bool guard_run(void *at, size_t length, bool writable, void (*body)(void *arg), void *arg);
 
+/* From now on memory of a file, `length` bytes, of which the file's owner may cut off what it likes: where that raised SIGBUS, zero
+ * pages take the place of the whole range, and the touch goes through. One range a process, NULL and 0: none. Nobody touches it
+ * meanwhile. Where the program has put its handler before ours, the signal is the program's. */
+void guard_file(void *at, size_t length);
+
 /* "Could be pinned" (S79): populates the range; writable says the NIC may write it. 0, or -EFAULT. Works on
  * kernels without MADV_POPULATE too. Never changes the contents. Rounds outward to pages; takes as long as the kernel
  * needs to supply the memory. */
