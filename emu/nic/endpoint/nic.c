@@ -95,7 +95,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 		secret_take(nic->secret, config->secret, config->secret_length);
 	}
 	nic->config.fault = NULL;
-	err = config->fault ? fault_plans_add(&nic->plans, config->fault) : 0;
+	err = config->fault ? fault_plan_begin(nic, config->fault) : 0;
 	if (err)
 		goto free_nic;
 	nic->link = *ops;
@@ -117,7 +117,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	return 0;
 
 free_nic:
-	fault_plans_free(&nic->plans);
+	fault_plan_end(nic);
 	secret_memory_give(&nic->secret_memory, nic->secret);
 	secret_memory_fini(&nic->secret_memory);
 	free(nic);
@@ -155,7 +155,7 @@ void nic_close(struct nic *nic)
 	commits_fini(&nic->commits);
 	sendq_spares_free(&nic->spares);
 	free(nic->spare_message);
-	fault_plans_free(&nic->plans);
+	fault_plan_end(nic);
 	driver_fini(&nic->driver);
 	secret_memory_give(&nic->secret_memory, nic->secret);
 	secret_memory_fini(&nic->secret_memory);
@@ -475,17 +475,25 @@ bool nic_fault_is_loaded(const struct nic *nic)
 
 size_t nic_fault_queue(struct nic *nic, size_t entries)
 {
-	const struct fault_plan *plan = fault_plan_of(nic);
+	const struct fault_plan *plan = fault_plan_hold(nic);
 
-	return plan ? fault_queue(plan, entries) : entries;
+	if (plan) {
+		entries = fault_queue(plan, entries);
+		fault_plan_release(nic);
+	}
+	return entries;
 }
 
 int nic_fault_register(struct nic *nic)
 {
-	const struct fault_plan *plan = fault_plan_of(nic);
-	const struct fault_rule *rule = NULL;
+	const struct fault_plan *plan = fault_plan_hold(nic);
+	const struct fault_rule *rule;
+	int err;
 
-	if (plan)
-		rule = fault_registration(plan, atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
-	return rule ? -rule->err : 0;
+	if (!plan)
+		return 0;
+	rule = fault_registration(plan, atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
+	err = rule ? -rule->err : 0;
+	fault_plan_release(nic);
+	return err;
 }

@@ -103,7 +103,7 @@ size_t nic_fault_queue(struct nic *nic, size_t entries);
 /* [role] From now on this plan is in force, from its first op on for each peer; it is copied. NULL: none is, and ops that
  * waited to leave by the one before do so. 0; or -ENOMEM, and nothing has changed. */
 MUST_USE int nic_fault_load(struct nic *nic, const struct fault_plan *plan) REQUIRES(driver_role);
-bool nic_fault_is_loaded(const struct nic *nic); /* is a plan in force? Any thread */
+bool nic_fault_is_loaded(const struct nic *nic); /* [role] Is a plan in force? */
 /* A region is about to be registered: 0, or the negative errno by which the fault plan has that fail. Any thread. */
 MUST_USE int nic_fault_register(struct nic *nic);
 struct mr_table *pd_regions(struct pd *pd); /* mr_add() and mr_find() on it: [role] */

@@ -11,50 +11,83 @@
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 
-static struct fault_plans *plans_new(const struct fault_plan *plan)
-{
-	struct fault_plans *next = calloc(1, sizeof(*next));
+struct fault_loaded {
+	struct fault_loaded *next; /* in nic->plans_left */
+	struct fault_plan plan;
+};
 
-	if (!next)
-		return NULL;
-	next->none = !plan;
-	if (plan)
-		next->plan = *plan;
-	return next;
+static struct fault_loaded *loaded_new(const struct fault_plan *plan)
+{
+	struct fault_loaded *loaded = calloc(1, sizeof(*loaded));
+
+	if (loaded)
+		loaded->plan = *plan;
+	return loaded;
 }
 
-static void plans_push(struct fault_plans *_Atomic *plans, struct fault_plans *next)
+int fault_plan_begin(struct nic *nic, const struct fault_plan *plan)
 {
-	next->before = atomic_load_explicit(plans, memory_order_relaxed);
-	atomic_store_explicit(plans, next, memory_order_release); /* pairs with fault_plan_of() */
+	struct fault_loaded *loaded = loaded_new(plan);
+
+	atomic_store(&nic->plan, loaded);
+	return loaded ? 0 : -ENOMEM;
 }
 
-int fault_plans_add(struct fault_plans *_Atomic *plans, const struct fault_plan *plan)
+static void free_left(struct nic *nic)
 {
-	struct fault_plans *next = plans_new(plan);
+	struct fault_loaded *left;
 
-	if (!next)
-		return -ENOMEM;
-	plans_push(plans, next);
-	return 0;
-}
-
-void fault_plans_free(struct fault_plans *_Atomic *plans)
-{
-	struct fault_plans *at = atomic_load(plans), *before;
-
-	atomic_store(plans, NULL);
-	for (; at; at = before) {
-		before = at->before;
-		free(at);
+	while ((left = nic->plans_left)) {
+		nic->plans_left = left->next;
+		free(left);
 	}
+}
+
+void fault_plan_end(struct nic *nic)
+{
+	free(atomic_exchange(&nic->plan, NULL));
+	free_left(nic);
+}
+
+/* Puts it in force, and frees those before it, unless somebody reads now. A later reader finds the new one: a reader counts
+ * itself before it looks, and the count is looked at after the plan was exchanged; all four in one order. */
+static void plan_exchange(struct nic *nic, struct fault_loaded *next)
+{
+	struct fault_loaded *before = atomic_exchange(&nic->plan, next);
+
+	if (before) {
+		before->next = nic->plans_left;
+		nic->plans_left = before;
+	}
+	if (!atomic_load(&nic->plan_readers))
+		free_left(nic);
 }
 
 const struct fault_plan *fault_plan_of(const struct nic *nic)
 {
-	const struct fault_plans *first = atomic_load_explicit(&nic->plans, memory_order_acquire);
+	const struct fault_loaded *loaded = atomic_load_explicit(&nic->plan, memory_order_relaxed);
 
-	return first && !first->none ? &first->plan : NULL;
+	nic_role(nic);
+	return loaded ? &loaded->plan : NULL;
+}
+
+const struct fault_plan *fault_plan_hold(struct nic *nic)
+{
+	const struct fault_loaded *loaded;
+
+	if (!atomic_load_explicit(&nic->plan, memory_order_relaxed))
+		return NULL;
+	atomic_fetch_add(&nic->plan_readers, 1);
+	loaded = atomic_load(&nic->plan);
+	if (loaded)
+		return &loaded->plan;
+	fault_plan_release(nic);
+	return NULL;
+}
+
+void fault_plan_release(struct nic *nic)
+{
+	atomic_fetch_sub(&nic->plan_readers, 1);
 }
 
 /* The sessions of all endpoints, one after the other; `before` NULL: the first. NULL: there are no more. */
@@ -73,7 +106,7 @@ static struct session *session_behind(struct nic *nic, struct session *before)
 }
 
 /* Counts for each session, in their order, and NULL behind; NULL: no memory. */
-static struct fault_peer **counts_new(struct nic *nic, const struct fault_plans *next)
+static struct fault_peer **counts_new(struct nic *nic, const struct fault_loaded *next)
 {
 	struct fault_peer **counts;
 	size_t sessions = 0, made = 0;
@@ -81,7 +114,7 @@ static struct fault_peer **counts_new(struct nic *nic, const struct fault_plans 
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session))
 		sessions++;
 	counts = calloc(sessions + 1, sizeof(struct fault_peer *));
-	if (!counts || next->none)
+	if (!counts || !next)
 		return counts;
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session)) {
 		counts[made] = fault_peer_open(&next->plan, &session->peer);
@@ -99,8 +132,8 @@ free_counts:
 
 int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 {
-	struct fault_plans *next = plans_new(plan);
-	struct fault_peer **counts = next ? counts_new(nic, next) : NULL;
+	struct fault_loaded *next = plan ? loaded_new(plan) : NULL;
+	struct fault_peer **counts = next || !plan ? counts_new(nic, next) : NULL;
 	size_t at = 0;
 
 	nic_role(nic);
@@ -109,16 +142,16 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 		return -ENOMEM;
 	}
 	nic_set_polling(nic, false); /* the NIC thread turns it on again where there is no plan */
-	plans_push(&nic->plans, next);
 	atomic_store_explicit(&nic->registrations, 0, memory_order_relaxed);
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session)) {
 		if (session->fault != &fault_watching)
 			free(session->fault);
-		session->fault = next->none && nic->trace ? &fault_watching : counts[at];
+		session->fault = !next && nic->trace ? &fault_watching : counts[at];
 		at++;
 		if (session->conn)
 			conn_busy(session->conn); /* ops that waited by the plan before may leave */
 	}
 	free(counts);
+	plan_exchange(nic, next);
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_swap.h - the fault plan in force, which may be exchanged while the device runs (nic_fault_load()).
- * Owner: the nic. Thread: any may ask which is in force; it is exchanged under the driver role. A plan that was in force stays
- * until the nic ends, as a thread may still read it. */
+ * Owner: the nic. A plan that is exchanged is freed at once; if a thread reads one then, with the next exchange that none does. */
 #ifndef EMU_NIC_FAULT_SWAP_H
 #define EMU_NIC_FAULT_SWAP_H
 
@@ -9,16 +8,13 @@
 
 struct nic;
 
-struct fault_plans {
-	struct fault_plans *before;
-	bool none; /* faults were cleared: `plan` means nothing */
-	struct fault_plan plan;
-};
-
-/* Puts it in force; NULL: none. 0 or -ENOMEM. */
-MUST_USE int fault_plans_add(struct fault_plans *_Atomic *plans, const struct fault_plan *plan);
-void fault_plans_free(struct fault_plans *_Atomic *plans);
-/* NULL: there is none. */
+/* Of a nic that begins: 0 or -ENOMEM. And of one that ends. */
+MUST_USE int fault_plan_begin(struct nic *nic, const struct fault_plan *plan);
+void fault_plan_end(struct nic *nic);
+/* [role] NULL: there is none. */
 const struct fault_plan *fault_plan_of(const struct nic *nic);
+/* Any thread: the same, which stays until it is released. After NULL there is nothing to release. */
+const struct fault_plan *fault_plan_hold(struct nic *nic);
+void fault_plan_release(struct nic *nic);
 
 #endif
