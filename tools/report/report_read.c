@@ -65,10 +65,11 @@ static bool read_finding(struct report_run *run, struct report_process *process,
 	const cJSON *stacks = cJSON_GetObjectItemCaseSensitive(json, "stacks");
 	double id = report_number(json, "id");
 	struct report_record *record;
-	size_t at = (size_t)id, i;
+	size_t at, i;
 
 	if (id < 0 || id >= RECORD_IDS_MAX || !report_string(json, "kind") || !report_string(json, "cause"))
 		return false;
+	at = (size_t)id;
 	if (at >= process->records_max) {
 		size_t max = 2 * at + 16;
 		struct report_record **records = report_alloc(max * sizeof(*records));
@@ -117,7 +118,7 @@ static bool read_count(struct report_process *process, const cJSON *json)
 /* Reads the first line. False if the file is not to be read on. */
 static bool read_head(struct report_run *run, struct report_process *process, cJSON *json)
 {
-	double version = report_number(json, "emu_report");
+	double version = report_number(json, "emu_report"), pid = report_number(json, "pid");
 
 	if (version > REPORT_VERSION) {
 		report_problem(run,
@@ -129,7 +130,7 @@ static bool read_head(struct report_run *run, struct report_process *process, cJ
 	process->head = json;
 	process->host = report_string(json, "host");
 	process->program = report_string(json, "program");
-	process->pid = (long)report_number(json, "pid");
+	process->pid = pid > 0 && pid <= INT32_MAX ? (long)pid : 0;
 	return true;
 }
 

@@ -259,9 +259,8 @@ static void take_all(struct ops *ops)
 	uint32_t *next = trace_alloc(join->ring_count * sizeof(*next));
 
 	for (uint32_t i = 0; i <= join->trace->frame_count; i++) {
-		const struct trace_frame *frame = &join->trace->frames[i];
-		bool last = i == join->trace->frame_count;
-		int64_t until = last ? INT64_MAX : frame->sent_ns != TRACE_NEVER ? frame->sent_ns : frame->received_ns;
+		const struct trace_frame *frame = i == join->trace->frame_count ? NULL : &join->trace->frames[i];
+		int64_t until = !frame ? INT64_MAX : frame->sent_ns != TRACE_NEVER ? frame->sent_ns : frame->received_ns;
 
 		for (uint32_t r = 0; r < join->ring_count; r++) {
 			const struct ring_file *ring = &join->rings[r];
@@ -272,7 +271,7 @@ static void take_all(struct ops *ops)
 					take_stored(ops, r, (const struct trace_stored *)ring->events[next[r]].record,
 						    ring->events[next[r]].at_ns + offset);
 		}
-		if (!last)
+		if (frame)
 			op_frame(ops, i);
 	}
 	free(next);
