@@ -198,6 +198,37 @@ static void step_send_big(const void *arg, void *reply)
 	peer_wait(&target_peer, &op);
 }
 
+/* It ends by _exit() with the last message that it waited for: so do children of test frameworks. */
+static void step_hear_and_end(const void *arg, void *reply)
+{
+	struct op op;
+
+	(void)arg;
+	(void)reply;
+	CHECK_RC(0, peer_recv(&target_peer, big.iov[0].iov_base, 100, fi_mr_desc(big.mr), &op));
+	peer_wait(&target_peer, &op);
+	_exit(op.err != 0);
+}
+
+/* Neighbours share memory, where the message is noted as executed before its receiver hears of it. */
+Test(process, ended_with_the_last_word)
+{
+	const char *local = getenv("FI_EMU_LOCAL");
+	struct scene s;
+	struct op op;
+
+	if (!peer_is_emu() || (local && !strcmp(local, "tcp")))
+		cr_skip_test("an acknowledgement that is not sent is lost with its process over TCP");
+	scene_open(&s);
+	live(&s.victim);
+	target_begin(&s.victim.target, step_hear_and_end, NULL, 0, 0);
+	CHECK_RC(0, peer_send(&s.victim.peer, s.victim.to, s.source.iov[0].iov_base, 100, fi_mr_desc(s.source.mr), &op));
+	peer_wait(&s.victim.peer, &op);
+	CHECK(!op.err, "a message that was received: err %d, %s", op.err, s.victim.peer.text);
+	target_kill(&s.victim.target);
+	scene_close(&s);
+}
+
 Test(process, killed_while_sending)
 {
 	struct deadline guard = deadline_start();

@@ -263,6 +263,48 @@ Test(sim_shm_acks, overtake_no_verdict)
 	pair_close(&pair);
 }
 
+static void b_dies(struct pair *pair)
+{
+	model_read(pair->b);
+	model_kill(pair->bed.model, pair->b->node);
+	pair->a->node->asleep = false;
+	model_finish(pair->bed.model, SIM_SECOND);
+}
+
+/* The program ends with what it waited for, before anything was acknowledged (WIRE-136). */
+Test(sim_shm_acks, of_a_peer_that_dies_after_the_last_word)
+{
+	struct job *write, *message;
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	write = post(job_rma(pair.a, pair.region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	message = post(job_message(pair.a, pair.b, 8, POST_COMPLETE, 1));
+	intake_post(pair.b, 8, 1, NULL);
+	arrive(&pair);
+	expect(&pair, 0, 0);
+	cr_assert(!write->done && !message->done);
+	b_dies(&pair);
+	cr_assert(write->done && !write->failed && message->done && !message->failed);
+	bed_close(&pair.bed);
+}
+
+/* What was refused fails, with whichever cause, and so does what may have been executed behind it. */
+Test(sim_shm_acks, of_a_peer_that_dies_after_a_refusal)
+{
+	struct job *refused, *behind;
+	struct pair pair;
+
+	pair_open(&pair, NULL);
+	refused = post(job_rma(pair.a, pair.region, OP_WRITE, 0, 8, POST_COMPLETE, 1));
+	behind = post(job_message(pair.a, pair.b, 8, POST_COMPLETE, 1));
+	region_end(pair.region);
+	arrive(&pair);
+	b_dies(&pair);
+	cr_assert(refused->failed && behind->done);
+	bed_close(&pair.bed);
+}
+
 /* Its rules are for what goes by the stream. */
 Test(sim_shm_acks, not_with_a_fault_plan)
 {

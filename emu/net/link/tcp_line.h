@@ -48,11 +48,12 @@ struct line {
 	int shm_fd;       /* to go with the first bytes; -1: none */
 	struct shm shm;
 	struct shm_ring ring;
-	uint64_t ack_seen;      /* the last that the peer has stored */
-	bool peer_has_shm;      /* the peer has the shared segment: bytes come by the ring, too */
-	struct line *next_shm;  /* tcp->shms */
-	int tx_unread;          /* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
-	uint32_t stalled_ticks; /* ticks in a row with the same `tx_unread` */
+	atomic_uint_fast64_t *executed; /* shm_executed(), for its own side */
+	uint64_t ack_seen;              /* the last that the peer has stored */
+	bool peer_has_shm;              /* the peer has the shared segment: bytes come by the ring, too */
+	struct line *next_shm;          /* tcp->shms */
+	int tx_unread;                  /* tx_blocked: bytes that a neighbour had not read at the last tick; -1: no tick yet */
+	uint32_t stalled_ticks;         /* ticks in a row with the same `tx_unread` */
 	uint64_t linger_end_ns;
 	void (*reads)(struct line *line);  /* in the place of conn_readable(); NULL: that */
 	struct trunk *trunk;               /* LINE_CHANNEL, LINE_JOINING: the one that it is in; without a conn: that it carries */
@@ -134,7 +135,7 @@ void line_free(struct line *line);
 bool line_lingers(struct line *line); /* are its bytes still on the way? */
 bool line_stuck(struct line *line);   /* a tick, of a neighbour, and tx_blocked: has the neighbour taken nothing for too long? */
 
-/* tcp_shm.c. line_store_ack(), line_stored_ack(), shm_all_set_polling() are the link's. */
+/* tcp_shm.c. line_store_ack() to line_peer_executed(), shm_all_set_polling() are the link's. */
 void shm_all_open(struct tcp *tcp);
 void shm_all_close(struct tcp *tcp);
 void line_give_shm(struct line *line); /* accepted from a neighbour: makes one, if there is room */
@@ -144,6 +145,9 @@ ssize_t line_send_first(struct line *line, const struct iovec *iov, int count);
 ssize_t line_recv_first(struct line *line, const struct iovec *iov, int count);
 bool line_store_ack(struct line *line, uint64_t number);
 bool line_stored_ack(struct line *line, uint64_t *number);
+void line_note_executed(struct line *line, uint64_t number);
+uint64_t line_peer_executed(const struct line *line);
+void line_place_executed(struct line *line); /* its segment or its trunk is another now */
 void shm_all_set_polling(void *link, bool on);
 int shm_all_acks(struct tcp *tcp); /* conn_ack_stored() for each new stored acknowledgement; how many */
 /* True: the shared segments alone may be trusted in this poll (rings_read_all()). They do not tell of the end of a stream, so

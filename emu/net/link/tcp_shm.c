@@ -41,6 +41,7 @@ static void has_shm(struct line *line)
 	line->next_shm = tcp->shms;
 	tcp->shms = line;
 	tcp->shm_count++;
+	line_place_executed(line);
 	(void)line_open_ring(line);
 }
 
@@ -59,6 +60,7 @@ void line_drop_shm(struct line *line)
 	line->tcp->shm_count--;
 	line->peer_has_shm = false;
 	shm_drop(&line->shm, &line->ring);
+	line_place_executed(line);
 }
 
 void line_give_shm(struct line *line)
@@ -119,6 +121,27 @@ bool line_stored_ack(struct line *line, uint64_t *number)
 		return false;
 	*number = line->ack_seen;
 	return true;
+}
+
+void line_note_executed(struct line *line, uint64_t number)
+{
+	if (line->executed)
+		atomic_store_explicit(line->executed, number, memory_order_release);
+}
+
+uint64_t line_peer_executed(const struct line *line)
+{
+	const struct shm *shm = line->trunk ? &line->trunk->carrier->shm : &line->shm;
+	atomic_uint_fast64_t *word = shm_executed(shm, shm->peer, line->trunk ? line->channel : 0);
+
+	return word ? atomic_load_explicit(word, memory_order_acquire) : 0;
+}
+
+void line_place_executed(struct line *line)
+{
+	const struct shm *shm = line->trunk ? &line->trunk->carrier->shm : &line->shm;
+
+	line->executed = shm_executed(shm, shm->own, line->trunk ? line->channel : 0);
 }
 
 int shm_all_acks(struct tcp *tcp)

@@ -36,6 +36,7 @@ void trunk_add(struct trunk *trunk, struct line *line, uint32_t channel)
 	if (trunk->lines)
 		trunk->lines->prev_channel = line;
 	trunk->lines = line;
+	line_place_executed(line);
 }
 
 void trunk_remove(struct line *line)
@@ -55,6 +56,7 @@ void trunk_remove(struct line *line)
 			trunk->blocked_end = at;
 	}
 	line->trunk = NULL;
+	line_place_executed(line);
 }
 
 struct trunk *trunk_make(struct line *carrier, uint64_t name)

@@ -28,11 +28,12 @@ struct shm_side {
 /* Before the rings. */
 struct shm_sides {
 	struct shm_side side[2];
-	atomic_uint_fast64_t unused[64], channels[2][SHM_CHANNELS];
+	atomic_uint_fast64_t unused[64], channels[2][SHM_CHANNELS], executed[2][SHM_CHANNELS];
 };
 
 static_assert(sizeof(uint_fast64_t) == 8 && offsetof(struct shm_side, ring) == 24 && sizeof(struct shm_side) == 256, "WIRE-39");
-static_assert(offsetof(struct shm_sides, channels) == 1024 && sizeof(struct shm_sides) == 2048, "WIRE-135");
+static_assert(offsetof(struct shm_sides, channels) == 1024 && offsetof(struct shm_sides, executed) == 2048, "WIRE-135, WIRE-136");
+static_assert(sizeof(struct shm_sides) == 3072, "WIRE-136");
 
 void *shm_quota(size_t count)
 {
@@ -121,6 +122,13 @@ bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen)
 	before = seen[channel];
 	seen[channel] = atomic_load(ack_word(shm, shm->peer, channel));
 	return seen[channel] != before;
+}
+
+atomic_uint_fast64_t *shm_executed(const struct shm *shm, const struct shm_side *side, uint32_t channel)
+{
+	struct shm_sides *sides = shm->room;
+
+	return shm->own && channel < SHM_CHANNELS ? &sides->executed[side == &sides->side[1]][channel] : NULL;
 }
 
 /* The dialler has sent HELLO before it maps the segment, and the accepter announces the bytes that carry it. */

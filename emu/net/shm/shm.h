@@ -8,6 +8,7 @@
 #ifndef EMU_NET_SHM_H
 #define EMU_NET_SHM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,9 @@ bool shm_store_ack(struct shm *shm, uint32_t channel, uint64_t number);
 /* True: the peer has stored another number than seen[channel], which is that one now. After the peer's ring was closed one last
  * read finds what it has stored until then. Of channel 0 it is another, too, when one of any channel was stored. */
 bool shm_read(const struct shm *shm, uint32_t channel, uint64_t *seen);
+/* Where a side notes the last request that it has executed and may acknowledge; NULL: nowhere. No poll looks there: it is for a
+ * peer that finds the side dead. */
+atomic_uint_fast64_t *shm_executed(const struct shm *shm, const struct shm_side *side, uint32_t channel);
 bool shm_shared(const struct shm *shm); /* there is one, and the peer has it, too */
 
 #endif

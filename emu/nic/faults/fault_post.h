@@ -5,6 +5,8 @@
 #ifndef EMU_NIC_FAULT_POST_H
 #define EMU_NIC_FAULT_POST_H
 
+#include "emu/nic/base/likely.h"
+#include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/transport/session.h"
 
 /* The op, posted to the session, is numbered, and its faults are noted in it. */
@@ -22,5 +24,11 @@ bool fault_late(struct op *op);
 bool fault_tick(struct nic *nic);
 /* The endpoint closes: reports all of its ops that were kept. */
 void fault_flush(struct ep *ep);
+
+/* A plan sees acknowledgements as frames, and nothing goes beside the stream. */
+static inline bool fault_bars_notes(const struct session *session)
+{
+	return unlikely(session->fault != NULL) && session->fault != &fault_watching;
+}
 
 #endif

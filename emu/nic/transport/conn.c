@@ -137,8 +137,11 @@ static void hear_out(struct conn *conn)
 {
 	uint64_t number;
 
-	if (conn->state == CONN_OPEN && conn->nic->link.stored_ack(conn->line, &number))
+	if (conn->state != CONN_OPEN)
+		return;
+	if (conn->nic->link.stored_ack(conn->line, &number))
 		take_stored_ack(conn, number);
+	take_stored_ack(conn, conn->nic->link.peer_executed(conn->line));
 }
 
 void conn_close(struct conn *conn, int error, bool silent)
@@ -242,12 +245,6 @@ void conn_frame_end(struct conn *conn, size_t length)
 	wire_seal(sendq_add(&conn->out, length), ack, conn->head_digest);
 }
 
-/* A plan sees acknowledgements as frames. */
-static inline bool fault_bars(const struct session *session)
-{
-	return unlikely(session->fault != NULL) && session->fault != &fault_watching;
-}
-
 /* A stored acknowledgement may overtake frames, but no verdict that it covers: so no verdict may be unread by the peer. */
 bool conn_store_ack(struct conn *conn)
 {
@@ -255,7 +252,7 @@ bool conn_store_ack(struct conn *conn)
 	struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
-	if (!rsp->owed_requests || rsp->verdicts || session->answer_lost || fault_bars(session) || conn->state != CONN_OPEN ||
+	if (!rsp->owed_requests || rsp->verdicts || session->answer_lost || fault_bars_notes(session) || conn->state != CONN_OPEN ||
 	    !conn->nic->link.store_ack(conn->line, rsp->seen))
 		return false;
 	conn->ack_sent = rsp->seen;

@@ -17,6 +17,7 @@
 
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/faults/fault_post.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/requests/dispatch.h"
 #include "emu/nic/requests/target.h"
@@ -48,6 +49,15 @@ static __attribute__((cold)) bool conn_hash_state(struct conn *conn)
 	return true;
 }
 
+/* Before the program hears of what was executed: it may end at once. Verdicts go by frames, which no note overtakes. */
+static inline void note_executed(struct conn *conn)
+{
+	const struct session *session = conn->session;
+
+	if (session && session->rsp.owed_requests && !session->rsp.verdicts && !fault_bars_notes(session))
+		conn->nic->link.note_executed(conn->line, session->rsp.seen);
+}
+
 /* Takes the bytes in scratch, frame by frame. A function of its own, so that polls that find nothing stay cheap. */
 __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t *from, const uint8_t *end)
 {
@@ -63,6 +73,7 @@ __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t
 	while (!broken && conn->state != CONN_CLOSED) {
 		switch (stream_next(&conn->stream, &from, end, &item)) {
 		case STREAM_MORE:
+			note_executed(conn);
 			return;
 		case STREAM_FRAME:
 			if (far)

@@ -47,6 +47,11 @@ struct link_ops {
 	bool (*store_ack)(struct line *line, uint64_t number);
 	/* A number that the peer has stored and that was not yet told? */
 	bool (*stored_ack)(struct line *line, uint64_t *number);
+	/* Notes, for peer_executed() alone, that an acknowledgement of that number may be made, before this side's program hears of
+	 * what was executed. Nothing where there is no place for it. */
+	void (*note_executed)(struct line *line, uint64_t number);
+	/* The last that the peer has noted so; 0: nothing. For a line that ends: the peer may have had no time for more. */
+	uint64_t (*peer_executed)(const struct line *line);
 	/* Closes; bytes that send() has taken are still delivered. No event for its conn comes after this. */
 	void (*close)(struct line *line);
 	/* The line has greeted, nothing waits to be sent by it, and no more comes from a dialler before its link has decided: lines

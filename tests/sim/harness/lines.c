@@ -184,6 +184,21 @@ static bool lines_noted(struct line *line, uint64_t *number)
 	return true;
 }
 
+static void lines_note_executed(struct line *line, uint64_t number)
+{
+	const struct world *world = line->node->world;
+
+	in_role(line->node, "note of what was executed");
+	WORLD_CHECK(world, !line->closed, "note on a closed line");
+	if (world->weather.notes && !line->node->dead && !line->node->cut_off)
+		line->cable->end[!line_dir(line)].executed = number;
+}
+
+static uint64_t lines_peer_executed(const struct line *line)
+{
+	return line->executed;
+}
+
 static void lines_close(struct line *line)
 {
 	in_role(line->node, "close");
@@ -353,6 +368,8 @@ const struct link_ops lines_ops = {
 	.set_readable = lines_hear,
 	.store_ack = lines_note,
 	.stored_ack = lines_noted,
+	.note_executed = lines_note_executed,
+	.peer_executed = lines_peer_executed,
 	.set_polling = lines_look,
 	.close = lines_close,
 	.listen = lines_listen,

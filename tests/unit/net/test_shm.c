@@ -98,6 +98,26 @@ Test(shm, notes_for_who_looks)
 	drop();
 }
 
+/* WIRE-136: no poll looks at what was executed, and each side and channel has a word of its own. */
+Test(shm, notes_of_what_was_executed)
+{
+	uint64_t seen[SHM_CHANNELS] = { 0 };
+
+	cr_assert_null(shm_executed(&made, made.own, 0), "there is no segment");
+	share();
+	for (uint32_t channel = 0; channel < SHM_CHANNELS; channel++) {
+		atomic_store(shm_executed(&made, made.own, channel), 300 + channel);
+		atomic_store(shm_executed(&taken, taken.own, channel), 400 + channel);
+	}
+	for (uint32_t channel = 0; channel < SHM_CHANNELS; channel++) {
+		cr_assert_eq(atomic_load(shm_executed(&taken, taken.peer, channel)), 300 + channel);
+		cr_assert_eq(atomic_load(shm_executed(&made, made.peer, channel)), 400 + channel);
+		cr_assert_not(shm_read(&taken, channel, seen), "channel %u", channel);
+	}
+	cr_assert_null(shm_executed(&made, made.own, SHM_CHANNELS));
+	drop();
+}
+
 /* That of the stream changes with each. */
 Test(shm, notes_of_channels)
 {

@@ -108,6 +108,23 @@ Test(local_trunks, carry_numbers)
 	cr_assert_eq(one[1]->notes, 1);
 }
 
+/* WIRE-136: told to nobody before the line ends, and whether anybody polls or not. */
+Test(local_trunks, keep_what_was_executed)
+{
+	open_trunk();
+	tcp_link.set_polling(tcp, false);
+	for (int i = 0; i < TRUNK_PAIRS; i++) {
+		tcp_link.note_executed(one[i]->line, 30 + (uint64_t)i);
+		tcp_link.note_executed(two[i]->line, 40 + (uint64_t)i);
+	}
+	calm();
+	for (int i = 0; i < TRUNK_PAIRS; i++) {
+		cr_assert_eq(one[i]->notes + two[i]->notes, 0);
+		cr_assert_eq(tcp_link.peer_executed(two[i]->line), 30 + (uint64_t)i);
+		cr_assert_eq(tcp_link.peer_executed(one[i]->line), 40 + (uint64_t)i);
+	}
+}
+
 Test(local_trunks, carry_numbers_until_polling_ends)
 {
 	open_trunk();
@@ -130,6 +147,8 @@ Test(local_trunks, carry_no_numbers_of_late_channels)
 	greet(&a, &b);
 	join(a, b, here);
 	cr_assert_not(tcp_link.store_ack(b->line, 7));
+	tcp_link.note_executed(b->line, 7);
+	cr_assert_eq(tcp_link.peer_executed(a->line), 0);
 	tell(a, "by the trunk");
 	expect(b, "by the trunk");
 }
