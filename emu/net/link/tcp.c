@@ -149,7 +149,8 @@ static int tcp_poll(void *link)
 bool tcp_drop_stuck(struct tcp *tcp)
 {
 	for (struct line *line = tcp->lines; line; line = line->next) {
-		if (line->ops->neighbour && line->tx_blocked && line_stuck(line)) {
+		if (line->state == LINE_JOINING ? line_join_is_late(line)
+						: line->ops->neighbour && line->tx_blocked && line_stuck(line)) {
 			line_down(line, ETIMEDOUT);
 			return true; /* more lines may be freed with it; the next tick checks the others */
 		}
@@ -165,7 +166,7 @@ bool tcp_read_on(struct tcp *tcp)
 static bool any_waits(const struct tcp *tcp)
 {
 	for (const struct line *line = tcp->lines; line; line = line->next)
-		if (line->ops->neighbour && line->tx_blocked)
+		if (line->state == LINE_JOINING || (line->ops->neighbour && line->tx_blocked))
 			return true;
 	return false;
 }

@@ -31,6 +31,7 @@ enum line_state {
 struct line_joining {
 	struct wire_join join;
 	uint8_t have;
+	uint32_t ticks; /* it has waited so long */
 };
 
 struct line {

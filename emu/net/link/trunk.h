@@ -66,6 +66,7 @@ void trunks_close(struct tcp *tcp);
 
 /* trunk_join.c: link_ops.join(), and the bytes that a line in LINE_JOINING waits for. */
 int line_join(struct line *line, bool dialled, const uint8_t *process);
-void line_joined(struct line *line); /* its trunk has brought bytes for it: the peer has agreed */
+bool line_join_is_late(struct line *line); /* asked at each tick, as line_stuck() */
+void line_joined(struct line *line);       /* its trunk has brought bytes for it: the peer has agreed */
 
 #endif

@@ -38,6 +38,13 @@ static void wait_for_join(struct line *line, void (*take)(struct line *line))
 	line->state = LINE_JOINING;
 	line->reads = take;
 	line->joining.have = 0;
+	line->joining.ticks = 0;
+	want_ticks(line->tcp);
+}
+
+bool line_join_is_late(struct line *line)
+{
+	return line->joining.ticks++ * TIME_MS(TCP_TICK_MS) >= TIME_HELLO_NS;
 }
 
 /* True: the device has wanted to send meanwhile. It does not pause a line that has brought nothing. */

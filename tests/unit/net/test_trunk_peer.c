@@ -443,6 +443,40 @@ Test(trunk_peers, no_answer)
 	expect_moved_away(&moving, ECONNRESET);
 }
 
+/* As long as a greeting may take, in ticks, and no longer. */
+static void wait_for_the_end(void)
+{
+	uint32_t ticks = 0;
+
+	cr_assert_gt(kicks, 0);
+	while (!tcp_drop_stuck(tcp)) {
+		cr_assert(tcp_tick(tcp));
+		ticks++;
+	}
+	cr_assert_eq(ticks, TIME_HELLO_NS / TIME_MS(TCP_TICK_MS));
+}
+
+/* WIRE-131: the peer greets, and says nothing more. */
+Test(trunk_peers, never_answer)
+{
+	struct moving moving = begin_to_move();
+
+	wait_for_the_end();
+	expect_moved_away(&moving, ETIMEDOUT);
+	cr_assert_not(tcp_tick(tcp));
+}
+
+Test(trunk_peers, never_join)
+{
+	struct conn *next;
+	int fd = peer_dials(&next);
+
+	put(fd, &(struct wire_join){ .kind = wire_put32(WIRE_JOIN_ALONE) }, sizeof(struct wire_join) - 1);
+	wait_for_the_end();
+	cr_assert(next->downs == 1 && next->error == ETIMEDOUT);
+	cr_assert_not(tcp_tick(tcp));
+}
+
 /* The accepter has closed the line, and that is known before its answer. */
 Test(trunk_peers, end_before_the_answer)
 {
