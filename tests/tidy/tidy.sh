@@ -260,6 +260,11 @@ wire_rules_cited() {
 		sed 's/$/ is a rule that no test cites/'
 }
 
+# The page says where each is.
+wire_rules_indexed() {
+	tests/tidy/wire_index.sh --check
+}
+
 # What a peer is told that breaks the protocol names the rule. The sentences stand on the line that they are returned in.
 protocol_errors() {
 	grep -nE '(return|[?:]|broken =|conn_broken\(conn,) "[A-Za-z]' emu/nic/requests/*.c emu/nic/messages/message.c \
@@ -313,8 +318,8 @@ shared_names() {
 
 failed=0
 for check in file_length function_length line_width spdx include_arrows rooms device_calls device_vocabulary asserts_stay \
-	leftovers persons limits_used public_causes rules_whole wire_rules_cited protocol_errors test_map state_writers \
-	shared_names; do
+	leftovers persons limits_used public_causes rules_whole wire_rules_cited wire_rules_indexed protocol_errors test_map \
+	state_writers shared_names; do
 	verdict $check "$($check 2>&1)"
 done
 rules_cited
