@@ -200,6 +200,60 @@ Test(sim_claim, has_few_dials_made)
 	bed_close(&scene.bed);
 }
 
+/* A stranger that is, in each round, another one under its address. */
+static void claims_again(struct scene *scene, uint32_t who, uint32_t round, int answer)
+{
+	struct wire_hello_fields fields;
+	struct raw *raw;
+
+	scene->words.who = who;
+	fields = plain_hello(&scene->words);
+	fields.instance[0] = (uint8_t)(round + 1);
+	fields.session += round;
+	raw = comes(scene, &fields);
+	if (answer) {
+		cr_assert_eq(refused(raw), answer);
+	} else {
+		accepted(raw);
+		raw_pause(raw);
+	}
+}
+
+/* Questions to addresses that do not answer give way to others, and are put less and less often. */
+Test(sim_claim, under_addresses_that_do_not_answer)
+{
+	enum { ADDRESSES = 400, ROUNDS = 16, LAST = 8 };
+	struct wire_hello_fields fields;
+	struct scene scene;
+	uint32_t cables;
+
+	scene_open(&scene, 65);
+	writes(&scene, 0);
+	for (uint32_t i = 0; i < ADDRESSES; i++)
+		claims_again(&scene, i, 0, 0);
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		uint64_t end_ns = scene.bed.world->now_ns + TIME_CLAIM_NS;
+
+		if (round == ROUNDS - LAST)
+			cables = scene.bed.world->cables_made;
+		scene.bed.world->weather.dial_max_ns = 100000 * SIM_SECOND;
+		for (uint32_t i = 0; i < ADDRESSES; i++)
+			claims_again(&scene, i, round, WIRE_BYE_CLAIM);
+		cr_assert_leq(scene.bed.node[0]->nic->claims.open, LIMIT_CLAIMS_OPEN);
+		scene.bed.world->weather.dial_max_ns = 0;
+		if (scene.bed.world->now_ns < end_ns)
+			world_pass(scene.bed.world, end_ns - scene.bed.world->now_ns);
+	}
+	cables = scene.bed.world->cables_made - cables - (LAST + 1) * ADDRESSES;
+	cr_assert_leq(cables, (LAST + 1) * ADDRESSES / (TIME_CLAIM_MOST_NS / TIME_CLAIM_NS) + ADDRESSES, "%u", cables);
+	fields = in_the_name_of(&scene, 1);
+	fields.instance[9]++;
+	cr_assert_eq(refused(comes(&scene, &fields)), WIRE_BYE_CLAIM);
+	world_pass(scene.bed.world, SIM_SECOND);
+	cr_assert(strstr(scene.bed.node[1]->info, "asks whether its session goes on here"), "the next is asked all the same");
+	bed_close(&scene.bed);
+}
+
 /* An endpoint that is not there does not answer: the known peer stays, and no op waits for ever. */
 Test(sim_claim, without_an_answer)
 {

@@ -109,7 +109,7 @@ enum {
 	LIMIT_ERROR_TEXT = 384,       /* bytes of a refusal's sentence */
 	LIMIT_GUESSES = 1024,         /* wrong keys in TIME_GUESSES_NS, of all peers; then a peer that names one is not read */
 	LIMIT_CLAIMS = 256,           /* questions begun in TIME_CLAIMS_NS; then a claim is turned away, and not looked into */
-	LIMIT_CLAIMS_OPEN = 64,       /* of them under way; likewise */
+	LIMIT_CLAIMS_OPEN = 64,       /* of them under way; likewise, but for the oldest, past TIME_CLAIM_LEAST_NS */
 	LIMIT_LOG_LINES = 256,        /* lines of log of a kind that peers cause; then one each TIME_LOG_LINE_NS */
 };
 
@@ -132,7 +132,9 @@ enum {
 #define TIME_SWEEP_NS TIME_MS(1000)         /* between two looks for sessions that have ended */
 #define TIME_GUESSES_NS TIME_MS(1000)       /* see LIMIT_GUESSES */
 #define TIME_CLAIMS_NS TIME_MS(1000)        /* see LIMIT_CLAIMS */
-#define TIME_CLAIM_NS TIME_MS(1000)         /* between two questions to one address */
+#define TIME_CLAIM_NS TIME_MS(1000)         /* between two questions to one address, twice that after each without an answer, */
+#define TIME_CLAIM_MOST_NS TIME_MS(8000)    /* and no more */
+#define TIME_CLAIM_LEAST_NS TIME_MS(250)    /* a question waits so long for its answer, however many wait for their turn */
 #define TIME_LOG_LINE_NS TIME_MS(1000)      /* see LIMIT_LOG_LINES */
 #define TIME_BYE_NS TIME_MS(1000)           /* closing waits at most so long for all that is owed to be sent */
 /* Waits of seconds end at multiples of this, so that thousands of peers have few ticks between them. */

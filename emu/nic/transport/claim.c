@@ -10,6 +10,19 @@
 #include "emu/nic/transport/proof.h"
 #include "emu/nic/transport/session.h"
 
+/* The question that waits longest for its answer, if an address that answers would have done so by now: it gives its place to the
+ * next, so that addresses without an answer do not keep others from being asked. */
+static void give_up_one(struct nic *nic)
+{
+	struct conn *oldest = NULL;
+
+	for (struct conn *conn = nic->conns; conn; conn = conn->next)
+		if (claim_asks(conn) && (!oldest || conn->greet_by_ns < oldest->greet_by_ns))
+			oldest = conn;
+	if (oldest && oldest->greet_by_ns - TIME_HELLO_NS + TIME_CLAIM_LEAST_NS <= nic_now(nic))
+		conn_close(oldest, 0, true);
+}
+
 /* One more question, within the bounds? */
 static bool may_ask(struct nic *nic)
 {
@@ -19,7 +32,11 @@ static bool may_ask(struct nic *nic)
 		claims->until_ns = nic_now(nic) + TIME_CLAIMS_NS;
 		claims->left = LIMIT_CLAIMS;
 	}
-	if (!claims->left || claims->open >= LIMIT_CLAIMS_OPEN)
+	if (!claims->left)
+		return false;
+	if (claims->open >= LIMIT_CLAIMS_OPEN)
+		give_up_one(nic);
+	if (claims->open >= LIMIT_CLAIMS_OPEN)
 		return false;
 	claims->left--;
 	return true;
@@ -34,7 +51,10 @@ void claim_ask(struct session *session)
 	if (session->question || (session->state != SESSION_OPEN && session->state != SESSION_IDLE) ||
 	    nic_now(nic) < session->fault_until_ns || nic_now(nic) < session->ask_ns || !may_ask(nic))
 		return;
-	session->ask_ns = nic_now(nic) + TIME_CLAIM_NS;
+	session->ask_wait_ns = session->ask_wait_ns ? 2 * session->ask_wait_ns : TIME_CLAIM_NS;
+	if (session->ask_wait_ns > TIME_CLAIM_MOST_NS)
+		session->ask_wait_ns = TIME_CLAIM_MOST_NS;
+	session->ask_ns = nic_now(nic) + session->ask_wait_ns;
 	session->question = conn_dial(session);
 	if (!session->question)
 		return;
@@ -64,6 +84,13 @@ static void claim_log(struct session *session, enum nic_log level, const char *w
 			session_name(session, name, sizeof(name)), what);
 }
 
+/* Whatever it is: the address need not be left in peace for longer. */
+static void has_answer(struct session *session)
+{
+	session->ask_ns -= session->ask_wait_ns - TIME_CLAIM_NS;
+	session->ask_wait_ns = 0;
+}
+
 /* The endpoint that has the session is not at its peer's address any more. */
 static void lose(struct session *session)
 {
@@ -79,6 +106,7 @@ void claim_answered(struct conn *conn, const struct wire_hello_fields *fields)
 	bool same = memcmp(fields->instance, session->instance, WIRE_ID_LEN) == 0;
 
 	nic_role(conn->nic);
+	has_answer(session);
 	conn_close(conn, 0, true);
 	if (same)
 		claim_log(session, NIC_LOG_INFO, "the peer is there, and the session goes on");
@@ -92,6 +120,7 @@ void claim_refused(struct conn *conn, enum wire_bye_reason reason)
 	bool believed = proof_believes(conn);
 
 	nic_role(conn->nic);
+	has_answer(session);
 	conn_close(conn, 0, true);
 	if (believed && reason == WIRE_BYE_INSTANCE) {
 		lose(session);

@@ -128,7 +128,8 @@ struct session {
 	uint64_t opened;         /* the last epoch that was opened */
 	uint64_t fault_wake_ns;  /* by the plan, something may leave then; 0: nothing waits for that */
 	uint64_t fault_sent_ns;  /* by the plan, all bytes sent have left the line */
-	uint64_t ask_ns;         /* no question before then */
+	uint64_t ask_ns;         /* no question before then, */
+	uint64_t ask_wait_ns;    /* which is so long after the last one; 0: that was answered */
 	uint32_t late;           /* ops that have ended, and by the plan are told of later */
 	uint64_t fault_until_ns; /* by the plan, no connection before then */
 };
