@@ -47,8 +47,8 @@ keep() {
 	local target=$1 kept
 
 	kept=$(mktemp -d) && mkdir -p "$HERE/corpus/$target" || return
-	"$BINARIES/fuzz_$target" -set_cover_merge=1 -use_counters=0 -max_len="$(input_max "$target")" "$kept" "$HERE/corpus/$target" \
-		"$FOUND/$target" 2>&1 | tail -n 1
+	"$BINARIES/fuzz_$target" -set_cover_merge=1 -use_counters=0 -max_len="$(input_max "$target")" \
+		"$kept" "$HERE/corpus/$target" "$FOUND/$target" 2>&1 | tail -n 1
 	rm -rf "${HERE:?}/corpus/$target"
 	mv "$kept" "$HERE/corpus/$target"
 	chmod 755 "$HERE/corpus/$target"
