@@ -27,7 +27,18 @@ find_base() {
 	! has_image $base || return 0
 	[ "$(id -u)" = 0 ] || lacks "no image registry can be reached, and making a base image needs root"
 	command -v debootstrap >/dev/null || lacks "no image registry can be reached, and there is no debootstrap"
-	"$here/base.sh" $base
+	echo "$base is being made: a Debian by debootstrap, a minute or more"
+	"$here/base.sh" $base >/dev/null
+}
+
+# Where it is, once every ten seconds, since a first build takes minutes: the step of the Dockerfile, from the log.
+tell() {
+	local name=$1 begin=$SECONDS step
+
+	while sleep 10 >/dev/null 2>&1; do
+		step=$(grep -E '^Step [0-9]+/[0-9]+' "$log" | tail -n 1)
+		echo "emu:$name, $((SECONDS - begin)) s: $(cut -c-100 <<<"${step:-begins}")"
+	done
 }
 
 # build NAME [OPTION...]
@@ -44,14 +55,20 @@ command -v docker >/dev/null || lacks "docker is not installed"
 timeout 20 docker info >/dev/null 2>&1 || lacks "no Docker engine answers: start it, or join the group docker"
 find_base
 log=$(mktemp "${TMPDIR:-/tmp}/emu-build.XXXXXX")
-trap 'rm -f "$log"' EXIT
+trap 'kill $teller 2>/dev/null; rm -f "$log"' EXIT
+teller=
 # The stage that the others copy from comes first: with a name, it is no leftover.
 for name in $(printf '%s\n' dev "$@" | awk '!seen[$0]++'); do
+	echo "emu:$name is being built"
+	tell "$name" &
+	teller=$!
 	# The engine's cache may name a layer that somebody has removed meanwhile: then once more without it.
 	if ! build "$name" && ! { grep -q 'unknown parent image' "$log" && build "$name" --no-cache; }; then
 		tail -n 30 "$log" >&2
 		die "emu:$name cannot be built"
 	fi
-	echo "emu:$name"
+	kill $teller
+	wait $teller 2>/dev/null || true
+	echo "emu:$name is built"
 done
 docker image prune -f --filter label=emu.image >/dev/null

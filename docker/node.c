@@ -69,6 +69,7 @@ static bool run_joining(struct node *node, char *at)
 	char text[PLACE_TEXT_SIZE];
 	bool good;
 
+	wait_stop_later();
 	if (at)
 		find_one(node, at, &place);
 	notes_open(node, at ? &place : NULL, PLACE_PORT);

@@ -95,6 +95,24 @@ bool place_same(const struct place *a, const struct place *b)
 	return !strcmp(place_text(a, one), place_text(b, other));
 }
 
+bool place_stands(const struct place *place)
+{
+	char text[PLACE_TEXT_SIZE], other[PLACE_TEXT_SIZE], *port;
+	struct place found[NODES_MAX];
+	size_t count;
+
+	place_text(place, text);
+	if (!strncmp(text, place->name, sizeof(place->name) - 1))
+		return true; /* it has no name that could be looked up */
+	port = strrchr(text, ':') + 1;
+	count = place_find(place->name, port, found, NODES_MAX);
+	for (size_t i = 0; i < count && i < NODES_MAX; i++) {
+		if (!strcmp(place_text(&found[i], other), text))
+			return true;
+	}
+	return false;
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strverscmp(((const struct place *)a)->name, ((const struct place *)b)->name);

@@ -37,6 +37,9 @@ size_t place_find(const char *host, const char *port, struct place *out, size_t 
  * names in the order of numbers. */
 void place_name_all(struct place *places, size_t count);
 
+/* False if the name that a place has from the network leads there no longer: the host has ended, or has left. */
+bool place_stands(const struct place *place);
+
 bool place_same(const struct place *a, const struct place *b);
 
 socklen_t place_len(const struct place *place);

@@ -15,7 +15,19 @@ struct search {
 	const char *missing; /* the first name that does not resolve */
 	struct place found[NODES_MAX];
 	size_t count; /* may be more than NODES_MAX, of which found[] has none */
+	struct place seen[NODES_MAX]; /* all that were found at any time, but for those past NODES_MAX */
+	size_t seen_count;
 };
+
+static void remember(struct search *search, const struct place *place)
+{
+	for (size_t i = 0; i < search->seen_count; i++) {
+		if (place_same(&search->seen[i], place))
+			return;
+	}
+	if (search->seen_count < NODES_MAX)
+		search->seen[search->seen_count++] = *place;
+}
 
 static void look(struct search *search)
 {
@@ -35,6 +47,8 @@ static void look(struct search *search)
 		give_up("%zu nodes are there, and a table takes at most %d: start fewer (--scale node=%d)", count, NODES_MAX,
 			NODES_MAX);
 	place_name_all(search->found, search->count);
+	for (size_t i = 0; i < search->count; i++)
+		remember(search, &search->found[i]);
 }
 
 /* Appends a name and a comma, while there is room. */
@@ -65,6 +79,19 @@ static _Noreturn void too_few(const struct search *search, int expected, int wai
 	give_up("only %s came in %d s, and it takes two: start more (--scale node=4)", list, wait_s);
 }
 
+/* The table is told to stop. Compose tells all so when one container has ended: then this says which, and does not return. */
+static void name_ended(const struct place *places, size_t count)
+{
+	char list[LIST_SIZE] = "";
+
+	for (size_t i = 0; i < count && i < NODES_MAX; i++) {
+		if (!place_stands(&places[i]))
+			list_add(list, places[i].name);
+	}
+	if (*list)
+		give_up("stopped, and %s had ended before: see the log there (docker compose logs), and start all anew", list);
+}
+
 /* Waits until as many have come as EMU_NODES says, or, without it, until no more come for SETTLE_MS. */
 static void await_nodes(struct search *search, int wait_s)
 {
@@ -75,12 +102,16 @@ static void await_nodes(struct search *search, int wait_s)
 
 	wait_begin(&wait, wait_s, "the nodes to have addresses");
 	for (;; wait_pause()) {
+		if (wait_stopped())
+			name_ended(search->seen, search->seen_count);
 		look(search);
 		if (expected && search->count > (size_t)expected)
 			give_up("%zu nodes are there, and EMU_NODES is %d: set it to %zu, or start fewer (--scale node=%d)",
 				search->count, expected, search->count, expected);
-		if (search->count != before)
+		if (search->count != before) {
 			since = clock_ms();
+			printf("table: %zu node%s there\n", search->count, search->count == 1 ? " is" : "s are");
+		}
 		before = search->count;
 		if (!search->missing && (expected ? before == (size_t)expected : before > 1 && clock_ms() - since >= SETTLE_MS))
 			return;
@@ -141,6 +172,19 @@ static void name_silent(const struct node *node, char trouble[TROUBLE_SIZE])
 		 list);
 }
 
+/* As name_ended(), of the nodes whose reports are missing. */
+static void name_ended_silent(const struct node *node)
+{
+	struct place places[NODES_MAX];
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < node->count; i++) {
+		if (i != node->self && !node->peers[i].has[NOTE_REPORT])
+			places[count++] = node->peers[i].place;
+	}
+	name_ended(places, count);
+}
+
 /* Counts the reports. True if there is trouble, which is said in words. */
 static bool any_trouble(const struct node *node, uint32_t *reports, char trouble[TROUBLE_SIZE])
 {
@@ -166,6 +210,8 @@ static bool await_reports(struct node *node)
 			break;
 		if (reports == node->count)
 			return true;
+		if (wait_stopped())
+			name_ended_silent(node);
 		if (reports != before) {
 			name_silent(node, trouble);
 			wait_begin(&wait, node->wait_s, "the reports of %u nodes", node->count - reports);

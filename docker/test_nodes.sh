@@ -171,6 +171,16 @@ by_name() {
 	ends 1 '^10.99.0.3:7471 came late and was left out'
 	verdict late_node_left_out $?
 
+	# As Compose does when a node is killed: its name goes, and all are told to stop.
+	printf '10.99.0.%s\n' '50 alpha pair' '51 beta pair' >>"$hosts"
+	EMU_NODES=3 table pair
+	says table '2 nodes are there'
+	grep -v beta "$hosts" >"$hosts.new"
+	cat "$hosts.new" >"$hosts"
+	kill -TERM "$table"
+	ends 1 '^stopped, and beta had ended before'
+	verdict killed_node $?
+
 	seq -f '10.99.0.%g many' 65 >>"$hosts"
 	refused '^65 nodes are there, and a table takes at most 64' "${node[@]}" --table many
 	verdict too_many_nodes $?

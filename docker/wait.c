@@ -9,6 +9,7 @@
 #include <time.h>
 
 static volatile sig_atomic_t stopping;
+static int64_t later_ms; /* how long a stop is put off */
 
 _Noreturn void give_up(const char *format, ...)
 {
@@ -49,6 +50,16 @@ void wait_setup(void)
 	sigaction(SIGINT, &action, NULL);
 }
 
+void wait_stop_later(void)
+{
+	later_ms = WAIT_LATER_MS;
+}
+
+bool wait_stopped(void)
+{
+	return stopping;
+}
+
 int64_t clock_ms(void)
 {
 	struct timespec now;
@@ -69,7 +80,11 @@ void wait_begin(struct wait *wait, int seconds, const char *format, ...)
 
 bool wait_goes_on(const struct wait *wait)
 {
-	if (stopping)
+	static int64_t stop_ms;
+
+	if (stopping && !stop_ms)
+		stop_ms = clock_ms() + later_ms;
+	if (stopping && clock_ms() >= stop_ms)
 		give_up("stopped while it waited for %s", wait->what);
 	return clock_ms() < wait->until_ms;
 }

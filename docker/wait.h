@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WAIT_PAUSE_MS = 100, WAIT_S_MIN = 1, WAIT_S_MAX = 3600 };
+enum { WAIT_PAUSE_MS = 100, WAIT_LATER_MS = 3000, WAIT_S_MIN = 1, WAIT_S_MAX = 3600 };
 
 struct wait {
 	int64_t until_ms;
@@ -23,6 +23,9 @@ int setting(const char *name, int min, int max, int otherwise);
 
 /* Makes SIGTERM and SIGINT end the wait that is under way, with a sentence. */
 void wait_setup(void);
+/* Has it end WAIT_LATER_MS later. Compose stops all nodes when one has ended: those that stay are not taken for it. */
+void wait_stop_later(void);
+bool wait_stopped(void);
 
 void wait_begin(struct wait *wait, int seconds, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* True while there is time. Gives up if the program is to stop. */
