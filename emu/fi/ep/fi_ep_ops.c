@@ -125,7 +125,7 @@ static int permit_cuda(const struct emu_ep *ep, const void *value, size_t length
 /* The kernel's front end asks for it (fi_kernel.h). */
 static int set_port_shift(struct emu_ep *ep, const void *value, size_t length)
 {
-	if (!(ep->domain->attr->caps & ATTR_CAPS_KERNEL) || ep->fid.fid.fclass != FI_CLASS_SEP || scalable_named(ep))
+	if (!(ep->domain->attr->caps & ATTR_CAPS_KERNEL) || ep->fid.fid.fclass != FI_CLASS_SEP || scalable_enabled(ep))
 		return -FI_ENOPROTOOPT;
 	if (length != sizeof(ep->port_shift))
 		return -FI_EINVAL;
@@ -185,8 +185,8 @@ static int ep_op_setname(fid_t fid, void *addr, size_t length)
 	return err;
 }
 
-/* Not valid before fi_enable unless fi_setname, or the info, gave an address: fi_cm(3) asks no more. An accepting endpoint's name is that of the passive
- * endpoint, as with sockets; only the two NICs use its own address. */
+/* Not valid before fi_enable unless fi_setname, or the info, gave an address: fi_cm(3) asks no more. An accepting endpoint's name is
+ * that of the passive endpoint, as with sockets; only the two NICs use its own address. */
 static int ep_op_getname(fid_t fid, void *addr, size_t *length)
 {
 	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;

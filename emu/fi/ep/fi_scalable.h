@@ -26,8 +26,8 @@ int emu_rx_context(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struc
 int scalable_enable(struct emu_ep *context);
 void scalable_forget(struct emu_ep *context);   /* it is closed */
 bool scalable_enabled(const struct emu_ep *ep); /* is it a scalable endpoint that is enabled, or has a context that is? */
-/* fi_setname() of one, before that: *at without a port gets one, and the ports are held. 0; or -errno, and it has the address that it
- * had, whose ports are held no more. */
+/* fi_setname() of one, before that: *at without a port gets one, and the ports are held. 0; or -errno, and it has the address that
+ * it had, whose ports are held no more. */
 int scalable_name(struct emu_ep *ep, struct sockaddr_storage *at);
 
 #endif
