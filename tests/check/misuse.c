@@ -1,170 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* misuse.c - wrong programs for checked mode, and their right twins: misuse CASE wrong|right. Two endpoints in one process.
  * Its exit status is 0 if all went as the case wants, whatever checked mode says. */
-#include <rdma/fabric.h>
+#include "tests/check/misuse.h"
+
 #include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FAR ((uintptr_t)1 << 45) /* an address where nothing else is: what is unmapped there stays a hole */
+enum { ROOM = 2, TRIES = 10001, EVENTS = 10000 };
 
-enum { LARGE = 256 * 1024, SMALL = 64, AREA = 4 * LARGE, ROOM = 2, TRIES = 10001, EVENTS = 10000 };
-
-#define GOOD(call)                                                                                \
-	do {                                                                                      \
-		long good_ret = (long)(call);                                                     \
-		if (good_ret) {                                                                   \
-			fprintf(stderr, "%s:%d: %s: %ld\n", __FILE__, __LINE__, #call, good_ret); \
-			exit(1);                                                                  \
-		}                                                                                 \
-	} while (0)
-
-struct end {
-	struct fid_ep *ep;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	fi_addr_t peer;
-};
-
-static struct fi_info *info;
-static struct fid_fabric *fabric;
-static struct fid_domain *domain;
-static struct end a, b;
-static char *area; /* AREA bytes, registered */
-static struct fid_mr *area_mr;
-static struct fi_context2 contexts[8];
-static bool wrong;
-
-/* What a case wants other than the others. */
-static struct {
-	uint64_t mode, mr_mode;
-	enum fi_resource_mgmt management;
-	enum fi_progress progress;
-	size_t cq_size, tx_size;
-} want = { .mode = FI_CONTEXT | FI_CONTEXT2 };
-
-static void end_open(struct end *end)
-{
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_CONTEXT, .size = want.cq_size };
-	struct fi_av_attr av = { .type = FI_AV_TABLE };
-
-	GOOD(fi_cq_open(domain, &cq, &end->cq, NULL));
-	GOOD(fi_av_open(domain, &av, &end->av, NULL));
-	GOOD(fi_endpoint(domain, info, &end->ep, NULL));
-	GOOD(fi_ep_bind(end->ep, &end->cq->fid, FI_TRANSMIT | FI_RECV));
-	GOOD(fi_ep_bind(end->ep, &end->av->fid, 0));
-	GOOD(fi_enable(end->ep));
-}
-
-static void knows(struct end *end, struct end *other)
-{
-	char name[128];
-	size_t size = sizeof(name);
-
-	GOOD(fi_getname(&other->ep->fid, name, &size));
-	GOOD(fi_av_insert(end->av, name, 1, &end->peer, 0, NULL) - 1);
-}
-
-static void open_all(void)
-{
-	struct fi_info *hints = fi_allocinfo();
-
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->caps = FI_MSG | FI_RMA;
-	hints->mode = want.mode;
-	hints->domain_attr->mr_mode = (int)(FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |
-					    want.mr_mode);
-	hints->domain_attr->resource_mgmt = want.management;
-	hints->domain_attr->data_progress = want.progress;
-	hints->tx_attr->size = want.tx_size;
-	hints->fabric_attr->prov_name = strdup("emu");
-	GOOD(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
-	fi_freeinfo(hints);
-	GOOD(fi_fabric(info->fabric_attr, &fabric, NULL));
-	GOOD(fi_domain(fabric, info, &domain, NULL));
-	end_open(&a);
-	end_open(&b);
-	knows(&a, &b);
-	knows(&b, &a);
-	area = mmap((void *)FAR, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	GOOD(area == MAP_FAILED);
-	GOOD(fi_mr_reg(domain, area, AREA, FI_SEND | FI_RECV | FI_WRITE, 0, 1, 0, &area_mr, NULL));
-}
-
-static void end_close(struct end *end)
-{
-	if (end->ep)
-		GOOD(fi_close(&end->ep->fid));
-	if (end->av)
-		GOOD(fi_close(&end->av->fid));
-	if (end->cq)
-		GOOD(fi_close(&end->cq->fid));
-}
-
-static void close_all(void)
-{
-	end_close(&a);
-	end_close(&b);
-	if (area_mr)
-		GOOD(fi_close(&area_mr->fid));
-	GOOD(fi_close(&domain->fid));
-	GOOD(fi_close(&fabric->fid));
-	fi_freeinfo(info);
-}
-
-/* Reads `count` entries, driving both ends. */
-static void done(struct end *end, int count)
-{
-	const struct end *other = end == &a ? &b : &a;
-	struct fi_cq_entry entry;
-
-	while (count) {
-		ssize_t got = fi_cq_read(end->cq, &entry, 1);
-
-		if (got == -FI_EAGAIN) {
-			(void)fi_cq_read(other->cq, NULL, 0);
-			continue;
-		}
-		GOOD(got - 1);
-		count--;
-	}
-}
-
-/* A message that is under way until its receive is posted. */
-static void send_large(void)
-{
-	GOOD(fi_send(a.ep, area, LARGE, fi_mr_desc(area_mr), a.peer, &contexts[0]));
-}
-
-static void receive(int at, size_t length, int context)
-{
-	GOOD(fi_recv(b.ep, area + LARGE + at, length, fi_mr_desc(area_mr), FI_ADDR_UNSPEC, &contexts[context]));
-}
-
-static void receive_large(void)
-{
-	receive(0, LARGE, 1);
-	done(&a, 1);
-	done(&b, 1);
-}
-
-static void send_small(int context)
-{
-	GOOD(fi_send(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, &contexts[context]));
-	done(&a, 1);
-}
+bool wrong;
 
 /* --- the cases --- */
 
@@ -215,6 +65,70 @@ static void receive_buffer_sent(void)
 	done(&b, 1);
 }
 
+/* The operation has ended, and the program does not know. */
+static void send_buffer_unread(void)
+{
+	receive(0, SMALL, 1);
+	GOOD(fi_send(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, &contexts[0]));
+	wait_ready(a.cq);
+	if (wrong)
+		area[0]++;
+	done(&a, 1);
+	area[0]++;
+	done(&b, 1);
+}
+
+/* By the peer, through a region that is closed (wrong) before the completion is read. */
+static void send_buffer_shared(void)
+{
+	struct fid_mr *mr = remote_region(&a, area, SMALL, FI_REMOTE_WRITE);
+
+	send_large();
+	area[LARGE] = 1;
+	GOOD(fi_write(b.ep, area + LARGE, SMALL, fi_mr_desc(area_mr), b.peer, (uintptr_t)area, fi_mr_key(mr), &contexts[1]));
+	done(&b, 1);
+	if (wrong)
+		GOOD(fi_close(&mr->fid));
+	receive_large();
+	if (!wrong)
+		GOOD(fi_close(&mr->fid));
+}
+
+static void receive_buffer_cancelled(void)
+{
+	struct fi_cq_err_entry error = { 0 };
+
+	receive(0, SMALL, 1);
+	if (wrong)
+		area[LARGE] = 1;
+	GOOD(fi_cancel(&b.ep->fid, &contexts[1]));
+	GOOD(fi_cq_readerr(b.cq, &error, 0) - 1);
+	area[LARGE] = 2;
+}
+
+/* The right twin has bytes that it does not want go where others go, too. */
+static void vector_overlap(void)
+{
+	char *at = area + LARGE;
+	struct iovec iov[] = { { at, SMALL }, { at + SMALL - wrong, SMALL }, { at, SMALL / 2 }, { at + 1, 0 } };
+	void *descs[] = { fi_mr_desc(area_mr), fi_mr_desc(area_mr), fi_mr_desc(area_mr), fi_mr_desc(area_mr) };
+
+	GOOD(fi_recvv(b.ep, iov, descs, sizeof(iov) / sizeof(iov[0]), FI_ADDR_UNSPEC, &contexts[1]));
+	send_small(0);
+	done(&b, 1);
+}
+
+static void vector_overlap_read(void)
+{
+	struct fid_mr *mr = remote_region(&b, area + LARGE, LARGE, FI_REMOTE_READ);
+	struct iovec iov[] = { { area, SMALL }, { area + SMALL - wrong, SMALL } };
+	void *descs[] = { fi_mr_desc(area_mr), fi_mr_desc(area_mr) };
+
+	GOOD(fi_readv(a.ep, iov, descs, 2, a.peer, (uintptr_t)area + LARGE, fi_mr_key(mr), &contexts[0]));
+	done(&a, 1);
+	GOOD(fi_close(&mr->fid));
+}
+
 static void memory_unmapped(void)
 {
 	GOOD(munmap(area, AREA));
@@ -254,6 +168,18 @@ static void context_in_use(void)
 	receive(SMALL, SMALL, wrong ? 1 : 2);
 	send_small(0);
 	send_small(0);
+	done(&b, 2);
+}
+
+/* Structures that follow each other; wrong: the second begins in the first. By their size, under FI_CONTEXT alone all is right. */
+static void context_overlap(void)
+{
+	char *first = (char *)contexts, *second = first + (wrong ? sizeof(struct fi_context) : sizeof(struct fi_context2));
+
+	GOOD(fi_recv(b.ep, area + LARGE, SMALL, fi_mr_desc(area_mr), FI_ADDR_UNSPEC, first));
+	GOOD(fi_recv(b.ep, area + LARGE + SMALL, SMALL, fi_mr_desc(area_mr), FI_ADDR_UNSPEC, second));
+	send_small(4);
+	send_small(4);
 	done(&b, 2);
 }
 
@@ -323,6 +249,21 @@ static void completions_counted(void)
 	completion_seen();
 	fi_cntr_read(cntr);
 	GOOD(fi_close(&cntr->fid));
+}
+
+/* While an alias is open the endpoint stays, and nothing is dropped. */
+static void closed_busy(void)
+{
+	struct fid_ep *alias;
+
+	send_large();
+	GOOD(fi_ep_alias(a.ep, &alias, FI_TRANSMIT));
+	GOOD(fi_close(&a.ep->fid) + FI_EBUSY);
+	if (!wrong)
+		receive_large();
+	GOOD(fi_close(&alias->fid));
+	GOOD(fi_close(&a.ep->fid));
+	a.ep = NULL;
 }
 
 static void progress_not_made(void)
@@ -423,9 +364,7 @@ static void progress_assumed(void)
 		write_late();
 		return;
 	}
-	GOOD(fi_mr_reg(domain, area, AREA, FI_REMOTE_WRITE, 0, 2, 0, &mr, NULL));
-	GOOD(fi_mr_bind(mr, &b.ep->fid, 0));
-	GOOD(fi_mr_enable(mr));
+	mr = remote_region(&b, area, AREA, FI_REMOTE_WRITE);
 	self.key = fi_mr_key(mr);
 	GOOD(fi_getname(&b.ep->fid, self.name, &size));
 	GOOD(write(line[1], &self, sizeof(self)) - (ssize_t)sizeof(self));
@@ -451,17 +390,25 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "send-buffer-changed", send_buffer_changed },
+	{ "send-buffer-unread", send_buffer_unread },
+	{ "send-buffer-shared", send_buffer_shared },
 	{ "receive-buffer-changed", receive_buffer_changed },
 	{ "receive-buffer-used", receive_buffer_used },
 	{ "receive-buffer-sent", receive_buffer_sent },
+	{ "receive-buffer-cancelled", receive_buffer_cancelled },
+	{ "vector-overlap", vector_overlap },
+	{ "vector-overlap-read", vector_overlap_read },
 	{ "memory-unmapped", memory_unmapped },
 	{ "receive-unmapped", receive_unmapped },
 	{ "context-in-use", context_in_use },
 	{ "context-not-asked", context_in_use },
+	{ "context-overlap", context_overlap },
+	{ "context-small", context_overlap },
 	{ "cq-overrun", cq_overrun },
 	{ "cq-managed", cq_overrun },
 	{ "eq-overrun", eq_overrun },
 	{ "closed-in-flight", closed_in_flight },
+	{ "closed-busy", closed_busy },
 	{ "completions-unread", completions_unread },
 	{ "completions-counted", completions_counted },
 	{ "progress-not-made", progress_not_made },
@@ -476,6 +423,10 @@ static void take_wants(const char *name)
 {
 	if (!strcmp(name, "context-not-asked"))
 		want.mode = 0;
+	if (!strcmp(name, "context-small"))
+		want.mode = FI_CONTEXT;
+	if (!strcmp(name, "send-buffer-unread"))
+		want.wait = FI_WAIT_FD;
 	want.management = !strcmp(name, "cq-overrun") ? FI_RM_DISABLED : FI_RM_ENABLED;
 	if (!strncmp(name, "cq-", 3))
 		want.cq_size = ROOM;

@@ -156,49 +156,66 @@ void check_accessed(const struct fid_ep *ep)
 }
 
 /* What came after the program's last look came by this NIC's own progress alone. */
-static void look_at_accesses(struct check_object *object)
+static void tell_assumed(const struct check_object *object)
 {
-	if (check_progress_none_since(atomic_load_explicit(&object->accessed, memory_order_relaxed)))
-		check_tell(&(struct check_finding){ .cause = CHECK_PROGRESS_ASSUMED, .opened = &object->opened, .here = true },
-			   "fi_close of an endpoint under FI_PROGRESS_MANUAL: a peer's access to its regions was served when no "
-			   "queue or counter had been read for %d ms, and none was read after it",
-			   CHECK_IDLE_MS);
+	check_tell(&(struct check_finding){ .cause = CHECK_PROGRESS_ASSUMED, .opened = &object->opened, .here = true },
+		   "fi_close of an endpoint under FI_PROGRESS_MANUAL: a peer's access to its regions was served when no queue or "
+		   "counter had been read for %d ms, and none was read after it",
+		   CHECK_IDLE_MS);
 }
 
-/* A queue that nobody has tried to read, at its end. */
-static void look_at_unread(const struct check_object *object, bool exits)
+/* Completions in a queue that nobody has tried to read. */
+static size_t unread_entries(const struct check_object *object)
 {
 	struct cq_view view;
 
 	if (object->fid->fclass != FI_CLASS_CQ || atomic_load_explicit(&object->read, memory_order_relaxed) ||
 	    check_progress_counts())
-		return;
+		return 0;
 	cq_look(((const struct emu_cq *)object->fid)->cq, &view);
-	if (view.unread)
-		check_tell(
-			&(struct check_finding){ .cause = CHECK_UNREAD, .opened = &object->opened, .here = !exits },
-			"%s a completion queue that was never read; completions in it: %zu. The program cannot know what is done",
-			exits ? "the process exits with" : "fi_close of", view.unread);
+	return view.unread;
 }
 
+static void tell_unread(const struct check_object *object, size_t entries, bool exits)
+{
+	check_tell(&(struct check_finding){ .cause = CHECK_UNREAD, .opened = &object->opened, .here = !exits },
+		   "%s a completion queue that was never read; completions in it: %zu. The program cannot know what is done",
+		   exits ? "the process exits with" : "fi_close of", entries);
+}
+
+/* Whatever there is to tell of it is seen before, and is so only if it is closed: while a group is open, say, it is not. */
 static int object_close(struct fid *fid)
 {
 	struct check_object *object = check_object_of(fid);
+	struct check_left left = { .count = 0 };
+	size_t unread;
+	bool assumed;
 	int err;
 
 	if (!object)
 		return plain_of(fid)->close(fid);
+	check_posts_settle();
+	if (object->access & FI_REMOTE_WRITE)
+		check_posts_unsure(object->span, object->spans);
 	if (fid->fclass == FI_CLASS_EP || fid->fclass == FI_CLASS_TX_CTX)
-		check_posts_closing(fid);
-	look_at_accesses(object);
-	look_at_unread(object, false);
+		check_posts_left(fid, &left);
+	assumed = check_progress_none_since(atomic_load_explicit(&object->accessed, memory_order_relaxed));
+	unread = unread_entries(object);
 	unlink_object(object);
 	err = object->plain->close(fid);
-	if (err)
+	check_posts_settle();
+	if (err) {
 		link_object(object);
-	else
-		free(object);
-	return err;
+		return err;
+	}
+	if (left.count)
+		check_posts_dropped(&left, false);
+	if (assumed)
+		tell_assumed(object);
+	if (unread)
+		tell_unread(object, unread, false);
+	free(object);
+	return 0;
 }
 
 static void raw_key_mapped(const struct fid *domain, uint64_t key)
@@ -293,8 +310,8 @@ void check_objects_exit(void)
 
 	mutex_lock(&lock);
 	for (const struct check_object *object = objects; object; object = object->next)
-		if (object->fid)
-			look_at_unread(object, true);
+		if (object->fid && unread_entries(object))
+			tell_unread(object, unread_entries(object), true);
 	for (const struct check_object *object = objects; object; object = object->next) {
 		struct check_finding finding = { .cause = CHECK_RAW_KEY_OPEN, .opened = &object->opened };
 

@@ -20,7 +20,6 @@ struct check_object {
 	struct fid *fid;      /* NULL: a raw key */
 	struct fi_ops *plain; /* its table before */
 	struct fi_ops ops;    /* the one that it has */
-	struct fi_ops_ep *plain_ep, ep;
 	struct call_stack opened;
 	const struct fid *domain;      /* a raw key's */
 	uint64_t key;                  /* a raw key's, a region's */

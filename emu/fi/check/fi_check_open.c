@@ -297,9 +297,13 @@ int check_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void
 
 void check_exit(void)
 {
+	struct check_left left;
+
 	if (!atomic_load(&started))
 		return;
-	check_posts_closing(NULL);
+	check_posts_settle();
+	if (check_posts_left(NULL, &left))
+		check_posts_dropped(&left, true);
 	check_objects_exit();
 }
 

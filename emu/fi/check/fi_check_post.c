@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_check_post.c - operations under way: what their buffers held when they were posted, and what they hold at the end.
  *
- * A buffer is looked at when its post is made, by the thread that posts, and when the device has done with it, with the driver
- * role. `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread holds it is not
- * watched. */
+ * A source is looked at when its post is made, by the thread that posts, and once the operation has ended, but by the program's
+ * next look at queues and counters alone: only that look can tell the program of the end, so until then each change is wrong,
+ * however early the end came. A receive is looked at when its message comes, with the driver role.
+ *
+ * `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread holds it is not watched.
+ * `settling` is held by looks alone: none returns to the program while another still compares. */
 #include "emu/fi/check/fi_check_post.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -34,12 +38,14 @@ struct check_span {
 
 struct check_post {
 	struct check_post *next, **at;
+	struct check_post *next_ended; /* in `ended` */
 	const void *owner;
 	const char *call;
 	struct call_stack posted;
 	unsigned int forks; /* where it was posted: after a fork it is in no list */
 	bool receive;
-	bool digested; /* `digest` is of the bytes that are to stay */
+	atomic_bool over;     /* it has ended */
+	atomic_bool digested; /* `digest` is of the bytes that are to stay */
 	uint8_t count, spans;
 	bool has_context;
 	uint64_t digest, length;
@@ -49,10 +55,14 @@ struct check_post {
 };
 
 static struct mutex lock = MUTEX_INITIALIZER; /* guards the lists and trees below */
+static struct mutex settling = MUTEX_INITIALIZER;
 static struct check_post *posts;
+static struct check_post *_Atomic ended; /* those to be looked at */
+static atomic_uint ended_count;
 static struct interval_tree receives, contexts;
 static unsigned int forks;
-static _Thread_local bool busy; /* this thread holds `lock`: its signal handlers stay out */
+static _Thread_local volatile bool busy;               /* this thread holds `lock`: its signal handlers stay out */
+static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
 
 static void posts_lock(void) ACQUIRE(lock)
 {
@@ -102,13 +112,14 @@ struct clash {
 	bool found;
 	const char *call;
 	struct call_stack posted;
+	uint64_t first;
 };
 
 static int clash_see(struct interval *range, void *arg)
 {
 	const struct check_post *other = ((struct check_span *)range)->post;
 
-	*(struct clash *)arg = (struct clash){ .found = true, .call = other->call, .posted = other->posted };
+	*(struct clash *)arg = (struct clash){ .found = true, .call = other->call, .posted = other->posted, .first = range->first };
 	return 1;
 }
 
@@ -152,6 +163,21 @@ static void add_to_lists(struct check_post *post) REQUIRES(lock)
 		interval_tree_add(&contexts, &post->context.range);
 }
 
+static void tell_context(const struct check_post *post, const struct clash *other)
+{
+	struct check_finding finding = { .cause = CHECK_CONTEXT, .call = post->call, .posted = &other->posted, .here = true };
+	uint64_t first = post->context.range.first;
+
+	if (other->first == first)
+		check_tell(&finding, "%s: the context %#" PRIx64 " is that of %s, which has not completed", post->call, first,
+			   other->call);
+	else
+		check_tell(&finding,
+			   "%s: the context %#" PRIx64 ", %" PRIu64 " B, overlaps that of %s at %#" PRIx64
+			   ", which has not completed",
+			   post->call, first, post->context.range.last - first + 1, other->call, other->first);
+}
+
 /* Enters the post, and tells of others that it shares a buffer or context with. */
 static void post_enter(struct check_post *post)
 {
@@ -173,12 +199,7 @@ static void post_enter(struct check_post *post)
 			   "%s: the buffer, %" PRIu64 " B at %p, is that of %s, which has not completed", post->call, post->length,
 			   first_byte(post), used.call);
 	if (context.found)
-		check_tell(&(struct check_finding){ .cause = CHECK_CONTEXT,
-						    .call = post->call,
-						    .posted = &context.posted,
-						    .here = true },
-			   "%s: the context %#" PRIx64 " is that of %s, which has not completed", post->call,
-			   post->context.range.first, context.call);
+		tell_context(post, &context);
 }
 
 static void leave(struct check_post *post)
@@ -199,6 +220,11 @@ static void leave(struct check_post *post)
 
 /* --- what the device calls --- */
 
+static size_t context_size(uint64_t mode)
+{
+	return mode & FI_CONTEXT2 ? sizeof(struct fi_context2) : sizeof(struct fi_context);
+}
+
 static struct check_post *post_new(const struct emu_ep *ep, const char *call, void *context)
 {
 	const struct check_object *object = ep ? check_object_of(&ep->primary->fid.fid) : NULL;
@@ -210,7 +236,11 @@ static struct check_post *post_new(const struct emu_ep *ep, const char *call, vo
 	post->owner = ep ? ep->primary : NULL;
 	post->call = call;
 	post->has_context = context && object && object->contexts;
-	post->context = (struct check_span){ .range = { .first = (uintptr_t)context, .last = (uintptr_t)context }, .post = post };
+	if (post->has_context) {
+		uint64_t first = (uintptr_t)context;
+
+		post->context = (struct check_span){ .range = { first, first + context_size(object->contexts) - 1 }, .post = post };
+	}
 	return post;
 }
 
@@ -223,6 +253,21 @@ static bool buffers_overlap(const struct iovec *a, size_t a_count, const struct 
 			    (uintptr_t)b[j].iov_base < (uintptr_t)a[i].iov_base + a[i].iov_len)
 				return true;
 	return false;
+}
+
+/* The device writes to them. Two that begin at the same place are meant: it is where bytes go that nobody wants. */
+static void look_at_vector(const struct check_post *post, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = 0; j < i; j++) {
+			if (iov[i].iov_base == iov[j].iov_base || !iov[i].iov_len || !iov[j].iov_len ||
+			    !buffers_overlap(&iov[i], 1, &iov[j], 1))
+				continue;
+			check_tell(&(struct check_finding){ .cause = CHECK_VECTOR, .call = post->call, .here = true },
+				   "%s: two buffers of one vector overlap, %zu B at %p and %zu B at %p", post->call, iov[j].iov_len,
+				   iov[j].iov_base, iov[i].iov_len, iov[i].iov_base);
+			return;
+		}
 }
 
 static void *watch_post(void *owner, const struct post *from)
@@ -241,6 +286,10 @@ static void *watch_post(void *owner, const struct post *from)
 			 !(from->atomic &&
 			   buffers_overlap(post->iov, post->count, from->atomic->result, from->atomic->result_count)) &&
 			 check_digest(post->iov, post->count, &post->digest);
+	if (from->kind == OP_READ)
+		look_at_vector(post, from->iov, from->iov_count);
+	if (from->atomic)
+		look_at_vector(post, from->atomic->result, from->atomic->result_count);
 	post_enter(post);
 	return post;
 }
@@ -260,6 +309,7 @@ static void *watch_receive(void *owner, const struct recv_post *from)
 	/* Messages come into the buffer of many one by one; by tagged RMA peers write without a message. */
 	post->digested = !(from->flags & POST_MULTI) && !(ep && ep->caps & EMU_FI_TAGGED_RMA) &&
 			 check_digest(post->iov, post->count, &post->digest);
+	look_at_vector(post, from->iov, from->iov_count);
 	post_enter(post);
 	return post;
 }
@@ -287,14 +337,13 @@ static void compare(struct check_post *post)
 {
 	uint64_t now;
 
-	if (!post->digested)
+	if (!atomic_exchange(&post->digested, false))
 		return;
-	post->digested = false;
 	if (!check_digest(post->iov, post->count, &now)) {
 		tell_unreadable(post);
 		return;
 	}
-	if (now == post->digest || check_is_remote(post->iov, post->count))
+	if (now == post->digest || (looking && disturbed) || check_is_remote(post->iov, post->count))
 		return;
 	check_tell(&(struct check_finding){ .cause = post->receive ? CHECK_RECEIVE_CHANGED : CHECK_SEND_CHANGED,
 					    .call = post->call,
@@ -309,13 +358,52 @@ static void watch_place(void *watch)
 	compare(watch);
 }
 
+static void watch_cancelled(void *watch)
+{
+	compare(watch);
+}
+
+static void settle(struct check_post *post)
+{
+	if (!post->receive)
+		compare(post);
+	leave(post);
+}
+
 static void watch_end(void *watch)
 {
 	struct check_post *post = watch;
 
-	if (!post->receive)
-		compare(post);
-	leave(post);
+	atomic_store(&post->over, true);
+	if (!busy && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
+		settle(post);
+		return;
+	}
+	atomic_fetch_add(&ended_count, 1);
+	post->next_ended = atomic_load(&ended);
+	while (!atomic_compare_exchange_weak(&ended, &post->next_ended, post))
+		;
+}
+
+/* In a signal handler that interrupts the same, what is compared then may be told to the program by the handler. */
+void check_posts_settle(void)
+{
+	struct check_post *post, *next;
+
+	if (looking || busy) {
+		disturbed = true;
+		return;
+	}
+	looking = true;
+	disturbed = false;
+	mutex_lock(&settling);
+	for (post = atomic_exchange(&ended, NULL); post; post = next) {
+		next = post->next_ended;
+		atomic_fetch_sub(&ended_count, 1);
+		settle(post);
+	}
+	mutex_unlock(&settling);
+	looking = false;
 }
 
 static void watch_posted(void *owner, int err)
@@ -344,38 +432,57 @@ const struct watch_ops check_watch = {
 	.drop = watch_drop,
 	.posted = watch_posted,
 	.place = watch_place,
+	.cancelled = watch_cancelled,
 	.end = watch_end,
 	.accessed = watch_accessed,
 };
 
 /* --- ends --- */
 
-void check_posts_closing(const void *owner)
+void check_posts_unsure(const struct interval *spans, size_t count)
 {
-	struct call_stack posted = { .count = 0 };
-	const char *call = NULL;
-	unsigned int count = 0;
+	posts_lock();
+	for (struct check_post *post = posts; post; post = post->next)
+		for (size_t i = 0; i < count; i++) {
+			struct iovec span = { (void *)(uintptr_t)spans[i].first, spans[i].last - spans[i].first + 1 };
 
+			if (buffers_overlap(post->iov, post->count, &span, 1))
+				post->digested = false;
+		}
+	posts_unlock();
+}
+
+bool check_posts_left(const void *owner, struct check_left *left)
+{
+	*left = (struct check_left){ .count = 0 };
 	posts_lock();
 	for (const struct check_post *post = posts; post; post = post->next) {
-		if (post->receive || (owner && post->owner != owner))
+		if (post->receive || post->over || (owner && post->owner != owner))
 			continue;
-		count++;
-		call = post->call;
-		posted = post->posted;
+		left->count++;
+		left->call = post->call;
+		left->posted = post->posted;
 	}
 	posts_unlock();
-	if (count)
-		check_tell(&(struct check_finding){ .cause = CHECK_IN_FLIGHT, .call = call, .posted = &posted, .here = owner },
-			   "%s, and %u %s not completed, %s%s", owner ? "fi_close of an endpoint" : "the process exits", count,
-			   count == 1 ? "operation has" : "operations have", call, count == 1 ? "" : " among them");
+	return left->count;
+}
+
+void check_posts_dropped(const struct check_left *left, bool exits)
+{
+	check_tell(&(struct check_finding){ .cause = CHECK_IN_FLIGHT, .call = left->call, .posted = &left->posted, .here = !exits },
+		   left->count == 1 ? "%s, and %u operation has not completed, %s"
+				    : "%s, and %u operations have not completed, %s among them",
+		   exits ? "the process exits" : "fi_close of an endpoint", left->count, left->call);
 }
 
 void check_posts_forked(void)
 {
 	mutex_forked(&lock);
-	busy = false;
+	mutex_forked(&settling);
+	busy = looking = false;
 	posts = NULL;
+	ended = NULL;
+	ended_count = 0;
 	receives = contexts = (struct interval_tree){ 0 };
 	forks++;
 }

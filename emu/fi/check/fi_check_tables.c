@@ -5,6 +5,7 @@
 #include "emu/fi/check/fi_check_tables.h"
 
 #include "emu/fi/check/fi_check_object.h"
+#include "emu/fi/check/fi_check_post.h"
 #include "emu/fi/check/fi_check_progress.h"
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
@@ -21,6 +22,17 @@ static struct fi_ops_msg msg_ops;
 static struct fi_ops_rma rma_ops;
 static struct fi_ops_tagged tagged_ops;
 static struct fi_ops_atomic atomic_ops;
+
+static struct compat_ops_ep ep_ops;
+
+/* The program may use what it has taken back. */
+static ssize_t checked_cancel(fid_t fid, void *context)
+{
+	ssize_t err = emu_ep_ops.base.cancel(fid, context);
+
+	check_posts_settle();
+	return err;
+}
 
 /* The program gave a bit that is ours. */
 static ssize_t no_such_flag(const char *call)
@@ -112,6 +124,8 @@ static void make_data_tables(void)
 		atomic_ops.writemsg = checked_atomicmsg;
 		atomic_ops.readwritemsg = checked_fetchmsg;
 		atomic_ops.compwritemsg = checked_compmsg;
+		ep_ops = emu_ep_ops;
+		ep_ops.base.cancel = checked_cancel;
 	}
 	mutex_unlock(&lock);
 }
@@ -124,6 +138,8 @@ void check_ep_tables(struct fid_ep *fid)
 	ep->caps |= DATA_WATCHED;
 	ep->tx_flags |= DATA_WATCHED;
 	ep->rx_flags |= DATA_WATCHED;
+	if (fid->ops == &emu_ep_ops.base)
+		fid->ops = &ep_ops.base;
 	if (fid->msg == &emu_msg_ops)
 		fid->msg = &msg_ops;
 	if (fid->tagged == &emu_tagged_ops)
@@ -141,6 +157,13 @@ static struct compat_ops_cntr plain_cntr, cntr_ops;
 static struct fi_ops_eq plain_eq, eq_ops;
 static struct fi_ops_poll plain_poll, poll_ops;
 static struct fi_ops_wait plain_wait, wait_ops;
+
+/* The program knows what has ended from here on. */
+static void look_end(void)
+{
+	check_posts_settle();
+	check_progress_end();
+}
 
 /* A queue that loses entries when it is full, under FI_RM_DISABLED. */
 static void look_at_queue(const struct fid_cq *fid)
@@ -173,7 +196,7 @@ static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
 
 	progress_enter_cq(cq);
 	got = plain_cq.base.read(cq, buf, count);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -183,7 +206,7 @@ static ssize_t checked_cq_readfrom(struct fid_cq *cq, void *buf, size_t count, f
 
 	progress_enter_cq(cq);
 	got = plain_cq.base.readfrom(cq, buf, count, source);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -193,7 +216,7 @@ static ssize_t checked_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf
 
 	progress_enter_cq(cq);
 	got = plain_cq.base.readerr(cq, buf, flags);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -203,7 +226,7 @@ static ssize_t checked_cq_sread(struct fid_cq *cq, void *buf, size_t count, cons
 
 	progress_enter_cq(cq);
 	got = plain_cq.base.sread(cq, buf, count, cond, timeout);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -213,7 +236,7 @@ static ssize_t checked_cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, 
 
 	progress_enter_cq(cq);
 	got = plain_cq.base.sreadfrom(cq, buf, count, source, cond, timeout);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -223,7 +246,7 @@ static uint64_t checked_cntr_read(struct fid_cntr *cntr)
 
 	progress_enter_cntr();
 	value = plain_cntr.base.read(cntr);
-	check_progress_end();
+	look_end();
 	return value;
 }
 
@@ -233,7 +256,7 @@ static uint64_t checked_cntr_readerr(struct fid_cntr *cntr)
 
 	progress_enter_cntr();
 	value = plain_cntr.base.readerr(cntr);
-	check_progress_end();
+	look_end();
 	return value;
 }
 
@@ -243,7 +266,7 @@ static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int time
 
 	progress_enter_cntr();
 	err = plain_cntr.base.wait(cntr, threshold, timeout);
-	check_progress_end();
+	look_end();
 	return err;
 }
 
@@ -253,7 +276,7 @@ static ssize_t checked_eq_read(struct fid_eq *eq, uint32_t *event, void *buf, si
 
 	check_progress_begin();
 	got = plain_eq.read(eq, event, buf, len, flags);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -263,7 +286,7 @@ static ssize_t checked_eq_sread(struct fid_eq *eq, uint32_t *event, void *buf, s
 
 	check_progress_begin();
 	got = plain_eq.sread(eq, event, buf, len, timeout, flags);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -273,7 +296,7 @@ static int checked_poll(struct fid_poll *poll, void **context, int count)
 
 	check_progress_begin();
 	got = plain_poll.poll(poll, context, count);
-	check_progress_end();
+	look_end();
 	return got;
 }
 
@@ -283,7 +306,7 @@ static int checked_wait(struct fid_wait *wait, int timeout)
 
 	check_progress_begin();
 	err = plain_wait.wait(wait, timeout);
-	check_progress_end();
+	look_end();
 	return err;
 }
 

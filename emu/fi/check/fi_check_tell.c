@@ -24,6 +24,7 @@ static const struct cause {
 	[CHECK_RECEIVE_CHANGED] = { "receive-buffer-changed", false, "Write to it only when its completion has been read." },
 	[CHECK_RECEIVE_USED] = { "receive-buffer-used", false,
 				 "Use another buffer until its completion, or that of fi_cancel, has been read." },
+	[CHECK_VECTOR] = { "vector-overlap", false, "Give each byte a place of its own." },
 	[CHECK_UNMAPPED] = { "memory-unmapped", false,
 			     "Unmap or free memory when its operations have completed and its regions are closed." },
 	[CHECK_CONTEXT] = { "context-in-use", false,

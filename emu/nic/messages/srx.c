@@ -11,6 +11,7 @@
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/completer.h"
 
 int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **out)
@@ -125,6 +126,8 @@ int srx_cancel(struct srx *srx, void *context)
 	rx = rx_match_cancel(&srx->match, context);
 	if (!rx)
 		return -ENOENT;
+	if (rx->flags & POST_WATCHED)
+		srx->nic->config.watch->cancelled(rx->watch);
 	take_back(rx, REFUSAL_CANCELLED);
 	return 0;
 }

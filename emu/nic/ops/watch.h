@@ -23,6 +23,8 @@ struct watch_ops {
 	void (*posted)(void *owner, int err);
 	/* [role] The first byte of a message is about to be written into the buffer of a receive. May come again. */
 	void (*place)(void *watch);
+	/* [role] A receive is taken back by the program, and no message was placed. */
+	void (*cancelled)(void *watch);
 	/* [role] It has ended, before the program can tell. */
 	void (*end)(void *watch);
 	/* [role] A peer's access to a region of an endpoint with EP_WATCHED was executed. */
