@@ -3,9 +3,11 @@
  * Its exit status is 0 if all went as the case wants, whatever checked mode says. */
 #include "tests/check/misuse.h"
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -192,6 +194,52 @@ static void cq_overrun(void)
 	for (int i = 0; i < most; i++)
 		send_small(0);
 	done(&b, most);
+}
+
+/* A message that is set aside with one tag, and fetched with another. */
+static void claim_mismatch(void)
+{
+	struct iovec iov = { area + LARGE, SMALL };
+	void *desc = fi_mr_desc(area_mr);
+	struct fi_msg_tagged msg = {
+		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &contexts[1]
+	};
+	struct fi_cq_err_entry error = { 0 };
+	struct fi_cq_entry entry;
+	ssize_t got;
+
+	GOOD(fi_tsend(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, 0x15, &contexts[0]));
+	msg.tag = 5;
+	msg.ignore = 0x10;
+	do {
+		GOOD(fi_trecvmsg(b.ep, &msg, FI_PEEK | FI_CLAIM | FI_COMPLETION));
+		while ((got = fi_cq_read(b.cq, &entry, 1)) == -FI_EAGAIN)
+			(void)fi_cq_read(a.cq, NULL, 0);
+		if (got == -FI_EAVAIL)
+			GOOD(fi_cq_readerr(b.cq, &error, 0) - 1);
+	} while (got < 0);
+	msg.ignore = wrong ? 0 : 0x10;
+	GOOD(fi_trecvmsg(b.ep, &msg, FI_CLAIM | FI_COMPLETION));
+	done(&b, 1);
+	done(&a, 1);
+}
+
+/* Of 8 bytes; and one of two parts of 4, for which 4 suffices. */
+static void atomic_unaligned(void)
+{
+	struct fid_mr *mr = remote_region(&b, area + LARGE, LARGE, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	uint64_t to = (uintptr_t)area + LARGE;
+
+	memset(area, 0, SMALL);
+	GOOD(fi_atomic(a.ep, area, 1, fi_mr_desc(area_mr), a.peer, to + (wrong ? 4 : 8), fi_mr_key(mr), FI_UINT64, FI_SUM,
+		       &contexts[0]));
+	done(&a, 1);
+	GOOD(fi_atomic(a.ep, area, 1, fi_mr_desc(area_mr), a.peer, to + 4, fi_mr_key(mr), FI_FLOAT_COMPLEX, FI_SUM, &contexts[0]));
+	done(&a, 1);
+	GOOD(fi_inject_atomic(a.ep, area, 1, a.peer, to + 4, fi_mr_key(mr), FI_UINT32, FI_SUM));
+	GOOD(fi_read(a.ep, area, SMALL, fi_mr_desc(area_mr), a.peer, to, fi_mr_key(mr), &contexts[0]));
+	done(&a, 1);
+	GOOD(fi_close(&mr->fid));
 }
 
 static void eq_overrun(void)
@@ -406,6 +454,12 @@ static const struct {
 	{ "context-small", context_overlap },
 	{ "cq-overrun", cq_overrun },
 	{ "cq-managed", cq_overrun },
+	{ "claim-mismatch", claim_mismatch },
+	{ "atomic-unaligned", atomic_unaligned },
+	{ "threads-domain", threads_domain },
+	{ "threads-locked", threads_locked },
+	{ "threads-safe", threads_domain },
+	{ "threads-completion", threads_completion },
 	{ "eq-overrun", eq_overrun },
 	{ "closed-in-flight", closed_in_flight },
 	{ "closed-busy", closed_busy },
@@ -427,6 +481,16 @@ static void take_wants(const char *name)
 		want.mode = FI_CONTEXT;
 	if (!strcmp(name, "send-buffer-unread"))
 		want.wait = FI_WAIT_FD;
+	if (!strncmp(name, "threads-", 8))
+		want.wait = FI_WAIT_UNSPEC;
+	if (!strcmp(name, "threads-domain") || !strcmp(name, "threads-locked"))
+		want.threading = FI_THREAD_DOMAIN;
+	if (!strcmp(name, "threads-completion"))
+		want.threading = FI_THREAD_COMPLETION;
+	if (!strcmp(name, "claim-mismatch"))
+		want.caps = FI_TAGGED;
+	if (!strcmp(name, "atomic-unaligned"))
+		want.caps = FI_ATOMIC;
 	want.management = !strcmp(name, "cq-overrun") ? FI_RM_DISABLED : FI_RM_ENABLED;
 	if (!strncmp(name, "cq-", 3))
 		want.cq_size = ROOM;

@@ -27,7 +27,7 @@ struct end {
 	struct fid_ep *ep;
 	struct fid_cq *cq;
 	struct fid_av *av;
-	fi_addr_t peer;
+	fi_addr_t peer, self;
 };
 
 /* What a case wants other than the others. */
@@ -52,8 +52,7 @@ extern bool wrong; /* else the right twin */
 
 void end_open(struct end *end);
 void end_close(struct end *end);
-/* `end` gets the address of `other`. */
-void end_knows(struct end *end, struct end *other);
+void end_knows(struct end *end, const struct end *other, fi_addr_t *address);
 void open_all(void);
 void close_all(void);
 /* Reads `count` entries, driving both ends. */
@@ -69,5 +68,10 @@ void send_small(int context);
 struct fid_mr *remote_region(struct end *owner, void *memory, size_t length, uint64_t access);
 /* Waits until the queue has an entry, without reading it. Its wait object is a descriptor. */
 void wait_ready(struct fid_cq *cq);
+
+/* misuse_threads.c: a thread sleeps in fi_cq_sread. */
+void threads_domain(void);     /* this one posts meanwhile; the right twin waits for its end */
+void threads_locked(void);     /* two threads take turns by a lock of the program's: right */
+void threads_completion(void); /* this one uses the same queue's endpoint, or the other's */
 
 #endif

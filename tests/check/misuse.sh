@@ -33,12 +33,14 @@ for case in $("$program" --list); do
 	send-buffer-unread) cause=send-buffer-changed ;;
 	receive-buffer-cancelled) cause=receive-buffer-changed ;;
 	receive-buffer-sent) cause=receive-buffer-used ;;
+	threads-domain | threads-completion) cause=not-serialized ;;
 	vector-overlap-read) cause=vector-overlap ;;
 	context-overlap) cause=context-in-use ;;
 	closed-busy) cause=closed-in-flight ;;
 	memory-unmapped) cause=$'memory-unmapped\nregion-open' ;;
 	receive-unmapped) cause=memory-unmapped ;;
-	send-buffer-shared | context-not-asked | context-small | cq-managed | completions-counted) cause= ;; # legal
+	send-buffer-shared | context-not-asked | context-small | cq-managed | completions-counted | \
+		threads-locked | threads-safe) cause= ;; # legal
 	*) cause=$case ;;
 	esac
 	check "check_tells_$case" "$cause" "$(causes "$case" wrong | sort | uniq)"

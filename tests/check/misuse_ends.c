@@ -32,13 +32,13 @@ void end_open(struct end *end)
 	GOOD(fi_enable(end->ep));
 }
 
-void end_knows(struct end *end, struct end *other)
+void end_knows(struct end *end, const struct end *other, fi_addr_t *address)
 {
 	char name[128];
 	size_t size = sizeof(name);
 
 	GOOD(fi_getname(&other->ep->fid, name, &size));
-	GOOD(fi_av_insert(end->av, name, 1, &end->peer, 0, NULL) - 1);
+	GOOD(fi_av_insert(end->av, name, 1, address, 0, NULL) - 1);
 }
 
 void open_all(void)
@@ -61,8 +61,10 @@ void open_all(void)
 	GOOD(fi_domain(fabric, info, &domain, NULL));
 	end_open(&a);
 	end_open(&b);
-	end_knows(&a, &b);
-	end_knows(&b, &a);
+	end_knows(&a, &b, &a.peer);
+	end_knows(&b, &a, &b.peer);
+	end_knows(&a, &a, &a.self);
+	end_knows(&b, &b, &b.self);
 	area = mmap((void *)FAR, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	GOOD(area == MAP_FAILED);
 	GOOD(fi_mr_reg(domain, area, AREA, FI_SEND | FI_RECV | FI_WRITE | FI_READ, 0, 1, 0, &area_mr, NULL));

@@ -80,6 +80,7 @@ struct check_object *check_adopt(struct fid *fid, const struct check_object *par
 	object->ops.close = object_close;
 	object->ops.control = object_control;
 	if (parent) {
+		object->threading = parent->threading;
 		object->manual = parent->manual;
 		object->loses = parent->loses;
 		object->contexts = parent->contexts;

@@ -25,10 +25,13 @@ struct check_object {
 	uint64_t key;                  /* a raw key's, a region's */
 	uint64_t contexts;             /* endpoints: FI_CONTEXT, FI_CONTEXT2, if contexts are the provider's until completion */
 	atomic_uint_fast64_t accessed; /* endpoints: a peer's last access, by check_progress_mark() */
-	atomic_bool read;              /* queues of completions: somebody has tried to */
-	bool manual;                   /* domains and what is in them: the program makes the progress */
-	bool loses;                    /* likewise: full queues lose entries (FI_RM_DISABLED) */
-	uint8_t spans;                 /* regions */
+	enum fi_threading threading;   /* domains and what is in them */
+	atomic_int inside;             /* fi_check_serial.h: the thread that is in a call; 0: none */
+	const char *_Atomic inside_call;
+	atomic_bool read; /* queues of completions: somebody has tried to */
+	bool manual;      /* domains and what is in them: the program makes the progress */
+	bool loses;       /* likewise: full queues lose entries (FI_RM_DISABLED) */
+	uint8_t spans;    /* regions */
 	uint64_t access;
 	struct interval span[LIMIT_IOV];
 };

@@ -20,6 +20,7 @@
 #include "emu/fi/check/fi_check_memory.h"
 #include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/check/fi_check_progress.h"
+#include "emu/fi/check/fi_check_serial.h"
 #include "emu/fi/check/fi_check_tell.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
@@ -49,6 +50,7 @@ struct check_post {
 	uint8_t count, spans;
 	bool has_context;
 	uint64_t digest, length;
+	uint64_t tag, ignore; /* of a receive that fetches a claimed message */
 	struct iovec iov[BUFFERS];
 	struct check_span span[LIMIT_IOV]; /* receives: in `receives` */
 	struct check_span context;         /* in `contexts` */
@@ -270,10 +272,30 @@ static void look_at_vector(const struct check_post *post, const struct iovec *io
 		}
 }
 
+/* Regions that are named by offsets may begin anywhere. */
+static void look_at_alignment(const struct emu_ep *ep, const struct post *from)
+{
+	size_t align;
+
+	if (!from->atomic || !ep || !(ep->domain->rules & FI_MR_VIRT_ADDR))
+		return;
+	align = atomic_alignment(from->atomic->what.type);
+	for (size_t i = 0; i < from->remote_count; i++)
+		if (from->remote[i].addr % align) {
+			check_tell(&(struct check_finding){ .cause = CHECK_UNALIGNED, .call = "fi_atomic", .here = true },
+				   "fi_atomic: the remote address %#" PRIx64 " is no multiple of %zu", from->remote[i].addr, align);
+			return;
+		}
+}
+
 static void *watch_post(void *owner, const struct post *from)
 {
+	const struct emu_ep *ep = owner;
 	struct check_post *post;
 
+	if (ep)
+		check_serial_enter(check_serial_of(ep->domain, ep->tx_cq), post_call(from));
+	look_at_alignment(ep, from);
 	if (from->flags & POST_INJECT)
 		return NULL;
 	post = post_new(owner, post_call(from), from->context);
@@ -299,6 +321,18 @@ static void *watch_receive(void *owner, const struct recv_post *from)
 	const struct emu_ep *ep = owner;
 	struct check_post *post;
 
+	if (ep)
+		check_serial_enter(check_serial_of(ep->domain, ep->rx_cq), from->flags & POST_TAGGED ? "fi_trecv" : "fi_recv");
+	if (from->flags & POST_CLAIM && !(from->flags & POST_PEEK)) {
+		post = post_new(owner, "fi_trecvmsg", NULL);
+		if (post) {
+			post->receive = true;
+			post->tag = from->tag;
+			post->ignore = from->ignore;
+			post_enter(post);
+		}
+		return post;
+	}
 	if (from->flags & (POST_PEEK | POST_CLAIM | POST_DISCARD))
 		return NULL;
 	post = post_new(owner, from->flags & POST_TAGGED ? "fi_trecv" : "fi_recv", from->context);
@@ -358,6 +392,17 @@ static void watch_place(void *watch)
 	compare(watch);
 }
 
+static void watch_claimed(void *watch, uint64_t tag)
+{
+	const struct check_post *post = watch;
+
+	if ((tag ^ post->tag) & ~post->ignore)
+		check_tell(&(struct check_finding){ .cause = CHECK_CLAIM, .call = post->call, .posted = &post->posted },
+			   "%s: by FI_CLAIM it asks for the tag %#" PRIx64 ", bits %#" PRIx64
+			   " ignored, and the message that its context has claimed has the tag %#" PRIx64,
+			   post->call, post->tag, post->ignore, tag);
+}
+
 static void watch_cancelled(void *watch)
 {
 	compare(watch);
@@ -411,7 +456,12 @@ static void watch_posted(void *owner, int err)
 	const struct emu_ep *ep = owner;
 	const struct check_object *object;
 
-	if (!ep || !check_progress_missing(ep, err == -FI_EAGAIN))
+	if (!ep)
+		return;
+	check_serial_leave(check_serial_of(ep->domain, ep->tx_cq));
+	if (ep->rx_cq != ep->tx_cq)
+		check_serial_leave(check_serial_of(ep->domain, ep->rx_cq));
+	if (!check_progress_missing(ep, err == -FI_EAGAIN))
 		return;
 	object = check_object_of(&ep->primary->fid.fid);
 	if (object && (object->manual || (ep->tx_cq && cq_ready(ep->tx_cq->cq))))
@@ -433,6 +483,7 @@ const struct watch_ops check_watch = {
 	.posted = watch_posted,
 	.place = watch_place,
 	.cancelled = watch_cancelled,
+	.claimed = watch_claimed,
 	.end = watch_end,
 	.accessed = watch_accessed,
 };

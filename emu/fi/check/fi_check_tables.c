@@ -4,13 +4,17 @@
  * A kind of object has one plain table; its first object shows it. */
 #include "emu/fi/check/fi_check_tables.h"
 
+#include <pthread.h>
+
 #include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/check/fi_check_post.h"
 #include "emu/fi/check/fi_check_progress.h"
+#include "emu/fi/check/fi_check_serial.h"
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/provider/fi_refuse.h"
+#include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"
 #include "emu/nic/base/mutex.h"
 
@@ -158,11 +162,19 @@ static struct fi_ops_eq plain_eq, eq_ops;
 static struct fi_ops_poll plain_poll, poll_ops;
 static struct fi_ops_wait plain_wait, wait_ops;
 
+/* A look at a queue or counter: `serial` is whose calls exclude each other, or NULL. */
+static void look_begin(struct check_object *serial, const char *call)
+{
+	check_serial_enter(serial, call);
+	check_progress_begin();
+}
+
 /* The program knows what has ended from here on. */
-static void look_end(void)
+static void look_end(struct check_object *serial)
 {
 	check_posts_settle();
 	check_progress_end();
+	check_serial_leave(serial);
 }
 
 /* A queue that loses entries when it is full, under FI_RM_DISABLED. */
@@ -178,95 +190,107 @@ static void look_at_queue(const struct fid_cq *fid)
 			   "the completion queue holds %zu entries, more than it has room for: hardware has lost some", held);
 }
 
-static void progress_enter_cq(const struct fid_cq *cq)
+static struct check_object *look_begin_cq(const struct fid_cq *cq, const char *call)
 {
-	check_progress_begin();
-	look_at_queue(cq);
-}
+	struct check_object *serial = check_serial_of(((const struct emu_cq *)cq)->domain, (const struct emu_cq *)cq);
 
-static void progress_enter_cntr(void)
-{
-	check_progress_begin();
-	check_progress_counted();
+	look_begin(serial, call);
+	look_at_queue(cq);
+	return serial;
 }
 
 static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
 {
-	ssize_t got;
+	struct check_object *serial = look_begin_cq(cq, "fi_cq_read");
+	ssize_t got = plain_cq.base.read(cq, buf, count);
 
-	progress_enter_cq(cq);
-	got = plain_cq.base.read(cq, buf, count);
-	look_end();
+	look_end(serial);
 	return got;
 }
 
 static ssize_t checked_cq_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source)
 {
-	ssize_t got;
+	struct check_object *serial = look_begin_cq(cq, "fi_cq_readfrom");
+	ssize_t got = plain_cq.base.readfrom(cq, buf, count, source);
 
-	progress_enter_cq(cq);
-	got = plain_cq.base.readfrom(cq, buf, count, source);
-	look_end();
+	look_end(serial);
 	return got;
 }
 
 static ssize_t checked_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
 {
-	ssize_t got;
+	struct check_object *serial = look_begin_cq(cq, "fi_cq_readerr");
+	ssize_t got = plain_cq.base.readerr(cq, buf, flags);
 
-	progress_enter_cq(cq);
-	got = plain_cq.base.readerr(cq, buf, flags);
-	look_end();
+	look_end(serial);
 	return got;
+}
+
+static void look_cancelled(void *serial)
+{
+	check_serial_leave(serial);
 }
 
 static ssize_t checked_cq_sread(struct fid_cq *cq, void *buf, size_t count, const void *cond, int timeout)
 {
+	struct check_object *serial = look_begin_cq(cq, "fi_cq_sread");
 	ssize_t got;
 
-	progress_enter_cq(cq);
+	pthread_cleanup_push(look_cancelled, serial);
 	got = plain_cq.base.sread(cq, buf, count, cond, timeout);
-	look_end();
+	pthread_cleanup_pop(0);
+	look_end(serial);
 	return got;
 }
 
 static ssize_t checked_cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source, const void *cond, int timeout)
 {
+	struct check_object *serial = look_begin_cq(cq, "fi_cq_sreadfrom");
 	ssize_t got;
 
-	progress_enter_cq(cq);
+	pthread_cleanup_push(look_cancelled, serial);
 	got = plain_cq.base.sreadfrom(cq, buf, count, source, cond, timeout);
-	look_end();
+	pthread_cleanup_pop(0);
+	look_end(serial);
 	return got;
+}
+
+static struct check_object *look_begin_cntr(struct fid_cntr *cntr, const char *call)
+{
+	struct check_object *serial = check_serial_of(((const struct emu_cntr *)cntr)->domain, NULL);
+
+	look_begin(serial, call);
+	check_progress_counted();
+	return serial;
 }
 
 static uint64_t checked_cntr_read(struct fid_cntr *cntr)
 {
-	uint64_t value;
+	struct check_object *serial = look_begin_cntr(cntr, "fi_cntr_read");
+	uint64_t value = plain_cntr.base.read(cntr);
 
-	progress_enter_cntr();
-	value = plain_cntr.base.read(cntr);
-	look_end();
+	look_end(serial);
 	return value;
 }
 
 static uint64_t checked_cntr_readerr(struct fid_cntr *cntr)
 {
-	uint64_t value;
+	struct check_object *serial = look_begin_cntr(cntr, "fi_cntr_readerr");
+	uint64_t value = plain_cntr.base.readerr(cntr);
 
-	progress_enter_cntr();
-	value = plain_cntr.base.readerr(cntr);
-	look_end();
+	look_end(serial);
 	return value;
 }
 
 static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int timeout)
 {
+	struct check_object *serial = look_begin_cntr(cntr, "fi_cntr_wait");
 	int err;
 
-	progress_enter_cntr();
+	pthread_cleanup_push(look_cancelled, serial);
 	err = plain_cntr.base.wait(cntr, threshold, timeout);
-	look_end();
+	pthread_cleanup_pop(0);
+	look_end(serial);
 	return err;
 }
 
@@ -274,9 +298,9 @@ static ssize_t checked_eq_read(struct fid_eq *eq, uint32_t *event, void *buf, si
 {
 	ssize_t got;
 
-	check_progress_begin();
+	look_begin(NULL, NULL);
 	got = plain_eq.read(eq, event, buf, len, flags);
-	look_end();
+	look_end(NULL);
 	return got;
 }
 
@@ -284,9 +308,9 @@ static ssize_t checked_eq_sread(struct fid_eq *eq, uint32_t *event, void *buf, s
 {
 	ssize_t got;
 
-	check_progress_begin();
+	look_begin(NULL, NULL);
 	got = plain_eq.sread(eq, event, buf, len, timeout, flags);
-	look_end();
+	look_end(NULL);
 	return got;
 }
 
@@ -294,9 +318,9 @@ static int checked_poll(struct fid_poll *poll, void **context, int count)
 {
 	int got;
 
-	check_progress_begin();
+	look_begin(NULL, NULL);
 	got = plain_poll.poll(poll, context, count);
-	look_end();
+	look_end(NULL);
 	return got;
 }
 
@@ -304,9 +328,9 @@ static int checked_wait(struct fid_wait *wait, int timeout)
 {
 	int err;
 
-	check_progress_begin();
+	look_begin(NULL, NULL);
 	err = plain_wait.wait(wait, timeout);
-	look_end();
+	look_end(NULL);
 	return err;
 }
 

@@ -30,6 +30,11 @@ static const struct cause {
 	[CHECK_CONTEXT] = { "context-in-use", false,
 			    "Give each operation a context structure of its own until its completion has been read (FI_CONTEXT, "
 			    "FI_CONTEXT2)." },
+	[CHECK_SERIAL] = { "not-serialized", false,
+			   "Let one thread in at a time, by a lock of the program's, or ask for FI_THREAD_SAFE." },
+	[CHECK_CLAIM] = { "claim-mismatch", false, "Fetch it with the tag and the ignored bits by which it was claimed." },
+	[CHECK_UNALIGNED] = { "atomic-unaligned", false,
+			      "Give atomics addresses that are multiples of their element's size: NICs refuse others." },
 	[CHECK_CQ_OVERRUN] = { "cq-overrun", false,
 			       "Open it with room for all operations that may complete between two reads, or ask for "
 			       "FI_RM_ENABLED." },

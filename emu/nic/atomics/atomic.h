@@ -79,6 +79,8 @@ enum { ATOMIC_ELEMENT_MAX = 32 }; /* bytes of the longest element */
 
 /* Bytes an element; 0: no such type. */
 size_t atomic_size(uint8_t type);
+/* What its address has to be a multiple of, for NICs; 1: anything. */
+size_t atomic_alignment(uint8_t type);
 /* Is the operation defined for the type and the kind of call? Any values are allowed. */
 bool atomic_valid(struct atomic_what what);
 /* How a call ended. */

@@ -49,6 +49,13 @@ size_t atomic_size(uint8_t type)
 	return type < ATOMIC_TYPES ? types[type].size : 0;
 }
 
+size_t atomic_alignment(uint8_t type)
+{
+	size_t size = atomic_size(type) / (type < ATOMIC_TYPES && types[type].parts == 2 ? 2 : 1);
+
+	return size > sizeof(uint64_t) ? sizeof(uint64_t) : size ? size : 1;
+}
+
 /* --- which there are --- */
 
 enum { ON_INTEGER = 0x1, ON_REAL = 0x2, ON_COMPLEX = 0x4, ON_ORDERED = ON_INTEGER | ON_REAL, ON_ALL = 0x7 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* submit.h - from program threads into the device: posted ops and receives, until the role's holder takes them.
  *
- * `lock` is a leaf: while it is held, take no other. It guards the lists and the taking side of all pools. */
+ * `lock` guards the lists and the taking side of all pools. While it is held, two others are taken, under which none is: an address
+ * vector's, for the authorization key that an op shows (av_shown()), and the pipe's of kernel_copy.c, by which data is copied. */
 #ifndef EMU_NIC_SUBMIT_H
 #define EMU_NIC_SUBMIT_H
 

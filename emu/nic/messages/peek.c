@@ -7,7 +7,9 @@
 
 #include "emu/nic/base/driver.h"
 #include "emu/nic/endpoint/ep.h"
+#include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/completer.h"
 
 /* Reports the message that is there. The receive is gone after the call. */
@@ -30,6 +32,8 @@ static void peek_claim(struct rx *rx)
 	struct message *message = rx_match_claimed(&rx->srx->match, rx->done.c.context);
 	bool discard = rx->flags & POST_DISCARD;
 
+	if (message && rx->flags & POST_WATCHED)
+		rx->srx->nic->config.watch->claimed(rx->watch, message->tag);
 	if (!message || discard) {
 		complete_peek(rx, message);
 		if (message)

@@ -8,6 +8,7 @@
 #define EMU_NIC_WATCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct post;
 struct recv_post;
@@ -25,6 +26,8 @@ struct watch_ops {
 	void (*place)(void *watch);
 	/* [role] A receive is taken back by the program, and no message was placed. */
 	void (*cancelled)(void *watch);
+	/* [role] A receive by POST_CLAIM has found the message that was set aside for its context, which has this tag. */
+	void (*claimed)(void *watch, uint64_t tag);
 	/* [role] It has ended, before the program can tell. */
 	void (*end)(void *watch);
 	/* [role] A peer's access to a region of an endpoint with EP_WATCHED was executed. */

@@ -49,11 +49,12 @@ struct mr {
 		uint64_t auth;          /* of the authorization key that opens it; 0: none (S158) */
 		struct auth_set *auths; /* by_set: of several */
 	};
-	uint64_t id;     /* never reused in a process: tells a region from a later one under the same key */
-	uint64_t length; /* sum of the segments */
-	uint64_t shift;  /* from the address that peers and the program give a byte to its own (S62); 0: the same */
-	uint32_t access; /* enum mr_access */
+	uint64_t id;          /* never reused in a process: tells a region from a later one under the same key */
+	uint64_t length;      /* sum of the segments */
+	uint64_t shift;       /* from the address that peers and the program give a byte to its own (S62); 0: the same */
+	uint32_t access : 28; /* enum mr_access; these two are constant, and read without the role: no word with what it changes */
 	uint32_t iov_count : 4;
+	uint32_t : 0;
 	bool virtual_addr : 1; /* addressed by virtual address, else by offset from 0 (S59, S60) */
 	bool persistent : 1;   /* a shared file mapping, FI_RMA_PMEM (S132) */
 	bool registering : 1;  /* asynchronously; no remote access yet (S42) */

@@ -344,6 +344,7 @@ void complete_peek(struct rx *rx, const struct message *message)
 	struct cq *cq;
 
 	role_assert();
+	rx_watched(rx);
 	if (message)
 		rx->ep = message->ep;
 	cq = receive_cq(rx);
