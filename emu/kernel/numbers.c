@@ -165,8 +165,7 @@ int idr_for_each(struct idr *idr, int (*call)(int id, void *pointer, void *data)
 	void *pointer;
 	int id, err = 0;
 
-	idr_for_each_entry(idr, pointer, id)
-	{
+	idr_for_each_entry(idr, pointer, id) {
 		err = call(id, pointer, data);
 		if (err)
 			break;

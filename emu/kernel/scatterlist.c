@@ -158,8 +158,7 @@ int dma_map_sg(struct device *device, struct scatterlist *sgl, int count, enum d
 	(void)device;
 	if (direction == DMA_NONE || count <= 0)
 		return 0;
-	for_each_sg(sgl, sg, count, i)
-	{
+	for_each_sg(sgl, sg, count, i) {
 		sg->dma_address = (uintptr_t)sg_virt(sg);
 		sg->dma_length = sg->length;
 		sg->emu_flags |= EMU_SG_MAPPED;
@@ -174,8 +173,7 @@ void dma_unmap_sg(struct device *device, struct scatterlist *sgl, int count, enu
 
 	(void)device;
 	(void)direction;
-	for_each_sg(sgl, sg, count, i)
-	{
+	for_each_sg(sgl, sg, count, i) {
 		WARN_ON(!emu_sg_is_mapped(sg));
 		sg->dma_address = 0;
 		sg->dma_length = 0;

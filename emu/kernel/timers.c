@@ -99,7 +99,9 @@ static void timer_insert(struct timer_list *timer, unsigned long expires)
 	struct timer_list *at;
 
 	timer->expires = expires;
-	list_for_each_entry(at, &timers.pending, emu_entry) if (time_before(expires, at->expires)) break;
+	list_for_each_entry(at, &timers.pending, emu_entry)
+		if (time_before(expires, at->expires))
+			break;
 	list_add_tail(&timer->emu_entry, &at->emu_entry); /* the head, behind the last */
 	timer_start_thread();
 	pthread_cond_signal(&timers.changed);

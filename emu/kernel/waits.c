@@ -75,8 +75,9 @@ void emu_kernel_wake_up(struct wait_queue_head *queue, unsigned int states, int 
 	struct wait_queue_entry *at;
 
 	pthread_mutex_lock(&queue->emu_lock);
-	list_for_each_entry(at, &queue->head,
-			    entry) if (wake_up_state(at->emu_task, states) && at->emu_exclusive && !--exclusive) break;
+	list_for_each_entry(at, &queue->head, entry)
+		if (wake_up_state(at->emu_task, states) && at->emu_exclusive && !--exclusive)
+			break;
 	pthread_mutex_unlock(&queue->emu_lock);
 }
 

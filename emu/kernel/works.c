@@ -43,8 +43,9 @@ static bool is_running(const struct work_struct *work, const struct workqueue_st
 {
 	struct worker *at;
 
-	list_for_each_entry(at, &workers,
-			    all) if (at->current_work == work && at->number <= up_to && (!queue || at->queue == queue)) return true;
+	list_for_each_entry(at, &workers, all)
+		if (at->current_work == work && at->number <= up_to && (!queue || at->queue == queue))
+			return true;
 	return false;
 }
 
@@ -53,7 +54,9 @@ static struct work_struct *next_work(struct workqueue_struct *queue)
 {
 	struct work_struct *work;
 
-	list_for_each_entry(work, &queue->pending, entry) if (!is_running(work, queue, U64_MAX)) return work;
+	list_for_each_entry(work, &queue->pending, entry)
+		if (!is_running(work, queue, U64_MAX))
+			return work;
 	return NULL;
 }
 
@@ -196,8 +199,12 @@ static bool is_busy(const struct workqueue_struct *queue, u64 up_to)
 	struct work_struct *work;
 	struct worker *at;
 
-	list_for_each_entry(work, &queue->pending, entry) if (work->emu_number <= up_to) return true;
-	list_for_each_entry(at, &workers, all) if (at->queue == queue && at->current_work && at->number <= up_to) return true;
+	list_for_each_entry(work, &queue->pending, entry)
+		if (work->emu_number <= up_to)
+			return true;
+	list_for_each_entry(at, &workers, all)
+		if (at->queue == queue && at->current_work && at->number <= up_to)
+			return true;
 	return false;
 }
 

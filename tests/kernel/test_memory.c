@@ -190,8 +190,7 @@ Test(kernel_sg, tables_of_all_sizes_are_walked)
 		cr_assert_eq(sg_alloc_table(&table, counts[n], GFP_KERNEL), 0);
 		cr_assert_eq(table.orig_nents, counts[n]);
 		cr_assert_eq(sg_nents(table.sgl), (int)counts[n]);
-		for_each_sgtable_sg(&table, sg, i)
-		{
+		for_each_sgtable_sg(&table, sg, i) {
 			cr_assert_not_null(sg);
 			cr_assert_eq(sg_is_last(sg), i == counts[n] - 1);
 		}
@@ -219,8 +218,7 @@ Test(kernel_sg, entries_know_whether_they_are_mapped)
 	cr_assert_not(emu_sg_is_mapped(table.sgl));
 	cr_assert_eq(dma_map_sgtable(NULL, &table, DMA_NONE, 0), -EINVAL);
 	cr_assert_eq(dma_map_sgtable(NULL, &table, DMA_TO_DEVICE, 0), 0);
-	for_each_sgtable_dma_sg(&table, sg, i)
-	{
+	for_each_sgtable_dma_sg(&table, sg, i) {
 		cr_assert(emu_sg_is_mapped(sg));
 		cr_assert_eq(sg_dma_address(sg), (unsigned long)sg_virt(sg));
 		cr_assert_eq(sg_dma_len(sg), sg->length);

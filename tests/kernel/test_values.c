@@ -29,7 +29,8 @@ static int digits(struct list_head *head)
 	struct item *at;
 	int all = 0;
 
-	list_for_each_entry(at, head, link) all = 10 * all + at->number;
+	list_for_each_entry(at, head, link)
+		all = 10 * all + at->number;
 	return all;
 }
 
@@ -57,9 +58,11 @@ Test(kernel_values, lists)
 	list_splice_tail_init(&other, &head);
 	cr_assert(list_empty(&other));
 	list_replace(&items[2].link, &items[0].link);
-	list_for_each_entry_reverse(at, &head, link) all = 10 * all + at->number;
+	list_for_each_entry_reverse(at, &head, link)
+		all = 10 * all + at->number;
 	cr_assert_eq(all, 301);
-	list_for_each_entry_safe(at, after, &head, link) list_del_init(&at->link);
+	list_for_each_entry_safe(at, after, &head, link)
+		list_del_init(&at->link);
 	cr_assert(list_empty(&head));
 	list_add(&items[0].link, &head);
 	list_del(&items[0].link);
@@ -75,15 +78,15 @@ Test(kernel_values, hlists)
 
 	for (int i = 0; i < 4; i++)
 		hlist_add_head(&items[i].chain, &head);
-	hlist_for_each_entry(at, &head, chain) all = 10 * all + at->number;
+	hlist_for_each_entry(at, &head, chain)
+		all = 10 * all + at->number;
 	cr_assert_eq(all, 3210);
 	hlist_del(&items[3].chain);
 	hlist_del_init(&items[1].chain);
 	hlist_del_init(&items[1].chain);
 	cr_assert(hlist_unhashed(&items[1].chain));
 	all = 0;
-	hlist_for_each_entry_safe(at, after, &head, chain)
-	{
+	hlist_for_each_entry_safe(at, after, &head, chain) {
 		all = 10 * all + at->number;
 		hlist_del_init(&at->chain);
 	}
@@ -175,7 +178,8 @@ Test(kernel_values, idr)
 	cr_assert_eq(idr_find(&idr, 6), &items[1]);
 	cr_assert_null(idr_find(&idr, 1));
 	cr_assert_null(idr_find(&idr, 1UL << 40));
-	idr_for_each_entry(&idr, at, id) sum += id;
+	idr_for_each_entry(&idr, at, id)
+		sum += id;
 	cr_assert_eq(sum, 11);
 	cr_assert_eq(idr_for_each(&idr, sum_ids, &sum), 0);
 	cr_assert_eq(sum, 22);
@@ -338,11 +342,13 @@ Test(kernel_values, the_machine)
 	cpumask_clear_cpu(1, &mask);
 	cr_assert_not(cpumask_test_cpu(1, &mask));
 	cr_assert_eq(cpumask_first(&mask), 70);
-	for_each_cpu(cpu, &copy) count += cpu;
+	for_each_cpu(cpu, &copy)
+		count += cpu;
 	cr_assert_eq(count, 71);
 	cr_assert_eq(cpumask_weight(&copy), 2);
 	count = 0;
-	for_each_online_cpu(cpu) count += cpu_online(cpu);
+	for_each_online_cpu(cpu)
+		count += cpu_online(cpu);
 	cr_assert_eq(count, num_online_cpus());
 	cr_assert_geq(numa_node_id(), 0);
 	cr_assert_neq(NUMA_NO_NODE, numa_node_id());

@@ -32,8 +32,7 @@ static void bytes_make(struct bytes *bytes)
 
 	bytes->page = alloc_pages(GFP_KERNEL, 2);
 	RC(0, sg_alloc_table(&bytes->table, PARTS, GFP_KERNEL));
-	for_each_sgtable_sg(&bytes->table, sg, i)
-	{
+	for_each_sgtable_sg(&bytes->table, sg, i) {
 		bvec_set_page(&bytes->bvec[i], bytes->page + i, PART, 50 + i);
 		bytes->kvec[i] = (struct kvec){ bvec_virt(&bytes->bvec[i]), PART };
 		sg_set_page(sg, bytes->page + i, PART, 50 + i);

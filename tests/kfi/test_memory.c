@@ -85,7 +85,8 @@ Test(kfi_memory, a_chained_scatterlist_is_followed)
 	unsigned int i;
 
 	cr_assert_eq(sg_alloc_table(&table, 200, GFP_KERNEL), 0);
-	for_each_sgtable_sg(&table, sg, i) sg_set_page(sg, page + i, PAGE_SIZE, 0);
+	for_each_sgtable_sg(&table, sg, i)
+		sg_set_page(sg, page + i, PAGE_SIZE, 0);
 	cr_assert_eq(dma_map_sgtable(NULL, &table, DMA_BIDIRECTIONAL, 0), 0);
 	cr_assert_eq(take(&memory, KFI_SGL, table.sgl, 200), 0);
 	cr_assert_eq(memory.count, 1);

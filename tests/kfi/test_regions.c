@@ -33,8 +33,7 @@ static void parts_make(struct parts *parts)
 	parts->page = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_ZERO, 2);
 	parts->at = page_address(parts->page);
 	RC(0, sg_alloc_table(&parts->table, PARTS, GFP_KERNEL));
-	for_each_sgtable_sg(&parts->table, sg, i)
-	{
+	for_each_sgtable_sg(&parts->table, sg, i) {
 		bvec_set_page(&parts->bvec[i], parts->page, 100 * (i + 1), PAGE_SIZE * (i + 1) - 50);
 		parts->kvec[i] = (struct kvec){ bvec_virt(&parts->bvec[i]), parts->bvec[i].bv_len };
 		sg_set_page(sg, parts->page, parts->bvec[i].bv_len, parts->bvec[i].bv_offset);

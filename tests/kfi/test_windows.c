@@ -26,8 +26,7 @@ static void scatter(struct scattered *pages)
 	unsigned int i;
 
 	RC(0, sg_alloc_table(&pages->table, PAGES, GFP_KERNEL));
-	for_each_sgtable_sg(&pages->table, sg, i)
-	{
+	for_each_sgtable_sg(&pages->table, sg, i) {
 		struct page *page = alloc_pages(GFP_KERNEL | __GFP_ZERO, 1);
 		unsigned int from = i ? 0 : HEAD, length = i == PAGES - 1 ? TAIL : PAGE_SIZE - from;
 

@@ -168,8 +168,7 @@ void kbuffer_make(struct kbuffer *buffer, unsigned int parts)
 	buffer->block = alloc_pages(GFP_KERNEL | __GFP_ZERO, buffer->order);
 	CHECK(buffer->block, "no pages");
 	CHECK_RC(0, sg_alloc_table(&buffer->table, parts, GFP_KERNEL));
-	for_each_sgtable_sg(&buffer->table, sg, i)
-	{
+	for_each_sgtable_sg(&buffer->table, sg, i) {
 		struct page *page = buffer->block + 2 * i;
 		unsigned int offset = 64 * (i + 1), length = 512 + 100 * i;
 
