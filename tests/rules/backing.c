@@ -71,6 +71,45 @@ PAIR_TEST(rules, S80_S84_memory_that_goes_away)
 	mapped_close(p);
 }
 
+static void step_peek(const void *arg, void *reply)
+{
+	memcpy(reply, mapped_page(*(const size_t *)arg), PAGE);
+}
+
+/* S18, S65: a write that meets missing memory is refused; the bytes of its range that are there are the old ones or its own, and no
+ * other byte has changed. */
+PAIR_TEST(rules, S18_S65_a_write_across_a_hole)
+{
+	static const size_t in[] = { 1, 3, 8, 100, 1000, PAGE };
+	uint64_t key, addr;
+	size_t i, at, page = 0;
+
+	if (peer_has(&p->peer, FI_MR_ALLOCATED) || peer_has(&p->peer, FI_MR_MMU_NOTIFY))
+		NOT_IN_THIS_MODE("the program tells of changes, or makes none");
+	CHECK_RC(0, mapped_open(p, MAPPED_PAGES, &key, &addr));
+	for (i = 0; i < sizeof(in) / sizeof(*in); i++) {
+		uint8_t there[PAGE], written[2 * PAGE];
+		struct outcome out;
+
+		mapped_renew(p, 0, 2);
+		mapped_fill(p, 0, 2, 0x55);
+		mapped_drop(p, 1, 1);
+		pattern_fill(p->local.iov[0].iov_base, sizeof(written), ++p->seed);
+		memcpy(written, p->local.iov[0].iov_base, sizeof(written));
+		out = pair_try(p, RMA_WRITE, addr + PAGE - in[i], key, in[i] + 200);
+		CHECK(!out.rc && out.err, "a write into a hole succeeded");
+		CHECK(!peer_is_emu() || (out.err == FI_EFAULT && strstr(out.text, "S18")), "%s", out.text);
+		target_do(&p->target, step_peek, &page, sizeof(page), there, PAGE);
+		for (at = 0; at < PAGE - in[i]; at++)
+			CHECK(there[at] == 0x55, "byte %zu, before the range, has changed", at);
+		for (; at < PAGE; at++)
+			CHECK(there[at] == 0x55 || there[at] == written[at - (PAGE - in[i])], "byte %zu is neither", at);
+	}
+	mapped_renew(p, 0, MAPPED_PAGES);
+	mapped_close(p);
+	live(p);
+}
+
 static void step_protect(const void *arg, void *reply)
 {
 	(void)reply;
