@@ -3,6 +3,8 @@
 #include <rdma/fi_collective.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -374,6 +376,33 @@ Test(fi_collective, closed_in_the_wrong_order)
 			  "%d: %d", i, error.err);
 	}
 	RC(-FI_EINVAL, fi_barrier(t.ep[1], g[1], NULL));
+	team_close(&t);
+}
+
+/* A fork's child has its parent's sets, and whatever lock a thread of the parent held: each call says that they are not its own. */
+Test(fi_collective, sets_of_another_process)
+{
+	struct fi_av_set_attr attr = { .start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL };
+	struct fid_av_set *other;
+	struct team t;
+	int status;
+	pid_t child;
+
+	team_open(&t, &(struct want){ .caps = FI_MSG | FI_COLLECTIVE });
+	RC(0, fi_av_set(t.w.av, &attr, &other, NULL));
+	child = fork();
+	cr_assert_geq(child, 0);
+	if (!child) {
+		bool refused = fi_av_set_insert(other, t.addr[1]) == -FI_ENODEV &&
+			       fi_av_set_remove(t.set, t.addr[1]) == -FI_ENODEV && fi_av_set_union(other, t.set) == -FI_ENODEV &&
+			       fi_av_set_intersect(t.set, other) == -FI_ENODEV && fi_av_set_diff(t.set, other) == -FI_ENODEV;
+
+		_exit(refused ? 0 : 1);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect_eq(status, 0);
+	RC(0, fi_av_set_insert(other, t.addr[1]));
+	RC(0, fi_close(&other->fid));
 	team_close(&t);
 }
 

@@ -20,19 +20,17 @@
 	(FI_UNIVERSE | FI_BARRIER_SET | FI_BROADCAST_SET | FI_ALLTOALL_SET | FI_ALLREDUCE_SET | FI_ALLGATHER_SET | \
 	 FI_REDUCE_SCATTER_SET | FI_REDUCE_SET | FI_SCATTER_SET | FI_GATHER_SET)
 
-/* Of the members of all sets: two are changed by one call. A leaf. */
-static struct futex_lock sets_lock;
-
 static struct emu_av_set *emu_av_set(const struct fid_av_set *fid)
 {
 	return (struct emu_av_set *)(uintptr_t)fid;
 }
 
-static size_t find(const struct emu_av_set *set, uint64_t member)
+/* `count` if it is not among them. */
+static size_t find(const uint64_t *members, size_t count, uint64_t member)
 {
 	size_t at = 0;
 
-	while (at < set->count && set->member[at] != member)
+	while (at < count && members[at] != member)
 		at++;
 	return at;
 }
@@ -50,56 +48,57 @@ static bool is_in_av(const struct emu_av_set *set, uint64_t member)
 	return av_lookup(set->av->av, member, &at, &stamp) == 0;
 }
 
-/* 0, or -FI_EINVAL after a line of log: the sets are two of one address vector. */
+/* 0; or -errno after a line of log: the set is another process's, or the two are of different address vectors. */
 static int check_pair(const char *call, const struct fid_av_set *to, const struct fid_av_set *from)
 {
 	if (!to || !from || from->fid.fclass != FI_CLASS_AV_SET)
 		return REFUSE(AV, -FI_EINVAL, "%s: dst or src is no address vector set.", call);
 	if (emu_av_set(to)->av != emu_av_set(from)->av)
 		return REFUSE(AV, -FI_EINVAL, "%s: dst and src are of different address vectors.", call);
-	return 0;
+	return domain_usable(emu_av_set(to)->av->domain) ? 0 : refuse_inherited(call);
 }
 
 static int set_union(struct fid_av_set *fid, const struct fid_av_set *other)
 {
 	struct emu_av_set *to = emu_av_set(fid);
-	const struct emu_av_set *from = emu_av_set(other);
+	uint64_t members[LIMIT_MEMBERS];
 	int err = check_pair("fi_av_set_union", fid, other);
-	size_t count;
+	size_t count, before;
 
 	if (err)
 		return err;
-	futex_lock(&sets_lock);
-	count = to->count;
-	for (size_t i = 0; i < from->count && !err; i++) {
-		if (find(to, from->member[i]) < to->count)
+	count = av_set_members(emu_av_set(other), members);
+	futex_lock(&to->lock);
+	before = to->count;
+	for (size_t i = 0; i < count && !err; i++) {
+		if (find(to->member, before, members[i]) < before)
 			continue;
 		if (to->count < LIMIT_MEMBERS)
-			to->member[to->count++] = from->member[i];
+			to->member[to->count++] = members[i];
 		else
 			err = -FI_ENOMEM;
 	}
 	if (err)
-		to->count = count;
-	futex_unlock(&sets_lock);
+		to->count = before;
+	futex_unlock(&to->lock);
 	return err ? too_many("fi_av_set_union") : 0;
 }
 
 /* Keeps the members that `from` has, or has not. */
-static void keep(struct emu_av_set *to, const struct emu_av_set *from, bool has)
+static void keep(struct emu_av_set *to, struct emu_av_set *from, bool has)
 {
-	size_t kept = 0, count;
+	uint64_t members[LIMIT_MEMBERS];
+	size_t kept = 0, count = av_set_members(from, members);
 
-	futex_lock(&sets_lock);
-	count = from->count; /* the two may be one */
+	futex_lock(&to->lock);
 	for (size_t i = 0; i < to->count; i++) {
-		bool in = to == from || find(from, to->member[i]) < count;
+		bool in = find(members, count, to->member[i]) < count;
 
 		if (in == has)
 			to->member[kept++] = to->member[i];
 	}
 	to->count = kept;
-	futex_unlock(&sets_lock);
+	futex_unlock(&to->lock);
 }
 
 static int set_intersect(struct fid_av_set *fid, const struct fid_av_set *other)
@@ -125,14 +124,14 @@ static int member_append(struct emu_av_set *set, uint64_t member)
 {
 	int err = 0;
 
-	futex_lock(&sets_lock);
-	if (find(set, member) < set->count)
+	futex_lock(&set->lock);
+	if (find(set->member, set->count, member) < set->count)
 		err = -FI_EINVAL;
 	else if (set->count == LIMIT_MEMBERS)
 		err = -FI_ENOMEM;
 	else
 		set->member[set->count++] = member;
-	futex_unlock(&sets_lock);
+	futex_unlock(&set->lock);
 	return err;
 }
 
@@ -141,6 +140,8 @@ static int set_insert(struct fid_av_set *fid, fi_addr_t member)
 	struct emu_av_set *set = emu_av_set(fid);
 	int err;
 
+	if (!domain_usable(set->av->domain))
+		return refuse_inherited("fi_av_set_insert");
 	if (!is_in_av(set, member))
 		return REFUSE(AV, -FI_EINVAL,
 			      "fi_av_set_insert: fi_addr_t %#llx is not in the address vector. Use what fi_av_insert gave.",
@@ -157,14 +158,16 @@ static int set_remove(struct fid_av_set *fid, fi_addr_t member)
 	size_t at;
 	bool found;
 
-	futex_lock(&sets_lock);
-	at = find(set, member);
+	if (!domain_usable(set->av->domain))
+		return refuse_inherited("fi_av_set_remove");
+	futex_lock(&set->lock);
+	at = find(set->member, set->count, member);
 	found = at < set->count;
 	if (found) {
 		set->count--;
 		memmove(&set->member[at], &set->member[at + 1], (set->count - at) * sizeof(set->member[0]));
 	}
-	futex_unlock(&sets_lock);
+	futex_unlock(&set->lock);
 	return found ? 0
 		     : REFUSE(AV, -FI_EINVAL, "fi_av_set_remove: fi_addr_t %#llx is not in the set.", (unsigned long long)member);
 }
@@ -270,13 +273,13 @@ int emu_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr, struct fid_
 	return 0;
 }
 
-size_t av_set_members(const struct emu_av_set *set, uint64_t members[LIMIT_MEMBERS])
+size_t av_set_members(struct emu_av_set *set, uint64_t members[LIMIT_MEMBERS])
 {
 	size_t count;
 
-	futex_lock(&sets_lock);
+	futex_lock(&set->lock);
 	count = set->count;
 	memcpy(members, set->member, count * sizeof(members[0]));
-	futex_unlock(&sets_lock);
+	futex_unlock(&set->lock);
 	return count;
 }

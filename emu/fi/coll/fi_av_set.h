@@ -9,6 +9,7 @@
 
 #include <rdma/fi_collective.h>
 
+#include "emu/nic/base/futex_lock.h"
 #include "emu/nic/base/limits.h"
 
 struct emu_av;
@@ -21,12 +22,13 @@ struct emu_av_set {
 	struct fid_av_set fid;
 	struct emu_av *av;
 	fi_addr_t address;
+	struct futex_lock lock; /* guards those below; a leaf. A set's own: a child has the parent's as they were at the fork */
 	size_t count;
 	uint64_t member[LIMIT_MEMBERS];
 };
 
 int emu_av_set_open(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **set, void *context);
 /* Copies the members; returns how many there are. */
-size_t av_set_members(const struct emu_av_set *set, uint64_t members[LIMIT_MEMBERS]);
+size_t av_set_members(struct emu_av_set *set, uint64_t members[LIMIT_MEMBERS]);
 
 #endif

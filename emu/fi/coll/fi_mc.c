@@ -139,7 +139,7 @@ static int join_as(struct emu_mc *mc, const struct fi_collective_addr *addr)
 	uint64_t members[LIMIT_MEMBERS];
 	struct coll_join join = {
 		.members = members,
-		.count = (uint32_t)av_set_members((const struct emu_av_set *)addr->set, members),
+		.count = (uint32_t)av_set_members((struct emu_av_set *)(uintptr_t)addr->set, members),
 		.agreed = addr->coll_addr == FI_ADDR_NOTAVAIL,
 		.joined = on_joined,
 		.owner = mc,
