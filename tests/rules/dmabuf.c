@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -184,6 +185,36 @@ LONE_TEST(dmabuf, S148_S175_nothing_stays_mapped)
 	attr.access = 1ull << 40;
 	CHECK_REFUSED(newest_reg(p.domain, &attr, NEWEST_MR_DMABUF, &twin));
 	CHECK(mappings() == 1, "%d mappings after a registration that failed", mappings());
+	CHECK_RC(0, fi_close(&mr->fid));
+	CHECK(mappings() == 0, "%d mappings after fi_close", mappings());
+	peer_close(&p);
+	close(dmabuf.fd);
+}
+
+/* Of huge pages a part is mapped by whole ones, and unmapped likewise. */
+LONE_TEST(dmabuf, S147_S148_S175_a_part_of_huge_pages)
+{
+	enum { HUGE = 2 << 20 };
+	struct newest_dmabuf dmabuf = { .offset = PAGE, .len = PAGE + 1 };
+	struct newest_attr attr;
+	struct fid_mr *mr = NULL;
+	struct peer p;
+	void *probe;
+
+	need(FI_VERSION(1, 20));
+	if (!peer_is_emu())
+		NOT_APPLICABLE("what a provider maps is its own affair");
+	dmabuf.fd = memfd_create("emu_dmabuf", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB);
+	if (dmabuf.fd < 0 || ftruncate(dmabuf.fd, HUGE))
+		NOT_APPLICABLE("the kernel has no huge pages of 2 MiB");
+	probe = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf.fd, 0);
+	if (probe == MAP_FAILED)
+		NOT_APPLICABLE("no huge page is free (/proc/sys/vm/nr_hugepages)");
+	munmap(probe, HUGE);
+	peer_open(&p, &wish);
+	attr = attr_of(&p, &dmabuf);
+	CHECK_RC(0, newest_reg(p.domain, &attr, NEWEST_MR_DMABUF, &mr));
+	CHECK(mappings() == 1, "%d mappings", mappings());
 	CHECK_RC(0, fi_close(&mr->fid));
 	CHECK(mappings() == 0, "%d mappings after fi_close", mappings());
 	peer_close(&p);

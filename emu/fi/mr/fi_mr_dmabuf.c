@@ -6,10 +6,12 @@
  * Locally the region stands for the program's own mapping at base_addr: its buffers are read and written there, and with
  * base_addr NULL there are none. */
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "emu/fi/mr/fi_mr_dmabuf.h"
@@ -49,14 +51,24 @@ static int size_of(int fd, uint64_t *size)
 	return 0;
 }
 
+/* What offsets and lengths of its mappings are multiples of: of huge pages, the huge one, by which alone they are unmapped. */
+static uint64_t page_of(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == HUGETLBFS_MAGIC ? (uint64_t)fs.f_bsize : (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static int mr_dmabuf_map(const struct compat_mr_dmabuf *given, uint64_t access, struct mr_dmabuf *dmabuf)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skew = given->offset % page;
+	uint64_t page = page_of(given->fd), skew = given->offset % page;
 	int prot = PROT_READ | (access & (FI_RECV | FI_READ | FI_REMOTE_WRITE) ? PROT_WRITE : 0);
 
 	if (given->len > SIZE_MAX - skew)
 		return mr_dmabuf_refuse("longer than the address space");
 	dmabuf->map_len = given->len + skew;
+	if (dmabuf->map_len <= SIZE_MAX - page)
+		dmabuf->map_len = (dmabuf->map_len + page - 1) / page * page;
 	dmabuf->map = mmap(NULL, dmabuf->map_len, prot, MAP_SHARED, given->fd, (off_t)(given->offset - skew));
 	if (dmabuf->map == MAP_FAILED) {
 		int err = -errno;
