@@ -17,20 +17,27 @@ int cuDriverGetVersion(int *version)
 
 int cuDeviceGetCount(int *count)
 {
+	if (!count)
+		return cuda_fail(CUDA_INVALID_VALUE, "cuDeviceGetCount: count is NULL");
 	*count = emu_hmem_devices(EMU_HMEM_CUDA);
 	return CUDA_OK;
 }
 
 int cuDeviceGet(int *device, int ordinal)
 {
+	if (!device)
+		return cuda_fail(CUDA_INVALID_VALUE, "cuDeviceGet: device is NULL");
 	*device = ordinal;
 	return cuda_check_device("cuDeviceGet", ordinal);
 }
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-	int error = cuda_check_device("cuDeviceGetAttribute", device);
+	int error = value ? cuda_check_device("cuDeviceGetAttribute", device)
+			  : cuda_fail(CUDA_INVALID_VALUE, "cuDeviceGetAttribute: value is NULL");
 
+	if (!value)
+		return error;
 	*value = 0;
 	if (error)
 		return error;
@@ -42,8 +49,11 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 
 int cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
-	int error = cuda_check_device("cuDeviceCanAccessPeer", device);
+	int error = can ? cuda_check_device("cuDeviceCanAccessPeer", device)
+			: cuda_fail(CUDA_INVALID_VALUE, "cuDeviceCanAccessPeer: can is NULL");
 
+	if (!can)
+		return error;
 	*can = 0; /* there is no way between processes either: no_ipc() */
 	return error ? error : cuda_check_device("cuDeviceCanAccessPeer", peer);
 }

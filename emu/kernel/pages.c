@@ -171,6 +171,12 @@ void pages_let_go(const void *memory, size_t size)
 
 /* --- blocks: pages of one mapping, which the first of them heads --- */
 
+static void block_forget(void *memory, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		__atomic_store_n(&page_at((uintptr_t)memory + i * PAGE_SIZE, false)->emu_kind, EMU_PAGE_NONE, __ATOMIC_RELAXED);
+}
+
 static struct page *block_make(void *memory, size_t count, uint64_t offset, enum emu_page_kind kind)
 {
 	struct page *head = page_make((uintptr_t)memory);
@@ -178,8 +184,10 @@ static struct page *block_make(void *memory, size_t count, uint64_t offset, enum
 	for (size_t i = 0; i < count; i++) {
 		struct page *page = page_make((uintptr_t)memory + i * PAGE_SIZE);
 
-		if (!page)
+		if (!page) {
+			block_forget(memory, i);
 			return NULL;
+		}
 		page->emu_head = head;
 		page->private = page->index = 0;
 		INIT_LIST_HEAD(&page->lru);
@@ -189,12 +197,6 @@ static struct page *block_make(void *memory, size_t count, uint64_t offset, enum
 	head->emu_offset = offset;
 	__atomic_store_n(&head->emu_count, 1, __ATOMIC_RELAXED);
 	return head;
-}
-
-static void block_forget(void *memory, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		__atomic_store_n(&page_at((uintptr_t)memory + i * PAGE_SIZE, false)->emu_kind, EMU_PAGE_NONE, __ATOMIC_RELAXED);
 }
 
 static enum emu_page_kind kind_of(const struct page *page)

@@ -30,12 +30,16 @@ static bool reserved(const void *at)
 
 static void *take_reserve(size_t size)
 {
-	unsigned units = (unsigned)((size + UNIT - 1) / UNIT), first;
+	unsigned first = atomic_load(&used), units;
 
 	if (size > sizeof(reserve))
 		return NULL;
-	first = atomic_fetch_add(&used, units);
-	return first + units <= UNITS ? reserve[first] : NULL;
+	units = (unsigned)((size + UNIT - 1) / UNIT);
+	do {
+		if (units > UNITS - first)
+			return NULL; /* what is left is for smaller ones */
+	} while (!atomic_compare_exchange_weak(&used, &first, first + units));
+	return reserve[first];
 }
 
 static void *uv_reserve_alloc(size_t size)

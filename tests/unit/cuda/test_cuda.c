@@ -47,6 +47,10 @@ Test(cuda, which_devices)
 	cr_expect_eq(device, 1);
 	cr_expect_eq(cuDeviceGet(&device, 1), CUDA_OK);
 	cr_expect_eq(cuDeviceGet(&device, 2), CUDA_INVALID_DEVICE);
+	cr_expect_eq(cuDeviceGet(NULL, 0), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuDeviceGetCount(NULL), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuDeviceGetAttribute(NULL, DEVICE_DMA_BUF_SUPPORTED, 0), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuDeviceCanAccessPeer(NULL, 0, 1), CUDA_INVALID_VALUE);
 	cr_expect_eq(cudaGetDeviceCount(NULL), CUDA_INVALID_VALUE);
 	cr_expect_eq(cudaGetDevice(NULL), CUDA_INVALID_VALUE);
 }

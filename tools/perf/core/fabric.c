@@ -289,8 +289,11 @@ int fabric_meet(struct fabric *f, const struct fabric_card *card)
 			return rc;
 		peer->mapped = true;
 	}
-	if (fi_av_insert(f->av, card->name, 1, &peer->addr, 0, NULL) != 1)
+	if (fi_av_insert(f->av, card->name, 1, &peer->addr, 0, NULL) != 1) {
+		if (peer->mapped)
+			(void)fi_mr_unmap_key(f->domain, peer->key);
 		return -FI_EINVAL;
+	}
 	fabric_turn(f, f->peers_count++);
 	return 0;
 }
