@@ -87,12 +87,37 @@ Test(fi_late, lax_counts_from_then_on)
 	RC(-FI_EINVAL, fi_ep_bind(ep, &cntr->fid, FI_WRITE));
 	write_some(&w, ep, WRITES + 1);
 	cr_expect_eq(fi_cntr_read(cntr), WRITES + 1);
-	RC(-FI_EBUSY, fi_close(&stx->fid));
 	RC(-FI_EBUSY, fi_close(&cntr->fid));
 	RC(0, fi_close(&ep->fid));
 	RC(0, fi_close(&stx->fid));
 	RC(0, fi_close(&cntr->fid));
 	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+/* Sandia OpenSHMEM closes the context before the endpoints that use it: they go on, and the last one frees it. */
+Test(fi_late, lax_closes_a_shared_context_first)
+{
+	struct fid_ep *ep[2];
+	struct fid_cntr *cntr;
+	struct fid_stx *stx;
+	struct fid_mr *mr;
+	struct world w;
+
+	open_two(&w, "lax", &cntr, &stx);
+	RC(0, fi_mr_reg(w.domain, far, sizeof(far), FI_REMOTE_WRITE, 0, KEY, 0, &mr, NULL));
+	for (int i = 0; i < 2; i++) {
+		ep[i] = bare(&w);
+		RC(0, fi_ep_bind(ep[i], &stx->fid, 0));
+	}
+	write_some(&w, ep[0], WRITES);
+	RC(0, fi_close(&stx->fid));
+	write_some(&w, ep[0], WRITES);
+	RC(0, fi_close(&ep[0]->fid));
+	write_some(&w, ep[1], WRITES);
+	RC(0, fi_close(&ep[1]->fid));
+	RC(0, fi_close(&mr->fid));
+	RC(0, fi_close(&cntr->fid));
 	world_close(&w);
 }
 

@@ -35,7 +35,7 @@ int shared_bind_tx(struct emu_ep *ep, struct emu_stx *stx, uint64_t flags)
 		return REFUSE(EP_CTRL, -FI_EINVAL,
 			      "fi_ep_bind: an endpoint takes one shared transmit context, and if "
 			      "ep_attr->tx_ctx_cnt is FI_SHARED_CONTEXT.");
-	atomic_fetch_add(&stx->sharers, 1);
+	atomic_fetch_add(&stx->users, 1);
 	ep->stx = stx;
 	return 0;
 }
@@ -59,10 +59,19 @@ int shared_bind_rx(struct emu_ep *ep, struct emu_ep *srx, uint64_t flags)
 	return 0;
 }
 
+static void stx_put(struct emu_stx *stx)
+{
+	if (atomic_fetch_sub(&stx->users, 1) > 1)
+		return;
+	if (domain_usable(stx->domain))
+		(void)stx_close(stx->dev); /* its endpoints are closed */
+	free(stx);
+}
+
 void shared_unbind(struct emu_ep *ep)
 {
 	if (ep->stx)
-		atomic_fetch_sub(&ep->stx->sharers, 1);
+		stx_put(ep->stx);
 	if (ep->srx)
 		atomic_fetch_sub(&ep->srx->sharers, 1);
 }
@@ -72,14 +81,13 @@ void shared_unbind(struct emu_ep *ep)
 static int stx_close_fid(struct fid *fid)
 {
 	struct emu_stx *stx = (struct emu_stx *)fid;
+	unsigned int sharers = atomic_load(&stx->users) - 1;
 
-	if (atomic_load(&stx->sharers))
+	if (sharers && !stx->domain->attr->closes_shared)
 		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: endpoints that use the shared transmit context: %u. Close them first.",
-			      atomic_load(&stx->sharers));
-	if (domain_usable(stx->domain))
-		(void)stx_close(stx->dev); /* its endpoints are closed */
+			      sharers);
 	domain_put(stx->domain, &stx->domain->tx_contexts);
-	free(stx);
+	stx_put(stx);
 	return 0;
 }
 
@@ -131,6 +139,7 @@ int emu_stx_open(struct fid_domain *fid, struct fi_tx_attr *attr, struct fid_stx
 		return err;
 	}
 	stx->domain = domain;
+	atomic_init(&stx->users, 1);
 	stx->fid.fid.fclass = FI_CLASS_STX_CTX;
 	stx->fid.fid.context = context;
 	stx->fid.fid.ops = &stx_fid_ops;

@@ -18,7 +18,7 @@ struct emu_stx {
 	struct fid_stx fid;
 	struct emu_domain *domain;
 	struct stx *dev;
-	atomic_uint sharers; /* endpoints bound to it */
+	atomic_uint users; /* the program, until it closes it, and the endpoints bound to it: the last one frees it */
 };
 
 int emu_stx_open(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context);

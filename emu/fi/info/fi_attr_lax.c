@@ -12,5 +12,6 @@ const struct attr_table attr_lax = {
 	.access_ignored = ATTR_CAPS & ~FI_COLLECTIVE,
 	.cntr_wait_none = true,
 	.binds_late = true,
+	.closes_shared = true,
 	.close = CLOSE_ANY,
 };
