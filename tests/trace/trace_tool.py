@@ -172,11 +172,11 @@ def for_browsers(case):
     check(not re.search(r"(src|href)=[\"']?https?:", page), "needs no network")
 
 
-def wait_for(case, process, ready):
-    """Until a ring file of the process is ready by what it holds; the process's end is an error."""
+def wait_for(case, process, ready, but=()):
+    """Until a ring file of the process, and none of `but`, is ready by what it holds; the process's end is an error."""
     while True:
         check(process.poll() is None, "it ended too soon")
-        for file in case.files() if os.path.isdir(case.traces) else []:
+        for file in sorted(set(case.files()) - set(but)) if os.path.isdir(case.traces) else []:
             bytes_ = open(file, "rb").read()
             if len(bytes_) > HEAD and bytes_[:8] == b"emutrace" and ready(bytes_):
                 return file
@@ -196,6 +196,22 @@ def a_killed_process_leaves_its_ring(case):
     lines = case.lines(case.traces)
     check("which has not closed its trace" in lines[0], lines[0])
     check(sum("completed: write" in line for line in lines) > 100, "its ops are there")
+
+
+def killed_processes_leave_the_channels_of_their_trunk(case):
+    """Whose a frame is stands in the record of the connection, which is older than the trunk that its bytes went by."""
+    process = subprocess.Popen([os.path.join(ROOT, "tools/emurun"), os.path.join(case.build, "tools/perf/emu_perf"), "-t", "write_lat",
+                                "-P", "4", "-D", "600"], stdout=subprocess.DEVNULL, start_new_session=True,
+                               env=case.env(FI_EMU_TRACE=case.traces, FI_EMU_TRACE_SIZE="4194304"))
+    files = set()
+    while len(files) < 2:
+        files.add(wait_for(case, process, lambda bytes_: max(hot_numbers(bytes_)) > 4, files))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    lines = case.lines(case.traces)
+    check(sum("WRITE" in line for line in lines) > 1000, "frames are there")
+    strange = [line for line in lines if "from ?" in line or "to ?" in line]
+    check(not strange, f"{len(strange)} of {len(lines)} lines have no process: {strange[:1]}")
 
 
 def an_old_event_goes_for_a_new_one(case):
@@ -364,6 +380,7 @@ def frames_as_text(case):
 
 
 CASES = [two_processes_are_joined, for_perfetto, for_wireshark, for_browsers, a_killed_process_leaves_its_ring,
+         killed_processes_leave_the_channels_of_their_trunk,
          an_old_event_goes_for_a_new_one, damage_is_told, a_full_disk_costs_the_trace_alone, a_limit_of_files_costs_the_trace_alone,
          a_folder_that_cannot_be_costs_the_trace_alone, a_file_that_is_cut_costs_the_trace_alone, forks_have_their_own, clocks_are_brought_together, frames_as_text]
 

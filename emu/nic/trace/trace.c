@@ -73,15 +73,36 @@ uint32_t trace_line_number(struct tracer *trace, const struct line *line)
 	return track ? track->number : 0;
 }
 
+/* It is found by its line no more. */
+static void track_unhash(struct tracer *trace, struct trace_track *track)
+{
+	struct trace_track **near = &trace->near[line_hash(track->line) % TRACE_NEAR];
+
+	if (*near == track)
+		*near = NULL;
+	hash_remove(&trace->lines, &track->node);
+}
+
+void trace_moved(const struct conn *conn, const struct line *to)
+{
+	struct tracer *trace = conn->nic->trace;
+	struct trace_track *track = track_find(trace, conn->line);
+
+	nic_role(conn->nic);
+	if (!track)
+		return;
+	track_unhash(trace, track);
+	track->line = to;
+	hash_add(&trace->lines, &track->node, line_hash(to));
+}
+
 void trace_untrack(struct tracer *trace, const struct line *line)
 {
 	struct trace_track *track = track_find(trace, line);
 
 	if (!track)
 		return;
-	if (trace->near[line_hash(line) % TRACE_NEAR] == track)
-		trace->near[line_hash(line) % TRACE_NEAR] = NULL;
-	hash_remove(&trace->lines, &track->node);
+	track_unhash(trace, track);
 	*(track->prev ? &track->prev->next : &trace->tracks) = track->next;
 	if (track->next)
 		track->next->prev = track->prev;

@@ -323,6 +323,8 @@ bool conn_transmit(struct conn *conn)
 void conn_moved(struct conn *conn, struct line *line)
 {
 	nic_role(conn->nic);
+	if (conn->nic->trace)
+		trace_moved(conn, line);
 	conn->line = line;
 }
 
