@@ -171,7 +171,7 @@ Test(sim_named, receive)
 		scene_open(&s, seed);
 		intake = intake_post_named(s.a, MOST, s.memory, (void *)(uintptr_t)s.mr->desc);
 		job = job_message(s.b, s.a, lengths[seed / 4 % 4], POST_COMPLETE, 1);
-		job_may(job, REFUSAL_RECEIVE_BUFFER);
+		job_may(job, REFUSAL_CLOSED);
 		cr_assert(!job_post(job));
 		model_pass(s.bed.model, rnd_below(&s.bed.world->rnd, 200000));
 		close_region(&s);

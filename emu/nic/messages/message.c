@@ -174,10 +174,10 @@ static void pull_unlink(struct message *message)
 		message->session->rsp.pulls_due--;
 }
 
-/* The buffer of its receive is not there: the sender is told, too. */
-static const char *refuse_buffer(struct session *session, uint64_t ref, uint64_t length)
+/* Its receive has no buffer any more, by that cause: the sender is told, too. */
+static const char *refuse_buffer(struct session *session, uint64_t ref, uint64_t length, enum refusal_cause cause)
 {
-	const struct refusal why = { .cause = REFUSAL_RECEIVE_BUFFER, .op = OP_SEND, .length = length };
+	const struct refusal why = { .cause = cause, .op = OP_SEND, .length = length };
 
 	return verdict_refuse(session, ref, &why);
 }
@@ -195,7 +195,7 @@ static const char *pull_finish(struct message *message, bool fault)
 	else
 		complete_receive(message->rx, message);
 	message_free(message);
-	return fault ? refuse_buffer(session, ref, length) : verdict_add(session, WIRE_DONE, ref);
+	return fault ? refuse_buffer(session, ref, length, REFUSAL_RECEIVE_BUFFER) : verdict_add(session, WIRE_DONE, ref);
 }
 
 /* The payload is at the sender, a receive is here: asks for as much as the receive takes. */
@@ -255,12 +255,13 @@ static const char *message_failed(struct message *message, bool fault)
 {
 	struct session *session = message->session;
 	uint64_t ref = message->ref, length = message->length;
+	enum refusal_cause cause = message->recalled ? REFUSAL_CLOSED : REFUSAL_RECEIVE_BUFFER;
 
 	rx_match_drop(match_of(message), message);
 	if (message->rx)
 		complete_receive_failed(message->rx, fault ? REFUSAL_RECEIVE_BUFFER : REFUSAL_SENDER);
 	message_free(message);
-	return fault ? refuse_buffer(session, ref, length) : NULL;
+	return fault ? refuse_buffer(session, ref, length, cause) : NULL;
 }
 
 const char *message_end(struct conn *conn, enum wire_status status)
@@ -411,6 +412,7 @@ static void recall_arriving(struct conn *conn, uint64_t desc)
 		return;
 	complete_receive_failed(message->rx, REFUSAL_LOCAL_CLOSED);
 	message->rx = NULL;
+	message->recalled = true;
 	conn->in.fault = true;
 }
 
@@ -442,7 +444,7 @@ void message_recall(struct session *session, uint64_t desc)
 		}
 		complete_receive_failed(message->rx, REFUSAL_LOCAL_CLOSED);
 		message_free(message);
-		broken = refuse_buffer(session, ref, length);
+		broken = refuse_buffer(session, ref, length, REFUSAL_CLOSED);
 	}
 	if (broken)
 		session_end(session, verdict_lack(session));

@@ -72,6 +72,7 @@ struct message {
 	bool has_cq_data;
 	bool remote;             /* the payload is at the sender: RTS, or parked */
 	bool arriving;           /* SEND: the payload is not complete yet */
+	bool recalled;           /* meanwhile a region that its receive names was closed */
 	bool queued;             /* unexpected: in the queue by arrival and, if tagged, in that of its tag's chain */
 	bool pull_due;           /* matched and remote: PULL is to be sent */
 	uint64_t pulled;         /* bytes received of it */

@@ -168,6 +168,11 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 {
 	uint64_t us = r->age_ns / 1000;
 
+	if (r->op == OP_SEND) {
+		say_text(s, "a region that its receive names was closed before it had completed (S176). At the receiver, close a "
+			    "region when all that was posted with its descriptor has completed.");
+		return;
+	}
 	say_text(s, "closed ");
 	if (us < 1000)
 		say_text(s, "%" PRIu64 " us", us);

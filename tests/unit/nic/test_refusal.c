@@ -267,7 +267,11 @@ Test(refusal, receives)
 	expect(&r, NULL,
 	       "receive of 4096 B: the buffer of the receive that took the message cannot be written. At the receiver, "
 	       "keep the memory mapped until the receive has completed.");
-	r.cause = REFUSAL_SENDER;
+	r = (struct refusal){ .cause = REFUSAL_CLOSED, .op = OP_SEND, .length = 4096 };
+	expect(&r, NULL,
+	       "message of 4096 B: a region that its receive names was closed before it had completed (S176). At the receiver, "
+	       "close a region when all that was posted with its descriptor has completed.");
+	r = (struct refusal){ .cause = REFUSAL_SENDER, .op = REFUSAL_OP_RECEIVE, .length = 4096 };
 	expect(&r, NULL, "receive of 4096 B: the rest does not come, as the sender's op has ended. See the sender's completion.");
 	r = (struct refusal){ .cause = REFUSAL_SOURCE_FAULT, .op = OP_REMOTE_READ, .key = 1, .length = 8 };
 	expect(&r, NULL,
@@ -354,8 +358,8 @@ Test(refusal, words_of_a_front_end)
 		{ { .cause = REFUSAL_PROTOCOL },
 		  "message of 0 B: the peer broke the protocol or speaks another version of it. "
 		  "See the log of both sides." },
-		{ { .cause = REFUSAL_CLOSED },
-		  "message of 0 B: closed 0 us ago by its program (S178). Keep a region open until "
+		{ { .cause = REFUSAL_CLOSED, .op = OP_REMOTE_WRITE },
+		  "remote write of 0 B at 0x0 with key 0x0: closed 0 us ago by its program (S178). Keep a region open until "
 		  "its peers are done with it." },
 		{ { .cause = REFUSAL_RIGHT, .op = OP_REMOTE_READ },
 		  "remote read of 0 B at 0x0 with key 0x0: region allows "
