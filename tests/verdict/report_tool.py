@@ -147,6 +147,23 @@ def modules_that_are_none(folder):
     same([one["site"]["function"] for one in found["findings"]], ["f"] * 6)
 
 
+def modules_that_never_end(folder):
+    fifo = os.path.join(folder.path, "fifo")
+    os.mkfifo(fifo)
+    copy = os.path.join(folder.path, "copy")
+    paths = [fifo, "/dev/zero", "/dev/tty", folder.path]
+    if shutil.which("objcopy"):
+        os.mkdir(os.path.join(folder.path, ".debug"))
+        os.mkfifo(os.path.join(folder.path, ".debug", "copy.debug"))
+        write(folder, "copy.debug", "x")
+        run("objcopy", "--strip-debug", "--add-gnu-debuglink=" + os.path.join(folder.path, "copy.debug"), FRAMES, copy)
+        os.unlink(os.path.join(folder.path, "copy.debug"))
+        paths.append(copy)
+    folder.process([finding(stacks={"posted": [frame(path, 4660, "f+1")]}, nth=n) for n, path in enumerate(paths)])
+    status, found = as_json(folder)
+    same((status, len(found["findings"])), (86, len(paths)))
+
+
 def expected_findings_pass(folder):
     stacks = {"posted": [frame("/nowhere/program", 4660)]}
     folder.process([finding(stacks=stacks), {"type": "count", "id": 1, "count": 4}])

@@ -5,10 +5,13 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct report_module {
 	Dwfl *dwfl;
@@ -18,9 +21,42 @@ struct report_module {
 };
 
 static char *debuginfo_path; /* libdw's default */
+
+/* A stack may name anything. What is no regular file could keep its reader for ever. */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat stat_of;
+
+	if (fd >= 0 && (fstat(fd, &stat_of) != 0 || !S_ISREG(stat_of.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Debugging information in a file of its own, which the module names: likewise. */
+static bool is_regular_or_none(const char *folder, size_t length, const char *below, const char *file)
+{
+	struct stat stat_of;
+
+	return stat(report_format("%.*s%s%s", (int)length, folder, below, file), &stat_of) != 0 || S_ISREG(stat_of.st_mode);
+}
+
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *path, const char *link,
+			  GElf_Word sum, char **found)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+
+	if (link &&
+	    (*link == '/' || !is_regular_or_none(path, length, "", link) || !is_regular_or_none(path, length, ".debug/", link)))
+		return -1;
+	return dwfl_standard_find_debuginfo(module, data, name, base, path, link, sum, found);
+}
 static const Dwfl_Callbacks module_callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = find_debuginfo,
 	.section_address = dwfl_offline_section_address,
 	.debuginfo_path = &debuginfo_path,
 };
@@ -33,18 +69,26 @@ static struct report_module *module_find(const char *path)
 	void **slot = report_slot(&modules_by_path, path);
 	struct report_module *module = *slot;
 	Dwfl_Module *found;
+	int fd;
 
 	if (module)
 		return module;
 	*slot = module = report_alloc(sizeof(*module));
 	if (*path != '/')
 		return module;
-	module->dwfl = dwfl_begin(&module_callbacks);
-	if (!module->dwfl)
+	fd = open_regular(path);
+	if (fd < 0)
 		return module;
+	module->dwfl = dwfl_begin(&module_callbacks);
+	if (!module->dwfl) {
+		close(fd);
+		return module;
+	}
 	module->next = modules;
 	modules = module;
-	found = dwfl_report_offline(module->dwfl, "", path, -1);
+	found = dwfl_report_offline(module->dwfl, "", path, fd);
+	if (!found)
+		close(fd); /* else it is libdw's */
 	dwfl_report_end(module->dwfl, NULL, NULL);
 	if (found && dwfl_module_getelf(found, &module->bias))
 		module->module = found;
