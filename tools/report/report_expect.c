@@ -15,6 +15,7 @@
 
 #include "tools/report/report_frames.h"
 #include "tools/report/report_text.h"
+#include "tools/report/report_vain.h"
 
 static const char *const failing_kinds[] = { "refusal", "call", "misuse", "leak" };
 
@@ -275,6 +276,7 @@ void report_judge(struct report_run *run)
 	struct report_expectation *expectation;
 	struct report_result *finding;
 
+	vain_judge(run);
 	for (finding = run->findings; finding; finding = finding->next) {
 		for (expectation = run->expectations; expectation; expectation = expectation->next)
 			if (covers(expectation, finding)) {
@@ -285,11 +287,10 @@ void report_judge(struct report_run *run)
 		if (expectation)
 			expectation->count += finding->count;
 		finding->expected = expectation;
-		finding->fails = !expectation && !finding->record->injected && kind_fails(finding->record->kind);
+		finding->fails = !expectation && !finding->record->injected && kind_fails(finding->record->kind) &&
+				 (vain_cause(finding->record->cause) == VAIN_NOT || vain_fails(run, finding));
 		run->failing += finding->fails;
 	}
-	/* A command that has failed by itself, or has skipped, may have had no time for it. */
-	run->none = !run->allow_none && !run->processes_count && !run->losses_count && !run->problems && run->status <= 0;
 	if (run->failing || run->none)
 		run->verdict = REPORT_FAILED;
 	for (expectation = run->expectations; expectation; expectation = expectation->next)

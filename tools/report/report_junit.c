@@ -106,7 +106,7 @@ static void xml_run(FILE *out, const struct report_run *run)
 
 	fputs("    <testcase classname=\"emu\" name=\"a process opens the NIC\" time=\"0\">\n", out);
 	if (run->none)
-		fprintf(out, "      <failure type=\"none\" message=\"%s\"/>\n", text_xml(people_none));
+		fprintf(out, "      <failure type=\"none\" message=\"%s\"/>\n", text_xml(people_none(run)));
 	else if (!run->processes_count)
 		fputs("      <skipped message=\"none did\"/>\n", out);
 	fputs("    </testcase>\n    <testcase classname=\"emu\" name=\"all records are there\" time=\"0\">\n", out);

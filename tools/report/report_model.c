@@ -80,6 +80,11 @@ double report_number(const cJSON *object, const char *name)
 	return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
+bool report_opened(const struct report_process *process)
+{
+	return process->opened || !process->in_vain;
+}
+
 const struct report_frame *report_stack_site(const struct report_stack *stack)
 {
 	unsigned i;

@@ -44,6 +44,7 @@ struct report_process {
 	unsigned corrupt;               /* lines that could not be read */
 	bool cut_off;                   /* the last line has no end */
 	bool lost;                      /* it could not write on */
+	bool in_vain, opened;           /* it looked for a NIC and found none; it opened one all the same */
 	struct report_record **records; /* by id, with gaps */
 	size_t records_max;
 	struct report_result *cause; /* its first failure while it ran, or NULL */
@@ -108,6 +109,7 @@ struct report_run {
 	unsigned processes_count, findings_count, losses_count, failing, following, problems;
 	bool allow_none;      /* that no process opens the NIC is meant */
 	bool none;            /* no process opened it, which fails */
+	const char *why_none; /* what is known of the reason, or NULL */
 	char *const *command; /* NULL if it is not known */
 	int status;           /* the command's, or -1 */
 	double seconds;       /* it took so long, or 0 */
@@ -127,6 +129,9 @@ void report_problem(struct report_run *run, const char *format, ...) __attribute
 /* The string or the number of a member of an object; NULL or 0 if there is none. */
 const char *report_string(const cJSON *object, const char *name);
 double report_number(const cJSON *object, const char *name);
+
+/* Did the process open a NIC? */
+bool report_opened(const struct report_process *process);
 
 /* The first frame of the program itself, above libfabric; NULL if there is none. */
 const struct report_frame *report_stack_site(const struct report_stack *stack);

@@ -16,7 +16,11 @@ enum {
 
 static const char *const stack_titles[STACK_NAMES] = { "at", "posted", "opened", "closed" };
 
-const char people_none[] = "no process opened the NIC: nothing of the command was looked at. --allow-none accepts that";
+const char *people_none(const struct report_run *run)
+{
+	return report_format("no process opened the NIC: nothing of the command was looked at. --allow-none accepts that%s%s",
+			     run->why_none ? ". " : "", run->why_none ? text_clean(run->why_none) : "");
+}
 
 /* What is wrong. Processes write the remedy behind it, which has a line of its own. */
 static const char *text_of(const struct report_record *record)
@@ -265,7 +269,7 @@ static void print_failures(FILE *out, const struct report_run *run)
 			fprintf(out, "error: %s:%u: %s\n", text_clean(expectation->file), expectation->line,
 				text_clean(expectation->failed));
 	if (run->none)
-		fprintf(out, "error: %s\n", people_none);
+		fprintf(out, "error: %s\n", people_none(run));
 	for (loss = run->losses; loss && shown < PROCESSES_SHOWN; loss = loss->next, shown++)
 		fprintf(out, "error: records are lost: %s\n", text_clean(loss->text));
 	if (run->losses_count > shown)

@@ -10,7 +10,7 @@
 #include "tools/report/report_model.h"
 
 /* The sentence of a run in which no process opened the NIC. */
-extern const char people_none[];
+const char *people_none(const struct report_run *run);
 
 /* What all processes did. */
 struct report_totals {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tools/report/report_text.h"
+#include "tools/report/report_vain.h"
 
 enum {
 	RECORDS_LOST = 0400,      /* the mode of a file whose process could not write on */
@@ -100,6 +101,7 @@ static bool read_finding(struct report_run *run, struct report_process *process,
 	for (i = 0; i < STACK_NAMES; i++)
 		read_stack(&record->stacks[i], cJSON_GetObjectItemCaseSensitive(stacks, stack_names[i]));
 	process->records[at] = record;
+	process->in_vain |= vain_cause(record->cause) != VAIN_NOT;
 	*run->records_end = record;
 	run->records_end = &record->next;
 	return true;
@@ -148,6 +150,8 @@ static bool read_record(struct report_run *run, struct report_process *process, 
 		good = read_finding(run, process, json);
 	else if (strcmp(type, "count") == 0)
 		good = read_count(process, json);
+	else if (strcmp(type, "opened") == 0)
+		process->opened = true;
 	else if (strcmp(type, "end") == 0)
 		process->end = json;
 	if (!good)

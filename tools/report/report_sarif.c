@@ -207,7 +207,7 @@ static void sarif_invocation(cJSON *run_json, const struct report_run *run)
 						text_clean(expectation->failed)));
 	}
 	if (run->none)
-		sarif_note(notes, people_none);
+		sarif_note(notes, people_none(run));
 	for (loss = run->losses; loss; loss = loss->next)
 		sarif_note(notes, report_format("records are lost: %s", text_clean(loss->text)));
 	cJSON_AddItemToArray(cJSON_AddArrayToObject(run_json, "invocations"), json);

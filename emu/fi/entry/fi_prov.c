@@ -3,6 +3,7 @@
 #include "emu/fi/provider/fi_prov.h"
 
 #include "emu/fi/check/fi_check.h"
+#include "emu/fi/info/fi_asked.h"
 #include "emu/fi/info/fi_info.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/mr/fi_mr_cache.h"
@@ -15,6 +16,7 @@
 static void cleanup(void)
 {
 	report_exits();
+	asked_end();
 	check_exit();
 	net_stop();
 	report_end(report_nic_end);
@@ -37,5 +39,6 @@ FI_EXT_INI
 	((struct compat_prov_context *)&emu_provider.context)->disable_layering = true;
 	settings_define();
 	mr_cache_define();
+	asked_loaded();
 	return &emu_provider;
 }

@@ -10,6 +10,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_pep.h"
 #include "emu/fi/info/fi_addr.h"
+#include "emu/fi/info/fi_asked.h"
 #include "emu/fi/info/fi_negotiate.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
@@ -30,7 +31,7 @@ struct info_request {
 	struct sockaddr_storage source[RESOLVED_MAX], dest[RESOLVED_MAX];
 	int source_count, dest_count; /* 0: not given */
 	struct fi_info *made, **end;
-	char why[256];
+	char why[1024];
 };
 
 static int info_no_match(struct info_request *req, const char *what, const char *detail)
@@ -271,6 +272,8 @@ static void say_why(const struct info_request *req)
 		EMU_INFO(CORE, "no info: %s\n", req->why);
 	else
 		EMU_WARN(CORE, "no info: %s\n", req->why);
+	if (!(req->flags & COMPAT_CORE_ONLY))
+		asked_in_vain(req->why);
 }
 
 int emu_getinfo(uint32_t api, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
@@ -287,6 +290,7 @@ int emu_getinfo(uint32_t api, const char *node, const char *service, uint64_t fl
 	int err;
 
 	req.end = &req.made;
+	asked_now();
 	if (flags & ~GETINFO_FLAGS)
 		return REFUSE_FLAGS(CORE, "fi_getinfo", flags & ~GETINFO_FLAGS);
 	if (flags & FI_PROV_ATTR_ONLY) {

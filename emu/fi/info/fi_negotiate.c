@@ -62,16 +62,22 @@ static bool at_most(const struct want *want, const char *field, uint64_t asked, 
 			(unsigned long long)offered);
 }
 
+static const char *names_of(uint64_t bits, enum fi_type type, char text[FLAG_NAMES_MAX])
+{
+	bool flags = type == FI_TYPE_OP_FLAGS || type == FI_TYPE_CAPS;
+
+	return flags ? flag_names(bits, type, text) : fi_tostr_r(text, FLAG_NAMES_MAX, &bits, type);
+}
+
 static bool only(const struct want *want, const char *field, uint64_t asked, uint64_t offered, enum fi_type type)
 {
 	uint64_t extra = asked & ~offered;
-	bool flags = type == FI_TYPE_OP_FLAGS || type == FI_TYPE_CAPS;
-	char text[FLAG_NAMES_MAX];
+	char text[FLAG_NAMES_MAX], all[FLAG_NAMES_MAX];
 
 	if (!extra)
 		return true;
-	return no_offer(want, "%s %#llx (%s) not offered", field, (unsigned long long)extra,
-			flags ? flag_names(extra, type, text) : fi_tostr_r(text, sizeof(text), &extra, type));
+	return no_offer(want, "%s %#llx (%s) not offered: %#llx (%s) is", field, (unsigned long long)extra,
+			names_of(extra, type, text), (unsigned long long)offered, names_of(offered, type, all));
 }
 
 uint64_t caps_complete(uint64_t caps)

@@ -134,9 +134,18 @@ void report_switch(const struct report_start *start)
 
 void report_process(void)
 {
+	struct json json;
+
 	if (!report_on() || !report_lock())
 		return;
-	has_file();
+	if (report_file_is_open()) {
+		json_open(&json, report.line, sizeof(report.line));
+		json_string(&json, "type", "opened");
+		json_number(&json, "time_ns", report_line_now());
+		put_line(&json);
+	} else {
+		has_file();
+	}
 	report_unlock();
 }
 

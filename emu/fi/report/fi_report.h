@@ -9,7 +9,7 @@
  *   cause, and a message that its sender gave up. A peer that is gone or cannot be reached is a finding. One that a fault plan
  *   injected has "injected":true: tools do not count it as a failure.
  * - call: a call that was refused with a sentence (fi_refuse.h). Not: -FI_EAGAIN and its like, which have none, and probes. One
- *   that a fault plan injected has "injected":true.
+ *   that a fault plan injected has "injected":true. Also a fi_getinfo that comes to nothing (fi_asked.h).
  * - misuse, leak: of checked mode, and of this file's other callers.
  * A finding is told once for each kind, cause, side and place, then counted: `place`, or else the call site.
  *
@@ -81,7 +81,7 @@ static inline bool report_on(void)
 /* Switches reports on, for good; the first call with a folder counts. Without the driver role. The file is made with its first
  * line, by report_process() or the first finding. */
 void report_switch(const struct report_start *start);
-/* The process opens a NIC: it has a file from now on, even if it finds nothing. */
+/* The process opens a NIC: it has a file from now on, even if it finds nothing; one that has a file already notes it there. */
 void report_process(void);
 /* Nothing when reports are off. */
 void report_finding(const struct report_finding *finding);
