@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # perf_measures.py - each test of emu_perf over several providers, by its JSON; sweeps, pictures, comparisons.
 import json
+import os
+import re
 import xml.etree.ElementTree as ElementTree
 
 from perf_tool import case, end, equal, perf, scratch
@@ -41,7 +43,18 @@ def sweep():
     svg = "{http://www.w3.org/2000/svg}"
     picture = ElementTree.parse(scratch("a.svg")).getroot()
     equal(len(picture.findall(svg + "circle")), 13, "points")
-    assert any(text.text == "4K" for text in picture.iter(svg + "text"))
+    equal([path.get("class") for path in picture.iter(svg + "path")].count("spread"), 13, "each with its spread")
+    texts = ["".join(text.itertext()) for text in picture.iter(svg + "text")]
+    assert "4K" in texts and any(os.uname().nodename in text and os.uname().release in text for text in texts), texts
+    assert "medians of 20 blocks, and from the 10th to the 90th percentile of these" in texts, texts
+    # A spread lies around its median.
+    for row, circle in zip(found["results"], picture.iter(svg + "circle")):
+        title = circle.find(svg + "title").text
+        median, low, high = (float(word) for word in re.findall(r": ([\d.e+-]+) .*, ([\d.e+-]+) to ([\d.e+-]+)", title)[0])
+        assert low <= median <= high and abs(median / row["median"] - 1) < 0.001, (title, row)
+    perf("-t", "read_bw", "-s", "8", "--blocks", "1", "-D", "0.02", "--plot", scratch("one.svg"))
+    one = open(scratch("one.svg"), encoding="utf-8").read()
+    assert 'class="spread"' not in one and "one block" in one, one
 
 
 def compare():

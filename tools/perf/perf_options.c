@@ -56,7 +56,7 @@ static void usage(FILE *out)
 	      "  -P, --peers N          endpoints of the other side, in turn (1)\n"
 	      "  -n, --iterations N     ops of a block, in the place of a duration\n"
 	      "  -D, --duration S       seconds for each size and provider (1)\n"
-	      "      --blocks N         parts of that time (1; 20 with --compare)\n"
+	      "      --blocks N         parts of that time (1; 20 with --compare, --plot)\n"
 	      "      --warmup MS        milliseconds before each block (a fifth of it)\n"
 	      "      --wait HOW         spin, sread (fi_cq_sread), or cntr (fi_cntr_wait) (spin)\n"
 	      "      --verify           compare all bytes; exit status 1 if some are wrong\n"
@@ -294,7 +294,7 @@ struct perf_options perf_options_parse(int argc, char **argv)
 	}
 	options_check(&o, argc, argv);
 	if (!o.blocks)
-		o.blocks = o.compare ? 20 : 1;
+		o.blocks = o.compare || (o.plot_file && !o.ops) ? 20 : 1;
 	if (!pin_said)
 		o.pin = !o.host && !o.listen && o.threads == 1;
 	o.progress |= isatty(STDERR_FILENO) == 1;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf_svg.c - a picture: the figure by size, a line for each provider, both axes logarithmic. */
+/* perf_svg.c - a picture: the median by size with its spread, a line for each provider, both axes logarithmic; and what was
+ * measured where. */
 #include <math.h>
+#include <rdma/fabric.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "tools/perf/perf_result.h"
 
-enum { WIDTH = 900, HEIGHT = 560, LEFT = 80, RIGHT = 180, TOP = 60, BOTTOM = 70 };
+enum { WIDTH = 900, HEIGHT = 560, LEFT = 80, RIGHT = 180, TOP = 96, BOTTOM = 70, CAP = 4 };
 
 static const char *const colours[PROVIDERS_MAX] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
 						    "#56b4e9", "#e69f00", "#000000", "#999999" };
@@ -34,9 +38,18 @@ static void text(FILE *out, const char *s)
 	}
 }
 
-static double value_of(const struct perf_result *r, unsigned p, unsigned s)
+/* As shown: of rates the shortest times are the highest. */
+struct point {
+	double median, low, high;
+};
+
+static struct point point_of(const struct perf_result *r, unsigned p, unsigned s)
 {
-	return result_shown(r, result_spread(result_cell(r, p, s)).median, r->options->sizes[s]);
+	struct perf_spread spread = result_spread(result_cell(r, p, s));
+	size_t size = r->options->sizes[s];
+	double one = result_shown(r, spread.p10, size), other = result_shown(r, spread.p90, size);
+
+	return (struct point){ result_shown(r, spread.median, size), one < other ? one : other, one < other ? other : one };
 }
 
 /* Whole powers of ten around all values, and a little room where there is one size alone. */
@@ -51,10 +64,11 @@ static struct axes axes_of(const struct perf_result *r)
 	}
 	for (unsigned p = 0; p < o->providers_count; p++) {
 		for (unsigned s = 0; s < o->sizes_count; s++) {
-			double v = log10(value_of(r, p, s));
+			struct point point = point_of(r, p, s);
+			double low = floor(log10(point.low)), high = ceil(log10(point.high));
 
-			a.y_least = floor(v) < a.y_least ? floor(v) : a.y_least;
-			a.y_most = ceil(v) > a.y_most ? ceil(v) : a.y_most;
+			a.y_least = low < a.y_least ? low : a.y_least;
+			a.y_most = high > a.y_most ? high : a.y_most;
 		}
 	}
 	if (a.y_most <= a.y_least)
@@ -103,6 +117,23 @@ static void grid(FILE *out, const struct perf_result *r, const struct axes *a)
 	fprintf(out, "<path class=\"frame\" d=\"M%d %dV%dH%dV%dZ\"/>\n", LEFT, TOP, HEIGHT - BOTTOM, WIDTH - RIGHT, TOP);
 }
 
+/* From the 10th percentile to the 90th, and the median. */
+static void mark(FILE *out, const struct perf_result *r, const struct axes *a, unsigned p, unsigned s)
+{
+	struct point point = point_of(r, p, s);
+	size_t size = r->options->sizes[s];
+	double x = at_x(a, (double)size), low = at_y(a, point.low), high = at_y(a, point.high);
+
+	if (r->options->blocks > 1)
+		fprintf(out, "<path class=\"spread\" stroke=\"%s\" d=\"M%.1f %.1fh%dm-%d 0V%.1fm-%d 0h%d\"/>\n", colours[p],
+			x - CAP, low, 2 * CAP, CAP, high, CAP, 2 * CAP);
+	fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"><title>%zu B: %.4g %s", x, at_y(a, point.median),
+		colours[p], size, point.median, result_unit(r));
+	if (r->options->blocks > 1)
+		fprintf(out, ", %.4g to %.4g", point.low, point.high);
+	fputs("</title></circle>\n", out);
+}
+
 static void series(FILE *out, const struct perf_result *r, const struct axes *a, unsigned p)
 {
 	const struct perf_options *o = r->options;
@@ -110,15 +141,60 @@ static void series(FILE *out, const struct perf_result *r, const struct axes *a,
 
 	fprintf(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" d=\"", colours[p]);
 	for (unsigned s = 0; s < o->sizes_count; s++)
-		fprintf(out, "%c%.1f %.1f", s ? 'L' : 'M', at_x(a, (double)o->sizes[s]), at_y(a, value_of(r, p, s)));
+		fprintf(out, "%c%.1f %.1f", s ? 'L' : 'M', at_x(a, (double)o->sizes[s]), at_y(a, point_of(r, p, s).median));
 	fputs("\"/>\n", out);
 	for (unsigned s = 0; s < o->sizes_count; s++)
-		fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"><title>%zu B: %.4g %s</title></circle>\n",
-			at_x(a, (double)o->sizes[s]), at_y(a, value_of(r, p, s)), colours[p], o->sizes[s], value_of(r, p, s),
-			result_unit(r));
+		mark(out, r, a, p, s);
 	fprintf(out, "<path stroke=\"%s\" stroke-width=\"3\" d=\"M%d %dh24\"/><text x=\"%d\" y=\"%d\">", colours[p],
 		WIDTH - RIGHT + 16, y, WIDTH - RIGHT + 48, y + 4);
 	text(out, o->providers[p]);
+	fputs("</text>\n", out);
+}
+
+/* The name of the processor as Linux has it; "" where it has none. */
+static void processor_name(char *name, size_t size)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	*name = '\0';
+	while (file && !*name && fgets(line, sizeof(line), file)) {
+		const char *value = strchr(line, ':');
+
+		if (value && !strncmp(line, "model name", strlen("model name")))
+			snprintf(name, size, ", %.*s", (int)strcspn(value + 2, "\n"), value + 2);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* Two lines under the title: what a point is, and where it was measured. */
+static void notes(FILE *out, const struct perf_result *r)
+{
+	const struct perf_options *o = r->options;
+	struct utsname machine;
+	char processor[200];
+
+	fprintf(out, "<text x=\"%d\" y=\"54\">", LEFT);
+	if (o->blocks > 1)
+		fprintf(out, "medians of %u blocks, and from the 10th to the 90th percentile of these", o->blocks);
+	else
+		fputs("the mean of one block: --blocks shows how it spreads", out);
+	fprintf(out, "</text>\n<text x=\"%d\" y=\"74\">", LEFT);
+	processor_name(processor, sizeof(processor));
+	if (!uname(&machine)) {
+		text(out, machine.nodename);
+		text(out, processor);
+		fprintf(out, ", %ld cores, ", sysconf(_SC_NPROCESSORS_ONLN));
+		text(out, machine.sysname);
+		fputc(' ', out);
+		text(out, machine.release);
+	}
+	fprintf(out, ", libfabric %u.%u", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+	if (o->host) {
+		fputs(", to ", out);
+		text(out, o->host);
+	}
 	fputs("</text>\n", out);
 }
 
@@ -132,11 +208,12 @@ bool result_svg(FILE *out, const struct perf_result *r)
 		"<svg xmlns=\"http:"
 		"//www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
 		WIDTH, HEIGHT, WIDTH, HEIGHT);
-	fputs("<style>text{font:13px sans-serif;fill:#222}.grid{stroke:#ccc}.minor{stroke:#eee}.frame{fill:none;stroke:#444}"
-	      "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+	fputs("<style>text{font:13px sans-serif;fill:#222}.grid{stroke:#ccc}.minor{stroke:#eee}.frame,.spread{fill:none}"
+	      ".frame{stroke:#444}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
 	      out);
 	fprintf(out, "<text x=\"%d\" y=\"32\" style=\"font-size:17px\">%s, %s (emu_perf %s)</text>\n", LEFT, o->test->name,
 		o->test->unit == PERF_LATENCY ? "less is better" : "more is better", EMU_VERSION);
+	notes(out, r);
 	grid(out, r, &a);
 	for (unsigned p = 0; p < o->providers_count; p++)
 		series(out, r, &a, p);
