@@ -22,19 +22,21 @@ verdict() {
 
 # compile COMPILER OPTION... FILE
 compile() {
-	"$1" -std=gnu11 -Wall -Wextra -Werror -Iinclude/emu/kernel -fsyntax-only "${@:2}" >"$scratch/said" 2>&1
+	"$1" -std=gnu11 -Wall -Wextra -Werror -Iinclude/emu/kernel -S -o /dev/null "${@:2}" >"$scratch/said" 2>&1
 }
 
 headers() {
-	(cd include/emu/kernel && ls linux/*.h emu_*.h)
+	(cd include/emu/kernel && ls linux/*.h linux/*/*.h asm/*.h net/*.h emu_*.h)
 }
 
 # The line must be what fails: without it the file compiles.
 refuses() { # COMPILER NAME INCLUDE LINE
-	printf '#include <linux/%s.h>\n#include <linux/kernel.h>\nvoid f(void);\nvoid f(void)\n{\n}\n' "$3" >"$scratch/refused.c"
+	local header=linux/$3
+	[ "${3#net/}" = "$3" ] || header=$3
+	printf '#include <%s.h>\n#include <linux/kernel.h>\nvoid f(void);\nvoid f(void)\n{\n}\n' "$header" >"$scratch/refused.c"
 	compile "$1" "$scratch/refused.c"
 	verdict $? "$1-compiles-without-$2"
-	printf '#include <linux/%s.h>\n#include <linux/kernel.h>\nvoid f(void);\n%s\n' "$3" "$4" >"$scratch/refused.c"
+	printf '#include <%s.h>\n#include <linux/kernel.h>\nvoid f(void);\n%s\n' "$header" "$4" >"$scratch/refused.c"
 	! compile "$1" "$scratch/refused.c"
 	verdict $? "$1-refuses-$2"
 }
@@ -62,6 +64,12 @@ for compiler in gcc clang; do
 	refuses $compiler physical-addresses mm 'void f(void) { (void)virt_to_phys(NULL); }'
 	refuses $compiler flags-of-timers timer 'void f(void) { struct timer_list t; timer_setup(&t, NULL, 1); }'
 	refuses $compiler pci-devices pci 'struct pci_dev d;'
+	refuses $compiler modules-that-load-modules kmod 'void f(void) { request_module("other"); }'
+	refuses $compiler tables-of-sysctl sysctl 'struct ctl_table table[2];'
+	refuses $compiler registers-of-devices io 'void f(void) { (void)ioremap(0, 1); }'
+	refuses $compiler signals-for-threads sched/signal 'void f(void) { allow_signal(9); }'
+	refuses $compiler files-of-the-system fs 'void f(void) { (void)filp_open("/etc/passwd", 0, 0); }'
+	refuses $compiler sockets-of-the-kernel net/sock 'struct sock own;'
 	refuses $compiler a-false-build-assertion bug 'BUILD_BUG_ON(1 == 1);'
 done
 exit $failed

@@ -20,7 +20,7 @@ pair() {
 	rm -f "$said/server"
 	"$insmod" "$modules/$module.so" node=127.0.0.1 >"$said/server" 2>&1 &
 	server=$!
-	until grep -qs 'lnd: ready' "$said/server"; do
+	until grep -qs 'nd: ready' "$said/server"; do
 		kill -0 $server 2>/dev/null || break
 	done
 	service=$(sed -n 's/.*ready at service //p' "$said/server")
@@ -53,6 +53,7 @@ for personality in kfi kcxi; do
 		pair ${module}_${personality}_many_pages $module size=262144 count=10
 	done
 	pair lnd_mr_${personality}_async lnd_mr async=1
+	pair nd_${personality} nd
 	unset FI_EMU_MR_CLOSE
 done
 exit $failed

@@ -99,7 +99,7 @@ include_arrows() {
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
 	includes_beyond emu/kfi \
 		"$LIBC|$SOCKET|$OUTSIDE|<(dlfcn|execinfo|getopt)\\.h>|$FABRIC|$KERNEL|$KFI|\"emu/kfi/|\"emu/fi/provider/fi_kernel"
-	includes_beyond include "$LIBC|$KERNEL|$KFI|\"emu/"
+	includes_beyond include "$LIBC|$SOCKET|<sys/stat\\.h>|$KERNEL|$KFI|\"emu/"
 }
 
 # The rooms and their arrows: those of rooms.txt, which emu/DESIGN.md shows. Each has a short README, and a file's name is in one.

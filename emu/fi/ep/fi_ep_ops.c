@@ -185,8 +185,8 @@ static int ep_op_setname(fid_t fid, void *addr, size_t length)
 	return err;
 }
 
-/* Not valid before fi_enable unless fi_setname, or the info, gave an address: fi_cm(3) asks no more. An accepting endpoint's name is
- * that of the passive endpoint, as with sockets; only the two NICs use its own address. */
+/* Not valid before fi_enable unless fi_setname, or the info, gave an address: fi_cm(3) asks no more. An accepting endpoint's name
+ * is that of the passive endpoint, as with sockets; only the two NICs use its own address. */
 static int ep_op_getname(fid_t fid, void *addr, size_t *length)
 {
 	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;

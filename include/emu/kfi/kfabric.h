@@ -3,7 +3,7 @@
  * Names, values and layouts are kfabric's, so that kernel clients and providers compile against them. What a call does is
  * described in the page of libfabric whose name lacks the k, unless its comment names another. Calls return 0, or a negative
  * number of kfi_errno.h. An inline reaches the provider without a check: an object's ops are complete, or KFI_CHECK_OP() asks.
- * kfi_tostr(), kfi_getparams() and kfi_freeparams() do not exist: upstream declares them and has no code for them. */
+ * kfi_tostr(), kfi_getparams() and kfi_freeparams() do not compile: upstream declares them and has no code for them. */
 #ifndef EMU_KFI_KFABRIC_H
 #define EMU_KFI_KFABRIC_H
 
@@ -346,6 +346,13 @@ struct kfid_fabric {
 
 /* True where the provider's table has the op. */
 #define KFI_CHECK_OP(ops, type, op) ((ops) && (ops)->size > offsetof(type, op) && (ops)->op)
+
+/* Declared by upstream, where it has no code for them. */
+struct kfi_param;
+#define KFI_NO_CODE(name) __attribute__((error(name "(): kfabric declares it, and has no code for it")))
+char *kfi_tostr(const void *data, int datatype) KFI_NO_CODE("kfi_tostr");
+int kfi_getparams(struct kfi_param **params, int *count) KFI_NO_CODE("kfi_getparams");
+void kfi_freeparams(struct kfi_param *params) KFI_NO_CODE("kfi_freeparams");
 
 /* Gives KFI_VERSION(1, 7), the API of these headers: fi_version(3). */
 uint32_t kfi_version(void);

@@ -21,6 +21,8 @@ static inline void *page_address(const struct page *page)
 	return __atomic_load_n(&page->emu_address, __ATOMIC_RELAXED);
 }
 
+#define page_to_virt(page) page_address(page)
+
 /* Memory of kmalloc() and of alloc_pages(). Memory of vmalloc(), stacks and variables have no page by this call, as in the kernel,
  * where its answer is wrong: here it is a BUG(), and virt_addr_valid() is false. */
 struct page *virt_to_page(const void *address);
