@@ -269,6 +269,32 @@ Test(fi_hmem, atomics)
 	world_close(&w);
 }
 
+/* S134, by the version of the program's page: what fi_inject and the flag FI_INJECT give for 8 bytes at that place. */
+static void expect_injected(uint32_t api, int mr_mode, char *from, int by_call, int by_flag)
+{
+	struct iovec iov = { from, 8 };
+	struct fid_mr *mr;
+	void *desc;
+	struct fi_msg msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1 };
+
+	world_open(&w, &(struct want){ .fabric_api = api, .caps = CAPS, .mr_mode = mr_mode });
+	RC(0, reg_as(from, LEN, from == text ? FI_HMEM_SYSTEM : FI_HMEM_CUDA, 0, 0, &mr));
+	desc = fi_mr_desc(mr);
+	RC(by_call, fi_inject(w.ep, from, 8, w.self));
+	RC(by_flag, fi_sendmsg(w.ep, &msg, FI_INJECT));
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+Test(fi_hmem, injected_memory_is_the_hosts_where_devices_need_descriptors)
+{
+	expect_injected(FI_VERSION(1, 22), MR_HMEM, near, 0, 0);
+	expect_injected(FI_VERSION(2, 0), MR_HMEM, near, -FI_EINVAL, 0);
+	expect_injected(FI_VERSION(2, 6), MR_HMEM, near, -FI_EINVAL, -FI_EINVAL);
+	expect_injected(FI_VERSION(2, 6), MR_HMEM, text, 0, 0);
+	expect_injected(FI_VERSION(2, 6), 0, near, 0, 0);
+}
+
 /* S136, S137: host and device x FI_MR_LOCAL and FI_MR_HMEM: which of them needs a descriptor. */
 Test(fi_hmem, descriptors)
 {

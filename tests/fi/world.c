@@ -67,6 +67,8 @@ void world_open_disabled(struct world *world, const struct want *want)
 	world_need_emu();
 	memset(world, 0, sizeof(*world));
 	RC(0, world_getinfo(want, world_hints(want), &world->info));
+	if (want->fabric_api)
+		world->info->fabric_attr->api_version = want->fabric_api;
 	RC(0, fi_fabric(world->info->fabric_attr, &world->fabric, NULL));
 	RC(0, fi_domain(world->fabric, world->info, &world->domain, NULL));
 	open_queues(world, want);

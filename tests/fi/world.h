@@ -19,6 +19,7 @@
 
 struct want {
 	uint32_t api;             /* 0: 1.17 */
+	uint32_t fabric_api;      /* the fabric is opened as by a program of that version; 0: of `api` */
 	int mr_mode;              /* offered */
 	uint64_t caps;            /* 0: all */
 	enum fi_ep_type type;     /* 0: FI_EP_RDM */

@@ -40,6 +40,20 @@ static int check_device_desc(const struct emu_domain *domain, const struct iovec
 	return 0;
 }
 
+/* An injected buffer is taken wherever it is, but under FI_MR_HMEM the page wants it to be the host's: since 2.0 in calls that have
+ * no descriptor, since 2.6 with the flag, too (S134). */
+static int check_injected(const struct emu_ep *ep, const struct iovec *iov, uint32_t right, uint64_t flags)
+{
+	uint32_t since = flags & DATA_SILENT ? FI_VERSION(2, 0) : FI_VERSION(2, 6);
+
+	if (!(ep->domain->rules & FI_MR_HMEM) || FI_VERSION_LT(ep->domain->api, since))
+		return 0;
+	return REFUSE(EP_DATA, -FI_EINVAL,
+		      "%s: local buffer %p, %zu B, to inject is memory of a device. Under FI_MR_HMEM inject memory of the host, or "
+		      "post it with a descriptor and without FI_INJECT (S134).",
+		      data_calls_by(right), iov->iov_base, iov->iov_len);
+}
+
 int reach_devices(const struct emu_ep *ep, const struct iovec **iov, size_t count, void *const *desc, uint32_t right,
 		  uint64_t flags, struct iovec *room)
 {
@@ -61,7 +75,7 @@ int reach_devices(const struct emu_ep *ep, const struct iovec **iov, size_t coun
 		if (!err && info.device != EMU_HMEM_HOST) {
 			reached.iov_base = info.reach;
 			err = flags & FI_INJECT
-				      ? 0
+				      ? check_injected(ep, &from[i], right, flags)
 				      : check_device_desc(ep->domain, &from[i], desc ? desc[i] : NULL, right, &info, &reached);
 			if (err)
 				return err;
