@@ -2,6 +2,7 @@
 /* getinfo.c - hints are honoured: what does not fit gives no info, what does is granted. */
 #include "tests/fi/world.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static const struct hint refused[] = {
 	DOMAIN(cq_cnt, 65537), DOMAIN(ep_cnt, 65537), DOMAIN(cntr_cnt, 65537), DOMAIN(mr_cnt, (1 << 21) + 1),
 	DOMAIN(mr_iov_limit, 9), DOMAIN(max_ep_tx_ctx, 65), DOMAIN(max_ep_rx_ctx, 65), DOMAIN(max_ep_stx_ctx, 2),
 	DOMAIN(max_ep_srx_ctx, 2), DOMAIN(auth_key_size, 8), DOMAIN(max_err_data, 385),
+	DOMAIN(tclass, 0x80), DOMAIN(tclass, FI_TC_NETWORK_CTRL + 1), TX(tclass, FI_TC_DSCP + 64), TX(tclass, 1u << 31),
 };
 
 /* The answer has what the hints ask for, or more. */
@@ -78,6 +80,7 @@ static const struct hint granted[] = {
 	DOMAIN(control_progress, FI_PROGRESS_MANUAL), DOMAIN(resource_mgmt, FI_RM_ENABLED), DOMAIN(av_type, FI_AV_MAP),
 	DOMAIN(av_type, FI_AV_TABLE), DOMAIN(mr_key_size, 8), DOMAIN(cq_data_size, 8), DOMAIN(cq_cnt, 65536),
 	DOMAIN(mr_iov_limit, 8), DOMAIN(mr_cnt, 1 << 21), DOMAIN(max_err_data, 320), DOMAIN(caps, FI_LOCAL_COMM),
+	DOMAIN(tclass, FI_TC_BEST_EFFORT), DOMAIN(tclass, FI_TC_DSCP), TX(tclass, FI_TC_DSCP + 63), TX(tclass, FI_TC_NETWORK_CTRL),
 };
 /* clang-format on */
 
@@ -129,6 +132,56 @@ Test(fi_getinfo, what_fits_is_granted)
 			cr_expect(!(hint->value & ~got), "%s: asked %#llx, got %#llx", hint->name, (unsigned long long)hint->value,
 				  (unsigned long long)got);
 		fi_freeinfo(info);
+	}
+}
+
+/* A traffic class that the program names for its domain is not lost, nor one for its endpoints; without one there is none. */
+Test(fi_getinfo, traffic_classes_are_granted_as_asked)
+{
+	struct want want = { .caps = FI_MSG };
+	struct fi_info *hints = world_hints(&want), *info;
+
+	world_need_emu();
+	hints->domain_attr->tclass = FI_TC_BULK_DATA;
+	hints->tx_attr->tclass = fi_tc_dscp_set(46);
+	RC(0, world_getinfo(&want, hints, &info));
+	cr_expect_eq(info->domain_attr->tclass, FI_TC_BULK_DATA);
+	cr_expect_eq(fi_tc_dscp_get(info->tx_attr->tclass), 46);
+	fi_freeinfo(info);
+	RC(0, world_getinfo(&want, world_hints(&want), &info));
+	cr_expect(info->domain_attr->tclass == FI_TC_UNSPEC && info->tx_attr->tclass == FI_TC_UNSPEC);
+	fi_freeinfo(info);
+}
+
+/* As a program that was linked with libfabric 2.5 finds them; one that was linked with an older one gets shorter attributes. */
+static void *of_2_5(const char *name)
+{
+	return dlvsym(RTLD_DEFAULT, name, "FABRIC_1.9");
+}
+
+/* max_cntr_value and max_err_cntr_value (2.5): counters have 64 bits. */
+Test(fi_getinfo, counters_count_to_the_end)
+{
+	enum { MAX_CNTR_VALUE = 208 }; /* in fi_domain_attr; the other is behind it */
+	int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *,
+		       struct fi_info **) = of_2_5("fi_getinfo");
+	struct fi_info *(*dupinfo)(const struct fi_info *) = of_2_5("fi_dupinfo");
+	void (*freeinfo)(struct fi_info *) = of_2_5("fi_freeinfo");
+
+	world_need_emu();
+	if (!getinfo)
+		cr_skip_test("this libfabric does not know the attributes");
+	for (uint64_t asked = 0; asked < 2; asked++) {
+		struct fi_info *hints = dupinfo(NULL), *info;
+		uint64_t *most = (uint64_t *)(void *)((char *)hints->domain_attr + MAX_CNTR_VALUE);
+
+		hints->fabric_attr->prov_name = strdup("emu");
+		most[0] = most[1] = asked ? INT32_MAX : 0;
+		RC(0, getinfo(FI_VERSION(2, 5), NULL, NULL, 0, hints, &info));
+		most = (uint64_t *)(void *)((char *)info->domain_attr + MAX_CNTR_VALUE);
+		cr_expect(most[0] == UINT64_MAX && most[1] == UINT64_MAX);
+		freeinfo(hints);
+		freeinfo(info);
 	}
 }
 

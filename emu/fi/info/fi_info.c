@@ -122,6 +122,20 @@ static void *copy_addr(const struct sockaddr_storage *addr, size_t *length)
 	return copy;
 }
 
+/* Counters have 64 bits, those of errors, too: no hint asks for more. */
+static void set_counts(uint32_t api, struct fi_domain_attr *attr)
+{
+	struct compat_domain_attr *as_of_2_5 = (struct compat_domain_attr *)attr;
+
+	if (FI_VERSION_LT(fi_version(), COMPAT_CNTR_VALUE_SINCE) || FI_VERSION_LT(api, COMPAT_CNTR_VALUE_SINCE))
+		return;
+#if COMPAT_HEADERS < COMPAT_CNTR_VALUE_SINCE
+	as_of_2_5->max_cntr_value = as_of_2_5->max_err_cntr_value = UINT64_MAX;
+#else
+	as_of_2_5->base.max_cntr_value = as_of_2_5->base.max_err_cntr_value = UINT64_MAX;
+#endif
+}
+
 /* One more info: from `local` with this port, to `dest` (may be NULL). */
 static int info_append(struct info_request *req, const struct fi_info *template, const struct local_addr *local, uint16_t port,
 		       const struct sockaddr_storage *dest)
@@ -132,8 +146,9 @@ static int info_append(struct info_request *req, const struct fi_info *template,
 
 	if (!info)
 		return -FI_ENOMEM;
-	if (keys) /* with old headers it was a fi_dupinfo that does not know the field */
+	if (keys) /* with old headers it was a fi_dupinfo that does not know the fields: here and in the next */
 		*auth_ep_keys(template->fabric_attr->api_version, info->domain_attr) = *keys;
+	set_counts(template->fabric_attr->api_version, info->domain_attr);
 	*req->end = info;
 	req->end = &info->next;
 	addr_set_port(&source, port);

@@ -225,6 +225,18 @@ static bool fit_ep(const struct want *want, struct fi_info *info)
 	       at_most(want, "max_msg_size", asked->max_msg_size, ep->max_msg_size) && fit_ordered(want, ep);
 }
 
+/* A DSCP or a label of fi_endpoint(3), which is granted; streams to a peer are all of one class. */
+static bool fit_class(const struct want *want, const char *field, uint32_t asked, uint32_t *granted)
+{
+	bool dscp = asked >= FI_TC_DSCP && asked < FI_TC_DSCP + 64;
+	bool label = asked >= FI_TC_LABEL && asked <= FI_TC_NETWORK_CTRL;
+
+	if (asked != FI_TC_UNSPEC && !dscp && !label)
+		return no_offer(want, "%s %#x not offered: no DSCP of fi_tc_dscp_set() and no label FI_TC_*", field, asked);
+	*granted = asked;
+	return true;
+}
+
 static bool fit_tx(const struct want *want, struct fi_info *info)
 {
 	const struct fi_tx_attr *asked = want->hints->tx_attr;
@@ -241,7 +253,8 @@ static bool fit_tx(const struct want *want, struct fi_info *info)
 	    !at_most(want, "tx_attr->inject_size", asked->inject_size, tx->inject_size) ||
 	    !at_most(want, "tx_attr->size", asked->size, tx->size) ||
 	    !at_most(want, "tx_attr->iov_limit", asked->iov_limit, tx->iov_limit) ||
-	    !at_most(want, "tx_attr->rma_iov_limit", asked->rma_iov_limit, tx->rma_iov_limit))
+	    !at_most(want, "tx_attr->rma_iov_limit", asked->rma_iov_limit, tx->rma_iov_limit) ||
+	    !fit_class(want, "tx_attr->tclass", asked->tclass, &tx->tclass))
 		return false;
 	tx->caps = asked->caps ? asked->caps & TX_CAPS : tx->caps;
 	tx->op_flags = asked->op_flags;
@@ -335,7 +348,8 @@ static bool fit_domain(const struct want *want, struct fi_info *info)
 	       at_most(want, "max_ep_rx_ctx", asked->max_ep_rx_ctx, domain->max_ep_rx_ctx) &&
 	       at_most(want, "max_ep_stx_ctx", asked->max_ep_stx_ctx, domain->max_ep_stx_ctx) &&
 	       at_most(want, "max_ep_srx_ctx", asked->max_ep_srx_ctx, domain->max_ep_srx_ctx) &&
-	       at_most(want, "max_err_data", asked->max_err_data, domain->max_err_data) && fit_models(want, info);
+	       at_most(want, "max_err_data", asked->max_err_data, domain->max_err_data) &&
+	       fit_class(want, "domain_attr->tclass", asked->tclass, &domain->tclass) && fit_models(want, info);
 }
 
 /* S34, S51 */

@@ -62,6 +62,7 @@ struct compat_prov_context {
 #define COMPAT_PROGRESS_CONTROL_UNIFIED 3
 
 #define COMPAT_CNTR_EVENTS_BYTES 1 /* 1.21 */
+#define COMPAT_CNTR_VALUE_SINCE FI_VERSION(2, 5)
 
 /* Endpoint options since 1.18 and 2.0. */
 enum compat_opt {
@@ -102,11 +103,18 @@ struct compat_mr_attr {
 	size_t sub_mr_cnt;            /* 2.0 */
 };
 
-/* struct fi_domain_attr as of 1.20. The running library says whether it is that long (fi_version()). */
+/* struct fi_domain_attr as of 2.5. The running library says whether it is that long (fi_version()). */
 struct compat_domain_attr {
 	struct fi_domain_attr base; /* with newer headers the rest is in there */
 #if COMPAT_HEADERS < FI_VERSION(1, 20)
 	size_t max_ep_auth_key;
+#endif
+#if COMPAT_HEADERS < FI_VERSION(2, 0)
+	uint32_t max_group_id;
+#endif
+#if COMPAT_HEADERS < COMPAT_CNTR_VALUE_SINCE
+	uint64_t max_cntr_value;
+	uint64_t max_err_cntr_value;
 #endif
 };
 
@@ -198,6 +206,11 @@ static_assert(offsetof(struct compat_cq_err_entry, src_addr) == 80, "fi_cq_err_e
 
 #if COMPAT_HEADERS < FI_VERSION(1, 20)
 static_assert(offsetof(struct compat_domain_attr, max_ep_auth_key) == 192, "fi_domain_attr of 1.20");
+#endif
+#if COMPAT_HEADERS < COMPAT_CNTR_VALUE_SINCE
+static_assert(offsetof(struct compat_domain_attr, max_cntr_value) == 208, "fi_domain_attr of 2.5");
+#else
+static_assert(offsetof(struct fi_domain_attr, max_cntr_value) == 208, "fi_domain_attr of 2.5");
 #endif
 #if COMPAT_HEADERS >= COMPAT_SOCKADDR_IP_SINCE
 static_assert(COMPAT_SOCKADDR_IP == FI_SOCKADDR_IP, "address formats");
