@@ -55,6 +55,27 @@ Test(fi_av, indices_count_up_and_removed_ones_are_free)
 	world_close(&w);
 }
 
+/* fi_av(3) of 2.6: an index that is not set, or that no table can have, is -FI_EINVAL; the others of the call are removed. */
+Test(fi_av, what_is_not_set_is_not_found)
+{
+	fi_addr_t absent[] = { 1, 33, FI_ADDR_NOTAVAIL, FI_ADDR_NOTAVAIL - 1 }, both[2] = { 7, 0 };
+	struct sockaddr_in found;
+	struct world w;
+	size_t length;
+
+	open_v4(&w, &(struct want){ 0 });
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+		length = sizeof(found);
+		RC(-FI_EINVAL, fi_av_lookup(w.av, absent[i], &found, &length));
+		cr_expect_eq(length, sizeof(found));
+		RC(-FI_EINVAL, fi_av_remove(w.av, &absent[i], 1, 0));
+	}
+	RC(0, fi_av_lookup(w.av, w.self, &found, &length));
+	RC(-FI_EINVAL, fi_av_remove(w.av, both, 2, 0));
+	RC(-FI_EINVAL, fi_av_lookup(w.av, w.self, &found, &length));
+	world_close(&w);
+}
+
 Test(fi_av, bad_addresses_are_told_one_by_one)
 {
 	struct sockaddr_in addr[3];
