@@ -50,6 +50,7 @@ enum emu_cause {
 	EMU_CAUSE_LOCAL_CLOSED = 77, /* a local region that the op's descriptors name was closed */
 	EMU_CAUSE_GROUP = 78,        /* a member of the collective's group has failed or left */
 	EMU_CAUSE_DISAGREE = 79,     /* members have made different calls, or calls of other lengths */
+	EMU_CAUSE_FIREWALL = 80,     /* the peer is behind a firewall (FI_FIREWALL_ADDR), and is not connected */
 };
 
 #endif

@@ -26,7 +26,7 @@ SETTINGS = {
     "unreachable": {"FI_EMU_FAULT": os.path.join(PLANS, "unreachable.ini"), "FI_EMU_RETRY_MS": "200"},
 }
 # A right program meets these: they are completions in error, and no findings.
-UNTOLD = {"cancelled", "group", "no-message", "stranger"}
+UNTOLD = {"cancelled", "firewall", "group", "no-message", "stranger"}
 
 # What differs from run to run, and from machine to machine.
 VARIES = [

@@ -19,12 +19,13 @@
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/nic/queues/av.h"
 
-#define INSERT_FLAGS (FI_MORE | FI_SYNC_ERR)
+#define INSERT_FLAGS (FI_MORE | FI_SYNC_ERR | COMPAT_FIREWALL_ADDR)
 
 /* One call of insertion, in any of its forms. */
 struct insertion {
 	struct emu_av *av;
 	fi_addr_t *fi_addr; /* may be NULL */
+	bool walled;        /* FI_FIREWALL_ADDR */
 	bool keyed;         /* FI_AUTH_KEY: *fi_addr says which key */
 	int *errors;        /* FI_SYNC_ERR, else NULL */
 	void *context;
@@ -44,6 +45,10 @@ static int insertion_begin(struct insertion *ins, struct emu_av *av, fi_addr_t *
 		return REFUSE_FLAGS(AV, "fi_av_insert", flags & ~(INSERT_FLAGS | (av->keys ? COMPAT_AUTH_KEY : 0)));
 	if (!domain_usable(av->domain))
 		return refuse_inherited("fi_av_insert");
+	if (flags & COMPAT_FIREWALL_ADDR && av->shared)
+		return REFUSE(AV, -FI_EINVAL,
+			      "fi_av_insert: a shared address vector does not keep FI_FIREWALL_ADDR. Open one without a name.");
+	ins->walled = flags & COMPAT_FIREWALL_ADDR;
 	ins->keyed = flags & COMPAT_AUTH_KEY;
 	if (ins->keyed && !fi_addr)
 		return REFUSE(AV, -FI_EINVAL,
@@ -111,6 +116,8 @@ static void insertion_add(struct insertion *ins, const struct sockaddr *addr)
 	if (!err)
 		err = ins->av->shared ? av_shared_insert(ins->av->shared, &full, &index)
 				      : av_insert(ins->av->av, &full, proof, &index);
+	if (!err && ins->walled)
+		av_wall(ins->av->av, index);
 	if (err == -FI_EACCES)
 		REFUSE(AV, err, "fi_av_insert: the address vector was opened with FI_READ, and is not changed here.");
 	insertion_note(ins, err, index);

@@ -17,6 +17,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
 
 #define COMPAT_HEADERS FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
 
@@ -44,6 +45,10 @@
 /* Registration: a layered provider's wish to the cache of the provider below (internal since 1.9 and stable). */
 #define COMPAT_MR_NOCACHE (1ull << 60)
 #define COMPAT_RESCAN (1ull << 35) /* 2.2 */
+
+/* Insertion into an address vector, and the error of an op to such an address: 2.2. */
+#define COMPAT_FIREWALL_ADDR (1ull << 42)
+#define COMPAT_EFIREWALLADDR 271
 
 /* Address format since 2.3, IPv4 or IPv6: for programs whose library has it. */
 #define COMPAT_SOCKADDR_IP 17u
@@ -211,6 +216,9 @@ static_assert(offsetof(struct compat_domain_attr, max_ep_auth_key) == 192, "fi_d
 static_assert(offsetof(struct compat_domain_attr, max_cntr_value) == 208, "fi_domain_attr of 2.5");
 #else
 static_assert(offsetof(struct fi_domain_attr, max_cntr_value) == 208, "fi_domain_attr of 2.5");
+#endif
+#if COMPAT_HEADERS >= FI_VERSION(2, 2)
+static_assert(COMPAT_FIREWALL_ADDR == FI_FIREWALL_ADDR && COMPAT_EFIREWALLADDR == FI_EFIREWALLADDR, "firewalls");
 #endif
 #if COMPAT_HEADERS >= COMPAT_SOCKADDR_IP_SINCE
 static_assert(COMPAT_SOCKADDR_IP == FI_SOCKADDR_IP, "address formats");

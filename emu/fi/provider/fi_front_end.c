@@ -32,6 +32,7 @@ const struct front_end emu_front_end = {
 			"tells which, after it was started again." },
 		[REFUSAL_CANCELLED] = { "cancelled by fi_cancel or by closing the endpoint", NULL },
 		[REFUSAL_ADDRESS] = { NULL, "Insert the peer's address with fi_av_insert and use the fi_addr_t that it returns." },
+		[REFUSAL_FIREWALL] = { "the peer is behind a firewall (FI_FIREWALL_ADDR), and is not connected", NULL },
 		[REFUSAL_STRANGER] = { NULL, "Insert the address that err_data holds with fi_av_insert, or leave FI_SOURCE_ERR "
 			"out." },
 		[REFUSAL_SECRET] = { NULL, "Set FI_EMU_SECRET_FILE on both sides, to files of the same bytes, and see the log of "

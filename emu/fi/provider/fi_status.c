@@ -28,6 +28,8 @@ ssize_t status_of(ssize_t err)
 		return err < 0 ? -FI_ENORX : FI_ENORX;
 	case NIC_ENOKEY:
 		return err < 0 ? -FI_ENOKEY : FI_ENOKEY;
+	case NIC_EFIREWALL:
+		return err < 0 ? -COMPAT_EFIREWALLADDR : COMPAT_EFIREWALLADDR;
 	default:
 		return err;
 	}

@@ -10,7 +10,7 @@
 
 struct json;
 
-enum { REPORT_KINDS = 4, REPORT_CAUSES = 80 }; /* enum op_kind of posted ops; enum refusal_cause */
+enum { REPORT_KINDS = 4, REPORT_CAUSES = 96 }; /* enum op_kind of posted ops; enum refusal_cause */
 
 /* Ops of reliable endpoints but for receives: those of FI_EP_DGRAM count as posted alone. */
 struct report_counts {

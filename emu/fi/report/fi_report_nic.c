@@ -93,6 +93,7 @@ static bool is_answer(enum refusal_cause cause)
 	case REFUSAL_CANCELLED:
 	case REFUSAL_NO_MESSAGE:
 	case REFUSAL_STRANGER:
+	case REFUSAL_FIREWALL:
 	case REFUSAL_SENDER:
 	case REFUSAL_GROUP:
 		return true;

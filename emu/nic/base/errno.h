@@ -11,6 +11,7 @@ enum nic_errno {
 	NIC_ETRUNC,        /* message longer than the buffer */
 	NIC_ENORX,         /* receiver not ready */
 	NIC_ENOKEY,        /* key in use, or none left; not the system's ENOKEY */
+	NIC_EFIREWALL,     /* only the peer may connect, and it has not */
 };
 
 #endif

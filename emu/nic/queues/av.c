@@ -32,6 +32,7 @@ struct av_entry {
 	uint64_t stamp;
 	uint64_t auth;
 	uint64_t times; /* inserted, and not yet removed again */
+	bool walled;    /* av_wall() */
 };
 
 struct av {
@@ -40,6 +41,7 @@ struct av {
 	unsigned int bits;         /* see av_open() */
 	void (*follow)(void *arg); /* see av_follow(); NULL: nothing */
 	void *follow_arg;
+	bool walls;              /* an entry was walled */
 	uint64_t size, capacity; /* indices ever given out; room */
 	uint64_t *free_list;     /* removed indices, a stack of the table's capacity */
 	uint64_t free_count;
@@ -227,6 +229,47 @@ int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint
 	}
 	mutex_unlock(&av->lock);
 	return entry ? 0 : -EINVAL;
+}
+
+void av_wall(struct av *av, uint64_t index)
+{
+	struct av_entry *entry;
+
+	mutex_lock(&av->lock);
+	entry = entry_at(av, index);
+	if (entry)
+		entry->walled = av->walls = true;
+	mutex_unlock(&av->lock);
+}
+
+static bool entry_walled(const struct av *av, const union address *address) REQUIRES(av->lock)
+{
+	struct hash_node *node;
+
+	for (node = hash_first(&av->hash, address_hash(av->secret, address)); node; node = hash_next(node)) {
+		const struct av_entry *entry = (struct av_entry *)((char *)node - offsetof(struct av_entry, node));
+
+		if (entry->walled && !memcmp(&entry->address, address, sizeof(*address)))
+			return true;
+	}
+	return false;
+}
+
+/* Contexts listen at the ports behind their entry's. */
+bool av_walled(struct av *av, const struct sockaddr_storage *addr)
+{
+	struct sockaddr_storage at = *addr; /* canonical */
+	union address address;
+	bool walled = false;
+
+	mutex_lock(&av->lock);
+	for (uint32_t context = 0; av->walls && !walled && context >> av->bits == 0; context++) {
+		memcpy(&address, &at, sizeof(address));
+		walled = entry_walled(av, &address);
+		av_move_port(&at, UINT16_MAX); /* by -1 */
+	}
+	mutex_unlock(&av->lock);
+	return walled;
 }
 
 uint64_t av_shown(struct av *av, uint64_t index)

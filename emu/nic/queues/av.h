@@ -34,6 +34,10 @@ uint64_t av_entry(const struct av *av, uint64_t index); /* without its receive c
 /* 0 and *addr, or -EINVAL. *stamp changes whenever the index is given to another address. */
 MUST_USE int av_lookup(struct av *av, uint64_t index, struct sockaddr_storage *addr, uint64_t *stamp);
 void av_move_port(struct sockaddr_storage *addr, uint16_t by); /* up, of an address that av_lookup() gave */
+/* The address is behind a firewall, until its entry is removed: its peer connects, and is not dialled. */
+void av_wall(struct av *av, uint64_t index);
+/* Is it such an address, or that of a receive context of one? */
+bool av_walled(struct av *av, const struct sockaddr_storage *addr);
 /* The index of that address with this authorization, else of that address without any; AV_NONE: neither is there. */
 uint64_t av_find(struct av *av, const struct sockaddr_storage *addr, uint64_t auth);
 uint64_t av_end(struct av *av);                                             /* indices from here on were never given out */

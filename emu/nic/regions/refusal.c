@@ -311,6 +311,8 @@ static const struct refusal_text {
 			    say_group },
 	[REFUSAL_DISAGREE] = { EINVAL, "another member has made another call, or one of another length",
 			       "All members call the same collectives in the same order, with the same count and datatype.", NULL },
+	[REFUSAL_FIREWALL] = { NIC_EFIREWALL, "the peer is behind a firewall, and is not connected",
+			       "It connects with its first operation to this endpoint: wait for one.", NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

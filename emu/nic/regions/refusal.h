@@ -48,6 +48,7 @@ enum refusal_cause {
 	REFUSAL_LOCAL_CLOSED = 77, /* a region that the op's descriptors name was closed (S176) */
 	REFUSAL_GROUP = 78,        /* a member of the collective's group has failed or left */
 	REFUSAL_DISAGREE = 79,     /* members of a group have made different calls, or calls of other lengths */
+	REFUSAL_FIREWALL = 80,     /* the peer is behind a firewall, and is not connected (av_wall()) */
 	REFUSAL_CAUSES             /* the first number behind all of them */
 };
 

@@ -45,6 +45,7 @@ const char *refusal_name(unsigned int cause)
 		[REFUSAL_LOCAL_CLOSED] = "local-closed",
 		[REFUSAL_GROUP] = "group",
 		[REFUSAL_DISAGREE] = "disagree",
+		[REFUSAL_FIREWALL] = "firewall",
 	};
 
 	return cause < REFUSAL_CAUSES ? names[cause] : NULL;

@@ -258,8 +258,21 @@ static void session_dial(struct session *session)
 		session_cut(session, EAGAIN);
 }
 
+/* May this side dial? */
+static bool session_dials_out(const struct session *session)
+{
+	struct av *av = session->ep->attr.av;
+
+	return !session->target_only && !(av && av_walled(av, &session->peer));
+}
+
 static __attribute__((noinline)) void session_begin(struct session *session)
 {
+	if (!session_dials_out(session)) {
+		session->walled = true;
+		session_time(session, nic_now(nic_of(session)));
+		return;
+	}
 	session->down_since_ns = session->down_ns = 0; /* no dial was tried while it was idle */
 	session->dialled_idle = true;
 	session_dial(session);
@@ -336,7 +349,7 @@ const char *session_resume(struct session *session, struct conn *conn, const str
 	if (session->down_since_ns)
 		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1; /* not 0 */
 	session->down_since_ns = 0;
-	session->dialled_idle = false;
+	session->dialled_idle = session->walled = false;
 	/* An acknowledgement on the old connection may not have arrived. */
 	session->rsp.owed_requests = session->rsp.seen > 0;
 	session_owe(session);
@@ -358,7 +371,7 @@ void session_cut(struct session *session, int error)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->failed_conns >= FAILED_CONNS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
-	else if ((session_busy(session) || cm_holds(session)) && !session->target_only)
+	else if ((session_busy(session) || cm_holds(session)) && session_dials_out(session))
 		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
 }
 
@@ -377,7 +390,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	responder_flush(session, cause);
 	session_enter(session, SESSION_IDLE);
 	session_meet(session, PEER_STRANGER);
-	session->answer_lost = false;
+	session->answer_lost = session->walled = false;
 	session->id = session->epoch = session->opened = 0;
 	session->refused_dials = session->failed_conns = 0;
 	session->down_since_ns = session->down_ns = 0;
@@ -411,13 +424,18 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 		if (session->conn)
 			conn_busy(session->conn);
 	}
+	/* A peer that was connected before may come back within the budget of an outage. */
+	if (session->walled && session->state == SESSION_IDLE && !session->down_since_ns) {
+		session_end(session, REFUSAL_FIREWALL);
+		return UINT64_MAX;
+	}
 	if (session->down_since_ns)
 		forgive_stopped_time(session, now_ns);
 	/* Twice the budget: the peer, if it is alive, has given up by then. */
 	if (session->down_since_ns && session->state == SESSION_IDLE)
 		budget *= 2;
 	if (session->down_since_ns && now_ns - session->down_since_ns >= budget) {
-		session_end(session, REFUSAL_UNREACHABLE);
+		session_end(session, session->walled ? REFUSAL_FIREWALL : REFUSAL_UNREACHABLE);
 		return UINT64_MAX;
 	}
 	if (session->state == SESSION_BACKOFF && session->retry_ns <= now_ns)
