@@ -220,7 +220,7 @@ Test(fi_scalable, bad_calls)
 	/* A plain endpoint has one context a side. */
 	RC(-FI_EINVAL, fi_endpoint(s.w.domain, s.info, &ep, NULL));
 	info = fi_dupinfo(s.info);
-	info->ep_attr->rx_ctx_cnt = 65;
+	info->ep_attr->rx_ctx_cnt = info->domain_attr->max_ep_rx_ctx + 1;
 	RC(-FI_EINVAL, fi_scalable_ep(s.w.domain, info, &ep, NULL));
 	info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 	RC(-FI_EINVAL, fi_scalable_ep(s.w.domain, info, &ep, NULL));
