@@ -68,7 +68,7 @@ Test(ctl, a_line_that_comes_as_the_answer_begins_to_wait_is_told)
 	static const struct ctl_ops ops = { begin, more, end };
 	char folder[] = "/tmp/emu-unit.XXXXXX", text[16] = "";
 	const char *why;
-	uv_loop_t loop;
+	static uv_loop_t loop; /* with its handles, until the process ends */
 	int fd;
 
 	cr_assert(mkdtemp(folder) && !uv_loop_init(&loop));
