@@ -48,7 +48,7 @@ static const struct hint refused[] = {
 	DOMAIN(threading, 99), DOMAIN(control_progress, 9), DOMAIN(data_progress, 3),
 	DOMAIN(resource_mgmt, 3), DOMAIN(av_type, 3), DOMAIN(mr_key_size, 9), DOMAIN(cq_data_size, 9),
 	DOMAIN(cq_cnt, 65537), DOMAIN(ep_cnt, 65537), DOMAIN(cntr_cnt, 65537), DOMAIN(mr_cnt, (1 << 21) + 1),
-	DOMAIN(mr_iov_limit, 9), DOMAIN(max_ep_tx_ctx, 65), DOMAIN(max_ep_rx_ctx, 65), DOMAIN(max_ep_stx_ctx, 2),
+	DOMAIN(mr_iov_limit, 9), DOMAIN(max_ep_tx_ctx, 129), DOMAIN(max_ep_rx_ctx, 129), DOMAIN(max_ep_stx_ctx, 2),
 	DOMAIN(max_ep_srx_ctx, 2), DOMAIN(auth_key_size, 8), DOMAIN(max_err_data, 385),
 	DOMAIN(tclass, 0x80), DOMAIN(tclass, FI_TC_NETWORK_CTRL + 1), TX(tclass, FI_TC_DSCP + 64), TX(tclass, 1u << 31),
 };
