@@ -66,7 +66,16 @@ static void *end_program(void *arg)
 
 static atomic_int rounds;
 
-/* Never ends by itself; from some moment on the calls fail, since the provider has been cleaned up. */
+/* What a right program goes on after. Else the process ends here, as CHECK() would call exit() once more. */
+static ssize_t must_go_on(const char *call, ssize_t rc)
+{
+	if (rc >= 0 || rc == -FI_EAGAIN)
+		return rc;
+	fprintf(stderr, "%s = %zd (%s) while another thread calls exit()\n", call, rc, fi_strerror((int)-rc));
+	_exit(3);
+}
+
+/* Never ends by itself; from some moment on the calls do nothing, since the provider has been cleaned up. */
 static void *write_on(void *arg)
 {
 	static struct op op;
@@ -74,10 +83,11 @@ static void *write_on(void *arg)
 
 	(void)arg;
 	for (;;) {
-		if (fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself, region_base(&region, &me, 0) + 64,
-			     fi_mr_key(region.mr), &op) < 0)
+		if (must_go_on("fi_write",
+			       fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself,
+					region_base(&region, &me, 0) + 64, fi_mr_key(region.mr), &op)) < 0)
 			sched_yield();
-		if (fi_cq_read(me.cq, &entry, 1) == 1)
+		if (must_go_on("fi_cq_read", fi_cq_read(me.cq, &entry, 1)) == 1)
 			atomic_fetch_add(&rounds, 1);
 	}
 	return NULL;
@@ -89,8 +99,18 @@ static void *sleep_on(void *arg)
 
 	(void)arg;
 	for (;;)
-		if (fi_cq_sread(me.cq, &entry, 1, NULL, 1) == 1)
+		if (must_go_on("fi_cq_sread", fi_cq_sread(me.cq, &entry, 1, NULL, 1)) == 1)
 			atomic_fetch_add(&rounds, 1);
+	return NULL;
+}
+
+/* No count comes that it waits for. */
+static void *count_on(void *arg)
+{
+	(void)arg;
+	for (;;)
+		if (fi_cntr_wait(me.rx_cntr, UINT64_MAX, 1) != -FI_ETIMEDOUT)
+			must_go_on("fi_cntr_wait", -FI_EOTHER);
 	return NULL;
 }
 
@@ -100,6 +120,7 @@ static void start_busy_threads(void)
 
 	CHECK(!pthread_create(&thread, NULL, write_on, NULL), "no thread");
 	CHECK(!pthread_create(&thread, NULL, sleep_on, NULL), "no thread");
+	CHECK(!pthread_create(&thread, NULL, count_on, NULL), "no thread");
 	while (atomic_load(&rounds) < 100)
 		sched_yield();
 }

@@ -17,6 +17,7 @@
 
 static void provider_forked(void)
 {
+	refuse_ending(false);
 	registry_forked();
 	connreq_forked();
 }

@@ -8,6 +8,7 @@
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/mr/fi_mr_cache.h"
 #include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/report/fi_report.h"
 #include "emu/fi/report/fi_report_nic.h"
 #include "emu/net/thread/net.h"
@@ -17,6 +18,7 @@ static void cleanup(void)
 {
 	report_exits();
 	asked_end();
+	refuse_ending(true);
 	check_exit();
 	net_stop();
 	report_end(report_nic_end);

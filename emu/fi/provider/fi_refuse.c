@@ -93,8 +93,17 @@ int refuse_flags(enum fi_log_subsys subsystem, const char *call, uint64_t flags)
 	return -FI_EBADFLAGS;
 }
 
+static atomic_bool ending;
+
+void refuse_ending(bool ends)
+{
+	atomic_store(&ending, ends);
+}
+
 int refuse_inherited(const char *call)
 {
+	if (atomic_load(&ending))
+		return -FI_EAGAIN;
 	tell_of(FI_LOG_CORE, call,
 		"%s: the object was opened before fork(), and the NIC stays the parent's. Open fabric, domain "
 		"and the rest in this process.",

@@ -9,6 +9,7 @@
 #ifndef EMU_FI_REFUSE_H
 #define EMU_FI_REFUSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "emu/fi/provider/fi_prov.h"
@@ -25,8 +26,11 @@ static inline int refused(int err)
 int refuse_flags(enum fi_log_subsys subsystem, const char *call, uint64_t flags) __attribute__((cold));
 #define REFUSE_FLAGS(subsystem, call, flags) refuse_flags(FI_LOG_##subsystem, call, flags)
 
-/* -FI_ENODEV: the object belongs to the process that has forked this one. */
+/* The NIC does not serve this object: -FI_ENODEV, as it belongs to the process that has forked this one; or, without a sentence,
+ * -FI_EAGAIN, as this process ends, and other threads of it are in calls until it is gone. */
 int refuse_inherited(const char *call) __attribute__((cold));
+/* Does this process end? By the provider's cleanup, and in a fork's child. */
+void refuse_ending(bool ends);
 
 /* -FI_ENOSYS: no object of this kind has the call. `instead`: the remedy, a sentence without its full stop. */
 int refuse_missing(const char *call, const char *instead) __attribute__((cold));

@@ -84,9 +84,10 @@ static int wait_armed(struct emu_cntr *cntr, uint64_t threshold, int timeout)
 			return 0;
 		if (cntr_read_error(cntr->cntr) != errors)
 			return -FI_EAVAIL;
-		if (!domain_usable(cntr->domain))
-			return refuse_inherited("fi_cntr_wait");
-		driver_poll(nic_driver(cntr->domain->nic));
+		if (domain_usable(cntr->domain))
+			driver_poll(nic_driver(cntr->domain->nic));
+		else if (refuse_inherited("fi_cntr_wait") != -FI_EAGAIN)
+			return -FI_ENODEV;
 		if (cntr_read(cntr->cntr) >= threshold || cntr_read_error(cntr->cntr) != errors)
 			continue;
 		left = wait_left(deadline);
