@@ -54,9 +54,12 @@ int waiter_open(struct waiter *waiter, const struct waiter_want *want)
 	if (want->obj == FI_WAIT_SET)
 		return wait_set_share(want->set, waiter);
 	err = wait_open(&waiter->wait);
-	if (err || want->obj != FI_WAIT_MUTEX_COND)
+	if (err)
 		return err;
-	err = wait_cond_open(&waiter->cond);
+	if (want->obj == FI_WAIT_FD || want->obj == FI_WAIT_POLLFD)
+		err = wait_equip(waiter->wait);
+	if (want->obj == FI_WAIT_MUTEX_COND)
+		err = wait_cond_open(&waiter->cond);
 	if (err)
 		wait_close(waiter->wait);
 	return err;

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,8 +31,9 @@ enum {
 /* All orders are sequentially consistent: a sleeper registers itself and then reads the turn, or tests its condition; a waker
  * changes these and then looks for sleepers. */
 struct wait {
-	int event;             /* signalled by wait_wake() where a thread may sleep on the set, emptied by the leader */
-	int set;               /* event, the data sockets, and what the NIC thread does to connections */
+	/* -1: no thread has slept yet. Most queues are only polled, and the two cost more than all the rest of such a queue. */
+	atomic_int event;      /* signalled by wait_wake() where a thread may sleep on the set, emptied by the leader */
+	atomic_int set;        /* event, the data sockets, and what the NIC thread does to connections; after event */
 	atomic_bool signalled; /* event may be signalled; set after it is, cleared before it is emptied */
 	atomic_bool watching;  /* the set has all of these */
 	atomic_bool led;       /* there is a leader, one at most: of two, one could empty `event` before the other sees it */
@@ -55,7 +57,7 @@ static int wait_epoll(struct wait *wait, int timeout_ms)
 {
 	unsigned controls = controls_now();
 	struct epoll_event ready[READY];
-	int count = epoll_wait(wait->set, ready, READY, timeout_ms);
+	int count = epoll_wait(atomic_load(&wait->set), ready, READY, timeout_ms);
 
 	if (count < 0)
 		return -errno;
@@ -68,15 +70,56 @@ static int wait_watch_fd(struct wait *wait, int fd, uint32_t events)
 {
 	struct epoll_event on = { .events = events };
 
-	return epoll_ctl(wait->set, EPOLL_CTL_ADD, fd, &on) && errno != EEXIST ? -errno : 0;
+	return epoll_ctl(atomic_load(&wait->set), EPOLL_CTL_ADD, fd, &on) && errno != EEXIST ? -errno : 0;
+}
+
+static void wait_close_fds(int event, int set)
+{
+	if (event >= 0)
+		close(event);
+	if (set >= 0)
+		close(set);
+}
+
+/* Of threads that come here at once, one's descriptors are taken. 1: this one's; 0: another's; or -errno. */
+static int wait_make_fds(struct wait *wait)
+{
+	int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), set = epoll_create1(EPOLL_CLOEXEC), none = -1, err;
+	struct epoll_event on = { .events = EPOLLIN };
+
+	err = event >= 0 && set >= 0 && !epoll_ctl(set, EPOLL_CTL_ADD, event, &on) ? 0 : -errno;
+	if (err || !atomic_compare_exchange_strong(&wait->event, &none, event)) {
+		wait_close_fds(event, set);
+		return err;
+	}
+	atomic_store(&wait->set, set);
+	return 1;
+}
+
+int wait_equip(struct wait *wait)
+{
+	int cancel_state, made;
+
+	if (atomic_load(&wait->set) >= 0)
+		return 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	made = wait_make_fds(wait);
+	while (!made && atomic_load(&wait->set) < 0)
+		sched_yield(); /* the other one is between two stores */
+	if (made > 0) {
+		made = wait_watch_device(wait);
+		(void)wait_epoll(wait, 0); /* takes the edge of the control events so far */
+	}
+	pthread_setcancelstate(cancel_state, NULL);
+	return made;
 }
 
 int wait_watch_device(struct wait *wait)
 {
-	int err;
+	int err = wait_equip(wait);
 
-	if (atomic_load(&wait->watching) || !net_mine())
-		return 0;
+	if (err || atomic_load(&wait->watching) || !net_mine())
+		return err;
 	err = wait_watch_fd(wait, net_data_fd(), EPOLLIN);
 	if (!err)
 		err = wait_watch_fd(wait, net_control_fd(), EPOLLIN | EPOLLET);
@@ -90,47 +133,36 @@ int wait_watch_device(struct wait *wait)
 int wait_open(struct wait **out)
 {
 	struct wait *wait = calloc(1, sizeof(*wait));
-	struct epoll_event on = { .events = EPOLLIN };
-	int err;
 
 	if (!wait)
 		return -ENOMEM;
-	wait->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	wait->set = epoll_create1(EPOLL_CLOEXEC);
-	err = wait->event >= 0 && wait->set >= 0 && !epoll_ctl(wait->set, EPOLL_CTL_ADD, wait->event, &on) ? 0 : -errno;
-	if (!err)
-		err = wait_watch_device(wait);
-	if (!err) {
-		(void)wait_epoll(wait, 0); /* takes the edge of the control events so far */
-		*out = wait;
-		return 0;
-	}
-	wait_close(wait);
-	return err;
+	atomic_init(&wait->event, -1);
+	atomic_init(&wait->set, -1);
+	*out = wait;
+	return 0;
 }
 
 int wait_watch(struct wait *wait, int fd)
 {
-	return wait_watch_fd(wait, fd, EPOLLIN);
+	int err = wait_equip(wait);
+
+	return err ? err : wait_watch_fd(wait, fd, EPOLLIN);
 }
 
 void wait_unwatch(struct wait *wait, int fd)
 {
-	(void)epoll_ctl(wait->set, EPOLL_CTL_DEL, fd, NULL); /* not there: as good */
+	(void)epoll_ctl(atomic_load(&wait->set), EPOLL_CTL_DEL, fd, NULL); /* not there: as good */
 }
 
 void wait_close(struct wait *wait)
 {
-	if (wait->event >= 0)
-		close(wait->event);
-	if (wait->set >= 0)
-		close(wait->set);
+	wait_close_fds(atomic_load(&wait->event), atomic_load(&wait->set));
 	free(wait);
 }
 
 int wait_fd(const struct wait *wait)
 {
-	return wait->set;
+	return atomic_load(&wait->set);
 }
 
 static void next_turn(struct wait *wait)
@@ -150,7 +182,7 @@ void wait_wake(void *arg)
 	next_turn(wait);
 	if (!atomic_load(&wait->asleep) && !atomic_load(&wait->lent))
 		return;
-	(void)!nocancel_write(wait->event, &one, sizeof(one)); /* fails only if it is full: it wakes then, too */
+	(void)!nocancel_write(atomic_load(&wait->event), &one, sizeof(one)); /* fails only if it is full: it wakes then, too */
 	atomic_store(&wait->signalled, true);
 }
 
@@ -167,7 +199,7 @@ static void stop_leading(void *arg)
 
 	atomic_store(&wait->asleep, false);
 	if (atomic_exchange(&wait->signalled, false))
-		(void)!eventfd_read(wait->event, &count); /* fails if the leader before has emptied it */
+		(void)!eventfd_read(atomic_load(&wait->event), &count); /* fails if the leader before has emptied it */
 	atomic_store(&wait->led, false);
 	next_turn(wait);
 }

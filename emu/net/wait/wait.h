@@ -19,12 +19,14 @@ struct wait;
 
 int wait_open(struct wait **wait);  /* 0 or -errno */
 void wait_close(struct wait *wait); /* nobody sleeps on it */
+/* Opens its descriptors, before the first sleep does: for a program that sleeps on them. 0 or -errno. */
+int wait_equip(struct wait *wait);
 /* For a sleep that has begun without it: the wait now watches the device, if there is one. 0 or -errno. */
 int wait_watch_device(struct wait *wait);
 /* One more descriptor that wakes while it is readable; the caller's. 0 or -errno. */
 int wait_watch(struct wait *wait, int fd);
 void wait_unwatch(struct wait *wait, int fd);
-int wait_fd(const struct wait *wait); /* for FI_GETWAIT; belongs to the wait */
+int wait_fd(const struct wait *wait); /* after wait_equip(): for FI_GETWAIT; belongs to the wait */
 /* cq_open() and cntr_open() get this as `wake`, with the wait as its argument. Never blocks. */
 void wait_wake(void *wait);
 

@@ -68,7 +68,7 @@ int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 	if (!cq)
 		return -ENOMEM;
 	cq->size = size ? size : LIMIT_CQ_SIZE;
-	cq->ring = calloc(cq->size, sizeof(*cq->ring));
+	cq->ring = malloc(cq->size * sizeof(*cq->ring)); /* pages that no entry has come to cost nothing */
 	if (!cq->ring) {
 		free(cq);
 		return -ENOMEM;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 
 #include "emu/net/os/monotonic.h"
 #include "emu/net/thread/net.h"
@@ -30,6 +31,7 @@ static struct wait *begin(bool manual)
 
 	echo_start(manual);
 	cr_assert_eq(wait_open(&wait), 0);
+	cr_assert_eq(wait_equip(wait), 0);
 	return wait;
 }
 
@@ -58,6 +60,53 @@ Test(wait, wakes_and_times_out)
 	cr_assert_eq(wait_sleep(wait, turn, -1), 1);
 	cr_assert_eq(wait_sleep(wait, wait_turn(wait), 0), 0, "both are spent");
 	end(wait);
+}
+
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static pthread_barrier_t ready;
+
+static void *sleep_first(void *wait)
+{
+	pthread_barrier_wait(&ready);
+	cr_assert_geq(wait_sleep(wait, wait_turn(wait), 1), 0);
+	return NULL;
+}
+
+/* Of many, too: one's descriptors are taken. */
+Test(wait, the_first_sleeper_opens_the_descriptors)
+{
+	enum { SLEEPERS = 8 };
+	pthread_t thread[SLEEPERS];
+	struct wait *wait;
+
+	echo_start(false);
+	pthread_barrier_init(&ready, NULL, SLEEPERS);
+	for (int round = 0; round < 20; round++) {
+		int before = descriptors();
+
+		cr_assert_eq(wait_open(&wait), 0);
+		wait_wake(wait);
+		cr_assert_eq(wait_fd(wait), -1);
+		cr_assert_eq(descriptors(), before);
+		for (int i = 0; i < SLEEPERS; i++)
+			cr_assert_eq(pthread_create(&thread[i], NULL, sleep_first, wait), 0);
+		for (int i = 0; i < SLEEPERS; i++)
+			pthread_join(thread[i], NULL);
+		cr_assert_eq(descriptors(), before + 2);
+		wait_close(wait);
+		cr_assert_eq(descriptors(), before);
+	}
+	net_stop();
 }
 
 /* A thread that drives the device reads what it has pushed itself: a signal would only end its next sleep. */
