@@ -35,6 +35,9 @@ verdict no_build "$(EMU_BUILD=/nowhere outcome "$emurun" true)" \
 verdict selects_the_provider "$("$emurun" sh -c 'echo "$FI_PROVIDER $FI_PROVIDER_PATH"')" "emu $EMU_BUILD/emu/fi"
 verdict keeps_other_folders "$(FI_PROVIDER_PATH=/a:/b "$emurun" sh -c 'echo "$FI_PROVIDER_PATH"')" \
 	"$EMU_BUILD/emu/fi:/a:/b"
+verdict keeps_crashes_as_they_are "$(unset IPATH_NO_BACKTRACE; "$emurun" sh -c 'echo "$IPATH_NO_BACKTRACE"')" 1
+verdict keeps_a_backtrace_that_is_asked_for "$(IPATH_NO_BACKTRACE= "$emurun" sh -c 'echo "<$IPATH_NO_BACKTRACE>"')" "<>"
+verdict a_crash_is_a_crash "$(ulimit -c 0; "$emurun" sh -c 'kill -SEGV $$' >/dev/null 2>&1; echo $?)" 139
 verdict keeps_arguments "$("$emurun" printf '<%s>' 'a b' '' '*')" '<a b><><*>'
 verdict becomes_the_program "$(sh -c 'echo $$; exec "$0" sh -c "echo \$\$"' "$emurun" | uniq | wc -l)" 1
 verdict only_cuda "$(outcome "$emurun" --hmem zluda true)" "emurun: --hmem takes cuda, and not \`zluda' [2]"

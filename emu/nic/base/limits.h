@@ -28,6 +28,7 @@ enum {
 	TRUNK_ENDS = 4096,        /* more, for ends of lines; then the trunk is cut, and its lines begin anew */
 	LIMIT_CM_DATA = 256,      /* bytes of the program's in a connection request or its answer; the rest is cut off */
 	LIMIT_BACKLOG = 1024,     /* connection requests unanswered, a passive endpoint; then they are refused */
+	LIMIT_HANDLERS = 8,       /* times that our fault handler is put, each signal; then the program's stays in front */
 
 	/* Messages. */
 	LIMIT_EAGER = 64 * 1024,           /* longer ones go by rendezvous (RTS) */

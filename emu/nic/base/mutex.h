@@ -5,6 +5,7 @@
 #define EMU_NIC_MUTEX_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "emu/nic/base/thread_safety.h"
 
@@ -30,6 +31,11 @@ static inline void mutex_destroy(struct mutex *mutex)
 static inline void mutex_lock(struct mutex *mutex) ACQUIRE(*mutex) UNCHECKED
 {
 	pthread_mutex_lock(&mutex->pthread);
+}
+
+static inline bool mutex_trylock(struct mutex *mutex) TRY_ACQUIRE(true, *mutex) UNCHECKED
+{
+	return !pthread_mutex_trylock(&mutex->pthread);
 }
 
 static inline void mutex_unlock(struct mutex *mutex) RELEASE(*mutex) UNCHECKED

@@ -389,6 +389,10 @@ void nic_check_guard(struct nic *nic)
 __attribute__((noinline, cold)) static void check_guard(struct nic *nic)
 {
 	guard_check(); /* it will find again any flaw that it did not mend */
+	if (guard_gave_up())
+		nic_log(nic, NIC_LOG_WARN,
+			"the program puts handlers of SIGSEGV or SIGBUS over the provider's again and again: they stay "
+			"in front now, and the kernel copies, so that operations take several times as long");
 	nic->pace.guard_check_ns = nic_now(nic) + TIME_GUARD_NS;
 }
 

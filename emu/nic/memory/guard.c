@@ -2,14 +2,15 @@
 /* guard.c - copies that survive memory that is not there.
  *
  * Few bytes are moved by instructions that are known to the handler, as is where to go on if one of them faults. For more, the
- * thread notes what it is about to touch and where to land, copies, and forgets the note; a fault on the noted bytes lands
- * instead of killing the program.
+ * thread notes what it is about to touch and where to land, copies, and forgets the note; a fault on the noted bytes lands instead
+ * of killing the program.
  *
  * A fault comes to the handler if that is the one installed and the thread has not blocked the signal; the kernel ends the process
  * otherwise. The program may change either at any time, and no word in memory tells. So a thread asks the kernel before it touches
- * anything, and believes the answer for SURE_TICKS. Where faults would not come here, and for WARY_TICKS after each fault that did,
- * the kernel copies (process_vm_writev, or a pipe where that is forbidden), which answers EFAULT whatever the program does
- * meanwhile. Never /proc/self/mem, which writes through read-only pages. */
+ * anything, and believes the answer for SURE_TICKS. Where faults would not come here, which a handler of the program's does for
+ * TIME_HANDLER_NS at most (fault_handler.h), and for WARY_TICKS after each fault that did, the kernel copies (process_vm_writev,
+ * or a pipe where that is forbidden), which answers EFAULT whatever the program does meanwhile. Never /proc/self/mem, which writes
+ * through read-only pages. */
 #include "emu/nic/memory/guard.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "emu/nic/base/mutex.h"
+#include "emu/nic/memory/fault_handler.h"
 #include "emu/nic/memory/kernel_copy.h"
 
 #ifndef MADV_POPULATE_READ
@@ -63,12 +64,6 @@ static _Thread_local uint64_t unsure_at __attribute__((tls_model("initial-exec")
 enum slice { NO_SLICE, SLICE_BEGUN, SLICE_SURE };
 static _Thread_local uint8_t slice_is __attribute__((tls_model("initial-exec"))); /* enum slice */
 static atomic_uint_fast64_t faulted_at; /* relaxed: the last fault of ours in any thread; 0: none yet */
-
-static struct mutex install_lock = MUTEX_INITIALIZER; /* a leaf */
-/* In the chain of handlers, at its head or behind one that the program put over it. */
-static bool installed[2] GUARDED_BY(install_lock);
-static const int signals[2] = { SIGSEGV, SIGBUS };
-static struct sigaction before[2]; /* the program's; the handler reads them without the lock, once installed */
 
 static inline uint64_t ticks(void)
 {
@@ -213,40 +208,6 @@ static bool fault_is_ours(const siginfo_t *info)
 	return at - guard->to < guard->length || at - guard->from < guard->length;
 }
 
-/* Takes the action that the signal has without us. A fault comes again when the handler returns, and then ends the process
- * with a core dump that shows the right place; a signal that was sent must be sent again. */
-static void default_action(int sig, const siginfo_t *info)
-{
-	struct sigaction action = { .sa_handler = SIG_DFL };
-
-	sigaction(sig, &action, NULL);
-	if (info->si_code <= 0)
-		raise(sig);
-}
-
-static void chain(int sig, siginfo_t *info, void *context)
-{
-	struct sigaction *saved = &before[sig == SIGBUS], action = *saved;
-
-	if (!(action.sa_flags & SA_SIGINFO)) {
-		if (action.sa_handler == SIG_IGN && info->si_code <= 0)
-			return;
-		if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) {
-			default_action(sig, info);
-			return;
-		}
-	}
-	if (action.sa_flags & (int)SA_RESETHAND)
-		*saved = (struct sigaction){ .sa_handler = SIG_DFL };
-	if (!(action.sa_flags & SA_NODEFER))
-		sigaddset(&action.sa_mask, sig);
-	pthread_sigmask(SIG_BLOCK, &action.sa_mask, NULL); /* returning from the handler undoes it */
-	if (action.sa_flags & SA_SIGINFO)
-		action.sa_sigaction(sig, info, context);
-	else
-		action.sa_handler(sig);
-}
-
 static void forget_sure(void)
 {
 	sure_at = 0;
@@ -260,18 +221,15 @@ static void be_wary(void)
 	atomic_store_explicit(&faulted_at, ticks(), memory_order_relaxed);
 }
 
-static void on_fault(int sig, siginfo_t *info, void *context)
+static bool take_fault(const siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
-	int saved = errno;
 
-	if (sig == SIGBUS && file_replaced(info)) {
-		errno = saved;
-		return;
-	}
+	if (info->si_signo == SIGBUS && file_replaced(info))
+		return true;
 	if (info->si_code > 0 && land_few(interrupted)) { /* a fault, not a signal that was sent */
 		be_wary();
-		return;
+		return true;
 	}
 	if (fault_is_ours(info)) {
 		be_wary();
@@ -279,48 +237,23 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
 		siglongjmp(current->land, 1);
 	}
-	chain(sig, info, context);
-	errno = saved;
-}
-
-/* --- installing --- */
-
-static bool handler_is_ours(int sig)
-{
-	struct sigaction now;
-
-	return !sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
-}
-
-/* SA_NODEFER: the program's handler brings its own mask. SA_ONSTACK: the program may want to see its
- * stack overflow. */
-static int handler_put(int which)
-{
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
-
-	if (sigaction(signals[which], NULL, &before[which]) || sigaction(signals[which], &action, NULL))
-		return -errno;
-	return 0;
+	return false;
 }
 
 int guard_install(void)
 {
-	bool ours = true;
-
-	mutex_lock(&install_lock);
-	for (int i = 0; i < 2; i++) {
-		if (!installed[i])
-			installed[i] = !handler_put(i);
-		ours &= installed[i] && handler_is_ours(signals[i]);
-	}
-	mutex_unlock(&install_lock);
-	return ours || kernel_copies() ? 0 : -ENOSYS;
+	return fault_handler_install(take_fault) || kernel_copies() ? 0 : -ENOSYS;
 }
 
 void guard_check(void)
 {
 	forget_sure();
 	unsure_at = 0;
+}
+
+bool guard_gave_up(void)
+{
+	return fault_handler_gave_up();
 }
 
 void guard_slice_begin(void)
@@ -335,7 +268,7 @@ void guard_slice_end(void)
 
 void guard_forked(void)
 {
-	mutex_forked(&install_lock);
+	fault_handler_forked();
 	kernel_copy_forked();
 }
 
@@ -355,10 +288,14 @@ static inline bool sure(void)
 __attribute__((cold)) static bool ask(void)
 {
 	sigset_t blocked;
-	bool ours;
+	bool ours = fault_handler_is_first();
 
-	ours = handler_is_ours(SIGSEGV) && handler_is_ours(SIGBUS) && !pthread_sigmask(SIG_BLOCK, NULL, &blocked) &&
-	       !sigismember(&blocked, SIGSEGV) && !sigismember(&blocked, SIGBUS);
+	if (!ours) {
+		fault_handler_return(ticks());
+		ours = fault_handler_is_first();
+	}
+	ours = ours && !pthread_sigmask(SIG_BLOCK, NULL, &blocked) && !sigismember(&blocked, SIGSEGV) &&
+	       !sigismember(&blocked, SIGBUS);
 	*(ours ? &sure_at : &unsure_at) = ticks();
 	return ours;
 }

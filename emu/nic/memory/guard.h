@@ -15,15 +15,17 @@
 /* Installs the handler, once a process; idempotent; safe from many threads. 0; -ENOSYS: there is no handler, and the kernel does
  * not copy either. */
 MUST_USE int guard_install(void);
-/* A thread asks the kernel from time to time whether faults come to the handler; if the program has put its own in place, or blocks
- * the signals in this thread, the kernel copies. From here on this thread asks anew: for the device when a region is new, so that
- * the program's changes before the registration count. Its other changes count from the first slice on that begins 0.4 ms later;
- * a first fault in that time is the program's, as it would be without us. */
+/* A thread asks the kernel from time to time whether faults come to the handler; if the program has put its own in place, which
+ * lasts until ours is put before it again, or blocks the signals in this thread, the kernel copies. From here on this thread asks
+ * anew: for the device when a region is new, so that the program's changes before the registration count. Its other changes count
+ * from the first slice on that begins 0.4 ms later; a first fault in that time is the program's, as it would be without us. */
 void guard_check(void);
 /* This thread runs a slice of the device, in which no program code runs: the first access looks at the clock, and the others of
  * the slice believe it. */
 void guard_slice_begin(void);
 void guard_slice_end(void);
+/* True once, when the program's handler is to stand before ours for good: the kernel copies from now on. */
+bool guard_gave_up(void);
 /* In a fork's child, which has the handlers, too. */
 void guard_forked(void);
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/nic/base/limits.h"
 #include "emu/nic/memory/guard.h"
 #include "sandbox.h"
 
@@ -236,6 +237,116 @@ Test(guard_chain, no_circle)
 	cr_assert_eq(fault_address, forbidden);
 	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
 	cr_assert_eq(calls, 2);
+}
+
+static bool first_is(void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction now;
+
+	cr_assert_eq(sigaction(SIGSEGV, NULL, &now), 0);
+	return (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handler;
+}
+
+/* Copies as the device does, until the program's handler stands no longer in front. */
+static void copy_until_ours(void (*handler)(int, siginfo_t *, void *))
+{
+	char byte = 0;
+
+	while (first_is(handler)) {
+		guard_check();
+		cr_assert(guard_copy(&byte, "y", 1));
+	}
+}
+
+/* A handler that was put after ours costs nothing for long, and gets the faults that it would get without us. */
+Test(guard_chain, ours_is_put_before_one_that_stays)
+{
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	cr_assert_eq(guard_install(), 0);
+	program_handler(NULL, on_info, 0);
+	copy_until_ours(on_info);
+	for (int i = 1; i <= 3; i++) {
+		cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+		cr_assert_eq(calls, i - 1, "a fault of ours");
+		touch(forbidden + 8);
+		cr_assert_eq(calls, i);
+		cr_assert_eq(fault_address, forbidden + 8);
+		cr_assert(usr1_blocked && sig_blocked, "its mask");
+	}
+}
+
+/* It passes on to the action that it displaced, which is an earlier one of ours; that passes on to what stood there before. */
+Test(guard_chain, one_that_stays_passes_on)
+{
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	program_handler(NULL, on_info, 0);
+	cr_assert_eq(guard_install(), 0);
+	program_handler(NULL, on_pass, 0);
+	copy_until_ours(on_pass);
+	for (int i = 1; i <= 3; i++) {
+		touch(forbidden);
+		cr_assert_eq(calls, 2 * i, "the later one, ours, the first one");
+	}
+	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+	cr_assert_eq(calls, 6);
+}
+
+/* A library that finds another handler than its own puts its own once more, and then passes on to ours that stands behind it. */
+Test(guard_chain, one_that_is_put_twice_makes_no_circle)
+{
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	program_handler(NULL, on_info, 0);
+	cr_assert_eq(guard_install(), 0);
+	for (int i = 0; i < 3; i++) {
+		program_handler(NULL, on_pass, SA_NODEFER);
+		copy_until_ours(on_pass);
+	}
+	touch(forbidden);
+	cr_assert_gt(calls, 1);
+	cr_assert_eq(fault_address, forbidden, "the first one had it");
+	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+}
+
+Test(guard_chain, default_action_that_was_put_later, .signal = SIGSEGV)
+{
+	struct sigaction now = { .sa_handler = SIG_DFL };
+	char byte = 0;
+
+	cr_assert_eq(guard_install(), 0);
+	for (signal(SIGSEGV, SIG_DFL); !(now.sa_flags & SA_SIGINFO); sigaction(SIGSEGV, NULL, &now)) {
+		guard_check();
+		cr_assert(guard_copy(&byte, "y", 1));
+	}
+	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1));
+	touch(forbidden);
+	cr_assert_fail("survived");
+}
+
+/* A program that puts its own again and again keeps it in front in the end, and is told once. */
+Test(guard_chain, one_that_is_put_again_and_again_stays)
+{
+	char byte = 0;
+	int times = 0;
+
+	if (!sandbox_allows_process_vm())
+		cr_skip_test("process_vm_writev is forbidden here");
+	cr_assert_eq(guard_install(), 0);
+	while (!guard_gave_up()) {
+		if (!first_is(on_info)) {
+			program_handler(NULL, on_info, 0);
+			times++;
+		}
+		guard_check();
+		cr_assert(guard_copy(&byte, "y", 1));
+	}
+	cr_assert_eq(times, LIMIT_HANDLERS);
+	cr_assert(first_is(on_info));
+	cr_assert_not(guard_gave_up());
+	cr_assert_not(guard_copy((void *)(uintptr_t)forbidden, "x", 1), "the kernel copies");
+	cr_assert_eq(calls, 0);
 }
 
 /* No handler and no process_vm_writev: a pipe is left. */
