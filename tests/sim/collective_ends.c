@@ -147,6 +147,85 @@ Test(sim_collective_ends, disagreement)
 	}
 }
 
+/* A member leaves with nothing under way, and lives on: whoever needs it in a later collective is told, and so are all others. */
+Test(sim_collective_ends, leaves_and_lives_on)
+{
+	static const enum coll_kind kinds[] = { COLL_BARRIER, COLL_ALLREDUCE, COLL_ALLGATHER, COLL_ALLTOALL, COLL_REDUCE_SCATTER };
+	enum { SIZE = 5 };
+	struct seat seat[SIZE];
+	struct flock flock;
+	struct act act;
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		enum coll_kind kind = kinds[seed % 5];
+		struct coll_post post = act_plain(kind, kind == COLL_BARRIER ? 0 : seed % 2 ? 10 : 30000);
+		int leaver = (int)(seed % SIZE);
+
+		flock_open(&flock, 8700 + seed, SIZE);
+		flock.world->weather.delay_max_ns = 50000;
+		flock_join_all(&flock, seat);
+		act_run(&flock, seat, &post);
+		act_open(&act, &flock, &post);
+		if (seed % 3)
+			seat_leave(&flock, leaver, &seat[leaver]);
+		for (int i = 0; i < SIZE; i++)
+			if (i != leaver)
+				cr_assert_eq(act_begin(&act, i, &seat[i]), 0);
+		if (!(seed % 3)) { /* what the others have sent is there already */
+			world_pass(flock.world, SIM_SECOND);
+			seat_leave(&flock, leaver, &seat[leaver]);
+		}
+		act.done[leaver] = 1;
+		WORLD_CHECK(flock.world, world_run(flock.world, act_done, &act, FLOCK_S * SIM_SECOND), "a member hangs");
+		for (int i = 0; i < SIZE; i++)
+			cr_assert(i == leaver || (act.done[i] < 0 && act.cause[i] == REFUSAL_GROUP), "%d: %d", i, act.cause[i]);
+		act_close(&act);
+		for (int i = 0; i < SIZE; i++)
+			if (i != leaver)
+				seat_leave(&flock, i, &seat[i]);
+		flock_join_all(&flock, seat);
+		act_run(&flock, seat, &post);
+		flock_leave_all(&flock, seat);
+		flock_close(&flock);
+	}
+}
+
+/* Each member leaves as soon as it is through itself, while others are not: that breaks nothing. */
+Test(sim_collective_ends, leaves_when_it_is_through)
+{
+	enum { SIZE = 6 };
+	struct seat seat[SIZE];
+	struct flock flock;
+	struct act act;
+
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		enum coll_kind kind = (enum coll_kind)(seed % COLL_KINDS);
+		struct coll_post post = act_plain(kind, kind == COLL_BARRIER ? 0 : seed % 2 ? 10 : 30000);
+		bool gone[SIZE] = { false };
+
+		flock_open(&flock, 8800 + seed, SIZE);
+		flock.world->weather.delay_max_ns = 50000;
+		flock_join_all(&flock, seat);
+		act_open(&act, &flock, &post);
+		for (int i = 0; i < SIZE; i++)
+			cr_assert_eq(act_begin(&act, i, &seat[i]), 0);
+		for (int left = 0; left < SIZE;) {
+			world_pass(flock.world, 20000);
+			flock_read(&flock);
+			for (int i = 0; i < SIZE; i++) {
+				if (!act.done[i] || gone[i])
+					continue;
+				seat_leave(&flock, i, &seat[i]);
+				gone[i] = true;
+				left++;
+			}
+		}
+		act_check(&act);
+		act_close(&act);
+		flock_close(&flock);
+	}
+}
+
 static bool all_collectives_over(void *arg)
 {
 	struct flock *flock = arg;

@@ -46,6 +46,7 @@ enum {
 	LIMIT_COLL_OPS = 1 << 16,   /* messages under way, an endpoint; then its collectives wait */
 	LIMIT_COLL_ENVELOPES =
 		1 << 16,        /* messages that came before their collective was begun, an endpoint; then receiver-not-ready */
+	LIMIT_COLL_LEFT = 64,   /* groups that are left, and remembered for members that still call; the oldest is forgotten */
 	LIMIT_COLL_ABORTS = 64, /* of groups that are not joined yet, remembered an endpoint; older ones are forgotten */
 	COLL_LONG = 64 * 1024,  /* bytes from which on the algorithm is the one that moves fewer of them */
 	COLL_FAN = 16,          /* messages out, and in, at a time in one collective */
@@ -111,8 +112,8 @@ enum {
 	LIMIT_GUESSES = 1024,         /* wrong keys in TIME_GUESSES_NS, of all peers; then a peer that names one is not read */
 	LIMIT_CLAIMS = 256,           /* questions begun in TIME_CLAIMS_NS; then a claim is turned away, and not looked into */
 	LIMIT_CLAIMS_OPEN = 64,       /* of them under way; likewise, but for the oldest, past TIME_CLAIM_LEAST_NS */
-	LIMIT_CHECK_ENDED = 4096,     /* checked mode: ended posts kept for the program's next look; then one is compared at its end */
-	LIMIT_LOG_LINES = 256,        /* lines of log of a kind that peers cause; then one each TIME_LOG_LINE_NS */
+	LIMIT_CHECK_ENDED = 4096, /* checked mode: ended posts kept for the program's next look; then one is compared at its end */
+	LIMIT_LOG_LINES = 256,    /* lines of log of a kind that peers cause; then one each TIME_LOG_LINE_NS */
 };
 
 /* Times in nanoseconds. */

@@ -40,15 +40,20 @@ int collectives_open(struct ep *ep)
 	return 0;
 }
 
-static void group_free(struct coll_group *group)
+static void group_unlist(struct coll_group *group)
 {
 	struct collectives *c = group->ep->collectives;
-	struct coll_group **at = &c->groups;
+	struct coll_group **at = group->left ? &c->left : &c->groups;
 
 	while (*at != group)
 		at = &(*at)->next;
 	*at = group->next;
-	c->group_count--;
+	*(group->left ? &c->left_count : &c->group_count) -= 1;
+}
+
+static void group_free(struct coll_group *group)
+{
+	group_unlist(group);
 	coll_unqueue(group->ep->nic, &group->ready);
 	free(group);
 }
@@ -73,6 +78,8 @@ void collectives_close(struct ep *ep)
 		return;
 	while (c->groups)
 		group_free(c->groups);
+	while (c->left)
+		group_free(c->left);
 	for (joins = c->joins; joins; joins = next) {
 		next = joins->next;
 		free(joins);
@@ -125,21 +132,47 @@ static bool has_member(const struct coll_group *group, uint64_t hash)
 	return false;
 }
 
-static struct coll_group *find_group(const struct collectives *c, uint64_t id)
+static struct coll_group *find_in(struct coll_group *group, uint64_t id)
 {
-	struct coll_group *group = c->groups;
-
 	while (group && group->id != id)
 		group = group->next;
 	return group;
 }
 
+/* One that is left, too. */
+static struct coll_group *find_group(const struct collectives *c, uint64_t id)
+{
+	struct coll_group *group = find_in(c->groups, id);
+
+	return group ? group : find_in(c->left, id);
+}
+
+/* Is the message, by its cq_data, of a collective that this member has not begun? Numbers are modulo 2^WIRE_COLL_NUMBER_BITS. */
+static bool is_later(const struct coll_group *group, uint64_t call_step)
+{
+	uint64_t number = call_step >> (64 - WIRE_COLL_NUMBER_BITS);
+
+	return (number - group->begun) % (1u << WIRE_COLL_NUMBER_BITS) < 1u << (WIRE_COLL_NUMBER_BITS - 1);
+}
+
+/* Another member calls, and this one, which has left, never will. The step drops the message. */
+static void call_after_leaving(struct coll_group *group, uint64_t call_step)
+{
+	if (is_later(group, call_step))
+		coll_break(group, &(struct refusal){ .cause = REFUSAL_CANCELLED });
+	coll_queue(group->ep->nic, &group->ready);
+}
+
 void coll_unexpected(const struct message *message)
 {
-	const struct coll_group *group = find_group(message->ep->collectives, group_of(message));
+	struct coll_group *group = find_group(message->ep->collectives, group_of(message));
 
 	nic_role(message->ep->nic);
-	if (group && has_member(group, message->session->by_peer.hash))
+	if (!group || !has_member(group, message->session->by_peer.hash))
+		return;
+	if (group->left)
+		call_after_leaving(group, message->cq_data);
+	else
 		coll_compare(group, message->cq_data);
 }
 
@@ -263,9 +296,10 @@ static void group_step(struct coll_ready *ready, uint64_t *budget)
 
 	(void)budget;
 	drop_messages(group);
-	for (uint32_t rank = 0; rank < group->size; rank++)
+	for (uint32_t rank = 0; group->why.cause != REFUSAL_NONE && !group->told && rank < group->size; rank++)
 		if (rank != group->rank && group->member[rank].hash != group->knows)
 			coll_tell_abort(group, rank);
+	group->told = group->why.cause != REFUSAL_NONE;
 	coll_group_left(group);
 }
 
@@ -349,16 +383,41 @@ void coll_break(struct coll_group *group, const struct refusal *why)
 			coll_queue(group->ep->nic, &coll->ready);
 }
 
+/* The others may call still: those that are early have done so already. */
+static void group_remember(struct coll_group *group)
+{
+	struct collectives *c = group->ep->collectives;
+	const struct message *message;
+	struct coll_group *oldest;
+
+	group_unlist(group);
+	group->left = true;
+	group->next = c->left;
+	c->left = group;
+	if (++c->left_count > LIMIT_COLL_LEFT) {
+		for (oldest = c->left; oldest->next; oldest = oldest->next)
+			;
+		group_free(oldest);
+	}
+	for (message = c->srx->match.tagged.first; message; message = message->link[BY_ARRIVAL].next)
+		if (group_of(message) == group->id)
+			coll_unexpected(message);
+}
+
 void coll_group_left(struct coll_group *group)
 {
 	nic_role(group->ep->nic);
-	if (!group->closed || group->ready.queued)
+	if (group->left || !group->closed || group->ready.queued)
 		return;
 	for (struct coll *coll = group->ep->collectives->running; coll; coll = coll->next)
 		if (coll->group == group)
 			return;
-	drop_messages(group);
-	group_free(group);
+	if (group->why.cause != REFUSAL_NONE) {
+		drop_messages(group);
+		group_free(group);
+	} else {
+		group_remember(group);
+	}
 }
 
 static bool group_is_running(const struct coll_group *group)
@@ -392,6 +451,8 @@ void coll_aborted(struct session *session, uint64_t id, uint64_t cause)
 	if (!group) {
 		c->abort[c->next_abort] = (struct coll_abort){ id, hash, (uint32_t)cause };
 		c->next_abort = (c->next_abort + 1) % LIMIT_COLL_ABORTS;
+	} else if (group->left) { /* the sender tells the others, too */
+		group->why = (struct refusal){ .cause = REFUSAL_GROUP, .excess = cause };
 	} else if (has_member(group, hash)) {
 		group->knows = hash;
 		coll_break(group, &(struct refusal){ .cause = REFUSAL_GROUP, .excess = cause });

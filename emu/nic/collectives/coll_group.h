@@ -40,7 +40,9 @@ struct coll_group {
 	uint64_t begun; /* collectives so far, the join included */
 	uint32_t size, rank;
 	bool joined;
-	bool closed;        /* freed when the last collective has ended */
+	bool closed;        /* the last collective that ends frees it, or has it remembered */
+	bool left;          /* in collectives.left: a message of a collective that this member has not begun breaks it */
+	bool told;          /* the others, that it is broken */
 	struct refusal why; /* cause not REFUSAL_NONE: broken. Its collectives end for it, and so do those begun later */
 	uint64_t knows;     /* secret hash of the member that need not be told: it has broken the group */
 	void (*tell)(void *owner, const struct refusal *why);
@@ -67,6 +69,8 @@ struct collectives {
 	struct pool *colls; /* struct coll */
 	struct coll_group *groups;
 	uint32_t group_count;
+	struct coll_group *left; /* the newest first */
+	uint32_t left_count;
 	struct coll *running;
 	struct coll_joins *joins;
 	struct coll_abort abort[LIMIT_COLL_ABORTS];
@@ -90,7 +94,7 @@ void coll_compare_early(const struct coll_group *group);
 
 /* The group cannot be used any more; its collectives end, and the other members are told. */
 void coll_break(struct coll_group *group, const struct refusal *why);
-/* Frees it if it is closed and nothing runs in it. */
+/* If it is closed and nothing runs in it: frees it; or keeps it in `left`, if the others have not been told. */
 void coll_group_left(struct coll_group *group);
 
 static inline bool coll_is_abort(const struct wire_head *head)
