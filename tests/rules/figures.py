@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""figures.py - README.md and emu/USING.md have the figures of tests/rules/COMPARED.md, and that has what emu_rules prints of emu:
+
+    figures.py [--write] KIT
+
+KIT is the program emu_rules. --write puts COMPARED.md's figures into the other two; compare.py makes COMPARED.md. In the
+environment of runner.sh."""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+COMPARED, USING, README = TOP / 'tests/rules/COMPARED.md', TOP / 'emu/USING.md', TOP / 'README.md'
+ROW = re.compile(r'^\| (?P<total>pass|refused as permitted|FAIL|not applicable) \| (?P<figures>[\d |]+) \|$', re.M)
+SENTENCE = re.compile(r'of (\d+) tests emu passes (\d+), and other providers of\s+libfabric fail (\d+) to (\d+)')
+TABLE = re.compile(r'(?<=\| tests passed \| )[\d |]+(?= \|)')
+
+
+def compared():
+    """The totals by name, a figure for each provider, of which emu is the first."""
+    return {row['total']: [int(figure) for figure in row['figures'].split('|')] for row in ROW.finditer(COMPARED.read_text())}
+
+
+def sentence(totals):
+    """The four figures of README.md."""
+    failed = totals['FAIL'][1:]
+    return sum(column[0] for column in totals.values()), totals['pass'][0], min(failed), max(failed)
+
+
+def write(totals):
+    figures = sentence(totals)
+    text = README.read_text()
+    match = SENTENCE.search(text)
+    words = re.sub(r'\d+', lambda _, left=iter(figures): str(next(left)), match[0])
+    README.write_text(text[:match.start()] + words + text[match.end():])
+    USING.write_text(TABLE.sub(' | '.join(map(str, totals['pass'])), USING.read_text()))
+
+
+def verdict(name, shown, true):
+    same = shown == true
+    print(f'ok {name}' if same else f'not ok {name} it says {shown}, and it is {true}', flush=True)
+    return same
+
+
+def main(words):
+    if words in (['--help'], ['-h']):
+        print(__doc__)
+        return 0
+    if not words or len(words) > 2 or words[:-1] not in ([], ['--write']):
+        print('usage: figures.py [--write] KIT', file=sys.stderr)
+        return 2
+    totals = compared()
+    if len(words) == 2:
+        write(totals)
+    shown = SENTENCE.search(README.read_text())
+    good = verdict('README', tuple(map(int, shown.groups())) if shown else None, sentence(totals))
+    shown = TABLE.search(USING.read_text())
+    good &= verdict('USING', [int(figure) for figure in shown[0].split('|')] if shown else None, totals['pass'])
+    ran = subprocess.run([words[-1], '-p', 'emu', '--json'], stdout=subprocess.PIPE, check=False, env=dict(os.environ)).stdout
+    return 0 if good & verdict('COMPARED', {name: column[0] for name, column in totals.items()}, json.loads(ran)['totals']) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
