@@ -83,9 +83,8 @@ static void *write_on(void *arg)
 
 	(void)arg;
 	for (;;) {
-		if (must_go_on("fi_write",
-			       fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself,
-					region_base(&region, &me, 0) + 64, fi_mr_key(region.mr), &op)) < 0)
+		if (must_go_on("fi_write", fi_write(me.ep, region.iov[0].iov_base, 64, fi_mr_desc(region.mr), myself,
+						    region_base(&region, &me, 0) + 64, fi_mr_key(region.mr), &op)) < 0)
 			sched_yield();
 		if (must_go_on("fi_cq_read", fi_cq_read(me.cq, &entry, 1)) == 1)
 			atomic_fetch_add(&rounds, 1);

@@ -77,7 +77,7 @@ includes_beyond() {
 LIBC='<(assert|ctype|endian|errno|fcntl|fenv|inttypes|limits|math|pthread|sched|semaphore|setjmp|signal|std[a-z]*|string|strings'
 LIBC="$LIBC|time|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|syscall|types|uio|ucontext|wait))\\.h>"
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
-OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un)|uv)\.h>'
+OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un|vfs)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
 # The stand-ins for kernel headers, which lie in front of the system's, and go on to these where they have the same name.
 KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module|emu_pages)\.h>'

@@ -24,7 +24,7 @@ struct check_object *check_serial_of(const struct emu_domain *domain, const stru
 	return NULL;
 }
 
-static void tell(const struct check_object *serial, const char *call, int other, const char *others_call)
+static void say_met(const struct check_object *serial, const char *call, int other, const char *others_call)
 {
 	check_tell(
 		&(struct check_finding){ .cause = CHECK_SERIAL, .call = call, .opened = &serial->opened, .here = true },
@@ -49,7 +49,7 @@ void check_serial_enter(struct check_object *serial, const char *call)
 		}
 		others_call = atomic_load(&serial->inside_call);
 		if (others_call && atomic_load(&serial->inside) == other)
-			tell(serial, call, other, others_call);
+			say_met(serial, call, other, others_call);
 		return;
 	}
 	atomic_store(&serial->inside_call, call);

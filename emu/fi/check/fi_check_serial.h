@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_check_serial.h - threads that are in data calls at the same time, where the threading model allows one (fi_domain(3)):
- * FI_THREAD_DOMAIN in a domain, FI_THREAD_COMPLETION in a completion queue and the endpoints that are bound to it. Control calls, and
- * fi_cq_signal, may come from any thread. Any thread; no locks. */
+ * FI_THREAD_DOMAIN in a domain, FI_THREAD_COMPLETION in a completion queue and the endpoints that are bound to it. Control
+ * calls, and fi_cq_signal, may come from any thread. Any thread; no locks. */
 #ifndef EMU_FI_CHECK_SERIAL_H
 #define EMU_FI_CHECK_SERIAL_H
 

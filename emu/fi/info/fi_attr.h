@@ -45,7 +45,8 @@ struct attr_table {
 	size_t row_ports;
 	uint32_t rnr_most;   /* tries of an op whose receiver is not ready, unless FI_EMU_RNR_RETRY says; 0: without end */
 	bool receives_first; /* a message finds its receive, or a receiver that is not ready; else it waits for one */
-	/* fi_close() takes a shared transmit context whose endpoints are open, as provider sockets does; the last of these frees it. */
+	/* fi_close() takes a shared transmit context whose endpoints are open, as provider sockets does; the last of these frees
+	 * it. */
 	bool closes_shared;
 	bool binds_contexts;     /* fi_mr_bind() takes an enabled receive context of a scalable endpoint, too */
 	uint64_t access_ignored; /* bits of a registration's access, beside the rights, that are not looked at */

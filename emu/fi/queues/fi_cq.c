@@ -229,7 +229,7 @@ static int cq_close_fid(struct fid *fid)
 }
 
 /* The kernel's front end asks for it (fi_kernel.h). */
-static int tell_unread(struct emu_cq *cq, size_t *unread)
+static int count_unread(struct emu_cq *cq, size_t *unread)
 {
 	struct cq_view view;
 
@@ -243,7 +243,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 	struct emu_cq *cq = (struct emu_cq *)fid;
 
 	if (command == EMU_FI_CQ_UNREAD && cq->domain->attr->caps & ATTR_CAPS_KERNEL)
-		return tell_unread(cq, arg);
+		return count_unread(cq, arg);
 	return waiter_control(&((struct emu_cq *)fid)->waiter, command, arg);
 }
 

@@ -48,7 +48,7 @@ static void tell_run(const char *text)
 	close(fd);
 }
 
-static void tell(const char *what, const char *path, int err)
+static void tell_unwritten(const char *what, const char *path, int err)
 {
 	char text[PATH_MAX + 512];
 
@@ -68,12 +68,12 @@ bool report_file_open(const char *folder)
 			*at = '_';
 	length = snprintf(path, sizeof(path), "%s/%s-%d-%" PRIu64 ".jsonl", folder, host, (int)getpid(), report_line_start());
 	if (length < 0 || (size_t)length >= sizeof(path)) {
-		tell("cannot make a file in", folder, ENAMETOOLONG);
+		tell_unwritten("cannot make a file in", folder, ENAMETOOLONG);
 		return false;
 	}
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, REPORT_FILE_MODE);
 	if (file < 0) {
-		tell("cannot make", path, errno);
+		tell_unwritten("cannot make", path, errno);
 		return false;
 	}
 	opener = getpid();
@@ -123,7 +123,7 @@ bool report_file_put(const char *line, size_t length)
 		err = errno; /* the line stays cut, which readers see */
 	if (fchmod(file, REPORT_FILE_LOST) != 0)
 		err = errno; /* a later reader does not see it */
-	tell("cannot write the", "file of reports", err);
+	tell_unwritten("cannot write the", "file of reports", err);
 	report_file_close();
 	return false;
 }

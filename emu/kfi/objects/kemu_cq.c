@@ -46,7 +46,7 @@ static struct kemu_cq *cq_of(struct kfid_cq *kfid)
 /* --- reading ahead --- */
 
 /* Ends what was lent for the entries read, and leaves those out that a client is not to see. */
-static void settle(struct kemu_cq_state *state, size_t read)
+static void entries_settle(struct kemu_cq_state *state, size_t read)
 {
 	state->begin = state->count = 0;
 	for (size_t i = 0; i < read; i++) {
@@ -71,7 +71,7 @@ static ssize_t read_ahead(struct kemu_cq *cq, size_t most)
 		read = fi_cq_readfrom(cq->fi, state->entry, most < AHEAD ? most : AHEAD, state->from);
 		if (read <= 0)
 			return read ? read : -KFI_EAGAIN;
-		settle(state, (size_t)read);
+		entries_settle(state, (size_t)read);
 	}
 	return 0;
 }

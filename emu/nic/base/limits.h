@@ -112,8 +112,8 @@ enum {
 	LIMIT_GUESSES = 1024,         /* wrong keys in TIME_GUESSES_NS, of all peers; then a peer that names one is not read */
 	LIMIT_CLAIMS = 256,           /* questions begun in TIME_CLAIMS_NS; then a claim is turned away, and not looked into */
 	LIMIT_CLAIMS_OPEN = 64,       /* of them under way; likewise, but for the oldest, past TIME_CLAIM_LEAST_NS */
-	LIMIT_CHECK_ENDED = 4096, /* checked mode: ended posts kept for the program's next look; then one is compared at its end */
-	LIMIT_LOG_LINES = 256,    /* lines of log of a kind that peers cause; then one each TIME_LOG_LINE_NS */
+	LIMIT_CHECK_ENDED = 4096,     /* checked mode: ended posts kept for the program's next look; then one is compared at once */
+	LIMIT_LOG_LINES = 256,        /* lines of log of a kind that peers cause; then one each TIME_LOG_LINE_NS */
 };
 
 /* Times in nanoseconds. */

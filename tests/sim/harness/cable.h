@@ -15,7 +15,7 @@ struct line {
 	struct conn *conn;
 	bool up, closed, want_write, rx_paused;
 	bool told;                                                     /* conn_down() was called: no event after it */
-	uint64_t executed; /* of this side's requests, as the peer has noted */
+	uint64_t executed;                                             /* of this side's requests, as the peer has noted */
 	uint64_t note, noted;                                          /* the peer's last, and the last of them that was told */
 	uint64_t down_ns;                                              /* broken: when this end notices */
 	enum line_failure { FAIL_END, FAIL_RESET, FAIL_DOWN } failure; /* broken: how */
