@@ -147,7 +147,8 @@ Test(sim_collective_ends, disagreement)
 	}
 }
 
-/* A member leaves with nothing under way, and lives on: whoever needs it in a later collective is told, and so are all others. */
+/* A member leaves with nothing under way, and lives on: the members that need it in a later collective are told, and so are all
+ * others. */
 Test(sim_collective_ends, leaves_and_lives_on)
 {
 	static const enum coll_kind kinds[] = { COLL_BARRIER, COLL_ALLREDUCE, COLL_ALLGATHER, COLL_ALLTOALL, COLL_REDUCE_SCATTER };

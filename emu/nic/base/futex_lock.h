@@ -2,9 +2,9 @@
 /* futex_lock.h - a lock that is held for some tens of instructions: submit queue, completion queue, table of regions. While one of
  * these is held, no other lock is taken, and nothing is allocated or freed. The submit lock is the exception (submit.h): ops come
  * out of their pool under it, which grows until it has one for each that was ever out at once, and injected or deferred data is
- * copied. A free lock costs one atomic operation each way and no call; a mutex's two calls are half of the cost of a completion. A thread
- * that finds it taken sleeps (a futex). The driver role is one, too: held for a slice, and the others are taken under it. Any
- * thread; not in a signal handler, but for futex_trylock(). */
+ * copied. A free lock costs one atomic operation each way and no call; a mutex's two calls are half of the cost of a completion.
+ * A thread that finds it taken sleeps (a futex). The driver role is one, too: held for a slice, and the others are taken under it.
+ * Any thread; not in a signal handler, but for futex_trylock(). */
 #ifndef EMU_NIC_FUTEX_LOCK_H
 #define EMU_NIC_FUTEX_LOCK_H
 

@@ -132,7 +132,7 @@ static bool has_member(const struct coll_group *group, uint64_t hash)
 	return false;
 }
 
-static struct coll_group *find_in(struct coll_group *group, uint64_t id)
+static struct coll_group *group_in(struct coll_group *group, uint64_t id)
 {
 	while (group && group->id != id)
 		group = group->next;
@@ -142,9 +142,9 @@ static struct coll_group *find_in(struct coll_group *group, uint64_t id)
 /* One that is left, too. */
 static struct coll_group *find_group(const struct collectives *c, uint64_t id)
 {
-	struct coll_group *group = find_in(c->groups, id);
+	struct coll_group *group = group_in(c->groups, id);
 
-	return group ? group : find_in(c->left, id);
+	return group ? group : group_in(c->left, id);
 }
 
 /* Is the message, by its cq_data, of a collective that this member has not begun? Numbers are modulo 2^WIRE_COLL_NUMBER_BITS. */
