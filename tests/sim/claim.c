@@ -225,7 +225,7 @@ Test(sim_claim, under_addresses_that_do_not_answer)
 	enum { ADDRESSES = 400, ROUNDS = 16, LAST = 8 };
 	struct wire_hello_fields fields;
 	struct scene scene;
-	uint32_t cables;
+	uint32_t cables = 0;
 
 	scene_open(&scene, 65);
 	writes(&scene, 0);
