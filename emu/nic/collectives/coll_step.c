@@ -196,7 +196,7 @@ void coll_sent(struct op *op)
 	if (op->why.cause != REFUSAL_NONE) {
 		if (op->why.cause == REFUSAL_PEER_GONE || op->why.cause == REFUSAL_UNREACHABLE)
 			coll->group->knows = op->session->by_peer.hash;
-		if (op->why.cause == REFUSAL_RECEIVE_BUFFER) /* the member's collective has ended, and its receive with it */
+		if (op->why.cause == REFUSAL_CLOSED) /* the member's collective has ended, and its receive with it */
 			fail(coll, &(struct refusal){ .cause = REFUSAL_GROUP, .excess = op->why.cause });
 		else
 			fail(coll, &op->why);

@@ -94,7 +94,8 @@ Test(front_end, sentences_of_causes)
 		{ REFUSAL_UNKNOWN_KEY,
 		  "no region of the target has this key (S40). Use the value that fi_mr_key gave at the "
 		  "target, in the domain of the endpoint addressed; under FI_MR_PROV_KEY it is not the key that was asked for." },
-		{ REFUSAL_CLOSED, "closed 0 us ago by fi_close (S178). Keep a region open until its peers are done with it." },
+		{ REFUSAL_CLOSED, "a region that its receive names was closed before it had completed (S176). At the receiver, "
+				  "close a region when all that was posted with its descriptor has completed." },
 		{ REFUSAL_DISABLED, "the region is not enabled yet (S92, S101). At the target, bind it to its endpoint or "
 				    "counters with fi_mr_bind and call fi_mr_enable, before peers use its key." },
 		{ REFUSAL_OTHER_ENDPOINT, "the region is not bound to the endpoint addressed (S104). Address the endpoint to "
@@ -159,6 +160,8 @@ Test(front_end, what_depends_on_the_op)
 	     .op = OP_REMOTE_WRITE);
 	ENDS(" Ask for FI_ATOMIC and FI_REMOTE_WRITE (to be read atomically: FI_REMOTE_READ) in the target's hints->caps.",
 	     .cause = REFUSAL_CAPABILITY, .op = OP_REMOTE_ATOMIC);
+	ENDS(": closed 0 us ago by fi_close (S178). Keep a region open until its peers are done with it.", .cause = REFUSAL_CLOSED,
+	     .op = OP_REMOTE_WRITE);
 	ENDS(" injected by the target's fault plan (FI_EMU_FAULT), as if the region was closed by fi_close (S178).",
 	     .cause = REFUSAL_CLOSED, .op = OP_REMOTE_READ, .access = REFUSAL_INJECTED);
 }
