@@ -143,6 +143,8 @@ Test(fi_cm_requests, events_are_read_without_their_data)
 	RC(0, fi_connect(ep, &net.name, "data", 4));
 	RC(sizeof(entry), fi_eq_sread(net.eq, &kind, &entry, sizeof(entry), GUARD_MS, 0));
 	cr_assert_eq(kind, FI_CONNREQ);
+	cr_assert(entry.info->nic);
+	cr_expect_str_eq(entry.info->nic->device_attr->name, entry.info->domain_attr->name);
 	fi_freeinfo(entry.info);
 	RC(0, fi_close(&ep->fid));
 	net_close(&net);

@@ -2,7 +2,9 @@
 /* getinfo.c - hints are honoured: what does not fit gives no info, what does is granted. */
 #include "tests/fi/world.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -366,4 +368,80 @@ Test(fi_getinfo, every_bit_has_a_name)
 		named(info->mode, FI_TYPE_MODE, "mode");
 		fi_freeinfo(info);
 	}
+}
+
+static void nic_is(const struct fid_nic *nic, const struct fid_nic *as)
+{
+	const struct fi_pci_attr *pci = &nic->bus_attr->attr.pci, *as_pci = &as->bus_attr->attr.pci;
+
+	cr_assert(nic != as && nic->device_attr != as->device_attr && nic->link_attr != as->link_attr);
+	cr_expect_eq(nic->fid.fclass, FI_CLASS_NIC);
+	cr_expect_str_eq(nic->device_attr->name, as->device_attr->name);
+	cr_expect_str_eq(nic->device_attr->device_id, as->device_attr->device_id);
+	cr_expect_str_eq(nic->device_attr->device_version, as->device_attr->device_version);
+	cr_expect_str_eq(nic->device_attr->vendor_id, as->device_attr->vendor_id);
+	cr_expect_str_eq(nic->device_attr->driver, as->device_attr->driver);
+	cr_expect_str_eq(nic->device_attr->firmware, as->device_attr->firmware);
+	cr_expect_eq(nic->bus_attr->bus_type, as->bus_attr->bus_type);
+	cr_expect(pci->domain_id == as_pci->domain_id && pci->bus_id == as_pci->bus_id && pci->device_id == as_pci->device_id &&
+		  pci->function_id == as_pci->function_id);
+	cr_expect_str_eq(nic->link_attr->address, as->link_attr->address);
+	cr_expect(nic->link_attr->mtu == as->link_attr->mtu && nic->link_attr->speed == as->link_attr->speed);
+	cr_expect_eq(nic->link_attr->state, as->link_attr->state);
+	cr_expect_str_eq(nic->link_attr->network_type, as->link_attr->network_type);
+}
+
+/* Each info has a NIC that is its own, as plug-ins read it: of the info's interface and address; a copy lives on by itself. */
+Test(fi_getinfo, each_info_has_a_nic)
+{
+	struct want want = { .caps = FI_MSG | FI_RMA };
+	char host[INET6_ADDRSTRLEN], text[8192];
+	struct fi_info *info, *copy;
+
+	world_need_emu();
+	RC(0, world_getinfo(&want, world_hints(&want), &info));
+	for (const struct fi_info *one = info; one; one = one->next) {
+		const struct sockaddr_storage *from = one->src_addr;
+		const void *addr = from->ss_family == AF_INET ? (const void *)&((const struct sockaddr_in *)from)->sin_addr
+							      : (const void *)&((const struct sockaddr_in6 *)from)->sin6_addr;
+
+		cr_assert(one->nic);
+		cr_expect_str_eq(one->nic->device_attr->name, one->domain_attr->name);
+		cr_expect_str_eq(one->nic->device_attr->driver, "emu");
+		cr_expect_str_eq(one->nic->link_attr->address, inet_ntop(from->ss_family, addr, host, sizeof(host)));
+		cr_expect_eq(one->nic->link_attr->state, FI_LINK_UP);
+		cr_expect_gt(one->nic->link_attr->mtu, 0);
+		cr_expect(one->nic->bus_attr->bus_type == FI_BUS_UNKNOWN || one->nic->bus_attr->bus_type == FI_BUS_PCI);
+	}
+	copy = fi_dupinfo(info);
+	cr_assert(copy && copy->nic);
+	nic_is(copy->nic, info->nic);
+	fi_freeinfo(info);
+	info = fi_dupinfo(copy);
+	cr_assert(info && info->nic);
+	nic_is(info->nic, copy->nic);
+	fi_tostr_r(text, sizeof(text), info, FI_TYPE_INFO);
+	cr_expect(strstr(text, "vendor_id: emu\n") && strstr(text, "state: FI_LINK_UP\n"), "%s", text);
+	fi_freeinfo(copy);
+	RC(-FI_ENOSYS, fi_control(&info->nic->fid, FI_GETWAIT, &copy));
+	fi_freeinfo(info);
+}
+
+/* What has no room is cut off, and ends with its terminator all the same. */
+Test(fi_getinfo, a_nic_in_words)
+{
+	struct want want = { .caps = FI_MSG };
+	char text[64];
+	struct fi_info *info;
+
+	world_need_emu();
+	RC(0, world_getinfo(&want, world_hints(&want), &info));
+	for (size_t size = 1; size < sizeof(text); size++) {
+		memset(text, 'x', sizeof(text));
+		text[0] = 0;
+		RC(0, info->nic->fid.ops->tostr(&info->nic->fid, text, size));
+		cr_expect_eq(strnlen(text, size), size - 1);
+		cr_expect_eq(text[size], 'x');
+	}
+	fi_freeinfo(info);
 }

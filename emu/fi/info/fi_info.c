@@ -12,6 +12,7 @@
 #include "emu/fi/info/fi_addr.h"
 #include "emu/fi/info/fi_asked.h"
 #include "emu/fi/info/fi_negotiate.h"
+#include "emu/fi/info/fi_nic.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_prov.h"
@@ -159,8 +160,9 @@ static int info_append(struct info_request *req, const struct fi_info *template,
 	info->addr_format = addr_format(source.ss_family, req->hints ? req->hints->addr_format : FI_FORMAT_UNSPEC);
 	info->fabric_attr->name = strdup(local->network);
 	info->domain_attr->name = strdup(local->iface);
+	info->nic = nic_make(local);
 	name_opened(req, local, info);
-	if (!info->src_addr || (dest && !info->dest_addr) || !info->fabric_attr->name || !info->domain_attr->name)
+	if (!info->src_addr || (dest && !info->dest_addr) || !info->fabric_attr->name || !info->domain_attr->name || !info->nic)
 		return -FI_ENOMEM;
 	return 0;
 }
