@@ -158,7 +158,8 @@ int cuMemGetHandleForAddressRange(void *handle, uintptr_t at, size_t size, int t
 			CUDA_INVALID_VALUE,
 			"cuMemGetHandleForAddressRange: %zu B at %p, type %d, flags %#llx: a DMA-buf, whole pages, no flags", size,
 			(void *)at, type, flags);
-	if (!of_cuda(at, &info) || (uintptr_t)info.base != at || (info.size + page - 1) / page * page < size)
+	if (!of_cuda(at, &info) || (uintptr_t)info.base != at ||
+	    (info.size + EMU_HMEM_PAGE - 1) / EMU_HMEM_PAGE * EMU_HMEM_PAGE < size)
 		return cuda_fail(CUDA_INVALID_VALUE,
 				 "cuMemGetHandleForAddressRange: %zu B at %p do not begin an allocation of a device", size,
 				 (void *)at);

@@ -84,7 +84,7 @@ static void tell_fault(const void *addr)
 static int space_add(unsigned int iface, int device)
 {
 	struct hmem_space *space = &spaces[space_count];
-	int err = hmem_space_open(space, lower + space_count * span, span / (size_t)sysconf(_SC_PAGESIZE));
+	int err = hmem_space_open(space, lower + space_count * span, span / EMU_HMEM_PAGE);
 
 	space->iface = iface;
 	space->device = device;
@@ -101,11 +101,12 @@ static int spaces_open(void)
 		count += config.devices[i] ? (size_t)config.devices[i] + 1 : 0;
 	if (!count)
 		return 0;
-	span = config.size + (size_t)sysconf(_SC_PAGESIZE);
+	span = config.size + EMU_HMEM_PAGE;
 	reserved = count * span;
-	lower = mmap(NULL, 2 * reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	lower = mmap(NULL, 2 * reserved + EMU_HMEM_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (lower == MAP_FAILED)
 		return -errno;
+	lower += -(uintptr_t)lower % EMU_HMEM_PAGE;
 	upper = lower + reserved;
 	for (unsigned int i = 0; i < EMU_HMEM_IFACES && !err; i++)
 		for (int device = EMU_HMEM_HOST; config.devices[i] && device < config.devices[i] && !err; device++)
@@ -161,7 +162,7 @@ static struct hmem_space *space_find(unsigned int iface, int device)
 /* Gives a block its bytes. */
 static int block_map(const struct hmem_space *space, struct hmem_block *block)
 {
-	size_t length = block->pages * (size_t)sysconf(_SC_PAGESIZE);
+	size_t length = block->pages * EMU_HMEM_PAGE;
 	int fd = memfd_create("emu-hmem", MFD_CLOEXEC), err = 0;
 
 	if (fd < 0)
@@ -215,7 +216,7 @@ int emu_hmem_alloc(unsigned int iface, int device, size_t size, void **addr)
 /* The mapping goes at once: an access that is under way faults, and the provider's guard catches it. */
 static void block_end(struct hmem_space *space, struct hmem_block *block)
 {
-	size_t length = block->pages * (size_t)sysconf(_SC_PAGESIZE);
+	size_t length = block->pages * EMU_HMEM_PAGE;
 
 	if (mmap(reached(space, block->base), length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
 	    MAP_FAILED)
@@ -255,16 +256,26 @@ int emu_hmem_free(void *addr)
 
 /* --- the bytes --- */
 
+/* Where ranges may end. */
+enum reach { LAST_BYTE, LAST_BYTE_OR_A_PAGE };
+
 /* With the lock: is [addr, addr + length) inside one live allocation? `addr` is the space's. */
-static struct hmem_block *block_of(const struct hmem_space *space, const void *addr, size_t length)
+static struct hmem_block *block_of(const struct hmem_space *space, const void *addr, size_t length, enum reach reach)
 {
 	struct hmem_block *block = hmem_space_at(space, addr);
 	size_t at = block ? (size_t)((const char *)addr - block->base) : 0;
 
-	return block && block->fd >= 0 && at < block->size && length <= block->size - at ? block : NULL;
+	if (!block || block->fd < 0 || at >= block->size)
+		return NULL;
+	if (length <= block->size - at)
+		return block;
+	return reach == LAST_BYTE_OR_A_PAGE && length <= block->pages * EMU_HMEM_PAGE - at &&
+			       !((at + length) % (size_t)sysconf(_SC_PAGESIZE))
+		       ? block
+		       : NULL;
 }
 
-int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info)
+static int query_range(const void *addr, size_t length, enum reach reach, struct emu_hmem_info *info)
 {
 	const struct hmem_space *space;
 	const struct hmem_block *block;
@@ -274,7 +285,7 @@ int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info)
 	if (!space)
 		return -ENOENT;
 	pthread_mutex_lock(&lock);
-	block = block_of(space, addr, length);
+	block = block_of(space, addr, length, reach);
 	if (block)
 		*info = (struct emu_hmem_info){
 			.iface = space->iface,
@@ -285,6 +296,16 @@ int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info)
 		};
 	pthread_mutex_unlock(&lock);
 	return block ? 0 : -EFAULT;
+}
+
+int emu_hmem_query(const void *addr, size_t length, struct emu_hmem_info *info)
+{
+	return query_range(addr, length, LAST_BYTE, info);
+}
+
+static int query_rounded(const void *addr, size_t length, struct emu_hmem_info *info)
+{
+	return query_range(addr, length, LAST_BYTE_OR_A_PAGE, info);
 }
 
 static void *named_by(void *reach)
@@ -342,7 +363,7 @@ int emu_hmem_export(const void *addr, int *fd, uint64_t *offset)
 	space = space_of(addr);
 	if (space && fd && offset) {
 		pthread_mutex_lock(&lock);
-		block = block_of(space, addr, 1);
+		block = block_of(space, addr, 1, LAST_BYTE);
 		copy = block ? fcntl(block->fd, F_DUPFD_CLOEXEC, 0) : -1;
 		err = block && copy < 0 ? -errno : block ? 0 : -EINVAL;
 		if (!err)
@@ -360,6 +381,6 @@ const struct emu_hmem_ops emu_hmem_ops = {
 	.size = sizeof(emu_hmem_ops),
 	.iface_name = emu_hmem_iface_name,
 	.devices = emu_hmem_devices,
-	.query = emu_hmem_query,
+	.query = query_rounded,
 	.named = named_by,
 };

@@ -79,7 +79,6 @@ static bool read_list(const char *text, int devices[EMU_HMEM_IFACES])
 
 bool hmem_config_read(const char *devices, const char *size, struct hmem_config *config)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	unsigned long long bytes = SIZE_DEFAULT;
 	const char *end = "";
 
@@ -97,6 +96,6 @@ bool hmem_config_read(const char *devices, const char *size, struct hmem_config 
 		*config = (struct hmem_config){ .size = 0 };
 		return false;
 	}
-	config->size = ((size_t)bytes + page - 1) & ~(page - 1);
+	config->size = ((size_t)bytes + EMU_HMEM_PAGE - 1) / EMU_HMEM_PAGE * EMU_HMEM_PAGE;
 	return true;
 }

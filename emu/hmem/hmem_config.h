@@ -12,7 +12,7 @@ enum { HMEM_DEVICES_MAX = 16 }; /* of an interface */
 
 struct hmem_config {
 	int devices[EMU_HMEM_IFACES];
-	size_t size; /* bytes of each device, a multiple of the page size */
+	size_t size; /* bytes of each device, a multiple of EMU_HMEM_PAGE */
 };
 
 /* Reads values of the two variables; NULL: not set. False after a line on stderr, and there are no devices. */

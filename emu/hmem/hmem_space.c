@@ -5,12 +5,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
+#include "include/emu/hmem.h"
 
 /* Most of the table is never touched, so it takes memory only as pages are used. */
 int hmem_space_open(struct hmem_space *space, char *base, size_t pages)
@@ -33,7 +29,7 @@ static size_t room_between(const struct hmem_space *space, size_t from, size_t t
 		const struct hmem_block *block = space->owner[at];
 
 		if (block && block->fd >= 0)
-			begin = at = (size_t)(block->base - space->base) / page_size() + block->pages + 1;
+			begin = at = (size_t)(block->base - space->base) / EMU_HMEM_PAGE + block->pages + 1;
 		else
 			at++;
 	}
@@ -50,7 +46,7 @@ static void disown(struct hmem_space *space, size_t page)
 
 int hmem_space_take(struct hmem_space *space, size_t size, struct hmem_block **out)
 {
-	size_t pages = size / page_size() + !!(size % page_size()), at;
+	size_t pages = size / EMU_HMEM_PAGE + !!(size % EMU_HMEM_PAGE), at;
 	struct hmem_block *block;
 
 	if (pages > space->free)
@@ -61,7 +57,7 @@ int hmem_space_take(struct hmem_space *space, size_t size, struct hmem_block **o
 	block = at == space->pages ? NULL : malloc(sizeof(*block));
 	if (!block)
 		return -ENOMEM;
-	*block = (struct hmem_block){ .base = space->base + at * page_size(), .size = size, .pages = pages, .fd = -1 };
+	*block = (struct hmem_block){ .base = space->base + at * EMU_HMEM_PAGE, .size = size, .pages = pages, .fd = -1 };
 	for (; block->named < pages; block->named++) {
 		disown(space, at + block->named);
 		space->owner[at + block->named] = block;
@@ -82,5 +78,5 @@ void hmem_space_give(struct hmem_space *space, struct hmem_block *block)
 
 struct hmem_block *hmem_space_at(const struct hmem_space *space, const void *addr)
 {
-	return space->owner[(size_t)((const char *)addr - space->base) / page_size()];
+	return space->owner[(size_t)((const char *)addr - space->base) / EMU_HMEM_PAGE];
 }

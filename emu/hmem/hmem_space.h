@@ -12,7 +12,7 @@
 struct hmem_block {
 	char *base;
 	size_t size;  /* as asked for */
-	size_t pages; /* that it has; one more behind them is nobody's, so that an overrun meets no other allocation */
+	size_t pages; /* of EMU_HMEM_PAGE; the one behind them is nobody's, so that an overrun meets no other allocation */
 	size_t named; /* pages whose owner it is; a freed block stays until others have taken them, to be told from none */
 	int fd;       /* its bytes; -1: freed */
 };

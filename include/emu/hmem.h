@@ -37,8 +37,11 @@ const char *emu_hmem_iface_name(unsigned int iface);
 /* How many devices the interface has, numbered from 0. */
 int emu_hmem_devices(unsigned int iface);
 
+/* Memory is taken from devices in pages of this size. */
+#define EMU_HMEM_PAGE 65536
+
 /* Allocates zeroed memory of a device, or of the host (EMU_HMEM_HOST), which the CPU reaches. `size` is from 1 on; *addr begins a
- * page.
+ * page, and nothing else is in the pages of an allocation.
  * -EINVAL, -ENODEV: there is no such device; -ENOMEM: no more room on it; or another errno of the kernel's. */
 int emu_hmem_alloc(unsigned int iface, int device, size_t size, void **addr);
 /* Frees what emu_hmem_alloc() gave; NULL is allowed. -EINVAL: not the first byte of an allocation, or freed already. */
@@ -71,6 +74,8 @@ struct emu_hmem_ops {
 	size_t size; /* of this structure, as the library knows it */
 	const char *(*iface_name)(unsigned int iface);
 	int (*devices)(unsigned int iface);
+	/* As emu_hmem_query(); and a range may end with a page of the system behind the last byte of its allocation, in the last
+	 * EMU_HMEM_PAGE that this has: caches of registrations round to whole pages. */
 	int (*query)(const void *addr, size_t length, struct emu_hmem_info *info);
 	/* The address that programs know the byte at `reach` by; `reach` itself if no device's byte is reached there. */
 	void *(*named)(void *reach);

@@ -54,6 +54,14 @@ static int check_injected(const struct emu_ep *ep, const struct iovec *iov, uint
 		      data_calls_by(right), iov->iov_base, iov->iov_len);
 }
 
+__attribute__((cold)) static int refuse_overrun(const struct emu_hmem_ops *hmem, const struct iovec *iov, uint32_t right)
+{
+	char why[HMEM_WHY_SIZE];
+
+	return REFUSE(EP_DATA, -FI_EFAULT, "%s: local buffer %p, %zu B: %s.", data_calls_by(right), iov->iov_base, iov->iov_len,
+		      hmem_why(hmem, iov->iov_base, why));
+}
+
 int reach_devices(const struct emu_ep *ep, const struct iovec **iov, size_t count, void *const *desc, uint32_t right,
 		  uint64_t flags, struct iovec *room)
 {
@@ -68,10 +76,7 @@ int reach_devices(const struct emu_ep *ep, const struct iovec **iov, size_t coun
 		int err = from[i].iov_len ? hmem->query(from[i].iov_base, from[i].iov_len, &info) : -FI_ENOENT;
 
 		if (err == -FI_EFAULT)
-			return REFUSE(EP_DATA, err,
-				      "%s: local buffer %p, %zu B: not inside one allocation of the device whose addresses these "
-				      "are, or it has been freed.",
-				      data_calls_by(right), from[i].iov_base, from[i].iov_len);
+			return refuse_overrun(hmem, &from[i], right);
 		if (!err && info.device != EMU_HMEM_HOST) {
 			reached.iov_base = info.reach;
 			err = flags & FI_INJECT

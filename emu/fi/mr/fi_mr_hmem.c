@@ -85,17 +85,15 @@ int mr_check_hmem(struct emu_domain *domain, const struct compat_mr_attr *attr, 
 static int find_owner(const struct emu_hmem_ops *hmem, const struct mr_request *req, struct emu_hmem_info *owner)
 {
 	struct emu_hmem_info info;
+	char why[HMEM_WHY_SIZE];
 
 	for (size_t i = 0; i < req->count; i++) {
 		const struct iovec *segment = &req->iov[i];
 		int err = hmem->query(segment->iov_base, segment->iov_len, &info);
 
 		if (err == -FI_EFAULT)
-			return REFUSE(
-				MR, err,
-				"fi_mr_reg: %zu B at %p: addresses of a device that are not inside one allocation, or it has been "
-				"freed.",
-				segment->iov_len, segment->iov_base);
+			return REFUSE(MR, err, "fi_mr_reg: %zu B at %p: %s.", segment->iov_len, segment->iov_base,
+				      hmem_why(hmem, segment->iov_base, why));
 		if (err)
 			info = (struct emu_hmem_info){ .iface = FI_HMEM_SYSTEM, .device = EMU_HMEM_HOST };
 		if (!i)

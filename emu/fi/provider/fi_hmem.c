@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <rdma/providers/fi_prov.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 static const struct emu_hmem_ops *_Atomic hmem_found; /* it stays, as the library is never unloaded */
 
@@ -33,4 +34,19 @@ bool hmem_forbidden(void)
 	int value = 0;
 
 	return hmem_find() && !fi_param_get_bool(NULL, "hmem_disable_p2p", &value) && value;
+}
+
+const char *hmem_why(const struct emu_hmem_ops *hmem, const void *at, char text[HMEM_WHY_SIZE])
+{
+	struct emu_hmem_info info;
+
+	if (hmem->query(at, 1, &info))
+		snprintf(text, HMEM_WHY_SIZE, "no allocation of an emulated device has this address, or it has been freed");
+	else if (info.device == EMU_HMEM_HOST)
+		snprintf(text, HMEM_WHY_SIZE, "the allocation of %zu B at %p, memory of the host by %s, ends before", info.size,
+			 info.base, hmem->iface_name(info.iface));
+	else
+		snprintf(text, HMEM_WHY_SIZE, "the allocation of %zu B at %p, memory of %s:%d, ends before", info.size, info.base,
+			 hmem->iface_name(info.iface), info.device);
+	return text;
 }

@@ -15,4 +15,8 @@ const struct emu_hmem_ops *hmem_find(void);
  * copies instead, so there is no FI_HMEM then. */
 bool hmem_forbidden(void);
 
+/* Why query() says -EFAULT of a range: `text`, filled with words for a refusal. */
+enum { HMEM_WHY_SIZE = 160 };
+const char *hmem_why(const struct emu_hmem_ops *hmem, const void *at, char text[HMEM_WHY_SIZE]);
+
 #endif

@@ -16,7 +16,7 @@ enum { PAGE = 4096, SIZE = 4 * PAGE };
 static void cuda_devices(void)
 {
 	setenv("FI_EMU_HMEM", "cuda:2", 1);
-	setenv("FI_EMU_HMEM_SIZE", "65536", 1);
+	setenv("FI_EMU_HMEM_SIZE", "524288", 1);
 	cr_redirect_stderr();
 }
 
@@ -200,6 +200,8 @@ Test(cuda, a_dma_buf)
 	cr_expect_eq(cuDeviceGetAttribute(&can, 3, 0), CUDA_NOT_SUPPORTED);
 	cr_expect_eq(cuDeviceCanAccessPeer(&can_access, 0, 1), CUDA_OK);
 	cr_expect_eq(can_access, 0);
+	cr_assert_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, EMU_HMEM_PAGE, HANDLE_DMA_BUF_FD, 0), CUDA_OK);
+	close(fd);
 	cr_assert_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, SIZE, HANDLE_DMA_BUF_FD, 0), CUDA_OK);
 	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	cr_assert_neq(map, MAP_FAILED);
@@ -207,7 +209,8 @@ Test(cuda, a_dma_buf)
 	cr_assert_eq(cudaMemcpy(&byte, a + SIZE - 2, 1, COPY_DEVICE_TO_HOST), CUDA_OK);
 	cr_expect_eq(byte, 3);
 	cr_expect_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a + PAGE, PAGE, HANDLE_DMA_BUF_FD, 0), CUDA_INVALID_VALUE);
-	cr_expect_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, SIZE + PAGE, HANDLE_DMA_BUF_FD, 0), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, EMU_HMEM_PAGE + PAGE, HANDLE_DMA_BUF_FD, 0),
+		     CUDA_INVALID_VALUE);
 	cr_expect_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, SIZE, 2, 0), CUDA_INVALID_VALUE);
 	cr_expect_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, 5, HANDLE_DMA_BUF_FD, 0), CUDA_INVALID_VALUE);
 	cr_expect_eq(cuMemGetHandleForAddressRange(NULL, (uintptr_t)a, SIZE, HANDLE_DMA_BUF_FD, 0), CUDA_INVALID_VALUE);

@@ -14,12 +14,12 @@
 
 #include "include/emu/hmem.h"
 
-enum { PAGE = 4096, SIZE = 16 * PAGE };
+enum { PAGE = EMU_HMEM_PAGE, SIZE = 16 * PAGE };
 
 static void devices(void)
 {
 	setenv("FI_EMU_HMEM", "cuda:2,ze:1", 1);
-	setenv("FI_EMU_HMEM_SIZE", "65536", 1);
+	setenv("FI_EMU_HMEM_SIZE", "1048576", 1); /* SIZE */
 	cr_redirect_stderr();
 }
 
@@ -165,6 +165,36 @@ Test(hmem, query)
 	cr_expect_eq(emu_hmem_query(a + 1, SIZE_MAX, &info), -EFAULT);
 	emu_hmem_free(a);
 	cr_expect_eq(emu_hmem_query(a, 1, &info), -EFAULT);
+}
+
+/* NICs take what caches of registrations make of a range: whole pages, up to the end of the allocation. Copies do not. */
+Test(hmem, nics_take_whole_pages)
+{
+	static const int devices[] = { 0, EMU_HMEM_HOST };
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct emu_hmem_info info;
+
+	for (int i = 0; i < 2; i++) {
+		char *a = get(devices[i], page + 100), *last;
+
+		cr_expect_eq((uintptr_t)a % EMU_HMEM_PAGE, 0);
+		cr_expect_eq(emu_hmem_ops.query(a, page + 100, &info), 0);
+		cr_expect_eq(emu_hmem_ops.query(a, 2 * page, &info), 0);
+		cr_expect_eq(emu_hmem_ops.query(a + page, page, &info), 0);
+		cr_expect_eq(emu_hmem_ops.query(a + page + 99, EMU_HMEM_PAGE - page - 99, &info), 0);
+		cr_expect_eq(info.size, page + 100);
+		last = (char *)info.reach + EMU_HMEM_PAGE - page - 100;
+		*last = 1; /* it is there */
+		cr_expect_eq(emu_hmem_ops.query(a, page + 101, &info), -EFAULT);
+		cr_expect_eq(emu_hmem_ops.query(a, EMU_HMEM_PAGE + page, &info), -EFAULT);
+		cr_expect_eq(emu_hmem_ops.query(a, SIZE_MAX, &info), -EFAULT);
+		cr_expect_eq(emu_hmem_ops.query(a, -(uintptr_t)a, &info), -EFAULT);
+		cr_expect_eq(emu_hmem_ops.query(a + page + 100, page - 100, &info), -EFAULT);
+		cr_expect_eq(emu_hmem_query(a, 2 * page, &info), -EFAULT);
+		cr_expect_eq(emu_hmem_set(a, 0, 2 * page), -EFAULT);
+		cr_expect_eq(emu_hmem_free(a), 0);
+		cr_expect_eq(emu_hmem_ops.query(a, 2 * page, &info), -EFAULT);
+	}
 }
 
 Test(hmem, wrong_arguments)

@@ -63,14 +63,14 @@ Test(hmem_fault, says_where_and_goes_on_to_the_handler_before, .init = cr_redire
 	cr_expect(faults(a + 99, true));
 	emu_hmem_free(a);
 	cr_expect(faults(a + 5, true));
-	cr_expect(faults(a + 4096, false));
+	cr_expect(faults(a + EMU_HMEM_PAGE, false));
 	snprintf(expected, sizeof(expected),
 		 "emu-hmem: SIGSEGV at %p: byte 0 of an allocation of 100 B at %p, memory of cuda:0, which the CPU cannot reach\n"
 		 "emu-hmem: SIGSEGV at %p: byte 99 of an allocation of 100 B at %p, memory of cuda:0, which the CPU cannot reach\n"
 		 "emu-hmem: SIGSEGV at %p: byte 5 of a freed allocation of 100 B at %p, memory of cuda:0, which the CPU cannot "
 		 "reach\n"
 		 "emu-hmem: SIGSEGV at %p: no allocation of cuda:0, whose addresses these are\n",
-		 (void *)a, (void *)a, (void *)(a + 99), (void *)a, (void *)(a + 5), (void *)a, (void *)(a + 4096));
+		 (void *)a, (void *)a, (void *)(a + 99), (void *)a, (void *)(a + 5), (void *)a, (void *)(a + EMU_HMEM_PAGE));
 	cr_expect_stderr_eq_str(expected);
 }
 
