@@ -55,7 +55,7 @@ command -v docker >/dev/null || lacks "docker is not installed"
 timeout 20 docker info >/dev/null 2>&1 || lacks "no Docker engine answers: start it, or join the group docker"
 find_base
 log=$(mktemp "${TMPDIR:-/tmp}/emu-build.XXXXXX")
-trap 'kill $teller 2>/dev/null; rm -f "$log"' EXIT
+trap '[ -z "$teller" ] || kill $teller; rm -f "$log"' EXIT
 teller=
 # The stage that the others copy from comes first: with a name, it is no leftover.
 for name in $(printf '%s\n' dev "$@" | awk '!seen[$0]++'); do
@@ -69,6 +69,7 @@ for name in $(printf '%s\n' dev "$@" | awk '!seen[$0]++'); do
 	fi
 	kill $teller
 	wait $teller 2>/dev/null || true
+	teller=
 	echo "emu:$name is built"
 done
 docker image prune -f --filter label=emu.image >/dev/null

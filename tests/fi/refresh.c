@@ -27,7 +27,7 @@ Test(fi_refresh, wrong_arguments)
 	RC(-FI_EINVAL, fi_control(&mr->fid, FI_REFRESH, &modify));
 	for (int bit = 0; bit < 64; bit++)
 		RC(-FI_EBADFLAGS, fi_mr_refresh(mr, iov, 1, 1ull << bit));
-	RC(-FI_ENOMEM, fi_mr_refresh(mr, iov, SIZE_MAX, 0));
+	RC(-FI_EINVAL, fi_mr_refresh(mr, iov, SIZE_MAX, 0));
 	iov[1] = (struct iovec){ bytes - 1, 2 };
 	RC(-FI_EINVAL, fi_mr_refresh(mr, iov, 2, 0));
 	iov[1] = (struct iovec){ bytes, SIZE_MAX };

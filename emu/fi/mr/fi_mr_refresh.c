@@ -173,8 +173,9 @@ static int copy_ranges(struct refresh *refresh, const struct fi_mr_attr *given)
 
 	if (!given->mr_iov || !given->iov_count)
 		return 0;
-	if (given->iov_count <= SIZE_MAX / sizeof(*work->range))
-		work->range = malloc(given->iov_count * sizeof(*work->range));
+	if (given->iov_count > SIZE_MAX / sizeof(*work->range))
+		return REFUSE(MR, -FI_EINVAL, "fi_mr_refresh: %zu ranges are more than memory can hold.", given->iov_count);
+	work->range = malloc(given->iov_count * sizeof(*work->range));
 	if (!work->range)
 		return REFUSE(MR, -FI_ENOMEM, "fi_mr_refresh: no memory for %zu ranges.", given->iov_count);
 	work->count = given->iov_count;
