@@ -42,6 +42,14 @@ def a_nic_of_others_excuses_what_failed_by_nothing(folder):
         same((script, failing(found), answer.returncode), (script, causes, 86 if causes else 0))
 
 
+def a_nic_of_the_parent_or_a_child_excuses_what_failed(folder):
+    for script in ("child", "child 3", "helper", "helper 3"):
+        answer, found = asks(folder, f"asks {script}; true")
+        same((script, failing(found), answer.returncode, len(found["findings"])), (script, [], 0, 1))
+    # Others that one shell has started are no kin.
+    same(failing(asks(folder, "asks helper; asks more; true")[1]), ["no-info"])
+
+
 def it_may_be_meant(folder):
     for script in ("asks filtered", "asks named", "asks lists", "true"):
         same((script, asks(folder, script, "--allow-none")[0].returncode), (script, 0))

@@ -5,12 +5,17 @@
  *   newer     the version asked for is newer than the library
  *   more      the hints ask for more than is offered
  *   again     as more, then for less, and opens the NIC
- *   lists     asks for the variables of providers alone */
+ *   lists     asks for the variables of providers alone
+ *   child     as more, and its child opens the NIC
+ *   helper    opens the NIC, and its child does as more
+ * STATUS is that of the process that is started first; of its child it is 0. */
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int ask(const char *provider, size_t inject, uint32_t version, struct fi_info **info)
 {
@@ -40,6 +45,35 @@ static void open_nic(struct fi_info *info)
 	fi_freeinfo(info);
 }
 
+static void ask_and_open(void)
+{
+	struct fi_info *info;
+
+	if (ask(NULL, 0, FI_VERSION(1, 17), &info) == 0)
+		open_nic(info);
+}
+
+static void ask_in_vain(void)
+{
+	struct fi_info *info;
+
+	(void)ask(NULL, 1 << 30, FI_VERSION(1, 17), &info);
+}
+
+static void with_child(void (*parent)(void), void (*child)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		child();
+		exit(0);
+	}
+	parent();
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "more";
@@ -51,12 +85,16 @@ int main(int argc, char **argv)
 		setenv("FI_PROVIDER", "tcp", 1);
 	if (strcmp(what, "lists") == 0)
 		return fi_getparams(&params, &variables) ? 1 : (fi_freeparams(params), status);
-	if (strcmp(what, "more") == 0 || strcmp(what, "again") == 0)
-		(void)ask(NULL, 1 << 30, FI_VERSION(1, 17), &info);
+	if (strcmp(what, "child") == 0)
+		with_child(ask_in_vain, ask_and_open);
+	else if (strcmp(what, "helper") == 0)
+		with_child(ask_and_open, ask_in_vain);
+	else if (strcmp(what, "more") == 0 || strcmp(what, "again") == 0)
+		ask_in_vain();
 	else
 		(void)ask(strcmp(what, "named") == 0 ? "sockets" : NULL, 0,
 			  strcmp(what, "newer") == 0 ? FI_VERSION(99, 0) : FI_VERSION(1, 17), &info);
-	if (strcmp(what, "again") == 0 && ask(NULL, 0, FI_VERSION(1, 17), &info) == 0)
-		open_nic(info);
+	if (strcmp(what, "again") == 0)
+		ask_and_open();
 	return status;
 }

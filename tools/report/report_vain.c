@@ -44,6 +44,23 @@ static bool asks_for_info(const struct report_stack *here)
 	return false;
 }
 
+static bool is_parent(const struct report_process *parent, const struct report_process *child)
+{
+	return parent->pid && (long)report_number(child->head, "ppid") == parent->pid;
+}
+
+/* A program may ask in one process for what another, forked from the same, needs. */
+static bool kin_opened(const struct report_run *run, const struct report_process *process)
+{
+	const struct report_process *other;
+
+	for (other = run->processes; other; other = other->next)
+		if (report_opened(other) && other->host && process->host && strcmp(other->host, process->host) == 0 &&
+		    strcmp(other->program, process->program) == 0 && (is_parent(other, process) || is_parent(process, other)))
+			return true;
+	return false;
+}
+
 static bool ended_with(const struct report_process *process, int status)
 {
 	const cJSON *found = cJSON_GetObjectItemCaseSensitive(process->end, "status");
@@ -61,7 +78,7 @@ bool vain_fails(const struct report_run *run, const struct report_result *findin
 		return false;
 	for (i = 0; i < finding->shares_count; i++) {
 		process = finding->shares[i].process;
-		if (report_opened(process))
+		if (report_opened(process) || kin_opened(run, process))
 			continue;
 		if (run->none || (vain == VAIN_NO_INFO && !ended_with(process, REPORT_SKIPPED)))
 			return true;
