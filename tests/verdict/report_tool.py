@@ -323,11 +323,13 @@ def findings_are_told_in_time(folder):
 
 def leaks_follow_from_what_failed_before(folder):
     folder.process([finding(), leak(nth=2, ns=9), {"type": "count", "id": 2, "count": 3}, leak("endpoint-open", nth=3, ns=9),
-                    leak("closed-in-flight", nth=4, ns=9), leak("memory-unmapped", nth=5, ns=9), exited(1)], end=False)
-    says = ("left open by exit(1) after the refusal above: 3 regions, 1 endpoint, operations in flight, 1 region without memory")
+                    leak("closed-in-flight", nth=4, ns=9), leak("memory-unmapped", nth=5, ns=9),
+                    leak("completions-unread", nth=6, ns=9), exited(1)], end=False)
+    says = ("left open by exit(1) after the refusal above: 3 regions, 1 endpoint, operations in flight, 1 region without memory, "
+            "1 queue that was never read")
     status, found = as_json(folder)
     same((status, found["findings"][0]["left_open"], found["summary"]["unexpected"]), (86, says, 1))
-    same([one.get("follows") for one in found["findings"]], [None, 0, 0, 0, 0])
+    same([one.get("follows") for one in found["findings"]], [None, 0, 0, 0, 0, 0])
     has(report(folder).stdout, "  counted    once\n  " + says + "\n\nemu: ")
     suite = junit_of(folder)
     has(suite[2][0].text, says)
