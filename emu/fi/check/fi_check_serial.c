@@ -36,11 +36,12 @@ static void say_met(const struct check_object *serial, const char *call, int oth
 
 void check_serial_enter(struct check_object *serial, const char *call)
 {
-	int me = gettid(), other = 0;
 	const char *others_call;
+	int me, other = 0;
 
 	if (!serial)
 		return;
+	me = gettid();
 	while (!atomic_compare_exchange_strong(&serial->inside, &other, me) && other != me) {
 		if (tgkill(getpid(), other, 0)) { /* it is no more: its note goes */
 			(void)atomic_compare_exchange_strong(&serial->inside, &other, 0);
@@ -57,9 +58,7 @@ void check_serial_enter(struct check_object *serial, const char *call)
 
 void check_serial_leave(struct check_object *serial)
 {
-	int me = gettid();
-
-	if (!serial || atomic_load(&serial->inside) != me)
+	if (!serial || atomic_load(&serial->inside) != gettid())
 		return;
 	atomic_store(&serial->inside_call, NULL);
 	atomic_store(&serial->inside, 0);
