@@ -36,9 +36,17 @@ tell() {
 	local name=$1 begin=$SECONDS step
 
 	while sleep 10 >/dev/null 2>&1; do
-		step=$(grep -E '^Step [0-9]+/[0-9]+' "$log" | tail -n 1)
+		step=$(grep -E '^Step [0-9]+/[0-9]+' "$log" | tail -n 1) || true
 		echo "emu:$name, $((SECONDS - begin)) s: $(cut -c-100 <<<"${step:-begins}")"
 	done
+}
+
+# One that is gone already is no error.
+end_telling() {
+	[ "$teller" ] || return 0
+	kill "$teller" 2>/dev/null || true
+	wait "$teller" 2>/dev/null || true
+	teller=
 }
 
 # build NAME [OPTION...]
@@ -55,8 +63,8 @@ command -v docker >/dev/null || lacks "docker is not installed"
 timeout 20 docker info >/dev/null 2>&1 || lacks "no Docker engine answers: start it, or join the group docker"
 find_base
 log=$(mktemp "${TMPDIR:-/tmp}/emu-build.XXXXXX")
-trap '[ -z "$teller" ] || kill $teller; rm -f "$log"' EXIT
 teller=
+trap 'end_telling; rm -f "$log"' EXIT
 # The stage that the others copy from comes first: with a name, it is no leftover.
 for name in $(printf '%s\n' dev "$@" | awk '!seen[$0]++'); do
 	echo "emu:$name is being built"
@@ -67,9 +75,7 @@ for name in $(printf '%s\n' dev "$@" | awk '!seen[$0]++'); do
 		tail -n 30 "$log" >&2
 		die "emu:$name cannot be built"
 	fi
-	kill $teller
-	wait $teller 2>/dev/null || true
-	teller=
+	end_telling
 	echo "emu:$name is built"
 done
 docker image prune -f --filter label=emu.image >/dev/null

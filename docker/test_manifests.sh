@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # test_manifests.sh - the files of docker/ that start something elsewhere, without that: those of Kubernetes against its
-# schemas, those of Compose and of a swarm as Compose reads them, and the script for Slurm with a stand-in for srun.
+# schemas, those of Compose and of a swarm as Compose reads them, the script for Slurm with a stand-in for srun, and build.sh with
+# one for docker.
 # Environment: EMU_SOURCE_DIR.
 . "$EMU_SOURCE_DIR/tools/lib.sh"
 cd "$EMU_SOURCE_DIR/docker" || exit 1
@@ -73,7 +74,19 @@ slurm() {
 	verdict slurm_usage $?
 }
 
+# images STATUS: build.sh ends with it, and leaves no log, where docker's builds do.
+images() {
+	mkdir -p "$scratch/bin" "$scratch/tmp"
+	printf '#!/bin/sh\n[ "$1" != build ] || exit %s\n' "$1" >"$scratch/bin/docker"
+	chmod +x "$scratch/bin/docker"
+	PATH=$scratch/bin:$PATH TMPDIR=$scratch/tmp ./build.sh mpi >"$scratch/log" 2>&1
+	[ $? = "$1" ] && [ -z "$(ls "$scratch/tmp")" ]
+	verdict "images_end_with_$1" $?
+}
+
 kubernetes
 compose
 slurm
+images 0
+images 1
 exit $status
