@@ -62,11 +62,13 @@ bootstrap() {
 }
 
 # scratch_folder NAME: makes a folder in /var/tmp for a bare tree and prints its path, which ends with this process's number.
-# Folders of processes that are gone, as killed ones leave them, are removed.
+# Those of this name that processes have left which are gone, as killed ones do, are removed, and nothing else: a release that
+# somebody has unpacked there is emu-0.1.0, say.
 scratch_folder() {
 	local old
 
-	for old in /var/tmp/emu-*.[0-9]*; do
+	for old in "/var/tmp/emu-$1".*; do
+		[[ ${old##*.} =~ ^[0-9]+$ ]] && [ "$old" = "/var/tmp/emu-$1.${old##*.}" ] || continue
 		[ ! -d "$old" ] || [ -d "/proc/${old##*.}" ] || rm -rf --one-file-system "$old"
 	done
 	mkdir -m 755 "/var/tmp/emu-$1.$$" && echo "/var/tmp/emu-$1.$$"
