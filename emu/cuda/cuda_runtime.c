@@ -8,8 +8,6 @@
 
 enum { CUDA_VERSION_SAID = 12000 };
 
-static _Thread_local int device_now;
-
 int cudaGetDeviceCount(int *count)
 {
 	if (!count)
@@ -22,23 +20,19 @@ int cudaGetDevice(int *device)
 {
 	if (!device)
 		return cuda_fail(CUDA_INVALID_VALUE, "cudaGetDevice: device is NULL");
-	*device = device_now;
-	return cuda_check_device("cudaGetDevice", device_now);
+	*device = cuda_device();
+	return cuda_check_device("cudaGetDevice", *device);
 }
 
 int cudaSetDevice(int device)
 {
-	int error = cuda_check_device("cudaSetDevice", device);
-
-	if (!error)
-		device_now = device;
-	return error;
+	return cuda_bind("cudaSetDevice", device);
 }
 
 /* CUDA gives no memory for no bytes, which is no error. */
-static int cuda_alloc(const char *call, int device, void **at, size_t size)
+int cuda_alloc(const char *call, int device, void **at, size_t size)
 {
-	int error = cuda_check_device(call, device_now);
+	int error = cuda_bind(call, cuda_device());
 
 	if (error)
 		return error;
@@ -49,7 +43,7 @@ static int cuda_alloc(const char *call, int device, void **at, size_t size)
 }
 
 /* `host`: of the host's memory, else of a device's. */
-static int cuda_free(const char *call, void *at, bool host)
+int cuda_free(const char *call, void *at, bool host)
 {
 	struct emu_hmem_info info;
 
@@ -60,12 +54,14 @@ static int cuda_free(const char *call, void *at, bool host)
 
 int cudaMalloc(void **at, size_t size)
 {
-	return cuda_alloc("cudaMalloc", device_now, at, size);
+	return cuda_alloc("cudaMalloc", cuda_device(), at, size);
 }
 
 int cudaFree(void *at)
 {
-	return cuda_free("cudaFree", at, false);
+	int error = cuda_bind("cudaFree", cuda_device()); /* programs get themselves a context by cudaFree(NULL) */
+
+	return error ? error : cuda_free("cudaFree", at, false);
 }
 
 int cudaMallocHost(void **at, size_t size)
@@ -104,27 +100,33 @@ static bool is_of_device(const void *at)
 }
 
 /* The direction is to be the right one, as programs that name a wrong one find out where memory is not shared. */
-int cudaMemcpy(void *to, const void *from, size_t size, int kind)
+int cuda_copy(const char *call, void *to, const void *from, size_t size, int kind)
 {
 	bool to_device, from_device;
 
 	if (kind < COPY_HOST_TO_HOST || kind > COPY_DEFAULT)
-		return cuda_fail(CUDA_INVALID_VALUE, "cudaMemcpy: kind %d is none of enum cudaMemcpyKind", kind);
+		return cuda_fail(CUDA_INVALID_VALUE, "%s: kind %d is none of enum cudaMemcpyKind", call, kind);
 	if (!size)
 		return CUDA_OK;
 	to_device = is_of_device(to);
 	from_device = is_of_device(from);
 	if (kind != COPY_DEFAULT && (to_device != (kind == COPY_HOST_TO_DEVICE || kind == COPY_DEVICE_TO_DEVICE) ||
 				     from_device != (kind == COPY_DEVICE_TO_HOST || kind == COPY_DEVICE_TO_DEVICE)))
-		return cuda_fail(CUDA_INVALID_VALUE, "cudaMemcpy: kind %d, and %p is memory of %s, %p of %s", kind, to,
+		return cuda_fail(CUDA_INVALID_VALUE, "%s: kind %d, and %p is memory of %s, %p of %s", call, kind, to,
 				 to_device ? "a device" : "the host", from, from_device ? "a device" : "the host");
 	return cuda_failed(emu_hmem_copy(to, from, size));
 }
 
+int cudaMemcpy(void *to, const void *from, size_t size, int kind)
+{
+	return cuda_copy("cudaMemcpy", to, from, size, kind);
+}
+
 int cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream)
 {
-	(void)stream;
-	return cudaMemcpy(to, from, size, kind);
+	int error = cuda_check_stream("cudaMemcpyAsync", stream);
+
+	return error ? error : cuda_copy("cudaMemcpyAsync", to, from, size, kind);
 }
 
 int cudaMemset(void *at, int byte, size_t size)
@@ -134,8 +136,9 @@ int cudaMemset(void *at, int byte, size_t size)
 
 int cudaMemsetAsync(void *at, int byte, size_t size, void *stream)
 {
-	(void)stream;
-	return cudaMemset(at, byte, size);
+	int error = cuda_check_stream("cudaMemsetAsync", stream);
+
+	return error ? error : cudaMemset(at, byte, size);
 }
 
 int cudaPointerGetAttributes(struct cuda_pointer *attributes, const void *at)
@@ -149,21 +152,15 @@ int cudaPointerGetAttributes(struct cuda_pointer *attributes, const void *at)
 	if (err || info.iface != EMU_HMEM_CUDA)
 		*attributes = (struct cuda_pointer){ MEMORY_UNREGISTERED, -1, NULL, (void *)(uintptr_t)at };
 	else if (info.device == EMU_HMEM_HOST)
-		*attributes = (struct cuda_pointer){ MEMORY_HOST, device_now, (void *)(uintptr_t)at, (void *)(uintptr_t)at };
+		*attributes = (struct cuda_pointer){ MEMORY_HOST, cuda_device(), (void *)(uintptr_t)at, (void *)(uintptr_t)at };
 	else
 		*attributes = (struct cuda_pointer){ MEMORY_DEVICE, info.device, (void *)(uintptr_t)at, NULL };
 	return CUDA_OK;
 }
 
-int cudaStreamSynchronize(void *stream)
-{
-	(void)stream;
-	return CUDA_OK;
-}
-
 int cudaDeviceSynchronize(void)
 {
-	return cuda_check_device("cudaDeviceSynchronize", device_now);
+	return cuda_check_device("cudaDeviceSynchronize", cuda_device());
 }
 
 int cudaRuntimeGetVersion(int *version)

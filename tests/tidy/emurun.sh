@@ -50,4 +50,15 @@ from ctypes import CDLL, byref, c_int, c_void_p
 runtime, driver, count, memory = CDLL("libcudart.so"), CDLL("libcuda.so.1"), c_int(), c_void_p()
 print(driver.cuInit(0), runtime.cudaGetDeviceCount(byref(count)), count.value, runtime.cudaMalloc(byref(memory), 8))
 print(driver.cuMemGetAddressRange_v2(None, None, memory), CDLL(None).cudaFree(memory))')" "$(printf '0 0 1 0\n0 0')"
+# A program that was linked with NVIDIA's library names the version of the runtime's calls; the loader finds it and says nothing.
+linked=$(mktemp -d)
+trap 'rm -r "$linked"' EXIT
+mkdir "$linked/lib"
+echo 'int cudaSetDevice(int device) { return device; }' >"$linked/stub.c"
+echo 'libcudart.so.12 { global: cuda*; };' >"$linked/stub.map"
+echo 'int cudaSetDevice(int device); int main(void) { return cudaSetDevice(0) + 10 * cudaSetDevice(1); }' >"$linked/program.c"
+${CC:-cc} -shared -fPIC -o "$linked/lib/libcudart.so.12" -Wl,-soname,libcudart.so.12 -Wl,--version-script="$linked/stub.map" \
+	"$linked/stub.c" && ${CC:-cc} -o "$linked/program" "$linked/program.c" "$linked/lib/libcudart.so.12"
+verdict cuda_by_version "$(outcome "$emurun" --hmem cuda "$linked/program")" \
+	"emu-cuda: cudaSetDevice: device 1, and there are 1 [$((10 * 101 % 256))]"
 exit $failed

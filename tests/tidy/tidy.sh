@@ -95,7 +95,8 @@ include_arrows() {
 		grep -Ev '^emu/fi/report/fi_call_stack\.c:.*<(elf|execinfo|link)\.h>' |
 		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
-	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h"
+	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |
+		grep -v '^emu/cuda/cuda_entry\.c:.*<dlfcn\.h>'	# which finds the library's own calls by name
 	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
 	includes_beyond emu/kfi \
 		"$LIBC|$SOCKET|$OUTSIDE|<(dlfcn|execinfo|getopt)\\.h>|$FABRIC|$KERNEL|$KFI|\"emu/kfi/|\"emu/fi/provider/fi_kernel"

@@ -215,3 +215,165 @@ Test(cuda, a_dma_buf)
 	cr_expect_eq(cuMemGetHandleForAddressRange(&fd, (uintptr_t)a, 5, HANDLE_DMA_BUF_FD, 0), CUDA_INVALID_VALUE);
 	cr_expect_eq(cuMemGetHandleForAddressRange(NULL, (uintptr_t)a, SIZE, HANDLE_DMA_BUF_FD, 0), CUDA_INVALID_VALUE);
 }
+
+/* ---- the driver ---- */
+
+Test(cuda, contexts_of_threads)
+{
+	void *context = &context, *of_1 = NULL, *of_0 = NULL;
+	int device = 7;
+
+	cr_expect_eq(cuCtxGetCurrent(&context), CUDA_OK);
+	cr_expect_null(context);
+	cr_expect_eq(cuCtxGetDevice(&device), CUDA_INVALID_CONTEXT);
+	cr_expect_eq(device, 7);
+	cr_assert_eq(cuDevicePrimaryCtxRetain(&of_1, 1), CUDA_OK);
+	cr_assert_eq(cuDevicePrimaryCtxRetain(&of_0, 0), CUDA_OK);
+	cr_expect(of_0 && of_1 && of_0 != of_1);
+	cr_expect_eq(cuCtxSetCurrent(of_1), CUDA_OK);
+	cr_expect_eq(cuCtxGetCurrent(&context), CUDA_OK);
+	cr_expect_eq(context, of_1);
+	cr_expect_eq(cudaGetDevice(&device), CUDA_OK); /* the runtime follows */
+	cr_expect_eq(device, 1);
+	cr_expect_eq(cudaSetDevice(0), CUDA_OK); /* and leads */
+	cr_expect_eq(cuCtxGetDevice(&device), CUDA_OK);
+	cr_expect_eq(device, 0);
+	cr_expect_eq(cuCtxSetCurrent(NULL), CUDA_OK);
+	cr_expect_eq(cuCtxGetDevice(&device), CUDA_INVALID_CONTEXT);
+	cr_expect_eq(cudaFree(NULL), CUDA_OK);
+	cr_expect_eq(cuCtxGetDevice(&device), CUDA_OK);
+	cr_expect_eq(cuDevicePrimaryCtxRelease_v2(1), CUDA_OK);
+	cr_expect_eq(cuDevicePrimaryCtxRelease_v2(2), CUDA_INVALID_DEVICE);
+	cr_expect_eq(cuDevicePrimaryCtxRetain(&context, 2), CUDA_INVALID_DEVICE);
+	cr_expect_eq(cuDevicePrimaryCtxRetain(NULL, 0), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuCtxSetCurrent(&context), CUDA_INVALID_CONTEXT);
+	cr_expect_eq(cuCtxGetCurrent(NULL), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuCtxGetDevice(NULL), CUDA_INVALID_VALUE);
+}
+
+Test(cuda, memory_of_the_driver)
+{
+	uintptr_t at = 7, host;
+	void *stream = NULL;
+	char text[16];
+
+	cr_expect_eq(cuMemAlloc_v2(&at, SIZE), CUDA_INVALID_CONTEXT);
+	cr_expect_eq(cuMemFree_v2(at), CUDA_INVALID_CONTEXT);
+	cr_expect_eq(cuMemsetD8_v2(at, 1, 1), CUDA_INVALID_CONTEXT);
+	cr_expect_eq(cuMemcpy(at, at, 1), CUDA_INVALID_CONTEXT);
+	cr_assert_eq(cudaSetDevice(1), CUDA_OK);
+	cr_expect_eq(cuMemAlloc_v2(&at, 0), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuMemAlloc_v2(NULL, 1), CUDA_INVALID_VALUE);
+	cr_expect_eq(at, 7);
+	cr_assert_eq(cuMemAlloc_v2(&at, SIZE), CUDA_OK);
+	cr_assert_eq(cuStreamCreate(&stream, 1), CUDA_OK);
+	cr_expect_eq(cuMemsetD8_v2(at, 'x', SIZE), CUDA_OK);
+	cr_expect_eq(cuMemcpyHtoDAsync_v2(at + 1, "some", 4, stream), CUDA_OK);
+	cr_expect_eq(cuMemcpyHtoD_v2(at + 5, "words", 6), CUDA_OK);
+	cr_expect_eq(cuMemcpyDtoHAsync_v2(text, at, 11, stream), CUDA_OK);
+	cr_expect_str_eq(text, "xsomewords");
+	cr_expect_eq(cuMemsetD8Async(at, 'y', 1, stream), CUDA_OK);
+	cr_expect_eq(cuMemcpyDtoH_v2(text, at, 1), CUDA_OK);
+	cr_expect_eq(text[0], 'y');
+	host = (uintptr_t)text;
+	cr_expect_eq(cuMemcpy(host + 1, at, 1), CUDA_OK);
+	cr_expect_eq(text[1], 'y');
+	cr_expect_eq(cuMemcpyHtoD_v2(host, text, 1), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuMemcpyDtoH_v2(text, host, 1), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuMemsetD8_v2(at, 0, SIZE + 1), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuMemFree_v2(at + 1), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuMemFree_v2(at), CUDA_OK);
+	cr_expect_eq(cuStreamDestroy_v2(stream), CUDA_OK);
+}
+
+Test(cuda, streams)
+{
+	char *a = cuda_memory(0, SIZE);
+	void *stream = NULL, *other = NULL;
+
+	cr_assert_eq(cudaStreamCreate(&stream), CUDA_OK);
+	cr_assert_eq(cudaStreamCreateWithFlags(&other, 1), CUDA_OK);
+	cr_expect(stream && other && stream != other);
+	cr_expect_eq(cudaMemsetAsync(a, 1, SIZE, stream), CUDA_OK);
+	cr_expect_eq(cudaMemcpyAsync(a, a, SIZE, COPY_DEVICE_TO_DEVICE, other), CUDA_OK);
+	for (uintptr_t named = 0; named < 3; named++)
+		cr_expect_eq(cudaStreamSynchronize((void *)named), CUDA_OK);
+	cr_expect(cudaStreamQuery(stream) == CUDA_OK && cuStreamQuery(other) == CUDA_OK);
+	cr_expect(cuStreamSynchronize(stream) == CUDA_OK && cudaStreamSynchronize(other) == CUDA_OK);
+	cr_expect_eq(cudaStreamDestroy(stream), CUDA_OK);
+	cr_expect_eq(cuStreamDestroy_v2(other), CUDA_OK);
+	cr_expect_stderr_eq_str("");
+}
+
+Test(cuda, streams_that_are_not_there)
+{
+	char *a = cuda_memory(0, SIZE);
+	void *stream = NULL;
+
+	cr_assert_eq(cuStreamCreateWithPriority(&stream, 0, -1), CUDA_OK);
+	cr_assert_eq(cuStreamDestroy_v2(stream), CUDA_OK);
+	cr_expect_eq(cuStreamDestroy_v2(stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cudaStreamDestroy(NULL), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cudaStreamSynchronize(stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cuStreamQuery(stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cudaMemsetAsync(a, 1, SIZE, stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cudaMemcpyAsync(a, a, SIZE, COPY_DEFAULT, stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cuMemcpyHtoDAsync_v2((uintptr_t)a, &a, 1, stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cuMemsetD8Async((uintptr_t)a, 1, 1, stream), CUDA_INVALID_HANDLE);
+	cr_expect_eq(cuStreamCreate(NULL, 0), CUDA_INVALID_VALUE);
+	cr_expect_eq(cudaStreamCreateWithFlags(&stream, 2), CUDA_INVALID_VALUE);
+	cr_expect_eq(cuCtxSetCurrent(NULL), CUDA_OK);
+	cr_expect_eq(cuStreamCreate(&stream, 0), CUDA_INVALID_CONTEXT);
+	cr_expect_str_eq(cudaGetErrorName(CUDA_INVALID_HANDLE), "cudaErrorInvalidResourceHandle");
+}
+
+/* By the names that programs write, and by those of the library; names of the runtime and of others are none of the driver's. */
+Test(cuda, calls_by_name)
+{
+	static const struct {
+		const char *name;
+		void *call;
+	} names[] = {
+		{ "cuMemAlloc", (void *)cuMemAlloc_v2 },
+		{ "cuMemAlloc_v2", (void *)cuMemAlloc_v2 },
+		{ "cuCtxGetDevice", (void *)cuCtxGetDevice },
+		{ "cuMemGetAddressRange", (void *)cuMemGetAddressRange_v2 },
+		{ "cuStreamDestroy", (void *)cuStreamDestroy_v2 },
+		{ "cuLaunchKernel", NULL },
+		{ "cudaMalloc", NULL },
+		{ "cuda", NULL },
+		{ "cuserid", NULL },
+		{ "malloc", NULL },
+		{ "", NULL },
+	};
+	void *call;
+	int status;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		status = 7;
+		cr_expect_eq(cudaGetDriverEntryPoint(names[i].name, &call, 0, &status), CUDA_OK);
+		cr_expect(call == names[i].call && status == !call, "%s: %p, %d", names[i].name, call, status);
+		call = &call;
+		cr_expect_eq(cudaGetDriverEntryPointByVersion(names[i].name, &call, 12000, 2, &status), CUDA_OK);
+		cr_expect_eq(call, names[i].call, "%s", names[i].name);
+	}
+	cr_expect_eq(cudaGetDriverEntryPoint("cuInit", &call, 1, NULL), CUDA_OK);
+	cr_expect_stderr_eq_str("");
+}
+
+Test(cuda, calls_by_a_wrong_name)
+{
+	char name[300];
+	void *call;
+	int status;
+
+	memset(name, 'u', sizeof(name));
+	name[0] = 'c';
+	name[sizeof(name) - 1] = 0;
+	cr_expect_eq(cudaGetDriverEntryPoint(name, &call, 0, &status), CUDA_OK);
+	cr_expect_eq(status, ENTRY_NOT_FOUND);
+	cr_expect_eq(cudaGetDriverEntryPoint("cuNone", &call, 0, NULL), CUDA_NOT_FOUND);
+	cr_expect_eq(cudaGetDriverEntryPoint(NULL, &call, 0, &status), CUDA_INVALID_VALUE);
+	cr_expect_eq(cudaGetDriverEntryPoint("cuInit", NULL, 0, &status), CUDA_INVALID_VALUE);
+	cr_expect_eq(cudaGetDriverEntryPoint("cuInit", &call, 3, &status), CUDA_INVALID_VALUE);
+}
