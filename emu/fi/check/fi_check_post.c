@@ -241,7 +241,9 @@ static struct check_post *post_new(const struct emu_ep *ep, const char *call, vo
 	if (post->has_context) {
 		uint64_t first = (uintptr_t)context;
 
-		post->context = (struct check_span){ .range = { first, first + context_size(object->contexts) - 1 }, .post = post };
+		post->context = (struct check_span){
+			.range = { .first = first, .last = first + context_size(object->contexts) - 1 }, .post = post
+		};
 	}
 	return post;
 }
