@@ -8,7 +8,7 @@ trap 'rm -f "$log"' EXIT
 for hook in noop perf trace monitor; do
 	for program; do
 		name=hook-$hook-${program##*/}
-		FI_HOOK=$hook FI_LOG_LEVEL=trace "${0%/*}/libfabric.sh" "$program" >"$log" 2>&1
+		FI_HOOK=$hook FI_LOG_LEVEL=trace "${0%/*}/libfabric.sh" "$program" --jobs 1 --timeout 120 >"$log" 2>&1
 		code=$?
 		if [ $code = 77 ]; then
 			cat "$log"

@@ -150,6 +150,47 @@ static struct fi_mr_attr *attributes(uint8_t room[128], const struct iovec *iov,
 	return attr;
 }
 
+/* A hook of libfabric opens with its own domain as the context. It passes regions of its own, which have the descriptors and no
+ * more of the regions; and its fi_mr_reg leaves the fields that are newer than iface as they lay on its stack. */
+Test(fi_bind, a_domain_that_a_hook_stands_before)
+{
+	struct iovec inside = { buffer + 8, 8 }, outside = { buffer + 4090, 8 };
+	uint64_t room[16];
+	uint8_t *bytes = (uint8_t *)room;
+	struct fi_ops ops = { .size = sizeof(ops) };
+	struct fid_domain hook = { .fid = { .fclass = FI_CLASS_DOMAIN, .ops = &ops } }, *domain;
+	struct fid_mr hooked = { .fid = { .fclass = FI_CLASS_MR, .ops = &ops } }, *base, *sub = NULL;
+	struct fi_mr_attr *attr;
+	struct world w;
+
+	if (!world_has(FI_VERSION(2, 0)))
+		cr_skip_test("base_mr came with API 2.0");
+	world_open(&w, &(struct want){ .api = FI_VERSION(2, 0), .caps = EVENTS });
+	base = reg(&w, 1, 0);
+	hooked.mem_desc = fi_mr_desc(base);
+	RC(-FI_EINVAL, fi_mr_regattr(w.domain, attributes(bytes, &inside, &hooked), 0, &sub)); /* no hook has opened this one */
+	cr_expect_null(sub);
+	RC(0, fi_close(&base->fid));
+	RC(0, fi_domain(w.fabric, w.info, &domain, &hook));
+	attr = attributes(bytes, &inside, (struct fid_mr *)0x1234567);
+	memset(bytes + 80, 0x5a, 16);                 /* hmem_data, page_size */
+	RC(0, fi_mr_regattr(domain, attr, 0, &base)); /* what a hook makes of fi_mr_reg */
+	RC(0, fi_close(&base->fid));
+	attr->mr_iov = &(struct iovec){ buffer, sizeof(buffer) };
+	RC(0, fi_mr_regattr(domain, attr, 0, &base));
+	hooked.mem_desc = fi_mr_desc(base);
+	attr = attributes(bytes, &outside, &hooked);
+	attr->requested_key++;
+	RC(-FI_EINVAL, fi_mr_regattr(domain, attr, 0, &sub));
+	attr->mr_iov = &inside;
+	RC(0, fi_mr_regattr(domain, attr, 0, &sub));
+	RC(-FI_EBUSY, fi_close(&base->fid)); /* S126 */
+	RC(0, fi_close(&sub->fid));
+	RC(0, fi_close(&base->fid));
+	RC(0, fi_close(&domain->fid));
+	world_close(&w);
+}
+
 Test(fi_bind, regions_within_regions)
 {
 	struct iovec inside = { buffer + 8, 8 }, outside = { buffer + 4090, 8 };

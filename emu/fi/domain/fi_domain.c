@@ -8,6 +8,15 @@
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
+#include "emu/nic/memory/kernel_copy.h"
+
+/* The kernel reads it, as a program may give any value. */
+bool domain_of_hook(const void *context)
+{
+	struct fid fid;
+
+	return context && kernel_copy(&fid, context, sizeof(fid)) == KERNEL_COPIED && fid.fclass == FI_CLASS_DOMAIN;
+}
 
 int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what)
 {

@@ -33,8 +33,11 @@ struct emu_domain {
 	uint64_t caps;        /* as asked for when it was opened */
 	uint64_t auth;        /* for regions and endpoints that name no other; 0: none (S157) */
 	size_t auth_key_size; /* of the domain's key; 0: none given, and its objects' keys may have any size */
-	bool av_auth;         /* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
-	int rules;            /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT, HMEM, COLLECTIVE in force */
+	/* The domain of a hook of libfabric (FI_HOOK) stands before it. A hook's fi_mr_reg calls fi_mr_regattr with an attribute on
+	 * its stack, and fills in no field that is newer than iface: what is wrong there is not the program's. */
+	bool hooked;
+	bool av_auth; /* FI_AV_AUTH_KEY: keys are in address vectors; the two above are 0 */
+	int rules;    /* FI_MR_LOCAL, VIRT_ADDR, ALLOCATED, PROV_KEY, RMA_EVENT, ENDPOINT, HMEM, COLLECTIVE in force */
 	/* S35: the key asked for a region without remote rights is not looked at, as where the provider chooses all keys (S37). */
 	bool draws_local_keys;
 	/* S74: without FI_MR_LOCAL, and before API 1.22, descriptors are ignored, and so is the array that holds them. */
@@ -67,6 +70,9 @@ int emu_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_
 bool domain_is_as(const struct fid *domain, const void *info);
 /* The rules of a domain. False: `domain` is not an open one. */
 bool domain_rules(const void *domain, int *rules);
+
+/* Is a hook opening a domain? It gives its own as the context. */
+bool domain_of_hook(const void *context);
 
 /* False in a fork's child that has inherited it: the NIC is its parent's, and no call may touch it. */
 static inline bool domain_usable(const struct emu_domain *domain)

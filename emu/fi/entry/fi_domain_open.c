@@ -237,6 +237,7 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 		return -FI_ENOMEM;
 	domain->api = fabric->fid.api_version;
 	domain->rules = rules;
+	domain->hooked = domain_of_hook(context);
 	domain->desc_rights = rules & FI_MR_LOCAL ? MR_ACCESS_ALL : 0;
 	domain->looks_at_descs = rules & (FI_MR_LOCAL | FI_MR_HMEM) || !FI_VERSION_LT(domain->api, FI_VERSION(1, 22));
 	domain->attr = settings.attr;

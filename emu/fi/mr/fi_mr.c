@@ -206,9 +206,9 @@ void mr_publish(struct emu_mr *mr)
 	__atomic_store_n(&mr->fid.mem_desc, (void *)(uintptr_t)mr->mr->desc, __ATOMIC_RELEASE);
 }
 
-bool mr_complete(const struct emu_mr *mr)
+bool mr_complete(const struct fid_mr *mr)
 {
-	return __atomic_load_n(&mr->fid.mem_desc, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&mr->mem_desc, __ATOMIC_ACQUIRE);
 }
 
 /* S122; [role]. */
@@ -299,7 +299,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 	if (!driver_enter(nic_driver(domain->nic)))
 		return -FI_EAGAIN;
 	nic_check_guard(domain->nic);
-	attr.base = req->base ? req->base->mr : NULL;
+	attr.base = req->base ? mr_find_local(pd_regions(domain->pd), req->base) : NULL;
 	err = req->base && (!attr.base || !within(attr.base, req)) ? -FI_EINVAL : 0;
 	if (!err && mr_count(pd_regions(domain->pd)) >= domain->attr->mr_cnt)
 		err = -FI_ENOMEM;

@@ -51,7 +51,7 @@ struct mr_request {
 	struct auth_set *auths;               /* else both NULL */
 	bool all_keys;                        /* `auths` are all keys of the vector */
 	uint64_t auth;                        /* proof of the key that peers are to show (S158) */
-	struct emu_mr *base;                  /* the region that it is to lie within (S121), or NULL */
+	const void *base;                     /* descriptor of the region that it is to lie within (S121), or NULL */
 	const struct compat_mr_dmabuf *given; /* FI_MR_DMABUF: the descriptor; `iov` has the addresses that peers use (S62) */
 	struct mr_dmabuf *dmabuf;             /* its mapping, once it is mapped */
 	uint32_t iface;                       /* FI_HMEM: the interface that the program names, else FI_HMEM_SYSTEM; */
@@ -88,7 +88,7 @@ int mr_back(const struct emu_domain *domain, const struct mr_memory *memory, str
 void mr_unback(struct mr_backing *backing);
 /* [role] From now on the program may use the region, its key, its descriptor. */
 void mr_publish(struct emu_mr *mr);
-bool mr_complete(const struct emu_mr *mr);
+bool mr_complete(const struct fid_mr *mr);
 
 /* fi_mr_auth.c: the peers that the attributes let in (S156 to S167). 0, or -FI_EINVAL after a line of log. */
 int mr_take_auth(const struct emu_domain *domain, const struct compat_mr_attr *attr, struct mr_request *req);

@@ -10,6 +10,7 @@
 #include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
+#include "emu/nic/memory/kernel_copy.h"
 
 static int mr_refuse(const char *what)
 {
@@ -62,17 +63,30 @@ static int mr_check_flags(const struct emu_domain *domain, uint64_t flags)
 		      (unsigned long long)flags, flag_names(flags, FI_TYPE_OP_FLAGS, names));
 }
 
-static int check_base(const struct emu_domain *domain, const struct emu_mr *base)
+/* Takes the descriptor of the region given as base_mr. */
+static int take_base(const struct emu_domain *domain, const struct fid_mr *base, struct mr_request *req)
 {
 	if (!base)
 		return 0;
-	if (base->fid.fid.fclass != FI_CLASS_MR)
-		return mr_refuse("base_mr is no region (S121)");
-	if (base->domain != domain)
+	if (!mr_is_ours(&base->fid))
+		return mr_refuse("base_mr is no region of this provider (S121)");
+	if (((const struct emu_mr *)base)->domain != domain)
 		return mr_refuse("base_mr is a region of another domain (S121)");
 	if (!mr_complete(base))
 		return mr_refuse("the registration of base_mr is not complete (S121)");
+	req->base = base->mem_desc;
 	return 0;
+}
+
+/* A hook passes on its own object, which has the region's descriptor; and from fi_mr_reg what lay on its stack. */
+static void take_base_of_hook(const struct emu_domain *domain, const struct fid_mr *given, struct mr_request *req)
+{
+	struct mr_local region;
+	struct fid_mr base;
+
+	if (given && kernel_copy(&base, given, sizeof(base)) == KERNEL_COPIED && base.fid.fclass == FI_CLASS_MR &&
+	    mr_table_local_why(pd_regions(domain->pd), base.mem_desc, NULL, 0, 0, &region) == MR_LOCAL_OK)
+		req->base = base.mem_desc;
 }
 
 static int mr_check_access(const struct emu_domain *domain, uint64_t access)
@@ -112,7 +126,7 @@ static int mr_request_check(const struct emu_domain *domain, const struct mr_req
 		return mr_refuse("more segments than mr_iov_limit (S10)");
 	for (size_t i = 0; i < req->count && !err; i++)
 		err = mr_check_segment(domain, &req->iov[i], &total);
-	return err ? err : check_base(domain, req->base);
+	return err;
 }
 
 /* Finds where the region's bytes lie. */
@@ -188,15 +202,16 @@ int emu_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t
 /* Takes the attributes of newer API versions, and those of FI_HMEM; req has the others already. */
 static int take_newer(struct emu_domain *domain, const struct compat_mr_attr *attr, struct mr_request *req, struct iovec *named)
 {
-	int err;
+	int err = 0;
 
-	if (FI_VERSION_GE(domain->api, FI_VERSION(2, 0)))
-		req->base = (struct emu_mr *)(uintptr_t)attr->base_mr;
-	if (!req->base) {
+	if (FI_VERSION_GE(domain->api, FI_VERSION(2, 0)) && domain->hooked)
+		take_base_of_hook(domain, attr->base_mr, req);
+	else if (FI_VERSION_GE(domain->api, FI_VERSION(2, 0)))
+		err = take_base(domain, attr->base_mr, req);
+	if (!err && !req->base)
 		err = mr_check_hmem(domain, attr, req);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	if (!(req->flags & COMPAT_MR_DMABUF))
 		return 0;
 	req->given = (const struct compat_mr_dmabuf *)attr->mr_iov;

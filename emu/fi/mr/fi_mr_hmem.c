@@ -72,7 +72,7 @@ int mr_check_hmem(struct emu_domain *domain, const struct compat_mr_attr *attr, 
 
 	if (FI_VERSION_GE(domain->api, FI_VERSION(1, 9)) && (domain->caps & FI_HMEM) && attr->iface != FI_HMEM_SYSTEM)
 		err = check_device(domain, attr, req);
-	if (err)
+	if (err || domain->hooked)
 		return err;
 	if (FI_VERSION_GE(domain->api, FI_VERSION(1, 19)) && attr->hmem_data)
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_regattr: hmem_data is reserved and must be NULL (S142).");

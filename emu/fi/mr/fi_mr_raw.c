@@ -16,7 +16,7 @@ static int mr_raw_lookup(const struct emu_mr *mr, struct raw_key *key, uint64_t 
 
 	if (!driver_enter(driver))
 		return -FI_EAGAIN;
-	if (mr->mr && mr_complete(mr)) {
+	if (mr->mr && mr_complete(&mr->fid)) {
 		*key = (struct raw_key){ .key = mr->mr->key, .tail = mr->mr->key_tail };
 		*base = mr->mr->virtual_addr ? (uintptr_t)mr_segments(mr->mr)->iov_base : 0;
 	} else {

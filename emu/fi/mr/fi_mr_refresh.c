@@ -88,7 +88,7 @@ static int refresh_begin(struct refresh *refresh)
 	const struct mr *outermost = mr;
 	int err;
 
-	if (!mr || !mr_complete(refresh->mr)) /* registration has failed or is under way */
+	if (!mr || !mr_complete(&refresh->mr->fid)) /* registration has failed or is under way */
 		return REFUSE(MR, -FI_EOPBADSTATE,
 			      "fi_mr_refresh: registration is not complete. Read its FI_MR_COMPLETE event "
 			      "first.");

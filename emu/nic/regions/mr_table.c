@@ -529,6 +529,16 @@ bool mr_table_local_sure(const struct mr_table *table, const void *desc, const v
 	       atomic_load_explicit(&desc_copy->desc, memory_order_relaxed) == name;
 }
 
+struct mr *mr_find_local(struct mr_table *table, const void *desc)
+{
+	struct mr_table_entry *entry;
+
+	futex_lock(&table->lock);
+	entry = desc_find(table, (uintptr_t)desc);
+	futex_unlock(&table->lock);
+	return entry ? &entry->mr : NULL;
+}
+
 int mr_table_local_ok(struct mr_table *table, const void *desc, const void *addr, size_t length, uint32_t access)
 {
 	const struct mr_table_entry *entry;

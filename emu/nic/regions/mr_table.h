@@ -53,6 +53,8 @@ MUST_USE int mr_add(struct mr_table *table, const struct mr_attr *attr, struct m
 void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns);
 
 struct mr *mr_find(const struct mr_table *table, uint64_t key);
+/* By its descriptor, which is any value that the program gave. */
+struct mr *mr_find_local(struct mr_table *table, const void *desc);
 /* Was the key closed, with this second half (0: a plain key)? Returns true and *age_ns since then, as far back as
  * LIMIT_TOMBSTONES remembers. */
 bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t tail, uint64_t now_ns, uint64_t *age_ns);
