@@ -29,6 +29,7 @@ struct want {
 	uint64_t av_flags;
 	uint64_t op_flags; /* defaults of the transmit side */
 	uint64_t eq_flags;
+	uint64_t tag_format; /* mem_tag_format */
 };
 
 struct world {

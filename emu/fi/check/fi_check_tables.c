@@ -148,6 +148,8 @@ void check_ep_tables(struct fid_ep *fid)
 		fid->msg = &msg_ops;
 	if (fid->tagged == &emu_tagged_ops)
 		fid->tagged = &tagged_ops;
+	if (ep->tagged == &emu_tagged_ops) /* behind the calls that look at tags */
+		ep->tagged = &tagged_ops;
 	if (fid->rma == &emu_rma_ops)
 		fid->rma = &rma_ops;
 	if (fid->atomic == &emu_atomic_ops)

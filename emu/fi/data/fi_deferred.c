@@ -7,6 +7,7 @@
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/data/fi_message.h"
+#include "emu/fi/data/fi_tag_format.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/queues/fi_cntr.h"
@@ -61,6 +62,8 @@ static int queue_send(struct emu_domain *domain, const struct fi_op_tagged *op, 
 	};
 
 	call->context = op->msg.context;
+	if (!err && group == FI_TAGGED)
+		err = tag_check_send(emu_ep(op->ep), post.tag);
 	return err ? err : (int)message_send(emu_ep(op->ep), group, &post, op->msg.desc, KEPT(op->flags));
 }
 
@@ -77,6 +80,8 @@ static int queue_recv(struct emu_domain *domain, const struct fi_op_tagged *op, 
 	};
 
 	call->context = op->msg.context;
+	if (!err && group == FI_TAGGED)
+		err = tag_check_recv(emu_ep(op->ep), post.tag, post.ignore);
 	return err ? err : (int)message_recv(emu_ep(op->ep), group, &post, op->msg.desc, KEPT(op->flags));
 }
 

@@ -12,6 +12,7 @@
 #include "emu/fi/coll/fi_coll.h"
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
+#include "emu/fi/data/fi_tag_format.h"
 #include "emu/fi/domain/fi_auth.h"
 #include "emu/fi/domain/fi_av.h"
 #include "emu/fi/domain/fi_av_auth.h"
@@ -401,6 +402,7 @@ static int take_info(struct emu_ep *ep, const struct fi_info *info)
 	if (!err)
 		err = ep_take_rx(ep, info->rx_attr);
 	ep->auth = ep->domain->auth;
+	ep->tag_format = tag_format(ep->domain, info);
 	if (err || !info->ep_attr || !auth_known(ep->domain->api))
 		return err;
 	return auth_take(ep->domain, "fi_endpoint", info->ep_attr->auth_key, info->ep_attr->auth_key_size, &ep->auth);
@@ -428,6 +430,7 @@ void ep_tables(struct emu_ep *ep)
 	ep->fid.collective = &emu_collective_ops;
 	if (report_on())
 		check_ep_tables(&ep->fid); /* whose posts are watched */
+	tag_format_tables(ep);
 }
 
 int emu_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)

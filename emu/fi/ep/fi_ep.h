@@ -38,6 +38,8 @@ struct emu_ep {
 	uint64_t auth;                 /* shown to peers; messages with another are refused */
 	uint64_t tx_flags, rx_flags;   /* default operation flags */
 	uint64_t tx_order;
+	uint64_t tag_format;             /* that the calls keep to (fi_tag_format.h), or 0 */
+	struct fi_ops_tagged *tagged;    /* with a format: the calls behind those that look at tags */
 	bool tx_selective, rx_selective; /* successes complete on FI_COMPLETION only */
 	size_t inject_size, tx_iov_limit, rma_iov_limit, rx_iov_limit, max_msg_size;
 	size_t tx_size, rx_size;

@@ -240,6 +240,7 @@ static struct emu_ep *context_new(struct emu_scalable *sep, size_t class, unsign
 
 	if (!ep)
 		return NULL;
+	ep->tag_format = sep->ep.tag_format;
 	ep_tables(ep);
 	ep->domain = sep->ep.domain;
 	ep->scalable = &sep->ep;

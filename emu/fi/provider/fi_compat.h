@@ -28,6 +28,9 @@
 #define COMPAT_LOCAL_MR (1ull << 55)
 #define COMPAT_REG_MR (1ull << 59)
 
+/* Formats of tags since 2.0; before, such numbers are fields. */
+enum { COMPAT_TAG_MPI = 1, COMPAT_TAG_CCL = 2 };
+
 /* Registration flag since 2.0. */
 #define COMPAT_MR_SINGLE_USE (1ull << 41)
 /* Capabilities since 2.0: before, these bits meant something else. */
@@ -228,6 +231,7 @@ static_assert(COMPAT_MR_UNSPEC == FI_MR_UNSPEC && COMPAT_MR_BASIC == FI_MR_BASIC
 	      "registration modes");
 static_assert(COMPAT_LOCAL_MR == FI_LOCAL_MR && COMPAT_REG_MR == FI_REG_MR, "deprecated bits");
 #else
+static_assert((int)COMPAT_TAG_MPI == FI_TAG_MPI && (int)COMPAT_TAG_CCL == FI_TAG_CCL, "formats of tags");
 static_assert(COMPAT_MR_SINGLE_USE == FI_MR_SINGLE_USE && COMPAT_MR_DMABUF == FI_MR_DMABUF, "registration flags");
 static_assert(offsetof(struct compat_mr_dmabuf, base_addr) == offsetof(struct fi_mr_dmabuf, base_addr) &&
 		      sizeof(struct compat_mr_dmabuf) == sizeof(struct fi_mr_dmabuf),
