@@ -371,8 +371,12 @@ void session_cut(struct session *session, int error)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->failed_conns >= FAILED_CONNS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
-	else if ((session_busy(session) || cm_holds(session)) && session_dials_out(session))
+	else if (!session_busy(session) && !cm_holds(session))
+		return;
+	else if (session_dials_out(session))
 		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
+	else
+		session->walled = !session->target_only;
 }
 
 void session_end(struct session *session, enum refusal_cause cause)
