@@ -178,6 +178,88 @@ Test(fi_closing, the_peer_closes)
 	flight_close(&f);
 }
 
+/* fi_endpoint(3) of 2.2: the program has its buffers back when fi_close() returns, whatever was under way with them. */
+enum { BEFORE = 0x11, AFTER = 0x22 };
+
+/* A message to an endpoint that is gone ends when all that had come from it is read. */
+static void until_known_gone(struct world *w, fi_addr_t peer)
+{
+	struct fi_cq_err_entry error = { 0 };
+	struct fi_cq_tagged_entry entry;
+	static char probe;
+
+	RC(0, fi_send(w->ep, &probe, 1, NULL, peer, &probe));
+	while (error.op_context != &probe)
+		if (world_next(w, &entry) == -FI_EAVAIL)
+			RC(1, fi_cq_readerr(w->cq, &error, 0));
+}
+
+static void receive_all(struct world *w, uint8_t *landing)
+{
+	for (int i = 0; i < EACH; i++) {
+		RC(0, fi_recv(w->ep, landing, LONG, NULL, FI_ADDR_UNSPEC, NULL));
+		RC(0, fi_trecv(w->ep, landing, LONG, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
+	}
+}
+
+Test(fi_closing, sources_are_not_read_afterwards)
+{
+	static struct flight f;
+	uint8_t *landing = malloc(LONG);
+	struct sockaddr_storage name;
+	size_t length = sizeof(name);
+	fi_addr_t back;
+
+	for (int polled = 0; polled < 5; polled++) {
+		flight_open(&f);
+		memset(landing, BEFORE, LONG);
+		memset(f.far, BEFORE, LONG);
+		memset(f.near, BEFORE, LONG);
+		RC(0, fi_getname(&f.from.ep->fid, &name, &length));
+		RC(1, fi_av_insert(f.to.av, &name, 1, &back, 0, NULL));
+		receive_all(&f.to, landing);
+		for (int i = 0; i < POSTED; i++)
+			if (i % KINDS < 3)
+				post(&f, i);
+		for (int i = 0; i < 12 * polled; i++)
+			take(&f);
+		RC(0, fi_close(&f.from.ep->fid));
+		f.from.ep = NULL;
+		memset(f.near, AFTER, LONG);
+		until_known_gone(&f.to, back);
+		cr_assert_null(memchr(landing, AFTER, LONG));
+		cr_assert_null(memchr(f.far, AFTER, LONG));
+		flight_close(&f);
+	}
+	free(landing);
+}
+
+Test(fi_closing, receive_buffers_are_not_written_afterwards)
+{
+	static struct flight f;
+	uint8_t *landing = malloc(2 * LONG);
+	struct fi_cq_tagged_entry entry;
+
+	for (int polled = 0; polled < 5; polled++) {
+		flight_open(&f);
+		memset(landing, 0, 2 * LONG);
+		memset(f.near, BEFORE, LONG);
+		receive_all(&f.to, landing);
+		for (int i = 0; i < POSTED; i++)
+			if (i % KINDS < 2)
+				post(&f, i);
+		for (int i = 0; i < 12 * polled; i++)
+			fi_cq_read(f.to.cq, &entry, 1);
+		RC(0, fi_close(&f.to.ep->fid));
+		f.to.ep = NULL;
+		memcpy(landing + LONG, landing, LONG);
+		until_known_gone(&f.from, f.peer);
+		cr_assert_arr_eq(landing, landing + LONG, LONG);
+		flight_close(&f);
+	}
+	free(landing);
+}
+
 /* Everything that something else uses is -FI_EBUSY, goes on, and closes when that is gone. */
 Test(fi_closing, in_the_wrong_order)
 {
