@@ -165,6 +165,8 @@ Test(fi_bad_input, options_are_told_in_the_room_there_is)
 
 	open_all(&w, FI_MSG | FI_MULTI_RECV | FI_RMA);
 	for (int name = -1; name < OPTIONS; name++) {
+		if (name == COMPAT_OPT_FIREWALL_ADDR) /* which is no size */
+			continue;
 		for (size_t room = 0; room < 2 * sizeof(size_t); room++) {
 			unsigned char value[2 * sizeof(size_t)];
 			int want = !known_option(name) ? -FI_ENOPROTOOPT : room < sizeof(size_t) ? -FI_ETOOSMALL : 0;

@@ -125,3 +125,28 @@ Test(fi_firewall, an_address_that_is_inserted_anew_is_dialled)
 	world_close(&outside);
 	world_close(&inside);
 }
+
+/* Behind a firewall an endpoint is for its peers, if they say so. The option is asked for as a bool or as an int. */
+Test(fi_firewall, an_endpoint_is_not_behind_one_by_itself)
+{
+	struct {
+		int answer;
+		char after;
+	} told = { -1, 'x' };
+	size_t length = sizeof(bool);
+	bool behind = true;
+	struct world w;
+
+	world_open(&w, &(struct want){ .caps = FI_MSG });
+	RC(0, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, COMPAT_OPT_FIREWALL_ADDR, &behind, &length));
+	cr_expect(!behind && length == sizeof(bool));
+	length = sizeof(told);
+	RC(0, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, COMPAT_OPT_FIREWALL_ADDR, &told, &length));
+	cr_expect(!told.answer && told.after == 'x' && length == sizeof(int));
+	length = 0;
+	RC(-FI_ETOOSMALL, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, COMPAT_OPT_FIREWALL_ADDR, &behind, &length));
+	cr_expect_eq(length, sizeof(bool));
+	RC(-FI_EINVAL, fi_getopt(&w.ep->fid, FI_OPT_ENDPOINT, COMPAT_OPT_FIREWALL_ADDR, &behind, NULL));
+	RC(-FI_ENOPROTOOPT, fi_setopt(&w.ep->fid, FI_OPT_ENDPOINT, COMPAT_OPT_FIREWALL_ADDR, &behind, sizeof(behind)));
+	world_close(&w);
+}

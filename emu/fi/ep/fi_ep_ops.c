@@ -75,7 +75,24 @@ static int option_of_kind(const struct emu_ep *ep, int name, size_t *size)
 	return -FI_ENOPROTOOPT;
 }
 
-/* All options are sizes. */
+/* FI_OPT_FIREWALL_ADDR: no endpoint is taken to be behind a firewall by itself, its peers say so (FI_FIREWALL_ADDR). The header has
+ * a bool, and provider tcp answers with an int: either is told. */
+static int tell_firewall(void *value, size_t *length)
+{
+	const int behind = 0;
+
+	if (!value || !length)
+		return REFUSE(EP_CTRL, -FI_EINVAL, "fi_getopt: optval or optlen is NULL.");
+	if (*length < sizeof(bool)) {
+		*length = sizeof(bool);
+		return REFUSE(EP_CTRL, -FI_ETOOSMALL, "fi_getopt: optlen is too small. FI_OPT_FIREWALL_ADDR is a bool.");
+	}
+	*length = *length < sizeof(behind) ? sizeof(bool) : sizeof(behind);
+	memcpy(value, &behind, *length);
+	return 0;
+}
+
+/* All other options are sizes. */
 static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *length)
 {
 	struct emu_ep *ep = ((struct emu_ep *)fid)->primary;
@@ -101,6 +118,8 @@ static int ep_op_getopt(fid_t fid, int level, int name, void *value, size_t *len
 			return -FI_ENOPROTOOPT;
 		size = LIMIT_CM_DATA;
 		break;
+	case COMPAT_OPT_FIREWALL_ADDR:
+		return ep->type == FI_EP_MSG ? -FI_ENOPROTOOPT : tell_firewall(value, length);
 	default:
 		err = option_of_kind(ep, name, &size);
 		if (err)

@@ -72,7 +72,7 @@ struct compat_prov_context {
 #define COMPAT_CNTR_EVENTS_BYTES 1 /* 1.21 */
 #define COMPAT_CNTR_VALUE_SINCE FI_VERSION(2, 5)
 
-/* Endpoint options since 1.18 and 2.0. */
+/* Endpoint options since 1.18, 2.0 and, the last one, 2.2. */
 enum compat_opt {
 	COMPAT_OPT_CUDA_API_PERMITTED = 10,
 	COMPAT_OPT_MAX_MSG_SIZE = 12,
@@ -83,6 +83,7 @@ enum compat_opt {
 	COMPAT_OPT_INJECT_TAGGED_SIZE,
 	COMPAT_OPT_INJECT_RMA_SIZE,
 	COMPAT_OPT_INJECT_ATOMIC_SIZE,
+	COMPAT_OPT_FIREWALL_ADDR,
 };
 
 /* struct fi_mr_dmabuf of 1.20: mr_iov points to it with FI_MR_DMABUF. */
