@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* closed.c - a program that closes all, opens all anew, and closes it again; then no thread but its own is left, and it ends when
  * its last thread does: closed main|thread|passive|cond. Its main thread ends by pthread_exit() after all was closed, or (thread)
- * before another one opens anything. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
+ * before another one opens anything. closed handler: a signal's handler calls exit() while the last fi_close waits for the provider's
+ * threads. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/harness/region.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +17,36 @@
 enum { LEN = 4096 };
 
 static struct peer_want want = { .wait = FI_WAIT_UNSPEC, .counters = true };
+
+static bool joins_end_program; /* the handler's, from now on */
+
+/* In the place of the C library's, for the provider, too. */
+__attribute__((visibility("default"))) int pthread_join(pthread_t thread, void **result)
+{
+	int (*join)(pthread_t thread, void **result);
+
+	*(void **)&join = dlsym(RTLD_NEXT, "pthread_join");
+	if (joins_end_program)
+		raise(SIGTERM);
+	return join(thread, result);
+}
+
+static void end_program(int number)
+{
+	(void)number;
+	exit(0);
+}
+
+static void close_with_handler(void)
+{
+	struct peer peer;
+
+	signal(SIGTERM, end_program);
+	peer_open(&peer, &want);
+	joins_end_program = true;
+	peer_close(&peer);
+	CHECK(0, "no thread was waited for");
+}
 
 /* Threads of this process. One that was joined may be counted for a moment. */
 static int threads(void)
@@ -117,6 +150,8 @@ int main(int argc, char **argv)
 		CHECK(!pthread_create(&thread, NULL, open_when_alone, NULL), "no thread");
 		pthread_exit(NULL);
 	}
+	if (!strcmp(what, "handler"))
+		close_with_handler();
 	if (!strcmp(what, "cond"))
 		want.wait = FI_WAIT_MUTEX_COND;
 	if (!strcmp(what, "passive"))

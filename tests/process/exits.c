@@ -130,6 +130,11 @@ Test(process, main_thread_ends_after_a_passive_endpoint)
 	run("closed", "passive");
 }
 
+Test(process, handler_calls_exit_while_all_is_closed)
+{
+	run("closed", "handler");
+}
+
 /* Each with a thread of its own beside the NIC thread. */
 Test(process, main_thread_ends_after_mutex_and_condition)
 {

@@ -36,6 +36,9 @@ static struct {
 	void (*log)(enum nic_log level, const char *text);
 } net = { .lock = MUTEX_INITIALIZER, .timer = -1 };
 
+/* This thread is in net_end(). initial-exec: a signal handler reads it. */
+static _Thread_local volatile bool ends __attribute__((tls_model("initial-exec")));
+
 static uint64_t real_now_ns(void *arg)
 {
 	(void)arg;
@@ -264,6 +267,7 @@ void net_end(void)
 {
 	int state = cancel_off();
 
+	ends = true;
 	mutex_lock(&net.lock);
 	if (!--net.users && net_mine()) {
 		worker_end();
@@ -272,6 +276,7 @@ void net_end(void)
 		thread_stop(net.thread);
 	}
 	mutex_unlock(&net.lock);
+	ends = false;
 	cancel_back(state);
 }
 
@@ -293,11 +298,11 @@ static void net_drain(void) REQUIRES(driver_role)
 /* The worker stops first, while its jobs can still take the role.
  *
  * At exit other threads still run, perhaps in the middle of a post. So the role is taken and kept, and no memory is freed:
- * those threads find the role taken for ever. A caller inside the device (exit() in a signal handler) leaves everything to
- * the kernel. */
+ * those threads find the role taken for ever. A caller inside the device or net_end() (exit() in a signal handler) leaves
+ * everything to the kernel. */
 void net_stop(void) UNCHECKED
 {
-	if (!net_mine() || driver_mine(nic_driver(net.nic)))
+	if (ends || !net_mine() || driver_mine(nic_driver(net.nic)))
 		return;
 	mutex_lock(&net.lock);
 	if (atomic_exchange(&atomic_load(&net_claim)->running, false)) {
