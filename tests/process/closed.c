@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* closed.c - a program that closes all, opens all anew, and closes it again; then no thread but its own is left, and it ends when
  * its last thread does: closed main|thread|passive|cond. Its main thread ends by pthread_exit() after all was closed, or (thread)
- * before another one opens anything. closed handler: a signal's handler calls exit() while the last fi_close waits for the provider's
- * threads. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
+ * before another one opens anything. closed handler: a signal's handler calls exit() while the last fi_close waits for the
+ * provider's threads. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/harness/region.h"
 
 #include <dirent.h>

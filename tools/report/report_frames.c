@@ -22,7 +22,7 @@ struct report_module {
 
 static char *debuginfo_path; /* libdw's default */
 
-/* A stack may name anything. What is no regular file could keep its reader for ever. */
+/* A stack may name anything, and a pipe, say, could keep its reader for ever: regular files alone. */
 static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

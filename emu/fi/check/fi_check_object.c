@@ -184,7 +184,7 @@ static void tell_unread(const struct check_object *object, size_t entries, bool 
 		   exits ? "the process exits with" : "fi_close of", entries);
 }
 
-/* Whatever there is to tell of it is seen before, and is so only if it is closed: while a group is open, say, it is not. */
+/* Its findings are made before it is closed, and told only if it is: while a group is open, say, fi_close refuses. */
 static int object_close(struct fid *fid)
 {
 	struct check_object *object = check_object_of(fid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_check_serial.c - the thread that is in a call is noted. Another one that comes meanwhile is told of, and is not noted.
  *
- * The note is a thread's number. Whatever ends a call without a leave (cancellation, longjmp, a fork), the number is then of no
+ * The note is a thread's number. A call may end without a leave, by cancellation, longjmp or a fork: the number is then of no
  * thread, or the thread's next call ends the note. */
 #include "emu/fi/check/fi_check_serial.h"
 
