@@ -189,6 +189,34 @@ PAIR_TEST(rules, S72_local_needs_a_valid_descriptor)
 	region_close(&closed);
 }
 
+/* S198: nor does a region that was good a moment ago serve a new operation once it is closed, at either side. */
+PAIR_TEST(rules, S198_a_closed_region_serves_no_new_operation)
+{
+	struct region_want want = { .len = { LEN }, .segs = 1, .access = ALL_LOCAL };
+	bool looks = local_needed(p) || peer_api() >= FI_VERSION(1, 22); /* S74 */
+	struct remote *r = remote_reg(p, LEN, ALL_REMOTE), *other = remote_reg(p, LEN, ALL_REMOTE);
+	struct region mine;
+	enum local_op op;
+	uint8_t *buf;
+	void *desc;
+
+	region_open(&mine, &p->peer, &want, 1);
+	buf = mine.iov[0].iov_base;
+	desc = fi_mr_desc(mine.mr);
+	for (op = OP_SEND; op < ops_of(p); op++)
+		CHECK(try_local(p, op, r, buf, desc), "a good %s was refused: %s", op_name[op], p->peer.text);
+	CHECK_RC(0, fi_close(&mine.mr->fid));
+	mine.mr = NULL;
+	for (op = OP_SEND; looks && op < ops_of(p); op++)
+		CHECK(!try_local(p, op, r, buf, desc), "a %s with a closed region's descriptor succeeded", op_name[op]);
+	CHECK_RC(0, remote_close(p, r));
+	deny(p, RMA_WRITE, r->base[0], r->key, LEN, "S178");
+	deny(p, RMA_READ, r->base[0], r->key, LEN, "S178");
+	ok_write(p, other, 0, LEN);
+	live(p);
+	region_close(&mine);
+}
+
 /* S72: what is injected is copied at the call, and needs no descriptor. */
 PAIR_TEST(rules, S72_injected_buffers_need_no_descriptor)
 {

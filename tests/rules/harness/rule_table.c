@@ -202,6 +202,7 @@ const struct rule rule_table[RULES + 1] = {
 	[195] = { RULE_PROVIDER, "Monitors of devices" },
 	[196] = { RULE_PROVIDER, "fi_open(\"mr_cache\")" },
 	[197] = { RULE_OPEN, "One cache for host and device" },
+	[198] = { RULE_PROVIDER, "A closed region serves no new operation" },
 };
 
 const char *rule_title(unsigned number)

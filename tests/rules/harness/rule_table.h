@@ -17,7 +17,7 @@ struct rule {
 	const char *title;
 };
 
-enum { RULES = 197 };
+enum { RULES = 198 };
 extern const struct rule rule_table[RULES + 1]; /* by number, from 1 */
 
 /* "S35  A key in use is refused"; good until the next call. */
