@@ -90,11 +90,7 @@ static void *serve_file(void *arg)
 
 static void begin_file(struct dentry *dentry)
 {
-	sigset_t before;
-
-	emu_kernel_block_signals(&before);
-	dentry->runs = !pthread_create(&dentry->thread, NULL, serve_file, dentry);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	dentry->runs = !emu_kernel_start_thread(&dentry->thread, serve_file, dentry);
 }
 
 /* Lets the thread's open() return, if it waits in one. */

@@ -6,6 +6,8 @@
 #include <linux/slab.h>
 #include <pthread.h>
 
+#include "emu/kernel/threads.h"
+
 static pthread_rwlock_t sections = PTHREAD_RWLOCK_INITIALIZER;
 
 /* Guards all below. */
@@ -80,13 +82,7 @@ static void *make_calls(void *unused)
 
 static void start_thread(void)
 {
-	pthread_t thread;
-	sigset_t before;
-
-	emu_kernel_block_signals(&before);
-	BUG_ON(pthread_create(&thread, NULL, make_calls, NULL));
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_detach(thread);
+	BUG_ON(threads_start(make_calls, NULL));
 	thread_runs = true;
 }
 

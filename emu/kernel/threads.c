@@ -162,8 +162,29 @@ static void *kthread_main(void *arg)
 	return NULL;
 }
 
+enum { FAULT_STACK = 65536 };
+
+struct thread_start {
+	void *(*run)(void *);
+	void *arg;
+};
+
+/* A thread that has no stack left has this one for the handler of its fault: it lies at the far end of its own. */
+static void *thread_run(void *arg)
+{
+	struct thread_start start = *(struct thread_start *)arg;
+	char room[FAULT_STACK];
+	stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) }, before;
+
+	free(arg);
+	sigaltstack(&stack, &before);
+	arg = start.run(start.arg);
+	sigaltstack(&before, NULL);
+	return arg;
+}
+
 /* A fault whose signal is blocked ends the process without a word. */
-void emu_kernel_block_signals(sigset_t *before)
+static void block_signals(sigset_t *before)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
 	sigset_t blocked;
@@ -174,18 +195,31 @@ void emu_kernel_block_signals(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
-int threads_start(void *(*run)(void *), void *arg)
+int emu_kernel_start_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
+	struct thread_start *start = malloc(sizeof(*start));
 	sigset_t before;
-	pthread_t handle;
 	int err;
 
-	emu_kernel_block_signals(&before);
-	err = pthread_create(&handle, NULL, run, arg);
+	if (!start)
+		return -ENOMEM;
+	*start = (struct thread_start){ run, arg };
+	block_signals(&before);
+	err = pthread_create(thread, NULL, thread_run, start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err)
-		pthread_detach(handle);
+	if (err)
+		free(start);
 	return err ? -ENOMEM : 0;
+}
+
+int threads_start(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+	int err = emu_kernel_start_thread(&thread, run, arg);
+
+	if (!err)
+		pthread_detach(thread);
+	return err;
 }
 
 struct task_struct *(kthread_create)(int (*run)(void *), void *data, const char *format, ...)

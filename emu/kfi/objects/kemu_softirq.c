@@ -124,16 +124,13 @@ void kemu_softirq_close(struct kemu_softirq *softirq)
 /* The thread takes no signals: they are the program's. Under the lock. */
 static int start_softirq(struct kemu_softirq *softirq)
 {
-	sigset_t before;
 	int err;
 
 	if (softirq->started)
 		return 0;
-	emu_kernel_block_signals(&before);
-	err = pthread_create(&softirq->thread, NULL, softirq_main, softirq);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = emu_kernel_start_thread(&softirq->thread, softirq_main, softirq);
 	softirq->started = !err;
-	return -err;
+	return err;
 }
 
 int kemu_softirq_add(struct kemu_softirq *softirq, struct kemu_source *source, int fd)

@@ -4,6 +4,7 @@
 #ifndef EMU_KERNEL_H
 #define EMU_KERNEL_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,9 +47,9 @@ bool emu_kernel_ratelimit(struct emu_kernel_ratelimit *state);
 _Noreturn void emu_kernel_bug(const char *file, int line, const char *what);
 void emu_kernel_warn(const char *file, int line, const char *what);
 
-/* For a thread that is about to be started: blocks the signals, which are for the program's own threads, but for those of faults.
- * The caller restores the mask. */
-void emu_kernel_block_signals(sigset_t *before);
+/* Starts a thread that runs clients' code: its signals are blocked, which are for the program's own threads, but for those of
+ * faults, whose handlers have a stack when its own is full. 0 or -ENOMEM. */
+int emu_kernel_start_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 uint64_t emu_kernel_ns(void); /* CLOCK_MONOTONIC */
 void emu_kernel_sleep_ns(uint64_t ns);

@@ -16,7 +16,7 @@
 
 static char *how = "";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "null, thread, bug, error, sleep, leak");
+MODULE_PARM_DESC(how, "null, thread, overflow, thread_overflow, bug, error, sleep, leak");
 static int number = 1;
 module_param(number, int, 0444);
 static ushort small;
@@ -38,6 +38,23 @@ static int fault(void *data)
 	return *nowhere;
 }
 
+/* Calls itself while `*more`, which it always is. */
+static int deeper(volatile char *more)
+{
+	volatile char room[1024];
+
+	room[0] = *more;
+	return *more ? deeper(room) + room[0] : 0;
+}
+
+static int overflow(void *data)
+{
+	volatile char more = 1;
+
+	(void)data;
+	return deeper(&more);
+}
+
 static int leak(void)
 {
 	static struct kfid_fabric *fabric;
@@ -57,6 +74,10 @@ static int begin(void)
 		return *nowhere;
 	if (!strcmp(how, "thread"))
 		return IS_ERR(kthread_run(fault, NULL, "fault")) ? -ENOMEM : 0;
+	if (!strcmp(how, "overflow"))
+		return overflow(NULL);
+	if (!strcmp(how, "thread_overflow"))
+		return IS_ERR(kthread_run(overflow, NULL, "overflow")) ? -ENOMEM : 0;
 	BUG_ON(!strcmp(how, "bug"));
 	if (!strcmp(how, "error"))
 		return -ENODEV;
