@@ -54,7 +54,7 @@ Test(fi_sentences, what_is_open_keeps_open)
 	SAYS(-FI_EBUSY, fi_close(&w.domain->fid), key);
 	SAYS(-FI_EBUSY, fi_close(&w.domain->fid),
 	     "1 completion queues, 1 counters, 1 address vectors or poll sets. Close them first");
-	SAYS(-FI_EBUSY, fi_close(&w.fabric->fid), "fi_close: 2 objects of the fabric");
+	SAYS(-FI_EBUSY, fi_close(&w.fabric->fid), "fi_close: open objects of the fabric: 2");
 	SAYS(-FI_EBUSY, fi_close(&w.cq->fid), "fi_close: the completion queue is bound");
 	SAYS(-FI_EBUSY, fi_close(&w.cntr->fid), "fi_close: the counter is bound");
 	SAYS(-FI_EBUSY, fi_close(&w.av->fid), "fi_close: endpoints are bound to the address vector");
