@@ -101,6 +101,35 @@ Test(sim_collective_hostile, stranger)
 	}
 }
 
+/* The same of a group that is left: the others hear the cause that the member has, not the stranger's. */
+Test(sim_collective_hostile, stranger_of_a_group_that_is_left)
+{
+	struct coll_post post = act_plain(COLL_BARRIER, 0);
+	struct seat seat[SIZE];
+	struct flock flock;
+	struct act act;
+	uint64_t id;
+
+	flock_open(&flock, 9050, SIZE);
+	join_without_last(&flock, seat);
+	id = seat[0].group->id;
+	seat_leave(&flock, 0, &seat[0]);
+	forge(&flock, id, WIRE_COLL_ABORT | (uint64_t)REFUSAL_PROTOCOL << WIRE_COLL_STEP_BITS, NULL, 0);
+	world_pass(flock.world, SIM_SECOND / 100);
+	cr_assert_eq(flock.bird[0].ep->collectives->left->why.cause, REFUSAL_NONE);
+	act_open(&act, &flock, &post);
+	act.done[0] = 1;
+	for (int i = 1; i < SIZE - 1; i++)
+		cr_assert_eq(act_begin(&act, i, &seat[i]), 0);
+	WORLD_CHECK(flock.world, world_run(flock.world, all_done, &act, FLOCK_S * SIM_SECOND), "a member hangs");
+	for (int i = 1; i < SIZE - 1; i++)
+		cr_assert_eq(seat[i].group->why.excess, REFUSAL_CANCELLED, "member %d", i);
+	act_close(&act);
+	for (int i = 1; i < SIZE - 1; i++)
+		seat_leave(&flock, i, &seat[i]);
+	flock_close(&flock);
+}
+
 /* A member that sends what comes later, for ever: the collectives before that are right. Its other call is a disagreement. */
 Test(sim_collective_hostile, member)
 {

@@ -451,10 +451,14 @@ void coll_aborted(struct session *session, uint64_t id, uint64_t cause)
 	if (!group) {
 		c->abort[c->next_abort] = (struct coll_abort){ id, hash, (uint32_t)cause };
 		c->next_abort = (c->next_abort + 1) % LIMIT_COLL_ABORTS;
-	} else if (group->left) { /* the sender tells the others, too */
-		group->why = (struct refusal){ .cause = REFUSAL_GROUP, .excess = cause };
-	} else if (has_member(group, hash)) {
-		group->knows = hash;
-		coll_break(group, &(struct refusal){ .cause = REFUSAL_GROUP, .excess = cause });
+		return;
 	}
+	if (!has_member(group, hash))
+		return;
+	if (group->left) { /* the sender tells the others, too */
+		group->why = (struct refusal){ .cause = REFUSAL_GROUP, .excess = cause };
+		return;
+	}
+	group->knows = hash;
+	coll_break(group, &(struct refusal){ .cause = REFUSAL_GROUP, .excess = cause });
 }
