@@ -56,20 +56,26 @@ static bool owned(void)
 	return atomic_load_explicit(&atomic_load(&net_claim)->own, memory_order_relaxed);
 }
 
+/* There is no NIC, nor anything of one for a fork's child to close. */
+static void net_clear(void)
+{
+	net.timer = -1;
+	net.nic = NULL;
+	net.tcp = NULL;
+	net.thread = NULL;
+}
+
 /* In a fork's child. The memory stays as it is, for the objects that the child has inherited. */
 static void net_forked(void)
 {
 	mutex_forked(&net.lock);
 	if (net.timer >= 0)
 		close(net.timer);
-	net.timer = -1;
 	if (net.thread)
 		thread_forget(net.thread);
 	ctl_forget();
 	net.users = 0;
-	net.nic = NULL;
-	net.tcp = NULL;
-	net.thread = NULL;
+	net_clear();
 	atomic_store(&net_claim, &unclaimed);
 	sync_forked();
 	auth_forked();
@@ -211,7 +217,7 @@ close_tcp:
 close_thread:
 	thread_close(net.thread);
 fail:
-	net.nic = NULL;
+	net_clear();
 	net_log_error(NIC_LOG_WARN, what, err);
 	return err;
 }

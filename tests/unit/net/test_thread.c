@@ -2,6 +2,7 @@
 /* test_thread.c - the NIC thread's states, over real sockets. The thread's counters say what it did. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -348,6 +349,26 @@ Test(thread, blocks_all_signals_but_its_own_faults)
 	cr_assert_str_eq(line, "", "joined");
 }
 
+/* Of the files that it inherits a fork's child closes none by the numbers of what is gone. */
+static void check_child_keeps_files(void)
+{
+	int files[64], status, lost = 0;
+	pid_t child;
+
+	for (int i = 0; i < 64; i++)
+		cr_assert_geq(files[i] = open("/dev/null", O_RDONLY), 0);
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < 64; i++)
+			lost += fcntl(files[i], F_GETFD) < 0;
+		_exit(lost);
+	}
+	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+	cr_assert_eq(WEXITSTATUS(status), 0, "%d files lost", WEXITSTATUS(status));
+	for (int i = 0; i < 64; i++)
+		close(files[i]);
+}
+
 Test(thread, start_that_fails_leaves_nothing)
 {
 	struct net_config config = { 0 };
@@ -357,12 +378,17 @@ Test(thread, start_that_fails_leaves_nothing)
 	cr_assert_eq(net_start(&nic, &config), -ENOMEM);
 	cr_assert(!net_mine());
 	fake.fails = false;
+	check_child_keeps_files();
 	pthread_getattr_default_np(&old);
 	pthread_attr_init(&huge);
 	cr_assert_eq(pthread_attr_setstacksize(&huge, (size_t)1 << 46), 0);
 	cr_assert_eq(pthread_setattr_default_np(&huge), 0);
 	cr_assert_neq(net_start(&nic, &config), 0, "no thread");
 	cr_assert(!net_mine());
+	check_child_keeps_files();
+	config.manual = true;
+	cr_assert_neq(net_start(&nic, &config), 0, "no thread, and a timer that is closed");
+	check_child_keeps_files();
 	pthread_setattr_default_np(&old);
 	echo_start(false);
 	play();
