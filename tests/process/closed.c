@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* closed.c - a program that closes all, opens all anew, and closes it again; then no thread but its own is left, and it ends when
- * its last thread does: closed main|thread|passive|cond. Its main thread ends by pthread_exit() after all was closed, or (thread)
- * before another one opens anything. closed handler: a signal's handler calls exit() while the last fi_close waits for the
- * provider's threads. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
+ * its last thread does: closed main|thread|passive|cond|events. Its main thread ends by pthread_exit() after all was closed, or
+ * (thread) before another one opens anything. closed handler: a signal's handler calls exit() while the last fi_close waits for
+ * the provider's threads. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/harness/region.h"
 
 #include <dirent.h>
@@ -128,6 +128,22 @@ static void listen_and_close(void)
 	fi_freeinfo(info);
 }
 
+/* A queue whose wake-ups have a thread, without a NIC. */
+static void open_and_close_queue(void)
+{
+	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_MUTEX_COND };
+	struct fid_fabric *fabric;
+	struct fi_info *info;
+	struct fid_eq *eq;
+
+	CHECK_RC(0, peer_getinfo(&want, &info));
+	CHECK_RC(0, fi_fabric(info->fabric_attr, &fabric, NULL));
+	CHECK_RC(0, fi_eq_open(fabric, &attr, &eq, NULL));
+	CHECK_RC(0, fi_close(&eq->fid));
+	CHECK_RC(0, fi_close(&fabric->fid));
+	fi_freeinfo(info);
+}
+
 /* Once the first thread has ended, /proc/self tells nothing of the process's memory, and has no `exe`. */
 static void *open_when_alone(void *arg)
 {
@@ -156,6 +172,8 @@ int main(int argc, char **argv)
 		want.wait = FI_WAIT_MUTEX_COND;
 	if (!strcmp(what, "passive"))
 		listen_and_close();
+	else if (!strcmp(what, "events"))
+		open_and_close_queue();
 	else
 		open_and_close(NULL);
 	wait_for_threads(before);

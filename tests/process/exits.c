@@ -141,6 +141,11 @@ Test(process, main_thread_ends_after_mutex_and_condition)
 	run("closed", "cond");
 }
 
+Test(process, main_thread_ends_after_a_queue_of_events)
+{
+	run("closed", "events");
+}
+
 Test(process, main_thread_ends_after_a_registration_cache)
 {
 	setenv("FI_EMU_MR_CACHE", "1", 1);

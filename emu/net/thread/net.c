@@ -275,8 +275,9 @@ void net_end(void)
 
 	ends = true;
 	mutex_lock(&net.lock);
-	if (!--net.users && net_mine()) {
+	if (!--net.users)
 		worker_end();
+	if (!net.users && net_mine()) {
 		uffd_end();
 		net_linger();
 		thread_stop(net.thread);
