@@ -8,9 +8,11 @@
 #include <linux/bug.h>
 #include <linux/debugfs.h>
 #include <linux/string.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 struct dentry {
@@ -20,6 +22,7 @@ struct dentry {
 	struct inode inode;
 	pthread_t thread;
 	bool runs;
+	int end;              /* an eventfd that ends a write to a reader who does not read */
 	pthread_mutex_t lock; /* guards `ends`, and the FIFO's making */
 	bool ends;
 };
@@ -30,16 +33,23 @@ static struct dentry root;
 
 /* --- a file --- */
 
-static void write_all(int fd, const char *text, size_t length)
+/* False: the reader has gone, or the file ends. */
+static bool write_all(const struct dentry *dentry, int fd, const char *text, size_t length)
 {
-	while (length > 0) {
-		ssize_t written = write(fd, text, length);
+	struct pollfd wait[] = { { .fd = fd, .events = POLLOUT }, { .fd = dentry->end, .events = POLLIN } };
 
-		if (written <= 0)
-			return; /* the reader has gone */
-		text += written;
-		length -= (size_t)written;
+	while (length > 0) {
+		ssize_t written;
+
+		if (poll(wait, 2, -1) < 0 || wait[1].revents)
+			return false;
+		written = write(fd, text, length);
+		if (written < 0 && errno != EAGAIN)
+			return false;
+		text += written > 0 ? written : 0;
+		length -= written > 0 ? (size_t)written : 0;
 	}
+	return true;
 }
 
 static void show_file(struct dentry *dentry, int fd)
@@ -53,7 +63,8 @@ static void show_file(struct dentry *dentry, int fd)
 	if (op->open && op->open(&dentry->inode, &file))
 		return;
 	while (op->read && (length = op->read(&file, part, sizeof(part), &file.f_pos)) > 0)
-		write_all(fd, part, (size_t)length);
+		if (!write_all(dentry, fd, part, (size_t)length))
+			break;
 	if (op->release)
 		op->release(&dentry->inode, &file);
 }
@@ -81,7 +92,7 @@ static void *serve_file(void *arg)
 		if (fd < 0)
 			break;
 		goes_on = make_anew(dentry); /* the next reader waits there */
-		if (goes_on)
+		if (goes_on && !fcntl(fd, F_SETFL, O_NONBLOCK))
 			show_file(dentry, fd);
 		close(fd);
 	}
@@ -90,10 +101,13 @@ static void *serve_file(void *arg)
 
 static void begin_file(struct dentry *dentry)
 {
-	dentry->runs = !emu_kernel_start_thread(&dentry->thread, serve_file, dentry);
+	dentry->end = eventfd(0, EFD_CLOEXEC);
+	dentry->runs = dentry->end >= 0 && !emu_kernel_start_thread(&dentry->thread, serve_file, dentry);
+	if (!dentry->runs && dentry->end >= 0)
+		close(dentry->end);
 }
 
-/* Lets the thread's open() return, if it waits in one. */
+/* Lets the thread's open() return, if it waits in one, or its poll(). */
 static void end_file(struct dentry *dentry)
 {
 	int fd;
@@ -102,9 +116,11 @@ static void end_file(struct dentry *dentry)
 	dentry->ends = true;
 	fd = open(dentry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	pthread_mutex_unlock(&dentry->lock);
+	(void)!eventfd_write(dentry->end, 1); /* it is empty: cannot fail */
 	pthread_join(dentry->thread, NULL);
 	if (fd >= 0)
 		close(fd);
+	close(dentry->end);
 }
 
 /* --- the tree --- */

@@ -4,6 +4,7 @@
 #include <asm/checksum.h>
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/debugfs.h>
 #include <linux/inet.h>
 #include <linux/kernel.h>
@@ -13,7 +14,10 @@
 #include <linux/version.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { GUARD_S = 60 };
 
 /* What a shell's cat gets. */
 static char *read_file(const char *path)
@@ -135,6 +139,39 @@ Test(kernel_files, a_reader_gets_the_text_of_that_moment)
 	snprintf(path, sizeof(path), "%s/net/small", folder);
 	cr_expect_str_eq(read_file(path), "7\n");
 	debugfs_remove_recursive(dir);
+	cr_expect_eq(rmdir(folder), 0, "something was left in %s", folder);
+}
+
+static int endless_show(struct seq_file *file, void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 200000; i++)
+		seq_puts(file, "endless\n");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(endless);
+
+/* Its thread has filled the pipe, and waits for room. */
+Test(kernel_files, ends_under_a_reader_that_does_not_read)
+{
+	char folder[] = "/tmp/emu-debugfs-XXXXXX", path[128];
+	struct dentry *file;
+	int fd, had;
+
+	alarm(GUARD_S);
+	cr_assert(mkdtemp(folder));
+	setenv("FI_EMU_DEBUGFS", folder, 1);
+	file = debugfs_create_file("endless", 0444, NULL, NULL, &endless_fops);
+	snprintf(path, sizeof(path), "%s/endless", folder);
+	while (access(path, F_OK))
+		;
+	fd = open(path, O_RDONLY);
+	cr_assert_geq(fd, 0);
+	do
+		cr_assert(!ioctl(fd, FIONREAD, &had));
+	while (had < fcntl(fd, F_GETPIPE_SZ));
+	debugfs_remove(file);
+	close(fd);
 	cr_expect_eq(rmdir(folder), 0, "something was left in %s", folder);
 }
 

@@ -97,7 +97,8 @@ include_arrows() {
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |
 		grep -v '^emu/cuda/cuda_entry\.c:.*<dlfcn\.h>'	# which finds the library's own calls by name
-	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/"
+	includes_beyond emu/kernel "$LIBC|$KERNEL|<malloc\.h>|\"emu/kernel/" |
+		grep -Ev '^emu/kernel/debugfs\.c:.*<(poll|sys/eventfd)\.h>'	# its readers may not read
 	includes_beyond emu/kfi \
 		"$LIBC|$SOCKET|$OUTSIDE|<(dlfcn|execinfo|getopt)\\.h>|$FABRIC|$KERNEL|$KFI|\"emu/kfi/|\"emu/fi/provider/fi_kernel"
 	includes_beyond include "$LIBC|$SOCKET|<sys/stat\\.h>|$KERNEL|$KFI|\"emu/"
