@@ -7,10 +7,10 @@
  *
  * A fault comes to the handler if that is the one installed and the thread has not blocked the signal; the kernel ends the process
  * otherwise. The program may change either at any time, and no word in memory tells. So a thread asks the kernel before it touches
- * anything, and believes the answer for SURE_TICKS. Where faults would not come here, which a handler of the program's does for
- * TIME_HANDLER_NS at most (fault_handler.h), and for WARY_TICKS after each fault that did, the kernel copies (process_vm_writev,
- * or a pipe where that is forbidden), which answers EFAULT whatever the program does meanwhile. Never /proc/self/mem, which writes
- * through read-only pages. */
+ * anything, and believes the answer for SURE_TICKS. Where faults would not come here, as for STANDS_TICKS after the program put a
+ * handler (fault_handler.c), and for WARY_TICKS after each fault that did, the kernel copies (process_vm_writev, or a pipe where
+ * that is forbidden), which answers EFAULT whatever the program does meanwhile. Never /proc/self/mem, which writes through
+ * read-only pages. */
 #include "emu/nic/memory/guard.h"
 
 #include <errno.h>
