@@ -167,7 +167,7 @@ Test(kernel_tables, threads_insert_a_key_once)
 		end(thread[i]);
 	rhashtable_free_and_destroy(&shared, count_and_free, &freed);
 	cr_assert_eq(freed, atomic_read(&inserted));
-	cr_assert_leq(freed, MANY);
+	cr_assert_leq(freed, (int)MANY);
 }
 
 /* --- sections --- */
