@@ -174,7 +174,7 @@ Test(fi_tag_format, others_have_all_bits)
 
 Test(fi_tag_format, an_alias_keeps_it)
 {
-	struct fid_ep *alias;
+	struct fid_ep *alias = NULL;
 	struct world w;
 
 	format_open(&w, MPI, FI_VERSION(2, 0), 0);
