@@ -39,7 +39,8 @@ def pieces_of(ring, data):
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
         helps = sys.argv[1:] == ["--help"]
-        print(__doc__ if helps else "ring_input.py: name one or two trace files; --help says more",
+        wrong = f"unknown option {sys.argv[1]}" if sys.argv[1:2] and sys.argv[1].startswith("-") else "name one or two trace files"
+        print(__doc__ if helps else f"ring_input.py: {wrong}; --help says more",
               file=sys.stdout if helps else sys.stderr)
         return 0 if helps else 2
     for ring, path in enumerate(sys.argv[1:]):

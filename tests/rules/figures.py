@@ -50,8 +50,9 @@ def main(words):
     if words in (['--help'], ['-h']):
         print(__doc__)
         return 0
-    if not words or len(words) > 2 or words[:-1] not in ([], ['--write']):
-        print('usage: figures.py [--write] KIT', file=sys.stderr)
+    unknown = [word for word in words if word.startswith('-') and word != '--write']
+    if unknown or words[:-1] not in ([], ['--write']) or words[-1:] in ([], ['--write']):
+        print(f'figures.py: unknown option {unknown[0]}' if unknown else 'usage: figures.py [--write] KIT', file=sys.stderr)
         return 2
     totals = compared()
     if len(words) == 2:

@@ -66,7 +66,7 @@ emurun_runs_what_is_installed() {
 }
 
 emurun_checks_where_it_is_installed() {
-	"$work/prefix/bin/emurun" --check true && "$work/prefix/bin/emurun" emu_report --help
+	"$work/prefix/bin/emurun" --check --allow-none true && "$work/prefix/bin/emurun" emu_report --help
 }
 
 emurun_has_devices_where_it_is_installed() {

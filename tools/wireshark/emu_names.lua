@@ -318,7 +318,7 @@ end
 -- What the causes mean, in the words of WIRE-48.
 names.cause_words = {
 	[1] = "unknown key",
-	[2] = "the region was closed",
+	[2] = "the region was closed; of a message: one that its receive names, before it had completed",
 	[3] = "the region does not allow this access",
 	[4] = "the range is not inside the region",
 	[5] = "the range wraps around the end of the address space",
