@@ -55,7 +55,7 @@ def parse(text):
 
 def unknown(field, value):
     # Since 2.0 libfabric says so of every protocol that is the provider's own (fi_endpoint(3), protocol).
-    # An interface that is no PCI device has a bus without a name (fi_nic(3)).
+    # The emulated NIC is no PCI device (fi_nic.c).
     if (field, value) in (('protocol', 'Unknown'), ('bus_type', 'FI_BUS_UNKNOWN')):
         return False
     if value.startswith('['):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_nic.c - the device is emu's own, with the name of the interface that it works over; bus and link are this interface's, as the
- * kernel tells in /sys. What it does not tell is FI_BUS_UNKNOWN, or 0. */
+/* fi_nic.c - the device is emu's own, with the name of the interface that it works over; the link is this interface's, as the kernel
+ * tells in /sys: what it does not tell is 0. The bus is FI_BUS_UNKNOWN, since an emulated NIC is no PCI device: programs look for
+ * such a device in the machine's topology, and MPICH ends if it is not there. */
 #include "emu/fi/info/fi_nic.h"
 
 #include <arpa/inet.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
 #include <stdarg.h>
@@ -15,7 +15,6 @@
 
 #include "emu/fi/info/fi_addr.h"
 
-static const char *const bus_names[] = { "FI_BUS_UNKNOWN", "FI_BUS_PCI" };
 static const char *const link_names[] = { "FI_LINK_UNKNOWN", "FI_LINK_DOWN", "FI_LINK_UP" };
 
 /* --- what the kernel tells --- */
@@ -35,27 +34,6 @@ static size_t link_number(const char *iface, const char *name)
 		value = 0;
 	fclose(file);
 	return (size_t)value;
-}
-
-/* The PCI device that is nearest above the interface in the tree of devices: a virtio device is below one. */
-static void find_bus(const char *iface, struct fi_bus_attr *bus)
-{
-	char link[64 + IF_NAMESIZE], path[PATH_MAX], *name;
-
-	snprintf(link, sizeof(link), "/sys/class/net/%s/device", iface);
-	if (!realpath(link, path))
-		return;
-	while ((name = strrchr(path, '/'))) {
-		unsigned int domain, at, device, function;
-		int end = 0;
-
-		if (sscanf(name, "/%4x:%2x:%2x.%1x%n", &domain, &at, &device, &function, &end) == 4 && !name[end]) {
-			bus->bus_type = FI_BUS_PCI;
-			bus->attr.pci = (struct fi_pci_attr){ (uint16_t)domain, (uint8_t)at, (uint8_t)device, (uint8_t)function };
-			return;
-		}
-		*name = 0;
-	}
 }
 
 static char *host_text(const struct sockaddr_storage *addr)
@@ -156,19 +134,13 @@ static int nic_tostr(const struct fid *fid, char *buf, size_t len)
 	const struct fid_nic *nic = (const struct fid_nic *)fid;
 	const struct fi_device_attr *device = nic->device_attr;
 	const struct fi_link_attr *link = nic->link_attr;
-	const struct fi_bus_attr *bus = nic->bus_attr;
-	const struct fi_pci_attr *pci = &bus->attr.pci;
 
 	nic_say(buf, len,
 		"    nic:\n        fi_device_attr:\n            name: %s\n            device_id: %s\n"
 		"            device_version: %s\n            vendor_id: %s\n            driver: %s\n            firmware: %s\n",
 		device->name, device->device_id, device->device_version, device->vendor_id, device->driver, device->firmware);
-	nic_say(buf, len, "        fi_bus_attr:\n            bus_type: %s\n", bus_names[bus->bus_type == FI_BUS_PCI]);
-	if (bus->bus_type == FI_BUS_PCI)
-		nic_say(buf, len, "            fi_pci_attr: %04x:%02x:%02x.%x\n", pci->domain_id, pci->bus_id, pci->device_id,
-			pci->function_id);
 	nic_say(buf, len,
-		"        fi_link_attr:\n            address: %s\n            mtu: %zu\n            speed: %zu\n"
+		"        fi_bus_attr:\n            bus_type: FI_BUS_UNKNOWN\n        fi_link_attr:\n            address: %s\n            mtu: %zu\n            speed: %zu\n"
 		"            state: %s\n            network_type: %s\n",
 		link->address, link->mtu, link->speed, link->state <= FI_LINK_UP ? link_names[link->state] : "unknown",
 		link->network_type);
@@ -207,7 +179,6 @@ struct fid_nic *nic_make(const struct local_addr *local)
 	};
 	struct fid_nic *nic;
 
-	find_bus(local->iface, &bus);
 	nic = nic_copy(&whole);
 	free(link.address);
 	return nic;
