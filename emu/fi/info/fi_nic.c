@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_nic.c - the device is emu's own, with the name of the interface that it works over; the link is this interface's, as the kernel
- * tells in /sys: what it does not tell is 0. The bus is FI_BUS_UNKNOWN, since an emulated NIC is no PCI device: programs look for
- * such a device in the machine's topology, and MPICH ends if it is not there. */
+/* fi_nic.c - the device is emu's own, with the name of the interface that it works over; the link is this interface's, as the
+ * kernel tells in /sys: what it does not tell is 0. The bus is FI_BUS_UNKNOWN, since an emulated NIC is no PCI device: programs
+ * look for such a device in the machine's topology, and MPICH ends if it is not there. */
 #include "emu/fi/info/fi_nic.h"
 
 #include <arpa/inet.h>
@@ -140,7 +140,8 @@ static int nic_tostr(const struct fid *fid, char *buf, size_t len)
 		"            device_version: %s\n            vendor_id: %s\n            driver: %s\n            firmware: %s\n",
 		device->name, device->device_id, device->device_version, device->vendor_id, device->driver, device->firmware);
 	nic_say(buf, len,
-		"        fi_bus_attr:\n            bus_type: FI_BUS_UNKNOWN\n        fi_link_attr:\n            address: %s\n            mtu: %zu\n            speed: %zu\n"
+		"        fi_bus_attr:\n            bus_type: FI_BUS_UNKNOWN\n        fi_link_attr:\n            address: %s\n"
+		"            mtu: %zu\n            speed: %zu\n"
 		"            state: %s\n            network_type: %s\n",
 		link->address, link->mtu, link->speed, link->state <= FI_LINK_UP ? link_names[link->state] : "unknown",
 		link->network_type);
