@@ -22,7 +22,7 @@ struct dentry {
 	struct inode inode;
 	pthread_t thread;
 	bool runs;
-	int end;              /* an eventfd that ends a write to a reader who does not read */
+	int end;              /* an eventfd that ends a write to a reader that does not read */
 	pthread_mutex_t lock; /* guards `ends`, and the FIFO's making */
 	bool ends;
 };

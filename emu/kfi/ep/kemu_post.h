@@ -65,7 +65,7 @@ static inline fi_addr_t kemu_peer(const struct kemu_ep *ep, kfi_addr_t peer)
 	return (ep->rx_bits ? peer << ep->rx_bits >> ep->rx_bits : peer) | context << (64 - KEMU_CONTEXT_BITS);
 }
 
-/* Of whom a directed receive takes messages: an entry, whichever context is named. */
+/* A directed receive takes messages of this entry, whichever context is named. */
 static inline fi_addr_t kemu_source(const struct kemu_ep *ep, kfi_addr_t peer)
 {
 	return ep->translates && ep->rx_bits && peer != KFI_ADDR_UNSPEC ? peer << ep->rx_bits >> ep->rx_bits : peer;
