@@ -166,8 +166,8 @@ Test(kernel_tables, threads_insert_a_key_once)
 	for (int i = 0; i < 4; i++)
 		end(thread[i]);
 	rhashtable_free_and_destroy(&shared, count_and_free, &freed);
-	cr_assert_eq(freed, atomic_read(&inserted));
-	cr_assert_leq(freed, (int)MANY);
+	cr_assert_eq(freed, (unsigned int)atomic_read(&inserted));
+	cr_assert_leq(freed, MANY);
 }
 
 /* --- sections --- */
