@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# debian13.sh - a suite of tests/run.sh in a bare Debian 13, which has nothing but what debootstrap calls minbase, and what
-# tools/setup.sh installs there: debian13.sh [SUITE]. As root. The suite is `brief` if none is named.
+# debian13.sh - the suite brief of tests/run.sh in a bare Debian 13, which has nothing but what debootstrap calls minbase, and what
+# tools/setup.sh installs there: debian13.sh [nightly] [SUITE]. As root. SUITE is run in the place of `brief`.
 #
 # Where a Docker engine answers it is a container with the default profile, else a chroot. What is fetched is kept in
 # build/deps/debian13: the bare tree, the packages, and what set-up builds. The results go to EMU_RESULTS, if that is set, as of
@@ -89,6 +89,11 @@ keep() {
 }
 
 take_help "$@"
+night=
+if [ "${1:-}" = nightly ]; then
+	night=nightly
+	shift
+fi
 suite=${1:-brief}
 [ "$(id -u)" = 0 ] || skip "a bare Debian 13 can be made by root alone"
 place=chroot
@@ -110,7 +115,8 @@ if inside_$place /src/tools/demo.sh 2>&1 | tee "$LOG"; then
 else
 	result fail "demo: $(tail -n 1 "$LOG")"
 fi
-inside_$place /src/tests/run.sh ${EMU_WERROR:+--werror} "$suite" 2>&1 | tee -a "$LOG" | grep --line-buffered -v '^ *Start'
+inside_$place /src/tests/run.sh ${EMU_WERROR:+--werror} $night "$suite" 2>&1 | tee -a "$LOG" |
+	grep --line-buffered -v '^ *Start'
 status=${PIPESTATUS[0]}
 keep
 [ "$status" = 0 ] || grep -q '^fail debian13' "${EMU_RESULTS:-/dev/null}" || fail "exit status $status: see $LOG"

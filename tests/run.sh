@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh - sets the machine up, builds, and runs every test in every surrounding: run.sh [--werror] [SUITE...]
+# run.sh - sets the machine up, builds, and tests in every surrounding: run.sh [--werror | --list] [nightly] [SUITE...]
 #
-# With --werror, which is for developers and for CI, whatever a compiler warns of is an error.
+# What passes before a change lands takes less than half an hour on two cores. With `nightly` each suite is whole, which takes
+# hours: the table NIGHTLY has what it adds. --werror, which is for developers and for CI, makes an error of whatever a compiler
+# warns of. --list prints what a run of builds that are there would run: a line SUITE/TEST for each registered test.
 #
-# The suites, in the order of running when none is named:
-#   release    the tests of the release build but for mutants and a part of `long`, with libfabric 2.1 or later
-#   mutants    a sample of wrong decisions, each of which a test must notice; mutate.py tries them all
-#   old        the rules, process and some MPI tests again, with the distribution's libfabric if that is older
+# The suites, in the order of running when none is named; behind `nightly:`, what that adds:
+#   release    the tests of the release build, with libfabric 2.1 or later; nightly: fabtests and the kit of rules, whole
+#   mutants    four wrong decisions, each of which a test must notice; nightly: a larger sample (mutate.py tries them all)
+#   old        the rules, process and two MPI tests again, with the distribution's libfabric if that is older; nightly: more of MPI
 #   tcp        the rules, process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP
-#   asan       the tests that run our code, under the address and undefined-behaviour sanitizers, but for two that `long` has
-#   tsan       the tests that race threads and the demo, under the thread sanitizer
-#   fuzz       the fuzz targets, half a minute each, two at a time; takes clang
+#   asan       the tests that run our code, under the address and undefined-behaviour sanitizers; nightly: those that take long
+#   tsan       the tests that race threads and the demo, under the thread sanitizer; nightly: unit, rules and process, too
+#   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
 #   container  the rules, process and demo tests in a container, as an ordinary user: default profile, no capabilities, 64 KiB of
 #              lockable memory, 1,024 descriptors
 #   user       the same as an ordinary user, where the suite container did not run
 #   compilers  builds all with clang and with gcc, with the headers of the newest libfabric that is here
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
-#   long       fabtests and the kit of rules, whole, and all of the simulator's tests under the sanitizers
-#   brief      the suite release without what the compiler and the distribution take no part in
-#   races      the unit, rules, process and demo tests under the thread sanitizer, which takes ten minutes
+#   brief      the unit, rules, process, demo and some tools tests of the release build; nightly: all but mutants
 #
 # A folder below tests/ registers its tests in its CMakeLists.txt with emu_criterion_test() or emu_script_test(), which
 # tools/cmake/EmuTest.cmake describes; the LABEL given there decides which suites run a test. Each case of a test is one
@@ -32,19 +32,40 @@ set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
 SUITES="release mutants old tcp asan tsan fuzz container user compilers debian13"
-# Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and unit_cq take memory
-# away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB with it, and
-# process-unplugged moves more than it can before the hang guard.
-NOT_RACED='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
-# Cuts and collectives take as many runs under the sanitizers, each four times as long.
-LONG_SANITIZED='sim_cut|sim_collective'
-LONG='fabtests-(lax-functional|.*-short)|kit-(cache|lax)'
-NOT_BRIEF='kit-.*|sim_.*|fabtests-(strict-functional|checked)|bench_.*|docker|mpi-.*-8|unit_.*_stress'
-NEW_ALONE='mpi-(.*-8|mpi4py.*|.*-lax|hpcc|.*-nodes-4)'	# not with an older libfabric: it takes no part in what these try
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
+ASAN='unit|sim|rules|process|tools|demo|bench'
+
+# The labels of the tests of a suite; by day, if those are fewer.
+declare -A LABELS=(
+	[release]='[a-z]*' [mutants]=mutate [old]='rules|process|mpi' [tcp]=$ELSEWHERE [asan]=$ASAN [tsan]='unit|rules|process|demo'
+	[container]=$ELSEWHERE [user]=$ELSEWHERE [brief]='[a-z]*'
+)
+declare -A DAY_LABELS=([tsan]='threads|demo' [brief]='unit|rules|process|demo|tools')
+
+# What a suite never runs, names as an expression. Mutants have a suite of their own. An older libfabric takes no part in what
+# NEW_ALONE tries. Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and
+# unit_cq take memory away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB
+# with it, and process-unplugged moves more than it can before the hang guard.
+MUTANTS='mutate_.*'
+NEW_ALONE='mpi-(.*-8|mpi4py.*|.*-lax|hpcc|.*-nodes-4)'
+declare -A NEVER=(
+	[release]=$MUTANTS [brief]=$MUTANTS [old]=$NEW_ALONE [tsan]='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
+)
+
+# What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
+declare -A NIGHTLY=(
+	[release]='fabtests-(lax-functional|.*-short|strict-.*)|kit-(cache|lax|figures|pinned|api-1.17)'
+	[mutants]='mutate_more'
+	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
+	[asan]='sim_cut|sim_collective|bench_.*|docker_.*|wireshark-.*|trace_page|cluster-hosts'
+	[brief]='unit_.*_stress|lab|lab_tries|cluster-hosts|docker_.*|wireshark-.*|trace_page'
+)
+NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py-.*)|clients-.*-lax|docker|cluster-containers|lab_(first|tries)'
+AT_A_TIME=4			# tests: many wait more than they compute
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
 building=0			# seconds of the suite that passed in builds
+night=				# set by the word `nightly`
 
 say() {
 	printf '\n== %s\n' "$*"
@@ -78,40 +99,56 @@ build_it() {
 	return 1
 }
 
-# Every registered test of a build must have left a result: one that hung and was killed did not.
-# missing_results SUITE BUILD LABELS [NAMES]
-missing_results() {
-	local labels name
+# choose SUITE: sets labels and left_out, expressions of the tests that it runs.
+choose() {
+	labels=${LABELS[$1]}
+	left_out=${NEVER[$1]:-none}
+	if [ -z "$night" ]; then
+		labels=${DAY_LABELS[$1]:-$labels}
+		left_out+="|${NIGHTLY[$1]:-none}"
+	fi
+}
 
-	while read -r labels _ name _; do
-		[[ $labels =~ (^|,)($3)(,|$) && ! $name =~ ^(${4:-})$ ]] || continue
-		grep -q "^[a-z]* $1/$name: " "$EMU_RESULTS" || result fail "$1/$name: hung, or was killed"
+# The names of the tests of a build that a suite runs: tests_of SUITE BUILD.
+tests_of() {
+	local labels left_out of name
+
+	choose "$1"
+	while read -r of _ name _; do
+		[[ ! $of =~ (^|,)($labels)(,|$) || $name =~ ^($left_out)$ ]] || echo "$name"
 	done <"$EMU_ROOT/build/$2/tests.list"
 }
 
-# run_ctest SUITE BUILD LABELS LIBFABRIC_FOLDER [NAMES]: the tests with one of the labels, but for those with one of the names.
+# Every test must have left a result: one that hung and was killed did not. missing_results SUITE BUILD
+missing_results() {
+	local name
+
+	while read -r name; do
+		grep -q "^[a-z]* $1/$name: " "$EMU_RESULTS" || result fail "$1/$name: hung, or was killed"
+	done < <(tests_of "$1" "$2")
+}
+
+# run_ctest SUITE BUILD LIBFABRIC_FOLDER
 run_ctest() {
+	local labels left_out
+
+	choose "$1"
 	say "$1"
-	EMU_SUITE=$1 LD_LIBRARY_PATH=$4 ctest --test-dir "$EMU_ROOT/build/$2" -L "^($3)\$" -E "^(${5:-})\$" -j 2 \
+	EMU_SUITE=$1 LD_LIBRARY_PATH=$3 ctest --test-dir "$EMU_ROOT/build/$2" -L "^($labels)\$" -E "^($left_out)\$" -j $AT_A_TIME \
 		--output-on-failure --no-tests=ignore 2>&1
-	missing_results "$1" "$2" "$3" "${5:-}"
+	missing_results "$1" "$2"
 }
 
 suite_release() {
-	build release && run_ctest release release '[a-z]*' "$new_lib" "mutate_sample|$LONG"
-}
-
-suite_long() {
-	build release && run_ctest long release 'fabtests|kit' "$new_lib"
-	build asan && run_ctest long-asan asan sim "$new_lib"
+	build release && run_ctest release release "$new_lib"
 }
 
 suite_brief() {
-	build release && run_ctest brief release '[a-z]*' "$new_lib" "mutate_sample|$LONG|$NOT_BRIEF"
+	build release && run_ctest brief release "$new_lib"
 }
 
 suite_mutants() {
-	build release && run_ctest mutants release mutate "$new_lib"
+	build release && run_ctest mutants release "$new_lib"
 }
 
 suite_old() {
@@ -120,26 +157,26 @@ suite_old() {
 	if ! lib=$(old_libfabric_lib); then
 		result skip "old: no libfabric older than $EMU_FABRIC_MIN is installed"
 	else
-		build release && run_ctest old release 'rules|process|mpi' "$lib" "$NEW_ALONE"
+		build release && run_ctest old release "$lib"
 	fi
 }
 
 suite_tcp() {
-	build release && FI_EMU_LOCAL=tcp run_ctest tcp release "$ELSEWHERE" "$new_lib"
+	build release && FI_EMU_LOCAL=tcp run_ctest tcp release "$new_lib"
 }
 
 suite_asan() {
-	build asan && run_ctest asan asan 'unit|sim|rules|process|tools|demo|bench' "$new_lib" "$LONG_SANITIZED"
+	build asan && run_ctest asan asan "$new_lib"
 }
 
 suite_tsan() {
-	target=raced build tsan && run_ctest tsan tsan "threads|demo" "$new_lib"
-}
+	local target=raced
 
-suite_races() {
-	export TSAN_OPTIONS=suppressions=$EMU_ROOT/tests/tsan/programs.supp
-
-	build tsan && run_ctest races tsan 'unit|rules|process|demo' "$new_lib" "$NOT_RACED"
+	if [ "$night" ]; then
+		target=all
+		local -x TSAN_OPTIONS=suppressions=$EMU_ROOT/tests/tsan/programs.supp
+	fi
+	build tsan && run_ctest tsan tsan "$new_lib"
 }
 
 suite_fuzz() {
@@ -148,7 +185,8 @@ suite_fuzz() {
 		return
 	fi
 	say fuzz
-	EMU_SUITE=fuzz "$EMU_ROOT/tests/runner.sh" "$EMU_ROOT/build/fuzz" 900 targets script "$EMU_ROOT/tests/fuzz/run.sh" 30
+	EMU_SUITE=fuzz "$EMU_ROOT/tests/runner.sh" "$EMU_ROOT/build/fuzz" 3600 targets script "$EMU_ROOT/tests/fuzz/run.sh" \
+		$([ "$night" ] && echo 300 || echo 10)
 }
 
 # Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.
@@ -182,13 +220,14 @@ other_builds() {
 # The tests of the copy $2 for suite $1, by command "$@" with the command line to run appended. Results come by a
 # file in the copy, since the one here is not for others to write.
 run_copy() {
-	local suite=$1 copy=$2 lib=${new_lib/#$EMU_ROOT/$2}
+	local suite=$1 copy=$2 lib=${new_lib/#$EMU_ROOT/$2} labels left_out
 	shift 2
 
+	choose "$suite"
 	"$@" env -i PATH="$PATH" HOME="$copy/tmp" TMPDIR="$copy/tmp" LD_LIBRARY_PATH="$lib" EMU_SUITE="$suite" \
-		EMU_RESULTS="$copy/tmp/results" "$copy/tests/run_list.sh" "$copy/build/release" "$ELSEWHERE" 2>&1
+		EMU_RESULTS="$copy/tmp/results" "$copy/tests/run_list.sh" "$copy/build/release" "$labels" "$left_out" 2>&1
 	cat "$copy/tmp/results" >>"$EMU_RESULTS"
-	missing_results "$suite" release "$ELSEWHERE"
+	missing_results "$suite" release
 	rm -rf "$copy"
 }
 
@@ -233,7 +272,7 @@ compile() {
 
 suite_debian13() {
 	say debian13
-	"$EMU_ROOT/tests/debian13.sh"
+	"$EMU_ROOT/tests/debian13.sh" $night
 }
 
 # An image of empty folders and links; this machine's /usr is mounted into it, so that no image has to be fetched.
@@ -288,16 +327,39 @@ run_suite() {
 		END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 }')"
 }
 
-options=--werror
+# list SUITE...: what they would run, of the builds that are there.
+list() {
+	local suite build name
+
+	for suite in "$@"; do
+		[ -n "${LABELS[$suite]:-}" ] || continue
+		build=release
+		[[ $suite != [at]san ]] || build=$suite
+		[ ! -e "$EMU_ROOT/build/$build/tests.list" ] || tests_of "$suite" "$build" | sed "s|^|$suite/|"
+	done
+}
+
+options='--werror --list'
 take_help "$@"
-if [ "${1:-}" = --werror ]; then
-	export EMU_WERROR=ON
+verb=
+case ${1:-} in
+--werror) export EMU_WERROR=ON; shift ;;
+--list) verb=list; shift ;;
+esac
+if [ "${1:-}" = nightly ]; then
+	night=nightly
 	shift
 fi
 for suite in "$@"; do
-	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES long brief races"
+	declare -F "suite_$suite" >/dev/null || usage_error "no suite $suite; there are: $SUITES brief"
 done
-"$EMU_ROOT/tools/setup.sh" --programs || exit 1
+if [ "$verb" = list ]; then
+	list ${*:-$SUITES}
+	exit
+fi
+programs=--programs		# of others, which the suite brief has no use for by day
+[[ "$*" != brief || $night ]] || programs=
+"$EMU_ROOT/tools/setup.sh" $programs || exit 1
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"
 mkdir -p "$EMU_ROOT/build"
 : >"$EMU_RESULTS"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lab.py - the exercises of docker/lab: what is given fails, the solution holds, and the pages show what is printed and drawn.
 
-    lab.py [--write]
+    lab.py [--write | --tries] [EXERCISE]
 
---write puts into each page what `lab run` prints of the exercise as it is given, and draws the pictures anew. In the environment of
+All of them, or the one of that folder alone. --tries tries right and wrong solutions, and nothing else. --write puts into each page what `lab run` prints of the exercise as it is given, and draws the pictures anew. In the environment of
 runner.sh."""
 
 import concurrent.futures
@@ -87,7 +87,7 @@ def page_shows_the_run(work, name, anew):
 
 def picture_is_of_the_solution(work, name, anew):
     """The picture depends on nothing that differs from run to run."""
-    program = work.path("solution")
+    program = work.path("solution-" + name)
     libfabric = subprocess.run(["pkg-config", "--cflags", "--libs", "libfabric"], check=True, stdout=subprocess.PIPE, text=True)
     common = os.path.join(LAB, "common")
     subprocess.run(["cc", "-std=gnu11", "-I", common, os.path.join(LAB, name, "solution.c"), os.path.join(common, "lab.c"), "-o", program,
@@ -181,23 +181,31 @@ def main(words):
     if words in (["--help"], ["-h"]):
         print(__doc__)
         return 0
-    if words not in ([], ["--write"]):
-        print("usage: lab.py [--write]", file=sys.stderr)
+    option = words[0] if words[:1] in (["--write"], ["--tries"]) else None
+    named = words[bool(option):]
+    if len(named) > 1 or not set(named) <= set(EXERCISES):
+        print("usage: lab.py [--write | --tries] [EXERCISE]", file=sys.stderr)
         return 2
-    anew, failed = bool(words), False
-    cases = [(f"{name} {case.__name__}", case, more) for name in EXERCISES for case, more in (
-        (given_fails_and_solution_holds, (name,)), (page_shows_the_run, (name, anew)),
-        (picture_is_of_the_solution, (name, anew)), (hints_come_one_by_one, (name,)))]
-    cases += [(case.__name__, case, ()) for case in (reset_gives_it_back, compiler_is_heard, list_names_all, bad_commands_are_refused)]
-    with tempfile.TemporaryDirectory(prefix="emu-lab-test.") as folder:
-        for name, case, more in cases:
-            failed = not passes(name, case, Work(folder), *more) or failed
-        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+    names = named or EXERCISES
+    with tempfile.TemporaryDirectory(prefix="emu-lab-test.") as folder, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+        if option == "--tries":
             made = [pool.submit(passes, f"{name} {case.__name__}: {title}", case, folder, name, title)
                     for case, told in ((right_try_passes, tries.RIGHT), (wrong_try_is_told, tries.WRONG))
-                    for name in EXERCISES for title in told[name]]
-        failed = failed or not all(one.result() for one in made)
-    return 1 if failed else 0
+                    for name in names for title in told[name]]
+        else:
+            made = [pool.submit(exercise_passes, Work(folder), name, option == "--write") for name in names]
+        good = [one.result() for one in made]
+        if not option and not named:
+            good += [passes(case.__name__, case, Work(folder))
+                     for case in (reset_gives_it_back, compiler_is_heard, list_names_all, bad_commands_are_refused)]
+    return 0 if all(good) else 1
+
+
+def exercise_passes(work, name, anew):
+    """The cases of one exercise, one after another: they share its folder."""
+    return all([passes(f"{name} {case.__name__}", case, work, *more) for case, more in (
+        (given_fails_and_solution_holds, (name,)), (page_shows_the_run, (name, anew)),
+        (picture_is_of_the_solution, (name, anew)), (hints_come_one_by_one, (name,)))])
 
 
 def passes(name, case, *arguments):

@@ -144,10 +144,10 @@ def tree_files():
 
 
 class Copy:
-    """A copy of the sources with a build of its own, in which one mutant at a time lives."""
+    """A copy of the sources with a build of its own, in which one mutant at a time lives. What no guard needs is not built."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, jobs):
+        self.folder, self.jobs = folder, jobs
         for name in tree_files():
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,6 @@ class Copy:
             (folder / 'build/deps').symlink_to((ROOT / 'build/deps').resolve())
         self.run(['cmake', '--preset', 'dev', f'-DCMAKE_C_FLAGS={FLAGS}', '-DCMAKE_C_FLAGS_DEBUG=-O1'], BUILD_SECONDS,
                  check=True)
-        self.build(check=True)
         built = self.run(['cmake', '--build', '--preset', 'dev', '-t', 'help'], BUILD_SECONDS, check=True)[1]
         self.programs = set(re.findall(r'^(\S+): phony', built, re.M))
         self.needs = {}
@@ -174,8 +173,9 @@ class Copy:
             sys.exit(f'{" ".join(map(str, command))}:\n{done.stdout}{done.stderr}')
         return done.returncode, done.stdout
 
-    def build(self, targets=('all',), check=False):
-        return self.run(['cmake', '--build', '--preset', 'dev', '-j', '1', '-t', *targets], BUILD_SECONDS, check)[0] == 0
+    def build(self, targets, check=False):
+        return self.run(['cmake', '--build', '--preset', 'dev', '-j', str(self.jobs), '-t', *targets], BUILD_SECONDS,
+                        check)[0] == 0
 
     def targets(self, guard):
         """What the tests of a guard need: mostly a program of the test's name, most beside the provider."""
@@ -210,6 +210,7 @@ class Copy:
 
     def judge(self, mutant):
         """How the mutant ended: (killed, by what)."""
+        self.build(self.targets(mutant.guards[0]), check=True)  # without it, all builds
         path = self.folder / mutant.path
         original = path.read_text()
         lines = original.splitlines(keepends=True)
@@ -243,8 +244,8 @@ def options():
     return parser.parse_args()
 
 
-def work(folder, queue, survivors, counts):
-    copy = Copy(folder)
+def work(folder, jobs, queue, survivors, counts):
+    copy = Copy(folder, jobs)
     while queue:
         try:
             mutant = queue.pop()
@@ -271,7 +272,8 @@ def main():
         return 0
     survivors, counts, queue = [], {'tried': 0, 'unbuilt': 0}, list(mutants)
     with tempfile.TemporaryDirectory(prefix='emu-mutate.') as scratch, ThreadPoolExecutor(chosen.jobs) as pool:
-        for job in [pool.submit(work, Path(scratch) / str(n), queue, survivors, counts) for n in range(chosen.jobs)]:
+        jobs = max(1, os.cpu_count() // chosen.jobs)
+        for job in [pool.submit(work, Path(scratch) / str(n), jobs, queue, survivors, counts) for n in range(chosen.jobs)]:
             job.result()
     print(f'# {counts["tried"]} mutants tried, {len(survivors)} survived; {counts["unbuilt"]} do not build, '
           f'{equivalent} are known to change nothing')

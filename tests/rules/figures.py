@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """figures.py - README.md and emu/USING.md have the figures of tests/rules/COMPARED.md, and that has what emu_rules prints of emu:
 
-    figures.py [--write] KIT
+    figures.py [--write | --count] KIT
 
-KIT is the program emu_rules. --write puts COMPARED.md's figures into the other two; compare.py makes COMPARED.md. In the
-environment of runner.sh."""
+KIT is the program emu_rules. --count runs none of its tests, and holds their number against COMPARED.md alone. --write puts
+COMPARED.md's figures into the other two; compare.py makes COMPARED.md. In the environment of runner.sh."""
 import json
-import os
 import re
 import subprocess
 import sys
@@ -46,23 +45,39 @@ def verdict(name, shown, true):
     return same
 
 
+def ran(kit):
+    """The totals of emu, as COMPARED.md has them."""
+    return json.loads(subprocess.run([kit, '-p', 'emu', '--json'], stdout=subprocess.PIPE, check=False).stdout)['totals']
+
+
+def listed(kit):
+    """How many tests there are: one is listed below each of its rules."""
+    lines = subprocess.run([kit, '--list'], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    return len({line for line in lines if line.startswith(' ')})
+
+
 def main(words):
     if words in (['--help'], ['-h']):
         print(__doc__)
         return 0
-    unknown = [word for word in words if word.startswith('-') and word != '--write']
-    if unknown or words[:-1] not in ([], ['--write']) or words[-1:] in ([], ['--write']):
-        print(f'figures.py: unknown option {unknown[0]}' if unknown else 'usage: figures.py [--write] KIT', file=sys.stderr)
+    options = ('--write', '--count')
+    unknown = [word for word in words if word.startswith('-') and word not in options]
+    if unknown or not 1 <= len(words) <= 2 or words[:-1] not in ([], *([option] for option in options)) or words[-1] in options:
+        print(f'figures.py: unknown option {unknown[0]}' if unknown else 'usage: figures.py [--write | --count] KIT', file=sys.stderr)
         return 2
     totals = compared()
-    if len(words) == 2:
+    if words[0] == '--write':
         write(totals)
     shown = SENTENCE.search(README.read_text())
     good = verdict('README', tuple(map(int, shown.groups())) if shown else None, sentence(totals))
     shown = TABLE.search(USING.read_text())
     good &= verdict('USING', [int(figure) for figure in shown[0].split('|')] if shown else None, totals['pass'])
-    ran = subprocess.run([words[-1], '-p', 'emu', '--json'], stdout=subprocess.PIPE, check=False, env=dict(os.environ)).stdout
-    return 0 if good & verdict('COMPARED', {name: column[0] for name, column in totals.items()}, json.loads(ran)['totals']) else 1
+    own = {name: column[0] for name, column in totals.items()}
+    if words[0] == '--count':
+        good &= verdict('tests', sum(own.values()), listed(words[-1]))
+    else:
+        good &= verdict('COMPARED', own, ran(words[-1]))
+    return 0 if good else 1
 
 
 if __name__ == '__main__':

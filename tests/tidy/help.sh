@@ -12,7 +12,7 @@ INTERNAL='tests/(run_list|runner|(check|process|tidy|clients)/[a-z]*|package/pac
 tests/(mpi/(mpirun|hpcc)|rules/pinned|bench/path)\.sh
 tests/((ctl|process|wireshark)/[a-z]*|fabtests/walk)\.py
 docker/test_(nodes|manifests)\.sh
-\.ci/run'
+\.ci/(run|nightly)'
 
 by_hand() {
 	find . \( -path ./build -o -path ./.git \) -prune -o -type f -perm /u+x -print | sed 's|^\./||' |

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# suites.sh - what tests/run.sh says of its suites: how long each took, and what came of it. In the environment of runner.sh.
+# suites.sh - what tests/run.sh says of its suites: how long each took, and what came of it; and that each registered test is in
+# those that it runs by default, or in those of `nightly`. In the environment of runner.sh.
 #
 # In a tree with nothing but run.sh and what it calls for the suite debian13, which builds nothing itself.
 failed=0
@@ -47,4 +48,28 @@ run 'echo "fail a: b why" >>"$EMU_RESULTS"'
 verdict failure_in_the_table 'debian13 +[0-9] +0 +0 +1 +0'
 said=$status
 verdict bad 1
+
+# listed [nightly]: the lines SUITE/TEST of run.sh --list, sorted.
+listed() {
+	"$tree/tests/run.sh" --list "$@" | sort
+}
+
+# none NAME WHAT: good if nothing was said.
+none() {
+	if [ -z "$said" ]; then
+		echo "ok $1"
+	else
+		echo "not ok $1 $2" $said
+		failed=1
+	fi
+}
+
+mkdir -p "$tree/build"/{release,asan,tsan}
+for build in release asan tsan; do
+	cp "$EMU_BUILD/tests.list" "$tree/build/$build"
+done
+said=$(comm -23 <(awk '{ print $3 }' "$EMU_BUILD/tests.list" | sort) <({ listed; listed nightly; } | sed 's|.*/||' | sort -u))
+none each_test_runs_by_default_or_by_night 'no suite runs'
+said=$(comm -23 <(listed) <(listed nightly))
+none what_runs_by_default_runs_by_night 'nightly leaves out'
 exit $failed
