@@ -2,7 +2,7 @@
 /* plan.c - fault plans, of any bytes: one is read, or refused with the line that is wrong, and asked about ops.
  *
  * Input: the file. */
-#include "emu/fi/provider/fi_fault.h"
+#include "emu/process/faults/fault_file.h"
 #include "tests/fuzz/fuzz.h"
 
 static void ask(const struct fault_plan *plan)

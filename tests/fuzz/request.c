@@ -3,8 +3,8 @@
  * plan in it likewise.
  *
  * Input: a request without its newline. */
-#include "emu/fi/ctl/fi_ctl_answer.h"
-#include "emu/fi/provider/fi_fault.h"
+#include "emu/process/ctl/ctl_answer.h"
+#include "emu/process/faults/fault_file.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -32,7 +32,8 @@ missing() {
 
 # As fi_info -e names them.
 settings() {
-	sed -nE '/settings_known\[\] = \{/,/^};/s/^	\{ "([a-z_]+)".*/FI_EMU_\U\1/p' emu/fi/info/fi_settings.c
+	sed -nE '/settings_(known|own)\[\] = \{/,/^};/s/^	\{ "([a-z_]+)".*/FI_EMU_\U\1/p' \
+		emu/process/start/settings.c emu/fi/info/fi_settings.c
 }
 
 # The long options that a program's --help names.

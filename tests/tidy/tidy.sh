@@ -89,10 +89,12 @@ include_arrows() {
 		grep -v '^emu/nic/base/no_sleep\.h:'	# which takes from the device what these declare
 	includes_beyond emu/net "$LIBC|$SOCKET|$OUTSIDE|<malloc\.h>|<sodium/[a-z0-9_]*\.h>|\"emu/nic/|\"emu/net/" |
 		grep -Ev '^emu/net/link/(tcp_line\.h|trunk\.h|trunk\.c|trunk_join\.c):.*"wire/'	# chunks
+	includes_beyond emu/process "$LIBC|$SOCKET|$OUTSIDE|\"emu/(nic|net|process)/" |
+		grep -v '^emu/process/faults/fault_file\.c:.*<ini\.h>' |
+		grep -Ev '^emu/process/report/call_stack\.c:.*<(elf|execinfo|link)\.h>'
 	includes_beyond emu/fi \
-		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|<ini\\.h>|\"emu/|\"include/emu/" |
+		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|\"emu/|\"include/emu/" |
 		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
-		grep -Ev '^emu/fi/report/fi_call_stack\.c:.*<(elf|execinfo|link)\.h>' |
 		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |
@@ -131,9 +133,10 @@ device_calls() {
 	done
 }
 
-# The device and the protocol know no libfabric: none of its names is in their code or strings. Comments may cite a man page.
+# The device, the protocol and the process services know no front end: none of libfabric's names is in their code or strings.
+# Comments may cite a man page, and settings are called FI_EMU_* under each front end.
 device_vocabulary() {
-	c_files | grep -E '^(wire|emu/nic)/' | xargs awk '
+	c_files | grep -E '^(wire|emu/nic|emu/process)/' | xargs awk '
 		FNR == 1 { comment = 0 }
 		{
 			code = ""
@@ -144,6 +147,7 @@ device_vocabulary() {
 				rest = at ? substr(rest, at + 2) : ""
 				comment = at ? !comment : comment
 			}
+			gsub(/FI_EMU_/, "", code)
 			if (code ~ /(^|[^A-Za-z0-9_])(fi|FI)_|libfabric|rdma\/|hints->/)
 				print FILENAME ":" FNR ": " $0
 		}'

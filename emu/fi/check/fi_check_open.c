@@ -233,7 +233,7 @@ static int check_domain(struct fid_domain *domain, const struct fi_info *info)
 
 	if (object) {
 		object->manual = info->domain_attr->data_progress == FI_PROGRESS_MANUAL ||
-				 (!settings_read(&settings) && settings.manual);
+				 (!settings_read(&settings) && settings.process.manual);
 		object->threading = info->domain_attr->threading;
 		object->loses = info->domain_attr->resource_mgmt == FI_RM_DISABLED;
 	}

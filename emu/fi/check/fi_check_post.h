@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "emu/fi/report/fi_call_stack.h"
+#include "emu/process/report/call_stack.h"
 #include "emu/nic/base/interval_tree.h"
 
 /* Operations that are under way: how many, and the call and place of one. */

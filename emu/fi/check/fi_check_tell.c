@@ -9,7 +9,7 @@
 
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_words.h"
-#include "emu/fi/report/fi_report.h"
+#include "emu/process/report/report.h"
 #include "emu/nic/base/cancel.h"
 
 enum { TEXT = 1024, PLACE = 512, TOLD = 1024 };

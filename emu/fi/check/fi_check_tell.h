@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "emu/fi/report/fi_call_stack.h"
+#include "emu/process/report/call_stack.h"
 
 enum check_cause {
 	CHECK_SEND_CHANGED,

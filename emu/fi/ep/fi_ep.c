@@ -34,7 +34,7 @@
 #include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"
 #include "emu/fi/queues/fi_eq.h"
-#include "emu/fi/report/fi_report.h"
+#include "emu/process/report/report.h"
 
 #define MESSAGES (FI_MSG | FI_TAGGED)
 #define INITIATES(caps)                                                                                             \

@@ -141,8 +141,8 @@ static int take_name(struct emu_scalable *sep) REQUIRES(sep->lock)
 		return err;
 	if (addr_port(&at)) {
 		err = try_ports(sep, &at, true); /* this one or none */
-	} else if (settings.bound.first) {
-		err = try_range(sep, &settings.bound, &at);
+	} else if (settings.process.bound.first) {
+		err = try_range(sep, &settings.process.bound, &at);
 	} else {
 		err = -EADDRINUSE;
 		for (int i = 0; i < TRIES && err == -EADDRINUSE; i++) {

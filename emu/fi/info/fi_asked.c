@@ -14,8 +14,8 @@
 
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
-#include "emu/fi/report/fi_call_stack.h"
-#include "emu/fi/report/fi_report.h"
+#include "emu/process/report/call_stack.h"
+#include "emu/process/report/report.h"
 
 enum { TEXT_MAX = 2048 };
 

@@ -198,7 +198,7 @@ static int make_to(struct info_request *req, const struct fi_info *template, con
 			err = make_from(req, template, &req->source[i], dest);
 		return err;
 	}
-	if (req->settings->iface)
+	if (req->settings->process.iface)
 		return make_from(req, template, NULL, dest);
 	if (!addr_route(dest, &source))
 		return 0;
@@ -224,7 +224,7 @@ static int make_all(struct info_request *req, const struct fi_info *template)
 		return 0;
 	if (!req->local_count)
 		return info_no_match(req, "no interface with a usable address is up; FI_EMU_IFACE is",
-				     req->settings->iface ? req->settings->iface : "not set");
+				     req->settings->process.iface ? req->settings->process.iface : "not set");
 	return info_no_match(req,
 			     "no own address fits: the source asked is not one of this machine, no route leads to the peer, "
 			     "or the domain or fabric asked by name does not exist",
@@ -256,7 +256,7 @@ static int make_infos(struct info_request *req, struct fi_info *const *templates
 
 	err = find_addresses(req);
 	if (!err)
-		err = addr_local(req->settings->iface, req->family, &req->local, &req->local_count);
+		err = addr_local(req->settings->process.iface, req->family, &req->local, &req->local_count);
 	for (int i = 0; i < count && !err; i++)
 		err = make_all(req, templates[i]);
 	free(req->local);

@@ -297,7 +297,7 @@ static bool fit_progress(const struct want *want, struct fi_info *info)
 	struct fi_domain_attr *domain = info->domain_attr;
 	int control = (int)asked->control_progress;
 
-	if (want->settings->manual && (control == FI_PROGRESS_AUTO || asked->data_progress == FI_PROGRESS_AUTO))
+	if (want->settings->process.manual && (control == FI_PROGRESS_AUTO || asked->data_progress == FI_PROGRESS_AUTO))
 		return no_offer(want, "automatic progress asked, and FI_EMU_PROGRESS=manual takes it away");
 	if (control > COMPAT_PROGRESS_CONTROL_UNIFIED || asked->data_progress > FI_PROGRESS_MANUAL)
 		return no_offer(want, "progress model %d, %d not offered", control, (int)asked->data_progress);
@@ -449,7 +449,7 @@ static void offer(const struct want *want, struct fi_info *info)
 static void offer_domain(const struct want *want, struct fi_domain_attr *domain)
 {
 	const struct attr_table *attr = want->attr;
-	enum fi_progress progress = want->settings->manual ? FI_PROGRESS_MANUAL : FI_PROGRESS_AUTO;
+	enum fi_progress progress = want->settings->process.manual ? FI_PROGRESS_MANUAL : FI_PROGRESS_AUTO;
 	size_t *auth_keys = auth_ep_keys(want->api, domain);
 	struct mr_grant grant;
 
@@ -505,7 +505,7 @@ struct fi_info *negotiate(const struct settings *settings, uint32_t api, const s
 		.caps = attr_type_caps(settings->attr, type, api),
 		.why = why,
 		.size = size,
-		.contexts = settings->check ? FI_CONTEXT | FI_CONTEXT2 : 0,
+		.contexts = settings->process.check ? FI_CONTEXT | FI_CONTEXT2 : 0,
 		.mr_mode = layered ? mr_mode_layered(settings->attr->mr_mode) : settings->attr->mr_mode,
 	};
 	struct fi_info *info = fi_allocinfo();

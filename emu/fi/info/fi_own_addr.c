@@ -45,12 +45,12 @@ static int any_address(const struct fi_info *info, int family, uint16_t port, st
 	int err;
 
 	err = settings_read(&settings);
-	if (!err && !settings.iface && routed_address(info, family, at)) {
+	if (!err && !settings.process.iface && routed_address(info, family, at)) {
 		addr_set_port(at, port);
 		return 0;
 	}
 	if (!err)
-		err = addr_local(settings.iface, family, &local, &count);
+		err = addr_local(settings.process.iface, family, &local, &count);
 	if (err)
 		return err;
 	if (count) {
@@ -62,7 +62,7 @@ static int any_address(const struct fi_info *info, int family, uint16_t port, st
 		     : REFUSE(CORE, -FI_EADDRNOTAVAIL,
 			      "fi_endpoint: no interface has a usable address of that family; "
 			      "FI_EMU_IFACE is %s.",
-			      settings.iface ? settings.iface : "not set");
+			      settings.process.iface ? settings.process.iface : "not set");
 }
 
 int own_address(const struct fi_info *info, uint32_t format, struct sockaddr_storage *at)
@@ -120,10 +120,10 @@ static int choose_port(struct sockaddr_storage *at, bool datagrams, struct own_p
 
 	if (err)
 		return err;
-	port->fd = bound_open(&settings.bound, at, datagrams ? hold_datagrams : hold_stream);
+	port->fd = bound_open(&settings.process.bound, at, datagrams ? hold_datagrams : hold_stream);
 	if (port->fd < 0)
 		return port->fd;
-	err = bound_names(&settings.bound, port->fd, &bound);
+	err = bound_names(&settings.process.bound, port->fd, &bound);
 	if (!err)
 		addr_set_port(at, addr_port(&bound.real));
 	return err;

@@ -426,7 +426,7 @@ static int watch_device(struct emu_eq *eq)
 	struct settings settings;
 	int err = settings_read(&settings);
 
-	if (err || !settings.manual || eq->waiter.set || eq->waiter.cond)
+	if (err || !settings.process.manual || eq->waiter.set || eq->waiter.cond)
 		return err;
 	err = wait_open(&eq->wait);
 	return err ? err : wait_watch(eq->wait, eq->fd);

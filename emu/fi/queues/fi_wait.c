@@ -33,7 +33,7 @@ int waiter_check(const struct waiter_want *want)
 	if (want->obj != FI_WAIT_MUTEX_COND)
 		return 0;
 	err = settings_read(&settings);
-	if (!err && settings.manual)
+	if (!err && settings.process.manual)
 		err = REFUSE(CORE, -FI_ENOSYS,
 			     "%s: FI_WAIT_MUTEX_COND lives on background progress, and FI_EMU_PROGRESS=manual "
 			     "takes it away.",

@@ -6,8 +6,9 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/fi/report/fi_report_regions.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/process/front/process_front.h"
+#include "emu/process/report/report_regions.h"
 
 #define KEY UINT64_C(0x1122334455667788)
 #define ADDR UINT64_C(0x7f0000400000)
@@ -15,6 +16,17 @@
 #define UNKNOWN UINT64_C(0xabcdef0123456789)
 
 enum { LENGTH = 65536, PAGE = 4096 };
+
+/* The front end's words. */
+const struct process_front process_front = {
+	.guesses = {
+		[GUESS_DESCRIPTOR] = "local descriptor of this region",
+		[GUESS_ASKED] = "what this region asked for",
+		[GUESS_ADDRESS] = "The key is an address in this region",
+		[GUESS_OWN_DESCRIPTOR] = "descriptor of a region of this process",
+		[GUESS_OWN_KEY] = "that of a region of this process",
+	},
+};
 
 /* The target's: by virtual address, by offset, and one more over the memory of the first that may be read. */
 static struct region_facts reading = { .key = 3, .addr = ADDR, .length = LENGTH, .access = MR_REMOTE_READ, .virtual_addr = true };

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_option.c - options of a fault plan's rules: names, values, and which go with which fault. */
+#include "emu/process/faults/fault_option.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/process/settings/parse.h"
+#include "emu/nic/base/address.h"
+#include "emu/nic/queues/av.h"
+#include "emu/nic/regions/refusal_name.h"
+
+enum {
+	MESSAGES = 1 << OP_SEND,
+	WRITES = 1 << OP_WRITE,
+	READS = 1 << OP_READ,
+	ATOMICS = 1 << OP_ATOMIC,
+	REGIONS = WRITES | READS | ATOMICS,
+	WORD_MAX = 100
+};
+#define A_TIME "a whole number with us, ms or s, an hour at most, such as 20ms"
+
+/* Causes of ops that were not executed, and the kinds of ops that can have them. */
+static const struct fault_cause {
+	enum refusal_cause cause;
+	uint32_t kinds;
+} causes[] = {
+	{ REFUSAL_UNKNOWN_KEY, REGIONS },
+	{ REFUSAL_CLOSED, REGIONS },
+	{ REFUSAL_RIGHT, REGIONS },
+	{ REFUSAL_RANGE, REGIONS },
+	{ REFUSAL_WRAP, REGIONS },
+	{ REFUSAL_NOT_BACKED, REGIONS },
+	{ REFUSAL_DISABLED, REGIONS },
+	{ REFUSAL_OTHER_ENDPOINT, REGIONS },
+	{ REFUSAL_AUTH, FAULT_ALL_KINDS },
+	{ REFUSAL_SPENT, REGIONS },
+	{ REFUSAL_REFRESHING, REGIONS },
+	{ REFUSAL_PAGE_UNKNOWN, REGIONS },
+	{ REFUSAL_RESOURCE, FAULT_ALL_KINDS },
+	{ REFUSAL_CAPABILITY, FAULT_ALL_KINDS },
+	{ REFUSAL_NOT_PERSISTENT, WRITES | ATOMICS },
+	{ REFUSAL_REGISTERING, REGIONS },
+	{ REFUSAL_ATOMIC, ATOMICS },
+};
+enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
+
+static const char *option_read_fault(const char *value, struct fault_rule *rule)
+{
+	static const char *const names[PLAN_SORTS] = {
+		[PLAN_REFUSE] = "refuse",
+		[PLAN_RNR] = "rnr",
+		[PLAN_CUT] = "cut",
+		[PLAN_LATENCY] = "latency",
+		[PLAN_COMPLETION] = "completion",
+		[PLAN_REORDER] = "reorder",
+		[PLAN_REGISTER] = "register",
+		[PLAN_BANDWIDTH] = "bandwidth",
+		[PLAN_QUEUE] = "queue",
+		[PLAN_THREAD] = "thread",
+	};
+
+	for (int i = 0; i < PLAN_SORTS; i++) {
+		if (!strcmp(names[i], value)) {
+			rule->sort = (enum fault_sort)i;
+			return NULL;
+		}
+	}
+	return "a fault";
+}
+
+/* Cuts a port off `host`: "host:port", "[host]:port", or none. An IPv6 address has colons of its own. */
+static bool split_port(char *host, uint64_t *port)
+{
+	char *end = strrchr(host, ':');
+
+	*port = 0;
+	if (*host == '[') {
+		char *closing = strchr(host, ']');
+
+		if (!closing)
+			return false;
+		end = closing[1] ? closing + 1 : NULL;
+		*closing = '\0';
+		if (!end)
+			return true;
+		if (*end != ':')
+			return false;
+	} else if (!end || strchr(host, ':') != end) {
+		return true;
+	}
+	*end = '\0';
+	return parse_whole(end + 1, port) && *port > 0 && *port <= UINT16_MAX;
+}
+
+static const char *read_peer(const char *value, struct fault_rule *rule)
+{
+	static const char *const wanted = "an IPv4 or IPv6 address, perhaps with a port";
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	char text[WORD_MAX], *host = text;
+	uint64_t port;
+
+	if (strlen(value) >= sizeof(text))
+		return wanted;
+	strcpy(text, value);
+	if (!split_port(text, &port))
+		return wanted;
+	host += *host == '[';
+	v4.sin_port = v6.sin6_port = htons((uint16_t)port);
+	if (inet_pton(AF_INET, host, &v4.sin_addr) == 1)
+		return address_canonical((struct sockaddr *)&v4, &rule->peer) ? NULL : wanted;
+	if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1)
+		return address_canonical((struct sockaddr *)&v6, &rule->peer) ? NULL : wanted;
+	return wanted;
+}
+
+static const char *read_op(const char *value, struct fault_rule *rule)
+{
+	uint32_t kinds = 0;
+
+	while (*value) {
+		size_t length = strcspn(value, ", ");
+		uint32_t kind = 0;
+
+		for (unsigned int i = 0; i < FAULT_KINDS; i++)
+			if (strlen(op_kind_name(i)) == length && !strncmp(op_kind_name(i), value, length))
+				kind = 1u << i;
+		if (!kind)
+			return "a list of send, write, read, atomic";
+		kinds |= kind;
+		value += length;
+		value += strspn(value, ", ");
+	}
+	rule->kinds = kinds;
+	return kinds ? NULL : "a list of send, write, read, atomic";
+}
+
+static const char *read_key(const char *value, struct fault_rule *rule)
+{
+	rule->keyed = true;
+	return parse_whole(value, &rule->key) ? NULL : "a number, such as 42 or 0x2a";
+}
+
+static const char *read_positive(const char *value, uint64_t *number)
+{
+	uint64_t got;
+
+	if (!parse_whole(value, &got) || !got)
+		return "a positive number";
+	*number = got;
+	return NULL;
+}
+
+static const char *read_first(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->first);
+}
+
+static const char *read_every(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->every);
+}
+
+static const char *read_most(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->most);
+}
+
+static const char *read_chance(const char *value, struct fault_rule *rule)
+{
+	return parse_rate(value, &rule->chance) ? NULL : "a number from 0 to 1, such as 0.01";
+}
+
+static const char *read_cause(const char *value, struct fault_rule *rule)
+{
+	for (int i = 0; i < CAUSES; i++) {
+		if (!strcmp(refusal_name(causes[i].cause), value)) {
+			rule->cause = causes[i].cause;
+			return NULL;
+		}
+	}
+	return "a cause";
+}
+
+static const char *read_times(const char *value, struct fault_rule *rule)
+{
+	uint64_t times;
+
+	if (read_positive(value, &times) || times > UINT32_MAX)
+		return "a positive number below 2^32";
+	rule->times = (uint32_t)times;
+	return NULL;
+}
+
+static const char *read_when(const char *value, struct fault_rule *rule)
+{
+	rule->before = !strcmp(value, "before");
+	return rule->before || !strcmp(value, "after") ? NULL : "before or after";
+}
+
+static const char *read_down(const char *value, struct fault_rule *rule)
+{
+	return parse_time(value, &rule->down_ns) ? NULL : A_TIME;
+}
+
+static const char *read_wait(const char *value, struct fault_rule *rule)
+{
+	return parse_time(value, &rule->wait_ns) ? NULL : A_TIME;
+}
+
+static const char *read_jitter(const char *value, struct fault_rule *rule)
+{
+	return parse_time(value, &rule->jitter_ns) ? NULL : A_TIME;
+}
+
+/* An errno by its name, as ENOMEM. Numbers above those of the system are the front end's own. */
+static const char *read_error(const char *value, struct fault_rule *rule)
+{
+	enum { ERRNO_MAX = 133 };
+
+	for (int err = 1; err <= ERRNO_MAX; err++) {
+		const char *name = strerrorname_np(err);
+
+		if (name && !strcmp(name, value)) {
+			rule->err = err;
+			return NULL;
+		}
+	}
+	return "the name of an error, such as ENOMEM";
+}
+
+static const char *read_rate(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->rate);
+}
+
+static const char *read_entries(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->entries);
+}
+
+/* Sorts of faults, a bit each. */
+enum {
+	REFUSING = 1 << PLAN_REFUSE,
+	FULL = 1 << PLAN_RNR,
+	CUT = 1 << PLAN_CUT,
+	LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER,
+	REGISTERING = 1 << PLAN_REGISTER,
+	SLOW = 1 << PLAN_BANDWIDTH,
+	SMALL = 1 << PLAN_QUEUE,
+	STARVED = 1 << PLAN_THREAD,
+	OPS = REFUSING | FULL | CUT | LATE,
+	NUMBERED = OPS | REGISTERING,
+	ALL = NUMBERED | SLOW | SMALL | STARVED
+};
+
+static const struct option {
+	const char *name;
+	uint32_t fits, wanted; /* a bit for each enum fault_sort */
+	const char *(*read)(const char *value, struct fault_rule *rule);
+} options[FAULT_OPTIONS] = {
+	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, option_read_fault },
+	[FAULT_OPTION_PEER] = { "peer", OPS | SLOW, 0, read_peer },
+	[FAULT_OPTION_OP] = { "op", OPS, 0, read_op },
+	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },
+	[FAULT_OPTION_FIRST] = { "first", NUMBERED, 0, read_first },
+	[FAULT_OPTION_EVERY] = { "every", NUMBERED, 0, read_every },
+	[FAULT_OPTION_MOST] = { "most", NUMBERED, 0, read_most },
+	[FAULT_OPTION_CHANCE] = { "chance", NUMBERED, 0, read_chance },
+	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
+	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
+	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
+	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
+	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED, LATE | STARVED, read_wait },
+	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
+	[FAULT_OPTION_ERROR] = { "error", REGISTERING, 0, read_error },
+	[FAULT_OPTION_RATE] = { "rate", SLOW, SLOW, read_rate },
+	[FAULT_OPTION_ENTRIES] = { "entries", SMALL, SMALL, read_entries },
+};
+
+bool fault_option_find(const char *name, enum fault_option *option)
+{
+	for (int i = 0; i < FAULT_OPTIONS; i++) {
+		if (!strcmp(options[i].name, name)) {
+			*option = (enum fault_option)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool fault_option_fits(enum fault_option option, enum fault_sort sort, const char **name)
+{
+	*name = options[option].name;
+	return options[option].fits & 1u << sort;
+}
+
+bool fault_option_wanted(enum fault_option option, enum fault_sort sort, const char **name)
+{
+	*name = options[option].name;
+	return options[option].wanted & 1u << sort;
+}
+
+const char *fault_option_read(enum fault_option option, const char *value, struct fault_rule *rule)
+{
+	return options[option].read(value, rule);
+}
+
+void fault_rule_begin(struct fault_rule *rule)
+{
+	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS,
+				     .first = 1,
+				     .every = 1,
+				     .most = UINT64_MAX,
+				     .chance = FAULT_CERTAIN,
+				     .times = 1,
+				     .err = ENOMEM };
+}
+
+/* Without "op" a rule is for all kinds of ops that can have its fault. */
+const char *fault_rule_end(struct fault_rule *rule, bool kinds)
+{
+	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
+
+	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
+		return "has the NIC thread wait for more than a second";
+	if (rule->keyed)
+		can &= REGIONS;
+	if (kinds && rule->kinds & ~can)
+		return "names ops that cannot meet it";
+	for (int i = 0; i < CAUSES; i++)
+		if (rule->sort == PLAN_REFUSE && causes[i].cause == rule->cause)
+			can &= causes[i].kinds;
+	if (kinds && rule->kinds & ~can)
+		return "names ops that are never refused for this cause";
+	rule->kinds &= can;
+	if (!rule->kinds)
+		return "names a key, and ops that have none";
+	return NULL;
+}

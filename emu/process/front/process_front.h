@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* process_front.h - what the front end hands to the services of a process: its words, its calls' names, its log, its settings.
+ * A library has one front end, which defines process_front. Constant; its functions are called by any thread. */
+#ifndef EMU_PROCESS_FRONT_H
+#define EMU_PROCESS_FRONT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/nic/base/op_kind.h"
+
+struct front_end;
+
+/* From the most urgent one; as the device's levels (nic.h). */
+enum process_level { PROCESS_WARN, PROCESS_INFO, PROCESS_DEBUG };
+/* What a line of log is about. */
+enum process_subject { PROCESS_ITSELF, PROCESS_START, PROCESS_DEVICE };
+
+/* Guesses at the region that was meant, each a sentence with its remedy (report_guess.c). */
+enum process_guess {
+	GUESS_DESCRIPTOR,     /* the key is the region's local descriptor */
+	GUESS_ASKED,          /* the key is what the region asked for and did not get */
+	GUESS_ADDRESS,        /* the key is an address in the region */
+	GUESS_OWN_DESCRIPTOR, /* the key is the local descriptor of a region of the initiator's own process */
+	GUESS_OWN_KEY,        /* the key is that of one */
+	PROCESS_GUESSES
+};
+
+struct process_front {
+	const struct front_end *device;     /* the words of refusals */
+	const char *calls[OP_POSTED_KINDS]; /* that post an op of this kind */
+	const char *receive_call;           /* that posts a receive */
+	const char *call_prefixes[3];       /* of the calls that sentences name first; the first NULL ends them */
+	const char *guesses[PROCESS_GUESSES];
+	const char *settings_listed;       /* a sentence: where the settings are listed */
+	const char *variables;             /* the beginning of the names of its variables in the environment */
+	const char *library;               /* whose interface it is, */
+	uint32_t (*library_version)(void); /* and the version that runs: major << 16 | minor */
+
+	/* Does the log show lines of this level? */
+	bool (*shows)(enum process_level level, enum process_subject subject);
+	/* A line of log, without its end. In signal handlers, too; takes no lock of the process. */
+	void (*log)(enum process_level level, enum process_subject subject, const char *text);
+	/* Likewise for a call that is refused, at warn; `subsystem` is the front end's own number. */
+	bool (*shows_calls)(int subsystem);
+	void (*log_call)(int subsystem, const char *text);
+	/* The value of a setting by its name, as "ports"; NULL: it is not set. Valid until the environment changes. */
+	const char *(*setting)(const char *name);
+	/* Likewise, of one that is on or off: -ENODATA: it is not set; -EINVAL: its value is neither. */
+	int (*flag)(const char *name, bool *on);
+};
+
+extern const struct process_front process_front;
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* nic_start.c - a configuration out of settings. */
+#include "emu/process/start/nic_start.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "emu/net/thread/net.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/process/ctl/ctl_commands.h"
+#include "emu/process/faults/fault_file.h"
+#include "emu/process/log/log.h"
+#include "emu/process/log/log_ring.h"
+#include "emu/process/report/report.h"
+#include "emu/process/report/report_nic.h"
+#include "emu/process/settings/secret_file.h"
+#include "emu/process/start/settings.h"
+#include "emu/process/trace/trace_file.h"
+
+static_assert((int)LOG_RING_WARN == (int)NIC_LOG_WARN && (int)LOG_RING_INFO == (int)NIC_LOG_INFO &&
+		      (int)LOG_RING_DEBUG == (int)NIC_LOG_DEBUG && (int)PROCESS_WARN == (int)NIC_LOG_WARN &&
+		      (int)PROCESS_INFO == (int)NIC_LOG_INFO && (int)PROCESS_DEBUG == (int)NIC_LOG_DEBUG,
+	      "levels are the same");
+
+/* What the device and its outside say. */
+static void log_line(enum nic_log level, const char *text)
+{
+	log_ring_put((enum log_ring_level)level, false, text);
+	process_front.log((enum process_level)level, PROCESS_DEVICE, text);
+}
+
+int nic_start(const struct process_settings *settings, const struct nic_start *start, struct nic **nic)
+{
+	struct fault_plan plan;
+	char folder[CTL_PATH];
+	struct net_config config = {
+		.nic = {
+			.front = process_front.device,
+			.reports = report_on() ? &report_nic : NULL,
+			.digest = settings->digest,
+			.retry_budget_ns = settings->retry_budget_ns,
+			.refused_dials = settings->refused_dials,
+			.rnr_most = settings->rnr_most,
+			.unexpected_bytes = settings->unexpected_bytes,
+			.receives_first = start->receives_first,
+			.fetch_reads = start->fetch_reads,
+			.dgram_loss = settings->dgram_loss,
+			.dgram_seed = settings->dgram_seed,
+			.watch = start->watch,
+			.debug = process_front.shows(PROCESS_DEBUG, PROCESS_DEVICE),
+		},
+		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
+		.silence_ns = settings->silence_ns,
+		.bound = settings->bound,
+		.local = settings->local,
+		.log = log_line,
+		.ctl = { .folder = ctl_folder(settings->ctl, folder), .ops = &ctl_answers },
+	};
+	int err = settings->fault ? fault_read(settings->fault, &plan) : 0;
+	struct secret_bytes secret;
+
+	ctl_process_note(start->personality, settings->manual);
+	if (err)
+		return err;
+	config.nic.fault = settings->fault ? &plan : NULL;
+	config.slow_ns = settings->fault ? fault_thread(&plan) : 0;
+	err = guard_install();
+	if (err) {
+		log_warn(PROCESS_START,
+			 "missing memory would kill this process: no handler for faults can be installed here, and "
+			 "the kernel copies neither by process_vm_writev(2) nor by a pipe. Let the sandbox allow one of them");
+		return err;
+	}
+	if (settings->secret_file) {
+		err = secret_read(settings->secret_file, &secret);
+		if (err)
+			return err;
+		config.nic.secret = secret.bytes;
+		config.nic.secret_length = secret.length;
+	}
+	err = net_start(nic, &config);
+	if (settings->secret_file)
+		secret_forget(&secret);
+	if (!err)
+		report_process();
+	if (err)
+		log_warn(PROCESS_START, "the NIC cannot be started: %s", strerror(-err));
+	else if (settings->trace)
+		trace_start(*nic, settings->trace, settings->trace_size);
+	return err;
+}
