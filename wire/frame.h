@@ -132,6 +132,7 @@ enum wire_feature {
 	WIRE_TAGGED_RMA = 0x10,         /* the sender takes WRITE and READ with TAGGED */
 	WIRE_TAKES_COLLECTIVES = 0x20,  /* the sender's endpoint takes messages with WIRE_F_COLLECTIVE */
 	WIRE_TRUNKS = 0x40,             /* the greeting may be followed by a join (chunk.h), if both sides offer it */
+	WIRE_NEVER_DIALS = 0x80,        /* the sender does not dial the receiver, which is behind a firewall */
 };
 
 struct wire_bye {

@@ -201,6 +201,7 @@ names.bits.features = {
 	{ 0x10, "TAGGED_RMA", "takes WRITE and READ by tag" },
 	{ 0x20, "TAKES_COLLECTIVES", "takes messages of collectives" },
 	{ 0x40, "TRUNKS", "shares streams among connections" },
+	{ 0x80, "NEVER_DIALS", "does not dial the receiver" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },

@@ -42,24 +42,45 @@ static bool may_ask(struct nic *nic)
 	return true;
 }
 
+/* Behind a firewall nobody can be asked. A peer that is there would have dialled again by itself (WIRE-137): one that has stayed
+ * away for half of the budget has lost its address to the next. */
+static bool end_one_away(struct session *session)
+{
+	struct nic *nic = session->ep->nic;
+	char name[64];
+
+	if (!session->down_since_ns || nic_now(nic) - session->down_since_ns < nic->config.retry_budget_ns / 2)
+		return false;
+	if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+		nic_log(nic, NIC_LOG_WARN,
+			"%s is behind a firewall and stays away: another endpoint connects as it, and the session with the one "
+			"before ends",
+			session_name(session, name, sizeof(name)));
+	session_replaced(session);
+	return true;
+}
+
 /* A session that dials, or is about to, gets the answer from its own dial: no question then. */
-void claim_ask(struct session *session)
+bool claim_ask(struct session *session)
 {
 	struct nic *nic = session->ep->nic;
 
 	nic_role(session->ep->nic);
+	if (session_walled(session))
+		return end_one_away(session);
 	if (session->question || (session->state != SESSION_OPEN && session->state != SESSION_IDLE) ||
 	    nic_now(nic) < session->fault_until_ns || nic_now(nic) < session->ask_ns || !may_ask(nic))
-		return;
+		return false;
 	session->ask_wait_ns = session->ask_wait_ns ? 2 * session->ask_wait_ns : TIME_CLAIM_NS;
 	if (session->ask_wait_ns > TIME_CLAIM_MOST_NS)
 		session->ask_wait_ns = TIME_CLAIM_MOST_NS;
 	session->ask_ns = nic_now(nic) + session->ask_wait_ns;
 	session->question = conn_dial(session);
-	if (!session->question)
-		return;
-	session->question->epoch = session->opened; /* so it takes no connection's place (WIRE-34) */
-	nic->claims.open++;
+	if (session->question) {
+		session->question->epoch = session->opened; /* so it takes no connection's place (WIRE-34) */
+		nic->claims.open++;
+	}
+	return false;
 }
 
 bool claim_asks(const struct conn *conn)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "emu/nic/base/must_use.h"
 #include "wire/codec.h"
 
 struct conn;
@@ -23,8 +24,9 @@ struct claims {
 	uint32_t open;     /* questions under way */
 };
 
-/* The session is known, and another endpoint claims its place. */
-void claim_ask(struct session *session);
+/* The session is known, and another endpoint claims its place. True: it has ended, as its peer is behind a firewall, where nobody
+ * can ask, and has stayed away. */
+MUST_USE bool claim_ask(struct session *session);
 /* Is this connection a question? */
 bool claim_asks(const struct conn *conn);
 /* It has got HELLO, or BYE, for an answer, and is closed in here. */

@@ -13,12 +13,16 @@
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/proof.h"
 
-static uint32_t hello_features(const struct nic *nic, const struct ep *ep)
+static uint32_t hello_features(const struct conn *conn)
 {
+	const struct nic *nic = conn->nic;
+	const struct ep *ep = conn->ep;
+
 	return (nic->config.digest == NIC_DIGEST_FULL ? WIRE_WANT_PAYLOAD_DIGEST : 0) |
 	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0) |
 	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
-	       (ep->collectives ? WIRE_TAKES_COLLECTIVES : 0) | (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0);
+	       (ep->collectives ? WIRE_TAKES_COLLECTIVES : 0) | (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0) |
+	       (session_walled(conn->session) ? WIRE_NEVER_DIALS : 0) | (claim_asks(conn) ? WIRE_ASKS_ALONE : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -27,7 +31,7 @@ void hello_send(struct conn *conn)
 	struct wire_hello_fields fields = {
 		.version_min = WIRE_VERSION_MIN,
 		.version_max = WIRE_VERSION_MAX,
-		.features = hello_features(conn->nic, conn->ep) | (claim_asks(conn) ? WIRE_ASKS_ALONE : 0),
+		.features = hello_features(conn),
 		.session = session->id,
 		.epoch = conn->epoch,
 		.seen = session->rsp.seen,
@@ -87,6 +91,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	session_known_by(conn->session, fields->known_port);
 	conn->tagged_rma = fields->features & WIRE_TAGGED_RMA;
 	conn->session->takes_collectives = fields->features & WIRE_TAKES_COLLECTIVES;
+	conn->session->dials_for_both = fields->features & WIRE_NEVER_DIALS;
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	/* A payload lent with its digest may have changed before it was sent, and so have cut the connection before this one. */
@@ -197,10 +202,16 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 	session = session_get(ep, &peer);
 	if (!session || session->peer_is != PEER_KNOWN || memcmp(session->instance, fields->instance, WIRE_ID_LEN) == 0)
 		return session;
+	if (claim_ask(session))
+		return session;
 	*reason = WIRE_BYE_CLAIM;
-	*text = "another endpoint is known here under that address, which is asked for its instance";
-	hello_log(session, "another endpoint connects under that address, which is asked for its instance");
-	claim_ask(session);
+	if (session_walled(session)) {
+		*text = "another endpoint is known here under that address, which is behind a firewall";
+		hello_log(session, "another endpoint connects under that address, which is behind a firewall");
+	} else {
+		*text = "another endpoint is known here under that address, which is asked for its instance";
+		hello_log(session, "another endpoint connects under that address, which is asked for its instance");
+	}
 	return NULL;
 }
 
@@ -248,9 +259,15 @@ static bool hello_fits(struct conn *conn, struct session *session, const struct 
 		session_end(session, REFUSAL_PEER_GONE);
 		return true;
 	}
+	if (claim_ask(session))
+		return true;
+	if (session_walled(session)) {
+		hello_log(session, "a connection in its name would begin another session, and the peer is behind a firewall");
+		conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here", true);
+		return false;
+	}
 	if (hello_stays(conn, session, fields))
 		hello_log(session, "a connection in its name would begin another session, so the peer is asked");
-	claim_ask(session);
 	conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here, and the peer is asked for it", true);
 	return false;
 }

@@ -258,12 +258,18 @@ static void session_dial(struct session *session)
 		session_cut(session, EAGAIN);
 }
 
-/* May this side dial? */
-static bool session_dials_out(const struct session *session)
+bool session_walled(const struct session *session)
 {
 	struct av *av = session->ep->attr.av;
 
-	return !session->target_only && !(av && av_walled(av, &session->peer));
+	nic_role(session->ep->nic);
+	return av && av_walled(av, &session->peer);
+}
+
+/* May this side dial? */
+static bool session_dials_out(const struct session *session)
+{
+	return !session->target_only && !session_walled(session);
 }
 
 static __attribute__((noinline)) void session_begin(struct session *session)
@@ -357,6 +363,12 @@ const char *session_resume(struct session *session, struct conn *conn, const str
 	return NULL;
 }
 
+/* Ops of this side, or a connected endpoint. */
+static bool wants_connection(const struct session *session)
+{
+	return session_busy(session) || cm_holds(session);
+}
+
 void session_cut(struct session *session, int error)
 {
 	bool was_open = session->state == SESSION_OPEN;
@@ -371,7 +383,7 @@ void session_cut(struct session *session, int error)
 		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->failed_conns >= FAILED_CONNS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
-	else if (!session_busy(session) && !cm_holds(session))
+	else if (!wants_connection(session) && !session->dials_for_both)
 		return;
 	else if (session_dials_out(session))
 		session_backoff(session, was_open && !session->down_ns ? 0 : TIME_REDIAL_NS);
@@ -394,7 +406,7 @@ void session_end(struct session *session, enum refusal_cause cause)
 	responder_flush(session, cause);
 	session_enter(session, SESSION_IDLE);
 	session_meet(session, PEER_STRANGER);
-	session->answer_lost = session->walled = false;
+	session->answer_lost = session->walled = session->dials_for_both = false;
 	session->id = session->epoch = session->opened = 0;
 	session->refused_dials = session->failed_conns = 0;
 	session->down_since_ns = session->down_ns = 0;
@@ -410,6 +422,15 @@ void session_replaced(struct session *session)
 		session_forgotten(session);
 	else
 		session_end(session, REFUSAL_PEER_GONE);
+}
+
+/* av_wall() may have come since it was to dial. */
+static void heed_wall(struct session *session)
+{
+	if (session->state != SESSION_BACKOFF || session_dials_out(session))
+		return;
+	session_enter(session, SESSION_IDLE);
+	session->walled = true;
 }
 
 uint64_t session_tick(struct session *session, uint64_t now_ns)
@@ -428,6 +449,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 		if (session->conn)
 			conn_busy(session->conn);
 	}
+	heed_wall(session);
 	/* A peer that was connected before may come back within the budget of an outage. */
 	if (session->walled && session->state == SESSION_IDLE && !session->down_since_ns) {
 		session_end(session, REFUSAL_FIREWALL);
@@ -436,7 +458,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 	if (session->down_since_ns)
 		forgive_stopped_time(session, now_ns);
 	/* Twice the budget: the peer, if it is alive, has given up by then. */
-	if (session->down_since_ns && session->state == SESSION_IDLE)
+	if (session->down_since_ns && (session->state == SESSION_IDLE || (session->dials_for_both && !wants_connection(session))))
 		budget *= 2;
 	if (session->down_since_ns && now_ns - session->down_since_ns >= budget) {
 		session_end(session, session->walled ? REFUSAL_FIREWALL : REFUSAL_UNREACHABLE);

@@ -100,11 +100,12 @@ struct session {
 	struct fault_peer *fault; /* NULL: there is no fault plan; &fault_watching: nor this, and ops are traced or reported */
 	enum session_state state;
 	enum session_peer peer_is;
-	/* Booleans, as each of the six goes with any state: its kind for life, its mishaps, and the lists that it is in. */
+	/* Booleans, as each of the seven goes with any state: its kind for life, its mishaps, and the lists that it is in. */
 	bool target_only;       /* the answering end of an endpoint that addresses itself */
 	bool answer_lost;       /* an answer was lost for want of memory: ends with its connection */
 	bool takes_collectives; /* the peer's HELLO says so */
 	bool walled;            /* a connection was wanted that only the peer may make (av_wall()): told by session_tick() */
+	bool dials_for_both;    /* the peer's HELLO says that it does not dial: after a cut this side does, for ops of the peer */
 	struct requester req;
 	struct responder rsp;
 	struct session *next_timed, *next_owing;
@@ -141,6 +142,8 @@ MUST_USE struct session *session_get(struct ep *ep, const struct sockaddr_storag
 bool session_dials(const struct ep *ep, uint64_t id);
 /* The answering end for an endpoint that addresses itself. */
 MUST_USE struct session *session_self(struct ep *ep);
+/* Is the peer behind a firewall (av_wall())? It dials, and is not dialled. */
+bool session_walled(const struct session *session);
 /* Wants a connection: dials if there is none. */
 void session_want(struct session *session);
 /* The conn is through both HELLOs: goes on where the peer's HELLO says. NULL, or the breach of the protocol. */
