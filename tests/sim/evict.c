@@ -5,6 +5,7 @@
 
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/queues/av.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/evict.h"
 #include "tests/sim/harness/words.h"
@@ -17,8 +18,9 @@ struct scene {
 	struct raw *raw[LINES];
 };
 
-/* All that party 0 has are taken: by party 1, if it is `known` to it, and by strangers that greet and say nothing more. */
-static void scene_open(struct scene *scene, uint64_t seed, bool known)
+/* All that party 0 has are taken: by party 1, if it is `known` to it, perhaps as one behind a firewall, and by strangers that greet
+ * and say nothing more. */
+static void scene_open_as(struct scene *scene, uint64_t seed, bool known, bool walled)
 {
 	struct bed *bed = &scene->bed;
 	struct words words = { .bed = bed };
@@ -26,6 +28,8 @@ static void scene_open(struct scene *scene, uint64_t seed, bool known)
 
 	bed_open(bed, seed, PARTIES, NULL, NULL);
 	bed->model->counts_exact = false;
+	if (walled)
+		av_wall(bed->party[0]->av, bed->party[0]->index[1]);
 	scene->region = region_open(bed->party[0], 65536, 1, BED_BOTH, false, 0);
 	if (known) {
 		cr_assert(!job_post(job_rma(bed->party[1], scene->region, OP_WRITE, 0, 64, POST_COMPLETE, 1)));
@@ -41,6 +45,11 @@ static void scene_open(struct scene *scene, uint64_t seed, bool known)
 		raw_hear(scene->raw[words.who], heard, sizeof(heard));
 	}
 	bed->node[0]->lines_max = LINES;
+}
+
+static void scene_open(struct scene *scene, uint64_t seed, bool known)
+{
+	scene_open_as(scene, seed, known, false);
 }
 
 static void scene_close(struct scene *scene)
@@ -155,6 +164,48 @@ static const struct line *with_descriptor;
 static bool is_another(const struct line *line)
 {
 	return line != with_descriptor;
+}
+
+static void evict(struct scene *scene)
+{
+	node_enter(scene->bed.node[0]);
+	cr_assert(evict_idle(scene->bed.node[0]->nic));
+	node_leave(scene->bed.node[0]);
+}
+
+/* A peer behind a firewall (av_wall()) is the last to go, though it alone frees a descriptor, and it comes back by itself. */
+Test(sim_evict, takes_a_peer_behind_a_firewall_last)
+{
+	for (uint64_t seed = 80; seed < 90; seed++) {
+		struct scene scene = { .region = NULL };
+		struct bed *bed = &scene.bed;
+		struct region *theirs;
+		struct session *session;
+		struct conn *conn;
+		uint64_t life;
+
+		scene_open_as(&scene, seed, true, true);
+		theirs = region_open(bed->party[1], 4096, 1, BED_BOTH, false, 0);
+		session = with_party(&scene, 1);
+		life = session->rsp.generation;
+		conn = session->conn;
+		with_descriptor = conn->line;
+		bed->node[0]->nic->link.shares = is_another;
+		node_enter(bed->node[0]);
+		evict_candidate(conn);
+		node_leave(bed->node[0]);
+		bed->world->now_ns += 2 * SIM_SECOND;
+		evict(&scene);
+		cr_assert_eq(lines_open(bed->node[0]), LINES - SLICE_ROOM);
+		cr_assert_eq(session->conn, conn);
+		evict(&scene);
+		cr_assert_null(session->conn);
+		world_pass(bed->world, SIM_SECOND);
+		cr_assert(session->state == SESSION_OPEN && session->rsp.generation == life);
+		cr_assert(!job_post(job_rma(bed->party[0], theirs, OP_WRITE, 0, 64, POST_COMPLETE, 1)));
+		model_finish(bed->model, SIM_SECOND);
+		scene_close(&scene);
+	}
 }
 
 /* The last in the order of time, but the only one that frees a descriptor, goes at the first round, which takes SLICE_ROOM. */

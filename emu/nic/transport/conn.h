@@ -59,6 +59,7 @@ struct conn {
 	bool head_digest, payload_digest;
 	bool tagged_rma;            /* the peer takes WRITE and READ with TAGGED */
 	bool joins;                 /* our HELLO offers it: see link.h */
+	bool walled;                /* our HELLO says that the peer is not dialled */
 	bool blocked;               /* conn_writable() was asked for */
 	bool throttled;             /* is not read (guess.h) */
 	bool busy;                  /* is in the nic's list of connections with something to send */

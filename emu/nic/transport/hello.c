@@ -46,6 +46,7 @@ void hello_send(struct conn *conn)
 
 	nic_role(conn->nic);
 	conn->joins = fields.features & WIRE_TRUNKS;
+	conn->walled = fields.features & WIRE_NEVER_DIALS;
 	memcpy(fields.instance, conn->ep->instance, WIRE_ID_LEN);
 	if (session->peer_is == PEER_KNOWN)
 		memcpy(fields.expected, session->instance, WIRE_ID_LEN);
