@@ -74,7 +74,6 @@ static const char *what_is_left(const struct report_left *left)
 		{ "endpoint-open", "endpoint", "endpoints" },
 		{ "domain-open", "domain", "domains" },
 		{ "memory-unmapped", "region without memory", "regions without memory" },
-		{ "completions-unread", "queue that was never read", "queues that were never read" },
 	};
 	size_t i;
 

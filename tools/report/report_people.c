@@ -276,9 +276,15 @@ static void print_failures(FILE *out, const struct report_run *run)
 		fprintf(out, "error: records are lost of %u more processes\n", run->losses_count - shown);
 }
 
+/* What no page forbids: told to people, and no failure. */
+static bool is_note(const struct report_result *finding)
+{
+	return !finding->expected && !finding->record->injected && strcmp(finding->record->kind, "note") == 0;
+}
+
 static void print_summary(FILE *out, const struct report_run *run)
 {
-	unsigned expected = 0, injected = 0;
+	unsigned expected = 0, injected = 0, notes = 0;
 	const struct report_result *finding;
 	struct report_totals totals;
 
@@ -286,6 +292,7 @@ static void print_summary(FILE *out, const struct report_run *run)
 	for (finding = run->findings; finding; finding = finding->next) {
 		expected += finding->expected != NULL;
 		injected += !finding->expected && finding->record->injected;
+		notes += is_note(finding);
 	}
 	fprintf(out, "emu: %u process%s, %s op%s, %s", run->processes_count, run->processes_count == 1 ? "" : "es",
 		text_number(totals.ops), totals.ops == 1 ? "" : "s", text_bytes(totals.bytes));
@@ -298,24 +305,40 @@ static void print_summary(FILE *out, const struct report_run *run)
 		fprintf(out, ", %u left open after them", run->following);
 	if (injected)
 		fprintf(out, ", %u injected", injected);
+	if (notes)
+		fprintf(out, ", %u note%s", notes, notes == 1 ? "" : "s");
 	fputc('\n', out);
 	if (run->status > 0)
 		fprintf(out, "emu: the command ended with status %d\n", run->status);
 }
 
-void people_report(FILE *out, const struct report_run *run)
+static bool is_told(const struct report_result *finding)
+{
+	return finding->fails && !finding->after;
+}
+
+/* Those that `pick` takes; how many. */
+static unsigned print_findings(FILE *out, const struct report_run *run, bool (*pick)(const struct report_result *finding))
 {
 	const struct report_result *finding;
 	unsigned shown = 0;
 
 	for (finding = run->findings; finding && shown < FINDINGS_SHOWN; finding = finding->next)
-		if (finding->fails && !finding->after) {
+		if (pick(finding)) {
 			people_finding(out, finding);
 			fputc('\n', out);
 			shown++;
 		}
+	return shown;
+}
+
+void people_report(FILE *out, const struct report_run *run)
+{
+	unsigned shown = print_findings(out, run, is_told);
+
 	if (run->failing > shown)
 		fprintf(out, "and %u more: a report in a file (--report) has them all\n\n", run->failing - shown);
+	(void)print_findings(out, run, is_note);
 	print_failures(out, run);
 	print_partial(out, run);
 	print_summary(out, run);

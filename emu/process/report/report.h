@@ -11,6 +11,7 @@
  * - call: a call that was refused with a sentence (fi_refuse.h). Not: -EAGAIN and its like, which have none, and probes. One
  *   that a fault plan injected has "injected":true. Also a question for interfaces that comes to nothing (fi_asked.h).
  * - misuse, leak: of checked mode, and of this file's other callers.
+ * A note is no such finding: no page forbids what it tells, and tools do not count it as a failure.
  * A finding is told once for each kind, cause, side and place, then counted: `place`, or else the call site.
  *
  * Any thread, with any lock but the report's, in signal handlers, with the driver role or without. Reporting never fails a call:
@@ -27,7 +28,7 @@
 
 struct json;
 
-enum report_kind { REPORT_REFUSAL, REPORT_CALL, REPORT_MISUSE, REPORT_LEAK };
+enum report_kind { REPORT_REFUSAL, REPORT_CALL, REPORT_MISUSE, REPORT_LEAK, REPORT_NOTE };
 enum report_side { REPORT_INITIATOR, REPORT_TARGET, REPORT_LOCAL };
 
 /* A region's facts. */
