@@ -180,7 +180,8 @@ static size_t unread_entries(const struct check_object *object)
 static void tell_unread(const struct check_object *object, size_t entries, bool exits)
 {
 	check_tell(&(struct check_finding){ .cause = CHECK_UNREAD, .opened = &object->opened, .here = !exits },
-		   "%s a completion queue that was never read; completions in it: %zu. The program cannot know what is done",
+		   "%s a completion queue that was never read; completions in it: %zu. If nothing else tells the "
+		   "program, such as its peer, it cannot know what is done",
 		   exits ? "the process exits with" : "fi_close of", entries);
 }
 

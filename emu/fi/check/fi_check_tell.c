@@ -16,44 +16,45 @@ enum { TEXT = 1024, PLACE = 512, TOLD = 1024 };
 
 static const struct cause {
 	const char *name;
-	bool leak;
+	enum report_kind kind;
 	const char *remedy;
 } causes[CHECK_CAUSES] = {
-	[CHECK_SEND_CHANGED] = { "send-buffer-changed", false,
+	[CHECK_SEND_CHANGED] = { "send-buffer-changed", REPORT_MISUSE,
 				 "Leave it alone until its completion has been read, or post it with FI_INJECT." },
-	[CHECK_RECEIVE_CHANGED] = { "receive-buffer-changed", false, "Write to it only when its completion has been read." },
-	[CHECK_RECEIVE_USED] = { "receive-buffer-used", false,
+	[CHECK_RECEIVE_CHANGED] = { "receive-buffer-changed", REPORT_MISUSE,
+				    "Write to it only when its completion has been read." },
+	[CHECK_RECEIVE_USED] = { "receive-buffer-used", REPORT_MISUSE,
 				 "Use another buffer until its completion, or that of fi_cancel, has been read." },
-	[CHECK_VECTOR] = { "vector-overlap", false, "Give each byte a place of its own." },
-	[CHECK_UNMAPPED] = { "memory-unmapped", false,
+	[CHECK_VECTOR] = { "vector-overlap", REPORT_MISUSE, "Give each byte a place of its own." },
+	[CHECK_UNMAPPED] = { "memory-unmapped", REPORT_MISUSE,
 			     "Unmap or free memory when its operations have completed and its regions are closed." },
-	[CHECK_CONTEXT] = { "context-in-use", false,
+	[CHECK_CONTEXT] = { "context-in-use", REPORT_MISUSE,
 			    "Give each operation a context structure of its own until its completion has been read (FI_CONTEXT, "
 			    "FI_CONTEXT2)." },
-	[CHECK_SERIAL] = { "not-serialized", false,
+	[CHECK_SERIAL] = { "not-serialized", REPORT_MISUSE,
 			   "Let one thread in at a time, by a lock of the program's, or ask for FI_THREAD_SAFE." },
-	[CHECK_CLAIM] = { "claim-mismatch", false, "Fetch it with the tag and the ignored bits by which it was claimed." },
-	[CHECK_UNALIGNED] = { "atomic-unaligned", false,
+	[CHECK_CLAIM] = { "claim-mismatch", REPORT_NOTE, "Fetch it with the tag and the ignored bits by which it was claimed." },
+	[CHECK_UNALIGNED] = { "atomic-unaligned", REPORT_MISUSE,
 			      "Give atomics addresses that are multiples of their element's size: NICs refuse others." },
-	[CHECK_CQ_OVERRUN] = { "cq-overrun", false,
+	[CHECK_CQ_OVERRUN] = { "cq-overrun", REPORT_MISUSE,
 			       "Open it with room for all operations that may complete between two reads, or ask for "
 			       "FI_RM_ENABLED." },
-	[CHECK_EQ_OVERRUN] = { "eq-overrun", false, "Open it with a larger size, or read it more often." },
-	[CHECK_IN_FLIGHT] = { "closed-in-flight", false,
+	[CHECK_EQ_OVERRUN] = { "eq-overrun", REPORT_MISUSE, "Open it with a larger size, or read it more often." },
+	[CHECK_IN_FLIGHT] = { "closed-in-flight", REPORT_MISUSE,
 			      "Read the completions of all that was posted, then close: what is left is dropped "
 			      "(fi_endpoint(3))." },
-	[CHECK_UNREAD] = { "completions-unread", false,
+	[CHECK_UNREAD] = { "completions-unread", REPORT_NOTE,
 			   "Read a completion for each operation, and look whether it is an error; or bind the queue with "
 			   "FI_SELECTIVE_COMPLETION, and let a counter tell." },
-	[CHECK_NO_PROGRESS] = { "progress-not-made", false,
+	[CHECK_NO_PROGRESS] = { "progress-not-made", REPORT_MISUSE,
 				"Read the completion queue, or a counter, before each new try: that makes the room." },
-	[CHECK_PROGRESS_ASSUMED] = { "progress-assumed", false,
+	[CHECK_PROGRESS_ASSUMED] = { "progress-assumed", REPORT_MISUSE,
 				     "Read a queue or a counter until the peer has said that it is done, or ask for "
 				     "FI_PROGRESS_AUTO." },
-	[CHECK_REGION_OPEN] = { "region-open", true, "Close it by fi_close when peers have ended their accesses." },
-	[CHECK_RAW_KEY_OPEN] = { "raw-key-open", true, "End each fi_mr_map_raw by fi_mr_unmap_key." },
-	[CHECK_ENDPOINT_OPEN] = { "endpoint-open", true, "Close it by fi_close." },
-	[CHECK_DOMAIN_OPEN] = { "domain-open", true, "Close it, and what is open in it, by fi_close." },
+	[CHECK_REGION_OPEN] = { "region-open", REPORT_LEAK, "Close it by fi_close when peers have ended their accesses." },
+	[CHECK_RAW_KEY_OPEN] = { "raw-key-open", REPORT_LEAK, "End each fi_mr_map_raw by fi_mr_unmap_key." },
+	[CHECK_ENDPOINT_OPEN] = { "endpoint-open", REPORT_LEAK, "Close it by fi_close." },
+	[CHECK_DOMAIN_OPEN] = { "domain-open", REPORT_LEAK, "Close it, and what is open in it, by fi_close." },
 };
 
 /* Has this place not caused it before? */
@@ -79,7 +80,7 @@ static void check_report(const struct check_finding *finding, const char *text, 
 	const struct cause *cause = &causes[finding->cause];
 
 	report_finding(&(struct report_finding){
-		.kind = cause->leak ? REPORT_LEAK : REPORT_MISUSE,
+		.kind = cause->kind,
 		.side = REPORT_LOCAL,
 		.cause = cause->name,
 		.text = text,
