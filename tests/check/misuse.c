@@ -465,6 +465,11 @@ static const struct {
 	{ "closed-busy", closed_busy },
 	{ "completions-unread", completions_unread },
 	{ "completions-counted", completions_counted },
+	{ "wait-not-tried", wait_poll },
+	{ "wait-epoll", wait_epoll },
+	{ "wait-select", wait_select },
+	{ "wait-behind", wait_behind },
+	{ "wait-elsewhere", wait_elsewhere },
 	{ "progress-not-made", progress_not_made },
 	{ "region-open", region_open },
 	{ "endpoint-open", endpoint_open },
@@ -479,7 +484,7 @@ static void take_wants(const char *name)
 		want.mode = 0;
 	if (!strcmp(name, "context-small"))
 		want.mode = FI_CONTEXT;
-	if (!strcmp(name, "send-buffer-unread"))
+	if (!strcmp(name, "send-buffer-unread") || !strncmp(name, "wait-", 5))
 		want.wait = FI_WAIT_FD;
 	if (!strncmp(name, "threads-", 8))
 		want.wait = FI_WAIT_UNSPEC;

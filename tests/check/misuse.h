@@ -74,4 +74,11 @@ void threads_domain(void);     /* this one posts meanwhile; the right twin waits
 void threads_locked(void);     /* two threads take turns by a lock of the program's: right */
 void threads_completion(void); /* this one uses the same queue's endpoint, or the other's */
 
+/* misuse_waits.c: messages are waited for on a queue's descriptor, which a wrong program does without fi_trywait. */
+void wait_poll(void);
+void wait_epoll(void);
+void wait_select(void);
+void wait_behind(void);    /* for an entry that is in the queue already */
+void wait_elsewhere(void); /* not on the descriptor, which the program has; the twin waits by fi_cq_sread: both are right */
+
 #endif

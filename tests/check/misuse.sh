@@ -37,10 +37,11 @@ for case in $("$program" --list); do
 	vector-overlap-read) cause=vector-overlap ;;
 	context-overlap) cause=context-in-use ;;
 	closed-busy) cause=closed-in-flight ;;
+	wait-epoll | wait-select | wait-behind) cause=wait-not-tried ;;
 	memory-unmapped) cause=$'memory-unmapped\nregion-open' ;;
 	receive-unmapped) cause=memory-unmapped ;;
 	send-buffer-shared | context-not-asked | context-small | cq-managed | completions-counted | \
-		threads-locked | threads-safe) cause= ;; # legal
+		threads-locked | threads-safe | wait-elsewhere) cause= ;; # legal
 	*) cause=$case ;;
 	esac
 	check "check_tells_$case" "$cause" "$(causes "$case" wrong | sort | uniq)"

@@ -50,9 +50,9 @@ struct fid_mr *pair_register(struct pair *pair, void *memory, size_t length, uin
 	return mr;
 }
 
-static void side_open(struct pair *pair, struct side *side, uint64_t caps, size_t queue)
+static void side_open(struct pair *pair, struct side *side, uint64_t caps, const struct pair_want *want)
 {
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED, .size = queue ? queue : 64 };
+	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED, .size = want->queue ? want->queue : 64, .wait_obj = want->wait };
 	struct fi_av_attr av = { .type = FI_AV_TABLE };
 	struct fi_info *info = fi_dupinfo(pair->info);
 
@@ -103,8 +103,8 @@ void pair_open(struct pair *pair, const struct pair_want *want)
 	pair->info = pair_info(want);
 	MUST(fi_fabric(pair->info->fabric_attr, &pair->fabric, NULL));
 	MUST(fi_domain(pair->fabric, pair->info, &pair->domain, NULL));
-	side_open(pair, initiator, 0, want->queue);
-	side_open(pair, target, want->target, want->queue);
+	side_open(pair, initiator, 0, want);
+	side_open(pair, target, want->target, want);
 	side_meet(initiator, target);
 	side_meet(target, initiator);
 	initiator->mr = pair_register(pair, initiator->memory, PAIR_BYTES, FI_SEND | FI_RECV | FI_READ | FI_WRITE, 0);

@@ -31,7 +31,8 @@ struct pair_want {
 	uint64_t mode;   /* that the program has, such as FI_CONTEXT */
 	bool unmanaged;  /* FI_RM_DISABLED */
 	size_t queue;    /* entries of the completion queues; 0: 64 */
-	uint32_t api;    /* 0: 1.17 */
+	enum fi_wait_obj wait;
+	uint32_t api; /* 0: 1.17 */
 	enum fi_progress progress;
 };
 

@@ -191,7 +191,7 @@ static int object_close(struct fid *fid)
 	struct check_object *object = check_object_of(fid);
 	struct check_left left = { .count = 0 };
 	size_t unread;
-	bool assumed;
+	bool assumed, watched;
 	int err;
 
 	if (!object)
@@ -204,10 +204,13 @@ static int object_close(struct fid *fid)
 	assumed = check_progress_none_since(atomic_load_explicit(&object->accessed, memory_order_relaxed));
 	unread = unread_entries(object);
 	unlink_object(object);
+	watched = check_wait_end(object);
 	err = object->plain->close(fid);
 	check_posts_settle();
 	if (err) {
 		link_object(object);
+		if (watched)
+			check_wait_begin(object);
 		return err;
 	}
 	if (left.count)
@@ -249,8 +252,11 @@ static void raw_key_unmapped(const struct fid *domain, uint64_t key)
 
 static int object_control(struct fid *fid, int command, void *arg)
 {
+	struct check_object *object = check_object_of(fid);
 	int err = plain_of(fid)->control(fid, command, arg);
 
+	if (!err && object && fid->fclass == FI_CLASS_CQ && command == FI_GETWAIT)
+		check_wait_taken(object, arg);
 	if (err || fid->fclass != FI_CLASS_DOMAIN)
 		return err;
 	if (command == FI_MAP_RAW_MR)

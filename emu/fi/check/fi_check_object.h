@@ -11,6 +11,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include "emu/fi/check/fi_check_tell.h"
+#include "emu/fi/check/fi_check_wait.h"
 #include "emu/nic/base/interval_tree.h"
 #include "emu/nic/base/limits.h"
 
@@ -28,10 +29,11 @@ struct check_object {
 	enum fi_threading threading;   /* domains and what is in them */
 	atomic_int inside;             /* fi_check_serial.h: the thread that is in a call; 0: none */
 	const char *_Atomic inside_call;
-	atomic_bool read; /* queues of completions: somebody has tried to */
-	bool manual;      /* domains and what is in them: the program makes the progress */
-	bool loses;       /* likewise: full queues lose entries (FI_RM_DISABLED) */
-	uint8_t spans;    /* regions */
+	struct check_wait wait; /* queues of completions */
+	atomic_bool read;       /* queues of completions: somebody has tried to */
+	bool manual;            /* domains and what is in them: the program makes the progress */
+	bool loses;             /* likewise: full queues lose entries (FI_RM_DISABLED) */
+	uint8_t spans;          /* regions */
 	uint64_t access;
 	struct interval span[LIMIT_IOV];
 };

@@ -11,6 +11,7 @@
 #include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/check/fi_check_post.h"
 #include "emu/fi/check/fi_check_tables.h"
+#include "emu/fi/check/fi_check_wait.h"
 #include "emu/fi/domain/fi_fabric.h"
 #include "emu/fi/info/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
@@ -154,6 +155,15 @@ static int checked_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *att
 	return err;
 }
 
+static int checked_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
+{
+	int err = plain_fabric.trywait(fabric, fids, count);
+
+	if (!err)
+		check_wait_armed(fids, (size_t)count);
+	return err;
+}
+
 static int checked_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context)
 {
 	int err = plain_fabric.passive_ep(fabric, info, pep, context);
@@ -262,6 +272,7 @@ static void check_forked(void)
 {
 	check_objects_forked();
 	check_posts_forked();
+	check_wait_forked();
 }
 
 static struct fork_reset reset = { .in_child = check_forked };
@@ -290,6 +301,7 @@ int check_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void
 		fabric_ops.passive_ep = checked_passive_ep;
 		fabric_ops.eq_open = checked_eq_open;
 		fabric_ops.wait_open = checked_wait_open;
+		fabric_ops.trywait = checked_trywait;
 	}
 	mutex_unlock(&lock);
 	(*out)->ops = &fabric_ops;
@@ -302,6 +314,7 @@ void check_exit(void)
 
 	if (!atomic_load(&started))
 		return;
+	check_wait_exit();
 	check_posts_settle();
 	if (check_posts_left(NULL, &left))
 		check_posts_dropped(&left, true);

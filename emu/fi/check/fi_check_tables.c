@@ -10,6 +10,7 @@
 #include "emu/fi/check/fi_check_post.h"
 #include "emu/fi/check/fi_check_progress.h"
 #include "emu/fi/check/fi_check_serial.h"
+#include "emu/fi/check/fi_check_wait.h"
 #include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/ep/fi_ep.h"
@@ -196,9 +197,24 @@ static struct check_object *look_begin_cq(const struct fid_cq *cq, const char *c
 {
 	struct check_object *serial = check_serial_of(((const struct emu_cq *)cq)->domain, (const struct emu_cq *)cq);
 
+	struct check_object *object = check_object_of(&cq->fid);
+
 	look_begin(serial, call);
 	look_at_queue(cq);
+	if (object)
+		check_wait_looks(object);
 	return serial;
+}
+
+/* With what the look gave, which it returns. */
+static ssize_t look_end_cq(const struct fid_cq *cq, const char *call, struct check_object *serial, ssize_t got)
+{
+	struct check_object *object = check_object_of(&cq->fid);
+
+	look_end(serial);
+	if (object)
+		check_wait_looked(object, call, got);
+	return got;
 }
 
 static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
@@ -206,8 +222,7 @@ static ssize_t checked_cq_read(struct fid_cq *cq, void *buf, size_t count)
 	struct check_object *serial = look_begin_cq(cq, "fi_cq_read");
 	ssize_t got = plain_cq.base.read(cq, buf, count);
 
-	look_end(serial);
-	return got;
+	return look_end_cq(cq, "fi_cq_read", serial, got);
 }
 
 static ssize_t checked_cq_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source)
@@ -215,8 +230,7 @@ static ssize_t checked_cq_readfrom(struct fid_cq *cq, void *buf, size_t count, f
 	struct check_object *serial = look_begin_cq(cq, "fi_cq_readfrom");
 	ssize_t got = plain_cq.base.readfrom(cq, buf, count, source);
 
-	look_end(serial);
-	return got;
+	return look_end_cq(cq, "fi_cq_readfrom", serial, got);
 }
 
 static ssize_t checked_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf, uint64_t flags)
@@ -224,8 +238,7 @@ static ssize_t checked_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *buf
 	struct check_object *serial = look_begin_cq(cq, "fi_cq_readerr");
 	ssize_t got = plain_cq.base.readerr(cq, buf, flags);
 
-	look_end(serial);
-	return got;
+	return look_end_cq(cq, "fi_cq_readerr", serial, got);
 }
 
 static void look_cancelled(void *serial)
@@ -241,8 +254,7 @@ static ssize_t checked_cq_sread(struct fid_cq *cq, void *buf, size_t count, cons
 	pthread_cleanup_push(look_cancelled, serial);
 	got = plain_cq.base.sread(cq, buf, count, cond, timeout);
 	pthread_cleanup_pop(0);
-	look_end(serial);
-	return got;
+	return look_end_cq(cq, "fi_cq_sread", serial, got);
 }
 
 static ssize_t checked_cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source, const void *cond, int timeout)
@@ -253,8 +265,7 @@ static ssize_t checked_cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, 
 	pthread_cleanup_push(look_cancelled, serial);
 	got = plain_cq.base.sreadfrom(cq, buf, count, source, cond, timeout);
 	pthread_cleanup_pop(0);
-	look_end(serial);
-	return got;
+	return look_end_cq(cq, "fi_cq_sreadfrom", serial, got);
 }
 
 static struct check_object *look_begin_cntr(struct fid_cntr *cntr, const char *call)

@@ -46,6 +46,9 @@ static const struct cause {
 	[CHECK_UNREAD] = { "completions-unread", REPORT_NOTE,
 			   "Read a completion for each operation, and look whether it is an error; or bind the queue with "
 			   "FI_SELECTIVE_COMPLETION, and let a counter tell." },
+	[CHECK_NOT_ARMED] = { "wait-not-tried", REPORT_MISUSE,
+			      "Call fi_trywait before each wait on the descriptor, and wait only if it returns 0 (fi_poll(3)): "
+			      "else the queue need not wake the program." },
 	[CHECK_NO_PROGRESS] = { "progress-not-made", REPORT_MISUSE,
 				"Read the completion queue, or a counter, before each new try: that makes the room." },
 	[CHECK_PROGRESS_ASSUMED] = { "progress-assumed", REPORT_MISUSE,

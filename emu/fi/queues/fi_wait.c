@@ -108,6 +108,16 @@ int waiter_try(struct waiter *waiter, bool (*ready)(void *arg), void *arg)
 	return wait_try(waiter->wait, !waiter->cond, ready, arg);
 }
 
+void waiter_quiet(struct waiter *waiter)
+{
+	wait_quiet(waiter->wait);
+}
+
+void waiter_rouse(struct waiter *waiter)
+{
+	wait_rouse(waiter->wait);
+}
+
 /* One descriptor, for as long as the object lives. */
 static int tell_pollfd(struct fi_wait_pollfd *pollfd, int fd)
 {

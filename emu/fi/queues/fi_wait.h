@@ -45,6 +45,9 @@ uint32_t waiter_turn(const struct waiter *waiter);
 int waiter_sleep(struct waiter *waiter, uint32_t turn, int timeout_ms);
 /* fi_trywait() of one object, which ready() arms and tests: 0 or -FI_EAGAIN. */
 int waiter_try(struct waiter *waiter, bool (*ready)(void *arg), void *arg);
+/* As wait_quiet() and wait_rouse(), of a waiter that has a descriptor of its own. */
+void waiter_quiet(struct waiter *waiter);
+void waiter_rouse(struct waiter *waiter);
 /* FI_GETWAIT, FI_GETWAITOBJ; else -FI_ENOSYS. waiter_tell() is for objects that have a descriptor of their own. */
 int waiter_control(const struct waiter *waiter, int command, void *arg);
 int waiter_tell(const struct waiter *waiter, int fd, int command, void *arg);

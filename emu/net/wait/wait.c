@@ -308,6 +308,17 @@ static void drain(struct wait *wait)
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
+void wait_quiet(struct wait *wait)
+{
+	drain(wait);
+}
+
+void wait_rouse(struct wait *wait)
+{
+	atomic_store(&wait->lent, true);
+	wait_wake(wait);
+}
+
 static void stop_following(void *arg)
 {
 	struct wait *wait = arg;

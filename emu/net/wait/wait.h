@@ -39,5 +39,9 @@ int wait_sleep(struct wait *wait, uint32_t turn, int timeout_ms);
  * acknowledgements owed have been sent, and the program may sleep; with `park` on wait_fd(), else on an object by which the NIC
  * thread must wake it. */
 int wait_try(struct wait *wait, bool park, bool (*ready)(void *arg), void *arg);
+/* For programs that sleep on wait_fd() without wait_try(). wait_quiet() takes what has woken so far: before a look that drives, or
+ * else what comes between is lost. wait_rouse() wakes, though nothing has armed the queue. */
+void wait_quiet(struct wait *wait);
+void wait_rouse(struct wait *wait);
 
 #endif
