@@ -23,6 +23,7 @@ import tries  # noqa: E402
 LAB = os.path.join(SOURCE, "docker", "lab")
 EXERCISES = sorted(name for name in os.listdir(LAB) if re.match(r"\d\d-", name))
 GUARD_S = 300
+RUNS = 10
 AT_A_TIME = 4  # tries, most of which wait for a plan's delays
 # Beyond what differs there: how far an offset is from an address, and how much is done when a program ends too early.
 VARIES = ((re.compile(r"\b\d{10,20} B"), "N B"), (re.compile(r"\bops, \d+(\.\d+)? (B|KiB)"), "ops, N B"),
@@ -76,11 +77,15 @@ def given_fails_and_solution_holds(work, name):
 
 
 def page_shows_the_run(work, name, anew):
-    ran = work.lab("run", str(int(name[:2])))
-    wanted(ran.returncode == 0, ran.stdout)
-    real = re.sub(r"\S*/(exercise|lab)\.c\b", r"\1.c", ran.stdout).strip("\n")
+    """Or one of several: what a program without its waits does is another thing where the machine is busy."""
     page = read(LAB, name, "README.md")
-    if lines_of(BLOCK.search(page).group(1)) != lines_of(real):
+    for _ in range(RUNS):
+        ran = work.lab("run", str(int(name[:2])))
+        wanted(ran.returncode == 0, ran.stdout)
+        real = re.sub(r"\S*/(exercise|lab)\.c\b", r"\1.c", ran.stdout).strip("\n")
+        if lines_of(BLOCK.search(page).group(1)) == lines_of(real):
+            break
+    else:
         wanted(anew, "the page shows another run: lab.py --write mends it; now: " + real)
         write(BLOCK.sub(lambda _: "```text\n" + real + "\n```", page, count=1), LAB, name, "README.md")
 
