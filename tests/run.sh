@@ -10,14 +10,15 @@
 #   release    the tests of the release build, with libfabric 2.1 or later; nightly: fabtests and the kit of rules, whole
 #   mutants    four wrong decisions, each of which a test must notice; nightly: a larger sample (mutate.py tries them all)
 #   old        the rules, process and two MPI tests again, with the distribution's libfabric if that is older; nightly: more of MPI
-#   tcp        the rules, process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP
-#   asan       the tests that run our code, under the address and undefined-behaviour sanitizers; nightly: those that take long
+#   tcp        the process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP; nightly: rules
+#   asan       the tests that run our code, under the address and undefined-behaviour sanitizers, built with the headers of the
+#              newest libfabric that is here; nightly: those that take long
 #   tsan       the tests that race threads and the demo, under the thread sanitizer; nightly: unit, rules and process, too
 #   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
 #   container  the rules, process and demo tests in a container, as an ordinary user: default profile, no capabilities, 64 KiB of
 #              lockable memory, 1,024 descriptors
 #   user       the same as an ordinary user, where the suite container did not run
-#   compilers  builds all with clang and with gcc, with the headers of the newest libfabric that is here
+#   compilers  builds all with clang, with the headers of the newest libfabric that is here
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
 #   brief      the unit, rules, process, demo and some tools tests of the release build; nightly: all but mutants
@@ -58,9 +59,11 @@ declare -A NIGHTLY=(
 	[mutants]='mutate_more'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_cut|sim_collective|bench_.*|docker_.*|wireshark-.*|trace_page|cluster-hosts'
+	[tcp]='rules-.*'
 	[brief]='unit_.*_stress|lab|lab_tries|cluster-hosts|docker_.*|wireshark-.*|trace_page'
 )
-NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py-.*)|clients-.*-lax|docker|cluster-containers|lab_(first|tries)'
+NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
+NIGHTLY[release]+='|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
 AT_A_TIME=4			# tests: many wait more than they compute
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
@@ -76,7 +79,7 @@ result() {
 	echo "$*" >>"$EMU_RESULTS"
 }
 
-# build NAME [CMAKE_OPTION...]: of the preset of that name, unless options name another and a folder. Only `target`, if set.
+# build NAME [CMAKE_OPTION...]: of the preset of that name, unless options name another. Only `target`, if set.
 build() {
 	local begin=$SECONDS status
 
@@ -87,12 +90,12 @@ build() {
 }
 
 build_it() {
-	local name=$1 log=$EMU_ROOT/build/$1.log options=(--preset "$1")
+	local name=$1 log=$EMU_ROOT/build/$1.log
 	shift
 
 	say "build $name"
-	[ $# = 0 ] || options=(-B "$EMU_ROOT/build/$name" "$@")
-	(cd "$EMU_ROOT" && cmake "${options[@]}" -DEMU_WERROR="${EMU_WERROR:-OFF}" &&
+	[[ " $*" == *' --preset '* ]] || set -- --preset "$name" "$@"
+	(cd "$EMU_ROOT" && cmake "$@" -B "$EMU_ROOT/build/$name" -DEMU_WERROR="${EMU_WERROR:-OFF}" &&
 		cmake --build "$EMU_ROOT/build/$name" --target "${target:-all}" -j "$(nproc)") >"$log" 2>&1 && return 0
 	grep -E -A5 'error|Error|FAILED' "$log" | head -n 60
 	result fail "$name/build: $(grep -m 1 -E 'error|Error|FAILED' "$log"): see $log"
@@ -165,8 +168,13 @@ suite_tcp() {
 	build release && FI_EMU_LOCAL=tcp run_ctest tcp release "$new_lib"
 }
 
+# With the headers of the newest libfabric that is here. The suite release has gcc with those of the build libfabric.
 suite_asan() {
-	build asan && run_ctest asan asan "$new_lib"
+	local prefix
+
+	prefix=$(new_libfabric_prefix) || return
+	[ "$prefix" != /usr ] || prefix=
+	build asan -DLIBFABRIC_ROOT="$prefix" && run_ctest asan asan "$new_lib"
 }
 
 suite_tsan() {
@@ -247,26 +255,18 @@ suite_user() {
 	run_copy user "$copy" setpriv --reuid $ORDINARY --regid $ORDINARY --clear-groups
 }
 
-# The suite release has gcc with the headers of the build libfabric, which are the oldest. A name that they lack is missed by
-# every compiler, so clang has the newest alone.
+# The suite release has gcc with the headers of the build libfabric, which are the oldest, and the suite asan has it with the
+# newest. A name that the oldest lack is missed by every compiler, so clang has the newest alone.
 suite_compilers() {
-	local old new
+	local prefix
 
-	old=$(build_libfabric_prefix) && new=$(new_libfabric_prefix) || return
-	compile clang newest "$new"
-	[ "$new" = "$old" ] || compile gcc newest "$new"
-}
-
-# compile COMPILER NAME LIBFABRIC_PREFIX
-compile() {
-	local prefix=$3
-
+	prefix=$(new_libfabric_prefix) || return
 	[ "$prefix" != /usr ] || prefix=
-	if ! command -v "$1" >/dev/null; then
-		result skip "compilers/$1-$2: $1 is not installed"
+	if ! command -v clang >/dev/null; then
+		result skip "compilers/clang-newest: clang is not installed"
 	else
-		build "compilers-$1-$2" --preset dev -DCMAKE_C_COMPILER="$1" -DLIBFABRIC_ROOT="$prefix" &&
-			result pass "compilers/$1-$2: all"
+		build compilers-clang-newest --preset dev -DCMAKE_C_COMPILER=clang -DLIBFABRIC_ROOT="$prefix" &&
+			result pass "compilers/clang-newest: all"
 	fi
 }
 

@@ -50,7 +50,8 @@ macro(emu_add_test name kind)
 		${CMAKE_SOURCE_DIR}/tests/runner.sh ${CMAKE_BINARY_DIR} ${arg_TIMEOUT} ${name} ${kind} ${ARGN})
 	# The runner does the timing, and cleans up; CTest's limit is only the last resort.
 	math(EXPR limit "${arg_TIMEOUT} + 60")
-	set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${limit} SKIP_RETURN_CODE 77)
+	# What may take longest begins first.
+	set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${limit} COST ${limit} SKIP_RETURN_CODE 77)
 	if(arg_SERIAL)
 		set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
 	endif()
