@@ -58,12 +58,13 @@ declare -A NIGHTLY=(
 	[release]='fabtests-(lax-functional|.*-short|strict-.*)|kit-(cache|lax|figures|pinned|api-1.17)'
 	[mutants]='mutate_more'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
-	[asan]='sim_cut|sim_collective|bench_.*|docker_.*|wireshark-.*|trace_page|cluster-hosts'
+	[asan]='sim_(cut|collective|random_fixed|tagged_rma)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*'
 	[brief]='unit_.*_stress|lab|lab_tries|cluster-hosts|docker_.*|wireshark-.*|trace_page'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
 NIGHTLY[release]+='|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
+NIGHTLY[asan]+='|docker_.*|wireshark-.*|trace_page|cluster-hosts'
 AT_A_TIME=4			# tests: many wait more than they compute
 ORDINARY=65534			# uid and gid of the ordinary user
 export EMU_RESULTS=$EMU_ROOT/build/results
