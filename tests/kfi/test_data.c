@@ -389,6 +389,35 @@ Test(kfi_data, a_buffer_for_many_messages)
 	kpair_close(&pair);
 }
 
+/* kcxi_msg_rx_req_cb(): `buf` is where a message lies in a buffer for many, and else nothing. */
+Test(kfi_data, kcxi_names_the_buffer_of_many_messages_alone)
+{
+	struct kpair_wish wish = { .personality = "kcxi", .caps = KFI_MULTI_RECV };
+	char room[256], own[100] = "one";
+	struct kvec iov = { room, sizeof(room) };
+	struct kfi_msg msg = { .type = KFI_KVEC, .msg_iov = &iov, .iov_count = 1, .addr = KFI_ADDR_UNSPEC, .context = room };
+	struct kfi_cq_tagged_entry entry;
+	struct kpair pair;
+
+	kpair_open(&pair, &wish);
+	RC(0, kfi_recv(pair.b.rx, room, sizeof(room), NULL, KFI_ADDR_UNSPEC, room));
+	RC(0, kfi_send(pair.a.tx, own, sizeof(own), NULL, pair.a.peer, own));
+	kend_done(&pair.a, own);
+	cr_expect_null(kend_done(&pair.b, room).buf);
+	RC(0, kfi_trecv(pair.b.rx, room, sizeof(room), NULL, KFI_ADDR_UNSPEC, 3, 0, room));
+	RC(0, kfi_tsend(pair.a.tx, own, sizeof(own), NULL, pair.a.peer, 3, own));
+	kend_done(&pair.a, own);
+	cr_expect_null(kend_done(&pair.b, room).buf);
+	RC(0, kfi_recvmsg(pair.b.rx, &msg, KFI_MULTI_RECV));
+	for (int i = 0; i < 2; i++) {
+		RC(0, kfi_send(pair.a.tx, own, sizeof(own), NULL, pair.a.peer, own));
+		kend_done(&pair.a, own);
+		entry = kend_done(&pair.b, room);
+		cr_expect_eq(entry.buf, room + 100 * i);
+	}
+	kpair_close(&pair);
+}
+
 /* --- atomics --- */
 
 struct sums {

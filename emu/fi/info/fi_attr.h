@@ -52,6 +52,7 @@ struct attr_table {
 	uint64_t access_ignored; /* bits of a registration's access, beside the rights, that are not looked at */
 	bool empty_regions;      /* regions of no byte may be registered, whatever the API version */
 	bool multi_last;         /* FI_MULTI_RECV comes with a buffer's last message, in place of a completion of its own */
+	bool multi_buf;          /* completions name the buffer of receives with FI_MULTI_RECV alone */
 	bool kernel_words;       /* sentences speak of kfabric: kfi_ and KFI_ (fi_words.h) */
 	/* Settings change these for any personality. */
 	enum close_order close; /* FI_EMU_MR_CLOSE */

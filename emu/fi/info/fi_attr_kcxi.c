@@ -18,6 +18,7 @@ const struct attr_table attr_kcxi = {
 	.binds_contexts = true,
 	.empty_regions = true,
 	.multi_last = true,
+	.multi_buf = true,
 	.kernel_words = true,
 	.close = CLOSE_MR_FIRST,
 };

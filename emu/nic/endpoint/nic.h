@@ -48,6 +48,7 @@ struct nic_config {
 	uint64_t unexpected_bytes;      /* 0: LIMIT_UNEXPECTED_BYTES */
 	uint64_t envelopes;             /* 0: LIMIT_ENVELOPES */
 	bool receives_first;            /* no message waits for a receive: the receiver is not ready */
+	bool multi_buf;                 /* completions name the buffer of receives with POST_MULTI alone */
 	uint32_t dgram_loss;            /* so many of a billion unreliable datagrams are lost, */
 	uint64_t dgram_seed;            /* and which */
 	const void *secret;             /* peers must know it, too; not needed after the call. NULL: none */

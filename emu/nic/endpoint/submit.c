@@ -334,7 +334,8 @@ static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post
 		.context = post->context,
 		.flags = post->cq_flags,
 		.source = AV_NONE,
-		.buf = post->iov_count ? post->iov[0].iov_base : NULL,
+		/* A piece of a buffer for many messages names its own place (multi_recv.c). */
+		.buf = post->iov_count && !srx->nic->config.multi_buf ? post->iov[0].iov_base : NULL,
 	};
 }
 

@@ -43,6 +43,7 @@ int nic_start(const struct process_settings *settings, const struct nic_start *s
 			.rnr_most = settings->rnr_most,
 			.unexpected_bytes = settings->unexpected_bytes,
 			.receives_first = start->receives_first,
+			.multi_buf = start->multi_buf,
 			.fetch_reads = start->fetch_reads,
 			.dgram_loss = settings->dgram_loss,
 			.dgram_seed = settings->dgram_seed,

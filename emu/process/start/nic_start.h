@@ -11,9 +11,9 @@ struct watch_ops;
 
 /* What the front end decides beyond the settings. */
 struct nic_start {
-	const char *personality;          /* by whose rules the front end goes, for the control socket */
-	const struct watch_ops *watch;    /* of checked mode; NULL: there is none */
-	bool receives_first, fetch_reads; /* as in nic_config */
+	const char *personality;                     /* by whose rules the front end goes, for the control socket */
+	const struct watch_ops *watch;               /* of checked mode; NULL: there is none */
+	bool receives_first, multi_buf, fetch_reads; /* as in nic_config */
 };
 
 /* One more user, until net_end(). 0 or -errno, after a line of log; -EINVAL: a file that a setting names is wrong. One NIC a
