@@ -6,7 +6,9 @@
 #include <kfi_cxi_ext.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "emu/kfi/provider/kemu_provider.h"
 
@@ -328,6 +330,39 @@ Test(kfi_contexts, a_late_receive_gets_its_message)
 	kend_done(&pair.b, &in);
 	kend_done(&pair.a, &out);
 	kpair_close(&pair);
+}
+
+/* kcxi_cq_entry_alloc(), kcxi_cq_read_event(), kcxi_cq_readerr(): a queue that has lost an entry says so when it is empty. */
+Test(kfi_contexts, a_queue_that_overruns_says_so)
+{
+	enum { KEPT = 4, MESSAGES = 6 };
+	char path[] = "/tmp/emu-kfi-plan-XXXXXX", out = 'x', in[MESSAGES + 1];
+	struct kfi_cq_err_entry error = { 0 };
+	struct kfi_cq_tagged_entry entry;
+	int plan = mkstemp(path);
+	struct kpair pair;
+
+	cr_assert(plan >= 0 && dprintf(plan, "[few]\nfault = queue\nentries = %d\n", KEPT) > 0);
+	setenv("FI_EMU_FAULT", path, 1);
+	kpair_open(&pair, &kcxi);
+	for (int i = 0; i < MESSAGES; i++) {
+		RC(0, kfi_recv(pair.b.rx, &in[i], 1, NULL, KFI_ADDR_UNSPEC, &in[i]));
+		RC(0, kfi_send(pair.a.tx, &out, 1, NULL, pair.a.peer, &out));
+		kend_done(&pair.a, &out);
+	}
+	for (int i = 0; i < KEPT; i++)
+		kend_done(&pair.b, &in[i]);
+	RC(-KFI_EOVERRUN, kfi_cq_read(pair.b.cq, &entry, 1));
+	RC(-KFI_EOVERRUN, kfi_cq_readerr(pair.b.cq, &error, 0));
+	RC(0, kfi_recv(pair.b.rx, &in[MESSAGES], 1, NULL, KFI_ADDR_UNSPEC, &in[MESSAGES]));
+	RC(0, kfi_send(pair.a.tx, &out, 1, NULL, pair.a.peer, &out));
+	kend_done(&pair.a, &out);
+	kend_done(&pair.b, &in[MESSAGES]);
+	RC(-KFI_EOVERRUN, kfi_cq_read(pair.b.cq, &entry, 1));
+	RC(-KFI_EAGAIN, kfi_cq_read(pair.a.cq, &entry, 1));
+	kpair_close(&pair);
+	close(plan);
+	unlink(path);
 }
 
 Test(kfi_contexts, a_full_queue_takes_no_operation)

@@ -14,12 +14,14 @@
 
 /* Capability of a domain: a peer's write, read or atomic that was executed in a region makes a completion at the receive queue
  * of the endpoint that the peer addressed, with the region's context, the length, and FI_RMA or FI_ATOMIC with
- * FI_REMOTE_WRITE or FI_REMOTE_READ (FI_REMOTE_CQ_DATA if data came with it). None is lost: where the queue has no room, the
- * receiver is not ready. Of a read it comes when all bytes are on their way. */
+ * FI_REMOTE_WRITE or FI_REMOTE_READ (FI_REMOTE_CQ_DATA if data came with it). None is lost, but by a queue that overruns: where
+ * the queue has no room, the receiver is not ready. Of a read it comes when all bytes are on their way. */
 #define EMU_FI_REGION_EVENTS (1ULL << 61)
 
-/* Control of a completion queue: how many entries and errors nobody has read, into a size_t. */
-enum { EMU_FI_CQ_UNREAD = 0x656d0001 };
+/* Controls of a completion queue, each with a size_t: how many entries and errors nobody has read; of a queue that is bound to
+ * nothing yet, how many it keeps, where it loses what comes on top (a fault plan's `queue` makes it fewer); how many it has
+ * lost. */
+enum { EMU_FI_CQ_UNREAD = 0x656d0001, EMU_FI_CQ_OVERRUN_AT = 0x656d0003, EMU_FI_CQ_LOST = 0x656d0004 };
 
 /* Option of a scalable endpoint that is not enabled, a uint16_t: it and its peers listen so many ports above their addresses, by
  * which they are known all the same. */

@@ -228,22 +228,31 @@ static int cq_close_fid(struct fid *fid)
 	return 0;
 }
 
-/* The kernel's front end asks for it (fi_kernel.h). */
-static int count_unread(struct emu_cq *cq, size_t *unread)
+/* The kernel's front end asks for these (fi_kernel.h). */
+static int kernel_control(struct emu_cq *cq, int command, size_t *number)
 {
 	struct cq_view view;
 
+	if (command == EMU_FI_CQ_OVERRUN_AT) {
+		cq_overrun_at(cq->cq, nic_fault_queue(cq->domain->nic, *number));
+		return 0;
+	}
 	cq_look(cq->cq, &view);
-	*unread = view.unread + view.errors;
+	*number = command == EMU_FI_CQ_LOST ? cq_lost(cq->cq) : view.unread + view.errors;
 	return 0;
+}
+
+static bool is_kernels(int command)
+{
+	return command == EMU_FI_CQ_UNREAD || command == EMU_FI_CQ_OVERRUN_AT || command == EMU_FI_CQ_LOST;
 }
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
 	struct emu_cq *cq = (struct emu_cq *)fid;
 
-	if (command == EMU_FI_CQ_UNREAD && cq->domain->attr->caps & ATTR_CAPS_KERNEL)
-		return count_unread(cq, arg);
+	if (is_kernels(command) && cq->domain->attr->caps & ATTR_CAPS_KERNEL)
+		return kernel_control(cq, command, arg);
 	return waiter_control(&((struct emu_cq *)fid)->waiter, command, arg);
 }
 

@@ -130,6 +130,13 @@ static void run_handler(struct kemu_source *source)
 
 /* --- the calls --- */
 
+static bool has_overrun(const struct kemu_cq *cq)
+{
+	size_t lost = 0;
+
+	return cq->domain->fabric->personality->overflow && !fi_control(&cq->fi->fid, EMU_FI_CQ_LOST, &lost) && lost;
+}
+
 /* A read that finds no further entry arms the handler. */
 static ssize_t read_now(struct kemu_cq *cq, void *buf, size_t count, kfi_addr_t *src_addr)
 {
@@ -144,7 +151,9 @@ static ssize_t read_now(struct kemu_cq *cq, void *buf, size_t count, kfi_addr_t 
 			break;
 		hand_out(state, &buf, &src_addr);
 	}
-	if (err == -KFI_EAGAIN)
+	if (err == -KFI_EAGAIN && has_overrun(cq))
+		err = -KFI_EOVERRUN;
+	else if (err == -KFI_EAGAIN)
 		arm_handler(cq);
 	pthread_mutex_unlock(&state->lock);
 	return read ? (ssize_t)read : err;
@@ -185,6 +194,8 @@ static ssize_t cq_readerr(struct kfid_cq *kfid, struct kfi_cq_err_entry *buf, ui
 	if (read == 1)
 		kemu_lent_end(&cq->state->lent, &error.op_context, &error.buf, false);
 	pthread_mutex_unlock(&cq->state->lock);
+	if (read == -KFI_EAGAIN && has_overrun(cq))
+		return -KFI_EOVERRUN;
 	if (read != 1)
 		return read;
 	*buf = (struct kfi_cq_err_entry){
@@ -418,8 +429,10 @@ static int take_cq_attr(struct kemu_cq *cq, struct kfi_cq_attr *attr, struct fi_
 
 static int open_cq(struct kemu_cq *cq, struct kfi_cq_attr *attr)
 {
+	const struct kemu_personality *personality = cq->domain->fabric->personality;
 	struct fi_cq_attr fi = { 0 };
 	int err = take_cq_attr(cq, attr, &fi);
+	size_t most = cq->state->size + personality->overflow;
 
 	if (err)
 		return err;
@@ -427,7 +440,10 @@ static int open_cq(struct kemu_cq *cq, struct kfi_cq_attr *attr)
 	err = fi_cq_open(cq->domain->fi, &fi, &cq->fi, cq);
 	if (err)
 		return err;
-	err = begin_handler(cq);
+	if (personality->overflow)
+		err = fi_control(&cq->fi->fid, EMU_FI_CQ_OVERRUN_AT, &most);
+	if (!err)
+		err = begin_handler(cq);
 	if (err)
 		fi_close(&cq->fi->fid);
 	return err;

@@ -18,7 +18,10 @@ struct kemu_personality {
 	bool endpoints;     /* of all types, passive ones, and aliases; else scalable ones of type KFI_EP_RDM alone (-KFI_ENOSYS) */
 	bool own_index;     /* without KFI_NAMED_RX_CTX context i of a peer is reached from context i; else the first one */
 	bool saturates;     /* posts are -KFI_EAGAIN while a completion queue has as many unread entries as its size */
-	bool flags_alone;   /* KFI_GETOPSFLAG tells the flags without the side that they are of */
+	/* A completion queue keeps so many entries more than its size, and loses others: then reads end with -KFI_EOVERRUN, and
+	 * its handler is called no more. 0: it loses none. */
+	size_t overflow;
+	bool flags_alone;                     /* KFI_GETOPSFLAG tells the flags without the side that they are of */
 	enum kfi_resource_mgmt resource_mgmt; /* told, and nothing else may be asked for; KFI_RM_UNSPEC: as the NIC has it */
 	int not_ready;                        /* error of an operation whose receiver was not ready; 0: KFI_ENORX */
 	size_t buffered_recv;                 /* at most, of what the NIC has */

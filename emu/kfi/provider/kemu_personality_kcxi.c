@@ -18,6 +18,7 @@ const struct kemu_personality kemu_personality_kcxi = {
 	.contexts = KEMU_CONTEXTS,        /* KCXI_MAX_RX_CTX */
 	.own_index = true,                /* kcxi_sendmsg(), kcxi_rma_command() */
 	.saturates = true,                /* kcxi_cq_saturated() */
+	.overflow = 2000000,              /* MAX_CQ_OVERFLOW_ENTRY_CNT, kcxi_cq_entry_alloc() */
 	.flags_alone = true,              /* kcxi_tx_ctx_get_op_flags() */
 	.resource_mgmt = KFI_RM_DISABLED, /* KCXI_DOM_RESOURCE_MGMT: but it retries, and tells when a queue is full */
 	.not_ready = EREMOTEIO,           /* kcxi_msg_tx_req_cb(), kcxi_rma_req_cb() */

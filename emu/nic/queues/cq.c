@@ -26,12 +26,14 @@ struct cq {
 	 * they contain: relaxed, since a thread that acts on them takes the lock. */
 	atomic_size_t unread; /* completions */
 	atomic_size_t error_count;
+	atomic_size_t lost;
 	atomic_bool notify; /* readers: see cq_notify() */
 
 	bool tell;              /* the next push wakes: set by set_tell() */
 	struct futex_lock lock; /* guards the fields below, and `tell` */
 	struct completion *ring;
 	size_t size, head;            /* head: the oldest entry */
+	size_t most;                  /* unread entries and errors; constant. SIZE_MAX: none is lost */
 	uint64_t taken;               /* completions, ever */
 	struct cq_node *first, *last; /* overflow */
 	struct error_node *first_error, *last_error;
@@ -68,6 +70,7 @@ int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 	if (!cq)
 		return -ENOMEM;
 	cq->size = size ? size : LIMIT_CQ_SIZE;
+	cq->most = SIZE_MAX;
 	cq->ring = malloc(cq->size * sizeof(*cq->ring)); /* pages that no entry has come to cost nothing */
 	if (!cq->ring) {
 		free(cq);
@@ -97,6 +100,24 @@ static struct error_node *error_end(struct cq *cq, struct error_node *node)
 	cq->spare_used = false;
 	cq->spare_lost = 0;
 	return NULL;
+}
+
+void cq_overrun_at(struct cq *cq, size_t most)
+{
+	assert(most && !load_relaxed(&cq->unread) && !load_relaxed(&cq->error_count) && !cq->taken);
+	cq->most = most;
+	if (cq->size > most)
+		cq->size = most;
+}
+
+bool cq_overruns(const struct cq *cq)
+{
+	return cq->most != SIZE_MAX;
+}
+
+size_t cq_lost(const struct cq *cq)
+{
+	return load_relaxed(&cq->lost);
 }
 
 bool cq_bound(const struct cq *cq)
@@ -188,9 +209,23 @@ bool cq_has_room(const struct cq *cq)
 	return load_relaxed(&cq->unread) < cq->size;
 }
 
+/* Lock held: is one more entry lost? Then it is counted. */
+static bool overrun(struct cq *cq) REQUIRES(cq->lock)
+{
+	if (load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) < cq->most)
+		return false;
+	bump(&cq->lost, 1);
+	return true;
+}
+
 /* Lock held: the ring is full. */
 __attribute__((noinline)) static void cq_keep(struct cq *cq, struct cq_node *node) RELEASE(cq->lock)
 {
+	if (overrun(cq)) {
+		futex_unlock(&cq->lock);
+		node->release(node);
+		return;
+	}
 	node->next = NULL;
 	if (cq->first)
 		cq->last->next = node;
@@ -241,6 +276,11 @@ void cq_push_error(struct cq *cq, const struct cq_error *error)
 	struct error_node *node = malloc(sizeof(*node));
 
 	futex_lock(&cq->lock);
+	if (overrun(cq)) {
+		futex_unlock(&cq->lock);
+		free(node);
+		return;
+	}
 	if (!node)
 		node = spare_node(cq);
 	if (node) {

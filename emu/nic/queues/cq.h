@@ -3,7 +3,8 @@
  *
  * Writers hold the driver role; readers are program threads. The queue's own leaf lock guards all.
  * Nothing is ever lost: a completion that finds the ring full waits in its op (cq_node) until a reader makes room;
- * completions without an op (remote CQ data) must find room before the op is executed: cq_has_room(), else RNR. */
+ * completions without an op (remote CQ data) must find room before the op is executed: cq_has_room(), else RNR.
+ * A queue that overruns (cq_overrun_at()) keeps so many entries, and loses those that come on top. */
 #ifndef EMU_NIC_CQ_H
 #define EMU_NIC_CQ_H
 
@@ -57,6 +58,9 @@ struct cq_node {
 MUST_USE int cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void *arg);
 /* 0, or -EBUSY while users are bound. Nodes still waiting are released. */
 int cq_close(struct cq *cq);
+/* Before the first entry: keeps up to `most` unread entries and errors, and loses any further one. */
+void cq_overrun_at(struct cq *cq, size_t most);
+size_t cq_lost(const struct cq *cq);               /* so many entries, ever; any thread */
 bool cq_bound(const struct cq *cq);                /* has users */
 void cq_look(struct cq *cq, struct cq_view *view); /* any thread */
 void cq_get(struct cq *cq);                        /* one more user (endpoint) */
@@ -65,6 +69,7 @@ void cq_put(struct cq *cq);
 /* Writers (driver role). */
 void cq_push(struct cq *cq, struct cq_node *node);
 bool cq_has_room(const struct cq *cq);                           /* for one entry without a node */
+bool cq_overruns(const struct cq *cq);                           /* takes any entry, and may lose it */
 void cq_push_now(struct cq *cq, const struct completion *c);     /* after cq_has_room() under the same role */
 void cq_push_error(struct cq *cq, const struct cq_error *error); /* copied */
 

@@ -391,7 +391,8 @@ bool complete_has_room(const struct session *session)
 	const struct ep *ep = session->ep;
 
 	nic_role(ep->nic);
-	return !ep->attr.rx_cq || (cq_has_room(ep->attr.rx_cq) && !(ep->attr.caps & EP_SOURCE_ERR && cq_choked(ep->attr.rx_cq)));
+	return !ep->attr.rx_cq || cq_overruns(ep->attr.rx_cq) ||
+	       (cq_has_room(ep->attr.rx_cq) && !(ep->attr.caps & EP_SOURCE_ERR && cq_choked(ep->attr.rx_cq)));
 }
 
 bool complete_reserve(struct session *session)

@@ -173,6 +173,49 @@ Test(cq, overflow_keeps_the_order)
 	cr_assert_eq(cq_close(cq), 0);
 }
 
+/* So many are kept, errors among them, and any further one is lost, until room is made. */
+Test(cq, overruns)
+{
+	struct cq_view view;
+
+	open_of(2);
+	cr_assert_not(cq_overruns(cq));
+	cq_overrun_at(cq, 4);
+	cr_assert(cq_overruns(cq));
+	for (uint64_t i = 0; i < 3; i++)
+		push(i);
+	push_error(100);
+	cr_assert_eq(cq_lost(cq), 0);
+	push(3);
+	push_error(101);
+	cr_assert_eq(cq_lost(cq), 2);
+	cr_assert_eq(nodes[3].released, 1, "as if it had been copied");
+	cq_look(cq, &view);
+	cr_assert(view.unread == 3 && view.errors == 1);
+	take(2, 8, 0);
+	push(4);
+	take(1, 1, 2);
+	take_error(100);
+	take(1, 8, 4);
+	take(-EAGAIN, 8, 0);
+	cr_assert_eq(cq_lost(cq), 2);
+	cr_assert_eq(cq_close(cq), 0);
+}
+
+/* It may keep fewer than it was opened for. */
+Test(cq, overruns_below_its_size)
+{
+	open_of(8);
+	cq_overrun_at(cq, 3);
+	for (uint64_t i = 0; i < 5; i++)
+		push(i);
+	cr_assert_eq(cq_lost(cq), 2);
+	take(3, 8, 0);
+	push(5);
+	take(1, 8, 5);
+	cr_assert_eq(cq_close(cq), 0);
+}
+
 Test(cq, close_releases_what_waits)
 {
 	open_of(2);
