@@ -332,6 +332,61 @@ Test(kfi_contexts, a_late_receive_gets_its_message)
 	kpair_close(&pair);
 }
 
+/* kcxi_wq_retry_msg(): each operation is tried again for itself, and holds none behind it. */
+static void none_is_held(void)
+{
+	enum { MESSAGES = 4, READY = MESSAGES - 1 };
+	struct kfi_rma_iov remote = { .key = 20, .len = 1 };
+	char out = 'x', there = 0, in[MESSAGES] = "", here = 'w';
+	struct kvec iov = { &here, 1 };
+	struct kfi_msg_rma msg = { .type = KFI_KVEC, .msg_iov = &iov, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1 };
+	struct kpair_wish wish = { .personality = "kcxi", .caps = KFI_TAGGED_RMA };
+	struct kfid_mr *mr;
+	struct kpair pair;
+
+	setenv("FI_EMU_RNR_RETRY", "7", 1);
+	kpair_open(&pair, &wish);
+	mr = kend_region(&pair.b, &there, 1, KPAIR_REMOTE);
+	RC(0, kfi_trecv(pair.b.rx, &in[READY], 1, NULL, KFI_ADDR_UNSPEC, READY, 0, &in[READY]));
+	for (uint64_t i = 0; i < MESSAGES; i++)
+		RC(0, kfi_tsend(pair.a.tx, &out, 1, NULL, pair.a.peer, i, &in[i]));
+	kend_done(&pair.b, &in[READY]);
+	kend_done(&pair.a, &in[READY]);
+	msg.addr = pair.a.peer;
+	msg.context = &msg;
+	RC(0, kfi_writemsg(pair.a.tx, &msg, KFI_TAGGED | KFI_COMPLETION));
+	RC(0, kfi_write(pair.a.tx, &here, 1, NULL, pair.a.peer, 0, kfi_mr_key(mr), &here));
+	kend_done(&pair.a, &here);
+	for (int i = READY - 1; i >= 0; i--) { /* the last one first */
+		kend_silent(&pair.a);
+		RC(0, kfi_trecv(pair.b.rx, &in[i], 1, NULL, KFI_ADDR_UNSPEC, (uint64_t)i, 0, &in[i]));
+		kend_done(&pair.b, &in[i]);
+		kend_done(&pair.a, &in[i]);
+		cr_expect_eq(in[i], 'x');
+	}
+	RC(0, kfi_trecv(pair.b.rx, &there, 1, NULL, KFI_ADDR_UNSPEC, remote.key, 0, &there));
+	kend_done(&pair.b, &there);
+	kend_done(&pair.a, &msg);
+	RC(0, kfi_close(&mr->fid));
+	kpair_close(&pair);
+}
+
+Test(kfi_contexts, an_operation_without_a_receive_holds_no_other)
+{
+	none_is_held();
+}
+
+Test(kfi_contexts, an_operation_without_a_receive_holds_no_other_in_a_trace)
+{
+	char folder[] = "/tmp/emu-kfi-trace-XXXXXX", remove[64];
+
+	cr_assert(mkdtemp(folder));
+	setenv("FI_EMU_TRACE", folder, 1);
+	none_is_held();
+	snprintf(remove, sizeof(remove), "rm -r %s", folder);
+	cr_assert_eq(system(remove), 0);
+}
+
 /* kcxi_cq_entry_alloc(), kcxi_cq_read_event(), kcxi_cq_readerr(): a queue that has lost an entry says so when it is empty. */
 Test(kfi_contexts, a_queue_that_overruns_says_so)
 {

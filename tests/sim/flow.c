@@ -90,6 +90,40 @@ Test(sim_flow, order_forbids_to_pass)
 	held(EP_ORDER_RAS | EP_ORDER_WAS, false);
 }
 
+/* Where no order is promised each message waits for its own receive, and a fenced one for all before it. */
+Test(sim_flow, without_order_none_holds_another)
+{
+	struct nic_config config = { .receives_first = true };
+	struct party_config party = { .order = EP_ORDER_NONE };
+
+	for (uint64_t seed = 60; seed < 70; seed++) {
+		struct job *jobs[8];
+		struct bed bed;
+
+		bed_open(&bed, seed, 2, &config, &party);
+		intake_post_tagged(bed.party[1], 100, 1, NULL, 5, 0);
+		for (uint64_t i = 0; i < 8; i++) {
+			jobs[i] = job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE | (i == 7 ? POST_FENCE : 0), 1);
+			cr_assert(jobs[i]);
+			job_tag(jobs[i], i);
+			post(jobs[i]);
+		}
+		intake_post_tagged(bed.party[1], 100, 1, NULL, 7, 0);
+		model_pass(bed.model, HOLD_NS);
+		for (int i = 0; i < 8; i++)
+			cr_assert_eq(jobs[i]->done, i == 5, "message %d", i);
+		for (uint64_t i = 6; i; i--)
+			if (i != 5)
+				intake_post_tagged(bed.party[1], 100, 1, NULL, i, 0);
+		model_pass(bed.model, 10 * HOLD_NS);
+		for (int i = 0; i < 8; i++)
+			cr_assert_eq(jobs[i]->done, i && i != 7, "message %d", i);
+		intake_post_tagged(bed.party[1], 100, 1, NULL, 0, 0);
+		model_end(bed.model, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
+}
+
 /* Remote CQ data needs a slot in the target's queue before a byte is placed. */
 Test(sim_flow, no_slot_for_cq_data)
 {

@@ -78,7 +78,7 @@ static uint32_t device_caps(uint64_t caps)
 
 static uint32_t device_order(uint64_t order)
 {
-	return (order & FI_ORDER_RAS ? EP_ORDER_RAS : 0) | (order & FI_ORDER_WAS ? EP_ORDER_WAS : 0) |
+	return (order ? 0 : EP_ORDER_NONE) | (order & FI_ORDER_RAS ? EP_ORDER_RAS : 0) | (order & FI_ORDER_WAS ? EP_ORDER_WAS : 0) |
 	       (order & (FI_ORDER_WAR | FI_ORDER_RMA_WAR) ? EP_ORDER_WAR : 0) | (order & FI_ORDER_SAR ? EP_ORDER_SAR : 0);
 }
 

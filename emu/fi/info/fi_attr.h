@@ -31,7 +31,7 @@ struct attr_table {
 	size_t inject_size;
 	size_t max_msg_size; /* this and the next two: of reliable endpoints (struct attr_type) */
 	size_t cq_data_size;
-	uint64_t msg_order;
+	uint64_t msg_order; /* kcxi promises none: KCXI_TX_MSG_ORDER */
 	size_t tx_size, rx_size;
 	size_t buffered_recv;
 	size_t cntr_cnt, cq_cnt, ep_cnt, mr_cnt; /* per domain */
@@ -64,11 +64,11 @@ struct attr_table {
 extern const struct attr_table attr_strict, attr_lax, attr_kfi, attr_kcxi;
 
 /* Initialisers of the fields that have the same value in all personalities. */
-#define ATTR_COMMON                                                                                                     \
-	.raw_key_size = RAW_KEY_LONG, .mr_iov_limit = LIMIT_IOV, .iov_limit = LIMIT_IOV, .rma_iov_limit = LIMIT_IOV,    \
-	.inject_size = LIMIT_INJECT, .max_msg_size = ATTR_MAX_MSG_SIZE, .cq_data_size = 8, .msg_order = ATTR_MSG_ORDER, \
-	.tx_size = LIMIT_TX_OPS, .rx_size = LIMIT_RX_OPS, .buffered_recv = LIMIT_UNEXPECTED_BYTES, .cntr_cnt = 65536,   \
-	.cq_cnt = 65536, .ep_cnt = 65536, .ctx_cnt = 65536, .max_err_data = LIMIT_ERROR_TEXT
+#define ATTR_COMMON                                                                                                            \
+	.raw_key_size = RAW_KEY_LONG, .mr_iov_limit = LIMIT_IOV, .iov_limit = LIMIT_IOV, .rma_iov_limit = LIMIT_IOV,           \
+	.inject_size = LIMIT_INJECT, .max_msg_size = ATTR_MAX_MSG_SIZE, .cq_data_size = 8, .tx_size = LIMIT_TX_OPS,            \
+	.rx_size = LIMIT_RX_OPS, .buffered_recv = LIMIT_UNEXPECTED_BYTES, .cntr_cnt = 65536, .cq_cnt = 65536, .ep_cnt = 65536, \
+	.ctx_cnt = 65536, .max_err_data = LIMIT_ERROR_TEXT
 
 /* The properties of endpoints of a type, in every personality. */
 struct attr_type {

@@ -4,6 +4,7 @@
 
 const struct attr_table attr_kfi = {
 	ATTR_COMMON,
+	.msg_order = ATTR_MSG_ORDER,
 	.name = "kfi",
 	.caps = (ATTR_CAPS & ~FI_COLLECTIVE) | ATTR_CAPS_KERNEL,
 	.mr_key_size = RAW_KEY_PLAIN,

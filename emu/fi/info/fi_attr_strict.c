@@ -4,6 +4,7 @@
 
 const struct attr_table attr_strict = {
 	ATTR_COMMON,
+	.msg_order = ATTR_MSG_ORDER,
 	.name = "strict",
 	.caps = ATTR_CAPS,
 	.mr_key_size = RAW_KEY_PLAIN,

@@ -135,8 +135,9 @@ enum ep_cap {
 	EP_WATCHED = 0x40000,     /* each remote access that was executed in a region is told to nic_config.watch */
 };
 
-/* Pairs of ops whose order the endpoint keeps, where keeping it costs something. */
-enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_ORDER_SAR = 0x8 };
+/* Pairs of ops whose order the endpoint keeps, where keeping it costs something. NONE: of no pair, so that an op that waits for its
+ * receiver holds no other. */
+enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_ORDER_SAR = 0x8, EP_ORDER_NONE = 0x10 };
 
 enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ, EP_CNTR_REMOTE_WRITE, EP_CNTRS };
 

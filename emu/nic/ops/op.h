@@ -141,6 +141,7 @@ struct op {
 	struct refusal why;           /* leader: the group's first refusal; the cause alone is set while there is none */
 	uint64_t depart_ns;           /* fault plan: leaves then, if not later; and when it has ended, is told of then */
 	uint64_t late_ns;             /* fault plan: so long after it has ended */
+	uint64_t again_ns;            /* `rnrs` of an endpoint with EP_ORDER_NONE: it waits until then */
 	uint8_t inject[LIMIT_INJECT]; /* operands, and the comparands behind them */
 	struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];
 	uint64_t named[3 * LIMIT_IOV]; /* regions of the whole post (named.h) */

@@ -126,6 +126,30 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	return NULL;
 }
 
+static bool op_waits(const struct op *op, uint64_t now_ns)
+{
+	return op->rnrs && op->again_ns > now_ns;
+}
+
+/* Likewise without any order: each op waits for its own receiver, and a fenced one for all before it. */
+static __attribute__((noinline)) struct op *pick_unordered(struct session *session, struct op **before)
+{
+	uint64_t now_ns = nic_now(session->ep->nic);
+	bool waits = false;
+
+	*before = NULL;
+	for (struct op *op = session->req.pending.first; op; *before = op, op = op->next) {
+		if (waits && op->flags & POST_FENCE)
+			return NULL;
+		if (!op_waits(op, now_ns) && (!session->fault || !fault_waits(session, op)))
+			return op;
+		if (!op_waits(op, now_ns) && !op->passed)
+			return NULL;
+		waits = true;
+	}
+	return NULL;
+}
+
 /* The pending op that is to be sent next, taken out of the queue; NULL: none may go now. */
 static struct op *requester_pick(struct session *session)
 {
@@ -133,7 +157,8 @@ static struct op *requester_pick(struct session *session)
 	struct op *op = req->pending.first, *before = NULL;
 
 	if (unlikely(req->rnr_until_ns || session->fault))
-		op = pick_ready(session, &before);
+		op = req->rnr_until_ns && session->ep->attr.order & EP_ORDER_NONE ? pick_unordered(session, &before)
+										  : pick_ready(session, &before);
 	if (!op || !op_may_start(session, op))
 		return NULL;
 	if (unlikely(before))
@@ -141,6 +166,21 @@ static struct op *requester_pick(struct session *session)
 	else
 		op_list_pop(&req->pending);
 	return op;
+}
+
+void requester_tick(struct session *session, uint64_t now_ns)
+{
+	struct requester *req = &session->req;
+
+	nic_role(session->ep->nic);
+	if (!req->rnr_until_ns || req->rnr_until_ns > now_ns)
+		return;
+	req->rnr_until_ns = 0;
+	for (const struct op *op = session->ep->attr.order & EP_ORDER_NONE ? req->pending.first : NULL; op; op = op->next)
+		if (op_waits(op, now_ns) && (!req->rnr_until_ns || op->again_ns < req->rnr_until_ns))
+			req->rnr_until_ns = op->again_ns;
+	if (session->conn)
+		conn_busy(session->conn);
 }
 
 static void requester_unpick(struct requester *req, struct op *op)

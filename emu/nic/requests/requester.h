@@ -31,6 +31,8 @@ void requester_done(struct session *session, uint64_t ref);
 MUST_USE struct op *requester_result(struct session *session, uint64_t number, uint64_t ref, uint32_t length, const char **broken);
 void requester_result_end(struct session *session, uint64_t ref, bool fault);
 bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us);
+/* Ends the waits for receivers that are over; req.rnr_until_ns is when to look again. */
+void requester_tick(struct session *session, uint64_t now_ns);
 /* The parked op that a PULL asks for, if the range is inside it; *known false: no such op any more. */
 MUST_USE struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken);
 /* The READ that a DATA frame answers; NULL: none any more, the payload is dropped. */

@@ -356,41 +356,68 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The next wait, where a peer asks for `asked` at first: it may ask for none, or for hours. */
+/* What a peer asks for at first: it may ask for nothing, or for hours. */
+static uint64_t rnr_first(uint64_t asked_ns)
+{
+	return least(asked_ns > TIME_RNR_MIN_NS ? asked_ns : TIME_RNR_MIN_NS, TIME_RNR_MAX_NS);
+}
+
 static uint64_t rnr_wait(uint64_t last_ns, uint64_t asked_ns)
 {
-	uint64_t first = least(asked_ns > TIME_RNR_MIN_NS ? asked_ns : TIME_RNR_MIN_NS, TIME_RNR_MAX_NS);
+	uint64_t first = rnr_first(asked_ns);
 
 	return last_ns ? least(least(2 * last_ns, RNR_DOUBLED * first), TIME_RNR_MAX_NS) : first;
 }
 
-/* The op that the receiver was not ready for, which waits again, ends if it has been sent often enough. */
-static void rnr_count(struct requester *req, uint32_t most)
+/* The op that the receiver was not ready for, which waits again; NULL: it has ended, as it has been sent often enough. */
+static struct op *rnr_count(struct requester *req, uint32_t most)
 {
 	struct op *op = req->current ? NULL : req->pending.first; /* `current`: it has been taken in part */
 
 	if (!op)
-		return;
+		return NULL;
 	op->rnrs += op->rnrs < UINT8_MAX;
 	if (!most || op->rnrs < most)
-		return;
+		return op;
 	op_list_pop(&req->pending);
 	req->rnr_wait_ns = 0; /* of the next op it is the first */
 	complete_refused(op, REFUSAL_NOT_READY, NULL);
+	return NULL;
+}
+
+/* All ops to this peer wait, but for those that may pass. */
+static void rnr_hold_all(struct requester *req, uint64_t now_ns, uint64_t asked_ns)
+{
+	req->rnr_wait_ns = rnr_wait(req->rnr_wait_ns, asked_ns);
+	req->rnr_until_ns = now_ns + req->rnr_wait_ns + 1;
+}
+
+/* EP_ORDER_NONE: the op waits alone. */
+static void rnr_hold_one(struct requester *req, struct op *op, uint64_t now_ns, uint64_t asked_ns)
+{
+	uint64_t doubled = least(1ull << least(op->rnrs - 1u, 32), RNR_DOUBLED);
+
+	op->again_ns = now_ns + least(doubled * rnr_first(asked_ns), TIME_RNR_MAX_NS) + 1;
+	if (!req->rnr_until_ns || op->again_ns < req->rnr_until_ns)
+		req->rnr_until_ns = op->again_ns;
 }
 
 bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
 {
 	struct requester *req = &session->req;
+	struct op *op;
 
 	nic_role(session->ep->nic);
 	if (ref <= req->acked || ref <= req->executed || ref >= req->next_seq)
 		return false;
 	requester_rewind(session, ref);
-	rnr_count(req, session->ep->nic->config.rnr_most);
-	req->rnr_wait_ns = rnr_wait(req->rnr_wait_ns, (uint64_t)wait_us * 1000);
-	req->rnr_until_ns = nic_now(session->ep->nic) + req->rnr_wait_ns + 1;
-	session_time(session, req->rnr_until_ns);
+	op = rnr_count(req, session->ep->nic->config.rnr_most);
+	if (!(session->ep->attr.order & EP_ORDER_NONE))
+		rnr_hold_all(req, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
+	else if (op)
+		rnr_hold_one(req, op, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
+	if (req->rnr_until_ns)
+		session_time(session, req->rnr_until_ns);
 	if (session->conn) /* some of the dropped ops may pass */
 		conn_busy(session->conn);
 	return true;

@@ -439,11 +439,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 	struct requester *req = &session->req;
 
 	nic_role(session->ep->nic);
-	if (req->rnr_until_ns && req->rnr_until_ns <= now_ns) {
-		req->rnr_until_ns = 0;
-		if (session->conn)
-			conn_busy(session->conn);
-	}
+	requester_tick(session, now_ns);
 	if (session->fault_wake_ns && session->fault_wake_ns <= now_ns) {
 		session->fault_wake_ns = 0;
 		if (session->conn)

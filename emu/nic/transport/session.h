@@ -39,7 +39,7 @@ struct requester {
 	struct op_list taken;                  /* tagged READ: TAKEN is to be sent, then they are in `sent` (op_is_taken()) */
 	uint64_t next_seq;                     /* of the next segment */
 	uint64_t acked;                        /* every request up to this one is answered or its verdict is here */
-	uint64_t rnr_until_ns;                 /* 0: the peer is ready */
+	uint64_t rnr_until_ns;                 /* 0: the peer is ready; EP_ORDER_NONE: no pending op waits, else the first may go */
 	uint64_t rnr_wait_ns;                  /* doubles while it is not */
 	uint32_t requests, reads_max, segment; /* the peer's grants */
 	uint32_t eager;                        /* a message of at most so many bytes goes with its request */

@@ -25,6 +25,7 @@ struct party {
 	struct cq *tx, *rx;
 	struct cntr *cntr[EP_CNTRS];
 	struct ep *ep;                       /* NULL: closed */
+	uint32_t order;                      /* that it promises */
 	struct binding_end bindings, events; /* of gated regions: to ep, and to a counter of its own */
 	struct sockaddr_storage name;
 	uint64_t index[MODEL_PARTIES]; /* of the others in this one's AV; AV_NONE: not there */
