@@ -61,10 +61,10 @@ Test(kfi_refused, flags_that_are_unknown)
 	kpair_open(&pair, &wish);
 	m.addr = t.addr = r.addr = pair.a.peer;
 	said_begin();
-	RC(-KFI_EBADFLAGS, kfi_sendmsg(pair.a.tx, &m, KFI_TAGGED_MULTI_RECV)); /* libfabric's FI_MATCH_COMPLETE */
-	said_of(&pair.a, "kfi_sendmsg: flags 0x80000000 are not all known");
-	RC(-KFI_EBADFLAGS, kfi_recvmsg(pair.a.rx, &m, 1ULL << 40));
-	said_of(&pair.a, "kfi_recvmsg: flags 0x10000000000");
+	RC(-KFI_EBADFLAGS, kfi_sendmsg(pair.a.tx, &m, KFI_TAGGED_MULTI_RECV | KFI_COMPLETION)); /* libfabric's FI_MATCH_COMPLETE */
+	said_of(&pair.a, "kfi_sendmsg: the flags 0x80000000 (KFI_TAGGED_MULTI_RECV) mean nothing here");
+	RC(-KFI_EBADFLAGS, kfi_recvmsg(pair.a.rx, &m, KFI_COMPLETION | KFI_SOURCE | 1ULL << 40));
+	said_of(&pair.a, "kfi_recvmsg: the flags 0x200010000000000 (bit 40, KFI_SOURCE) mean nothing here");
 	RC(-KFI_EBADFLAGS, kfi_tsendmsg(pair.a.tx, &t, 1ULL << 40));
 	RC(-KFI_EBADFLAGS, kfi_trecvmsg(pair.a.rx, &t, 1ULL << 40));
 	RC(-KFI_EBADFLAGS, kfi_writemsg(pair.a.tx, &r, 1ULL << 40));

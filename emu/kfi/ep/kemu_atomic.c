@@ -9,6 +9,7 @@
 #include "emu/kfi/ep/kemu_post.h"
 #include "emu/kfi/mr/kemu_desc.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 _Static_assert((int)KFI_INT8 == (int)FI_INT8 && (int)KFI_UINT64 == (int)FI_UINT64 && (int)KFI_FLOAT == (int)FI_FLOAT &&
@@ -90,7 +91,7 @@ static int katomic_check(const char *call, const struct kfi_msg_atomic *msg, uin
 	if (!msg)
 		return KEMU_REFUSE(-KFI_EINVAL, "%s: msg is NULL.", call);
 	if (!kemu_fi_flags(flags, fi_flags))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "%s: flags %#llx are not all known.", call, (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS(call, flags & ~*fi_flags, "");
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "emu/kfi/ep/kemu_data.h"
 #include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
@@ -78,7 +79,7 @@ static int ep_flags(struct kemu_ep *ep, int command, uint64_t *flags)
 	if (!flags || !ep->fi)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_control: arg is NULL, or the object has no flags of operations.");
 	if (!kemu_fi_flags(*flags, &fi))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_control: flags %#llx are not all known.", (unsigned long long)*flags);
+		return KEMU_REFUSE_FLAGS("kfi_control", *flags & ~fi, "");
 	err = fi_control(&ep->fi->fid, command == KFI_GETOPSFLAG ? FI_GETOPSFLAG : FI_SETOPSFLAG, &fi);
 	if (!err && command == KFI_GETOPSFLAG && ep->domain->fabric->personality->flags_alone)
 		fi &= ~(uint64_t)(FI_TRANSMIT | FI_RECV);

@@ -4,6 +4,7 @@
 
 #include "emu/kfi/ep/kemu_ep.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 /* What is bound: libfabric's object, and the count of its users. */
@@ -100,7 +101,7 @@ int kemu_ep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 	if (bfid->fclass == KFI_CLASS_CQ)
 		flags = queue_flags(ep, flags);
 	if (!kemu_fi_flags(flags, &fi_flags))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_ep_bind: flags %#llx are not all known.", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_ep_bind", flags & ~fi_flags, "");
 	if (ep->use_count == KEMU_USES_MAX)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_ep_bind: %d objects are bound already.", KEMU_USES_MAX);
 	err = ep->kfid.fid.fclass == KFI_CLASS_SEP ? fi_scalable_ep_bind(ep->fi, bound.fi, fi_flags)

@@ -8,6 +8,7 @@
 #include "emu/kfi/mr/kemu_desc.h"
 #include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 bool kemu_post_no_room(const struct kemu_ep *ep, uint64_t side)
@@ -23,8 +24,7 @@ static int take_flags(struct kemu_post *post, const struct kemu_call *call)
 	if (!call->msg)
 		return 0;
 	if (!kemu_fi_flags(call->flags, &post->flags))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "%s: flags %#llx are not all known.", call->vector.call,
-				   (unsigned long long)call->flags);
+		return KEMU_REFUSE_FLAGS(call->vector.call, call->flags & ~post->flags, "");
 	if (call->flags & KFI_MULTI_RECV && call->vector.count != 1)
 		return KEMU_REFUSE(-KFI_ENOSYS, "%s: %zu entries with KFI_MULTI_RECV, which takes one.", call->vector.call,
 				   call->vector.count);

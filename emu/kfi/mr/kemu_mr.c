@@ -11,6 +11,7 @@
 #include "emu/kfi/mr/kemu_region.h"
 #include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -134,10 +135,9 @@ static int check_access(const struct kemu_domain *domain, const char *call, uint
 static int check_flags(const struct kemu_domain *domain, const char *call, uint64_t flags, uint64_t *fi_flags)
 {
 	if (flags && !personality_of(domain)->reg_flags)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "%s: flags are %#llx, and provider %s takes none (S5).", call,
-				   (unsigned long long)flags, personality_of(domain)->prov_name);
+		return KEMU_REFUSE_FLAGS(call, flags, " (S5)");
 	if (!kemu_fi_flags(flags, fi_flags))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "%s: flags %#llx are not all known (S5).", call, (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS(call, flags & ~*fi_flags, " (S5)");
 	return 0;
 }
 

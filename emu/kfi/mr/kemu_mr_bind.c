@@ -6,6 +6,7 @@
 #include "emu/kfi/mr/kemu_region.h"
 #include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -35,8 +36,7 @@ static int bind_context(struct kemu_mr *mr, struct kfid *bfid, uint64_t flags)
 	if (bfid->fclass != KFI_CLASS_RX_CTX)
 		return KEMU_REFUSE(-KFI_ENOSYS, "kfi_mr_bind: regions of this provider are bound to receive contexts alone (S97).");
 	if (flags)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_mr_bind: flags are %#llx, and 0 for a receive context (S105).",
-				   (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_mr_bind", flags, " (S105)");
 	context = kemu_ep(container_of(bfid, struct kfid_ep, fid));
 	if (context->domain != mr->domain)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_mr_bind: the receive context is of another domain.");
@@ -113,7 +113,7 @@ int kemu_mr_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 	if (mr->domain->fabric->personality->contexts_only)
 		return bind_context(mr, bfid, flags);
 	if (!kemu_fi_flags(flags, &fi_flags))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_mr_bind: flags %#llx are not all known (S99).", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_mr_bind", flags & ~fi_flags, " (S99)");
 	return fi_mr_bind(mr->fi, bind_end(bfid), fi_flags);
 }
 

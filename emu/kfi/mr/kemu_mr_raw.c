@@ -5,6 +5,7 @@
 #include "emu/kfi/mr/kemu_mr.h"
 #include "emu/kfi/mr/kemu_region.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -12,7 +13,7 @@ static int raw_flags(const char *call, uint64_t flags, uint64_t *fi_flags)
 {
 	if (kemu_fi_flags(flags, fi_flags))
 		return 0;
-	return KEMU_REFUSE(-KFI_EBADFLAGS, "%s: flags %#llx are not all known (S5).", call, (unsigned long long)flags);
+	return KEMU_REFUSE_FLAGS(call, flags & ~*fi_flags, " (S5)");
 }
 
 int kemu_mr_raw_attr(struct kemu_mr *mr, const struct kfi_mr_raw_attr *attr)

@@ -11,6 +11,7 @@
 #include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/provider/kemu_addr.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -40,9 +41,7 @@ static kfi_addr_t plain_address(const struct kemu_av *av, kfi_addr_t kfi_addr)
 static int take_av_flags(const char *call, uint64_t flags, uint64_t *fi)
 {
 	*fi = flags & (KFI_MORE | KFI_SYNC_ERR);
-	return flags == *fi ? 0
-			    : KEMU_REFUSE(-KFI_EBADFLAGS, "%s: flags %#llx are not KFI_MORE or KFI_SYNC_ERR.", call,
-					  (unsigned long long)flags);
+	return flags == *fi ? 0 : KEMU_REFUSE_FLAGS(call, flags & ~*fi, "");
 }
 
 /* One address without a name inserts nothing, as libfabric's providers do it: its number is KFI_ADDR_NOTAVAIL. */
@@ -182,7 +181,7 @@ static int kav_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 		return KEMU_REFUSE(-KFI_EINVAL,
 				   "kfi_av_bind: an address vector is bound to an event queue of its fabric, and to nothing else.");
 	if (flags)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_av_bind: flags are %#llx, and reserved: 0.", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_av_bind", flags, "");
 	if (av->eq)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_av_bind: the address vector has an event queue already.");
 	err = fi_av_bind(av->fi, &eq->fi->fid, 0);
@@ -232,8 +231,7 @@ static int open_av(struct kemu_av *av, struct kfi_av_attr *attr)
 	int err;
 
 	if (attr->flags & ~(uint64_t)(KFI_EVENT | KFI_READ | KFI_SYMMETRIC))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_av_open: flags %#llx are not KFI_EVENT, KFI_READ or KFI_SYMMETRIC.",
-				   (unsigned long long)attr->flags);
+		return KEMU_REFUSE_FLAGS("kfi_av_open", attr->flags & ~(uint64_t)(KFI_EVENT | KFI_READ | KFI_SYMMETRIC), "");
 	if (has_cxi_addresses(av) && (attr->name || attr->flags & KFI_READ))
 		return KEMU_REFUSE(-KFI_ENOSYS, "kfi_av_open: name or KFI_READ, and this provider shares no address vectors.");
 	av->rx_bits = (unsigned int)attr->rx_ctx_bits;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -100,8 +101,7 @@ static int open_cntr(struct kemu_cntr *cntr, const struct kfi_cntr_attr *attr)
 	if (attr->events != KFI_CNTR_EVENTS_COMP)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cntr_open: events %d is not KFI_CNTR_EVENTS_COMP.", (int)attr->events);
 	if (attr->flags)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_cntr_open: flags are %#llx, and reserved: 0.",
-				   (unsigned long long)attr->flags);
+		return KEMU_REFUSE_FLAGS("kfi_cntr_open", attr->flags, "");
 	err = kemu_wait_attr(cntr->domain->fabric, "kfi_cntr_open", attr->wait_obj, attr->wait_set, false, &fi.wait_obj,
 			     &cntr->wait_set);
 	if (err)

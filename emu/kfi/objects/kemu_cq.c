@@ -14,6 +14,7 @@
 #include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/objects/kemu_softirq.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -417,8 +418,7 @@ static int take_cq_attr(struct kemu_cq *cq, struct kfi_cq_attr *attr, struct fi_
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cq_open: format %d is none of KFI_CQ_FORMAT_UNSPEC to KFI_CQ_FORMAT_TAGGED.",
 				   (int)attr->format);
 	if (attr->flags & ~(uint64_t)KFI_AFFINITY)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_cq_open: flags %#llx are not KFI_AFFINITY.",
-				   (unsigned long long)attr->flags);
+		return KEMU_REFUSE_FLAGS("kfi_cq_open", attr->flags & ~(uint64_t)KFI_AFFINITY, "");
 	fi->size = attr->size;
 	cq->state->size = attr->size ? attr->size : KEMU_CQ_SIZE;
 	fi->format = FI_CQ_FORMAT_TAGGED;

@@ -17,6 +17,7 @@
 #include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/objects/kemu_poll.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
@@ -119,7 +120,7 @@ static int kdomain_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 		return KEMU_REFUSE(-KFI_EINVAL,
 				   "kfi_domain_bind: a domain is bound to an event queue of its fabric, and to nothing else.");
 	if (flags & ~(uint64_t)KFI_REG_MR)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_domain_bind: flags %#llx are not KFI_REG_MR.", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_domain_bind", flags & ~(uint64_t)KFI_REG_MR, "");
 	if (domain->mr_eq || domain->eq)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_domain_bind: the domain has an event queue already.");
 	if (flags)

@@ -10,6 +10,7 @@
 #include "emu/kfi/objects/kemu_events.h"
 #include "emu/kfi/objects/kemu_objects_open.h"
 #include "emu/kfi/objects/kemu_softirq.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
@@ -225,7 +226,7 @@ static ssize_t eq_read(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t 
 	if (!event || !buf)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_eq_read: event or buf is NULL.");
 	if (flags & ~(uint64_t)KFI_PEEK)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_eq_read: flags %#llx are not KFI_PEEK.", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_eq_read", flags & ~(uint64_t)KFI_PEEK, "");
 	pthread_mutex_lock(&state->lock);
 	rc = read_event(state, event, buf, len, flags);
 	keep_awake(state);
@@ -241,7 +242,7 @@ static ssize_t eq_readerr(struct kfid_eq *kfid, struct kfi_eq_err_entry *buf, ui
 	if (!buf)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_eq_readerr: buf is NULL.");
 	if (flags & ~(uint64_t)KFI_PEEK)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_eq_readerr: flags %#llx are not KFI_PEEK.", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_eq_readerr", flags & ~(uint64_t)KFI_PEEK, "");
 	pthread_mutex_lock(&state->lock);
 	pull(state);
 	if (state->first && state->first->error) {
@@ -267,7 +268,7 @@ static ssize_t eq_write(struct kfid_eq *kfid, uint32_t event, const void *buf, s
 	if (!eq->state->writable || !buf || !len)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_eq_write: the queue was opened without KFI_WRITE, buf is NULL, or len 0.");
 	if (flags)
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_eq_write: flags are %#llx, and reserved: 0.", (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_eq_write", flags, "");
 	err = add_own(eq, kemu_event_new(event, buf, len), eq->state->limit);
 	return err ? err : (ssize_t)len;
 }
@@ -373,8 +374,7 @@ static int open_eq(struct kemu_eq *eq, const struct kfi_eq_attr *attr)
 	int err;
 
 	if (attr && attr->flags & ~(uint64_t)(KFI_WRITE | KFI_AFFINITY))
-		return KEMU_REFUSE(-KFI_EBADFLAGS, "kfi_eq_open: flags %#llx are not KFI_WRITE or KFI_AFFINITY.",
-				   (unsigned long long)attr->flags);
+		return KEMU_REFUSE_FLAGS("kfi_eq_open", attr->flags & ~(uint64_t)(KFI_WRITE | KFI_AFFINITY), "");
 	err = kemu_wait_attr(eq->fabric, "kfi_eq_open", attr ? attr->wait_obj : KFI_WAIT_NONE, attr ? attr->wait_set : NULL,
 			     eq->kfid.event_handler, &state->wait_obj, &state->wait_set);
 	if (err)

@@ -123,6 +123,16 @@ bool kemu_fi_flags(uint64_t kfi, uint64_t *fi)
 	return !(kfi & ~FLAGS);
 }
 
+bool kemu_is_flag(uint64_t bit)
+{
+	return bit & FLAGS;
+}
+
+bool kemu_is_cap(uint64_t bit)
+{
+	return bit & CAPS;
+}
+
 /* A tagged RMA says at both ends what it does to the remote buffer, and which end it is. */
 static uint64_t tagged_rma(uint64_t flags)
 {

@@ -15,6 +15,9 @@ bool kemu_fi_mr_mode(int kfi, int *fi);
 int kemu_kfi_mr_mode(int fi);
 /* Flags of operations, of binds and of registration. False: a bit that kfabric does not have there. */
 bool kemu_fi_flags(uint64_t kfi, uint64_t *fi);
+/* Does kfabric have the bit as a flag of those, or as a capability, and libfabric by the same name? */
+bool kemu_is_flag(uint64_t bit);
+bool kemu_is_cap(uint64_t bit);
 /* Flags of completions, as kfabric's clients compare them: exactly. */
 uint64_t kemu_kfi_cq_flags(uint64_t fi);
 

@@ -11,6 +11,7 @@
 #include "emu/kfi/objects/kemu_fabric.h"
 #include "emu/kfi/provider/kemu_addr.h"
 #include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_objects.h"
 #include "emu/kfi/provider/kemu_personality.h"
@@ -198,9 +199,7 @@ int kemu_getinfo(uint32_t version, const char *node, const char *service, uint64
 	if (!get.personality)
 		return -KFI_EINVAL;
 	if (flags & ~(uint64_t)(KFI_SOURCE | KFI_NUMERICHOST))
-		return KEMU_REFUSE(-KFI_EBADFLAGS,
-				   "kfi_getinfo: flags %#llx are not KFI_SOURCE, KFI_NUMERICHOST or KFI_PROV_ATTR_ONLY.",
-				   (unsigned long long)flags);
+		return KEMU_REFUSE_FLAGS("kfi_getinfo", flags & ~(uint64_t)(KFI_SOURCE | KFI_NUMERICHOST), "");
 	err = ask_for(&get);
 	if (!err)
 		err = restrict_to_open(&get);
