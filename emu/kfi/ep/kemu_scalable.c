@@ -52,7 +52,7 @@ static int claim_address(struct kemu_ep *sep, const struct kfi_info *info)
 		return KEMU_REFUSE(-KFI_EADDRINUSE, "kfi_scalable_ep: another endpoint has pid %u of the interface.",
 				   (unsigned int)cxi.pid);
 	if (sep->claim < 0)
-		return sep->claim;
+		return KEMU_REFUSE(sep->claim, "kfi_scalable_ep: its address cannot be claimed: %s.", strerror(-sep->claim));
 	err = kemu_addr_to_socket(&cxi, &in);
 	in.sin_port = htons((uint16_t)(ntohs(in.sin_port) + shift));
 	if (!err)

@@ -142,7 +142,7 @@ uint16_t kemu_addr_shift(const uint8_t *key, size_t size)
 static int claim_pid(const struct kcxi_addr *cxi, uint16_t shift)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), length;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), length, err;
 
 	if (fd < 0)
 		return -errno;
@@ -150,24 +150,26 @@ static int claim_pid(const struct kcxi_addr *cxi, uint16_t shift)
 			  (unsigned int)cxi->pid, shift);
 	if (!bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)))
 		return fd;
+	err = -errno;
 	close(fd);
-	return -KFI_EADDRINUSE;
+	return err;
 }
 
-/* No other program has the first port of the row. */
-static bool row_free(const struct kcxi_addr *cxi, uint16_t shift)
+/* 0: no other program has the first port of the row; -KFI_EADDRINUSE: one has. */
+static int row_try(const struct kcxi_addr *cxi, uint16_t shift)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in at;
-	bool free = false;
+	int err = kemu_addr_to_socket(cxi, &at), fd;
 
-	if (fd >= 0 && !kemu_addr_to_socket(cxi, &at)) {
-		at.sin_port = htons((uint16_t)(ntohs(at.sin_port) + shift));
-		free = !bind(fd, (const struct sockaddr *)&at, sizeof(at));
-	}
-	if (fd >= 0)
-		close(fd);
-	return free;
+	if (err)
+		return err;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	at.sin_port = htons((uint16_t)(ntohs(at.sin_port) + shift));
+	err = bind(fd, (const struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
+	close(fd);
+	return err;
 }
 
 int kemu_addr_claim(struct kcxi_addr *cxi, uint16_t shift)
@@ -179,7 +181,8 @@ int kemu_addr_claim(struct kcxi_addr *cxi, uint16_t shift)
 		return claim_pid(cxi, shift);
 	for (unsigned int pid = 0; pid < KEMU_PIDS && fd == -KFI_EADDRINUSE; pid++) {
 		at.pid = pid & 0xfff;
-		if (row_free(&at, shift))
+		fd = row_try(&at, shift);
+		if (!fd)
 			fd = claim_pid(&at, shift);
 	}
 	if (fd >= 0)

@@ -36,7 +36,8 @@ int kemu_addr_resolve(const char *node, const char *service, bool source, struct
 uint16_t kemu_addr_shift(const uint8_t *key, size_t size);
 
 /* Makes the pid this process's own, of those with the same shift, until the descriptor is closed; KEMU_PID_ANY becomes one that is
- * free. The descriptor; -KFI_EADDRINUSE: another endpoint has it, in this process or another one of the network namespace. */
+ * free. The descriptor; -KFI_EADDRINUSE: another endpoint has it, in this process or another one of the network namespace; any
+ * other error of the system's socket(2) and bind(2) as it is. */
 int kemu_addr_claim(struct kcxi_addr *cxi, uint16_t shift);
 
 struct kemu_interface {
