@@ -253,7 +253,7 @@ int net_hold(void)
 	return err;
 }
 
-/* Gives what closed lines have sent the time to arrive. */
+/* Gives what closed lines have sent the time to arrive. Without the lock: others may begin, and end, meanwhile. */
 static void net_linger(void) UNCHECKED
 {
 	uint64_t end_ns = monotonic_ns() + TIME_BYE_NS;
@@ -272,17 +272,23 @@ static void net_linger(void) UNCHECKED
 void net_end(void)
 {
 	int state = cancel_off();
+	bool last;
 
 	ends = true;
 	mutex_lock(&net.lock);
 	if (!--net.users)
 		worker_end();
-	if (!net.users && net_mine()) {
+	last = !net.users && net_mine();
+	if (last)
 		uffd_end();
-		net_linger();
-		thread_stop(net.thread);
-	}
 	mutex_unlock(&net.lock);
+	if (last) {
+		net_linger();
+		mutex_lock(&net.lock);
+		if (!net.users && net_mine() && thread_runs(net.thread))
+			thread_stop(net.thread);
+		mutex_unlock(&net.lock);
+	}
 	ends = false;
 	cancel_back(state);
 }
