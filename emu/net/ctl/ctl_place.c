@@ -3,7 +3,7 @@
  *
  * The name is the process's number, and a number that tells it from an earlier process with the same one, whose file may be left.
  * Such files are removed by the next process, and by emuctl: the number is of no process, or of another one, and nobody answers. A
- * file gets its name when somebody does. */
+ * file gets its name when somebody does; until then it ends in `new`, which the next process removes if it is old. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/net/ctl/ctl.h"
 #include "emu/net/os/monotonic.h"
+
+enum { NEW_S = 60 }; /* a file is made in microseconds; so old, its process was killed before it had its name */
 
 static int folder_check(const char *folder, const char **why)
 {
@@ -31,14 +34,25 @@ static int folder_check(const char *folder, const char **why)
 	return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 077) ? 0 : -EPERM;
 }
 
-/* Nobody listens there. A process that is there is not asked, which would wake it; one of another namespace, whose number means
- * nothing here, is. */
-static bool is_left(const struct sockaddr_un *at, pid_t pid)
+/* This process has no file yet. One of another namespace may have that number there. */
+static bool may_be_gone(pid_t pid)
+{
+	return pid == getpid() || (kill(pid, 0) && errno == ESRCH);
+}
+
+/* It was never given its name. */
+static bool is_unfinished(const struct sockaddr_un *at)
+{
+	struct stat status;
+
+	return !lstat(at->sun_path, &status) && S_ISSOCK(status.st_mode) && status.st_mtime + NEW_S < time(NULL);
+}
+
+/* Nobody listens there. A process that is there is not asked, which would wake it; one of another namespace is. */
+static bool is_left(const struct sockaddr_un *at)
 {
 	int fd, err;
 
-	if (pid != getpid() && (!kill(pid, 0) || errno != ESRCH))
-		return false;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	err = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof(*at)) ? errno : 0;
 	if (fd >= 0)
@@ -54,9 +68,12 @@ static void remove_left(const char *folder)
 	while (dir && (entry = readdir(dir))) {
 		struct sockaddr_un at = { .sun_family = AF_UNIX };
 		int pid, end = 0, length = snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", folder, entry->d_name);
+		const char *name = entry->d_name;
 
-		if (sscanf(entry->d_name, "%9d.%*8[0-9a-f].sock%n", &pid, &end) == 1 && pid > 0 && end && !entry->d_name[end] &&
-		    length > 0 && (size_t)length < sizeof(at.sun_path) && is_left(&at, pid))
+		if (sscanf(name, "%9d.%*8[0-9a-f].%n", &pid, &end) != 1 || pid <= 0 || !end || length <= 0 ||
+		    (size_t)length >= sizeof(at.sun_path) || !may_be_gone(pid))
+			continue;
+		if (!strcmp(name + end, "sock") ? is_left(&at) : !strcmp(name + end, "new") && is_unfinished(&at))
 			unlink(at.sun_path);
 	}
 	if (dir)
