@@ -496,7 +496,7 @@ int nic_fault_register(struct nic *nic)
 
 	if (!plan)
 		return 0;
-	rule = fault_registration(plan, atomic_fetch_add_explicit(&nic->registrations, 1, memory_order_relaxed) + 1);
+	rule = fault_registration(plan, fault_plan_registers(plan));
 	err = rule ? -rule->err : 0;
 	fault_plan_release(nic);
 	return err;

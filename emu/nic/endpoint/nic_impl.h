@@ -55,14 +55,13 @@ struct nic {
 	struct link_ops link;
 	struct nic_config config;
 	struct secret_memory secret_memory;
-	struct wire_secret *secret;         /* its keys, hidden; NULL: there is none */
-	atomic_bool polling;                /* the link looks for stored acknowledgements */
-	struct fault_loaded *_Atomic plan;  /* in force; NULL: none */
-	struct fault_loaded *plans_left;    /* that were in force, and a thread may still read (fault_swap.c) */
-	atomic_uint plan_readers;           /* that are no holders of the role */
-	atomic_uint_fast64_t registrations; /* so far, if there is a fault plan; any thread, relaxed */
-	struct tracer *trace;               /* NULL: it is not traced */
-	struct pd *_Atomic pds;             /* the newest first; opened by any thread, closed under the role */
+	struct wire_secret *secret;        /* its keys, hidden; NULL: there is none */
+	atomic_bool polling;               /* the link looks for stored acknowledgements */
+	struct fault_loaded *_Atomic plan; /* in force; NULL: none */
+	struct fault_loaded *plans_left;   /* that were in force, and a thread may still read (fault_swap.c) */
+	atomic_uint plan_readers;          /* that are no holders of the role */
+	struct tracer *trace;              /* NULL: it is not traced */
+	struct pd *_Atomic pds;            /* the newest first; opened by any thread, closed under the role */
 	struct view_counts counts;
 	struct ep *eps;
 	struct srx *srxs;

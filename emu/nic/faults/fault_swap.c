@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "emu/nic/endpoint/ep.h"
@@ -12,7 +13,8 @@
 #include "emu/nic/transport/session.h"
 
 struct fault_loaded {
-	struct fault_loaded *next; /* in nic->plans_left */
+	struct fault_loaded *next;          /* in nic->plans_left */
+	atomic_uint_fast64_t registrations; /* so far, while it was in force; any thread, relaxed */
 	struct fault_plan plan;
 };
 
@@ -85,6 +87,13 @@ const struct fault_plan *fault_plan_hold(struct nic *nic)
 	return NULL;
 }
 
+uint64_t fault_plan_registers(const struct fault_plan *held)
+{
+	struct fault_loaded *loaded = (void *)((uintptr_t)held - offsetof(struct fault_loaded, plan));
+
+	return atomic_fetch_add_explicit(&loaded->registrations, 1, memory_order_relaxed) + 1;
+}
+
 void fault_plan_release(struct nic *nic)
 {
 	atomic_fetch_sub(&nic->plan_readers, 1);
@@ -142,7 +151,6 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 		return -ENOMEM;
 	}
 	nic_set_polling(nic, false); /* the NIC thread turns it on again where there is no plan */
-	atomic_store_explicit(&nic->registrations, 0, memory_order_relaxed);
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session)) {
 		if (session->fault != &fault_watching)
 			free(session->fault);

@@ -15,6 +15,8 @@ void fault_plan_end(struct nic *nic);
 const struct fault_plan *fault_plan_of(const struct nic *nic);
 /* Any thread: the same, which stays until it is released. After NULL there is nothing to release. */
 const struct fault_plan *fault_plan_hold(struct nic *nic);
+/* One more registration under a plan that is held; its number, from 1. */
+uint64_t fault_plan_registers(const struct fault_plan *held);
 void fault_plan_release(struct nic *nic);
 
 #endif

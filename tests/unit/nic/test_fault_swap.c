@@ -70,3 +70,32 @@ Test(fault_swap, a_plan_that_is_read_stays_until_it_is_not)
 	cr_expect_eq(atomic_load(&nic->plan_readers), 0);
 	close_nic();
 }
+
+/* One that began under the plan before is none of the next plan's. */
+Test(fault_swap, registrations_count_for_the_plan_that_they_met)
+{
+	struct fault_plan second = {
+		.rules = 1,
+		.rule = { { .sort = PLAN_REGISTER,
+			    .kinds = FAULT_ALL_KINDS,
+			    .first = 2,
+			    .every = 1,
+			    .most = 1,
+			    .chance = FAULT_CERTAIN,
+			    .err = ENOMEM } },
+	};
+	struct nic *nic = open_nic();
+	const struct fault_plan *held;
+
+	cr_assert_eq(nic_fault_load(nic, &second), 0);
+	cr_expect_eq(nic_fault_register(nic), 0);
+	held = fault_plan_hold(nic);
+	cr_assert(held);
+	cr_assert_eq(nic_fault_load(nic, &second), 0);
+	cr_expect_eq(fault_plan_registers(held), 2);
+	fault_plan_release(nic);
+	cr_expect_eq(nic_fault_register(nic), 0);
+	cr_expect_eq(nic_fault_register(nic), -ENOMEM);
+	cr_expect_eq(nic_fault_register(nic), 0);
+	close_nic();
+}
