@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exits.c - programs that end, fork or become others with everything open end with status 0, and do not hang. What they do:
- * left_open.c, forked.c, closed.c. */
+ * left_open.c, forked.c, closed.c, exit_inside.c. */
 #include <criterion/criterion.h>
 
 #include "tests/rules/harness/harness.h"
@@ -133,6 +133,16 @@ Test(process, main_thread_ends_after_a_passive_endpoint)
 Test(process, handler_calls_exit_while_all_is_closed)
 {
 	run("closed", "handler");
+}
+
+Test(process, handler_calls_exit_inside_a_lock_of_checked_mode)
+{
+	run("exit_inside", "lock");
+}
+
+Test(process, handler_calls_exit_while_a_finding_is_told)
+{
+	run("exit_inside", "report");
 }
 
 /* Each with a thread of its own beside the NIC thread. */

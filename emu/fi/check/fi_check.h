@@ -14,7 +14,8 @@
 
 /* fi_fabric(): the provider's entry. Opens one, checked if the setting says so. */
 int check_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
-/* The process ends by exit(), and the NIC still runs: tells of objects that are open, and of operations that are under way. */
+/* The process ends by exit(), and the NIC still runs: tells of objects that are open, and of operations that are under way.
+ * A signal handler may do that: where it has interrupted checked mode or a report, nothing is told. */
 void check_exit(void);
 /* An event queue of that many events has lost one. */
 void check_event_lost(size_t size);

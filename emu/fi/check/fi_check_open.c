@@ -8,6 +8,7 @@
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/check/fi_check.h"
+#include "emu/fi/check/fi_check_lock.h"
 #include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/check/fi_check_post.h"
 #include "emu/fi/check/fi_check_tables.h"
@@ -18,6 +19,7 @@
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
+#include "emu/process/report/report.h"
 
 static atomic_bool started; /* some object is checked */
 
@@ -312,7 +314,7 @@ void check_exit(void)
 {
 	struct check_left left;
 
-	if (!atomic_load(&started))
+	if (!atomic_load(&started) || check_inside || report_inside())
 		return;
 	check_wait_exit();
 	check_posts_settle();

@@ -5,7 +5,8 @@
  * next look at queues and counters alone: only that look can tell the program of the end, so until then each change is wrong,
  * however early the end came. A receive is looked at when its message comes, with the driver role.
  *
- * `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread holds it is not watched.
+ * `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread is inside (fi_check_lock.h) is
+ * not watched.
  * `settling` is held by looks alone: none returns to the program while another still compares. */
 #include "emu/fi/check/fi_check_post.h"
 
@@ -17,6 +18,7 @@
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/check/fi_check.h"
+#include "emu/fi/check/fi_check_lock.h"
 #include "emu/fi/check/fi_check_memory.h"
 #include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/check/fi_check_progress.h"
@@ -63,19 +65,16 @@ static struct check_post *_Atomic ended; /* those to be looked at */
 static atomic_uint ended_count;
 static struct interval_tree receives, contexts;
 static unsigned int forks;
-static _Thread_local volatile bool busy;               /* this thread holds `lock`: its signal handlers stay out */
 static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
 
 static void posts_lock(void) ACQUIRE(lock)
 {
-	busy = true;
-	mutex_lock(&lock);
+	check_lock(&lock);
 }
 
 static void posts_unlock(void) RELEASE(lock)
 {
-	mutex_unlock(&lock);
-	busy = false;
+	check_unlock(&lock);
 }
 
 static const char *post_call(const struct post *post)
@@ -230,7 +229,7 @@ static size_t context_size(uint64_t mode)
 static struct check_post *post_new(const struct emu_ep *ep, const char *call, void *context)
 {
 	const struct check_object *object = ep ? check_object_of(&ep->primary->fid.fid) : NULL;
-	struct check_post *post = busy ? NULL : calloc(1, sizeof(*post));
+	struct check_post *post = check_inside ? NULL : calloc(1, sizeof(*post));
 
 	if (!post)
 		return NULL;
@@ -422,7 +421,7 @@ static void watch_end(void *watch)
 	struct check_post *post = watch;
 
 	atomic_store(&post->over, true);
-	if (!busy && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
+	if (!check_inside && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
 		settle(post);
 		return;
 	}
@@ -437,7 +436,7 @@ void check_posts_settle(void)
 {
 	struct check_post *post, *next;
 
-	if (looking || busy) {
+	if (looking || check_inside) {
 		disturbed = true;
 		return;
 	}
@@ -532,7 +531,8 @@ void check_posts_forked(void)
 {
 	mutex_forked(&lock);
 	mutex_forked(&settling);
-	busy = looking = false;
+	looking = false;
+	check_inside = 0;
 	posts = NULL;
 	ended = NULL;
 	ended_count = 0;

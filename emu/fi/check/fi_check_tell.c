@@ -7,10 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "emu/fi/check/fi_check_lock.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/report/report.h"
 #include "emu/nic/base/cancel.h"
+
+_Thread_local volatile unsigned int check_inside;
 
 enum { TEXT = 1024, PLACE = 512, TOLD = 1024 };
 
@@ -129,8 +132,10 @@ void check_tell(const struct check_finding *finding, const char *format, ...)
 		snprintf(text + length, sizeof(text) - (size_t)length, ". %s", causes[finding->cause].remedy);
 	words_put(text, sizeof(text));
 	state = cancel_off();
+	check_inside++;
 	if (is_new_here(finding->cause, place))
 		check_log(finding, text, &here);
 	check_report(finding, text, &here, place);
+	check_inside--;
 	cancel_back(state);
 }

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "emu/fi/check/fi_check_lock.h"
 #include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/check/fi_check_tell.h"
 #include "emu/fi/queues/fi_cq.h"
@@ -163,10 +164,10 @@ static void watch_queue(struct check_object *queue)
 static void *watch_main(void *arg)
 {
 	while (!atomic_load(&ends)) {
-		mutex_lock(&lock);
+		check_lock(&lock);
 		for (struct check_object *queue = watched; queue; queue = queue->wait.next)
 			watch_queue(queue);
-		mutex_unlock(&lock);
+		check_unlock(&lock);
 		poll(NULL, 0, PERIOD_MS);
 	}
 	return arg;
@@ -186,17 +187,17 @@ static void stop(void) REQUIRES(life)
 
 void check_wait_begin(struct check_object *queue)
 {
-	mutex_lock(&life);
+	check_lock(&life);
 	if (!runs && !over)
 		runs = !spawn(&watcher, "emu-check", watch_main, NULL);
 	if (runs) {
-		mutex_lock(&lock);
+		check_lock(&lock);
 		queue->wait.next = watched;
 		watched = queue;
-		mutex_unlock(&lock);
+		check_unlock(&lock);
 		atomic_store(&queue->wait.quiet, true);
 	}
-	mutex_unlock(&life);
+	check_unlock(&life);
 }
 
 bool check_wait_end(struct check_object *queue)
@@ -204,19 +205,19 @@ bool check_wait_end(struct check_object *queue)
 	struct check_object **at;
 	bool found, last;
 
-	mutex_lock(&life);
-	mutex_lock(&lock);
+	check_lock(&life);
+	check_lock(&lock);
 	for (at = &watched; *at && *at != queue; at = &(*at)->wait.next)
 		;
 	found = *at;
 	if (found)
 		*at = queue->wait.next;
 	last = found && !watched;
-	mutex_unlock(&lock);
+	check_unlock(&lock);
 	atomic_store(&queue->wait.quiet, false);
 	if (last)
 		stop();
-	mutex_unlock(&life);
+	check_unlock(&life);
 	return found;
 }
 
@@ -265,10 +266,10 @@ void check_wait_looked(struct check_object *queue, const char *call, ssize_t got
 
 void check_wait_exit(void)
 {
-	mutex_lock(&life);
+	check_lock(&life);
 	over = true;
 	stop();
-	mutex_unlock(&life);
+	check_unlock(&life);
 }
 
 void check_wait_forked(void)

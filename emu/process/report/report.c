@@ -69,6 +69,11 @@ static bool report_lock(void) TRY_ACQUIRE(true, report.lock) UNCHECKED
 	return true;
 }
 
+bool report_inside(void)
+{
+	return atomic_load(&report.owner) == gettid();
+}
+
 static void report_unlock(void) RELEASE(report.lock)
 {
 	atomic_store(&report.owner, 0);

@@ -89,6 +89,8 @@ void report_finding(const struct report_finding *finding);
 /* Has the finding been told, as its kind, side, cause, place, `sentence` and `injected` say, with place not 0? Then it is counted,
  * and need not be put together. True also when reports are off. */
 bool report_repeated(const struct report_finding *finding);
+/* This thread is writing one: a signal handler has interrupted it. */
+bool report_inside(void);
 /* The process exits: misuse and leaks that are found from now on are what it left ("at_exit"). */
 void report_exits(void);
 /* At exit, after the NIC has stopped: the counts and the last line. `more` adds members to it; NULL: none. */
