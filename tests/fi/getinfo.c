@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 
 /* One hint: a field of fi_info itself, or of an attribute structure that it points to. */
 struct hint {

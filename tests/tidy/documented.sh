@@ -33,7 +33,7 @@ missing() {
 # As fi_info -e names them.
 settings() {
 	sed -nE '/settings_(known|own)\[\] = \{/,/^};/s/^	\{ "([a-z_]+)".*/FI_EMU_\U\1/p' \
-		emu/process/start/settings.c emu/fi/info/fi_settings.c
+		emu/process/start/settings.c emu/fi/personality/fi_settings.c
 }
 
 # The long options that a program's --help names.

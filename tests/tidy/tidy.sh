@@ -94,7 +94,7 @@ include_arrows() {
 		grep -Ev '^emu/process/report/call_stack\.c:.*<(elf|execinfo|link)\.h>'
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|\"emu/|\"include/emu/" |
-		grep -v '^emu/fi/provider/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
+		grep -v '^emu/fi/domain/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
 		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |

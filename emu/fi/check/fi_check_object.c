@@ -14,6 +14,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/provider/fi_watched.h"
 #include "emu/nic/base/mutex.h"
 
 #define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)

@@ -28,6 +28,7 @@
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/provider/fi_watched.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/ops/op.h"
 

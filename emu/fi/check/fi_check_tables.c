@@ -17,6 +17,7 @@
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/provider/fi_watched.h"
 #include "emu/nic/base/mutex.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* for the making of tables, which stay as they are once they are made */

@@ -9,7 +9,6 @@
 #include <rdma/fi_eq.h>
 
 /* Objects that were opened get theirs. An endpoint's posts are watched from then on. */
-void check_ep_tables(struct fid_ep *ep);
 void check_cq_tables(struct fid_cq *cq);
 void check_cntr_tables(struct fid_cntr *cntr);
 void check_eq_tables(struct fid_eq *eq);

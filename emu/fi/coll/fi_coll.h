@@ -9,8 +9,6 @@
 
 #include <rdma/fi_collective.h>
 
-extern struct fi_ops_collective emu_collective_ops;
-
 int emu_query_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr, uint64_t flags);
 
 #endif

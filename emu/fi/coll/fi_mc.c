@@ -5,10 +5,11 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
-#include "emu/fi/coll/fi_av_set.h"
-#include "emu/fi/domain/fi_av.h"
+#include "emu/fi/av/fi_av_set.h"
+#include "emu/fi/av/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
+#include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"

@@ -17,8 +17,6 @@ struct emu_mc {
 	struct coll_group *group;
 };
 
-/* fi_join_collective(3), by fi_join(). */
-int emu_ep_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context);
 /* [role] The endpoint's group of this address; NULL: none. */
 struct emu_mc *mc_find(const struct emu_ep *ep, fi_addr_t address) REQUIRES(driver_role);
 

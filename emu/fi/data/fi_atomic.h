@@ -5,8 +5,6 @@
 
 #include <rdma/fi_atomic.h>
 
-extern struct fi_ops_atomic emu_atomic_ops;
-
 /* One of the three buffers of a call. */
 struct atomic_buffer {
 	const struct fi_ioc *ioc;

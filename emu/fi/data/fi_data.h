@@ -13,14 +13,11 @@
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
+#include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/nic/base/likely.h"
 
-/* Flags that may be defaults of an endpoint's side, with exceptions: data_tx_defaults(). FI_COMMIT_COMPLETE is for writes of
- * endpoints with FI_RMA_PMEM alone: data_commit(); FI_MATCH_COMPLETE for fi_tsendmsg. */
-#define DATA_TX_DEFAULTS (FI_COMPLETION | FI_INJECT | ATTR_LEVELS)
-#define DATA_RX_DEFAULTS (FI_COMPLETION | ATTR_LEVELS)
 /* Flags of fi_writemsg, fi_sendmsg and fi_tsendmsg, of fi_readmsg, of fi_recvmsg and fi_trecvmsg. */
 #define DATA_PUT_FLAGS (DATA_TX_DEFAULTS | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA)
 #define DATA_GET_FLAGS (FI_COMPLETION | ATTR_LEVELS | FI_MORE | FI_FENCE)
@@ -32,10 +29,6 @@
 #define DATA_SILENT (1ull << 63)
 /* Deferred work: the call's context is a struct deferred_work_call. Not a flag of libfabric either. */
 #define DATA_WORK (1ull << 62)
-
-/* The call is watched (emu/fi/check): in the defaults of an endpoint's sides, its capabilities, and the *msg calls of its tables.
- * Nor is this a flag of libfabric. */
-#define DATA_WATCHED (1ull << 60)
 
 /* The trigger of such a call, and the context of its completion. */
 struct deferred_work_call {
@@ -72,23 +65,6 @@ static inline void *const *data_names(const struct emu_ep *ep, void *const *desc
 	return ep->domain->looks_at_descs ? desc : NULL;
 }
 
-/* FI_COMMIT_COMPLETE if a write may ask for it (S133), else 0. As a default it applies to no other op. */
-static inline uint64_t data_commit(const struct emu_ep *ep)
-{
-	return ep->caps & FI_RMA_PMEM ? FI_COMMIT_COMPLETE : 0;
-}
-
-/* Completion levels that the endpoint does not have: no peer confirms that an unreliable datagram has arrived. */
-static inline uint64_t data_no_levels(const struct emu_ep *ep)
-{
-	return ep->type == FI_EP_DGRAM ? FI_DELIVERY_COMPLETE : 0;
-}
-
-static inline uint64_t data_tx_defaults(const struct emu_ep *ep)
-{
-	return (DATA_TX_DEFAULTS | data_commit(ep)) & ~data_no_levels(ep);
-}
-
 /* Below, `group` is FI_MSG or FI_TAGGED. Do its receives match the source (FI_DIRECTED_RECV and similar)? */
 static inline bool data_directed(const struct emu_ep *ep, uint64_t group)
 {
@@ -121,12 +97,6 @@ static inline uint64_t data_recv_defaults(const struct emu_ep *ep, uint64_t grou
 static inline bool data_no_dest(const struct emu_ep *ep, fi_addr_t dest)
 {
 	return dest == FI_ADDR_UNSPEC && ep->type != FI_EP_MSG;
-}
-
-/* FI_TRIGGER if a call may ask for it, else 0; and DATA_WATCHED likewise. */
-static inline uint64_t data_trigger(const struct emu_ep *ep)
-{
-	return ep->caps & (FI_TRIGGER | DATA_WATCHED);
 }
 
 /* A call with one of these flags needs data_find_trigger(). */
@@ -163,9 +133,5 @@ static inline uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags, 
 /* The one post of remote reads and writes (fi_rma.c). `flags` are in force: the endpoint's defaults, or those of the *msg call,
  * checked against those that it knows. */
 ssize_t emu_rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_msg_rma *msg, uint64_t flags);
-
-extern struct fi_ops_msg emu_msg_ops;
-extern struct fi_ops_rma emu_rma_ops;
-extern struct fi_ops_tagged emu_tagged_ops;
 
 #endif

@@ -6,8 +6,8 @@
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/data/fi_data.h"
-#include "emu/fi/domain/fi_av.h"
-#include "emu/fi/domain/fi_av_auth.h"
+#include "emu/fi/av/fi_av.h"
+#include "emu/fi/av/fi_av_auth.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/queues/av.h"

@@ -8,7 +8,7 @@
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/data/fi_desc.h"
 #include "emu/fi/mr/fi_mr_cache.h"
-#include "emu/fi/provider/fi_hmem.h"
+#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/mr_table.h"

@@ -8,6 +8,7 @@
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
+#include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 

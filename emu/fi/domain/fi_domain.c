@@ -4,11 +4,13 @@
 
 #include <rdma/fi_errno.h>
 
-#include "emu/fi/info/fi_mr_mode.h"
+#include "emu/fi/personality/fi_close_policy.h"
+#include "emu/fi/personality/fi_mr_mode.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_hmem.h"
+#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/memory/kernel_copy.h"
+#include "emu/nic/regions/mr_binding.h"
 
 /* The kernel reads it, as a program may give any value. */
 bool domain_of_hook(const void *context)
@@ -68,4 +70,30 @@ static bool tell_rules(const struct fid *fid, const void *arg)
 bool domain_rules(const void *fid, int *rules)
 {
 	return fid && registry_find(FI_CLASS_DOMAIN, NULL, fid, tell_rules, &rules);
+}
+
+int close_end_check(const struct emu_domain *domain, const struct binding_end *end, const char *what)
+{
+	struct driver *driver = nic_driver(domain->nic);
+	bool bound;
+
+	if (!driver_enter(driver))
+		return -FI_EAGAIN; /* from a signal handler inside the device: close_end() could not have the role either */
+	bound = end->first;
+	driver_leave(driver);
+	if (!bound || !domain->close->end_waits)
+		return 0;
+	return REFUSE(DOMAIN, -FI_EBUSY, "fi_close: regions are bound to the %s (FI_EMU_MR_CLOSE=%s). Close them first.", what,
+		      domain->close->name);
+}
+
+void close_end(const struct emu_domain *domain, struct binding_end *end)
+{
+	bool more;
+
+	do {
+		driver_take(nic_driver(domain->nic)); /* close_end_check() has returned 0 */
+		more = binding_drop_slice(end);
+		driver_leave(nic_driver(domain->nic));
+	} while (more);
 }

@@ -11,11 +11,12 @@
 #include <rdma/fi_domain.h>
 
 #include "emu/fi/domain/fi_fabric.h"
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/net/thread/net.h"
 #include "emu/nic/endpoint/nic.h"
 
+struct binding_end;
 struct close_policy;
 struct emu_hmem_ops;
 struct emu_eq;
@@ -95,5 +96,11 @@ struct emu_eq *domain_reg_eq(struct emu_domain *domain);
  * -FI_ENODEV if the domain is not usable. */
 int domain_get(struct emu_domain *domain, atomic_uint *kind, size_t limit, const char *what);
 void domain_put(struct emu_domain *domain, atomic_uint *kind);
+
+/* May an endpoint or counter of this domain, which is usable, be closed? 0 or -FI_EBUSY, logged; -FI_EAGAIN as driver_enter().
+ * Changes nothing. */
+int close_end_check(const struct emu_domain *domain, const struct binding_end *end, const char *what);
+/* Dissolves the bindings of one that closes; takes and gives back the driver role a slice at a time. */
+void close_end(const struct emu_domain *domain, struct binding_end *end);
 
 #endif

@@ -2,9 +2,9 @@
 /* fi_nic_start.c - the process's NIC, as the settings and the personality want it. */
 #include "emu/fi/domain/fi_nic_start.h"
 
-#include "emu/fi/check/fi_check.h"
-#include "emu/fi/info/fi_attr.h"
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/provider/fi_watched.h"
+#include "emu/fi/personality/fi_attr.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/process/start/nic_start.h"
 
 int nic_start_by(const struct settings *settings, struct nic **nic)

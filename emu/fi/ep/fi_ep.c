@@ -1,36 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_ep.c - the endpoint object: open, enable, close. */
 #include "emu/fi/ep/fi_ep.h"
+#include "emu/fi/ep/fi_ep_calls.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "emu/fi/check/fi_check.h"
-#include "emu/fi/check/fi_check_tables.h"
-#include "emu/fi/coll/fi_coll.h"
-#include "emu/fi/data/fi_atomic.h"
-#include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_tag_format.h"
 #include "emu/fi/domain/fi_auth.h"
-#include "emu/fi/domain/fi_av.h"
-#include "emu/fi/domain/fi_av_auth.h"
-#include "emu/fi/domain/fi_close_policy.h"
+#include "emu/fi/av/fi_av.h"
+#include "emu/fi/av/fi_av_auth.h"
+#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_cm.h"
 #include "emu/fi/ep/fi_pep.h"
 #include "emu/fi/ep/fi_scalable.h"
 #include "emu/fi/ep/fi_shared_ctx.h"
-#include "emu/fi/info/fi_addr.h"
-#include "emu/fi/info/fi_negotiate.h"
-#include "emu/fi/info/fi_own_addr.h"
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/address/fi_addr.h"
+#include "emu/fi/personality/fi_attr.h"
+#include "emu/fi/address/fi_own_addr.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/fi/provider/fi_stubs.h"
+#include "emu/fi/provider/fi_watched.h"
 #include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"
 #include "emu/fi/queues/fi_eq.h"

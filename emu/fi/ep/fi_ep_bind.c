@@ -2,7 +2,7 @@
 /* fi_ep_bind.c - the objects that an endpoint is bound to: each class has its own rules. */
 #include <rdma/fi_errno.h>
 
-#include "emu/fi/domain/fi_av.h"
+#include "emu/fi/av/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/ep/fi_shared_ctx.h"

@@ -8,14 +8,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "emu/fi/data/fi_data.h"
-#include "emu/fi/domain/fi_av.h"
-#include "emu/fi/domain/fi_close_policy.h"
+#include "emu/fi/av/fi_av.h"
+#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
-#include "emu/fi/info/fi_addr.h"
-#include "emu/fi/info/fi_negotiate.h"
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/ep/fi_ep_calls.h"
+#include "emu/fi/address/fi_addr.h"
+#include "emu/fi/personality/fi_attr.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"

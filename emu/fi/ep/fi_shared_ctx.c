@@ -5,11 +5,10 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
-#include "emu/fi/data/fi_atomic.h"
-#include "emu/fi/data/fi_data.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
-#include "emu/fi/info/fi_negotiate.h"
+#include "emu/fi/ep/fi_ep_calls.h"
+#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 

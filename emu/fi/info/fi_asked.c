@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/process/report/call_stack.h"
 #include "emu/process/report/report.h"

@@ -10,11 +10,11 @@
 
 #include "emu/fi/domain/fi_auth.h"
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/info/fi_addr.h"
-#include "emu/fi/info/fi_mr_mode.h"
+#include "emu/fi/address/fi_addr.h"
+#include "emu/fi/personality/fi_mr_mode.h"
 #include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_hmem.h"
+#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_registry.h"
 
@@ -25,8 +25,6 @@
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_MULTI_RECV | \
 	 FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_TRIGGER | FI_COLLECTIVE | ATTR_CAPS_2_0 |           \
 	 ATTR_CAPS_KERNEL)
-#define MSG_MODIFIERS (FI_SEND | FI_RECV)
-#define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define TX_FLAGS (FI_COMPLETION | FI_INJECT)
 #define RX_FLAGS (FI_COMPLETION | ATTR_LEVELS)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_DIRECTED_RECV)
@@ -78,17 +76,6 @@ static bool only(const struct want *want, const char *field, uint64_t asked, uin
 		return true;
 	return no_offer(want, "%s %#llx (%s) not offered: %#llx (%s) is", field, (unsigned long long)extra,
 			names_of(extra, type, text), (unsigned long long)offered, names_of(offered, type, all));
-}
-
-uint64_t caps_complete(uint64_t caps)
-{
-	if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & MSG_MODIFIERS))
-		caps |= MSG_MODIFIERS;
-	if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & RMA_MODIFIERS))
-		caps |= RMA_MODIFIERS;
-	if (!(caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)))
-		caps |= FI_LOCAL_COMM | FI_REMOTE_COMM;
-	return caps | FI_FENCE; /* costs nothing, so it is always granted */
 }
 
 static bool fit_caps(const struct want *want, struct fi_info *info)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/info/fi_addr.h"
+#include "emu/fi/address/fi_addr.h"
 
 static const char *const link_names[] = { "FI_LINK_UNKNOWN", "FI_LINK_DOWN", "FI_LINK_UP" };
 

@@ -5,9 +5,9 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
-#include "emu/fi/check/fi_check.h"
-#include "emu/fi/domain/fi_av.h"
-#include "emu/fi/domain/fi_close_policy.h"
+#include "emu/fi/provider/fi_watched.h"
+#include "emu/fi/av/fi_av.h"
+#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr_dmabuf.h"
 #include "emu/fi/mr/fi_mr_pin.h"

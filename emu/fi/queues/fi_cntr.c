@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "emu/fi/domain/fi_close_policy.h"
+#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"

@@ -8,7 +8,7 @@
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_hmem.h"
+#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"

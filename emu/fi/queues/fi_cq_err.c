@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/info/fi_addr.h"
+#include "emu/fi/address/fi_addr.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_hmem.h"
+#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"

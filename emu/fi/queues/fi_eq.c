@@ -12,9 +12,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "emu/fi/check/fi_check.h"
+#include "emu/fi/provider/fi_watched.h"
 #include "emu/fi/domain/fi_fabric.h"
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"

@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/queues/fi_cntr.h"
 #include "emu/fi/queues/fi_cq.h"

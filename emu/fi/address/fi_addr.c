@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_addr.c - socket addresses: this machine's own, names resolved, routes, and their text. */
-#include "emu/fi/info/fi_addr.h"
+#include "emu/fi/address/fi_addr.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

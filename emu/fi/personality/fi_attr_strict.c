@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_attr_strict.c - personality `strict`: holds a program to every mr_mode bit that it offers. */
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 
 const struct attr_table attr_strict = {
 	ATTR_COMMON,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_attr_kcxi.c - personality `kcxi`: what programs of kfabric meet with HPE's provider cxi. */
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 
 /* The row of ports that one pid is: emu/kfi's KEMU_PID_PORTS. 40 tries take some two seconds, where HPE's rnr_timeout is a time. */
 enum { KCXI_KEY_BYTES = 7, KCXI_REGIONS = 2048, KCXI_ROW_PORTS = EMU_FI_ROW_PORTS, KCXI_RNR_TRIES = 40 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_attr_kfi.c - personality `kfi`: what kfi_mr(3) promises. It asks for the mr_mode bits that kfabric has, of those offered. */
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 
 const struct attr_table attr_kfi = {
 	ATTR_COMMON,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_attr_lax.c - personality `lax`: asks for no mr_mode bit, and passes over what other providers do; refusals are the same. */
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 
 const struct attr_table attr_lax = {
 	ATTR_COMMON,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_av.c - the address vector object: insertion in its forms, lookup, text. */
-#include "emu/fi/domain/fi_av.h"
+#include "emu/fi/av/fi_av.h"
 
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/coll/fi_av_set.h"
-#include "emu/fi/domain/fi_av_auth.h"
-#include "emu/fi/domain/fi_av_shared.h"
-#include "emu/fi/domain/fi_av_sym.h"
+#include "emu/fi/av/fi_av_set.h"
+#include "emu/fi/av/fi_av_auth.h"
+#include "emu/fi/av/fi_av_shared.h"
+#include "emu/fi/av/fi_av_sym.h"
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/info/fi_addr.h"
+#include "emu/fi/address/fi_addr.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"

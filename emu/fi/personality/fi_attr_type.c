@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_attr_type.c - the types of endpoints, as data. */
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_attr.h"
 
 const struct attr_type attr_types[ATTR_TYPES] = {
 	{ .type = FI_EP_RDM, .protocol = ATTR_PROTOCOL, .levels = ATTR_LEVELS, .reliable = true, .contexts = LIMIT_CONTEXTS },
@@ -45,4 +45,15 @@ size_t attr_type_message(const struct attr_table *attr, const struct attr_type *
 uint64_t attr_type_order(const struct attr_table *attr, const struct attr_type *type)
 {
 	return type->reliable ? attr->msg_order : 0;
+}
+
+uint64_t caps_complete(uint64_t caps)
+{
+	if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & MSG_MODIFIERS))
+		caps |= MSG_MODIFIERS;
+	if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & RMA_MODIFIERS))
+		caps |= RMA_MODIFIERS;
+	if (!(caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)))
+		caps |= FI_LOCAL_COMM | FI_REMOTE_COMM;
+	return caps | FI_FENCE; /* costs nothing, so it is always granted */
 }

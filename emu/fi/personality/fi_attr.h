@@ -117,4 +117,17 @@ uint64_t attr_type_order(const struct attr_table *attr, const struct attr_type *
 #define ATTR_PROTOCOL_DGRAM (0x80000000u | 0x656d64u)
 #define ATTR_PROTOCOL_VERSION 1u
 
+/* FI_MULTI_RECV if receives of any kind know the flag, else 0. */
+static inline uint64_t caps_multi(uint64_t caps)
+{
+	return caps & (FI_MULTI_RECV | COMPAT_TAGGED_MULTI_RECV) ? FI_MULTI_RECV : 0;
+}
+
+/* Adds the modifiers that capabilities imply: all of them if none is given (fi_getinfo(3)). */
+uint64_t caps_complete(uint64_t caps);
+
+/* The modifiers of messages, and of remote accesses. */
+#define MSG_MODIFIERS (FI_SEND | FI_RECV)
+#define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_mr_mode.c - the registration rules that hold for a program, from the mode bits that it offers. */
-#include "emu/fi/info/fi_mr_mode.h"
+#include "emu/fi/personality/fi_mr_mode.h"
 
 #include "emu/fi/provider/fi_compat.h"
 

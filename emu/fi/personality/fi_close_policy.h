@@ -6,10 +6,7 @@
 
 #include <stdbool.h>
 
-#include "emu/fi/info/fi_attr.h"
-#include "emu/nic/regions/mr_binding.h"
-
-struct emu_domain;
+#include "emu/fi/personality/fi_attr.h"
 
 /* An object that need not wait dissolves its bindings when it closes. */
 struct close_policy {
@@ -21,11 +18,5 @@ struct close_policy {
 /* By enum close_order; NULL ends the names. */
 extern const char *const close_policy_names[];
 const struct close_policy *close_policy(enum close_order order);
-
-/* May an endpoint or counter of this domain, which is usable, be closed? 0 or -FI_EBUSY, logged; -FI_EAGAIN as driver_enter().
- * Changes nothing. */
-int close_end_check(const struct emu_domain *domain, const struct binding_end *end, const char *what);
-/* Dissolves the bindings of one that closes; takes and gives back the driver role a slice at a time. */
-void close_end(const struct emu_domain *domain, struct binding_end *end);
 
 #endif

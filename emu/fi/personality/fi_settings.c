@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_settings.c - FI_EMU_* of libfabric's programs alone: names, help and values; and all of them for fi_info -e. */
-#include "emu/fi/info/fi_settings.h"
+#include "emu/fi/personality/fi_settings.h"
 
 #include <rdma/fi_errno.h>
 #include <stddef.h>
 
-#include "emu/fi/domain/fi_close_policy.h"
-#include "emu/fi/info/fi_attr.h"
+#include "emu/fi/personality/fi_close_policy.h"
+#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/front/process_front.h"
