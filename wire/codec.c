@@ -72,7 +72,7 @@ static enum wire_flaw check_collective(const struct wire_head *head)
 
 	if (head->flags != WIRE_F_COLLECTIVE)
 		return WIRE_FLAW_COLLECTIVE;
-	if ((wire_get64(send->cq_data) & WIRE_COLL_ABORT) == WIRE_COLL_ABORT &&
+	if ((wire_get64(send->cq_data) & WIRE_COLL_ABORT) >= WIRE_COLL_WAIT &&
 	    (head->op != WIRE_SEND || wire_get64(send->length) || wire_get32(head->payload)))
 		return WIRE_FLAW_COLLECTIVE;
 	return WIRE_FLAWLESS;

@@ -92,7 +92,7 @@ enum wire_flaw {
 	WIRE_FLAW_EMPTY,         /* WRITE, DATA: segment without payload that is not the whole message */
 	WIRE_FLAW_CQ_DATA,       /* cq_data without its flag */
 	WIRE_FLAW_TAG,           /* tag without its flag */
-	WIRE_FLAW_COLLECTIVE,    /* SEND, RTS: COLLECTIVE beside another flag, or an abort with a payload */
+	WIRE_FLAW_COLLECTIVE,    /* SEND, RTS: COLLECTIVE beside another flag; an abort or a wait with a payload */
 	WIRE_FLAW_LENGTH,        /* SEND: length is not that of the payload */
 	WIRE_FLAW_REF,           /* an answer to request zero; TAKEN: ref is no earlier request */
 	WIRE_FLAW_VERDICT,       /* verdict number zero */

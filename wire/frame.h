@@ -133,6 +133,7 @@ enum wire_feature {
 	WIRE_TAKES_COLLECTIVES = 0x20,  /* the sender's endpoint takes messages with WIRE_F_COLLECTIVE */
 	WIRE_TRUNKS = 0x40,             /* the greeting may be followed by a join (chunk.h), if both sides offer it */
 	WIRE_NEVER_DIALS = 0x80,        /* the sender does not dial the receiver, which is behind a firewall */
+	WIRE_HEARS_WAITS = 0x100,       /* beside WIRE_TAKES_COLLECTIVES: of those, also the ones with WIRE_COLL_WAIT */
 };
 
 struct wire_bye {
@@ -204,12 +205,14 @@ struct wire_send {        /* SEND and RTS */
 static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
 
 /* cq_data of a collective's message, from the low bits up: the step, a signature of the call, the collective's number in its
- * group. With step WIRE_COLL_ABORT, which has no payload: the cause for which the sender has left the group. */
+ * group. With step WIRE_COLL_ABORT, which has no payload: the cause for which the sender has left the group. With step
+ * WIRE_COLL_WAIT, which has none either: the sender waits in that call for a message of the receiver. */
 enum {
 	WIRE_COLL_STEP_BITS = 24,
 	WIRE_COLL_SIGNATURE_BITS = 16,
 	WIRE_COLL_NUMBER_BITS = 24,
 	WIRE_COLL_ABORT = (1 << WIRE_COLL_STEP_BITS) - 1,
+	WIRE_COLL_WAIT = WIRE_COLL_ABORT - 1,
 };
 static_assert(WIRE_COLL_STEP_BITS + WIRE_COLL_SIGNATURE_BITS + WIRE_COLL_NUMBER_BITS == 64, "they fill the field");
 

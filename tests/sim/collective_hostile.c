@@ -84,7 +84,7 @@ Test(sim_collective_hostile, stranger)
 			forge(&flock, seat[0].group->id, WIRE_COLL_ABORT | (uint64_t)i << WIRE_COLL_STEP_BITS, NULL, 0);
 			forge(&flock, seat[0].group->id, (uint64_t)i << 40 | rnd_below(&flock.world->rnd, 1 << 20), bytes,
 			      rnd_below(&flock.world->rnd, sizeof(bytes)));
-			forge(&flock, seat[0].group->id + (uint64_t)i, UINT64_MAX - 1 - (uint64_t)i, bytes, 1);
+			forge(&flock, seat[0].group->id + (uint64_t)i, UINT64_MAX - 2 - (uint64_t)i, bytes, 1);
 		}
 		world_pass(flock.world, SIM_SECOND / 100);
 		cr_assert_eq(flock.bird[0].ep->collectives->srx->match.envelopes, 100);
@@ -101,7 +101,7 @@ Test(sim_collective_hostile, stranger)
 	}
 }
 
-/* The same of a group that is left: the others hear the cause that the member has, not the stranger's. */
+/* The same of a group that is left: the others hear the cause that the member has, not the stranger's, and not since that waits. */
 Test(sim_collective_hostile, stranger_of_a_group_that_is_left)
 {
 	struct coll_post post = act_plain(COLL_BARRIER, 0);
@@ -115,6 +115,7 @@ Test(sim_collective_hostile, stranger_of_a_group_that_is_left)
 	id = seat[0].group->id;
 	seat_leave(&flock, 0, &seat[0]);
 	forge(&flock, id, WIRE_COLL_ABORT | (uint64_t)REFUSAL_PROTOCOL << WIRE_COLL_STEP_BITS, NULL, 0);
+	forge(&flock, id, WIRE_COLL_WAIT | 1ull << (64 - WIRE_COLL_NUMBER_BITS), NULL, 0);
 	world_pass(flock.world, SIM_SECOND / 100);
 	cr_assert_eq(flock.bird[0].ep->collectives->left->why.cause, REFUSAL_NONE);
 	act_open(&act, &flock, &post);

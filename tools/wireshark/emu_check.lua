@@ -199,7 +199,7 @@ return function(names)
 		local step = check.part(body, "send", "cq_data")(5, 3):uint()
 		if head.flags ~= 0x40 then
 			return "COLLECTIVE"
-		elseif step == 0xffffff and (head.name ~= "SEND" or get(body, "send", "length") ~= 0 or head.payload ~= 0) then
+		elseif step >= 0xfffffe and (head.name ~= "SEND" or get(body, "send", "length") ~= 0 or head.payload ~= 0) then
 			return "COLLECTIVE"
 		end
 		return nil

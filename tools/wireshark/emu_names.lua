@@ -202,6 +202,7 @@ names.bits.features = {
 	{ 0x20, "TAKES_COLLECTIVES", "takes messages of collectives" },
 	{ 0x40, "TRUNKS", "shares streams among connections" },
 	{ 0x80, "NEVER_DIALS", "does not dial the receiver" },
+	{ 0x100, "HEARS_WAITS", "hears of members that wait in collectives" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },
@@ -368,7 +369,7 @@ names.flaws = {
 	EMPTY = "empty segment that is not a whole message (WIRE-41)",
 	CQ_DATA = "CQ data without its flag (WIRE-42)",
 	TAG = "tag without its flag (WIRE-43)",
-	COLLECTIVE = "COLLECTIVE beside another flag, or an abort with a payload (WIRE-120, WIRE-122)",
+	COLLECTIVE = "COLLECTIVE beside another flag; an abort or a wait with a payload (WIRE-120, WIRE-122, WIRE-124)",
 	LENGTH = "SEND's length is not that of its payload (WIRE-44)",
 	REF = "answer to request zero, or TAKEN of no earlier one (WIRE-45, WIRE-88)",
 	VERDICT = "verdict number is zero (WIRE-46)",

@@ -147,19 +147,33 @@ static struct coll_group *find_group(const struct collectives *c, uint64_t id)
 	return group ? group : group_in(c->left, id);
 }
 
-/* Is the message, by its cq_data, of a collective that this member has not begun? Numbers are modulo 2^WIRE_COLL_NUMBER_BITS. */
-static bool is_later(const struct coll_group *group, uint64_t call_step)
+/* How many collectives this member has begun when it has begun that of a message, by its cq_data; 0: it has. Numbers are modulo
+ * 2^WIRE_COLL_NUMBER_BITS. */
+static uint64_t begun_by(const struct coll_group *group, uint64_t call_step)
 {
 	uint64_t number = call_step >> (64 - WIRE_COLL_NUMBER_BITS);
+	uint64_t ahead = (number - group->begun) % (1u << WIRE_COLL_NUMBER_BITS);
 
-	return (number - group->begun) % (1u << WIRE_COLL_NUMBER_BITS) < 1u << (WIRE_COLL_NUMBER_BITS - 1);
+	return ahead < 1u << (WIRE_COLL_NUMBER_BITS - 1) ? group->begun + ahead + 1 : 0;
 }
 
 /* Another member calls, and this one, which has left, never will. The step drops the message. */
 static void call_after_leaving(struct coll_group *group, uint64_t call_step)
 {
-	if (is_later(group, call_step))
+	if (begun_by(group, call_step))
 		coll_break(group, &(struct refusal){ .cause = REFUSAL_CANCELLED });
+	coll_queue(group->ep->nic, &group->ready);
+}
+
+/* Another member has called, and perhaps waits for this one. The step drops the message that says so. */
+static void call_before(struct coll_group *group, uint64_t call_step)
+{
+	uint64_t wanted = begun_by(group, call_step);
+
+	coll_compare(group, call_step);
+	if (!coll_is_wait(call_step))
+		return;
+	group->wanted = wanted > group->wanted ? wanted : group->wanted;
 	coll_queue(group->ep->nic, &group->ready);
 }
 
@@ -173,30 +187,31 @@ void coll_unexpected(const struct message *message)
 	if (group->left)
 		call_after_leaving(group, message->cq_data);
 	else
-		coll_compare(group, message->cq_data);
+		call_before(group, message->cq_data);
 }
 
-void coll_compare_early(const struct coll_group *group)
+void coll_compare_early(struct coll_group *group)
 {
 	const struct message *message = group->ep->collectives->srx->match.tagged.first;
 
 	nic_role(group->ep->nic);
 	for (; message; message = message->link[BY_ARRIVAL].next)
 		if (group_of(message) == group->id && has_member(group, message->session->by_peer.hash))
-			coll_compare(group, message->cq_data);
+			call_before(group, message->cq_data);
 }
 
 /* Messages of a group that will never be taken. The one that is arriving stays until the endpoint closes. */
 static void drop_messages(const struct coll_group *group)
 {
 	const struct rx_match *match = &group->ep->collectives->srx->match;
+	bool over = group->left || group->why.cause != REFUSAL_NONE;
 	struct message *message, *next;
 
 	if (group->ep->closing) /* they go with the endpoint */
 		return;
 	for (message = match->tagged.first; message; message = next) {
 		next = message->link[BY_ARRIVAL].next;
-		if (!message->arriving && group_of(message) == group->id)
+		if (!message->arriving && group_of(message) == group->id && (over || coll_is_wait(message->cq_data)))
 			message_discard(message);
 	}
 }
@@ -290,6 +305,14 @@ void coll_joined(struct coll_group *group, const struct refusal *why)
 	cancel_back(state);
 }
 
+/* That this member has left the group, for the cause that broke it. */
+static void tell_abort(const struct coll_group *group, uint32_t rank)
+{
+	uint64_t cause = group->why.cause == REFUSAL_GROUP ? group->why.excess : group->why.cause;
+
+	(void)coll_say(group, rank, cause << WIRE_COLL_STEP_BITS | WIRE_COLL_ABORT);
+}
+
 static void group_step(struct coll_ready *ready, uint64_t *budget)
 {
 	struct coll_group *group = (struct coll_group *)ready;
@@ -298,7 +321,7 @@ static void group_step(struct coll_ready *ready, uint64_t *budget)
 	drop_messages(group);
 	for (uint32_t rank = 0; group->why.cause != REFUSAL_NONE && !group->told && rank < group->size; rank++)
 		if (rank != group->rank && group->member[rank].hash != group->knows)
-			coll_tell_abort(group, rank);
+			tell_abort(group, rank);
 	group->told = group->why.cause != REFUSAL_NONE;
 	coll_group_left(group);
 }
@@ -383,7 +406,7 @@ void coll_break(struct coll_group *group, const struct refusal *why)
 			coll_queue(group->ep->nic, &coll->ready);
 }
 
-/* The others may call still: those that are early have done so already. */
+/* The others may call still: those that are early, or wait, have done so already. */
 static void group_remember(struct coll_group *group)
 {
 	struct collectives *c = group->ep->collectives;
@@ -402,6 +425,8 @@ static void group_remember(struct coll_group *group)
 	for (message = c->srx->match.tagged.first; message; message = message->link[BY_ARRIVAL].next)
 		if (group_of(message) == group->id)
 			coll_unexpected(message);
+	if (group->wanted > group->begun)
+		coll_break(group, &(struct refusal){ .cause = REFUSAL_CANCELLED });
 }
 
 void coll_group_left(struct coll_group *group)

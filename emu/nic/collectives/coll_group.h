@@ -37,7 +37,8 @@ struct coll_group {
 	struct ep *ep;
 	struct coll_group *next;
 	uint64_t id;
-	uint64_t begun; /* collectives so far, the join included */
+	uint64_t begun;  /* collectives so far, the join included */
+	uint64_t wanted; /* others wait until this member has begun so many */
 	uint32_t size, rank;
 	bool joined;
 	bool closed;        /* the last collective that ends frees it, or has it remembered */
@@ -90,7 +91,7 @@ uint64_t coll_tag(const struct coll_group *group, uint32_t rank, uint64_t call_s
 /* No receive has taken the message: it is early, or its sender has made another call. */
 void coll_unexpected(const struct message *message);
 /* A collective has begun: what came before it? */
-void coll_compare_early(const struct coll_group *group);
+void coll_compare_early(struct coll_group *group);
 
 /* The group cannot be used any more; its collectives end, and the other members are told. */
 void coll_break(struct coll_group *group, const struct refusal *why);
@@ -102,6 +103,11 @@ static inline bool coll_is_abort(const struct wire_head *head)
 	const struct wire_send *send = wire_body(head);
 
 	return head->flags & WIRE_F_COLLECTIVE && (wire_get64(send->cq_data) & WIRE_COLL_ABORT) == WIRE_COLL_ABORT;
+}
+/* Does the message say that its sender waits in that call for this member? */
+static inline bool coll_is_wait(uint64_t call_step)
+{
+	return (call_step & WIRE_COLL_ABORT) == WIRE_COLL_WAIT;
 }
 /* A peer says that it has left a group, for this cause; 0: for none. */
 void coll_aborted(struct session *session, uint64_t id, uint64_t cause);

@@ -10,6 +10,7 @@
 #include "emu/nic/atomics/atomic_ops.h"
 #include "emu/nic/base/pool.h"
 #include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_wait.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/endpoint/recall.h"
@@ -190,7 +191,7 @@ void coll_sent(struct op *op)
 	struct coll *coll = op->done.c.context;
 
 	nic_role(op->ep->nic);
-	if (!coll) /* an abort */
+	if (!coll) /* of coll_say() */
 		return;
 	coll->sends_left--;
 	if (op->why.cause != REFUSAL_NONE) {
@@ -211,6 +212,9 @@ static void await(struct coll *coll, uint32_t slot, struct session *session)
 	coll->awaited[slot] = session;
 	session->awaited++;
 	session_want(session);
+	coll->looks = 0;
+	if (!session->ep->nic->coll_look_ns)
+		coll_look_later(session->ep->nic);
 }
 
 static void unawait(struct coll *coll, uint32_t slot)
@@ -301,16 +305,16 @@ void coll_peer_lost(struct session *session, enum refusal_cause cause)
 	coll_again(session->ep->nic);
 }
 
-void coll_tell_abort(struct coll_group *group, uint32_t rank)
+bool coll_say(const struct coll_group *group, uint32_t rank, uint64_t call_step)
 {
 	struct session *session = session_get(group->ep, &group->member[rank].at);
-	enum refusal_cause cause = group->why.cause == REFUSAL_GROUP ? (enum refusal_cause)group->why.excess : group->why.cause;
 	struct op *op;
 
 	nic_role(group->ep->nic);
-	op = session ? take_op(group, rank, (uint64_t)cause << WIRE_COLL_STEP_BITS | WIRE_COLL_ABORT) : NULL;
+	op = session ? take_op(group, rank, call_step) : NULL;
 	if (op)
 		requester_post(session, op);
+	return op;
 }
 
 void coll_compare(const struct coll_group *group, uint64_t call)

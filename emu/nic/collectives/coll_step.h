@@ -38,6 +38,7 @@ struct coll {
 	uint32_t sent, posted;              /* of the round's messages */
 	uint32_t sends_left, receives_left; /* of those */
 	struct session *awaited[COLL_FAN];  /* for each receive of the round that waits */
+	uint8_t looks;                      /* at those, since the last of them began to wait */
 	struct refusal why;                 /* cause not REFUSAL_NONE: it fails */
 	uint64_t named[2];                  /* regions (named.h) */
 	struct cq_node done;
@@ -48,8 +49,8 @@ MUST_USE int coll_begin_join(struct coll_group *group, bool agreed);
 void coll_joined(struct coll_group *group, const struct refusal *why); /* coll_group.c; why NULL: it is in the group */
 /* Ends it with this cause; its messages are taken back. */
 void coll_end(struct coll *coll, const struct refusal *why);
-/* Tells a member that this one has left the group, for the cause that broke it. */
-void coll_tell_abort(struct coll_group *group, uint32_t rank);
+/* Sends a member an empty message with that cq_data, whose end nobody waits for. False: no op is free, or no session. */
+bool coll_say(const struct coll_group *group, uint32_t rank, uint64_t call_step);
 
 /* What becomes of its messages: an op is through (op_kinds.c); a message of that many bytes has been received, or none will be. */
 void coll_sent(struct op *op);

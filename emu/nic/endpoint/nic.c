@@ -10,6 +10,7 @@
 
 #include "emu/nic/base/likely.h"
 #include "emu/nic/collectives/coll_ready.h"
+#include "emu/nic/collectives/coll_wait.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
@@ -320,6 +321,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 	nic->timed = NULL;
 	nic_arm_timer(nic, tick_greetings(nic));
 	nic_arm_timer(nic, guess_tick(nic));
+	nic_arm_timer(nic, coll_look(nic));
 	for (; session; session = next) {
 		uint64_t at;
 

@@ -68,6 +68,7 @@ struct nic {
 	struct conn *conns;
 	struct session *timed;
 	struct coll_ready *ready, **ready_end; /* collectives and groups that can get on (coll_ready.h) */
+	uint64_t coll_look_ns;                 /* the next look at what collectives wait for (coll_wait.h); 0: none */
 	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count, dials;            /* dials: of them, those that this side dialled and that have not greeted */
 	uint8_t process[WIRE_ID_LEN / 2];      /* the first half of all its endpoints' instance ids */

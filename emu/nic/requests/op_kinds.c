@@ -3,6 +3,7 @@
 #include "emu/nic/requests/op_kinds.h"
 
 #include "emu/nic/base/likely.h"
+#include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
@@ -244,13 +245,17 @@ static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 	return fill_message(session, conn, op, flags, fields);
 }
 
-/* A peer that does not know the flag would take the frame for a breach of the protocol. */
+/* A peer that does not know the flag would take the frame for a breach of the protocol, and one that does not know the step
+ * would keep it for a call to come. */
 static bool fill_collective(struct session *session, struct conn *conn, struct op *op)
 {
-	if (session->takes_collectives)
+	if (session->hears_waits || (session->takes_collectives && !coll_is_wait(op->cq_data)))
 		return fill_message(session, conn, op, WIRE_F_COLLECTIVE,
 				    (struct wire_message_fields){ .tag = op->tag, .cq_data = op->cq_data });
-	complete_refused(op, REFUSAL_CAPABILITY, NULL);
+	if (session->takes_collectives)
+		complete_good(op);
+	else
+		complete_refused(op, REFUSAL_CAPABILITY, NULL);
 	return true;
 }
 

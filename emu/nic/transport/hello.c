@@ -21,8 +21,9 @@ static uint32_t hello_features(const struct conn *conn)
 	return (nic->config.digest == NIC_DIGEST_FULL ? WIRE_WANT_PAYLOAD_DIGEST : 0) |
 	       (nic->config.digest == NIC_DIGEST_OFF ? WIRE_OFFER_NO_DIGEST : 0) | (nic->secret ? WIRE_ASK_PROOF : 0) |
 	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
-	       (ep->collectives ? WIRE_TAKES_COLLECTIVES : 0) | (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0) |
-	       (session_walled(conn->session) ? WIRE_NEVER_DIALS : 0) | (claim_asks(conn) ? WIRE_ASKS_ALONE : 0);
+	       (ep->collectives ? WIRE_TAKES_COLLECTIVES | WIRE_HEARS_WAITS : 0) |
+	       (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0) | (session_walled(conn->session) ? WIRE_NEVER_DIALS : 0) |
+	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -92,6 +93,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	session_known_by(conn->session, fields->known_port);
 	conn->tagged_rma = fields->features & WIRE_TAGGED_RMA;
 	conn->session->takes_collectives = fields->features & WIRE_TAKES_COLLECTIVES;
+	conn->session->hears_waits = conn->session->takes_collectives && fields->features & WIRE_HEARS_WAITS;
 	conn->session->dials_for_both = fields->features & WIRE_NEVER_DIALS;
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);

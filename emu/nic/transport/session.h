@@ -100,10 +100,11 @@ struct session {
 	struct fault_peer *fault; /* NULL: there is no fault plan; &fault_watching: nor this, and ops are traced or reported */
 	enum session_state state;
 	enum session_peer peer_is;
-	/* Booleans, as each of the seven goes with any state: its kind for life, its mishaps, and the lists that it is in. */
+	/* Booleans, as each of the eight goes with any state: its kind for life, its mishaps, and the lists that it is in. */
 	bool target_only;       /* the answering end of an endpoint that addresses itself */
 	bool answer_lost;       /* an answer was lost for want of memory: ends with its connection */
-	bool takes_collectives; /* the peer's HELLO says so */
+	bool takes_collectives; /* the peer's HELLO says so, */
+	bool hears_waits;       /* and that */
 	bool walled;            /* a connection was wanted that only the peer may make (av_wall()): told by session_tick() */
 	bool dials_for_both;    /* the peer's HELLO says that it does not dial: after a cut this side does, for ops of the peer */
 	struct requester req;
