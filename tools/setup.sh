@@ -92,6 +92,7 @@ program_needs() {
 	tcpdump|command -v tcpdump|tcpdump, likewise
 	chromium|command -v chromium|Chromium, to test the page of emu_trace
 	debhelper|command -v dh|debhelper, to make packages
+	lintian|command -v lintian|lintian, to judge them
 	python3-yaml|has_yaml|YAML for Python, for the recipes for CI
 	END
 	if needs_fabtests; then

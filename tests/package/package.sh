@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # package.sh - the packages of Debian made from what this build installs, put into an empty tree, used from there, and removed; the
-# spec of the RPMs; and the recipes of docker/ci with what is installed. bare.sh does all of that in bare Debians, with lintian,
-# and builds as a distribution does. In the environment of runner.sh.
+# spec of the RPMs; and the recipes of docker/ci with what is installed; all that lintian calls an error fails. bare.sh does all of
+# that in bare Debians, and builds as a distribution does. In the environment of runner.sh.
 set -uo pipefail
 . "$EMU_SOURCE_DIR/tools/lib.sh"
 build=$EMU_BUILD failed=0
@@ -10,6 +10,7 @@ here=$EMU_SOURCE_DIR/tests/package
 work=$(mktemp -d "${TMPDIR:-/tmp}/emu-package.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 version=$(emu_version)
+LEFT_OUT=unstripped-binary-or-object,missing-dependency-on-libc
 source=$work/source/emu-$version
 unset EMU_BUILD FI_PROVIDER FI_PROVIDER_PATH
 
@@ -52,7 +53,27 @@ packages_are_made() {
 		'override_dh_auto_configure override_dh_auto_build override_dh_auto_test override_dh_shlibdeps:' \
 		'override_dh_auto_install:' "	DESTDIR=$source/debian/tmp cmake --install $build --prefix /usr" \
 		'override_dh_strip override_dh_dwz:' 'override_dh_builddeb:' '	dh_builddeb -- -Zgzip -z1' >"$source/debian/rules"
-	(cd "$source" && dpkg-buildpackage -d -b -us -uc) && mv "$work"/source/*.deb "$work"
+	(cd "$source" && dpkg-buildpackage -d -b -us -uc) && mv "$work"/source/*.{deb,changes,buildinfo} "$work"
+}
+
+# What lintian calls an error fails, and is said first. Not asked for is what debian/rules does and packages_are_made() leaves out.
+lints() {
+	local status=0
+
+	lintian --allow-root --fail-on error --suppress-tags "$LEFT_OUT" "$@" >"$work/lintian" 2>&1 || status=$?
+	grep '^E: ' "$work/lintian"
+	grep -v '^E: ' "$work/lintian"
+	return $status
+}
+
+# A file where packages have no place for one.
+an_error_of_lintian_is_said() {
+	local wrong=$work/wrong
+
+	dpkg-deb -R "$work"/libemu-dev_*.deb "$wrong" && mkdir -p "$wrong/usr/local/share" && : >"$wrong/usr/local/share/planted" &&
+		dpkg-deb -b -Zgzip -z1 "$wrong" "$work/wrong.deb" >/dev/null || return 1
+	! lints "$work/wrong.deb" >"$work/says" && head -n 1 "$work/says" | grep '^E: ' &&
+		grep '^E: .*usr/local/share/planted' "$work/says"
 }
 
 # Without dependencies, which the empty tree has not.
@@ -99,6 +120,12 @@ if ! command -v dh >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
 	echo "skip packages debhelper is not installed"
 else
 	verdict packages_are_made packages_are_made
+	if ! command -v lintian >/dev/null; then
+		echo "skip packages_pass_lintian lintian is not installed"
+	else
+		verdict packages_pass_lintian lints "$work"/*.changes
+		verdict an_error_of_lintian_is_said an_error_of_lintian_is_said
+	fi
 	if [ "$(id -u)" != 0 ]; then
 		echo "skip packages_are_installed dpkg installs for root alone"
 	else
