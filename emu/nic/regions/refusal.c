@@ -18,6 +18,7 @@
 #include "emu/nic/base/op_kind.h"
 #include "emu/nic/regions/front_end.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/regions/refusal_name.h"
 #include "wire/frame.h"
 
 static_assert((int)MR_ACCESS_ALL << WIRE_RIGHTS_AT == (int)WIRE_RIGHTS_MASK, "the rights stand on the wire as they do here");
@@ -76,22 +77,11 @@ static void say_asked(struct sentence *s, const struct refusal *r, const char *p
 
 static void say_rights(struct sentence *s, uint32_t access)
 {
-	static const struct {
-		uint32_t bit;
-		const char *name;
-	} names[] = {
-		{ MR_REMOTE_READ, "REMOTE_READ" },
-		{ MR_REMOTE_WRITE, "REMOTE_WRITE" },
-		{ MR_READ, "READ" },
-		{ MR_WRITE, "WRITE" },
-		{ MR_RECV, "RECV" },
-		{ MR_SEND, "SEND" },
-	};
 	const char *between = "";
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (access & names[i].bit) {
-			say_text(s, "%s%s", between, names[i].name);
+	for (const struct right_name *right = right_names; right->bit; right++) {
+		if (access & right->bit & MR_ACCESS_ALL) {
+			say_text(s, "%s%s", between, right->name);
 			between = ", ";
 		}
 	}

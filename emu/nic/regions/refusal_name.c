@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/refusal.h"
 
 const char *refusal_name(unsigned int cause)
@@ -50,3 +51,14 @@ const char *refusal_name(unsigned int cause)
 
 	return cause < REFUSAL_CAUSES ? names[cause] : NULL;
 }
+
+const struct right_name right_names[] = {
+	{ MR_REMOTE_READ, "REMOTE_READ" },
+	{ MR_REMOTE_WRITE, "REMOTE_WRITE" },
+	{ MR_READ, "READ" },
+	{ MR_WRITE, "WRITE" },
+	{ MR_RECV, "RECV" },
+	{ MR_SEND, "SEND" },
+	{ MR_COLLECTIVE, "COLLECTIVE" },
+	{ 0, NULL },
+};

@@ -16,7 +16,7 @@
 #include "emu/process/front/process_front.h"
 #include "emu/process/report/json.h"
 #include "emu/process/report/report.h"
-#include "emu/nic/regions/mr.h"
+#include "emu/nic/regions/refusal_name.h"
 
 uint64_t report_line_now(void)
 {
@@ -175,23 +175,10 @@ static void op_json(struct json *json, const struct report_op *op)
 
 static void access_json(struct json *json, uint32_t access)
 {
-	static const struct {
-		uint32_t bit;
-		const char *name;
-	} names[] = {
-		{ MR_REMOTE_READ, "REMOTE_READ" },
-		{ MR_REMOTE_WRITE, "REMOTE_WRITE" },
-		{ MR_READ, "READ" },
-		{ MR_WRITE, "WRITE" },
-		{ MR_RECV, "RECV" },
-		{ MR_SEND, "SEND" },
-		{ MR_COLLECTIVE, "COLLECTIVE" },
-	};
-
 	json_array(json, "access");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (access & names[i].bit)
-			json_string(json, NULL, names[i].name);
+	for (const struct right_name *right = right_names; right->bit; right++)
+		if (access & right->bit)
+			json_string(json, NULL, right->name);
 	json_end(json);
 }
 
