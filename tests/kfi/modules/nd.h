@@ -96,6 +96,8 @@ struct nd_context {
 	struct kfid_cq *cq;
 	struct kfid_ep *tx, *rx;
 	struct work_struct work; /* reads the queue */
+	spinlock_t lock;         /* guards `closing` */
+	bool closing;            /* the handler queues no work any more */
 	struct nd_buffer buffer[ND_BUFFERS];
 };
 

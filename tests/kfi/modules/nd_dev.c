@@ -53,7 +53,10 @@ static void queue_callback(struct kfid_cq *cq, void *arg)
 	struct nd_context *context = arg;
 
 	(void)cq;
-	queue_work(context->dev->workqueue, &context->work);
+	spin_lock(&context->lock);
+	if (!context->closing)
+		queue_work(context->dev->workqueue, &context->work);
+	spin_unlock(&context->lock);
 }
 
 /* --- contexts --- */
@@ -67,6 +70,7 @@ static int open_context(struct nd_dev *dev, int index)
 
 	context->dev = dev;
 	context->index = index;
+	spin_lock_init(&context->lock);
 	INIT_WORK(&context->work, read_queue);
 	rc = kfi_cq_open(dev->domain, &attr, &context->cq, queue_callback, context);
 	rc = rc ? rc : kfi_rx_context(dev->sep, index, NULL, &context->rx, context);
@@ -93,11 +97,15 @@ static void close_fid(struct kfid *fid)
 
 #define CLOSE(object) close_fid((object) ? &(object)->fid : NULL)
 
+/* The handler is called until the queue is closed, and the work that it queues reads the queue. */
 static void close_context(struct nd_context *context)
 {
 	CLOSE(context->rx);
 	CLOSE(context->tx);
 	if (context->cq) {
+		spin_lock(&context->lock);
+		context->closing = true;
+		spin_unlock(&context->lock);
 		cancel_work_sync(&context->work);
 		CLOSE(context->cq);
 	}
