@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/domain/fi_domain.h"
+#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 
 static struct emu_cntr *emu_cntr(struct fid_cntr *fid)
 {

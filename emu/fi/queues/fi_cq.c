@@ -7,15 +7,15 @@
 #include <stdlib.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/domain/fi_hmem.h"
+#include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_cq_err.h"
-#include "emu/nic/base/driver.h"
 #include "emu/nic/base/likely.h"
+#include "emu/nic/role/driver.h"
 
 enum { BATCH = 16 }; /* entries taken at once */
 

@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/address/fi_addr.h"
-#include "emu/fi/provider/fi_compat.h"
+#include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/domain/fi_hmem.h"
+#include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 #include "emu/fi/queues/fi_cq.h"
-#include "emu/nic/base/driver.h"
 #include "emu/nic/regions/refusal.h"
+#include "emu/nic/role/driver.h"
 
 static void cq_err_remember(struct emu_cq *cq, const struct cq_error *error)
 {

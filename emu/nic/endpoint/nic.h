@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 
 #include "emu/nic/base/clock.h"
-#include "emu/nic/base/driver.h"
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/base/thread_safety.h"
 #include "emu/nic/ops/op.h"
@@ -21,6 +20,7 @@
 #include "emu/nic/regions/flush.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_table.h"
+#include "emu/nic/role/driver.h"
 #include "emu/nic/transport/link.h"
 
 struct cm_ops;

@@ -3,12 +3,12 @@
  * back when the program has read them; beyond that senders are told RNR. */
 #include "emu/nic/messages/multi_recv.h"
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/base/pool.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/role/driver.h"
 
 static uint64_t left_in(const struct rx *parent)
 {

@@ -5,12 +5,12 @@
  * again to receives that must not see it any more. */
 #include "emu/nic/messages/peek.h"
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/endpoint/ep.h"
 #include "emu/nic/endpoint/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/role/driver.h"
 
 /* Reports the message that is there. The receive is gone after the call. */
 static void peek(struct rx *rx)

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/queues/av.h"
+#include "emu/nic/role/driver.h"
 #include "emu/nic/transport/session.h"
 
 enum { TAG_CHAINS = 1024 };

@@ -7,11 +7,11 @@
 
 #include <assert.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/role/driver.h"
 
 /* (NULL, SIZE_MAX) is every byte there is, the last one included, though a size_t cannot say so. */
 static bool mr_is_everything(const struct mr *mr)

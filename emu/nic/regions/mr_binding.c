@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/queues/cntr.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/role/driver.h"
 
 struct mr_binding {
 	struct mr *mr;

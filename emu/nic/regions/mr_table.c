@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/base/errno.h"
 #include "emu/nic/base/futex_lock.h"
 #include "emu/nic/base/hash.h"
@@ -18,6 +17,7 @@
 #include "emu/nic/regions/front_end.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/role/driver.h"
 
 enum {
 	SLOT_BITS = 21,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/base/secret_memory.h"
 #include "emu/nic/regions/auth.h"
+#include "emu/nic/role/driver.h"
 #include "wire/secret.h"
 
 struct auth_tokens {

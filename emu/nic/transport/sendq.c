@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/base/likely.h"
 #include "emu/nic/memory/guard.h"
+#include "emu/nic/role/driver.h"
 #include "wire/codec.h"
 
 static void buffers_free(struct sendq_buffer *first)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* driver_shim.h - emu/nic/base/driver.c compiled for the model checker: each atomic access and each lock operation is a
+/* driver_shim.h - emu/nic/role/driver.c compiled for the model checker: each atomic access and each lock operation is a
  * step. `mutant` leaves one thing out, to show that the checker would find it missing. */
 #ifndef EMU_TESTS_DRIVER_SHIM_H
 #define EMU_TESTS_DRIVER_SHIM_H
@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 #include "explore.h"
 
 enum mutant {
@@ -84,6 +84,6 @@ static void shim_unlock(struct futex_lock *leaf)
 #define futex_lock shim_lock
 #define futex_unlock shim_unlock
 
-#include "emu/nic/base/driver.c"
+#include "emu/nic/role/driver.c"
 
 #endif

@@ -2,7 +2,7 @@
 /* stress.c - real threads over the driver role, for tsan to watch: posters, control actions, and a NIC
  * thread that sleeps until it is woken. An op left behind is a hang. A plain program, since Criterion's forks and
  * fixed mappings do not go with tsan. */
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 
 #include <pthread.h>
 #include <sched.h>

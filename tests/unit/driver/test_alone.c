@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 
 static struct driver driver;
 static bool posts; /* there is always one more */

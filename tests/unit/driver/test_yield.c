@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 
 static struct driver driver;
 static uint64_t clock_ns, yield_takes_ns;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/nic/base/driver.h"
 #include "emu/nic/endpoint/nic.h"
+#include "emu/nic/role/driver.h"
 
 extern struct nic *nic;
 extern struct driver *driver;

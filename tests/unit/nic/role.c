@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 
 static struct driver driver;
 

@@ -6,7 +6,7 @@
  * work and try, let go and look, is a sequentially consistent operation on an atomic, so one of the two sees the other.
  * The NIC thread, before it sleeps, says so first and looks afterwards; a thread that lets go looks at the work first and
  * then whether the NIC thread sleeps. tests/unit/driver tries all the orders. */
-#include "emu/nic/base/driver.h"
+#include "emu/nic/role/driver.h"
 
 #include <assert.h>
 #include <sched.h>
