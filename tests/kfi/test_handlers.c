@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/objects/kemu_object.h"
 #include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_objects.h"
 #include "emu/kfi/provider/kemu_provider.h"

@@ -9,7 +9,7 @@
 
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/provider/kemu_addr.h"
-#include "emu/kfi/provider/kemu_bits.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_provider.h"
 #include "tests/kfi/kpair.h"
 

@@ -103,7 +103,7 @@ include_arrows() {
 		grep -Ev '^emu/kernel/debugfs\.c:.*<(poll|sys/eventfd)\.h>'	# its readers may not read
 	includes_beyond emu/kfi \
 		"$LIBC|$SOCKET|$OUTSIDE|<(dlfcn|execinfo|getopt)\\.h>|$FABRIC|$KERNEL|$KFI|\"emu/kfi/|\"emu/fi/provider/fi_kernel" |
-		grep -Ev '^emu/kfi/provider/kemu_flag_names\.c:.*"emu/fi/provider/fi_(flag_names|words)\.h"'	# of both, in words
+		grep -Ev '^emu/kfi/provider/kemu_bits\.c:.*"emu/fi/provider/fi_(flag_names|words)\.h"'	# of both, in words
 	includes_beyond include "$LIBC|$SOCKET|<sys/stat\\.h>|$KERNEL|$KFI|\"emu/"
 }
 

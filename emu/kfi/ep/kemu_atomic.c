@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_atomic.c - atomic operations. Their vectors, of addresses and counts of values, are libfabric's as they are. */
-#include "emu/kfi/ep/kemu_data.h"
+#include "emu/kfi/ep/kemu_ep.h"
 
 #include <kfi_errno.h>
 #include <rdma/fi_atomic.h>
 #include <string.h>
 
 #include "emu/kfi/ep/kemu_post.h"
-#include "emu/kfi/mr/kemu_desc.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
+#include "emu/kfi/mr/kemu_memory.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 _Static_assert((int)KFI_INT8 == (int)FI_INT8 && (int)KFI_UINT64 == (int)FI_UINT64 && (int)KFI_FLOAT == (int)FI_FLOAT &&

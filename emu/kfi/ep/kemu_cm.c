@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_cm.c - names of endpoints, connections, and passive endpoints. */
-#include "emu/kfi/ep/kemu_cm.h"
+#include "emu/kfi/ep/kemu_ep.h"
 
 #include <kfi_errno.h>
 #include <rdma/fi_cm.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/kfi/objects/kemu_eq.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/objects/kemu_queues.h"
+#include "emu/kfi/objects/kemu_object.h"
 #include "emu/kfi/provider/kemu_addr.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_objects.h"

@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "emu/kfi/ep/kemu_cm.h"
-#include "emu/kfi/ep/kemu_data.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
+#include "emu/kfi/objects/kemu_object.h"
+#include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_info.h"
-#include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 static struct kemu_ep *kemu_ep_of(struct kfid *fid)
 {
@@ -46,6 +43,25 @@ static int ep_setopt(kfid_t fid, int level, int name, const void *value, size_t 
 	if (option < 0 || !kemu_ep_of(fid)->fi)
 		return -KFI_ENOPROTOOPT;
 	return fi_setopt(&kemu_ep_of(fid)->fi->fid, FI_OPT_ENDPOINT, option, value, length);
+}
+
+/* --- kfi_cancel() --- */
+
+/* Of an operation in a window libfabric knows another context. */
+static void *known_context(const struct kemu_ep *ep, void *context)
+{
+	void *known = ep->rx_cq ? kemu_cq_lent(ep->rx_cq, context) : context;
+
+	if (known == context && ep->tx_cq && ep->tx_cq != ep->rx_cq)
+		known = kemu_cq_lent(ep->tx_cq, context);
+	return known;
+}
+
+static ssize_t kemu_cancel(kfid_t fid, void *context)
+{
+	struct kemu_ep *ep = kemu_ep_of(fid);
+
+	return fi_cancel(&ep->fi->fid, known_context(ep, context));
 }
 
 static struct kfi_ops_ep ep_ops = {

@@ -3,8 +3,7 @@
 #include <kfi_errno.h>
 
 #include "emu/kfi/ep/kemu_ep.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 /* What is bound: libfabric's object, and the count of its users. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_msg.c - messages. */
-#include "emu/kfi/ep/kemu_data.h"
+#include "emu/kfi/ep/kemu_ep.h"
 
 #include <kfi_errno.h>
 #include <linux/uio.h>

@@ -5,10 +5,9 @@
 #include <kfi_errno.h>
 #include <kfi_tagged.h>
 
-#include "emu/kfi/mr/kemu_desc.h"
+#include "emu/kfi/mr/kemu_memory.h"
 #include "emu/kfi/objects/kemu_queues.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 bool kemu_post_no_room(const struct kemu_ep *ep, uint64_t side)

@@ -9,7 +9,6 @@
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/ep/kemu_ep.h"
 #include "emu/kfi/provider/kemu_addr.h"
-#include "emu/kfi/provider/kemu_attr.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"

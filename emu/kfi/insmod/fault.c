@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault.c - the handler of faults. Only calls that a handler may make. */
-#include "emu/kfi/insmod/fault.h"
+#include "emu/kfi/insmod/insmod.h"
 
 #include <execinfo.h>
 #include <signal.h>

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/kfi/insmod/fault.h"
-#include "emu/kfi/insmod/loaded.h"
+#include "emu/kfi/insmod/insmod.h"
 #include "emu/kfi/provider/kemu_provider.h"
 
 enum { MODULES_MAX = 64, EXIT_BAD_USE = 2, EXIT_INTERRUPTED = 128 + SIGINT };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* loaded.c - loading, starting and ending a module. */
-#include "emu/kfi/insmod/loaded.h"
+#include "emu/kfi/insmod/insmod.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

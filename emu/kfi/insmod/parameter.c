@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* parameter.c - "name=value" into the variable of module_param(). Numbers begin with 0x (hexadecimal), 0 (octal), or neither. */
-#include "emu/kfi/insmod/loaded.h"
+#include "emu/kfi/insmod/insmod.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -9,7 +9,6 @@
 #include <linux/uio.h>
 #include <string.h>
 
-#include "emu/kfi/mr/kemu_desc.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
 /* Runs as they are gathered: buffers that touch are one already. */

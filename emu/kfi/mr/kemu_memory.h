@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kemu_memory.h - kvec, bio_vec and scatterlist as libfabric's iovec.
- *
- * Buffers that touch become one. The NIC takes KEMU_RUNS of them. Of a vector with more, those with whole pages between them, of
- * alloc_pages() or vmalloc(), are laid side by side in a window, as an IOMMU does it: the same pages under further addresses. Any
- * thread; never sleeps. */
+/* kemu_memory.h - kvec, bio_vec and scatterlist as libfabric's iovec; descriptors of regions. Any thread; never sleeps. */
 #ifndef EMU_KFI_MEMORY_H
 #define EMU_KFI_MEMORY_H
 
 #include <kfabric.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/uio.h>
 
-enum { KEMU_RUNS = 8, KEMU_VECTOR_MAX = 256 };
-
 struct kemu_domain;
 struct kemu_window;
+
+/* Buffers that touch become one. The NIC takes KEMU_RUNS of them. Of a vector with more, those with whole pages between them, of
+ * alloc_pages() or vmalloc(), are laid side by side in a window, as an IOMMU does it: the same pages under further addresses. */
+
+enum { KEMU_RUNS = 8, KEMU_VECTOR_MAX = 256 };
 
 /* What a client gave. `call` names it in the sentence of a refusal. */
 struct kemu_vector {
@@ -22,7 +22,7 @@ struct kemu_vector {
 	enum kfi_iov_type type;
 	const void *entries;
 	size_t count;
-	/* Descriptors, one for each entry, which are translated (kemu_desc.h); NULL: the buffers have none. */
+	/* Descriptors, one for each entry, which are translated (kemu_desc_translate()); NULL: the buffers have none. */
 	void **desc;
 	struct kemu_domain *domain;       /* of the descriptors */
 	const struct kemu_window *within; /* the buffers are of a region that lies in this window; NULL: of none */
@@ -47,5 +47,15 @@ void kemu_window_free(struct kemu_window *window);
 int kemu_window_open(struct kemu_memory *memory, const struct iovec *run, size_t count);
 /* Gives bytes of the client their address in the window; those that are not in it keep theirs. */
 void kemu_window_translate(const struct kemu_window *window, struct iovec *buffer);
+
+/* --- descriptors of regions that lie in windows. The device knows such a region by the window's addresses, and the client names
+ * its own: so operations look here. --- */
+
+/* False: no memory. Each is forgotten once, before its window ends. */
+bool kemu_desc_add(const struct kemu_domain *domain, const void *desc, const struct kemu_window *window);
+void kemu_desc_forget(const struct kemu_window *window);
+/* Gives a buffer the address that the device knows for it in the region of `desc`. One that is not in it keeps its own, and the
+ * device refuses it. */
+void kemu_desc_translate(const struct kemu_domain *domain, const void *desc, struct iovec *buffer);
 
 #endif

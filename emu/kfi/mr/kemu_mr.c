@@ -7,13 +7,11 @@
 #include <linux/uio.h>
 #include <stdlib.h>
 
-#include "emu/kfi/mr/kemu_desc.h"
-#include "emu/kfi/mr/kemu_region.h"
+#include "emu/kfi/mr/kemu_memory.h"
 #include "emu/kfi/objects/kemu_queues.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 #define REMOTE_RIGHTS (KFI_REMOTE_READ | KFI_REMOTE_WRITE)
 #define RIGHTS (KFI_SEND | KFI_RECV | KFI_READ | KFI_WRITE | REMOTE_RIGHTS)

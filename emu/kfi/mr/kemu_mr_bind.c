@@ -3,12 +3,11 @@
 #include <kfi_errno.h>
 #include <stdlib.h>
 
-#include "emu/kfi/mr/kemu_region.h"
+#include "emu/kfi/mr/kemu_mr.h"
 #include "emu/kfi/objects/kemu_queues.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 /* --- regions of an enabled receive context alone: the device learns the binding with the region --- */
 

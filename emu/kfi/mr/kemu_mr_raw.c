@@ -3,11 +3,9 @@
 #include <kfi_errno.h>
 
 #include "emu/kfi/mr/kemu_mr.h"
-#include "emu/kfi/mr/kemu_region.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 static int raw_flags(const char *call, uint64_t flags, uint64_t *fi_flags)
 {

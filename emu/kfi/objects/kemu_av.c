@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_av.c - address vectors. */
-#include "emu/kfi/objects/kemu_av.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/kfi/objects/kemu_eq.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/objects/kemu_object.h"
+#include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_addr.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 enum { KCXI_CONTEXT_BITS = 16 }; /* KCXI_EP_MAX_CTX_BITS */
 

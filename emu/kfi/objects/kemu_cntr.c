@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_cntr.c - counters. */
-#include "emu/kfi/objects/kemu_cntr.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_errno.h>
 #include <stdlib.h>
 
-#include "emu/kfi/objects/kemu_objects_open.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/objects/kemu_object.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 static struct kemu_cntr *cntr_of(struct kfid_cntr *kfid)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_cq.c - completion queues: reading, and their handlers. libfabric's queue has the format that holds all others. */
-#include "emu/kfi/objects/kemu_cq.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_domain.h>
 #include <kfi_errno.h>
@@ -10,13 +10,12 @@
 #include <string.h>
 
 #include "emu/fi/provider/fi_kernel.h"
-#include "emu/kfi/objects/kemu_lent.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
-#include "emu/kfi/objects/kemu_softirq.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/objects/kemu_queue_parts.h"
+#include "emu/kfi/objects/kemu_object.h"
+#include "emu/kfi/objects/kemu_queues.h"
+#include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 enum {
 	AHEAD = 16,          /* entries that are read at once */

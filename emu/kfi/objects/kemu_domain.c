@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_domain.c - domains: their life, their event queue, and their tables. */
-#include "emu/kfi/objects/kemu_domain.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_cxi_ext.h>
 #include <kfi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/kfi/ep/kemu_data.h"
 #include "emu/kfi/ep/kemu_ep.h"
 #include "emu/kfi/mr/kemu_mr.h"
-#include "emu/kfi/objects/kemu_av.h"
-#include "emu/kfi/objects/kemu_cntr.h"
-#include "emu/kfi/objects/kemu_cq.h"
-#include "emu/kfi/objects/kemu_eq.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
-#include "emu/kfi/objects/kemu_poll.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
+#include "emu/kfi/objects/kemu_object.h"
+#include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_info.h"
-#include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 /* Those that are open, the first one first. */
 static struct kemu_domain *domains;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_eq.c - event queues: what libfabric's queue reports, and what kfabric reports besides, in one row. */
-#include "emu/kfi/objects/kemu_eq.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_domain.h>
 #include <kfi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/kfi/objects/kemu_events.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
-#include "emu/kfi/objects/kemu_softirq.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
-#include "emu/kfi/provider/kemu_personality.h"
+#include "emu/kfi/objects/kemu_queue_parts.h"
+#include "emu/kfi/objects/kemu_object.h"
+#include "emu/kfi/objects/kemu_queues.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/kfi/provider/kemu_personality.h"
 
 enum { EVENTS_LEAST = 1024 }; /* a smaller size is no limit */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_events.c - events of libfabric as kfabric's. */
-#include "emu/kfi/objects/kemu_events.h"
+#include "emu/kfi/objects/kemu_queue_parts.h"
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>

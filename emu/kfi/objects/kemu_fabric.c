@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_fabric.c - fabrics: their life, and their calls. */
-#include "emu/kfi/objects/kemu_fabric.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_cxi_ext.h>
 #include <kfi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/kfi/ep/kemu_cm.h"
-#include "emu/kfi/objects/kemu_domain.h"
-#include "emu/kfi/objects/kemu_eq.h"
-#include "emu/kfi/objects/kemu_objects_open.h"
-#include "emu/kfi/objects/kemu_poll.h"
-#include "emu/kfi/objects/kemu_softirq.h"
+#include "emu/kfi/ep/kemu_ep.h"
+#include "emu/kfi/objects/kemu_object.h"
+#include "emu/kfi/objects/kemu_queue_parts.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"

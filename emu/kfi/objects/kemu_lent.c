@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_lent.c - windows that operations use until they complete. */
-#include "emu/kfi/objects/kemu_lent.h"
+#include "emu/kfi/objects/kemu_queue_parts.h"
 
 #include <stdint.h>
 #include <stdlib.h>

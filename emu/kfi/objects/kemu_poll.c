@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_poll.c - poll sets and wait sets. */
-#include "emu/kfi/objects/kemu_poll.h"
+#include "emu/kfi/objects/kemu_open.h"
 
 #include <kfi_errno.h>
 #include <stdlib.h>
 
-#include "emu/kfi/objects/kemu_objects_open.h"
+#include "emu/kfi/objects/kemu_object.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 

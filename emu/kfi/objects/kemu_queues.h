@@ -9,8 +9,11 @@
 
 struct kemu_cq;
 struct kemu_eq;
+struct kemu_fabric;
 struct kemu_window;
 
+/* The event queue behind a handle, or NULL: the handle is of another class, or the queue of another fabric. */
+struct kemu_eq *kemu_eq_of(struct kfid *fid, const struct kemu_fabric *fabric);
 /* Reports the end of an asynchronous registration: KFI_MR_COMPLETE, or the error `err` (positive) by kfi_eq_readerr(). 0 or
  * -KFI_ENOMEM. */
 int kemu_eq_tell_mr(struct kemu_eq *eq, struct kfid *mr, void *context, int err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_softirq.c - the thread that calls the handlers of queues. */
-#include "emu/kfi/objects/kemu_softirq.h"
+#include "emu/kfi/objects/kemu_queue_parts.h"
 
 #include <emu_kernel.h>
 #include <errno.h>

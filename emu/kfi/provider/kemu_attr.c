@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kemu_attr.c - attributes of kfabric in libfabric's, and back. */
-#include "emu/kfi/provider/kemu_attr.h"
+#include "emu/kfi/provider/kemu_info.h"
 
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -9,7 +9,6 @@
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/mr/kemu_memory.h"
 #include "emu/kfi/provider/kemu_addr.h"
-#include "emu/kfi/provider/kemu_bits.h"
 #include "emu/kfi/provider/kemu_personality.h"
 
 #define SAME_VALUE(kfi, fi) _Static_assert((int)(kfi) == (int)(fi), #kfi)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kemu_bits.c - kfabric's bits in libfabric's numbers. */
-#include "emu/kfi/provider/kemu_bits.h"
+/* kemu_bits.c - kfabric's bits in libfabric's numbers, and their names. */
+#include "emu/kfi/provider/kemu_info.h"
 
 #include <kfi_domain.h>
 #include <kfi_tagged.h>
@@ -8,8 +8,12 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_tagged.h>
+#include <stdio.h>
 
 #include "emu/fi/provider/fi_kernel.h"
+#include "emu/kfi/provider/kemu_refuse.h"
+#include "emu/fi/provider/fi_flag_names.h"
+#include "emu/fi/provider/fi_words.h"
 
 #define SAME(name) _Static_assert((uint64_t)KFI_##name == (uint64_t)FI_##name, "KFI_" #name)
 
@@ -148,4 +152,34 @@ uint64_t kemu_kfi_cq_flags(uint64_t fi)
 	uint64_t kfi = fi & CQ_FLAGS;
 
 	return (kfi & (KFI_TAGGED | KFI_RMA)) == (KFI_TAGGED | KFI_RMA) ? tagged_rma(kfi) : kfi;
+}
+
+/* --- names: by emu/fi's code where kfabric has the bit as libfabric has it --- */
+
+static const char *kemu_bit_name(uint64_t bit, char text[FLAG_NAMES_MAX])
+{
+	if (bit == KFI_TAGGED_RMA)
+		return "KFI_TAGGED_RMA";
+	if (bit == KFI_TAGGED_MULTI_RECV)
+		return "KFI_TAGGED_MULTI_RECV";
+	if (kemu_is_flag(bit) || kemu_is_cap(bit)) {
+		flag_names(bit, kemu_is_flag(bit) ? FI_TYPE_OP_FLAGS : FI_TYPE_CAPS, text);
+		words_of_kernel(true); /* in this library, whose sentences are the kernel's alone */
+		words_put(text, FLAG_NAMES_MAX);
+	} else {
+		snprintf(text, FLAG_NAMES_MAX, "bit %d", __builtin_ctzll(bit));
+	}
+	return text;
+}
+
+const char *kemu_flag_names(uint64_t flags, char text[KEMU_FLAG_NAMES_MAX])
+{
+	char name[FLAG_NAMES_MAX];
+	size_t length = 0;
+
+	*text = '\0';
+	for (; flags && length < KEMU_FLAG_NAMES_MAX; flags &= flags - 1)
+		length += (size_t)snprintf(text + length, KEMU_FLAG_NAMES_MAX - length, "%s%s", length ? ", " : "",
+					   kemu_bit_name(flags & -flags, name));
+	return text;
 }

@@ -7,15 +7,12 @@
 #include <rdma/fabric.h>
 #include <stdlib.h>
 
-#include "emu/kfi/objects/kemu_domain.h"
-#include "emu/kfi/objects/kemu_fabric.h"
+#include "emu/kfi/objects/kemu_open.h"
 #include "emu/kfi/provider/kemu_addr.h"
-#include "emu/kfi/provider/kemu_bits.h"
-#include "emu/kfi/provider/kemu_flag_names.h"
 #include "emu/kfi/provider/kemu_info.h"
+#include "emu/kfi/provider/kemu_refuse.h"
 #include "emu/kfi/provider/kemu_objects.h"
 #include "emu/kfi/provider/kemu_personality.h"
-#include "emu/kfi/provider/kemu_refuse.h"
 
 struct getinfo {
 	const struct kemu_personality *personality;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "emu/kfi/provider/kemu_addr.h"
-#include "emu/kfi/provider/kemu_attr.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 

@@ -5,7 +5,7 @@
 #include <kfi_errno.h>
 #include <kfi_prov.h>
 
-#include "emu/kfi/objects/kemu_fabric.h"
+#include "emu/kfi/objects/kemu_open.h"
 #include "emu/kfi/provider/kemu_info.h"
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* loaded.h - a kernel module as a shared object: its entries (emu_module.h), its life. The main thread alone. */
-#ifndef EMU_KFI_LOADED_H
-#define EMU_KFI_LOADED_H
+/* insmod.h - the parts of emu_insmod: a module's life, and its faults in words. */
+#ifndef EMU_KFI_INSMOD_H
+#define EMU_KFI_INSMOD_H
 
 #include <emu_module.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* --- a kernel module as a shared object: its entries (emu_module.h), its life. The main thread alone. --- */
 
 struct loaded {
 	const char *path; /* as the command line has it */
@@ -28,5 +30,12 @@ bool loaded_exit(struct loaded *module);
 /* Sets the parameter that "name=value" names; a bool may stand alone. False after a line on stderr: no such parameter, or no such
  * value; nothing is changed then. */
 bool loaded_set(const struct loaded *module, const char *assignment);
+
+/* --- a module's fault in words. --- */
+
+/* From now on a signal that would end the process by a fault of the program's (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints
+ * what happened, the address, and the calls that led there, before it does. To be called once, before the NIC starts, which looks
+ * at faults first. */
+void fault_report_begin(void);
 
 #endif

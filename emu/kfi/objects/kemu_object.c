@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kemu_objects_open.c - refused calls, and wait objects. */
-#include "emu/kfi/objects/kemu_objects_open.h"
+/* kemu_object.c - refused calls, and wait objects. */
+#include "emu/kfi/objects/kemu_object.h"
 
 #include <kfi_errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kemu_objects_open.h - what the objects share when they are opened: refused calls, and wait objects. Any thread. */
-#ifndef EMU_KFI_OBJECTS_OPEN_H
-#define EMU_KFI_OBJECTS_OPEN_H
+/* kemu_object.h - what the objects share when they are opened: refused calls, and wait objects. Any thread. */
+#ifndef EMU_KFI_OBJECT_H
+#define EMU_KFI_OBJECT_H
 
 #include <kfi_eq.h>
 #include <rdma/fi_eq.h>
