@@ -3,9 +3,9 @@
 # test_map.sh - which tests a source file has: test_map.sh FILE... | --write | --check
 #
 #   FILE...   prints the command that runs the tests of these files, in the release build
-#   --write   writes the table of all files into tests/README.md, between its two marks
+#   --write   writes tests/MAP.md: the table of all files
 #   --check   says what is wrong: a source file without tests, or twice in a list; a test that is not there, or that no file
-#             has; a table in tests/README.md that is another. Exit status 1 then. Takes a build for the names of the tests
+#             has; a tests/MAP.md that is another. Exit status 1 then. Takes a build for the names of the tests
 #             (EMU_BUILD, or build/release), and does without
 #
 # The files that decide are in tests/mutate/targets.tsv, with the tests that must fail when one decides otherwise; the others,
@@ -13,7 +13,7 @@
 . "$(dirname "$0")/../../tools/lib.sh"
 
 LISTS='tests/mutate/targets.tsv tests/tidy/map.tsv'
-README=tests/README.md
+MAP=tests/MAP.md
 MAPPED='unit|sim|rules|process'	# labels of the tests that some source file must have
 
 # Lines `FILE<tab>EXPRESSION[,EXPRESSION]...`, of both lists together.
@@ -26,20 +26,20 @@ sources() {
 	find emu wire tools/perf tools/trace -name '*.c' | LC_ALL=C sort
 }
 
-# With the expressions as a reader wants them: ^sim_(cm|cut)$ is sim_{cm,cut}, and ^rules is rules*.
-table() {
-	echo '| source file | its tests |'
-	echo '| --- | --- |'
+# The page, with the expressions as a reader wants them: ^sim_(cm|cut)$ is sim_{cm,cut}, and ^rules is rules*.
+page() {
+	cat <<-'EOF'
+		# Source files and their tests
+
+		Made by `tests/tidy/test_map.sh --write`. The nearest test of a file stands first. A name with braces stands for several tests, one
+		with a star for all that begin so.
+
+		| source file | its tests |
+		| --- | --- |
+	EOF
 	rows | sed -E 's/([^$]),/\1*,/g; s/([^$])$/\1*/; s/[$^]//g; y/(|)/{,}/
 		s/,(unit|sim|rules|fi|process|kit|dynamic|cluster)/, \1/g
 		s/^([^\t]*)\t(.*)/| \1 | `\2` |/'
-}
-
-# README with the table between its marks.
-with_table() {
-	sed '/^<!-- test map: /q' "$README"
-	table
-	sed -n '/^<!-- end of test map -->/,$p' "$README"
 }
 
 # Names of the tests with one of the labels; nothing where there is no build.
@@ -68,7 +68,7 @@ flaws() {
 		done
 		tests_labelled "$MAPPED" | grep -vEf <(expressions) | sed 's/$/ is a test that no source file has/'
 	fi
-	diff -q <(with_table) "$README" >/dev/null || echo "$README has another table: tests/tidy/test_map.sh --write"
+	diff -q <(page) "$MAP" >/dev/null || echo "$MAP is out of date: tests/tidy/test_map.sh --write"
 }
 
 # command_for FILE...
@@ -89,7 +89,7 @@ cd "$EMU_ROOT" || exit 1
 case ${1:-} in
 '') usage_error "no file" ;;
 --write)
-	text=$(with_table) && echo "$text" >"$README"
+	page >"$MAP"
 	;;
 --check)
 	said=$(flaws)

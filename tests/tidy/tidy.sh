@@ -280,7 +280,7 @@ protocol_errors() {
 	grep -nE '^\t\[WIRE_(FLAW_|DG_)[A-Z_]+\] = ' wire/check.c wire/datagram.c | grep -vE 'WIRE-[0-9]|WIRE_DG_FLAWLESS'
 }
 
-# Each source file has tests, and tests/README.md tells which.
+# Each source file has tests, and tests/MAP.md tells which.
 test_map() {
 	tests/tidy/test_map.sh --check
 }
