@@ -69,14 +69,18 @@ static void show_file(struct dentry *dentry, int fd)
 		op->release(&dentry->inode, &file);
 }
 
-/* A new FIFO, which the last reader does not know. False: the file ends. */
+/* A new FIFO, which the last reader does not know, takes the place of the old one at once: a reader finds one at any time. False:
+ * the file ends, or its folder is not there. */
 static bool make_anew(struct dentry *dentry)
 {
-	bool made;
+	char fresh[sizeof(dentry->path) + sizeof(".new")];
+	bool made = false;
 
+	snprintf(fresh, sizeof(fresh), "%s.new", dentry->path);
 	pthread_mutex_lock(&dentry->lock);
-	unlink(dentry->path);
-	made = !dentry->ends && !mkfifo(dentry->path, 0600);
+	unlink(dentry->ends ? dentry->path : fresh); /* the latter is of a process that was killed */
+	if (!dentry->ends)
+		made = !mkfifo(fresh, 0600) && !rename(fresh, dentry->path);
 	pthread_mutex_unlock(&dentry->lock);
 	return made;
 }
@@ -84,7 +88,7 @@ static bool make_anew(struct dentry *dentry)
 static void *serve_file(void *arg)
 {
 	struct dentry *dentry = arg;
-	bool goes_on = make_anew(dentry);
+	bool goes_on = true;
 
 	while (goes_on) {
 		int fd = open(dentry->path, O_WRONLY | O_CLOEXEC); /* until somebody reads it */
@@ -102,7 +106,7 @@ static void *serve_file(void *arg)
 static void begin_file(struct dentry *dentry)
 {
 	dentry->end = eventfd(0, EFD_CLOEXEC);
-	dentry->runs = dentry->end >= 0 && !emu_kernel_start_thread(&dentry->thread, serve_file, dentry);
+	dentry->runs = dentry->end >= 0 && make_anew(dentry) && !emu_kernel_start_thread(&dentry->thread, serve_file, dentry);
 	if (!dentry->runs && dentry->end >= 0)
 		close(dentry->end);
 }
