@@ -23,6 +23,7 @@
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/regions/mr_rules.h"
 
 /* Frees the memory only. */
 static void parts_free(struct mr_parts *parts)
@@ -35,19 +36,22 @@ static void parts_free(struct mr_parts *parts)
 /* [role] May the region be closed? Changes nothing. */
 static int close_check(const struct emu_mr *mr)
 {
-	const struct emu_domain *domain = mr->domain;
-	int err = 0;
+	const struct close_policy *close = mr->domain->close;
 
-	if (mr->mr && mr->mr->subs)
-		err = REFUSE(MR, -FI_EBUSY, "fi_close: regions open within the region: %u. Close them first (S126).", mr->mr->subs);
-	else if (mr->mr && mr->mr->refreshes)
-		err = REFUSE(MR, -FI_EBUSY, "fi_close: fi_mr_refresh is at work on the region. Wait for it first.");
-	else if (mr->mr && mr->mr->bindings && domain->close->region_waits)
-		err = REFUSE(MR, -FI_EBUSY,
-			     "fi_close: an endpoint or counter that the region is bound to is open (S180, S181, "
-			     "FI_EMU_MR_CLOSE=%s). Close that first.",
-			     domain->close->name);
-	return err;
+	switch (mr->mr ? mr_may_close(mr->mr, close->region_waits) : MR_RULE_NONE) {
+	case MR_RULE_HAS_REGIONS:
+		return REFUSE(MR, -FI_EBUSY, "fi_close: regions open within the region: %u. Close them first (S126).",
+			      mr->mr->subs);
+	case MR_RULE_REFRESHES:
+		return REFUSE(MR, -FI_EBUSY, "fi_close: fi_mr_refresh is at work on the region. Wait for it first.");
+	case MR_RULE_HAS_BINDINGS:
+		return REFUSE(MR, -FI_EBUSY,
+			      "fi_close: an endpoint or counter that the region is bound to is open (S180, S181, "
+			      "FI_EMU_MR_CLOSE=%s). Close that first.",
+			      close->name);
+	default:
+		return 0;
+	}
 }
 
 /* The check and the removal are atomic: a region within it, or a refresh, begins before, or no longer finds the region. A job that
@@ -151,7 +155,7 @@ static int populate(const struct iovec *segment, bool writable, const atomic_boo
 /* Under FI_MR_ALLOCATED registered memory must be such that it could be pinned (S79). Else none has to be there (S17, S82). */
 static int mr_populate(const struct emu_domain *domain, const struct mr_memory *memory)
 {
-	bool writable = memory->access & (FI_RECV | FI_READ | FI_REMOTE_WRITE);
+	bool writable = mr_rights_write(status_rights(memory->access));
 	int err = 0;
 
 	if (!(domain->rules & FI_MR_ALLOCATED))
@@ -209,15 +213,6 @@ void mr_publish(struct emu_mr *mr)
 bool mr_complete(const struct fid_mr *mr)
 {
 	return __atomic_load_n(&mr->mem_desc, __ATOMIC_ACQUIRE);
-}
-
-/* S122; [role]. */
-static bool within(const struct mr *base, const struct mr_request *req)
-{
-	for (size_t i = 0; i < req->count; i++)
-		if (!mr_covers(base, (uintptr_t)req->iov[i].iov_base, req->iov[i].iov_len))
-			return false;
-	return true;
 }
 
 /* `most`: regions of a domain. */
@@ -280,6 +275,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		.auths = req->auths,
 		.provider_key = draws_key(domain, req->access),
 		.key_bytes = (uint8_t)domain->attr->mr_key_size,
+		.regions_max = domain->attr->mr_cnt,
 		.raw = domain->rules & FI_MR_RAW,
 		.virtual_addr = domain->rules & FI_MR_VIRT_ADDR,
 		.registering = async,
@@ -300,9 +296,7 @@ static int mr_add_region(struct emu_mr *mr, const struct mr_request *req, const 
 		return -FI_EAGAIN;
 	nic_check_guard(domain->nic);
 	attr.base = req->base ? mr_find_local(pd_regions(domain->pd), req->base) : NULL;
-	err = req->base && (!attr.base || !within(attr.base, req)) ? -FI_EINVAL : 0;
-	if (!err && mr_count(pd_regions(domain->pd)) >= domain->attr->mr_cnt)
-		err = -FI_ENOMEM;
+	err = req->base && !attr.base ? -FI_EINVAL : 0; /* it has been closed */
 	if (!err)
 		err = mr_add(pd_regions(domain->pd), &attr, &mr->mr);
 	if (!err)

@@ -11,26 +11,32 @@
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_status.h"
 #include "emu/nic/memory/kernel_copy.h"
+#include "emu/nic/regions/mr_rules.h"
 
 static int mr_refuse(const char *what)
 {
 	return REFUSE(MR, -FI_EINVAL, "fi_mr_reg: %s.", what);
 }
 
-static int mr_check_segment(const struct emu_domain *domain, const struct iovec *segment, size_t *total)
+/* S3: the man page of 1.9 and later asks for a length. */
+static int mr_check_segments(const struct emu_domain *domain, const struct mr_request *req)
 {
-	size_t room = SIZE_MAX - *total;
+	bool may_be_empty = FI_VERSION_LT(domain->api, FI_VERSION(1, 9)) || domain->attr->empty_regions;
 
-	/* S3: the man page of 1.9 and later asks for a length. */
-	if (!segment->iov_len && FI_VERSION_GE(domain->api, FI_VERSION(1, 9)) && !domain->attr->empty_regions)
+	switch (mr_may_hold(req->iov, req->count, domain->attr->mr_iov_limit, may_be_empty)) {
+	case MR_RULE_NO_SEGMENT:
+		return mr_refuse("no segments (S11)");
+	case MR_RULE_MANY_SEGMENTS:
+		return mr_refuse("more segments than mr_iov_limit (S10)");
+	case MR_RULE_EMPTY:
 		return mr_refuse("length 0 (S3). A region has at least one byte");
-	/* (NULL, SIZE_MAX) is the whole address space; only a range that wraps is refused. */
-	if (segment->iov_len && segment->iov_len - 1 > SIZE_MAX - (uintptr_t)segment->iov_base)
+	case MR_RULE_WRAPS:
 		return mr_refuse("the range goes past the end of the address space");
-	if (segment->iov_len > room)
+	case MR_RULE_TOO_LONG:
 		return mr_refuse("the segments together are longer than the address space");
-	*total += segment->iov_len;
-	return 0;
+	default:
+		return 0;
+	}
 }
 
 /* The known flags: the first API version that has it, and the capability that it needs. */
@@ -100,7 +106,7 @@ static int mr_check_access(const struct emu_domain *domain, uint64_t access)
 			"fi_mr_reg: access has bits that are none of the six rights (S22): %#llx (%s). Leave them out; the rights "
 			"are FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE.",
 			(unsigned long long)odd, flag_names(odd, FI_TYPE_CAPS, names));
-	if (access & FI_COLLECTIVE && !(access & (FI_SEND | FI_RECV)))
+	if (mr_may_grant(status_rights(access)) == MR_RULE_COLLECTIVE_ALONE)
 		return mr_refuse(
 			"access has FI_COLLECTIVE alone (S184). Add FI_SEND for buffers that are sent, FI_RECV for results");
 	return 0;
@@ -109,10 +115,8 @@ static int mr_check_access(const struct emu_domain *domain, uint64_t access)
 /* Flags first: they tell how to read the rest. */
 static int mr_request_check(const struct emu_domain *domain, const struct mr_request *req)
 {
-	size_t total = 0;
-	int err = 0;
+	int err = mr_check_flags(domain, req->flags);
 
-	err = mr_check_flags(domain, req->flags);
 	if (err)
 		return err;
 	err = mr_check_access(domain, req->access);
@@ -120,13 +124,7 @@ static int mr_request_check(const struct emu_domain *domain, const struct mr_req
 		return err;
 	if (req->offset)
 		return mr_refuse("offset is reserved and must be 0 (S4)");
-	if (!req->count || !req->iov)
-		return mr_refuse("no segments (S11)");
-	if (req->count > domain->attr->mr_iov_limit)
-		return mr_refuse("more segments than mr_iov_limit (S10)");
-	for (size_t i = 0; i < req->count && !err; i++)
-		err = mr_check_segment(domain, &req->iov[i], &total);
-	return err;
+	return mr_check_segments(domain, req);
 }
 
 /* Finds where the region's bytes lie. */

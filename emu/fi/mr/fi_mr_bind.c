@@ -7,17 +7,27 @@
 #include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/queues/fi_cntr.h"
+#include "emu/nic/regions/mr_rules.h"
 
 /* With the role. */
-static int mr_bind_end(struct mr *mr, struct binding_end *end)
+static int mr_bind_end(struct emu_mr *mr, struct binding_end *end)
 {
-	if (mr->gated && mr->enabled)
+	switch (mr_may_bind(mr->mr, end, mr->domain->rules & FI_MR_RMA_EVENT)) {
+	case MR_RULE_NO_EVENTS:
+		return REFUSE(MR, -FI_EINVAL,
+			      "fi_mr_bind: under FI_MR_RMA_EVENT a region that is to be bound to a counter is "
+			      "registered with the flag FI_RMA_EVENT (S91).");
+	case MR_RULE_NOT_BY_ENDPOINT:
+		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: without FI_MR_ENDPOINT in mr_mode regions belong to the domain.");
+	case MR_RULE_ENABLED:
 		return REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_bind: the region is enabled already (S95).");
-	if (binding_exists(mr, end))
+	case MR_RULE_BOUND:
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: bound already.");
-	if (binding_add(mr, end))
-		return REFUSE(MR, -FI_ENOMEM, "fi_mr_bind: no memory, or too many bindings of one region.");
-	return 0;
+	default:
+		if (binding_add(mr->mr, end))
+			return REFUSE(MR, -FI_ENOMEM, "fi_mr_bind: no memory, or too many bindings of one region.");
+		return 0;
+	}
 }
 
 static int bind_counter(struct emu_mr *mr, struct emu_cntr *cntr, uint64_t flags)
@@ -34,11 +44,7 @@ static int bind_counter(struct emu_mr *mr, struct emu_cntr *cntr, uint64_t flags
 			      (unsigned long long)flags, flag_names(flags, FI_TYPE_CAPS, names));
 	if (cntr->domain != domain)
 		return REFUSE(MR, -FI_EDOMAIN, "fi_mr_bind: the counter is of another domain.");
-	if ((domain->rules & FI_MR_RMA_EVENT) && !mr->mr->events)
-		return REFUSE(MR, -FI_EINVAL,
-			      "fi_mr_bind: under FI_MR_RMA_EVENT a region that is to be bound to a counter is "
-			      "registered with the flag FI_RMA_EVENT (S91).");
-	return mr_bind_end(mr->mr, &cntr->bindings);
+	return mr_bind_end(mr, &cntr->bindings);
 }
 
 static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
@@ -50,13 +56,11 @@ static int bind_endpoint(struct emu_mr *mr, struct emu_ep *ep, uint64_t flags)
 			      (unsigned long long)flags, flag_names(flags, FI_TYPE_CAPS, names));
 	if (ep->domain != mr->domain)
 		return REFUSE(MR, -FI_EDOMAIN, "fi_mr_bind: the endpoint is of another domain.");
-	if (!mr->mr->by_endpoint)
-		return REFUSE(MR, -FI_EINVAL, "fi_mr_bind: without FI_MR_ENDPOINT in mr_mode regions belong to the domain.");
 	if (mr->parts && mr->parts->av && ep->av != mr->parts->av)
 		return REFUSE(MR, -FI_EINVAL,
 			      "fi_mr_bind: the av of the region's struct fi_mr_auth_key is not the one bound to "
 			      "the endpoint (S163).");
-	return mr_bind_end(mr->mr, &ep->bindings);
+	return mr_bind_end(mr, &ep->bindings);
 }
 
 /* A context of a scalable endpoint is a part of it, and peers reach regions by the whole (S104). Personalities that bind to
@@ -118,14 +122,17 @@ static int enable(struct emu_mr *mr)
 {
 	int err;
 
-	if (mr->mr->enabled)
+	switch (mr_may_enable(mr->mr)) {
+	case MR_RULE_ENABLED:
 		return REFUSE(MR, -FI_EOPBADSTATE, "fi_mr_enable: the region is enabled already (S94).");
-	if (mr->mr->by_endpoint && !binding_to_endpoint(mr->mr))
+	case MR_RULE_UNBOUND:
 		return REFUSE(MR, -FI_EINVAL, "fi_mr_enable: under FI_MR_ENDPOINT a region is bound to an endpoint first (S102).");
-	err = mr_retake_keys(mr);
-	if (!err)
-		mr->mr->enabled = true;
-	return err;
+	default:
+		err = mr_retake_keys(mr);
+		if (!err)
+			mr->mr->enabled = true;
+		return err;
+	}
 }
 
 int mr_enable(struct emu_mr *mr)

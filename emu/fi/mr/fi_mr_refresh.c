@@ -15,6 +15,7 @@
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/regions/mr_rules.h"
 
 /* Opens a table that is told of changes, if possible; if not, logs it once a process. */
 static int open_pages(const struct iovec *segments, size_t count, struct mr_pages **pages)
@@ -100,7 +101,7 @@ static int refresh_begin(struct refresh *refresh)
 	refresh->segment_count = mr->pages ? outermost->iov_count : 0;
 	memcpy(refresh->segments, mr_segments(outermost), refresh->segment_count * sizeof(*refresh->segments));
 	refresh->shift = mr->shift;
-	refresh->writable = mr->access & (MR_RECV | MR_READ | MR_REMOTE_WRITE);
+	refresh->writable = mr_rights_write(mr->access);
 	refresh->work.next = mr->refreshes;
 	mr->refreshes = &refresh->work;
 	return 0;

@@ -17,6 +17,7 @@
 #include "emu/nic/regions/front_end.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/regions/mr_rules.h"
 #include "emu/nic/role/driver.h"
 
 enum {
@@ -437,6 +438,16 @@ static int mr_set_segments(struct mr *mr, const struct iovec *iov, size_t count)
 	return 0;
 }
 
+/* Before the key, which is drawn. */
+static int mr_add_check(const struct mr_table *table, const struct mr_attr *attr)
+{
+	if (attr->base && !mr_may_lie_within(attr->base, attr->iov, attr->iov_count))
+		return -EINVAL;
+	if ((attr->regions_max && mr_count(table) >= attr->regions_max) || (attr->base && attr->base->subs == MR_SUBS_MAX))
+		return -ENOMEM;
+	return 0;
+}
+
 int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 {
 	static atomic_uint_fast64_t ids;
@@ -456,13 +467,13 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 	};
 	uint64_t random;
 	struct mr_table_entry *entry;
-	int err = key_choose(table, attr, &mr.key);
+	int err = mr_add_check(table, attr);
 
 	role_assert();
 	if (!err)
+		err = key_choose(table, attr, &mr.key);
+	if (!err)
 		err = mr_set_segments(&mr, attr->iov, attr->iov_count);
-	if (!err && attr->base && attr->base->subs == MR_SUBS_MAX)
-		err = -ENOMEM;
 	if (!err && attr->single_use) {
 		mr.single = calloc(1, sizeof(*mr.single));
 		err = mr.single ? 0 : -ENOMEM;

@@ -35,7 +35,8 @@ struct mr_attr {
 	uint64_t shift;                               /* as in struct mr; a region within another has that one's */
 	bool single_use;                              /* S130 */
 	void *context;                                /* as in struct mr */
-	struct mr *base;                              /* as in struct mr; the caller has seen that it covers all segments (S122) */
+	struct mr *base;                              /* as in struct mr */
+	size_t regions_max;                           /* of the table; 0: as many as memory holds */
 };
 
 /* `random` fills with unguessable bytes and is called for keys and descriptors. Returns 0 or -ENOMEM. */
@@ -45,8 +46,8 @@ void mr_table_close(struct mr_table *table);
 
 /* Registers; the region is enabled unless `gated`. Returns 0 and *mr;
  * -NIC_ENOKEY (in use, S35; or none left to draw), -EKEYREJECTED (all ones, or wider than key_bytes, S36),
- * -EINVAL (a segment, or the sum of their lengths, goes past 2^64), -ENOMEM. Under provider_key keys are
- * non-zero, unguessable, and no value of a live key or of a tombstone. */
+ * -EINVAL (a segment, or the sum of their lengths, goes past 2^64, or they do not lie within `base`, S122), -ENOMEM.
+ * Under provider_key keys are non-zero, unguessable, and no value of a live key or of a tombstone. */
 MUST_USE int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **mr);
 /* Ends a region, which has no regions within it: its key is free for another at once (S183), its bindings are dissolved, a
  * tombstone with the time stays (S178). */

@@ -13,6 +13,7 @@
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_pages.h"
+#include "emu/nic/regions/mr_rules.h"
 #include "emu/nic/regions/mr_table.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/transport/session.h"
@@ -202,6 +203,68 @@ Test(mr_life, bonds_have_a_limit)
 	binding_drop_region(&mr);
 	for (int i = 0; i <= LIMIT_BINDINGS; i++)
 		cr_assert_null(end[i].first);
+}
+
+Test(mr_life, what_may_be_registered)
+{
+	static const struct {
+		struct iovec iov[2];
+		size_t count;
+		bool may_be_empty;
+		enum mr_rule rule;
+	} cases[] = {
+		{ { { memory, 1 } }, 1, false, MR_RULE_NONE },
+		{ { { memory, 1 } }, 0, false, MR_RULE_NO_SEGMENT },
+		{ { { memory, 1 }, { memory, 1 } }, 3, false, MR_RULE_MANY_SEGMENTS },
+		{ { { memory, 1 }, { memory, 0 } }, 2, false, MR_RULE_EMPTY },
+		{ { { memory, 1 }, { memory, 0 } }, 2, true, MR_RULE_NONE },
+		{ { { NULL, SIZE_MAX } }, 1, false, MR_RULE_NONE },
+		{ { { (void *)UINTPTR_MAX, 1 } }, 1, false, MR_RULE_NONE },
+		{ { { (void *)UINTPTR_MAX, 2 } }, 1, false, MR_RULE_WRAPS },
+		{ { { NULL, SIZE_MAX }, { memory, 1 } }, 2, false, MR_RULE_TOO_LONG },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_assert_eq(mr_may_hold(cases[i].iov, cases[i].count, 2, cases[i].may_be_empty), cases[i].rule, "case %zu", i);
+	cr_assert_eq(mr_may_hold(NULL, 1, 2, false), MR_RULE_NO_SEGMENT);
+	cr_assert_eq(mr_may_grant(MR_COLLECTIVE | MR_REMOTE_READ), MR_RULE_COLLECTIVE_ALONE);
+	cr_assert_eq(mr_may_grant(MR_COLLECTIVE | MR_RECV), MR_RULE_NONE);
+	cr_assert_eq(mr_may_grant(0), MR_RULE_NONE);
+	for (uint32_t right = 1; right <= MR_COLLECTIVE; right <<= 1)
+		cr_assert_eq(mr_rights_write(right), right == MR_RECV || right == MR_READ || right == MR_REMOTE_WRITE);
+}
+
+/* S91, S94, S95, S102; S126, S180: the first one that applies. */
+Test(mr_life, what_may_be_bound_enabled_and_closed)
+{
+	struct binding_end counter = { .cntr = NULL };
+	struct mr_refresh refresh = { .count = 0 };
+	struct mr mr = { .iov_count = 1 };
+
+	cr_assert_eq(cntr_open(&counter.cntr, NULL, NULL), 0);
+	cr_assert_eq(mr_may_bind(&mr, &counter, false), MR_RULE_NONE);
+	cr_assert_eq(mr_may_bind(&mr, &counter, true), MR_RULE_NO_EVENTS);
+	cr_assert_eq(mr_may_bind(&mr, &here, true), MR_RULE_NOT_BY_ENDPOINT);
+	cr_assert_eq(mr_may_enable(&mr), MR_RULE_NONE);
+	mr.by_endpoint = mr.gated = mr.events = true;
+	cr_assert_eq(mr_may_bind(&mr, &counter, true), MR_RULE_NONE);
+	cr_assert(!binding_add(&mr, &counter));
+	cr_assert_eq(mr_may_bind(&mr, &counter, true), MR_RULE_BOUND);
+	cr_assert_eq(mr_may_enable(&mr), MR_RULE_UNBOUND);
+	cr_assert_eq(mr_may_bind(&mr, &here, true), MR_RULE_NONE);
+	cr_assert(!binding_add(&mr, &here));
+	cr_assert_eq(mr_may_enable(&mr), MR_RULE_NONE);
+	mr.enabled = true;
+	cr_assert_eq(mr_may_enable(&mr), MR_RULE_ENABLED);
+	cr_assert_eq(mr_may_bind(&mr, &there, true), MR_RULE_ENABLED);
+	cr_assert_eq(mr_may_close(&mr, false), MR_RULE_NONE);
+	cr_assert_eq(mr_may_close(&mr, true), MR_RULE_HAS_BINDINGS);
+	mr.refreshes = &refresh;
+	cr_assert_eq(mr_may_close(&mr, true), MR_RULE_REFRESHES);
+	mr.subs = 1;
+	cr_assert_eq(mr_may_close(&mr, true), MR_RULE_HAS_REGIONS);
+	binding_drop_region(&mr);
+	cr_assert_eq(cntr_close(counter.cntr), 0);
 }
 
 /* S98: every counter of the region. */

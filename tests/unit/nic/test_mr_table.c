@@ -167,6 +167,27 @@ Test(mr_table, segments_that_wrap_are_refused)
 	cr_assert_eq(mr_add(table, &attr, &mr), 0);
 }
 
+/* S122: a region within another lies inside it; and a table has no more regions than it may. */
+Test(mr_table, what_does_not_fit_is_refused)
+{
+	struct iovec inside = { memory + 8, 8 }, outside = { memory + sizeof(memory) - 4, 8 };
+	struct mr_attr attr = { .iov = &inside, .iov_count = 1, .key = 2, .key_bytes = 8, .regions_max = 2 };
+	struct mr *base = must_add(1), *mr = NULL;
+
+	attr.base = base;
+	attr.iov = &outside;
+	cr_assert_eq(mr_add(table, &attr, &mr), -EINVAL);
+	attr.iov = &inside;
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	cr_assert_eq(base->subs, 1);
+	attr.key = 3;
+	cr_assert_eq(mr_add(table, &attr, &mr), -ENOMEM);
+	cr_assert_eq(mr_count(table), 2);
+	mr_remove(table, mr, 0);
+	cr_assert_eq(mr_add(table, &attr, &mr), 0);
+	mr_remove(table, mr, 0);
+}
+
 /* S183: the key is free at once and names the new region; ids are never reused. */
 Test(mr_table, key_is_free_after_close)
 {
