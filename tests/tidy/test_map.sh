@@ -31,8 +31,8 @@ page() {
 	cat <<-'EOF'
 		# Source files and their tests
 
-		Made by `tests/tidy/test_map.sh --write`. The nearest test of a file stands first. A name with braces stands for several
-		tests, one with a star for all that begin so.
+		Made by `tests/tidy/test_map.sh --write`. The nearest test of a file stands first. A name with braces stands for
+		several tests, one with a star for all that begin so.
 
 		| source file | its tests |
 		| --- | --- |
