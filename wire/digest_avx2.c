@@ -76,14 +76,14 @@ static uint64_t merge(const __m256i sum[2], size_t length)
 	return digest ^ digest >> 32;
 }
 
-static uint64_t kernel_bytes(const void *bytes, size_t length)
+static uint64_t digest_kernel_bytes(const void *bytes, size_t length)
 {
 	if (length < LONG)
 		return XXH3_64bits(bytes, length);
 	return __builtin_cpu_supports("avx512f") ? digest_avx512_long(bytes, length) : digest_avx2_long(bytes, length);
 }
 
-static uint64_t kernel_copy(void *to_bytes, const void *from_bytes, size_t length)
+static uint64_t digest_kernel_copy(void *to_bytes, const void *from_bytes, size_t length)
 {
 	const uint8_t *from = from_bytes;
 	uint8_t *to = to_bytes;

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-static uint64_t kernel_bytes(const void *bytes, size_t length)
+static uint64_t digest_kernel_bytes(const void *bytes, size_t length)
 {
 	return XXH3_64bits(bytes, length);
 }
 
-static uint64_t kernel_copy(void *to, const void *from, size_t length)
+static uint64_t digest_kernel_copy(void *to, const void *from, size_t length)
 {
 	memmove(to, from, length);
 	return XXH3_64bits(to, length);

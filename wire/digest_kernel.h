@@ -30,26 +30,27 @@ uint64_t digest_avx512_long(const void *bytes, size_t length);
 static_assert(sizeof(struct digest_state) >= sizeof(XXH3_state_t), "the state fits");
 static_assert(alignof(struct digest_state) >= alignof(XXH3_state_t), "the state is aligned");
 
-static void kernel_begin(struct digest_state *state)
+static void digest_kernel_begin(struct digest_state *state)
 {
 	XXH3_64bits_reset((XXH3_state_t *)state);
 }
 
-static void kernel_add(struct digest_state *state, const void *bytes, size_t length)
+static void digest_kernel_add(struct digest_state *state, const void *bytes, size_t length)
 {
 	XXH3_64bits_update((XXH3_state_t *)state, bytes, length);
 }
 
-static uint64_t kernel_end(const struct digest_state *state)
+static uint64_t digest_kernel_end(const struct digest_state *state)
 {
 	return XXH3_64bits_digest((const XXH3_state_t *)state);
 }
 
 /* Defined by the including file. */
-static uint64_t kernel_bytes(const void *bytes, size_t length);
-static uint64_t kernel_copy(void *to, const void *from, size_t length);
+static uint64_t digest_kernel_bytes(const void *bytes, size_t length);
+static uint64_t digest_kernel_copy(void *to, const void *from, size_t length);
 
-const struct digest_kernel DIGEST_KERNEL = { kernel_bytes, kernel_begin, kernel_add, kernel_end, kernel_copy };
+const struct digest_kernel DIGEST_KERNEL = { digest_kernel_bytes, digest_kernel_begin, digest_kernel_add, digest_kernel_end,
+					     digest_kernel_copy };
 
 #endif
 #endif

@@ -48,7 +48,7 @@ static enum wire_flaw check_place(const struct stream *stream, uint8_t op)
 	return wire_body_len(op) ? WIRE_FLAWLESS : WIRE_FLAW_OP;
 }
 
-static enum wire_flaw check_digest(const struct stream *stream, const struct wire_head *head)
+static enum wire_flaw digest_flaw(const struct stream *stream, const struct wire_head *head)
 {
 	uint64_t digest = stream->head_digest ? digest_head(head) : 0;
 
@@ -76,7 +76,7 @@ static enum wire_flaw stream_check_frame(const struct stream *stream, const stru
 	*need = sizeof(*head) + wire_body_len(head->op);
 	if (have < *need)
 		return WIRE_FLAWLESS;
-	flaw = check_digest(stream, head);
+	flaw = digest_flaw(stream, head);
 	return flaw ? flaw : wire_check_body(head);
 }
 

@@ -170,7 +170,7 @@ struct thread_start {
 };
 
 /* A thread that has no stack left has this one for the handler of its fault: it lies at the far end of its own. */
-static void *thread_run(void *arg)
+static void *kernel_thread_run(void *arg)
 {
 	struct thread_start start = *(struct thread_start *)arg;
 	char room[FAULT_STACK];
@@ -205,7 +205,7 @@ int emu_kernel_start_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 		return -ENOMEM;
 	*start = (struct thread_start){ run, arg };
 	block_signals(&before);
-	err = pthread_create(thread, NULL, thread_run, start);
+	err = pthread_create(thread, NULL, kernel_thread_run, start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
 		free(start);

@@ -301,7 +301,7 @@ state_writers() {
 # Static functions and tags of the product: a name is one file's, so that a search for it, or a stack, leads to one place. What the
 # tables of streams and the instruction sets of digests fill in alike keeps its name, and what stands in for the kernel has the
 # kernel's.
-SHARED='kernel_bytes|kernel_copy|dial|set_options'
+SHARED='digest_kernel_bytes|digest_kernel_copy|dial|set_options'
 shared_names() {
 	c_files | grep -E '^(emu|wire|tools|include)/' | grep -v '^include/emu/kernel/' | xargs awk -v shared="^($SHARED)$" '
 		function found(name, is) {

@@ -24,7 +24,7 @@ static void provider_forked(void)
 
 static struct fork_reset reset = { .in_child = provider_forked };
 
-static int fabric_close(struct fid *fid)
+static int fi_fabric_close(struct fid *fid)
 {
 	struct emu_fabric *fabric = (struct emu_fabric *)fid;
 
@@ -45,7 +45,7 @@ static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info, struct f
 
 static struct fi_ops fabric_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = fabric_close,
+	.close = fi_fabric_close,
 	.bind = stub_bind,
 	.control = stub_control,
 	.ops_open = stub_ops_open,

@@ -58,7 +58,7 @@ int shared_bind_rx(struct emu_ep *ep, struct emu_ep *srx, uint64_t flags)
 	return 0;
 }
 
-static void stx_put(struct emu_stx *stx)
+static void fi_stx_put(struct emu_stx *stx)
 {
 	if (atomic_fetch_sub(&stx->users, 1) > 1)
 		return;
@@ -70,7 +70,7 @@ static void stx_put(struct emu_stx *stx)
 void shared_unbind(struct emu_ep *ep)
 {
 	if (ep->stx)
-		stx_put(ep->stx);
+		fi_stx_put(ep->stx);
 	if (ep->srx)
 		atomic_fetch_sub(&ep->srx->sharers, 1);
 }
@@ -86,7 +86,7 @@ static int stx_close_fid(struct fid *fid)
 		return REFUSE(EP_CTRL, -FI_EBUSY, "fi_close: endpoints that use the shared transmit context: %u. Close them first.",
 			      sharers);
 	domain_put(stx->domain, &stx->domain->tx_contexts);
-	stx_put(stx);
+	fi_stx_put(stx);
 	return 0;
 }
 

@@ -47,7 +47,7 @@ static char *host_text(const struct sockaddr_storage *addr)
 
 /* --- the calls --- */
 
-static int nic_close(struct fid *fid)
+static int fi_nic_close(struct fid *fid)
 {
 	struct fid_nic *nic = (struct fid_nic *)fid;
 
@@ -103,7 +103,7 @@ static struct fid_nic *nic_copy(const struct fid_nic *from)
 		    nic_text(&nic->link_attr->network_type, from->link_attr->network_type))
 			return nic;
 	}
-	nic_close(&nic->fid);
+	fi_nic_close(&nic->fid);
 	return NULL;
 }
 
@@ -150,7 +150,7 @@ static int nic_tostr(const struct fid *fid, char *buf, size_t len)
 
 static struct fi_ops nic_ops = {
 	.size = sizeof(nic_ops),
-	.close = nic_close,
+	.close = fi_nic_close,
 	.control = nic_control,
 	.tostr = nic_tostr,
 };

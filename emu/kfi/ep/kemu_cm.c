@@ -34,7 +34,7 @@ static struct fid *named(kfid_t fid, bool *cxi)
 	return &ep->fi->fid;
 }
 
-static int cm_setname(kfid_t fid, void *addr, size_t addrlen)
+static int kemu_cm_setname(kfid_t fid, void *addr, size_t addrlen)
 {
 	struct sockaddr_in in;
 	struct kcxi_addr address;
@@ -76,7 +76,7 @@ static uint16_t shift_of(kfid_t fid)
 	return ep->scalable ? ep->scalable->shift : ep->shift;
 }
 
-static int cm_getname(kfid_t fid, void *addr, size_t *addrlen)
+static int kemu_cm_getname(kfid_t fid, void *addr, size_t *addrlen)
 {
 	struct sockaddr_in in = { 0 };
 	size_t length = sizeof(in);
@@ -95,7 +95,7 @@ static int cm_getname(kfid_t fid, void *addr, size_t *addrlen)
 	return tell_cxi(&in, addr, addrlen);
 }
 
-static int cm_getpeer(struct kfid_ep *ep, void *addr, size_t *addrlen)
+static int kemu_cm_getpeer(struct kfid_ep *ep, void *addr, size_t *addrlen)
 {
 	if (!kemu_ep(ep)->fi)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_getpeer: a shared transmit context has no peer.");
@@ -109,25 +109,25 @@ static int kno_connections(const char *call)
 	return KEMU_REFUSE(-KFI_EOPNOTSUPP, "%s: the object has no connection.", call);
 }
 
-static int cm_connect(struct kfid_ep *ep, const void *addr, const void *param, size_t paramlen)
+static int kemu_cm_connect(struct kfid_ep *ep, const void *addr, const void *param, size_t paramlen)
 {
 	EMU_KERNEL_SLEEPS("kfi_connect");
 	return kemu_ep(ep)->fi ? fi_connect(kemu_ep(ep)->fi, addr, param, paramlen) : kno_connections("kfi_connect");
 }
 
-static int cm_accept(struct kfid_ep *ep, const void *param, size_t paramlen)
+static int kemu_cm_accept(struct kfid_ep *ep, const void *param, size_t paramlen)
 {
 	EMU_KERNEL_SLEEPS("kfi_accept");
 	return kemu_ep(ep)->fi ? fi_accept(kemu_ep(ep)->fi, param, paramlen) : kno_connections("kfi_accept");
 }
 
-static int cm_shutdown(struct kfid_ep *ep, uint64_t flags)
+static int kemu_cm_shutdown(struct kfid_ep *ep, uint64_t flags)
 {
 	EMU_KERNEL_SLEEPS("kfi_shutdown");
 	return kemu_ep(ep)->fi ? fi_shutdown(kemu_ep(ep)->fi, flags) : kno_connections("kfi_shutdown");
 }
 
-static int cm_listen(struct kfid_pep *pep)
+static int kemu_cm_listen(struct kfid_pep *pep)
 {
 	EMU_KERNEL_SLEEPS("kfi_listen");
 	if (pep->fid.fclass != KFI_CLASS_PEP)
@@ -135,7 +135,7 @@ static int cm_listen(struct kfid_pep *pep)
 	return fi_listen(container_of(pep, struct kemu_pep, kfid)->fi);
 }
 
-static int cm_reject(struct kfid_pep *pep, kfid_t connreq, const void *param, size_t paramlen)
+static int kemu_cm_reject(struct kfid_pep *pep, kfid_t connreq, const void *param, size_t paramlen)
 {
 	EMU_KERNEL_SLEEPS("kfi_reject");
 	if (pep->fid.fclass != KFI_CLASS_PEP)
@@ -146,14 +146,14 @@ static int cm_reject(struct kfid_pep *pep, kfid_t connreq, const void *param, si
 /* Without kfi_join(), whose inline knows that by the op: there are no multicast groups. */
 struct kfi_ops_cm kemu_cm_ops = {
 	.size = sizeof(struct kfi_ops_cm),
-	.setname = cm_setname,
-	.getname = cm_getname,
-	.getpeer = cm_getpeer,
-	.connect = cm_connect,
-	.listen = cm_listen,
-	.accept = cm_accept,
-	.reject = cm_reject,
-	.shutdown = cm_shutdown,
+	.setname = kemu_cm_setname,
+	.getname = kemu_cm_getname,
+	.getpeer = kemu_cm_getpeer,
+	.connect = kemu_cm_connect,
+	.listen = kemu_cm_listen,
+	.accept = kemu_cm_accept,
+	.reject = kemu_cm_reject,
+	.shutdown = kemu_cm_shutdown,
 };
 
 /* --- passive endpoints --- */
@@ -170,13 +170,13 @@ struct fid *kemu_handle_to_fi(kfid_t handle)
 	return pep ? &pep->fi->fid : (struct fid *)handle;
 }
 
-static ssize_t kpep_cancel(kfid_t fid, void *context)
+static ssize_t kemu_pep_cancel(kfid_t fid, void *context)
 {
 	(void)fid, (void)context;
 	return -KFI_ENOENT;
 }
 
-static int kpep_getopt(kfid_t fid, int level, int name, void *value, size_t *length)
+static int kemu_pep_getopt(kfid_t fid, int level, int name, void *value, size_t *length)
 {
 	if (level != KFI_OPT_ENDPOINT || name != KFI_OPT_CM_DATA_SIZE)
 		return -KFI_ENOPROTOOPT;
@@ -184,7 +184,7 @@ static int kpep_getopt(kfid_t fid, int level, int name, void *value, size_t *len
 			 length);
 }
 
-static int kpep_setopt(kfid_t fid, int level, int name, const void *value, size_t length)
+static int kemu_pep_setopt(kfid_t fid, int level, int name, const void *value, size_t length)
 {
 	(void)fid, (void)level, (void)name, (void)value, (void)length;
 	return -KFI_ENOPROTOOPT;
@@ -192,12 +192,12 @@ static int kpep_setopt(kfid_t fid, int level, int name, const void *value, size_
 
 static struct kfi_ops_ep pep_ops = {
 	.size = offsetof(struct kfi_ops_ep, tx_ctx),
-	.cancel = kpep_cancel,
-	.getopt = kpep_getopt,
-	.setopt = kpep_setopt,
+	.cancel = kemu_pep_cancel,
+	.getopt = kemu_pep_getopt,
+	.setopt = kemu_pep_setopt,
 };
 
-static int kpep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
+static int kemu_pep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 {
 	struct kemu_pep *pep = container_of(fid, struct kemu_pep, kfid.fid);
 	struct kemu_eq *eq = kemu_eq_of(bfid, pep->fabric);
@@ -216,7 +216,7 @@ static int kpep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 	return 0;
 }
 
-static int kpep_control(struct kfid *fid, int command, void *arg)
+static int kemu_pep_control(struct kfid *fid, int command, void *arg)
 {
 	EMU_KERNEL_SLEEPS("kfi_control");
 	if (command != KFI_BACKLOG)
@@ -224,7 +224,7 @@ static int kpep_control(struct kfid *fid, int command, void *arg)
 	return fi_control(&container_of(fid, struct kemu_pep, kfid.fid)->fi->fid, FI_BACKLOG, arg);
 }
 
-static int kpep_close(struct kfid *fid)
+static int kemu_pep_close(struct kfid *fid)
 {
 	struct kemu_pep *pep = container_of(fid, struct kemu_pep, kfid.fid), **link;
 	int err;
@@ -247,9 +247,9 @@ static int kpep_close(struct kfid *fid)
 
 static struct kfi_ops pep_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = kpep_close,
-	.bind = kpep_bind,
-	.control = kpep_control,
+	.close = kemu_pep_close,
+	.bind = kemu_pep_bind,
+	.control = kemu_pep_control,
 	.ops_open = kemu_no_ops_open,
 };
 

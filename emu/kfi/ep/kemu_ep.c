@@ -27,7 +27,7 @@ static int option_to_fi(int level, int name)
 	return name == KFI_OPT_MIN_MULTI_RECV ? FI_OPT_MIN_MULTI_RECV : name == KFI_OPT_CM_DATA_SIZE ? FI_OPT_CM_DATA_SIZE : -1;
 }
 
-static int ep_getopt(kfid_t fid, int level, int name, void *value, size_t *length)
+static int kemu_ep_getopt(kfid_t fid, int level, int name, void *value, size_t *length)
 {
 	int option = option_to_fi(level, name);
 
@@ -36,7 +36,7 @@ static int ep_getopt(kfid_t fid, int level, int name, void *value, size_t *lengt
 	return fi_getopt(&kemu_ep_of(fid)->fi->fid, FI_OPT_ENDPOINT, option, value, length);
 }
 
-static int ep_setopt(kfid_t fid, int level, int name, const void *value, size_t length)
+static int kemu_ep_setopt(kfid_t fid, int level, int name, const void *value, size_t length)
 {
 	int option = option_to_fi(level, name);
 
@@ -67,15 +67,15 @@ static ssize_t kemu_cancel(kfid_t fid, void *context)
 static struct kfi_ops_ep ep_ops = {
 	.size = sizeof(struct kfi_ops_ep),
 	.cancel = kemu_cancel,
-	.getopt = ep_getopt,
-	.setopt = ep_setopt,
+	.getopt = kemu_ep_getopt,
+	.setopt = kemu_ep_setopt,
 	.tx_ctx = kemu_tx_context,
 	.rx_ctx = kemu_rx_context,
 };
 
 /* --- control --- */
 
-static int ep_enable(struct kemu_ep *ep)
+static int kemu_ep_enable(struct kemu_ep *ep)
 {
 	int err;
 
@@ -87,7 +87,7 @@ static int ep_enable(struct kemu_ep *ep)
 	return err;
 }
 
-static int ep_flags(struct kemu_ep *ep, int command, uint64_t *flags)
+static int kemu_ep_flags(struct kemu_ep *ep, int command, uint64_t *flags)
 {
 	uint64_t fi;
 	int err;
@@ -104,17 +104,17 @@ static int ep_flags(struct kemu_ep *ep, int command, uint64_t *flags)
 	return err;
 }
 
-static int ep_control(struct kfid *fid, int command, void *arg)
+static int kemu_ep_control(struct kfid *fid, int command, void *arg)
 {
 	struct kemu_ep *ep = kemu_ep_of(fid);
 
 	EMU_KERNEL_SLEEPS("kfi_control");
 	switch (command) {
 	case KFI_ENABLE:
-		return ep_enable(ep);
+		return kemu_ep_enable(ep);
 	case KFI_GETOPSFLAG:
 	case KFI_SETOPSFLAG:
-		return ep_flags(ep, command, arg);
+		return kemu_ep_flags(ep, command, arg);
 	case KFI_ALIAS:
 		return kemu_ep_alias(ep, arg);
 	default:
@@ -145,7 +145,7 @@ static void end_ep(struct kemu_ep *ep)
 	pthread_mutex_unlock(&domain->lock);
 }
 
-static int ep_close(struct kfid *fid)
+static int kemu_ep_close(struct kfid *fid)
 {
 	struct kemu_ep *ep = kemu_ep_of(fid);
 	int err;
@@ -165,9 +165,9 @@ static int ep_close(struct kfid *fid)
 
 static struct kfi_ops ep_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = ep_close,
+	.close = kemu_ep_close,
 	.bind = kemu_ep_bind,
-	.control = ep_control,
+	.control = kemu_ep_control,
 	.ops_open = kemu_no_ops_open,
 };
 

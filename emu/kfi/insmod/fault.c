@@ -14,7 +14,7 @@
 enum { FRAMES = 64, LINE = 256, FIRST_PAGES = 65536, FAULT_STACK = 65536 };
 enum { STACK_NEAR = 65536 }; /* how far below the stack pointer a call may begin to write */
 
-static void say(const char *text)
+static void fault_say(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		return; /* there is nowhere to say so */
@@ -27,7 +27,7 @@ static void say_address(uintptr_t address)
 	for (size_t i = 0; i < 2 * sizeof(address); i++)
 		text[2 + i] = "0123456789abcdef"[address >> (4 * (2 * sizeof(address) - 1 - i)) & 15];
 	text[sizeof(text) - 1] = 0;
-	say(text);
+	fault_say(text);
 }
 
 /* Is it the thread's own stack that ends there? Nothing else is missing so near to the stack pointer. */
@@ -48,27 +48,27 @@ static void say_what(int number, const siginfo_t *info, const ucontext_t *contex
 
 	switch (number) {
 	case SIGABRT:
-		say("emu_insmod: aborted: a BUG(), or the C library found an error.");
+		fault_say("emu_insmod: aborted: a BUG(), or the C library found an error.");
 		return;
 	case SIGFPE:
-		say("emu_insmod: a division by zero, or another arithmetic fault.");
+		fault_say("emu_insmod: a division by zero, or another arithmetic fault.");
 		return;
 	case SIGILL:
-		say("emu_insmod: an instruction that does not exist.");
+		fault_say("emu_insmod: an instruction that does not exist.");
 		return;
 	default:
 		if (number == SIGSEGV && info->si_code > 0 && is_stack(address, context)) {
-			say("emu_insmod: a stack overflow: a module's calls, or the arrays in them, took more than the stack of "
-			    "this thread has, and a kernel's has 16 KiB.");
+			fault_say("emu_insmod: a stack overflow: a module's calls, or the arrays in them, took more than the stack "
+				  "of this thread has, and a kernel's has 16 KiB.");
 			return;
 		}
-		say("emu_insmod: a module reached for memory that is not there, or not its own: address ");
+		fault_say("emu_insmod: a module reached for memory that is not there, or not its own: address ");
 		say_address(address);
 		if (address < FIRST_PAGES)
-			say(", a NULL pointer dereference");
+			fault_say(", a NULL pointer dereference");
 		if (address >= (uintptr_t)-FIRST_PAGES)
-			say(", an ERR_PTR() that was taken for a pointer");
-		say(".");
+			fault_say(", an ERR_PTR() that was taken for a pointer");
+		fault_say(".");
 	}
 }
 
@@ -77,7 +77,7 @@ static void report_fault(int number, siginfo_t *info, void *context)
 	void *frames[FRAMES];
 
 	say_what(number, info, context);
-	say(" Call trace:\n");
+	fault_say(" Call trace:\n");
 	backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
 	signal(number, SIG_DFL);
 	raise(number); /* blocked until this handler returns */

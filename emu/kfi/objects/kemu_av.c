@@ -16,7 +16,7 @@
 
 enum { KCXI_CONTEXT_BITS = 16 }; /* KCXI_EP_MAX_CTX_BITS */
 
-static struct kemu_av *av_of(struct kfid_av *kfid)
+static struct kemu_av *kemu_av_of(struct kfid_av *kfid)
 {
 	return container_of(kfid, struct kemu_av, kfid);
 }
@@ -63,9 +63,9 @@ static int insert_cxi(struct kemu_av *av, const void *addr, size_t count, kfi_ad
 	return rc;
 }
 
-static int av_insert(struct kfid_av *kfid, const void *addr, size_t count, kfi_addr_t *kfi_addr, uint64_t flags, void *context)
+static int kemu_av_insert(struct kfid_av *kfid, const void *addr, size_t count, kfi_addr_t *kfi_addr, uint64_t flags, void *context)
 {
-	struct kemu_av *av = av_of(kfid);
+	struct kemu_av *av = kemu_av_of(kfid);
 	uint64_t fi_flags;
 	int err = take_av_flags("kfi_av_insert", flags, &fi_flags);
 
@@ -78,10 +78,10 @@ static int av_insert(struct kfid_av *kfid, const void *addr, size_t count, kfi_a
 	return fi_av_insert(av->fi, addr, count, kfi_addr, fi_flags, context);
 }
 
-static int av_insertsvc(struct kfid_av *kfid, const char *node, const char *service, kfi_addr_t *kfi_addr, uint64_t flags,
-			void *context)
+static int kemu_av_insertsvc(struct kfid_av *kfid, const char *node, const char *service, kfi_addr_t *kfi_addr, uint64_t flags,
+			     void *context)
 {
-	struct kemu_av *av = av_of(kfid);
+	struct kemu_av *av = kemu_av_of(kfid);
 	struct kcxi_addr cxi;
 	uint64_t fi_flags;
 	int err = take_av_flags("kfi_av_insertsvc", flags, &fi_flags);
@@ -95,10 +95,10 @@ static int av_insertsvc(struct kfid_av *kfid, const char *node, const char *serv
 	return err ? err : insert_cxi(av, &cxi, 1, kfi_addr, fi_flags, context);
 }
 
-static int av_insertsym(struct kfid_av *kfid, const char *node, size_t nodecnt, const char *service, size_t svccnt,
-			kfi_addr_t *kfi_addr, uint64_t flags, void *context)
+static int kemu_av_insertsym(struct kfid_av *kfid, const char *node, size_t nodecnt, const char *service, size_t svccnt,
+			     kfi_addr_t *kfi_addr, uint64_t flags, void *context)
 {
-	struct kemu_av *av = av_of(kfid);
+	struct kemu_av *av = kemu_av_of(kfid);
 	uint64_t fi_flags;
 	int err = take_av_flags("kfi_av_insertsym", flags, &fi_flags);
 
@@ -111,11 +111,11 @@ static int av_insertsym(struct kfid_av *kfid, const char *node, size_t nodecnt, 
 	return fi_av_insertsym(av->fi, node, nodecnt, service, svccnt, kfi_addr, fi_flags, context);
 }
 
-static int av_remove(struct kfid_av *kfid, kfi_addr_t *kfi_addr, size_t count, uint64_t flags)
+static int kemu_av_remove(struct kfid_av *kfid, kfi_addr_t *kfi_addr, size_t count, uint64_t flags)
 {
 	if (!kfi_addr && count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_av_remove: kfi_addr is NULL.");
-	return fi_av_remove(av_of(kfid)->fi, kfi_addr, count, flags);
+	return fi_av_remove(kemu_av_of(kfid)->fi, kfi_addr, count, flags);
 }
 
 static int lookup_cxi(struct kemu_av *av, kfi_addr_t kfi_addr, void *addr, size_t *addrlen)
@@ -134,18 +134,18 @@ static int lookup_cxi(struct kemu_av *av, kfi_addr_t kfi_addr, void *addr, size_
 	return 0;
 }
 
-static int av_lookup(struct kfid_av *kfid, kfi_addr_t kfi_addr, void *addr, size_t *addrlen)
+static int kemu_av_lookup(struct kfid_av *kfid, kfi_addr_t kfi_addr, void *addr, size_t *addrlen)
 {
-	struct kemu_av *av = av_of(kfid);
+	struct kemu_av *av = kemu_av_of(kfid);
 
 	if (!addr || !addrlen)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_av_lookup: addr or addrlen is NULL.");
 	return has_cxi_addresses(av) ? lookup_cxi(av, kfi_addr, addr, addrlen) : fi_av_lookup(av->fi, kfi_addr, addr, addrlen);
 }
 
-static const char *av_straddr(struct kfid_av *kfid, const void *addr, char *buf, size_t *len)
+static const char *kemu_av_straddr(struct kfid_av *kfid, const void *addr, char *buf, size_t *len)
 {
-	struct kemu_av *av = av_of(kfid);
+	struct kemu_av *av = kemu_av_of(kfid);
 	struct kcxi_addr cxi;
 	int size;
 
@@ -161,15 +161,15 @@ static const char *av_straddr(struct kfid_av *kfid, const void *addr, char *buf,
 
 static struct kfi_ops_av av_ops = {
 	.size = sizeof(struct kfi_ops_av),
-	.insert = av_insert,
-	.insertsvc = av_insertsvc,
-	.insertsym = av_insertsym,
-	.remove = av_remove,
-	.lookup = av_lookup,
-	.straddr = av_straddr,
+	.insert = kemu_av_insert,
+	.insertsvc = kemu_av_insertsvc,
+	.insertsym = kemu_av_insertsym,
+	.remove = kemu_av_remove,
+	.lookup = kemu_av_lookup,
+	.straddr = kemu_av_straddr,
 };
 
-static int kav_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
+static int kemu_av_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 {
 	struct kemu_av *av = container_of(fid, struct kemu_av, kfid.fid);
 	struct kemu_eq *eq = kemu_eq_of(bfid, av->domain->fabric);
@@ -191,7 +191,7 @@ static int kav_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 	return 0;
 }
 
-static int av_close(struct kfid *fid)
+static int kemu_av_close(struct kfid *fid)
 {
 	struct kemu_av *av = container_of(fid, struct kemu_av, kfid.fid);
 	int err;
@@ -212,8 +212,8 @@ static int av_close(struct kfid *fid)
 
 static struct kfi_ops av_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = av_close,
-	.bind = kav_bind,
+	.close = kemu_av_close,
+	.bind = kemu_av_bind,
 	.control = kemu_no_control,
 	.ops_open = kemu_no_ops_open,
 };

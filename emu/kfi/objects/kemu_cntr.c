@@ -9,59 +9,59 @@
 #include "emu/kfi/provider/kemu_refuse.h"
 #include "emu/kfi/provider/kemu_personality.h"
 
-static struct kemu_cntr *cntr_of(struct kfid_cntr *kfid)
+static struct kemu_cntr *kemu_cntr_of(struct kfid_cntr *kfid)
 {
 	return container_of(kfid, struct kemu_cntr, kfid);
 }
 
-static uint64_t cntr_read(struct kfid_cntr *cntr)
+static uint64_t kemu_cntr_read(struct kfid_cntr *cntr)
 {
-	return fi_cntr_read(cntr_of(cntr)->fi);
+	return fi_cntr_read(kemu_cntr_of(cntr)->fi);
 }
 
-static uint64_t cntr_readerr(struct kfid_cntr *cntr)
+static uint64_t kemu_cntr_readerr(struct kfid_cntr *cntr)
 {
-	return fi_cntr_readerr(cntr_of(cntr)->fi);
+	return fi_cntr_readerr(kemu_cntr_of(cntr)->fi);
 }
 
-static int cntr_add(struct kfid_cntr *cntr, uint64_t value)
+static int kemu_cntr_add(struct kfid_cntr *cntr, uint64_t value)
 {
-	return fi_cntr_add(cntr_of(cntr)->fi, value);
+	return fi_cntr_add(kemu_cntr_of(cntr)->fi, value);
 }
 
-static int cntr_adderr(struct kfid_cntr *cntr, uint64_t value)
+static int kemu_cntr_adderr(struct kfid_cntr *cntr, uint64_t value)
 {
-	return fi_cntr_adderr(cntr_of(cntr)->fi, value);
+	return fi_cntr_adderr(kemu_cntr_of(cntr)->fi, value);
 }
 
-static int cntr_set(struct kfid_cntr *cntr, uint64_t value)
+static int kemu_cntr_set(struct kfid_cntr *cntr, uint64_t value)
 {
-	return fi_cntr_set(cntr_of(cntr)->fi, value);
+	return fi_cntr_set(kemu_cntr_of(cntr)->fi, value);
 }
 
-static int cntr_seterr(struct kfid_cntr *cntr, uint64_t value)
+static int kemu_cntr_seterr(struct kfid_cntr *cntr, uint64_t value)
 {
-	return fi_cntr_seterr(cntr_of(cntr)->fi, value);
+	return fi_cntr_seterr(kemu_cntr_of(cntr)->fi, value);
 }
 
-static int cntr_wait(struct kfid_cntr *cntr, uint64_t threshold, int timeout)
+static int kemu_cntr_wait(struct kfid_cntr *cntr, uint64_t threshold, int timeout)
 {
 	EMU_KERNEL_SLEEPS("kfi_cntr_wait");
-	return fi_cntr_wait(cntr_of(cntr)->fi, threshold, timeout);
+	return fi_cntr_wait(kemu_cntr_of(cntr)->fi, threshold, timeout);
 }
 
 static struct kfi_ops_cntr cntr_ops = {
 	.size = sizeof(struct kfi_ops_cntr),
-	.read = cntr_read,
-	.readerr = cntr_readerr,
-	.add = cntr_add,
-	.set = cntr_set,
-	.wait = cntr_wait,
-	.adderr = cntr_adderr,
-	.seterr = cntr_seterr,
+	.read = kemu_cntr_read,
+	.readerr = kemu_cntr_readerr,
+	.add = kemu_cntr_add,
+	.set = kemu_cntr_set,
+	.wait = kemu_cntr_wait,
+	.adderr = kemu_cntr_adderr,
+	.seterr = kemu_cntr_seterr,
 };
 
-static int cntr_close(struct kfid *fid)
+static int kemu_cntr_close(struct kfid *fid)
 {
 	struct kemu_cntr *cntr = container_of(fid, struct kemu_cntr, kfid.fid);
 	int err;
@@ -84,7 +84,7 @@ static int cntr_close(struct kfid *fid)
 
 static struct kfi_ops cntr_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = cntr_close,
+	.close = kemu_cntr_close,
 	.bind = kemu_no_bind,
 	.control = kemu_no_control,
 	.ops_open = kemu_no_ops_open,

@@ -38,7 +38,7 @@ struct kemu_cq_state {
 	struct kemu_lent lent;
 };
 
-static struct kemu_cq *cq_of(struct kfid_cq *kfid)
+static struct kemu_cq *kemu_cq_of(struct kfid_cq *kfid)
 {
 	return container_of(kfid, struct kemu_cq, kfid);
 }
@@ -159,18 +159,18 @@ static ssize_t read_now(struct kemu_cq *cq, void *buf, size_t count, kfi_addr_t 
 	return read ? (ssize_t)read : err;
 }
 
-static ssize_t cq_read(struct kfid_cq *kfid, void *buf, size_t count)
+static ssize_t kemu_cq_read(struct kfid_cq *kfid, void *buf, size_t count)
 {
 	if (!buf && count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cq_read: buf is NULL.");
-	return read_now(cq_of(kfid), buf, count, NULL);
+	return read_now(kemu_cq_of(kfid), buf, count, NULL);
 }
 
-static ssize_t cq_readfrom(struct kfid_cq *kfid, void *buf, size_t count, kfi_addr_t *src_addr)
+static ssize_t kemu_cq_readfrom(struct kfid_cq *kfid, void *buf, size_t count, kfi_addr_t *src_addr)
 {
 	if ((!buf || !src_addr) && count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cq_readfrom: buf or src_addr is NULL.");
-	return read_now(cq_of(kfid), buf, count, src_addr);
+	return read_now(kemu_cq_of(kfid), buf, count, src_addr);
 }
 
 static int told_error(const struct kemu_cq *cq, int err)
@@ -180,9 +180,9 @@ static int told_error(const struct kemu_cq *cq, int err)
 	return err == FI_ENORX && not_ready ? not_ready : err;
 }
 
-static ssize_t cq_readerr(struct kfid_cq *kfid, struct kfi_cq_err_entry *buf, uint64_t flags)
+static ssize_t kemu_cq_readerr(struct kfid_cq *kfid, struct kfi_cq_err_entry *buf, uint64_t flags)
 {
-	struct kemu_cq *cq = cq_of(kfid);
+	struct kemu_cq *cq = kemu_cq_of(kfid);
 	struct fi_cq_err_entry error = { 0 }; /* with no room for err_data: it is the provider's */
 	bool text = cq->domain->fabric->personality->error_text;
 	ssize_t read;
@@ -246,49 +246,49 @@ static ssize_t sread(struct kemu_cq *cq, void *buf, size_t count, kfi_addr_t *sr
 	}
 }
 
-static ssize_t cq_sread(struct kfid_cq *kfid, void *buf, size_t count, const void *cond, int timeout)
+static ssize_t kemu_cq_sread(struct kfid_cq *kfid, void *buf, size_t count, const void *cond, int timeout)
 {
 	EMU_KERNEL_SLEEPS("kfi_cq_sread");
-	if (!cq_of(kfid)->domain->fabric->personality->waits)
+	if (!kemu_cq_of(kfid)->domain->fabric->personality->waits)
 		return KEMU_REFUSE(-KFI_ENOSYS,
 				   "kfi_cq_sread: this provider has no reads that sleep. Wait for the handler's call.");
 	if (!buf || !count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cq_sread: buf is NULL, or count 0.");
-	return sread(cq_of(kfid), buf, count, NULL, cond, timeout);
+	return sread(kemu_cq_of(kfid), buf, count, NULL, cond, timeout);
 }
 
-static ssize_t cq_sreadfrom(struct kfid_cq *kfid, void *buf, size_t count, kfi_addr_t *src_addr, const void *cond, int timeout)
+static ssize_t kemu_cq_sreadfrom(struct kfid_cq *kfid, void *buf, size_t count, kfi_addr_t *src_addr, const void *cond, int timeout)
 {
 	EMU_KERNEL_SLEEPS("kfi_cq_sreadfrom");
-	if (!cq_of(kfid)->domain->fabric->personality->waits)
+	if (!kemu_cq_of(kfid)->domain->fabric->personality->waits)
 		return KEMU_REFUSE(-KFI_ENOSYS,
 				   "kfi_cq_sreadfrom: this provider has no reads that sleep. Wait for the handler's call.");
 	if (!buf || !src_addr || !count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cq_sreadfrom: buf or src_addr is NULL, or count 0.");
-	return sread(cq_of(kfid), buf, count, src_addr, cond, timeout);
+	return sread(kemu_cq_of(kfid), buf, count, src_addr, cond, timeout);
 }
 
-static int cq_signal(struct kfid_cq *kfid)
+static int kemu_cq_signal(struct kfid_cq *kfid)
 {
-	if (!cq_of(kfid)->domain->fabric->personality->waits)
+	if (!kemu_cq_of(kfid)->domain->fabric->personality->waits)
 		return KEMU_REFUSE(-KFI_ENOSYS, "kfi_cq_signal: this provider has no reads that sleep.");
-	return fi_cq_signal(cq_of(kfid)->fi);
+	return fi_cq_signal(kemu_cq_of(kfid)->fi);
 }
 
-static const char *cq_strerror(struct kfid_cq *kfid, int prov_errno, const void *err_data, char *buf, size_t len)
+static const char *kemu_cq_strerror(struct kfid_cq *kfid, int prov_errno, const void *err_data, char *buf, size_t len)
 {
-	return fi_cq_strerror(cq_of(kfid)->fi, prov_errno, err_data, buf, len);
+	return fi_cq_strerror(kemu_cq_of(kfid)->fi, prov_errno, err_data, buf, len);
 }
 
 static struct kfi_ops_cq cq_ops = {
 	.size = sizeof(struct kfi_ops_cq),
-	.read = cq_read,
-	.readfrom = cq_readfrom,
-	.readerr = cq_readerr,
-	.sread = cq_sread,
-	.sreadfrom = cq_sreadfrom,
-	.signal = cq_signal,
-	.strerror = cq_strerror,
+	.read = kemu_cq_read,
+	.readfrom = kemu_cq_readfrom,
+	.readerr = kemu_cq_readerr,
+	.sread = kemu_cq_sread,
+	.sreadfrom = kemu_cq_sreadfrom,
+	.signal = kemu_cq_signal,
+	.strerror = kemu_cq_strerror,
 };
 
 bool kemu_cq_saturated(struct kemu_cq *cq)
@@ -348,7 +348,7 @@ static int begin_handler(struct kemu_cq *cq)
 	return 0;
 }
 
-static int cq_close(struct kfid *fid)
+static int kemu_cq_close(struct kfid *fid)
 {
 	struct kemu_cq *cq = container_of(fid, struct kemu_cq, kfid.fid);
 	int err;
@@ -381,7 +381,7 @@ static int cq_close(struct kfid *fid)
 
 static struct kfi_ops cq_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = cq_close,
+	.close = kemu_cq_close,
 	.bind = kemu_no_bind,
 	.control = kemu_no_control,
 	.ops_open = kemu_no_ops_open,

@@ -75,7 +75,7 @@ static void free_closed(struct kemu_domain *domain)
 	}
 }
 
-static int kdomain_close(struct kfid *fid)
+static int kemu_domain_close(struct kfid *fid)
 {
 	struct kemu_domain *domain = kemu_domain(fid);
 	int err;
@@ -103,7 +103,7 @@ static int kdomain_close(struct kfid *fid)
 }
 
 /* With KFI_REG_MR the queue reports the ends of registrations, which emu/kfi/mr tells it. */
-static int kdomain_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
+static int kemu_domain_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 {
 	struct kemu_domain *domain = kemu_domain(fid);
 	struct kemu_eq *eq = kemu_eq_of(bfid, domain->fabric);
@@ -142,7 +142,7 @@ static int get_device(struct kfid *fid, struct device **device)
 
 static struct kfi_cxi_domain_ops cxi_domain_ops = { .get_device = get_device };
 
-static int domain_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **ops, void *context)
+static int kemu_domain_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
 	if (!name || !ops || flags || strcmp(name, KFI_CXI_DOM_OPS_1) != 0)
 		return kemu_no_ops_open(fid, name, flags, ops, context);
@@ -150,7 +150,7 @@ static int domain_ops_open(struct kfid *fid, const char *name, uint64_t flags, v
 	return 0;
 }
 
-static int kdomain_control(struct kfid *fid, int command, void *arg)
+static int kemu_domain_control(struct kfid *fid, int command, void *arg)
 {
 	EMU_KERNEL_SLEEPS("kfi_control");
 	if (command == KFI_MAP_RAW_MR || command == KFI_UNMAP_KEY)
@@ -160,10 +160,10 @@ static int kdomain_control(struct kfid *fid, int command, void *arg)
 
 static struct kfi_ops domain_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = kdomain_close,
-	.bind = kdomain_bind,
-	.control = kdomain_control,
-	.ops_open = domain_ops_open,
+	.close = kemu_domain_close,
+	.bind = kemu_domain_bind,
+	.control = kemu_domain_control,
+	.ops_open = kemu_domain_ops_open,
 };
 
 static struct kfi_ops_domain domain_ops = {

@@ -217,7 +217,7 @@ static ssize_t read_event(struct kemu_eq_state *state, uint32_t *event, void *bu
 	return bytes;
 }
 
-static ssize_t eq_read(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t len, uint64_t flags)
+static ssize_t kemu_eq_read(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	struct kemu_eq_state *state = eq_of(kfid)->state;
 	ssize_t rc;
@@ -233,7 +233,7 @@ static ssize_t eq_read(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t 
 	return rc;
 }
 
-static ssize_t eq_readerr(struct kfid_eq *kfid, struct kfi_eq_err_entry *buf, uint64_t flags)
+static ssize_t kemu_eq_readerr(struct kfid_eq *kfid, struct kfi_eq_err_entry *buf, uint64_t flags)
 {
 	struct kemu_eq_state *state = eq_of(kfid)->state;
 	ssize_t rc = -KFI_EAGAIN;
@@ -257,7 +257,7 @@ static ssize_t eq_readerr(struct kfid_eq *kfid, struct kfi_eq_err_entry *buf, ui
 	return rc;
 }
 
-static ssize_t eq_write(struct kfid_eq *kfid, uint32_t event, const void *buf, size_t len, uint64_t flags)
+static ssize_t kemu_eq_write(struct kfid_eq *kfid, uint32_t event, const void *buf, size_t len, uint64_t flags)
 {
 	struct kemu_eq *eq = eq_of(kfid);
 	int err;
@@ -273,7 +273,7 @@ static ssize_t eq_write(struct kfid_eq *kfid, uint32_t event, const void *buf, s
 }
 
 /* libfabric's queue is looked at, and read by pull(). */
-static ssize_t eq_sread(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
+static ssize_t kemu_eq_sread(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
 	uint64_t end = emu_kernel_ns() + (uint64_t)(timeout > 0 ? timeout : 0) * 1000000;
 	struct kemu_eq *eq = eq_of(kfid);
@@ -286,7 +286,7 @@ static ssize_t eq_sread(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t
 		return KEMU_REFUSE(-KFI_ENOSYS,
 				   "kfi_eq_sread: this provider has no reads that sleep. Wait for the handler's call.");
 	for (;;) {
-		rc = eq_read(kfid, event, buf, len, flags);
+		rc = kemu_eq_read(kfid, event, buf, len, flags);
 		if (rc != -KFI_EAGAIN)
 			return rc;
 		rc = fi_eq_sread(eq->fi, &number, &looked, sizeof(looked), kemu_time_left(end, timeout), FI_PEEK);
@@ -295,18 +295,18 @@ static ssize_t eq_sread(struct kfid_eq *kfid, uint32_t *event, void *buf, size_t
 	}
 }
 
-static const char *eq_strerror(struct kfid_eq *kfid, int prov_errno, const void *err_data, char *buf, size_t len)
+static const char *kemu_eq_strerror(struct kfid_eq *kfid, int prov_errno, const void *err_data, char *buf, size_t len)
 {
 	return fi_eq_strerror(eq_of(kfid)->fi, prov_errno, err_data, buf, len);
 }
 
 static struct kfi_ops_eq eq_ops = {
 	.size = sizeof(struct kfi_ops_eq),
-	.read = eq_read,
-	.readerr = eq_readerr,
-	.write = eq_write,
-	.sread = eq_sread,
-	.strerror = eq_strerror,
+	.read = kemu_eq_read,
+	.readerr = kemu_eq_readerr,
+	.write = kemu_eq_write,
+	.sread = kemu_eq_sread,
+	.strerror = kemu_eq_strerror,
 };
 
 /* --- life --- */
@@ -328,7 +328,7 @@ static int begin_event_handler(struct kemu_eq *eq)
 	return 0;
 }
 
-static int keq_close(struct kfid *fid)
+static int kemu_eq_close(struct kfid *fid)
 {
 	struct kemu_eq *eq = container_of(fid, struct kemu_eq, kfid.fid);
 	int err;
@@ -360,7 +360,7 @@ static int keq_close(struct kfid *fid)
 
 static struct kfi_ops eq_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = keq_close,
+	.close = kemu_eq_close,
 	.bind = kemu_no_bind,
 	.control = kemu_no_control,
 	.ops_open = kemu_no_ops_open,

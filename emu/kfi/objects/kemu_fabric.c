@@ -74,7 +74,7 @@ static void leave_fabric(struct kemu_fabric *fabric)
 	pthread_mutex_unlock(&fabrics_lock);
 }
 
-static int kfabric_close(struct kfid *fid)
+static int kemu_fabric_close(struct kfid *fid)
 {
 	struct kemu_fabric *fabric = container_of(fid, struct kemu_fabric, kfid.fid);
 	int err;
@@ -104,7 +104,7 @@ static int enable_dynamic_rsrc_alloc(struct kfid *fid, bool enable)
 
 static struct kfi_cxi_fabric_ops cxi_fabric_ops = { .enable_dynamic_rsrc_alloc = enable_dynamic_rsrc_alloc };
 
-static int fabric_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **ops, void *context)
+static int kemu_fabric_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
 	if (!name || !ops || flags || strcmp(name, KFI_CXI_FAB_OPS_1) != 0)
 		return kemu_no_ops_open(fid, name, flags, ops, context);
@@ -114,10 +114,10 @@ static int fabric_ops_open(struct kfid *fid, const char *name, uint64_t flags, v
 
 static struct kfi_ops fabric_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = kfabric_close,
+	.close = kemu_fabric_close,
 	.bind = kemu_no_bind,
 	.control = kemu_no_control,
-	.ops_open = fabric_ops_open,
+	.ops_open = kemu_fabric_ops_open,
 };
 
 static struct kfi_ops_fabric fabric_ops = {

@@ -31,26 +31,26 @@ static struct fid *polled(struct kfid *kfid, atomic_uint **users)
 	}
 }
 
-static struct kemu_poll *poll_of(struct kfid_poll *kfid)
+static struct kemu_poll *kemu_poll_of(struct kfid_poll *kfid)
 {
 	return container_of(kfid, struct kemu_poll, kfid);
 }
 
 /* libfabric's objects have ours for their context, which begin with their handle. */
-static int poll_poll(struct kfid_poll *kfid, void **context, int count)
+static int kemu_poll_poll(struct kfid_poll *kfid, void **context, int count)
 {
-	int got = fi_poll(poll_of(kfid)->fi, context, count);
+	int got = fi_poll(kemu_poll_of(kfid)->fi, context, count);
 
 	for (int i = 0; i < got; i++)
 		context[i] = ((struct kfid *)context[i])->context;
 	return got;
 }
 
-static int poll_poll_add(struct kfid_poll *kfid, struct kfid *event_kfid, uint64_t flags)
+static int kemu_poll_poll_add(struct kfid_poll *kfid, struct kfid *event_kfid, uint64_t flags)
 {
 	atomic_uint *users;
 	struct fid *fid = polled(event_kfid, &users);
-	int err = fid ? fi_poll_add(poll_of(kfid)->fi, fid, flags)
+	int err = fid ? fi_poll_add(kemu_poll_of(kfid)->fi, fid, flags)
 		      : KEMU_REFUSE(-KFI_EINVAL, "kfi_poll_add: neither a completion queue nor a counter.");
 
 	if (!err)
@@ -58,11 +58,11 @@ static int poll_poll_add(struct kfid_poll *kfid, struct kfid *event_kfid, uint64
 	return err;
 }
 
-static int poll_poll_del(struct kfid_poll *kfid, struct kfid *event_kfid, uint64_t flags)
+static int kemu_poll_poll_del(struct kfid_poll *kfid, struct kfid *event_kfid, uint64_t flags)
 {
 	atomic_uint *users;
 	struct fid *fid = polled(event_kfid, &users);
-	int err = fid ? fi_poll_del(poll_of(kfid)->fi, fid, flags)
+	int err = fid ? fi_poll_del(kemu_poll_of(kfid)->fi, fid, flags)
 		      : KEMU_REFUSE(-KFI_EINVAL, "kfi_poll_del: neither a completion queue nor a counter.");
 
 	if (!err)
@@ -72,12 +72,12 @@ static int poll_poll_del(struct kfid_poll *kfid, struct kfid *event_kfid, uint64
 
 static struct kfi_ops_poll poll_ops = {
 	.size = sizeof(struct kfi_ops_poll),
-	.poll = poll_poll,
-	.poll_add = poll_poll_add,
-	.poll_del = poll_poll_del,
+	.poll = kemu_poll_poll,
+	.poll_add = kemu_poll_poll_add,
+	.poll_del = kemu_poll_poll_del,
 };
 
-static int kpoll_close(struct kfid *fid)
+static int kemu_poll_close(struct kfid *fid)
 {
 	struct kemu_poll *poll = container_of(fid, struct kemu_poll, kfid.fid);
 	int err;
@@ -93,7 +93,7 @@ static int kpoll_close(struct kfid *fid)
 
 static struct kfi_ops poll_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = kpoll_close,
+	.close = kemu_poll_close,
 	.bind = kemu_no_bind,
 	.control = kemu_no_control,
 	.ops_open = kemu_no_ops_open,
@@ -127,15 +127,15 @@ int kemu_poll_open(struct kfid_domain *domain, struct kfi_poll_attr *attr, struc
 
 /* --- wait sets --- */
 
-static int wait_wait(struct kfid_wait *kfid, int timeout)
+static int kemu_wait_wait(struct kfid_wait *kfid, int timeout)
 {
 	EMU_KERNEL_SLEEPS("kfi_wait");
 	return fi_wait(container_of(kfid, struct kemu_wait, kfid)->fi, timeout);
 }
 
-static struct kfi_ops_wait wait_ops = { .size = sizeof(struct kfi_ops_wait), .wait = wait_wait };
+static struct kfi_ops_wait wait_ops = { .size = sizeof(struct kfi_ops_wait), .wait = kemu_wait_wait };
 
-static int wait_close(struct kfid *fid)
+static int kemu_wait_close(struct kfid *fid)
 {
 	struct kemu_wait *wait = container_of(fid, struct kemu_wait, kfid.kfid);
 	int err;
@@ -154,7 +154,7 @@ static int wait_close(struct kfid *fid)
 
 static struct kfi_ops wait_fid_ops = {
 	.size = sizeof(struct kfi_ops),
-	.close = wait_close,
+	.close = kemu_wait_close,
 	.bind = kemu_no_bind,
 	.control = kemu_no_control,
 	.ops_open = kemu_no_ops_open,

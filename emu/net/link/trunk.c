@@ -188,7 +188,7 @@ static void wake_blocked(struct trunk *trunk)
 }
 
 /* Polls and sleeps are told by the socket, and then trunk_read() finds its end. */
-static void give_up(struct trunk *trunk)
+static void trunk_give_up(struct trunk *trunk)
 {
 	trunk->broken = true;
 	shutdown(trunk->carrier->fd, SHUT_RDWR);
@@ -208,7 +208,7 @@ static void send_out(struct trunk *trunk)
 	if (n == -EAGAIN)
 		line_want_write(trunk->carrier);
 	else if (n < 0)
-		give_up(trunk);
+		trunk_give_up(trunk);
 	if (trunk->out_at == trunk->out_end || trunk->broken)
 		trunk->out_at = trunk->out_end = 0;
 }
@@ -285,7 +285,7 @@ void trunk_leave(struct line *line)
 	line_set_readable(line, true);
 	trunk_remove(line);
 	if (!trunk->broken && put_chunk(trunk, line->channel, NULL, 0, sizeof(trunk->out)))
-		give_up(trunk);
+		trunk_give_up(trunk);
 	send_out(trunk);
 	trunk->tcp->trunk_bytes |= trunk->blocked != NULL; /* no event comes from inside close() */
 	trunk_end_unused(trunk);
@@ -328,7 +328,7 @@ static void read_payload(struct trunk *trunk, struct line *line)
 		trunk->left -= (uint32_t)skipped;
 		/* A sender whose line is not known here may not have heard of its end. */
 		if (!trunk->left && !trunk->broken && put_chunk(trunk, trunk->current, NULL, 0, sizeof(trunk->out)))
-			give_up(trunk);
+			trunk_give_up(trunk);
 		trunk->answers = true;
 	} else if (line->state == LINE_JOINING) {
 		line_joined(line);

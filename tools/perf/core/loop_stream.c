@@ -27,7 +27,7 @@ static int await_arrival(struct loop *loop)
 
 static _Thread_local const struct loop_message *streamed;
 
-static int stream_next(struct fabric *f, size_t from, size_t to, size_t size)
+static int loop_stream_next(struct fabric *f, size_t from, size_t to, size_t size)
 {
 	(void)to;
 	return streamed->post(f, from, size);
@@ -39,7 +39,7 @@ int loop_stream_run(struct loop *loop, const struct loop_message *message)
 	int rc;
 
 	streamed = message;
-	rc = loop_keep_full(loop, stream_next);
+	rc = loop_keep_full(loop, loop_stream_next);
 	if (!rc)
 		rc = await_arrival(loop);
 	if (!rc)

@@ -183,7 +183,7 @@ static void key_words(uint64_t key, uint64_t tail, char *words, size_t size)
 		snprintf(words, size, "0x%" PRIx64, key);
 }
 
-static int64_t op_key(struct page_data *page, uint32_t row)
+static int64_t page_op_key(struct page_data *page, uint32_t row)
 {
 	const struct trace_op *op = op_at(page, row);
 	char words[64];
@@ -241,7 +241,7 @@ static const struct page_column op_columns[] = {
 	{ "verdict", op_verdict },
 	{ "status", op_status },
 	{ "sentence", op_sentence },
-	{ "key", op_key },
+	{ "key", page_op_key },
 	{ "length", op_length },
 	{ "request", op_request },
 	{ "note", op_note },
@@ -320,7 +320,7 @@ static int64_t access_op(struct page_data *page, uint32_t row)
 	return op == TRACE_NONE ? NOTHING : (int64_t)op;
 }
 
-static int64_t access_region(struct page_data *page, uint32_t row)
+static int64_t page_access_region(struct page_data *page, uint32_t row)
 {
 	uint32_t region = page->trace->accesses[row].region;
 
@@ -351,8 +351,8 @@ static int64_t access_time(struct page_data *page, uint32_t row)
 }
 
 static const struct page_column access_columns[] = {
-	{ "op", access_op },         { "region", access_region },   { "offset", access_offset },
-	{ "length", access_length }, { "refused", access_refused }, { "time", access_time },
+	{ "op", access_op },         { "region", page_access_region }, { "offset", access_offset },
+	{ "length", access_length }, { "refused", access_refused },    { "time", access_time },
 };
 
 /* Marks: the lines of the logs, then each end of each connection. */
