@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 FILE_LINES_MAX=600
 FUNCTION_LINES_MAX=60
 COLUMNS_MAX=132
+README_LINES_MAX=80
 
 files() {
 	find . \( -path ./build -o -path ./.git \) -prune -o -type f \( "$@" \) -print | sed 's|^\./||' | sort
@@ -107,7 +108,7 @@ include_arrows() {
 	includes_beyond include "$LIBC|$SOCKET|<sys/stat\\.h>|$KERNEL|$KFI|\"emu/"
 }
 
-# The rooms and their arrows: those of rooms.txt, which emu/DESIGN.md shows. Each has a short README, and a file's name is in one.
+# The rooms and their arrows: those of rooms.txt, which emu/DESIGN.md shows. Each has a short README, and a file's name is unique.
 rooms() {
 	local room
 
@@ -117,7 +118,7 @@ rooms() {
 	c_files | grep -E '^(emu|wire)/' | xargs -n 1 basename | sort | uniq -d | sed 's/$/: two files have this name/'
 	c_files | grep -E '^(emu|wire)/' | xargs -n 1 dirname | sort -u | while read -r room; do
 		[ -e "$room/README.md" ] || echo "$room has no README.md"
-		[ "$(wc -l <"$room/README.md")" -le 25 ] || echo "$room/README.md has more than 25 lines"
+		[ "$(wc -l <"$room/README.md")" -le $README_LINES_MAX ] || echo "$room/README.md has more than $README_LINES_MAX lines"
 	done 2>/dev/null
 }
 
