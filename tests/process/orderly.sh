@@ -23,15 +23,7 @@ verdict() {
 	fi
 }
 
-# What the program says that races. On a machine that is busy the sanitizer may have forgotten the other access: it is asked again.
-racing() {
-	local said tries=0
-
-	until said=$("$run" "$program" race 2>&1; echo "[$?]") && [[ $said != *$'\n[0]' ]] || ((++tries == 20)); do :; done
-	echo "$said"
-}
-
 verdict no_race_is_reported "$("$run" "$program" 2>&1; echo "[$?]")" '0 \[0\]'
-verdict a_race_of_the_program_is "$(racing)" '[1-9][0-9]* \[66\]'
-verdict options_of_the_caller_stay "$(TSAN_OPTIONS=exitcode=7 racing)" '[1-9][0-9]* \[7\]'
+verdict a_race_of_the_program_is "$("$run" "$program" race 2>&1; echo "[$?]")" '[1-9][0-9]* \[66\]'
+verdict options_of_the_caller_stay "$(TSAN_OPTIONS=exitcode=7 "$run" "$program" race 2>&1; echo "[$?]")" '[1-9][0-9]* \[7\]'
 exit $failed
