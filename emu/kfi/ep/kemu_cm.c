@@ -209,11 +209,9 @@ static int kemu_pep_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 			-KFI_EINVAL,
 			"kfi_pep_bind: a passive endpoint is bound to an event queue of its fabric, and to nothing else.");
 	err = fi_pep_bind(pep->fi, &eq->fi->fid, flags);
-	if (err)
-		return err;
-	pep->eq = eq;
-	atomic_fetch_add(&eq->users, 1);
-	return 0;
+	if (!err)
+		kemu_object_bind(&pep->object, eq);
+	return err;
 }
 
 static int kemu_pep_control(struct kfid *fid, int command, void *arg)
@@ -238,10 +236,7 @@ static int kemu_pep_close(struct kfid *fid)
 		;
 	*link = pep->next;
 	pthread_mutex_unlock(&peps_lock);
-	if (pep->eq)
-		atomic_fetch_sub(&pep->eq->users, 1);
-	atomic_fetch_sub(&pep->fabric->users, 1);
-	free(pep);
+	kemu_object_end(&pep->object, pep);
 	return 0;
 }
 
@@ -282,16 +277,13 @@ int kemu_pep_open(struct kfid_fabric *fabric, struct kfi_info *info, struct kfid
 	pep->kfid = (struct kfid_pep){ .fid = { .fclass = KFI_CLASS_PEP, .context = context, .ops = &pep_fid_ops },
 				       .ops = &pep_ops,
 				       .cm = &kemu_cm_ops };
-	err = open_pep(pep, info);
-	if (err) {
-		free(pep);
+	err = kemu_object_opened(&pep->object, &pep->fabric->object.users, pep, open_pep(pep, info));
+	if (err)
 		return err;
-	}
 	pthread_mutex_lock(&peps_lock);
 	pep->next = peps;
 	peps = pep;
 	pthread_mutex_unlock(&peps_lock);
-	atomic_fetch_add(&pep->fabric->users, 1);
 	*out = &pep->kfid;
 	return 0;
 }

@@ -134,7 +134,7 @@ static void end_ep(struct kemu_ep *ep)
 		close(ep->claim);
 	if (ep->scalable)
 		atomic_fetch_sub(&ep->scalable->contexts, 1);
-	atomic_fetch_sub(&domain->users, 1);
+	atomic_fetch_sub(&domain->object.users, 1);
 	if (!atomic_load(&ep->regions)) {
 		free(ep);
 		return;
@@ -151,9 +151,9 @@ static int kemu_ep_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&ep->contexts))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: contexts or endpoints that use it: %u. Close those first.",
-				   atomic_load(&ep->contexts));
+	err = KEMU_REFUSE_USED(ep->contexts, "contexts or endpoints that use it");
+	if (err)
+		return err;
 	if (atomic_load(&ep->regions) && ep->domain->fabric->personality->bound_closes)
 		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: regions bound to it: %u. Close those first (S187).",
 				   atomic_load(&ep->regions));
@@ -191,7 +191,7 @@ struct kemu_ep *kemu_ep_new(struct kemu_domain *domain, size_t class, void *cont
 
 void kemu_ep_count(struct kemu_ep *ep)
 {
-	atomic_fetch_add(&ep->domain->users, 1);
+	atomic_fetch_add(&ep->domain->object.users, 1);
 	if (ep->scalable)
 		atomic_fetch_add(&ep->scalable->contexts, 1);
 }

@@ -25,19 +25,19 @@ static bool find_bindable(struct kfid *bfid, struct bindable *bound)
 	switch (bfid ? bfid->fclass : KFI_CLASS_UNSPEC) {
 	case KFI_CLASS_AV:
 		av = container_of(bfid, struct kemu_av, kfid.fid);
-		*bound = (struct bindable){ &av->fi->fid, &av->users, av->domain, av->domain->fabric };
+		*bound = (struct bindable){ &av->fi->fid, &av->object.users, av->domain, av->domain->fabric };
 		return true;
 	case KFI_CLASS_CQ:
 		cq = container_of(bfid, struct kemu_cq, kfid.fid);
-		*bound = (struct bindable){ &cq->fi->fid, &cq->users, cq->domain, cq->domain->fabric };
+		*bound = (struct bindable){ &cq->fi->fid, &cq->object.users, cq->domain, cq->domain->fabric };
 		return true;
 	case KFI_CLASS_CNTR:
 		cntr = container_of(bfid, struct kemu_cntr, kfid.fid);
-		*bound = (struct bindable){ &cntr->fi->fid, &cntr->users, cntr->domain, cntr->domain->fabric };
+		*bound = (struct bindable){ &cntr->fi->fid, &cntr->object.users, cntr->domain, cntr->domain->fabric };
 		return true;
 	case KFI_CLASS_EQ:
 		eq = container_of(bfid, struct kemu_eq, kfid.fid);
-		*bound = (struct bindable){ &eq->fi->fid, &eq->users, NULL, eq->fabric };
+		*bound = (struct bindable){ &eq->fi->fid, &eq->object.users, NULL, eq->fabric };
 		return true;
 	case KFI_CLASS_STX_CTX:
 	case KFI_CLASS_SRX_CTX:

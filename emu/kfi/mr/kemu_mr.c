@@ -45,7 +45,7 @@ static int kmr_close(struct kfid *fid)
 	if (mr->window)
 		kemu_desc_forget(mr->window);
 	kemu_window_free(mr->window);
-	atomic_fetch_sub(&mr->domain->users, 1);
+	atomic_fetch_sub(&mr->domain->object.users, 1);
 	free(mr->pending);
 	free(mr);
 	return 0;
@@ -203,7 +203,7 @@ static int kmr_open(struct kemu_domain *domain, const struct kemu_mr_request *re
 		return err;
 	}
 	mr->window = request->memory.window;
-	atomic_fetch_add(&domain->users, 1);
+	atomic_fetch_add(&domain->object.users, 1);
 	*out = mr;
 	return 0;
 }

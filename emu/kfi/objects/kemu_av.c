@@ -181,14 +181,12 @@ static int kemu_av_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 				   "kfi_av_bind: an address vector is bound to an event queue of its fabric, and to nothing else.");
 	if (flags)
 		return KEMU_REFUSE_FLAGS("kfi_av_bind", flags, "");
-	if (av->eq)
+	if (av->object.bound)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_av_bind: the address vector has an event queue already.");
 	err = fi_av_bind(av->fi, &eq->fi->fid, 0);
-	if (err)
-		return err;
-	av->eq = eq;
-	atomic_fetch_add(&eq->users, 1);
-	return 0;
+	if (!err)
+		kemu_object_bind(&av->object, eq);
+	return err;
 }
 
 static int kemu_av_close(struct kfid *fid)
@@ -197,17 +195,8 @@ static int kemu_av_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&av->users))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: endpoints to which the address vector is bound: %u. Close those first.",
-				   atomic_load(&av->users));
-	err = fi_close(&av->fi->fid);
-	if (err)
-		return err;
-	if (av->eq)
-		atomic_fetch_sub(&av->eq->users, 1);
-	atomic_fetch_sub(&av->domain->users, 1);
-	free(av);
-	return 0;
+	err = KEMU_REFUSE_USED(av->object.users, "endpoints to which the address vector is bound");
+	return err ? err : kemu_object_close(&av->object, &av->fi->fid, av);
 }
 
 static struct kfi_ops av_fid_ops = {
@@ -257,12 +246,8 @@ int kemu_av_open(struct kfid_domain *domain, struct kfi_av_attr *attr, struct kf
 		return -KFI_ENOMEM;
 	av->domain = kemu_domain(&domain->fid);
 	av->kfid = (struct kfid_av){ .fid = { .fclass = KFI_CLASS_AV, .context = context, .ops = &av_fid_ops }, .ops = &av_ops };
-	err = open_av(av, attr);
-	if (err) {
-		free(av);
-		return err;
-	}
-	atomic_fetch_add(&av->domain->users, 1);
-	*out = &av->kfid;
-	return 0;
+	err = kemu_object_opened(&av->object, &av->domain->object.users, av, open_av(av, attr));
+	if (!err)
+		*out = &av->kfid;
+	return err;
 }

@@ -67,19 +67,8 @@ static int kemu_cntr_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&cntr->users))
-		return KEMU_REFUSE(
-			-KFI_EBUSY,
-			"kfi_close: endpoints to which the counter is bound, and poll sets with it: %u. Close those first.",
-			atomic_load(&cntr->users));
-	err = fi_close(&cntr->fi->fid);
-	if (err)
-		return err;
-	if (cntr->wait_set)
-		atomic_fetch_sub(&cntr->wait_set->users, 1);
-	atomic_fetch_sub(&cntr->domain->users, 1);
-	free(cntr);
-	return 0;
+	err = KEMU_REFUSE_USED(cntr->object.users, "endpoints to which the counter is bound, and poll sets with it");
+	return err ? err : kemu_object_close(&cntr->object, &cntr->fi->fid, cntr);
 }
 
 static struct kfi_ops cntr_fid_ops = {
@@ -101,12 +90,9 @@ static int open_cntr(struct kemu_cntr *cntr, const struct kfi_cntr_attr *attr)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_cntr_open: events %d is not KFI_CNTR_EVENTS_COMP.", (int)attr->events);
 	if (attr->flags)
 		return KEMU_REFUSE_FLAGS("kfi_cntr_open", attr->flags, "");
-	err = kemu_wait_attr(cntr->domain->fabric, "kfi_cntr_open", attr->wait_obj, attr->wait_set, false, &fi.wait_obj,
-			     &cntr->wait_set);
-	if (err)
-		return err;
-	fi.wait_set = cntr->wait_set ? cntr->wait_set->fi : NULL;
-	return fi_cntr_open(cntr->domain->fi, &fi, &cntr->fi, cntr);
+	err = kemu_wait_attr(cntr->domain->fabric, "kfi_cntr_open", attr->wait_obj, attr->wait_set, false, &cntr->object,
+			     &fi.wait_obj, &fi.wait_set);
+	return err ? err : fi_cntr_open(cntr->domain->fi, &fi, &cntr->fi, cntr);
 }
 
 int kemu_cntr_open(struct kfid_domain *domain, struct kfi_cntr_attr *attr, struct kfid_cntr **out, void *context)
@@ -125,14 +111,8 @@ int kemu_cntr_open(struct kfid_domain *domain, struct kfi_cntr_attr *attr, struc
 	cntr->domain = kemu_domain(&domain->fid);
 	cntr->kfid = (struct kfid_cntr){ .fid = { .fclass = KFI_CLASS_CNTR, .context = context, .ops = &cntr_fid_ops },
 					 .ops = &cntr_ops };
-	err = open_cntr(cntr, attr);
-	if (err) {
-		free(cntr);
-		return err;
-	}
-	if (cntr->wait_set)
-		atomic_fetch_add(&cntr->wait_set->users, 1);
-	atomic_fetch_add(&cntr->domain->users, 1);
-	*out = &cntr->kfid;
-	return 0;
+	err = kemu_object_opened(&cntr->object, &cntr->domain->object.users, cntr, open_cntr(cntr, attr));
+	if (!err)
+		*out = &cntr->kfid;
+	return err;
 }

@@ -28,7 +28,6 @@ struct kemu_cq_state {
 	pthread_mutex_t lock; /* guards all below, and reads of libfabric's queue that do not sleep */
 	size_t entry_size;    /* of the client's format; constant, as the next one */
 	size_t size;
-	struct kemu_wait *wait_set;
 	struct kemu_source source; /* added where there is a handler */
 	bool armed;                /* the handler is to be called; it watches the queue, or is kicked */
 	/* Entries that were read, with their sources; the first one is entry[begin]. */
@@ -354,12 +353,10 @@ static int kemu_cq_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&cq->users))
-		return KEMU_REFUSE(
-			-KFI_EBUSY,
-			"kfi_close: endpoints and contexts to which the completion queue is bound, and poll sets with it: %u. "
-			"Close those first.",
-			atomic_load(&cq->users));
+	err = KEMU_REFUSE_USED(cq->object.users,
+			       "endpoints and contexts to which the completion queue is bound, and poll sets with it");
+	if (err)
+		return err;
 	if (!kemu_softirq_remove(&cq->state->source))
 		return KEMU_REFUSE(-KFI_EBUSY,
 				   "kfi_close: the caller is the handler of this completion queue. Close it elsewhere.");
@@ -370,12 +367,9 @@ static int kemu_cq_close(struct kfid *fid)
 		return err;
 	}
 	kemu_lent_fini(&cq->state->lent);
-	if (cq->state->wait_set)
-		atomic_fetch_sub(&cq->state->wait_set->users, 1);
-	atomic_fetch_sub(&cq->domain->users, 1);
 	pthread_mutex_destroy(&cq->state->lock);
 	free(cq->state);
-	free(cq);
+	kemu_object_end(&cq->object, cq);
 	return 0;
 }
 
@@ -422,8 +416,8 @@ static int take_cq_attr(struct kemu_cq *cq, struct kfi_cq_attr *attr, struct fi_
 	cq->state->size = attr->size ? attr->size : KEMU_CQ_SIZE;
 	fi->format = FI_CQ_FORMAT_TAGGED;
 	fi->wait_cond = attr->wait_cond == KFI_CQ_COND_THRESHOLD ? FI_CQ_COND_THRESHOLD : FI_CQ_COND_NONE;
-	return kemu_wait_attr(cq->domain->fabric, "kfi_cq_open", attr->wait_obj, attr->wait_set, cq->kfid.comp_handler,
-			      &fi->wait_obj, &cq->state->wait_set);
+	return kemu_wait_attr(cq->domain->fabric, "kfi_cq_open", attr->wait_obj, attr->wait_set, cq->kfid.comp_handler, &cq->object,
+			      &fi->wait_obj, &fi->wait_set);
 }
 
 static int open_cq(struct kemu_cq *cq, struct kfi_cq_attr *attr)
@@ -435,7 +429,6 @@ static int open_cq(struct kemu_cq *cq, struct kfi_cq_attr *attr)
 
 	if (err)
 		return err;
-	fi.wait_set = cq->state->wait_set ? cq->state->wait_set->fi : NULL;
 	err = fi_cq_open(cq->domain->fi, &fi, &cq->fi, cq);
 	if (err)
 		return err;
@@ -472,14 +465,10 @@ int kemu_cq_open(struct kfid_domain *domain, struct kfi_cq_attr *attr, struct kf
 		cq->state->lent.cq = cq;
 		err = open_cq(cq, attr);
 	}
-	if (err) {
+	if (err)
 		free(cq->state);
-		free(cq);
-		return err;
-	}
-	if (cq->state->wait_set)
-		atomic_fetch_add(&cq->state->wait_set->users, 1);
-	atomic_fetch_add(&cq->domain->users, 1);
-	*out = &cq->kfid;
-	return 0;
+	err = kemu_object_opened(&cq->object, &cq->domain->object.users, cq, err);
+	if (!err)
+		*out = &cq->kfid;
+	return err;
 }

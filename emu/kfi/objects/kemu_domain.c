@@ -81,24 +81,19 @@ static int kemu_domain_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&domain->users))
+	if (atomic_load(&domain->object.users))
 		return KEMU_REFUSE(-KFI_EBUSY,
 				   "kfi_close: open objects of the domain: %u (endpoints, contexts, queues, counters, address "
 				   "vectors, poll sets, regions). Close them first (S182).",
-				   atomic_load(&domain->users));
+				   atomic_load(&domain->object.users));
 	err = fi_close(&domain->fi->fid);
 	if (err)
 		return err;
 	leave_domain(domain);
 	free_closed(domain);
-	if (domain->mr_eq)
-		atomic_fetch_sub(&domain->mr_eq->users, 1);
-	if (domain->eq)
-		atomic_fetch_sub(&domain->eq->users, 1);
-	atomic_fetch_sub(&domain->fabric->users, 1);
 	pthread_mutex_destroy(&domain->lock);
 	free(domain->name);
-	free(domain);
+	kemu_object_end(&domain->object, domain);
 	return 0;
 }
 
@@ -114,13 +109,11 @@ static int kemu_domain_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 				   "kfi_domain_bind: a domain is bound to an event queue of its fabric, and to nothing else.");
 	if (flags & ~(uint64_t)KFI_REG_MR)
 		return KEMU_REFUSE_FLAGS("kfi_domain_bind", flags & ~(uint64_t)KFI_REG_MR, "");
-	if (domain->mr_eq || domain->eq)
+	if (domain->object.bound)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_domain_bind: the domain has an event queue already.");
 	if (flags)
 		domain->mr_eq = eq;
-	else
-		domain->eq = eq;
-	atomic_fetch_add(&eq->users, 1);
+	kemu_object_bind(&domain->object, eq);
 	return 0;
 }
 
@@ -213,13 +206,12 @@ int kemu_domain_open(struct kfid_fabric *fabric, struct kfi_info *info, struct k
 					     .ops = &domain_ops,
 					     .mr = &kemu_mr_ops };
 	err = open_domain(domain, info);
-	if (err) {
+	if (err)
 		free(domain->name);
-		free(domain);
+	err = kemu_object_opened(&domain->object, &domain->fabric->object.users, domain, err);
+	if (err)
 		return err;
-	}
 	pthread_mutex_init(&domain->lock, NULL);
-	atomic_fetch_add(&domain->fabric->users, 1);
 	enter_domain(domain);
 	*out = &domain->kfid;
 	return 0;

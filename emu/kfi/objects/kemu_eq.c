@@ -18,7 +18,6 @@ enum { EVENTS_LEAST = 1024 }; /* a smaller size is no limit */
 struct kemu_eq_state {
 	pthread_mutex_t lock; /* guards all below but what is constant */
 	struct kemu_eq *eq;
-	struct kemu_wait *wait_set;
 	enum fi_wait_obj wait_obj; /* of libfabric's queue; constant, as the next two */
 	bool writable;
 	size_t limit;              /* of kfi_eq_write() */
@@ -334,9 +333,9 @@ static int kemu_eq_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&eq->users))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: objects to which the event queue is bound: %u. Close those first.",
-				   atomic_load(&eq->users));
+	err = KEMU_REFUSE_USED(eq->object.users, "objects to which the event queue is bound");
+	if (err)
+		return err;
 	if (!kemu_softirq_remove(&eq->state->source))
 		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: the caller is the handler of this event queue. Close it elsewhere.");
 	pull(eq->state); /* requests of connections end with it */
@@ -349,12 +348,9 @@ static int kemu_eq_close(struct kfid *fid)
 	while (eq->state->first)
 		kemu_event_free(take_first_event(eq->state));
 	kemu_event_free(eq->state->shown);
-	if (eq->state->wait_set)
-		atomic_fetch_sub(&eq->state->wait_set->users, 1);
-	atomic_fetch_sub(&eq->fabric->users, 1);
 	pthread_mutex_destroy(&eq->state->lock);
 	free(eq->state);
-	free(eq);
+	kemu_object_end(&eq->object, eq);
 	return 0;
 }
 
@@ -375,14 +371,13 @@ static int open_eq(struct kemu_eq *eq, const struct kfi_eq_attr *attr)
 	if (attr && attr->flags & ~(uint64_t)(KFI_WRITE | KFI_AFFINITY))
 		return KEMU_REFUSE_FLAGS("kfi_eq_open", attr->flags & ~(uint64_t)(KFI_WRITE | KFI_AFFINITY), "");
 	err = kemu_wait_attr(eq->fabric, "kfi_eq_open", attr ? attr->wait_obj : KFI_WAIT_NONE, attr ? attr->wait_set : NULL,
-			     eq->kfid.event_handler, &state->wait_obj, &state->wait_set);
+			     eq->kfid.event_handler, &eq->object, &state->wait_obj, &fi.wait_set);
 	if (err)
 		return err;
 	state->writable = attr && attr->flags & KFI_WRITE;
 	state->limit = attr && attr->size > EVENTS_LEAST ? attr->size : EVENTS_LEAST;
 	fi.size = attr ? attr->size : 0;
 	fi.wait_obj = state->wait_obj;
-	fi.wait_set = state->wait_set ? state->wait_set->fi : NULL;
 	err = fi_eq_open(eq->fabric->fi, &fi, &eq->fi, eq);
 	if (err)
 		return err;
@@ -417,14 +412,10 @@ int kemu_eq_open(struct kfid_fabric *fabric, struct kfi_eq_attr *attr, struct kf
 		eq->state->source.run = run_event_handler;
 		err = open_eq(eq, attr);
 	}
-	if (err) {
+	if (err)
 		free(eq->state);
-		free(eq);
-		return err;
-	}
-	if (eq->state->wait_set)
-		atomic_fetch_add(&eq->state->wait_set->users, 1);
-	atomic_fetch_add(&eq->fabric->users, 1);
-	*out = &eq->kfid;
-	return 0;
+	err = kemu_object_opened(&eq->object, &eq->fabric->object.users, eq, err);
+	if (!err)
+		*out = &eq->kfid;
+	return err;
 }

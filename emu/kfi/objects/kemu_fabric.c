@@ -80,11 +80,11 @@ static int kemu_fabric_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&fabric->users))
+	if (atomic_load(&fabric->object.users))
 		return KEMU_REFUSE(-KFI_EBUSY,
 				   "kfi_close: open objects of the fabric: %u (domains, event queues, passive endpoints, wait "
 				   "sets). Close them first.",
-				   atomic_load(&fabric->users));
+				   atomic_load(&fabric->object.users));
 	err = fi_close(&fabric->fi->fid);
 	if (err)
 		return err;

@@ -1,11 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kemu_object.c - refused calls, and wait objects. */
+/* kemu_object.c - the counts of objects' users, refused calls, and wait objects. */
 #include "emu/kfi/objects/kemu_object.h"
 
 #include <kfi_errno.h>
+#include <stdlib.h>
 
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
+
+int kemu_object_opened(struct kemu_object *object, atomic_uint *from, void *memory, int err)
+{
+	if (err) {
+		free(memory);
+		return err;
+	}
+	object->from = from;
+	atomic_fetch_add(from, 1);
+	if (object->bound)
+		atomic_fetch_add(object->bound, 1);
+	return 0;
+}
+
+void kemu_object_bind(struct kemu_object *object, struct kemu_eq *eq)
+{
+	object->bound = &eq->object.users;
+	atomic_fetch_add(object->bound, 1);
+}
+
+void kemu_object_end(struct kemu_object *object, void *memory)
+{
+	if (object->bound)
+		atomic_fetch_sub(object->bound, 1);
+	atomic_fetch_sub(object->from, 1);
+	free(memory);
+}
+
+int kemu_object_close(struct kemu_object *object, struct fid *fi, void *memory)
+{
+	int err = fi_close(fi);
+
+	if (!err)
+		kemu_object_end(object, memory);
+	return err;
+}
 
 int kemu_no_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags)
 {
@@ -27,12 +64,13 @@ int kemu_no_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **
 }
 
 int kemu_wait_attr(const struct kemu_fabric *fabric, const char *call, enum kfi_wait_obj wait_obj, struct kfid_wait *wait_set,
-		   bool handler, enum fi_wait_obj *fi, struct kemu_wait **set)
+		   bool handler, struct kemu_object *object, enum fi_wait_obj *fi, struct fid_wait **fi_set)
 {
+	struct kemu_wait *set;
+
 	if (wait_obj != KFI_WAIT_NONE && !fabric->personality->waits)
 		return KEMU_REFUSE(-KFI_ENOSYS, "%s: wait_obj %d, and provider %s has KFI_WAIT_NONE alone.", call, (int)wait_obj,
 				   fabric->personality->prov_name);
-	*set = NULL;
 	*fi = handler ? FI_WAIT_FD : FI_WAIT_NONE;
 	switch (wait_obj) {
 	case KFI_WAIT_NONE:
@@ -50,7 +88,9 @@ int kemu_wait_attr(const struct kemu_fabric *fabric, const char *call, enum kfi_
 		return KEMU_REFUSE(-KFI_EINVAL, "%s: KFI_WAIT_SET, and wait_set is NULL.", call);
 	if (handler)
 		return KEMU_REFUSE(-KFI_ENOSYS, "%s: a handler and a wait set. Take one of them.", call);
-	*set = container_of(wait_set, struct kemu_wait, kfid);
+	set = container_of(wait_set, struct kemu_wait, kfid);
+	object->bound = &set->object.users;
+	*fi_set = set->fi;
 	*fi = FI_WAIT_SET;
 	return 0;
 }

@@ -20,11 +20,11 @@ static struct fid *polled(struct kfid *kfid, atomic_uint **users)
 	switch (kfid ? kfid->fclass : KFI_CLASS_UNSPEC) {
 	case KFI_CLASS_CQ:
 		cq = container_of(kfid, struct kemu_cq, kfid.fid);
-		*users = &cq->users;
+		*users = &cq->object.users;
 		return &cq->fi->fid;
 	case KFI_CLASS_CNTR:
 		cntr = container_of(kfid, struct kemu_cntr, kfid.fid);
-		*users = &cntr->users;
+		*users = &cntr->object.users;
 		return &cntr->fi->fid;
 	default:
 		return NULL;
@@ -80,15 +80,9 @@ static struct kfi_ops_poll poll_ops = {
 static int kemu_poll_close(struct kfid *fid)
 {
 	struct kemu_poll *poll = container_of(fid, struct kemu_poll, kfid.fid);
-	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	err = fi_close(&poll->fi->fid);
-	if (err)
-		return err;
-	atomic_fetch_sub(&poll->domain->users, 1);
-	free(poll);
-	return 0;
+	return kemu_object_close(&poll->object, &poll->fi->fid, poll);
 }
 
 static struct kfi_ops poll_fid_ops = {
@@ -116,13 +110,10 @@ int kemu_poll_open(struct kfid_domain *domain, struct kfi_poll_attr *attr, struc
 	poll->domain = kemu_domain(&domain->fid);
 	poll->kfid = (struct kfid_poll){ .fid = { .fclass = KFI_CLASS_POLL, .ops = &poll_fid_ops }, .ops = &poll_ops };
 	err = fi_poll_open(poll->domain->fi, &fi, &poll->fi);
-	if (err) {
-		free(poll);
-		return err;
-	}
-	atomic_fetch_add(&poll->domain->users, 1);
-	*out = &poll->kfid;
-	return 0;
+	err = kemu_object_opened(&poll->object, &poll->domain->object.users, poll, err);
+	if (!err)
+		*out = &poll->kfid;
+	return err;
 }
 
 /* --- wait sets --- */
@@ -141,15 +132,8 @@ static int kemu_wait_close(struct kfid *fid)
 	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_close");
-	if (atomic_load(&wait->users))
-		return KEMU_REFUSE(-KFI_EBUSY, "kfi_close: queues or counters in the wait set: %u. Close those first.",
-				   atomic_load(&wait->users));
-	err = fi_close(&wait->fi->fid);
-	if (err)
-		return err;
-	atomic_fetch_sub(&wait->fabric->users, 1);
-	free(wait);
-	return 0;
+	err = KEMU_REFUSE_USED(wait->object.users, "queues or counters in the wait set");
+	return err ? err : kemu_object_close(&wait->object, &wait->fi->fid, wait);
 }
 
 static struct kfi_ops wait_fid_ops = {
@@ -180,11 +164,8 @@ int kemu_wait_open(struct kfid_fabric *fabric, struct kfi_wait_attr *attr, struc
 	wait->fabric = kemu_fabric(fabric);
 	wait->kfid = (struct kfid_wait){ .kfid = { .fclass = KFI_CLASS_WAIT, .ops = &wait_fid_ops }, .ops = &wait_ops };
 	err = fi_wait_open(wait->fabric->fi, &fi, &wait->fi);
-	if (err) {
-		free(wait);
-		return err;
-	}
-	atomic_fetch_add(&wait->fabric->users, 1);
-	*out = &wait->kfid;
-	return 0;
+	err = kemu_object_opened(&wait->object, &wait->fabric->object.users, wait, err);
+	if (!err)
+		*out = &wait->kfid;
+	return err;
 }

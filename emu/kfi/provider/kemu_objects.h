@@ -27,12 +27,18 @@ struct kemu_window;
 /* An address vector, two queues, an event queue, six counters, and two shared contexts. */
 enum { KEMU_USES_MAX = 12 };
 
+/* The counts by which an object is known to be in use (kemu_object.h). */
+struct kemu_object {
+	atomic_uint users;         /* what was opened from it, is bound to it, or has it in a set, and is open */
+	atomic_uint *from, *bound; /* `users` of what it was opened from, and of an event queue or wait set; or NULL */
+};
+
 struct kemu_fabric {
 	struct kfid_fabric kfid;
 	struct fid_fabric *fi;
+	struct kemu_object object;
 	const struct kemu_personality *personality;
 	struct kemu_softirq *softirq; /* the thread that calls the handlers of its queues */
-	atomic_uint users;            /* domains, queues and passive endpoints that are open */
 	char *name;                   /* kfabric's */
 	struct kemu_fabric *next;     /* of those that are open (kemu_fabric.c) */
 };
@@ -40,12 +46,11 @@ struct kemu_fabric {
 struct kemu_domain {
 	struct kfid_domain kfid;
 	struct fid_domain *fi;
+	struct kemu_object object;
 	struct kemu_fabric *fabric;
 	int mr_mode;           /* KFI_MR_* that hold */
 	uint64_t caps;         /* KFI_* that it was opened with */
 	struct kemu_eq *mr_eq; /* bound with KFI_REG_MR; NULL: registration is synchronous */
-	struct kemu_eq *eq;    /* bound without it, which reports nothing; or NULL */
-	atomic_uint users;     /* all that was opened from it and is open */
 	pthread_mutex_t lock;  /* guards `closed` */
 	/* Endpoints that are closed while regions are bound to them (bound_closes is false): they end with the domain, as regions
 	 * look at them until then. */
@@ -57,34 +62,32 @@ struct kemu_domain {
 struct kemu_eq {
 	struct kfid_eq kfid;
 	struct fid_eq *fi;
+	struct kemu_object object;
 	struct kemu_fabric *fabric;
 	struct kemu_eq_state *state; /* kemu_eq.c */
-	atomic_uint users;           /* objects that it is bound to */
 };
 
 struct kemu_cq {
 	struct kfid_cq kfid;
 	struct fid_cq *fi;
+	struct kemu_object object;
 	struct kemu_domain *domain;
 	struct kemu_cq_state *state; /* kemu_cq.c */
-	atomic_uint users;           /* endpoints and contexts that it is bound to */
 };
 
 struct kemu_cntr {
 	struct kfid_cntr kfid;
 	struct fid_cntr *fi;
+	struct kemu_object object;
 	struct kemu_domain *domain;
-	struct kemu_wait *wait_set; /* or NULL */
-	atomic_uint users;
 };
 
 struct kemu_av {
 	struct kfid_av kfid;
 	struct fid_av *fi;
+	struct kemu_object object;
 	struct kemu_domain *domain;
-	struct kemu_eq *eq;   /* bound to it, or NULL */
 	unsigned int rx_bits; /* of kfabric's addresses name a receive context */
-	atomic_uint users;    /* endpoints that it is bound to */
 };
 
 /* An endpoint, a scalable endpoint, or a context of one, by kfid.fid.fclass. */
@@ -118,21 +121,22 @@ struct kemu_ep {
 struct kemu_pep {
 	struct kfid_pep kfid;
 	struct fid_pep *fi;
+	struct kemu_object object;
 	struct kemu_fabric *fabric;
-	struct kemu_eq *eq;    /* bound to it, or NULL */
 	struct kemu_pep *next; /* of those that are open (kemu_cm.c) */
 };
 
 struct kemu_wait {
 	struct kfid_wait kfid;
 	struct fid_wait *fi;
+	struct kemu_object object;
 	struct kemu_fabric *fabric;
-	atomic_uint users; /* queues and counters in it */
 };
 
 struct kemu_poll {
 	struct kfid_poll kfid;
 	struct fid_poll *fi;
+	struct kemu_object object;
 	struct kemu_domain *domain;
 };
 
