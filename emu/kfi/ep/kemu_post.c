@@ -99,3 +99,12 @@ void *kemu_post_single(const struct kemu_ep *ep, const void **buf, size_t len, v
 	*buf = buffer.iov_base;
 	return desc;
 }
+
+bool kemu_single_take(struct kemu_single *one, struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t side)
+{
+	one->ep = kemu_ep(kfid);
+	one->fi = one->ep->fi;
+	one->desc = kemu_post_single(one->ep, &buf, len, desc);
+	one->buf = (void *)(uintptr_t)buf;
+	return !kemu_saturated(one->ep, side);
+}

@@ -38,6 +38,7 @@ static inline void **kemu_descs(const struct kemu_ep *ep, void **desc)
 	return ep->domain->mr_mode & KFI_MR_LOCAL ? desc : NULL;
 }
 
+/* A call that takes buffers. */
 static inline struct kemu_call kemu_call_of(struct kfid_ep *kfid, const char *name, enum kfi_iov_type type, const void *entries,
 					    size_t count, void **desc, void *context, uint64_t side)
 {
@@ -50,6 +51,16 @@ static inline struct kemu_call kemu_call_of(struct kfid_ep *kfid, const char *na
 		.side = side,
 	};
 }
+
+/* A call that takes a message: a struct kfi_msg, kfi_msg_tagged or kfi_msg_rma. */
+#define KEMU_MSG_CALL(kfid, name, message, msg_flags, msg_side)                                                                  \
+	({                                                                                                                       \
+		struct kemu_call kemu_made = kemu_call_of(kfid, name, (message)->type, (message)->msg_iov, (message)->iov_count, \
+							  (message)->desc, (message)->context, msg_side);                        \
+		kemu_made.flags = (msg_flags);                                                                                   \
+		kemu_made.msg = true;                                                                                            \
+		kemu_made;                                                                                                       \
+	})
 
 /* A peer's address as libfabric has it. kcxi: without KFI_NAMED_RX_CTX the context with the own index is meant. */
 static inline fi_addr_t kemu_peer(const struct kemu_ep *ep, kfi_addr_t peer)
@@ -86,5 +97,15 @@ ssize_t kemu_post_end(struct kemu_post *post, ssize_t rc);
 
 /* A single buffer's address and descriptor, as the device knows them. */
 void *kemu_post_single(const struct kemu_ep *ep, const void **buf, size_t len, void *desc);
+
+/* A call of one buffer, as libfabric gets it. */
+struct kemu_single {
+	struct kemu_ep *ep;
+	struct fid_ep *fi;
+	void *buf, *desc;
+};
+
+/* False: the side has no room for the completion (-KFI_EAGAIN). */
+bool kemu_single_take(struct kemu_single *one, struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t side);
 
 #endif

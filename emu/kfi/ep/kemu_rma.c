@@ -42,118 +42,86 @@ static struct fi_msg_rma krma_message(const struct kemu_ep *ep, const struct kem
 	};
 }
 
-static ssize_t krma_read_post(const struct kemu_call *call, const struct krma_target *target)
+static ssize_t krma_post(bool write, struct kemu_call call, const struct krma_target *target)
 {
 	struct kemu_post post;
-	ssize_t rc = kemu_post_begin(&post, call);
+	ssize_t rc = kemu_post_begin(&post, &call);
+	struct fid_ep *ep = call.ep->fi;
 	struct fi_rma_iov range;
 	struct fi_msg_rma msg;
 
 	if (rc)
 		return rc;
-	if (!post.msg) {
-		rc = fi_readv(call->ep->fi, post.memory.run, post.desc, post.memory.count, kemu_peer(call->ep, target->peer),
-			      target->addr, target->key, post.context);
-	} else {
-		msg = krma_message(call->ep, &post, target, &range);
-		rc = fi_readmsg(call->ep->fi, &msg, call->msg ? post.flags : post.flags & ~FI_INJECT);
-	}
-	return kemu_post_end(&post, rc);
-}
-
-static ssize_t krma_write_post(const struct kemu_call *call, const struct krma_target *target)
-{
-	struct kemu_post post;
-	ssize_t rc = kemu_post_begin(&post, call);
-	struct fi_rma_iov range;
-	struct fi_msg_rma msg;
-
-	if (rc)
-		return rc;
-	if (!post.msg) {
-		rc = fi_writev(call->ep->fi, post.memory.run, post.desc, post.memory.count, kemu_peer(call->ep, target->peer),
-			       target->addr, target->key, post.context);
-	} else {
-		msg = krma_message(call->ep, &post, target, &range);
-		rc = fi_writemsg(call->ep->fi, &msg, post.flags);
-	}
+	msg = krma_message(call.ep, &post, target, &range);
+	if (write)
+		rc = post.msg ? fi_writemsg(ep, &msg, post.flags)
+			      : fi_writev(ep, msg.msg_iov, msg.desc, msg.iov_count, msg.addr, target->addr, target->key,
+					  msg.context);
+	else
+		rc = post.msg
+			     ? fi_readmsg(ep, &msg, call.msg ? post.flags : post.flags & ~FI_INJECT)
+			     : fi_readv(ep, msg.msg_iov, msg.desc, msg.iov_count, msg.addr, target->addr, target->key, msg.context);
 	return kemu_post_end(&post, rc);
 }
 
 static ssize_t krma_readv(struct kfid_ep *kfid, const struct kvec *entries, void **desc, size_t count, kfi_addr_t source,
 			  uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_call call = kemu_call_of(kfid, "kfi_readv", KFI_KVEC, entries, count, desc, context, FI_TRANSMIT);
-
-	return krma_read_post(&call, &(struct krma_target){ .peer = source, .addr = addr, .key = key });
+	return krma_post(false, kemu_call_of(kfid, "kfi_readv", KFI_KVEC, entries, count, desc, context, FI_TRANSMIT),
+			 &(struct krma_target){ .peer = source, .addr = addr, .key = key });
 }
 
 static ssize_t krma_readbv(struct kfid_ep *kfid, const struct bio_vec *entries, void **desc, size_t count, kfi_addr_t source,
 			   uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_call call = kemu_call_of(kfid, "kfi_readbv", KFI_BVEC, entries, count, desc, context, FI_TRANSMIT);
-
-	return krma_read_post(&call, &(struct krma_target){ .peer = source, .addr = addr, .key = key });
+	return krma_post(false, kemu_call_of(kfid, "kfi_readbv", KFI_BVEC, entries, count, desc, context, FI_TRANSMIT),
+			 &(struct krma_target){ .peer = source, .addr = addr, .key = key });
 }
 
 static ssize_t krma_readsgl(struct kfid_ep *kfid, const struct scatterlist *entries, void **desc, size_t count, kfi_addr_t source,
 			    uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_call call = kemu_call_of(kfid, "kfi_readsgl", KFI_SGL, entries, count, desc, context, FI_TRANSMIT);
-
-	return krma_read_post(&call, &(struct krma_target){ .peer = source, .addr = addr, .key = key });
+	return krma_post(false, kemu_call_of(kfid, "kfi_readsgl", KFI_SGL, entries, count, desc, context, FI_TRANSMIT),
+			 &(struct krma_target){ .peer = source, .addr = addr, .key = key });
 }
 
 static ssize_t krma_readmsg(struct kfid_ep *kfid, const struct kfi_msg_rma *msg, uint64_t flags)
 {
-	struct kemu_call call;
-
 	if (!msg || !msg->rma_iov || !msg->rma_iov_count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_readmsg: msg is NULL, or names no range at the target (rma_iov).");
-	call = kemu_call_of(kfid, "kfi_readmsg", msg->type, msg->msg_iov, msg->iov_count, msg->desc, msg->context, FI_TRANSMIT);
-	call.flags = flags;
-	call.msg = true;
-	return krma_read_post(&call,
-			      &(struct krma_target){
-				      .peer = msg->addr, .iov = msg->rma_iov, .count = msg->rma_iov_count, .data = msg->data });
+	return krma_post(false, KEMU_MSG_CALL(kfid, "kfi_readmsg", msg, flags, FI_TRANSMIT),
+			 &(struct krma_target){
+				 .peer = msg->addr, .iov = msg->rma_iov, .count = msg->rma_iov_count, .data = msg->data });
 }
 
 static ssize_t krma_writev(struct kfid_ep *kfid, const struct kvec *entries, void **desc, size_t count, kfi_addr_t dest,
 			   uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_call call = kemu_call_of(kfid, "kfi_writev", KFI_KVEC, entries, count, desc, context, FI_TRANSMIT);
-
-	return krma_write_post(&call, &(struct krma_target){ .peer = dest, .addr = addr, .key = key });
+	return krma_post(true, kemu_call_of(kfid, "kfi_writev", KFI_KVEC, entries, count, desc, context, FI_TRANSMIT),
+			 &(struct krma_target){ .peer = dest, .addr = addr, .key = key });
 }
 
 static ssize_t krma_writebv(struct kfid_ep *kfid, const struct bio_vec *entries, void **desc, size_t count, kfi_addr_t dest,
 			    uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_call call = kemu_call_of(kfid, "kfi_writebv", KFI_BVEC, entries, count, desc, context, FI_TRANSMIT);
-
-	return krma_write_post(&call, &(struct krma_target){ .peer = dest, .addr = addr, .key = key });
+	return krma_post(true, kemu_call_of(kfid, "kfi_writebv", KFI_BVEC, entries, count, desc, context, FI_TRANSMIT),
+			 &(struct krma_target){ .peer = dest, .addr = addr, .key = key });
 }
 
 static ssize_t krma_writesgl(struct kfid_ep *kfid, const struct scatterlist *entries, void **desc, size_t count, kfi_addr_t dest,
 			     uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_call call = kemu_call_of(kfid, "kfi_writesgl", KFI_SGL, entries, count, desc, context, FI_TRANSMIT);
-
-	return krma_write_post(&call, &(struct krma_target){ .peer = dest, .addr = addr, .key = key });
+	return krma_post(true, kemu_call_of(kfid, "kfi_writesgl", KFI_SGL, entries, count, desc, context, FI_TRANSMIT),
+			 &(struct krma_target){ .peer = dest, .addr = addr, .key = key });
 }
 
 static ssize_t krma_writemsg(struct kfid_ep *kfid, const struct kfi_msg_rma *msg, uint64_t flags)
 {
-	struct kemu_call call;
-
 	if (!msg || !msg->rma_iov || !msg->rma_iov_count)
 		return KEMU_REFUSE(-KFI_EINVAL, "kfi_writemsg: msg is NULL, or names no range at the target (rma_iov).");
-	call = kemu_call_of(kfid, "kfi_writemsg", msg->type, msg->msg_iov, msg->iov_count, msg->desc, msg->context, FI_TRANSMIT);
-	call.flags = flags;
-	call.msg = true;
-	return krma_write_post(&call,
-			       &(struct krma_target){
-				       .peer = msg->addr, .iov = msg->rma_iov, .count = msg->rma_iov_count, .data = msg->data });
+	return krma_post(true, KEMU_MSG_CALL(kfid, "kfi_writemsg", msg, flags, FI_TRANSMIT),
+			 &(struct krma_target){
+				 .peer = msg->addr, .iov = msg->rma_iov, .count = msg->rma_iov_count, .data = msg->data });
 }
 
 /* --- one buffer --- */
@@ -161,35 +129,31 @@ static ssize_t krma_writemsg(struct kfid_ep *kfid, const struct kfi_msg_rma *msg
 static ssize_t krma_read(struct kfid_ep *kfid, void *buf, size_t len, void *desc, kfi_addr_t source, uint64_t addr, uint64_t key,
 			 void *context)
 {
-	struct kemu_ep *ep = kemu_ep(kfid);
-	const void *at = buf;
-	void *known = kemu_post_single(ep, &at, len, desc);
+	struct kemu_single one;
 
-	if (kemu_saturated(ep, FI_TRANSMIT))
+	if (!kemu_single_take(&one, kfid, buf, len, desc, FI_TRANSMIT))
 		return -KFI_EAGAIN;
-	return fi_read(ep->fi, (void *)(uintptr_t)at, len, known, kemu_peer(ep, source), addr, key, context);
+	return fi_read(one.fi, one.buf, len, one.desc, kemu_peer(one.ep, source), addr, key, context);
 }
 
 static ssize_t krma_write(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, kfi_addr_t dest, uint64_t addr,
 			  uint64_t key, void *context)
 {
-	struct kemu_ep *ep = kemu_ep(kfid);
-	void *known = kemu_post_single(ep, &buf, len, desc);
+	struct kemu_single one;
 
-	if (kemu_saturated(ep, FI_TRANSMIT))
+	if (!kemu_single_take(&one, kfid, buf, len, desc, FI_TRANSMIT))
 		return -KFI_EAGAIN;
-	return fi_write(ep->fi, buf, len, known, kemu_peer(ep, dest), addr, key, context);
+	return fi_write(one.fi, one.buf, len, one.desc, kemu_peer(one.ep, dest), addr, key, context);
 }
 
 static ssize_t krma_writedata(struct kfid_ep *kfid, const void *buf, size_t len, void *desc, uint64_t data, kfi_addr_t dest,
 			      uint64_t addr, uint64_t key, void *context)
 {
-	struct kemu_ep *ep = kemu_ep(kfid);
-	void *known = kemu_post_single(ep, &buf, len, desc);
+	struct kemu_single one;
 
-	if (kemu_saturated(ep, FI_TRANSMIT))
+	if (!kemu_single_take(&one, kfid, buf, len, desc, FI_TRANSMIT))
 		return -KFI_EAGAIN;
-	return fi_writedata(ep->fi, buf, len, known, data, kemu_peer(ep, dest), addr, key, context);
+	return fi_writedata(one.fi, one.buf, len, one.desc, data, kemu_peer(one.ep, dest), addr, key, context);
 }
 
 static ssize_t krma_inject(struct kfid_ep *kfid, const void *buf, size_t len, kfi_addr_t dest, uint64_t addr, uint64_t key)
