@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_own_addr.c - an endpoint's own address, and addresses given by and to programs. */
-#include "emu/fi/address/fi_own_addr.h"
+#include "emu/fi/address/fi_addr.h"
 
 #include <errno.h>
 #include <rdma/fi_errno.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/fi/address/fi_addr.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/net/link/bound.h"

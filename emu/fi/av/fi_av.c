@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/av/fi_av_set.h"
-#include "emu/fi/av/fi_av_auth.h"
-#include "emu/fi/av/fi_av_shared.h"
-#include "emu/fi/av/fi_av_sym.h"
+#include "emu/fi/av/fi_av_impl.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/address/fi_addr.h"
 #include "emu/fi/provider/fi_compat.h"

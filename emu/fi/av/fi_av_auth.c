@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_av_auth.c - a small table of keys. Each counts the endpoints that were enabled with it. */
-#include "emu/fi/av/fi_av_auth.h"
+#include "emu/fi/av/fi_av.h"
 
 #include <rdma/fi_errno.h>
 #include <stdbool.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "emu/fi/domain/fi_auth.h"
-#include "emu/fi/av/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/base/mutex.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_av_set.c - address vector sets: opened, changed, joined with each other. */
-#include "emu/fi/av/fi_av_set.h"
+#include "emu/fi/av/fi_av.h"
 
 #include <rdma/fi_errno.h>
 #include <stdatomic.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/av/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"

@@ -3,7 +3,7 @@
  *
  * Each process that has it open holds a read lock of the file (an OFD lock, which ends with the process). An opener that gets the
  * write lock is alone: it begins anew, or removes the file. */
-#include "emu/fi/av/fi_av_shared.h"
+#include "emu/fi/av/fi_av_impl.h"
 
 #include <assert.h>
 #include <ctype.h>

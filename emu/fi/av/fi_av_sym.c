@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_av_sym.c - the n-th name of a symmetric range. */
-#include "emu/fi/av/fi_av_sym.h"
+#include "emu/fi/av/fi_av_impl.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_check_object.c - the open objects, what is to be looked at when one is closed, and those that never are. */
-#include "emu/fi/check/fi_check_object.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "emu/fi/check/fi_check.h"
-#include "emu/fi/check/fi_check_lock.h"
-#include "emu/fi/check/fi_check_memory.h"
-#include "emu/fi/check/fi_check_post.h"
-#include "emu/fi/check/fi_check_progress.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/provider/fi_watched.h"
 #include "emu/nic/base/mutex.h"
 

@@ -8,12 +8,8 @@
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/check/fi_check.h"
-#include "emu/fi/check/fi_check_lock.h"
-#include "emu/fi/check/fi_check_object.h"
-#include "emu/fi/check/fi_check_post.h"
-#include "emu/fi/check/fi_check_tables.h"
-#include "emu/fi/check/fi_check_wait.h"
-#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/check/fi_check_impl.h"
+#include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_prov.h"

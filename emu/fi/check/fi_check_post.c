@@ -5,10 +5,10 @@
  * next look at queues and counters alone: only that look can tell the program of the end, so until then each change is wrong,
  * however early the end came. A receive is looked at when its message comes, with the driver role.
  *
- * `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread is inside (fi_check_lock.h) is
+ * `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread is inside (check_inside) is
  * not watched.
  * `settling` is held by looks alone: none returns to the program while another still compares. */
-#include "emu/fi/check/fi_check_post.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -18,16 +18,10 @@
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/check/fi_check.h"
-#include "emu/fi/check/fi_check_lock.h"
-#include "emu/fi/check/fi_check_memory.h"
-#include "emu/fi/check/fi_check_object.h"
-#include "emu/fi/check/fi_check_progress.h"
-#include "emu/fi/check/fi_check_serial.h"
-#include "emu/fi/check/fi_check_tell.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/provider/fi_kernel.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/provider/fi_watched.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/ops/op.h"

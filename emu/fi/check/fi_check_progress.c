@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_check_progress.c - calls that make progress, and posts that wait for some. */
-#include "emu/fi/check/fi_check_progress.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

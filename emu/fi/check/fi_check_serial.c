@@ -3,15 +3,14 @@
  *
  * The note is a thread's number. A call may end without a leave, by cancellation, longjmp or a fork: the number is then of no
  * thread, or the thread's next call ends the note. */
-#include "emu/fi/check/fi_check_serial.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
 
-#include "emu/fi/check/fi_check_object.h"
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 
 struct check_object *check_serial_of(const struct emu_domain *domain, const struct emu_cq *cq)
 {

@@ -2,21 +2,14 @@
 /* fi_check_tables.c - tables of calls that watch posts, and count the calls that make progress.
  *
  * A kind of object has one plain table; its first object shows it. */
-#include "emu/fi/check/fi_check_tables.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <pthread.h>
 
-#include "emu/fi/check/fi_check_object.h"
-#include "emu/fi/check/fi_check_post.h"
-#include "emu/fi/check/fi_check_progress.h"
-#include "emu/fi/check/fi_check_serial.h"
-#include "emu/fi/check/fi_check_wait.h"
-#include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/queues/fi_cntr.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/provider/fi_watched.h"
 #include "emu/nic/base/mutex.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_check_tell.c - findings of checked mode. */
-#include "emu/fi/check/fi_check_tell.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "emu/fi/check/fi_check_lock.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/report/report.h"

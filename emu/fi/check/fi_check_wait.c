@@ -5,7 +5,7 @@
  *
  * Until then its descriptor is quiet after each look of the program's: elsewhere it stays readable from the first event on, and no
  * thread would be seen asleep. A right program does not wait on it before fi_trywait. */
-#include "emu/fi/check/fi_check_wait.h"
+#include "emu/fi/check/fi_check_impl.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,10 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emu/fi/check/fi_check_lock.h"
-#include "emu/fi/check/fi_check_object.h"
-#include "emu/fi/check/fi_check_tell.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/net/os/spawn.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/memory/guard.h"

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_mc.c - groups: joined and left. */
-#include "emu/fi/coll/fi_mc.h"
+#include "emu/fi/coll/fi_coll.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
-#include "emu/fi/av/fi_av_set.h"
 #include "emu/fi/av/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/provider/fi_status.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/nic/collectives/collective.h"

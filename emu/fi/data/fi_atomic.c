@@ -3,10 +3,8 @@
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_errno.h>
 
-#include "emu/fi/data/fi_atomic.h"
 #include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_reach.h"
-#include "emu/fi/data/fi_rkey.h"
+#include "emu/fi/data/fi_data_impl.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/regions/mr.h"
 

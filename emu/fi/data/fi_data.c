@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_data.c - the checks that the data transfer calls share. */
+/* fi_data.c - the checks that the data transfer calls share, and the peers' keys that they name. */
 #include "emu/fi/data/fi_data.h"
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_trigger.h>
 
-#include "emu/fi/data/fi_desc.h"
-#include "emu/fi/data/fi_reach.h"
+#include "emu/fi/data/fi_data_impl.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr_cache.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/queues/fi_cntr.h"
+#include "emu/fi/queues/fi_queues.h"
+#include "emu/nic/regions/key_map.h"
 
 /* The family of calls that these capabilities are for. */
 static const char *data_call_name(uint64_t caps)
@@ -212,5 +212,24 @@ int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, s
 		return REFUSE(EP_DATA, -FI_EDOMAIN, "FI_TRIGGER: the counter is of another domain than the endpoint.");
 	*when = (struct trigger){ .cntr = cntr->cntr, .threshold = trigger->trigger.threshold.threshold };
 	*out = when;
+	return 0;
+}
+
+/* --- from a program's remote ranges to the device's. Under FI_MR_RAW a key is a handle of fi_mr_map_raw; a key
+that is not mapped is refused here (S48, S53, S57) --- */
+
+int rkey_map(struct emu_domain *domain, struct remote *remote, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct raw_key key;
+
+		if (!key_map_find(pd_mappings(domain->pd), remote[i].key, &key))
+			return REFUSE(EP_DATA, -FI_ENOKEY,
+				      "key %#llx is not mapped: under FI_MR_RAW peers' keys come from "
+				      "fi_mr_map_raw, until fi_mr_unmap_key (S53, S57).",
+				      (unsigned long long)remote[i].key);
+		remote[i].key = key.key;
+		remote[i].key_tail = key.tail;
+	}
 	return 0;
 }

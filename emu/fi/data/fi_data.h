@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_data.h - shared by all data transfer calls: the checks before a post, and the tables of calls. All variants of a call
- * narrow to one post (fi_rma.c, fi_message.c), which passes these checks in this order. Any thread; nothing blocks. */
+/* fi_data.h - data transfer: what all calls share before a post, and deferred work. Any thread; nothing blocks. */
 #ifndef EMU_FI_DATA_H
 #define EMU_FI_DATA_H
 
-#include <stdint.h>
-#include <sys/uio.h>
-
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+#include <rdma/fi_trigger.h>
+#include <stdint.h>
+#include <sys/uio.h>
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
@@ -17,6 +17,11 @@
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/nic/base/likely.h"
+
+struct emu_domain;
+
+/* --- Shared by all data transfer calls: the checks before a post, and the tables of calls. All variants of a call narrow to
+ * one post (fi_rma.c, fi_message.c), which passes these checks in this order. Any thread; nothing blocks. --- */
 
 /* Flags of fi_writemsg, fi_sendmsg and fi_tsendmsg, of fi_readmsg, of fi_recvmsg and fi_trecvmsg. */
 #define DATA_PUT_FLAGS (DATA_TX_DEFAULTS | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA)
@@ -133,5 +138,45 @@ static inline uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags, 
 /* The one post of remote reads and writes (fi_rma.c). `flags` are in force: the endpoint's defaults, or those of the *msg call,
  * checked against those that it knows. */
 ssize_t emu_rma_post(struct emu_ep *ep, enum op_kind kind, const struct fi_msg_rma *msg, uint64_t flags);
+
+/* --- what is wrong with the descriptor of a local buffer, in words. Any thread; only for refused calls. --- */
+
+/* -FI_EINVAL, for S72 to S75 and S23 to S26 alike; the sentence tells them apart. `desc` NULL: there is none. `access`: the
+ * rights that the region must have, which `right` names. */
+int desc_refuse(const struct emu_domain *domain, const char *call, const char *right, const struct iovec *buffer, const void *desc,
+		uint32_t access) __attribute__((cold));
+
+/* --- the table of remote atomics, and fi_query_atomic(). Any thread; nothing blocks. --- */
+
+/* One of the three buffers of a call. */
+struct atomic_buffer {
+	const struct fi_ioc *ioc;
+	void *const *desc;
+	size_t count;
+	uint32_t right; /* as in struct local_side */
+};
+
+struct atomic_call {
+	struct fid_ep *ep;
+	uint8_t kind; /* enum atomic_kind */
+	const struct fi_msg_atomic *msg;
+	struct atomic_buffer compare, result;
+	uint64_t flags; /* in force: the endpoint's defaults, or those of the *msg call */
+};
+
+/* The one post: 0; or a negative errno, and nothing was posted. */
+ssize_t emu_atomic_post(const struct atomic_call *call);
+
+/* fi_atomic(3): 0 and *attr; -FI_EOPNOTSUPP: there is no such operation; -FI_EINVAL, -FI_EBADFLAGS. */
+int emu_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
+
+/* --- Deferred work of a domain (fi_trigger(3)): operations, and changes of counters, that wait for a counter. Any thread. --- */
+
+/* FI_QUEUE_WORK. 0, or the error that the call of the operation would return; -FI_EINVAL, -FI_EDOMAIN, -FI_ENOSYS; -FI_EAGAIN. */
+int deferred_work_queue(struct emu_domain *domain, const struct fi_deferred_work *work);
+/* FI_CANCEL_WORK. 0; -FI_ENOENT: it is not there any more. */
+int deferred_work_cancel(struct emu_domain *domain, const struct fi_deferred_work *work);
+/* FI_FLUSH_WORK: all work, or the work that waits for one counter. 0, -FI_EINVAL. */
+int deferred_work_flush(struct emu_domain *domain, struct fid_cntr *cntr);
 
 #endif

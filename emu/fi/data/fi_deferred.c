@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_deferred.c - deferred work. Each kind ends in the post of its own calls, whose checks it passes when it is queued. */
-#include "emu/fi/data/fi_deferred.h"
+#include "emu/fi/data/fi_data.h"
 
 #include <rdma/fi_errno.h>
 
-#include "emu/fi/data/fi_atomic.h"
-#include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_message.h"
-#include "emu/fi/data/fi_tag_format.h"
+#include "emu/fi/data/fi_data_impl.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/queues/fi_cntr.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/nic/regions/mr.h"
 
 /* FI_INJECT has no meaning here: the work has the buffers until it completes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_desc.c - what is wrong with the descriptor of a local buffer. */
-#include "emu/fi/data/fi_desc.h"
+#include "emu/fi/data/fi_data.h"
 
 #include <rdma/fi_errno.h>
 

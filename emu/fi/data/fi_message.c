@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_message.c - messages: the checks, and the post for each direction. */
-#include "emu/fi/data/fi_message.h"
-#include "emu/fi/data/fi_reach.h"
+#include "emu/fi/data/fi_data_impl.h"
 
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/data/fi_data.h"
 #include "emu/fi/av/fi_av.h"
-#include "emu/fi/av/fi_av_auth.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/queues/av.h"

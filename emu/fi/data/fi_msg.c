@@ -4,7 +4,7 @@
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_message.h"
+#include "emu/fi/data/fi_data_impl.h"
 #include "emu/fi/provider/fi_refuse.h"
 
 static ssize_t msg_recv_vector(struct fid_ep *fid, const struct iovec *iov, void *const *desc, size_t count, fi_addr_t src,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_reach.c - local buffers in memory of devices: descriptors under FI_MR_HMEM, and where the bytes are. Memory of the host that a
  * device's interface has allocated is the program's as any other. */
-#include "emu/fi/data/fi_reach.h"
+#include "emu/fi/data/fi_data_impl.h"
 
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_desc.h"
 #include "emu/fi/mr/fi_mr_cache.h"
-#include "emu/fi/domain/fi_hmem.h"
+#include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/mr_table.h"

@@ -4,8 +4,7 @@
 #include <rdma/fi_rma.h>
 
 #include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_reach.h"
-#include "emu/fi/data/fi_rkey.h"
+#include "emu/fi/data/fi_data_impl.h"
 #include "emu/fi/provider/fi_refuse.h"
 
 /* FI_INJECT is for data that is sent; as an endpoint's default it does not apply to reads. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_tag_format.c - tagged calls of endpoints with FI_TAG_MPI or FI_TAG_CCL. They look at the tag and at the ignore mask, and go on
  * to the table that the endpoint would have without a format. */
-#include "emu/fi/data/fi_tag_format.h"
+#include "emu/fi/data/fi_data_impl.h"
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>

@@ -4,7 +4,7 @@
 #include <rdma/fi_tagged.h>
 
 #include "emu/fi/data/fi_data.h"
-#include "emu/fi/data/fi_message.h"
+#include "emu/fi/data/fi_data_impl.h"
 #include "emu/fi/provider/fi_refuse.h"
 
 static ssize_t tagged_recv_vector(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_domain.c - the functions of a domain that its objects call. */
+/* fi_domain.c - the functions of a domain that its objects call, and the start of the process's NIC. */
 #include "emu/fi/domain/fi_domain.h"
 
 #include <rdma/fi_errno.h>
 
-#include "emu/fi/personality/fi_close_policy.h"
+#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/personality/fi_mr_mode.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/nic/memory/kernel_copy.h"
 #include "emu/nic/regions/mr_binding.h"
+#include "emu/fi/provider/fi_watched.h"
+#include "emu/fi/personality/fi_settings.h"
+#include "emu/process/start/nic_start.h"
 
 /* The kernel reads it, as a program may give any value. */
 bool domain_of_hook(const void *context)
@@ -96,4 +98,27 @@ void close_end(const struct emu_domain *domain, struct binding_end *end)
 		more = binding_drop_slice(end);
 		driver_leave(nic_driver(domain->nic));
 	} while (more);
+}
+
+/* --- the process's NIC, as the settings and the personality want it --- */
+
+int nic_start_by(const struct settings *settings, struct nic **nic)
+{
+	const struct nic_start start = {
+		.personality = settings->attr->name,
+		.watch = settings->process.check ? &check_watch : NULL,
+		.receives_first = settings->attr->receives_first,
+		.multi_buf = settings->attr->multi_buf,
+		.fetch_reads = settings->fetch_reads,
+	};
+
+	return nic_start(&settings->process, &start, nic);
+}
+
+int emu_nic_start(struct nic **nic)
+{
+	struct settings settings;
+	int err = settings_read(&settings);
+
+	return err ? err : nic_start_by(&settings, nic);
 }

@@ -1,26 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_domain.h - the domain object: a protection domain of the process's NIC and the rules it was opened with.
- * Everything but the counts is constant after open. Any thread. */
+/* fi_domain.h - fabrics and domains, the NIC that the first of them starts, and the library of emulated devices. Any thread. */
 #ifndef EMU_FI_DOMAIN_H
 #define EMU_FI_DOMAIN_H
 
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rdma/fi_domain.h>
-
-#include "emu/fi/domain/fi_fabric.h"
 #include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/net/thread/net.h"
 #include "emu/nic/endpoint/nic.h"
+#include "include/emu/hmem.h"
 
 struct binding_end;
 struct close_policy;
-struct emu_hmem_ops;
 struct emu_eq;
+struct emu_hmem_ops;
 struct emu_mr_cache;
+struct nic;
+struct settings;
+
+/* --- the process's NIC, which the first domain or passive endpoint starts. Any thread. --- */
+
+/* One more user, until net_end(). 0 or -errno, after a line of log. The first call reads the settings. */
+int emu_nic_start(struct nic **nic);
+int nic_start_by(const struct settings *settings, struct nic **nic);
+
+/* --- the fabric object: a network that this machine has an address in. Holds nothing but its users. --- */
+
+struct emu_fabric {
+	struct fid_fabric fid;
+	struct opened opened;
+	atomic_uint users; /* domains and event queues */
+};
+
+static inline struct emu_fabric *emu_fabric(struct fid_fabric *fid)
+{
+	return (struct emu_fabric *)fid;
+}
+
+int emu_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+
+/* --- The domain object: a protection domain of the process's NIC and the rules it was opened with. Everything but the counts
+ * is constant after open. Any thread. --- */
 
 struct emu_domain {
 	struct fid_domain fid;
@@ -102,5 +127,19 @@ void domain_put(struct emu_domain *domain, atomic_uint *kind);
 int close_end_check(const struct emu_domain *domain, const struct binding_end *end, const char *what);
 /* Dissolves the bindings of one that closes; takes and gives back the driver role a slice at a time. */
 void close_end(const struct emu_domain *domain, struct binding_end *end);
+
+/* --- the library of emulated devices (emu/hmem.h), where the program has loaded it. The provider does not depend on it. --- */
+
+/* Its functions; NULL: the program has not loaded it, or it has no devices. Any thread; takes the loader's lock, so not with the
+ * driver role. */
+const struct emu_hmem_ops *hmem_find(void);
+
+/* Has the user forbidden NICs to reach devices directly (FI_HMEM_DISABLE_P2P=1, S155), and are there devices? This NIC makes no
+ * copies instead, so there is no FI_HMEM then. */
+bool hmem_forbidden(void);
+
+/* Why query() says -EFAULT of a range: `text`, filled with words for a refusal. */
+enum { HMEM_WHY_SIZE = 160 };
+const char *hmem_why(const struct emu_hmem_ops *hmem, const void *at, char text[HMEM_WHY_SIZE]);
 
 #endif

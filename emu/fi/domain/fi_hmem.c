@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_hmem.c - looks for the library among those that are loaded. */
-#include "emu/fi/domain/fi_hmem.h"
+#include "emu/fi/domain/fi_domain.h"
 
 #include <dlfcn.h>
 #include <rdma/providers/fi_prov.h>

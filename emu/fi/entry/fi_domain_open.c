@@ -8,28 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/data/fi_atomic.h"
-#include "emu/fi/data/fi_deferred.h"
+#include "emu/fi/data/fi_data.h"
 #include "emu/fi/domain/fi_auth.h"
 #include "emu/fi/av/fi_av.h"
-#include "emu/fi/domain/fi_nic_start.h"
 #include "emu/fi/ep/fi_ep.h"
-#include "emu/fi/ep/fi_scalable.h"
-#include "emu/fi/ep/fi_shared_ctx.h"
 #include "emu/fi/personality/fi_mr_mode.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/mr/fi_mr_cache.h"
-#include "emu/fi/mr/fi_mr_pin.h"
-#include "emu/fi/mr/fi_mr_raw.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
-#include "emu/fi/queues/fi_cntr.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/queues/fi_eq.h"
-#include "emu/fi/queues/fi_poll.h"
+#include "emu/fi/queues/fi_wait.h"
 #include "emu/net/thread/net.h"
 
 /* Binds an event queue, and nothing else. Without FI_REG_MR it gets the domain's control events, of which there are none. */

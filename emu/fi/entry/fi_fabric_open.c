@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_fabric_open.c - the fabric object: its life, and its table of functions. */
-#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/domain/fi_domain.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
-#include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/ep/fi_connreq.h"
-#include "emu/fi/ep/fi_pep.h"
+#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/fi/queues/fi_wait.h"
-#include "emu/fi/queues/fi_wait_set.h"
 #include "emu/net/os/fork.h"
 
 static void provider_forked(void)

@@ -3,7 +3,6 @@
 #include "emu/fi/provider/fi_prov.h"
 
 #include "emu/fi/check/fi_check.h"
-#include "emu/fi/info/fi_asked.h"
 #include "emu/fi/info/fi_info.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/mr/fi_mr_cache.h"

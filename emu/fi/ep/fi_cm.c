@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_cm.c - connecting, accepting, leaving. */
-#include "emu/fi/ep/fi_cm.h"
+#include "emu/fi/ep/fi_ep_calls.h"
 
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/ep/fi_connreq.h"
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/address/fi_addr.h"
-#include "emu/fi/address/fi_own_addr.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/provider/fi_status.h"
+#include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/queues/fi_eq.h"
 
 static bool on_event(void *owner, const struct cm_event *event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_connreq.c - connection requests that wait for an answer. */
-#include "emu/fi/ep/fi_connreq.h"
+#include "emu/fi/ep/fi_ep.h"
 
 #include <stdlib.h>
 

@@ -5,10 +5,8 @@
 #include "emu/fi/av/fi_av.h"
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/ep/fi_ep.h"
-#include "emu/fi/ep/fi_shared_ctx.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/queues/fi_cntr.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/queues/fi_eq.h"
 
 static const struct {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_ep_calls.h - the calls of endpoints that emu/fi/data and emu/fi/coll define, and the flags that may be an endpoint's defaults.
- * They are declared here, since an endpoint gets its tables when it is opened. Any thread. */
+/* fi_ep_calls.h - the calls of endpoints. */
 #ifndef EMU_FI_EP_CALLS_H
 #define EMU_FI_EP_CALLS_H
-
-#include <stdint.h>
 
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -12,9 +9,14 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+#include <stdint.h>
 
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/personality/fi_attr.h"
+#include "emu/nic/endpoint/cm.h"
+
+/* --- The calls of endpoints that emu/fi/data and emu/fi/coll define, and the flags that may be an endpoint's defaults. They
+ * are declared here, since an endpoint gets its tables when it is opened. Any thread. --- */
 
 extern struct fi_ops_msg emu_msg_ops;
 extern struct fi_ops_rma emu_rma_ops;
@@ -25,7 +27,7 @@ extern struct fi_ops_collective emu_collective_ops;
 /* fi_join_collective(3), by fi_join(). */
 int emu_ep_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context);
 
-/* The format that an endpoint of this info has to keep to (fi_tag_format.h), or 0: any tag will do. */
+/* The format that an endpoint of this info has to keep to (fi_tag_format.c), or 0: any tag will do. */
 uint64_t tag_format(const struct emu_domain *domain, const struct fi_info *info);
 /* Gives an endpoint that has its tables, and has ep->tag_format, the calls that look. */
 void tag_format_tables(struct emu_ep *ep);
@@ -61,5 +63,16 @@ static inline uint64_t data_trigger(const struct emu_ep *ep)
 {
 	return ep->caps & (FI_TRIGGER | DATA_WATCHED);
 }
+
+/* --- Connections: fi_connect, fi_accept, fi_getpeer, fi_shutdown of endpoints with FI_EP_MSG; for all others -FI_ENOSYS.
+ * Passive endpoints are in fi_pep.c. fi_cm(3). --- */
+
+int emu_ep_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen);
+int emu_ep_accept(struct fid_ep *ep, const void *param, size_t paramlen);
+int emu_ep_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen);
+int emu_ep_shutdown(struct fid_ep *ep, uint64_t flags);
+
+/* The device's events of a connected endpoint go to its event queue. */
+extern const struct cm_ops emu_ep_cm_events;
 
 #endif

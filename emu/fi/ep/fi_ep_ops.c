@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/ep/fi_cm.h"
-#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/ep/fi_ep_calls.h"
-#include "emu/fi/ep/fi_scalable.h"
+#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/address/fi_addr.h"
 #include "emu/fi/personality/fi_attr.h"
-#include "emu/fi/address/fi_own_addr.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_pep.c - the passive endpoint object. It belongs to the fabric, and its device endpoint to a protection domain of its
  * own that has no region. */
-#include "emu/fi/ep/fi_pep.h"
+#include "emu/fi/ep/fi_ep.h"
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
@@ -9,12 +9,7 @@
 #include <string.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/domain/fi_fabric.h"
-#include "emu/fi/domain/fi_nic_start.h"
-#include "emu/fi/ep/fi_connreq.h"
-#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/address/fi_addr.h"
-#include "emu/fi/address/fi_own_addr.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/fi/provider/fi_stubs.h"

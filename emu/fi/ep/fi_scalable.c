@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_scalable.c - scalable endpoints and their contexts. */
-#include "emu/fi/ep/fi_scalable.h"
+#include "emu/fi/ep/fi_ep.h"
 
 #include <errno.h>
 #include <rdma/fi_errno.h>
@@ -9,12 +9,10 @@
 #include <unistd.h>
 
 #include "emu/fi/av/fi_av.h"
-#include "emu/fi/personality/fi_close_policy.h"
+#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/address/fi_addr.h"
-#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_shared_ctx.c - shared transmit and receive contexts. */
-#include "emu/fi/ep/fi_shared_ctx.h"
+#include "emu/fi/ep/fi_ep.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_refuse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_asked.c - libfabric loads this provider in the program's first call, and may then leave it out: at once, if FI_PROVIDER names
  * others, or at each fi_getinfo, by the hints. Of the latter the provider sees nothing but that nobody comes. */
-#include "emu/fi/info/fi_asked.h"
+#include "emu/fi/info/fi_info.h"
 
 #include <rdma/fabric.h>
 #include <stdatomic.h>

@@ -8,11 +8,8 @@
 
 #include "emu/fi/domain/fi_auth.h"
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/ep/fi_pep.h"
+#include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/address/fi_addr.h"
-#include "emu/fi/info/fi_asked.h"
-#include "emu/fi/info/fi_negotiate.h"
-#include "emu/fi/info/fi_nic.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_prov.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_negotiate.c - hints against a personality: a sequence of checks, each of which also writes what it grants. */
-#include "emu/fi/info/fi_negotiate.h"
+#include "emu/fi/info/fi_info.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,9 +12,8 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/address/fi_addr.h"
 #include "emu/fi/personality/fi_mr_mode.h"
-#include "emu/fi/provider/fi_flag_names.h"
+#include "emu/fi/provider/fi_words.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_registry.h"
 

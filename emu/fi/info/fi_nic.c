@@ -2,7 +2,7 @@
 /* fi_nic.c - the device is emu's own, with the name of the interface that it works over; the link is this interface's, as the
  * kernel tells in /sys: what it does not tell is 0. The bus is FI_BUS_UNKNOWN, since an emulated NIC is no PCI device: programs
  * look for such a device in the machine's topology, and MPICH ends if it is not there. */
-#include "emu/fi/info/fi_nic.h"
+#include "emu/fi/info/fi_info.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_mr.h - the region object. The three registration calls narrow to one request (S2). Any thread; may wait one slice
- * of the driver role, and under FI_MR_ALLOCATED for the kernel to supply the memory. */
+/* fi_mr.h - the region object, and its parts. Any thread. */
 #ifndef EMU_FI_MR_H
 #define EMU_FI_MR_H
 
 #include <rdma/fi_domain.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
 
 #include "emu/fi/domain/fi_domain.h"
+#include "emu/fi/provider/fi_compat.h"
 
 struct auth_set;
-struct emu_av;
-struct emu_eq;
 struct compat_mr_attr;
-struct mr_pages;
 struct compat_mr_dmabuf;
+struct emu_av;
+struct emu_domain;
+struct emu_eq;
 struct mr_async;
 struct mr_dmabuf;
+struct mr_pages;
+struct mr_request;
 struct pin;
+
+/* --- The region object. The three registration calls narrow to one request (S2). Any thread; may wait one slice of the driver
+ * role, and under FI_MR_ALLOCATED for the kernel to supply the memory. --- */
 
 /* Rarely used parts of a region; each may be NULL. */
 struct mr_parts {
@@ -109,5 +118,60 @@ int mr_check_pmem(const struct iovec *iov, size_t count);
 int mr_async_open(struct emu_mr *mr, struct emu_eq *eq);
 void mr_async_begin(struct emu_mr *mr, const struct mr_request *req, int fault);
 void mr_async_close(struct emu_mr *mr);
+
+/* --- Raw keys: the target gives them to its peers (S46 to S52), which map them (S53 to S58). Any thread. --- */
+
+/* FI_GET_RAW_MR of a region. 0; -FI_ETOOSMALL with the size needed; -FI_EOPBADSTATE before registration is complete. */
+int mr_raw_attr(struct emu_mr *mr, struct fi_mr_raw_attr *attr);
+/* FI_MAP_RAW_MR, FI_UNMAP_KEY of a domain. 0; -FI_EINVAL: no key of a region; -FI_ENOKEY: not mapped; -FI_ENOMEM. */
+int domain_map_raw(struct emu_domain *domain, const struct fi_mr_map_raw *map);
+int domain_unmap_key(struct emu_domain *domain, uint64_t key);
+
+/* --- Pages that came after the registration (S106 to S120). Any thread; takes as long as the kernel needs to supply the
+ * memory, without the driver role. --- */
+
+/* Under FI_MR_MMU_NOTIFY a table of the pages of these segments that are there; else NULL. 0 or -errno after a line of log. */
+int mr_pages_now(const struct emu_domain *domain, const struct iovec *segments, size_t count, struct mr_pages **pages);
+
+/* FI_REFRESH. 0; -FI_EINVAL: a range outside the region, or that no memory can back; -FI_EBADFLAGS; -FI_ENOSYS where
+ * the program has promised that nothing changes (FI_MR_ALLOCATED alone). */
+int mr_refresh(struct emu_mr *mr, const struct fi_mr_modify *modify);
+
+/* --- Registration by descriptor, and the attributes for the kind of memory. Any thread; makes system calls, so not with the
+ * driver role. Errors come after a line of log. --- */
+
+/* The provider's mapping of one region. It exists before the region is in the table, until no byte is touched any more. */
+struct mr_dmabuf {
+	struct iovec bytes; /* the region's bytes in the mapping */
+	void *map;
+	size_t map_len;
+};
+
+/* fi_mr_dmabuf.c: checks the structure itself: 0 or -FI_EINVAL. */
+int mr_check_dmabuf(const struct compat_mr_dmabuf *given, size_t count, const struct compat_mr_attr *attr, uint32_t api);
+/* 0 and *dmabuf; -FI_EBADF, -FI_EINVAL past the end of the descriptor's bytes, or mmap's error. */
+int mr_dmabuf_open(const struct compat_mr_dmabuf *given, uint64_t access, struct mr_dmabuf **dmabuf);
+void mr_dmabuf_close(struct mr_dmabuf *dmabuf); /* NULL: nothing */
+
+/* fi_mr_hmem.c: iface (S85, S138), device (S140), hmem_data (S142), page_size (S152). 0 and the request's two; -FI_ENOSYS or
+ * -FI_EINVAL. */
+int mr_check_hmem(struct emu_domain *domain, const struct compat_mr_attr *attr, struct mr_request *req);
+/* Likewise: finds where the bytes of the request's segments are if these are memory of a device, which is to be the one that the
+ * program names, if it must name one (S134, S135), and of the kind that the flags say (S143, S144). 0; -FI_EINVAL, -FI_EBADFLAGS;
+ * -FI_EFAULT: it has been freed, or is of several allocations. */
+int mr_find_device(struct emu_domain *domain, struct mr_request *req);
+
+/* --- FI_EMU_PINNED: the NIC uses the pages that were there at registration, as a NIC that pins them does (S81). Any thread;
+ * makes system calls, so not with the driver role. Errors come after a line of log. --- */
+
+/* Are regions under these rules (mr_mode) pinned, if the setting is on? Under FI_MR_ALLOCATED they are, but not with
+ * FI_MR_MMU_NOTIFY: then the program tells of changes, and the NIC follows. */
+bool mr_pin_rules(int rules);
+/* Before the first domain that pins. If changes of mappings cannot be watched, only a line of log says so. 0, or
+ * -FI_EOPNOTSUPP: the kernel or the container forbids pinning by io_uring. */
+int mr_pin_start(void);
+/* Pins memory that is backed already. 0 and *pin, ended by uring_unpin(); -FI_ENOMEM: RLIMIT_MEMLOCK, or too many pieces;
+ * -FI_EFAULT: a kind of memory that io_uring does not pin. */
+int mr_pin(const struct iovec *segments, size_t count, struct pin **pin);
 
 #endif

@@ -5,11 +5,10 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
-#include "emu/fi/mr/fi_mr_dmabuf.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_flag_names.h"
+#include "emu/fi/provider/fi_words.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/provider/fi_status.h"
+#include "emu/fi/provider/fi_front_end.h"
 #include "emu/nic/memory/kernel_copy.h"
 #include "emu/nic/regions/mr_rules.h"
 

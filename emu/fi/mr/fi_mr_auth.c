@@ -5,7 +5,6 @@
 
 #include "emu/fi/domain/fi_auth.h"
 #include "emu/fi/av/fi_av.h"
-#include "emu/fi/av/fi_av_auth.h"
 #include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"

@@ -4,9 +4,9 @@
 
 #include "emu/fi/ep/fi_ep.h"
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/provider/fi_flag_names.h"
+#include "emu/fi/provider/fi_words.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/queues/fi_cntr.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/nic/regions/mr_rules.h"
 
 /* With the role. */

@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "emu/fi/mr/fi_mr_dmabuf.h"
+#include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 

@@ -7,8 +7,6 @@
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/mr/fi_mr_dmabuf.h"
-#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_refuse.h"
 
 /* The base page's size, and the kernel's sizes of huge pages. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_mr_pin.c - io_uring's errors of pinning, in sentences that tell what to change. */
-#include "emu/fi/mr/fi_mr_pin.h"
+#include "emu/fi/mr/fi_mr.h"
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_errno.h>

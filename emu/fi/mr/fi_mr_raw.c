@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_mr_raw.c - raw keys of regions, and the peers' raw keys mapped in a domain. */
-#include "emu/fi/mr/fi_mr_raw.h"
+#include "emu/fi/mr/fi_mr.h"
 
 #include <rdma/fi_errno.h>
 
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/provider/fi_status.h"
+#include "emu/fi/provider/fi_front_end.h"
 #include "emu/nic/regions/key_map.h"
 
 /* Takes the role, as the region may be ending. 0, its key and base; or -errno. */

@@ -2,7 +2,7 @@
 /* fi_mr_refresh.c - fi_mr_refresh(). Under FI_MR_MMU_NOTIFY the ranges are closed to peers while the kernel supplies
  * their pages, and the NIC's table of known pages takes them up (S115). Without it, and without FI_MR_ALLOCATED,
  * the NIC uses the page tables at each access anyway: the ranges are checked, and the region stays open (S118). */
-#include "emu/fi/mr/fi_mr_refresh.h"
+#include "emu/fi/mr/fi_mr.h"
 
 #include <rdma/fi_errno.h>
 #include <stdatomic.h>

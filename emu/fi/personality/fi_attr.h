@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_attr.h - a personality: what the NIC offers, asks and allows, as data. Behaviour comes from these values, never from
- * a personality's name. Each table is one file: fi_attr_strict.c, fi_attr_lax.c, fi_attr_kfi.c, fi_attr_kcxi.c. Constant. */
+/* fi_attr.h - a personality: what the NIC offers, asks and allows, as data; and the order of closing. Behaviour comes from these
+ * values, never from a personality's name. Each table is one file: fi_attr_strict.c, fi_attr_lax.c, fi_attr_kfi.c,
+ * fi_attr_kcxi.c. Constant. */
 #ifndef EMU_FI_ATTR_H
 #define EMU_FI_ATTR_H
 
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <rdma/fabric.h>
-#include <rdma/fi_endpoint.h>
 
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_kernel.h"
@@ -129,5 +129,19 @@ uint64_t caps_complete(uint64_t caps);
 /* The modifiers of messages, and of remote accesses. */
 #define MSG_MODIFIERS (FI_SEND | FI_RECV)
 #define RMA_MODIFIERS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+
+/* --- The order in which regions and the objects they are bound to may be closed (FI_EMU_MR_CLOSE; S180, S181). libfabric's
+ * man pages differ between versions, so the API version never chooses. --- */
+
+/* An object that need not wait dissolves its bindings when it closes. */
+struct close_policy {
+	const char *name;
+	bool region_waits; /* fi_close of a region that is bound to an open object: -FI_EBUSY */
+	bool end_waits;    /* fi_close of an endpoint or counter that regions are bound to: -FI_EBUSY */
+};
+
+/* By enum close_order; NULL ends the names. */
+extern const char *const close_policy_names[];
+const struct close_policy *close_policy(enum close_order order);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_close_policy.c - the order of closing, as a table. */
-#include "emu/fi/personality/fi_close_policy.h"
+#include "emu/fi/personality/fi_attr.h"
 
 #include <assert.h>
 #include <stddef.h>

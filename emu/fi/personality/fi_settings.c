@@ -5,7 +5,6 @@
 #include <rdma/fi_errno.h>
 #include <stddef.h>
 
-#include "emu/fi/personality/fi_close_policy.h"
 #include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_words.h"

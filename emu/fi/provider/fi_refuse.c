@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
-#include "emu/fi/provider/fi_flag_names.h"
+#include "emu/fi/provider/fi_words.h"
 #include "emu/process/report/refused_call.h"
 
 __attribute__((format(printf, 3, 4))) static void tell_of(enum fi_log_subsys subsystem, const char *call, const char *format, ...)

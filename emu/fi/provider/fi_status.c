@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_status.c - numbers of the device into libfabric's. The system's errnos and the atomics' numbers, which are those of the wire,
  * need no translation. Flags of posts are translated where they are made (fi_data.h). */
-#include "emu/fi/provider/fi_status.h"
+#include "emu/fi/provider/fi_front_end.h"
 
 #include <assert.h>
 #include <rdma/fabric.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_cntr.c - the counter object. Reading drives the device. */
-#include "emu/fi/queues/fi_cntr.h"
+#include "emu/fi/queues/fi_queues.h"
 
 #include <pthread.h>
 #include <rdma/fi_errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/personality/fi_close_policy.h"
+#include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_cq.c - the completion queue object. A read that finds nothing drives the device and looks again. */
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 
 #include <pthread.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/provider/fi_status.h"
+#include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_stubs.h"
-#include "emu/fi/queues/fi_cq_err.h"
 #include "emu/nic/base/likely.h"
 #include "emu/nic/role/driver.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_cq_err.c - the error side of a completion queue. err_data is the refusal's sentence, terminated; with FI_EADDRNOTAVAIL
  * the address of a sender that is not in the address vector; with FI_ENOMSG there is none. */
-#include "emu/fi/queues/fi_cq_err.h"
+#include "emu/fi/queues/fi_queues.h"
 
 #include <rdma/fi_errno.h>
 #include <stdio.h>
@@ -9,12 +9,9 @@
 
 #include "emu/fi/address/fi_addr.h"
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/domain/fi_hmem.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/provider/fi_status.h"
-#include "emu/fi/queues/fi_cq.h"
 #include "emu/nic/regions/refusal.h"
 #include "emu/nic/role/driver.h"
 

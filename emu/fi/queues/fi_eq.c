@@ -12,14 +12,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/provider/fi_watched.h"
 #include "emu/fi/queues/fi_wait.h"
-#include "emu/fi/queues/fi_wait_set.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/net/thread/net.h"
 #include "emu/net/wait/wait.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_poll.c - the poll set object. */
-#include "emu/fi/queues/fi_poll.h"
+#include "emu/fi/queues/fi_wait.h"
 
 #include <rdma/fi_errno.h>
 #include <stdbool.h>
@@ -9,8 +9,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
-#include "emu/fi/queues/fi_cntr.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/nic/base/mutex.h"
 
 struct polled {

@@ -11,10 +11,8 @@
 
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/fi/queues/fi_cntr.h"
-#include "emu/fi/queues/fi_cq.h"
+#include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/queues/fi_eq.h"
-#include "emu/fi/queues/fi_wait_set.h"
 #include "emu/net/wait/wait.h"
 #include "emu/net/wait/wait_cond.h"
 

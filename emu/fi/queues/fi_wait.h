@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_wait.h - wait objects of queues and counters, as libfabric names them, over emu/net's.
- *
- * A queue or counter that can be waited on owns one, or shares that of a wait set. A blocking read arms the queue while
- * it lasts (cq_arm). A program that blocks on the object itself arms it by fi_trywait(), for one wake-up (cq_notify).
- * A queue or counter in a wait set is armed as long as it is there. */
+/* fi_wait.h - wait objects, wait sets and poll sets. */
 #ifndef EMU_FI_WAIT_H
 #define EMU_FI_WAIT_H
 
+#include <rdma/fi_domain.h>
+#include <rdma/fi_eq.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <rdma/fi_eq.h>
 
 struct emu_fabric;
 struct emu_wait_set;
 struct wait;
 struct wait_cond;
+struct waiter;
+
+/* --- The wait set object (fi_poll(3)): one wait object for several queues and counters. It belongs to the fabric and may
+ * exist before the NIC. Any thread. --- */
+
+/* One queue or counter of a set, embedded in its object, which is armed as long as it is in the set. */
+struct wait_member {
+	struct wait_member *next;
+	bool (*ready)(void *arg); /* is there anything to be read? Any thread */
+	void *arg;
+	int fd; /* readable while there is anything; -1: the object calls its waiter instead */
+};
+
+int emu_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **set);
+int emu_wait_set_trywait(struct emu_wait_set *set);
+
+const struct emu_fabric *wait_set_fabric(struct fid_wait *set);
+/* Lets a waiter that is being opened use the set's object. 0 or -errno. */
+int wait_set_share(struct fid_wait *set, struct waiter *waiter);
+/* fi_close() of the set returns -FI_EBUSY while anything is in it. 0 or -errno. */
+int wait_set_add(struct emu_wait_set *set, struct wait_member *member);
+void wait_set_remove(struct emu_wait_set *set, struct wait_member *member);
+
+/* --- Wait objects of queues and counters, as libfabric names them, over emu/net's.
+ *
+ * A queue or counter that can be waited on owns one, or shares that of a wait set. A blocking read arms the queue while it
+ * lasts (cq_arm). A program that blocks on the object itself arms it by fi_trywait(), for one wake-up (cq_notify). A queue or
+ * counter in a wait set is armed as long as it is there. --- */
 
 struct waiter {
 	enum fi_wait_obj obj;
@@ -58,5 +82,10 @@ int wait_left(uint64_t deadline_ns);
 
 /* fi_trywait() of the fabric. */
 int emu_trywait(struct fid_fabric *fabric, struct fid **fids, int count);
+
+/* --- The poll set object (fi_poll(3)): which of several completion queues and counters have something. Objects in one cannot
+ * be closed. Any thread. --- */
+
+int emu_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_wait_set.c - the wait set object. */
-#include "emu/fi/queues/fi_wait_set.h"
+#include "emu/fi/queues/fi_wait.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "emu/fi/domain/fi_fabric.h"
+#include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
-#include "emu/fi/queues/fi_wait.h"
 #include "emu/net/thread/net.h"
 #include "emu/net/wait/wait.h"
 #include "emu/nic/base/mutex.h"

@@ -12,7 +12,6 @@
 
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/provider/kemu_refuse.h"
-#include "emu/fi/provider/fi_flag_names.h"
 #include "emu/fi/provider/fi_words.h"
 
 #define SAME(name) _Static_assert((uint64_t)KFI_##name == (uint64_t)FI_##name, "KFI_" #name)

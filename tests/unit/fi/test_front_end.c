@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "emu/fi/provider/fi_front_end.h"
-#include "emu/fi/provider/fi_status.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/nic/base/errno.h"
 #include "emu/nic/base/limits.h"
