@@ -7,7 +7,7 @@
 #ifndef TESTS_FUZZ_MEMORY_H
 #define TESTS_FUZZ_MEMORY_H
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "wire/codec.h"
 
 enum { REGION_BYTES = 256, GAP = 64, PIECES = 2, BUFFERS = 16, BUFFER_BYTES = 256 };

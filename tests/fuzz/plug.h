@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_PLUG_H
 #define TESTS_FUZZ_PLUG_H
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 
 enum { PLUG_LINES = 16, PLUG_OUT = 32 * 1024 };
 

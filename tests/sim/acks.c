@@ -3,7 +3,7 @@
  * soon; nothing comes of itself from where bytes were written. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/bed.h"
 

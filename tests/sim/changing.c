@@ -3,7 +3,7 @@
  * from then on the two copy what they digest. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "tests/sim/harness/bed.h"
 
 enum { PAGE = 4096, LONG = 3 * LIMIT_SEGMENT, AT = LIMIT_SEGMENT + PAGE };

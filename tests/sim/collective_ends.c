@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "tests/sim/harness/flock.h"
 
 /* A member dies at any time: each other ends, well or for a cause. */

@@ -4,8 +4,9 @@
 #include <criterion/criterion.h>
 
 #include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/flock.h"
 

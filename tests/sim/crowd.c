@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/queues/cq.h"

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "emu/nic/base/errno.h"
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "emu/nic/memory/guard.h"
 #include "tests/sim/harness/ports.h"
 #include "wire/datagram.h"

@@ -2,7 +2,7 @@
 /* digest.c - the three digest modes, every pair of them, and bytes that change on their way. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/sendq.h"
 #include "tests/sim/harness/scarce.h"

@@ -3,8 +3,8 @@
  * (WIRE-79). */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/evict.h"

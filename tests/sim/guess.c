@@ -2,8 +2,9 @@
 /* guess.c - a peer that tries key after key gets so far a second, and no other peer notices. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/guess.h"
 #include "tests/sim/harness/bed.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <malloc.h>
 #include <netinet/in.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "tests/sim/harness/words.h"
 

@@ -2,8 +2,8 @@
 /* plan_told.c - fault plans: the reports, their receivers, and questions to a plan by itself. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/transport/conn.h"

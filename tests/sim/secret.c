@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "tests/sim/harness/words.h"
 #include "wire/secret.h"
 

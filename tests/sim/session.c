@@ -5,8 +5,8 @@
 #include <netinet/in.h>
 #include <signal.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/bed.h"

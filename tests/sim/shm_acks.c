@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/words.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "tests/sim/harness/words.h"
 
 enum { SMALL = 40, LONG = 70000, KEY = 7, RECEIVES = 5, OPS = 10, DATA = 0xfeed };

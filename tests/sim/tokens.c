@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/words.h"

@@ -12,7 +12,7 @@
 #include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/net/thread/net.h"
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "include/emu/hmem.h"
 
 struct binding_end;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 
 struct auth_set;
 struct emu_av;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp.h - the device's link (emu/nic/transport/link.h) over TCP sockets or Unix sockets in their place (local.h), and UDP
+/* tcp.h - the device's link (emu/nic/device/link.h) over TCP sockets or Unix sockets in their place (local.h), and UDP
  * sockets for datagrams.
  *
  * All but the descriptors: [role]. Sockets never block. Three epoll sets, level-triggered, each of whose own
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "emu/net/link/bound.h"
-#include "emu/nic/transport/link.h"
+#include "emu/nic/device/link.h"
 
 struct tcp;
 

@@ -13,7 +13,7 @@
 
 #include "emu/net/ctl/ctl.h"
 #include "emu/net/link/bound.h"
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 
 struct net_config {
 	struct nic_config nic;     /* wake and wake_arg are set by net_start() */

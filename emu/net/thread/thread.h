@@ -10,7 +10,7 @@
 
 #include "emu/net/link/tcp.h"
 #include "emu/nic/base/clock.h"
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 
 enum thread_state {
 	THREAD_OFF,    /* the program polls; a sample every ms serves what it finds */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 
 void coll_queue(struct nic *nic, struct coll_ready *ready)
 {

@@ -4,8 +4,8 @@
 
 #include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/collectives/coll_step.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 
 /* What waits at so many looks has waited for the time between two. */
 enum { LOOKS = 2 };

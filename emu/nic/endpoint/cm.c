@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm.c - an endpoint connects to its one peer, and leaves it. The peer's own requests are in target_cm.c. */
-#include "emu/nic/endpoint/cm_impl.h"
+#include "emu/nic/endpoint/ep_impl.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/cancel.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/transport_calls.h"
 
 static_assert((int)LIMIT_CM_DATA == (int)WIRE_CM_DATA_MAX && (int)LIMIT_CM_DATA <= (int)LIMIT_INJECT,
 	      "what goes along fits into a frame and an op");

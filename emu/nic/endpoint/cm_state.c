@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm_state.c - the table of a connection-oriented endpoint's states. */
-#include "emu/nic/endpoint/cm_state.h"
+#include "emu/nic/endpoint/ep_impl.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 
 /* The states from which each state may be entered. */
 static const uint8_t from_states[CM_STATES] = {

@@ -8,7 +8,7 @@
 #define EMU_NIC_DEFERRED_H
 
 #include "emu/nic/base/must_use.h"
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "emu/nic/ops/op_list.h"
 
 struct rx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dgram.c - ops into datagrams, datagrams into receives. */
-#include "emu/nic/endpoint/dgram.h"
+#include "emu/nic/endpoint/ep_impl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/request_calls.h"
 #include "wire/datagram.h"
 #include "wire/secret.h"
 

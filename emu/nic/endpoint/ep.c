@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ep.c - an endpoint's life. */
-#include "emu/nic/endpoint/ep.h"
+/* ep.c - an endpoint's life, and that of the contexts that it may share. */
+#include "emu/nic/endpoint/ep_impl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,21 +9,73 @@
 
 #include "emu/nic/base/address.h"
 #include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/deferred.h"
-#include "emu/nic/endpoint/nic_impl.h"
-#include "emu/nic/endpoint/recall.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/recall.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/session.h"
 
 enum { FIRST_BUCKETS = 64 };
+
+/* --- contexts --- */
+
+int stx_open(uint32_t size, struct stx **out)
+{
+	struct stx *stx = calloc(1, sizeof(*stx));
+	int err;
+
+	if (!stx)
+		return -ENOMEM;
+	err = pool_open(&stx->ops, sizeof(struct op), size ? size : LIMIT_TX_OPS);
+	if (err)
+		free(stx);
+	else
+		*out = stx;
+	return err;
+}
+
+int stx_close(struct stx *stx)
+{
+	if (atomic_load(&stx->users))
+		return -EBUSY;
+	pool_close(stx->ops);
+	free(stx);
+	return 0;
+}
+
+static void stx_join(struct stx *stx)
+{
+	atomic_fetch_add(&stx->users, 1);
+}
+
+static void stx_leave(struct stx *stx)
+{
+	atomic_fetch_sub(&stx->users, 1);
+}
+
+int srx_close(struct srx *srx)
+{
+	role_assert();
+	if (srx->users)
+		return -EBUSY;
+	deferred_release(srx->nic, NULL, srx);
+	while (submit_take(srx->nic))
+		;
+	srx_free(srx);
+	return 0;
+}
+
+/* --- the endpoint --- */
 
 static void ep_references(struct ep *ep, bool take)
 {
@@ -102,7 +154,7 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 	address_canonical((struct sockaddr *)&ep->name, &ep->name);
 	ep_references(ep, true);
 	srx_join(ep->srx, ep);
-	stx_get(ep->stx);
+	stx_join(ep->stx);
 	ep->next = nic->eps;
 	nic->eps = ep;
 	*out = ep;
@@ -127,12 +179,12 @@ void ep_share_tx(struct ep *ep, struct stx *stx)
 
 	nic_role(ep->nic);
 	assert(!ep->attr.stx);
-	stx_get(stx);
+	stx_join(stx);
 	futex_lock(&ep->nic->submit.lock);
 	ep->stx = stx;
 	futex_unlock(&ep->nic->submit.lock);
 	ep->attr.stx = stx;
-	stx_put(own);
+	stx_leave(own);
 	(void)stx_close(own); /* which no other endpoint uses; its memory goes with the last op */
 }
 
@@ -220,7 +272,7 @@ void ep_close(struct ep *ep)
 	if (ep->collectives)
 		collectives_end(ep);
 	srx_leave(ep->srx, ep);
-	stx_put(ep->stx);
+	stx_leave(ep->stx);
 	/* Freed: the pools live on until unread completions are read. */
 	for (at = &nic->eps; *at != ep; at = &(*at)->next)
 		;
@@ -232,18 +284,6 @@ void ep_close(struct ep *ep)
 void ep_name(const struct ep *ep, struct sockaddr_storage *name)
 {
 	*name = ep->name;
-}
-
-int ep_cancel(struct ep *ep, void *context)
-{
-	int err = -ENOENT;
-
-	nic_role(ep->nic);
-	if (deferred_cancel(ep->nic, ep, NULL, context))
-		return 0;
-	if (!ep->srx->shared) /* else its receives are not the endpoint's */
-		err = srx_cancel(ep->srx, context);
-	return err == -ENOENT ? recall_post(ep, context) : err;
 }
 
 /* The session is not the one last posted to. */

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* submit.c - posting: a call's arguments become ops in the submit queue; the role's holder takes them from there. */
-#include "emu/nic/endpoint/submit.h"
+#include "emu/nic/device/submit.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "emu/nic/base/tsan.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/deferred.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/peek.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/requests/completer.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* view.c - copies of what the device knows, a bounded part at a time. */
-#include "emu/nic/endpoint/view.h"
+#include "emu/nic/device/view.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"

@@ -2,8 +2,8 @@
 /* fault_post.c - a fault plan's rules for own ops. */
 #include "emu/nic/faults/fault_post.h"
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/trace/trace.h"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/responder.h"
 

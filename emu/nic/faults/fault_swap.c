@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 
@@ -162,4 +162,34 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 	free(counts);
 	plan_exchange(nic, next);
 	return 0;
+}
+
+bool nic_fault_is_loaded(const struct nic *nic)
+{
+	return fault_plan_of(nic);
+}
+
+size_t nic_fault_queue(struct nic *nic, size_t entries)
+{
+	const struct fault_plan *plan = fault_plan_hold(nic);
+
+	if (plan) {
+		entries = fault_queue(plan, entries);
+		fault_plan_release(nic);
+	}
+	return entries;
+}
+
+int nic_fault_register(struct nic *nic)
+{
+	const struct fault_plan *plan = fault_plan_hold(nic);
+	const struct fault_rule *rule;
+	int err;
+
+	if (!plan)
+		return 0;
+	rule = fault_registration(plan, fault_plan_registers(plan));
+	err = rule ? -rule->err : 0;
+	fault_plan_release(nic);
+	return err;
 }

@@ -7,13 +7,14 @@
 
 #include "emu/nic/base/likely.h"
 #include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/verdict.h"
 
 static struct rx_match *match_of(const struct message *message)
 {

@@ -4,9 +4,10 @@
 #include "emu/nic/messages/multi_recv.h"
 
 #include "emu/nic/base/pool.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/role/driver.h"
 

@@ -5,9 +5,10 @@
  * again to receives that must not see it any more. */
 #include "emu/nic/messages/peek.h"
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/role/driver.h"

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* srx.c - a receive context's life, and the calls on it from outside. */
+/* srx.c - a receive context's life. */
 #include "emu/nic/messages/srx.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "emu/nic/base/pool.h"
-#include "emu/nic/endpoint/deferred.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/ops/watch.h"
@@ -56,18 +55,6 @@ void srx_free(struct srx *srx)
 	free(srx);
 }
 
-int srx_close(struct srx *srx)
-{
-	role_assert();
-	if (srx->users)
-		return -EBUSY;
-	deferred_release(srx->nic, NULL, srx);
-	while (submit_take(srx->nic))
-		;
-	srx_free(srx);
-	return 0;
-}
-
 void srx_join(struct srx *srx, struct ep *ep)
 {
 	nic_role(ep->nic);
@@ -112,22 +99,15 @@ void srx_recall(struct srx *srx, uint64_t desc)
 		take_back(rx, REFUSAL_LOCAL_CLOSED);
 }
 
-int srx_cancel(struct srx *srx, void *context)
+bool srx_take_back(struct srx *srx, const void *context)
 {
-	struct rx *rx;
+	struct rx *rx = rx_match_cancel(&srx->match, context);
 
 	role_assert();
-	if (srx->ep && srx->ep->attr.rx_cq && cq_choked(srx->ep->attr.rx_cq))
-		return -EAGAIN;
-	if (deferred_cancel(srx->nic, NULL, srx, context))
-		return 0;
-	while (submit_take(srx->nic))
-		;
-	rx = rx_match_cancel(&srx->match, context);
 	if (!rx)
-		return -ENOENT;
+		return false;
 	if (rx->flags & POST_WATCHED)
 		srx->nic->config.watch->cancelled(rx->watch);
 	take_back(rx, REFUSAL_CANCELLED);
-	return 0;
+	return true;
 }

@@ -30,6 +30,8 @@ void srx_join(struct srx *srx, struct ep *ep);
 void srx_leave(struct srx *srx, struct ep *ep);
 /* Completes all posted receives with REFUSAL_CANCELLED and frees. No message is left. */
 void srx_free(struct srx *srx);
+/* One with this context that no message has taken: it completes with REFUSAL_CANCELLED. False: there is none. */
+bool srx_take_back(struct srx *srx, const void *context);
 /* Receives that name this region (named.h), and that no message has taken, end. */
 void srx_recall(struct srx *srx, uint64_t desc);
 /* The endpoint that a receive is reported to; NULL: none. */

@@ -3,8 +3,8 @@
 #include "emu/nic/requests/access_check.h"
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/memory/pin.h"
 #include "emu/nic/ops/watch.h"

@@ -5,12 +5,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/flush.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/requests/verdict.h"
+#include "emu/nic/transport/verdict.h"
 
 struct commit {
 	struct flush flush;        /* first */

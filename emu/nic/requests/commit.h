@@ -6,12 +6,11 @@
 #ifndef EMU_NIC_COMMIT_H
 #define EMU_NIC_COMMIT_H
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "emu/nic/base/must_use.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
 
@@ -21,13 +20,6 @@ struct mr;
 struct nic;
 struct session;
 struct verdict;
-
-struct commits {
-	struct commit *first;  /* all that there are */
-	pthread_mutex_t lock;  /* a leaf, of `flushed` */
-	struct flush *flushed; /* handed back by the outside, the last one first */
-	atomic_bool waiting;   /* there are some; written under the lock, read by any thread (D1, D2) */
-};
 
 MUST_USE int commits_init(struct commits *commits);
 /* Frees the commits left; the outside hands no flush back any more. */

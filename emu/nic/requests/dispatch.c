@@ -2,15 +2,16 @@
 /* dispatch.c - dispatch of received frames. */
 #include "emu/nic/requests/dispatch.h"
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/requests/target.h"
-#include "emu/nic/requests/verdict.h"
+#include "emu/nic/transport/claim.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/verdict.h"
 
 static const char *take_bye(struct conn *conn, const struct wire_head *head)
 {

@@ -5,9 +5,10 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/collectives/coll_step.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/payload.h"
 

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/tagged_access.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/payload.h"
+#include "emu/nic/transport/verdict.h"
 
 static const char *reply_push(struct session *session, const struct read_response *fields)
 {

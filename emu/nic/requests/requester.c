@@ -3,8 +3,8 @@
 #include "emu/nic/requests/requester.h"
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/op_kinds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* requester_rx.c - requests that were sent: acknowledged, refused, parked, answered, dropped, sent again. */
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/requester.h"

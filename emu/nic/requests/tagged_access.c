@@ -4,10 +4,12 @@
 
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/access_check.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/responder.h"
 
 struct tagged_access {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* target.h - the peer's requests, a file for each kind: target_write.c, target_read.c, target_send.c, target_atomic.c, target_cm.c.
+/* target.h - the peer's requests, a file for each kind: target_write.c, target_read.c, target_send.c, target_atomic.c; target_cm.c
+ * stands in endpoint.
  *
  * _take() has head and body, and sets conn->in for the payload; _end() follows when the payload is complete, also if there is
  * none. Thread: holder of the driver role. NULL, or the breach of the protocol, for log and BYE. */

@@ -5,15 +5,16 @@
 #include <stdlib.h>
 
 #include "emu/nic/atomics/atomic.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_serve.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/responder.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/verdict.h"
 
 static_assert((int)WIRE_ATOMIC_MAX == (int)LIMIT_ATOMIC, "what goes into one frame");
 static_assert((int)WIRE_ATOMIC_OPS == (int)ATOMIC_OPS && (int)WIRE_ATOMIC_TYPES == (int)ATOMIC_TYPES, "the same numbers");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_read.c - the peer's READs: judged; their answers are queued by read_response.c. TAKEN ends one of a tagged receive. */
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
@@ -9,8 +9,8 @@
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/requests/target.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/verdict.h"
 
 /* May the endpoint be read from, by a key or by a tag? A tag finds its receive, and a READ that is asked again has it already. As
  * write_find() in target_write.c. */

@@ -2,14 +2,15 @@
 /* target_send.c - the peer's messages: has the endpoint the right to take them? message.c matches them with receives. */
 #include "emu/nic/base/likely.h"
 #include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/regions/auth.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/requests/target.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/verdict.h"
 
 /* The right that the endpoint must have been opened with. */
 static inline uint32_t right_of(uint8_t flags)

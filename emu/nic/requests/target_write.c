@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/requests/tagged_access.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/verdict.h"
 
 /* Flags that all segments of a WRITE share. */
 enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED };

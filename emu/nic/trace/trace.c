@@ -9,9 +9,10 @@
 
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/likely.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/faults/fault_swap.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/trace/trace_impl.h"
 #include "emu/nic/transport/conn.h"

@@ -5,10 +5,10 @@
 #define EMU_NIC_TRACE_IMPL_H
 
 #include "emu/nic/base/hash.h"
+#include "emu/nic/device/link.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/trace/trace_ring.h"
 #include "emu/nic/trace/trace_walk.h"
-#include "emu/nic/transport/link.h"
 
 struct sockaddr_storage;
 

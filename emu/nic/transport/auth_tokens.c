@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/nic/base/secret_memory.h"
+#include "emu/nic/device/secret_memory.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/role/driver.h"
 #include "wire/secret.h"

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/proof.h"
 #include "emu/nic/transport/session.h"

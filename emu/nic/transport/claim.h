@@ -18,12 +18,6 @@ struct conn;
 struct nic;
 struct session;
 
-struct claims {
-	uint64_t until_ns; /* the end of this second */
-	uint32_t left;     /* questions in it */
-	uint32_t open;     /* questions under way */
-};
-
 /* The session is known, and another endpoint claims its place. True: it has ended, as its peer is behind a firewall, where nobody
  * can ask, and has stayed away. */
 MUST_USE bool claim_ask(struct session *session);

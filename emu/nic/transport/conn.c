@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
+#include "emu/nic/transport/claim.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/proof.h"

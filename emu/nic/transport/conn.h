@@ -8,10 +8,10 @@
 #define EMU_NIC_CONN_H
 
 #include "emu/nic/base/must_use.h"
+#include "emu/nic/device/link.h"
 #include "emu/nic/memory/place.h"
 #include "emu/nic/ops/op.h"
 #include "emu/nic/transport/conn_state.h"
-#include "emu/nic/transport/link.h"
 #include "emu/nic/transport/sendq.h"
 #include "emu/nic/transport/session.h"
 #include "wire/stream.h"

@@ -15,8 +15,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/requests/dispatch.h"

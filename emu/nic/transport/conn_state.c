@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 
 /* The states from which each state may be entered. */

@@ -2,11 +2,12 @@
 /* evict.c - which connections can be spared. */
 #include "emu/nic/transport/evict.h"
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
 
 /* Grows with each request of either side that makes progress. */
 static uint64_t moved(const struct session *session)

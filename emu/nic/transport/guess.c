@@ -2,7 +2,7 @@
 /* guess.c - counts wrong keys, and holds connections that name them. */
 #include "emu/nic/transport/guess.h"
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 
 /* Bytes received before are still processed: less than SLICE_RECV_MORE. */

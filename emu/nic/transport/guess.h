@@ -11,12 +11,6 @@
 struct conn;
 struct nic;
 
-struct guesses {
-	uint64_t until_ns; /* the end of this second */
-	uint32_t left;     /* wrong keys in it, until connections are held */
-	bool throttling;   /* connections */
-};
-
 /* A request named a key that does not exist. */
 void guess_made(struct conn *conn);
 /* Reads held connections again when it is time. Returns when the next tick is due, UINT64_MAX: none is held. */

@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_post.h"
+#include "emu/nic/faults/fault_swap.h"
 #include "emu/nic/trace/trace.h"
+#include "emu/nic/transport/claim.h"
 #include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/transport_calls.h"
 
 static uint32_t hello_features(const struct conn *conn)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "wire/digest.h"
 

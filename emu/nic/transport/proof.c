@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/conn.h"
 #include "wire/secret.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/likely.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/role/driver.h"
 #include "wire/codec.h"

@@ -14,8 +14,10 @@
 
 #include "emu/nic/base/limits.h"
 #include "emu/nic/base/must_use.h"
-#include "emu/nic/transport/link.h"
+#include "emu/nic/device/link.h"
 #include "wire/frame.h"
+
+struct sendq_spares;
 
 enum {
 	SENDQ_BYTES = 64 * 1024,                 /* heads, trailers, copied payload */
@@ -47,11 +49,6 @@ struct sendq_buffer {
 	uint8_t bytes[];
 };
 
-/* Buffers not in use, shared by the connections of a nic; [1]: long ones. */
-struct sendq_spares {
-	struct sendq_buffer *first[2];
-	unsigned count[2];
-};
 void sendq_spares_free(struct sendq_spares *spares);
 
 /* Copied bytes make no piece until something is lent behind them: most sends are one run of bytes. */

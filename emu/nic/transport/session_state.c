@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/session.h"
 
 /* The states from which each state may be entered. */

@@ -3,9 +3,9 @@
 #ifndef EMU_PROCESS_CTL_ANSWER_H
 #define EMU_PROCESS_CTL_ANSWER_H
 
-#include "emu/process/report/json.h"
 #include "emu/net/ctl/ctl.h"
-#include "emu/nic/endpoint/view.h"
+#include "emu/nic/device/view.h"
+#include "emu/process/report/json.h"
 
 enum { CTL_LINE = 1024, CTL_QUEUES = 256 /* of which each is told once */ };
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "emu/net/link/bound.h"
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "emu/process/settings/setting_say.h"
 
 /* All of the process; one without a name ends them. A front end has more of its own. */

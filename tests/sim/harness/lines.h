@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lines.h - the link (emu/nic/transport/link.h) in memory: dials, listeners, byte streams, and how they break.
+/* lines.h - the link (emu/nic/device/link.h) in memory: dials, listeners, byte streams, and how they break.
  *
  * A cable is one connection: two ends, each a `struct line`, and a pipe each way. A pipe holds a bounded number of
  * bytes, which become readable after a drawn delay, in drawn pieces. A cable that is cut delivers the bytes before the

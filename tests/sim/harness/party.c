@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
+#include "emu/nic/device/ep.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/transport/session.h"
 #include "tests/sim/harness/model.h"

@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "emu/nic/base/secret_memory.h"
+#include "emu/nic/device/secret_memory.h"
 #include "emu/nic/queues/cq.h"
 #include "tests/sim/harness/scarce.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "tests/sim/harness/plain_front.h"
 #include "tests/sim/harness/rnd.h"
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "emu/nic/role/driver.h"
 
 extern struct nic *nic;

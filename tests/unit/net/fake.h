@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fake.h - a device for the tests of emu/net: keeps what the link tells it, echoes if told to. Stands in for
- * emu/nic's nic.c and conn.c; the driver role is the real one. */
+ * emu/nic's slice.c and conn.c; the driver role is the real one. */
 #ifndef EMU_TESTS_FAKE_H
 #define EMU_TESTS_FAKE_H
 
 #include <stdatomic.h>
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 
 enum { CONN_ROOM = 1 << 16, CONNS = 128 };
 

@@ -4,8 +4,8 @@
 #ifndef TESTS_SIM_ASKED_H
 #define TESTS_SIM_ASKED_H
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/requester.h"
 #include "tests/sim/harness/bed.h"
 

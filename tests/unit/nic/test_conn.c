@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "tests/sim/harness/bed.h"
 #include "tests/sim/harness/scarce.h"

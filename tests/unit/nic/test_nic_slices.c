@@ -4,8 +4,8 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/key_map.h"
 #include "emu/nic/regions/raw_key.h"
 #include "emu/nic/transport/conn.h"

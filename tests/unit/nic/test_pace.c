@@ -2,7 +2,7 @@
 /* test_pace.c - the scheduler of slices: posts alone, looks at the clock, acknowledgements, deadlines. */
 #include <criterion/criterion.h>
 
-#include "emu/nic/endpoint/pace.h"
+#include "emu/nic/device/pace.h"
 
 static struct pace pace;
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/nic/base/secret_memory.h"
+#include "emu/nic/device/secret_memory.h"
 
 enum { MANY = 2000 }; /* more than a chunk has */
 

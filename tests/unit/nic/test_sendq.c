@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/transport/sendq.h"
 #include "wire/codec.h"

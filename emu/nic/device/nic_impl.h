@@ -5,27 +5,26 @@
 #define EMU_NIC_NIC_IMPL_H
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
-#include "emu/nic/base/secret_memory.h"
-#include "emu/nic/endpoint/nic.h"
-#include "emu/nic/endpoint/pace.h"
-#include "emu/nic/endpoint/submit.h"
-#include "emu/nic/endpoint/view.h"
-#include "emu/nic/faults/fault_swap.h"
+#include "emu/nic/device/log_limit.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/device/pace.h"
+#include "emu/nic/device/secret_memory.h"
+#include "emu/nic/device/submit.h"
+#include "emu/nic/device/view.h"
 #include "emu/nic/regions/front_end.h"
-#include "emu/nic/requests/commit.h"
-#include "emu/nic/transport/claim.h"
-#include "emu/nic/transport/guess.h"
-#include "emu/nic/transport/log_limit.h"
-#include "emu/nic/transport/sendq.h"
 #include "wire/frame.h"
 #include "wire/secret.h"
 
 struct coll_ready;
+struct commit;
 struct conn;
+struct fault_loaded;
 struct message;
 struct rx;
+struct sendq_buffer;
 struct session;
 struct srx;
 struct tracer;
@@ -37,6 +36,36 @@ struct pd {
 	struct mr_table *regions;
 	struct key_map *mappings;
 	uint32_t users; /* endpoints */
+};
+
+/* --- what rooms above keep of the nic: each is touched by the files named alone --- */
+
+/* Requests that wait for a flush (commit.c). */
+struct commits {
+	struct commit *first;  /* all that there are */
+	pthread_mutex_t lock;  /* a leaf, of `flushed` */
+	struct flush *flushed; /* handed back by the outside, the last one first */
+	atomic_bool waiting;   /* there are some; written under the lock, read by any thread (D1, D2) */
+};
+
+/* Wrong keys (guess.c). */
+struct guesses {
+	uint64_t until_ns; /* the end of this second */
+	uint32_t left;     /* wrong keys in it, until connections are held */
+	bool throttling;   /* connections */
+};
+
+/* Questions to peers (claim.c). */
+struct claims {
+	uint64_t until_ns; /* the end of this second */
+	uint32_t left;     /* questions in it */
+	uint32_t open;     /* questions under way */
+};
+
+/* Buffers not in use, shared by the connections (sendq.c); [1]: long ones. */
+struct sendq_spares {
+	struct sendq_buffer *first[2];
+	unsigned count[2];
 };
 
 struct nic {
@@ -93,6 +122,13 @@ static inline void nic_role(const struct nic *nic) ASSERT_CAPABILITY(driver_role
 #else
 	(void)nic;
 #endif
+}
+
+/* The outside is to serve. Any thread. */
+static inline void nic_wake(struct nic *nic)
+{
+	if (nic->config.wake)
+		nic->config.wake(nic->config.wake_arg);
 }
 
 /* Something to be sent came up. Outside of a slice (a control action, the NIC thread's work on connections) no thread would

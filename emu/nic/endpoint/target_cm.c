@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/cm_impl.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/requests/target.h"
-#include "emu/nic/requests/verdict.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/verdict.h"
 
 struct asked {
 	uint64_t request;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* log_limit.c - a bucket of lines a kind, filled again as time passes. */
-#include "emu/nic/transport/log_limit.h"
+#include "emu/nic/device/log_limit.h"
 
 #include <inttypes.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/nic_impl.h"
 
 static const char *const kinds[LOG_LIMIT_KINDS] = {
 	[LOG_LIMIT_REFUSAL] = "requests of peers are refused",

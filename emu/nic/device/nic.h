@@ -13,6 +13,7 @@
 #include "emu/nic/base/clock.h"
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/base/thread_safety.h"
+#include "emu/nic/device/link.h"
 #include "emu/nic/ops/op.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/queues/cntr.h"
@@ -21,7 +22,6 @@
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_table.h"
 #include "emu/nic/role/driver.h"
-#include "emu/nic/transport/link.h"
 
 struct cm_ops;
 struct nic;

@@ -3,11 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/nic_impl.h"
-#include "emu/nic/endpoint/recall.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/key_map.h"
-#include "emu/nic/trace/trace.h"
-#include "emu/nic/transport/conn.h"
 
 static void pd_random(void *arg, void *bytes, size_t length)
 {
@@ -83,28 +80,4 @@ struct key_map *pd_mappings(struct pd *pd)
 struct mr_table *pd_regions(struct pd *pd)
 {
 	return pd->regions;
-}
-
-void pd_added_region(struct pd *pd, const struct mr *mr)
-{
-	nic_role(pd->nic);
-	if (pd->nic->trace)
-		trace_region(pd->nic, mr, TRACE_REGION_OPENED);
-}
-
-void pd_remove_region(struct pd *pd, struct mr *mr)
-{
-	struct nic *nic = pd->nic;
-	uint64_t desc = mr->desc;
-
-	nic_role(pd->nic);
-	if (nic->trace)
-		trace_region(nic, mr, TRACE_REGION_CLOSED);
-	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
-	for (struct conn *conn = nic->conns; conn; conn = conn->next)
-		conn_revoke(conn, mr, WIRE_CANCELLED);
-	if (mr->persistent)
-		commits_close_region(nic, mr);
-	mr_remove(pd->regions, mr, clock_now(&nic->clock));
-	recall_region(nic, desc);
 }

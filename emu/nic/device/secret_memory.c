@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* secret_memory.c - chunks of memory that the kernel wipes and leaves out, cut into cells. */
-#include "emu/nic/base/secret_memory.h"
+#include "emu/nic/device/secret_memory.h"
 
 #include <assert.h>
 #include <sys/mman.h>

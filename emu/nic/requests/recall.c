@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* recall.c - posts taken back. A session's queue holds ops never sent, or dropped by the peer, as both sides know. */
-#include "emu/nic/endpoint/recall.h"
+#include "emu/nic/requests/recall.h"
 
 #include <errno.h>
 
-#include "emu/nic/collectives/coll_step.h"
-#include "emu/nic/endpoint/deferred.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
@@ -116,20 +114,4 @@ void recall_of_ep(struct ep *ep, uint64_t desc)
 		recall_session(ep->self, desc);
 	for (struct session *session = ep->sessions; session; session = session->next)
 		recall_session(session, desc);
-}
-
-void recall_region(struct nic *nic, uint64_t desc)
-{
-	nic_role(nic);
-	if (!nic->submit.names)
-		return;
-	while (submit_take(nic))
-		;
-	deferred_recall(nic, desc);
-	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
-		recall_of_ep(ep, desc);
-		coll_recall(ep, desc);
-	}
-	for (struct srx *srx = nic->srxs; srx; srx = srx->next)
-		srx_recall(srx, desc);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* verdict.c - the queue of verdicts. */
-#include "emu/nic/requests/verdict.h"
+#include "emu/nic/transport/verdict.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/guess.h"
 #include "emu/nic/transport/payload.h"
 

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nic.c - the nic: one slice of work, and its timers. */
-#include "emu/nic/endpoint/nic.h"
+/* slice.c - the nic opens and closes, and between these works: a slice is one turn of the work of all rooms, and their timers. */
+#include "emu/nic/device/nic.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "emu/nic/base/likely.h"
 #include "emu/nic/collectives/coll_ready.h"
 #include "emu/nic/collectives/coll_wait.h"
-#include "emu/nic/endpoint/ep.h"
-#include "emu/nic/endpoint/nic_impl.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/faults/fault_post.h"
+#include "emu/nic/faults/fault_swap.h"
 #include "emu/nic/memory/guard.h"
+#include "emu/nic/messages/srx.h"
+#include "emu/nic/requests/commit.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/guess.h"
 #include "emu/nic/transport/proof.h"
 #include "emu/nic/transport/session.h"
 
@@ -45,10 +48,7 @@ static void nic_driver_settle(void *arg)
 
 static void wake(void *arg)
 {
-	struct nic *nic = arg;
-
-	if (nic->config.wake)
-		nic->config.wake(nic->config.wake_arg);
+	nic_wake(arg);
 }
 
 static void config_defaults(struct nic_config *config)
@@ -186,11 +186,6 @@ void nic_say_bye(struct nic *nic)
 	nic_trace_off(nic);
 }
 
-struct driver *nic_driver(struct nic *nic)
-{
-	return &nic->driver;
-}
-
 static __attribute__((noinline)) bool flush_busy(struct nic *nic)
 {
 	struct conn *conn = nic->busy, *next;
@@ -283,11 +278,6 @@ void nic_set_polling(struct nic *nic, bool on)
 	nic_reap_conns(nic);
 }
 
-bool nic_is_polling(const struct nic *nic)
-{
-	return atomic_load_explicit(&nic->polling, memory_order_relaxed);
-}
-
 /* Connections that have not said HELLO in time. Returns when the next of them is due. */
 static uint64_t tick_greetings(struct nic *nic)
 {
@@ -358,36 +348,6 @@ static void nic_publish_deadline(struct nic *nic, uint64_t before_ns)
 		remind_sooner(nic, before_ns);
 }
 
-void nic_kick(struct nic *nic)
-{
-	nic_role(nic);
-	if (!nic->pace.slicing)
-		driver_owe(&nic->driver);
-}
-
-void nic_arm_timer(struct nic *nic, uint64_t at_ns)
-{
-	nic_role(nic);
-	if (pace_due(&nic->pace, at_ns) && !nic->pace.slicing && atomic_load(&nic->driver.armed))
-		wake(nic);
-}
-
-uint64_t nic_now(struct nic *nic)
-{
-	nic_role(nic);
-	if (!nic->pace.clocked) {
-		nic->pace.now_ns = clock_now(&nic->clock);
-		nic->pace.clocked = nic->pace.slicing;
-	}
-	return nic->pace.now_ns;
-}
-
-void nic_check_guard(struct nic *nic)
-{
-	nic_role(nic);
-	nic->pace.guard_check_ns = 0;
-}
-
 __attribute__((noinline, cold)) static void check_guard(struct nic *nic)
 {
 	guard_check(); /* it will find again any flaw that it did not mend */
@@ -456,50 +416,4 @@ bool nic_work(struct nic *nic)
 	guard_slice_end();
 	nic->pace.slicing = nic->pace.clocked = false;
 	return did;
-}
-
-uint64_t nic_deadline(const struct nic *nic)
-{
-	return pace_deadline(&nic->pace);
-}
-
-void nic_log(struct nic *nic, enum nic_log level, const char *format, ...)
-{
-	char text[LIMIT_ERROR_TEXT + 128];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	nic->link.log(nic->link_arg, level, text);
-}
-
-bool nic_fault_is_loaded(const struct nic *nic)
-{
-	return fault_plan_of(nic);
-}
-
-size_t nic_fault_queue(struct nic *nic, size_t entries)
-{
-	const struct fault_plan *plan = fault_plan_hold(nic);
-
-	if (plan) {
-		entries = fault_queue(plan, entries);
-		fault_plan_release(nic);
-	}
-	return entries;
-}
-
-int nic_fault_register(struct nic *nic)
-{
-	const struct fault_plan *plan = fault_plan_hold(nic);
-	const struct fault_rule *rule;
-	int err;
-
-	if (!plan)
-		return 0;
-	rule = fault_registration(plan, fault_plan_registers(plan));
-	err = rule ? -rule->err : 0;
-	fault_plan_release(nic);
-	return err;
 }

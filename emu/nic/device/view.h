@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/nic/endpoint/nic.h"
+#include "emu/nic/device/nic.h"
 #include "emu/nic/queues/cq.h"
 #include "emu/nic/regions/refusal.h"
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ep.h - an endpoint: its sessions, its receives, its queues and counters. What is done with it is in emu/nic/endpoint.
+ * Owner:  the nic. Thread: holder of the driver role, but for cm.gate. */
+#ifndef EMU_NIC_EP_H
+#define EMU_NIC_EP_H
+
+#include <stdatomic.h>
+
+#include "emu/nic/base/hash.h"
+#include "emu/nic/base/pool.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/ops/op_list.h"
+#include "wire/frame.h"
+
+struct collectives;
+struct port;
+struct session;
+
+/* Where a connection-oriented endpoint stands towards its one peer. cm_enter() is the only writer.
+ *
+ *          ep_connect()             ACCEPT came
+ *   IDLE ---------------> ASKING ----------------> UP
+ *    | +----------------> ACCEPTING ---------------^|
+ *    |     ep_accept()        |     ACCEPT arrived  |
+ *    +------------------------+---------------------+---> DOWN, for good
+ */
+enum cm_state {
+	CM_IDLE,      /* no peer knows of it; receives may be posted. A passive endpoint stays here */
+	CM_ASKING,    /* CONNECT is to be sent, or waits for its answer */
+	CM_ACCEPTING, /* ACCEPT is on its way: the peer may send, this side not yet */
+	CM_UP,
+	CM_DOWN, /* for good */
+	CM_STATES
+};
+
+struct cm {
+	enum cm_state state;
+	atomic_int gate;       /* result of posts of ops: 0 when up, else a negative errno. Written under the role */
+	struct session *asked; /* ASKING: with the passive endpoint */
+	struct session *peer;  /* from ACCEPTING or UP on */
+	uint64_t request;
+	uint64_t until_ns; /* ASKING, and the passive endpoint is gone: so long ACCEPT may still come. Else 0 */
+};
+
+/* Why a datagram does not reach its receive. */
+enum dgram_end {
+	DGRAM_LOST,       /* as nic_config.dgram_loss asks, before it left */
+	DGRAM_UNSENT,     /* the outside did not take it */
+	DGRAM_MALFORMED,  /* breaks the protocol */
+	DGRAM_NO_RECEIVE, /* the endpoint does not receive */
+	DGRAM_SECRET,     /* it is not tagged by the secret, or by another one */
+	DGRAM_AUTH,       /* it shows another authorization key */
+	DGRAM_FULL,       /* there is no room for its completion */
+	DGRAM_UNEXPECTED, /* no receive is posted for it */
+	DGRAM_ENDS
+};
+
+/* Of an endpoint that is opened with ep_attr.datagrams; else all of it is idle. */
+struct dgram {
+	struct port *port;
+	struct op_list waiting;     /* for the port to take more */
+	uint64_t draws;             /* state of the generator of losses */
+	uint64_t ended[DGRAM_ENDS]; /* how many so */
+};
+
+/* A transmit context: the room for ops under way, of one endpoint or shared by several. Everything else of an op is its endpoint's.
+ * The pool's taking side is the submit lock's; users are counted by any thread. */
+struct stx {
+	struct pool *ops;
+	atomic_uint users; /* endpoints */
+};
+
+struct ep {
+	struct nic *nic;
+	struct ep *next;
+	struct ep_attr attr;
+	struct sockaddr_storage name; /* canonical listening address */
+	void *listener;
+	uint8_t instance[WIRE_ID_LEN];
+	struct stx *stx;          /* its own, or a shared one */
+	struct srx *srx;          /* likewise */
+	struct session *sessions; /* all but `self`, in no order */
+	struct hash by_peer;      /* the same */
+	uint64_t hash_secret[2];
+	struct session *self; /* answering end towards itself, made when needed */
+	uint32_t session_count;
+	uint32_t sweep_at; /* with so many sessions they are swept for some that have ended, */
+	uint64_t swept_ns; /* and the last sweep was then */
+	/* The session last posted to: most programs talk to the same peer many times in a row. */
+	struct session *last;
+	uint64_t last_dest, last_stamp;
+	struct cm cm;                    /* connection-oriented; else idle */
+	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
+	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
+	bool closing;
+};
+
+#endif
