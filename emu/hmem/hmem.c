@@ -15,9 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emu/hmem/hmem_config.h"
-#include "emu/hmem/hmem_fault.h"
-#include "emu/hmem/hmem_space.h"
+#include "emu/hmem/hmem_impl.h"
 
 enum { SPACES_MAX = (EMU_HMEM_IFACES - 1) * (HMEM_DEVICES_MAX + 1) };
 

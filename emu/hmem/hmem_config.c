@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hmem_config.c - reads "cuda:2,ze:1" and a number of bytes. A wrong value leaves no devices: a test that meant
  * some fails. */
-#include "emu/hmem/hmem_config.h"
+#include "emu/hmem/hmem_impl.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* hmem_fault.c - says what a fault was, and passes it on. A fault never ends here: where nobody handled it before, it comes again
  * with the default action in place, so that the core dump shows the instruction. The provider's guard (guard.h) puts its handler
  * over this one when the NIC starts, and takes the faults of its own copies. */
-#include "emu/hmem/hmem_fault.h"
+#include "emu/hmem/hmem_impl.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hmem_space.c - pages of addresses, next fit. Freed addresses come again only when the rest has been used, since a program that
  * uses an allocation after it was freed is to hear so, and not to meet another one. */
-#include "emu/hmem/hmem_space.h"
+#include "emu/hmem/hmem_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>

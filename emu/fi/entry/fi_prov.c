@@ -9,7 +9,6 @@
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/process/report/report.h"
-#include "emu/process/report/report_nic.h"
 #include "emu/net/thread/net.h"
 
 /* At exit, in every process that loaded libfabric; objects may still be open. */

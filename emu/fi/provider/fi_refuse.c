@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "emu/fi/provider/fi_words.h"
-#include "emu/process/report/refused_call.h"
+#include "emu/process/report/report.h"
 
 __attribute__((format(printf, 3, 4))) static void tell_of(enum fi_log_subsys subsystem, const char *call, const char *format, ...)
 {

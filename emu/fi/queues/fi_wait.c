@@ -14,7 +14,6 @@
 #include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/net/wait/wait.h"
-#include "emu/net/wait/wait_cond.h"
 
 int waiter_check(const struct waiter_want *want)
 {

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "emu/net/link/stream_ops.h"
+#include "emu/net/link/tcp_line.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/limits.h"
 

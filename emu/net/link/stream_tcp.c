@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stream_tcp.c - streams over TCP sockets. */
-#include "emu/net/link/stream_ops.h"
+#include "emu/net/link/tcp_line.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <linux/sockios.h>
 
 #include "emu/net/link/local.h"
-#include "emu/net/link/tcp_line.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/limits.h"

@@ -8,7 +8,6 @@
 
 #include "emu/net/link/tcp_line.h"
 #include "emu/net/link/trunk.h"
-#include "emu/net/link/udp.h"
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/cancel.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_line.c - one byte stream, of whichever kind (stream_ops.h): dial, send, receive, close. */
+/* tcp_line.c - one byte stream, of whichever kind (struct stream_ops): dial, send, receive, close. */
 #include "emu/net/link/tcp_line.h"
 
 #include <assert.h>

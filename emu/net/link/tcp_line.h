@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tcp_line.h - inside the TCP link: tcp.c (sets, events), tcp_line.c (one byte stream), tcp_shm.c (shared segments),
- * tcp_shm_ring.c (their rings), tcp_listen.c; udp.h has its ports. All [role]. */
+ * tcp_shm_ring.c (their rings), tcp_listen.c, udp.c (ports). All [role]. */
 #ifndef EMU_NET_TCP_LINE_H
 #define EMU_NET_TCP_LINE_H
 
-#include "emu/net/link/stream_ops.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
 #include "emu/net/link/tcp.h"
 #include "emu/net/os/random.h"
 #include "emu/net/shm/shm.h"
@@ -12,6 +16,8 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/base/limits.h"
 #include "wire/chunk.h"
+
+struct tcp;
 
 /* Each object in the data set begins with its kind. */
 enum watched { WATCHED_LINE, WATCHED_PORT };
@@ -177,5 +183,48 @@ void listener_close(void *link, void *listener);
 const struct sockaddr_storage *listener_real(const struct tcp *tcp, const struct sockaddr_storage *to);
 
 socklen_t tcp_address_length(const struct sockaddr_storage *address);
+
+/* --- What a kind of stream does in its own way. tcp_line.c has all that streams have in common. A new kind is a table of
+ * these, a place in dial_order (tcp_line.c), and a listener (tcp_listen.c). All [role]. --- */
+
+struct stream_ops {
+	/* Begins to connect. A non-blocking descriptor, the caller's; *error is then 0, or a positive errno that ends the dial. Or
+	 * -errno: streams of this kind do not lead there. */
+	int (*dial)(struct tcp *tcp, const struct sockaddr_storage *to, int *error);
+	int (*accept)(int listener); /* as accept4(); non-blocking */
+	/* What a stream, dialled or accepted, wants to be set. silence_ns as in struct tcp_config. */
+	void (*set_options)(int fd, uint64_t silence_ns);
+	bool (*met_itself)(int fd); /* has a dial that succeeded met its own end? NULL: it never does */
+	/* May both lead to the same process? What the kernel knows of the peers, which may say anything. */
+	bool (*same_peer)(int fd, int other);
+	bool (*lingers)(int fd); /* after the close: are bytes still on the way? NULL: never */
+	size_t at_once;          /* bytes of payload that are best digested, and then sent, at once */
+	/* To a neighbour: it shares memory. The kernel does not tell of a neighbour that takes nothing; a tick does. */
+	bool neighbour;
+};
+
+extern const struct stream_ops stream_tcp, stream_local; /* stream_tcp.c, local.c */
+
+/* --- ports for datagrams of the device's link, over UDP sockets. All [role]. --- */
+
+struct port {
+	enum watched kind; /* first: the data set's pointers lead to it */
+	struct tcp *tcp;
+	struct ep *ep;
+	struct port *next;
+	int fd;          /* in the data set */
+	bool tx_blocked; /* ep_writable() is owed */
+	bool taken;      /* a datagram was received since port_deliver() last cleared this */
+	struct bound bound;
+};
+
+/* The four port functions of link_ops. */
+int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+void port_close(struct port *port);
+int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
+ssize_t port_take(struct port *port, void *bytes, size_t room);
+
+/* Passes the data set's `events` to the endpoint. Returns the number of events passed. */
+int port_deliver(struct port *port, uint32_t events);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "emu/net/link/tcp_line.h"
 #include "emu/net/link/trunk.h"
-#include "emu/net/link/udp.h"
 
 static void close_sets(struct tcp *tcp)
 {

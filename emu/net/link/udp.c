@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* udp.c - ports for datagrams. */
-#include "emu/net/link/udp.h"
+#include "emu/net/link/tcp_line.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -16,8 +16,6 @@
 #include "emu/net/os/monotonic.h"
 #include "emu/net/os/worker.h"
 #include "emu/net/thread/net_internal.h"
-#include "emu/net/thread/sync.h"
-#include "emu/net/thread/thread.h"
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/base/limits.h"
 #include "emu/nic/base/mutex.h"

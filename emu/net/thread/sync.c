@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sync.c - flushes on the worker thread. One job runs all flushes that have gathered. So commits, of which there may be many,
  * occupy no more of the worker's queue than any other job. */
-#include "emu/net/thread/sync.h"
+#include "emu/net/thread/net_internal.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
  *
  * driver.polls alone tells whether the program drives: it moves with every post and poll. A program that goes to sleep
  * notes its value (thread_park()); once driver.polls moves, the program counts as awake again. */
-#include "emu/net/thread/thread.h"
+#include "emu/net/thread/net_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,7 +24,6 @@
 #include "emu/net/os/spawn.h"
 #include "emu/net/os/spin.h"
 #include "emu/net/os/uv_reserve.h"
-#include "emu/net/thread/net_internal.h"
 #include "emu/nic/base/cancel.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* wait_cond.c - a mutex and a condition variable that a program sleeps on itself. */
-#include "emu/net/wait/wait_cond.h"
+#include "emu/net/wait/wait.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -14,7 +14,7 @@
 #include "emu/process/ctl/ctl_answer.h"
 #include "emu/process/faults/fault_file.h"
 #include "emu/process/front/process_front.h"
-#include "emu/process/log/log_ring.h"
+#include "emu/process/log/log.h"
 #include "emu/process/trace/trace_file.h"
 #include "emu/net/thread/net.h"
 

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "emu/process/faults/fault_option.h"
-#include "emu/process/settings/parse.h"
-#include "emu/process/settings/setting_file.h"
+#include "emu/process/settings/setting_read.h"
 #include "emu/process/settings/setting_say.h"
 
 enum { SECTION_MAX = 50, WHY_MAX = 200 }; /* inih cuts longer names of sections */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/process/settings/parse.h"
+#include "emu/process/settings/setting_read.h"
 #include "emu/nic/base/address.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/regions/refusal_name.h"

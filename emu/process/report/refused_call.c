@@ -3,7 +3,7 @@
  *
  * The bound is one word per sentence: the time at which its bucket of LIMIT_LOG_LINES lines would be full again. The address of
  * its format, or of its call's name, identifies a sentence; two that share a word share the bound. */
-#include "emu/process/report/refused_call.h"
+#include "emu/process/report/report.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,8 +15,7 @@
 #include "emu/nic/base/limits.h"
 #include "emu/nic/regions/front_end.h"
 #include "emu/process/front/process_front.h"
-#include "emu/process/log/log_ring.h"
-#include "emu/process/report/report.h"
+#include "emu/process/log/log.h"
 
 enum { BUCKET_BITS = 9, BUCKETS = 1 << BUCKET_BITS, TEXT_MAX = 1024 };
 

@@ -10,10 +10,7 @@
 #include <unistd.h>
 
 #include "emu/process/report/json.h"
-#include "emu/process/report/report_counts.h"
-#include "emu/process/report/report_file.h"
-#include "emu/process/report/report_line.h"
-#include "emu/process/report/report_posts.h"
+#include "emu/process/report/report_impl.h"
 #include "emu/process/report/report_regions.h"
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/futex_lock.h"

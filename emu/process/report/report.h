@@ -20,12 +20,14 @@
 #ifndef EMU_PROCESS_REPORT_H
 #define EMU_PROCESS_REPORT_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "emu/process/report/call_stack.h"
 
+struct front_reports;
 struct json;
 
 enum report_kind { REPORT_REFUSAL, REPORT_CALL, REPORT_MISUSE, REPORT_LEAK, REPORT_NOTE };
@@ -95,5 +97,19 @@ bool report_inside(void);
 void report_exits(void);
 /* At exit, after the NIC has stopped: the counts and the last line. `more` adds members to it; NULL: none. */
 void report_end(void (*more)(struct json *json));
+
+/* --- report_nic.c: what the device tells of ops (front_reports, front_end.h) as counts and findings. Owner: none, constant.
+ * To be in nic_config when the NIC starts with reports on, or with counts wanted (report_counts.c): then its findings are
+ * written only if report_on(). --- */
+
+extern const struct front_reports report_nic;
+/* For report_end(): the counts, and the regions left open. */
+void report_nic_end(struct json *json);
+
+/* --- A call of the program that is refused: a line of log, in the ring of lines, and a finding. Any thread, including fork's
+ * children and signal handlers: nothing is locked. --- */
+
+/* `key` identifies the sentence: it is logged LIMIT_LOG_LINES times, and then once a second. `subsystem` is the front end's own. */
+void refused_call(int subsystem, const char *key, const char *format, va_list args) __attribute__((cold, format(printf, 3, 0)));
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_counts.c - counts of ops as JSON. */
-#include "emu/process/report/report_counts.h"
+#include "emu/process/report/report_impl.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_file.c - the file of reports, and what can be wrong with it. */
-#include "emu/process/report/report_file.h"
+#include "emu/process/report/report_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "emu/process/log/log.h"
-#include "emu/process/report/report_line.h"
 
 /* A file that could not be written to its end has another mode than one of a process that was killed. */
 enum { REPORT_FILE_MODE = 0600, REPORT_FILE_LOST = 0400 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_line.c - what the lines of reports say. Optional members that do not fit are left out (json.h), so those that
  * tools rely on come first. */
-#include "emu/process/report/report_line.h"
+#include "emu/process/report/report_impl.h"
 
 #include <ctype.h>
 #include <errno.h>

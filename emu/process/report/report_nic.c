@@ -3,17 +3,14 @@
  *
  * The sentence that both sides write comes from the device. Guesses that would help an attacker are made at the target alone; the
  * initiator guesses among its own regions. */
-#include "emu/process/report/report_nic.h"
+#include "emu/process/report/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "emu/process/front/process_front.h"
 #include "emu/process/report/json.h"
-#include "emu/process/report/report.h"
-#include "emu/process/report/report_counts.h"
-#include "emu/process/report/report_line.h"
-#include "emu/process/report/report_posts.h"
+#include "emu/process/report/report_impl.h"
 #include "emu/process/report/report_regions.h"
 #include "emu/nic/base/limits.h"
 #include "emu/nic/ops/op.h"

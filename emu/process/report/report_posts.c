@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_posts.c - a table of sets: a post goes into the set of its hash, in the place of the oldest one there. */
-#include "emu/process/report/report_posts.h"
+#include "emu/process/report/report_impl.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "emu/process/report/report.h"
-#include "emu/process/report/report_line.h"
+#include "emu/process/report/report_impl.h"
 #include "emu/nic/base/futex_lock.h"
 
 struct region_list {

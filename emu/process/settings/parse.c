@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* parse.c - numbers without anything behind them, which libc would ignore. */
-#include "emu/process/settings/parse.h"
+#include "emu/process/settings/setting_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

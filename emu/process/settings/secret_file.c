@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* secret_file.c - reading the shared secret. */
-#include "emu/process/settings/secret_file.h"
+#include "emu/process/settings/setting_read.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emu/process/settings/setting_file.h"
 #include "emu/process/settings/setting_say.h"
 
 static_assert(LIMIT_SECRET_MIN == 16 && LIMIT_SECRET == 4096, "as the message says");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* setting_file.c - regular files alone. */
-#include "emu/process/settings/setting_file.h"
+#include "emu/process/settings/setting_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "emu/process/front/process_front.h"
-#include "emu/process/settings/parse.h"
 #include "emu/process/settings/setting_say.h"
 
 int setting_word(const char *name, const char *const *words, size_t *index)

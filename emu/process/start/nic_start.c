@@ -10,10 +10,8 @@
 #include "emu/process/ctl/ctl_commands.h"
 #include "emu/process/faults/fault_file.h"
 #include "emu/process/log/log.h"
-#include "emu/process/log/log_ring.h"
 #include "emu/process/report/report.h"
-#include "emu/process/report/report_nic.h"
-#include "emu/process/settings/secret_file.h"
+#include "emu/process/settings/setting_read.h"
 #include "emu/process/start/settings.h"
 #include "emu/process/trace/trace_file.h"
 

@@ -11,8 +11,6 @@
 
 #include "emu/process/faults/fault_file.h"
 #include "emu/process/front/process_front.h"
-#include "emu/process/settings/parse.h"
-#include "emu/process/settings/secret_file.h"
 #include "emu/process/settings/setting_read.h"
 #include "emu/process/settings/setting_say.h"
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 
-#include "emu/hmem/hmem_config.h"
+#include "emu/hmem/hmem_impl.h"
 
 Test(hmem_config, nothing_is_no_devices)
 {

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "emu/net/os/worker.h"
-#include "emu/net/thread/sync.h"
+#include "emu/net/thread/net_internal.h"
 #include "fake.h"
 
 enum { PAGE = 4096, MANY = 1000 };

@@ -12,7 +12,7 @@
 
 #include <criterion/criterion.h>
 
-#include "emu/net/link/udp.h"
+#include "emu/net/link/tcp_line.h"
 #include "fake.h"
 
 enum { PORTS = 5 };

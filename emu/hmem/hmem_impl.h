@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hmem_space.h - the addresses of one device: which pages belong to which allocation.
- *
- * Owner:  hmem.c. Thread: holder of its lock; the fault handler, too: a thread that faults does not hold it. */
-#ifndef EMU_HMEM_SPACE_H
-#define EMU_HMEM_SPACE_H
+/* hmem_impl.h - the parts of the library of emulated devices. */
+#ifndef EMU_HMEM_HMEM_IMPL_H
+#define EMU_HMEM_HMEM_IMPL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "include/emu/hmem.h"
+
+/* --- FI_EMU_HMEM and FI_EMU_HMEM_SIZE: which devices there are. --- */
+
+enum { HMEM_DEVICES_MAX = 16 }; /* of an interface */
+
+struct hmem_config {
+	int devices[EMU_HMEM_IFACES];
+	size_t size; /* bytes of each device, a multiple of EMU_HMEM_PAGE */
+};
+
+/* Reads values of the two variables; NULL: not set. False after a line on stderr, and there are no devices. */
+bool hmem_config_read(const char *devices, const char *size, struct hmem_config *config);
+
+/* Prints a line on stderr, with the library's name before it. Async-signal-safe but for the conversions of printf. */
+void hmem_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- The addresses of one device: which pages belong to which allocation.
+ *
+ * Owner: hmem.c. Thread: holder of its lock; the fault handler, too: a thread that faults does not hold it. --- */
 
 struct hmem_block {
 	char *base;
@@ -35,5 +54,11 @@ int hmem_space_take(struct hmem_space *space, size_t size, struct hmem_block **b
 void hmem_space_give(struct hmem_space *space, struct hmem_block *block);
 /* The block, live or freed, whose pages have this byte of the space; NULL: none. */
 struct hmem_block *hmem_space_at(const struct hmem_space *space, const void *addr);
+
+/* --- SIGSEGV of a program that touches a device's memory. --- */
+
+/* Puts the handler over the one that is there, once a process. `tell` prints the line if the address is ours, and whatever it
+ * does, the fault goes on to the handler before, or ends the process. 0 or -errno. */
+int hmem_fault_install(void (*tell)(const void *addr));
 
 #endif
