@@ -118,7 +118,8 @@ rooms() {
 	c_files | grep -E '^(emu|wire)/' | xargs -n 1 basename | sort | uniq -d | sed 's/$/: two files have this name/'
 	c_files | grep -E '^(emu|wire)/' | xargs -n 1 dirname | sort -u | while read -r room; do
 		[ -e "$room/README.md" ] || echo "$room has no README.md"
-		[ "$(wc -l <"$room/README.md")" -le $README_LINES_MAX ] || echo "$room/README.md has more than $README_LINES_MAX lines"
+		[ "$(wc -l <"$room/README.md")" -le $README_LINES_MAX ] ||
+			echo "$room/README.md has more than $README_LINES_MAX lines"
 	done 2>/dev/null
 }
 
