@@ -8,11 +8,8 @@
 
 #include "tests/fuzz/freed.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/report/report_expect.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_merge.h"
-#include "tools/report/report_people.h"
-#include "tools/report/report_read.h"
+#include "tools/report/report_steps.h"
+#include "tools/report/report_out.h"
 
 static char folder[64], path[128];
 

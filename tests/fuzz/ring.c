@@ -12,8 +12,8 @@
 
 #include "tests/fuzz/freed.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/trace/page/page_data.h"
-#include "tools/trace/trace_join.h"
+#include "tools/trace/page/page_impl.h"
+#include "tools/trace/trace_read.h"
 #include "tools/trace/trace_out.h"
 
 enum { RINGS = 2, PLACES = 1 + TRACE_BLOCKS_MIN, PIECE_HEAD = 3 };

@@ -8,7 +8,7 @@
 
 #include "emu/nic/trace/trace_ring.h"
 #include "tools/trace/page/page.h"
-#include "tools/trace/trace_join.h"
+#include "tools/trace/trace_read.h"
 #include "tools/trace/trace_out.h"
 #include "wire/codec.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf_side.h - what both sides do: open a provider's endpoints, get a block ready, and run it by threads.
- * Thread: the main one. It watches the control channel while the others measure. */
+/* perf_side.h - the two sides, and what they share. Thread: the main one. */
 #ifndef PERF_SIDE_H
 #define PERF_SIDE_H
 
 #include <pthread.h>
 
 #include "tools/perf/perf_channel.h"
+
+/* --- What both sides do: open a provider's endpoints, get a block ready, and run it by threads. Thread: the main one. It
+ * watches the control channel while the others measure. --- */
 
 /* One provider, opened. Initiator: a fabric a thread; target: as many a thread as there are peers. */
 struct perf_candidate {
@@ -51,5 +53,10 @@ void side_prepare(struct perf_side *side, const struct perf_order *order);
 void side_start(struct perf_side *side);
 /* Joins all: 0, or the first failure. `bad` is counted up by bytes that were not as sent. */
 int side_join(struct perf_side *side, const struct perf_order *order, uint64_t *bad, char *why, size_t why_size);
+
+/* --- the side that serves. Thread: the main one. --- */
+
+/* Serves until told to quit. Dies with a sentence if the initiator is gone, but says nothing to one that had started it. */
+void target_serve(struct perf_side *side, bool inherited);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perf_target.c - orders come over the control channel; threads serve them. */
-#include "tools/perf/perf_target.h"
+#include "tools/perf/perf_side.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/report/report_command.h"
-#include "tools/report/report_expect.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_frames.h"
-#include "tools/report/report_loss.h"
-#include "tools/report/report_merge.h"
-#include "tools/report/report_order.h"
-#include "tools/report/report_people.h"
-#include "tools/report/report_read.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_steps.h"
+#include "tools/report/report_out.h"
 
 enum { FILES_MAX = 32 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_command.c - runs a command whose processes leave their records in a folder of ours. */
-#include "tools/report/report_command.h"
+#include "tools/report/report_steps.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/report/report_text.h"
+#include "tools/report/report_out.h"
 
 enum {
 	SHELL_NOT_FOUND = 127,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_expect.c - expectation files, and the verdict. */
-#include "tools/report/report_expect.h"
+#include "tools/report/report_steps.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,9 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/report/report_frames.h"
-#include "tools/report/report_text.h"
-#include "tools/report/report_vain.h"
+#include "tools/report/report_out.h"
 
 static const char *const failing_kinds[] = { "refusal", "call", "misuse", "leak" };
 

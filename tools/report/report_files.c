@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_files.c - reports in files: what form each has, and how they are written. */
-#include "tools/report/report_files.h"
+#include "tools/report/report_out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "tools/report/report_text.h"
 
 enum report_form report_form_of(const char *path)
 {

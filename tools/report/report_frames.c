@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_frames.c - finds the function and the line of stack frames by debugging information. */
-#include "tools/report/report_frames.h"
+#include "tools/report/report_steps.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -4,11 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/report/report_expect.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_frames.h"
-#include "tools/report/report_people.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_steps.h"
+#include "tools/report/report_out.h"
 
 static void add_text(cJSON *object, const char *name, const char *text)
 {

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/report/report_expect.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_people.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_steps.h"
+#include "tools/report/report_out.h"
 
 enum { RUN_CASES = 2 }; /* xml_run() */
 

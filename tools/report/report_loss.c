@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_loss.c - records that processes could not leave. The socket has an abstract name, so that a process can write to it that
  * may write nowhere else. A line of a stranger's can make the run fail, and nothing else. */
-#include "tools/report/report_loss.h"
+#include "tools/report/report_steps.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tools/report/report_text.h"
+#include "tools/report/report_out.h"
 
 enum { HEARD_MAX = 8192 };
 

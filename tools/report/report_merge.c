@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_merge.c - makes findings of records. */
-#include "tools/report/report_merge.h"
+#include "tools/report/report_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/report/report_frames.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_out.h"
 
 enum { FRAMES_APART = 4 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * report_model.h - what emu_report knows of a run: processes, what each found, and findings of all of them.
- * One thread. All of it lives until the program ends; a call that finds no memory ends the program with status 2.
- */
+/* report_model.h - what emu_report knows of a run: processes, what each found, and findings of all of them.
+ * One thread. All of it lives until the program ends; a call that finds no memory ends the program with status 2. */
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_order.c - findings with their causes first: a program that ends at its first error leaves everything open. */
-#include "tools/report/report_order.h"
+#include "tools/report/report_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/report/report_text.h"
+#include "tools/report/report_out.h"
 
 static bool is_leak(const struct report_result *finding)
 {

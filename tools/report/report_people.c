@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_people.c - findings and the summary as text for people. */
-#include "tools/report/report_people.h"
+#include "tools/report/report_out.h"
 
 #include <string.h>
 
-#include "tools/report/report_expect.h"
-#include "tools/report/report_frames.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_steps.h"
 
 enum {
 	FINDINGS_SHOWN = 50, /* of those that fail; a file has them all */

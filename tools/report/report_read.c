@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_read.c - reads the records that processes left in a folder. */
-#include "tools/report/report_read.h"
+#include "tools/report/report_steps.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/report/report_text.h"
-#include "tools/report/report_vain.h"
+#include "tools/report/report_out.h"
 
 enum {
 	RECORDS_LOST = 0400,      /* the mode of a file whose process could not write on */

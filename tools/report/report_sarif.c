@@ -7,11 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/report/report_expect.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_frames.h"
-#include "tools/report/report_people.h"
-#include "tools/report/report_text.h"
+#include "tools/report/report_steps.h"
+#include "tools/report/report_out.h"
 
 /* A path as the path of a URI. */
 static const char *sarif_uri(const char *path)

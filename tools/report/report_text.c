@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_text.c - text that others wrote, made fit for terminals and files. */
-#include "tools/report/report_text.h"
+#include "tools/report/report_out.h"
 
 #include <ctype.h>
 #include <err.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_vain.c - processes that looked for a NIC and found none. */
-#include "tools/report/report_vain.h"
+#include "tools/report/report_steps.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "tools/report/report_frames.h"
 
 enum { SENTENCE_MAX = 4096 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/trace/trace_join.h"
+#include "tools/trace/trace_read.h"
 #include "tools/trace/trace_memory.h"
 #include "tools/trace/trace_out.h"
 #include "tools/trace/page/page.h"

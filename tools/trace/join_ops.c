@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "tools/trace/join_impl.h"
-#include "tools/trace/join_ops.h"
 
 uint64_t op_key(uint64_t session, const char *initiator, uint64_t seq)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "emu/nic/regions/refusal_name.h"
-#include "tools/trace/join_ops.h"
+#include "tools/trace/join_impl.h"
 
 static struct trace_refusal *add_refusal(struct ops *ops, uint32_t process, uint32_t op, uint32_t cause, int64_t at_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace_join.c - the passes in their order; processes, lines, endpoints and connections. */
-#include "tools/trace/trace_join.h"
+#include "tools/trace/trace_read.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace_model.h - traces of several processes, joined: what emu_trace's outputs are made of.
  *
- * Owner:  trace_join() fills it (trace_join.h), and it stays until the process ends; outputs only read it. One thread.
+ * Owner:  trace_join() fills it (trace_read.h), and it stays until the process ends; outputs only read it. One thread.
  * Arrays are in the order of time, objects refer to each other by index, TRACE_NONE where there is none. All times are nanoseconds
  * since trace.epoch_ns, in one clock for all processes, and none is below 0; TRACE_NEVER where it did not happen or was not
  * recorded. Strings are never NULL and may hold any bytes that a program logs: an output escapes them. */

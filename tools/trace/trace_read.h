@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trace_read.h - one ring file (trace_format.h), validated: nothing of it is trusted.
- *
- * Owner: the caller, from ring_read() to ring_free(). One thread. */
+/* trace_read.h - ring files, one by one and joined. */
 #ifndef EMU_TRACE_READ_H
 #define EMU_TRACE_READ_H
 
@@ -10,6 +8,11 @@
 #include <stdint.h>
 
 #include "emu/nic/trace/trace_format.h"
+#include "tools/trace/trace_model.h"
+
+/* --- One ring file (trace_format.h), validated: nothing of it is trusted.
+ *
+ * Owner: the caller, from ring_read() to ring_free(). One thread. --- */
 
 /* Latest time of a monotonic clock that is believed: 36 years of a machine that runs. So sums and differences of a few times, and
  * of what clocks differ by (RING_APART_NS), fit into an int64_t. */
@@ -41,5 +44,10 @@ int ring_read(struct ring_file *ring, const char *path);
 void ring_free(struct ring_file *ring);
 /* A record's ticks in ns of the writer's monotonic clock: from the ring's opening, which no record is before, to RING_TIME_NS. */
 int64_t ring_ns(const struct ring_file *ring, uint64_t ticks);
+
+/* --- rings of several processes to one trace. --- */
+
+/* The trace refers to the rings; both stay until the process ends. */
+void trace_join(struct trace *trace, struct ring_file *rings, uint32_t count);
 
 #endif

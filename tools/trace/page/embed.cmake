@@ -6,7 +6,7 @@ function(append_string text path name)
 	set(${text} "${${text}}${name}[] = {\n${bytes}0 };\n" PARENT_SCOPE)
 endfunction()
 
-set(out "/* SPDX-License-Identifier: BSD-2-Clause */\n#include \"tools/trace/page/page_parts.h\"\n#include <stddef.h>\n")
+set(out "/* SPDX-License-Identifier: BSD-2-Clause */\n#include \"tools/trace/page/page_impl.h\"\n#include <stddef.h>\n")
 append_string(out ${IN}/page.html "const char page_html")
 append_string(out ${IN}/page.css "const char page_css")
 string(REPLACE "," ";" scripts "${SCRIPTS}")

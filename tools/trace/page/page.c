@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tools/trace/page/page_data.h"
-#include "tools/trace/page/page_parts.h"
+#include "tools/trace/page/page_impl.h"
 
 static void scripts_write(FILE *to)
 {

@@ -3,14 +3,13 @@
  *
  * Ops, frames, accesses and marks are columns: an array of numbers for each property, -1 where there is none. Strings are numbers
  * of one table. So 100,000 ops stay within a few megabytes, which a browser reads in well under a second. */
-#include "tools/trace/page/page_data.h"
+#include "tools/trace/page/page_impl.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/trace/page/page_text.h"
 #include "wire/frame.h"
 
 #define NOTHING (-1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* page_text.c - strings in the page's data */
-#include "tools/trace/page/page_text.h"
+#include "tools/trace/page/page_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
