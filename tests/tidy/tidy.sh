@@ -7,6 +7,7 @@ FILE_LINES_MAX=600
 FUNCTION_LINES_MAX=60
 COLUMNS_MAX=132
 README_LINES_MAX=80
+DESIGN_LINES_MAX=250
 
 files() {
 	find . \( -path ./build -o -path ./.git \) -prune -o -type f \( "$@" \) -print | sed 's|^\./||' | sort
@@ -121,6 +122,21 @@ rooms() {
 		[ "$(wc -l <"$room/README.md")" -le $README_LINES_MAX ] ||
 			echo "$room/README.md has more than $README_LINES_MAX lines"
 	done 2>/dev/null
+}
+
+# The design is the door, and is read whole; what is more goes to the READMEs of the rooms.
+design_length() {
+	awk -v max=$DESIGN_LINES_MAX 'END { if (NR > max) print FILENAME ": " NR " lines" }' emu/DESIGN.md
+}
+
+# Links of documents to files of the tree lead somewhere.
+links() {
+	files -name '*.md' | while read -r file; do
+		sed '/^ *```/,/^ *```/d' "$file" | grep -oE '\]\([^) ]+\)' | sed -E 's/^..//; s/\)$//; s/#.*//' |
+			grep -vE '^([a-z]+:.*)?$' | while read -r to; do
+			[ -e "$(dirname "$file")/$to" ] || echo "$file: leads to $to, which is not there"
+		done
+	done
 }
 
 # The device reaches the world through its link and clock only.
@@ -326,9 +342,9 @@ shared_names() {
 }
 
 failed=0
-for check in file_length function_length line_width spdx include_arrows rooms device_calls device_vocabulary asserts_stay \
-	leftovers persons limits_used public_causes rules_whole wire_rules_cited wire_rules_indexed protocol_errors test_map \
-	state_writers shared_names; do
+for check in file_length function_length line_width spdx include_arrows rooms design_length links device_calls device_vocabulary \
+	asserts_stay leftovers persons limits_used public_causes rules_whole wire_rules_cited wire_rules_indexed protocol_errors \
+	test_map state_writers shared_names; do
 	verdict $check "$($check 2>&1)"
 done
 rules_cited

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* link.h - the outside as the device sees it: byte streams to peers, ports for datagrams, the log, random bytes.
  *
+ * What carries bytes, each over the next:
+ *   session     two endpoints, for life (session.h)
+ *   connection  the session's present way to the peer: struct conn, from HELLO to its end (conn.h)
+ *   line        a connection's byte stream, as the device and its link name it: struct line, the link's
+ *   channel     of a line that shares its stream: its place in a trunk (emu/net/link/trunk.h). Others have a stream of their own
+ *   trunk       a stream that the lines between two processes share: a multiplexed connection
+ *   stream      a TCP or Unix socket, with rings in shared memory between neighbours
+ *
  * The device calls these with the driver role held; none of them blocks or is a cancellation point (cancel.h), none calls
  * back into the device (except poll, flush, join and set_polling), none takes ownership of memory. A `line` is one byte stream; it
  * belongs to the link, the device frees it with close(). Events come in through link_events below, also under the role. emu/net
