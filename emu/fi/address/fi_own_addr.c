@@ -35,7 +35,7 @@ static bool routed_address(const struct fi_info *info, int family, struct sockad
 	       (family == AF_UNSPEC || family == peer.ss_family) && addr_route(&peer, at);
 }
 
-/* Of this machine: the one for the info's peer, else the first. */
+/* This machine's address: the one for the info's peer, else the first. */
 static int any_address(const struct fi_info *info, int family, uint16_t port, struct sockaddr_storage *at)
 {
 	struct local_addr *local;

@@ -14,7 +14,7 @@
 #include "emu/nic/base/futex_lock.h"
 #include "emu/nic/queues/av.h"
 
-/* What a program says a set is for; any set is good for all of it. */
+/* A program says by these what a set is for; any set is good for all of it. */
 #define SET_FLAGS                                                                                                  \
 	(FI_UNIVERSE | FI_BARRIER_SET | FI_BROADCAST_SET | FI_ALLTOALL_SET | FI_ALLREDUCE_SET | FI_ALLGATHER_SET | \
 	 FI_REDUCE_SCATTER_SET | FI_REDUCE_SET | FI_SCATTER_SET | FI_GATHER_SET)

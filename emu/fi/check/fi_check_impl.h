@@ -88,7 +88,7 @@ void check_tell(const struct check_finding *finding, const char *format, ...) __
  * A thread of checked mode looks at the threads of the program, from the first FI_GETWAIT on until the last such queue is
  * closed. Any thread, but not in signal handlers. --- */
 
-/* Of a completion queue. A turn ends with each look at the queue. */
+/* The part of a completion queue. A turn ends with each look at the queue. */
 struct check_wait {
 	struct check_object *next; /* in the list of those that are watched */
 	int fd;
@@ -213,7 +213,7 @@ struct check_left {
 	struct call_stack posted;
 };
 
-/* Those of an endpoint (NULL: all), receives left out. False: none. */
+/* Looks for the posts of an endpoint (NULL: all), receives left out. False: there are none. */
 bool check_posts_left(const void *owner, struct check_left *left);
 /* Tells that they are dropped: their endpoint was closed, or the process exits. */
 void check_posts_dropped(const struct check_left *left, bool exits);

@@ -156,7 +156,7 @@ void check_accessed(const struct fid_ep *ep)
 		atomic_store_explicit(&object->accessed, check_progress_mark(), memory_order_relaxed);
 }
 
-/* What came after the program's last look came by this NIC's own progress alone. */
+/* An access that came after the program's last look was served by this NIC's own progress alone. */
 static void tell_assumed(const struct check_object *object)
 {
 	check_tell(&(struct check_finding){ .cause = CHECK_PROGRESS_ASSUMED, .opened = &object->opened, .here = true },

@@ -308,7 +308,7 @@ static int take_type(struct emu_ep *ep, const struct fi_info *info)
 	return 0;
 }
 
-/* Of the operations of a side; `side`: "transmit". */
+/* Refuses default flags of the operations of one side; `side`: "transmit". */
 __attribute__((cold)) static int refuse_defaults(const char *side, uint64_t flags)
 {
 	char names[FLAG_NAMES_MAX];

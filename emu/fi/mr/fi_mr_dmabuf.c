@@ -51,7 +51,7 @@ static int size_of(int fd, uint64_t *size)
 	return 0;
 }
 
-/* What offsets and lengths of its mappings are multiples of: of huge pages, the huge one, by which alone they are unmapped. */
+/* Offsets and lengths of its mappings are multiples of this: the huge page where it has such, as only whole ones are unmapped. */
 static uint64_t page_of(int fd)
 {
 	struct statfs fs;

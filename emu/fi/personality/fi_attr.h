@@ -96,11 +96,11 @@ uint64_t attr_type_order(const struct attr_table *attr, const struct attr_type *
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
 	 FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT | FI_RMA_PMEM | FI_HMEM | FI_FENCE |      \
 	 FI_LOCAL_COMM | FI_REMOTE_COMM | FI_NAMED_RX_CTX | FI_TRIGGER | FI_SHARED_AV | FI_COLLECTIVE | ATTR_CAPS_2_0)
-/* Those of them that are offered only to programs of API 2.0 and later. */
+/* Capabilities that are offered only to programs of API 2.0 and later. */
 #define ATTR_CAPS_2_0 (COMPAT_TAGGED_DIRECTED_RECV | COMPAT_TAGGED_MULTI_RECV | COMPAT_EXACT_DIRECTED_RECV)
 /* Granted only if asked for: they change how registration is read (S138, S184), turn messages into errors, refuse receives. */
 #define ATTR_CAPS_ASKED (FI_HMEM | FI_COLLECTIVE | FI_SOURCE_ERR | COMPAT_EXACT_DIRECTED_RECV | ATTR_CAPS_KERNEL)
-/* What the tables of the kernel offer besides. */
+/* Capabilities that the tables of the kernel offer besides. */
 #define ATTR_CAPS_KERNEL (EMU_FI_TAGGED_RMA | EMU_FI_REGION_EVENTS)
 /* Completion levels. All of them are met at once where no completion comes before the target's verdict. */
 #define ATTR_LEVELS (FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)

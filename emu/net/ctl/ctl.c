@@ -211,7 +211,7 @@ static struct client *place_free(void)
 	return NULL;
 }
 
-/* Those that wait for what is to come go last. False: there is none. */
+/* Clients that wait for what is to come go last. False: there is no client. */
 static bool drop_oldest(void)
 {
 	struct client *oldest = NULL;

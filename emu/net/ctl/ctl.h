@@ -27,7 +27,7 @@ enum ctl_next {
 	CTL_END
 };
 
-/* What is answered. All by the NIC thread, without the driver role. */
+/* The answers. The NIC thread calls all of it, without the driver role. */
 struct ctl_ops {
 	/* A request without its newline, any bytes. NULL: no memory, and the client is dropped. */
 	struct ctl_answer *(*begin)(const char *request, size_t length);

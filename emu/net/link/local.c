@@ -255,7 +255,7 @@ static void set_options(int fd, uint64_t silence_ns)
 	local_options(fd);
 }
 
-/* What was sent is at the peer, and stays when the stream is closed. */
+/* Bytes that were sent are at the peer, and stay when the stream is closed: it has no lingers(). */
 const struct stream_ops stream_local = {
 	.dial = dial,
 	.accept = local_accept,

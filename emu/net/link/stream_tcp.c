@@ -85,7 +85,7 @@ static bool met_itself(int fd)
 	       own_length == peer_length && !memcmp(&own, &peer, own_length);
 }
 
-/* Of one host: it has one owner for each of its ports, and no other host can answer in its place. */
+/* The same host: it has one owner for each of its ports, and no other host can answer in its place. */
 static bool tcp_same_peer(int fd, int other)
 {
 	struct sockaddr_storage a, b;

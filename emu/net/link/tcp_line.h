@@ -192,7 +192,7 @@ struct stream_ops {
 	 * -errno: streams of this kind do not lead there. */
 	int (*dial)(struct tcp *tcp, const struct sockaddr_storage *to, int *error);
 	int (*accept)(int listener); /* as accept4(); non-blocking */
-	/* What a stream, dialled or accepted, wants to be set. silence_ns as in struct tcp_config. */
+	/* Sets the options of a stream, dialled or accepted. silence_ns as in struct tcp_config. */
 	void (*set_options)(int fd, uint64_t silence_ns);
 	bool (*met_itself)(int fd); /* has a dial that succeeded met its own end? NULL: it never does */
 	/* May both lead to the same process? What the kernel knows of the peers, which may say anything. */

@@ -146,7 +146,7 @@ static void join_decided(struct line *line)
 		conn_writable(conn);
 }
 
-/* One that the peer shows, and may be in by what the kernel knows of it. */
+/* A trunk to the same process: the peer's HELLO says so, and the kernel confirms it. */
 static struct trunk *trunk_by_process(const struct line *line, const uint8_t *process)
 {
 	struct trunk *trunk = line->tcp->trunks;

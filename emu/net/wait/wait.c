@@ -81,7 +81,7 @@ static void wait_close_fds(int event, int set)
 		close(set);
 }
 
-/* Of threads that come here at once, one's descriptors are taken. 1: this one's; 0: another's; or -errno. */
+/* Many threads may come here at once; the descriptors of one are taken. 1: this one's; 0: another's; or -errno. */
 static int wait_make_fds(struct wait *wait)
 {
 	int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), set = epoll_create1(EPOLL_CLOEXEC), none = -1, err;

@@ -72,7 +72,7 @@ UNWATCHED static void load_sixteen(const void *at, union lane *value)
 			 : "memory");
 }
 
-/* What ldaxp has read is one value only if the store succeeds. */
+/* ldaxp has read one value only if the store succeeds. */
 static bool cas_sixteen(void *at, union lane *seen, const union lane *wanted)
 {
 	uint64_t low, high;

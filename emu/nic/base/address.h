@@ -12,7 +12,7 @@ struct wire_address_fields;
 
 /* Canonical form of an IPv4 or IPv6 socket address: the same for all forms of one endpoint's. False for other families. */
 bool address_canonical(const struct sockaddr *from, struct sockaddr_storage *to);
-/* Of the canonical form, or of its first bytes as struct sockaddr_in6 has them; keyed as hash_u64() is. */
+/* Hashes the canonical form, or its first bytes as struct sockaddr_in6 has them; keyed as hash_u64() is. */
 uint64_t address_hash(const uint64_t secret[2], const void *canonical);
 bool address_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 void address_put(const struct sockaddr_storage *name, struct wire_address_fields *fields);

@@ -7,11 +7,11 @@ enum {
 	/* Sizes of a post. Beyond: -EINVAL, or -EMSGSIZE for inject. */
 	LIMIT_IOV = 8,             /* local, remote and region segments an op or region */
 	LIMIT_INJECT = 256,        /* bytes */
-	LIMIT_TX_OPS = 1024,       /* ops outstanding an endpoint; then -EAGAIN */
+	LIMIT_TX_OPS = 1024,       /* ops outstanding a transmit context, if the program names none; then -EAGAIN */
 	LIMIT_DEFERRED = 65536,    /* triggered operations and deferred work that wait, a process; then -EAGAIN */
 	LIMIT_SHARED_AV = 1 << 20, /* insertions and removals together of a shared address vector; then -ENOMEM */
 	LIMIT_CONTEXTS = 128,      /* transmit, and receive, contexts of a scalable endpoint */
-	LIMIT_RX_OPS = 1024,       /* receives posted an endpoint; then -EAGAIN */
+	LIMIT_RX_OPS = 1024,       /* receives posted a receive context, if the program names none; then -EAGAIN */
 
 	LIMIT_DGRAM = 1388, /* bytes of an unreliable datagram: fills an Ethernet frame. Longer: -EMSGSIZE */
 
@@ -32,11 +32,11 @@ enum {
 
 	/* Messages. */
 	LIMIT_EAGER = 64 * 1024,           /* longer ones go by rendezvous (RTS) */
-	LIMIT_UNEXPECTED_BYTES = 64 << 20, /* payload kept an endpoint; then only envelopes are kept */
-	LIMIT_PIECES = 1 << 16,            /* messages in multi-receive buffers of an endpoint whose completions are not read yet;
+	LIMIT_UNEXPECTED_BYTES = 64 << 20, /* payload kept a receive context; then only envelopes are kept */
+	LIMIT_PIECES = 1 << 16,            /* messages in multi-receive buffers of a context whose completions are unread;
 					 * then receiver-not-ready */
 	LIMIT_MIN_MULTI_RECV = 64,         /* bytes left, below which such a buffer is released, if the program names none */
-	LIMIT_ENVELOPES = 1 << 20,         /* unexpected messages an endpoint; then receiver-not-ready */
+	LIMIT_ENVELOPES = 1 << 20,         /* unexpected messages a receive context; then receiver-not-ready */
 
 	/* Collectives. */
 	LIMIT_MEMBERS = 1024,       /* of a group; then -EINVAL */

@@ -139,7 +139,7 @@ static struct coll_group *group_in(struct coll_group *group, uint64_t id)
 	return group;
 }
 
-/* One that is left, too. */
+/* Finds groups that are left, too. */
 static struct coll_group *find_group(const struct collectives *c, uint64_t id)
 {
 	struct coll_group *group = group_in(c->groups, id);

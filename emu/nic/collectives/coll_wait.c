@@ -7,7 +7,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 
-/* What waits at so many looks has waited for the time between two. */
+/* A receive that waits at so many looks has waited for the time between two. */
 enum { LOOKS = 2 };
 
 void coll_look_later(struct nic *nic)

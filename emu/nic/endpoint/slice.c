@@ -258,7 +258,7 @@ void nic_flush_acks(struct nic *nic)
 		pace_timers_alone(&nic->pace);
 }
 
-/* Those that no answer is about to carry, and that cost no send. */
+/* Stores the acknowledgements that no answer is about to carry, as they cost no send. */
 static void store_acks(struct nic *nic)
 {
 	nic->pace.stores = false;

@@ -32,7 +32,7 @@ static void fault_cut_conn(struct conn *conn, const struct fault_rule *rule)
 	conn_close(conn, ECONNRESET, false);
 }
 
-/* What is reported of the request once it is through. */
+/* Notes what is reported of the request once it is through. */
 static void note_for_report(struct conn *conn, const struct wire_head *head, enum op_kind kind)
 {
 	const struct wire_form *form = &wire_forms[head->op];

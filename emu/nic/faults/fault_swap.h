@@ -8,7 +8,7 @@
 
 struct nic;
 
-/* Of a nic that begins: 0 or -ENOMEM. And of one that ends. */
+/* When a nic begins: 0 or -ENOMEM. And when it ends. */
 MUST_USE int fault_plan_begin(struct nic *nic, const struct fault_plan *plan);
 void fault_plan_end(struct nic *nic);
 /* [role] NULL: there is none. */

@@ -196,7 +196,7 @@ static bool window_full(const struct requester *req)
 	return req->next_seq - 1 - req->acked >= req->requests;
 }
 
-/* What comes before all that is pending. */
+/* Fills a frame of the ops that come before all that is pending. */
 static __attribute__((noinline)) bool fill_urgent(struct session *session, struct conn *conn)
 {
 	const struct requester *req = &session->req;

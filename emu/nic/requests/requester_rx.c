@@ -356,7 +356,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What a peer asks for at first: it may ask for nothing, or for hours. */
+/* The first wait that a peer asks for, within bounds: it may ask for nothing, or for hours. */
 static uint64_t rnr_first(uint64_t asked_ns)
 {
 	return least(asked_ns > TIME_RNR_MIN_NS ? asked_ns : TIME_RNR_MIN_NS, TIME_RNR_MAX_NS);

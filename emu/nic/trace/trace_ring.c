@@ -8,7 +8,7 @@
 
 enum { RATE_NS = 200000, COLD_SHARE = 8 };
 
-/* What was stored before is seen before what is stored next. Only readers in other processes depend on it, of which the thread
+/* Stores made before are seen before those made next. Only readers in other processes depend on it, of which the thread
  * sanitizer knows nothing; it does not know fences either. */
 static void trace_fence(void)
 {

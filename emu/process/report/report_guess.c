@@ -191,7 +191,7 @@ static const struct region_facts *guess_right(const struct region_facts *open, c
 	return NULL;
 }
 
-/* Of the initiator's own regions: the peer has others. */
+/* Looks among the initiator's own regions: the peer has others. */
 static const struct region_facts *guess_own(const struct region_facts *open, const struct region_guess *guess,
 					    const struct words *to)
 {

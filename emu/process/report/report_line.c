@@ -54,7 +54,7 @@ static void command_json(struct json *json)
 	json_end(json);
 }
 
-/* What launchers of MPI and of batch systems give to their processes. */
+/* Launchers of MPI and of batch systems give these to their processes. */
 static void rank_json(struct json *json)
 {
 	static const char *const variables[] = { "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" };
