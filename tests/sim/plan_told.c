@@ -5,9 +5,10 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
-#include "emu/nic/faults/fault_post.h"
+#include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "tests/sim/harness/bed.h"
 
 /* For every op of every peer. */

@@ -3,7 +3,7 @@
 #
 # A room is a folder of emu/, or wire/. A name in the table without a slash is a room of the same folder; `wire`, and `emu.h`
 # for include/emu/, are themselves. Within its room a file includes what it likes. The rooms of a folder stand in the order of their
-# floors, so no arrow leads to one further down in the table: but for those of nic and of kfi, which call each other.
+# floors, so no arrow leads to one further down in the table: but for those of kfi, which call each other.
 
 function full(name, home) {
 	if (name == "emu.h")
@@ -19,7 +19,7 @@ function allow(kind, cell,    i, n, names) {
 	for (i = 1; i <= n; i++)
 		if (names[i] != "-") {
 			may[kind, room, full(names[i], home)] = 1
-			if (names[i] !~ /\// && home !~ /^(nic|kfi)$/)
+			if (names[i] !~ /\// && home != "kfi")
 				below[full(names[i], home), room] = FNR
 		}
 }

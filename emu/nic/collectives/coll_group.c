@@ -13,7 +13,9 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/message_calls.h"
 #include "emu/nic/messages/srx.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/session.h"
 #include "wire/digest.h"
 
@@ -122,6 +124,12 @@ uint64_t coll_tag(const struct coll_group *group, uint32_t rank, uint64_t call_s
 {
 	nic_role(group->ep->nic);
 	return mix(group->id, call_step, group->member[rank].hash);
+}
+
+struct rx_match *coll_match(struct collectives *collectives)
+{
+	role_assert();
+	return &collectives->srx->match;
 }
 
 static bool has_member(const struct coll_group *group, uint64_t hash)

@@ -84,12 +84,8 @@ MUST_USE int collectives_open(struct ep *ep);
 void collectives_end(struct ep *ep);
 void collectives_close(struct ep *ep);
 
-/* The message of a collective that arrives: whose receives it is for, and the tag that it is matched by. */
-void coll_address(struct message *message);
 /* The tag of a receive; `call_step` as in the frame's cq_data. */
 uint64_t coll_tag(const struct coll_group *group, uint32_t rank, uint64_t call_step);
-/* No receive has taken the message: it is early, or its sender has made another call. */
-void coll_unexpected(const struct message *message);
 /* A collective has begun: what came before it? */
 void coll_compare_early(struct coll_group *group);
 
@@ -97,19 +93,5 @@ void coll_compare_early(struct coll_group *group);
 void coll_break(struct coll_group *group, const struct refusal *why);
 /* If it is closed and nothing runs in it: frees it; or keeps it in `left`, if the others have not been told. */
 void coll_group_left(struct coll_group *group);
-
-static inline bool coll_is_abort(const struct wire_head *head)
-{
-	const struct wire_send *send = wire_body(head);
-
-	return head->flags & WIRE_F_COLLECTIVE && (wire_get64(send->cq_data) & WIRE_COLL_ABORT) == WIRE_COLL_ABORT;
-}
-/* Does the message say that its sender waits in that call for this member? */
-static inline bool coll_is_wait(uint64_t call_step)
-{
-	return (call_step & WIRE_COLL_ABORT) == WIRE_COLL_WAIT;
-}
-/* A peer says that it has left a group, for this cause; 0: for none. */
-void coll_aborted(struct session *session, uint64_t id, uint64_t cause);
 
 #endif

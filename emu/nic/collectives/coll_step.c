@@ -15,10 +15,13 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/message_calls.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/recall.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "wire/digest.h"
 
 static struct ep *ep_of(const struct coll *coll)

@@ -52,12 +52,6 @@ void coll_end(struct coll *coll, const struct refusal *why);
 /* Sends a member an empty message with that cq_data, whose end nobody waits for. False: no op is free, or no session. */
 bool coll_say(const struct coll_group *group, uint32_t rank, uint64_t call_step);
 
-/* What becomes of its messages: an op is through (op_kinds.c); a message of that many bytes has been received, or none will be. */
-void coll_sent(struct op *op);
-void coll_received(struct rx *rx, uint64_t length);
-void coll_receive_failed(struct rx *rx, enum refusal_cause cause);
-/* The session, from which messages are awaited, has ended. */
-void coll_peer_lost(struct session *session, enum refusal_cause cause);
 /* A message of this call (cq_data of its frame) came, and no receive took it. Another signature than that of the collective of
  * this number means that members disagree. */
 void coll_compare(const struct coll_group *group, uint64_t call);

@@ -8,6 +8,7 @@
 #include "emu/nic/base/pool.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 
 static bool is_met(const struct trigger *when)

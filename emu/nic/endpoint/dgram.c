@@ -12,6 +12,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/request_calls.h"

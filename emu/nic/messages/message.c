@@ -6,13 +6,12 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/message_calls.h"
 #include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
-#include "emu/nic/requests/completer.h"
 #include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/verdict.h"
 
@@ -479,8 +478,11 @@ void message_flush(struct session *session, enum refusal_cause cause)
 		return;
 	flush_remote(match, &match->unexpected, session);
 	flush_remote(match, &match->tagged, session);
-	if (session->ep->collectives)
-		flush_remote(&session->ep->collectives->srx->match, &session->ep->collectives->srx->match.tagged, session);
+	if (session->ep->collectives) {
+		struct rx_match *own = coll_match(session->ep->collectives);
+
+		flush_remote(own, &own->tagged, session);
+	}
 	for (message = match->claimed.first; message; message = message->link[BY_ARRIVAL].next)
 		if (message->session == session && message->remote && !message->lost)
 			message->lost = cause; /* told to the receive that takes the claimed message */

@@ -8,7 +8,6 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/srx.h"
-#include "emu/nic/requests/completer.h"
 #include "emu/nic/role/driver.h"
 
 static uint64_t left_in(const struct rx *parent)

@@ -10,7 +10,6 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
-#include "emu/nic/requests/completer.h"
 #include "emu/nic/role/driver.h"
 
 /* Reports the message that is there. The receive is gone after the call. */

@@ -11,7 +11,6 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/ops/watch.h"
-#include "emu/nic/requests/completer.h"
 
 int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **out)
 {

@@ -37,4 +37,19 @@ void srx_recall(struct srx *srx, uint64_t desc);
 /* The endpoint that a receive is reported to; NULL: none. */
 struct ep *srx_reporter(const struct rx *rx);
 
+/* --- how receives end (rx_done.c); each is gone after the call --- */
+
+/* The message has come; as much as the receive's capacity was kept of it. */
+void complete_receive(struct rx *rx, const struct message *message);
+/* A receive that took many messages takes no more: the program has its buffer back, which an entry tells, if none did. Counts
+ * nothing. */
+void complete_released(struct rx *rx);
+/* A receive that only asked: reports the message, or that there is none. Counts nothing. */
+void complete_peek(struct rx *rx, const struct message *message);
+void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
+/* EP_SOURCE_ERR: all is well, but the AV does not hold the sender. */
+bool complete_strange(const struct ep *ep, const struct completion *c);
+/* Then the queue gets this, which tells its address. */
+void complete_as_strangers(const struct ep *ep, struct cq *cq, const struct sockaddr_storage *sender, const struct completion *c);
+
 #endif

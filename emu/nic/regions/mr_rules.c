@@ -2,9 +2,9 @@
 /* mr_rules.c - the order of a region's life. mr.c judges accesses to it. */
 #include "emu/nic/regions/mr_rules.h"
 
-#include "emu/nic/role/driver.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/role/driver.h"
 
 enum mr_rule mr_may_hold(const struct iovec *iov, size_t count, size_t most, bool may_be_empty)
 {

@@ -16,14 +16,6 @@ void complete_late(struct op *op);
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* Likewise, but for its end: complete_good() then reports the refusal. */
 void complete_note(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
-/* The message has come; as much as the receive's capacity was kept of it. */
-void complete_receive(struct rx *rx, const struct message *message);
-/* A receive that took many messages takes no more: the program has its buffer back, which an entry tells, if none did. Counts
- * nothing. */
-void complete_released(struct rx *rx);
-/* A receive that only asked: reports the message, or that there is none. Counts nothing. */
-void complete_peek(struct rx *rx, const struct message *message);
-void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
 /* A peer's write, read or atomic that was executed here. */
 struct remote_done {
 	bool atomic, fetched; /* fetched: a read, or an atomic that returned the old value */

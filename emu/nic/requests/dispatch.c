@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dispatch.c - dispatch of received frames. */
-#include "emu/nic/requests/dispatch.h"
 
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
@@ -9,8 +8,10 @@
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/requests/target.h"
 #include "emu/nic/transport/claim.h"
+#include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "emu/nic/transport/verdict.h"
 
 static const char *take_bye(struct conn *conn, const struct wire_head *head)

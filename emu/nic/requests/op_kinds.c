@@ -3,8 +3,6 @@
 #include "emu/nic/requests/op_kinds.h"
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"

@@ -11,6 +11,7 @@
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/payload.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "emu/nic/transport/verdict.h"
 
 static const char *reply_push(struct session *session, const struct read_response *fields)

@@ -25,8 +25,6 @@ struct read_response {
 /* NULL, or the breach of the protocol. */
 MUST_USE const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned);
 MUST_USE const char *read_response_add_pull(struct session *session, const struct wire_head *head);
-/* Sends the next segment of the oldest. */
-bool read_response_fill(struct session *session, struct conn *conn);
 /* Forgets the responses that read from this op, or all. */
 void read_response_drop_op(struct session *session, const struct op *op);
 /* Its memory is not there any more: the peer is told that the rest of it does not come (WIRE-72). */

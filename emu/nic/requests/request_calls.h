@@ -6,18 +6,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/codec.h"
+
 struct ep;
 struct op;
 struct session;
 struct sockaddr_storage;
 
-/* --- endpoint --- */
+/* --- collectives: coll_group.c, coll_step.c --- */
 
-/* Does it take messages that show this authorization (S158)? ep.c */
+/* A peer says that it has left a group, for this cause; 0: for none. */
+void coll_aborted(struct session *session, uint64_t id, uint64_t cause);
+static inline bool coll_is_abort(const struct wire_head *head)
+{
+	const struct wire_send *send = wire_body(head);
+
+	return head->flags & WIRE_F_COLLECTIVE && (wire_get64(send->cq_data) & WIRE_COLL_ABORT) == WIRE_COLL_ABORT;
+}
+/* Does the message say that its sender waits in that call for this member? */
+static inline bool coll_is_wait(uint64_t call_step)
+{
+	return (call_step & WIRE_COLL_ABORT) == WIRE_COLL_WAIT;
+}
+/* The op of a collective's message is through. */
+void coll_sent(struct op *op);
+
+/* --- endpoint: ep.c, cm.c --- */
+
+/* Does it take messages that show this authorization (S158)? */
 bool ep_takes(const struct ep *ep, uint64_t shown, const struct sockaddr_storage *sender);
-/* The capabilities that the peer of this session may use here, enum ep_cap. cm.c */
+/* The capabilities that the peer of this session may use here, enum ep_cap. */
 uint32_t cm_caps(const struct session *session);
-/* CONNECT, ACCEPT or REJECT is resolved: refused, if op->why says so. cm.c */
+/* CONNECT, ACCEPT or REJECT is resolved: refused, if op->why says so. */
 void cm_resolved(struct op *op);
 
 #endif

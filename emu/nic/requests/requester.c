@@ -5,9 +5,11 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/faults/fault_post.h"
+#include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/op_kinds.h"
+#include "emu/nic/transport/transport_calls.h"
 
 void requester_init(struct requester *req)
 {

@@ -10,15 +10,9 @@
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 
-void requester_init(struct requester *req);
 /* A posted op; it belongs to the session from here on. */
 void requester_post(struct session *session, struct op *op);
-/* Writes the next request frame into the queue; false: nothing may be sent now, or no room. */
-bool requester_fill(struct session *session, struct conn *conn);
-/* Nothing of this side waits for the peer. */
-bool requester_idle(const struct session *session);
 
-bool requester_acked(struct session *session, uint64_t ack);
 /* Verdict `number` on request `ref` is here; *fresh false for one seen before. */
 bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, bool *fresh);
 /* May a verdict (WIRE_PARK, WIRE_DONE) be about that request? About one that is resolved any may. */
@@ -31,25 +25,14 @@ void requester_done(struct session *session, uint64_t ref);
 MUST_USE struct op *requester_result(struct session *session, uint64_t number, uint64_t ref, uint32_t length, const char **broken);
 void requester_result_end(struct session *session, uint64_t ref, bool fault);
 bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us);
-/* Ends the waits for receivers that are over; req.rnr_until_ns is when to look again. */
-void requester_tick(struct session *session, uint64_t now_ns);
 /* The parked op that a PULL asks for, if the range is inside it; *known false: no such op any more. */
 MUST_USE struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken);
 /* The READ that a DATA frame answers; NULL: none any more, the payload is dropped. */
 MUST_USE struct op *requester_data(struct session *session, uint64_t ref, uint64_t offset, uint64_t rest, bool *broken);
 /* A DATA segment for it is complete. */
 void requester_data_end(struct session *session, struct op *op, uint32_t length, bool last, enum wire_status status, bool fault);
-/* The op's own memory could not be read. */
-void requester_source_fault(struct session *session, const void *owner);
 
-/* After a cut: goes on behind `seen`. */
-MUST_USE bool requester_resume(struct session *session, uint64_t seen);
-/* The peer has left, and executed nothing but what it has acknowledged: takes out the posts of which it has executed nothing. Those
- * of the device's own stay. */
-MUST_USE struct op_list requester_unbegun(struct session *session);
 /* Ops that name this region (named.h) complete with REFUSAL_LOCAL_CLOSED; their transfers end without their memory. */
 void requester_recall(struct session *session, uint64_t desc);
-/* All ops complete with `cause`. */
-void requester_flush(struct session *session, enum refusal_cause cause);
 
 #endif

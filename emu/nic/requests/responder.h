@@ -11,7 +11,6 @@
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 
-void responder_init(struct responder *rsp);
 /* Is the request frame to be executed? False: it is dropped (conn->in.skip), or *broken says how it breaks the protocol. */
 MUST_USE bool responder_admits(struct conn *conn, const struct wire_head *head, enum op_kind kind, const char **broken);
 /* It has been executed, or refused, and counts as seen; `broken` is what its execution returned, and comes back. one_sided: the
@@ -22,15 +21,5 @@ MUST_USE const char *responder_executed(struct conn *conn, const char *broken, b
 const char *responder_rnr(struct conn *conn);
 /* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
-
-/* Queues the next frame of this half: a verdict, PULL or RNR; a DATA frame. False: nothing to send, or no room. */
-bool responder_fill_control(struct session *session, struct conn *conn);
-
-/* The connection is gone: a request half received is undone or will come again. */
-void responder_cut(struct session *session, struct conn *conn);
-/* On a new one: verdicts above `verdict_seen` are sent again, pulls asked again. False: the peer's word is wrong. */
-MUST_USE bool responder_resume(struct session *session, uint64_t verdict_seen);
-/* Forgets all; receives that wait for a pull fail with `cause`. */
-void responder_flush(struct session *session, enum refusal_cause cause);
 
 #endif

@@ -13,8 +13,6 @@
 /* The first segment judges the whole message. */
 MUST_USE const char *target_write_take(struct conn *conn, const struct wire_head *head);
 MUST_USE const char *target_write_end(struct conn *conn, enum wire_status status);
-/* Is the region that the payload under way goes to still the one that was judged? Else the rest is dropped. */
-void target_write_recheck(struct conn *conn);
 /* The message under way may never be completed: a region of single use is free for others, until its next segment. */
 void target_write_pause(struct session *session);
 /* It will not be completed: the initiator has ended it, or its session. */

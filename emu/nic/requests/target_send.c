@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_send.c - the peer's messages: has the endpoint the right to take them? message.c matches them with receives. */
 #include "emu/nic/base/likely.h"
-#include "emu/nic/collectives/coll_group.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"

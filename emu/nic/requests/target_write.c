@@ -15,6 +15,7 @@
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "emu/nic/transport/verdict.h"
 
 /* Flags that all segments of a WRITE share. */

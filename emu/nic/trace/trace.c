@@ -12,10 +12,11 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
-#include "emu/nic/faults/fault_swap.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/trace/trace_impl.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/fault_swap.h"
+#include "emu/nic/transport/transport_calls.h"
 
 enum { LINE_BUCKETS = 64 };
 
@@ -153,7 +154,7 @@ int nic_trace_on(struct nic *nic, const struct trace_config *config)
 	trace->late = true;
 	for (const struct conn *conn = nic->conns; conn; conn = conn->next)
 		if (conn->state == CONN_OPEN && conn->session)
-			trace_conn(conn, TRACE_CONN_OPEN);
+			trace_opened(conn);
 	trace->late = false;
 	return 0;
 }
@@ -215,7 +216,7 @@ static void *note_begin(struct tracer *trace, uint16_t type, size_t bytes)
 		       : NULL;
 }
 
-void trace_conn(const struct conn *conn, enum trace_conn_event event)
+static void trace_conn(const struct conn *conn, enum trace_conn_event event)
 {
 	struct tracer *trace = conn->nic->trace;
 	const struct session *session = conn->session;
@@ -237,6 +238,16 @@ void trace_conn(const struct conn *conn, enum trace_conn_event event)
 	trace_put_address(&conn->ep->name, &note->here);
 	trace_put_address(&session->peer, &note->peer);
 	trace_part_end(&trace->ring.cold, note);
+}
+
+void trace_opened(const struct conn *conn)
+{
+	trace_conn(conn, TRACE_CONN_OPEN);
+}
+
+void trace_closed(const struct conn *conn)
+{
+	trace_conn(conn, TRACE_CONN_CLOSED);
 }
 
 void trace_region(const struct nic *nic, const struct mr *mr, enum trace_region_event event)

@@ -13,8 +13,6 @@
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/trace/trace_format.h"
 
-struct conn;
-struct line;
 struct link_ops;
 struct mr;
 struct nic;
@@ -37,10 +35,7 @@ bool nic_is_traced(const struct nic *nic);
 /* In a fork's child: the parent's trace is no business of it. */
 void trace_forked(void);
 
-/* For the device, while it is traced. */
-void trace_conn(const struct conn *conn, enum trace_conn_event event);
-/* Its bytes go by another line from here on: that is the same one to a reader. */
-void trace_moved(const struct conn *conn, const struct line *to);
+/* For the device, while it is traced; and see transport_calls.h. */
 void trace_region(const struct nic *nic, const struct mr *mr, enum trace_region_event event);
 void trace_posted(struct op *op);
 void trace_ended(const struct op *op);

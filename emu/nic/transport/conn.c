@@ -9,14 +9,12 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/faults/fault_post.h"
-#include "emu/nic/requests/requester.h"
-#include "emu/nic/requests/responder.h"
-#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/claim.h"
 #include "emu/nic/transport/evict.h"
+#include "emu/nic/transport/fault_swap.h"
 #include "emu/nic/transport/hello.h"
 #include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "wire/codec.h"
 
 static struct conn *conn_new(struct ep *ep)
@@ -64,7 +62,7 @@ static void conn_bury(struct conn *conn)
 		conn->next->prev = conn->prev;
 	nic->conn_count--;
 	if (nic->trace)
-		trace_conn(conn, TRACE_CONN_CLOSED);
+		trace_closed(conn);
 	conn_enter(conn, CONN_CLOSED);
 	conn->next_dead = nic->dead;
 	nic->dead = conn;

@@ -17,12 +17,11 @@
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/faults/fault_post.h"
 #include "emu/nic/memory/guard.h"
-#include "emu/nic/requests/dispatch.h"
-#include "emu/nic/requests/target.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/fault_swap.h"
 #include "emu/nic/transport/prefetch.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "wire/codec.h"
 #include "wire/digest.h"
 

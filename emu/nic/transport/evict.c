@@ -4,7 +4,6 @@
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"

@@ -8,11 +8,9 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/faults/fault_post.h"
-#include "emu/nic/faults/fault_swap.h"
-#include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/claim.h"
 #include "emu/nic/transport/evict.h"
+#include "emu/nic/transport/fault_swap.h"
 #include "emu/nic/transport/proof.h"
 #include "emu/nic/transport/transport_calls.h"
 
@@ -111,7 +109,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	conn_enter(conn, CONN_OPEN);
 	evict_candidate(conn);
 	if (conn->nic->trace)
-		trace_conn(conn, TRACE_CONN_OPEN);
+		trace_opened(conn);
 	broken = session_resume(conn->session, conn, fields);
 	if (broken)
 		conn_broken(conn, broken);

@@ -9,16 +9,11 @@
 
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/likely.h"
-#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
-#include "emu/nic/faults/fault_swap.h"
-#include "emu/nic/messages/message.h"
-#include "emu/nic/requests/read_response.h"
-#include "emu/nic/requests/requester.h"
-#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/fault_swap.h"
 #include "emu/nic/transport/transport_calls.h"
 
 enum { FAILED_CONNS_MAX = 3 };

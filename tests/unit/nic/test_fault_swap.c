@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/faults/fault_swap.h"
+#include "emu/nic/transport/fault_swap.h"
 #include "tests/sim/harness/bed.h"
 
 static struct bed bed;

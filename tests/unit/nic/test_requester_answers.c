@@ -3,6 +3,7 @@
  * answer that came before changes nothing, an impossible one is refused, and what waited for an answer goes on. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/transport/transport_calls.h"
 #include "tests/unit/nic/asked.h"
 
 static void said(struct asked *asked, uint64_t ref, uint32_t cause)

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "emu/nic/transport/sendq.h"
+#include "emu/nic/transport/transport_calls.h"
 #include "tests/unit/nic/asked.h"
 
 /* So many requests have left. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_serve.c - a fault plan's rules for peers' requests. */
-#include "emu/nic/faults/fault_serve.h"
+#include "emu/nic/requests/fault_ops.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_post.c - a fault plan's rules for own ops. */
-#include "emu/nic/faults/fault_post.h"
+#include "emu/nic/requests/fault_ops.h"
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
@@ -8,6 +8,7 @@
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/transport_calls.h"
 
 /* Ops keep their order, as on a line: a slow one holds those behind it, but for ops that may pass a message. */
 static __attribute__((noinline)) void number_post(struct session *session, struct op *op)

@@ -4,7 +4,9 @@
 #ifndef EMU_NIC_FAULT_SWAP_H
 #define EMU_NIC_FAULT_SWAP_H
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/transport/session.h"
 
 struct nic;
 
@@ -18,5 +20,11 @@ const struct fault_plan *fault_plan_hold(struct nic *nic);
 /* One more registration under a plan that is held; its number, from 1. */
 uint64_t fault_plan_registers(const struct fault_plan *held);
 void fault_plan_release(struct nic *nic);
+
+/* A plan sees acknowledgements as frames, and nothing goes beside the stream. */
+static inline bool fault_bars_notes(const struct session *session)
+{
+	return unlikely(session->fault != NULL) && session->fault != &fault_watching;
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_swap.c - exchanges the fault plan, with the counts of each session, all or nothing. */
-#include "emu/nic/faults/fault_swap.h"
+#include "emu/nic/transport/fault_swap.h"
 
 #include <errno.h>
 #include <stdatomic.h>
