@@ -7,7 +7,21 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "emu/net/os/fork.h"
+
 static const struct emu_hmem_ops *_Atomic hmem_found; /* it stays, as the library is never unloaded */
+
+/* A child of a fork in the middle would find the loader's list of libraries unmapped, and crash in its next dlopen(). */
+static void *find_library(void)
+{
+	void *library;
+
+	(void)fork_open(); /* without memory forks do not wait */
+	fork_hold();
+	library = dlopen("libemu-hmem.so", RTLD_LAZY | RTLD_NOLOAD);
+	fork_let_go();
+	return library;
+}
 
 const struct emu_hmem_ops *hmem_find(void)
 {
@@ -17,7 +31,7 @@ const struct emu_hmem_ops *hmem_find(void)
 
 	if (ops)
 		return ops;
-	library = dlopen("libemu-hmem.so", RTLD_LAZY | RTLD_NOLOAD);
+	library = find_library();
 	ops = library ? dlsym(library, EMU_HMEM_OPS) : NULL;
 	if (!ops || ops->size < sizeof(*ops))
 		return NULL;

@@ -13,15 +13,19 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/nic/base/mutex.h"
 
-enum { SETS = 4 };
+enum { SETS = 4, HOLD_S = 1 };
 
 static int sets[SETS], count;
 static struct mutex lock = MUTEX_INITIALIZER; /* of registration; a leaf */
 static bool hooked GUARDED_BY(lock);
+/* Those that hold a fork back read, a fork writes. Readers come first: one may wait for what another has. */
+static pthread_rwlock_t holds = PTHREAD_RWLOCK_INITIALIZER;
+static _Thread_local bool forks;          /* this thread has `holds` for a fork */
 static struct fork_reset *_Atomic resets; /* entries are complete before they are linked: a fork may come at any time */
 
 /* "/proc/self/fdinfo/" and the number. */
@@ -91,10 +95,27 @@ static void close_watched(int set)
 		close(at);
 }
 
+/* Not for ever: a program may fork in a signal handler, above a hold, or in a constructor, for which one waits. */
+static void before_fork(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += HOLD_S;
+	forks = !pthread_rwlock_timedwrlock(&holds, &end);
+}
+
+static void after_fork(void)
+{
+	if (forks)
+		pthread_rwlock_unlock(&holds);
+}
+
 static void in_child(void)
 {
 	int saved = errno;
 
+	holds = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; /* holders are threads of the parent's */
 	for (int i = 0; i < count; i++)
 		close_watched(sets[i]);
 	for (int i = 0; i < count; i++)
@@ -112,7 +133,7 @@ int fork_open(void)
 
 	mutex_lock(&lock);
 	if (!hooked)
-		err = -pthread_atfork(NULL, NULL, in_child);
+		err = -pthread_atfork(before_fork, after_fork, in_child);
 	hooked = !err;
 	mutex_unlock(&lock);
 	return err;
@@ -135,4 +156,14 @@ int fork_register(struct fork_reset *reset)
 void fork_watch(int fd)
 {
 	sets[count++] = fd;
+}
+
+void fork_hold(void)
+{
+	pthread_rwlock_rdlock(&holds);
+}
+
+void fork_let_go(void)
+{
+	pthread_rwlock_unlock(&holds);
 }

@@ -21,4 +21,9 @@ int fork_register(struct fork_reset *reset);
  * four, by the thread that starts the process's NIC, before the NIC runs. */
 void fork_watch(int set);
 
+/* A fork waits meanwhile, for up to a second: for a state that its child could not mend. Several threads may hold it back at once.
+ * Any thread; a caller that may hold the loader's lock, too. */
+void fork_hold(void);
+void fork_let_go(void);
+
 #endif
