@@ -97,6 +97,14 @@ Test(process, forks_while_threads_are_in_calls)
 	run("forked", "busy");
 }
 
+Test(process, forks_while_threads_are_in_fi_getinfo)
+{
+#ifdef __SANITIZE_ADDRESS__
+	cr_skip_test("the address sanitizer's allocator may be locked in a child of busy threads");
+#endif
+	run("forked", "asking");
+}
+
 Test(process, forks_children_under_manual_progress)
 {
 	setenv("FI_EMU_PROGRESS", "manual", 1);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* forked.c - a program whose forks' children, and theirs in turn, open NICs of their own: forked open|closed|busy. The
- * parent has everything open at the fork, or has closed it, or has other threads in all kinds of calls. Run by
- * exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
+/* forked.c - a program whose forks' children, and theirs in turn, open NICs of their own: forked open|closed|busy|asking. The
+ * parent has everything open at the fork, or has closed it, or has other threads in all kinds of calls, or, with `asking`, in
+ * fi_getinfo() alone. Run by exits.c. Exit status 0 where all went as it should; what did not is on stderr. */
 #include "tests/rules/harness/region.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <rdma/providers/fi_prov.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEN = 4096, GENERATIONS = 3, CHILDREN = 20, THREADS = 3 };
+enum { LEN = 4096, GENERATIONS = 3, CHILDREN = 20, THREADS = 3, ASKING = 200 };
 
 static bool busy;
 static atomic_bool over;
@@ -193,12 +195,75 @@ static void run_busy(struct own *own)
 		pthread_join(thread[i], NULL);
 }
 
+/* Of all that there is: with devices, for which the provider asks the loader each time. The provider itself is called, as
+ * libfabric's fi_getinfo() has a lock, which a child may find held. */
+static struct fi_provider *provider;
+
+static void find_provider(void)
+{
+	struct fi_provider *(*entry)(void);
+	struct fi_info *info;
+	char path[4096];
+
+	CHECK_RC(0, fi_getinfo(fi_version(), NULL, NULL, 0, NULL, &info));
+	fi_freeinfo(info);
+	snprintf(path, sizeof(path), "%s/libemu-fi.so", getenv("FI_PROVIDER_PATH"));
+	*(void **)&entry = dlsym(dlopen(path, RTLD_NOW | RTLD_NOLOAD), "fi_prov_ini");
+	CHECK(entry, "no provider at %s", path);
+	provider = entry();
+}
+
+static void ask(void)
+{
+	struct fi_info *info;
+
+	CHECK_RC(0, provider->getinfo(provider->fi_version, NULL, NULL, 0, NULL, &info));
+	fi_freeinfo(info);
+}
+
+static void *ask_on(void *arg)
+{
+	while (!atomic_load(&over))
+		ask();
+	return arg;
+}
+
+static void run_asking(void)
+{
+	pthread_t thread[THREADS];
+	int status;
+
+	setenv("FI_PROVIDER", "emu", 1);
+	find_provider();
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, ask_on, NULL), "no thread");
+	for (int i = 0; i < ASKING; i++) {
+		pid_t child = fork();
+
+		CHECK(child >= 0, "no fork");
+		if (!child) {
+			alarm(CHECK_GUARD_MS / 1000);
+			ask();
+			_exit(0);
+		}
+		CHECK(waitpid(child, &status, 0) == child, "no child");
+		CHECK(!status, "child %d ended with wait status 0x%x", i, (unsigned int)status);
+	}
+	atomic_store(&over, true);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	struct own own;
 
 	alarm(4 * CHECK_GUARD_MS / 1000);
+	if (!strcmp(what, "asking")) {
+		run_asking();
+		return 0;
+	}
 	own_open(&own);
 	own_use(&own);
 	if (!strcmp(what, "closed")) {
@@ -210,7 +275,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "busy")) {
 		run_busy(&own);
 	} else {
-		CHECK(!strcmp(what, "open"), "usage: forked open|closed|busy");
+		CHECK(!strcmp(what, "open"), "usage: forked open|closed|busy|asking");
 		fork_one(&own, GENERATIONS);
 		own_use(&own);
 		fork_one(&own, 1);

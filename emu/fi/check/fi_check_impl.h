@@ -232,5 +232,7 @@ void check_cntr_tables(struct fid_cntr *cntr);
 void check_eq_tables(struct fid_eq *eq);
 void check_poll_tables(struct fid_poll *poll);
 void check_wait_tables(struct fid_wait *wait);
+/* In a fork's child. */
+void check_tables_forked(void);
 
 #endif

@@ -269,6 +269,8 @@ static int checked_domain2(struct fid_fabric *fabric, struct fi_info *info, stru
 
 static void check_forked(void)
 {
+	mutex_forked(&lock);
+	check_tables_forked();
 	check_objects_forked();
 	check_posts_forked();
 	check_wait_forked();

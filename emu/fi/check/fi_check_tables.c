@@ -15,6 +15,11 @@
 
 static struct mutex lock = MUTEX_INITIALIZER; /* for the making of tables, which stay as they are once they are made */
 
+void check_tables_forked(void)
+{
+	mutex_forked(&lock);
+}
+
 /* --- posts: those whose flags the endpoint's defaults do not reach --- */
 
 static struct fi_ops_msg msg_ops;

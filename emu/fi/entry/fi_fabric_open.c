@@ -10,16 +10,6 @@
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/fi/queues/fi_wait.h"
-#include "emu/net/os/fork.h"
-
-static void provider_forked(void)
-{
-	refuse_ending(false);
-	registry_forked();
-	connreq_forked();
-}
-
-static struct fork_reset reset = { .in_child = provider_forked };
 
 static int fi_fabric_close(struct fid *fid)
 {
@@ -66,8 +56,6 @@ int emu_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *
 
 	if (!attr || !out)
 		return REFUSE(FABRIC, -FI_EINVAL, "fi_fabric: attr or fabric is NULL.");
-	if (fork_register(&reset))
-		return -FI_ENOMEM;
 	fabric = calloc(1, sizeof(*fabric));
 	if (!fabric)
 		return -FI_ENOMEM;
