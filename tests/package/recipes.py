@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """recipes.py - the recipes of docker/ci, taken from their files: recipes.py [--all RELEASE] FOLDER
 
-Looks at the shape of FOLDER/github.yml and FOLDER/gitlab.yml, then does what they say to a copy of FOLDER/example: once as it is,
-where all must be right, and once with its failing test, where the job must fail and leave its reports all the same. With --all
-also installs the packages from the address RELEASE, which changes the system; else those must be found already.
+Looks at the shape of FOLDER/itself.yml, of FOLDER/github.yml and FOLDER/gitlab.yml, then does what the last two say to a copy of
+FOLDER/example: once as it is, where all must be right, and once with its failing test, where the job must fail and leave its
+reports all the same. With --all also installs the packages from the address RELEASE, which changes the system; else those must be
+found already.
 """
 import argparse
 import os
@@ -56,6 +57,19 @@ def gitlab(text):
     assert artefacts["when"] == "always" and set(artefacts["reports"]["junit"]) <= set(artefacts["paths"])
     return ([("\n".join(job["before_script"]))], ["\n".join(job["script"])], ["\n".join(job["after_script"])],
             job["variables"], artefacts["paths"])
+
+
+def itself(folder):
+    """The project's own workflow: a push runs what a change must pass, the schedule runs all."""
+    workflow = yaml.safe_load((folder / "itself.yml").read_text())
+    on, jobs = workflow[True], workflow["jobs"]  # YAML 1.1 reads `on` as true
+    assert {"push", "pull_request"} <= set(on), "each change is tested"
+    assert all(len(entry["cron"].split()) == 5 for entry in on["schedule"]), "a schedule has five fields"
+    runs = {job["if"]: [step["run"] for step in job["steps"] if "run" in step] for job in jobs.values()}
+    assert runs == {"github.event_name != 'schedule'": [".ci/run"], "github.event_name == 'schedule'": [".ci/nightly"]}, runs
+    top = folder.parent.parent
+    if (top / ".ci").exists():
+        assert all(os.access(top / name, os.X_OK) for (name,) in runs.values()), "a command is not there"
 
 
 class Recipe:
@@ -135,6 +149,7 @@ def main():
     if not yaml:
         print("skip recipes python3-yaml is not installed")
         return
+    verdict("itself_shape", lambda: itself(args.folder))
     with tempfile.TemporaryDirectory(prefix="emu-recipes.") as scratch:
         for name, parse in (("github", github), ("gitlab", gitlab)):
             path = args.folder / f"{name}.yml"
