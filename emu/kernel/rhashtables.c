@@ -179,7 +179,7 @@ void *emu_kernel_rhash_insert(struct rhashtable *table, struct rhash_head *head,
 	return answer;
 }
 
-/* What follows the element stays known to it, for a walk that stands there. */
+/* The element keeps its pointer to the next one, for a walk that stands there. */
 int emu_kernel_rhash_remove(struct rhashtable *table, struct rhash_head *head)
 {
 	struct rhash_head **link;

@@ -163,7 +163,7 @@ static void test_of(struct perf_options *o, const char *text)
 		perf_die("-t: there is no test `%s': emu_perf --help has their names", text);
 }
 
-/* Those that say what is measured. False: it is none of them. */
+/* Takes the options that say what is measured. False: it is none of them. */
 static bool option_measured(struct perf_options *o, int opt)
 {
 	switch (opt) {

@@ -161,7 +161,7 @@ void check_objects_forked(void);
  * in a domain, FI_THREAD_COMPLETION in a completion queue and the endpoints that are bound to it. Control calls, and
  * fi_cq_signal, may come from any thread. Any thread; no locks. --- */
 
-/* Whose calls exclude each other; NULL: there is no such restriction. The queue may be NULL. */
+/* The object whose calls exclude each other; NULL: there is no such restriction. The queue may be NULL. */
 struct check_object *check_serial_of(const struct emu_domain *domain, const struct emu_cq *cq);
 /* The thread is in this call from here on. Tells if another is in one. */
 void check_serial_enter(struct check_object *serial, const char *call);

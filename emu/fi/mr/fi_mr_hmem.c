@@ -79,7 +79,7 @@ int mr_check_hmem(struct emu_domain *domain, const struct compat_mr_attr *attr, 
 	return 0;
 }
 
-/* Whose memory all segments are: 0 and *info, which is of the first one; FI_HMEM_SYSTEM: no device's. */
+/* Finds the device whose memory all segments are: 0 and *info, which is of the first one; FI_HMEM_SYSTEM: no device's. */
 static int find_owner(const struct emu_hmem_ops *hmem, const struct mr_request *req, struct emu_hmem_info *owner)
 {
 	struct emu_hmem_info info;

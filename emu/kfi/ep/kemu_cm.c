@@ -15,7 +15,7 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
-/* Those that are open, by which a handle is known. */
+/* The passive endpoints that are open, by which a handle is known. */
 static struct kemu_pep *peps;
 static pthread_mutex_t peps_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -55,7 +55,7 @@ static int kemu_cm_setname(kfid_t fid, void *addr, size_t addrlen)
 	return fi_setname(fi, &in, sizeof(in));
 }
 
-/* What fits of an address; *addrlen is then its length. */
+/* Writes what fits of an address; *addrlen is then its length. */
 static int tell_cxi(const struct sockaddr_in *in, void *addr, size_t *addrlen)
 {
 	size_t room = *addrlen;

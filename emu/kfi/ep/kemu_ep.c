@@ -47,7 +47,7 @@ static int kemu_ep_setopt(kfid_t fid, int level, int name, const void *value, si
 
 /* --- kfi_cancel() --- */
 
-/* Of an operation in a window libfabric knows another context. */
+/* The context by which libfabric knows an operation: another one if the operation is in a window. */
 static void *known_context(const struct kemu_ep *ep, void *context)
 {
 	void *known = ep->rx_cq ? kemu_cq_lent(ep->rx_cq, context) : context;

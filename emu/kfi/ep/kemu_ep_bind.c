@@ -49,7 +49,7 @@ static bool find_bindable(struct kfid *bfid, struct bindable *bound)
 	}
 }
 
-/* What data transfer looks at. */
+/* Notes the bindings that data transfer looks at. */
 static void note_binding(struct kemu_ep *ep, struct kfid *bfid, uint64_t flags)
 {
 	struct kemu_cq *cq;

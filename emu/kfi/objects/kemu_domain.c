@@ -15,7 +15,7 @@
 #include "emu/kfi/provider/kemu_refuse.h"
 #include "emu/kfi/provider/kemu_personality.h"
 
-/* Those that are open, the first one first. */
+/* The domains that are open, the first one first. */
 static struct kemu_domain *domains;
 static pthread_mutex_t domains_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -14,7 +14,7 @@
 #include "emu/kfi/provider/kemu_personality.h"
 #include "emu/kfi/provider/kemu_refuse.h"
 
-/* Those that are open, the first one first. */
+/* The fabrics that are open, the first one first. */
 static struct kemu_fabric *fabrics;
 static pthread_mutex_t fabrics_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -71,7 +71,7 @@ SAME(DISCARD);
 	 KFI_TRANSMIT_COMPLETE | KFI_DELIVERY_COMPLETE | KFI_AFFINITY | KFI_COMMIT_COMPLETE | KFI_RMA_PMEM | KFI_RMA_EVENT |     \
 	 KFI_SELECTIVE_COMPLETION | KFI_DISCARD)
 
-/* What a completion says of its operation. */
+/* Flags by which a completion tells of its operation. */
 #define CQ_FLAGS                                                                                                      \
 	(KFI_SEND | KFI_RECV | KFI_RMA | KFI_ATOMIC | KFI_MSG | KFI_TAGGED | KFI_READ | KFI_WRITE | KFI_REMOTE_READ | \
 	 KFI_REMOTE_WRITE | KFI_REMOTE_CQ_DATA | KFI_MULTI_RECV)

@@ -19,7 +19,7 @@ _Static_assert((int)KFI_SOCKADDR == (int)FI_SOCKADDR && (int)KFI_SOCKADDR_IN == 
 
 const char kemu_fi_provider[] = "emu";
 
-/* Of 1.17 are mr_mode by bits, regions without a byte, and all that kfabric 1.7 has. */
+/* Version 1.17 has mr_mode by bits, regions without a byte, and all that kfabric 1.7 has. */
 uint32_t kemu_fi_version(void)
 {
 	uint32_t library = fi_version(), wanted = FI_VERSION(1, 17);

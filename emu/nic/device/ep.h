@@ -55,7 +55,7 @@ enum dgram_end {
 	DGRAM_ENDS
 };
 
-/* Of an endpoint that is opened with ep_attr.datagrams; else all of it is idle. */
+/* The part of an endpoint that is opened with ep_attr.datagrams; else all of it is idle. */
 struct dgram {
 	struct port *port;
 	struct op_list waiting;     /* for the port to take more */

@@ -16,8 +16,8 @@ void multi_start(struct rx *parent);
 /* The receive for an arriving message that `parent`, out of its queue, is to take; it is queued again if it takes more.
  * NULL: the program does not read the completions; nothing was changed, and the message must wait at its sender. */
 MUST_USE struct rx *multi_take(struct rx *parent, uint64_t length);
-/* Of a piece that is about to complete, with an entry in the queue: the flag that it gets if with it the buffer is released, of
- * which no other entry tells then (POST_MULTI_LAST); else 0. */
+/* A piece is about to complete with an entry in the queue: returns the flag that the entry gets if the buffer is released with it,
+ * of which no other entry tells then (POST_MULTI_LAST); else 0. */
 uint64_t multi_last_flag(struct rx *piece);
 /* A piece has completed. */
 void multi_done(struct rx *parent);

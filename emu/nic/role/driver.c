@@ -172,7 +172,7 @@ static void driver_send_acks(struct driver *driver)
 		wake_if_armed(driver);
 }
 
-/* What is waited for runs on this processor, or on another one: only a longer wait tells. One in vain is tried again later. */
+/* Only a longer wait tells whether the awaited thread runs on this processor. One in vain is tried again later. */
 static void another_ran(void)
 {
 	if (waits.patience > EMPTY_POLLS_SHARED) {

@@ -105,7 +105,7 @@ static void claim_log(struct session *session, enum nic_log level, const char *w
 			session_name(session, name, sizeof(name)), what);
 }
 
-/* Whatever it is: the address need not be left in peace for longer. */
+/* An answer came, whatever it says: the address need not be left in peace for longer. */
 static void has_answer(struct session *session)
 {
 	session->ask_ns -= session->ask_wait_ns - TIME_CLAIM_NS;

@@ -22,7 +22,7 @@ struct call_stack {
 /* Loads what taking a stack needs. Before the first one, without the driver role; again is harmless. */
 void call_stack_prime(void);
 void call_stack_take(struct call_stack *stack);
-/* Of the outermost frame that counts: the same for the same place in the program. 0: there is none. */
+/* A number for the outermost frame that counts: the same for the same place in the program. 0: there is none. */
 uint64_t call_stack_place(const struct call_stack *stack);
 /* Modules may have come and gone since the last one was written. */
 void call_stack_refresh(void);

@@ -60,7 +60,7 @@ static bool put_string(struct json *json, const char *value)
 	return fits && json_put(json, "\"", 1);
 }
 
-/* What stands before a value. */
+/* Writes the name that stands before a value. */
 static bool put_name(struct json *json, const char *name)
 {
 	return (json->first || json_put(json, ",", 1)) && (!name || (put_string(json, name) && json_put(json, ":", 1)));

@@ -20,7 +20,7 @@ static_assert((int)LOG_RING_WARN == (int)NIC_LOG_WARN && (int)LOG_RING_INFO == (
 		      (int)PROCESS_INFO == (int)NIC_LOG_INFO && (int)PROCESS_DEBUG == (int)NIC_LOG_DEBUG,
 	      "levels are the same");
 
-/* What the device and its outside say. */
+/* Logs what the device and its outside say. */
 static void log_line(enum nic_log level, const char *text)
 {
 	log_ring_put((enum log_ring_level)level, false, text);

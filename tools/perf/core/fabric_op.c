@@ -240,7 +240,7 @@ int fabric_wait_count(struct fabric *f, uint64_t count, int patience_ms)
 	return fi_cntr_wait(f->cntr, count, patience_ms);
 }
 
-/* What a counter has gained since it was looked at. */
+/* Returns how much a counter has gained since it was looked at. */
 static uint64_t gain(struct fid_cntr *cntr, uint64_t *before)
 {
 	uint64_t now = cntr ? fi_cntr_read(cntr) : 0, more = now - *before;
