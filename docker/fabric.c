@@ -178,44 +178,31 @@ bool fabric_post_again(struct fabric *fabric, ssize_t err, const char *what)
 	return false;
 }
 
+/* Posts until the queue takes it. */
+#define POST(fabric, pending, name, call)        \
+	do                                       \
+		(pending)->state = PENDING_BUSY; \
+	while (fabric_post_again(fabric, call, name))
+
 void fabric_send(struct fabric *fabric, struct region *from, size_t offset, size_t len, fi_addr_t to, struct pending *pending)
 {
-	ssize_t err;
-
-	pending->state = PENDING_BUSY;
-	do {
-		err = fi_send(fabric->ep, from->bytes + offset, len, fi_mr_desc(from->mr), to, pending);
-	} while (fabric_post_again(fabric, err, "fi_send"));
+	POST(fabric, pending, "fi_send", fi_send(fabric->ep, from->bytes + offset, len, fi_mr_desc(from->mr), to, pending));
 }
 
 void fabric_recv(struct fabric *fabric, struct region *into, size_t offset, size_t len, struct pending *pending)
 {
-	ssize_t err;
-
-	pending->state = PENDING_BUSY;
-	do {
-		err = fi_recv(fabric->ep, into->bytes + offset, len, fi_mr_desc(into->mr), FI_ADDR_UNSPEC, pending);
-	} while (fabric_post_again(fabric, err, "fi_recv"));
+	POST(fabric, pending, "fi_recv",
+	     fi_recv(fabric->ep, into->bytes + offset, len, fi_mr_desc(into->mr), FI_ADDR_UNSPEC, pending));
 }
 
 void fabric_write(struct fabric *fabric, struct region *from, size_t len, fi_addr_t to, uint64_t addr, uint64_t key,
 		  struct pending *pending)
 {
-	ssize_t err;
-
-	pending->state = PENDING_BUSY;
-	do {
-		err = fi_write(fabric->ep, from->bytes, len, fi_mr_desc(from->mr), to, addr, key, pending);
-	} while (fabric_post_again(fabric, err, "fi_write"));
+	POST(fabric, pending, "fi_write", fi_write(fabric->ep, from->bytes, len, fi_mr_desc(from->mr), to, addr, key, pending));
 }
 
 void fabric_read(struct fabric *fabric, struct region *into, size_t len, fi_addr_t from, uint64_t addr, uint64_t key,
 		 struct pending *pending)
 {
-	ssize_t err;
-
-	pending->state = PENDING_BUSY;
-	do {
-		err = fi_read(fabric->ep, into->bytes, len, fi_mr_desc(into->mr), from, addr, key, pending);
-	} while (fabric_post_again(fabric, err, "fi_read"));
+	POST(fabric, pending, "fi_read", fi_read(fabric->ep, into->bytes, len, fi_mr_desc(into->mr), from, addr, key, pending));
 }

@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "emu/kernel/pages.h"
+#include "emu/kernel/kernel_impl.h"
 
 struct kmem_cache {
 	unsigned int size, align;

@@ -8,7 +8,7 @@
  * Memory of alloc_pages() and vmalloc() lies in one file without a name, so that it can be mapped a second time. Each block has
  * bytes of the file that no other had before it: the file is as long as a file may be, and has memory only where a page was
  * touched. */
-#include "emu/kernel/pages.h"
+#include "emu/kernel/kernel_impl.h"
 
 #include <emu_pages.h>
 #include <errno.h>

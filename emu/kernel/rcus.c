@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <pthread.h>
 
-#include "emu/kernel/threads.h"
+#include "emu/kernel/kernel_impl.h"
 
 static pthread_rwlock_t sections = PTHREAD_RWLOCK_INITIALIZER;
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emu/kernel/threads.h"
+#include "emu/kernel/kernel_impl.h"
 
 /* Owned by its references: the thread's own until it ends, and those of get_task_struct(). */
 struct emu_kthread {

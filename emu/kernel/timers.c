@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "emu/kernel/threads.h"
+#include "emu/kernel/kernel_impl.h"
 
 static struct {
 	pthread_mutex_t lock;       /* guards all below, and the timers; no other is taken under it */

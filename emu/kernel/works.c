@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "emu/kernel/threads.h"
+#include "emu/kernel/kernel_impl.h"
 
 /* Freed by destroy_workqueue(), when the last of its threads has left. */
 struct workqueue_struct {

@@ -336,9 +336,7 @@ static struct fi_ops av_fid_ops = {
 	.close = av_close_fid,
 	.bind = av_bind,
 	.control = stub_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct compat_ops_av av_ops = {

@@ -203,9 +203,7 @@ static struct fi_ops set_fid_ops = {
 	.close = av_set_close,
 	.bind = stub_bind,
 	.control = stub_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 /* The first members: those of [first, last] that are in the address vector. */

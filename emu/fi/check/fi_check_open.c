@@ -12,7 +12,7 @@
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_watched.h"
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"

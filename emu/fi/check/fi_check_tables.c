@@ -46,69 +46,53 @@ static ssize_t no_such_flag(const char *call)
 
 static ssize_t checked_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_sendmsg");
-	return emu_msg_ops.sendmsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_sendmsg") : emu_msg_ops.sendmsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_recvmsg");
-	return emu_msg_ops.recvmsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_recvmsg") : emu_msg_ops.recvmsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_tsendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_tsendmsg");
-	return emu_tagged_ops.sendmsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_tsendmsg") : emu_tagged_ops.sendmsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_trecvmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_trecvmsg");
-	return emu_tagged_ops.recvmsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_trecvmsg") : emu_tagged_ops.recvmsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_readmsg");
-	return emu_rma_ops.readmsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_readmsg") : emu_rma_ops.readmsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_writemsg");
-	return emu_rma_ops.writemsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_writemsg") : emu_rma_ops.writemsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_atomicmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_atomicmsg");
-	return emu_atomic_ops.writemsg(ep, msg, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_atomicmsg") : emu_atomic_ops.writemsg(ep, msg, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_fetchmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *result, void **desc,
 				size_t count, uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_fetch_atomicmsg");
-	return emu_atomic_ops.readwritemsg(ep, msg, result, desc, count, flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_fetch_atomicmsg")
+				    : emu_atomic_ops.readwritemsg(ep, msg, result, desc, count, flags | DATA_WATCHED);
 }
 
 static ssize_t checked_compmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct fi_ioc *compare,
 			       void **compare_desc, size_t compare_count, struct fi_ioc *result, void **desc, size_t count,
 			       uint64_t flags)
 {
-	if (flags & DATA_WATCHED)
-		return no_such_flag("fi_compare_atomicmsg");
-	return emu_atomic_ops.compwritemsg(ep, msg, compare, compare_desc, compare_count, result, desc, count,
-					   flags | DATA_WATCHED);
+	return flags & DATA_WATCHED ? no_such_flag("fi_compare_atomicmsg")
+				    : emu_atomic_ops.compwritemsg(ep, msg, compare, compare_desc, compare_count, result, desc,
+								  count, flags | DATA_WATCHED);
 }
 
 static void make_data_tables(void)
@@ -178,6 +162,15 @@ static void look_end(struct check_object *serial)
 	check_progress_end();
 	check_serial_leave(serial);
 }
+
+/* A look at an object whose calls exclude no others. */
+#define LOOK(call)                             \
+	({                                     \
+		look_begin(NULL, NULL);        \
+		__auto_type look_got = (call); \
+		look_end(NULL);                \
+		look_got;                      \
+	})
 
 /* A queue that loses entries when it is full, under FI_RM_DISABLED. */
 static void look_at_queue(const struct fid_cq *fid)
@@ -308,42 +301,22 @@ static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int time
 
 static ssize_t checked_eq_read(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
-	ssize_t got;
-
-	look_begin(NULL, NULL);
-	got = plain_eq.read(eq, event, buf, len, flags);
-	look_end(NULL);
-	return got;
+	return LOOK(plain_eq.read(eq, event, buf, len, flags));
 }
 
 static ssize_t checked_eq_sread(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
-	ssize_t got;
-
-	look_begin(NULL, NULL);
-	got = plain_eq.sread(eq, event, buf, len, timeout, flags);
-	look_end(NULL);
-	return got;
+	return LOOK(plain_eq.sread(eq, event, buf, len, timeout, flags));
 }
 
 static int checked_poll(struct fid_poll *poll, void **context, int count)
 {
-	int got;
-
-	look_begin(NULL, NULL);
-	got = plain_poll.poll(poll, context, count);
-	look_end(NULL);
-	return got;
+	return LOOK(plain_poll.poll(poll, context, count));
 }
 
 static int checked_wait(struct fid_wait *wait, int timeout)
 {
-	int err;
-
-	look_begin(NULL, NULL);
-	err = plain_wait.wait(wait, timeout);
-	look_end(NULL);
-	return err;
+	return LOOK(plain_wait.wait(wait, timeout));
 }
 
 void check_cq_tables(struct fid_cq *cq)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/report/report.h"
 #include "emu/nic/base/cancel.h"

@@ -64,9 +64,7 @@ static struct fi_ops mc_fid_ops = {
 	.close = mc_close,
 	.bind = stub_bind,
 	.control = stub_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static int join_refuse_ep(const struct emu_ep *ep)

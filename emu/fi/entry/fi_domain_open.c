@@ -17,7 +17,6 @@
 #include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/mr/fi_mr_cache.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/queues/fi_queues.h"

@@ -35,9 +35,7 @@ static struct fi_ops fabric_fid_ops = {
 	.close = fi_fabric_close,
 	.bind = stub_bind,
 	.control = stub_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct fi_ops_fabric fabric_ops = {

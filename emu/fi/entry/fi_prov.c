@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_prov.c - the provider's entry. Loading starts nothing: a process that never uses the provider never notices it. */
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 
 #include "emu/fi/check/fi_check.h"
 #include "emu/fi/ep/fi_ep.h"
@@ -8,7 +8,6 @@
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/mr/fi_mr_cache.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
 #include "emu/net/os/fork.h"
 #include "emu/process/report/report.h"

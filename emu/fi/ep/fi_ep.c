@@ -270,9 +270,7 @@ static struct fi_ops ep_fid_ops = {
 	.close = emu_ep_close,
 	.bind = emu_ep_bind,
 	.control = emu_ep_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static size_t limit(size_t given, size_t most)

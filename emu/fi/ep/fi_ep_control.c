@@ -83,9 +83,7 @@ static struct fi_ops alias_fid_ops = {
 	.close = alias_close,
 	.bind = emu_ep_bind,
 	.control = emu_ep_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static int ep_alias(struct emu_ep *ep, const struct fi_alias *arg)

@@ -286,9 +286,7 @@ static struct fi_ops pep_fid_ops = {
 	.close = pep_close,
 	.bind = pep_bind,
 	.control = pep_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct compat_ops_ep pep_ops = {

@@ -14,7 +14,6 @@
 #include "emu/fi/ep/fi_ep_calls.h"
 #include "emu/fi/address/fi_addr.h"
 #include "emu/fi/personality/fi_settings.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/nic/base/mutex.h"
@@ -407,9 +406,7 @@ static struct fi_ops sep_fid_ops = {
 	.close = sep_close,
 	.bind = sep_bind,
 	.control = sep_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static size_t at_least_one(size_t asked)

@@ -94,9 +94,7 @@ static struct fi_ops stx_fid_ops = {
 	.close = stx_close_fid,
 	.bind = stub_bind,
 	.control = stub_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct compat_ops_ep stx_ops = {
@@ -191,9 +189,7 @@ static struct fi_ops srx_fid_ops = {
 	.close = srx_close_fid,
 	.bind = stub_bind,
 	.control = srx_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct fi_ops_cm srx_cm_ops = {

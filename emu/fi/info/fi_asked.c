@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "emu/fi/personality/fi_settings.h"
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/process/report/call_stack.h"
 #include "emu/process/report/report.h"
 

@@ -12,7 +12,6 @@
 #include "emu/fi/address/fi_addr.h"
 #include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
 

@@ -14,7 +14,7 @@
 #include "emu/fi/personality/fi_mr_mode.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
 
 #define TX_CAPS                                                                                                      \

@@ -123,9 +123,7 @@ static struct fi_ops mr_fid_ops = {
 	.close = mr_close,
 	.bind = emu_mr_bind,
 	.control = mr_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 bool mr_is_ours(const struct fid *fid)

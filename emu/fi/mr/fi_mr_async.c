@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/queues/fi_eq.h"
 #include "emu/net/os/worker.h"
 

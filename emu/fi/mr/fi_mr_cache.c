@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "emu/fi/domain/fi_domain.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/net/memory/uffd.h"
 #include "emu/nic/base/limits.h"

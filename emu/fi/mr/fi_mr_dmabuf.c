@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 
 static int mr_dmabuf_refuse(const char *what)

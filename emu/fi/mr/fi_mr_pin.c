@@ -6,7 +6,7 @@
 #include <rdma/fi_errno.h>
 #include <sys/resource.h>
 
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/net/memory/remap.h"
 #include "emu/net/memory/uring.h"
 #include "emu/nic/base/limits.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "emu/fi/mr/fi_mr.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/net/os/worker.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/net/memory/mr_watch.h"
 #include "emu/nic/base/cancel.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "emu/fi/personality/fi_attr.h"
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/front/process_front.h"
 #include "emu/process/report/report.h"

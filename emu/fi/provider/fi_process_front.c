@@ -3,7 +3,7 @@
 #include <rdma/fabric.h>
 
 #include "emu/fi/provider/fi_front_end.h"
-#include "emu/fi/provider/fi_prov.h"
+#include "emu/fi/provider/fi_refuse.h"
 #include "emu/process/front/process_front.h"
 
 static const enum fi_log_level levels[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_refuse.h - the sentence of a call that is refused, in the log at warn level: first the error, then the remedy. The program
- * gets only an errno; the log has the reason.
+/* fi_refuse.h - the provider's log; and the sentence of a call that is refused, at level warn: first the error, then the remedy.
+ * The program gets only an errno; the log has the reason.
  *
  * Errors that a correct program meets and handles (-FI_EAGAIN, -FI_ETIMEDOUT, -FI_ECANCELED, -FI_ENOMEM without memory) have no
  * sentence. Calls by which programs ask whether something exists (fi_query_atomic, fi_getopt, fi_open_ops) have one at info level.
@@ -9,10 +9,21 @@
 #ifndef EMU_FI_REFUSE_H
 #define EMU_FI_REFUSE_H
 
+#include <errno.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/fi/provider/fi_prov.h"
+/* --- the log --- */
+
+extern struct fi_provider emu_provider;
+
+/* One line of libfabric's log; FI_LOG_LEVEL selects the lines shown. `subsystem` as in FI_LOG_CORE: CORE, MR, CQ ... */
+#define EMU_WARN(subsystem, ...) FI_WARN(&emu_provider, FI_LOG_##subsystem, __VA_ARGS__)
+#define EMU_INFO(subsystem, ...) FI_INFO(&emu_provider, FI_LOG_##subsystem, __VA_ARGS__)
+
+/* --- refused calls --- */
 
 /* Logs the sentence; its value is `err`. `subsystem` as in EMU_WARN(). */
 #define REFUSE(subsystem, err, ...) (refuse(FI_LOG_##subsystem, __VA_ARGS__), refused(err))

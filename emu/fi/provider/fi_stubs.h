@@ -18,6 +18,8 @@ int stub_control(struct fid *fid, int command, void *arg);
 int stub_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
 int stub_tostr(const struct fid *fid, char *buf, size_t len);
 int stub_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops, void *context);
+/* The last members of the table of an object that has none of these calls. */
+#define STUB_FID_OPS .ops_open = stub_ops_open, .tostr = stub_tostr, .ops_set = stub_ops_set
 
 /* struct fi_ops_fabric */
 

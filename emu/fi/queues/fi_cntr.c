@@ -184,9 +184,7 @@ static struct fi_ops cntr_fid_ops = {
 	.close = cntr_close_fid,
 	.bind = stub_bind,
 	.control = cntr_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct compat_ops_cntr cntr_ops = {

@@ -259,9 +259,7 @@ static struct fi_ops cq_fid_ops = {
 	.close = cq_close_fid,
 	.bind = stub_bind,
 	.control = cq_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct compat_ops_cq cq_ops = {

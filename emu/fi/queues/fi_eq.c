@@ -14,7 +14,6 @@
 
 #include "emu/fi/domain/fi_domain.h"
 #include "emu/fi/personality/fi_settings.h"
-#include "emu/fi/provider/fi_prov.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/fi/provider/fi_watched.h"
@@ -496,9 +495,7 @@ static struct fi_ops eq_fid_ops = {
 	.close = eq_close,
 	.bind = stub_bind,
 	.control = eq_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct fi_ops_eq eq_ops = {

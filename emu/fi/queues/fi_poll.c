@@ -166,9 +166,7 @@ static struct fi_ops poll_fid_ops = {
 	.close = poll_close,
 	.bind = stub_bind,
 	.control = stub_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct fi_ops_poll poll_ops = {

@@ -140,9 +140,7 @@ static struct fi_ops set_fid_ops = {
 	.close = set_close,
 	.bind = stub_bind,
 	.control = set_control,
-	.ops_open = stub_ops_open,
-	.tostr = stub_tostr,
-	.ops_set = stub_ops_set,
+	STUB_FID_OPS,
 };
 
 static struct fi_ops_wait set_ops = {

@@ -189,11 +189,22 @@ struct kemu_ep *kemu_ep_new(struct kemu_domain *domain, size_t class, void *cont
 	return ep;
 }
 
-void kemu_ep_count(struct kemu_ep *ep)
+static void kemu_ep_count(struct kemu_ep *ep)
 {
 	atomic_fetch_add(&ep->domain->object.users, 1);
 	if (ep->scalable)
 		atomic_fetch_add(&ep->scalable->contexts, 1);
+}
+
+int kemu_ep_opened(struct kemu_ep *ep, int err, struct kfid_ep **out)
+{
+	if (err) {
+		free(ep);
+		return err;
+	}
+	kemu_ep_count(ep);
+	*out = &ep->kfid;
+	return 0;
 }
 
 int kemu_ep_alias(struct kemu_ep *ep, const struct kfi_alias *alias)
@@ -256,7 +267,6 @@ int kemu_ep_open(struct kfid_domain *kfid, struct kfi_info *info, struct kfid_ep
 {
 	struct kemu_domain *domain = kemu_domain(&kfid->fid);
 	struct kemu_ep *ep;
-	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_endpoint");
 	if (!domain->fabric->personality->endpoints)
@@ -267,12 +277,5 @@ int kemu_ep_open(struct kfid_domain *kfid, struct kfi_info *info, struct kfid_ep
 	ep = kemu_ep_new(domain, KFI_CLASS_EP, context);
 	if (!ep)
 		return -KFI_ENOMEM;
-	err = open_ordinary(ep, info);
-	if (err) {
-		free(ep);
-		return err;
-	}
-	kemu_ep_count(ep);
-	*out = &ep->kfid;
-	return 0;
+	return kemu_ep_opened(ep, open_ordinary(ep, info), out);
 }

@@ -25,8 +25,9 @@ int kemu_rx_context(struct kfid_ep *sep, int index, struct kfi_rx_attr *attr, st
 
 /* A new object of this class, with all tables; NULL: no memory. */
 struct kemu_ep *kemu_ep_new(struct kemu_domain *domain, size_t class, void *context);
-/* Counts it in its domain, when libfabric's object is open. */
-void kemu_ep_count(struct kemu_ep *ep);
+/* The end of a call that opens. `err` is what libfabric's call said, and what this gives back: the object is counted in its domain,
+ * or its memory is freed. */
+int kemu_ep_opened(struct kemu_ep *ep, int err, struct kfid_ep **out);
 /* kfi_enable() of a context: finds its scalable endpoint an address first, if that has none. */
 int kemu_context_enable(struct kemu_ep *context);
 /* kfi_control() with KFI_ALIAS. */

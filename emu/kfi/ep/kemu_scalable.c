@@ -84,7 +84,6 @@ static int open_scalable(struct kemu_ep *sep, const struct kfi_info *info)
 int kemu_scalable_open(struct kfid_domain *domain, struct kfi_info *info, struct kfid_ep **out, void *context)
 {
 	struct kemu_ep *sep;
-	int err;
 
 	EMU_KERNEL_SLEEPS("kfi_scalable_ep");
 	if (!info || !out)
@@ -92,14 +91,7 @@ int kemu_scalable_open(struct kfid_domain *domain, struct kfi_info *info, struct
 	sep = kemu_ep_new(kemu_domain(&domain->fid), KFI_CLASS_SEP, context);
 	if (!sep)
 		return -KFI_ENOMEM;
-	err = open_scalable(sep, info);
-	if (err) {
-		free(sep);
-		return err;
-	}
-	kemu_ep_count(sep);
-	*out = &sep->kfid;
-	return 0;
+	return kemu_ep_opened(sep, open_scalable(sep, info), out);
 }
 
 /* --- contexts --- */
@@ -145,13 +137,7 @@ int kemu_tx_context(struct kfid_ep *kfid, int index, struct kfi_tx_attr *attr, s
 	if (!tx)
 		return -KFI_ENOMEM;
 	err = fi_tx_context(sep->fi, index, attr ? &fi : NULL, &tx->fi, tx);
-	if (err) {
-		free(tx);
-		return err;
-	}
-	kemu_ep_count(tx);
-	*out = &tx->kfid;
-	return 0;
+	return kemu_ep_opened(tx, err, out);
 }
 
 int kemu_rx_context(struct kfid_ep *kfid, int index, struct kfi_rx_attr *attr, struct kfid_ep **out, void *context)
@@ -170,13 +156,7 @@ int kemu_rx_context(struct kfid_ep *kfid, int index, struct kfi_rx_attr *attr, s
 	if (!rx)
 		return -KFI_ENOMEM;
 	err = fi_rx_context(sep->fi, index, attr ? &fi : NULL, &rx->fi, rx);
-	if (err) {
-		free(rx);
-		return err;
-	}
-	kemu_ep_count(rx);
-	*out = &rx->kfid;
-	return 0;
+	return kemu_ep_opened(rx, err, out);
 }
 
 /* --- shared contexts --- */
@@ -189,6 +169,7 @@ static int no_shared(const char *call)
 int kemu_stx_open(struct kfid_domain *domain, struct kfi_tx_attr *attr, struct kfid_stx **out, void *context)
 {
 	struct kemu_ep *stx;
+	struct kfid_ep *kfid;
 	struct fi_tx_attr fi = { 0 };
 	const char *why;
 	int err;
@@ -204,13 +185,10 @@ int kemu_stx_open(struct kfid_domain *domain, struct kfi_tx_attr *attr, struct k
 	if (!stx)
 		return -KFI_ENOMEM;
 	err = fi_stx_context(stx->domain->fi, attr ? &fi : NULL, &stx->stx, stx);
-	if (err) {
-		free(stx);
-		return err;
-	}
-	kemu_ep_count(stx);
-	*out = (struct kfid_stx *)&stx->kfid; /* whose beginning it is */
-	return 0;
+	err = kemu_ep_opened(stx, err, &kfid);
+	if (!err)
+		*out = (struct kfid_stx *)kfid; /* whose beginning it is */
+	return err;
 }
 
 _Static_assert(offsetof(struct kfid_ep, ops) == offsetof(struct kfid_stx, ops), "an endpoint begins as a shared context does");
@@ -233,11 +211,5 @@ int kemu_srx_open(struct kfid_domain *domain, struct kfi_rx_attr *attr, struct k
 	if (!srx)
 		return -KFI_ENOMEM;
 	err = fi_srx_context(srx->domain->fi, attr ? &fi : NULL, &srx->fi, srx);
-	if (err) {
-		free(srx);
-		return err;
-	}
-	kemu_ep_count(srx);
-	*out = &srx->kfid;
-	return 0;
+	return kemu_ep_opened(srx, err, out);
 }

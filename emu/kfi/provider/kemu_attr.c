@@ -43,6 +43,13 @@ static size_t limited_to(size_t value, size_t limit)
 	return value < limit ? value : limit;
 }
 
+/* False, with the member that has no meaning at libfabric's provider. */
+static bool bad_member(const char **why, const char *member)
+{
+	*why = member;
+	return false;
+}
+
 /* Without any right an endpoint has all of them: fi_getinfo(3). */
 static bool has_targets(uint64_t kfi)
 {
@@ -83,18 +90,14 @@ bool kemu_tx_attr_to_fi(const struct kemu_personality *personality, const struct
 {
 	if (!caps_to_fi(personality, kfi->caps, TX_RIGHTS, &fi->caps, why))
 		return false;
-	*why = "tx_attr->op_flags";
 	if (!kemu_fi_flags(kfi->op_flags, &fi->op_flags))
-		return false;
-	*why = "tx_attr->msg_order";
+		return bad_member(why, "tx_attr->op_flags");
 	if (kfi->msg_order & ~personality->msg_order)
-		return false;
-	*why = "tx_attr->inject_size";
+		return bad_member(why, "tx_attr->msg_order");
 	if (kfi->inject_size > personality->inject_size)
-		return false;
-	*why = "tx_attr->iov_limit";
+		return bad_member(why, "tx_attr->inject_size");
 	if (kfi->iov_limit > KEMU_VECTOR_MAX)
-		return false;
+		return bad_member(why, "tx_attr->iov_limit");
 	fi->mode = kfi->mode & ~KFI_LOCAL_MR;
 	fi->msg_order = kfi->msg_order;
 	fi->comp_order = kfi->comp_order;
@@ -111,18 +114,14 @@ bool kemu_rx_attr_to_fi(const struct kemu_personality *personality, const struct
 {
 	if (!caps_to_fi(personality, kfi->caps, RX_RIGHTS, &fi->caps, why))
 		return false;
-	*why = "rx_attr->op_flags";
 	if (!kemu_fi_flags(kfi->op_flags, &fi->op_flags))
-		return false;
-	*why = "rx_attr->msg_order";
+		return bad_member(why, "rx_attr->op_flags");
 	if (kfi->msg_order & ~personality->msg_order)
-		return false;
-	*why = "rx_attr->iov_limit";
+		return bad_member(why, "rx_attr->msg_order");
 	if (kfi->iov_limit > KEMU_VECTOR_MAX)
-		return false;
-	*why = "rx_attr->total_buffered_recv";
+		return bad_member(why, "rx_attr->iov_limit");
 	if (kfi->total_buffered_recv > personality->buffered_recv)
-		return false;
+		return bad_member(why, "rx_attr->total_buffered_recv");
 	fi->mode = kfi->mode & ~KFI_LOCAL_MR;
 	fi->msg_order = kfi->msg_order;
 	fi->comp_order = kfi->comp_order;
@@ -135,9 +134,8 @@ bool kemu_rx_attr_to_fi(const struct kemu_personality *personality, const struct
 /* Keys of infos of libfabric are of malloc(). */
 static bool key_to_fi(const uint8_t *key, size_t size, uint8_t **fi, size_t *fi_size, const char **why)
 {
-	*why = "auth_key_size, with or without auth_key";
 	if (!key != !size)
-		return false;
+		return bad_member(why, "auth_key_size, with or without auth_key");
 	*why = NULL;
 	*fi = size ? malloc(size) : NULL;
 	if (size && !*fi)
@@ -151,13 +149,11 @@ static bool key_to_fi(const uint8_t *key, size_t size, uint8_t **fi, size_t *fi_
 bool kemu_ep_attr_to_fi(const struct kemu_personality *personality, const struct kfi_ep_attr *kfi, struct fi_ep_attr *fi,
 			const char **why)
 {
-	*why = "ep_attr->type";
 	if (!personality->endpoints && kfi->type != KFI_EP_UNSPEC && kfi->type != KFI_EP_RDM)
-		return false;
-	*why = "ep_attr->protocol";
+		return bad_member(why, "ep_attr->type");
 	if (personality->protocol ? kfi->protocol && kfi->protocol != personality->protocol
 				  : kfi->protocol && !(kfi->protocol & KFI_PROV_SPECIFIC))
-		return false;
+		return bad_member(why, "ep_attr->protocol");
 	fi->type = personality->endpoints ? (enum fi_ep_type)kfi->type : FI_EP_RDM;
 	fi->protocol = personality->protocol ? FI_PROTO_UNSPEC : kfi->protocol;
 	fi->protocol_version = personality->protocol ? 0 : kfi->protocol_version;
@@ -185,9 +181,8 @@ static bool mr_attr_to_fi(const struct kemu_personality *personality, const stru
 	}
 	if (!kemu_fi_mr_mode(mr_mode, &fi->mr_mode))
 		return false;
-	*why = "domain_attr->mr_iov_limit";
 	if (kfi->mr_iov_limit > KEMU_VECTOR_MAX)
-		return false;
+		return bad_member(why, "domain_attr->mr_iov_limit");
 	fi->mr_iov_limit = limited_to(kfi->mr_iov_limit, KEMU_RUNS);
 	fi->mr_key_size = kfi->mr_key_size;
 	fi->mr_cnt = kfi->mr_cnt;
@@ -199,12 +194,10 @@ bool kemu_domain_attr_to_fi(const struct kemu_personality *personality, const st
 {
 	if (!kemu_caps_to_fi(personality, kfi->caps, &fi->caps, why) || !mr_attr_to_fi(personality, kfi, fi, why))
 		return false;
-	*why = "domain_attr->cq_data_size";
 	if (kfi->cq_data_size > personality->cq_data_size)
-		return false;
-	*why = "domain_attr->resource_mgmt";
+		return bad_member(why, "domain_attr->cq_data_size");
 	if (personality->resource_mgmt && kfi->resource_mgmt && kfi->resource_mgmt != personality->resource_mgmt)
-		return false;
+		return bad_member(why, "domain_attr->resource_mgmt");
 	fi->threading = (enum fi_threading)kfi->threading;
 	fi->control_progress = (enum fi_progress)kfi->control_progress;
 	fi->data_progress = (enum fi_progress)kfi->data_progress;
