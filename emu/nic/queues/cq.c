@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/base/errno.h"
 #include "emu/nic/base/futex_lock.h"
 #include "emu/nic/base/tsan.h"
@@ -212,7 +213,7 @@ bool cq_has_room(const struct cq *cq)
 /* Lock held: is one more entry lost? Then it is counted. */
 static bool overrun(struct cq *cq) REQUIRES(cq->lock)
 {
-	if (load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) < cq->most)
+	if (likely(cq->most == SIZE_MAX) || load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) < cq->most)
 		return false;
 	bump(&cq->lost, 1);
 	return true;
