@@ -8,20 +8,20 @@
 #
 # The suites, in the order of running when none is named; behind `nightly:`, what that adds:
 #   release    the tests of the release build, with libfabric 2.1 or later; nightly: fabtests and the kit of rules, whole
-#   mutants    four wrong decisions, each of which a test must notice; nightly: a larger sample (mutate.py tries them all)
-#   old        the rules, process and two MPI tests again, with the distribution's libfabric if that is older; nightly: more of MPI
+#   mutants    nightly: wrong decisions, each of which a test must notice (mutate.py tries them all)
+#   old        the rules and two MPI tests again, with the distribution's libfabric if that is older; nightly: process, all of MPI
 #   tcp        the process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP; nightly: rules
 #   asan       the tests that run our code, under the address and undefined-behaviour sanitizers, built with the headers of the
 #              newest libfabric that is here; nightly: those that take long
 #   tsan       the tests that race threads and the demo, under the thread sanitizer; nightly: unit, rules and process, too
 #   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
-#   container  the rules, process and demo tests in a container, as an ordinary user: default profile, no capabilities, 64 KiB of
-#              lockable memory, 1,024 descriptors
+#   container  the rules, process and demo tests with the distribution's libfabric, in a container, as an ordinary user: default
+#              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
 #   user       the same as an ordinary user, where the suite container did not run
 #   compilers  builds all with clang, with the headers of the newest libfabric that is here
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 # Run only if named:
-#   brief      the unit, rules, process, demo and some tools tests of the release build; nightly: all but mutants
+#   brief      the unit, rules and demo tests of the release build; nightly: all but mutants
 #
 # A folder below tests/ registers its tests in its CMakeLists.txt with emu_criterion_test() or emu_script_test(), which
 # tools/cmake/EmuTest.cmake describes; the LABEL given there decides which suites run a test. Each case of a test is one
@@ -41,7 +41,7 @@ declare -A LABELS=(
 	[release]='[a-z]*' [mutants]=mutate [old]='rules|process|mpi' [tcp]=$ELSEWHERE [asan]=$ASAN [tsan]='unit|rules|process|demo'
 	[container]=$ELSEWHERE [user]=$ELSEWHERE [brief]='[a-z]*'
 )
-declare -A DAY_LABELS=([tsan]='threads|demo' [brief]='unit|rules|process|demo|tools')
+declare -A DAY_LABELS=([mutants]=none [old]='rules|mpi' [tsan]='threads|demo' [brief]='unit|rules|demo')
 
 # What a suite never runs, names as an expression. Mutants have a suite of their own. An older libfabric takes no part in what
 # NEW_ALONE tries. Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and
@@ -56,11 +56,10 @@ declare -A NEVER=(
 # What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
 declare -A NIGHTLY=(
 	[release]='fabtests-(lax-functional|.*-short|strict-.*)|kit-(cache|lax|figures|pinned|api-1.17)'
-	[mutants]='mutate_more'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*'
-	[brief]='unit_.*_stress|lab|lab_tries|cluster-hosts|docker_.*|wireshark-.*|trace_page'
+	[brief]='unit_.*_stress'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
 NIGHTLY[release]+='|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
@@ -152,7 +151,11 @@ suite_brief() {
 }
 
 suite_mutants() {
-	build release && run_ctest mutants release "$new_lib"
+	if [ ! "$night" ]; then
+		result skip "mutants: they are tried by nightly"
+	else
+		build release && run_ctest mutants release "$new_lib"
+	fi
 }
 
 suite_old() {
@@ -229,9 +232,10 @@ other_builds() {
 # The tests of the copy $2 for suite $1, by command "$@" with the command line to run appended. Results come by a
 # file in the copy, since the one here is not for others to write.
 run_copy() {
-	local suite=$1 copy=$2 lib=${new_lib/#$EMU_ROOT/$2} labels left_out
+	local suite=$1 copy=$2 lib labels left_out
 	shift 2
 
+	lib=$(old_libfabric_lib) || lib=${new_lib/#$EMU_ROOT/$copy}
 	choose "$suite"
 	"$@" env -i PATH="$PATH" HOME="$copy/tmp" TMPDIR="$copy/tmp" LD_LIBRARY_PATH="$lib" EMU_SUITE="$suite" \
 		EMU_RESULTS="$copy/tmp/results" "$copy/tests/run_list.sh" "$copy/build/release" "$labels" "$left_out" 2>&1
