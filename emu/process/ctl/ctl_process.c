@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ctl_process.c - the process itself: what it is, its settings, its log, its fault plan. */
+/* ctl_process.c - the process itself: what it is, its settings, its log, its fault plan; and the folder of its control socket. */
 #include "emu/process/ctl/ctl_commands.h"
 
 #include <errno.h>
@@ -293,4 +293,21 @@ enum ctl_next ctl_fault(struct ctl_answer *answer, struct ctl_piece *piece)
 	if (err)
 		return ctl_error(piece, "the process has no memory for the plan, and the one before is in force");
 	return ctl_end(piece);
+}
+
+/* --- the folder of this user's control sockets. tools/ctl/ctl_find.c looks in the same --- */
+
+const char *ctl_folder(const char *set, char folder[CTL_PATH])
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	int length;
+
+	if (set && !*set)
+		return NULL;
+	if (set)
+		length = snprintf(folder, CTL_PATH, "%s", set);
+	else
+		length = snprintf(folder, CTL_PATH, "%s/emu-%u", runtime && *runtime == '/' ? runtime : "/tmp",
+				  (unsigned)geteuid());
+	return length > 0 && length < CTL_PATH ? folder : NULL;
 }
