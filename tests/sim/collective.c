@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "tests/sim/harness/flock.h"
 #include "wire/digest.h"
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "emu/nic/device/ep.h"
 #include "tests/sim/harness/flock.h"
 

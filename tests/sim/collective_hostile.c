@@ -8,8 +8,7 @@
 #include <sys/mman.h>
 
 #include "emu/nic/base/pool.h"
-#include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/collectives/coll_step.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/messages/srx.h"

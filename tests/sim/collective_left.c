@@ -3,7 +3,7 @@
  * (WIRE-122, WIRE-124). */
 #include <criterion/criterion.h>
 
-#include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/srx.h"

@@ -7,7 +7,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/evict.h"
+#include "emu/nic/transport/greeting.h"
 #include "tests/sim/harness/words.h"
 
 enum { HELLO = sizeof(struct wire_head) + sizeof(struct wire_hello), LINES = 24, PARTIES = 4 };

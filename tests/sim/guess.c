@@ -4,7 +4,7 @@
 
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/guess.h"
+#include "emu/nic/transport/greeting.h"
 #include "tests/sim/harness/bed.h"
 
 enum {

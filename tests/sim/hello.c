@@ -9,7 +9,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/hello.h"
+#include "emu/nic/transport/greeting.h"
 #include "tests/sim/harness/words.h"
 
 enum { HEAD = sizeof(struct wire_head), BYE = HEAD + sizeof(struct wire_bye), GREETED = 0, CUT = -1 }; /* else a reason */

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "emu/nic/trace/trace_ring.h"
+#include "emu/nic/trace/trace_impl.h"
 #include "tools/trace/page/page.h"
-#include "tools/trace/trace_read.h"
 #include "tools/trace/trace_out.h"
+#include "tools/trace/trace_read.h"
 #include "wire/codec.h"
 
 enum { BLOCKS = TRACE_BLOCKS_MIN, SIZE = TRACE_HEAD + BLOCKS * TRACE_BLOCK, LINE = 3 };

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "emu/nic/memory/guard.h"
-#include "emu/nic/trace/trace_ring.h"
-#include "emu/nic/trace/trace_walk.h"
+#include "emu/nic/trace/trace_impl.h"
 #include "wire/codec.h"
 
 enum { BLOCKS = 16, RUNS = 64 };

@@ -8,7 +8,7 @@
 #include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_registry.h"
-#include "emu/nic/memory/kernel_copy.h"
+#include "emu/nic/memory/guard.h"
 
 /* The kernel reads it, as the program may have given any `at`. */
 static bool is_region_object(const void *at)

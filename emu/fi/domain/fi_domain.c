@@ -6,12 +6,12 @@
 
 #include "emu/fi/personality/fi_attr.h"
 #include "emu/fi/personality/fi_mr_mode.h"
+#include "emu/fi/personality/fi_settings.h"
 #include "emu/fi/provider/fi_compat.h"
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/nic/memory/kernel_copy.h"
-#include "emu/nic/regions/mr_binding.h"
 #include "emu/fi/provider/fi_watched.h"
-#include "emu/fi/personality/fi_settings.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/regions/mr_binding.h"
 #include "emu/process/start/nic_start.h"
 
 /* The kernel reads it, as a program may give any value. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "emu/fi/provider/fi_compat.h"
-#include "emu/fi/provider/fi_words.h"
-#include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_front_end.h"
-#include "emu/nic/memory/kernel_copy.h"
+#include "emu/fi/provider/fi_refuse.h"
+#include "emu/fi/provider/fi_words.h"
+#include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr_rules.h"
 
 static int mr_refuse(const char *what)

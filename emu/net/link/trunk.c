@@ -268,7 +268,7 @@ bool trunks_flush(void *link, bool all)
 	return tcp->trunk_bytes;
 }
 
-/* Bytes that have been received are still read (guess.h). */
+/* Bytes that have been received are still read (guess.c). */
 void trunk_set_readable(struct line *line)
 {
 	struct trunk *trunk = line->trunk;

@@ -6,8 +6,6 @@
 #include <float.h>
 #include <string.h>
 
-#include "emu/nic/atomics/small_float.h"
-
 typedef unsigned __int128 wide;
 typedef __int128 wide_signed;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* small_float.c - conversions between double and the formats that C has no type for. Sums and products of two such numbers
  * are made in double, whose 53 bits are more than twice the small ones' plus two: rounding twice is rounding once. */
-#include "emu/nic/atomics/small_float.h"
+#include "emu/nic/atomics/atomic_ops.h"
 
 #include <string.h>
 

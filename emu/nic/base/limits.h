@@ -71,7 +71,7 @@ enum {
 	SLICE_BLIND = 8,               /* busy slices between two reads of the clock */
 	SLICE_SHM = 256,               /* polls in a row that look at shared memory and at no socket (shm.h) */
 	SLICE_RINGS = 64,              /* rounds of receives from rings that were closed (shm_ring.h); the rest at ticks */
-	SLICE_ROOM = 16,               /* connections closed at a time to make room for others (evict.h) */
+	SLICE_ROOM = 16,               /* connections closed at a time to make room for others (evict.c) */
 	SLICE_LAZY_POSTS = 32,         /* posts in a row that may wait for the next poll to share a send */
 	/* Slices without work before messages are acknowledged: the program may answer them. After a long one its sender waits. */
 	SLICE_IDLE_ACKS = 4,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* coll_group.c - groups: joined, broken, left. */
-#include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/base/pool.h"
-#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* coll_ready.c - the queue of what can get on. */
-#include "emu/nic/collectives/coll_ready.h"
+#include "emu/nic/collectives/coll_impl.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* coll_step.c - the rounds of a collective: its chores, its messages, its end. */
-#include "emu/nic/collectives/coll_step.h"
+#include "emu/nic/collectives/coll_impl.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -9,15 +9,12 @@
 
 #include "emu/nic/atomics/atomic_ops.h"
 #include "emu/nic/base/pool.h"
-#include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/collectives/coll_wait.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/message_calls.h"
 #include "emu/nic/messages/srx.h"
-#include "emu/nic/requests/recall.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/session.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* coll_wait.c - members that are waited for long. */
-#include "emu/nic/collectives/coll_wait.h"
+#include "emu/nic/collectives/coll_impl.h"
 
-#include "emu/nic/collectives/coll_group.h"
-#include "emu/nic/collectives/coll_step.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 

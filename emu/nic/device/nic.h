@@ -87,7 +87,7 @@ void nic_flush_acks(struct nic *nic);
 void nic_set_polling(struct nic *nic, bool on) REQUIRES(driver_role);
 bool nic_is_polling(const struct nic *nic);
 
-/* Deferred work (deferred.h): posts with POST_WORK, and this one. 0, or -EAGAIN: LIMIT_DEFERRED wait. */
+/* Deferred work (deferred.c): posts with POST_WORK, and this one. 0, or -EAGAIN: LIMIT_DEFERRED wait. */
 MUST_USE int nic_change_counter(struct nic *nic, const struct trigger *when, const struct deferred_change *change);
 /* Takes deferred work back, without a completion: by `work`, 0 or -ENOENT; or all of an owner, of one counter if it is not
  * NULL. */
@@ -130,7 +130,7 @@ enum ep_cap {
 	EP_TRECV = 0x1000,         /* tagged messages out and in */
 	EP_REGION_EVENTS = 0x4000, /* each remote access that was executed in a region is told to rx_cq */
 	EP_TAGGED_WRITE = 0x8000,
-	EP_TAGGED_READ = 0x10000, /* posted tagged receives are targets of RMA (tagged_access.h); with EP_TRECV */
+	EP_TAGGED_READ = 0x10000, /* posted tagged receives are targets of RMA (tagged_access.c); with EP_TRECV */
 	EP_COLLECTIVE = 0x20000,  /* is a member of groups (collective.h) */
 	EP_WATCHED = 0x40000,     /* each remote access that was executed in a region is told to nic_config.watch */
 };
@@ -159,7 +159,7 @@ struct ep_attr {
 	uint16_t port_shift;                /* its peers listen so many ports above what its address vector has */
 	struct sockaddr_storage at;         /* where to listen, or to receive datagrams; port 0: any */
 	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
-	bool datagrams;                     /* unreliable ones, and nothing else (dgram.h); without cm */
+	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm */
 	bool passive;                       /* with cm: hears connection requests, and nothing else */
 	void *owner;                        /* emu/fi's fid */
 };

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "emu/nic/device/log_limit.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/device/pace.h"
 #include "emu/nic/device/secret_memory.h"
@@ -36,6 +35,20 @@ struct pd {
 	struct mr_table *regions;
 	struct key_map *mappings;
 	uint32_t users; /* endpoints */
+};
+
+/* Lines of log that peers cause: LIMIT_LOG_LINES of a kind, and then one more a second, so that no peer fills a disk.
+ * Each kind has a limit of its own. */
+enum log_limit_kind {
+	LOG_LIMIT_REFUSAL,    /* requests that were refused */
+	LOG_LIMIT_CONNECTION, /* connections that were turned away, or ended for a cause */
+	LOG_LIMIT_KINDS
+};
+
+struct log_limit {
+	uint32_t left;     /* lines */
+	uint64_t since_ns; /* from then on a line more each second */
+	uint64_t left_out;
 };
 
 /* --- what rooms above keep of the nic: each is touched by the files named alone --- */
@@ -96,8 +109,8 @@ struct nic {
 	struct srx *srxs;
 	struct conn *conns;
 	struct session *timed;
-	struct coll_ready *ready, **ready_end; /* collectives and groups that can get on (coll_ready.h) */
-	uint64_t coll_look_ns;                 /* the next look at what collectives wait for (coll_wait.h); 0: none */
+	struct coll_ready *ready, **ready_end; /* collectives and groups that can get on (coll_ready.c) */
+	uint64_t coll_look_ns;                 /* the next look at what collectives wait for (coll_wait.c); 0: none */
 	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count, dials;            /* dials: of them, those that this side dialled and that have not greeted */
 	uint8_t process[WIRE_ID_LEN / 2];      /* the first half of all its endpoints' instance ids */
@@ -143,5 +156,8 @@ static inline uint64_t time_coarse(uint64_t at_ns)
 	return at_ns - at_ns % TIME_COARSE_NS + TIME_COARSE_NS;
 }
 void nic_log(struct nic *nic, enum nic_log level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void log_limit_init(struct nic *nic);
+/* May one more line be logged? Else it is counted, and the log is told of each power of two of those. */
+bool log_limit_ok(struct nic *nic, enum log_limit_kind kind);
 
 #endif

@@ -9,7 +9,6 @@
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/request_calls.h"

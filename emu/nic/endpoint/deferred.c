@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* deferred.c - deferred ops: they wait for a counter. */
-#include "emu/nic/endpoint/deferred.h"
+#include "emu/nic/endpoint/ep_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>

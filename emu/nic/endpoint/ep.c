@@ -8,21 +8,18 @@
 #include <string.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/collectives/coll_group.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/endpoint/deferred.h"
 #include "emu/nic/messages/message.h"
-#include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
-#include "emu/nic/requests/recall.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/evict.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ep_impl.h - what the files of this room share of an endpoint: its sessions and contexts (ep.c), its connection to the one peer
- * (cm.c), its datagrams (dgram.c). Thread: holder of the driver role. */
+ * (cm.c), its datagrams (dgram.c), its deferred ops (deferred.c). Thread: holder of the driver role, but for deferred ops. */
 #ifndef EMU_NIC_EP_IMPL_H
 #define EMU_NIC_EP_IMPL_H
 
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
+#include "emu/nic/ops/op_list.h"
 #include "emu/nic/regions/refusal.h"
+
+struct rx;
 
 /* No peer finds it any more: no new connection, no datagram. */
 void ep_stop_listening(struct ep *ep);
@@ -47,5 +51,33 @@ void dgram_close(struct ep *ep);
 void dgram_flush(struct ep *ep);
 bool dgram_quiet(const struct dgram *dgram); /* no op waits */
 void dgram_post(struct ep *ep, struct op *op) __attribute__((noinline));
+
+/* --- operations, receives, and changes of other counters that were posted and wait for a counter (deferred.c) ---
+ * They are kept in the order of thresholds, and of posts where they are equal. When the counter is there, one goes into the submit
+ * queue, as if it had been posted then. Any thread; the submit lock guards the list. A counter that something waits for is in
+ * use. */
+
+struct deferred {
+	struct deferred *next;
+	struct trigger when;
+	struct ep *ep; /* whose operation or receive; else NULL */
+	struct op_list ops;
+	struct rx *rx;
+	struct deferred_change change; /* cntr NULL: none */
+};
+
+/* With the submit lock: a list entry for it. -EAGAIN: LIMIT_DEFERRED wait already, or no memory. */
+MUST_USE int deferred_add(struct nic *nic, const struct deferred *what);
+/* The counter has changed. Runs the device, unless another thread does, when a deferred op was waiting for that. */
+void deferred_reached(struct nic *nic, struct cntr *cntr);
+/* All of an endpoint, or of a receive context, goes into the submit queue, whatever its counter says. */
+void deferred_release(struct nic *nic, const struct ep *ep, const struct srx *srx);
+/* [role] Carries out the changes that have come into the submit queue. */
+void deferred_changes(struct deferred *list);
+/* [role] One with this context, of an endpoint's operations and receives, or of a receive context: it completes with
+ * REFUSAL_CANCELLED. False: there is none. */
+bool deferred_cancel(struct nic *nic, const struct ep *ep, const struct srx *srx, const void *context);
+/* [role] All that name this region (named.h) complete with REFUSAL_LOCAL_CLOSED. */
+void deferred_recall(struct nic *nic, uint64_t desc);
 
 #endif

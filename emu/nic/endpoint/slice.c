@@ -7,21 +7,18 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/likely.h"
-#include "emu/nic/collectives/coll_ready.h"
-#include "emu/nic/collectives/coll_wait.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/messages/srx.h"
-#include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
-#include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/fault_swap.h"
-#include "emu/nic/transport/guess.h"
-#include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
 
 static bool work(void *arg)

@@ -6,9 +6,9 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/ep_impl.h"
-#include "emu/nic/requests/target.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/session.h"
 
 struct asked {
 	uint64_t request;

@@ -2,13 +2,12 @@
 /* withdraw.c - what the program takes from the device under its hands: a region that posts name, a receive, an op. */
 #include <errno.h>
 
-#include "emu/nic/collectives/coll_step.h"
+#include "emu/nic/collectives/coll_impl.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/endpoint/deferred.h"
 #include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/messages/srx.h"
-#include "emu/nic/requests/commit.h"
-#include "emu/nic/requests/recall.h"
+#include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
 

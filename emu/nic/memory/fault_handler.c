@@ -5,7 +5,7 @@
  * on to the action that it found calls the function of an earlier place, which passes on to what stood there before. So the
  * chain goes backwards in time and ends. A program that puts one handler twice may find ours both times, and would pass on to
  * itself for ever: a place that the same fault has come through passes on to the one before it. */
-#include "emu/nic/memory/fault_handler.h"
+#include "emu/nic/memory/guard.h"
 
 #include <errno.h>
 #include <pthread.h>

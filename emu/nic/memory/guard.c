@@ -26,9 +26,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "emu/nic/memory/fault_handler.h"
-#include "emu/nic/memory/kernel_copy.h"
-
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23

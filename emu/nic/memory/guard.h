@@ -7,8 +7,10 @@
 #ifndef EMU_NIC_GUARD_H
 #define EMU_NIC_GUARD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "emu/nic/base/must_use.h"
 
@@ -53,5 +55,34 @@ void guard_file(void *at, size_t length);
  * kernels without MADV_POPULATE too. Never changes the contents. Rounds outward to pages; takes as long as the kernel
  * needs to supply the memory. */
 int guard_populate(void *addr, size_t length, bool writable);
+
+/* --- copies by the kernel, which answers where memory is missing and raises no signal (kernel_copy.c) ---
+ * Dearer than the CPU's: the guard's way where a fault might not come to its handler. Any thread; no cancellation point. */
+
+enum kernel_copied { KERNEL_COPIED, KERNEL_FAULTED, KERNEL_FORBIDDEN };
+
+/* FAULTED: one of the two cannot be reached; some bytes may have been copied. FORBIDDEN: there is no way left here. */
+enum kernel_copied kernel_copy(void *to, const void *from, size_t length);
+/* Is there a way now? */
+bool kernel_copies(void);
+/* In a fork's child, which makes a pipe of its own. */
+void kernel_copy_forked(void);
+
+/* --- our handler of SIGSEGV and SIGBUS among the program's, for guard.c alone (fault_handler.c) ---
+ * A fault that is not ours goes where it would have gone without us. Any thread, except as noted. */
+
+/* Is it ours? In the handler: it changes the context so that the thread goes on elsewhere, or does not return. */
+typedef bool fault_taker(const siginfo_t *info, void *context);
+
+/* Once a process; idempotent. `taker` is always the same. True if faults come to the handler first. */
+bool fault_handler_install(fault_taker *taker);
+/* Do faults come to the handler first? Two system calls. */
+bool fault_handler_is_first(void);
+/* The program has put another in front: when it has stood there for some 10 ms, ours is put before it, and passes on to it what is
+ * not ours. Until then it may be there for a moment only: to probe memory, or to end the process. Called from time to time. */
+void fault_handler_return(uint64_t ticks);
+/* True once, when the program has done so LIMIT_HANDLERS times: from then on its handler stays in front. */
+bool fault_handler_gave_up(void);
+void fault_handler_forked(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* kernel_copy.c - process_vm_writev, which some sandboxes forbid, and behind it one pipe for all. */
-#include "emu/nic/memory/kernel_copy.h"
+#include "emu/nic/memory/guard.h"
 
 #include <fcntl.h>
 #include <stdint.h>

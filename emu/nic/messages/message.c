@@ -9,11 +9,10 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message_calls.h"
-#include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
-#include "emu/nic/transport/auth_tokens.h"
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
 
 static struct rx_match *match_of(const struct message *message)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* multi_recv.c - buffers that take many messages. The pool of pieces bounds the memory of their completions: pieces are given
  * back when the program has read them; beyond that senders are told RNR. */
-#include "emu/nic/messages/multi_recv.h"
+#include "emu/nic/messages/srx.h"
 
 #include "emu/nic/base/pool.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
-#include "emu/nic/messages/srx.h"
 #include "emu/nic/role/driver.h"
 
 static uint64_t left_in(const struct rx *parent)

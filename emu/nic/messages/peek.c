@@ -3,12 +3,11 @@
  *
  * A message is found once its payload is here, or at its sender for good: one that arrives may be cut off, and would come
  * again to receives that must not see it any more. */
-#include "emu/nic/messages/peek.h"
+#include "emu/nic/messages/srx.h"
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
-#include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/role/driver.h"
 

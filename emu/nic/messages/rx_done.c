@@ -10,7 +10,6 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message_calls.h"
-#include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/ops/watch.h"
 
 enum { NAME_MAX_TEXT = 64 };

@@ -9,7 +9,6 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
-#include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/ops/watch.h"
 
 int srx_open(struct nic *nic, uint32_t size, bool tags, struct srx **out)

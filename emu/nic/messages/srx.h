@@ -7,6 +7,7 @@
 #ifndef EMU_NIC_SRX_H
 #define EMU_NIC_SRX_H
 
+#include "emu/nic/base/must_use.h"
 #include "emu/nic/messages/rx_match.h"
 
 struct ep;
@@ -51,5 +52,30 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribut
 bool complete_strange(const struct ep *ep, const struct completion *c);
 /* Then the queue gets this, which tells its address. */
 void complete_as_strangers(const struct ep *ep, struct cq *cq, const struct sockaddr_storage *sender, const struct completion *c);
+
+/* --- a posted buffer that takes many messages, one behind the other: FI_MULTI_RECV (multi_recv.c) ---
+ * Each message gets a piece, which is a receive of its own with the buffer's context. When less is left than the buffer was posted
+ * for, or a message did not fit, the buffer takes no more; once no piece is in use any more, it is released, which is told by a
+ * completion of its own, the last one. */
+
+/* A receive with POST_MULTI was posted: takes the messages that waited for it, and is queued for more. */
+void multi_start(struct rx *parent);
+/* The receive for an arriving message that `parent`, out of its queue, is to take; it is queued again if it takes more.
+ * NULL: the program does not read the completions; nothing was changed, and the message must wait at its sender. */
+MUST_USE struct rx *multi_take(struct rx *parent, uint64_t length);
+/* A piece is about to complete with an entry in the queue: returns the flag that the entry gets if the buffer is released with it,
+ * of which no other entry tells then (POST_MULTI_LAST); else 0. */
+uint64_t multi_last_flag(struct rx *piece);
+/* A piece has completed. */
+void multi_done(struct rx *parent);
+/* The piece's message was cut off and will come again. */
+void multi_undo(struct rx *piece);
+/* `parent`, out of its queue, is cancelled: told, as a buffer that is released, when no piece is in use any more. */
+void multi_cancel(struct rx *parent, enum refusal_cause cause);
+
+/* --- asking about messages that wait: FI_PEEK, FI_CLAIM and FI_DISCARD of fi_tagged(3) (peek.c) --- */
+
+/* A receive with POST_PEEK or POST_CLAIM: completes, or goes on with the message that was claimed. Never queued. */
+void peek_start(struct rx *rx);
 
 #endif

@@ -30,19 +30,19 @@ enum post_flag {
 	POST_COMMIT = 1 << 4,   /* a write or atomic that completes when the target has made it durable */
 	POST_TAGGED =
 		1 << 5, /* messages and receives: matched by tag, and never with those without; RMA: `key` is the tag of one */
-	/* Receives that do not wait: they complete at once, with the message found or with none (peek.h). */
+	/* Receives that do not wait: they complete at once, with the message found or with none (peek.c). */
 	POST_PEEK = 1 << 6,        /* tells of the message that it would take, and leaves it; tagged ones only */
 	POST_CLAIM = 1 << 7,       /* with PEEK: sets the message aside for this context; else takes the one set aside */
 	POST_DISCARD = 1 << 8,     /* the message found is thrown away */
-	POST_MULTI = 1 << 9,       /* receives of one buffer: it takes many messages (multi_recv.h) */
+	POST_MULTI = 1 << 9,       /* receives of one buffer: it takes many messages (multi_recv.c) */
 	POST_MULTI_LAST = 1 << 12, /* with MULTI: the last message's completion tells that the buffer is released, if it is told */
 	POST_WORK = 1 << 10,       /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
 	POST_MATCH = 1 << 11,      /* messages: complete when a receive has taken them, or the peer's program has discarded them */
-	POST_COLLECTIVE = 1 << 13, /* receives: the device's own, of a collective (coll_step.h) */
+	POST_COLLECTIVE = 1 << 13, /* receives: the device's own, of a collective (coll_step.c) */
 	POST_WATCHED = 1 << 14,    /* `watch` has what nic_config.watch noted of it (watch.h) */
 };
 
-/* The trigger of a deferred post (deferred.h). */
+/* The trigger of a deferred post (deferred.c). */
 struct trigger {
 	struct cntr *cntr; /* NULL: the post does not wait, and is watched (watch.h); then the rest does not count */
 	uint64_t threshold;

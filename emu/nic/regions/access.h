@@ -17,7 +17,7 @@ struct access {
 	uint32_t right; /* as in struct mr_ask */
 	uint8_t op;     /* enum op_kind */
 	bool commit;    /* as in struct mr_ask */
-	bool tagged;    /* of the receive that the request has taken by its tag (tagged_access.h); else of a region */
+	bool tagged;    /* of the receive that the request has taken by its tag (tagged_access.c); else of a region */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* auth.h - authorization keys: the digest that stands for one in the device, and, without a shared secret, on the wire
- * (WIRE-74). It keeps apart programs that do not mean each other; with a secret see auth_tokens.h. Any thread. */
+ * (WIRE-74). It keeps apart programs that do not mean each other; with a secret see auth_tokens.c. Any thread. */
 #ifndef EMU_NIC_AUTH_H
 #define EMU_NIC_AUTH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* access_check.c - asks mr_check() with the session's state; tombstones explain keys that are not there any more. */
-#include "emu/nic/requests/access_check.h"
+#include "emu/nic/requests/responder.h"
 
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
@@ -9,7 +9,6 @@
 #include "emu/nic/memory/pin.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/regions/mr_binding.h"
-#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/session.h"
 
 /* Under FI_MR_MMU_NOTIFY a page that the NIC knew and that has gone, or was replaced and not touched yet, is not the one

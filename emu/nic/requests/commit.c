@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* commit.c - from a request that is executed to its DONE or RESULT: one flush between, by the outside. */
-#include "emu/nic/requests/commit.h"
+#include "emu/nic/requests/responder.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -8,9 +8,8 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/flush.h"
-#include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/session.h"
 
 struct commit {
 	struct flush flush;        /* first */

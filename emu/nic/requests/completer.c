@@ -11,11 +11,10 @@
 #include "emu/nic/base/pool.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/messages/multi_recv.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/fault_ops.h"
-#include "emu/nic/requests/op_kinds.h"
+#include "emu/nic/requests/requester.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/session.h"
 

@@ -3,16 +3,12 @@
 
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
-#include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
-#include "emu/nic/requests/target.h"
-#include "emu/nic/transport/claim.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/hello.h"
-#include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/greeting.h"
+#include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
-#include "emu/nic/transport/verdict.h"
 
 static const char *take_bye(struct conn *conn, const struct wire_head *head)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* op_kinds.c - the request frames of each kind of op, and the table of what else sets a kind apart. */
-#include "emu/nic/requests/op_kinds.h"
+#include "emu/nic/requests/requester.h"
 
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/request_calls.h"
-#include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/payload.h"
 
 static void op_number(struct requester *req, struct op *op)

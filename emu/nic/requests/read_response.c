@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read_response.c - the queue of DATA to be sent. */
-#include "emu/nic/requests/read_response.h"
+#include "emu/nic/requests/responder.h"
 
 #include <stdlib.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
-#include "emu/nic/requests/tagged_access.h"
 #include "emu/nic/transport/payload.h"
+#include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
-#include "emu/nic/transport/verdict.h"
 
 static const char *reply_push(struct session *session, const struct read_response *fields)
 {

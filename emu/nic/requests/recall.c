@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* recall.c - posts taken back. A session's queue holds ops never sent, or dropped by the peer, as both sides know. */
-#include "emu/nic/requests/recall.h"
+#include "emu/nic/requests/requester.h"
 
 #include <errno.h>
 
@@ -8,8 +8,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/requests/requester.h"
-#include "emu/nic/requests/tagged_access.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
 
 /* The device's own ops have no context, nor have those of the calls that inject and never complete; deferred work is taken

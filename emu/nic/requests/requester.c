@@ -8,7 +8,6 @@
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
-#include "emu/nic/requests/op_kinds.h"
 #include "emu/nic/transport/transport_calls.h"
 
 void requester_init(struct requester *req)

@@ -6,9 +6,14 @@
 #ifndef EMU_NIC_REQUESTER_H
 #define EMU_NIC_REQUESTER_H
 
+#include <stdint.h>
+
 #include "emu/nic/base/must_use.h"
+#include "emu/nic/ops/op.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
+
+struct ep;
 
 /* A posted op; it belongs to the session from here on. */
 void requester_post(struct session *session, struct op *op);
@@ -34,5 +39,29 @@ void requester_data_end(struct session *session, struct op *op, uint32_t length,
 
 /* Ops that name this region (named.h) complete with REFUSAL_LOCAL_CLOSED; their transfers end without their memory. */
 void requester_recall(struct session *session, uint64_t desc);
+
+/* --- what sets the kinds of ops apart: one row each (op_kinds.c) --- */
+
+struct op_kind_rule {
+	/* Queues the op's next request frame. False: no room. */
+	bool (*fill)(struct session *session, struct conn *conn, struct op *op);
+	uint8_t counter;                 /* enum ep_cntr that counts it; an atomic that fetches is a read */
+	void (*resolved)(struct op *op); /* in place of a completion; NULL: it is posted, and completes */
+};
+extern const struct op_kind_rule op_kinds[OP_KINDS];
+
+/* Asks again for a READ whose data a cut has swallowed, by its old number. False: no room. */
+bool op_kinds_read_again(struct session *session, struct conn *conn);
+/* Says that a tagged READ has its answer, or wants none any more. False: no room. */
+bool op_kinds_say_taken(struct session *session, struct conn *conn);
+
+/* --- posts that are taken back: by fi_cancel(), or as a region of theirs is closed (recall.c) --- */
+
+/* One with this context, of those whose ops all wait to be sent: it completes with REFUSAL_CANCELLED. 0; -ENOENT: there is
+ * none; -EAGAIN: unread errors choke its queue. */
+int recall_post(struct ep *ep, const void *context);
+/* A local region is closed: this endpoint's posts that name it by its descriptor (named.h) and have not completed do so now, with
+ * REFUSAL_LOCAL_CLOSED, and touch no byte of it any more, but for receives that no message has taken: see srx_recall(). */
+void recall_of_ep(struct ep *ep, uint64_t desc);
 
 #endif

@@ -3,8 +3,8 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/transport_calls.h"
 
 bool requester_acked(struct session *session, uint64_t ack)

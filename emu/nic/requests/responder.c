@@ -9,14 +9,10 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/message.h"
-#include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/fault_ops.h"
-#include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/request_calls.h"
-#include "emu/nic/requests/tagged_access.h"
-#include "emu/nic/requests/target.h"
+#include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
-#include "emu/nic/transport/verdict.h"
 
 void responder_init(struct responder *rsp)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tagged_access.c - which receive a tagged WRITE or READ takes, and how it ends. */
-#include "emu/nic/requests/tagged_access.h"
+#include "emu/nic/requests/responder.h"
 
 #include <stdlib.h>
 
@@ -8,9 +8,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/srx.h"
-#include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/request_calls.h"
-#include "emu/nic/requests/responder.h"
 
 struct tagged_access {
 	struct tagged_access *next;

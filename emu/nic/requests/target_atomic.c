@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_atomic.c - from an ATOMIC's frame to its effect and its answer. */
-#include "emu/nic/requests/target.h"
+#include "emu/nic/requests/responder.h"
 
 #include <stdlib.h>
 
 #include "emu/nic/atomics/atomic.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/requests/access_check.h"
-#include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/request_calls.h"
-#include "emu/nic/requests/responder.h"
-#include "emu/nic/transport/auth_tokens.h"
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
 
 static_assert((int)WIRE_ATOMIC_MAX == (int)LIMIT_ATOMIC, "what goes into one frame");
 static_assert((int)WIRE_ATOMIC_OPS == (int)ATOMIC_OPS && (int)WIRE_ATOMIC_TYPES == (int)ATOMIC_TYPES, "the same numbers");

@@ -3,14 +3,10 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/auth.h"
-#include "emu/nic/requests/access_check.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/requests/read_response.h"
 #include "emu/nic/requests/responder.h"
-#include "emu/nic/requests/tagged_access.h"
-#include "emu/nic/requests/target.h"
-#include "emu/nic/transport/auth_tokens.h"
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
 
 /* May the endpoint be read from, by a key or by a tag? A tag finds its receive, and a READ that is asked again has it already. As
  * write_find() in target_write.c. */

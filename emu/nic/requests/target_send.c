@@ -7,9 +7,8 @@
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/responder.h"
-#include "emu/nic/requests/target.h"
-#include "emu/nic/transport/auth_tokens.h"
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
 
 /* The right that the endpoint must have been opened with. */
 static inline uint32_t right_of(uint8_t flags)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_write.c - the peer's WRITEs. The first segment judges the whole message; a cut, or an initiator that ends it early, leaves
  * what has come so far in its place. */
-#include "emu/nic/requests/target.h"
+#include "emu/nic/requests/responder.h"
 
 #include <string.h>
 
@@ -9,14 +9,10 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/auth.h"
-#include "emu/nic/requests/access_check.h"
-#include "emu/nic/requests/commit.h"
 #include "emu/nic/requests/completer.h"
-#include "emu/nic/requests/responder.h"
-#include "emu/nic/requests/tagged_access.h"
-#include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
-#include "emu/nic/transport/verdict.h"
 
 /* Flags that all segments of a WRITE share. */
 enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED };

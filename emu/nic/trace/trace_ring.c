@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace_ring.c - blocks in turn. */
-#include "emu/nic/trace/trace_ring.h"
+#include "emu/nic/trace/trace_impl.h"
 
 #include <string.h>
 

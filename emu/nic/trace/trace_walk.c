@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace_walk.c - a stream's bytes, cut into those captured and those passed over. */
-#include "emu/nic/trace/trace_walk.h"
+#include "emu/nic/trace/trace_impl.h"
 
 #include <string.h>
 

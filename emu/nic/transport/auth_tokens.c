@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* auth_tokens.c - a token for each key that this process has, made when the first is needed. */
-#include "emu/nic/transport/auth_tokens.h"
+#include "emu/nic/transport/conn.h"
 
 #include <stdlib.h>
 #include <string.h>

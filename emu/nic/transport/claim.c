@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* claim.c - asks at an address which endpoint listens there, and believes the answer. */
-#include "emu/nic/transport/claim.h"
+#include "emu/nic/transport/greeting.h"
 
 #include <string.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
-#include "emu/nic/transport/proof.h"
 #include "emu/nic/transport/session.h"
 
 /* The question that waits longest for its answer, if an address that answers would have done so by now: it gives its place to the

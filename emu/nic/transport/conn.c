@@ -9,11 +9,8 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/transport/claim.h"
-#include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/fault_swap.h"
-#include "emu/nic/transport/hello.h"
-#include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/transport_calls.h"
 #include "wire/codec.h"
 

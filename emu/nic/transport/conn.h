@@ -7,14 +7,46 @@
 #ifndef EMU_NIC_CONN_H
 #define EMU_NIC_CONN_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/nic/base/likely.h"
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/device/link.h"
 #include "emu/nic/memory/place.h"
 #include "emu/nic/ops/op.h"
-#include "emu/nic/transport/conn_state.h"
 #include "emu/nic/transport/sendq.h"
 #include "emu/nic/transport/session.h"
 #include "wire/stream.h"
+
+struct auth_tokens;
+struct conn;
+struct secret_memory;
+struct wire_secret;
+struct wire_target;
+struct wire_target_fields;
+
+/* --- where a connection stands (conn_state.c) ---
+ *
+ *             line is up             HELLOs (and proofs)
+ *   DIALING ------------> GREETING ---------------------> OPEN
+ *      |     (accepted: at once)                           |
+ *      +----------------------+----------------------------+---> CLOSED, for good
+ */
+
+enum conn_state {
+	CONN_DIALING,  /* waits for conn_up(); has a session */
+	CONN_GREETING, /* waits for the peer's HELLO and proof; dialled: our HELLO is sent and there is a session */
+	CONN_OPEN,     /* both HELLOs are through, and both proofs */
+	CONN_CLOSED,   /* to be freed */
+	CONN_STATES
+};
+
+/* The only writer of the state. */
+void conn_enter(struct conn *conn, enum conn_state state);
+
+/* --- the connection (conn.c, conn_recv.c) --- */
 
 /* Where the payload under way goes. */
 enum sink {
@@ -61,7 +93,7 @@ struct conn {
 	bool joins;                 /* our HELLO offers it: see link.h */
 	bool walled;                /* our HELLO says that the peer is not dialled */
 	bool blocked;               /* conn_writable() was asked for */
-	bool throttled;             /* is not read (guess.h) */
+	bool throttled;             /* is not read (guess.c) */
 	bool busy;                  /* is in the nic's list of connections with something to send */
 	bool turn;                  /* data and requests take turns */
 	bool bulk;                  /* the last bytes received were a long payload's */
@@ -107,5 +139,33 @@ MUST_USE void *conn_frame_begin(struct conn *conn, size_t copied, unsigned runs)
 /* The frame of `length` bytes written there is complete but for acknowledgement and digest, which are set. */
 void conn_frame_end(struct conn *conn, size_t length);
 const char *conn_name(const struct conn *conn, char *text, size_t size);
+
+/* --- how authorization keys are shown (auth_tokens.c) ---
+ * On a connection that has proved a shared secret (WIRE-106): by tokens that are good for this connection and direction alone, and
+ * tell no reader anything of the key. */
+
+/* Makes them from a greeting that is through. NULL without memory. */
+MUST_USE struct auth_tokens *auth_tokens_open(struct secret_memory *memory, const struct wire_secret *secret, const void *frames,
+					      size_t length, bool dialled);
+/* NULL: there are none. */
+void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory);
+
+/* The token for auth.h's `auth`, not 0; there are some. */
+uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth);
+
+/* The number that a frame carries for auth.h's `auth`: `auth` itself if there is no secret. */
+static inline uint64_t auth_shown(const struct conn *conn, uint64_t auth)
+{
+	return unlikely(auth && conn->tokens) ? auth_token(conn->tokens, auth) : auth;
+}
+
+/* And back: AUTH_STRANGE if it stands for no key that this process has. */
+uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown);
+static inline uint64_t auth_taken(const struct conn *conn, uint64_t shown)
+{
+	return shown && conn->tokens ? auth_of_token(conn->tokens, shown) : shown;
+}
+/* A target as frames carry it, with its authorization turned into auth.h's `auth`. */
+void auth_get_target(struct conn *conn, const struct wire_target *target, struct wire_target_fields *fields);
 
 #endif

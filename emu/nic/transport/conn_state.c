@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* conn_state.c - the table of a connection's states. */
-#include "emu/nic/transport/conn_state.h"
+#include "emu/nic/transport/conn.h"
 
 #include <assert.h>
 
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/transport/conn.h"
 
 /* The states from which each state may be entered. */
 static const uint8_t from_states[CONN_STATES] = {

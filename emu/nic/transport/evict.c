@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* evict.c - which connections can be spared. */
-#include "emu/nic/transport/evict.h"
+#include "emu/nic/transport/greeting.h"
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"

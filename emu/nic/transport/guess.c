@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* guess.c - counts wrong keys, and holds connections that name them. */
-#include "emu/nic/transport/guess.h"
+#include "emu/nic/transport/greeting.h"
 
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"

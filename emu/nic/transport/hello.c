@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hello.c - judging HELLO, as dialler and as accepter. */
-#include "emu/nic/transport/hello.h"
+#include "emu/nic/transport/greeting.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,10 +8,7 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/transport/claim.h"
-#include "emu/nic/transport/evict.h"
 #include "emu/nic/transport/fault_swap.h"
-#include "emu/nic/transport/proof.h"
 #include "emu/nic/transport/transport_calls.h"
 
 static uint32_t hello_features(const struct conn *conn)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* proof.c - challenge and proof, as dialler and as accepter. */
-#include "emu/nic/transport/proof.h"
+#include "emu/nic/transport/greeting.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include "emu/nic/base/address.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/transport/auth_tokens.h"
 #include "emu/nic/transport/conn.h"
 #include "wire/secret.h"
 

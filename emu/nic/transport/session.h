@@ -16,7 +16,6 @@
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/ops/op_list.h"
 #include "emu/nic/regions/access.h"
-#include "emu/nic/transport/session_state.h"
 #include "wire/codec.h"
 
 struct conn;
@@ -25,8 +24,46 @@ struct fault_peer;
 struct message;
 struct nic;
 struct read_response;
+struct session;
 struct tagged_access;
 struct verdict;
+
+/* --- where a session stands, and how well its peer is known (session_state.c) ---
+ * Two machines, as any state of one goes with any of the other: a session whose peer is known may wait for its next connection, and
+ * be idle.
+ *
+ *           wanted             both HELLOs
+ *   IDLE ------------> DIALING ------------> OPEN        The peer's dial opens a session that is IDLE or waits, too.
+ *    ^ |                 ^                    |          From each state a cut or an end leads to IDLE.
+ *    | | cut, and busy   | time is up         |
+ *    | +---------> BACKOFF                    |
+ *    +---------------- cut, ended ------------+
+ *
+ *                our HELLO sent         the peer's HELLO taken
+ *   STRANGER ------------------> GREETED ------------------> KNOWN        An end leads from each state to STRANGER.
+ *      +-------------------------------------------------------^
+ */
+
+enum session_state {
+	SESSION_IDLE,    /* no connection, none wanted; answers to the peer wait for its dial */
+	SESSION_DIALING, /* conn is being dialled, or both HELLOs are not through yet */
+	SESSION_OPEN,    /* conn carries requests */
+	SESSION_BACKOFF, /* no connection; dials again at retry_ns */
+	SESSION_STATES
+};
+
+enum session_peer {
+	PEER_STRANGER, /* instance, id and epoch are not valid, or are this side's offer */
+	PEER_GREETED,  /* likewise, and a dial of ours has said HELLO */
+	PEER_KNOWN,    /* they are valid */
+	PEER_STATES
+};
+
+/* The only writers of the two states. Entering the present state is no change, and is not logged. */
+void session_enter(struct session *session, enum session_state state);
+void session_meet(struct session *session, enum session_peer peer);
+
+/* --- the session (session.c) --- */
 
 /* This side's requests. Lists are in order of seq, but for `pending`, which has no numbers yet. Fields that every op needs come
  * first, here and in the two structures below. */
@@ -96,7 +133,7 @@ struct responder {
 struct session {
 	struct ep *ep;
 	struct conn *conn;        /* DIALING and OPEN */
-	struct conn *question;    /* asks which endpoint is there: claim.h; NULL: none */
+	struct conn *question;    /* asks which endpoint is there: claim.c; NULL: none */
 	struct fault_peer *fault; /* NULL: there is no fault plan; &fault_watching: nor this, and ops are traced or reported */
 	enum session_state state;
 	enum session_peer peer_is;
@@ -192,5 +229,33 @@ void session_known_by(struct session *session, uint16_t port);
 /* "192.0.2.1:4711" */
 const char *session_name(const struct session *session, char *text, size_t size);
 void session_free(struct session *session);
+
+/* --- verdicts of one session: numbered, kept until the peer has acknowledged them, sent again after a cut (verdict.c) --- */
+
+struct verdict {
+	struct verdict *next;
+	uint8_t op;                    /* WIRE_NAK, WIRE_PARK, WIRE_DONE, WIRE_RESULT */
+	struct wire_nak_fields fields; /* but for NAK: verdict and ref alone */
+	uint32_t length;               /* RESULT: of its payload */
+	uint8_t result[];
+};
+
+/* NULL, or the breach of the protocol: the peer does not acknowledge its verdicts. Also without memory for one: then the session
+ * ends with its connection, since its initiator would wait for ever, and its ops fail. */
+MUST_USE const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why);
+MUST_USE const char *verdict_add(struct session *session, uint8_t op, uint64_t ref);
+/* Why the session ends where one of these failed, and there is no frame to answer for. */
+enum refusal_cause verdict_lack(const struct session *session);
+/* A RESULT to be filled in: made before the request is executed, since afterwards nothing may fail. The caller's until
+ * verdict_result(), which always keeps it, or free(). NULL and *broken: no memory, or the peer does not acknowledge. */
+MUST_USE struct verdict *verdict_new(struct session *session, uint32_t length, const char **broken);
+void verdict_result(struct session *session, struct verdict *verdict, uint64_t ref);
+/* Every verdict up to `number` has arrived there. */
+MUST_USE const char *verdict_acked(struct session *session, uint64_t number);
+/* Sends the next one that this connection has not seen. */
+bool verdict_fill(struct session *session, struct conn *conn);
+/* On a new connection whose HELLO says that `number` was seen. False: it cannot be. */
+bool verdict_resume(struct session *session, uint64_t number);
+void verdict_flush(struct session *session);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* session_state.c - the two tables of a session's states. */
-#include "emu/nic/transport/session_state.h"
+#include "emu/nic/transport/session.h"
 
 #include <assert.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/transport/session.h"
 
 /* The states from which each state may be entered. */
 static const uint8_t from_states[SESSION_STATES] = {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* verdict.c - the queue of verdicts. */
-#include "emu/nic/transport/verdict.h"
+#include "emu/nic/transport/session.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
-#include "emu/nic/transport/guess.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/payload.h"
 
 struct verdict *verdict_new(struct session *session, uint32_t length, const char **broken)

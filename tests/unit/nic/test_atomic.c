@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "emu/nic/atomics/atomic.h"
-#include "emu/nic/atomics/small_float.h"
+#include "emu/nic/atomics/atomic_ops.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr.h"
 

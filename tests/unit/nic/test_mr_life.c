@@ -15,7 +15,7 @@
 #include "emu/nic/regions/mr_pages.h"
 #include "emu/nic/regions/mr_rules.h"
 #include "emu/nic/regions/mr_table.h"
-#include "emu/nic/requests/access_check.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/session.h"
 #include "role.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "emu/nic/atomics/small_float.h"
+#include "emu/nic/atomics/atomic_ops.h"
 
 TestSuite(small_float, .timeout = 60);
 
