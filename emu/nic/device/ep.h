@@ -9,7 +9,7 @@
 #include "emu/nic/base/hash.h"
 #include "emu/nic/base/pool.h"
 #include "emu/nic/device/nic.h"
-#include "emu/nic/ops/op_list.h"
+#include "emu/nic/ops/op.h"
 #include "wire/frame.h"
 
 struct collectives;

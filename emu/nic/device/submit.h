@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "emu/nic/base/futex_lock.h"
-#include "emu/nic/ops/op_list.h"
+#include "emu/nic/ops/op.h"
 
 struct deferred;
 struct nic;

@@ -8,7 +8,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
-#include "emu/nic/ops/op_list.h"
+#include "emu/nic/ops/op.h"
 #include "emu/nic/regions/refusal.h"
 
 struct rx;

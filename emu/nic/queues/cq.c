@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/nic/base/likely.h"
 #include "emu/nic/base/errno.h"
 #include "emu/nic/base/futex_lock.h"
+#include "emu/nic/base/likely.h"
 #include "emu/nic/base/tsan.h"
 
 struct error_node {

@@ -14,7 +14,7 @@
 
 #include "emu/nic/base/hash.h"
 #include "emu/nic/base/must_use.h"
-#include "emu/nic/ops/op_list.h"
+#include "emu/nic/ops/op.h"
 #include "emu/nic/regions/access.h"
 #include "wire/codec.h"
 
