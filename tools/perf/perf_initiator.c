@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perf_initiator.c - blocks of all providers, in turn: the other side gets ready, both run, the other side is told to stop. */
-#include "tools/perf/perf_initiator.h"
+#include "tools/perf/perf_side.h"
 
 #include <errno.h>
 #include <poll.h>

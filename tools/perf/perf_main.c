@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/perf/perf_initiator.h"
 #include "tools/perf/perf_side.h"
 
 /* libfabric is to load what is measured, whatever FI_PROVIDER said, and nothing else: a provider that nobody asked for may

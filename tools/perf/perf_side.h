@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "tools/perf/perf_channel.h"
+#include "tools/perf/perf_result.h"
 
 /* --- What both sides do: open a provider's endpoints, get a block ready, and run it by threads. Thread: the main one. It
  * watches the control channel while the others measure. --- */
@@ -58,5 +59,12 @@ int side_join(struct perf_side *side, const struct perf_order *order, uint64_t *
 
 /* Serves until told to quit. Dies with a sentence if the initiator is gone, but says nothing to one that had started it. */
 void target_serve(struct perf_side *side, bool inherited);
+
+/* --- the side that measures. Thread: the main one. --- */
+
+/* Opens all providers on both sides; dies with a sentence if one does not offer what the test needs. */
+void initiator_open(struct perf_side *side, const struct perf_options *o);
+/* Measures all, and prints each size's line on `out` (NULL: nobody) when it is known. */
+void initiator_measure(struct perf_side *side, struct perf_result *result, FILE *out);
 
 #endif

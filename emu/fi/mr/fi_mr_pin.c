@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uffd.h"
 #include "emu/net/memory/uring.h"
 #include "emu/nic/base/limits.h"
 

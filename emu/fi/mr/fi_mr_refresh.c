@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emu/fi/provider/fi_refuse.h"
-#include "emu/net/memory/mr_watch.h"
+#include "emu/net/memory/uffd.h"
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr_pages.h"

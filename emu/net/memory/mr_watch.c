@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mr_watch.c - a client of the kernel's notices of memory (uffd.h), for regions. */
-#include "emu/net/memory/mr_watch.h"
+#include "emu/net/memory/uffd.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "emu/net/memory/uffd.h"
 #include "emu/net/os/fork.h"
 #include "emu/nic/memory/pagemap.h"
 #include "emu/nic/regions/mr_pages.h"

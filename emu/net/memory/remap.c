@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* remap.c - the list of watched pins. Each event walks it; it has at most LIMIT_PINNED. */
-#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uffd.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "emu/net/memory/uffd.h"
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
 

@@ -18,9 +18,14 @@
 #define EMU_NET_UFFD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
+#include "emu/nic/base/limits.h"
 #include "emu/nic/base/mutex.h"
+
+struct mr_pages;
 
 /* Owner: the caller of uffd_add(), until uffd_remove() has returned. Both callbacks run under the lock, on any thread. */
 struct uffd_client {
@@ -57,5 +62,34 @@ bool uffd_unchanged(uint64_t ticket) REQUIRES(uffd_mutex);
 /* Under the lock: a client no longer holds this memory. The watch on pages that no client holds ends. Only for memory that
  * uffd_watch() took: before 6.16 the kernel would end the program's own watch as well. */
 void uffd_unwatch(uint64_t addr, uint64_t length) REQUIRES(uffd_mutex);
+
+/* --- remap.c, a client: has the program unmapped, moved or dropped memory while it is registered (S80)? Thread: any, not
+ * under uffd_lock(); remap_changed() also with the driver role. --- */
+
+/* Watched memory; embedded in the object that has pinned it. */
+struct remap {
+	struct remap *next, **at; /* under uffd_lock(), like all that follows */
+	struct iovec run[LIMIT_IOV];
+	size_t count, watched; /* segments; of them, those from the first on that are watched */
+	bool changed;
+};
+
+/* Idempotent. 0; else what uffd_start() says: then nobody can tell, and remap_begin() says so each time. */
+int remap_start(const char **why);
+/* Begins to note changes of these segments, which are mapped. 0; -errno: some are not watched (uffd_watch()). To be ended
+ * in any case. */
+int remap_begin(struct remap *remap, const struct iovec *segments, size_t count);
+void remap_end(struct remap *remap);
+/* Has there been a change since the last call? Changes by calls that have returned count. So may an unmapping by another thread
+ * while the memory was being watched, even if the memory came back by mmap and was registered again at that very moment. */
+bool remap_changed(struct remap *remap);
+
+/* --- mr_watch.c, a client: makes the tables of known pages (FI_MR_MMU_NOTIFY) forget pages that the program replaces (S108).
+ * Without it, where userfaultfd is forbidden or the memory cannot be watched, a page that was replaced and touched since
+ * cannot be told from the old one. Any thread that may use the NIC. --- */
+
+/* Watches the memory of a table of these segments, as far as possible, until mr_pages_close(). Call it before the table
+ * learns anything. NULL, or why nothing is ever watched in this process, in words. */
+const char *mr_watch(struct mr_pages *pages, const struct iovec *segments, size_t count);
 
 #endif

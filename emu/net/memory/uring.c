@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uffd.h"
 #include "emu/net/os/fork.h"
 #include "emu/net/os/nocancel_socket.h"
 #include "emu/nic/base/limits.h"

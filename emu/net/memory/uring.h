@@ -18,7 +18,7 @@ int uring_start(void);
  * -ENOMEM: no memory, or RLIMIT_MEMLOCK; -ENOSPC: LIMIT_PINNED pieces are pinned; -EFAULT, -EOPNOTSUPP: io_uring does not pin
  * memory that the program may not write, nor mappings of files, unless they are in memory. */
 int uring_pin(const struct iovec *segments, size_t count, struct pin **pin);
-/* Does pin_ops.changed tell when its mapping changes? As far as remap.h can; call remap_start() before. */
+/* Does pin_ops.changed tell when its mapping changes? As far as remap.c can; call remap_start() before. */
 bool uring_watched(const struct pin *pin);
 /* Unpins the pages and frees the object; in a fork's child, where the pages are the parent's, frees only. NULL is allowed. */
 void uring_unpin(struct pin *pin);

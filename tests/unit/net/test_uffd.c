@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/net/memory/mr_watch.h"
-#include "emu/net/memory/remap.h"
 #include "emu/net/memory/uffd.h"
 #include "emu/nic/regions/mr_pages.h"
 #include "tests/unit/nic/sandbox.h"

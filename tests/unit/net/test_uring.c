@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uffd.h"
 #include "emu/net/memory/uring.h"
 #include "emu/nic/base/limits.h"
 #include "tests/unit/nic/sandbox.h"

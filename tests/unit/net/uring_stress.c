@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu/net/memory/remap.h"
+#include "emu/net/memory/uffd.h"
 #include "emu/net/memory/uring.h"
 
 enum { PAGE = 4096, THREADS = 3, COPIES = 3000, SKIPPED = 77 };
