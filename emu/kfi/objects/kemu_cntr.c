@@ -74,9 +74,7 @@ static int kemu_cntr_close(struct kfid *fid)
 static struct kfi_ops cntr_fid_ops = {
 	.size = sizeof(struct kfi_ops),
 	.close = kemu_cntr_close,
-	.bind = kemu_no_bind,
-	.control = kemu_no_control,
-	.ops_open = kemu_no_ops_open,
+	KEMU_NO_FID_OPS,
 };
 
 static int open_cntr(struct kemu_cntr *cntr, const struct kfi_cntr_attr *attr)

@@ -376,9 +376,7 @@ static int kemu_cq_close(struct kfid *fid)
 static struct kfi_ops cq_fid_ops = {
 	.size = sizeof(struct kfi_ops),
 	.close = kemu_cq_close,
-	.bind = kemu_no_bind,
-	.control = kemu_no_control,
-	.ops_open = kemu_no_ops_open,
+	KEMU_NO_FID_OPS,
 };
 
 static size_t size_of_format(enum kfi_cq_format format)

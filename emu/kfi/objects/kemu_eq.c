@@ -357,9 +357,7 @@ static int kemu_eq_close(struct kfid *fid)
 static struct kfi_ops eq_fid_ops = {
 	.size = sizeof(struct kfi_ops),
 	.close = kemu_eq_close,
-	.bind = kemu_no_bind,
-	.control = kemu_no_control,
-	.ops_open = kemu_no_ops_open,
+	KEMU_NO_FID_OPS,
 };
 
 static int open_eq(struct kemu_eq *eq, const struct kfi_eq_attr *attr)

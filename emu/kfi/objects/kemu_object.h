@@ -32,6 +32,8 @@ int kemu_no_bind(struct kfid *fid, struct kfid *bfid, uint64_t flags);
 int kemu_no_control(struct kfid *fid, int command, void *arg);
 /* kfi_open_ops() of an object without tables: -KFI_EINVAL, as of an unknown name. */
 int kemu_no_ops_open(struct kfid *fid, const char *name, uint64_t flags, void **ops, void *context);
+/* The last members of the table of an object that has none of these calls. */
+#define KEMU_NO_FID_OPS .bind = kemu_no_bind, .control = kemu_no_control, .ops_open = kemu_no_ops_open
 
 /* What a queue or counter waits on, in libfabric's terms; a queue with a handler has a descriptor for the softirq thread. 0;
  * -KFI_ENOSYS: the personality has no waiting, or a handler and a wait set; -KFI_EINVAL. `object` is bound to a wait set. */

@@ -88,9 +88,7 @@ static int kemu_poll_close(struct kfid *fid)
 static struct kfi_ops poll_fid_ops = {
 	.size = sizeof(struct kfi_ops),
 	.close = kemu_poll_close,
-	.bind = kemu_no_bind,
-	.control = kemu_no_control,
-	.ops_open = kemu_no_ops_open,
+	KEMU_NO_FID_OPS,
 };
 
 int kemu_poll_open(struct kfid_domain *domain, struct kfi_poll_attr *attr, struct kfid_poll **out)
@@ -139,9 +137,7 @@ static int kemu_wait_close(struct kfid *fid)
 static struct kfi_ops wait_fid_ops = {
 	.size = sizeof(struct kfi_ops),
 	.close = kemu_wait_close,
-	.bind = kemu_no_bind,
-	.control = kemu_no_control,
-	.ops_open = kemu_no_ops_open,
+	KEMU_NO_FID_OPS,
 };
 
 int kemu_wait_open(struct kfid_fabric *fabric, struct kfi_wait_attr *attr, struct kfid_wait **out)
