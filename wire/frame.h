@@ -124,6 +124,7 @@ struct wire_hello {
 };
 static_assert(sizeof(struct wire_hello) == 120, "HELLO's body is 120 bytes");
 
+/* A bit that the receiver does not know asks nothing of it, and is no error (WIRE-28). */
 enum wire_feature {
 	WIRE_WANT_PAYLOAD_DIGEST = 0x1, /* all payloads have digests, both ways, if either side asks; else those of atomics */
 	WIRE_OFFER_NO_DIGEST = 0x2,     /* no head digests, if both sides offer it */

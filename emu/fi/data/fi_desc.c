@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_desc.c - what is wrong with the descriptor of a local buffer. */
+/* fi_desc.c - the words for a bad descriptor of a local buffer, which check_desc() in fi_data.c has found. */
 #include "emu/fi/data/fi_data.h"
 
 #include <rdma/fi_errno.h>

@@ -9,7 +9,6 @@
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/front/process_front.h"
-#include "emu/process/report/report.h"
 #include "emu/process/settings/setting_read.h"
 #include "emu/process/settings/setting_say.h"
 
@@ -99,21 +98,10 @@ static int read_over_personality(struct settings *settings)
 	return 0;
 }
 
-/* Here, since a call may be refused before there is a NIC. */
-static void switch_reports(const struct settings *settings)
-{
-	struct report_start start = { .personality = settings->attr->name, .checked = settings->process.check };
-
-	start.folder = process_front.setting("report");
-	if (start.folder)
-		report_switch(&start);
-}
-
 int settings_read(struct settings *settings)
 {
 	setting_names_check(settings_all);
-	if (read_over_personality(settings) || process_settings_read(&settings->process))
+	if (read_over_personality(settings) || process_settings_read(&settings->process, settings->attr->name))
 		return -FI_EINVAL;
-	switch_reports(settings);
 	return 0;
 }

@@ -21,6 +21,7 @@ struct front_cause {
 /* Settings of the user, by the front end's names. */
 enum front_setting { FRONT_SECRET, FRONT_FAULT, FRONT_DGRAM_LOSS, FRONT_ADVERTISE, FRONT_SETTINGS };
 
+/* All texts are there; cap and op words are complete for what the front end lets a program post. */
 struct front_end {
 	struct front_cause causes[REFUSAL_CAUSES];
 	/* Remedies that depend on the op. */

@@ -14,14 +14,15 @@
 #include "emu/nic/memory/place.h"
 #include "emu/nic/regions/refusal.h"
 
+/* Rights, each named by the op that it lets the NIC do with the region's bytes. */
 enum mr_access {
-	MR_READ = 1 << 0,
-	MR_WRITE = 1 << 1,
-	MR_RECV = 1 << 2,
-	MR_SEND = 1 << 3,
-	MR_REMOTE_READ = 1 << 4,
-	MR_REMOTE_WRITE = 1 << 5,
-	MR_COLLECTIVE = 1 << 6, /* local: of buffers of collectives; no other right stands in for it */
+	MR_READ = 1 << 0,         /* a buffer that a read or a fetching atomic fills (S25) */
+	MR_WRITE = 1 << 1,        /* the source of a write, or an atomic's operand (S26) */
+	MR_RECV = 1 << 2,         /* a receive buffer (S24) */
+	MR_SEND = 1 << 3,         /* the source of a message (S23) */
+	MR_REMOTE_READ = 1 << 4,  /* bytes that peers read (S27) */
+	MR_REMOTE_WRITE = 1 << 5, /* bytes that peers write (S29) */
+	MR_COLLECTIVE = 1 << 6,   /* local: of buffers of collectives; no other right stands in for it */
 	MR_ACCESS_ALL = MR_READ | MR_WRITE | MR_RECV | MR_SEND | MR_REMOTE_READ | MR_REMOTE_WRITE,
 };
 

@@ -73,7 +73,9 @@ const struct mr *mr_any(const struct mr_table *table);
 /* The next region at *slot or behind it, which moves on (0: the first); NULL: there is none, or *looks, which counts down, is 0. */
 const struct mr *mr_walk(const struct mr_table *table, uint32_t *slot, uint32_t *looks);
 
-/* Is [addr, addr + length) inside one segment, or segments that touch, of the live region that `desc` names, with all
+/* Local buffers of a post: mr_table_local_sure() first, then _ok(), and _why() for the words of a refusal.
+ *
+ * Is [addr, addr + length) inside one segment, or segments that touch, of the live region that `desc` names, with all
  * rights of `access` (0: any will do)? desc is any value that the program gave: it is looked up, never followed. A zero
  * length is inside anywhere. Any thread.
  * Returns 0; -EINVAL for a wild or closed descriptor or a range outside; -EACCES for a missing right. */

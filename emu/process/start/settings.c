@@ -11,6 +11,7 @@
 
 #include "emu/process/faults/fault_file.h"
 #include "emu/process/front/process_front.h"
+#include "emu/process/report/report.h"
 #include "emu/process/settings/setting_read.h"
 #include "emu/process/settings/setting_say.h"
 
@@ -223,7 +224,15 @@ static int read_ctl(const char **folder)
 	return 0;
 }
 
-int process_settings_read(struct process_settings *settings)
+static void switch_reports(const struct process_settings *settings, const char *personality)
+{
+	const char *folder = process_front.setting("report");
+
+	if (folder)
+		report_switch(&(struct report_start){ .folder = folder, .personality = personality, .checked = settings->check });
+}
+
+int process_settings_read(struct process_settings *settings, const char *personality)
 {
 	static const char *const progress_words[] = { "auto", "manual", NULL };
 	static const char *const digest_words[] = { "head", "full", "off", NULL };
@@ -244,5 +253,6 @@ int process_settings_read(struct process_settings *settings)
 	settings->manual = progress == 1;
 	settings->local = local == 0;
 	settings->digest = digests[digest];
+	switch_reports(settings, personality);
 	return 0;
 }

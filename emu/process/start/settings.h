@@ -35,7 +35,9 @@ struct process_settings {
 	uint64_t unexpected_bytes; /* FI_EMU_UNEXPECTED_BYTES; 0: the default */
 };
 
-/* 0, or -EINVAL after a line of log that names the variable. Texts point into the environment. */
-int process_settings_read(struct process_settings *settings);
+/* Reads them, and switches reports on where FI_EMU_REPORT names a folder: a call may be refused before there is a NIC.
+ * `personality`: by whose rules the front end goes, for reports; lives on. 0, or -EINVAL after a line of log that names the
+ * variable. Texts point into the environment. */
+int process_settings_read(struct process_settings *settings, const char *personality);
 
 #endif
