@@ -73,23 +73,23 @@ STUB(int, stub_cntr_export_xpu, (struct fid_cntr *cntr, uint64_t flags, struct f
 STUB_COLLECTIVE(collective_barrier, (struct fid_ep *ep, fi_addr_t coll_addr, void *context))
 STUB_COLLECTIVE(collective_broadcast, (struct fid_ep *ep, void *buf, size_t count, void *desc, fi_addr_t coll_addr,
 	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_alltoall, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_allreduce, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_allgather, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_reduce_scatter, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_reduce, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags, void
-	*context))
-STUB_COLLECTIVE(collective_scatter, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_gather, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void
-	*result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context))
-STUB_COLLECTIVE(collective_msg, (struct fid_ep *ep, const struct fi_msg_collective *msg, struct fi_ioc *resultv, void
-	**result_desc, size_t result_count, uint64_t flags))
+STUB_COLLECTIVE(collective_alltoall, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context))
+STUB_COLLECTIVE(collective_allreduce, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context))
+STUB_COLLECTIVE(collective_allgather, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, uint64_t flags, void *context))
+STUB_COLLECTIVE(collective_reduce_scatter, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context))
+STUB_COLLECTIVE(collective_reduce, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
+	void *context))
+STUB_COLLECTIVE(collective_scatter, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context))
+STUB_COLLECTIVE(collective_gather, (struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result,
+	void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context))
+STUB_COLLECTIVE(collective_msg, (struct fid_ep *ep, const struct fi_msg_collective *msg, struct fi_ioc *resultv,
+	void **result_desc, size_t result_count, uint64_t flags))
 STUB_COLLECTIVE(collective_barrier2, (struct fid_ep *ep, fi_addr_t coll_addr, uint64_t flags, void *context))
 /* clang-format on */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ep.h - an endpoint: its sessions, its receives, its queues and counters. What is done with it is in emu/nic/endpoint.
+/* ep.h - what an endpoint consists of: its sessions, its receives, its queues and counters. nic.h has its attributes and the calls
+ * that open it and post to it; emu/nic/endpoint does what they ask.
  * Owner:  the nic. Thread: holder of the driver role, but for cm.gate. */
 #ifndef EMU_NIC_EP_H
 #define EMU_NIC_EP_H

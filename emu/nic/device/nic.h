@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nic.h - the emulated NIC, as the driver above it (emu/fi), the outside below it (emu/net) and the simulator see it.
+/* nic.h - the emulated NIC, as the front end above it, the outside below it (emu/net) and the simulator see it.
  *
  * One nic a process; protection domains and endpoints in it. Calls marked [role] need the driver role
  * (driver_enter/driver_leave); the others may come from any thread. Errors are negative errnos (base/errno.h). */
@@ -161,7 +161,7 @@ struct ep_attr {
 	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
 	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm */
 	bool passive;                       /* with cm: hears connection requests, and nothing else */
-	void *owner;                        /* emu/fi's fid */
+	void *owner;                        /* the front end's object */
 };
 
 /* Contexts that endpoints share: room for `size` ops or receives (0: the limit). 0 or -ENOMEM. */

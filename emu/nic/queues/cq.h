@@ -74,8 +74,9 @@ void cq_push_now(struct cq *cq, const struct completion *c);     /* after cq_has
 void cq_push_error(struct cq *cq, const struct cq_error *error); /* copied */
 
 /* Readers (any thread). */
-/* Up to count entries; returns how many, -EAGAIN if none, -NIC_EAVAIL if an error is the next thing. Errors come in
- * order with completions: those before the error are returned first. count 0: 0 where there would be an entry. */
+/* Up to count entries of those that are there: a front end calls driver_poll() first. Returns how many,
+ * -EAGAIN if none, -NIC_EAVAIL if an error is the next thing. Errors come in order with completions: those before the error are
+ * returned first. count 0: 0 where there would be an entry. */
 ssize_t cq_take(struct cq *cq, struct completion *out, size_t count);
 /* The oldest error, whether or not completions come before it: 1 and *out, or -EAGAIN. */
 ssize_t cq_take_error(struct cq *cq, struct cq_error *out);

@@ -2,7 +2,7 @@
 /* mr.c - the judgement of one access to a region.
  *
  * All numbers that come from a peer are compared with the rest of a trusted number, never added to one. The one
- * sum, addr + length, is made only after refuse_wrap() has shown that it fits. */
+ * sum, addr + length, is made only after range_wraps() has shown that it fits. */
 #include "emu/nic/regions/mr.h"
 
 #include <assert.h>

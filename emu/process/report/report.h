@@ -8,8 +8,8 @@
  *   sender that the address vector does not hold (both are answers to what was asked), members of a broken group but for the first
  *   cause, and a message that its sender gave up. A peer that is gone or cannot be reached is a finding. One that a fault plan
  *   injected has "injected":true: tools do not count it as a failure.
- * - call: a call that was refused with a sentence (fi_refuse.h). Not: -EAGAIN and its like, which have none, and probes. One
- *   that a fault plan injected has "injected":true. Also a question for interfaces that comes to nothing (fi_asked.c).
+ * - call: a call that the front end refused with a sentence (refused_call()). Not: -EAGAIN and its like, which have none,
+ *   and probes. One that a fault plan injected has "injected":true. Also a question for interfaces that comes to nothing.
  * - misuse, leak: of checked mode, and of this file's other callers.
  * A note is no such finding: no page forbids what it tells, and tools do not count it as a failure.
  * A finding is told once for each kind, cause, side and place, then counted: `place`, or else the call site.
