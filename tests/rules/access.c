@@ -54,7 +54,7 @@ PAIR_TEST(rules, S28_reads_never_change_the_region)
 	uint64_t state = 28;
 	int i;
 
-	for (i = 0; i < 1250; i++) { /* in all modes and levels together: ten thousand */
+	for (i = 0; i < 250; i++) { /* in all modes and levels together: two thousand */
 		uint64_t off = pattern_next(&state) % PAGE, len = pattern_next(&state) % 512;
 		struct outcome out = pair_try(p, RMA_READ, r->base[0] + off, r->key, len);
 		bool inside = len <= PAGE - off;

@@ -302,7 +302,7 @@ PAIR_TEST(rules, S16_registration_is_synchronous)
 {
 	int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < 200; i++) {
 		struct remote *r = remote_reg(p, 32, ALL_REMOTE);
 
 		ok_write(p, r, 0, 32);
