@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -61,4 +63,59 @@ Test(fork, closes_sockets_that_are_watched)
 	cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
 	cr_assert_eq(WEXITSTATUS(status), 0, "%d", WEXITSTATUS(status));
 	cr_assert(is_open(watched[0]) && is_open(watched[1]));
+}
+
+/* --- holds --- */
+
+static atomic_bool held, forking, whole;
+
+static void *hold_back(void *arg)
+{
+	fork_hold();
+	atomic_store(&held, true);
+	while (!atomic_load(&forking))
+		;
+	for (int i = 0; i < 10000; i++) /* the fork begins meanwhile */
+		sched_yield();
+	atomic_store(&whole, true);
+	fork_let_go();
+	return arg;
+}
+
+static int child_status(bool good_where_whole)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (!child) {
+		fork_hold(); /* those of the parent's threads are no more */
+		fork_let_go();
+		_exit(good_where_whole && !atomic_load(&whole));
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	return status;
+}
+
+Test(fork, waits_for_those_that_hold_it_back)
+{
+	pthread_t thread;
+
+	cr_assert_eq(fork_open(), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, hold_back, NULL), 0);
+	while (!atomic_load(&held))
+		;
+	atomic_store(&forking, true);
+	cr_assert_eq(child_status(true), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert_eq(child_status(true), 0, "the next one does not wait");
+}
+
+/* As in a signal handler that interrupted the holder: it waits for HOLD_S, and goes on. */
+Test(fork, goes_on_where_its_own_thread_holds_it_back)
+{
+	cr_assert_eq(fork_open(), 0);
+	fork_hold();
+	cr_assert_eq(child_status(false), 0);
+	fork_let_go();
+	cr_assert_eq(child_status(false), 0);
 }
