@@ -41,7 +41,8 @@ enum {
 	ROUNDS = 8000,
 	WINDOW = 64,
 	WINDOWS = 800,
-	BATCHES = 80,
+	BATCHES = 400, /* of at most as many ops as most[] allows one call for */
+	SLEEPY_BATCHES = 80,
 	WORD = 8,
 	MANY = 64,
 	SLEEPY_ROUNDS = 2000,
@@ -410,9 +411,9 @@ static void judge_asleep(const struct host *host)
 	for (int i = 0; i < SLEEPS; i++) {
 		sleepy_pingpong(f, sleeps[i].sleep, true, 1, SLEEPY_ROUNDS);
 		counting = true;
-		for (int batch = 0; batch < BATCHES; batch++) {
-			sleepy_pingpong(f, sleeps[i].sleep, true, 1 + SLEEPY_ROUNDS + (uint64_t)batch * (SLEEPY_ROUNDS / BATCHES),
-					SLEEPY_ROUNDS / BATCHES);
+		for (int batch = 0; batch < SLEEPY_BATCHES; batch++) {
+			sleepy_pingpong(f, sleeps[i].sleep, true, 1 + SLEEPY_ROUNDS + (uint64_t)batch * (SLEEPY_ROUNDS / SLEEPY_BATCHES),
+					SLEEPY_ROUNDS / SLEEPY_BATCHES);
 			batch_over(batch);
 		}
 		counting = false;

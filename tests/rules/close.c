@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { BIG = 64 << 20, QUEUED = 9 };
+enum { BIG = 16 << 20, QUEUED = 9 };
 
 /* S175: fi_close releases the region. S178: access afterwards is an error at the peer, never silence or success. */
 PAIR_TEST(rules, S175_S178_access_after_close_is_refused)
