@@ -94,6 +94,7 @@ static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
 		.known_port = ep->scalable ? (uint16_t)(addr_port(&ep->scalable->at) - ep->scalable->port_shift) : 0,
 		.port_shift = ep->scalable ? ep->scalable->port_shift : 0,
 		.at = ep->at,
+		.tag = AV_NONE,
 		.owner = (void *)(uintptr_t)ep,
 	};
 	for (int i = 0; i < EP_CNTRS; i++)

@@ -139,6 +139,13 @@ enum ep_cap {
  * receiver holds no other. */
 enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_ORDER_SAR = 0x8, EP_ORDER_NONE = 0x10 };
 
+/* Rules of an endpoint that differ from those of its device. */
+enum ep_rule {
+	/* A message finds its receive posted, or the receiver is not ready: none is kept. A shared receive context with one such
+	 * endpoint keeps none of the others' either. */
+	EP_RULE_RECEIVE_FIRST = 0x1,
+};
+
 enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ, EP_CNTR_REMOTE_WRITE, EP_CNTRS };
 
 struct ep_attr {
@@ -148,6 +155,7 @@ struct ep_attr {
 	struct cntr *cntr[EP_CNTRS]; /* NULL: none bound */
 	uint32_t caps;               /* enum ep_cap */
 	uint32_t order;              /* enum ep_order */
+	uint32_t rules;              /* enum ep_rule */
 	uint32_t tx_size, rx_size;   /* ops and receives outstanding; 0: the limit */
 	struct stx *stx;             /* shared contexts; NULL: its own, of those sizes */
 	struct srx *srx;
@@ -161,6 +169,7 @@ struct ep_attr {
 	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
 	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm */
 	bool passive;                       /* with cm: hears connection requests, and nothing else */
+	uint64_t tag;                       /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
 	void *owner;                        /* the front end's object */
 };
 

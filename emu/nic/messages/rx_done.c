@@ -143,7 +143,7 @@ static void describe(struct rx *rx, const struct message *message)
 	c->tag = message->tag;
 	if (message->has_cq_data)
 		c->flags |= message->ep->nic->config.front->cq_data;
-	c->source = (message->ep->attr.caps & EP_SOURCE) ? message_source(message) : AV_NONE;
+	c->source = (message->ep->attr.caps & EP_SOURCE) ? message_source(message) : message->ep->attr.tag;
 }
 
 void complete_receive(struct rx *rx, const struct message *message)
@@ -224,8 +224,11 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 {
 	struct cq_error error = { .c = rx->done.c, .prov_errno = cause, .err = refusal_errno(cause) };
 	struct refusal why = { .cause = cause, .op = REFUSAL_OP_RECEIVE, .length = rx->capacity };
+	const struct ep *ep = srx_reporter(rx);
 
 	role_assert();
+	if (ep)
+		error.c.source = ep->attr.tag;
 	if (rx->flags & POST_COLLECTIVE) {
 		coll_receive_failed(rx, cause);
 		rx_release(&rx->done);

@@ -57,6 +57,8 @@ void srx_join(struct srx *srx, struct ep *ep)
 {
 	nic_role(ep->nic);
 	srx->users++;
+	if (ep->attr.rules & EP_RULE_RECEIVE_FIRST)
+		srx->envelopes = 0;
 	if (!srx->ep)
 		srx->ep = ep;
 }

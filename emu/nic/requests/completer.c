@@ -216,7 +216,7 @@ void complete_remote(struct session *session, struct cq_node **slot, const struc
 			.flags = done->has_cq_data ? flags : flags & ~front->cq_data,
 			.length = done->length,
 			.data = done->cq_data,
-			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session, done->auth) : AV_NONE,
+			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session, done->auth) : ep->attr.tag,
 		};
 
 		if (complete_strange(ep, &c))

@@ -54,6 +54,8 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 		.rx_cq = party->rx,
 		.caps = c->caps ? c->caps : ALL_CAPS,
 		.order = c->order,
+		.rules = c->rules,
+		.tag = c->tag,
 		.tx_size = c->tx_size,
 		.rx_size = c->rx_size,
 		.bindings = &party->bindings,

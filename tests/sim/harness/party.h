@@ -10,6 +10,8 @@ enum { MODEL_PARTIES = 12 };
 struct party_config {
 	uint32_t caps; /* 0: all */
 	uint32_t order;
+	uint32_t rules;   /* enum ep_rule */
+	uint64_t tag;     /* without EP_SOURCE: what completions tell in its place */
 	uint32_t cq_size; /* 0: the device's default */
 	uint32_t tx_size, rx_size;
 	uint16_t port; /* 0: any */
