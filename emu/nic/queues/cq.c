@@ -7,59 +7,13 @@
 #include "emu/nic/queues/cq.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "emu/nic/base/errno.h"
-#include "emu/nic/base/futex_lock.h"
 #include "emu/nic/base/likely.h"
 #include "emu/nic/base/tsan.h"
-
-struct error_node {
-	struct error_node *next;
-	uint64_t after; /* completions pushed before it */
-	struct cq_error error;
-};
-
-struct cq {
-	/* Written under the lock. Read without it by polls that would find nothing, and by writers, whose own pushes
-	 * they contain: relaxed, since a thread that acts on them takes the lock. */
-	atomic_size_t unread; /* completions */
-	atomic_size_t error_count;
-	atomic_size_t lost;
-	atomic_bool notify; /* readers: see cq_notify() */
-
-	bool tell;              /* the next push wakes: set by set_tell() */
-	struct futex_lock lock; /* guards the fields below, and `tell` */
-	struct completion *ring;
-	size_t size, head;            /* head: the oldest entry */
-	size_t most;                  /* unread entries and errors; constant. SIZE_MAX: none is lost */
-	uint64_t taken;               /* completions, ever */
-	struct cq_node *first, *last; /* overflow */
-	struct error_node *first_error, *last_error;
-	struct error_node spare; /* takes an error when there is no memory */
-	uint64_t spare_lost;     /* errors for which not even the spare was free */
-	bool spare_used;
-	unsigned int armed;
-	unsigned int readers; /* cq_reader_enter() */
-	unsigned int signals;
-
-	atomic_uint users;
-	void (*wake)(void *arg); /* may be NULL; constant, as is arg */
-	void *arg;
-};
-
-static size_t load_relaxed(const atomic_size_t *number)
-{
-	return atomic_load_explicit(number, memory_order_relaxed);
-}
-
-/* Lock held: no other thread writes, so it takes no atomic addition. */
-static void bump(atomic_size_t *number, size_t by)
-{
-	atomic_store_explicit(number, load_relaxed(number) + by, memory_order_relaxed);
-}
+#include "emu/nic/queues/cq_impl.h"
 
 int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 {
@@ -83,32 +37,18 @@ int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 	return 0;
 }
 
-static void release_all(struct cq_node *node)
-{
-	while (node) {
-		struct cq_node *next = node->next;
-
-		node->release(node);
-		node = next;
-	}
-}
-
-/* Lock held, the error is out of its list. Returns the node to free, without the lock; NULL: none. */
-static struct error_node *error_end(struct cq *cq, struct error_node *node)
-{
-	if (node != &cq->spare)
-		return node;
-	cq->spare_used = false;
-	cq->spare_lost = 0;
-	return NULL;
-}
-
 void cq_overrun_at(struct cq *cq, size_t most)
 {
 	assert(most && !load_relaxed(&cq->unread) && !load_relaxed(&cq->error_count) && !cq->taken);
 	cq->most = most;
 	if (cq->size > most)
 		cq->size = most;
+}
+
+void cq_tell_overrun(struct cq *cq, void (*overrun)(void *arg), void *arg)
+{
+	cq->overrun = overrun;
+	cq->overrun_arg = arg;
 }
 
 bool cq_overruns(const struct cq *cq)
@@ -131,12 +71,7 @@ int cq_close(struct cq *cq)
 	if (cq_bound(cq))
 		return -EBUSY;
 	release_all(cq->first);
-	while (cq->first_error) {
-		struct error_node *next = cq->first_error->next;
-
-		free(error_end(cq, cq->first_error));
-		cq->first_error = next;
-	}
+	free_errors(cq, cq->first_error);
 	free(cq->ring);
 	free(cq);
 	return 0;
@@ -167,15 +102,6 @@ void cq_look(struct cq *cq, struct cq_view *view)
 
 /* --- writers --- */
 
-/* Lock held; behind the `used` entries that the ring has. */
-static inline void slot_put(struct cq *cq, size_t used, const struct completion *c) REQUIRES(cq->lock)
-{
-	size_t at = cq->head + used;
-
-	assert(used < cq->size);
-	cq->ring[at < cq->size ? at : at - cq->size] = *c;
-}
-
 static bool is_notified(const struct cq *cq)
 {
 	return atomic_load_explicit(&cq->notify, memory_order_relaxed);
@@ -187,8 +113,29 @@ static void set_tell(struct cq *cq) REQUIRES(cq->lock)
 	cq->tell = !cq->readers && (cq->armed || is_notified(cq)) && cq->wake;
 }
 
-__attribute__((noinline)) static void unlock_and_tell(struct cq *cq) RELEASE(cq->lock)
+/* Lock held: the last entry pushed; NULL: none is unread. */
+static const struct completion *newest(const struct cq *cq) REQUIRES(cq->lock)
 {
+	size_t unread = load_relaxed(&cq->unread), at = cq->head + unread - 1;
+
+	if (cq->first)
+		return &cq->last->c;
+	return unread ? &cq->ring[at < cq->size ? at : at - cq->size] : NULL;
+}
+
+/* Lock held, a completion has come: is it waited for? */
+static bool wants(const struct cq *cq) REQUIRES(cq->lock)
+{
+	return cq->armed || !cq->only || newest(cq)->flags & cq->only;
+}
+
+/* Lets go of the lock after a completion came, or with `any` something that each waiter wants to know of. */
+__attribute__((noinline)) static void unlock_and_tell(struct cq *cq, bool any) RELEASE(cq->lock)
+{
+	if (!any && !wants(cq)) {
+		futex_unlock(&cq->lock);
+		return;
+	}
 	if (!cq->armed) /* an armed waiter may take the signal for itself, and the notified one needs the next */
 		atomic_store_explicit(&cq->notify, false, memory_order_relaxed);
 	set_tell(cq);
@@ -196,11 +143,11 @@ __attribute__((noinline)) static void unlock_and_tell(struct cq *cq) RELEASE(cq-
 	cq->wake(cq->arg);
 }
 
-/* Lets go of the lock after an entry came, then wakes. */
+/* Lets go of the lock after a completion came, then wakes. */
 static inline void unlock_and_wake(struct cq *cq) RELEASE(cq->lock)
 {
 	if (cq->tell)
-		unlock_and_tell(cq);
+		unlock_and_tell(cq, false);
 	else
 		futex_unlock(&cq->lock);
 }
@@ -210,20 +157,28 @@ bool cq_has_room(const struct cq *cq)
 	return load_relaxed(&cq->unread) < cq->size;
 }
 
-/* Lock held: is one more entry lost? Then it is counted. */
-static bool overrun(struct cq *cq) REQUIRES(cq->lock)
+/* Lock held: would one more entry be lost? */
+static bool overruns(const struct cq *cq) REQUIRES(cq->lock)
 {
-	if (likely(cq->most == SIZE_MAX) || load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) < cq->most)
-		return false;
+	return unlikely(cq->most != SIZE_MAX) && load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) >= cq->most;
+}
+
+/* An entry is lost. */
+static void unlock_and_lose(struct cq *cq) RELEASE(cq->lock)
+{
+	bool first = !load_relaxed(&cq->lost);
+
 	bump(&cq->lost, 1);
-	return true;
+	futex_unlock(&cq->lock);
+	if (first && cq->overrun)
+		cq->overrun(cq->overrun_arg);
 }
 
 /* Lock held: the ring is full. */
 __attribute__((noinline)) static void cq_keep(struct cq *cq, struct cq_node *node) RELEASE(cq->lock)
 {
-	if (overrun(cq)) {
-		futex_unlock(&cq->lock);
+	if (overruns(cq)) {
+		unlock_and_lose(cq);
 		node->release(node);
 		return;
 	}
@@ -277,8 +232,8 @@ void cq_push_error(struct cq *cq, const struct cq_error *error)
 	struct error_node *node = malloc(sizeof(*node));
 
 	futex_lock(&cq->lock);
-	if (overrun(cq)) {
-		futex_unlock(&cq->lock);
+	if (overruns(cq)) {
+		unlock_and_lose(cq);
 		free(node);
 		return;
 	}
@@ -293,14 +248,15 @@ void cq_push_error(struct cq *cq, const struct cq_error *error)
 		cq->last_error = node;
 		bump(&cq->error_count, 1);
 	}
-	unlock_and_wake(cq);
+	if (cq->tell)
+		unlock_and_tell(cq, true);
+	else
+		futex_unlock(&cq->lock);
 }
 
 /* --- readers --- */
 
-/* Lock held. Fills the ring, which has `used` entries, from the overflow list; returns the nodes copied, to be released without
- * the lock. */
-__attribute__((noinline)) static struct cq_node *refill(struct cq *cq, size_t used) REQUIRES(cq->lock)
+__attribute__((noinline)) struct cq_node *cq_refill(struct cq *cq, size_t used) REQUIRES(cq->lock)
 {
 	struct cq_node *copied = cq->first, *last = NULL;
 
@@ -336,7 +292,7 @@ ssize_t cq_take(struct cq *cq, struct completion *out, size_t count)
 	cq->taken += n;
 	bump(&cq->unread, -n);
 	if (cq->first)
-		copied = refill(cq, used - n);
+		copied = cq_refill(cq, used - n);
 	futex_unlock(&cq->lock);
 	tsan_completion();
 	release_all(copied);
@@ -411,7 +367,19 @@ void cq_notify(struct cq *cq)
 {
 	futex_lock(&cq->lock);
 	atomic_store_explicit(&cq->notify, true, memory_order_relaxed);
+	cq->only = 0;
 	set_tell(cq);
+	futex_unlock(&cq->lock);
+}
+
+void cq_notify_flagged(struct cq *cq, uint64_t flags)
+{
+	futex_lock(&cq->lock);
+	if (!is_notified(cq)) {
+		atomic_store_explicit(&cq->notify, true, memory_order_relaxed);
+		cq->only = flags;
+		set_tell(cq);
+	}
 	futex_unlock(&cq->lock);
 }
 
@@ -436,8 +404,8 @@ __attribute__((noinline)) void cq_reader_exit(struct cq *cq)
 	futex_lock(&cq->lock);
 	cq->readers--;
 	set_tell(cq);
-	if (cq_ready(cq))
-		unlock_and_wake(cq);
+	if (cq_ready(cq) && cq->tell)
+		unlock_and_tell(cq, true);
 	else
 		futex_unlock(&cq->lock);
 }

@@ -4,7 +4,7 @@
  * Writers hold the driver role; readers are program threads. The queue's own leaf lock guards all.
  * Nothing is ever lost: a completion that finds the ring full waits in its op (cq_node) until a reader makes room;
  * completions without an op (remote CQ data) must find room before the op is executed: cq_has_room(), else RNR.
- * A queue that overruns (cq_overrun_at()) keeps so many entries, and loses those that come on top. */
+ * A queue that overruns (cq_overrun_at()) keeps so many entries, and loses those that come on top: the first is told. */
 #ifndef EMU_NIC_CQ_H
 #define EMU_NIC_CQ_H
 
@@ -60,6 +60,15 @@ MUST_USE int cq_open(struct cq **cq, size_t size, void (*wake)(void *arg), void 
 int cq_close(struct cq *cq);
 /* Before the first entry: keeps up to `most` unread entries and errors, and loses any further one. */
 void cq_overrun_at(struct cq *cq, size_t most);
+/* With it: `overrun` is told of the first entry that is lost, and of no other, by its writer, without the queue's lock. As
+ * `wake`, it must neither block nor be a cancellation point. */
+void cq_tell_overrun(struct cq *cq, void (*overrun)(void *arg), void *arg);
+/* Room for `size` entries; what is unread stays, in its order, and a queue that overruns now does so at `size`. The caller
+ * holds the driver role. 0; -EINVAL: 0, beyond LIMIT_CQ_SIZE_MAX, or less than is unread, errors included; -ENOMEM. */
+MUST_USE int cq_resize(struct cq *cq, size_t size);
+/* Takes out the entries, errors among them, of which of(entry, arg) is true; the others keep their order. `of` runs with the
+ * queue's lock and looks at the entry alone. Any thread. Returns how many. */
+size_t cq_purge(struct cq *cq, bool (*of)(const struct completion *c, const void *arg), const void *arg);
 size_t cq_lost(const struct cq *cq);               /* so many entries, ever; any thread */
 bool cq_bound(const struct cq *cq);                /* has users */
 void cq_look(struct cq *cq, struct cq_view *view); /* any thread */
@@ -91,6 +100,9 @@ void cq_arm(struct cq *cq);
 void cq_disarm(struct cq *cq);
 /* The next push calls wake, and so do those after it while a waiter is armed: for a sleeper that does not disarm. */
 void cq_notify(struct cq *cq);
+/* Likewise the next error, or completion that has one of these flags; those without do not use it up. Where cq_notify() is in
+ * force, that stays, and ends this. */
+void cq_notify_flagged(struct cq *cq, uint64_t flags);
 /* Brackets a poll that is about to read this queue: pushes in between wake no sleeper; if entries are left, cq_reader_exit() wakes.
  * False: no sleeper has called cq_notify(); then there is no cq_reader_exit(). */
 bool cq_reader_enter(struct cq *cq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_cq.c - completion queue: order, overflow, errors, wakes. */
+/* test_cq.c - completion queue: order, overflow, overrun, errors, wakes. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,20 +8,7 @@
 
 #include "emu/nic/base/errno.h"
 #include "emu/nic/queues/cq.h"
-
-/* A node that counts how often it was released; op numbers travel in `data`. */
-struct test_node {
-	struct cq_node node;
-	int released;
-};
-
-static void release(struct cq_node *node)
-{
-	((struct test_node *)node)->released++;
-}
-
-static struct test_node nodes[64];
-static struct cq *cq;
+#include "tests/unit/nic/cq_nodes.h"
 
 /* Functions of libc that cq.c calls. While `probed` is set, the queue is asked at each call: unless its lock is free, that never
  * ends. */
@@ -49,44 +36,6 @@ void __wrap_free(void *memory)
 {
 	probe();
 	__real_free(memory);
-}
-
-static void push(uint64_t number)
-{
-	nodes[number] = (struct test_node){ .node = { .c = { .data = number }, .release = release } };
-	cq_push(cq, &nodes[number].node);
-}
-
-static void push_error(uint64_t number)
-{
-	struct cq_error error = { .c = { .data = number }, .err = EACCES, .prov_errno = 4, .text = "why" };
-
-	cq_push_error(cq, &error);
-}
-
-static void open_of(size_t size)
-{
-	cr_assert_eq(cq_open(&cq, size, NULL, NULL), 0);
-}
-
-static void take(ssize_t wanted, size_t count, uint64_t first)
-{
-	struct completion out[64];
-
-	cr_assert_eq(cq_take(cq, out, count), wanted);
-	for (ssize_t i = 0; i < wanted; i++)
-		cr_assert_eq(out[i].data, first + (uint64_t)i);
-}
-
-static void take_error(uint64_t number)
-{
-	struct cq_error error;
-
-	cr_assert_eq(cq_take_error(cq, &error), 1);
-	cr_assert_eq(error.c.data, number);
-	cr_assert_eq(error.err, EACCES);
-	cr_assert_eq(error.prov_errno, 4);
-	cr_assert_str_eq(error.text, "why");
 }
 
 Test(cq, sizes)
@@ -213,6 +162,40 @@ Test(cq, overruns_below_its_size)
 	take(3, 8, 0);
 	push(5);
 	take(1, 8, 5);
+	cr_assert_eq(cq_close(cq), 0);
+}
+
+/* Of the first entry lost, be it a completion or an error, and never again. */
+Test(cq, tells_once_that_it_overruns)
+{
+	int told = 0;
+
+	open_of(2);
+	cq_overrun_at(cq, 2);
+	cq_tell_overrun(cq, count_wake, &told);
+	push(0);
+	push_error(100);
+	cr_assert_eq(told, 0);
+	push_error(101);
+	cr_assert_eq(told, 1);
+	push(1);
+	push(2);
+	cr_assert_eq(told, 1);
+	take(1, 8, 0);
+	take_error(100);
+	take(1, 8, 1);
+	push(3);
+	push(4);
+	push(5);
+	cr_assert_eq(told, 1);
+	cr_assert_eq(cq_close(cq), 0);
+
+	open_of(2);
+	cq_overrun_at(cq, 2);
+	cq_tell_overrun(cq, count_wake, &told);
+	for (uint64_t i = 0; i < 3; i++)
+		push(i);
+	cr_assert_eq(told, 2, "a completion");
 	cr_assert_eq(cq_close(cq), 0);
 }
 
@@ -354,11 +337,6 @@ Test(cq, errors_without_memory)
 	cr_assert_eq(cq_close(cq), 0);
 }
 
-static void count_wake(void *arg)
-{
-	(*(int *)arg)++;
-}
-
 Test(cq, wakes_while_armed)
 {
 	int wakes = 0;
@@ -426,6 +404,39 @@ Test(cq, tells_of_what_a_look_has_left)
 	cr_assert_eq(wakes, 1);
 	push(3);
 	cr_assert_eq(wakes, 1, "once");
+	cr_assert_eq(cq_close(cq), 0);
+}
+
+/* Only by an error, or an entry with the flag; a notice for any entry comes before one for some. */
+Test(cq, notifies_of_flags)
+{
+	enum { FLAG = 4 };
+	int wakes = 0;
+
+	cr_assert_eq(cq_open(&cq, 2, count_wake, &wakes), 0);
+	cq_notify_flagged(cq, FLAG);
+	push(0);
+	cr_assert_eq(wakes, 0);
+	push_flagged(1, FLAG | 1);
+	cr_assert_eq(wakes, 1);
+	push_flagged(2, FLAG);
+	cr_assert_eq(wakes, 1, "once");
+	cq_notify_flagged(cq, FLAG);
+	push(3);
+	cr_assert_eq(wakes, 1, "in overflow, without the flag");
+	push_flagged(4, FLAG);
+	cr_assert_eq(wakes, 2, "in overflow, with it");
+	cq_notify_flagged(cq, FLAG);
+	push_error(100);
+	cr_assert_eq(wakes, 3);
+	cq_notify_flagged(cq, FLAG);
+	cq_notify(cq);
+	push(5);
+	cr_assert_eq(wakes, 4);
+	cq_notify(cq);
+	cq_notify_flagged(cq, FLAG);
+	push(6);
+	cr_assert_eq(wakes, 5);
 	cr_assert_eq(cq_close(cq), 0);
 }
 
