@@ -7,7 +7,7 @@ FILE_LINES_MAX=600
 FUNCTION_LINES_MAX=60
 COLUMNS_MAX=132
 README_LINES_MAX=80
-DESIGN_LINES_MAX=250
+DESIGN_LINES_MAX=270
 
 files() {
 	find . \( -path ./build -o -path ./.git \) -prune -o -type f \( "$@" \) -print | sed 's|^\./||' | sort
@@ -81,6 +81,7 @@ LIBC="$LIBC|time|ucontext|unistd|linux/[a-z_]*|sys/(mman|prctl|random|resource|s
 SOCKET='<(arpa/inet|netinet/in|netinet/tcp|sys/socket)\.h>'
 OUTSIDE='<(dirent|ifaddrs|liburing|net/if|netdb|poll|sys/(epoll|eventfd|ioctl|stat|timerfd|un|vfs)|uv)\.h>'
 FABRIC='<rdma/[a-z_/]*\.h>'
+VERBS='<infiniband/verbs\.h>'
 # The stand-ins for kernel headers, which lie in front of the system's, and go on to these where they have the same name.
 KERNEL='(_next )?<(linux/[a-z_-]*|emu_kernel|emu_module|emu_pages)\.h>'
 # kfabric's headers (include/emu/kfi).
@@ -98,6 +99,8 @@ include_arrows() {
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|\"emu/|\"include/emu/" |
 		grep -v '^emu/fi/domain/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
 		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
+	includes_beyond emu/verbs "$LIBC|$SOCKET|$OUTSIDE|$VERBS|\"emu/(nic|net|process|verbs)/"
+	includes_beyond emu/cm "$LIBC|\"emu/cm/"
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |
 		grep -v '^emu/cuda/cuda_entry\.c:.*<dlfcn\.h>'	# which finds the library's own calls by name
@@ -187,7 +190,7 @@ leftovers() {
 
 # Comments of these folders: threads, processes and objects are "it", and no sentence is about "who" does something.
 PERSONS='who|whom|whoever|he|his|him'
-PERSONS_IN='^(emu/net|emu/nic|emu/fi|wire|include|tools|tests)/'
+PERSONS_IN='^(emu/net|emu/nic|emu/fi|emu/verbs|emu/cm|wire|include|tools|tests)/'
 persons() {
 	local file
 

@@ -51,6 +51,9 @@ set_target_properties(emu::libfabric PROPERTIES
 	IMPORTED_LOCATION ${FABRIC_LIBRARY}
 	INTERFACE_INCLUDE_DIRECTORIES ${FABRIC_INCLUDE_DIR})
 
+# The headers of rdma-core alone: libibverbs and librdmacm are what is built.
+find_path(IBVERBS_INCLUDE_DIR infiniband/verbs.h REQUIRED)
+
 if(EMU_TESTS)
 	pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
 endif()

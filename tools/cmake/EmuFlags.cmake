@@ -36,11 +36,12 @@ if(EMU_FUZZ)
 	add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# The provider is optimised as one program (an op passes some sixty small functions of forty files). The objects hold
-# ordinary code, too: tests that link the libraries below it would take long to link otherwise.
+# The provider and libibverbs are each optimised as one program (an op passes some sixty small functions of forty files). The
+# objects hold ordinary code, too: tests that link the libraries below it would take long to link otherwise.
 if(CMAKE_BUILD_TYPE MATCHES "^Rel" AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT EMU_SANITIZE)
 	set(EMU_LTO -flto=auto)
-	add_link_options("$<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:NAME>,emu-fi>>:-fno-lto>")
+	set(whole "$<STREQUAL:$<TARGET_PROPERTY:NAME>,emu-fi>,$<STREQUAL:$<TARGET_PROPERTY:NAME>,emu-verbs>")
+	add_link_options("$<$<NOT:$<OR:${whole}>>:-fno-lto>")
 endif()
 
 # emu_lto(TARGET): its objects take part.

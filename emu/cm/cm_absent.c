@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_absent.c - the names of librdmacm, none of which is built: perftest, libfabric and UCX load the library whether they use it or
+ * not. Each fails with ENOSYS. Without <rdma/rdma_cma.h>, as no argument is looked at. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* That return `type`: -1 or another value of failure, and errno. */
+#define ABSENT(type, name, failure)     \
+	EXPORT type name(void);         \
+	type name(void)                 \
+	{                               \
+		errno = ENOSYS;         \
+		return (type)(failure); \
+	}
+#define ABSENT_NOTHING(name)    \
+	EXPORT void name(void); \
+	void name(void)         \
+	{                       \
+		errno = ENOSYS; \
+	}
+
+ABSENT(int, raccept, -1)
+ABSENT(int, rbind, -1)
+ABSENT(int, rclose, -1)
+ABSENT(int, rconnect, -1)
+ABSENT(int, rdma_accept, -1)
+ABSENT(int, rdma_ack_cm_event, -1)
+ABSENT(int, rdma_bind_addr, -1)
+ABSENT(int, rdma_connect, -1)
+ABSENT(int, rdma_create_ep, -1)
+ABSENT(void *, rdma_create_event_channel, NULL)
+ABSENT(int, rdma_create_id, -1)
+ABSENT(int, rdma_create_qp, -1)
+ABSENT(int, rdma_create_qp_ex, -1)
+ABSENT(int, rdma_create_srq, -1)
+ABSENT(int, rdma_create_srq_ex, -1)
+ABSENT_NOTHING(rdma_destroy_ep)
+ABSENT_NOTHING(rdma_destroy_event_channel)
+ABSENT(int, rdma_destroy_id, -1)
+ABSENT_NOTHING(rdma_destroy_qp)
+ABSENT_NOTHING(rdma_destroy_srq)
+ABSENT(int, rdma_disconnect, -1)
+ABSENT(int, rdma_establish, -1)
+ABSENT_NOTHING(rdma_free_devices)
+ABSENT_NOTHING(rdma_freeaddrinfo)
+ABSENT(int, rdma_get_cm_event, -1)
+ABSENT(void *, rdma_get_devices, NULL)
+ABSENT(uint16_t, rdma_get_dst_port, 0)
+ABSENT(int, rdma_get_remote_ece, -1)
+ABSENT(int, rdma_get_request, -1)
+ABSENT(uint16_t, rdma_get_src_port, 0)
+ABSENT(int, rdma_getaddrinfo, -1)
+ABSENT(int, rdma_init_qp_attr, -1)
+ABSENT(int, rdma_join_multicast, -1)
+ABSENT(int, rdma_join_multicast_ex, -1)
+ABSENT(int, rdma_leave_multicast, -1)
+ABSENT(int, rdma_listen, -1)
+ABSENT(int, rdma_migrate_id, -1)
+ABSENT(int, rdma_notify, -1)
+ABSENT(int, rdma_query_addrinfo, -1)
+ABSENT(int, rdma_reject, -1)
+ABSENT(int, rdma_reject_ece, -1)
+ABSENT(int, rdma_resolve_addr, -1)
+ABSENT(int, rdma_resolve_addrinfo, -1)
+ABSENT(int, rdma_resolve_route, -1)
+ABSENT(int, rdma_set_local_ece, -1)
+ABSENT(int, rdma_set_option, -1)
+ABSENT(int, rdma_write_cm_event, -1)
+ABSENT(int, repoll_create, -1)
+ABSENT(int, repoll_ctl, -1)
+ABSENT(int, repoll_wait, -1)
+ABSENT(int, rfcntl, -1)
+ABSENT(int, rgetpeername, -1)
+ABSENT(int, rgetsockname, -1)
+ABSENT(int, rgetsockopt, -1)
+ABSENT(off_t, riomap, -1)
+ABSENT(int, riounmap, -1)
+ABSENT(size_t, riowrite, -1)
+ABSENT(int, rlisten, -1)
+ABSENT(int, rpoll, -1)
+ABSENT(ssize_t, rread, -1)
+ABSENT(ssize_t, rreadv, -1)
+ABSENT(ssize_t, rrecv, -1)
+ABSENT(ssize_t, rrecvfrom, -1)
+ABSENT(ssize_t, rrecvmsg, -1)
+ABSENT(int, rselect, -1)
+ABSENT(ssize_t, rsend, -1)
+ABSENT(ssize_t, rsendmsg, -1)
+ABSENT(ssize_t, rsendto, -1)
+ABSENT(int, rsetsockopt, -1)
+ABSENT(int, rshutdown, -1)
+ABSENT(int, rsocket, -1)
+ABSENT(ssize_t, rwrite, -1)
+ABSENT(ssize_t, rwritev, -1)
+
+EXPORT const char *rdma_event_str(int event);
+const char *rdma_event_str(int event)
+{
+	(void)event;
+	return "UNKNOWN EVENT";
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_context.c - opening and closing a device. */
+#include "emu/verbs/device/vb_context.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "emu/verbs/start/vb_nic.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+enum { COMP_VECTORS = 1 };
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct vb_context *context;
+	int err = vb_settings_check();
+
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	context = calloc(1, sizeof(*context));
+	if (!context)
+		return NULL;
+	mutex_init(&context->lock);
+	atomic_init(&context->users, 1);
+	context->abi.size = sizeof(context->abi);
+	context->abi.context.device = device;
+	context->abi.context.cmd_fd = -1;
+	context->abi.context.num_comp_vectors = COMP_VECTORS;
+	context->abi.context.abi_compat = (void *)UINTPTR_MAX; /* the extended table lies before it */
+	pthread_mutex_init(&context->abi.context.mutex, NULL);
+	vb_fill_ops(&context->abi);
+	context->abi.context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (context->abi.context.async_fd >= 0)
+		return &context->abi.context;
+	err = errno;
+	vb_refuse(err, "ibv_open_device", "no descriptor for asynchronous events. Raise RLIMIT_NOFILE.");
+	free(context);
+	errno = err;
+	return NULL;
+}
+
+int ibv_close_device(struct ibv_context *ibv)
+{
+	struct vb_context *context = vb_context_of(ibv);
+
+	close(ibv->async_fd);
+	ibv->async_fd = -1;
+	vb_context_put(context);
+	return 0;
+}
+
+void vb_context_get(struct vb_context *context)
+{
+	atomic_fetch_add(&context->users, 1);
+}
+
+void vb_context_put(struct vb_context *context)
+{
+	if (atomic_fetch_sub(&context->users, 1) != 1)
+		return;
+	if (atomic_load(&context->nic) && net_runs(context->claim))
+		vb_nic_end();
+	mutex_destroy(&context->lock);
+	pthread_mutex_destroy(&context->abi.context.mutex);
+	free(context);
+}
+
+struct nic *vb_nic_get(struct vb_context *context, const char *call)
+{
+	struct nic *nic = atomic_load_explicit(&context->nic, memory_order_acquire);
+	int err = 0;
+
+	if (!nic) {
+		mutex_lock(&context->lock);
+		nic = atomic_load(&context->nic);
+		if (!nic)
+			err = vb_nic_start(&nic, &context->claim);
+		if (!err)
+			atomic_store_explicit(&context->nic, nic, memory_order_release);
+		mutex_unlock(&context->lock);
+	}
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	if (net_runs(context->claim))
+		return nic;
+	vb_inherited(call);
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_context.h - an open device: the table of calls that programs reach inline, its NIC, its objects. Any thread. */
+#ifndef EMU_VB_CONTEXT_H
+#define EMU_VB_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "emu/net/thread/net.h"
+#include "emu/nic/base/mutex.h"
+#include "emu/verbs/device/vb_device.h"
+
+struct nic;
+struct vb_async;
+
+struct vb_context {
+	struct mutex lock;             /* of the first use of the NIC, here and in PDs */
+	struct nic *_Atomic nic;       /* NULL: no object has needed it yet */
+	const struct net_claim *claim; /* the NIC's, once there is one */
+	atomic_uint users;             /* the program's own, and its objects: the last one frees it */
+	struct vb_async *async;        /* asynchronous events that nobody has read, of verbs/queues; NULL: none ever */
+	struct vb_abi_context abi;
+};
+
+static inline struct vb_context *vb_context_of(struct ibv_context *ibv)
+{
+	return (struct vb_context *)((char *)ibv - offsetof(struct vb_context, abi.context));
+}
+
+/* The process's NIC, which the first region, queue or QP starts. NULL with errno, after a line of log: ENODEV in a fork's child
+ * that has inherited the context, else what nic_start() says. `call` is the program's. */
+struct nic *vb_nic_get(struct vb_context *context, const char *call);
+/* False in a fork's child, of a context whose NIC is its parent's: no call may touch that. */
+static inline bool vb_context_usable(struct vb_context *context)
+{
+	return !atomic_load_explicit(&context->nic, memory_order_acquire) || net_runs(context->claim);
+}
+/* One more object of it, or one less. A context that is closed stays in memory until the last has gone. */
+void vb_context_get(struct vb_context *context);
+void vb_context_put(struct vb_context *context);
+
+/* vb_ops.c: the calls of all rooms into the tables of a new context. */
+void vb_fill_ops(struct vb_abi_context *abi);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_device.h - the emulated devices, which live as long as the process. Constant once they are made. Any thread. */
+#ifndef EMU_VB_DEVICE_H
+#define EMU_VB_DEVICE_H
+
+#include <stdint.h>
+
+#include "emu/verbs/start/vb_abi.h"
+
+enum {
+	VB_DEVICES_MAX = 16,
+	VB_PORTS = 1,
+	VB_PROVIDER_BYTES = 96, /* of rdma-core's own struct behind ibv_device, which providers' libraries look into */
+};
+
+/* The library of a provider (libmlx5, libefa) tells its devices from others by the first pointer behind ibv_device. */
+struct vb_device {
+	struct ibv_device ibv;
+	union {
+		const void *provider;
+		uint8_t room[VB_PROVIDER_BYTES];
+	};
+	int index;     /* of the device, as rdma-core counts: from 1 */
+	uint64_t guid; /* in network order: of the machine and the device's number */
+};
+
+static inline struct vb_device *vb_device_of(struct ibv_device *ibv)
+{
+	return (struct vb_device *)ibv;
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_gid.c - the GID table: RoCE v2, an entry for each address of this machine. By interface, of each the link-local address, IPv4,
+ * IPv6; loopback's IPv4 address last, for hosts without a network. FI_EMU_IFACE leaves one interface, or one address. */
+#include "emu/verbs/device/vb_gid.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/base/mutex.h"
+#include "emu/process/front/process_front.h"
+#include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
+static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
+static bool made GUARDED_BY(lock);
+
+static const struct in6_addr *ipv6_of(const struct sockaddr *at)
+{
+	return &((const struct sockaddr_in6 *)at)->sin6_addr;
+}
+
+static struct in_addr ipv4_of(const struct sockaddr *at)
+{
+	return ((const struct sockaddr_in *)at)->sin_addr;
+}
+
+/* The place of an address among those of its interface, and behind all interfaces; -1: it has no GID. */
+enum { RANK_LINK, RANK_IPV4, RANK_IPV6, RANK_LOOPBACK };
+static int gid_rank(const struct ifaddrs *ifa)
+{
+	const struct sockaddr *at = ifa->ifa_addr;
+	bool loopback = ifa->ifa_flags & IFF_LOOPBACK;
+
+	if (!at || !(ifa->ifa_flags & IFF_UP))
+		return -1;
+	if (at->sa_family == AF_INET)
+		return loopback ? RANK_LOOPBACK : RANK_IPV4;
+	if (at->sa_family != AF_INET6 || loopback)
+		return -1;
+	return IN6_IS_ADDR_LINKLOCAL(ipv6_of(at)) ? RANK_LINK : RANK_IPV6;
+}
+
+/* Does FI_EMU_IFACE name its interface, or it? */
+static bool gid_wanted(const struct ifaddrs *ifa, const char *iface)
+{
+	char text[INET6_ADDRSTRLEN];
+	const struct sockaddr *at = ifa->ifa_addr;
+	const void *bytes = at->sa_family == AF_INET ? (const void *)&((const struct sockaddr_in *)at)->sin_addr
+						     : (const void *)ipv6_of(at);
+
+	if (!iface || !strcmp(iface, ifa->ifa_name))
+		return true;
+	return inet_ntop(at->sa_family, bytes, text, sizeof(text)) && !strcmp(text, iface);
+}
+
+static void gid_fill(struct vb_gid *entry, const struct ifaddrs *ifa)
+{
+	const struct sockaddr *at = ifa->ifa_addr;
+	struct in_addr ipv4;
+
+	memset(entry, 0, sizeof(*entry));
+	entry->ifindex = if_nametoindex(ifa->ifa_name);
+	if (at->sa_family == AF_INET6) {
+		memcpy(&entry->at, at, sizeof(struct sockaddr_in6));
+		memcpy(entry->gid.raw, ipv6_of(at), sizeof(entry->gid.raw));
+	} else {
+		memcpy(&entry->at, at, sizeof(struct sockaddr_in));
+		ipv4 = ipv4_of(at);
+		entry->gid.raw[10] = entry->gid.raw[11] = 0xff;
+		memcpy(entry->gid.raw + 12, &ipv4, sizeof(ipv4));
+	}
+}
+
+/* A found address, to be sorted. */
+struct found {
+	const struct ifaddrs *ifa;
+	int rank;
+	uint32_t ifindex;
+};
+
+static int by_place(const void *left, const void *right)
+{
+	const struct found *a = left, *b = right;
+	int loops = (a->rank == RANK_LOOPBACK) - (b->rank == RANK_LOOPBACK);
+
+	if (loops)
+		return loops;
+	if (a->ifindex != b->ifindex)
+		return a->ifindex < b->ifindex ? -1 : 1;
+	return a->rank - b->rank;
+}
+
+static bool gid_same(const struct vb_gid *a, const struct vb_gid *b)
+{
+	return a->ifindex == b->ifindex && !memcmp(&a->gid, &b->gid, sizeof(a->gid));
+}
+
+static bool is_empty(const struct vb_gid *entry)
+{
+	return !entry->ifindex;
+}
+
+/* Into the first free place, unless it is there. */
+static void gid_enter(const struct vb_gid *entry) REQUIRES(lock)
+{
+	struct vb_gid *free_place = NULL;
+
+	for (unsigned int i = 0; i < VB_GIDS; i++) {
+		if (gid_same(&table[i], entry))
+			return;
+		if (!free_place && is_empty(&table[i]))
+			free_place = &table[i];
+	}
+	if (free_place)
+		*free_place = *entry;
+}
+
+static void gid_make(void) REQUIRES(lock)
+{
+	const char *iface = process_front.setting("iface");
+	struct found found[4 * VB_GIDS];
+	struct ifaddrs *all;
+	struct vb_gid entry;
+	size_t count = 0;
+
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *ifa = all; ifa && count < sizeof(found) / sizeof(found[0]); ifa = ifa->ifa_next) {
+		int place = gid_rank(ifa);
+
+		if (place >= 0 && gid_wanted(ifa, iface && *iface ? iface : NULL))
+			found[count++] = (struct found){ ifa, place, if_nametoindex(ifa->ifa_name) };
+	}
+	qsort(found, count, sizeof(found[0]), by_place);
+	for (size_t i = 0; i < count; i++) {
+		gid_fill(&entry, found[i].ifa);
+		gid_enter(&entry);
+	}
+	freeifaddrs(all);
+	made = true;
+}
+
+bool vb_gid_get(unsigned int index, struct vb_gid *entry)
+{
+	bool found = false;
+
+	mutex_lock(&lock);
+	if (!made)
+		gid_make();
+	if (index < VB_GIDS && !is_empty(&table[index])) {
+		*entry = table[index];
+		found = true;
+	}
+	mutex_unlock(&lock);
+	return found;
+}
+
+bool vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)at;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)at;
+	struct in6_addr address;
+
+	memset(at, 0, sizeof(*at));
+	memcpy(&address, gid->raw, sizeof(address));
+	if (IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_MULTICAST(&address))
+		return false;
+	if (IN6_IS_ADDR_V4MAPPED(&address)) {
+		in->sin_family = AF_INET;
+		memcpy(&in->sin_addr, gid->raw + 12, sizeof(in->sin_addr));
+		return true;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_addr = address;
+	in6->sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&address) ? scope : 0;
+	return true;
+}
+
+int vb_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, enum vb_gid_type *type)
+{
+	(void)context;
+	if (port < 1 || port > VB_PORTS || index >= VB_GIDS) {
+		vb_refuse(EINVAL, "ibv_query_gid_type", "port %u, index %u: there are %d port and %d indexes, which begin at 0.",
+			  port, index, VB_PORTS, VB_GIDS);
+		return -1;
+	}
+	*type = VB_GID_TYPE_ROCE_V2;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_gid.h - the GID table of a port, and the addresses behind its entries. Any thread. */
+#ifndef EMU_VB_GID_H
+#define EMU_VB_GID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/verbs/start/vb_abi.h"
+
+enum { VB_GIDS = 32 }; /* entries of a port's table; addresses beyond have none */
+
+/* As ibv_query_gid_type() of rdma-core has them: its numbers are those of sysfs. */
+enum vb_gid_type { VB_GID_TYPE_ROCE_V1 = 0, VB_GID_TYPE_ROCE_V2 = 1 };
+
+/* One entry: its GID, all zero where there is none; its interface; and the address that it stands for, without port. */
+struct vb_gid {
+	union ibv_gid gid;
+	uint32_t ifindex;
+	struct sockaddr_storage at;
+};
+
+/* The entry of this index. False: there is none. An address keeps its index for the life of the process. */
+bool vb_gid_get(unsigned int index, struct vb_gid *entry);
+/* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. False: it is none
+ * that a peer of this network can have: all zero, multicast. */
+bool vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at);
+
+/* ibv_query_gid_type(): 0; -1 with errno. */
+int vb_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, enum vb_gid_type *type);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_pd.h - protection domains, and the parent domains and thread domains made of them. Any thread. */
+#ifndef EMU_VB_PD_H
+#define EMU_VB_PD_H
+
+#include <stdatomic.h>
+
+#include "emu/verbs/device/vb_context.h"
+
+struct pd;
+
+struct vb_pd {
+	struct ibv_pd ibv;
+	struct vb_context *context;
+	struct vb_pd *root;    /* of a parent domain: the PD that it stands for; else itself */
+	struct pd *_Atomic pd; /* the device's, of a root; NULL: no object has needed it yet */
+	atomic_uint users;     /* objects that were made with it */
+};
+
+static inline struct vb_pd *vb_pd_of(struct ibv_pd *ibv)
+{
+	return (struct vb_pd *)ibv;
+}
+
+/* The device's protection domain of a PD or parent domain, and with it the process's NIC. NULL with errno, after a line of log. */
+struct pd *vb_pd_device(struct vb_pd *pd, const char *call);
+/* One more object of it (a region, a QP, an SRQ, an AH, a window), which keeps it from being deallocated; or one less. */
+static inline void vb_pd_get(struct vb_pd *pd)
+{
+	atomic_fetch_add(&pd->users, 1);
+}
+static inline void vb_pd_put(struct vb_pd *pd)
+{
+	atomic_fetch_sub(&pd->users, 1);
+}
+
+#endif

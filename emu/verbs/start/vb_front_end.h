@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_front_end.h - verbs' words for the device, and the flags of its completions (front_end.h). */
+#ifndef EMU_VB_FRONT_END_H
+#define EMU_VB_FRONT_END_H
+
+/* Flags of struct completion, for vb_wc.c. A post gives its own in cq_flags, from the bits that these leave free. */
+enum vb_cq_flag {
+	VB_CQ_IMM = 1 << 0,     /* immediate data came with a message */
+	VB_CQ_WRITTEN = 1 << 1, /* or with a remote write: IBV_WC_RECV_RDMA_WITH_IMM */
+};
+
+struct front_end;
+extern const struct front_end vb_front_end;
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_nic.c - starts the NIC for the first object that needs it, and ends it with the process. Loading the library starts nothing: a
+ * process that opens no device never notices it. */
+#include "emu/verbs/start/vb_nic.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "emu/net/os/fork.h"
+#include "emu/net/thread/net.h"
+#include "emu/process/report/report.h"
+#include "emu/process/start/nic_start.h"
+#include "emu/process/start/settings.h"
+
+#define PERSONALITY "verbs"
+
+static atomic_bool used; /* the process has opened a device */
+
+static int read_settings(struct process_settings *settings)
+{
+	settings->rnr_most = 0; /* without end: a QP has its own rnr_retry */
+	return process_settings_read(settings, PERSONALITY);
+}
+
+/* Its functions are called in the child of a fork; emu/net has its own. */
+static void nothing(void) {}
+
+static struct fork_reset reset = { .in_child = nothing };
+
+int vb_settings_check(void)
+{
+	struct process_settings settings;
+	int err = fork_register(&reset);
+
+	if (!err)
+		err = read_settings(&settings);
+	if (!err)
+		atomic_store(&used, true);
+	return -err;
+}
+
+int vb_nic_start(struct nic **nic, const struct net_claim **claim)
+{
+	static const struct nic_start start = { .personality = PERSONALITY };
+	struct process_settings settings;
+	int err = read_settings(&settings);
+
+	if (!err)
+		err = nic_start(&settings, &start, nic);
+	if (!err)
+		*claim = atomic_load(&net_claim);
+	return -err;
+}
+
+void vb_nic_end(void)
+{
+	net_end();
+}
+
+/* At exit, after all that the program has registered for it; objects may still be open. */
+__attribute__((destructor)) static void end(void)
+{
+	if (!atomic_load(&used))
+		return;
+	report_exits();
+	net_stop();
+	report_end(report_nic_end);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_nic.h - the process's NIC under verbs: its settings, its start, its end. Any thread; may sleep, so not with the driver
+ * role. */
+#ifndef EMU_VB_NIC_H
+#define EMU_VB_NIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct net_claim;
+struct nic;
+
+/* Before the first device is opened: reads FI_EMU_*, switches reports on where they ask for it, and prepares for forks. Starts
+ * nothing. 0; or EINVAL, ENOMEM, after a line of log. */
+int vb_settings_check(void);
+/* One more user of the process's NIC, which the first one starts: 0, the NIC and the claim by which an object of it knows, after a
+ * fork, whose it is (net_runs()). Or a positive errno, after a line of log. */
+int vb_nic_start(struct nic **nic, const struct net_claim **claim);
+/* One user less. */
+void vb_nic_end(void);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_process_front.c - what the front end of verbs hands to the services of the process: words, a log on standard error, and
+ * settings out of the environment. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "emu/process/front/process_front.h"
+#include "emu/verbs/start/vb_front_end.h"
+
+#define PREFIX "FI_EMU_"
+enum { NAME_MAX_BYTES = 64, LINE_MAX_BYTES = 1200, LEVEL_UNREAD = 0, LEVEL_NONE, LEVEL_FIRST };
+
+/* EMU_LOG_LEVEL, read when the first line might be logged. */
+static int log_levels(void)
+{
+	static const char *const words[] = { "none", "warn", "info", "debug" };
+	static atomic_int read;
+	int levels = atomic_load_explicit(&read, memory_order_relaxed);
+	const char *value;
+
+	if (levels != LEVEL_UNREAD)
+		return levels;
+	levels = LEVEL_FIRST + PROCESS_WARN;
+	value = getenv("EMU_LOG_LEVEL");
+	for (size_t i = 0; value && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcasecmp(value, words[i]))
+			levels = LEVEL_NONE + (int)i;
+	}
+	atomic_store_explicit(&read, levels, memory_order_relaxed);
+	return levels;
+}
+
+static bool stderr_shows(enum process_level level, enum process_subject subject)
+{
+	(void)subject;
+	return log_levels() >= LEVEL_FIRST + (int)level;
+}
+
+/* One write, so that lines of several threads and processes stay whole. */
+static void stderr_log(enum process_level level, enum process_subject subject, const char *text)
+{
+	static const char *const words[] = { [PROCESS_WARN] = "warn", [PROCESS_INFO] = "info", [PROCESS_DEBUG] = "debug" };
+	char line[LINE_MAX_BYTES];
+	int length, error = errno;
+
+	if (!stderr_shows(level, subject))
+		return;
+	length = snprintf(line, sizeof(line), "emu: %s: %s", words[level], text);
+	if (length >= (int)sizeof(line))
+		length = (int)sizeof(line) - 1;
+	line[length++] = '\n'; /* in the place of the terminator */
+	if (write(STDERR_FILENO, line, (size_t)length) < 0)
+		errno = error;
+}
+
+static bool stderr_shows_calls(int subsystem)
+{
+	(void)subsystem;
+	return stderr_shows(PROCESS_WARN, PROCESS_ITSELF);
+}
+
+static void stderr_log_call(int subsystem, const char *text)
+{
+	(void)subsystem;
+	stderr_log(PROCESS_WARN, PROCESS_ITSELF, text);
+}
+
+static const char *env_setting(const char *name)
+{
+	char variable[NAME_MAX_BYTES] = PREFIX;
+	size_t length = strlen(variable);
+
+	for (; *name && length < sizeof(variable) - 1; name++)
+		variable[length++] = (char)toupper((unsigned char)*name);
+	return getenv(variable);
+}
+
+/* The words that libfabric takes, too. */
+static int env_flag(const char *name, bool *on)
+{
+	static const char *const yes[] = { "1", "true", "yes", "on" }, *const no[] = { "0", "false", "no", "off" };
+	const char *value = env_setting(name);
+
+	if (!value)
+		return -ENODATA;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		if (strcasecmp(value, yes[i]) && strcasecmp(value, no[i]))
+			continue;
+		*on = !strcasecmp(value, yes[i]);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Of rdma-core's interface: the newest node of ibverbs.map, IBVERBS_1.18. */
+static uint32_t node_version(void)
+{
+	return 1 << 16 | 18;
+}
+
+static const char own_lkey[] = "The key is the lkey of a region of this process. Pass the rkey that the peer has given.";
+
+const struct process_front process_front = {
+	.device = &vb_front_end,
+	.calls = { [OP_SEND] = "ibv_post_send", [OP_WRITE] = "ibv_post_send", [OP_READ] = "ibv_post_send",
+		   [OP_ATOMIC] = "ibv_post_send" },
+	.receive_call = "ibv_post_recv",
+	.call_prefixes = { "ibv_", "rdma_" },
+	.guesses = {
+		[GUESS_DESCRIPTOR] = "The key is the lkey of this region. Send its rkey.",
+		[GUESS_ASKED] = "The key is no rkey of this region. Send mr->rkey.",
+		[GUESS_ADDRESS] = "The key is an address in this region. Send mr->rkey.",
+		[GUESS_OWN_DESCRIPTOR] = own_lkey,
+		[GUESS_OWN_KEY] = "The key is the rkey of a region of this process. Pass the rkey that the peer has given.",
+	},
+	.settings_listed = "emu/USING.md lists those that there are.",
+	.variables = PREFIX,
+	.library = "libibverbs",
+	.library_version = node_version,
+	.shows = stderr_shows,
+	.log = stderr_log,
+	.shows_calls = stderr_shows_calls,
+	.log_call = stderr_log_call,
+	.setting = env_setting,
+	.flag = env_flag,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_refuse.h - the sentence of a call that is refused: first the call and the error, then the remedy. A program gets an errno
+ * alone; the log, the reports and emuctl have the reason.
+ *
+ * The log goes to standard error, as rdma-core's own. EMU_LOG_LEVEL selects its lines: none, warn (the default), info, debug. A
+ * repeated sentence is logged LIMIT_LOG_LINES times, and then once a second. Errors that a correct program meets and handles
+ * (EAGAIN, a probe for what is not built) have no sentence at warn. Any thread; nothing is locked. */
+#ifndef EMU_VB_REFUSE_H
+#define EMU_VB_REFUSE_H
+
+#include <errno.h>
+
+/* Logs "CALL: sentence". The value is `errnum`, which is positive, and errno has it, too: so a call that returns an errno ends by
+ * `return vb_refuse(EINVAL, "ibv_modify_qp", ...)`, and one that returns NULL by vb_refuse_null(). */
+int vb_refuse(int errnum, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
+#define vb_refuse_null(errnum, call, ...) (vb_refuse(errnum, call, __VA_ARGS__), NULL)
+
+/* EOPNOTSUPP, likewise in errno: a call that this library has not. At info: programs ask so what there is. */
+int vb_absent(const char *call) __attribute__((cold));
+/* ENODEV, likewise: the object was made before fork(), and its NIC stays the parent's. */
+int vb_inherited(const char *call) __attribute__((cold));
+
+#endif

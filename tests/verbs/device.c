@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* device.c - the list of devices, and opening them. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/verbs/world.h"
+
+TestSuite(verbs_device, .timeout = 60);
+
+Test(verbs_device, one_device_is_there_by_default)
+{
+	int count = 0;
+	struct ibv_device **list = ibv_get_device_list(&count);
+
+	cr_assert_not_null(list);
+	cr_assert_eq(count, 1);
+	cr_assert_null(list[1]);
+	cr_assert_str_eq(ibv_get_device_name(list[0]), "emu0");
+	cr_assert_neq(ibv_get_device_guid(list[0]), 0);
+	cr_assert_eq(list[0]->node_type, IBV_NODE_CA);
+	cr_assert_eq(list[0]->transport_type, IBV_TRANSPORT_IB);
+	ibv_free_device_list(list);
+}
+
+Test(verbs_device, a_list_without_a_count)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	cr_assert_not_null(list);
+	ibv_free_device_list(list);
+}
+
+Test(verbs_device, names_of_devices_are_set)
+{
+	struct ibv_device **list;
+	int count;
+
+	setenv("EMU_DEVICES", "mlx5_0,mlx5_1", 1);
+	list = ibv_get_device_list(&count);
+	cr_assert_eq(count, 2);
+	cr_assert_str_eq(ibv_get_device_name(list[0]), "mlx5_0");
+	cr_assert_str_eq(ibv_get_device_name(list[1]), "mlx5_1");
+	cr_assert_neq(ibv_get_device_guid(list[0]), ibv_get_device_guid(list[1]));
+	cr_assert_neq(ibv_get_device_index(list[0]), ibv_get_device_index(list[1]));
+	ibv_free_device_list(list);
+}
+
+Test(verbs_device, the_number_of_devices_is_set)
+{
+	struct ibv_device **list;
+	int count;
+
+	setenv("EMU_DEVICES", "3", 1);
+	list = ibv_get_device_list(&count);
+	cr_assert_eq(count, 3);
+	cr_assert_str_eq(ibv_get_device_name(list[2]), "emu2");
+	ibv_free_device_list(list);
+}
+
+Test(verbs_device, a_setting_that_names_no_devices_is_told)
+{
+	int count = 7;
+
+	setenv("EMU_DEVICES", "emu0,,emu1", 1);
+	said_begin();
+	errno = 0;
+	cr_assert_null(ibv_get_device_list(&count));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert_eq(count, 0);
+	cr_assert(said_has("EMU_DEVICES"));
+}
+
+Test(verbs_device, no_devices)
+{
+	struct ibv_device **list;
+	int count = 7;
+
+	setenv("EMU_DEVICES", "0", 1);
+	list = ibv_get_device_list(&count);
+	cr_assert_not_null(list);
+	cr_assert_eq(count, 0);
+	cr_assert_null(list[0]);
+	ibv_free_device_list(list);
+}
+
+Test(verbs_device, opens_more_than_once)
+{
+	struct verbs one, two;
+
+	verbs_open(&one);
+	verbs_open(&two);
+	cr_assert_neq(one.context, two.context);
+	cr_assert_geq(one.context->async_fd, 0);
+	cr_assert_geq(one.context->num_comp_vectors, 1);
+	verbs_close(&one);
+	verbs_close(&two);
+}
+
+Test(verbs_device, stays_open_after_the_list_is_freed)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = ibv_open_device(list[0]);
+
+	cr_assert_not_null(context);
+	ibv_free_device_list(list);
+	cr_assert_str_eq(ibv_get_device_name(context->device), "emu0");
+	cr_assert_eq(ibv_close_device(context), 0);
+}
+
+Test(verbs_device, words)
+{
+	cr_assert_str_eq(ibv_wc_status_str(IBV_WC_SUCCESS), "success");
+	cr_assert_str_eq(ibv_wc_status_str((enum ibv_wc_status)99), "unknown");
+	cr_assert_str_eq(ibv_node_type_str(IBV_NODE_CA), "InfiniBand channel adapter");
+	cr_assert_str_eq(ibv_node_type_str(IBV_NODE_UNKNOWN), "unknown");
+	cr_assert_str_eq(ibv_port_state_str(IBV_PORT_ACTIVE), "active");
+	cr_assert_str_eq(ibv_event_type_str(IBV_EVENT_GID_CHANGE), "GID table change");
+}
+
+Test(verbs_device, rates)
+{
+	cr_assert_eq(ibv_rate_to_mult(IBV_RATE_40_GBPS), 16);
+	cr_assert_eq(mult_to_ibv_rate(16), IBV_RATE_40_GBPS);
+	cr_assert_eq(ibv_rate_to_mult(IBV_RATE_MAX), -1);
+	cr_assert_eq(mult_to_ibv_rate(0), IBV_RATE_MAX);
+	cr_assert_eq(ibv_rate_to_mbps(IBV_RATE_100_GBPS), 103125);
+	cr_assert_eq(mbps_to_ibv_rate(103125), IBV_RATE_100_GBPS);
+	cr_assert_eq(mbps_to_ibv_rate(1), IBV_RATE_MAX);
+}
+
+Test(verbs_device, forks_need_nothing)
+{
+	cr_assert_eq(ibv_fork_init(), 0);
+	cr_assert_eq(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+}
