@@ -40,6 +40,7 @@ static const char *const flaw_names[WIRE_FLAWS] = {
 	[WIRE_FLAW_CAUSE] = "NAK without a cause (WIRE-48)",
 	[WIRE_FLAW_ATOMIC] = "ATOMIC of unknown kind, op or type, or with a wrong length or payload (WIRE-75)",
 	[WIRE_FLAW_RESULT] = "RESULT without payload (WIRE-76)",
+	[WIRE_FLAW_PAIR] = "PAIR with a packet sequence number of more than 24 bits, or without a path MTU (WIRE-141)",
 	[WIRE_FLAW_CM] = "CONNECT, ACCEPT or REJECT that names no request, or with too much data (WIRE-80)",
 	[WIRE_FLAW_STATUS] = "trailer status is unknown (WIRE-10)",
 	[WIRE_FLAW_PAYLOAD_DIGEST] = "payload or status has another digest: changed on the way, or while it was sent (WIRE-11)",

@@ -170,6 +170,7 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_ACK] = { FRAME("ACK", ack) },
 	[WIRE_CHALLENGE] = { FRAME("CHALLENGE", challenge), .check = wire_check_challenge },
 	[WIRE_PROOF] = { FRAME("PROOF", proof) },
+	[WIRE_PAIR] = { FRAME("PAIR", pair), .check = wire_check_pair },
 	[WIRE_WRITE] = { RMA("WRITE", write), .flags = WRITE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_write },
 	[WIRE_READ] = { RMA("READ", read), .flags = WIRE_F_TAGGED },
 	[WIRE_SEND] = { REQUEST("SEND", send), .flags = MESSAGE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_message },

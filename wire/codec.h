@@ -99,6 +99,7 @@ enum wire_flaw {
 	WIRE_FLAW_CAUSE,         /* NAK without cause */
 	WIRE_FLAW_ATOMIC,        /* ATOMIC: no such kind, op or type, or a length or payload not theirs */
 	WIRE_FLAW_RESULT,        /* RESULT without payload */
+	WIRE_FLAW_PAIR,          /* PAIR: a packet sequence number of more than 24 bits, or no path MTU */
 	WIRE_FLAW_CM,            /* CONNECT, ACCEPT, REJECT: no request named, or more data than may go with it */
 	/* trailer */
 	WIRE_FLAW_STATUS, /* unknown status, here or in TAKEN */
@@ -170,7 +171,12 @@ struct wire_hello_fields {
 	uint64_t session, epoch, seen, verdict_seen;
 	uint32_t requests, reads, segment;
 	struct wire_address_fields at;
-	uint16_t known_port; /* 0: none but that of `at` */
+	uint16_t known_port;       /* version 1. 0: none but that of `at` */
+	uint8_t index, peer_index; /* version 2: which of the queue pairs at the port it comes from, and which it is for */
+};
+
+struct wire_pair_fields {
+	uint32_t sq_psn, rq_psn, path_mtu;
 };
 
 struct wire_nak_fields {
@@ -203,6 +209,7 @@ void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fiel
 void wire_get_atomic(const struct wire_head *head, struct wire_atomic_fields *fields);
 /* Reads CHALLENGE's address; scope is 0. */
 void wire_get_challenged(const struct wire_head *head, struct wire_address_fields *to);
+void wire_get_pair(const struct wire_head *head, struct wire_pair_fields *fields);
 void wire_get_nak(const struct wire_head *head, struct wire_nak_fields *fields);
 void wire_get_bye(const struct wire_head *head, struct wire_bye_fields *fields);
 
@@ -210,6 +217,7 @@ size_t wire_put_hello(void *at, const struct wire_hello_fields *fields);
 /* The text is cut to WIRE_TEXT_LEN; each byte that is not printable ASCII becomes '?'. */
 size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text);
 size_t wire_put_ack(void *at, uint64_t verdict);
+size_t wire_put_pair(void *at, const struct wire_pair_fields *fields);
 size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to);
 size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN]);
 /* The encoder sets WIRE_F_LAST if rest == payload; wire_put_data() does the same. */

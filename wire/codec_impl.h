@@ -31,6 +31,7 @@ bool wire_all_zero(const uint8_t *bytes, size_t length);
 
 enum wire_flaw wire_check_hello(const struct wire_head *head);
 enum wire_flaw wire_check_bye(const struct wire_head *head);
+enum wire_flaw wire_check_pair(const struct wire_head *head);
 enum wire_flaw wire_check_challenge(const struct wire_head *head);
 
 #endif

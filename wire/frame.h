@@ -23,7 +23,8 @@ typedef struct {
 
 enum {
 	WIRE_VERSION_MIN = 1,
-	WIRE_VERSION_MAX = 1,
+	WIRE_VERSION_MAX = 2,
+	WIRE_VERSION_PAIRS = 2,       /* queue pairs speak it, and nothing else; all other endpoints speak version 1 */
 	WIRE_ID_LEN = 16,             /* bytes of an endpoint's instance id */
 	WIRE_TEXT_LEN = 120,          /* bytes of BYE's sentence, zero-padded */
 	WIRE_SEGMENT_MIN = 64 * 1024, /* bounds of the segment size that HELLO grants, in bytes of payload */
@@ -43,6 +44,7 @@ enum wire_op {
 	/* With a shared secret, as part of the greeting. */
 	WIRE_CHALLENGE = 4, /* a nonce that the other side's proof must cover */
 	WIRE_PROOF = 5,     /* proves that the sender knows the secret */
+	WIRE_PAIR = 6,      /* between queue pairs, behind HELLO: what its sender's program has set */
 	/* Requests: head.seq counts them, one per segment. */
 	WIRE_WRITE = 16,   /* payload into a region; one segment of a message */
 	WIRE_READ = 17,    /* asks for bytes of a region; answered by DATA or NAK */
@@ -119,7 +121,7 @@ struct wire_hello {
 	wire_u16 port;                 /* advertised address of the sender's endpoint */
 	uint8_t addr[16];              /* IPv4 in the first four bytes, rest zero; or IPv6 */
 	wire_u32 scope;                /* IPv6 scope id, else zero */
-	wire_u16 known_port;           /* another port by which peers know the sender; zero: none */
+	wire_u16 known_port;           /* another port by which peers know the sender; zero: none. Version 2: two indices */
 	wire_u16 zero;
 };
 static_assert(sizeof(struct wire_hello) == 120, "HELLO's body is 120 bytes");
@@ -154,6 +156,7 @@ enum wire_bye_reason {
 	WIRE_BYE_SESSION = 7,   /* HELLO continues a session that was given up here */
 	WIRE_BYE_SECRET = 8,    /* the receiver of BYE has not proved this side's secret, or one side has none */
 	WIRE_BYE_CLAIM = 9,     /* HELLO advertises an address that belongs to another known endpoint */
+	WIRE_BYE_UNPAIRED = 10, /* the queue pair that is meant is not there, or not connected with the receiver of BYE */
 };
 
 struct wire_ack {
@@ -174,6 +177,17 @@ struct wire_proof {
 	uint8_t proof[WIRE_PROOF_LEN]; /* MAC over all frames of the greeting before it */
 };
 static_assert(sizeof(struct wire_proof) == 32, "PROOF's body is 32 bytes");
+
+/* What the program of a queue pair has set. A peer that disagrees would be a silent hang on hardware. */
+struct wire_pair {
+	wire_u32 sq_psn;   /* of its first request; WIRE_PSN_UNKNOWN: it may not send yet */
+	wire_u32 rq_psn;   /* that it expects of the peer's first request */
+	wire_u32 path_mtu; /* bytes */
+	wire_u32 zero;
+};
+static_assert(sizeof(struct wire_pair) == 16, "PAIR's body is 16 bytes");
+
+enum { WIRE_PSN_MAX = 0xffffff, WIRE_PSN_UNKNOWN = 0x1000000 };
 
 /* The target of a request. */
 struct wire_target {

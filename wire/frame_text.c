@@ -96,6 +96,18 @@ static void add_hello(struct text_line *line, const struct wire_head *head)
 	add_address(line, "at", &hello.at);
 	if (hello.known_port)
 		add(line, " known by %u", hello.known_port);
+	if (hello.version_min >= WIRE_VERSION_PAIRS)
+		add(line, " index %u for %u", hello.index, hello.peer_index);
+}
+
+static void add_pair(struct text_line *line, const struct wire_head *head)
+{
+	struct wire_pair_fields pair;
+
+	wire_get_pair(head, &pair);
+	if (pair.sq_psn != WIRE_PSN_UNKNOWN)
+		add(line, " sends from 0x%06" PRIx32, pair.sq_psn);
+	add(line, " expects 0x%06" PRIx32 " path MTU %" PRIu32, pair.rq_psn, pair.path_mtu);
 }
 
 static void add_bye(struct text_line *line, const struct wire_head *head)
@@ -104,11 +116,12 @@ static void add_bye(struct text_line *line, const struct wire_head *head)
 		[WIRE_BYE_CLOSED] = "CLOSED",     [WIRE_BYE_VERSION] = "VERSION",     [WIRE_BYE_INSTANCE] = "INSTANCE",
 		[WIRE_BYE_PROTOCOL] = "PROTOCOL", [WIRE_BYE_DUPLICATE] = "DUPLICATE", [WIRE_BYE_LIMIT] = "LIMIT",
 		[WIRE_BYE_SESSION] = "SESSION",   [WIRE_BYE_SECRET] = "SECRET",       [WIRE_BYE_CLAIM] = "CLAIM",
+		[WIRE_BYE_UNPAIRED] = "UNPAIRED",
 	};
 	struct wire_bye_fields bye;
 
 	wire_get_bye(head, &bye);
-	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_CLAIM)
+	if (bye.reason >= WIRE_BYE_CLOSED && bye.reason <= WIRE_BYE_UNPAIRED)
 		add(line, " %s \"", names[bye.reason]);
 	else
 		add(line, " reason %" PRIu32 " \"", (uint32_t)bye.reason);
@@ -218,11 +231,18 @@ static void add_verdict(struct text_line *line, const struct wire_verdict *verdi
 	add_count(line, "ref", verdict->ref);
 }
 
+static void add_ack(struct text_line *line, const struct wire_ack *ack)
+{
+	add_count(line, "verdict", ack->verdict);
+}
+
+static void add_proof(struct text_line *line, const struct wire_proof *proof)
+{
+	add_hex_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN);
+}
+
 static void add_body(struct text_line *line, const struct wire_head *head)
 {
-	const struct wire_proof *proof = wire_body(head);
-	const struct wire_ack *ack = wire_body(head);
-
 	switch ((enum wire_op)head->op) {
 	case WIRE_HELLO:
 		add_hello(line, head);
@@ -231,13 +251,16 @@ static void add_body(struct text_line *line, const struct wire_head *head)
 		add_bye(line, head);
 		break;
 	case WIRE_ACK:
-		add_count(line, "verdict", ack->verdict);
+		add_ack(line, wire_body(head));
 		break;
 	case WIRE_CHALLENGE:
 		add_challenge(line, head);
 		break;
 	case WIRE_PROOF:
-		add_hex_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN);
+		add_proof(line, wire_body(head));
+		break;
+	case WIRE_PAIR:
+		add_pair(line, head);
 		break;
 	case WIRE_WRITE:
 		add_write(line, head);

@@ -33,7 +33,10 @@ size_t wire_put_hello(void *at, const struct wire_hello_fields *fields)
 	hello->port = wire_put16(fields->at.port);
 	memcpy(hello->addr, fields->at.addr, sizeof(hello->addr));
 	hello->scope = wire_put32(fields->at.scope);
-	hello->known_port = wire_put16(fields->known_port);
+	if (fields->version_min < WIRE_VERSION_PAIRS)
+		hello->known_port = wire_put16(fields->known_port);
+	else
+		hello->known_port = (wire_u16){ { fields->index, fields->peer_index } };
 	return wire_frame_len(WIRE_HELLO);
 }
 
@@ -58,7 +61,14 @@ void wire_get_hello(const struct wire_head *head, struct wire_hello_fields *fiel
 	fields->at.port = wire_get16(hello->port);
 	memcpy(fields->at.addr, hello->addr, sizeof(fields->at.addr));
 	fields->at.scope = wire_get32(hello->scope);
-	fields->known_port = wire_get16(hello->known_port);
+	fields->known_port = 0;
+	fields->index = fields->peer_index = 0;
+	if (fields->version_min < WIRE_VERSION_PAIRS) {
+		fields->known_port = wire_get16(hello->known_port);
+	} else {
+		fields->index = hello->known_port.b[0];
+		fields->peer_index = hello->known_port.b[1];
+	}
 }
 
 enum wire_flaw wire_check_greeting(const struct wire_head *head)
@@ -137,6 +147,40 @@ size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN])
 	return wire_frame_len(WIRE_PROOF);
 }
 
+size_t wire_put_pair(void *at, const struct wire_pair_fields *fields)
+{
+	struct wire_pair *pair = wire_put_head(at, WIRE_PAIR, 0, 0, 0);
+
+	*pair = (struct wire_pair){
+		.sq_psn = wire_put32(fields->sq_psn),
+		.rq_psn = wire_put32(fields->rq_psn),
+		.path_mtu = wire_put32(fields->path_mtu),
+	};
+	return wire_frame_len(WIRE_PAIR);
+}
+
+void wire_get_pair(const struct wire_head *head, struct wire_pair_fields *fields)
+{
+	const struct wire_pair *pair = wire_body(head);
+
+	assert(head->op == WIRE_PAIR);
+	fields->sq_psn = wire_get32(pair->sq_psn);
+	fields->rq_psn = wire_get32(pair->rq_psn);
+	fields->path_mtu = wire_get32(pair->path_mtu);
+}
+
+enum wire_flaw wire_check_pair(const struct wire_head *head)
+{
+	const struct wire_pair *pair = wire_body(head);
+
+	if (wire_get32(pair->zero))
+		return WIRE_FLAW_ZERO;
+	return wire_get32(pair->sq_psn) <= WIRE_PSN_UNKNOWN && wire_get32(pair->rq_psn) <= WIRE_PSN_MAX &&
+			       wire_get32(pair->path_mtu)
+		       ? WIRE_FLAWLESS
+		       : WIRE_FLAW_PAIR;
+}
+
 size_t wire_put_bye(void *at, enum wire_bye_reason reason, const char *text)
 {
 	struct wire_bye *bye = wire_put_head(at, WIRE_BYE, 0, 0, 0);
@@ -166,7 +210,7 @@ enum wire_flaw wire_check_bye(const struct wire_head *head)
 
 	if (wire_get32(bye->zero))
 		return WIRE_FLAW_ZERO;
-	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_CLAIM)
+	if (reason < WIRE_BYE_CLOSED || reason > WIRE_BYE_UNPAIRED)
 		return WIRE_FLAW_BYE;
 	while (length < WIRE_TEXT_LEN && bye->text[length] >= ' ' && bye->text[length] <= '~')
 		length++;

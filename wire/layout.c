@@ -50,6 +50,11 @@ AT(challenge, zero, 52);
 
 AT(proof, proof, 0);
 
+AT(pair, sq_psn, 0);
+AT(pair, rq_psn, 4);
+AT(pair, path_mtu, 8);
+AT(pair, zero, 12);
+
 AT(target, key, 0);
 AT(target, key_tail, 8);
 AT(target, auth, 16);

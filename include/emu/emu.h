@@ -51,6 +51,8 @@ enum emu_cause {
 	EMU_CAUSE_GROUP = 78,        /* a member of the collective's group has failed or left */
 	EMU_CAUSE_DISAGREE = 79,     /* members have made different calls, or calls of other lengths */
 	EMU_CAUSE_FIREWALL = 80,     /* the peer is behind a firewall (FI_FIREWALL_ADDR), and is not connected */
+	EMU_CAUSE_PSN = 81,          /* verbs: the packet sequence numbers of the two queue pairs differ */
+	EMU_CAUSE_PATH_MTU = 82,     /* verbs: packets are longer than the peer's path MTU */
 };
 
 #endif

@@ -412,7 +412,8 @@ static void judge_asleep(const struct host *host)
 		sleepy_pingpong(f, sleeps[i].sleep, true, 1, SLEEPY_ROUNDS);
 		counting = true;
 		for (int batch = 0; batch < SLEEPY_BATCHES; batch++) {
-			sleepy_pingpong(f, sleeps[i].sleep, true, 1 + SLEEPY_ROUNDS + (uint64_t)batch * (SLEEPY_ROUNDS / SLEEPY_BATCHES),
+			sleepy_pingpong(f, sleeps[i].sleep, true,
+					1 + SLEEPY_ROUNDS + (uint64_t)batch * (SLEEPY_ROUNDS / SLEEPY_BATCHES),
 					SLEEPY_ROUNDS / SLEEPY_BATCHES);
 			batch_over(batch);
 		}

@@ -84,6 +84,7 @@ static size_t again_control(const struct wire_head *head, uint8_t *at)
 	const struct wire_proof *proof = wire_body(head);
 	struct wire_address_fields to;
 	struct wire_hello_fields hello;
+	struct wire_pair_fields pair;
 	struct wire_bye_fields bye;
 
 	switch (head->op) {
@@ -96,6 +97,9 @@ static size_t again_control(const struct wire_head *head, uint8_t *at)
 	case WIRE_CHALLENGE:
 		wire_get_challenged(head, &to);
 		return wire_put_challenge(at, challenge->nonce, &to);
+	case WIRE_PAIR:
+		wire_get_pair(head, &pair);
+		return wire_put_pair(at, &pair);
 	case WIRE_PROOF:
 		return wire_put_proof(at, proof->proof);
 	default:
@@ -113,7 +117,7 @@ static void check_again(const struct wire_head *head, size_t length)
 	if (wire_is_request(head->op))
 		n = again_request(head, bytes);
 	else if (head->op == WIRE_HELLO || head->op == WIRE_BYE || head->op == WIRE_ACK || head->op == WIRE_CHALLENGE ||
-		 head->op == WIRE_PROOF)
+		 head->op == WIRE_PROOF || head->op == WIRE_PAIR)
 		n = again_control(head, bytes);
 	else
 		n = again_answer(head, bytes);

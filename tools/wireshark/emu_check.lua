@@ -131,6 +131,16 @@ return function(names)
 		return nil
 	end
 
+	function bodies.pair(body)
+		if not zero(body, "pair") then
+			return "ZERO"
+		elseif get(body, "pair", "sq_psn") > 0x1000000 or get(body, "pair", "rq_psn") > 0xffffff or
+			get(body, "pair", "path_mtu") == 0 then
+			return "PAIR"
+		end
+		return nil
+	end
+
 	function bodies.challenge(body)
 		if not zero(body, "challenge") then
 			return "ZERO"
@@ -315,7 +325,7 @@ return function(names)
 	-- Of a whole datagram, a key of names.datagram_flaws.
 	function check.datagram(range, length)
 		local flags = get(range, "datagram", "flags")
-		if get(range, "datagram", "version") ~= names.VERSION then
+		if get(range, "datagram", "version") ~= names.DATAGRAM_VERSION then
 			return "VERSION"
 		elseif flags > 7 or (has(flags, 2) and has(flags, 4)) then
 			return "FLAGS"

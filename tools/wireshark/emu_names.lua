@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- emu_names.lua - the names, numbers and offsets of wire version 1, as wire/frame.h and wire/PROTOCOL.md have them.
+-- emu_names.lua - the names, numbers and offsets of wire versions 1 and 2, as wire/frame.h and wire/PROTOCOL.md have them.
 --
 -- Pure tables: nothing of Wireshark's is called. tests/wireshark/names.py reads this file line by line and holds each row against
 -- the protocol's sources, so rows keep their form.
@@ -15,7 +15,8 @@ names.SEGMENT_MAX = 262144
 names.ATOMIC_MAX = 4096
 names.CM_DATA_MAX = 256
 names.MTU = 1388
-names.VERSION = 1
+names.VERSION = 2
+names.DATAGRAM_VERSION = 1
 
 -- op: name; struct of the body, and its bytes; flags that may be set; may have payload; what sort of frame.
 names.ops = {
@@ -24,6 +25,7 @@ names.ops = {
 	[3] = { name = "ACK", body = "ack", size = 8, flags = 0x00, payload = false, sort = "control" },
 	[4] = { name = "CHALLENGE", body = "challenge", size = 56, flags = 0x00, payload = false, sort = "greeting" },
 	[5] = { name = "PROOF", body = "proof", size = 32, flags = 0x00, payload = false, sort = "greeting" },
+	[6] = { name = "PAIR", body = "pair", size = 16, flags = 0x00, payload = false, sort = "control" },
 	[16] = { name = "WRITE", body = "write", size = 48, flags = 0x2f, payload = true, sort = "request" },
 	[17] = { name = "READ", body = "read", size = 40, flags = 0x08, payload = false, sort = "request" },
 	[18] = { name = "SEND", body = "send", size = 32, flags = 0x4c, payload = true, sort = "request" },
@@ -77,7 +79,7 @@ names.structs.hello = {
 	{ "port", 94, 2, "dec", label = "Port advertised" },
 	{ "addr", 96, 16, "bytes", label = "Address advertised", abbr = "hello.addr" },
 	{ "scope", 112, 4, "dec", label = "IPv6 scope" },
-	{ "known_port", 116, 2, "dec", label = "Port by which peers know the sender" },
+	{ "known_port", 116, 2, "dec", label = "Port by which peers know the sender; version 2: two indices of queue pairs" },
 	{ "zero", 118, 2, "zero" },
 }
 names.structs.bye = {
@@ -97,6 +99,12 @@ names.structs.challenge = {
 }
 names.structs.proof = {
 	{ "proof", 0, 32, "bytes", label = "Proof (HMAC-SHA-512-256, not checked)" },
+}
+names.structs.pair = {
+	{ "sq_psn", 0, 4, "hex", label = "Packet sequence number of its first request" },
+	{ "rq_psn", 4, 4, "hex", label = "Packet sequence number that it expects" },
+	{ "path_mtu", 8, 4, "dec", label = "Path MTU" },
+	{ "zero", 12, 4, "zero" },
 }
 names.structs.target = {
 	{ "key", 0, 8, "hex", label = "Key" },
@@ -240,6 +248,7 @@ names.values.reason = {
 	[7] = "session",
 	[8] = "secret",
 	[9] = "claim",
+	[10] = "unpaired",
 }
 names.values.kind = {
 	[0] = "plain",
@@ -376,6 +385,7 @@ names.flaws = {
 	CAUSE = "NAK without a cause (WIRE-48)",
 	ATOMIC = "ATOMIC of unknown kind, op or type, or with a wrong length or payload (WIRE-75)",
 	RESULT = "RESULT without payload (WIRE-76)",
+	PAIR = "PAIR with a packet sequence number of more than 24 bits, or without a path MTU (WIRE-141)",
 	CM = "CONNECT, ACCEPT or REJECT that names no request, or with too much data (WIRE-80)",
 	STATUS = "trailer status is unknown (WIRE-10)",
 }

@@ -125,6 +125,9 @@ return function(names, check)
 	function say.CHALLENGE(head)
 		return " to " .. head.at
 	end
+	function say.PAIR(head)
+		return string.format(" expects %s", head.hex.rq_psn)
+	end
 	function say.WRITE(head)
 		local rest = head.rest > head.payload and string.format(", %.0f B follow", head.rest - head.payload) or ""
 		return string.format("%s %.0f B%s", target(head), head.payload, rest)

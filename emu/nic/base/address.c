@@ -55,6 +55,41 @@ bool address_same(const struct sockaddr_storage *a, const struct sockaddr_storag
 	       !memcmp(&ca, &cb, sizeof(struct sockaddr_in6));
 }
 
+bool address_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return !memcmp(a, b, sizeof(struct sockaddr_in6));
+}
+
+/* A field that addresses of other endpoints have zero, and connect(2) does not look at: one more than the queue pair's index. */
+static uint16_t *number_of(const struct sockaddr_storage *name)
+{
+	return name->ss_family == AF_INET6 ? (uint16_t *)&((struct sockaddr_in6 *)name)->sin6_flowinfo
+					   : (uint16_t *)((struct sockaddr_in *)name)->sin_zero;
+}
+
+static in_port_t *port_at(const struct sockaddr_storage *name)
+{
+	return name->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)name)->sin6_port : &((struct sockaddr_in *)name)->sin_port;
+}
+
+uint16_t address_port(const struct sockaddr_storage *name)
+{
+	return ntohs(*port_at(name));
+}
+
+void address_set_qpn(struct sockaddr_storage *canonical, uint32_t qpn)
+{
+	*number_of(canonical) = (uint16_t)((qpn & 0xff) + 1);
+	*port_at(canonical) = htons((uint16_t)(qpn >> 8));
+}
+
+uint32_t address_qpn(const struct sockaddr_storage *canonical)
+{
+	uint16_t number = *number_of(canonical);
+
+	return number ? (uint32_t)address_port(canonical) << 8 | (number - 1u) : 0;
+}
+
 void address_put(const struct sockaddr_storage *name, struct wire_address_fields *fields)
 {
 	memset(fields, 0, sizeof(*fields));
@@ -98,11 +133,15 @@ const char *address_text(const struct sockaddr_storage *name, char *text, size_t
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)name;
 	const struct sockaddr_in *in = (const struct sockaddr_in *)name;
 	char address[INET6_ADDRSTRLEN];
+	uint32_t qpn = address_qpn(name);
 
 	if (name->ss_family == AF_INET6)
-		snprintf(text, size, "[%s]:%u", inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address)),
-			 ntohs(in6->sin6_port));
+		inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address));
 	else
-		snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address)), ntohs(in->sin_port));
+		inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address));
+	if (qpn)
+		snprintf(text, size, "%s QPN 0x%06x", address, (unsigned)qpn);
+	else
+		snprintf(text, size, name->ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", address, address_port(name));
 	return text;
 }

@@ -11,7 +11,7 @@
 #include "emu/nic/base/pool.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/ops/op.h"
-#include "wire/frame.h"
+#include "wire/codec.h"
 
 struct collectives;
 struct port;
@@ -41,6 +41,20 @@ struct cm {
 	struct session *peer;  /* from ACCEPTING or UP on */
 	uint64_t request;
 	uint64_t until_ns; /* ASKING, and the passive endpoint is gone: so long ACCEPT may still come. Else 0 */
+};
+
+/* A queue pair's, beside its struct cm, whose states it uses so: IDLE: RESET and INIT; UP: RTR and RTS; DOWN: in error, until it is
+ * reset. The peer's is known while the session is open. */
+struct pairing {
+	uint32_t qpn;
+	struct wire_pair_fields own, peer;
+	bool knocked; /* the peer was turned away, as the program was not ready */
+};
+
+/* The queue pairs that share a listener, by the low 8 bits of their numbers; NULL where there is none. */
+struct pairs {
+	struct ep *at[256];
+	uint8_t next; /* is tried first */
 };
 
 /* Why a datagram does not reach its receive. */
@@ -91,6 +105,8 @@ struct ep {
 	struct session *last;
 	uint64_t last_dest, last_stamp;
 	struct cm cm;                    /* connection-oriented; else idle */
+	struct pairing *pairing;         /* queue pair; else NULL */
+	struct pairs *pairs;             /* ep_attr.pairs; else NULL */
 	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
 	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
 	bool closing;

@@ -14,6 +14,7 @@
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/transport_calls.h"
 
 static_assert((int)LIMIT_CM_DATA == (int)WIRE_CM_DATA_MAX && (int)LIMIT_CM_DATA <= (int)LIMIT_INJECT,
@@ -43,9 +44,10 @@ bool cm_admits(const struct ep *ep, const struct sockaddr_storage *peer)
 	const struct cm *cm = &ep->cm;
 
 	nic_role(ep->nic);
-	if (!ep->attr.cm || ep->attr.passive || cm->state == CM_ASKING) /* an accepter dials from an address of its own */
+	if (!ep->attr.cm || ep->attr.passive || ep->pairing ||
+	    cm->state == CM_ASKING) /* an accepter dials from an address of its own */
 		return true;
-	return (cm->state == CM_ACCEPTING || cm->state == CM_UP) && address_same(&cm->peer->peer, peer);
+	return (cm->state == CM_ACCEPTING || cm->state == CM_UP) && address_equal(&cm->peer->peer, peer);
 }
 
 uint32_t cm_caps(const struct session *session)
@@ -53,7 +55,7 @@ uint32_t cm_caps(const struct session *session)
 	const struct ep *ep = session->ep;
 
 	nic_role(session->ep->nic);
-	return !ep->attr.cm || ep->cm.peer == session ? ep->attr.caps : 0;
+	return !ep->attr.cm || ep->cm.peer == session || (ep->pairing && ep->self == session) ? ep->attr.caps : 0;
 }
 
 bool cm_holds(const struct session *session)
@@ -61,15 +63,18 @@ bool cm_holds(const struct session *session)
 	const struct cm *cm = &session->ep->cm;
 
 	nic_role(session->ep->nic);
-	return (cm->state == CM_ASKING && cm->asked == session) ||
-	       ((cm->state == CM_ACCEPTING || cm->state == CM_UP) && cm->peer == session);
+	return !session->ep->pairing && ((cm->state == CM_ASKING && cm->asked == session) ||
+					 ((cm->state == CM_ACCEPTING || cm->state == CM_UP) && cm->peer == session));
 }
 
-struct session *cm_session(struct ep *ep, enum refusal_cause *cause)
+struct session *cm_session(struct ep *ep, const struct op *op, enum refusal_cause *cause)
 {
 	nic_role(ep->nic);
 	*cause = REFUSAL_CANCELLED;
-	return ep->cm.state == CM_UP ? ep->cm.peer : NULL;
+	if (ep->cm.state != CM_UP)
+		return NULL;
+	*cause = ep->pairing ? pairing_bars(ep->pairing, op) : REFUSAL_NONE;
+	return *cause == REFUSAL_NONE ? ep->cm.peer : NULL;
 }
 
 bool cm_over(const struct ep *ep)
@@ -126,11 +131,13 @@ void cm_ended(struct session *session, enum refusal_cause cause)
 	struct cm *cm = &ep->cm;
 
 	nic_role(session->ep->nic);
+	if (ep->pairing)
+		ep->pairing->peer.path_mtu = 0;
 	if (cm->state == CM_ASKING && cm->asked == session) {
 		/* The request was taken. The passive endpoint may leave before the answer, from another endpoint, is here. */
 		cm->until_ns = nic_now(ep->nic) + TIME_ANSWER_NS;
 		session_time(session, cm->until_ns);
-	} else if (cm->state == CM_UP && cm->peer == session) {
+	} else if (cm->state == CM_UP && cm->peer == session && !ep->pairing) {
 		cm_enter(ep, CM_DOWN);
 		cm_flush_receives(ep);
 		cm_tell(ep, &(struct cm_event){ .kind = CM_SHUTDOWN, .err = refusal_errno(cause) });

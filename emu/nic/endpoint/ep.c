@@ -120,8 +120,29 @@ static void ep_free(struct ep *ep)
 		(void)stx_close(ep->stx); /* its own, which no other endpoint uses */
 	if (!ep->attr.srx && ep->srx)
 		srx_free(ep->srx);
+	free(ep->pairing);
+	free(ep->pairs);
 	hash_fini(&ep->by_peer);
 	free(ep);
+}
+
+/* From here on peers find it. */
+static int ep_listen(struct ep *ep)
+{
+	struct nic *nic = ep->nic;
+	int err;
+
+	if (ep->attr.through)
+		return pairing_open(ep);
+	if (ep->attr.pairs) {
+		ep->pairs = calloc(1, sizeof(*ep->pairs));
+		if (!ep->pairs)
+			return -ENOMEM;
+		nic->link.random(nic->link_arg, &ep->pairs->next, sizeof(ep->pairs->next));
+	}
+	err = ep->attr.datagrams ? dgram_open(ep) : nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);
+	address_canonical((struct sockaddr *)&ep->name, &ep->name);
+	return err;
 }
 
 int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
@@ -146,10 +167,9 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 		memcpy(ep->instance, nic->process, sizeof(nic->process));
 	ep->instance[0] |= 1; /* all zero means no endpoint */
 	ep->name = attr->at;
-	err = attr->datagrams ? dgram_open(ep) : nic->link.listen(nic->link_arg, &ep->name, ep, &ep->listener);
+	err = ep_listen(ep);
 	if (err)
 		goto free_ep;
-	address_canonical((struct sockaddr *)&ep->name, &ep->name);
 	ep_references(ep, true);
 	srx_join(ep->srx, ep);
 	stx_join(ep->stx);
@@ -237,6 +257,7 @@ void ep_stop_listening(struct ep *ep)
 	if (ep->listener)
 		nic->link.unlisten(nic->link_arg, ep->listener);
 	ep->listener = NULL;
+	pairing_hide(ep);
 	dgram_close(ep);
 }
 
@@ -303,13 +324,13 @@ __attribute__((noinline)) static struct session *look_up_session(struct ep *ep, 
 	return ep->last;
 }
 
-struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause)
+struct session *ep_session(struct ep *ep, const struct op *op, enum refusal_cause *cause)
 {
-	uint64_t generation;
+	uint64_t generation, dest = op->dest;
 
 	nic_role(ep->nic);
 	if (ep->attr.cm)
-		return cm_session(ep, cause);
+		return cm_session(ep, op, cause);
 	generation = av_generation(ep->attr.av);
 	if (ep->last && ep->last_dest == dest && ep->last_stamp == generation)
 		return ep->last;

@@ -15,8 +15,8 @@ struct rx;
 
 /* No peer finds it any more: no new connection, no datagram. */
 void ep_stop_listening(struct ep *ep);
-/* The session for an AV index, or with the one peer; NULL and *cause if there is none. */
-struct session *ep_session(struct ep *ep, uint64_t dest, enum refusal_cause *cause);
+/* The session for an op, by its AV index, or with the one peer; NULL and *cause if there is none. */
+struct session *ep_session(struct ep *ep, const struct op *op, enum refusal_cause *cause);
 /* A local region is closed: whatever names it by its descriptor (named.h) and has not completed does so now, with
  * REFUSAL_LOCAL_CLOSED, and touches no byte any more (withdraw.c). */
 void recall_region(struct nic *nic, uint64_t desc);
@@ -32,12 +32,19 @@ bool cm_tell(struct ep *ep, const struct cm_event *event);
 void cm_fail(struct ep *ep, int err, const void *data, size_t length);
 /* Says BYE to this one peer, and ends the session with it. */
 void cm_leave(struct session *session);
-/* The session for ops posted here; NULL and *cause: none. */
-struct session *cm_session(struct ep *ep, enum refusal_cause *cause);
+/* The session for an op posted here; NULL and *cause: none. */
+struct session *cm_session(struct ep *ep, const struct op *op, enum refusal_cause *cause);
 /* Will nothing be received any more? */
 bool cm_over(const struct ep *ep);
 /* Gives back all receives that are posted; not those of a shared context, which others may take. */
 void cm_flush_receives(struct ep *ep);
+
+/* --- queue pairs (pair.c) --- */
+
+/* Numbers it, among those of ep_attr.through. 0; -EADDRINUSE: that has 256 already; -ENOMEM. */
+MUST_USE int pairing_open(struct ep *ep);
+/* No peer finds it any more. */
+void pairing_hide(struct ep *ep);
 
 /* --- unreliable datagrams (dgram.c): WIRE-90 and on ---
  * The endpoint has a port of the link and no sessions. An op ends when its datagram has left, whatever becomes of it. A datagram

@@ -456,7 +456,7 @@ static void op_start(struct op *op)
 		dgram_post(op->ep, op);
 		return;
 	}
-	session = op->ep->closing ? NULL : ep_session(op->ep, op->dest, &cause);
+	session = op->ep->closing ? NULL : ep_session(op->ep, op, &cause);
 	if (!session)
 		complete_refused(op, cause, NULL);
 	else

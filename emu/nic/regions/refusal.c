@@ -303,6 +303,11 @@ static const struct refusal_text {
 			       "All members call the same collectives in the same order, with the same count and datatype.", NULL },
 	[REFUSAL_FIREWALL] = { NIC_EFIREWALL, "the peer is behind a firewall, and is not connected",
 			       "It connects with its first operation to this endpoint: wait for one.", NULL },
+	[REFUSAL_PSN] = { EPROTO,
+			  "the peer's queue pair expects another packet sequence number (rq_psn) than this one sends (sq_psn)",
+			  "Set rq_psn of each to sq_psn of the other.", NULL },
+	[REFUSAL_PATH_MTU] = { EPROTO, "its packets are longer than the peer's path MTU", "Set the same path MTU on both sides.",
+			       NULL },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

@@ -49,6 +49,8 @@ enum refusal_cause {
 	REFUSAL_GROUP = 78,        /* a member of the collective's group has failed or left */
 	REFUSAL_DISAGREE = 79,     /* members of a group have made different calls, or calls of other lengths */
 	REFUSAL_FIREWALL = 80,     /* the peer is behind a firewall, and is not connected (av_wall()) */
+	REFUSAL_PSN = 81,          /* the two queue pairs have different packet sequence numbers */
+	REFUSAL_PATH_MTU = 82,     /* longer than the path MTU of the peer, and this queue pair has a longer one */
 	REFUSAL_CAUSES             /* the first number behind all of them */
 };
 

@@ -47,6 +47,8 @@ const char *refusal_name(unsigned int cause)
 		[REFUSAL_GROUP] = "group",
 		[REFUSAL_DISAGREE] = "disagree",
 		[REFUSAL_FIREWALL] = "firewall",
+		[REFUSAL_PSN] = "psn",
+		[REFUSAL_PATH_MTU] = "path-mtu",
 	};
 
 	return cause < REFUSAL_CAUSES ? names[cause] : NULL;

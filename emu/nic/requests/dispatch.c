@@ -38,7 +38,7 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	conn_close(conn, 0, false);
 	if (!believed)
 		return NULL;
-	/* PROTOCOL, DUPLICATE and CLAIM end the connection alone. */
+	/* PROTOCOL, DUPLICATE, CLAIM and UNPAIRED end the connection alone. */
 	if (session && fields.reason == WIRE_BYE_SESSION)
 		session_forgotten(session);
 	else if (session && fields.reason == WIRE_BYE_CLOSED)
@@ -178,6 +178,7 @@ static const struct frame_rule {
 	[WIRE_PROOF] = { .take = hello_received, .greets = true },
 	[WIRE_BYE] = { .take = take_bye, .greets = true },
 	[WIRE_ACK] = { .take = take_ack },
+	[WIRE_PAIR] = { .take = pairing_taken },
 	[WIRE_WRITE] = { REQUEST(write, OP_WRITE), .one_sided = true },
 	[WIRE_READ] = { REQUEST(read, OP_READ) },
 	[WIRE_SEND] = { REQUEST(send, OP_SEND) },

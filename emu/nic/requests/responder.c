@@ -5,12 +5,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/request_calls.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
 
@@ -66,6 +68,8 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 			return "request number out of sequence (WIRE-55)";
 	} else if (seq - acked_here > LIMIT_REQUESTS) {
 		return "more requests than granted (WIRE-25)";
+	} else if (unlikely(rsp->deaf)) {
+		conn->in.skip = rsp->rnr = true;
 	} else {
 		rsp->rnr = false;
 		if (head->op != WIRE_WRITE)
@@ -134,7 +138,8 @@ static bool fill_rnr(struct session *session, struct conn *conn)
 bool responder_fill_control(struct session *session, struct conn *conn)
 {
 	nic_role(conn->nic);
-	return verdict_fill(session, conn) || fill_rnr(session, conn) || message_fill_pull(session, conn);
+	return pairing_fill(session, conn) || verdict_fill(session, conn) || fill_rnr(session, conn) ||
+	       message_fill_pull(session, conn);
 }
 
 void responder_cut(struct session *session, struct conn *conn)

@@ -12,6 +12,7 @@
 #include "emu/nic/transport/conn.h"
 #include "wire/codec.h"
 
+struct pairing;
 struct proof;
 
 /* --- the greeting: which endpoint, which session, where it goes on, which connection stays (hello.c) --- */
@@ -21,6 +22,22 @@ void hello_send(struct conn *conn);
 /* The peer's HELLO, CHALLENGE or PROOF is here. With the last of them the connection opens, or is closed with a BYE that
  * says why not. Returns NULL, or the frame's flaw in its place of the greeting. */
 MUST_USE const char *hello_received(struct conn *conn, const struct wire_head *head);
+
+/* --- queue pairs: which one is meant, and whether it and its peer mean each other (pairing.c) --- */
+
+/* The versions and indices of our HELLO. */
+void pairing_hello(const struct conn *conn, struct wire_hello_fields *fields);
+/* A HELLO is here: is it of an endpoint of this sort? An accepted one's queue pair becomes the connection's endpoint. False: the
+ * connection was closed, with a BYE that says why. */
+bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields);
+/* Writes PAIR into the connection's queue. False: it is not due, or there is no room. */
+bool pairing_fill(struct session *session, struct conn *conn);
+/* PAIR is here. NULL, or the breach of the protocol. */
+MUST_USE const char *pairing_taken(struct conn *conn, const struct wire_head *head);
+/* This side or its peer has said more: what the two disagree about is logged, and ends the ops that it concerns. */
+void pairing_compare(struct session *session);
+/* Why the peer's hardware would drop the op's packets, or this side's the answers. REFUSAL_NONE: it would not. */
+enum refusal_cause pairing_bars(const struct pairing *pairing, const struct op *op);
 
 /* --- both sides prove that they know the shared secret: WIRE-101 to WIRE-105 (proof.c) ---
  * Only if the nic has a secret. A connection that has not proved it leaves nothing here but its frames of the greeting, which are

@@ -28,8 +28,6 @@ void hello_send(struct conn *conn)
 {
 	struct session *session = conn->session;
 	struct wire_hello_fields fields = {
-		.version_min = WIRE_VERSION_MIN,
-		.version_max = WIRE_VERSION_MAX,
 		.features = hello_features(conn),
 		.session = session->id,
 		.epoch = conn->epoch,
@@ -44,6 +42,7 @@ void hello_send(struct conn *conn)
 	void *at;
 
 	nic_role(conn->nic);
+	pairing_hello(conn, &fields);
 	conn->joins = fields.features & WIRE_TRUNKS;
 	conn->walled = fields.features & WIRE_NEVER_DIALS;
 	memcpy(fields.instance, conn->ep->instance, WIRE_ID_LEN);
@@ -189,7 +188,9 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 		return session_dials(ep, fields->session) ? session_self(ep) : NULL;
 	}
 	address_get(&fields->at, &peer);
-	if (address_same(&peer, &ep->name)) {
+	if (ep->pairing)
+		address_set_qpn(&peer, (uint32_t)fields->at.port << 8 | fields->index);
+	if (address_equal(&peer, &ep->name)) {
 		*reason = WIRE_BYE_PROTOCOL;
 		*text = "HELLO advertises the receiver's own address (WIRE-26)";
 		return NULL;
@@ -339,6 +340,8 @@ const char *hello_received(struct conn *conn, const struct wire_head *head)
 		broken = proof_take(conn, head, &fields, &proved);
 	if (broken || !proved)
 		return broken;
+	if (!pairing_meets(conn, &fields))
+		return NULL;
 	if (conn->dialled)
 		hello_answered(conn, &fields);
 	else

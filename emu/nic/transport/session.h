@@ -117,6 +117,8 @@ struct responder {
 	bool quick;           /* the last acknowledgement was stored, and no frame has gone since: the program does not answer */
 	bool rnr;             /* RNR was sent: requests other than seen + 1 are dropped */
 	bool rnr_owed;        /* RNR is to be sent */
+	bool pair_due;        /* PAIR is */
+	bool deaf;            /* requests are dropped without an answer, whatever their number: see check_sequence() */
 	struct cq_node *slot; /* see complete_reserve() */
 	struct write_state write;
 	uint64_t generation;                      /* from the first request of a session to its end; no other one has this number */

@@ -33,7 +33,7 @@ struct process_front {
 	const char *call_prefixes[3];       /* of the calls that sentences name first; the first NULL ends them */
 	const char *guesses[PROCESS_GUESSES];
 	const char *settings_listed;       /* a sentence: where the settings are listed */
-	const char *variables;             /* the beginning of its own variables, which emuctl lists beside FI_EMU_* (setting_say.c) */
+	const char *variables;             /* the beginning of its own variables, which emuctl lists beside FI_EMU_* */
 	const char *library;               /* whose interface it is, */
 	uint32_t (*library_version)(void); /* and the version that runs: major << 16 | minor */
 

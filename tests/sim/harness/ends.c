@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "emu/nic/endpoint/pair.h"
 #include "emu/nic/memory/guard.h"
 
 enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE, LONGEST = 1 << 20 };
@@ -32,9 +33,8 @@ static bool on_event(void *owner, const struct cm_event *event)
 
 static const struct cm_ops events = { .event = on_event };
 
-void end_open(struct end *end, struct node *node, bool passive)
+static void open_as(struct end *end, struct node *node, struct ep_attr attr)
 {
-	struct ep_attr attr = { .cm = &events, .passive = passive, .caps = passive ? 0 : CAPS, .owner = end };
 	struct sockaddr_in *at = (struct sockaddr_in *)&attr.at;
 	int rc;
 
@@ -44,6 +44,7 @@ void end_open(struct end *end, struct node *node, bool passive)
 	rc = rc ? rc : pd_open(node->nic, &end->pd);
 	WORLD_CHECK(node->world, !rc, "opening an end: %d", rc);
 	attr.pd = end->pd;
+	attr.tag = AV_NONE;
 	attr.tx_cq = attr.rx_cq = end->cq;
 	at->sin_family = AF_INET;
 	at->sin_addr.s_addr = htonl(0x0a000001u + (uint32_t)node->id);
@@ -52,6 +53,41 @@ void end_open(struct end *end, struct node *node, bool passive)
 	node_leave(node);
 	WORLD_CHECK(node->world, !rc, "ep_open: %d", rc);
 	ep_name(end->ep, &end->name);
+}
+
+void end_open(struct end *end, struct node *node, bool passive)
+{
+	open_as(end, node, (struct ep_attr){ .cm = &events, .passive = passive, .caps = passive ? 0 : CAPS, .owner = end });
+}
+
+void end_open_pairs(struct end *end, struct node *node)
+{
+	open_as(end, node, (struct ep_attr){ .cm = &events, .passive = true, .pairs = true, .owner = end });
+}
+
+void end_open_pair(struct end *end, const struct end *pairs)
+{
+	open_as(end, pairs->node, (struct ep_attr){ .cm = &events, .through = pairs->ep, .caps = CAPS, .owner = end });
+}
+
+void end_pair(struct end *end, const struct end *peer, uint32_t rq_psn, uint32_t path_mtu)
+{
+	struct ep_pair pair = {
+		.own = end->name, .peer = peer->name, .peer_qpn = ep_qpn(peer->ep), .rq_psn = rq_psn, .path_mtu = path_mtu
+	};
+	int rc;
+
+	node_enter(end->node);
+	rc = ep_pair(end->ep, &pair);
+	node_leave(end->node);
+	WORLD_CHECK(end->node->world, !rc, "ep_pair: %d", rc);
+}
+
+void end_pair_send(struct end *end, uint32_t sq_psn)
+{
+	node_enter(end->node);
+	ep_pair_send(end->ep, sq_psn);
+	node_leave(end->node);
 }
 
 static bool is_quiet(void *arg)
@@ -199,4 +235,22 @@ void end_message(struct world *world, struct end *from, struct end *to, size_t l
 	complete(world, from, length);
 	complete(world, to, length);
 	WORLD_CHECK(world, !memcmp(out, in, length), "other bytes came than were sent");
+}
+
+enum refusal_cause end_try(struct world *world, struct end *end, size_t length)
+{
+	static uint8_t zeros[LONGEST];
+	struct iovec here = { zeros, length };
+	struct remote there = { .addr = 0, .length = length, .key = 1 };
+	struct post post = {
+		.kind = OP_WRITE, .flags = POST_COMPLETE, .iov = &here, .iov_count = 1, .remote = &there, .remote_count = 1
+	};
+	struct completion c;
+	struct cq_error error;
+
+	WORLD_CHECK(world, !ep_post(end->ep, &post), "a post has failed");
+	WORLD_CHECK(world, world_run(world, has_completion, end->cq, PATIENCE_NS), "nothing completes");
+	return cq_take_error(end->cq, &error) == 1 ? (enum refusal_cause)error.prov_errno
+	       : cq_take(end->cq, &c, 1) == 1      ? REFUSAL_NONE
+						   : REFUSAL_PROTOCOL;
 }

@@ -34,6 +34,14 @@ void ends_open(struct ends *ends, uint64_t seed);
 void ends_close(struct ends *ends);
 /* At an endpoint's node and port; passive or connected. */
 void end_open(struct end *end, struct node *node, bool passive);
+/* A listener for queue pairs; a queue pair that listens through it. */
+void end_open_pairs(struct end *end, struct node *node);
+void end_open_pair(struct end *end, const struct end *pairs);
+/* To RTR, with these numbers; to RTS. */
+void end_pair(struct end *end, const struct end *peer, uint32_t rq_psn, uint32_t path_mtu);
+void end_pair_send(struct end *end, uint32_t sq_psn);
+/* A write of `length` zeros by a key that no region has, and why it has failed. */
+enum refusal_cause end_try(struct world *world, struct end *end, size_t length);
 void end_close(struct end *end);
 void end_connect(struct end *end, const struct end *passive, const char *data);
 /* `end` is opened, to answer what `passive` was asked. */

@@ -14,6 +14,7 @@ static const struct {
 	{ 3, 8, 0x00, false, false },   /* ACK */
 	{ 4, 56, 0x00, false, false },  /* CHALLENGE */
 	{ 5, 32, 0x00, false, false },  /* PROOF */
+	{ 6, 16, 0x00, false, false },  /* PAIR */
 	{ 16, 48, 0x2f, true, true },   /* WRITE */
 	{ 17, 40, 0x08, false, true },  /* READ */
 	{ 18, 32, 0x4c, true, true },   /* SEND */

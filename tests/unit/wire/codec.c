@@ -34,6 +34,23 @@ static const struct wire_hello_fields hello6 = {
 	.at = { .family = 6, .port = 65535, .addr = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1 }, .scope = 3 },
 };
 
+static const struct wire_hello_fields hello_pair = {
+	.version_min = 2,
+	.version_max = 2,
+	.features = WIRE_TRUNKS,
+	.instance = { 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
+	.session = 7,
+	.epoch = 1,
+	.requests = 1024,
+	.reads = 128,
+	.segment = 128 << 10,
+	.at = { .family = 4, .port = 7471, .addr = { 192, 0, 2, 9 } },
+	.index = 26,
+	.peer_index = 3,
+};
+
+static const struct wire_pair_fields paired = { .sq_psn = WIRE_PSN_UNKNOWN, .rq_psn = 0x123456, .path_mtu = 1024 };
+
 static const struct wire_hello_fields hello_known = {
 	.version_min = 1,
 	.version_max = 1,
@@ -101,8 +118,10 @@ static size_t encode(enum golden_name name, void *at)
 	case GOLDEN_HELLO4: return wire_put_hello(at, &hello4);
 	case GOLDEN_HELLO6: return wire_put_hello(at, &hello6);
 	case GOLDEN_HELLO_KNOWN: return wire_put_hello(at, &hello_known);
+	case GOLDEN_HELLO_PAIR: return wire_put_hello(at, &hello_pair);
 	case GOLDEN_BYE: return wire_put_bye(at, WIRE_BYE_CLOSED, "receiver closed the endpoint");
 	case GOLDEN_ACK: return wire_put_ack(at, 6);
+	case GOLDEN_PAIR: return wire_put_pair(at, &paired);
 	case GOLDEN_WRITE:
 		return wire_put_write(at, WIRE_F_FIRST, 8, 7, &write_to, 8, 0);
 	case GOLDEN_WRITE_PART: return wire_put_write(at, first_cq, 3, 8, &part_to, 0x100000003, 0xfeedface);

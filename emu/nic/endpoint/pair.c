@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pair.c - a queue pair gets its number and its peer. */
+#include "emu/nic/endpoint/pair.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emu/nic/base/address.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/endpoint/ep_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/greeting.h"
+#include "emu/nic/transport/session.h"
+
+int pairing_open(struct ep *ep)
+{
+	struct ep *through = ep->attr.through;
+	struct pairs *pairs = through->pairs;
+	uint8_t index = pairs->next;
+
+	nic_role(ep->nic);
+	while (pairs->at[index])
+		if (++index == pairs->next)
+			return -EADDRINUSE;
+	ep->pairing = calloc(1, sizeof(*ep->pairing));
+	if (!ep->pairing)
+		return -ENOMEM;
+	ep->pairing->qpn = (uint32_t)address_port(&through->name) << 8 | index;
+	ep->name = through->name;
+	address_set_qpn(&ep->name, ep->pairing->qpn);
+	pairs->at[index] = ep;
+	/* A number that was in use lately is the last to come again: late peers know it. */
+	pairs->next = (uint8_t)(index + 1);
+	return 0;
+}
+
+void pairing_hide(struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (ep->pairing)
+		ep->attr.through->pairs->at[ep->pairing->qpn & 0xff] = NULL;
+}
+
+uint32_t ep_qpn(const struct ep *ep)
+{
+	return ep->pairing->qpn;
+}
+
+int ep_pair(struct ep *ep, const struct ep_pair *pair)
+{
+	struct pairing *pairing = ep->pairing;
+	struct sockaddr_storage own, peer;
+	struct session *session;
+
+	nic_role(ep->nic);
+	if (!address_canonical((const struct sockaddr *)&pair->own, &own) ||
+	    !address_canonical((const struct sockaddr *)&pair->peer, &peer))
+		return -EINVAL;
+	address_set_qpn(&own, pairing->qpn);
+	address_set_qpn(&peer, pair->peer_qpn);
+	session = session_get(ep, &peer);
+	if (!session)
+		return -ENOMEM;
+	ep->name = own;
+	pairing->own = (struct wire_pair_fields){ .sq_psn = WIRE_PSN_UNKNOWN, .rq_psn = pair->rq_psn, .path_mtu = pair->path_mtu };
+	ep->cm.peer = session;
+	cm_enter(ep, CM_UP);
+	if (pairing->knocked)
+		session_want(session);
+	pairing->knocked = false;
+	return 0;
+}
+
+void ep_pair_send(struct ep *ep, uint32_t sq_psn)
+{
+	struct session *session = ep->cm.peer;
+
+	nic_role(ep->nic);
+	ep->pairing->own.sq_psn = sq_psn;
+	if (!session->conn || session->state != SESSION_OPEN)
+		return;
+	pairing_compare(session);
+	session->rsp.pair_due = true;
+	conn_busy(session->conn);
+}

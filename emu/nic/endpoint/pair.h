@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pair.h - queue pairs: connected endpoints whose programs name the peers to each other. WIRE-140 and on.
+ *
+ * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. All calls
+ * need the driver role. */
+#ifndef EMU_NIC_PAIR_H
+#define EMU_NIC_PAIR_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/nic/base/must_use.h"
+#include "emu/nic/base/thread_safety.h"
+
+struct ep;
+
+struct ep_pair {
+	struct sockaddr_storage own, peer; /* IP addresses; ports do not count */
+	uint32_t peer_qpn;                 /* 24 bits */
+	uint32_t rq_psn;                   /* 24 bits: that the peer's first request is to have */
+	uint32_t path_mtu;                 /* bytes */
+};
+
+/* Its number: 24 bits, no other queue pair of this network namespace has it. */
+uint32_t ep_qpn(const struct ep *ep);
+/* To RTR: answers this peer, and no other. 0; -EINVAL for an address that is none; or -ENOMEM. */
+MUST_USE int ep_pair(struct ep *ep, const struct ep_pair *pair) REQUIRES(driver_role);
+/* To RTS: may send, beginning with that packet sequence number. */
+void ep_pair_send(struct ep *ep, uint32_t sq_psn) REQUIRES(driver_role);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pairing.c - queue pairs find each other by number, and compare what their programs have set. */
+#include "emu/nic/transport/greeting.h"
+
+#include <stdio.h>
+
+#include "emu/nic/base/address.h"
+#include "emu/nic/base/likely.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
+
+enum { NAME_MAX_TEXT = 64 };
+
+void pairing_hello(const struct conn *conn, struct wire_hello_fields *fields)
+{
+	nic_role(conn->nic);
+	fields->version_min = fields->version_max = WIRE_VERSION_MIN;
+	if (!conn->ep->pairing)
+		return;
+	fields->version_min = fields->version_max = WIRE_VERSION_PAIRS;
+	fields->index = (uint8_t)conn->ep->pairing->qpn;
+	fields->peer_index = (uint8_t)address_qpn(&conn->session->peer);
+}
+
+/* Why the queue pair does not take this peer, now. False: it does. */
+static bool turns_away(struct ep *ep, const struct wire_hello_fields *fields, char *text, size_t size)
+{
+	struct pairing *pairing = ep->pairing;
+	struct sockaddr_storage peer;
+	char name[NAME_MAX_TEXT], other[NAME_MAX_TEXT];
+
+	if (ep->cm.state == CM_IDLE) {
+		pairing->knocked = true;
+		snprintf(text, size, "QPN 0x%06x is in RESET or INIT, and receives nothing before RTR", (unsigned)pairing->qpn);
+		return true;
+	}
+	address_get(&fields->at, &peer);
+	address_set_qpn(&peer, (uint32_t)fields->at.port << 8 | fields->index);
+	if (!address_equal(&peer, &ep->cm.peer->peer)) {
+		snprintf(text, size, "QPN 0x%06x is connected with %s, not with %s", (unsigned)pairing->qpn,
+			 address_text(&ep->cm.peer->peer, name, sizeof(name)), address_text(&peer, other, sizeof(other)));
+		return true;
+	}
+	if (ep->cm.state != CM_DOWN || ep->cm.peer->rsp.verdicts)
+		return false;
+	snprintf(text, size, "QPN 0x%06x is in ERR", (unsigned)pairing->qpn);
+	return true;
+}
+
+/* The queue pair behind this listener that is meant. */
+static bool finds_pair(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	struct ep *ep = conn->ep->pairs->at[fields->peer_index];
+	char text[WIRE_TEXT_LEN + 1];
+
+	if (!ep)
+		snprintf(text, sizeof(text), "there is no queue pair with QPN 0x%06x",
+			 (unsigned)address_port(&conn->ep->name) << 8 | fields->peer_index);
+	else if (!turns_away(ep, fields, text, sizeof(text))) {
+		conn->ep = ep;
+		return true;
+	}
+	conn_bye(conn, WIRE_BYE_UNPAIRED, text, true);
+	return false;
+}
+
+bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	bool pairs = conn->ep->pairs || conn->ep->pairing;
+
+	nic_role(conn->nic);
+	if (unlikely((fields->version_min >= WIRE_VERSION_PAIRS) != pairs)) {
+		struct session *session = conn->session;
+
+		conn_bye(conn, WIRE_BYE_VERSION,
+			 pairs ? "queue pairs speak version 2 alone (WIRE-22)"
+			       : "this is no queue pair, and speaks version 1 alone (WIRE-22)",
+			 true);
+		if (session)
+			session_end(session, REFUSAL_PROTOCOL);
+		return false;
+	}
+	return !conn->ep->pairs || finds_pair(conn, fields);
+}
+
+bool pairing_fill(struct session *session, struct conn *conn)
+{
+	void *at = session->rsp.pair_due ? conn_frame_begin(conn, 0, 0) : NULL;
+
+	nic_role(conn->nic);
+	if (!at)
+		return false;
+	conn_frame_end(conn, wire_put_pair(at, &session->ep->pairing->own));
+	session->rsp.pair_due = false;
+	return true;
+}
+
+const char *pairing_taken(struct conn *conn, const struct wire_head *head)
+{
+	nic_role(conn->nic);
+	if (!conn->ep->pairing)
+		return "PAIR between endpoints that are no queue pairs (WIRE-141)";
+	wire_get_pair(head, &conn->ep->pairing->peer);
+	pairing_compare(conn->session);
+	return NULL;
+}
+
+static void tell_psn(const struct session *session, const char *whose, uint32_t sends, uint32_t expects)
+{
+	struct nic *nic = session->ep->nic;
+	char name[NAME_MAX_TEXT];
+
+	if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+		nic_log(nic, NIC_LOG_WARN,
+			"QPN 0x%06x and %s: the packet sequence numbers differ. %s requests begin with 0x%06x (sq_psn), and the "
+			"other side expects 0x%06x (rq_psn): on hardware they are dropped",
+			(unsigned)session->ep->pairing->qpn, session_name(session, name, sizeof(name)), whose, (unsigned)sends,
+			(unsigned)expects);
+}
+
+static bool differ(const struct wire_pair_fields *sends, const struct wire_pair_fields *expects)
+{
+	return sends->sq_psn != WIRE_PSN_UNKNOWN && sends->sq_psn != expects->rq_psn;
+}
+
+/* Are packets of `from` too long for `to`, when so much is moved? */
+static bool outgrows(const struct wire_pair_fields *from, const struct wire_pair_fields *to, uint64_t length)
+{
+	return from->path_mtu > to->path_mtu && length > to->path_mtu;
+}
+
+enum refusal_cause pairing_bars(const struct pairing *pairing, const struct op *op)
+{
+	const struct wire_pair_fields *own = &pairing->own, *peer = &pairing->peer;
+
+	if (!peer->path_mtu) /* not heard of yet */
+		return REFUSAL_NONE;
+	if (differ(own, peer))
+		return REFUSAL_PSN;
+	return outgrows(op->kind == OP_READ ? peer : own, op->kind == OP_READ ? own : peer, op->length) ? REFUSAL_PATH_MTU
+													: REFUSAL_NONE;
+}
+
+/* Of the ops that waited for the peer. */
+static enum refusal_cause bars_one(const struct session *session)
+{
+	const struct requester *req = &session->req;
+	const struct op *lists[] = { req->pending.first, req->sent.first, req->reads.first, req->current };
+	enum refusal_cause cause = REFUSAL_NONE;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (const struct op *op = lists[i]; op && cause == REFUSAL_NONE; op = op->next)
+			cause = pairing_bars(session->ep->pairing, op);
+	return cause;
+}
+
+static void tell_mtu(const struct session *session, uint32_t own, uint32_t peer)
+{
+	struct nic *nic = session->ep->nic;
+	char name[NAME_MAX_TEXT];
+
+	if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+		nic_log(nic, NIC_LOG_WARN,
+			"QPN 0x%06x and %s: the path MTUs differ, %u B here and %u B there: on hardware longer packets are dropped",
+			(unsigned)session->ep->pairing->qpn, session_name(session, name, sizeof(name)), (unsigned)own,
+			(unsigned)peer);
+}
+
+void pairing_compare(struct session *session)
+{
+	struct pairing *pairing = session->ep->pairing;
+	const struct wire_pair_fields *own = &pairing->own, *peer = &pairing->peer;
+	enum refusal_cause cause = bars_one(session);
+
+	nic_role(session->ep->nic);
+	if (!peer->path_mtu)
+		return;
+	if (differ(own, peer))
+		tell_psn(session, "Our", own->sq_psn, peer->rq_psn);
+	if (differ(peer, own) && !session->rsp.deaf)
+		tell_psn(session, "Its", peer->sq_psn, own->rq_psn);
+	if (own->path_mtu != peer->path_mtu)
+		tell_mtu(session, own->path_mtu, peer->path_mtu);
+	session->rsp.deaf = differ(peer, own);
+	if (cause != REFUSAL_NONE)
+		session_end(session, cause);
+}

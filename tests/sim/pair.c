@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pair.c - queue pairs find each other by number alone, and say what hardware would be silent about (WIRE-140 to WIRE-143). */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include "emu/nic/base/address.h"
+#include "emu/nic/device/ep.h"
+#include "emu/nic/endpoint/pair.h"
+#include "emu/nic/transport/session.h"
+#include "tests/sim/harness/ends.h"
+#include "tests/sim/harness/lines.h"
+
+enum { PSN_A = 0x123456, PSN_B = 0xffffff, MTU = 1024 };
+
+struct couple {
+	struct world *world;
+	struct end pairs[2], qp[2]; /* listeners of two nodes, and a queue pair of each */
+};
+
+static void couple_open(struct couple *c, uint64_t seed)
+{
+	memset(c, 0, sizeof(*c));
+	c->world = world_open(world_seed(seed));
+	c->world->tapped = true;
+	for (int i = 0; i < 2; i++) {
+		node_open(c->world, NULL);
+		end_open_pairs(&c->pairs[i], c->world->node[i]);
+		end_open_pair(&c->qp[i], &c->pairs[i]);
+	}
+}
+
+static void couple_close(struct couple *c)
+{
+	for (int i = 0; i < 2; i++)
+		end_close(&c->qp[i]);
+	for (int i = 0; i < 2; i++)
+		end_close(&c->pairs[i]);
+	world_close(c->world);
+}
+
+static void to_rtr(struct couple *c, int side)
+{
+	end_pair(&c->qp[side], &c->qp[!side], side ? PSN_A : PSN_B, MTU);
+}
+
+static void to_rts(struct couple *c, int side)
+{
+	end_pair_send(&c->qp[side], side ? PSN_B : PSN_A);
+}
+
+static void both_rts(struct couple *c)
+{
+	for (int side = 0; side < 2; side++) {
+		to_rtr(c, side);
+		to_rts(c, side);
+	}
+}
+
+Test(sim_pair, talk)
+{
+	struct couple c;
+
+	couple_open(&c, 900);
+	both_rts(&c);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	end_message(c.world, &c.qp[1], &c.qp[0], 70000);
+	couple_close(&c);
+}
+
+/* WIRE-142. One side is not ready when the other calls: nothing is lost, and it is the late one that calls back. */
+Test(sim_pair, late)
+{
+	struct couple c;
+
+	couple_open(&c, 901);
+	to_rtr(&c, 0);
+	to_rts(&c, 0);
+	node_enter(c.qp[0].node);
+	session_want(c.qp[0].ep->cm.peer);
+	node_leave(c.qp[0].node);
+	world_pass(c.world, SIM_SECOND / 2);
+	cr_assert(c.qp[1].ep->pairing->knocked);
+	to_rtr(&c, 1);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	couple_close(&c);
+}
+
+/* WIRE-140. Two of one listener, and one with itself. */
+Test(sim_pair, loopback)
+{
+	struct couple c;
+	struct end other;
+
+	couple_open(&c, 902);
+	end_open_pair(&other, &c.pairs[0]);
+	cr_assert_neq(ep_qpn(other.ep), ep_qpn(c.qp[0].ep));
+	end_pair(&c.qp[0], &other, PSN_B, MTU);
+	end_pair_send(&c.qp[0], PSN_A);
+	end_pair(&other, &c.qp[0], PSN_A, MTU);
+	end_pair_send(&other, PSN_B);
+	end_message(c.world, &c.qp[0], &other, 4096);
+	end_message(c.world, &other, &c.qp[0], 4096);
+	end_pair(&c.qp[1], &c.qp[1], PSN_A, MTU);
+	end_pair_send(&c.qp[1], PSN_A);
+	cr_assert_eq(end_try(c.world, &c.qp[1], 8), REFUSAL_UNKNOWN_KEY);
+	end_close(&other);
+	couple_close(&c);
+}
+
+/* All numbers of a listener are used, and then come again, the one that was given back first at the end. */
+Test(sim_pair, numbers)
+{
+	static struct end more[255];
+	struct couple c;
+	uint32_t first;
+	int rc;
+
+	couple_open(&c, 903);
+	first = ep_qpn(c.qp[0].ep);
+	for (size_t i = 0; i < 255; i++) {
+		end_open_pair(&more[i], &c.pairs[0]);
+		cr_assert_eq(ep_qpn(more[i].ep), (first & ~0xffu) | ((first + 1 + i) & 0xff));
+	}
+	node_enter(c.qp[0].node);
+	rc = ep_open(c.qp[0].node->nic,
+		     &(struct ep_attr){ .pd = c.qp[0].pd, .cm = c.qp[0].ep->attr.cm, .through = c.pairs[0].ep, .tag = AV_NONE },
+		     &more[0].ep);
+	node_leave(c.qp[0].node);
+	cr_assert_eq(rc, -EADDRINUSE);
+	more[0].ep = NULL;
+	for (size_t i = 1; i < 255; i++)
+		end_close(&more[i]);
+	end_open_pair(&more[1], &c.pairs[0]);
+	cr_assert_eq(ep_qpn(more[1].ep), (first & ~0xffu) | ((first + 2) & 0xff));
+	end_close(&more[1]);
+	couple_close(&c);
+}
+
+/* --- what hardware would be silent about --- */
+
+Test(sim_pair, no_such_queue_pair)
+{
+	struct couple c;
+	struct end gone;
+
+	couple_open(&c, 910);
+	end_open_pair(&gone, &c.pairs[1]);
+	end_pair(&c.qp[0], &gone, PSN_B, MTU);
+	end_pair_send(&c.qp[0], PSN_A);
+	end_close(&gone);
+	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_UNREACHABLE);
+	couple_close(&c);
+}
+
+Test(sim_pair, never_ready)
+{
+	struct couple c;
+
+	couple_open(&c, 911);
+	to_rtr(&c, 0);
+	to_rts(&c, 0);
+	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_UNREACHABLE);
+	couple_close(&c);
+}
+
+Test(sim_pair, connected_with_another)
+{
+	struct couple c;
+	struct end third;
+
+	couple_open(&c, 912);
+	end_open_pair(&third, &c.pairs[0]);
+	both_rts(&c);
+	end_pair(&third, &c.qp[1], PSN_B, MTU);
+	end_pair_send(&third, PSN_A);
+	cr_assert_eq(end_try(c.world, &third, 8), REFUSAL_UNREACHABLE);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	end_close(&third);
+	couple_close(&c);
+}
+
+/* WIRE-141, WIRE-143: the one direction alone. */
+Test(sim_pair, packet_sequence_numbers_differ)
+{
+	struct couple c;
+
+	couple_open(&c, 913);
+	both_rts(&c);
+	end_pair_send(&c.qp[0], PSN_A + 1);
+	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_PSN);
+	couple_close(&c);
+
+	couple_open(&c, 914);
+	both_rts(&c);
+	end_pair_send(&c.qp[0], PSN_A + 1);
+	end_message(c.world, &c.qp[1], &c.qp[0], 40);
+	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_PSN);
+	couple_close(&c);
+}
+
+Test(sim_pair, path_mtus_differ)
+{
+	struct couple c;
+
+	couple_open(&c, 915);
+	end_pair(&c.qp[0], &c.qp[1], PSN_B, 4096);
+	end_pair_send(&c.qp[0], PSN_A);
+	to_rtr(&c, 1);
+	to_rts(&c, 1);
+	end_message(c.world, &c.qp[0], &c.qp[1], MTU);
+	end_message(c.world, &c.qp[1], &c.qp[0], 5000);
+	cr_assert_eq(end_try(c.world, &c.qp[0], MTU + 1), REFUSAL_PATH_MTU);
+	couple_close(&c);
+
+	couple_open(&c, 916); /* known before they are connected */
+	end_pair(&c.qp[0], &c.qp[1], PSN_B, 4096);
+	end_pair_send(&c.qp[0], PSN_A);
+	to_rtr(&c, 1);
+	cr_assert_eq(end_try(c.world, &c.qp[0], MTU + 1), REFUSAL_PATH_MTU);
+	couple_close(&c);
+}
+
+/* An endpoint that is no queue pair, and one that is. */
+Test(sim_pair, another_version)
+{
+	struct couple c;
+	struct end plain;
+
+	couple_open(&c, 917);
+	end_open(&plain, c.world->node[0], false);
+	end_connect(&plain, &c.pairs[1], "");
+	end_await(c.world, &plain, CM_REFUSED);
+	end_close(&plain);
+	end_open(&plain, c.world->node[1], true);
+	node_enter(c.qp[0].node);
+	cr_assert_eq(ep_pair(c.qp[0].ep, &(struct ep_pair){ .own = c.qp[0].name,
+							    .peer = plain.name,
+							    .peer_qpn = (uint32_t)address_port(&plain.name) << 8,
+							    .path_mtu = MTU }),
+		     0);
+	ep_pair_send(c.qp[0].ep, PSN_A);
+	node_leave(c.qp[0].node);
+	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_PROTOCOL);
+	end_close(&plain);
+	couple_close(&c);
+}
+
+/* --- cuts --- */
+
+static void script(struct couple *c)
+{
+	both_rts(c);
+	end_message(c->world, &c->qp[0], &c->qp[1], 40);
+	end_message(c->world, &c->qp[1], &c->qp[0], 30);
+}
+
+static void open_slow(struct couple *c, uint64_t seed)
+{
+	couple_open(c, seed);
+	c->world->weather.chunk_max = 50;
+}
+
+Test(sim_pair, cut_at_every_byte)
+{
+	uint64_t total[2];
+	struct couple c;
+
+	open_slow(&c, 920);
+	script(&c);
+	for (uint8_t dir = 0; dir < 2; dir++)
+		total[dir] = tap_find(c.world, 0, dir)->offset;
+	couple_close(&c);
+	for (uint8_t dir = 0; dir < 2; dir++) {
+		cr_assert_gt(total[dir], sizeof(struct wire_head) + sizeof(struct wire_hello));
+		for (uint64_t at = 0; at <= total[dir]; at++) {
+			open_slow(&c, 920);
+			world_fault(c.world, FAULT_CUT, 0, dir, at);
+			script(&c);
+			WORLD_CHECK(c.world, c.world->fault[0].spent, "the cut did not happen");
+			couple_close(&c);
+		}
+	}
+}
+
+Test(sim_pair, in_bad_weather)
+{
+	for (uint64_t seed = 930; seed < 1000; seed++) {
+		struct couple c;
+
+		couple_open(&c, seed);
+		c.world->weather.cut_mean = 300;
+		c.world->weather.cuts_left = 12;
+		c.world->weather.chunk_max = 30;
+		script(&c);
+		couple_close(&c);
+	}
+}
