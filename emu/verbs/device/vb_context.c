@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "emu/verbs/start/vb_nic.h"
 #include "emu/verbs/start/vb_refuse.h"
@@ -34,10 +32,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	context->abi.context.abi_compat = (void *)UINTPTR_MAX; /* the extended table lies before it */
 	pthread_mutex_init(&context->abi.context.mutex, NULL);
 	vb_fill_ops(&context->abi);
-	context->abi.context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-	if (context->abi.context.async_fd >= 0)
+	err = vb_events_open(&context->events);
+	context->abi.context.async_fd = context->events.fd;
+	if (!err)
 		return &context->abi.context;
-	err = errno;
 	vb_refuse(err, "ibv_open_device", "no descriptor for asynchronous events. Raise RLIMIT_NOFILE.");
 	free(context);
 	errno = err;
@@ -48,7 +46,7 @@ int ibv_close_device(struct ibv_context *ibv)
 {
 	struct vb_context *context = vb_context_of(ibv);
 
-	close(ibv->async_fd);
+	vb_events_close(&context->events);
 	ibv->async_fd = -1;
 	vb_context_put(context);
 	return 0;
@@ -59,10 +57,28 @@ void vb_context_get(struct vb_context *context)
 	atomic_fetch_add(&context->users, 1);
 }
 
+static bool any_event(const struct vb_event *event, const void *arg)
+{
+	(void)event;
+	(void)arg;
+	return true;
+}
+
+static void free_events(struct vb_event *event)
+{
+	while (event) {
+		struct vb_event *next = event->next;
+
+		free(event);
+		event = next;
+	}
+}
+
 void vb_context_put(struct vb_context *context)
 {
 	if (atomic_fetch_sub(&context->users, 1) != 1)
 		return;
+	free_events(vb_events_drop(&context->events, any_event, NULL));
 	if (atomic_load(&context->nic) && net_runs(context->claim))
 		vb_nic_end();
 	mutex_destroy(&context->lock);

@@ -10,16 +10,16 @@
 #include "emu/net/thread/net.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/verbs/device/vb_device.h"
+#include "emu/verbs/device/vb_events.h"
 
 struct nic;
-struct vb_async;
 
 struct vb_context {
 	struct mutex lock;             /* of the first use of the NIC, here and in PDs */
 	struct nic *_Atomic nic;       /* NULL: no object has needed it yet */
 	const struct net_claim *claim; /* the NIC's, once there is one */
 	atomic_uint users;             /* the program's own, and its objects: the last one frees it */
-	struct vb_async *async;        /* asynchronous events that nobody has read, of verbs/queues; NULL: none ever */
+	struct vb_events events;       /* asynchronous ones; each is malloc()'s, and begins with its vb_event */
 	struct vb_abi_context abi;
 };
 

@@ -33,17 +33,6 @@
 		vb_absent(#name); \
 	}
 
-/* Completion queues, channels, events: emu/verbs/queues. */
-ABSENT_NOTHING(ibv_ack_async_event)
-ABSENT_NOTHING(ibv_ack_cq_events)
-ABSENT_POINTER(ibv_create_comp_channel)
-ABSENT_POINTER(ibv_create_cq)
-ABSENT(ibv_destroy_comp_channel)
-ABSENT(ibv_destroy_cq)
-ABSENT_NUMBER(ibv_get_async_event, -1)
-ABSENT_NUMBER(ibv_get_cq_event, -1)
-ABSENT(ibv_resize_cq)
-
 /* Queue pairs, shared receive queues: emu/verbs/qp. */
 ABSENT_POINTER(ibv_create_qp)
 ABSENT_POINTER(ibv_create_srq)

@@ -2,10 +2,13 @@
 /* vb_ops.c - the calls that programs reach inline, through the tables of the context. Each room's are entered here; what is left
  * NULL fails with ENOSYS or EOPNOTSUPP in the program's own inline function. */
 #include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/queues/vb_cq.h"
 
 static void fill_queue_ops(struct vb_abi_context *abi)
 {
-	(void)abi; /* verbs/queues: poll_cq, req_notify_cq, create_cq_ex, modify_cq */
+	abi->context.ops.poll_cq = vb_poll_cq;
+	abi->context.ops.req_notify_cq = vb_req_notify_cq;
+	abi->create_cq_ex = vb_create_cq_ex;
 }
 
 static void fill_qp_ops(struct vb_abi_context *abi)

@@ -5,8 +5,10 @@
 
 /* Flags of struct completion, for vb_wc.c. A post gives its own in cq_flags, from the bits that these leave free. */
 enum vb_cq_flag {
-	VB_CQ_IMM = 1 << 0,     /* immediate data came with a message */
-	VB_CQ_WRITTEN = 1 << 1, /* or with a remote write: IBV_WC_RECV_RDMA_WITH_IMM */
+	VB_CQ_IMM = 1 << 0,         /* immediate data came with a message */
+	VB_CQ_WRITTEN = 1 << 1,     /* or with a remote write: IBV_WC_RECV_RDMA_WITH_IMM */
+	VB_CQ_INVALIDATED = 1 << 2, /* the message has invalidated the rkey in data */
+	VB_CQ_SOLICITED = 1 << 3,   /* the sender asked for an event (IBV_SEND_SOLICITED) */
 };
 
 struct front_end;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_cq.h - completion queues, plain and extended. Any thread; calls of vb_cq_ex.c as their man page has them.
+ *
+ * The device's queue (cq.h) overruns at `cqe` entries, and tells so by IBV_EVENT_CQ_ERR. It is woken once an arm
+ * (ibv_req_notify_cq()), which adds an event to the channel. */
+#ifndef EMU_VB_CQ_H
+#define EMU_VB_CQ_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "emu/nic/base/futex_lock.h"
+#include "emu/nic/queues/cq.h"
+#include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/device/vb_events.h"
+
+enum { VB_CQE_MAX = LIMIT_CQ_SIZE_MAX }; /* max_cqe */
+
+struct vb_cq {
+	union {
+		struct ibv_cq ibv; /* a prefix of the extended one */
+		struct ibv_cq_ex ex;
+	};
+	struct vb_context *context;
+	struct vb_channel *channel; /* NULL: none */
+	struct cq *cq;
+	uint32_t handle;      /* what ibv.handle was: tells a queue from a stray pointer */
+	bool tells_overrun;   /* without IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN */
+	bool alone;           /* IBV_CREATE_CQ_ATTR_SINGLE_THREADED */
+	atomic_uint users;    /* queue pairs and the like, once for each side */
+	struct vb_pd *parent; /* of an extended one that was made with a parent domain; NULL: none */
+
+	struct futex_lock polls; /* of a poll, from the take of an entry until its request is free; guards the next two */
+	struct ibv_wc now;       /* the entry at which an extended poll is */
+	uint64_t now_ns, wall_ns;
+
+	struct vb_event event; /* in the channel, once for each arm that was used up */
+	uint32_t comp_told;    /* of these, so many were taken: the channel's lock */
+	uint32_t async_told;   /* likewise of asynchronous events: the lock of those */
+};
+
+static inline struct vb_cq *vb_cq_of(struct ibv_cq *ibv)
+{
+	return (struct vb_cq *)ibv;
+}
+
+/* False: no completion queue that is open, or of another context. */
+bool vb_cq_is_of(struct ibv_cq *ibv, const struct ibv_context *context);
+/* One more user, which keeps ibv_destroy_cq() at EBUSY; or one less. */
+static inline void vb_cq_get(struct vb_cq *cq)
+{
+	atomic_fetch_add(&cq->users, 1);
+}
+static inline void vb_cq_put(struct vb_cq *cq)
+{
+	atomic_fetch_sub(&cq->users, 1);
+}
+
+/* Makes one from what has been checked; `call` is the program's. NULL with errno, after a line of log. */
+struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, const char *call);
+
+/* Up to `count` entries that are there, errors in their place. The caller has cq->polls. */
+int vb_cq_take(struct vb_cq *cq, int count, struct ibv_wc *wc);
+/* Nothing was there: drives the device. Without cq->polls. */
+void vb_cq_drive(struct vb_cq *cq);
+
+/* Of the tables of the context. */
+int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc);
+int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only);
+struct ibv_cq_ex *vb_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+
+#endif
