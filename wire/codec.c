@@ -6,7 +6,7 @@
 #include "wire/codec_impl.h"
 #include "wire/digest.h"
 
-/* One segment of a WRITE or DATA message. `whole`: the flags of a message of one segment, the only one that may be empty. */
+/* One segment of a WRITE, RSEND or DATA message. `whole`: the flags of a message of one segment, the only one that may be empty. */
 static enum wire_flaw wire_check_segment(const struct wire_head *head, uint64_t rest, uint8_t whole)
 {
 	uint32_t payload = wire_get32(head->payload);
@@ -26,7 +26,23 @@ static enum wire_flaw check_write(const struct wire_head *head)
 
 	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(write->cq_data))
 		return WIRE_FLAW_CQ_DATA;
+	if ((head->flags & (WIRE_F_SOLICITED | WIRE_F_CQ_DATA)) == WIRE_F_SOLICITED)
+		return WIRE_FLAW_SOLICITED;
 	return wire_check_segment(head, wire_get64(write->rest), WIRE_F_FIRST | WIRE_F_LAST);
+}
+
+static enum wire_flaw check_rsend(const struct wire_head *head)
+{
+	const struct wire_rsend *rsend = wire_body(head);
+	uint32_t invalidate = wire_get32(rsend->invalidate);
+
+	if (wire_get32(rsend->zero))
+		return WIRE_FLAW_ZERO;
+	if (invalidate > 1 || (invalidate && head->flags & WIRE_F_CQ_DATA))
+		return WIRE_FLAW_INVALIDATE;
+	if (!invalidate && !(head->flags & WIRE_F_CQ_DATA) && wire_get64(rsend->cq_data))
+		return WIRE_FLAW_CQ_DATA;
+	return wire_check_segment(head, wire_get64(rsend->rest), WIRE_F_FIRST | WIRE_F_LAST);
 }
 
 static enum wire_flaw check_atomic(const struct wire_head *head)
@@ -157,7 +173,8 @@ static enum wire_flaw check_taken(const struct wire_head *head)
 
 #define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT)
 #define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED | WIRE_F_COLLECTIVE)
-#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED)
+#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED | WIRE_F_SOLICITED)
+#define RSEND_FLAGS (WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_SOLICITED)
 
 /* A request about a region; another request; an answer or a frame of the greeting. */
 #define RMA(text, type) .name = text, .body = sizeof(struct wire_##type), .sequenced = true, .targets = true
@@ -180,6 +197,7 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_ACCEPT] = { REQUEST("ACCEPT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
 	[WIRE_REJECT] = { REQUEST("REJECT", cm), .payload = WIRE_PAYLOAD_BULK, .check = check_cm },
 	[WIRE_TAKEN] = { REQUEST("TAKEN", taken), .check = check_taken },
+	[WIRE_RSEND] = { REQUEST("RSEND", rsend), .flags = RSEND_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_rsend },
 	[WIRE_DATA] = { FRAME("DATA", data), .flags = WIRE_F_LAST | WIRE_F_PULLED, .payload = WIRE_PAYLOAD_BULK,
 			.check = check_data },
 	[WIRE_PULL] = { FRAME("PULL", pull), .check = check_pull },
@@ -308,6 +326,21 @@ size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, cons
 {
 	put_message(wire_put_head(at, WIRE_RTS, flags, 0, seq), length, fields);
 	return wire_frame_len(WIRE_RTS);
+}
+
+size_t wire_put_rsend(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t rest,
+		      const struct wire_message_fields *fields)
+{
+	uint8_t last = rest == payload ? WIRE_F_LAST : 0;
+	struct wire_rsend *rsend = wire_put_head(at, WIRE_RSEND, flags | last, payload, seq);
+
+	*rsend = (struct wire_rsend){
+		.rest = wire_put64(rest),
+		.cq_data = wire_put64(fields->cq_data),
+		.auth = wire_put64(fields->auth),
+		.invalidate = wire_put32(fields->invalidate),
+	};
+	return wire_frame_len(WIRE_RSEND);
 }
 
 size_t wire_put_cm(void *at, uint8_t op, uint32_t payload, uint64_t seq, uint64_t request)

@@ -87,13 +87,15 @@ enum wire_flaw {
 	WIRE_FLAW_SEGMENT,       /* segment granted is out of bounds */
 	WIRE_FLAW_ADDRESS,       /* family not 4 or 6, port zero, or bytes that the family does not use */
 	WIRE_FLAW_BYE,           /* unknown reason, or text that is not printable ASCII, zero-padded */
-	WIRE_FLAW_REST,          /* WRITE, DATA: rest is less than the payload */
-	WIRE_FLAW_LAST,          /* WRITE, DATA: LAST set and rest above payload, or the reverse */
-	WIRE_FLAW_EMPTY,         /* WRITE, DATA: segment without payload that is not the whole message */
+	WIRE_FLAW_REST,          /* WRITE, RSEND, DATA: rest is less than the payload */
+	WIRE_FLAW_LAST,          /* WRITE, RSEND, DATA: LAST set and rest above payload, or the reverse */
+	WIRE_FLAW_EMPTY,         /* WRITE, RSEND, DATA: segment without payload that is not the whole message */
 	WIRE_FLAW_CQ_DATA,       /* cq_data without its flag */
 	WIRE_FLAW_TAG,           /* tag without its flag */
 	WIRE_FLAW_COLLECTIVE,    /* SEND, RTS: COLLECTIVE beside another flag; an abort or a wait with a payload */
 	WIRE_FLAW_LENGTH,        /* SEND: length is not that of the payload */
+	WIRE_FLAW_INVALIDATE,    /* RSEND: invalidate is neither 0 nor 1, or stands beside CQ_DATA */
+	WIRE_FLAW_SOLICITED,     /* WRITE: SOLICITED without CQ_DATA */
 	WIRE_FLAW_REF,           /* an answer to request zero; TAKEN: ref is no earlier request */
 	WIRE_FLAW_VERDICT,       /* verdict number zero */
 	WIRE_FLAW_CAUSE,         /* NAK without cause */
@@ -202,6 +204,7 @@ struct wire_atomic_fields {
 
 struct wire_message_fields {
 	uint64_t tag, cq_data, auth;
+	bool invalidate; /* RSEND, which has no tag */
 };
 
 void wire_get_target(const struct wire_target *target, struct wire_target_fields *fields);
@@ -220,12 +223,14 @@ size_t wire_put_ack(void *at, uint64_t verdict);
 size_t wire_put_pair(void *at, const struct wire_pair_fields *fields);
 size_t wire_put_challenge(void *at, const uint8_t nonce[WIRE_NONCE_LEN], const struct wire_address_fields *to);
 size_t wire_put_proof(void *at, const uint8_t proof[WIRE_PROOF_LEN]);
-/* The encoder sets WIRE_F_LAST if rest == payload; wire_put_data() does the same. */
+/* The encoder sets WIRE_F_LAST if rest == payload; wire_put_rsend() and wire_put_data() do the same. */
 size_t wire_put_write(void *at, uint8_t flags, uint32_t payload, uint64_t seq, const struct wire_target_fields *to, uint64_t rest,
 		      uint64_t cq_data);
 size_t wire_put_read(void *at, uint8_t flags, uint64_t seq, const struct wire_target_fields *from, uint64_t length);
 size_t wire_put_send(void *at, uint8_t flags, uint32_t length, uint64_t seq, const struct wire_message_fields *fields);
 size_t wire_put_rts(void *at, uint8_t flags, uint64_t length, uint64_t seq, const struct wire_message_fields *fields);
+size_t wire_put_rsend(void *at, uint8_t flags, uint32_t payload, uint64_t seq, uint64_t rest,
+		      const struct wire_message_fields *fields);
 /* The payload's length follows from the fields: wire_atomic_payload(). */
 size_t wire_put_atomic(void *at, uint8_t flags, uint64_t seq, const struct wire_atomic_fields *fields);
 /* op is WIRE_CONNECT, WIRE_ACCEPT or WIRE_REJECT. */

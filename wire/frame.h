@@ -55,6 +55,7 @@ enum wire_op {
 	WIRE_ACCEPT = 22,  /* answers CONNECT: its sender is the peer from now on */
 	WIRE_REJECT = 23,  /* answers CONNECT: there will be no connection */
 	WIRE_TAKEN = 24,   /* the answer to a READ with TAGGED is here, or not wanted any more: the receive ends */
+	WIRE_RSEND = 25,   /* a message that takes a posted receive; one segment of it */
 	/* Answers: refer to the request by its seq; head.seq is zero. */
 	WIRE_DATA = 32, /* payload that a READ or a PULL asked for */
 	WIRE_PULL = 33, /* receiver of RTS or parked SEND asks for the payload */
@@ -67,14 +68,15 @@ enum wire_op {
 };
 
 enum wire_flag {
-	WIRE_F_FIRST = 0x01,   /* WRITE: first segment of its message */
-	WIRE_F_LAST = 0x02,    /* WRITE, DATA: last segment of its message */
-	WIRE_F_CQ_DATA = 0x04, /* WRITE (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
+	WIRE_F_FIRST = 0x01,   /* WRITE, RSEND: first segment of its message */
+	WIRE_F_LAST = 0x02,    /* WRITE, RSEND, DATA: last segment of its message */
+	WIRE_F_CQ_DATA = 0x04, /* WRITE, RSEND (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
 	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE, READ: WIRE-85 */
 	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
 	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
 	/* SEND, RTS, without TAGGED and CQ_DATA: of a collective. The tag names its group, cq_data the collective and the step. */
 	WIRE_F_COLLECTIVE = 0x40,
+	WIRE_F_SOLICITED = 0x80, /* RSEND, WRITE with CQ_DATA (on every segment): its completion is an event that was asked for */
 };
 
 struct wire_head {
@@ -219,6 +221,15 @@ struct wire_send {        /* SEND and RTS */
 };
 static_assert(sizeof(struct wire_send) == 32, "SEND's body is 32 bytes");
 
+struct wire_rsend {
+	wire_u64 rest;       /* bytes of the message from this segment on, its own payload included */
+	wire_u64 cq_data;    /* zero unless WIRE_F_CQ_DATA; or, with `invalidate`, the key */
+	wire_u64 auth;       /* as in a target */
+	wire_u32 invalidate; /* 1: the region with the key that cq_data is ends with the message */
+	wire_u32 zero;
+};
+static_assert(sizeof(struct wire_rsend) == 32, "RSEND's body is 32 bytes");
+
 /* cq_data of a collective's message, from the low bits up: the step, a signature of the call, the collective's number in its
  * group. With step WIRE_COLL_ABORT, which has no payload: the cause for which the sender has left the group. With step
  * WIRE_COLL_WAIT, which has none either: the sender waits in that call for a message of the receiver. */
@@ -304,7 +315,7 @@ struct wire_nak {
 };
 static_assert(sizeof(struct wire_nak) == 56, "NAK's body is 56 bytes");
 
-enum { WIRE_RIGHTS_AT = 8, WIRE_RIGHTS_MASK = 0x3f00 }; /* the bits of access that are rights (WIRE-49) */
+enum { WIRE_RIGHTS_AT = 8, WIRE_RIGHTS_MASK = 0xbf00 }; /* the bits of access that are rights (WIRE-49) */
 
 struct wire_verdict {     /* PARK, DONE, and RESULT, whose payload is the old values */
 	wire_u64 verdict; /* verdict number */

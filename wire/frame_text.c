@@ -39,7 +39,7 @@ static void add_hex(struct text_line *line, const char *name, wire_u64 value)
 
 static void add_flags(struct text_line *line, uint8_t flags)
 {
-	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "COLLECTIVE", "0x80" };
+	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "COLLECTIVE", "SOLICITED" };
 	char before = ' ';
 
 	for (int bit = 0; bit < 8; bit++) {
@@ -184,6 +184,18 @@ static void add_message(struct text_line *line, const struct wire_head *head)
 	add_auth(line, send->auth);
 }
 
+static void add_rsend(struct text_line *line, const struct wire_head *head)
+{
+	const struct wire_rsend *rsend = wire_body(head);
+
+	add_count(line, "rest", rsend->rest);
+	if (head->flags & WIRE_F_CQ_DATA)
+		add_hex(line, "cq_data", rsend->cq_data);
+	if (wire_get32(rsend->invalidate))
+		add_hex(line, "invalidates", rsend->cq_data);
+	add_auth(line, rsend->auth);
+}
+
 static void add_cm(struct text_line *line, const struct wire_cm *cm)
 {
 	add_hex(line, "request", cm->request);
@@ -241,6 +253,26 @@ static void add_proof(struct text_line *line, const struct wire_proof *proof)
 	add_hex_bytes(line, "proof", proof->proof, WIRE_PROOF_LEN);
 }
 
+static void add_answer(struct text_line *line, const struct wire_head *head)
+{
+	switch (head->op) {
+	case WIRE_DATA:
+		add_data(line, wire_body(head));
+		break;
+	case WIRE_PULL:
+		add_pull(line, wire_body(head));
+		break;
+	case WIRE_RNR:
+		add_rnr(line, wire_body(head));
+		break;
+	case WIRE_NAK:
+		add_nak(line, head);
+		break;
+	default:
+		add_verdict(line, wire_body(head));
+	}
+}
+
 static void add_body(struct text_line *line, const struct wire_head *head)
 {
 	switch ((enum wire_op)head->op) {
@@ -272,6 +304,9 @@ static void add_body(struct text_line *line, const struct wire_head *head)
 	case WIRE_RTS:
 		add_message(line, head);
 		break;
+	case WIRE_RSEND:
+		add_rsend(line, head);
+		break;
 	case WIRE_ATOMIC:
 		add_atomic(line, head);
 		break;
@@ -284,21 +319,13 @@ static void add_body(struct text_line *line, const struct wire_head *head)
 		add_taken(line, wire_body(head));
 		break;
 	case WIRE_DATA:
-		add_data(line, wire_body(head));
-		break;
 	case WIRE_PULL:
-		add_pull(line, wire_body(head));
-		break;
 	case WIRE_RNR:
-		add_rnr(line, wire_body(head));
-		break;
 	case WIRE_NAK:
-		add_nak(line, head);
-		break;
 	case WIRE_PARK:
 	case WIRE_DONE:
 	case WIRE_RESULT:
-		add_verdict(line, wire_body(head));
+		add_answer(line, head);
 		break;
 	}
 }

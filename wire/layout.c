@@ -72,6 +72,12 @@ AT(send, tag, 8);
 AT(send, cq_data, 16);
 AT(send, auth, 24);
 
+AT(rsend, rest, 0);
+AT(rsend, cq_data, 8);
+AT(rsend, auth, 16);
+AT(rsend, invalidate, 24);
+AT(rsend, zero, 28);
+
 AT(atomic, to, 0);
 AT(atomic, length, 32);
 AT(atomic, cq_data, 40);

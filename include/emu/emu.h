@@ -33,6 +33,10 @@ enum emu_cause {
 	EMU_CAUSE_ATOMIC = 18,         /* the target has no such atomic operation on that datatype */
 	EMU_CAUSE_RECEIVE_BUFFER = 19, /* the buffer of the receive that took the message cannot be written */
 	EMU_CAUSE_RECEIVE_RANGE = 20,  /* past the end of the tagged receive that the access has found */
+	EMU_CAUSE_MESSAGE_LONG = 21,   /* longer than the receive that it took, at a queue pair */
+	EMU_CAUSE_MISALIGNED = 22,     /* an atomic's address is no multiple of its size, at a queue pair */
+	EMU_CAUSE_INVALIDATED = 23,    /* a message has invalidated the region, or its owner */
+	EMU_CAUSE_NO_REGION = 24,      /* no region is open under the key that the message was to invalidate */
 
 	EMU_CAUSE_SOURCE_FAULT = 64, /* the initiator's own buffer cannot be read or written */
 	EMU_CAUSE_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */

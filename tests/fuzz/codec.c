@@ -9,12 +9,22 @@
 static size_t again_message(const struct wire_head *head, uint8_t *at)
 {
 	const struct wire_send *send = wire_body(head);
-	struct wire_message_fields fields = { wire_get64(send->tag), wire_get64(send->cq_data), wire_get64(send->auth) };
+	struct wire_message_fields fields = { wire_get64(send->tag), wire_get64(send->cq_data), wire_get64(send->auth), false };
 	uint64_t length = wire_get64(send->length), seq = wire_get64(head->seq);
 
 	if (head->op == WIRE_SEND)
 		return wire_put_send(at, head->flags, (uint32_t)length, seq, &fields);
 	return wire_put_rts(at, head->flags, length, seq, &fields);
+}
+
+static size_t again_rsend(const struct wire_head *head, uint8_t *at)
+{
+	const struct wire_rsend *rsend = wire_body(head);
+	struct wire_message_fields fields = { 0, wire_get64(rsend->cq_data), wire_get64(rsend->auth),
+					      wire_get32(rsend->invalidate) };
+
+	return wire_put_rsend(at, head->flags & ~WIRE_F_LAST, wire_get32(head->payload), wire_get64(head->seq),
+			      wire_get64(rsend->rest), &fields);
 }
 
 static size_t again_request(const struct wire_head *head, uint8_t *at)
@@ -43,6 +53,8 @@ static size_t again_request(const struct wire_head *head, uint8_t *at)
 	case WIRE_SEND:
 	case WIRE_RTS:
 		return again_message(head, at);
+	case WIRE_RSEND:
+		return again_rsend(head, at);
 	case WIRE_TAKEN:
 		return wire_put_taken(at, seq, wire_get64(taken->ref), wire_get32(taken->status));
 	default:

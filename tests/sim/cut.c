@@ -205,34 +205,58 @@ static void greeting_script(struct bed *bed, struct region *region[2])
 	model_end(bed->model, BED_LIMIT_NS);
 }
 
+/* Messages and writes that take receives, in one segment and in several, some of which wait for theirs; and what comes behind. */
+static void queue_script(struct bed *bed, struct region *region[2])
+{
+	struct party *a = bed->party[0], *b = bed->party[1];
+
+	intake_post(b, PART_BYTES, 2, NULL);
+	intake_post(b, PART_BYTES, 1, NULL);
+	only_good(job_message(a, b, PART_BYTES, POST_COMPLETE | POST_SOLICITED, 2));
+	only_good(job_rma(a, region[1], OP_WRITE, 0, PART_BYTES, POST_COMPLETE | POST_CQ_DATA, 1));
+	only_good(job_rma(a, region[1], OP_WRITE, PART_BYTES + 1024, 40, POST_COMPLETE, 1));
+	only_good(job_message(a, b, 30, POST_COMPLETE, 1));
+	only_good(job_rma(a, region[1], OP_WRITE, PART_BYTES + 2048, 40, POST_COMPLETE | POST_CQ_DATA | POST_SOLICITED, 1));
+	only_good(job_message(a, b, PART_BYTES, POST_COMPLETE | POST_CQ_DATA, 1));
+	model_pass(bed->model, STAGE_NS);
+	only_good(job_message(b, a, 40, POST_COMPLETE, 1));
+	model_pass(bed->model, STAGE_NS);
+	WORLD_CHECK(bed->world, bed->model->open == 4, "%u ops wait for receives", (unsigned)bed->model->open);
+	model_end(bed->model, BED_LIMIT_NS);
+}
+
 struct script {
 	const struct nic_config *config;
 	uint64_t region_bytes;
 	uint32_t chunk_max;
 	void (*run)(struct bed *bed, struct region *region[2]);
 	uint32_t order;
+	uint32_t rules;
 };
 
-static const struct script small = { &small_config, 4096, 700, small_script, 0 };
+static const struct script small = { &small_config, 4096, 700, small_script, 0, 0 };
 static const struct nic_config parts_config = { .segment = WIRE_SEGMENT_MIN };
-static const struct script parts = { &parts_config, 2 * PART_BYTES + 64, 0, part_script, 0 };
+static const struct script parts = { &parts_config, 2 * PART_BYTES + 64, 0, part_script, 0, 0 };
 
-static const struct script commits = { &parts_config, 2 * PART_BYTES, 0, commit_script, 0 };
+static const struct script commits = { &parts_config, 2 * PART_BYTES, 0, commit_script, 0, 0 };
 
-static const struct script singles = { &parts_config, 64, 0, single_script, 0 };
+static const struct script singles = { &parts_config, 64, 0, single_script, 0, 0 };
 
-static const struct script atomics = { &parts_config, 4096, 0, atomic_script, 0 };
+static const struct script atomics = { &parts_config, 4096, 0, atomic_script, 0, 0 };
 
-static const struct script send_after_read = { &parts_config, 2 * PART_BYTES, 0, order_script, EP_ORDER_SAR };
+static const struct script send_after_read = { &parts_config, 2 * PART_BYTES, 0, order_script, EP_ORDER_SAR, 0 };
 
-static const struct script tags = { &small_config, 64, 700, tag_script, 0 };
+static const struct script tags = { &small_config, 64, 700, tag_script, 0, 0 };
+
+static const struct script queues = { &parts_config, 2 * PART_BYTES, 0, queue_script,
+				      .rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES };
 
 static const struct nic_config secret_config = { .secret = "a secret of 16 B", .secret_length = 16 };
-static const struct script secrets = { &secret_config, 4096, 0, greeting_script, 0 };
+static const struct script secrets = { &secret_config, 4096, 0, greeting_script, 0, 0 };
 
 static void script_open(struct bed *bed, const struct script *script, struct region *region[2], uint64_t seed)
 {
-	bed_open(bed, seed, 2, script->config, &(struct party_config){ .order = script->order });
+	bed_open(bed, seed, 2, script->config, &(struct party_config){ .order = script->order, .rules = script->rules });
 	bed->world->weather.chunk_max = script->chunk_max;
 	bed->model->counts_exact = false; /* reads are executed again */
 	for (int i = 0; i < 2; i++)
@@ -376,6 +400,18 @@ Test(sim_cut, messages_of_several_segments)
 
 	cut_where_it_matters(&parts, 102, cuts);
 	cr_assert_geq(cuts[TAP_WRITE_PART], 2 * PART_FRAME);
+}
+
+/* WIRE-66, WIRE-149: whatever is cut, each receive is taken once, in order. */
+Test(sim_cut, messages_that_take_receives)
+{
+	uint32_t cuts[TAP_KINDS] = { 0 };
+
+	cut_where_it_matters(&queues, 108, cuts);
+	cr_assert_geq(cuts[TAP_RSEND], 2 * PART_FRAME);
+	cr_assert_geq(cuts[TAP_RSEND_PART], 2 * PART_FRAME);
+	cr_assert_geq(cuts[TAP_WRITE_PART], 2 * PART_FRAME);
+	cr_assert_gt(cuts[TAP_RNR], 0);
 }
 
 /* S133: never two answers, and never none. */

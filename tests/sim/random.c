@@ -54,6 +54,11 @@ Test(sim_random, proved_seeds)
 	storms(STORM_PROVED, 9300, 30);
 }
 
+Test(sim_random, queues)
+{
+	storms(STORM_QUEUES, 9400, 100);
+}
+
 /* Seeds that once found something. */
 Test(sim_random, old_acquaintances)
 {

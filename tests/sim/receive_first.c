@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* receive_first.c - endpoints whose messages find their receives posted, or a receiver that is not ready (EP_RULE_RECEIVE_FIRST). */
+/* receive_first.c - endpoints whose messages find their receives posted, or a receiver that is not ready
+ * (EP_RULE_RECEIVE_FIRST), and what goes with that. */
 #include <criterion/criterion.h>
+#include <errno.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/messages/srx.h"
 #include "tests/sim/harness/bed.h"
 
-enum { HOLD_NS = 20000000 };
+enum { HOLD_NS = 20000000, LONG = 300000 };
 
 static const struct party_config receive_first = { .rules = EP_RULE_RECEIVE_FIRST };
+static const struct party_config data_receives = { .rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES };
 
 static struct job *post(struct job *job)
 {
 	cr_assert(job);
 	cr_assert(!job_post(job));
 	return job;
+}
+
+static struct job *message(struct bed *bed, uint64_t length, uint32_t flags)
+{
+	return job_message(bed->party[0], bed->party[1], length, POST_COMPLETE | flags, 1);
 }
 
 /* Each message waits at its sender, however short it is, and none is kept. */
@@ -26,7 +34,7 @@ Test(sim_receive_first, messages_wait_for_receives)
 	bed_open(&bed, 700, 2, NULL, &receive_first);
 	intake_post(bed.party[1], 100, 1, NULL);
 	for (int i = 0; i < 4; i++)
-		jobs[i] = post(job_message(bed.party[0], bed.party[1], 8, POST_COMPLETE, 1));
+		jobs[i] = post(message(&bed, 8, 0));
 	model_pass(bed.model, HOLD_NS);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(jobs[i]->done, i == 0, "message %d", i);
@@ -63,5 +71,260 @@ Test(sim_receive_first, completions_tell_the_tag)
 	node_leave(bed.node[1]);
 	cr_assert_eq(cq_take_error(bed.party[1]->rx, &error), 1);
 	cr_assert_eq(error.c.source, 77);
+	bed_close(&bed);
+}
+
+/* WIRE-147: in segments, and no request behind it is executed before its last byte is there; nothing passes one that waits. */
+Test(sim_receive_first, long_messages_keep_the_order)
+{
+	struct region *target;
+	struct intake *intake;
+	struct job *write;
+	struct bed bed;
+
+	bed_open(&bed, 702, 2, NULL, &receive_first);
+	bed.world->weather.chunk_max = 5000;
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	post(message(&bed, LONG, POST_CQ_DATA));
+	write = post(job_rma(bed.party[0], target, OP_WRITE, 0, 64, POST_COMPLETE, 1));
+	post(job_rma(bed.party[0], target, OP_READ, 128, 64, POST_COMPLETE, 1));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(bed.model->open, 3);
+	intake = intake_post(bed.party[1], LONG, 3, NULL);
+	while (!memcmp(target->block, target->shadow, target->size))
+		cr_assert(model_step(bed.model));
+	cr_assert(!write->done);
+	model_read(bed.party[1]);
+	cr_assert(intake->done);
+	model_end(bed.model, BED_LIMIT_NS);
+	cr_assert_geq(tap_count(bed.world, TAP_RSEND_PART), LONG / WIRE_SEGMENT_MAX + 1);
+	cr_assert_eq(tap_count(bed.world, TAP_SEND) + tap_count(bed.world, TAP_RTS), 0);
+	bed_close(&bed);
+}
+
+/* Both fail, before a byte is placed; the next message has the next receive. */
+Test(sim_receive_first, longer_than_its_receive)
+{
+	static const uint64_t lengths[] = { 101, LONG };
+
+	for (int i = 0; i < 2; i++) {
+		struct intake *intake;
+		struct job *job;
+		struct bed bed;
+
+		bed_open(&bed, 703, 2, NULL, &receive_first);
+		intake = intake_post(bed.party[1], 100, 2, NULL);
+		job = message(&bed, lengths[i], 0);
+		job->may.good = false;
+		job_may(job, REFUSAL_MESSAGE_LONG);
+		post(job);
+		post(message(&bed, lengths[i], 0));
+		model_pass(bed.model, HOLD_NS);
+		cr_assert(job->done && intake->failed);
+		model_end(bed.model, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
+}
+
+/* So often, and after just the time that the receiver asks for. */
+Test(sim_receive_first, is_tried_as_often_as_told)
+{
+	static const uint8_t retries[] = { 0, 1, 6, RNR_EVER };
+
+	for (int i = 0; i < 4; i++) {
+		struct ep_timing timing = { .rnr = true, .rnr_most = retries[i], .rnr_wait_us = 4000 };
+		struct job *job;
+		struct bed bed;
+
+		bed_open(&bed, 704, 2, NULL, &receive_first);
+		for (int n = 0; n < 2; n++) {
+			node_enter(bed.node[n]);
+			ep_set_timing(bed.party[n]->ep, &timing);
+			node_leave(bed.node[n]);
+		}
+		job = message(&bed, 100, 0);
+		job->may.good = retries[i] == RNR_EVER;
+		if (retries[i] != RNR_EVER)
+			job_may(job, REFUSAL_NOT_READY);
+		post(job);
+		model_pass(bed.model, 1002000000);
+		cr_assert_eq(job->done, retries[i] != RNR_EVER);
+		if (job->done)
+			cr_assert_eq(tap_count(bed.world, TAP_RNR), retries[i] + 1u);
+		else
+			cr_assert_geq(tap_count(bed.world, TAP_RNR), 200, "%u", tap_count(bed.world, TAP_RNR));
+		model_end(bed.model, BED_LIMIT_NS);
+		bed_close(&bed);
+	}
+}
+
+/* The endpoint's own budget, and not its device's. */
+Test(sim_receive_first, gives_up_in_its_own_time)
+{
+	struct ep_timing timing = { .budget_ns = SIM_SECOND / 2 };
+	struct job *job;
+	struct bed bed;
+
+	bed_open(&bed, 705, 2, NULL, &receive_first);
+	node_enter(bed.node[0]);
+	ep_set_timing(bed.party[0]->ep, &timing);
+	node_leave(bed.node[0]);
+	node_cut_off(bed.node[1], true);
+	job = message(&bed, 8, 0);
+	job->may.good = false;
+	job_may(job, REFUSAL_UNREACHABLE);
+	post(job);
+	model_pass(bed.model, SIM_SECOND);
+	cr_assert(job->done);
+	node_cut_off(bed.node[1], false);
+	bed_close(&bed);
+}
+
+/* WIRE-149: the receive that was posted first, and its buffer stays as it was. */
+Test(sim_receive_first, data_takes_a_receive)
+{
+	struct region *target;
+	struct intake *first;
+	struct job *writes[2];
+	struct bed bed;
+
+	bed_open(&bed, 706, 2, NULL, &data_receives);
+	target = region_open(bed.party[1], 2 * LONG, 1, BED_BOTH, false, 0);
+	first = intake_post(bed.party[1], 0, 1, NULL);
+	for (uint64_t i = 0; i < 2; i++)
+		writes[i] = post(job_rma(bed.party[0], target, OP_WRITE, i * LONG, LONG - 64,
+					 POST_COMPLETE | POST_CQ_DATA | POST_SOLICITED, 1));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert(writes[0]->done && first->done && !writes[1]->done);
+	region_release(target, LONG, LONG - 64);
+	region_check(target); /* not a byte of the one that waits */
+	cr_assert(region_claim(target, LONG, LONG - 64));
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* A write that is refused leaves the receive, at its place. */
+Test(sim_receive_first, refused_data_takes_none)
+{
+	struct intake *intakes[2];
+	struct region *target;
+	struct job *wrong;
+	struct bed bed;
+
+	bed_open(&bed, 707, 2, NULL, &data_receives);
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	for (int i = 0; i < 2; i++)
+		intakes[i] = intake_post(bed.party[1], 100, 1, NULL);
+	wrong = job_refused(bed.party[0], bed.party[1], OP_WRITE, target->key, 4090, 10, REFUSAL_RANGE);
+	wrong->flags |= POST_CQ_DATA;
+	post(wrong);
+	post(message(&bed, 50, 0));
+	model_pass(bed.model, HOLD_NS);
+	cr_assert(wrong->done && intakes[0]->done && !intakes[1]->done);
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* Posts a message that invalidates, with a context that the model does not know. */
+static void post_invalidating(struct bed *bed, uint64_t key, struct iovec *iov)
+{
+	struct post send = { .kind = OP_SEND,
+			     .flags = POST_COMPLETE | POST_INVALIDATE,
+			     .iov = iov,
+			     .iov_count = 1,
+			     .dest = bed->party[0]->index[1],
+			     .cq_data = key };
+
+	cr_assert(!ep_post(bed->party[0]->ep, &send));
+}
+
+/* WIRE-148: the region ends before the receive completes, and a key that names none is refused. */
+Test(sim_receive_first, invalidates_a_region)
+{
+	uint8_t bytes[2][64] = { { 0 } };
+	struct iovec to = { bytes[0], 64 }, from = { bytes[1], 64 };
+	struct recv_post recv = { .iov = &to, .iov_count = 1, .flags = POST_COMPLETE, .source = AV_NONE, .context = bytes };
+	struct region *target, *other;
+	struct completion done;
+	struct cq_error error;
+	struct bed bed;
+
+	bed_open(&bed, 708, 2, NULL, &receive_first);
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	other = region_open(bed.party[0], 4096, 1, BED_BOTH, false, 4712);
+	bed.party[0]->deaf = bed.party[1]->deaf = true;
+	for (int i = 0; i < 2; i++)
+		cr_assert(!ep_recv(bed.party[1]->ep, &recv));
+	post_invalidating(&bed, target->key, &from);
+	model_pass(bed.model, HOLD_NS);
+	cr_assert_eq(cq_take(bed.party[0]->tx, &done, 1), 1);
+	cr_assert_eq(cq_take(bed.party[1]->rx, &done, 1), 1);
+	cr_assert(done.flags == CQ_F_INVALIDATED && done.data == target->key && done.length == 64);
+	post_invalidating(&bed, target->key, &from); /* it is closed now */
+	post_invalidating(&bed, other->key, &from);  /* another domain's */
+	model_pass(bed.model, HOLD_NS);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(cq_take_error(bed.party[0]->tx, &error), 1);
+		cr_assert_eq(error.prov_errno, REFUSAL_NO_REGION);
+	}
+	cr_assert_eq(cq_take(bed.party[1]->rx, &done, 1), -EAGAIN);
+	bed.party[0]->posted[EP_CNTR_SEND] += 3;
+	bed.party[0]->good[EP_CNTR_SEND] += 1;
+	bed.party[0]->bad[EP_CNTR_SEND] += 2;
+	bed.party[0]->deaf = false;
+	post(job_refused(bed.party[0], bed.party[1], OP_READ, target->key, 0, 8, REFUSAL_INVALIDATED));
+	model_finish(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* Aligned, and by a right of its own. */
+Test(sim_receive_first, atomics_are_aligned)
+{
+	struct party_config config = { .rules = EP_RULE_ALIGNED };
+	struct region *target, *writable;
+	struct job *job;
+	struct bed bed;
+
+	bed_open(&bed, 709, 2, NULL, &config);
+	target = region_open(bed.party[1], 4096, 1, MR_REMOTE_ATOMIC, true, 0);
+	writable = region_open(bed.party[1], 4096, 1, BED_BOTH, true, 0);
+	post(job_atomic(bed.party[0], target, JOB_FETCH_SUM, 8, 8, POST_COMPLETE, 1));
+	job = job_atomic(bed.party[0], target, JOB_SWAP, 68, 8, POST_COMPLETE, 1);
+	job->may.good = false;
+	job_may(job, REFUSAL_MISALIGNED);
+	post(job);
+	job = job_atomic(bed.party[0], writable, JOB_SUM, 0, 8, POST_COMPLETE, 1);
+	job->may.good = false;
+	job_may(job, REFUSAL_RIGHT);
+	post(job);
+	post(job_refused(bed.party[0], bed.party[1], OP_WRITE, target->key, region_addr(target, 0), 8, REFUSAL_RIGHT));
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
+}
+
+/* What peers may do is changed while they are connected. */
+Test(sim_receive_first, rights_come_and_go)
+{
+	struct region *target;
+	uint32_t caps;
+	struct bed bed;
+
+	bed_open(&bed, 710, 2, NULL, &receive_first);
+	target = region_open(bed.party[1], 4096, 1, BED_BOTH, false, 0);
+	caps = bed.party[1]->ep->attr.caps;
+	for (uint64_t i = 0; i < 3; i++) {
+		struct job *job = job_rma(bed.party[0], target, OP_WRITE, i * 64, 8, POST_COMPLETE, 1);
+
+		node_enter(bed.node[1]);
+		ep_set_caps(bed.party[1]->ep, i == 1 ? caps & ~(uint32_t)EP_REMOTE_WRITE : caps);
+		node_leave(bed.node[1]);
+		if (i == 1) {
+			job->may.good = false;
+			job_may(job, REFUSAL_CAPABILITY);
+		}
+		post(job);
+		model_pass(bed.model, HOLD_NS);
+	}
+	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
 }

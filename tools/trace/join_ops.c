@@ -95,6 +95,10 @@ static void fill_request(struct trace_op *op, const struct wire_head *head)
 		op->length = wire_get64(((const struct wire_send *)body)->length);
 		op->tag = wire_get64(((const struct wire_send *)body)->tag);
 		op->cq_data = wire_get64(((const struct wire_send *)body)->cq_data);
+	} else if (head->op == WIRE_RSEND) {
+		op->kind = TRACE_SEND;
+		op->length = wire_get64(((const struct wire_rsend *)body)->rest);
+		op->cq_data = wire_get64(((const struct wire_rsend *)body)->cq_data);
 	} else if (head->op == WIRE_ATOMIC) {
 		struct wire_atomic_fields fields;
 
@@ -131,12 +135,13 @@ static void take_request(struct ops *ops, uint32_t number, const struct wire_hea
 	const struct trace_conn *conn = &trace->conns[frame->conn];
 	struct op_flow *flow = flow_of(ops, conn, frame->from);
 	uint64_t seq = wire_get64(head->seq), key = op_key(conn->session, conn->end[frame->from].address, seq);
+	bool segmented = wire_forms[head->op].flags & WIRE_F_FIRST;
 	uint32_t at = ops_find(ops, key);
 	struct trace_op *op;
 
 	if (head->op == WIRE_TAKEN)
 		return;
-	if (at == TRACE_NONE && head->op == WIRE_WRITE && !(head->flags & WIRE_F_FIRST) && flow->writing != TRACE_NONE &&
+	if (at == TRACE_NONE && segmented && !(head->flags & WIRE_F_FIRST) && flow->writing != TRACE_NONE &&
 	    trace->ops[flow->writing].last_seq + 1 == seq) {
 		at = flow->writing;
 		index_add(&ops->join->seq_index, key, at);
@@ -155,7 +160,7 @@ static void take_request(struct ops *ops, uint32_t number, const struct wire_hea
 		flow_push(flow, at, ack_resolves(head));
 	}
 	op = &trace->ops[at];
-	flow->writing = head->op == WIRE_WRITE && !(head->flags & WIRE_F_LAST) ? at : TRACE_NONE;
+	flow->writing = segmented && !(head->flags & WIRE_F_LAST) ? at : TRACE_NONE;
 	frame->of = at;
 	time_first(&op->sent_ns, frame->sent_ns);
 	if (seq == op->last_seq)

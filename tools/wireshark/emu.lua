@@ -141,7 +141,7 @@ local function keep(conn, head, pinfo)
 	end
 	if sort == "request" then
 		local request = { frame = pinfo.number, time = pinfo.rel_ts, op = head.name }
-		if head.name == "WRITE" and not has(head.flags, 0x01) then
+		if (head.name == "WRITE" or head.name == "RSEND") and not has(head.flags, 0x01) then
 			local before = links.find(conn.own, head.seq - 1, pinfo.number)
 			request.first = before and (before.first or before)
 		end

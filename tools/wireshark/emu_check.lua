@@ -192,8 +192,22 @@ return function(names)
 	function bodies.write(body, head)
 		if not has(head.flags, 0x04) and get(body, "write", "cq_data") ~= 0 then
 			return "CQ_DATA"
+		elseif has(head.flags, 0x80) and not has(head.flags, 0x04) then
+			return "SOLICITED"
 		end
 		return segment(head, get(body, "write", "rest"), has(head.flags, 0x01) and has(head.flags, 0x02))
+	end
+
+	function bodies.rsend(body, head)
+		local invalidate = get(body, "rsend", "invalidate")
+		if not zero(body, "rsend") then
+			return "ZERO"
+		elseif invalidate > 1 or (invalidate == 1 and has(head.flags, 0x04)) then
+			return "INVALIDATE"
+		elseif invalidate == 0 and not has(head.flags, 0x04) and get(body, "rsend", "cq_data") ~= 0 then
+			return "CQ_DATA"
+		end
+		return segment(head, get(body, "rsend", "rest"), has(head.flags, 0x01) and has(head.flags, 0x02))
 	end
 
 	function bodies.data(body, head)

@@ -26,7 +26,7 @@ names.ops = {
 	[4] = { name = "CHALLENGE", body = "challenge", size = 56, flags = 0x00, payload = false, sort = "greeting" },
 	[5] = { name = "PROOF", body = "proof", size = 32, flags = 0x00, payload = false, sort = "greeting" },
 	[6] = { name = "PAIR", body = "pair", size = 16, flags = 0x00, payload = false, sort = "control" },
-	[16] = { name = "WRITE", body = "write", size = 48, flags = 0x2f, payload = true, sort = "request" },
+	[16] = { name = "WRITE", body = "write", size = 48, flags = 0xaf, payload = true, sort = "request" },
 	[17] = { name = "READ", body = "read", size = 40, flags = 0x08, payload = false, sort = "request" },
 	[18] = { name = "SEND", body = "send", size = 32, flags = 0x4c, payload = true, sort = "request" },
 	[19] = { name = "RTS", body = "send", size = 32, flags = 0x4c, payload = false, sort = "request" },
@@ -35,6 +35,7 @@ names.ops = {
 	[22] = { name = "ACCEPT", body = "cm", size = 16, flags = 0x00, payload = true, sort = "request" },
 	[23] = { name = "REJECT", body = "cm", size = 16, flags = 0x00, payload = true, sort = "request" },
 	[24] = { name = "TAKEN", body = "taken", size = 16, flags = 0x00, payload = false, sort = "request" },
+	[25] = { name = "RSEND", body = "rsend", size = 32, flags = 0x87, payload = true, sort = "request" },
 	[32] = { name = "DATA", body = "data", size = 32, flags = 0x12, payload = true, sort = "answer" },
 	[33] = { name = "PULL", body = "pull", size = 32, flags = 0x00, payload = false, sort = "answer" },
 	[34] = { name = "RNR", body = "rnr", size = 16, flags = 0x00, payload = false, sort = "answer" },
@@ -127,6 +128,13 @@ names.structs.send = {
 	{ "cq_data", 16, 8, "hex", label = "CQ data" },
 	{ "auth", 24, 8, "hex", label = "Authorization" },
 }
+names.structs.rsend = {
+	{ "rest", 0, 8, "dec", label = "Bytes of the message from here on" },
+	{ "cq_data", 8, 8, "hex", label = "CQ data, or the key that is invalidated" },
+	{ "auth", 16, 8, "hex", label = "Authorization" },
+	{ "invalidate", 24, 4, "dec", label = "Invalidates the region with that key" },
+	{ "zero", 28, 4, "zero" },
+}
 names.structs.atomic = {
 	{ "to", 0, 32, "struct", is = "target" },
 	{ "length", 32, 8, "dec", label = "Length" },
@@ -200,6 +208,7 @@ names.bits.flags = {
 	{ 0x10, "PULLED", "answers a PULL" },
 	{ 0x20, "COMMIT", "to be made durable" },
 	{ 0x40, "COLLECTIVE", "of a collective" },
+	{ 0x80, "SOLICITED", "its completion is asked for" },
 }
 names.bits.features = {
 	{ 0x1, "WANT_PAYLOAD_DIGEST", "asks for digests of all payloads" },
@@ -224,6 +233,7 @@ names.bits.access = {
 	{ 0x800, "SEND", "allows SEND" },
 	{ 0x1000, "REMOTE_READ", "allows REMOTE_READ" },
 	{ 0x2000, "REMOTE_WRITE", "allows REMOTE_WRITE" },
+	{ 0x8000, "REMOTE_ATOMIC", "allows REMOTE_ATOMIC" },
 	{ 0x10000, "VIRTUAL", "addressed by virtual address" },
 	{ 0x20000, "BEFORE", "the excess is before the start" },
 	{ 0x40000, "GAP", "the range lies between two segments of the region" },
@@ -320,6 +330,10 @@ names.values.cause = {
 	[18] = "atomic",
 	[19] = "receive-buffer",
 	[20] = "receive-range",
+	[21] = "message-long",
+	[22] = "misaligned",
+	[23] = "invalidated",
+	[24] = "no-region",
 }
 names.values.op = {}
 for number, op in pairs(names.ops) do
@@ -349,6 +363,10 @@ names.cause_words = {
 	[19] = "the buffer of the receive that took the message cannot be written; " ..
 		"of the receive that a tag found, it is not there any more",
 	[20] = "past the end of the receive that the tag found (WIRE-85)",
+	[21] = "the message is longer than the receive that it took (WIRE-147)",
+	[22] = "the address of the atomic is no multiple of its element's size",
+	[23] = "the region was invalidated",
+	[24] = "no region is open under the key that the message was to invalidate (WIRE-148)",
 }
 
 -- What may be wrong with a frame, in the words of wire/check.c.
@@ -380,6 +398,8 @@ names.flaws = {
 	TAG = "tag without its flag (WIRE-43)",
 	COLLECTIVE = "COLLECTIVE beside another flag; an abort or a wait with a payload (WIRE-120, WIRE-122, WIRE-124)",
 	LENGTH = "SEND's length is not that of its payload (WIRE-44)",
+	INVALIDATE = "RSEND that invalidates and has CQ data, or an unknown sort (WIRE-146)",
+	SOLICITED = "WRITE with SOLICITED and without CQ data (WIRE-42)",
 	REF = "answer to request zero, or TAKEN of no earlier one (WIRE-45, WIRE-88)",
 	VERDICT = "verdict number is zero (WIRE-46)",
 	CAUSE = "NAK without a cause (WIRE-48)",

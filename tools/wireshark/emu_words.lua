@@ -94,7 +94,7 @@ return function(names, check)
 	end
 
 	-- The other flags follow from the rest of the words.
-	local LOUD = { CQ_DATA = true, COMMIT = true, PULLED = true, TAGGED = true, COLLECTIVE = true }
+	local LOUD = { CQ_DATA = true, COMMIT = true, PULLED = true, TAGGED = true, COLLECTIVE = true, SOLICITED = true }
 	local function bit_names(flags)
 		local text = ""
 		for _, bit in ipairs(names.bits.flags) do
@@ -128,9 +128,15 @@ return function(names, check)
 	function say.PAIR(head)
 		return string.format(" expects %s", head.hex.rq_psn)
 	end
+	local function follow(head)
+		return head.rest > head.payload and string.format(", %.0f B follow", head.rest - head.payload) or ""
+	end
 	function say.WRITE(head)
-		local rest = head.rest > head.payload and string.format(", %.0f B follow", head.rest - head.payload) or ""
-		return string.format("%s %.0f B%s", target(head), head.payload, rest)
+		return string.format("%s %.0f B%s", target(head), head.payload, follow(head))
+	end
+	function say.RSEND(head)
+		local ends = head.invalidate == 1 and string.format(" invalidates %s", head.hex.cq_data) or ""
+		return string.format("%s %.0f B%s", ends, head.payload, follow(head))
 	end
 	function say.READ(head)
 		return string.format("%s %.0f B", target(head), head.length)

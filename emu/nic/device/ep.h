@@ -92,6 +92,7 @@ struct ep {
 	struct sockaddr_storage name; /* canonical listening address */
 	void *listener;
 	uint8_t instance[WIRE_ID_LEN];
+	struct ep_timing timing;
 	struct stx *stx;          /* its own, or a shared one */
 	struct srx *srx;          /* likewise */
 	struct session *sessions; /* all but `self`, in no order */

@@ -141,10 +141,25 @@ enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_O
 
 /* Rules of an endpoint that differ from those of its device. */
 enum ep_rule {
-	/* A message finds its receive posted, or the receiver is not ready: none is kept. A shared receive context with one such
-	 * endpoint keeps none of the others' either. */
+	/* A message finds its receive posted, or the receiver is not ready: none is kept, and no request behind it passes. It goes
+	 * in segments, however long it is, so that its bytes are in their place before the next request is executed. One longer
+	 * than its receive fails at both ends. All peers have the rule, too. A shared receive context with one such endpoint
+	 * keeps no message of its others. */
 	EP_RULE_RECEIVE_FIRST = 0x1,
+	/* A remote write with CQ data takes the next receive, whose buffer stays as it was; not with COMMIT. */
+	EP_RULE_DATA_RECEIVES = 0x2,
+	/* Atomics here are aligned to their element, and need MR_REMOTE_ATOMIC alone. */
+	EP_RULE_ALIGNED = 0x4,
 };
+
+/* Of one endpoint, in place of what its device has; all zero: as the device has it. */
+struct ep_timing {
+	uint64_t budget_ns;   /* unreachable for so long: ops fail; 0: nic_config.retry_budget_ns */
+	bool rnr;             /* what follows is in force */
+	uint8_t rnr_most;     /* 0 to 6: so often an op is tried again whose receiver was not ready; RNR_EVER: without end */
+	uint32_t rnr_wait_us; /* peers are asked to wait so long for a receive here; 0: the device's first wait */
+};
+enum { RNR_EVER = 7 };
 
 enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ, EP_CNTR_REMOTE_WRITE, EP_CNTRS };
 
@@ -191,6 +206,11 @@ int srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role); /* [role] 
 MUST_USE int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **ep);
 /* [role] Ops that end from now on are counted there, too; none is bound yet. Takes a reference. */
 void ep_count(struct ep *ep, enum ep_counter which, struct cntr *cntr) REQUIRES(driver_role);
+/* [role] What peers and the program may do from now on. EP_TRECV, EP_COLLECTIVE and those that go with a context stay as they were
+ * when the endpoint was opened. */
+void ep_set_caps(struct ep *ep, uint32_t caps) REQUIRES(driver_role);
+/* [role] From now on; an op that waits for its receiver goes on waiting as long as it was told. */
+void ep_set_timing(struct ep *ep, const struct ep_timing *timing) REQUIRES(driver_role);
 /* [role] Ops posted from now on have their room from this shared context; those under way keep theirs. */
 void ep_share_tx(struct ep *ep, struct stx *stx) REQUIRES(driver_role);
 /* [role] True if nothing is owed and no op of its own is under way: asked in a loop before ep_close(), up to

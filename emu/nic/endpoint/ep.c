@@ -191,6 +191,18 @@ void ep_count(struct ep *ep, enum ep_counter which, struct cntr *cntr)
 	ep->attr.cntr[which] = cntr;
 }
 
+void ep_set_caps(struct ep *ep, uint32_t caps)
+{
+	nic_role(ep->nic);
+	ep->attr.caps = caps;
+}
+
+void ep_set_timing(struct ep *ep, const struct ep_timing *timing)
+{
+	nic_role(ep->nic);
+	ep->timing = *timing;
+}
+
 void ep_share_tx(struct ep *ep, struct stx *stx)
 {
 	struct stx *own = ep->stx;

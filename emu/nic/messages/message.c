@@ -291,28 +291,34 @@ const char *message_end(struct conn *conn, enum wire_status status)
 	return broken;
 }
 
-/* Its receive is free for a message that waited behind it. */
+/* It is free for a message that waited behind the one that had it. */
+void message_give_back(struct rx *rx)
+{
+	struct message *other;
+
+	role_assert();
+	if (rx->parent) {
+		multi_undo(rx);
+		return;
+	}
+	if (rx->srx->shared)
+		rx->ep = NULL;
+	other = rx_match_post(&rx->srx->match, rx);
+	if (other)
+		message_matched(other, rx);
+}
+
 void message_undo(struct conn *conn)
 {
-	struct message *message = conn->in.message, *other;
-	struct rx_match *match = match_of(message);
+	struct message *message = conn->in.message;
 	struct rx *rx = message->rx;
 
 	nic_role(conn->nic);
 	conn->in.message = NULL;
-	rx_match_drop(match, message);
+	rx_match_drop(match_of(message), message);
 	message_free(message);
-	if (rx && rx->parent) {
-		multi_undo(rx);
-		return;
-	}
-	if (!rx)
-		return;
-	if (rx->srx->shared)
-		rx->ep = NULL;
-	other = rx_match_post(match, rx);
-	if (other)
-		message_matched(other, rx);
+	if (rx)
+		message_give_back(rx);
 }
 
 static struct message *pull_find(struct session *session, uint64_t ref)

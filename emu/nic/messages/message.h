@@ -17,6 +17,8 @@ MUST_USE const char *message_begin(struct conn *conn, const struct wire_head *he
 MUST_USE const char *message_end(struct conn *conn, enum wire_status status);
 /* The payload was cut off and will come again: as if the message had not begun. */
 void message_undo(struct conn *conn);
+/* The receive that a message has found, which does not come to be received: it is posted again, in its place. */
+void message_give_back(struct rx *rx);
 /* A receive was posted that takes this message, which is out of the unexpected queue. */
 void message_matched(struct message *message, struct rx *rx);
 

@@ -139,16 +139,31 @@ static void describe(struct rx *rx, const struct message *message)
 	struct completion *c = &rx->done.c;
 
 	c->length = message->length;
-	c->data = message->has_cq_data ? message->cq_data : 0;
+	c->data = message->cq_data;
 	c->tag = message->tag;
 	if (message->has_cq_data)
 		c->flags |= message->ep->nic->config.front->cq_data;
 	c->source = (message->ep->attr.caps & EP_SOURCE) ? message_source(message) : message->ep->attr.tag;
 }
 
-void complete_receive(struct rx *rx, const struct message *message)
+/* As it was described. */
+static inline void receive_good(struct rx *rx, const struct message *message, struct cntr *cntr, bool wanted)
 {
 	struct rx *parent = rx->parent;
+
+	if (cntr)
+		cntr_event(cntr, rx->done.c.length);
+	if (rx->counted)
+		cntr_put(rx->counted);
+	if (parent && wanted && receive_cq(rx))
+		rx->done.c.flags |= multi_last_flag(rx);
+	receive_told(rx, message, wanted);
+	if (parent)
+		multi_done(parent);
+}
+
+void complete_receive(struct rx *rx, const struct message *message)
+{
 	struct cntr *cntr;
 	bool wanted;
 
@@ -165,19 +180,18 @@ void complete_receive(struct rx *rx, const struct message *message)
 	wanted = receive_wanted(rx);
 	describe(rx, message);
 	rx->done.c.length = message->length < rx->capacity ? message->length : rx->capacity;
-	if (message->length > rx->capacity) {
+	if (message->length > rx->capacity)
 		receive_truncated(rx, message);
-		return;
-	}
-	if (cntr)
-		cntr_event(cntr, rx->done.c.length);
-	if (rx->counted)
-		cntr_put(rx->counted);
-	if (parent && wanted && receive_cq(rx))
-		rx->done.c.flags |= multi_last_flag(rx);
-	receive_told(rx, message, wanted);
-	if (parent)
-		multi_done(parent);
+	else
+		receive_good(rx, message, cntr, wanted);
+}
+
+void complete_data_receive(struct rx *rx, const struct message *message)
+{
+	role_assert();
+	rx_watched(rx);
+	describe(rx, message);
+	receive_good(rx, message, receive_cntr(rx), receive_wanted(rx));
 }
 
 void complete_released(struct rx *rx)

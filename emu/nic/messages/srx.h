@@ -42,6 +42,8 @@ struct ep *srx_reporter(const struct rx *rx);
 
 /* The message has come; as much as the receive's capacity was kept of it. */
 void complete_receive(struct rx *rx, const struct message *message);
+/* A remote write of that length, with that CQ data, has taken it. */
+void complete_data_receive(struct rx *rx, const struct message *message);
 /* A receive that took many messages takes no more: the program has its buffer back, which an entry tells, if none did. Counts
  * nothing. */
 void complete_released(struct rx *rx);

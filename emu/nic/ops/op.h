@@ -39,6 +39,9 @@ enum post_flag {
 	POST_WORK = 1 << 10,       /* counted in `when->done` alone, and reported to the queue if POST_COMPLETE */
 	POST_MATCH = 1 << 11,      /* messages: complete when a receive has taken them, or the peer's program has discarded them */
 	POST_COLLECTIVE = 1 << 13, /* receives: the device's own, of a collective (coll_step.c) */
+	/* Between endpoints with EP_RULE_RECEIVE_FIRST: */
+	POST_SOLICITED = 1 << 15,  /* messages, writes with CQ data: their completion at the peer is one that was asked for */
+	POST_INVALIDATE = 1 << 16, /* messages: the peer's region under the key `cq_data` ends before they are received */
 	POST_WATCHED = 1 << 14,    /* `watch` has what nic_config.watch noted of it (watch.h) */
 };
 

@@ -40,6 +40,8 @@ struct front_end {
 	uint64_t cq_written[2], cq_fetched[2]; /* data came with a remote write, or an op that read; [1]: an atomic */
 	uint64_t cq_data;                      /* added: data came with a message */
 	uint64_t cq_tagged[2];                 /* added: a remote write, [1] a read, has used up the tagged receive */
+	uint64_t cq_solicited;                 /* added: the peer's post says POST_SOLICITED */
+	uint64_t cq_invalidated;               /* added: the message has invalidated the region whose key is completion.data */
 	uint64_t cq_multi;                     /* alone or added: a buffer of many messages is its program's again */
 };
 

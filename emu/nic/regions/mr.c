@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/regions/mr_binding.h"
@@ -197,8 +198,8 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 		return REFUSAL_UNKNOWN_KEY;       /* S40, S53 */
 	if (mr->registering)
 		return REFUSAL_REGISTERING; /* S42 */
-	if (!mr->enabled)
-		return REFUSAL_DISABLED; /* S92 */
+	if (unlikely(!mr->enabled || mr->invalidated))
+		return mr->enabled ? REFUSAL_INVALIDATED : REFUSAL_DISABLED; /* S92 */
 	if (mr->by_endpoint && !binding_reaches(mr, ask->ep))
 		return REFUSAL_OTHER_ENDPOINT; /* S104 */
 	if (mr->by_set ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
@@ -213,10 +214,17 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 	return cause == REFUSAL_NONE && mr->pages ? pages_refuse(mr, place) : cause;
 }
 
+bool mr_may_invalidate(const struct mr *mr, const struct binding_end *ep)
+{
+	role_assert();
+	return mr && !mr->key_tail && !mr->registering && mr->enabled && !mr->invalidated &&
+	       (!mr->by_endpoint || binding_reaches(mr, ep));
+}
+
 void mr_describe(const struct mr *mr, struct refusal *why)
 {
 	why->region = mr->length;
-	why->access = (mr->access & MR_ACCESS_ALL) | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
+	why->access = (mr->access & MR_ACCESS_TOLD) | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
 }
 
 __attribute__((noinline, cold)) static void explain(const struct mr *mr, uint64_t addr, uint64_t length, enum refusal_cause cause,

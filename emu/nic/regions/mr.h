@@ -16,14 +16,16 @@
 
 /* Rights, each named by the op that it lets the NIC do with the region's bytes. */
 enum mr_access {
-	MR_READ = 1 << 0,         /* a buffer that a read or a fetching atomic fills (S25) */
-	MR_WRITE = 1 << 1,        /* the source of a write, or an atomic's operand (S26) */
-	MR_RECV = 1 << 2,         /* a receive buffer (S24) */
-	MR_SEND = 1 << 3,         /* the source of a message (S23) */
-	MR_REMOTE_READ = 1 << 4,  /* bytes that peers read (S27) */
-	MR_REMOTE_WRITE = 1 << 5, /* bytes that peers write (S29) */
-	MR_COLLECTIVE = 1 << 6,   /* local: of buffers of collectives; no other right stands in for it */
+	MR_READ = 1 << 0,          /* a buffer that a read or a fetching atomic fills (S25) */
+	MR_WRITE = 1 << 1,         /* the source of a write, or an atomic's operand (S26) */
+	MR_RECV = 1 << 2,          /* a receive buffer (S24) */
+	MR_SEND = 1 << 3,          /* the source of a message (S23) */
+	MR_REMOTE_READ = 1 << 4,   /* bytes that peers read (S27) */
+	MR_REMOTE_WRITE = 1 << 5,  /* bytes that peers write (S29) */
+	MR_COLLECTIVE = 1 << 6,    /* local: of buffers of collectives; no other right stands in for it */
+	MR_REMOTE_ATOMIC = 1 << 7, /* bytes that peers' atomics change, through endpoints with EP_RULE_ALIGNED */
 	MR_ACCESS_ALL = MR_READ | MR_WRITE | MR_RECV | MR_SEND | MR_REMOTE_READ | MR_REMOTE_WRITE,
+	MR_ACCESS_TOLD = MR_ACCESS_ALL | MR_REMOTE_ATOMIC, /* in refusals */
 };
 
 struct auth_set;
@@ -63,6 +65,7 @@ struct mr {
 	bool gated : 1;        /* made disabled, to be bound and then enabled (S92, S101) */
 	bool by_endpoint : 1;  /* reached through endpoints bound to it only (S104) */
 	bool events : 1;       /* registered to be bound to counters (S91) */
+	bool invalidated : 1;  /* no remote access any more, but nobody has closed it */
 	bool by_set : 1;       /* opened by `auths`, else by `auth` */
 	uint32_t subs : 20;    /* regions registered within it, up to MR_SUBS_MAX (S126) */
 	union {
@@ -104,6 +107,9 @@ struct mr_ask {
  * (S65). Bounds subtract trusted numbers only. Virtual addressing of a vectored region: each segment by its own address,
  * a gap is out of range (S64); offset addressing runs through the concatenated segments (S63). */
 enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why);
+
+/* May a message end it that an endpoint has received, to which `ep` is the way? NULL: no region. */
+bool mr_may_invalidate(const struct mr *mr, const struct binding_end *ep);
 
 /* Describes the region for a sentence about an access: region, access. */
 void mr_describe(const struct mr *mr, struct refusal *why);

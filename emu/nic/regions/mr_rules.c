@@ -35,7 +35,7 @@ enum mr_rule mr_may_grant(uint32_t access)
 
 bool mr_rights_write(uint32_t access)
 {
-	return access & (MR_RECV | MR_READ | MR_REMOTE_WRITE);
+	return access & (MR_RECV | MR_READ | MR_REMOTE_WRITE | MR_REMOTE_ATOMIC);
 }
 
 bool mr_may_lie_within(const struct mr *base, const struct iovec *iov, size_t count)

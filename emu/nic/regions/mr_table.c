@@ -394,7 +394,7 @@ static int key_draw(struct mr_table *table, const struct mr_attr *attr, uint64_t
 /* Peers have no use for a region without remote rights. A program often asks for one and the same. */
 static void asked_note(struct mr_table *table, uint32_t access, uint64_t key)
 {
-	if (!(access & (MR_REMOTE_READ | MR_REMOTE_WRITE)))
+	if (!(access & (MR_REMOTE_READ | MR_REMOTE_WRITE | MR_REMOTE_ATOMIC)))
 		return;
 	if (!table->asked_count || table->asked[(table->asked_count - 1) % ASKED] != key)
 		table->asked[table->asked_count++ % ASKED] = key;

@@ -21,7 +21,7 @@
 #include "emu/nic/regions/refusal_name.h"
 #include "wire/frame.h"
 
-static_assert((int)MR_ACCESS_ALL << WIRE_RIGHTS_AT == (int)WIRE_RIGHTS_MASK, "the rights stand on the wire as they do here");
+static_assert((int)MR_ACCESS_TOLD << WIRE_RIGHTS_AT == (int)WIRE_RIGHTS_MASK, "the rights stand on the wire as they do here");
 
 /* A bounded text that is always terminated. */
 struct sentence {
@@ -80,12 +80,12 @@ static void say_rights(struct sentence *s, uint32_t access)
 	const char *between = "";
 
 	for (const struct right_name *right = right_names; right->bit; right++) {
-		if (access & right->bit & MR_ACCESS_ALL) {
+		if (access & right->bit & MR_ACCESS_TOLD) {
 			say_text(s, "%s%s", between, right->name);
 			between = ", ";
 		}
 	}
-	if (!(access & MR_ACCESS_ALL))
+	if (!(access & MR_ACCESS_TOLD))
 		say_text(s, "nothing");
 }
 
@@ -100,7 +100,7 @@ static void say_right(struct sentence *s, const struct refusal *r)
 {
 	const char *rule = r->op == OP_READ ? "S27" : misses_read(r) ? "S30" : "S29";
 
-	if (!(r->access & (MR_REMOTE_READ | MR_REMOTE_WRITE)))
+	if (!(r->access & (MR_REMOTE_READ | MR_REMOTE_WRITE | MR_REMOTE_ATOMIC)))
 		rule = "S31";
 	say_text(s, "region allows ");
 	say_rights(s, r->access);
@@ -210,6 +210,13 @@ static void say_truncated(struct sentence *s, const struct refusal *r)
 	say_text(s, ". Post a buffer as long as the longest message expected.");
 }
 
+static void say_message_long(struct sentence *s, const struct refusal *r)
+{
+	say_text(s, "longer by %" PRIu64 " B than the %" PRIu64 " B receive that it took, which has failed, too. ", r->excess,
+		 r->region);
+	say_text(s, "Post receives as long as the longest message.");
+}
+
 /* refusal.excess is the errno. */
 static void say_not_flushed(struct sentence *s, const struct refusal *r)
 {
@@ -274,6 +281,14 @@ static const struct refusal_text {
 	[REFUSAL_RECEIVE_BUFFER] = { EFAULT, "the buffer of the receive that took the message cannot be written",
 				     "At the receiver, keep the memory mapped until the receive has completed.", NULL },
 	[REFUSAL_RECEIVE_RANGE] = { EMSGSIZE, "past the end of the receive that the tag names", "", say_receive_range },
+	[REFUSAL_MESSAGE_LONG] = { EMSGSIZE, "longer than the receive that it took, which has failed, too", "", say_message_long },
+	[REFUSAL_MISALIGNED] = { EINVAL, "its address is not a multiple of the element's size",
+				 "Align what atomics change to 8 bytes.", NULL },
+	[REFUSAL_INVALIDATED] = { EACCES, "the region was invalidated",
+				  "Send no key in a message that invalidates it before all that uses the key has completed.",
+				  NULL },
+	[REFUSAL_NO_REGION] = { EACCES, "no region of the target is open under the key that it was to invalidate",
+				"Name the key that the target gave out, once.", NULL },
 	[REFUSAL_SOURCE_FAULT] = { EFAULT, "the initiator's own buffer cannot be touched", "", say_source_fault },
 	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "no endpoint, or another than before, answers at the peer's address",
 				"It has ended, or is bound to another address of its host.", NULL },
@@ -347,7 +362,7 @@ static const char *remedy_of(const struct front_end *front, enum refusal_cause c
 
 uint32_t refusal_access_put(uint32_t access)
 {
-	return (access & ~(uint32_t)MR_ACCESS_ALL) | (access & MR_ACCESS_ALL) << WIRE_RIGHTS_AT;
+	return (access & ~(uint32_t)MR_ACCESS_TOLD) | (access & MR_ACCESS_TOLD) << WIRE_RIGHTS_AT;
 }
 
 uint32_t refusal_access_get(uint32_t access)

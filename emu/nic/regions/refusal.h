@@ -31,6 +31,10 @@ enum refusal_cause {
 	REFUSAL_ATOMIC = 18,         /* the target's device has no such operation on that datatype */
 	REFUSAL_RECEIVE_BUFFER = 19, /* the buffer of the receive that took the message is not there */
 	REFUSAL_RECEIVE_RANGE = 20,  /* past the end of the tagged receive that the access has found */
+	REFUSAL_MESSAGE_LONG = 21,   /* longer than the receive that it took, at an endpoint that receives first */
+	REFUSAL_MISALIGNED = 22,     /* an atomic's address is no multiple of its size, at an endpoint that minds */
+	REFUSAL_INVALIDATED = 23,    /* a message has invalidated the region, or its owner */
+	REFUSAL_NO_REGION = 24,      /* no region is open under the key that the message was to invalidate */
 	REFUSAL_WIRE_MAX = 63,
 	REFUSAL_SOURCE_FAULT = 64, /* the program's own buffer cannot be read or written; of a receive: or the sender's */
 	REFUSAL_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */

@@ -30,6 +30,10 @@ const char *refusal_name(unsigned int cause)
 		[REFUSAL_ATOMIC] = "atomic",
 		[REFUSAL_RECEIVE_BUFFER] = "receive-buffer",
 		[REFUSAL_RECEIVE_RANGE] = "receive-range",
+		[REFUSAL_MESSAGE_LONG] = "message-long",
+		[REFUSAL_MISALIGNED] = "misaligned",
+		[REFUSAL_INVALIDATED] = "invalidated",
+		[REFUSAL_NO_REGION] = "no-region",
 		[REFUSAL_SOURCE_FAULT] = "source-fault",
 		[REFUSAL_PEER_GONE] = "peer-gone",
 		[REFUSAL_UNREACHABLE] = "unreachable",
@@ -57,6 +61,7 @@ const char *refusal_name(unsigned int cause)
 const struct right_name right_names[] = {
 	{ MR_REMOTE_READ, "REMOTE_READ" },
 	{ MR_REMOTE_WRITE, "REMOTE_WRITE" },
+	{ MR_REMOTE_ATOMIC, "REMOTE_ATOMIC" },
 	{ MR_READ, "READ" },
 	{ MR_WRITE, "WRITE" },
 	{ MR_RECV, "RECV" },

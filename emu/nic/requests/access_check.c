@@ -115,6 +115,23 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 	return mr;
 }
 
+bool access_may_invalidate(const struct session *session, uint64_t key)
+{
+	const struct mr *mr = mr_find(session->ep->attr.pd->regions, key);
+
+	nic_role(session->ep->nic);
+	return mr_may_invalidate(mr, session->ep->attr.bindings);
+}
+
+void access_invalidate(const struct session *session, uint64_t key)
+{
+	struct mr *mr = mr_find(session->ep->attr.pd->regions, key);
+
+	nic_role(session->ep->nic);
+	if (mr_may_invalidate(mr, session->ep->attr.bindings))
+		mr->invalidated = true;
+}
+
 static struct mr *same(struct session *session, uint64_t key, uint64_t mr_id)
 {
 	struct mr *mr = mr_id ? mr_find(session->ep->attr.pd->regions, key) : NULL;

@@ -213,7 +213,8 @@ void complete_remote(struct session *session, struct cq_node **slot, const struc
 		uint64_t flags = (done->fetched ? front->cq_fetched : front->cq_written)[done->atomic];
 		struct completion c = {
 			.context = done->context,
-			.flags = done->has_cq_data ? flags : flags & ~front->cq_data,
+			.flags = (done->has_cq_data ? flags : flags & ~front->cq_data) |
+				 (done->solicited ? front->cq_solicited : 0),
 			.length = done->length,
 			.data = done->cq_data,
 			.source = (ep->attr.caps & EP_SOURCE) ? session_source(session, done->auth) : ep->attr.tag,

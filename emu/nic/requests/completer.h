@@ -19,7 +19,7 @@ void complete_note(struct op *op, enum refusal_cause cause, const struct refusal
 /* A peer's write, read or atomic that was executed here. */
 struct remote_done {
 	bool atomic, fetched; /* fetched: a read, or an atomic that returned the old value */
-	bool has_cq_data;
+	bool has_cq_data, solicited;
 	bool event; /* told to the program, though no data came with it: EP_REGION_EVENTS */
 	uint64_t length, cq_data;
 	void *context; /* of the event: the region's */

@@ -183,6 +183,7 @@ static const struct frame_rule {
 	[WIRE_READ] = { REQUEST(read, OP_READ) },
 	[WIRE_SEND] = { REQUEST(send, OP_SEND) },
 	[WIRE_RTS] = { REQUEST(send, OP_SEND) },
+	[WIRE_RSEND] = { REQUEST(rsend, OP_SEND) },
 	[WIRE_ATOMIC] = { REQUEST(atomic, OP_ATOMIC), .one_sided = true },
 	[WIRE_CONNECT] = { REQUEST(cm, OP_CONNECT), .one_sided = true },
 	[WIRE_ACCEPT] = { REQUEST(cm, OP_ACCEPT), .one_sided = true },

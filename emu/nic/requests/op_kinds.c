@@ -48,8 +48,14 @@ static __attribute__((noinline, cold)) void source_missing(struct session *sessi
 
 enum {
 	WRITE_HEAD = sizeof(struct wire_head) + sizeof(struct wire_write),
-	SEND_HEAD = sizeof(struct wire_head) + sizeof(struct wire_send)
+	SEND_HEAD = sizeof(struct wire_head) + sizeof(struct wire_send),
+	RSEND_HEAD = sizeof(struct wire_head) + sizeof(struct wire_rsend)
 };
+
+static uint8_t data_flags(const struct op *op)
+{
+	return (op->flags & POST_CQ_DATA ? WIRE_F_CQ_DATA : 0) | (op->flags & POST_SOLICITED ? WIRE_F_SOLICITED : 0);
+}
 
 /* The frame's head and body: the op's next `payload` bytes. */
 static void put_write(struct requester *req, struct conn *conn, struct op *op, void *at, uint32_t payload)
@@ -61,7 +67,7 @@ static void put_write(struct requester *req, struct conn *conn, struct op *op, v
 	op_number(req, op);
 	if (unlikely(op->flags & (POST_COMMIT | POST_TAGGED | POST_CQ_DATA))) {
 		flags |= (op->flags & POST_COMMIT ? WIRE_F_COMMIT : 0) | (op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0) |
-			 (op->flags & POST_CQ_DATA ? WIRE_F_CQ_DATA : 0);
+			 (op->flags & POST_CQ_DATA ? data_flags(op) : 0);
 		cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0;
 	}
 	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, op->length - op->moved, cq_data));
@@ -230,11 +236,43 @@ static inline __attribute__((always_inline)) bool fill_message(struct session *s
 	return true;
 }
 
+/* A message that finds its receive posted: the next segment of it. */
+static __attribute__((noinline)) bool fill_rsend(struct session *session, struct conn *conn, struct op *op)
+{
+	struct wire_message_fields fields = { .cq_data = op->flags & (POST_CQ_DATA | POST_INVALIDATE) ? op->cq_data : 0,
+					      .auth = auth_shown(conn, op->auth),
+					      .invalidate = op->flags & POST_INVALIDATE };
+	uint8_t flags = data_flags(op) | (op->moved == 0 ? WIRE_F_FIRST : 0);
+	struct requester *req = &session->req;
+	uint64_t rest = op->length - op->moved;
+	uint32_t payload = rest < req->segment ? (uint32_t)rest : req->segment;
+	uint8_t *at = conn_frame_begin(conn, payload_copied(conn, payload), op->iov_count);
+	uint64_t digest;
+
+	if (!at)
+		return false;
+	if (unlikely(!payload_stage_op(conn, at + RSEND_HEAD, op, payload, &digest))) {
+		source_missing(session, conn, op);
+		return true;
+	}
+	op_number(req, op);
+	conn_frame_end(conn, wire_put_rsend(at, flags, payload, op->last_seq, rest, &fields));
+	req->current = NULL;
+	payload_staged_op(conn, op, payload, digest);
+	if (unlikely(op->moved < op->length))
+		req->current = op;
+	else
+		op_sent(req, op, false);
+	return true;
+}
+
 static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 {
 	struct wire_message_fields fields = { .tag = op->tag };
 	uint8_t flags = 0;
 
+	if (unlikely(session->ep->attr.rules & EP_RULE_RECEIVE_FIRST))
+		return fill_rsend(session, conn, op);
 	if (op->flags & POST_TAGGED)
 		flags |= WIRE_F_TAGGED;
 	if (op->flags & POST_CQ_DATA) {

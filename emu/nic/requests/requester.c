@@ -96,6 +96,8 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 {
 	uint32_t order = session->ep->attr.order;
 
+	if (session->ep->attr.rules & EP_RULE_RECEIVE_FIRST)
+		return false;
 	if (op->flags & (POST_FENCE | POST_CQ_DATA | POST_TAGGED) || op->rnrs)
 		return false;
 	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS)) /* it both reads and writes */

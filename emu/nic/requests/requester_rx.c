@@ -59,7 +59,9 @@ bool requester_fits(const struct session *session, uint8_t verdict, uint64_t ref
 		op = op->next;
 	if (!op)
 		return true;
-	return verdict == WIRE_PARK ? op_kind_is_message(op->kind) : op->what.kind == ATOMIC_PLAIN;
+	if (verdict == WIRE_PARK)
+		return op_kind_is_message(op->kind) && !(session->ep->attr.rules & EP_RULE_RECEIVE_FIRST);
+	return op->what.kind == ATOMIC_PLAIN;
 }
 
 static void read_gone(struct requester *req, struct op *op)
@@ -304,7 +306,7 @@ static struct op *take_partly(struct op_list *list, uint64_t from)
 	return op;
 }
 
-/* A WRITE some of whose segments below `from` were executed goes on with the next one. */
+/* A WRITE or RSEND some of whose segments below `from` were executed goes on with the next one. */
 static void resend_partly(struct requester *req, uint64_t from)
 {
 	struct op *op = req->current;
@@ -363,11 +365,21 @@ static uint64_t rnr_first(uint64_t asked_ns)
 	return least(asked_ns > TIME_RNR_MIN_NS ? asked_ns : TIME_RNR_MIN_NS, TIME_RNR_MAX_NS);
 }
 
-static uint64_t rnr_wait(uint64_t last_ns, uint64_t asked_ns)
+static uint64_t rnr_wait(const struct ep *ep, uint64_t last_ns, uint64_t asked_ns)
 {
 	uint64_t first = rnr_first(asked_ns);
 
+	if (ep->attr.rules & EP_RULE_RECEIVE_FIRST)
+		return first;
 	return last_ns ? least(least(2 * last_ns, RNR_DOUBLED * first), TIME_RNR_MAX_NS) : first;
+}
+
+/* So often in a row a receiver may be not ready for an op; 0: without end. */
+static uint32_t rnr_tries(const struct ep *ep)
+{
+	if (!ep->timing.rnr)
+		return ep->nic->config.rnr_most;
+	return ep->timing.rnr_most >= RNR_EVER ? 0 : ep->timing.rnr_most + 1u;
 }
 
 /* The op that the receiver was not ready for, which waits again; NULL: it has ended, as it has been sent often enough. */
@@ -387,9 +399,11 @@ static struct op *rnr_count(struct requester *req, uint32_t most)
 }
 
 /* All ops to this peer wait, but for those that may pass. */
-static void rnr_hold_all(struct requester *req, uint64_t now_ns, uint64_t asked_ns)
+static void rnr_hold_all(struct session *session, uint64_t now_ns, uint64_t asked_ns)
 {
-	req->rnr_wait_ns = rnr_wait(req->rnr_wait_ns, asked_ns);
+	struct requester *req = &session->req;
+
+	req->rnr_wait_ns = rnr_wait(session->ep, req->rnr_wait_ns, asked_ns);
 	req->rnr_until_ns = now_ns + req->rnr_wait_ns + 1;
 }
 
@@ -412,9 +426,9 @@ bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
 	if (ref <= req->acked || ref <= req->executed || ref >= req->next_seq)
 		return false;
 	requester_rewind(session, ref);
-	op = rnr_count(req, session->ep->nic->config.rnr_most);
+	op = rnr_count(req, rnr_tries(session->ep));
 	if (!(session->ep->attr.order & EP_ORDER_NONE))
-		rnr_hold_all(req, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
+		rnr_hold_all(session, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
 	else if (op)
 		rnr_hold_one(req, op, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
 	if (req->rnr_until_ns)

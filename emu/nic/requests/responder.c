@@ -74,6 +74,8 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 		rsp->rnr = false;
 		if (head->op != WIRE_WRITE)
 			target_write_abandon(conn->session);
+		if (unlikely(rsp->rsend.open) && head->op != WIRE_RSEND)
+			target_rsend_abandon(conn->session, REFUSAL_SENDER);
 	}
 	return NULL;
 }
@@ -125,12 +127,14 @@ const char *responder_executed(struct conn *conn, const char *broken, bool one_s
 
 static bool fill_rnr(struct session *session, struct conn *conn)
 {
+	const struct ep_timing *timing = &session->ep->timing;
+	uint32_t wait_us = timing->rnr && timing->rnr_wait_us ? timing->rnr_wait_us : (uint32_t)(TIME_RNR_NS / 1000);
 	struct responder *rsp = &session->rsp;
 	void *at = rsp->rnr_owed ? conn_frame_begin(conn, 0, 0) : NULL;
 
 	if (!at)
 		return false;
-	conn_frame_end(conn, wire_put_rnr(at, rsp->seen + 1, (uint32_t)(TIME_RNR_NS / 1000)));
+	conn_frame_end(conn, wire_put_rnr(at, rsp->seen + 1, wait_us));
 	rsp->rnr_owed = false;
 	return true;
 }
@@ -152,6 +156,7 @@ void responder_cut(struct session *session, struct conn *conn)
 	free(conn->in.own);
 	conn->in = (struct incoming){ .sink = SINK_DROP };
 	target_write_pause(session);
+	target_rsend_pause(session);
 	read_response_flush(session);
 	rsp->rnr = rsp->rnr_owed = false;
 	rsp->ack_now = rsp->quick = false;
@@ -172,6 +177,7 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	verdict_flush(session);
 	tagged_flush(session, cause);
 	target_write_abandon(session);
+	target_rsend_abandon(session, cause);
 	commits_end(session);
 	free(session->rsp.slot);
 	responder_init(&session->rsp);

@@ -54,6 +54,16 @@ MUST_USE const char *target_taken_end(struct conn *conn, enum wire_status status
 MUST_USE const char *target_send_take(struct conn *conn, const struct wire_head *head);
 MUST_USE const char *target_send_end(struct conn *conn, enum wire_status status);
 
+/* RSEND: a message that takes a posted receive, segment by segment (EP_RULE_RECEIVE_FIRST). */
+MUST_USE const char *target_rsend_take(struct conn *conn, const struct wire_head *head);
+MUST_USE const char *target_rsend_end(struct conn *conn, enum wire_status status);
+/* As of a WRITE: if no segment of the message was executed, its receive is free for it again, and for others; it will not be
+ * completed. */
+void target_rsend_pause(struct session *session);
+void target_rsend_abandon(struct session *session, enum refusal_cause cause);
+/* Its receive names this region (named.h), and ends. */
+void target_rsend_recall(struct session *session, uint64_t desc);
+
 /* Judged and executed when the whole frame is here, so that one that is cut has done nothing and one that was executed is never
  * executed again (WIRE-51). */
 MUST_USE const char *target_atomic_take(struct conn *conn, const struct wire_head *head);
@@ -73,6 +83,11 @@ struct mr *access_check(struct session *session, const struct access *ask, struc
 
 /* The region or receive that the access names, not judged; NULL: none. */
 struct mr *access_region(const struct session *session, const struct access *ask);
+
+/* A message is to invalidate the region under that key: is one open there? */
+bool access_may_invalidate(const struct session *session, uint64_t key);
+/* It is closed by now, or no access to it is granted any more. */
+void access_invalidate(const struct session *session, uint64_t key);
 
 /* Notes the access in *why: op, key, address, length. */
 void access_describe(const struct access *ask, struct refusal *why);

@@ -166,16 +166,10 @@ void tagged_fail(struct session *session, uint64_t seq, enum refusal_cause cause
 void tagged_undo(struct session *session, uint64_t seq)
 {
 	struct rx *rx = tagged_end(session, tagged_find(session, seq));
-	struct message *other;
 
 	nic_role(session->ep->nic);
-	if (!rx)
-		return;
-	if (rx->srx->shared)
-		rx->ep = NULL;
-	other = rx_match_post(&rx->srx->match, rx);
-	if (other)
-		message_matched(other, rx);
+	if (rx)
+		message_give_back(rx);
 }
 
 void tagged_flush(struct session *session, enum refusal_cause cause)

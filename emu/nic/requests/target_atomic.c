@@ -33,6 +33,8 @@ static bool changes(struct atomic_what what)
  * an op that returns data needs FI_REMOTE_READ, too. */
 static uint32_t right_for(const struct session *session, struct atomic_what what)
 {
+	if (session->ep->attr.rules & EP_RULE_ALIGNED)
+		return MR_REMOTE_ATOMIC;
 	if (!session->ep->nic->config.fetch_reads || what.kind == ATOMIC_PLAIN)
 		return MR_REMOTE_WRITE;
 	return MR_REMOTE_READ | (changes(what) ? MR_REMOTE_WRITE : 0);
@@ -60,14 +62,16 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 }
 
 /* The flaw of the request, apart from its region. */
-static enum refusal_cause flaw(const struct session *session, struct atomic_what what, uint64_t length)
+static enum refusal_cause flaw(const struct session *session, struct atomic_what what, uint64_t addr, uint64_t length)
 {
 	uint32_t cap = changes(what) ? EP_REMOTE_ATOMIC_WRITE : EP_REMOTE_ATOMIC_READ;
 	size_t size = atomic_size(what.type);
 
 	if (!(cm_caps(session) & cap))
 		return REFUSAL_CAPABILITY;
-	return size && length % size == 0 && atomic_valid(what) ? REFUSAL_NONE : REFUSAL_ATOMIC;
+	if (!size || length % size || !atomic_valid(what))
+		return REFUSAL_ATOMIC;
+	return session->ep->attr.rules & EP_RULE_ALIGNED && addr % size ? REFUSAL_MISALIGNED : REFUSAL_NONE;
 }
 
 /* The arguments of atomic_run(), but for the memory. */
@@ -168,7 +172,7 @@ static const char *answer(struct conn *conn, const struct atomic_request *reques
 	};
 	const char *broken = NULL;
 
-	why.cause = flaw(session, what, fields->length);
+	why.cause = flaw(session, what, fields->to.addr, fields->length);
 	if (why.cause == REFUSAL_NONE && session->fault)
 		fault_refuses(session, &why);
 	if (why.cause == REFUSAL_NONE && fetched) {

@@ -8,6 +8,8 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/message.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/transport/conn.h"
@@ -15,7 +17,17 @@
 #include "emu/nic/transport/transport_calls.h"
 
 /* Flags that all segments of a WRITE share. */
-enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED };
+enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SOLICITED };
+
+/* The receive that its CQ data was to take, if it has one, is free again. */
+static void write_give_back(struct write_state *write)
+{
+	struct rx *rx = write->rx;
+
+	write->rx = NULL;
+	if (unlikely(rx != NULL))
+		message_give_back(rx);
+}
 
 /* The message under way may never be completed: a region of single use is free for others, until its next segment. */
 void target_write_pause(struct session *session)
@@ -24,6 +36,8 @@ void target_write_pause(struct session *session)
 
 	if (!write->open)
 		return;
+	if (!write->moved)
+		write_give_back(write);
 	if (!write->ask.tagged) {
 		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
 	} else if (!write->moved) { /* it comes again from the beginning, if it does */
@@ -40,6 +54,7 @@ void target_write_abandon(struct session *session)
 	target_write_pause(session);
 	if (session->rsp.write.open && session->rsp.write.ask.tagged)
 		tagged_fail(session, session->rsp.write.ask.seq, REFUSAL_SENDER);
+	write_give_back(&session->rsp.write);
 	session->rsp.write.open = false;
 }
 
@@ -52,12 +67,28 @@ static void write_let_go(struct session *session, enum refusal_cause cause)
 		tagged_fail(session, ask->seq, cause != REFUSAL_NONE ? cause : REFUSAL_SENDER);
 	else
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);
+	write_give_back(&session->rsp.write);
+}
+
+/* EP_RULE_DATA_RECEIVES: the next receive is kept for its CQ data. False: none is posted. */
+static bool write_take_receive(struct session *session)
+{
+	struct message message = { .ep = session->ep, .srx = session->ep->srx, .session = session };
+
+	if (!message_find(&message))
+		return false;
+	session->rsp.write.rx = message.rx;
+	return message.rx;
 }
 
 /* Before a byte is placed: has the completion of what the peer sends a place (F5)? That of a receive has. */
 __attribute__((noinline)) static bool write_reserve(struct session *session, const struct wire_head *head)
 {
-	return head->flags & WIRE_F_TAGGED || complete_reserve(session);
+	if (head->flags & WIRE_F_TAGGED)
+		return true;
+	if ((head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT)) == WIRE_F_CQ_DATA && session->ep->attr.rules & EP_RULE_DATA_RECEIVES)
+		return write_take_receive(session);
+	return complete_reserve(session);
 }
 
 /* Finds the receive for a tag; else conn->in.why says why there is none, or conn->in.skip is set: the peer was told RNR. */
@@ -197,14 +228,33 @@ __attribute__((noinline)) static const char *write_commit(struct session *sessio
 	return commit_begin(session, &committed);
 }
 
+/* Its CQ data takes the receive that was kept for it. */
+static __attribute__((noinline)) void write_receive(struct session *session, const struct remote_done *done)
+{
+	const struct front_end *front = session->ep->nic->config.front;
+	struct write_state *write = &session->rsp.write;
+	struct message message = {
+		.ep = session->ep, .session = session, .length = done->length, .cq_data = done->cq_data, .auth = done->auth
+	};
+	struct remote_done counted = { .length = done->length };
+	struct rx *rx = write->rx;
+
+	write->rx = NULL;
+	rx->done.c.flags |= front->cq_written[0] | (done->solicited ? front->cq_solicited : 0);
+	complete_remote(session, &session->rsp.slot, &counted);
+	complete_data_receive(rx, &message);
+}
+
 /* The message is in its place. */
 static const char *write_done(struct session *session)
 {
 	const struct write_state *write = &session->rsp.write;
 	const struct access *ask = &write->ask;
-	struct remote_done done = {
-		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
-	};
+	struct remote_done done = { .length = ask->length,
+				    .has_cq_data = write->flags & WIRE_F_CQ_DATA,
+				    .cq_data = write->cq_data,
+				    .auth = ask->to.auth,
+				    .solicited = write->flags & WIRE_F_SOLICITED };
 
 	if (unlikely(session->ep->attr.caps & (EP_REGION_EVENTS | EP_WATCHED)))
 		done.event = access_event(session, ask, &done.context);
@@ -216,7 +266,10 @@ static const char *write_done(struct session *session)
 		return write_commit(session, &done);
 	if (write->counted && ask->length)
 		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
-	complete_remote(session, &session->rsp.slot, &done);
+	if (unlikely(write->rx != NULL))
+		write_receive(session, &done);
+	else
+		complete_remote(session, &session->rsp.slot, &done);
 	return NULL;
 }
 

@@ -208,6 +208,13 @@ static void session_backoff(struct session *session, uint64_t wait_ns)
 	session_time(session, session->retry_ns);
 }
 
+static uint64_t retry_budget_ns(const struct session *session)
+{
+	const struct ep *ep = session->ep;
+
+	return ep->timing.budget_ns ? ep->timing.budget_ns : ep->nic->config.retry_budget_ns;
+}
+
 /* Begins an outage, unless one lasts already. An outage before a connection that brought nothing counts as part of it: else a
  * peer that greets and closes would be dialled for ever. */
 static void session_down(struct session *session)
@@ -218,8 +225,7 @@ static void session_down(struct session *session)
 		session->down_since_ns = nic_now(nic) > session->down_ns ? nic_now(nic) - session->down_ns : 1;
 		session->seen_running_ns = nic_now(nic);
 	}
-	session_time(session,
-		     time_coarse(earlier(session->down_since_ns + nic->config.retry_budget_ns, nic_now(nic) + TIME_DOWN_NS)));
+	session_time(session, time_coarse(earlier(session->down_since_ns + retry_budget_ns(session), nic_now(nic) + TIME_DOWN_NS)));
 }
 
 /* A process that was stopped (by a debugger, with its container) has not tried meanwhile, and its peer may have been
@@ -433,7 +439,7 @@ static void heed_wall(struct session *session)
 
 uint64_t session_tick(struct session *session, uint64_t now_ns)
 {
-	uint64_t budget = nic_of(session)->config.retry_budget_ns, due = UINT64_MAX;
+	uint64_t budget = retry_budget_ns(session), due = UINT64_MAX;
 	struct requester *req = &session->req;
 
 	nic_role(session->ep->nic);

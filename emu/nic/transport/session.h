@@ -24,6 +24,7 @@ struct fault_peer;
 struct message;
 struct nic;
 struct read_response;
+struct rx;
 struct session;
 struct tagged_access;
 struct verdict;
@@ -69,7 +70,7 @@ void session_meet(struct session *session, enum session_peer peer);
  * first, here and in the two structures below. */
 struct requester {
 	struct op_list pending;                /* not sent at all yet, or dropped by the peer and sent again */
-	struct op *current;                    /* WRITE with segments still to be sent; in no list */
+	struct op *current;                    /* WRITE, RSEND with segments still to be sent; in no list */
 	struct op *again;                      /* first of `reads` to be asked again after a cut; NULL: none */
 	struct op_list sent;                   /* WRITE, SEND, ATOMIC: wait for the acknowledgement */
 	struct op_list reads;                  /* READ: wait for data */
@@ -103,6 +104,19 @@ struct write_state {
 	bool refused;  /* they are drained */
 	bool counted;  /* its region is bound to something */
 	uint8_t flags; /* of every segment, FIRST and LAST aside */
+	struct rx *rx; /* EP_RULE_DATA_RECEIVES: the receive that its CQ data takes; else NULL */
+};
+
+/* The message whose segments arrive as RSEND (target_rsend.c). */
+struct rsend_state {
+	struct rx *rx;          /* the receive that it has taken; NULL: it has failed, or is refused, and the rest is drained */
+	uint64_t seq;           /* of its first segment */
+	uint64_t length, moved; /* moved: bytes of it in the segments before */
+	uint64_t cq_data, auth; /* of every segment, as is what follows */
+	bool invalidate;
+	uint8_t flags;           /* FIRST and LAST aside */
+	bool open;               /* more segments are to come */
+	enum refusal_cause lost; /* its receive has ended since, and the sender is to hear that it is refused for this */
 };
 
 /* The peer's requests. */
@@ -121,6 +135,7 @@ struct responder {
 	bool deaf;            /* requests are dropped without an answer, whatever their number: see check_sequence() */
 	struct cq_node *slot; /* see complete_reserve() */
 	struct write_state write;
+	struct rsend_state rsend;
 	uint64_t generation;                      /* from the first request of a session to its end; no other one has this number */
 	struct verdict *verdicts, *verdicts_last; /* kept until acknowledged, by number */
 	uint64_t verdict_next;

@@ -37,8 +37,10 @@ static const uint32_t cap_bits[] = {
 	EP_TSEND,
 	EP_TRECV,
 };
-static const char *const right_names[] = { "read", "write", "recv", "send", "remote-read", "remote-write", "collective" };
-static const uint32_t right_bits[] = { MR_READ, MR_WRITE, MR_RECV, MR_SEND, MR_REMOTE_READ, MR_REMOTE_WRITE, MR_COLLECTIVE };
+static const char *const right_names[] = { "read",        "write",        "recv",       "send",
+					   "remote-read", "remote-write", "collective", "remote-atomic" };
+static const uint32_t right_bits[] = { MR_READ,        MR_WRITE,        MR_RECV,       MR_SEND,
+				       MR_REMOTE_READ, MR_REMOTE_WRITE, MR_COLLECTIVE, MR_REMOTE_ATOMIC };
 
 static void put_bits(struct json *json, const char *name, uint32_t bits, const char *const *names, const uint32_t *each,
 		     size_t count)

@@ -154,7 +154,7 @@ static struct job *find_job(struct intake *intake, const struct completion *c)
 		}
 		memcpy(&id, tag, sizeof(id));
 	}
-	INTAKE_CHECK(intake, id && id <= model->jobs && model->job[id]->kind == OP_SEND, "a message that nobody sent:", id);
+	INTAKE_CHECK(intake, id && id <= model->jobs && job_takes_receive(model->job[id]), "a message that nobody sent:", id);
 	return model->job[id];
 }
 
@@ -205,6 +205,23 @@ static void check_bytes(const struct intake *intake, uint64_t length)
 	}
 }
 
+/* A write with CQ data has taken it, and left the buffer alone. */
+static void judge_written(struct intake *intake, const struct completion *c)
+{
+	const uint64_t flags = CQ_F_RMA | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_WRITE;
+	struct job *job = find_job(intake, c);
+
+	job_heard(job, intake->party);
+	INTAKE_CHECK(intake, job->kind == OP_WRITE && c->length == job->remote[job->remotes - 1].length, "written, with length",
+		     c->length);
+	INTAKE_CHECK(intake, c->flags == (done_flags(intake) | flags | job_told_flags(job)), "completion has flags", c->flags);
+	INTAKE_CHECK(intake, c->source == intake->party->index[job->from->id], "completion names as source", c->source);
+	INTAKE_CHECK(intake,
+		     world_breaks(intake->party->model->world) || !intake->block ||
+			     first_changed(intake->block, JOB_RED + intake->iov[0].iov_len) == JOB_RED + intake->iov[0].iov_len,
+		     "written, and its buffer changed", 0);
+}
+
 static void judge_message(struct intake *intake, const struct cq_error *error, const struct completion *c)
 {
 	struct party *party = intake->party;
@@ -217,7 +234,7 @@ static void judge_message(struct intake *intake, const struct cq_error *error, c
 	INTAKE_CHECK(intake, !error == (job->length <= intake->size), "wrongly judged to fit: message of", job->length);
 	INTAKE_CHECK(intake, c->length == kept, "completion has length", c->length);
 	INTAKE_CHECK(intake, !error || error->olen == job->length - kept, "olen", error->olen);
-	INTAKE_CHECK(intake, c->flags == (done_flags(intake) | data), "completion has flags", c->flags);
+	INTAKE_CHECK(intake, c->flags == (done_flags(intake) | data | job_told_flags(job)), "completion has flags", c->flags);
 	INTAKE_CHECK(intake, c->source == party->index[job->from->id], "completion names as source", c->source);
 	INTAKE_CHECK(intake, c->tag == job->tag, "completion has tag", c->tag);
 	INTAKE_CHECK(intake, intake_would_take(intake, job), "does not match what it got, by tag or source, from party",
@@ -239,6 +256,14 @@ static void access_check(struct intake *intake, const struct cq_error *error, co
 		party->bad[EP_CNTR_RECV]++;
 	else
 		party->good[EP_CNTR_RECV]++;
+	if (!error && c->flags & CQ_F_REMOTE_WRITE) {
+		judge_written(intake, c);
+		return;
+	}
+	if (cause == REFUSAL_TRUNCATED && party->rules & EP_RULE_RECEIVE_FIRST) { /* the message has failed, too */
+		intake->failed = true;
+		return;
+	}
 	if (!error || cause == REFUSAL_TRUNCATED) {
 		INTAKE_CHECK(intake, !error || error->err == NIC_ETRUNC, "truncated, with err", (uint64_t)error->err);
 		judge_message(intake, error, c);

@@ -40,7 +40,7 @@ bool job_is_told(const struct job *job, const struct completion *c)
 	uint64_t done = job->kind == OP_WRITE ? CQ_F_RMA | CQ_F_REMOTE_WRITE
 					      : CQ_F_ATOMIC | (job->result ? CQ_F_REMOTE_READ : CQ_F_REMOTE_WRITE);
 
-	return job->kind != OP_SEND && c->flags == (done | CQ_F_REMOTE_CQ_DATA);
+	return job->kind != OP_SEND && c->flags == (done | CQ_F_REMOTE_CQ_DATA | job_told_flags(job));
 }
 
 /* Does it change the target? */

@@ -96,6 +96,17 @@ void job_heard(struct job *job, struct party *at);
 /* Is this what the target's program hears of a write or atomic with CQ data? */
 bool job_is_told(const struct job *job, const struct completion *c);
 /* Does the target's program hear of it when it ends well? */
+/* What its post adds to the flags of the completion there. */
+static inline uint64_t job_told_flags(const struct job *job)
+{
+	return job->flags & POST_SOLICITED && job->kind != OP_ATOMIC ? CQ_F_SOLICITED : 0;
+}
+/* Does it take a receive of its target? */
+static inline bool job_takes_receive(const struct job *job)
+{
+	return job->kind == OP_SEND ||
+	       (job->kind == OP_WRITE && job->flags & POST_CQ_DATA && job->to->rules & EP_RULE_DATA_RECEIVES);
+}
 bool job_is_heard_of(const struct job *job);
 void job_free(struct job *job);
 

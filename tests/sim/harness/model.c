@@ -165,7 +165,7 @@ static uint64_t longest_unheard(const struct party *party, bool tagged)
 	for (uint64_t id = 1; id <= model->jobs; id++) {
 		const struct job *job = model->job[id];
 
-		if (job->kind != OP_SEND || !job_reaches(job, party) || job->delivered || (job->done && job->failed) ||
+		if (!job_takes_receive(job) || !job_reaches(job, party) || job->delivered || (job->done && job->failed) ||
 		    tagged != ((job->flags & POST_TAGGED) != 0))
 			continue;
 		unheard++;

@@ -45,6 +45,7 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 	party->node = node;
 	party->id = model->parties;
 	party->order = c->order;
+	party->rules = c->rules;
 	for (int i = 0; i < MODEL_PARTIES; i++)
 		party->index[i] = AV_NONE;
 	party_queues(party, c);

@@ -28,6 +28,7 @@ struct party {
 	struct cntr *cntr[EP_CNTRS];
 	struct ep *ep;                       /* NULL: closed */
 	uint32_t order;                      /* that it promises */
+	uint32_t rules;                      /* that it has, as all others */
 	struct binding_end bindings, events; /* of gated regions: to ep, and to a counter of its own */
 	struct sockaddr_storage name;
 	uint64_t index[MODEL_PARTIES]; /* of the others in this one's AV; AV_NONE: not there */

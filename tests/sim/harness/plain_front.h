@@ -18,6 +18,8 @@ enum {
 	CQ_F_REMOTE_WRITE = 0x200,
 	CQ_F_MULTI_RECV = 0x400,
 	CQ_F_REMOTE_CQ_DATA = 0x800,
+	CQ_F_SOLICITED = 0x1000,
+	CQ_F_INVALIDATED = 0x2000,
 };
 
 static const struct front_end plain_front = {
@@ -31,6 +33,8 @@ static const struct front_end plain_front = {
 	.cq_fetched = { CQ_F_RMA | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_READ, CQ_F_ATOMIC | CQ_F_REMOTE_CQ_DATA | CQ_F_REMOTE_READ },
 	.cq_data = CQ_F_REMOTE_CQ_DATA,
 	.cq_tagged = { CQ_F_RMA | CQ_F_REMOTE_WRITE, CQ_F_RMA | CQ_F_REMOTE_READ },
+	.cq_solicited = CQ_F_SOLICITED,
+	.cq_invalidated = CQ_F_INVALIDATED,
 	.cq_multi = CQ_F_MULTI_RECV,
 };
 

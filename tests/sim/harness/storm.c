@@ -91,6 +91,8 @@ static void make_parties(struct storm *storm, struct bed *bed, struct rnd *rnd)
 			nic.secret_length = 16;
 		}
 		draw_party(storm, rnd, &party);
+		if (storm->kind == STORM_QUEUES)
+			party.rules = EP_RULE_RECEIVE_FIRST | (storm->seed % 2 ? EP_RULE_DATA_RECEIVES : 0);
 		twins = rnd_percent(rnd, 20) && bound(storm, STORM_TWINS, 1);
 		if (i < kept)
 			bed->node[i] = node_open(bed->world, &nic);
@@ -133,6 +135,10 @@ static void draw_kind(struct storm *storm, struct rnd *rnd, struct workload *loa
 	if (storm->kind == STORM_TAGGED || (storm->kind == STORM_PROVED && storm->seed % 2 == 0)) {
 		load->tag_percent = (uint8_t)(1 + rnd_below(rnd, 99));
 		load->sends = true;
+	}
+	if (storm->kind == STORM_QUEUES) {
+		load->sends = true;
+		load->solicited_percent = 20;
 	}
 	if (durably) {
 		load->commit_percent = (uint8_t)(1 + rnd_below(rnd, 90));

@@ -17,6 +17,7 @@ enum storm_kind {
 	STORM_ATOMICS, /* atomics; at times durably, at times with such regions */
 	STORM_TAGGED,  /* some messages and receives are tagged */
 	STORM_PROVED,  /* NICs let each other in by a secret */
+	STORM_QUEUES,  /* endpoints have the rules of queue pairs */
 	STORM_HARSH,   /* bytes are changed on their way, memory runs out, a party that dies may come back */
 	STORM_KINDS
 };

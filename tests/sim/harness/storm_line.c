@@ -7,8 +7,8 @@
 #include "tests/sim/harness/storm.h"
 
 static const char *const kinds[STORM_KINDS] = {
-	[STORM_PLAIN] = "plain",   [STORM_DURABLE] = "durable", [STORM_LIVES] = "lives", [STORM_ATOMICS] = "atomics",
-	[STORM_TAGGED] = "tagged", [STORM_PROVED] = "proved",   [STORM_HARSH] = "harsh",
+	[STORM_PLAIN] = "plain",   [STORM_DURABLE] = "durable", [STORM_LIVES] = "lives",   [STORM_ATOMICS] = "atomics",
+	[STORM_TAGGED] = "tagged", [STORM_PROVED] = "proved",   [STORM_QUEUES] = "queues", [STORM_HARSH] = "harsh",
 };
 
 static const char *const bounds[STORM_BOUNDS] = {

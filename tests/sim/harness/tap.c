@@ -32,11 +32,14 @@ static enum tap_kind tap_kind(const struct wire_head *head)
 		[WIRE_DONE] = TAP_DONE,     [WIRE_ATOMIC] = TAP_ATOMIC,
 		[WIRE_RESULT] = TAP_RESULT, [WIRE_CONNECT] = TAP_CONNECT,
 		[WIRE_ACCEPT] = TAP_ACCEPT, [WIRE_REJECT] = TAP_REJECT,
-		[WIRE_TAKEN] = TAP_TAKEN,
+		[WIRE_TAKEN] = TAP_TAKEN,   [WIRE_RSEND] = TAP_RSEND,
 	};
+	bool whole = (head->flags & (WIRE_F_FIRST | WIRE_F_LAST)) == (WIRE_F_FIRST | WIRE_F_LAST);
 
-	if (head->op == WIRE_WRITE && (head->flags & (WIRE_F_FIRST | WIRE_F_LAST)) != (WIRE_F_FIRST | WIRE_F_LAST))
+	if (head->op == WIRE_WRITE && !whole)
 		return TAP_WRITE_PART;
+	if (head->op == WIRE_RSEND && !whole)
+		return TAP_RSEND_PART;
 	return kinds[head->op];
 }
 
@@ -208,8 +211,30 @@ uint32_t tap_count(const struct world *world, enum tap_kind kind)
 const char *tap_kind_name(enum tap_kind kind)
 {
 	static const char *const names[TAP_KINDS] = {
-		"HELLO", "CHALLENGE", "PROOF", "BYE",  "ACK",  "WRITE",  "WRITE of several", "READ",    "SEND",   "RTS",    "DATA",
-		"PULL",  "RNR",       "NAK",   "PARK", "DONE", "ATOMIC", "RESULT",           "CONNECT", "ACCEPT", "REJECT", "TAKEN",
+		"HELLO",
+		"CHALLENGE",
+		"PROOF",
+		"BYE",
+		"ACK",
+		"WRITE",
+		"WRITE of several",
+		"READ",
+		"SEND",
+		"RTS",
+		"DATA",
+		"PULL",
+		"RNR",
+		"NAK",
+		"PARK",
+		"DONE",
+		"ATOMIC",
+		"RESULT",
+		"CONNECT",
+		"ACCEPT",
+		"REJECT",
+		"TAKEN",
+		"RSEND",
+		"RSEND of several",
 	};
 
 	return names[kind];

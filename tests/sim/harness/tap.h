@@ -10,7 +10,7 @@
 #include "tests/sim/harness/world.h"
 #include "wire/codec.h"
 
-enum tap_kind { /* what the cut test must have cut: ops, with WRITE told apart by segments */
+enum tap_kind { /* what the cut test must have cut: ops, with WRITE and RSEND told apart by segments */
 		TAP_HELLO,
 		TAP_CHALLENGE,
 		TAP_PROOF,
@@ -33,6 +33,8 @@ enum tap_kind { /* what the cut test must have cut: ops, with WRITE told apart b
 		TAP_ACCEPT,
 		TAP_REJECT,
 		TAP_TAKEN,
+		TAP_RSEND,
+		TAP_RSEND_PART,
 		TAP_KINDS
 };
 

@@ -101,6 +101,8 @@ static uint32_t draw_flags(const struct workload *load, enum op_kind kind, uint6
 		flags |= POST_INJECT;
 	if (percent(load, 4))
 		flags |= POST_FENCE;
+	if (load->solicited_percent && percent(load, load->solicited_percent))
+		flags |= POST_SOLICITED;
 	if ((kind == OP_WRITE || kind == OP_ATOMIC) && load->commit_percent && percent(load, load->commit_percent))
 		flags |= POST_COMMIT;
 	return flags;
@@ -124,6 +126,8 @@ static void post_message(struct workload *load, struct party *from, struct party
 
 	if (draw_tagged(load))
 		job_tag(job, draw_tag(load));
+	if (from->rules & EP_RULE_RECEIVE_FIRST)
+		job_may(job, REFUSAL_MESSAGE_LONG);
 	load->ops_left -= !job_post(job);
 }
 

@@ -10,17 +10,18 @@ enum { WORKLOAD_REGIONS = 5 };
 struct workload {
 	struct model *model;
 	uint64_t ops_left;
-	uint32_t outstanding_max; /* jobs open at a time */
-	uint64_t big_max;         /* longest op; most are short */
-	uint8_t wrong_percent;    /* accesses that must be refused */
-	uint8_t silent_percent;   /* without completions */
-	uint8_t commit_percent;   /* writes that are to be durable; 0 draws nothing */
-	uint8_t atomic_percent;   /* of remote accesses; 0 draws nothing */
-	uint8_t tag_percent;      /* messages and receives that are tagged; 0 draws nothing */
-	uint8_t churn_permille;   /* a region is closed or registered again */
-	bool sends, rma;          /* which kinds */
-	bool ring;                /* messages go to the next party only: each has one source */
-	struct node *victim;      /* dies when so many ops are left; NULL: no party does */
+	uint32_t outstanding_max;  /* jobs open at a time */
+	uint64_t big_max;          /* longest op; most are short */
+	uint8_t wrong_percent;     /* accesses that must be refused */
+	uint8_t silent_percent;    /* without completions */
+	uint8_t commit_percent;    /* writes that are to be durable; 0 draws nothing */
+	uint8_t atomic_percent;    /* of remote accesses; 0 draws nothing */
+	uint8_t tag_percent;       /* messages and receives that are tagged; 0 draws nothing */
+	uint8_t solicited_percent; /* messages and writes with CQ data; 0 draws nothing */
+	uint8_t churn_permille;    /* a region is closed or registered again */
+	bool sends, rma;           /* which kinds */
+	bool ring;                 /* messages go to the next party only: each has one source */
+	struct node *victim;       /* dies when so many ops are left; NULL: no party does */
 	uint64_t dies_at;
 	bool returns; /* and comes back, as another under its address */
 	struct region *region[MODEL_PARTIES][WORKLOAD_REGIONS];

@@ -18,7 +18,8 @@ static const enum refusal_cause all[] = {
 	REFUSAL_PEER_GONE,      REFUSAL_NOT_PERSISTENT, REFUSAL_NOT_FLUSHED,    REFUSAL_REGISTERING, REFUSAL_ATOMIC,
 	REFUSAL_RECEIVE_BUFFER, REFUSAL_SENDER,         REFUSAL_LOCAL_CLOSED,   REFUSAL_UNREACHABLE, REFUSAL_CANCELLED,
 	REFUSAL_TRUNCATED,      REFUSAL_PROTOCOL,       REFUSAL_ADDRESS,        REFUSAL_NO_SESSION,  REFUSAL_NO_MESSAGE,
-	REFUSAL_STRANGER,
+	REFUSAL_STRANGER,       REFUSAL_RECEIVE_RANGE,  REFUSAL_MESSAGE_LONG,   REFUSAL_MISALIGNED,  REFUSAL_INVALIDATED,
+	REFUSAL_NO_REGION,
 };
 enum { CAUSES = sizeof(all) / sizeof(*all) };
 
@@ -100,6 +101,10 @@ Test(refusal, errno_of_each_cause)
 		{ REFUSAL_ATOMIC, EOPNOTSUPP },
 		{ REFUSAL_RECEIVE_BUFFER, EFAULT },
 		{ REFUSAL_RECEIVE_RANGE, EMSGSIZE },
+		{ REFUSAL_MESSAGE_LONG, EMSGSIZE },
+		{ REFUSAL_MISALIGNED, EINVAL },
+		{ REFUSAL_INVALIDATED, EACCES },
+		{ REFUSAL_NO_REGION, EACCES },
 		{ REFUSAL_SENDER, EIO },
 		{ REFUSAL_LOCAL_CLOSED, EACCES },
 		{ REFUSAL_SOURCE_FAULT, EFAULT },
@@ -123,7 +128,7 @@ Test(refusal, unknown_numbers_are_refusals_too)
 {
 	char text[LIMIT_ERROR_TEXT];
 
-	for (int number = 21; number < 64; number++) {
+	for (int number = REFUSAL_NO_REGION + 1; number < 64; number++) {
 		struct refusal r = { .cause = (enum refusal_cause)number, .op = OP_REMOTE_WRITE };
 
 		cr_assert_eq(refusal_errno(r.cause), EACCES);
@@ -393,11 +398,12 @@ Test(refusal, rights_on_the_wire)
 	cr_assert_eq(refusal_access_put(MR_SEND), 0x800);
 	cr_assert_eq(refusal_access_put(MR_REMOTE_READ), 0x1000);
 	cr_assert_eq(refusal_access_put(MR_REMOTE_WRITE), 0x2000);
+	cr_assert_eq(refusal_access_put(MR_REMOTE_ATOMIC), 0x8000);
 	for (uint32_t form = 0; form < 16; form++) {
 		cr_assert_eq(refusal_access_put(form << 16 | MR_ACCESS_ALL), form << 16 | 0x3f00);
 		cr_assert_eq(refusal_access_get(form << 16 | 0x3f00), form << 16 | MR_ACCESS_ALL);
 	}
-	cr_assert_eq(refusal_access_get(0xffe0c0ff), 0);
+	cr_assert_eq(refusal_access_get(0xffe040ff), 0);
 }
 
 Test(refusal, any_size_is_terminated)

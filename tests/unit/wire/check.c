@@ -15,7 +15,7 @@ static const struct {
 	{ 4, 56, 0x00, false, false },  /* CHALLENGE */
 	{ 5, 32, 0x00, false, false },  /* PROOF */
 	{ 6, 16, 0x00, false, false },  /* PAIR */
-	{ 16, 48, 0x2f, true, true },   /* WRITE */
+	{ 16, 48, 0xaf, true, true },   /* WRITE */
 	{ 17, 40, 0x08, false, true },  /* READ */
 	{ 18, 32, 0x4c, true, true },   /* SEND */
 	{ 19, 32, 0x4c, false, true },  /* RTS */
@@ -24,6 +24,7 @@ static const struct {
 	{ 22, 16, 0x00, true, true },   /* ACCEPT */
 	{ 23, 16, 0x00, true, true },   /* REJECT */
 	{ 24, 16, 0x00, false, true },  /* TAKEN */
+	{ 25, 32, 0x87, true, true },   /* RSEND */
 	{ 32, 32, 0x12, true, false },  /* DATA */
 	{ 33, 32, 0x00, false, false }, /* PULL */
 	{ 34, 16, 0x00, false, false }, /* RNR */

@@ -86,6 +86,8 @@ static const struct wire_message_fields sent = { .tag = 0x77, .cq_data = 0x88 };
 static const struct wire_message_fields sent_empty = { 0 };
 static const struct wire_message_fields grouped = { .tag = 0x67726f7570000001, .cq_data = 0x3abcd000002 };
 static const struct wire_message_fields waiting = { .tag = 0x67726f7570000001, .cq_data = 0x3abcd000000 | WIRE_COLL_WAIT };
+static const struct wire_message_fields begun = { .cq_data = 0xfeedface, .auth = 0x6175746800000007 };
+static const struct wire_message_fields ending = { .cq_data = 0x2a77, .invalidate = true };
 static const struct wire_message_fields announced = { .tag = 9, .auth = 0x6175746800000004 };
 
 static const struct wire_atomic_fields changed = {
@@ -134,6 +136,8 @@ static size_t encode(enum golden_name name, void *at)
 	case GOLDEN_RTS: return wire_put_rts(at, WIRE_F_TAGGED, 1 << 20, 13, &announced);
 	case GOLDEN_SEND_GROUP: return wire_put_send(at, WIRE_F_COLLECTIVE, 0, 45, &grouped);
 	case GOLDEN_SEND_WAIT: return wire_put_send(at, WIRE_F_COLLECTIVE, 0, 46, &waiting);
+	case GOLDEN_RSEND_PART: return wire_put_rsend(at, first_cq | WIRE_F_SOLICITED, 3, 24, 0x100000003, &begun);
+	case GOLDEN_RSEND: return wire_put_rsend(at, WIRE_F_FIRST, 2, 25, 2, &ending);
 	case GOLDEN_ATOMIC: return wire_put_atomic(at, WIRE_F_CQ_DATA | WIRE_F_COMMIT, 14, &changed);
 	case GOLDEN_ATOMIC_READ: return wire_put_atomic(at, 0, 15, &fetched);
 	case GOLDEN_CONNECT: return wire_put_cm(at, WIRE_CONNECT, 4, 16, 0x7265710000000001);
