@@ -35,6 +35,7 @@ build_needs() {
 	libinih-dev|has_header ini.h|inih with header and static library
 	libsodium-dev|pkg-config --exists libsodium|libsodium with headers and static library
 	libxxhash-dev|pkg-config --exists libxxhash|xxHash 0.8 or later
+	libibverbs-dev|has_header infiniband/verbs.h|the headers of rdma-core's libibverbs
 	libcjson-dev|pkg-config --exists libcjson|cJSON, for the tools and the rules kit
 	libdw-dev|pkg-config --exists libdw|elfutils' libdw, for the lines of stack frames
 	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)
@@ -88,6 +89,8 @@ program_needs() {
 	iproute2|command -v ip|ip, for the network of libfabric's tests
 	nftables|command -v nft|nft, for the firewalls and losses of tests across hosts
 	valgrind|command -v valgrind|valgrind, to count instructions
+	ibverbs-utils|command -v ibv_devinfo|rdma-core's programs for libibverbs
+	perftest|command -v ib_write_bw|perftest
 	tshark|command -v tshark|tshark, to test the dissector of Wireshark
 	tcpdump|command -v tcpdump|tcpdump, likewise
 	chromium|command -v chromium|Chromium, to test the page of emu_trace

@@ -52,7 +52,8 @@ packages_are_made() {
 	printf '%s\n' '#!/usr/bin/make -f' '%:' '	dh $@' \
 		'override_dh_auto_configure override_dh_auto_build override_dh_auto_test override_dh_shlibdeps:' \
 		'override_dh_auto_install:' "	DESTDIR=$source/debian/tmp cmake --install $build --prefix /usr" \
-		'override_dh_strip override_dh_dwz:' 'override_dh_builddeb:' '	dh_builddeb -- -Zgzip -z1' >"$source/debian/rules"
+		'override_dh_strip override_dh_dwz:' 'override_dh_makeshlibs:' '	dh_makeshlibs --noscripts -X/emu-verbs/' \
+		'override_dh_builddeb:' '	dh_builddeb -- -Zgzip -z1' >"$source/debian/rules"
 	(cd "$source" && dpkg-buildpackage -d -b -us -uc) && mv "$work"/source/*.{deb,changes,buildinfo} "$work"
 }
 

@@ -45,6 +45,7 @@ installs_below_a_prefix() {
 		[ -x "$work/prefix/bin/emuctl" ] && [ -e "$work/prefix/share/man/man1/emuctl.1" ] &&
 		[ -e "$work/prefix/share/bash-completion/completions/emuctl" ] &&
 		[ -e "$work/prefix/share/emu/wireshark/emu.lua" ] &&
+		[ -e "$work/prefix/$libdir/emu-verbs/libibverbs.so" ] && [ -e "$work/prefix/$libdir/emu-verbs/librdmacm.so.1" ] &&
 		[ -e "$work/prefix/$libdir/emu-cuda/libcudart.so" ] && [ -e "$work/prefix/include/emu/hmem.h" ] &&
 		[ -e "$work/prefix/share/man/man3/emu_hmem.3" ]
 }
@@ -73,6 +74,16 @@ emurun_has_devices_where_it_is_installed() {
 	"$work/prefix/bin/emurun" --hmem cuda python3 -c 'from ctypes import CDLL; print(CDLL("libcuda.so.1").cuInit(0))' |
 		tee "$work/says"
 	[ "$(cat "$work/says")" = 0 ]
+}
+
+emurun_has_verbs_where_it_is_installed() {
+	"$work/prefix/bin/emurun" python3 -c '
+from ctypes import CDLL, byref, c_char_p, c_int, c_void_p, POINTER
+verbs, count = CDLL("libibverbs.so"), c_int()
+verbs.ibv_get_device_list.restype = POINTER(c_void_p)
+verbs.ibv_get_device_name.restype, verbs.ibv_get_device_name.argtypes = c_char_p, [c_void_p]
+print(verbs.ibv_get_device_name(verbs.ibv_get_device_list(byref(count))[0]).decode())' | tee "$work/says"
+	[ "$(cat "$work/says")" = emu0 ]
 }
 
 fi_info_shows_the_provider() {
@@ -136,6 +147,7 @@ verdict installs_below_a_prefix installs_below_a_prefix
 verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
 verdict emurun_checks_where_it_is_installed emurun_checks_where_it_is_installed
 verdict emurun_has_devices_where_it_is_installed emurun_has_devices_where_it_is_installed
+verdict emurun_has_verbs_where_it_is_installed emurun_has_verbs_where_it_is_installed
 verdict emu_perf_runs_where_it_is_installed emu_perf_runs_where_it_is_installed
 verdict the_kit_runs_where_it_is_installed the_kit_runs_where_it_is_installed
 verdict fi_info_shows_the_provider fi_info_shows_the_provider

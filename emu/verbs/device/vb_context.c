@@ -6,10 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_nic.h"
 #include "emu/verbs/start/vb_refuse.h"
-
-enum { COMP_VECTORS = 1 };
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
@@ -28,7 +27,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	context->abi.size = sizeof(context->abi);
 	context->abi.context.device = device;
 	context->abi.context.cmd_fd = -1;
-	context->abi.context.num_comp_vectors = COMP_VECTORS;
+	context->abi.context.num_comp_vectors = VB_COMP_VECTORS;
 	context->abi.context.abi_compat = (void *)UINTPTR_MAX; /* the extended table lies before it */
 	pthread_mutex_init(&context->abi.context.mutex, NULL);
 	vb_fill_ops(&context->abi);

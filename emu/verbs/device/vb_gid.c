@@ -4,7 +4,6 @@
 #include "emu/verbs/device/vb_gid.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -13,8 +12,6 @@
 
 #include "emu/nic/base/mutex.h"
 #include "emu/process/front/process_front.h"
-#include "emu/verbs/device/vb_context.h"
-#include "emu/verbs/start/vb_refuse.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
@@ -180,16 +177,4 @@ bool vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_st
 	in6->sin6_addr = address;
 	in6->sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&address) ? scope : 0;
 	return true;
-}
-
-int vb_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, enum vb_gid_type *type)
-{
-	(void)context;
-	if (port < 1 || port > VB_PORTS || index >= VB_GIDS) {
-		vb_refuse(EINVAL, "ibv_query_gid_type", "port %u, index %u: there are %d port and %d indexes, which begin at 0.",
-			  port, index, VB_PORTS, VB_GIDS);
-		return -1;
-	}
-	*type = VB_GID_TYPE_ROCE_V2;
-	return 0;
 }

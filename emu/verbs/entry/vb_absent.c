@@ -56,16 +56,6 @@ ABSENT_POINTER(ibv_reg_mr_iova)
 ABSENT_POINTER(ibv_reg_mr_iova2)
 ABSENT_NUMBER(ibv_rereg_mr, -1)
 
-/* The device: emu/verbs/device. */
-ABSENT_NUMBER(_ibv_query_gid_ex, EOPNOTSUPP)
-ABSENT_NUMBER(_ibv_query_gid_table, -EOPNOTSUPP)
-ABSENT_NUMBER(ibv_get_pkey_index, -1)
-ABSENT(ibv_query_device)
-ABSENT_NUMBER(ibv_query_gid, -1)
-ABSENT_NUMBER(ibv_query_pkey, -1)
-ABSENT(ibv_query_port)
-ABSENT(ibv_query_port_speed)
-
 /* Datagrams, groups. */
 ABSENT(ibv_attach_mcast)
 ABSENT_POINTER(ibv_create_ah)

@@ -2,7 +2,15 @@
 /* vb_ops.c - the calls that programs reach inline, through the tables of the context. Each room's are entered here; what is left
  * NULL fails with ENOSYS or EOPNOTSUPP in the program's own inline function. */
 #include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/device/vb_query.h"
 #include "emu/verbs/queues/vb_cq.h"
+
+static void fill_device_ops(struct vb_abi_context *abi)
+{
+	abi->query_device_ex = vb_query_device_ex;
+	abi->query_port = vb_query_port;
+	abi->query_rt_values = vb_query_rt_values;
+}
 
 static void fill_queue_ops(struct vb_abi_context *abi)
 {
@@ -18,6 +26,7 @@ static void fill_qp_ops(struct vb_abi_context *abi)
 
 void vb_fill_ops(struct vb_abi_context *abi)
 {
+	fill_device_ops(abi);
 	fill_queue_ops(abi);
 	fill_qp_ops(abi);
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_limits.h - what ibv_query_device() and ibv_query_port() offer, and what calls therefore take. Those of the emulated NIC stand
+ * in limits.h; beside the others stands what a program meets beyond. */
+#ifndef EMU_VB_LIMITS_H
+#define EMU_VB_LIMITS_H
+
+#include "emu/nic/base/limits.h"
+
+enum {
+	VB_MAX_QP = 4096,               /* each listens at a port of its own; then ENOMEM */
+	VB_MAX_QP_WR = 16384,           /* requests of a send or receive queue; beyond: EINVAL */
+	VB_MAX_SGE = LIMIT_IOV,         /* of a request; beyond: EINVAL */
+	VB_MAX_INLINE = LIMIT_INJECT,   /* bytes that IBV_SEND_INLINE copies; beyond: EINVAL */
+	VB_MAX_SRQ = 4096,              /* then ENOMEM */
+	VB_MAX_SRQ_WR = 16384,          /* beyond: EINVAL */
+	VB_MAX_CQ = 65536,              /* then ENOMEM */
+	VB_MAX_CQE = LIMIT_CQ_SIZE_MAX, /* beyond: EINVAL */
+	VB_MAX_MR = LIMIT_REGIONS,      /* then ENOMEM */
+	VB_MAX_PD = 32768,              /* then ENOMEM */
+	VB_MAX_RD_ATOMIC = LIMIT_READS, /* of a QP, each way; beyond: EINVAL */
+	VB_MAX_PKEYS = 1,               /* the default one, VB_PKEY */
+	VB_PKEY = 0xffff,
+	VB_COMP_VECTORS = 1,
+};
+#define VB_MAX_MSG (UINT32_C(1) << 31) /* bytes of a message; beyond: IBV_WC_LOC_LEN_ERR */
+
+/* MTUs of RoCE on Ethernet. Nothing is cut at them here, but the two sides of a connection are to agree on one. */
+#define VB_MTU_MAX IBV_MTU_4096
+#define VB_MTU_ACTIVE IBV_MTU_1024
+
+#endif
