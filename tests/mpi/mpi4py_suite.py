@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEPS = os.path.join(ROOT, "build", "deps")
 WINDOWS = re.compile(r".*/test_(rma|rma_nb|win)\.py")
 CORE = re.compile(r".*/test_(p2p_(buf|obj)(_matched)?|cco_(buf|obj|vec|nb_buf|ngh_buf))\.py")
-SECONDS = 240  # less than the guard of the test has, so that it can be told what hung
+SECONDS = 540  # less than the guard of the test has, so that it can be told what hung
 SKIP = 77
 
 

@@ -7,61 +7,15 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/nic/transport/session.h"
-#include "tests/sim/harness/ends.h"
+#include "tests/sim/harness/couple.h"
 #include "tests/sim/harness/lines.h"
-
-enum { PSN_A = 0x123456, PSN_B = 0xffffff, MTU = 1024 };
-
-struct couple {
-	struct world *world;
-	struct end pairs[2], qp[2]; /* listeners of two nodes, and a queue pair of each */
-};
-
-static void couple_open(struct couple *c, uint64_t seed)
-{
-	memset(c, 0, sizeof(*c));
-	c->world = world_open(world_seed(seed));
-	c->world->tapped = true;
-	for (int i = 0; i < 2; i++) {
-		node_open(c->world, NULL);
-		end_open_pairs(&c->pairs[i], c->world->node[i]);
-		end_open_pair(&c->qp[i], &c->pairs[i]);
-	}
-}
-
-static void couple_close(struct couple *c)
-{
-	for (int i = 0; i < 2; i++)
-		end_close(&c->qp[i]);
-	for (int i = 0; i < 2; i++)
-		end_close(&c->pairs[i]);
-	world_close(c->world);
-}
-
-static void to_rtr(struct couple *c, int side)
-{
-	end_pair(&c->qp[side], &c->qp[!side], side ? PSN_A : PSN_B, MTU);
-}
-
-static void to_rts(struct couple *c, int side)
-{
-	end_pair_send(&c->qp[side], side ? PSN_B : PSN_A);
-}
-
-static void both_rts(struct couple *c)
-{
-	for (int side = 0; side < 2; side++) {
-		to_rtr(c, side);
-		to_rts(c, side);
-	}
-}
 
 Test(sim_pair, talk)
 {
 	struct couple c;
 
 	couple_open(&c, 900);
-	both_rts(&c);
+	couple_meet(&c);
 	end_message(c.world, &c.qp[0], &c.qp[1], 40);
 	end_message(c.world, &c.qp[1], &c.qp[0], 70000);
 	couple_close(&c);
@@ -73,14 +27,14 @@ Test(sim_pair, late)
 	struct couple c;
 
 	couple_open(&c, 901);
-	to_rtr(&c, 0);
-	to_rts(&c, 0);
+	couple_rtr(&c, 0);
+	couple_rts(&c, 0);
 	node_enter(c.qp[0].node);
 	session_want(c.qp[0].ep->cm.peer);
 	node_leave(c.qp[0].node);
 	world_pass(c.world, SIM_SECOND / 2);
 	cr_assert(c.qp[1].ep->pairing->knocked);
-	to_rtr(&c, 1);
+	couple_rtr(&c, 1);
 	end_message(c.world, &c.qp[0], &c.qp[1], 40);
 	couple_close(&c);
 }
@@ -157,8 +111,8 @@ Test(sim_pair, never_ready)
 	struct couple c;
 
 	couple_open(&c, 911);
-	to_rtr(&c, 0);
-	to_rts(&c, 0);
+	couple_rtr(&c, 0);
+	couple_rts(&c, 0);
 	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_UNREACHABLE);
 	couple_close(&c);
 }
@@ -170,7 +124,7 @@ Test(sim_pair, connected_with_another)
 
 	couple_open(&c, 912);
 	end_open_pair(&third, &c.pairs[0]);
-	both_rts(&c);
+	couple_meet(&c);
 	end_pair(&third, &c.qp[1], PSN_B, MTU);
 	end_pair_send(&third, PSN_A);
 	cr_assert_eq(end_try(c.world, &third, 8), REFUSAL_UNREACHABLE);
@@ -185,13 +139,13 @@ Test(sim_pair, packet_sequence_numbers_differ)
 	struct couple c;
 
 	couple_open(&c, 913);
-	both_rts(&c);
+	couple_meet(&c);
 	end_pair_send(&c.qp[0], PSN_A + 1);
 	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_PSN);
 	couple_close(&c);
 
 	couple_open(&c, 914);
-	both_rts(&c);
+	couple_meet(&c);
 	end_pair_send(&c.qp[0], PSN_A + 1);
 	end_message(c.world, &c.qp[1], &c.qp[0], 40);
 	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_PSN);
@@ -205,8 +159,8 @@ Test(sim_pair, path_mtus_differ)
 	couple_open(&c, 915);
 	end_pair(&c.qp[0], &c.qp[1], PSN_B, 4096);
 	end_pair_send(&c.qp[0], PSN_A);
-	to_rtr(&c, 1);
-	to_rts(&c, 1);
+	couple_rtr(&c, 1);
+	couple_rts(&c, 1);
 	end_message(c.world, &c.qp[0], &c.qp[1], MTU);
 	end_message(c.world, &c.qp[1], &c.qp[0], 5000);
 	cr_assert_eq(end_try(c.world, &c.qp[0], MTU + 1), REFUSAL_PATH_MTU);
@@ -215,7 +169,7 @@ Test(sim_pair, path_mtus_differ)
 	couple_open(&c, 916); /* known before they are connected */
 	end_pair(&c.qp[0], &c.qp[1], PSN_B, 4096);
 	end_pair_send(&c.qp[0], PSN_A);
-	to_rtr(&c, 1);
+	couple_rtr(&c, 1);
 	cr_assert_eq(end_try(c.world, &c.qp[0], MTU + 1), REFUSAL_PATH_MTU);
 	couple_close(&c);
 }
@@ -249,7 +203,7 @@ Test(sim_pair, another_version)
 
 static void script(struct couple *c)
 {
-	both_rts(c);
+	couple_meet(c);
 	end_message(c->world, &c->qp[0], &c->qp[1], 40);
 	end_message(c->world, &c->qp[1], &c->qp[0], 30);
 }

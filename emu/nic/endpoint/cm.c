@@ -71,7 +71,7 @@ struct session *cm_session(struct ep *ep, const struct op *op, enum refusal_caus
 {
 	nic_role(ep->nic);
 	*cause = REFUSAL_CANCELLED;
-	if (ep->cm.state != CM_UP)
+	if (ep->cm.state != CM_UP || (ep->pairing && ep->pairing->halting))
 		return NULL;
 	*cause = ep->pairing ? pairing_bars(ep->pairing, op) : REFUSAL_NONE;
 	return *cause == REFUSAL_NONE ? ep->cm.peer : NULL;
@@ -102,6 +102,15 @@ void cm_fail(struct ep *ep, int err, const void *data, size_t length)
 	cm_enter(ep, CM_DOWN);
 	cm_flush_receives(ep);
 	cm_tell(ep, &(struct cm_event){ .kind = CM_REFUSED, .err = err, .data = data, .length = length });
+}
+
+void cm_drop_receives(struct ep *ep)
+{
+	struct rx *rx;
+
+	nic_role(ep->nic);
+	while (!ep->srx->shared && (rx = rx_match_any(&ep->srx->match)))
+		complete_receive_untold(rx);
 }
 
 /* The errno of a failed connect or accept. A NAK of the other side means that no endpoint there waits for the request. */
@@ -149,6 +158,8 @@ uint64_t cm_tick(struct session *session, uint64_t now_ns)
 	struct cm *cm = &session->ep->cm;
 
 	nic_role(session->ep->nic);
+	if (session->ep->pairing)
+		pairing_tick(session->ep);
 	if (!cm->until_ns || cm->asked != session)
 		return UINT64_MAX;
 	if (now_ns < cm->until_ns)

@@ -13,6 +13,7 @@
 
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/base/thread_safety.h"
+#include "emu/nic/regions/refusal.h"
 
 struct ep;
 
@@ -21,6 +22,7 @@ enum cm_event_kind {
 	CM_CONNECTED, /* may send from here on */
 	CM_REFUSED,   /* ep_connect() or ep_accept() has come to nothing */
 	CM_SHUTDOWN,  /* the connection has ended, by either side; receives have been given back */
+	CM_HALTED,    /* queue pair: in error, until it is reset; ops and receives are given back */
 };
 
 /* Lasts for the call. */
@@ -29,7 +31,8 @@ struct cm_event {
 	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else */
 	const struct sockaddr_storage *peer; /* REQUEST: the asking peer, and the request's number */
 	uint64_t request;
-	const void *data; /* of the peer's program; SHUTDOWN: none */
+	enum refusal_cause cause; /* HALTED: why a request of the peer was refused; NONE: an own op has failed */
+	const void *data;         /* of the peer's program; SHUTDOWN: none */
 	size_t length;
 };
 

@@ -38,6 +38,8 @@ struct session *cm_session(struct ep *ep, const struct op *op, enum refusal_caus
 bool cm_over(const struct ep *ep);
 /* Gives back all receives that are posted; not those of a shared context, which others may take. */
 void cm_flush_receives(struct ep *ep);
+/* Likewise, without a word. */
+void cm_drop_receives(struct ep *ep);
 
 /* --- queue pairs (pair.c) --- */
 
@@ -45,6 +47,8 @@ void cm_flush_receives(struct ep *ep);
 MUST_USE int pairing_open(struct ep *ep);
 /* No peer finds it any more. */
 void pairing_hide(struct ep *ep);
+/* Goes on with what its failure has begun (in_order.c, pairing_refuse()). */
+void pairing_tick(struct ep *ep);
 
 /* --- unreliable datagrams (dgram.c): WIRE-90 and on ---
  * The endpoint has a port of the link and no sessions. An op ends when its datagram has left, whatever becomes of it. A datagram

@@ -9,6 +9,8 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/ep_impl.h"
+#include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
@@ -83,4 +85,72 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn)
 	pairing_compare(session);
 	session->rsp.pair_due = true;
 	conn_busy(session->conn);
+}
+
+/* No receive is left, and none comes. */
+static void enter_error(struct ep *ep)
+{
+	if (ep->cm.state == CM_DOWN)
+		return;
+	cm_enter(ep, CM_DOWN);
+	in_order_cancel(ep);
+	cm_flush_receives(ep);
+}
+
+/* The peer is to find out that nobody answers, when all is told. One whose request was refused leaves by itself. */
+static void leave_settled(struct ep *ep)
+{
+	struct session *session = ep->cm.peer;
+
+	if (session && session->conn && !ep->pairing->first && ep->pairing->refused == REFUSAL_NONE)
+		conn_bye(session->conn, WIRE_BYE_UNPAIRED, "the queue pair is in ERR", true);
+}
+
+void pairing_tick(struct ep *ep)
+{
+	struct pairing *pairing = ep->pairing;
+
+	nic_role(ep->nic);
+	if (!pairing->halting)
+		return;
+	if (ep->cm.state == CM_UP && (pairing->failed || pairing->refused != REFUSAL_NONE)) {
+		enter_error(ep);
+		cm_tell(ep, &(struct cm_event){ .kind = CM_HALTED, .cause = pairing->refused });
+	}
+	if (ep->cm.state == CM_DOWN)
+		leave_settled(ep);
+}
+
+void ep_halt(struct ep *ep)
+{
+	nic_role(ep->nic);
+	while (submit_take(ep->nic))
+		;
+	fault_flush(ep);
+	ep->pairing->halting = true;
+	enter_error(ep);
+	leave_settled(ep);
+}
+
+void ep_reset(struct ep *ep)
+{
+	struct pairing *pairing = ep->pairing;
+	struct session *session = ep->cm.peer;
+
+	nic_role(ep->nic);
+	pairing->silent = pairing->halting = true;
+	while (submit_take(ep->nic))
+		;
+	fault_flush(ep);
+	in_order_cancel(ep);
+	cm_drop_receives(ep);
+	if (session)
+		cm_leave(session);
+	if (ep->self)
+		session_end(ep->self, REFUSAL_CANCELLED);
+	cm_enter(ep, CM_IDLE);
+	ep->cm.peer = NULL;
+	*pairing = (struct pairing){ .qpn = pairing->qpn };
+	/* The peer's memory of the one before is of another endpoint. */
+	ep->nic->link.random(ep->nic->link_arg, ep->instance + sizeof(ep->nic->process), WIRE_ID_LEN - sizeof(ep->nic->process));
 }

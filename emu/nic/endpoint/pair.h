@@ -28,4 +28,9 @@ MUST_USE int ep_pair(struct ep *ep, const struct ep_pair *pair) REQUIRES(driver_
 /* To RTS: may send, beginning with that packet sequence number. */
 void ep_pair_send(struct ep *ep, uint32_t sq_psn) REQUIRES(driver_role);
 
+/* To ERR: all ops and receives end as cancelled, and so does what is posted from now on. Requests of the peer are not answered. */
+void ep_halt(struct ep *ep) REQUIRES(driver_role);
+/* To RESET, from any state: ops and receives are gone without a word, the peer is left. It may be paired again. */
+void ep_reset(struct ep *ep) REQUIRES(driver_role);
+
 #endif

@@ -86,7 +86,7 @@ static inline void op_fill(struct op *op, struct ep *ep, const struct post *post
 	op->cq_data = post->cq_data;
 	op->tag = post->tag;
 	op->remote = remote ? *remote : (struct remote){ 0 };
-	op->why.cause = REFUSAL_NONE;
+	op->why.cause = post->refused;
 	op->counted = NULL;
 	op->done.c = (struct completion){
 		.context = post->context,
@@ -447,16 +447,30 @@ int ep_recv(struct ep *ep, const struct recv_post *post)
 	return srx_recv(ep->srx, post);
 }
 
+/* Where it goes; NULL and *cause: it has failed already. */
+static struct session *op_session(struct op *op, enum refusal_cause *cause)
+{
+	if (unlikely(op->ep->pairing != NULL)) {
+		in_order_begin(op);
+		*cause = op->why.cause;
+		op->why.cause = REFUSAL_NONE;
+		if (*cause != REFUSAL_NONE)
+			return NULL;
+	}
+	*cause = REFUSAL_CANCELLED;
+	return op->ep->closing ? NULL : ep_session(op->ep, op, cause);
+}
+
 static void op_start(struct op *op)
 {
-	enum refusal_cause cause = REFUSAL_CANCELLED;
+	enum refusal_cause cause;
 	struct session *session;
 
 	if (op->ep->attr.datagrams) {
 		dgram_post(op->ep, op);
 		return;
 	}
-	session = op->ep->closing ? NULL : ep_session(op->ep, op, &cause);
+	session = op_session(op, &cause);
 	if (!session)
 		complete_refused(op, cause, NULL);
 	else

@@ -252,3 +252,10 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 	tell_receive_failed(rx, &why, NULL, error.text);
 	receive_error(rx, &error);
 }
+
+void complete_receive_untold(struct rx *rx)
+{
+	role_assert();
+	rx_watched(rx);
+	rx_release(&rx->done);
+}

@@ -50,6 +50,8 @@ void complete_released(struct rx *rx);
 /* A receive that only asked: reports the message, or that there is none. Counts nothing. */
 void complete_peek(struct rx *rx, const struct message *message);
 void complete_receive_failed(struct rx *rx, enum refusal_cause cause) __attribute__((noinline, cold));
+/* Likewise, and nobody is told. */
+void complete_receive_untold(struct rx *rx);
 /* EP_SOURCE_ERR: all is well, but the AV does not hold the sender. */
 bool complete_strange(const struct ep *ep, const struct completion *c);
 /* Then the queue gets this, which tells its address. */

@@ -42,6 +42,8 @@ enum post_flag {
 	/* Between endpoints with EP_RULE_RECEIVE_FIRST: */
 	POST_SOLICITED = 1 << 15,  /* messages, writes with CQ data: their completion at the peer is one that was asked for */
 	POST_INVALIDATE = 1 << 16, /* messages: the peer's region under the key `cq_data` ends before they are received */
+	POST_IN_ORDER = 1 << 24,   /* the device's own mark: of a queue pair, in its list (in_order.c) */
+	POST_ENDED = 1 << 25,      /* likewise: and waits there for those posted before it */
 	POST_WATCHED = 1 << 14,    /* `watch` has what nic_config.watch noted of it (watch.h) */
 };
 
@@ -93,6 +95,7 @@ struct post {
 	uint64_t tag; /* POST_TAGGED, else 0 */
 	void *context;
 	uint64_t cq_flags;                /* for its completion: the front end's, passed on (front_end.h) */
+	enum refusal_cause refused;       /* queue pairs: it is not carried out, and fails so in its turn; else REFUSAL_NONE */
 	const struct post_atomic *atomic; /* OP_ATOMIC, else NULL */
 	const struct trigger *when;       /* NULL: at once */
 };
@@ -150,6 +153,7 @@ struct op {
 	uint64_t named[3 * LIMIT_IOV]; /* regions of the whole post (named.h) */
 	void *watch;                   /* leader, POST_WATCHED */
 	uint64_t posted_ticks;         /* trace: when it was posted */
+	struct op *after;              /* POST_IN_ORDER: was posted next */
 };
 
 /* An op, as the rules of a fault plan (fault_plan.h) see it. */

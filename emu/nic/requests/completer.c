@@ -53,15 +53,19 @@ __attribute__((noinline, cold)) static void tell_failed(const struct op *op)
 	nic->config.reports->failed(op->ep->attr.owner, op->done.c.context, &op->why, peer, text);
 }
 
-/* The group's last op is through: one completion for all of them. */
-static void op_report(struct op *op)
+void op_report(struct op *op)
 {
 	struct cq *cq = op->ep->attr.tx_cq;
 	struct cntr *cntr;
 
+	nic_role(op->ep->nic);
 	if (op->session && op->session->fault && fault_late(op))
 		return;
-	if (unlikely(op->flags & (POST_WORK | POST_WATCHED))) {
+	if (unlikely(op->flags & (POST_WORK | POST_WATCHED | POST_IN_ORDER))) {
+		if (op->flags & POST_IN_ORDER) {
+			in_order_end(op);
+			return;
+		}
 		if (op->flags & POST_WATCHED)
 			op_watched(op);
 		if (op->flags & POST_WORK && !(op->flags & POST_COMPLETE))
@@ -129,6 +133,14 @@ void complete_good(struct op *op)
 {
 	nic_role(op->ep->nic);
 	op_end(op);
+}
+
+void op_discard(struct op *op)
+{
+	nic_role(op->ep->nic);
+	if (op->flags & POST_WATCHED)
+		op_watched(op);
+	op_release(&op->done);
 }
 
 void complete_note(struct op *op, enum refusal_cause cause, const struct refusal *known)

@@ -12,6 +12,10 @@ struct session;
 void complete_good(struct op *op);
 /* It was complete before, and kept back by a fault plan (fault_late()). */
 void complete_late(struct op *op);
+/* The group's last op is through: one completion for all of them, or, of a queue pair's, in its turn. */
+void op_report(struct op *op);
+/* Likewise, and untold. */
+void op_discard(struct op *op);
 /* `known` holds the target's description of its region, or NULL; the rest is filled from the op. */
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* Likewise, but for its end: complete_good() then reports the refusal. */
@@ -31,5 +35,14 @@ void complete_remote(struct session *session, struct cq_node **slot, const struc
 MUST_USE bool complete_reserve(struct session *session);
 /* Is there room, as complete_reserve() sees it? A READ reserves by this and a slot of its own: several wait for their turn. */
 bool complete_has_room(const struct session *session);
+
+/* --- queue pairs: ops complete in the order of posts, and the first failure ends all (in_order.c) --- */
+
+/* Posted behind all that is there. */
+void in_order_begin(struct op *op);
+/* It has ended: told, with those that waited for it, or waits for those before it. */
+void in_order_end(struct op *op);
+/* All that have not ended do so as cancelled. */
+void in_order_cancel(struct ep *ep);
 
 #endif

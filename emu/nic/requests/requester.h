@@ -40,6 +40,10 @@ void requester_data_end(struct session *session, struct op *op, uint32_t length,
 /* Ops that name this region (named.h) complete with REFUSAL_LOCAL_CLOSED; their transfers end without their memory. */
 void requester_recall(struct session *session, uint64_t desc);
 
+/* A posted op is not to be carried out any more, as far as it was not: takes it out of wherever it waits, and touches its memory no
+ * more. False: it is not there. */
+bool requester_drop(struct session *session, struct op *op);
+
 /* --- what sets the kinds of ops apart: one row each (op_kinds.c) --- */
 
 struct op_kind_rule {

@@ -542,6 +542,25 @@ static void op_let_go(struct conn *conn, const struct op *op)
 	}
 }
 
+bool requester_drop(struct session *session, struct op *op)
+{
+	struct op *other = session->req.pending.first, *before = NULL;
+
+	nic_role(session->ep->nic);
+	if (op->first_seq) {
+		other = inflight_take(session, op->first_seq);
+		assert(!other || other == op);
+		if (other && session->conn)
+			op_let_go(session->conn, op);
+		return other;
+	}
+	for (; other && other != op; other = other->next)
+		before = other;
+	if (other)
+		op_list_cut(&session->req.pending, before, op);
+	return other;
+}
+
 void requester_recall(struct session *session, uint64_t desc)
 {
 	struct op_list gone = named_pending(&session->req, desc);

@@ -36,6 +36,8 @@ bool pairing_fill(struct session *session, struct conn *conn);
 MUST_USE const char *pairing_taken(struct conn *conn, const struct wire_head *head);
 /* This side or its peer has said more: what the two disagree about is logged, and ends the ops that it concerns. */
 void pairing_compare(struct session *session);
+/* A request of the peer is refused: no further one is carried out. */
+void pairing_refused(struct session *session, enum refusal_cause cause);
 /* Why the peer's hardware would drop the op's packets, or this side's the answers. REFUSAL_NONE: it would not. */
 enum refusal_cause pairing_bars(const struct pairing *pairing, const struct op *op);
 

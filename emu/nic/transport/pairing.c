@@ -44,7 +44,8 @@ static bool turns_away(struct ep *ep, const struct wire_hello_fields *fields, ch
 			 address_text(&ep->cm.peer->peer, name, sizeof(name)), address_text(&peer, other, sizeof(other)));
 		return true;
 	}
-	if (ep->cm.state != CM_DOWN || ep->cm.peer->rsp.verdicts)
+	/* One that has refused a request answers those before it, until its peer leaves. */
+	if (ep->cm.state != CM_DOWN || (pairing->refused != REFUSAL_NONE && fields->session == ep->cm.peer->id))
 		return false;
 	snprintf(text, size, "QPN 0x%06x is in ERR", (unsigned)pairing->qpn);
 	return true;
@@ -184,7 +185,21 @@ void pairing_compare(struct session *session)
 		tell_psn(session, "Its", peer->sq_psn, own->rq_psn);
 	if (own->path_mtu != peer->path_mtu)
 		tell_mtu(session, own->path_mtu, peer->path_mtu);
-	session->rsp.deaf = differ(peer, own);
+	session->rsp.deaf |= differ(peer, own);
 	if (cause != REFUSAL_NONE)
 		session_end(session, cause);
+}
+
+void pairing_refused(struct session *session, enum refusal_cause cause)
+{
+	struct pairing *pairing = session->ep->pairing;
+
+	nic_role(session->ep->nic);
+	session->rsp.deaf = true;
+	if (pairing->refused == REFUSAL_NONE)
+		pairing->refused = cause;
+	if (session == session->ep->self) /* the op of its own, which was refused, is told first */
+		return;
+	pairing->halting = true;
+	session_time(session, nic_now(session->ep->nic));
 }

@@ -109,6 +109,8 @@ const char *verdict_refuse(struct session *session, uint64_t ref, const struct r
 	}
 	if (why->cause == REFUSAL_UNKNOWN_KEY && session->conn)
 		guess_made(session->conn);
+	if (session->ep->pairing)
+		pairing_refused(session, why->cause);
 	return verdict_push(session, WIRE_NAK, &fields);
 }
 

@@ -20,6 +20,7 @@ static bool on_event(void *owner, const struct cm_event *event)
 		return false;
 	end->told[event->kind]++;
 	end->err = event->err;
+	end->cause = event->cause;
 	if (event->kind == CM_REQUEST) {
 		end->peer = *event->peer;
 		end->request = event->request;

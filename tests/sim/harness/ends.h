@@ -7,7 +7,7 @@
 #include "emu/nic/endpoint/cm.h"
 #include "tests/sim/harness/tap.h"
 
-enum { ENDS_KINDS = CM_SHUTDOWN + 1 };
+enum { ENDS_KINDS = CM_HALTED + 1 };
 
 /* One endpoint, and what it was told. */
 struct end {
@@ -18,6 +18,7 @@ struct end {
 	struct sockaddr_storage name;
 	unsigned told[ENDS_KINDS];    /* by enum cm_event_kind */
 	int err;                      /* of CM_REFUSED */
+	enum refusal_cause cause;     /* of CM_HALTED */
 	struct sockaddr_storage peer; /* of the last CM_REQUEST */
 	uint64_t request;
 	size_t length; /* of the last event that had any data */
