@@ -15,6 +15,7 @@
 #include "emu/fi/provider/fi_stubs.h"
 #include "emu/process/report/report.h"
 #include "emu/process/report/report_regions.h"
+#include "emu/net/memory/dmabuf.h"
 #include "emu/net/memory/uring.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/queues/av.h"
@@ -96,7 +97,7 @@ static int mr_close(struct fid *fid)
 		av_put(mr->parts->av->av);
 	if (mr->parts) {
 		uring_unpin(mr->parts->pin);
-		mr_dmabuf_close(mr->parts->dmabuf);
+		dmabuf_unmap(mr->parts->dmabuf);
 	}
 	parts_free(mr->parts);
 	atomic_fetch_sub(&domain->users, 1);

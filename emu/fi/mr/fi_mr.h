@@ -19,7 +19,7 @@ struct emu_av;
 struct emu_domain;
 struct emu_eq;
 struct mr_async;
-struct mr_dmabuf;
+struct dmabuf;
 struct mr_pages;
 struct mr_request;
 struct pin;
@@ -29,11 +29,11 @@ struct pin;
 
 /* Rarely used parts of a region; each may be NULL. */
 struct mr_parts {
-	struct mr_async *async;   /* registered asynchronously (S168) */
-	struct emu_av *av;        /* the address vector whose keys it takes; it holds a reference */
-	bool all_keys;            /* all keys that the vector holds when the region is enabled */
-	struct mr_dmabuf *dmabuf; /* the bytes lie in this mapping, and not at the program's addresses */
-	struct pin *pin;          /* FI_EMU_PINNED */
+	struct mr_async *async; /* registered asynchronously (S168) */
+	struct emu_av *av;      /* the address vector whose keys it takes; it holds a reference */
+	bool all_keys;          /* all keys that the vector holds when the region is enabled */
+	struct dmabuf *dmabuf;  /* the bytes lie in this mapping, and not at the program's addresses */
+	struct pin *pin;        /* FI_EMU_PINNED */
 };
 
 struct emu_mr {
@@ -62,7 +62,7 @@ struct mr_request {
 	uint64_t auth;                        /* proof of the key that peers are to show (S158) */
 	const void *base;                     /* descriptor of the region that it is to lie within (S121), or NULL */
 	const struct compat_mr_dmabuf *given; /* FI_MR_DMABUF: the descriptor; `iov` has the addresses that peers use (S62) */
-	struct mr_dmabuf *dmabuf;             /* its mapping, once it is mapped */
+	struct dmabuf *dmabuf;                /* its mapping, once it is mapped */
 	uint32_t iface;                       /* FI_HMEM: the interface that the program names, else FI_HMEM_SYSTEM; */
 	int device;                           /* and the device, or DEVICE_ANY */
 	uint64_t shift;                       /* from the addresses of `iov` to where the bytes are: struct mr */
@@ -140,18 +140,11 @@ int mr_refresh(struct emu_mr *mr, const struct fi_mr_modify *modify);
 /* --- Registration by descriptor, and the attributes for the kind of memory. Any thread; makes system calls, so not with the
  * driver role. Errors come after a line of log. --- */
 
-/* The provider's mapping of one region. It exists before the region is in the table, until no byte is touched any more. */
-struct mr_dmabuf {
-	struct iovec bytes; /* the region's bytes in the mapping */
-	void *map;
-	size_t map_len;
-};
-
 /* fi_mr_dmabuf.c: checks the structure itself: 0 or -FI_EINVAL. */
 int mr_check_dmabuf(const struct compat_mr_dmabuf *given, size_t count, const struct compat_mr_attr *attr, uint32_t api);
-/* 0 and *dmabuf; -FI_EBADF, -FI_EINVAL past the end of the descriptor's bytes, or mmap's error. */
-int mr_dmabuf_open(const struct compat_mr_dmabuf *given, uint64_t access, struct mr_dmabuf **dmabuf);
-void mr_dmabuf_close(struct mr_dmabuf *dmabuf); /* NULL: nothing */
+/* 0 and *dmabuf, which exists before the region is in the table, until no byte is touched any more. -FI_EBADF, -FI_EINVAL past the
+ * end of the descriptor's bytes, or mmap's error. */
+int mr_dmabuf_open(const struct compat_mr_dmabuf *given, uint64_t access, struct dmabuf **dmabuf);
 
 /* fi_mr_hmem.c: iface (S85, S138), device (S140), hmem_data (S142), page_size (S152). 0 and the request's two; -FI_ENOSYS or
  * -FI_EINVAL. */

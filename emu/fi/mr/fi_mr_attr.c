@@ -9,6 +9,7 @@
 #include "emu/fi/provider/fi_front_end.h"
 #include "emu/fi/provider/fi_refuse.h"
 #include "emu/fi/provider/fi_words.h"
+#include "emu/net/memory/dmabuf.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr_rules.h"
 
@@ -157,7 +158,7 @@ static int mr_check_and_register(struct emu_domain *domain, struct mr_request *r
 	if (!err)
 		err = mr_register(domain, req, mr);
 	if (err)
-		mr_dmabuf_close(req->dmabuf);
+		dmabuf_unmap(req->dmabuf);
 	return err;
 }
 
