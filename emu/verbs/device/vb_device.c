@@ -10,12 +10,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_device *devices[VB_DEVICES_MAX] GUARDED_BY(lock);
 static int count GUARDED_BY(lock) = -1; /* not made yet */
+
+static void devices_forked(void)
+{
+	mutex_forked(&lock);
+}
+
+static struct fork_reset reset = { .in_child = devices_forked };
 
 /* One for each machine, by its name: FNV-1a. With the bit of addresses that are assigned locally. */
 static uint64_t machine_guid(void)
@@ -90,10 +98,10 @@ static int make_devices(void) REQUIRES(lock)
 struct ibv_device **ibv_get_device_list(int *number)
 {
 	struct ibv_device **list;
-	int err = 0;
+	int err = -fork_register(&reset);
 
 	mutex_lock(&lock);
-	if (count < 0)
+	if (!err && count < 0)
 		err = make_devices();
 	list = err ? NULL : calloc((size_t)count + 1, sizeof(*list));
 	for (int i = 0; list && i < count; i++)

@@ -10,12 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/process/front/process_front.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
 static bool made GUARDED_BY(lock);
+
+static void gids_forked(void)
+{
+	mutex_forked(&lock);
+}
+
+static struct fork_reset reset = { .in_child = gids_forked };
 
 static const struct in6_addr *ipv6_of(const struct sockaddr *at)
 {
@@ -126,7 +134,7 @@ static void gid_make(void) REQUIRES(lock)
 	struct vb_gid entry;
 	size_t count = 0;
 
-	if (getifaddrs(&all))
+	if (fork_register(&reset) || getifaddrs(&all))
 		return;
 	for (const struct ifaddrs *ifa = all; ifa && count < sizeof(found) / sizeof(found[0]); ifa = ifa->ifa_next) {
 		int place = gid_rank(ifa);

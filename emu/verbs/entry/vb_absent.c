@@ -47,15 +47,6 @@ ABSENT_NUMBER(ibv_query_qp_data_in_order, 0)
 ABSENT(ibv_query_srq)
 ABSENT(ibv_set_ece)
 
-/* Regions: emu/verbs/regions. */
-ABSENT(ibv_dereg_mr)
-ABSENT_POINTER(ibv_reg_dmabuf_mr)
-ABSENT_POINTER(ibv_reg_mr)
-ABSENT_POINTER(ibv_reg_mr_ex)
-ABSENT_POINTER(ibv_reg_mr_iova)
-ABSENT_POINTER(ibv_reg_mr_iova2)
-ABSENT_NUMBER(ibv_rereg_mr, -1)
-
 /* Datagrams, groups. */
 ABSENT(ibv_attach_mcast)
 ABSENT_POINTER(ibv_create_ah)

@@ -4,12 +4,20 @@
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_query.h"
 #include "emu/verbs/queues/vb_cq.h"
+#include "emu/verbs/regions/vb_mr.h"
 
 static void fill_device_ops(struct vb_abi_context *abi)
 {
 	abi->query_device_ex = vb_query_device_ex;
 	abi->query_port = vb_query_port;
 	abi->query_rt_values = vb_query_rt_values;
+}
+
+static void fill_region_ops(struct vb_abi_context *abi)
+{
+	abi->alloc_null_mr = vb_alloc_null_mr;
+	abi->advise_mr = vb_advise_mr;
+	abi->reg_mr_ex = ibv_reg_mr_ex;
 }
 
 static void fill_queue_ops(struct vb_abi_context *abi)
@@ -27,6 +35,7 @@ static void fill_qp_ops(struct vb_abi_context *abi)
 void vb_fill_ops(struct vb_abi_context *abi)
 {
 	fill_device_ops(abi);
+	fill_region_ops(abi);
 	fill_queue_ops(abi);
 	fill_qp_ops(abi);
 }

@@ -16,6 +16,22 @@ struct ibv_dmah;
 struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;
 
+struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
+
+/* struct ibv_mr_init_attr of v59 to v65, and the bits of its comp_mask. */
+struct vb_mr_init_attr {
+	size_t length;
+	int access;
+	uint64_t comp_mask;
+	uint64_t iova;
+	void *addr;
+	int fd;
+	uint64_t fd_offset;
+	struct ibv_dmah *dmah;
+	struct ibv_buf *buf;
+};
+enum { VB_MR_INIT_IOVA = 1 << 0, VB_MR_INIT_ADDR = 1 << 1, VB_MR_INIT_FD = 1 << 2, VB_MR_INIT_FD_OFFSET = 1 << 3 };
+
 /* Names for rdma-core's own libraries, which clients call all the same. */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
 const char *ibv_get_sysfs_path(void);

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "emu/net/os/fork.h"
 #include "emu/net/thread/net.h"
 #include "emu/process/report/report.h"
 #include "emu/process/start/nic_start.h"
@@ -23,18 +22,11 @@ static int read_settings(struct process_settings *settings)
 	return process_settings_read(settings, PERSONALITY);
 }
 
-/* Its functions are called in the child of a fork; emu/net has its own. */
-static void nothing(void) {}
-
-static struct fork_reset reset = { .in_child = nothing };
-
 int vb_settings_check(void)
 {
 	struct process_settings settings;
-	int err = fork_register(&reset);
+	int err = read_settings(&settings);
 
-	if (!err)
-		err = read_settings(&settings);
 	if (!err)
 		atomic_store(&used, true);
 	return -err;

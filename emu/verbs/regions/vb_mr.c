@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_mr.c - registering memory, again, and no longer. */
+#include "emu/verbs/regions/vb_mr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/net/memory/dmabuf.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/regions/mr_rules.h"
+#include "emu/process/report/report.h"
+#include "emu/process/report/report_regions.h"
+#include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+/* Newer headers name it, and no device here has it. */
+#define ACCESS_KNOWN                                                                                            \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | \
+	 IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
+#define ACCESS_NEED_LOCAL (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+#define ACCESS_WRITES (IBV_ACCESS_LOCAL_WRITE | ACCESS_NEED_LOCAL | IBV_ACCESS_MW_BIND)
+
+/* Optional flags that no device knows are ignored, as IBV_ACCESS_RELAXED_ORDERING is: that is what makes them optional. */
+int vb_mr_check_access(const char *call, int access)
+{
+	int wrong = access & ~(ACCESS_KNOWN | (int)IBV_ACCESS_OPTIONAL_RANGE);
+
+	if (wrong)
+		return vb_refuse(EINVAL, call, "access has the bits %#x, which this device does not know. Leave them out.",
+				 (unsigned)wrong);
+	if (access & ACCESS_NEED_LOCAL && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return vb_refuse(EINVAL, call, "access has %s without IBV_ACCESS_LOCAL_WRITE. Add it.",
+				 access & IBV_ACCESS_REMOTE_WRITE ? "IBV_ACCESS_REMOTE_WRITE" : "IBV_ACCESS_REMOTE_ATOMIC");
+	if (access & IBV_ACCESS_HUGETLB && !(access & IBV_ACCESS_ON_DEMAND))
+		return vb_refuse(EINVAL, call, "access has IBV_ACCESS_HUGETLB without IBV_ACCESS_ON_DEMAND, to which it belongs.");
+	return 0;
+}
+
+uint32_t vb_mr_rights(int access)
+{
+	return MR_SEND | MR_WRITE | (access & IBV_ACCESS_LOCAL_WRITE ? MR_RECV | MR_READ : 0) |
+	       (access & IBV_ACCESS_REMOTE_READ ? MR_REMOTE_READ : 0) | (access & IBV_ACCESS_REMOTE_WRITE ? MR_REMOTE_WRITE : 0) |
+	       (access & IBV_ACCESS_REMOTE_ATOMIC ? MR_REMOTE_ATOMIC : 0);
+}
+
+/* (NULL, SIZE_MAX) with ON_DEMAND: all memory that there is, and will be. */
+static bool is_implicit(const struct vb_mr_request *request)
+{
+	return !request->addr && request->length == SIZE_MAX && request->access & IBV_ACCESS_ON_DEMAND;
+}
+
+static int reg_check_range(const struct vb_mr_request *request)
+{
+	const struct iovec here = { request->addr, request->length };
+	const struct iovec there = { (void *)(uintptr_t)request->iova, request->length };
+
+	switch (mr_may_hold(&here, 1, 1, false)) {
+	case MR_RULE_NONE:
+		break;
+	case MR_RULE_EMPTY:
+		return vb_refuse(EINVAL, request->call, "the length is 0. A region has a byte at least.");
+	default:
+		return vb_refuse(EINVAL, request->call, "%zu B at %p go past the end of the address space.", request->length,
+				 request->addr);
+	}
+	if (mr_may_hold(&there, 1, 1, false) == MR_RULE_NONE)
+		return 0;
+	return vb_refuse(EINVAL, request->call, "%zu B at iova %#llx go past 2^64.", request->length,
+			 (unsigned long long)request->iova);
+}
+
+/* Memory that is not there cannot be pinned, which a region without ON_DEMAND asks for. */
+static int check_memory(const struct vb_mr_request *request)
+{
+	bool writes = request->access & ACCESS_WRITES;
+
+	if (request->access & IBV_ACCESS_ON_DEMAND || request->dmabuf || !guard_populate(request->addr, request->length, writes))
+		return 0;
+	return vb_refuse(EFAULT, request->call,
+			 "%zu B at %p are not backed by memory that could be %s. Map them before, %s or register with "
+			 "IBV_ACCESS_ON_DEMAND.",
+			 request->length, request->addr, writes ? "written" : "read", writes ? "writable," : "");
+}
+
+/* For reports: the object may have several regions in turn. */
+static const void *region_name(const struct vb_mr *mr)
+{
+	return (const void *)(uintptr_t)mr->ibv.lkey;
+}
+
+/* Reports know the lkey as the local descriptor, for which a key may be mistaken. */
+static void tell_opened(const struct vb_mr *mr, const struct pd *pd)
+{
+	if (!report_on())
+		return;
+	report_region_opened(&(struct region_facts){ .object = region_name(mr),
+						     .pd = pd,
+						     .key = mr->ibv.rkey,
+						     .desc = mr->ibv.lkey,
+						     .asked = mr->ibv.rkey,
+						     .addr = mr->iova,
+						     .length = mr->ibv.length,
+						     .access = vb_mr_rights(mr->access),
+						     .virtual_addr = true });
+}
+
+/* The device's region, and the facts of it that only the role's holder may read. */
+static int region_add(const struct vb_mr_request *request, struct pd *pd, struct nic *nic, struct vb_mr *mr, const void **desc)
+{
+	const struct iovec iov = { (void *)(uintptr_t)request->iova, request->length };
+	const struct mr_attr attr = {
+		.iov = &iov,
+		.iov_count = 1,
+		.access = vb_mr_rights(request->access),
+		.provider_key = true,
+		.key_bytes = VB_RKEY_BYTES,
+		.regions_max = VB_MAX_MR,
+		.virtual_addr = true,
+		.shift = (uintptr_t)request->addr - request->iova,
+	};
+	int err = nic_fault_register(nic);
+
+	if (err)
+		return vb_refuse(-err, request->call, "%s, injected by the fault plan (FI_EMU_FAULT).", strerror(-err));
+	if (!driver_enter(nic_driver(nic)))
+		return vb_refuse(EAGAIN, request->call, "called from a signal handler inside the library.");
+	nic_check_guard(nic);
+	err = mr_add(pd_regions(pd), &attr, &mr->mr);
+	if (!err) {
+		pd_added_region(pd, mr->mr);
+		mr->ibv.rkey = (uint32_t)mr->mr->key;
+		*desc = (const void *)(uintptr_t)mr->mr->desc;
+	}
+	driver_leave(nic_driver(nic));
+	return err ? vb_refuse(ENOMEM, request->call, "no memory, no key, or %d regions are registered in the PD (max_mr).",
+			       VB_MAX_MR)
+		   : 0;
+}
+
+/* After it has returned no byte of the region is touched. -EAGAIN within a signal handler that interrupts the device. */
+static int region_remove(struct vb_mr *mr)
+{
+	struct driver *driver = nic_driver(atomic_load(&mr->pd->root->context->nic));
+
+	if (!driver_enter(driver))
+		return EAGAIN;
+	pd_remove_region(atomic_load(&mr->pd->root->pd), mr->mr);
+	driver_leave(driver);
+	return 0;
+}
+
+static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
+{
+	struct pd *pd = vb_pd_device(request->pd, request->call);
+	struct vb_key key = {
+		.root = request->pd->root,
+		.addr = request->iova,
+		.length = request->length,
+		.shift = (uintptr_t)request->addr - request->iova,
+		.access = vb_mr_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ),
+	};
+	int err;
+
+	if (!pd)
+		return errno;
+	*mr = (struct vb_mr){
+		.ibv = { .context = request->pd->ibv.context,
+			 .pd = &request->pd->ibv,
+			 .addr = request->addr,
+			 .length = request->length },
+		.pd = request->pd,
+		.dmabuf = request->dmabuf,
+		.iova = request->iova,
+		.access = request->access,
+	};
+	err = region_add(request, pd, atomic_load(&request->pd->root->context->nic), mr, &key.desc);
+	if (err)
+		return err;
+	err = vb_key_open(&key, mr->ibv.rkey, &mr->ibv.lkey);
+	if (err) {
+		region_remove(mr);
+		return vb_refuse(err, request->call, "no memory, or 2^24 regions are registered in the process.");
+	}
+	tell_opened(mr, pd);
+	vb_pd_get(request->pd);
+	return 0;
+}
+
+static int reg_check(const struct vb_mr_request *request)
+{
+	int err = vb_mr_check_access(request->call, request->access);
+
+	if (!err && !is_implicit(request))
+		err = reg_check_range(request);
+	if (!err && !is_implicit(request))
+		err = check_memory(request);
+	return err;
+}
+
+struct ibv_mr *vb_mr_register(const struct vb_mr_request *request)
+{
+	struct vb_mr *mr;
+
+	if (reg_check(request))
+		return NULL;
+	mr = malloc(sizeof(*mr));
+	if (!mr || !mr_make(request, mr))
+		return mr ? &mr->ibv : NULL;
+	free(mr);
+	return NULL;
+}
+
+/* All of it but the object's memory. In a fork's child, where the region is the parent's, nothing else is left to do. */
+static int mr_unmake(struct vb_mr *mr)
+{
+	int err = 0;
+
+	if (mr->mr && vb_context_usable(mr->pd->root->context))
+		err = region_remove(mr);
+	if (err)
+		return err;
+	vb_key_close(mr->ibv.lkey);
+	if (mr->mr)
+		report_region_closed(region_name(mr));
+	dmabuf_unmap(mr->dmabuf);
+	vb_pd_put(mr->pd);
+	return 0;
+}
+
+int ibv_dereg_mr(struct ibv_mr *ibv)
+{
+	struct vb_mr *mr = vb_mr_of(ibv);
+	int err = mr_unmake(mr);
+
+	if (!err)
+		free(mr);
+	return err;
+}
+
+static struct ibv_mr *reg_at(const char *call, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+{
+	return vb_mr_register(&(struct vb_mr_request){ .call = call,
+						       .pd = vb_pd_of(pd),
+						       .addr = addr,
+						       .length = length,
+						       .iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova,
+						       .access = (int)access });
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return reg_at("ibv_reg_mr", pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+}
+
+#undef ibv_reg_mr_iova
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	return reg_at("ibv_reg_mr_iova", pd, addr, length, iova, (unsigned int)access);
+}
+
+/* Of headers since v30, in the place of the two above where flags may be optional ones. */
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+{
+	return reg_at("ibv_reg_mr", pd, addr, length, iova, access);
+}
+
+/* A change of the object: a new region, and then the end of the old one. So what is refused changes nothing. */
+static int mr_exchange(struct vb_mr *mr, const struct vb_mr_request *request)
+{
+	struct vb_mr made, old = *mr;
+
+	if (reg_check(request) || mr_make(request, &made))
+		return IBV_REREG_MR_ERR_INPUT;
+	if (mr_unmake(&old)) {
+		mr_unmake(&made);
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	*mr = made;
+	return 0;
+}
+
+int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	const int known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+	const char *call = "ibv_rereg_mr", *wrong = NULL;
+	struct vb_mr *mr = vb_mr_of(ibv);
+	struct vb_mr_request request = {
+		.call = call,
+		.pd = mr->pd,
+		.addr = ibv->addr,
+		.length = ibv->length,
+		.iova = mr->iova,
+		.access = mr->access,
+	};
+
+	if (!flags || flags & ~known)
+		wrong = "flags has no bit, or others than IBV_REREG_MR_CHANGE_TRANSLATION, _PD and _ACCESS";
+	else if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))
+		wrong = "IBV_REREG_MR_CHANGE_TRANSLATION takes an address and a length";
+	else if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
+		wrong = "access is given without IBV_REREG_MR_CHANGE_ACCESS";
+	else if (flags & IBV_REREG_MR_CHANGE_PD && !pd)
+		wrong = "IBV_REREG_MR_CHANGE_PD takes a PD";
+	else if (!mr->mr || mr->dmabuf)
+		wrong = "a null region, or one of a DMA-buf, cannot be changed";
+	if (wrong) {
+		vb_refuse(EINVAL, call, "%s.", wrong);
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		request.pd = vb_pd_of(pd);
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		request.access = access;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		request.addr = addr;
+		request.length = length;
+		request.iova = request.access & IBV_ACCESS_ZERO_BASED ? 0 : (uintptr_t)addr;
+	}
+	return mr_exchange(mr, &request);
+}

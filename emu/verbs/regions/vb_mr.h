@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_mr.h - memory regions. The device's rules judge them (emu/nic/regions); here are what a program may ask for, and keys: an lkey
+ * (vb_key.h) and an rkey, which the device draws, are different numbers. Any thread; may wait a slice of the driver role. */
+#ifndef EMU_VB_MR_H
+#define EMU_VB_MR_H
+
+#include "emu/verbs/regions/vb_key.h"
+#include "emu/verbs/regions/vb_pd.h"
+
+struct dmabuf;
+struct mr;
+
+enum { VB_RKEY_BYTES = 4 };
+
+struct vb_mr {
+	struct ibv_mr ibv;
+	struct vb_pd *pd;      /* as the program gave it */
+	struct mr *mr;         /* the device's; with the driver role only. NULL: a null region */
+	struct dmabuf *dmabuf; /* its bytes lie in this mapping; NULL: at the program's addresses */
+	uint64_t iova;         /* by which peers and posts address its first byte */
+	int access;            /* enum ibv_access_flags */
+};
+
+static inline struct vb_mr *vb_mr_of(struct ibv_mr *ibv)
+{
+	return (struct vb_mr *)ibv;
+}
+
+/* What is to be registered. */
+struct vb_mr_request {
+	const char *call; /* for sentences */
+	struct vb_pd *pd;
+	void *addr; /* where the bytes are */
+	size_t length;
+	uint64_t iova;
+	int access;
+	struct dmabuf *dmabuf; /* the region's, if this succeeds; or NULL */
+};
+
+/* NULL with errno, after a line of log. */
+struct ibv_mr *vb_mr_register(const struct vb_mr_request *request);
+/* May a region have these flags? 0 or EINVAL, after a line of log. */
+int vb_mr_check_access(const char *call, int access);
+/* Rights of the device (enum mr_access) for flags that were checked. */
+uint32_t vb_mr_rights(int access);
+
+/* Calls that programs reach through the context's table. As their man pages say. */
+struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd);
+int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t count);
+
+#endif
