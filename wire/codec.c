@@ -24,10 +24,12 @@ static enum wire_flaw check_write(const struct wire_head *head)
 {
 	const struct wire_write *write = wire_body(head);
 
-	if (!(head->flags & WIRE_F_CQ_DATA) && wire_get64(write->cq_data))
-		return WIRE_FLAW_CQ_DATA;
-	if ((head->flags & (WIRE_F_SOLICITED | WIRE_F_CQ_DATA)) == WIRE_F_SOLICITED)
-		return WIRE_FLAW_SOLICITED;
+	if (!(head->flags & WIRE_F_CQ_DATA)) {
+		if (wire_get64(write->cq_data))
+			return WIRE_FLAW_CQ_DATA;
+		if (head->flags & WIRE_F_SOLICITED)
+			return WIRE_FLAW_SOLICITED;
+	}
 	return wire_check_segment(head, wire_get64(write->rest), WIRE_F_FIRST | WIRE_F_LAST);
 }
 

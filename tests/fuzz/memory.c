@@ -112,7 +112,7 @@ void memory_reset(struct memory *memory)
 	for (int i = 0; i < REGIONS; i++) {
 		struct region *region = &memory->region[i];
 
-		if (region->closed || region->single_use)
+		if (region->closed || region->single_use || region->mr->invalidated)
 			region_renew(memory, region);
 		memcpy(region->block, region->first, region->size);
 		memcpy(region->shadow, region->first, region->size);

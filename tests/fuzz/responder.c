@@ -11,7 +11,7 @@
 #include "tests/fuzz/scene.h"
 
 /* Tags cost time: an endpoint that has them is opened only where they are asked for. */
-enum { HOW_FULL = 1, HOW_DEAF = 2, HOW_TAGS = 4, HOW_NO_READS = 8, HOW_NO_WRITES = 16, HOW_NO_ATOMICS = 32 };
+enum { HOW_FULL = 1, HOW_DEAF = 2, HOW_TAGS = 4, HOW_NO_READS = 8, HOW_NO_WRITES = 16, HOW_NO_ATOMICS = 32, HOW_RULES = 64 };
 enum { STRANGER, BYSTANDER, RECORDS = 64, BETWEEN_NS = 2000000000 };
 enum {
 	CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV | EP_SOURCE |
@@ -32,6 +32,7 @@ static void begin(struct scene *scene, uint8_t how)
 		.pd = scene->memory.pd,
 		.av = scene->av,
 		.caps = caps_of(how),
+		.rules = how & HOW_RULES ? EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES | EP_RULE_ALIGNED : 0,
 		.tx_size = BUFFERS,
 		.rx_size = BUFFERS,
 	};
@@ -39,7 +40,7 @@ static void begin(struct scene *scene, uint8_t how)
 
 	scene->plug.random = 1;
 	scene->plug.now_ns += BETWEEN_NS; /* nothing that is counted by the second goes on from one to the next */
-	scene->rest = 0;
+	scene->rest = scene->message_rest = 0;
 	scene->deaf = how & HOW_DEAF;
 	memory_reset(&scene->memory);
 	FUZZ_CHECK(!cq_open(&scene->cq, BUFFERS, NULL, NULL));
@@ -84,6 +85,8 @@ static void check_bystander(struct scene *scene)
 	static struct stranger other;
 	uint8_t *payload;
 
+	if (spare->mr->invalidated) /* by a frame as it stood in the input */
+		region_renew(&scene->memory, &scene->memory.region[REGION_SPARE]);
 	stranger_init(&other, &scene->plug, &scene->memory, BYSTANDER);
 	other.full = scene->stranger.full;
 	other.caps = CAPS;

@@ -166,12 +166,41 @@ static void do_atomic(struct scene *scene, const uint8_t *r)
 	say(scene, r);
 }
 
+/* A message that takes a receive, or what goes on with the one begun last, as it must be or not quite. */
+static void do_rsend(struct scene *scene, const uint8_t *r)
+{
+	struct wire_message_fields fields = { .auth = r[WHOM] >= 0xf0 };
+	bool goes_on = r[HOW] & 0x20;
+	uint8_t flags = (goes_on ? 0 : WIRE_F_FIRST) | (r[HOW] & 2 ? WIRE_F_CQ_DATA : 0) | (r[HOW] & 1 ? WIRE_F_SOLICITED : 0);
+	uint64_t rest = goes_on ? scene->message_rest : r[FIRST] + 256u * (r[WAY] & 3), payload = rest;
+
+	if (goes_on && !rest)
+		return;
+	fields.invalidate = r[HOW] & 4 && !(flags & WIRE_F_CQ_DATA);
+	if (fields.invalidate)
+		fields.cq_data = r[WHOM] >= 0xe0 ? WRONG_KEY : scene->memory.region[r[WHOM] % REGION_SPARE].key;
+	if (flags & WIRE_F_CQ_DATA)
+		fields.cq_data = 6;
+	if (r[WAY] & 4) /* in segments */
+		payload = rest > 1 ? rest / 2 : rest;
+	if (r[WAY] >= 0xf0)
+		rest += r[SECOND];
+	wire_put_rsend(scene->stranger.frame, flags, (uint32_t)payload, number(&scene->stranger, r[NUMBER]), rest, &fields);
+	payload_put(scene, payload, r);
+	scene->message_rest = rest - payload;
+	say(scene, r);
+}
+
 static void do_message(struct scene *scene, const uint8_t *r)
 {
 	struct wire_message_fields fields = { .auth = r[WHOM] >= 0xf0 };
 	uint8_t flags = (r[HOW] & 1 ? WIRE_F_TAGGED : 0) | (r[HOW] & 2 ? WIRE_F_CQ_DATA : 0);
 	uint64_t length = r[FIRST] + 256u * (r[WAY] & 3), seq = number(&scene->stranger, r[NUMBER]);
 
+	if (r[HOW] & 0x10) {
+		do_rsend(scene, r);
+		return;
+	}
 	fields.tag = flags & WIRE_F_TAGGED ? r[SECOND] & 3 : 0;
 	fields.cq_data = flags & WIRE_F_CQ_DATA ? 6 : 0;
 	if (r[HOW] & 8) {

@@ -16,7 +16,7 @@ struct scene {
 	bool opened, deaf; /* the program reads no completions */
 	struct stranger stranger;
 	struct wire_target_fields to; /* what the open WRITE goes on with */
-	uint64_t rest;
+	uint64_t rest, message_rest;  /* bytes that the open WRITE, and RSEND, has still to send */
 };
 
 /* Of these there are two, with payload digests and without. */

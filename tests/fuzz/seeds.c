@@ -50,6 +50,7 @@ static void put_records(const char *folder)
 			memset(bytes + RECORD, fill, RECORD);
 			bytes[RECORD] = kind;
 			put(folder, "responder", kind, bytes + 1, 2 * RECORD - 1, fill);
+			put(folder, "responder", kind, bytes + 1, 2 * RECORD - 1, 64 + fill);
 		}
 	}
 	memset(bytes + RECORD, 0xff, RECORD);

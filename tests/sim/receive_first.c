@@ -7,6 +7,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/messages/srx.h"
 #include "tests/sim/harness/bed.h"
+#include "tests/sim/harness/ends.h"
 
 enum { HOLD_NS = 20000000, LONG = 300000 };
 
@@ -327,4 +328,92 @@ Test(sim_receive_first, rights_come_and_go)
 	}
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
+}
+
+/* As many as queues of hardware have: no pool ends before. */
+Test(sim_receive_first, queues_are_long)
+{
+	enum { MANY = 32768 };
+	const struct party_config config = { .rules = EP_RULE_RECEIVE_FIRST, .tx_size = MANY, .rx_size = MANY };
+	struct recv_post recv = { .flags = POST_COMPLETE, .source = AV_NONE };
+	struct post send = { .kind = OP_SEND };
+	struct completion done;
+	uintptr_t received = 0;
+	struct bed bed;
+
+	bed_open(&bed, 711, 2, NULL, &config);
+	bed.party[0]->deaf = bed.party[1]->deaf = true;
+	send.dest = bed.party[0]->index[1];
+	for (uintptr_t i = 1; i <= MANY; i++) {
+		recv.context = (void *)i; /* NOLINT(performance-no-int-to-ptr) */
+		cr_assert(!ep_recv(bed.party[1]->ep, &recv));
+	}
+	cr_assert_eq(ep_recv(bed.party[1]->ep, &recv), -EAGAIN);
+	node_cut_off(bed.node[1], true); /* none is acknowledged */
+	for (int i = 0; i < MANY; i++)
+		cr_assert(!ep_post(bed.party[0]->ep, &send));
+	cr_assert_eq(ep_post(bed.party[0]->ep, &send), -EAGAIN);
+	node_cut_off(bed.node[1], false);
+	while (received < MANY) {
+		cr_assert(world_step(bed.world));
+		while (cq_take(bed.party[1]->rx, &done, 1) == 1)
+			cr_assert_eq((uintptr_t)done.context, ++received);
+	}
+	bed_close(&bed);
+}
+
+/* Queue pairs that share receives: each message takes the next one, which tells whose it was. */
+Test(sim_receive_first, receives_are_shared)
+{
+	enum { QPS = 3, PSN = 5, MTU = 1024, ROUNDS = 12 };
+	const uint32_t rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES;
+	struct world *world = world_open(world_seed(712));
+	struct end pairs[2], qp[2][QPS];
+	uint8_t from[70000] = { 1 }, to[ROUNDS][70000];
+	struct iovec iov = { from, sizeof(from) };
+	struct completion done;
+	struct srx *srx;
+
+	world->tapped = true;
+	for (int side = 0; side < 2; side++) {
+		node_open(world, NULL);
+		end_open_pairs(&pairs[side], world->node[side]);
+	}
+	cr_assert(!srx_open(world->node[1]->nic, 100, false, &srx));
+	for (uint64_t i = 0; i < QPS; i++) {
+		end_open_ruled(&qp[0][i], &pairs[0], rules, NULL, 0);
+		end_open_ruled(&qp[1][i], &pairs[1], rules, srx, 100 + i);
+		for (int side = 0; side < 2; side++) {
+			end_pair(&qp[side][i], &qp[!side][i], PSN, MTU);
+			end_pair_send(&qp[side][i], PSN);
+		}
+	}
+	for (int i = 0; i < ROUNDS; i++)
+		cr_assert(!srx_recv(srx, &(struct recv_post){ .iov = &(struct iovec){ to[i], sizeof(to[i]) },
+							      .iov_count = 1,
+							      .flags = POST_COMPLETE,
+							      .source = AV_NONE,
+							      .context = to[i] }));
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t which = i * i % QPS;
+
+		cr_assert(!ep_post(qp[0][which].ep, &(struct post){ .kind = OP_SEND, .iov = &iov, .iov_count = 1 }));
+		world_pass(world, SIM_SECOND / 100);
+		cr_assert_eq(cq_take(qp[1][which].cq, &done, 1), 1, "message %d", (int)i);
+		cr_assert(done.context == to[i] && done.source == 100 + which && done.length == sizeof(from));
+		cr_assert(!memcmp(to[i], from, sizeof(from)));
+	}
+	cr_assert(!ep_post(qp[0][0].ep, &(struct post){ .kind = OP_SEND, .iov = &iov, .iov_count = 1 }));
+	world_pass(world, SIM_SECOND / 100);
+	cr_assert_eq(cq_take(qp[1][0].cq, &done, 1), -EAGAIN);
+	for (int i = 0; i < QPS; i++) {
+		end_close(&qp[0][i]);
+		end_close(&qp[1][i]);
+	}
+	node_enter(world->node[1]);
+	cr_assert(!srx_close(srx));
+	node_leave(world->node[1]);
+	for (int side = 0; side < 2; side++)
+		end_close(&pairs[side]);
+	world_close(world);
 }

@@ -48,7 +48,9 @@ TALK = [
     ("DATA", {"emu.ref": "10", "emu.request_in": -1}),
     ("TAKEN", {"emu.seq": "11", "emu.ref": "10", "emu.request_in": -2}),
     ("SEND", {"emu.seq": "12", "emu.collective.number": "3", "emu.collective.signature": "0xabcd", "emu.collective.step": "2"}),
-    ("ACK", {"emu.ack": "12", "emu.acknowledges": "11 to 12", "emu.acknowledges_first": -2, "emu.acknowledges_last": -1}),
+    ("RSEND", {"emu.seq": "13", "emu.flags.solicited": "1", "emu.invalidate": "1", "emu.acked_in": 2}),
+    ("RSEND", {"emu.seq": "14", "emu.first_in": -1, "emu.acked_in": 1}),
+    ("ACK", {"emu.ack": "14", "emu.acknowledges": "11 to 14", "emu.acknowledges_first": -4, "emu.acknowledges_last": -1}),
     ("DONE", {"emu.request_in": None, "emu.protocol_error": ""}),
     ("BYE", {"emu.reason": "6", "emu.text": "no more of this", "emu.ended": ""}),
 ]
@@ -83,8 +85,8 @@ def talk_goes_wrong(shark, capture, message, *args):
 
 
 NUMBERS = {"HELLO": 1, "BYE": 2, "ACK": 3, "CHALLENGE": 4, "PROOF": 5, "WRITE": 16, "READ": 17, "SEND": 18, "RTS": 19,
-           "ATOMIC": 20, "CONNECT": 21, "ACCEPT": 22, "REJECT": 23, "TAKEN": 24, "DATA": 32, "PULL": 33, "RNR": 34, "NAK": 48,
-           "PARK": 49, "DONE": 50, "RESULT": 51}
+           "ATOMIC": 20, "CONNECT": 21, "ACCEPT": 22, "REJECT": 23, "TAKEN": 24, "RSEND": 25, "DATA": 32, "PULL": 33,
+           "RNR": 34, "NAK": 48, "PARK": 49, "DONE": 50, "RESULT": 51}
 
 
 def joined_goes_wrong(shark):

@@ -97,7 +97,7 @@ static void talk_messages(struct capture_stream *stream)
 	say(stream, B, 6, wire_put_verdict(frame, WIRE_DONE, 4, 6));
 }
 
-/* Requests 7 to 12, and B's first two. */
+/* Requests 7 to 14, and B's first two. The last two are an RSEND in two segments. */
 static void talk_others(struct capture_stream *stream)
 {
 	const struct wire_atomic_fields swap = { .to = there, .length = 8, .kind = WIRE_ATOMIC_COMPARE, .op = 12, .type = 7 };
@@ -105,6 +105,7 @@ static void talk_others(struct capture_stream *stream)
 		.verdict = 6, .ref = 8, .cause = 4, .access = 0x3000, .region = 4096, .excess = 32
 	};
 	const struct wire_target_fields tag = { .key = 0x77, .addr = 0x40 };
+	const struct wire_message_fields ends = { .cq_data = 0x2a77, .invalidate = true };
 	const struct wire_message_fields group = { .tag = 0x67726f7570000001, .cq_data = 0x3abcd000002 };
 
 	say(stream, A, 0, wire_put_atomic(frame, 0, 7, &swap));
@@ -118,7 +119,9 @@ static void talk_others(struct capture_stream *stream)
 	say(stream, B, 10, wire_put_data(frame, 0, 16, 10, 0, 16));
 	say(stream, A, 2, wire_put_taken(frame, 11, 10, WIRE_GOOD));
 	say(stream, A, 2, wire_put_send(frame, WIRE_F_COLLECTIVE, 0, 12, &group));
-	say(stream, B, 12, wire_put_ack(frame, 0));
+	say(stream, A, 2, wire_put_rsend(frame, WIRE_F_FIRST | WIRE_F_SOLICITED, 6, 13, 8, &ends));
+	say(stream, A, 2, wire_put_rsend(frame, WIRE_F_SOLICITED, 2, 14, 2, &ends));
+	say(stream, B, 14, wire_put_ack(frame, 0));
 	say(stream, A, 2, wire_put_verdict(frame, WIRE_DONE, 1, 7)); /* about a request of its own side */
 	say(stream, A, 2, wire_put_bye(frame, WIRE_BYE_LIMIT, "no more of this"));
 }

@@ -190,16 +190,27 @@ static enum refusal_cause pages_refuse(const struct mr *mr, const struct mr_plac
 	return mr_pages_know(mr->pages, place->run, place->count) ? REFUSAL_NONE : REFUSAL_PAGE_UNKNOWN; /* S107 */
 }
 
+/* Three bits that lie together: one comparison. */
+static inline bool mr_is_reachable(const struct mr *mr)
+{
+	return !mr->registering && mr->enabled && !mr->invalidated;
+}
+
+static enum refusal_cause unreachable_by(const struct mr *mr)
+{
+	if (mr->registering)
+		return REFUSAL_REGISTERING;                          /* S42 */
+	return mr->enabled ? REFUSAL_INVALIDATED : REFUSAL_DISABLED; /* S92 */
+}
+
 static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place)
 {
 	enum refusal_cause cause;
 
 	if (!mr || mr->key_tail != ask->key_tail) /* one comparison: how much was right cannot be told by its time */
 		return REFUSAL_UNKNOWN_KEY;       /* S40, S53 */
-	if (mr->registering)
-		return REFUSAL_REGISTERING; /* S42 */
-	if (unlikely(!mr->enabled || mr->invalidated))
-		return mr->enabled ? REFUSAL_INVALIDATED : REFUSAL_DISABLED; /* S92 */
+	if (unlikely(!mr_is_reachable(mr)))
+		return unreachable_by(mr);
 	if (mr->by_endpoint && !binding_reaches(mr, ask->ep))
 		return REFUSAL_OTHER_ENDPOINT; /* S104 */
 	if (mr->by_set ? !auth_set_fits(mr->auths, ask->auth, ask->peer) : !auth_fits(mr->auth, ask->auth))
@@ -217,8 +228,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 bool mr_may_invalidate(const struct mr *mr, const struct binding_end *ep)
 {
 	role_assert();
-	return mr && !mr->key_tail && !mr->registering && mr->enabled && !mr->invalidated &&
-	       (!mr->by_endpoint || binding_reaches(mr, ep));
+	return mr && !mr->key_tail && mr_is_reachable(mr) && (!mr->by_endpoint || binding_reaches(mr, ep));
 }
 
 void mr_describe(const struct mr *mr, struct refusal *why)

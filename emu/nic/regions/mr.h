@@ -62,10 +62,10 @@ struct mr {
 	bool persistent : 1;   /* a shared file mapping, FI_RMA_PMEM (S132) */
 	bool registering : 1;  /* asynchronously; no remote access yet (S42) */
 	bool enabled : 1;      /* remote access judged at all (S92) */
+	bool invalidated : 1;  /* no remote access any more, but nobody has closed it */
 	bool gated : 1;        /* made disabled, to be bound and then enabled (S92, S101) */
 	bool by_endpoint : 1;  /* reached through endpoints bound to it only (S104) */
 	bool events : 1;       /* registered to be bound to counters (S91) */
-	bool invalidated : 1;  /* no remote access any more, but nobody has closed it */
 	bool by_set : 1;       /* opened by `auths`, else by `auth` */
 	uint32_t subs : 20;    /* regions registered within it, up to MR_SUBS_MAX (S126) */
 	union {

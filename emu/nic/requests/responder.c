@@ -74,7 +74,7 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 		rsp->rnr = false;
 		if (head->op != WIRE_WRITE)
 			target_write_abandon(conn->session);
-		if (unlikely(rsp->rsend.open) && head->op != WIRE_RSEND)
+		if (head->op != WIRE_RSEND && unlikely(rsp->rsend.open))
 			target_rsend_abandon(conn->session, REFUSAL_SENDER);
 	}
 	return NULL;

@@ -225,23 +225,33 @@ __attribute__((noinline)) static const char *write_commit(struct session *sessio
 	const struct write_state *write = &session->rsp.write;
 	struct committed committed = { .ask = write->ask, .counted = write->counted, .changed = write->ask.length, .done = *done };
 
+	committed.done.solicited = write->flags & WIRE_F_SOLICITED;
 	return commit_begin(session, &committed);
 }
 
-/* Its CQ data takes the receive that was kept for it. */
-static __attribute__((noinline)) void write_receive(struct session *session, const struct remote_done *done)
+/* Its CQ data is told of: it takes the receive that was kept for it, or makes a completion of its own. */
+static __attribute__((noinline)) void write_tell(struct session *session, struct remote_done *done)
 {
 	const struct front_end *front = session->ep->nic->config.front;
 	struct write_state *write = &session->rsp.write;
 	struct message message = {
-		.ep = session->ep, .session = session, .length = done->length, .cq_data = done->cq_data, .auth = done->auth
+		.ep = session->ep,
+		.session = session,
+		.length = done->length,
+		.cq_data = done->cq_data,
+		.has_cq_data = true,
+		.auth = done->auth,
 	};
-	struct remote_done counted = { .length = done->length };
 	struct rx *rx = write->rx;
 
 	write->rx = NULL;
+	done->solicited = write->flags & WIRE_F_SOLICITED;
+	done->has_cq_data = !rx;
+	done->event &= !rx;
+	complete_remote(session, &session->rsp.slot, done);
+	if (!rx)
+		return;
 	rx->done.c.flags |= front->cq_written[0] | (done->solicited ? front->cq_solicited : 0);
-	complete_remote(session, &session->rsp.slot, &counted);
 	complete_data_receive(rx, &message);
 }
 
@@ -250,11 +260,9 @@ static const char *write_done(struct session *session)
 {
 	const struct write_state *write = &session->rsp.write;
 	const struct access *ask = &write->ask;
-	struct remote_done done = { .length = ask->length,
-				    .has_cq_data = write->flags & WIRE_F_CQ_DATA,
-				    .cq_data = write->cq_data,
-				    .auth = ask->to.auth,
-				    .solicited = write->flags & WIRE_F_SOLICITED };
+	struct remote_done done = {
+		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
+	};
 
 	if (unlikely(session->ep->attr.caps & (EP_REGION_EVENTS | EP_WATCHED)))
 		done.event = access_event(session, ask, &done.context);
@@ -266,8 +274,8 @@ static const char *write_done(struct session *session)
 		return write_commit(session, &done);
 	if (write->counted && ask->length)
 		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
-	if (unlikely(write->rx != NULL))
-		write_receive(session, &done);
+	if (unlikely(done.has_cq_data))
+		write_tell(session, &done);
 	else
 		complete_remote(session, &session->rsp.slot, &done);
 	return NULL;

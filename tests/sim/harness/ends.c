@@ -45,7 +45,7 @@ static void open_as(struct end *end, struct node *node, struct ep_attr attr)
 	rc = rc ? rc : pd_open(node->nic, &end->pd);
 	WORLD_CHECK(node->world, !rc, "opening an end: %d", rc);
 	attr.pd = end->pd;
-	attr.tag = AV_NONE;
+	attr.tag = attr.tag ? attr.tag : AV_NONE;
 	attr.tx_cq = attr.rx_cq = end->cq;
 	at->sin_family = AF_INET;
 	at->sin_addr.s_addr = htonl(0x0a000001u + (uint32_t)node->id);
@@ -69,6 +69,16 @@ void end_open_pairs(struct end *end, struct node *node)
 void end_open_pair(struct end *end, const struct end *pairs)
 {
 	open_as(end, pairs->node, (struct ep_attr){ .cm = &events, .through = pairs->ep, .caps = CAPS, .owner = end });
+}
+
+void end_open_ruled(struct end *end, const struct end *pairs, uint32_t rules, struct srx *srx, uint64_t tag)
+{
+	struct ep_attr attr = { .cm = &events, .through = pairs->ep, .caps = CAPS, .owner = end };
+
+	attr.rules = rules;
+	attr.srx = srx;
+	attr.tag = tag;
+	open_as(end, pairs->node, attr);
 }
 
 void end_pair(struct end *end, const struct end *peer, uint32_t rq_psn, uint32_t path_mtu)

@@ -87,6 +87,23 @@ Test(requester_answers, verdict_number)
 	asked_close(&asked);
 }
 
+/* WIRE-147: a message that takes a receive is never parked. */
+Test(requester_answers, no_envelope_is_kept_of_a_message_that_takes_a_receive)
+{
+	for (int rule = 0; rule < 2; rule++) {
+		struct asked asked;
+
+		asked_open(&asked);
+		asked.party->ep->attr.rules = rule ? EP_RULE_RECEIVE_FIRST : 0;
+		asked_post(&asked, OP_SEND, 8, 0);
+		node_enter(asked.bed.node[0]);
+		cr_assert_eq(requester_fits(asked.session, WIRE_PARK, asked.first), !rule);
+		node_leave(asked.bed.node[0]);
+		asked.party->ep->attr.rules = 0;
+		asked_close(&asked);
+	}
+}
+
 /* Refused while half of it is sent: no more of it goes, and its number names no other op. */
 Test(requester_answers, refusal_of_what_is_being_sent)
 {
