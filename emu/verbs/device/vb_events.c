@@ -103,7 +103,8 @@ static void slept(void *sleepers)
 /* Until the turn has moved. 0 or an errno. */
 static int event_sleep(struct vb_events *events, unsigned int turn)
 {
-	int type, err = 0;
+	volatile int err = 0; /* kept over the jump of a cancellation, which the compiler sees */
+	int type;
 
 	atomic_fetch_add(&events->sleepers, 1);
 	pthread_cleanup_push(slept, &events->sleepers);

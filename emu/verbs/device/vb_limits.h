@@ -18,6 +18,7 @@ enum {
 	VB_MAX_MR = LIMIT_REGIONS,      /* then ENOMEM */
 	VB_MAX_PD = 32768,              /* then ENOMEM */
 	VB_MAX_RD_ATOMIC = LIMIT_READS, /* of a QP, each way; beyond: EINVAL */
+	VB_MAX_DM = 1 << 20,            /* bytes of device memory, all together; then ENOMEM */
 	VB_MAX_PKEYS = 1,               /* the default one, VB_PKEY */
 	VB_PKEY = 0xffff,
 	VB_COMP_VECTORS = 1,

@@ -80,6 +80,7 @@ int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_devic
 			      .per_transport_caps = { .rc_odp_caps = odp } },
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = CLOCK_KHZ,
+		.max_dm_size = VB_MAX_DM,
 		.phys_port_cnt_ex = VB_PORTS,
 	};
 

@@ -15,6 +15,12 @@ static void fill_device_ops(struct vb_abi_context *abi)
 
 static void fill_region_ops(struct vb_abi_context *abi)
 {
+	abi->alloc_td = vb_alloc_td;
+	abi->dealloc_td = vb_dealloc_td;
+	abi->alloc_parent_domain = vb_alloc_parent_domain;
+	abi->alloc_dm = vb_alloc_dm;
+	abi->free_dm = vb_free_dm;
+	abi->reg_dm_mr = vb_reg_dm_mr;
 	abi->alloc_null_mr = vb_alloc_null_mr;
 	abi->advise_mr = vb_advise_mr;
 	abi->reg_mr_ex = ibv_reg_mr_ex;

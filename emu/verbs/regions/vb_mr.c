@@ -172,6 +172,7 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 			 .length = request->length },
 		.pd = request->pd,
 		.dmabuf = request->dmabuf,
+		.dm = request->dm,
 		.iova = request->iova,
 		.access = request->access,
 	};
@@ -185,6 +186,8 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 	}
 	tell_opened(mr, pd);
 	vb_pd_get(request->pd);
+	if (mr->dm)
+		vb_dm_get(mr->dm);
 	return 0;
 }
 
@@ -225,6 +228,8 @@ static int mr_unmake(struct vb_mr *mr)
 	if (mr->mr)
 		report_region_closed(region_name(mr));
 	dmabuf_unmap(mr->dmabuf);
+	if (mr->dm)
+		vb_dm_put(mr->dm);
 	vb_pd_put(mr->pd);
 	return 0;
 }
@@ -304,8 +309,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 		wrong = "access is given without IBV_REREG_MR_CHANGE_ACCESS";
 	else if (flags & IBV_REREG_MR_CHANGE_PD && !pd)
 		wrong = "IBV_REREG_MR_CHANGE_PD takes a PD";
-	else if (!mr->mr || mr->dmabuf)
-		wrong = "a null region, or one of a DMA-buf, cannot be changed";
+	else if (!mr->mr || mr->dmabuf || mr->dm)
+		wrong = "a null region, or one of a DMA-buf or of device memory, cannot be changed";
 	if (wrong) {
 		vb_refuse(EINVAL, call, "%s.", wrong);
 		return IBV_REREG_MR_ERR_INPUT;

@@ -9,6 +9,7 @@
 
 struct dmabuf;
 struct mr;
+struct vb_dm;
 
 enum { VB_RKEY_BYTES = 4 };
 
@@ -17,6 +18,7 @@ struct vb_mr {
 	struct vb_pd *pd;      /* as the program gave it */
 	struct mr *mr;         /* the device's; with the driver role only. NULL: a null region */
 	struct dmabuf *dmabuf; /* its bytes lie in this mapping; NULL: at the program's addresses */
+	struct vb_dm *dm;      /* likewise, in this device memory */
 	uint64_t iova;         /* by which peers and posts address its first byte */
 	int access;            /* enum ibv_access_flags */
 };
@@ -35,6 +37,7 @@ struct vb_mr_request {
 	uint64_t iova;
 	int access;
 	struct dmabuf *dmabuf; /* the region's, if this succeeds; or NULL */
+	struct vb_dm *dm;      /* or NULL */
 };
 
 /* NULL with errno, after a line of log. */
@@ -46,6 +49,14 @@ uint32_t vb_mr_rights(int access);
 
 /* Calls that programs reach through the context's table. As their man pages say. */
 struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd);
+/* vb_dm.c */
+struct ibv_dm *vb_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int vb_free_dm(struct ibv_dm *dm);
+struct ibv_mr *vb_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length, unsigned int access);
+/* A region of it begins, or has ended. */
+void vb_dm_get(struct vb_dm *dm);
+void vb_dm_put(struct vb_dm *dm);
+
 int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t count);
 
 #endif

@@ -6,19 +6,87 @@
 #include <stdlib.h>
 
 #include "emu/nic/device/nic.h"
+#include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
+
+static atomic_int count; /* of the process */
+
+/* NULL with errno. */
+static struct vb_pd *pd_new(struct vb_context *context, const char *call)
+{
+	struct vb_pd *pd;
+
+	if (atomic_fetch_add(&count, 1) >= VB_MAX_PD) {
+		atomic_fetch_sub(&count, 1);
+		return vb_refuse_null(ENOMEM, call, "%d PDs are open, which is max_pd. Deallocate some.", VB_MAX_PD);
+	}
+	pd = calloc(1, sizeof(*pd));
+	if (!pd) {
+		atomic_fetch_sub(&count, 1);
+		return NULL;
+	}
+	pd->ibv.context = &context->abi.context;
+	pd->context = context;
+	pd->root = pd;
+	vb_context_get(context);
+	return pd;
+}
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-	struct vb_pd *pd = calloc(1, sizeof(*pd));
+	struct vb_pd *pd = pd_new(vb_context_of(context), "ibv_alloc_pd");
 
+	return pd ? &pd->ibv : NULL;
+}
+
+/* The program's allocators are for memory that a device shares with its library, of which there is none here. */
+struct ibv_pd *vb_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)
+{
+	const uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	struct vb_pd *pd;
+
+	if (attr->comp_mask & ~known)
+		return vb_refuse_null(EOPNOTSUPP, "ibv_alloc_parent_domain", "comp_mask is %#x, of which %#x is not offered.",
+				      attr->comp_mask, attr->comp_mask & ~known);
+	if (!attr->pd || attr->pd->context != context || (attr->td && attr->td->context != context))
+		return vb_refuse_null(EINVAL, "ibv_alloc_parent_domain", "pd is NULL, or pd or td are of another context.");
+	pd = pd_new(vb_context_of(context), "ibv_alloc_parent_domain");
 	if (!pd)
 		return NULL;
-	pd->ibv.context = context;
-	pd->context = vb_context_of(context);
-	pd->root = pd;
-	vb_context_get(pd->context);
+	pd->base = vb_pd_of(attr->pd);
+	pd->root = pd->base->root;
+	pd->td = (struct vb_td *)attr->td;
+	vb_pd_get(pd->base);
+	if (pd->td)
+		atomic_fetch_add(&pd->td->users, 1);
 	return &pd->ibv;
+}
+
+struct ibv_td *vb_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
+{
+	struct vb_td *td;
+
+	if (attr->comp_mask)
+		return vb_refuse_null(EINVAL, "ibv_alloc_td", "comp_mask is %#x, and no bit of it means anything.",
+				      attr->comp_mask);
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->ibv.context = context;
+	vb_context_get(vb_context_of(context));
+	return &td->ibv;
+}
+
+int vb_dealloc_td(struct ibv_td *ibv)
+{
+	struct vb_td *td = (struct vb_td *)ibv;
+
+	if (atomic_load(&td->users))
+		return vb_refuse(EBUSY, "ibv_dealloc_td", "%u parent domains use it. Deallocate them first.",
+				 atomic_load(&td->users));
+	vb_context_put(vb_context_of(ibv->context));
+	free(td);
+	return 0;
 }
 
 /* Opens the device's at the first need. */
@@ -74,7 +142,12 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 	err = close_device(pd);
 	if (err)
 		return err;
+	if (pd->base)
+		vb_pd_put(pd->base);
+	if (pd->td)
+		atomic_fetch_sub(&pd->td->users, 1);
 	vb_context_put(pd->context);
 	free(pd);
+	atomic_fetch_sub(&count, 1);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vb_pd.h - protection domains, and the parent domains and thread domains made of them. Any thread. */
+/* vb_pd.h - protection domains; parent domains, which stand for one; and thread domains, which change nothing here, since each call
+ * is for any thread. Any thread. */
 #ifndef EMU_VB_PD_H
 #define EMU_VB_PD_H
 
@@ -9,10 +10,17 @@
 
 struct pd;
 
+struct vb_td {
+	struct ibv_td ibv;
+	atomic_uint users; /* parent domains */
+};
+
 struct vb_pd {
 	struct ibv_pd ibv;
 	struct vb_context *context;
-	struct vb_pd *root;    /* of a parent domain: the PD that it stands for; else itself */
+	struct vb_pd *root;    /* of a parent domain: the PD that it stands for in the end; else itself */
+	struct vb_pd *base;    /* of a parent domain: the PD that it was made with; else NULL */
+	struct vb_td *td;      /* likewise; NULL: none */
 	struct pd *_Atomic pd; /* the device's, of a root; NULL: no object has needed it yet */
 	atomic_uint users;     /* objects that were made with it */
 };
@@ -33,5 +41,10 @@ static inline void vb_pd_put(struct vb_pd *pd)
 {
 	atomic_fetch_sub(&pd->users, 1);
 }
+
+/* Calls that programs reach through the context's table. As their man pages say. */
+struct ibv_td *vb_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int vb_dealloc_td(struct ibv_td *td);
+struct ibv_pd *vb_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
 
 #endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_dm.c - device memory: memory of the process, which programs reach by copies and by regions alone. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/regions/vb_mr.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+enum { LOG_ALIGN_LEAST = 6, LOG_ALIGN_MOST = 12 };
+
+struct vb_dm {
+	struct ibv_dm ibv;
+	char *bytes;
+	size_t length;
+	atomic_uint users; /* regions */
+};
+
+static atomic_size_t taken; /* of the device's */
+
+static bool dm_holds(const struct vb_dm *dm, uint64_t offset, size_t length)
+{
+	return offset <= dm->length && length <= dm->length - offset;
+}
+
+static int dm_refuse(const char *call, const struct vb_dm *dm, int errnum, uint64_t offset, size_t length)
+{
+	return vb_refuse(errnum, call, "%zu B from offset %llu on are not in device memory of %zu B.", length,
+			 (unsigned long long)offset, dm->length);
+}
+
+static int copy_to(struct ibv_dm *ibv, uint64_t offset, const void *from, size_t length)
+{
+	struct vb_dm *dm = (struct vb_dm *)ibv;
+
+	if (!dm_holds(dm, offset, length))
+		return dm_refuse("ibv_memcpy_to_dm", dm, EFAULT, offset, length);
+	memcpy(dm->bytes + offset, from, length);
+	return 0;
+}
+
+static int copy_from(void *to, struct ibv_dm *ibv, uint64_t offset, size_t length)
+{
+	const struct vb_dm *dm = (const struct vb_dm *)ibv;
+
+	if (!dm_holds(dm, offset, length))
+		return dm_refuse("ibv_memcpy_from_dm", dm, EFAULT, offset, length);
+	memcpy(to, dm->bytes + offset, length);
+	return 0;
+}
+
+static struct vb_dm *dm_new(size_t length, unsigned int log_align)
+{
+	size_t align = (size_t)1 << (log_align > LOG_ALIGN_LEAST ? log_align : LOG_ALIGN_LEAST);
+	struct vb_dm *dm = calloc(1, sizeof(*dm));
+
+	if (!dm)
+		return NULL;
+	dm->length = length;
+	dm->bytes = aligned_alloc(align, (length + align - 1) / align * align);
+	if (dm->bytes)
+		return memset(dm->bytes, 0, length), dm;
+	free(dm);
+	return NULL;
+}
+
+struct ibv_dm *vb_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
+{
+	struct vb_dm *dm = NULL;
+
+	if (attr->comp_mask || !attr->length || attr->log_align_req > LOG_ALIGN_MOST)
+		return vb_refuse_null(EINVAL, "ibv_alloc_dm",
+				      "comp_mask is %#x, length %zu, log_align_req %u: no bit of the first means "
+				      "anything, the second is not 0, and the third at most %d.",
+				      attr->comp_mask, attr->length, attr->log_align_req, LOG_ALIGN_MOST);
+	if (attr->length <= VB_MAX_DM && atomic_fetch_add(&taken, attr->length) <= VB_MAX_DM - attr->length)
+		dm = dm_new(attr->length, attr->log_align_req);
+	else if (attr->length > VB_MAX_DM)
+		return vb_refuse_null(ENOMEM, "ibv_alloc_dm", "%zu B, and max_dm_size is %d.", attr->length, VB_MAX_DM);
+	if (!dm) {
+		atomic_fetch_sub(&taken, attr->length);
+		return vb_refuse_null(ENOMEM, "ibv_alloc_dm", "%zu B: of max_dm_size, %d, is less left. Free some.", attr->length,
+				      VB_MAX_DM);
+	}
+	dm->ibv.context = context;
+	dm->ibv.memcpy_to_dm = copy_to;
+	dm->ibv.memcpy_from_dm = copy_from;
+	vb_context_get(vb_context_of(context));
+	return &dm->ibv;
+}
+
+int vb_free_dm(struct ibv_dm *ibv)
+{
+	struct vb_dm *dm = (struct vb_dm *)ibv;
+
+	if (atomic_load(&dm->users))
+		return vb_refuse(EBUSY, "ibv_free_dm", "%u regions are registered in it. Deregister them first.",
+				 atomic_load(&dm->users));
+	atomic_fetch_sub(&taken, dm->length);
+	vb_context_put(vb_context_of(ibv->context));
+	free(dm->bytes);
+	free(dm);
+	return 0;
+}
+
+void vb_dm_get(struct vb_dm *dm)
+{
+	atomic_fetch_add(&dm->users, 1);
+}
+
+void vb_dm_put(struct vb_dm *dm)
+{
+	atomic_fetch_sub(&dm->users, 1);
+}
+
+struct ibv_mr *vb_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t offset, size_t length, unsigned int access)
+{
+	struct vb_dm *dm = (struct vb_dm *)ibv;
+
+	if (!(access & IBV_ACCESS_ZERO_BASED) || access & (IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | IBV_ACCESS_MW_BIND))
+		return vb_refuse_null(EINVAL, "ibv_reg_dm_mr",
+				      "access is %#x: it has IBV_ACCESS_ZERO_BASED, and no ON_DEMAND or MW_BIND.", access);
+	if (!dm_holds(dm, offset, length)) {
+		dm_refuse("ibv_reg_dm_mr", dm, EINVAL, offset, length);
+		return NULL;
+	}
+	return vb_mr_register(&(struct vb_mr_request){ .call = "ibv_reg_dm_mr",
+						       .pd = vb_pd_of(pd),
+						       .addr = dm->bytes + offset,
+						       .length = length,
+						       .access = (int)access,
+						       .dm = dm });
+}
