@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "emu/nic/device/ep.h"
+#include "emu/nic/endpoint/pair.h"
 #include "emu/nic/messages/srx.h"
 #include "tests/sim/harness/bed.h"
 #include "tests/sim/harness/ends.h"
@@ -416,4 +417,124 @@ Test(sim_receive_first, receives_are_shared)
 	for (int side = 0; side < 2; side++)
 		end_close(&pairs[side]);
 	world_close(world);
+}
+
+enum halt { BY_HALT, BY_RESET, BY_CLOSE, HALTS };
+enum { PART = 300000, RECEIVES = 3, PAIR_TAG = 7 };
+
+/* Two queue pairs, of which the second has posted receives, and a region. */
+struct half_way {
+	struct world *world;
+	struct end pairs[2], qp[2];
+	struct mr *mr;
+};
+
+static uint8_t part_from[PART], part_to[RECEIVES][PART], part_into[PART];
+
+static void half_way_open(struct half_way *h)
+{
+	struct mr_attr attr = {
+		.iov = &(struct iovec){ part_into, PART }, .iov_count = 1, .access = BED_BOTH, .key = 9, .key_bytes = 4
+	};
+
+	h->world = world_open(world_seed(713));
+	h->world->tapped = true;
+	h->world->weather.chunk_max = 1000;
+	memset(part_from, 1, sizeof(part_from));
+	memset(part_to, 0, sizeof(part_to));
+	memset(part_into, 0, sizeof(part_into));
+	for (int side = 0; side < 2; side++) {
+		node_open(h->world, NULL);
+		end_open_pairs(&h->pairs[side], h->world->node[side]);
+		end_open_ruled(&h->qp[side], &h->pairs[side], EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES, NULL, PAIR_TAG);
+	}
+	for (int side = 0; side < 2; side++) {
+		end_pair(&h->qp[side], &h->qp[!side], 5, 1024);
+		end_pair_send(&h->qp[side], 5);
+	}
+	node_enter(h->world->node[1]);
+	cr_assert(!mr_add(pd_regions(h->qp[1].pd), &attr, &h->mr));
+	node_leave(h->world->node[1]);
+	for (int i = 0; i < RECEIVES; i++)
+		cr_assert(!ep_recv(h->qp[1].ep, &(struct recv_post){ .iov = &(struct iovec){ part_to[i], PART },
+								     .iov_count = 1,
+								     .flags = POST_COMPLETE,
+								     .source = AV_NONE,
+								     .context = part_to[i] }));
+}
+
+/* Posts a message, or a write with data, of which half comes. */
+static void half_way_go(struct half_way *h, enum op_kind kind)
+{
+	const struct remote remote = { .length = PART, .key = 9 };
+	struct iovec iov = { part_from, PART };
+	struct post post = { .kind = kind, .flags = POST_COMPLETE, .iov = &iov, .iov_count = 1 };
+	const uint8_t *seen = kind == OP_SEND ? part_to[0] : part_into;
+
+	if (kind == OP_WRITE) {
+		post.flags |= POST_CQ_DATA;
+		post.remote = &remote;
+		post.remote_count = 1;
+	}
+	cr_assert(!ep_post(h->qp[0].ep, &post));
+	while (!seen[PART / 2])
+		cr_assert(world_step(h->world));
+}
+
+static void half_way_end(struct half_way *h, enum halt how)
+{
+	node_enter(h->world->node[1]);
+	pd_remove_region(h->qp[1].pd, h->mr);
+	if (how == BY_HALT)
+		ep_halt(h->qp[1].ep);
+	else if (how == BY_RESET)
+		ep_reset(h->qp[1].ep);
+	else
+		ep_close(h->qp[1].ep);
+	if (how == BY_CLOSE) {
+		h->qp[1].ep = NULL;
+		cr_assert(!pd_close(h->qp[1].pd));
+	}
+	node_leave(h->world->node[1]);
+}
+
+static void half_way_close(struct half_way *h)
+{
+	end_close(&h->qp[0]);
+	if (h->qp[1].ep)
+		end_close(&h->qp[1]);
+	else
+		cr_assert(!cq_close(h->qp[1].cq));
+	for (int side = 0; side < 2; side++)
+		end_close(&h->pairs[side]);
+	world_close(h->world);
+}
+
+static void end_in_the_middle(enum op_kind kind, enum halt how)
+{
+	struct completion done;
+	struct cq_error error;
+	struct half_way h;
+
+	half_way_open(&h);
+	half_way_go(&h, kind);
+	half_way_end(&h, how);
+	for (int i = 0; i < RECEIVES && how != BY_RESET; i++) {
+		cr_assert_eq(cq_take_error(h.qp[1].cq, &error), 1, "receive %d", i);
+		cr_assert(error.prov_errno == REFUSAL_CANCELLED && error.c.context == part_to[i] && error.c.source == PAIR_TAG);
+	}
+	world_pass(h.world, 60 * SIM_SECOND);
+	cr_assert_eq(cq_take(h.qp[1].cq, &done, 1), -EAGAIN);
+	cr_assert_eq(cq_take_error(h.qp[1].cq, &error), -EAGAIN);
+	cr_assert_eq(cq_take_error(h.qp[0].cq, &error), 1, "the sender's op has failed");
+	half_way_close(&h);
+}
+
+/* The receive that it has ends with the others, in their order; of a queue pair that is reset nobody hears. */
+Test(sim_receive_first, ends_in_the_middle)
+{
+	for (enum halt how = 0; how < HALTS; how++) {
+		end_in_the_middle(OP_SEND, how);
+		end_in_the_middle(OP_WRITE, how);
+	}
 }

@@ -11,6 +11,7 @@
 #include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
@@ -87,6 +88,15 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn)
 	conn_busy(session->conn);
 }
 
+/* No request of the peer, which may be itself, is carried out any more. */
+static void stop_answering(struct ep *ep, bool told)
+{
+	if (ep->cm.peer)
+		responder_halt(ep->cm.peer, told);
+	if (ep->self)
+		responder_halt(ep->self, told);
+}
+
 /* No receive is left, and none comes. */
 static void enter_error(struct ep *ep)
 {
@@ -94,6 +104,7 @@ static void enter_error(struct ep *ep)
 		return;
 	cm_enter(ep, CM_DOWN);
 	in_order_cancel(ep);
+	stop_answering(ep, true);
 	cm_flush_receives(ep);
 }
 
@@ -143,6 +154,7 @@ void ep_reset(struct ep *ep)
 		;
 	fault_flush(ep);
 	in_order_cancel(ep);
+	stop_answering(ep, false);
 	cm_drop_receives(ep);
 	if (session)
 		cm_leave(session);

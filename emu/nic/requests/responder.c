@@ -10,6 +10,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/greeting.h"
@@ -123,6 +124,32 @@ const char *responder_executed(struct conn *conn, const char *broken, bool one_s
 	if (session->fault && !broken)
 		fault_end(conn);
 	return broken;
+}
+
+static void end_receive(struct rx **at, bool told)
+{
+	struct rx *rx = *at;
+
+	*at = NULL;
+	if (rx && told)
+		complete_receive_failed(rx, REFUSAL_CANCELLED);
+	else if (rx)
+		complete_receive_untold(rx);
+}
+
+void responder_halt(struct session *session, bool told)
+{
+	struct responder *rsp = &session->rsp;
+	struct conn *conn = session->conn;
+
+	nic_role(session->ep->nic);
+	if (conn && wire_is_request(conn->in.head.op) && conn->in.sink != SINK_DROP) {
+		conn->in.sink = SINK_DROP;
+		conn->in.skip = true;
+	}
+	rsp->deaf = rsp->rnr = true;
+	end_receive(&rsp->rsend.rx, told);
+	end_receive(&rsp->write.rx, told);
 }
 
 static bool fill_rnr(struct session *session, struct conn *conn)

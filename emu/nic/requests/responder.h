@@ -31,6 +31,10 @@ const char *responder_rnr(struct conn *conn);
 /* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
 
+/* The endpoint executes no request of the peer any more, and the one whose frame is under way is not executed either. Receives that
+ * requests have taken, and not ended, do so as cancelled; or without a word. */
+void responder_halt(struct session *session, bool told);
+
 /* --- the peer's requests, a file for each kind (target_write.c, target_read.c, target_send.c, target_atomic.c) ---
  * _take() has head and body, and sets conn->in for the payload; _end() follows when the payload is complete, also if there is
  * none. */
