@@ -96,8 +96,11 @@ bool message_find(struct message *message)
 		if (message->rx->flags & POST_MULTI)
 			message->rx = multi_take(message->rx, message->length);
 	}
-	if (message->rx)
+	if (message->rx) {
 		message->rx->ep = ep;
+		if (unlikely(message->srx->low))
+			srx_took(message->srx);
+	}
 	return message->rx;
 }
 
@@ -303,6 +306,8 @@ void message_give_back(struct rx *rx)
 	}
 	if (rx->srx->shared)
 		rx->ep = NULL;
+	if (unlikely(rx->srx->low))
+		srx_gave_back(rx->srx);
 	other = rx_match_post(&rx->srx->match, rx);
 	if (other)
 		message_matched(other, rx);

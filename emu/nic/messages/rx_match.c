@@ -199,6 +199,16 @@ struct rx *rx_match_named(struct rx_match *match, uint64_t desc)
 	return cut_one(match, &(struct wish){ .fits = has_desc, .desc = desc });
 }
 
+uint64_t rx_match_waiting(const struct rx_match *match)
+{
+	uint64_t count = 0;
+
+	role_assert();
+	for (const struct rx *rx = match->posted.first; rx; rx = rx->next)
+		count++;
+	return count;
+}
+
 struct rx *rx_match_any(struct rx_match *match)
 {
 	role_assert();

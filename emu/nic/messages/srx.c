@@ -81,9 +81,42 @@ struct ep *srx_reporter(const struct rx *rx)
 	return rx->ep ? rx->ep : rx->srx->ep;
 }
 
+/* Tells it once. */
+static void check_low(struct srx *srx)
+{
+	if (srx->match.posts - srx->gone >= srx->low)
+		return;
+	srx->low = 0;
+	srx->tell(srx->tell_arg);
+}
+
+void srx_tell_low(struct srx *srx, uint32_t low, void (*tell)(void *arg), void *arg)
+{
+	nic_role(srx->nic);
+	srx->low = low;
+	srx->tell = tell;
+	srx->tell_arg = arg;
+	srx->gone = srx->match.posts - rx_match_waiting(&srx->match);
+	if (low)
+		check_low(srx);
+}
+
+void srx_took(struct srx *srx)
+{
+	srx->gone++;
+	check_low(srx);
+}
+
+void srx_gave_back(struct srx *srx)
+{
+	srx->gone--;
+}
+
 /* It was posted, and is in no queue any more. */
 static void take_back(struct rx *rx, enum refusal_cause cause)
 {
+	if (rx->srx->low)
+		srx_took(rx->srx);
 	if (rx->flags & POST_MULTI)
 		multi_cancel(rx, cause);
 	else

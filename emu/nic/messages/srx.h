@@ -24,7 +24,16 @@ struct srx {
 	uint32_t users;     /* endpoints */
 	uint64_t envelopes; /* unexpected messages at most; then receiver-not-ready */
 	bool shared;
+
+	uint32_t low;  /* fewer waiting receives are told; 0: nothing to tell. The rest is valid while this is not 0 */
+	uint64_t gone; /* receives, of match.posts, that do not wait any more */
+	void (*tell)(void *arg);
+	void *tell_arg;
 };
+
+/* A message, or an access that takes one, has taken a receive, while `low` is not 0; or gives it back. */
+void srx_took(struct srx *srx) __attribute__((cold));
+void srx_gave_back(struct srx *srx) __attribute__((cold));
 
 /* Takes an endpoint in, or takes it out, with its messages and reports. */
 void srx_join(struct srx *srx, struct ep *ep);
