@@ -9,6 +9,7 @@
 #include "emu/nic/base/errno.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/role/driver.h"
+#include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_channel.h"
 #include "emu/verbs/queues/vb_wc.h"
@@ -19,6 +20,7 @@
 enum { BATCH = 16 }; /* entries taken at once */
 
 static atomic_uint handles; /* given out so far */
+static atomic_uint queues;  /* open; VB_MAX_CQ at most */
 
 /* --- told by the device, with the driver role --- */
 
@@ -50,11 +52,13 @@ static void overran(void *arg)
 
 static int check_attr(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, const char *call)
 {
-	if (!attr->cqe || attr->cqe > VB_CQE_MAX)
-		return vb_refuse(EINVAL, call, "cqe is %d, and not within 1 to %d (max_cqe).", (int)attr->cqe, VB_CQE_MAX);
+	if (!attr->cqe || attr->cqe > VB_MAX_CQE)
+		return vb_refuse(EINVAL, call, "cqe is %d, and not within 1 to %d (max_cqe).", (int)attr->cqe, VB_MAX_CQE);
 	if (attr->comp_vector >= (unsigned int)context->num_comp_vectors)
 		return vb_refuse(EINVAL, call, "comp_vector is %d, and the device has %d (num_comp_vectors), from 0 on.",
 				 (int)attr->comp_vector, context->num_comp_vectors);
+	if (atomic_load(&queues) >= VB_MAX_CQ)
+		return vb_refuse(ENOMEM, call, "%d completion queues are open (max_cq).", VB_MAX_CQ);
 	if (attr->channel && attr->channel->context != context)
 		return vb_refuse(EINVAL, call, "the completion channel is of another context.");
 	return 0;
@@ -95,6 +99,7 @@ struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_a
 	cq->handle = cq->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
+	atomic_fetch_add(&queues, 1);
 	cq->tells_overrun = true;
 	cq->event.told = &cq->comp_told;
 	if (cq->channel)
@@ -167,6 +172,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	if (cq->parent)
 		vb_pd_put(cq->parent);
 	vb_context_put(cq->context);
+	atomic_fetch_sub(&queues, 1);
 	cq->handle = 0;
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);
@@ -182,8 +188,8 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 
 	if (err)
 		return err;
-	if (cqe < 1 || cqe > VB_CQE_MAX)
-		return vb_refuse(EINVAL, "ibv_resize_cq", "cqe is %d, and not within 1 to %d (max_cqe).", cqe, VB_CQE_MAX);
+	if (cqe < 1 || cqe > VB_MAX_CQE)
+		return vb_refuse(EINVAL, "ibv_resize_cq", "cqe is %d, and not within 1 to %d (max_cqe).", cqe, VB_MAX_CQE);
 	driver = nic_driver(atomic_load(&cq->context->nic));
 	if (!driver_enter(driver))
 		return vb_refuse(EAGAIN, "ibv_resize_cq", "called in a signal handler that has interrupted the device.");

@@ -14,8 +14,6 @@
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_events.h"
 
-enum { VB_CQE_MAX = LIMIT_CQ_SIZE_MAX }; /* max_cqe */
-
 struct vb_cq {
 	union {
 		struct ibv_cq ibv; /* a prefix of the extended one */

@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <pthread.h>
 
+#include "emu/nic/regions/refusal_name.h"
 #include "emu/verbs/queues/vb_wc.h"
 #include "emu/verbs/start/vb_front_end.h"
 #include "tests/unit/verbs/pushed.h"
@@ -26,6 +27,9 @@ static const struct row {
 	{ REFUSAL_LOCAL_CLOSED, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR },
 	{ REFUSAL_PEER_GONE, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR, IBV_WC_LOC_QP_OP_ERR },
 	{ REFUSAL_UNREACHABLE, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR, IBV_WC_LOC_QP_OP_ERR },
+	{ REFUSAL_MESSAGE_LONG, IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_LEN_ERR },
+	{ REFUSAL_MISALIGNED, IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR },
+	{ REFUSAL_PSN, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR, IBV_WC_LOC_QP_OP_ERR },
 	{ REFUSAL_NOT_READY, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR, IBV_WC_LOC_QP_OP_ERR },
 	{ REFUSAL_CANCELLED, IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR },
 	{ 50 /* of a newer peer */, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR },
@@ -42,7 +46,20 @@ Test(vb_wc, statuses)
 	}
 }
 
-/* No cause that the device has is without a status. */
+static bool is_other(int cause)
+{
+	return cause == REFUSAL_NO_SESSION || cause == REFUSAL_NO_MESSAGE || cause == REFUSAL_STRANGER || cause == REFUSAL_GROUP ||
+	       cause == REFUSAL_DISAGREE;
+}
+
+/* No cause that the device has is without a status of its own, but for those that a queue pair does not meet. */
+Test(vb_wc, every_cause_has_a_status)
+{
+	for (int cause = 1; cause < REFUSAL_CAUSES; cause++)
+		if (refusal_name((enum refusal_cause)cause) && !is_other(cause))
+			cr_assert_neq(vb_wc_status((enum refusal_cause)cause, false, false), IBV_WC_GENERAL_ERR, "cause %d", cause);
+}
+
 Test(vb_wc, every_cause_fails)
 {
 	for (int cause = 0; cause <= REFUSAL_CAUSES; cause++)
