@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/verbs/world.h"
 
@@ -134,4 +136,49 @@ Test(verbs_device, forks_need_nothing)
 {
 	cr_assert_eq(ibv_fork_init(), 0);
 	cr_assert_eq(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+}
+
+/* A program may look at its devices, and then fork: a child opens the NIC that it needs. */
+Test(verbs_device, a_child_of_a_fork_goes_on_with_an_open_device)
+{
+	static char bytes[100];
+	struct verbs verbs;
+	pid_t child;
+	int status;
+
+	verbs_open(&verbs);
+	child = fork();
+	if (!child) {
+		struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, sizeof(bytes), IBV_ACCESS_LOCAL_WRITE);
+
+		_exit(!mr || ibv_dereg_mr(mr) || ibv_dealloc_pd(verbs.pd) || ibv_close_device(verbs.context));
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", (unsigned)status);
+	verbs_close(&verbs);
+}
+
+Test(verbs_device, one_interface_is_asked_for)
+{
+	struct ibv_gid_entry entries[8];
+	struct verbs verbs;
+
+	setenv("FI_EMU_IFACE", "127.0.0.1", 1);
+	verbs_open(&verbs);
+	cr_assert_eq(ibv_query_gid_table(verbs.context, entries, 8, 0), 1);
+	cr_assert_eq(entries[0].gid.raw[12], 127);
+	verbs_close(&verbs);
+}
+
+Test(verbs_device, a_wrong_setting_lets_no_device_be_opened)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	setenv("FI_EMU_PORTS", "many", 1);
+	said_begin();
+	errno = 0;
+	cr_assert_null(ibv_open_device(list[0]));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert(said_has("FI_EMU_PORTS"));
+	ibv_free_device_list(list);
 }

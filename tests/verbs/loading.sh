@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # loading.sh - emurun brings libibverbs into every program, where it starts nothing: no thread, no descriptor, no file, no line of
 # log; and it is the only one that a program finds, whatever name it loads.
+if ldd "$EMU_BUILD/emu/verbs/lib/libibverbs.so.1" | grep -q 'lib[at]san'; then
+	echo "skip loading emurun preloads the run time of a sanitizer, too"
+	exit 77
+fi
 emurun=$EMU_SOURCE_DIR/tools/emurun failed=0 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export FI_EMU_CTL=$dir/ctl EMU_LOG_LEVEL=debug

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_nic.h"
 #include "emu/verbs/start/vb_refuse.h"
@@ -31,6 +32,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	context->abi.context.abi_compat = (void *)UINTPTR_MAX; /* the extended table lies before it */
 	pthread_mutex_init(&context->abi.context.mutex, NULL);
 	vb_fill_ops(&context->abi);
+	vb_gid_refresh();
 	err = vb_events_open(&context->events);
 	context->abi.context.async_fd = context->events.fd;
 	if (!err)

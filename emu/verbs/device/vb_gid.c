@@ -16,6 +16,7 @@
 
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
+static bool there[VB_GIDS] GUARDED_BY(lock); /* found the last time */
 static bool made GUARDED_BY(lock);
 
 static void gids_forked(void)
@@ -114,41 +115,71 @@ static bool is_empty(const struct vb_gid *entry)
 /* Into the first free place, unless it is there. */
 static void gid_enter(const struct vb_gid *entry) REQUIRES(lock)
 {
-	struct vb_gid *free_place = NULL;
+	int place = -1;
 
-	for (unsigned int i = 0; i < VB_GIDS; i++) {
-		if (gid_same(&table[i], entry))
+	for (int i = 0; i < VB_GIDS; i++) {
+		if (gid_same(&table[i], entry)) {
+			there[i] = true;
 			return;
-		if (!free_place && is_empty(&table[i]))
-			free_place = &table[i];
+		}
+		if (place < 0 && is_empty(&table[i]))
+			place = i;
 	}
-	if (free_place)
-		*free_place = *entry;
+	if (place < 0)
+		return;
+	table[place] = *entry;
+	there[place] = true;
 }
 
-static void gid_make(void) REQUIRES(lock)
+/* Those that were found before and are not there any more. */
+static void gid_drop_gone(void) REQUIRES(lock)
+{
+	for (int i = 0; i < VB_GIDS; i++) {
+		if (!there[i])
+			memset(&table[i], 0, sizeof(table[i]));
+	}
+}
+
+static size_t gid_find(const struct ifaddrs *all, struct found *found, size_t most)
 {
 	const char *iface = process_front.setting("iface");
-	struct found found[4 * VB_GIDS];
-	struct ifaddrs *all;
-	struct vb_gid entry;
 	size_t count = 0;
 
-	if (fork_register(&reset) || getifaddrs(&all))
-		return;
-	for (const struct ifaddrs *ifa = all; ifa && count < sizeof(found) / sizeof(found[0]); ifa = ifa->ifa_next) {
+	for (const struct ifaddrs *ifa = all; ifa && count < most; ifa = ifa->ifa_next) {
 		int place = gid_rank(ifa);
 
 		if (place >= 0 && gid_wanted(ifa, iface && *iface ? iface : NULL))
 			found[count++] = (struct found){ ifa, place, if_nametoindex(ifa->ifa_name) };
 	}
 	qsort(found, count, sizeof(found[0]), by_place);
+	return count;
+}
+
+static void gid_make(void) REQUIRES(lock)
+{
+	struct found found[4 * VB_GIDS];
+	struct ifaddrs *all;
+	struct vb_gid entry;
+	size_t count;
+
+	if (fork_register(&reset) || getifaddrs(&all))
+		return;
+	memset(there, 0, sizeof(there));
+	count = gid_find(all, found, sizeof(found) / sizeof(found[0]));
 	for (size_t i = 0; i < count; i++) {
 		gid_fill(&entry, found[i].ifa);
 		gid_enter(&entry);
 	}
+	gid_drop_gone();
 	freeifaddrs(all);
 	made = true;
+}
+
+void vb_gid_refresh(void)
+{
+	mutex_lock(&lock);
+	gid_make();
+	mutex_unlock(&lock);
 }
 
 bool vb_gid_get(unsigned int index, struct vb_gid *entry)

@@ -21,7 +21,9 @@ struct vb_gid {
 	struct sockaddr_storage at;
 };
 
-/* The entry of this index. False: there is none. An address keeps its index for the life of the process. */
+/* Looks for addresses that are new, and those that have gone; the others keep their index. */
+void vb_gid_refresh(void);
+/* The entry of this index. False: there is none. */
 bool vb_gid_get(unsigned int index, struct vb_gid *entry);
 /* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. False: it is none
  * that a peer of this network can have: all zero, multicast. */
