@@ -208,12 +208,14 @@ void show_line(struct table *table, const char *command, const cJSON *object)
 void show_info(const cJSON *info)
 {
 	static const char *const numbers[] = { "pid", "ppid", "uid", "endpoints", "connections", "regions" };
-	static const char *const texts[] = { "program", "personality", "progress", "version", "libfabric" };
+	static const char *const texts[] = { "program", "personality", "progress", "version", "libfabric", "libibverbs" };
 	struct table table = { .columns = 2 };
 	const cJSON *item;
 	char text[1024];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!cJSON_GetObjectItemCaseSensitive(info, texts[i])) /* a process has one of the libraries */
+			continue;
 		table_add(&table, "%s", texts[i]);
 		table_add(&table, "%s", text_of(info, texts[i]));
 	}

@@ -139,12 +139,22 @@ static const char *source_path(Dwarf_Die *unit, const char *source)
 	return folder && *folder == '/' ? path_shorten(report_format("%s/%s", folder, source)) : report_copy(source);
 }
 
-/* The calls of libfabric are functions in its headers, which compilers put into the caller. */
-static bool is_fabric_header(const char *source)
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), wanted = strlen(end);
+
+	return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+/* Calls of libfabric, and many of libibverbs, are functions in headers, which compilers put into the caller. */
+static bool is_call_header(const char *source)
 {
 	const char *name = source ? strrchr(source, '/') : NULL;
 
-	return name && name - source >= 5 && strncmp(name - 5, "/rdma/f", 7) == 0 && strcmp(name + strlen(name) - 2, ".h") == 0;
+	if (!name || !ends_in(name, ".h"))
+		return false;
+	return (name - source >= 5 && strncmp(name - 5, "/rdma/f", 7) == 0) || ends_in(source, "/infiniband/verbs.h") ||
+	       ends_in(source, "/rdma/rdma_verbs.h");
 }
 
 /* The next function at or above scope `at` of the list; -1 if there is none. */
@@ -187,9 +197,9 @@ static void frame_function(struct report_frame *frame, Dwarf_Die *unit, Dwarf_Ad
 	for (at = function_from(around, count, 0); at >= 0; at = function_from(around, count, at + 1)) {
 		name = dwarf_diename(&around[at]);
 		frame->function = name ? report_copy(name) : NULL;
-		if (frame->function && is_fabric_header(frame->source))
-			frame->call = frame->function;
-		if (!is_fabric_header(frame->source) || dwarf_tag(&around[at]) != DW_TAG_inlined_subroutine ||
+		if (frame->function && is_call_header(frame->source))
+			frame->call = frame->function + strspn(frame->function, "_"); /* __ibv_reg_mr() is a macro's */
+		if (!is_call_header(frame->source) || dwarf_tag(&around[at]) != DW_TAG_inlined_subroutine ||
 		    !frame_of_caller(frame, unit, &around[at]))
 			break;
 	}
@@ -214,7 +224,7 @@ static void frame_look_up(struct report_frame *frame)
 		if (line && dwarf_lineno(line, &frame->line) == 0 && (name = dwarf_linesrc(line, NULL, NULL)))
 			frame->source = source_path(unit, name);
 		frame_function(frame, unit, address - bias);
-		frame->below |= is_fabric_header(frame->source);
+		frame->below |= is_call_header(frame->source);
 	}
 	if (!frame->function && (name = dwfl_module_addrname(module->module, address)))
 		frame->function = report_copy(name);

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# told.sh - what users are told of a verbs program: by its log, emurun --check, emuctl. told.sh PROGRAM EMUCTL
+refused=$1 emuctl=$2 emurun=$EMU_SOURCE_DIR/tools/emurun failed=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export FI_EMU_CTL=$dir/ctl
+
+# has NAME FILE PATTERN
+has() {
+	if grep -qE -- "$3" "$2"; then
+		echo "ok $1"
+	else
+		cat "$2"
+		echo "not ok $1 no $3"
+		failed=1
+	fi
+}
+
+line=$(grep -n 'refused here' "$EMU_SOURCE_DIR/tests/verbs/refused.c" | cut -d: -f1)
+"$emurun" "$refused" >"$dir/out" 2>&1
+has the_log_says_why "$dir/out" '^emu: warn: ibv_reg_mr: access has IBV_ACCESS_REMOTE_WRITE without IBV_ACCESS_LOCAL_WRITE'
+EMU_LOG_LEVEL=none "$emurun" "$refused" >"$dir/out" 2>&1
+echo "$? $(cat "$dir/out")" >"$dir/quiet"
+has the_log_can_be_silent "$dir/quiet" '^0 $'
+"$emurun" --check "$refused" >"$dir/out" 2>&1
+echo "$?" >"$dir/status"
+has the_check_fails "$dir/status" '^86$'
+has the_check_names_the_line "$dir/out" "refused\.c:$line in main"
+has the_check_names_the_call "$dir/out" 'by ibv_reg_mr'
+"$emurun" "$refused" "$emuctl ps; $emuctl mr; $emuctl info" >"$dir/out" 2>&1
+has emuctl_lists_the_process "$dir/out" ' verbs  '
+has emuctl_shows_the_region "$dir/out" '0x.* 100 .*recv'
+has emuctl_names_the_library "$dir/out" '^libibverbs +1\.18$'
+exit $failed
