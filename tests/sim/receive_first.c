@@ -134,7 +134,7 @@ Test(sim_receive_first, is_tried_as_often_as_told)
 	static const uint8_t retries[] = { 0, 1, 6, RNR_EVER };
 
 	for (int i = 0; i < 4; i++) {
-		struct ep_timing timing = { .rnr = true, .rnr_most = retries[i], .rnr_wait_us = 4000 };
+		struct ep_timing timing = { .rnr_most = retries[i], .rnr_wait_us = 4000 };
 		struct job *job;
 		struct bed bed;
 
@@ -163,7 +163,7 @@ Test(sim_receive_first, is_tried_as_often_as_told)
 /* The endpoint's own budget, and not its device's. */
 Test(sim_receive_first, gives_up_in_its_own_time)
 {
-	struct ep_timing timing = { .budget_ns = SIM_SECOND / 2 };
+	struct ep_timing timing = { .budget_ns = SIM_SECOND / 2, .rnr_most = RNR_AS_DEVICE };
 	struct job *job;
 	struct bed bed;
 

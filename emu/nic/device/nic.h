@@ -152,14 +152,13 @@ enum ep_rule {
 	EP_RULE_ALIGNED = 0x4,
 };
 
-/* Of one endpoint, in place of what its device has; all zero: as the device has it. */
+/* Of one endpoint, in place of what its device has. An endpoint is opened with { 0, RNR_AS_DEVICE, 0 }: as the device has it. */
 struct ep_timing {
 	uint64_t budget_ns;   /* unreachable for so long: ops fail; 0: nic_config.retry_budget_ns */
-	bool rnr;             /* what follows is in force */
-	uint8_t rnr_most;     /* 0 to 6: so often an op is tried again whose receiver was not ready; RNR_EVER: without end */
+	uint8_t rnr_most;     /* 0 to 6: so often an op is tried again whose receiver was not ready; or one of the two below */
 	uint32_t rnr_wait_us; /* peers are asked to wait so long for a receive here; 0: the device's first wait */
 };
-enum { RNR_EVER = 7 };
+enum { RNR_EVER = 7, RNR_AS_DEVICE = UINT8_MAX }; /* tries without end; nic_config.rnr_most */
 
 enum ep_counter { EP_CNTR_SEND, EP_CNTR_RECV, EP_CNTR_READ, EP_CNTR_WRITE, EP_CNTR_REMOTE_READ, EP_CNTR_REMOTE_WRITE, EP_CNTRS };
 

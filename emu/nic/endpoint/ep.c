@@ -155,6 +155,7 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 		return -ENOMEM;
 	ep->nic = nic;
 	ep->attr = *attr;
+	ep->timing.rnr_most = RNR_AS_DEVICE;
 	cm_init(ep);
 	err = hash_init(&ep->by_peer, FIRST_BUCKETS);
 	if (!err)

@@ -377,7 +377,7 @@ static uint64_t rnr_wait(const struct ep *ep, uint64_t last_ns, uint64_t asked_n
 /* So often in a row a receiver may be not ready for an op; 0: without end. */
 static uint32_t rnr_tries(const struct ep *ep)
 {
-	if (!ep->timing.rnr)
+	if (ep->timing.rnr_most == RNR_AS_DEVICE)
 		return ep->nic->config.rnr_most;
 	return ep->timing.rnr_most >= RNR_EVER ? 0 : ep->timing.rnr_most + 1u;
 }

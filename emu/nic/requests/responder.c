@@ -154,14 +154,13 @@ void responder_halt(struct session *session, bool told)
 
 static bool fill_rnr(struct session *session, struct conn *conn)
 {
-	const struct ep_timing *timing = &session->ep->timing;
-	uint32_t wait_us = timing->rnr && timing->rnr_wait_us ? timing->rnr_wait_us : (uint32_t)(TIME_RNR_NS / 1000);
+	uint32_t asked_us = session->ep->timing.rnr_wait_us;
 	struct responder *rsp = &session->rsp;
 	void *at = rsp->rnr_owed ? conn_frame_begin(conn, 0, 0) : NULL;
 
 	if (!at)
 		return false;
-	conn_frame_end(conn, wire_put_rnr(at, rsp->seen + 1, wait_us));
+	conn_frame_end(conn, wire_put_rnr(at, rsp->seen + 1, asked_us ? asked_us : (uint32_t)(TIME_RNR_NS / 1000)));
 	rsp->rnr_owed = false;
 	return true;
 }
