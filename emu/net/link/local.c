@@ -15,6 +15,7 @@
 
 #include "emu/net/link/tcp_line.h"
 #include "emu/net/os/nocancel_socket.h"
+#include "emu/nic/base/address.h"
 #include "emu/nic/base/limits.h"
 
 #define NAME_BEGIN "emu-"
@@ -154,7 +155,7 @@ bool local_elsewhere(const struct sockaddr_storage *at, char *text, size_t size)
 }
 
 /* Any process may take a name or a TCP port that is free, but only for a port does the system see to it that it has one owner. */
-int local_dial(const struct sockaddr_storage *to)
+static int dial_name(const struct sockaddr_storage *to)
 {
 	struct sockaddr_un name;
 	socklen_t length = local_socket_name(&name, to);
@@ -173,6 +174,18 @@ int local_dial(const struct sockaddr_storage *to)
 	}
 	nocancel_close(fd);
 	return err;
+}
+
+int local_dial(const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage any = { .ss_family = AF_INET6 };
+	int fd = dial_name(to);
+
+	/* Queue pairs are reached by listeners at all addresses. */
+	if (fd != -ECONNREFUSED || !address_qpn(to) || !is_of_this_machine(to))
+		return fd;
+	((struct sockaddr_in6 *)&any)->sin6_port = htons(address_port(to));
+	return dial_name(&any);
 }
 
 int local_accept(int listener)

@@ -184,7 +184,7 @@ struct ep_attr {
 	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm */
 	bool passive;                       /* with cm: hears connection requests, and nothing else */
 	uint64_t tag;                       /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
-	bool pairs;                         /* with passive: listens for the queue pairs that are opened through it, and no other */
+	bool pairs;                         /* with passive: listens for queue pairs alone, at AF_UNSPEC everywhere */
 	struct ep *through;                 /* with cm: a queue pair (pair.h), without a listener of its own; else NULL */
 	void *owner;                        /* the front end's object */
 };

@@ -204,6 +204,8 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 	session = session_get(ep, &peer);
 	if (!session || session->peer_is != PEER_KNOWN || memcmp(session->instance, fields->instance, WIRE_ID_LEN) == 0)
 		return session;
+	if (pairing_anew(session))
+		return session;
 	if (claim_ask(session))
 		return session;
 	*reason = WIRE_BYE_CLAIM;

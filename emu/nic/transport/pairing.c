@@ -87,6 +87,15 @@ bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields)
 	return !conn->ep->pairs || finds_pair(conn, fields);
 }
 
+bool pairing_anew(struct session *session)
+{
+	nic_role(session->ep->nic);
+	if (!session->ep->pairing || session->state == SESSION_OPEN)
+		return false;
+	session_forgotten(session);
+	return true;
+}
+
 bool pairing_fill(struct session *session, struct conn *conn)
 {
 	void *at = session->rsp.pair_due ? conn_frame_begin(conn, 0, 0) : NULL;

@@ -34,12 +34,7 @@
 	}
 
 /* Queue pairs, shared receive queues: emu/verbs/qp. */
-ABSENT_POINTER(ibv_create_qp)
-ABSENT(ibv_destroy_qp)
-ABSENT(ibv_modify_qp)
-ABSENT_POINTER(ibv_qp_to_qp_ex)
 ABSENT(ibv_query_ece)
-ABSENT(ibv_query_qp)
 ABSENT_NUMBER(ibv_query_qp_data_in_order, 0)
 ABSENT(ibv_set_ece)
 

@@ -3,6 +3,7 @@
  * NULL fails with ENOSYS or EOPNOTSUPP in the program's own inline function. */
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_query.h"
+#include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
@@ -36,7 +37,9 @@ static void fill_queue_ops(struct vb_abi_context *abi)
 
 static void fill_qp_ops(struct vb_abi_context *abi)
 {
-	/* verbs/qp, too: post_send, post_recv, post_srq_recv, create_qp_ex */
+	abi->context.ops.post_send = vb_post_send_op;
+	abi->context.ops.post_recv = vb_post_recv;
+	abi->create_qp_ex = vb_create_qp_ex;
 	abi->create_srq_ex = vb_create_srq_ex;
 	abi->get_srq_num = vb_get_srq_num;
 }

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_qp.c - queue pairs are made, queried and destroyed. */
+#include "emu/verbs/qp/vb_qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emu/nic/base/cancel.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/endpoint/cm.h"
+#include "emu/nic/endpoint/pair.h"
+#include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_qp_event.h"
+#include "emu/verbs/qp/vb_srq.h"
+#include "emu/verbs/queues/vb_async.h"
+#include "emu/verbs/queues/vb_cq.h"
+#include "emu/verbs/regions/vb_pd.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+#define CALL "ibv_create_qp"
+
+struct driver *vb_qp_driver(const struct vb_qp *qp)
+{
+	return nic_driver(atomic_load(&qp->context->nic));
+}
+
+/* InfiniBand's kind of the refusal of a peer's request: of its operation, or of the access to memory. */
+static enum ibv_event_type refusal_event(enum refusal_cause cause)
+{
+	switch (cause) {
+	case REFUSAL_ATOMIC:
+	case REFUSAL_MISALIGNED:
+	case REFUSAL_MESSAGE_LONG:
+	case REFUSAL_PROTOCOL:
+		return IBV_EVENT_QP_REQ_ERR;
+	case REFUSAL_RESOURCE:
+	case REFUSAL_RECEIVE_BUFFER:
+		return IBV_EVENT_QP_FATAL;
+	default:
+		return IBV_EVENT_QP_ACCESS_ERR;
+	}
+}
+
+bool vb_qp_event(void *owner, const struct cm_event *event)
+{
+	struct vb_qp *qp = owner;
+	struct ibv_async_event async = { .element.qp = &qp->head.ibv };
+	int cancel_state;
+
+	if (event->kind != CM_HALTED)
+		return true;
+	vb_qp_enter(qp, IBV_QPS_ERR);
+	cancel_state = cancel_off();
+	if (event->cause != REFUSAL_NONE) { /* else a completion tells it */
+		async.event_type = refusal_event(event->cause);
+		vb_async_tell(qp->context, &async, &qp->async_told);
+	}
+	if (qp->srq) { /* it takes no receive from there any more */
+		async.event_type = IBV_EVENT_QP_LAST_WQE_REACHED;
+		vb_async_tell(qp->context, &async, &qp->async_told);
+	}
+	cancel_back(cancel_state);
+	return true;
+}
+
+/* --- made --- */
+
+static int check_cap(const struct ibv_qp_cap *cap)
+{
+	if (cap->max_send_wr > VB_MAX_QP_WR || cap->max_recv_wr > VB_MAX_QP_WR)
+		return vb_refuse(EINVAL, CALL, "max_send_wr %u or max_recv_wr %u is beyond max_qp_wr, %d.", cap->max_send_wr,
+				 cap->max_recv_wr, VB_MAX_QP_WR);
+	if (cap->max_send_sge > VB_MAX_SGE || cap->max_recv_sge > VB_MAX_SGE)
+		return vb_refuse(EINVAL, CALL, "max_send_sge %u or max_recv_sge %u is beyond max_sge, %d.", cap->max_send_sge,
+				 cap->max_recv_sge, VB_MAX_SGE);
+	if (cap->max_inline_data > VB_MAX_INLINE)
+		return vb_refuse(EINVAL, CALL, "max_inline_data is %u, and the device copies up to %d bytes.", cap->max_inline_data,
+				 VB_MAX_INLINE);
+	return 0;
+}
+
+static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+{
+	if (attr->qp_type != IBV_QPT_RC)
+		return vb_refuse(EOPNOTSUPP, CALL, "qp_type is %d. Queue pairs of this device are RC (IBV_QPT_RC).",
+				 (int)attr->qp_type);
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
+		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");
+	if (attr->pd->context != context)
+		return vb_refuse(EINVAL, CALL, "the PD is of another context.");
+	if (attr->srq && !vb_srq_is_of(attr->srq, context))
+		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
+	if (!vb_cq_is_of(attr->send_cq, context) || !vb_cq_is_of(attr->recv_cq, context))
+		return vb_refuse(EINVAL, CALL, "send_cq or recv_cq is no completion queue of this context.");
+	return check_cap(&attr->cap);
+}
+
+static void references(struct vb_qp *qp, bool take)
+{
+	(take ? vb_pd_get : vb_pd_put)(qp->pd);
+	(take ? vb_cq_get : vb_cq_put)(qp->send_cq);
+	(take ? vb_cq_get : vb_cq_put)(qp->recv_cq);
+	if (qp->srq)
+		(take ? vb_srq_get : vb_srq_put)(qp->srq);
+	(take ? vb_context_get : vb_context_put)(qp->context);
+}
+
+/* Numbers of requests that are zero still have a queue. */
+static int open_queues(struct vb_qp *qp)
+{
+	int err = vb_queue_open(&qp->sq, qp->cap.max_send_wr, 0, false);
+
+	if (!err)
+		err = vb_queue_open(&qp->rq, qp->cap.max_recv_wr, 0, false);
+	return err;
+}
+
+static void qp_free(struct vb_qp *qp)
+{
+	vb_qp_ex_fini(&qp->head);
+	vb_queue_close(&qp->sq);
+	vb_queue_close(&qp->rq);
+	pthread_mutex_destroy(&qp->head.ibv.mutex);
+	pthread_cond_destroy(&qp->head.ibv.cond);
+	free(qp);
+}
+
+static void fill_public(struct vb_qp *qp, const struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *ibv = &qp->head.ibv;
+
+	ibv->context = &qp->context->abi.context;
+	ibv->qp_context = attr->qp_context;
+	ibv->pd = attr->pd;
+	ibv->send_cq = attr->send_cq;
+	ibv->recv_cq = attr->recv_cq;
+	ibv->srq = attr->srq;
+	ibv->qp_num = qp->sq.qp_num = qp->rq.qp_num = ep_qpn(qp->ep);
+	ibv->handle = ibv->qp_num;
+	ibv->qp_type = attr->qp_type;
+	ibv->state = IBV_QPS_RESET;
+}
+
+static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
+{
+	struct vb_qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->context = vb_context_of(attr->pd->context);
+	qp->pd = vb_pd_of(attr->pd);
+	qp->send_cq = vb_cq_of(attr->send_cq);
+	qp->recv_cq = vb_cq_of(attr->recv_cq);
+	qp->srq = attr->srq ? vb_srq_of(attr->srq) : NULL;
+	qp->cap = attr->cap;
+	if (qp->srq) /* its own queue takes none */
+		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+	qp->signals_all = attr->sq_sig_all;
+	mutex_init(&qp->modify);
+	pthread_mutex_init(&qp->head.ibv.mutex, NULL);
+	pthread_cond_init(&qp->head.ibv.cond, NULL);
+	qp->head.sge_most = qp->cap.max_send_sge;
+	qp->head.inline_most = qp->cap.max_inline_data;
+	return qp;
+}
+
+struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct pd *pd = check_init(context, attr) ? NULL : vb_pd_device(vb_pd_of(attr->pd), CALL);
+	struct vb_qp *qp = pd ? qp_new(attr) : NULL;
+	int err;
+
+	if (!pd)
+		return NULL;
+	err = qp ? open_queues(qp) : ENOMEM;
+	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		err = vb_qp_ex_init(&qp->head, attr->send_ops_flags);
+	if (!err) {
+		err = vb_qp_port_open(qp, pd);
+		if (err)
+			vb_refuse(err, CALL, "no endpoint could be opened for it.");
+	}
+	if (err) {
+		if (qp)
+			qp_free(qp);
+		errno = err;
+		return NULL;
+	}
+	fill_public(qp, attr);
+	references(qp, true);
+	attr->cap = qp->cap;
+	return &qp->head.ibv;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_context = init->qp_context,
+		.send_cq = init->send_cq,
+		.recv_cq = init->recv_cq,
+		.srq = init->srq,
+		.cap = init->cap,
+		.qp_type = init->qp_type,
+		.sq_sig_all = init->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp = vb_create_qp_ex(pd->context, &attr);
+
+	if (qp)
+		init->cap = attr.cap;
+	return qp;
+}
+
+/* --- queried --- */
+
+int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	struct vb_qp *qp = vb_qp_of(ibv);
+
+	(void)mask; /* all that is known is told */
+	if (!vb_context_usable(qp->context))
+		return vb_inherited("ibv_query_qp");
+	mutex_lock(&qp->modify);
+	*attr = qp->attr;
+	attr->qp_state = attr->cur_qp_state = vb_qp_state(qp);
+	attr->cap = qp->cap;
+	mutex_unlock(&qp->modify);
+	*init = (struct ibv_qp_init_attr){
+		.qp_context = ibv->qp_context,
+		.send_cq = ibv->send_cq,
+		.recv_cq = ibv->recv_cq,
+		.srq = ibv->srq,
+		.cap = qp->cap,
+		.qp_type = ibv->qp_type,
+		.sq_sig_all = qp->signals_all,
+	};
+	return 0;
+}
+
+/* --- destroyed --- */
+
+static bool is_of_queues(const struct completion *c, const void *arg)
+{
+	const struct vb_qp *qp = arg;
+	const struct vb_wr *wr = c->context;
+
+	return wr->queue == &qp->sq || wr->queue == &qp->rq;
+}
+
+void vb_qp_purge(struct vb_qp *qp)
+{
+	cq_purge(qp->send_cq->cq, is_of_queues, qp);
+	if (qp->recv_cq != qp->send_cq)
+		cq_purge(qp->recv_cq->cq, is_of_queues, qp);
+}
+
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct vb_qp *qp = vb_qp_of(ibv);
+
+	if (vb_context_usable(qp->context)) {
+		struct driver *driver = vb_qp_driver(qp);
+
+		if (!driver_enter(driver))
+			return vb_refuse(EAGAIN, "ibv_destroy_qp", "called in a signal handler that has interrupted the device.");
+		ep_close(qp->ep);
+		vb_qp_port_close(qp);
+		driver_leave(driver);
+		vb_qp_purge(qp);
+		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(qp->context, ibv, &qp->async_told));
+	}
+	references(qp, false);
+	qp_free(qp);
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_qp.h - queue pairs of type RC: what they consist of, and what their files share.
+ *
+ * `modify` guards the attributes and the order of ibv_modify_qp(), ibv_query_qp() and ibv_destroy_qp(); the send and the receive
+ * lock the posts of each side. ibv.state is written under the driver role, as the device may change it, too (CM_HALTED). */
+#ifndef EMU_VB_QP_H
+#define EMU_VB_QP_H
+
+#include <stdatomic.h>
+#include <sys/uio.h>
+
+#include "emu/nic/base/futex_lock.h"
+#include "emu/nic/base/mutex.h"
+#include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/qp/vb_qp_ex.h"
+#include "emu/verbs/queues/vb_wr.h"
+
+struct cm_event;
+struct driver;
+struct ep;
+struct pd;
+struct vb_cq;
+struct vb_pd;
+struct vb_qp_port;
+struct vb_srq;
+
+struct vb_qp {
+	struct vb_qp_head head; /* begins with the public struct */
+	struct vb_context *context;
+	struct vb_pd *pd;
+	struct vb_cq *send_cq, *recv_cq;
+	struct vb_srq *srq; /* NULL: it has receives of its own */
+	struct ibv_qp_cap cap;
+	bool signals_all; /* sq_sig_all */
+	struct vb_qp_port *port;
+	struct ep *ep;
+	struct mutex modify;
+	struct ibv_qp_attr attr; /* as modified so far; the state is ibv.state */
+	struct futex_lock send_lock, recv_lock;
+	struct vb_queue sq, rq; /* each by its lock; ep_attr.tag is the address of rq */
+	uint32_t async_told;
+};
+
+static inline struct vb_qp *vb_qp_of(struct ibv_qp *ibv)
+{
+	return (struct vb_qp *)ibv;
+}
+
+/* The state as it is now: any thread. */
+static inline enum ibv_qp_state vb_qp_state(const struct vb_qp *qp)
+{
+	return __atomic_load_n(&qp->head.ibv.state, __ATOMIC_ACQUIRE);
+}
+/* With the driver role. */
+static inline void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state state)
+{
+	__atomic_store_n(&qp->head.ibv.state, state, __ATOMIC_RELEASE);
+}
+
+/* The driver of the process's NIC. */
+struct driver *vb_qp_driver(const struct vb_qp *qp);
+
+/* The completions that nobody has polled are gone. */
+void vb_qp_purge(struct vb_qp *qp);
+
+/* --- listeners, of up to 256 queue pairs each (vb_qp_port.c) --- */
+
+/* Opens the endpoint of `qp` behind a listener that has room, or a new one. 0 or a positive errno. Waits for the driver role. */
+int vb_qp_port_open(struct vb_qp *qp, struct pd *pd);
+/* The endpoint was closed. */
+void vb_qp_port_close(struct vb_qp *qp);
+
+/* --- posts (vb_send.c, vb_recv.c): of the context's table --- */
+
+int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+/* The buffers of a receive as the device takes them, in arrays of VB_MAX_SGE. One that its lkey does not allow is logged, and
+ * replaced by one that fails when a message comes: hardware looks at local keys then. */
+void vb_gather_receive(const struct vb_pd *pd, const struct ibv_recv_wr *wr, const char *call, struct iovec *iov, void **desc);
+
+/* --- of the context's table (vb_qp.c) --- */
+
+struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
+#endif

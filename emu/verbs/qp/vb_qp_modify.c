@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_qp_modify.c - ibv_modify_qp(): what a change that the table allows (vb_qp_rules.c) does to the endpoint. */
+#include <errno.h>
+#include <string.h>
+
+#include "emu/nic/base/limits.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/endpoint/pair.h"
+#include "emu/verbs/device/vb_gid.h"
+#include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_qp_rules.h"
+#include "emu/verbs/queues/vb_cq.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+#define CALL "ibv_modify_qp"
+
+enum { WHY = 256, CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE };
+
+static const struct vb_qp_limits limits = {
+	.ports = 1,
+	.pkeys = VB_MAX_PKEYS,
+	.gids = VB_GIDS,
+	.mtu = VB_MTU_MAX,
+	.rd_initiated = VB_MAX_RD_ATOMIC,
+	.rd_answered = VB_MAX_RD_ATOMIC,
+};
+
+/* Local ACK timeout, in InfiniBand's steps, and so many retries of it: how long a peer may be out of reach. 0: for ever. */
+static uint64_t budget_ns(const struct ibv_qp_attr *attr)
+{
+	return attr->timeout ? (UINT64_C(4096) << attr->timeout) * (attr->retry_cnt + 1u) : UINT64_MAX / 2;
+}
+
+/* The codes of InfiniBand's table of RNR NAK timers, in 10 us. */
+static uint32_t rnr_wait_us(uint8_t code)
+{
+	static const uint32_t table[32] = { 65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+					    48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
+					    2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152 };
+
+	return 10 * table[code & 31];
+}
+
+static uint32_t caps_of(unsigned int access)
+{
+	return CAPS | (access & IBV_ACCESS_REMOTE_READ ? EP_REMOTE_READ : 0) |
+	       (access & IBV_ACCESS_REMOTE_WRITE ? EP_REMOTE_WRITE : 0) |
+	       (access & IBV_ACCESS_REMOTE_ATOMIC ? EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE : 0);
+}
+
+/* The addresses of both sides. 0, or EINVAL after a line of log. */
+static int addresses(const struct ibv_ah_attr *av, struct ep_pair *pair)
+{
+	struct vb_gid own;
+
+	if (!vb_gid_get(av->grh.sgid_index, &own) || own.at.ss_family == AF_UNSPEC)
+		return vb_refuse(EINVAL, CALL, "ah_attr.grh.sgid_index %u names no GID of the port.", av->grh.sgid_index);
+	pair->own = own.at;
+	if (!vb_gid_address(&av->grh.dgid, own.ifindex, &pair->peer))
+		return vb_refuse(EINVAL, CALL, "ah_attr.grh.dgid is no address of a peer: it is zero, or a multicast GID.");
+	if (pair->own.ss_family != pair->peer.ss_family)
+		return vb_refuse(EINVAL, CALL,
+				 "ah_attr.grh.dgid and the GID of sgid_index %u are of different families (IPv4, IPv6).",
+				 av->grh.sgid_index);
+	return 0;
+}
+
+/* The attributes that the mask names, as they are from now on. */
+static void take_attributes(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+#define TAKE(bit, member)                          \
+	do {                                       \
+		if (mask & (bit))                  \
+			to->member = from->member; \
+	} while (0)
+	TAKE(IBV_QP_ACCESS_FLAGS, qp_access_flags);
+	TAKE(IBV_QP_PKEY_INDEX, pkey_index);
+	TAKE(IBV_QP_PORT, port_num);
+	TAKE(IBV_QP_QKEY, qkey);
+	TAKE(IBV_QP_AV, ah_attr);
+	TAKE(IBV_QP_PATH_MTU, path_mtu);
+	TAKE(IBV_QP_TIMEOUT, timeout);
+	TAKE(IBV_QP_RETRY_CNT, retry_cnt);
+	TAKE(IBV_QP_RNR_RETRY, rnr_retry);
+	TAKE(IBV_QP_RQ_PSN, rq_psn);
+	TAKE(IBV_QP_SQ_PSN, sq_psn);
+	TAKE(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	TAKE(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	TAKE(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
+	TAKE(IBV_QP_DEST_QPN, dest_qp_num);
+	TAKE(IBV_QP_ALT_PATH, alt_ah_attr);
+	TAKE(IBV_QP_PATH_MIG_STATE, path_mig_state);
+#undef TAKE
+}
+
+/* With the driver role, from here on. */
+
+static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr)
+{
+	struct ep_timing timing = {
+		.budget_ns = budget_ns(attr),
+		.rnr = true,
+		.rnr_most = attr->rnr_retry,
+		.rnr_wait_us = rnr_wait_us(attr->min_rnr_timer),
+	};
+
+	ep_set_timing(qp->ep, &timing);
+}
+
+/* As if it were new; what completed and was not polled is gone. */
+static void to_reset(struct vb_qp *qp)
+{
+	ep_reset(qp->ep);
+	vb_qp_purge(qp);
+	vb_queue_reset(&qp->sq);
+	vb_queue_reset(&qp->rq);
+	qp->attr = (struct ibv_qp_attr){ 0 };
+}
+
+/* 0 or a negative errno. */
+static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to, const struct ibv_qp_attr *attr,
+			const struct ep_pair *pair)
+{
+	int err = 0;
+
+	if (to == IBV_QPS_RESET)
+		to_reset(qp);
+	else if (to == IBV_QPS_ERR && from != IBV_QPS_ERR)
+		ep_halt(qp->ep);
+	else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT)
+		err = ep_pair(qp->ep, pair);
+	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
+		ep_pair_send(qp->ep, attr->sq_psn & VB_PSN_MASK);
+	if (!err)
+		vb_qp_enter(qp, to);
+	return err;
+}
+
+static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, const struct ep_pair *pair)
+{
+	enum ibv_qp_state from = vb_qp_state(qp), to = vb_qp_next(from, asked, mask);
+	struct ibv_qp_attr attr = qp->attr;
+	int err;
+
+	take_attributes(&attr, asked, mask);
+	err = change_state(qp, from, to, &attr, pair);
+	if (err)
+		return vb_refuse(-err, CALL, "no memory for the peer.");
+	if (to == IBV_QPS_RESET)
+		return 0;
+	qp->attr = attr;
+	ep_set_caps(qp->ep, caps_of(attr.qp_access_flags));
+	set_timing(qp, &attr);
+	return 0;
+}
+
+static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	struct ep_pair pair = { .peer_qpn = attr->dest_qp_num, .rq_psn = attr->rq_psn & VB_PSN_MASK };
+	struct driver *driver = vb_qp_driver(qp);
+	char why[WHY];
+	int err = vb_qp_check(qp->head.ibv.qp_type, vb_qp_state(qp), attr, mask, &limits, why, sizeof(why));
+
+	if (err)
+		return vb_refuse(err, CALL, "%s.", why);
+	if (mask & IBV_QP_AV && addresses(&attr->ah_attr, &pair))
+		return EINVAL;
+	if (mask & IBV_QP_PATH_MTU)
+		pair.path_mtu = 128u << attr->path_mtu;
+	if (!driver_enter(driver))
+		return vb_refuse(EAGAIN, CALL, "called in a signal handler that has interrupted the device.");
+	/* The device may have brought it to ERR meanwhile. */
+	err = vb_qp_check(qp->head.ibv.qp_type, vb_qp_state(qp), attr, mask, &limits, why, sizeof(why));
+	if (!err)
+		err = apply(qp, attr, mask, &pair);
+	else
+		vb_refuse(err, CALL, "%s.", why);
+	driver_leave(driver);
+	return err;
+}
+
+int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+{
+	struct vb_qp *qp = vb_qp_of(ibv);
+	int err;
+
+	if (!vb_context_usable(qp->context))
+		return vb_inherited(CALL);
+	mutex_lock(&qp->modify);
+	err = modify(qp, attr, mask);
+	mutex_unlock(&qp->modify);
+	return err;
+}

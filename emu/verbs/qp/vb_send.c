@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_send.c - ibv_post_send(): work requests are checked, and become posts of the device. */
+#include <endian.h>
+#include <errno.h>
+
+#include "emu/nic/atomics/atomic.h"
+#include "emu/nic/base/likely.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/regions/mr.h"
+#include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_qp_rules.h"
+#include "emu/verbs/queues/vb_cq.h"
+#include "emu/verbs/regions/vb_key.h"
+#include "emu/verbs/regions/vb_pd.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+#define CALL "ibv_post_send"
+
+/* What each opcode is. */
+static const struct request {
+	enum op_kind kind;
+	uint8_t completes;  /* enum ibv_wc_opcode */
+	uint32_t flags;     /* enum post_flag */
+	uint32_t access;    /* right of the local regions (enum mr_access) */
+	bool takes, atomic; /* it is offered; it is an atomic */
+} requests[] = {
+	[IBV_WR_RDMA_WRITE] = { OP_WRITE, IBV_WC_RDMA_WRITE, 0, MR_WRITE, true, false },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE, IBV_WC_RDMA_WRITE, POST_CQ_DATA, MR_WRITE, true, false },
+	[IBV_WR_SEND] = { OP_SEND, IBV_WC_SEND, 0, MR_SEND, true, false },
+	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND, true, false },
+	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND, true, false },
+	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ, true, false },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ, true, true },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ, true, true },
+};
+enum { REQUESTS = sizeof(requests) / sizeof(*requests), WORD = sizeof(uint64_t) };
+
+/* A post of the device, and all that it points to. */
+struct send {
+	struct post post;
+	struct remote remote;
+	struct iovec iov[VB_MAX_SGE];
+	void *desc[VB_MAX_SGE];
+	struct post_atomic atomic;
+	uint64_t operand, comparand;
+	struct iovec operands, comparands;
+	uint64_t length;
+	bool local; /* it is refused here */
+};
+
+/* It is carried out no further, and fails in its turn: hardware looks at local keys when it executes a request. */
+static void refuse_local(struct send *send, enum refusal_cause cause)
+{
+	send->local = true;
+	send->post.refused = cause;
+	send->post.iov_count = 0;
+	send->post.desc = NULL;
+	send->post.atomic = NULL;
+	send->post.remote_count = 0;
+	if (send->post.kind == OP_ATOMIC)
+		send->post.kind = OP_READ;
+}
+
+/* The local buffers. False: one is none that its lkey allows. */
+static bool gather_sources(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t access, struct send *send)
+{
+	for (int i = 0; i < wr->num_sge; i++) {
+		const struct ibv_sge *sge = &wr->sg_list[i];
+		struct vb_buffer buffer = { .at = (void *)(uintptr_t)sge->addr };
+		char text[VB_KEY_WORDS];
+		enum vb_key_flaw flaw = VB_KEY_OK;
+
+		if (!(wr->send_flags & IBV_SEND_INLINE))
+			flaw = vb_key_find(qp->pd, sge->lkey, sge->addr, sge->length, access, &buffer);
+		if (unlikely(flaw != VB_KEY_OK)) {
+			vb_refuse(EFAULT, CALL, "request 0x%llx fails (IBV_WC_LOC_PROT_ERR): %s", (unsigned long long)wr->wr_id,
+				  vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
+			return false;
+		}
+		send->iov[i] = (struct iovec){ buffer.at, sge->length };
+		send->desc[i] = (void *)(uintptr_t)buffer.desc;
+		send->length += sge->length;
+	}
+	return true;
+}
+
+/* The result goes where the list says; operands stand in the request. */
+static void make_atomic(const struct ibv_send_wr *wr, struct send *send)
+{
+	bool swaps = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+
+	send->operand = swaps ? wr->wr.atomic.swap : wr->wr.atomic.compare_add;
+	send->comparand = wr->wr.atomic.compare_add;
+	send->operands = (struct iovec){ &send->operand, WORD };
+	send->comparands = (struct iovec){ &send->comparand, WORD };
+	send->atomic = (struct post_atomic){
+		.what = { .kind = swaps ? ATOMIC_COMPARE : ATOMIC_FETCH,
+			  .op = swaps ? ATOMIC_CSWAP : ATOMIC_SUM,
+			  .type = ATOMIC_UINT64 },
+		.compare = &send->comparands,
+		.compare_count = swaps,
+		.result = send->iov,
+		.result_count = (size_t)wr->num_sge,
+		.result_desc = send->desc,
+	};
+	send->remote = (struct remote){ .addr = wr->wr.atomic.remote_addr, .length = WORD, .key = wr->wr.atomic.rkey };
+	send->post.iov = &send->operands;
+	send->post.iov_count = 1;
+	send->post.desc = NULL;
+	send->post.atomic = &send->atomic;
+	send->post.flags |= POST_INJECT;
+}
+
+static uint32_t flags_of(const struct vb_qp *qp, const struct ibv_send_wr *wr, const struct request *request)
+{
+	return request->flags | (qp->signals_all || wr->send_flags & IBV_SEND_SIGNALED ? POST_COMPLETE : 0) |
+	       (wr->send_flags & IBV_SEND_FENCE ? POST_FENCE : 0) |
+	       (wr->send_flags & IBV_SEND_SOLICITED && (request->kind == OP_SEND || request->flags & POST_CQ_DATA) ? POST_SOLICITED
+														   : 0) |
+	       (wr->send_flags & IBV_SEND_INLINE ? POST_INJECT : 0);
+}
+
+static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const struct request *request, struct send *send)
+{
+	struct post *post = &send->post;
+
+	*post = (struct post){ .kind = request->kind,
+			       .flags = flags_of(qp, wr, request),
+			       .iov = send->iov,
+			       .iov_count = (size_t)wr->num_sge,
+			       .desc = wr->send_flags & IBV_SEND_INLINE || !wr->num_sge ? NULL : send->desc,
+			       .remote = &send->remote,
+			       .remote_count = request->kind != OP_SEND };
+	send->length = 0;
+	send->local = false;
+	if (request->flags & POST_CQ_DATA)
+		post->cq_data = be32toh(wr->imm_data);
+	else if (request->flags & POST_INVALIDATE)
+		post->cq_data = wr->invalidate_rkey;
+	if (!gather_sources(qp, wr, request->access, send)) {
+		refuse_local(send, REFUSAL_SOURCE_FAULT);
+		return;
+	}
+	if (send->length > VB_MAX_MSG || (request->atomic && send->length != WORD)) {
+		vb_refuse(EMSGSIZE, CALL, "request 0x%llx fails (IBV_WC_LOC_LEN_ERR): its list has %llu bytes%s",
+			  (unsigned long long)wr->wr_id, (unsigned long long)send->length,
+			  request->atomic ? ", and an atomic's result has 8." : ", more than a message may have (max_msg_sz).");
+		refuse_local(send, REFUSAL_TRUNCATED);
+		return;
+	}
+	send->remote = (struct remote){ .addr = wr->wr.rdma.remote_addr, .length = send->length, .key = wr->wr.rdma.rkey };
+	if (request->atomic)
+		make_atomic(wr, send);
+}
+
+/* What the program could not mean. */
+static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	if ((unsigned int)wr->opcode >= REQUESTS || !requests[wr->opcode].takes)
+		return vb_refuse(EINVAL, CALL, "opcode %d is none that this queue pair carries out.", (int)wr->opcode);
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge)
+		return vb_refuse(EINVAL, CALL, "num_sge is %d, and the queue pair was made with max_send_sge %u.", wr->num_sge,
+				 qp->cap.max_send_sge);
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return 0;
+	if (requests[wr->opcode].kind == OP_READ || requests[wr->opcode].atomic)
+		return vb_refuse(EINVAL, CALL, "IBV_SEND_INLINE beside opcode %d, which sends no data.", (int)wr->opcode);
+	for (int i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	if (bytes > qp->cap.max_inline_data)
+		return vb_refuse(EINVAL, CALL, "%llu bytes inline, and the queue pair was made with max_inline_data %u.",
+				 (unsigned long long)bytes, qp->cap.max_inline_data);
+	return 0;
+}
+
+static int check_state(const struct vb_qp *qp)
+{
+	enum ibv_qp_state state = vb_qp_state(qp);
+
+	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD))
+		return 0;
+	return vb_refuse(EINVAL, CALL, "the queue pair is in %s. It sends from RTS on (ibv_modify_qp).", vb_qp_state_name(state));
+}
+
+/* With the lock. */
+static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	int err = check_send(qp, wr);
+	struct vb_wr *record;
+	struct send send;
+
+	if (err)
+		return err;
+	record = vb_queue_take(&qp->sq);
+	if (!record)
+		return vb_refuse(ENOMEM, CALL,
+				 "%u requests are out (max_send_wr). One that is not signaled stays out until a later one's "
+				 "completion is polled.",
+				 qp->cap.max_send_wr);
+	make(qp, wr, &requests[wr->opcode], &send);
+	record->wr_id = wr->wr_id;
+	record->opcode = requests[wr->opcode].completes;
+	record->length = requests[wr->opcode].access == MR_READ ? (uint32_t)send.length : 0;
+	record->local = send.local;
+	send.post.context = record;
+	err = -ep_post(qp->ep, &send.post);
+	if (!err)
+		return 0;
+	vb_queue_untake(&qp->sq, record);
+	return vb_refuse(err == EAGAIN ? ENOMEM : err, CALL, "the device takes no request now: too many errors are unread.");
+}
+
+/* A whole list is checked before any of it is posted. */
+static int check_whole(struct vb_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	uint32_t room = qp->cap.max_send_wr - vb_queue_out(&qp->sq);
+
+	for (; wr; wr = wr->next) {
+		int err = check_send(qp, wr);
+
+		if (!err && !room--)
+			err = vb_refuse(ENOMEM, CALL, "the list has more requests than there is room for (max_send_wr %u).",
+					qp->cap.max_send_wr);
+		if (err) {
+			*bad = wr;
+			return err;
+		}
+	}
+	return 0;
+}
+
+int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad, bool whole)
+{
+	struct vb_qp *qp = vb_qp_of(ibv);
+	int err;
+
+	*bad = wr;
+	if (unlikely(!vb_context_usable(qp->context)))
+		return vb_inherited(CALL);
+	futex_lock(&qp->send_lock);
+	err = check_state(qp);
+	if (!err && whole)
+		err = check_whole(qp, wr, bad);
+	for (; !err && wr; wr = wr->next) {
+		*bad = wr;
+		err = post_request(qp, wr);
+	}
+	futex_unlock(&qp->send_lock);
+	return err;
+}
+
+int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	return vb_post_send(qp, wr, bad, false);
+}

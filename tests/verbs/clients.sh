@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# clients.sh - rdma-core's pingpongs and perftest's tools over RC, each between two processes.
+run=$EMU_SOURCE_DIR/tools/emurun
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+port=$((20000 + $$ % 20000))
+
+# NAME PROGRAM OPTION...: a server, and a client as soon as that listens
+pair() {
+	local name=$1 try
+	shift
+	command -v "$1" >/dev/null || { echo "skip $name no $1 on this machine"; return; }
+	port=$((port + 1))
+	$run "$@" -p $port >"$work/server" 2>&1 &
+	for ((try = 0; try < 600; try++)); do # a client that comes too early finds nobody, and ends
+		grep -qi "^ *[0-9]*: [0-9A-F:]*:$(printf %04X $port) [0-9A-F:]* 0A" /proc/net/tcp /proc/net/tcp6 && break
+		kill -0 $! 2>/dev/null || break
+		sleep 0.1
+	done
+	if $run "$@" -p $port 127.0.0.1 >"$work/client" 2>&1 && wait $!; then
+		echo "ok $name"
+	else
+		kill $! 2>/dev/null
+		echo "not ok $name $(tail -n 3 "$work/client" "$work/server" | tr '\n' ' ')"
+		status=1
+	fi
+	wait
+}
+
+pair pingpong ibv_rc_pingpong -g 0 -n 200
+pair pingpong_v4 ibv_rc_pingpong -g 1 -n 200
+pair pingpong_by_events ibv_rc_pingpong -g 0 -n 50 -e
+pair pingpong_odp ibv_rc_pingpong -g 0 -n 50 -o
+pair pingpong_timestamps ibv_rc_pingpong -g 0 -n 50 -t
+pair pingpong_checked ibv_rc_pingpong -g 0 -n 50 -c
+pair pingpong_by_calls ibv_rc_pingpong -g 0 -n 50 -N
+pair pingpong_long ibv_rc_pingpong -g 0 -n 20 -s 1000000
+for tool in write_lat write_bw read_lat read_bw send_lat send_bw atomic_lat atomic_bw; do
+	pair perftest_$tool ib_$tool -x 0 -F -n 200
+done
+pair perftest_sizes ib_write_bw -x 0 -F -n 20 -a
+pair perftest_events ib_send_lat -x 0 -F -n 50 -e
+pair perftest_queue_pairs ib_write_bw -x 0 -F -n 50 -q 4
+pair perftest_lists ib_write_bw -x 0 -F -n 64 -l 4
+pair perftest_inline ib_send_lat -x 0 -F -n 100 -I 64
+pair perftest_both_ways ib_send_bw -x 0 -F -n 100 -b
+pair perftest_old_post ib_write_lat -x 0 -F -n 100 --use_old_post_send
+exit ${status:-0}
