@@ -360,6 +360,11 @@ void net_park(void)
 	thread_park(net.thread);
 }
 
+void net_doze(void)
+{
+	thread_doze(net.thread);
+}
+
 const struct thread_stats *net_stats(void)
 {
 	return thread_stats(net.thread);

@@ -67,5 +67,9 @@ void net_known(struct sockaddr_storage *at);
 /* "From now on the program sleeps on the sockets": wait.c calls it. The next post or poll moves driver.polls and so takes
  * it back. */
 void net_park(void);
+/* "From now on the program sleeps on something else, which is signalled when the device is served": so the NIC thread serves at
+ * once, and not when it has found for a ms that the program does not poll. After net_start(); any thread; a load and a store if
+ * the NIC thread serves already. The next post or poll takes it back. */
+void net_doze(void);
 
 #endif

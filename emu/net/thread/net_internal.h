@@ -57,6 +57,8 @@ void thread_wake(void *thread); /* driver_ops.wake */
 void thread_tick(void *thread); /* tcp_config.kick */
 /* The program sleeps on the sockets until driver.polls moves. */
 void thread_park(struct thread *thread);
+/* The program sleeps, or is about to, on what only this thread can signal: it serves from now on until driver.polls moves. */
+void thread_doze(struct thread *thread);
 /* An eventfd that counts what this thread does to connections: dials finished, peers accepted. Sleepers on the data
  * sockets watch it edge-triggered, since they do the work that follows; nobody reads it. Lives as long as the thread. */
 int thread_control_fd(const struct thread *thread);

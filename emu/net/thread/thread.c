@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -24,6 +23,8 @@
 #include "emu/net/os/spawn.h"
 #include "emu/net/os/spin.h"
 #include "emu/net/os/uv_reserve.h"
+#include "emu/net/thread/linger.h"
+#include "emu/net/thread/nap.h"
 #include "emu/nic/base/cancel.h"
 
 enum {
@@ -32,8 +33,6 @@ enum {
 	ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
 	SLICES = 64,           /* at most, before the loop serves its other handles */
 };
-
-#define NOT_PARKED UINT64_MAX
 
 struct thread {
 	struct nic *nic;
@@ -47,7 +46,7 @@ struct thread {
 	atomic_bool stopping;
 	sem_t stop; /* likewise, for waiting threads: posted once, and again by each that it wakes */
 	atomic_bool tick_wanted;
-	atomic_uint_fast64_t parked_at; /* driver.polls when the program went to sleep */
+	struct nap nap;
 	struct thread_stats stats;
 
 	/* The NIC thread's own. */
@@ -74,15 +73,26 @@ static uint64_t polls_now(const struct thread *thread)
 	return atomic_load_explicit(&thread->driver->polls, memory_order_relaxed);
 }
 
-/* Relaxed: a hint, as polls itself. At worst a look comes a period late. */
 static bool is_parked(const struct thread *thread)
 {
-	return atomic_load_explicit(&thread->parked_at, memory_order_relaxed) == polls_now(thread);
+	return nap_is_parked(&thread->nap, polls_now(thread));
+}
+
+static bool is_dozing(const struct thread *thread)
+{
+	return nap_is_dozing(&thread->nap, polls_now(thread));
 }
 
 void thread_park(struct thread *thread)
 {
-	atomic_store_explicit(&thread->parked_at, polls_now(thread), memory_order_relaxed);
+	nap_park(&thread->nap, polls_now(thread));
+}
+
+void thread_doze(struct thread *thread)
+{
+	nap_doze(&thread->nap, polls_now(thread));
+	if (atomic_load(&thread->stats.state) == THREAD_OFF)
+		thread_wake(thread);
 }
 
 static void stat_count(atomic_ulong *counter)
@@ -90,26 +100,13 @@ static void stat_count(atomic_ulong *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* Without the role: a thread that polls meanwhile is served. */
-static void linger_over(struct thread *thread)
-{
-	uint64_t end_ns = monotonic_ns() + thread->slow_ns;
-	struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000) };
-	int rc;
-
-	do
-		rc = sem_clockwait(&thread->stop, CLOCK_MONOTONIC, &end);
-	while (rc && errno == EINTR);
-	if (!rc)
-		sem_post(&thread->stop); /* later waits end at once, too */
-}
-
 static bool serve_slice(struct thread *thread)
 {
 	bool did;
 
 	if (thread->slow_ns)
-		linger_over(thread);
+		linger(&thread->stop,
+		       monotonic_ns() + thread->slow_ns); /* without the role: a thread that polls meanwhile is served */
 	did = driver_serve(thread->driver);
 	if (did)
 		stat_count(&thread->stats.served);
@@ -202,7 +199,7 @@ static void enter_state(struct thread *thread, enum thread_state state)
 	enum thread_state old = state_of(thread);
 
 	assert(old != THREAD_MANUAL);
-	atomic_store_explicit(&thread->stats.state, state, memory_order_relaxed);
+	atomic_store(&thread->stats.state, state);
 	thread->polls = polls_now(thread);
 	if (old == THREAD_ARMED && state != THREAD_ARMED) {
 		driver_disarm(thread->driver);
@@ -211,7 +208,7 @@ static void enter_state(struct thread *thread, enum thread_state state)
 	switch (state) {
 	case THREAD_OFF:
 		allow_polling(thread);
-		sample_after_ms(thread, SAMPLE_OFF_MS);
+		sample_after_ms(thread, is_dozing(thread) ? 0 : SAMPLE_OFF_MS);
 		break;
 	case THREAD_PARKED:
 		/* Two polls at once may be counted as one (driver.c). Then a sleeper looks parked again after others have polled
@@ -236,10 +233,11 @@ static void woken(struct thread *thread)
 {
 	if (is_parked(thread)) {
 		enter_state(thread, THREAD_PARKED);
-	} else if (polls_now(thread) != thread->polls) {
+	} else if (polls_now(thread) != thread->polls && !is_dozing(thread)) {
 		serve_slice(thread);
 		enter_state(thread, THREAD_OFF);
 	} else {
+		thread->polls = polls_now(thread);
 		driver_disarm(thread->driver);
 		spin_end(&thread->spin, monotonic_ns());
 		serve_awake(thread);
@@ -253,7 +251,7 @@ static void sample_off(struct thread *thread)
 
 	if (is_parked(thread)) {
 		enter_state(thread, THREAD_PARKED);
-	} else if (!polls_moved) {
+	} else if (!polls_moved || is_dozing(thread)) {
 		enter_state(thread, THREAD_ARMED);
 	} else {
 		serve_slice(thread);
@@ -277,7 +275,7 @@ static void sample_parked(struct thread *thread)
 	}
 	readable = has_work(thread);
 	if (slept && readable && thread->was_readable) {
-		atomic_store_explicit(&thread->parked_at, NOT_PARKED, memory_order_relaxed);
+		nap_park(&thread->nap, NAP_NEVER);
 		enter_state(thread, THREAD_ARMED);
 		return;
 	}
@@ -392,6 +390,8 @@ static void on_async(uv_async_t *async)
 		uv_timer_start(&thread->tick, on_tick, TCP_TICK_MS, TCP_TICK_MS);
 	if (state_of(thread) == THREAD_ARMED)
 		woken(thread);
+	else if (state_of(thread) == THREAD_OFF && is_dozing(thread))
+		enter_state(thread, THREAD_ARMED);
 }
 
 /* With the role, too: uv_async_send() is a cancellation point. */
@@ -456,7 +456,7 @@ int thread_open(struct thread **out)
 	if (err)
 		goto close_loop;
 	thread->async.data = thread;
-	atomic_init(&thread->parked_at, NOT_PARKED);
+	nap_init(&thread->nap);
 	sem_init(&thread->stop, 0, 0);
 	*out = thread;
 	return 0;

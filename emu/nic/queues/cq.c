@@ -102,7 +102,7 @@ void cq_look(struct cq *cq, struct cq_view *view)
 
 /* --- writers --- */
 
-static bool is_notified(const struct cq *cq)
+bool cq_is_notified(const struct cq *cq)
 {
 	return atomic_load_explicit(&cq->notify, memory_order_relaxed);
 }
@@ -110,7 +110,7 @@ static bool is_notified(const struct cq *cq)
 /* Lock held; something that `tell` depends on has changed. While readers are about to look, cq_reader_exit() does the waking. */
 static void set_tell(struct cq *cq) REQUIRES(cq->lock)
 {
-	cq->tell = !cq->readers && (cq->armed || is_notified(cq)) && cq->wake;
+	cq->tell = !cq->readers && (cq->armed || cq_is_notified(cq)) && cq->wake;
 }
 
 /* Lock held: the last entry pushed; NULL: none is unread. */
@@ -375,7 +375,7 @@ void cq_notify(struct cq *cq)
 void cq_notify_flagged(struct cq *cq, uint64_t flags)
 {
 	futex_lock(&cq->lock);
-	if (!is_notified(cq)) {
+	if (!cq_is_notified(cq)) {
 		atomic_store_explicit(&cq->notify, true, memory_order_relaxed);
 		cq->only = flags;
 		set_tell(cq);
@@ -393,7 +393,7 @@ __attribute__((noinline)) static void reader_enter(struct cq *cq)
 
 bool cq_reader_enter(struct cq *cq)
 {
-	if (!is_notified(cq))
+	if (!cq_is_notified(cq))
 		return false;
 	reader_enter(cq);
 	return true;

@@ -103,6 +103,8 @@ void cq_notify(struct cq *cq);
 /* Likewise the next error, or completion that has one of these flags; those without do not use it up. Where cq_notify() is in
  * force, that stays, and ends this. */
 void cq_notify_flagged(struct cq *cq, uint64_t flags);
+/* Is one of the two in force? Any thread; a hint. */
+bool cq_is_notified(const struct cq *cq);
 /* Brackets a poll that is about to read this queue: pushes in between wake no sleeper; if entries are left, cq_reader_exit() wakes.
  * False: no sleeper has called cq_notify(); then there is no cq_reader_exit(). */
 bool cq_reader_enter(struct cq *cq);

@@ -36,6 +36,12 @@ static inline bool vb_context_usable(struct vb_context *context)
 {
 	return !atomic_load_explicit(&context->nic, memory_order_acquire) || net_runs(context->claim);
 }
+/* The calling thread is about to sleep on a descriptor or futex of ours: the NIC thread serves from now on. */
+static inline void vb_context_doze(void)
+{
+	if (net_mine())
+		net_doze();
+}
 /* One more object of it, or one less. A context that is closed stays in memory until the last has gone. */
 void vb_context_get(struct vb_context *context);
 void vb_context_put(struct vb_context *context);

@@ -100,7 +100,7 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 		vb_inherited("ibv_get_async_event");
 		return -1;
 	}
-	async = (struct async *)vb_events_take(&context->events, NULL);
+	async = (struct async *)vb_events_take(&context->events, vb_context_doze);
 	if (!async)
 		return -1;
 	*event = async->ibv;

@@ -94,7 +94,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **c
 		vb_inherited("ibv_get_cq_event");
 		return -1;
 	}
-	event = vb_events_take(&vb_channel_of(ibv)->events, NULL);
+	event = vb_events_take(&vb_channel_of(ibv)->events, vb_context_doze);
 	if (!event)
 		return -1;
 	cq = (struct vb_cq *)((char *)event - offsetof(struct vb_cq, event));

@@ -228,6 +228,12 @@ void vb_cq_drive(struct vb_cq *cq)
 	driver_poll(nic_driver(atomic_load_explicit(&cq->context->nic, memory_order_relaxed)));
 }
 
+void vb_cq_found_none(struct vb_cq *cq)
+{
+	if (cq_is_notified(cq->cq))
+		vb_context_doze();
+}
+
 static int take_locked(struct vb_cq *cq, int count, struct ibv_wc *wc)
 {
 	int got;
@@ -253,7 +259,10 @@ int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 	if (got)
 		return got;
 	vb_cq_drive(cq);
-	return take_locked(cq, count, wc);
+	got = take_locked(cq, count, wc);
+	if (!got)
+		vb_cq_found_none(cq);
+	return got;
 }
 
 int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only)

@@ -61,6 +61,8 @@ struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_a
 int vb_cq_take(struct vb_cq *cq, int count, struct ibv_wc *wc);
 /* Nothing was there: drives the device. Without cq->polls. */
 void vb_cq_drive(struct vb_cq *cq);
+/* And after that neither. If the queue is armed, the program goes to sleep now, in a call of ours or in one that we do not see. */
+void vb_cq_found_none(struct vb_cq *cq);
 
 /* Of the tables of the context. */
 int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc);

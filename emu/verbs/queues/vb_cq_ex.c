@@ -88,7 +88,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	if (!err)
 		return 0;
 	vb_cq_drive(cq);
-	return begin_at_one(cq);
+	err = begin_at_one(cq);
+	if (err)
+		vb_cq_found_none(cq);
+	return err;
 }
 
 static int next_poll(struct ibv_cq_ex *ex)

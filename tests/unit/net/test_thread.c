@@ -199,6 +199,27 @@ Test(thread, leaves_messages_to_the_sleeper_on_the_sockets)
 	net_stop();
 }
 
+/* A program that says that it sleeps is served by the data that comes, and not by the next look. Polls in between do not count. */
+Test(thread, serves_who_dozes_at_once)
+{
+	unsigned long samples, wakeups;
+
+	echo_start(false);
+	poll_until_it_looks();
+	net_doze();
+	await_state(THREAD_ARMED);
+	samples = counted(&net_stats()->samples);
+	wakeups = counted(&net_stats()->wakeups);
+	for (int i = 0; i < ROUNDS; i++) {
+		driver_poll(driver);
+		net_doze();
+		play();
+	}
+	cr_assert_lt(counted(&net_stats()->samples) - samples, ROUNDS / 2);
+	cr_assert_gt(counted(&net_stats()->wakeups) - wakeups, ROUNDS / 2);
+	net_stop();
+}
+
 Test(thread, serves_who_said_that_it_sleeps_and_computes)
 {
 	struct wait *wait;

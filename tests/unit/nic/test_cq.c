@@ -414,9 +414,11 @@ Test(cq, notifies_of_flags)
 	int wakes = 0;
 
 	cr_assert_eq(cq_open(&cq, 2, count_wake, &wakes), 0);
+	cr_assert_not(cq_is_notified(cq));
 	cq_notify_flagged(cq, FLAG);
 	push(0);
 	cr_assert_eq(wakes, 0);
+	cr_assert(cq_is_notified(cq));
 	push_flagged(1, FLAG | 1);
 	cr_assert_eq(wakes, 1);
 	push_flagged(2, FLAG);
