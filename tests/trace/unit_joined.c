@@ -250,6 +250,30 @@ Test(joined, a_refusal_of_which_the_senders_record_is_lost_has_the_receivers_tim
 	cr_expect_eq(joined.refusals[0].at_ns, joined.ops[0].completed_ns);
 }
 
+static void put_segment(uint8_t flags, uint32_t payload, uint64_t seq, uint64_t rest)
+{
+	uint8_t bytes[256] = { 0 };
+	size_t length = wire_put_rsend(bytes, flags, payload, seq, rest, &(struct wire_message_fields){ .cq_data = 5 }) + payload;
+
+	put_frame(TRACE_SENT, bytes, length + wire_put_trailer(bytes + length, WIRE_GOOD, 0));
+}
+
+/* As a write is. */
+Test(joined, a_message_in_segments_is_one_op)
+{
+	open_ring();
+	put_conn(LINE, true);
+	put_segment(WIRE_F_FIRST | WIRE_F_CQ_DATA, 40, 1, 100);
+	put_segment(WIRE_F_CQ_DATA, 40, 2, 60);
+	put_segment(WIRE_F_CQ_DATA, 20, 3, 20);
+	put_segment(WIRE_F_FIRST | WIRE_F_CQ_DATA, 8, 4, 8);
+	join_ring();
+	cr_assert_eq(joined.op_count, 2);
+	cr_expect(joined.ops[0].kind == TRACE_SEND && joined.ops[0].length == 100 && joined.ops[0].cq_data == 5);
+	cr_expect(joined.ops[0].seq == 1 && joined.ops[0].last_seq == 3);
+	cr_expect(joined.ops[1].length == 8 && joined.ops[1].seq == 4);
+}
+
 /* Nothing was noted before the ring was opened. */
 Test(joined, times_before_the_opening_are_not_believed)
 {
