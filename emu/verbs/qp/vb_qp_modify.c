@@ -100,7 +100,6 @@ static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr)
 {
 	struct ep_timing timing = {
 		.budget_ns = budget_ns(attr),
-		.rnr = true,
 		.rnr_most = attr->rnr_retry,
 		.rnr_wait_us = rnr_wait_us(attr->min_rnr_timer),
 	};
