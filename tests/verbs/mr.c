@@ -124,9 +124,39 @@ Test(verbs_mr, unknown_flags_are_refused_and_optional_ones_are_not)
 
 Test(verbs_mr, lengths_and_addresses)
 {
-	refused(bytes, 0, ALL, EINVAL, "length is 0");
 	refused((void *)(uintptr_t)-4096, 8192, ALL, EINVAL, "end of the address space");
 	refused(NULL, 4096, ALL, EFAULT, "not backed");
+}
+
+Test(verbs_mr, no_bytes_at_all)
+{
+	struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, 0, ALL);
+
+	cr_assert_not_null(mr);
+	cr_assert_eq(mr->length, 0);
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
+}
+
+Test(verbs_mr, handles_that_were_overwritten)
+{
+	struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, BYTES, ALL);
+	struct verbs other;
+
+	said_begin();
+	mr->handle ^= 0x5a5a5a5a;
+	cr_assert_eq(ibv_dereg_mr(mr), ENOENT);
+	cr_assert(said_has("is no open region"));
+	mr->handle ^= 0x5a5a5a5a;
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
+	verbs.pd->handle ^= 0x5a5a5a5a;
+	refused(bytes, BYTES, ALL, ENOENT, "is no open PD");
+	cr_assert_eq(ibv_dealloc_pd(verbs.pd), ENOENT);
+	verbs.pd->handle ^= 0x5a5a5a5a;
+	verbs_open(&other);
+	verbs.pd->context = other.context;
+	cr_assert_eq(ibv_dealloc_pd(verbs.pd), ENOENT);
+	verbs.pd->context = verbs.context;
+	verbs_close(&other);
 }
 
 Test(verbs_mr, memory_that_is_not_there)
@@ -207,7 +237,7 @@ Test(verbs_mr, rereg_changes_the_access)
 	struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, BYTES, 0);
 
 	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL), 0);
-	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE), IBV_REREG_MR_ERR_INPUT);
+	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE), IBV_REREG_MR_ERR_CMD);
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 }
 
@@ -226,7 +256,7 @@ Test(verbs_mr, rereg_that_is_refused_changes_nothing)
 	cr_assert_eq(ibv_rereg_mr(mr, translation, NULL, bytes, 10, ALL), IBV_REREG_MR_ERR_INPUT);
 	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, NULL, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
 	munmap(bytes + 4096, 4096);
-	cr_assert_eq(ibv_rereg_mr(mr, translation, NULL, bytes, BYTES, 0), IBV_REREG_MR_ERR_INPUT);
+	cr_assert_eq(ibv_rereg_mr(mr, translation, NULL, bytes, BYTES, 0), IBV_REREG_MR_ERR_CMD);
 	cr_assert_eq(errno, EFAULT);
 	cr_assert_eq(memcmp(mr, &before, sizeof(before)), 0);
 	cr_assert(said_has("ibv_rereg_mr: "));

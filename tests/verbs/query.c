@@ -35,6 +35,7 @@ Test(verbs_query, the_device_offers_what_programs_need)
 	cr_assert_eq(attr.max_mr_size, UINT64_MAX);
 	cr_assert_eq(attr.atomic_cap, IBV_ATOMIC_HCA);
 	cr_assert_eq(attr.max_ee, 0);
+	cr_assert_neq(attr.vendor_id, 0);
 	cr_assert_eq(attr.max_pkeys, 1);
 }
 

@@ -3,8 +3,10 @@
 #include "emu/verbs/device/vb_context.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
@@ -27,7 +29,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	atomic_init(&context->users, 1);
 	context->abi.size = sizeof(context->abi);
 	context->abi.context.device = device;
-	context->abi.context.cmd_fd = -1;
+	context->abi.context.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC); /* programs dup() it */
 	context->abi.context.num_comp_vectors = VB_COMP_VECTORS;
 	context->abi.context.abi_compat = (void *)UINTPTR_MAX; /* the extended table lies before it */
 	pthread_mutex_init(&context->abi.context.mutex, NULL);
@@ -38,6 +40,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	if (!err)
 		return &context->abi.context;
 	vb_refuse(err, "ibv_open_device", "no descriptor for asynchronous events. Raise RLIMIT_NOFILE.");
+	if (context->abi.context.cmd_fd >= 0)
+		close(context->abi.context.cmd_fd);
 	free(context);
 	errno = err;
 	return NULL;
@@ -48,6 +52,9 @@ int ibv_close_device(struct ibv_context *ibv)
 	struct vb_context *context = vb_context_of(ibv);
 
 	vb_events_close(&context->events);
+	if (ibv->cmd_fd >= 0)
+		close(ibv->cmd_fd);
+	ibv->cmd_fd = -1;
 	ibv->async_fd = -1;
 	vb_context_put(context);
 	return 0;

@@ -15,6 +15,7 @@
 
 /* Numbers that <infiniband/verbs.h> names in comments alone. */
 enum { WIDTH_4X = 2, SPEED_EDR = 32, LINK_UP = 5, CA_ACK_DELAY = 15 };
+enum { VENDOR = 0x02454d };     /* an OUI of those that are assigned locally: no vendor's */
 enum { SPEED_100_MBPS = 1000 }; /* of the port, by ibv_query_port_speed() */
 enum { CLOCK_KHZ = 1000000 };   /* completion timestamps are nanoseconds */
 #define PAGE_SIZES 0xfffff000u
@@ -41,6 +42,8 @@ static void fill_device(const struct vb_device *device, struct ibv_device_attr *
 		.sys_image_guid = device->guid,
 		.max_mr_size = UINT64_MAX,
 		.page_size_cap = PAGE_SIZES,
+		.vendor_id = VENDOR,
+		.vendor_part_id = 1,
 		.max_qp = VB_MAX_QP,
 		.max_qp_wr = VB_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |

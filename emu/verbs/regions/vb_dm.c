@@ -9,7 +9,7 @@
 #include "emu/verbs/regions/vb_mr.h"
 #include "emu/verbs/start/vb_refuse.h"
 
-enum { LOG_ALIGN_LEAST = 6, LOG_ALIGN_MOST = 12 };
+enum { LOG_ALIGN_LEAST = 6, LOG_ALIGN_MOST = 12, COPY_ALIGN = 4 };
 
 struct vb_dm {
 	struct ibv_dm ibv;
@@ -31,24 +31,35 @@ static int dm_refuse(const char *call, const struct vb_dm *dm, int errnum, uint6
 			 (unsigned long long)offset, dm->length);
 }
 
+/* Hardware copies whole words. */
+static int dm_check(const char *call, const struct vb_dm *dm, uint64_t offset, size_t length)
+{
+	if (!dm_holds(dm, offset, length))
+		return dm_refuse(call, dm, EFAULT, offset, length);
+	if (offset % COPY_ALIGN || length % COPY_ALIGN)
+		return vb_refuse(EINVAL, call, "%zu B from offset %llu on: both must be multiples of %d.", length,
+				 (unsigned long long)offset, COPY_ALIGN);
+	return 0;
+}
+
 static int copy_to(struct ibv_dm *ibv, uint64_t offset, const void *from, size_t length)
 {
 	struct vb_dm *dm = (struct vb_dm *)ibv;
+	int err = dm_check("ibv_memcpy_to_dm", dm, offset, length);
 
-	if (!dm_holds(dm, offset, length))
-		return dm_refuse("ibv_memcpy_to_dm", dm, EFAULT, offset, length);
-	memcpy(dm->bytes + offset, from, length);
-	return 0;
+	if (!err)
+		memcpy(dm->bytes + offset, from, length);
+	return err;
 }
 
 static int copy_from(void *to, struct ibv_dm *ibv, uint64_t offset, size_t length)
 {
 	const struct vb_dm *dm = (const struct vb_dm *)ibv;
+	int err = dm_check("ibv_memcpy_from_dm", dm, offset, length);
 
-	if (!dm_holds(dm, offset, length))
-		return dm_refuse("ibv_memcpy_from_dm", dm, EFAULT, offset, length);
-	memcpy(to, dm->bytes + offset, length);
-	return 0;
+	if (!err)
+		memcpy(to, dm->bytes + offset, length);
+	return err;
 }
 
 static struct vb_dm *dm_new(size_t length, unsigned int log_align)

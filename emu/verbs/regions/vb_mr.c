@@ -51,21 +51,18 @@ static bool is_implicit(const struct vb_mr_request *request)
 	return !request->addr && request->length == SIZE_MAX && request->access & IBV_ACCESS_ON_DEMAND;
 }
 
+static atomic_int count;    /* of the process */
+static atomic_uint handles; /* given out so far */
+
 static int reg_check_range(const struct vb_mr_request *request)
 {
 	const struct iovec here = { request->addr, request->length };
 	const struct iovec there = { (void *)(uintptr_t)request->iova, request->length };
 
-	switch (mr_may_hold(&here, 1, 1, false)) {
-	case MR_RULE_NONE:
-		break;
-	case MR_RULE_EMPTY:
-		return vb_refuse(EINVAL, request->call, "the length is 0. A region has a byte at least.");
-	default:
+	if (mr_may_hold(&here, 1, 1, true) != MR_RULE_NONE)
 		return vb_refuse(EINVAL, request->call, "%zu B at %p go past the end of the address space.", request->length,
 				 request->addr);
-	}
-	if (mr_may_hold(&there, 1, 1, false) == MR_RULE_NONE)
+	if (mr_may_hold(&there, 1, 1, true) == MR_RULE_NONE)
 		return 0;
 	return vb_refuse(EINVAL, request->call, "%zu B at iova %#llx go past 2^64.", request->length,
 			 (unsigned long long)request->iova);
@@ -76,7 +73,8 @@ static int check_memory(const struct vb_mr_request *request)
 {
 	bool writes = request->access & ACCESS_WRITES;
 
-	if (request->access & IBV_ACCESS_ON_DEMAND || request->dmabuf || !guard_populate(request->addr, request->length, writes))
+	if (!request->length || request->access & IBV_ACCESS_ON_DEMAND || request->dmabuf ||
+	    !guard_populate(request->addr, request->length, writes))
 		return 0;
 	return vb_refuse(EFAULT, request->call,
 			 "%zu B at %p are not backed by memory that could be %s. Map them before, %s or register with "
@@ -116,7 +114,6 @@ static int region_add(const struct vb_mr_request *request, struct pd *pd, struct
 		.access = vb_mr_rights(request->access),
 		.provider_key = true,
 		.key_bytes = VB_RKEY_BYTES,
-		.regions_max = VB_MAX_MR,
 		.virtual_addr = true,
 		.shift = (uintptr_t)request->addr - request->iova,
 	};
@@ -127,16 +124,17 @@ static int region_add(const struct vb_mr_request *request, struct pd *pd, struct
 	if (!driver_enter(nic_driver(nic)))
 		return vb_refuse(EAGAIN, request->call, "called from a signal handler inside the library.");
 	nic_check_guard(nic);
-	err = mr_add(pd_regions(pd), &attr, &mr->mr);
+	err = atomic_fetch_add(&count, 1) < VB_MAX_MR ? mr_add(pd_regions(pd), &attr, &mr->mr) : -ENOMEM;
 	if (!err) {
 		pd_added_region(pd, mr->mr);
 		mr->ibv.rkey = (uint32_t)mr->mr->key;
 		*desc = (const void *)(uintptr_t)mr->mr->desc;
 	}
 	driver_leave(nic_driver(nic));
-	return err ? vb_refuse(ENOMEM, request->call, "no memory, no key, or %d regions are registered in the PD (max_mr).",
-			       VB_MAX_MR)
-		   : 0;
+	if (!err)
+		return 0;
+	atomic_fetch_sub(&count, 1);
+	return vb_refuse(ENOMEM, request->call, "no memory, no key, or %d regions are registered (max_mr).", VB_MAX_MR);
 }
 
 /* After it has returned no byte of the region is touched. -EAGAIN within a signal handler that interrupts the device. */
@@ -184,6 +182,7 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 		region_remove(mr);
 		return vb_refuse(err, request->call, "no memory, or 2^24 regions are registered in the process.");
 	}
+	mr->handle = mr->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	tell_opened(mr, pd);
 	vb_pd_get(request->pd);
 	if (mr->dm)
@@ -193,7 +192,10 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 
 static int reg_check(const struct vb_mr_request *request)
 {
-	int err = vb_mr_check_access(request->call, request->access);
+	int err = vb_pd_check(&request->pd->ibv, request->call);
+
+	if (!err)
+		err = vb_mr_check_access(request->call, request->access);
 
 	if (!err && !is_implicit(request))
 		err = reg_check_range(request);
@@ -225,8 +227,10 @@ static int mr_unmake(struct vb_mr *mr)
 	if (err)
 		return err;
 	vb_key_close(mr->ibv.lkey);
-	if (mr->mr)
+	if (mr->mr) {
+		atomic_fetch_sub(&count, 1);
 		report_region_closed(region_name(mr));
+	}
 	dmabuf_unmap(mr->dmabuf);
 	if (mr->dm)
 		vb_dm_put(mr->dm);
@@ -237,8 +241,12 @@ static int mr_unmake(struct vb_mr *mr)
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
 	struct vb_mr *mr = vb_mr_of(ibv);
-	int err = mr_unmake(mr);
+	int err = ibv->handle == mr->handle ? 0 : ENOENT;
 
+	if (err)
+		return vb_refuse(err, "ibv_dereg_mr",
+				 "handle %u is no open region: its memory was overwritten, or it was deregistered.", ibv->handle);
+	err = mr_unmake(mr);
 	if (!err)
 		free(mr);
 	return err;
@@ -272,16 +280,17 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 	return reg_at("ibv_reg_mr", pd, addr, length, iova, access);
 }
 
-/* A change of the object: a new region, and then the end of the old one. So what is refused changes nothing. */
+/* A change of the object: a new region, and then the end of the old one. So what is refused changes nothing, though the code that
+ * the interface has for it says that the region should not be used. */
 static int mr_exchange(struct vb_mr *mr, const struct vb_mr_request *request)
 {
 	struct vb_mr made, old = *mr;
 
 	if (reg_check(request) || mr_make(request, &made))
-		return IBV_REREG_MR_ERR_INPUT;
+		return IBV_REREG_MR_ERR_CMD;
 	if (mr_unmake(&old)) {
 		mr_unmake(&made);
-		return IBV_REREG_MR_ERR_INPUT;
+		return IBV_REREG_MR_ERR_CMD;
 	}
 	*mr = made;
 	return 0;

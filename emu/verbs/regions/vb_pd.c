@@ -9,7 +9,8 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
-static atomic_int count; /* of the process */
+static atomic_int count;    /* of the process */
+static atomic_uint handles; /* given out so far */
 
 /* NULL with errno. */
 static struct vb_pd *pd_new(struct vb_context *context, const char *call)
@@ -28,6 +29,7 @@ static struct vb_pd *pd_new(struct vb_context *context, const char *call)
 	pd->ibv.context = &context->abi.context;
 	pd->context = context;
 	pd->root = pd;
+	pd->handle = pd->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	vb_context_get(context);
 	return pd;
 }
@@ -89,6 +91,17 @@ int vb_dealloc_td(struct ibv_td *ibv)
 	return 0;
 }
 
+int vb_pd_check(struct ibv_pd *ibv, const char *call)
+{
+	const struct vb_pd *pd = vb_pd_of(ibv);
+
+	if (ibv->handle == pd->handle && ibv->context == &pd->context->abi.context)
+		return 0;
+	return vb_refuse(ENOENT, call,
+			 "handle %u is no open PD of that context: its memory was overwritten, or it was deallocated.",
+			 ibv->handle);
+}
+
 /* Opens the device's at the first need. */
 struct pd *vb_pd_device(struct vb_pd *given, const char *call)
 {
@@ -132,8 +145,10 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 {
 	struct vb_pd *pd = vb_pd_of(ibv);
 	unsigned users = atomic_load(&pd->users);
-	int err;
+	int err = vb_pd_check(ibv, "ibv_dealloc_pd");
 
+	if (err)
+		return err;
 	if (users)
 		return vb_refuse(EBUSY, "ibv_dealloc_pd",
 				 "%u regions, QPs, SRQs, address handles or parent domains of the PD are "

@@ -23,6 +23,7 @@ struct vb_pd {
 	struct vb_td *td;      /* likewise; NULL: none */
 	struct pd *_Atomic pd; /* the device's, of a root; NULL: no object has needed it yet */
 	atomic_uint users;     /* objects that were made with it */
+	uint32_t handle;       /* as ibv.handle, which the program may have overwritten */
 };
 
 static inline struct vb_pd *vb_pd_of(struct ibv_pd *ibv)
@@ -30,6 +31,8 @@ static inline struct vb_pd *vb_pd_of(struct ibv_pd *ibv)
 	return (struct vb_pd *)ibv;
 }
 
+/* Is it open? 0; or ENOENT, after a line of log: its handle or its context are others than it was given. */
+int vb_pd_check(struct ibv_pd *pd, const char *call);
 /* The device's protection domain of a PD or parent domain, and with it the process's NIC. NULL with errno, after a line of log. */
 struct pd *vb_pd_device(struct vb_pd *pd, const char *call);
 /* One more object of it (a region, a QP, an SRQ, an AH, a window), which keeps it from being deallocated; or one less. */
