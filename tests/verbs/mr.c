@@ -211,12 +211,13 @@ Test(verbs_mr, addresses_of_its_own)
 
 Test(verbs_mr, rereg_changes_the_translation)
 {
-	struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, 4096, ALL);
+	struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, 4096, ALL), before = *mr;
 
 	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, bytes + 4096, 100, 0), 0);
 	cr_assert_eq(mr->addr, bytes + 4096);
 	cr_assert_eq(mr->length, 100);
-	cr_assert_neq(mr->lkey, mr->rkey);
+	cr_assert_eq(mr->lkey, before.lkey, "the keys stay");
+	cr_assert_eq(mr->rkey, before.rkey);
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 }
 
@@ -224,9 +225,14 @@ Test(verbs_mr, rereg_changes_the_pd)
 {
 	struct ibv_pd *other = ibv_alloc_pd(verbs.context);
 	struct ibv_mr *mr = ibv_reg_mr(verbs.pd, bytes, BYTES, ALL);
+	struct ibv_sge sge = { .addr = (uintptr_t)bytes, .length = BYTES, .lkey = mr->lkey };
+	uint32_t rkey = mr->rkey;
 
 	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
 	cr_assert_eq(mr->pd, other);
+	cr_assert_eq(mr->rkey, rkey);
+	cr_assert_eq(ibv_advise_mr(other, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), 0, "the lkey is the new PD's");
+	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), EPERM);
 	cr_assert_eq(ibv_dealloc_pd(other), EBUSY);
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 	cr_assert_eq(ibv_dealloc_pd(other), 0);

@@ -73,6 +73,18 @@ static uint32_t take_place(void) REQUIRES(lock)
 	return used++;
 }
 
+static void key_write(struct place_key *place, const struct vb_key *key, uint32_t lkey)
+{
+	atomic_store_explicit(&place->root, key->root, memory_order_relaxed);
+	atomic_store_explicit(&place->addr, key->addr, memory_order_relaxed);
+	atomic_store_explicit(&place->length, key->length, memory_order_relaxed);
+	atomic_store_explicit(&place->shift, key->shift, memory_order_relaxed);
+	atomic_store_explicit(&place->sink, key->sink, memory_order_relaxed);
+	atomic_store_explicit(&place->access, key->access | (key->discards ? DISCARDS : 0), memory_order_relaxed);
+	atomic_store_explicit(&place->desc, key->desc, memory_order_relaxed);
+	atomic_store_explicit(&place->lkey, lkey, memory_order_release);
+}
+
 int vb_key_open(const struct vb_key *key, uint32_t other, uint32_t *lkey)
 {
 	struct place_key *place;
@@ -92,15 +104,17 @@ int vb_key_open(const struct vb_key *key, uint32_t other, uint32_t *lkey)
 	mutex_unlock(&lock);
 	if (!place)
 		return ENOMEM;
-	atomic_store_explicit(&place->root, key->root, memory_order_relaxed);
-	atomic_store_explicit(&place->addr, key->addr, memory_order_relaxed);
-	atomic_store_explicit(&place->length, key->length, memory_order_relaxed);
-	atomic_store_explicit(&place->shift, key->shift, memory_order_relaxed);
-	atomic_store_explicit(&place->sink, key->sink, memory_order_relaxed);
-	atomic_store_explicit(&place->access, key->access | (key->discards ? DISCARDS : 0), memory_order_relaxed);
-	atomic_store_explicit(&place->desc, key->desc, memory_order_relaxed);
-	atomic_store_explicit(&place->lkey, *lkey, memory_order_release);
+	key_write(place, key, *lkey);
 	return 0;
+}
+
+void vb_key_change(uint32_t lkey, const struct vb_key *key)
+{
+	struct place_key *place = key_place(lkey >> TAG_BITS);
+
+	atomic_store(&place->lkey, 0);
+	atomic_thread_fence(memory_order_seq_cst);
+	key_write(place, key, lkey);
 }
 
 void vb_key_close(uint32_t lkey)

@@ -24,6 +24,8 @@ struct vb_key {
 /* Enters one, whose lkey is not to be `other`, its rkey. 0 and *lkey, which is not 0; ENOMEM: 2^24 are open, or no memory. Any
  * thread. */
 int vb_key_open(const struct vb_key *key, uint32_t other, uint32_t *lkey);
+/* From now on it names this; for a moment nothing. Any thread. */
+void vb_key_change(uint32_t lkey, const struct vb_key *key);
 /* From now on it names nothing. Any thread. */
 void vb_key_close(uint32_t lkey);
 

@@ -2,11 +2,11 @@
 /* vb_mr.c - registering memory, again, and no longer. */
 #include "emu/verbs/regions/vb_mr.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/net/memory/dmabuf.h"
+#include "emu/nic/base/errno.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr_rules.h"
@@ -89,12 +89,12 @@ static const void *region_name(const struct vb_mr *mr)
 }
 
 /* Reports know the lkey as the local descriptor, for which a key may be mistaken. */
-static void tell_opened(const struct vb_mr *mr, const struct pd *pd)
+static void tell_opened(const struct vb_mr *mr)
 {
 	if (!report_on())
 		return;
 	report_region_opened(&(struct region_facts){ .object = region_name(mr),
-						     .pd = pd,
+						     .pd = atomic_load(&mr->pd->root->pd),
 						     .key = mr->ibv.rkey,
 						     .desc = mr->ibv.lkey,
 						     .asked = mr->ibv.rkey,
@@ -104,37 +104,55 @@ static void tell_opened(const struct vb_mr *mr, const struct pd *pd)
 						     .virtual_addr = true });
 }
 
-/* The device's region, and the facts of it that only the role's holder may read. */
-static int region_add(const struct vb_mr_request *request, struct pd *pd, struct nic *nic, struct vb_mr *mr, const void **desc)
+/* [role] Under the key that the region had before, if `old` is one; under another if that is in use in its new PD. */
+static int region_enter(const struct vb_mr_request *request, struct pd *pd, const struct vb_mr *old, struct mr **region)
 {
 	const struct iovec iov = { (void *)(uintptr_t)request->iova, request->length };
-	const struct mr_attr attr = {
+	struct mr_attr attr = {
 		.iov = &iov,
 		.iov_count = 1,
 		.access = vb_mr_rights(request->access),
-		.provider_key = true,
+		.provider_key = !old,
+		.key = old ? old->ibv.rkey : 0,
 		.key_bytes = VB_RKEY_BYTES,
 		.virtual_addr = true,
 		.shift = (uintptr_t)request->addr - request->iova,
 	};
-	int err = nic_fault_register(nic);
+	int err;
 
+	if (old)
+		pd_remove_region(atomic_load(&old->pd->root->pd), old->mr);
+	err = mr_add(pd_regions(pd), &attr, region);
+	attr.provider_key = true;
+	return err == -NIC_ENOKEY && old ? mr_add(pd_regions(pd), &attr, region) : err;
+}
+
+/* The device's region, in the place of `old` if that is not NULL, which has ended whether this succeeds or not; unless nothing was
+ * done, then *done is false. And the facts of it that only the role's holder may read. */
+static int region_add(const struct vb_mr_request *request, const struct vb_mr *old, struct vb_mr *mr, const void **desc, bool *done)
+{
+	struct pd *pd = vb_pd_device(request->pd, request->call);
+	struct nic *nic = atomic_load(&request->pd->root->context->nic);
+	int err;
+
+	*done = false;
+	if (!pd)
+		return errno;
+	err = nic_fault_register(nic);
 	if (err)
 		return vb_refuse(-err, request->call, "%s, injected by the fault plan (FI_EMU_FAULT).", strerror(-err));
 	if (!driver_enter(nic_driver(nic)))
 		return vb_refuse(EAGAIN, request->call, "called from a signal handler inside the library.");
 	nic_check_guard(nic);
-	err = atomic_fetch_add(&count, 1) < VB_MAX_MR ? mr_add(pd_regions(pd), &attr, &mr->mr) : -ENOMEM;
+	*done = true;
+	err = region_enter(request, pd, old, &mr->mr);
 	if (!err) {
 		pd_added_region(pd, mr->mr);
 		mr->ibv.rkey = (uint32_t)mr->mr->key;
 		*desc = (const void *)(uintptr_t)mr->mr->desc;
 	}
 	driver_leave(nic_driver(nic));
-	if (!err)
-		return 0;
-	atomic_fetch_sub(&count, 1);
-	return vb_refuse(ENOMEM, request->call, "no memory, no key, or %d regions are registered (max_mr).", VB_MAX_MR);
+	return err ? vb_refuse(ENOMEM, request->call, "no memory, or no key is left.") : 0;
 }
 
 /* After it has returned no byte of the region is touched. -EAGAIN within a signal handler that interrupts the device. */
@@ -149,32 +167,36 @@ static int region_remove(struct vb_mr *mr)
 	return 0;
 }
 
+static void mr_fill(struct vb_mr *mr, const struct vb_mr_request *request)
+{
+	mr->ibv.context = request->pd->ibv.context;
+	mr->ibv.pd = &request->pd->ibv;
+	mr->ibv.addr = request->addr;
+	mr->ibv.length = request->length;
+	mr->pd = request->pd;
+	mr->dmabuf = request->dmabuf;
+	mr->dm = request->dm;
+	mr->iova = request->iova;
+	mr->access = request->access;
+}
+
+static struct vb_key key_of(const struct vb_mr_request *request)
+{
+	return (struct vb_key){ .root = request->pd->root,
+				.addr = request->iova,
+				.length = request->length,
+				.shift = (uintptr_t)request->addr - request->iova,
+				.access = vb_mr_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ) };
+}
+
 static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 {
-	struct pd *pd = vb_pd_device(request->pd, request->call);
-	struct vb_key key = {
-		.root = request->pd->root,
-		.addr = request->iova,
-		.length = request->length,
-		.shift = (uintptr_t)request->addr - request->iova,
-		.access = vb_mr_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ),
-	};
+	struct vb_key key = key_of(request);
+	bool done;
 	int err;
 
-	if (!pd)
-		return errno;
-	*mr = (struct vb_mr){
-		.ibv = { .context = request->pd->ibv.context,
-			 .pd = &request->pd->ibv,
-			 .addr = request->addr,
-			 .length = request->length },
-		.pd = request->pd,
-		.dmabuf = request->dmabuf,
-		.dm = request->dm,
-		.iova = request->iova,
-		.access = request->access,
-	};
-	err = region_add(request, pd, atomic_load(&request->pd->root->context->nic), mr, &key.desc);
+	mr_fill(mr, request);
+	err = region_add(request, NULL, mr, &key.desc, &done);
 	if (err)
 		return err;
 	err = vb_key_open(&key, mr->ibv.rkey, &mr->ibv.lkey);
@@ -183,7 +205,7 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 		return vb_refuse(err, request->call, "no memory, or 2^24 regions are registered in the process.");
 	}
 	mr->handle = mr->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
-	tell_opened(mr, pd);
+	tell_opened(mr);
 	vb_pd_get(request->pd);
 	if (mr->dm)
 		vb_dm_get(mr->dm);
@@ -210,9 +232,14 @@ struct ibv_mr *vb_mr_register(const struct vb_mr_request *request)
 
 	if (reg_check(request))
 		return NULL;
-	mr = malloc(sizeof(*mr));
-	if (!mr || !mr_make(request, mr))
-		return mr ? &mr->ibv : NULL;
+	if (atomic_fetch_add(&count, 1) >= VB_MAX_MR) {
+		atomic_fetch_sub(&count, 1);
+		return vb_refuse_null(ENOMEM, request->call, "%d regions are registered, which is max_mr.", VB_MAX_MR);
+	}
+	mr = calloc(1, sizeof(*mr));
+	if (mr && !mr_make(request, mr))
+		return &mr->ibv;
+	atomic_fetch_sub(&count, 1);
 	free(mr);
 	return NULL;
 }
@@ -227,10 +254,7 @@ static int mr_unmake(struct vb_mr *mr)
 	if (err)
 		return err;
 	vb_key_close(mr->ibv.lkey);
-	if (mr->mr) {
-		atomic_fetch_sub(&count, 1);
-		report_region_closed(region_name(mr));
-	}
+	report_region_closed(region_name(mr));
 	dmabuf_unmap(mr->dmabuf);
 	if (mr->dm)
 		vb_dm_put(mr->dm);
@@ -247,9 +271,12 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 		return vb_refuse(err, "ibv_dereg_mr",
 				 "handle %u is no open region: its memory was overwritten, or it was deregistered.", ibv->handle);
 	err = mr_unmake(mr);
-	if (!err)
-		free(mr);
-	return err;
+	if (err)
+		return err;
+	if (!mr->null)
+		atomic_fetch_sub(&count, 1);
+	free(mr);
+	return 0;
 }
 
 static struct ibv_mr *reg_at(const char *call, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
@@ -280,19 +307,31 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 	return reg_at("ibv_reg_mr", pd, addr, length, iova, access);
 }
 
-/* A change of the object: a new region, and then the end of the old one. So what is refused changes nothing, though the code that
- * the interface has for it says that the region should not be used. */
+/* A change of the object: both keys stay. What is refused before anything is done leaves the region as it was; what fails then leaves
+ * none. The code for both is one. */
 static int mr_exchange(struct vb_mr *mr, const struct vb_mr_request *request)
 {
-	struct vb_mr made, old = *mr;
+	struct vb_key key = key_of(request);
+	struct vb_mr old = *mr;
+	bool done;
 
-	if (reg_check(request) || mr_make(request, &made))
+	if (reg_check(request))
 		return IBV_REREG_MR_ERR_CMD;
-	if (mr_unmake(&old)) {
-		mr_unmake(&made);
+	if (region_add(request, &old, mr, &key.desc, &done)) {
+		if (!done)
+			return IBV_REREG_MR_ERR_CMD;
+		mr->mr = NULL;
+		key.length = 0;
+		key.access = 0;
+		vb_key_change(mr->ibv.lkey, &key);
 		return IBV_REREG_MR_ERR_CMD;
 	}
-	*mr = made;
+	mr_fill(mr, request);
+	vb_key_change(mr->ibv.lkey, &key);
+	report_region_closed(region_name(mr));
+	tell_opened(mr);
+	vb_pd_get(request->pd);
+	vb_pd_put(old.pd);
 	return 0;
 }
 

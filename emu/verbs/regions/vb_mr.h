@@ -16,7 +16,8 @@ enum { VB_RKEY_BYTES = 4 };
 struct vb_mr {
 	struct ibv_mr ibv;
 	struct vb_pd *pd;      /* as the program gave it */
-	struct mr *mr;         /* the device's; with the driver role only. NULL: a null region */
+	struct mr *mr;         /* the device's; with the driver role only. NULL: a null region, or a change of it has failed */
+	bool null;             /* a null region */
 	struct dmabuf *dmabuf; /* its bytes lie in this mapping; NULL: at the program's addresses */
 	struct vb_dm *dm;      /* likewise, in this device memory */
 	uint64_t iova;         /* by which peers and posts address its first byte */
