@@ -36,6 +36,8 @@ pair pingpong_timestamps ibv_rc_pingpong -g 0 -n 50 -t
 pair pingpong_checked ibv_rc_pingpong -g 0 -n 50 -c
 pair pingpong_by_calls ibv_rc_pingpong -g 0 -n 50 -N
 pair pingpong_long ibv_rc_pingpong -g 0 -n 20 -s 1000000
+pair srq_pingpong ibv_srq_pingpong -g 0 -n 100 -q 4
+pair srq_pingpong_by_events ibv_srq_pingpong -g 0 -n 50 -q 4 -e
 for tool in write_lat write_bw read_lat read_bw send_lat send_bw atomic_lat atomic_bw; do
 	pair perftest_$tool ib_$tool -x 0 -F -n 200
 done
@@ -44,6 +46,7 @@ pair perftest_events ib_send_lat -x 0 -F -n 50 -e
 pair perftest_queue_pairs ib_write_bw -x 0 -F -n 50 -q 4
 pair perftest_lists ib_write_bw -x 0 -F -n 64 -l 4
 pair perftest_inline ib_send_lat -x 0 -F -n 100 -I 64
+pair perftest_srq ib_send_bw -x 0 -F -n 100 --use-srq -q 2
 pair perftest_both_ways ib_send_bw -x 0 -F -n 100 -b
 pair perftest_old_post ib_write_lat -x 0 -F -n 100 --use_old_post_send
 exit ${status:-0}

@@ -68,7 +68,7 @@ void cq_tell_overrun(struct cq *cq, void (*overrun)(void *arg), void *arg);
 MUST_USE int cq_resize(struct cq *cq, size_t size);
 /* Takes out the entries, errors among them, of which of(entry, arg) is true; the others keep their order. `of` runs with the
  * queue's lock and looks at the entry alone. Any thread. Returns how many. */
-size_t cq_purge(struct cq *cq, bool (*of)(const struct completion *c, const void *arg), const void *arg);
+size_t cq_purge(struct cq *cq, bool (*of)(const struct completion *c, void *arg), void *arg);
 size_t cq_lost(const struct cq *cq);               /* so many entries, ever; any thread */
 bool cq_bound(const struct cq *cq);                /* has users */
 void cq_look(struct cq *cq, struct cq_view *view); /* any thread */

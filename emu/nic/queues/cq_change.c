@@ -49,8 +49,8 @@ int cq_resize(struct cq *cq, size_t size)
 
 /* What a purge works on. */
 struct purge {
-	bool (*of)(const struct completion *c, const void *arg);
-	const void *arg;
+	bool (*of)(const struct completion *c, void *arg);
+	void *arg;
 	uint64_t seen, kept;                   /* completions looked at, and those of them that stay */
 	struct error_node **error;             /* the next error to look at */
 	struct error_node *last_kept, *errors; /* taken out */
@@ -113,7 +113,7 @@ static void purge_overflow(struct cq *cq, struct purge *purge) REQUIRES(cq->lock
 	}
 }
 
-size_t cq_purge(struct cq *cq, bool (*of)(const struct completion *c, const void *arg), const void *arg)
+size_t cq_purge(struct cq *cq, bool (*of)(const struct completion *c, void *arg), void *arg)
 {
 	struct purge purge = { .of = of, .arg = arg };
 	struct cq_node *copied;

@@ -4,6 +4,7 @@
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_query.h"
 #include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
@@ -39,6 +40,7 @@ static void fill_qp_ops(struct vb_abi_context *abi)
 {
 	abi->context.ops.post_send = vb_post_send_op;
 	abi->context.ops.post_recv = vb_post_recv;
+	abi->context.ops.post_srq_recv = vb_post_srq_recv;
 	abi->create_qp_ex = vb_create_qp_ex;
 	abi->create_srq_ex = vb_create_srq_ex;
 	abi->get_srq_num = vb_get_srq_num;

@@ -240,19 +240,40 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
 
 /* --- destroyed --- */
 
-static bool is_of_queues(const struct completion *c, const void *arg)
-{
-	const struct vb_qp *qp = arg;
-	const struct vb_wr *wr = c->context;
+/* What a purge looks for, and the records of a shared queue that it has found: these are free again. */
+struct purged {
+	const struct vb_qp *qp;
+	struct vb_wr *shared;
+};
 
-	return wr->queue == &qp->sq || wr->queue == &qp->rq;
+static bool is_of_queues(const struct completion *c, void *arg)
+{
+	struct purged *purged = arg;
+	const struct vb_qp *qp = purged->qp;
+	struct vb_wr *wr = c->context;
+
+	if (!wr->queue->shared)
+		return wr->queue == &qp->sq || wr->queue == &qp->rq;
+	if (c->source != (uint64_t)(uintptr_t)&qp->rq)
+		return false;
+	wr->next = purged->shared;
+	purged->shared = wr;
+	return true;
 }
 
 void vb_qp_purge(struct vb_qp *qp)
 {
-	cq_purge(qp->send_cq->cq, is_of_queues, qp);
+	struct purged purged = { .qp = qp };
+
+	cq_purge(qp->send_cq->cq, is_of_queues, &purged);
 	if (qp->recv_cq != qp->send_cq)
-		cq_purge(qp->recv_cq->cq, is_of_queues, qp);
+		cq_purge(qp->recv_cq->cq, is_of_queues, &purged);
+	while (purged.shared) {
+		struct vb_wr *wr = purged.shared;
+
+		purged.shared = wr->next;
+		vb_queue_free_to(wr);
+	}
 }
 
 int ibv_destroy_qp(struct ibv_qp *ibv)

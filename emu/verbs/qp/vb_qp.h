@@ -70,14 +70,9 @@ int vb_qp_port_open(struct vb_qp *qp, struct pd *pd);
 /* The endpoint was closed. */
 void vb_qp_port_close(struct vb_qp *qp);
 
-/* --- posts (vb_send.c, vb_recv.c): of the context's table --- */
+/* --- posts (vb_send.c; vb_recv.h): of the context's table --- */
 
 int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-
-/* The buffers of a receive as the device takes them, in arrays of VB_MAX_SGE. One that its lkey does not allow is logged, and
- * replaced by one that fails when a message comes: hardware looks at local keys then. */
-void vb_gather_receive(const struct vb_pd *pd, const struct ibv_recv_wr *wr, const char *call, struct iovec *iov, void **desc);
 
 /* --- of the context's table (vb_qp.c) --- */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vb_recv.c - ibv_post_recv(). */
+/* vb_recv.c - ibv_post_recv(), and one receive of it or of ibv_post_srq_recv(). */
+#include "emu/verbs/qp/vb_recv.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -24,17 +26,17 @@ static void *forbidden(void)
 	return (void *)(uintptr_t)-4096;
 }
 
-void vb_gather_receive(const struct vb_pd *pd, const struct ibv_recv_wr *wr, const char *call, struct iovec *iov, void **desc)
+static void gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr *wr, struct iovec *iov, void **desc)
 {
 	for (int i = 0; i < wr->num_sge; i++) {
 		const struct ibv_sge *sge = &wr->sg_list[i];
 		struct vb_buffer buffer;
-		enum vb_key_flaw flaw = vb_key_find(pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
+		enum vb_key_flaw flaw = vb_key_find(to->pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
 		char text[VB_KEY_WORDS];
 
 		if (unlikely(flaw != VB_KEY_OK)) {
-			vb_refuse(EFAULT, call, "receive 0x%llx will fail (IBV_WC_LOC_PROT_ERR): %s", (unsigned long long)wr->wr_id,
-				  vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
+			vb_refuse(EFAULT, to->call, "receive 0x%llx will fail (IBV_WC_LOC_PROT_ERR): %s",
+				  (unsigned long long)wr->wr_id, vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
 			buffer = (struct vb_buffer){ .at = forbidden() };
 		}
 		iov[i] = (struct iovec){ buffer.at, sge->length };
@@ -42,20 +44,7 @@ void vb_gather_receive(const struct vb_pd *pd, const struct ibv_recv_wr *wr, con
 	}
 }
 
-static int check_receive(const struct vb_qp *qp, const struct ibv_recv_wr *wr)
-{
-	if (qp->srq)
-		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_recv_sge)
-		return vb_refuse(EINVAL, CALL, "num_sge is %d, and the queue pair was made with max_recv_sge %u.", wr->num_sge,
-				 qp->cap.max_recv_sge);
-	if (vb_qp_state(qp) == IBV_QPS_RESET)
-		return vb_refuse(EINVAL, CALL, "the queue pair is in RESET. It takes receives from INIT on (ibv_modify_qp).");
-	return 0;
-}
-
-/* With the lock. */
-static int post_receive(struct vb_qp *qp, const struct ibv_recv_wr *wr)
+int vb_recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 {
 	struct iovec iov[VB_MAX_SGE];
 	void *desc[VB_MAX_SGE];
@@ -64,23 +53,42 @@ static int post_receive(struct vb_qp *qp, const struct ibv_recv_wr *wr)
 				  .desc = wr->num_sge > 0 ? desc : NULL,
 				  .flags = POST_COMPLETE,
 				  .source = AV_NONE };
-	int err = check_receive(qp, wr);
 	struct vb_wr *record;
+	int err;
 
-	if (err)
-		return err;
-	record = vb_queue_take(&qp->rq);
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > to->sge_most)
+		return vb_refuse(EINVAL, to->call, "num_sge is %d, and the queue was made with %s %u.", wr->num_sge, to->sge_name,
+				 to->sge_most);
+	record = vb_queue_take(to->queue);
 	if (!record)
-		return vb_refuse(ENOMEM, CALL, "%u receives are posted and not polled (max_recv_wr).", qp->cap.max_recv_wr);
-	vb_gather_receive(qp->pd, wr, CALL, iov, desc);
+		return vb_refuse(ENOMEM, to->call, "%u receives are posted and not polled (%s).", to->queue->size, to->wr_name);
+	gather_receive(to, wr, iov, desc);
 	record->wr_id = wr->wr_id;
 	record->opcode = (uint8_t)IBV_WC_RECV;
 	post.context = record;
-	err = -ep_recv(qp->ep, &post);
+	err = to->ep ? -ep_recv(to->ep, &post) : -srx_recv(to->srx, &post);
 	if (!err)
 		return 0;
-	vb_queue_untake(&qp->rq, record);
-	return vb_refuse(err == EAGAIN ? ENOMEM : err, CALL, "the device takes no receive now: too many errors are unread.");
+	vb_queue_untake(to->queue, record);
+	return vb_refuse(err == EAGAIN ? ENOMEM : err, to->call, "the device takes no receive now: too many errors are unread.");
+}
+
+/* With the lock. */
+static int post_receive(struct vb_qp *qp, const struct ibv_recv_wr *wr)
+{
+	const struct vb_recv_to to = { .call = CALL,
+				       .sge_name = "max_recv_sge",
+				       .wr_name = "max_recv_wr",
+				       .pd = qp->pd,
+				       .queue = &qp->rq,
+				       .sge_most = qp->cap.max_recv_sge,
+				       .ep = qp->ep };
+
+	if (qp->srq)
+		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
+	if (vb_qp_state(qp) == IBV_QPS_RESET)
+		return vb_refuse(EINVAL, CALL, "the queue pair is in RESET. It takes receives from INIT on (ibv_modify_qp).");
+	return vb_recv_one(&to, wr);
 }
 
 int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)

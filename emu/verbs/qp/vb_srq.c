@@ -8,6 +8,7 @@
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/device/nic.h"
 #include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -169,6 +170,42 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	srq->handle = 0;
 	free(srq);
 	return 0;
+}
+
+/* --- posted to --- */
+
+/* With its lock. */
+static int srq_post_list(struct vb_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	const struct vb_recv_to to = { .call = "ibv_post_srq_recv",
+				       .sge_name = "max_sge",
+				       .wr_name = "max_wr",
+				       .pd = srq->pd,
+				       .queue = &srq->queue,
+				       .sge_most = srq->sge_most,
+				       .srx = srq->srx };
+	int err = 0;
+
+	for (; !err && wr; wr = wr->next) {
+		*bad = wr;
+		err = vb_recv_one(&to, wr);
+	}
+	return err;
+}
+
+int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct vb_srq *srq = vb_srq_of(ibv);
+	int err = srq_check_handle(srq, "ibv_post_srq_recv");
+
+	if (err) {
+		*bad = wr;
+		return err;
+	}
+	mutex_lock(&srq->lock);
+	err = srq_post_list(srq, wr, bad);
+	mutex_unlock(&srq->lock);
+	return err;
 }
 
 /* --- changed --- */

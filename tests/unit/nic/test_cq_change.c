@@ -59,7 +59,7 @@ Test(cq, resizes_where_it_overruns)
 	cr_assert_eq(cq_close(cq), 0);
 }
 
-static bool divides(const struct completion *c, const void *arg)
+static bool divides(const struct completion *c, void *arg)
 {
 	return c->data % *(const uint64_t *)arg == 0;
 }
@@ -67,7 +67,7 @@ static bool divides(const struct completion *c, const void *arg)
 /* The others keep their order, from ring to overflow, and errors their place between them. */
 Test(cq, purges)
 {
-	static const uint64_t two = 2, five = 5, one = 1;
+	static uint64_t two = 2, five = 5, one = 1;
 
 	open_of(4);
 	cr_assert_eq(cq_purge(cq, divides, &one), 0);

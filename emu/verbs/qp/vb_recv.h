@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_recv.h - posts of receives, to a queue pair or a shared receive queue. */
+#ifndef EMU_VB_RECV_H
+#define EMU_VB_RECV_H
+
+#include "emu/verbs/start/vb_abi.h"
+
+struct ep;
+struct srx;
+struct vb_pd;
+struct vb_queue;
+
+/* Where receives go. */
+struct vb_recv_to {
+	const char *call, *sge_name, *wr_name; /* for sentences: the limits' names, too */
+	const struct vb_pd *pd;
+	struct vb_queue *queue;
+	uint32_t sge_most;
+	struct ep *ep;   /* the device's: either this, */
+	struct srx *srx; /* or this */
+};
+
+/* One receive. 0 or an errno, after a line of log. The caller has the lock of posts to the queue. */
+int vb_recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr);
+
+/* Of the context's table. */
+int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+#endif
