@@ -33,7 +33,7 @@ void qp_pair_open(struct qp_pair *pair)
 	}
 }
 
-void qp_pair_close(struct qp_pair *pair)
+void qp_pair_close_queues(struct qp_pair *pair)
 {
 	for (int side = 0; side < 2; side++)
 		cr_assert_eq(ibv_destroy_qp(pair->qp[side]), 0);
@@ -42,6 +42,11 @@ void qp_pair_close(struct qp_pair *pair)
 		cr_assert_eq(ibv_dereg_mr(pair->mr[side]), 0);
 		free(pair->memory[side]);
 	}
+}
+
+void qp_pair_close(struct qp_pair *pair)
+{
+	qp_pair_close_queues(pair);
 	verbs_close(&pair->verbs);
 }
 

@@ -20,6 +20,7 @@ struct qp_pair {
 /* In RESET. */
 void qp_pair_open(struct qp_pair *pair);
 void qp_pair_close(struct qp_pair *pair);
+void qp_pair_close_queues(struct qp_pair *pair); /* all but the device and the PD */
 /* One queue pair to a state, from the one before it; all to RTS. The attributes, which the caller may change, for the first. */
 int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr);
 void qp_to(struct qp_pair *pair, int side, enum ibv_qp_state state);

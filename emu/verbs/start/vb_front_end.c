@@ -43,4 +43,6 @@ const struct front_end vb_front_end = {
 	},
 	.cq_written = { VB_CQ_WRITTEN, VB_CQ_WRITTEN },
 	.cq_data = VB_CQ_IMM,
+	.cq_solicited = VB_CQ_SOLICITED,
+	.cq_invalidated = VB_CQ_INVALIDATED,
 };
