@@ -118,6 +118,7 @@ struct ep {
 	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
 	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
 	bool closing;
+	bool apart; /* its ops find their way otherwise than by the AV: connected, datagrams, closing */
 };
 
 #endif

@@ -155,6 +155,7 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 		return -ENOMEM;
 	ep->nic = nic;
 	ep->attr = *attr;
+	ep->apart = attr->cm || attr->datagrams;
 	ep->timing.rnr_most = RNR_AS_DEVICE;
 	cm_init(ep);
 	err = hash_init(&ep->by_peer, FIRST_BUCKETS);
@@ -287,7 +288,7 @@ void ep_close(struct ep *ep)
 
 	nic_role(ep->nic);
 	/* Unfindable: no new connection, no new op. */
-	ep->closing = true;
+	ep->closing = ep->apart = true;
 	ep_stop_listening(ep);
 	deferred_release(nic, ep, NULL);
 	while (submit_take(nic))
@@ -342,8 +343,6 @@ struct session *ep_session(struct ep *ep, const struct op *op, enum refusal_caus
 	uint64_t generation, dest = op->dest;
 
 	nic_role(ep->nic);
-	if (ep->attr.cm)
-		return cm_session(ep, op, cause);
 	generation = av_generation(ep->attr.av);
 	if (ep->last && ep->last_dest == dest && ep->last_stamp == generation)
 		return ep->last;

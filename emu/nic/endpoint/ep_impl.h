@@ -15,7 +15,7 @@ struct rx;
 
 /* No peer finds it any more: no new connection, no datagram. */
 void ep_stop_listening(struct ep *ep);
-/* The session for an op, by its AV index, or with the one peer; NULL and *cause if there is none. */
+/* The session for an op, by its AV index; NULL and *cause if there is none. */
 struct session *ep_session(struct ep *ep, const struct op *op, enum refusal_cause *cause);
 /* A local region is closed: whatever names it by its descriptor (named.h) and has not completed does so now, with
  * REFUSAL_LOCAL_CLOSED, and touches no byte any more (withdraw.c). */

@@ -84,7 +84,7 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn)
 	if (!session->conn || session->state != SESSION_OPEN)
 		return;
 	pairing_compare(session);
-	session->rsp.pair_due = true;
+	session->rsp.due |= DUE_PAIR;
 	conn_busy(session->conn);
 }
 

@@ -447,10 +447,10 @@ int ep_recv(struct ep *ep, const struct recv_post *post)
 	return srx_recv(ep->srx, post);
 }
 
-/* Where it goes; NULL and *cause: it has failed already. */
-static struct session *op_session(struct op *op, enum refusal_cause *cause)
+/* Likewise for the op of a connected endpoint, or of one that is being closed. */
+static __attribute__((noinline)) struct session *session_apart(struct op *op, enum refusal_cause *cause)
 {
-	if (unlikely(op->ep->pairing != NULL)) {
+	if (op->ep->pairing) {
 		in_order_begin(op);
 		*cause = op->why.cause;
 		op->why.cause = REFUSAL_NONE;
@@ -458,7 +458,9 @@ static struct session *op_session(struct op *op, enum refusal_cause *cause)
 			return NULL;
 	}
 	*cause = REFUSAL_CANCELLED;
-	return op->ep->closing ? NULL : ep_session(op->ep, op, cause);
+	if (op->ep->closing)
+		return NULL;
+	return op->ep->attr.cm ? cm_session(op->ep, op, cause) : ep_session(op->ep, op, cause);
 }
 
 static void op_start(struct op *op)
@@ -466,11 +468,15 @@ static void op_start(struct op *op)
 	enum refusal_cause cause;
 	struct session *session;
 
-	if (op->ep->attr.datagrams) {
-		dgram_post(op->ep, op);
-		return;
+	if (unlikely(op->ep->apart)) {
+		if (op->ep->attr.datagrams) {
+			dgram_post(op->ep, op);
+			return;
+		}
+		session = session_apart(op, &cause);
+	} else {
+		session = ep_session(op->ep, op, &cause);
 	}
-	session = op_session(op, &cause);
 	if (!session)
 		complete_refused(op, cause, NULL);
 	else

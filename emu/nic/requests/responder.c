@@ -31,7 +31,8 @@ const char *responder_rnr(struct conn *conn)
 
 	nic_role(conn->nic);
 	conn->in.skip = true;
-	rsp->rnr = rsp->rnr_owed = true;
+	rsp->rnr = true;
+	rsp->due |= DUE_RNR;
 	conn_busy(conn);
 	return NULL;
 }
@@ -69,13 +70,13 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 			return "request number out of sequence (WIRE-55)";
 	} else if (seq - acked_here > LIMIT_REQUESTS) {
 		return "more requests than granted (WIRE-25)";
-	} else if (unlikely(rsp->deaf)) {
-		conn->in.skip = rsp->rnr = true;
+	} else if (unlikely(rsp->rnr && rsp->deaf)) {
+		conn->in.skip = true;
 	} else {
 		rsp->rnr = false;
 		if (head->op != WIRE_WRITE)
 			target_write_abandon(conn->session);
-		if (head->op != WIRE_RSEND && unlikely(rsp->rsend.open))
+		if (unlikely(rsp->rsend.open) && head->op != WIRE_RSEND)
 			target_rsend_abandon(conn->session, REFUSAL_SENDER);
 	}
 	return NULL;
@@ -156,12 +157,12 @@ static bool fill_rnr(struct session *session, struct conn *conn)
 {
 	uint32_t asked_us = session->ep->timing.rnr_wait_us;
 	struct responder *rsp = &session->rsp;
-	void *at = rsp->rnr_owed ? conn_frame_begin(conn, 0, 0) : NULL;
+	void *at = rsp->due & DUE_RNR ? conn_frame_begin(conn, 0, 0) : NULL;
 
 	if (!at)
 		return false;
 	conn_frame_end(conn, wire_put_rnr(at, rsp->seen + 1, asked_us ? asked_us : (uint32_t)(TIME_RNR_NS / 1000)));
-	rsp->rnr_owed = false;
+	rsp->due &= (uint8_t)~DUE_RNR;
 	return true;
 }
 
@@ -184,7 +185,8 @@ void responder_cut(struct session *session, struct conn *conn)
 	target_write_pause(session);
 	target_rsend_pause(session);
 	read_response_flush(session);
-	rsp->rnr = rsp->rnr_owed = false;
+	rsp->rnr = rsp->deaf;
+	rsp->due = 0;
 	rsp->ack_now = rsp->quick = false;
 	message_pull_again(session);
 }

@@ -98,13 +98,13 @@ bool pairing_anew(struct session *session)
 
 bool pairing_fill(struct session *session, struct conn *conn)
 {
-	void *at = session->rsp.pair_due ? conn_frame_begin(conn, 0, 0) : NULL;
+	void *at = session->rsp.due & DUE_PAIR ? conn_frame_begin(conn, 0, 0) : NULL;
 
 	nic_role(conn->nic);
 	if (!at)
 		return false;
 	conn_frame_end(conn, wire_put_pair(at, &session->ep->pairing->own));
-	session->rsp.pair_due = false;
+	session->rsp.due &= (uint8_t)~DUE_PAIR;
 	return true;
 }
 
@@ -194,7 +194,8 @@ void pairing_compare(struct session *session)
 		tell_psn(session, "Its", peer->sq_psn, own->rq_psn);
 	if (own->path_mtu != peer->path_mtu)
 		tell_mtu(session, own->path_mtu, peer->path_mtu);
-	session->rsp.deaf |= differ(peer, own);
+	if (differ(peer, own))
+		session->rsp.deaf = session->rsp.rnr = true;
 	if (cause != REFUSAL_NONE)
 		session_end(session, cause);
 }
@@ -204,7 +205,7 @@ void pairing_refused(struct session *session, enum refusal_cause cause)
 	struct pairing *pairing = session->ep->pairing;
 
 	nic_role(session->ep->nic);
-	session->rsp.deaf = true;
+	session->rsp.deaf = session->rsp.rnr = true;
 	if (pairing->refused == REFUSAL_NONE)
 		pairing->refused = cause;
 	if (session == session->ep->self) /* the op of its own, which was refused, is told first */

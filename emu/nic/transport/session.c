@@ -354,7 +354,7 @@ const char *session_resume(struct session *session, struct conn *conn, const str
 	conn->seen_at_open = session->rsp.seen;
 	session->opened = conn->epoch;
 	session_enter(session, SESSION_OPEN);
-	session->rsp.pair_due = session->ep->pairing;
+	session->rsp.due = session->ep->pairing ? DUE_PAIR : 0;
 	session->refused_dials = 0;
 	if (session->down_since_ns)
 		session->down_ns = nic_now(conn->nic) - session->down_since_ns + 1; /* not 0 */
@@ -546,7 +546,7 @@ bool session_fill(struct session *session, struct conn *conn)
 	const struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
-	if (unlikely(rsp->unsent || rsp->rnr_owed || rsp->pair_due || rsp->pulls_due || rsp->responses))
+	if (unlikely(rsp->unsent || rsp->due || rsp->pulls_due || rsp->responses))
 		return fill_answers(session, conn);
 	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;

@@ -119,6 +119,9 @@ struct rsend_state {
 	enum refusal_cause lost; /* its receive has ended since, and the sender is to hear that it is refused for this */
 };
 
+/* Frames that are to be sent, beside those of lists. */
+enum due_frame { DUE_RNR = 0x1, DUE_PAIR = 0x2 };
+
 /* The peer's requests. */
 struct responder {
 	uint64_t seen;                                    /* last request executed */
@@ -130,9 +133,8 @@ struct responder {
 	bool ack_now;         /* acknowledge even if nothing else is to be sent */
 	bool quick;           /* the last acknowledgement was stored, and no frame has gone since: the program does not answer */
 	bool rnr;             /* RNR was sent: requests other than seen + 1 are dropped */
-	bool rnr_owed;        /* RNR is to be sent */
-	bool pair_due;        /* PAIR is */
-	bool deaf;            /* requests are dropped without an answer, whatever their number: see check_sequence() */
+	bool deaf;            /* with rnr: seen + 1 is dropped, too, and nobody is told */
+	uint8_t due;          /* enum due_frame */
 	struct cq_node *slot; /* see complete_reserve() */
 	struct write_state write;
 	struct rsend_state rsend;
