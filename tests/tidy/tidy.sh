@@ -100,6 +100,7 @@ include_arrows() {
 		grep -v '^emu/fi/domain/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
 		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
 	includes_beyond emu/verbs "$LIBC|$SOCKET|$OUTSIDE|$VERBS|\"emu/(nic|net|process|verbs)/"
+	includes_beyond emu/sys "$LIBC|$SOCKET|$OUTSIDE|$VERBS|<dlfcn\.h>|\"emu/sys/"
 	includes_beyond emu/cm "$LIBC|\"emu/cm/"
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |

@@ -6,20 +6,10 @@ if ldd "$EMU_BUILD/emu/verbs/lib/libibverbs.so.1" | grep -q 'lib[at]san'; then
 	echo "skip loading emurun preloads the run time of a sanitizer, too"
 	exit 77
 fi
-emurun=$EMU_SOURCE_DIR/tools/emurun failed=0 dir=$(mktemp -d) || exit 1
+. "$EMU_SOURCE_DIR/tests/verbs/verdict.sh"
+emurun=$EMU_SOURCE_DIR/tools/emurun dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export FI_EMU_CTL=$dir/ctl EMU_LOG_LEVEL=debug
-
-# verdict NAME IS WANTED
-verdict() {
-	if [ "$2" = "$3" ]; then
-		echo "ok $1"
-	else
-		printf 'is:     %s\nwanted: %s\n' "$2" "$3"
-		echo "not ok $1"
-		failed=1
-	fi
-}
 
 # A program's threads, descriptors and output, without and with emurun.
 same() {

@@ -307,8 +307,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 	return reg_at("ibv_reg_mr", pd, addr, length, iova, access);
 }
 
-/* A change of the object: both keys stay. What is refused before anything is done leaves the region as it was; what fails then leaves
- * none. The code for both is one. */
+/* A change of the object: both keys stay. What is refused before anything is done leaves the region as it was; what fails then
+ * leaves none. The code for both is one. */
 static int mr_exchange(struct vb_mr *mr, const struct vb_mr_request *request)
 {
 	struct vb_key key = key_of(request);

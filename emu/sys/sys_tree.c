@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sys_tree.c - the files in sysfs and /dev by which programs look at an RDMA device. They are made by what libibverbs says of the
+ * devices, in a folder of the user's for each set of settings and network, where they stay for the next process. */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emu/sys/sys_impl.h"
+
+enum { PATH_BYTES = 512, GIDS = 64 };
+
+/* What is asked of libibverbs.so.1, which emurun has loaded. */
+struct verbs_calls {
+	struct ibv_device **(*get_device_list)(int *count);
+	void (*free_device_list)(struct ibv_device **list);
+	struct ibv_context *(*open_device)(struct ibv_device *device);
+	int (*close_device)(struct ibv_context *context);
+	__be64 (*get_device_guid)(struct ibv_device *device);
+	ssize_t (*query_gid_table)(struct ibv_context *context, struct ibv_gid_entry *entries, size_t most, uint32_t flags,
+				   size_t size);
+};
+
+static bool find_calls(struct verbs_calls *calls)
+{
+	*(void **)&calls->get_device_list = dlsym(RTLD_DEFAULT, "ibv_get_device_list");
+	*(void **)&calls->free_device_list = dlsym(RTLD_DEFAULT, "ibv_free_device_list");
+	*(void **)&calls->open_device = dlsym(RTLD_DEFAULT, "ibv_open_device");
+	*(void **)&calls->close_device = dlsym(RTLD_DEFAULT, "ibv_close_device");
+	*(void **)&calls->get_device_guid = dlsym(RTLD_DEFAULT, "ibv_get_device_guid");
+	*(void **)&calls->query_gid_table = dlsym(RTLD_DEFAULT, "_ibv_query_gid_table");
+	return calls->get_device_list && calls->free_device_list && calls->open_device && calls->close_device &&
+	       calls->get_device_guid && calls->query_gid_table;
+}
+
+static void make_folders(char *path)
+{
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		mkdir(path, 0700);
+		*at = '/';
+	}
+}
+
+/* Writes one file whole, so that a reader never sees half of it. `path` and its folders are below `root`. */
+__attribute__((format(printf, 3, 4))) static void put_file(const char *root, const char *path, const char *format, ...)
+{
+	char whole[PATH_BYTES], part[PATH_BYTES + 16];
+	va_list args;
+	FILE *file;
+
+	snprintf(whole, sizeof(whole), "%s%s", root, path);
+	make_folders(whole);
+	snprintf(part, sizeof(part), "%s.%d", whole, getpid());
+	file = fopen(part, "we");
+	if (!file)
+		return;
+	va_start(args, format);
+	vfprintf(file, format, args);
+	va_end(args);
+	if (fclose(file) || rename(part, whole))
+		unlink(part);
+}
+
+/* A file of a device: its path below the device's folder, and its text. */
+static void put_own(const char *root, const char *device, const char *path, const char *text)
+{
+	char whole[PATH_BYTES];
+
+	snprintf(whole, sizeof(whole), "/sys/class/infiniband/%s/%s", device, path);
+	put_file(root, whole, "%s\n", text);
+}
+
+static void put_guid(const char *root, const char *device, const char *path, uint64_t guid)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x", (unsigned)(guid >> 48), (unsigned)(guid >> 32 & 0xffff),
+		 (unsigned)(guid >> 16 & 0xffff), (unsigned)(guid & 0xffff));
+	put_own(root, device, path, text);
+}
+
+static void put_gid(const char *root, const char *device, const struct ibv_gid_entry *entry)
+{
+	char path[64], text[48], interface[IF_NAMESIZE] = "";
+	size_t length = 0;
+
+	for (int i = 0; i < 16; i += 2)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%02x%02x", i ? ":" : "", entry->gid.raw[i],
+					   entry->gid.raw[i + 1]);
+	snprintf(path, sizeof(path), "ports/1/gids/%u", entry->gid_index);
+	put_own(root, device, path, text);
+	snprintf(path, sizeof(path), "ports/1/gid_attrs/types/%u", entry->gid_index);
+	put_own(root, device, path, "RoCE v2");
+	if (!if_indextoname(entry->ndev_ifindex, interface))
+		return;
+	snprintf(path, sizeof(path), "ports/1/gid_attrs/ndevs/%u", entry->gid_index);
+	put_own(root, device, path, interface);
+	snprintf(path, sizeof(path), "device/net/%s/dev_port", interface);
+	put_own(root, device, path, "0");
+}
+
+static void put_device(const char *root, const struct verbs_calls *calls, struct ibv_device *device, int number)
+{
+	static const struct {
+		const char *path, *text;
+	} files[] = {
+		{ "node_type", "1: CA" },
+		{ "node_desc", "emu" },
+		{ "fw_ver", "0.1.0" },
+		{ "hca_type", "emu" },
+		{ "board_id", "EMU0000000001" },
+		{ "device/numa_node", "-1" },
+		{ "ports/1/state", "4: ACTIVE" },
+		{ "ports/1/phys_state", "5: LinkUp" },
+		{ "ports/1/link_layer", "Ethernet" },
+		{ "ports/1/rate", "100 Gb/sec (4X EDR)" },
+		{ "ports/1/lid", "0x0" },
+		{ "ports/1/pkeys/0", "0xffff" },
+	};
+	struct ibv_gid_entry gids[GIDS];
+	struct ibv_context *context = calls->open_device(device);
+	ssize_t count = context ? calls->query_gid_table(context, gids, GIDS, 0, sizeof(gids[0])) : 0;
+	uint64_t guid = be64toh(calls->get_device_guid(device));
+	char path[PATH_BYTES];
+
+	if (context)
+		calls->close_device(context);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		put_own(root, device->name, files[i].path, files[i].text);
+	put_guid(root, device->name, "node_guid", guid);
+	put_guid(root, device->name, "sys_image_guid", guid);
+	for (ssize_t i = 0; i < count; i++)
+		put_gid(root, device->name, &gids[i]);
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/ibdev", device->dev_name);
+	put_file(root, path, "%s\n", device->name);
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/abi_version", device->dev_name);
+	put_file(root, path, "1\n");
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/dev", device->dev_name);
+	put_file(root, path, "231:%d\n", 192 + number);
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
+	put_file(root, path, "%s", "");
+}
+
+bool sys_tree_make(const char *root)
+{
+	struct verbs_calls calls;
+	struct ibv_device **list;
+	int count = 0;
+
+	if (!find_calls(&calls))
+		return false;
+	list = calls.get_device_list(&count);
+	if (!list)
+		return false;
+	for (int i = 0; i < count; i++)
+		put_device(root, &calls, list[i], i);
+	put_file(root, "/sys/class/infiniband_verbs/abi_version", "6\n");
+	put_file(root, "/dev/infiniband/rdma_cm", "%s", "");
+	calls.free_device_list(list);
+	return true;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; text && *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return (hash ^ 1) * UINT64_C(0x100000001b3);
+}
+
+/* The user's own folder, which nobody else can write. */
+static bool folder_is_ours(const char *path)
+{
+	struct stat found;
+
+	mkdir(path, 0700);
+	return !lstat(path, &found) && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+	       !(found.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+bool sys_tree_root(char *root, size_t size)
+{
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	struct stat network = { .st_ino = 0 };
+	int length;
+
+	stat("/proc/self/ns/net", &network);
+	hash = hash_text(hash_text(hash, getenv("EMU_DEVICES")), getenv("FI_EMU_IFACE")) ^ (uint64_t)network.st_ino;
+	length = snprintf(root, size, "%s/emu-%u", folder && *folder == '/' ? folder : "/tmp", (unsigned)geteuid());
+	if (length < 0 || (size_t)length >= size || !folder_is_ours(root))
+		return false;
+	length += snprintf(root + length, size - (size_t)length, "/sys-%016llx", (unsigned long long)hash);
+	return (size_t)length < size && folder_is_ours(root);
+}
