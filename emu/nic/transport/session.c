@@ -327,10 +327,10 @@ void session_left(struct session *session)
 	struct op_list unbegun = { NULL, NULL };
 
 	nic_role(session->ep->nic);
-	if (!session->ep->attr.cm && session->failed_conns + 1 < FAILED_CONNS_MAX)
+	if ((!session->ep->attr.cm || session->ep->pairing) && session->failed_conns + 1 < FAILED_CONNS_MAX)
 		unbegun = requester_unbegun(session);
 	begin_anew(session, unbegun);
-	if (session->state == SESSION_DIALING) /* nobody else is there: no need to ask again */
+	if (session->state == SESSION_DIALING && !session->ep->pairing) /* nobody else is there: no need to ask again */
 		session->refused_dials = nic_of(session)->config.refused_dials - 1;
 }
 
@@ -383,8 +383,8 @@ void session_cut(struct session *session, int error)
 	session_down(session);
 	if (session->answer_lost)
 		session_end(session, REFUSAL_NO_SESSION);
-	else if (session->refused_dials >= nic_of(session)->config.refused_dials)
-		session_end(session, REFUSAL_PEER_GONE);
+	else if (session->refused_dials >= nic_of(session)->config.refused_dials && !session->ep->pairing)
+		session_end(session, REFUSAL_PEER_GONE); /* a queue pair's retries take their time, whatever the reason */
 	else if (session->failed_conns >= FAILED_CONNS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
 	else if (!wants_connection(session) && !session->dials_for_both)
