@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cq_load.c - completion queues under load: more entries than they hold, several threads that poll, sizes that change meanwhile. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "tests/verbs/qp_pair.h"
+
+enum { A, B, SMALL = 4, POSTS = SMALL + 2, MANY = 20000, POLLERS = 3 };
+
+static struct qp_pair pair;
+
+static void open_pair(void)
+{
+	qp_pair_open(&pair);
+}
+
+static void close_pair(void)
+{
+	qp_pair_close(&pair);
+}
+
+TestSuite(verbs_cq_load, .init = open_pair, .fini = close_pair, .timeout = 240);
+
+static int write_one(uint64_t wr_id)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = qp_request(&pair, A, IBV_WR_RDMA_WRITE, wr_id % 1000, 1, &sge), *bad;
+
+	wr.wr_id = wr_id;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	return ibv_post_send(pair.qp[A], &wr, &bad);
+}
+
+/* The first are kept, the next is lost, and told once; what comes after room was made is polled again, and frees all before. */
+Test(verbs_cq_load, overrun)
+{
+	struct ibv_async_event event;
+	struct ibv_wc wc[POSTS];
+
+	cr_assert_eq(ibv_resize_cq(pair.cq[A], SMALL), 0);
+	cr_assert_eq(pair.cq[A]->cqe, SMALL);
+	qp_pair_meet(&pair);
+	for (uint64_t i = 0; i < POSTS; i++)
+		cr_assert_eq(write_one(i), 0);
+	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), 0); /* it waits for the fifth */
+	cr_assert(event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == pair.cq[A]);
+	ibv_ack_async_event(&event);
+	cr_assert_eq(ibv_poll_cq(pair.cq[A], SMALL, wc), SMALL);
+	for (uint64_t i = 0; i < SMALL; i++)
+		cr_assert(wc[i].wr_id == i && wc[i].status == IBV_WC_SUCCESS);
+	cr_assert_eq(write_one(POSTS), 0);
+	for (uint64_t last = SMALL; last < POSTS; last = wc[0].wr_id) {
+		wc[0] = qp_next(&pair, A);
+		cr_assert(wc[0].wr_id > last && wc[0].status == IBV_WC_SUCCESS, "the fifth is lost, and perhaps the sixth");
+	}
+	for (uint64_t i = 0; i < SMALL; i++)
+		cr_assert_eq(write_one(i), 0);
+	for (uint64_t i = 0; i < SMALL; i++)
+		qp_done(&pair, A, i, IBV_WC_SUCCESS);
+	cr_assert_eq(fcntl(pair.verbs.context->async_fd, F_SETFL, O_NONBLOCK), 0);
+	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), -1);
+}
+
+static atomic_uint polled;
+static atomic_uchar seen[MANY];
+
+static void *poller(void *arg)
+{
+	struct ibv_wc wc[3];
+	uint64_t next = 0;
+
+	(void)arg;
+	while (atomic_load(&polled) < MANY) {
+		int got = ibv_poll_cq(pair.cq[A], 3, wc);
+
+		cr_assert_geq(got, 0);
+		for (int i = 0; i < got; i++) {
+			cr_assert_eq(wc[i].status, IBV_WC_SUCCESS);
+			cr_assert_geq(wc[i].wr_id, next, "each poller sees them in their order");
+			next = wc[i].wr_id + 1;
+			cr_assert_eq(atomic_fetch_add(&seen[wc[i].wr_id], 1), 0);
+		}
+		atomic_fetch_add(&polled, (unsigned int)got);
+	}
+	return NULL;
+}
+
+static void *resizer(void *arg)
+{
+	int cqe = 2 * QP_WR;
+
+	(void)arg;
+	while (atomic_load(&polled) < MANY) {
+		cqe = cqe == 2 * QP_WR ? 3 * QP_WR : 2 * QP_WR;
+		cr_assert_eq(ibv_resize_cq(pair.cq[A], cqe), 0);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* Each entry is polled once, by one of them, while another thread posts, and one more changes the size. */
+Test(verbs_cq_load, many_pollers)
+{
+	pthread_t threads[POLLERS + 1];
+
+	qp_pair_meet(&pair);
+	for (int i = 0; i < POLLERS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, poller, NULL), 0);
+	cr_assert_eq(pthread_create(&threads[POLLERS], NULL, resizer, NULL), 0);
+	for (uint64_t i = 0; i < MANY; i++) {
+		int err;
+
+		while ((err = write_one(i)) == ENOMEM)
+			sched_yield();
+		cr_assert_eq(err, 0);
+	}
+	for (int i = 0; i <= POLLERS; i++)
+		cr_assert_eq(pthread_join(threads[i], NULL), 0);
+	cr_assert_eq(atomic_load(&polled), MANY);
+}
