@@ -71,6 +71,16 @@ __attribute__((format(printf, 3, 4))) static void put_file(const char *root, con
 		unlink(part);
 }
 
+/* A character device, as UCX wants to see. */
+static void put_node(const char *root, const char *name)
+{
+	char whole[PATH_BYTES];
+
+	snprintf(whole, sizeof(whole), "%s/dev/infiniband/%s", root, name);
+	make_folders(whole);
+	(void)!symlink("/dev/null", whole); /* which fails if it is there */
+}
+
 /* A file of a device: its path below the device's folder, and its text. */
 static void put_own(const char *root, const char *device, const char *path, const char *text)
 {
@@ -147,8 +157,7 @@ static void put_device(const char *root, const struct verbs_calls *calls, struct
 	put_file(root, path, "1\n");
 	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/dev", device->dev_name);
 	put_file(root, path, "231:%d\n", 192 + number);
-	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
-	put_file(root, path, "%s", "");
+	put_node(root, device->dev_name);
 }
 
 bool sys_tree_make(const char *root)
@@ -165,7 +174,7 @@ bool sys_tree_make(const char *root)
 	for (int i = 0; i < count; i++)
 		put_device(root, &calls, list[i], i);
 	put_file(root, "/sys/class/infiniband_verbs/abi_version", "6\n");
-	put_file(root, "/dev/infiniband/rdma_cm", "%s", "");
+	put_node(root, "rdma_cm");
 	calls.free_device_list(list);
 	return true;
 }

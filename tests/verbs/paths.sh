@@ -15,7 +15,7 @@ verdict nothing_is_made_unasked "$($emurun sh -c 'cat /sys/class/net/lo/address'
 verdict ls_lists_the_devices "$($emurun ls $class | paste -sd' ')" 'mlx5_0 mlx5_1'
 verdict cat_reads_a_state "$($emurun cat $class/mlx5_0/ports/1/state)" '4: ACTIVE'
 verdict shell_reads_a_type "$($emurun sh -c "read -r type <$class/mlx5_1/ports/1/gid_attrs/types/0; echo \$type")" 'RoCE v2'
-verdict test_sees_the_device_file "$($emurun test -e /dev/infiniband/uverbs1 && echo there)" there
+verdict test_sees_the_device_file "$($emurun test -c /dev/infiniband/uverbs1 && echo there)" there
 verdict a_name_that_only_begins_so "$($emurun ls ${class}_other 2>&1 | grep -c 'No such file')" 1
 guid=$($emurun ibv_devices 2>/dev/null | awk '$1 == "mlx5_0" { print $2 }')
 [ -z "$guid" ] || verdict guids_are_those_of_libibverbs "$($emurun cat $class/mlx5_0/node_guid | tr -d :)" "$guid"
