@@ -213,8 +213,8 @@ Test(sim_in_order, reset_and_paired_again)
 	couple_close(&c);
 }
 
-/* The peer has left. As on hardware the first op fails when its retries are spent, and not at once: a program may end meanwhile. The
- * others are cancelled. */
+/* The peer has left. As on hardware the first op fails when its retries are spent, and not at once: a program may end meanwhile.
+ * The others are cancelled. */
 Test(sim_in_order, left)
 {
 	struct couple c;

@@ -254,7 +254,7 @@ static const char *frame_name(uint8_t op)
 		[WIRE_RTS] = "RTS",       [WIRE_ATOMIC] = "ATOMIC", [WIRE_CONNECT] = "CONNECT", [WIRE_ACCEPT] = "ACCEPT",
 		[WIRE_REJECT] = "REJECT", [WIRE_TAKEN] = "TAKEN",   [WIRE_DATA] = "DATA",       [WIRE_PULL] = "PULL",
 		[WIRE_RNR] = "RNR",       [WIRE_NAK] = "NAK",       [WIRE_PARK] = "PARK",       [WIRE_DONE] = "DONE",
-		[WIRE_RESULT] = "RESULT", [WIRE_PAIR] = "PAIR", [WIRE_RSEND] = "RSEND",
+		[WIRE_RESULT] = "RESULT", [WIRE_PAIR] = "PAIR",     [WIRE_RSEND] = "RSEND",
 	};
 	const char *name = op < sizeof(names) / sizeof(names[0]) ? names[op] : NULL;
 
