@@ -35,10 +35,12 @@ int vb_refuse(int errnum, const char *call, const char *format, ...)
 static void note(int at, const struct ibv_send_wr *wr)
 {
 	posted[at] = *wr;
-	memcpy(posted_sge[at], wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
+	for (int i = 0; i < wr->num_sge; i++)
+		posted_sge[at][i] = wr->sg_list[i];
 	if (wr->send_flags & IBV_SEND_INLINE) {
 		cr_assert_eq(wr->num_sge, 1);
-		memcpy(posted_data[at], (void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
+		if (wr->sg_list->length)
+			memcpy(posted_data[at], (void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
 	}
 }
 
