@@ -148,6 +148,38 @@ Test(qp, order_and_room)
 	qp_done(&pair, A, 99, IBV_WC_SUCCESS);
 }
 
+/* From then on peers do not reach the region; the keys stay the program's. */
+Test(qp, invalidated)
+{
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_LOCAL_INV }, send;
+	struct ibv_sge sge;
+
+	wr.invalidate_rkey = pair.mr[A]->rkey;
+	cr_assert_eq(post(A, &wr), 0);
+	cr_assert_eq(qp_done(&pair, A, 1, IBV_WC_SUCCESS).opcode, IBV_WC_LOCAL_INV);
+	qp_post(&pair, B, IBV_WR_RDMA_WRITE, 0, 8, 2);
+	qp_done(&pair, B, 2, IBV_WC_REM_ACCESS_ERR);
+	qp_to(&pair, A, IBV_QPS_RESET);
+	qp_to(&pair, B, IBV_QPS_RESET);
+	qp_pair_meet(&pair);
+	send = qp_request(&pair, A, IBV_WR_SEND_WITH_INV, 0, 8, &sge);
+	send.invalidate_rkey = pair.mr[B]->rkey;
+	qp_receive(&pair, B, 8, 70);
+	cr_assert_eq(post(A, &send), 0);
+	qp_done(&pair, A, 0, IBV_WC_SUCCESS);
+	cr_assert_eq(qp_done(&pair, B, 70, IBV_WC_SUCCESS).invalidated_rkey, pair.mr[B]->rkey);
+	qp_post(&pair, A, IBV_WR_RDMA_READ, 0, 8, 3);
+	qp_done(&pair, A, 3, IBV_WC_REM_ACCESS_ERR);
+}
+
+Test(qp, invalidated_under_a_wrong_key)
+{
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = 0xdead };
+
+	cr_assert_eq(post(A, &wr), 0);
+	qp_done(&pair, A, 1, IBV_WC_MW_BIND_ERR);
+}
+
 /* --- how they fail --- */
 
 static void flushed(int side, uint64_t wr_id)

@@ -8,6 +8,7 @@
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/transport_calls.h"
 
 void requester_init(struct requester *req)
@@ -213,6 +214,24 @@ static __attribute__((noinline)) bool fill_urgent(struct session *session, struc
 	return op_kinds_say_taken(session, conn); /* a fence may wait for it */
 }
 
+/* Is no frame of it sent? Then it has ended. */
+static __attribute__((noinline)) bool ends_here(struct session *session, struct op *op)
+{
+	if (!(op->flags & POST_LOCAL_INV)) {
+		if (op->why.cause == REFUSAL_NONE)
+			return false;
+		complete_refused(op, op->why.cause, NULL); /* another range was refused */
+		return true;
+	}
+	if (!access_may_invalidate(session, op->cq_data)) {
+		complete_refused(op, REFUSAL_NO_REGION, NULL);
+		return true;
+	}
+	access_invalidate(session, op->cq_data);
+	complete_good(op);
+	return true;
+}
+
 bool requester_fill(struct session *session, struct conn *conn)
 {
 	struct requester *req = &session->req;
@@ -226,10 +245,8 @@ bool requester_fill(struct session *session, struct conn *conn)
 	op = requester_pick(session);
 	if (!op)
 		return false;
-	if (unlikely(op->flags & POST_CQ_DATA) && op->why.cause != REFUSAL_NONE) { /* another range was refused */
-		complete_refused(op, op->why.cause, NULL);
+	if (unlikely(op->flags & (POST_CQ_DATA | POST_LOCAL_INV)) && ends_here(session, op))
 		return true;
-	}
 	if (likely(op_kinds[op->kind].fill(session, conn, op)))
 		return true;
 	requester_unpick(req, op);

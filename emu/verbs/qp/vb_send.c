@@ -30,6 +30,7 @@ static const struct request {
 	[IBV_WR_SEND] = { OP_SEND, IBV_WC_SEND, 0, MR_SEND, true, false },
 	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND, true, false },
 	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND, true, false },
+	[IBV_WR_LOCAL_INV] = { OP_SEND, IBV_WC_LOCAL_INV, POST_LOCAL_INV | POST_FENCE, 0, true, false },
 	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ, true, false },
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ, true, true },
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ, true, true },
@@ -136,7 +137,7 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 	send->local = false;
 	if (request->flags & POST_CQ_DATA)
 		post->cq_data = be32toh(wr->imm_data);
-	else if (request->flags & POST_INVALIDATE)
+	else if (request->flags & (POST_INVALIDATE | POST_LOCAL_INV))
 		post->cq_data = wr->invalidate_rkey;
 	if (!gather_sources(qp, wr, request->access, send)) {
 		refuse_local(send, REFUSAL_SOURCE_FAULT);
@@ -164,6 +165,8 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge)
 		return vb_refuse(EINVAL, CALL, "num_sge is %d, and the queue pair was made with max_send_sge %u.", wr->num_sge,
 				 qp->cap.max_send_sge);
+	if (wr->opcode == IBV_WR_LOCAL_INV && wr->num_sge)
+		return vb_refuse(EINVAL, CALL, "num_sge is %d beside IBV_WR_LOCAL_INV, which moves nothing.", wr->num_sge);
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
 	if (requests[wr->opcode].kind == OP_READ || requests[wr->opcode].atomic)
@@ -204,7 +207,7 @@ static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	record->wr_id = wr->wr_id;
 	record->opcode = requests[wr->opcode].completes;
 	record->length = requests[wr->opcode].access == MR_READ ? (uint32_t)send.length : 0;
-	record->local = send.local;
+	record->local = send.local || wr->opcode == IBV_WR_LOCAL_INV;
 	send.post.context = record;
 	err = -ep_post(qp->ep, &send.post);
 	if (!err)
