@@ -143,8 +143,8 @@ enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_O
 enum ep_rule {
 	/* A message finds its receive posted, or the receiver is not ready: none is kept, and no request behind it passes. It goes
 	 * in segments, however long it is, so that its bytes are in their place before the next request is executed. One longer
-	 * than its receive fails at both ends. All peers have the rule, too. A shared receive context with one such endpoint
-	 * keeps no message of its others. */
+	 * than its receive fails at both ends. It has no tag. All peers have the rule, too. A shared receive context with one
+	 * such endpoint keeps no message of its others. */
 	EP_RULE_RECEIVE_FIRST = 0x1,
 	/* A remote write with CQ data takes the next receive, whose buffer stays as it was; not with COMMIT. */
 	EP_RULE_DATA_RECEIVES = 0x2,

@@ -255,6 +255,24 @@ static __attribute__((noinline)) void write_tell(struct session *session, struct
 	complete_data_receive(rx, &message);
 }
 
+/* A message that does more than be there is in its place. */
+static __attribute__((noinline)) const char *write_done_more(struct session *session, struct remote_done *done)
+{
+	const struct write_state *write = &session->rsp.write;
+	const struct access *ask = &write->ask;
+
+	if (write->flags & WIRE_F_TAGGED) {
+		tagged_done(session, ask->seq, done);
+		return NULL;
+	}
+	if (write->flags & WIRE_F_COMMIT)
+		return write_commit(session, done);
+	if (write->counted && ask->length)
+		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
+	write_tell(session, done);
+	return NULL;
+}
+
 /* The message is in its place. */
 static const char *write_done(struct session *session)
 {
@@ -266,18 +284,11 @@ static const char *write_done(struct session *session)
 
 	if (unlikely(session->ep->attr.caps & (EP_REGION_EVENTS | EP_WATCHED)))
 		done.event = access_event(session, ask, &done.context);
-	if (unlikely(ask->tagged)) {
-		tagged_done(session, ask->seq, &done);
-		return NULL;
-	}
-	if (write->flags & WIRE_F_COMMIT)
-		return write_commit(session, &done);
+	if (unlikely(write->flags))
+		return write_done_more(session, &done);
 	if (write->counted && ask->length)
 		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
-	if (unlikely(done.has_cq_data))
-		write_tell(session, &done);
-	else
-		complete_remote(session, &session->rsp.slot, &done);
+	complete_remote(session, &session->rsp.slot, &done);
 	return NULL;
 }
 

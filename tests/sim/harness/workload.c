@@ -320,7 +320,8 @@ void workload_run(struct workload *load, uint64_t limit_ns)
 	struct model *model = load->model;
 	uint64_t until = model->world->now_ns + limit_ns;
 
-	model->one_source = load->ring;
+	/* Writes with CQ data may take receives, and come from everywhere. */
+	model->one_source = load->ring && !(model->party[0]->rules & EP_RULE_DATA_RECEIVES);
 	while (load->ops_left) {
 		die_or_return(load);
 		if (model->open < load->outstanding_max)
