@@ -46,13 +46,14 @@ static int advance(struct vb_cq *cq)
 	return 0;
 }
 
-static void polls_begin(struct vb_cq *cq)
+/* Between the two the lock is held, unless the program said that it has one thread: its checker cannot see that. */
+static void polls_begin(struct vb_cq *cq) UNCHECKED
 {
 	if (!cq->alone)
 		futex_lock(&cq->polls);
 }
 
-static void polls_end(struct vb_cq *cq)
+static void polls_end(struct vb_cq *cq) UNCHECKED
 {
 	if (!cq->alone)
 		futex_unlock(&cq->polls);
