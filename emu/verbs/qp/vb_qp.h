@@ -68,7 +68,7 @@ void vb_qp_purge(struct vb_qp *qp);
 /* Opens the endpoint of `qp` behind a listener that has room, or a new one. 0 or a positive errno. Waits for the driver role. */
 int vb_qp_port_open(struct vb_qp *qp, struct pd *pd);
 /* The endpoint was closed. */
-void vb_qp_port_close(struct vb_qp *qp);
+void vb_qp_port_close(struct vb_qp *qp) REQUIRES(driver_role);
 
 /* --- posts (vb_send.c; vb_recv.h): of the context's table --- */
 

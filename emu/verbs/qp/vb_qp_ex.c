@@ -237,7 +237,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 
 /* --- the batch --- */
 
-/* The lock is held from here to one of the two below: its checker cannot see that. */
+/* The lock is held from here to one of the two below: its checker (clang) cannot see that. */
 static void wr_start(struct ibv_qp_ex *ex) UNCHECKED
 {
 	struct vb_batch *batch = &head_of(ex)->batch;

@@ -96,7 +96,7 @@ static void take_attributes(struct ibv_qp_attr *to, const struct ibv_qp_attr *fr
 
 /* With the driver role, from here on. */
 
-static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr)
+static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr) REQUIRES(driver_role)
 {
 	struct ep_timing timing = {
 		.budget_ns = budget_ns(attr),
@@ -108,7 +108,7 @@ static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr)
 }
 
 /* As if it were new; what completed and was not polled is gone. */
-static void to_reset(struct vb_qp *qp)
+static void to_reset(struct vb_qp *qp) REQUIRES(driver_role)
 {
 	ep_reset(qp->ep);
 	vb_qp_purge(qp);
@@ -119,7 +119,7 @@ static void to_reset(struct vb_qp *qp)
 
 /* 0 or a negative errno. */
 static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to, const struct ibv_qp_attr *attr,
-			const struct ep_pair *pair)
+			const struct ep_pair *pair) REQUIRES(driver_role)
 {
 	int err = 0;
 
@@ -136,7 +136,7 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 	return err;
 }
 
-static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, const struct ep_pair *pair)
+static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, const struct ep_pair *pair) REQUIRES(driver_role)
 {
 	enum ibv_qp_state from = vb_qp_state(qp), to = vb_qp_next(from, asked, mask);
 	struct ibv_qp_attr attr = qp->attr;

@@ -42,7 +42,7 @@ static const struct cm_ops listener_ops = { .event = hears_nothing };
 static const struct cm_ops pair_ops = { .event = vb_qp_event };
 
 /* With the role. */
-static int port_open(struct nic *nic, struct vb_qp_port **out)
+static int port_open(struct nic *nic, struct vb_qp_port **out) REQUIRES(driver_role)
 {
 	struct ep_attr attr = { .cm = &listener_ops, .passive = true, .pairs = true, .tag = AV_NONE };
 	struct vb_qp_port *port = calloc(1, sizeof(*port));
@@ -68,7 +68,7 @@ static int port_open(struct nic *nic, struct vb_qp_port **out)
 }
 
 /* With the role, and no queue pair is reached through it. */
-static void port_close(struct vb_qp_port *port)
+static void port_close(struct vb_qp_port *port) REQUIRES(driver_role)
 {
 	struct vb_qp_port **at = &ports;
 	int err;

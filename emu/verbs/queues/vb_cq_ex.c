@@ -46,7 +46,7 @@ static int advance(struct vb_cq *cq)
 	return 0;
 }
 
-/* Between the two the lock is held, unless the program said that it has one thread: its checker cannot see that. */
+/* Between the two the lock is held, unless the program said that it has one thread: its checker (clang) cannot see that. */
 static void polls_begin(struct vb_cq *cq) UNCHECKED
 {
 	if (!cq->alone)

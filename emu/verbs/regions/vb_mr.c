@@ -106,6 +106,7 @@ static void tell_opened(const struct vb_mr *mr)
 
 /* [role] Under the key that the region had before, if `old` is one; under another if that is in use in its new PD. */
 static int region_enter(const struct vb_mr_request *request, struct pd *pd, const struct vb_mr *old, struct mr **region)
+	REQUIRES(driver_role)
 {
 	const struct iovec iov = { (void *)(uintptr_t)request->iova, request->length };
 	struct mr_attr attr = {
