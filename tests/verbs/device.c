@@ -170,6 +170,28 @@ Test(verbs_device, one_interface_is_asked_for)
 	verbs_close(&verbs);
 }
 
+/* Behind an address translation, peers dial another address than the interface has. */
+Test(verbs_device, an_advertised_address_is_a_gid)
+{
+	static const uint8_t known[16] = { [10] = 0xff, [11] = 0xff, [12] = 203, [13] = 0, [14] = 113, [15] = 9 };
+	struct ibv_gid_entry entries[64];
+	struct verbs verbs;
+	ssize_t count;
+	int found = 0, others = 0;
+
+	setenv("FI_EMU_ADVERTISE", "203.0.113.9", 1);
+	verbs_open(&verbs);
+	count = ibv_query_gid_table(verbs.context, entries, 64, 0);
+	for (ssize_t i = 0; i < count; i++) {
+		found += !memcmp(entries[i].gid.raw, known, sizeof(known));
+		others += entries[i].gid.raw[10] == 0xff && entries[i].gid.raw[12] != 127;
+	}
+	if (!others) /* this machine has loopback alone */
+		cr_skip_test("no interface has an IPv4 address");
+	cr_assert_eq(found, 1);
+	verbs_close(&verbs);
+}
+
 Test(verbs_device, a_wrong_setting_lets_no_device_be_opened)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);

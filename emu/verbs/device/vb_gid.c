@@ -31,11 +31,6 @@ static const struct in6_addr *ipv6_of(const struct sockaddr *at)
 	return &((const struct sockaddr_in6 *)at)->sin6_addr;
 }
 
-static struct in_addr ipv4_of(const struct sockaddr *at)
-{
-	return ((const struct sockaddr_in *)at)->sin_addr;
-}
-
 /* The place of an address among those of its interface, and behind all interfaces; -1: it has no GID. */
 enum { RANK_LINK, RANK_IPV4, RANK_IPV6, RANK_LOOPBACK };
 static int gid_rank(const struct ifaddrs *ifa)
@@ -65,22 +60,38 @@ static bool gid_wanted(const struct ifaddrs *ifa, const char *iface)
 	return inet_ntop(at->sa_family, bytes, text, sizeof(text)) && !strcmp(text, iface);
 }
 
+static void gid_of(union ibv_gid *gid, int family, const void *address)
+{
+	memset(gid, 0, sizeof(*gid));
+	if (family == AF_INET6) {
+		memcpy(gid->raw, address, sizeof(gid->raw));
+		return;
+	}
+	gid->raw[10] = gid->raw[11] = 0xff;
+	memcpy(gid->raw + 12, address, sizeof(struct in_addr));
+}
+
 static void gid_fill(struct vb_gid *entry, const struct ifaddrs *ifa)
 {
 	const struct sockaddr *at = ifa->ifa_addr;
-	struct in_addr ipv4;
+	bool is_ipv6 = at->sa_family == AF_INET6;
 
 	memset(entry, 0, sizeof(*entry));
 	entry->ifindex = if_nametoindex(ifa->ifa_name);
-	if (at->sa_family == AF_INET6) {
-		memcpy(&entry->at, at, sizeof(struct sockaddr_in6));
-		memcpy(entry->gid.raw, ipv6_of(at), sizeof(entry->gid.raw));
-	} else {
-		memcpy(&entry->at, at, sizeof(struct sockaddr_in));
-		ipv4 = ipv4_of(at);
-		entry->gid.raw[10] = entry->gid.raw[11] = 0xff;
-		memcpy(entry->gid.raw + 12, &ipv4, sizeof(ipv4));
-	}
+	memcpy(&entry->at, at, is_ipv6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+	gid_of(&entry->gid, at->sa_family, is_ipv6 ? (const void *)ipv6_of(at) : &((const struct sockaddr_in *)at)->sin_addr);
+}
+
+/* FI_EMU_ADVERTISE: peers know the first address of that family by another, which is its GID then. */
+static void gid_advertise(struct vb_gid *entry, const char **advertised, int rank)
+{
+	struct in6_addr address;
+	int family = rank == RANK_IPV4 ? AF_INET : rank == RANK_IPV6 ? AF_INET6 : AF_UNSPEC;
+
+	if (!*advertised || family == AF_UNSPEC || inet_pton(family, *advertised, &address) != 1)
+		return;
+	gid_of(&entry->gid, family, &address);
+	*advertised = NULL;
 }
 
 /* A found address, to be sorted. */
@@ -157,6 +168,7 @@ static size_t gid_find(const struct ifaddrs *all, struct found *found, size_t mo
 
 static void gid_make(void) REQUIRES(lock)
 {
+	const char *advertised = process_front.setting("advertise");
 	struct found found[4 * VB_GIDS];
 	struct ifaddrs *all;
 	struct vb_gid entry;
@@ -168,6 +180,7 @@ static void gid_make(void) REQUIRES(lock)
 	count = gid_find(all, found, sizeof(found) / sizeof(found[0]));
 	for (size_t i = 0; i < count; i++) {
 		gid_fill(&entry, found[i].ifa);
+		gid_advertise(&entry, &advertised, found[i].rank);
 		gid_enter(&entry);
 	}
 	gid_drop_gone();
