@@ -14,8 +14,8 @@ enum { VB_GIDS = 32 }; /* entries of a port's table; addresses beyond have none 
 /* As ibv_query_gid_type() of rdma-core has them: its numbers are those of sysfs. */
 enum vb_gid_type { VB_GID_TYPE_ROCE_V1 = 0, VB_GID_TYPE_ROCE_V2 = 1 };
 
-/* One entry: its GID, all zero where there is none; its interface; and the address of the interface, without port, by which peers know it unless
- * FI_EMU_ADVERTISE names another. */
+/* One entry: its GID, all zero where there is none; its interface; and the address of the interface, without port, by which peers
+ * know it unless FI_EMU_ADVERTISE names another. */
 struct vb_gid {
 	union ibv_gid gid;
 	uint32_t ifindex;
