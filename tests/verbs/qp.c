@@ -367,6 +367,19 @@ Test(qp, order_of_destroying)
 	cr_assert_eq(ibv_dealloc_pd(pair.verbs.pd), EBUSY);
 }
 
+/* A queue pair whose memory was overwritten is told from one that is open. */
+Test(qp, handle_of_none)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_qp_init_attr init;
+
+	pair.qp[A]->handle ^= 0x5a5a;
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE), ENOENT);
+	cr_assert_eq(ibv_query_qp(pair.qp[A], &attr, IBV_QP_STATE, &init), ENOENT);
+	cr_assert_eq(ibv_destroy_qp(pair.qp[A]), ENOENT);
+	pair.qp[A]->handle ^= 0x5a5a;
+}
+
 Test(qp_alone, bad_attributes)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };

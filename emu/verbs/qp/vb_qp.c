@@ -24,6 +24,14 @@ struct driver *vb_qp_driver(const struct vb_qp *qp)
 	return nic_driver(atomic_load(&qp->context->nic));
 }
 
+int vb_qp_check_handle(struct vb_qp *qp, const char *call)
+{
+	if (qp->head.ibv.handle != qp->rq.qp_num)
+		return vb_refuse(ENOENT, call, "handle %u is no open queue pair: its memory was overwritten, or it was destroyed.",
+				 qp->head.ibv.handle);
+	return vb_context_usable(qp->context) ? 0 : vb_inherited(call);
+}
+
 /* InfiniBand's kind of the refusal of a peer's request: of its operation, or of the access to memory. */
 static enum ibv_event_type refusal_event(enum refusal_cause cause)
 {
@@ -217,10 +225,11 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
 	struct vb_qp *qp = vb_qp_of(ibv);
+	int err = vb_qp_check_handle(qp, "ibv_query_qp");
 
 	(void)mask; /* all that is known is told */
-	if (!vb_context_usable(qp->context))
-		return vb_inherited("ibv_query_qp");
+	if (err)
+		return err;
 	mutex_lock(&qp->modify);
 	*attr = qp->attr;
 	attr->qp_state = attr->cur_qp_state = vb_qp_state(qp);
@@ -282,7 +291,10 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	if (vb_context_usable(qp->context)) {
 		struct driver *driver = vb_qp_driver(qp);
+		int err = vb_qp_check_handle(qp, "ibv_destroy_qp");
 
+		if (err)
+			return err;
 		if (!driver_enter(driver))
 			return vb_refuse(EAGAIN, "ibv_destroy_qp", "called in a signal handler that has interrupted the device.");
 		ep_close(qp->ep);

@@ -57,6 +57,8 @@ static inline void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state state)
 	__atomic_store_n(&qp->head.ibv.state, state, __ATOMIC_RELEASE);
 }
 
+/* 0; or after a line of log ENOENT: no queue pair that is open, or ENODEV: of a fork's parent. */
+int vb_qp_check_handle(struct vb_qp *qp, const char *call);
 /* The driver of the process's NIC. */
 struct driver *vb_qp_driver(const struct vb_qp *qp);
 

@@ -182,10 +182,10 @@ static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
 	struct vb_qp *qp = vb_qp_of(ibv);
-	int err;
+	int err = vb_qp_check_handle(qp, CALL);
 
-	if (!vb_context_usable(qp->context))
-		return vb_inherited(CALL);
+	if (err)
+		return err;
 	mutex_lock(&qp->modify);
 	err = modify(qp, attr, mask);
 	mutex_unlock(&qp->modify);
