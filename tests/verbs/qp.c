@@ -392,6 +392,10 @@ Test(qp_alone, bad_attributes)
 	cr_assert_null(ibv_create_qp(pair.verbs.pd, &init));
 	cr_assert_eq(errno, EINVAL);
 	init.cap.max_send_sge = 1;
+	pair.verbs.pd->handle ^= 0x5a5a;
+	cr_assert_null(ibv_create_qp(pair.verbs.pd, &init));
+	cr_assert_eq(errno, ENOENT);
+	pair.verbs.pd->handle ^= 0x5a5a;
 	init.qp_type = IBV_QPT_UD;
 	cr_assert_null(ibv_create_qp(pair.verbs.pd, &init));
 	cr_assert_eq(errno, EOPNOTSUPP);

@@ -144,6 +144,11 @@ Test(verbs_srq, handle_of_none)
 	cr_assert_eq(change(srq, 1, 0, IBV_SRQ_MAX_WR), ENOENT);
 	srq->handle ^= 0x5a5a;
 	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	verbs.pd->handle ^= 0x5a5a;
+	errno = 0;
+	cr_assert_null(open_srq(10, 1));
+	cr_assert_eq(errno, ENOENT, "of no PD");
+	verbs.pd->handle ^= 0x5a5a;
 	verbs_close(&verbs);
 }
 

@@ -94,6 +94,8 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 				 (int)attr->qp_type);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");
+	if (vb_pd_check(attr->pd, CALL))
+		return ENOENT;
 	if (attr->pd->context != context)
 		return vb_refuse(EINVAL, CALL, "the PD is of another context.");
 	if (attr->srq && !vb_srq_is_of(attr->srq, context))

@@ -59,7 +59,7 @@ static int srq_open_device(struct vb_srq *srq, struct nic *nic, const char *call
 static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr, const char *call)
 {
 	struct vb_context *context = vb_context_of(pd->context);
-	struct nic *nic = srq_check_attr(attr, call) ? NULL : vb_nic_get(context, call);
+	struct nic *nic = vb_pd_check(pd, call) || srq_check_attr(attr, call) ? NULL : vb_nic_get(context, call);
 	struct vb_srq *srq = nic ? calloc(1, sizeof(*srq)) : NULL;
 	int err;
 
