@@ -13,7 +13,11 @@
 
 #include "emu/nic/base/limits.h"
 
-enum { SLAB_OBJECTS = 8 }; /* few: those that a program with one op at a time uses in turn stay in the cache */
+enum {
+	FIRST_OBJECTS = 2, /* for pools that are hardly used: an endpoint for each of a thousand peers */
+	SLAB_OBJECTS = 8,  /* few: those that a program with one op at a time uses in turn stay in the cache */
+	LOOKS = 16         /* into the list, after which a pool is worth a whole slab */
+};
 
 struct link_word {
 	struct link_word *next;
@@ -27,6 +31,7 @@ struct pool_slab {
 struct pool {
 	size_t object;
 	uint32_t max;
+	uint32_t looks;                    /* takers: into `given`, up to LOOKS */
 	uint32_t out;                      /* takers: objects that are not in `free`; some may be in `given` */
 	struct pool_slab *slabs;           /* takers */
 	struct link_word *free;            /* takers */
@@ -87,7 +92,8 @@ void pool_close(struct pool *pool)
 
 __attribute__((cold)) static bool pool_grow(struct pool *pool)
 {
-	struct pool_slab *slab = aligned_alloc(CACHE_LINE, sizeof(*slab) + SLAB_OBJECTS * pool->object);
+	int count = pool->slabs ? SLAB_OBJECTS : FIRST_OBJECTS;
+	struct pool_slab *slab = aligned_alloc(CACHE_LINE, sizeof(*slab) + (size_t)count * pool->object);
 	char *object;
 
 	if (!slab)
@@ -95,7 +101,7 @@ __attribute__((cold)) static bool pool_grow(struct pool *pool)
 	slab->next = pool->slabs;
 	pool->slabs = slab;
 	object = slab->objects;
-	for (int i = 0; i < SLAB_OBJECTS; i++, object += pool->object) {
+	for (int i = 0; i < count; i++, object += pool->object) {
 		struct link_word *word = (struct link_word *)object;
 
 		word->next = pool->free;
@@ -109,6 +115,8 @@ __attribute__((noinline)) static void pool_collect(struct pool *pool)
 {
 	struct link_word *first = NULL, *last;
 
+	if (pool->looks < LOOKS && ++pool->looks == LOOKS)
+		(void)pool_grow(pool); /* without memory it goes on with what it has */
 	if (atomic_load_explicit(&pool->given, memory_order_relaxed)) /* pairs with the release in pool_give() */
 		first = atomic_exchange_explicit(&pool->given, NULL, memory_order_acquire);
 	if (!first)
