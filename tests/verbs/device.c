@@ -204,3 +204,25 @@ Test(verbs_device, a_wrong_setting_lets_no_device_be_opened)
 	cr_assert(said_has("FI_EMU_PORTS"));
 	ibv_free_device_list(list);
 }
+
+/* Programs ask so what there is, and skip it. */
+Test(verbs_device, calls_that_are_not_built_say_so)
+{
+	struct ibv_xrcd_init_attr xrcd = { .fd = -1 };
+	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ };
+	struct verbs verbs;
+
+	verbs_open(&verbs);
+	said_begin();
+	errno = 0;
+	cr_assert_null(ibv_alloc_mw(verbs.pd, IBV_MW_TYPE_1));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	errno = 0;
+	cr_assert_null(ibv_open_xrcd(verbs.context, &xrcd));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	errno = 0;
+	cr_assert_null(ibv_create_wq(verbs.context, &wq));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	cr_assert_not(said_has("emu"), "a question is no warning");
+	verbs_close(&verbs);
+}

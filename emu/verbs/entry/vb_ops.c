@@ -6,6 +6,7 @@
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/qp/vb_srq.h"
+#include "emu/verbs/entry/vb_unbuilt.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
 
@@ -48,6 +49,7 @@ static void fill_qp_ops(struct vb_abi_context *abi)
 
 void vb_fill_ops(struct vb_abi_context *abi)
 {
+	vb_fill_unbuilt(abi);
 	fill_device_ops(abi);
 	fill_region_ops(abi);
 	fill_queue_ops(abi);
