@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* many.c - a thousand connected queue pairs of one process: what each costs. Memory is counted by the C library's own account, which
- * is empty where a sanitizer allocates. */
+/* many.c - a thousand connected queue pairs of one process: what each costs. Memory is counted by the C library's own account,
+ * which is empty where a sanitizer allocates. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <malloc.h>
