@@ -6,6 +6,7 @@
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/endpoint/pair.h"
+#include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/srx.h"
 #include "tests/sim/harness/bed.h"
 #include "tests/sim/harness/ends.h"
@@ -329,6 +330,44 @@ Test(sim_receive_first, rights_come_and_go)
 	}
 	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
+}
+
+/* A fault plan's faults are those of other messages: refused, late or cut, each is received once or not at all. */
+Test(sim_receive_first, faults_are_injected)
+{
+	static const struct fault_rule faults[] = {
+		{ .sort = PLAN_REFUSE, .cause = REFUSAL_RESOURCE },
+		{ .sort = PLAN_RNR, .times = 3 },
+		{ .sort = PLAN_CUT, .before = true, .times = 2, .down_ns = 1000 },
+		{ .sort = PLAN_CUT, .down_ns = 1000 },
+	};
+
+	for (size_t fault = 0; fault < sizeof(faults) / sizeof(faults[0]); fault++) {
+		struct fault_plan plan = { .rules = 1, .rule = { faults[fault] } };
+		struct nic_config nic = { .fault = &plan };
+		unsigned refused = 0;
+		struct job *jobs[12];
+		struct bed bed;
+
+		plan.rule[0].kinds = FAULT_ALL_KINDS;
+		plan.rule[0].first = plan.rule[0].every = 3;
+		plan.rule[0].most = UINT64_MAX;
+		plan.rule[0].chance = FAULT_CERTAIN;
+		bed_open(&bed, 714, 2, &nic, &receive_first);
+		bed.model->counts_exact = false;
+		for (int i = 0; i < 12; i++) {
+			jobs[i] = message(&bed, i % 2 ? 100 : LONG, 0);
+			job_may(jobs[i], plan.rule[0].cause);
+			post(jobs[i]);
+		}
+		model_end(bed.model, BED_LIMIT_NS);
+		for (int i = 0; i < 12; i++)
+			refused += jobs[i]->failed;
+		cr_assert_eq(refused, faults[fault].sort == PLAN_REFUSE ? 4 : 0);
+		cr_assert(faults[fault].sort != PLAN_RNR || tap_count(bed.world, TAP_RNR) >= 12);
+		cr_assert(faults[fault].sort != PLAN_CUT || bed.world->cables_made > 4);
+		bed_close(&bed);
+	}
 }
 
 /* As many as queues of hardware have: no pool ends before. */
