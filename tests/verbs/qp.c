@@ -187,6 +187,16 @@ static void flushed(int side, uint64_t wr_id)
 	qp_done(&pair, side, wr_id, IBV_WC_WR_FLUSH_ERR);
 }
 
+/* One of the send queue and one of the receive queue, between which there is no order. */
+static void flushed_both(int side, uint64_t one, uint64_t other)
+{
+	struct ibv_wc wc = qp_next(&pair, side);
+
+	cr_assert(wc.status == IBV_WC_WR_FLUSH_ERR && (wc.wr_id == one || wc.wr_id == other), "request %llu: %s",
+		  (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
+	flushed(side, wc.wr_id == one ? other : one);
+}
+
 /* The request fails with `status`; what is behind it is flushed; both are in ERR, or A alone. */
 static void fails(struct ibv_send_wr *wr, enum ibv_wc_status status, bool both)
 {
@@ -196,8 +206,7 @@ static void fails(struct ibv_send_wr *wr, enum ibv_wc_status status, bool both)
 	cr_assert_eq(post(A, wr), 0);
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 512, 8, 2);
 	qp_done(&pair, A, 1, status);
-	flushed(A, 2);
-	flushed(A, 80);
+	flushed_both(A, 2, 80);
 	cr_assert_eq(pair.qp[A]->state, IBV_QPS_ERR);
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 512, 8, 3);
 	flushed(A, 3);
@@ -300,6 +309,22 @@ Test(qp, right_of_the_queue_pair)
 	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, 2);
 	qp_done(&pair, A, 2, IBV_WC_REM_ACCESS_ERR);
+}
+
+/* WIRE-144: a request of no bytes names no memory, so neither key is looked at. */
+Test(qp, no_bytes_and_wrong_keys)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE_WITH_IMM };
+
+	for (uint64_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		struct ibv_send_wr wr = { .wr_id = i, .opcode = opcodes[i] };
+
+		wr.wr.rdma.rkey = 0xdead;
+		qp_receive(&pair, B, 8, 70);
+		cr_assert_eq(post(A, &wr), 0);
+		qp_done(&pair, A, i, IBV_WC_SUCCESS);
+	}
+	cr_assert_eq(qp_done(&pair, B, 70, IBV_WC_SUCCESS).byte_len, 0);
 }
 
 /* --- states --- */

@@ -52,6 +52,7 @@ struct pairing {
 	bool knocked;            /* the peer was turned away, as the program was not ready */
 	/* The first failure ends all. Booleans, as each goes with any state of struct cm. */
 	bool halting;    /* something has failed: nothing that was posted later is carried out, and no request of the peer */
+	bool flushed;    /* what was under way then has ended */
 	bool failed;     /* an op's failure was told: later ones are told as cancelled */
 	bool cancelling; /* in_order.c is at it */
 	bool silent;     /* it is being reset: ops end untold */

@@ -150,6 +150,8 @@ enum ep_rule {
 	EP_RULE_DATA_RECEIVES = 0x2,
 	/* Atomics here are aligned to their element, and need MR_REMOTE_ATOMIC alone. */
 	EP_RULE_ALIGNED = 0x4,
+	/* A remote write or read of no bytes names no region: its key is not looked at. */
+	EP_RULE_EMPTY_KEYLESS = 0x8,
 };
 
 /* Of one endpoint, in place of what its device has. An endpoint is opened with { 0, RNR_AS_DEVICE, 0 }: as the device has it. */

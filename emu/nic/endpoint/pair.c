@@ -11,6 +11,7 @@
 #include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/greeting.h"
@@ -97,15 +98,24 @@ static void stop_answering(struct ep *ep, bool told)
 		responder_halt(ep->self, told);
 }
 
-/* No receive is left, and none comes. */
-static void enter_error(struct ep *ep)
+/* All that is under way ends, once. */
+static void flush_all(struct ep *ep)
 {
-	if (ep->cm.state == CM_DOWN)
+	if (ep->pairing->flushed)
 		return;
-	cm_enter(ep, CM_DOWN);
+	ep->pairing->flushed = true;
 	in_order_cancel(ep);
 	stop_answering(ep, true);
 	cm_flush_receives(ep);
+}
+
+void cm_halted(struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (ep->cm.state != CM_UP || ep->pairing->silent)
+		return;
+	cm_enter(ep, CM_DOWN);
+	cm_tell(ep, &(struct cm_event){ .kind = CM_HALTED, .cause = ep->pairing->refused });
 }
 
 /* The peer is to find out that nobody answers, when all is told. One whose request was refused leaves by itself. */
@@ -124,12 +134,12 @@ void pairing_tick(struct ep *ep)
 	nic_role(ep->nic);
 	if (!pairing->halting)
 		return;
-	if (ep->cm.state == CM_UP && (pairing->failed || pairing->refused != REFUSAL_NONE)) {
-		enter_error(ep);
-		cm_tell(ep, &(struct cm_event){ .kind = CM_HALTED, .cause = pairing->refused });
-	}
-	if (ep->cm.state == CM_DOWN)
-		leave_settled(ep);
+	if (pairing->refused != REFUSAL_NONE)
+		cm_halted(ep);
+	if (ep->cm.state != CM_DOWN)
+		return;
+	flush_all(ep);
+	leave_settled(ep);
 }
 
 void ep_halt(struct ep *ep)
@@ -139,7 +149,9 @@ void ep_halt(struct ep *ep)
 		;
 	fault_flush(ep);
 	ep->pairing->halting = true;
-	enter_error(ep);
+	if (ep->cm.state != CM_DOWN)
+		cm_enter(ep, CM_DOWN);
+	flush_all(ep);
 	leave_settled(ep);
 }
 

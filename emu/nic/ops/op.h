@@ -44,9 +44,9 @@ enum post_flag {
 	POST_INVALIDATE = 1 << 16, /* messages: the peer's region under the key `cq_data` ends before they are received */
 	/* Queue pairs, with FENCE: moves nothing. In its turn the own region under the key `cq_data` ends for peers. */
 	POST_LOCAL_INV = 1 << 17,
-	POST_IN_ORDER = 1 << 24,   /* the device's own mark: of a queue pair, in its list (in_order.c) */
-	POST_ENDED = 1 << 25,      /* likewise: and waits there for those posted before it */
-	POST_WATCHED = 1 << 14,    /* `watch` has what nic_config.watch noted of it (watch.h) */
+	POST_IN_ORDER = 1 << 24, /* the device's own mark: of a queue pair, in its list (in_order.c) */
+	POST_ENDED = 1 << 25,    /* likewise: and waits there for those posted before it */
+	POST_WATCHED = 1 << 14,  /* `watch` has what nic_config.watch noted of it (watch.h) */
 };
 
 /* The trigger of a deferred post (deferred.c). */

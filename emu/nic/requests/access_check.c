@@ -45,6 +45,16 @@ __attribute__((noinline)) static void tell_remapped(struct session *session, con
 		session->ep->nic->config.reports->remapped(session->ep->attr.pd, &why, name, text);
 }
 
+/* EP_RULE_EMPTY_KEYLESS: the region of an access of no bytes. */
+static struct mr *no_region(struct mr_place *place, struct refusal *why)
+{
+	static struct mr nowhere;
+
+	*place = (struct mr_place){ 0 };
+	why->cause = REFUSAL_NONE;
+	return &nowhere;
+}
+
 /* *why describes the region already, if there is one. */
 __attribute__((noinline, cold)) static struct mr *access_refuse(struct session *session, const struct access *asked,
 								const struct mr *mr, enum refusal_cause cause, struct refusal *why)
@@ -94,8 +104,11 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 	if (mr && asked->mr_id && mr->id != asked->mr_id)
 		mr = NULL;
 	cause = mr_check(mr, &ask, place, why);
-	if (cause != REFUSAL_NONE)
+	if (cause != REFUSAL_NONE) {
+		if (!asked->length && session->ep->attr.rules & EP_RULE_EMPTY_KEYLESS)
+			return no_region(place, why);
 		return access_refuse(session, asked, mr, cause, why);
+	}
 	if (mr->pages && asked->mr_id && !all_there(place)) {
 		mr_describe(mr, why);
 		why->excess = 0;

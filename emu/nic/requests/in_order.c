@@ -4,6 +4,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/session.h"
 
@@ -40,10 +41,12 @@ static void tell_one(struct op *op)
 		op_discard(op);
 		return;
 	}
-	if (pairing->failed)
+	if (pairing->failed) {
 		op->why.cause = REFUSAL_CANCELLED;
-	else if (op->why.cause != REFUSAL_NONE)
+	} else if (op->why.cause != REFUSAL_NONE) {
 		pairing->failed = true;
+		cm_halted(op->ep); /* before the program sees the failure */
+	}
 	op_report(op);
 }
 

@@ -40,4 +40,7 @@ uint32_t cm_caps(const struct session *session);
 /* CONNECT, ACCEPT or REJECT is resolved: refused, if op->why says so. */
 void cm_resolved(struct op *op);
 
+/* An op of this queue pair has failed, and is about to be told: it goes to ERR. */
+void cm_halted(struct ep *ep);
+
 #endif
