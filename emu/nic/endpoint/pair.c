@@ -99,7 +99,7 @@ static void stop_answering(struct ep *ep, bool told)
 }
 
 /* All that is under way ends, once. */
-static void flush_all(struct ep *ep)
+static void end_all(struct ep *ep)
 {
 	if (ep->pairing->flushed)
 		return;
@@ -138,7 +138,7 @@ void pairing_tick(struct ep *ep)
 		cm_halted(ep);
 	if (ep->cm.state != CM_DOWN)
 		return;
-	flush_all(ep);
+	end_all(ep);
 	leave_settled(ep);
 }
 
@@ -151,7 +151,7 @@ void ep_halt(struct ep *ep)
 	ep->pairing->halting = true;
 	if (ep->cm.state != CM_DOWN)
 		cm_enter(ep, CM_DOWN);
-	flush_all(ep);
+	end_all(ep);
 	leave_settled(ep);
 }
 
