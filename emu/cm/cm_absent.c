@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm_absent.c - the names of librdmacm, none of which is built: perftest, libfabric and UCX load the library whether they use it or
- * not. Each fails with ENOSYS. Without <rdma/rdma_cma.h>, as no argument is looked at. */
+ * not. Each fails with ENOSYS. Without <rdma/rdma_cma.h>, as one argument of
+ * all is looked at. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,16 @@
 	{                       \
 		errno = ENOSYS; \
 	}
+
+/* Callers look at the number alone. */
+EXPORT void *rdma_get_devices(int *count);
+void *rdma_get_devices(int *count)
+{
+	errno = ENOSYS;
+	if (count)
+		*count = 0;
+	return NULL;
+}
 
 ABSENT(int, raccept, -1)
 ABSENT(int, rbind, -1)
@@ -48,7 +59,6 @@ ABSENT(int, rdma_establish, -1)
 ABSENT_NOTHING(rdma_free_devices)
 ABSENT_NOTHING(rdma_freeaddrinfo)
 ABSENT(int, rdma_get_cm_event, -1)
-ABSENT(void *, rdma_get_devices, NULL)
 ABSENT(uint16_t, rdma_get_dst_port, 0)
 ABSENT(int, rdma_get_remote_ece, -1)
 ABSENT(int, rdma_get_request, -1)

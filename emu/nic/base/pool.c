@@ -116,7 +116,7 @@ __attribute__((noinline)) static void pool_collect(struct pool *pool)
 	struct link_word *first = NULL, *last;
 
 	if (pool->looks < LOOKS && ++pool->looks == LOOKS)
-		(void)pool_grow(pool); /* without memory it goes on with what it has */
+		(void)pool_grow(pool);                                /* without memory it goes on with what it has */
 	if (atomic_load_explicit(&pool->given, memory_order_relaxed)) /* pairs with the release in pool_give() */
 		first = atomic_exchange_explicit(&pool->given, NULL, memory_order_acquire);
 	if (!first)

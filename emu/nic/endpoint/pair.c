@@ -166,7 +166,7 @@ void ep_reset(struct ep *ep)
 		;
 	fault_flush(ep);
 	in_order_cancel(ep);
-	stop_answering(ep, false);
+	stop_answering(ep, ep->attr.srx); /* told, so that its front end has it back */
 	cm_drop_receives(ep);
 	if (session)
 		cm_leave(session);

@@ -336,7 +336,7 @@ bool cq_ready(const struct cq *cq)
 
 bool cq_choked(const struct cq *cq)
 {
-	return load_relaxed(&cq->error_count) > LIMIT_CQ_ERRORS;
+	return load_relaxed(&cq->error_count) > LIMIT_CQ_ERRORS && cq->most == SIZE_MAX; /* one that overruns has a bound */
 }
 
 size_t cq_overfull(const struct cq *cq)

@@ -105,7 +105,7 @@ struct mr *access_check(struct session *session, const struct access *asked, str
 		mr = NULL;
 	cause = mr_check(mr, &ask, place, why);
 	if (cause != REFUSAL_NONE) {
-		if (!asked->length && session->ep->attr.rules & EP_RULE_EMPTY_KEYLESS)
+		if (!asked->length && !asked->commit && session->ep->attr.rules & EP_RULE_EMPTY_KEYLESS)
 			return no_region(place, why);
 		return access_refuse(session, asked, mr, cause, why);
 	}

@@ -94,8 +94,11 @@ static bool is_late(struct op *op)
 	struct nic *nic = op->ep->nic;
 	struct op **at = &nic->late;
 
-	if (op->session->fault == &fault_watching || !op->late_ns || op->ep->closing)
+	if (op->session->fault == &fault_watching || !op->late_ns || op->ep->closing ||
+	    (op->ep->pairing && op->ep->pairing->silent))
 		return false;
+	if (op->ep->pairing)
+		op->first_seq = 0; /* it is resolved: another session's request may have that number */
 	op->depart_ns = nic_now(nic) + op->late_ns;
 	op->late_ns = 0;
 	while (*at && (*at)->depart_ns <= op->depart_ns)
@@ -114,7 +117,8 @@ bool fault_late(struct op *op)
 	nic_role(op->ep->nic);
 	if (is_late(op))
 		return true;
-	if (reports && op->kind < OP_POSTED_KINDS && op->why.cause == REFUSAL_NONE)
+	/* A queue pair's op comes again, in its turn. */
+	if (reports && op->kind < OP_POSTED_KINDS && op->why.cause == REFUSAL_NONE && !(op->flags & POST_IN_ORDER))
 		reports->done(op->kind, op->total);
 	return false;
 }

@@ -42,7 +42,8 @@ static void tell_one(struct op *op)
 		return;
 	}
 	if (pairing->failed) {
-		op->why.cause = REFUSAL_CANCELLED;
+		op->why.cause = REFUSAL_NONE;
+		complete_note(op, REFUSAL_CANCELLED, NULL);
 	} else if (op->why.cause != REFUSAL_NONE) {
 		pairing->failed = true;
 		cm_halted(op->ep); /* before the program sees the failure */

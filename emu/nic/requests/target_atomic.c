@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/atomics/atomic.h"
+#include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
@@ -47,6 +48,8 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 	struct atomic_request *request;
 
 	nic_role(conn->nic);
+	if (unlikely(head->flags & WIRE_F_CQ_DATA) && conn->session->ep->attr.rules & EP_RULE_DATA_RECEIVES)
+		return "ATOMIC with CQ data, which takes a receive here (WIRE-149)";
 	if ((head->flags & WIRE_F_CQ_DATA || conn->session->ep->attr.caps & EP_REGION_EVENTS) && !complete_reserve(conn->session))
 		return responder_rnr(conn); /* F5 */
 	request = malloc(sizeof(*request) + payload);

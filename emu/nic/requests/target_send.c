@@ -25,6 +25,8 @@ const char *target_send_take(struct conn *conn, const struct wire_head *head)
 	const char *broken;
 	bool full;
 
+	if (unlikely(conn->session->ep->attr.rules & EP_RULE_RECEIVE_FIRST))
+		return "SEND or RTS to an endpoint that receives first (WIRE-145)";
 	if (!responder_allows(conn->session, right_of(head->flags), why)) {
 		why->op = head->flags & WIRE_F_COLLECTIVE ? OP_COLLECTIVE : OP_SEND;
 		why->length = wire_get64(send->length);

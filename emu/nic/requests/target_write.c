@@ -36,14 +36,15 @@ void target_write_pause(struct session *session)
 
 	if (!write->open)
 		return;
-	if (!write->moved)
-		write_give_back(write);
-	if (!write->ask.tagged) {
+	if (!write->ask.tagged)
 		access_release(session, write->ask.to.key, write->ask.mr_id, write->ask.seq);
-	} else if (!write->moved) { /* it comes again from the beginning, if it does */
+	if (write->moved)
+		return;
+	/* It comes again from the beginning, if it does. */
+	write_give_back(write);
+	if (write->ask.tagged)
 		tagged_undo(session, write->ask.seq);
-		write->open = false;
-	}
+	write->open = false;
 }
 
 /* It will not be completed: the initiator has ended it, or its session. */
@@ -118,6 +119,9 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	const char *broken;
 
 	target_write_abandon(session);
+	if (unlikely(head->flags & WIRE_F_COMMIT) && head->flags & WIRE_F_CQ_DATA &&
+	    session->ep->attr.rules & EP_RULE_DATA_RECEIVES)
+		return "WRITE with COMMIT and CQ data, which takes a receive here (WIRE-149)";
 	if (unlikely(head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS) && !write_reserve(session, head))
 		return responder_rnr(conn);
 	ask->tagged = false;

@@ -30,8 +30,8 @@ void pairing_hello(const struct conn *conn, struct wire_hello_fields *fields);
 /* A HELLO is here: is it of an endpoint of this sort? An accepted one's queue pair becomes the connection's endpoint. False: the
  * connection was closed, with a BYE that says why. */
 bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields);
-/* Another instance is at the peer's address. True: it is the queue pair that was reset, as the one before has no connection; a late
- * greeting of that may have been taken for the new one's. The session begins anew. */
+/* Another instance is at the peer's address. True: it is the queue pair that was reset, as nothing was done with the one before,
+ * whose late greeting was taken for the new one's. The session begins anew. */
 bool pairing_anew(struct session *session);
 /* Writes PAIR into the connection's queue. False: it is not due, or there is no room. */
 bool pairing_fill(struct session *session, struct conn *conn);

@@ -185,6 +185,8 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 		/* Every peer greeted here knows the instance id; only the dialling endpoint knows the session's id. */
 		*reason = WIRE_BYE_PROTOCOL;
 		*text = "HELLO with the receiver's own instance id (WIRE-37)";
+		if (ep->pairing && !address_equal(&ep->cm.peer->peer, &ep->name))
+			return NULL;
 		return session_dials(ep, fields->session) ? session_self(ep) : NULL;
 	}
 	address_get(&fields->at, &peer);

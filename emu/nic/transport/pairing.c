@@ -37,6 +37,10 @@ static bool turns_away(struct ep *ep, const struct wire_hello_fields *fields, ch
 		snprintf(text, size, "QPN 0x%06x is in RESET or INIT, and receives nothing before RTR", (unsigned)pairing->qpn);
 		return true;
 	}
+	if (!ep->cm.peer) { /* it went to ERR before it had a peer */
+		snprintf(text, size, "QPN 0x%06x is in ERR", (unsigned)pairing->qpn);
+		return true;
+	}
 	address_get(&fields->at, &peer);
 	address_set_qpn(&peer, (uint32_t)fields->at.port << 8 | fields->index);
 	if (!address_equal(&peer, &ep->cm.peer->peer)) {
@@ -90,7 +94,7 @@ bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields)
 bool pairing_anew(struct session *session)
 {
 	nic_role(session->ep->nic);
-	if (!session->ep->pairing || session->state == SESSION_OPEN)
+	if (!session->ep->pairing || session->state == SESSION_OPEN || session->req.acked || session->rsp.seen)
 		return false;
 	session_forgotten(session);
 	return true;
@@ -158,8 +162,8 @@ enum refusal_cause pairing_bars(const struct pairing *pairing, const struct op *
 static enum refusal_cause bars_one(const struct session *session)
 {
 	const struct requester *req = &session->req;
-	const struct op *lists[] = { req->pending.first, req->sent.first, req->reads.first, req->current };
-	enum refusal_cause cause = REFUSAL_NONE;
+	const struct op *lists[] = { req->pending.first, req->sent.first, req->reads.first, req->parked.first };
+	enum refusal_cause cause = req->current ? pairing_bars(session->ep->pairing, req->current) : REFUSAL_NONE;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (const struct op *op = lists[i]; op && cause == REFUSAL_NONE; op = op->next)

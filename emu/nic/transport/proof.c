@@ -174,18 +174,21 @@ void proof_refuse(struct conn *conn, const struct wire_hello_fields *hello)
 }
 
 /* The scope of an address means something to its host alone. */
-static bool is_own(const struct conn *conn, const struct wire_head *challenge)
+static bool is_own(const struct conn *conn, const struct wire_head *challenge, const struct wire_hello_fields *hello)
 {
+	const struct ep *ep = conn->ep->pairs ? conn->ep->pairs->at[hello->peer_index] : conn->ep;
 	struct wire_address_fields to, own;
 
 	wire_get_challenged(challenge, &to);
-	address_put(&conn->ep->name, &own);
+	if (!ep || (ep->pairing && !ep->cm.peer)) /* a queue pair without an address yet: its peer is told so, once it has proved */
+		return to.port == address_port(&conn->ep->name);
+	address_put(&ep->name, &own);
 	return to.family == own.family && to.port == own.port && !memcmp(to.addr, own.addr, sizeof(to.addr));
 }
 
 static void answer_challenge(struct conn *conn, const struct wire_head *head, const struct wire_hello_fields *hello)
 {
-	if (!is_own(conn, head))
+	if (!is_own(conn, head, hello))
 		proof_refuse_conn(conn, hello, "it was meant for another address: with a secret, nothing may forward it");
 	else if (conn->dialled)
 		send_proof(conn);

@@ -7,7 +7,7 @@
 #include "emu/nic/base/limits.h"
 
 enum {
-	VB_MAX_QP = 4096,               /* each listens at a port of its own; then ENOMEM */
+	VB_MAX_QP = 4096,               /* then ENOMEM */
 	VB_MAX_QP_WR = 16384,           /* requests of a send or receive queue; beyond: EINVAL */
 	VB_MAX_SGE = LIMIT_IOV,         /* of a request; beyond: EINVAL */
 	VB_MAX_INLINE = LIMIT_INJECT,   /* bytes that IBV_SEND_INLINE copies; beyond: EINVAL */

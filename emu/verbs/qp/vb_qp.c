@@ -19,6 +19,8 @@
 
 #define CALL "ibv_create_qp"
 
+static atomic_uint open_qps; /* of the process */
+
 struct driver *vb_qp_driver(const struct vb_qp *qp)
 {
 	return nic_driver(atomic_load(&qp->context->nic));
@@ -92,6 +94,10 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 	if (attr->qp_type != IBV_QPT_RC)
 		return vb_refuse(EOPNOTSUPP, CALL, "qp_type is %d. Queue pairs of this device are RC (IBV_QPT_RC).",
 				 (int)attr->qp_type);
+	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
+		return vb_refuse(EOPNOTSUPP, CALL, "comp_mask 0x%x or create_flags 0x%x asks for what RC queue pairs have not.",
+				 attr->comp_mask, attr->create_flags);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");
 	if (vb_pd_check(attr->pd, CALL))
@@ -100,6 +106,8 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 		return vb_refuse(EINVAL, CALL, "the PD is of another context.");
 	if (attr->srq && !vb_srq_is_of(attr->srq, context))
 		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
+	if (atomic_load(&open_qps) >= VB_MAX_QP)
+		return vb_refuse(ENOMEM, CALL, "%d queue pairs are open (max_qp).", VB_MAX_QP);
 	if (!vb_cq_is_of(attr->send_cq, context) || !vb_cq_is_of(attr->recv_cq, context))
 		return vb_refuse(EINVAL, CALL, "send_cq or recv_cq is no completion queue of this context.");
 	return check_cap(&attr->cap);
@@ -107,6 +115,7 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 
 static void references(struct vb_qp *qp, bool take)
 {
+	atomic_fetch_add(&open_qps, take ? 1u : -1u);
 	(take ? vb_pd_get : vb_pd_put)(qp->pd);
 	(take ? vb_cq_get : vb_cq_put)(qp->send_cq);
 	(take ? vb_cq_get : vb_cq_put)(qp->recv_cq);
@@ -274,11 +283,20 @@ static bool is_of_queues(const struct completion *c, void *arg)
 
 void vb_qp_purge(struct vb_qp *qp)
 {
+	struct vb_cq *first = qp->send_cq < qp->recv_cq ? qp->send_cq : qp->recv_cq;
+	struct vb_cq *second = qp->send_cq < qp->recv_cq ? qp->recv_cq : qp->send_cq;
 	struct purged purged = { .qp = qp };
 
+	/* A poll that has taken entries has them until it has freed their requests. */
+	futex_lock(&first->polls);
+	if (second != first)
+		futex_lock(&second->polls);
 	cq_purge(qp->send_cq->cq, is_of_queues, &purged);
 	if (qp->recv_cq != qp->send_cq)
 		cq_purge(qp->recv_cq->cq, is_of_queues, &purged);
+	if (second != first)
+		futex_unlock(&second->polls);
+	futex_unlock(&first->polls);
 	while (purged.shared) {
 		struct vb_wr *wr = purged.shared;
 

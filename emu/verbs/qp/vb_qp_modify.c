@@ -10,6 +10,7 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
+#include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -29,7 +30,7 @@ static const struct vb_qp_limits limits = {
 /* Local ACK timeout, in InfiniBand's steps, and so many retries of it: how long a peer may be out of reach. 0: for ever. */
 static uint64_t budget_ns(const struct ibv_qp_attr *attr)
 {
-	return attr->timeout ? (UINT64_C(4096) << attr->timeout) * (attr->retry_cnt + 1u) : UINT64_MAX / 2;
+	return attr->timeout ? (UINT64_C(4096) << attr->timeout) * (attr->retry_cnt + 1u) : UINT64_MAX / 8;
 }
 
 /* The codes of InfiniBand's table of RNR NAK timers, in 10 us. */
@@ -107,14 +108,20 @@ static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr) REQUIRE
 	ep_set_timing(qp->ep, &timing);
 }
 
-/* As if it were new; what completed and was not polled is gone. */
+/* As if it were new. */
 static void to_reset(struct vb_qp *qp) REQUIRES(driver_role)
 {
 	ep_reset(qp->ep);
-	vb_qp_purge(qp);
-	vb_queue_reset(&qp->sq);
-	vb_queue_reset(&qp->rq);
 	qp->attr = (struct ibv_qp_attr){ 0 };
+}
+
+static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
+{
+	struct ibv_async_event event = { .element.qp = &qp->head.ibv, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED };
+
+	ep_halt(qp->ep);
+	if (qp->srq)
+		vb_async_tell(qp->context, &event, &qp->async_told);
 }
 
 /* 0 or a negative errno. */
@@ -126,7 +133,7 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 	if (to == IBV_QPS_RESET)
 		to_reset(qp);
 	else if (to == IBV_QPS_ERR && from != IBV_QPS_ERR)
-		ep_halt(qp->ep);
+		to_err(qp);
 	else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT)
 		err = ep_pair(qp->ep, pair);
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
@@ -179,6 +186,25 @@ static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	return err;
 }
 
+/* No post comes between: what was posted, and what completed and was not polled, is gone. Posts that hold these locks do not wait
+ * for the driver role. */
+static int modify_to_reset(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	int err;
+
+	futex_lock(&qp->send_lock);
+	futex_lock(&qp->recv_lock);
+	err = modify(qp, attr, mask);
+	if (!err) {
+		vb_qp_purge(qp);
+		vb_queue_reset(&qp->sq);
+		vb_queue_reset(&qp->rq);
+	}
+	futex_unlock(&qp->recv_lock);
+	futex_unlock(&qp->send_lock);
+	return err;
+}
+
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
 	struct vb_qp *qp = vb_qp_of(ibv);
@@ -187,7 +213,10 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	if (err)
 		return err;
 	mutex_lock(&qp->modify);
-	err = modify(qp, attr, mask);
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		err = modify_to_reset(qp, attr, mask);
+	else
+		err = modify(qp, attr, mask);
 	mutex_unlock(&qp->modify);
 	return err;
 }

@@ -19,13 +19,6 @@
 
 #define CALL "ibv_post_recv"
 
-/* Stands for a buffer that its lkey does not allow: hardware takes the receive, and fails it when a message comes. The last page of
- * what a program may have on any machine is never mapped. */
-static void *forbidden(void)
-{
-	return (void *)(uintptr_t)-4096;
-}
-
 static void gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr *wr, struct iovec *iov, void **desc)
 {
 	for (int i = 0; i < wr->num_sge; i++) {
@@ -37,7 +30,7 @@ static void gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr
 		if (unlikely(flaw != VB_KEY_OK)) {
 			vb_refuse(EFAULT, to->call, "receive 0x%llx will fail (IBV_WC_LOC_PROT_ERR): %s",
 				  (unsigned long long)wr->wr_id, vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
-			buffer = (struct vb_buffer){ .at = forbidden() };
+			buffer = (struct vb_buffer){ .at = vb_forbidden() };
 		}
 		iov[i] = (struct iovec){ buffer.at, sge->length };
 		desc[i] = (void *)(uintptr_t)buffer.desc;

@@ -77,7 +77,9 @@ static bool gather_sources(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 		if (unlikely(flaw != VB_KEY_OK)) {
 			vb_refuse(EFAULT, CALL, "request 0x%llx fails (IBV_WC_LOC_PROT_ERR): %s", (unsigned long long)wr->wr_id,
 				  vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
-			return false;
+			if (access != MR_READ)
+				return false;
+			buffer = (struct vb_buffer){ .at = vb_forbidden() }; /* looked at when the answer comes */
 		}
 		send->iov[i] = (struct iovec){ buffer.at, sge->length };
 		send->desc[i] = (void *)(uintptr_t)buffer.desc;
@@ -105,7 +107,6 @@ static void make_atomic(const struct ibv_send_wr *wr, struct send *send)
 		.result_count = (size_t)wr->num_sge,
 		.result_desc = send->desc,
 	};
-	send->remote = (struct remote){ .addr = wr->wr.atomic.remote_addr, .length = WORD, .key = wr->wr.atomic.rkey };
 	send->post.iov = &send->operands;
 	send->post.iov_count = 1;
 	send->post.desc = NULL;
@@ -139,6 +140,10 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		post->cq_data = be32toh(wr->imm_data);
 	else if (request->flags & (POST_INVALIDATE | POST_LOCAL_INV))
 		post->cq_data = wr->invalidate_rkey;
+	if (request->atomic)
+		send->remote = (struct remote){ .addr = wr->wr.atomic.remote_addr, .length = WORD, .key = wr->wr.atomic.rkey };
+	else
+		send->remote = (struct remote){ .addr = wr->wr.rdma.remote_addr, .key = wr->wr.rdma.rkey };
 	if (!gather_sources(qp, wr, request->access, send)) {
 		refuse_local(send, REFUSAL_SOURCE_FAULT);
 		return;
@@ -150,9 +155,10 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		refuse_local(send, REFUSAL_TRUNCATED);
 		return;
 	}
-	send->remote = (struct remote){ .addr = wr->wr.rdma.remote_addr, .length = send->length, .key = wr->wr.rdma.rkey };
 	if (request->atomic)
 		make_atomic(wr, send);
+	else
+		send->remote.length = send->length;
 }
 
 /* What the program could not mean. */

@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "emu/nic/base/cancel.h"
 #include "emu/process/front/process_front.h"
 #include "emu/verbs/start/vb_front_end.h"
 
@@ -48,16 +49,18 @@ static void stderr_log(enum process_level level, enum process_subject subject, c
 {
 	static const char *const words[] = { [PROCESS_WARN] = "warn", [PROCESS_INFO] = "info", [PROCESS_DEBUG] = "debug" };
 	char line[LINE_MAX_BYTES];
-	int length, error = errno;
+	int length, cancel_state, error = errno;
 
 	if (!stderr_shows(level, subject))
 		return;
 	length = snprintf(line, sizeof(line), "emu: %s: %s", words[level], text);
 	if (length >= (int)sizeof(line))
 		length = (int)sizeof(line) - 1;
-	line[length++] = '\n'; /* in the place of the terminator */
+	line[length++] = '\n';       /* in the place of the terminator */
+	cancel_state = cancel_off(); /* calls log while they hold locks */
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
 		errno = error;
+	cancel_back(cancel_state);
 }
 
 static bool stderr_shows_calls(int subsystem)
