@@ -7,7 +7,7 @@ FILE_LINES_MAX=600
 FUNCTION_LINES_MAX=60
 COLUMNS_MAX=132
 README_LINES_MAX=80
-DESIGN_LINES_MAX=270
+DESIGN_LINES_MAX=250
 
 files() {
 	find . \( -path ./build -o -path ./.git \) -prune -o -type f \( "$@" \) -print | sed 's|^\./||' | sort
