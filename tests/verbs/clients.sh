@@ -5,27 +5,48 @@ run=$EMU_SOURCE_DIR/tools/emurun
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 port=$((20000 + $$ % 20000))
+server_env=()
+client_env=()
 
-# NAME PROGRAM OPTION...: a server, and a client as soon as that listens
-pair() {
-	local name=$1 try
-	shift
-	command -v "$1" >/dev/null || { echo "skip $name no $1 on this machine"; return; }
+# PROGRAM OPTION...: a server, and a client as soon as that listens. 0 when both have ended well.
+both() {
+	local try
 	port=$((port + 1))
-	$run "$@" -p $port >"$work/server" 2>&1 &
+	env "${server_env[@]}" "$run" "$@" -p $port >"$work/server" 2>&1 &
 	for ((try = 0; try < 600; try++)); do # a client that comes too early finds nobody, and ends
 		grep -qi "^ *[0-9]*: [0-9A-F:]*:$(printf %04X $port) [0-9A-F:]* 0A" /proc/net/tcp /proc/net/tcp6 && break
 		kill -0 $! 2>/dev/null || break
 		sleep 0.1
 	done
-	if $run "$@" -p $port 127.0.0.1 >"$work/client" 2>&1 && wait $!; then
-		echo "ok $name"
+	if env "${client_env[@]}" "$run" "$@" -p $port 127.0.0.1 >"$work/client" 2>&1; then
+		wait $!
 	else
 		kill $! 2>/dev/null
-		echo "not ok $name $(tail -n 3 "$work/client" "$work/server" | tr '\n' ' ')"
-		status=1
+		wait
+		return 1
 	fi
-	wait
+}
+
+failed() {
+	echo "not ok $1 $(tail -n 3 "$work/client" "$work/server" | tr '\n' ' ')"
+	status=1
+}
+
+# NAME PROGRAM OPTION...
+pair() {
+	local name=$1
+	shift
+	command -v "$1" >/dev/null || { echo "skip $name no $1 on this machine"; return; }
+	if both "$@"; then echo "ok $name"; else failed "$name"; fi
+}
+
+# NAME: a pingpong whose client fails as on hardware, and is told of the secret.
+no_secret_in_common() {
+	if ! both ibv_rc_pingpong -g 0 -n 10 && grep -q "retry counter exceeded.*FI_EMU_SECRET_FILE" "$work/client"; then
+		echo "ok $1"
+	else
+		failed "$1"
+	fi
 }
 
 pair pingpong ibv_rc_pingpong -g 0 -n 200
@@ -49,4 +70,15 @@ pair perftest_inline ib_send_lat -x 0 -F -n 100 -I 64
 pair perftest_srq ib_send_bw -x 0 -F -n 100 --use-srq -q 2
 pair perftest_both_ways ib_send_bw -x 0 -F -n 100 -b
 pair perftest_old_post ib_write_lat -x 0 -F -n 100 --use_old_post_send
+
+head -c 32 /dev/urandom >"$work/secret"
+head -c 32 /dev/urandom >"$work/another"
+chmod 600 "$work/secret" "$work/another"
+server_env=(FI_EMU_SECRET_FILE="$work/secret")
+client_env=("${server_env[@]}")
+pair secret ibv_rc_pingpong -g 0 -n 50
+client_env=(FI_EMU_SECRET_FILE="$work/another")
+no_secret_in_common secret_differs
+client_env=()
+no_secret_in_common secret_on_one_side
 exit ${status:-0}
