@@ -146,10 +146,14 @@ Test(verbs_mr, handles_that_were_overwritten)
 	mr->handle ^= 0x5a5a5a5a;
 	cr_assert_eq(ibv_dereg_mr(mr), ENOENT);
 	cr_assert(said_has("is no open region"));
+	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
+	cr_assert(said_has("ibv_rereg_mr: handle"));
 	mr->handle ^= 0x5a5a5a5a;
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 	verbs.pd->handle ^= 0x5a5a5a5a;
 	refused(bytes, BYTES, ALL, ENOENT, "is no open PD");
+	cr_assert_null(ibv_alloc_null_mr(verbs.pd));
+	cr_assert_eq(errno, ENOENT);
 	cr_assert_eq(ibv_dealloc_pd(verbs.pd), ENOENT);
 	verbs.pd->handle ^= 0x5a5a5a5a;
 	verbs_open(&other);
@@ -336,6 +340,7 @@ Test(verbs_mr, advice)
 	cr_assert(said_has("that range is not"));
 	sge.lkey = mr->rkey;
 	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), EFAULT);
+	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0, &sge, 1), EFAULT);
 	cr_assert(said_has("names no region"));
 	sge.lkey = mr->lkey;
 	cr_assert_eq(ibv_dereg_mr(mr), 0);

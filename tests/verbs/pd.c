@@ -106,6 +106,10 @@ Test(verbs_pd, wrong_parent_domains)
 	cr_assert_eq(errno, EOPNOTSUPP);
 	cr_assert_null(parent_of(NULL, NULL));
 	cr_assert_eq(errno, EINVAL);
+	verbs.pd->handle ^= 0x5a5a;
+	cr_assert_null(parent_of(verbs.pd, NULL));
+	cr_assert_eq(errno, ENOENT);
+	verbs.pd->handle ^= 0x5a5a;
 	cr_assert_null(ibv_alloc_td(verbs.context, &wrong));
 	cr_assert_eq(errno, EINVAL);
 	verbs_open(&other);

@@ -385,6 +385,22 @@ Test(qp, queried)
 	cr_assert(init.send_cq == pair.cq[A] && init.sq_sig_all && init.qp_type == IBV_QPT_RC);
 }
 
+/* Of 24 bits, as the packets that carry them. */
+Test(qp, packet_sequence_numbers)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int mask;
+
+	qp_to(&pair, A, IBV_QPS_RESET);
+	qp_to(&pair, A, IBV_QPS_INIT);
+	mask = qp_attr_for(&pair, A, IBV_QPS_RTR, &attr);
+	attr.rq_psn |= 0xab000000;
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, mask), 0);
+	cr_assert_eq(ibv_query_qp(pair.qp[A], &attr, IBV_QP_RQ_PSN, &init), 0);
+	cr_assert_eq(attr.rq_psn, QP_PSN);
+}
+
 /* Objects that a queue pair uses are destroyed after it. */
 Test(qp, order_of_destroying)
 {

@@ -92,6 +92,8 @@ static void take_attributes(struct ibv_qp_attr *to, const struct ibv_qp_attr *fr
 	TAKE(IBV_QP_DEST_QPN, dest_qp_num);
 	TAKE(IBV_QP_ALT_PATH, alt_ah_attr);
 	TAKE(IBV_QP_PATH_MIG_STATE, path_mig_state);
+	to->rq_psn &= VB_PSN_MASK;
+	to->sq_psn &= VB_PSN_MASK;
 #undef TAKE
 }
 
@@ -137,7 +139,7 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 	else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT)
 		err = ep_pair(qp->ep, pair);
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
-		ep_pair_send(qp->ep, attr->sq_psn & VB_PSN_MASK);
+		ep_pair_send(qp->ep, attr->sq_psn);
 	if (!err)
 		vb_qp_enter(qp, to);
 	return err;

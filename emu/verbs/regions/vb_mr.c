@@ -263,14 +263,22 @@ static int mr_unmake(struct vb_mr *mr)
 	return 0;
 }
 
+/* 0, or ENOENT after a line of log. */
+static int handle_check(struct vb_mr *mr, const char *call)
+{
+	if (mr->ibv.handle == mr->handle)
+		return 0;
+	return vb_refuse(ENOENT, call, "handle %u is no open region: its memory was overwritten, or it was deregistered.",
+			 mr->ibv.handle);
+}
+
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
 	struct vb_mr *mr = vb_mr_of(ibv);
-	int err = ibv->handle == mr->handle ? 0 : ENOENT;
+	int err = handle_check(mr, "ibv_dereg_mr");
 
 	if (err)
-		return vb_refuse(err, "ibv_dereg_mr",
-				 "handle %u is no open region: its memory was overwritten, or it was deregistered.", ibv->handle);
+		return err;
 	err = mr_unmake(mr);
 	if (err)
 		return err;
@@ -350,6 +358,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 		.access = mr->access,
 	};
 
+	if (handle_check(mr, call))
+		return IBV_REREG_MR_ERR_INPUT;
 	if (!flags || flags & ~known)
 		wrong = "flags has no bit, or others than IBV_REREG_MR_CHANGE_TRANSLATION, _PD and _ACCESS";
 	else if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))

@@ -124,9 +124,13 @@ struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd)
 	struct vb_key key = {
 		.root = vb_pd_of(pd)->root, .length = SIZE_MAX, .discards = true, .access = MR_SEND | MR_WRITE | MR_RECV | MR_READ
 	};
-	struct vb_mr *mr = calloc(1, sizeof(*mr));
-	int err = mr ? make_null(&key) : ENOMEM;
+	struct vb_mr *mr;
+	int err;
 
+	if (vb_pd_check(pd, "ibv_alloc_null_mr"))
+		return NULL;
+	mr = calloc(1, sizeof(*mr));
+	err = mr ? make_null(&key) : ENOMEM;
 	if (!err)
 		err = vb_key_open(&key, 0, &mr->ibv.lkey);
 	if (err) {
@@ -144,9 +148,10 @@ struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd)
 
 /* --- advice --- */
 
-/* 0, or why one range cannot be prefetched, after a line of log. */
-static int advise(const struct vb_pd *pd, const struct ibv_sge *sge, bool writes)
+/* 0, or why one range cannot be prefetched, after a line of log. Nothing is done for pages that are there. */
+static int advise(const struct vb_pd *pd, const struct ibv_sge *sge, enum ibv_advise_mr_advice advice)
 {
+	bool writes = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	static const int errors[] = {
 		[VB_KEY_UNKNOWN] = EFAULT, [VB_KEY_CLOSED] = EFAULT, [VB_KEY_OTHER_PD] = EPERM,
 		[VB_KEY_OUTSIDE] = EFAULT, [VB_KEY_RIGHT] = EPERM,
@@ -159,7 +164,7 @@ static int advise(const struct vb_pd *pd, const struct ibv_sge *sge, bool writes
 		return vb_refuse(errors[flaw], "ibv_advise_mr", "%s", vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
 	if (!buffer.desc)
 		return vb_refuse(EINVAL, "ibv_advise_mr", "lkey %#x is a null region's, which has no memory.", sge->lkey);
-	if (guard_populate(buffer.at, sge->length, writes))
+	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT && guard_populate(buffer.at, sge->length, writes))
 		return vb_refuse(EFAULT, "ibv_advise_mr", "%u B at %#llx: no memory, or none with these rights, is there.",
 				 sge->length, (unsigned long long)sge->addr);
 	return 0;
@@ -173,8 +178,7 @@ int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t f
 		return vb_refuse(EOPNOTSUPP, "ibv_advise_mr", "advice %u is not offered.", (unsigned)advice);
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || !list || !count)
 		return vb_refuse(EINVAL, "ibv_advise_mr", "flags are %#x, and the list has %u ranges.", flags, count);
-	/* Nothing is to be done for pages that are there. */
-	for (uint32_t i = 0; i < count && !err && advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT; i++)
-		err = advise(vb_pd_of(pd), &list[i], advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = advise(vb_pd_of(pd), &list[i], advice);
 	return err;
 }

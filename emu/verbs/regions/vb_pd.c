@@ -41,6 +41,17 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 	return pd ? &pd->ibv : NULL;
 }
 
+int vb_pd_check(struct ibv_pd *ibv, const char *call)
+{
+	const struct vb_pd *pd = vb_pd_of(ibv);
+
+	if (ibv->handle == pd->handle && ibv->context == &pd->context->abi.context)
+		return 0;
+	return vb_refuse(ENOENT, call,
+			 "handle %u is no open PD of that context: its memory was overwritten, or it was deallocated.",
+			 ibv->handle);
+}
+
 /* The program's allocators are for memory that a device shares with its library, of which there is none here. */
 struct ibv_pd *vb_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)
 {
@@ -52,6 +63,8 @@ struct ibv_pd *vb_alloc_parent_domain(struct ibv_context *context, struct ibv_pa
 				      attr->comp_mask, attr->comp_mask & ~known);
 	if (!attr->pd || attr->pd->context != context || (attr->td && attr->td->context != context))
 		return vb_refuse_null(EINVAL, "ibv_alloc_parent_domain", "pd is NULL, or pd or td are of another context.");
+	if (vb_pd_check(attr->pd, "ibv_alloc_parent_domain"))
+		return NULL;
 	pd = pd_new(vb_context_of(context), "ibv_alloc_parent_domain");
 	if (!pd)
 		return NULL;
@@ -89,17 +102,6 @@ int vb_dealloc_td(struct ibv_td *ibv)
 	vb_context_put(vb_context_of(ibv->context));
 	free(td);
 	return 0;
-}
-
-int vb_pd_check(struct ibv_pd *ibv, const char *call)
-{
-	const struct vb_pd *pd = vb_pd_of(ibv);
-
-	if (ibv->handle == pd->handle && ibv->context == &pd->context->abi.context)
-		return 0;
-	return vb_refuse(ENOENT, call,
-			 "handle %u is no open PD of that context: its memory was overwritten, or it was deallocated.",
-			 ibv->handle);
 }
 
 /* Opens the device's at the first need. */
