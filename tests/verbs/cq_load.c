@@ -35,6 +35,35 @@ static int write_one(uint64_t wr_id)
 	return ibv_post_send(pair.qp[A], &wr, &bad);
 }
 
+/* A queue may hold fewer entries than its queue pairs have receives: what is destroyed or reset adds none. */
+Test(verbs_cq_load, no_overrun_when_a_queue_pair_goes)
+{
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+
+	cr_assert_eq(ibv_resize_cq(pair.cq[A], SMALL), 0);
+	cr_assert_eq(fcntl(pair.verbs.context->async_fd, F_SETFL, O_NONBLOCK), 0);
+	for (int by_reset = 1; by_reset >= 0; by_reset--) {
+		qp_pair_meet(&pair);
+		for (uint64_t i = 0; i < 2 * SMALL; i++)
+			qp_receive(&pair, A, 1, i);
+		cr_assert_eq(write_one(0), 0);
+		qp_done(&pair, A, 0, IBV_WC_SUCCESS);
+		if (by_reset) {
+			qp_to(&pair, A, IBV_QPS_RESET);
+			qp_to(&pair, B, IBV_QPS_RESET);
+		}
+	}
+	cr_assert_eq(ibv_destroy_qp(pair.qp[A]), 0);
+	cr_assert_eq(ibv_poll_cq(pair.cq[A], 1, &wc), 0);
+	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), -1);
+	pair.qp[A] = ibv_create_qp(pair.verbs.pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
+									      .send_cq = pair.cq[A],
+									      .recv_cq = pair.cq[A],
+									      .cap = { 1, 1, 1, 1, 0 } });
+	cr_assert_not_null(pair.qp[A]);
+}
+
 /* The first are kept, the next is lost, and told once; what comes after room was made is polled again, and frees all before. */
 Test(verbs_cq_load, overrun)
 {

@@ -317,6 +317,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 			return err;
 		if (!driver_enter(driver))
 			return vb_refuse(EAGAIN, "ibv_destroy_qp", "called in a signal handler that has interrupted the device.");
+		ep_reset(qp->ep); /* what is posted ends untold: a queue need not have room for it */
 		ep_close(qp->ep);
 		vb_qp_port_close(qp);
 		driver_leave(driver);
