@@ -4,7 +4,7 @@
 run=$EMU_SOURCE_DIR/tools/emurun
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-port=$((20000 + $$ % 20000))
+port=$((10000 + $$ % 20000)) # below those that the system gives, which devices and clients have
 server_env=()
 client_env=()
 
