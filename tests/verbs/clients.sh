@@ -10,7 +10,8 @@ client_env=()
 
 # PROGRAM OPTION...: a server, and a client as soon as that listens. 0 when both have ended well.
 both() {
-	local try
+	local try ASAN_OPTIONS=${ASAN_OPTIONS:-}
+	[[ $1 != ib_* ]] || ASAN_OPTIONS+=:detect_leaks=0 # perftest frees not all that it has
 	port=$((port + 1))
 	env "${server_env[@]}" "$run" "$@" -p $port >"$work/server" 2>&1 &
 	for ((try = 0; try < 600; try++)); do # a client that comes too early finds nobody, and ends
