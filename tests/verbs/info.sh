@@ -22,4 +22,12 @@ check devinfo_shows_gids 'GID\[.*::ffff:127.0.0.1, RoCE v2' $run ibv_devinfo -v
 check devinfo_shows_odp ODP_SUPPORT_IMPLICIT $run ibv_devinfo -v
 check devinfo_by_name 'hca_id:.*mlx5_1' env EMU_DEVICES=mlx5_0,mlx5_1 $run ibv_devinfo -d mlx5_1
 check devinfo_without_devices 'No IB devices found' env EMU_DEVICES=0 $run ibv_devinfo
+
+# A folder whose name LD_PRELOAD would cut in two.
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+ln -s "$EMU_BUILD" "$folder/a build"
+check folder_with_a_blank '^ *emu0 ' env EMU_BUILD="$folder/a build" $run ibv_devices
+check folder_with_a_blank_and_sys 'has a blank' env EMU_BUILD="$folder/a build" $run --sys ibv_devices
+check no_error_of_the_loader 0 sh -c 'EMU_BUILD=$1 "$2" ibv_devices 2>&1 | grep -c ld.so' sh "$folder/a build" "$run"
 exit ${status:-0}
