@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,4 +226,31 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 	cr_assert_eq(errno, EOPNOTSUPP);
 	cr_assert_not(said_has("emu"), "a question is no warning");
 	verbs_close(&verbs);
+}
+
+static void *cancelled_opener(void *opened)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	pthread_cancel(pthread_self());
+	*(struct ibv_context **)opened = ibv_open_device(list[0]);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A cancelled thread leaves neither half a device behind nor a lock. */
+Test(verbs_device, opened_by_a_thread_that_is_cancelled)
+{
+	struct ibv_context *opened = NULL;
+	struct verbs verbs;
+	pthread_t thread;
+	void *result;
+
+	cr_assert_eq(pthread_create(&thread, NULL, cancelled_opener, &opened), 0);
+	cr_assert_eq(pthread_join(thread, &result), 0);
+	cr_assert_eq(result, PTHREAD_CANCELED);
+	cr_assert_not_null(opened);
+	verbs_open(&verbs);
+	verbs_close(&verbs);
+	cr_assert_eq(ibv_close_device(opened), 0);
 }

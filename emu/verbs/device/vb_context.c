@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "emu/nic/base/nocancel_file.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_nic.h"
@@ -29,7 +29,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	atomic_init(&context->users, 1);
 	context->abi.size = sizeof(context->abi);
 	context->abi.context.device = device;
-	context->abi.context.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC); /* programs dup() it */
+	context->abi.context.cmd_fd = nocancel_open("/dev/null", O_RDWR | O_CLOEXEC); /* programs dup() it */
 	context->abi.context.num_comp_vectors = VB_COMP_VECTORS;
 	context->abi.context.abi_compat = (void *)UINTPTR_MAX; /* the extended table lies before it */
 	pthread_mutex_init(&context->abi.context.mutex, NULL);
@@ -41,7 +41,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		return &context->abi.context;
 	vb_refuse(err, "ibv_open_device", "no descriptor for asynchronous events. Raise RLIMIT_NOFILE.");
 	if (context->abi.context.cmd_fd >= 0)
-		close(context->abi.context.cmd_fd);
+		nocancel_close(context->abi.context.cmd_fd);
 	free(context);
 	errno = err;
 	return NULL;
@@ -53,7 +53,7 @@ int ibv_close_device(struct ibv_context *ibv)
 
 	vb_events_close(&context->events);
 	if (ibv->cmd_fd >= 0)
-		close(ibv->cmd_fd);
+		nocancel_close(ibv->cmd_fd);
 	ibv->cmd_fd = -1;
 	ibv->async_fd = -1;
 	vb_context_put(context);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emu/net/os/fork.h"
+#include "emu/nic/base/cancel.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/process/front/process_front.h"
 
@@ -166,16 +167,13 @@ static size_t gid_find(const struct ifaddrs *all, struct found *found, size_t mo
 	return count;
 }
 
-static void gid_make(void) REQUIRES(lock)
+static void gid_enter_all(const struct ifaddrs *all) REQUIRES(lock)
 {
 	const char *advertised = process_front.setting("advertise");
 	struct found found[4 * VB_GIDS];
-	struct ifaddrs *all;
 	struct vb_gid entry;
 	size_t count;
 
-	if (fork_register(&reset) || getifaddrs(&all))
-		return;
 	memset(there, 0, sizeof(there));
 	count = gid_find(all, found, sizeof(found) / sizeof(found[0]));
 	for (size_t i = 0; i < count; i++) {
@@ -184,8 +182,19 @@ static void gid_make(void) REQUIRES(lock)
 		gid_enter(&entry);
 	}
 	gid_drop_gone();
-	freeifaddrs(all);
 	made = true;
+}
+
+static void gid_make(void) REQUIRES(lock)
+{
+	int cancel_state = cancel_off(); /* getifaddrs() and if_nametoindex() are points of cancellation */
+	struct ifaddrs *all;
+
+	if (!fork_register(&reset) && !getifaddrs(&all)) {
+		gid_enter_all(all);
+		freeifaddrs(all);
+	}
+	cancel_back(cancel_state);
 }
 
 void vb_gid_refresh(void)
