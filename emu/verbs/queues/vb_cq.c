@@ -36,14 +36,15 @@ static void overran(void *arg)
 {
 	struct vb_cq *cq = arg;
 	struct ibv_async_event event = { .element.cq = &cq->ibv, .event_type = IBV_EVENT_CQ_ERR };
-	size_t asked = (size_t)cq->ibv.cqe, entries = nic_fault_queue(atomic_load(&cq->context->nic), asked);
 	int cancel_state = cancel_off();
+	struct cq_view view;
 
+	cq_look(cq->cq, &view);
 	vb_refuse(
 		EOVERFLOW, "ibv_poll_cq",
 		"a completion queue of %zu entries%s is full, and loses what comes on top (IBV_EVENT_CQ_ERR). Poll it more often, "
 		"or make it for all requests that may be posted and not polled, of all its queue pairs.",
-		entries, entries < asked ? ", which the fault plan (FI_EMU_FAULT) has made smaller," : "");
+		view.size, view.size < (size_t)cq->ibv.cqe ? ", which the fault plan (FI_EMU_FAULT) has made smaller," : "");
 	if (cq->tells_overrun)
 		vb_async_tell(cq->context, &event, &cq->async_told);
 	cancel_back(cancel_state);
