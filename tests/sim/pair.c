@@ -175,6 +175,49 @@ Test(sim_pair, path_mtus_differ)
 	couple_close(&c);
 }
 
+static bool has_error(void *cq)
+{
+	struct cq_view view;
+
+	cq_look(cq, &view);
+	return view.errors;
+}
+
+/* Posted before the peers know each other: what is before the one that is too long is carried out. */
+Test(sim_pair, path_mtu_bars_from_one_on)
+{
+	static uint8_t bytes[3][MTU + 1];
+	struct iovec in = { bytes[2], 8 };
+	struct completion c[2];
+	struct cq_error error;
+	struct couple pair;
+
+	couple_open(&pair, 917);
+	end_pair(&pair.qp[0], &pair.qp[1], PSN_B, 4096);
+	end_pair_send(&pair.qp[0], PSN_A);
+	couple_rtr(&pair, 1);
+	cr_assert_eq(ep_recv(pair.qp[1].ep, &(struct recv_post){ .iov = &in, .iov_count = 1, .source = AV_NONE }), 0);
+	for (size_t i = 0; i < 3; i++) {
+		struct iovec out = { bytes[i % 2], i == 1 ? MTU + 1 : 8 };
+
+		cr_assert_eq(ep_post(pair.qp[0].ep, &(struct post){ .kind = OP_SEND,
+								    .flags = POST_COMPLETE,
+								    .iov = &out,
+								    .iov_count = 1,
+								    .context = (void *)(i + 1) }),
+			     0);
+	}
+	cr_assert(world_run(pair.world, has_error, pair.qp[0].cq, TIME_MS(60000)));
+	cr_assert_eq(cq_take(pair.qp[0].cq, c, 2), 1);
+	cr_assert_eq(c[0].context, (void *)1);
+	cr_assert_eq(cq_take_error(pair.qp[0].cq, &error), 1);
+	cr_assert(error.c.context == (void *)2 && error.prov_errno == REFUSAL_PATH_MTU);
+	cr_assert(world_run(pair.world, has_error, pair.qp[0].cq, TIME_MS(60000)));
+	cr_assert_eq(cq_take_error(pair.qp[0].cq, &error), 1);
+	cr_assert(error.c.context == (void *)3 && error.prov_errno == REFUSAL_CANCELLED);
+	couple_close(&pair);
+}
+
 /* An endpoint that is no queue pair, and one that is. */
 Test(sim_pair, another_version)
 {

@@ -6,7 +6,9 @@
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
+#include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
 
 void in_order_begin(struct op *op)
 {
@@ -85,4 +87,20 @@ void in_order_cancel(struct ep *ep)
 	ep->pairing->halting = true;
 	cancel_from(ep->pairing->first);
 	tell_those_due(ep);
+}
+
+void in_order_bar(struct session *session)
+{
+	struct pairing *pairing = session->ep->pairing;
+	enum refusal_cause cause = REFUSAL_NONE;
+	struct op *op = pairing->first;
+
+	nic_role(session->ep->nic);
+	for (; op; op = op->after) {
+		cause = op->session && !(op->flags & POST_ENDED) ? pairing_bars(pairing, op) : REFUSAL_NONE;
+		if (cause != REFUSAL_NONE)
+			break;
+	}
+	if (op && requester_drop(session, op))
+		complete_refused(op, cause, NULL);
 }

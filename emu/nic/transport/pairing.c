@@ -158,19 +158,6 @@ enum refusal_cause pairing_bars(const struct pairing *pairing, const struct op *
 													: REFUSAL_NONE;
 }
 
-/* Of the ops that waited for the peer. */
-static enum refusal_cause bars_one(const struct session *session)
-{
-	const struct requester *req = &session->req;
-	const struct op *lists[] = { req->pending.first, req->sent.first, req->reads.first, req->parked.first };
-	enum refusal_cause cause = req->current ? pairing_bars(session->ep->pairing, req->current) : REFUSAL_NONE;
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		for (const struct op *op = lists[i]; op && cause == REFUSAL_NONE; op = op->next)
-			cause = pairing_bars(session->ep->pairing, op);
-	return cause;
-}
-
 static void tell_mtu(const struct session *session, uint32_t own, uint32_t peer)
 {
 	struct nic *nic = session->ep->nic;
@@ -187,7 +174,6 @@ void pairing_compare(struct session *session)
 {
 	struct pairing *pairing = session->ep->pairing;
 	const struct wire_pair_fields *own = &pairing->own, *peer = &pairing->peer;
-	enum refusal_cause cause = bars_one(session);
 
 	nic_role(session->ep->nic);
 	if (!peer->path_mtu)
@@ -200,8 +186,7 @@ void pairing_compare(struct session *session)
 		tell_mtu(session, own->path_mtu, peer->path_mtu);
 	if (differ(peer, own))
 		session->rsp.deaf = session->rsp.rnr = true;
-	if (cause != REFUSAL_NONE)
-		session_end(session, cause);
+	in_order_bar(session);
 }
 
 void pairing_refused(struct session *session, enum refusal_cause cause)

@@ -24,6 +24,8 @@ bool requester_idle(const struct session *session);
 bool requester_acked(struct session *session, uint64_t ack);
 /* Ends the waits for receivers that are over; req.rnr_until_ns is when to look again. */
 void requester_tick(struct session *session, uint64_t now_ns);
+/* Of the ops of a queue pair, the first one that pairing_bars() fails, with its cause, and those behind it are cancelled. */
+void in_order_bar(struct session *session);
 /* The op's own memory could not be read. */
 void requester_source_fault(struct session *session, const void *owner);
 /* After a cut: goes on behind `seen`. */
