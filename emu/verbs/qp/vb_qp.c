@@ -281,22 +281,21 @@ static bool is_of_queues(const struct completion *c, void *arg)
 	return true;
 }
 
+/* A poll that has taken entries has them until it has freed their requests. */
+static void purge_queue(struct vb_cq *cq, struct purged *purged)
+{
+	futex_lock(&cq->polls);
+	cq_purge(cq->cq, is_of_queues, purged);
+	futex_unlock(&cq->polls);
+}
+
 void vb_qp_purge(struct vb_qp *qp)
 {
-	struct vb_cq *first = qp->send_cq < qp->recv_cq ? qp->send_cq : qp->recv_cq;
-	struct vb_cq *second = qp->send_cq < qp->recv_cq ? qp->recv_cq : qp->send_cq;
 	struct purged purged = { .qp = qp };
 
-	/* A poll that has taken entries has them until it has freed their requests. */
-	futex_lock(&first->polls);
-	if (second != first)
-		futex_lock(&second->polls);
-	cq_purge(qp->send_cq->cq, is_of_queues, &purged);
+	purge_queue(qp->send_cq, &purged);
 	if (qp->recv_cq != qp->send_cq)
-		cq_purge(qp->recv_cq->cq, is_of_queues, &purged);
-	if (second != first)
-		futex_unlock(&second->polls);
-	futex_unlock(&first->polls);
+		purge_queue(qp->recv_cq, &purged);
 	while (purged.shared) {
 		struct vb_wr *wr = purged.shared;
 
