@@ -62,6 +62,45 @@ Test(verbs_device, the_number_of_devices_is_set)
 	ibv_free_device_list(list);
 }
 
+static int devices_of(const char *setting)
+{
+	struct ibv_device **list;
+	int count = 0;
+
+	setenv("EMU_DEVICES", setting, 1);
+	errno = 0;
+	list = ibv_get_device_list(&count);
+	cr_assert_eq(!list, errno == EINVAL);
+	ibv_free_device_list(list);
+	return list ? count : -1;
+}
+
+/* What is refused leaves no list behind: the next setting is looked at as the first one was. */
+Test(verbs_device, names_and_numbers_that_are_too_large)
+{
+	char name[IBV_SYSFS_NAME_MAX + 1] = "";
+
+	said_begin();
+	cr_assert_eq(devices_of("17"), -1);
+	cr_assert_eq(devices_of("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"), -1);
+	cr_assert_eq(devices_of("a/b"), -1);
+	memset(name, 'x', IBV_SYSFS_NAME_MAX);
+	cr_assert_eq(devices_of(name), -1);
+	cr_assert(said_has("EMU_DEVICES names up to 16 devices"));
+	name[IBV_SYSFS_NAME_MAX - 1] = '\0';
+	cr_assert_eq(devices_of(name), 1);
+}
+
+Test(verbs_device, as_many_as_there_may_be)
+{
+	cr_assert_eq(devices_of("16"), 16);
+}
+
+Test(verbs_device, as_many_names_as_there_may_be)
+{
+	cr_assert_eq(devices_of("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p"), 16);
+}
+
 Test(verbs_device, a_setting_that_names_no_devices_is_told)
 {
 	int count = 7;

@@ -50,6 +50,18 @@ void qp_pair_close(struct qp_pair *pair)
 	verbs_close(&pair->verbs);
 }
 
+void qp_replace(struct qp_pair *pair, int side, struct ibv_qp_init_attr init)
+{
+	init.qp_type = IBV_QPT_RC;
+	if (!init.send_cq)
+		init.send_cq = pair->cq[side];
+	if (!init.recv_cq)
+		init.recv_cq = pair->cq[side];
+	cr_assert_eq(ibv_destroy_qp(pair->qp[side]), 0);
+	pair->qp[side] = ibv_create_qp(pair->verbs.pd, &init);
+	cr_assert_not_null(pair->qp[side]);
+}
+
 static void fill_address(const struct qp_pair *pair, struct ibv_ah_attr *av)
 {
 	av->is_global = 1;

@@ -21,6 +21,8 @@ struct qp_pair {
 void qp_pair_open(struct qp_pair *pair);
 void qp_pair_close(struct qp_pair *pair);
 void qp_pair_close_queues(struct qp_pair *pair); /* all but the device and the PD */
+/* Another queue pair in the place of one side's, in RESET: RC, and with the side's completion queue where `init` names none. */
+void qp_replace(struct qp_pair *pair, int side, struct ibv_qp_init_attr init);
 /* One queue pair to a state, from the one before it; all to RTS. The attributes, which the caller may change, for the first. */
 int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr);
 void qp_to(struct qp_pair *pair, int side, enum ibv_qp_state state);
