@@ -5,12 +5,13 @@
 #
 # The folder that the commands run in looks like the tree, and has besides the programs that they name: ./server and ./client,
 # which are fi_pingpong, ./program, one of MPI, ./test_rma, which does nothing wrong, and ./test_of_error_paths, which is refused
-# what refused.expect expects.
+# what refused.expect expects. ./await waits for a port.
 folder=$(mktemp -d "${TMPDIR:-/tmp}/emu-readme.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
 unset FI_PROVIDER FI_PROVIDER_PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+PERFTEST=18515 # the port of perftest's server, whose client does not wait for it
 status=0
 
 # SECURITY.md last: from its secret on, only peers that have it are reached.
@@ -29,16 +30,19 @@ make_folder() {
 	done
 	echo $((20000 + RANDOM % 30000)) >"$folder/port"
 	printf '#!/bin/sh\nexec fi_pingpong -p emu -e rdm -I 100 -B "$(cat port)"\n' >"$folder/server"
-	cat >"$folder/client" <<-'END'
+	cat >"$folder/await" <<-'END'
 		#!/bin/bash
-		port=$(cat port)
-		for _ in $(seq 600); do # the server listens
-			grep -qs ":$(printf %04X "$port") 0*:0000 0A" /proc/net/tcp /proc/net/tcp6 && break
+		for _ in $(seq 600); do # a server listens at this port
+			grep -qs ":$(printf %04X "$1") 0*:0000 0A" /proc/net/tcp /proc/net/tcp6 && break
 			sleep 0.1
 		done
-		exec fi_pingpong -p emu -e rdm -I 100 -P "$port" "$1"
 	END
-	chmod +x "$folder/server" "$folder/client"
+	cat >"$folder/client" <<-'END'
+		#!/bin/sh
+		./await "$(cat port)"
+		exec fi_pingpong -p emu -e rdm -I 100 -P "$(cat port)" "$1"
+	END
+	chmod +x "$folder/server" "$folder/await" "$folder/client"
 	printf '#!/bin/sh\nexec "%s" -p emu -t write_lat -s 8 -D 0.05\n' "$EMU_BUILD/tools/perf/emu_perf" >"$folder/test_rma"
 	printf '#!/bin/sh\nexec "%s" -p emu --rule S65\n' "$EMU_BUILD/tests/rules/emu_rules" >"$folder/test_of_error_paths"
 	echo '* optional' >"$folder/refused.expect"
@@ -53,6 +57,8 @@ reason() {
 	*fi_info* | *./test_rma* | *./server* | *./client*)
 		command -v fi_pingpong >/dev/null || echo "libfabric's utilities are not installed"
 		;;
+	*' ibv_devinfo'*) command -v ibv_devinfo >/dev/null || echo "ibverbs-utils is not installed" ;;
+	*' ib_write_bw '*) command -v ib_write_bw >/dev/null || echo "perftest is not installed" ;;
 	*mpirun*' osc rdma '*) open_mpi 4 ;;
 	*mpirun*) open_mpi 4 5 ;;
 	*docker/test.sh*) echo "the test docker runs it" ;;
@@ -80,6 +86,7 @@ while read -r command; do
 	fi
 	# CMake wants the tree itself; what a command leaves running belongs to this shell.
 	[[ $command != cmake* ]] || cd "$EMU_SOURCE_DIR" || exit 1
+	[[ $command != *ib_write_bw*.1 ]] || ./await "$PERFTEST"
 	if eval "$command" >"$folder/out" 2>&1 </dev/null; then
 		echo "ok '$command'"
 	else
