@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# told.sh - what users are told of a verbs program: by its log, emurun --check, emuctl. told.sh PROGRAM EMUCTL
-refused=$1 emuctl=$2 emurun=$EMU_SOURCE_DIR/tools/emurun failed=0
+# told.sh - what users are told of a verbs program: by its log, emurun --check, emuctl. told.sh PROGRAM EMUCTL BUSY
+refused=$1 emuctl=$2 busy=$3 emurun=$EMU_SOURCE_DIR/tools/emurun failed=0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export FI_EMU_CTL=$dir/ctl
@@ -32,4 +32,7 @@ has the_check_names_the_call "$dir/out" 'by ibv_reg_mr'
 has emuctl_lists_the_process "$dir/out" ' verbs  '
 has emuctl_shows_the_region "$dir/out" '0x.* 100 .*recv'
 has emuctl_names_the_library "$dir/out" '^libibverbs +1\.18$'
+"$emurun" "$busy" >"$dir/out" 2>&1
+echo "$? $(grep -vE 'max_(send|recv)_wr' "$dir/out")" >"$dir/quiet" # its queues are full at times
+has a_process_ends_while_its_threads_call "$dir/quiet" '^0 $'
 exit $failed

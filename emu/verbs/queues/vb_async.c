@@ -96,7 +96,7 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 	struct vb_context *context = vb_context_of(ibv);
 	struct async *async;
 
-	if (!vb_context_usable(context)) {
+	if (!vb_context_usable(context) && !vb_is_ending()) {
 		vb_inherited("ibv_get_async_event");
 		return -1;
 	}

@@ -90,7 +90,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **c
 	struct vb_event *event;
 	struct vb_cq *cq;
 
-	if (!vb_context_usable(vb_context_of(ibv->context))) {
+	if (!vb_context_usable(vb_context_of(ibv->context)) && !vb_is_ending()) {
 		vb_inherited("ibv_get_cq_event");
 		return -1;
 	}

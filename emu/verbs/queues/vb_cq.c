@@ -254,7 +254,7 @@ int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 	int got;
 
 	if (!vb_context_usable(cq->context))
-		return -vb_inherited("ibv_poll_cq");
+		return vb_is_ending() ? 0 : -vb_inherited("ibv_poll_cq");
 	if (count < 0)
 		return -vb_refuse(EINVAL, "ibv_poll_cq", "num_entries is %d.", count);
 	got = take_locked(cq, count, wc);

@@ -82,7 +82,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	int err;
 
 	if (!vb_context_usable(cq->context))
-		return vb_inherited("ibv_start_poll");
+		return vb_is_ending() ? ENOENT : vb_inherited("ibv_start_poll");
 	if (attr && attr->comp_mask)
 		return vb_refuse(EINVAL, "ibv_start_poll", "comp_mask 0x%x has unknown bits.", attr->comp_mask);
 	err = begin_at_one(cq);

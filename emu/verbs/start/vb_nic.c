@@ -11,6 +11,7 @@
 #include "emu/process/report/report.h"
 #include "emu/process/start/nic_start.h"
 #include "emu/process/start/settings.h"
+#include "emu/verbs/start/vb_refuse.h"
 
 #define PERSONALITY "verbs"
 
@@ -36,7 +37,7 @@ int vb_nic_start(struct nic **nic, const struct net_claim **claim)
 {
 	static const struct nic_start start = { .personality = PERSONALITY };
 	struct process_settings settings;
-	int err = read_settings(&settings);
+	int err = vb_is_ending() ? -EAGAIN : read_settings(&settings);
 
 	if (!err)
 		err = nic_start(&settings, &start, nic);
@@ -56,6 +57,7 @@ __attribute__((destructor)) static void end(void)
 	if (!atomic_load(&used))
 		return;
 	report_exits();
+	vb_refuse_ending();
 	net_stop();
 	report_end(report_nic_end);
 }

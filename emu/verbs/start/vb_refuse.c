@@ -3,7 +3,9 @@
 #include "emu/verbs/start/vb_refuse.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "emu/process/front/process_front.h"
 #include "emu/process/report/report.h"
@@ -44,8 +46,22 @@ int vb_absent(const char *call)
 	return EOPNOTSUPP;
 }
 
+static atomic_int ending; /* the process that ends, and none that it forks meanwhile */
+
+void vb_refuse_ending(void)
+{
+	atomic_store(&ending, getpid());
+}
+
+bool vb_is_ending(void)
+{
+	return atomic_load(&ending) && atomic_load(&ending) == getpid();
+}
+
 int vb_inherited(const char *call)
 {
+	if (vb_is_ending())
+		return errno = EAGAIN;
 	return vb_refuse(ENODEV, call,
 			 "the object was made before fork(), and the NIC stays the parent's. Open the device in "
 			 "this process.");

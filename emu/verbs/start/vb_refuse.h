@@ -9,6 +9,7 @@
 #define EMU_VB_REFUSE_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 /* Logs "CALL: sentence". The value is `errnum`, which is positive, and errno has it, too: so a call that returns an errno ends by
  * `return vb_refuse(EINVAL, "ibv_modify_qp", ...)`, and one that returns NULL by vb_refuse_null(). */
@@ -17,7 +18,11 @@ int vb_refuse(int errnum, const char *call, const char *format, ...) __attribute
 
 /* EOPNOTSUPP, likewise in errno: a call that this library has not. At info: programs ask so what there is. */
 int vb_absent(const char *call) __attribute__((cold));
-/* ENODEV, likewise: the object was made before fork(), and its NIC stays the parent's. */
+/* ENODEV, likewise: the object was made before fork(), and its NIC stays the parent's. Or EAGAIN without a sentence: the process ends,
+ * and a thread goes on meanwhile, as a right program's may. */
 int vb_inherited(const char *call) __attribute__((cold));
+/* From now on the process has no NIC any more (vb_nic.c). */
+void vb_refuse_ending(void);
+bool vb_is_ending(void);
 
 #endif
