@@ -169,9 +169,6 @@ Test(verbs_cq, extended_bad_input)
 	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = (uint32_t)max_cqe() + 1 }, EINVAL, "cqe is 1048577");
 	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_vector = 9 }, EINVAL, "comp_vector is 9");
 	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = 1 << 7 }, EINVAL, "comp_mask 0x80 has unknown bits");
-	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .wc_flags = IBV_WC_EX_WITH_CVLAN }, EOPNOTSUPP, "wc_flags 0x100");
-	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = 1 << 9 }, EOPNOTSUPP,
-		   "flags 0x200 has unknown bits");
 	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = verbs.pd },
 		   EINVAL, "parent_domain is no parent domain");
 	verbs_close(&verbs);

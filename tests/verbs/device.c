@@ -250,10 +250,22 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 {
 	struct ibv_xrcd_init_attr xrcd = { .fd = -1 };
 	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ };
+	struct ibv_cq_init_attr_ex fields = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_CVLAN };
+	struct ibv_cq_init_attr_ex flags = { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = 1 << 9 };
+	struct ibv_qp_init_attr raw = { .qp_type = IBV_QPT_RAW_PACKET };
 	struct verbs verbs;
 
 	verbs_open(&verbs);
 	said_begin();
+	errno = 0;
+	cr_assert_null(ibv_create_cq_ex(verbs.context, &fields));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	errno = 0;
+	cr_assert_null(ibv_create_cq_ex(verbs.context, &flags));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	errno = 0;
+	cr_assert_null(ibv_create_qp(verbs.pd, &raw));
+	cr_assert_eq(errno, EOPNOTSUPP);
 	errno = 0;
 	cr_assert_null(ibv_alloc_mw(verbs.pd, IBV_MW_TYPE_1));
 	cr_assert_eq(errno, EOPNOTSUPP);

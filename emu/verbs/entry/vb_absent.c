@@ -8,29 +8,29 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* That return an errno; -1 or another number, with errno; a null pointer, with errno; nothing. */
-#define ABSENT(name)                     \
-	EXPORT int name(void);           \
-	int name(void)                   \
-	{                                \
-		return vb_absent(#name); \
+#define ABSENT(name)                                   \
+	EXPORT int name(void);                         \
+	int name(void)                                 \
+	{                                              \
+		return vb_absent(#name, "not built."); \
 	}
-#define ABSENT_NUMBER(name, number)              \
-	EXPORT int name(void);                   \
-	int name(void)                           \
-	{                                        \
-		return vb_absent(#name), number; \
+#define ABSENT_NUMBER(name, number)                            \
+	EXPORT int name(void);                                 \
+	int name(void)                                         \
+	{                                                      \
+		return vb_absent(#name, "not built."), number; \
 	}
-#define ABSENT_POINTER(name)                   \
-	EXPORT void *name(void);               \
-	void *name(void)                       \
-	{                                      \
-		return vb_absent(#name), NULL; \
+#define ABSENT_POINTER(name)                                 \
+	EXPORT void *name(void);                             \
+	void *name(void)                                     \
+	{                                                    \
+		return vb_absent(#name, "not built."), NULL; \
 	}
-#define ABSENT_NOTHING(name)      \
-	EXPORT void name(void);   \
-	void name(void)           \
-	{                         \
-		vb_absent(#name); \
+#define ABSENT_NOTHING(name)                    \
+	EXPORT void name(void);                 \
+	void name(void)                         \
+	{                                       \
+		vb_absent(#name, "not built."); \
 	}
 
 /* Queue pairs, shared receive queues: emu/verbs/qp. */

@@ -10,15 +10,15 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* no argument is looked at */
 
 /* That returns an errno, or a null pointer, with errno. */
-#define UNBUILT(name, ...)                      \
-	static int no_##name(__VA_ARGS__)       \
-	{                                       \
-		return vb_absent("ibv_" #name); \
+#define UNBUILT(name, ...)                                    \
+	static int no_##name(__VA_ARGS__)                     \
+	{                                                     \
+		return vb_absent("ibv_" #name, "not built."); \
 	}
-#define UNBUILT_POINTER(type, name, ...)              \
-	static type *no_##name(__VA_ARGS__)           \
-	{                                             \
-		return vb_absent("ibv_" #name), NULL; \
+#define UNBUILT_POINTER(type, name, ...)                            \
+	static type *no_##name(__VA_ARGS__)                         \
+	{                                                           \
+		return vb_absent("ibv_" #name, "not built."), NULL; \
 	}
 
 UNBUILT_POINTER(struct ibv_mw, alloc_mw, struct ibv_pd *pd, enum ibv_mw_type type)

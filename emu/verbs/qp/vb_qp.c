@@ -92,11 +92,10 @@ static int check_cap(const struct ibv_qp_cap *cap)
 static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	if (attr->qp_type != IBV_QPT_RC)
-		return vb_refuse(EOPNOTSUPP, CALL, "qp_type is %d. Queue pairs of this device are RC (IBV_QPT_RC).",
-				 (int)attr->qp_type);
+		return vb_absent(CALL, "qp_type %d: queue pairs of this device are RC (IBV_QPT_RC).", (int)attr->qp_type);
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
-		return vb_refuse(EOPNOTSUPP, CALL, "comp_mask 0x%x or create_flags 0x%x asks for what RC queue pairs have not.",
+		return vb_absent(CALL, "comp_mask 0x%x or create_flags 0x%x asks for what RC queue pairs have not.",
 				 attr->comp_mask, attr->create_flags);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");

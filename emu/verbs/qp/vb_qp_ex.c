@@ -309,10 +309,9 @@ static void fill_calls(struct ibv_qp_ex *ex)
 int vb_qp_ex_init(struct vb_qp_head *qp, uint64_t ops)
 {
 	if (ops & ~(uint64_t)OPS)
-		return vb_refuse(
-			EOPNOTSUPP, "ibv_create_qp_ex",
-			"send_ops_flags 0x%llx asks for ops that queue pairs do not have: memory windows, TSO, atomic writes.",
-			(unsigned long long)(ops & ~(uint64_t)OPS));
+		return vb_absent("ibv_create_qp_ex",
+				 "send_ops_flags 0x%llx: queue pairs have no memory windows, TSO, or atomic writes.",
+				 (unsigned long long)(ops & ~(uint64_t)OPS));
 	qp->extended = true;
 	qp->ops = ops;
 	fill_calls(&qp->ex);

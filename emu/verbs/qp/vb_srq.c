@@ -108,8 +108,7 @@ struct ibv_srq *vb_create_srq_ex(struct ibv_context *context, struct ibv_srq_ini
 	if (attr->comp_mask & ~known)
 		return vb_refuse_null(EINVAL, call, "comp_mask 0x%x has unknown bits.", attr->comp_mask);
 	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
-		return vb_refuse_null(EOPNOTSUPP, call, "srq_type %d: there are basic queues alone, without XRC and tag matching.",
-				      (int)attr->srq_type);
+		return vb_absent_null(call, "srq_type %d: there are basic queues alone (IBV_SRQT_BASIC).", (int)attr->srq_type);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context)
 		return vb_refuse_null(EINVAL, call,
 				      "a basic queue needs a pd of this context, and IBV_SRQ_INIT_ATTR_PD in comp_mask.");

@@ -202,11 +202,10 @@ static int ex_check_attr(struct ibv_context *context, const struct ibv_cq_init_a
 	if (attr->comp_mask & ~(uint32_t)MASK)
 		return vb_refuse(EINVAL, call, "comp_mask 0x%x has unknown bits.", attr->comp_mask);
 	if (attr->wc_flags & ~(uint64_t)FIELDS)
-		return vb_refuse(EOPNOTSUPP, call,
-				 "wc_flags 0x%llx asks for fields that entries do not have: VLAN, flow tag, tag matching.",
+		return vb_absent(call, "wc_flags 0x%llx: completions have no such fields (VLAN, flow tag, tag matching).",
 				 (unsigned long long)(attr->wc_flags & ~(uint64_t)FIELDS));
 	if (flags & ~(uint32_t)FLAGS)
-		return vb_refuse(EOPNOTSUPP, call, "flags 0x%x has unknown bits.", flags);
+		return vb_absent(call, "flags 0x%x: SINGLE_THREADED and IGNORE_OVERRUN are all that there are.", flags);
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
 	    (!parent || parent->context != context || vb_pd_of(parent)->root == vb_pd_of(parent)))
 		return vb_refuse(EINVAL, call, "parent_domain is no parent domain of this context.");

@@ -42,8 +42,7 @@ static struct ibv_mr *reg_dmabuf(const char *call, struct ibv_pd *pd, uint64_t o
 	int err;
 
 	if (access & ~known)
-		return vb_refuse_null(EOPNOTSUPP, call, "access has the bits %#x, which regions of a DMA-buf do not have.",
-				      (unsigned)(access & ~known));
+		return vb_absent_null(call, "access %#x: regions of a DMA-buf have no such flags.", (unsigned)(access & ~known));
 	if (!length || (offset ^ iova) % page)
 		return vb_refuse_null(EINVAL, call,
 				      "%zu B at offset %#llx, iova %#llx: the length is not 0, and both have the same offset in "
@@ -81,7 +80,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *given)
 	uint64_t iova = attr->comp_mask & VB_MR_INIT_IOVA ? attr->iova : by_fd ? attr->fd_offset : (uintptr_t)attr->addr;
 
 	if (attr->comp_mask & ~known)
-		return vb_refuse_null(EOPNOTSUPP, "ibv_reg_mr_ex", "comp_mask is %#llx: DMA handles and buffers are not offered.",
+		return vb_absent_null("ibv_reg_mr_ex", "comp_mask %#llx: there are no DMA handles and no buffers.",
 				      (unsigned long long)attr->comp_mask);
 	if (by_fd == !!(attr->comp_mask & VB_MR_INIT_ADDR) || (!by_fd && attr->comp_mask & VB_MR_INIT_FD_OFFSET))
 		return vb_refuse_null(EINVAL, "ibv_reg_mr_ex",
@@ -175,7 +174,7 @@ int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t f
 	int err = 0;
 
 	if ((unsigned)advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return vb_refuse(EOPNOTSUPP, "ibv_advise_mr", "advice %u is not offered.", (unsigned)advice);
+		return vb_absent("ibv_advise_mr", "advice %u: the device knows those of prefetching.", (unsigned)advice);
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || !list || !count)
 		return vb_refuse(EINVAL, "ibv_advise_mr", "flags are %#x, and the list has %u ranges.", flags, count);
 	for (uint32_t i = 0; i < count && !err; i++)

@@ -59,8 +59,8 @@ struct ibv_pd *vb_alloc_parent_domain(struct ibv_context *context, struct ibv_pa
 	struct vb_pd *pd;
 
 	if (attr->comp_mask & ~known)
-		return vb_refuse_null(EOPNOTSUPP, "ibv_alloc_parent_domain", "comp_mask is %#x, of which %#x is not offered.",
-				      attr->comp_mask, attr->comp_mask & ~known);
+		return vb_absent_null("ibv_alloc_parent_domain",
+				      "comp_mask %#x: its bits ALLOCATORS and PD_CONTEXT alone are known.", attr->comp_mask);
 	if (!attr->pd || attr->pd->context != context || (attr->td && attr->td->context != context))
 		return vb_refuse_null(EINVAL, "ibv_alloc_parent_domain", "pd is NULL, or pd or td are of another context.");
 	if (vb_pd_check(attr->pd, "ibv_alloc_parent_domain"))

@@ -34,12 +34,17 @@ int vb_refuse(int errnum, const char *call, const char *format, ...)
 	return errnum;
 }
 
-int vb_absent(const char *call)
+int vb_absent(const char *call, const char *format, ...)
 {
 	char text[WHOLE_MAX];
+	size_t start;
+	va_list args;
 
 	if (process_front.shows(PROCESS_INFO, PROCESS_ITSELF)) {
-		snprintf(text, sizeof(text), "%s: not offered (EOPNOTSUPP)", call);
+		start = (size_t)snprintf(text, sizeof(text), "%s (EOPNOTSUPP): ", call);
+		va_start(args, format);
+		vsnprintf(text + start, sizeof(text) - start, format, args);
+		va_end(args);
 		process_front.log(PROCESS_INFO, PROCESS_ITSELF, text);
 	}
 	errno = EOPNOTSUPP;

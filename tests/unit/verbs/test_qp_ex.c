@@ -21,15 +21,31 @@ static char posted_data[LIST][INLINE + 1];
 static int posts, post_result;
 static char said[200];
 
+static void note_said(const char *call, const char *format, va_list args)
+{
+	int length = snprintf(said, sizeof(said), "%s: ", call);
+
+	vsnprintf(said + length, sizeof(said) - (size_t)length, format, args);
+}
+
 int vb_refuse(int errnum, const char *call, const char *format, ...)
 {
 	va_list args;
-	int length = snprintf(said, sizeof(said), "%s: ", call);
 
 	va_start(args, format);
-	vsnprintf(said + length, sizeof(said) - (size_t)length, format, args);
+	note_said(call, format, args);
 	va_end(args);
 	return errnum;
+}
+
+int vb_absent(const char *call, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note_said(call, format, args);
+	va_end(args);
+	return EOPNOTSUPP;
 }
 
 static void note(int at, const struct ibv_send_wr *wr)
