@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/nocancel_file.h"
+#include "emu/nic/device/nic.h"
+#include "emu/nic/role/driver.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_nic.h"
@@ -92,6 +94,25 @@ void vb_context_put(struct vb_context *context)
 	mutex_destroy(&context->lock);
 	pthread_mutex_destroy(&context->abi.context.mutex);
 	free(context);
+}
+
+int vb_check_handle(const struct vb_context *context, uint32_t handle, uint32_t own, const char *what, const char *call)
+{
+	if (handle != own)
+		return vb_refuse_handle(call, handle, what);
+	return vb_context_usable(context) ? 0 : vb_inherited(call);
+}
+
+int vb_context_enter(const struct vb_context *context, const char *call) UNCHECKED
+{
+	if (driver_enter(nic_driver(atomic_load(&context->nic))))
+		return 0;
+	return vb_refuse(EAGAIN, call, "called in a signal handler that has interrupted the device. Call it elsewhere.");
+}
+
+void vb_context_leave(const struct vb_context *context) UNCHECKED
+{
+	driver_leave(nic_driver(atomic_load(&context->nic)));
 }
 
 struct nic *vb_nic_get(struct vb_context *context, const char *call)

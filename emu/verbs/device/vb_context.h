@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "emu/net/thread/net.h"
 #include "emu/nic/base/mutex.h"
@@ -32,10 +33,17 @@ static inline struct vb_context *vb_context_of(struct ibv_context *ibv)
  * that has inherited the context, else what nic_start() says. `call` is the program's. */
 struct nic *vb_nic_get(struct vb_context *context, const char *call);
 /* False in a fork's child, of a context whose NIC is its parent's: no call may touch that. */
-static inline bool vb_context_usable(struct vb_context *context)
+static inline bool vb_context_usable(const struct vb_context *context)
 {
 	return !atomic_load_explicit(&context->nic, memory_order_acquire) || net_runs(context->claim);
 }
+/* The program calls with an object whose handle is `handle`, and was made with the handle `own`: 0; or as vb_refuse_handle(), or
+ * as vb_inherited(). */
+int vb_check_handle(const struct vb_context *context, uint32_t handle, uint32_t own, const char *what, const char *call);
+/* The driver role, of a context that has a NIC; waits about a slice. 0; or EAGAIN, after a line of log: in a signal handler that has
+ * interrupted the device. */
+int vb_context_enter(const struct vb_context *context, const char *call) TRY_ACQUIRE(0, driver_role);
+void vb_context_leave(const struct vb_context *context) RELEASE(driver_role);
 /* The calling thread is about to sleep on a descriptor or futex of ours: the NIC thread serves from now on. */
 static inline void vb_context_doze(void)
 {

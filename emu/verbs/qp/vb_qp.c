@@ -21,17 +21,9 @@
 
 static atomic_uint open_qps; /* of the process */
 
-struct driver *vb_qp_driver(const struct vb_qp *qp)
-{
-	return nic_driver(atomic_load(&qp->context->nic));
-}
-
 int vb_qp_check_handle(struct vb_qp *qp, const char *call)
 {
-	if (qp->head.ibv.handle != qp->rq.qp_num)
-		return vb_refuse(ENOENT, call, "handle %u is no open queue pair: its memory was overwritten, or it was destroyed.",
-				 qp->head.ibv.handle);
-	return vb_context_usable(qp->context) ? 0 : vb_inherited(call);
+	return vb_check_handle(qp->context, qp->head.ibv.handle, qp->rq.qp_num, "queue pair", call);
 }
 
 /* InfiniBand's kind of the refusal of a peer's request: of its operation, or of the access to memory. */
@@ -194,9 +186,7 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		err = vb_qp_ex_init(&qp->head, attr->send_ops_flags);
 	if (!err) {
-		err = vb_qp_port_open(qp, pd);
-		if (err)
-			vb_refuse(err, CALL, "no endpoint could be opened for it.");
+		err = vb_qp_port_open(qp, pd, CALL);
 	}
 	if (err) {
 		if (qp)
@@ -308,17 +298,17 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	struct vb_qp *qp = vb_qp_of(ibv);
 
 	if (vb_context_usable(qp->context)) {
-		struct driver *driver = vb_qp_driver(qp);
 		int err = vb_qp_check_handle(qp, "ibv_destroy_qp");
 
 		if (err)
 			return err;
-		if (!driver_enter(driver))
-			return vb_refuse(EAGAIN, "ibv_destroy_qp", "called in a signal handler that has interrupted the device.");
+		err = vb_context_enter(qp->context, "ibv_destroy_qp");
+		if (err)
+			return err;
 		ep_reset(qp->ep); /* what is posted ends untold: a queue need not have room for it */
 		ep_close(qp->ep);
 		vb_qp_port_close(qp);
-		driver_leave(driver);
+		vb_context_leave(qp->context);
 		vb_qp_purge(qp);
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(qp->context, ibv, &qp->async_told));
 	}

@@ -16,7 +16,6 @@
 #include "emu/verbs/queues/vb_wr.h"
 
 struct cm_event;
-struct driver;
 struct ep;
 struct pd;
 struct vb_cq;
@@ -59,16 +58,15 @@ static inline void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state state)
 
 /* 0; or after a line of log ENOENT: no queue pair that is open, or ENODEV: of a fork's parent. */
 int vb_qp_check_handle(struct vb_qp *qp, const char *call);
-/* The driver of the process's NIC. */
-struct driver *vb_qp_driver(const struct vb_qp *qp);
 
 /* The completions that nobody has polled are gone. */
 void vb_qp_purge(struct vb_qp *qp);
 
 /* --- listeners, of up to 256 queue pairs each (vb_qp_port.c) --- */
 
-/* Opens the endpoint of `qp` behind a listener that has room, or a new one. 0 or a positive errno. Waits for the driver role. */
-int vb_qp_port_open(struct vb_qp *qp, struct pd *pd);
+/* Opens the endpoint of `qp` behind a listener that has room, or a new one. 0; or a positive errno, after a line of log. Waits for
+ * the driver role. */
+int vb_qp_port_open(struct vb_qp *qp, struct pd *pd, const char *call);
 /* The endpoint was closed. */
 void vb_qp_port_close(struct vb_qp *qp) REQUIRES(driver_role);
 

@@ -166,7 +166,6 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	struct ep_pair pair = { .peer_qpn = attr->dest_qp_num, .rq_psn = attr->rq_psn & VB_PSN_MASK };
-	struct driver *driver = vb_qp_driver(qp);
 	char why[WHY];
 	int err = vb_qp_check(qp->head.ibv.qp_type, vb_qp_state(qp), attr, mask, &limits, why, sizeof(why));
 
@@ -176,15 +175,16 @@ static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 		return EINVAL;
 	if (mask & IBV_QP_PATH_MTU)
 		pair.path_mtu = 128u << attr->path_mtu;
-	if (!driver_enter(driver))
-		return vb_refuse(EAGAIN, CALL, "called in a signal handler that has interrupted the device.");
+	err = vb_context_enter(qp->context, CALL);
+	if (err)
+		return err;
 	/* The device may have brought it to ERR meanwhile. */
 	err = vb_qp_check(qp->head.ibv.qp_type, vb_qp_state(qp), attr, mask, &limits, why, sizeof(why));
 	if (!err)
 		err = apply(qp, attr, mask, &pair);
 	else
 		vb_refuse(err, CALL, "%s.", why);
-	driver_leave(driver);
+	vb_context_leave(qp->context);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
@@ -13,6 +14,7 @@
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_pd.h"
+#include "emu/verbs/start/vb_refuse.h"
 
 enum {
 	CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE, /* and what qp_access_flags allow (vb_qp_modify.c) */
@@ -109,15 +111,15 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 	return 0;
 }
 
-int vb_qp_port_open(struct vb_qp *qp, struct pd *pd)
+int vb_qp_port_open(struct vb_qp *qp, struct pd *pd, const char *call)
 {
 	struct nic *nic = atomic_load(&qp->context->nic);
-	struct driver *driver = nic_driver(nic);
 	struct vb_qp_port *port;
-	int err = -EADDRINUSE;
+	int err = vb_context_enter(qp->context, call);
 
-	if (!driver_enter(driver))
-		return EAGAIN;
+	if (err)
+		return err;
+	err = -EADDRINUSE;
 	for (port = ports; port && err == -EADDRINUSE; port = port->next)
 		if (port->nic == nic)
 			err = open_through(qp, pd, port);
@@ -126,8 +128,8 @@ int vb_qp_port_open(struct vb_qp *qp, struct pd *pd)
 		if (!err)
 			err = open_through(qp, pd, port);
 	}
-	driver_leave(driver);
-	return -err;
+	vb_context_leave(qp->context);
+	return err ? vb_refuse(-err, call, "no endpoint could be opened for it (%s).", strerror(-err)) : 0;
 }
 
 void vb_qp_port_close(struct vb_qp *qp)

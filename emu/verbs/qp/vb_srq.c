@@ -17,19 +17,6 @@ enum { CHANGES = IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT };
 static atomic_uint handles;  /* given out so far */
 static atomic_uint open_now; /* VB_MAX_SRQ at most */
 
-/* Of a queue that is made. 0 or an errno, after a line of log. */
-static int srq_enter(struct vb_srq *srq, const char *call) TRY_ACQUIRE(0, driver_role) UNCHECKED
-{
-	if (driver_enter(nic_driver(atomic_load(&srq->context->nic))))
-		return 0;
-	return vb_refuse(EAGAIN, call, "called in a signal handler that has interrupted the device.");
-}
-
-static void srq_leave(struct vb_srq *srq) RELEASE(driver_role) UNCHECKED
-{
-	driver_leave(nic_driver(atomic_load(&srq->context->nic)));
-}
-
 /* --- made and destroyed --- */
 
 static int srq_check_attr(const struct ibv_srq_attr *attr, const char *call)
@@ -47,12 +34,12 @@ static int srq_check_attr(const struct ibv_srq_attr *attr, const char *call)
 /* The device's context has room for all that a later ibv_modify_srq() may ask for; its memory is taken as it is needed. */
 static int srq_open_device(struct vb_srq *srq, struct nic *nic, const char *call)
 {
-	int err = srq_enter(srq, call);
+	int err = vb_context_enter(srq->context, call);
 
 	if (err)
 		return err;
 	err = -srx_open(nic, VB_MAX_SRQ_WR, false, &srq->srx);
-	srq_leave(srq);
+	vb_context_leave(srq->context);
 	return err;
 }
 
@@ -118,13 +105,7 @@ struct ibv_srq *vb_create_srq_ex(struct ibv_context *context, struct ibv_srq_ini
 /* 0, or what is wrong with the handle. */
 static int srq_check_handle(const struct vb_srq *srq, const char *call)
 {
-	if (srq->ibv.handle != srq->handle)
-		return vb_refuse(ENOENT, call,
-				 "handle %u is no open shared receive queue: its memory was overwritten, or it was destroyed.",
-				 srq->ibv.handle);
-	if (!vb_context_usable(srq->context))
-		return vb_inherited(call);
-	return 0;
+	return vb_check_handle(srq->context, srq->ibv.handle, srq->handle, "shared receive queue", call);
 }
 
 bool vb_srq_is_of(struct ibv_srq *ibv, const struct ibv_context *context)
@@ -134,13 +115,13 @@ bool vb_srq_is_of(struct ibv_srq *ibv, const struct ibv_context *context)
 
 static int srq_close_device(struct vb_srq *srq)
 {
-	int err = srq_enter(srq, "ibv_destroy_srq");
+	int err = vb_context_enter(srq->context, "ibv_destroy_srq");
 
 	if (err)
 		return err;
 	srx_tell_low(srq->srx, 0, NULL, NULL);
 	err = -srx_close(srq->srx);
-	srq_leave(srq);
+	vb_context_leave(srq->context);
 	return err;
 }
 
@@ -223,14 +204,14 @@ static void srq_is_low(void *arg)
 
 static int srq_set_limit(struct vb_srq *srq, uint32_t limit)
 {
-	int err = srq_enter(srq, "ibv_modify_srq");
+	int err = vb_context_enter(srq->context, "ibv_modify_srq");
 
 	if (err)
 		return err;
 	(void)nic_work(atomic_load(&srq->context->nic)); /* receives that were posted before wait from now on */
 	atomic_store(&srq->limit, limit);
 	srx_tell_low(srq->srx, limit, srq_is_low, srq);
-	srq_leave(srq);
+	vb_context_leave(srq->context);
 	return 0;
 }
 

@@ -127,13 +127,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 /* 0, or what is wrong with the handle. */
 static int check_handle(const struct vb_cq *cq, const char *call)
 {
-	if (cq->ibv.handle != cq->handle)
-		return vb_refuse(ENOENT, call,
-				 "handle %u is no open completion queue: its memory was overwritten, or it was destroyed.",
-				 cq->ibv.handle);
-	if (!vb_context_usable(cq->context))
-		return vb_inherited(call);
-	return 0;
+	return vb_check_handle(cq->context, cq->ibv.handle, cq->handle, "completion queue", call);
 }
 
 bool vb_cq_is_of(struct ibv_cq *ibv, const struct ibv_context *context)
@@ -186,17 +180,16 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
 	struct vb_cq *cq = vb_cq_of(ibv);
 	int err = check_handle(cq, "ibv_resize_cq");
-	struct driver *driver;
 
 	if (err)
 		return err;
 	if (cqe < 1 || cqe > VB_MAX_CQE)
 		return vb_refuse(EINVAL, "ibv_resize_cq", "cqe is %d, and not within 1 to %d (max_cqe).", cqe, VB_MAX_CQE);
-	driver = nic_driver(atomic_load(&cq->context->nic));
-	if (!driver_enter(driver))
-		return vb_refuse(EAGAIN, "ibv_resize_cq", "called in a signal handler that has interrupted the device.");
+	err = vb_context_enter(cq->context, "ibv_resize_cq");
+	if (err)
+		return err;
 	err = cq_resize(cq->cq, (size_t)cqe);
-	driver_leave(driver);
+	vb_context_leave(cq->context);
 	if (err)
 		return vb_refuse(-err, "ibv_resize_cq",
 				 err == -EINVAL ? "more than cqe %d entries are unread. Poll them first."

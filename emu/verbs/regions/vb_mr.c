@@ -142,8 +142,9 @@ static int region_add(const struct vb_mr_request *request, const struct vb_mr *o
 	err = nic_fault_register(nic);
 	if (err)
 		return vb_refuse(-err, request->call, "%s, injected by the fault plan (FI_EMU_FAULT).", strerror(-err));
-	if (!driver_enter(nic_driver(nic)))
-		return vb_refuse(EAGAIN, request->call, "called from a signal handler inside the library.");
+	err = vb_context_enter(request->pd->root->context, request->call);
+	if (err)
+		return err;
 	nic_check_guard(nic);
 	*done = true;
 	err = region_enter(request, pd, old, &mr->mr);
@@ -152,19 +153,19 @@ static int region_add(const struct vb_mr_request *request, const struct vb_mr *o
 		mr->ibv.rkey = (uint32_t)mr->mr->key;
 		*desc = (const void *)(uintptr_t)mr->mr->desc;
 	}
-	driver_leave(nic_driver(nic));
+	vb_context_leave(request->pd->root->context);
 	return err ? vb_refuse(ENOMEM, request->call, "no memory, or no key is left.") : 0;
 }
 
-/* After it has returned no byte of the region is touched. -EAGAIN within a signal handler that interrupts the device. */
-static int region_remove(struct vb_mr *mr)
+/* After it has returned 0 no byte of the region is touched. */
+static int region_remove(struct vb_mr *mr, const char *call)
 {
-	struct driver *driver = nic_driver(atomic_load(&mr->pd->root->context->nic));
+	int err = vb_context_enter(mr->pd->root->context, call);
 
-	if (!driver_enter(driver))
-		return EAGAIN;
+	if (err)
+		return err;
 	pd_remove_region(atomic_load(&mr->pd->root->pd), mr->mr);
-	driver_leave(driver);
+	vb_context_leave(mr->pd->root->context);
 	return 0;
 }
 
@@ -202,7 +203,7 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 		return err;
 	err = vb_key_open(&key, mr->ibv.rkey, &mr->ibv.lkey);
 	if (err) {
-		region_remove(mr);
+		region_remove(mr, request->call);
 		return vb_refuse(err, request->call, "no memory, or 2^24 regions are registered in the process.");
 	}
 	mr->handle = mr->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
@@ -251,7 +252,7 @@ static int mr_unmake(struct vb_mr *mr)
 	int err = 0;
 
 	if (mr->mr && vb_context_usable(mr->pd->root->context))
-		err = region_remove(mr);
+		err = region_remove(mr, "ibv_dereg_mr");
 	if (err)
 		return err;
 	vb_key_close(mr->ibv.lkey);
@@ -263,23 +264,11 @@ static int mr_unmake(struct vb_mr *mr)
 	return 0;
 }
 
-/* 0, or ENOENT after a line of log. */
-static int handle_check(struct vb_mr *mr, const char *call)
-{
-	if (mr->ibv.handle == mr->handle)
-		return 0;
-	return vb_refuse(ENOENT, call, "handle %u is no open region: its memory was overwritten, or it was deregistered.",
-			 mr->ibv.handle);
-}
-
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
 	struct vb_mr *mr = vb_mr_of(ibv);
-	int err = handle_check(mr, "ibv_dereg_mr");
+	int err = ibv->handle == mr->handle ? mr_unmake(mr) : vb_refuse_handle("ibv_dereg_mr", ibv->handle, "region");
 
-	if (err)
-		return err;
-	err = mr_unmake(mr);
 	if (err)
 		return err;
 	if (!mr->null)
@@ -358,8 +347,10 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 		.access = mr->access,
 	};
 
-	if (handle_check(mr, call))
+	if (ibv->handle != mr->handle) {
+		vb_refuse_handle(call, ibv->handle, "region");
 		return IBV_REREG_MR_ERR_INPUT;
+	}
 	if (!flags || flags & ~known)
 		wrong = "flags has no bit, or others than IBV_REREG_MR_CHANGE_TRANSLATION, _PD and _ACCESS";
 	else if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))

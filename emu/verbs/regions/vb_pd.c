@@ -47,9 +47,7 @@ int vb_pd_check(struct ibv_pd *ibv, const char *call)
 
 	if (ibv->handle == pd->handle && ibv->context == &pd->context->abi.context)
 		return 0;
-	return vb_refuse(ENOENT, call,
-			 "handle %u is no open PD of that context: its memory was overwritten, or it was deallocated.",
-			 ibv->handle);
+	return vb_refuse_handle(call, ibv->handle, "PD of that context");
 }
 
 /* The program's allocators are for memory that a device shares with its library, of which there is none here. */
@@ -130,16 +128,15 @@ struct pd *vb_pd_device(struct vb_pd *given, const char *call)
 /* Peers' requests may hold it for a moment: then the driver role is not to be had, and the program tries again. */
 static int close_device(struct vb_pd *pd)
 {
-	struct driver *driver;
 	int err;
 
 	if (!atomic_load(&pd->pd) || !vb_context_usable(pd->context))
 		return 0;
-	driver = nic_driver(atomic_load(&pd->context->nic));
-	if (!driver_enter(driver))
-		return EAGAIN;
+	err = vb_context_enter(pd->context, "ibv_dealloc_pd");
+	if (err)
+		return err;
 	err = pd_close(atomic_load(&pd->pd));
-	driver_leave(driver);
+	vb_context_leave(pd->context);
 	return -err;
 }
 

@@ -51,6 +51,11 @@ int vb_absent(const char *call, const char *format, ...)
 	return EOPNOTSUPP;
 }
 
+int vb_refuse_handle(const char *call, uint32_t handle, const char *what)
+{
+	return vb_refuse(ENOENT, call, "handle %u is no open %s: its memory was overwritten, or it was destroyed.", handle, what);
+}
+
 static atomic_int ending; /* the process that ends, and none that it forks meanwhile */
 
 void vb_refuse_ending(void)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Logs "CALL: sentence". The value is `errnum`, which is positive, and errno has it, too: so a call that returns an errno ends by
  * `return vb_refuse(EINVAL, "ibv_modify_qp", ...)`, and one that returns NULL by vb_refuse_null(). */
@@ -21,6 +22,8 @@ int vb_refuse(int errnum, const char *call, const char *format, ...) __attribute
 int vb_absent(const char *call, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 #define vb_absent_null(call, ...) (vb_absent(call, __VA_ARGS__), NULL)
 
+/* ENOENT, likewise: the object is no open `what` ("region"). */
+int vb_refuse_handle(const char *call, uint32_t handle, const char *what) __attribute__((cold));
 /* ENODEV, likewise: the object was made before fork(), and its NIC stays the parent's. Or EAGAIN without a sentence: the process ends,
  * and a thread goes on meanwhile, as a right program's may. */
 int vb_inherited(const char *call) __attribute__((cold));
