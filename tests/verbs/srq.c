@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 
 #include "tests/verbs/world.h"
 
@@ -181,5 +182,40 @@ Test(verbs_srq, extended)
 	cr_assert_eq(ibv_get_srq_num(srq, &two), 0);
 	cr_assert_neq(one, two);
 	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	verbs_close(&verbs);
+}
+
+enum { OPENERS = 4, OPENED = 4096 };
+static struct ibv_srq *opened[OPENERS][OPENED];
+
+static void *open_many(void *arg)
+{
+	struct ibv_srq **srqs = arg;
+	size_t count = 0;
+
+	while (count < OPENED && (srqs[count] = open_srq(1, 1)))
+		count++;
+	return (void *)count;
+}
+
+/* Also where several threads are at the last one. */
+Test(verbs_srq, as_many_as_the_device_tells)
+{
+	pthread_t threads[OPENERS];
+	size_t all = 0;
+	void *count[OPENERS];
+
+	open_all();
+	for (int i = 0; i < OPENERS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, open_many, opened[i]), 0);
+	for (int i = 0; i < OPENERS; i++)
+		cr_assert_eq(pthread_join(threads[i], &count[i]), 0);
+	for (int i = 0; i < OPENERS; i++) {
+		all += (size_t)count[i];
+		for (size_t at = 0; at < (size_t)count[i]; at++)
+			cr_assert_eq(ibv_destroy_srq(opened[i][at]), 0);
+	}
+	cr_assert_eq(all, (size_t)device.max_srq);
+	cr_assert(said_has("4096 shared receive queues are open"));
 	verbs_close(&verbs);
 }

@@ -96,6 +96,14 @@ void vb_context_put(struct vb_context *context)
 	free(context);
 }
 
+int vb_count_take(atomic_uint *count, unsigned int most, const char *call, const char *name, const char *limit)
+{
+	if (atomic_fetch_add(count, 1) < most)
+		return 0;
+	vb_count_give(count);
+	return vb_refuse(ENOMEM, call, "%u %s are open in this process, which is %s. Destroy some.", most, name, limit);
+}
+
 int vb_check_handle(const struct vb_context *context, uint32_t handle, uint32_t own, const char *what, const char *call)
 {
 	if (handle != own)

@@ -54,6 +54,14 @@ static inline void vb_context_doze(void)
 void vb_context_get(struct vb_context *context);
 void vb_context_put(struct vb_context *context);
 
+/* One more of the process's objects of a kind, of which there may be `most`: 0; or ENOMEM, after a line of log with their `name` ("queue
+ * pairs") and their `limit` ("max_qp"). Or one less. */
+int vb_count_take(atomic_uint *count, unsigned int most, const char *call, const char *name, const char *limit);
+static inline void vb_count_give(atomic_uint *count)
+{
+	atomic_fetch_sub(count, 1);
+}
+
 /* vb_ops.c: the calls of all rooms into the tables of a new context. */
 void vb_fill_ops(struct vb_abi_context *abi);
 

@@ -97,8 +97,6 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 		return vb_refuse(EINVAL, CALL, "the PD is of another context.");
 	if (attr->srq && !vb_srq_is_of(attr->srq, context))
 		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
-	if (atomic_load(&open_qps) >= VB_MAX_QP)
-		return vb_refuse(ENOMEM, CALL, "%d queue pairs are open (max_qp).", VB_MAX_QP);
 	if (!vb_cq_is_of(attr->send_cq, context) || !vb_cq_is_of(attr->recv_cq, context))
 		return vb_refuse(EINVAL, CALL, "send_cq or recv_cq is no completion queue of this context.");
 	return check_cap(&attr->cap);
@@ -106,7 +104,6 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 
 static void references(struct vb_qp *qp, bool take)
 {
-	atomic_fetch_add(&open_qps, take ? 1u : -1u);
 	(take ? vb_pd_get : vb_pd_put)(qp->pd);
 	(take ? vb_cq_get : vb_cq_put)(qp->send_cq);
 	(take ? vb_cq_get : vb_cq_put)(qp->recv_cq);
@@ -177,11 +174,12 @@ static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	struct pd *pd = check_init(context, attr) ? NULL : vb_pd_device(vb_pd_of(attr->pd), CALL);
-	struct vb_qp *qp = pd ? qp_new(attr) : NULL;
+	struct vb_qp *qp;
 	int err;
 
-	if (!pd)
+	if (!pd || vb_count_take(&open_qps, VB_MAX_QP, CALL, "queue pairs", "max_qp"))
 		return NULL;
+	qp = qp_new(attr);
 	err = qp ? open_queues(qp) : ENOMEM;
 	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		err = vb_qp_ex_init(&qp->head, attr->send_ops_flags);
@@ -191,6 +189,7 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 	if (err) {
 		if (qp)
 			qp_free(qp);
+		vb_count_give(&open_qps);
 		errno = err;
 		return NULL;
 	}
@@ -313,6 +312,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(qp->context, ibv, &qp->async_told));
 	}
 	references(qp, false);
+	vb_count_give(&open_qps);
 	qp_free(qp);
 	return 0;
 }

@@ -14,8 +14,8 @@
 
 enum { CHANGES = IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT };
 
-static atomic_uint handles;  /* given out so far */
-static atomic_uint open_now; /* VB_MAX_SRQ at most */
+static atomic_uint handles; /* given out so far */
+static atomic_uint open_now;
 
 /* --- made and destroyed --- */
 
@@ -26,8 +26,6 @@ static int srq_check_attr(const struct ibv_srq_attr *attr, const char *call)
 	if (attr->max_sge > VB_MAX_SGE)
 		return vb_refuse(EINVAL, call, "max_sge is %u, and %d at most are possible (max_srq_sge).", attr->max_sge,
 				 VB_MAX_SGE);
-	if (atomic_load(&open_now) >= VB_MAX_SRQ)
-		return vb_refuse(ENOMEM, call, "%d shared receive queues are open (max_srq).", VB_MAX_SRQ);
 	return 0;
 }
 
@@ -47,11 +45,12 @@ static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv
 {
 	struct vb_context *context = vb_context_of(pd->context);
 	struct nic *nic = vb_pd_check(pd, call) || srq_check_attr(attr, call) ? NULL : vb_nic_get(context, call);
-	struct vb_srq *srq = nic ? calloc(1, sizeof(*srq)) : NULL;
+	struct vb_srq *srq;
 	int err;
 
-	if (!nic)
+	if (!nic || vb_count_take(&open_now, VB_MAX_SRQ, call, "shared receive queues", "max_srq"))
 		return NULL;
+	srq = calloc(1, sizeof(*srq));
 	err = srq ? vb_queue_open(&srq->queue, attr->max_wr, 0, true) : ENOMEM;
 	if (!err) {
 		srq->context = context;
@@ -61,6 +60,7 @@ static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv
 		if (srq)
 			vb_queue_close(&srq->queue);
 		free(srq);
+		vb_count_give(&open_now);
 		if (err == ENOMEM)
 			vb_refuse(err, call, "no memory for %u receives.", attr->max_wr);
 		errno = err;
@@ -76,7 +76,6 @@ static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv
 	mutex_init(&srq->lock);
 	pthread_mutex_init(&srq->ibv.mutex, NULL);
 	pthread_cond_init(&srq->ibv.cond, NULL);
-	atomic_fetch_add(&open_now, 1);
 	vb_pd_get(srq->pd);
 	vb_context_get(context);
 	return &srq->ibv;
@@ -143,7 +142,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	vb_queue_close(&srq->queue);
 	vb_pd_put(srq->pd);
 	vb_context_put(srq->context);
-	atomic_fetch_sub(&open_now, 1);
+	vb_count_give(&open_now);
 	mutex_destroy(&srq->lock);
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);

@@ -20,7 +20,7 @@
 enum { BATCH = 16 }; /* entries taken at once */
 
 static atomic_uint handles; /* given out so far */
-static atomic_uint queues;  /* open; VB_MAX_CQ at most */
+static atomic_uint queues;  /* open */
 
 /* --- told by the device, with the driver role --- */
 
@@ -59,8 +59,6 @@ static int check_attr(struct ibv_context *context, const struct ibv_cq_init_attr
 	if (attr->comp_vector >= (unsigned int)context->num_comp_vectors)
 		return vb_refuse(EINVAL, call, "comp_vector is %d, and the device has %d (num_comp_vectors), from 0 on.",
 				 (int)attr->comp_vector, context->num_comp_vectors);
-	if (atomic_load(&queues) >= VB_MAX_CQ)
-		return vb_refuse(ENOMEM, call, "%d completion queues are open (max_cq).", VB_MAX_CQ);
 	if (attr->channel && attr->channel->context != context)
 		return vb_refuse(EINVAL, call, "the completion channel is of another context.");
 	return 0;
@@ -81,16 +79,18 @@ static int open_device(struct vb_cq *cq, const struct ibv_cq_init_attr_ex *attr,
 struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, const char *call)
 {
 	struct nic *nic = check_attr(context, attr, call) ? NULL : vb_nic_get(vb_context_of(context), call);
-	struct vb_cq *cq = nic ? calloc(1, sizeof(*cq)) : NULL;
+	struct vb_cq *cq;
 	int err;
 
-	if (!nic)
+	if (!nic || vb_count_take(&queues, VB_MAX_CQ, call, "completion queues", "max_cq"))
 		return NULL;
+	cq = calloc(1, sizeof(*cq));
 	if (cq && attr->channel)
 		cq->channel = vb_channel_of(attr->channel);
 	err = cq ? -open_device(cq, attr, nic) : ENOMEM;
 	if (err) {
 		free(cq);
+		vb_count_give(&queues);
 		return vb_refuse_null(err, call, "no memory for %u entries.", attr->cqe);
 	}
 	cq->context = vb_context_of(context);
@@ -101,7 +101,6 @@ struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_a
 	cq->handle = cq->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
-	atomic_fetch_add(&queues, 1);
 	cq->tells_overrun = true;
 	cq->event.told = &cq->comp_told;
 	if (cq->channel)
@@ -168,7 +167,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	if (cq->parent)
 		vb_pd_put(cq->parent);
 	vb_context_put(cq->context);
-	atomic_fetch_sub(&queues, 1);
+	vb_count_give(&queues);
 	cq->handle = 0;
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);

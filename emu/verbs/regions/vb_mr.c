@@ -51,7 +51,7 @@ static bool is_implicit(const struct vb_mr_request *request)
 	return !request->addr && request->length == SIZE_MAX && request->access & IBV_ACCESS_ON_DEMAND;
 }
 
-static atomic_int count;    /* of the process */
+static atomic_uint count;   /* open */
 static atomic_uint handles; /* given out so far */
 
 static int reg_check_range(const struct vb_mr_request *request)
@@ -232,16 +232,12 @@ struct ibv_mr *vb_mr_register(const struct vb_mr_request *request)
 {
 	struct vb_mr *mr;
 
-	if (reg_check(request))
+	if (reg_check(request) || vb_count_take(&count, VB_MAX_MR, request->call, "regions", "max_mr"))
 		return NULL;
-	if (atomic_fetch_add(&count, 1) >= VB_MAX_MR) {
-		atomic_fetch_sub(&count, 1);
-		return vb_refuse_null(ENOMEM, request->call, "%d regions are registered, which is max_mr.", VB_MAX_MR);
-	}
 	mr = calloc(1, sizeof(*mr));
 	if (mr && !mr_make(request, mr))
 		return &mr->ibv;
-	atomic_fetch_sub(&count, 1);
+	vb_count_give(&count);
 	free(mr);
 	return NULL;
 }
@@ -272,7 +268,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 	if (err)
 		return err;
 	if (!mr->null)
-		atomic_fetch_sub(&count, 1);
+		vb_count_give(&count);
 	free(mr);
 	return 0;
 }

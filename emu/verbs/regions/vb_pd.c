@@ -9,7 +9,7 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
-static atomic_int count;    /* of the process */
+static atomic_uint count;   /* open */
 static atomic_uint handles; /* given out so far */
 
 /* NULL with errno. */
@@ -17,13 +17,11 @@ static struct vb_pd *pd_new(struct vb_context *context, const char *call)
 {
 	struct vb_pd *pd;
 
-	if (atomic_fetch_add(&count, 1) >= VB_MAX_PD) {
-		atomic_fetch_sub(&count, 1);
-		return vb_refuse_null(ENOMEM, call, "%d PDs are open, which is max_pd. Deallocate some.", VB_MAX_PD);
-	}
+	if (vb_count_take(&count, VB_MAX_PD, call, "PDs", "max_pd"))
+		return NULL;
 	pd = calloc(1, sizeof(*pd));
 	if (!pd) {
-		atomic_fetch_sub(&count, 1);
+		vb_count_give(&count);
 		return NULL;
 	}
 	pd->ibv.context = &context->abi.context;
@@ -162,6 +160,6 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 		atomic_fetch_sub(&pd->td->users, 1);
 	vb_context_put(pd->context);
 	free(pd);
-	atomic_fetch_sub(&count, 1);
+	vb_count_give(&count);
 	return 0;
 }
