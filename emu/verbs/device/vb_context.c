@@ -111,16 +111,31 @@ int vb_check_handle(const struct vb_context *context, uint32_t handle, uint32_t 
 	return vb_context_usable(context) ? 0 : vb_inherited(call);
 }
 
+static int refuse_handler(const char *call)
+{
+	return vb_refuse(EAGAIN, call, "called in a signal handler that has interrupted the device. Call it elsewhere.");
+}
+
 int vb_context_enter(const struct vb_context *context, const char *call) UNCHECKED
 {
 	if (driver_enter(nic_driver(atomic_load(&context->nic))))
 		return 0;
-	return vb_refuse(EAGAIN, call, "called in a signal handler that has interrupted the device. Call it elsewhere.");
+	return refuse_handler(call);
 }
 
 void vb_context_leave(const struct vb_context *context) UNCHECKED
 {
 	driver_leave(nic_driver(atomic_load(&context->nic)));
+}
+
+int vb_refuse_post(const struct vb_context *context, int err, const char *call)
+{
+	if (err == EFAULT)
+		return vb_refuse(err, call,
+				 "the memory of inline data (IBV_SEND_INLINE) cannot be read. Give addresses that are mapped.");
+	if (err == EAGAIN && driver_mine(nic_driver(atomic_load(&context->nic))))
+		return refuse_handler(call);
+	return vb_refuse(ENOMEM, call, "no memory for one more request.");
 }
 
 struct nic *vb_nic_get(struct vb_context *context, const char *call)

@@ -44,6 +44,8 @@ int vb_check_handle(const struct vb_context *context, uint32_t handle, uint32_t 
  * interrupted the device. */
 int vb_context_enter(const struct vb_context *context, const char *call) TRY_ACQUIRE(0, driver_role);
 void vb_context_leave(const struct vb_context *context) RELEASE(driver_role);
+/* The device has not taken a post: its errno as the program is told it, after a line of log. */
+int vb_refuse_post(const struct vb_context *context, int err, const char *call) __attribute__((cold));
 /* The calling thread is about to sleep on a descriptor or futex of ours: the NIC thread serves from now on. */
 static inline void vb_context_doze(void)
 {

@@ -63,7 +63,7 @@ int vb_recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	if (!err)
 		return 0;
 	vb_queue_untake(to->queue, record);
-	return vb_refuse(err == EAGAIN ? ENOMEM : err, to->call, "the device takes no receive now: too many errors are unread.");
+	return vb_refuse_post(to->pd->context, err, to->call);
 }
 
 /* With the lock. */

@@ -219,7 +219,7 @@ static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	if (!err)
 		return 0;
 	vb_queue_untake(&qp->sq, record);
-	return vb_refuse(err == EAGAIN ? ENOMEM : err, CALL, "the device takes no request now: too many errors are unread.");
+	return vb_refuse_post(qp->context, err, CALL);
 }
 
 /* A whole list is checked before any of it is posted. */
