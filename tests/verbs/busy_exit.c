@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* busy_exit.c - a program that ends while threads of it post, poll, register and wait. Run by told.sh. Exit status 0 and no output but
- * of full queues where all went as it should. */
+/* busy_exit.c - a program that ends while threads of it post, poll, register and wait. Run by told.sh. Exit status 0 and no output
+ * but of full queues where all went as it should. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>

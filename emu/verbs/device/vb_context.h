@@ -40,8 +40,8 @@ static inline bool vb_context_usable(const struct vb_context *context)
 /* The program calls with an object whose handle is `handle`, and was made with the handle `own`: 0; or as vb_refuse_handle(), or
  * as vb_inherited(). */
 int vb_check_handle(const struct vb_context *context, uint32_t handle, uint32_t own, const char *what, const char *call);
-/* The driver role, of a context that has a NIC; waits about a slice. 0; or EAGAIN, after a line of log: in a signal handler that has
- * interrupted the device. */
+/* The driver role, of a context that has a NIC; waits about a slice. 0; or EAGAIN, after a line of log: in a signal handler that
+ * has interrupted the device. */
 int vb_context_enter(const struct vb_context *context, const char *call) TRY_ACQUIRE(0, driver_role);
 void vb_context_leave(const struct vb_context *context) RELEASE(driver_role);
 /* The device has not taken a post: its errno as the program is told it, after a line of log. */
@@ -56,8 +56,8 @@ static inline void vb_context_doze(void)
 void vb_context_get(struct vb_context *context);
 void vb_context_put(struct vb_context *context);
 
-/* One more of the process's objects of a kind, of which there may be `most`: 0; or ENOMEM, after a line of log with their `name` ("queue
- * pairs") and their `limit` ("max_qp"). Or one less. */
+/* One more of the process's objects of a kind, of which there may be `most`: 0; or ENOMEM, after a line of log with their `name`
+ * ("queue pairs") and their `limit` ("max_qp"). Or one less. */
 int vb_count_take(atomic_uint *count, unsigned int most, const char *call, const char *name, const char *limit);
 static inline void vb_count_give(atomic_uint *count)
 {

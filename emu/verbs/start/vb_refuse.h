@@ -17,15 +17,15 @@
 int vb_refuse(int errnum, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
 #define vb_refuse_null(errnum, call, ...) (vb_refuse(errnum, call, __VA_ARGS__), NULL)
 
-/* EOPNOTSUPP, likewise in errno: what is asked for is not offered. A line of log at info, and no finding: programs ask so what there
- * is. */
+/* EOPNOTSUPP, likewise in errno: what is asked for is not offered. A line of log at info, and no finding: programs ask so what
+ * there is. */
 int vb_absent(const char *call, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 #define vb_absent_null(call, ...) (vb_absent(call, __VA_ARGS__), NULL)
 
 /* ENOENT, likewise: the object is no open `what` ("region"). */
 int vb_refuse_handle(const char *call, uint32_t handle, const char *what) __attribute__((cold));
-/* ENODEV, likewise: the object was made before fork(), and its NIC stays the parent's. Or EAGAIN without a sentence: the process ends,
- * and a thread goes on meanwhile, as a right program's may. */
+/* ENODEV, likewise: the object was made before fork(), and its NIC stays the parent's. Or EAGAIN without a sentence: the process
+ * ends, and a thread goes on meanwhile, as a right program's may. */
 int vb_inherited(const char *call) __attribute__((cold));
 /* From now on the process has no NIC any more (vb_nic.c). */
 void vb_refuse_ending(void);
