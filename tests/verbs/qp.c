@@ -289,6 +289,36 @@ Test(qp, receive_with_a_wrong_lkey)
 	qp_done(&pair, B, 70, IBV_WC_LOC_PROT_ERR);
 }
 
+/* A posted receive stays where it is: the message that takes it finds no buffer. */
+Test(qp, receive_of_a_changed_region)
+{
+	const int translation = IBV_REREG_MR_CHANGE_TRANSLATION;
+
+	qp_receive(&pair, B, 64, 70);
+	cr_assert_eq(ibv_rereg_mr(pair.mr[B], translation, NULL, pair.memory[B] + 4096, QP_SPAN - 4096, 0), 0);
+	qp_post(&pair, A, IBV_WR_SEND, 0, 64, 1);
+	qp_done(&pair, A, 1, IBV_WC_REM_OP_ERR);
+	qp_done(&pair, B, 70, IBV_WC_LOC_PROT_ERR);
+}
+
+Test(qp, receive_of_a_closed_region)
+{
+	struct ibv_mr *other = ibv_reg_mr(pair.verbs.pd, pair.memory[B], 64, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = { (uintptr_t)pair.memory[B], 64, other->lkey };
+	struct ibv_recv_wr wr = { .wr_id = 70, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	cr_assert_eq(ibv_post_recv(pair.qp[B], &wr, &bad), 0);
+	wr.wr_id = 71;
+	cr_assert_eq(ibv_post_recv(pair.qp[B], &wr, &bad), 0);
+	cr_assert_eq(ibv_dereg_mr(other), 0);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 8, 1);
+	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
+	qp_done(&pair, B, 70, IBV_WC_SUCCESS);
+	qp_post(&pair, A, IBV_WR_SEND, 0, 8, 2);
+	qp_done(&pair, A, 2, IBV_WC_REM_OP_ERR);
+	qp_done(&pair, B, 71, IBV_WC_LOC_PROT_ERR);
+}
+
 Test(qp_alone, no_receive)
 {
 	qp_pair_open(&pair);

@@ -199,6 +199,18 @@ struct rx *rx_match_named(struct rx_match *match, uint64_t desc)
 	return cut_one(match, &(struct wish){ .fits = has_desc, .desc = desc });
 }
 
+void rx_match_forget(struct rx_match *match, uint64_t desc, void *at)
+{
+	role_assert();
+	for (struct rx *rx = match->posted.first; rx; rx = rx->next) {
+		if (!rx_names(rx, desc))
+			continue;
+		rx->named_count = 0;
+		for (int i = 0; i < rx->iov_count; i++)
+			rx->iov[i].iov_base = at;
+	}
+}
+
 uint64_t rx_match_waiting(const struct rx_match *match)
 {
 	uint64_t count = 0;

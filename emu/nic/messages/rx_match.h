@@ -131,6 +131,8 @@ struct rx *rx_match_cancel(struct rx_match *match, const void *context);
 /* Likewise one that names this region (named.h). */
 struct rx *rx_match_named(struct rx_match *match, uint64_t desc);
 bool rx_names(const struct rx *rx, uint64_t desc);
+/* All that name it, of those without tags, have their buffers at `at` from now on. */
+void rx_match_forget(struct rx_match *match, uint64_t desc, void *at);
 /* Posted receives without tags that wait for a message: counted one by one. */
 uint64_t rx_match_waiting(const struct rx_match *match);
 /* Any posted receive, out of its queue; NULL: none is left. */

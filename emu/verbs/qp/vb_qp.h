@@ -74,12 +74,6 @@ void vb_qp_port_close(struct vb_qp *qp) REQUIRES(driver_role);
 
 int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 
-/* Stands for a buffer that its lkey does not allow, where hardware looks at that when bytes come. No process has that page. */
-static inline void *vb_forbidden(void)
-{
-	return (void *)(uintptr_t)-4096;
-}
-
 /* --- of the context's table (vb_qp.c) --- */
 
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);

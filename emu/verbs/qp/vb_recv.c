@@ -15,6 +15,7 @@
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_key.h"
 #include "emu/verbs/regions/vb_pd.h"
+#include "emu/verbs/start/vb_front_end.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 #define CALL "ibv_post_recv"
@@ -30,7 +31,7 @@ static void gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr
 		if (unlikely(flaw != VB_KEY_OK)) {
 			vb_refuse(EFAULT, to->call, "receive 0x%llx will fail (IBV_WC_LOC_PROT_ERR): %s",
 				  (unsigned long long)wr->wr_id, vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
-			buffer = (struct vb_buffer){ .at = vb_forbidden() };
+			buffer = (struct vb_buffer){ .at = VB_FORBIDDEN };
 		}
 		iov[i] = (struct iovec){ buffer.at, sge->length };
 		desc[i] = (void *)(uintptr_t)buffer.desc;

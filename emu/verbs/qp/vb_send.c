@@ -13,6 +13,7 @@
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_key.h"
 #include "emu/verbs/regions/vb_pd.h"
+#include "emu/verbs/start/vb_front_end.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 #define CALL "ibv_post_send"
@@ -79,7 +80,7 @@ static bool gather_sources(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 				  vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
 			if (access != MR_READ)
 				return false;
-			buffer = (struct vb_buffer){ .at = vb_forbidden() }; /* looked at when the answer comes */
+			buffer = (struct vb_buffer){ .at = VB_FORBIDDEN }; /* looked at when the answer comes */
 		}
 		send->iov[i] = (struct iovec){ buffer.at, sge->length };
 		send->desc[i] = (void *)(uintptr_t)buffer.desc;
