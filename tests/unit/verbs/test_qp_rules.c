@@ -5,68 +5,13 @@
 #include <string.h>
 
 #include "emu/verbs/qp/vb_qp_rules.h"
-
-enum { STATES = IBV_QPS_ERR + 1, LAST_BIT = 26 };
+#include "tests/unit/verbs/qp_pages.h"
 
 static const struct vb_qp_limits limits = {
 	.ports = 1, .pkeys = 1, .gids = 3, .mtu = IBV_MTU_4096, .rd_initiated = 16, .rd_answered = 8
 };
-static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+static const enum ibv_qp_type types[PAGE_COLUMNS] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 static char why[200];
-
-/* The pages of the specification once more, one attribute a letter, so that a slip in the table is not a slip here. */
-static int set_of(const char *letters)
-{
-	static const char known[] = "sceakpqvmtryRXABSDPCQ";
-	int set = 0;
-
-	for (; *letters; letters++) {
-		const char *at = strchr(known, *letters);
-
-		cr_assert_not_null(at, "letter %c", *letters);
-		set |= 1 << (at - known);
-	}
-	return set;
-}
-
-/* s STATE  c CUR_STATE  e EN_SQD_ASYNC_NOTIFY  a ACCESS_FLAGS  k PKEY_INDEX  p PORT  q QKEY  v AV  m PATH_MTU  t TIMEOUT
- * r RETRY_CNT  y RNR_RETRY  R RQ_PSN  X MAX_QP_RD_ATOMIC  A ALT_PATH  B MIN_RNR_TIMER  S SQ_PSN  D MAX_DEST_RD_ATOMIC
- * P PATH_MIG_STATE  C CAP  Q DEST_QPN */
-static const struct page {
-	enum ibv_qp_state from, to;
-	const char *needs[3], *allows[3]; /* RC, UC, UD; NULL: not this type */
-} pages[] = {
-	{ IBV_QPS_RESET, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_RESET, IBV_QPS_INIT, { "kpa", "kpa", "kpq" }, { "", "", "" } },
-	{ IBV_QPS_INIT, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_INIT, IBV_QPS_INIT, { "", "", "" }, { "kpa", "kpa", "kpq" } },
-	{ IBV_QPS_INIT, IBV_QPS_RTR, { "vmQRDB", "vmQR", "" }, { "Aak", "Aak", "kq" } },
-	{ IBV_QPS_INIT, IBV_QPS_ERR, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_RTR, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_RTR, IBV_QPS_RTS, { "trySX", "S", "S" }, { "cAaBP", "cAaP", "cq" } },
-	{ IBV_QPS_RTR, IBV_QPS_ERR, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_RTS, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_RTS, IBV_QPS_RTS, { "", "", "" }, { "cAaBP", "cAaP", "cq" } },
-	{ IBV_QPS_RTS, IBV_QPS_SQD, { "", "", "" }, { "e", "e", "e" } },
-	{ IBV_QPS_RTS, IBV_QPS_ERR, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_SQD, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_SQD, IBV_QPS_RTS, { "", "", "" }, { "cAaBP", "cAaP", "cq" } },
-	{ IBV_QPS_SQD, IBV_QPS_SQD, { "", "", "" }, { "pvtryXDAakBP", "vAakP", "kq" } },
-	{ IBV_QPS_SQD, IBV_QPS_ERR, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_SQE, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_SQE, IBV_QPS_RTS, { NULL, "", "" }, { NULL, "ca", "cq" } },
-	{ IBV_QPS_SQE, IBV_QPS_ERR, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_ERR, IBV_QPS_RESET, { "", "", "" }, { "", "", "" } },
-	{ IBV_QPS_ERR, IBV_QPS_ERR, { "", "", "" }, { "", "", "" } },
-};
-
-static const struct page *page_of(enum ibv_qp_state from, enum ibv_qp_state to)
-{
-	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++)
-		if (pages[i].from == from && pages[i].to == to)
-			return &pages[i];
-	return NULL;
-}
 
 /* Every attribute as this device takes it. */
 static struct ibv_qp_attr good(enum ibv_qp_state from, enum ibv_qp_state to)
@@ -81,28 +26,15 @@ static struct ibv_qp_attr good(enum ibv_qp_state from, enum ibv_qp_state to)
 	};
 }
 
-/* What the pages say of one call. */
-static bool pages_take(unsigned int type, enum ibv_qp_state from, enum ibv_qp_state to, int mask)
-{
-	const struct page *page = page_of(from, mask & IBV_QP_STATE ? to : from);
-	int needs, allows;
-
-	if (!page || !page->needs[type])
-		return false;
-	needs = set_of(page->needs[type]);
-	allows = set_of(page->allows[type]) & ~IBV_QP_ALT_PATH; /* which this device does not have */
-	return (mask & needs) == needs && !(mask & ~(needs | allows | IBV_QP_STATE));
-}
-
-static void try_pair(unsigned int type, enum ibv_qp_state from, enum ibv_qp_state to)
+static void try_pair(enum qp_column type, enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	struct ibv_qp_attr attr = good(from, to);
-	const struct page *page = page_of(from, to);
-	int needs = page && page->needs[type] ? set_of(page->needs[type]) : 0;
+	int needs = 0, allows;
 
-	for (int bit = -1; bit < LAST_BIT; bit++) {
+	qp_page(type, from, to, &needs, &allows);
+	for (int bit = -1; bit < PAGE_BITS; bit++) {
 		int mask = (needs | IBV_QP_STATE) ^ (bit < 0 ? 0 : 1 << bit);
-		int wanted = pages_take(type, from, to, mask) ? 0 : EINVAL;
+		int wanted = qp_pages_take(type, from, to, mask) ? 0 : EINVAL;
 
 		cr_assert_eq(vb_qp_check(types[type], from, &attr, mask, &limits, why, sizeof(why)), wanted,
 			     "type %u, %s to %s, mask 0x%x: %s", type, vb_qp_state_name(from), vb_qp_state_name(to),
@@ -113,9 +45,9 @@ static void try_pair(unsigned int type, enum ibv_qp_state from, enum ibv_qp_stat
 
 Test(qp_rules, every_pair_with_every_bit)
 {
-	for (unsigned int type = 0; type < 3; type++)
-		for (unsigned int from = 0; from < STATES; from++)
-			for (unsigned int to = 0; to < STATES; to++)
+	for (unsigned int type = 0; type < PAGE_COLUMNS; type++)
+		for (unsigned int from = 0; from < PAGE_STATES; from++)
+			for (unsigned int to = 0; to < PAGE_STATES; to++)
 				try_pair(type, from, to);
 }
 
