@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wc.c - work completions of each opcode at both sides, and of each kind of failure: all fields, by ibv_poll_cq() and by readers. */
+/* wc.c - work completions of each opcode at both sides, and of each kind of failure: all fields, polled and by readers. */
 #include <criterion/criterion.h>
 #include <endian.h>
 #include <errno.h>
