@@ -11,6 +11,7 @@ EMU_FABRIC_MIN=2.1.0
 EMU_FABRIC_BUILT=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN
 EMU_FABTESTS=$EMU_DEPS/fabtests-$EMU_FABRIC_MIN
 EMU_MPI4PY_TESTS=$EMU_DEPS/mpi4py-tests
+EMU_PYVERBS_TESTS=$EMU_DEPS/pyverbs-tests
 EMU_WHEELS=$EMU_DEPS/wheels	# a folder for each client that comes from Python's registry
 
 die() {

@@ -6,8 +6,8 @@
 #
 # setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, if possible: without them their
 # tests are skipped. libfabric's own test suite is built from the same source package as libfabric, and the tests of MPI
-# for Python come from the source package of the version that is installed. MPICH and Open MPI 5 come from Python's
-# registry, each with a libfabric of its own.
+# for Python come from the source package of the version that is installed, those of rdma-core for Python from theirs.
+# MPICH and Open MPI 5 come from Python's registry, each with a libfabric of its own.
 #
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
 # distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
@@ -91,6 +91,7 @@ program_needs() {
 	valgrind|command -v valgrind|valgrind, to count instructions
 	ibverbs-utils|command -v ibv_devinfo|rdma-core's programs for libibverbs
 	perftest|command -v ib_write_bw|perftest
+	python3-pyverbs|has_pyverbs|rdma-core for Python
 	tshark|command -v tshark|tshark, to test the dissector of Wireshark
 	tcpdump|command -v tcpdump|tcpdump, likewise
 	chromium|command -v chromium|Chromium, to test the page of emu_trace
@@ -121,6 +122,10 @@ has_fi_info() {
 
 has_mpi4py() {
 	/usr/bin/python3 -c 'import mpi4py'
+}
+
+has_pyverbs() {
+	/usr/bin/python3 -c 'import pyverbs.device'
 }
 
 has_yaml() {
@@ -379,6 +384,34 @@ have_mpi4py_tests() {
 	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, they will be skipped; all of it is in $log" >&2
 }
 
+# True if the tests of rdma-core for Python are to be fetched.
+wants_pyverbs_tests() {
+	[ -n "$programs" ] && is_debian && [ ! -e "$EMU_PYVERBS_TESTS/complete" ] && has_pyverbs >/dev/null 2>&1
+}
+
+# They are in the documentation of the package, which a small system may have left out when it was installed.
+fetch_pyverbs_tests() {
+	local work=$1 version
+
+	version=$(dpkg-query -W -f '${Version}' python3-pyverbs)
+	(cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "python3-pyverbs=$version")
+	dpkg-deb -x "$work"/python3-pyverbs_*.deb "$work/package"
+	rm -rf "$EMU_PYVERBS_TESTS"
+	mkdir "$EMU_PYVERBS_TESTS"
+	cp -R "$work/package/usr/share/doc/rdma-core/tests" "$EMU_PYVERBS_TESTS/"
+	gunzip -r "$EMU_PYVERBS_TESTS/tests"
+	echo "${version#*:}" >"$EMU_PYVERBS_TESTS/complete"
+}
+
+have_pyverbs_tests() {
+	local log=$EMU_DEPS/pyverbs-tests.log
+
+	wants_pyverbs_tests || return 0
+	echo "setup.sh: fetching the tests of rdma-core for Python, once"
+	run_build fetch_pyverbs_tests "$log"
+	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, they will be skipped; all of it is in $log" >&2
+}
+
 # True if MPI is to be fetched from Python's registry.
 wants_wheels() {
 	[ -n "$programs" ] && [ "$(cat "$EMU_WHEELS/complete" 2>/dev/null)" != "$WHEELS" ] && has_venv >/dev/null 2>&1
@@ -437,7 +470,7 @@ have_programs() {
 
 all_there() {
 	[ -z "$(missing needs)" ] && ! wants_new_libfabric && ! wants_docker_packages && ! wants_programs &&
-		! wants_fabtests && ! wants_mpi4py_tests && ! wants_wheels
+		! wants_fabtests && ! wants_mpi4py_tests && ! wants_pyverbs_tests && ! wants_wheels
 }
 
 options="--build --programs"
@@ -461,4 +494,5 @@ have_new_libfabric
 have_programs
 have_fabtests
 have_mpi4py_tests
+have_pyverbs_tests
 have_wheels
