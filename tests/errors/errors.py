@@ -33,6 +33,7 @@ NOTES = {"claim-mismatch", "completions-unread"}
 # What differs from run to run, and from machine to machine.
 VARIES = [
     (re.compile(r"0x[0-9a-f]+"), "0x"),
+    (re.compile(r"\b[0-9a-f:.]+ QPN 0x"), "PEER QPN 0x"),
     (re.compile(r"\b\d+(\.\d+)? (ns|us|ms|s) "), "N us "),
     (re.compile(r"\b\d+\.\d+\.\d+\.\d+:\d+"), "PEER"),
     (re.compile(r"\[[0-9a-f:]+\]:\d+"), "PEER"),

@@ -8,6 +8,8 @@ All of them, or the one of that folder alone. --tries tries right and wrong solu
 runner.sh."""
 
 import concurrent.futures
+import importlib.machinery
+import importlib.util
 import os
 import re
 import subprocess
@@ -22,6 +24,9 @@ import tries  # noqa: E402
 
 LAB = os.path.join(SOURCE, "docker", "lab")
 EXERCISES = sorted(name for name in os.listdir(LAB) if re.match(r"\d\d-", name))
+LOADER = importlib.machinery.SourceFileLoader("lab_command", os.path.join(LAB, "lab"))
+COMMAND = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
+LOADER.exec_module(COMMAND)
 GUARD_S = 300
 RUNS = 10
 AT_A_TIME = 4  # tries, most of which wait for a plan's delays
@@ -93,10 +98,9 @@ def page_shows_the_run(work, name, anew):
 def picture_is_of_the_solution(work, name, anew):
     """The picture depends on nothing that differs from run to run."""
     program = work.path("solution-" + name)
-    libfabric = subprocess.run(["pkg-config", "--cflags", "--libs", "libfabric"], check=True, stdout=subprocess.PIPE, text=True)
-    common = os.path.join(LAB, "common")
-    subprocess.run(["cc", "-std=gnu11", "-I", common, os.path.join(LAB, name, "solution.c"), os.path.join(common, "lab.c"), "-o", program,
-                    *libfabric.stdout.split()], check=True)
+    exercise = COMMAND.Exercise(os.path.join(LAB, name))
+    said = COMMAND.compiled(os.path.join(LAB, name, "solution.c"), program, exercise.interface)
+    wanted(not said, said)
     settings = {"FI_EMU_TRACE": work.path("trace-" + name)}
     os.mkdir(settings["FI_EMU_TRACE"])
     plan = os.path.join(LAB, name, "plan.ini")
@@ -173,7 +177,7 @@ def list_names_all(work):
 
 def bad_commands_are_refused(work):
     write("a file", work.path("file"))
-    for words, settings, says in ((["check"], {}, "number of one exercise"), (["check", "11"], {}, "no exercise 11"),
+    for words, settings, says in ((["check"], {}, "number of one exercise"), (["check", "13"], {}, "no exercise 13"),
                                   (["hint", "x"], {}, "no exercise x"), (["dance"], {}, "no command dance"),
                                   (["run", "1"], {"LAB_WORK": work.path("file")}, "no copy of exercise 1"),
                                   (["run", "1"], {"PKG_CONFIG_LIBDIR": "/nowhere", "PKG_CONFIG_PATH": ""}, "no libfabric")):

@@ -34,6 +34,9 @@ HEAP = "struct fid_mr *mr = lab_register(lab, heap, HEAP, FI_REMOTE_WRITE);"
 RECORD_HERE = "lab_wait(lab); /* the completion of the receive: the record is here */"
 FLAG_HERE = "for (volatile char *last = memory + FLAG + FLAG_BYTES - 1; !*last;)\n\t\t;\n\t"
 JUDGE = "if (!lab_wait(lab))\n\t\t\twritten++;\n\t\telse\n\t\t\tprintf(\"the peer is gone\\n\");"
+VERBS_READ = "post(lab, IBV_WR_RDMA_READ, mr, memory + ANSWER, &region, ANSWER);"
+VERBS_WRITE = "post(lab, IBV_WR_RDMA_WRITE, mr, memory, &region, GREETING);\n\tlab_wait(lab);\n"
+EXPECTS = "lab_ready_to_receive(lab, &peer, peer.psn);"
 
 # Name: the exchanges of words; of a wrong one, what `lab check` says first, and the exchanges.
 RIGHT = {
@@ -93,6 +96,14 @@ RIGHT = {
     "10-dead-peer": {
         "adds what the completion says": [(JUDGE, "written += !lab_wait(lab);")],
         "keeps what it says": [(JUDGE, "int why = lab_wait(lab);\n\n\t\tif (why == 0)\n\t\t\t++written;")],
+    },
+    "11-queue-pair": {
+        "waits for both at the end": [(VERBS_WRITE, VERBS_WRITE.replace("\tlab_wait(lab);\n", "")), (VERBS_READ, VERBS_READ + "\n\tlab_wait(lab);")],
+        "all rights": [("IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ", "IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC")],
+    },
+    "12-sequence-numbers": {
+        "numbers of its own choice": [("lab_open(lab), peer;", "lab_open(lab), peer;\n\n\tmine.psn = lab->side == LAB_TARGET ? 7 : 8;")],
+        "the same number for both": [(EXPECTS, "lab_ready_to_receive(lab, &peer, 0);"), ("lab_ready_to_send(lab, mine.psn);", "lab_ready_to_send(lab, 0);")],
     },
 }
 
@@ -172,5 +183,17 @@ WRONG = {
         "counts the first": ("Where the first write is refused", [(JUDGE, "lab_wait(lab);\n\t\twritten += !i;")]),
         "counts what failed": ("Where the first write is refused", [("if (!lab_wait(lab))", "if (lab_wait(lab))")]),
         "posts one": ("The report should have one finding", [("i < 2; i++", "i < 1; i++")]),
+    },
+    "11-queue-pair": {
+        "does not read": ("The answer has not been read", [(VERBS_READ + "\n\tlab_wait(lab);", "strcpy(memory + ANSWER, \"hello, initiator\");")]),
+        "a region without a right": ("The answer has not been read", [(" | IBV_ACCESS_REMOTE_READ;", ";")]),
+        "its own rkey": ("The greeting is not in", [("(uint32_t)region->key;", "mr->rkey;")]),
+        "no local right": ("The program gave up with status 1: emu: warn: ibv_reg_mr", [("IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE", "IBV_ACCESS_REMOTE_WRITE")]),
+    },
+    "12-sequence-numbers": {
+        "both wrong": ("The greeting is not in", [(EXPECTS, "lab_ready_to_receive(lab, &peer, mine.psn);"), ("lab_ready_to_send(lab, mine.psn);", "lab_ready_to_send(lab, mine.psn + 1);")]),
+        "one side alone": ("The greeting is not in", [(EXPECTS, "lab_ready_to_receive(lab, &peer, lab->side == LAB_TARGET ? mine.psn : peer.psn);")]),
+        "does not send": ("The program gave up with status 1: emu: warn: ibv_post_send", [("\tlab_ready_to_send(lab, mine.psn);\n", "")]),
+        "does not wait": ("The NIC's report is not empty", [("\tlab_wait(lab);\n", "")]),
     },
 }

@@ -31,7 +31,7 @@ static void initiator(struct lab *lab)
 		written++;
 		if (!i) {
 			lab_tell(lab, "", 1);
-			while (recv(lab->line, &gone, 1, 0) > 0) /* until the target is dead */
+			while (recv(lab->line.fd, &gone, 1, 0) > 0) /* until the target is dead */
 				;
 		}
 	}

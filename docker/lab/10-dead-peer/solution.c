@@ -32,7 +32,7 @@ static void initiator(struct lab *lab)
 			printf("the peer is gone\n");
 		if (!i) {
 			lab_tell(lab, "", 1);
-			while (recv(lab->line, &gone, 1, 0) > 0) /* until the target is dead */
+			while (recv(lab->line.fd, &gone, 1, 0) > 0) /* until the target is dead */
 				;
 		}
 	}
