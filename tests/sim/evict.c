@@ -146,16 +146,18 @@ Test(sim_evict, spares_who_waits)
 	scene_open(&scene, 70, true);
 	session = with_party(&scene, 1);
 	conn = session->conn;
-	session->messages++;
-	for (int turn = 0; turn < 3; turn++) {
+	for (int turn = 0; turn < 9; turn++) {
+		session->messages = turn / 3 == 0;
+		session->rsp.rsend.open = turn / 3 == 1;
+		session->rsp.deaf = turn / 3 == 2;
 		world_pass(scene.bed.world, 2 * SIM_SECOND);
 		node_enter(scene.bed.node[0]);
 		while (evict_idle(scene.bed.node[0]->nic))
 			;
 		node_leave(scene.bed.node[0]);
-		cr_assert_eq(session->conn, conn);
+		cr_assert_eq(session->conn, conn, "%d", turn);
 	}
-	session->messages--;
+	session->rsp.deaf = false;
 	scene_close(&scene);
 }
 

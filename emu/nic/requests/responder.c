@@ -66,11 +66,11 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 		conn->in.skip = !conn->in.repeat;
 	} else if (seq > rsp->seen + 1) {
 		conn->in.skip = true;
-		if (!rsp->rnr)
+		if (!rsp->rnr && !rsp->deaf)
 			return "request number out of sequence (WIRE-55)";
 	} else if (seq - acked_here > LIMIT_REQUESTS) {
 		return "more requests than granted (WIRE-25)";
-	} else if (unlikely(rsp->rnr && rsp->deaf)) {
+	} else if (unlikely(rsp->deaf)) {
 		conn->in.skip = true;
 	} else {
 		rsp->rnr = false;
@@ -148,7 +148,7 @@ void responder_halt(struct session *session, bool told)
 		conn->in.sink = SINK_DROP;
 		conn->in.skip = true;
 	}
-	rsp->deaf = rsp->rnr = true;
+	rsp->deaf = true;
 	end_receive(&rsp->rsend.rx, told);
 	end_receive(&rsp->write.rx, told);
 }
@@ -185,9 +185,8 @@ void responder_cut(struct session *session, struct conn *conn)
 	target_write_pause(session);
 	target_rsend_pause(session);
 	read_response_flush(session);
-	rsp->rnr = rsp->deaf;
 	rsp->due = 0;
-	rsp->ack_now = rsp->quick = false;
+	rsp->rnr = rsp->ack_now = rsp->quick = false;
 	message_pull_again(session);
 }
 

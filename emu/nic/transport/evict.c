@@ -28,8 +28,8 @@ static bool holds_nothing(const struct session *session)
 	const struct requester *req = &session->req;
 
 	return !session_busy(session) && !session->messages && !session->late && !cm_holds(session) && !rsp->verdicts &&
-	       !rsp->responses && !rsp->commits_open && !rsp->write.open && !rsp->rnr && !rsp->owed_requests &&
-	       req->verdict_said == req->verdict_seen;
+	       !rsp->responses && !rsp->commits_open && !rsp->write.open && !rsp->rsend.open && !rsp->rnr && !rsp->deaf &&
+	       !rsp->owed_requests && req->verdict_said == req->verdict_seen;
 }
 
 /* No counter runs along: this compares moved() of two looks, of which the first may be evict_candidate(). */

@@ -22,6 +22,8 @@ void hello_send(struct conn *conn);
 /* The peer's HELLO, CHALLENGE or PROOF is here. With the last of them the connection opens, or is closed with a BYE that
  * says why not. Returns NULL, or the frame's flaw in its place of the greeting. */
 MUST_USE const char *hello_received(struct conn *conn, const struct wire_head *head);
+/* The sender of a HELLO to this endpoint, as sessions and address vectors know it: canonical, a queue pair with its number. */
+void hello_sender(const struct ep *ep, const struct wire_hello_fields *fields, struct sockaddr_storage *peer);
 
 /* --- queue pairs: which one is meant, and whether it and its peer mean each other (pairing.c) --- */
 

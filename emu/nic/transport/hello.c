@@ -173,6 +173,14 @@ static void hello_log(const struct session *session, const char *what)
 		nic_log(nic, NIC_LOG_WARN, "%s: %s", session_name(session, name, sizeof(name)), what);
 }
 
+void hello_sender(const struct ep *ep, const struct wire_hello_fields *fields, struct sockaddr_storage *peer)
+{
+	nic_role(ep->nic);
+	address_get(&fields->at, peer);
+	if (ep->pairing)
+		address_set_qpn(peer, (uint32_t)fields->at.port << 8 | fields->index);
+}
+
 /* The session that an accepted HELLO belongs to; NULL: refused, *reason and *text say why. */
 static struct session *hello_session(struct conn *conn, const struct wire_hello_fields *fields, enum wire_bye_reason *reason,
 				     const char **text)
@@ -189,9 +197,7 @@ static struct session *hello_session(struct conn *conn, const struct wire_hello_
 			return NULL;
 		return session_dials(ep, fields->session) ? session_self(ep) : NULL;
 	}
-	address_get(&fields->at, &peer);
-	if (ep->pairing)
-		address_set_qpn(&peer, (uint32_t)fields->at.port << 8 | fields->index);
+	hello_sender(ep, fields, &peer);
 	if (address_equal(&peer, &ep->name)) {
 		*reason = WIRE_BYE_PROTOCOL;
 		*text = "HELLO advertises the receiver's own address (WIRE-26)";

@@ -41,8 +41,7 @@ static bool turns_away(struct ep *ep, const struct wire_hello_fields *fields, ch
 		snprintf(text, size, "QPN 0x%06x is in ERR", (unsigned)pairing->qpn);
 		return true;
 	}
-	address_get(&fields->at, &peer);
-	address_set_qpn(&peer, (uint32_t)fields->at.port << 8 | fields->index);
+	hello_sender(ep, fields, &peer);
 	if (!address_equal(&peer, &ep->cm.peer->peer)) {
 		snprintf(text, size, "QPN 0x%06x is connected with %s, not with %s", (unsigned)pairing->qpn,
 			 address_text(&ep->cm.peer->peer, name, sizeof(name)), address_text(&peer, other, sizeof(other)));
@@ -185,7 +184,7 @@ void pairing_compare(struct session *session)
 	if (own->path_mtu != peer->path_mtu)
 		tell_mtu(session, own->path_mtu, peer->path_mtu);
 	if (differ(peer, own))
-		session->rsp.deaf = session->rsp.rnr = true;
+		session->rsp.deaf = true;
 	in_order_bar(session);
 }
 
@@ -194,7 +193,7 @@ void pairing_refused(struct session *session, enum refusal_cause cause)
 	struct pairing *pairing = session->ep->pairing;
 
 	nic_role(session->ep->nic);
-	session->rsp.deaf = session->rsp.rnr = true;
+	session->rsp.deaf = true;
 	if (pairing->refused == REFUSAL_NONE)
 		pairing->refused = cause;
 	if (session == session->ep->self) /* the op of its own, which was refused, is told first */

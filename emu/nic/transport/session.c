@@ -93,7 +93,7 @@ struct session *session_get(struct ep *ep, const struct sockaddr_storage *peer)
 	nic_role(ep->nic);
 	for (struct hash_node *node = hash_first(&ep->by_peer, hash); node; node = hash_next(node)) {
 		session = (struct session *)((char *)node - offsetof(struct session, by_peer));
-		if (!memcmp(&session->peer, peer, sizeof(struct sockaddr_in6)))
+		if (address_equal(&session->peer, peer))
 			return session;
 	}
 	session = session_new(ep, peer);

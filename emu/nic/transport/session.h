@@ -95,6 +95,18 @@ static inline bool requester_urgent(const struct requester *req)
 	return (uintptr_t)req->current | (uintptr_t)req->again | (uintptr_t)req->taken.first;
 }
 
+/* The message whose segments arrive as RSEND (target_rsend.c). */
+struct rsend_state {
+	bool open; /* more segments are to come */
+	bool invalidate;
+	uint8_t flags;           /* FIRST and LAST aside */
+	enum refusal_cause lost; /* its receive has ended since, and the sender is to hear that it is refused for this */
+	struct rx *rx;           /* the receive that it has taken; NULL: it has failed, or is refused, and the rest is drained */
+	uint64_t seq;            /* of its first segment */
+	uint64_t length, moved;  /* moved: bytes of it in the segments before */
+	uint64_t cq_data, auth;  /* of every segment, as are `invalidate` and `flags` */
+};
+
 /* The WRITE message whose segments arrive. */
 struct write_state {
 	struct access ask; /* the whole of it, with the region that it met */
@@ -105,18 +117,6 @@ struct write_state {
 	bool counted;  /* its region is bound to something */
 	uint8_t flags; /* of every segment, FIRST and LAST aside */
 	struct rx *rx; /* EP_RULE_DATA_RECEIVES: the receive that its CQ data takes; else NULL */
-};
-
-/* The message whose segments arrive as RSEND (target_rsend.c). */
-struct rsend_state {
-	struct rx *rx;          /* the receive that it has taken; NULL: it has failed, or is refused, and the rest is drained */
-	uint64_t seq;           /* of its first segment */
-	uint64_t length, moved; /* moved: bytes of it in the segments before */
-	uint64_t cq_data, auth; /* of every segment, as is what follows */
-	bool invalidate;
-	uint8_t flags;           /* FIRST and LAST aside */
-	bool open;               /* more segments are to come */
-	enum refusal_cause lost; /* its receive has ended since, and the sender is to hear that it is refused for this */
 };
 
 /* Frames that are to be sent, beside those of lists. */
@@ -133,11 +133,11 @@ struct responder {
 	bool ack_now;         /* acknowledge even if nothing else is to be sent */
 	bool quick;           /* the last acknowledgement was stored, and no frame has gone since: the program does not answer */
 	bool rnr;             /* RNR was sent: requests other than seen + 1 are dropped */
-	bool deaf;            /* with rnr: seen + 1 is dropped, too, and nobody is told */
+	bool deaf;            /* a queue pair's, until the session ends: all requests are dropped, and nobody is told */
 	uint8_t due;          /* enum due_frame */
 	struct cq_node *slot; /* see complete_reserve() */
-	struct write_state write;
 	struct rsend_state rsend;
+	struct write_state write;
 	uint64_t generation;                      /* from the first request of a session to its end; no other one has this number */
 	struct verdict *verdicts, *verdicts_last; /* kept until acknowledged, by number */
 	uint64_t verdict_next;
