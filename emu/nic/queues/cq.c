@@ -25,7 +25,6 @@ int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 	if (!cq)
 		return -ENOMEM;
 	cq->size = size ? size : LIMIT_CQ_SIZE;
-	cq->most = SIZE_MAX;
 	cq->ring = malloc(cq->size * sizeof(*cq->ring)); /* pages that no entry has come to cost nothing */
 	if (!cq->ring) {
 		free(cq);
@@ -40,6 +39,7 @@ int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 void cq_overrun_at(struct cq *cq, size_t most)
 {
 	assert(most && !load_relaxed(&cq->unread) && !load_relaxed(&cq->error_count) && !cq->taken);
+	cq->bounded = true;
 	cq->most = most;
 	if (cq->size > most)
 		cq->size = most;
@@ -53,7 +53,7 @@ void cq_tell_overrun(struct cq *cq, void (*overrun)(void *arg), void *arg)
 
 bool cq_overruns(const struct cq *cq)
 {
-	return cq->most != SIZE_MAX;
+	return cq->bounded;
 }
 
 size_t cq_lost(const struct cq *cq)
@@ -113,26 +113,13 @@ static void set_tell(struct cq *cq) REQUIRES(cq->lock)
 	cq->tell = !cq->readers && (cq->armed || cq_is_notified(cq)) && cq->wake;
 }
 
-/* Lock held: the last entry pushed; NULL: none is unread. */
-static const struct completion *newest(const struct cq *cq) REQUIRES(cq->lock)
-{
-	size_t unread = load_relaxed(&cq->unread), at = cq->head + unread - 1;
+/* Flags of an error, and of entries that are there already: any waiter wants to know of it. */
+#define ANY_FLAGS UINT64_MAX
 
-	if (cq->first)
-		return &cq->last->c;
-	return unread ? &cq->ring[at < cq->size ? at : at - cq->size] : NULL;
-}
-
-/* Lock held, a completion has come: is it waited for? */
-static bool wants(const struct cq *cq) REQUIRES(cq->lock)
+/* Lets go of the lock: an entry with these flags has come. */
+__attribute__((noinline)) static void unlock_and_tell(struct cq *cq, uint64_t flags) RELEASE(cq->lock)
 {
-	return cq->armed || !cq->only || newest(cq)->flags & cq->only;
-}
-
-/* Lets go of the lock after a completion came, or with `any` something that each waiter wants to know of. */
-__attribute__((noinline)) static void unlock_and_tell(struct cq *cq, bool any) RELEASE(cq->lock)
-{
-	if (!any && !wants(cq)) {
+	if (!cq->armed && cq->only && !(flags & cq->only)) {
 		futex_unlock(&cq->lock);
 		return;
 	}
@@ -143,11 +130,11 @@ __attribute__((noinline)) static void unlock_and_tell(struct cq *cq, bool any) R
 	cq->wake(cq->arg);
 }
 
-/* Lets go of the lock after a completion came, then wakes. */
-static inline void unlock_and_wake(struct cq *cq) RELEASE(cq->lock)
+/* Likewise, and mostly nothing waits. */
+static inline void unlock_and_wake(struct cq *cq, uint64_t flags) RELEASE(cq->lock)
 {
 	if (cq->tell)
-		unlock_and_tell(cq, false);
+		unlock_and_tell(cq, flags);
 	else
 		futex_unlock(&cq->lock);
 }
@@ -160,7 +147,7 @@ bool cq_has_room(const struct cq *cq)
 /* Lock held: would one more entry be lost? */
 static bool overruns(const struct cq *cq) REQUIRES(cq->lock)
 {
-	return unlikely(cq->most != SIZE_MAX) && load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) >= cq->most;
+	return unlikely(cq->bounded) && load_relaxed(&cq->unread) + load_relaxed(&cq->error_count) >= cq->most;
 }
 
 /* An entry is lost. */
@@ -189,7 +176,7 @@ __attribute__((noinline)) static void cq_keep(struct cq *cq, struct cq_node *nod
 		cq->first = node;
 	cq->last = node;
 	bump(&cq->unread, 1);
-	unlock_and_wake(cq); /* from now on it is the readers' */
+	unlock_and_wake(cq, node->c.flags); /* from now on it is the readers' */
 }
 
 void cq_push(struct cq *cq, struct cq_node *node)
@@ -204,7 +191,7 @@ void cq_push(struct cq *cq, struct cq_node *node)
 	}
 	slot_put(cq, unread, &node->c);
 	bump(&cq->unread, 1);
-	unlock_and_wake(cq);
+	unlock_and_wake(cq, node->c.flags);
 	node->release(node);
 }
 
@@ -213,7 +200,7 @@ void cq_push_now(struct cq *cq, const struct completion *c)
 	futex_lock(&cq->lock);
 	slot_put(cq, load_relaxed(&cq->unread), c);
 	bump(&cq->unread, 1);
-	unlock_and_wake(cq);
+	unlock_and_wake(cq, c->flags);
 }
 
 /* Lock held, no memory for one more error: the spare, or NULL if this error only adds to those that the spare speaks of. */
@@ -248,10 +235,7 @@ void cq_push_error(struct cq *cq, const struct cq_error *error)
 		cq->last_error = node;
 		bump(&cq->error_count, 1);
 	}
-	if (cq->tell)
-		unlock_and_tell(cq, true);
-	else
-		futex_unlock(&cq->lock);
+	unlock_and_wake(cq, ANY_FLAGS);
 }
 
 /* --- readers --- */
@@ -336,7 +320,7 @@ bool cq_ready(const struct cq *cq)
 
 bool cq_choked(const struct cq *cq)
 {
-	return load_relaxed(&cq->error_count) > LIMIT_CQ_ERRORS && cq->most == SIZE_MAX; /* one that overruns has a bound */
+	return load_relaxed(&cq->error_count) > LIMIT_CQ_ERRORS && !cq->bounded;
 }
 
 size_t cq_overfull(const struct cq *cq)
@@ -404,8 +388,8 @@ __attribute__((noinline)) void cq_reader_exit(struct cq *cq)
 	futex_lock(&cq->lock);
 	cq->readers--;
 	set_tell(cq);
-	if (cq_ready(cq) && cq->tell)
-		unlock_and_tell(cq, true);
+	if (cq_ready(cq))
+		unlock_and_wake(cq, ANY_FLAGS);
 	else
 		futex_unlock(&cq->lock);
 }

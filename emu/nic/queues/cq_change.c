@@ -36,7 +36,7 @@ int cq_resize(struct cq *cq, size_t size)
 		cq->ring = ring;
 		cq->size = size;
 		cq->head = 0;
-		if (cq->most != SIZE_MAX)
+		if (cq->bounded)
 			cq->most = size;
 		copied = cq_refill(cq, used);
 		err = 0;

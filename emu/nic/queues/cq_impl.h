@@ -24,11 +24,12 @@ struct cq {
 	atomic_size_t lost;
 	atomic_bool notify; /* readers: see cq_notify(), cq_notify_flagged() */
 
+	bool bounded;           /* cq_overrun_at(): constant, and read without the lock */
 	bool tell;              /* the next push wakes: set by set_tell() */
 	struct futex_lock lock; /* guards the fields below, and `tell` */
 	struct completion *ring;
 	size_t size, head;            /* head: the oldest entry; size changes under the driver role, too */
-	size_t most;                  /* unread entries and errors. SIZE_MAX, for good: none is lost */
+	size_t most;                  /* with `bounded`: unread entries and errors */
 	uint64_t only;                /* with `notify`: of these flags; 0: of any entry */
 	uint64_t taken;               /* completions, ever */
 	struct cq_node *first, *last; /* overflow */
