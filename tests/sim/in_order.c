@@ -149,6 +149,90 @@ Test(sim_in_order, refused_here)
 	couple_close(&c);
 }
 
+/* Ends the region of a side for peers, by its own queue pair. */
+static void invalidate(struct couple *c, int side, uintptr_t context)
+{
+	struct post here = { .kind = OP_SEND,
+			     .flags = POST_COMPLETE | POST_FENCE | POST_LOCAL_INV,
+			     .cq_data = c->key[side],
+			     .context = (void *)context };
+
+	WORLD_CHECK(c->world, !ep_post(c->qp[side].ep, &here), "op %lu was not taken", (unsigned long)context);
+}
+
+/* A write or read is half through when its region is invalidated: no further byte of that is touched. */
+static void invalidated_half_way(enum op_kind kind, enum refusal_cause cause)
+{
+	struct couple c;
+	uint8_t *to;
+
+	couple_open(&c, 1707);
+	c.world->weather.chunk_max = 1000;
+	to = c.memory[kind == OP_WRITE];
+	memset(c.memory[kind == OP_READ], 7, LONG);
+	couple_meet(&c);
+	post(&c, 0, kind, 0, LONG, 1);
+	while (!to[LONG / 2])
+		WORLD_CHECK(c.world, world_step(c.world), "the bytes do not come");
+	invalidate(&c, 1, 2);
+	good(&c, 1, 2);
+	memset(c.memory[1], 9, LONG);
+	bad(&c, 0, 1, cause);
+	for (int i = 0; i < LONG; i++)
+		WORLD_CHECK(c.world, c.memory[1][i] == 9 && c.memory[0][i] != 9, "byte %d was touched", i);
+	couple_close(&c);
+}
+
+Test(sim_in_order, invalidated_half_way)
+{
+	invalidated_half_way(OP_WRITE, REFUSAL_INVALIDATED);
+	invalidated_half_way(OP_READ, REFUSAL_CLOSED); /* its answer was begun, and is broken off */
+}
+
+/* Nothing of it goes to the peer, which need not be there. What is before it is carried out first. */
+Test(sim_in_order, invalidates_without_a_peer)
+{
+	struct couple c;
+
+	couple_open(&c, 1708);
+	couple_rtr(&c, 0);
+	couple_rts(&c, 0);
+	couple_end(&c, 1);
+	invalidate(&c, 0, 1);
+	good(&c, 0, 1);
+	invalidate(&c, 0, 2);
+	bad(&c, 0, 2, REFUSAL_NO_REGION);
+	couple_close(&c);
+
+	couple_open(&c, 1709);
+	couple_meet(&c);
+	post(&c, 0, OP_READ, 0, LONG, 1);
+	invalidate(&c, 0, 2);
+	post(&c, 1, OP_WRITE, 0, 8, 3);
+	good(&c, 0, 1);
+	good(&c, 0, 2);
+	couple_next(&c, 1, &(enum refusal_cause){ 0 });
+	post(&c, 1, OP_WRITE, 0, 8, 4);
+	bad(&c, 1, 4, REFUSAL_INVALIDATED);
+	couple_close(&c);
+}
+
+/* An op that its front end refuses comes back as all others from a queue pair in error, where none is looked at. */
+Test(sim_in_order, refused_in_error)
+{
+	struct post here = { .kind = OP_WRITE, .context = (void *)1, .refused = REFUSAL_SOURCE_FAULT };
+	struct couple c;
+
+	couple_open(&c, 1710);
+	couple_meet(&c);
+	node_enter(c.qp[0].node);
+	ep_halt(c.qp[0].ep);
+	node_leave(c.qp[0].node);
+	cr_assert_eq(ep_post(c.qp[0].ep, &here), 0);
+	bad(&c, 0, 1, REFUSAL_CANCELLED);
+	couple_close(&c);
+}
+
 static void halt(struct end *end)
 {
 	node_enter(end->node);

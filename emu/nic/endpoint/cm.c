@@ -67,14 +67,10 @@ bool cm_holds(const struct session *session)
 					 ((cm->state == CM_ACCEPTING || cm->state == CM_UP) && cm->peer == session));
 }
 
-struct session *cm_session(struct ep *ep, const struct op *op, enum refusal_cause *cause)
+struct session *cm_session(const struct ep *ep)
 {
 	nic_role(ep->nic);
-	*cause = REFUSAL_CANCELLED;
-	if (ep->cm.state != CM_UP || (ep->pairing && ep->pairing->halting))
-		return NULL;
-	*cause = ep->pairing ? pairing_bars(ep->pairing, op) : REFUSAL_NONE;
-	return *cause == REFUSAL_NONE ? ep->cm.peer : NULL;
+	return ep->cm.state == CM_UP ? ep->cm.peer : NULL;
 }
 
 bool cm_over(const struct ep *ep)

@@ -32,8 +32,8 @@ bool cm_tell(struct ep *ep, const struct cm_event *event);
 void cm_fail(struct ep *ep, int err, const void *data, size_t length);
 /* Says BYE to this one peer, and ends the session with it. */
 void cm_leave(struct session *session);
-/* The session for an op posted here; NULL and *cause: none. */
-struct session *cm_session(struct ep *ep, const struct op *op, enum refusal_cause *cause);
+/* The session with the one peer; NULL: the endpoint is not connected. */
+struct session *cm_session(const struct ep *ep);
 /* Will nothing be received any more? */
 bool cm_over(const struct ep *ep);
 /* Gives back all receives that are posted; not those of a shared context, which others may take. */
@@ -47,6 +47,8 @@ void cm_drop_receives(struct ep *ep);
 MUST_USE int pairing_open(struct ep *ep);
 /* No peer finds it any more. */
 void pairing_hide(struct ep *ep);
+/* An op was posted: it goes its way, or has ended at once. */
+void pairing_post(struct op *op);
 /* Goes on with what its failure has begun (in_order.c, pairing_refuse()). */
 void pairing_tick(struct ep *ep);
 

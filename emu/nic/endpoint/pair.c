@@ -12,6 +12,7 @@
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/request_calls.h"
+#include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/greeting.h"
@@ -87,6 +88,32 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn)
 	pairing_compare(session);
 	session->rsp.due |= DUE_PAIR;
 	conn_busy(session->conn);
+}
+
+/* The op's turn has come. */
+static void pairing_start(struct op *op)
+{
+	struct pairing *pairing = op->ep->pairing;
+	enum refusal_cause cause = op->why.cause; /* of the front end */
+
+	op->why.cause = REFUSAL_NONE; /* the rest of it is noted with the cause */
+	if (pairing->halting || op->ep->closing || !cm_session(op->ep))
+		cause = REFUSAL_CANCELLED;
+	else if (cause == REFUSAL_NONE)
+		cause = pairing_bars(pairing, op);
+	if (cause != REFUSAL_NONE)
+		complete_refused(op, cause, NULL);
+	else if (op->flags & POST_LOCAL_INV)
+		requester_invalidate(cm_session(op->ep), op);
+	else
+		requester_post(cm_session(op->ep), op);
+}
+
+void pairing_post(struct op *op)
+{
+	nic_role(op->ep->nic);
+	in_order_begin(op);
+	pairing_start(op);
 }
 
 /* No request of the peer, which may be itself, is carried out any more. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pair.h - queue pairs: connected endpoints whose programs name the peers to each other. WIRE-140 and on.
  *
- * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. All calls
- * need the driver role. */
+ * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. All calls but
+ * ep_qpn() need the driver role. */
 #ifndef EMU_NIC_PAIR_H
 #define EMU_NIC_PAIR_H
 
@@ -21,7 +21,7 @@ struct ep_pair {
 	uint32_t path_mtu;                 /* bytes */
 };
 
-/* Its number: 24 bits, no other queue pair of this network namespace has it. */
+/* Its number, for life: 24 bits, no other queue pair of this network namespace has it. Any thread. */
 uint32_t ep_qpn(const struct ep *ep);
 /* To RTR: answers this peer, and no other. 0; -EINVAL for an address that is none; or -ENOMEM. */
 MUST_USE int ep_pair(struct ep *ep, const struct ep_pair *pair) REQUIRES(driver_role);

@@ -447,20 +447,19 @@ int ep_recv(struct ep *ep, const struct recv_post *post)
 	return srx_recv(ep->srx, post);
 }
 
-/* Likewise for the op of a connected endpoint, or of one that is being closed. */
-static __attribute__((noinline)) struct session *session_apart(struct op *op, enum refusal_cause *cause)
+/* Of an endpoint with `apart`. */
+static __attribute__((noinline)) void start_apart(struct op *op)
 {
-	if (op->ep->pairing) {
-		in_order_begin(op);
-		*cause = op->why.cause;
-		op->why.cause = REFUSAL_NONE;
-		if (*cause != REFUSAL_NONE)
-			return NULL;
-	}
-	*cause = REFUSAL_CANCELLED;
-	if (op->ep->closing)
-		return NULL;
-	return op->ep->attr.cm ? cm_session(op->ep, op, cause) : ep_session(op->ep, op, cause);
+	struct ep *ep = op->ep;
+
+	if (ep->attr.datagrams)
+		dgram_post(ep, op);
+	else if (ep->pairing)
+		pairing_post(op);
+	else if (ep->closing || !cm_session(ep))
+		complete_refused(op, REFUSAL_CANCELLED, NULL);
+	else
+		requester_post(cm_session(ep), op);
 }
 
 static void op_start(struct op *op)
@@ -469,14 +468,10 @@ static void op_start(struct op *op)
 	struct session *session;
 
 	if (unlikely(op->ep->apart)) {
-		if (op->ep->attr.datagrams) {
-			dgram_post(op->ep, op);
-			return;
-		}
-		session = session_apart(op, &cause);
-	} else {
-		session = ep_session(op->ep, op, &cause);
+		start_apart(op);
+		return;
 	}
+	session = ep_session(op->ep, op, &cause);
 	if (!session)
 		complete_refused(op, cause, NULL);
 	else

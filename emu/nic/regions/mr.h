@@ -108,7 +108,8 @@ struct mr_ask {
  * a gap is out of range (S64); offset addressing runs through the concatenated segments (S63). */
 enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why);
 
-/* May a message end it that an endpoint has received, to which `ep` is the way? NULL: no region. */
+/* May it be invalidated, by a message to the endpoint whose bindings `ep` are, or by that endpoint's program? Only where a peer's
+ * access could be granted by its key: not a raw key's, nor one that is reached through other endpoints alone. `mr` NULL: no. */
 bool mr_may_invalidate(const struct mr *mr, const struct binding_end *ep);
 
 /* Describes the region for a sentence about an access: region, access. */

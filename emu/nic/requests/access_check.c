@@ -136,13 +136,18 @@ bool access_may_invalidate(const struct session *session, uint64_t key)
 	return mr_may_invalidate(mr, session->ep->attr.bindings);
 }
 
-void access_invalidate(const struct session *session, uint64_t key)
+bool access_invalidate(const struct session *session, uint64_t key)
 {
 	struct mr *mr = mr_find(session->ep->attr.pd->regions, key);
 
 	nic_role(session->ep->nic);
-	if (mr_may_invalidate(mr, session->ep->attr.bindings))
-		mr->invalidated = true;
+	if (!mr_may_invalidate(mr, session->ep->attr.bindings))
+		return false;
+	mr->invalidated = true;
+	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
+	for (struct conn *conn = session->ep->nic->conns; conn; conn = conn->next)
+		conn_revoke(conn, mr, WIRE_CANCELLED);
+	return true;
 }
 
 static struct mr *same(struct session *session, uint64_t key, uint64_t mr_id)

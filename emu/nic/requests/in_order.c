@@ -22,16 +22,13 @@ void in_order_begin(struct op *op)
 }
 
 /* Ends `op` and all behind it, but for those that have ended, or that another loop is ending. */
-static void cancel_from(struct op *op)
+static void cancel_from(struct pairing *pairing, struct op *op)
 {
-	struct pairing *pairing = op ? op->ep->pairing : NULL;
-
-	for (; op; op = op->after) {
-		pairing->cancelling = true; /* none is told, and gone, meanwhile */
+	pairing->cancelling = true; /* none is told, and gone, meanwhile */
+	for (; op; op = op->after)
 		if (!(op->flags & POST_ENDED) && op->session && requester_drop(op->session, op))
 			complete_refused(op, REFUSAL_CANCELLED, NULL);
-		pairing->cancelling = false;
-	}
+	pairing->cancelling = false;
 }
 
 static void tell_one(struct op *op)
@@ -76,7 +73,7 @@ void in_order_end(struct op *op)
 		return;
 	if (op->why.cause != REFUSAL_NONE && !pairing->halting) {
 		pairing->halting = true;
-		cancel_from(op->after);
+		cancel_from(pairing, op->after);
 	}
 	tell_those_due(op->ep);
 }
@@ -85,7 +82,7 @@ void in_order_cancel(struct ep *ep)
 {
 	nic_role(ep->nic);
 	ep->pairing->halting = true;
-	cancel_from(ep->pairing->first);
+	cancel_from(ep->pairing, ep->pairing->first);
 	tell_those_due(ep);
 }
 

@@ -214,21 +214,38 @@ static __attribute__((noinline)) bool fill_urgent(struct session *session, struc
 	return op_kinds_say_taken(session, conn); /* a fence may wait for it */
 }
 
+/* POST_LOCAL_INV: its turn has come. */
+static void invalidate(struct session *session, struct op *op)
+{
+	if (access_invalidate(session, op->cq_data))
+		complete_good(op);
+	else
+		complete_refused(op, REFUSAL_NO_REGION, NULL);
+}
+
+void requester_invalidate(struct session *session, struct op *op)
+{
+	nic_role(session->ep->nic);
+	if (!requester_idle(session) || session->late) {
+		requester_post(session, op);
+		return;
+	}
+	op->session = session;
+	if (session->fault)
+		fault_post(session, op);
+	invalidate(session, op);
+}
+
 /* Is no frame of it sent? Then it has ended. */
 static __attribute__((noinline)) bool ends_here(struct session *session, struct op *op)
 {
-	if (!(op->flags & POST_LOCAL_INV)) {
-		if (op->why.cause == REFUSAL_NONE)
-			return false;
-		complete_refused(op, op->why.cause, NULL); /* another range was refused */
+	if (op->flags & POST_LOCAL_INV) {
+		invalidate(session, op);
 		return true;
 	}
-	if (!access_may_invalidate(session, op->cq_data)) {
-		complete_refused(op, REFUSAL_NO_REGION, NULL);
-		return true;
-	}
-	access_invalidate(session, op->cq_data);
-	complete_good(op);
+	if (op->why.cause == REFUSAL_NONE)
+		return false;
+	complete_refused(op, op->why.cause, NULL); /* another range was refused */
 	return true;
 }
 

@@ -17,6 +17,8 @@ struct ep;
 
 /* A posted op; it belongs to the session from here on. */
 void requester_post(struct session *session, struct op *op);
+/* Likewise one with POST_LOCAL_INV: carried out at once, without a connection, if nothing is before it. */
+void requester_invalidate(struct session *session, struct op *op);
 
 /* Verdict `number` on request `ref` is here; *fresh false for one seen before. */
 bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, bool *fresh);

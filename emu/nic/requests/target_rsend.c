@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_rsend.c - the peer's messages that take a posted receive (EP_RULE_RECEIVE_FIRST). The first segment finds the receive, and
  * each is placed as it comes; a cut, or a sender that ends it early, leaves what has come so far in its place. */
-#include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"

@@ -82,14 +82,18 @@ static bool write_take_receive(struct session *session)
 	return message.rx;
 }
 
-/* Before a byte is placed: has the completion of what the peer sends a place (F5)? That of a receive has. */
-__attribute__((noinline)) static bool write_reserve(struct session *session, const struct wire_head *head)
+/* Before a byte is placed: has the completion of what the peer sends a place (F5)? That of a receive has. NULL, or the breach of the
+ * protocol; or conn->in.skip is set: the peer was told RNR. */
+__attribute__((noinline)) static const char *write_reserve(struct conn *conn, const struct wire_head *head)
 {
-	if (head->flags & WIRE_F_TAGGED)
-		return true;
-	if ((head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT)) == WIRE_F_CQ_DATA && session->ep->attr.rules & EP_RULE_DATA_RECEIVES)
-		return write_take_receive(session);
-	return complete_reserve(session);
+	struct session *session = conn->session;
+	bool data_receives = head->flags & WIRE_F_CQ_DATA && session->ep->attr.rules & EP_RULE_DATA_RECEIVES;
+
+	if (head->flags & WIRE_F_COMMIT && data_receives)
+		return "WRITE with COMMIT and CQ data, which takes a receive here (WIRE-149)";
+	if (head->flags & WIRE_F_TAGGED || (data_receives ? write_take_receive(session) : complete_reserve(session)))
+		return NULL;
+	return responder_rnr(conn);
 }
 
 /* Finds the receive for a tag; else conn->in.why says why there is none, or conn->in.skip is set: the peer was told RNR. */
@@ -119,11 +123,11 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	const char *broken;
 
 	target_write_abandon(session);
-	if (unlikely(head->flags & WIRE_F_COMMIT) && head->flags & WIRE_F_CQ_DATA &&
-	    session->ep->attr.rules & EP_RULE_DATA_RECEIVES)
-		return "WRITE with COMMIT and CQ data, which takes a receive here (WIRE-149)";
-	if (unlikely(head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS) && !write_reserve(session, head))
-		return responder_rnr(conn);
+	if (unlikely(head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS)) {
+		broken = write_reserve(conn, head);
+		if (broken || conn->in.skip)
+			return broken;
+	}
 	ask->tagged = false;
 	auth_get_target(conn, &body->to, &ask->to);
 	ask->length = wire_get64(body->rest);
@@ -224,17 +228,20 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 	return NULL;
 }
 
-__attribute__((noinline)) static const char *write_commit(struct session *session, const struct remote_done *done)
+/* It was written into a tagged receive, or is to be durable. */
+static __attribute__((noinline)) const char *write_done_otherwise(struct session *session, const struct remote_done *done)
 {
 	const struct write_state *write = &session->rsp.write;
 	struct committed committed = { .ask = write->ask, .counted = write->counted, .changed = write->ask.length, .done = *done };
 
-	committed.done.solicited = write->flags & WIRE_F_SOLICITED;
-	return commit_begin(session, &committed);
+	if (!(write->flags & WIRE_F_TAGGED))
+		return commit_begin(session, &committed);
+	tagged_done(session, write->ask.seq, done);
+	return NULL;
 }
 
-/* Its CQ data is told of: it takes the receive that was kept for it, or makes a completion of its own. */
-static __attribute__((noinline)) void write_tell(struct session *session, struct remote_done *done)
+/* Its CQ data is told of by the receive that was kept for it, and not by a completion of its own. */
+static __attribute__((noinline)) void write_receive(struct session *session, struct remote_done *done)
 {
 	const struct front_end *front = session->ep->nic->config.front;
 	struct write_state *write = &session->rsp.write;
@@ -249,32 +256,9 @@ static __attribute__((noinline)) void write_tell(struct session *session, struct
 	struct rx *rx = write->rx;
 
 	write->rx = NULL;
-	done->solicited = write->flags & WIRE_F_SOLICITED;
-	done->has_cq_data = !rx;
-	done->event &= !rx;
-	complete_remote(session, &session->rsp.slot, done);
-	if (!rx)
-		return;
 	rx->done.c.flags |= front->cq_written[0] | (done->solicited ? front->cq_solicited : 0);
 	complete_data_receive(rx, &message);
-}
-
-/* A message that does more than be there is in its place. */
-static __attribute__((noinline)) const char *write_done_more(struct session *session, struct remote_done *done)
-{
-	const struct write_state *write = &session->rsp.write;
-	const struct access *ask = &write->ask;
-
-	if (write->flags & WIRE_F_TAGGED) {
-		tagged_done(session, ask->seq, done);
-		return NULL;
-	}
-	if (write->flags & WIRE_F_COMMIT)
-		return write_commit(session, done);
-	if (write->counted && ask->length)
-		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
-	write_tell(session, done);
-	return NULL;
+	done->has_cq_data = done->event = false;
 }
 
 /* The message is in its place. */
@@ -283,15 +267,21 @@ static const char *write_done(struct session *session)
 	const struct write_state *write = &session->rsp.write;
 	const struct access *ask = &write->ask;
 	struct remote_done done = {
-		.length = ask->length, .has_cq_data = write->flags & WIRE_F_CQ_DATA, .cq_data = write->cq_data, .auth = ask->to.auth
+		.length = ask->length,
+		.has_cq_data = write->flags & WIRE_F_CQ_DATA,
+		.solicited = write->flags & WIRE_F_SOLICITED,
+		.cq_data = write->cq_data,
+		.auth = ask->to.auth,
 	};
 
 	if (unlikely(session->ep->attr.caps & (EP_REGION_EVENTS | EP_WATCHED)))
 		done.event = access_event(session, ask, &done.context);
-	if (unlikely(write->flags))
-		return write_done_more(session, &done);
+	if (unlikely(write->flags & (WIRE_F_TAGGED | WIRE_F_COMMIT)))
+		return write_done_otherwise(session, &done);
 	if (write->counted && ask->length)
 		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
+	if (unlikely(write->rx != NULL))
+		write_receive(session, &done);
 	complete_remote(session, &session->rsp.slot, &done);
 	return NULL;
 }
@@ -331,11 +321,13 @@ void target_write_recheck(struct conn *conn)
 	if (conn->in.sink != SINK_WRITE)
 		return;
 	mr = access_region(conn->session, &write->ask);
-	if (mr && mr->id == write->ask.mr_id && mr->enabled)
+	if (mr && mr->id != write->ask.mr_id)
+		mr = NULL;
+	if (mr && !mr->invalidated)
 		return;
 	conn->in.sink = SINK_DROP;
-	write_refuse(conn, write->ask.tagged ? REFUSAL_RECEIVE_BUFFER : REFUSAL_CLOSED);
-	if (write->ask.tagged)
+	write_refuse(conn, mr ? REFUSAL_INVALIDATED : write->ask.tagged ? REFUSAL_RECEIVE_BUFFER : REFUSAL_CLOSED);
+	if (mr || write->ask.tagged)
 		return;
 	mr_tombstone(conn->session->ep->attr.pd->regions, write->ask.to.key, write->ask.to.key_tail, nic_now(conn->nic),
 		     &conn->in.why.age_ns);
