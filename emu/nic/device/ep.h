@@ -49,14 +49,14 @@ struct pairing {
 	uint32_t qpn;
 	struct wire_pair_fields own, peer;
 	struct op *first, *last; /* its ops, in the order of posts (in_order.c) */
-	bool knocked;            /* the peer was turned away, as the program was not ready */
+	bool knocked;            /* the peer was turned away, as the program was not ready for it: it is called back */
 	/* The first failure ends all. Booleans, as each goes with any state of struct cm. */
 	bool halting;    /* something has failed: nothing that was posted later is carried out, and no request of the peer */
 	bool flushed;    /* what was under way then has ended */
 	bool failed;     /* an op's failure was told: later ones are told as cancelled */
 	bool cancelling; /* in_order.c is at it */
 	bool silent;     /* it is being reset: ops end untold */
-	enum refusal_cause refused; /* why a request of the peer was refused, until the program is told; else REFUSAL_NONE */
+	enum refusal_cause refused; /* why a request of the peer was refused, until it is reset; else REFUSAL_NONE */
 };
 
 /* The queue pairs that share a listener, by the low 8 bits of their numbers; NULL where there is none. */

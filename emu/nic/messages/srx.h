@@ -25,13 +25,14 @@ struct srx {
 	uint64_t envelopes; /* unexpected messages at most; then receiver-not-ready */
 	bool shared;
 
-	uint32_t low;  /* fewer waiting receives are told; 0: nothing to tell. The rest is valid while this is not 0 */
+	uint32_t low;  /* srx_tell_low(): fewer waiting receives are told; 0: nothing to tell. The rest is valid while this is not 0 */
 	uint64_t gone; /* receives, of match.posts, that do not wait any more */
 	void (*tell)(void *arg);
 	void *tell_arg;
 };
 
-/* A message, or an access that takes one, has taken a receive, while `low` is not 0; or gives it back. */
+/* While `low` is not 0, and so without tags: a message, or a write with CQ data, has taken a receive, or the program has taken it
+ * back; a message or write gives it back. */
 void srx_took(struct srx *srx) __attribute__((cold));
 void srx_gave_back(struct srx *srx) __attribute__((cold));
 

@@ -123,12 +123,6 @@ static void op_end(struct op *op)
 		op_report(leader);
 }
 
-void complete_late(struct op *op)
-{
-	nic_role(op->ep->nic);
-	op_report(op);
-}
-
 void complete_good(struct op *op)
 {
 	nic_role(op->ep->nic);

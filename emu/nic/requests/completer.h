@@ -10,9 +10,8 @@
 struct session;
 
 void complete_good(struct op *op);
-/* It was complete before, and kept back by a fault plan (fault_late()). */
-void complete_late(struct op *op);
-/* The group's last op is through: one completion for all of them, or, of a queue pair's, in its turn. */
+/* The group's last op is through, or was before, and a fault plan has kept it back (fault_late()): one completion for all of them,
+ * or, of a queue pair's, in its turn. */
 void op_report(struct op *op);
 /* Likewise, and untold. */
 void op_discard(struct op *op);

@@ -13,7 +13,7 @@ __attribute__((cold, noinline)) void fault_post(struct session *session, struct 
 __attribute__((cold, noinline)) bool fault_waits(struct session *session, const struct op *op);
 /* The op has ended, of a group perhaps. */
 __attribute__((cold, noinline)) void fault_ended(struct op *op);
-/* The op has ended: is it to be reported later? Then it is kept, and complete_late() called in time. */
+/* The op has ended: is it to be reported later? Then it is kept, and op_report() called in time. */
 bool fault_late(struct op *op);
 /* A timer is due: reports the ops that are late enough, and asks for the next timer. False: no op was. */
 bool fault_tick(struct nic *nic);

@@ -123,14 +123,14 @@ bool fault_late(struct op *op)
 	return false;
 }
 
-static void fault_complete_late(struct op **at)
+static void fault_report_late(struct op **at)
 {
 	struct op *op = *at;
 	struct session *session = op->session;
 
 	*at = op->next;
 	session->late--;
-	complete_late(op);
+	op_report(op);
 	if (session->conn) /* a fence may be free */
 		conn_busy(session->conn);
 }
@@ -141,7 +141,7 @@ bool fault_tick(struct nic *nic)
 
 	nic_role(nic);
 	for (; nic->late && nic->late->depart_ns <= nic_now(nic); any = true)
-		fault_complete_late(&nic->late);
+		fault_report_late(&nic->late);
 	if (nic->late)
 		nic_arm_timer(nic, nic->late->depart_ns);
 	return any;
@@ -154,7 +154,7 @@ void fault_flush(struct ep *ep)
 	nic_role(ep->nic);
 	while (*at) {
 		if ((*at)->ep == ep)
-			fault_complete_late(at);
+			fault_report_late(at);
 		else
 			at = &(*at)->next;
 	}
