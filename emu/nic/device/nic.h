@@ -202,8 +202,8 @@ int srx_close(struct srx *srx) REQUIRES(driver_role);
 MUST_USE int srx_recv(struct srx *srx, const struct recv_post *post);
 int srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role); /* [role] */
 /* [role] Of a context without tags. From now on tell(arg) is called once, with the role, when fewer than `low` receives wait there
- * for a message: at once if it is so already. A receive that was posted waits from the next slice on. `tell` must neither block nor be a cancellation
- * point. low 0: nothing is told any more. */
+ * for a message: at once if it is so already. A receive that was posted waits from the next slice on. `tell` must neither block
+ * nor be a cancellation point. low 0: nothing is told any more. */
 void srx_tell_low(struct srx *srx, uint32_t low, void (*tell)(void *arg), void *arg) REQUIRES(driver_role);
 
 /* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0, -EINVAL for a shared receive context

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pair.h - queue pairs: connected endpoints whose programs name the peers to each other. WIRE-140 and on.
  *
- * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. All calls but
- * ep_qpn() need the driver role. */
+ * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. All calls
+ * but ep_qpn() need the driver role. */
 #ifndef EMU_NIC_PAIR_H
 #define EMU_NIC_PAIR_H
 

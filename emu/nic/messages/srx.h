@@ -25,7 +25,7 @@ struct srx {
 	uint64_t envelopes; /* unexpected messages at most; then receiver-not-ready */
 	bool shared;
 
-	uint32_t low;  /* srx_tell_low(): fewer waiting receives are told; 0: nothing to tell. The rest is valid while this is not 0 */
+	uint32_t low;  /* srx_tell_low(): fewer waiting receives are told; 0: nothing to tell, and the rest is not valid */
 	uint64_t gone; /* receives, of match.posts, that do not wait any more */
 	void (*tell)(void *arg);
 	void *tell_arg;

@@ -31,8 +31,7 @@ const char *responder_rnr(struct conn *conn);
 /* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
 
-/* The endpoint executes no request of the peer any more until the session ends, and the one whose frame is under way is not executed
- * either. Receives that requests have taken, and that have not ended, do so now: `told` as cancelled, else without a word. */
+/* Until the session ends, no request of the peer is executed any more, nor the one whose frame is under way. Receives that requests have taken, and that have not ended, do so now: `told` as cancelled, else without a word. */
 void responder_halt(struct session *session, bool told);
 
 /* --- the peer's requests, a file for each kind (target_write.c, target_read.c, target_send.c, target_atomic.c) ---
@@ -88,7 +87,7 @@ struct mr *access_check(struct session *session, const struct access *ask, struc
 /* The region or receive that the access names, not judged; NULL: none. */
 struct mr *access_region(const struct session *session, const struct access *ask);
 
-/* A message is to invalidate the region under that key, when it is complete: is one open there that it may (mr_may_invalidate())? */
+/* A message is to invalidate the region under that key, once it is complete: may it (mr_may_invalidate())? */
 bool access_may_invalidate(const struct session *session, uint64_t key);
 /* No access to the region under that key is granted any more, nor goes on. False: that may not be. */
 bool access_invalidate(const struct session *session, uint64_t key);

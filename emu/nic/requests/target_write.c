@@ -82,8 +82,8 @@ static bool write_take_receive(struct session *session)
 	return message.rx;
 }
 
-/* Before a byte is placed: has the completion of what the peer sends a place (F5)? That of a receive has. NULL, or the breach of the
- * protocol; or conn->in.skip is set: the peer was told RNR. */
+/* Before a byte is placed: has the completion of what the peer sends a place (F5)? That of a receive has. NULL, or the breach of
+ * the protocol; or conn->in.skip is set: the peer was told RNR. */
 __attribute__((noinline)) static const char *write_reserve(struct conn *conn, const struct wire_head *head)
 {
 	struct session *session = conn->session;
