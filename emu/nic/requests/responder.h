@@ -31,7 +31,8 @@ const char *responder_rnr(struct conn *conn);
 /* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
 
-/* Until the session ends, no request of the peer is executed any more, nor the one whose frame is under way. Receives that requests have taken, and that have not ended, do so now: `told` as cancelled, else without a word. */
+/* Until the session ends, no request of the peer is executed any more, nor the one whose frame is under way. Receives that requests
+ * have taken, and that have not ended, do so now: `told` as cancelled, else without a word. */
 void responder_halt(struct session *session, bool told);
 
 /* --- the peer's requests, a file for each kind (target_write.c, target_read.c, target_send.c, target_atomic.c) ---
