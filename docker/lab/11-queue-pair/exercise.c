@@ -9,7 +9,7 @@ static void target(struct lab *lab)
 	const unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 	char *memory = calloc(1, LAB_BYTES);
 	struct ibv_mr *mr = lab_register(lab, memory, LAB_BYTES, access);
-	struct lab_region region = { .addr = (uintptr_t)memory, .key = mr->lkey, .length = LAB_BYTES }; /* BUG: a region has two keys */
+	struct lab_region region = { .addr = (uintptr_t)memory, .key = mr->lkey, .length = LAB_BYTES }; /* BUG: one key of two */
 	char done;
 
 	strcpy(memory + ANSWER, "hello, initiator");
@@ -21,7 +21,8 @@ static void target(struct lab *lab)
 }
 
 /* Posts a request for ROOM bytes of the region `mr`, which begin at `local`, and of the peer's, which begin at `place`. */
-static void post(struct lab *lab, enum ibv_wr_opcode opcode, struct ibv_mr *mr, char *local, const struct lab_region *region, int place)
+static void post(struct lab *lab, enum ibv_wr_opcode opcode, struct ibv_mr *mr, char *local, const struct lab_region *region,
+		 int place)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)local, .length = ROOM, .lkey = mr->lkey };
 	struct ibv_send_wr wr = { .opcode = opcode, .sg_list = &sge, .num_sge = 1 }, *bad;

@@ -21,7 +21,8 @@ static void target(struct lab *lab)
 }
 
 /* Posts a request for ROOM bytes of the region `mr`, which begin at `local`, and of the peer's, which begin at `place`. */
-static void post(struct lab *lab, enum ibv_wr_opcode opcode, struct ibv_mr *mr, char *local, const struct lab_region *region, int place)
+static void post(struct lab *lab, enum ibv_wr_opcode opcode, struct ibv_mr *mr, char *local, const struct lab_region *region,
+		 int place)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)local, .length = ROOM, .lkey = mr->lkey };
 	struct ibv_send_wr wr = { .opcode = opcode, .sg_list = &sge, .num_sge = 1 }, *bad;

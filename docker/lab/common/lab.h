@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lab.h - what an exercise for libfabric begins with: two processes, each with a NIC, and a line between them to talk on (line.h). */
+/* lab.h - what an exercise for libfabric begins with: two processes, each with a NIC, and a line between them (line.h). */
 #ifndef LAB_H
 #define LAB_H
 

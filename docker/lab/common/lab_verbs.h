@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lab_verbs.h - what an exercise for libibverbs begins with: two processes, each with a NIC and a queue pair, and a line between them
- * to talk on (line.h). */
+/* lab_verbs.h - what an exercise for libibverbs begins with: two processes, each with a NIC and a queue pair, and a line between
+ * them (line.h). */
 #ifndef LAB_VERBS_H
 #define LAB_VERBS_H
 
@@ -25,7 +25,11 @@ struct lab_place {
 };
 
 /* The value of a call of libibverbs that returns an object, or 0. */
-#define NEED(call) ({ __typeof__(call) need_ = (call); need_ ? need_ : (line_die(#call, strerror(errno)), need_); })
+#define NEED(call)                                                         \
+	({                                                                 \
+		__typeof__(call) need_ = (call);                           \
+		need_ ? need_ : (line_die(#call, strerror(errno)), need_); \
+	})
 #define MUST(call) lab_must(#call, (call))
 void lab_must(const char *call, int error);
 

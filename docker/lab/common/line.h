@@ -2,7 +2,8 @@
 /* line.h - two processes, and a line between them to talk on.
  *
  * The initiator is the process that was started; the target is its child. A call that fails ends the process that made it, with
- * the call's name. Nothing waits for longer than LAB_PATIENCE_S. `lab check` reads what happened in the file that LAB_NOTES names. */
+ * the call's name. Nothing waits for longer than LAB_PATIENCE_S. `lab check` reads what happened in the file that LAB_NOTES
+ * names. */
 #ifndef LAB_LINE_H
 #define LAB_LINE_H
 
@@ -22,8 +23,8 @@ struct lab_line {
 	pid_t child; /* the initiator's */
 };
 
-/* For the struct lab of either interface, which has a `side` and a `line`. lab_fork() becomes two processes: call it before anything
- * of a NIC. What one process tells, the other hears, in that order and whole. lab_hear() fails when the other is gone. */
+/* For the struct lab of either interface, which has a `side` and a `line`. lab_fork() becomes two processes: call it before
+ * anything of a NIC. What one process tells, the other hears, in that order and whole. lab_hear() fails when the other is gone. */
 #define lab_fork(lab) (memset(lab, 0, sizeof(*(lab))), (lab)->side = line_fork(&(lab)->line))
 #define lab_tell(lab, what, length) line_tell(&(lab)->line, what, length)
 #define lab_hear(lab, what, length) line_hear(&(lab)->line, what, length)
