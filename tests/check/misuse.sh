@@ -8,7 +8,7 @@ program=$1
 run=
 [ "${EMU_TEST_PROVIDER:-emu}" != emu ] || run=$EMU_SOURCE_DIR/tools/emurun # a provider with sanitizers needs it
 export FI_EMU_CHECK=1 FI_LOG_LEVEL=warn
-status=0
+. "$EMU_ROOT/tests/verdict.sh"
 
 # The causes that a run reports, one a line.
 causes() { # CASE wrong|right
@@ -17,15 +17,6 @@ causes() { # CASE wrong|right
 	code=$?
 	sed -n 's/.*\[\([a-z-]*\)\]$/\1/p' <<<"$log"
 	[ $code = 0 ] || printf 'exit-status-%s\n%s\n' $code "$log"
-}
-
-check() { # NAME WANTED GOT
-	if [ "$3" = "$2" ]; then
-		echo "ok $1"
-	else
-		echo "not ok $1 reported \"${3//$'\n'/, }\" in the place of \"$2\""
-		status=1
-	fi
 }
 
 for case in $("$program" --list); do
@@ -44,9 +35,9 @@ for case in $("$program" --list); do
 		threads-locked | threads-safe | wait-elsewhere) cause= ;; # legal
 	*) cause=$case ;;
 	esac
-	check "check_tells_$case" "$cause" "$(causes "$case" wrong | sort | uniq)"
-	check "check_accepts_the_twin_of_$case" "" "$(causes "$case" right)"
+	verdict "check_tells_$case" "$(causes "$case" wrong | sort | uniq)" "$cause"
+	verdict "check_accepts_the_twin_of_$case" "$(causes "$case" right)" ""
 done
 FI_EMU_CHECK=0
-check check_is_silent_when_it_is_off "" "$(causes send-buffer-changed wrong)"
-exit $status
+verdict check_is_silent_when_it_is_off "$(causes send-buffer-changed wrong)" ""
+exit $failed

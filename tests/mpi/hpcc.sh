@@ -23,19 +23,11 @@ status=$?
 [ $status != 77 ] || exit 77
 [ $status = 0 ] || { echo "not ok hpcc exit status $status"; exit 1; }
 
-check() { # NAME LINE
-	if grep -q -- "^$2\$" "$EMU_HPCC_REPORT"; then
-		echo "ok $1"
-	else
-		echo "not ok $1 no line \"$2\""
-		status=1
-	fi
-}
-
-check finished Success=1
-check linear_algebra ' *1 tests completed and passed residual checks,'
-check transposition PTRANS_residual=0
-check random_access MPIRandomAccess_Errors=0
-check random_access_lcg MPIRandomAccess_LCG_Errors=0
-check fourier_transform 'MPIFFT_maxErr=[0-9.]*e-1[0-9]'
-exit $status
+. "$here/../verdict.sh"
+has finished "$EMU_HPCC_REPORT" '^Success=1$'
+has linear_algebra "$EMU_HPCC_REPORT" '^ *1 tests completed and passed residual checks,$'
+has transposition "$EMU_HPCC_REPORT" '^PTRANS_residual=0$'
+has random_access "$EMU_HPCC_REPORT" '^MPIRandomAccess_Errors=0$'
+has random_access_lcg "$EMU_HPCC_REPORT" '^MPIRandomAccess_LCG_Errors=0$'
+has fourier_transform "$EMU_HPCC_REPORT" '^MPIFFT_maxErr=[0-9.]*e-1[0-9]$'
+exit $failed

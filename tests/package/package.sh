@@ -5,7 +5,8 @@
 # that in bare Debians, and builds as a distribution does. In the environment of runner.sh.
 set -uo pipefail
 . "$EMU_SOURCE_DIR/tools/lib.sh"
-build=$EMU_BUILD failed=0
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
+build=$EMU_BUILD
 here=$EMU_SOURCE_DIR/tests/package
 work=$(mktemp -d "${TMPDIR:-/tmp}/emu-package.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -13,20 +14,6 @@ version=$(emu_version)
 LEFT_OUT=unstripped-binary-or-object,missing-dependency-on-libc
 source=$work/source/emu-$version
 unset EMU_BUILD FI_PROVIDER FI_PROVIDER_PATH
-
-# verdict NAME COMMAND...
-verdict() {
-	local name=$1
-	shift
-
-	if "$@" >"$work/log" 2>&1; then
-		echo "ok $name"
-	else
-		cat "$work/log"
-		echo "not ok $name"
-		failed=1
-	fi
-}
 
 chapter() {
 	awk -v version="$version" '/^## / { mine = index($2, version) == 1 } mine' "$EMU_SOURCE_DIR/CHANGELOG.md"
@@ -116,26 +103,26 @@ recipes() {
 	PATH=$work/prefix/bin:$PATH CMAKE_PREFIX_PATH=$work/prefix "$here/recipes.py" "$EMU_SOURCE_DIR/docker/ci" || failed=1
 }
 
-verdict source_has_one_version source_has_one_version
+succeeds source_has_one_version
 if ! command -v dh >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
 	echo "skip packages debhelper is not installed"
 else
-	verdict packages_are_made packages_are_made
+	succeeds packages_are_made
 	if ! command -v lintian >/dev/null; then
 		echo "skip packages_pass_lintian lintian is not installed"
 	else
-		verdict packages_pass_lintian lints "$work"/*.changes
-		verdict an_error_of_lintian_is_said an_error_of_lintian_is_said
+		succeeds packages_pass_lintian lints "$work"/*.changes
+		succeeds an_error_of_lintian_is_said
 	fi
 	if [ "$(id -u)" != 0 ]; then
 		echo "skip packages_are_installed dpkg installs for root alone"
 	else
-		verdict packages_are_installed packages_are_installed
-		verdict provider_is_listed provider_is_listed
-		verdict nothing_is_left nothing_is_left
+		succeeds packages_are_installed
+		succeeds provider_is_listed
+		succeeds nothing_is_left
 	fi
 fi
-verdict spec_has_every_file spec_has_every_file
-verdict source_without_a_chapter_is_refused source_without_a_chapter_is_refused
+succeeds spec_has_every_file
+succeeds source_without_a_chapter_is_refused
 recipes
 exit $failed

@@ -6,25 +6,15 @@ export FI_PROVIDER=$provider
 run=
 [ "$provider" != emu ] || run=$EMU_SOURCE_DIR/tools/emurun # a provider with sanitizers needs it
 command -v fi_info >/dev/null || { echo "skip info no fi_info on this machine"; exit 77; }
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
 
-check() { # NAME PATTERN COMMAND...
-	local name=$1 pattern=$2
-	shift 2
-	if "$@" 2>&1 | grep -q -- "$pattern"; then
-		echo "ok $name"
-	else
-		echo "not ok $name no \"$pattern\" in the output of: $*"
-		status=1
-	fi
-}
-
-check info_shows_the_provider "provider: $provider" $run fi_info -p "$provider"
-check info_shows_rdm FI_EP_RDM $run fi_info -p "$provider" -t FI_EP_RDM
-check info_shows_rma FI_REMOTE_WRITE $run fi_info -p "$provider" -t FI_EP_RDM -v
+shows info_shows_the_provider "provider: $provider" $run fi_info -p "$provider"
+shows info_shows_rdm FI_EP_RDM $run fi_info -p "$provider" -t FI_EP_RDM
+shows info_shows_rma FI_REMOTE_WRITE $run fi_info -p "$provider" -t FI_EP_RDM -v
 if [ "$provider" = emu ]; then
-	check info_shows_dgram FI_EP_DGRAM $run fi_info -p emu -t FI_EP_DGRAM
+	shows info_shows_dgram FI_EP_DGRAM $run fi_info -p emu -t FI_EP_DGRAM
 	for setting in PERSONALITY IFACE PROGRESS DIGEST MR_CACHE DGRAM_LOSS DGRAM_SEED SECRET_FILE; do
-		check "info_lists_FI_EMU_$setting" "FI_EMU_$setting" $run fi_info -e
+		shows "info_lists_FI_EMU_$setting" "FI_EMU_$setting" $run fi_info -e
 	done
 
 	# What is wrong with a secret's file is said, and no file of a secret is passed over.
@@ -38,7 +28,7 @@ if [ "$provider" = emu ]; then
 	chmod 600 "$dir"/*
 	chmod 604 "$dir/open"
 	secret() { # NAME PATTERN FILE
-		check "info_secret_$1" "$2" env FI_LOG_LEVEL=warn FI_EMU_SECRET_FILE="$3" $run fi_info -p emu
+		shows "info_secret_$1" "$2" env FI_LOG_LEVEL=warn FI_EMU_SECRET_FILE="$3" $run fi_info -p emu
 	}
 	secret good "provider: emu" "$dir/good"
 	secret short "secret_file: .*short.*16 to 4096 bytes" "$dir/short"
@@ -55,4 +45,4 @@ if [ "$provider" = emu ]; then
 	secret missing "secret_file: .*none.*No such file" "$dir/none"
 	secret empty "secret_file: .*No such file" ""
 fi
-exit ${status:-0}
+exit $failed

@@ -2,17 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # documented.sh - each setting, each option of an installed program and each cause is on its page. In the environment of runner.sh.
 cd "$EMU_SOURCE_DIR" || exit 1
-failed=0
-
-# verdict NAME MISSING...: good if nothing is missing.
-verdict() {
-	if [ $# = 1 ]; then
-		echo "ok $1"
-	else
-		echo "not ok $1 not on its page: ${*:2}"
-		failed=1
-	fi
-}
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
 
 # The words of a page, without what makes them bold or a hyphen a minus.
 page() {
@@ -53,17 +43,17 @@ causes() {
 }
 
 mapfile -t missed < <(missing tools/fi_emu.7 $(settings))
-verdict settings "${missed[@]}"
+faultless settings "${missed[@]/#/not on its page: }"
 for name in emurun emu_report emuctl emu_trace emu_perf emu_rules emu_insmod; do
 	at=$(program $name)
 	manual=tools/$name.1
 	[ $name != emu_insmod ] || manual=tools/kfi_emu.7
 	[ "$at" ] || continue
 	mapfile -t missed < <(missing $manual $(options "$at"))
-	verdict "options_of_$name" "${missed[@]}"
+	faultless "options_of_$name" "${missed[@]/#/not on its page: }"
 done
 mapfile -t missed < <(for cause in $(causes); do grep -q "^### \`$cause\`" emu/ERRORS.md || echo "$cause"; done)
-verdict causes "${missed[@]}"
+faultless causes "${missed[@]/#/not on its page: }"
 mapfile -t missed < <(for manual in tools/*.[1-8]; do grep -q "$manual" tools/cmake/EmuInstall.cmake || echo "$manual"; done)
-verdict installed "${missed[@]}"
+faultless installed "${missed[@]/#/not on its page: }"
 exit $failed

@@ -2,18 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dynamic.sh - what the provider asks of the process that it is loaded into, and what it shows to it.
 # dynamic.sh LOADER PROVIDER
-loader=$1 provider=$2 failed=0
-
-# verdict NAME WHAT WANTED
-verdict() {
-	if [ "$2" = "$3" ]; then
-		echo "ok $1"
-	else
-		printf 'is:     %s\nwanted: %s\n' "$2" "$3"
-		echo "not ok $1"
-		failed=1
-	fi
-}
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
+loader=$1 provider=$2
 
 needed=$(readelf -dW "$provider" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
 	grep -vE '^(libc|ld-linux.*|libfabric)\.so' | paste -sd' ')

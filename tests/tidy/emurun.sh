@@ -1,19 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # emurun.sh - what tools/emurun gives to a program and what it says when it cannot. In the environment of runner.sh.
-emurun=$EMU_SOURCE_DIR/tools/emurun failed=0
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
+emurun=$EMU_SOURCE_DIR/tools/emurun
 unset FI_PROVIDER FI_PROVIDER_PATH
-
-# verdict NAME IS WANTED
-verdict() {
-	if [ "$2" = "$3" ]; then
-		echo "ok $1"
-	else
-		printf 'is:     %s\nwanted: %s\n' "$2" "$3"
-		echo "not ok $1"
-		failed=1
-	fi
-}
 
 # The first line and the exit status of a command.
 outcome() {

@@ -3,7 +3,7 @@
 # help.sh - each program that somebody calls by hand says what it does for --help, refuses an option that it does not know, and
 # does nothing else then: it neither installs nor builds. In the environment of runner.sh.
 cd "$EMU_SOURCE_DIR" || exit 1
-failed=0
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-help.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
@@ -25,16 +25,6 @@ for program in apt-get cmake ninja docker docker-compose debootstrap pip make mp
 	chmod +x "$scratch/$program"
 done
 : >"$scratch/called"
-
-# verdict NAME WHY: good if there is no reason.
-verdict() {
-	if [ -z "$2" ]; then
-		echo "ok $1"
-	else
-		echo "not ok $1 $2"
-		failed=1
-	fi
-}
 
 # ask PROGRAM OPTION: sets status, and leaves what it said in the scratch folder.
 ask() {
@@ -59,7 +49,7 @@ refuses() {
 
 for program in $(by_hand); do
 	: >"$scratch/called"
-	verdict "$program" "$(helps "$program" | paste -sd';')"
-	verdict "$program.unknown_option" "$(refuses "$program" | paste -sd';')"
+	faultless "$program" "$(helps "$program" | paste -sd';')"
+	faultless "$program.unknown_option" "$(refuses "$program" | paste -sd';')"
 done
 exit $failed

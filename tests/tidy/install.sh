@@ -3,24 +3,11 @@
 # install.sh - cmake --install: that libfabric finds the provider there, and that a project finds the package.
 # install.sh LIBDIR, in the environment of runner.sh
 set -u
-build=$EMU_BUILD libdir=$1 failed=0
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
+build=$EMU_BUILD libdir=$1
 work=$(mktemp -d "${TMPDIR:-/tmp}/emu-install.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 unset EMU_BUILD FI_PROVIDER FI_PROVIDER_PATH
-
-# verdict NAME COMMAND...
-verdict() {
-	local name=$1
-	shift
-
-	if "$@" >"$work/log" 2>&1; then
-		echo "ok $name"
-	else
-		cat "$work/log"
-		echo "not ok $name"
-		failed=1
-	fi
-}
 
 # The folder where the libfabric that this was built with looks, by its own word.
 default_folder() {
@@ -142,16 +129,16 @@ find_package_finds_it() {
 		cmake --build "$work/user/build"
 }
 
-verdict is_where_libfabric_looks is_where_libfabric_looks
-verdict installs_below_a_prefix installs_below_a_prefix
-verdict emurun_runs_what_is_installed emurun_runs_what_is_installed
-verdict emurun_checks_where_it_is_installed emurun_checks_where_it_is_installed
-verdict emurun_has_devices_where_it_is_installed emurun_has_devices_where_it_is_installed
-verdict emurun_has_verbs_where_it_is_installed emurun_has_verbs_where_it_is_installed
-verdict emu_perf_runs_where_it_is_installed emu_perf_runs_where_it_is_installed
-verdict the_kit_runs_where_it_is_installed the_kit_runs_where_it_is_installed
-verdict fi_info_shows_the_provider fi_info_shows_the_provider
-verdict a_kernel_client_runs a_kernel_client_runs
-verdict pkg_config_finds_it pkg_config_finds_it
-verdict find_package_finds_it find_package_finds_it
+succeeds is_where_libfabric_looks
+succeeds installs_below_a_prefix
+succeeds emurun_runs_what_is_installed
+succeeds emurun_checks_where_it_is_installed
+succeeds emurun_has_devices_where_it_is_installed
+succeeds emurun_has_verbs_where_it_is_installed
+succeeds emu_perf_runs_where_it_is_installed
+succeeds the_kit_runs_where_it_is_installed
+succeeds fi_info_shows_the_provider
+succeeds a_kernel_client_runs
+succeeds pkg_config_finds_it
+succeeds find_package_finds_it
 exit $failed

@@ -6,7 +6,7 @@ if ldd "$EMU_BUILD/emu/verbs/lib/libibverbs.so.1" | grep -q 'lib[at]san'; then
 	echo "skip loading emurun preloads the run time of a sanitizer, too"
 	exit 77
 fi
-. "$EMU_SOURCE_DIR/tests/verbs/verdict.sh"
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
 emurun=$EMU_SOURCE_DIR/tools/emurun dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export FI_EMU_CTL=$dir/ctl EMU_LOG_LEVEL=debug

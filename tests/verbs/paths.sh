@@ -5,7 +5,7 @@ if ldd "$EMU_BUILD/emu/verbs/lib/libibverbs.so.1" | grep -q 'lib[at]san'; then
 	echo "skip paths emurun preloads the run time of a sanitizer, too"
 	exit 77
 fi
-. "$EMU_SOURCE_DIR/tests/verbs/verdict.sh"
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
 emurun="$EMU_SOURCE_DIR/tools/emurun --sys" dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export XDG_RUNTIME_DIR=$dir EMU_DEVICES=mlx5_0,mlx5_1

@@ -1,21 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # told.sh - what users are told of a verbs program: by its log, emurun --check, emuctl. told.sh PROGRAM EMUCTL BUSY
-refused=$1 emuctl=$2 busy=$3 emurun=$EMU_SOURCE_DIR/tools/emurun failed=0
+. "$EMU_SOURCE_DIR/tests/verdict.sh"
+refused=$1 emuctl=$2 busy=$3 emurun=$EMU_SOURCE_DIR/tools/emurun
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export FI_EMU_CTL=$dir/ctl
-
-# has NAME FILE PATTERN
-has() {
-	if grep -qE -- "$3" "$2"; then
-		echo "ok $1"
-	else
-		cat "$2"
-		echo "not ok $1 no $3"
-		failed=1
-	fi
-}
 
 line=$(grep -n 'refused here' "$EMU_SOURCE_DIR/tests/verbs/refused.c" | cut -d: -f1)
 "$emurun" "$refused" >"$dir/out" 2>&1
