@@ -138,15 +138,17 @@ Test(verbs_cq, handle_of_none)
 	verbs_close(&verbs);
 }
 
-Test(verbs_cq, arms_only_with_a_channel)
+/* As hardware does: the arm tells nobody. */
+Test(verbs_cq, arms_without_a_channel)
 {
 	struct ibv_cq *cq;
 
 	verbs_open(&verbs);
 	said_begin();
 	cq = ibv_create_cq(verbs.context, 4, NULL, NULL, 0);
-	cr_assert_eq(ibv_req_notify_cq(cq, 0), EINVAL);
-	cr_assert(said_has("made without a completion channel"));
+	cr_assert_eq(ibv_req_notify_cq(cq, 0), 0);
+	cr_assert_eq(ibv_req_notify_cq(cq, 1), 0);
+	cr_assert_not(said_has("emu"));
 	cr_assert_eq(ibv_destroy_cq(cq), 0);
 	verbs_close(&verbs);
 }
