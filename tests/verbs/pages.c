@@ -41,3 +41,42 @@ Test(verbs_pages, inline_data_that_cannot_be_read)
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, 1);
 	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
 }
+
+/* --- ibv_create_qp(3) --- */
+
+/* "The values will be greater than or equal to the values requested"; a queue takes requests of one buffer. */
+Test(verbs_pages, least_sizes_of_a_queue_pair)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .send_cq = pair.cq[A], .recv_cq = pair.cq[A], .cap = { 1, 1 } },
+				told;
+	struct ibv_qp *qp = ibv_create_qp(pair.verbs.pd, &init);
+	struct ibv_qp_attr attr;
+
+	cr_assert_not_null(qp);
+	cr_assert(init.cap.max_send_sge >= 1 && init.cap.max_recv_sge >= 1);
+	cr_assert_eq(ibv_query_qp(qp, &attr, IBV_QP_CAP, &told), 0);
+	cr_assert_eq(memcmp(&told.cap, &init.cap, sizeof(told.cap)), 0);
+	cr_assert_eq(memcmp(&attr.cap, &init.cap, sizeof(attr.cap)), 0);
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+}
+
+/* "max_recv_wr and max_recv_sge are ignored if the QP is to be associated with an SRQ." */
+Test(verbs_pages, receives_of_an_srq_are_none_of_the_queue_pair)
+{
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(pair.verbs.pd, &srq_init);
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+					 .send_cq = pair.cq[A],
+					 .recv_cq = pair.cq[A],
+					 .srq = srq,
+					 .cap = { 1, UINT32_MAX, 1, UINT32_MAX, 0 } };
+	struct ibv_qp *qp = ibv_create_qp(pair.verbs.pd, &init);
+	struct ibv_recv_wr receive = { .num_sge = 0 }, *bad = NULL;
+
+	cr_assert_not_null(qp);
+	cr_assert_eq(ibv_post_recv(qp, &receive, &bad), EINVAL);
+	cr_assert_eq(bad, &receive);
+	cr_assert_eq(ibv_destroy_srq(srq), EBUSY);
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+}

@@ -81,8 +81,22 @@ static int check_cap(const struct ibv_qp_cap *cap)
 	return 0;
 }
 
+/* What a queue pair has of what was asked for: a request has one buffer at least, and receives of an SRQ are none of its own. */
+static struct ibv_qp_cap cap_of(const struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_cap cap = attr->cap;
+
+	cap.max_send_sge += !cap.max_send_sge;
+	cap.max_recv_sge += !cap.max_recv_sge;
+	if (attr->srq)
+		cap.max_recv_wr = cap.max_recv_sge = 0;
+	return cap;
+}
+
 static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
+	struct ibv_qp_cap cap;
+
 	if (attr->qp_type != IBV_QPT_RC)
 		return vb_absent(CALL, "qp_type %d: queue pairs of this device are RC (IBV_QPT_RC).", (int)attr->qp_type);
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
@@ -99,7 +113,8 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
 	if (!vb_cq_is_of(attr->send_cq, context) || !vb_cq_is_of(attr->recv_cq, context))
 		return vb_refuse(EINVAL, CALL, "send_cq or recv_cq is no completion queue of this context.");
-	return check_cap(&attr->cap);
+	cap = cap_of(attr);
+	return check_cap(&cap);
 }
 
 static void references(struct vb_qp *qp, bool take)
@@ -159,9 +174,7 @@ static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
 	qp->send_cq = vb_cq_of(attr->send_cq);
 	qp->recv_cq = vb_cq_of(attr->recv_cq);
 	qp->srq = attr->srq ? vb_srq_of(attr->srq) : NULL;
-	qp->cap = attr->cap;
-	if (qp->srq) /* its own queue takes none */
-		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+	qp->cap = cap_of(attr);
 	qp->signals_all = attr->sq_sig_all;
 	mutex_init(&qp->modify);
 	pthread_mutex_init(&qp->head.ibv.mutex, NULL);
