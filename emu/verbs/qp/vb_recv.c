@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vb_recv.c - ibv_post_recv(), and one receive of it or of ibv_post_srq_recv(). */
+/* vb_recv.c - ibv_post_recv(), and the list of receives of it or of ibv_post_srq_recv(). */
 #include "emu/verbs/qp/vb_recv.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr
 	}
 }
 
-int vb_recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
+static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 {
 	struct iovec iov[VB_MAX_SGE];
 	void *desc[VB_MAX_SGE];
@@ -67,8 +67,19 @@ int vb_recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	return vb_refuse_post(to->pd->context, err, to->call);
 }
 
+int vb_recv_list(const struct vb_recv_to *to, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int err = 0;
+
+	for (; !err && wr; wr = wr->next) {
+		*bad = wr;
+		err = recv_one(to, wr);
+	}
+	return err;
+}
+
 /* With the lock. */
-static int post_receive(struct vb_qp *qp, const struct ibv_recv_wr *wr)
+static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	const struct vb_recv_to to = { .call = CALL,
 				       .sge_name = "max_recv_sge",
@@ -78,27 +89,25 @@ static int post_receive(struct vb_qp *qp, const struct ibv_recv_wr *wr)
 				       .sge_most = qp->cap.max_recv_sge,
 				       .ep = qp->ep };
 
+	*bad = wr;
 	if (qp->srq)
 		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
 	if (vb_qp_state(qp) == IBV_QPS_RESET)
 		return vb_refuse(EINVAL, CALL, "the queue pair is in RESET. It takes receives from INIT on (ibv_modify_qp).");
-	return vb_recv_one(&to, wr);
+	return vb_recv_list(&to, wr, bad);
 }
 
 int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct vb_qp *qp = vb_qp_of(ibv);
-	int err = 0;
+	int err;
 
 	if (unlikely(!vb_context_usable(qp->context))) {
 		*bad = wr;
 		return vb_inherited(CALL);
 	}
 	futex_lock(&qp->recv_lock);
-	for (; !err && wr; wr = wr->next) {
-		*bad = wr;
-		err = post_receive(qp, wr);
-	}
+	err = post_list(qp, wr, bad);
 	futex_unlock(&qp->recv_lock);
 	return err;
 }

@@ -20,8 +20,9 @@ struct vb_recv_to {
 	struct srx *srx; /* or this */
 };
 
-/* One receive. 0 or an errno, after a line of log. The caller has the lock of posts to the queue. */
-int vb_recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr);
+/* A list, up to the first receive that is refused, which is *bad: 0 or an errno, after a line of log. The caller has the lock of
+ * posts to the queue. */
+int vb_recv_list(const struct vb_recv_to *to, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 /* Of the context's table. */
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

@@ -153,9 +153,9 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 
 /* --- posted to --- */
 
-/* With its lock. */
-static int srq_post_list(struct vb_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+	struct vb_srq *srq = vb_srq_of(ibv);
 	const struct vb_recv_to to = { .call = "ibv_post_srq_recv",
 				       .sge_name = "max_sge",
 				       .wr_name = "max_wr",
@@ -163,26 +163,13 @@ static int srq_post_list(struct vb_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 				       .queue = &srq->queue,
 				       .sge_most = srq->sge_most,
 				       .srx = srq->srx };
-	int err = 0;
+	int err = srq_check_handle(srq, to.call);
 
-	for (; !err && wr; wr = wr->next) {
-		*bad = wr;
-		err = vb_recv_one(&to, wr);
-	}
-	return err;
-}
-
-int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	struct vb_srq *srq = vb_srq_of(ibv);
-	int err = srq_check_handle(srq, "ibv_post_srq_recv");
-
-	if (err) {
-		*bad = wr;
+	*bad = wr;
+	if (err)
 		return err;
-	}
 	mutex_lock(&srq->lock);
-	err = srq_post_list(srq, wr, bad);
+	err = vb_recv_list(&to, wr, bad);
 	mutex_unlock(&srq->lock);
 	return err;
 }
