@@ -219,7 +219,7 @@ bool vb_gid_get(unsigned int index, struct vb_gid *entry)
 	return found;
 }
 
-bool vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at)
+void vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)at;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)at;
@@ -227,15 +227,12 @@ bool vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_st
 
 	memset(at, 0, sizeof(*at));
 	memcpy(&address, gid->raw, sizeof(address));
-	if (IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_MULTICAST(&address))
-		return false;
 	if (IN6_IS_ADDR_V4MAPPED(&address)) {
 		in->sin_family = AF_INET;
 		memcpy(&in->sin_addr, gid->raw + 12, sizeof(in->sin_addr));
-		return true;
+		return;
 	}
 	in6->sin6_family = AF_INET6;
 	in6->sin6_addr = address;
 	in6->sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&address) ? scope : 0;
-	return true;
 }

@@ -26,9 +26,8 @@ struct vb_gid {
 void vb_gid_refresh(void);
 /* The entry of this index. False: there is none. */
 bool vb_gid_get(unsigned int index, struct vb_gid *entry);
-/* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. False: it is none
- * that a peer of this network can have: all zero, multicast. */
-bool vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at);
+/* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. */
+void vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at);
 
 /* ibv_query_gid_type(): 0; -1 with errno. */
 int vb_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, enum vb_gid_type *type);

@@ -59,6 +59,8 @@ static inline void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state state)
 /* 0; or after a line of log ENOENT: no queue pair that is open, or ENODEV: of a fork's parent. */
 int vb_qp_check_handle(struct vb_qp *qp, const char *call);
 
+/* What the endpoint may do, by qp_access_flags (vb_qp_modify.c). */
+uint32_t vb_qp_caps(unsigned int access);
 /* The completions that nobody has polled are gone. */
 void vb_qp_purge(struct vb_qp *qp);
 

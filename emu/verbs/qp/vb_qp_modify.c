@@ -16,10 +16,10 @@
 
 #define CALL "ibv_modify_qp"
 
-enum { WHY = 256, CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE };
+enum { WHY = 256 };
 
 static const struct vb_qp_limits limits = {
-	.ports = 1,
+	.ports = VB_PORTS,
 	.pkeys = VB_MAX_PKEYS,
 	.gids = VB_GIDS,
 	.mtu = VB_MTU_MAX,
@@ -43,27 +43,31 @@ static uint32_t rnr_wait_us(uint8_t code)
 	return 10 * table[code & 31];
 }
 
-static uint32_t caps_of(unsigned int access)
+uint32_t vb_qp_caps(unsigned int access)
 {
-	return CAPS | (access & IBV_ACCESS_REMOTE_READ ? EP_REMOTE_READ : 0) |
+	return EP_SEND | EP_RECV | EP_READ | EP_WRITE | (access & IBV_ACCESS_REMOTE_READ ? EP_REMOTE_READ : 0) |
 	       (access & IBV_ACCESS_REMOTE_WRITE ? EP_REMOTE_WRITE : 0) |
 	       (access & IBV_ACCESS_REMOTE_ATOMIC ? EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE : 0);
 }
 
-/* The addresses of both sides. 0, or EINVAL after a line of log. */
+/* The addresses of both sides, of a path that the rules allow. 0, or EINVAL after a line of log. */
 static int addresses(const struct ibv_ah_attr *av, struct ep_pair *pair)
 {
 	struct vb_gid own;
 
-	if (!vb_gid_get(av->grh.sgid_index, &own) || own.at.ss_family == AF_UNSPEC)
-		return vb_refuse(EINVAL, CALL, "ah_attr.grh.sgid_index %u names no GID of the port.", av->grh.sgid_index);
+	if (!vb_gid_get(av->grh.sgid_index, &own))
+		return vb_refuse(
+			EINVAL, CALL,
+			"the port has no GID at ah_attr.grh.sgid_index %u. ibv_query_gid_table() lists those that there are.",
+			av->grh.sgid_index);
 	pair->own = own.at;
-	if (!vb_gid_address(&av->grh.dgid, own.ifindex, &pair->peer))
-		return vb_refuse(EINVAL, CALL, "ah_attr.grh.dgid is no address of a peer: it is zero, or a multicast GID.");
+	vb_gid_address(&av->grh.dgid, own.ifindex, &pair->peer);
 	if (pair->own.ss_family != pair->peer.ss_family)
-		return vb_refuse(EINVAL, CALL,
-				 "ah_attr.grh.dgid and the GID of sgid_index %u are of different families (IPv4, IPv6).",
-				 av->grh.sgid_index);
+		return vb_refuse(
+			EINVAL, CALL,
+			"ah_attr.grh.dgid and the GID of sgid_index %u are of different families (IPv4, IPv6). Use the GID of "
+			"the peer's interface in the same network.",
+			av->grh.sgid_index);
 	return 0;
 }
 
@@ -90,7 +94,6 @@ static void take_attributes(struct ibv_qp_attr *to, const struct ibv_qp_attr *fr
 	TAKE(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	TAKE(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
 	TAKE(IBV_QP_DEST_QPN, dest_qp_num);
-	TAKE(IBV_QP_ALT_PATH, alt_ah_attr);
 	TAKE(IBV_QP_PATH_MIG_STATE, path_mig_state);
 	to->rq_psn &= VB_PSN_MASK;
 	to->sq_psn &= VB_PSN_MASK;
@@ -158,34 +161,46 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 	if (to == IBV_QPS_RESET)
 		return 0;
 	qp->attr = attr;
-	ep_set_caps(qp->ep, caps_of(attr.qp_access_flags));
+	ep_set_caps(qp->ep, vb_qp_caps(attr.qp_access_flags));
 	set_timing(qp, &attr);
 	return 0;
 }
 
-static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
+/* May it be changed so in this state? 0 and the pairing that is asked for; or an errno, after a line of log. */
+static int judge(const struct vb_qp *qp, enum ibv_qp_state state, const struct ibv_qp_attr *attr, int mask, struct ep_pair *pair)
 {
-	struct ep_pair pair = { .peer_qpn = attr->dest_qp_num, .rq_psn = attr->rq_psn & VB_PSN_MASK };
 	char why[WHY];
-	int err = vb_qp_check(qp->head.ibv.qp_type, vb_qp_state(qp), attr, mask, &limits, why, sizeof(why));
+	int err = vb_qp_check(qp->head.ibv.qp_type, state, attr, mask, &limits, why, sizeof(why));
 
 	if (err)
 		return vb_refuse(err, CALL, "%s.", why);
-	if (mask & IBV_QP_AV && addresses(&attr->ah_attr, &pair))
-		return EINVAL;
+	*pair = (struct ep_pair){ .peer_qpn = attr->dest_qp_num, .rq_psn = attr->rq_psn & VB_PSN_MASK };
 	if (mask & IBV_QP_PATH_MTU)
-		pair.path_mtu = 128u << attr->path_mtu;
-	err = vb_context_enter(qp->context, CALL);
-	if (err)
-		return err;
-	/* The device may have brought it to ERR meanwhile. */
-	err = vb_qp_check(qp->head.ibv.qp_type, vb_qp_state(qp), attr, mask, &limits, why, sizeof(why));
-	if (!err)
-		err = apply(qp, attr, mask, &pair);
-	else
-		vb_refuse(err, CALL, "%s.", why);
-	vb_context_leave(qp->context);
-	return err;
+		pair->path_mtu = 128u << attr->path_mtu;
+	return mask & IBV_QP_AV ? addresses(&attr->ah_attr, pair) : 0;
+}
+
+static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	struct ep_pair pair;
+
+	for (;;) {
+		enum ibv_qp_state state = vb_qp_state(qp);
+		int err = judge(qp, state, attr, mask, &pair);
+
+		if (err)
+			return err;
+		err = vb_context_enter(qp->context, CALL);
+		if (err)
+			return err;
+		if (vb_qp_state(qp) == state)
+			err = apply(qp, attr, mask, &pair);
+		else
+			err = EINTR; /* the device has brought it to ERR meanwhile: once more */
+		vb_context_leave(qp->context);
+		if (err != EINTR)
+			return err;
+	}
 }
 
 /* No post comes between: what was posted, and what completed and was not polled, is gone. Posts that hold these locks do not wait

@@ -17,7 +17,6 @@
 #include "emu/verbs/start/vb_refuse.h"
 
 enum {
-	CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE, /* and what qp_access_flags allow (vb_qp_modify.c) */
 	ORDER = EP_ORDER_RAS | EP_ORDER_WAS | EP_ORDER_WAR | EP_ORDER_SAR,
 	RULES = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES | EP_RULE_ALIGNED | EP_RULE_EMPTY_KEYLESS,
 };
@@ -91,7 +90,7 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 		.pd = pd,
 		.tx_cq = qp->send_cq->cq,
 		.rx_cq = qp->recv_cq->cq,
-		.caps = CAPS,
+		.caps = vb_qp_caps(0),
 		.order = ORDER,
 		.rules = RULES,
 		.tx_size = qp->cap.max_send_wr + 1,
