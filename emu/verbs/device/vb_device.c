@@ -41,10 +41,15 @@ static int add_device(const char *name, size_t length) REQUIRES(lock)
 {
 	struct vb_device *device;
 
-	if (!length || length >= sizeof(device->ibv.name) || memchr(name, '/', length) || count >= VB_DEVICES_MAX)
-		return vb_refuse(EINVAL, "ibv_get_device_list",
-				 "EMU_DEVICES names up to %d devices, as in mlx5_0,mlx5_1, or is their number. \"%.*s\" is none.",
-				 VB_DEVICES_MAX, (int)length, name);
+	if (count >= VB_DEVICES_MAX)
+		return vb_refuse(EINVAL, "ibv_get_device_list", "EMU_DEVICES asks for more than %d devices. Ask for fewer.",
+				 VB_DEVICES_MAX);
+	if (!length || length >= sizeof(device->ibv.name) || memchr(name, '/', length))
+		return vb_refuse(
+			EINVAL, "ibv_get_device_list",
+			"\"%.*s\" in EMU_DEVICES cannot be a device's name, which has 1 to %zu characters and no slash. Set a "
+			"number of devices, or names with commas between, as in mlx5_0,mlx5_1.",
+			(int)length, name, sizeof(device->ibv.name) - 1);
 	device = calloc(1, sizeof(*device));
 	if (!device)
 		return ENOMEM;

@@ -128,7 +128,10 @@ int vb_qp_port_open(struct vb_qp *qp, struct pd *pd, const char *call)
 			err = open_through(qp, pd, port);
 	}
 	vb_context_leave(qp->context);
-	return err ? vb_refuse(-err, call, "no endpoint could be opened for it (%s).", strerror(-err)) : 0;
+	return err ? vb_refuse(-err, call,
+			       "it cannot listen for its peer (%s). Destroy some, raise RLIMIT_NOFILE, or widen FI_EMU_PORTS.",
+			       strerror(-err))
+		   : 0;
 }
 
 void vb_qp_port_close(struct vb_qp *qp)

@@ -2,6 +2,7 @@
 /* vb_dm.c - device memory: memory of the process, which programs reach by copies and by regions alone. */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static bool dm_holds(const struct vb_dm *dm, uint64_t offset, size_t length)
 
 static int dm_refuse(const char *call, const struct vb_dm *dm, int errnum, uint64_t offset, size_t length)
 {
-	return vb_refuse(errnum, call, "%zu B from offset %llu on are not in device memory of %zu B.", length,
+	return vb_refuse(errnum, call, "%zu B from offset %llu on go past the end of device memory of %zu B.", length,
 			 (unsigned long long)offset, dm->length);
 }
 
@@ -77,23 +78,33 @@ static struct vb_dm *dm_new(size_t length, unsigned int log_align)
 	return NULL;
 }
 
+static bool take_bytes(size_t length)
+{
+	if (length > VB_MAX_DM)
+		return false;
+	if (atomic_fetch_add(&taken, length) <= VB_MAX_DM - length)
+		return true;
+	atomic_fetch_sub(&taken, length);
+	return false;
+}
+
 struct ibv_dm *vb_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
 {
-	struct vb_dm *dm = NULL;
+	struct vb_dm *dm;
 
 	if (attr->comp_mask || !attr->length || attr->log_align_req > LOG_ALIGN_MOST)
 		return vb_refuse_null(EINVAL, "ibv_alloc_dm",
-				      "comp_mask is %#x, length %zu, log_align_req %u: no bit of the first means "
-				      "anything, the second is not 0, and the third at most %d.",
+				      "comp_mask %#x, length %zu, log_align_req %u: comp_mask must be 0, length at least 1, and "
+				      "log_align_req at most %d.",
 				      attr->comp_mask, attr->length, attr->log_align_req, LOG_ALIGN_MOST);
-	if (attr->length <= VB_MAX_DM && atomic_fetch_add(&taken, attr->length) <= VB_MAX_DM - attr->length)
-		dm = dm_new(attr->length, attr->log_align_req);
-	else if (attr->length > VB_MAX_DM)
-		return vb_refuse_null(ENOMEM, "ibv_alloc_dm", "%zu B, and max_dm_size is %d.", attr->length, VB_MAX_DM);
+	if (!take_bytes(attr->length))
+		return vb_refuse_null(ENOMEM, "ibv_alloc_dm",
+				      "%zu B are not left of max_dm_size, %d. Free device memory, or ask for less.", attr->length,
+				      VB_MAX_DM);
+	dm = dm_new(attr->length, attr->log_align_req);
 	if (!dm) {
 		atomic_fetch_sub(&taken, attr->length);
-		return vb_refuse_null(ENOMEM, "ibv_alloc_dm", "%zu B: of max_dm_size, %d, is less left. Free some.", attr->length,
-				      VB_MAX_DM);
+		return vb_refuse_null(ENOMEM, "ibv_alloc_dm", "the process has no memory for %zu B.", attr->length);
 	}
 	dm->ibv.context = context;
 	dm->ibv.memcpy_to_dm = copy_to;
@@ -131,8 +142,11 @@ struct ibv_mr *vb_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t offs
 	struct vb_dm *dm = (struct vb_dm *)ibv;
 
 	if (!(access & IBV_ACCESS_ZERO_BASED) || access & (IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | IBV_ACCESS_MW_BIND))
-		return vb_refuse_null(EINVAL, "ibv_reg_dm_mr",
-				      "access is %#x: it has IBV_ACCESS_ZERO_BASED, and no ON_DEMAND or MW_BIND.", access);
+		return vb_refuse_null(
+			EINVAL, "ibv_reg_dm_mr",
+			"access is %#x. A region of device memory needs IBV_ACCESS_ZERO_BASED, and takes no ON_DEMAND, "
+			"HUGETLB or MW_BIND.",
+			access);
 	if (!dm_holds(dm, offset, length)) {
 		dm_refuse("ibv_reg_dm_mr", dm, EINVAL, offset, length);
 		return NULL;

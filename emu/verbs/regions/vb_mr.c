@@ -348,17 +348,18 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	if (!flags || flags & ~known)
-		wrong = "flags has no bit, or others than IBV_REREG_MR_CHANGE_TRANSLATION, _PD and _ACCESS";
+		wrong = "set one at least of IBV_REREG_MR_CHANGE_TRANSLATION, _PD and _ACCESS, and no other bit";
 	else if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))
-		wrong = "IBV_REREG_MR_CHANGE_TRANSLATION takes an address and a length";
+		wrong = "IBV_REREG_MR_CHANGE_TRANSLATION needs an address and a length, and one of them is 0";
 	else if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
-		wrong = "access is given without IBV_REREG_MR_CHANGE_ACCESS";
+		wrong = "access is given, and means something with IBV_REREG_MR_CHANGE_ACCESS alone. Set that, or give 0";
 	else if (flags & IBV_REREG_MR_CHANGE_PD && !pd)
-		wrong = "IBV_REREG_MR_CHANGE_PD takes a PD";
+		wrong = "IBV_REREG_MR_CHANGE_PD needs a PD, and pd is NULL";
 	else if (!mr->mr || mr->dmabuf || mr->dm)
-		wrong = "a null region, or one of a DMA-buf or of device memory, cannot be changed";
+		wrong = "regions of a DMA-buf or of device memory, null regions, and those that a change has ended, cannot be changed. "
+			"Register another one";
 	if (wrong) {
-		vb_refuse(EINVAL, call, "%s.", wrong);
+		vb_refuse(EINVAL, call, "flags are %#x: %s.", (unsigned)flags, wrong);
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_PD)

@@ -20,7 +20,7 @@ static struct ibv_mr *refuse_dmabuf(const char *call, int err, int fd, enum dmab
 {
 	static const char *const words[] = {
 		[DMABUF_NONE] = "out of memory",
-		[DMABUF_NO_FILE] = "it is none",
+		[DMABUF_NO_FILE] = "it is no file that can be mapped",
 		[DMABUF_PAST_END] = "offset and length go past the end of its bytes",
 		[DMABUF_TOO_LONG] = "longer than the address space",
 		[DMABUF_UNMAPPED] = "it cannot be mapped for this access",
@@ -44,10 +44,11 @@ static struct ibv_mr *reg_dmabuf(const char *call, struct ibv_pd *pd, uint64_t o
 	if (access & ~known)
 		return vb_absent_null(call, "access %#x: regions of a DMA-buf have no such flags.", (unsigned)(access & ~known));
 	if (!length || (offset ^ iova) % page)
-		return vb_refuse_null(EINVAL, call,
-				      "%zu B at offset %#llx, iova %#llx: the length is not 0, and both have the same offset in "
-				      "a page.",
-				      length, (unsigned long long)offset, (unsigned long long)iova);
+		return vb_refuse_null(
+			EINVAL, call,
+			"%zu B at offset %#llx, iova %#llx: the length must be at least 1, and iova as far behind the "
+			"beginning of a page, of %llu B, as offset.",
+			length, (unsigned long long)offset, (unsigned long long)iova, (unsigned long long)page);
 	err = -dmabuf_map(fd, offset, length, access & IBV_ACCESS_LOCAL_WRITE, &dmabuf, &flaw);
 	if (err)
 		return refuse_dmabuf(call, err, fd, flaw);
@@ -164,8 +165,10 @@ static int advise(const struct vb_pd *pd, const struct ibv_sge *sge, enum ibv_ad
 	if (!buffer.desc)
 		return vb_refuse(EINVAL, "ibv_advise_mr", "lkey %#x is a null region's, which has no memory.", sge->lkey);
 	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT && guard_populate(buffer.at, sge->length, writes))
-		return vb_refuse(EFAULT, "ibv_advise_mr", "%u B at %#llx: no memory, or none with these rights, is there.",
-				 sge->length, (unsigned long long)sge->addr);
+		return vb_refuse(
+			EFAULT, "ibv_advise_mr",
+			"%u B at %#llx cannot be made present: no memory is mapped there, or none that this access allows.",
+			sge->length, (unsigned long long)sge->addr);
 	return 0;
 }
 
@@ -176,7 +179,11 @@ int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t f
 	if ((unsigned)advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return vb_absent("ibv_advise_mr", "advice %u: the device knows those of prefetching.", (unsigned)advice);
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || !list || !count)
-		return vb_refuse(EINVAL, "ibv_advise_mr", "flags are %#x, and the list has %u ranges.", flags, count);
+		return vb_refuse(
+			EINVAL, "ibv_advise_mr",
+			"flags %#x with a list of %u ranges: flags are 0 or IBV_ADVISE_MR_FLAG_FLUSH, and the list has one at "
+			"least.",
+			flags, count);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = advise(vb_pd_of(pd), &list[i], advice);
 	return err;
