@@ -1,44 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# clients.sh - rdma-core's pingpongs and perftest's tools over RC, each between two processes.
-run=$EMU_SOURCE_DIR/tools/emurun
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-port=$((10000 + $$ % 20000)) # below those that the system gives, which devices and clients have
-server_env=()
-client_env=()
+# clients.sh - rdma-core's pingpongs and perftest's tools over RC, each between two processes: clients.sh [whole]. `whole` is each tool
+# with each option that it has.
+. "$(dirname "$0")/sides.sh"
 
-# PROGRAM OPTION...: a server, and a client as soon as that listens. 0 when both have ended well.
-both() {
-	local try ASAN_OPTIONS=${ASAN_OPTIONS:-}
-	[[ $1 != ib_* ]] || ASAN_OPTIONS+=:detect_leaks=0 # perftest frees not all that it has
-	port=$((port + 1))
-	env "${server_env[@]}" "$run" "$@" -p $port >"$work/server" 2>&1 &
-	for ((try = 0; try < 600; try++)); do # a client that comes too early finds nobody, and ends
-		grep -qi "^ *[0-9]*: [0-9A-F:]*:$(printf %04X $port) [0-9A-F:]* 0A" /proc/net/tcp /proc/net/tcp6 && break
-		kill -0 $! 2>/dev/null || break
-		sleep 0.1
+every_option() {
+	local tool
+
+	for tool in write_bw read_bw send_bw atomic_bw; do
+		pair ${tool}_both_ways ib_$tool -x 0 -F -n 50 -b
+		pair ${tool}_queue_pairs ib_$tool -x 0 -F -n 50 -q 4
+		pair ${tool}_lists ib_$tool -x 0 -F -n 64 -l 4
+		pair ${tool}_duration ib_$tool -x 0 -F -D 1
 	done
-	if env "${client_env[@]}" "$run" "$@" -p $port 127.0.0.1 >"$work/client" 2>&1; then
-		wait $!
-	else
-		kill $! 2>/dev/null
-		wait
-		return 1
-	fi
-}
-
-failed() {
-	echo "not ok $1 $(tail -n 3 "$work/client" "$work/server" | tr '\n' ' ')"
-	status=1
-}
-
-# NAME PROGRAM OPTION...
-pair() {
-	local name=$1
-	shift
-	command -v "$1" >/dev/null || { echo "skip $name no $1 on this machine"; return; }
-	if both "$@"; then echo "ok $name"; else failed "$name"; fi
+	for tool in read_bw send_bw atomic_bw read_lat send_lat atomic_lat; do
+		pair ${tool}_events ib_$tool -x 0 -F -n 50 -e
+	done
+	for tool in write_bw read_bw send_bw write_lat read_lat send_lat; do
+		pair ${tool}_sizes ib_$tool -x 0 -F -n 20 -a
+	done
+	for tool in write_bw send_bw write_lat send_lat; do
+		pair ${tool}_inline ib_$tool -x 0 -F -n 50 -I 64 -s 64
+	done
+	for tool in write_bw read_bw send_bw atomic_bw write_lat read_lat send_lat atomic_lat; do
+		pair ${tool}_old_post ib_$tool -x 0 -F -n 64 --use_old_post_send
+	done
+	pair send_lat_srq ib_send_lat -x 0 -F -n 50 --use-srq
+	pair send_bw_srq_both_ways ib_send_bw -x 0 -F -n 50 --use-srq -q 4 -b
+	pair send_bw_receive_lists ib_send_bw -x 0 -F -n 64 --recv_post_list 4
+	pair write_bw_on_demand ib_write_bw -x 0 -F -n 50 --odp
+	pair write_bw_each_completion ib_write_bw -x 0 -F -n 50 --cq-mod 1
+	pair write_bw_regions ib_write_bw -x 0 -F -n 50 -q 2 --mr_per_qp
+	pair write_bw_mtu ib_write_bw -x 0 -F -n 50 -m 256
+	pair atomic_bw_fetch_add ib_atomic_bw -x 0 -F -n 50 -A FETCH_AND_ADD
+	pair pingpong_prefetch ibv_rc_pingpong -g 0 -n 50 -o -P
+	pair pingpong_all ibv_rc_pingpong -g 0 -n 50 -e -t -c -N
+	pair pingpong_mtu ibv_rc_pingpong -g 0 -n 50 -m 4096 -r 16
+	pair srq_pingpong_odp ibv_srq_pingpong -g 0 -n 50 -o -c
 }
 
 # NAME: a pingpong whose client fails as on hardware, and is told of the secret.
@@ -56,6 +54,7 @@ pair pingpong_by_events ibv_rc_pingpong -g 0 -n 50 -e
 pair pingpong_odp ibv_rc_pingpong -g 0 -n 50 -o
 pair pingpong_timestamps ibv_rc_pingpong -g 0 -n 50 -t
 pair pingpong_checked ibv_rc_pingpong -g 0 -n 50 -c
+pair pingpong_device_memory ibv_rc_pingpong -g 0 -n 50 -j -c
 pair pingpong_by_calls ibv_rc_pingpong -g 0 -n 50 -N
 pair pingpong_long ibv_rc_pingpong -g 0 -n 20 -s 1000000
 pair srq_pingpong ibv_srq_pingpong -g 0 -n 100 -q 4
@@ -72,6 +71,8 @@ pair perftest_srq ib_send_bw -x 0 -F -n 100 --use-srq -q 2
 pair perftest_both_ways ib_send_bw -x 0 -F -n 100 -b
 pair perftest_old_post ib_write_lat -x 0 -F -n 100 --use_old_post_send
 
+[ "${1:-}" != whole ] || every_option
+
 head -c 32 /dev/urandom >"$work/secret"
 head -c 32 /dev/urandom >"$work/another"
 chmod 600 "$work/secret" "$work/another"
@@ -82,4 +83,4 @@ client_env=(FI_EMU_SECRET_FILE="$work/another")
 no_secret_in_common secret_differs
 client_env=()
 no_secret_in_common secret_on_one_side
-exit ${status:-0}
+exit $status
