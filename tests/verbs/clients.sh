@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# clients.sh - rdma-core's pingpongs and perftest's tools over RC, each between two processes: clients.sh [whole]. `whole` is each tool
-# with each option that it has.
+# clients.sh - rdma-core's pingpongs and perftest's tools over RC, each between two processes: clients.sh [whole]. `whole` is
+# each tool with each option that it has.
 . "$(dirname "$0")/sides.sh"
 
 every_option() {

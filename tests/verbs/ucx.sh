@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# ucx.sh - ucx_perftest's tests of UCX's transport over RC queue pairs, between two processes. UCX looks for devices in /dev/infiniband
-# and /sys. Its upper layer, ucp, connects by UD queue pairs, which are to come.
+# ucx.sh - ucx_perftest's tests of UCX's transport over RC queue pairs, between two processes. UCX looks for devices in
+# /dev/infiniband and /sys. Its upper layer, ucp, connects by UD queue pairs, which are to come.
 . "$(dirname "$0")/sides.sh"
 run+=(--sys)
 
