@@ -39,7 +39,7 @@ program() {
 # Refusals of refusal_name(), and what checked mode tells.
 causes() {
 	sed -nE 's/.*\[REFUSAL_([A-Z_]+)\] = \{ [A-Z]+, .*/\1/p' emu/nic/regions/refusal.c | grep -vx NONE | tr 'A-Z_' 'a-z-'
-	sed -nE 's/^	\[CHECK_[A-Z_]+\] = \{ "([a-z-]+)".*/\1/p' emu/fi/check/fi_check_tell.c
+	sed -nE 's/^	\[CHECK_[A-Z_]+\] = \{ "([a-z-]+)".*/\1/p' emu/process/check/check_tell.c
 }
 
 mapfile -t missed < <(missing tools/fi_emu.7 $(settings))

@@ -94,11 +94,11 @@ include_arrows() {
 		grep -Ev '^emu/net/link/(tcp_line\.h|trunk\.h|trunk\.c|trunk_join\.c):.*"wire/'	# chunks
 	includes_beyond emu/process "$LIBC|$SOCKET|$OUTSIDE|\"emu/(nic|net|process)/" |
 		grep -v '^emu/process/faults/fault_file\.c:.*<ini\.h>' |
+		grep -v '^emu/process/check/check_memory\.c:.*"wire/digest\.h"' |
 		grep -Ev '^emu/process/report/call_stack\.c:.*<(elf|execinfo|link)\.h>'
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|\"emu/|\"include/emu/" |
-		grep -v '^emu/fi/domain/fi_hmem\.c:.*<dlfcn\.h>' |	# which finds a library that is loaded
-		grep -v '^emu/fi/check/fi_check_memory\.c:.*"wire/digest\.h"'
+		grep -v '^emu/fi/domain/fi_hmem\.c:.*<dlfcn\.h>'	# which finds a library that is loaded
 	includes_beyond emu/verbs "$LIBC|$SOCKET|$OUTSIDE|$VERBS|\"emu/(nic|net|process|verbs)/"
 	includes_beyond emu/sys "$LIBC|$SOCKET|$OUTSIDE|$VERBS|<dlfcn\.h>|\"emu/sys/"
 	includes_beyond emu/cm "$LIBC|\"emu/cm/"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# told.sh - what users are told of a verbs program: by its log, emurun --check, emuctl. told.sh PROGRAM EMUCTL BUSY
+# told.sh - what users are told of a verbs program: by its log, emurun --check, emuctl. told.sh PROGRAM EMUCTL BUSY LEFT
 . "$EMU_SOURCE_DIR/tests/verdict.sh"
-refused=$1 emuctl=$2 busy=$3 emurun=$EMU_SOURCE_DIR/tools/emurun
+refused=$1 emuctl=$2 busy=$3 left=$4 emurun=$EMU_SOURCE_DIR/tools/emurun
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export FI_EMU_CTL=$dir/ctl
@@ -25,4 +25,14 @@ has emuctl_names_the_library "$dir/out" '^libibverbs +1\.18$'
 "$emurun" "$busy" >"$dir/out" 2>&1
 echo "$? $(grep -vE 'max_(send|recv)_wr' "$dir/out")" >"$dir/quiet" # its queues are full at times
 has a_process_ends_while_its_threads_call "$dir/quiet" '^0 $'
+line=$(grep -n 'queue here' "$EMU_SOURCE_DIR/tests/verbs/left_open.c" | cut -d: -f1)
+"$emurun" --check "$left" >"$dir/out" 2>&1
+has objects_that_are_left_are_told "$dir/out" 'object-open: a completion queue is open at exit: ibv_destroy_cq was not called'
+has where_they_were_made_is_told "$dir/out" "left_open\.c:$line in main"
+has a_region_that_is_left_is_told "$dir/out" 'region-open: a region of 16384 B'
+has its_memory_that_is_gone_is_told "$dir/out" 'memory-unmapped: the region of 16384 B'
+has what_holds_them_is_not_told "$dir/out" '3 findings'
+"$emurun" --check "$left" destroy >"$dir/out" 2>&1
+echo "$?" >"$dir/status"
+has nothing_is_told_of_what_is_destroyed "$dir/status" '^0$'
 exit $failed

@@ -12,74 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
-#include "emu/nic/base/interval_tree.h"
-#include "emu/nic/base/limits.h"
-#include "emu/nic/base/mutex.h"
-#include "emu/process/report/call_stack.h"
+#include "emu/process/check/check.h"
 
 struct check_object;
 struct emu_cq;
 struct emu_domain;
 struct emu_ep;
 struct fid;
-
-/* --- is this thread inside checked mode, with one of its locks? A signal handler that has interrupted it there gets none of
- * them: what it calls is not looked at, and if it ends the process by exit(), nothing more is told. Any thread. --- */
-
-/* The locks that it has or is about to take, and the findings that it tells. */
-extern _Thread_local volatile unsigned int check_inside;
-
-static inline void check_lock(struct mutex *mutex) ACQUIRE(*mutex)
-{
-	check_inside++;
-	mutex_lock(mutex);
-}
-
-static inline void check_unlock(struct mutex *mutex) RELEASE(*mutex)
-{
-	mutex_unlock(mutex);
-	check_inside--;
-}
-
-/* --- What checked mode has found, told to the log and to reports. The log tells each place that causes it once. Any thread,
- * with or without the driver role. --- */
-
-enum check_cause {
-	CHECK_SEND_CHANGED,
-	CHECK_RECEIVE_CHANGED,
-	CHECK_RECEIVE_USED,
-	CHECK_VECTOR,
-	CHECK_UNMAPPED,
-	CHECK_CONTEXT,
-	CHECK_SERIAL,
-	CHECK_CLAIM,
-	CHECK_UNALIGNED,
-	CHECK_CQ_OVERRUN,
-	CHECK_EQ_OVERRUN,
-	CHECK_IN_FLIGHT,
-	CHECK_UNREAD,
-	CHECK_NOT_ARMED,
-	CHECK_NO_PROGRESS,
-	CHECK_PROGRESS_ASSUMED,
-	CHECK_REGION_OPEN,
-	CHECK_RAW_KEY_OPEN,
-	CHECK_ENDPOINT_OPEN,
-	CHECK_DOMAIN_OPEN,
-	CHECK_CAUSES
-};
-
-struct check_finding {
-	enum check_cause cause;
-	const char *call;                /* "fi_send"; NULL: none */
-	const struct call_stack *posted; /* NULL: none, as below */
-	const struct call_stack *opened;
-	bool here; /* the thread is in the call that caused it */
-};
-
-/* The sentence by `format`; the remedy goes by the cause. */
-void check_tell(const struct check_finding *finding, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 
 /* --- Threads that block on the descriptor of a completion queue (FI_GETWAIT) and never call fi_trywait (fi_poll(3)). Such a
  * wait is not told by itself: the program may wait for other things in the same call. It is told when the thread's next look at
@@ -120,12 +60,10 @@ void check_wait_forked(void);
  * found again. Any thread. --- */
 
 struct check_object {
-	struct check_object *next, **at;
-	unsigned int forks;   /* where it was opened */
-	struct fid *fid;      /* NULL: a raw key */
-	struct fi_ops *plain; /* its table before */
-	struct fi_ops ops;    /* the one that it has */
-	struct call_stack opened;
+	struct check_open open;        /* first */
+	struct fid *fid;               /* NULL: a raw key */
+	struct fi_ops *plain;          /* its table before */
+	struct fi_ops ops;             /* the one that it has */
 	const struct fid *domain;      /* a raw key's */
 	uint64_t key;                  /* a raw key's, a region's */
 	uint64_t contexts;             /* endpoints: FI_CONTEXT, FI_CONTEXT2, if contexts are the provider's until completion */
@@ -148,15 +86,10 @@ struct check_object *check_adopt(struct fid *fid, const struct check_object *par
 struct check_object *check_object_of(const struct fid *fid);
 /* Notes the memory of a region that was adopted. */
 void check_region(struct check_object *region, const struct iovec *iov, size_t count, uint64_t access);
-/* May a peer write to these bytes? */
-bool check_is_remote(const struct iovec *iov, size_t count);
 /* A peer's access to a region was executed. */
 void check_accessed(const struct fid_ep *ep);
 /* Tells of objects that are open while the process ends. */
 void check_objects_exit(void);
-/* In a fork's child. */
-void check_objects_forked(void);
-
 /* --- Threads that are in data calls at the same time, where the threading model allows one (fi_domain(3)): FI_THREAD_DOMAIN
  * in a domain, FI_THREAD_COMPLETION in a completion queue and the endpoints that are bound to it. Control calls, and
  * fi_cq_signal, may come from any thread. Any thread; no locks. --- */
@@ -190,39 +123,11 @@ uint64_t check_progress_mark(void);
 /* Was that a moment of no progress, and has no thread made any since? */
 bool check_progress_none_since(uint64_t mark);
 
-/* --- A look at the program's bytes, which may be gone at any time. Any thread, with or without the driver role; nothing
- * sleeps but for page faults. --- */
-
-/* Buffers together longer than this are looked at in part: their first and last CHECK_ENDS bytes, and CHECK_SAMPLES places of
- * CHECK_SAMPLE bytes between. */
-enum { CHECK_WHOLE = 64 * 1024, CHECK_ENDS = 16 * 1024, CHECK_SAMPLES = 256, CHECK_SAMPLE = 64 };
-
-/* The digest of the bytes. False: some cannot be read. */
-bool check_digest(const struct iovec *iov, size_t count, uint64_t *digest);
-/* Is there a mapping at each page? False sets *hole to the first address without. Memory that was given back to the allocator is
- * still mapped. */
-bool check_is_mapped(const void *at, size_t length, const void **hole);
-
 /* --- The operations under way, as far as they are checked: those of the data calls, without injected and deferred ones. Any
  * thread. --- */
 
-/* Operations that are under way: how many, and the call and place of one. */
-struct check_left {
-	unsigned int count;
-	const char *call;
-	struct call_stack posted;
-};
-
-/* Looks for the posts of an endpoint (NULL: all), receives left out. False: there are none. */
-bool check_posts_left(const void *owner, struct check_left *left);
 /* Tells that they are dropped: their endpoint was closed, or the process exits. */
 void check_posts_dropped(const struct check_left *left, bool exits);
-/* Peers may have written to these bytes until now: operations under way whose buffers are there are not compared. */
-void check_posts_unsure(const struct interval *spans, size_t count);
-/* Compares the buffers of operations that have ended. At the end of each call that may tell the program of an end. */
-void check_posts_settle(void);
-/* In a fork's child. */
-void check_posts_forked(void);
 
 /* --- the tables of calls that checked objects have in the place of the plain ones. Any thread. --- */
 

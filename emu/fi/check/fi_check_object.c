@@ -11,14 +11,8 @@
 #include "emu/fi/mr/fi_mr.h"
 #include "emu/fi/queues/fi_queues.h"
 #include "emu/fi/provider/fi_watched.h"
-#include "emu/nic/base/mutex.h"
 
 #define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
-
-static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
-static struct check_object *objects;
-static struct interval_tree remote; /* regions to which peers may write */
-static unsigned int forks;          /* of this process's ancestors: objects from before are in no list */
 
 static int object_close(struct fid *fid);
 static int object_control(struct fid *fid, int command, void *arg);
@@ -40,29 +34,16 @@ static struct fi_ops *plain_of(const struct fid *fid)
 
 static void link_object(struct check_object *object)
 {
-	check_lock(&lock);
-	object->forks = forks;
-	object->next = objects;
-	object->at = &objects;
-	if (objects)
-		objects->at = &object->next;
-	objects = object;
-	for (int i = 0; i < object->spans && object->access & FI_REMOTE_WRITE; i++)
-		interval_tree_add(&remote, &object->span[i]);
-	check_unlock(&lock);
+	check_open_add(&object->open);
+	if (object->access & FI_REMOTE_WRITE)
+		check_remote_add(object->span, object->spans);
 }
 
 static void unlink_object(struct check_object *object)
 {
-	if (object->forks != forks)
-		return;
-	check_lock(&lock);
-	*object->at = object->next;
-	if (object->next)
-		object->next->at = object->at;
-	for (int i = 0; i < object->spans && object->access & FI_REMOTE_WRITE; i++)
-		interval_tree_remove(&remote, &object->span[i]);
-	check_unlock(&lock);
+	if (object->access & FI_REMOTE_WRITE)
+		check_remote_remove(object->span, object->spans, object->open.forks);
+	check_open_remove(&object->open);
 }
 
 struct check_object *check_adopt(struct fid *fid, const struct check_object *parent)
@@ -71,7 +52,7 @@ struct check_object *check_adopt(struct fid *fid, const struct check_object *par
 
 	if (!object)
 		return NULL;
-	call_stack_take(&object->opened);
+	call_stack_take(&object->open.opened);
 	object->fid = fid;
 	object->plain = fid->ops;
 	object->ops = *fid->ops;
@@ -88,16 +69,14 @@ struct check_object *check_adopt(struct fid *fid, const struct check_object *par
 	return object;
 }
 
+static bool has_table(struct check_open *open, void *ops)
+{
+	return &((struct check_object *)open)->ops == ops;
+}
+
 bool check_has_table(const void *ops)
 {
-	const struct check_object *object;
-
-	check_lock(&lock);
-	object = objects;
-	while (object && &object->ops != ops)
-		object = object->next;
-	check_unlock(&lock);
-	return object;
+	return check_open_find(has_table, (void *)(uintptr_t)ops);
 }
 
 void check_region(struct check_object *region, const struct iovec *iov, size_t count, uint64_t access)
@@ -112,29 +91,6 @@ void check_region(struct check_object *region, const struct iovec *iov, size_t c
 	region->access = access;
 	region->key = fi_mr_key((struct fid_mr *)region->fid);
 	link_object(region);
-}
-
-static int any(struct interval *span, void *arg)
-{
-	(void)span;
-	(void)arg;
-	return 1;
-}
-
-bool check_is_remote(const struct iovec *iov, size_t count)
-{
-	bool found = false;
-
-	if (check_inside)
-		return true; /* nobody knows */
-	check_lock(&lock);
-	for (size_t i = 0; i < count && !found; i++) {
-		uint64_t first = (uintptr_t)iov[i].iov_base;
-
-		found = iov[i].iov_len && interval_tree_find(&remote, first, first + iov[i].iov_len - 1, any, NULL);
-	}
-	check_unlock(&lock);
-	return found;
 }
 
 bool check_wants_accesses(const struct fid_ep *ep)
@@ -159,7 +115,7 @@ void check_accessed(const struct fid_ep *ep)
 /* An access that came after the program's last look was served by this NIC's own progress alone. */
 static void tell_assumed(const struct check_object *object)
 {
-	check_tell(&(struct check_finding){ .cause = CHECK_PROGRESS_ASSUMED, .opened = &object->opened, .here = true },
+	check_tell(&(struct check_finding){ .cause = CHECK_PROGRESS_ASSUMED, .opened = &object->open.opened, .here = true },
 		   "fi_close of an endpoint under FI_PROGRESS_MANUAL: a peer's access to its regions was served when no queue or "
 		   "counter had been read for %d ms, and none was read after it",
 		   CHECK_IDLE_MS);
@@ -179,7 +135,7 @@ static size_t unread_entries(const struct check_object *object)
 
 static void tell_unread(const struct check_object *object, size_t entries, bool exits)
 {
-	check_tell(&(struct check_finding){ .cause = CHECK_UNREAD, .opened = &object->opened, .here = !exits },
+	check_tell(&(struct check_finding){ .cause = CHECK_UNREAD, .opened = &object->open.opened, .here = !exits },
 		   "%s a completion queue that was never read; completions in it: %zu. If nothing else tells the "
 		   "program, such as its peer, it cannot know what is done",
 		   exits ? "the process exits with" : "fi_close of", entries);
@@ -229,21 +185,24 @@ static void raw_key_mapped(const struct fid *domain, uint64_t key)
 
 	if (!object)
 		return;
-	call_stack_take(&object->opened);
+	call_stack_take(&object->open.opened);
 	object->domain = domain;
 	object->key = key;
 	link_object(object);
 }
 
+static bool is_raw_key(struct check_open *open, void *key)
+{
+	const struct check_object *object = (struct check_object *)open, *wanted = key;
+
+	return !object->fid && object->domain == wanted->domain && object->key == wanted->key;
+}
+
 static void raw_key_unmapped(const struct fid *domain, uint64_t key)
 {
-	struct check_object *object;
+	struct check_object wanted = { .domain = domain, .key = key };
+	struct check_object *object = (struct check_object *)check_open_find(is_raw_key, &wanted);
 
-	check_lock(&lock);
-	object = objects;
-	while (object && (object->fid || object->domain != domain || object->key != key))
-		object = object->next;
-	check_unlock(&lock);
 	if (!object)
 		return;
 	unlink_object(object);
@@ -268,32 +227,12 @@ static int object_control(struct fid *fid, int command, void *arg)
 
 /* Only where memory must stay as it is: FI_MR_ALLOCATED, and no FI_MR_MMU_NOTIFY, by which the program would tell of changes. Not
  * when a region is closed: caches of registrations close it once they hear that its memory has gone. */
-static void look_at_region(const struct check_object *object)
-{
-	const struct emu_domain *domain = emu_mr(object->fid)->domain;
-
-	if (!(domain->rules & FI_MR_ALLOCATED) || domain->rules & FI_MR_MMU_NOTIFY || domain_hmem(domain))
-		return;
-	for (int i = 0; i < object->spans; i++) {
-		size_t length = object->span[i].last - object->span[i].first + 1;
-		const void *hole;
-
-		if (check_is_mapped((const void *)(uintptr_t)object->span[i].first, length, &hole))
-			continue;
-		check_tell(&(struct check_finding){ .cause = CHECK_UNMAPPED, .opened = &object->opened },
-			   "the region of %zu B at %#" PRIx64 ", key %#" PRIx64 ", is open at exit, and its memory at %p is not "
-			   "mapped any more",
-			   length, object->span[i].first, object->key, hole);
-		return;
-	}
-}
-
 static void tell_region(const struct check_object *object)
 {
-	check_tell(&(struct check_finding){ .cause = CHECK_REGION_OPEN, .opened = &object->opened },
-		   "a region of %" PRIu64 " B at %#" PRIx64 ", key %#" PRIx64 ", is open at exit%s",
-		   object->spans ? object->span[0].last - object->span[0].first + 1 : 0, object->spans ? object->span[0].first : 0,
-		   object->key, object->access & REMOTE ? ", and peers may reach it" : "");
+	const struct emu_domain *domain = emu_mr(object->fid)->domain;
+	bool pinned = domain->rules & FI_MR_ALLOCATED && !(domain->rules & FI_MR_MMU_NOTIFY) && !domain_hmem(domain);
+
+	check_tell_region(&object->open, object->span, object->spans, object->key, object->access & REMOTE, pinned);
 }
 
 static bool is_endpoint(const struct fid *fid)
@@ -312,41 +251,51 @@ static bool is_endpoint(const struct fid *fid)
 	}
 }
 
+static bool exits_unread(struct check_open *open, void *arg)
+{
+	const struct check_object *object = (struct check_object *)open;
+
+	(void)arg;
+	if (object->fid && unread_entries(object))
+		tell_unread(object, unread_entries(object), true);
+	return false;
+}
+
+/* All but domains; `*arg`: there are some. */
+static bool exits_inner(struct check_open *open, void *arg)
+{
+	const struct check_object *object = (struct check_object *)open;
+	struct check_finding finding = { .cause = CHECK_RAW_KEY_OPEN, .opened = &open->opened };
+
+	if (object->fid && object->fid->fclass == FI_CLASS_MR) {
+		tell_region(object);
+	} else if (!object->fid) {
+		check_tell(&finding, "the raw key that is mapped as %#" PRIx64 " is mapped at exit", object->key);
+	} else if (is_endpoint(object->fid)) {
+		finding.cause = CHECK_ENDPOINT_OPEN;
+		check_tell(&finding, "an endpoint is open at exit");
+	} else {
+		return false;
+	}
+	*(bool *)arg = true;
+	return false;
+}
+
+static bool exits_domain(struct check_open *open, void *arg)
+{
+	(void)arg;
+	if (((struct check_object *)open)->fid->fclass == FI_CLASS_DOMAIN)
+		check_tell(&(struct check_finding){ .cause = CHECK_DOMAIN_OPEN, .opened = &open->opened },
+			   "a domain is open at exit");
+	return false;
+}
+
 void check_objects_exit(void)
 {
 	bool inner = false;
 
-	check_lock(&lock);
-	for (const struct check_object *object = objects; object; object = object->next)
-		if (object->fid && unread_entries(object))
-			tell_unread(object, unread_entries(object), true);
-	for (const struct check_object *object = objects; object; object = object->next) {
-		struct check_finding finding = { .cause = CHECK_RAW_KEY_OPEN, .opened = &object->opened };
-
-		if (object->fid && object->fid->fclass == FI_CLASS_MR) {
-			look_at_region(object);
-			tell_region(object);
-		} else if (!object->fid) {
-			check_tell(&finding, "the raw key that is mapped as %#" PRIx64 " is mapped at exit", object->key);
-		} else if (is_endpoint(object->fid)) {
-			finding.cause = CHECK_ENDPOINT_OPEN;
-			check_tell(&finding, "an endpoint is open at exit");
-		} else {
-			continue;
-		}
-		inner = true;
-	}
-	for (const struct check_object *object = objects; object && !inner; object = object->next)
-		if (object->fid->fclass == FI_CLASS_DOMAIN)
-			check_tell(&(struct check_finding){ .cause = CHECK_DOMAIN_OPEN, .opened = &object->opened },
-				   "a domain is open at exit");
-	check_unlock(&lock);
-}
-
-void check_objects_forked(void)
-{
-	mutex_forked(&lock);
-	forks++;
-	objects = NULL;
-	remote = (struct interval_tree){ 0 };
+	(void)check_open_find(exits_unread, NULL);
+	(void)check_open_find(exits_inner, &inner);
+	if (!inner)
+		(void)check_open_find(exits_domain, NULL);
 }

@@ -267,16 +267,16 @@ static int checked_domain2(struct fid_fabric *fabric, struct fi_info *info, stru
 	return err ? err : check_domain(*domain, info);
 }
 
-static void check_forked(void)
+static void fi_check_forked(void)
 {
 	mutex_forked(&lock);
 	check_tables_forked();
-	check_objects_forked();
+	check_open_forked();
 	check_posts_forked();
 	check_wait_forked();
 }
 
-static struct fork_reset reset = { .in_child = check_forked };
+static struct fork_reset reset = { .in_child = fi_check_forked };
 
 /* The setting alone; what is wrong with it is said when the domain is opened. */
 static bool is_wanted(void)

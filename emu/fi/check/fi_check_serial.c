@@ -26,7 +26,7 @@ struct check_object *check_serial_of(const struct emu_domain *domain, const stru
 static void say_met(const struct check_object *serial, const char *call, int other, const char *others_call)
 {
 	check_tell(
-		&(struct check_finding){ .cause = CHECK_SERIAL, .call = call, .opened = &serial->opened, .here = true },
+		&(struct check_finding){ .cause = CHECK_SERIAL, .call = call, .opened = &serial->open.opened, .here = true },
 		serial->threading == FI_THREAD_DOMAIN
 			? "%s: thread %d is in %s of the same domain, which was opened with FI_THREAD_DOMAIN"
 			: "%s: thread %d is in %s by the same completion queue, whose domain was opened with FI_THREAD_COMPLETION",

@@ -181,7 +181,9 @@ static void look_at_queue(const struct fid_cq *fid)
 	if (object)
 		atomic_store_explicit(&object->read, true, memory_order_relaxed);
 	if (held && object && object->loses)
-		check_tell(&(struct check_finding){ .cause = CHECK_CQ_OVERRUN, .call = "fi_cq_read", .opened = &object->opened },
+		check_tell(&(struct check_finding){ .cause = CHECK_CQ_OVERRUN,
+						    .call = "fi_cq_read",
+						    .opened = &object->open.opened },
 			   "the completion queue holds %zu entries, more than it has room for: hardware has lost some", held);
 }
 

@@ -254,11 +254,13 @@ void check_wait_looked(struct check_object *queue, const char *call, ssize_t got
 	int me = gettid(), reader = atomic_exchange(&wait->reader, me);
 
 	if (got > 0 && atomic_load(&wait->slept) == turn + 1 && reader == me)
-		check_tell(
-			&(struct check_finding){ .cause = CHECK_NOT_ARMED, .call = call, .opened = &queue->opened, .here = true },
-			"%s: the thread has waited for this entry on the queue's descriptor, and the program has never called "
-			"fi_trywait for the queue",
-			call);
+		check_tell(&(struct check_finding){ .cause = CHECK_NOT_ARMED,
+						    .call = call,
+						    .opened = &queue->open.opened,
+						    .here = true },
+			   "%s: the thread has waited for this entry on the queue's descriptor, and the program has never called "
+			   "fi_trywait for the queue",
+			   call);
 }
 
 void check_wait_exit(void)

@@ -10,6 +10,7 @@
 #include "emu/nic/base/nocancel_file.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/role/driver.h"
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_nic.h"
@@ -39,8 +40,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	vb_gid_refresh();
 	err = vb_events_open(&context->events);
 	context->abi.context.async_fd = context->events.fd;
-	if (!err)
+	if (!err) {
+		context->check = check_opened(&(struct check_what){ .name = "device", .end = "ibv_close_device", .outer = 2 });
 		return &context->abi.context;
+	}
 	vb_refuse(err, "ibv_open_device", "no descriptor for asynchronous events. Raise RLIMIT_NOFILE.");
 	if (context->abi.context.cmd_fd >= 0)
 		nocancel_close(context->abi.context.cmd_fd);
@@ -58,6 +61,7 @@ int ibv_close_device(struct ibv_context *ibv)
 		nocancel_close(ibv->cmd_fd);
 	ibv->cmd_fd = -1;
 	ibv->async_fd = -1;
+	check_closed(context->check);
 	vb_context_put(context);
 	return 0;
 }

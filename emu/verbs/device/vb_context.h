@@ -14,6 +14,7 @@
 #include "emu/verbs/device/vb_events.h"
 
 struct nic;
+struct check_record;
 
 struct vb_context {
 	struct mutex lock;             /* of the first use of the NIC, here and in PDs */
@@ -21,6 +22,7 @@ struct vb_context {
 	const struct net_claim *claim; /* the NIC's, once there is one */
 	atomic_uint users;             /* the program's own, and its objects: the last one frees it */
 	struct vb_events events;       /* asynchronous ones; each is malloc()'s, and begins with its vb_event */
+	struct check_record *check;    /* check_object.h */
 	struct vb_abi_context abi;
 };
 

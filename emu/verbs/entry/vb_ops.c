@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_ops.c - the calls that programs reach inline, through the tables of the context. Each room's are entered here; what is left
  * NULL fails with ENOSYS or EOPNOTSUPP in the program's own inline function. */
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_query.h"
+#include "emu/verbs/entry/vb_unbuilt.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/qp/vb_srq.h"
-#include "emu/verbs/entry/vb_unbuilt.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
 
@@ -32,7 +33,7 @@ static void fill_region_ops(struct vb_abi_context *abi)
 
 static void fill_queue_ops(struct vb_abi_context *abi)
 {
-	abi->context.ops.poll_cq = vb_poll_cq;
+	abi->context.ops.poll_cq = check_posts() ? vb_poll_cq_checked : vb_poll_cq;
 	abi->context.ops.req_notify_cq = vb_req_notify_cq;
 	abi->create_cq_ex = vb_create_cq_ex;
 }

@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/endpoint/pair.h"
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp_event.h"
 #include "emu/verbs/qp/vb_srq.h"
@@ -176,6 +177,7 @@ static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
 	qp->srq = attr->srq ? vb_srq_of(attr->srq) : NULL;
 	qp->cap = cap_of(attr);
 	qp->signals_all = attr->sq_sig_all;
+	qp->watched = check_posts();
 	mutex_init(&qp->modify);
 	pthread_mutex_init(&qp->head.ibv.mutex, NULL);
 	pthread_cond_init(&qp->head.ibv.cond, NULL);
@@ -207,6 +209,7 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 		return NULL;
 	}
 	fill_public(qp, attr);
+	qp->check = check_opened(&(struct check_what){ .name = "queue pair", .end = "ibv_destroy_qp" });
 	references(qp, true);
 	attr->cap = qp->cap;
 	return &qp->head.ibv;
@@ -324,6 +327,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 		vb_qp_purge(qp);
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(qp->context, ibv, &qp->async_told));
 	}
+	check_settle();
+	check_closed(qp->check);
 	references(qp, false);
 	vb_count_give(&open_qps);
 	qp_free(qp);

@@ -18,6 +18,8 @@
 struct cm_event;
 struct ep;
 struct pd;
+struct trigger;
+struct check_record;
 struct vb_cq;
 struct vb_pd;
 struct vb_qp_port;
@@ -30,7 +32,9 @@ struct vb_qp {
 	struct vb_cq *send_cq, *recv_cq;
 	struct vb_srq *srq; /* NULL: it has receives of its own */
 	struct ibv_qp_cap cap;
-	bool signals_all; /* sq_sig_all */
+	bool signals_all;              /* sq_sig_all */
+	const struct trigger *watched; /* check_posts() */
+	struct check_record *check;
 	struct vb_qp_port *port;
 	struct ep *ep;
 	struct mutex modify;

@@ -6,6 +6,7 @@
 #include "emu/nic/base/limits.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/pair.h"
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
@@ -216,6 +217,7 @@ static int modify_to_reset(struct vb_qp *qp, const struct ibv_qp_attr *attr, int
 		vb_qp_purge(qp);
 		vb_queue_reset(&qp->sq);
 		vb_queue_reset(&qp->rq);
+		check_settle();
 	}
 	futex_unlock(&qp->recv_lock);
 	futex_unlock(&qp->send_lock);

@@ -46,7 +46,8 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 				  .iov_count = (size_t)wr->num_sge,
 				  .desc = wr->num_sge > 0 ? desc : NULL,
 				  .flags = POST_COMPLETE,
-				  .source = AV_NONE };
+				  .source = AV_NONE,
+				  .when = to->watched };
 	struct vb_wr *record;
 	int err;
 
@@ -87,6 +88,7 @@ static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 				       .pd = qp->pd,
 				       .queue = &qp->rq,
 				       .sge_most = qp->cap.max_recv_sge,
+				       .watched = qp->watched,
 				       .ep = qp->ep };
 
 	*bad = wr;

@@ -7,6 +7,7 @@
 
 struct ep;
 struct srx;
+struct trigger;
 struct vb_pd;
 struct vb_queue;
 
@@ -16,8 +17,9 @@ struct vb_recv_to {
 	const struct vb_pd *pd;
 	struct vb_queue *queue;
 	uint32_t sge_most;
-	struct ep *ep;   /* the device's: either this, */
-	struct srx *srx; /* or this */
+	const struct trigger *watched; /* check_posts() */
+	struct ep *ep;                 /* the device's: either this, */
+	struct srx *srx;               /* or this */
 };
 
 /* A list, up to the first receive that is refused, which is *bad: 0 or an errno, after a line of log. The caller has the lock of

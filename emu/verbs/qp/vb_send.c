@@ -133,6 +133,7 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 			       .iov = send->iov,
 			       .iov_count = (size_t)wr->num_sge,
 			       .desc = wr->send_flags & IBV_SEND_INLINE || !wr->num_sge ? NULL : send->desc,
+			       .when = qp->watched,
 			       .remote = &send->remote,
 			       .remote_count = request->kind != OP_SEND };
 	send->length = 0;

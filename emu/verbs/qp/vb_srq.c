@@ -7,6 +7,7 @@
 
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/device/nic.h"
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/queues/vb_async.h"
@@ -73,6 +74,7 @@ static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv
 	srq->pd = vb_pd_of(pd);
 	srq->sge_most = attr->max_sge;
 	srq->handle = srq->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
+	srq->check = check_opened(&(struct check_what){ .name = "shared receive queue", .end = "ibv_destroy_srq" });
 	mutex_init(&srq->lock);
 	pthread_mutex_init(&srq->ibv.mutex, NULL);
 	pthread_cond_init(&srq->ibv.cond, NULL);
@@ -146,6 +148,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	mutex_destroy(&srq->lock);
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);
+	check_closed(srq->check);
 	srq->handle = 0;
 	free(srq);
 	return 0;
@@ -162,6 +165,7 @@ int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_rec
 				       .pd = srq->pd,
 				       .queue = &srq->queue,
 				       .sge_most = srq->sge_most,
+				       .watched = check_posts(),
 				       .srx = srq->srx };
 	int err = srq_check_handle(srq, to.call);
 

@@ -14,12 +14,14 @@
 #include "emu/verbs/regions/vb_pd.h"
 
 struct srx;
+struct check_record;
 
 struct vb_srq {
 	struct ibv_srq ibv;
 	struct vb_context *context;
 	struct vb_pd *pd;
 	struct srx *srx;
+	struct check_record *check;
 	uint32_t handle;   /* what ibv.handle was; also its number (ibv_get_srq_num()) */
 	uint32_t sge_most; /* max_sge */
 	atomic_uint limit; /* srq_limit; 0: nothing is told, or it was told */

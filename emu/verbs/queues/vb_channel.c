@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -20,6 +21,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	}
 	channel->ibv.context = context;
 	channel->ibv.fd = channel->events.fd;
+	channel->check = check_opened(&(struct check_what){ .name = "completion channel", .end = "ibv_destroy_comp_channel" });
 	vb_context_get(vb_context_of(context));
 	return &channel->ibv;
 }
@@ -41,6 +43,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 
 	if (count)
 		return vb_refuse(EBUSY, "ibv_destroy_comp_channel", "%d completion queues tell here. Destroy them first.", count);
+	check_closed(channel->check);
 	vb_events_close(&channel->events);
 	vb_context_put(vb_context_of(ibv->context));
 	free(channel);

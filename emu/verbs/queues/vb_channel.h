@@ -6,11 +6,13 @@
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_events.h"
 
+struct check_record;
 struct vb_cq;
 
 struct vb_channel {
 	struct ibv_comp_channel ibv; /* refcnt: its queues, under the mutex of the context */
 	struct vb_events events;
+	struct check_record *check;
 };
 
 static inline struct vb_channel *vb_channel_of(struct ibv_comp_channel *ibv)

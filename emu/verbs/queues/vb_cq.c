@@ -9,6 +9,7 @@
 #include "emu/nic/base/errno.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/role/driver.h"
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_channel.h"
@@ -40,11 +41,14 @@ static void overran(void *arg)
 	struct cq_view view;
 
 	cq_look(cq->cq, &view);
-	vb_refuse(
-		EOVERFLOW, "ibv_poll_cq",
-		"a completion queue of %zu entries%s is full, and loses what comes on top (IBV_EVENT_CQ_ERR). Poll it more often, "
-		"or make it for all requests that may be posted and not polled, of all its queue pairs.",
-		view.size, view.size < (size_t)cq->ibv.cqe ? ", which the fault plan (FI_EMU_FAULT) has made smaller," : "");
+	if (cq->check && view.size >= (size_t)cq->ibv.cqe)
+		check_overran(cq->check, view.size);
+	else
+		vb_refuse(EOVERFLOW, "ibv_poll_cq",
+			  "a completion queue of %zu entries%s is full, and loses what comes on top (IBV_EVENT_CQ_ERR). Poll it "
+			  "more often, or make it for all requests that may be posted and not polled, of all its queue pairs.",
+			  view.size,
+			  view.size < (size_t)cq->ibv.cqe ? ", which the fault plan (FI_EMU_FAULT) has made smaller," : "");
 	if (cq->tells_overrun)
 		vb_async_tell(cq->context, &event, &cq->async_told);
 	cancel_back(cancel_state);
@@ -101,6 +105,7 @@ struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_a
 	cq->handle = cq->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
+	cq->check = check_opened(&(struct check_what){ .name = "completion queue", .end = "ibv_destroy_cq" });
 	cq->tells_overrun = true;
 	cq->event.told = &cq->comp_told;
 	if (cq->channel)
@@ -168,6 +173,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 		vb_pd_put(cq->parent);
 	vb_context_put(cq->context);
 	vb_count_give(&queues);
+	check_closed(cq->check);
 	cq->handle = 0;
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);
@@ -256,6 +262,14 @@ int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 	got = take_locked(cq, count, wc);
 	if (!got)
 		vb_cq_found_none(cq);
+	return got;
+}
+
+int vb_poll_cq_checked(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
+{
+	int got = vb_poll_cq(ibv, count, wc);
+
+	check_settle();
 	return got;
 }
 

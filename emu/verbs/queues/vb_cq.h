@@ -14,12 +14,15 @@
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_events.h"
 
+struct check_record;
+
 struct vb_cq {
 	union {
 		struct ibv_cq ibv; /* a prefix of the extended one */
 		struct ibv_cq_ex ex;
 	};
 	struct vb_context *context;
+	struct check_record *check;
 	struct vb_channel *channel; /* NULL: none */
 	struct cq *cq;
 	uint32_t handle;      /* what ibv.handle was: tells a queue from a stray pointer */
@@ -66,6 +69,7 @@ void vb_cq_found_none(struct vb_cq *cq);
 
 /* Of the tables of the context. */
 int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc);
+int vb_poll_cq_checked(struct ibv_cq *ibv, int count, struct ibv_wc *wc);
 int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only);
 struct ibv_cq_ex *vb_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 

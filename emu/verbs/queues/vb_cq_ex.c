@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_refuse.h"
@@ -35,7 +36,11 @@ static uint64_t clock_read_ns(clockid_t clock)
 /* To the next entry: 0, or ENOENT if there is none. */
 static int advance(struct vb_cq *cq)
 {
-	if (!vb_cq_take(cq, 1, &cq->now))
+	bool got = vb_cq_take(cq, 1, &cq->now);
+
+	if (cq->check)
+		check_settle();
+	if (!got)
 		return ENOENT;
 	cq->ex.status = cq->now.status;
 	cq->ex.wr_id = cq->now.wr_id;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/regions/vb_mr.h"
 #include "emu/verbs/start/vb_refuse.h"
@@ -17,6 +18,7 @@ struct vb_dm {
 	char *bytes;
 	size_t length;
 	atomic_uint users; /* regions */
+	struct check_record *check;
 };
 
 static atomic_size_t taken; /* of the device's */
@@ -109,6 +111,7 @@ struct ibv_dm *vb_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr
 	dm->ibv.context = context;
 	dm->ibv.memcpy_to_dm = copy_to;
 	dm->ibv.memcpy_from_dm = copy_from;
+	dm->check = check_opened(&(struct check_what){ .name = "device memory", .end = "ibv_free_dm" });
 	vb_context_get(vb_context_of(context));
 	return &dm->ibv;
 }
@@ -122,6 +125,7 @@ int vb_free_dm(struct ibv_dm *ibv)
 				 atomic_load(&dm->users));
 	atomic_fetch_sub(&taken, dm->length);
 	vb_context_put(vb_context_of(ibv->context));
+	check_closed(dm->check);
 	free(dm->bytes);
 	free(dm);
 	return 0;

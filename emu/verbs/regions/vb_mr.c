@@ -10,6 +10,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/regions/mr_rules.h"
+#include "emu/process/check/check_object.h"
 #include "emu/process/report/report.h"
 #include "emu/process/report/report_regions.h"
 #include "emu/verbs/device/vb_limits.h"
@@ -86,6 +87,22 @@ static int check_memory(const struct vb_mr_request *request)
 static const void *region_name(const struct vb_mr *mr)
 {
 	return (const void *)(uintptr_t)mr->ibv.lkey;
+}
+
+/* Of memory that belongs to the program, which is not to unmap it unless the region is ON_DEMAND. */
+static struct check_record *note_opened(const struct vb_mr_request *request, uint64_t key)
+{
+	bool own = !request->dmabuf && !request->dm;
+
+	return check_opened(&(struct check_what){
+		.name = "region",
+		.end = "ibv_dereg_mr",
+		.at = request->addr,
+		.length = request->length,
+		.key = key,
+		.written = own && request->length && request->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC),
+		.pinned = own && !(request->access & IBV_ACCESS_ON_DEMAND),
+	});
 }
 
 /* Reports know the lkey as the local descriptor, for which a key may be mistaken. */
@@ -208,6 +225,7 @@ static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
 	}
 	mr->handle = mr->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	tell_opened(mr);
+	mr->check = note_opened(request, mr->ibv.rkey);
 	vb_pd_get(request->pd);
 	if (mr->dm)
 		vb_dm_get(mr->dm);
@@ -253,6 +271,7 @@ static int mr_unmake(struct vb_mr *mr)
 		return err;
 	vb_key_close(mr->ibv.lkey);
 	report_region_closed(region_name(mr));
+	check_closed(mr->check);
 	dmabuf_unmap(mr->dmabuf);
 	if (mr->dm)
 		vb_dm_put(mr->dm);
@@ -324,6 +343,8 @@ static int mr_exchange(struct vb_mr *mr, const struct vb_mr_request *request)
 	vb_key_change(mr->ibv.lkey, &key);
 	report_region_closed(region_name(mr));
 	tell_opened(mr);
+	check_closed(mr->check);
+	mr->check = note_opened(request, mr->ibv.rkey);
 	vb_pd_get(request->pd);
 	vb_pd_put(old.pd);
 	return 0;

@@ -22,7 +22,8 @@ struct vb_mr {
 	struct vb_dm *dm;      /* likewise, in this device memory */
 	uint64_t iova;         /* by which peers and posts address its first byte */
 	int access;            /* enum ibv_access_flags */
-	uint32_t handle;       /* as ibv.handle, which the program may have overwritten */
+	struct check_record *check;
+	uint32_t handle; /* as ibv.handle, which the program may have overwritten */
 };
 
 static inline struct vb_mr *vb_mr_of(struct ibv_mr *ibv)

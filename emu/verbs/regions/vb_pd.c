@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/device/nic.h"
+#include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -28,6 +29,7 @@ static struct vb_pd *pd_new(struct vb_context *context, const char *call)
 	pd->context = context;
 	pd->root = pd;
 	pd->handle = pd->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
+	pd->check = check_opened(&(struct check_what){ .name = "PD", .end = "ibv_dealloc_pd", .outer = 1 });
 	vb_context_get(context);
 	return pd;
 }
@@ -159,6 +161,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 	if (pd->td)
 		atomic_fetch_sub(&pd->td->users, 1);
 	vb_context_put(pd->context);
+	check_closed(pd->check);
 	free(pd);
 	vb_count_give(&count);
 	return 0;

@@ -15,6 +15,8 @@ struct vb_td {
 	atomic_uint users; /* parent domains */
 };
 
+struct check_record;
+
 struct vb_pd {
 	struct ibv_pd ibv;
 	struct vb_context *context;
@@ -23,7 +25,8 @@ struct vb_pd {
 	struct vb_td *td;      /* likewise; NULL: none */
 	struct pd *_Atomic pd; /* the device's, of a root; NULL: no object has needed it yet */
 	atomic_uint users;     /* objects that were made with it */
-	uint32_t handle;       /* as ibv.handle, which the program may have overwritten */
+	struct check_record *check;
+	uint32_t handle; /* as ibv.handle, which the program may have overwritten */
 };
 
 static inline struct vb_pd *vb_pd_of(struct ibv_pd *ibv)

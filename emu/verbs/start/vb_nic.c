@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "emu/net/thread/net.h"
+#include "emu/process/check/check_object.h"
 #include "emu/process/report/report.h"
 #include "emu/process/start/nic_start.h"
 #include "emu/process/start/settings.h"
@@ -26,16 +27,18 @@ static int read_settings(struct process_settings *settings)
 int vb_settings_check(void)
 {
 	struct process_settings settings;
-	int err = read_settings(&settings);
+	int err = -read_settings(&settings);
 
+	if (!err && settings.check)
+		err = check_start();
 	if (!err)
 		atomic_store(&used, true);
-	return -err;
+	return err;
 }
 
 int vb_nic_start(struct nic **nic, const struct net_claim **claim)
 {
-	static const struct nic_start start = { .personality = PERSONALITY };
+	const struct nic_start start = { .personality = PERSONALITY, .watch = check_watch_posts() };
 	struct process_settings settings;
 	int err = vb_is_ending() ? -EAGAIN : read_settings(&settings);
 
@@ -58,6 +61,7 @@ __attribute__((destructor)) static void end(void)
 		return;
 	report_exits();
 	vb_refuse_ending();
+	check_exits();
 	net_stop();
 	report_end(report_nic_end);
 }

@@ -10,8 +10,8 @@
 struct net_claim;
 struct nic;
 
-/* Before the first device is opened: reads FI_EMU_*, and switches reports on where they ask for it. Starts nothing. 0; or EINVAL,
- * after a line of log. */
+/* Before the first device is opened: reads FI_EMU_*, and switches reports on where they ask for it. Starts nothing. 0; or EINVAL
+ * after a line of log, or ENOMEM. */
 int vb_settings_check(void);
 /* One more user of the process's NIC, which the first one starts: 0, the NIC and the claim by which an object of it knows, after a
  * fork, whose it is (net_runs()). Or a positive errno, after a line of log;

@@ -16,7 +16,7 @@
 #include "emu/verbs/start/vb_front_end.h"
 
 #define PREFIX "FI_EMU_"
-enum { NAME_MAX_BYTES = 64, LINE_MAX_BYTES = 1200, LEVEL_UNREAD = 0, LEVEL_NONE, LEVEL_FIRST };
+enum { NAME_MAX_BYTES = 64, LINE_MAX_BYTES = 2700, LEVEL_UNREAD = 0, LEVEL_NONE, LEVEL_FIRST };
 
 /* EMU_LOG_LEVEL, read when the first line might be logged. */
 static int log_levels(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_check_memory.c - a look at the program's bytes. */
-#include "emu/fi/check/fi_check_impl.h"
+/* check_memory.c - a look at the program's bytes. */
+#include "emu/process/check/check.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* check.h - checked mode (FI_EMU_CHECK), as far as front ends share it: misuse that this NIC forgives and hardware punishes later,
+ * and objects that are never closed. */
+#ifndef EMU_PROCESS_CHECK_H
+#define EMU_PROCESS_CHECK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "emu/nic/base/interval_tree.h"
+#include "emu/nic/base/limits.h"
+#include "emu/nic/base/mutex.h"
+#include "emu/process/report/call_stack.h"
+
+/* --- is this thread inside checked mode, with one of its locks? A signal handler that has interrupted it there gets none of
+ * them: what it calls is not looked at, and if it ends the process by exit(), nothing more is told. Any thread. --- */
+
+/* The locks that it has or is about to take, and the findings that it tells. */
+extern _Thread_local volatile unsigned int check_inside;
+
+static inline void check_lock(struct mutex *mutex) ACQUIRE(*mutex)
+{
+	check_inside++;
+	mutex_lock(mutex);
+}
+
+static inline void check_unlock(struct mutex *mutex) RELEASE(*mutex)
+{
+	mutex_unlock(mutex);
+	check_inside--;
+}
+
+/* --- What checked mode has found, told to the log and to reports. The log tells each place that causes it once. Any thread,
+ * with or without the driver role. --- */
+
+enum check_cause {
+	CHECK_SEND_CHANGED,
+	CHECK_RECEIVE_CHANGED,
+	CHECK_RECEIVE_USED,
+	CHECK_RECEIVE_SHARED,
+	CHECK_VECTOR,
+	CHECK_UNMAPPED,
+	CHECK_CONTEXT,
+	CHECK_SERIAL,
+	CHECK_CLAIM,
+	CHECK_UNALIGNED,
+	CHECK_CQ_OVERRUN,
+	CHECK_EQ_OVERRUN,
+	CHECK_IN_FLIGHT,
+	CHECK_UNREAD,
+	CHECK_NOT_ARMED,
+	CHECK_NO_PROGRESS,
+	CHECK_PROGRESS_ASSUMED,
+	CHECK_REGION_OPEN,
+	CHECK_RAW_KEY_OPEN,
+	CHECK_ENDPOINT_OPEN,
+	CHECK_DOMAIN_OPEN,
+	CHECK_OBJECT_OPEN,
+	CHECK_CAUSES
+};
+
+/* The front end's part, which it defines. Constant. */
+struct check_front {
+	const char *remedies[CHECK_CAUSES]; /* of the causes that it tells */
+	/* Puts other names into a sentence, which is terminated, in `size` bytes; NULL: there are none. */
+	size_t (*words)(char *text, size_t size);
+	/* Receives may be posted again for a place that one has already: it is where bytes go that nobody wants. A note. */
+	bool receives_share;
+};
+
+extern const struct check_front check_front;
+
+struct check_finding {
+	enum check_cause cause;
+	const char *call;                /* "fi_send"; NULL: none */
+	const struct call_stack *posted; /* NULL: none, as below */
+	const struct call_stack *opened;
+	bool here; /* the thread is in the call that caused it */
+};
+
+/* The sentence by `format`; the remedy goes by the cause. */
+void check_tell(const struct check_finding *finding, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* --- A look at the program's bytes, which may be gone at any time. Any thread, with or without the driver role; nothing
+ * sleeps but for page faults. --- */
+
+/* Buffers together longer than this are looked at in part: their first and last CHECK_ENDS bytes, and CHECK_SAMPLES places of
+ * CHECK_SAMPLE bytes between. */
+enum { CHECK_WHOLE = 64 * 1024, CHECK_ENDS = 16 * 1024, CHECK_SAMPLES = 256, CHECK_SAMPLE = 64 };
+
+/* The digest of the bytes. False: some cannot be read. */
+bool check_digest(const struct iovec *iov, size_t count, uint64_t *digest);
+/* Is there a mapping at each page? False sets *hole to the first address without. Memory that was given back to the allocator is
+ * still mapped. */
+bool check_is_mapped(const void *at, size_t length, const void **hole);
+
+/* --- The objects that the program has opened and not closed, the latest first, and the memory to which peers may write. Any
+ * thread. --- */
+
+struct check_open {
+	struct check_open *next, **at;
+	unsigned int forks; /* where it was opened: after a fork it is in no list */
+	struct call_stack opened;
+};
+
+void check_open_add(struct check_open *object);
+void check_open_remove(struct check_open *object);
+/* The first for which see() is true, NULL: none. see() is called with the lock, and changes nothing. */
+struct check_open *check_open_find(bool (*see)(struct check_open *object, void *arg), void *arg);
+
+/* A region of this key is open at exit: tells so, and if it is `pinned` and its memory is not mapped any more, that, too.
+ * `reached`: by peers. */
+void check_tell_region(const struct check_open *object, const struct interval *spans, size_t count, uint64_t key, bool reached,
+		       bool pinned);
+
+void check_remote_add(struct interval *spans, size_t count);
+/* `since`: check_open.forks of the object whose spans they are. */
+void check_remote_remove(struct interval *spans, size_t count, unsigned int since);
+/* May a peer write to these bytes? */
+bool check_is_remote(const struct iovec *iov, size_t count);
+
+/* --- The operations under way, as far as they are checked. Any thread. --- */
+
+enum { CHECK_BUFFERS = 2 * LIMIT_IOV }; /* an atomic's operands and comparands */
+
+/* A range in one of the trees. */
+struct check_span {
+	struct interval range;
+	struct check_post *post;
+};
+
+struct check_post {
+	struct check_post *next, **at;
+	struct check_post *next_ended;
+	const void *owner;
+	const char *call;
+	struct call_stack posted;
+	unsigned int forks; /* where it was posted: after a fork it is in no list */
+	bool receive;
+	atomic_bool over;     /* it has ended */
+	atomic_bool digested; /* `digest` is of the bytes that are to stay */
+	uint8_t count, spans;
+	bool has_context;
+	uint64_t digest, length;
+	uint64_t tag, ignore; /* of a receive that fetches a claimed message */
+	struct iovec iov[CHECK_BUFFERS];
+	struct check_span span[LIMIT_IOV]; /* what the device writes to */
+	struct check_span context;
+};
+
+/* A post that is about to be made, by this thread. NULL: no memory, or checked mode is interrupted; it is not watched. */
+struct check_post *check_post_new(const void *owner, const char *call, bool receive);
+/* Its context is a structure that no other post may have until it has completed. */
+void check_post_context(struct check_post *post, const void *context, size_t size);
+/* Buffers that are read, or received into. */
+void check_post_buffers(struct check_post *post, const struct iovec *iov, size_t count);
+/* Their bytes are to stay as they are: a source's until the end, a receive's until its message comes. */
+void check_post_stays(struct check_post *post);
+/* Enters it, and tells of others that it shares a buffer or a context with. `results`: where else the device writes to. */
+void check_post_enter(struct check_post *post, const struct iovec *results, size_t count);
+/* The device writes to them: tells if two buffers of one vector overlap. */
+void check_post_vector(const struct check_post *post, const struct iovec *iov, size_t count);
+/* For struct watch_ops. */
+void check_post_drop(void *post);
+void check_post_place(void *post);
+void check_post_end(void *post);
+
+bool check_buffers_overlap(const struct iovec *a, size_t a_count, const struct iovec *b, size_t b_count);
+
+/* Operations that are under way: how many, and the call and place of one. */
+struct check_left {
+	unsigned int count;
+	const char *call;
+	struct call_stack posted;
+};
+
+/* Looks for the posts of an endpoint (NULL: all), receives left out. False: there are none. */
+bool check_posts_left(const void *owner, struct check_left *left);
+/* Peers may have written to these bytes until now: operations under way whose buffers are there are not compared. */
+void check_posts_unsure(const struct interval *spans, size_t count);
+/* Compares the buffers of operations that have ended. At the end of each call that may tell the program of an end. */
+void check_posts_settle(void);
+
+/* --- In a fork's child. --- */
+
+void check_posts_forked(void);
+void check_open_forked(void);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* check_post.c - operations under way: what their buffers held when they were posted, and what they hold at the end.
+ *
+ * A source is looked at when its post is made, by the thread that posts, and once the operation has ended, but by the program's
+ * next look at queues and counters alone: only that look can tell the program of the end, so until then each change is wrong,
+ * however early the end came. A receive is looked at when its message comes, with the driver role.
+ *
+ * `lock` is a leaf: nobody waits for the role with it. A signal handler that posts while its thread is inside (check_inside) is
+ * not watched.
+ * `settling` is held by looks alone: none returns to the program while another still compares. */
+#include "emu/process/check/check.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static struct mutex lock = MUTEX_INITIALIZER; /* guards the lists and trees below */
+static struct mutex settling = MUTEX_INITIALIZER;
+static struct check_post *posts;
+static struct check_post *_Atomic ended; /* those to be looked at */
+static atomic_uint ended_count;
+static struct interval_tree written, contexts; /* buffers that the device writes to */
+static unsigned int forks;
+static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
+
+static const void *first_byte(const struct check_post *post)
+{
+	return post->count ? post->iov[0].iov_base : NULL;
+}
+
+bool check_buffers_overlap(const struct iovec *a, size_t a_count, const struct iovec *b, size_t b_count)
+{
+	for (size_t i = 0; i < a_count; i++)
+		for (size_t j = 0; j < b_count; j++)
+			if ((uintptr_t)a[i].iov_base < (uintptr_t)b[j].iov_base + b[j].iov_len &&
+			    (uintptr_t)b[j].iov_base < (uintptr_t)a[i].iov_base + a[i].iov_len)
+				return true;
+	return false;
+}
+
+struct check_post *check_post_new(const void *owner, const char *call, bool receive)
+{
+	struct check_post *post = check_inside ? NULL : calloc(1, sizeof(*post));
+
+	if (!post)
+		return NULL;
+	call_stack_take(&post->posted);
+	post->owner = owner;
+	post->call = call;
+	post->receive = receive;
+	return post;
+}
+
+void check_post_context(struct check_post *post, const void *context, size_t size)
+{
+	uint64_t first = (uintptr_t)context;
+
+	post->has_context = true;
+	post->context = (struct check_span){ .range = { .first = first, .last = first + size - 1 }, .post = post };
+}
+
+void check_post_buffers(struct check_post *post, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 0; i < count && post->count < CHECK_BUFFERS; i++) {
+		if (!iov[i].iov_len)
+			continue;
+		post->iov[post->count++] = iov[i];
+		post->length += iov[i].iov_len;
+	}
+}
+
+void check_post_stays(struct check_post *post)
+{
+	post->digested = check_digest(post->iov, post->count, &post->digest);
+}
+
+void check_post_vector(const struct check_post *post, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = 0; j < i; j++) {
+			if (iov[i].iov_base == iov[j].iov_base || !iov[i].iov_len || !iov[j].iov_len ||
+			    !check_buffers_overlap(&iov[i], 1, &iov[j], 1))
+				continue;
+			check_tell(&(struct check_finding){ .cause = CHECK_VECTOR, .call = post->call, .here = true },
+				   "%s: two buffers of one vector overlap, %zu B at %p and %zu B at %p", post->call, iov[j].iov_len,
+				   iov[j].iov_base, iov[i].iov_len, iov[i].iov_base);
+			return;
+		}
+}
+
+/* --- overlaps: what another post has in use --- */
+
+/* A copy of the other post, for the sentence: it may end once the lock is free. */
+struct clash {
+	bool found;
+	const char *call;
+	struct call_stack posted;
+	uint64_t first;
+};
+
+static void clash_note(struct clash *clash, const struct check_span *span)
+{
+	*clash = (struct clash){
+		.found = true, .call = span->post->call, .posted = span->post->posted, .first = span->range.first
+	};
+}
+
+static int clash_see(struct interval *range, void *arg)
+{
+	clash_note(arg, (struct check_span *)range);
+	return 1;
+}
+
+/* What a buffer of a post meets. Bytes that another post writes are not compared: a fenced source has those of a read before it. */
+struct meeting {
+	struct check_post *post;
+	uint64_t first;      /* of the buffer */
+	struct clash *used;  /* a receive's buffer, */
+	struct clash *again; /* or one that begins at the same place */
+};
+
+static int meet(struct interval *range, void *arg)
+{
+	const struct check_span *span = (struct check_span *)range;
+	const struct meeting *meeting = arg;
+	struct clash *clash = check_front.receives_share && range->first == meeting->first ? meeting->again : meeting->used;
+
+	meeting->post->digested = false;
+	if (meeting->post->spans)
+		span->post->digested = false;
+	if (span->post->receive && !clash->found)
+		clash_note(clash, span);
+	return 0;
+}
+
+static void meet_others(struct check_post *post, struct clash *used, struct clash *again) REQUIRES(lock)
+{
+	for (int i = 0; i < post->count; i++) {
+		uint64_t first = (uintptr_t)post->iov[i].iov_base, last = first + post->iov[i].iov_len - 1;
+		struct meeting meeting = { .post = post, .first = first, .used = used, .again = again };
+
+		interval_tree_find(&written, first, last, meet, &meeting);
+	}
+}
+
+static void set_spans(struct check_post *post, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 0; i < count && post->spans < LIMIT_IOV; i++) {
+		uint64_t first = (uintptr_t)iov[i].iov_base;
+
+		if (iov[i].iov_len)
+			post->span[post->spans++] = (struct check_span){
+				.range = { .first = first, .last = first + iov[i].iov_len - 1 }, .post = post
+			};
+	}
+}
+
+static void add_to_lists(struct check_post *post) REQUIRES(lock)
+{
+	post->forks = forks;
+	post->next = posts;
+	post->at = &posts;
+	if (posts)
+		posts->at = &post->next;
+	posts = post;
+	for (int i = 0; i < post->spans; i++)
+		interval_tree_add(&written, &post->span[i].range);
+	if (post->has_context)
+		interval_tree_add(&contexts, &post->context.range);
+}
+
+static void tell_context(const struct check_post *post, const struct clash *other)
+{
+	struct check_finding finding = { .cause = CHECK_CONTEXT, .call = post->call, .posted = &other->posted, .here = true };
+	uint64_t first = post->context.range.first;
+
+	if (other->first == first)
+		check_tell(&finding, "%s: the context %#" PRIx64 " is that of %s, which has not completed", post->call, first,
+			   other->call);
+	else
+		check_tell(&finding,
+			   "%s: the context %#" PRIx64 ", %" PRIu64 " B, overlaps that of %s at %#" PRIx64
+			   ", which has not completed",
+			   post->call, first, post->context.range.last - first + 1, other->call, other->first);
+}
+
+static void tell_used(const struct check_post *post, const struct clash *used, enum check_cause cause)
+{
+	check_tell(&(struct check_finding){ .cause = cause, .call = post->call, .posted = &used->posted, .here = true },
+		   "%s: the buffer, %" PRIu64 " B at %p, is that of %s, which has not completed", post->call, post->length,
+		   first_byte(post), used->call);
+}
+
+void check_post_enter(struct check_post *post, const struct iovec *results, size_t count)
+{
+	struct clash used = { .found = false }, again = { .found = false }, context = { .found = false };
+
+	if (post->receive)
+		set_spans(post, post->iov, post->count);
+	else
+		set_spans(post, results, count);
+	check_lock(&lock);
+	meet_others(post, &used, &again);
+	if (post->has_context)
+		interval_tree_find(&contexts, post->context.range.first, post->context.range.last, clash_see, &context);
+	add_to_lists(post);
+	check_unlock(&lock);
+	if (used.found)
+		tell_used(post, &used, CHECK_RECEIVE_USED);
+	else if (again.found)
+		tell_used(post, &again, CHECK_RECEIVE_SHARED);
+	if (context.found)
+		tell_context(post, &context);
+}
+
+static void leave(struct check_post *post)
+{
+	if (post->forks == forks) {
+		check_lock(&lock);
+		*post->at = post->next;
+		if (post->next)
+			post->next->at = post->at;
+		for (int i = 0; i < post->spans; i++)
+			interval_tree_remove(&written, &post->span[i].range);
+		if (post->has_context)
+			interval_tree_remove(&contexts, &post->context.range);
+		check_unlock(&lock);
+	}
+	free(post);
+}
+
+void check_post_drop(void *post)
+{
+	leave(post);
+}
+
+static void tell_unreadable(const struct check_post *post)
+{
+	const void *hole = first_byte(post);
+
+	for (int i = 0; i < post->count; i++)
+		if (!check_is_mapped(post->iov[i].iov_base, post->iov[i].iov_len, &hole))
+			break;
+	check_tell(&(struct check_finding){ .cause = CHECK_UNMAPPED, .call = post->call, .posted = &post->posted },
+		   "%s: the buffer, %" PRIu64 " B at %p, was unmapped before the operation completed: %p cannot be reached any "
+		   "more",
+		   post->call, post->length, first_byte(post), hole);
+}
+
+/* Are the bytes those of the post? Where a peer may write to them, the change may be the peer's. */
+static void compare(struct check_post *post)
+{
+	uint64_t now;
+
+	if (!atomic_exchange(&post->digested, false))
+		return;
+	if (!check_digest(post->iov, post->count, &now)) {
+		tell_unreadable(post);
+		return;
+	}
+	if (now == post->digest || (looking && disturbed) || check_is_remote(post->iov, post->count))
+		return;
+	check_tell(&(struct check_finding){ .cause = post->receive ? CHECK_RECEIVE_CHANGED : CHECK_SEND_CHANGED,
+					    .call = post->call,
+					    .posted = &post->posted },
+		   post->receive ? "%s: the buffer, %" PRIu64 " B at %p, was written to between the post and the message's arrival"
+				 : "%s: the buffer, %" PRIu64 " B at %p, was changed between the post and its completion",
+		   post->call, post->length, first_byte(post));
+}
+
+void check_post_place(void *post)
+{
+	compare(post);
+}
+
+static void settle(struct check_post *post)
+{
+	if (!post->receive)
+		compare(post);
+	leave(post);
+}
+
+void check_post_end(void *ending)
+{
+	struct check_post *post = ending;
+
+	atomic_store(&post->over, true);
+	if (!check_inside && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
+		settle(post);
+		return;
+	}
+	atomic_fetch_add(&ended_count, 1);
+	post->next_ended = atomic_load(&ended);
+	while (!atomic_compare_exchange_weak(&ended, &post->next_ended, post))
+		;
+}
+
+/* In a signal handler that interrupts the same, what is compared then may be told to the program by the handler. */
+void check_posts_settle(void)
+{
+	struct check_post *post, *next;
+
+	if (looking || check_inside) {
+		disturbed = true;
+		return;
+	}
+	looking = true;
+	disturbed = false;
+	mutex_lock(&settling);
+	for (post = atomic_exchange(&ended, NULL); post; post = next) {
+		next = post->next_ended;
+		atomic_fetch_sub(&ended_count, 1);
+		settle(post);
+	}
+	mutex_unlock(&settling);
+	looking = false;
+}
+
+/* --- ends --- */
+
+void check_posts_unsure(const struct interval *spans, size_t count)
+{
+	check_lock(&lock);
+	for (struct check_post *post = posts; post; post = post->next)
+		for (size_t i = 0; i < count; i++) {
+			struct iovec span = { (void *)(uintptr_t)spans[i].first, spans[i].last - spans[i].first + 1 };
+
+			if (check_buffers_overlap(post->iov, post->count, &span, 1))
+				post->digested = false;
+		}
+	check_unlock(&lock);
+}
+
+bool check_posts_left(const void *owner, struct check_left *left)
+{
+	*left = (struct check_left){ .count = 0 };
+	check_lock(&lock);
+	for (const struct check_post *post = posts; post; post = post->next) {
+		if (post->receive || post->over || (owner && post->owner != owner))
+			continue;
+		left->count++;
+		left->call = post->call;
+		left->posted = post->posted;
+	}
+	check_unlock(&lock);
+	return left->count;
+}
+
+void check_posts_forked(void)
+{
+	mutex_forked(&lock);
+	mutex_forked(&settling);
+	looking = false;
+	check_inside = 0;
+	posts = NULL;
+	ended = NULL;
+	ended_count = 0;
+	written = contexts = (struct interval_tree){ 0 };
+	forks++;
+}

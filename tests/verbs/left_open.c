@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* left_open.c - a program that ends without destroying what it has made: left_open [destroy], which does. */
+#include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 1 << 14 };
+
+int main(int argc, char **argv)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = ibv_open_device(list[0]);
+	struct ibv_pd *pd = ibv_alloc_pd(context);
+	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_cq *cq = ibv_create_cq(context, 10, NULL, NULL, 0); /* queue here */
+	struct ibv_mr *mr = ibv_reg_mr(pd, memory, BYTES, IBV_ACCESS_LOCAL_WRITE);
+	int status;
+
+	if (!cq || !mr)
+		return 1;
+	if (fork() == 0) /* it has made nothing */
+		return 0;
+	if (wait(&status) < 0 || status)
+		return 1;
+	munmap(memory, BYTES);
+	if (argc > 1 && argv[1])
+		return ibv_destroy_cq(cq) || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd) || ibv_close_device(context);
+	return 0;
+}
