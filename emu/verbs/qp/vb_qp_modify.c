@@ -168,7 +168,8 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 }
 
 /* May it be changed so in this state? 0 and the pairing that is asked for; or an errno, after a line of log. */
-static int judge(const struct vb_qp *qp, enum ibv_qp_state state, const struct ibv_qp_attr *attr, int mask, struct ep_pair *pair)
+static int judge_change(const struct vb_qp *qp, enum ibv_qp_state state, const struct ibv_qp_attr *attr, int mask,
+			struct ep_pair *pair)
 {
 	char why[WHY];
 	int err = vb_qp_check(qp->head.ibv.qp_type, state, attr, mask, &limits, why, sizeof(why));
@@ -187,7 +188,7 @@ static int modify(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 
 	for (;;) {
 		enum ibv_qp_state state = vb_qp_state(qp);
-		int err = judge(qp, state, attr, mask, &pair);
+		int err = judge_change(qp, state, attr, mask, &pair);
 
 		if (err)
 			return err;
