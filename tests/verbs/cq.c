@@ -114,8 +114,10 @@ Test(verbs_cq, resizes)
 	cr_assert_eq(cq->cqe, 4);
 	cr_assert_eq(ibv_resize_cq(cq, 100), 0);
 	cr_assert_geq(cq->cqe, 100);
-	cr_assert_eq(ibv_resize_cq(cq, 2), 0);
-	cr_assert_geq(cq->cqe, 2);
+	cr_assert_eq(ibv_resize_cq(cq, 1), 0);
+	cr_assert_geq(cq->cqe, 1);
+	cr_assert_eq(ibv_resize_cq(cq, max_cqe()), 0);
+	cr_assert_eq(cq->cqe, max_cqe());
 	cr_assert_eq(ibv_destroy_cq(cq), 0);
 	verbs_close(&verbs);
 }
@@ -173,6 +175,50 @@ Test(verbs_cq, extended_bad_input)
 	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = 1 << 7 }, EINVAL, "comp_mask 0x80 has unknown bits");
 	refused_ex((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = verbs.pd },
 		   EINVAL, "parent_domain is no parent domain");
+	verbs_close(&verbs);
+}
+
+static struct ibv_cq_ex *with_parent(struct ibv_pd *parent)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = parent };
+
+	return ibv_create_cq_ex(verbs.context, &attr);
+}
+
+static struct ibv_pd *parent_in(struct verbs *of)
+{
+	struct ibv_parent_domain_init_attr attr = { .pd = of->pd };
+
+	return ibv_alloc_parent_domain(of->context, &attr);
+}
+
+/* Its parent domain stays as long as the queue. */
+Test(verbs_cq, extended_with_a_parent_domain)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1 };
+	struct ibv_cq_ex *cq;
+	struct ibv_pd *parent, *others;
+	struct verbs other;
+
+	verbs_open(&verbs);
+	verbs_open(&other);
+	parent = parent_in(&verbs);
+	others = parent_in(&other);
+	cr_assert_null(with_parent(NULL));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert_null(with_parent(others));
+	cr_assert_eq(errno, EINVAL);
+	cq = with_parent(parent);
+	cr_assert_not_null(cq);
+	cr_assert_eq(ibv_dealloc_pd(parent), EBUSY);
+	cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	attr.parent_domain = parent; /* which comp_mask does not name */
+	cq = ibv_create_cq_ex(verbs.context, &attr);
+	cr_assert_not_null(cq);
+	cr_assert_eq(ibv_dealloc_pd(parent), 0);
+	cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	cr_assert_eq(ibv_dealloc_pd(others), 0);
+	verbs_close(&other);
 	verbs_close(&verbs);
 }
 

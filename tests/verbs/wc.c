@@ -313,3 +313,30 @@ Test(verbs_wc_ex, several_in_one_poll)
 	}
 	no_more(A);
 }
+
+/* A program that says that it has one thread may poll in a poll: no lock is held. */
+Test(verbs_wc_ex, polls_of_one_thread)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 4,
+					    .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+					    .flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED };
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(pair.verbs.context, &init);
+	struct ibv_poll_cq_attr attr = { 0 };
+	time_t end_s = time(NULL) + 60;
+	struct ibv_wc wc;
+
+	qp_replace(&pair, A,
+		   (struct ibv_qp_init_attr){ .send_cq = ibv_cq_ex_to_cq(cq), .cap = { 2, 1, 1, 1, 0 }, .sq_sig_all = 1 });
+	qp_to(&pair, B, IBV_QPS_RESET);
+	qp_pair_meet(&pair);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, BYTES, 1);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, BYTES, 2);
+	while (ibv_start_poll(cq, &attr))
+		cr_assert_lt(time(NULL), end_s, "nothing completes");
+	while (!ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc))
+		cr_assert_lt(time(NULL), end_s, "nothing completes");
+	cr_assert(cq->wr_id == 1 && wc.wr_id == 2);
+	ibv_end_poll(cq);
+	qp_replace(&pair, A, (struct ibv_qp_init_attr){ .cap = { 1, 1, 1, 1, 0 } });
+	cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+}
