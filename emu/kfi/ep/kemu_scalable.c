@@ -5,6 +5,7 @@
 #include <rdma/fi_cm.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/fi/provider/fi_kernel.h"
 #include "emu/kfi/ep/kemu_ep.h"
