@@ -55,7 +55,7 @@ declare -A NEVER=(
 
 # What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
 declare -A NIGHTLY=(
-	[release]='fabtests-(lax-functional|.*-short|strict-.*)|kit-(cache|lax|figures|pinned|api-1.17)'
+	[release]='fabtests-(lax-functional|.*-short|strict-.*)|kit-(cache|lax|figures|pinned|api-1.17)|wheel-whole'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*'
@@ -209,7 +209,7 @@ copy_tree() {
 	to=$(mktemp -d /tmp/emu-copy.XXXXXX) || return 1
 	tar -C "$EMU_ROOT" --exclude=./.git --exclude='./build/*.log' --exclude='*.o' --exclude='*.a' \
 		--exclude='./build/deps/*.tar.xz' --exclude='./build/deps/fabtests-*' --exclude='./build/deps/arm64*' \
-		--exclude-from=<(other_builds) -cf - . |
+		--exclude='./build/deps/glibc-*' --exclude-from=<(other_builds) -cf - . |
 		tar -C "$to" -xf - || return 1
 	sed -i "s|$EMU_ROOT|$to|g" "$to/build/release/tests.list"
 	mkdir "$to/tmp"

@@ -46,6 +46,39 @@ debian_archive() {
 		awk '$2 !~ /-/ && $1 ~ /debian\/*$/ { print; exit }'
 }
 
+# private_apt FOLDER CMD...: apt with sources, lists and cache of its own in that folder, for packages of both architectures.
+private_apt() {
+	local dir=$1
+	shift
+
+	apt-get -qq -o Dir::Etc::SourceList="$dir/apt.sources" -o Dir::Etc::SourceParts=- \
+		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root \
+		-o APT::Architectures::=amd64 -o APT::Architectures::=arm64 "$@"
+}
+
+# private_lists FOLDER TYPE [SUITE]: makes such a folder, for packages (deb) or sources (deb-src) of that suite; without a suite, of
+# the release that is installed.
+private_lists() {
+	local dir=$1 uri release
+
+	read -r uri release < <(debian_archive) || { echo "apt knows of no Debian archive"; return 1; }
+	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
+	printf 'Types: %s\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$2" "$uri" "${3:-$release}" \
+		/usr/share/keyrings/debian-archive-keyring.gpg >"$dir/apt.sources"
+	private_apt "$dir" update
+}
+
+# fetch_package FOLDER SUITE PACKAGE: puts the source of a package of that suite into a folder; without a suite, of the
+# release that is installed.
+fetch_package() {
+	private_lists "$1" deb-src "$2" && (cd "$1" && private_apt "$1" source --download-only --tar-only "$3")
+}
+
+# The second of the source, so that one source gives the same packages at any time.
+source_epoch() {
+	echo "${SOURCE_DATE_EPOCH:-$(git -C "$EMU_ROOT" log -1 --format=%ct 2>/dev/null || stat -c %Y "$EMU_ROOT/CHANGELOG.md")}"
+}
+
 # bootstrap SUITE FOLDER [OPTION...]: a Debian with the fewest packages, by debootstrap; as root. Packages come from the
 # archive of this machine's apt, through apt's proxy.
 bootstrap() {
@@ -81,6 +114,50 @@ host_apt() {
 	echo 'APT::Install-Recommends "false";'
 	echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "true";'
 	echo 'DPkg::Options { "--force-unsafe-io"; };'
+}
+
+# bare_debian SUITE FOLDER: a Debian with the fewest packages in that folder, anew; as root. The tree, and what apt fetched, stay
+# in build/deps/package; through a name of its own, so that an interrupted run leaves nothing that looks finished.
+bare_debian() {
+	local suite=$1 root=$2 kept=$EMU_DEPS/package
+
+	rm -rf --one-file-system "${root:?}"
+	mkdir -m 755 "$root"
+	mkdir -p "$kept"
+	if [ ! -e "$kept/$suite.tar" ]; then
+		bootstrap "$suite" "$root" && host_apt >"$root/etc/apt/apt.conf.d/90host" &&
+			tar -C "$root" --exclude='./var/cache/apt/archives/*.deb' -cf "$kept/$suite.part" . &&
+			mv "$kept/$suite.part" "$kept/$suite.tar"
+		return
+	fi
+	tar -C "$root" -xpf "$kept/$suite.tar"
+	cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+	cp "$kept/archives-$suite"/*.deb "$root/var/cache/apt/archives/" 2>/dev/null || true
+	in_bare "$root" apt-get -qq update
+}
+
+# bare_keep SUITE FOLDER: keeps what apt fetched there.
+bare_keep() {
+	mkdir -p "$EMU_DEPS/package/archives-$1"
+	cp -n "$2"/var/cache/apt/archives/*.deb "$EMU_DEPS/package/archives-$1/"
+}
+
+# bare_lacks SUITE: says in words what is missing here for a bare Debian, and succeeds if something is.
+bare_lacks() {
+	if [ "$(id -u)" != 0 ]; then
+		echo "a bare Debian can be made by root alone"
+	elif ! unshare --mount --pid --fork true 2>/dev/null; then
+		echo "a chroot cannot be furnished here: unshare(1) may not mount"
+	elif [ ! -e "$EMU_DEPS/package/$1.tar" ] && ! command -v debootstrap >/dev/null; then
+		echo "debootstrap is not installed"
+	else
+		return 1
+	fi
+}
+
+# in_bare ROOT CMD...
+in_bare() {
+	in_chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "${@:2}"
 }
 
 # in_chroot ROOT CMD...: with the kernel's file systems, and without what it leaves running.

@@ -236,28 +236,6 @@ have_packages() {
 	[ -z "$(missing needs)" ] || { list_missing "installed, and yet not found:" "$(missing needs)"; exit 1; }
 }
 
-# apt with sources, lists and cache of its own in folder $1.
-private_apt() {
-	local dir=$1
-	shift
-
-	apt-get -qq -o Dir::Etc::SourceList="$dir/apt.sources" -o Dir::Etc::SourceParts=- \
-		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
-}
-
-# fetch_package FOLDER SUITE PACKAGE: puts the source of a package of that suite into a folder; without a suite, of the
-# release that is installed.
-fetch_package() {
-	local dir=$1 uri release
-
-	read -r uri release < <(debian_archive) || { echo "apt knows of no Debian archive"; return 1; }
-	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-	printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$uri" "${2:-$release}" \
-		/usr/share/keyrings/debian-archive-keyring.gpg >"$dir/apt.sources"
-	private_apt "$dir" update
-	(cd "$dir" && private_apt "$dir" source --download-only --tar-only "$3")
-}
-
 # Puts libfabric's source from the newer suite into folder $1.
 fetch_source() {
 	local dir=$1

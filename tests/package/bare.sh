@@ -8,32 +8,13 @@
 # they left. The bare trees and what apt fetched are kept in build/deps/package.
 set -euo pipefail
 . "$(dirname "$0")/../../tools/lib.sh"
-KEPT=$EMU_DEPS/package
 
 inside() {
-	in_chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
-}
-
-# The bare tree as a tar file; through a name of its own, so that an interrupted run leaves nothing that looks finished.
-make_base() {
-	bootstrap "$suite" "$root" >"$log" && host_apt >"$root/etc/apt/apt.conf.d/90host" &&
-		tar -C "$root" --exclude='./var/cache/apt/archives/*.deb' -cf "$KEPT/$suite.part" . &&
-		mv "$KEPT/$suite.part" "$KEPT/$suite.tar"
-}
-
-fresh_root() {
-	rm -rf --one-file-system "${root:?}"
-	mkdir -m 755 "$root"
-	[ -e "$KEPT/$suite.tar" ] || { make_base; return; }
-	tar -C "$root" -xpf "$KEPT/$suite.tar"
-	cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
-	cp "$KEPT/archives-$suite"/*.deb "$root/var/cache/apt/archives/" 2>/dev/null || true
-	inside apt-get -qq update
+	in_bare "$root" "$@"
 }
 
 keep_archives() {
-	mkdir -p "$KEPT/archives-$suite"
-	cp -n "$root"/var/cache/apt/archives/*.deb "$KEPT/archives-$suite/"
+	bare_keep "$suite" "$root"
 }
 
 step() {
@@ -87,15 +68,15 @@ case $suite in
 bookworm | trixie) ;;
 *) usage_error "no suite $suite: there are bookworm and trixie" ;;
 esac
-[ "$(id -u)" = 0 ] || die "a bare Debian can be made by root alone"
-unshare --mount --pid --fork true 2>/dev/null || die "a chroot cannot be furnished here: unshare(1) may not mount"
-[ -e "$KEPT/$suite.tar" ] || command -v debootstrap >/dev/null || die "debootstrap is not installed"
-mkdir -p "$KEPT" "$2/$suite"
+if lacks=$(bare_lacks "$suite"); then
+	die "$lacks"
+fi
+mkdir -p "$2/$suite"
 out=$(cd "$2/$suite" && pwd)
 log=$out/log version=$(emu_version)
 root=$(scratch_folder $suite)
 trap 'rm -rf --one-file-system "$root"' EXIT
-step base fresh_root
+step base bare_debian $suite "$root"
 mkdir "$root/build"
 step source "$EMU_ROOT/tools/package/source.sh" "$root/build"
 step build build
@@ -103,7 +84,7 @@ step packages packages
 step lintian lints
 step rpm rpm
 keep_archives
-step base_again fresh_root
+step base_again bare_debian $suite "$root"
 mkdir -p "$root/test/packages"
 cp "$out"/*.deb "$out/SHA256SUMS" "$root/test/packages/"
 tar -C "$EMU_ROOT" -cf - tests/package docker/ci | tar --no-same-owner -C "$root/test" -xf -

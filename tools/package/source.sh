@@ -18,9 +18,8 @@ points() {
 		END { if (point) print point }' CHANGELOG.md
 }
 
-# A fixed date of the source, so that one source gives the same packages at any time.
 source_date() {
-	date -u -R -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}"
+	date -u -R -d "@$(source_epoch)"
 }
 
 changelog() {
