@@ -25,6 +25,10 @@ enum {
 };
 #define VB_MAX_MSG (UINT32_C(1) << 31) /* bytes of a message; beyond: IBV_WC_LOC_LEN_ERR */
 
+/* A peer may be out of reach for so long at least, whatever timeout and retry_cnt say: a wire answers in microseconds, and a
+ * process of a busy machine gets its turn later. */
+#define VB_RETRY_LEAST_NS UINT64_C(2000000000)
+
 /* MTUs of RoCE on Ethernet. Nothing is cut at them here, but the two sides of a connection are to agree on one. */
 #define VB_MTU_MAX IBV_MTU_4096
 #define VB_MTU_ACTIVE IBV_MTU_1024

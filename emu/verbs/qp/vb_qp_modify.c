@@ -31,7 +31,11 @@ static const struct vb_qp_limits limits = {
 /* Local ACK timeout, in InfiniBand's steps, and so many retries of it: how long a peer may be out of reach. 0: for ever. */
 static uint64_t budget_ns(const struct ibv_qp_attr *attr)
 {
-	return attr->timeout ? (UINT64_C(4096) << attr->timeout) * (attr->retry_cnt + 1u) : UINT64_MAX / 8;
+	uint64_t asked = (UINT64_C(4096) << attr->timeout) * (attr->retry_cnt + 1u);
+
+	if (!attr->timeout)
+		return UINT64_MAX / 8;
+	return asked < VB_RETRY_LEAST_NS ? VB_RETRY_LEAST_NS : asked;
 }
 
 /* The codes of InfiniBand's table of RNR NAK timers, in 10 us. */
