@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""recipes.py - the recipes of docker/ci, taken from their files: recipes.py [--all RELEASE] FOLDER
+"""recipes.py - the recipes of docker/ci, taken from their files: recipes.py [--all RELEASE | --wheel WHEEL] FOLDER
 
 Looks at the shape of FOLDER/itself.yml, of FOLDER/github.yml and FOLDER/gitlab.yml, then does what the last two say to a copy of
 FOLDER/example: once as it is, where all must be right, and once with its failing test, where the job must fail and leave its
 reports all the same. With --all also installs the packages from the address RELEASE, which changes the system; else those must be
 found already.
+
+With --wheel does so with FOLDER/github-wheel.yml, its action, and FOLDER/gitlab-wheel.yml, which install the file WHEEL.
 """
 import argparse
 import os
@@ -24,20 +26,38 @@ except ImportError:
 REFUSED = 86  # emurun's status when something was refused
 LEFT = ["ctest.xml", "emu.xml", "emu.sarif", "trace.html"]
 HANG_S = 600
+OWN_ACTION = "./.github/actions/emu"
 
 
-def github(text):
+def action(folder, inputs):
+    """The script of the project's own action, with what it is given."""
+    text = (folder / "action" / "action.yml").read_text()
+    whole = yaml.safe_load(text)
+    assert {"name", "description", "inputs", "runs"} <= set(whole) and whole["runs"]["using"] == "composite"
+    assert set(inputs) == set(whole["inputs"]), f"the action takes {set(whole['inputs'])}"
+    (step,) = whole["runs"]["steps"]
+    assert step["shell"] == "bash" and step["env"] == {"EMU_WHEEL": "${{ inputs.wheel }}"}
+    return step
+
+
+def github(path):
     """The job as (install, test, always, environment, artefacts): the first three are lists of scripts."""
-    workflow = yaml.safe_load(text)
+    workflow = yaml.safe_load(path.read_text())
     assert {"name", "permissions", "jobs"} <= set(workflow) and True in workflow, "a workflow has name, on, permissions and jobs"
     (job,) = workflow["jobs"].values()
-    assert {"runs-on", "container", "timeout-minutes", "steps"} <= set(job), "a key of the job is missing"
+    assert {"runs-on", "timeout-minutes", "steps"} <= set(job), "a key of the job is missing"
     steps = job["steps"]
     assert steps[0]["uses"].startswith("actions/checkout@v"), "the first step checks out"
+    runs = {}
     for step in steps:
         assert ("uses" in step) != ("run" in step), f"a step either uses or runs: {step}"
-        assert "run" in step or "@v" in step["uses"], f"an action has a version: {step}"
-    runs = {step["name"]: step for step in steps if "run" in step}
+        if step.get("uses") == OWN_ACTION:
+            assert "container" not in job and step["with"] == {"wheel": "${{ vars.EMU_WHEEL }}"}
+            runs["Install"] = action(path.parent, step["with"])
+        else:
+            assert "run" in step or "@v" in step["uses"], f"an action has a version: {step}"
+    assert ("container" in job) != ("Install" in runs), "packages are installed in a container"
+    runs.update({step["name"]: step for step in steps if "run" in step})
     after = steps[steps.index(runs["Test"]) + 1:]
     assert all(step["if"] == "always()" for step in after), "what follows the test is done when it failed, too"
     upload = next(step for step in steps if "upload-artifact" in step.get("uses", ""))
@@ -47,16 +67,18 @@ def github(text):
             [step["run"] for step in after if "run" in step], environment, upload["with"]["path"].split())
 
 
-def gitlab(text):
-    """As github(). The commands of one script share a shell."""
-    (job,) = yaml.safe_load(text).values()
-    assert {"image", "timeout", "variables", "before_script", "script", "after_script", "artifacts"} <= set(job)
+def gitlab(path):
+    """As github(). The commands of before_script and script share a shell; without an image they also install."""
+    (job,) = yaml.safe_load(path.read_text()).values()
+    assert {"timeout", "variables", "before_script", "script", "after_script", "artifacts"} <= set(job)
     for part in ("before_script", "script", "after_script"):
         assert all(isinstance(line, str) for line in job[part]), f"{part} is a list of commands"
     artefacts = job["artifacts"]
     assert artefacts["when"] == "always" and set(artefacts["reports"]["junit"]) <= set(artefacts["paths"])
-    return ([("\n".join(job["before_script"]))], ["\n".join(job["script"])], ["\n".join(job["after_script"])],
-            job["variables"], artefacts["paths"])
+    before, script, after = ("\n".join(job[part]) for part in ("before_script", "script", "after_script"))
+    if "image" not in job:
+        before, script = "", f"{before}\n{script}"
+    return [before], [script], [after], job["variables"], artefacts["paths"]
 
 
 def itself(folder):
@@ -75,13 +97,19 @@ def itself(folder):
 class Recipe:
     """One file, its example's copy, and the steps that are done there."""
 
-    def __init__(self, path, parse, release):
-        self.name, self.folder, self.release = path.stem, path.parent, release
-        self.install, self.test, self.always, self.environment, self.artefacts = parse(path.read_text())
+    def __init__(self, path, parse, release, wheel):
+        self.name, self.folder, self.release, self.wheel = path.stem, path.parent, release, wheel
+        self.install, self.test, self.always, self.environment, self.artefacts = parse(path)
         assert sorted(self.artefacts) == sorted(LEFT), f"artefacts: {self.artefacts}"
 
     def step(self, script, cwd):
         environment = {**os.environ, **self.environment, "EMU_RELEASE": self.release or ""}
+        if self.wheel:
+            paths = cwd / "github_path"
+            environment |= {"EMU_WHEEL": str(self.wheel), "RUNNER_TEMP": str(cwd), "GITHUB_PATH": str(paths), "PIP_NO_INDEX": "1",
+                            "CI_PROJECT_DIR": str(cwd), "PIP_NO_CACHE_DIR": "1", "CMAKE_GENERATOR": "Ninja"}
+            added = paths.read_text().split() if paths.exists() else []
+            environment["PATH"] = ":".join([*added, environment["PATH"]])
         done = subprocess.run(["sh", "-e", "-c", script], cwd=cwd, env=environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=HANG_S)
         return done.returncode, done.stdout
@@ -95,7 +123,7 @@ class Recipe:
             assert " OFF)" in text
             (cwd / "CMakeLists.txt").write_text(text.replace(" OFF)", " ON)"))
         status, said = 0, ""
-        for script in (self.install if self.release else []) + self.test:
+        for script in (self.install if self.release or self.wheel else []) + self.test:
             status, more = self.step(script, cwd)
             said += more
             if status:
@@ -143,7 +171,9 @@ def verdict(name, check):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", metavar="RELEASE")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--all", metavar="RELEASE")
+    ways.add_argument("--wheel", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     args = parser.parse_args()
     if not yaml:
@@ -152,8 +182,8 @@ def main():
     verdict("itself_shape", lambda: itself(args.folder))
     with tempfile.TemporaryDirectory(prefix="emu-recipes.") as scratch:
         for name, parse in (("github", github), ("gitlab", gitlab)):
-            path = args.folder / f"{name}.yml"
-            recipe = verdict(f"{name}_shape", lambda: Recipe(path, parse, args.all))
+            path = args.folder / f"{name}{'-wheel' if args.wheel else ''}.yml"
+            recipe = verdict(f"{name}_shape", lambda: Recipe(path, parse, args.all, args.wheel))
             verdict(f"{name}_passes", lambda: recipe.passes(pathlib.Path(scratch)))
             verdict(f"{name}_fails", lambda: recipe.fails(pathlib.Path(scratch)))
 

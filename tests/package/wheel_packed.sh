@@ -55,6 +55,12 @@ user_scheme_works() {
 		as_user "$work/home/.local/bin/emurun" --check --allow-none true
 }
 
+# In other environments than the one above.
+recipes_run() {
+	as_user env PATH=/usr/local/bin:/usr/bin:/bin /usr/bin/python3 "$work/recipes.py" \
+		--wheel "$work/wheel/"*.whl "$work/ci" || failed=1
+}
+
 remove_leaves_nothing() {
 	pip uninstall -y emu-rdma && ! find "$work/venv" -type f -name '*emu*' | grep .
 }
@@ -76,9 +82,11 @@ if [ "$(id -u)" = 0 ]; then
 fi
 [ $# = 2 ] || succeeds same_bytes_twice
 cp "$wheel" "$work/wheel/" || exit
+cp -r "$here/recipes.py" "$EMU_SOURCE_DIR/docker/ci" "$work/"
 succeeds user_installs_it
 uses
 succeeds link_and_prefix_work
 succeeds user_scheme_works
+recipes_run
 succeeds remove_leaves_nothing
 exit $failed
