@@ -3,9 +3,9 @@
 # release.sh - makes a release, and tests what it made: release.sh FOLDER [KEY]. As root, on Debian.
 #
 # FOLDER, which must be new, gets the source (emu-VERSION.tar.gz), the spec for RPMs (emu.spec), and the packages for Debian 12
-# and 13, each release's in a folder of its own with its SHA256SUMS. Packages are built, and then installed, used and removed, in
-# bare Debians (tests/package/bare.sh). FOLDER/SHA256SUMS has the sums of all files. With KEY, the name of a secret key of gpg,
-# each SHA256SUMS gets a signature SHA256SUMS.asc, which is verified.
+# and 13, each release's in a folder of its own with its SHA256SUMS, and wheels for x86-64 and arm64. Packages are built, and then
+# installed, used and removed, in bare Debians (tests/package/bare.sh). FOLDER/SHA256SUMS has the sums of all files. With KEY, the
+# name of a secret key of gpg, each SHA256SUMS gets a signature SHA256SUMS.asc, which is verified.
 #
 # A release is made of what is committed: it is refused where git knows of changes.
 set -euo pipefail
@@ -45,6 +45,10 @@ for suite in bookworm trixie; do
 	"$tree/tests/package/bare.sh" $suite "$out"
 	rm "$out/$suite/log"
 done
+for arch in x86_64 aarch64; do
+	"$tree/tools/package/wheel.sh" --arch $arch "$tree/build/wheel"
+done
+mv "$tree"/build/wheel/*.whl "$out"
 rm -rf "$out/unpacked"
 cd "$out"
 find . -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS

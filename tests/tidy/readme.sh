@@ -54,6 +54,7 @@ make_folder() {
 reason() {
 	case $1 in
 	tests/run.sh*) echo "this test is run by it" ;;
+	'pip install '*) echo "the test wheel does so" ;;
 	*fi_info* | *./test_rma* | *./server* | *./client*)
 		command -v fi_pingpong >/dev/null || echo "libfabric's utilities are not installed"
 		;;
