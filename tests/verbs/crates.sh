@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# crates.sh - the tests of Rust's crates that use verbs, with as many threads as the machine has cores, and several at a time.
+. "$(dirname "$0")/../../tools/lib.sh"
+run=$EMU_ROOT/tools/emurun
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+[ -e "$EMU_CRATES/complete" ] || { echo "skip crates their tests are not built (tools/setup.sh --programs, with cargo and libclang)"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# NAME NUMBER: as many at once of the program of that crate.
+together() {
+	local i program=$EMU_CRATES/$1 started=() bad=0
+
+	for ((i = 0; i < $2; i++)); do
+		"$run" --sys "$program" >"$work/$i" 2>&1 &
+		started+=($!)
+	done
+	for ((i = 0; i < $2; i++)); do
+		wait "${started[i]}" || bad=$i failed=1
+	done
+	if [ -z "${failed:-}" ]; then
+		echo "ok $1"
+	else
+		tail -n 40 "$work/$bad"
+		echo "not ok $1 $(grep -E -m 1 'panicked|FAILED' "$work/$bad")"
+		failed= status=1
+	fi
+}
+
+for program in "$EMU_CRATES"/*/*; do
+	together "${program#"$EMU_CRATES/"}" 3
+done
+exit ${status:-0}
