@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# provider.sh - libfabric's own provider `verbs`, which loads our libibverbs and librdmacm in the place of the distribution's, in one
-# process with ours. It takes devices from rdma_cm, which has none here, so that it offers nothing; and it does no harm.
+# provider.sh - libfabric's own provider `verbs`, which loads our libibverbs and librdmacm in the place of the distribution's, in
+# one process with ours. It takes devices from rdma_cm, which has none here, so that it offers nothing; and it does no harm.
 run=$EMU_SOURCE_DIR/tools/emurun
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
