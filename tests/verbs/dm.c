@@ -46,6 +46,8 @@ Test(verbs_dm, holds_what_is_copied_there)
 	cr_assert_eq(ibv_memcpy_to_dm(dm, 3, in, 4), EINVAL);
 	cr_assert_eq(ibv_memcpy_from_dm(out, dm, 4, 3), EINVAL);
 	cr_assert_eq(ibv_memcpy_from_dm(out, dm, UINT64_MAX, 1), EFAULT);
+	cr_assert_eq(ibv_memcpy_from_dm(out, dm, BYTES, 0), 0);
+	cr_assert_eq(ibv_memcpy_from_dm(out, dm, BYTES + 4, 0), EFAULT);
 	cr_assert(said_has("ibv_memcpy_to_dm: 100 B from offset 901 on"));
 	cr_assert_eq(ibv_free_dm(dm), 0);
 }
@@ -62,6 +64,8 @@ Test(verbs_dm, regions_of_it)
 	cr_assert_null(ibv_reg_dm_mr(verbs.pd, dm, 0, BYTES, IBV_ACCESS_LOCAL_WRITE));
 	cr_assert_eq(errno, EINVAL);
 	cr_assert(said_has("IBV_ACCESS_ZERO_BASED"));
+	cr_assert_null(ibv_reg_dm_mr(verbs.pd, dm, 0, BYTES, ACCESS | IBV_ACCESS_ON_DEMAND));
+	cr_assert_eq(errno, EINVAL);
 	cr_assert_null(ibv_reg_dm_mr(verbs.pd, dm, 1, BYTES, ACCESS));
 	cr_assert_eq(errno, EINVAL);
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
@@ -70,6 +74,7 @@ Test(verbs_dm, regions_of_it)
 
 Test(verbs_dm, there_is_as_much_as_the_device_says)
 {
+	struct ibv_alloc_dm_attr unknown = { .length = 8, .comp_mask = 1 };
 	struct ibv_device_attr_ex attr;
 	struct ibv_dm *all;
 
@@ -86,7 +91,10 @@ Test(verbs_dm, there_is_as_much_as_the_device_says)
 	cr_assert_eq(ibv_free_dm(all), 0);
 	cr_assert_null(dm_of(0, 0));
 	cr_assert_eq(errno, EINVAL);
-	cr_assert_null(dm_of(8, 63));
+	cr_assert_null(dm_of(8, 13));
+	cr_assert_eq(errno, EINVAL);
+	errno = 0;
+	cr_assert_null(ibv_alloc_dm(verbs.context, &unknown));
 	cr_assert_eq(errno, EINVAL);
 	all = dm_of(8, 12);
 	cr_assert_not_null(all);

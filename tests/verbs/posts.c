@@ -275,6 +275,39 @@ Test(verbs_posts, ranges_of_local_regions)
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 }
 
+static struct ibv_sge wrong_buffer(void)
+{
+	return (struct ibv_sge){ (uintptr_t)pair.memory[A], WORD, pair.mr[A]->rkey };
+}
+
+/* The lkeys of what is sent are looked at before a byte is: nothing of the list comes. */
+Test(verbs_posts, a_source_whose_last_element_is_wrong)
+{
+	struct ibv_sge list[2] = { { (uintptr_t)pair.memory[A], QP_SPAN / 2, pair.mr[A]->lkey }, wrong_buffer() };
+	struct ibv_send_wr wr = qp_request(&pair, A, IBV_WR_RDMA_WRITE, 0, 0, &(struct ibv_sge){ 0 });
+
+	memset(pair.memory[A], 7, QP_SPAN / 2);
+	wr.sg_list = list;
+	wr.num_sge = 2;
+	fails(&wr, IBV_WC_LOC_PROT_ERR);
+	cr_assert(!pair.memory[B][0] && !pair.memory[B][QP_SPAN / 2 - 1]);
+}
+
+/* Those of a result are looked at when it comes: the peer judges the request first, and has carried it out. */
+Test(verbs_posts, a_result_whose_buffer_is_wrong)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = word(IBV_WR_RDMA_READ, &sge);
+
+	sge = wrong_buffer();
+	wr.wr.rdma.rkey ^= 1;
+	fails(&wr, IBV_WC_REM_ACCESS_ERR);
+	wr = word(IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+	sge = wrong_buffer();
+	fails(&wr, IBV_WC_LOC_PROT_ERR);
+	cr_assert_eq(*(uint64_t *)pair.memory[B], 1);
+}
+
 /* --- lists that are built by calls --- */
 
 static struct ibv_qp_ex *extended(uint64_t ops)

@@ -100,7 +100,9 @@ Test(verbs_srq, changes)
 	cr_assert_eq(change(srq, 30, 1, 1 << 5), EINVAL);
 	cr_assert(said_has("srq_attr_mask 0x20"));
 	is_now(srq, 20, 0);
-	cr_assert_eq(change(srq, 5, 0, IBV_SRQ_MAX_WR), 0);
+	cr_assert_eq(change(srq, (uint32_t)device.max_srq_wr, 21, IBV_SRQ_MAX_WR), 0, "attributes that the mask does not name");
+	is_now(srq, (uint32_t)device.max_srq_wr, 0);
+	cr_assert_eq(change(srq, 5, 5, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0, "told at once, as none waits");
 	is_now(srq, 5, 0);
 	cr_assert_eq(change(srq, 9, 9, 0), 0);
 	is_now(srq, 5, 0);
@@ -171,8 +173,21 @@ Test(verbs_srq, extended)
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_XRC }, EOPNOTSUPP);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_TM }, EOPNOTSUPP);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE }, EINVAL);
+	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .pd = verbs.pd }, EINVAL);
+	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD }, EINVAL);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_PD | 1 << 9, .pd = verbs.pd }, EINVAL);
 	attr.pd = verbs.pd;
+	attr.comp_mask |= IBV_SRQ_INIT_ATTR_CQ; /* which a basic queue has no use for, and no inline function takes */
+	srq = ibv_create_srq_ex(verbs.context, &attr);
+	cr_assert_not_null(srq);
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD;
+	attr.srq_type = IBV_SRQT_XRC; /* which comp_mask does not name */
+	srq = ibv_create_srq_ex(verbs.context, &attr);
+	cr_assert_not_null(srq);
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	attr.srq_type = IBV_SRQT_BASIC;
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
 	srq = ibv_create_srq_ex(verbs.context, &attr);
 	cr_assert_not_null(srq);
 	is_now(srq, 3, 0);

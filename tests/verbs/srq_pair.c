@@ -198,3 +198,47 @@ Test(srq_pair, receives_outlive_their_queue_pair)
 	cr_assert_eq(post(22), ENOMEM, "two wait for another queue pair");
 	open_b();
 }
+
+Test(srq_pair, busy_while_queue_pairs_use_it)
+{
+	cr_assert_eq(ibv_destroy_srq(srq), EBUSY);
+	cr_assert_eq(post(1), 0, "and goes on");
+	message(1);
+	qp_done(&pair, B, 1, IBV_WC_SUCCESS);
+}
+
+/* Two queue pairs with one completion queue and this queue: what has come to one of them goes with it, and no more. */
+Test(srq_pair, entries_of_another_queue_pair_stay)
+{
+	struct qp_pair other = pair;
+	struct ibv_wc wc;
+
+	for (int side = A; side <= B; side++) {
+		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+						 .send_cq = pair.cq[side],
+						 .recv_cq = pair.cq[side],
+						 .srq = side == B ? srq : NULL,
+						 .cap = { QP_WR, 1, 1, 1, 0 },
+						 .sq_sig_all = 1 };
+
+		other.qp[side] = ibv_create_qp(pair.verbs.pd, &init);
+		cr_assert_not_null(other.qp[side]);
+	}
+	qp_pair_meet(&other);
+	for (uint64_t i = 0; i < MAX_WR; i++) {
+		struct qp_pair *of = i % 2 ? &other : &pair;
+
+		cr_assert_eq(post(i), 0);
+		qp_post(of, A, IBV_WR_SEND, 0, 50, i);
+		qp_done(of, A, i, IBV_WC_SUCCESS);
+	}
+	cr_assert_eq(ibv_destroy_qp(pair.qp[B]), 0);
+	for (uint64_t i = 1; i < MAX_WR; i += 2)
+		qp_done(&other, B, i, IBV_WC_SUCCESS);
+	cr_assert_eq(ibv_poll_cq(pair.cq[B], 1, &wc), 0);
+	for (uint64_t i = 0; i < MAX_WR; i++)
+		cr_assert_eq(post(i), 0, "all are free again");
+	for (int side = A; side <= B; side++)
+		cr_assert_eq(ibv_destroy_qp(other.qp[side]), 0);
+	open_b();
+}

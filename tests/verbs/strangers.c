@@ -61,6 +61,27 @@ Test(verbs_strangers, of_another_context)
 	qp_pair_close(&other);
 }
 
+/* A PD that comp_mask does not name is none, and one that it names is there. */
+Test(verbs_strangers, of_no_pd)
+{
+	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_RC,
+					    .send_cq = pair.cq[A],
+					    .recv_cq = pair.cq[A],
+					    .cap = { 1, 1, 1, 1, 0 },
+					    .pd = pair.verbs.pd,
+					    .comp_mask = IBV_QP_INIT_ATTR_CREATE_FLAGS };
+
+	errno = 0;
+	cr_assert_null(ibv_create_qp_ex(pair.verbs.context, &init));
+	cr_assert_eq(errno, EINVAL);
+	init.pd = NULL;
+	init.comp_mask |= IBV_QP_INIT_ATTR_PD;
+	errno = 0;
+	cr_assert_null(ibv_create_qp_ex(pair.verbs.context, &init));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert_null(ibv_qp_to_qp_ex(pair.qp[A]), "it was made without send_ops_flags");
+}
+
 /* Handles that were overwritten name no object. */
 Test(verbs_strangers, of_a_wrong_handle)
 {
