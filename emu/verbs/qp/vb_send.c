@@ -60,8 +60,6 @@ static void refuse_local(struct send *send, enum refusal_cause cause)
 	send->post.desc = NULL;
 	send->post.atomic = NULL;
 	send->post.remote_count = 0;
-	if (send->post.kind == OP_ATOMIC)
-		send->post.kind = OP_READ;
 }
 
 /* The local buffers. False: one is none that its lkey allows. */
