@@ -163,7 +163,7 @@ Test(sim_named, nothing_else)
 }
 
 /* A receive that waits, or whose message arrives, is pulled, or was kept. The next one takes what comes next. */
-static void receive_closed(uint64_t from)
+static void receive_closed(uint64_t from, enum refusal_cause cause)
 {
 	unsigned failed = 0;
 
@@ -175,7 +175,7 @@ static void receive_closed(uint64_t from)
 		scene_open(&s, seed);
 		intake = intake_post_named(s.a, MOST, s.memory, (void *)(uintptr_t)s.mr->desc);
 		job = job_message(s.b, s.a, lengths[seed / 4 % 4], POST_COMPLETE, 1);
-		job_may(job, REFUSAL_CLOSED);
+		job_may(job, cause);
 		cr_assert(!job_post(job));
 		model_pass(s.bed.model, rnd_below(&s.bed.world->rnd, 200000));
 		close_region(&s);
@@ -191,7 +191,7 @@ static void receive_closed(uint64_t from)
 
 Test(sim_named, receive)
 {
-	receive_closed(3700);
+	receive_closed(3700, REFUSAL_CLOSED);
 }
 
 /* The same of messages that take receives, in segments (WIRE-147). */
@@ -199,5 +199,5 @@ Test(sim_named, messages_that_take_receives)
 {
 	rules = EP_RULE_RECEIVE_FIRST;
 	some_fail(OP_SEND, 3800);
-	receive_closed(3900);
+	receive_closed(3900, REFUSAL_RECEIVE_BUFFER);
 }

@@ -225,14 +225,25 @@ static void event(enum ibv_event_type type)
 	ibv_ack_async_event(&event);
 }
 
-Test(qp, wrong_rkey)
+static void wrong_rkey(enum ibv_wr_opcode opcode)
 {
 	struct ibv_sge sge;
-	struct ibv_send_wr wr = qp_request(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, &sge);
+	struct ibv_send_wr wr = qp_request(&pair, A, opcode, 0, 8, &sge);
 
 	wr.wr.rdma.rkey ^= 1;
 	fails(&wr, IBV_WC_REM_ACCESS_ERR, true);
 	event(IBV_EVENT_QP_ACCESS_ERR);
+}
+
+Test(qp, wrong_rkey)
+{
+	wrong_rkey(IBV_WR_RDMA_WRITE);
+}
+
+/* The data takes no receive: that is flushed with the others. */
+Test(qp, wrong_rkey_with_data)
+{
+	wrong_rkey(IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
 Test(qp, past_the_end)
@@ -287,6 +298,25 @@ Test(qp, receive_with_a_wrong_lkey)
 	qp_post(&pair, A, IBV_WR_SEND, 0, 64, 1);
 	qp_done(&pair, A, 1, IBV_WC_REM_OP_ERR);
 	qp_done(&pair, B, 70, IBV_WC_LOC_PROT_ERR);
+}
+
+/* A message that ends before is received. */
+Test(qp, receive_past_the_end)
+{
+	struct ibv_sge sge = { (uintptr_t)pair.memory[B] + QP_SPAN - 64, 128, pair.mr[B]->lkey };
+	struct ibv_recv_wr wr = { .wr_id = 70, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	for (; wr.wr_id < 73; wr.wr_id++)
+		cr_assert_eq(ibv_post_recv(pair.qp[B], &wr, &bad), 0);
+	pair.memory[A][63] = 7;
+	qp_post(&pair, A, IBV_WR_SEND, 0, 64, 1);
+	qp_done(&pair, B, 70, IBV_WC_SUCCESS);
+	cr_assert_eq(pair.memory[B][QP_SPAN - 1], 7);
+	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
+	qp_post(&pair, A, IBV_WR_SEND, 0, 65, 2);
+	qp_done(&pair, A, 2, IBV_WC_REM_OP_ERR);
+	qp_done(&pair, B, 71, IBV_WC_LOC_PROT_ERR);
+	flushed(B, 72);
 }
 
 /* A posted receive stays where it is: the message that takes it finds no buffer. */

@@ -155,7 +155,7 @@ static bool has_context(const struct rx *rx, const struct wish *wish)
 
 static bool has_desc(const struct rx *rx, const struct wish *wish)
 {
-	return rx_names(rx, wish->desc);
+	return !(rx->flags & POST_REACH) && rx_names(rx, wish->desc);
 }
 
 static bool is_any(const struct rx *rx, const struct wish *wish)
@@ -199,16 +199,22 @@ struct rx *rx_match_named(struct rx_match *match, uint64_t desc)
 	return cut_one(match, &(struct wish){ .fits = has_desc, .desc = desc });
 }
 
-void rx_match_forget(struct rx_match *match, uint64_t desc, void *at)
+void rx_shorten(struct rx *rx, uint64_t desc)
+{
+	uint64_t before = 0;
+
+	role_assert();
+	for (int i = 0; i < rx->named_count && before < rx->reach.bytes; before += rx->iov[i++].iov_len)
+		if (rx->named[i] == desc)
+			rx->reach = (struct reach){ before, REFUSAL_LOCAL_CLOSED };
+}
+
+void rx_match_shorten(struct rx_match *match, uint64_t desc)
 {
 	role_assert();
-	for (struct rx *rx = match->posted.first; rx; rx = rx->next) {
-		if (!rx_names(rx, desc))
-			continue;
-		rx->named_count = 0;
-		for (int i = 0; i < rx->iov_count; i++)
-			rx->iov[i].iov_base = at;
-	}
+	for (struct rx *rx = match->posted.first; rx; rx = rx->next)
+		if (rx->flags & POST_REACH)
+			rx_shorten(rx, desc);
 }
 
 uint64_t rx_match_waiting(const struct rx_match *match)

@@ -37,13 +37,19 @@ struct rx {
 	struct iovec iov[LIMIT_IOV];
 	uint64_t named[LIMIT_IOV]; /* of a piece: see `parent` (rx_names()) */
 	void *watch;               /* POST_WATCHED */
-	struct multi {             /* POST_MULTI */
-		uint64_t used, least;
-		uint32_t pieces;          /* in use */
-		bool over;                /* takes no more, and is in no queue */
-		enum refusal_cause ended; /* it is taken back for this */
-		bool told;                /* a completion of its last piece tells of the release */
-	} multi;
+	union {
+		struct multi { /* POST_MULTI */
+			uint64_t used, least;
+			uint32_t pieces;          /* in use */
+			bool over;                /* takes no more, and is in no queue */
+			enum refusal_cause ended; /* it is taken back for this */
+			bool told;                /* a completion of its last piece tells of the release */
+		} multi;
+		struct reach { /* POST_REACH */
+			uint64_t bytes;
+			enum refusal_cause beyond; /* why a longer message is not received */
+		} reach;
+	};
 };
 
 struct rx_list {
@@ -128,11 +134,17 @@ void rx_match_keep(struct rx_match *match, struct message *message);    /* no re
 void rx_match_drop(struct rx_match *match, struct message *message);    /* out of the queues, whatever else it is */
 /* A posted receive with this context, out of its queue; NULL: none. */
 struct rx *rx_match_cancel(struct rx_match *match, const void *context);
-/* Likewise one that names this region (named.h). */
+/* Likewise one that names this region (named.h), but for those with POST_REACH: */
 struct rx *rx_match_named(struct rx_match *match, uint64_t desc);
 bool rx_names(const struct rx *rx, uint64_t desc);
-/* All that name it, of those without tags, have their buffers at `at` from now on. */
-void rx_match_forget(struct rx_match *match, uint64_t desc, void *at);
+/* they reach as far as the first buffer that is in it. */
+void rx_match_shorten(struct rx_match *match, uint64_t desc);
+void rx_shorten(struct rx *rx, uint64_t desc);
+/* Are its buffers there for a message of that length, if it is not too long? */
+static inline bool rx_reaches(const struct rx *rx, uint64_t length)
+{
+	return !(rx->flags & POST_REACH) || length <= rx->reach.bytes;
+}
 /* Posted receives without tags that wait for a message: counted one by one. */
 uint64_t rx_match_waiting(const struct rx_match *match);
 /* Any posted receive, out of its queue; NULL: none is left. */

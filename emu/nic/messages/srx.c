@@ -125,12 +125,10 @@ static void take_back(struct rx *rx, enum refusal_cause cause)
 
 void srx_recall(struct srx *srx, uint64_t desc)
 {
-	void *forbidden = srx->nic->config.front->forbidden;
 	struct rx *rx;
 
 	role_assert();
-	if (forbidden)
-		rx_match_forget(&srx->match, desc, forbidden);
+	rx_match_shorten(&srx->match, desc);
 	while ((rx = rx_match_named(&srx->match, desc)))
 		take_back(rx, REFUSAL_LOCAL_CLOSED);
 }

@@ -43,7 +43,7 @@ void srx_leave(struct srx *srx, struct ep *ep);
 void srx_free(struct srx *srx);
 /* One with this context that no message has taken: it completes with REFUSAL_CANCELLED. False: there is none. */
 bool srx_take_back(struct srx *srx, const void *context);
-/* Receives that name this region (named.h), and that no message has taken, end, or lose their buffers (front_end.forbidden). */
+/* Receives that name this region (named.h), and that no message has taken, end, or will (POST_REACH). */
 void srx_recall(struct srx *srx, uint64_t desc);
 /* The endpoint that a receive is reported to; NULL: none. */
 struct ep *srx_reporter(const struct rx *rx);

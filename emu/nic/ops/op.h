@@ -44,6 +44,9 @@ enum post_flag {
 	POST_INVALIDATE = 1 << 16, /* messages: the peer's region under the key `cq_data` ends before they are received */
 	/* Queue pairs, with FENCE: moves nothing. In its turn the own region under the key `cq_data` ends for peers. */
 	POST_LOCAL_INV = 1 << 17,
+	/* Receives without a tag, of endpoints with EP_RULE_RECEIVE_FIRST, and all of those with EP_RULE_DATA_RECEIVES: one of
+	 * which a region is closed stays where it is, and fails when a message comes that is longer than its `reach`. */
+	POST_REACH = 1 << 18,
 	POST_IN_ORDER = 1 << 24, /* the device's own mark: of a queue pair, in its list (in_order.c) */
 	POST_ENDED = 1 << 25,    /* likewise: and waits there for those posted before it */
 	POST_WATCHED = 1 << 14,  /* `watch` has what nic_config.watch noted of it (watch.h) */
@@ -110,6 +113,7 @@ struct recv_post {
 	uint64_t source;      /* AV index this receive is for, AV_NONE: any (directed receive) */
 	uint64_t auth;        /* not 0: only messages that show this one (auth.h) */
 	uint64_t least;       /* POST_MULTI: released when less is left, in bytes */
+	uint64_t reach;       /* POST_REACH: so many bytes, from the first, are in regions that allow it */
 	uint64_t tag, ignore; /* POST_TAGGED: takes messages with this tag, the bits of `ignore` left out; else 0 */
 	void *context;
 	uint64_t cq_flags;          /* as in struct post */

@@ -36,10 +36,6 @@ struct front_end {
 	/* The last word on a sentence of `size` bytes, in its place: returns its length. NULL: sentences stay as they are. */
 	size_t (*respell)(char *text, size_t size);
 
-	/* An address that no process has: the buffer of a posted receive from when a region that it names is closed, so that the
-	 * message that takes it is refused. NULL: the receive ends at once (REFUSAL_LOCAL_CLOSED). */
-	void *forbidden;
-
 	/* Flags of the completions that no post describes, or that have more to tell than their post says. */
 	uint64_t cq_written[2], cq_fetched[2]; /* data came with a remote write, or an op that read; [1]: an atomic */
 	uint64_t cq_data;                      /* added: data came with a message */

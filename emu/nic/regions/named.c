@@ -5,7 +5,6 @@
 uint8_t named_add(uint64_t *named, uint8_t count, void *const *desc, size_t buffers)
 {
 	for (size_t i = 0; desc && i < buffers; i++)
-		if (desc[i] && (!count || named[count - 1] != (uintptr_t)desc[i]))
-			named[count++] = (uintptr_t)desc[i];
+		named[count++] = (uintptr_t)desc[i]; /* 0 is the descriptor of no region */
 	return count;
 }

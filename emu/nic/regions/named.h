@@ -10,14 +10,14 @@
 #include "emu/nic/base/likely.h"
 
 /* Adds those of one list of buffers (NULL: none are looked at) to `named`, which has `count` and room for as many more. Returns
- * how many there are then: buffers in a row of one region count once. */
+ * how many there are then, one for each buffer. */
 uint8_t named_add(uint64_t *named, uint8_t count, void *const *desc, size_t buffers);
 /* Likewise for the first list, which is there: mostly of one buffer. */
 static inline uint8_t named_set(uint64_t *named, void *const *desc, size_t buffers)
 {
 	if (unlikely(buffers != 1))
 		return named_add(named, 0, desc, buffers);
-	*named = (uintptr_t)*desc; /* 0 is the descriptor of no region */
+	*named = (uintptr_t)*desc;
 	return 1;
 }
 

@@ -104,6 +104,7 @@ static void recall_session(struct session *session, uint64_t desc)
 	message_recall(session, desc);
 	tagged_recall(session, desc);
 	target_rsend_recall(session, desc);
+	target_write_recall(session, desc);
 }
 
 void recall_of_ep(struct ep *ep, uint64_t desc)

@@ -46,6 +46,8 @@ MUST_USE const char *target_write_end(struct conn *conn, enum wire_status status
 void target_write_pause(struct session *session);
 /* It will not be completed: the initiator has ended it, or its session. */
 void target_write_abandon(struct session *session);
+/* The receive that is kept for its CQ data may name this region (named.h): the message that takes it after all will find that. */
+void target_write_recall(struct session *session, uint64_t desc);
 
 /* Answered by read_response.c. */
 MUST_USE const char *target_read_take(struct conn *conn, const struct wire_head *head);
@@ -65,7 +67,7 @@ MUST_USE const char *target_rsend_end(struct conn *conn, enum wire_status status
  * completed. */
 void target_rsend_pause(struct session *session);
 void target_rsend_abandon(struct session *session, enum refusal_cause cause);
-/* Its receive names this region (named.h), and ends. */
+/* Its receive may name this region (named.h): it ends, unless the message needs no byte of that (POST_REACH). */
 void target_rsend_recall(struct session *session, uint64_t desc);
 
 /* Judged and executed when the whole frame is here, so that one that is cut has done nothing and one that was executed is never

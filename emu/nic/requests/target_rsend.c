@@ -65,8 +65,13 @@ void target_rsend_recall(struct session *session, uint64_t desc)
 	nic_role(session->ep->nic);
 	if (!rx || !rx_names(rx, desc))
 		return;
+	if (rx->flags & POST_REACH) {
+		rx_shorten(rx, desc);
+		if (rx_reaches(rx, rsend->length))
+			return;
+	}
 	rsend->rx = NULL;
-	rsend->lost = REFUSAL_CLOSED;
+	rsend->lost = true;
 	if (conn && conn->in.head.op == WIRE_RSEND)
 		conn->in.sink = SINK_DROP;
 	complete_receive_failed(rx, REFUSAL_LOCAL_CLOSED);
@@ -118,11 +123,13 @@ static const char *rsend_first(struct conn *conn, const struct wire_head *head)
 		return responder_rnr(conn);
 	}
 	rsend->rx = message.rx;
-	if (rsend->length <= rsend->rx->capacity)
-		return NULL;
-	why->cause = REFUSAL_MESSAGE_LONG;
-	why->region = rsend->rx->capacity;
-	why->excess = rsend->length - rsend->rx->capacity;
+	if (rsend->length > rsend->rx->capacity) {
+		why->cause = REFUSAL_MESSAGE_LONG;
+		why->region = rsend->rx->capacity;
+		why->excess = rsend->length - rsend->rx->capacity;
+	} else if (!rx_reaches(rsend->rx, rsend->length)) {
+		why->cause = REFUSAL_RECEIVE_BUFFER;
+	}
 	return NULL;
 }
 
@@ -191,7 +198,7 @@ static void rsend_fail(struct session *session, enum refusal_cause cause)
 	if (cause == REFUSAL_MESSAGE_LONG)
 		complete_receive(rx, &message);
 	else
-		complete_receive_failed(rx, cause);
+		complete_receive_failed(rx, rx_reaches(rx, message.length) ? cause : rx->reach.beyond);
 }
 
 const char *target_rsend_end(struct conn *conn, enum wire_status status)
@@ -203,10 +210,8 @@ const char *target_rsend_end(struct conn *conn, enum wire_status status)
 
 	nic_role(conn->nic);
 	if (why->cause == REFUSAL_NONE && (conn->in.fault || rsend->lost))
-		*why = (struct refusal){ .cause = rsend->lost ? rsend->lost : REFUSAL_RECEIVE_BUFFER,
-					 .op = OP_SEND,
-					 .length = rsend->length };
-	rsend->lost = REFUSAL_NONE;
+		*why = (struct refusal){ .cause = REFUSAL_RECEIVE_BUFFER, .op = OP_SEND, .length = rsend->length };
+	rsend->lost = false;
 	if (why->cause != REFUSAL_NONE) {
 		rsend_fail(session, why->cause);
 		broken = verdict_refuse(session, rsend->seq, why);

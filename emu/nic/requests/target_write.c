@@ -71,6 +71,15 @@ static void write_let_go(struct session *session, enum refusal_cause cause)
 	write_give_back(&session->rsp.write);
 }
 
+void target_write_recall(struct session *session, uint64_t desc)
+{
+	struct rx *rx = session->rsp.write.rx;
+
+	nic_role(session->ep->nic);
+	if (unlikely(rx != NULL) && rx->flags & POST_REACH)
+		rx_shorten(rx, desc);
+}
+
 /* EP_RULE_DATA_RECEIVES: the next receive is kept for its CQ data. False: none is posted. */
 static bool write_take_receive(struct session *session)
 {

@@ -98,13 +98,13 @@ static inline bool requester_urgent(const struct requester *req)
 /* The message whose segments arrive as RSEND (target_rsend.c). */
 struct rsend_state {
 	bool open; /* more segments are to come */
+	bool lost; /* its receive has ended since, and the sender is to hear that */
 	bool invalidate;
-	uint8_t flags;           /* FIRST and LAST aside */
-	enum refusal_cause lost; /* its receive has ended since, and the sender is to hear that it is refused for this */
-	struct rx *rx;           /* the receive that it has taken; NULL: it has failed, or is refused, and the rest is drained */
-	uint64_t seq;            /* of its first segment */
-	uint64_t length, moved;  /* moved: bytes of it in the segments before */
-	uint64_t cq_data, auth;  /* of every segment, as are `invalidate` and `flags` */
+	uint8_t flags;          /* FIRST and LAST aside */
+	struct rx *rx;          /* the receive that it has taken; NULL: it has failed, or is refused, and the rest is drained */
+	uint64_t seq;           /* of its first segment */
+	uint64_t length, moved; /* moved: bytes of it in the segments before */
+	uint64_t cq_data, auth; /* of every segment, as are `invalidate` and `flags` */
 };
 
 /* The WRITE message whose segments arrive. */

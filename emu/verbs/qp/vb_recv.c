@@ -20,22 +20,45 @@
 
 #define CALL "ibv_post_recv"
 
-static void gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr *wr, struct iovec *iov, void **desc)
+/* A buffer of the list that its lkey does not allow, or not to its end: returns how many bytes of it are allowed, and *buffer. */
+static uint64_t flawed_receive(const struct vb_recv_to *to, const struct ibv_recv_wr *wr, const struct ibv_sge *sge,
+			       enum vb_key_flaw flaw, struct vb_buffer *buffer)
 {
-	for (int i = 0; i < wr->num_sge; i++) {
+	char text[VB_KEY_WORDS];
+	struct vb_key key;
+	uint64_t inside = 0;
+
+	*buffer = (struct vb_buffer){ .at = VB_FORBIDDEN };
+	vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text);
+	if (flaw == VB_KEY_OUTSIDE && vb_key_look(sge->lkey, &key) && sge->addr - key.addr < key.length)
+		inside = key.length - (sge->addr - key.addr);
+	if (vb_key_find(to->pd, sge->lkey, sge->addr, inside, MR_RECV, buffer) != VB_KEY_OK)
+		inside = 0;
+	vb_refuse(EFAULT, to->call, "receive 0x%llx will fail (IBV_WC_LOC_PROT_ERR), if a message is so long: %s",
+		  (unsigned long long)wr->wr_id, text);
+	return inside;
+}
+
+/* Hardware looks at the list when a message comes, as far as that is long. Returns how many bytes the lkeys allow it to have. */
+static uint64_t gather_receive(const struct vb_recv_to *to, const struct ibv_recv_wr *wr, struct iovec *iov, void **desc)
+{
+	uint64_t before = 0, reach = UINT64_MAX;
+
+	for (int i = 0; i < wr->num_sge; before += wr->sg_list[i++].length) {
 		const struct ibv_sge *sge = &wr->sg_list[i];
 		struct vb_buffer buffer;
 		enum vb_key_flaw flaw = vb_key_find(to->pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
-		char text[VB_KEY_WORDS];
 
 		if (unlikely(flaw != VB_KEY_OK)) {
-			vb_refuse(EFAULT, to->call, "receive 0x%llx will fail (IBV_WC_LOC_PROT_ERR): %s",
-				  (unsigned long long)wr->wr_id, vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
-			buffer = (struct vb_buffer){ .at = VB_FORBIDDEN };
+			uint64_t inside = flawed_receive(to, wr, sge, flaw, &buffer);
+
+			if (reach == UINT64_MAX)
+				reach = before + inside;
 		}
 		iov[i] = (struct iovec){ buffer.at, sge->length };
 		desc[i] = (void *)(uintptr_t)buffer.desc;
 	}
+	return reach;
 }
 
 static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
@@ -45,7 +68,7 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	struct recv_post post = { .iov = iov,
 				  .iov_count = (size_t)wr->num_sge,
 				  .desc = wr->num_sge > 0 ? desc : NULL,
-				  .flags = POST_COMPLETE,
+				  .flags = POST_COMPLETE | POST_REACH,
 				  .source = AV_NONE,
 				  .when = to->watched };
 	struct vb_wr *record;
@@ -57,7 +80,7 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	record = vb_queue_take(to->queue);
 	if (!record)
 		return vb_refuse(ENOMEM, to->call, "%u receives are posted and not polled (%s).", to->queue->size, to->wr_name);
-	gather_receive(to, wr, iov, desc);
+	post.reach = gather_receive(to, wr, iov, desc);
 	record->wr_id = wr->wr_id;
 	record->opcode = (uint8_t)IBV_WC_RECV;
 	post.context = record;

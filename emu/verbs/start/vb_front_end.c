@@ -41,7 +41,6 @@ const struct front_end vb_front_end = {
 		[FRONT_SECRET] = "FI_EMU_SECRET_FILE", [FRONT_FAULT] = "FI_EMU_FAULT", [FRONT_DGRAM_LOSS] = "FI_EMU_DGRAM_LOSS",
 		[FRONT_ADVERTISE] = "FI_EMU_ADVERTISE",
 	},
-	.forbidden = VB_FORBIDDEN,
 	.cq_written = { VB_CQ_WRITTEN, VB_CQ_WRITTEN },
 	.cq_data = VB_CQ_IMM,
 	.cq_solicited = VB_CQ_SOLICITED,
