@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""emuctl.py - emuctl on live processes: emuctl.py LOOKED_AT EMUCTL, in the environment of runner.sh."""
+"""emuctl.py - emuctl on live processes: emuctl.py LOOKED_AT EMUCTL HEARS_EVENTS, in the environment of runner.sh."""
 import glob, json, os, re, shutil, signal, socket, subprocess, sys, tempfile
 
-looked_at, emuctl = sys.argv[1:3]
+looked_at, emuctl, hears_events = sys.argv[1:4]
 work = tempfile.mkdtemp(prefix="emu-ctl.")
 folder = os.path.join(work, "ctl")
 failed = False
@@ -367,6 +367,42 @@ def other_users_are_turned_away():
     live.end()
 
 
+def events_happen():
+    types = {"CQ_ERR": 0, "QP_FATAL": 1, "DEVICE_FATAL": 8, "PORT_ACTIVE": 9, "PORT_ERR": 10, "GID_CHANGE": 18}
+    run = subprocess.Popen([hears_events], stdout=subprocess.PIPE, text=True, env=dict(os.environ, FI_EMU_CTL=folder))
+    qp_num = run.stdout.readline().split()[1]
+
+    def heard(name, state, qp_state):
+        return run.stdout.readline() == f"{types[name]} {state} {qp_state}\n"
+
+    try:
+        for wrong in (["event"], ["event", "port_err"], ["event", "QP_FATAL"], ["event", "CQ_ERR", "x"]):
+            ask(*wrong, status=2)
+        assert "no event" in ask("event", "LID_CHANGE", run.pid, status=2)
+        assert "has this number" in ask("event", "QP_FATAL", 77, run.pid, status=2)
+        ask("event", "PORT_ERR", run.pid)
+        assert heard("PORT_ERR", "down", 1)
+        ask("event", "IBV_EVENT_PORT_ACTIVE")
+        assert heard("PORT_ACTIVE", "active", 1)
+        ask("event", "GID_CHANGE")
+        assert heard("GID_CHANGE", "active", 1)
+        ask("event", "QP_FATAL", qp_num, run.pid)
+        assert heard("QP_FATAL", "active", 6)
+        ask("event", "CQ_ERR", 1)
+        assert heard("CQ_ERR", "active", 6) and heard("QP_FATAL", "active", 6)
+        plan = os.path.join(work, "event.ini")
+        with open(plan, "w") as f:
+            f.write("[a]\nfault = event\nevent = PORT_ERR\nafter = 10ms\n[b]\nfault = call\ncall = ibv_query_port\nerror = EIO\n")
+        ask("fault", "load", plan, run.pid)
+        assert heard("PORT_ERR", "failed", 6), "a plan that is loaded names calls and times"
+        ask("fault", "clear")
+        ask("event", "DEVICE_FATAL")
+        assert heard("DEVICE_FATAL", "failed", 6)
+        assert run.wait() == 0
+    finally:
+        run.kill()
+
+
 def completion_is_sourced():
     script = os.path.join(os.environ["EMU_SOURCE_DIR"], "tools/ctl/emuctl.bash")
     check = f'. {script}; COMP_WORDS=(emuctl fa); COMP_CWORD=1; _emuctl; echo "${{COMPREPLY[*]}}"'
@@ -391,7 +427,7 @@ for test in (every_command, keys_are_masked, a_trace_goes_where_the_process_bega
     case(test, live)
 live.run.kill()
 for test in (many_regions_come_in_pieces, many_sessions_come_in_pieces, manual_progress_answers, a_start_removes_what_the_killed_left,
-             names_are_shown_and_not_obeyed, programs_need_no_folder, a_folder_of_another_user_is_not_believed, other_users_are_turned_away, completion_is_sourced):
+             names_are_shown_and_not_obeyed, programs_need_no_folder, a_folder_of_another_user_is_not_believed, other_users_are_turned_away, events_happen, completion_is_sourced):
     case(test)
 shutil.rmtree(work)
 sys.exit(failed)

@@ -23,6 +23,15 @@ static void ask(const struct fault_plan *plan)
 		op.ours = !op.ours;
 	}
 	fault_registration(plan, 1);
+	for (uint32_t i = 0; i < plan->rules; i++) {
+		const struct fault_rule *rule = &plan->rule[i];
+
+		(void)fault_hits(plan, i, 1);
+		FUZZ_CHECK(fault_call_wait(plan, i, 1) >= rule->wait_ns);
+		FUZZ_CHECK(rule->sort != PLAN_CALL || (rule->calls && (rule->err || rule->wait_ns || rule->jitter_ns)));
+		FUZZ_CHECK(rule->sort != PLAN_FAIL || rule->word);
+		FUZZ_CHECK(rule->sort != PLAN_EVENT || rule->timed == !rule->calls);
+	}
 	FUZZ_CHECK(fault_queue(plan, 100) <= 100);
 	free(counts);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* said.c - sentences about settings, which nobody hears here. */
+/* said.c - sentences about settings, which nobody hears here, and the names of a front end. */
 #include <errno.h>
 
+#include "emu/process/front/process_front.h"
 #include "emu/process/settings/setting_say.h"
 
 int setting_wrong(const char *name, const char *format, ...)
@@ -10,3 +11,12 @@ int setting_wrong(const char *name, const char *format, ...)
 	(void)format;
 	return -EINVAL;
 }
+
+static const char *const calls[] = { "ibv_open_device", "ibv_reg_mr", "ibv_post_send", NULL };
+static const char *const statuses[] = { "SUCCESS", "LOC_LEN_ERR", "REM_ACCESS_ERR", NULL };
+static const char *const events[] = { "PORT_ERR", "CQ_ERR", "QP_FATAL", NULL };
+static const struct process_faults faults = {
+	.calls = calls, .statuses = statuses, .events = events, .status_prefix = "IBV_WC_", .event_prefix = "IBV_EVENT_"
+};
+
+const struct process_front process_front = { .faults = &faults };

@@ -4,10 +4,7 @@
 #include <criterion/parameterized.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "tests/verbs/qp_pair.h"
 
@@ -15,20 +12,9 @@ enum { A, B, OPS = 30, SCRATCH = 4096 };
 
 static struct qp_pair pair;
 
-/* The device reads it when it starts. */
-static void plan(const char *text)
-{
-	int fd = memfd_create("plan", 0);
-	char path[64];
-
-	cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	setenv("FI_EMU_FAULT", path, 1);
-}
-
 static void begin(const char *text)
 {
-	plan(text);
+	fault_plan(text);
 	qp_pair_open(&pair);
 	qp_pair_meet(&pair);
 }
@@ -110,7 +96,7 @@ static void not_ready(unsigned int times, enum ibv_wc_status status)
 	char text[100];
 
 	snprintf(text, sizeof(text), "[first]\nfault = rnr\ntimes = %u\nmost = 1\n", times);
-	plan(text);
+	fault_plan(text);
 	qp_pair_open(&pair);
 	pair.rnr_retry = 3;
 	qp_pair_meet(&pair);
@@ -221,7 +207,7 @@ Test(verbs_fault, fails_a_registration)
 	static char bytes[64];
 	struct ibv_mr *mr;
 
-	plan("[second]\nfault = register\nerror = EFAULT\nfirst = 2\nmost = 1\n");
+	fault_plan("[second]\nfault = register\nerror = EFAULT\nfirst = 2\nmost = 1\n");
 	verbs_open(&verbs);
 	for (int i = 1; i <= 3; i++) {
 		mr = ibv_reg_mr(verbs.pd, bytes, sizeof(bytes), IBV_ACCESS_LOCAL_WRITE);

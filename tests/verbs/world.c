@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,6 +28,16 @@ void verbs_close(struct verbs *verbs)
 	cr_assert_eq(ibv_dealloc_pd(verbs->pd), 0);
 	cr_assert_eq(ibv_close_device(verbs->context), 0);
 	ibv_free_device_list(verbs->list);
+}
+
+void fault_plan(const char *text)
+{
+	int fd = memfd_create("plan", 0);
+	char path[64];
+
+	cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	setenv("FI_EMU_FAULT", path, 1);
 }
 
 void said_begin(void)

@@ -15,6 +15,9 @@ struct verbs {
 void verbs_open(struct verbs *verbs);
 void verbs_close(struct verbs *verbs);
 
+/* The fault plan, for the first device that is opened. */
+void fault_plan(const char *text);
+
 /* From here on standard error goes to a file; `said_has`: does it hold this text? */
 void said_begin(void);
 int said_has(const char *text);

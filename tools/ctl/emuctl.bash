@@ -34,9 +34,11 @@ _emuctl() {
 	if [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--json --keys -i -n --level --dir --timeout --help' -- "$word")
 	elif [[ -z $command ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'ps info ep conn mr cq stat log watch trace fault metrics' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'ps info ep conn mr cq stat log watch trace fault event metrics' -- "$word")
 	elif [[ $before == fault ]]; then
 		mapfile -t COMPREPLY < <(compgen -W 'load clear' -- "$word")
+	elif [[ $before == event ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'PORT_ERR PORT_ACTIVE GID_CHANGE DEVICE_FATAL CQ_ERR QP_FATAL' -- "$word")
 	elif [[ $before == trace ]]; then
 		mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$word")
 	else

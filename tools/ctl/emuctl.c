@@ -22,6 +22,8 @@ static const char usage[] =
 	"  trace on|off       switches tracing\n"
 	"  fault load FILE    puts a fault plan in force, emu_fault(5), in the place of the one there is\n"
 	"  fault clear        takes it away\n"
+	"  event NAME         has an asynchronous event happen, emu_fault(5): PORT_ERR, PORT_ACTIVE, GID_CHANGE, DEVICE_FATAL;\n"
+	"  event NAME NUMBER  CQ_ERR, QP_FATAL to that completion queue or queue pair\n"
 	"  metrics            counts of all processes, or one, as Prometheus reads them\n"
 	"\n"
 	"  --json             JSON lines, for programs\n"
@@ -199,6 +201,22 @@ static int run_fault(const struct asking *options, char **words)
 	return 0;
 }
 
+/* Events of queues and queue pairs are followed by a number, and then the process. */
+static int run_event(const struct asking *options, char **words)
+{
+	const char *name = words[1];
+	bool numbered = name && (strstr(name, "CQ_ERR") || strstr(name, "QP_FATAL"));
+	const char *number = numbered ? words[2] : "";
+	char request[128];
+
+	if (!name || !number || strlen(name) + strlen(number) > 60 || strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != strlen(name) ||
+	    strspn(number, "0123456789abcdefABCDEFx") != strlen(number))
+		die("event NAME, or event CQ_ERR or QP_FATAL NUMBER; see emuctl --help");
+	snprintf(request, sizeof(request), "{\"cmd\":\"event\",\"text\":\"%s%s%s\"}\n", name, numbered ? " " : "", number);
+	run_ask(options, find_one(options, words[numbered ? 3 : 2]), "event", request);
+	return 0;
+}
+
 static int run_trace(const struct asking *options, char **words)
 {
 	bool on = words[1] && !strcmp(words[1], "on");
@@ -264,6 +282,8 @@ static int run_command(const struct asking *options, char **words, const char *l
 		return run_metrics(options, words[1]);
 	if (!strcmp(words[0], "fault"))
 		return run_fault(options, words);
+	if (!strcmp(words[0], "event"))
+		return run_event(options, words);
 	if (!strcmp(words[0], "trace"))
 		return run_trace(options, words);
 	if (!strcmp(words[0], "stat"))

@@ -58,6 +58,9 @@ struct nic_config {
 	const struct watch_ops *watch;  /* sees the posts that say so (watch.h); NULL: none */
 	const struct flush_ops *flush;  /* makes persistent regions durable; NULL: there are none */
 	void *flush_arg;
+	/* [role] Called within a slice: soon after a plan was loaded, and when the time is due that it returned last, in clock ns,
+	 * UINT64_MAX: not again. Must neither block nor be a cancellation point. NULL: nothing is */
+	uint64_t (*alarm)(void);
 	bool debug;              /* lines of NIC_LOG_DEBUG are read: each change of a state is one */
 	void (*wake)(void *arg); /* gets the NIC thread to serve (driver_ops.wake); may be NULL */
 	void *wake_arg;

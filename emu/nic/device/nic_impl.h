@@ -111,6 +111,7 @@ struct nic {
 	struct session *timed;
 	struct coll_ready *ready, **ready_end; /* collectives and groups that can get on (coll_ready.c) */
 	uint64_t coll_look_ns;                 /* the next look at what collectives wait for (coll_wait.c); 0: none */
+	uint64_t alarm_ns;                     /* nic_config.alarm is due then */
 	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
 	uint32_t conn_count, dials;            /* dials: of them, those that this side dialled and that have not greeted */
 	uint8_t process[WIRE_ID_LEN / 2];      /* the first half of all its endpoints' instance ids */

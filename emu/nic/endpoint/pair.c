@@ -47,6 +47,14 @@ void pairing_hide(struct ep *ep)
 		ep->attr.through->pairs->at[ep->pairing->qpn & 0xff] = NULL;
 }
 
+void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *arg)
+{
+	nic_role(nic);
+	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+		if (ep->pairing)
+			each(ep->attr.owner, arg);
+}
+
 uint32_t ep_qpn(const struct ep *ep)
 {
 	return ep->pairing->qpn;

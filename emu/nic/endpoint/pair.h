@@ -13,6 +13,7 @@
 #include "emu/nic/base/thread_safety.h"
 
 struct ep;
+struct nic;
 
 struct ep_pair {
 	struct sockaddr_storage own, peer; /* IP addresses; ports do not count */
@@ -28,6 +29,8 @@ MUST_USE int ep_pair(struct ep *ep, const struct ep_pair *pair) REQUIRES(driver_
 /* To RTS: may send, beginning with that packet sequence number. */
 void ep_pair_send(struct ep *ep, uint32_t sq_psn) REQUIRES(driver_role);
 
+/* Each queue pair of the nic, by its ep_attr.owner. */
+void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *arg) REQUIRES(driver_role);
 /* To ERR: all ops and receives end as cancelled, and so does what is posted from now on. Requests of the peer are not answered. */
 void ep_halt(struct ep *ep) REQUIRES(driver_role);
 /* To RESET, from any state: ops and receives are gone without a word, the peer is left. It may be paired again. */

@@ -111,6 +111,8 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 	if (err)
 		goto free_nic;
 	driver_init(&nic->driver, &driver);
+	if (config->fault)
+		(void)pace_due(&nic->pace, 0); /* the alarm */
 	*out = nic;
 	return 0;
 
@@ -298,6 +300,14 @@ static uint64_t tick_greetings(struct nic *nic)
 	return due;
 }
 
+/* Returns when the alarm is due next. */
+static uint64_t tick_alarm(struct nic *nic)
+{
+	if (nic->config.alarm && nic->alarm_ns <= nic_now(nic))
+		nic->alarm_ns = nic->config.alarm();
+	return nic->config.alarm ? nic->alarm_ns : UINT64_MAX;
+}
+
 /* True: completions that had been kept back were given to the program. */
 __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 {
@@ -325,6 +335,7 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 		}
 	}
 	did = fault_tick(nic);
+	nic_arm_timer(nic, tick_alarm(nic));
 	pace_tick_end(&nic->pace);
 	return did;
 }

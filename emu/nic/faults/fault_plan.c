@@ -114,12 +114,19 @@ const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort so
 	return rule;
 }
 
+static uint64_t drawn_wait(const struct fault_plan *plan, uint32_t i, enum op_kind kind, uint64_t number)
+{
+	const struct fault_rule *rule = &plan->rule[i];
+	uint64_t drawn = fault_plan_draw(plan, HOW_LONG, i, kind, number);
+
+	return rule->wait_ns + (rule->jitter_ns ? drawn % (rule->jitter_ns + 1) : 0);
+}
+
 uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op)
 {
 	uint32_t i = (uint32_t)(rule - peer->plan->rule);
-	uint64_t drawn = fault_plan_draw(peer->plan, HOW_LONG, i, op->kind, peer->count[i][op->kind].ops + 1);
 
-	return rule->wait_ns + (rule->jitter_ns ? drawn % (rule->jitter_ns + 1) : 0);
+	return drawn_wait(peer->plan, i, op->kind, peer->count[i][op->kind].ops + 1);
 }
 
 void fault_count(struct fault_peer *peer, const struct fault_op *op)
@@ -131,10 +138,20 @@ void fault_count(struct fault_peer *peer, const struct fault_op *op)
 			peer->count[i][op->kind] = (struct fault_count){ .ops = peer->count[i][op->kind].ops + 1 };
 }
 
+bool fault_hits(const struct fault_plan *plan, uint32_t i, uint64_t number)
+{
+	return hits(plan, i, OP_SEND, number);
+}
+
+uint64_t fault_call_wait(const struct fault_plan *plan, uint32_t i, uint64_t number)
+{
+	return drawn_wait(plan, i, OP_SEND, number);
+}
+
 const struct fault_rule *fault_registration(const struct fault_plan *plan, uint64_t number)
 {
 	for (uint32_t i = 0; i < plan->rules; i++)
-		if (plan->rule[i].sort == PLAN_REGISTER && hits(plan, i, OP_SEND, number))
+		if (plan->rule[i].sort == PLAN_REGISTER && fault_hits(plan, i, number))
 			return &plan->rule[i];
 	return NULL;
 }

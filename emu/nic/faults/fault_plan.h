@@ -31,6 +31,11 @@ enum fault_sort {
 	PLAN_BANDWIDTH, /* bytes to the peer leave more slowly */
 	PLAN_QUEUE,     /* completion queues are small */
 	PLAN_THREAD,    /* the NIC thread is slow */
+	/* Of the front end: the device passes them over (process/faults/fault_calls.h). */
+	PLAN_CALL,      /* calls of the program fail, or are late */
+	PLAN_FAIL,      /* own requests complete with a status */
+	PLAN_EVENT,     /* an asynchronous event */
+	PLAN_UNPLUGGED, /* ports are down from the beginning */
 	PLAN_SORTS
 };
 
@@ -51,10 +56,15 @@ struct fault_rule {
 	uint32_t times;              /* RNR: so often in a row; CUT: likewise, if it is `before` */
 	bool before;                 /* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;            /* CUT: there is no other connection for so long */
-	int err;                     /* REGISTER: a positive errno */
+	int err;                     /* REGISTER, CALL: a positive errno; 0: a CALL that is late alone */
 	uint64_t rate;               /* BANDWIDTH: bytes a second */
 	uint64_t entries;            /* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns; /* LATENCY, REORDER, COMPLETION, THREAD: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns; /* LATENCY, REORDER, COMPLETION, THREAD, CALL: so long, and a drawn part of jitter_ns */
+	uint64_t calls;              /* CALL, EVENT: a bit for each of the front end's calls */
+	uint64_t qp, cq;             /* CALL, FAIL, EVENT: the queue pair or queue, as the front end counts them; 0: any */
+	uint32_t word;               /* FAIL: the front end's number of the status; EVENT: of the event */
+	bool called, timed;          /* EVENT: by calls; or by time, after_ns */
+	uint64_t after_ns;
 };
 
 struct fault_plan {
@@ -80,6 +90,11 @@ const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort so
 uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op);
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
+
+/* Of the rules that are counted without a peer: does rule number i meet the call or request of that number, from 1, and how long
+ * does that wait? Any thread. */
+bool fault_hits(const struct fault_plan *plan, uint32_t i, uint64_t number);
+uint64_t fault_call_wait(const struct fault_plan *plan, uint32_t i, uint64_t number);
 
 /* How long the NIC thread waits before each slice that it serves, in ns. */
 uint64_t fault_thread(const struct fault_plan *plan);

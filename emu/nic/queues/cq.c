@@ -24,7 +24,7 @@ int cq_open(struct cq **out, size_t size, void (*wake)(void *arg), void *arg)
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
-	cq->size = size ? size : LIMIT_CQ_SIZE;
+	cq->size = cq->room = size ? size : LIMIT_CQ_SIZE;
 	cq->ring = malloc(cq->size * sizeof(*cq->ring)); /* pages that no entry has come to cost nothing */
 	if (!cq->ring) {
 		free(cq);
@@ -42,13 +42,22 @@ void cq_overrun_at(struct cq *cq, size_t most)
 	cq->bounded = true;
 	cq->most = most;
 	if (cq->size > most)
-		cq->size = most;
+		cq->size = cq->room = most;
 }
 
 void cq_tell_overrun(struct cq *cq, void (*overrun)(void *arg), void *arg)
 {
 	cq->overrun = overrun;
 	cq->overrun_arg = arg;
+}
+
+void cq_break(struct cq *cq)
+{
+	futex_lock(&cq->lock);
+	cq->room = cq->most = 0;
+	if (!load_relaxed(&cq->lost))
+		bump(&cq->lost, 1);
+	futex_unlock(&cq->lock);
 }
 
 bool cq_overruns(const struct cq *cq)
@@ -141,7 +150,7 @@ static inline void unlock_and_wake(struct cq *cq, uint64_t flags) RELEASE(cq->lo
 
 bool cq_has_room(const struct cq *cq)
 {
-	return load_relaxed(&cq->unread) < cq->size;
+	return load_relaxed(&cq->unread) < cq->room;
 }
 
 /* Lock held: would one more entry be lost? */
@@ -185,7 +194,7 @@ void cq_push(struct cq *cq, struct cq_node *node)
 
 	futex_lock(&cq->lock);
 	unread = load_relaxed(&cq->unread);
-	if (unread >= cq->size) {
+	if (unread >= cq->room) {
 		cq_keep(cq, node);
 		return;
 	}

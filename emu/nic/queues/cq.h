@@ -63,6 +63,8 @@ void cq_overrun_at(struct cq *cq, size_t most);
 /* With it: `overrun` is told of the first entry that is lost, and of no other, by its writer, without the queue's lock. As
  * `wake`, it must neither block nor be a cancellation point. */
 void cq_tell_overrun(struct cq *cq, void (*overrun)(void *arg), void *arg);
+/* It takes no entry any more, and tells of none that is lost. Those that are unread stay. */
+void cq_break(struct cq *cq);
 /* Room for `size` entries; what is unread stays, in its order, and a queue that overruns now does so at `size`. The caller
  * holds the driver role. 0; -EINVAL: 0, beyond LIMIT_CQ_SIZE_MAX, or less than is unread, errors included; -ENOMEM. */
 MUST_USE int cq_resize(struct cq *cq, size_t size);

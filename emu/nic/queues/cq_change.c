@@ -36,8 +36,10 @@ int cq_resize(struct cq *cq, size_t size)
 		cq->ring = ring;
 		cq->size = size;
 		cq->head = 0;
+		if (cq->room)
+			cq->room = size;
 		if (cq->bounded)
-			cq->most = size;
+			cq->most = cq->room;
 		copied = cq_refill(cq, used);
 		err = 0;
 	}

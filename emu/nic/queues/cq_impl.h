@@ -29,6 +29,7 @@ struct cq {
 	struct futex_lock lock; /* guards the fields below, and `tell` */
 	struct completion *ring;
 	size_t size, head;            /* head: the oldest entry; size changes under the driver role, too */
+	size_t room;                  /* as size; 0 once it takes no entry any more (cq_break()) */
 	size_t most;                  /* with `bounded`: unread entries and errors */
 	uint64_t only;                /* with `notify`: of these flags; 0: of any entry */
 	uint64_t taken;               /* completions, ever */

@@ -379,7 +379,9 @@ size_t refusal_text(const struct front_end *front, const struct refusal *refusal
 		return 0;
 	text[0] = '\0';
 	say_asked(&s, refusal, peer);
-	if (refusal->access & REFUSAL_INJECTED) {
+	if (refusal->access & REFUSAL_INJECTED && refusal->cause > REFUSAL_WIRE_MAX) {
+		say_text(&s, "injected by the fault plan (%s).", front->settings[FRONT_FAULT]);
+	} else if (refusal->access & REFUSAL_INJECTED) {
 		say_text(&s, "injected by the target's fault plan (%s), as if %s.", front->settings[FRONT_FAULT],
 			 refusal_phrase(front, refusal->cause));
 	} else if (cause->say) {

@@ -145,6 +145,8 @@ void complete_note(struct op *op, enum refusal_cause cause, const struct refusal
 	if (why->cause != REFUSAL_NONE)
 		return;
 	*why = known ? *known : (struct refusal){ 0 };
+	if (op->flags & POST_PLANNED && cause != REFUSAL_CANCELLED)
+		why->access = REFUSAL_INJECTED;
 	why->cause = cause;
 	why->op = op->kind;
 	why->key = op->remote.key;

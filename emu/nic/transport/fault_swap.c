@@ -161,6 +161,8 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 	}
 	free(counts);
 	plan_exchange(nic, next);
+	nic->alarm_ns = 0;
+	nic_arm_timer(nic, nic_now(nic));
 	return 0;
 }
 

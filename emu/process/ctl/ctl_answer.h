@@ -16,7 +16,7 @@ struct ctl_request {
 	bool on;       /* trace */
 	bool clear;    /* fault */
 	char level[8]; /* log, watch: "warn", "info" or "debug"; empty: all there is */
-	char *text;    /* fault: the plan, malloc'd; NULL: none */
+	char *text;    /* fault: the plan, event: its name and object; malloc'd; NULL: none */
 };
 
 /* NULL; or what is wrong, a sentence, and then there is nothing to free. */
@@ -76,6 +76,7 @@ enum ctl_next ctl_log(struct ctl_answer *answer, struct ctl_piece *piece);
 enum ctl_next ctl_watch(struct ctl_answer *answer, struct ctl_piece *piece);
 enum ctl_next ctl_trace(struct ctl_answer *answer, struct ctl_piece *piece);
 enum ctl_next ctl_fault(struct ctl_answer *answer, struct ctl_piece *piece);
+enum ctl_next ctl_event(struct ctl_answer *answer, struct ctl_piece *piece);
 /* The answer, which may be one to "watch", ends. */
 void ctl_watch_end(struct ctl_answer *answer);
 

@@ -10,8 +10,9 @@
 #include "emu/process/ctl/ctl_answer.h"
 
 static const struct ctl_command commands[] = {
-	{ "info", ctl_info }, { "ep", ctl_ep },   { "conn", ctl_conn },   { "mr", ctl_mr },       { "cq", ctl_cq },
-	{ "stat", ctl_stat }, { "log", ctl_log }, { "watch", ctl_watch }, { "trace", ctl_trace }, { "fault", ctl_fault },
+	{ "info", ctl_info },   { "ep", ctl_ep },       { "conn", ctl_conn },   { "mr", ctl_mr },
+	{ "cq", ctl_cq },       { "stat", ctl_stat },   { "log", ctl_log },     { "watch", ctl_watch },
+	{ "trace", ctl_trace }, { "fault", ctl_fault }, { "event", ctl_event },
 };
 
 void ctl_line(struct ctl_piece *piece, struct json *json, const char *type, size_t room)

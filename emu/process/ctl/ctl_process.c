@@ -12,9 +12,12 @@
 #include <unistd.h>
 
 #include "emu/process/ctl/ctl_answer.h"
+#include "emu/process/faults/fault_calls.h"
 #include "emu/process/faults/fault_file.h"
+#include "emu/process/faults/fault_option.h"
 #include "emu/process/front/process_front.h"
 #include "emu/process/log/log.h"
+#include "emu/process/settings/setting_read.h"
 #include "emu/process/trace/trace_file.h"
 #include "emu/net/thread/net.h"
 
@@ -273,6 +276,8 @@ static int put_plan_in_force(const struct fault_plan *plan)
 
 	driver_take(nic_driver(nic));
 	err = nic_fault_load(nic, plan);
+	if (!err)
+		fault_calls_load(plan);
 	driver_leave(nic_driver(nic));
 	if (!err)
 		net_slow(plan ? fault_thread(plan) : 0);
@@ -293,6 +298,25 @@ enum ctl_next ctl_fault(struct ctl_answer *answer, struct ctl_piece *piece)
 	if (err)
 		return ctl_error(piece, "the process has no memory for the plan, and the one before is in force");
 	return ctl_end(piece);
+}
+
+/* "NAME", or "NAME NUMBER" of a queue pair or queue. */
+enum ctl_next ctl_event(struct ctl_answer *answer, struct ctl_piece *piece)
+{
+	char *text = answer->request.text, *number = text ? strchr(text, ' ') : NULL;
+	const char *why = "the request has no event";
+	uint64_t object = 0;
+	uint32_t event;
+
+	if (number)
+		*number++ = '\0';
+	if (text && !fault_event_find(text, &event))
+		why = "it is no event that this process can have";
+	else if (number && (!parse_whole(number, &object) || !object))
+		why = "what follows the event is no number of a queue pair or queue";
+	else if (text)
+		why = process_front.faults->event(event, object, object);
+	return why ? ctl_error(piece, why) : ctl_end(piece);
 }
 
 /* --- the folder of this user's control sockets. tools/ctl/ctl_find.c looks in the same --- */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/process/front/process_front.h"
 #include "emu/process/settings/setting_read.h"
 #include "emu/nic/base/address.h"
 #include "emu/nic/queues/av.h"
@@ -65,6 +66,10 @@ static const char *option_read_fault(const char *value, struct fault_rule *rule)
 		[PLAN_BANDWIDTH] = "bandwidth",
 		[PLAN_QUEUE] = "queue",
 		[PLAN_THREAD] = "thread",
+		[PLAN_CALL] = "call",
+		[PLAN_FAIL] = "fail",
+		[PLAN_EVENT] = "event",
+		[PLAN_UNPLUGGED] = "unplugged",
 	};
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
@@ -247,6 +252,79 @@ static const char *read_entries(const char *value, struct fault_rule *rule)
 	return read_positive(value, &rule->entries);
 }
 
+/* --- what the front end has names for; under one that has none any word will do, as it is for another library --- */
+
+int fault_word(const char *const *words, const char *prefix, const char *word)
+{
+	size_t cut = strncmp(word, prefix, strlen(prefix)) ? 0 : strlen(prefix);
+
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], word + cut))
+			return i;
+	return -1;
+}
+
+static const char *read_calls(const char *value, struct fault_rule *rule)
+{
+	const struct process_faults *faults = process_front.faults;
+	char word[WORD_MAX];
+	uint64_t calls = 0;
+
+	for (; faults && *value; value += strspn(value, ", ")) {
+		size_t length = strcspn(value, ", ");
+		int call;
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, value);
+		call = fault_word(faults->calls, "", word);
+		if (call < 0)
+			return "a list of calls that can fail";
+		calls |= UINT64_C(1) << call;
+		value += length;
+	}
+	rule->called = true;
+	rule->calls = calls;
+	return faults && !calls ? "a list of calls that can fail" : NULL;
+}
+
+static const char *read_qp(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->qp);
+}
+
+static const char *read_cq(const char *value, struct fault_rule *rule)
+{
+	return read_positive(value, &rule->cq);
+}
+
+static const char *read_status(const char *value, struct fault_rule *rule)
+{
+	const struct process_faults *faults = process_front.faults;
+	int status = faults ? fault_word(faults->statuses, faults->status_prefix, value) : 0;
+
+	rule->word = (uint32_t)status;
+	return status < 0 || (faults && !status) ? "a status of a failure" : NULL;
+}
+
+bool fault_event_find(const char *name, uint32_t *event)
+{
+	const struct process_faults *faults = process_front.faults;
+	int found = faults ? fault_word(faults->events, faults->event_prefix, name) : -1;
+
+	*event = (uint32_t)found;
+	return found >= 0;
+}
+
+static const char *read_event_name(const char *value, struct fault_rule *rule)
+{
+	return fault_event_find(value, &rule->word) || !process_front.faults ? NULL : "an event that can be injected";
+}
+
+static const char *read_after(const char *value, struct fault_rule *rule)
+{
+	rule->timed = true;
+	return parse_time(value, &rule->after_ns) ? NULL : A_TIME;
+}
+
 /* Sorts of faults, a bit each. */
 enum {
 	REFUSING = 1 << PLAN_REFUSE,
@@ -257,9 +335,12 @@ enum {
 	SLOW = 1 << PLAN_BANDWIDTH,
 	SMALL = 1 << PLAN_QUEUE,
 	STARVED = 1 << PLAN_THREAD,
+	CALLING = 1 << PLAN_CALL,
+	FAILING = 1 << PLAN_FAIL,
+	TELLING = 1 << PLAN_EVENT,
 	OPS = REFUSING | FULL | CUT | LATE,
-	NUMBERED = OPS | REGISTERING,
-	ALL = NUMBERED | SLOW | SMALL | STARVED
+	NUMBERED = OPS | REGISTERING | CALLING | FAILING | TELLING,
+	ALL = NUMBERED | SLOW | SMALL | STARVED | 1 << PLAN_UNPLUGGED
 };
 
 static const struct option {
@@ -269,7 +350,7 @@ static const struct option {
 } options[FAULT_OPTIONS] = {
 	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, option_read_fault },
 	[FAULT_OPTION_PEER] = { "peer", OPS | SLOW, 0, read_peer },
-	[FAULT_OPTION_OP] = { "op", OPS, 0, read_op },
+	[FAULT_OPTION_OP] = { "op", OPS | FAILING, 0, read_op },
 	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },
 	[FAULT_OPTION_FIRST] = { "first", NUMBERED, 0, read_first },
 	[FAULT_OPTION_EVERY] = { "every", NUMBERED, 0, read_every },
@@ -279,11 +360,17 @@ static const struct option {
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
 	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
-	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED, LATE | STARVED, read_wait },
-	[FAULT_OPTION_JITTER] = { "jitter", LATE, 0, read_jitter },
-	[FAULT_OPTION_ERROR] = { "error", REGISTERING, 0, read_error },
+	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED | CALLING, LATE | STARVED, read_wait },
+	[FAULT_OPTION_JITTER] = { "jitter", LATE | CALLING, 0, read_jitter },
+	[FAULT_OPTION_ERROR] = { "error", REGISTERING | CALLING, 0, read_error },
 	[FAULT_OPTION_RATE] = { "rate", SLOW, SLOW, read_rate },
 	[FAULT_OPTION_ENTRIES] = { "entries", SMALL, SMALL, read_entries },
+	[FAULT_OPTION_CALL] = { "call", CALLING | TELLING, CALLING, read_calls },
+	[FAULT_OPTION_QP] = { "qp", CALLING | FAILING | TELLING, 0, read_qp },
+	[FAULT_OPTION_CQ] = { "cq", TELLING, 0, read_cq },
+	[FAULT_OPTION_STATUS] = { "status", FAILING, FAILING, read_status },
+	[FAULT_OPTION_EVENT] = { "event", TELLING, TELLING, read_event_name },
+	[FAULT_OPTION_AFTER] = { "after", TELLING, 0, read_after },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)
@@ -316,13 +403,9 @@ const char *fault_option_read(enum fault_option option, const char *value, struc
 
 void fault_rule_begin(struct fault_rule *rule)
 {
-	*rule = (struct fault_rule){ .kinds = FAULT_ALL_KINDS,
-				     .first = 1,
-				     .every = 1,
-				     .most = UINT64_MAX,
-				     .chance = FAULT_CERTAIN,
-				     .times = 1,
-				     .err = ENOMEM };
+	*rule = (struct fault_rule){
+		.kinds = FAULT_ALL_KINDS, .first = 1, .every = 1, .most = UINT64_MAX, .chance = FAULT_CERTAIN, .times = 1
+	};
 }
 
 /* Without "op" a rule is for all kinds of ops that can have its fault. */
@@ -330,6 +413,12 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
 	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
 
+	if (rule->sort == PLAN_REGISTER && !rule->err)
+		rule->err = ENOMEM;
+	if (rule->sort == PLAN_CALL && !rule->err && !rule->wait_ns && !rule->jitter_ns)
+		return "has neither \"error\" nor \"wait\"";
+	if (rule->sort == PLAN_EVENT && rule->timed == rule->called)
+		return "has neither \"after\" nor \"call\", or both";
 	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
 		return "has the NIC thread wait for more than a second";
 	if (rule->keyed)

@@ -23,6 +23,12 @@ enum fault_option {
 	FAULT_OPTION_ERROR,
 	FAULT_OPTION_RATE,
 	FAULT_OPTION_ENTRIES,
+	FAULT_OPTION_CALL,
+	FAULT_OPTION_QP,
+	FAULT_OPTION_CQ,
+	FAULT_OPTION_STATUS,
+	FAULT_OPTION_EVENT,
+	FAULT_OPTION_AFTER,
 	FAULT_OPTIONS
 };
 
@@ -33,6 +39,10 @@ bool fault_option_wanted(enum fault_option option, enum fault_sort sort, const c
 /* NULL; or the kind of value that is expected ("a number"), and the rule is unchanged. */
 const char *fault_option_read(enum fault_option option, const char *value, struct fault_rule *rule);
 
+/* The number of a name in a list that NULL ends; it may lack its prefix. -1: there is none. */
+int fault_word(const char *const *words, const char *prefix, const char *word);
+/* The number of an event by its name; false: the front end has none of that name. */
+bool fault_event_find(const char *name, uint32_t *event);
 /* A rule without any option. */
 void fault_rule_begin(struct fault_rule *rule);
 /* All options have been read; `kinds`: "op" was among them. NULL, or what is wrong. */

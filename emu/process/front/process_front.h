@@ -26,11 +26,24 @@ enum process_guess {
 	PROCESS_GUESSES
 };
 
+/* What fault plans and emuctl can do to a program of the front end beside what the device does (emu/process/faults). A list of
+ * names ends with NULL; an index in it is the number of what it names. In a plan a name may lack its prefix. */
+struct process_faults {
+	const char *const *calls;    /* 64 at most */
+	const char *const *statuses; /* of completions */
+	const char *const *events;
+	const char *status_prefix, *event_prefix;
+	/* Has it happen, to queue pair `qp` or queue `cq` (0: none is named). NULL, or words: why it cannot. With the driver role
+	 * or without; not with a lock. */
+	const char *(*event)(unsigned int event, uint64_t qp, uint64_t cq);
+};
+
 struct process_front {
-	const struct front_end *device;     /* the words of refusals */
-	const char *calls[OP_POSTED_KINDS]; /* that post an op of this kind */
-	const char *receive_call;           /* that posts a receive */
-	const char *call_prefixes[3];       /* of the calls that sentences name first; the first NULL ends them */
+	const struct front_end *device;      /* the words of refusals */
+	const struct process_faults *faults; /* NULL: none, and plans that name some mean another library */
+	const char *calls[OP_POSTED_KINDS];  /* that post an op of this kind */
+	const char *receive_call;            /* that posts a receive */
+	const char *call_prefixes[3];        /* of the calls that sentences name first; the first NULL ends them */
 	const char *guesses[PROCESS_GUESSES];
 	const char *settings_listed;       /* a sentence: where the settings are listed */
 	const char *variables;             /* the beginning of its own variables, which emuctl lists beside FI_EMU_* */

@@ -8,6 +8,7 @@
 #include "emu/net/thread/net.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/process/ctl/ctl_commands.h"
+#include "emu/process/faults/fault_calls.h"
 #include "emu/process/faults/fault_file.h"
 #include "emu/process/log/log.h"
 #include "emu/process/report/report.h"
@@ -25,6 +26,17 @@ static void log_line(enum nic_log level, const char *text)
 {
 	log_ring_put((enum log_ring_level)level, false, text);
 	process_front.log((enum process_level)level, PROCESS_DEVICE, text);
+}
+
+static int read_plan(const struct process_settings *settings, struct fault_plan *plan, struct net_config *config)
+{
+	int err = settings->fault ? fault_read(settings->fault, plan) : 0;
+
+	if (err || !settings->fault)
+		return err;
+	config->nic.fault = plan;
+	config->slow_ns = fault_thread(plan);
+	return 0;
 }
 
 int nic_start(const struct process_settings *settings, const struct nic_start *start, struct nic **nic)
@@ -46,6 +58,7 @@ int nic_start(const struct process_settings *settings, const struct nic_start *s
 			.dgram_loss = settings->dgram_loss,
 			.dgram_seed = settings->dgram_seed,
 			.watch = start->watch,
+			.alarm = fault_alarm,
 			.debug = process_front.shows(PROCESS_DEBUG, PROCESS_DEVICE),
 		},
 		.manual = settings->manual, /* one NIC a process: a domain that asks for less progress gets more */
@@ -55,19 +68,17 @@ int nic_start(const struct process_settings *settings, const struct nic_start *s
 		.log = log_line,
 		.ctl = { .folder = ctl_folder(settings->ctl, folder), .ops = &ctl_answers },
 	};
-	int err = settings->fault ? fault_read(settings->fault, &plan) : 0;
+	int err = read_plan(settings, &plan, &config);
 	struct secret_bytes secret;
 
 	ctl_process_note(start->personality, settings->manual);
 	if (err)
 		return err;
-	config.nic.fault = settings->fault ? &plan : NULL;
-	config.slow_ns = settings->fault ? fault_thread(&plan) : 0;
 	err = guard_install();
 	if (err) {
 		log_warn(PROCESS_START,
-			 "missing memory would kill this process: no handler for faults can be installed here, and "
-			 "the kernel copies neither by process_vm_writev(2) nor by a pipe. Let the sandbox allow one of them");
+			 "missing memory would kill this process: no handler for faults can be installed here, and the kernel "
+			 "copies neither by process_vm_writev(2) nor by a pipe. Let the sandbox allow one of them");
 		return err;
 	}
 	if (settings->secret_file) {
@@ -80,11 +91,11 @@ int nic_start(const struct process_settings *settings, const struct nic_start *s
 	err = net_start(nic, &config);
 	if (settings->secret_file)
 		secret_forget(&secret);
-	if (!err)
-		report_process();
 	if (err)
 		log_warn(PROCESS_START, "the NIC cannot be started: %s", strerror(-err));
-	else if (settings->trace)
+	else
+		report_process();
+	if (!err && settings->trace)
 		trace_start(*nic, settings->trace, settings->trace_size);
 	return err;
 }

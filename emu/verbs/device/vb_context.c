@@ -11,6 +11,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/role/driver.h"
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_nic.h"
@@ -21,6 +22,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	struct vb_context *context;
 	int err = vb_settings_check();
 
+	if (!err)
+		err = vb_fault("ibv_open_device", NULL, 0);
 	if (err) {
 		errno = err;
 		return NULL;
@@ -42,6 +45,9 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	context->abi.context.async_fd = context->events.fd;
 	if (!err) {
 		context->check = check_opened(&(struct check_what){ .name = "device", .end = "ibv_close_device", .outer = 2 });
+		vb_contexts_add(context);
+		if (fault_is_timed())
+			(void)vb_nic_get(context, "ibv_open_device"); /* for its clock; the log has what fails */
 		return &context->abi.context;
 	}
 	vb_refuse(err, "ibv_open_device", "no descriptor for asynchronous events. Raise RLIMIT_NOFILE.");
@@ -56,6 +62,7 @@ int ibv_close_device(struct ibv_context *ibv)
 {
 	struct vb_context *context = vb_context_of(ibv);
 
+	vb_contexts_remove(context);
 	vb_events_close(&context->events);
 	if (ibv->cmd_fd >= 0)
 		nocancel_close(ibv->cmd_fd);

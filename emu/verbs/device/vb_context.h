@@ -20,6 +20,8 @@ struct vb_context {
 	struct mutex lock;             /* of the first use of the NIC, here and in PDs */
 	struct nic *_Atomic nic;       /* NULL: no object has needed it yet */
 	const struct net_claim *claim; /* the NIC's, once there is one */
+	struct vb_context *next;       /* in the list of open devices (vb_fault.h) */
+	atomic_bool dead;              /* IBV_EVENT_DEVICE_FATAL was told */
 	atomic_uint users;             /* the program's own, and its objects: the last one frees it */
 	struct vb_events events;       /* asynchronous ones; each is malloc()'s, and begins with its vb_event */
 	struct check_record *check;    /* check_object.h */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "emu/verbs/device/vb_device.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -21,8 +21,7 @@ int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ib
 {
 	struct vb_gid entry;
 
-	(void)context;
-	if (!gid_may_be("ibv_query_gid", port, (unsigned int)index))
+	if (vb_fault("ibv_query_gid", context, 0) || !gid_may_be("ibv_query_gid", port, (unsigned int)index))
 		return -1;
 	memset(gid, 0, sizeof(*gid));
 	if (vb_gid_get((unsigned int)index, &entry))
@@ -52,8 +51,10 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index
 {
 	struct ibv_gid_entry found;
 	struct vb_gid gid;
+	int err = vb_fault("ibv_query_gid", context, 0);
 
-	(void)context;
+	if (err)
+		return err;
 	if (flags)
 		return vb_refuse(EINVAL, "ibv_query_gid_ex", "flags are %#x, and there are none.", flags);
 	if (!gid_may_be("ibv_query_gid_ex", port, index))
@@ -70,8 +71,10 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 	struct ibv_gid_entry found;
 	struct vb_gid gid;
 	size_t count = 0;
+	int err = vb_fault("ibv_query_gid", context, 0);
 
-	(void)context;
+	if (err)
+		return -err;
 	if (flags)
 		return -vb_refuse(EINVAL, "ibv_query_gid_table", "flags are %#x, and there are none.", flags);
 	for (unsigned int i = 0; i < VB_GIDS; i++) {

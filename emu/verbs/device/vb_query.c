@@ -9,12 +9,13 @@
 #include <time.h>
 
 #include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 /* Numbers that <infiniband/verbs.h> names in comments alone. */
-enum { WIDTH_4X = 2, SPEED_EDR = 32, LINK_UP = 5, CA_ACK_DELAY = 15 };
+enum { WIDTH_4X = 2, SPEED_EDR = 32, LINK_DISABLED = 3, LINK_UP = 5, CA_ACK_DELAY = 15 };
 enum { VENDOR = 0x02454d };     /* an OUI of those that are assigned locally: no vendor's */
 enum { SPEED_100_MBPS = 1000 }; /* of the port, by ibv_query_port_speed() */
 enum { CLOCK_KHZ = 1000000 };   /* completion timestamps are nanoseconds */
@@ -69,8 +70,11 @@ static void fill_device(const struct vb_device *device, struct ibv_device_attr *
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
-	fill_device(vb_device_of(context->device), attr);
-	return 0;
+	int err = vb_fault("ibv_query_device", context, 0);
+
+	if (!err)
+		fill_device(vb_device_of(context->device), attr);
+	return err;
 }
 
 int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr,
@@ -86,7 +90,10 @@ int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_devic
 		.max_dm_size = VB_MAX_DM,
 		.phys_port_cnt_ex = VB_PORTS,
 	};
+	int err = vb_fault("ibv_query_device", context, 0);
 
+	if (err)
+		return err;
 	if (input && input->comp_mask)
 		return vb_refuse(EINVAL, "ibv_query_device_ex", "input->comp_mask is %#x, and no bit of it means anything.",
 				 input->comp_mask);
@@ -103,9 +110,10 @@ int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_devic
 
 int vb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
+	bool down = atomic_load(&vb_port_down);
 	const struct port_attr_new all = {
 		.attr = {
-			.state = IBV_PORT_ACTIVE,
+			.state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 			.max_mtu = VB_MTU_MAX,
 			.active_mtu = VB_MTU_ACTIVE,
 			.gid_tbl_len = VB_GIDS,
@@ -115,14 +123,16 @@ int vb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_att
 			.max_vl_num = 1,
 			.active_width = WIDTH_4X,
 			.active_speed = SPEED_EDR,
-			.phys_state = LINK_UP,
+			.phys_state = down ? LINK_DISABLED : LINK_UP,
 			.link_layer = IBV_LINK_LAYER_ETHERNET,
 			.flags = IBV_QPF_GRH_REQUIRED,
 		},
 		.active_speed_ex = SPEED_EDR,
 	};
+	int err = vb_fault("ibv_query_port", context, 0);
 
-	(void)context;
+	if (err)
+		return err;
 	if (!port_is_there("ibv_query_port", port))
 		return EINVAL;
 	if (size > sizeof(all))

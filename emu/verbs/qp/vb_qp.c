@@ -10,6 +10,7 @@
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp_event.h"
 #include "emu/verbs/qp/vb_srq.h"
@@ -21,6 +22,7 @@
 #define CALL "ibv_create_qp"
 
 static atomic_uint open_qps; /* of the process */
+static atomic_uint numbers;  /* given out so far */
 
 int vb_qp_check_handle(struct vb_qp *qp, const char *call)
 {
@@ -160,6 +162,7 @@ static void fill_public(struct vb_qp *qp, const struct ibv_qp_init_attr_ex *attr
 	ibv->srq = attr->srq;
 	ibv->qp_num = qp->sq.qp_num = qp->rq.qp_num = ep_qpn(qp->ep);
 	ibv->handle = ibv->qp_num;
+	qp->number = atomic_fetch_add(&numbers, 1) + 1;
 	ibv->qp_type = attr->qp_type;
 	ibv->state = IBV_QPS_RESET;
 }
@@ -188,7 +191,8 @@ static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
 
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
-	struct pd *pd = check_init(context, attr) ? NULL : vb_pd_device(vb_pd_of(attr->pd), CALL);
+	bool fails = vb_fault("ibv_create_qp", context, 0) || check_init(context, attr);
+	struct pd *pd = fails ? NULL : vb_pd_device(vb_pd_of(attr->pd), CALL);
 	struct vb_qp *qp;
 	int err;
 

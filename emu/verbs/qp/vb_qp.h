@@ -42,6 +42,7 @@ struct vb_qp {
 	struct futex_lock send_lock, recv_lock;
 	struct vb_queue sq, rq; /* each by its lock; ep_attr.tag is the address of rq */
 	uint32_t async_told;
+	uint32_t number; /* of its creation in the process, from 1: fault plans know it by that */
 };
 
 static inline struct vb_qp *vb_qp_of(struct ibv_qp *ibv)
@@ -65,6 +66,8 @@ int vb_qp_check_handle(struct vb_qp *qp, const char *call);
 
 /* What the endpoint may do, by qp_access_flags (vb_qp_modify.c). */
 uint32_t vb_qp_caps(unsigned int access);
+/* To ERR from any state but RESET; `fatal`: with IBV_EVENT_QP_FATAL. */
+void vb_qp_fail(struct vb_qp *qp, bool fatal) REQUIRES(driver_role);
 /* The completions that nobody has polled are gone. */
 void vb_qp_purge(struct vb_qp *qp);
 

@@ -7,6 +7,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
@@ -134,6 +135,17 @@ static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
 		vb_async_tell(qp->context, &event, &qp->async_told);
 }
 
+void vb_qp_fail(struct vb_qp *qp, bool fatal)
+{
+	struct ibv_async_event event = { .element.qp = &qp->head.ibv, .event_type = IBV_EVENT_QP_FATAL };
+
+	if (vb_qp_state(qp) != IBV_QPS_ERR)
+		to_err(qp);
+	vb_qp_enter(qp, IBV_QPS_ERR);
+	if (fatal)
+		vb_async_tell(qp->context, &event, &qp->async_told);
+}
+
 /* 0 or a negative errno. */
 static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to, const struct ibv_qp_attr *attr,
 			const struct ep_pair *pair) REQUIRES(driver_role)
@@ -234,6 +246,8 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	struct vb_qp *qp = vb_qp_of(ibv);
 	int err = vb_qp_check_handle(qp, CALL);
 
+	if (!err)
+		err = vb_fault("ibv_modify_qp", ibv->context, qp->number);
 	if (err)
 		return err;
 	mutex_lock(&qp->modify);

@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
@@ -127,10 +128,12 @@ int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	struct vb_qp *qp = vb_qp_of(ibv);
 	int err;
 
-	if (unlikely(!vb_context_usable(qp->context))) {
-		*bad = wr;
+	*bad = wr;
+	if (unlikely(!vb_context_usable(qp->context)))
 		return vb_inherited(CALL);
-	}
+	err = vb_fault("ibv_post_recv", ibv->context, qp->number);
+	if (unlikely(err))
+		return err;
 	futex_lock(&qp->recv_lock);
 	err = post_list(qp, wr, bad);
 	futex_unlock(&qp->recv_lock);

@@ -7,6 +7,7 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
@@ -161,6 +162,19 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		send->remote.length = send->length;
 }
 
+/* A fault plan may have it fail. The status, or 0. */
+__attribute__((cold, noinline)) static uint8_t plan_request(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct send *send)
+{
+	bool counts = !send->local && wr->opcode != IBV_WR_LOCAL_INV;
+	uint8_t status = counts ? vb_fault_request_met(requests[wr->opcode].kind, qp->number, wr->wr_id) : 0;
+
+	if (status) {
+		send->post.refused = REFUSAL_NO_SESSION;
+		send->post.flags |= POST_PLANNED;
+	}
+	return status;
+}
+
 /* What the program could not mean. */
 static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
@@ -210,6 +224,7 @@ static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr)
 				 "completion is polled.",
 				 qp->cap.max_send_wr);
 	make(qp, wr, &requests[wr->opcode], &send);
+	record->planned = vb_fault_shown() ? plan_request(qp, wr, &send) : 0;
 	record->wr_id = wr->wr_id;
 	record->opcode = requests[wr->opcode].completes;
 	record->length = requests[wr->opcode].access == MR_READ ? (uint32_t)send.length : 0;
@@ -249,6 +264,9 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 	*bad = wr;
 	if (unlikely(!vb_context_usable(qp->context)))
 		return vb_inherited(CALL);
+	err = vb_fault("ibv_post_send", ibv->context, qp->number);
+	if (unlikely(err))
+		return err;
 	futex_lock(&qp->send_lock);
 	err = check_state(qp);
 	if (!err && whole)

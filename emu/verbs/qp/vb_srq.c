@@ -8,6 +8,7 @@
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/device/nic.h"
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/queues/vb_async.h"
@@ -45,7 +46,8 @@ static int srq_open_device(struct vb_srq *srq, struct nic *nic, const char *call
 static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr, const char *call)
 {
 	struct vb_context *context = vb_context_of(pd->context);
-	struct nic *nic = vb_pd_check(pd, call) || srq_check_attr(attr, call) ? NULL : vb_nic_get(context, call);
+	bool fails = vb_fault("ibv_create_srq", pd->context, 0) || vb_pd_check(pd, call) || srq_check_attr(attr, call);
+	struct nic *nic = fails ? NULL : vb_nic_get(context, call);
 	struct vb_srq *srq;
 	int err;
 
@@ -170,6 +172,8 @@ int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_rec
 	int err = srq_check_handle(srq, to.call);
 
 	*bad = wr;
+	if (!err)
+		err = vb_fault(to.call, ibv->context, 0);
 	if (err)
 		return err;
 	mutex_lock(&srq->lock);

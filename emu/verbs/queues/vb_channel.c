@@ -6,14 +6,18 @@
 #include <stdlib.h>
 
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
-	struct vb_channel *channel = calloc(1, sizeof(*channel));
+	bool fails = vb_fault("ibv_create_comp_channel", context, 0);
+	struct vb_channel *channel = fails ? NULL : calloc(1, sizeof(*channel));
 	int err = channel ? vb_events_open(&channel->events) : ENOMEM;
 
+	if (fails)
+		return NULL;
 	if (err) {
 		free(channel);
 		return vb_refuse_null(err, "ibv_create_comp_channel",

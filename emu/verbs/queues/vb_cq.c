@@ -10,6 +10,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/role/driver.h"
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_channel.h"
@@ -54,6 +55,14 @@ static void overran(void *arg)
 	cancel_back(cancel_state);
 }
 
+void vb_cq_break(struct vb_cq *cq)
+{
+	const struct ibv_async_event event = { .element.cq = &cq->ibv, .event_type = IBV_EVENT_CQ_ERR };
+
+	cq_break(cq->cq);
+	vb_async_tell(cq->context, &event, &cq->async_told);
+}
+
 /* --- made and destroyed --- */
 
 static int check_attr(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, const char *call)
@@ -82,7 +91,8 @@ static int open_device(struct vb_cq *cq, const struct ibv_cq_init_attr_ex *attr,
 
 struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, const char *call)
 {
-	struct nic *nic = check_attr(context, attr, call) ? NULL : vb_nic_get(vb_context_of(context), call);
+	bool fails = vb_fault("ibv_create_cq", context, 0) || check_attr(context, attr, call);
+	struct nic *nic = fails ? NULL : vb_nic_get(vb_context_of(context), call);
 	struct vb_cq *cq;
 	int err;
 

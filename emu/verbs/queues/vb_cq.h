@@ -57,6 +57,8 @@ static inline void vb_cq_put(struct vb_cq *cq)
 	atomic_fetch_sub(&cq->users, 1);
 }
 
+/* It fails: takes no completion any more, and tells so. With the driver role. */
+void vb_cq_break(struct vb_cq *cq);
 /* Makes one from what has been checked; `call` is the program's. NULL with errno, after a line of log. */
 struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, const char *call);
 

@@ -183,7 +183,8 @@ void vb_wc_good(const struct completion *c, struct ibv_wc *wc)
 void vb_wc_failed(const struct cq_error *error, struct ibv_wc *wc)
 {
 	struct vb_wr *wr = error->c.context;
-	enum ibv_wc_status status = vb_wc_status(error->prov_errno, is_receive(wr), wr->local);
+	bool planned = wr->planned && error->prov_errno != REFUSAL_CANCELLED;
+	enum ibv_wc_status status = planned ? wr->planned : vb_wc_status(error->prov_errno, is_receive(wr), wr->local);
 
 	*wc = (struct ibv_wc){
 		.wr_id = wr->wr_id,

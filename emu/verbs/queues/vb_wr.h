@@ -27,6 +27,7 @@ struct vb_wr {
 	uint64_t number;    /* of the requests of a QP's queue, from 0 */
 	uint32_t length;    /* bytes, told as byte_len where the device tells none: READ, atomics */
 	uint8_t opcode;     /* enum ibv_wc_opcode. IBV_WC_RECV: what kind of receive the completion tells */
+	uint8_t planned;    /* enum ibv_wc_status by which a fault plan has it fail; 0: none has */
 	bool local;         /* it was refused on this side (OP_LOCAL): its cause speaks of local memory */
 };
 

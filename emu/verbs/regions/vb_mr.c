@@ -13,6 +13,7 @@
 #include "emu/process/check/check_object.h"
 #include "emu/process/report/report.h"
 #include "emu/process/report/report_regions.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -250,7 +251,8 @@ struct ibv_mr *vb_mr_register(const struct vb_mr_request *request)
 {
 	struct vb_mr *mr;
 
-	if (reg_check(request) || vb_count_take(&count, VB_MAX_MR, request->call, "regions", "max_mr"))
+	if (vb_fault("ibv_reg_mr", request->pd->ibv.context, 0) || reg_check(request) ||
+	    vb_count_take(&count, VB_MAX_MR, request->call, "regions", "max_mr"))
 		return NULL;
 	mr = calloc(1, sizeof(*mr));
 	if (mr && !mr_make(request, mr))

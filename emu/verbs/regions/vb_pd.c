@@ -7,6 +7,7 @@
 
 #include "emu/nic/device/nic.h"
 #include "emu/process/check/check_object.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -36,7 +37,8 @@ static struct vb_pd *pd_new(struct vb_context *context, const char *call)
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-	struct vb_pd *pd = pd_new(vb_context_of(context), "ibv_alloc_pd");
+	bool fails = vb_fault("ibv_alloc_pd", context, 0);
+	struct vb_pd *pd = fails ? NULL : pd_new(vb_context_of(context), "ibv_alloc_pd");
 
 	return pd ? &pd->ibv : NULL;
 }

@@ -17,6 +17,8 @@ enum vb_cq_flag {
 #define VB_FORBIDDEN ((void *)(uintptr_t)-4096)
 
 struct front_end;
+struct process_faults;
 extern const struct front_end vb_front_end;
+extern const struct process_faults vb_faults; /* vb_fault.c */
 
 #endif

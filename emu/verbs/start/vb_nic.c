@@ -9,6 +9,7 @@
 
 #include "emu/net/thread/net.h"
 #include "emu/process/check/check_object.h"
+#include "emu/process/faults/fault_calls.h"
 #include "emu/process/report/report.h"
 #include "emu/process/start/nic_start.h"
 #include "emu/process/start/settings.h"
@@ -31,9 +32,11 @@ int vb_settings_check(void)
 
 	if (!err && settings.check)
 		err = check_start();
-	if (!err)
-		atomic_store(&used, true);
-	return err;
+	if (err)
+		return err;
+	fault_calls_begin(settings.fault);
+	atomic_store(&used, true);
+	return 0;
 }
 
 int vb_nic_start(struct nic **nic, const struct net_claim **claim)

@@ -112,6 +112,7 @@ static const char own_lkey[] = "The key is the lkey of a region of this process.
 
 const struct process_front process_front = {
 	.device = &vb_front_end,
+	.faults = &vb_faults,
 	.calls = { [OP_SEND] = "ibv_post_send", [OP_WRITE] = "ibv_post_send", [OP_READ] = "ibv_post_send",
 		   [OP_ATOMIC] = "ibv_post_send" },
 	.receive_call = "ibv_post_recv",

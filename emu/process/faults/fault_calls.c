@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fault_calls.c - counts calls, requests and time for the rules of the front end, and has events happen. */
+#include "emu/process/faults/fault_calls.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "emu/net/os/fork.h"
+#include "emu/net/os/monotonic.h"
+#include "emu/nic/base/cancel.h"
+#include "emu/nic/base/mutex.h"
+#include "emu/process/faults/fault_file.h"
+#include "emu/process/faults/fault_option.h"
+#include "emu/process/front/process_front.h"
+#include "emu/process/log/log.h"
+
+atomic_uint fault_calls_shown;
+
+static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
+static struct fault_plan plan GUARDED_BY(lock);
+static uint64_t counts[LIMIT_FAULT_RULES] GUARDED_BY(lock); /* of calls or requests that each rule names; or 1: its time has come */
+static uint64_t begun_ns GUARDED_BY(lock);                  /* the plan is in force since then */
+static char taken[512] GUARDED_BY(lock);                    /* the setting that fault_calls_begin() took last */
+
+static void calls_forked(void)
+{
+	mutex_forked(&lock);
+}
+
+static struct fork_reset reset = { .in_child = calls_forked };
+
+void fault_calls_load(const struct fault_plan *next)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; next && i < next->rules; i++)
+		any |= next->rule[i].sort >= PLAN_CALL;
+	mutex_lock(&lock);
+	plan.rules = 0;
+	if (any)
+		plan = *next;
+	memset(counts, 0, sizeof(counts));
+	begun_ns = monotonic_ns();
+	mutex_unlock(&lock);
+	if (any)
+		atomic_fetch_or(&fault_calls_shown, FAULT_CALLS_PLANNED);
+	else
+		atomic_fetch_and(&fault_calls_shown, ~(unsigned int)FAULT_CALLS_PLANNED);
+}
+
+void fault_calls_begin(const char *path)
+{
+	struct fault_plan next;
+	bool same = fork_register(&reset);
+
+	path = path ? path : "";
+	mutex_lock(&lock);
+	same |= !strcmp(taken, path);
+	snprintf(taken, sizeof(taken), "%s", path);
+	mutex_unlock(&lock);
+	if (!same)
+		fault_calls_load(*path && !fault_read(path, &next) ? &next : NULL);
+}
+
+struct planned_event {
+	unsigned int event;
+	uint64_t qp, cq;
+};
+
+static struct planned_event event_by_rule(const struct fault_rule *rule, uint64_t qp)
+{
+	return (struct planned_event){ rule->word, rule->qp ? rule->qp : qp, rule->cq };
+}
+
+/* Without the lock. */
+static void happen(const struct planned_event *event)
+{
+	const struct process_faults *faults = process_front.faults;
+	const char *why = faults->event(event->event, event->qp, event->cq);
+
+	log_warn(PROCESS_DEVICE, "%s%s%s%s, injected by the fault plan (%sFAULT).", faults->event_prefix,
+		 faults->events[event->event], why ? " cannot happen: " : "", why ? why : "", process_front.variables);
+}
+
+static void be_late(uint64_t wait_ns)
+{
+	struct timespec wait = { (time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u) };
+	int cancel_state = cancel_off();
+
+	while (wait_ns && nanosleep(&wait, &wait))
+		;
+	cancel_back(cancel_state);
+}
+
+int fault_call(const char *name, uint64_t qp, uint64_t *number)
+{
+	struct planned_event events[LIMIT_FAULT_RULES];
+	uint32_t happens = 0;
+	uint64_t wait_ns = 0;
+	bool met = false;
+	int err = 0, call = fault_word(process_front.faults->calls, "", name);
+
+	mutex_lock(&lock);
+	for (uint32_t i = 0; i < plan.rules; i++) {
+		const struct fault_rule *rule = &plan.rule[i];
+
+		if (call < 0 || !(rule->calls >> call & 1) || (rule->qp && rule->qp != qp) || !fault_hits(&plan, i, ++counts[i]))
+			continue;
+		if (rule->sort == PLAN_EVENT) {
+			events[happens++] = event_by_rule(rule, qp);
+		} else if (!met) {
+			met = true;
+			err = rule->err;
+			*number = counts[i];
+			wait_ns = fault_call_wait(&plan, i, counts[i]);
+		}
+	}
+	mutex_unlock(&lock);
+	for (uint32_t i = 0; i < happens; i++)
+		happen(&events[i]);
+	be_late(wait_ns);
+	return err;
+}
+
+uint32_t fault_request(enum op_kind kind, uint64_t qp)
+{
+	uint32_t status = 0;
+
+	mutex_lock(&lock);
+	for (uint32_t i = 0; i < plan.rules; i++) {
+		const struct fault_rule *rule = &plan.rule[i];
+
+		if (rule->sort == PLAN_FAIL && rule->kinds & 1u << kind && (!rule->qp || rule->qp == qp) &&
+		    fault_hits(&plan, i, ++counts[i]) && !status)
+			status = rule->word;
+	}
+	mutex_unlock(&lock);
+	return status;
+}
+
+/* Is there a rule of that sort; of events, by time? */
+static bool has_rule(enum fault_sort sort)
+{
+	bool found = false;
+
+	mutex_lock(&lock);
+	for (uint32_t i = 0; i < plan.rules; i++)
+		found |= plan.rule[i].sort == sort && (sort != PLAN_EVENT || plan.rule[i].timed);
+	mutex_unlock(&lock);
+	return found;
+}
+
+bool fault_is_timed(void)
+{
+	return has_rule(PLAN_EVENT);
+}
+
+bool fault_unplugged(void)
+{
+	return has_rule(PLAN_UNPLUGGED);
+}
+
+/* True: *event is due, and is not told again. False: *next_ns is when one is. */
+static bool take_due(uint64_t now_ns, struct planned_event *event, uint64_t *next_ns)
+{
+	const struct fault_rule *due = NULL;
+
+	*next_ns = UINT64_MAX;
+	mutex_lock(&lock);
+	for (uint32_t i = 0; i < plan.rules && !due; i++) {
+		const struct fault_rule *rule = &plan.rule[i];
+		uint64_t at_ns = begun_ns + rule->after_ns;
+
+		if (rule->sort != PLAN_EVENT || !rule->timed || counts[i])
+			continue;
+		if (at_ns <= now_ns) {
+			counts[i] = 1;
+			due = rule;
+			*event = event_by_rule(rule, 0);
+		} else if (at_ns < *next_ns) {
+			*next_ns = at_ns;
+		}
+	}
+	mutex_unlock(&lock);
+	return due;
+}
+
+uint64_t fault_alarm(void)
+{
+	struct planned_event event;
+	uint64_t next_ns;
+
+	while (take_due(monotonic_ns(), &event, &next_ns))
+		happen(&event);
+	return next_ns;
+}
