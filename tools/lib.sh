@@ -12,6 +12,7 @@ EMU_FABRIC_BUILT=$EMU_DEPS/libfabric-$EMU_FABRIC_MIN
 EMU_FABTESTS=$EMU_DEPS/fabtests-$EMU_FABRIC_MIN
 EMU_MPI4PY_TESTS=$EMU_DEPS/mpi4py-tests
 EMU_PYVERBS_TESTS=$EMU_DEPS/pyverbs-tests
+EMU_MOONCAKE=$EMU_DEPS/mooncake
 EMU_CRATES=$EMU_DEPS/crates	# programs of the crates that use verbs
 EMU_WHEELS=$EMU_DEPS/wheels	# a folder for each client that comes from Python's registry
 

