@@ -209,6 +209,9 @@ Test(fi_fault, plans_that_are_good)
 		"[a]\nfault = thread\nwait = 1000ms\n",
 		"[a]\nfault = latency\nwait = 3600s\n",
 		"[a]\nfault = refuse\ncause = closed",
+		/* For another library. */
+		"[a]\nfault = call\ncall = ibv_open_device\nerror = EIO\n[b]\nfault = fail\nstatus = REM_OP_ERR\n",
+		"[a]\nfault = event\nevent = IBV_EVENT_PORT_ERR\nafter = 1ms\n[b]\nfault = unplugged\n",
 	};
 	char text[128];
 

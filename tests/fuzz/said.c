@@ -12,11 +12,10 @@ int setting_wrong(const char *name, const char *format, ...)
 	return -EINVAL;
 }
 
-static const char *const calls[] = { "ibv_open_device", "ibv_reg_mr", "ibv_post_send", NULL };
-static const char *const statuses[] = { "SUCCESS", "LOC_LEN_ERR", "REM_ACCESS_ERR", NULL };
-static const char *const events[] = { "PORT_ERR", "CQ_ERR", "QP_FATAL", NULL };
-static const struct process_faults faults = {
-	.calls = calls, .statuses = statuses, .events = events, .status_prefix = "IBV_WC_", .event_prefix = "IBV_EVENT_"
-};
+static const struct process_faults faults = { .calls = "ibv_open_device ibv_reg_mr ibv_post_send",
+					      .statuses = "SUCCESS LOC_LEN_ERR REM_ACCESS_ERR",
+					      .events = "PORT_ERR CQ_ERR QP_FATAL",
+					      .status_prefix = "IBV_WC_",
+					      .event_prefix = "IBV_EVENT_" };
 
 const struct process_front process_front = { .faults = &faults };

@@ -79,9 +79,11 @@ static void happen(const struct planned_event *event)
 {
 	const struct process_faults *faults = process_front.faults;
 	const char *why = faults->event(event->event, event->qp, event->cq);
+	char name[FAULT_WORD_MAX];
 
 	log_warn(PROCESS_DEVICE, "%s%s%s%s, injected by the fault plan (%sFAULT).", faults->event_prefix,
-		 faults->events[event->event], why ? " cannot happen: " : "", why ? why : "", process_front.variables);
+		 fault_word_at(faults->events, event->event, name), why ? " cannot happen: " : "", why ? why : "",
+		 process_front.variables);
 }
 
 static void be_late(uint64_t wait_ns)

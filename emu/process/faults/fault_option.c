@@ -19,8 +19,7 @@ enum {
 	WRITES = 1 << OP_WRITE,
 	READS = 1 << OP_READ,
 	ATOMICS = 1 << OP_ATOMIC,
-	REGIONS = WRITES | READS | ATOMICS,
-	WORD_MAX = 100
+	REGIONS = WRITES | READS | ATOMICS
 };
 #define A_TIME "a whole number with us, ms or s, an hour at most, such as 20ms"
 
@@ -110,7 +109,7 @@ static const char *read_peer(const char *value, struct fault_rule *rule)
 	static const char *const wanted = "an IPv4 or IPv6 address, perhaps with a port";
 	struct sockaddr_in v4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
-	char text[WORD_MAX], *host = text;
+	char text[FAULT_WORD_MAX], *host = text;
 	uint64_t port;
 
 	if (strlen(value) >= sizeof(text))
@@ -254,20 +253,35 @@ static const char *read_entries(const char *value, struct fault_rule *rule)
 
 /* --- what the front end has names for; under one that has none any word will do, as it is for another library --- */
 
-int fault_word(const char *const *words, const char *prefix, const char *word)
+int fault_word(const char *words, const char *prefix, const char *word)
 {
-	size_t cut = strncmp(word, prefix, strlen(prefix)) ? 0 : strlen(prefix);
+	size_t cut = strncmp(word, prefix, strlen(prefix)) ? 0 : strlen(prefix), length = strlen(word + cut);
+	int number = 0;
 
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(words[i], word + cut))
-			return i;
+	for (; length; number++) {
+		size_t next = strcspn(words, " ");
+
+		if (next == length && !strncmp(words, word + cut, length))
+			return number;
+		if (!words[next])
+			break;
+		words += next + 1;
+	}
 	return -1;
+}
+
+const char *fault_word_at(const char *words, uint32_t number, char name[FAULT_WORD_MAX])
+{
+	while (number--)
+		words = strchr(words, ' ') + 1;
+	snprintf(name, FAULT_WORD_MAX, "%.*s", (int)strcspn(words, " "), words);
+	return name;
 }
 
 static const char *read_calls(const char *value, struct fault_rule *rule)
 {
 	const struct process_faults *faults = process_front.faults;
-	char word[WORD_MAX];
+	char word[FAULT_WORD_MAX];
 	uint64_t calls = 0;
 
 	for (; faults && *value; value += strspn(value, ", ")) {

@@ -39,8 +39,11 @@ bool fault_option_wanted(enum fault_option option, enum fault_sort sort, const c
 /* NULL; or the kind of value that is expected ("a number"), and the rule is unchanged. */
 const char *fault_option_read(enum fault_option option, const char *value, struct fault_rule *rule);
 
-/* The number of a name in a list that NULL ends; it may lack its prefix. -1: there is none. */
-int fault_word(const char *const *words, const char *prefix, const char *word);
+/* The number of a name among those of a front end (struct process_faults), whose prefix it may lack; -1: there is none. And the
+ * name of a number. */
+enum { FAULT_WORD_MAX = 100 };
+int fault_word(const char *words, const char *prefix, const char *word);
+const char *fault_word_at(const char *words, uint32_t number, char name[FAULT_WORD_MAX]);
 /* The number of an event by its name; false: the front end has none of that name. */
 bool fault_event_find(const char *name, uint32_t *event);
 /* A rule without any option. */

@@ -26,12 +26,12 @@ enum process_guess {
 	PROCESS_GUESSES
 };
 
-/* What fault plans and emuctl can do to a program of the front end beside what the device does (emu/process/faults). A list of
- * names ends with NULL; an index in it is the number of what it names. In a plan a name may lack its prefix. */
+/* What fault plans and emuctl can do to a program of the front end beside what the device does (emu/process/faults). Names have
+ * blanks between; the place of one among them, from 0, is the number of what it names. In a plan a name may lack its prefix. */
 struct process_faults {
-	const char *const *calls;    /* 64 at most */
-	const char *const *statuses; /* of completions */
-	const char *const *events;
+	const char *calls;    /* 64 at most */
+	const char *statuses; /* of completions */
+	const char *events;
 	const char *status_prefix, *event_prefix;
 	/* Has it happen, to queue pair `qp` or queue `cq` (0: none is named). NULL, or words: why it cannot. With the driver role
 	 * or without; not with a lock. */

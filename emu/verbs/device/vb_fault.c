@@ -5,47 +5,18 @@
 #include <string.h>
 
 #include "emu/net/os/fork.h"
+#include "emu/process/faults/fault_option.h"
 #include "emu/process/front/process_front.h"
 #include "emu/verbs/start/vb_refuse.h"
 
-static const char *const calls[] = { "ibv_open_device",         "ibv_query_device",  "ibv_query_port",
-				     "ibv_query_gid",           "ibv_alloc_pd",      "ibv_reg_mr",
-				     "ibv_create_comp_channel", "ibv_create_cq",     "ibv_create_srq",
-				     "ibv_create_qp",           "ibv_modify_qp",     "ibv_post_send",
-				     "ibv_post_recv",           "ibv_post_srq_recv", NULL };
-static const char *const events[] = { "PORT_ERR", "PORT_ACTIVE", "GID_CHANGE", "DEVICE_FATAL", "CQ_ERR", "QP_FATAL", NULL };
-/* By enum ibv_wc_status. */
-static const char *const statuses[] = { "SUCCESS",
-					"LOC_LEN_ERR",
-					"LOC_QP_OP_ERR",
-					"LOC_EEC_OP_ERR",
-					"LOC_PROT_ERR",
-					"WR_FLUSH_ERR",
-					"MW_BIND_ERR",
-					"BAD_RESP_ERR",
-					"LOC_ACCESS_ERR",
-					"REM_INV_REQ_ERR",
-					"REM_ACCESS_ERR",
-					"REM_OP_ERR",
-					"RETRY_EXC_ERR",
-					"RNR_RETRY_EXC_ERR",
-					"LOC_RDD_VIOL_ERR",
-					"REM_INV_RD_REQ_ERR",
-					"REM_ABORT_ERR",
-					"INV_EECN_ERR",
-					"INV_EEC_STATE_ERR",
-					"FATAL_ERR",
-					"RESP_TIMEOUT_ERR",
-					"GENERAL_ERR",
-					NULL };
-_Static_assert(sizeof(events) / sizeof(*events) == VB_QP_FATAL + 2 &&
-		       sizeof(statuses) / sizeof(*statuses) == IBV_WC_GENERAL_ERR + 2,
-	       "in the order of their numbers");
-
+/* Statuses by enum ibv_wc_status, events by enum vb_fault_event. */
 const struct process_faults vb_faults = {
-	.calls = calls,
-	.statuses = statuses,
-	.events = events,
+	.calls = "ibv_open_device ibv_query_device ibv_query_port ibv_query_gid ibv_alloc_pd ibv_reg_mr ibv_create_comp_channel "
+		 "ibv_create_cq ibv_create_srq ibv_create_qp ibv_modify_qp ibv_post_send ibv_post_recv ibv_post_srq_recv",
+	.statuses = "SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR WR_FLUSH_ERR MW_BIND_ERR BAD_RESP_ERR "
+		    "LOC_ACCESS_ERR REM_INV_REQ_ERR REM_ACCESS_ERR REM_OP_ERR RETRY_EXC_ERR RNR_RETRY_EXC_ERR LOC_RDD_VIOL_ERR "
+		    "REM_INV_RD_REQ_ERR REM_ABORT_ERR INV_EECN_ERR INV_EEC_STATE_ERR FATAL_ERR RESP_TIMEOUT_ERR GENERAL_ERR",
+	.events = "PORT_ERR PORT_ACTIVE GID_CHANGE DEVICE_FATAL CQ_ERR QP_FATAL",
 	.status_prefix = "IBV_WC_",
 	.event_prefix = "IBV_EVENT_",
 	.event = vb_fault_event,
@@ -69,10 +40,11 @@ int vb_fault_met(const char *call, struct ibv_context *ibv, uint64_t qp)
 uint8_t vb_fault_request_met(enum op_kind kind, uint64_t qp, uint64_t wr_id)
 {
 	uint32_t status = fault_request(kind, qp);
+	char name[FAULT_WORD_MAX];
 
 	if (status)
 		vb_refuse(EIO, "ibv_post_send", "request 0x%llx fails (IBV_WC_%s), injected by the fault plan (FI_EMU_FAULT).",
-			  (unsigned long long)wr_id, statuses[status]);
+			  (unsigned long long)wr_id, fault_word_at(vb_faults.statuses, status, name));
 	return (uint8_t)status;
 }
 
