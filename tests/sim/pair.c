@@ -118,6 +118,38 @@ Test(sim_pair, never_ready)
 	couple_close(&c);
 }
 
+/* Each waits for the other to send. One that waits on purpose has a peer that may send. */
+Test(sim_pair, both_wait)
+{
+	struct couple c;
+
+	couple_open(&c, 913);
+	for (int side = 0; side < 2; side++)
+		couple_rtr(&c, side);
+	world_pass(c.world, 20 * SIM_SECOND);
+	for (int side = 0; side < 2; side++)
+		cr_assert_eq(c.qp[side].told[CM_WAITS], 1);
+	for (int side = 0; side < 2; side++)
+		couple_rts(&c, side);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	couple_close(&c);
+}
+
+Test(sim_pair, one_waits)
+{
+	struct couple c;
+
+	couple_open(&c, 914);
+	couple_rtr(&c, 0);
+	world_pass(c.world, 20 * SIM_SECOND); /* the other one is late, */
+	couple_rtr(&c, 1);
+	couple_rts(&c, 1); /* and may send, but has nothing to say */
+	world_pass(c.world, 20 * SIM_SECOND);
+	cr_assert_eq(c.qp[0].told[CM_WAITS] + c.qp[1].told[CM_WAITS], 0);
+	end_message(c.world, &c.qp[1], &c.qp[0], 40);
+	couple_close(&c);
+}
+
 Test(sim_pair, connected_with_another)
 {
 	struct couple c;

@@ -502,3 +502,55 @@ Test(qp_alone, bad_attributes)
 	cr_assert_eq(errno, EOPNOTSUPP);
 	qp_pair_close(&pair);
 }
+
+/* An address that no host has, from one that reaches none. The program sees it when the retries run out. */
+Test(qp_alone, no_route)
+{
+	struct ibv_qp_attr attr;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int mask, loopback = -1;
+
+	qp_pair_open(&pair);
+	said_begin();
+	cr_assert_eq(ibv_query_port(pair.verbs.context, 1, &port), 0);
+	for (int i = 0; i < port.gid_tbl_len; i++)
+		if (!ibv_query_gid(pair.verbs.context, 1, i, &gid) && gid.raw[10] == 0xff && gid.raw[12] == 127)
+			loopback = i;
+	if (loopback < 0)
+		cr_skip_test("FI_EMU_IFACE leaves no GID of the loopback interface");
+	qp_to(&pair, A, IBV_QPS_INIT);
+	mask = qp_attr_for(&pair, A, IBV_QPS_RTR, &attr);
+	attr.ah_attr.grh.sgid_index = (uint8_t)loopback;
+	attr.ah_attr.grh.dgid = (union ibv_gid){ .raw = { [10] = 0xff, [11] = 0xff, [12] = 198, [13] = 51, [14] = 100, [15] = 7 } };
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, mask), 0);
+	cr_assert(said_has("ah_attr.grh.dgid has no route from here: 198.51.100.7 is not reached from 127.0.0.1"));
+	mask = qp_attr_for(&pair, A, IBV_QPS_RTS, &attr);
+	attr.timeout = 8;
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, mask), 0);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, 1);
+	qp_done(&pair, A, 1, IBV_WC_RETRY_EXC_ERR);
+	qp_pair_close(&pair);
+}
+
+/* Each waits for the other. */
+Test(qp_alone, both_in_rtr)
+{
+	struct ibv_wc wc;
+
+	qp_pair_open(&pair);
+	said_begin();
+	for (int side = 0; side < 2; side++) {
+		qp_to(&pair, side, IBV_QPS_INIT);
+		qp_receive(&pair, side, 8, 1);
+		qp_to(&pair, side, IBV_QPS_RTR);
+	}
+	while (!said_has("are both in RTR: they receive, and neither sends. Move the side that sends first to RTS"))
+		cr_assert_eq(ibv_poll_cq(pair.cq[A], 1, &wc), 0);
+	for (int side = 0; side < 2; side++)
+		qp_to(&pair, side, IBV_QPS_RTS);
+	qp_post(&pair, A, IBV_WR_SEND, 0, 8, 2);
+	qp_done(&pair, A, 2, IBV_WC_SUCCESS);
+	qp_done(&pair, B, 1, IBV_WC_SUCCESS);
+	qp_pair_close(&pair);
+}

@@ -155,7 +155,7 @@ uint64_t cm_tick(struct session *session, uint64_t now_ns)
 
 	nic_role(session->ep->nic);
 	if (session->ep->pairing)
-		pairing_tick(session->ep);
+		return pairing_tick(session->ep, now_ns);
 	if (!cm->until_ns || cm->asked != session)
 		return UINT64_MAX;
 	if (now_ns < cm->until_ns)

@@ -22,6 +22,7 @@ enum cm_event_kind {
 	CM_CONNECTED, /* may send from here on */
 	CM_REFUSED,   /* ep_connect() or ep_accept() has come to nothing */
 	CM_SHUTDOWN,  /* the connection has ended, by either side; receives have been given back */
+	CM_WAITS,     /* queue pair: it may not send yet, and neither may its peer; told once */
 	CM_HALTED,    /* queue pair: in error, until it is reset; ops and receives are given back */
 };
 
@@ -29,7 +30,7 @@ enum cm_event_kind {
 struct cm_event {
 	enum cm_event_kind kind;
 	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else */
-	const struct sockaddr_storage *peer; /* REQUEST: the asking peer, and the request's number */
+	const struct sockaddr_storage *peer; /* WAITS: the peer. REQUEST: the asking one, and the request's number */
 	uint64_t request;
 	enum refusal_cause cause; /* HALTED: why a request of the peer was refused; NONE: an own op has failed */
 	const void *data;         /* of the peer's program; SHUTDOWN: none */

@@ -50,7 +50,7 @@ void pairing_hide(struct ep *ep);
 /* An op was posted: it goes its way, or has ended at once. */
 void pairing_post(struct op *op);
 /* Goes on with what its failure has begun (in_order.c, pairing_refuse()). */
-void pairing_tick(struct ep *ep);
+uint64_t pairing_tick(struct ep *ep, uint64_t now_ns);
 
 /* --- unreliable datagrams (dgram.c): WIRE-90 and on ---
  * The endpoint has a port of the link and no sessions. An op ends when its datagram has left, whatever becomes of it. A datagram

@@ -82,6 +82,8 @@ int ep_pair(struct ep *ep, const struct ep_pair *pair)
 	if (pairing->knocked)
 		session_want(session);
 	pairing->knocked = false;
+	pairing->look_ns = nic_now(ep->nic) + TIME_PAIR_LOOK_NS;
+	session_time(session, pairing->look_ns);
 	return 0;
 }
 
@@ -162,19 +164,43 @@ static void leave_settled(struct ep *ep)
 		conn_bye(session->conn, WIRE_BYE_UNPAIRED, "the queue pair is in ERR", true);
 }
 
-void pairing_tick(struct ep *ep)
+/* Two that may not send wait for each other, and hardware would never say so. One of them may be late: so this is told when they
+ * have been connected for a while. The peer is dialled, as no request does that. Returns when the next look is due. */
+static uint64_t look_whether_both_wait(struct ep *ep, uint64_t now_ns)
+{
+	struct pairing *pairing = ep->pairing;
+	bool heard = pairing->peer.path_mtu;
+
+	if (!pairing->look_ns || pairing->own.sq_psn != WIRE_PSN_UNKNOWN || (heard && pairing->peer.sq_psn != WIRE_PSN_UNKNOWN))
+		return UINT64_MAX;
+	if (now_ns < pairing->look_ns)
+		return pairing->look_ns;
+	pairing->look_ns = now_ns + TIME_PAIR_LOOK_NS;
+	if (!pairing->asked) {
+		pairing->asked = true;
+		session_want(ep->cm.peer);
+	} else if (heard) {
+		pairing->look_ns = 0;
+		cm_tell(ep, &(struct cm_event){ .kind = CM_WAITS, .peer = &ep->cm.peer->peer });
+		return UINT64_MAX;
+	}
+	return pairing->look_ns;
+}
+
+uint64_t pairing_tick(struct ep *ep, uint64_t now_ns)
 {
 	struct pairing *pairing = ep->pairing;
 
 	nic_role(ep->nic);
 	if (!pairing->halting)
-		return;
+		return ep->cm.state == CM_UP ? look_whether_both_wait(ep, now_ns) : UINT64_MAX;
 	if (pairing->refused != REFUSAL_NONE)
 		cm_halted(ep);
 	if (ep->cm.state != CM_DOWN)
-		return;
+		return UINT64_MAX;
 	end_all(ep);
 	leave_settled(ep);
+	return UINT64_MAX;
 }
 
 void ep_halt(struct ep *ep)

@@ -23,7 +23,8 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	bool quiet, believed = proof_believes(conn);
 
 	wire_get_bye(head, &fields);
-	quiet = fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE;
+	quiet = fields.reason == WIRE_BYE_CLOSED || fields.reason == WIRE_BYE_DUPLICATE ||
+		(fields.reason == WIRE_BYE_UNPAIRED && session && !session_busy(session));
 	if (quiet || log_limit_ok(conn->nic, LOG_LIMIT_CONNECTION))
 		nic_log(conn->nic, quiet ? NIC_LOG_DEBUG : NIC_LOG_WARN, "%s said goodbye: %s", conn_name(conn, name, sizeof(name)),
 			fields.text);

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emu/nic/base/address.h"
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/endpoint/pair.h"
+#include "emu/process/check/check.h"
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
@@ -20,6 +22,8 @@
 #include "emu/verbs/start/vb_refuse.h"
 
 #define CALL "ibv_create_qp"
+
+enum { NAME_TEXT = 64 };
 
 static atomic_uint open_qps; /* of the process */
 static atomic_uint numbers;  /* given out so far */
@@ -46,12 +50,24 @@ static enum ibv_event_type refusal_event(enum refusal_cause cause)
 	}
 }
 
+/* A program that stays in RTR on purpose has a peer in RTS, and is not told of. */
+static void tell_both_wait(const struct vb_qp *qp, const struct sockaddr_storage *peer)
+{
+	char name[NAME_TEXT];
+
+	check_tell(&(struct check_finding){ .cause = CHECK_BOTH_WAIT, .call = "ibv_modify_qp" },
+		   "QPN 0x%06x and its peer, %s, are both in RTR: they receive, and neither sends", qp->rq.qp_num,
+		   address_text(peer, name, sizeof(name)));
+}
+
 bool vb_qp_event(void *owner, const struct cm_event *event)
 {
 	struct vb_qp *qp = owner;
 	struct ibv_async_event async = { .element.qp = &qp->head.ibv };
 	int cancel_state;
 
+	if (event->kind == CM_WAITS)
+		tell_both_wait(qp, event->peer);
 	if (event->kind != CM_HALTED)
 		return true;
 	vb_qp_enter(qp, IBV_QPS_ERR);
