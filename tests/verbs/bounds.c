@@ -98,6 +98,20 @@ Test(verbs_bounds, sizes_of_queue_pairs)
 	try_size(offsetof(struct ibv_qp_cap, max_inline_data), MAX_INLINE);
 }
 
+/* ibv_create_qp(3): what was made is told, which may be more than what was asked for. */
+Test(verbs_bounds, sizes_of_nothing)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .send_cq = pair.cq[A], .recv_cq = pair.cq[A] }, now;
+	struct ibv_qp *qp = ibv_create_qp(pair.verbs.pd, &init);
+	struct ibv_qp_attr attr;
+
+	cr_assert_not_null(qp);
+	cr_assert_eq(ibv_query_qp(qp, &attr, IBV_QP_CAP, &now), 0);
+	cr_assert_eq(memcmp(&attr.cap, &init.cap, sizeof(init.cap)), 0);
+	cr_assert(init.cap.max_send_sge && init.cap.max_recv_sge);
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+}
+
 /* --- requests --- */
 
 static struct ibv_sge lists[2][MAX_SGE + 1];

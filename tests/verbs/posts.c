@@ -198,6 +198,7 @@ Test(verbs_posts, length_of_an_atomics_result)
 		}
 		wr.num_sge = 0;
 		fails(&wr, IBV_WC_LOC_LEN_ERR);
+		cr_assert(strstr(ibv_wc_status_str(IBV_WC_LOC_LEN_ERR), "atomic"), "%s", ibv_wc_status_str(IBV_WC_LOC_LEN_ERR));
 		cr_assert_eq(*there, 0);
 		sge[0].length = WORD / 2;
 		sge[1] = sge[0];
