@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* newer.c - calls that the distribution's headers may not have yet: ibv_reg_mr_ex(), ibv_query_port_speed(). */
+/* newer.c - programs built with newer or older headers: calls that these do not have, and structures of another length. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -103,4 +104,64 @@ Test(verbs_newer, speed_of_the_port)
 	cr_assert_eq(speed, 7);
 	cr_assert_eq(ibv_query_port_speed(verbs.context, 1, &speed), 0);
 	cr_assert_eq(speed, 1000, "100 Gbit/s, by 100 Mbit/s");
+}
+
+/* --- structures: as many bytes as both know, and zeros behind them --- */
+
+enum { FILL = 0x55, MORE = 8 };
+
+static void filled(const char *bytes, size_t known, size_t size)
+{
+	for (size_t i = known; i < size; i++)
+		cr_assert_eq(bytes[i], 0);
+	cr_assert_eq(bytes[size], FILL, "nothing behind it is touched");
+}
+
+Test(verbs_newer, lengths_of_an_entry_of_the_gid_table)
+{
+	struct ibv_gid_entry entry;
+	char bytes[2 * sizeof(entry) + MORE];
+
+	cr_assert_eq(_ibv_query_gid_ex(verbs.context, 1, 0, &entry, 0, sizeof(entry)), 0);
+	memset(bytes, FILL, sizeof(bytes));
+	cr_assert_eq(_ibv_query_gid_ex(verbs.context, 1, 0, (void *)bytes, 0, sizeof(entry) + MORE), 0);
+	cr_assert_eq(memcmp(bytes, &entry, sizeof(entry)), 0);
+	filled(bytes, sizeof(entry), sizeof(entry) + MORE);
+	memset(bytes, FILL, sizeof(bytes));
+	cr_assert_eq(_ibv_query_gid_ex(verbs.context, 1, 0, (void *)bytes, 0, sizeof(entry.gid)), 0);
+	cr_assert_eq(memcmp(bytes, &entry.gid, sizeof(entry.gid)), 0);
+	filled(bytes, sizeof(entry.gid), sizeof(entry.gid));
+}
+
+/* Each entry where the program looks for it. */
+Test(verbs_newer, length_of_the_gid_table)
+{
+	struct ibv_gid_entry entries[32];
+	char bytes[32 * (sizeof(entries[0]) + MORE) + 1];
+	ssize_t count = ibv_query_gid_table(verbs.context, entries, 32, 0);
+
+	cr_assert_geq(count, 1);
+	memset(bytes, FILL, sizeof(bytes));
+	cr_assert_eq(_ibv_query_gid_table(verbs.context, (void *)bytes, (size_t)count, 0, sizeof(entries[0]) + MORE), count);
+	for (ssize_t i = 0; i < count; i++)
+		cr_assert_eq(memcmp(bytes + (size_t)i * (sizeof(entries[0]) + MORE), &entries[i], sizeof(entries[0])), 0);
+	filled(bytes, (size_t)count * (sizeof(entries[0]) + MORE), (size_t)count * (sizeof(entries[0]) + MORE));
+	cr_assert_eq(ibv_query_gid_table(verbs.context, entries, (size_t)count - 1, 0), -EINVAL);
+}
+
+Test(verbs_newer, lengths_of_what_the_port_is)
+{
+	struct verbs_context *table = verbs_get_ctx(verbs.context);
+	struct ibv_port_attr attr;
+	char bytes[2 * sizeof(attr)];
+
+	cr_assert_eq(table->query_port(verbs.context, 1, &attr, sizeof(attr)), 0);
+	memset(bytes, FILL, sizeof(bytes));
+	cr_assert_eq(table->query_port(verbs.context, 1, (void *)bytes, sizeof(attr) + MORE), 0);
+	cr_assert_eq(memcmp(bytes, &attr, sizeof(attr)), 0);
+	filled(bytes, sizeof(attr) + MORE - 1, sizeof(attr) + MORE);
+	memset(bytes, FILL, sizeof(bytes));
+	cr_assert_eq(table->query_port(verbs.context, 1, (void *)bytes, 8), 0);
+	cr_assert_eq(memcmp(bytes, &attr, 8), 0);
+	filled(bytes, 8, 8);
 }
