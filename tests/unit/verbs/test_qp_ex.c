@@ -245,6 +245,49 @@ Test(qp_ex, bad_batches)
 	vb_qp_ex_fini(&qp);
 }
 
+/* The sentence is the first error's, and no later call looks for what there is not. */
+Test(qp_ex, calls_behind_an_error)
+{
+	static char bytes[INLINE];
+	struct ibv_sge list[SGES] = { { 0 } };
+
+	open_with(IBV_QP_EX_WITH_SEND);
+	start(0, 0);
+	ibv_wr_set_sge(ex, 0, 0, 0);
+	ibv_wr_rdma_write(ex, 1, 2);
+	ibv_wr_rdma_write_imm(ex, 3, 4, 5);
+	ibv_wr_rdma_read(ex, 6, 7);
+	ibv_wr_send_imm(ex, 8);
+	ibv_wr_send_inv(ex, 9);
+	ibv_wr_local_inv(ex, 10);
+	ibv_wr_atomic_cmp_swp(ex, 11, 12, 13, 14);
+	ibv_wr_atomic_fetch_add(ex, 15, 16, 17);
+	ibv_wr_send(ex);
+	ibv_wr_set_sge_list(ex, SGES, list);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, bytes, INLINE);
+	fails("a setter was called before a builder");
+	ibv_wr_abort(ex);
+	vb_qp_ex_fini(&qp);
+}
+
+/* As many elements and bytes as the queue pair was made with. */
+Test(qp_ex, largest_request)
+{
+	static char bytes[INLINE];
+	struct ibv_sge list[SGES] = { { 0 } };
+
+	open_qp();
+	start(0, 0);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, bytes, INLINE);
+	ibv_wr_send(ex);
+	ibv_wr_set_sge_list(ex, SGES, list);
+	cr_assert_eq(ibv_wr_complete(ex), 0);
+	cr_assert(posts == 2 && posted_sge[0][0].length == INLINE && posted[1].num_sge == SGES);
+	vb_qp_ex_fini(&qp);
+}
+
 Test(qp_ex, the_post_may_refuse)
 {
 	open_qp();
