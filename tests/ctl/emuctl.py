@@ -123,6 +123,12 @@ def fault_plans_are_exchanged(live):
     ask("fault", "clear")
     assert not lines("info")[0]["fault_plan"] and live.say("write") == "0"
     ask("fault", "load", "/nowhere", status=2)
+    with open(plan, "w") as f:
+        f.write("[of another library]\nfault = event\nevent = PORT_ERR\nafter = 0ms\n")
+    ask("fault", "load", plan, live.pid)
+    assert live.say("write") == "0" and lines("info")[0]["fault_plan"]
+    assert "no event" in ask("event", "PORT_ERR", live.pid, status=2)
+    ask("fault", "clear")
 
 
 def traces_are_switched(live):

@@ -430,6 +430,16 @@ Test(verbs_on_demand, ends_a_queue_pair_at_a_post)
 	qp_pair_close(&pair);
 }
 
+/* At a call that is on none. */
+Test(verbs_on_demand, ends_a_queue_pair_at_a_query)
+{
+	begin("[a]\nfault = event\nevent = QP_FATAL\ncall = ibv_query_device\nqp = 2\nmost = 1\n");
+	cr_assert_eq(query_device(&pair.verbs), 0);
+	cr_assert_eq(next_event().event_type, IBV_EVENT_QP_FATAL);
+	cr_assert(pair.qp[B]->state == IBV_QPS_ERR && pair.qp[A]->state == IBV_QPS_RTS);
+	qp_pair_close(&pair);
+}
+
 /* The first queue takes nothing any more; the other one is as ever. */
 Test(verbs_on_demand, ends_a_completion_queue)
 {

@@ -35,7 +35,7 @@ void fault_calls_load(const struct fault_plan *next)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; next && i < next->rules; i++)
+	for (uint32_t i = 0; next && process_front.faults && i < next->rules; i++)
 		any |= next->rule[i].sort >= PLAN_CALL;
 	mutex_lock(&lock);
 	plan.rules = 0;
@@ -96,6 +96,12 @@ static void be_late(uint64_t wait_ns)
 	cancel_back(cancel_state);
 }
 
+/* An event may be another queue pair's than the call. */
+static bool names_call(const struct fault_rule *rule, int call, uint64_t qp)
+{
+	return rule->calls >> call & 1 && (!rule->qp || rule->qp == qp || (rule->sort == PLAN_EVENT && !qp));
+}
+
 int fault_call(const char *name, uint64_t qp, uint64_t *number)
 {
 	struct planned_event events[LIMIT_FAULT_RULES];
@@ -108,7 +114,7 @@ int fault_call(const char *name, uint64_t qp, uint64_t *number)
 	for (uint32_t i = 0; i < plan.rules; i++) {
 		const struct fault_rule *rule = &plan.rule[i];
 
-		if (call < 0 || !(rule->calls >> call & 1) || (rule->qp && rule->qp != qp) || !fault_hits(&plan, i, ++counts[i]))
+		if (call < 0 || !names_call(rule, call, qp) || !fault_hits(&plan, i, ++counts[i]))
 			continue;
 		if (rule->sort == PLAN_EVENT) {
 			events[happens++] = event_by_rule(rule, qp);
