@@ -379,8 +379,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	else if (flags & IBV_REREG_MR_CHANGE_PD && !pd)
 		wrong = "IBV_REREG_MR_CHANGE_PD needs a PD, and pd is NULL";
 	else if (!mr->mr || mr->dmabuf || mr->dm)
-		wrong = "a null region, one of a DMA-buf or of device memory, or one that a change has ended is not changed. Register "
-			"another";
+		wrong = "a null region, one of a DMA-buf or of device memory, or one that a change has ended is not changed. "
+			"Register another";
 	if (wrong) {
 		vb_refuse(EINVAL, call, "flags are %#x: %s.", (unsigned)flags, wrong);
 		return IBV_REREG_MR_ERR_INPUT;
