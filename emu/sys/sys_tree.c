@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sys_tree.c - the files in sysfs and /dev by which programs look at an RDMA device. They are made by what libibverbs says of the
  * devices, in a folder of the user's for each set of settings and network, where they stay for the next process. */
-#include <arpa/inet.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <endian.h>
 #include <fcntl.h>
@@ -119,6 +119,41 @@ static void put_gid(const char *root, const char *device, const struct ibv_gid_e
 	put_own(root, device, path, "0");
 }
 
+/* The files of GIDs and interfaces that the device had, and has no more. */
+static void drop_gone(const char *root, const char *device, const struct ibv_gid_entry *gids, ssize_t count)
+{
+	static const char *const folders[] = { "gids", "gid_attrs/types", "gid_attrs/ndevs" };
+	char path[PATH_BYTES], port[PATH_BYTES];
+	struct dirent *entry;
+	uint64_t there = 0;
+	DIR *dir;
+
+	for (ssize_t i = 0; i < count; i++)
+		there |= UINT64_C(1) << gids[i].gid_index;
+	for (unsigned int i = 0; i < GIDS * 3; i++) {
+		snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports/1/%s/%u", root, device, folders[i % 3], i / 3);
+		if (!(there >> i / 3 & 1))
+			unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/net", root, device);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		unsigned int index = if_nametoindex(entry->d_name);
+		ssize_t i = 0;
+
+		while (i < count && gids[i].ndev_ifindex != index)
+			i++;
+		if (i < count || *entry->d_name == '.' ||
+		    snprintf(port, sizeof(port), "%s/%s/dev_port", path, entry->d_name) >= (int)sizeof(port))
+			continue;
+		unlink(port);
+		*strrchr(port, '/') = '\0';
+		rmdir(port);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static void put_device(const char *root, const struct verbs_calls *calls, struct ibv_device *device, int number)
 {
 	static const struct {
@@ -149,6 +184,7 @@ static void put_device(const char *root, const struct verbs_calls *calls, struct
 		put_own(root, device->name, files[i].path, files[i].text);
 	put_guid(root, device->name, "node_guid", guid);
 	put_guid(root, device->name, "sys_image_guid", guid);
+	drop_gone(root, device->name, gids, count);
 	for (ssize_t i = 0; i < count; i++)
 		put_gid(root, device->name, &gids[i]);
 	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/ibdev", device->dev_name);
@@ -198,13 +234,16 @@ static bool folder_is_ours(const char *path)
 
 bool sys_tree_root(char *root, size_t size)
 {
+	static const char *const settings[] = { "EMU_DEVICES", "FI_EMU_IFACE", "FI_EMU_ADVERTISE" };
 	const char *folder = getenv("XDG_RUNTIME_DIR");
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	struct stat network = { .st_ino = 0 };
 	int length;
 
 	stat("/proc/self/ns/net", &network);
-	hash = hash_text(hash_text(hash, getenv("EMU_DEVICES")), getenv("FI_EMU_IFACE")) ^ (uint64_t)network.st_ino;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		hash = hash_text(hash, getenv(settings[i]));
+	hash ^= (uint64_t)network.st_ino;
 	length = snprintf(root, size, "%s/emu-%u", folder && *folder == '/' ? folder : "/tmp", (unsigned)geteuid());
 	if (length < 0 || (size_t)length >= size || !folder_is_ours(root))
 		return false;

@@ -31,5 +31,13 @@ print(path.exists(root), path.realpath(root + "device").endswith(root + "device"
 		'True True True 0 mlx5_0 False'
 fi
 verdict one_tree_a_user "$(ls "$dir/emu-$(id -u)" | wc -l)" 1
+FI_EMU_ADVERTISE=192.0.2.7 $emurun ls $class >"$dir/out"
+verdict another_tree_for_other_settings "$(ls "$dir/emu-$(id -u)" | wc -l)" 2
+for tree in "$dir/emu-$(id -u)"/sys-*$class/mlx5_0; do
+	mkdir -p "$tree/device/net/gone0" "$tree/ports/1/gids"
+	touch "$tree/device/net/gone0/dev_port" "$tree/ports/1/gids/31" "$tree/ports/1/gid_attrs/ndevs/31"
+done
+verdict what_went_away_goes "$($emurun ls -d $class/mlx5_0/device/net/gone0 $class/mlx5_0/ports/1/gids/31 \
+	$class/mlx5_0/ports/1/gid_attrs/ndevs/31 2>&1 | grep -c 'No such')" 3
 verdict hidden_without_devices "$(EMU_DEVICES=0 $emurun ls $class 2>&1 | grep -c 'mlx5')" 0
 exit $failed
