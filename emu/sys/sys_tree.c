@@ -28,6 +28,7 @@ struct verbs_calls {
 	__be64 (*get_device_guid)(struct ibv_device *device);
 	ssize_t (*query_gid_table)(struct ibv_context *context, struct ibv_gid_entry *entries, size_t most, uint32_t flags,
 				   size_t size);
+	int (*read_sysfs_file)(const char *dir, const char *file, char *buf, size_t size);
 };
 
 static bool find_calls(struct verbs_calls *calls)
@@ -38,8 +39,9 @@ static bool find_calls(struct verbs_calls *calls)
 	*(void **)&calls->close_device = dlsym(RTLD_DEFAULT, "ibv_close_device");
 	*(void **)&calls->get_device_guid = dlsym(RTLD_DEFAULT, "ibv_get_device_guid");
 	*(void **)&calls->query_gid_table = dlsym(RTLD_DEFAULT, "_ibv_query_gid_table");
-	return calls->get_device_list && calls->free_device_list && calls->open_device && calls->close_device &&
-	       calls->get_device_guid && calls->query_gid_table;
+	*(void **)&calls->read_sysfs_file = dlsym(RTLD_DEFAULT, "ibv_read_sysfs_file");
+	return calls->read_sysfs_file && calls->get_device_list && calls->free_device_list && calls->open_device &&
+	       calls->close_device && calls->get_device_guid && calls->query_gid_table;
 }
 
 static void make_folders(char *path)
@@ -160,10 +162,6 @@ static void put_device(const char *root, const struct verbs_calls *calls, struct
 		const char *path, *text;
 	} files[] = {
 		{ "node_type", "1: CA" },
-		{ "node_desc", "emu" },
-		{ "fw_ver", "0.1.0" },
-		{ "hca_type", "emu" },
-		{ "board_id", "EMU0000000001" },
 		{ "device/numa_node", "-1" },
 		{ "ports/1/state", "4: ACTIVE" },
 		{ "ports/1/phys_state", "5: LinkUp" },
@@ -172,6 +170,7 @@ static void put_device(const char *root, const struct verbs_calls *calls, struct
 		{ "ports/1/lid", "0x0" },
 		{ "ports/1/pkeys/0", "0xffff" },
 	};
+	static const char *const asked[] = { "node_desc", "fw_ver", "hca_type", "board_id" };
 	struct ibv_gid_entry gids[GIDS];
 	struct ibv_context *context = calls->open_device(device);
 	ssize_t count = context ? calls->query_gid_table(context, gids, GIDS, 0, sizeof(gids[0])) : 0;
@@ -180,6 +179,9 @@ static void put_device(const char *root, const struct verbs_calls *calls, struct
 
 	if (context)
 		calls->close_device(context);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		if (calls->read_sysfs_file(device->ibdev_path, asked[i], path, sizeof(path)) > 0)
+			put_own(root, device->name, asked[i], path);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		put_own(root, device->name, files[i].path, files[i].text);
 	put_guid(root, device->name, "node_guid", guid);

@@ -30,6 +30,8 @@ print(path.exists(root), path.realpath(root + "device").endswith(root + "device"
 	os.access(root + "nothing", os.R_OK))')" \
 		'True True True 0 mlx5_0 False'
 fi
+version=$(sed -n 's/^project(emu VERSION \([^ ]*\).*/\1/p' "$EMU_SOURCE_DIR/CMakeLists.txt")
+verdict firmware_has_the_version_of_emu "$($emurun cat $class/mlx5_0/fw_ver)" "$version"
 verdict one_tree_a_user "$(ls "$dir/emu-$(id -u)" | wc -l)" 1
 FI_EMU_ADVERTISE=192.0.2.7 $emurun ls $class >"$dir/out"
 verdict another_tree_for_other_settings "$(ls "$dir/emu-$(id -u)" | wc -l)" 2

@@ -39,6 +39,18 @@ Test(verbs_query, the_device_offers_what_programs_need)
 	cr_assert_eq(attr.max_pkeys, 1);
 }
 
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
+
+Test(verbs_query, firmware_has_one_version)
+{
+	struct ibv_device_attr attr;
+	char text[64];
+
+	cr_assert_eq(ibv_query_device(verbs.context, &attr), 0);
+	cr_assert_gt(ibv_read_sysfs_file(verbs.context->device->ibdev_path, "fw_ver", text, sizeof(text)), 0);
+	cr_assert_str_eq(text, attr.fw_ver);
+}
+
 Test(verbs_query, the_long_form_begins_as_the_short_one)
 {
 	struct ibv_query_device_ex_input input = { .comp_mask = 0 };

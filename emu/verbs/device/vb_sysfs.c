@@ -16,7 +16,7 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 {
 	static const struct {
 		const char *file, *text;
-	} files[] = { { "board_id", "EMU0000000001" }, { "fw_ver", "1.0.0" }, { "hca_type", "emu" }, { "node_desc", "emu" } };
+	} files[] = { { "board_id", "EMU0000000001" }, { "fw_ver", EMU_VERSION }, { "hca_type", "emu" }, { "node_desc", "emu" } };
 
 	(void)dir;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
