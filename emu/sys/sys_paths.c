@@ -91,7 +91,7 @@ static const char *lead_path(const char *path, char room[PATH_MAX])
 		NEXT(int, name, int, const char *, int, ...);               \
 		return next(at, lead_path(path, room), flags, MODE(flags)); \
 	}
-/* Without an argument behind the path, with one, or with one before it, too. */
+/* Without an argument behind the path, and with up to three. */
 #define CALL_1(type, name)                          \
 	EXPORT type name(const char *path)          \
 	{                                           \
@@ -116,11 +116,18 @@ static const char *lead_path(const char *path, char room[PATH_MAX])
 		NEXT(type, name, const char *, second, third, fourth);  \
 		return next(lead_path(path, room), b, c, d);            \
 	}
-#define CALL_AT(name, third, fourth)                                 \
-	EXPORT int name(int at, const char *path, third c, fourth d) \
-	{                                                            \
-		NEXT(int, name, int, const char *, third, fourth);   \
-		return next(at, lead_path(path, room), c, d);        \
+/* Behind the descriptor of a folder, with one argument or two. */
+#define CALL_AT_3(type, name, third)                        \
+	EXPORT type name(int at, const char *path, third c) \
+	{                                                   \
+		NEXT(type, name, int, const char *, third); \
+		return next(at, lead_path(path, room), c);  \
+	}
+#define CALL_AT(type, name, third, fourth)                            \
+	EXPORT type name(int at, const char *path, third c, fourth d) \
+	{                                                             \
+		NEXT(type, name, int, const char *, third, fourth);   \
+		return next(at, lead_path(path, room), c, d);         \
 	}
 
 typedef int dirent_chosen(const struct dirent *);
@@ -134,17 +141,21 @@ OPENAT(openat)
 OPENAT(openat64)
 CALL_2(int, __open_2, int)
 CALL_2(int, __open64_2, int)
+CALL_AT_3(int, __openat_2, int)
+CALL_AT_3(int, __openat64_2, int)
 CALL_2(FILE *, fopen, const char *)
 CALL_2(FILE *, fopen64, const char *)
 CALL_2(int, access, int)
-CALL_AT(faccessat, int, int)
+CALL_AT(int, faccessat, int, int)
 CALL_2(int, stat, struct stat *)
 CALL_2(int, stat64, struct stat64 *)
 CALL_2(int, lstat, struct stat *)
 CALL_2(int, lstat64, struct stat64 *)
-CALL_AT(fstatat, struct stat *, int)
-CALL_AT(fstatat64, struct stat64 *, int)
+CALL_AT(int, fstatat, struct stat *, int)
+CALL_AT(int, fstatat64, struct stat64 *, int)
 CALL_3(ssize_t, readlink, char *, size_t)
+CALL_4(ssize_t, __readlink_chk, char *, size_t, size_t)
+CALL_AT(ssize_t, readlinkat, char *, size_t)
 CALL_2(char *, realpath, char *)
 CALL_3(char *, __realpath_chk, char *, size_t)
 CALL_1(char *, canonicalize_file_name)
@@ -152,10 +163,10 @@ CALL_1(DIR *, opendir)
 CALL_4(int, scandir, struct dirent ***, dirent_chosen *, dirents_compared *)
 CALL_4(int, scandir64, struct dirent64 ***, dirent64_chosen *, dirents64_compared *)
 
-EXPORT ssize_t readlinkat(int at, const char *path, char *text, size_t size)
+EXPORT ssize_t __readlinkat_chk(int at, const char *path, char *text, size_t size, size_t room_size)
 {
-	NEXT(ssize_t, readlinkat, int, const char *, char *, size_t);
-	return next(at, lead_path(path, room), text, size);
+	NEXT(ssize_t, __readlinkat_chk, int, const char *, char *, size_t, size_t);
+	return next(at, lead_path(path, room), text, size, room_size);
 }
 
 EXPORT int statx(int at, const char *path, int flags, unsigned int mask, struct statx *found)

@@ -29,6 +29,12 @@ print(path.exists(root), path.realpath(root + "device").endswith(root + "device"
 	os.stat("/dev/infiniband/uverbs0").st_size, open("/sys/class/infiniband_verbs/uverbs0/ibdev").read().strip(),
 	os.access(root + "nothing", os.R_OK))')" \
 		'True True True 0 mlx5_0 False'
+	verdict calls_of_fortified_programs "$($emurun python3 -c '
+import ctypes
+c, text = ctypes.CDLL(None), ctypes.create_string_buffer(16)
+file, link = b"/sys/class/infiniband/mlx5_0/node_type", b"/dev/infiniband/uverbs0"
+print(c.__open_2(file, 0) > 0, c.__open64_2(file, 0) > 0, c.__openat_2(-100, file, 0) > 0, c.__openat64_2(-100, file, 0) > 0,
+	c.__readlink_chk(link, text, 16, 16), c.__readlinkat_chk(-100, link, text, 16, 16))')" 'True True True True 9 9'
 fi
 version=$(sed -n 's/^project(emu VERSION \([^ ]*\).*/\1/p' "$EMU_SOURCE_DIR/CMakeLists.txt")
 verdict firmware_has_the_version_of_emu "$($emurun cat $class/mlx5_0/fw_ver)" "$version"
