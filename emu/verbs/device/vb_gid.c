@@ -75,13 +75,20 @@ static void gid_of(union ibv_gid *gid, int family, const void *address)
 	memcpy(gid->raw + 12, address, sizeof(struct in_addr));
 }
 
-static void gid_fill(struct vb_gid *entry, const struct ifaddrs *ifa)
+/* A found address, to be sorted. */
+struct found {
+	const struct ifaddrs *ifa;
+	int rank;
+	uint32_t ifindex;
+};
+
+static void gid_fill(struct vb_gid *entry, const struct found *found)
 {
-	const struct sockaddr *at = ifa->ifa_addr;
+	const struct sockaddr *at = found->ifa->ifa_addr;
 	bool is_ipv6 = at->sa_family == AF_INET6;
 
 	memset(entry, 0, sizeof(*entry));
-	entry->ifindex = if_nametoindex(ifa->ifa_name);
+	entry->ifindex = found->ifindex;
 	memcpy(&entry->at, at, is_ipv6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 	gid_of(&entry->gid, at->sa_family, is_ipv6 ? (const void *)ipv6_of(at) : &((const struct sockaddr_in *)at)->sin_addr);
 }
@@ -97,13 +104,6 @@ static void gid_advertise(struct vb_gid *entry, const char **advertised, int ran
 	gid_of(&entry->gid, family, &address);
 	*advertised = NULL;
 }
-
-/* A found address, to be sorted. */
-struct found {
-	const struct ifaddrs *ifa;
-	int rank;
-	uint32_t ifindex;
-};
 
 static int by_place(const void *left, const void *right)
 {
@@ -180,7 +180,7 @@ static void gid_enter_all(const struct ifaddrs *all) REQUIRES(lock)
 	memset(there, 0, sizeof(there));
 	count = gid_find(all, found, sizeof(found) / sizeof(found[0]));
 	for (size_t i = 0; i < count; i++) {
-		gid_fill(&entry, found[i].ifa);
+		gid_fill(&entry, &found[i]);
 		gid_advertise(&entry, &advertised, found[i].rank);
 		gid_enter(&entry);
 	}

@@ -22,20 +22,20 @@
 /* What each opcode is. */
 static const struct request {
 	enum op_kind kind;
-	uint8_t completes;  /* enum ibv_wc_opcode */
-	uint32_t flags;     /* enum post_flag */
-	uint32_t access;    /* right of the local regions (enum mr_access) */
-	bool takes, atomic; /* it is offered; it is an atomic */
+	uint8_t completes; /* enum ibv_wc_opcode */
+	uint32_t flags;    /* enum post_flag */
+	uint32_t access;   /* right of the local regions (enum mr_access) */
+	bool takes;        /* it is offered */
 } requests[] = {
-	[IBV_WR_RDMA_WRITE] = { OP_WRITE, IBV_WC_RDMA_WRITE, 0, MR_WRITE, true, false },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE, IBV_WC_RDMA_WRITE, POST_CQ_DATA, MR_WRITE, true, false },
-	[IBV_WR_SEND] = { OP_SEND, IBV_WC_SEND, 0, MR_SEND, true, false },
-	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND, true, false },
-	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND, true, false },
-	[IBV_WR_LOCAL_INV] = { OP_SEND, IBV_WC_LOCAL_INV, POST_LOCAL_INV | POST_FENCE, 0, true, false },
-	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ, true, false },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ, true, true },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ, true, true },
+	[IBV_WR_RDMA_WRITE] = { OP_WRITE, IBV_WC_RDMA_WRITE, 0, MR_WRITE, true },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE, IBV_WC_RDMA_WRITE, POST_CQ_DATA, MR_WRITE, true },
+	[IBV_WR_SEND] = { OP_SEND, IBV_WC_SEND, 0, MR_SEND, true },
+	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND, true },
+	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND, true },
+	[IBV_WR_LOCAL_INV] = { OP_SEND, IBV_WC_LOCAL_INV, POST_LOCAL_INV | POST_FENCE, 0, true },
+	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ, true },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ, true },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ, true },
 };
 enum { REQUESTS = sizeof(requests) / sizeof(*requests), WORD = sizeof(uint64_t) };
 
@@ -141,7 +141,7 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		post->cq_data = be32toh(wr->imm_data);
 	else if (request->flags & (POST_INVALIDATE | POST_LOCAL_INV))
 		post->cq_data = wr->invalidate_rkey;
-	if (request->atomic)
+	if (request->kind == OP_ATOMIC)
 		send->remote = (struct remote){ .addr = wr->wr.atomic.remote_addr, .length = WORD, .key = wr->wr.atomic.rkey };
 	else
 		send->remote = (struct remote){ .addr = wr->wr.rdma.remote_addr, .key = wr->wr.rdma.rkey };
@@ -149,14 +149,15 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		refuse_local(send, REFUSAL_SOURCE_FAULT);
 		return;
 	}
-	if (send->length > VB_MAX_MSG || (request->atomic && send->length != WORD)) {
+	if (send->length > VB_MAX_MSG || (request->kind == OP_ATOMIC && send->length != WORD)) {
 		vb_refuse(EMSGSIZE, CALL, "request 0x%llx fails (IBV_WC_LOC_LEN_ERR): its list has %llu bytes%s",
 			  (unsigned long long)wr->wr_id, (unsigned long long)send->length,
-			  request->atomic ? ", and an atomic's result has 8." : ", more than a message may have (max_msg_sz).");
+			  request->kind == OP_ATOMIC ? ", and an atomic's result has 8."
+						     : ", more than a message may have (max_msg_sz).");
 		refuse_local(send, REFUSAL_TRUNCATED);
 		return;
 	}
-	if (request->atomic)
+	if (request->kind == OP_ATOMIC)
 		make_atomic(wr, send);
 	else
 		send->remote.length = send->length;
@@ -189,7 +190,7 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 		return vb_refuse(EINVAL, CALL, "num_sge is %d beside IBV_WR_LOCAL_INV, which moves nothing.", wr->num_sge);
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return 0;
-	if (requests[wr->opcode].kind == OP_READ || requests[wr->opcode].atomic)
+	if (requests[wr->opcode].access == MR_READ)
 		return vb_refuse(EINVAL, CALL, "IBV_SEND_INLINE beside opcode %d, which sends no data.", (int)wr->opcode);
 	for (int i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;

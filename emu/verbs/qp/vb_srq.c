@@ -151,7 +151,6 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);
 	check_closed(srq->check);
-	srq->handle = 0;
 	free(srq);
 	return 0;
 }

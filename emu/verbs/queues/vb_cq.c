@@ -184,7 +184,6 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	vb_context_put(cq->context);
 	vb_count_give(&queues);
 	check_closed(cq->check);
-	cq->handle = 0;
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);
 	free(cq);

@@ -54,4 +54,5 @@ enum { VB_KEY_WORDS = 256 };
 const char *vb_key_words(enum vb_key_flaw flaw, uint32_t lkey, uint64_t addr, uint64_t length, char text[VB_KEY_WORDS]);
 /* The key itself, for those that look closer. False: it names nothing. */
 bool vb_key_look(uint32_t lkey, struct vb_key *key);
+
 #endif

@@ -25,7 +25,7 @@
 #define ACCESS_WRITES (IBV_ACCESS_LOCAL_WRITE | ACCESS_NEED_LOCAL | IBV_ACCESS_MW_BIND)
 
 /* Optional flags that no device knows are ignored, as IBV_ACCESS_RELAXED_ORDERING is: that is what makes them optional. */
-int vb_mr_check_access(const char *call, int access)
+static int reg_check_access(const char *call, int access)
 {
 	int wrong = access & ~(ACCESS_KNOWN | (int)IBV_ACCESS_OPTIONAL_RANGE);
 
@@ -40,7 +40,7 @@ int vb_mr_check_access(const char *call, int access)
 	return 0;
 }
 
-uint32_t vb_mr_rights(int access)
+static uint32_t region_rights(int access)
 {
 	return MR_SEND | MR_WRITE | (access & IBV_ACCESS_LOCAL_WRITE ? MR_RECV | MR_READ : 0) |
 	       (access & IBV_ACCESS_REMOTE_READ ? MR_REMOTE_READ : 0) | (access & IBV_ACCESS_REMOTE_WRITE ? MR_REMOTE_WRITE : 0) |
@@ -118,7 +118,7 @@ static void tell_opened(const struct vb_mr *mr)
 						     .asked = mr->ibv.rkey,
 						     .addr = mr->iova,
 						     .length = mr->ibv.length,
-						     .access = vb_mr_rights(mr->access),
+						     .access = region_rights(mr->access),
 						     .virtual_addr = true });
 }
 
@@ -130,7 +130,7 @@ static int region_enter(const struct vb_mr_request *request, struct pd *pd, cons
 	struct mr_attr attr = {
 		.iov = &iov,
 		.iov_count = 1,
-		.access = vb_mr_rights(request->access),
+		.access = region_rights(request->access),
 		.provider_key = !old,
 		.key = old ? old->ibv.rkey : 0,
 		.key_bytes = VB_RKEY_BYTES,
@@ -206,7 +206,7 @@ static struct vb_key key_of(const struct vb_mr_request *request)
 				.addr = request->iova,
 				.length = request->length,
 				.shift = (uintptr_t)request->addr - request->iova,
-				.access = vb_mr_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ) };
+				.access = region_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ) };
 }
 
 static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)
@@ -238,7 +238,7 @@ static int reg_check(const struct vb_mr_request *request)
 	int err = vb_pd_check(&request->pd->ibv, request->call);
 
 	if (!err)
-		err = vb_mr_check_access(request->call, request->access);
+		err = reg_check_access(request->call, request->access);
 
 	if (!err && !is_implicit(request))
 		err = reg_check_range(request);
@@ -288,7 +288,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 
 	if (err)
 		return err;
-	if (!mr->null)
+	if (mr->handle)
 		vb_count_give(&count);
 	free(mr);
 	return 0;

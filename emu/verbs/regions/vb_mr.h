@@ -17,13 +17,12 @@ struct vb_mr {
 	struct ibv_mr ibv;
 	struct vb_pd *pd;      /* as the program gave it */
 	struct mr *mr;         /* the device's; with the driver role only. NULL: a null region, or a change of it has failed */
-	bool null;             /* a null region */
 	struct dmabuf *dmabuf; /* its bytes lie in this mapping; NULL: at the program's addresses */
 	struct vb_dm *dm;      /* likewise, in this device memory */
 	uint64_t iova;         /* by which peers and posts address its first byte */
 	int access;            /* enum ibv_access_flags */
 	struct check_record *check;
-	uint32_t handle; /* as ibv.handle, which the program may have overwritten */
+	uint32_t handle; /* as ibv.handle, which the program may have overwritten; 0: a null region's */
 };
 
 static inline struct vb_mr *vb_mr_of(struct ibv_mr *ibv)
@@ -45,10 +44,6 @@ struct vb_mr_request {
 
 /* NULL with errno, after a line of log. */
 struct ibv_mr *vb_mr_register(const struct vb_mr_request *request);
-/* May a region have these flags? 0 or EINVAL, after a line of log. */
-int vb_mr_check_access(const char *call, int access);
-/* Rights of the device (enum mr_access) for flags that were checked. */
-uint32_t vb_mr_rights(int access);
 
 /* Calls that programs reach through the context's table. As their man pages say. */
 struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd);

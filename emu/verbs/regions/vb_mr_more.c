@@ -137,7 +137,6 @@ struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd)
 		free(mr);
 		return vb_refuse_null(err, "ibv_alloc_null_mr", "%s.", strerror(err));
 	}
-	mr->null = true;
 	mr->pd = vb_pd_of(pd);
 	mr->ibv.context = pd->context;
 	mr->ibv.pd = pd;
