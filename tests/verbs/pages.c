@@ -80,3 +80,25 @@ Test(verbs_pages, receives_of_an_srq_are_none_of_the_queue_pair)
 	cr_assert_eq(ibv_destroy_qp(qp), 0);
 	cr_assert_eq(ibv_destroy_srq(srq), 0);
 }
+
+/* --- objects of two contexts --- */
+
+Test(verbs_pages, objects_of_two_contexts)
+{
+	struct ibv_context *other = ibv_open_device(pair.verbs.list[0]);
+	struct ibv_pd *pd = ibv_alloc_pd(other);
+	struct ibv_alloc_dm_attr attr = { .length = 64 };
+	struct ibv_dm *dm = ibv_alloc_dm(other, &attr);
+	struct ibv_mr *mr = ibv_reg_mr(pair.verbs.pd, pair.memory[A], 64, IBV_ACCESS_LOCAL_WRITE);
+
+	cr_assert(pd && dm && mr);
+	cr_assert_eq(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
+	cr_assert_eq(mr->pd, pair.verbs.pd);
+	errno = 0;
+	cr_assert_null(ibv_reg_dm_mr(pair.verbs.pd, dm, 0, 64, IBV_ACCESS_ZERO_BASED));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
+	cr_assert_eq(ibv_free_dm(dm), 0);
+	cr_assert_eq(ibv_dealloc_pd(pd), 0);
+	cr_assert_eq(ibv_close_device(other), 0);
+}

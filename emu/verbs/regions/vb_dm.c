@@ -151,6 +151,8 @@ struct ibv_mr *vb_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t offs
 			"access is %#x. A region of device memory needs IBV_ACCESS_ZERO_BASED, and takes no ON_DEMAND, "
 			"HUGETLB or MW_BIND.",
 			access);
+	if (ibv->context != pd->context)
+		return vb_refuse_null(EINVAL, "ibv_reg_dm_mr", "pd and dm are of two contexts. Use a PD of the context of dm.");
 	if (!dm_holds(dm, offset, length)) {
 		dm_refuse("ibv_reg_dm_mr", dm, EINVAL, offset, length);
 		return NULL;

@@ -5,7 +5,6 @@
 #define EMU_VB_KEY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct vb_pd;

@@ -376,8 +376,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 		wrong = "IBV_REREG_MR_CHANGE_TRANSLATION needs an address and a length, and one of them is 0";
 	else if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
 		wrong = "access is given, and means something with IBV_REREG_MR_CHANGE_ACCESS alone. Set that, or give 0";
-	else if (flags & IBV_REREG_MR_CHANGE_PD && !pd)
-		wrong = "IBV_REREG_MR_CHANGE_PD needs a PD, and pd is NULL";
+	else if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != ibv->context))
+		wrong = "IBV_REREG_MR_CHANGE_PD needs a PD of the region's context, and pd is NULL or another's";
 	else if (!mr->mr || mr->dmabuf || mr->dm)
 		wrong = "a null region, one of a DMA-buf or of device memory, or one that a change has ended is not changed. "
 			"Register another";
