@@ -2,8 +2,6 @@
 /* vb_text.c - numbers of the interface in words. */
 #include "emu/verbs/entry/vb_text.h"
 
-#include <stddef.h>
-
 /* The word of a number; `other` where there is none. */
 #define WORD(words, number, other) \
 	((unsigned)(number) < sizeof(words) / sizeof((words)[0]) && (words)[number] ? (words)[number] : (other))

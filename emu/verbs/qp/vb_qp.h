@@ -7,7 +7,6 @@
 #define EMU_VB_QP_H
 
 #include <stdatomic.h>
-#include <sys/uio.h>
 
 #include "emu/nic/base/futex_lock.h"
 #include "emu/nic/base/mutex.h"

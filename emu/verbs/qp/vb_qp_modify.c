@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_qp_modify.c - ibv_modify_qp(): what a change that the table allows (vb_qp_rules.c) does to the endpoint. */
 #include <errno.h>
-#include <string.h>
 
-#include "emu/nic/base/limits.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/process/check/check_object.h"
@@ -13,7 +11,6 @@
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
 #include "emu/verbs/queues/vb_async.h"
-#include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 #define CALL "ibv_modify_qp"

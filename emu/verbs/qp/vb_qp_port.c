@@ -13,7 +13,6 @@
 #include "emu/verbs/qp/vb_qp_event.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
-#include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 enum {

@@ -8,7 +8,6 @@
 #define EMU_VERBS_QP_RULES_H
 
 #include <infiniband/verbs.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 enum {

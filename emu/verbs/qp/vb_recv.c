@@ -3,7 +3,6 @@
 #include "emu/verbs/qp/vb_recv.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/nic.h"
@@ -12,8 +11,6 @@
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
-#include "emu/verbs/qp/vb_qp_rules.h"
-#include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_key.h"
 #include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_front_end.h"

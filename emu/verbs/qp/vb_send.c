@@ -11,9 +11,7 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
-#include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_key.h"
-#include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_front_end.h"
 #include "emu/verbs/start/vb_refuse.h"
 

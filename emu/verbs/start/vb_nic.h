@@ -4,9 +4,6 @@
 #ifndef EMU_VB_NIC_H
 #define EMU_VB_NIC_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct net_claim;
 struct nic;
 
