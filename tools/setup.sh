@@ -94,6 +94,8 @@ program_needs() {
 	valgrind|command -v valgrind|valgrind, to count instructions
 	ibverbs-utils|command -v ibv_devinfo|rdma-core's programs for libibverbs
 	perftest|command -v ib_write_bw|perftest
+	libgloo-dev|has_header gloo/config.h|gloo with headers
+	g++|command -v c++|a C++ compiler, for gloo
 	ucx-utils|command -v ucx_perftest|UCX with its programs
 	python3-pyverbs|has_pyverbs|rdma-core for Python
 	tshark|command -v tshark|tshark, to test the dissector of Wireshark
