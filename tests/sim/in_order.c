@@ -124,6 +124,50 @@ Test(sim_in_order, a_refusal_cut_at_every_byte)
 		}
 }
 
+static void hold(struct end *end, bool held)
+{
+	node_enter(end->node);
+	ep_hold(end->ep, held);
+	node_leave(end->node);
+}
+
+/* In SQD nothing begins, whatever a cut sends back. */
+static void held_script(struct couple *c)
+{
+	couple_meet(c);
+	memset(c->memory[0], 7, LONG);
+	post(c, 0, OP_WRITE, 0, LONG, 1);
+	hold(&c->qp[0], true);
+	post(c, 0, OP_WRITE, LONG, 8, 2);
+	end_await(c->world, &c->qp[0], CM_DRAINED);
+	post(c, 1, OP_WRITE, 8, 8, 50);
+	good(c, 1, 50);
+	WORLD_CHECK(c->world, c->memory[1][LONG] == 0, "an op has begun that was to be held");
+	hold(&c->qp[0], false);
+	good(c, 0, 1);
+	good(c, 0, 2);
+	WORLD_CHECK(c->world, c->memory[1][LONG] == 7 && c->qp[0].told[CM_DRAINED] == 1, "not what was to be there");
+}
+
+Test(sim_in_order, held_and_let_go)
+{
+	uint64_t total[2];
+	struct couple c;
+
+	couple_open(&c, 1721);
+	held_script(&c);
+	for (uint8_t dir = 0; dir < 2; dir++)
+		total[dir] = tap_find(c.world, 0, dir)->offset;
+	couple_close(&c);
+	for (uint8_t dir = 0; dir < 2; dir++)
+		for (uint64_t at = 0; at < total[dir]; at += at < 2000 || at + 2000 > total[dir] ? 1 : 1009) {
+			couple_open(&c, 1721);
+			world_fault(c.world, FAULT_CUT, 0, dir, at);
+			held_script(&c);
+			couple_close(&c);
+		}
+}
+
 /* An op that its front end refuses, in its turn: those before it are carried out. */
 Test(sim_in_order, refused_here)
 {

@@ -57,6 +57,7 @@ struct pairing {
 	bool flushed;    /* what was under way then has ended */
 	bool failed;     /* an op's failure was told: later ones are told as cancelled */
 	bool cancelling; /* in_order.c is at it */
+	bool draining;   /* it is held (ep_hold()), and what had begun has not ended yet */
 	bool silent;     /* it is being reset: ops end untold */
 	enum refusal_cause refused; /* why a request of the peer was refused, until it is reset; else REFUSAL_NONE */
 };

@@ -84,7 +84,7 @@ void cm_flush_receives(struct ep *ep)
 	struct rx *rx;
 
 	nic_role(ep->nic);
-	while (!ep->srx->shared && (rx = rx_match_any(&ep->srx->match))) {
+	while (!ep->srx->shared && (rx = rx_match_any(&ep->srx->match))) { /* V131 */
 		if (rx->flags & POST_MULTI)
 			multi_cancel(rx, REFUSAL_CANCELLED); /* messages in it may be unread */
 		else

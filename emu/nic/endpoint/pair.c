@@ -78,7 +78,7 @@ int ep_pair(struct ep *ep, const struct ep_pair *pair)
 	ep->name = own;
 	pairing->own = (struct wire_pair_fields){ .sq_psn = WIRE_PSN_UNKNOWN, .rq_psn = pair->rq_psn, .path_mtu = pair->path_mtu };
 	ep->cm.peer = session;
-	cm_enter(ep, CM_UP);
+	cm_enter(ep, CM_UP); /* V57, V58, V133 */
 	if (pairing->knocked)
 		session_want(session);
 	pairing->knocked = false;
@@ -126,6 +126,31 @@ void pairing_post(struct op *op)
 	pairing_start(op);
 }
 
+void pairing_drain(struct ep *ep)
+{
+	struct pairing *pairing = ep->pairing;
+	const struct op *first = pairing->first;
+
+	nic_role(ep->nic);
+	if (!pairing->draining || pairing->halting || (first && (first != ep->cm.peer->req.pending.first || first->rnrs)))
+		return;
+	pairing->draining = false;
+	cm_tell(ep, &(struct cm_event){ .kind = CM_DRAINED });
+}
+
+void ep_hold(struct ep *ep, bool held)
+{
+	struct session *session = ep->cm.peer;
+
+	nic_role(ep->nic);
+	while (submit_take(ep->nic))
+		;
+	session->req.held = ep->pairing->draining = held; /* V64 */
+	pairing_drain(ep);
+	if (!held && session->conn)
+		conn_busy(session->conn);
+}
+
 /* No request of the peer, which may be itself, is carried out any more. */
 static void stop_answering(struct ep *ep, bool told)
 {
@@ -143,7 +168,7 @@ static void end_all(struct ep *ep)
 	ep->pairing->flushed = true;
 	in_order_cancel(ep);
 	stop_answering(ep, true);
-	cm_flush_receives(ep);
+	cm_flush_receives(ep); /* V59, V89 */
 }
 
 void cm_halted(struct ep *ep)
@@ -155,7 +180,7 @@ void cm_halted(struct ep *ep)
 	cm_tell(ep, &(struct cm_event){ .kind = CM_HALTED, .cause = ep->pairing->refused });
 }
 
-/* The peer is to find out that nobody answers, when all is told. One whose request was refused leaves by itself. */
+/* V134: the peer is to find out that nobody answers, when all is told. One whose request was refused leaves by itself. */
 static void leave_settled(struct ep *ep)
 {
 	struct session *session = ep->cm.peer;
@@ -192,6 +217,7 @@ uint64_t pairing_tick(struct ep *ep, uint64_t now_ns)
 	struct pairing *pairing = ep->pairing;
 
 	nic_role(ep->nic);
+	pairing_drain(ep); /* a cut may have sent back what had begun */
 	if (!pairing->halting)
 		return ep->cm.state == CM_UP ? look_whether_both_wait(ep, now_ns) : UINT64_MAX;
 	if (pairing->refused != REFUSAL_NONE)
@@ -229,8 +255,10 @@ void ep_reset(struct ep *ep)
 	in_order_cancel(ep);
 	stop_answering(ep, ep->attr.srx); /* told, so that its front end has it back */
 	cm_drop_receives(ep);
-	if (session)
+	if (session) {
+		session->req.held = false;
 		cm_leave(session);
+	}
 	if (ep->self)
 		session_end(ep->self, REFUSAL_CANCELLED);
 	cm_enter(ep, CM_IDLE);

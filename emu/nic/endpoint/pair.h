@@ -6,6 +6,7 @@
 #ifndef EMU_NIC_PAIR_H
 #define EMU_NIC_PAIR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -31,6 +32,10 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn) REQUIRES(driver_role);
 
 /* Each queue pair of the nic, by its ep_attr.owner. */
 void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *arg) REQUIRES(driver_role);
+
+/* To SQD: begins none of its ops any more, and tells CM_DRAINED when those that had begun have ended. Back to RTS: goes on. */
+void ep_hold(struct ep *ep, bool held) REQUIRES(driver_role);
+
 /* To ERR: all ops and receives end as cancelled, and so does what is posted from now on. Requests of the peer are not answered. */
 void ep_halt(struct ep *ep) REQUIRES(driver_role);
 /* To RESET, from any state: ops and receives are gone without a word, the peer is left. It may be paired again. */

@@ -151,8 +151,8 @@ static bool place_in_one(const struct mr *mr, uint64_t addr, uint64_t length, st
 __attribute__((noinline)) static enum refusal_cause place_in_many(const struct mr *mr, uint64_t addr, uint64_t length,
 								  struct mr_place *place)
 {
-	if (range_wraps(addr, length))
-		return REFUSAL_WRAP; /* S65 */
+	if (range_wraps(addr, length)) /* V38 */
+		return REFUSAL_WRAP;   /* S65 */
 	if (mr_is_everything(mr)) {
 		if (length)
 			place_add(place, mr, addr, length);
@@ -208,7 +208,7 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 	enum refusal_cause cause;
 
 	if (!mr || mr->key_tail != ask->key_tail) /* one comparison: how much was right cannot be told by its time */
-		return REFUSAL_UNKNOWN_KEY;       /* S40, S53 */
+		return REFUSAL_UNKNOWN_KEY;       /* S40, S53, V32 */
 	if (unlikely(!mr_is_reachable(mr)))
 		return unreachable_by(mr);
 	if (mr->by_endpoint && !binding_reaches(mr, ask->ep))
@@ -218,10 +218,10 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 	if (mr->single && single_is_spent(mr->single, ask->by, ask->seq, ask->right, ask->addr, ask->length))
 		return REFUSAL_SPENT; /* S130 */
 	if ((mr->access & ask->right) != ask->right)
-		return REFUSAL_RIGHT; /* S27, S29, S31 */
+		return REFUSAL_RIGHT; /* S27, S29, S31, V33, V34, V35 */
 	if (ask->commit && !mr->persistent)
-		return REFUSAL_NOT_PERSISTENT; /* S133 */
-	cause = place_in(mr, ask->addr, ask->length, place);
+		return REFUSAL_NOT_PERSISTENT;               /* S133 */
+	cause = place_in(mr, ask->addr, ask->length, place); /* V37 */
 	return cause == REFUSAL_NONE && mr->pages ? pages_refuse(mr, place) : cause;
 }
 

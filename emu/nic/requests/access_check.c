@@ -45,7 +45,7 @@ __attribute__((noinline)) static void tell_remapped(struct session *session, con
 		session->ep->nic->config.reports->remapped(session->ep->attr.pd, &why, name, text);
 }
 
-/* EP_RULE_EMPTY_KEYLESS: the region of an access of no bytes. */
+/* EP_RULE_EMPTY_KEYLESS: the region of an access of no bytes (V40). */
 static struct mr *no_region(struct mr_place *place, struct refusal *why)
 {
 	static struct mr nowhere;

@@ -45,7 +45,7 @@ static void tell_one(struct op *op)
 		complete_note(op, REFUSAL_CANCELLED, NULL);
 	} else if (op->why.cause != REFUSAL_NONE) {
 		pairing->failed = true;
-		cm_halted(op->ep); /* before the program sees the failure */
+		cm_halted(op->ep); /* V88: before the program sees the failure */
 	}
 	op_report(op);
 }
@@ -55,10 +55,12 @@ static void tell_those_due(struct ep *ep)
 	struct pairing *pairing = ep->pairing;
 	struct op *op;
 
-	while ((op = pairing->first) && op->flags & POST_ENDED) {
+	while ((op = pairing->first) && op->flags & POST_ENDED) { /* V83 */
 		pairing->first = op->after;
 		tell_one(op);
 	}
+	if (pairing->draining)
+		pairing_drain(ep);
 	if (pairing->halting && ep->cm.peer && !ep->closing)
 		session_time(ep->cm.peer, nic_now(ep->nic)); /* pairing_tick() goes on */
 }
@@ -73,7 +75,7 @@ void in_order_end(struct op *op)
 		return;
 	if (op->why.cause != REFUSAL_NONE && !pairing->halting) {
 		pairing->halting = true;
-		cancel_from(pairing, op->after);
+		cancel_from(pairing, op->after); /* V74, V87 */
 	}
 	tell_those_due(op->ep);
 }

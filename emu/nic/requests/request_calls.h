@@ -42,5 +42,7 @@ void cm_resolved(struct op *op);
 
 /* An op of this queue pair has failed, and is about to be told: it goes to ERR. */
 void cm_halted(struct ep *ep);
+/* An op of this queue pair, which is held, was told. */
+void pairing_drain(struct ep *ep);
 
 #endif

@@ -69,7 +69,7 @@ static __attribute__((noinline)) bool flags_let(const struct session *session, c
 {
 	const struct requester *req = &session->req;
 
-	if ((op->flags & POST_FENCE) &&
+	if ((op->flags & POST_FENCE) && /* V77 */
 	    (req->sent.first || req->reads.first || req->parked.first || req->taken.first || session->late))
 		return false;
 	/* CQ data tells that all ranges are written: the others must have been */
@@ -83,12 +83,12 @@ static bool op_may_start(const struct session *session, const struct op *op)
 	if (unlikely(op->flags & (POST_FENCE | POST_CQ_DATA)) && !flags_let(session, op))
 		return false;
 	if (op->kind == OP_READ)
-		return req->reads_open < req->reads_max;
+		return req->reads_open < req->reads_max; /* V94 */
 	if (unlikely(op_by_verdict(op)) && req->awaited >= req->reads_max)
 		return false;
 	if (likely(!req->reads.first))
 		return true;
-	return op_kind_is_message(op->kind) ? send_passes_reads(session) : !read_in_the_way(session, op);
+	return op_kind_is_message(op->kind) ? send_passes_reads(session) : !read_in_the_way(session, op); /* V85, V86 */
 }
 
 /* While the peer is not ready for sends, or a fault plan holds one, which RMA may pass them? (F4; the order that the endpoint
@@ -97,7 +97,7 @@ static bool op_may_pass(const struct session *session, const struct op *op)
 {
 	uint32_t order = session->ep->attr.order;
 
-	if (session->ep->attr.rules & EP_RULE_RECEIVE_FIRST)
+	if (session->ep->attr.rules & EP_RULE_RECEIVE_FIRST) /* V90 */
 		return false;
 	if (op->flags & (POST_FENCE | POST_CQ_DATA | POST_TAGGED) || op->rnrs)
 		return false;
@@ -163,7 +163,7 @@ static struct op *requester_pick(struct session *session)
 	if (unlikely(req->rnr_until_ns || session->fault))
 		op = req->rnr_until_ns && session->ep->attr.order & EP_ORDER_NONE ? pick_unordered(session, &before)
 										  : pick_ready(session, &before);
-	if (!op || !op_may_start(session, op))
+	if (!op || (unlikely(req->held) && !op->rnrs) || !op_may_start(session, op))
 		return NULL;
 	if (unlikely(before))
 		op_list_cut(&req->pending, before, op);
@@ -217,7 +217,7 @@ static __attribute__((noinline)) bool fill_urgent(struct session *session, struc
 /* POST_LOCAL_INV: its turn has come. */
 static void invalidate(struct session *session, struct op *op)
 {
-	if (access_invalidate(session, op->cq_data))
+	if (access_invalidate(session, op->cq_data)) /* V29 */
 		complete_good(op);
 	else
 		complete_refused(op, REFUSAL_NO_REGION, NULL);
@@ -226,7 +226,7 @@ static void invalidate(struct session *session, struct op *op)
 void requester_invalidate(struct session *session, struct op *op)
 {
 	nic_role(session->ep->nic);
-	if (!requester_idle(session) || session->late) {
+	if (!requester_idle(session) || session->late || session->req.held) {
 		requester_post(session, op);
 		return;
 	}

@@ -374,7 +374,7 @@ static uint64_t rnr_wait(const struct ep *ep, uint64_t last_ns, uint64_t asked_n
 	return last_ns ? least(least(2 * last_ns, RNR_DOUBLED * first), TIME_RNR_MAX_NS) : first;
 }
 
-/* So often in a row a receiver may be not ready for an op; 0: without end. */
+/* V91: so often in a row a receiver may be not ready for an op; 0: without end. */
 static uint32_t rnr_tries(const struct ep *ep)
 {
 	if (ep->timing.rnr_most == RNR_AS_DEVICE)

@@ -74,6 +74,7 @@ static enum refusal_cause flaw(const struct session *session, struct atomic_what
 		return REFUSAL_CAPABILITY;
 	if (!size || length % size || !atomic_valid(what))
 		return REFUSAL_ATOMIC;
+	/* V109 */
 	return session->ep->attr.rules & EP_RULE_ALIGNED && addr % size ? REFUSAL_MISALIGNED : REFUSAL_NONE;
 }
 
@@ -110,7 +111,7 @@ static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place,
 	return place_put(&there, copy, length) ? end : ATOMIC_FAULT;
 }
 
-/* Executes it, and answers. `result`, NULL for a plain one, is taken over. */
+/* V110: one at a time. Executes it, and answers. `result`, NULL for a plain one, is taken over. */
 static const char *execute(struct conn *conn, const struct atomic_request *request, struct committed *done, struct refusal *why)
 {
 	const struct wire_atomic_fields *fields = &request->fields;

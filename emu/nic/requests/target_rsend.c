@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_rsend.c - the peer's messages that take a posted receive (EP_RULE_RECEIVE_FIRST). The first segment finds the receive, and
- * each is placed as it comes; a cut, or a sender that ends it early, leaves what has come so far in its place. */
+ * each is placed as it comes (V102); a cut, or a sender that ends it early, leaves what has come so far in its place. */
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
@@ -118,7 +118,7 @@ static const char *rsend_first(struct conn *conn, const struct wire_head *head)
 	if (why->cause != REFUSAL_NONE)
 		return NULL;
 	message = rsend_message(session);
-	if (!message_find(&message) || !message.rx) {
+	if (!message_find(&message) || !message.rx) { /* V84, V132 */
 		rsend->open = false;
 		return responder_rnr(conn);
 	}

@@ -80,7 +80,7 @@ void target_write_recall(struct session *session, uint64_t desc)
 		rx_shorten(rx, desc);
 }
 
-/* EP_RULE_DATA_RECEIVES: the next receive is kept for its CQ data. False: none is posted. */
+/* EP_RULE_DATA_RECEIVES: the next receive is kept for its CQ data, and for nothing else (V98). False: none is posted. */
 static bool write_take_receive(struct session *session)
 {
 	struct message message = { .ep = session->ep, .srx = session->ep->srx, .session = session };

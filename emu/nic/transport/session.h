@@ -86,6 +86,7 @@ struct requester {
 	uint64_t verdict_said;                 /* of them told to the peer */
 	struct op_list parked;                 /* RTS, parked SEND, op_by_verdict(): wait for PULL, DONE, RESULT */
 	uint32_t reads_open;                   /* READs not resolved */
+	bool held;                             /* pending ops do not begin (ep_hold()) */
 	uint64_t executed;                     /* every request up to this one, as the peer's last HELLO said; no resolution */
 };
 

@@ -123,7 +123,7 @@ static int blocks(const struct vb_events *events)
 
 	if (flags < 0)
 		return EBADF;
-	return flags & O_NONBLOCK ? EAGAIN : 0;
+	return flags & O_NONBLOCK ? EAGAIN : 0; /* V120 */
 }
 
 struct vb_event *vb_events_take(struct vb_events *events, void (*doze)(void))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_limits.h - what ibv_query_device() and ibv_query_port() offer, and what calls therefore take. Those of the emulated NIC stand
- * in limits.h; beside the others stands what a program meets beyond. */
+ * in limits.h; beside the others stands what a program meets beyond (V8). */
 #ifndef EMU_VB_LIMITS_H
 #define EMU_VB_LIMITS_H
 

@@ -60,6 +60,17 @@ static void tell_both_wait(const struct vb_qp *qp, const struct sockaddr_storage
 		   address_text(peer, name, sizeof(name)));
 }
 
+static void drained(struct vb_qp *qp)
+{
+	struct ibv_async_event async = { .element.qp = &qp->head.ibv, .event_type = IBV_EVENT_SQ_DRAINED };
+	int cancel_state = cancel_off();
+
+	atomic_store(&qp->draining, false);
+	if (qp->tells_drained)
+		vb_async_tell(qp->context, &async, &qp->async_told);
+	cancel_back(cancel_state);
+}
+
 bool vb_qp_event(void *owner, const struct cm_event *event)
 {
 	struct vb_qp *qp = owner;
@@ -68,12 +79,14 @@ bool vb_qp_event(void *owner, const struct cm_event *event)
 
 	if (event->kind == CM_WAITS)
 		tell_both_wait(qp, event->peer);
+	if (event->kind == CM_DRAINED)
+		drained(qp);
 	if (event->kind != CM_HALTED)
 		return true;
-	vb_qp_enter(qp, IBV_QPS_ERR);
+	vb_qp_enter(qp, IBV_QPS_ERR); /* V42, V63 */
 	cancel_state = cancel_off();
-	if (event->cause != REFUSAL_NONE) { /* else a completion tells it */
-		async.event_type = refusal_event(event->cause);
+	if (event->cause != REFUSAL_NONE) {                     /* else a completion tells it */
+		async.event_type = refusal_event(event->cause); /* V41 */
 		vb_async_tell(qp->context, &async, &qp->async_told);
 	}
 	if (qp->srq) { /* it takes no receive from there any more */
@@ -126,7 +139,7 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");
 	if (vb_pd_check(attr->pd, CALL))
 		return ENOENT;
-	if (attr->pd->context != context)
+	if (attr->pd->context != context) /* V1 */
 		return vb_refuse(EINVAL, CALL, "the PD is of another context.");
 	if (attr->srq && !vb_srq_is_of(attr->srq, context))
 		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
@@ -180,7 +193,7 @@ static void fill_public(struct vb_qp *qp, const struct ibv_qp_init_attr_ex *attr
 	ibv->handle = ibv->qp_num;
 	qp->number = atomic_fetch_add(&numbers, 1) + 1;
 	ibv->qp_type = attr->qp_type;
-	ibv->state = IBV_QPS_RESET;
+	ibv->state = IBV_QPS_RESET; /* V43 */
 }
 
 static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
@@ -231,7 +244,7 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 	fill_public(qp, attr);
 	qp->check = check_opened(&(struct check_what){ .name = "queue pair", .end = "ibv_destroy_qp" });
 	references(qp, true);
-	attr->cap = qp->cap;
+	attr->cap = qp->cap; /* V7 */
 	return &qp->head.ibv;
 }
 
@@ -266,8 +279,9 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
 	if (err)
 		return err;
 	mutex_lock(&qp->modify);
-	*attr = qp->attr;
+	*attr = qp->attr; /* V62 */
 	attr->qp_state = attr->cur_qp_state = vb_qp_state(qp);
+	attr->sq_draining = atomic_load(&qp->draining);
 	attr->cap = qp->cap;
 	mutex_unlock(&qp->modify);
 	*init = (struct ibv_qp_init_attr){

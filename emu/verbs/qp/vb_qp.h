@@ -32,6 +32,8 @@ struct vb_qp {
 	struct vb_srq *srq; /* NULL: it has receives of its own */
 	struct ibv_qp_cap cap;
 	bool signals_all;              /* sq_sig_all */
+	bool tells_drained;            /* with the driver role */
+	atomic_bool draining;          /* SQD: requests that had begun are under way */
 	const struct trigger *watched; /* check_posts() */
 	struct check_record *check;
 	struct vb_qp_port *port;

@@ -247,6 +247,7 @@ static void wr_start(struct ibv_qp_ex *ex) UNCHECKED
 	batch->err = 0;
 }
 
+/* V82 */
 static void wr_abort(struct ibv_qp_ex *ex) UNCHECKED
 {
 	futex_unlock(&head_of(ex)->batch.lock);
@@ -278,7 +279,7 @@ static int wr_complete(struct ibv_qp_ex *ex) UNCHECKED
 		vb_refuse(err, "ibv_wr_complete", "%s. Nothing of the batch was posted.", batch->why);
 	} else if (batch->wrs) {
 		link_requests(batch);
-		err = vb_post_send(&ex->qp_base, batch->wr, &bad, true);
+		err = vb_post_send(&ex->qp_base, batch->wr, &bad, true); /* V81 */
 	}
 	futex_unlock(&batch->lock);
 	return err;

@@ -26,7 +26,7 @@ static const struct vb_qp_limits limits = {
 	.rd_answered = VB_MAX_RD_ATOMIC,
 };
 
-/* Local ACK timeout, in InfiniBand's steps, and so many retries of it: how long a peer may be out of reach. 0: for ever. */
+/* V92: local ACK timeout, in InfiniBand's steps, and so many retries of it: how long a peer may be out of reach. 0: for ever. */
 static uint64_t budget_ns(const struct ibv_qp_attr *attr)
 {
 	uint64_t asked = (UINT64_C(4096) << attr->timeout) * (attr->retry_cnt + 1u);
@@ -99,6 +99,7 @@ static void take_attributes(struct ibv_qp_attr *to, const struct ibv_qp_attr *fr
 	TAKE(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
 	TAKE(IBV_QP_DEST_QPN, dest_qp_num);
 	TAKE(IBV_QP_PATH_MIG_STATE, path_mig_state);
+	to->en_sqd_async_notify = mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && from->en_sqd_async_notify;
 	to->rq_psn &= VB_PSN_MASK;
 	to->sq_psn &= VB_PSN_MASK;
 #undef TAKE
@@ -121,7 +122,7 @@ static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr) REQUIRE
 static void to_reset(struct vb_qp *qp) REQUIRES(driver_role)
 {
 	ep_reset(qp->ep);
-	qp->attr = (struct ibv_qp_attr){ 0 };
+	qp->attr = (struct ibv_qp_attr){ 0 }; /* V61 */
 }
 
 static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
@@ -130,7 +131,16 @@ static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
 
 	ep_halt(qp->ep);
 	if (qp->srq)
-		vb_async_tell(qp->context, &event, &qp->async_told);
+		vb_async_tell(qp->context, &event, &qp->async_told); /* V130 */
+}
+
+/* The event may come at once. */
+static void hold_requests(struct vb_qp *qp, bool held, bool tell) REQUIRES(driver_role)
+{
+	vb_qp_enter(qp, held ? IBV_QPS_SQD : IBV_QPS_RTS);
+	qp->tells_drained = tell;
+	atomic_store(&qp->draining, held);
+	ep_hold(qp->ep, held);
 }
 
 void vb_qp_fail(struct vb_qp *qp, bool fatal)
@@ -158,9 +168,19 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 		err = ep_pair(qp->ep, pair);
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
 		ep_pair_send(qp->ep, attr->sq_psn);
+	else if ((to == IBV_QPS_SQD) != (from == IBV_QPS_SQD))
+		hold_requests(qp, to == IBV_QPS_SQD, attr->en_sqd_async_notify);
 	if (!err)
 		vb_qp_enter(qp, to);
 	return err;
+}
+
+/* A peer that may have no READ or atomic under way here may have none at all (V95). */
+static unsigned int access_of(const struct ibv_qp_attr *attr)
+{
+	unsigned int none = attr->max_dest_rd_atomic ? 0 : IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+	return attr->qp_access_flags & ~none;
 }
 
 static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, const struct ep_pair *pair) REQUIRES(driver_role)
@@ -169,14 +189,14 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 	struct ibv_qp_attr attr = qp->attr;
 	int err;
 
-	take_attributes(&attr, asked, mask);
+	take_attributes(&attr, asked, mask); /* V51: a copy */
 	err = change_state(qp, from, to, &attr, pair);
 	if (err)
 		return vb_refuse(-err, CALL, "no memory for the peer.");
 	if (to == IBV_QPS_RESET)
 		return 0;
 	qp->attr = attr;
-	ep_set_caps(qp->ep, vb_qp_caps(attr.qp_access_flags));
+	ep_set_caps(qp->ep, vb_qp_caps(access_of(&attr))); /* V36, V39 */
 	set_timing(qp, &attr);
 	return 0;
 }
@@ -229,7 +249,7 @@ static int modify_to_reset(struct vb_qp *qp, const struct ibv_qp_attr *attr, int
 	futex_lock(&qp->recv_lock);
 	err = modify(qp, attr, mask);
 	if (!err) {
-		vb_qp_purge(qp);
+		vb_qp_purge(qp); /* V60 */
 		vb_queue_reset(&qp->sq);
 		vb_queue_reset(&qp->rq);
 		check_settle();

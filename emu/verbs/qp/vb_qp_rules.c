@@ -55,7 +55,7 @@ enum {
 	RUN_UD = IBV_QP_CUR_STATE | IBV_QP_QKEY,
 };
 
-/* Each state may go to RESET, and each but RESET to ERR, without any attribute: rows of these need no entries but `legal`. */
+/* Each state may go to RESET, and each but RESET to ERR (V49), without any attribute: rows of these need no entries but `legal`. */
 static const struct transition {
 	bool legal;
 	bool unknown[TYPES]; /* the type has no such transition */
@@ -63,7 +63,7 @@ static const struct transition {
 } transitions[STATES][STATES] = {
 	[IBV_QPS_RESET] = {
 		[IBV_QPS_RESET] = { .legal = true },
-		[IBV_QPS_INIT] = {
+		[IBV_QPS_INIT] = { /* V44 */
 			.legal = true,
 			.needs = { PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_QKEY },
 		},
@@ -76,7 +76,7 @@ static const struct transition {
 		},
 		[IBV_QPS_RTR] = {
 			.legal = true,
-			.needs = { PEER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, PEER, 0 },
+			.needs = { PEER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, PEER, 0 }, /* V45 */
 			.allows = {
 				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
 				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
@@ -89,14 +89,14 @@ static const struct transition {
 		[IBV_QPS_RESET] = { .legal = true },
 		[IBV_QPS_RTS] = {
 			.legal = true,
-			.needs = { RETRIES | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC, IBV_QP_SQ_PSN, IBV_QP_SQ_PSN },
+			.needs = { RETRIES | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC, IBV_QP_SQ_PSN, IBV_QP_SQ_PSN }, /* V46 */
 			.allows = { RUN_RC, RUN_UC, RUN_UD },
 		},
 		[IBV_QPS_ERR] = { .legal = true },
 	},
 	[IBV_QPS_RTS] = {
 		[IBV_QPS_RESET] = { .legal = true },
-		[IBV_QPS_RTS] = { .legal = true, .allows = { RUN_RC, RUN_UC, RUN_UD } },
+		[IBV_QPS_RTS] = { .legal = true, .allows = { RUN_RC, RUN_UC, RUN_UD } }, /* V50 */
 		[IBV_QPS_SQD] = {
 			.legal = true,
 			.allows = { IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY },
@@ -205,7 +205,7 @@ static int check_transition(unsigned int type, enum ibv_qp_state from, enum ibv_
 		return EINVAL;
 	}
 	way = &transitions[from][to];
-	if (!way->legal || way->unknown[type]) {
+	if (!way->legal || way->unknown[type]) { /* V47 */
 		say_transition(text, type, from, to);
 		say(text, " is no transition");
 		say_ways(text, type, from);
@@ -213,7 +213,7 @@ static int check_transition(unsigned int type, enum ibv_qp_state from, enum ibv_
 	}
 	missing = way->needs[type] & ~mask;
 	extra = mask & ~(way->needs[type] | way->allows[type] | IBV_QP_STATE);
-	if (missing || extra) {
+	if (missing || extra) { /* V48 */
 		say_transition(text, type, from, to);
 		say(text, missing ? " needs " : " does not allow ");
 		say_bits(text, missing ? missing : extra);
@@ -238,7 +238,7 @@ static int check_ranges(const struct range *ranges, size_t count, int mask, stru
 
 		if (!(mask & range->bit) || (range->value >= range->least && range->value <= range->most))
 			continue;
-		say(text, "%s %u is not within %u to %u", range->name, range->value, range->least, range->most);
+		say(text, "%s %u is not within %u to %u", range->name, range->value, range->least, range->most); /* V52 */
 		return EINVAL;
 	}
 	return 0;
@@ -269,7 +269,7 @@ static int check_path(const struct ibv_ah_attr *path, struct text *text)
 {
 	static const union ibv_gid none;
 
-	if (!path->is_global) {
+	if (!path->is_global) { /* V53 */
 		say(text, "ah_attr.is_global is 0: a port of link layer Ethernet needs a GRH with the peer's GID");
 		return EINVAL;
 	}

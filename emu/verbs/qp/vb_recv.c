@@ -26,7 +26,7 @@ static uint64_t flawed_receive(const struct vb_recv_to *to, const struct ibv_rec
 	struct vb_key key;
 	uint64_t inside = 0;
 
-	*buffer = (struct vb_buffer){ .at = VB_FORBIDDEN };
+	*buffer = (struct vb_buffer){ .at = VB_FORBIDDEN }; /* V11 */
 	vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text);
 	if (flaw == VB_KEY_OUTSIDE && vb_key_look(sge->lkey, &key) && sge->addr - key.addr < key.length)
 		inside = key.length - (sge->addr - key.addr);
@@ -42,7 +42,7 @@ static uint64_t gather_receive(const struct vb_recv_to *to, const struct ibv_rec
 {
 	uint64_t before = 0, reach = UINT64_MAX;
 
-	for (int i = 0; i < wr->num_sge; before += wr->sg_list[i++].length) {
+	for (int i = 0; i < wr->num_sge; before += wr->sg_list[i++].length) { /* V72 */
 		const struct ibv_sge *sge = &wr->sg_list[i];
 		struct vb_buffer buffer;
 		enum vb_key_flaw flaw = vb_key_find(to->pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
@@ -72,7 +72,7 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	struct vb_wr *record;
 	int err;
 
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > to->sge_most)
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > to->sge_most) /* V79 */
 		return vb_refuse(EINVAL, to->call, "num_sge is %d, and the queue was made with %s %u.", wr->num_sge, to->sge_name,
 				 to->sge_most);
 	record = vb_queue_take(to->queue);
@@ -113,9 +113,9 @@ static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 				       .ep = qp->ep };
 
 	*bad = wr;
-	if (qp->srq)
+	if (qp->srq) /* V126 */
 		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
-	if (vb_qp_state(qp) == IBV_QPS_RESET)
+	if (vb_qp_state(qp) == IBV_QPS_RESET) /* V54 */
 		return vb_refuse(EINVAL, CALL, "the queue pair is in RESET. It takes receives from INIT on (ibv_modify_qp).");
 	return vb_recv_list(&to, wr, bad);
 }

@@ -53,7 +53,7 @@ struct send {
 /* It is carried out no further, and fails in its turn: hardware looks at local keys when it executes a request. */
 static void refuse_local(struct send *send, enum refusal_cause cause)
 {
-	send->local = true;
+	send->local = true; /* V93 */
 	send->post.refused = cause;
 	send->post.iov_count = 0;
 	send->post.desc = NULL;
@@ -64,13 +64,13 @@ static void refuse_local(struct send *send, enum refusal_cause cause)
 /* The local buffers. False: one is none that its lkey allows. */
 static bool gather_sources(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t access, struct send *send)
 {
-	for (int i = 0; i < wr->num_sge; i++) {
+	for (int i = 0; i < wr->num_sge; i++) { /* V71, V99 */
 		const struct ibv_sge *sge = &wr->sg_list[i];
 		struct vb_buffer buffer = { .at = (void *)(uintptr_t)sge->addr };
 		char text[VB_KEY_WORDS];
 		enum vb_key_flaw flaw = VB_KEY_OK;
 
-		if (!(wr->send_flags & IBV_SEND_INLINE))
+		if (!(wr->send_flags & IBV_SEND_INLINE)) /* V69 */
 			flaw = vb_key_find(qp->pd, sge->lkey, sge->addr, sge->length, access, &buffer);
 		if (unlikely(flaw != VB_KEY_OK)) {
 			vb_refuse(EFAULT, CALL, "request 0x%llx fails (IBV_WC_LOC_PROT_ERR): %s", (unsigned long long)wr->wr_id,
@@ -86,7 +86,7 @@ static bool gather_sources(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 	return true;
 }
 
-/* The result goes where the list says; operands stand in the request. */
+/* V107, V108. The result goes where the list says; operands stand in the request. */
 static void make_atomic(const struct ibv_send_wr *wr, struct send *send)
 {
 	bool swaps = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
@@ -112,6 +112,7 @@ static void make_atomic(const struct ibv_send_wr *wr, struct send *send)
 	send->post.flags |= POST_INJECT;
 }
 
+/* V73, V75: which of them complete. */
 static uint32_t flags_of(const struct vb_qp *qp, const struct ibv_send_wr *wr, const struct request *request)
 {
 	return request->flags | (qp->signals_all || wr->send_flags & IBV_SEND_SIGNALED ? POST_COMPLETE : 0) |
@@ -179,9 +180,9 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
 	uint64_t bytes = 0;
 
-	if ((unsigned int)wr->opcode >= REQUESTS || !requests[wr->opcode].takes)
+	if ((unsigned int)wr->opcode >= REQUESTS || !requests[wr->opcode].takes) /* V68 */
 		return vb_refuse(EINVAL, CALL, "opcode %d is none that this queue pair carries out.", (int)wr->opcode);
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge)
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge) /* V65 */
 		return vb_refuse(EINVAL, CALL, "num_sge is %d, and the queue pair was made with max_send_sge %u.", wr->num_sge,
 				 qp->cap.max_send_sge);
 	if (wr->opcode == IBV_WR_LOCAL_INV && wr->num_sge)
@@ -192,7 +193,7 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 		return vb_refuse(EINVAL, CALL, "IBV_SEND_INLINE beside opcode %d, which sends no data.", (int)wr->opcode);
 	for (int i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
-	if (bytes > qp->cap.max_inline_data)
+	if (bytes > qp->cap.max_inline_data) /* V70 */
 		return vb_refuse(EINVAL, CALL, "%llu bytes inline, and the queue pair was made with max_inline_data %u.",
 				 (unsigned long long)bytes, qp->cap.max_inline_data);
 	return 0;
@@ -202,7 +203,7 @@ static int check_state(const struct vb_qp *qp)
 {
 	enum ibv_qp_state state = vb_qp_state(qp);
 
-	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD))
+	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD)) /* V55, V56 */
 		return 0;
 	return vb_refuse(EINVAL, CALL, "the queue pair is in %s. It sends from RTS on (ibv_modify_qp).", vb_qp_state_name(state));
 }
@@ -270,7 +271,7 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 	err = check_state(qp);
 	if (!err && whole)
 		err = check_whole(qp, wr, bad);
-	for (; !err && wr; wr = wr->next) {
+	for (; !err && wr; wr = wr->next) { /* V66 */
 		*bad = wr;
 		err = post_request(qp, wr);
 	}

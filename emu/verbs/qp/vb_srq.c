@@ -23,7 +23,7 @@ static atomic_uint open_now;
 
 static int srq_check_attr(const struct ibv_srq_attr *attr, const char *call)
 {
-	if (!attr->max_wr || attr->max_wr > VB_MAX_SRQ_WR)
+	if (!attr->max_wr || attr->max_wr > VB_MAX_SRQ_WR) /* V127 */
 		return vb_refuse(EINVAL, call, "max_wr is %u, and not within 1 to %d (max_srq_wr).", attr->max_wr, VB_MAX_SRQ_WR);
 	if (attr->max_sge > VB_MAX_SGE)
 		return vb_refuse(EINVAL, call, "max_sge is %u, and %d at most are possible (max_srq_sge).", attr->max_sge,
@@ -73,7 +73,7 @@ static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv
 	srq->ibv.context = pd->context;
 	srq->ibv.srq_context = srq_context;
 	srq->ibv.pd = pd;
-	srq->pd = vb_pd_of(pd);
+	srq->pd = vb_pd_of(pd); /* V12 */
 	srq->sge_most = attr->max_sge;
 	srq->handle = srq->ibv.handle = atomic_fetch_add(&handles, 1) + 1;
 	srq->check = check_opened(&(struct check_what){ .name = "shared receive queue", .end = "ibv_destroy_srq" });
@@ -135,7 +135,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	unsigned int users = atomic_load(&srq->users);
 	int err = inherited ? 0 : srq_check_handle(srq, "ibv_destroy_srq");
 
-	if (!err && users && !inherited)
+	if (!err && users && !inherited) /* V4 */
 		err = vb_refuse(EBUSY, "ibv_destroy_srq", "%u queue pairs use it. Destroy them first.", users);
 	if (!err && !inherited)
 		err = srq_close_device(srq);
@@ -190,7 +190,7 @@ static void srq_is_low(void *arg)
 	struct ibv_async_event event = { .element.srq = &srq->ibv, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED };
 	int cancel_state = cancel_off();
 
-	atomic_store(&srq->limit, 0);
+	atomic_store(&srq->limit, 0); /* V128 */
 	vb_async_tell(srq->context, &event, &srq->told);
 	cancel_back(cancel_state);
 }
@@ -217,7 +217,7 @@ static int srq_change(struct vb_srq *srq, const struct ibv_srq_attr *attr, int m
 	if (!max_wr || max_wr > VB_MAX_SRQ_WR)
 		return vb_refuse(EINVAL, "ibv_modify_srq", "max_wr is %u, and not within 1 to %d (max_srq_wr).", max_wr,
 				 VB_MAX_SRQ_WR);
-	if (mask & IBV_SRQ_LIMIT && attr->srq_limit > max_wr)
+	if (mask & IBV_SRQ_LIMIT && attr->srq_limit > max_wr) /* V129 */
 		return vb_refuse(EINVAL, "ibv_modify_srq", "srq_limit is %u, and max_wr %u.", attr->srq_limit, max_wr);
 	if (mask & IBV_SRQ_MAX_WR)
 		err = vb_queue_resize(&srq->queue, max_wr);

@@ -86,7 +86,7 @@ uint32_t vb_async_forget(struct vb_context *context, const void *object, const u
 void vb_await_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked, uint32_t told)
 {
 	pthread_mutex_lock(mutex);
-	while (*acked != told)
+	while (*acked != told) /* V124 */
 		pthread_cond_wait(cond, mutex);
 	pthread_mutex_unlock(mutex);
 }

@@ -45,7 +45,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	struct vb_channel *channel = vb_channel_of(ibv);
 	int count = users(channel);
 
-	if (count)
+	if (count) /* V5 */
 		return vb_refuse(EBUSY, "ibv_destroy_comp_channel", "%d completion queues tell here. Destroy them first.", count);
 	check_closed(channel->check);
 	vb_events_close(&channel->events);
@@ -73,7 +73,7 @@ void vb_channel_put(struct vb_channel *channel)
 
 void vb_channel_tell(struct vb_channel *channel, struct vb_cq *cq)
 {
-	vb_events_add(&channel->events, &cq->event);
+	vb_events_add(&channel->events, &cq->event); /* V119 */
 }
 
 static bool is_it(const struct vb_event *event, const void *it)

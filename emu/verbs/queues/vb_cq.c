@@ -50,7 +50,7 @@ static void overran(void *arg)
 			  "more often, or make it for all requests that may be posted and not polled, of all its queue pairs.",
 			  view.size,
 			  view.size < (size_t)cq->ibv.cqe ? ", which the fault plan (FI_EMU_FAULT) has made smaller," : "");
-	if (cq->tells_overrun)
+	if (cq->tells_overrun) /* V116 */
 		vb_async_tell(cq->context, &event, &cq->async_told);
 	cancel_back(cancel_state);
 }
@@ -69,7 +69,7 @@ static int check_attr(struct ibv_context *context, const struct ibv_cq_init_attr
 {
 	if (!attr->cqe || attr->cqe > VB_MAX_CQE)
 		return vb_refuse(EINVAL, call, "cqe is %d, and not within 1 to %d (max_cqe).", (int)attr->cqe, VB_MAX_CQE);
-	if (attr->comp_vector >= (unsigned int)context->num_comp_vectors)
+	if (attr->comp_vector >= (unsigned int)context->num_comp_vectors) /* V112 */
 		return vb_refuse(EINVAL, call, "comp_vector is %d, and the device has %d (num_comp_vectors), from 0 on.",
 				 (int)attr->comp_vector, context->num_comp_vectors);
 	if (attr->channel && attr->channel->context != context)
@@ -166,13 +166,13 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 
 	if (err)
 		return err;
-	if (users && !inherited)
+	if (users && !inherited) /* V3, V113 */
 		return vb_refuse(EBUSY, "ibv_destroy_cq", "%u queues of queue pairs complete here. Destroy the queue pairs first.",
 				 users);
 	if (!inherited) {
 		uint32_t comp = cq->channel ? vb_channel_forget(cq->channel, cq) : 0;
 
-		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, comp);
+		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, comp); /* V123 */
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->async_events_completed,
 			      vb_async_forget(cq->context, ibv, &cq->async_told));
 		cq_close_device(cq);
@@ -202,7 +202,7 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 	err = vb_context_enter(cq->context, "ibv_resize_cq");
 	if (err)
 		return err;
-	err = cq_resize(cq->cq, (size_t)cqe);
+	err = cq_resize(cq->cq, (size_t)cqe); /* V114, V115 */
 	vb_context_leave(cq->context);
 	if (err)
 		return vb_refuse(-err, "ibv_resize_cq",
@@ -221,7 +221,7 @@ int vb_cq_take(struct vb_cq *cq, int count, struct ibv_wc *wc)
 	struct cq_error error;
 	int done = 0;
 
-	while (done < count && cq_ready(cq->cq)) {
+	while (done < count && cq_ready(cq->cq)) { /* V111 */
 		ssize_t got = cq_take(cq->cq, batch, count - done < BATCH ? (size_t)(count - done) : BATCH);
 
 		if (got == -NIC_EAVAIL && cq_take_error(cq->cq, &error) == 1)
@@ -291,9 +291,9 @@ int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 		return err;
 	if (!cq->channel) /* armed, and nobody is told */
 		return 0;
-	if (solicited_only)
+	if (solicited_only) /* V121, V122 */
 		cq_notify_flagged(cq->cq, VB_CQ_SOLICITED);
 	else
-		cq_notify(cq->cq);
+		cq_notify(cq->cq); /* V118 */
 	return 0;
 }

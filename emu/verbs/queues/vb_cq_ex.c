@@ -64,7 +64,7 @@ static void polls_end(struct vb_cq *cq) UNCHECKED
 		futex_unlock(&cq->polls);
 }
 
-/* As advance(), and if it succeeds, the queue is the caller's. */
+/* As advance(), and if it succeeds, the queue is the caller's (V117). */
 static int begin_at_one(struct vb_cq *cq)
 {
 	int err;

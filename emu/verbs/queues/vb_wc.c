@@ -70,17 +70,17 @@ static const struct statuses {
 	[REFUSAL_NOT_FLUSHED] = { IBV_WC_REM_OP_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR },
 	[REFUSAL_REGISTERING] = ACCESS,
 	[REFUSAL_ATOMIC] = { IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR },
-	[REFUSAL_RECEIVE_BUFFER] = { IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR },
+	[REFUSAL_RECEIVE_BUFFER] = { IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR }, /* V103 */
 	[REFUSAL_RECEIVE_RANGE] = ACCESS,
 	[REFUSAL_MESSAGE_LONG] = { IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_LEN_ERR },
 	[REFUSAL_MISALIGNED] = { IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR },
 	[REFUSAL_INVALIDATED] = ACCESS,
-	[REFUSAL_NO_REGION] = { IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_MW_BIND_ERR }, /* local: of IBV_WR_LOCAL_INV */
+	[REFUSAL_NO_REGION] = { IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_MW_BIND_ERR }, /* local: V31 */
 	[REFUSAL_SOURCE_FAULT] = { IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_PROT_ERR },
 	[REFUSAL_PEER_GONE] = RETRIES,
 	[REFUSAL_UNREACHABLE] = RETRIES,
 	[REFUSAL_CANCELLED] = { IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR, IBV_WC_WR_FLUSH_ERR },
-	[REFUSAL_TRUNCATED] = { IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_LEN_ERR },
+	[REFUSAL_TRUNCATED] = { IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_LEN_ERR }, /* V100 */
 	[REFUSAL_PROTOCOL] = RETRIES,
 	[REFUSAL_ADDRESS] = RETRIES,
 	[REFUSAL_NO_SESSION] = { IBV_WC_GENERAL_ERR, IBV_WC_GENERAL_ERR, IBV_WC_GENERAL_ERR },
@@ -151,20 +151,20 @@ static uint32_t qp_num_of(const struct completion *c, const struct vb_wr *wr)
 {
 	const struct vb_queue *queue = wr->queue;
 
-	if (queue->shared)
+	if (queue->shared) /* V125 */
 		queue = (const struct vb_queue *)(uintptr_t)c->source;
 	return queue->qp_num;
 }
 
 static void fill_receive(const struct completion *c, struct ibv_wc *wc)
 {
-	wc->opcode = c->flags & VB_CQ_WRITTEN ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
-	wc->byte_len = (uint32_t)c->length;
-	if (c->flags & (VB_CQ_IMM | VB_CQ_WRITTEN)) {
+	wc->opcode = c->flags & VB_CQ_WRITTEN ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV; /* V97 */
+	wc->byte_len = (uint32_t)c->length;                                              /* V101 */
+	if (c->flags & (VB_CQ_IMM | VB_CQ_WRITTEN)) {                                    /* V96 */
 		wc->wc_flags = IBV_WC_WITH_IMM;
 		wc->imm_data = htobe32((uint32_t)c->data);
 	}
-	if (c->flags & VB_CQ_INVALIDATED) {
+	if (c->flags & VB_CQ_INVALIDATED) { /* V30 */
 		wc->wc_flags = IBV_WC_WITH_INV;
 		wc->invalidated_rkey = (uint32_t)c->data;
 	}
@@ -172,7 +172,7 @@ static void fill_receive(const struct completion *c, struct ibv_wc *wc)
 
 void vb_wc_good(const struct completion *c, struct ibv_wc *wc)
 {
-	struct vb_wr *wr = c->context;
+	struct vb_wr *wr = c->context; /* V78 */
 
 	*wc = (struct ibv_wc){ .wr_id = wr->wr_id, .opcode = wr->opcode, .byte_len = wr->length, .qp_num = qp_num_of(c, wr) };
 	if (is_receive(wr))

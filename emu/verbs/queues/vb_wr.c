@@ -113,7 +113,7 @@ struct vb_wr *vb_queue_take(struct vb_queue *queue)
 
 	if (queue->shared)
 		return take_shared(queue);
-	if (queue->posted - freed(queue) >= queue->size)
+	if (queue->posted - freed(queue) >= queue->size) /* V67, V80 */
 		return NULL;
 	wr = &queue->blocks->wr[queue->at];
 	queue->at = queue->at + 1 < queue->size ? queue->at + 1 : 0;
@@ -132,7 +132,7 @@ void vb_queue_untake(struct vb_queue *queue, struct vb_wr *wr)
 	queue->at = (uint32_t)(wr - queue->blocks->wr);
 }
 
-/* One CQ's lock orders the polls of a QP's queue, so no other thread frees. */
+/* And those posted before it (V76). One CQ's lock orders the polls of a QP's queue, so no other thread frees. */
 void vb_queue_free_to(struct vb_wr *wr)
 {
 	struct vb_queue *queue = wr->queue;

@@ -97,8 +97,8 @@ int vb_key_open(const struct vb_key *key, uint32_t other, uint32_t *lkey)
 	place = number ? key_place(number) : NULL;
 	if (place) {
 		do
-			*lkey = number << TAG_BITS | ++place->tag;
-		while (*lkey == other);
+			*lkey = number << TAG_BITS | ++place->tag; /* V19 */
+		while (*lkey == other);                            /* V20 */
 		place->given += place->given < 1 << TAG_BITS;
 	}
 	mutex_unlock(&lock);
@@ -173,12 +173,12 @@ enum vb_key_flaw vb_key_find(const struct vb_pd *pd, uint32_t lkey, uint64_t add
 
 	if (unlikely(!vb_key_look(lkey, &key)))
 		return why_unknown(lkey);
-	if (unlikely(key.root != pd->root))
+	if (unlikely(key.root != pd->root)) /* V9 */
 		return VB_KEY_OTHER_PD;
 	at = addr - key.addr;
 	if (unlikely(length && (addr < key.addr || at > key.length || length > key.length - at)))
-		return VB_KEY_OUTSIDE;
-	if (unlikely(access & ~key.access))
+		return VB_KEY_OUTSIDE;      /* V106 */
+	if (unlikely(access & ~key.access)) /* V104, V105 */
 		return VB_KEY_RIGHT;
 	if (unlikely(key.discards)) /* which has no addresses: each buffer begins at its beginning */
 		at = access & (MR_RECV | MR_READ) ? key.sink : key.shift;

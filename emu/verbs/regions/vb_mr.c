@@ -29,10 +29,10 @@ static int reg_check_access(const char *call, int access)
 {
 	int wrong = access & ~(ACCESS_KNOWN | (int)IBV_ACCESS_OPTIONAL_RANGE);
 
-	if (wrong)
+	if (wrong) /* V14 */
 		return vb_refuse(EINVAL, call, "access has the bits %#x, which this device does not know. Leave them out.",
 				 (unsigned)wrong);
-	if (access & ACCESS_NEED_LOCAL && !(access & IBV_ACCESS_LOCAL_WRITE))
+	if (access & ACCESS_NEED_LOCAL && !(access & IBV_ACCESS_LOCAL_WRITE)) /* V13 */
 		return vb_refuse(EINVAL, call, "access has %s without IBV_ACCESS_LOCAL_WRITE. Add it.",
 				 access & IBV_ACCESS_REMOTE_WRITE ? "IBV_ACCESS_REMOTE_WRITE" : "IBV_ACCESS_REMOTE_ATOMIC");
 	if (access & IBV_ACCESS_HUGETLB && !(access & IBV_ACCESS_ON_DEMAND))
@@ -40,6 +40,7 @@ static int reg_check_access(const char *call, int access)
 	return 0;
 }
 
+/* V15: it may be read from here in any case. */
 static uint32_t region_rights(int access)
 {
 	return MR_SEND | MR_WRITE | (access & IBV_ACCESS_LOCAL_WRITE ? MR_RECV | MR_READ : 0) |
@@ -61,7 +62,7 @@ static int reg_check_range(const struct vb_mr_request *request)
 	const struct iovec here = { request->addr, request->length };
 	const struct iovec there = { (void *)(uintptr_t)request->iova, request->length };
 
-	if (mr_may_hold(&here, 1, 1, true) != MR_RULE_NONE)
+	if (mr_may_hold(&here, 1, 1, true) != MR_RULE_NONE) /* V17 */
 		return vb_refuse(EINVAL, request->call, "%zu B at %p go past the end of the address space.", request->length,
 				 request->addr);
 	if (mr_may_hold(&there, 1, 1, true) == MR_RULE_NONE)
@@ -70,7 +71,7 @@ static int reg_check_range(const struct vb_mr_request *request)
 			 (unsigned long long)request->iova);
 }
 
-/* Memory that is not there cannot be pinned, which a region without ON_DEMAND asks for. */
+/* V16: memory that is not there cannot be pinned, which a region without ON_DEMAND asks for. */
 static int check_memory(const struct vb_mr_request *request)
 {
 	bool writes = request->access & ACCESS_WRITES;
@@ -140,8 +141,8 @@ static int region_enter(const struct vb_mr_request *request, struct pd *pd, cons
 	int err;
 
 	if (old)
-		pd_remove_region(atomic_load(&old->pd->root->pd), old->mr);
-	err = mr_add(pd_regions(pd), &attr, region);
+		pd_remove_region(atomic_load(&old->pd->root->pd), old->mr); /* V25, V26, V27 */
+	err = mr_add(pd_regions(pd), &attr, region);                        /* V10, V23 */
 	attr.provider_key = true;
 	return err == -NIC_ENOKEY && old ? mr_add(pd_regions(pd), &attr, region) : err;
 }
@@ -191,7 +192,7 @@ static void mr_fill(struct vb_mr *mr, const struct vb_mr_request *request)
 {
 	mr->ibv.context = request->pd->ibv.context;
 	mr->ibv.pd = &request->pd->ibv;
-	mr->ibv.addr = request->addr;
+	mr->ibv.addr = request->addr; /* V18 */
 	mr->ibv.length = request->length;
 	mr->pd = request->pd;
 	mr->dmabuf = request->dmabuf;
@@ -271,7 +272,7 @@ static int mr_unmake(struct vb_mr *mr)
 		err = region_remove(mr, "ibv_dereg_mr");
 	if (err)
 		return err;
-	vb_key_close(mr->ibv.lkey);
+	vb_key_close(mr->ibv.lkey); /* V24 */
 	report_region_closed(region_name(mr));
 	check_closed(mr->check);
 	dmabuf_unmap(mr->dmabuf);
@@ -300,7 +301,7 @@ static struct ibv_mr *reg_at(const char *call, struct ibv_pd *pd, void *addr, si
 						       .pd = vb_pd_of(pd),
 						       .addr = addr,
 						       .length = length,
-						       .iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova,
+						       .iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova, /* V21, V22 */
 						       .access = (int)access });
 }
 
@@ -381,7 +382,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	else if (!mr->mr || mr->dmabuf || mr->dm)
 		wrong = "a null region, one of a DMA-buf or of device memory, or one that a change has ended is not changed. "
 			"Register another";
-	if (wrong) {
+	if (wrong) { /* V28 */
 		vb_refuse(EINVAL, call, "flags are %#x: %s.", (unsigned)flags, wrong);
 		return IBV_REREG_MR_ERR_INPUT;
 	}

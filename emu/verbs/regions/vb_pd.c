@@ -150,7 +150,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 
 	if (err)
 		return err;
-	if (users)
+	if (users) /* V2, V6 */
 		return vb_refuse(EBUSY, "ibv_dealloc_pd",
 				 "%u regions, QPs, SRQs, address handles or parent domains of the PD are "
 				 "open. Destroy them first.",

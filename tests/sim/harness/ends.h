@@ -7,7 +7,7 @@
 #include "emu/nic/endpoint/cm.h"
 #include "tests/sim/harness/tap.h"
 
-enum { ENDS_KINDS = CM_HALTED + 1 };
+enum { ENDS_KINDS = CM_DRAINED + 1 };
 
 /* One endpoint, and what it was told. */
 struct end {
