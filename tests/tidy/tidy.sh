@@ -276,6 +276,26 @@ rules_whole() {
 		sed -E 's/^\t(.*)/emu\/RULES.md names \1 twice, or it is no rule/; t; s/$/ is not in emu\/RULES.md/'
 }
 
+# The rules of verbs: their numbers, and the file that each lives in.
+verbs_rules() {
+	sed -nE 's/^\| (V[0-9]+) \|.* \| ([a-z_./]+) \|$/\1 emu\/\2/p' emu/RULES.md
+}
+
+# Those of the kit's table are in emu/RULES.md, each once; each has a test in tests/rules/verbs; and the file cites it.
+verbs_rules_whole() {
+	local rule file
+
+	comm -3 <(sed -nE 's/^\t\[([0-9]+)\] = .*/V\1/p' tests/rules/harness/verbs_table.c | sort) \
+		<(verbs_rules | cut -d ' ' -f 1 | sort) |
+		sed -E 's/^\t(.*)/emu\/RULES.md names \1 twice, or the kit has no title of it/; t; s/$/ is not in emu\/RULES.md/'
+	comm -3 <(verbs_rules | cut -d ' ' -f 1 | sort -u) \
+		<(grep -rohE '^V(TEST|DEVICE|PAIR|RESET)\(V[0-9]+' tests/rules/verbs | sed 's/.*(//' | sort -u) |
+		sed -E 's/^\t(.*)/\1 has a test, but is no rule/; t; s/$/ is a rule without a test/'
+	verbs_rules | while read -r rule file; do
+		grep -qsw "$rule" "$file" || echo "$file, where $rule lives, does not cite it"
+	done
+}
+
 # The rules of wire/PROTOCOL.md.
 wire_rules() {
 	sed -nE 's/^\*\*(WIRE-[0-9]+)\*\*.*/\1/p' wire/PROTOCOL.md | sort
@@ -347,8 +367,8 @@ shared_names() {
 
 failed=0
 for check in file_length function_length line_width spdx include_arrows rooms design_length links device_calls device_vocabulary \
-	asserts_stay leftovers persons limits_used public_causes rules_whole wire_rules_cited wire_rules_indexed protocol_errors \
-	test_map state_writers shared_names; do
+	asserts_stay leftovers persons limits_used public_causes rules_whole verbs_rules_whole wire_rules_cited wire_rules_indexed \
+	protocol_errors test_map state_writers shared_names; do
 	verdict $check "$($check 2>&1)"
 done
 rules_cited

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kit.c - emu_rules: every rule of fi_mr(3) against any libfabric provider, one test after another. */
+/* kit.c - emu_rules: every rule of fi_mr(3) against any libfabric provider, or those of verbs against any libibverbs, one test
+ * after another. */
 #include <err.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #include "tests/rules/harness/harness.h"
 #include "tests/rules/harness/kit_report.h"
 #include "tests/rules/harness/rule_table.h"
+#include "tests/rules/verbs/vcalls.h"
+#include "tests/rules/verbs/vworld.h"
 
 enum { SECONDS = 120 };
 
@@ -17,20 +20,24 @@ struct options {
 	unsigned rule, seconds;
 	uint32_t api;
 	enum report_form form;
-	bool list, kernel;
+	bool list, kernel, verbs;
 };
 
 static void usage(FILE *out)
 {
 	fprintf(out,
 		"usage: emu_rules [-p PROVIDER] [-r RULE] [--api VERSION] [--json | --tap] [OPTION...]\n"
-		"Tests whether a libfabric provider keeps the rules of memory regions, fi_mr(3).\n\n"
+		"       emu_rules --verbs [-d DEVICE] [-r RULE] [--json | --tap] [OPTION...]\n"
+		"Tests whether a libfabric provider keeps the rules of memory regions, fi_mr(3), or a device those of verbs.\n\n"
 		"  -p, --provider NAME  provider to test (FI_PROVIDER, or emu)\n"
 		"  -r, --rule S65       only the tests of this rule\n"
 		"  -g, --group NAME     only the tests of this group; --list names them\n"
 		"  -m, --match TEXT     only tests whose name holds TEXT\n"
 		"      --api VERSION    API version to ask for: 1.8, 1.17, 2.1 (the running library's)\n"
 		"      --kfi            the kernel's interface, kfi_mr(3), on the provider emu\n"
+		"      --verbs          the rules of verbs, V1 on, on the libibverbs.so.1 that programs get here\n"
+		"  -d, --device NAME    its device to test (the first)\n"
+		"      --gid N          index of the GID to use (the first of IPv4, or 0)\n"
 		"      --mode BITS      offer these mr_mode bits alone: local,virt_addr,...,all,none\n"
 		"      --timeout N      seconds until a test is taken to hang (%d)\n"
 		"      --json           one JSON object in the place of the table\n"
@@ -102,7 +109,7 @@ static unsigned read_number(const char *what, const char *text, unsigned max)
 	return (unsigned)n;
 }
 
-enum { API = 256, KFI, MODE, TIMEOUT, JSON, TAP };
+enum { API = 256, KFI, VERBS, GID, MODE, TIMEOUT, JSON, TAP };
 static const struct option longs[] = {
 	{ "provider", required_argument, NULL, 'p' },
 	{ "rule", required_argument, NULL, 'r' },
@@ -112,6 +119,9 @@ static const struct option longs[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "api", required_argument, NULL, API },
 	{ "kfi", no_argument, NULL, KFI },
+	{ "verbs", no_argument, NULL, VERBS },
+	{ "device", required_argument, NULL, 'd' },
+	{ "gid", required_argument, NULL, GID },
 	{ "mode", required_argument, NULL, MODE },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "json", no_argument, NULL, JSON },
@@ -119,18 +129,32 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* S65, V12, or the number alone. */
+static unsigned read_rule(const char *text)
+{
+	return read_number("--rule", text + (*text == 'S' || *text == 'V'), RULES);
+}
+
+static void choose_device(int opt, const char *text)
+{
+	if (opt == 'd')
+		vchoice.device = text;
+	else
+		vchoice.gid = strcmp(text, "0") ? (int)read_number("--gid", text, UINT8_MAX) : 0;
+}
+
 static struct options read_options(int argc, char **argv)
 {
 	struct options o = { .seconds = SECONDS };
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "p:r:g:m:lh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "p:d:r:g:m:lh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'p':
 			o.provider = optarg;
 			break;
 		case 'r':
-			o.rule = read_number("--rule", optarg + (*optarg == 'S'), RULES);
+			o.rule = read_rule(optarg);
 			break;
 		case 'g':
 			o.group = optarg;
@@ -145,7 +169,13 @@ static struct options read_options(int argc, char **argv)
 			o.api = read_api(optarg);
 			break;
 		case KFI:
-			o.kernel = true;
+		case VERBS:
+			o.kernel = opt == KFI;
+			o.verbs = opt == VERBS;
+			break;
+		case 'd':
+		case GID:
+			choose_device(opt, optarg);
 			break;
 		case MODE:
 			mode_only = read_mode(optarg);
@@ -175,13 +205,19 @@ static struct options read_options(int argc, char **argv)
 	return o;
 }
 
+/* Is it of the interface that was asked for? */
+static bool belongs(const struct options *o, const struct rule_test *test, const char *group)
+{
+	return o->verbs == (*test->name == 'V') && o->kernel == !strncmp(group, "kfi_", 4);
+}
+
 static bool chosen(const struct options *o, const struct rule_test *test)
 {
 	char group[64];
 
 	rule_test_group(test, group, sizeof(group));
-	return o->kernel == !strncmp(group, "kfi_", 4) && (!o->rule || rule_test_cites(test, o->rule)) &&
-	       (!o->group || !strcmp(o->group, group)) && (!o->match || strstr(test->name, o->match));
+	return belongs(o, test, group) && (!o->rule || rule_test_cites(test, o->rule)) && (!o->group || !strcmp(o->group, group)) &&
+	       (!o->match || strstr(test->name, o->match));
 }
 
 static void list(const struct options *o)
@@ -194,22 +230,18 @@ static void list(const struct options *o)
 		if (!chosen(o, test))
 			continue;
 		if (rule != rule_test_rule(test, 0))
-			puts(rule_title(rule_test_rule(test, 0)));
+			puts(rule_title(*test->name, rule_test_rule(test, 0)));
 		rule = rule_test_rule(test, 0);
 		rule_test_group(test, group, sizeof(group));
 		printf("  %-16s %s\n", group, test->name);
 	}
 }
 
-static unsigned run(const struct options *o)
+static unsigned run(const struct options *o, const struct report_head *head)
 {
-	char api[32], library[32];
-	struct report_head head = { .provider = peer_provider(), .api = api, .library = library };
 	const struct rule_test *test;
 
-	snprintf(api, sizeof(api), "%u.%u", FI_MAJOR(peer_api()), FI_MINOR(peer_api()));
-	snprintf(library, sizeof(library), "%u.%u", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
-	report_begin(o->form, &head);
+	report_begin(o->form, head);
 	for (test = rule_tests; test; test = test->next) {
 		struct kit_outcome outcome;
 
@@ -221,6 +253,29 @@ static unsigned run(const struct options *o)
 	return report_end();
 }
 
+static unsigned run_fabric(const struct options *o)
+{
+	char api[32], library[32];
+	const struct report_head head = { { { "provider", peer_provider() }, { "api", api }, { "libfabric", library } } };
+
+	snprintf(api, sizeof(api), "%u.%u", FI_MAJOR(peer_api()), FI_MINOR(peer_api()));
+	snprintf(library, sizeof(library), "%u.%u", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+	return run(o, &head);
+}
+
+static unsigned run_verbs(const struct options *o)
+{
+	struct report_head head = { { { "device", NULL }, { "libibverbs", NULL } } };
+	const char *why = vcalls_load();
+
+	if (!why)
+		why = v_find_device(&head.facts[0].value);
+	if (why)
+		errx(2, "--verbs: %s", why);
+	head.facts[1].value = vcalls_path();
+	return run(o, &head);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = read_options(argc, argv);
@@ -230,9 +285,11 @@ int main(int argc, char **argv)
 		list(&o);
 		return 0;
 	}
+	if (o.verbs)
+		return run_verbs(&o) ? 1 : 0;
 	if (o.provider)
 		setenv("EMU_TEST_PROVIDER", o.provider, 1);
 	setenv("FI_PROVIDER", peer_provider(), 1); /* nothing else need be loaded */
 	peer_set_api(o.api);
-	return run(&o) ? 1 : 0;
+	return run_fabric(&o) ? 1 : 0;
 }

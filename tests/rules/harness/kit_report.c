@@ -36,20 +36,32 @@ static void rules_of(const struct rule_test *test, char *text, size_t size)
 
 	*text = '\0';
 	for (nth = 0; (rule = rule_test_rule(test, nth)) && at < size; nth++)
-		at += (size_t)snprintf(text + at, size - at, "%sS%u", nth ? "," : "", rule);
+		at += (size_t)snprintf(text + at, size - at, "%s%c%u", nth ? "," : "", *test->name, rule);
+}
+
+/* "provider emu, api 2.1, libfabric 2.1" */
+static void print_head(const struct report_head *head)
+{
+	printf("emu_rules:");
+	for (int i = 0; i < REPORT_FACTS && head->facts[i].name; i++)
+		printf("%s %s %s", i ? "," : "", head->facts[i].name, head->facts[i].value);
+	printf("\n\n");
 }
 
 void report_begin(enum report_form wanted, const struct report_head *head)
 {
+	bool good;
+
 	form = wanted;
 	if (form == REPORT_TABLE)
-		printf("emu_rules: provider %s, API %s, libfabric %s\n\n", head->provider, head->api, head->library);
+		print_head(head);
 	if (form != REPORT_JSON)
 		return;
 	json = cJSON_CreateObject();
-	if (!json || !cJSON_AddStringToObject(json, "provider", head->provider) ||
-	    !cJSON_AddStringToObject(json, "api", head->api) || !cJSON_AddStringToObject(json, "libfabric", head->library) ||
-	    !(json_tests = cJSON_AddArrayToObject(json, "tests")))
+	good = json;
+	for (int i = 0; good && i < REPORT_FACTS && head->facts[i].name; i++)
+		good = cJSON_AddStringToObject(json, head->facts[i].name, head->facts[i].value);
+	if (!good || !(json_tests = cJSON_AddArrayToObject(json, "tests")))
 		errx(2, "no memory for the report");
 }
 
@@ -60,7 +72,7 @@ static void print_row(const struct rule_test *test, const struct kit_outcome *ou
 	char rules[64];
 
 	if (rule != printed)
-		printf("%s%s\n", printed ? "\n" : "", rule_title(rule));
+		printf("%s%s\n", printed ? "\n" : "", rule_title(*test->name, rule));
 	printed = rule;
 	rules_of(test, rules, sizeof(rules));
 	printf("  %-12s %-58s %s%s%s\n", rules, rule_test_title(test), outcome_words[outcome->kind], *outcome->text ? ": " : "",
@@ -90,7 +102,7 @@ static void add_json(const struct rule_test *test, const struct kit_outcome *out
 	for (nth = 0; good && (rule = rule_test_rule(test, nth)); nth++) {
 		char name[16];
 
-		snprintf(name, sizeof(name), "S%u", rule);
+		snprintf(name, sizeof(name), "%c%u", *test->name, rule);
 		good = cJSON_AddItemToArray(rules, cJSON_CreateString(name));
 	}
 	good = good && cJSON_AddStringToObject(row, "test", rule_test_title(test)) &&

@@ -7,8 +7,13 @@
 
 enum report_form { REPORT_TABLE, REPORT_TAP, REPORT_JSON };
 
+/* What ran: "provider", "emu". */
+struct report_fact {
+	const char *name, *value;
+};
+enum { REPORT_FACTS = 3 };
 struct report_head {
-	const char *provider, *api, *library; /* what ran, with which libfabric */
+	struct report_fact facts[REPORT_FACTS]; /* a name that is NULL ends them */
 };
 
 void report_begin(enum report_form form, const struct report_head *head);

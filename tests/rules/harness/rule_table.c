@@ -205,11 +205,18 @@ const struct rule rule_table[RULES + 1] = {
 	[198] = { RULE_PROVIDER, "A closed region serves no new operation" },
 };
 
-const char *rule_title(unsigned number)
+static const char *known_title(char letter, unsigned number)
 {
+	if (letter == 'V')
+		return number >= 1 && number <= VERBS_RULES ? verbs_rule_table[number] : NULL;
+	return number >= 1 && number <= RULES ? rule_table[number].title : NULL;
+}
+
+const char *rule_title(char letter, unsigned number)
+{
+	const char *title = known_title(letter, number);
 	static char text[128];
 
-	snprintf(text, sizeof(text), "S%-4u %s", number,
-		 number >= 1 && number <= RULES ? rule_table[number].title : "no such rule");
+	snprintf(text, sizeof(text), "%c%-4u %s", letter, number, title ? title : "no such rule");
 	return text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rule_table.h - every rule that fi_mr(3) states, by number, with its class and a title. */
+/* rule_table.h - every rule that fi_mr(3) states, by number, with its class and a title; and those of verbs. */
 #ifndef TESTS_RULES_RULE_TABLE_H
 #define TESTS_RULES_RULE_TABLE_H
 
@@ -20,7 +20,10 @@ struct rule {
 enum { RULES = 198 };
 extern const struct rule rule_table[RULES + 1]; /* by number, from 1 */
 
-/* "S35  A key in use is refused"; good until the next call. */
-const char *rule_title(unsigned number);
+enum { VERBS_RULES = 134 };
+extern const char *const verbs_rule_table[VERBS_RULES + 1]; /* the titles of those of verbs, V1 on */
+
+/* 'S', 35: "S35  A key in use is refused"; good until the next call. */
+const char *rule_title(char letter, unsigned number);
 
 #endif

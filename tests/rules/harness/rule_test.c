@@ -45,12 +45,17 @@ void rule_test_group(const struct rule_test *test, char *group, size_t size)
 	group[strcspn(group, ".")] = '\0';
 }
 
+static bool is_rule(const char *at)
+{
+	return (at[0] == 'S' || at[0] == 'V') && isdigit((unsigned char)at[1]);
+}
+
 /* Where in the name the nth rule stands; NULL if there is none. */
 static const char *cited(const struct rule_test *test, unsigned nth)
 {
 	const char *at = test->name;
 
-	while (at[0] == 'S' && isdigit((unsigned char)at[1])) {
+	while (is_rule(at)) {
 		if (!nth--)
 			return at;
 		at += 1 + strspn(at + 1, "0123456789");
@@ -80,7 +85,7 @@ const char *rule_test_title(const struct rule_test *test)
 {
 	const char *at = test->name;
 
-	while (at[0] == 'S' && isdigit((unsigned char)at[1])) {
+	while (is_rule(at)) {
 		at += 1 + strspn(at + 1, "0123456789");
 		at += *at == '_';
 	}

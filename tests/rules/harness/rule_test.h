@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct rule_test {
-	const char *name; /* "S35_a_key_in_use_is_refused": the rules come first */
+	const char *name; /* "S35_a_key_in_use_is_refused": the rules come first, S of fi_mr(3) or V of verbs */
 	const char *file;
 	void (*run)(void);
 	struct rule_test *next;
