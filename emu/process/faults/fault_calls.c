@@ -97,7 +97,7 @@ static void be_late(uint64_t wait_ns)
 }
 
 /* An event may be another queue pair's than the call. */
-static bool names_call(const struct fault_rule *rule, int call, uint64_t qp)
+static bool rule_names_call(const struct fault_rule *rule, int call, uint64_t qp)
 {
 	return rule->calls >> call & 1 && (!rule->qp || rule->qp == qp || (rule->sort == PLAN_EVENT && !qp));
 }
@@ -114,7 +114,7 @@ int fault_call(const char *name, uint64_t qp, uint64_t *number)
 	for (uint32_t i = 0; i < plan.rules; i++) {
 		const struct fault_rule *rule = &plan.rule[i];
 
-		if (call < 0 || !names_call(rule, call, qp) || !fault_hits(&plan, i, ++counts[i]))
+		if (call < 0 || !rule_names_call(rule, call, qp) || !fault_hits(&plan, i, ++counts[i]))
 			continue;
 		if (rule->sort == PLAN_EVENT) {
 			events[happens++] = event_by_rule(rule, qp);
