@@ -92,6 +92,7 @@ Test(qp_rules, says_what_is_wrong)
 		"IBV_QP_ALT_PATH: the device has no alternate paths (IBV_DEVICE_AUTO_PATH_MIG)");
 	cr_assert_eq(vb_qp_check(IBV_QPT_RAW_PACKET, IBV_QPS_RESET, &attr, 0, &limits, why, sizeof(why)), EOPNOTSUPP);
 	cr_assert_str_eq(why, "queue pairs of type 8 have no table of transitions");
+	cr_assert_eq(vb_qp_check(IBV_QPT_RC, IBV_QPS_UNKNOWN, &attr, 0, &limits, why, sizeof(why)), EOPNOTSUPP);
 	cr_assert_str_eq(vb_qp_state_name(IBV_QPS_UNKNOWN), "an unknown state");
 }
 
@@ -99,10 +100,13 @@ Test(qp_rules, says_what_is_wrong)
 Test(qp_rules, cuts_its_sentence)
 {
 	struct ibv_qp_attr attr = good(IBV_QPS_RESET, IBV_QPS_INIT);
-	char small[16] = "---------------";
+	char text[300];
 
-	cr_assert_eq(vb_qp_check(IBV_QPT_RC, IBV_QPS_RESET, &attr, IBV_QP_STATE, &limits, small, sizeof(small)), EINVAL);
-	cr_assert_str_eq(small, "RESET to INIT o");
+	memset(text, '-', sizeof(text));
+	cr_assert_eq(vb_qp_check(IBV_QPT_RC, IBV_QPS_RESET, &attr, IBV_QP_STATE, &limits, text, 16), EINVAL);
+	cr_assert_str_eq(text, "RESET to INIT o");
+	for (size_t i = 16; i < sizeof(text); i++)
+		cr_assert_eq(text[i], '-');
 }
 
 enum {
