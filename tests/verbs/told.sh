@@ -35,4 +35,8 @@ has what_holds_them_is_not_told "$dir/out" '3 findings'
 "$emurun" --check "$left" destroy >"$dir/out" 2>&1
 echo "$?" >"$dir/status"
 has nothing_is_told_of_what_is_destroyed "$dir/status" '^0$'
+FI_EMU_TRACE=$dir/trace "$emurun" "$refused" >/dev/null 2>&1
+"$emurun" emu_trace "$dir/trace" >"$dir/out" 2>&1
+has a_trace_names_the_program "$dir/out" '^# process [0-9]+ on .*verbs-refused$'
+has a_trace_has_the_region "$dir/out" 'region opened: key 0x[0-9a-f]* addr 0x[0-9a-f]* length 100$'
 exit $failed

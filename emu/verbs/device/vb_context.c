@@ -30,7 +30,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	}
 	context = calloc(1, sizeof(*context));
 	if (!context)
-		return NULL;
+		return vb_refuse_null(ENOMEM, "ibv_open_device", "no memory for an open device.");
 	mutex_init(&context->lock);
 	atomic_init(&context->users, 1);
 	context->abi.size = sizeof(context->abi);

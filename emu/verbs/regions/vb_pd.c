@@ -24,7 +24,7 @@ static struct vb_pd *pd_new(struct vb_context *context, const char *call)
 	pd = calloc(1, sizeof(*pd));
 	if (!pd) {
 		vb_count_give(&count);
-		return NULL;
+		return vb_refuse_null(ENOMEM, call, "no memory for a PD.");
 	}
 	pd->ibv.context = &context->abi.context;
 	pd->context = context;
@@ -86,7 +86,7 @@ struct ibv_td *vb_alloc_td(struct ibv_context *context, struct ibv_td_init_attr 
 				      attr->comp_mask);
 	td = calloc(1, sizeof(*td));
 	if (!td)
-		return NULL;
+		return vb_refuse_null(ENOMEM, "ibv_alloc_td", "no memory for a thread domain.");
 	td->ibv.context = context;
 	vb_context_get(vb_context_of(context));
 	return &td->ibv;
@@ -123,8 +123,7 @@ struct pd *vb_pd_device(struct vb_pd *given, const char *call)
 	mutex_unlock(&root->context->lock);
 	if (!err)
 		return pd;
-	errno = -err;
-	return NULL;
+	return vb_refuse_null(-err, call, "no memory for the PD's part in the device.");
 }
 
 /* Peers' requests may hold it for a moment: then the driver role is not to be had, and the program tries again. */
@@ -139,7 +138,7 @@ static int close_device(struct vb_pd *pd)
 		return err;
 	err = pd_close(atomic_load(&pd->pd));
 	vb_context_leave(pd->context);
-	return -err;
+	return err ? vb_refuse(-err, "ibv_dealloc_pd", "the device still uses it, for a moment. Try again.") : 0;
 }
 
 int ibv_dealloc_pd(struct ibv_pd *ibv)
