@@ -56,6 +56,7 @@ static bool allow_disassociate_destroy;
 	__asm__(".symver " #own ", " #name node)
 
 #define EACH(what, name)                                          \
+	VERSION(what, name, vb_33_##name, "@IBVERBS_PRIVATE_33"); \
 	VERSION(what, name, vb_34_##name, "@IBVERBS_PRIVATE_34"); \
 	VERSION(what, name, vb_57_##name, "@IBVERBS_PRIVATE_57"); \
 	VERSION(what, name, vb_59_##name, "@IBVERBS_PRIVATE_59"); \
@@ -80,6 +81,7 @@ VB_OLD_CALLS(OLD_CALL)
 VB_OLD_POINTERS(OLD_POINTER)
 VB_OLD_NOTHING(OLD_NOTHING)
 
+VERSION(absent_nothing, verbs_register_driver_33, vb_register_33, "@@IBVERBS_PRIVATE_33");
 VERSION(absent_nothing, verbs_register_driver_34, vb_register_34, "@@IBVERBS_PRIVATE_34");
 VERSION(absent_nothing, verbs_register_driver_57, vb_register_57, "@@IBVERBS_PRIVATE_57");
 VERSION(absent_nothing, verbs_register_driver_59, vb_register_59, "@@IBVERBS_PRIVATE_59");
