@@ -13,20 +13,27 @@ ARM64_DEV="$ARM64_RUNTIME libc6-dev libgcc-14-dev libuv1-dev liburing-dev libini
 ARM64_ROOT=$EMU_DEPS/arm64	# a Debian with ARM64_DEV, and
 ARM64_BUILD=$EMU_ROOT/build/arm64	# the build against it
 
-# arm64_lacks: says in words what is missing here, and succeeds if something is.
-arm64_lacks() {
+# arm64_run_lacks: says in words what is missing here to run programs for arm64, and succeeds if something is.
+arm64_run_lacks() {
 	if [ "$(id -u)" != 0 ]; then
 		echo "an arm64 Debian can be made by root alone"
 	elif ! command -v debootstrap >/dev/null; then
 		echo "debootstrap is not installed"
 	elif [ ! -x $ARM64_QEMU ]; then
 		echo "qemu-user-static is not installed"
-	elif ! command -v aarch64-linux-gnu-gcc >/dev/null; then
-		echo "gcc-aarch64-linux-gnu is not installed"
 	elif ! arm64_run true 2>/dev/null; then
 		echo "binfmt_misc cannot be mounted here"
 	else
 		return 1
+	fi
+}
+
+# arm64_lacks: the same for what builds them, too.
+arm64_lacks() {
+	if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
+		echo "gcc-aarch64-linux-gnu is not installed"
+	else
+		arm64_run_lacks
 	fi
 }
 

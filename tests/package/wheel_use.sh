@@ -21,26 +21,23 @@ verdict_with() {
 	fi
 }
 
-# pair SERVER -- CLIENT: runs both, the second again until the first listens: without it the client ends with status 1. Sets
-# server_status and client_status.
+# pair SERVER -- CLIENT: runs both, the second when the first listens at the port. Sets server_status and client_status.
 pair() {
-	local server=() tries pid
+	local server=() pid
 
 	while [ "$1" != -- ]; do
 		server+=("$1")
 		shift
 	done
 	shift
-	client_status=1
 	timeout 120 "${server[@]}" >"$work/server" 2>&1 &
 	pid=$!
-	for ((tries = 0; tries < 400 && client_status == 1; tries++)); do
-		timeout 120 "$@" >"$work/client" 2>&1
-		client_status=$?
-		kill -0 $pid 2>/dev/null || break
+	until grep -qs ":$(printf %04X $port) 0*:0000 0A" /proc/net/tcp /proc/net/tcp6; do
+		kill -0 $pid || break
+		sleep 0.1
 	done
-	[ $client_status != 1 ] || kill $pid 2>/dev/null
-	server_status=0
+	client_status=0 server_status=0
+	timeout 120 "$@" >"$work/client" 2>&1 || client_status=$?
 	wait $pid || server_status=$?
 	cat "$work/server" "$work/client"
 	echo "statuses $server_status and $client_status"

@@ -12,6 +12,7 @@ out=$build/wheel
 stem=emu_rdma-$(emu_version)-py3-none-manylinux_2_31
 work=$(mktemp -d "${TMPDIR:-/tmp}/emu-whole.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
+arm64=$EMU_DEPS/arm64-runtime
 OURS='libemu-[a-z]*\.so|libibverbs\.so\.1|librdmacm\.so\.1'
 SYSTEM='lib(c|pthread|dl|rt|m)\.so\.[0-9]*|ld-linux[-a-z0-9_]*\.so\.[0-9]|libfabric\.so\.1'
 
@@ -45,7 +46,8 @@ asks_little() {
 	return 0
 }
 
-# shows_the_same ARCH: the libraries have the names and versions of those that gcc and ld made here.
+# shows_the_same ARCH: the libraries have the names and versions of those that gcc and ld made here. ld also names the versions
+# themselves, as absolute symbols.
 shows_the_same() {
 	local data=$work/$1/emu_rdma-$(emu_version).data/data/lib pair
 
@@ -56,7 +58,7 @@ shows_the_same() {
 }
 
 names() {
-	nm -D --defined-only --with-symbol-versions "$1" | sed 's/^[0-9a-f]* //' | sort
+	nm -D --defined-only --with-symbol-versions "$1" | sed '/ A /d; s/^[0-9a-f]* //' | sort
 }
 
 has_licences() {
@@ -85,16 +87,16 @@ uses_in() {
 
 # The programs for arm64 start, find their libraries, and move bytes.
 runs_on_arm64() {
-	arm64_root "$ARM64_ROOT" $ARM64_DEV && arm64_run "$here/wheel_whole.sh" --inside "$work/aarch64"
+	arm64_root "$arm64" $ARM64_RUNTIME && arm64_run "$here/wheel_whole.sh" --inside "$work/aarch64"
 }
 
 inside() {
-	local place=$ARM64_ROOT/tmp/emu-wheel data
+	local place=$arm64/tmp/emu-wheel data
 
 	rm -rf "$place"
 	mkdir -p "$place" && data=("$1"/*.data) && cp -r "${data[0]}/data/." "${data[0]}/scripts/" "$place/" &&
 		mv "$place/scripts" "$place/bin" && chmod -R a+rx "$place/bin" &&
-		in_bare "$ARM64_ROOT" sh -ec 'cd /tmp/emu-wheel/bin
+		in_bare "$arm64" sh -ec 'cd /tmp/emu-wheel/bin
 			./emurun fi_info -p emu | grep "^provider: emu$"
 			./emurun ./emu_perf -t write_lat -D 0.1 --verify
 			./emurun --check --allow-none true
@@ -124,7 +126,7 @@ if ! command -v llvm-objcopy >/dev/null && ! command -v aarch64-linux-gnu-objcop
 else
 	succeeds arm64_is_made make_wheel aarch64 one
 	succeeds arm64_asks_little asks_little aarch64
-	if lacks=$(arm64_lacks); then
+	if lacks=$(arm64_run_lacks); then
 		echo "skip arm64_runs $lacks"
 	else
 		succeeds arm64_runs runs_on_arm64

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Toolchain file: builds for an older C library by the compiler and with the libraries below the environment's EMU_WHEEL_ROOT, for
-# the processor EMU_WHEEL_ARCH; tools/package/wheel.sh makes that folder.
+# Toolchain file: builds for an older C library by the compiler and with the libraries below the folder EMU_WHEEL_ROOT, for the
+# processor EMU_WHEEL_ARCH; tools/package/wheel.sh makes that folder.
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES EMU_WHEEL_ROOT EMU_WHEEL_ARCH)
 set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR $ENV{EMU_WHEEL_ARCH})
+set(CMAKE_SYSTEM_PROCESSOR ${EMU_WHEEL_ARCH})
 set(CMAKE_LIBRARY_ARCHITECTURE ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
-set(root $ENV{EMU_WHEEL_ROOT})
+set(root ${EMU_WHEEL_ROOT})
 set(libdir ${root}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
 set(CMAKE_C_COMPILER ${root}/bin/cc)
 set(CMAKE_AR ${root}/bin/ar)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* old_libc.c - calls that emu makes and glibc 2.31 lacks, for the wheel alone (wheel.sh). */
+/* old_libc.c - calls that emu makes and glibc 2.31 or the compiler's run time lack, for the wheel alone (wheel.sh). */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define NAME(err) [err] = #err
@@ -53,3 +54,11 @@ const char *sigabbrev_np(int signal)
 {
 	return signal > 0 && (size_t)signal < COUNT(signal_names) ? signal_names[signal] : NULL;
 }
+
+#ifdef __aarch64__
+/* Debian's gcc calls this for a builtin of libuv's. */
+uint32_t __aarch64_cas4_sync(uint32_t expected, uint32_t wanted, uint32_t *at)
+{
+	return __sync_val_compare_and_swap(at, expected, wanted);
+}
+#endif

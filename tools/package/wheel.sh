@@ -85,9 +85,9 @@ recipe() {
 }
 
 build() {
-	export EMU_WHEEL_ROOT=$root EMU_WHEEL_ARCH=$arch
 	cmake -G Ninja -S "$EMU_ROOT" -B "$build" --toolchain "$EMU_ROOT/tools/cmake/wheel.cmake" -DCMAKE_INSTALL_LIBDIR=lib \
-		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DCMAKE_INSTALL_PREFIX=/usr
+		-DEMU_WHEEL_ROOT="$root" -DEMU_WHEEL_ARCH=$arch -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=/usr \
+		-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2
 	cmake --build "$build" --target installed -j "$(nproc)"
 }
 
