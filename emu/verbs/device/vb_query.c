@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_query.c - what the device and its port are, and can do (vb_limits.h). */
-#include "emu/verbs/device/vb_query.h"
+#include "emu/verbs/device/vb_device.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

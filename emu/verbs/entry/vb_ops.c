@@ -3,13 +3,70 @@
  * NULL fails with ENOSYS or EOPNOTSUPP in the program's own inline function. */
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_context.h"
-#include "emu/verbs/device/vb_query.h"
-#include "emu/verbs/entry/vb_unbuilt.h"
+#include "emu/verbs/device/vb_device.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* no argument is looked at */
+
+/* What is not built: each call fails with EOPNOTSUPP, which clients take for "skip". A member that is NULL would make it ENOSYS,
+ * as of a library that is older than the call.
+ *
+ * One that returns an errno, or a null pointer, with errno. */
+#define UNBUILT(name, ...)                                    \
+	static int no_##name(__VA_ARGS__)                     \
+	{                                                     \
+		return vb_absent("ibv_" #name, "not built."); \
+	}
+#define UNBUILT_POINTER(type, name, ...)                            \
+	static type *no_##name(__VA_ARGS__)                         \
+	{                                                           \
+		return vb_absent("ibv_" #name, "not built."), NULL; \
+	}
+
+UNBUILT_POINTER(struct ibv_mw, alloc_mw, struct ibv_pd *pd, enum ibv_mw_type type)
+UNBUILT(bind_mw, struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+UNBUILT(dealloc_mw, struct ibv_mw *mw)
+UNBUILT_POINTER(struct ibv_dmah, alloc_dmah, struct ibv_context *context, struct ibv_dmah_init_attr *attr)
+UNBUILT_POINTER(void, alloc_buf, struct ibv_pd *pd, size_t size, struct ibv_buf **buf)
+UNBUILT_POINTER(struct ibv_counters, create_counters, struct ibv_context *context, struct ibv_counters_init_attr *attr)
+UNBUILT_POINTER(struct ibv_flow_action, create_flow_action_esp, struct ibv_context *context, struct ibv_flow_action_esp_attr *attr)
+UNBUILT(modify_qp_rate_limit, struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+UNBUILT(modify_cq, struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+UNBUILT(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+UNBUILT_POINTER(struct ibv_rwq_ind_table, create_rwq_ind_table, struct ibv_context *context,
+		struct ibv_rwq_ind_table_init_attr *attr)
+UNBUILT_POINTER(struct ibv_wq, create_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
+UNBUILT_POINTER(struct ibv_flow, create_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
+UNBUILT_POINTER(struct ibv_qp, open_qp, struct ibv_context *context, struct ibv_qp_open_attr *attr)
+UNBUILT_POINTER(struct ibv_xrcd, open_xrcd, struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+
+#pragma GCC diagnostic pop
+
+/* What ends or changes such an object has none, and stays NULL. */
+static void fill_unbuilt(struct vb_abi_context *abi)
+{
+	abi->context.ops.alloc_mw = no_alloc_mw;
+	abi->context.ops.bind_mw = no_bind_mw;
+	abi->context.ops.dealloc_mw = no_dealloc_mw;
+	abi->alloc_dmah = no_alloc_dmah;
+	abi->alloc_buf = no_alloc_buf;
+	abi->create_counters = no_create_counters;
+	abi->create_flow_action_esp = no_create_flow_action_esp;
+	abi->modify_qp_rate_limit = no_modify_qp_rate_limit;
+	abi->modify_cq = no_modify_cq;
+	abi->post_srq_ops = no_post_srq_ops;
+	abi->create_rwq_ind_table = no_create_rwq_ind_table;
+	abi->create_wq = no_create_wq;
+	abi->ibv_create_flow = no_create_flow;
+	abi->open_qp = no_open_qp;
+	abi->open_xrcd = no_open_xrcd;
+}
 
 static void fill_device_ops(struct vb_abi_context *abi)
 {
@@ -50,7 +107,7 @@ static void fill_qp_ops(struct vb_abi_context *abi)
 
 void vb_fill_ops(struct vb_abi_context *abi)
 {
-	vb_fill_unbuilt(abi);
+	fill_unbuilt(abi);
 	fill_device_ops(abi);
 	fill_region_ops(abi);
 	fill_queue_ops(abi);

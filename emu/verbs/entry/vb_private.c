@@ -9,8 +9,6 @@
 #include <stdint.h>
 
 #include "emu/verbs/device/vb_gid.h"
-#include "emu/verbs/entry/vb_text.h"
-#include "emu/verbs/start/vb_abi.h"
 
 static int absent_call(void)
 {

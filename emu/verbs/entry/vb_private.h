@@ -9,6 +9,8 @@
 #ifndef EMU_VB_PRIVATE_H
 #define EMU_VB_PRIVATE_H
 
+#include "emu/verbs/start/vb_abi.h"
+
 /* clang-format off */
 #define VB_PRIVATE_CALLS(X) \
 	X(__ioctl_final_num_attrs) X(execute_ioctl) X(ibv_cmd_advise_mr) X(ibv_cmd_alloc_dm) X(ibv_cmd_alloc_dmah) \
@@ -51,5 +53,8 @@
 #define VB_OLD_NOTHING(X) \
 	X(ibv_ack_async_event) X(ibv_ack_cq_events) X(ibv_free_device_list) X(ibv_get_device_guid)
 /* clang-format on */
+
+/* The words of a work request, for ibv_wr_opcode_str() (vb_text.c). Never NULL. Any thread. */
+const char *vb_opcode_words(enum ibv_wr_opcode opcode);
 
 #endif

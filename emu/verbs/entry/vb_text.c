@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_text.c - numbers of the interface in words. */
-#include "emu/verbs/entry/vb_text.h"
+#include "emu/verbs/entry/vb_private.h"
 
 /* The word of a number; `other` where there is none. */
 #define WORD(words, number, other) \

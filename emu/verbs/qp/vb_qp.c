@@ -14,7 +14,6 @@
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
-#include "emu/verbs/qp/vb_qp_event.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_cq.h"

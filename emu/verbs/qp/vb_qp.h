@@ -15,6 +15,7 @@
 #include "emu/verbs/queues/vb_wr.h"
 
 struct cm_event;
+struct cm_event;
 struct ep;
 struct pd;
 struct trigger;
@@ -87,5 +88,7 @@ int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 /* --- of the context's table (vb_qp.c) --- */
 
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+/* What the device tells of one (cm.h): it has gone to ERR by itself. With the driver role. */
+bool vb_qp_event(void *owner, const struct cm_event *event);
 
 #endif

@@ -10,7 +10,6 @@
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/queues/av.h"
 #include "emu/verbs/qp/vb_qp.h"
-#include "emu/verbs/qp/vb_qp_event.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"

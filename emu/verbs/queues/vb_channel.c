@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_channel.c - completion channels, and the events of their queues. */
-#include "emu/verbs/queues/vb_channel.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,7 +13,6 @@
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/queues/vb_async.h"
-#include "emu/verbs/queues/vb_channel.h"
 #include "emu/verbs/queues/vb_wc.h"
 #include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_front_end.h"

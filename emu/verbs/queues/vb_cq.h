@@ -75,4 +75,25 @@ int vb_poll_cq_checked(struct ibv_cq *ibv, int count, struct ibv_wc *wc);
 int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only);
 struct ibv_cq_ex *vb_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 
+/* --- vb_channel.c: completion channels, the events of queues behind a descriptor (vb_events.h). --- */
+
+struct vb_channel {
+	struct ibv_comp_channel ibv; /* refcnt: its queues, under the mutex of the context */
+	struct vb_events events;
+	struct check_record *check;
+};
+
+static inline struct vb_channel *vb_channel_of(struct ibv_comp_channel *ibv)
+{
+	return (struct vb_channel *)ibv;
+}
+
+/* One more queue that tells here, or one less. */
+void vb_channel_get(struct vb_channel *channel);
+void vb_channel_put(struct vb_channel *channel);
+/* The queue's arm is used up. With the driver role. */
+void vb_channel_tell(struct vb_channel *channel, struct vb_cq *cq);
+/* The queue is about to end: no event of it comes any more. Returns how many were taken, which the program must acknowledge. */
+uint32_t vb_channel_forget(struct vb_channel *channel, struct vb_cq *cq);
+
 #endif
