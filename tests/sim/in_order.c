@@ -315,6 +315,38 @@ Test(sim_in_order, halted)
 	couple_close(&c);
 }
 
+static void overran(void *arg)
+{
+	const struct end *end = arg;
+
+	nic_overran(end->node->nic, end->cq);
+}
+
+/* A queue that has lost a completion brings its queue pairs to ERR, and their peers find that nobody answers. */
+Test(sim_in_order, queue_overruns)
+{
+	struct couple c;
+
+	couple_open(&c, 1714);
+	cq_overrun_at(c.qp[0].cq, 2);
+	cq_tell_overrun(c.qp[0].cq, overran, &c.qp[0]);
+	couple_meet(&c);
+	receive(&c, 0, 8, 90);
+	for (uintptr_t i = 1; i <= 3; i++)
+		post(&c, 0, OP_WRITE, 0, 8, i);
+	end_await(c.world, &c.qp[0], CM_HALTED);
+	cr_assert_eq(c.qp[0].cause, REFUSAL_RESOURCE);
+	good(&c, 0, 1);
+	good(&c, 0, 2);
+	couple_nothing(&c, 0);
+	post(&c, 0, OP_WRITE, 0, 8, 4);
+	bad(&c, 0, 4, REFUSAL_CANCELLED);
+	couple_nothing(&c, 0);
+	post(&c, 1, OP_WRITE, 0, 8, 5);
+	bad(&c, 1, 5, REFUSAL_UNREACHABLE);
+	couple_close(&c);
+}
+
 /* Reset with all under way: nothing is told, and both go on with a new session, over and over. */
 Test(sim_in_order, reset_and_paired_again)
 {

@@ -64,7 +64,8 @@ Test(verbs_cq_load, no_overrun_when_a_queue_pair_goes)
 	cr_assert_not_null(pair.qp[A]);
 }
 
-/* The first are kept, the next is lost, and told once; what comes after room was made is polled again, and frees all before. */
+/* The first are kept, the next is lost, and told once, and ends the queue pair. What comes after room was made is polled again, and
+ * frees all before. */
 Test(verbs_cq_load, overrun)
 {
 	struct ibv_async_event event;
@@ -78,18 +79,22 @@ Test(verbs_cq_load, overrun)
 	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), 0); /* it waits for the fifth */
 	cr_assert(event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == pair.cq[A]);
 	ibv_ack_async_event(&event);
+	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), 0);
+	cr_assert(event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == pair.qp[A]);
+	ibv_ack_async_event(&event);
+	cr_assert_eq(pair.qp[A]->state, IBV_QPS_ERR);
 	cr_assert_eq(ibv_poll_cq(pair.cq[A], SMALL, wc), SMALL);
 	for (uint64_t i = 0; i < SMALL; i++)
 		cr_assert(wc[i].wr_id == i && wc[i].status == IBV_WC_SUCCESS);
 	cr_assert_eq(write_one(POSTS), 0);
 	for (uint64_t last = SMALL; last < POSTS; last = wc[0].wr_id) {
 		wc[0] = qp_next(&pair, A);
-		cr_assert(wc[0].wr_id > last && wc[0].status == IBV_WC_SUCCESS, "the fifth is lost, and perhaps the sixth");
+		cr_assert(wc[0].wr_id > last && wc[0].status == IBV_WC_WR_FLUSH_ERR, "the fifth is lost, and perhaps the sixth");
 	}
 	for (uint64_t i = 0; i < SMALL; i++)
 		cr_assert_eq(write_one(i), 0);
 	for (uint64_t i = 0; i < SMALL; i++)
-		qp_done(&pair, A, i, IBV_WC_SUCCESS);
+		qp_done(&pair, A, i, IBV_WC_WR_FLUSH_ERR);
 	cr_assert_eq(fcntl(pair.verbs.context->async_fd, F_SETFL, O_NONBLOCK), 0);
 	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), -1);
 }

@@ -59,6 +59,7 @@ struct pairing {
 	bool cancelling; /* in_order.c is at it */
 	bool draining;   /* it is held (ep_hold()), and what had begun has not ended yet */
 	bool silent;     /* it is being reset: ops end untold */
+	bool overran;    /* a completion of its own, or of another at its queue, was lost */
 	enum refusal_cause refused; /* why a request of the peer was refused, until it is reset; else REFUSAL_NONE */
 };
 

@@ -209,6 +209,10 @@ int srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role); /* [role] 
  * nor be a cancellation point. low 0: nothing is told any more. */
 void srx_tell_low(struct srx *srx, uint32_t low, void (*tell)(void *arg), void *arg) REQUIRES(driver_role);
 
+/* [role] The queue has lost a completion (cq_tell_overrun(), which may call this). Soon its queue pairs go to ERR by themselves,
+ * and CM_HALTED tells REFUSAL_RESOURCE. */
+void nic_overran(struct nic *nic, const struct cq *cq);
+
 /* [role] Makes the endpoint and listens; takes a reference on pd, av, cqs, cntrs. 0, -EINVAL for a shared receive context
  * that endpoints with another av use, or -errno. */
 MUST_USE int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **ep);

@@ -173,11 +173,15 @@ static void end_all(struct ep *ep)
 
 void cm_halted(struct ep *ep)
 {
+	struct cm_event event = { .kind = CM_HALTED, .cause = ep->pairing->refused };
+
 	nic_role(ep->nic);
 	if (ep->cm.state != CM_UP || ep->pairing->silent)
 		return;
 	cm_enter(ep, CM_DOWN);
-	cm_tell(ep, &(struct cm_event){ .kind = CM_HALTED, .cause = ep->pairing->refused });
+	if (event.cause == REFUSAL_NONE && ep->pairing->overran)
+		event.cause = REFUSAL_RESOURCE;
+	cm_tell(ep, &event);
 }
 
 /* V134: the peer is to find out that nobody answers, when all is told. One whose request was refused leaves by itself. */
@@ -220,7 +224,7 @@ uint64_t pairing_tick(struct ep *ep, uint64_t now_ns)
 	pairing_drain(ep); /* a cut may have sent back what had begun */
 	if (!pairing->halting)
 		return ep->cm.state == CM_UP ? look_whether_both_wait(ep, now_ns) : UINT64_MAX;
-	if (pairing->refused != REFUSAL_NONE)
+	if (pairing->refused != REFUSAL_NONE || pairing->overran)
 		cm_halted(ep);
 	if (ep->cm.state != CM_DOWN)
 		return UINT64_MAX;
@@ -266,4 +270,15 @@ void ep_reset(struct ep *ep)
 	*pairing = (struct pairing){ .qpn = pairing->qpn };
 	/* The peer's memory of the one before is of another endpoint. */
 	ep->nic->link.random(ep->nic->link_arg, ep->instance + sizeof(ep->nic->process), WIRE_ID_LEN - sizeof(ep->nic->process));
+}
+
+void nic_overran(struct nic *nic, const struct cq *cq)
+{
+	nic_role(nic);
+	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
+		if (!ep->pairing || ep->cm.state != CM_UP || (ep->attr.tx_cq != cq && ep->attr.rx_cq != cq))
+			continue;
+		ep->pairing->overran = ep->pairing->halting = true;
+		session_time(ep->cm.peer, nic_now(nic)); /* pairing_tick() goes on */
+	}
 }

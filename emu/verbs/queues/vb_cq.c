@@ -52,6 +52,7 @@ static void overran(void *arg)
 	if (cq->tells_overrun) /* V116 */
 		vb_async_tell(cq->context, &event, &cq->async_told);
 	cancel_back(cancel_state);
+	nic_overran(atomic_load(&cq->context->nic), cq->cq);
 }
 
 void vb_cq_break(struct vb_cq *cq)
