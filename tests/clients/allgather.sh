@@ -12,7 +12,7 @@ for block in range(1, 300):
     assert all(data[i] == i // block + 1 for i in range(len(data))), block
 '
 check() { # OPTION...
-	said=$(timeout 120 "$EMU_SOURCE_DIR/tools/emurun" --check "$@" "$here/registry_mpi.sh" mpich 2 -c "$program" 2>&1)
+	said=$(timeout 120 "$EMU_SOURCE_DIR/tools/emurun" --check "$@" "$here/registry.sh" mpich 2 -c "$program" 2>&1)
 }
 
 export FI_EMU_PERSONALITY=lax

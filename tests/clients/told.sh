@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 program='import array; from mpi4py import MPI; MPI.Win.Create(array.array("i", [0]), 4, comm=MPI.COMM_WORLD).Free()'
 
 export FI_EMU_PERSONALITY=strict FI_LOG_LEVEL=warn
-said=$(timeout 120 "$here/registry_mpi.sh" mpich 2 -c "$program" 2>&1)
+said=$(timeout 120 "$here/registry.sh" mpich 2 -c "$program" 2>&1)
 status=$?
 [ $status != 77 ] || { echo "$said"; exit 77; }
 if [ $status = 0 ]; then

