@@ -62,7 +62,7 @@ declare -A NIGHTLY=(
 	[brief]='unit_.*_stress'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
-NIGHTLY[release]+='|(pyverbs|verbs-clients)-whole|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
+NIGHTLY[release]+='|(pyverbs|verbs-clients)-whole|verbs-crates|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
 NIGHTLY[asan]+='|docker_.*|wireshark-.*|trace_page|cluster-hosts'
 AT_A_TIME=4			# tests: many wait more than they compute
 ORDINARY=65534			# uid and gid of the ordinary user
@@ -363,7 +363,8 @@ if [ "$verb" = list ]; then
 	exit
 fi
 programs=--programs		# of others, which the suite brief has no use for by day
-[[ "$*" != brief || $night ]] || programs=
+[[ "$*" != brief ]] || programs=
+[ -z "$night" ] || programs=--crates
 "$EMU_ROOT/tools/setup.sh" $programs || exit 1
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"
 mkdir -p "$EMU_ROOT/build"

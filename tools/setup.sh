@@ -7,8 +7,9 @@
 # setup.sh --programs also gets the programs of others that tests/run.sh runs over emu, if possible: without them their
 # tests are skipped. libfabric's own test suite is built from the same source package as libfabric, and the tests of MPI
 # for Python come from the source package of the version that is installed, those of rdma-core for Python from theirs.
-# MPICH and Open MPI 5 come from Python's registry, each with a libfabric of its own, and where cargo and libclang are, the tests of
-# crates that use verbs from Rust's.
+# MPICH and Open MPI 5 come from Python's registry, each with a libfabric of its own.
+#
+# setup.sh --crates also builds the tests of crates that use verbs, from Rust's registry, where cargo and libclang are.
 #
 # On Debian as root it installs packages. As another user, or off Debian, it says which are missing. Where the
 # distribution's libfabric is older than 2.1, that version is also built, once, below build/deps, from the source
@@ -434,7 +435,7 @@ fetch_wheels() {
 
 # True if the tests of crates are to be built. Debian 12's own cargo is older than they take.
 wants_crates() {
-	[ -n "$programs" ] && [ "$(cat "$EMU_CRATES/complete" 2>/dev/null)" != "$CRATES" ] && command -v cargo >/dev/null &&
+	[ -n "$crates" ] && [ "$(cat "$EMU_CRATES/complete" 2>/dev/null)" != "$CRATES" ] && command -v cargo >/dev/null &&
 		version_at_least "$(cargo --version | cut -d' ' -f2)" 1.85 && ldconfig -p | grep -q libclang
 }
 
@@ -492,14 +493,15 @@ all_there() {
 		! wants_crates
 }
 
-options="--build --programs"
+options="--build --programs --crates"
 take_help "$@"
 [ $# -le 1 ] || usage_error "one option at most: $*"
-programs= build_only=
+programs= crates= build_only=
 case ${1:-} in
 '') ;;
 --build) build_only=1 ;;
 --programs) programs=1 ;;
+--crates) programs=1 crates=1 ;;
 *) usage_error "unknown argument $1" ;;
 esac
 all_there && exit 0

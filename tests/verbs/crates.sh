@@ -5,7 +5,7 @@
 run=$EMU_ROOT/tools/emurun
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 [ -e "$EMU_CRATES/complete" ] ||
-	{ echo "skip crates their tests are not built (tools/setup.sh --programs, with cargo and libclang)"; exit 77; }
+	{ echo "skip crates their tests are not built (tools/setup.sh --crates, with cargo and libclang)"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
