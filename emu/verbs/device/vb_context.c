@@ -78,28 +78,11 @@ void vb_context_get(struct vb_context *context)
 	atomic_fetch_add(&context->users, 1);
 }
 
-static bool any_event(const struct vb_event *event, const void *arg)
-{
-	(void)event;
-	(void)arg;
-	return true;
-}
-
-static void free_events(struct vb_event *event)
-{
-	while (event) {
-		struct vb_event *next = event->next;
-
-		free(event);
-		event = next;
-	}
-}
-
 void vb_context_put(struct vb_context *context)
 {
 	if (atomic_fetch_sub(&context->users, 1) != 1)
 		return;
-	free_events(vb_events_drop(&context->events, any_event, NULL));
+	vb_events_free(vb_events_drop(&context->events, NULL, NULL));
 	if (atomic_load(&context->nic) && net_runs(context->claim))
 		vb_nic_end();
 	mutex_destroy(&context->lock);

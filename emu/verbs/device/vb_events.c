@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -154,7 +155,7 @@ struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struc
 	futex_lock(&events->lock);
 	events->last = NULL;
 	while ((event = *next)) {
-		if (!of(event, arg)) {
+		if (of && !of(event, arg)) {
 			events->last = event;
 			next = &event->next;
 			continue;
@@ -168,4 +169,14 @@ struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struc
 		quiet_fd(events);
 	futex_unlock(&events->lock);
 	return dropped;
+}
+
+void vb_events_free(struct vb_event *dropped)
+{
+	while (dropped) {
+		struct vb_event *next = dropped->next;
+
+		free(dropped);
+		dropped = next;
+	}
 }

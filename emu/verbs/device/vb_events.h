@@ -36,9 +36,11 @@ void vb_events_add(struct vb_events *events, struct vb_event *event);
 /* The oldest event, once. Sleeps while there is none: a cancellation point, and before each sleep calls doze() (may be NULL), since
  * another thread must find what is waited for. NULL, with errno: EAGAIN where O_NONBLOCK is set, EINTR, EBADF: closed. */
 struct vb_event *vb_events_take(struct vb_events *events, void (*doze)(void));
-/* Takes out all those of which of(event, arg) is true, which runs with the lock and looks at the event alone. Returns them, linked
- * by `next`. */
+/* Takes out all those of which of(event, arg) is true, which runs with the lock and looks at the event alone; NULL: all. Returns
+ * them, linked by `next`. */
 struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
 				const void *arg);
+/* These, each of which is the beginning of memory by malloc(). */
+void vb_events_free(struct vb_event *dropped);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/base/cancel.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/endpoint/pair.h"
@@ -59,40 +58,29 @@ static void tell_both_wait(const struct vb_qp *qp, const struct sockaddr_storage
 		   address_text(peer, name, sizeof(name)));
 }
 
-static void drained(struct vb_qp *qp)
+void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type type)
 {
-	struct ibv_async_event async = { .element.qp = &qp->head.ibv, .event_type = IBV_EVENT_SQ_DRAINED };
-	int cancel_state = cancel_off();
-
-	atomic_store(&qp->draining, false);
-	if (qp->tells_drained)
-		vb_async_tell(qp->context, &async, &qp->async_told);
-	cancel_back(cancel_state);
+	vb_async_tell(qp->context, &(struct ibv_async_event){ .element.qp = &qp->head.ibv, .event_type = type }, &qp->async_told);
 }
 
 bool vb_qp_event(void *owner, const struct cm_event *event)
 {
 	struct vb_qp *qp = owner;
-	struct ibv_async_event async = { .element.qp = &qp->head.ibv };
-	int cancel_state;
 
 	if (event->kind == CM_WAITS)
 		tell_both_wait(qp, event->peer);
-	if (event->kind == CM_DRAINED)
-		drained(qp);
+	if (event->kind == CM_DRAINED) {
+		atomic_store(&qp->draining, false);
+		if (qp->tells_drained)
+			vb_qp_tell(qp, IBV_EVENT_SQ_DRAINED);
+	}
 	if (event->kind != CM_HALTED)
 		return true;
-	vb_qp_enter(qp, IBV_QPS_ERR); /* V42, V63 */
-	cancel_state = cancel_off();
-	if (event->cause != REFUSAL_NONE) {                     /* else a completion tells it */
-		async.event_type = refusal_event(event->cause); /* V41 */
-		vb_async_tell(qp->context, &async, &qp->async_told);
-	}
-	if (qp->srq) { /* it takes no receive from there any more */
-		async.event_type = IBV_EVENT_QP_LAST_WQE_REACHED;
-		vb_async_tell(qp->context, &async, &qp->async_told);
-	}
-	cancel_back(cancel_state);
+	vb_qp_enter(qp, IBV_QPS_ERR);                        /* V42, V63 */
+	if (event->cause != REFUSAL_NONE)                    /* else a completion tells it */
+		vb_qp_tell(qp, refusal_event(event->cause)); /* V41 */
+	if (qp->srq)                                         /* it takes no receive from there any more */
+		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 	return true;
 }
 
@@ -230,9 +218,8 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 	err = qp ? open_queues(qp) : ENOMEM;
 	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		err = vb_qp_ex_init(&qp->head, attr->send_ops_flags);
-	if (!err) {
+	if (!err)
 		err = vb_qp_port_open(qp, pd, CALL);
-	}
 	if (err) {
 		if (qp)
 			qp_free(qp);

@@ -15,7 +15,6 @@
 #include "emu/verbs/queues/vb_wr.h"
 
 struct cm_event;
-struct cm_event;
 struct ep;
 struct pd;
 struct trigger;
@@ -68,6 +67,8 @@ int vb_qp_check_handle(struct vb_qp *qp, const char *call);
 
 /* What the endpoint may do, by qp_access_flags (vb_qp_modify.c). */
 uint32_t vb_qp_caps(unsigned int access);
+/* An asynchronous event of it (vb_async.h). */
+void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type type);
 /* To ERR from any state but RESET; `fatal`: with IBV_EVENT_QP_FATAL. */
 void vb_qp_fail(struct vb_qp *qp, bool fatal) REQUIRES(driver_role);
 /* The completions that nobody has polled are gone. */

@@ -70,35 +70,34 @@ static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode
 	return wr;
 }
 
-static void build_rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint64_t op, uint32_t rkey, uint64_t remote_addr)
+static struct ibv_send_wr *build_rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint64_t op, uint32_t rkey,
+				      uint64_t remote_addr)
 {
 	struct ibv_send_wr *wr = build(ex, opcode, op);
 
-	if (!wr)
-		return;
-	wr->wr.rdma.rkey = rkey;
-	wr->wr.rdma.remote_addr = remote_addr;
+	if (wr) {
+		wr->wr.rdma.rkey = rkey;
+		wr->wr.rdma.remote_addr = remote_addr;
+	}
+	return wr;
 }
 
 static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
-	build_rdma(ex, IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE, rkey, remote_addr);
+	(void)build_rdma(ex, IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE, rkey, remote_addr);
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
 {
-	build_rdma(ex, IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ, rkey, remote_addr);
+	(void)build_rdma(ex, IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ, rkey, remote_addr);
 }
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
 {
-	struct ibv_send_wr *wr = build(ex, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
+	struct ibv_send_wr *wr = build_rdma(ex, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, rkey, remote_addr);
 
-	if (!wr)
-		return;
-	wr->wr.rdma.rkey = rkey;
-	wr->wr.rdma.remote_addr = remote_addr;
-	wr->imm_data = imm_data;
+	if (wr)
+		wr->imm_data = imm_data;
 }
 
 static void wr_send(struct ibv_qp_ex *ex)

@@ -10,7 +10,6 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
-#include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 #define CALL "ibv_modify_qp"
@@ -127,11 +126,9 @@ static void to_reset(struct vb_qp *qp) REQUIRES(driver_role)
 
 static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
 {
-	struct ibv_async_event event = { .element.qp = &qp->head.ibv, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED };
-
 	ep_halt(qp->ep);
 	if (qp->srq)
-		vb_async_tell(qp->context, &event, &qp->async_told); /* V130 */
+		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED); /* V130 */
 }
 
 /* The event may come at once. */
@@ -145,13 +142,11 @@ static void hold_requests(struct vb_qp *qp, bool held, bool tell) REQUIRES(drive
 
 void vb_qp_fail(struct vb_qp *qp, bool fatal)
 {
-	struct ibv_async_event event = { .element.qp = &qp->head.ibv, .event_type = IBV_EVENT_QP_FATAL };
-
 	if (vb_qp_state(qp) != IBV_QPS_ERR)
 		to_err(qp);
 	vb_qp_enter(qp, IBV_QPS_ERR);
 	if (fatal)
-		vb_async_tell(qp->context, &event, &qp->async_told);
+		vb_qp_tell(qp, IBV_EVENT_QP_FATAL);
 }
 
 /* 0 or a negative errno. */

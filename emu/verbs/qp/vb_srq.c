@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emu/nic/base/cancel.h"
 #include "emu/nic/device/nic.h"
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_fault.h"
@@ -188,11 +187,9 @@ static void srq_is_low(void *arg)
 {
 	struct vb_srq *srq = arg;
 	struct ibv_async_event event = { .element.srq = &srq->ibv, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED };
-	int cancel_state = cancel_off();
 
 	atomic_store(&srq->limit, 0); /* V128 */
 	vb_async_tell(srq->context, &event, &srq->told);
-	cancel_back(cancel_state);
 }
 
 static int srq_set_limit(struct vb_srq *srq, uint32_t limit)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "emu/nic/base/cancel.h"
 #include "emu/verbs/device/vb_events.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -47,16 +48,18 @@ static struct acks acks_of(const struct ibv_async_event *event)
 
 void vb_async_tell(struct vb_context *context, const struct ibv_async_event *event, uint32_t *told)
 {
+	int cancel_state = cancel_off();
 	struct async *async = calloc(1, sizeof(*async));
 
-	if (!async) {
+	if (async) {
+		async->event.told = told;
+		async->ibv = *event;
+		vb_events_add(&context->events, &async->event);
+	} else {
 		vb_refuse(ENOMEM, "ibv_get_async_event", "no memory for an event of type %d (%s): it is lost.",
 			  (int)event->event_type, ibv_event_type_str(event->event_type));
-		return;
 	}
-	async->event.told = told;
-	async->ibv = *event;
-	vb_events_add(&context->events, &async->event);
+	cancel_back(cancel_state);
 }
 
 static bool event_of(const struct vb_event *event, const void *object)
@@ -68,15 +71,9 @@ static bool event_of(const struct vb_event *event, const void *object)
 
 uint32_t vb_async_forget(struct vb_context *context, const void *object, const uint32_t *told)
 {
-	struct vb_event *event = vb_events_drop(&context->events, event_of, object);
 	uint32_t count;
 
-	while (event) {
-		struct vb_event *next = event->next;
-
-		free((struct async *)event);
-		event = next;
-	}
+	vb_events_free(vb_events_drop(&context->events, event_of, object));
 	futex_lock(&context->events.lock);
 	count = *told;
 	futex_unlock(&context->events.lock);

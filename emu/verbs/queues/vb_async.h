@@ -12,7 +12,7 @@
 
 #include "emu/verbs/device/vb_context.h"
 
-/* `event` is copied; with an object, `told` counts those of its events that were read, under the lock of the events. Without memory
+/* No cancellation point. `event` is copied; with an object, `told` counts those of its events that were read, under the lock of the events. Without memory
  * the event is lost, and the log says so. */
 void vb_async_tell(struct vb_context *context, const struct ibv_async_event *event, uint32_t *told);
 /* An object ends: none of its events comes any more. Returns *told: so many the program must acknowledge. `object` is what

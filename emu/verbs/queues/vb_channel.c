@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_channel.c - completion channels, and the events of their queues. */
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,12 +28,12 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	return &channel->ibv;
 }
 
-static int users(struct vb_channel *channel)
+int vb_channel_users(struct vb_channel *channel, int more)
 {
 	int count;
 
 	pthread_mutex_lock(&channel->ibv.context->mutex);
-	count = channel->ibv.refcnt;
+	count = channel->ibv.refcnt += more;
 	pthread_mutex_unlock(&channel->ibv.context->mutex);
 	return count;
 }
@@ -42,7 +41,7 @@ static int users(struct vb_channel *channel)
 int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 {
 	struct vb_channel *channel = vb_channel_of(ibv);
-	int count = users(channel);
+	int count = vb_channel_users(channel, 0);
 
 	if (count) /* V5 */
 		return vb_refuse(EBUSY, "ibv_destroy_comp_channel", "%d completion queues tell here. Destroy them first.", count);
@@ -51,23 +50,6 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	vb_context_put(vb_context_of(ibv->context));
 	free(channel);
 	return 0;
-}
-
-static void count_user(struct vb_channel *channel, int by)
-{
-	pthread_mutex_lock(&channel->ibv.context->mutex);
-	channel->ibv.refcnt += by;
-	pthread_mutex_unlock(&channel->ibv.context->mutex);
-}
-
-void vb_channel_get(struct vb_channel *channel)
-{
-	count_user(channel, 1);
-}
-
-void vb_channel_put(struct vb_channel *channel)
-{
-	count_user(channel, -1);
 }
 
 void vb_channel_tell(struct vb_channel *channel, struct vb_cq *cq)

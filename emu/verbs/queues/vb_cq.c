@@ -119,7 +119,7 @@ struct vb_cq *vb_cq_open(struct ibv_context *context, const struct ibv_cq_init_a
 	cq->tells_overrun = true;
 	cq->event.told = &cq->comp_told;
 	if (cq->channel)
-		vb_channel_get(cq->channel);
+		(void)vb_channel_users(cq->channel, 1);
 	vb_context_get(cq->context);
 	return cq;
 }
@@ -149,14 +149,6 @@ bool vb_cq_is_of(struct ibv_cq *ibv, const struct ibv_context *context)
 	return ibv && ibv->context == context && ibv->handle == vb_cq_of(ibv)->handle;
 }
 
-/* Nobody uses it, so no entry comes any more. */
-static void cq_close_device(struct vb_cq *cq)
-{
-	int err = cq_close(cq->cq);
-
-	(void)err; /* not bound: vb_cq.users counts the same */
-}
-
 int ibv_destroy_cq(struct ibv_cq *ibv)
 {
 	struct vb_cq *cq = vb_cq_of(ibv);
@@ -175,10 +167,10 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, comp); /* V123 */
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->async_events_completed,
 			      vb_async_forget(cq->context, ibv, &cq->async_told));
-		cq_close_device(cq);
+		(void)cq_close(cq->cq); /* not bound: vb_cq.users counts the same */
 	}
 	if (cq->channel)
-		vb_channel_put(cq->channel);
+		(void)vb_channel_users(cq->channel, -1);
 	if (cq->parent)
 		vb_pd_put(cq->parent);
 	vb_context_put(cq->context);

@@ -88,9 +88,8 @@ static inline struct vb_channel *vb_channel_of(struct ibv_comp_channel *ibv)
 	return (struct vb_channel *)ibv;
 }
 
-/* One more queue that tells here, or one less. */
-void vb_channel_get(struct vb_channel *channel);
-void vb_channel_put(struct vb_channel *channel);
+/* So many `more` queues tell here, or less, as -1; returns how many do now. */
+int vb_channel_users(struct vb_channel *channel, int more);
 /* The queue's arm is used up. With the driver role. */
 void vb_channel_tell(struct vb_channel *channel, struct vb_cq *cq);
 /* The queue is about to end: no event of it comes any more. Returns how many were taken, which the program must acknowledge. */

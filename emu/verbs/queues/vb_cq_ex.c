@@ -107,65 +107,23 @@ static int next_poll(struct ibv_cq_ex *ex)
 
 /* --- its fields --- */
 
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.opcode;
-}
-
-static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.vendor_err;
-}
-
-static uint32_t read_byte_len(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.byte_len;
-}
-
-static __be32 read_imm_data(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.imm_data;
-}
-
-static uint32_t read_qp_num(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.qp_num;
-}
-
-static uint32_t read_src_qp(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.src_qp;
-}
-
-static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.wc_flags;
-}
-
-static uint32_t read_slid(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.slid;
-}
-
-static uint8_t read_sl(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.sl;
-}
-
-static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now.dlid_path_bits;
-}
-
-static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->now_ns;
-}
-
-static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ex)
-{
-	return cq_of(ex)->wall_ns;
-}
+#define READER(type, name, member)             \
+	static type name(struct ibv_cq_ex *ex) \
+	{                                      \
+		return cq_of(ex)->member;      \
+	}
+READER(enum ibv_wc_opcode, read_opcode, now.opcode)
+READER(uint32_t, read_vendor_err, now.vendor_err)
+READER(uint32_t, read_byte_len, now.byte_len)
+READER(__be32, read_imm_data, now.imm_data)
+READER(uint32_t, read_qp_num, now.qp_num)
+READER(uint32_t, read_src_qp, now.src_qp)
+READER(unsigned int, read_wc_flags, now.wc_flags)
+READER(uint32_t, read_slid, now.slid)
+READER(uint8_t, read_sl, now.sl)
+READER(uint8_t, read_dlid_path_bits, now.dlid_path_bits)
+READER(uint64_t, read_completion_ts, now_ns)
+READER(uint64_t, read_completion_wallclock_ns, wall_ns)
 
 /* Those that were not asked for stay NULL, as with hardware's drivers. */
 static void fill_readers(struct ibv_cq_ex *ex, uint64_t fields)

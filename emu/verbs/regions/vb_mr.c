@@ -240,7 +240,6 @@ static int reg_check(const struct vb_mr_request *request)
 
 	if (!err)
 		err = reg_check_access(request->call, request->access);
-
 	if (!err && !is_implicit(request))
 		err = reg_check_range(request);
 	if (!err && !is_implicit(request))
