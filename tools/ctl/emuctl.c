@@ -207,7 +207,7 @@ static int run_event(const struct asking *options, char **words)
 	const char *name = words[1];
 	bool numbered = name && (strstr(name, "CQ_ERR") || strstr(name, "QP_FATAL"));
 	const char *number = numbered ? words[2] : "";
-	char request[128];
+	char request[192];
 
 	if (!name || !number || strlen(name) + strlen(number) > 60 || strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != strlen(name) ||
 	    strspn(number, "0123456789abcdefABCDEFx") != strlen(number))
