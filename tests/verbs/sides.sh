@@ -3,7 +3,8 @@
 run=("$EMU_SOURCE_DIR/tools/emurun")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-port=$((10000 + $$ % 20000)) # below those that the system gives, which devices and clients have
+# Below those that the system gives, which devices and clients have; scripts that run at a time, whose PIDs are near, count up apart.
+port=$((10000 + $$ * 131 % 20000))
 server_env=()
 client_env=()
 server_in=() # what the two run in, where that is not this host
@@ -27,7 +28,7 @@ both() {
 		wait $!
 	else
 		kill $! 2>/dev/null
-		wait
+		wait $! # and not for what else this shell has in the background
 		return 1
 	fi
 }
