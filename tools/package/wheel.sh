@@ -54,9 +54,10 @@ archive() {
 # the linker takes the static ones. Debian has no static cJSON. Criterion is asked for since emu_rules is built with the tests, and
 # not used.
 have_root() {
-	local part=$root.part libdir=usr/lib/$arch-linux-gnu file
+	local part=$root.part libdir=usr/lib/$arch-linux-gnu file objcopy
 
 	! cmp -s "$root/recipe" <(recipe) || return 0
+	objcopy=$(find_objcopy)	# or ends here
 	rm -rf "$root" "$part"
 	mkdir -p "$part"/{bin,debs,source}
 	private_lists "$part/apt" deb $SUITE
@@ -71,7 +72,7 @@ have_root() {
 	tool cc "$zig/zig" cc -target "$arch-linux-gnu.$GLIBC"
 	tool ar "$zig/zig" ar
 	tool ranlib "$zig/zig" ranlib
-	tool objcopy "$(find_objcopy)"
+	tool objcopy "$objcopy"
 	archive cjson "$part/source/cJSON.c"
 	archive old_libc "$OLD_LIBC"
 	recipe >"$part/recipe"
