@@ -86,7 +86,7 @@ Test(verbs_pd, a_parent_domain_is_used_as_its_pd)
 Test(verbs_pd, a_parent_domain_of_a_parent_domain)
 {
 	struct ibv_pd *parent = parent_of(verbs.pd, NULL), *above = parent_of(parent, NULL);
-	struct ibv_mr *mr = ibv_reg_mr(above, bytes, sizeof(bytes), 0);
+	struct ibv_mr *mr = ibv_reg_mr(above, bytes, sizeof(bytes), IBV_ACCESS_ON_DEMAND);
 	struct ibv_sge sge = { .addr = (uintptr_t)bytes, .length = 1, .lkey = mr->lkey };
 
 	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), 0, "they are one domain");

@@ -9,13 +9,16 @@
 
 struct vb_pd;
 
+/* Beside the rights: registered with IBV_ACCESS_ON_DEMAND. */
+#define VB_KEY_ON_DEMAND (UINT32_C(1) << 30)
+
 /* What an lkey names. Constant while it is open. */
 struct vb_key {
 	const struct vb_pd *root; /* the PD of its region, no parent domain (vb_pd.h) */
 	uint64_t addr, length;    /* as posts address it: from here, so many bytes; SIZE_MAX from 0 is all there is */
 	uint64_t shift;           /* from there to where the bytes are, modulo 2^64 */
 	uint64_t sink;            /* likewise for writes, if `discards` */
-	uint32_t access;          /* local rights of enum mr_access */
+	uint32_t access;          /* local rights of enum mr_access, and VB_KEY_ON_DEMAND */
 	bool discards;            /* a null region: writes go elsewhere than reads */
 	const void *desc;         /* the device's descriptor; NULL: of a null region, which the device does not know */
 };
@@ -44,8 +47,9 @@ struct vb_buffer {
 	const void *desc; /* for post.desc, recv_post.desc */
 };
 
-/* Looks a buffer of a post up: by a QP's or SRQ's PD, with `access` of MR_SEND, MR_WRITE, MR_RECV or MR_READ (mr.h). VB_KEY_OK and
- * *buffer; a zero length is inside anywhere. Any thread, without a lock: some tens of instructions. */
+/* Looks a buffer of a post up: by a QP's or SRQ's PD, with `access` of MR_SEND, MR_WRITE, MR_RECV or MR_READ (mr.h), or
+ * VB_KEY_ON_DEMAND. VB_KEY_OK and *buffer; a zero length is inside anywhere. Any thread, without a lock: some tens of
+ * instructions. */
 enum vb_key_flaw vb_key_find(const struct vb_pd *pd, uint32_t lkey, uint64_t addr, uint64_t length, uint32_t access,
 			     struct vb_buffer *buffer);
 /* A flaw as a sentence with its remedy, without the call. */

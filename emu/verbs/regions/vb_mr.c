@@ -207,7 +207,8 @@ static struct vb_key key_of(const struct vb_mr_request *request)
 				.addr = request->iova,
 				.length = request->length,
 				.shift = (uintptr_t)request->addr - request->iova,
-				.access = region_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ) };
+				.access = (region_rights(request->access) & (MR_SEND | MR_WRITE | MR_RECV | MR_READ)) |
+					  (request->access & IBV_ACCESS_ON_DEMAND ? VB_KEY_ON_DEMAND : 0) };
 }
 
 static int mr_make(const struct vb_mr_request *request, struct vb_mr *mr)

@@ -152,17 +152,20 @@ static int advise(const struct vb_pd *pd, const struct ibv_sge *sge, enum ibv_ad
 {
 	bool writes = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	static const int errors[] = {
-		[VB_KEY_UNKNOWN] = EFAULT, [VB_KEY_CLOSED] = EFAULT, [VB_KEY_OTHER_PD] = EPERM,
+		/* as of mlx5 */
+		[VB_KEY_UNKNOWN] = ENOENT, [VB_KEY_CLOSED] = ENOENT, [VB_KEY_OTHER_PD] = EPERM,
 		[VB_KEY_OUTSIDE] = EFAULT, [VB_KEY_RIGHT] = EPERM,
 	};
 	struct vb_buffer buffer;
 	char text[VB_KEY_WORDS];
-	enum vb_key_flaw flaw = vb_key_find(pd, sge->lkey, sge->addr, sge->length, writes ? MR_RECV : 0, &buffer);
+	enum vb_key_flaw flaw = vb_key_find(pd, sge->lkey, sge->addr, sge->length, VB_KEY_ON_DEMAND, &buffer);
 
+	if (flaw == VB_KEY_RIGHT)
+		return vb_refuse(ENOENT, "ibv_advise_mr", "lkey %#x is of a region without IBV_ACCESS_ON_DEMAND.", sge->lkey);
+	if (!flaw && writes)
+		flaw = vb_key_find(pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
 	if (flaw)
 		return vb_refuse(errors[flaw], "ibv_advise_mr", "%s", vb_key_words(flaw, sge->lkey, sge->addr, sge->length, text));
-	if (!buffer.desc)
-		return vb_refuse(EINVAL, "ibv_advise_mr", "lkey %#x is a null region's, which has no memory.", sge->lkey);
 	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT && guard_populate(buffer.at, sge->length, writes))
 		return vb_refuse(
 			EFAULT, "ibv_advise_mr",
