@@ -175,7 +175,7 @@ Test(verbs_srq, extended)
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE }, EINVAL);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .pd = verbs.pd }, EINVAL);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD }, EINVAL);
-	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_PD | 1 << 9, .pd = verbs.pd }, EINVAL);
+	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_PD | 1 << 9, .pd = verbs.pd }, EOPNOTSUPP);
 	attr.pd = verbs.pd;
 	attr.comp_mask |= IBV_SRQ_INIT_ATTR_CQ; /* which a basic queue has no use for, and no inline function takes */
 	srq = ibv_create_srq_ex(verbs.context, &attr);

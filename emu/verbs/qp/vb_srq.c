@@ -95,7 +95,7 @@ struct ibv_srq *vb_create_srq_ex(struct ibv_context *context, struct ibv_srq_ini
 	uint32_t known = IBV_SRQ_INIT_ATTR_RESERVED - 1;
 
 	if (attr->comp_mask & ~known)
-		return vb_refuse_null(EINVAL, call, "comp_mask 0x%x has unknown bits.", attr->comp_mask);
+		return vb_absent_null(call, "comp_mask 0x%x has unknown bits.", attr->comp_mask); /* as libibverbs does */
 	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
 		return vb_absent_null(call, "srq_type %d: there are basic queues alone (IBV_SRQT_BASIC).", (int)attr->srq_type);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context)
