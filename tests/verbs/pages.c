@@ -2,6 +2,7 @@
 /* pages.c - what the man pages say of single calls: values and errnos, fields of completions, orders, masks. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -15,6 +16,7 @@ static void meet(void)
 {
 	qp_pair_open(&pair);
 	qp_pair_meet(&pair);
+	cr_assert_eq(fcntl(pair.verbs.context->async_fd, F_SETFL, O_NONBLOCK), 0);
 }
 
 static void leave(void)
@@ -101,4 +103,143 @@ Test(verbs_pages, objects_of_two_contexts)
 	cr_assert_eq(ibv_free_dm(dm), 0);
 	cr_assert_eq(ibv_dealloc_pd(pd), 0);
 	cr_assert_eq(ibv_close_device(other), 0);
+}
+
+/* --- ibv_create_qp_ex(3) --- */
+
+Test(verbs_pages, extensions_that_queue_pairs_have_not)
+{
+	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_RC,
+					    .send_cq = pair.cq[A],
+					    .recv_cq = pair.cq[A],
+					    .cap = { 1, 1, 1, 1, 0 },
+					    .pd = pair.verbs.pd,
+					    .comp_mask = IBV_QP_INIT_ATTR_PD | 1u << 30 };
+	struct ibv_qp *qp;
+
+	errno = 0;
+	cr_assert_null(ibv_create_qp_ex(pair.verbs.context, &init));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	init.create_flags = 1u << 30;
+	errno = 0;
+	cr_assert_null(ibv_create_qp_ex(pair.verbs.context, &init));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	init.create_flags = 0;
+	qp = ibv_create_qp_ex(pair.verbs.context, &init);
+	cr_assert_not_null(qp);
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+}
+
+/* --- ibv_advise_mr(3) --- */
+
+/* "all the lkeys of all the scatter gather elements (SGEs) must be associated with ODP MRs": as with mlx5, ENOENT. */
+Test(verbs_pages, advice_is_for_regions_on_demand)
+{
+	struct ibv_sge sge = { (uintptr_t)pair.memory[A], 64, pair.mr[A]->lkey };
+	struct ibv_mr *mr;
+
+	said_begin();
+	cr_assert_eq(ibv_advise_mr(pair.verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), ENOENT);
+	cr_assert_eq(ibv_advise_mr(pair.verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1), ENOENT);
+	cr_assert(said_has("without IBV_ACCESS_ON_DEMAND"));
+	mr = ibv_reg_mr(pair.verbs.pd, pair.memory[A], 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	cr_assert_not_null(mr);
+	sge.lkey = mr->lkey;
+	cr_assert_eq(ibv_advise_mr(pair.verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1), 0);
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
+}
+
+/* --- ibv_get_async_event(3), ibv_query_qp(3) --- */
+
+/* Is the next event this one, of a queue pair of that side? */
+static bool event_is(enum ibv_event_type type, int side)
+{
+	struct ibv_async_event event;
+
+	if (ibv_get_async_event(pair.verbs.context, &event))
+		return false;
+	ibv_ack_async_event(&event);
+	return event.event_type == type && event.element.qp == pair.qp[side];
+}
+
+static bool no_event(void)
+{
+	struct ibv_async_event event;
+
+	if (ibv_get_async_event(pair.verbs.context, &event))
+		return errno == EAGAIN;
+	ibv_ack_async_event(&event);
+	return false;
+}
+
+static void write_from_a(void)
+{
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, 1);
+	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
+}
+
+/* COMM_EST: the first message has come, and the queue pair is in RTR yet. */
+Test(verbs_pages, communication_is_established)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR };
+
+	write_from_a();
+	cr_assert(no_event(), "both were in RTS");
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		for (int side = 0; side < 2; side++)
+			qp_to(&pair, side, states[i]);
+	qp_to(&pair, A, IBV_QPS_RTS);
+	cr_assert(no_event(), "nothing has come");
+	write_from_a();
+	cr_assert(event_is(IBV_EVENT_COMM_EST, B));
+	write_from_a();
+	qp_to(&pair, B, IBV_QPS_RTS);
+	write_from_a();
+	cr_assert(no_event(), "it is told once");
+}
+
+static struct ibv_qp_attr query_a(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cr_assert_eq(ibv_query_qp(pair.qp[A], &attr, IBV_QP_STATE, &init), 0);
+	cr_assert(init.qp_type == IBV_QPT_RC && init.sq_sig_all == 1 && init.send_cq == pair.cq[A] && !init.srq);
+	cr_assert_eq(attr.cur_qp_state, attr.qp_state);
+	return attr;
+}
+
+Test(verbs_pages, a_send_queue_is_drained)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	cr_assert(event_is(IBV_EVENT_SQ_DRAINED, A));
+	attr = query_a();
+	cr_assert(attr.qp_state == IBV_QPS_SQD && !attr.sq_draining);
+	cr_assert(attr.sq_psn == QP_PSN && attr.rq_psn == QP_PSN && attr.timeout == 14 && attr.retry_cnt == 7);
+	cr_assert(attr.dest_qp_num == pair.qp[B]->qp_num && attr.path_mtu == IBV_MTU_1024 && attr.port_num == 1);
+	attr.qp_state = IBV_QPS_RTS;
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE), 0);
+	write_from_a();
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 1; /* which attr_mask does not name */
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE), 0);
+	cr_assert(no_event());
+}
+
+/* sq_draining is of SQD alone. */
+Test(verbs_pages, no_other_state_drains)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct ibv_wc wc;
+
+	for (uint64_t i = 0; i < 8; i++) {
+		qp_post(&pair, A, IBV_WR_RDMA_READ, 0, QP_SPAN, i);
+		(void)ibv_poll_cq(pair.cq[A], 1, &wc); /* so that it begins */
+	}
+	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE), 0);
+	qp_to(&pair, A, IBV_QPS_RESET);
+	cr_assert_eq(query_a().sq_draining, 0);
 }

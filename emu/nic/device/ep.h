@@ -50,6 +50,7 @@ struct pairing {
 	struct wire_pair_fields own, peer;
 	struct op *first, *last; /* its ops, in the order of posts (in_order.c) */
 	bool knocked;            /* the peer was turned away, as the program was not ready for it: it is called back */
+	bool heard;              /* CM_HEARD was told */
 	bool asked;              /* while this side may not send: the peer was dialled, to hear whether it may */
 	uint64_t look_ns;        /* likewise: the next look whether both wait; 0: none */
 	/* The first failure ends all. Booleans, as each goes with any state of struct cm. */

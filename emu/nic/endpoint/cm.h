@@ -24,6 +24,7 @@ enum cm_event_kind {
 	CM_SHUTDOWN,  /* the connection has ended, by either side; receives have been given back */
 	CM_WAITS,     /* queue pair: it may not send yet, and neither may its peer; told once */
 	CM_HALTED,    /* queue pair: in error, until it is reset; ops and receives are given back */
+	CM_HEARD,     /* queue pair: the peer's first request has come, while it may not send yet; told once */
 	CM_DRAINED,   /* queue pair: it is held, and what had begun has ended */
 };
 

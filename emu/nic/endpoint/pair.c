@@ -100,6 +100,17 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn)
 	conn_busy(session->conn);
 }
 
+void pairing_heard(struct ep *ep)
+{
+	struct pairing *pairing = ep->pairing;
+
+	nic_role(ep->nic);
+	if (!pairing || pairing->heard || pairing->own.sq_psn != WIRE_PSN_UNKNOWN)
+		return;
+	pairing->heard = true;
+	cm_tell(ep, &(struct cm_event){ .kind = CM_HEARD });
+}
+
 /* The op's turn has come. */
 static void pairing_start(struct op *op)
 {

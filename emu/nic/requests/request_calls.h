@@ -42,6 +42,8 @@ void cm_resolved(struct op *op);
 
 /* An op of this queue pair has failed, and is about to be told: it goes to ERR. */
 void cm_halted(struct ep *ep);
+/* The first request of an endpoint's peer has come, perhaps again; of any endpoint. */
+void pairing_heard(struct ep *ep);
 /* An op of this queue pair, which is held, was told. */
 void pairing_drain(struct ep *ep);
 

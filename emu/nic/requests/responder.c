@@ -74,6 +74,8 @@ static const char *check_sequence(struct conn *conn, const struct wire_head *hea
 		conn->in.skip = true;
 	} else {
 		rsp->rnr = false;
+		if (unlikely(!rsp->seen))
+			pairing_heard(conn->session->ep);
 		if (head->op != WIRE_WRITE)
 			target_write_abandon(conn->session);
 		if (unlikely(rsp->rsend.open) && head->op != WIRE_RSEND)

@@ -69,6 +69,8 @@ bool vb_qp_event(void *owner, const struct cm_event *event)
 
 	if (event->kind == CM_WAITS)
 		tell_both_wait(qp, event->peer);
+	if (event->kind == CM_HEARD)
+		vb_qp_tell(qp, IBV_EVENT_COMM_EST);
 	if (event->kind == CM_DRAINED) {
 		atomic_store(&qp->draining, false);
 		if (qp->tells_drained)
@@ -267,7 +269,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
 	mutex_lock(&qp->modify);
 	*attr = qp->attr; /* V62 */
 	attr->qp_state = attr->cur_qp_state = vb_qp_state(qp);
-	attr->sq_draining = atomic_load(&qp->draining);
+	attr->sq_draining = attr->qp_state == IBV_QPS_SQD && atomic_load(&qp->draining);
 	attr->cap = qp->cap;
 	mutex_unlock(&qp->modify);
 	*init = (struct ibv_qp_init_attr){

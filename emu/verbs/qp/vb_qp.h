@@ -33,7 +33,7 @@ struct vb_qp {
 	struct ibv_qp_cap cap;
 	bool signals_all;              /* sq_sig_all */
 	bool tells_drained;            /* with the driver role */
-	atomic_bool draining;          /* SQD: requests that had begun are under way */
+	atomic_bool draining;          /* in SQD: requests that had begun are under way */
 	const struct trigger *watched; /* check_posts() */
 	struct check_record *check;
 	struct vb_qp_port *port;
