@@ -8,8 +8,8 @@
 #include "emu/verbs/start/vb_abi.h"
 
 enum {
-	VB_DEVICES_MAX = 16,
-	VB_PORTS = 1,
+	VB_DEVICES_MAX = 16,    /* EMU_DEVICES may ask for */
+	VB_PORTS = 1,           /* of a device, numbered from 1 */
 	VB_PROVIDER_BYTES = 96, /* of rdma-core's own struct behind ibv_device, which providers' libraries look into */
 };
 

@@ -29,7 +29,7 @@ struct vb_events {
 	atomic_uint sleepers;
 };
 
-int vb_events_open(struct vb_events *events);   /* 0 or an errno */
+int vb_events_open(struct vb_events *events);   /* 0, EMFILE, ENFILE or ENOMEM */
 void vb_events_close(struct vb_events *events); /* nobody sleeps in vb_events_take() */
 /* One more time. No cancellation point, and never blocks. */
 void vb_events_add(struct vb_events *events, struct vb_event *event);

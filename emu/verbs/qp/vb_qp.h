@@ -65,13 +65,13 @@ static inline void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state state)
 /* 0; or after a line of log ENOENT: no queue pair that is open, or ENODEV: of a fork's parent. */
 int vb_qp_check_handle(struct vb_qp *qp, const char *call);
 
-/* What the endpoint may do, by qp_access_flags (vb_qp_modify.c). */
+/* What the endpoint may do (enum ep_cap), by qp_access_flags, in enum ibv_access_flags (vb_qp_modify.c). */
 uint32_t vb_qp_caps(unsigned int access);
-/* An asynchronous event of it (vb_async.h). */
+/* An asynchronous event of it (vb_async.h). Any thread, also with the driver role. */
 void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type type);
 /* To ERR from any state but RESET; `fatal`: with IBV_EVENT_QP_FATAL. */
 void vb_qp_fail(struct vb_qp *qp, bool fatal) REQUIRES(driver_role);
-/* The completions that nobody has polled are gone. */
+/* The completions that nobody has polled are gone, and their records free. No post comes meanwhile; without the driver role. */
 void vb_qp_purge(struct vb_qp *qp);
 
 /* --- listeners, of up to 256 queue pairs each (vb_qp_port.c) --- */
@@ -86,10 +86,11 @@ void vb_qp_port_close(struct vb_qp *qp) REQUIRES(driver_role);
 
 int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 
-/* --- of the context's table (vb_qp.c) --- */
+/* --- of the context's table, as its man page says (vb_qp.c) --- */
 
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-/* What the device tells of one (cm.h): it has gone to ERR by itself. With the driver role. */
+/* What the device tells of one (cm.h): it has gone to ERR by itself, is drained, hears its peer first, or waits. Always true. With
+ * the driver role. */
 bool vb_qp_event(void *owner, const struct cm_event *event);
 
 #endif

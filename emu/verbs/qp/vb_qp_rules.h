@@ -4,8 +4,8 @@
  *
  * Source: man ibv_modify_qp, InfiniBand specification 10.3.1 and 11.2.5.2, and what the kernel's core takes from user space.
  * Pure: no state, no device, any thread. */
-#ifndef EMU_VERBS_QP_RULES_H
-#define EMU_VERBS_QP_RULES_H
+#ifndef EMU_VB_QP_RULES_H
+#define EMU_VB_QP_RULES_H
 
 #include <infiniband/verbs.h>
 #include <stddef.h>

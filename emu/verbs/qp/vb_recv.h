@@ -14,19 +14,19 @@ struct vb_queue;
 /* Where receives go. */
 struct vb_recv_to {
 	const char *call, *sge_name, *wr_name; /* for sentences: the limits' names, too */
-	const struct vb_pd *pd;
-	struct vb_queue *queue;
-	uint32_t sge_most;
-	const struct trigger *watched; /* check_posts() */
-	struct ep *ep;                 /* the device's: either this, */
-	struct srx *srx;               /* or this */
+	const struct vb_pd *pd;                /* its lkeys are taken */
+	struct vb_queue *queue;                /* of records */
+	uint32_t sge_most;                     /* buffers of a receive */
+	const struct trigger *watched;         /* check_posts() */
+	struct ep *ep;                         /* the device's: either this, */
+	struct srx *srx;                       /* or this */
 };
 
 /* A list, up to the first receive that is refused, which is *bad: 0 or an errno, after a line of log. The caller has the lock of
  * posts to the queue. */
 int vb_recv_list(const struct vb_recv_to *to, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
-/* Of the context's table. */
+/* Of the context's table, as their man pages say. Any thread. */
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 

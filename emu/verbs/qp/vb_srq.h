@@ -48,7 +48,7 @@ static inline void vb_srq_put(struct vb_srq *srq)
 	atomic_fetch_sub(&srq->users, 1);
 }
 
-/* Of the tables of the context. */
+/* Of the tables of the context, as their man pages say. */
 struct ibv_srq *vb_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 int vb_get_srq_num(struct ibv_srq *ibv, uint32_t *number);
 

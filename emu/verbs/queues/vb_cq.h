@@ -69,7 +69,7 @@ void vb_cq_drive(struct vb_cq *cq);
 /* And after that neither. If the queue is armed, the program goes to sleep now, in a call of ours or in one that we do not see. */
 void vb_cq_found_none(struct vb_cq *cq);
 
-/* Of the tables of the context. */
+/* Of the tables of the context, as their man pages say; `_checked` where the checker looks at posts (check_posts()). */
 int vb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc);
 int vb_poll_cq_checked(struct ibv_cq *ibv, int count, struct ibv_wc *wc);
 int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only);

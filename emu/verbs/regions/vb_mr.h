@@ -34,19 +34,21 @@ static inline struct vb_mr *vb_mr_of(struct ibv_mr *ibv)
 struct vb_mr_request {
 	const char *call; /* for sentences */
 	struct vb_pd *pd;
-	void *addr; /* where the bytes are */
-	size_t length;
-	uint64_t iova;
-	int access;
+	void *addr;            /* where the bytes are; NULL with SIZE_MAX and ON_DEMAND: all memory */
+	size_t length;         /* bytes; 0 is allowed */
+	uint64_t iova;         /* by which peers and posts address the first one */
+	int access;            /* enum ibv_access_flags */
 	struct dmabuf *dmabuf; /* the region's, if this succeeds; or NULL */
-	struct vb_dm *dm;      /* or NULL */
+	struct vb_dm *dm;      /* likewise counted (vb_dm_get()); or NULL */
 };
 
-/* NULL with errno, after a line of log. */
+/* For ibv_dereg_mr(). NULL, after a line of log, with errno: EINVAL, EFAULT (memory that is not there), ENOMEM, ENOENT (no open
+ * PD), ENODEV, or what a fault plan says. */
 struct ibv_mr *vb_mr_register(const struct vb_mr_request *request);
 
 /* Calls that programs reach through the context's table. As their man pages say. */
 struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd);
+int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t count);
 /* vb_dm.c */
 struct ibv_dm *vb_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 int vb_free_dm(struct ibv_dm *dm);
@@ -54,7 +56,5 @@ struct ibv_mr *vb_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offse
 /* A region of it begins, or has ended. */
 void vb_dm_get(struct vb_dm *dm);
 void vb_dm_put(struct vb_dm *dm);
-
-int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t count);
 
 #endif

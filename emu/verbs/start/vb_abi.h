@@ -18,7 +18,7 @@ struct ibv_mr_init_attr;
 
 struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
 
-/* struct ibv_mr_init_attr of v59 to v65, and the bits of its comp_mask. */
+/* struct ibv_mr_init_attr of v59 to v65, and the bits of its comp_mask: `addr`, or `fd` and `fd_offset`, in bytes. */
 struct vb_mr_init_attr {
 	size_t length;
 	int access;

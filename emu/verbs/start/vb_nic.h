@@ -11,8 +11,7 @@ struct nic;
  * after a line of log, or ENOMEM. */
 int vb_settings_check(void);
 /* One more user of the process's NIC, which the first one starts: 0, the NIC and the claim by which an object of it knows, after a
- * fork, whose it is (net_runs()). Or a positive errno, after a line of log;
- * EAGAIN without one while the process ends. */
+ * fork, whose it is (net_runs()). Or a positive errno, after a line of log; EAGAIN without one while the process ends. */
 int vb_nic_start(struct nic **nic, const struct net_claim **claim);
 /* One user less. */
 void vb_nic_end(void);
