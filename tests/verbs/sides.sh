@@ -3,7 +3,7 @@
 run=("$EMU_SOURCE_DIR/tools/emurun")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Below those that the system gives, which devices and clients have; scripts that run at a time, whose PIDs are near, count up apart.
+# Below those that the system gives, which devices and clients have. Scripts that run at a time have near PIDs, and count up apart.
 port=$((10000 + $$ * 131 % 20000))
 server_env=()
 client_env=()
