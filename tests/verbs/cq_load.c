@@ -99,6 +99,41 @@ Test(verbs_cq_load, overrun)
 	cr_assert_eq(ibv_get_async_event(pair.verbs.context, &event), -1);
 }
 
+/* IGNORE_OVERRUN: the queue pair goes on. */
+Test(verbs_cq_load, overrun_that_is_ignored)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = SMALL,
+					    .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+					    .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN };
+	struct ibv_cq *usual = pair.cq[A];
+	struct ibv_wc wc;
+
+	said_begin();
+	pair.cq[A] = ibv_cq_ex_to_cq(ibv_create_cq_ex(pair.verbs.context, &attr));
+	cr_assert_not_null(pair.cq[A]);
+	qp_replace(&pair, A, (struct ibv_qp_init_attr){ .cap = { QP_WR, 1, 1, 1, 0 } });
+	qp_pair_meet(&pair);
+	for (uint64_t i = 0; i < POSTS; i++)
+		cr_assert_eq(write_one(i), 0);
+	while (!said_has("loses what comes on top")) /* the device goes on by itself */
+		sched_yield();
+	for (int i = 0; i < SMALL; i++)
+		qp_done(&pair, A, (uint64_t)i, IBV_WC_SUCCESS);
+	cr_assert_eq(write_one(POSTS), 0);
+	do {
+		wc = qp_next(&pair, A);
+		cr_assert_eq(wc.status, IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	} while (wc.wr_id != POSTS);
+	cr_assert_eq(pair.qp[A]->state, IBV_QPS_RTS);
+	cr_assert_eq(ibv_destroy_qp(pair.qp[A]), 0);
+	cr_assert_eq(ibv_destroy_cq(pair.cq[A]), 0);
+	pair.cq[A] = usual;
+	pair.qp[A] = ibv_create_qp(pair.verbs.pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
+									      .send_cq = usual,
+									      .recv_cq = usual,
+									      .cap = { 1, 1, 1, 1, 0 } });
+}
+
 static atomic_uint polled;
 static atomic_uchar seen[MANY];
 

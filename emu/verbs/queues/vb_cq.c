@@ -49,10 +49,11 @@ static void overran(void *arg)
 			  "more often, or make it for all requests that may be posted and not polled, of all its queue pairs.",
 			  view.size,
 			  view.size < (size_t)cq->ibv.cqe ? ", which the fault plan (FI_EMU_FAULT) has made smaller," : "");
-	if (cq->tells_overrun) /* V116 */
+	if (cq->tells_overrun) { /* V116 */
 		vb_async_tell(cq->context, &event, &cq->async_told);
+		nic_overran(atomic_load(&cq->context->nic), cq->cq);
+	}
 	cancel_back(cancel_state);
-	nic_overran(atomic_load(&cq->context->nic), cq->cq);
 }
 
 void vb_cq_break(struct vb_cq *cq)
