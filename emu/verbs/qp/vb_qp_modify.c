@@ -131,7 +131,7 @@ static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
 		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED); /* V130 */
 }
 
-/* The event may come at once. */
+/* The event may come at once, and so may the failure of a request that was posted before, which brings it to ERR. */
 static void hold_requests(struct vb_qp *qp, bool held, bool tell) REQUIRES(driver_role)
 {
 	vb_qp_enter(qp, held ? IBV_QPS_SQD : IBV_QPS_RTS);
@@ -155,6 +155,10 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 {
 	int err = 0;
 
+	if (to != IBV_QPS_RESET && to != IBV_QPS_ERR && (to == IBV_QPS_SQD) != (from == IBV_QPS_SQD)) {
+		hold_requests(qp, to == IBV_QPS_SQD, attr->en_sqd_async_notify);
+		return 0;
+	}
 	if (to == IBV_QPS_RESET)
 		to_reset(qp);
 	else if (to == IBV_QPS_ERR && from != IBV_QPS_ERR)
@@ -163,8 +167,6 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 		err = ep_pair(qp->ep, pair);
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
 		ep_pair_send(qp->ep, attr->sq_psn);
-	else if ((to == IBV_QPS_SQD) != (from == IBV_QPS_SQD))
-		hold_requests(qp, to == IBV_QPS_SQD, attr->en_sqd_async_notify);
 	if (!err)
 		vb_qp_enter(qp, to);
 	return err;
