@@ -48,6 +48,28 @@ no_secret_in_common() {
 	fi
 }
 
+# NAME: ibv_asyncwatch prints the events that a plan has happen.
+watches_events() {
+	local try watch
+
+	command -v ibv_asyncwatch >/dev/null || { echo "skip $1 no ibv_asyncwatch on this machine"; return; }
+	printf '[%s]\nfault = event\nevent = %s\nafter = %s\n' down PORT_ERR 50ms up PORT_ACTIVE 100ms >"$work/plan"
+	FI_EMU_FAULT=$work/plan stdbuf -oL "${run[@]}" ibv_asyncwatch >"$work/client" 2>"$work/server" &
+	watch=$!
+	for ((try = 0; try < 600; try++)); do
+		[ "$(grep -c PORT_ "$work/client")" -lt 2 ] || break
+		sleep 0.1
+	done
+	kill $watch
+	wait $watch 2>/dev/null
+	if [ "$(grep -o 'PORT_[A-Z]*' "$work/client" | paste -sd' ')" = "PORT_ERR PORT_ACTIVE" ]; then
+		echo "ok $1"
+	else
+		failed "$1"
+	fi
+}
+
+watches_events asyncwatch
 pair pingpong ibv_rc_pingpong -g 0 -n 200
 pair pingpong_v4 ibv_rc_pingpong -g 1 -n 200
 pair pingpong_by_events ibv_rc_pingpong -g 0 -n 50 -e
