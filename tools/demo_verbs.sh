@@ -96,7 +96,7 @@ elif docker_hosts; then
 	:
 elif unshare "${spaces[@]}" ip link add west type veth peer name east 2>/dev/null; then
 	end
-	EMU_BUILD=$build exec unshare "${spaces[@]}" "$0" inside
+	EMU_BUILD=$build exec unshare "${spaces[@]}" "$(readlink -f "$0")" inside
 else
 	west_at=127.0.0.1 east_at=127.0.0.1
 	echo "hosts      two processes of this machine: no Docker engine sees this tree, and this user may have no namespaces"

@@ -114,7 +114,7 @@ replace_links() {
 stand_in() {
 	local target=${1%/*}/$2
 
-	readelf -VW "$target" | sed -n 's/^.*Rev:.*Flags: none.*Name: \(.*\)$/\1 { };/p' >"$work/stand_in.map"
+	LC_ALL=C readelf -VW "$target" | sed -n 's/^.*Rev:.*Flags: none.*Name: \(.*\)$/\1 { };/p' >"$work/stand_in.map"
 	: >"$work/empty.c"
 	"$cc" -shared -fPIC -nostdlib -s "$work/empty.c" -Wl,-soname,"${1##*/}" -Wl,--no-as-needed "$target" \
 		-Wl,-rpath,"\$ORIGIN/$(dirname "$2")" -Wl,--version-script="$work/stand_in.map" -o "$1"

@@ -112,7 +112,7 @@ int nic_open(struct nic **out, const struct nic_config *config, const struct lin
 		goto free_nic;
 	driver_init(&nic->driver, &driver);
 	if (config->fault)
-		(void)pace_due(&nic->pace, 0); /* the alarm */
+		(void)pace_due(&nic->pace, 0); /* the first slice ticks, and so asks when the alarm is due */
 	*out = nic;
 	return 0;
 
