@@ -188,10 +188,13 @@ Test(verbs_fault, is_cut_for_longer_than_the_retries)
 	qp_pair_close(&pair);
 }
 
-/* A busy machine may be away for longer than timeout 14 and retry_cnt 7 say, which are half a second. */
+/* Longer than timeout 14 and retry_cnt 7 say, and far shorter than timeout 20, which leaves a busy machine half a minute. */
 Test(verbs_fault, is_cut_for_a_second)
 {
-	begin("[a]\nfault = cut\nfirst = 2\nmost = 1\ndown = 1s\n");
+	fault_plan("[a]\nfault = cut\nfirst = 2\nmost = 1\ndown = 1s\n");
+	qp_pair_open(&pair);
+	pair.timeout = 20;
+	qp_pair_meet(&pair);
 	for (uint64_t i = 1; i <= 3; i++) {
 		qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, i);
 		qp_done(&pair, A, i, IBV_WC_SUCCESS);

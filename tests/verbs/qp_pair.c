@@ -17,6 +17,7 @@ void qp_pair_open(struct qp_pair *pair)
 	memset(pair, 0, sizeof(*pair));
 	verbs_open(&pair->verbs);
 	pair->access = ACCESS;
+	pair->timeout = 14;
 	pair->rnr_retry = 7;
 	for (int side = 0; side < 2; side++) {
 		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
@@ -89,7 +90,7 @@ int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, s
 		       IBV_QP_MIN_RNR_TIMER;
 	case IBV_QPS_RTS:
 		attr->sq_psn = QP_PSN;
-		attr->timeout = 14;
+		attr->timeout = pair->timeout;
 		attr->retry_cnt = 7;
 		attr->rnr_retry = pair->rnr_retry;
 		attr->max_rd_atomic = 16;

@@ -14,7 +14,7 @@ struct qp_pair {
 	struct ibv_mr *mr[2];
 	unsigned char *memory[2]; /* QP_SPAN bytes */
 	unsigned int access;      /* qp_access_flags of both */
-	unsigned char rnr_retry;
+	unsigned char timeout, rnr_retry;
 };
 
 /* In RESET. */
