@@ -16,6 +16,8 @@ static const struct process_faults faults = { .calls = "ibv_open_device ibv_reg_
 					      .statuses = "SUCCESS LOC_LEN_ERR REM_ACCESS_ERR",
 					      .events = "PORT_ERR CQ_ERR QP_FATAL",
 					      .status_prefix = "IBV_WC_",
-					      .event_prefix = "IBV_EVENT_" };
+					      .event_prefix = "IBV_EVENT_",
+					      .events_of_qps = 1 << 2,
+					      .events_of_cqs = 1 << 1 };
 
 const struct process_front process_front = { .faults = &faults };

@@ -494,6 +494,9 @@ static char wrong[][160] = {
 	"fault = event\nevent = PORT_ERR\nafter = 1ms\ncall = ibv_reg_mr\n",
 	"fault = event\nevent = LID_CHANGE\nafter = 1ms\n",
 	"fault = event\nevent = QP_FATAL\nqp = 0\nafter = 1ms\n",
+	"fault = event\nevent = QP_FATAL\nafter = 1ms\n",
+	"fault = event\nevent = CQ_ERR\nafter = 1ms\n",
+	"fault = event\nevent = CQ_ERR\nqp = 1\ncall = ibv_post_send\n",
 	"fault = unplugged\nqp = 1\n",
 };
 struct wrong_plan {

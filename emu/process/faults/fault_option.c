@@ -422,6 +422,20 @@ void fault_rule_begin(struct fault_rule *rule)
 	};
 }
 
+/* NULL; or why the event of the rule could never happen. An event by a call may be that of the call's queue pair. */
+static const char *event_lacks(const struct fault_rule *rule)
+{
+	const struct process_faults *faults = process_front.faults;
+
+	if (rule->timed == rule->called)
+		return "has neither \"after\" nor \"call\", or both";
+	if (faults && faults->events_of_qps >> rule->word & 1 && rule->timed && !rule->qp)
+		return "has an event of a queue pair, and \"after\", but no \"qp\"";
+	if (faults && faults->events_of_cqs >> rule->word & 1 && !rule->cq)
+		return "has an event of a completion queue, and no \"cq\"";
+	return NULL;
+}
+
 /* Without "op" a rule is for all kinds of ops that can have its fault. */
 const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
@@ -431,8 +445,8 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 		rule->err = ENOMEM;
 	if (rule->sort == PLAN_CALL && !rule->err && !rule->wait_ns && !rule->jitter_ns)
 		return "has neither \"error\" nor \"wait\"";
-	if (rule->sort == PLAN_EVENT && rule->timed == rule->called)
-		return "has neither \"after\" nor \"call\", or both";
+	if (rule->sort == PLAN_EVENT && event_lacks(rule))
+		return event_lacks(rule);
 	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
 		return "has the NIC thread wait for more than a second";
 	if (rule->keyed)

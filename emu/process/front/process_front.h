@@ -33,6 +33,7 @@ struct process_faults {
 	const char *statuses; /* of completions */
 	const char *events;
 	const char *status_prefix, *event_prefix;
+	uint32_t events_of_qps, events_of_cqs; /* those that need one: a bit for each event */
 	/* Has it happen, to queue pair `qp` or queue `cq` (0: none is named). NULL, or words: why it cannot. With the driver role
 	 * or without; not with a lock. */
 	const char *(*event)(unsigned int event, uint64_t qp, uint64_t cq);

@@ -19,6 +19,8 @@ const struct process_faults vb_faults = {
 	.events = "PORT_ERR PORT_ACTIVE GID_CHANGE DEVICE_FATAL CQ_ERR QP_FATAL",
 	.status_prefix = "IBV_WC_",
 	.event_prefix = "IBV_EVENT_",
+	.events_of_qps = 1u << VB_QP_FATAL,
+	.events_of_cqs = 1u << VB_CQ_ERR,
 	.event = vb_fault_event,
 };
 
