@@ -236,19 +236,40 @@ Test(verbs_on_demand, leaves_the_request_that_was_not_posted)
 	qp_pair_close(&pair);
 }
 
-Test(verbs_on_demand, has_the_first_device_not_open)
+static const char no_first_device[] = "[x]\nfault = call\ncall = ibv_open_device\nerror = ENODEV\nmost = 1\n";
+
+static void open_the_second_alone(void)
 {
 	int count;
 	struct ibv_device **list = ibv_get_device_list(&count);
 	struct ibv_context *context;
 
-	fault_plan("[x]\nfault = call\ncall = ibv_open_device\nerror = ENODEV\nmost = 1\n");
 	cr_assert_null(ibv_open_device(list[0]));
 	cr_assert_eq(errno, ENODEV);
 	context = ibv_open_device(list[0]);
 	cr_assert_not_null(context);
 	cr_assert_eq(ibv_close_device(context), 0);
 	ibv_free_device_list(list);
+}
+
+Test(verbs_on_demand, has_the_first_device_not_open)
+{
+	fault_plan(no_first_device);
+	open_the_second_alone();
+}
+
+/* All that open a device count on, however long the name of the file is. */
+Test(verbs_on_demand, counts_on_under_a_long_path)
+{
+	char path[2000];
+	size_t length = 0;
+
+	fault_plan(no_first_device);
+	while (length < 1500)
+		path[length++] = '/';
+	snprintf(path + length, sizeof(path) - length, "%s", getenv("FI_EMU_FAULT"));
+	cr_assert_eq(setenv("FI_EMU_FAULT", path, 1), 0);
+	open_the_second_alone();
 }
 
 static uint64_t monotonic_ms(void)

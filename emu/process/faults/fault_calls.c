@@ -2,8 +2,9 @@
 /* fault_calls.c - counts calls, requests and time for the rules of the front end, and has events happen. */
 #include "emu/process/faults/fault_calls.h"
 
-#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,14 +19,16 @@
 
 atomic_uint fault_calls_shown;
 
-static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
+static struct mutex beginning = MUTEX_INITIALIZER; /* a plan is read under it, so that nobody begins without; before `lock` */
+static char *taken GUARDED_BY(beginning);          /* the setting that fault_calls_begin() took last; NULL: none */
+static struct mutex lock = MUTEX_INITIALIZER;      /* a leaf */
 static struct fault_plan plan GUARDED_BY(lock);
 static uint64_t counts[LIMIT_FAULT_RULES] GUARDED_BY(lock); /* of calls or requests that each rule names; or 1: its time has come */
 static uint64_t begun_ns GUARDED_BY(lock);                  /* the plan is in force since then */
-static char taken[512] GUARDED_BY(lock);                    /* the setting that fault_calls_begin() took last */
 
 static void calls_forked(void)
 {
+	mutex_forked(&beginning);
 	mutex_forked(&lock);
 }
 
@@ -50,18 +53,37 @@ void fault_calls_load(const struct fault_plan *next)
 		atomic_fetch_and(&fault_calls_shown, ~(unsigned int)FAULT_CALLS_PLANNED);
 }
 
-void fault_calls_begin(const char *path)
+/* 0, or the errno by which the plan cannot be taken. */
+static int take_plan(const char *path) REQUIRES(beginning)
 {
 	struct fault_plan next;
-	bool same = fork_register(&reset);
+	char *copy, *before = taken;
 
-	path = path ? path : "";
-	mutex_lock(&lock);
-	same |= !strcmp(taken, path);
-	snprintf(taken, sizeof(taken), "%s", path);
-	mutex_unlock(&lock);
-	if (!same)
-		fault_calls_load(*path && !fault_read(path, &next) ? &next : NULL);
+	if (path ? taken && !strcmp(taken, path) : !taken)
+		return 0;
+	copy = path ? strdup(path) : NULL;
+	if (path && !copy)
+		return ENOMEM;
+	if (path && fault_read(path, &next)) {
+		free(copy);
+		return EINVAL;
+	}
+	taken = copy;
+	free(before);
+	fault_calls_load(path ? &next : NULL);
+	return 0;
+}
+
+int fault_calls_begin(const char *path)
+{
+	int err = fork_register(&reset) ? ENOMEM : 0;
+
+	if (err)
+		return err;
+	mutex_lock(&beginning);
+	err = take_plan(path);
+	mutex_unlock(&beginning);
+	return err;
 }
 
 struct planned_event {

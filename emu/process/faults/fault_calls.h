@@ -16,8 +16,9 @@
 enum { FAULT_CALLS_PLANNED = 1, FAULT_CALLS_FRONT = 2 };
 extern atomic_uint fault_calls_shown;
 
-/* Takes the plan of FI_EMU_FAULT, as it was read in the settings (NULL: there is none), unless it was taken before. */
-void fault_calls_begin(const char *path);
+/* Takes the plan of FI_EMU_FAULT, as it was read in the settings (NULL: there is none), unless it was taken before. It is in force
+ * when the call returns, whichever thread reads it. 0; ENOMEM; or EINVAL after a line of log: no plan can be read there any more. */
+int fault_calls_begin(const char *path);
 /* In the place of the one there is; NULL: none. All is counted anew, and time begins. */
 void fault_calls_load(const struct fault_plan *plan);
 

@@ -32,11 +32,11 @@ int vb_settings_check(void)
 
 	if (!err && settings.check)
 		err = check_start();
-	if (err)
-		return err;
-	fault_calls_begin(settings.fault);
-	atomic_store(&used, true);
-	return 0;
+	if (!err)
+		err = fault_calls_begin(settings.fault);
+	if (!err)
+		atomic_store(&used, true);
+	return err;
 }
 
 int vb_nic_start(struct nic **nic, const struct net_claim **claim)
