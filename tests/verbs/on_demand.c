@@ -343,6 +343,23 @@ ParameterizedTest(struct planned_status *planned, verbs_on_demand, fails_a_reque
 	qp_pair_close(&pair);
 }
 
+/* The first request has a wrong lkey; the second one is another queue pair's. */
+Test(verbs_on_demand, counts_a_request_that_fails_by_itself)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+
+	begin("[x]\nfault = fail\nstatus = RESP_TIMEOUT_ERR\nfirst = 2\nmost = 1\n");
+	wr = qp_request(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, &sge);
+	wr.wr_id = 1;
+	sge.lkey ^= 0x5a5a5a5a;
+	cr_assert_eq(ibv_post_send(pair.qp[A], &wr, &bad), 0);
+	qp_done(&pair, A, 1, IBV_WC_LOC_PROT_ERR);
+	qp_post(&pair, B, IBV_WR_RDMA_WRITE, 0, 8, 2);
+	qp_done(&pair, B, 2, IBV_WC_RESP_TIMEOUT_ERR);
+	qp_pair_close(&pair);
+}
+
 ParameterizedTestParameters(verbs_on_demand, fails_each_kind)
 {
 	static enum ibv_wr_opcode all[] = { IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD };

@@ -162,12 +162,16 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		send->remote.length = send->length;
 }
 
-/* A fault plan may have it fail. The status, or 0. */
+/* A fault plan may have it fail. The status, or 0: one that fails by itself is counted, and keeps its own. */
 __attribute__((cold, noinline)) static uint8_t plan_request(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct send *send)
 {
-	bool counts = !send->local && wr->opcode != IBV_WR_LOCAL_INV;
-	uint8_t status = counts ? vb_fault_request_met(requests[wr->opcode].kind, qp->number, wr->wr_id) : 0;
+	enum op_kind kind = requests[wr->opcode].kind;
+	uint8_t status = 0;
 
+	if (send->local)
+		(void)fault_request(kind, qp->number);
+	else if (wr->opcode != IBV_WR_LOCAL_INV)
+		status = vb_fault_request_met(kind, qp->number, wr->wr_id);
 	if (status) {
 		send->post.refused = REFUSAL_NO_SESSION;
 		send->post.flags |= POST_PLANNED;
