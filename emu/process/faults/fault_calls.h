@@ -23,7 +23,8 @@ int fault_calls_begin(const char *path);
 void fault_calls_load(const struct fault_plan *plan);
 
 /* One more call of that name, on queue pair `qp` (0: on none): has it wait, and has events happen. 0; or the
- * errno by which it fails, being the number-th that the rule names. The caller holds no lock. */
+ * errno by which it fails, being the number-th that the rule names. The caller holds no lock that an event
+ * takes. A lock that it holds is held while it waits. */
 int fault_call(const char *call, uint64_t qp, uint64_t *number);
 /* One more request on a queue pair, which has a lock: the status by which it fails, or 0. */
 uint32_t fault_request(enum op_kind kind, uint64_t qp);

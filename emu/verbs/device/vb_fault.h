@@ -9,7 +9,8 @@
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/start/vb_front_end.h"
 
-/* At the head of each call of vb_faults.calls, without a lock: 0; or the errno by which it fails and does nothing, which errno has,
+/* At the head of each call of vb_faults.calls, with no lock but a batch's (ibv_wr_start(), which waits meanwhile on this queue
+ * pair): 0; or the errno by which it fails and does nothing, which errno has,
  * too, after a line of log. Variants of a call have one name. `context` NULL: none yet; `qp`: number of the queue pair, 0: none. */
 int vb_fault_met(const char *call, struct ibv_context *context, uint64_t qp) __attribute__((cold));
 static inline bool vb_fault_shown(void)
