@@ -16,10 +16,10 @@
 
 static struct mutex lock = MUTEX_INITIALIZER; /* guards the lists and trees below */
 static struct mutex settling = MUTEX_INITIALIZER;
-static struct check_post *posts;
+static struct check_post *posts GUARDED_BY(lock);
 static struct check_post *_Atomic ended; /* those to be looked at */
 static atomic_uint ended_count;
-static struct interval_tree written, contexts; /* buffers that the device writes to */
+static struct interval_tree written GUARDED_BY(lock), contexts GUARDED_BY(lock); /* buffers that the device writes to */
 static unsigned int forks;
 static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
 
