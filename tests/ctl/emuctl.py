@@ -375,7 +375,7 @@ def other_users_are_turned_away():
 
 def events_happen():
     types = {"CQ_ERR": 0, "QP_FATAL": 1, "DEVICE_FATAL": 8, "PORT_ACTIVE": 9, "PORT_ERR": 10, "GID_CHANGE": 18}
-    run = subprocess.Popen([hears_events], stdout=subprocess.PIPE, text=True, env=dict(os.environ, FI_EMU_CTL=folder))
+    run = subprocess.Popen([hears_events], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, FI_EMU_CTL=folder))
     qp_num = run.stdout.readline().split()[1]
 
     def heard(name, state, qp_state):
@@ -402,8 +402,15 @@ def events_happen():
         ask("fault", "load", plan, run.pid)
         assert heard("PORT_ERR", "failed", 6), "a plan that is loaded names calls and times"
         ask("fault", "clear")
+        with open(plan, "w") as f:
+            f.write("[right]\nfault = refuse\ncause = right\nop = write\n")
+        ask("fault", "load", plan, run.pid)
         ask("event", "DEVICE_FATAL")
         assert heard("DEVICE_FATAL", "failed", 6)
+        assert run.stdout.readline().startswith("ready")
+        child = int(run.stdout.readline())
+        assert lines("info", child)[0]["fault_plan"], "a child's NIC has another plan than its calls"
+        run.stdin.close()
         assert run.wait() == 0
     finally:
         run.kill()

@@ -277,7 +277,7 @@ static int put_plan_in_force(const struct fault_plan *plan)
 	driver_take(nic_driver(nic));
 	err = nic_fault_load(nic, plan);
 	if (!err)
-		fault_calls_load(plan);
+		fault_calls_exchange(plan);
 	driver_leave(nic_driver(nic));
 	if (!err)
 		net_slow(plan ? fault_thread(plan) : 0);

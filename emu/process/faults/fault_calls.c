@@ -19,9 +19,11 @@
 
 atomic_uint fault_calls_shown;
 
-static struct mutex beginning = MUTEX_INITIALIZER; /* a plan is read under it, so that nobody begins without; before `lock` */
-static char *taken GUARDED_BY(beginning);          /* the setting that fault_calls_begin() took last; NULL: none */
-static struct mutex lock = MUTEX_INITIALIZER;      /* a leaf */
+static struct mutex beginning = MUTEX_INITIALIZER;   /* a plan is read under it, so that nobody begins without; before `lock` */
+static char *taken GUARDED_BY(beginning);            /* the setting that fault_calls_begin() took last; NULL: none */
+static struct mutex lock = MUTEX_INITIALIZER;        /* a leaf */
+static struct fault_plan exchanged GUARDED_BY(lock); /* what emuctl put in force, whole; */
+static bool is_exchanged GUARDED_BY(lock);           /* if it did, and no other setting was taken since */
 static struct fault_plan plan GUARDED_BY(lock);
 static uint64_t counts[LIMIT_FAULT_RULES] GUARDED_BY(lock); /* of calls or requests that each rule names; or 1: its time has come */
 static uint64_t begun_ns GUARDED_BY(lock);                  /* the plan is in force since then */
@@ -34,13 +36,18 @@ static void calls_forked(void)
 
 static struct fork_reset reset = { .in_child = calls_forked };
 
-void fault_calls_load(const struct fault_plan *next)
+/* In the place of the one there is; NULL: none. All is counted anew, and time begins. */
+static void put_in_force(const struct fault_plan *next, bool exchanges)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; next && process_front.faults && i < next->rules; i++)
 		any |= next->rule[i].sort >= PLAN_CALL;
 	mutex_lock(&lock);
+	is_exchanged = exchanges;
+	exchanged.rules = 0;
+	if (exchanges && next)
+		exchanged = *next;
 	plan.rules = 0;
 	if (any)
 		plan = *next;
@@ -51,6 +58,23 @@ void fault_calls_load(const struct fault_plan *next)
 		atomic_fetch_or(&fault_calls_shown, FAULT_CALLS_PLANNED);
 	else
 		atomic_fetch_and(&fault_calls_shown, ~(unsigned int)FAULT_CALLS_PLANNED);
+}
+
+void fault_calls_exchange(const struct fault_plan *next)
+{
+	(void)fork_register(&reset);
+	put_in_force(next, true);
+}
+
+bool fault_calls_exchanged(struct fault_plan *now)
+{
+	bool is;
+
+	mutex_lock(&lock);
+	is = is_exchanged;
+	*now = exchanged;
+	mutex_unlock(&lock);
+	return is;
 }
 
 /* 0, or the errno by which the plan cannot be taken. */
@@ -70,7 +94,7 @@ static int take_plan(const char *path) REQUIRES(beginning)
 	}
 	taken = copy;
 	free(before);
-	fault_calls_load(path ? &next : NULL);
+	put_in_force(path ? &next : NULL, false);
 	return 0;
 }
 

@@ -30,10 +30,15 @@ static void log_line(enum nic_log level, const char *text)
 
 static int read_plan(const struct process_settings *settings, struct fault_plan *plan, struct net_config *config)
 {
-	int err = settings->fault ? fault_read(settings->fault, plan) : 0;
+	int err;
 
-	if (err || !settings->fault)
-		return err;
+	if (!fault_calls_exchanged(plan)) {
+		err = settings->fault ? fault_read(settings->fault, plan) : 0;
+		if (err || !settings->fault)
+			return err;
+	}
+	if (!plan->rules)
+		return 0;
 	config->nic.fault = plan;
 	config->slow_ns = fault_thread(plan);
 	return 0;
