@@ -55,8 +55,7 @@ void cq_break(struct cq *cq)
 {
 	futex_lock(&cq->lock);
 	cq->room = cq->most = 0;
-	if (!load_relaxed(&cq->lost))
-		bump(&cq->lost, 1);
+	cq->overrun_told = true;
 	futex_unlock(&cq->lock);
 }
 
@@ -162,8 +161,9 @@ static bool overruns(const struct cq *cq) REQUIRES(cq->lock)
 /* An entry is lost. */
 static void unlock_and_lose(struct cq *cq) RELEASE(cq->lock)
 {
-	bool first = !load_relaxed(&cq->lost);
+	bool first = !cq->overrun_told;
 
+	cq->overrun_told = true;
 	bump(&cq->lost, 1);
 	futex_unlock(&cq->lock);
 	if (first && cq->overrun)

@@ -38,6 +38,7 @@ struct cq {
 	struct error_node spare; /* takes an error when there is no memory */
 	uint64_t spare_lost;     /* errors for which not even the spare was free */
 	bool spare_used;
+	bool overrun_told; /* or none is to be told: cq_break() */
 	unsigned int armed;
 	unsigned int readers; /* cq_reader_enter() */
 	unsigned int signals;

@@ -199,6 +199,24 @@ Test(cq, tells_once_that_it_overruns)
 	cr_assert_eq(cq_close(cq), 0);
 }
 
+/* What is unread stays, what comes is lost and counted, and nobody is told. */
+Test(cq, breaks)
+{
+	int told = 0;
+
+	open_of(2);
+	cq_overrun_at(cq, 2);
+	cq_tell_overrun(cq, count_wake, &told);
+	push(0);
+	cq_break(cq);
+	cr_assert_eq(cq_lost(cq), 0);
+	push(1);
+	cr_assert_eq(cq_lost(cq), 1);
+	cr_assert_eq(told, 0);
+	take(1, 8, 0);
+	cr_assert_eq(cq_close(cq), 0);
+}
+
 Test(cq, close_releases_what_waits)
 {
 	open_of(2);
