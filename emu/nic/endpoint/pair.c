@@ -209,9 +209,9 @@ static void leave_settled(struct ep *ep)
 static uint64_t look_whether_both_wait(struct ep *ep, uint64_t now_ns)
 {
 	struct pairing *pairing = ep->pairing;
-	bool heard = pairing->peer.path_mtu;
+	bool known = pairing->peer.path_mtu;
 
-	if (!pairing->look_ns || pairing->own.sq_psn != WIRE_PSN_UNKNOWN || (heard && pairing->peer.sq_psn != WIRE_PSN_UNKNOWN))
+	if (!pairing->look_ns || pairing->own.sq_psn != WIRE_PSN_UNKNOWN || (known && pairing->peer.sq_psn != WIRE_PSN_UNKNOWN))
 		return UINT64_MAX;
 	if (now_ns < pairing->look_ns)
 		return pairing->look_ns;
@@ -219,7 +219,7 @@ static uint64_t look_whether_both_wait(struct ep *ep, uint64_t now_ns)
 	if (!pairing->asked) {
 		pairing->asked = true;
 		session_want(ep->cm.peer);
-	} else if (heard) {
+	} else if (known) {
 		pairing->look_ns = 0;
 		cm_tell(ep, &(struct cm_event){ .kind = CM_WAITS, .peer = &ep->cm.peer->peer });
 		return UINT64_MAX;
