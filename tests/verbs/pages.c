@@ -228,18 +228,3 @@ Test(verbs_pages, a_send_queue_is_drained)
 	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE), 0);
 	cr_assert(no_event());
 }
-
-/* sq_draining is of SQD alone. */
-Test(verbs_pages, no_other_state_drains)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
-	struct ibv_wc wc;
-
-	for (uint64_t i = 0; i < 8; i++) {
-		qp_post(&pair, A, IBV_WR_RDMA_READ, 0, QP_SPAN, i);
-		(void)ibv_poll_cq(pair.cq[A], 1, &wc); /* so that it begins */
-	}
-	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, IBV_QP_STATE), 0);
-	qp_to(&pair, A, IBV_QPS_RESET);
-	cr_assert_eq(query_a().sq_draining, 0);
-}
