@@ -15,6 +15,7 @@ static struct qp_pair pair;
 
 static void open_pair(void)
 {
+	setenv("EMU_LOG_LEVEL", "info", 1);
 	qp_pair_open(&pair);
 }
 

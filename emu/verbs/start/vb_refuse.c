@@ -34,19 +34,34 @@ int vb_refuse(int errnum, const char *call, const char *format, ...)
 	return errnum;
 }
 
-int vb_absent(const char *call, const char *format, ...)
+__attribute__((format(printf, 3, 0))) static void inform(const char *call, const char *mark, const char *format, va_list args)
 {
 	char text[WHOLE_MAX];
 	size_t start;
+
+	if (!process_front.shows(PROCESS_INFO, PROCESS_ITSELF))
+		return;
+	start = (size_t)snprintf(text, sizeof(text), "%s%s: ", call, mark);
+	vsnprintf(text + start, sizeof(text) - start, format, args);
+	process_front.log(PROCESS_INFO, PROCESS_ITSELF, text);
+}
+
+void vb_inform(const char *call, const char *format, ...)
+{
 	va_list args;
 
-	if (process_front.shows(PROCESS_INFO, PROCESS_ITSELF)) {
-		start = (size_t)snprintf(text, sizeof(text), "%s (EOPNOTSUPP): ", call);
-		va_start(args, format);
-		vsnprintf(text + start, sizeof(text) - start, format, args);
-		va_end(args);
-		process_front.log(PROCESS_INFO, PROCESS_ITSELF, text);
-	}
+	va_start(args, format);
+	inform(call, "", format, args);
+	va_end(args);
+}
+
+int vb_absent(const char *call, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	inform(call, " (EOPNOTSUPP)", format, args);
+	va_end(args);
 	errno = EOPNOTSUPP;
 	return EOPNOTSUPP;
 }

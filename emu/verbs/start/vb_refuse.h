@@ -17,6 +17,9 @@
 int vb_refuse(int errnum, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
 #define vb_refuse_null(errnum, call, ...) (vb_refuse(errnum, call, __VA_ARGS__), NULL)
 
+/* A line of log at info, "CALL: sentence", and no finding: the program is right. */
+void vb_inform(const char *call, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
 /* EOPNOTSUPP, likewise in errno: what is asked for is not offered. A line of log at info, and no finding: programs ask so what
  * there is. */
 int vb_absent(const char *call, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
