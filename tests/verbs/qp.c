@@ -523,7 +523,9 @@ Test(qp_alone, no_route)
 	mask = qp_attr_for(&pair, A, IBV_QPS_RTR, &attr);
 	attr.ah_attr.grh.sgid_index = (uint8_t)loopback;
 	attr.ah_attr.grh.dgid = (union ibv_gid){ .raw = { [10] = 0xff, [11] = 0xff, [12] = 198, [13] = 51, [14] = 100, [15] = 7 } };
+	errno = 0;
 	cr_assert_eq(ibv_modify_qp(pair.qp[A], &attr, mask), 0);
+	cr_assert_eq(errno, 0);
 	cr_assert(said_has("ah_attr.grh.dgid has no route from here: 198.51.100.7 is not reached ("));
 	cr_assert(said_has(") from 127.0.0.1, the address of sgid_index"));
 	mask = qp_attr_for(&pair, A, IBV_QPS_RTS, &attr);

@@ -59,7 +59,9 @@ enum check_cause {
 	CHECK_ENDPOINT_OPEN,
 	CHECK_DOMAIN_OPEN,
 	CHECK_OBJECT_OPEN,
-	CHECK_BOTH_WAIT, /* told without checked mode, too */
+	/* Told without checked mode, too. */
+	CHECK_BOTH_WAIT,
+	CHECK_NO_ROUTE,
 	CHECK_CAUSES
 };
 

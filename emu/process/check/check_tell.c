@@ -41,6 +41,7 @@ static const struct cause {
 	[CHECK_DOMAIN_OPEN] = { "domain-open", REPORT_LEAK, PROCESS_WARN },
 	[CHECK_OBJECT_OPEN] = { "object-open", REPORT_LEAK, PROCESS_WARN },
 	[CHECK_BOTH_WAIT] = { "both-wait", REPORT_NOTE, PROCESS_WARN },
+	[CHECK_NO_ROUTE] = { "no-route", REPORT_NOTE, PROCESS_WARN },
 };
 
 /* Has this place not caused it before? */

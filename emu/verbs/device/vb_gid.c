@@ -4,6 +4,7 @@
 #include "emu/verbs/device/vb_gid.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -14,8 +15,8 @@
 #include "emu/net/os/route.h"
 #include "emu/nic/base/cancel.h"
 #include "emu/nic/base/mutex.h"
+#include "emu/process/check/check.h"
 #include "emu/process/front/process_front.h"
-#include "emu/verbs/start/vb_refuse.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
@@ -241,15 +242,15 @@ void vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_st
 	in6->sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&address) ? scope : 0;
 }
 
-void vb_gid_check_route(const char *call, unsigned int index, const struct sockaddr_storage *peer)
+void vb_gid_check_route(const char *call, unsigned int index, const struct vb_gid *own, const struct sockaddr_storage *peer)
 {
-	struct vb_gid own;
 	char why[ROUTE_TEXT];
-	int err = vb_gid_get(index, &own) ? route_missing(&own.at, peer, why, sizeof(why)) : 0;
+	int before = errno;
 
-	if (err)
-		vb_refuse(err, call,
-			  "ah_attr.grh.dgid has no route from here: %s, the address of sgid_index %u. Requests will fail when the "
-			  "retries have run out. Use the GID of an interface that reaches it.",
-			  why, index);
+	if (route_missing(&own->at, peer, why, sizeof(why)))
+		check_tell(&(struct check_finding){ .cause = CHECK_NO_ROUTE, .call = call, .here = true },
+			   "%s: ah_attr.grh.dgid has no route from here: %s, the address of sgid_index %u. Requests will fail when "
+			   "the retries have run out",
+			   call, why, index);
+	errno = before;
 }

@@ -29,9 +29,9 @@ bool vb_gid_get(unsigned int index, struct vb_gid *entry);
 /* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. */
 void vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at);
 
-/* Would packets from the entry of this index leave for the peer? If not, the log says so; the program finds out as on hardware,
- * when the retries run out. */
-void vb_gid_check_route(const char *call, unsigned int index, const struct sockaddr_storage *peer);
+/* Would packets from this entry leave for the peer? If not, a note and the log say so; the program finds out as on hardware, when
+ * the retries run out, and errno stays. */
+void vb_gid_check_route(const char *call, unsigned int index, const struct vb_gid *own, const struct sockaddr_storage *peer);
 
 /* ibv_query_gid_type(): 0; -1 with errno. */
 int vb_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, enum vb_gid_type *type);

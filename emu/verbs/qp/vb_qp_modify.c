@@ -70,7 +70,7 @@ static int addresses(const struct ibv_ah_attr *av, struct ep_pair *pair)
 			"ah_attr.grh.dgid and the GID of sgid_index %u are of different families (IPv4, IPv6). Use the GID of "
 			"the peer's interface in the same network.",
 			av->grh.sgid_index);
-	vb_gid_check_route(CALL, av->grh.sgid_index, &pair->peer);
+	vb_gid_check_route(CALL, av->grh.sgid_index, &own, &pair->peer);
 	return 0;
 }
 
