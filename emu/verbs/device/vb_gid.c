@@ -8,6 +8,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
 static bool there[VB_GIDS] GUARDED_BY(lock); /* found the last time */
-static bool made GUARDED_BY(lock);
+static atomic_bool outdated = true;
 
 static void gids_forked(void)
 {
@@ -187,7 +188,6 @@ static void gid_enter_all(const struct ifaddrs *all) REQUIRES(lock)
 		gid_enter(&entry);
 	}
 	gid_drop_gone();
-	made = true;
 }
 
 static void gid_make(void) REQUIRES(lock)
@@ -195,9 +195,12 @@ static void gid_make(void) REQUIRES(lock)
 	int cancel_state = cancel_off(); /* getifaddrs() and if_nametoindex() are points of cancellation */
 	struct ifaddrs *all;
 
+	atomic_store(&outdated, false); /* before the look, so that a change after it is not lost */
 	if (!fork_register(&reset) && !getifaddrs(&all)) {
 		gid_enter_all(all);
 		freeifaddrs(all);
+	} else {
+		atomic_store(&outdated, true);
 	}
 	cancel_back(cancel_state);
 }
@@ -209,12 +212,17 @@ void vb_gid_refresh(void)
 	mutex_unlock(&lock);
 }
 
+void vb_gid_outdate(void)
+{
+	atomic_store(&outdated, true);
+}
+
 bool vb_gid_get(unsigned int index, struct vb_gid *entry)
 {
 	bool found = false;
 
 	mutex_lock(&lock);
-	if (!made)
+	if (atomic_load(&outdated))
 		gid_make();
 	if (index < VB_GIDS && !is_empty(&table[index])) {
 		*entry = table[index];

@@ -24,6 +24,8 @@ struct vb_gid {
 
 /* Looks for addresses that are new, and those that have gone; the others keep their index. */
 void vb_gid_refresh(void);
+/* The next vb_gid_get() does so. In the alarm, too (nic_config.alarm). */
+void vb_gid_outdate(void);
 /* The entry of this index. False: there is none. */
 bool vb_gid_get(unsigned int index, struct vb_gid *entry);
 /* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. */

@@ -56,7 +56,7 @@ const char *vb_fault_event(unsigned int event, uint64_t qp, uint64_t cq) UNCHECK
 	bool take = nic && event >= VB_DEVICE_FATAL && !driver_mine(nic_driver(nic));
 
 	if (event == VB_GID_CHANGE)
-		vb_gid_refresh();
+		vb_gid_outdate();
 	if (event == VB_PORT_ERR || event == VB_PORT_ACTIVE)
 		atomic_store(&vb_port_down, event == VB_PORT_ERR);
 	if (event <= VB_DEVICE_FATAL)

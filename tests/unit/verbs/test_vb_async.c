@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_vb_async.c - asynchronous events of each kind of object. */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <poll.h>
 
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "tests/unit/verbs/pushed.h"
 
@@ -98,5 +101,34 @@ Test(vb_async, events_of_ports)
 	ibv_ack_async_event(&event);
 	event.event_type = IBV_EVENT_DEVICE_FATAL;
 	vb_async_tell(vb_context_of(context), &event, NULL);
+	close_all();
+}
+
+static atomic_int looks; /* at the addresses of this machine */
+
+int getifaddrs(struct ifaddrs **all)
+{
+	int (*real)(struct ifaddrs **all);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "getifaddrs");
+	atomic_fetch_add(&looks, 1);
+	return real(all);
+}
+
+/* GID_CHANGE may come within the device, which must not wait for the system: the next query looks for addresses, and no other. */
+Test(vb_async, addresses_are_looked_for_by_the_program)
+{
+	union ibv_gid gid;
+	int before;
+
+	open_quiet();
+	before = atomic_load(&looks);
+	cr_assert_null(vb_fault_event(VB_GID_CHANGE, 0, 0));
+	cr_assert_eq(atomic_load(&looks), before);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(ibv_query_gid(context, 1, 0, &gid), 0);
+		cr_assert_eq(atomic_load(&looks), before + 1);
+	}
+	cr_assert_eq(next_event().event_type, IBV_EVENT_GID_CHANGE);
 	close_all();
 }
