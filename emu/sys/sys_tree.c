@@ -121,7 +121,8 @@ static void put_gid(const char *root, const char *device, const struct ibv_gid_e
 	put_own(root, device, path, "0");
 }
 
-/* The files of GIDs and interfaces that the device had, and has no more. */
+/* The files of GIDs and interfaces that the device had, and has no more. `count` below 0: nobody knows, and all stay, as other
+ * processes look at them, too. */
 static void drop_gone(const char *root, const char *device, const struct ibv_gid_entry *gids, ssize_t count)
 {
 	static const char *const folders[] = { "gids", "gid_attrs/types", "gid_attrs/ndevs" };
@@ -130,6 +131,8 @@ static void drop_gone(const char *root, const char *device, const struct ibv_gid
 	uint64_t there = 0;
 	DIR *dir;
 
+	if (count < 0)
+		return;
 	for (ssize_t i = 0; i < count; i++)
 		there |= UINT64_C(1) << gids[i].gid_index;
 	for (unsigned int i = 0; i < GIDS * 3; i++) {
@@ -173,7 +176,7 @@ static void put_device(const char *root, const struct verbs_calls *calls, struct
 	static const char *const asked[] = { "node_desc", "fw_ver", "hca_type", "board_id" };
 	struct ibv_gid_entry gids[GIDS];
 	struct ibv_context *context = calls->open_device(device);
-	ssize_t count = context ? calls->query_gid_table(context, gids, GIDS, 0, sizeof(gids[0])) : 0;
+	ssize_t count = context ? calls->query_gid_table(context, gids, GIDS, 0, sizeof(gids[0])) : -1;
 	uint64_t guid = be64toh(calls->get_device_guid(device));
 	char path[PATH_BYTES];
 

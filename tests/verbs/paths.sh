@@ -47,5 +47,13 @@ for tree in "$dir/emu-$(id -u)"/sys-*$class/mlx5_0; do
 done
 verdict what_went_away_goes "$($emurun ls -d $class/mlx5_0/device/net/gone0 $class/mlx5_0/ports/1/gids/31 \
 	$class/mlx5_0/ports/1/gid_attrs/ndevs/31 2>&1 | grep -c 'No such')" 3
+gids() { ls "$dir/emu-$(id -u)"/sys-*$class/mlx5_*/{ports/1/gids,device/net}; }
+gids >"$dir/had"
+for call in ibv_open_device ibv_query_gid; do
+	printf '[a]\nfault = call\ncall = %s\nerror = EIO\n' "$call" >"$dir/plan"
+	FI_EMU_FAULT=$dir/plan $emurun ls $class >"$dir/out" 2>&1
+	gids >"$dir/has"
+	verdict "all_stays_without_$call" "$(cmp "$dir/had" "$dir/has" && echo same)" same
+done
 verdict hidden_without_devices "$(EMU_DEVICES=0 $emurun ls $class 2>&1 | grep -c 'mlx5')" 0
 exit $failed
