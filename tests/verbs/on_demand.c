@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/verbs/qp_pair.h"
 
@@ -435,6 +437,24 @@ Test(verbs_on_demand, has_the_port_down_at_open)
 	cr_assert_eq(port_state(), IBV_PORT_DOWN);
 	cr_assert_eq(query_device(&pair.verbs), 0);
 	expect_port_event(IBV_EVENT_PORT_ACTIVE, IBV_PORT_ACTIVE);
+	verbs_close(&pair.verbs);
+}
+
+/* It is not told to the parent. */
+Test(verbs_on_demand, has_an_event_in_a_forks_child)
+{
+	struct pollfd wait = { .events = POLLIN };
+	pid_t child;
+	int status;
+
+	fault_plan("[a]\nfault = event\nevent = PORT_ERR\ncall = ibv_query_device\n");
+	verbs_open(&pair.verbs);
+	child = fork();
+	if (!child)
+		_exit(query_device(&pair.verbs) || port_state() != IBV_PORT_DOWN || ibv_close_device(pair.verbs.context));
+	cr_assert(waitpid(child, &status, 0) == child && status == 0);
+	wait.fd = pair.verbs.context->async_fd;
+	cr_assert_eq(poll(&wait, 1, 0), 0);
 	verbs_close(&pair.verbs);
 }
 

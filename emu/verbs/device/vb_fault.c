@@ -55,9 +55,11 @@ uint8_t vb_fault_request_met(enum op_kind kind, uint64_t qp, uint64_t wr_id)
 static struct mutex lock = MUTEX_INITIALIZER; /* under it asynchronous events are told */
 static struct vb_context *first GUARDED_BY(lock);
 
+/* A child has none: events would go to the parent's descriptors, and the fork may have met the list half changed. */
 static void contexts_forked(void)
 {
 	mutex_forked(&lock);
+	first = NULL;
 }
 
 static struct fork_reset reset = { .in_child = contexts_forked };
@@ -78,9 +80,10 @@ void vb_contexts_remove(struct vb_context *context)
 	struct vb_context **at = &first;
 
 	mutex_lock(&lock);
-	while (*at != context)
+	while (*at && *at != context)
 		at = &(*at)->next;
-	*at = context->next;
+	if (*at)
+		*at = context->next;
 	mutex_unlock(&lock);
 }
 

@@ -28,7 +28,7 @@ uint8_t vb_fault_request_met(enum op_kind kind, uint64_t qp, uint64_t wr_id) __a
 enum vb_fault_event { VB_PORT_ERR, VB_PORT_ACTIVE, VB_GID_CHANGE, VB_DEVICE_FATAL, VB_CQ_ERR, VB_QP_FATAL };
 const char *vb_fault_event(unsigned int event, uint64_t qp, uint64_t cq);
 
-/* Open devices: one more, one less, and each of them. */
+/* Devices that this process has opened, none of its parent's: one more; one less, if it is there; and each of them. */
 void vb_contexts_add(struct vb_context *context);
 void vb_contexts_remove(struct vb_context *context);
 void vb_contexts_each(void (*each)(struct vb_context *context, const void *arg), const void *arg);
