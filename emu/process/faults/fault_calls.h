@@ -17,16 +17,17 @@ enum { FAULT_CALLS_PLANNED = 1, FAULT_CALLS_FRONT = 2 };
 extern atomic_uint fault_calls_shown;
 
 /* Takes the plan of FI_EMU_FAULT, as it was read in the settings (NULL: there is none), unless it was taken before. It is in
- * force when the call returns, whichever thread reads it. 0; ENOMEM; or EINVAL after a line of log: no plan can be read there any more. */
+ * force when the call returns, whichever thread reads it. 0; ENOMEM; or EINVAL after a line of log: no plan can be read there
+ * any more. */
 int fault_calls_begin(const char *path);
 /* By emuctl, in the place of the one there is; NULL: none. All is counted anew, and time begins. */
 void fault_calls_exchange(const struct fault_plan *plan);
 /* True: that was done, and *plan is for a NIC that starts, too, instead of FI_EMU_FAULT; perhaps without a rule. */
 bool fault_calls_exchanged(struct fault_plan *plan);
 
-/* One more call of that name, on queue pair `qp` (0: on none): has it wait, and has events happen. 0; or the
- * errno by which it fails, being the number-th that the rule names. The caller holds no lock that an event
- * takes. A lock that it holds is held while it waits. */
+/* One more call of that name, on queue pair `qp` (0: on none): has it wait, and has events happen. 0; or the errno by which it
+ * fails, being the number-th that the rule names. The caller holds no lock that an event takes. A lock that it holds is held
+ * while it waits. */
 int fault_call(const char *call, uint64_t qp, uint64_t *number);
 /* One more request on a queue pair, which has a lock: the status by which it fails, or 0. */
 uint32_t fault_request(enum op_kind kind, uint64_t qp);
