@@ -206,6 +206,19 @@ Test(checked, vector)
 	cr_assert(said_has("[vector-overlap]"));
 }
 
+Test(checked, shared_vector)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 2 } };
+	struct ibv_srq *srq = ibv_create_srq(pair.verbs.pd, &attr);
+	struct ibv_sge sge[] = { { (uintptr_t)area, BYTES, mine->lkey }, { (uintptr_t)area + 1, BYTES, mine->lkey } };
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 2 }, *bad;
+
+	cr_assert_not_null(srq);
+	cr_assert_eq(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	cr_assert(said_has("ibv_post_srq_recv: two buffers of one vector overlap"));
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+}
+
 Test(checked, unmapped)
 {
 	cr_assert_eq(post_from(area, IBV_WR_SEND, 0, 1), 0);

@@ -63,6 +63,7 @@ const struct process_front process_front = {
 	.device = &emu_front_end,
 	.calls = { [OP_SEND] = "fi_send", [OP_WRITE] = "fi_write", [OP_READ] = "fi_read", [OP_ATOMIC] = "fi_atomic" },
 	.receive_call = "fi_recv",
+	.shared_receive_call = "fi_recv",
 	.call_prefixes = { "fi_", "kfi_" },
 	.guesses = {
 		[GUESS_DESCRIPTOR] = "The key is the local descriptor of this region. Send what fi_mr_key gives, not fi_mr_desc.",

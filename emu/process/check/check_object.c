@@ -70,7 +70,8 @@ static void *note_post(void *owner, const struct post *from)
 
 static void *note_receive(void *owner, const struct recv_post *from)
 {
-	struct check_post *post = check_post_new(owner, process_front.receive_call, true);
+	const char *call = owner ? process_front.receive_call : process_front.shared_receive_call;
+	struct check_post *post = check_post_new(owner, call, true);
 
 	if (!post)
 		return NULL;

@@ -43,7 +43,8 @@ struct process_front {
 	const struct front_end *device;      /* the words of refusals */
 	const struct process_faults *faults; /* NULL: none, and plans that name some mean another library */
 	const char *calls[OP_POSTED_KINDS];  /* that post an op of this kind */
-	const char *receive_call;            /* that posts a receive */
+	const char *receive_call;            /* that posts a receive, */
+	const char *shared_receive_call;     /* and to a shared context */
 	const char *call_prefixes[3];        /* of the calls that sentences name first; the first NULL ends them */
 	const char *guesses[PROCESS_GUESSES];
 	const char *settings_listed;       /* a sentence: where the settings are listed */

@@ -117,6 +117,7 @@ const struct process_front process_front = {
 	.calls = { [OP_SEND] = "ibv_post_send", [OP_WRITE] = "ibv_post_send", [OP_READ] = "ibv_post_send",
 		   [OP_ATOMIC] = "ibv_post_send" },
 	.receive_call = "ibv_post_recv",
+	.shared_receive_call = "ibv_post_srq_recv",
 	.call_prefixes = { "ibv_", "rdma_" },
 	.guesses = {
 		[GUESS_DESCRIPTOR] = "The key is the lkey of this region. Send its rkey.",
