@@ -7,7 +7,7 @@
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct check_open *objects GUARDED_BY(lock);
 static struct interval_tree remote GUARDED_BY(lock); /* regions to which peers may write */
-static unsigned int forks;          /* of this process's ancestors: objects from before are in no list */
+static unsigned int forks;                           /* of this process's ancestors: objects from before are in no list */
 
 void check_open_add(struct check_open *object)
 {
