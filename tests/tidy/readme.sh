@@ -58,7 +58,7 @@ reason() {
 	*fi_info* | *./test_rma* | *./server* | *./client*)
 		command -v fi_pingpong >/dev/null || echo "libfabric's utilities are not installed"
 		;;
-	*' ibv_devinfo'*) command -v ibv_devinfo >/dev/null || echo "ibverbs-utils is not installed" ;;
+	*'emurun ibv_'*) command -v ibv_devinfo >/dev/null || echo "ibverbs-utils is not installed" ;;
 	*' ib_write_bw '*) command -v ib_write_bw >/dev/null || echo "perftest is not installed" ;;
 	*mpirun*' osc rdma '*) open_mpi 4 ;;
 	*mpirun*) open_mpi 4 5 ;;

@@ -10,6 +10,7 @@
 #define SIGNAL(word) [SIG##word] = #word
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
+/* clang-format off */
 static const char *const error_names[] = {
 	NAME(EPERM), NAME(ENOENT), NAME(ESRCH), NAME(EINTR), NAME(EIO), NAME(ENXIO), NAME(E2BIG), NAME(ENOEXEC), NAME(EBADF),
 	NAME(ECHILD), NAME(EAGAIN), NAME(ENOMEM), NAME(EACCES), NAME(EFAULT), NAME(ENOTBLK), NAME(EBUSY), NAME(EEXIST),
@@ -37,6 +38,7 @@ static const char *const signal_names[] = {
 	SIGNAL(CONT), SIGNAL(STOP), SIGNAL(TSTP), SIGNAL(TTIN), SIGNAL(TTOU), SIGNAL(URG), SIGNAL(XCPU), SIGNAL(XFSZ),
 	SIGNAL(VTALRM), SIGNAL(PROF), SIGNAL(WINCH), SIGNAL(POLL), SIGNAL(PWR), SIGNAL(SYS),
 };
+/* clang-format on */
 
 const char *strerrorname_np(int err)
 {

@@ -63,12 +63,11 @@ struct front_end;
 /* How the region is addressed, where the range left it, and whether the refusal is real. These bits stand above the rights in
  * refusal.access and travel with them in NAK (refusal_access_put), so that both sides write the same sentence. */
 enum refusal_form {
-	REFUSAL_VIRTUAL = 1 << 16, /* addressed by virtual address, else by offset from 0 */
-	REFUSAL_BEFORE = 1 << 17,  /* range: begins before the start; else it ends past the end */
-	REFUSAL_GAP = 1 << 18,     /* range: between the segments of a vectored region */
-	REFUSAL_INJECTED =
-		1 << 19,          /* by the target's fault plan, of a local cause by the own one: of the region nothing is known */
-	REFUSAL_TAGGED = 1 << 20, /* the key is a tag, which names a posted receive */
+	REFUSAL_VIRTUAL = 1 << 16,  /* addressed by virtual address, else by offset from 0 */
+	REFUSAL_BEFORE = 1 << 17,   /* range: begins before the start; else it ends past the end */
+	REFUSAL_GAP = 1 << 18,      /* range: between the segments of a vectored region */
+	REFUSAL_INJECTED = 1 << 19, /* by the target's fault plan, or for a local cause by this side's: no region is known */
+	REFUSAL_TAGGED = 1 << 20,   /* the key is a tag, which names a posted receive */
 	REFUSAL_FORMS = REFUSAL_VIRTUAL | REFUSAL_BEFORE | REFUSAL_GAP | REFUSAL_INJECTED | REFUSAL_TAGGED,
 };
 

@@ -141,12 +141,12 @@ const struct process_front process_front = {
 /* What a program is to do about the findings of checked mode. */
 const struct check_front check_front = {
 	.remedies = {
-		[CHECK_SEND_CHANGED] = "Leave it alone until a completion tells that the request is done, or post it with "
-				       "IBV_SEND_INLINE.",
+		[CHECK_SEND_CHANGED] = ("Leave it alone until a completion tells that the request is done, or post it with "
+				       "IBV_SEND_INLINE."),
 		[CHECK_RECEIVE_CHANGED] = "Write to it only when its completion has been polled.",
 		[CHECK_RECEIVE_USED] = "Use another buffer until its completion has been polled.",
-		[CHECK_RECEIVE_SHARED] = "Messages overwrite each other there: give each receive a buffer of its own, if they "
-					 "matter.",
+		[CHECK_RECEIVE_SHARED] = ("Messages overwrite each other there: give each receive a buffer of its own, if they "
+					 "matter."),
 		[CHECK_VECTOR] = "Give each byte a place of its own.",
 		[CHECK_UNMAPPED] = "Unmap or free memory when its requests have completed and its regions are deregistered.",
 		[CHECK_CQ_OVERRUN] = "Make it for all requests that may be posted and not polled, of all its queue pairs.",
