@@ -129,10 +129,9 @@ Test(verbs_cq_load, overrun_that_is_ignored)
 	cr_assert_eq(ibv_destroy_qp(pair.qp[A]), 0);
 	cr_assert_eq(ibv_destroy_cq(pair.cq[A]), 0);
 	pair.cq[A] = usual;
-	pair.qp[A] = ibv_create_qp(pair.verbs.pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC,
-									      .send_cq = usual,
-									      .recv_cq = usual,
-									      .cap = { 1, 1, 1, 1, 0 } });
+	pair.qp[A] = ibv_create_qp(pair.verbs.pd,
+				   &(struct ibv_qp_init_attr){
+					   .qp_type = IBV_QPT_RC, .send_cq = usual, .recv_cq = usual, .cap = { 1, 1, 1, 1, 0 } });
 }
 
 static atomic_uint polled;

@@ -108,7 +108,7 @@ static atomic_int looks; /* at the addresses of this machine */
 
 int getifaddrs(struct ifaddrs **all)
 {
-	int (*real)(struct ifaddrs **all);
+	int (*real)(struct ifaddrs * *all);
 
 	*(void **)&real = dlsym(RTLD_NEXT, "getifaddrs");
 	atomic_fetch_add(&looks, 1);
