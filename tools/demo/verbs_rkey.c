@@ -134,26 +134,33 @@ static int run_side(int initiates, const char *address, FILE *hears, FILE *tells
 	return good;
 }
 
+/* One opens the first FIFO while the other does. */
+static int talk(const char *address, int initiates, const char *heard, const char *told)
+{
+	FILE *hears = initiates ? fopen(heard, "r") : NULL, *tells = fopen(told, "w");
+	int good;
+
+	hears = hears ? hears : fopen(heard, "r");
+	check(hears && tells, "the FIFOs");
+	good = run_side(initiates, address, hears, tells);
+	fclose(hears);
+	return good;
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	union ibv_gid gid;
-	FILE *hears, *tells;
-	int initiates = argc > 1 && !strcmp(argv[1], "initiator"), good;
+	int good = 1;
 
 	context = list && list[0] ? ibv_open_device(list[0]) : NULL;
 	check(context && argc >= 3, "a device and arguments");
 	if (argc < 5) {
 		find_gid(argv[2], &gid);
 		printf("%d\n", index_of_gid);
-		return 0;
+	} else {
+		good = talk(argv[2], !strcmp(argv[1], "initiator"), argv[3], argv[4]);
 	}
-	/* One opens the first FIFO while the other does. */
-	hears = initiates ? fopen(argv[3], "r") : NULL;
-	tells = fopen(argv[4], "w");
-	hears = hears ? hears : fopen(argv[3], "r");
-	check(hears && tells, "the FIFOs");
-	good = run_side(initiates, argv[2], hears, tells);
 	ibv_close_device(context);
 	ibv_free_device_list(list);
 	return !good;
