@@ -54,7 +54,8 @@ watches_events() {
 
 	command -v ibv_asyncwatch >/dev/null || { echo "skip $1 no ibv_asyncwatch on this machine"; return; }
 	printf '[%s]\nfault = event\nevent = %s\nafter = %s\n' down PORT_ERR 50ms up PORT_ACTIVE 100ms >"$work/plan"
-	FI_EMU_FAULT=$work/plan stdbuf -oL "${run[@]}" ibv_asyncwatch >"$work/client" 2>"$work/server" &
+	: >"$work/client"
+	FI_EMU_FAULT=$work/plan "${run[@]}" stdbuf -oL ibv_asyncwatch >"$work/client" 2>"$work/server" &
 	watch=$!
 	for ((try = 0; try < 600; try++)); do
 		[ "$(grep -c PORT_ "$work/client")" -lt 2 ] || break

@@ -79,13 +79,14 @@ Test(verbs_regions, rights)
 		int access = accesses[i];
 		struct ibv_mr *mr = reg(access);
 		uint64_t at = (uintptr_t)bytes;
+		uint32_t rkey = mr->rkey;
 
-		to_region(IBV_WR_RDMA_READ, at, mr->rkey, WORD, as(access & IBV_ACCESS_REMOTE_READ));
-		to_region(IBV_WR_RDMA_WRITE, at, mr->rkey, WORD, as(access & IBV_ACCESS_REMOTE_WRITE));
-		to_region(IBV_WR_ATOMIC_FETCH_AND_ADD, at, mr->rkey, WORD, as(access & IBV_ACCESS_REMOTE_ATOMIC));
-		to_region(IBV_WR_ATOMIC_CMP_AND_SWP, at, mr->rkey, WORD, as(access & IBV_ACCESS_REMOTE_ATOMIC));
+		to_region(IBV_WR_RDMA_READ, at, rkey, WORD, as(access & IBV_ACCESS_REMOTE_READ));
+		to_region(IBV_WR_RDMA_WRITE, at, rkey, WORD, as(access & IBV_ACCESS_REMOTE_WRITE));
+		to_region(IBV_WR_ATOMIC_FETCH_AND_ADD, at, rkey, WORD, as(access & IBV_ACCESS_REMOTE_ATOMIC));
+		to_region(IBV_WR_ATOMIC_CMP_AND_SWP, at, rkey, WORD, as(access & IBV_ACCESS_REMOTE_ATOMIC));
 		cr_assert_eq(ibv_dereg_mr(mr), 0);
-		to_region(IBV_WR_RDMA_READ, at, mr->rkey, WORD, IBV_WC_REM_ACCESS_ERR);
+		to_region(IBV_WR_RDMA_READ, at, rkey, WORD, IBV_WC_REM_ACCESS_ERR);
 	}
 }
 
