@@ -49,7 +49,10 @@ Test(verbs_pages, inline_data_that_cannot_be_read)
 /* "The values will be greater than or equal to the values requested"; a queue takes requests of one buffer. */
 Test(verbs_pages, least_sizes_of_a_queue_pair)
 {
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .send_cq = pair.cq[A], .recv_cq = pair.cq[A], .cap = { 1, 1 } },
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+					 .send_cq = pair.cq[A],
+					 .recv_cq = pair.cq[A],
+					 .cap = { .max_send_wr = 1, .max_recv_wr = 1 } },
 				told;
 	struct ibv_qp *qp = ibv_create_qp(pair.verbs.pd, &init);
 	struct ibv_qp_attr attr;
