@@ -3,7 +3,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/verbs/qp_pair.h"
 
@@ -241,4 +245,47 @@ Test(srq_pair, entries_of_another_queue_pair_stay)
 	for (int side = A; side <= B; side++)
 		cr_assert_eq(ibv_destroy_qp(other.qp[side]), 0);
 	open_b();
+}
+
+/* Reports of this process alone, in a folder of its own. */
+static char folder[] = "/tmp/emu-srq-pair-XXXXXX";
+
+static void open_reported(void)
+{
+	cr_assert_not_null(mkdtemp(folder));
+	setenv("FI_EMU_REPORT", folder, 1);
+	open_pair();
+}
+
+static bool report_has(const char *text)
+{
+	static char all[1 << 16];
+	char pattern[sizeof(folder) + sizeof("/*")];
+	glob_t files;
+	size_t length;
+	FILE *file;
+
+	snprintf(pattern, sizeof(pattern), "%s/*", folder);
+	cr_assert_eq(glob(pattern, 0, NULL, &files), 0);
+	cr_assert_eq(files.gl_pathc, 1);
+	file = fopen(files.gl_pathv[0], "r");
+	cr_assert_not_null(file);
+	length = fread(all, 1, sizeof(all) - 1, file);
+	all[length] = '\0';
+	fclose(file);
+	unlink(files.gl_pathv[0]);
+	rmdir(folder);
+	globfree(&files);
+	return strstr(all, text);
+}
+
+TestSuite(srq_reported, .init = open_reported, .fini = close_pair, .timeout = 120);
+
+Test(srq_reported, a_receive_that_is_too_short)
+{
+	cr_assert_eq(post(7), 0);
+	qp_post(&pair, A, IBV_WR_SEND, 0, 101, 1);
+	qp_done(&pair, A, 1, IBV_WC_REM_INV_REQ_ERR);
+	qp_done(&pair, B, 7, IBV_WC_LOC_LEN_ERR);
+	cr_assert(report_has("\"call\":\"ibv_post_srq_recv\""));
 }

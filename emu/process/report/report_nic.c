@@ -169,10 +169,10 @@ static void about_region(struct about *about, const struct refusal *why, const v
 	about->finding.closed = &about->facts.closed;
 }
 
-static const char *call_of(const struct refusal *why)
+static const char *call_of(const void *owner, const struct refusal *why)
 {
 	if (why->op == REFUSAL_OP_RECEIVE)
-		return process_front.receive_call;
+		return owner ? process_front.receive_call : process_front.shared_receive_call;
 	return why->op < OP_POSTED_KINDS ? process_front.calls[why->op] : NULL;
 }
 
@@ -200,7 +200,7 @@ static void nic_failed(const void *owner, const void *context, const struct refu
 	}
 	if (report_repeated(&about.finding))
 		return;
-	about.finding.call = call_of(why);
+	about.finding.call = call_of(owner, why);
 	about.finding.text = text;
 	about_mixup(&about, why, NULL, false);
 	report_finding(&about.finding);

@@ -23,7 +23,8 @@ const struct front_end vb_front_end = {
 		[REFUSAL_SECRET] = { NULL, "Set FI_EMU_SECRET_FILE on both sides, to files of the same bytes, and see the log of "
 			"both." },
 		[REFUSAL_NOT_READY] = { "the peer had posted no receive each time that it was tried (rnr_retry)", "Post receives "
-			"with ibv_post_recv before the peer sends, or set rnr_retry to 7, which means without end." },
+			"with ibv_post_recv or ibv_post_srq_recv before the peer sends, or set rnr_retry to 7, which means without "
+			"end." },
 		[REFUSAL_LOCAL_CLOSED] = { "a local region that an lkey of the request names was closed before it had completed",
 			"Call ibv_dereg_mr when all that was posted with its lkey has completed." },
 	},
