@@ -13,6 +13,7 @@
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_cq.h"
@@ -116,14 +117,15 @@ static struct ibv_qp_cap cap_of(const struct ibv_qp_init_attr_ex *attr)
 
 static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
+	const struct vb_qp_kind *kind = vb_qp_kind(attr->qp_type);
 	struct ibv_qp_cap cap;
 
-	if (attr->qp_type != IBV_QPT_RC)
-		return vb_absent(CALL, "qp_type %d: queue pairs of this device are RC (IBV_QPT_RC).", (int)attr->qp_type);
-	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
-	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
-		return vb_absent(CALL, "comp_mask 0x%x or create_flags 0x%x asks for what RC queue pairs have not.",
-				 attr->comp_mask, attr->create_flags);
+	if (!kind)
+		return vb_absent(CALL, "qp_type %d (enum ibv_qp_type): this device has no queue pairs of that type.",
+				 (int)attr->qp_type);
+	if (attr->comp_mask & ~kind->init_attrs || (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
+		return vb_absent(CALL, "comp_mask 0x%x or create_flags 0x%x asks for what %s queue pairs have not.",
+				 attr->comp_mask, attr->create_flags, kind->name);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");
 	if (vb_pd_check(attr->pd, CALL))
@@ -191,6 +193,7 @@ static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
 
 	if (!qp)
 		return NULL;
+	qp->kind = vb_qp_kind(attr->qp_type);
 	qp->context = vb_context_of(attr->pd->context);
 	qp->pd = vb_pd_of(attr->pd);
 	qp->send_cq = vb_cq_of(attr->send_cq);
@@ -219,7 +222,7 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 	qp = qp_new(attr);
 	err = qp ? open_queues(qp) : ENOMEM;
 	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		err = vb_qp_ex_init(&qp->head, attr->send_ops_flags);
+		err = vb_qp_ex_init(&qp->head, qp->kind, attr->send_ops_flags);
 	if (!err)
 		err = vb_qp_port_open(qp, pd, CALL);
 	if (err) {

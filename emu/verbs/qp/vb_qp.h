@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vb_qp.h - queue pairs of type RC: what they consist of, and what their files share.
+/* vb_qp.h - queue pairs: what they consist of, and what their files share.
  *
  * `modify` guards the attributes and the order of ibv_modify_qp(), ibv_query_qp() and ibv_destroy_qp(); the send and the receive
  * lock the posts of each side. ibv.state is written under the driver role, as the device may change it, too (CM_HALTED). */
@@ -21,11 +21,13 @@ struct trigger;
 struct check_record;
 struct vb_cq;
 struct vb_pd;
+struct vb_qp_kind;
 struct vb_qp_port;
 struct vb_srq;
 
 struct vb_qp {
 	struct vb_qp_head head; /* begins with the public struct */
+	const struct vb_qp_kind *kind;
 	struct vb_context *context;
 	struct vb_pd *pd;
 	struct vb_cq *send_cq, *recv_cq;
@@ -65,8 +67,8 @@ static inline void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state state)
 /* 0; or after a line of log ENOENT: no queue pair that is open, or ENODEV: of a fork's parent. */
 int vb_qp_check_handle(struct vb_qp *qp, const char *call);
 
-/* What the endpoint may do (enum ep_cap), by qp_access_flags, in enum ibv_access_flags (vb_qp_modify.c). */
-uint32_t vb_qp_caps(unsigned int access);
+/* What the endpoint may do (enum ep_cap), by its kind and qp_access_flags, in enum ibv_access_flags (vb_qp_modify.c). */
+uint32_t vb_qp_caps(const struct vb_qp *qp, unsigned int access);
 /* An asynchronous event of it (vb_async.h). Any thread, also with the driver role. */
 void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type type);
 /* To ERR from any state but RESET; `fatal`: with IBV_EVENT_QP_FATAL. */

@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "emu/nic/base/likely.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 enum {
-	OPS = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-	      IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
-	      IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV,
 	FIRST_ROOM = 16, /* of an array; each further step doubles it */
 };
 
@@ -306,12 +304,11 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_set_sge_list = wr_set_sge_list;
 }
 
-int vb_qp_ex_init(struct vb_qp_head *qp, uint64_t ops)
+int vb_qp_ex_init(struct vb_qp_head *qp, const struct vb_qp_kind *kind, uint64_t ops)
 {
-	if (ops & ~(uint64_t)OPS)
-		return vb_absent("ibv_create_qp_ex",
-				 "send_ops_flags 0x%llx: queue pairs have no memory windows, TSO, or atomic writes.",
-				 (unsigned long long)(ops & ~(uint64_t)OPS));
+	if (ops & ~kind->ops)
+		return vb_absent("ibv_create_qp_ex", "send_ops_flags 0x%llx: %s queue pairs have no such requests.",
+				 (unsigned long long)(ops & ~kind->ops), kind->name);
 	qp->extended = true;
 	qp->ops = ops;
 	fill_calls(&qp->ex);

@@ -14,6 +14,8 @@
 #include "emu/nic/base/futex_lock.h"
 #include "emu/verbs/start/vb_abi.h"
 
+struct vb_qp_kind;
+
 struct vb_batch {
 	struct futex_lock lock; /* from start to complete or abort; the fields below are its holder's */
 	struct ibv_send_wr *wr; /* requests; sg_list and next are set at the end, since the arrays move as they grow */
@@ -42,8 +44,8 @@ struct vb_qp_head {
 int vb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, bool whole);
 
 /* At the end of the making of a queue pair, whose caps are set: `ops` as the program asked. 0; EOPNOTSUPP, after a line of log:
- * an op that queue pairs do not have. */
-int vb_qp_ex_init(struct vb_qp_head *qp, uint64_t ops);
+ * an op that its kind does not have. */
+int vb_qp_ex_init(struct vb_qp_head *qp, const struct vb_qp_kind *kind, uint64_t ops);
 void vb_qp_ex_fini(struct vb_qp_head *qp); /* also of one that is not extended */
 
 #endif

@@ -9,6 +9,7 @@
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -45,11 +46,13 @@ static uint32_t rnr_wait_us(uint8_t code)
 	return 10 * table[code & 31];
 }
 
-uint32_t vb_qp_caps(unsigned int access)
+uint32_t vb_qp_caps(const struct vb_qp *qp, unsigned int access)
 {
-	return EP_SEND | EP_RECV | EP_READ | EP_WRITE | (access & IBV_ACCESS_REMOTE_READ ? EP_REMOTE_READ : 0) |
-	       (access & IBV_ACCESS_REMOTE_WRITE ? EP_REMOTE_WRITE : 0) |
-	       (access & IBV_ACCESS_REMOTE_ATOMIC ? EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE : 0);
+	uint32_t caps = EP_SEND | EP_RECV | EP_READ | EP_WRITE | (access & IBV_ACCESS_REMOTE_READ ? EP_REMOTE_READ : 0) |
+			(access & IBV_ACCESS_REMOTE_WRITE ? EP_REMOTE_WRITE : 0) |
+			(access & IBV_ACCESS_REMOTE_ATOMIC ? EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE : 0);
+
+	return caps & qp->kind->caps;
 }
 
 /* The addresses of both sides, of a path that the rules allow. 0, or EINVAL after a line of log. */
@@ -193,7 +196,7 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 	if (to == IBV_QPS_RESET)
 		return 0;
 	qp->attr = attr;
-	ep_set_caps(qp->ep, vb_qp_caps(access_of(&attr))); /* V36, V39 */
+	ep_set_caps(qp->ep, vb_qp_caps(qp, access_of(&attr))); /* V36, V39 */
 	set_timing(qp, &attr);
 	return 0;
 }

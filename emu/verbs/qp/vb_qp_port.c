@@ -10,14 +10,10 @@
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/queues/av.h"
 #include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
-
-enum {
-	ORDER = EP_ORDER_RAS | EP_ORDER_WAS | EP_ORDER_WAR | EP_ORDER_SAR,
-	RULES = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES | EP_RULE_ALIGNED | EP_RULE_EMPTY_KEYLESS,
-};
 
 struct vb_qp_port {
 	struct vb_qp_port *next;
@@ -88,9 +84,9 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 		.pd = pd,
 		.tx_cq = qp->send_cq->cq,
 		.rx_cq = qp->recv_cq->cq,
-		.caps = vb_qp_caps(0),
-		.order = ORDER,
-		.rules = RULES,
+		.caps = vb_qp_caps(qp, 0),
+		.order = qp->kind->order,
+		.rules = qp->kind->rules,
 		.tx_size = qp->cap.max_send_wr + 1,
 		.rx_size = qp->cap.max_recv_wr + 1,
 		.srx = qp->srq ? qp->srq->srx : NULL,

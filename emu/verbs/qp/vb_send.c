@@ -10,6 +10,7 @@
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
 #include "emu/verbs/regions/vb_key.h"
 #include "emu/verbs/start/vb_front_end.h"
@@ -17,23 +18,22 @@
 
 #define CALL "ibv_post_send"
 
-/* What each opcode is. */
+/* What each opcode is; vb_qp_kind.h has which of them a queue pair carries out. */
 static const struct request {
 	enum op_kind kind;
 	uint8_t completes; /* enum ibv_wc_opcode */
 	uint32_t flags;    /* enum post_flag */
 	uint32_t access;   /* right of the local regions (enum mr_access) */
-	bool takes;        /* it is offered */
 } requests[] = {
-	[IBV_WR_RDMA_WRITE] = { OP_WRITE, IBV_WC_RDMA_WRITE, 0, MR_WRITE, true },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE, IBV_WC_RDMA_WRITE, POST_CQ_DATA, MR_WRITE, true },
-	[IBV_WR_SEND] = { OP_SEND, IBV_WC_SEND, 0, MR_SEND, true },
-	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND, true },
-	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND, true },
-	[IBV_WR_LOCAL_INV] = { OP_SEND, IBV_WC_LOCAL_INV, POST_LOCAL_INV | POST_FENCE, 0, true },
-	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ, true },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ, true },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ, true },
+	[IBV_WR_RDMA_WRITE] = { OP_WRITE, IBV_WC_RDMA_WRITE, 0, MR_WRITE },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { OP_WRITE, IBV_WC_RDMA_WRITE, POST_CQ_DATA, MR_WRITE },
+	[IBV_WR_SEND] = { OP_SEND, IBV_WC_SEND, 0, MR_SEND },
+	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND },
+	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND },
+	[IBV_WR_LOCAL_INV] = { OP_SEND, IBV_WC_LOCAL_INV, POST_LOCAL_INV | POST_FENCE, 0 },
+	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ },
 };
 enum { REQUESTS = sizeof(requests) / sizeof(*requests), WORD = sizeof(uint64_t) };
 
@@ -148,7 +148,7 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		refuse_local(send, REFUSAL_SOURCE_FAULT);
 		return;
 	}
-	if (send->length > VB_MAX_MSG || (request->kind == OP_ATOMIC && send->length != WORD)) {
+	if (send->length > qp->kind->max_msg || (request->kind == OP_ATOMIC && send->length != WORD)) {
 		vb_refuse(EMSGSIZE, CALL, "request 0x%llx fails (IBV_WC_LOC_LEN_ERR): its list has %llu bytes%s",
 			  (unsigned long long)wr->wr_id, (unsigned long long)send->length,
 			  request->kind == OP_ATOMIC ? ", and an atomic's result has 8."
@@ -184,8 +184,8 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
 	uint64_t bytes = 0;
 
-	if ((unsigned int)wr->opcode >= REQUESTS || !requests[wr->opcode].takes) /* V68 */
-		return vb_refuse(EINVAL, CALL, "opcode %d is none that this queue pair carries out.", (int)wr->opcode);
+	if ((unsigned int)wr->opcode >= REQUESTS || !(qp->kind->opcodes >> wr->opcode & 1)) /* V68 */
+		return vb_refuse(EINVAL, CALL, "opcode %d is none that %s queue pairs carry out.", (int)wr->opcode, qp->kind->name);
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge) /* V65 */
 		return vb_refuse(EINVAL, CALL, "num_sge is %d, and the queue pair was made with max_send_sge %u.", wr->num_sge,
 				 qp->cap.max_send_sge);

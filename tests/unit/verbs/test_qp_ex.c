@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/verbs/qp/vb_qp_ex.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 enum { LIST = 64, SGES = 4, INLINE = 32 };
@@ -75,7 +76,7 @@ static void open_with(uint64_t ops)
 {
 	qp = (struct vb_qp_head){ .sge_most = SGES, .inline_most = INLINE };
 	cr_assert_null(ibv_qp_to_qp_ex(&qp.ibv), "not extended yet");
-	cr_assert_eq(vb_qp_ex_init(&qp, ops), 0);
+	cr_assert_eq(vb_qp_ex_init(&qp, vb_qp_kind(IBV_QPT_RC), ops), 0);
 	ex = ibv_qp_to_qp_ex(&qp.ibv);
 	cr_assert_not_null(ex);
 }
@@ -304,7 +305,7 @@ Test(qp_ex, the_post_may_refuse)
 Test(qp_ex, ops_that_there_are_not)
 {
 	qp = (struct vb_qp_head){ .sge_most = SGES };
-	cr_assert_eq(vb_qp_ex_init(&qp, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO), EOPNOTSUPP);
+	cr_assert_eq(vb_qp_ex_init(&qp, vb_qp_kind(IBV_QPT_RC), IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO), EOPNOTSUPP);
 	cr_assert(strstr(said, "send_ops_flags 0x400"), "%s", said);
 	cr_assert_null(ibv_qp_to_qp_ex(&qp.ibv));
 	vb_qp_ex_fini(&qp);
