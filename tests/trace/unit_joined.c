@@ -113,6 +113,18 @@ static void put_conn(uint32_t line, bool dialled)
 	trace_part_end(&ring.cold, note);
 }
 
+static void put_pair(uint8_t family)
+{
+	struct trace_conn_state *note = trace_part_begin(&ring, &ring.cold, TRACE_REC_CONN, sizeof(*note), trace_ticks(&ring));
+
+	*note = (struct trace_conn_state){ .record = note->record, .line = LINE, .event = TRACE_CONN_OPEN, .dialled = 1 };
+	note->session = note->epoch = 1;
+	note->here = note->peer = (struct trace_address){ .family = family | TRACE_PAIR, .index = 1, .port = 0x1267 };
+	memcpy(note->peer.addr, (uint8_t[]){ 0x20, 1, 0xd, 0xb8 }, 4);
+	note->peer.index = 0xff;
+	trace_part_end(&ring.cold, note);
+}
+
 static void join_ring(void)
 {
 	char path[64];
@@ -173,6 +185,44 @@ static const uint8_t *packet_of(const char *capture, size_t size, uint32_t *leng
 	memcpy(length, capture + HEADS + 20, sizeof(*length));
 	cr_assert_leq(*length, size - HEADS - BODY);
 	return (const uint8_t *)capture + HEADS + BODY;
+}
+
+/* Queue pairs of one port are told by their numbers; a capture has the port. */
+static void expect_pair(uint8_t family, const char *here, const char *peer)
+{
+	static const uint8_t port[] = { 0x12, 0x67 };
+	size_t size;
+	uint32_t length;
+	char *capture;
+
+	open_ring();
+	put_pair(family);
+	put_refused_read(TRACE_SENT);
+	join_ring();
+	cr_assert_eq(joined.conn_count, 1);
+	cr_expect_str_eq(joined.conns[0].end[0].address, here);
+	cr_expect_str_eq(joined.conns[0].end[1].address, peer);
+	capture = form_of(pcapng_write, &size);
+	cr_expect_eq(memcmp(packet_of(capture, size, &length) + (family == 6 ? 42 : 22), port, 2), 0);
+	free(capture);
+}
+
+Test(joined, queue_pairs_have_their_numbers)
+{
+	expect_pair(4, "0.0.0.0 QPN 0x126701", "32.1.13.184 QPN 0x1267ff");
+}
+
+Test(joined, queue_pairs_of_gids)
+{
+	expect_pair(6, ":: QPN 0x126701", "2001:db8:: QPN 0x1267ff");
+}
+
+Test(joined, an_address_of_no_family_is_none)
+{
+	open_ring();
+	put_pair(5);
+	join_ring();
+	cr_expect_str_eq(joined.conns[0].end[1].address, "?");
 }
 
 static void expect_datagram(uint32_t whole, uint32_t shown)

@@ -40,4 +40,8 @@ FI_EMU_TRACE=$dir/trace "$emurun" "$refused" >/dev/null 2>&1
 "$emurun" emu_trace "$dir/trace" >"$dir/out" 2>&1
 has a_trace_names_the_program "$dir/out" '^# process [0-9]+ on .*verbs-refused$'
 has a_trace_has_the_region "$dir/out" 'region opened: key 0x[0-9a-f]* addr 0x[0-9a-f]* length 100$'
+FI_EMU_TRACE=$dir/pair "$emurun" emu_rules --verbs -r V78 >/dev/null 2>&1
+"$emurun" emu_trace --ops "$dir/pair" >"$dir/out" 2>&1
+has a_trace_names_queue_pairs "$dir/out" ' posted: send [0-9]+ to [0-9a-f.:]+ QPN 0x[0-9a-f]{6} length '
+has a_trace_names_what_a_connection_is_with "$dir/out" ' connection with [0-9a-f.:]+ QPN 0x[0-9a-f]{6} open'
 exit $failed

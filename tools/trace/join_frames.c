@@ -35,8 +35,12 @@ static void hear_hello(struct join_line *line, uint32_t way, const struct wire_h
 	line->greeted = true;
 	line->session = hello.session;
 	line->epoch = hello.epoch;
-	*at = (struct trace_address){ .family = hello.at.family, .port = hello.at.port, .scope = hello.at.scope };
+	*at = (struct trace_address){ .family = (uint8_t)hello.at.family, .port = hello.at.port, .scope = hello.at.scope };
 	memcpy(at->addr, hello.at.addr, sizeof(at->addr));
+	if (hello.version_min >= WIRE_VERSION_PAIRS) {
+		at->family |= TRACE_PAIR;
+		at->index = hello.index;
+	}
 }
 
 static void stream_restart(struct join_stream *s)
@@ -174,7 +178,7 @@ void join_datagram(struct join *join, uint32_t process, const struct trace_datag
 	};
 
 	if (!sent && datagram->length >= sizeof(*head)) { /* it has its sender */
-		peer = (struct trace_address){ .family = wire_get16(head->family),
+		peer = (struct trace_address){ .family = (uint8_t)wire_get16(head->family),
 					       .port = wire_get16(head->port),
 					       .scope = wire_get32(head->scope) };
 		memcpy(peer.addr, head->addr, sizeof(peer.addr));

@@ -43,14 +43,16 @@ int64_t trace_op_at(const struct trace_op *op)
 
 const char *join_address(const struct trace_address *address)
 {
-	char text[INET6_ADDRSTRLEN] = "";
+	unsigned int version = address->family & ~TRACE_PAIR, port = address->port;
+	char text[INET6_ADDRSTRLEN];
 
-	if (address->family == 4 && inet_ntop(AF_INET, address->addr, text, sizeof(text)))
-		return trace_words("%s:%u", text, address->port);
-	if (address->family == 6 && inet_ntop(AF_INET6, address->addr, text, sizeof(text)))
-		return address->scope ? trace_words("[%s%%%u]:%u", text, address->scope, address->port)
-				      : trace_words("[%s]:%u", text, address->port);
-	return trace_words("?");
+	if ((version != 4 && version != 6) || !inet_ntop(version == 6 ? AF_INET6 : AF_INET, address->addr, text, sizeof(text)))
+		return trace_words("?");
+	if (address->family & TRACE_PAIR)
+		return trace_words("%s QPN 0x%06x", text, port << 8 | address->index);
+	if (version == 4)
+		return trace_words("%s:%u", text, port);
+	return address->scope ? trace_words("[%s%%%u]:%u", text, address->scope, port) : trace_words("[%s]:%u", text, port);
 }
 
 struct join_line *join_line(struct join *join, uint32_t process, uint32_t number)

@@ -33,8 +33,9 @@ struct trace_process {
 /* An address of a process at which frames come and go. */
 struct trace_endpoint {
 	uint32_t process;
-	uint32_t number;     /* of the process, by which records name it */
-	const char *address; /* "192.0.2.1:4711", "[2001:db8::1]:4711"; "?": nothing is left that says it */
+	uint32_t number; /* of the process, by which records name it */
+	const char
+		*address; /* "192.0.2.1:4711", "[2001:db8::1]:4711", "192.0.2.1 QPN 0x126701"; "?": nothing is left that says it */
 	int64_t opened_ns, closed_ns;
 };
 

@@ -186,26 +186,21 @@ static void put_udp(struct pcap *pcap, int64_t at_ns, const struct side *from, c
 	put_packet(pcap, at_ns, packet, ip + 8 + length);
 }
 
-/* "192.0.2.1:4711" or "[2001:db8::1]:4711", as the trace has them. */
+/* "192.0.2.1:4711", "[2001:db8::1]:4711" or "192.0.2.1 QPN 0x126701", as the trace has them. */
 static void side_read(struct side *side, const char *address)
 {
-	char text[96], *colon, *end;
+	char text[96], *at = text + (*address == '['), *qpn, *end;
 
 	snprintf(text, sizeof(text), "%s", address);
-	colon = strrchr(text, ':');
-	if (!colon)
+	qpn = strstr(text, " QPN ");
+	end = qpn ? qpn : strrchr(text, ':');
+	if (!end)
 		return;
-	side->port = (uint16_t)strtoul(colon + 1, NULL, 10);
-	*colon = 0;
-	if (*text != '[') {
-		inet_pton(AF_INET, text, side->addr);
-		return;
-	}
-	end = strpbrk(text, "%]");
-	if (end)
-		*end = 0;
-	side->six = true;
-	inet_pton(AF_INET6, text + 1, side->addr);
+	side->port = (uint16_t)(qpn ? strtoul(qpn + strlen(" QPN "), NULL, 16) >> 8 : strtoul(end + 1, NULL, 10));
+	*end = '\0';
+	at[strcspn(at, "%]")] = '\0';
+	side->six = strchr(at, ':');
+	inet_pton(side->six ? AF_INET6 : AF_INET, at, side->addr);
 }
 
 static void flow_open(struct pcap *pcap, uint32_t number, int64_t at_ns)

@@ -202,10 +202,15 @@ void trace_forked(void)
 void trace_put_address(const struct sockaddr_storage *from, struct trace_address *to)
 {
 	struct wire_address_fields fields;
+	uint32_t qpn = address_qpn(from);
 
 	address_put(from, &fields);
-	*to = (struct trace_address){ .family = fields.family, .port = fields.port, .scope = fields.scope };
+	*to = (struct trace_address){ .family = (uint8_t)fields.family, .port = fields.port, .scope = fields.scope };
 	memcpy(to->addr, fields.addr, sizeof(to->addr));
+	if (qpn) {
+		to->family |= TRACE_PAIR;
+		to->index = (uint8_t)qpn;
+	}
 }
 
 /* Room in the ring of rare events; NULL: there is none. */

@@ -100,8 +100,11 @@ struct trace_stored {
 };
 static_assert(sizeof(struct trace_stored) == 32, "no padding");
 
+enum { TRACE_PAIR = 0x80 };
+
 struct trace_address {
-	uint16_t family; /* 4 or 6 */
+	uint8_t family; /* 4 or 6; TRACE_PAIR added: of a queue pair, */
+	uint8_t index;  /* which is this one of those at the port */
 	uint16_t port;
 	uint8_t addr[16];
 	uint32_t scope;
