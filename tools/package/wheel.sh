@@ -5,13 +5,15 @@
 #
 # wheel.sh --of BUILD FOLDER packs what is built there, which takes seconds. That wheel runs on this system, and on no older one.
 #
-# The compiler comes from Python's registry: its version is fixed, and it links for the C library of that age and for both
+# The compiler comes from Python's registry: its version and hash are fixed, and it links for the C library of that age and for both
 # processors. The static libraries are those of Debian 12, of which nothing is installed. apt and pip fetch both once, without root,
 # to build/deps/glibc-2.31. What is built lies in FOLDER/build-ARCH.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 
 ZIG=0.17.1
+ZIG_SHA256="ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54"	# of its wheels for x86_64
+ZIG_SHA256+=" b7c5f02fccd40f89b999ee16a1f5ddced56e6182370f8affe494bcf8a28cf07e"	# and aarch64
 GLIBC=2.31
 SUITE=bookworm
 STATIC="libuv1-dev liburing-dev libinih-dev libsodium-dev libxxhash-dev libcjson-dev libdw-dev libelf-dev zlib1g-dev liblzma-dev"
@@ -26,7 +28,8 @@ have_zig() {
 	[ ! -e "$zig" ] || return 0
 	rm -rf "$venv"
 	/usr/bin/python3 -m venv "$venv"
-	"$venv/bin/python" -m pip install --quiet --only-binary :all: "ziglang==$ZIG"
+	"$venv/bin/python" -m pip install --quiet --only-binary :all: --require-hashes -r \
+		<(echo "ziglang==$ZIG" $(printf -- '--hash=sha256:%s ' $ZIG_SHA256))
 	mv "$venv"/lib/python3*/site-packages/ziglang "$zig"
 	rm -rf "$venv"
 }
