@@ -270,6 +270,44 @@ Test(qp, misaligned_atomic)
 	event(IBV_EVENT_QP_REQ_ERR);
 }
 
+/* B in RTS, and so that it answers no READ. */
+static void meet_without_reads(void)
+{
+	struct ibv_qp_attr attr;
+
+	for (int side = 0; side < 2; side++)
+		qp_to(&pair, side, IBV_QPS_RESET);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		int mask = qp_attr_for(&pair, B, (enum ibv_qp_state)state, &attr);
+
+		qp_to(&pair, A, (enum ibv_qp_state)state);
+		attr.max_dest_rd_atomic = 0;
+		cr_assert_eq(ibv_modify_qp(pair.qp[B], &attr, mask), 0);
+	}
+}
+
+static void answered_by_none(enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = qp_request(&pair, A, opcode, 0, 8, &sge);
+
+	meet_without_reads();
+	fails(&wr, IBV_WC_REM_INV_REQ_ERR, true);
+	cr_assert_not_null(strstr(ibv_wc_status_str(IBV_WC_REM_INV_REQ_ERR), "max_dest_rd_atomic"), "%s",
+			   ibv_wc_status_str(IBV_WC_REM_INV_REQ_ERR));
+	event(IBV_EVENT_QP_REQ_ERR);
+}
+
+Test(qp, read_that_is_answered_by_none)
+{
+	answered_by_none(IBV_WR_RDMA_READ);
+}
+
+Test(qp, atomic_that_is_answered_by_none)
+{
+	answered_by_none(IBV_WR_ATOMIC_CMP_AND_SWP);
+}
+
 Test(qp, wrong_lkey)
 {
 	struct ibv_sge sge;

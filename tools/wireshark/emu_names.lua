@@ -334,6 +334,7 @@ names.values.cause = {
 	[22] = "misaligned",
 	[23] = "invalidated",
 	[24] = "no-region",
+	[25] = "no-reads",
 }
 names.values.op = {}
 for number, op in pairs(names.ops) do
@@ -367,6 +368,7 @@ names.cause_words = {
 	[22] = "the address of the atomic is no multiple of its element's size",
 	[23] = "the region was invalidated",
 	[24] = "no region is open under the key that the message was to invalidate (WIRE-148)",
+	[25] = "the target endpoint takes no READ and no ATOMIC",
 }
 
 -- What may be wrong with a frame, in the words of wire/check.c.

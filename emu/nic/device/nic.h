@@ -136,6 +136,7 @@ enum ep_cap {
 	EP_TAGGED_READ = 0x10000, /* posted tagged receives are targets of RMA (tagged_access.c); with EP_TRECV */
 	EP_COLLECTIVE = 0x20000,  /* is a member of groups (collective.h) */
 	EP_WATCHED = 0x40000,     /* each remote access that was executed in a region is told to nic_config.watch */
+	EP_NO_READS = 0x80000,    /* why it is no target of READs and atomics: of how many it takes at once */
 };
 
 /* Pairs of ops whose order the endpoint keeps, where keeping it costs something. NONE: of no pair, so that an op that waits for its

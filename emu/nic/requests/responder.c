@@ -37,6 +37,14 @@ const char *responder_rnr(struct conn *conn)
 	return NULL;
 }
 
+enum refusal_cause responder_lacks(const struct session *session, uint32_t cap)
+{
+	nic_role(session->ep->nic);
+	return cap & (EP_REMOTE_READ | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE) && cm_caps(session) & EP_NO_READS
+		       ? REFUSAL_NO_READS
+		       : REFUSAL_CAPABILITY;
+}
+
 __attribute__((noinline, cold)) static bool allows_after_all(const struct session *session, uint32_t cap, struct refusal *why)
 {
 	if (cm_caps(session) & cap && session->fault == &fault_watching)
@@ -44,7 +52,7 @@ __attribute__((noinline, cold)) static bool allows_after_all(const struct sessio
 	*why = (struct refusal){ .cause = REFUSAL_NONE };
 	if (cm_caps(session) & cap)
 		return !session->fault || !fault_refuses(session, why);
-	why->cause = REFUSAL_CAPABILITY;
+	why->cause = responder_lacks(session, cap);
 	return false;
 }
 

@@ -30,6 +30,8 @@ MUST_USE const char *responder_executed(struct conn *conn, const char *broken, b
 const char *responder_rnr(struct conn *conn);
 /* Has the endpoint the capability (enum ep_cap), and no fault plan anything against the request? Else *why says so. */
 bool responder_allows(const struct session *session, uint32_t cap, struct refusal *why);
+/* Why a request is refused, if the endpoint has not the capability. */
+enum refusal_cause responder_lacks(const struct session *session, uint32_t cap) __attribute__((cold));
 
 /* Until the session ends, no request of the peer is executed any more, nor the one whose frame is under way. Receives that requests
  * have taken, and that have not ended, do so now: `told` as cancelled, else without a word. */

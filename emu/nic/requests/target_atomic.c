@@ -71,7 +71,7 @@ static enum refusal_cause flaw(const struct session *session, struct atomic_what
 	size_t size = atomic_size(what.type);
 
 	if (!(cm_caps(session) & cap))
-		return REFUSAL_CAPABILITY;
+		return responder_lacks(session, cap);
 	if (!size || length % size || !atomic_valid(what))
 		return REFUSAL_ATOMIC;
 	/* V109 */

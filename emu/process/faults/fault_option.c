@@ -49,6 +49,7 @@ static const struct fault_cause {
 	{ REFUSAL_MISALIGNED, ATOMICS },
 	{ REFUSAL_INVALIDATED, REGIONS },
 	{ REFUSAL_NO_REGION, MESSAGES },
+	{ REFUSAL_NO_READS, READS | ATOMICS },
 };
 enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 

@@ -39,6 +39,7 @@ static enum ibv_event_type refusal_event(enum refusal_cause cause)
 	case REFUSAL_ATOMIC:
 	case REFUSAL_MISALIGNED:
 	case REFUSAL_MESSAGE_LONG:
+	case REFUSAL_NO_READS:
 	case REFUSAL_PROTOCOL:
 		return IBV_EVENT_QP_REQ_ERR;
 	case REFUSAL_RESOURCE:

@@ -176,11 +176,13 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 }
 
 /* A peer that may have no READ or atomic under way here may have none at all (V95). */
-static unsigned int access_of(const struct ibv_qp_attr *attr)
+static uint32_t caps_of(const struct vb_qp *qp, const struct ibv_qp_attr *attr)
 {
-	unsigned int none = attr->max_dest_rd_atomic ? 0 : IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	const unsigned int both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
-	return attr->qp_access_flags & ~none;
+	if (attr->max_dest_rd_atomic || !(attr->qp_access_flags & both))
+		return vb_qp_caps(qp, attr->qp_access_flags);
+	return vb_qp_caps(qp, attr->qp_access_flags & ~both) | EP_NO_READS;
 }
 
 static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, const struct ep_pair *pair) REQUIRES(driver_role)
@@ -196,7 +198,7 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 	if (to == IBV_QPS_RESET)
 		return 0;
 	qp->attr = attr;
-	ep_set_caps(qp->ep, vb_qp_caps(qp, access_of(&attr))); /* V36, V39 */
+	ep_set_caps(qp->ep, caps_of(qp, &attr)); /* V36, V39 */
 	set_timing(qp, &attr);
 	return 0;
 }
