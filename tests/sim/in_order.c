@@ -94,34 +94,24 @@ static void check_ends(struct couple *c)
 		couple_nothing(c, side);
 }
 
+static void refused_for_good(struct couple *c)
+{
+	refused_script(c);
+	check_ends(c);
+}
+
 Test(sim_in_order, a_refusal_ends_both)
 {
 	struct couple c;
 
 	couple_open(&c, 1701);
-	refused_script(&c);
-	check_ends(&c);
+	refused_for_good(&c);
 	couple_close(&c);
 }
 
 Test(sim_in_order, a_refusal_cut_at_every_byte)
 {
-	uint64_t total[2];
-	struct couple c;
-
-	couple_open(&c, 1702);
-	refused_script(&c);
-	for (uint8_t dir = 0; dir < 2; dir++)
-		total[dir] = tap_find(c.world, 0, dir)->offset;
-	couple_close(&c);
-	for (uint8_t dir = 0; dir < 2; dir++)
-		for (uint64_t at = 0; at < total[dir]; at += at < 2000 || at + 2000 > total[dir] ? 1 : 1009) {
-			couple_open(&c, 1702);
-			world_fault(c.world, FAULT_CUT, 0, dir, at);
-			refused_script(&c);
-			check_ends(&c);
-			couple_close(&c);
-		}
+	couple_cut_everywhere(refused_for_good, 1702, 0);
 }
 
 static void hold(struct end *end, bool held)
@@ -151,21 +141,7 @@ static void held_script(struct couple *c)
 
 Test(sim_in_order, held_and_let_go)
 {
-	uint64_t total[2];
-	struct couple c;
-
-	couple_open(&c, 1721);
-	held_script(&c);
-	for (uint8_t dir = 0; dir < 2; dir++)
-		total[dir] = tap_find(c.world, 0, dir)->offset;
-	couple_close(&c);
-	for (uint8_t dir = 0; dir < 2; dir++)
-		for (uint64_t at = 0; at < total[dir]; at += at < 2000 || at + 2000 > total[dir] ? 1 : 1009) {
-			couple_open(&c, 1721);
-			world_fault(c.world, FAULT_CUT, 0, dir, at);
-			held_script(&c);
-			couple_close(&c);
-		}
+	couple_cut_everywhere(held_script, 1721, 0);
 }
 
 /* An op that its front end refuses, in its turn: those before it are carried out. */

@@ -284,32 +284,9 @@ static void script(struct couple *c)
 	end_message(c->world, &c->qp[1], &c->qp[0], 30);
 }
 
-static void open_slow(struct couple *c, uint64_t seed)
-{
-	couple_open(c, seed);
-	c->world->weather.chunk_max = 50;
-}
-
 Test(sim_pair, cut_at_every_byte)
 {
-	uint64_t total[2];
-	struct couple c;
-
-	open_slow(&c, 920);
-	script(&c);
-	for (uint8_t dir = 0; dir < 2; dir++)
-		total[dir] = tap_find(c.world, 0, dir)->offset;
-	couple_close(&c);
-	for (uint8_t dir = 0; dir < 2; dir++) {
-		cr_assert_gt(total[dir], sizeof(struct wire_head) + sizeof(struct wire_hello));
-		for (uint64_t at = 0; at <= total[dir]; at++) {
-			open_slow(&c, 920);
-			world_fault(c.world, FAULT_CUT, 0, dir, at);
-			script(&c);
-			WORLD_CHECK(c.world, c.world->fault[0].spent, "the cut did not happen");
-			couple_close(&c);
-		}
-	}
+	couple_cut_everywhere(script, 920, 50);
 }
 
 Test(sim_pair, in_bad_weather)

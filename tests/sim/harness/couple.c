@@ -127,3 +127,33 @@ void couple_nothing(struct couple *c, int side)
 {
 	WORLD_CHECK(c->world, !world_run(c->world, has_completion, c->qp[side].cq, SIM_SECOND), "something completes");
 }
+
+static void cut_open(struct couple *c, uint64_t seed, uint32_t chunk_max)
+{
+	couple_open(c, seed);
+	if (chunk_max)
+		c->world->weather.chunk_max = chunk_max;
+}
+
+void couple_cut_everywhere(void (*script)(struct couple *couple), uint64_t seed, uint32_t chunk_max)
+{
+	enum { NEAR = 2000, STRIDE = 1009 };
+	uint64_t total[2];
+	struct couple c;
+
+	cut_open(&c, seed, chunk_max);
+	script(&c);
+	for (uint8_t dir = 0; dir < 2; dir++) {
+		total[dir] = tap_find(c.world, 0, dir)->offset;
+		WORLD_CHECK(c.world, total[dir] > sizeof(struct wire_head) + sizeof(struct wire_hello), "nothing was sent");
+	}
+	couple_close(&c);
+	for (uint8_t dir = 0; dir < 2; dir++)
+		for (uint64_t at = 0; at <= total[dir]; at += at < NEAR || at + NEAR > total[dir] ? 1 : STRIDE) {
+			cut_open(&c, seed, chunk_max);
+			world_fault(c.world, FAULT_CUT, 0, dir, at);
+			script(&c);
+			WORLD_CHECK(c.world, c.world->fault[0].spent, "the cut did not happen");
+			couple_close(&c);
+		}
+}

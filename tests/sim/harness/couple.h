@@ -30,5 +30,8 @@ int couple_receive(struct couple *couple, int side, size_t length, uintptr_t con
 uintptr_t couple_next(struct couple *couple, int side, enum refusal_cause *cause);
 /* No completion is there, nor comes in a second. */
 void couple_nothing(struct couple *couple, int side);
+/* Runs the script with the first connection cut, once at each byte of either way; of a long way at each near its ends, and at some
+ * in between. `chunk_max`: bytes that arrive at once; 0: as ever. */
+void couple_cut_everywhere(void (*script)(struct couple *couple), uint64_t seed, uint32_t chunk_max);
 
 #endif
