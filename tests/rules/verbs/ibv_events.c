@@ -4,8 +4,9 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #define WRITE IBV_WR_RDMA_WRITE
 
@@ -23,14 +24,18 @@ static struct ibv_cq *event(struct vworld *w, void **context)
 	return cq;
 }
 
+/* No event of side 0's requests or side 1's receives is there, nor on its way: one that another queue tells now is the next. */
 static void no_event(struct vworld *w, const char *when)
 {
 	struct pollfd in = { .fd = w->channel->fd, .events = POLLIN };
-	struct ibv_cq *cq;
+	struct ibv_cq *cq = w->side[1].send_cq;
 	void *context;
 
+	V_RC(0, ibv_req_notify_cq(cq, 0));
+	v_does(w, 1, WRITE, 0, 8, IBV_WC_SUCCESS);
+	CHECK(event(w, &context) == cq, "%s: an event", when);
 	CHECK(!poll(&in, 1, 0), "%s: the channel is readable", when);
-	CHECK(ibv_get_cq_event(w->channel, &cq, &context) == -1 && errno == EAGAIN, "%s: an event", when);
+	CHECK(ibv_get_cq_event(w->channel, &cq, &context) == -1 && errno == EAGAIN, "%s: another event", when);
 }
 
 VPAIR(V118_a_queue_that_was_not_asked_tells_nothing, .channel = true)
@@ -114,7 +119,8 @@ VPAIR(V122_an_error_is_told_as_solicited, .channel = true)
 struct closing {
 	int (*close)(void *object);
 	void *object;
-	atomic_bool acknowledged, began;
+	atomic_int thread; /* its id, when it begins */
+	atomic_bool acknowledged, ended;
 	bool early;
 	int result;
 };
@@ -123,19 +129,44 @@ static void *close_it(void *arg)
 {
 	struct closing *closing = arg;
 
-	atomic_store(&closing->began, true);
+	atomic_store(&closing->thread, gettid());
 	closing->result = closing->close(closing->object);
 	closing->early = !atomic_load(&closing->acknowledged);
+	atomic_store(&closing->ended, true);
 	return NULL;
 }
 
-static void begin(struct closing *closing, pthread_t *thread)
+/* How often the thread has gone to sleep, if it sleeps now; else 0. */
+static unsigned long sleeps(int thread)
 {
+	char path[64], line[128], state = '?';
+	unsigned long times = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", thread);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		(void)sscanf(line, "State: %c", &state);
+		(void)sscanf(line, "voluntary_ctxt_switches: %lu", &times);
+	}
+	if (file)
+		fclose(file);
+	return state == 'S' ? times : 0;
+}
+
+/* Until it has ended, or waits for the acknowledgement: it has slept while the device carried out something else. */
+static void begin(struct vworld *w, struct closing *closing, pthread_t *thread)
+{
+	struct deadline guard = deadline_start();
+	unsigned long before, now = 0;
+
 	CHECK(!pthread_create(thread, NULL, close_it, closing), "no thread");
-	while (!atomic_load(&closing->began))
-		sched_yield();
-	for (int i = 0; i < 2000; i++) /* if it does not wait, it mostly ends now */
-		sched_yield();
+	do {
+		deadline_check(&guard, "it neither ends nor waits");
+		before = now;
+		V_RC(0, ibv_dereg_mr(v_region(w->side[0].pd, w->side[0].bytes, V_SPAN, V_ALL)));
+		now = atomic_load(&closing->thread) ? sleeps(atomic_load(&closing->thread)) : 0;
+	} while (!atomic_load(&closing->ended) && (!now || now != before));
 	atomic_store(&closing->acknowledged, true);
 }
 
@@ -179,7 +210,7 @@ VRESET(V123_a_queue_closes_when_its_events_are_acknowledged, .channel = true)
 	CHECK(told == cq, "the event is of another queue");
 	V_RC(0, ibv_destroy_qp(qp));
 	w->side[0].qp = NULL;
-	begin(&closing, &thread);
+	begin(w, &closing, &thread);
 	ibv_ack_cq_events(cq, 1);
 	end(&closing, thread);
 }
@@ -200,7 +231,7 @@ VPAIR(V124_a_queue_pair_closes_when_its_events_are_acknowledged, .mr_without = I
 		if (got.event_type != IBV_EVENT_QP_ACCESS_ERR)
 			ibv_ack_async_event(&got);
 	} while (got.event_type != IBV_EVENT_QP_ACCESS_ERR);
-	begin(&closing, &thread);
+	begin(w, &closing, &thread);
 	ibv_ack_async_event(&got);
 	end(&closing, thread);
 	w->side[1].qp = NULL;
