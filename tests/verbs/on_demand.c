@@ -545,6 +545,7 @@ static char wrong[][160] = {
 	"fault = call\ncall = ibv_reg_mr\n",
 	"fault = call\nerror = EIO\n",
 	"fault = call\ncall = ibv_reg_mr\nerror = EIO\nop = write\n",
+	"fault = rnr\nop = recv\n",
 	"fault = fail\nop = write\n",
 	"fault = fail\nstatus = SUCCESS\n",
 	"fault = fail\nstatus = NONE\n",

@@ -330,7 +330,7 @@ static void rx_fill(struct rx *rx, struct srx *srx, const struct recv_post *post
 	if (post->flags & POST_MULTI)
 		rx->multi = (struct multi){ .least = post->least };
 	else if (unlikely(post->flags & POST_REACH))
-		rx->reach = (struct reach){ post->reach, REFUSAL_RECEIVE_BUFFER };
+		rx->reach = (struct reach){ post->reach, REFUSAL_RECEIVE_BUFFER, post->refused };
 	rx->done.c = (struct completion){
 		.context = post->context,
 		.flags = post->cq_flags,

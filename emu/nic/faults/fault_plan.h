@@ -33,19 +33,21 @@ enum fault_sort {
 	PLAN_THREAD,    /* the NIC thread is slow */
 	/* Of the front end: the device passes them over (process/faults/fault_calls.h). */
 	PLAN_CALL,      /* calls of the program fail, or are late */
-	PLAN_FAIL,      /* own requests complete with a status */
+	PLAN_FAIL,      /* own requests or receives complete with a status */
 	PLAN_EVENT,     /* an asynchronous event */
 	PLAN_UNPLUGGED, /* ports are down from the beginning */
 	PLAN_SORTS
 };
 
 enum { FAULT_KINDS = OP_POSTED_KINDS, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, FAULT_CERTAIN = 1000000000 };
+/* FAIL: receives, as one more kind, which a rule has only by its name. */
+enum { FAULT_RECEIVES = FAULT_KINDS };
 
 struct fault_rule {
 	enum fault_sort sort;
 	/* Which ops. */
 	struct sockaddr_storage peer; /* canonical; ss_family 0: any, port 0: any port of that address */
-	uint32_t kinds;               /* a bit for each enum op_kind that is posted */
+	uint32_t kinds;               /* a bit for each enum op_kind that is posted, and FAULT_RECEIVES */
 	bool keyed;                   /* those alone that name the region `key` */
 	uint64_t key;
 	/* Which of them: number `first`, and every `every`th after it, `most` in all; each with a chance in billionths. */

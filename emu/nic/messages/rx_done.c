@@ -241,6 +241,8 @@ void complete_receive_failed(struct rx *rx, enum refusal_cause cause)
 	const struct ep *ep = srx_reporter(rx);
 
 	role_assert();
+	if (cause == REFUSAL_NO_SESSION && rx_is_planned(rx))
+		why.access = REFUSAL_INJECTED;
 	if (ep)
 		error.c.source = ep->attr.tag;
 	if (rx->flags & POST_COLLECTIVE) {

@@ -206,7 +206,7 @@ void rx_shorten(struct rx *rx, uint64_t desc)
 	role_assert();
 	for (int i = 0; i < rx->named_count && before < rx->reach.bytes; before += rx->iov[i++].iov_len)
 		if (rx->named[i] == desc)
-			rx->reach = (struct reach){ before, REFUSAL_LOCAL_CLOSED };
+			rx->reach = (struct reach){ .bytes = before, .beyond = REFUSAL_LOCAL_CLOSED };
 }
 
 void rx_match_shorten(struct rx_match *match, uint64_t desc)

@@ -47,7 +47,8 @@ struct rx {
 		} multi;
 		struct reach { /* POST_REACH */
 			uint64_t bytes;
-			enum refusal_cause beyond; /* why a longer message is not received */
+			enum refusal_cause beyond;  /* why a longer message is not received */
+			enum refusal_cause planned; /* not NONE: a fault plan has it fail, which the peer is told as this */
 		} reach;
 	};
 };
@@ -140,6 +141,10 @@ bool rx_names(const struct rx *rx, uint64_t desc);
 /* they reach as far as the first buffer that is in it. */
 void rx_match_shorten(struct rx_match *match, uint64_t desc);
 void rx_shorten(struct rx *rx, uint64_t desc);
+static inline bool rx_is_planned(const struct rx *rx)
+{
+	return rx->flags & POST_REACH && rx->reach.planned != REFUSAL_NONE;
+}
 /* Are its buffers there for a message of that length, if it is not too long? */
 static inline bool rx_reaches(const struct rx *rx, uint64_t length)
 {

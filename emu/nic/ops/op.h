@@ -109,13 +109,14 @@ struct post {
 struct recv_post {
 	const struct iovec *iov; /* 0 to LIMIT_IOV */
 	size_t iov_count;
-	void *const *desc;    /* as in struct post */
-	uint32_t flags;       /* POST_COMPLETE, POST_TAGGED and those after it */
-	uint64_t source;      /* AV index this receive is for, AV_NONE: any (directed receive) */
-	uint64_t auth;        /* not 0: only messages that show this one (auth.h) */
-	uint64_t least;       /* POST_MULTI: released when less is left, in bytes */
-	uint64_t reach;       /* POST_REACH: so many bytes, from the first, are in regions that allow it */
-	uint64_t tag, ignore; /* POST_TAGGED: takes messages with this tag, the bits of `ignore` left out; else 0 */
+	void *const *desc;          /* as in struct post */
+	uint32_t flags;             /* POST_COMPLETE, POST_TAGGED and those after it */
+	uint64_t source;            /* AV index this receive is for, AV_NONE: any (directed receive) */
+	uint64_t auth;              /* not 0: only messages that show this one (auth.h) */
+	uint64_t least;             /* POST_MULTI: released when less is left, in bytes */
+	uint64_t reach;             /* POST_REACH: so many bytes, from the first, are in regions that allow it */
+	enum refusal_cause refused; /* POST_REACH: not NONE: a fault plan has it fail, and the peer is told this */
+	uint64_t tag, ignore;       /* POST_TAGGED: takes messages with this tag, the bits of `ignore` left out; else 0 */
 	void *context;
 	uint64_t cq_flags;          /* as in struct post */
 	const struct trigger *when; /* NULL: at once */

@@ -123,7 +123,10 @@ static const char *rsend_first(struct conn *conn, const struct wire_head *head)
 		return responder_rnr(conn);
 	}
 	rsend->rx = message.rx;
-	if (rsend->length > rsend->rx->capacity) {
+	if (rx_is_planned(rsend->rx)) {
+		why->cause = rsend->rx->reach.planned;
+		why->access = REFUSAL_INJECTED;
+	} else if (rsend->length > rsend->rx->capacity) {
 		why->cause = REFUSAL_MESSAGE_LONG;
 		why->region = rsend->rx->capacity;
 		why->excess = rsend->length - rsend->rx->capacity;
@@ -195,7 +198,9 @@ static void rsend_fail(struct session *session, enum refusal_cause cause)
 	session->rsp.rsend.rx = NULL;
 	if (!rx)
 		return;
-	if (cause == REFUSAL_MESSAGE_LONG)
+	if (rx_is_planned(rx))
+		complete_receive_failed(rx, REFUSAL_NO_SESSION);
+	else if (cause == REFUSAL_MESSAGE_LONG)
 		complete_receive(rx, &message);
 	else
 		complete_receive_failed(rx, rx_reaches(rx, message.length) ? cause : rx->reach.beyond);

@@ -68,6 +68,10 @@ static void write_let_go(struct session *session, enum refusal_cause cause)
 		tagged_fail(session, ask->seq, cause != REFUSAL_NONE ? cause : REFUSAL_SENDER);
 	else
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);
+	if (unlikely(session->rsp.write.rx != NULL) && rx_is_planned(session->rsp.write.rx)) {
+		complete_receive_failed(session->rsp.write.rx, REFUSAL_NO_SESSION);
+		session->rsp.write.rx = NULL;
+	}
 	write_give_back(&session->rsp.write);
 }
 
@@ -155,6 +159,11 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 		if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
 			return broken;
 	} else if (!responder_allows(session, EP_REMOTE_WRITE, &conn->in.why)) {
+		access_describe(ask, &conn->in.why);
+		return NULL;
+	}
+	if (unlikely(write->rx != NULL) && rx_is_planned(write->rx)) {
+		conn->in.why = (struct refusal){ .cause = write->rx->reach.planned, .access = REFUSAL_INJECTED };
 		access_describe(ask, &conn->in.why);
 		return NULL;
 	}

@@ -178,7 +178,7 @@ int fault_call(const char *name, uint64_t qp, uint64_t *number)
 	return err;
 }
 
-uint32_t fault_request(enum op_kind kind, uint64_t qp)
+uint32_t fault_request(unsigned int kind, uint64_t qp)
 {
 	uint32_t status = 0;
 

@@ -29,8 +29,9 @@ bool fault_calls_exchanged(struct fault_plan *plan);
  * fails, being the number-th that the rule names. The caller holds no lock that an event takes. A lock that it holds is held
  * while it waits. */
 int fault_call(const char *call, uint64_t qp, uint64_t *number);
-/* One more request on a queue pair, which has a lock: the status by which it fails, or 0. */
-uint32_t fault_request(enum op_kind kind, uint64_t qp);
+/* One more request on a queue pair, which has a lock, or receive (FAULT_RECEIVES; `qp` 0: of a shared queue): the status by which
+ * it fails, or 0. */
+uint32_t fault_request(unsigned int kind, uint64_t qp);
 
 /* Are there events by time, so that a NIC has to run? */
 bool fault_is_timed(void);

@@ -129,23 +129,27 @@ static const char *read_peer(const char *value, struct fault_rule *rule)
 
 static const char *read_op(const char *value, struct fault_rule *rule)
 {
+	static const char receives[] = "recv", wanted[] = "a list of send, write, read, atomic, recv";
 	uint32_t kinds = 0;
 
 	while (*value) {
 		size_t length = strcspn(value, ", ");
 		uint32_t kind = 0;
 
-		for (unsigned int i = 0; i < FAULT_KINDS; i++)
-			if (strlen(op_kind_name(i)) == length && !strncmp(op_kind_name(i), value, length))
+		for (unsigned int i = 0; i <= FAULT_RECEIVES; i++) {
+			const char *name = i == FAULT_RECEIVES ? receives : op_kind_name(i);
+
+			if (strlen(name) == length && !strncmp(name, value, length))
 				kind = 1u << i;
+		}
 		if (!kind)
-			return "a list of send, write, read, atomic";
+			return wanted;
 		kinds |= kind;
 		value += length;
 		value += strspn(value, ", ");
 	}
 	rule->kinds = kinds;
-	return kinds ? NULL : "a list of send, write, read, atomic";
+	return kinds ? NULL : wanted;
 }
 
 static const char *read_key(const char *value, struct fault_rule *rule)
@@ -442,6 +446,8 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
 	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
 
+	if (rule->sort == PLAN_FAIL)
+		can |= 1u << FAULT_RECEIVES;
 	if (rule->sort == PLAN_REGISTER && !rule->err)
 		rule->err = ENOMEM;
 	if (rule->sort == PLAN_CALL && !rule->err && !rule->wait_ns && !rule->jitter_ns)

@@ -39,14 +39,15 @@ int vb_fault_met(const char *call, struct ibv_context *ibv, uint64_t qp)
 	return 0;
 }
 
-uint8_t vb_fault_request_met(enum op_kind kind, uint64_t qp, uint64_t wr_id)
+uint8_t vb_fault_request_met(const char *call, unsigned int kind, uint64_t qp, uint64_t wr_id)
 {
 	uint32_t status = fault_request(kind, qp);
 	char name[FAULT_WORD_MAX];
 
 	if (status)
-		vb_refuse(EIO, "ibv_post_send", "request 0x%llx fails (IBV_WC_%s), injected by the fault plan (FI_EMU_FAULT).",
-			  (unsigned long long)wr_id, fault_word_at(vb_faults.statuses, status, name));
+		vb_refuse(EIO, call, "%s 0x%llx fails%s (IBV_WC_%s), injected by the fault plan (FI_EMU_FAULT).",
+			  kind == FAULT_RECEIVES ? "receive" : "request", (unsigned long long)wr_id,
+			  kind == FAULT_RECEIVES ? " when it is taken" : "", fault_word_at(vb_faults.statuses, status, name));
 	return (uint8_t)status;
 }
 

@@ -21,8 +21,9 @@ static inline int vb_fault(const char *call, struct ibv_context *context, uint64
 {
 	return vb_fault_shown() ? vb_fault_met(call, context, qp) : 0;
 }
-/* A request is posted, with the lock: the status by which it is to fail, after a line of log; 0: none. */
-uint8_t vb_fault_request_met(enum op_kind kind, uint64_t qp, uint64_t wr_id) __attribute__((cold));
+/* A request or a receive is posted (fault_request()), with the lock: the status by which it is to fail, after a line of log; 0:
+ * none. */
+uint8_t vb_fault_request_met(const char *call, unsigned int kind, uint64_t qp, uint64_t wr_id) __attribute__((cold));
 
 /* As in vb_faults.events: of the device up to DEVICE_FATAL, then of queue pairs. They happen in vb_qp_fault.c. */
 enum vb_fault_event { VB_PORT_ERR, VB_PORT_ACTIVE, VB_GID_CHANGE, VB_DEVICE_FATAL, VB_CQ_ERR, VB_QP_FATAL };

@@ -59,6 +59,19 @@ static uint64_t gather_receive(const struct vb_recv_to *to, const struct ibv_rec
 	return reach;
 }
 
+/* A fault plan may have it fail, whichever message takes it. The status, or 0. */
+__attribute__((cold, noinline)) static uint8_t plan_receive(const struct vb_recv_to *to, const struct ibv_recv_wr *wr,
+							    struct recv_post *post)
+{
+	uint8_t status = vb_fault_request_met(to->call, FAULT_RECEIVES, to->number, wr->wr_id);
+
+	if (status) {
+		post->refused = status == IBV_WC_LOC_LEN_ERR ? REFUSAL_MESSAGE_LONG : REFUSAL_RECEIVE_BUFFER;
+		post->reach = 0;
+	}
+	return status;
+}
+
 static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 {
 	struct iovec iov[VB_MAX_SGE];
@@ -79,6 +92,7 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	if (!record)
 		return vb_refuse(ENOMEM, to->call, "%u receives are posted and not polled (%s).", to->queue->size, to->wr_name);
 	post.reach = gather_receive(to, wr, iov, desc);
+	record->planned = vb_fault_shown() ? plan_receive(to, wr, &post) : 0;
 	record->wr_id = wr->wr_id;
 	record->opcode = (uint8_t)IBV_WC_RECV;
 	post.context = record;
@@ -108,6 +122,7 @@ static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 				       .wr_name = "max_recv_wr",
 				       .pd = qp->pd,
 				       .queue = &qp->rq,
+				       .number = qp->number,
 				       .sge_most = qp->cap.max_recv_sge,
 				       .watched = qp->watched,
 				       .ep = qp->ep };

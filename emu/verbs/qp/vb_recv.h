@@ -16,6 +16,7 @@ struct vb_recv_to {
 	const char *call, *sge_name, *wr_name; /* for sentences: the limits' names, too */
 	const struct vb_pd *pd;                /* its lkeys are taken */
 	struct vb_queue *queue;                /* of records */
+	uint64_t number;                       /* of the queue pair, as fault plans count them; 0: shared */
 	uint32_t sge_most;                     /* buffers of a receive */
 	const struct trigger *watched;         /* check_posts() */
 	struct ep *ep;                         /* the device's: either this, */

@@ -171,7 +171,7 @@ __attribute__((cold, noinline)) static uint8_t plan_request(const struct vb_qp *
 	if (send->local)
 		(void)fault_request(kind, qp->number);
 	else if (wr->opcode != IBV_WR_LOCAL_INV)
-		status = vb_fault_request_met(kind, qp->number, wr->wr_id);
+		status = vb_fault_request_met(CALL, kind, qp->number, wr->wr_id);
 	if (status) {
 		send->post.refused = REFUSAL_NO_SESSION;
 		send->post.flags |= POST_PLANNED;

@@ -184,7 +184,7 @@ void vb_wc_good(const struct completion *c, struct ibv_wc *wc)
 void vb_wc_failed(const struct cq_error *error, struct ibv_wc *wc)
 {
 	struct vb_wr *wr = error->c.context;
-	bool planned = wr->planned && error->prov_errno != REFUSAL_CANCELLED;
+	bool planned = wr->planned && error->prov_errno == REFUSAL_NO_SESSION;
 	enum ibv_wc_status status = planned ? wr->planned : vb_wc_status(error->prov_errno, is_receive(wr), wr->local);
 
 	*wc = (struct ibv_wc){
