@@ -2,6 +2,7 @@
 /* pair.c - queue pairs find each other by number alone, and say what hardware would be silent about (WIRE-140 to WIRE-143). */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 
 #include "emu/nic/base/address.h"
 #include "emu/nic/device/ep.h"
@@ -272,6 +273,87 @@ Test(sim_pair, another_version)
 	node_leave(c.qp[0].node);
 	cr_assert_eq(end_try(c.world, &c.qp[0], 8), REFUSAL_PROTOCOL);
 	end_close(&plain);
+	couple_close(&c);
+}
+
+/* --- a port that is down --- */
+
+static void have_port(struct couple *c, int side, bool unplugged)
+{
+	node_enter(c->qp[side].node);
+	nic_unplug(c->qp[side].node->nic, unplugged);
+	node_leave(c->qp[side].node);
+}
+
+/* Side 1's port, while side 0 writes: for as long, of a budget of 15 s. */
+static enum refusal_cause unplugged_for(uint64_t seed, uint64_t down_ns)
+{
+	enum refusal_cause cause;
+	struct couple c;
+
+	couple_open(&c, seed);
+	couple_meet(&c);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	have_port(&c, 1, true);
+	memset(c.memory[0], 7, 8);
+	cr_assert_eq(couple_post(&c, 0, OP_WRITE, 8, 8, 1), 0);
+	world_pass(c.world, down_ns);
+	WORLD_CHECK(c.world, c.memory[1][8] == 0, "a write has passed");
+	have_port(&c, 1, false);
+	WORLD_CHECK(c.world, couple_next(&c, 0, &cause) == 1, "another op");
+	WORLD_CHECK(c.world, (c.memory[1][8] == 7) == (cause == REFUSAL_NONE), "not what was told");
+	couple_close(&c);
+	return cause;
+}
+
+Test(sim_pair, unplugged_for_a_while)
+{
+	for (uint64_t seed = 1000; seed < 1030; seed++)
+		cr_assert_eq(unplugged_for(seed, 10 * SIM_SECOND), REFUSAL_NONE);
+}
+
+Test(sim_pair, unplugged_for_too_long)
+{
+	for (uint64_t seed = 1030; seed < 1040; seed++)
+		cr_assert_eq(unplugged_for(seed, 20 * SIM_SECOND), REFUSAL_UNREACHABLE);
+}
+
+/* Both ends of its own, and an hour in which nobody asks for anything. */
+Test(sim_pair, unplugged_and_idle)
+{
+	struct couple c;
+
+	couple_open(&c, 1040);
+	have_port(&c, 0, true);
+	couple_meet(&c);
+	world_pass(c.world, 3600 * SIM_SECOND);
+	have_port(&c, 0, false);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	have_port(&c, 1, true);
+	world_pass(c.world, 3600 * SIM_SECOND);
+	have_port(&c, 1, false);
+	end_message(c.world, &c.qp[1], &c.qp[0], 40);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	couple_close(&c);
+}
+
+/* The side that answers has a shorter budget than the one that asks: it is not what counts. */
+Test(sim_pair, unplugged_beyond_the_peers_budget)
+{
+	enum refusal_cause cause;
+	struct couple c;
+
+	couple_open(&c, 1041);
+	couple_meet(&c);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	node_enter(c.qp[1].node);
+	ep_set_timing(c.qp[1].ep, &(struct ep_timing){ .budget_ns = SIM_SECOND });
+	node_leave(c.qp[1].node);
+	have_port(&c, 1, true);
+	cr_assert_eq(couple_post(&c, 0, OP_WRITE, 8, 8, 1), 0);
+	world_pass(c.world, 10 * SIM_SECOND);
+	have_port(&c, 1, false);
+	WORLD_CHECK(c.world, couple_next(&c, 0, &cause) == 1 && cause == REFUSAL_NONE, "it has failed");
 	couple_close(&c);
 }
 

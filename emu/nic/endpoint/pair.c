@@ -55,6 +55,35 @@ void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *
 			each(ep->attr.owner, arg);
 }
 
+static void unplug(struct session *session)
+{
+	session->fault_until_ns = UINT64_MAX;
+	if (session->question)
+		conn_close(session->question, 0, true);
+	if (session->conn)
+		conn_close(session->conn, ECONNRESET, false);
+}
+
+static void plug_in(struct session *session)
+{
+	session->fault_until_ns = 0;
+	if (session->state != SESSION_BACKOFF)
+		return;
+	session->retry_ns = nic_now(session->ep->nic);
+	session_time(session, session->retry_ns);
+}
+
+void nic_unplug(struct nic *nic, bool unplugged)
+{
+	nic_role(nic);
+	if (nic->unplugged == unplugged)
+		return;
+	nic->unplugged = unplugged;
+	for (struct ep *ep = nic->eps; ep; ep = ep->next)
+		if (ep->pairing && ep->cm.peer)
+			(unplugged ? unplug : plug_in)(ep->cm.peer);
+}
+
 uint32_t ep_qpn(const struct ep *ep)
 {
 	return ep->pairing->qpn;
@@ -77,6 +106,7 @@ int ep_pair(struct ep *ep, const struct ep_pair *pair)
 		return -ENOMEM;
 	ep->name = own;
 	pairing->own = (struct wire_pair_fields){ .sq_psn = WIRE_PSN_UNKNOWN, .rq_psn = pair->rq_psn, .path_mtu = pair->path_mtu };
+	session->fault_until_ns = ep->nic->unplugged ? UINT64_MAX : session->fault_until_ns;
 	ep->cm.peer = session;
 	cm_enter(ep, CM_UP); /* V57, V58, V133 */
 	if (pairing->knocked)

@@ -33,6 +33,10 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn) REQUIRES(driver_role);
 /* Each queue pair of the nic, by its ep_attr.owner. */
 void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *arg) REQUIRES(driver_role);
 
+/* The port that they all have is down, or up again. Down, no queue pair has a connection: what is posted uses up its retries,
+ * whichever side posts, and goes on when the port is up in time. */
+void nic_unplug(struct nic *nic, bool unplugged) REQUIRES(driver_role);
+
 /* To SQD: begins none of its ops any more, and tells CM_DRAINED when those that had begun have ended. Back to RTS: goes on. */
 void ep_hold(struct ep *ep, bool held) REQUIRES(driver_role);
 

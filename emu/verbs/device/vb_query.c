@@ -109,6 +109,7 @@ int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_devic
 
 int vb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
+	int err = vb_fault("ibv_query_port", context, 0); /* which may change the port */
 	bool down = atomic_load(&vb_port_down);
 	const struct port_attr_new all = {
 		.attr = {
@@ -128,7 +129,6 @@ int vb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_att
 		},
 		.active_speed_ex = SPEED_EDR,
 	};
-	int err = vb_fault("ibv_query_port", context, 0);
 
 	if (err)
 		return err;

@@ -53,16 +53,19 @@ const char *vb_fault_event(unsigned int event, uint64_t qp, uint64_t cq) UNCHECK
 {
 	struct happening it = { .event = event, .qp = qp, .cq = cq, .met = event <= VB_DEVICE_FATAL };
 	struct nic *nic = net_mine() ? net_nic() : NULL;
-	bool take = nic && event >= VB_DEVICE_FATAL && !driver_mine(nic_driver(nic));
+	bool of_port = event == VB_PORT_ERR || event == VB_PORT_ACTIVE;
+	bool take = nic && (of_port || event >= VB_DEVICE_FATAL) && !driver_mine(nic_driver(nic));
 
 	if (event == VB_GID_CHANGE)
 		vb_gid_outdate();
-	if (event == VB_PORT_ERR || event == VB_PORT_ACTIVE)
-		atomic_store(&vb_port_down, event == VB_PORT_ERR);
-	if (event <= VB_DEVICE_FATAL)
-		vb_contexts_each(happen_to_context, &it);
 	if (take && !driver_enter(nic_driver(nic)))
 		return "it comes in a signal handler that has interrupted the device";
+	if (of_port)
+		atomic_store(&vb_port_down, event == VB_PORT_ERR);
+	if (of_port && nic)
+		nic_unplug(nic, event == VB_PORT_ERR);
+	if (event <= VB_DEVICE_FATAL)
+		vb_contexts_each(happen_to_context, &it);
 	if (nic && event >= VB_DEVICE_FATAL)
 		nic_each_pair(nic, happen_to_qp, &it);
 	if (take)

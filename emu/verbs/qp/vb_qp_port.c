@@ -8,7 +8,9 @@
 
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
+#include "emu/nic/endpoint/pair.h"
 #include "emu/nic/queues/av.h"
+#include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_srq.h"
@@ -112,6 +114,7 @@ int vb_qp_port_open(struct vb_qp *qp, struct pd *pd, const char *call)
 
 	if (err)
 		return err;
+	nic_unplug(nic, atomic_load(&vb_port_down)); /* it may have been before there was a NIC */
 	err = -EADDRINUSE;
 	for (port = ports; port && err == -EADDRINUSE; port = port->next)
 		if (port->nic == nic)
