@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* newer.c - programs built with newer or older headers: calls that these do not have, and structures of another length. */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "emu/verbs/start/vb_abi.h"
-#include "tests/verbs/world.h"
+#include "tests/verbs/qp_pair.h"
 
 enum { BYTES = 8192, ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
 
@@ -164,4 +169,76 @@ Test(verbs_newer, lengths_of_what_the_port_is)
 	cr_assert_eq(table->query_port(verbs.context, 1, (void *)bytes, 8), 0);
 	cr_assert_eq(memcmp(bytes, &attr, 8), 0);
 	filled(bytes, 8, 8);
+}
+
+/* --- a node that is not there yet --- */
+
+/* A program, and a library that a program loads, linked with a libibverbs.so.1 that has IBVERBS_1.99: $1 is an empty folder. */
+static const char build[] = "set -e; cd \"$1\"; "
+			    "echo 'int ibv_newer(void) { return 0; }' >stub.c; "
+			    "echo 'IBVERBS_1.99 { ibv_newer; };' >map; "
+			    "echo 'int ibv_newer(void); int used(void) { return ibv_newer(); }' >used.c; "
+			    "echo 'int used(void); int main(void) { return used(); }' >main.c; "
+			    "${CC:-cc} -shared -fPIC -Wl,-soname,libibverbs.so.1,--version-script=map -o libibverbs.so.1 stub.c; "
+			    "${CC:-cc} -o program main.c used.c libibverbs.so.1; "
+			    "${CC:-cc} -shared -fPIC -o used.so used.c libibverbs.so.1";
+/* $1 is that folder, $2 has our library. What the program says goes to the file `said` there. */
+static const char start[] = "cd \"$1\"; LD_LIBRARY_PATH=\"$2\" timeout 60 ./program >said 2>&1";
+static const char message[] = "libibverbs.so.1: version `IBVERBS_1.99' not found (required by ";
+
+/* Of a shell. */
+static int status_of(const char *script, const char *first, const char *second)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/bin/sh", "sh", "-c", script, "sh", first, second, NULL);
+		_exit(126);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void works(struct qp_pair *pair, uint64_t wr_id)
+{
+	qp_post(pair, 0, IBV_WR_RDMA_WRITE, 0, 8, wr_id);
+	qp_done(pair, 0, wr_id, IBV_WC_SUCCESS);
+}
+
+/* They are refused by the loader, and say which node it is. Queue pairs of another process, and of the one that loads, go on. */
+Test(verbs_newer_node, is_told, .timeout = 120)
+{
+	char folder[] = "/tmp/emu-newer-XXXXXX", path[sizeof(folder) + 16], ours[4096], said[4096];
+	struct qp_pair pair;
+	ssize_t length;
+	Dl_info info;
+	int fd, status;
+
+	qp_pair_open(&pair);
+	qp_pair_meet(&pair);
+	works(&pair, 1);
+	cr_assert_neq(dladdr((void *)(uintptr_t)ibv_query_port_speed, &info), 0);
+	snprintf(ours, sizeof(ours), "%.*s", (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
+	cr_assert_not_null(mkdtemp(folder));
+	cr_assert_eq(status_of(build, folder, NULL), 0);
+	cr_assert_eq(status_of(start, folder, folder), 0, "it runs where the node is");
+	status = status_of(start, folder, ours);
+	cr_assert(status && status != 124, "status %d: 124 is that of a program which hangs", status);
+	snprintf(path, sizeof(path), "%s/said", folder);
+	fd = open(path, O_RDONLY);
+	length = read(fd, said, sizeof(said) - 1);
+	close(fd);
+	cr_assert_gt(length, 0);
+	said[length] = '\0';
+	cr_assert_not_null(strstr(said, message), "%s", said);
+	works(&pair, 2);
+	snprintf(path, sizeof(path), "%s/used.so", folder);
+	cr_assert_null(dlopen(path, RTLD_NOW));
+	snprintf(said, sizeof(said), "%s", dlerror());
+	cr_assert_not_null(strstr(said, message), "%s", said);
+	works(&pair, 3);
+	cr_assert_eq(status_of("rm -r \"$1\"", folder, NULL), 0);
+	qp_pair_close(&pair);
 }
