@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* killed.c - peers that are killed in each state of the connection, and forks at each stage: nothing hangs, and other queue pairs
- * of the process go on. */
+/* killed.c - peers that are killed in each state of the connection, peers that leave, and forks at each stage: nothing hangs, and
+ * other queue pairs of the process go on. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <errno.h>
@@ -118,6 +118,42 @@ ParameterizedTest(enum stage *stage, killed, peer)
 	talks(&others, 2);
 	qp_pair_close(&others);
 	pair.qp[B] = spare;
+	qp_pair_close(&pair);
+}
+
+/* --- peers that leave --- */
+
+struct way {
+	char local[8]; /* FI_EMU_LOCAL */
+	enum ibv_qp_state to;
+};
+
+ParameterizedTestParameters(killed, peer_that_leaves)
+{
+	static struct way ways[] = {
+		{ "unix", IBV_QPS_ERR }, { "unix", IBV_QPS_RESET }, { "tcp", IBV_QPS_ERR }, { "tcp", IBV_QPS_RESET }
+	};
+
+	return cr_make_param_array(struct way, ways, sizeof(ways) / sizeof(ways[0]));
+}
+
+/* As soon as it has polled what came. Its device has acknowledged that before. */
+ParameterizedTest(struct way *way, killed, peer_that_leaves)
+{
+	struct qp_pair pair;
+
+	cr_assert_eq(setenv("FI_EMU_LOCAL", way->local, 1), 0);
+	qp_pair_open(&pair);
+	qp_pair_meet(&pair);
+	for (uint64_t i = 0; i < 4; i++)
+		qp_receive(&pair, B, BYTES, i);
+	for (uint64_t i = 0; i < 4; i++)
+		qp_post(&pair, A, IBV_WR_SEND, 0, BYTES, i);
+	for (uint64_t i = 0; i < 4; i++)
+		qp_done(&pair, B, i, IBV_WC_SUCCESS);
+	qp_to(&pair, B, way->to);
+	for (uint64_t i = 0; i < 4; i++)
+		qp_done(&pair, A, i, IBV_WC_SUCCESS);
 	qp_pair_close(&pair);
 }
 

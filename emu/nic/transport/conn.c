@@ -170,7 +170,8 @@ void conn_bye(struct conn *conn, enum wire_bye_reason reason, const char *text, 
 	void *at;
 
 	nic_role(conn->nic);
-	if (reason == WIRE_BYE_CLOSED && conn->state == CONN_OPEN && conn->session && conn->session->conn == conn)
+	if ((reason == WIRE_BYE_CLOSED || reason == WIRE_BYE_UNPAIRED) && conn->state == CONN_OPEN && conn->session &&
+	    conn->session->conn == conn)
 		session_say_owed(conn->session);
 	proof_bye(conn);
 	at = conn->state == CONN_DIALING || conn->state == CONN_CLOSED ? NULL : conn_frame_begin(conn, 0, 0);
