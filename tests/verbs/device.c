@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -279,20 +281,28 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 	verbs_close(&verbs);
 }
 
-static void *cancelled_opener(void *opened)
+struct opened {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq; /* the first object that needs the NIC */
+};
+
+static void *cancelled_opener(void *arg)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct opened *opened = arg;
 
 	pthread_cancel(pthread_self());
-	*(struct ibv_context **)opened = ibv_open_device(list[0]);
+	opened->context = ibv_open_device(list[0]);
+	opened->pd = ibv_alloc_pd(opened->context);
+	opened->cq = ibv_create_cq(opened->context, 1, NULL, NULL, 0);
 	pthread_testcancel();
 	return NULL;
 }
 
-/* A cancelled thread leaves neither half a device behind nor a lock. */
-Test(verbs_device, opened_by_a_thread_that_is_cancelled)
+static void open_in_cancelled_thread(void)
 {
-	struct ibv_context *opened = NULL;
+	struct opened opened = { .context = NULL };
 	struct verbs verbs;
 	pthread_t thread;
 	void *result;
@@ -300,8 +310,37 @@ Test(verbs_device, opened_by_a_thread_that_is_cancelled)
 	cr_assert_eq(pthread_create(&thread, NULL, cancelled_opener, &opened), 0);
 	cr_assert_eq(pthread_join(thread, &result), 0);
 	cr_assert_eq(result, PTHREAD_CANCELED);
-	cr_assert_not_null(opened);
+	cr_assert(opened.context && opened.pd && opened.cq);
 	verbs_open(&verbs);
 	verbs_close(&verbs);
-	cr_assert_eq(ibv_close_device(opened), 0);
+	cr_assert_eq(ibv_destroy_cq(opened.cq), 0);
+	cr_assert_eq(ibv_dealloc_pd(opened.pd), 0);
+	cr_assert_eq(ibv_close_device(opened.context), 0);
+}
+
+/* A cancelled thread leaves neither half a device behind nor a lock. */
+Test(verbs_device, opened_by_a_thread_that_is_cancelled)
+{
+	open_in_cancelled_thread();
+}
+
+/* Nor where settings name files and folders, all of which are opened then. */
+Test(verbs_device, opened_with_files_by_a_thread_that_is_cancelled)
+{
+	char folder[] = "/tmp/emu-device.XXXXXX", secret[64], command[80];
+	FILE *file;
+
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(secret, sizeof(secret), "%s/secret", folder);
+	cr_assert_not_null(file = fopen(secret, "w"));
+	fputs("a secret of more than sixteen bytes", file);
+	cr_assert(!fclose(file) && !chmod(secret, 0600));
+	setenv("FI_EMU_SECRET_FILE", secret, 1);
+	setenv("FI_EMU_TRACE", folder, 1);
+	setenv("FI_EMU_REPORT", folder, 1);
+	setenv("FI_EMU_CHECK", "1", 1);
+	fault_plan("[a]\nfault = event\nevent = PORT_ACTIVE\nafter = 1000s\n");
+	open_in_cancelled_thread();
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	cr_assert_eq(system(command), 0);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "emu/net/thread/net.h"
+#include "emu/nic/base/cancel.h"
 #include "emu/process/check/check_object.h"
 #include "emu/process/faults/fault_calls.h"
 #include "emu/process/report/report.h"
@@ -25,7 +26,7 @@ static int read_settings(struct process_settings *settings)
 	return process_settings_read(settings, PERSONALITY);
 }
 
-int vb_settings_check(void)
+static int settings_check(void)
 {
 	struct process_settings settings;
 	int err = -read_settings(&settings);
@@ -39,7 +40,16 @@ int vb_settings_check(void)
 	return err;
 }
 
-int vb_nic_start(struct nic **nic, const struct net_claim **claim)
+/* Files are opened, read and closed here, which are points of cancellation. */
+int vb_settings_check(void)
+{
+	int cancel_state = cancel_off(), err = settings_check();
+
+	cancel_back(cancel_state);
+	return err;
+}
+
+static int start_nic(struct nic **nic, const struct net_claim **claim)
 {
 	const struct nic_start start = { .personality = PERSONALITY, .watch = check_watch_posts() };
 	struct process_settings settings;
@@ -50,6 +60,14 @@ int vb_nic_start(struct nic **nic, const struct net_claim **claim)
 	if (!err)
 		*claim = atomic_load(&net_claim);
 	return -err;
+}
+
+int vb_nic_start(struct nic **nic, const struct net_claim **claim)
+{
+	int cancel_state = cancel_off(), err = start_nic(nic, claim); /* likewise */
+
+	cancel_back(cancel_state);
+	return err;
 }
 
 void vb_nic_end(void)
