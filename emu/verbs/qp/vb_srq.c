@@ -149,6 +149,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	mutex_destroy(&srq->lock);
 	pthread_mutex_destroy(&ibv->mutex);
 	pthread_cond_destroy(&ibv->cond);
+	check_settle(); /* receives that nobody took have ended */
 	check_closed(srq->check);
 	free(srq);
 	return 0;
