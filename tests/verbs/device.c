@@ -296,6 +296,7 @@ static void *cancelled_opener(void *arg)
 	opened->context = ibv_open_device(list[0]);
 	opened->pd = ibv_alloc_pd(opened->context);
 	opened->cq = ibv_create_cq(opened->context, 1, NULL, NULL, 0);
+	ibv_free_device_list(list);
 	pthread_testcancel();
 	return NULL;
 }

@@ -164,13 +164,18 @@ static void hello_answered(struct conn *conn, const struct wire_hello_fields *fi
 	hello_open(conn, fields);
 }
 
-static void hello_log(const struct session *session, const char *what)
+static void hello_log_at(enum nic_log level, const struct session *session, const char *what)
 {
 	struct nic *nic = session->ep->nic;
 	char name[64];
 
 	if (log_limit_ok(nic, LOG_LIMIT_CONNECTION))
-		nic_log(nic, NIC_LOG_WARN, "%s: %s", session_name(session, name, sizeof(name)), what);
+		nic_log(nic, level, "%s: %s", session_name(session, name, sizeof(name)), what);
+}
+
+static void hello_log(const struct session *session, const char *what)
+{
+	hello_log_at(NIC_LOG_WARN, session, what);
 }
 
 void hello_sender(const struct ep *ep, const struct wire_hello_fields *fields, struct sockaddr_storage *peer)
@@ -278,8 +283,9 @@ static bool hello_fits(struct conn *conn, struct session *session, const struct 
 		conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here", true);
 		return false;
 	}
-	if (hello_stays(conn, session, fields))
-		hello_log(session, "a connection in its name would begin another session, so the peer is asked");
+	if (hello_stays(conn, session, fields)) /* queue pairs are paired anew in no order, which is nothing to warn of */
+		hello_log_at(session->ep->pairing ? NIC_LOG_INFO : NIC_LOG_WARN, session,
+			     "a connection in its name would begin another session, so the peer is asked");
 	conn_bye(conn, WIRE_BYE_DUPLICATE, "a session between these endpoints is known here, and the peer is asked for it", true);
 	return false;
 }
