@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* many_peers.c - many queue pairs of two processes, whose connections share streams: some fail, are reset, drained, destroyed or cut,
- * and the others go on. */
+/* many_peers.c - many queue pairs of two processes, whose connections share streams: some fail, are reset, drained, destroyed or
+ * cut, and the others go on. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdlib.h>
