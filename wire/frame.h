@@ -139,6 +139,7 @@ enum wire_feature {
 	WIRE_TRUNKS = 0x40,             /* the greeting may be followed by a join (chunk.h), if both sides offer it */
 	WIRE_NEVER_DIALS = 0x80,        /* the sender does not dial the receiver, which is behind a firewall */
 	WIRE_HEARS_WAITS = 0x100,       /* beside WIRE_TAKES_COLLECTIVES: of those, also the ones with WIRE_COLL_WAIT */
+	WIRE_UNRELIABLE = 0x200,        /* the sender is a queue pair of type UC: it loses what it does not execute */
 };
 
 struct wire_bye {

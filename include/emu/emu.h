@@ -58,6 +58,9 @@ enum emu_cause {
 	EMU_CAUSE_FIREWALL = 80,     /* the peer is behind a firewall (FI_FIREWALL_ADDR), and is not connected */
 	EMU_CAUSE_PSN = 81,          /* verbs: the packet sequence numbers of the two queue pairs differ */
 	EMU_CAUSE_PATH_MTU = 82,     /* verbs: packets are longer than the peer's path MTU */
+	EMU_CAUSE_NO_RECEIVE = 83,   /* verbs: lost, as no receive was posted at an unreliable queue pair */
+	EMU_CAUSE_LOST = 84,         /* verbs: lost on the way from an unreliable queue pair, by the fault plan */
+	EMU_CAUSE_TOO_LONG = 85,     /* verbs: lost, as the next receive at an unreliable queue pair was shorter */
 };
 
 #endif

@@ -106,6 +106,7 @@ static const struct {
 	{ "[a]\nfault = thread\nwait = 1001ms\n", ":2: [a] has the NIC thread wait for more than a second" },
 	{ "[a]\nfault = thread\nwait = 1ms\njitter = 1ms\n", ":4: \"jitter\" does not go with this fault" },
 	{ "[a]\nfault = reorder\nwait = 1s\nop = send, write\n", ":2: [a] names ops that cannot meet it" },
+	{ "[a]\nfault = lose\nop = send, read\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = reorder\nwait = 1s\nkey = 1\n", ":2: [a] names a key, and ops that have none" },
 	{ "[a]\nfault = refuse\ncause = closed\nop = writes\n", ":4: op: \"writes\" is not a list of send" },
 	{ "[a]\nfault = refuse\ncause = closed\nop = write, writes\n", ":4: op: \"write, writes\" is not a list of send" },

@@ -220,6 +220,7 @@ names.bits.features = {
 	{ 0x40, "TRUNKS", "shares streams among connections" },
 	{ 0x80, "NEVER_DIALS", "does not dial the receiver" },
 	{ 0x100, "HEARS_WAITS", "hears of members that wait in collectives" },
+	{ 0x200, "UNRELIABLE", "is a queue pair of type UC" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },

@@ -54,6 +54,7 @@ struct pairing {
 	bool asked;              /* while this side may not send: the peer was dialled, to hear whether it may */
 	uint64_t look_ns;        /* likewise: the next look whether both wait; 0: none */
 	/* The first failure ends all. Booleans, as each goes with any state of struct cm. */
+	bool stopped;    /* EP_RULE_UNRELIABLE: an op has failed here: those behind it are cancelled, until ep_go_on() */
 	bool halting;    /* something has failed: nothing that was posted later is carried out, and no request of the peer */
 	bool flushed;    /* what was under way then has ended */
 	bool failed;     /* an op's failure was told: later ones are told as cancelled */
@@ -126,5 +127,10 @@ struct ep {
 	bool closing;
 	bool apart; /* its ops find their way otherwise than by the AV: connected, datagrams, closing */
 };
+
+static inline bool ep_loses(const struct ep *ep)
+{
+	return ep->attr.rules & EP_RULE_UNRELIABLE;
+}
 
 #endif

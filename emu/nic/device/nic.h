@@ -156,6 +156,10 @@ enum ep_rule {
 	EP_RULE_ALIGNED = 0x4,
 	/* A remote write or read of no bytes names no region: its key is not looked at. */
 	EP_RULE_EMPTY_KEYLESS = 0x8,
+	/* With RECEIVE_FIRST, of queue pairs, both: what the target would refuse, or not be ready for, is lost there, as if it had
+	 * been done. So is what cannot reach the peer. The loss is counted and logged; no completion tells of it. A
+	 * failure of this side alone stops its ops, not its receives (CM_STOPPED). No READ, no ATOMIC. */
+	EP_RULE_UNRELIABLE = 0x10,
 };
 
 /* Of one endpoint, in place of what its device has. An endpoint is opened with { 0, RNR_AS_DEVICE, 0 }: as the device has it. */

@@ -61,6 +61,7 @@ struct view_counts {
 	uint64_t acked, seen;
 	uint64_t refused[REFUSAL_CAUSES]; /* requests of peers, by cause; [0]: by a cause of no name here */
 	uint64_t failed[REFUSAL_CAUSES];  /* own ops, likewise; with it those that were cancelled */
+	uint64_t lost[REFUSAL_CAUSES];    /* own ops, likewise, of which no completion tells it (EP_RULE_UNRELIABLE) */
 	bool bytes_counted;               /* view_count_bytes() was called */
 	uint64_t bytes_out, bytes_in;     /* on connections, since then */
 	uint32_t endpoints, connections, regions;

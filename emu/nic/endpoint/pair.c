@@ -148,7 +148,7 @@ static void pairing_start(struct op *op)
 	enum refusal_cause cause = op->why.cause; /* of the front end */
 
 	op->why.cause = REFUSAL_NONE; /* the rest of it is noted with the cause */
-	if (pairing->halting || op->ep->closing || !cm_session(op->ep))
+	if (pairing->halting || pairing->stopped || op->ep->closing || !cm_session(op->ep))
 		cause = REFUSAL_CANCELLED;
 	else if (cause == REFUSAL_NONE)
 		cause = pairing_bars(pairing, op);
@@ -192,6 +192,16 @@ void ep_hold(struct ep *ep, bool held)
 		conn_busy(session->conn);
 }
 
+void ep_go_on(struct ep *ep)
+{
+	nic_role(ep->nic);
+	while (submit_take(ep->nic))
+		;
+	if (ep->pairing->halting)
+		return;
+	ep->pairing->stopped = ep->pairing->failed = ep->pairing->draining = ep->cm.peer->req.held = false;
+}
+
 /* No request of the peer, which may be itself, is carried out any more. */
 static void stop_answering(struct ep *ep, bool told)
 {
@@ -212,11 +222,10 @@ static void end_all(struct ep *ep)
 	cm_flush_receives(ep); /* V59, V89 */
 }
 
-void cm_halted(struct ep *ep)
+static void halted(struct ep *ep)
 {
 	struct cm_event event = { .kind = CM_HALTED, .cause = ep->pairing->refused };
 
-	nic_role(ep->nic);
 	if (ep->cm.state != CM_UP || ep->pairing->silent)
 		return;
 	cm_enter(ep, CM_DOWN);
@@ -225,12 +234,21 @@ void cm_halted(struct ep *ep)
 	cm_tell(ep, &event);
 }
 
-/* V134: the peer is to find out that nobody answers, when all is told. One whose request was refused leaves by itself. */
+void cm_failed(struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (!ep_loses(ep) || ep->pairing->halting)
+		halted(ep);
+	else if (ep->cm.state == CM_UP && !ep->pairing->silent)
+		cm_tell(ep, &(struct cm_event){ .kind = CM_STOPPED });
+}
+
+/* V134: the peer is to find out that nobody answers, when all is told. One that hears of its request's refusal leaves by itself. */
 static void leave_settled(struct ep *ep)
 {
 	struct session *session = ep->cm.peer;
 
-	if (session && session->conn && !ep->pairing->first && ep->pairing->refused == REFUSAL_NONE)
+	if (session && session->conn && !ep->pairing->first && (ep->pairing->refused == REFUSAL_NONE || ep_loses(ep)))
 		conn_bye(session->conn, WIRE_BYE_UNPAIRED, "the queue pair is in ERR", true);
 }
 
@@ -266,7 +284,7 @@ uint64_t pairing_tick(struct ep *ep, uint64_t now_ns)
 	if (!pairing->halting)
 		return ep->cm.state == CM_UP ? look_whether_both_wait(ep, now_ns) : UINT64_MAX;
 	if (pairing->refused != REFUSAL_NONE || pairing->overran)
-		cm_halted(ep);
+		halted(ep);
 	if (ep->cm.state != CM_DOWN)
 		return UINT64_MAX;
 	end_all(ep);

@@ -40,6 +40,8 @@ void nic_unplug(struct nic *nic, bool unplugged) REQUIRES(driver_role);
 /* To SQD: begins none of its ops any more, and tells CM_DRAINED when those that had begun have ended. Back to RTS: goes on. */
 void ep_hold(struct ep *ep, bool held) REQUIRES(driver_role);
 
+/* From SQE back to RTS: ops posted from now on are carried out; those posted before are cancelled. */
+void ep_go_on(struct ep *ep) REQUIRES(driver_role);
 /* To ERR: all ops and receives end as cancelled, and so does what is posted from now on. Requests of the peer are not answered. */
 void ep_halt(struct ep *ep) REQUIRES(driver_role);
 /* To RESET, from any state: ops and receives are gone without a word, the peer is left. It may be paired again. */

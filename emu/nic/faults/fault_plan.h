@@ -26,6 +26,7 @@ enum fault_sort {
 	PLAN_LATENCY,    /* leaves later */
 	PLAN_COMPLETION, /* completes later */
 	PLAN_REORDER,    /* leaves later, and ops that the order lets pass do; messages */
+	PLAN_LOSE,       /* is lost, of endpoints with EP_RULE_UNRELIABLE */
 	/* On neither. */
 	PLAN_REGISTER,  /* a registration fails */
 	PLAN_BANDWIDTH, /* bytes to the peer leave more slowly */

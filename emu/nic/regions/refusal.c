@@ -217,6 +217,15 @@ static void say_message_long(struct sentence *s, const struct refusal *r)
 	say_text(s, "Post receives as long as the longest message.");
 }
 
+static void say_too_long(struct sentence *s, const struct refusal *r)
+{
+	say_text(s,
+		 "longer by %" PRIu64 " B than the %" PRIu64
+		 " B receive that is the next, so it is lost, and the receive waits for "
+		 "another. Post receives as long as the longest message.",
+		 r->excess, r->region);
+}
+
 /* refusal.excess is the errno. */
 static void say_not_flushed(struct sentence *s, const struct refusal *r)
 {
@@ -324,6 +333,10 @@ static const struct refusal_text {
 			  "Set rq_psn of each to sq_psn of the other.", NULL },
 	[REFUSAL_PATH_MTU] = { EPROTO, "its packets are longer than the peer's path MTU", "Set the same path MTU on both sides.",
 			       NULL },
+	[REFUSAL_NO_RECEIVE] = { ENOBUFS, "no receive was posted when it came, so it is lost",
+				 "Post receives before the peer sends, and enough of them.", NULL },
+	[REFUSAL_LOST] = { EIO, "lost on the way", "", NULL },
+	[REFUSAL_TOO_LONG] = { EMSGSIZE, "longer than the receive that it would have taken, so it is lost", "", say_too_long },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

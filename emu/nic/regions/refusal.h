@@ -56,6 +56,9 @@ enum refusal_cause {
 	REFUSAL_FIREWALL = 80,     /* the peer is behind a firewall, and is not connected (av_wall()) */
 	REFUSAL_PSN = 81,          /* the two queue pairs have different packet sequence numbers */
 	REFUSAL_PATH_MTU = 82,     /* longer than the path MTU of the peer, and this queue pair has a longer one */
+	REFUSAL_NO_RECEIVE = 83,   /* lost: no receive was posted at an endpoint that loses what it has no place for */
+	REFUSAL_LOST = 84,         /* lost on the way, by the fault plan */
+	REFUSAL_TOO_LONG = 85,     /* lost: longer than the receive that it would have taken, at such an endpoint */
 	REFUSAL_CAUSES             /* the first number behind all of them */
 };
 

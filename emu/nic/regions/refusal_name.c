@@ -54,6 +54,9 @@ const char *refusal_name(unsigned int cause)
 		[REFUSAL_FIREWALL] = "firewall",
 		[REFUSAL_PSN] = "psn",
 		[REFUSAL_PATH_MTU] = "path-mtu",
+		[REFUSAL_NO_RECEIVE] = "no-receive",
+		[REFUSAL_LOST] = "lost",
+		[REFUSAL_TOO_LONG] = "too-long",
 	};
 
 	return cause < REFUSAL_CAUSES ? names[cause] : NULL;

@@ -158,9 +158,44 @@ void complete_note(struct op *op, enum refusal_cause cause, const struct refusal
 		trace_refused(op);
 }
 
+/* Does the op of an unreliable endpoint fail for it? Else it is lost on its way, of which its program hears nothing. */
+static bool is_local(enum refusal_cause cause)
+{
+	switch (cause) {
+	case REFUSAL_SOURCE_FAULT:
+	case REFUSAL_LOCAL_CLOSED:
+	case REFUSAL_TRUNCATED:
+	case REFUSAL_CANCELLED:
+	case REFUSAL_NO_SESSION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+__attribute__((noinline, cold)) static void op_lose(struct op *op, enum refusal_cause cause, const struct refusal *known)
+{
+	const struct session *session = op->session ? op->session : op->ep->cm.peer;
+	struct nic *nic = op->ep->nic;
+	char text[LIMIT_ERROR_TEXT], name[NAME_MAX_TEXT];
+
+	complete_note(op, cause, known);
+	nic->counts.lost[cause < REFUSAL_CAUSES ? cause : REFUSAL_NONE]++;
+	if (log_limit_ok(nic, LOG_LIMIT_REFUSAL)) {
+		refusal_text(nic->config.front, &op->leader->why, NULL, text, sizeof(text));
+		nic_log(nic, NIC_LOG_INFO, "lost, to %s: %s", session_name(session, name, sizeof(name)), text);
+	}
+	op->leader->why = (struct refusal){ .cause = REFUSAL_NONE };
+	op_end(op); /* V180 */
+}
+
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known)
 {
 	nic_role(op->ep->nic);
+	if (unlikely(ep_loses(op->ep)) && !is_local(cause)) {
+		op_lose(op, cause, known);
+		return;
+	}
 	complete_note(op, cause, known);
 	op_end(op);
 }

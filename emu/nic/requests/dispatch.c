@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dispatch.c - dispatch of received frames. */
 
+#include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
 #include "emu/nic/requests/requester.h"
@@ -39,13 +40,15 @@ static const char *take_bye(struct conn *conn, const struct wire_head *head)
 	conn_close(conn, 0, false);
 	if (!believed)
 		return NULL;
-	/* PROTOCOL, DUPLICATE, CLAIM and UNPAIRED end the connection alone. */
+	/* PROTOCOL, DUPLICATE and CLAIM end the connection alone, as does UNPAIRED, but where nothing is tried again (WIRE-162). */
 	if (session && fields.reason == WIRE_BYE_SESSION)
 		session_forgotten(session);
 	else if (session && fields.reason == WIRE_BYE_CLOSED)
 		session_left(session);
 	else if (session && fields.reason == WIRE_BYE_INSTANCE)
 		session_replaced(session);
+	else if (session && fields.reason == WIRE_BYE_UNPAIRED && ep_loses(session->ep))
+		session_end(session, REFUSAL_PEER_GONE);
 	else if (session && fields.reason < sizeof(ends) / sizeof(ends[0]) && ends[fields.reason] != REFUSAL_NONE)
 		session_end(session, ends[fields.reason]);
 	return NULL;

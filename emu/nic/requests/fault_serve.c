@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/requests/responder.h"
@@ -63,7 +64,7 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 		fault_cut_conn(conn, rule);
 		return false;
 	}
-	if (!fault_holds(peer, PLAN_RNR, &conn->in.faulted))
+	if (ep_loses(conn->ep) || !fault_holds(peer, PLAN_RNR, &conn->in.faulted))
 		return true;
 	responder_rnr(conn);
 	return false;
@@ -75,9 +76,11 @@ bool fault_refuses(const struct session *session, struct refusal *why)
 	const struct fault_rule *rule = in->counts ? fault_next(session->fault, PLAN_REFUSE, &in->faulted) : NULL;
 
 	role_assert();
+	if (!rule && in->counts && ep_loses(session->ep))
+		rule = fault_next(session->fault, PLAN_RNR, &in->faulted);
 	if (!rule)
 		return false;
-	why->cause = rule->cause;
+	why->cause = rule->sort == PLAN_RNR ? REFUSAL_NO_RECEIVE : rule->cause;
 	why->access |= REFUSAL_INJECTED;
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* in_order.c - the ops of a queue pair: each is told in its turn. The first one that is told to have failed ends the queue pair.
- * Those posted before it are carried out, those posted later are not, and are told as cancelled. */
+ * Those posted before it are carried out, those posted later are not, and are told as cancelled. One that is unreliable
+ * stops its own ops alone. */
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
@@ -45,7 +46,7 @@ static void tell_one(struct op *op)
 		complete_note(op, REFUSAL_CANCELLED, NULL);
 	} else if (op->why.cause != REFUSAL_NONE) {
 		pairing->failed = true;
-		cm_halted(op->ep); /* V88: before the program sees the failure */
+		cm_failed(op->ep); /* V88: before the program sees the failure */
 	}
 	op_report(op);
 }
@@ -73,9 +74,9 @@ void in_order_end(struct op *op)
 	op->flags |= POST_ENDED;
 	if (pairing->cancelling)
 		return;
-	if (op->why.cause != REFUSAL_NONE && !pairing->halting) {
-		pairing->halting = true;
-		cancel_from(pairing, op->after); /* V74, V87 */
+	if (op->why.cause != REFUSAL_NONE && !pairing->halting && !pairing->stopped) {
+		*(ep_loses(op->ep) ? &pairing->stopped : &pairing->halting) = true; /* V184 */
+		cancel_from(pairing, op->after);                                    /* V74, V87 */
 	}
 	tell_those_due(op->ep);
 }

@@ -40,8 +40,8 @@ uint32_t cm_caps(const struct session *session);
 /* CONNECT, ACCEPT or REJECT is resolved: refused, if op->why says so. */
 void cm_resolved(struct op *op);
 
-/* An op of this queue pair has failed, and is about to be told: it goes to ERR. */
-void cm_halted(struct ep *ep);
+/* An op of this queue pair has failed, and is about to be told: it goes to ERR; one that is unreliable stops its ops. */
+void cm_failed(struct ep *ep);
 /* The first request of an endpoint's peer has come, perhaps again; of any endpoint. */
 void pairing_heard(struct ep *ep);
 /* An op of this queue pair, which is held, was told. */

@@ -243,6 +243,10 @@ static __attribute__((noinline)) bool ends_here(struct session *session, struct 
 		invalidate(session, op);
 		return true;
 	}
+	if (op->flags & POST_LOST) {
+		complete_refused(op, REFUSAL_LOST, NULL);
+		return true;
+	}
 	if (op->why.cause == REFUSAL_NONE)
 		return false;
 	complete_refused(op, op->why.cause, NULL); /* another range was refused */
@@ -262,7 +266,7 @@ bool requester_fill(struct session *session, struct conn *conn)
 	op = requester_pick(session);
 	if (!op)
 		return false;
-	if (unlikely(op->flags & (POST_CQ_DATA | POST_LOCAL_INV)) && ends_here(session, op))
+	if (unlikely(op->flags & (POST_CQ_DATA | POST_LOCAL_INV | POST_LOST)) && ends_here(session, op))
 		return true;
 	if (likely(op_kinds[op->kind].fill(session, conn, op)))
 		return true;

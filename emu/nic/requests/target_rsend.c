@@ -52,7 +52,9 @@ void target_rsend_abandon(struct session *session, enum refusal_cause cause)
 	target_rsend_pause(session);
 	rx = rsend->rx;
 	*rsend = (struct rsend_state){ 0 };
-	if (rx)
+	if (rx && ep_loses(session->ep))
+		message_give_back(rx); /* V181 */
+	else if (rx)
 		complete_receive_failed(rx, cause);
 }
 
@@ -118,16 +120,20 @@ static const char *rsend_first(struct conn *conn, const struct wire_head *head)
 	if (why->cause != REFUSAL_NONE)
 		return NULL;
 	message = rsend_message(session);
-	if (!message_find(&message) || !message.rx) { /* V84, V132 */
-		rsend->open = false;
+	if (!message_find(&message) || !message.rx) {
+		if (ep_loses(session->ep)) {
+			why->cause = REFUSAL_NO_RECEIVE; /* V180 */
+			return NULL;
+		}
+		rsend->open = false; /* V84, V132 */
 		return responder_rnr(conn);
 	}
 	rsend->rx = message.rx;
 	if (rx_is_planned(rsend->rx)) {
-		why->cause = rsend->rx->reach.planned;
+		why->cause = ep_loses(session->ep) ? REFUSAL_RECEIVE_BUFFER : rsend->rx->reach.planned;
 		why->access = REFUSAL_INJECTED;
 	} else if (rsend->length > rsend->rx->capacity) {
-		why->cause = REFUSAL_MESSAGE_LONG;
+		why->cause = ep_loses(session->ep) ? REFUSAL_TOO_LONG : REFUSAL_MESSAGE_LONG;
 		why->region = rsend->rx->capacity;
 		why->excess = rsend->length - rsend->rx->capacity;
 	} else if (!rx_reaches(rsend->rx, rsend->length)) {
@@ -202,6 +208,8 @@ static void rsend_fail(struct session *session, enum refusal_cause cause)
 		complete_receive_failed(rx, REFUSAL_NO_SESSION);
 	else if (cause == REFUSAL_MESSAGE_LONG)
 		complete_receive(rx, &message);
+	else if (ep_loses(session->ep) && cause != REFUSAL_RECEIVE_BUFFER)
+		message_give_back(rx); /* V181 */
 	else
 		complete_receive_failed(rx, rx_reaches(rx, message.length) ? cause : rx->reach.beyond);
 }

@@ -106,7 +106,10 @@ __attribute__((noinline)) static const char *write_reserve(struct conn *conn, co
 		return "WRITE with COMMIT and CQ data, which takes a receive here (WIRE-149)";
 	if (head->flags & WIRE_F_TAGGED || (data_receives ? write_take_receive(session) : complete_reserve(session)))
 		return NULL;
-	return responder_rnr(conn);
+	if (!ep_loses(session->ep))
+		return responder_rnr(conn);
+	conn->in.why = (struct refusal){ .cause = REFUSAL_NO_RECEIVE }; /* V180 */
+	return NULL;
 }
 
 /* Finds the receive for a tag; else conn->in.why says why there is none, or conn->in.skip is set: the peer was told RNR. */
@@ -154,6 +157,10 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	write->refused = false;
 	write->flags = head->flags & WRITE_SAME;
 	write->cq_data = wire_get64(body->cq_data);
+	if (unlikely(conn->in.why.cause != REFUSAL_NONE)) {
+		access_describe(ask, &conn->in.why);
+		return NULL;
+	}
 	if (unlikely(head->flags & WIRE_F_TAGGED)) {
 		broken = write_find(conn);
 		if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)

@@ -48,10 +48,27 @@ static bool turns_away(struct ep *ep, const struct wire_hello_fields *fields, ch
 		return true;
 	}
 	/* One that has refused a request answers those before it, until its peer leaves. */
-	if (ep->cm.state != CM_DOWN || (pairing->refused != REFUSAL_NONE && fields->session == ep->cm.peer->id))
+	if (ep->cm.state != CM_DOWN || (pairing->refused != REFUSAL_NONE && !ep_loses(ep) && fields->session == ep->cm.peer->id))
 		return false;
 	snprintf(text, size, "QPN 0x%06x is in ERR", (unsigned)pairing->qpn);
 	return true;
+}
+
+static const char *type_name(bool loses)
+{
+	return loses ? "UC" : "RC";
+}
+
+/* Are the two of one type (V186, WIRE-160)? Else `text` says so. */
+static bool types_meet(const struct ep *ep, const struct wire_hello_fields *fields, char *text, size_t size)
+{
+	bool loses = fields->features & WIRE_UNRELIABLE;
+
+	if (loses == ep_loses(ep))
+		return true;
+	snprintf(text, size, "QPN 0x%06x is of type %s, and its peer of type %s: hardware drops such packets",
+		 (unsigned)ep->pairing->qpn, type_name(!loses), type_name(loses));
+	return false;
 }
 
 /* The queue pair behind this listener that is meant. */
@@ -63,10 +80,21 @@ static bool finds_pair(struct conn *conn, const struct wire_hello_fields *fields
 	if (!ep)
 		snprintf(text, sizeof(text), "there is no queue pair with QPN 0x%06x",
 			 (unsigned)address_port(&conn->ep->name) << 8 | fields->peer_index);
-	else if (!turns_away(ep, fields, text, sizeof(text))) {
+	else if (types_meet(ep, fields, text, sizeof(text)) && !turns_away(ep, fields, text, sizeof(text))) {
 		conn->ep = ep;
 		return true;
 	}
+	conn_bye(conn, WIRE_BYE_UNPAIRED, text, true);
+	return false;
+}
+
+/* The queue pair that answers our dial. One of an older release knows no type but RC, and has not minded ours. */
+static bool answer_fits(struct conn *conn, const struct wire_hello_fields *fields)
+{
+	char text[WIRE_TEXT_LEN + 1];
+
+	if (types_meet(conn->ep, fields, text, sizeof(text)))
+		return true;
 	conn_bye(conn, WIRE_BYE_UNPAIRED, text, true);
 	return false;
 }
@@ -87,7 +115,7 @@ bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields)
 			session_end(session, REFUSAL_PROTOCOL);
 		return false;
 	}
-	return !conn->ep->pairs || finds_pair(conn, fields);
+	return conn->ep->pairs ? finds_pair(conn, fields) : !conn->ep->pairing || answer_fits(conn, fields);
 }
 
 bool pairing_anew(struct session *session)
@@ -97,6 +125,15 @@ bool pairing_anew(struct session *session)
 		return false;
 	session_forgotten(session);
 	return true;
+}
+
+uint32_t pairing_dials_most(const struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (ep_loses(ep)) /* WIRE-162 */
+		return 1;
+	/* Retries take their time, whatever the reason. */
+	return ep->pairing ? UINT32_MAX : ep->nic->config.refused_dials;
 }
 
 bool pairing_fill(struct session *session, struct conn *conn)
@@ -134,9 +171,10 @@ static void tell_psn(const struct session *session, const char *whose, uint32_t 
 			(unsigned)expects);
 }
 
-static bool differ(const struct wire_pair_fields *sends, const struct wire_pair_fields *expects)
+/* An unreliable receiver takes the first packet of a message with any number (V182). */
+static bool differ(const struct ep *ep, const struct wire_pair_fields *sends, const struct wire_pair_fields *expects)
 {
-	return sends->sq_psn != WIRE_PSN_UNKNOWN && sends->sq_psn != expects->rq_psn;
+	return !ep_loses(ep) && sends->sq_psn != WIRE_PSN_UNKNOWN && sends->sq_psn != expects->rq_psn;
 }
 
 /* Are packets of `from` too long for `to`, when so much is moved? */
@@ -151,7 +189,7 @@ enum refusal_cause pairing_bars(const struct pairing *pairing, const struct op *
 
 	if (!peer->path_mtu) /* not heard of yet */
 		return REFUSAL_NONE;
-	if (differ(own, peer))
+	if (differ(op->ep, own, peer))
 		return REFUSAL_PSN;
 	return outgrows(op->kind == OP_READ ? peer : own, op->kind == OP_READ ? own : peer, op->length) ? REFUSAL_PATH_MTU
 													: REFUSAL_NONE;
@@ -177,13 +215,13 @@ void pairing_compare(struct session *session)
 	nic_role(session->ep->nic);
 	if (!peer->path_mtu)
 		return;
-	if (differ(own, peer))
+	if (differ(session->ep, own, peer))
 		tell_psn(session, "Our", own->sq_psn, peer->rq_psn);
-	if (differ(peer, own) && !session->rsp.deaf)
+	if (differ(session->ep, peer, own) && !session->rsp.deaf)
 		tell_psn(session, "Its", peer->sq_psn, own->rq_psn);
 	if (own->path_mtu != peer->path_mtu)
 		tell_mtu(session, own->path_mtu, peer->path_mtu);
-	if (differ(peer, own))
+	if (differ(session->ep, peer, own))
 		session->rsp.deaf = true;
 	in_order_bar(session);
 }

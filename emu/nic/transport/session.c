@@ -383,8 +383,8 @@ void session_cut(struct session *session, int error)
 	session_down(session);
 	if (session->answer_lost)
 		session_end(session, REFUSAL_NO_SESSION);
-	else if (session->refused_dials >= nic_of(session)->config.refused_dials && !session->ep->pairing)
-		session_end(session, REFUSAL_PEER_GONE); /* a queue pair's retries take their time, whatever the reason */
+	else if (session->refused_dials >= pairing_dials_most(session->ep))
+		session_end(session, REFUSAL_PEER_GONE);
 	else if (session->failed_conns >= FAILED_CONNS_MAX)
 		session_end(session, REFUSAL_PROTOCOL);
 	else if (!wants_connection(session) && !session->dials_for_both)

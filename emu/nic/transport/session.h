@@ -202,6 +202,8 @@ bool session_dials(const struct ep *ep, uint64_t id);
 MUST_USE struct session *session_self(struct ep *ep);
 /* Is the peer behind a firewall (av_wall())? It dials, and is not dialled. */
 bool session_walled(const struct session *session);
+/* So many dials in a row that are refused end a session of this endpoint (pairing.c). */
+uint32_t pairing_dials_most(const struct ep *ep);
 /* Wants a connection: dials if there is none. */
 void session_want(struct session *session);
 /* The conn is through both HELLOs: goes on where the peer's HELLO says. NULL, or the breach of the protocol. */

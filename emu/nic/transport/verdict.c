@@ -85,8 +85,16 @@ static void tell_likeness(struct session *session, uint64_t key)
 		nic_log(session->ep->nic, NIC_LOG_WARN, "key 0x%" PRIx64 " %s (a region has key 0x%" PRIx64 ")", key, how, like);
 }
 
+/* V183: what has harmed the receive alone ends the queue pair; all else is as if it had not come. */
+static void verdict_lose(struct session *session, enum refusal_cause cause)
+{
+	if (cause == REFUSAL_RECEIVE_BUFFER || cause == REFUSAL_RESOURCE)
+		pairing_refused(session, cause);
+}
+
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why)
 {
+	bool loses = ep_loses(session->ep); /* V180 */
 	struct wire_nak_fields fields = {
 		.ref = ref,
 		.cause = why->cause,
@@ -103,12 +111,17 @@ const char *verdict_refuse(struct session *session, uint64_t ref, const struct r
 		session->ep->nic->config.reports->refused(session->ep->attr.pd, why, session_name(session, name, sizeof(name)));
 	if (log_limit_ok(session->ep->nic, LOG_LIMIT_REFUSAL)) {
 		refusal_text(session->ep->nic->config.front, why, NULL, text, sizeof(text));
-		nic_log(session->ep->nic, NIC_LOG_WARN, "refused to %s: %s", session_name(session, name, sizeof(name)), text);
+		nic_log(session->ep->nic, NIC_LOG_WARN, "%s %s: %s", loses ? "lost, from" : "refused to",
+			session_name(session, name, sizeof(name)), text);
 		if (why->cause == REFUSAL_UNKNOWN_KEY && !(why->access & REFUSAL_INJECTED))
 			tell_likeness(session, why->key);
 	}
 	if (why->cause == REFUSAL_UNKNOWN_KEY && session->conn)
 		guess_made(session->conn);
+	if (loses) {
+		verdict_lose(session, why->cause);
+		return NULL;
+	}
 	if (session->ep->pairing)
 		pairing_refused(session, why->cause);
 	return verdict_push(session, WIRE_NAK, &fields);

@@ -104,6 +104,7 @@ enum ctl_next ctl_stat(struct ctl_answer *answer, struct ctl_piece *piece)
 	json_number(&json, "bytes_in", counts.bytes_in);
 	put_causes(&json, "refused", counts.refused);
 	put_causes(&json, "failed", counts.failed);
+	put_causes(&json, "lost", counts.lost);
 	ctl_line_end(piece, &json);
 	return ctl_end(piece);
 }

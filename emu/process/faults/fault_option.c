@@ -62,6 +62,7 @@ static const char *option_read_fault(const char *value, struct fault_rule *rule)
 		[PLAN_LATENCY] = "latency",
 		[PLAN_COMPLETION] = "completion",
 		[PLAN_REORDER] = "reorder",
+		[PLAN_LOSE] = "lose",
 		[PLAN_REGISTER] = "register",
 		[PLAN_BANDWIDTH] = "bandwidth",
 		[PLAN_QUEUE] = "queue",
@@ -357,7 +358,8 @@ enum {
 	CALLING = 1 << PLAN_CALL,
 	FAILING = 1 << PLAN_FAIL,
 	TELLING = 1 << PLAN_EVENT,
-	OPS = REFUSING | FULL | CUT | LATE,
+	LOSING = 1 << PLAN_LOSE,
+	OPS = REFUSING | FULL | CUT | LATE | LOSING,
 	NUMBERED = OPS | REGISTERING | CALLING | FAILING | TELLING,
 	ALL = NUMBERED | SLOW | SMALL | STARVED | 1 << PLAN_UNPLUGGED
 };
@@ -448,6 +450,8 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 
 	if (rule->sort == PLAN_FAIL)
 		can |= 1u << FAULT_RECEIVES;
+	if (rule->sort == PLAN_LOSE)
+		can = MESSAGES | WRITES;
 	if (rule->sort == PLAN_REGISTER && !rule->err)
 		rule->err = ENOMEM;
 	if (rule->sort == PLAN_CALL && !rule->err && !rule->wait_ns && !rule->jitter_ns)

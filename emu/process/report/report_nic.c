@@ -93,6 +93,7 @@ static bool is_answer(enum refusal_cause cause)
 	case REFUSAL_FIREWALL:
 	case REFUSAL_SENDER:
 	case REFUSAL_GROUP:
+	case REFUSAL_NO_RECEIVE:
 		return true;
 	default:
 		return false;

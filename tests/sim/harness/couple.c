@@ -26,17 +26,27 @@ static void region_add(struct couple *c, int side)
 	WORLD_CHECK(c->world, !rc, "mr_add: %d", rc);
 }
 
-void couple_open(struct couple *c, uint64_t seed)
+void couple_open_ruled(struct couple *c, uint64_t seed, const uint32_t rules[2], const struct fault_plan *plan)
 {
+	struct nic_config config = { .fault = plan };
+
 	memset(c, 0, sizeof(*c));
 	c->world = world_open(world_seed(seed));
 	c->world->tapped = true;
 	for (int i = 0; i < 2; i++) {
-		node_open(c->world, NULL);
+		node_open(c->world, plan && !i ? &config : NULL);
 		end_open_pairs(&c->pairs[i], c->world->node[i]);
-		end_open_pair(&c->qp[i], &c->pairs[i]);
+		if (rules)
+			end_open_ruled(&c->qp[i], &c->pairs[i], rules[i], NULL, 0);
+		else
+			end_open_pair(&c->qp[i], &c->pairs[i]);
 		region_add(c, i);
 	}
+}
+
+void couple_open(struct couple *c, uint64_t seed)
+{
+	couple_open_ruled(c, seed, NULL, NULL);
 }
 
 void couple_end(struct couple *c, int side)

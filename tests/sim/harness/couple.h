@@ -16,6 +16,8 @@ struct couple {
 };
 
 void couple_open(struct couple *couple, uint64_t seed);
+/* With rules (enum ep_rule) of each side, and a fault plan of side 0, or NULL. */
+void couple_open_ruled(struct couple *couple, uint64_t seed, const uint32_t rules[2], const struct fault_plan *plan);
 void couple_close(struct couple *couple);
 /* One side alone, which couple_close() then leaves out. */
 void couple_end(struct couple *couple, int side);
