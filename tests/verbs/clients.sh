@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# clients.sh - rdma-core's pingpongs and perftest's tools over RC, each between two processes: clients.sh [whole]. `whole` is
+# clients.sh - rdma-core's pingpongs and perftest's tools over RC and UC, each between two processes: clients.sh [whole]. `whole` is
 # each tool with each option that it has.
 . "$(dirname "$0")/sides.sh"
 
@@ -33,6 +33,13 @@ every_option() {
 	pair write_bw_regions ib_write_bw -x 0 -F -n 50 -q 2 --mr_per_qp
 	pair write_bw_mtu ib_write_bw -x 0 -F -n 50 -m 256
 	pair atomic_bw_fetch_add ib_atomic_bw -x 0 -F -n 50 -A FETCH_AND_ADD
+	for tool in write_bw write_lat send_lat; do
+		pair uc_${tool}_sizes ib_$tool -x 0 -F -n 20 -a -c UC
+		pair uc_${tool}_inline ib_$tool -x 0 -F -n 50 -I 64 -s 64 -c UC
+		pair uc_${tool}_old_post ib_$tool -x 0 -F -n 64 --use_old_post_send -c UC
+	done
+	pair uc_write_bw_both_ways ib_write_bw -x 0 -F -n 50 -b -q 4 -c UC
+	pair uc_send_lat_events ib_send_lat -x 0 -F -n 50 -e -c UC
 	pair pingpong_prefetch ibv_rc_pingpong -g 0 -n 50 -o -P
 	pair pingpong_all ibv_rc_pingpong -g 0 -n 50 -e -t -c -N
 	pair pingpong_mtu ibv_rc_pingpong -g 0 -n 50 -m 4096 -r 16
@@ -80,6 +87,9 @@ pair pingpong_checked ibv_rc_pingpong -g 0 -n 50 -c
 pair pingpong_device_memory ibv_rc_pingpong -g 0 -n 50 -j -c
 pair pingpong_by_calls ibv_rc_pingpong -g 0 -n 50 -N
 pair pingpong_long ibv_rc_pingpong -g 0 -n 20 -s 1000000
+pair uc_pingpong ibv_uc_pingpong -g 0 -n 200
+pair uc_pingpong_by_events ibv_uc_pingpong -g 0 -n 50 -e
+pair uc_pingpong_long ibv_uc_pingpong -g 0 -n 20 -s 1000000
 pair srq_pingpong ibv_srq_pingpong -g 0 -n 100 -q 4
 pair srq_pingpong_by_events ibv_srq_pingpong -g 0 -n 50 -q 4 -e
 for tool in write_lat write_bw read_lat read_bw send_lat send_bw atomic_lat atomic_bw; do
@@ -90,6 +100,9 @@ pair perftest_events ib_send_lat -x 0 -F -n 50 -e
 pair perftest_queue_pairs ib_write_bw -x 0 -F -n 50 -q 4
 pair perftest_lists ib_write_bw -x 0 -F -n 64 -l 4
 pair perftest_inline ib_send_lat -x 0 -F -n 100 -I 64
+for tool in write_bw write_lat send_lat; do
+	pair perftest_uc_$tool ib_$tool -x 0 -F -n 100 -c UC
+done
 pair perftest_srq ib_send_bw -x 0 -F -n 100 --use-srq -q 2
 pair perftest_both_ways ib_send_bw -x 0 -F -n 100 -b
 pair perftest_old_post ib_write_lat -x 0 -F -n 100 --use_old_post_send

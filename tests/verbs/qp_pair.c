@@ -14,13 +14,18 @@ enum {
 
 void qp_pair_open(struct qp_pair *pair)
 {
+	qp_pair_open_type(pair, IBV_QPT_RC);
+}
+
+void qp_pair_open_type(struct qp_pair *pair, enum ibv_qp_type type)
+{
 	memset(pair, 0, sizeof(*pair));
 	verbs_open(&pair->verbs);
 	pair->access = ACCESS;
 	pair->timeout = 14;
 	pair->rnr_retry = 7;
 	for (int side = 0; side < 2; side++) {
-		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+		struct ibv_qp_init_attr init = { .qp_type = type,
 						 .cap = { QP_WR, QP_WR, QP_SGE, QP_SGE, QP_INLINE },
 						 .sq_sig_all = 1 };
 
@@ -53,7 +58,8 @@ void qp_pair_close(struct qp_pair *pair)
 
 void qp_replace(struct qp_pair *pair, int side, struct ibv_qp_init_attr init)
 {
-	init.qp_type = IBV_QPT_RC;
+	if (!init.qp_type)
+		init.qp_type = pair->qp[side]->qp_type;
 	if (!init.send_cq)
 		init.send_cq = pair->cq[side];
 	if (!init.recv_cq)
@@ -71,6 +77,15 @@ static void fill_address(const struct qp_pair *pair, struct ibv_ah_attr *av)
 	cr_assert_eq(ibv_query_gid(pair->verbs.context, 1, 0, &av->grh.dgid), 0);
 }
 
+/* Attributes that a UC queue pair has not. */
+static int masked(const struct qp_pair *pair, int side, int mask)
+{
+	static const int answered = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+
+	return pair->qp[side]->qp_type == IBV_QPT_UC ? mask & ~answered : mask;
+}
+
 int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr)
 {
 	*attr = (struct ibv_qp_attr){ .qp_state = state };
@@ -86,16 +101,18 @@ int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, s
 		attr->rq_psn = QP_PSN;
 		attr->max_dest_rd_atomic = 16;
 		attr->min_rnr_timer = 1;
-		return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-		       IBV_QP_MIN_RNR_TIMER;
+		return masked(pair, side,
+			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	case IBV_QPS_RTS:
 		attr->sq_psn = QP_PSN;
 		attr->timeout = pair->timeout;
 		attr->retry_cnt = 7;
 		attr->rnr_retry = pair->rnr_retry;
 		attr->max_rd_atomic = 16;
-		return IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-		       IBV_QP_MAX_QP_RD_ATOMIC;
+		return masked(pair, side,
+			      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				      IBV_QP_MAX_QP_RD_ATOMIC);
 	default:
 		return IBV_QP_STATE;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qp_pair.h - two RC queue pairs of one process that are each other's peers, with a region each. Failures end the test. */
+/* qp_pair.h - two queue pairs of one process that are each other's peers, with a region each. Failures end the test. */
 #ifndef TESTS_VERBS_QP_PAIR_H
 #define TESTS_VERBS_QP_PAIR_H
 
@@ -17,11 +17,13 @@ struct qp_pair {
 	unsigned char timeout, rnr_retry;
 };
 
-/* In RESET. */
+/* In RESET, RC; of that type. */
 void qp_pair_open(struct qp_pair *pair);
+void qp_pair_open_type(struct qp_pair *pair, enum ibv_qp_type type);
 void qp_pair_close(struct qp_pair *pair);
 void qp_pair_close_queues(struct qp_pair *pair); /* all but the device and the PD */
-/* Another queue pair in the place of one side's, in RESET: RC, and with the side's completion queue where `init` names none. */
+/* Another queue pair in the place of one side's, in RESET: of its type, and with the side's completion queue, where `init` names
+ * none. */
 void qp_replace(struct qp_pair *pair, int side, struct ibv_qp_init_attr init);
 /* One queue pair to a state, from the one before it; all to RTS. The attributes, which the caller may change, for the first. */
 int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr);

@@ -78,6 +78,10 @@ bool vb_qp_event(void *owner, const struct cm_event *event)
 		if (qp->tells_drained)
 			vb_qp_tell(qp, IBV_EVENT_SQ_DRAINED);
 	}
+	if (event->kind == CM_STOPPED) { /* V184 */
+		atomic_store(&qp->draining, false);
+		vb_qp_enter(qp, IBV_QPS_SQE);
+	}
 	if (event->kind != CM_HALTED)
 		return true;
 	vb_qp_enter(qp, IBV_QPS_ERR);                        /* V42, V63 */

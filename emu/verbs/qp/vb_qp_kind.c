@@ -26,6 +26,20 @@ static const struct vb_qp_kind kinds[] = {
 		.rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES | EP_RULE_ALIGNED | EP_RULE_EMPTY_KEYLESS,
 		.max_msg = VB_MAX_MSG,
 	},
+	{
+		.type = IBV_QPT_UC,
+		.name = "UC",
+		.opcodes = OPCODE(IBV_WR_RDMA_WRITE) | OPCODE(IBV_WR_RDMA_WRITE_WITH_IMM) | OPCODE(IBV_WR_SEND) |
+			   OPCODE(IBV_WR_SEND_WITH_IMM), /* V185 */
+		.ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+		       IBV_QP_EX_WITH_SEND_WITH_IMM,
+		.init_attrs = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.caps = EP_SEND | EP_RECV | EP_WRITE | EP_REMOTE_WRITE,
+		.rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES | EP_RULE_ALIGNED | EP_RULE_EMPTY_KEYLESS |
+			 EP_RULE_UNRELIABLE,
+		.max_msg = VB_MAX_MSG,
+		.budget_ns = VB_RETRY_LEAST_NS,
+	},
 };
 
 const struct vb_qp_kind *vb_qp_kind(enum ibv_qp_type type)

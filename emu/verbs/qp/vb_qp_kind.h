@@ -17,6 +17,7 @@ struct vb_qp_kind {
 	uint32_t order;      /* enum ep_order */
 	uint32_t rules;      /* enum ep_rule */
 	uint32_t max_msg;    /* bytes of a message; beyond: IBV_WC_LOC_LEN_ERR */
+	uint64_t budget_ns;  /* a peer may be out of reach for so long; 0: as timeout and retry_cnt say */
 };
 
 /* NULL: the device has none of that type. */

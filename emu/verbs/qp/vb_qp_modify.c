@@ -112,7 +112,7 @@ static void take_attributes(struct ibv_qp_attr *to, const struct ibv_qp_attr *fr
 static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr) REQUIRES(driver_role)
 {
 	struct ep_timing timing = {
-		.budget_ns = budget_ns(attr),
+		.budget_ns = qp->kind->budget_ns ? qp->kind->budget_ns : budget_ns(attr),
 		.rnr_most = attr->rnr_retry,
 		.rnr_wait_us = rnr_wait_us(attr->min_rnr_timer),
 	};
@@ -170,6 +170,8 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 		err = ep_pair(qp->ep, pair);
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
 		ep_pair_send(qp->ep, attr->sq_psn);
+	else if (to == IBV_QPS_RTS && from == IBV_QPS_SQE)
+		ep_go_on(qp->ep); /* V184 */
 	if (!err)
 		vb_qp_enter(qp, to);
 	return err;

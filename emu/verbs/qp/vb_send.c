@@ -207,7 +207,7 @@ static int check_state(const struct vb_qp *qp)
 {
 	enum ibv_qp_state state = vb_qp_state(qp);
 
-	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD)) /* V55, V56 */
+	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD || state == IBV_QPS_SQE)) /* V55, V56 */
 		return 0;
 	return vb_refuse(EINVAL, CALL, "the queue pair is in %s. It sends from RTS on (ibv_modify_qp).", vb_qp_state_name(state));
 }

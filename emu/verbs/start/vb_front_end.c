@@ -27,6 +27,7 @@ const struct front_end vb_front_end = {
 		[REFUSAL_NOT_READY] = { "the peer had posted no receive each time that it was tried (rnr_retry)", "Post receives "
 			"with ibv_post_recv or ibv_post_srq_recv before the peer sends, or set rnr_retry to 7, which means without "
 			"end." },
+		[REFUSAL_NO_RECEIVE] = { NULL, "Post receives with ibv_post_recv before the peer sends, and enough of them." },
 		[REFUSAL_LOCAL_CLOSED] = { "a local region that an lkey of the request names was closed before it had completed",
 			"Call ibv_dereg_mr when all that was posted with its lkey has completed." },
 	},

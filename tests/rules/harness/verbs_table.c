@@ -137,4 +137,11 @@ const char *const verbs_rule_table[VERBS_RULES + 1] = {
 	[132] = "A message waits for a shared receive",
 	[133] = "Peers may be processes",
 	[134] = "A peer that was killed",
+	[180] = "UC: what the target does not carry out is lost",
+	[181] = "UC: a lost message leaves its receive",
+	[182] = "UC: packet sequence numbers need not agree",
+	[183] = "UC: a receive whose region has ended",
+	[184] = "UC: a local failure leads to SQE",
+	[185] = "UC: READ and atomics",
+	[186] = "Queue pairs of two types do not meet",
 };

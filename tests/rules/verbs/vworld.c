@@ -74,11 +74,16 @@ struct ibv_mr *v_region(struct ibv_pd *pd, void *addr, size_t length, unsigned a
 	return mr;
 }
 
+static enum ibv_qp_type type_of(const struct vworld *w, int side)
+{
+	return w->wish.type[side] ? w->wish.type[side] : IBV_QPT_RC;
+}
+
 struct ibv_qp *v_qp(struct vworld *w, int side, const struct ibv_qp_cap *cap)
 {
 	struct vside *of = &w->side[side];
 	struct ibv_qp_init_attr_ex init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = type_of(w, side),
 		.cap = cap ? *cap : (struct ibv_qp_cap){ V_WR, V_WR, V_SGE, V_SGE, V_INLINE },
 		.send_cq = of->send_cq,
 		.recv_cq = of->recv_cq,
@@ -96,6 +101,8 @@ struct ibv_qp *v_qp(struct vworld *w, int side, const struct ibv_qp_cap *cap)
 	qp = ibv_create_qp_ex(w->context, &init);
 	if (!qp && w->wish.qp_ex && errno == EOPNOTSUPP)
 		NOT_APPLICABLE("the device has no extended queue pairs");
+	if (!qp && init.qp_type != IBV_QPT_RC && (errno == EOPNOTSUPP || errno == EINVAL))
+		NOT_APPLICABLE("the device has no queue pairs of this type");
 	CHECK(qp, "no queue pair: %s", strerror(errno));
 	return qp;
 }
@@ -194,6 +201,15 @@ static void fill_address(struct vworld *w, struct ibv_ah_attr *av)
 	V_RC(0, ibv_query_gid(w->context, PORT, index, &av->grh.dgid));
 }
 
+/* Attributes that a type has not. */
+static int masked(const struct vworld *w, int side, int mask)
+{
+	static const int answered = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+
+	return type_of(w, side) == IBV_QPT_UC ? mask & ~answered : mask;
+}
+
 int v_attr(struct vworld *w, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr)
 {
 	*attr = (struct ibv_qp_attr){ .qp_state = state };
@@ -209,16 +225,18 @@ int v_attr(struct vworld *w, int side, enum ibv_qp_state state, struct ibv_qp_at
 		attr->rq_psn = V_PSN;
 		attr->max_dest_rd_atomic = side && w->wish.reads_none ? 0 : V_READS;
 		attr->min_rnr_timer = 1;
-		return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-		       IBV_QP_MIN_RNR_TIMER;
+		return masked(w, side,
+			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	case IBV_QPS_RTS:
 		attr->sq_psn = V_PSN;
 		attr->timeout = w->wish.retry_few ? 12 : 14;
 		attr->retry_cnt = w->wish.retry_few ? 1 : 7;
 		attr->rnr_retry = w->wish.rnr_few ? 1 : 7;
 		attr->max_rd_atomic = V_READS;
-		return IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-		       IBV_QP_MAX_QP_RD_ATOMIC;
+		return masked(w, side,
+			      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				      IBV_QP_MAX_QP_RD_ATOMIC);
 	default:
 		return IBV_QP_STATE;
 	}

@@ -37,6 +37,7 @@ const char *v_find_device(const char **device);
 /* What a test asks for beside the usual. Side 0 sends, as a rule, and side 1 is its target. */
 struct vwish {
 	bool given;                      /* always true */
+	enum ibv_qp_type type[2];        /* 0: RC */
 	bool two_pds;                    /* side 1 has a PD of its own */
 	bool unsignaled;                 /* only requests with IBV_SEND_SIGNALED complete */
 	bool channel;                    /* the queues of both sides tell the channel */
