@@ -173,6 +173,16 @@ static int post_recv(struct verbs *verbs)
 	return ibv_post_recv(pair.qp[A], &recv_wr, &bad_recv);
 }
 
+static int post_srq_recv(struct verbs *verbs)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(verbs->pd, &attr);
+	int err = ibv_post_srq_recv(srq, &recv_wr, &bad_recv);
+
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	return err;
+}
+
 static const struct planned_call {
 	const char *name;
 	int (*call)(struct verbs *verbs); /* 0, or its errno */
@@ -197,6 +207,7 @@ static const struct planned_call {
 	{ "ibv_modify_qp", modify_qp, 6 },
 	{ "ibv_post_send", post_send, 0 },
 	{ "ibv_post_recv", post_recv, 0 },
+	{ "ibv_post_srq_recv", post_srq_recv, 0 },
 };
 
 ParameterizedTestParameters(verbs_on_demand, fails_a_call)

@@ -89,6 +89,22 @@ Test(verbs_port_down, outlasts_the_retries)
 	qp_pair_close(&pair);
 }
 
+/* timeout 0: for ever, and not the least there is. */
+Test(verbs_port_down, is_waited_for)
+{
+	fault_plan(down_and_up);
+	qp_pair_open(&pair);
+	pair.timeout = 0;
+	qp_pair_meet(&pair);
+	have_port_down();
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 8, 1);
+	pass_half_a_second();
+	pass_half_a_second();
+	have_port_up();
+	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
+	qp_pair_close(&pair);
+}
+
 /* Before there is a NIC, too. */
 Test(verbs_port_down, is_down_at_open)
 {

@@ -167,7 +167,7 @@ Test(verbs_srq, extended)
 {
 	struct ibv_srq_init_attr_ex attr = { .attr = { .max_wr = 3 }, .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD };
 	struct ibv_srq *srq;
-	uint32_t one, two;
+	uint32_t one = 0, two = 0;
 
 	open_all();
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_XRC }, EOPNOTSUPP);

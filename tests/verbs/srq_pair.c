@@ -87,6 +87,25 @@ static int next_event(struct ibv_async_event *event)
 	return got;
 }
 
+Test(srq_pair, stays_while_a_queue_pair_uses_it)
+{
+	cr_assert_eq(ibv_destroy_srq(srq), EBUSY);
+	cr_assert(said_has("ibv_destroy_srq: 1 queue pairs use it."));
+	cr_assert_eq(post(70), 0);
+}
+
+/* Both go to ERR, and the first has receives of its own. */
+Test(srq_pair, only_its_users_are_told_of_the_last_receive)
+{
+	struct ibv_async_event event;
+
+	qp_to(&pair, A, IBV_QPS_ERR);
+	qp_to(&pair, B, IBV_QPS_ERR);
+	cr_assert_eq(next_event(&event), 0);
+	cr_assert(event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && event.element.qp == pair.qp[B]);
+	cr_assert_eq(next_event(&event), -1);
+}
+
 Test(srq_pair, a_message_takes_the_receive_that_was_posted_first)
 {
 	struct ibv_wc wc;
