@@ -21,7 +21,7 @@
 #include "emu/process/trace/trace_file.h"
 #include "emu/net/thread/net.h"
 
-enum { COMMAND = 4096, LINES = 12, SETTING = 512 };
+enum { COMMAND = 4096, LINES = 12, SETTING = 512, EVENT_NAMES = 160 };
 
 /* When the NIC was started. The environment is read then, since the program may change it at any time. */
 static struct {
@@ -300,18 +300,30 @@ enum ctl_next ctl_fault(struct ctl_answer *answer, struct ctl_piece *piece)
 	return ctl_end(piece);
 }
 
+static const char *no_such_event(char names[EVENT_NAMES])
+{
+	const struct process_faults *faults = process_front.faults;
+
+	if (faults)
+		snprintf(names, EVENT_NAMES, "there is no such event. There are: %s", faults->events);
+	else
+		snprintf(names, EVENT_NAMES, "programs of %s have no events that can be injected", process_front.library);
+	return names;
+}
+
 /* "NAME", or "NAME NUMBER" of a queue pair or queue. */
 enum ctl_next ctl_event(struct ctl_answer *answer, struct ctl_piece *piece)
 {
 	char *text = answer->request.text, *number = text ? strchr(text, ' ') : NULL;
 	const char *why = "the request has no event";
+	char names[EVENT_NAMES];
 	uint64_t object = 0;
 	uint32_t event;
 
 	if (number)
 		*number++ = '\0';
 	if (text && !fault_event_find(text, &event))
-		why = "it is no event that this process can have";
+		why = no_such_event(names);
 	else if (number && (!parse_whole(number, &object) || !object))
 		why = "what follows the event is no number of a queue pair or queue";
 	else if (text)

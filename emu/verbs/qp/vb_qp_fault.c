@@ -70,5 +70,9 @@ const char *vb_fault_event(unsigned int event, uint64_t qp, uint64_t cq) UNCHECK
 		nic_each_pair(nic, happen_to_qp, &it);
 	if (take)
 		driver_leave(nic_driver(nic));
-	return it.met ? NULL : "no queue pair, or none behind a completion queue, has this number, or it is in RESET";
+	if (it.met)
+		return NULL;
+	return event == VB_CQ_ERR
+		       ? "no completion queue that a queue pair uses has this number. The first that was made is 1"
+		       : "no queue pair out of RESET has this number. It is the qp_num, or 1 for the first that was made";
 }
