@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* layout.c - the offsets that PROTOCOL.md's tables give, held against frame.h. No code. */
-#include "wire/frame.h"
+#include "wire/rdma.h"
 
 #define AT(type, member, offset) static_assert(offsetof(struct wire_##type, member) == (offset), #type "." #member)
 
@@ -130,3 +130,48 @@ AT(datagram, payload, 36);
 AT(datagram, cq_data, 40);
 AT(datagram, auth, 48);
 AT(datagram, digest, 56);
+
+AT(service, magic, 0);
+AT(service, version, 8);
+AT(service, kind, 10);
+AT(service, service, 12);
+AT(service, port, 14);
+AT(service, nonce, 16);
+AT(service, digest, 24);
+
+AT(rdma_request, version, 0);
+AT(rdma_request, kind, 1);
+AT(rdma_request, length, 2);
+AT(rdma_request, qp_type, 3);
+AT(rdma_request, qpn, 4);
+AT(rdma_request, psn, 8);
+AT(rdma_request, responder_resources, 12);
+AT(rdma_request, initiator_depth, 13);
+AT(rdma_request, flow_control, 14);
+AT(rdma_request, retry_count, 15);
+AT(rdma_request, rnr_retry_count, 16);
+AT(rdma_request, srq, 17);
+AT(rdma_request, zero, 18);
+AT(rdma_request, ece_vendor, 20);
+AT(rdma_request, ece_options, 24);
+AT(rdma_request, from, 28);
+AT(rdma_request, to, 48);
+
+AT(rdma_address, family, 0);
+AT(rdma_address, port, 2);
+AT(rdma_address, addr, 4);
+
+AT(rdma_reply, zero, 3);
+AT(rdma_reply, qpn, 4);
+AT(rdma_reply, psn, 8);
+AT(rdma_reply, responder_resources, 12);
+AT(rdma_reply, initiator_depth, 13);
+AT(rdma_reply, flow_control, 14);
+AT(rdma_reply, rnr_retry_count, 15);
+AT(rdma_reply, srq, 16);
+AT(rdma_reply, zeros, 17);
+AT(rdma_reply, ece_vendor, 20);
+AT(rdma_reply, ece_options, 24);
+
+AT(rdma_word, zero, 3);
+AT(rdma_word, reason, 4);

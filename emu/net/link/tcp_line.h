@@ -179,6 +179,9 @@ int tcp_bound_open(struct tcp *tcp, const struct sockaddr_storage *at, int (*bin
 /* tcp_listen.c */
 int listener_open(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
 void listener_close(void *link, void *listener);
+/* A socket of this type for that address, and what to bind it to. AF_UNSPEC: at all addresses of both families, or of IPv4 where
+ * there is no IPv6. Or -errno. */
+int tcp_socket_for(const struct sockaddr_storage *at, int type, struct sockaddr_storage *real);
 /* The address to dial for `to`, which may be the advertised address of a listener of ours. */
 const struct sockaddr_storage *listener_real(const struct tcp *tcp, const struct sockaddr_storage *to);
 
@@ -219,10 +222,10 @@ struct port {
 };
 
 /* The four port functions of link_ops. */
-int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+int port_open(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **port);
 void port_close(struct port *port);
 int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
-ssize_t port_take(struct port *port, void *bytes, size_t room);
+ssize_t port_take(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from);
 
 /* Passes the data set's `events` to the endpoint. Returns the number of events passed. */
 int port_deliver(struct port *port, uint32_t events);

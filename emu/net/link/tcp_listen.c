@@ -15,25 +15,34 @@ enum {
 	EVENTS = 16,
 };
 
-/* The socket of a listener: bound at once, so that the endpoint has its name. AF_UNSPEC: at all addresses of both families, or of
- * IPv4 where there is no IPv6. */
-static int tcp_bound_socket(const struct sockaddr_storage *at, bool reuse)
+int tcp_socket_for(const struct sockaddr_storage *at, int type, struct sockaddr_storage *real)
 {
-	struct sockaddr_storage real = *at; /* the port is at one place in both families */
-	int one = 1, reused = reuse, alone = at->ss_family == AF_INET6, fd, err;
+	int alone = at->ss_family == AF_INET6, fd;
 
+	*real = *at; /* the port is at one place in both families */
 	if (at->ss_family == AF_UNSPEC)
-		real.ss_family = AF_INET6;
-	fd = socket(real.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		real->ss_family = AF_INET6;
+	fd = socket(real->ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 && errno == EAFNOSUPPORT && at->ss_family == AF_UNSPEC) {
-		real.ss_family = AF_INET;
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		real->ss_family = AF_INET;
+		fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	}
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reused, sizeof(reused));
-	if (real.ss_family == AF_INET6)
+	if (real->ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &alone, sizeof(alone));
+	return fd;
+}
+
+/* The socket of a listener: bound at once, so that the endpoint has its name. */
+static int tcp_bound_socket(const struct sockaddr_storage *at, bool reuse)
+{
+	struct sockaddr_storage real;
+	int one = 1, reused = reuse, fd = tcp_socket_for(at, SOCK_STREAM, &real), err;
+
+	if (fd < 0)
+		return fd;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reused, sizeof(reused));
 	if (!bind(fd, (const struct sockaddr *)&real, tcp_address_length(&real)) && !listen(fd, BACKLOG)) {
 		/* For the connections to come: closed by this side, they would keep the port from its next owner for a minute. */
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));

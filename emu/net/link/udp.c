@@ -15,24 +15,33 @@ enum { ROOM_BYTES = 1 << 20 };
 /* Never with SO_REUSEADDR: another process could take the port, and the datagrams with it. */
 static int udp_bound_socket(const struct sockaddr_storage *at, bool reuse)
 {
-	int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int one = 1, room = ROOM_BYTES, err;
+	struct sockaddr_storage real;
+	int fd = tcp_socket_for(at, SOCK_DGRAM, &real), room = ROOM_BYTES, err;
 
 	(void)reuse;
 	if (fd < 0)
-		return -errno;
-	if (at->ss_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+		return fd;
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	if (!bind(fd, (const struct sockaddr *)at, tcp_address_length(at)))
+	if (!bind(fd, (const struct sockaddr *)&real, tcp_address_length(&real)))
 		return fd;
 	err = -errno;
 	nocancel_close(fd);
 	return err;
 }
 
-int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **out)
+/* The system's word that nobody is at an address comes as the error of a later call. */
+static void hear_refusals(int fd, int family)
+{
+	int one = 1;
+
+	if (family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &one, sizeof(one));
+	else
+		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
+}
+
+int port_open(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **out)
 {
 	struct tcp *tcp = link;
 	struct epoll_event event = { .events = EPOLLIN };
@@ -53,6 +62,8 @@ int port_open(void *link, struct sockaddr_storage *at, struct ep *ep, struct por
 		err = -errno;
 	if (err)
 		goto free_port;
+	if (hears)
+		hear_refusals(fd, bound.real.ss_family);
 
 	*port = (struct port){ .kind = WATCHED_PORT, .tcp = tcp, .ep = ep, .next = tcp->ports, .fd = fd, .bound = bound };
 	tcp->ports = port;
@@ -96,12 +107,22 @@ static void want_write(struct port *port, bool tx_blocked)
 	port->tx_blocked = tx_blocked;
 }
 
+/* A port of this process may not be reached from here by the address that peers know. */
+static const struct sockaddr_storage *port_real(const struct tcp *tcp, const struct sockaddr_storage *to)
+{
+	const struct port *port = tcp->ports;
+
+	while (port && !bound_is_known(&port->bound, to))
+		port = port->next;
+	return port ? &port->bound.real : to;
+}
+
 int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length)
 {
 	ssize_t n;
 
-	if (port->tcp->config.bound.advertised.ss_family != AF_UNSPEC && bound_is_known(&port->bound, to))
-		to = &port->bound.real; /* itself, as peers know it */
+	if (port->tcp->config.bound.advertised.ss_family != AF_UNSPEC)
+		to = port_real(port->tcp, to);
 	do
 		n = nocancel_send(port->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
 				  tcp_address_length(to));
@@ -113,21 +134,32 @@ int port_emit(struct port *port, const struct sockaddr_storage *to, const void *
 	return -errno;
 }
 
-ssize_t port_take(struct port *port, void *bytes, size_t room)
+ssize_t port_take(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from)
 {
+	socklen_t length = sizeof(*from);
 	ssize_t n;
 
 	do
-		n = nocancel_recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC);
+		n = from ? nocancel_recv_from(port->fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC, from, &length)
+			 : nocancel_recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC);
 	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
+	if (n < 0) {
+		int err = errno;
+
+		if (err == ECONNREFUSED) /* else the set goes on telling of the one that is kept beside */
+			while (nocancel_recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
+				;
+		return -err;
+	}
 	port->taken = true;
 	return n;
 }
 
+/* What it tells may close the port. */
 int port_deliver(struct port *port, uint32_t events)
 {
+	const struct tcp *tcp = port->tcp;
+	unsigned int changes = tcp->changes;
 	int count = 0;
 
 	if (port->tx_blocked && events & EPOLLOUT) {
@@ -135,10 +167,12 @@ int port_deliver(struct port *port, uint32_t events)
 		ep_writable(port->ep);
 		count++;
 	}
+	if (tcp->changes != changes)
+		return count;
 	if (events & ~(uint32_t)EPOLLOUT) {
 		port->taken = false;
 		ep_readable(port->ep);
-		count += port->taken;
+		count += tcp->changes != changes || port->taken;
 	}
 	return count;
 }

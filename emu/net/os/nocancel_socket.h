@@ -39,6 +39,12 @@ static inline ssize_t nocancel_recv(int fd, void *bytes, size_t room, int flags)
 	return syscall(SYS_recvfrom, fd, bytes, room, flags, NULL, NULL);
 }
 
+static inline ssize_t nocancel_recv_from(int fd, void *bytes, size_t room, int flags, struct sockaddr_storage *from,
+					 socklen_t *length)
+{
+	return syscall(SYS_recvfrom, fd, bytes, room, flags, from, length);
+}
+
 static inline ssize_t nocancel_recvmsg(int fd, struct msghdr *message, int flags)
 {
 	return syscall(SYS_recvmsg, fd, message, flags);

@@ -15,6 +15,7 @@
 
 struct collectives;
 struct port;
+struct service;
 struct session;
 
 /* Where a connection-oriented endpoint stands towards its one peer. cm_enter() is the only writer.
@@ -123,6 +124,7 @@ struct ep {
 	struct pairing *pairing;         /* queue pair; else NULL */
 	struct pairs *pairs;             /* ep_attr.pairs; else NULL */
 	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
+	struct service *service;         /* it serves a number, or asks for one (service.h); else NULL */
 	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
 	bool closing;
 	bool apart; /* its ops find their way otherwise than by the AV: connected, datagrams, closing */

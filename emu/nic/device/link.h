@@ -78,14 +78,15 @@ struct link_ops {
 	int (*listen)(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);
 	void (*unlisten)(void *link, void *listener);
 	/* Opens a port for datagrams at *at (port 0: any) for `ep`, writes the real address back; datagrams that arrive are told
-	 * as ep_readable(). Returns 0 or -errno. */
-	int (*bind)(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+	 * as ep_readable(). AF_UNSPEC: at all addresses of both families. `hears`: where nobody is at an address that it has sent
+	 * to, recv_datagram() may return -ECONNREFUSED. Returns 0 or -errno. */
+	int (*bind)(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **port);
 	void (*unbind)(struct port *port);
 	/* Sends one datagram, whole, and forgets it: 0; -EAGAIN: not now (ep_writable() will come); other -errno: it is lost. */
 	int (*send_datagram)(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
-	/* Receives one datagram, of which at most `room` bytes are kept: its whole length; -EAGAIN: none; other -errno: it is
-	 * lost. */
-	ssize_t (*recv_datagram)(struct port *port, void *bytes, size_t room);
+	/* Receives one datagram, of which at most `room` bytes are kept, and where an answer goes to (NULL: not wanted): its whole
+	 * length; -EAGAIN: none; other -errno: it is lost. */
+	ssize_t (*recv_datagram)(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from);
 	/* Delivers the events of lines and ports (conn_readable and so on), at most one slice each. Returns the number of
 	 * events delivered. */
 	int (*poll)(void *link);

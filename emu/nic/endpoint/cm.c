@@ -122,7 +122,9 @@ void cm_resolved(struct op *op)
 	bool good = op->why.cause == REFUSAL_NONE;
 
 	nic_role(op->ep->nic);
-	if (op->kind == OP_ACCEPT && state == CM_ACCEPTING && good) {
+	if (op->kind == OP_CONNECT && state == CM_UP && good) {
+		cm_tell(ep, &(struct cm_event){ .kind = CM_NOTED, .request = op->tag });
+	} else if (op->kind == OP_ACCEPT && state == CM_ACCEPTING && good) {
 		cm_enter(ep, CM_UP);
 		cm_tell(ep, &(struct cm_event){ .kind = CM_CONNECTED });
 	} else if (!good && ((op->kind == OP_ACCEPT && state == CM_ACCEPTING) || (op->kind == OP_CONNECT && state == CM_ASKING))) {
@@ -255,6 +257,20 @@ int ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t reque
 	return 0;
 }
 
+int ep_note(struct ep *ep, uint64_t number, const void *data, size_t length)
+{
+	struct op *op;
+
+	nic_role(ep->nic);
+	if (ep->cm.state != CM_UP)
+		return -ENOTCONN;
+	op = cm_op(ep, OP_CONNECT, number, data, length);
+	if (!op)
+		return -EAGAIN;
+	requester_post(ep->cm.peer, op); /* WIRE-184 */
+	return 0;
+}
+
 void cm_leave(struct session *session)
 {
 	nic_role(session->ep->nic);
@@ -271,6 +287,7 @@ void ep_shutdown(struct ep *ep)
 	nic_role(ep->nic);
 	while (submit_take(ep->nic))
 		;
+	service_close(ep);
 	if (cm->state == CM_DOWN)
 		return;
 	was_up = cm->state == CM_UP;

@@ -27,6 +27,8 @@ enum cm_event_kind {
 	CM_HEARD,     /* queue pair: the peer's first request has come, while it may not send yet; told once */
 	CM_STOPPED,   /* queue pair, EP_RULE_UNRELIABLE: an op has failed, and those behind it are given back, until ep_go_on() */
 	CM_DRAINED,   /* queue pair: it is held, and what had begun has ended */
+	CM_NOTE,      /* the peer's ep_note() */
+	CM_NOTED,     /* the peer's program was told of ep_note(); `request` is its number */
 };
 
 /* Lasts for the call. */
@@ -43,6 +45,7 @@ struct cm_event {
 struct cm_ops {
 	/* [role] Calls nothing of the device. `owner` is ep_attr.owner. False: a REQUEST cannot be taken, and is refused. */
 	bool (*event)(void *owner, const struct cm_event *event);
+	bool notes; /* it understands CM_NOTE */
 };
 
 /* All [role]. Data longer than LIMIT_CM_DATA is cut. -EAGAIN: no op is free; -ENOMEM: no session. Either changes nothing, and
@@ -55,6 +58,9 @@ MUST_USE int ep_accept(struct ep *ep, const struct sockaddr_storage *peer, uint6
 /* Answers a request that this passive endpoint has heard. */
 int ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
 	REQUIRES(driver_role);
+/* Tells the peer's program something in the session of the two, whose cm_ops has `notes`; `number` is not zero. -ENOTCONN: there
+ * is no peer. */
+MUST_USE int ep_note(struct ep *ep, uint64_t number, const void *data, size_t length);
 /* Leaves the peer: ops and receives complete as cancelled before this returns. SHUTDOWN is told here, too, once. */
 void ep_shutdown(struct ep *ep) REQUIRES(driver_role);
 /* The peer's address; false before there is one. */

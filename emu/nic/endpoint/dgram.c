@@ -72,7 +72,7 @@ static uint64_t dgram_draw_loss(uint64_t *state)
 int dgram_open(struct ep *ep)
 {
 	struct nic *nic = ep->nic;
-	int err = nic->link.bind(nic->link_arg, &ep->name, ep, &ep->dgram.port);
+	int err = nic->link.bind(nic->link_arg, &ep->name, false, ep, &ep->dgram.port);
 
 	nic_role(ep->nic);
 	if (err)
@@ -293,8 +293,12 @@ void ep_readable(struct ep *ep)
 	uint8_t frame[WIRE_DATAGRAM_MAX];
 
 	nic_role(ep->nic);
+	if (ep->service) {
+		service_readable(ep);
+		return;
+	}
 	for (int i = 0; i < SLICE_DATAGRAMS; i++) {
-		ssize_t length = ep->nic->link.recv_datagram(ep->dgram.port, frame, sizeof(frame));
+		ssize_t length = ep->nic->link.recv_datagram(ep->dgram.port, frame, sizeof(frame), NULL);
 
 		if (length == -EAGAIN)
 			return;

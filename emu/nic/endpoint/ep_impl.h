@@ -52,6 +52,14 @@ void pairing_post(struct op *op);
 /* Goes on with what its failure has begun (in_order.c, pairing_refuse()). */
 uint64_t pairing_tick(struct ep *ep, uint64_t now_ns);
 
+/* --- services (service.c) --- */
+
+/* It serves, or asks, no more. */
+void service_close(struct ep *ep);
+void service_readable(struct ep *ep);
+/* Asks again, and gives up. Returns when it is due next. */
+uint64_t service_tick(struct nic *nic);
+
 /* --- unreliable datagrams (dgram.c): WIRE-90 and on ---
  * The endpoint has a port of the link and no sessions. An op ends when its datagram has left, whatever becomes of it. A datagram
  * that arrives takes a posted receive, or is dropped; none is kept or answered. */

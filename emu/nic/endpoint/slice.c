@@ -319,6 +319,8 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 	nic_arm_timer(nic, tick_greetings(nic));
 	nic_arm_timer(nic, guess_tick(nic));
 	nic_arm_timer(nic, coll_look(nic));
+	if (nic->asking)
+		nic_arm_timer(nic, service_tick(nic));
 	for (; session; session = next) {
 		uint64_t at;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* target_cm.c - CONNECT, ACCEPT and REJECT from a peer: which peer may send them, and when (WIRE-81 to WIRE-83). */
+/* target_cm.c - CONNECT, ACCEPT and REJECT from a peer: which peer may send them, and when (WIRE-81 to WIRE-83, WIRE-184). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,6 +34,15 @@ const char *target_cm_take(struct conn *conn, const struct wire_head *head)
 	return NULL;
 }
 
+/* Is it a note of the one peer? */
+static bool connect_is_note(const struct session *session)
+{
+	const struct ep *ep = session->ep;
+
+	return ep->attr.cm && ep->attr.cm->notes && ep->cm.peer == session &&
+	       (ep->cm.state == CM_UP || ep->cm.state == CM_ACCEPTING);
+}
+
 static enum refusal_cause connect_asked(struct session *session, const struct asked *asked)
 {
 	struct ep *ep = session->ep;
@@ -41,6 +50,13 @@ static enum refusal_cause connect_asked(struct session *session, const struct as
 		.kind = CM_REQUEST, .peer = &session->peer, .request = asked->request, .data = asked->data, .length = asked->length
 	};
 
+	if (connect_is_note(session)) {
+		event.kind = CM_NOTE;
+		cm_tell(ep, &event);
+		session->rsp.ack_now = true; /* the program of the sender may wait for that */
+		conn_busy(session->conn);
+		return REFUSAL_NONE;
+	}
 	if (!ep->attr.passive || session->target_only)
 		return REFUSAL_CAPABILITY;
 	return cm_tell(ep, &event) ? REFUSAL_NONE : REFUSAL_RESOURCE;

@@ -176,9 +176,9 @@ static int traced_send_datagram(struct port *port, const struct sockaddr_storage
 	return err;
 }
 
-static ssize_t traced_recv_datagram(struct port *port, void *bytes, size_t room)
+static ssize_t traced_recv_datagram(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from)
 {
-	ssize_t got = trace_running->under.recv_datagram(port, bytes, room);
+	ssize_t got = trace_running->under.recv_datagram(port, bytes, room, from);
 
 	if (got > 0)
 		pass_datagram(port, NULL, bytes, (size_t)got, (size_t)got < room ? (size_t)got : room);

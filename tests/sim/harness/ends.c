@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/nic/endpoint/pair.h"
+#include "emu/nic/endpoint/service.h"
 #include "emu/nic/memory/guard.h"
 
 enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE, LONGEST = 1 << 20 };
@@ -32,7 +33,7 @@ static bool on_event(void *owner, const struct cm_event *event)
 	return true;
 }
 
-static const struct cm_ops events = { .event = on_event };
+static const struct cm_ops events = { .event = on_event, .notes = true };
 
 static void open_as(struct end *end, struct node *node, struct ep_attr attr)
 {
@@ -165,6 +166,40 @@ void end_accept(struct end *end, const struct end *passive, const char *data)
 	end_open(end, passive->node, false);
 	node_enter(end->node);
 	done(end, ep_accept(end->ep, &passive->peer, passive->request, data, strlen(data)));
+}
+
+void end_serve(struct end *passive, uint16_t number)
+{
+	int rc;
+
+	node_enter(passive->node);
+	rc = ep_serve(passive->ep, &number);
+	if (!rc)
+		ep_serve_hear(passive->ep);
+	node_leave(passive->node);
+	WORLD_CHECK(passive->node->world, !rc, "ep_serve: %d", rc);
+}
+
+void end_ask(struct end *end, uint16_t number, const char *data)
+{
+	struct sockaddr_storage at = end->name;
+	int rc;
+
+	((struct sockaddr_in *)&at)->sin_port = htons(number);
+	node_enter(end->node);
+	rc = ep_ask(end->ep, &at, data, strlen(data));
+	node_leave(end->node);
+	WORLD_CHECK(end->node->world, !rc, "ep_ask: %d", rc);
+}
+
+void end_note(struct end *end, uint64_t number, const char *data)
+{
+	int rc;
+
+	node_enter(end->node);
+	rc = ep_note(end->ep, number, data, strlen(data));
+	node_leave(end->node);
+	WORLD_CHECK(end->node->world, !rc, "ep_note: %d", rc);
 }
 
 void end_reject(struct end *passive, const char *data)

@@ -7,7 +7,7 @@
 #include "emu/nic/endpoint/cm.h"
 #include "tests/sim/harness/tap.h"
 
-enum { ENDS_KINDS = CM_DRAINED + 1 };
+enum { ENDS_KINDS = CM_NOTED + 1 };
 
 /* One endpoint, and what it was told. */
 struct end {
@@ -50,6 +50,10 @@ void end_connect(struct end *end, const struct end *passive, const char *data);
 /* `end` is opened, to answer what `passive` was asked. */
 void end_accept(struct end *end, const struct end *passive, const char *data);
 void end_reject(struct end *passive, const char *data);
+/* `passive` serves a number, and hears; `end` asks for it. */
+void end_serve(struct end *passive, uint16_t number);
+void end_ask(struct end *end, uint16_t number, const char *data);
+void end_note(struct end *end, uint64_t number, const char *data);
 void end_shutdown(struct end *end);
 /* Runs until `end` was told this, and checks that it was, once. */
 void end_await(struct world *world, struct end *end, enum cm_event_kind kind);

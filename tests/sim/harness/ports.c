@@ -13,12 +13,13 @@ struct port {
 	struct ep *ep;
 	struct port *next;
 	uint16_t number;
-	uint64_t full_ns; /* has said -EAGAIN, and takes more from then on; 0: has not */
+	bool hears, refused; /* of what it has sent: nobody was there */
+	uint64_t full_ns;    /* has said -EAGAIN, and takes more from then on; 0: has not */
 };
 
 struct packet {
 	struct packet *next;
-	uint16_t to;
+	uint16_t from, to; /* from: 0: nowhere */
 	uint64_t at_ns;
 	size_t length;
 	uint8_t bytes[];
@@ -43,7 +44,7 @@ static void in_role(const struct node *node)
 	WORLD_CHECK(node->world, !node->nic || driver_mine(nic_driver(node->nic)), "a port is used without the driver role");
 }
 
-int ports_bind(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **out)
+int ports_bind(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **out)
 {
 	struct node *node = link;
 	struct world *world = node->world;
@@ -57,7 +58,7 @@ int ports_bind(void *link, struct sockaddr_storage *at, struct ep *ep, struct po
 		return -EADDRINUSE;
 	port = calloc(1, sizeof(*port));
 	assert(port);
-	*port = (struct port){ .node = node, .ep = ep, .next = world->ports, .number = number };
+	*port = (struct port){ .node = node, .ep = ep, .next = world->ports, .number = number, .hears = hears };
 	world->ports = port;
 	in_of(at)->sin_port = htons(number);
 	*out = port;
@@ -75,12 +76,12 @@ void ports_unbind(struct port *port)
 	free(port);
 }
 
-static void packet_new(struct world *world, uint16_t to, uint64_t at_ns, const void *bytes, size_t length)
+static void packet_new(struct world *world, uint16_t from, uint16_t to, uint64_t at_ns, const void *bytes, size_t length)
 {
 	struct packet *packet = malloc(sizeof(*packet) + length);
 
 	assert(packet);
-	*packet = (struct packet){ .next = world->packets, .to = to, .at_ns = at_ns, .length = length };
+	*packet = (struct packet){ .next = world->packets, .from = from, .to = to, .at_ns = at_ns, .length = length };
 	memcpy(packet->bytes, bytes, length);
 	world->packets = packet;
 }
@@ -107,9 +108,10 @@ int ports_emit(struct port *port, const struct sockaddr_storage *to, const void 
 	world->packets_sent++;
 	if (rnd_percent(&world->rnd, weather->lose_percent))
 		return rnd_percent(&world->rnd, 50) ? 0 : -ENOBUFS;
+	port->refused |= port->hears && !port_at(world, ntohs(in_of(to)->sin_port));
 	copies += rnd_percent(&world->rnd, weather->twice_percent);
 	while (copies--) {
-		packet_new(world, ntohs(in_of(to)->sin_port), draw_arrival(world), bytes, length);
+		packet_new(world, port->number, ntohs(in_of(to)->sin_port), draw_arrival(world), bytes, length);
 		if (rnd_percent(&world->rnd, weather->flip_percent))
 			world->packets->bytes[rnd_below(&world->rnd, length)] ^= (uint8_t)(1 << rnd_below(&world->rnd, 8));
 	}
@@ -118,7 +120,7 @@ int ports_emit(struct port *port, const struct sockaddr_storage *to, const void 
 
 void ports_inject(struct world *world, uint16_t port, const void *bytes, size_t length)
 {
-	packet_new(world, port, world->now_ns, bytes, length);
+	packet_new(world, 0, port, world->now_ns, bytes, length);
 }
 
 /* The one for this port that arrived first, or NULL. */
@@ -132,13 +134,17 @@ static struct packet **arrived(struct world *world, uint16_t number)
 	return first;
 }
 
-ssize_t ports_take(struct port *port, void *bytes, size_t room)
+ssize_t ports_take(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from)
 {
 	struct world *world = port->node->world;
 	struct packet **at = arrived(world, port->number), *packet;
 	ssize_t length;
 
 	in_role(port->node);
+	if (port->refused) {
+		port->refused = false;
+		return -ECONNREFUSED;
+	}
 	if (!at)
 		return -EAGAIN;
 	if (world->arriving)
@@ -146,6 +152,11 @@ ssize_t ports_take(struct port *port, void *bytes, size_t room)
 	packet = *at;
 	*at = packet->next;
 	length = (ssize_t)packet->length;
+	if (from) {
+		memset(from, 0, sizeof(*from));
+		from->ss_family = AF_INET;
+		in_of(from)->sin_port = htons(packet->from);
+	}
 	memcpy(bytes, packet->bytes, packet->length < room ? packet->length : room);
 	free(packet);
 	world->moves++;
@@ -167,7 +178,7 @@ int ports_poll(struct node *node)
 			ep_writable(port->ep);
 			events++;
 		}
-		if (arrived(world, port->number)) {
+		if (port->refused || arrived(world, port->number)) {
 			ep_readable(port->ep);
 			events++;
 		}
@@ -185,9 +196,12 @@ uint64_t ports_next_ns(const struct world *world)
 		if (port && !port->node->dead && packet->at_ns < next)
 			next = packet->at_ns;
 	}
-	for (const struct port *port = world->ports; port; port = port->next)
+	for (const struct port *port = world->ports; port; port = port->next) {
+		if (port->refused && !port->node->dead)
+			return world->now_ns;
 		if (port->full_ns && !port->node->dead && port->full_ns < next)
 			next = port->full_ns;
+	}
 	return next;
 }
 

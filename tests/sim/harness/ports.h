@@ -7,10 +7,10 @@
 #include "tests/sim/harness/world.h"
 
 /* The four of link_ops. */
-int ports_bind(void *link, struct sockaddr_storage *at, struct ep *ep, struct port **port);
+int ports_bind(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **port);
 void ports_unbind(struct port *port);
 int ports_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
-ssize_t ports_take(struct port *port, void *bytes, size_t room);
+ssize_t ports_take(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from);
 
 /* Tells the node's endpoints what has arrived; how many it told. */
 int ports_poll(struct node *node);

@@ -123,7 +123,7 @@ void ep_readable(struct ep *ep)
 	ssize_t n;
 
 	ep->readables++;
-	while (ep->port && (n = ep->ops->recv_datagram(ep->port, ep->bytes, sizeof(ep->bytes))) != -EAGAIN) {
+	while (ep->port && (n = ep->ops->recv_datagram(ep->port, ep->bytes, sizeof(ep->bytes), NULL)) != -EAGAIN) {
 		ep->taken += n >= 0;
 		ep->length = n;
 	}

@@ -222,7 +222,7 @@ Test(shms, are_not_all_that_polls_ask)
 
 	((struct sockaddr_in *)&here)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	pair_with_shm(&one, &two);
-	cr_assert_eq(tcp_link.bind(tcp, &here, &ep, &ep.port), 0);
+	cr_assert_eq(tcp_link.bind(tcp, &here, false, &ep, &ep.port), 0);
 	ep.ops = &tcp_link;
 	for (int i = 1; i < MOST_POLLS; i++) {
 		cr_assert_eq(tcp_link.send_datagram(ep.port, &here, "x", 1), 0);

@@ -50,7 +50,7 @@ static void open_port(int i, const char *address)
 	at[i].ss_family = strchr(address, ':') ? AF_INET6 : AF_INET;
 	inet_pton(at[i].ss_family, address, at[i].ss_family == AF_INET6 ? (void *)&in6->sin6_addr : (void *)&in->sin_addr);
 	ep[i].ops = &tcp_link;
-	cr_assert_eq(tcp_link.bind(tcp, &at[i], &ep[i], &ep[i].port), 0);
+	cr_assert_eq(tcp_link.bind(tcp, &at[i], false, &ep[i], &ep[i].port), 0);
 	cr_assert_neq(in->sin_port, 0, "the name is known at once");
 }
 
@@ -146,7 +146,7 @@ Test(udp, a_port_is_taken_once)
 	struct port *second;
 
 	open_port(0, "127.0.0.1");
-	cr_assert_eq(tcp_link.bind(tcp, &at[0], &ep[1], &second), -EADDRINUSE);
+	cr_assert_eq(tcp_link.bind(tcp, &at[0], false, &ep[1], &second), -EADDRINUSE);
 }
 
 Test(udp, errors_of_former_datagrams_stop_nothing)
