@@ -9,7 +9,7 @@ ARM64_FORMAT+=':\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff
 ARM64_FORMAT+=":$ARM64_QEMU:FP"
 ARM64_RUNTIME='libfabric1 libfabric-bin libcjson1 libdw1t64'	# what the provider and its tools need,
 ARM64_DEV="$ARM64_RUNTIME libc6-dev libgcc-14-dev libuv1-dev liburing-dev libinih-dev libsodium-dev libxxhash-dev libcjson-dev
-	libdw-dev libfabric-dev libibverbs-dev libcriterion-dev python3-minimal procps"	# the build, and the tests
+	libdw-dev libfabric-dev libibverbs-dev librdmacm-dev libcriterion-dev python3-minimal procps"	# the build, and the tests
 ARM64_ROOT=$EMU_DEPS/arm64	# a Debian with ARM64_DEV, and
 ARM64_BUILD=$EMU_ROOT/build/arm64	# the build against it
 

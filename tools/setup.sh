@@ -42,6 +42,7 @@ build_needs() {
 	libsodium-dev|pkg-config --exists libsodium|libsodium with headers and static library
 	libxxhash-dev|pkg-config --exists libxxhash|xxHash 0.8 or later
 	libibverbs-dev|has_header infiniband/verbs.h|the headers of rdma-core's libibverbs
+	librdmacm-dev|has_header rdma/rdma_cma.h|the headers of rdma-core's librdmacm
 	libcjson-dev|pkg-config --exists libcjson|cJSON, for the tools and the rules kit
 	libdw-dev|pkg-config --exists libdw|elfutils' libdw, for the lines of stack frames
 	libfabric-dev|build_libfabric_version|libfabric 1.17 or later with headers (or set LIBFABRIC_ROOT)

@@ -24,61 +24,15 @@
 		errno = ENOSYS; \
 	}
 
-/* Callers look at the number alone. */
-EXPORT void *rdma_get_devices(int *count);
-void *rdma_get_devices(int *count)
-{
-	errno = ENOSYS;
-	if (count)
-		*count = 0;
-	return NULL;
-}
-
 ABSENT(int, raccept, -1)
 ABSENT(int, rbind, -1)
 ABSENT(int, rclose, -1)
 ABSENT(int, rconnect, -1)
-ABSENT(int, rdma_accept, -1)
-ABSENT(int, rdma_ack_cm_event, -1)
-ABSENT(int, rdma_bind_addr, -1)
-ABSENT(int, rdma_connect, -1)
-ABSENT(int, rdma_create_ep, -1)
-ABSENT(void *, rdma_create_event_channel, NULL)
-ABSENT(int, rdma_create_id, -1)
-ABSENT(int, rdma_create_qp, -1)
-ABSENT(int, rdma_create_qp_ex, -1)
-ABSENT(int, rdma_create_srq, -1)
-ABSENT(int, rdma_create_srq_ex, -1)
-ABSENT_NOTHING(rdma_destroy_ep)
-ABSENT_NOTHING(rdma_destroy_event_channel)
-ABSENT(int, rdma_destroy_id, -1)
-ABSENT_NOTHING(rdma_destroy_qp)
-ABSENT_NOTHING(rdma_destroy_srq)
-ABSENT(int, rdma_disconnect, -1)
-ABSENT(int, rdma_establish, -1)
-ABSENT_NOTHING(rdma_free_devices)
-ABSENT_NOTHING(rdma_freeaddrinfo)
-ABSENT(int, rdma_get_cm_event, -1)
-ABSENT(uint16_t, rdma_get_dst_port, 0)
-ABSENT(int, rdma_get_remote_ece, -1)
-ABSENT(int, rdma_get_request, -1)
-ABSENT(uint16_t, rdma_get_src_port, 0)
-ABSENT(int, rdma_getaddrinfo, -1)
-ABSENT(int, rdma_init_qp_attr, -1)
 ABSENT(int, rdma_join_multicast, -1)
 ABSENT(int, rdma_join_multicast_ex, -1)
 ABSENT(int, rdma_leave_multicast, -1)
-ABSENT(int, rdma_listen, -1)
-ABSENT(int, rdma_migrate_id, -1)
-ABSENT(int, rdma_notify, -1)
 ABSENT(int, rdma_query_addrinfo, -1)
-ABSENT(int, rdma_reject, -1)
-ABSENT(int, rdma_reject_ece, -1)
-ABSENT(int, rdma_resolve_addr, -1)
 ABSENT(int, rdma_resolve_addrinfo, -1)
-ABSENT(int, rdma_resolve_route, -1)
-ABSENT(int, rdma_set_local_ece, -1)
-ABSENT(int, rdma_set_option, -1)
 ABSENT(int, rdma_write_cm_event, -1)
 ABSENT(int, repoll_create, -1)
 ABSENT(int, repoll_ctl, -1)
@@ -106,10 +60,3 @@ ABSENT(int, rshutdown, -1)
 ABSENT(int, rsocket, -1)
 ABSENT(ssize_t, rwrite, -1)
 ABSENT(ssize_t, rwritev, -1)
-
-EXPORT const char *rdma_event_str(int event);
-const char *rdma_event_str(int event)
-{
-	(void)event;
-	return "UNKNOWN EVENT";
-}

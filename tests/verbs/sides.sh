@@ -11,6 +11,7 @@ server_in=() # what the two run in, where that is not this host
 client_in=()
 server_at=127.0.0.1
 server_net=/proc/net
+listens=tcp # udp: the server is one of rdma_cm
 status=0
 
 # PROGRAM OPTION...: a server, and a client as soon as that listens. 0 when both have ended well.
@@ -20,7 +21,8 @@ both() {
 	port=$((port + 1))
 	"${server_in[@]}" env "${server_env[@]}" "${run[@]}" "$@" -p $port >"$work/server" 2>&1 &
 	for ((try = 0; try < 600; try++)); do # a client that comes too early finds nobody, and ends
-		grep -qi "^ *[0-9]*: [0-9A-F:]*:$(printf %04X $port) [0-9A-F:]* 0A" $server_net/tcp $server_net/tcp6 && break
+		grep -qiE "^ *[0-9]*: [0-9A-F:]*:$(printf %04X $port) [0-9A-F:]* 0[7A]" \
+			$server_net/$listens $server_net/${listens}6 && break
 		kill -0 $! 2>/dev/null || break
 		sleep 0.1
 	done

@@ -53,6 +53,7 @@ set_target_properties(emu::libfabric PROPERTIES
 
 # The headers of rdma-core alone: libibverbs and librdmacm are what is built.
 find_path(IBVERBS_INCLUDE_DIR infiniband/verbs.h REQUIRED)
+find_path(RDMACM_INCLUDE_DIR rdma/rdma_cma.h REQUIRED)
 
 if(EMU_TESTS)
 	pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)

@@ -18,7 +18,7 @@ GLIBC=2.31
 SUITE=bookworm
 STATIC="libuv1-dev liburing-dev libinih-dev libsodium-dev libxxhash-dev libcjson-dev libdw-dev libelf-dev zlib1g-dev liblzma-dev"
 STATIC+=" libbz2-dev libbz2-1.0"			# the last has the licence of the one before
-HEADERS="libfabric-dev libfabric1 libibverbs-dev"	# nothing of them becomes part of the wheel
+HEADERS="libfabric-dev libfabric1 libibverbs-dev librdmacm-dev"	# nothing of them becomes part of the wheel
 KEPT=$EMU_DEPS/glibc-$GLIBC
 OLD_LIBC=$EMU_ROOT/tools/package/old_libc.c
 

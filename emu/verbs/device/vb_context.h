@@ -33,6 +33,8 @@ static inline struct vb_context *vb_context_of(struct ibv_context *ibv)
 	return (struct vb_context *)((char *)ibv - offsetof(struct vb_context, abi.context));
 }
 
+/* ibv_open_device(); `recorded`: checked mode expects the program to close it. */
+struct ibv_context *vb_context_open(struct ibv_device *device, bool recorded);
 /* The process's NIC, which the first region, queue or QP starts. NULL with errno, after a line of log: ENODEV in a fork's child
  * that has inherited the context, else what nic_start() says. `call` is the program's. */
 struct nic *vb_nic_get(struct vb_context *context, const char *call);

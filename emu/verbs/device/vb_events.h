@@ -29,6 +29,8 @@ struct vb_events {
 	atomic_uint sleepers;
 };
 
+/* For librdmacm, too: node EMU_1. */
+#pragma GCC visibility push(default)
 int vb_events_open(struct vb_events *events);   /* 0, EMFILE, ENFILE or ENOMEM */
 void vb_events_close(struct vb_events *events); /* nobody sleeps in vb_events_take() */
 /* One more time. No cancellation point, and never blocks. */
@@ -42,5 +44,6 @@ struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struc
 				const void *arg);
 /* These, each of which is the beginning of memory by malloc(). */
 void vb_events_free(struct vb_event *dropped);
+#pragma GCC visibility pop
 
 #endif

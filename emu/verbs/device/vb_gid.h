@@ -26,10 +26,13 @@ struct vb_gid {
 void vb_gid_refresh(void);
 /* The next vb_gid_get() does so. In the alarm, too (nic_config.alarm). */
 void vb_gid_outdate(void);
+/* For librdmacm, too: node EMU_1. */
+#pragma GCC visibility push(default)
 /* The entry of this index. False: there is none. */
 bool vb_gid_get(unsigned int index, struct vb_gid *entry);
 /* The address of a peer's GID, without port. `scope`: the interface of link-local ones, that of the own entry. */
 void vb_gid_address(const union ibv_gid *gid, uint32_t scope, struct sockaddr_storage *at);
+#pragma GCC visibility pop
 
 /* Would packets from this entry leave for the peer? If not, a note and the log say so; the program finds out as on hardware, when
  * the retries run out, and errno stays. */

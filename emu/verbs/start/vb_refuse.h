@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* For librdmacm, too: node EMU_1. */
+#pragma GCC visibility push(default)
 /* Logs "CALL: sentence". The value is `errnum`, which is positive, and errno has it, too: so a call that returns an errno ends by
  * `return vb_refuse(EINVAL, "ibv_modify_qp", ...)`, and one that returns NULL by vb_refuse_null(). */
 int vb_refuse(int errnum, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
@@ -24,6 +26,7 @@ void vb_inform(const char *call, const char *format, ...) __attribute__((cold, f
  * there is. */
 int vb_absent(const char *call, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 #define vb_absent_null(call, ...) (vb_absent(call, __VA_ARGS__), NULL)
+#pragma GCC visibility pop
 
 /* ENOENT, likewise: the object is no open `what` ("region"). */
 int vb_refuse_handle(const char *call, uint32_t handle, const char *what) __attribute__((cold));

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_addr.c - addresses and routes: which device of this host leads to a peer, and by which number this side is known. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/cm/cm_id.h"
+
+enum { HOPS = 64 };
+
+static socklen_t address_length(const struct sockaddr *at)
+{
+	return at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+static bool is_ip(const struct sockaddr *at)
+{
+	return at->sa_family == AF_INET || at->sa_family == AF_INET6;
+}
+
+static in_port_t *port_in(void *at)
+{
+	return &((struct sockaddr_in *)at)->sin_port; /* at one place in both families */
+}
+
+static bool is_everywhere(const struct sockaddr *at)
+{
+	if (at->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)at)->sin_addr.s_addr == htonl(INADDR_ANY);
+	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)at)->sin6_addr);
+}
+
+static bool same_ip(const struct sockaddr_storage *a, const struct sockaddr *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a, *b6 = (const struct sockaddr_in6 *)b;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a, *b4 = (const struct sockaddr_in *)b;
+
+	if (a->ss_family != b->sa_family)
+		return false;
+	if (b->sa_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
+}
+
+/* The place of an own address in the device's table; -1: no device has it. */
+static int place_of_ip(const struct sockaddr *at, struct vb_gid *own)
+{
+	for (unsigned int i = 0; i < VB_GIDS; i++)
+		if (vb_gid_get(i, own) && same_ip(&own->at, at))
+			return (int)i;
+	return -1;
+}
+
+static void copy_address(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, address_length(from));
+}
+
+/* --- own addresses --- */
+
+int cm_take_number(struct cm_id *id)
+{
+	struct cm_listener *listener = calloc(1, sizeof(*listener));
+	struct ibv_context *context = vb_cm_device(0);
+	struct sockaddr_storage where = id->id.route.addr.src_storage;
+	uint16_t number = ntohs(*port_in(&where));
+	int err = !context ? errno : !listener ? ENOMEM : 0;
+
+	if (where.ss_family == AF_INET6 && is_everywhere((struct sockaddr *)&where) && !id->afonly)
+		where.ss_family = AF_UNSPEC; /* IPv4, too */
+	if (!err)
+		err = vb_cm_serve(context, &where, &number, cm_listener_told, listener, &listener->cm);
+	if (err) {
+		free(listener);
+		return err;
+	}
+	listener->users = 1;
+	id->listener = listener;
+	*port_in(&id->id.route.addr.src_storage) = htons(number);
+	return 0;
+}
+
+/* With cm_lock. 0 or an errno, after a line of log. */
+static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call)
+{
+	struct vb_gid own;
+	int place = is_everywhere(at) ? 0 : place_of_ip(at, &own), err;
+
+	if (place < 0)
+		return vb_refuse(EADDRNOTAVAIL, call,
+				 "the address is of no device here. ibv_query_gid_table() lists those that there are.");
+	copy_address(&id->id.route.addr.src_storage, at);
+	err = id->reuse && *port_in((void *)(uintptr_t)at) ? 0 : cm_take_number(id); /* else the one that listens takes it */
+	if (!err && !is_everywhere(at))
+		err = cm_take_device(id, &own, (unsigned int)place);
+	if (err) {
+		memset(&id->id.route.addr.src_storage, 0, sizeof(id->id.route.addr.src_storage));
+		return vb_refuse(err, call, "number %u cannot be taken: %s.", ntohs(*port_in((void *)(uintptr_t)at)),
+				 strerror(err));
+	}
+	if (!is_everywhere(at))
+		id->id.route.addr.addr.ibaddr.sgid = own.gid;
+	cm_enter(id, ID_BOUND);
+	return 0;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
+{
+	struct cm_id *id = cm_id_of(pub);
+	int err;
+
+	if (!at || !is_ip(at))
+		return cm_refuse(at ? EAFNOSUPPORT : EINVAL, "rdma_bind_addr", "addr is no address of IPv4 or IPv6.");
+	pthread_mutex_lock(&cm_lock);
+	err = cm_check(id, 1 << ID_FRESH, "rdma_bind_addr", "It is bound once, before anything else.") ? EINVAL : 0;
+	if (!err)
+		err = bind_to(id, at, "rdma_bind_addr");
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+/* --- the peer's --- */
+
+/* The own address from which packets to the peer leave: 0 or an errno. */
+static int route_from(const struct sockaddr *to, struct sockaddr_storage *from)
+{
+	socklen_t length = sizeof(*from);
+	int fd = socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (connect(fd, to, address_length(to)) || getsockname(fd, (struct sockaddr *)from, &length))
+		err = errno;
+	close(fd);
+	return err;
+}
+
+/* Everywhere is this host. */
+static void name_host(struct sockaddr_storage *at)
+{
+	if (!is_everywhere((struct sockaddr *)at))
+		return;
+	if (at->ss_family == AF_INET)
+		((struct sockaddr_in *)at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		((struct sockaddr_in6 *)at)->sin6_addr = in6addr_loopback;
+}
+
+static void gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	if (at->ss_family == AF_INET6) {
+		memcpy(gid->raw, &((const struct sockaddr_in6 *)at)->sin6_addr, sizeof(gid->raw));
+		return;
+	}
+	gid->raw[10] = gid->raw[11] = 0xff;
+	memcpy(gid->raw + 12, &((const struct sockaddr_in *)at)->sin_addr, sizeof(struct in_addr));
+}
+
+/* The device, the own address, and the endpoint by whose port an id without a number is known. 0 or an errno, which is the event's
+ * then. */
+static int resolve_peer(struct cm_id *id, const struct sockaddr *to)
+{
+	struct rdma_addr *addr = &id->id.route.addr;
+	struct sockaddr_storage from;
+	struct vb_gid own;
+	uint16_t port;
+	int place, err;
+
+	copy_address(&addr->dst_storage, to);
+	name_host(&addr->dst_storage);
+	err = id->id.verbs ? 0 : route_from(&addr->dst_addr, &from);
+	if (err)
+		return err;
+	if (!id->id.verbs) {
+		place = place_of_ip((struct sockaddr *)&from, &own);
+		err = place < 0 ? ENODEV : cm_take_device(id, &own, (unsigned int)place);
+		if (err)
+			return err;
+		*port_in(&from) = *port_in(&addr->src_storage);
+		addr->src_storage = from;
+	}
+	err = vb_cm_open(id->id.verbs, &id->own.at, cm_connection_told, id, &id->cm, &port);
+	if (err)
+		return err;
+	if (!*port_in(&addr->src_storage))
+		*port_in(&addr->src_storage) = htons(port);
+	gid_of_ip(&addr->dst_storage, &id->peer_gid);
+	addr->addr.ibaddr.sgid = id->own.gid;
+	addr->addr.ibaddr.dgid = id->peer_gid;
+	addr->addr.ibaddr.pkey = htons(0xffff);
+	return 0;
+}
+
+/* The source address that a program names along with the peer's, of an id that is not bound. Without a number none is taken. */
+static int resolve_source(struct cm_id *id, const struct sockaddr *from)
+{
+	struct vb_gid own;
+	int place;
+
+	if (*port_in((void *)(uintptr_t)from))
+		return bind_to(id, from, "rdma_resolve_addr");
+	if (is_everywhere(from))
+		return 0;
+	place = place_of_ip(from, &own);
+	if (place < 0)
+		return vb_refuse(EADDRNOTAVAIL, "rdma_resolve_addr", "src_addr is of no device here.");
+	copy_address(&id->id.route.addr.src_storage, from);
+	return cm_take_device(id, &own, (unsigned int)place);
+}
+
+static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const struct sockaddr *to)
+{
+	const char *call = "rdma_resolve_addr";
+	int err;
+
+	if (!to || !is_ip(to))
+		return vb_refuse(to ? EAFNOSUPPORT : EINVAL, call, "dst_addr is no address of IPv4 or IPv6.");
+	if (cm_check(id, 1 << ID_FRESH | 1 << ID_BOUND, call, "An id resolves one peer's address, at first."))
+		return EINVAL;
+	if (id->state == ID_FRESH && from) {
+		err = from->sa_family == to->sa_family ? resolve_source(id, from) : EINVAL;
+		if (err)
+			return err;
+	}
+	if (id->id.route.addr.src_addr.sa_family && id->id.route.addr.src_addr.sa_family != to->sa_family)
+		return vb_refuse(EINVAL, call, "the own address and dst_addr are of different families.");
+	err = resolve_peer(id, to);
+	if (err)
+		vb_inform(call, "%s (RDMA_CM_EVENT_ADDR_ERROR).",
+			  err == ENODEV ? "the way to dst_addr begins at an address that no device has" : strerror(err));
+	else
+		cm_enter(id, ID_ADDRESSED);
+	return cm_tell(id, err ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -err);
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *pub, struct sockaddr *from, struct sockaddr *to, int timeout_ms)
+{
+	struct cm_id *id = cm_id_of(pub);
+	int err;
+
+	(void)timeout_ms; /* the answer is there at once */
+	pthread_mutex_lock(&cm_lock);
+	err = begin_resolving(id, from, to);
+	pthread_mutex_unlock(&cm_lock);
+	return err ? cm_result(err) : cm_complete(id);
+}
+
+/* --- the route --- */
+
+static void make_path(struct cm_id *id)
+{
+	id->path = (struct ibv_sa_path_rec){
+		.dgid = id->peer_gid,
+		.sgid = id->own.gid,
+		.hop_limit = HOPS,
+		.traffic_class = id->tos,
+		.reversible = 1,
+		.numb_path = 1,
+		.pkey = htons(0xffff),
+		.mtu_selector = 2, /* exactly */
+		.mtu = IBV_MTU_1024,
+		.rate_selector = 2,
+		.rate = IBV_RATE_10_GBPS,
+		.packet_life_time_selector = 2,
+		.packet_life_time = 18,
+	};
+	id->id.route.path_rec = &id->path;
+	id->id.route.num_paths = 1;
+}
+
+int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
+{
+	struct cm_id *id = cm_id_of(pub);
+	int err;
+
+	(void)timeout_ms;
+	pthread_mutex_lock(&cm_lock);
+	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
+	if (!err) {
+		make_path(id);
+		cm_enter(id, ID_ROUTED);
+		err = cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	}
+	pthread_mutex_unlock(&cm_lock);
+	return err ? cm_result(err) : cm_complete(id);
+}
+
+uint16_t rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return id ? *port_in(&id->route.addr.src_storage) : 0;
+}
+
+uint16_t rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return id ? *port_in(&id->route.addr.dst_storage) : 0;
+}

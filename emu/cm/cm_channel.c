@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_channel.c - event channels, and the events that wait in them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cm/cm_id.h"
+
+struct cm_channel *cm_channel_new(void)
+{
+	struct cm_channel *channel = calloc(1, sizeof(*channel));
+	int err = channel ? vb_events_open(&channel->events) : ENOMEM;
+
+	if (err) {
+		free(channel);
+		errno = err;
+		return NULL;
+	}
+	channel->channel.fd = channel->events.fd;
+	return channel;
+}
+
+void cm_channel_free(struct cm_channel *channel)
+{
+	vb_events_close(&channel->events);
+	vb_events_free(vb_events_drop(&channel->events, NULL, NULL));
+	if (!atomic_load(&channel->takers)) /* else a thread sleeps there for good, as in a read() of a descriptor that is closed */
+		free(channel);
+}
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct cm_channel *channel = cm_channel_new();
+
+	if (!channel)
+		return vb_refuse_null(errno, "rdma_create_event_channel",
+				      "no memory or no descriptor for a channel. Raise RLIMIT_NOFILE.");
+	channel->check = vb_cm_opened("event channel", "rdma_destroy_event_channel");
+	return &channel->channel;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *pub)
+{
+	struct cm_channel *channel = cm_channel_of(pub);
+
+	pthread_mutex_lock(&cm_lock);
+	if (channel->told != channel->acked)
+		vb_inform("rdma_destroy_event_channel", "it waits for rdma_ack_cm_event() of %u events.",
+			  channel->told - channel->acked);
+	while (channel->told != channel->acked)
+		pthread_cond_wait(&cm_acks, &cm_lock);
+	pthread_mutex_unlock(&cm_lock);
+	vb_cm_closed(channel->check);
+	cm_channel_free(channel);
+}
+
+/* --- events --- */
+
+static void event_queue(struct cm_id *id, struct told_event *event)
+{
+	event->link.told = &id->told;
+	event->id = id;
+	pthread_mutex_lock(&told_lock);
+	vb_events_add(&id->channel->events, &event->link);
+	pthread_mutex_unlock(&told_lock);
+}
+
+int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status)
+{
+	struct told_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return ENOMEM;
+	event->plain = true;
+	event->pub = (struct rdma_cm_event){ .id = &id->id, .event = type, .status = status };
+	event_queue(id, event);
+	return 0;
+}
+
+static bool event_is_of(const struct vb_event *event, const void *id)
+{
+	return ((const struct told_event *)event)->id == id;
+}
+
+/* In the order in which they came. */
+static struct vb_event *events_of(struct cm_channel *channel, const struct cm_id *id)
+{
+	struct vb_event *event = vb_events_drop(&channel->events, event_is_of, id), *first = NULL;
+
+	while (event) {
+		struct vb_event *next = event->next;
+
+		event->next = first;
+		first = event;
+		event = next;
+	}
+	return first;
+}
+
+/* A request that nobody has read: the listener has gone. */
+static void event_reject(struct told_event *event)
+{
+	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_REJECT, .reason = CM_REJECT_CONSUMER };
+
+	(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
+	cm_listener_put(event->listener);
+}
+
+void cm_drop_events(struct cm_id *id)
+{
+	struct vb_event *event = events_of(id->channel, id);
+
+	while (event) {
+		struct vb_event *next = event->next;
+
+		if (((struct told_event *)event)->listener)
+			event_reject((struct told_event *)event);
+		free(event);
+		event = next;
+	}
+}
+
+/* With cm_lock. */
+static void event_ack(struct told_event *event)
+{
+	event->id->acked++;
+	pthread_cond_broadcast(&cm_acks);
+	free(event);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out)
+{
+	struct cm_channel *channel = cm_channel_of(pub);
+
+	if (!channel || !out)
+		return cm_refuse(EINVAL, "rdma_get_cm_event", "channel or event is NULL.");
+	for (;;) {
+		struct told_event *event;
+		bool tells;
+
+		atomic_fetch_add(&channel->takers, 1);
+		event = (struct told_event *)vb_events_take(&channel->events, vb_cm_doze);
+		atomic_fetch_sub(&channel->takers, 1);
+		if (!event)
+			return -1;
+		pthread_mutex_lock(&cm_lock);
+		tells = cm_event_take(event);
+		if (tells) {
+			event->channel = channel;
+			channel->told++;
+			*out = &event->pub;
+		} else {
+			event_ack(event);
+		}
+		pthread_mutex_unlock(&cm_lock);
+		if (tells)
+			return 0;
+	}
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *pub)
+{
+	struct told_event *event;
+
+	if (!pub)
+		return cm_refuse(EINVAL, "rdma_ack_cm_event", "event is NULL.");
+	event = (struct told_event *)((char *)pub - offsetof(struct told_event, pub));
+	pthread_mutex_lock(&cm_lock);
+	event->channel->acked++;
+	event_ack(event);
+	pthread_mutex_unlock(&cm_lock);
+	return 0;
+}
+
+int cm_complete(struct cm_id *id)
+{
+	struct rdma_cm_event *event;
+	int status;
+
+	if (!id->sync)
+		return 0;
+	if (id->id.event) {
+		rdma_ack_cm_event(id->id.event);
+		id->id.event = NULL;
+	}
+	if (rdma_get_cm_event(&id->channel->channel, &event))
+		return -1;
+	id->id.event = event;
+	status = event->status;
+	if (!status)
+		return 0;
+	errno = event->event == RDMA_CM_EVENT_REJECTED ? ECONNREFUSED : status < 0 ? -status : status;
+	return -1;
+}
+
+/* --- migration --- */
+
+/* An id without a channel gets one of its own. */
+static int channel_move(struct cm_id *id, struct cm_channel *to)
+{
+	struct cm_channel *from = id->channel;
+	struct vb_event *event;
+
+	pthread_mutex_lock(&told_lock);
+	id->channel = to;
+	id->id.channel = &to->channel;
+	event = events_of(from, id);
+	while (event) {
+		struct vb_event *next = event->next;
+
+		vb_events_add(&to->events, event);
+		event = next;
+	}
+	pthread_mutex_unlock(&told_lock);
+	return 0;
+}
+
+int rdma_migrate_id(struct rdma_cm_id *pub, struct rdma_event_channel *channel)
+{
+	struct cm_id *id = cm_id_of(pub);
+	struct cm_channel *to = cm_channel_of(channel), *left = NULL;
+
+	if (!id)
+		return cm_refuse(EINVAL, "rdma_migrate_id", "id is NULL.");
+	if (id->sync && id->id.event) {
+		rdma_ack_cm_event(id->id.event);
+		id->id.event = NULL;
+	}
+	if (!to)
+		to = cm_channel_new();
+	if (!to)
+		return cm_refuse(errno, "rdma_migrate_id", "no memory or no descriptor for a channel. Raise RLIMIT_NOFILE.");
+	pthread_mutex_lock(&cm_lock);
+	while (id->told != id->acked) /* as with the kernel: events that were read are acknowledged on the channel they came by */
+		pthread_cond_wait(&cm_acks, &cm_lock);
+	if (id->sync)
+		left = id->channel;
+	channel_move(id, to);
+	id->sync = !channel;
+	pthread_mutex_unlock(&cm_lock);
+	if (left)
+		cm_channel_free(left);
+	return 0;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_connect.c - asking, listening, answering, leaving. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "emu/cm/cm_id.h"
+
+static const struct rdma_conn_param defaults = {
+	.responder_resources = RDMA_MAX_RESP_RES,
+	.initiator_depth = RDMA_MAX_INIT_DEPTH,
+	.retry_count = 7,
+	.rnr_retry_count = 7,
+};
+
+/* --- listening --- */
+
+static int begin_listening(struct cm_id *id, int backlog)
+{
+	const struct sockaddr_in any = { .sin_family = AF_INET };
+	struct cm_listener *listener;
+	int err;
+
+	if (id && id->state == ID_FRESH && rdma_bind_addr(&id->id, (struct sockaddr *)(uintptr_t)&any))
+		return errno;
+	pthread_mutex_lock(&cm_lock);
+	if (cm_check(id, 1 << ID_BOUND, "rdma_listen", "Call it once after rdma_bind_addr().")) {
+		pthread_mutex_unlock(&cm_lock);
+		return EINVAL;
+	}
+	err = id->listener ? 0 : cm_take_number(id);
+	if (err) {
+		pthread_mutex_unlock(&cm_lock);
+		return vb_refuse(err, "rdma_listen", "the number cannot be taken: %s.", strerror(err));
+	}
+	listener = id->listener;
+	pthread_mutex_lock(&told_lock);
+	listener->id = id;
+	listener->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? (uint32_t)backlog : CM_BACKLOG_MOST;
+	pthread_mutex_unlock(&told_lock);
+	vb_cm_serve_hear(listener->cm);
+	cm_enter(id, ID_LISTENING);
+	pthread_mutex_unlock(&cm_lock);
+	return 0;
+}
+
+int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	return cm_result(begin_listening(cm_id_of(id), backlog));
+}
+
+/* --- what is said --- */
+
+static void put_ip(const union ibv_gid *gid, uint16_t port, struct wire_address_fields *at)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	memset(at, 0, sizeof(*at));
+	at->port = port;
+	if (!memcmp(gid->raw, mapped, sizeof(mapped))) {
+		at->family = 4;
+		memcpy(at->addr, gid->raw + 12, 4);
+		return;
+	}
+	at->family = 6;
+	memcpy(at->addr, gid->raw, sizeof(gid->raw));
+}
+
+static uint32_t draw_psn(void)
+{
+	uint32_t psn = 0;
+
+	(void)!getrandom(&psn, sizeof(psn), 0);
+	return psn & CM_PSN_MASK;
+}
+
+static uint8_t depth_within(uint8_t asked, uint8_t most)
+{
+	return asked < most ? asked : most;
+}
+
+/* Of a request or a reply. 0 or EINVAL, after a line of log. */
+static int check_param(const struct cm_id *id, const struct rdma_conn_param *param, uint8_t room, const char *call)
+{
+	if (param->private_data_len > room || (param->private_data_len && !param->private_data))
+		return vb_refuse(EINVAL, call,
+				 "private_data_len is %u, and private data has at most %u bytes here, at private_data.",
+				 param->private_data_len, room);
+	if (param->responder_resources != RDMA_MAX_RESP_RES && param->responder_resources > CM_RD_ATOMIC_MOST)
+		return vb_refuse(EINVAL, call, "responder_resources is %u, and the device has %d.", param->responder_resources,
+				 CM_RD_ATOMIC_MOST);
+	if (param->initiator_depth != RDMA_MAX_INIT_DEPTH && param->initiator_depth > CM_RD_ATOMIC_MOST)
+		return vb_refuse(EINVAL, call, "initiator_depth is %u, and the device has %d.", param->initiator_depth,
+				 CM_RD_ATOMIC_MOST);
+	if (!id->id.qp && !param->qp_num)
+		return vb_refuse(EINVAL, call,
+				 "there is no queue pair: neither rdma_create_qp() nor qp_num of conn_param has one.");
+	return 0;
+}
+
+static void say_own(struct cm_id *id, const struct rdma_conn_param *param, struct wire_rdma_fields *say)
+{
+	id->psn = draw_psn();
+	say->qp_type = (uint8_t)id->id.qp_type;
+	say->qpn = (id->id.qp ? id->id.qp->qp_num : param->qp_num) & CM_PSN_MASK;
+	say->psn = id->psn;
+	say->flow_control = param->flow_control;
+	say->retry_count = param->retry_count;
+	say->rnr_retry_count = param->rnr_retry_count;
+	say->srq = id->id.qp ? id->id.qp->srq != NULL : param->srq;
+	say->ece_vendor = id->local_ece.vendor_id;
+	say->ece_options = id->local_ece.options;
+	say->length = param->private_data_len;
+	say->data = param->private_data;
+}
+
+/* --- asking --- */
+
+static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *param)
+{
+	struct wire_rdma_fields say = { .kind = WIRE_RDMA_REQUEST };
+	int err;
+
+	if (cm_check(id, 1 << ID_ROUTED, "rdma_connect", "Call it once after rdma_resolve_route()."))
+		return EINVAL;
+	err = check_param(id, param, WIRE_RDMA_REQUEST_DATA, "rdma_connect");
+	if (err)
+		return err;
+	say_own(id, param, &say);
+	say.responder_resources = depth_within(param->responder_resources, CM_RD_ATOMIC_MOST);
+	say.initiator_depth = depth_within(param->initiator_depth, CM_RD_ATOMIC_MOST);
+	put_ip(&id->own.gid, ntohs(rdma_get_src_port(&id->id)), &say.from);
+	put_ip(&id->peer_gid, ntohs(rdma_get_dst_port(&id->id)), &say.to);
+	if (!say.to.port)
+		return vb_refuse(EINVAL, "rdma_connect", "the peer's number, the port of dst_addr, is 0.");
+	id->retry_count = param->retry_count & 7;
+	err = vb_cm_ask(id->cm, &id->id.route.addr.dst_storage, &say);
+	if (!err)
+		cm_enter(id, ID_CONNECTING);
+	return err;
+}
+
+int rdma_connect(struct rdma_cm_id *pub, struct rdma_conn_param *param)
+{
+	struct cm_id *id = cm_id_of(pub);
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = begin_connecting(id, param ? param : &defaults);
+	pthread_mutex_unlock(&cm_lock);
+	return err ? cm_result(err) : cm_complete(id);
+}
+
+int rdma_establish(struct rdma_cm_id *pub)
+{
+	struct cm_id *id = cm_id_of(pub);
+	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_READY };
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = cm_check(id, 1 << ID_ANSWERED, "rdma_establish",
+		       "Call it once after RDMA_CM_EVENT_CONNECT_RESPONSE, of an id without rdma_create_qp().")
+		      ? EINVAL
+		      : 0;
+	if (!err) {
+		cm_enter(id, ID_CONNECTED);
+		(void)vb_cm_say(id->cm, &say); /* a peer that has gone is told by an event */
+	}
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+/* --- answering --- */
+
+/* The request has its answer. */
+static void request_over(struct cm_id *id, enum id_state state)
+{
+	struct cm_listener *listener = id->listener;
+
+	id->listener = NULL;
+	cm_enter(id, state);
+	cm_listener_put(listener);
+}
+
+static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param)
+{
+	struct wire_rdma_fields say = { .kind = WIRE_RDMA_REPLY };
+	uint8_t responds, begins;
+	uint16_t port;
+	int err;
+
+	if (cm_check(id, 1 << ID_REQUESTED, "rdma_accept", "Call it once, of the id of a RDMA_CM_EVENT_CONNECT_REQUEST."))
+		return EINVAL;
+	err = check_param(id, param, WIRE_RDMA_REPLY_DATA, "rdma_accept");
+	if (err)
+		return err;
+	/* without a wish, what the peer asks for. */
+	responds = param->responder_resources == RDMA_MAX_RESP_RES ? id->responder_resources : param->responder_resources;
+	begins = param->initiator_depth == RDMA_MAX_INIT_DEPTH ? id->initiator_depth : param->initiator_depth;
+	id->responder_resources = depth_within(responds, CM_RD_ATOMIC_MOST);
+	id->initiator_depth = depth_within(begins, CM_RD_ATOMIC_MOST);
+	say_own(id, param, &say);
+	say.responder_resources = id->responder_resources;
+	say.initiator_depth = id->initiator_depth;
+	err = cm_qp_ready(id);
+	if (!err)
+		err = vb_cm_open(id->id.verbs, &id->own.at, cm_connection_told, id, &id->cm, &port);
+	if (!err)
+		err = vb_cm_accept(id->cm, &id->asker, id->request, &say);
+	if (!err)
+		request_over(id, ID_ACCEPTED);
+	return err;
+}
+
+int rdma_accept(struct rdma_cm_id *pub, struct rdma_conn_param *param)
+{
+	struct cm_id *id = cm_id_of(pub);
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = begin_accepting(id, param ? param : &defaults);
+	pthread_mutex_unlock(&cm_lock);
+	return err ? cm_result(err) : cm_complete(id);
+}
+
+int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8_t length)
+{
+	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_REJECT, .reason = reason, .length = length, .data = data };
+	int err;
+
+	if (id->state == ID_ANSWERED) {
+		err = vb_cm_say(id->cm, &say);
+		cm_enter(id, ID_OVER);
+		return err == ENOTCONN ? 0 : err;
+	}
+	err = vb_cm_reject(id->listener->cm, &id->asker, id->request, &say);
+	if (!err)
+		request_over(id, ID_OVER);
+	return err;
+}
+
+static int reject(struct cm_id *id, uint32_t reason, const void *data, uint8_t length, const char *call)
+{
+	int err;
+
+	if (length > WIRE_RDMA_REJECT_DATA || (length && !data))
+		return cm_refuse(EINVAL, call, "private_data_len is %u, and private data has at most %d bytes here.", length,
+				 WIRE_RDMA_REJECT_DATA);
+	pthread_mutex_lock(&cm_lock);
+	err = cm_check(id, 1 << ID_REQUESTED | 1 << ID_ANSWERED, call,
+		       "A request is rejected once, and so is a reply (RDMA_CM_EVENT_CONNECT_RESPONSE).")
+		      ? EINVAL
+		      : cm_reject_request(id, reason, data, length);
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t length)
+{
+	return reject(cm_id_of(id), CM_REJECT_CONSUMER, data, length, "rdma_reject");
+}
+
+int rdma_reject_ece(struct rdma_cm_id *id, const void *data, uint8_t length)
+{
+	return reject(cm_id_of(id), CM_REJECT_VENDOR, data, length, "rdma_reject_ece");
+}
+
+/* The program has seen by its queue pair that the asking side is ready. */
+int rdma_notify(struct rdma_cm_id *pub, enum ibv_event_type event)
+{
+	struct cm_id *id = cm_id_of(pub);
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = cm_check(id, 1 << ID_ACCEPTED | 1 << ID_CONNECTED | 1 << ID_OVER, "rdma_notify", "There is no connection.") ? EINVAL
+															  : 0;
+	if (!err && id->state == ID_ACCEPTED && event == IBV_EVENT_COMM_EST) {
+		cm_enter(id, ID_CONNECTED);
+		err = cm_tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	}
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+/* --- leaving --- */
+
+/* The peer is told; DISCONNECTED comes when it was, or is gone. */
+static void say_leave(struct cm_id *id)
+{
+	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_LEAVE };
+
+	if (id->leaves || id->state == ID_OVER)
+		return;
+	id->leaves = true;
+	if (!vb_cm_say(id->cm, &say))
+		return;
+	vb_cm_leave(id->cm);
+	if (id->state == ID_ACCEPTED) { /* the device tells of an end only what it has told the beginning of */
+		cm_enter(id, ID_OVER);
+		(void)cm_tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	}
+}
+
+int rdma_disconnect(struct rdma_cm_id *pub)
+{
+	struct cm_id *id = cm_id_of(pub);
+	bool over = id && id->state == ID_OVER;
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = cm_check(id, 1 << ID_ANSWERED | 1 << ID_ACCEPTED | 1 << ID_CONNECTED | 1 << ID_OVER, "rdma_disconnect",
+		       "There is no connection to leave.")
+		      ? EINVAL
+		      : 0;
+	if (!err) {
+		cm_qp_err(id);
+		say_leave(id);
+	}
+	pthread_mutex_unlock(&cm_lock);
+	return err || over ? cm_result(err) : cm_complete(id);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_event.c - what the device tells becomes an event of the program's, when the program asks for one. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cm/cm_id.h"
+
+/* --- from the device, with the driver role --- */
+
+static struct told_event *event_of_told(const struct vb_cm_told *told)
+{
+	struct told_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return NULL;
+	event->kind = told->kind;
+	event->err = told->err;
+	event->has_said = told->said;
+	if (told->said) {
+		event->said = *told->said;
+		memcpy(event->data, told->said->data, told->said->length);
+		event->said.data = event->data;
+	}
+	if (told->peer)
+		event->peer = *told->peer;
+	event->request = told->request;
+	return event;
+}
+
+/* Without memory for an event nothing is told. */
+bool cm_connection_told(void *owner, const struct vb_cm_told *told)
+{
+	struct cm_id *id = owner;
+	struct told_event *event = event_of_told(told);
+
+	if (!event)
+		return false;
+	event->id = id;
+	event->link.told = &id->told;
+	pthread_mutex_lock(&told_lock);
+	vb_events_add(&id->channel->events, &event->link);
+	pthread_mutex_unlock(&told_lock);
+	return true;
+}
+
+bool cm_listener_told(void *owner, const struct vb_cm_told *told)
+{
+	struct cm_listener *listener = owner;
+	struct told_event *event = event_of_told(told);
+	bool takes;
+
+	if (!event)
+		return false;
+	event->listener = listener;
+	pthread_mutex_lock(&told_lock);
+	takes = listener->id && listener->unread < listener->backlog;
+	if (takes) {
+		listener->unread++;
+		listener->users++;
+		event->id = listener->id;
+		event->link.told = &listener->id->told;
+		vb_events_add(&listener->id->channel->events, &event->link);
+	}
+	pthread_mutex_unlock(&told_lock);
+	if (!takes)
+		free(event);
+	return takes;
+}
+
+/* --- to the program --- */
+
+static void fill(struct told_event *event, struct rdma_cm_id *id, enum rdma_cm_event_type type, int status)
+{
+	event->pub = (struct rdma_cm_event){ .id = id, .event = type, .status = status };
+}
+
+/* buffers as long as InfiniBand's, with zeros behind what the peer gave. */
+static void fill_data(struct told_event *event, uint8_t room)
+{
+	event->pub.param.conn.private_data = event->data;
+	event->pub.param.conn.private_data_len = room;
+}
+
+/* what the peer answers is what may be begun here, and the other way round. */
+static void fill_conn(struct told_event *event, struct cm_id *id)
+{
+	const struct wire_rdma_fields *said = &event->said;
+	struct rdma_conn_param *conn = &event->pub.param.conn;
+
+	conn->responder_resources = said->initiator_depth;
+	conn->initiator_depth = said->responder_resources;
+	conn->flow_control = said->flow_control;
+	conn->retry_count = said->retry_count;
+	conn->rnr_retry_count = said->rnr_retry_count;
+	conn->srq = said->srq;
+	conn->qp_num = said->qpn;
+	id->responder_resources = conn->responder_resources;
+	id->initiator_depth = conn->initiator_depth;
+	id->rnr_retry_count = said->rnr_retry_count & 7;
+	id->peer_qpn = said->qpn;
+	id->peer_psn = said->psn;
+	id->remote_ece = (struct ibv_ece){ .vendor_id = said->ece_vendor, .options = said->ece_options };
+	id->knows_peer = true;
+}
+
+static void socket_address(const struct wire_address_fields *from, uint32_t scope, struct sockaddr_storage *at)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)at;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)at;
+
+	memset(at, 0, sizeof(*at));
+	if (from->family == 4) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(from->port);
+		memcpy(&in->sin_addr, from->addr, sizeof(in->sin_addr));
+		return;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(from->port);
+	memcpy(&in6->sin6_addr, from->addr, sizeof(in6->sin6_addr));
+	in6->sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? scope : 0;
+}
+
+static void gid_of_address(const struct wire_address_fields *from, union ibv_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	if (from->family == 6) {
+		memcpy(gid->raw, from->addr, sizeof(gid->raw));
+		return;
+	}
+	gid->raw[10] = gid->raw[11] = 0xff;
+	memcpy(gid->raw + 12, from->addr, sizeof(struct in_addr));
+}
+
+/* The place of the address that the peer has asked. -1: it is none of this host's. */
+static int own_place(const struct wire_address_fields *to, struct vb_gid *own)
+{
+	union ibv_gid gid;
+
+	gid_of_address(to, &gid);
+	for (unsigned int i = 0; i < VB_GIDS; i++)
+		if (vb_gid_get(i, own) && !memcmp(&own->gid, &gid, sizeof(gid)))
+			return (int)i;
+	return -1;
+}
+
+/* The id of a request. NULL: it cannot be made. */
+static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
+{
+	const struct wire_rdma_fields *said = &event->said;
+	struct vb_gid own;
+	int place = own_place(&said->to, &own);
+	struct cm_channel *channel = listens->sync ? cm_channel_new() : listens->channel;
+	struct cm_id *id = place >= 0 && channel ? cm_id_new(channel, listens->id.context, listens->id.ps, said->qp_type) : NULL;
+
+	if (!id || cm_take_device(id, &own, (unsigned int)place)) {
+		if (id)
+			vb_cm_closed(id->check);
+		free(id);
+		if (listens->sync && channel)
+			cm_channel_free(channel);
+		return NULL;
+	}
+	id->sync = listens->sync;
+	id->listener = event->listener;
+	id->asker = event->peer;
+	id->request = event->request;
+	id->retry_count = said->retry_count & 7;
+	gid_of_address(&said->from, &id->peer_gid);
+	socket_address(&said->to, own.ifindex, &id->id.route.addr.src_storage);
+	socket_address(&said->from, own.ifindex, &id->id.route.addr.dst_storage);
+	id->id.route.addr.addr.ibaddr.sgid = own.gid;
+	id->id.route.addr.addr.ibaddr.dgid = id->peer_gid;
+	id->id.route.addr.addr.ibaddr.pkey = htons(0xffff);
+	id->id.route.path_rec = &id->path;
+	id->id.route.num_paths = 1;
+	id->tos = listens->tos;
+	cm_enter(id, ID_REQUESTED);
+	return id;
+}
+
+static bool told_request(struct told_event *event)
+{
+	struct cm_id *listens = event->id, *id = request_id(event, listens);
+	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_REJECT, .reason = CM_REJECT_CONSUMER };
+
+	pthread_mutex_lock(&told_lock);
+	event->listener->unread--;
+	pthread_mutex_unlock(&told_lock);
+	if (!id) {
+		vb_inform("rdma_get_cm_event",
+			  "a request is rejected: there is no memory, or it asks for an address of another host.");
+		(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
+		cm_listener_put(event->listener);
+		return false;
+	}
+	fill(event, &id->id, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	event->pub.listen_id = &listens->id;
+	fill_conn(event, id);
+	fill_data(event, WIRE_RDMA_REQUEST_DATA);
+	return true;
+}
+
+static bool told_reply(struct told_event *event, struct cm_id *id)
+{
+	struct wire_rdma_fields say = { .kind = WIRE_RDMA_READY };
+	int err;
+
+	if (id->state != ID_CONNECTING)
+		return false;
+	fill(event, &id->id, id->id.qp ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	fill_conn(event, id);
+	fill_data(event, WIRE_RDMA_REPLY_DATA);
+	if (!id->id.qp) {
+		cm_enter(id, ID_ANSWERED);
+		return true;
+	}
+	err = cm_qp_ready(id);
+	if (!err) {
+		cm_enter(id, ID_CONNECTED);
+		(void)vb_cm_say(id->cm, &say); /* if the peer has gone, that is told next */
+		return true;
+	}
+	say = (struct wire_rdma_fields){ .kind = WIRE_RDMA_REJECT, .reason = CM_REJECT_CONSUMER };
+	(void)vb_cm_say(id->cm, &say);
+	cm_enter(id, ID_OVER);
+	fill(event, &id->id, RDMA_CM_EVENT_CONNECT_ERROR, -err);
+	return true;
+}
+
+static void fill_rejected(struct told_event *event, struct cm_id *id, int reason)
+{
+	fill(event, &id->id, RDMA_CM_EVENT_REJECTED, reason);
+	fill_data(event, WIRE_RDMA_REJECT_DATA);
+}
+
+static bool told_failure(struct told_event *event, struct cm_id *id)
+{
+	if (id->state != ID_CONNECTING && id->state != ID_ACCEPTED)
+		return false;
+	if (event->has_said)
+		fill_rejected(event, id, (int)event->said.reason);
+	else if (event->err == ECONNREFUSED && id->state == ID_CONNECTING)
+		fill_rejected(event, id, CM_REJECT_NOBODY);
+	else
+		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -event->err);
+	cm_enter(id, ID_OVER);
+	cm_qp_err(id);
+	return true;
+}
+
+/* Nobody is there any more. No packet of the connection can come late, so TIMEWAIT_EXIT is next. */
+static bool told_end(struct told_event *event, struct cm_id *id)
+{
+	if (id->state == ID_ACCEPTED && event->kind == VB_CM_GONE && !id->leaves)
+		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	else if (id->state == ID_CONNECTED || id->state == ID_ANSWERED || id->state == ID_ACCEPTED)
+		fill(event, &id->id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	else
+		return false;
+	cm_enter(id, ID_OVER);
+	if (event->pub.event == RDMA_CM_EVENT_DISCONNECTED)
+		(void)cm_tell(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	return true;
+}
+
+static bool told_word(struct told_event *event, struct cm_id *id)
+{
+	if (event->said.kind == WIRE_RDMA_LEAVE)
+		return told_end(event, id);
+	if (id->state != ID_ACCEPTED)
+		return false;
+	if (event->said.kind == WIRE_RDMA_REJECT)
+		return told_failure(event, id);
+	cm_enter(id, ID_CONNECTED);
+	fill(event, &id->id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	return true;
+}
+
+bool cm_event_take(struct told_event *event)
+{
+	struct cm_id *id = event->id;
+
+	if (event->plain)
+		return true;
+	switch (event->kind) {
+	case VB_CM_ASKED:
+		return told_request(event);
+	case VB_CM_REPLIED:
+		return told_reply(event, id);
+	case VB_CM_FAILED:
+		return told_failure(event, id);
+	case VB_CM_SAID:
+		return told_word(event, id);
+	default:
+		return told_end(event, id);
+	}
+}

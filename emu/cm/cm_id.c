@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_id.c - ids are made and destroyed, and the device that they have in common. */
+#include "emu/cm/cm_id.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER, told_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t cm_acks = PTHREAD_COND_INITIALIZER;
+
+static struct ibv_pd *default_pd; /* of all ids that have a device; with cm_lock */
+static unsigned int pd_users;
+
+static const char *const names[ID_STATES] = {
+	[ID_FRESH] = "new",
+	[ID_BOUND] = "bound",
+	[ID_ADDRESSED] = "resolved to an address",
+	[ID_ROUTED] = "resolved to a route",
+	[ID_LISTENING] = "listening",
+	[ID_CONNECTING] = "connecting",
+	[ID_ANSWERED] = "answered",
+	[ID_REQUESTED] = "a request that waits for its answer",
+	[ID_ACCEPTED] = "accepted",
+	[ID_CONNECTED] = "connected",
+	[ID_OVER] = "rejected, failed or disconnected",
+};
+
+int cm_result(int err)
+{
+	if (!err)
+		return 0;
+	errno = err;
+	return -1;
+}
+
+void cm_enter(struct cm_id *id, enum id_state state)
+{
+	id->state = state;
+}
+
+int cm_check(struct cm_id *id, uint32_t states, const char *call, const char *wanted)
+{
+	if (!id)
+		return cm_refuse(EINVAL, call, "id is NULL.");
+	if (states & 1u << id->state)
+		return 0;
+	return cm_refuse(EINVAL, call, "the id is %s. %s", names[id->state], wanted);
+}
+
+/* --- numbers --- */
+
+void cm_listener_put(struct cm_listener *listener)
+{
+	bool last;
+
+	pthread_mutex_lock(&told_lock);
+	last = !--listener->users;
+	pthread_mutex_unlock(&told_lock);
+	if (!last)
+		return;
+	vb_cm_close(listener->cm);
+	free(listener);
+}
+
+/* --- the device --- */
+
+int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int index)
+{
+	struct ibv_context *context = vb_cm_device(0);
+
+	if (!context)
+		return errno;
+	if (!pd_users || default_pd->context != context) { /* or it is a fork's parent's */
+		pd_users = 0;
+		default_pd = ibv_alloc_pd(context);
+		if (!default_pd)
+			return errno;
+	}
+	pd_users++;
+	id->id.verbs = context;
+	id->id.pd = default_pd;
+	id->id.port_num = 1;
+	id->own = *own;
+	id->own_index = index;
+	return 0;
+}
+
+/* What the program leaves in it keeps it. */
+static void give_device(const struct cm_id *id)
+{
+	if (id->id.verbs && id->id.verbs == default_pd->context && !--pd_users)
+		(void)ibv_dealloc_pd(default_pd);
+}
+
+struct ibv_context **rdma_get_devices(int *count)
+{
+	struct ibv_context **list = NULL, **longer, *context;
+	int found = 0;
+
+	do {
+		context = vb_cm_device((unsigned int)found);
+		longer = realloc(list, ((size_t)found + 1) * sizeof(struct ibv_context *));
+		if (!longer) {
+			free(list);
+			return vb_refuse_null(ENOMEM, "rdma_get_devices", "no memory for the list of devices.");
+		}
+		list = longer;
+		list[found++] = context;
+	} while (context);
+	if (count)
+		*count = found - 1;
+	return list;
+}
+
+void rdma_free_devices(struct ibv_context **list)
+{
+	free(list);
+}
+
+/* --- made --- */
+
+struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	struct cm_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	id->channel = channel;
+	id->id.channel = &channel->channel;
+	id->id.context = context;
+	id->id.ps = ps;
+	id->id.qp_type = qp_type;
+	id->check = vb_cm_opened("id of rdma_cm", "rdma_destroy_id");
+	return id;
+}
+
+static int check_space(enum rdma_port_space ps)
+{
+	switch (ps) {
+	case RDMA_PS_TCP:
+		return 0;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+	case RDMA_PS_IB:
+		vb_inform("rdma_create_id", "ps 0x%x (ENOSYS): ids are of RDMA_PS_TCP.", (unsigned int)ps);
+		return cm_result(ENOSYS);
+	default:
+		return cm_refuse(EINVAL, "rdma_create_id", "ps 0x%x is no port space. Use RDMA_PS_TCP.", (unsigned int)ps);
+	}
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps)
+{
+	struct cm_channel *own = channel ? NULL : cm_channel_new();
+	struct cm_id *id;
+
+	if (!out || (!channel && !own) || check_space(ps)) {
+		int err = !out ? EINVAL : errno;
+
+		if (own)
+			cm_channel_free(own);
+		return cm_result(err);
+	}
+	id = cm_id_new(channel ? cm_channel_of(channel) : own, context, ps, IBV_QPT_RC);
+	if (!id) {
+		if (own)
+			cm_channel_free(own);
+		return cm_refuse(ENOMEM, "rdma_create_id", "no memory for an id.");
+	}
+	id->sync = own;
+	*out = &id->id;
+	return 0;
+}
+
+/* --- destroyed --- */
+
+/* It hears no more, but requests that were told may still be answered. */
+static void end_listener(struct cm_id *id)
+{
+	struct cm_listener *listener = id->listener;
+
+	if (!listener || listener->id != id)
+		return;
+	vb_cm_serve_end(listener->cm);
+	pthread_mutex_lock(&told_lock);
+	listener->id = NULL;
+	pthread_mutex_unlock(&told_lock);
+}
+
+static void await_acks(struct cm_id *id)
+{
+	while (id->told != id->acked)
+		pthread_cond_wait(&cm_acks, &cm_lock);
+}
+
+int rdma_destroy_id(struct rdma_cm_id *pub)
+{
+	struct cm_id *id = cm_id_of(pub);
+	struct vb_cm *cm;
+
+	if (!id)
+		return cm_refuse(EINVAL, "rdma_destroy_id", "id is NULL.");
+	if (id->sync && pub->event) {
+		rdma_ack_cm_event(pub->event);
+		pub->event = NULL;
+	}
+	pthread_mutex_lock(&cm_lock);
+	end_listener(id);
+	if (id->state == ID_REQUESTED)
+		(void)cm_reject_request(id, CM_REJECT_CONSUMER, NULL, 0);
+	cm = id->cm;
+	id->cm = NULL;
+	pthread_mutex_unlock(&cm_lock);
+	if (cm)
+		vb_cm_close(cm); /* may wait for the peer */
+	pthread_mutex_lock(&cm_lock);
+	cm_drop_events(id);
+	await_acks(id);
+	if (id->listener)
+		cm_listener_put(id->listener);
+	give_device(id);
+	pthread_mutex_unlock(&cm_lock);
+	vb_cm_closed(id->check);
+	if (id->sync)
+		cm_channel_free(id->channel);
+	free(id->wish);
+	free(id);
+	return 0;
+}

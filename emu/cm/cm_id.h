@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_id.h - ids of rdma_cm and event channels: what they consist of, and what the files of this room share.
+ *
+ * cm_lock guards all of it, but for what says otherwise. It is taken before the driver role. What the device tells (vb_cm_tell)
+ * comes with that role, so it takes no cm_lock: it adds an event to the id's channel, under told_lock, and rdma_get_cm_event() does
+ * the rest in the program's thread (cm_event.c). */
+#ifndef EMU_CM_ID_H
+#define EMU_CM_ID_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#pragma GCC visibility pop
+
+#include "emu/verbs/cm/vb_cm.h"
+#include "emu/verbs/device/vb_events.h"
+#include "emu/verbs/device/vb_gid.h"
+#include "emu/verbs/start/vb_refuse.h"
+
+enum {
+	CM_BACKLOG_MOST = 1024, /* requests unread, a listener, whatever rdma_listen() asks for; then they are rejected */
+	CM_RD_ATOMIC_MOST = 128,
+	CM_PSN_MASK = 0xffffff,
+	CM_REJECT_NOBODY = 8,    /* InfiniBand's reasons: no such service */
+	CM_REJECT_CONSUMER = 28, /* the program's */
+	CM_REJECT_VENDOR = 35,   /* vendor's options are not supported */
+};
+
+/* Where an id stands. cm_enter() is the only writer. */
+enum id_state {
+	ID_FRESH,      /* made */
+	ID_BOUND,      /* has an own address, and a number */
+	ID_ADDRESSED,  /* knows its peer's address and its own device */
+	ID_ROUTED,     /* may connect */
+	ID_LISTENING,  /* for good */
+	ID_CONNECTING, /* has asked */
+	ID_ANSWERED,   /* the program has the reply, and is to say that its queue pair is ready */
+	ID_REQUESTED,  /* stands for a request that a listener has heard, to be answered */
+	ID_ACCEPTED,   /* has replied; the asking side is to say that it is ready */
+	ID_CONNECTED,  /* DISCONNECTED is to come */
+	ID_OVER,       /* for good: rejected, failed or disconnected */
+	ID_STATES
+};
+
+struct cm_channel {
+	struct rdma_event_channel channel; /* first */
+	struct vb_events events;
+	uint32_t told, acked; /* events that rdma_get_cm_event() has given out */
+	atomic_uint takers;   /* threads in rdma_get_cm_event() */
+	struct check_record *check;
+};
+
+/* A number of rdma_cm, and the passive endpoint that serves it. */
+struct cm_listener {
+	struct vb_cm *cm;
+	unsigned int users;       /* told_lock: the id that has opened it, and requests that are not answered yet */
+	struct cm_id *id;         /* likewise; NULL: it hears no more */
+	uint32_t unread, backlog; /* likewise */
+};
+
+struct cm_id {
+	struct rdma_cm_id id; /* first */
+	enum id_state state;
+	bool sync;                  /* made without a channel: calls wait for their event */
+	struct cm_channel *channel; /* told_lock, too */
+	struct vb_cm *cm;           /* its connection's endpoint; NULL: none yet */
+	struct cm_listener *listener;
+	struct vb_gid own; /* its device's address, once it has one */
+	unsigned int own_index;
+	union ibv_gid peer_gid;
+	struct sockaddr_storage asker; /* REQUESTED: both name the request */
+	uint64_t request;
+	uint32_t psn, peer_psn, peer_qpn;
+	bool knows_peer; /* the four below, too */
+	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count;
+	bool leaves; /* LEAVE was said */
+	uint8_t tos, ack_timeout;
+	bool has_ack_timeout, reuse, afonly;
+	struct ibv_ece local_ece, remote_ece;
+	struct ibv_sa_path_rec path;
+	struct ibv_qp_init_attr *wish; /* of a listener: the queue pairs of its requests; NULL: the program makes them */
+	struct ibv_pd *wish_pd;
+	uint32_t told, acked; /* its events: rdma_destroy_id() waits for them */
+	struct check_record *check;
+};
+
+/* What waits in a channel, and then what rdma_get_cm_event() gives out. */
+struct told_event {
+	struct vb_event link; /* first */
+	struct rdma_cm_event pub;
+	struct cm_id *id;           /* whose acknowledgements count it: of a request the listener */
+	struct cm_channel *channel; /* that has given it out */
+	bool plain;                 /* `pub` is ready; else `kind` and what follows are what the device has told */
+	enum vb_cm_kind kind;
+	int err;
+	bool has_said;
+	struct wire_rdma_fields said;
+	struct sockaddr_storage peer;
+	uint64_t request;
+	struct cm_listener *listener; /* of a request: one of its users */
+	uint8_t data[WIRE_CM_DATA_MAX];
+};
+
+extern pthread_mutex_t cm_lock, told_lock; /* told_lock is a leaf, but for that of events */
+extern pthread_cond_t cm_acks;             /* with cm_lock: an event was acknowledged */
+
+static inline struct cm_id *cm_id_of(struct rdma_cm_id *id)
+{
+	return (struct cm_id *)id;
+}
+static inline struct cm_channel *cm_channel_of(struct rdma_event_channel *channel)
+{
+	return (struct cm_channel *)channel;
+}
+
+/* A call fails: -1 and errno, after a line of log. */
+#define cm_refuse(errnum, call, ...) (vb_refuse(errnum, call, __VA_ARGS__), -1)
+/* An errno as the calls of librdmacm return it. */
+int cm_result(int err);
+
+/* --- cm_id.c --- */
+
+void cm_enter(struct cm_id *id, enum id_state state);
+/* -1: the id is NULL, or in no state of the set of bits; `wanted` says what is to be done before. */
+int cm_check(struct cm_id *id, uint32_t states, const char *call, const char *wanted);
+/* A new one. NULL: no memory. */
+struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type);
+/* Waits for the driver role when the last user goes. */
+void cm_listener_put(struct cm_listener *listener);
+/* The own device from here on; a default PD comes with it. 0 or an errno. */
+int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int index);
+
+/* --- cm_addr.c --- */
+
+/* Takes the number of the id's own address, 0: any. 0 or an errno. */
+int cm_take_number(struct cm_id *id);
+
+/* --- cm_channel.c --- */
+
+struct cm_channel *cm_channel_new(void);
+void cm_channel_free(struct cm_channel *channel);
+/* An event that the library makes itself: 0 or ENOMEM. */
+int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status);
+/* A synchronous call waits for its event, which is id->event then: 0, or -1 with errno. Without cm_lock. */
+int cm_complete(struct cm_id *id);
+/* All that waits for the id is gone, but requests, which are rejected. */
+void cm_drop_events(struct cm_id *id);
+
+/* --- cm_event.c --- */
+
+/* Owners: a struct cm_id; a struct cm_listener. */
+vb_cm_tell cm_connection_told, cm_listener_told;
+/* With cm_lock: does what an event asks for. False: there is nothing to tell the program. */
+bool cm_event_take(struct told_event *event);
+
+/* --- cm_qp.c --- */
+
+/* The id's queue pair, if it has one, becomes ready to receive and to send: 0 or an errno. */
+int cm_qp_ready(struct cm_id *id);
+void cm_qp_err(struct cm_id *id);
+
+/* --- cm_connect.c --- */
+
+int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8_t length);
+
+#endif

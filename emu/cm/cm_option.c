@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_option.c - options of ids, and enhanced connection establishment (ECE): what the two sides tell each other of vendors. */
+#include <errno.h>
+
+#include "emu/cm/cm_id.h"
+
+enum { TIMEOUT_MOST = 31 };
+
+static int byte_option(const void *value, size_t length, uint8_t most, const char *name, uint8_t *to)
+{
+	if (length != sizeof(uint8_t) || *(const uint8_t *)value > most)
+		return vb_refuse(EINVAL, "rdma_set_option", "%s is one byte, of at most %u.", name, most);
+	*to = *(const uint8_t *)value;
+	return 0;
+}
+
+/* Before the number is taken. */
+static int flag_option(const struct cm_id *id, const void *value, size_t length, const char *name, bool *to)
+{
+	if (length != sizeof(int))
+		return vb_refuse(EINVAL, "rdma_set_option", "%s is an int.", name);
+	if (id->state != ID_FRESH)
+		return vb_refuse(EINVAL, "rdma_set_option", "%s is set before rdma_bind_addr().", name);
+	*to = *(const int *)value != 0;
+	return 0;
+}
+
+static int set_option(struct cm_id *id, int level, int name, const void *value, size_t length)
+{
+	int err;
+
+	if (!id || !value)
+		return vb_refuse(EINVAL, "rdma_set_option", "id or optval is NULL.");
+	if (level != RDMA_OPTION_ID) {
+		vb_inform("rdma_set_option", "level %d (ENOSYS): options are of level RDMA_OPTION_ID.", level);
+		return ENOSYS;
+	}
+	switch (name) {
+	case RDMA_OPTION_ID_TOS:
+		return byte_option(value, length, UINT8_MAX, "RDMA_OPTION_ID_TOS", &id->tos);
+	case RDMA_OPTION_ID_REUSEADDR:
+		return flag_option(id, value, length, "RDMA_OPTION_ID_REUSEADDR", &id->reuse);
+	case RDMA_OPTION_ID_AFONLY:
+		return flag_option(id, value, length, "RDMA_OPTION_ID_AFONLY", &id->afonly);
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		err = byte_option(value, length, TIMEOUT_MOST, "RDMA_OPTION_ID_ACK_TIMEOUT", &id->ack_timeout);
+		id->has_ack_timeout |= !err;
+		return err;
+	default:
+		vb_inform("rdma_set_option", "option %d (ENOSYS) is not known.", name);
+		return ENOSYS;
+	}
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
+{
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = set_option(cm_id_of(id), level, name, value, length);
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (!id || !ece || id->qp)
+		return cm_refuse(EINVAL, "rdma_set_local_ece",
+				 "id or ece is NULL, or the id has a queue pair, whose options are known.");
+	pthread_mutex_lock(&cm_lock);
+	cm_id_of(id)->local_ece = *ece;
+	pthread_mutex_unlock(&cm_lock);
+	return 0;
+}
+
+int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (!id || !ece || id->qp)
+		return cm_refuse(EINVAL, "rdma_get_remote_ece", "id or ece is NULL, or the id has a queue pair of its own.");
+	pthread_mutex_lock(&cm_lock);
+	*ece = cm_id_of(id)->remote_ece;
+	pthread_mutex_unlock(&cm_lock);
+	return 0;
+}

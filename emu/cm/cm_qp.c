@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_qp.c - an id's queue pair, its completion queues, and its way to the peer. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cm/cm_id.h"
+
+enum {
+	ACK_TIMEOUT = 18,
+	HOP_LIMIT = 64,
+	SAME = offsetof(struct ibv_qp_init_attr_ex, comp_mask), /* bytes of struct ibv_qp_init_attr */
+};
+
+/* --- attributes --- */
+
+static void fill_init(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	attr->port_num = id->id.port_num;
+	attr->pkey_index = 0;
+	attr->qp_access_flags = id->knows_peer ? IBV_ACCESS_REMOTE_WRITE : 0;
+	if (id->knows_peer && id->responder_resources)
+		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	*mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+}
+
+static void fill_rtr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	attr->ah_attr = (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = id->id.port_num,
+		.grh = { .dgid = id->peer_gid,
+			 .sgid_index = (uint8_t)id->own_index,
+			 .hop_limit = HOP_LIMIT,
+			 .traffic_class = id->tos },
+	};
+	attr->path_mtu = IBV_MTU_1024;
+	attr->dest_qp_num = id->peer_qpn;
+	attr->rq_psn = id->peer_psn;
+	attr->max_dest_rd_atomic = id->responder_resources;
+	attr->min_rnr_timer = 0;
+	*mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+		IBV_QP_MIN_RNR_TIMER;
+}
+
+static void fill_rts(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	attr->sq_psn = id->psn;
+	attr->timeout = id->has_ack_timeout ? id->ack_timeout : ACK_TIMEOUT;
+	attr->retry_cnt = id->retry_count;
+	attr->rnr_retry = id->rnr_retry_count;
+	attr->max_rd_atomic = id->initiator_depth;
+	*mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+}
+
+/* With cm_lock. 0 or EINVAL, after a line of log. */
+static int init_attr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	const char *call = "rdma_init_qp_attr";
+
+	if (!id->id.verbs)
+		return vb_refuse(EINVAL, call, "the id has no device yet. Call rdma_resolve_addr() or rdma_bind_addr() first.");
+	if (attr->qp_state == IBV_QPS_INIT) {
+		fill_init(id, attr, mask);
+		return 0;
+	}
+	if (!id->knows_peer)
+		return vb_refuse(EINVAL, call, "the peer's queue pair is not known. Wait for its request or its reply.");
+	if (attr->qp_state == IBV_QPS_RTR)
+		fill_rtr(id, attr, mask);
+	else if (attr->qp_state == IBV_QPS_RTS)
+		fill_rts(id, attr, mask);
+	else
+		return vb_refuse(EINVAL, call, "qp_state is %d. It has attributes for INIT, RTR and RTS.", (int)attr->qp_state);
+	return 0;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *pub, struct ibv_qp_attr *attr, int *mask)
+{
+	int err;
+
+	if (!pub || !attr || !mask)
+		return cm_refuse(EINVAL, "rdma_init_qp_attr", "id, qp_attr or qp_attr_mask is NULL.");
+	pthread_mutex_lock(&cm_lock);
+	err = init_attr(cm_id_of(pub), attr, mask);
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+static int to_state(const struct cm_id *id, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask, err = init_attr(id, &attr, &mask);
+
+	return err ? err : ibv_modify_qp(id->id.qp, &attr, mask);
+}
+
+int cm_qp_ready(struct cm_id *id)
+{
+	int err;
+
+	if (!id->id.qp)
+		return 0;
+	err = to_state(id, IBV_QPS_INIT); /* with the rights that go with the peer's request or reply */
+	if (!err)
+		err = to_state(id, IBV_QPS_RTR);
+	return err ? err : to_state(id, IBV_QPS_RTS);
+}
+
+void cm_qp_err(struct cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (id->id.qp && id->id.qp->state != IBV_QPS_RESET)
+		(void)ibv_modify_qp(id->id.qp, &attr, IBV_QP_STATE);
+}
+
+/* --- completion queues that the program leaves to the library --- */
+
+static void destroy_cqs(struct rdma_cm_id *id)
+{
+	if (id->recv_cq)
+		ibv_destroy_cq(id->recv_cq);
+	if (id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->recv_cq_channel);
+	if (id->send_cq && id->send_cq != id->recv_cq)
+		ibv_destroy_cq(id->send_cq);
+	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->send_cq_channel);
+	id->send_cq = id->recv_cq = NULL;
+	id->send_cq_channel = id->recv_cq_channel = NULL;
+}
+
+static int create_cq(struct rdma_cm_id *id, uint32_t size, struct ibv_comp_channel **channel, struct ibv_cq **cq)
+{
+	*channel = ibv_create_comp_channel(id->verbs);
+	if (!*channel)
+		return errno;
+	*cq = ibv_create_cq(id->verbs, size ? (int)size : 1, id, *channel, 0);
+	return *cq ? 0 : errno;
+}
+
+static int create_cqs(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	int err = 0;
+
+	if (!attr->recv_cq)
+		err = create_cq(id, attr->cap.max_recv_wr, &id->recv_cq_channel, &id->recv_cq);
+	if (!err && !attr->send_cq)
+		err = create_cq(id, attr->cap.max_send_wr, &id->send_cq_channel, &id->send_cq);
+	if (err) {
+		destroy_cqs(id);
+		return err;
+	}
+	if (!attr->recv_cq)
+		attr->recv_cq = id->recv_cq;
+	if (!attr->send_cq)
+		attr->send_cq = id->send_cq;
+	return 0;
+}
+
+/* --- queue pairs --- */
+
+static int qp_check(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	const char *call = "rdma_create_qp";
+
+	if (!id || !attr)
+		return vb_refuse(EINVAL, call, "id or qp_init_attr is NULL.");
+	if (!id->id.verbs)
+		return vb_refuse(EINVAL, call, "the id has no device yet. Call rdma_resolve_addr() or rdma_bind_addr() first.");
+	if (id->id.qp)
+		return vb_refuse(EINVAL, call, "the id has a queue pair. Call rdma_destroy_qp() first.");
+	if (attr->qp_type != id->id.qp_type)
+		return vb_refuse(EINVAL, call, "qp_type is %d, and that of the id is %d.", (int)attr->qp_type, (int)id->id.qp_type);
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
+		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
+		attr->pd = id->id.pd;
+	}
+	if (attr->pd->context != id->id.verbs)
+		return vb_refuse(EINVAL, call, "the PD is of another device than the id. Make it with ibv_alloc_pd(id->verbs).");
+	return 0;
+}
+
+/* With cm_lock. 0 or an errno. */
+static int qp_create(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	int err = qp_check(id, attr);
+
+	if (!err && !attr->srq)
+		attr->srq = id->id.srq;
+	if (!err)
+		err = create_cqs(&id->id, attr);
+	if (err)
+		return err;
+	id->id.qp = ibv_create_qp_ex(id->id.verbs, attr);
+	err = id->id.qp ? to_state(id, IBV_QPS_INIT) : errno;
+	if (err) {
+		if (id->id.qp)
+			ibv_destroy_qp(id->id.qp);
+		id->id.qp = NULL;
+		destroy_cqs(&id->id);
+		return err;
+	}
+	id->id.pd = attr->pd;
+	return 0;
+}
+
+int rdma_create_qp_ex(struct rdma_cm_id *pub, struct ibv_qp_init_attr_ex *attr)
+{
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = qp_create(cm_id_of(pub), attr);
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+int rdma_create_qp(struct rdma_cm_id *pub, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex extended = { .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd };
+	int rc;
+
+	if (!attr)
+		return cm_refuse(EINVAL, "rdma_create_qp", "qp_init_attr is NULL.");
+	memcpy(&extended, attr, SAME); /* the longer struct begins so */
+	rc = rdma_create_qp_ex(pub, &extended);
+	if (!rc)
+		memcpy(attr, &extended, SAME);
+	return rc;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *pub)
+{
+	if (!pub || !pub->qp) {
+		vb_refuse(EINVAL, "rdma_destroy_qp", "the id has no queue pair.");
+		return;
+	}
+	ibv_destroy_qp(pub->qp);
+	pthread_mutex_lock(&cm_lock);
+	pub->qp = NULL;
+	destroy_cqs(pub);
+	pthread_mutex_unlock(&cm_lock);
+}
+
+/* --- shared receive queues --- */
+
+static int srq_create(struct cm_id *id, struct ibv_srq_init_attr_ex *attr)
+{
+	const char *call = "rdma_create_srq";
+	struct ibv_srq *srq;
+
+	if (!id || !attr)
+		return vb_refuse(EINVAL, call, "id or attr is NULL.");
+	if (!id->id.verbs || id->id.srq)
+		return vb_refuse(EINVAL, call, "the id has no device yet, or has a shared receive queue.");
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
+		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+		attr->pd = id->id.pd;
+	}
+	if (attr->pd->context != id->id.verbs)
+		return vb_refuse(EINVAL, call, "the PD is of another device than the id. Make it with ibv_alloc_pd(id->verbs).");
+	srq = ibv_create_srq_ex(id->id.verbs, attr);
+	if (!srq)
+		return errno;
+	id->id.srq = srq;
+	id->id.pd = attr->pd;
+	return 0;
+}
+
+int rdma_create_srq_ex(struct rdma_cm_id *pub, struct ibv_srq_init_attr_ex *attr)
+{
+	int err;
+
+	pthread_mutex_lock(&cm_lock);
+	err = srq_create(cm_id_of(pub), attr);
+	pthread_mutex_unlock(&cm_lock);
+	return cm_result(err);
+}
+
+int rdma_create_srq(struct rdma_cm_id *pub, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex extended = { .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+						 .srq_type = IBV_SRQT_BASIC,
+						 .pd = pd };
+	int rc;
+
+	if (!attr)
+		return cm_refuse(EINVAL, "rdma_create_srq", "attr is NULL.");
+	extended.srq_context = attr->srq_context;
+	extended.attr = attr->attr;
+	rc = rdma_create_srq_ex(pub, &extended);
+	if (!rc)
+		attr->attr = extended.attr;
+	return rc;
+}
+
+void rdma_destroy_srq(struct rdma_cm_id *pub)
+{
+	if (!pub || !pub->srq || ibv_destroy_srq(pub->srq)) {
+		vb_refuse(EINVAL, "rdma_destroy_srq", "the id has no shared receive queue, or it is in use.");
+		return;
+	}
+	pub->srq = NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* vb_cm.h - connections of rdma_cm, for librdmacm (emu/cm): endpoints of the device that find each other by a number of rdma_cm
+ * (service.h), connect and tell each other what the queue pairs of two programs need (wire/rdma.h).
+ *
+ * Exported in the node EMU_1, for our librdmacm alone. Any thread, but not with the driver role; calls may wait for it. They return
+ * 0 or a positive errno. A call that is refused by something else than its arguments has a line of log. */
+#ifndef EMU_VB_CM_H
+#define EMU_VB_CM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "emu/verbs/start/vb_abi.h"
+#include "wire/rdma.h"
+
+struct check_record;
+struct vb_cm;
+
+enum vb_cm_kind {
+	VB_CM_ASKED,   /* passive: somebody asks; to be answered by vb_cm_accept() of another, or vb_cm_reject() */
+	VB_CM_REPLIED, /* the request was accepted; `said` is the reply */
+	VB_CM_FAILED,  /* asking, or replying, has come to nothing; `said` is the rejection, if there is one, else `err` says why */
+	VB_CM_SAID,    /* the peer's vb_cm_say() */
+	VB_CM_HEARD,   /* the peer was told that this side leaves */
+	VB_CM_GONE,    /* the connection has ended: the peer, or its process, is gone */
+};
+
+/* Lasts for the call. */
+struct vb_cm_told {
+	enum vb_cm_kind kind;
+	int err; /* positive errno */
+	const struct wire_rdma_fields *said;
+	const struct sockaddr_storage *peer; /* ASKED: both name the request */
+	uint64_t request;
+};
+
+/* Runs with the driver role: it may take leaf locks, and calls nothing of this library but vb_events_add(). False: an ASKED is
+ * refused. */
+typedef bool vb_cm_tell(void *owner, const struct vb_cm_told *told);
+
+#pragma GCC visibility push(default)
+/* For vb_events_take(): the NIC thread serves from now on. */
+void vb_cm_doze(void);
+/* An object of the program's begins and ends, for checked mode, with its name and the call that ends it. May be NULL. */
+struct check_record *vb_cm_opened(const char *name, const char *end);
+void vb_cm_closed(struct check_record *record);
+/* An open device, for the life of the process: the first one, or the one with that place in the list. NULL with errno. */
+struct ibv_context *vb_cm_device(unsigned int place);
+
+/* A passive one at that address, AF_UNSPEC: at all; *number 0: any number that is free. It is silent at first. */
+int vb_cm_serve(struct ibv_context *context, const struct sockaddr_storage *at, uint16_t *number, vb_cm_tell *tell, void *owner,
+		struct vb_cm **out);
+void vb_cm_serve_hear(struct vb_cm *cm);
+/* Nobody asks it any more, and the number is free; requests may still be rejected. */
+void vb_cm_serve_end(struct vb_cm *cm);
+
+/* One that is to be connected, at that address. Its port is a number that no other has meanwhile. */
+int vb_cm_open(struct ibv_context *context, const struct sockaddr_storage *at, vb_cm_tell *tell, void *owner, struct vb_cm **out,
+	       uint16_t *port);
+/* Asks the passive one with that number. */
+int vb_cm_ask(struct vb_cm *cm, const struct sockaddr_storage *server, const struct wire_rdma_fields *say);
+int vb_cm_accept(struct vb_cm *cm, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say);
+int vb_cm_reject(struct vb_cm *passive, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say);
+/* READY, LEAVE, or a late REJECT. ENOTCONN, without a line of log: there is no peer. */
+int vb_cm_say(struct vb_cm *cm, const struct wire_rdma_fields *say);
+/* Ends the connection at once; GONE is told. */
+void vb_cm_leave(struct vb_cm *cm);
+/* When what was said has arrived, or a second has passed. Nothing is told after this. */
+void vb_cm_close(struct vb_cm *cm);
+#pragma GCC visibility pop
+
+#endif

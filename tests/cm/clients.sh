@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# clients.sh - programs of rdma_cm, each between two processes: clients.sh [whole]. `whole` is each tool of perftest.
+. "$(dirname "$0")/../verbs/sides.sh"
+listens=udp
+
+cat >"$work/flagged" <<'END'
+#!/bin/bash
+# flagged CLIENT_WORDS SERVER_WORDS PROGRAM OPTION... [ADDRESS]: for programs that take the server's address behind a flag
+client=$1 server=$2 program=$3 last=${!#}
+shift 3
+if [[ $last == *.* ]]; then exec "$program" $client "$last" "${@:1:$#-1}"; else exec "$program" $server "$@"; fi
+END
+chmod +x "$work/flagged"
+
+# NAME CLIENT_WORDS SERVER_WORDS PROGRAM OPTION...
+flag_pair() {
+	local name=$1
+	shift
+	command -v "$3" >/dev/null || { echo "skip $name no $3 on this machine"; return; }
+	if both "$work/flagged" "$@"; then echo "ok $name"; else failed "$name"; fi
+}
+
+flag_pair rping "-c -a" -s rping -C 10
+flag_pair rping_checked "-c -a" -s rping -v -V -C 20 -S 500
+flag_pair ucmatose -s "" ucmatose -c 5 -C 10 -S 1000
+printf '#!/bin/bash\ncase $1 in -s) exec rdma_client "$@" ;; *) exec rdma_server "$@" ;; esac\n' >"$work/client_server"
+chmod +x "$work/client_server"
+if command -v rdma_server >/dev/null; then
+	flag_pair rdma_client -s "" "$work/client_server"
+else
+	echo "skip rdma_client no rdma_server on this machine"
+fi
+for tool in write_lat send_bw read_bw; do
+	pair perftest_$tool ib_$tool -R -F -n 100
+done
+if [ "${1:-}" = whole ]; then
+	for tool in write_bw read_lat send_lat atomic_lat atomic_bw; do
+		pair perftest_$tool ib_$tool -R -F -n 100
+	done
+	pair perftest_queue_pairs ib_write_bw -R -F -n 50 -q 4
+	pair perftest_events ib_send_lat -R -F -n 50 -e
+	pair perftest_sizes ib_send_bw -R -F -n 20 -a
+	flag_pair cmtime -s "" cmtime -c 200
+fi
+exit $status

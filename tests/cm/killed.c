@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* killed.c - a peer in another process that is killed, listeners at all addresses, and IPv6. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/cm/meeting.h"
+
+enum { TIMEOUT_MS = 2000 };
+
+/* An id with a route to that number. */
+static void route_to(struct meeting *m, const struct sockaddr *at)
+{
+	cr_assert_eq(rdma_create_id(m->channel, &m->asks, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_resolve_addr(m->asks, NULL, (struct sockaddr *)(uintptr_t)at, TIMEOUT_MS), 0);
+	meeting_expect(m, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	cr_assert_eq(rdma_resolve_route(m->asks, TIMEOUT_MS), 0);
+	meeting_expect(m, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+}
+
+static void listen_at(struct meeting *m, const struct sockaddr *at)
+{
+	memset(m, 0, sizeof(*m));
+	m->channel = rdma_create_event_channel();
+	cr_assert_eq(rdma_create_id(m->channel, &m->listens, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_bind_addr(m->listens, (struct sockaddr *)(uintptr_t)at), 0, "errno %d", errno);
+	cr_assert_eq(rdma_listen(m->listens, 0), 0);
+}
+
+/* In a process of its own, which takes one connection, says so, and waits for its end. */
+static void answers(int fd)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	struct rdma_conn_param param = { 0 };
+	struct meeting m;
+	uint16_t number;
+
+	listen_at(&m, (struct sockaddr *)&at);
+	number = rdma_get_src_port(m.listens);
+	cr_assert_eq(write(fd, &number, sizeof(number)), (ssize_t)sizeof(number));
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	meeting_give_qp(m.answers);
+	cr_assert_eq(rdma_accept(m.answers, &param), 0);
+	meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	cr_assert_eq(write(fd, "", 1), 1);
+	meeting_expect(&m, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	_exit(7);
+}
+
+static pid_t meet_process(struct meeting *m, int pipes[2])
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	pid_t child;
+	char byte;
+
+	cr_assert_eq(pipe(pipes), 0);
+	child = fork();
+	if (!child)
+		answers(pipes[1]);
+	cr_assert_eq(read(pipes[0], &at.sin_port, sizeof(at.sin_port)), (ssize_t)sizeof(at.sin_port));
+	memset(m, 0, sizeof(*m));
+	m->channel = rdma_create_event_channel();
+	route_to(m, (struct sockaddr *)&at);
+	meeting_give_qp(m->asks);
+	cr_assert_eq(rdma_connect(m->asks, NULL), 0);
+	meeting_expect(m, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	cr_assert_eq(read(pipes[0], &byte, 1), 1);
+	return child;
+}
+
+Test(cm_killed, the_peer_is_told)
+{
+	int pipes[2], status;
+	struct meeting m;
+	pid_t child = meet_process(&m, pipes);
+
+	cr_assert_eq(kill(child, SIGKILL), 0);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_DISCONNECTED, NULL), m.asks);
+	rdma_destroy_qp(m.asks);
+	cr_assert_eq(rdma_destroy_id(m.asks), 0);
+	rdma_destroy_event_channel(m.channel);
+}
+
+Test(cm_killed, a_process_that_leaves_is_heard_in_another)
+{
+	int pipes[2], status;
+	struct meeting m;
+	pid_t child = meet_process(&m, pipes);
+
+	cr_assert_eq(rdma_disconnect(m.asks), 0);
+	meeting_expect(&m, RDMA_CM_EVENT_DISCONNECTED, NULL);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7, "status 0x%x", status);
+	rdma_destroy_qp(m.asks);
+	cr_assert_eq(rdma_destroy_id(m.asks), 0);
+	rdma_destroy_event_channel(m.channel);
+}
+
+/* `::` takes IPv4, too; the id of a request has the address that was asked. */
+Test(cm_killed, everywhere_is_in_both_families)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct meeting m;
+
+	listen_at(&m, (struct sockaddr *)&any);
+	at.sin_port = rdma_get_src_port(m.listens);
+	route_to(&m, (struct sockaddr *)&at);
+	meeting_meet(&m);
+	cr_assert_eq(rdma_get_local_addr(m.answers)->sa_family, AF_INET);
+	cr_assert_eq(((struct sockaddr_in *)rdma_get_local_addr(m.answers))->sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	meeting_close(&m);
+}
+
+/* The address of an entry of the device's table; false: there is none of IPv6. */
+static bool own_ipv6(struct sockaddr_in6 *at)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct ibv_context **list = rdma_get_devices(NULL);
+	struct ibv_gid_entry entry;
+	bool found = false;
+
+	for (uint32_t i = 0; !found && i < 32; i++) {
+		found = !ibv_query_gid_ex(list[0], 1, i, &entry, 0) && !IN6_IS_ADDR_V4MAPPED((struct in6_addr *)entry.gid.raw);
+		*at = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_scope_id = entry.ndev_ifindex };
+		memcpy(&at->sin6_addr, entry.gid.raw, sizeof(at->sin6_addr));
+	}
+	rdma_free_devices(list);
+	rdma_destroy_event_channel(channel);
+	return found;
+}
+
+Test(cm_killed, ipv6)
+{
+	struct sockaddr_in6 at;
+	struct meeting m;
+
+	if (!own_ipv6(&at))
+		cr_skip_test("no interface has an address of IPv6");
+	listen_at(&m, (struct sockaddr *)&at);
+	at.sin6_port = rdma_get_src_port(m.listens);
+	route_to(&m, (struct sockaddr *)&at);
+	meeting_meet(&m);
+	cr_assert_eq(rdma_disconnect(m.answers), 0);
+	meeting_part(&m);
+	meeting_close(&m);
+}
+
+Test(cm_killed, no_way_to_the_peer)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(1), .sin_addr.s_addr = htonl(0xffffffff) };
+	struct rdma_cm_event *event;
+	struct meeting m = { .channel = rdma_create_event_channel() };
+
+	cr_assert_eq(rdma_create_id(m.channel, &m.asks, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_resolve_addr(m.asks, NULL, (struct sockaddr *)&at, TIMEOUT_MS), 0);
+	meeting_expect(&m, RDMA_CM_EVENT_ADDR_ERROR, &event);
+	cr_assert_lt(event->status, 0);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert(rdma_resolve_route(m.asks, TIMEOUT_MS) == -1 && errno == EINVAL);
+	cr_assert_eq(rdma_destroy_id(m.asks), 0);
+	rdma_destroy_event_channel(m.channel);
+}

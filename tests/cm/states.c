@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* states.c - calls in wrong states, bad arguments, channels, and strangers at a number. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/cm/meeting.h"
+
+#define FAILS(call, error) cr_assert((call) == -1 && errno == (error), #call ": errno %d", errno)
+
+static struct sockaddr_in number_of(struct rdma_cm_id *id)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = rdma_get_src_port(id),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+Test(cm_states, calls_in_wrong_states)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	struct rdma_cm_id *id;
+	struct meeting m;
+	int mask;
+
+	meeting_open(&m);
+	cr_assert_eq(rdma_create_id(m.channel, &id, NULL, RDMA_PS_TCP), 0);
+	FAILS(rdma_resolve_route(id, 1000), EINVAL);
+	FAILS(rdma_connect(id, &param), EINVAL);
+	FAILS(rdma_accept(id, &param), EINVAL);
+	FAILS(rdma_reject(id, NULL, 0), EINVAL);
+	FAILS(rdma_establish(id), EINVAL);
+	FAILS(rdma_disconnect(id), EINVAL);
+	FAILS(rdma_create_qp(id, NULL, &init), EINVAL);
+	FAILS(rdma_init_qp_attr(id, &attr, &mask), EINVAL);
+	cr_assert_eq(rdma_bind_addr(id, (struct sockaddr *)&at), 0);
+	FAILS(rdma_bind_addr(id, (struct sockaddr *)&at), EINVAL);
+	FAILS(rdma_connect(id, &param), EINVAL);
+	cr_assert_eq(rdma_destroy_id(id), 0);
+	FAILS(rdma_listen(m.listens, 1), EINVAL);
+	FAILS(rdma_resolve_route(m.asks, 1000), EINVAL);
+	FAILS(rdma_init_qp_attr(m.asks, &attr, &mask), EINVAL);
+	meeting_meet(&m);
+	FAILS(rdma_accept(m.answers, &param), EINVAL);
+	FAILS(rdma_reject(m.answers, NULL, 0), EINVAL);
+	FAILS(rdma_connect(m.asks, &param), EINVAL);
+	FAILS(rdma_establish(m.asks), EINVAL);
+	FAILS(rdma_create_qp(m.asks, NULL, &init), EINVAL);
+	meeting_close(&m);
+}
+
+Test(cm_states, a_queue_pair_is_of_the_programs_pd)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 }, .sq_sig_all = 1 };
+	struct ibv_pd *pd;
+	struct meeting m;
+
+	meeting_open(&m);
+	pd = ibv_alloc_pd(m.asks->verbs);
+	cr_assert_eq(rdma_create_qp(m.asks, pd, &init), 0);
+	cr_assert(m.asks->qp->pd == pd && m.asks->pd == pd && init.cap.max_send_wr == 1);
+	rdma_destroy_qp(m.asks);
+	cr_assert(!m.asks->qp && !m.asks->send_cq && !m.asks->recv_cq && !m.asks->send_cq_channel);
+	cr_assert_eq(ibv_dealloc_pd(pd), 0);
+	meeting_close(&m);
+}
+
+Test(cm_states, bad_arguments)
+{
+	struct rdma_conn_param param = { .private_data = "", .private_data_len = 57, .qp_num = 1 };
+	struct sockaddr_in far = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	struct sockaddr unknown = { .sa_family = AF_UNIX };
+	struct rdma_cm_id *id;
+	struct meeting m;
+
+	meeting_open(&m);
+	FAILS(rdma_connect(m.asks, &param), EINVAL);
+	param = (struct rdma_conn_param){ .responder_resources = 200, .qp_num = 1 };
+	FAILS(rdma_connect(m.asks, &param), EINVAL);
+	param = (struct rdma_conn_param){ 0 };
+	FAILS(rdma_connect(m.asks, &param), EINVAL);
+	FAILS(rdma_create_id(m.channel, &id, NULL, 0x1234), EINVAL);
+	FAILS(rdma_create_id(m.channel, &id, NULL, RDMA_PS_UDP), ENOSYS);
+	cr_assert_eq(rdma_create_id(m.channel, &id, NULL, RDMA_PS_TCP), 0);
+	FAILS(rdma_bind_addr(id, (struct sockaddr *)&far), EADDRNOTAVAIL);
+	FAILS(rdma_bind_addr(id, &unknown), EAFNOSUPPORT);
+	FAILS(rdma_resolve_addr(id, NULL, &unknown, 1000), EAFNOSUPPORT);
+	FAILS(rdma_get_cm_event(NULL, NULL), EINVAL);
+	cr_assert_eq(rdma_destroy_id(id), 0);
+	meeting_close(&m);
+}
+
+Test(cm_states, a_number_has_one_listener_and_is_no_port_of_tcp)
+{
+	struct sockaddr_in at;
+	struct rdma_cm_id *id;
+	struct meeting m;
+	int tcp = socket(AF_INET, SOCK_STREAM, 0);
+
+	meeting_open(&m);
+	at = number_of(m.listens);
+	cr_assert_eq(rdma_create_id(m.channel, &id, NULL, RDMA_PS_TCP), 0);
+	FAILS(rdma_bind_addr(id, (struct sockaddr *)&at), EADDRINUSE);
+	cr_assert(!bind(tcp, (struct sockaddr *)&at, sizeof(at)) && !listen(tcp, 1));
+	close(tcp);
+	cr_assert_eq(rdma_destroy_id(m.listens), 0);
+	m.listens = NULL;
+	cr_assert_eq(rdma_bind_addr(id, (struct sockaddr *)&at), 0, "it is free again");
+	cr_assert_eq(rdma_destroy_id(id), 0);
+	meeting_close(&m);
+}
+
+Test(cm_states, a_channel_is_a_descriptor)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct rdma_cm_event *event;
+	struct meeting m;
+	struct pollfd look;
+
+	meeting_open(&m);
+	look = (struct pollfd){ .fd = m.channel->fd, .events = POLLIN };
+	cr_assert_eq(fcntl(m.channel->fd, F_SETFL, O_NONBLOCK), 0);
+	FAILS(rdma_get_cm_event(m.channel, &event), EAGAIN);
+	cr_assert_eq(poll(&look, 1, 0), 0);
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	cr_assert_eq(poll(&look, 1, 60000), 1);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	meeting_close(&m);
+}
+
+static atomic_int destroyed;
+
+static void *destroys(void *id)
+{
+	cr_assert_eq(rdma_destroy_id(id), 0);
+	atomic_store(&destroyed, 1);
+	return NULL;
+}
+
+Test(cm_states, an_id_waits_for_acknowledgements)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct rdma_cm_event *event;
+	struct meeting m;
+	pthread_t thread;
+
+	meeting_open(&m);
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, &event);
+	cr_assert_eq(pthread_create(&thread, NULL, destroys, m.listens), 0);
+	m.listens = NULL;
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	cr_assert_eq(atomic_load(&destroyed), 0);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert_eq(atomic_load(&destroyed), 1);
+	meeting_close(&m);
+}
+
+Test(cm_states, an_id_may_change_its_channel)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct meeting m, other;
+
+	meeting_open(&m);
+	other.channel = rdma_create_event_channel();
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(rdma_reject(m.answers, NULL, 0), 0);
+	cr_assert_eq(rdma_migrate_id(m.asks, other.channel), 0);
+	cr_assert_eq(m.asks->channel, other.channel);
+	cr_assert_eq(meeting_expect(&other, RDMA_CM_EVENT_REJECTED, NULL), m.asks);
+	meeting_close(&m);
+	rdma_destroy_event_channel(other.channel);
+}
+
+/* Random bytes, and questions that are nearly right: nothing is answered, and the next right one is. */
+Test(cm_states, strangers_at_a_number)
+{
+	uint8_t junk[64], answer[64];
+	struct sockaddr_in at;
+	struct meeting m;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	meeting_open(&m);
+	at = number_of(m.listens);
+	for (unsigned int i = 0; i < 2000; i++) {
+		memset(junk, (int)(i * 37), sizeof(junk));
+		memcpy(junk, "emusrvc\n", 8 * (i & 1));
+		sendto(fd, junk, i % 65, 0, (struct sockaddr *)&at, sizeof(at));
+	}
+	meeting_meet(&m);
+	cr_assert_eq(recv(fd, answer, sizeof(answer), MSG_DONTWAIT), -1);
+	close(fd);
+	meeting_close(&m);
+}
