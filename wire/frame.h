@@ -140,6 +140,8 @@ enum wire_feature {
 	WIRE_NEVER_DIALS = 0x80,        /* the sender does not dial the receiver, which is behind a firewall */
 	WIRE_HEARS_WAITS = 0x100,       /* beside WIRE_TAKES_COLLECTIVES: of those, also the ones with WIRE_COLL_WAIT */
 	WIRE_UNRELIABLE = 0x200,        /* the sender is a queue pair of type UC: it loses what it does not execute */
+	WIRE_XRC_SEND = 0x400,          /* the sender is a queue pair of type XRC_SEND: its requests name an SRQ by `auth` */
+	WIRE_XRC_RECV = 0x800,          /* the sender is one of type XRC_RECV */
 };
 
 struct wire_bye {

@@ -38,6 +38,7 @@ enum emu_cause {
 	EMU_CAUSE_INVALIDATED = 23,    /* a message has invalidated the region, or its owner */
 	EMU_CAUSE_NO_REGION = 24,      /* no region is open under the key that the message was to invalidate */
 	EMU_CAUSE_NO_READS = 25,       /* the target queue pair answers no READ and no atomic */
+	EMU_CAUSE_NO_SRX = 26,         /* verbs: the target's XRC domain has no shared receive queue of that number */
 
 	EMU_CAUSE_SOURCE_FAULT = 64, /* the initiator's own buffer cannot be read or written */
 	EMU_CAUSE_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */

@@ -90,6 +90,8 @@ pair pingpong_long ibv_rc_pingpong -g 0 -n 20 -s 1000000
 pair uc_pingpong ibv_uc_pingpong -g 0 -n 200
 pair uc_pingpong_by_events ibv_uc_pingpong -g 0 -n 50 -e
 pair uc_pingpong_long ibv_uc_pingpong -g 0 -n 20 -s 1000000
+pair xsrq_pingpong ibv_xsrq_pingpong -g 0 -n 50
+pair xsrq_pingpong_by_events ibv_xsrq_pingpong -g 0 -n 50 -e
 pair srq_pingpong ibv_srq_pingpong -g 0 -n 100 -q 4
 pair srq_pingpong_by_events ibv_srq_pingpong -g 0 -n 50 -q 4 -e
 for tool in write_lat write_bw read_lat read_bw send_lat send_bw atomic_lat atomic_bw; do
@@ -102,6 +104,9 @@ pair perftest_lists ib_write_bw -x 0 -F -n 64 -l 4
 pair perftest_inline ib_send_lat -x 0 -F -n 100 -I 64
 for tool in write_bw write_lat send_lat; do
 	pair perftest_uc_$tool ib_$tool -x 0 -F -n 100 -c UC
+done
+for tool in write_bw send_bw; do
+	pair perftest_xrc_$tool ib_$tool -x 0 -F -n 100 -c XRC
 done
 pair perftest_srq ib_send_bw -x 0 -F -n 100 --use-srq -q 2
 pair perftest_both_ways ib_send_bw -x 0 -F -n 100 -b

@@ -250,7 +250,6 @@ Test(verbs_device, a_wrong_setting_lets_no_device_be_opened)
 /* Programs ask so what there is, and skip it. */
 Test(verbs_device, calls_that_are_not_built_say_so)
 {
-	struct ibv_xrcd_init_attr xrcd = { .fd = -1 };
 	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ };
 	struct ibv_cq_init_attr_ex fields = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_CVLAN };
 	struct ibv_cq_init_attr_ex flags = { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = 1 << 9 };
@@ -270,9 +269,6 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 	cr_assert_eq(errno, EOPNOTSUPP);
 	errno = 0;
 	cr_assert_null(ibv_alloc_mw(verbs.pd, IBV_MW_TYPE_1));
-	cr_assert_eq(errno, EOPNOTSUPP);
-	errno = 0;
-	cr_assert_null(ibv_open_xrcd(verbs.context, &xrcd));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	errno = 0;
 	cr_assert_null(ibv_create_wq(verbs.context, &wq));

@@ -61,6 +61,7 @@ ParameterizedTestParameters(verbs_fault, refuses)
 		{ "invalidated", IBV_WR_RDMA_READ, IBV_WC_REM_ACCESS_ERR },
 		{ "misaligned", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_REM_INV_REQ_ERR },
 		{ "no-reads", IBV_WR_RDMA_READ, IBV_WC_REM_INV_REQ_ERR },
+		{ "no-srq", IBV_WR_SEND, IBV_WC_REM_INV_REQ_ERR },
 		{ "message-long", IBV_WR_SEND, IBV_WC_REM_INV_REQ_ERR },
 		{ "resource", IBV_WR_SEND, IBV_WC_REM_OP_ERR },
 	};

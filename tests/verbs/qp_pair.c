@@ -77,13 +77,22 @@ static void fill_address(const struct qp_pair *pair, struct ibv_ah_attr *av)
 	cr_assert_eq(ibv_query_gid(pair->verbs.context, 1, 0, &av->grh.dgid), 0);
 }
 
-/* Attributes that a UC queue pair has not. */
+/* Without the attributes that the type has not. */
 static int masked(const struct qp_pair *pair, int side, int mask)
 {
-	static const int answered = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	static const int answers = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+			 asks = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 
-	return pair->qp[side]->qp_type == IBV_QPT_UC ? mask & ~answered : mask;
+	switch (pair->qp[side]->qp_type) {
+	case IBV_QPT_UC:
+		return mask & ~(answers | asks | IBV_QP_TIMEOUT);
+	case IBV_QPT_XRC_SEND:
+		return mask & ~answers;
+	case IBV_QPT_XRC_RECV:
+		return mask & ~asks;
+	default:
+		return mask;
+	}
 }
 
 int qp_attr_for(const struct qp_pair *pair, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr)

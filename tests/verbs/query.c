@@ -62,6 +62,9 @@ Test(verbs_query, the_long_form_begins_as_the_short_one)
 	cr_assert_eq(ibv_query_device(verbs.context, &brief), 0);
 	cr_assert_arr_eq((uint8_t *)&attr.orig_attr, (uint8_t *)&brief, sizeof(brief));
 	cr_assert(attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT);
+	cr_assert(attr.odp_caps.per_transport_caps.uc_odp_caps & IBV_ODP_SUPPORT_WRITE);
+	cr_assert(!(attr.odp_caps.per_transport_caps.uc_odp_caps & IBV_ODP_SUPPORT_READ));
+	cr_assert_eq(attr.xrc_odp_caps, attr.odp_caps.per_transport_caps.rc_odp_caps);
 	cr_assert_eq(attr.phys_port_cnt_ex, 1);
 	cr_assert_eq(ibv_query_device_ex(verbs.context, NULL, &attr), 0);
 	input.comp_mask = 1;

@@ -170,7 +170,7 @@ Test(verbs_srq, extended)
 	uint32_t one = 0, two = 0;
 
 	open_all();
-	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_XRC }, EOPNOTSUPP);
+	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_XRC }, EINVAL);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_TM }, EOPNOTSUPP);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE }, EINVAL);
 	refused_ex((struct ibv_srq_init_attr_ex){ .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .pd = verbs.pd }, EINVAL);

@@ -221,6 +221,8 @@ names.bits.features = {
 	{ 0x80, "NEVER_DIALS", "does not dial the receiver" },
 	{ 0x100, "HEARS_WAITS", "hears of members that wait in collectives" },
 	{ 0x200, "UNRELIABLE", "is a queue pair of type UC" },
+	{ 0x400, "XRC_SEND", "is a queue pair of type XRC_SEND" },
+	{ 0x800, "XRC_RECV", "is a queue pair of type XRC_RECV" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },
@@ -336,6 +338,7 @@ names.values.cause = {
 	[23] = "invalidated",
 	[24] = "no-region",
 	[25] = "no-reads",
+	[26] = "no-srq",
 }
 names.values.op = {}
 for number, op in pairs(names.ops) do
@@ -370,6 +373,7 @@ names.cause_words = {
 	[23] = "the region was invalidated",
 	[24] = "no region is open under the key that the message was to invalidate (WIRE-148)",
 	[25] = "the target endpoint takes no READ and no ATOMIC",
+	[26] = "no shared receive context has the number that the request names (WIRE-165)",
 }
 
 -- What may be wrong with a frame, in the words of wire/check.c.

@@ -126,6 +126,11 @@ struct ep {
 	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
 	struct service *service;         /* it serves a number, or asks for one (service.h); else NULL */
 	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
+	struct {
+		struct srx *srx;
+		struct cq *rx_cq;
+		struct pd *pd;
+	} home; /* ep_attr.xrc: what it was opened with (messages/xrc.c) */
 	bool closing;
 	bool apart; /* its ops find their way otherwise than by the AV: connected, datagrams, closing */
 };

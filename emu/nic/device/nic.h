@@ -27,6 +27,7 @@ struct cm_ops;
 struct nic;
 struct pd;
 struct ep;
+struct xrc;
 struct fault_plan;
 struct front_end;
 struct front_reports;
@@ -160,6 +161,9 @@ enum ep_rule {
 	 * been done. So is what cannot reach the peer. The loss is counted and logged; no completion tells of it. A
 	 * failure of this side alone stops its ops, not its receives (CM_STOPPED). No READ, no ATOMIC. */
 	EP_RULE_UNRELIABLE = 0x10,
+	/* Of queue pairs, with RECEIVE_FIRST: each op names a shared receive context at the peer by post.dest (XRC_SEND). The peer
+	 * has ep_attr.xrc. */
+	EP_RULE_NAMES_SRX = 0x20,
 };
 
 /* Of one endpoint, in place of what its device has. An endpoint is opened with { 0, RNR_AS_DEVICE, 0 }: as the device has it. */
@@ -196,6 +200,7 @@ struct ep_attr {
 	uint64_t tag;                       /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
 	bool pairs;                         /* with passive: listens for queue pairs alone, at AF_UNSPEC everywhere */
 	struct ep *through;                 /* with cm: a queue pair (pair.h), without a listener of its own; else NULL */
+	struct xrc *xrc;                    /* not NULL: with `through`: its requests name their receive contexts (XRC_RECV) */
 	void *owner;                        /* the front end's object */
 };
 
@@ -209,6 +214,18 @@ int srx_close(struct srx *srx) REQUIRES(driver_role);
  * errors enough. */
 MUST_USE int srx_recv(struct srx *srx, const struct recv_post *post);
 int srx_cancel(struct srx *srx, void *context) REQUIRES(driver_role); /* [role] */
+/* [role] A domain of shared receive contexts, which peers name by number. What a request names stands for the endpoint at which it
+ * arrives (ep_attr.xrc): its receives, the queue where they complete, and the protection domain. */
+struct srx_offer {
+	struct xrc *xrc;
+	uint32_t number; /* not 0; no other one of the domain has it */
+	struct cq *cq;
+	struct pd *pd;
+};
+MUST_USE int xrc_open(struct nic *nic, struct xrc **xrc); /* 0 or -ENOMEM */
+void xrc_close(struct xrc *xrc);                          /* [role] without contexts and endpoints */
+/* [role] Once in its life, before it is shared otherwise: it is found there, until srx_close(). Queue and domain stay open. */
+void srx_offer(struct srx *srx, const struct srx_offer *offer) REQUIRES(driver_role);
 /* [role] Of a context without tags. From now on tell(arg) is called once, with the role, when fewer than `low` receives wait there
  * for a message: at once if it is so already. A receive that was posted waits from the next slice on. `tell` must neither block
  * nor be a cancellation point. low 0: nothing is told any more. */

@@ -66,6 +66,8 @@ int srx_close(struct srx *srx)
 	role_assert();
 	if (srx->users)
 		return -EBUSY;
+	if (srx->offer.xrc)
+		xrc_withdraw(srx);
 	deferred_release(srx->nic, NULL, srx);
 	while (submit_take(srx->nic))
 		;
@@ -173,6 +175,9 @@ int ep_open(struct nic *nic, const struct ep_attr *attr, struct ep **out)
 	if (err)
 		goto free_ep;
 	ep_references(ep, true);
+	ep->home.srx = ep->srx;
+	ep->home.rx_cq = attr->rx_cq;
+	ep->home.pd = attr->pd;
 	srx_join(ep->srx, ep);
 	stx_join(ep->stx);
 	ep->next = nic->eps;
@@ -300,6 +305,7 @@ void ep_close(struct ep *ep)
 		ep_close_session(ep->sessions);
 	if (ep->self)
 		ep_close_session(ep->self);
+	xrc_home(ep);
 	dgram_flush(ep);
 	ep_close_conns(ep);
 	cm_flush_receives(ep);

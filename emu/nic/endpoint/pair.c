@@ -9,6 +9,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/ep_impl.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/request_calls.h"
@@ -163,6 +164,8 @@ static void pairing_start(struct op *op)
 void pairing_post(struct op *op)
 {
 	nic_role(op->ep->nic);
+	if (op->ep->attr.rules & EP_RULE_NAMES_SRX)
+		op->auth = op->dest; /* WIRE-164 */
 	in_order_begin(op);
 	pairing_start(op);
 }
@@ -316,7 +319,7 @@ void ep_reset(struct ep *ep)
 		;
 	fault_flush(ep);
 	in_order_cancel(ep);
-	stop_answering(ep, ep->attr.srx); /* told, so that its front end has it back */
+	stop_answering(ep, ep->attr.srx || ep->attr.xrc); /* told, so that its front end has it back */
 	cm_drop_receives(ep);
 	if (session) {
 		session->req.held = false;
@@ -324,6 +327,7 @@ void ep_reset(struct ep *ep)
 	}
 	if (ep->self)
 		session_end(ep->self, REFUSAL_CANCELLED);
+	xrc_home(ep);
 	cm_enter(ep, CM_IDLE);
 	ep->cm.peer = NULL;
 	*pairing = (struct pairing){ .qpn = pairing->qpn };

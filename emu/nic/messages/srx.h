@@ -10,9 +10,12 @@
 #include "emu/nic/base/must_use.h"
 #include "emu/nic/messages/rx_match.h"
 
+struct cq;
 struct ep;
 struct nic;
+struct pd;
 struct pool;
+struct xrc;
 
 struct srx {
 	struct nic *nic;
@@ -24,6 +27,14 @@ struct srx {
 	uint32_t users;     /* endpoints */
 	uint64_t envelopes; /* unexpected messages at most; then receiver-not-ready */
 	bool shared;
+	/* As it was offered (srx_offer()); xrc NULL: it was not. */
+	struct {
+		struct xrc *xrc;
+		uint32_t number;
+		struct cq *cq;
+		struct pd *pd;
+		struct srx *next;
+	} offer;
 
 	uint32_t low;  /* srx_tell_low(): fewer waiting receives are told; 0: nothing to tell, and the rest is not valid */
 	uint64_t gone; /* receives, of match.posts, that do not wait any more */
@@ -47,6 +58,21 @@ bool srx_take_back(struct srx *srx, const void *context);
 void srx_recall(struct srx *srx, uint64_t desc);
 /* The endpoint that a receive is reported to; NULL: none. */
 struct ep *srx_reporter(const struct rx *rx);
+
+/* --- contexts that requests name (xrc.c): ep_attr.xrc ---
+ * While a request is judged and executed, its endpoint has the receives, the queue and the protection domain of the context that
+ * the request names; where it names none that is offered, its own, which are empty. All of one message is of one context. */
+
+/* From here on the endpoint stands so. False: no context of its domain has that number. */
+bool xrc_turn(struct ep *ep, uint64_t number) __attribute__((cold, noinline));
+/* To what it was opened with. */
+void xrc_home(struct ep *ep);
+/* The context that a receive was posted to, before it is reported. Of any endpoint. */
+void xrc_turn_to(struct ep *ep, struct srx *srx) __attribute__((cold, noinline));
+/* The number of the context that it stands for; 0: none. */
+uint32_t xrc_named(const struct ep *ep);
+/* An offered context ends: messages that arrive in it do, too. */
+void xrc_withdraw(struct srx *srx);
 
 /* --- how receives end (rx_done.c); each is gone after the call --- */
 

@@ -299,6 +299,8 @@ static const struct refusal_text {
 	[REFUSAL_NO_REGION] = { EACCES, "no region of the target is open under the key that it was to invalidate",
 				"Name the key that the target gave out, once.", NULL },
 	[REFUSAL_NO_READS] = { EINVAL, "the target's endpoint takes none, at no time", "Let it take one at least.", NULL },
+	[REFUSAL_NO_SRX] = { EINVAL, "no shared receive queue of the target's domain has the number that it names",
+			     "Use the number that the target's queue has now.", NULL },
 	[REFUSAL_SOURCE_FAULT] = { EFAULT, "the initiator's own buffer cannot be touched", "", say_source_fault },
 	[REFUSAL_PEER_GONE] = { ECONNREFUSED, "no endpoint, or another than before, answers at the peer's address",
 				"It has ended, or is bound to another address of its host.", NULL },

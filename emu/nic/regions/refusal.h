@@ -36,6 +36,7 @@ enum refusal_cause {
 	REFUSAL_INVALIDATED = 23,    /* a message has invalidated the region, or its owner */
 	REFUSAL_NO_REGION = 24,      /* no region is open under the key that the message was to invalidate */
 	REFUSAL_NO_READS = 25,       /* the target endpoint takes no READ and no atomic at once (EP_NO_READS) */
+	REFUSAL_NO_SRX = 26,         /* the request names no shared receive context of the target's domain */
 	REFUSAL_WIRE_MAX = 63,
 	REFUSAL_SOURCE_FAULT = 64, /* the program's own buffer cannot be read or written; of a receive: or the sender's */
 	REFUSAL_PEER_GONE = 65,    /* no endpoint answers at the address, or another one does */

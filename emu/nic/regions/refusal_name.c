@@ -34,6 +34,7 @@ const char *refusal_name(unsigned int cause)
 		[REFUSAL_MISALIGNED] = "misaligned",
 		[REFUSAL_INVALIDATED] = "invalidated",
 		[REFUSAL_NO_REGION] = "no-region",
+		[REFUSAL_NO_SRX] = "no-srq",
 		[REFUSAL_NO_READS] = "no-reads",
 		[REFUSAL_SOURCE_FAULT] = "source-fault",
 		[REFUSAL_PEER_GONE] = "peer-gone",

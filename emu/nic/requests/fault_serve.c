@@ -7,6 +7,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/responder.h"
 
 /* Notes the request as rules see it. A frame that continues a message is no request of its own, nor is a READ that was executed
@@ -45,12 +46,32 @@ static void note_for_report(struct conn *conn, const struct wire_head *head, enu
 					      : wire_get32(head->payload);
 }
 
+/* The context that the request names (WIRE-165). One without a number has none. */
+static void turn(struct conn *conn, const struct wire_head *head)
+{
+	uint64_t number = 0;
+
+	if (head->op == WIRE_RSEND) {
+		const struct wire_rsend *rsend = wire_body(head);
+
+		number = wire_get64(rsend->auth);
+	} else if (wire_forms[head->op].targets) {
+		struct wire_target_fields to;
+
+		wire_get_target(wire_body(head), &to);
+		number = to.auth;
+	}
+	(void)xrc_turn(conn->ep, number);
+}
+
 bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind kind)
 {
 	struct fault_peer *peer = conn->session->fault;
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
+	if (conn->ep->attr.xrc)
+		turn(conn, head);
 	note_for_report(conn, head, kind);
 	if (peer == &fault_watching) {
 		conn->in.counts = false;
@@ -85,6 +106,17 @@ bool fault_refuses(const struct session *session, struct refusal *why)
 	return true;
 }
 
+/* A READ that was granted: its context's turn may be over before it is answered. */
+static void note_context(struct session *session)
+{
+	struct read_response *response = session->rsp.responses_last;
+
+	if (!session->rsp.responses)
+		return;
+	response->srx = xrc_named(session->ep);
+	response->pinned = true;
+}
+
 void fault_end(struct conn *conn)
 {
 	const struct front_reports *reports = conn->nic->config.reports;
@@ -92,6 +124,8 @@ void fault_end(struct conn *conn)
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
+	if (conn->ep->attr.xrc && conn->in.head.op == WIRE_READ && conn->in.why.cause == REFUSAL_NONE)
+		note_context(conn->session);
 	if (reports && conn->in.reported)
 		reports->served(conn->in.kind, conn->in.why.cause == REFUSAL_NONE ? conn->in.asks : 0, conn->in.starts);
 	if (!conn->in.counts)

@@ -6,6 +6,7 @@
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/payload.h"
@@ -163,13 +164,17 @@ static bool response_from_message(struct session *session, const struct read_res
 	return false;
 }
 
-static uint32_t response_segment(const struct session *session, const struct read_response *response)
+static uint32_t response_segment(struct session *session, const struct read_response *response)
 {
 	uint64_t rest = response->length - response->offset;
 	uint32_t most = session->req.segment;
 
-	if (response->pinned && most > LIMIT_COPIED_SEGMENT)
-		most = LIMIT_COPIED_SEGMENT;
+	if (response->pinned) {
+		if (response->srx)
+			(void)xrc_turn(session->ep, response->srx);
+		if (most > LIMIT_COPIED_SEGMENT)
+			most = LIMIT_COPIED_SEGMENT;
+	}
 	return rest < most ? (uint32_t)rest : most;
 }
 

@@ -47,6 +47,10 @@ enum refusal_cause responder_lacks(const struct session *session, uint32_t cap)
 
 __attribute__((noinline, cold)) static bool allows_after_all(const struct session *session, uint32_t cap, struct refusal *why)
 {
+	if (unlikely(session->ep->attr.xrc) && cm_caps(session) & cap && !xrc_named(session->ep)) {
+		*why = (struct refusal){ .cause = REFUSAL_NO_SRX };
+		return false;
+	}
 	if (cm_caps(session) & cap && session->fault == &fault_watching)
 		return true;
 	*why = (struct refusal){ .cause = REFUSAL_NONE };
@@ -142,6 +146,8 @@ static void end_receive(struct rx **at, bool told)
 	struct rx *rx = *at;
 
 	*at = NULL;
+	if (rx && rx->srx->offer.xrc)
+		xrc_turn_to(rx->ep, rx->srx);
 	if (rx && told)
 		complete_receive_failed(rx, REFUSAL_CANCELLED);
 	else if (rx)

@@ -145,7 +145,8 @@ struct read_response {
 	bool pulled;          /* PULL: from `op`; else READ: from a region */
 	struct op *op;        /* PULL: NULL if it was given up meanwhile */
 	struct access ask;    /* READ: all that is to be read */
-	bool pinned;          /* READ: out of pinned memory, which cannot be lent to the connection */
+	bool pinned;          /* READ: out of memory that cannot be lent to the connection, as what is pinned */
+	uint32_t srx;         /* READ: the context that it names (xrc.c); 0: none */
 	uint64_t start;       /* PULL: where in the message it begins */
 	uint64_t length;      /* bytes asked for */
 	uint64_t offset;      /* of them sent */

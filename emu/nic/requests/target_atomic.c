@@ -8,6 +8,7 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/request_calls.h"
@@ -72,6 +73,8 @@ static enum refusal_cause flaw(const struct session *session, struct atomic_what
 
 	if (!(cm_caps(session) & cap))
 		return responder_lacks(session, cap);
+	if (unlikely(session->ep->attr.xrc) && !xrc_named(session->ep))
+		return REFUSAL_NO_SRX;
 	if (!size || length % size || !atomic_valid(what))
 		return REFUSAL_ATOMIC;
 	/* V109 */

@@ -52,6 +52,8 @@ void target_rsend_abandon(struct session *session, enum refusal_cause cause)
 	target_rsend_pause(session);
 	rx = rsend->rx;
 	*rsend = (struct rsend_state){ 0 };
+	if (rx)
+		xrc_turn_to(session->ep, rx->srx);
 	if (rx && ep_loses(session->ep))
 		message_give_back(rx); /* V181 */
 	else if (rx)

@@ -116,6 +116,8 @@ void trace_untrack(struct tracer *trace, const struct line *line)
 static void watch_sessions(const struct nic *nic, struct fault_peer *from, struct fault_peer *to)
 {
 	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
+		if (ep->attr.xrc) /* it goes this way always */
+			continue;
 		for (struct session *session = ep->sessions; session; session = session->next)
 			if (session->fault == from)
 				session->fault = to;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/device/secret_memory.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/role/driver.h"
@@ -19,6 +20,16 @@ struct auth_tokens {
 };
 
 static_assert(sizeof(struct auth_tokens) <= SECRET_MEMORY_CELL, "one piece");
+
+/* Where requests name receive contexts in their place: shown as they are, and no authorization. Never written to. */
+static struct auth_tokens plain;
+
+void auth_tokens_name(struct conn *conn)
+{
+	nic_role(conn->nic);
+	auth_tokens_close(conn->tokens, &conn->nic->secret_memory);
+	conn->tokens = &plain;
+}
 
 struct auth_tokens *auth_tokens_open(struct secret_memory *memory, const struct wire_secret *secret, const void *frames,
 				     size_t length, bool dialled)
@@ -36,7 +47,7 @@ struct auth_tokens *auth_tokens_open(struct secret_memory *memory, const struct 
 void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory)
 {
 	role_assert();
-	if (!tokens)
+	if (!tokens || tokens == &plain)
 		return;
 	free(tokens->theirs);
 	secret_memory_give(memory, tokens);
@@ -45,6 +56,8 @@ void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory)
 uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth)
 {
 	role_assert();
+	if (tokens == &plain)
+		return auth;
 	if (tokens->auth != auth) {
 		tokens->token = secret_token(tokens->salt, tokens->dialled ? SECRET_DIALLER : SECRET_ACCEPTER, auth);
 		tokens->auth = auth;
@@ -76,6 +89,8 @@ uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown)
 	uint64_t auth = AUTH_STRANGE;
 
 	role_assert();
+	if (tokens == &plain)
+		return 0;
 	auth_tokens_fill(tokens);
 	for (uint32_t i = 0; i < tokens->count; i++) {
 		uint64_t same = -(uint64_t)(tokens->theirs[i] == shown);

@@ -150,6 +150,9 @@ MUST_USE struct auth_tokens *auth_tokens_open(struct secret_memory *memory, cons
 /* NULL: there are none. */
 void auth_tokens_close(struct auth_tokens *tokens, struct secret_memory *memory);
 
+/* Of a connection whose requests name receive contexts (ep_attr.xrc): in the place of tokens. */
+void auth_tokens_name(struct conn *conn) __attribute__((cold));
+
 /* The token for auth.h's `auth`, not 0; there are some. */
 uint64_t auth_token(struct auth_tokens *tokens, uint64_t auth);
 

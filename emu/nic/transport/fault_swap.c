@@ -154,7 +154,7 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session)) {
 		if (session->fault != &fault_watching)
 			free(session->fault);
-		session->fault = !next && nic->trace ? &fault_watching : counts[at];
+		session->fault = !next && (nic->trace || session->ep->attr.xrc) ? &fault_watching : counts[at];
 		at++;
 		if (session->conn)
 			conn_busy(session->conn); /* ops that waited by the plan before may leave */

@@ -35,6 +35,8 @@ bool pairing_meets(struct conn *conn, const struct wire_hello_fields *fields);
 /* Another instance is at the peer's address. True: it is the queue pair that was reset, as nothing was done with the one before,
  * whose late greeting was taken for the new one's. The session begins anew. */
 bool pairing_anew(struct session *session);
+/* The type, as HELLO tells it (enum wire_feature). */
+uint32_t pairing_features(const struct ep *ep);
 /* Writes PAIR into the connection's queue. False: it is not due, or there is no room. */
 bool pairing_fill(struct session *session, struct conn *conn);
 /* PAIR is here. NULL, or the breach of the protocol. */

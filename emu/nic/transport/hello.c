@@ -21,7 +21,7 @@ static uint32_t hello_features(const struct conn *conn)
 	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
 	       (ep->collectives ? WIRE_TAKES_COLLECTIVES | WIRE_HEARS_WAITS : 0) |
 	       (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0) | (session_walled(conn->session) ? WIRE_NEVER_DIALS : 0) |
-	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0) | (ep_loses(ep) ? WIRE_UNRELIABLE : 0);
+	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0) | (ep->pairing ? pairing_features(ep) : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -101,6 +101,8 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 		conn_close(conn, ENOMEM, false);
 		return;
 	}
+	if (conn->ep->attr.xrc || conn->ep->attr.rules & EP_RULE_NAMES_SRX)
+		auth_tokens_name(conn);
 	stream_modes(&conn->stream, conn->head_digest, conn->payload_digest, conn->nic->config.segment);
 	conn_enter(conn, CONN_OPEN);
 	evict_candidate(conn);

@@ -54,20 +54,45 @@ static bool turns_away(struct ep *ep, const struct wire_hello_fields *fields, ch
 	return true;
 }
 
-static const char *type_name(bool loses)
+/* The types of queue pairs, and what says so in HELLO. Each meets one. */
+static const struct pair_type {
+	uint32_t feature, meets;
+	const char *name;
+} types[] = {
+	{ 0, 0, "RC" },
+	{ WIRE_UNRELIABLE, WIRE_UNRELIABLE, "UC" },
+	{ WIRE_XRC_SEND, WIRE_XRC_RECV, "XRC_SEND" },
+	{ WIRE_XRC_RECV, WIRE_XRC_SEND, "XRC_RECV" },
+};
+
+static const struct pair_type *type_of(uint32_t features)
 {
-	return loses ? "UC" : "RC";
+	size_t i = sizeof(types) / sizeof(*types) - 1;
+
+	while (i && !(features & types[i].feature))
+		i--;
+	return &types[i];
 }
 
-/* Are the two of one type (V186, WIRE-160)? Else `text` says so. */
+uint32_t pairing_features(const struct ep *ep)
+{
+	nic_role(ep->nic);
+	if (ep->attr.xrc)
+		return WIRE_XRC_RECV;
+	if (ep->attr.rules & EP_RULE_NAMES_SRX)
+		return WIRE_XRC_SEND;
+	return ep_loses(ep) ? WIRE_UNRELIABLE : 0;
+}
+
+/* Do the two types meet (V186, WIRE-160)? Else `text` says so. */
 static bool types_meet(const struct ep *ep, const struct wire_hello_fields *fields, char *text, size_t size)
 {
-	bool loses = fields->features & WIRE_UNRELIABLE;
+	const struct pair_type *own = type_of(pairing_features(ep)), *peer = type_of(fields->features);
 
-	if (loses == ep_loses(ep))
+	if (own->meets == peer->feature)
 		return true;
 	snprintf(text, size, "QPN 0x%06x is of type %s, and its peer of type %s: hardware drops such packets",
-		 (unsigned)ep->pairing->qpn, type_name(!loses), type_name(loses));
+		 (unsigned)ep->pairing->qpn, own->name, peer->name);
 	return false;
 }
 

@@ -72,7 +72,7 @@ static struct session *session_new(struct ep *ep, const struct sockaddr_storage 
 			free(session);
 			return NULL;
 		}
-	} else if (ep->nic->trace || ep->nic->config.reports) {
+	} else if (ep->nic->trace || ep->nic->config.reports || ep->attr.xrc) {
 		session->fault = &fault_watching;
 	}
 	session->ep = ep;

@@ -50,6 +50,7 @@ static const struct fault_cause {
 	{ REFUSAL_INVALIDATED, REGIONS },
 	{ REFUSAL_NO_REGION, MESSAGES },
 	{ REFUSAL_NO_READS, READS | ATOMICS },
+	{ REFUSAL_NO_SRX, FAULT_ALL_KINDS },
 };
 enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 

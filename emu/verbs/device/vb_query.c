@@ -47,7 +47,8 @@ static void fill_device(const struct vb_device *device, struct ibv_device_attr *
 		.max_qp = VB_MAX_QP,
 		.max_qp_wr = VB_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_MGT_EXTENSIONS,
+				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+				    IBV_DEVICE_XRC,
 		.max_sge = VB_MAX_SGE,
 		.max_sge_rd = VB_MAX_SGE,
 		.max_cq = VB_MAX_CQ,
@@ -79,11 +80,12 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr,
 		       size_t size)
 {
-	const uint32_t odp = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-			     IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+	const uint32_t uc_odp = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_SRQ_RECV;
+	const uint32_t odp = uc_odp | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
 	struct ibv_device_attr_ex all = {
 		.odp_caps = { .general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
-			      .per_transport_caps = { .rc_odp_caps = odp } },
+			      .per_transport_caps = { .rc_odp_caps = odp, .uc_odp_caps = uc_odp } },
+		.xrc_odp_caps = odp,
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = CLOCK_KHZ,
 		.max_dm_size = VB_MAX_DM,

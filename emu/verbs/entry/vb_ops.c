@@ -7,6 +7,7 @@
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/qp/vb_srq.h"
+#include "emu/verbs/qp/vb_xrcd.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
 #include "emu/verbs/start/vb_refuse.h"
@@ -43,8 +44,6 @@ UNBUILT_POINTER(struct ibv_rwq_ind_table, create_rwq_ind_table, struct ibv_conte
 		struct ibv_rwq_ind_table_init_attr *attr)
 UNBUILT_POINTER(struct ibv_wq, create_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
 UNBUILT_POINTER(struct ibv_flow, create_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
-UNBUILT_POINTER(struct ibv_qp, open_qp, struct ibv_context *context, struct ibv_qp_open_attr *attr)
-UNBUILT_POINTER(struct ibv_xrcd, open_xrcd, struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
 
 #pragma GCC diagnostic pop
 
@@ -64,8 +63,6 @@ static void fill_unbuilt(struct vb_abi_context *abi)
 	abi->create_rwq_ind_table = no_create_rwq_ind_table;
 	abi->create_wq = no_create_wq;
 	abi->ibv_create_flow = no_create_flow;
-	abi->open_qp = no_open_qp;
-	abi->open_xrcd = no_open_xrcd;
 }
 
 static void fill_device_ops(struct vb_abi_context *abi)
@@ -103,6 +100,9 @@ static void fill_qp_ops(struct vb_abi_context *abi)
 	abi->create_qp_ex = vb_create_qp_ex;
 	abi->create_srq_ex = vb_create_srq_ex;
 	abi->get_srq_num = vb_get_srq_num;
+	abi->open_qp = vb_open_qp;
+	abi->open_xrcd = vb_open_xrcd;
+	abi->close_xrcd = vb_close_xrcd;
 }
 
 void vb_fill_ops(struct vb_abi_context *abi)

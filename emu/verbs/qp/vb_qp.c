@@ -15,6 +15,7 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_srq.h"
+#include "emu/verbs/qp/vb_xrcd.h"
 #include "emu/verbs/queues/vb_async.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_pd.h"
@@ -39,6 +40,7 @@ static enum ibv_event_type refusal_event(enum refusal_cause cause)
 	case REFUSAL_ATOMIC:
 	case REFUSAL_MISALIGNED:
 	case REFUSAL_MESSAGE_LONG:
+	case REFUSAL_NO_SRX:
 	case REFUSAL_NO_READS:
 	case REFUSAL_PROTOCOL:
 		return IBV_EVENT_QP_REQ_ERR;
@@ -109,15 +111,25 @@ static int check_cap(const struct ibv_qp_cap *cap)
 }
 
 /* What a queue pair has of what was asked for: a request has one buffer at least, and receives of an SRQ are none of its own. */
-static struct ibv_qp_cap cap_of(const struct ibv_qp_init_attr_ex *attr)
+static struct ibv_qp_cap cap_of(const struct vb_qp_kind *kind, const struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_qp_cap cap = attr->cap;
 
 	cap.max_send_sge += !cap.max_send_sge;
 	cap.max_recv_sge += !cap.max_recv_sge;
-	if (attr->srq)
+	if (attr->srq || kind->lacks & VB_QP_RECEIVES)
 		cap.max_recv_wr = cap.max_recv_sge = 0;
+	if (kind->lacks & VB_QP_SENDS)
+		cap.max_send_wr = cap.max_send_sge = cap.max_inline_data = 0;
 	return cap;
+}
+
+/* XRC_RECV: all that it has is its domain's. */
+static int check_xrc(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !vb_xrcd_is_of(attr->xrcd, context))
+		return vb_refuse(EINVAL, CALL, "xrcd is no XRC domain of this context (IBV_QP_INIT_ATTR_XRCD).");
+	return 0;
 }
 
 static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
@@ -131,25 +143,34 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 	if (attr->comp_mask & ~kind->init_attrs || (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
 		return vb_absent(CALL, "comp_mask 0x%x or create_flags 0x%x asks for what %s queue pairs have not.",
 				 attr->comp_mask, attr->create_flags, kind->name);
+	if (kind->lacks & VB_QP_SENDS)
+		return check_xrc(context, attr);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return vb_refuse(EINVAL, CALL, "there is no PD (IBV_QP_INIT_ATTR_PD).");
 	if (vb_pd_check(attr->pd, CALL))
 		return ENOENT;
 	if (attr->pd->context != context) /* V1 */
 		return vb_refuse(EINVAL, CALL, "the PD is of another context.");
-	if (attr->srq && !vb_srq_is_of(attr->srq, context))
+	if (!vb_cq_is_of(attr->send_cq, context))
+		return vb_refuse(EINVAL, CALL, "send_cq is no completion queue of this context.");
+	if (!(kind->lacks & VB_QP_RECEIVES) && attr->srq && !vb_srq_is_of(attr->srq, context))
 		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
-	if (!vb_cq_is_of(attr->send_cq, context) || !vb_cq_is_of(attr->recv_cq, context))
-		return vb_refuse(EINVAL, CALL, "send_cq or recv_cq is no completion queue of this context.");
-	cap = cap_of(attr);
+	if (!(kind->lacks & VB_QP_RECEIVES) && !vb_cq_is_of(attr->recv_cq, context))
+		return vb_refuse(EINVAL, CALL, "recv_cq is no completion queue of this context.");
+	cap = cap_of(kind, attr);
 	return check_cap(&cap);
 }
 
 static void references(struct vb_qp *qp, bool take)
 {
-	(take ? vb_pd_get : vb_pd_put)(qp->pd);
-	(take ? vb_cq_get : vb_cq_put)(qp->send_cq);
-	(take ? vb_cq_get : vb_cq_put)(qp->recv_cq);
+	if (qp->pd)
+		(take ? vb_pd_get : vb_pd_put)(qp->pd);
+	if (qp->send_cq)
+		(take ? vb_cq_get : vb_cq_put)(qp->send_cq);
+	if (qp->recv_cq)
+		(take ? vb_cq_get : vb_cq_put)(qp->recv_cq);
+	if (qp->xrcd)
+		(take ? vb_xrcd_add_qp : vb_xrcd_drop_qp)(qp->xrcd, qp);
 	if (qp->srq)
 		(take ? vb_srq_get : vb_srq_put)(qp->srq);
 	(take ? vb_context_get : vb_context_put)(qp->context);
@@ -181,10 +202,10 @@ static void fill_public(struct vb_qp *qp, const struct ibv_qp_init_attr_ex *attr
 
 	ibv->context = &qp->context->abi.context;
 	ibv->qp_context = attr->qp_context;
-	ibv->pd = attr->pd;
-	ibv->send_cq = attr->send_cq;
-	ibv->recv_cq = attr->recv_cq;
-	ibv->srq = attr->srq;
+	ibv->pd = qp->pd ? attr->pd : NULL;
+	ibv->send_cq = qp->send_cq ? attr->send_cq : NULL;
+	ibv->recv_cq = qp->recv_cq ? attr->recv_cq : NULL;
+	ibv->srq = qp->srq ? attr->srq : NULL;
 	ibv->qp_num = qp->sq.qp_num = qp->rq.qp_num = ep_qpn(qp->ep);
 	ibv->handle = ibv->qp_num;
 	qp->number = atomic_fetch_add(&numbers, 1) + 1;
@@ -192,19 +213,26 @@ static void fill_public(struct vb_qp *qp, const struct ibv_qp_init_attr_ex *attr
 	ibv->state = IBV_QPS_RESET; /* V43 */
 }
 
-static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
+static struct vb_qp *qp_new(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	struct vb_qp *qp = calloc(1, sizeof(*qp));
 
 	if (!qp)
 		return NULL;
 	qp->kind = vb_qp_kind(attr->qp_type);
-	qp->context = vb_context_of(attr->pd->context);
-	qp->pd = vb_pd_of(attr->pd);
-	qp->send_cq = vb_cq_of(attr->send_cq);
-	qp->recv_cq = vb_cq_of(attr->recv_cq);
-	qp->srq = attr->srq ? vb_srq_of(attr->srq) : NULL;
-	qp->cap = cap_of(attr);
+	qp->context = vb_context_of(context);
+	qp->opens = 1;
+	if (!(qp->kind->lacks & VB_QP_SENDS)) {
+		qp->pd = vb_pd_of(attr->pd);
+		qp->send_cq = vb_cq_of(attr->send_cq);
+	} else {
+		qp->xrcd = vb_xrcd_of(attr->xrcd);
+	}
+	if (!(qp->kind->lacks & VB_QP_RECEIVES)) {
+		qp->recv_cq = vb_cq_of(attr->recv_cq);
+		qp->srq = attr->srq ? vb_srq_of(attr->srq) : NULL;
+	}
+	qp->cap = cap_of(qp->kind, attr);
 	qp->signals_all = attr->sq_sig_all;
 	qp->watched = check_posts();
 	mutex_init(&qp->modify);
@@ -215,16 +243,22 @@ static struct vb_qp *qp_new(const struct ibv_qp_init_attr_ex *attr)
 	return qp;
 }
 
+static struct pd *pd_of(const struct ibv_qp_init_attr_ex *attr)
+{
+	return vb_qp_kind(attr->qp_type)->lacks & VB_QP_SENDS ? vb_xrcd_pd(vb_xrcd_of(attr->xrcd))
+							      : vb_pd_device(vb_pd_of(attr->pd), CALL);
+}
+
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	bool fails = vb_fault("ibv_create_qp", context, 0) || check_init(context, attr);
-	struct pd *pd = fails ? NULL : vb_pd_device(vb_pd_of(attr->pd), CALL);
+	struct pd *pd = fails ? NULL : pd_of(attr);
 	struct vb_qp *qp;
 	int err;
 
 	if (!pd || vb_count_take(&open_qps, VB_MAX_QP, CALL, "queue pairs", "max_qp"))
 		return NULL;
-	qp = qp_new(attr);
+	qp = qp_new(context, attr);
 	err = qp ? open_queues(qp) : ENOMEM;
 	if (!err && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		err = vb_qp_ex_init(&qp->head, qp->kind, attr->send_ops_flags);
@@ -268,7 +302,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 
 int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
-	struct vb_qp *qp = vb_qp_of(ibv);
+	struct vb_qp *qp = vb_qp_real(vb_qp_of(ibv));
 	int err = vb_qp_check_handle(qp, "ibv_query_qp");
 
 	(void)mask; /* all that is known is told */
@@ -315,21 +349,21 @@ static bool is_of_queues(const struct completion *c, void *arg)
 	return true;
 }
 
-/* A poll that has taken entries has them until it has freed their requests. */
-static void purge_queue(struct vb_cq *cq, struct purged *purged)
+static void purge_queue(struct vb_cq *cq, void *arg)
 {
-	futex_lock(&cq->polls);
-	cq_purge(cq->cq, is_of_queues, purged);
-	futex_unlock(&cq->polls);
+	vb_cq_forget(cq, is_of_queues, arg);
 }
 
 void vb_qp_purge(struct vb_qp *qp)
 {
 	struct purged purged = { .qp = qp };
 
-	purge_queue(qp->send_cq, &purged);
-	if (qp->recv_cq != qp->send_cq)
-		purge_queue(qp->recv_cq, &purged);
+	if (qp->send_cq)
+		vb_cq_forget(qp->send_cq, is_of_queues, &purged);
+	if (qp->recv_cq && qp->recv_cq != qp->send_cq)
+		vb_cq_forget(qp->recv_cq, is_of_queues, &purged);
+	if (qp->xrcd)
+		vb_xrcd_each_cq(qp->xrcd, purge_queue, &purged);
 	while (purged.shared) {
 		struct vb_wr *wr = purged.shared;
 
@@ -338,10 +372,57 @@ void vb_qp_purge(struct vb_qp *qp)
 	}
 }
 
+/* --- handles of one that is there --- */
+
+struct ibv_qp *vb_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+	static const char call[] = "ibv_open_qp";
+	static const uint32_t needed = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+	struct vb_qp *handle, *qp;
+
+	if ((attr->comp_mask & needed) != needed || attr->qp_type != IBV_QPT_XRC_RECV || !vb_xrcd_is_of(attr->xrcd, context))
+		return vb_refuse_null(EINVAL, call,
+				      "it takes qp_num, qp_type IBV_QPT_XRC_RECV and an xrcd of this context, and their bits in "
+				      "comp_mask.");
+	handle = calloc(1, sizeof(*handle));
+	if (!handle)
+		return NULL;
+	qp = vb_xrcd_open_qp(vb_xrcd_of(attr->xrcd), attr->qp_num);
+	if (!qp) {
+		free(handle);
+		return vb_refuse_null(EINVAL, call, "the domain has no queue pair with QPN 0x%06x.", attr->qp_num);
+	}
+	handle->real = qp;
+	handle->kind = qp->kind;
+	handle->context = qp->context;
+	handle->head.ibv = (struct ibv_qp){
+		.context = context,
+		.qp_context = attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT ? attr->qp_context : NULL,
+		.handle = attr->qp_num,
+		.qp_num = attr->qp_num,
+		.state = vb_qp_state(qp),
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+	return &handle->head.ibv;
+}
+
+/* The last handle ends it. */
+static bool handle_ends(struct vb_qp *handle, struct vb_qp *qp)
+{
+	if (handle != qp)
+		free(handle);
+	return atomic_fetch_sub(&qp->opens, 1) == 1;
+}
+
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
-	struct vb_qp *qp = vb_qp_of(ibv);
+	struct vb_qp *qp = vb_qp_real(vb_qp_of(ibv));
 
+	if (vb_qp_of(ibv) != qp || atomic_load(&qp->opens) > 1) {
+		if (!handle_ends(vb_qp_of(ibv), qp))
+			return 0;
+		ibv = &qp->head.ibv;
+	}
 	if (vb_context_usable(qp->context)) {
 		int err = vb_qp_check_handle(qp, "ibv_destroy_qp");
 

@@ -24,6 +24,7 @@ struct vb_pd;
 struct vb_qp_kind;
 struct vb_qp_port;
 struct vb_srq;
+struct vb_xrcd;
 
 struct vb_qp {
 	struct vb_qp_head head; /* begins with the public struct */
@@ -31,7 +32,11 @@ struct vb_qp {
 	struct vb_context *context;
 	struct vb_pd *pd;
 	struct vb_cq *send_cq, *recv_cq;
-	struct vb_srq *srq; /* NULL: it has receives of its own */
+	struct vb_srq *srq;   /* NULL: it has receives of its own */
+	struct vb_xrcd *xrcd; /* XRC_RECV: then it has no PD and no queues; else NULL */
+	struct vb_qp *next;   /* of its domain (vb_xrcd.c) */
+	struct vb_qp *real;   /* of a handle that ibv_open_qp() made, and that has no more than this: the queue pair; else NULL */
+	atomic_uint opens;    /* handles of it */
 	struct ibv_qp_cap cap;
 	bool signals_all;              /* sq_sig_all */
 	bool tells_drained;            /* with the driver role */
@@ -51,6 +56,12 @@ struct vb_qp {
 static inline struct vb_qp *vb_qp_of(struct ibv_qp *ibv)
 {
 	return (struct vb_qp *)ibv;
+}
+
+/* The queue pair that a handle is of. */
+static inline struct vb_qp *vb_qp_real(struct vb_qp *handle)
+{
+	return handle->real ? handle->real : handle;
 }
 
 /* The state as it is now: any thread. */
@@ -91,6 +102,7 @@ int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 /* --- of the context's table, as its man page says (vb_qp.c) --- */
 
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *vb_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 /* What the device tells of one (cm.h): it has gone to ERR by itself, is drained, hears its peer first, or waits. Always true. With
  * the driver role. */
 bool vb_qp_event(void *owner, const struct cm_event *event);

@@ -180,6 +180,16 @@ static void set_sges(struct vb_qp_head *qp, struct ibv_send_wr *wr, size_t count
 	wr->num_sge = (int)count;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t number)
+{
+	struct vb_batch *batch = &head_of(ex)->batch;
+
+	if (!batch->wrs)
+		batch_fail(batch, EINVAL, "a setter was called before a builder");
+	else if (!batch->err)
+		batch->wr[batch->wrs - 1].qp_type.xrc.remote_srqn = number;
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t count, const struct ibv_sge *list)
 {
 	struct ibv_send_wr *wr = to_set(&head_of(ex)->batch);
@@ -302,6 +312,7 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 }
 
 int vb_qp_ex_init(struct vb_qp_head *qp, const struct vb_qp_kind *kind, uint64_t ops)

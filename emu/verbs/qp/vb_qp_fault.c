@@ -36,10 +36,10 @@ static void happen_to_qp(void *owner, void *arg) REQUIRES(driver_role)
 {
 	struct happening *it = arg;
 	struct vb_qp *qp = owner;
-	struct vb_cq *cq = qp->send_cq->ibv.handle == it->cq ? qp->send_cq : qp->recv_cq;
+	struct vb_cq *cq = qp->send_cq && qp->send_cq->ibv.handle == it->cq ? qp->send_cq : qp->recv_cq;
 
 	if ((it->event == VB_QP_FATAL && qp->number != it->qp && qp->head.ibv.qp_num != it->qp) ||
-	    (it->event == VB_CQ_ERR && cq->ibv.handle != it->cq))
+	    (it->event == VB_CQ_ERR && (!cq || cq->ibv.handle != it->cq)))
 		return;
 	if (it->event == VB_CQ_ERR && !it->met)
 		vb_cq_break(cq);

@@ -7,9 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What it may lack: a PD and a send queue, in whose place it has an XRC domain; a receive queue, or an SRQ. */
+enum { VB_QP_SENDS = 0x1, VB_QP_RECEIVES = 0x2 };
+
 struct vb_qp_kind {
 	enum ibv_qp_type type;
 	const char *name;    /* "RC" */
+	unsigned int lacks;  /* VB_QP_... */
 	uint32_t opcodes;    /* its requests: 1 << enum ibv_wr_opcode */
 	uint64_t ops;        /* what send_ops_flags may name */
 	uint32_t init_attrs; /* what comp_mask of its init attributes may name */

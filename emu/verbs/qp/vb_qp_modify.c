@@ -265,7 +265,7 @@ static int modify_to_reset(struct vb_qp *qp, const struct ibv_qp_attr *attr, int
 
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
-	struct vb_qp *qp = vb_qp_of(ibv);
+	struct vb_qp *qp = vb_qp_real(vb_qp_of(ibv));
 	int err = vb_qp_check_handle(qp, CALL);
 
 	if (!err)
@@ -278,5 +278,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	else
 		err = modify(qp, attr, mask);
 	mutex_unlock(&qp->modify);
+	if (ibv != &qp->head.ibv)
+		ibv->state = vb_qp_state(qp);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_srq.h"
+#include "emu/verbs/qp/vb_xrcd.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -84,8 +85,8 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 {
 	struct ep_attr attr = {
 		.pd = pd,
-		.tx_cq = qp->send_cq->cq,
-		.rx_cq = qp->recv_cq->cq,
+		.tx_cq = qp->send_cq ? qp->send_cq->cq : NULL,
+		.rx_cq = qp->recv_cq ? qp->recv_cq->cq : NULL,
 		.caps = vb_qp_caps(qp, 0),
 		.order = qp->kind->order,
 		.rules = qp->kind->rules,
@@ -95,6 +96,7 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 		.cm = &pair_ops,
 		.tag = (uint64_t)(uintptr_t)&qp->rq,
 		.through = port->ep,
+		.xrc = qp->xrcd ? vb_xrcd_device(qp->xrcd) : NULL,
 		.owner = qp,
 	};
 	int err = ep_open(port->nic, &attr, &qp->ep);

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RC, UC, UD, TYPES };
+enum { RC, UC, UD, XS, XR, TYPES };
 enum { STATES = IBV_QPS_ERR + 1 };
 
-static const char *const type_names[TYPES] = { "an RC", "a UC", "a UD" };
+static const char *const type_names[TYPES] = { "an RC", "a UC", "a UD", "an XRC_SEND", "an XRC_RECV" };
 static const char *const state_names[STATES] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
 
 static const struct bit {
@@ -52,6 +52,8 @@ enum {
 	READS = IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC,
 	RUN_RC = IBV_QP_CUR_STATE | PATHS | IBV_QP_MIN_RNR_TIMER, /* of an RC that runs, or begins to */
 	RUN_UC = IBV_QP_CUR_STATE | PATHS,
+	ANSWERS = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, /* of one that answers requests */
+	ASKS = IBV_QP_MAX_QP_RD_ATOMIC | RETRIES,                   /* of one that makes them */
 	RUN_UD = IBV_QP_CUR_STATE | IBV_QP_QKEY,
 };
 
@@ -65,22 +67,26 @@ static const struct transition {
 		[IBV_QPS_RESET] = { .legal = true },
 		[IBV_QPS_INIT] = { /* V44 */
 			.legal = true,
-			.needs = { PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_QKEY },
+			.needs = { PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_QKEY,
+				   PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS },
 		},
 	},
 	[IBV_QPS_INIT] = {
 		[IBV_QPS_RESET] = { .legal = true },
 		[IBV_QPS_INIT] = {
 			.legal = true,
-			.allows = { PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_QKEY },
+			.allows = { PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_QKEY,
+				    PARTITION | IBV_QP_ACCESS_FLAGS, PARTITION | IBV_QP_ACCESS_FLAGS },
 		},
 		[IBV_QPS_RTR] = {
 			.legal = true,
-			.needs = { PEER | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, PEER, 0 }, /* V45 */
+			.needs = { PEER | ANSWERS, PEER, 0, PEER, PEER | ANSWERS }, /* V45 */
 			.allows = {
 				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
 				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
 				IBV_QP_PKEY_INDEX | IBV_QP_QKEY,
+				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
+				IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
 			},
 		},
 		[IBV_QPS_ERR] = { .legal = true },
@@ -89,29 +95,33 @@ static const struct transition {
 		[IBV_QPS_RESET] = { .legal = true },
 		[IBV_QPS_RTS] = {
 			.legal = true,
-			.needs = { RETRIES | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC, IBV_QP_SQ_PSN, IBV_QP_SQ_PSN }, /* V46 */
-			.allows = { RUN_RC, RUN_UC, RUN_UD },
+			.needs = { ASKS | IBV_QP_SQ_PSN, IBV_QP_SQ_PSN, IBV_QP_SQ_PSN, ASKS | IBV_QP_SQ_PSN,
+				   IBV_QP_TIMEOUT | IBV_QP_SQ_PSN }, /* V46 */
+			.allows = { RUN_RC, RUN_UC, RUN_UD, RUN_UC, RUN_RC },
 		},
 		[IBV_QPS_ERR] = { .legal = true },
 	},
 	[IBV_QPS_RTS] = {
 		[IBV_QPS_RESET] = { .legal = true },
-		[IBV_QPS_RTS] = { .legal = true, .allows = { RUN_RC, RUN_UC, RUN_UD } }, /* V50 */
+		[IBV_QPS_RTS] = { .legal = true, .allows = { RUN_RC, RUN_UC, RUN_UD, RUN_UC, RUN_RC } }, /* V50 */
 		[IBV_QPS_SQD] = {
 			.legal = true,
-			.allows = { IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+			.allows = { IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY,
+				    IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY },
 		},
 		[IBV_QPS_ERR] = { .legal = true },
 	},
 	[IBV_QPS_SQD] = {
 		[IBV_QPS_RESET] = { .legal = true },
-		[IBV_QPS_RTS] = { .legal = true, .allows = { RUN_RC, RUN_UC, RUN_UD } },
+		[IBV_QPS_RTS] = { .legal = true, .allows = { RUN_RC, RUN_UC, RUN_UD, RUN_UC, RUN_RC } },
 		[IBV_QPS_SQD] = {
 			.legal = true,
 			.allows = {
 				PARTITION | IBV_QP_AV | RETRIES | READS | PATHS | IBV_QP_MIN_RNR_TIMER,
 				IBV_QP_PKEY_INDEX | IBV_QP_AV | PATHS,
 				IBV_QP_PKEY_INDEX | IBV_QP_QKEY,
+				PARTITION | IBV_QP_AV | ASKS | PATHS,
+				PARTITION | IBV_QP_AV | IBV_QP_TIMEOUT | ANSWERS | PATHS,
 			},
 		},
 		[IBV_QPS_ERR] = { .legal = true },
@@ -120,7 +130,7 @@ static const struct transition {
 		[IBV_QPS_RESET] = { .legal = true },
 		[IBV_QPS_RTS] = {
 			.legal = true,
-			.unknown = { [RC] = true }, /* an RC never comes into SQE */
+			.unknown = { [RC] = true, [XS] = true, [XR] = true }, /* they never come into SQE */
 			.allows = { 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS, RUN_UD },
 		},
 		[IBV_QPS_ERR] = { .legal = true },
@@ -308,6 +318,10 @@ static unsigned int column(enum ibv_qp_type type)
 		return UC;
 	case IBV_QPT_UD:
 		return UD;
+	case IBV_QPT_XRC_SEND:
+		return XS;
+	case IBV_QPT_XRC_RECV:
+		return XR;
 	default:
 		return TYPES;
 	}
@@ -321,6 +335,10 @@ int vb_qp_check(enum ibv_qp_type type, enum ibv_qp_state state, const struct ibv
 	int err;
 
 	say(&text, "%s", "");
+	if (at == XS) /* the kernel passes over what the other half of an XRC connection has */
+		mask &= ~ANSWERS;
+	if (at == XR)
+		mask &= ~(ASKS & ~IBV_QP_TIMEOUT);
 	if (at == TYPES || (unsigned int)state >= STATES) {
 		say(&text, "queue pairs of type %d have no table of transitions", (int)type);
 		return EOPNOTSUPP;

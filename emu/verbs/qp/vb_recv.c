@@ -11,6 +11,7 @@
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
+#include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/regions/vb_key.h"
 #include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_front_end.h"
@@ -128,6 +129,8 @@ static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 				       .ep = qp->ep };
 
 	*bad = wr;
+	if (qp->kind->lacks & VB_QP_RECEIVES) /* V188 */
+		return vb_refuse(EINVAL, CALL, "%s queue pairs have no receive queue.", qp->kind->name);
 	if (qp->srq) /* V126 */
 		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
 	if (vb_qp_state(qp) == IBV_QPS_RESET) /* V54 */

@@ -134,6 +134,8 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 			       .when = qp->watched,
 			       .remote = &send->remote,
 			       .remote_count = request->kind != OP_SEND };
+	if (qp->kind->rules & EP_RULE_NAMES_SRX)
+		post->dest = wr->qp_type.xrc.remote_srqn;
 	send->length = 0;
 	send->local = false;
 	if (request->flags & POST_CQ_DATA)

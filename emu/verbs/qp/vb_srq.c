@@ -10,7 +10,9 @@
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_recv.h"
+#include "emu/verbs/qp/vb_xrcd.h"
 #include "emu/verbs/queues/vb_async.h"
+#include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 enum { CHANGES = IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT };
@@ -40,6 +42,38 @@ static int srq_open_device(struct vb_srq *srq, struct nic *nic, const char *call
 	err = -srx_open(nic, VB_MAX_SRQ_WR, false, &srq->srx);
 	vb_context_leave(srq->context);
 	return err;
+}
+
+/* Peers find it by its number from here on (V187). */
+static int srq_offer(struct vb_srq *srq, struct pd *pd, const char *call)
+{
+	int err = vb_context_enter(srq->context, call);
+
+	if (err)
+		return err;
+	srx_offer(srq->srx,
+		  &(struct srx_offer){ .xrc = vb_xrcd_device(srq->xrcd), .number = srq->handle, .cq = srq->cq->cq, .pd = pd });
+	vb_context_leave(srq->context);
+	return 0;
+}
+
+/* To those of a domain belong a queue and the domain itself. */
+static struct ibv_srq *srq_open_xrc(struct ibv_srq *ibv, struct ibv_srq_init_attr_ex *attr, const char *call)
+{
+	struct vb_srq *srq = vb_srq_of(ibv);
+	struct pd *pd = ibv ? vb_pd_device(srq->pd, call) : NULL;
+
+	if (!ibv)
+		return NULL;
+	srq->xrcd = vb_xrcd_of(attr->xrcd);
+	srq->cq = vb_cq_of(attr->cq);
+	vb_cq_get(srq->cq);
+	vb_xrcd_add_srq(srq->xrcd, srq);
+	if (!pd || srq_offer(srq, pd, call)) {
+		(void)ibv_destroy_srq(ibv);
+		return NULL;
+	}
+	return ibv;
 }
 
 static struct ibv_srq *srq_open(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr, const char *call)
@@ -93,15 +127,23 @@ struct ibv_srq *vb_create_srq_ex(struct ibv_context *context, struct ibv_srq_ini
 {
 	static const char call[] = "ibv_create_srq_ex";
 	uint32_t known = IBV_SRQ_INIT_ATTR_RESERVED - 1;
+	bool xrc;
 
 	if (attr->comp_mask & ~known)
 		return vb_absent_null(call, "comp_mask 0x%x has unknown bits.", attr->comp_mask); /* as libibverbs does */
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
-		return vb_absent_null(call, "srq_type %d: there are basic queues alone (IBV_SRQT_BASIC).", (int)attr->srq_type);
+	xrc = attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC;
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC && !xrc)
+		return vb_absent_null(call, "srq_type %d: there are basic queues and those of XRC.", (int)attr->srq_type);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd || attr->pd->context != context)
+		return vb_refuse_null(EINVAL, call, "a queue needs a pd of this context, and IBV_SRQ_INIT_ATTR_PD in comp_mask.");
+	if (!xrc)
+		return srq_open(attr->pd, attr->srq_context, &attr->attr, call);
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !vb_xrcd_is_of(attr->xrcd, context) ||
+	    !(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !vb_cq_is_of(attr->cq, context))
 		return vb_refuse_null(EINVAL, call,
-				      "a basic queue needs a pd of this context, and IBV_SRQ_INIT_ATTR_PD in comp_mask.");
-	return srq_open(attr->pd, attr->srq_context, &attr->attr, call);
+				      "a queue of XRC needs an xrcd and a cq of this context, and IBV_SRQ_INIT_ATTR_XRCD | "
+				      "IBV_SRQ_INIT_ATTR_CQ in comp_mask.");
+	return srq_open_xrc(srq_open(attr->pd, attr->srq_context, &attr->attr, call), attr, call);
 }
 
 /* 0, or what is wrong with the handle. */
@@ -127,6 +169,14 @@ static int srq_close_device(struct vb_srq *srq)
 	return err;
 }
 
+static bool is_of_srq(const struct completion *c, void *arg)
+{
+	const struct vb_srq *srq = arg;
+	const struct vb_wr *wr = c->context;
+
+	return wr->queue == &srq->queue;
+}
+
 int ibv_destroy_srq(struct ibv_srq *ibv)
 {
 	struct vb_srq *srq = vb_srq_of(ibv);
@@ -142,6 +192,12 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 		return err;
 	if (!inherited)
 		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(srq->context, ibv, &srq->told));
+	if (srq->xrcd) {
+		vb_xrcd_drop_srq(srq->xrcd, srq);
+		if (!inherited)
+			vb_cq_forget(srq->cq, is_of_srq, srq);
+		vb_cq_put(srq->cq);
+	}
 	vb_queue_close(&srq->queue);
 	vb_pd_put(srq->pd);
 	vb_context_put(srq->context);

@@ -15,6 +15,8 @@
 
 struct srx;
 struct check_record;
+struct vb_cq;
+struct vb_xrcd;
 
 struct vb_srq {
 	struct ibv_srq ibv;
@@ -22,11 +24,14 @@ struct vb_srq {
 	struct vb_pd *pd;
 	struct srx *srx;
 	struct check_record *check;
-	uint32_t handle;   /* what ibv.handle was; also its number (ibv_get_srq_num()) */
-	uint32_t sge_most; /* max_sge */
-	atomic_uint limit; /* srq_limit; 0: nothing is told, or it was told */
-	atomic_uint users; /* queue pairs */
-	struct mutex lock; /* of posts, and of changes */
+	struct vb_xrcd *xrcd; /* of type XRC; else NULL, and so are the next two */
+	struct vb_cq *cq;     /* where its receives complete */
+	struct vb_srq *next;  /* of its domain (vb_xrcd.c) */
+	uint32_t handle;      /* what ibv.handle was; also its number (ibv_get_srq_num()) */
+	uint32_t sge_most;    /* max_sge */
+	atomic_uint limit;    /* srq_limit; 0: nothing is told, or it was told */
+	atomic_uint users;    /* queue pairs */
+	struct mutex lock;    /* of posts, and of changes */
 	struct vb_queue queue;
 	uint32_t told; /* asynchronous events that were read: the lock of those */
 };

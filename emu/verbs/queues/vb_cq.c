@@ -294,3 +294,10 @@ int vb_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 		cq_notify(cq->cq); /* V118 */
 	return 0;
 }
+
+void vb_cq_forget(struct vb_cq *cq, bool (*match)(const struct completion *c, void *arg), void *arg)
+{
+	futex_lock(&cq->polls);
+	cq_purge(cq->cq, match, arg);
+	futex_unlock(&cq->polls);
+}

@@ -47,6 +47,9 @@ static inline struct vb_cq *vb_cq_of(struct ibv_cq *ibv)
 
 /* False: no completion queue that is open, or of another context. */
 bool vb_cq_is_of(struct ibv_cq *ibv, const struct ibv_context *context);
+/* Completions that nobody has polled, and that `match` finds, are gone. A poll that has taken entries has them until it has freed
+ * their requests. */
+void vb_cq_forget(struct vb_cq *cq, bool (*match)(const struct completion *c, void *arg), void *arg);
 /* One more user, which keeps ibv_destroy_cq() at EBUSY; or one less. */
 static inline void vb_cq_get(struct vb_cq *cq)
 {

@@ -144,4 +144,9 @@ const char *const verbs_rule_table[VERBS_RULES + 1] = {
 	[184] = "UC: a local failure leads to SQE",
 	[185] = "UC: READ and atomics",
 	[186] = "Queue pairs of two types do not meet",
+	[187] = "XRC: a message names its shared queue",
+	[188] = "XRC: queue pairs without receives",
+	[189] = "XRC: numbers that no queue has",
+	[190] = "XRC domains",
+	[191] = "XRC: the PD of the shared queue",
 };

@@ -94,6 +94,8 @@ struct ibv_qp *v_qp(struct vworld *w, int side, const struct ibv_qp_cap *cap)
 	};
 	struct ibv_qp *qp;
 
+	if (init.qp_type == IBV_QPT_XRC_RECV)
+		init = (struct ibv_qp_init_attr_ex){ .qp_type = init.qp_type, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = w->xrcd };
 	if (w->wish.qp_ex && !side) {
 		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
@@ -117,6 +119,29 @@ static void open_shared(struct vworld *w)
 	CHECK(w->srq, "no shared receive queue: %s", strerror(errno));
 }
 
+/* A domain, and a queue of it that completes at side 1. */
+static void open_domain(struct vworld *w)
+{
+	struct ibv_xrcd_init_attr domain = { .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+					     .fd = -1,
+					     .oflags = O_CREAT };
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = V_WR, .max_sge = V_SGE },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = w->side[1].pd,
+		.cq = w->side[1].recv_cq,
+	};
+
+	if (!(w->device.device_cap_flags & IBV_DEVICE_XRC))
+		NOT_APPLICABLE("the device has no XRC");
+	w->xrcd = attr.xrcd = ibv_open_xrcd(w->context, &domain);
+	CHECK(w->xrcd, "no XRC domain: %s", strerror(errno));
+	w->srq = ibv_create_srq_ex(w->context, &attr);
+	CHECK(w->srq, "no shared receive queue of XRC: %s", strerror(errno));
+	V_RC(0, ibv_get_srq_num(w->srq, &w->srqn));
+}
+
 static void open_side(struct vworld *w, int side)
 {
 	unsigned access = V_ALL & ~(side ? w->wish.mr_without : 0);
@@ -129,6 +154,8 @@ static void open_side(struct vworld *w, int side)
 	of->send_cq = ibv_create_cq(w->context, V_CQE, &of->send_cq, w->channel, 0);
 	of->recv_cq = ibv_create_cq(w->context, V_CQE, &of->recv_cq, w->channel, 0);
 	CHECK(of->send_cq && of->recv_cq, "no completion queue: %s", strerror(errno));
+	if (type_of(w, side) == IBV_QPT_XRC_RECV)
+		open_domain(w);
 	of->qp = v_qp(w, side, NULL);
 }
 
@@ -155,6 +182,10 @@ void v_close(struct vworld *w)
 	for (int side = 0; side < 2; side++)
 		if (w->side[side].qp)
 			V_RC(0, ibv_destroy_qp(w->side[side].qp));
+	if (w->srq)
+		V_RC(0, ibv_destroy_srq(w->srq));
+	if (w->xrcd)
+		V_RC(0, ibv_close_xrcd(w->xrcd));
 	for (int side = 0; side < 2; side++) {
 		V_RC(0, ibv_destroy_cq(w->side[side].send_cq));
 		V_RC(0, ibv_destroy_cq(w->side[side].recv_cq));
@@ -162,8 +193,6 @@ void v_close(struct vworld *w)
 			V_RC(0, ibv_dereg_mr(w->side[side].mr));
 		free(w->side[side].bytes);
 	}
-	if (w->srq)
-		V_RC(0, ibv_destroy_srq(w->srq));
 	if (w->channel)
 		V_RC(0, ibv_destroy_comp_channel(w->channel));
 	if (w->wish.two_pds)
@@ -204,10 +233,19 @@ static void fill_address(struct vworld *w, struct ibv_ah_attr *av)
 /* Attributes that a type has not. */
 static int masked(const struct vworld *w, int side, int mask)
 {
-	static const int answered = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	static const int answers = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+			 asks = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 
-	return type_of(w, side) == IBV_QPT_UC ? mask & ~answered : mask;
+	switch (type_of(w, side)) {
+	case IBV_QPT_UC:
+		return mask & ~(answers | asks | IBV_QP_TIMEOUT);
+	case IBV_QPT_XRC_SEND:
+		return mask & ~answers;
+	case IBV_QPT_XRC_RECV:
+		return mask & ~asks;
+	default:
+		return mask;
+	}
 }
 
 int v_attr(struct vworld *w, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr)
@@ -291,6 +329,7 @@ struct ibv_send_wr v_request(struct vworld *w, int side, enum ibv_wr_opcode opco
 	struct ibv_send_wr wr = { .opcode = opcode, .sg_list = sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED };
 	struct vside *own = &w->side[side], *peer = &w->side[!side];
 
+	wr.qp_type.xrc.remote_srqn = w->srqn;
 	*sge = (struct ibv_sge){ (uintptr_t)own->bytes, length, own->mr ? own->mr->lkey : 0 };
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
 		wr.wr.atomic.remote_addr = (uintptr_t)peer->bytes + at;

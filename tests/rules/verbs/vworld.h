@@ -62,7 +62,9 @@ struct vworld {
 	struct ibv_device_attr device;
 	struct ibv_port_attr port;
 	struct ibv_comp_channel *channel;
-	struct ibv_srq *srq; /* V_WR receives, in the PD of side 1 */
+	struct ibv_srq *srq;   /* V_WR receives, in the PD of side 1 */
+	struct ibv_xrcd *xrcd; /* where side 1 is of type XRC_RECV; then srq is of it */
+	uint32_t srqn;         /* its number, which requests name */
 	struct vside side[2];
 };
 

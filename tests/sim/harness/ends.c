@@ -83,6 +83,13 @@ void end_open_ruled(struct end *end, const struct end *pairs, uint32_t rules, st
 	open_as(end, pairs->node, attr);
 }
 
+void end_open_xrc(struct end *end, const struct end *pairs, uint32_t rules, struct xrc *xrc)
+{
+	open_as(end, pairs->node,
+		(struct ep_attr){
+			.cm = &events, .through = pairs->ep, .caps = CAPS, .owner = end, .rules = rules, .xrc = xrc, .tag = 77 });
+}
+
 void end_pair(struct end *end, const struct end *peer, uint32_t rq_psn, uint32_t path_mtu)
 {
 	struct ep_pair pair = {

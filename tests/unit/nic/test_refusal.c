@@ -19,7 +19,7 @@ static const enum refusal_cause all[] = {
 	REFUSAL_RECEIVE_BUFFER, REFUSAL_SENDER,         REFUSAL_LOCAL_CLOSED,   REFUSAL_UNREACHABLE, REFUSAL_CANCELLED,
 	REFUSAL_TRUNCATED,      REFUSAL_PROTOCOL,       REFUSAL_ADDRESS,        REFUSAL_NO_SESSION,  REFUSAL_NO_MESSAGE,
 	REFUSAL_STRANGER,       REFUSAL_RECEIVE_RANGE,  REFUSAL_MESSAGE_LONG,   REFUSAL_MISALIGNED,  REFUSAL_INVALIDATED,
-	REFUSAL_NO_REGION,      REFUSAL_NO_READS,
+	REFUSAL_NO_REGION,      REFUSAL_NO_READS,       REFUSAL_NO_SRX,
 };
 enum { CAUSES = sizeof(all) / sizeof(*all) };
 
@@ -106,6 +106,7 @@ Test(refusal, errno_of_each_cause)
 		{ REFUSAL_INVALIDATED, EACCES },
 		{ REFUSAL_NO_REGION, EACCES },
 		{ REFUSAL_NO_READS, EINVAL },
+		{ REFUSAL_NO_SRX, EINVAL },
 		{ REFUSAL_SENDER, EIO },
 		{ REFUSAL_LOCAL_CLOSED, EACCES },
 		{ REFUSAL_SOURCE_FAULT, EFAULT },
@@ -129,7 +130,7 @@ Test(refusal, unknown_numbers_are_refusals_too)
 {
 	char text[LIMIT_ERROR_TEXT];
 
-	for (int number = REFUSAL_NO_READS + 1; number < 64; number++) {
+	for (int number = REFUSAL_NO_SRX + 1; number < 64; number++) {
 		struct refusal r = { .cause = (enum refusal_cause)number, .op = OP_REMOTE_WRITE };
 
 		cr_assert_eq(refusal_errno(r.cause), EACCES);
