@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm_channel.c - event channels, and the events that wait in them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/cm/cm_id.h"
+
+enum { RETIRED_MOST = 16 };
 
 struct cm_channel *cm_channel_new(void)
 {
@@ -28,6 +32,29 @@ void cm_channel_free(struct cm_channel *channel)
 		free(channel);
 }
 
+/* The program's channel is closed, and a thread of it may be in rdma_get_cm_event(), or on its way there: rping has such a thread,
+ * and ends with an error when that call returns. With the kernel's it sleeps in the read() of a descriptor that was closed
+ * meanwhile. So the last channels stay in memory. With cm_lock. */
+static void channel_retire(struct cm_channel *channel)
+{
+	static struct cm_channel *retired[RETIRED_MOST];
+	static unsigned int turn;
+	struct cm_channel **place = &retired[turn++ % RETIRED_MOST];
+
+	atomic_store(&channel->closed, true);
+	vb_events_close(&channel->events);
+	if (*place)
+		cm_channel_free(*place);
+	*place = channel;
+}
+
+/* If the channel was closed, and blocks: for good. */
+static void channel_sleep(struct cm_channel *channel)
+{
+	while (atomic_load(&channel->closed) && !channel->polled)
+		pause();
+}
+
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct cm_channel *channel = cm_channel_new();
@@ -49,9 +76,10 @@ void rdma_destroy_event_channel(struct rdma_event_channel *pub)
 			  channel->told - channel->acked);
 	while (channel->told != channel->acked)
 		pthread_cond_wait(&cm_acks, &cm_lock);
-	pthread_mutex_unlock(&cm_lock);
 	vb_cm_closed(channel->check);
-	cm_channel_free(channel);
+	channel->polled = fcntl(channel->events.fd, F_GETFL) & O_NONBLOCK;
+	channel_retire(channel);
+	pthread_mutex_unlock(&cm_lock);
 }
 
 /* --- events --- */
@@ -140,6 +168,8 @@ int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out
 
 		atomic_fetch_add(&channel->takers, 1);
 		event = (struct told_event *)vb_events_take(&channel->events, vb_cm_doze);
+		if (!event && errno == EBADF)
+			channel_sleep(channel);
 		atomic_fetch_sub(&channel->takers, 1);
 		if (!event)
 			return -1;

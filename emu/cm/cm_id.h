@@ -52,6 +52,8 @@ struct cm_channel {
 	struct vb_events events;
 	uint32_t told, acked; /* events that rdma_get_cm_event() has given out */
 	atomic_uint takers;   /* threads in rdma_get_cm_event() */
+	atomic_bool closed;
+	bool polled; /* closed, and did not block */
 	struct check_record *check;
 };
 

@@ -13,6 +13,21 @@ if [[ $last == *.* ]]; then exec "$program" $client "$last" "${@:1:$#-1}"; else 
 END
 chmod +x "$work/flagged"
 
+cat >"$work/fio_side" <<'END'
+#!/bin/bash
+# fio_side -p PORT [ADDRESS]: writes 1 MiB to the server's memory
+common="[side]\nioengine=rdma\nport=$2\nbs=4k\nsize=1m\n"
+if [ $# = 3 ]; then job="hostname=$3\nverb=write\nrw=write\niodepth=4\n"; else job="rw=read\n"; fi
+exec fio <(printf "$common$job")
+END
+cat >"$work/pingpong_side" <<'END'
+#!/bin/bash
+# pingpong_side -p PORT [ADDRESS]: libfabric's, over its own provider verbs
+if [ $# = 3 ]; then set -- -P "$2" "$3"; else set -- -B "$2"; fi
+FI_PROVIDER=verbs exec fi_pingpong -p verbs -e msg -I 20 "$@"
+END
+chmod +x "$work/fio_side" "$work/pingpong_side"
+
 # NAME CLIENT_WORDS SERVER_WORDS PROGRAM OPTION...
 flag_pair() {
 	local name=$1
@@ -41,6 +56,13 @@ if [ "${1:-}" = whole ]; then
 	pair perftest_queue_pairs ib_write_bw -R -F -n 50 -q 4
 	pair perftest_events ib_send_lat -R -F -n 50 -e
 	pair perftest_sizes ib_send_bw -R -F -n 20 -a
-	flag_pair cmtime -s "" cmtime -c 200
+	if command -v fio >/dev/null; then pair fio "$work/fio_side"; else echo "skip fio no fio on this machine"; fi
+	unset LD_LIBRARY_PATH # the libfabric that setup.sh builds is without that provider
+	listens=tcp
+	if FI_PROVIDER=verbs "${run[@]}" env FI_PROVIDER=verbs fi_info 2>/dev/null | grep -q '^provider: verbs$'; then
+		pair libfabric_verbs "$work/pingpong_side"
+	else
+		echo "skip libfabric_verbs this machine's libfabric has no provider verbs"
+	fi
 fi
 exit $status

@@ -166,6 +166,34 @@ Test(cm_states, an_id_waits_for_acknowledgements)
 	meeting_close(&m);
 }
 
+static atomic_int returned;
+
+static void *takes(void *channel)
+{
+	struct rdma_cm_event *event;
+
+	rdma_get_cm_event(channel, &event);
+	atomic_store(&returned, 1);
+	return NULL;
+}
+
+/* As in the read() of a descriptor that is closed: rping ends with an error when it returns. */
+Test(cm_states, a_thread_sleeps_on_in_a_channel_that_is_destroyed)
+{
+	for (int i = 0; i < 40; i++) {
+		struct rdma_event_channel *channel = rdma_create_event_channel();
+		pthread_t thread;
+
+		cr_assert_eq(pthread_create(&thread, NULL, takes, channel), 0);
+		for (int turn = 0; turn < i; turn++)
+			sched_yield();
+		rdma_destroy_event_channel(channel);
+	}
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	cr_assert_eq(atomic_load(&returned), 0);
+}
+
 Test(cm_states, an_id_may_change_its_channel)
 {
 	struct rdma_conn_param param = { .qp_num = 1 };
