@@ -57,6 +57,35 @@ Test(verbs_unreliable, a_plan_refuses_and_has_no_receive)
 	qp_pair_close(&pair);
 }
 
+/* One that a plan has fail ends its queue pair alone: the sender hears nothing. */
+static void planned_receive(enum ibv_wr_opcode opcode)
+{
+	struct qp_pair pair;
+
+	fault_plan("[a]\nfault = fail\nstatus = LOC_LEN_ERR\nop = recv\nfirst = 2\n");
+	open_uc(&pair);
+	for (uint64_t i = 1; i <= 2; i++) {
+		qp_receive(&pair, 1, 8, 50 + i);
+		qp_post(&pair, 0, opcode, 0, 8, i);
+		qp_done(&pair, 0, i, IBV_WC_SUCCESS);
+		qp_done(&pair, 1, 50 + i, i == 2 ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS);
+	}
+	qp_post(&pair, 0, opcode, 0, 8, 3);
+	qp_done(&pair, 0, 3, IBV_WC_SUCCESS);
+	cr_assert(pair.qp[0]->state == IBV_QPS_RTS && pair.qp[1]->state == IBV_QPS_ERR);
+	qp_pair_close(&pair);
+}
+
+Test(verbs_unreliable, a_plan_fails_a_receive)
+{
+	planned_receive(IBV_WR_SEND);
+}
+
+Test(verbs_unreliable, a_plan_fails_a_receive_of_a_write)
+{
+	planned_receive(IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
 Test(verbs_unreliable, the_log_tells)
 {
 	struct qp_pair pair;

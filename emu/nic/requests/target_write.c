@@ -129,21 +129,13 @@ __attribute__((noinline)) static const char *write_find(struct conn *conn)
 	return broken;
 }
 
-/* First segment: judges the whole message. *granted: the region, in which conn->in.place.to lies, or NULL. */
-static const char *write_first(struct conn *conn, const struct wire_head *head, const struct mr **granted)
+/* What the first segment says of the whole message. */
+static inline void write_note(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_write *body = wire_body(head);
-	struct session *session = conn->session;
-	struct write_state *write = &session->rsp.write;
+	struct write_state *write = &conn->session->rsp.write;
 	struct access *ask = &write->ask;
-	const char *broken;
 
-	target_write_abandon(session);
-	if (unlikely(head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS)) {
-		broken = write_reserve(conn, head);
-		if (broken || conn->in.skip)
-			return broken;
-	}
 	ask->tagged = false;
 	auth_get_target(conn, &body->to, &ask->to);
 	ask->length = wire_get64(body->rest);
@@ -157,10 +149,28 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 	write->refused = false;
 	write->flags = head->flags & WRITE_SAME;
 	write->cq_data = wire_get64(body->cq_data);
-	if (unlikely(conn->in.why.cause != REFUSAL_NONE)) {
-		access_describe(ask, &conn->in.why);
-		return NULL;
+}
+
+/* First segment: judges the whole message. *granted: the region, in which conn->in.place.to lies, or NULL. */
+static const char *write_first(struct conn *conn, const struct wire_head *head, const struct mr **granted)
+{
+	struct session *session = conn->session;
+	struct write_state *write = &session->rsp.write;
+	struct access *ask = &write->ask;
+	const char *broken;
+
+	target_write_abandon(session);
+	if (unlikely(head->flags & WIRE_F_CQ_DATA || session->ep->attr.caps & EP_REGION_EVENTS)) {
+		broken = write_reserve(conn, head);
+		if (broken || conn->in.skip)
+			return broken;
+		if (conn->in.why.cause != REFUSAL_NONE) {
+			write_note(conn, head);
+			access_describe(ask, &conn->in.why);
+			return NULL;
+		}
 	}
+	write_note(conn, head);
 	if (unlikely(head->flags & WIRE_F_TAGGED)) {
 		broken = write_find(conn);
 		if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
@@ -170,7 +180,8 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 		return NULL;
 	}
 	if (unlikely(write->rx != NULL) && rx_is_planned(write->rx)) {
-		conn->in.why = (struct refusal){ .cause = write->rx->reach.planned, .access = REFUSAL_INJECTED };
+		conn->in.why = (struct refusal){ .cause = ep_loses(session->ep) ? REFUSAL_RECEIVE_BUFFER : write->rx->reach.planned,
+						 .access = REFUSAL_INJECTED };
 		access_describe(ask, &conn->in.why);
 		return NULL;
 	}
