@@ -348,16 +348,34 @@ struct wire_datagram {
 static_assert(sizeof(struct wire_datagram) == 64, "a datagram's head is 64 bytes");
 static_assert(_Alignof(struct wire_datagram) == 1, "any buffer, no padding");
 
+/* Between queue pairs, version 2: the payload begins with this, which digest covers as it covers the head. */
+struct wire_pair_datagram {
+	wire_u32 dest_qpn; /* 24 bits; all set: each that is attached to the group dgid */
+	wire_u32 src_qpn;  /* 24 bits, of which the upper 16 are the head's port */
+	wire_u32 qkey;
+	wire_u32 flow_label; /* 20 bits: of the GRH, as are the next two */
+	uint8_t traffic_class, hop_limit;
+	uint8_t sl; /* 4 bits */
+	uint8_t zero;
+	uint8_t dgid[16]; /* as the sender knows the receiver, or a group; an IPv4 address is mapped */
+};
+static_assert(sizeof(struct wire_pair_datagram) == 36, "a queue pair's datagram has 36 bytes more in front of its message");
+static_assert(_Alignof(struct wire_pair_datagram) == 1, "any buffer, no padding");
+
 enum wire_datagram_flag {
-	WIRE_DG_CQ_DATA = 0x1, /* cq_data is to be delivered */
-	WIRE_DG_WHOLE = 0x2,   /* digest covers the payload, too */
-	WIRE_DG_TAGGED = 0x4,  /* digest is a tag of the whole by a shared secret */
+	WIRE_DG_CQ_DATA = 0x1,   /* cq_data is to be delivered */
+	WIRE_DG_WHOLE = 0x2,     /* digest covers the payload, too */
+	WIRE_DG_TAGGED = 0x4,    /* digest is a tag of the whole by a shared secret */
+	WIRE_DG_SOLICITED = 0x8, /* version 2: the receive's completion is one that was asked for */
 };
 
 enum {
 	WIRE_DATAGRAM_VERSION = 1,
-	WIRE_MTU = 1388, /* most bytes of payload in a datagram */
+	WIRE_PAIR_DATAGRAM_VERSION = 2,
+	WIRE_MTU = 1388,                                              /* most bytes of payload in a datagram */
+	WIRE_PAIR_MTU = WIRE_MTU - sizeof(struct wire_pair_datagram), /* most bytes of a queue pair's message */
 	WIRE_DATAGRAM_MAX = sizeof(struct wire_datagram) + WIRE_MTU,
+	WIRE_QPN_GROUP = 0xffffff, /* dest_qpn of a datagram to a group */
 };
 static_assert(WIRE_DATAGRAM_MAX + 8 + 40 == 1500, "with UDP's and IPv6's heads a datagram fills an Ethernet frame");
 

@@ -131,6 +131,16 @@ AT(datagram, cq_data, 40);
 AT(datagram, auth, 48);
 AT(datagram, digest, 56);
 
+AT(pair_datagram, dest_qpn, 0);
+AT(pair_datagram, src_qpn, 4);
+AT(pair_datagram, qkey, 8);
+AT(pair_datagram, flow_label, 12);
+AT(pair_datagram, traffic_class, 16);
+AT(pair_datagram, hop_limit, 17);
+AT(pair_datagram, sl, 18);
+AT(pair_datagram, zero, 19);
+AT(pair_datagram, dgid, 20);
+
 AT(service, magic, 0);
 AT(service, version, 8);
 AT(service, kind, 10);

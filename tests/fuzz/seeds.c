@@ -66,6 +66,9 @@ static void put_records(const char *folder)
 static void put_datagrams(const char *folder)
 {
 	static const uint16_t flags[] = { 0, WIRE_DG_CQ_DATA, WIRE_DG_WHOLE };
+	struct wire_pair_datagram_fields pair = {
+		.dest_qpn = 0x708, .src_qpn = 0x709, .qkey = 1, .hop_limit = 1, .dgid = { 0xfe, 0x80 }
+	};
 	uint8_t bytes[WIRE_DATAGRAM_MAX] = { 0 };
 
 	for (int i = 0; i < 3; i++) {
@@ -78,6 +81,8 @@ static void put_datagrams(const char *folder)
 		};
 
 		put(folder, "datagram", i, bytes, wire_put_datagram(bytes, &fields), 1);
+		fields.auth = 0;
+		put(folder, "datagram", 3 + i, bytes, wire_put_pair_datagram(bytes, &fields, &pair), 1);
 	}
 }
 

@@ -127,7 +127,7 @@ def atomics(lua):
 def limits(lua, header):
     names = {"SEGMENT_MIN": "WIRE_SEGMENT_MIN", "SEGMENT_MAX": "WIRE_SEGMENT_MAX", "ATOMIC_MAX": "WIRE_ATOMIC_MAX",
              "CM_DATA_MAX": "WIRE_CM_DATA_MAX", "MTU": "WIRE_MTU", "VERSION": "WIRE_VERSION_MAX",
-             "DATAGRAM_VERSION": "WIRE_DATAGRAM_VERSION"}
+             "DATAGRAM_VERSION": "WIRE_DATAGRAM_VERSION", "PAIR_DATAGRAM_VERSION": "WIRE_PAIR_DATAGRAM_VERSION"}
     mine = {name: int(re.search(rf"^names\.{name} = (\d+)", lua, re.M).group(1)) for name in names}
     theirs = {name: eval(re.search(rf"\b{source} = ([0-9 *]+),", header).group(1)) for name, source in names.items()}
     for name, source in (("MAGIC", "WIRE_MAGIC"), ("DATAGRAM_MAGIC", "WIRE_DATAGRAM_MAGIC")):

@@ -166,6 +166,9 @@ void talk_midstream(struct capture_stream *stream)
 void talk_datagrams(struct capture *capture)
 {
 	struct wire_datagram_fields fields = { .from = at[A], .payload = 12, .auth = 7 };
+	struct wire_pair_datagram_fields pair = {
+		.dest_qpn = 0x126842, .src_qpn = 4710 << 8 | 7, .qkey = 0x11111111, .hop_limit = 64
+	};
 	uint8_t bytes[WIRE_DATAGRAM_MAX] = { 0 };
 
 	capture_datagram(capture, 4710, 4712, bytes, wire_put_datagram(bytes, &fields));
@@ -174,4 +177,7 @@ void talk_datagrams(struct capture *capture)
 	fields.from = (struct wire_address_fields){ .family = 6, .port = 4710, .addr = { 0xfe, 0x80, [15] = 1 }, .scope = 3 };
 	capture_datagram(capture, 4710, 4712, bytes, wire_put_datagram(bytes, &fields));
 	capture_datagram(capture, 4710, 4712, bytes, sizeof(struct wire_datagram) + 5); /* shorter than its head says */
+	fields.flags = WIRE_DG_CQ_DATA | WIRE_DG_SOLICITED;
+	fields.auth = 0;
+	capture_datagram(capture, 4710, 4712, bytes, wire_put_pair_datagram(bytes, &fields, &pair));
 }

@@ -555,8 +555,17 @@ function emudgram.dissector(tvb, pinfo, tree)
 	if has(get(range, "datagram", "flags"), 1) then
 		text = text .. " CQ data " .. words.hex(check.part(range, "datagram", "cq_data"))
 	end
-	if have > names.DATAGRAM then
-		sub:add(fields.text.dgram_payload, tvb(names.DATAGRAM))
+	local at = names.DATAGRAM
+	if check.of_pair(range) and have >= at + names.PAIR_DATAGRAM then
+		local more = tvb(at, names.PAIR_DATAGRAM)
+		fields.add(sub, "pair_datagram", more)
+		flaw = flaw or check.pair_datagram(range, more)
+		text = text .. string.format(" from QPN 0x%06x to 0x%06x", get(more, "pair_datagram", "src_qpn"),
+			get(more, "pair_datagram", "dest_qpn"))
+		at = at + names.PAIR_DATAGRAM
+	end
+	if have > at then
+		sub:add(fields.text.dgram_payload, tvb(at))
 	end
 	if flaw then
 		sub:add_proto_expert_info(expert.dgram, names.datagram_flaws[flaw])

@@ -336,12 +336,32 @@ return function(names)
 		return nil
 	end
 
+	-- Is the datagram of a queue pair?
+	function check.of_pair(range)
+		return get(range, "datagram", "version") == names.PAIR_DATAGRAM_VERSION
+	end
+
+	-- What follows the head of a queue pair's datagram.
+	function check.pair_datagram(range, more)
+		local function member(name)
+			return get(more, "pair_datagram", name)
+		end
+		if member("dest_qpn") > 0xffffff or math.floor(member("src_qpn") / 256) ~= get(range, "datagram", "port") or
+			member("flow_label") > 0xfffff or member("sl") > 15 or not zero(more, "pair_datagram") or
+			get(range, "datagram", "auth") ~= 0 or get(range, "datagram", "cq_data") > 0xffffffff then
+			return "PAIR"
+		end
+		return nil
+	end
+
 	-- Of a whole datagram, a key of names.datagram_flaws.
 	function check.datagram(range, length)
-		local flags = get(range, "datagram", "flags")
-		if get(range, "datagram", "version") ~= names.DATAGRAM_VERSION then
+		local flags, pair = get(range, "datagram", "flags"), check.of_pair(range)
+		if get(range, "datagram", "version") ~= names.DATAGRAM_VERSION and not pair then
 			return "VERSION"
-		elseif flags > 7 or (has(flags, 2) and has(flags, 4)) then
+		elseif pair and length < names.DATAGRAM + names.PAIR_DATAGRAM then
+			return "SHORT"
+		elseif flags > (pair and 15 or 7) or (has(flags, 2) and has(flags, 4)) then
 			return "FLAGS"
 		elseif get(range, "datagram", "payload") ~= length - names.DATAGRAM or length - names.DATAGRAM > names.MTU then
 			return "LENGTH"

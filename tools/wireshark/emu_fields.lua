@@ -29,8 +29,9 @@ return function(names, check)
 	end
 
 	for struct, rows in pairs(names.structs) do
-		local list = struct == "datagram" and fields.datagram or fields.stream
-		local prefix = struct == "datagram" and "emudgram." or "emu."
+		local datagram = struct == "datagram" or struct == "pair_datagram"
+		local list = datagram and fields.datagram or fields.stream
+		local prefix = datagram and "emudgram." or "emu."
 		members[struct] = {}
 		for _, row in ipairs(rows) do
 			local member = { row = row, bits = {} }

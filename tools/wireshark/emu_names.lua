@@ -10,6 +10,7 @@ names.DATAGRAM_MAGIC = "656d756467726d0a"
 names.HEAD = 32 -- bytes
 names.TRAILER = 16
 names.DATAGRAM = 64
+names.PAIR_DATAGRAM = 36 -- behind it, in version 2
 names.SEGMENT_MIN = 65536
 names.SEGMENT_MAX = 262144
 names.ATOMIC_MAX = 4096
@@ -17,6 +18,7 @@ names.CM_DATA_MAX = 256
 names.MTU = 1388
 names.VERSION = 2
 names.DATAGRAM_VERSION = 1
+names.PAIR_DATAGRAM_VERSION = 2
 
 -- op: name; struct of the body, and its bytes; flags that may be set; may have payload; what sort of frame.
 names.ops = {
@@ -197,6 +199,17 @@ names.structs.datagram = {
 	{ "auth", 48, 8, "hex", label = "Authorization" },
 	{ "digest", 56, 8, "hex", label = "Digest or tag (not checked)" },
 }
+names.structs.pair_datagram = {
+	{ "dest_qpn", 0, 4, "hex", label = "QPN of the receiver" },
+	{ "src_qpn", 4, 4, "hex", label = "QPN of the sender" },
+	{ "qkey", 8, 4, "hex", label = "Q_Key" },
+	{ "flow_label", 12, 4, "hex", label = "Flow label" },
+	{ "traffic_class", 16, 1, "dec", label = "Traffic class" },
+	{ "hop_limit", 17, 1, "dec", label = "Hop limit" },
+	{ "sl", 18, 1, "dec", label = "Service level" },
+	{ "zero", 19, 1, "zero" },
+	{ "dgid", 20, 16, "bytes", label = "GID of the receiver" },
+}
 
 -- Sets of bits.
 names.bits = {}
@@ -228,6 +241,7 @@ names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },
 	{ 0x2, "WHOLE", "the digest covers the payload, too" },
 	{ 0x4, "TAGGED", "the digest is a tag by a shared secret" },
+	{ 0x8, "SOLICITED", "between queue pairs: its completion is asked for" },
 }
 names.bits.access = {
 	{ 0x100, "READ", "allows READ" },
@@ -425,6 +439,7 @@ names.datagram_flaws = {
 	LENGTH = "payload is not the bytes behind the head, or past the MTU (WIRE-90)",
 	ADDRESS = "the sender's address is malformed (WIRE-93)",
 	CQ_DATA_FLAG = "CQ data without its flag (WIRE-92)",
+	PAIR = "a queue pair's number or a fact of its GRH is out of range (WIRE-151)",
 }
 
 return names

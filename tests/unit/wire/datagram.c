@@ -2,6 +2,7 @@
 /* datagram.c - unreliable datagrams: byte for byte, and every flaw that one may have. Digests were made by another build of
  * xxHash. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wire/datagram.h"
@@ -159,6 +160,7 @@ Test(datagram, each_flaw_is_named)
 		cr_assert_eq(flaw, rows[i].flaw, "row %d: %s", i, wire_datagram_flaw_name(flaw));
 		reached[flaw] = true;
 	}
+	reached[WIRE_DG_PAIR] = true; /* below */
 	for (int flaw = 0; flaw < WIRE_DG_FLAWS; flaw++)
 		cr_assert(reached[flaw], "no row for: %s", wire_datagram_flaw_name((enum wire_datagram_flaw)flaw));
 }
@@ -183,7 +185,7 @@ Test(datagram, phrases_differ_and_cite_a_rule)
 	for (int a = 0; a < WIRE_DG_FLAWS; a++) {
 		const char *phrase = wire_datagram_flaw_name((enum wire_datagram_flaw)a);
 
-		cr_assert_eq(strstr(phrase, "(WIRE-9") != NULL, a != WIRE_DG_FLAWLESS, "%s", phrase);
+		cr_assert_eq(strstr(phrase, "(WIRE-") != NULL, a != WIRE_DG_FLAWLESS, "%s", phrase);
 		for (int b = 0; b < a; b++)
 			cr_assert_str_neq(phrase, wire_datagram_flaw_name((enum wire_datagram_flaw)b));
 	}
@@ -205,5 +207,92 @@ Test(datagram, noise)
 		if (round & 1 && length >= HEAD)
 			memcpy(bytes, whole, 12 + (size_t)round % 40);
 		cr_assert_neq(wire_check_datagram(bytes, length), WIRE_DG_FLAWLESS);
+	}
+}
+
+/* --- between queue pairs --- */
+
+static const struct wire_datagram_fields pair_head = { .flags = WIRE_DG_CQ_DATA | WIRE_DG_SOLICITED,
+						       .from = { .family = 4, .port = 0x1234, .addr = { 192, 0, 2, 9 } },
+						       .payload = 12,
+						       .cq_data = 0xfeedface };
+static const struct wire_pair_datagram_fields pair_more = {
+	.dest_qpn = 0xabcdef,
+	.src_qpn = 0x123456,
+	.qkey = 0x11223344,
+	.flow_label = 0x54321,
+	.traffic_class = 7,
+	.hop_limit = 64,
+	.sl = 15,
+	.dgid = { [10] = 0xff, 0xff, 192, 0, 2, 10 },
+};
+
+/* 36 bytes behind the head. */
+static const uint8_t pair_bytes[] = {
+	0x00, 0xab, 0xcd, 0xef, 0x00, 0x12, 0x34, 0x56, 0x11, 0x22, 0x33, 0x44, 0x00, 0x05, 0x43, 0x21, 0x07, 0x40,
+	0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xc0, 0x00, 0x02, 0x0a,
+};
+
+static size_t put_pair(uint8_t bytes[WIRE_DATAGRAM_MAX])
+{
+	memset(bytes, 0xee, WIRE_DATAGRAM_MAX);
+	return wire_put_pair_datagram(bytes, &pair_head, &pair_more);
+}
+
+/* WIRE-150, WIRE-151 */
+Test(datagram, of_a_queue_pair)
+{
+	struct wire_pair_datagram_fields pair;
+	struct wire_datagram_fields fields;
+	uint8_t bytes[WIRE_DATAGRAM_MAX];
+	size_t length = put_pair(bytes);
+
+	cr_assert_eq(length, HEAD + sizeof(pair_bytes) + 12);
+	cr_assert(bytes[8] == 0 && bytes[9] == 2 && bytes[39] == sizeof(pair_bytes) + 12, "version and payload");
+	cr_assert_arr_eq(bytes + HEAD, pair_bytes, sizeof(pair_bytes));
+	cr_assert_eq(wire_check_pair_datagram(bytes, length), WIRE_DG_FLAWLESS);
+	cr_assert_eq(wire_check_datagram(bytes, length), WIRE_DG_VERSION);
+	wire_get_pair_datagram(bytes, &fields, &pair);
+	cr_assert(fields.flags == pair_head.flags && fields.payload == 12 && fields.cq_data == pair_head.cq_data);
+	cr_assert(pair.dest_qpn == pair_more.dest_qpn && pair.src_qpn == pair_more.src_qpn && pair.qkey == pair_more.qkey);
+	cr_assert(pair.flow_label == pair_more.flow_label && pair.traffic_class == 7 && pair.hop_limit == 64 && pair.sl == 15);
+	cr_assert_arr_eq(pair.dgid, pair_more.dgid, 16);
+	cr_assert_eq(wire_check_pair_datagram(whole, sizeof(whole)), WIRE_DG_VERSION, "of another endpoint");
+}
+
+/* Each member out of its range, sealed anew; the flaw. */
+Test(datagram, flaws_of_a_queue_pair)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+		enum wire_datagram_flaw flaw;
+	} cases[] = {
+		{ 11, 0x10, WIRE_DG_FLAGS },    { HEAD + 0, 1, WIRE_DG_PAIR },     { HEAD + 4, 1, WIRE_DG_PAIR },
+		{ 15, 0x35, WIRE_DG_PAIR },     { HEAD + 13, 0x15, WIRE_DG_PAIR }, { HEAD + 18, 16, WIRE_DG_PAIR },
+		{ HEAD + 19, 1, WIRE_DG_PAIR }, { 55, 1, WIRE_DG_PAIR },           { 43, 1, WIRE_DG_PAIR },
+		{ 39, 47, WIRE_DG_LENGTH },     { HEAD + 8, 0, WIRE_DG_FLAWLESS },
+	};
+	uint8_t bytes[WIRE_DATAGRAM_MAX], covered[HEAD + sizeof(pair_bytes)];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		size_t length = put_pair(bytes);
+		wire_u64 digest;
+
+		bytes[cases[i].at] = cases[i].value;
+		cr_assert_neq(wire_check_pair_datagram(bytes, length), WIRE_DG_FLAWLESS, "case %zu is not covered", i);
+		memset(bytes + 56, 0, 8);
+		memcpy(covered, bytes, sizeof(covered));
+		digest = wire_put64(digest_bytes(covered, sizeof(covered)));
+		memcpy(bytes + 56, &digest, 8);
+		cr_assert_eq(wire_check_pair_datagram(bytes, length), cases[i].flaw, "case %zu", i);
+	}
+	for (size_t length = 0; length < HEAD + sizeof(pair_bytes); length++) {
+		uint8_t *exact = malloc(length ? length : 1);
+
+		put_pair(bytes);
+		memcpy(exact, bytes, length);
+		cr_assert_eq(wire_check_pair_datagram(exact, length), WIRE_DG_SHORT, "%zu bytes", length);
+		free(exact);
 	}
 }
