@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# clients.sh - rdma-core's pingpongs and perftest's tools over RC and UC, each between two processes: clients.sh [whole]. `whole` is
-# each tool with each option that it has.
+# clients.sh - rdma-core's pingpongs and perftest's tools over RC, UC and UD, each between two processes: clients.sh [whole].
+# `whole` is each tool with each option that it has.
 . "$(dirname "$0")/sides.sh"
 
 every_option() {
@@ -44,6 +44,14 @@ every_option() {
 	pair pingpong_all ibv_rc_pingpong -g 0 -n 50 -e -t -c -N
 	pair pingpong_mtu ibv_rc_pingpong -g 0 -n 50 -m 4096 -r 16
 	pair srq_pingpong_odp ibv_srq_pingpong -g 0 -n 50 -o -c
+	for tool in send_lat send_bw; do
+		pair ud_${tool}_sizes ib_$tool -c UD -x 0 -F -n 50 -a
+		pair ud_${tool}_old_post ib_$tool -c UD -x 0 -F -n 64 --use_old_post_send
+		pair ud_${tool}_inline ib_$tool -c UD -x 0 -F -n 50 -I 64 -s 64
+		pair ud_${tool}_srq ib_$tool -c UD -x 0 -F -n 50 --use-srq
+	done
+	pair ud_send_bw_both_ways ib_send_bw -c UD -x 0 -F -n 100 -b
+	pair ud_send_lat_events ib_send_lat -c UD -x 0 -F -n 50 -e
 }
 
 # NAME: a pingpong whose client fails as on hardware, and is told of the secret.
@@ -94,6 +102,12 @@ pair xsrq_pingpong ibv_xsrq_pingpong -g 0 -n 50
 pair xsrq_pingpong_by_events ibv_xsrq_pingpong -g 0 -n 50 -e
 pair srq_pingpong ibv_srq_pingpong -g 0 -n 100 -q 4
 pair srq_pingpong_by_events ibv_srq_pingpong -g 0 -n 50 -q 4 -e
+pair ud_pingpong ibv_ud_pingpong -g 0 -n 200
+pair ud_pingpong_v4 ibv_ud_pingpong -g 1 -n 200
+pair ud_pingpong_by_events ibv_ud_pingpong -g 0 -n 50 -e
+for tool in send_lat send_bw; do
+	pair perftest_ud_$tool ib_$tool -c UD -x 0 -F -n 100 # which the socket has room for
+done
 for tool in write_lat write_bw read_lat read_bw send_lat send_bw atomic_lat atomic_bw; do
 	pair perftest_$tool ib_$tool -x 0 -F -n 200
 done

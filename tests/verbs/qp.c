@@ -535,7 +535,7 @@ Test(qp_alone, bad_attributes)
 	cr_assert_null(ibv_create_qp(pair.verbs.pd, &init));
 	cr_assert_eq(errno, ENOENT);
 	pair.verbs.pd->handle ^= 0x5a5a;
-	init.qp_type = IBV_QPT_UD;
+	init.qp_type = IBV_QPT_RAW_PACKET;
 	cr_assert_null(ibv_create_qp(pair.verbs.pd, &init));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	qp_pair_close(&pair);

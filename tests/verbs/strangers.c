@@ -111,7 +111,7 @@ static void unsupported(struct ibv_qp_init_attr_ex init)
 
 Test(verbs_strangers, of_kinds_that_there_are_not)
 {
-	static const enum ibv_qp_type types[] = { IBV_QPT_UD, IBV_QPT_RAW_PACKET, IBV_QPT_DRIVER, (enum ibv_qp_type)0 };
+	static const enum ibv_qp_type types[] = { IBV_QPT_RAW_PACKET, IBV_QPT_DRIVER, (enum ibv_qp_type)0 };
 	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_RC };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# ucx.sh - ucx_perftest's tests of UCX's transport over RC queue pairs, between two processes. UCX looks for devices in
-# /dev/infiniband and /sys. Its upper layer, ucp, connects by UD queue pairs, which are to come.
+# ucx.sh - ucx_perftest's tests of UCX's transports over RC and over UD queue pairs, and of its upper layer, ucp, which connects RC
+# queue pairs by UD ones, between two processes. UCX looks for devices in /dev/infiniband and /sys.
 . "$(dirname "$0")/sides.sh"
 run+=(--sys)
 
@@ -24,4 +24,15 @@ transport add_lat add_lat
 transport add_rate add_mr
 transport fadd fadd
 transport cswap cswap
+for test in am_lat am_bw; do
+	pair ud_$test ucx_perftest -d emu0:1 -x ud_verbs -w 10 -n 100 -t $test
+done
+pair ud_am_copied ucx_perftest -d emu0:1 -x ud_verbs -w 10 -n 100 -t am_lat -D bcopy -s 512
+for transports in ud_v,self rc_v,ud_v,self; do
+	server_env=(UCX_TLS=$transports)
+	client_env=("${server_env[@]}")
+	for test in tag_lat tag_bw ucp_put_bw ucp_get; do
+		pair ${transports%%,*}_$test ucx_perftest -w 10 -n 100 -t $test -s 16384
+	done
+done
 exit $status

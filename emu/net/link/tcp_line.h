@@ -215,9 +215,10 @@ struct port {
 	struct tcp *tcp;
 	struct ep *ep;
 	struct port *next;
-	int fd;          /* in the data set */
-	bool tx_blocked; /* ep_writable() is owed */
-	bool taken;      /* a datagram was received since port_deliver() last cleared this */
+	int fd;             /* in the data set */
+	bool tx_blocked;    /* ep_writable() is owed */
+	uint32_t interface; /* of groups: datagrams leave by it; 0: none was named */
+	bool taken;         /* a datagram was received since port_deliver() last cleared this */
 	struct bound bound;
 };
 
@@ -226,6 +227,12 @@ int port_open(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep
 void port_close(struct port *port);
 int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length);
 ssize_t port_take(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from);
+/* A port of that socket, which it takes, also if it fails. 0 or -errno. */
+int port_new(struct tcp *tcp, int fd, struct ep *ep, struct port **port);
+/* And those of groups (udp_group.c). */
+int groups_open(void *link, int family, struct ep *ep, struct port **port);
+int groups_hear(struct port *port, const struct sockaddr_storage *group, uint32_t interface, bool join);
+void groups_by(struct port *port, uint32_t interface);
 
 /* Passes the data set's `events` to the endpoint. Returns the number of events passed. */
 int port_deliver(struct port *port, uint32_t events);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/net/os/nocancel_socket.h"
 
@@ -22,6 +23,8 @@ static int udp_bound_socket(const struct sockaddr_storage *at, bool reuse)
 	if (fd < 0)
 		return fd;
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	if (at->ss_family == AF_UNSPEC) /* of many: beyond net.core.rmem_max, by CAP_NET_ADMIN */
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	if (!bind(fd, (const struct sockaddr *)&real, tcp_address_length(&real)))
 		return fd;
@@ -41,18 +44,13 @@ static void hear_refusals(int fd, int family)
 		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
 }
 
-int port_open(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **out)
+int port_new(struct tcp *tcp, int fd, struct ep *ep, struct port **out)
 {
-	struct tcp *tcp = link;
 	struct epoll_event event = { .events = EPOLLIN };
 	struct bound bound;
 	struct port *port;
-	int fd, err;
+	int err = -ENOMEM;
 
-	fd = tcp_bound_open(tcp, at, udp_bound_socket);
-	if (fd < 0)
-		return fd;
-	err = -ENOMEM;
 	port = calloc(1, sizeof(*port));
 	if (!port)
 		goto close_socket;
@@ -62,13 +60,10 @@ int port_open(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep
 		err = -errno;
 	if (err)
 		goto free_port;
-	if (hears)
-		hear_refusals(fd, bound.real.ss_family);
 
 	*port = (struct port){ .kind = WATCHED_PORT, .tcp = tcp, .ep = ep, .next = tcp->ports, .fd = fd, .bound = bound };
 	tcp->ports = port;
 	tcp->port_count++;
-	*at = bound.known;
 	*out = port;
 	return 0;
 
@@ -77,6 +72,19 @@ free_port:
 close_socket:
 	nocancel_close(fd);
 	return err;
+}
+
+int port_open(void *link, struct sockaddr_storage *at, bool hears, struct ep *ep, struct port **out)
+{
+	int fd = tcp_bound_open(link, at, udp_bound_socket);
+	int err = fd < 0 ? fd : port_new(link, fd, ep, out);
+
+	if (err)
+		return err;
+	if (hears)
+		hear_refusals(fd, (*out)->bound.real.ss_family);
+	*at = (*out)->bound.known;
+	return 0;
 }
 
 void port_close(struct port *port)
@@ -117,12 +125,27 @@ static const struct sockaddr_storage *port_real(const struct tcp *tcp, const str
 	return port ? &port->bound.real : to;
 }
 
+/* For a socket of both families. */
+static const struct sockaddr_storage *mapped(const struct sockaddr_storage *to, struct sockaddr_storage *room)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)to;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)room;
+
+	*in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = in->sin_port };
+	in6->sin6_addr.s6_addr[10] = in6->sin6_addr.s6_addr[11] = 0xff;
+	memcpy(&in6->sin6_addr.s6_addr[12], &in->sin_addr, sizeof(in->sin_addr));
+	return room;
+}
+
 int port_emit(struct port *port, const struct sockaddr_storage *to, const void *bytes, size_t length)
 {
+	struct sockaddr_storage room;
 	ssize_t n;
 
 	if (port->tcp->config.bound.advertised.ss_family != AF_UNSPEC)
 		to = port_real(port->tcp, to);
+	if (to->ss_family == AF_INET && port->bound.real.ss_family == AF_INET6)
+		to = mapped(to, &room);
 	do
 		n = nocancel_send(port->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to,
 				  tcp_address_length(to));

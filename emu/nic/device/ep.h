@@ -55,15 +55,19 @@ struct pairing {
 	bool asked;              /* while this side may not send: the peer was dialled, to hear whether it may */
 	uint64_t look_ns;        /* likewise: the next look whether both wait; 0: none */
 	/* The first failure ends all. Booleans, as each goes with any state of struct cm. */
-	bool stopped;    /* EP_RULE_UNRELIABLE: an op has failed here: those behind it are cancelled, until ep_go_on() */
-	bool halting;    /* something has failed: nothing that was posted later is carried out, and no request of the peer */
-	bool flushed;    /* what was under way then has ended */
-	bool failed;     /* an op's failure was told: later ones are told as cancelled */
-	bool cancelling; /* in_order.c is at it */
-	bool draining;   /* it is held (ep_hold()), and what had begun has not ended yet */
-	bool silent;     /* it is being reset: ops end untold */
-	bool overran;    /* a completion of its own, or of another at its queue, was lost */
+	bool stopped; /* EP_RULE_UNRELIABLE or datagrams: an op has failed here: those behind it are cancelled, until ep_go_on() */
+	bool halting; /* something has failed: nothing that was posted later is carried out, and no request of the peer */
+	bool flushed; /* what was under way then has ended */
+	bool failed;  /* an op's failure was told: later ones are told as cancelled */
+	bool cancelling;            /* in_order.c is at it */
+	bool draining;              /* it is held (ep_hold()), and what had begun has not ended yet */
+	bool silent;                /* it is being reset: ops end untold */
+	bool overran;               /* a completion of its own, or of another at its queue, was lost */
 	enum refusal_cause refused; /* why a request of the peer was refused, until it is reset; else REFUSAL_NONE */
+	/* One for datagrams has no peer, and of the above `qpn`, `halting`, `stopped`, `silent` and `overran` alone. */
+	uint32_t qkey;
+	bool held;                  /* ep_hold() */
+	struct dgram_group *groups; /* that it is attached to */
 };
 
 /* The queue pairs that share a listener, by the low 8 bits of their numbers; NULL where there is none. */
@@ -82,12 +86,19 @@ enum dgram_end {
 	DGRAM_AUTH,       /* it shows another authorization key */
 	DGRAM_FULL,       /* there is no room for its completion */
 	DGRAM_UNEXPECTED, /* no receive is posted for it */
+	/* Between queue pairs: */
+	DGRAM_NO_PAIR,   /* none has that number here */
+	DGRAM_NOT_READY, /* it does not receive in its state */
+	DGRAM_QKEY,      /* it has another Q_Key */
+	DGRAM_TOO_LONG,  /* longer than the receive, which stays */
+	DGRAM_UNPLUGGED, /* nic_unplug() */
 	DGRAM_ENDS
 };
 
-/* The part of an endpoint that is opened with ep_attr.datagrams; else all of it is idle. */
+/* The part of an endpoint that is opened with ep_attr.datagrams, or is a listener of such queue pairs; else all of it is idle. */
 struct dgram {
-	struct port *port;
+	struct port *port;          /* of queue pairs: their listener's, for all of them */
+	struct port *groups[2];     /* of a listener, of IPv4 and IPv6: for what is sent to groups; NULL: not open */
 	struct op_list waiting;     /* for the port to take more */
 	uint64_t draws;             /* state of the generator of losses */
 	uint64_t ended[DGRAM_ENDS]; /* how many so */

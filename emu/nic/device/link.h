@@ -87,6 +87,13 @@ struct link_ops {
 	/* Receives one datagram, of which at most `room` bytes are kept, and where an answer goes to (NULL: not wanted): its whole
 	 * length; -EAGAIN: none; other -errno: it is lost. */
 	ssize_t (*recv_datagram)(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from);
+	/* Opens a port for what is sent to groups of that family at LINK_GROUP_PORT, which all processes of a host have together.
+	 * It hears none yet. The functions of ports hold for it. 0 or -errno. NULL: the link has no groups. */
+	int (*bind_groups)(void *link, int family, struct ep *ep, struct port **port);
+	/* Such a port hears a group at an interface, by its index, or does so no more. 0 or -errno. */
+	int (*hear_group)(struct port *port, const struct sockaddr_storage *group, uint32_t interface, bool join);
+	/* Datagrams of such a port leave by this interface from now on, and are heard on this host, too. */
+	void (*groups_by)(struct port *port, uint32_t interface);
 	/* Delivers the events of lines and ports (conn_readable and so on), at most one slice each. Returns the number of
 	 * events delivered. */
 	int (*poll)(void *link);
@@ -98,6 +105,8 @@ struct link_ops {
 	/* One line of log; level as in enum nic_log. */
 	void (*log)(void *link, int level, const char *text);
 };
+
+enum { LINK_GROUP_PORT = 4792 }; /* WIRE-154 */
 
 enum nic_log { NIC_LOG_WARN, NIC_LOG_INFO, NIC_LOG_DEBUG };
 

@@ -195,7 +195,7 @@ struct ep_attr {
 	uint16_t port_shift;                /* its peers listen so many ports above what its address vector has */
 	struct sockaddr_storage at;         /* where to listen, or to receive datagrams; port 0: any */
 	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
-	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm */
+	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm, unless `through` is set */
 	bool passive;                       /* with cm: hears connection requests, and nothing else */
 	uint64_t tag;                       /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
 	bool pairs;                         /* with passive: listens for queue pairs alone, at AF_UNSPEC everywhere */

@@ -25,7 +25,7 @@ enum cm_event_kind {
 	CM_WAITS,     /* queue pair: it may not send yet, and neither may its peer; told once */
 	CM_HALTED,    /* queue pair: in error, until it is reset; ops and receives are given back */
 	CM_HEARD,     /* queue pair: the peer's first request has come, while it may not send yet; told once */
-	CM_STOPPED,   /* queue pair, EP_RULE_UNRELIABLE: an op has failed, and those behind it are given back, until ep_go_on() */
+	CM_STOPPED,   /* queue pair, not reliable: an op has failed, and those behind it are given back, until ep_go_on() */
 	CM_DRAINED,   /* queue pair: it is held, and what had begun has ended */
 	CM_NOTE,      /* the peer's ep_note() */
 	CM_NOTED,     /* the peer's program was told of ep_note(); `request` is its number */

@@ -35,6 +35,11 @@ static const struct {
 	[DGRAM_AUTH] = { "dropped: the sender's authorization key is not the one that is taken here (S158)", "", NIC_LOG_INFO },
 	[DGRAM_FULL] = { "dropped: completions that are not read leave no room for another", "", NIC_LOG_INFO },
 	[DGRAM_UNEXPECTED] = { "dropped: no receive is posted for it", "", NIC_LOG_INFO },
+	[DGRAM_NO_PAIR] = { "dropped: no queue pair for datagrams has the QPN", "", NIC_LOG_INFO },
+	[DGRAM_NOT_READY] = { "dropped: the queue pair is neither in RTR nor beyond", "", NIC_LOG_INFO },
+	[DGRAM_QKEY] = { "dropped: its Q_Key is not the queue pair's", "", NIC_LOG_INFO },
+	[DGRAM_UNPLUGGED] = { "lost, as the port is down", "", NIC_LOG_INFO },
+	[DGRAM_TOO_LONG] = { "dropped: it is longer than the receive", "", NIC_LOG_INFO },
 };
 
 /* The front end's name of the call or setting by which datagrams end so. */
@@ -45,12 +50,13 @@ static const char *end_name(const struct ep *ep, enum dgram_end end)
 	return end == DGRAM_LOST ? front->settings[FRONT_DGRAM_LOSS] : end == DGRAM_NO_RECEIVE ? front->receive_cap : "";
 }
 
-/* One more has ended so. Only powers of two are logged: a peer that floods a port does not flood the log. */
-static void ended(struct ep *ep, enum dgram_end end, const char *detail)
+/* Only powers of two are logged: a peer that floods a port does not flood the log. */
+void dgram_ended(struct ep *ep, enum dgram_end end, const char *detail)
 {
 	uint64_t count = ++ep->dgram.ended[end];
 	char name[NAME_MAX_TEXT];
 
+	nic_role(ep->nic);
 	if (count & (count - 1))
 		return;
 	nic_log(ep->nic, ends[end].level, "datagram %s%s%s%s%s (number %" PRIu64 " of these at %s)", ends[end].words,
@@ -59,7 +65,7 @@ static void ended(struct ep *ep, enum dgram_end end, const char *detail)
 }
 
 /* splitmix64. */
-static uint64_t dgram_draw_loss(uint64_t *state)
+static uint64_t draw_loss(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
 
@@ -69,17 +75,21 @@ static uint64_t dgram_draw_loss(uint64_t *state)
 }
 
 /* The seed and the endpoint's number in its process say which of its datagrams are lost. */
+void dgram_begin(struct ep *ep)
+{
+	nic_role(ep->nic);
+	ep->dgram.draws = ep->nic->config.dgram_seed + ep->nic->dgram_eps++;
+	ep->dgram.draws = draw_loss(&ep->dgram.draws);
+}
+
 int dgram_open(struct ep *ep)
 {
-	struct nic *nic = ep->nic;
-	int err = nic->link.bind(nic->link_arg, &ep->name, false, ep, &ep->dgram.port);
+	int err = ep->nic->link.bind(ep->nic->link_arg, &ep->name, false, ep, &ep->dgram.port);
 
 	nic_role(ep->nic);
-	if (err)
-		return err;
-	ep->dgram.draws = nic->config.dgram_seed + nic->dgram_eps++;
-	ep->dgram.draws = dgram_draw_loss(&ep->dgram.draws);
-	return 0;
+	if (!err)
+		dgram_begin(ep);
+	return err;
 }
 
 static void tell_ended(const struct ep *ep)
@@ -96,9 +106,11 @@ static void tell_ended(const struct ep *ep)
 void dgram_close(struct ep *ep)
 {
 	nic_role(ep->nic);
-	if (!ep->dgram.port)
+	if (!ep->dgram.port && !ep->pairing)
 		return;
-	ep->nic->link.unbind(ep->dgram.port);
+	groups_close(ep);
+	if (ep->dgram.port)
+		ep->nic->link.unbind(ep->dgram.port);
 	ep->dgram.port = NULL;
 	tell_ended(ep);
 }
@@ -120,14 +132,18 @@ bool dgram_quiet(const struct dgram *dgram)
 
 /* --- out --- */
 
+uint16_t dgram_seal(const struct nic *nic)
+{
+	nic_role(nic);
+	return nic->secret ? WIRE_DG_TAGGED : nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE : 0;
+}
+
 /* False: the op's memory cannot be read. */
 static bool frame_fill(const struct ep *ep, const struct op *op, const struct sockaddr_storage *to, uint8_t *frame)
 {
 	const struct nic *nic = ep->nic;
 	struct wire_datagram_fields fields = {
-		.flags = (op->flags & POST_CQ_DATA ? WIRE_DG_CQ_DATA : 0) | (nic->secret ? WIRE_DG_TAGGED
-									     : nic->config.digest == NIC_DIGEST_FULL ? WIRE_DG_WHOLE
-														     : 0),
+		.flags = (op->flags & POST_CQ_DATA ? WIRE_DG_CQ_DATA : 0) | dgram_seal(nic),
 		.payload = (uint32_t)op->length,
 		.cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0,
 		.auth = op->auth,
@@ -146,15 +162,32 @@ static bool frame_fill(const struct ep *ep, const struct op *op, const struct so
 	return true;
 }
 
-/* False: the port takes no more now. Else the op has ended. A datagram that waits keeps its draw. */
-static bool op_leave(struct ep *ep, struct op *op)
+bool dgram_send(struct ep *ep, struct port *port, const struct sockaddr_storage *to, const void *frame, size_t length)
 {
 	const struct nic *nic = ep->nic;
-	uint64_t draws = ep->dgram.draws, stamp;
-	bool lost = dgram_draw_loss(&draws) % BILLION < nic->config.dgram_loss;
+	uint64_t draws = ep->dgram.draws;
+	bool lost = draw_loss(&draws) % BILLION < nic->config.dgram_loss;
+	int err = 0;
+
+	nic_role(ep->nic);
+	if (!lost)
+		err = nic->link.send_datagram(port, to, frame, length);
+	if (err == -EAGAIN)
+		return false;
+	ep->dgram.draws = draws;
+	if (lost)
+		dgram_ended(ep, DGRAM_LOST, NULL);
+	else if (err)
+		dgram_ended(ep, DGRAM_UNSENT, strerror(-err));
+	return true;
+}
+
+/* False: the port takes no more now. Else the op has ended. */
+static bool op_leave(struct ep *ep, struct op *op)
+{
 	uint8_t frame[WIRE_DATAGRAM_MAX];
 	struct sockaddr_storage to;
-	int err = 0;
+	uint64_t stamp;
 
 	assert(op->kind == OP_SEND && op->length <= LIMIT_DGRAM);
 	av_generation(ep->attr.av);
@@ -166,15 +199,8 @@ static bool op_leave(struct ep *ep, struct op *op)
 		complete_refused(op, REFUSAL_SOURCE_FAULT, NULL);
 		return true;
 	}
-	if (!lost)
-		err = nic->link.send_datagram(ep->dgram.port, &to, frame, HEAD + op->length);
-	if (err == -EAGAIN)
+	if (!dgram_send(ep, ep->dgram.port, &to, frame, HEAD + op->length))
 		return false;
-	ep->dgram.draws = draws;
-	if (lost)
-		ended(ep, DGRAM_LOST, NULL);
-	else if (err)
-		ended(ep, DGRAM_UNSENT, strerror(-err));
 	complete_good(op);
 	return true;
 }
@@ -193,6 +219,10 @@ void ep_writable(struct ep *ep)
 	struct op *op, *next;
 
 	nic_role(ep->nic);
+	if (ep->pairs) {
+		dgram_pairs_writable(ep);
+		return;
+	}
 	while ((op = ep->dgram.waiting.first)) {
 		next = op->next;
 		if (!op_leave(ep, op))
@@ -214,37 +244,39 @@ static void dgram_receive(struct message *message, const uint8_t *payload)
 		complete_receive_failed(message->rx, REFUSAL_RECEIVE_BUFFER);
 }
 
-/* False: there is no room for its completion. A receive that was posted before the datagram came may wait for this very slice
- * to end. */
-static bool find_receive(struct message *message)
+bool dgram_find_receive(struct message *message)
 {
+	nic_role(message->ep->nic);
 	if (!message_find(message))
 		return false;
 	return message->rx || !submit_take_receives(message->ep->nic) || message_find(message);
 }
 
 /* The flaw in the tag of an otherwise flawless datagram, or in having one; NULL: none. */
-static const char *tag_flaw(const struct ep *ep, const uint8_t *frame, uint16_t flags)
+static const char *tag_flaw(const struct ep *ep, const uint8_t *frame, uint16_t flags, const struct wire_address_fields *own)
 {
 	const struct wire_secret *secret = ep->nic->secret;
-	struct wire_address_fields own;
 
 	if (!secret)
 		return flags & WIRE_DG_TAGGED ? "tagged by a secret, and there is none here" : NULL;
 	if (!(flags & WIRE_DG_TAGGED))
 		return "not tagged by the secret that is asked for here";
-	address_put(&ep->name, &own);
-	return secret_tagged(secret, (const struct wire_datagram *)frame, &own)
+	return secret_tagged(secret, (const struct wire_datagram *)frame, own)
 		       ? NULL
 		       : "changed, for another address, or tagged by another secret";
 }
 
-static void secret_ended(struct ep *ep, const char *flaw)
+bool dgram_is_trusted(struct ep *ep, const uint8_t *frame, uint16_t flags, const struct wire_address_fields *own)
 {
+	const char *flaw = tag_flaw(ep, frame, flags, own);
 	char detail[DETAIL_MAX];
 
+	nic_role(ep->nic);
+	if (!flaw)
+		return true;
 	snprintf(detail, sizeof(detail), "%s (%s)", flaw, ep->nic->config.front->settings[FRONT_SECRET]);
-	ended(ep, DGRAM_SECRET, detail);
+	dgram_ended(ep, DGRAM_SECRET, detail);
+	return false;
 }
 
 static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
@@ -252,19 +284,17 @@ static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 	enum wire_datagram_flaw flaw = wire_check_datagram(frame, length);
 	struct message message = { .ep = ep, .srx = ep->srx, .source = AV_NONE };
 	struct wire_datagram_fields fields;
+	struct wire_address_fields own;
 	struct sockaddr_storage from;
-	const char *secret_flaw;
 
 	if (flaw != WIRE_DG_FLAWLESS) {
-		ended(ep, DGRAM_MALFORMED, wire_datagram_flaw_name(flaw));
+		dgram_ended(ep, DGRAM_MALFORMED, wire_datagram_flaw_name(flaw));
 		return;
 	}
 	wire_get_datagram(frame, &fields);
-	secret_flaw = tag_flaw(ep, frame, fields.flags);
-	if (secret_flaw) {
-		secret_ended(ep, secret_flaw);
+	address_put(&ep->name, &own);
+	if (!dgram_is_trusted(ep, frame, fields.flags, &own))
 		return;
-	}
 	address_get(&fields.from, &from);
 	message.from = &from;
 	message.length = fields.payload;
@@ -276,20 +306,33 @@ static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 		message.source = av_find(ep->attr.av, &from, fields.auth);
 	}
 	if (!(ep->attr.caps & EP_RECV))
-		ended(ep, DGRAM_NO_RECEIVE, NULL);
+		dgram_ended(ep, DGRAM_NO_RECEIVE, NULL);
 	else if (!ep_takes(ep, fields.auth, &from))
-		ended(ep, DGRAM_AUTH, NULL);
-	else if (!find_receive(&message))
-		ended(ep, DGRAM_FULL, NULL);
+		dgram_ended(ep, DGRAM_AUTH, NULL);
+	else if (!dgram_find_receive(&message))
+		dgram_ended(ep, DGRAM_FULL, NULL);
 	else if (!message.rx)
-		ended(ep, DGRAM_UNEXPECTED, NULL);
+		dgram_ended(ep, DGRAM_UNEXPECTED, NULL);
 	else
 		dgram_receive(&message, frame + HEAD);
+}
+
+/* Of its own port, or of one for groups. */
+static ssize_t take_next(const struct ep *ep, uint8_t frame[WIRE_DATAGRAM_MAX])
+{
+	const struct dgram *dgram = &ep->dgram;
+	ssize_t length = dgram->port ? ep->nic->link.recv_datagram(dgram->port, frame, WIRE_DATAGRAM_MAX, NULL) : -EAGAIN;
+
+	for (int i = 0; i < 2 && length == -EAGAIN; i++)
+		if (dgram->groups[i])
+			length = ep->nic->link.recv_datagram(dgram->groups[i], frame, WIRE_DATAGRAM_MAX, NULL);
+	return length;
 }
 
 /* A failure to receive is the error of a datagram sent before, if the outside tells such: it is ignored. */
 void ep_readable(struct ep *ep)
 {
+	void (*take)(struct ep * ep, const uint8_t *frame, size_t length) = ep->pairs ? dgram_pairs_arrive : arrive;
 	uint8_t frame[WIRE_DATAGRAM_MAX];
 
 	nic_role(ep->nic);
@@ -298,11 +341,11 @@ void ep_readable(struct ep *ep)
 		return;
 	}
 	for (int i = 0; i < SLICE_DATAGRAMS; i++) {
-		ssize_t length = ep->nic->link.recv_datagram(ep->dgram.port, frame, sizeof(frame), NULL);
+		ssize_t length = take_next(ep, frame);
 
 		if (length == -EAGAIN)
 			return;
 		if (length >= 0)
-			arrive(ep, frame, (size_t)length);
+			take(ep, frame, (size_t)length);
 	}
 }

@@ -134,8 +134,10 @@ static int ep_listen(struct ep *ep)
 	struct nic *nic = ep->nic;
 	int err;
 
-	if (ep->attr.through)
-		return pairing_open(ep);
+	if (ep->attr.through) {
+		err = ep->attr.datagrams ? dgram_pair_open(ep) : 0;
+		return err ? err : pairing_open(ep);
+	}
 	if (ep->attr.pairs) {
 		ep->pairs = calloc(1, sizeof(*ep->pairs));
 		if (!ep->pairs)

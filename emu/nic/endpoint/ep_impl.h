@@ -11,7 +11,9 @@
 #include "emu/nic/ops/op.h"
 #include "emu/nic/regions/refusal.h"
 
+struct message;
 struct rx;
+struct wire_address_fields;
 
 /* No peer finds it any more: no new connection, no datagram. */
 void ep_stop_listening(struct ep *ep);
@@ -72,6 +74,55 @@ void dgram_close(struct ep *ep);
 void dgram_flush(struct ep *ep);
 bool dgram_quiet(const struct dgram *dgram); /* no op waits */
 void dgram_post(struct ep *ep, struct op *op) __attribute__((noinline));
+
+/* Steps of it, for those of queue pairs, too. */
+void dgram_begin(struct ep *ep); /* its losses are drawn from here on */
+/* One more has ended so. */
+void dgram_ended(struct ep *ep, enum dgram_end end, const char *detail);
+uint16_t dgram_seal(const struct nic *nic); /* WIRE_DG_TAGGED, WIRE_DG_WHOLE or 0 */
+/* False: the port takes no more now, and it keeps its draw. Else it has left, or is lost. */
+MUST_USE bool dgram_send(struct ep *ep, struct port *port, const struct sockaddr_storage *to, const void *frame, size_t length);
+/* Is it tagged as the secret asks, for the receiver `own`? Else it has ended so. */
+MUST_USE bool dgram_is_trusted(struct ep *ep, const uint8_t *frame, uint16_t flags, const struct wire_address_fields *own);
+/* False: there is no room for its completion. A receive that was posted before the datagram came may wait for this very slice
+ * to end. */
+MUST_USE bool dgram_find_receive(struct message *message);
+
+/* --- queue pairs for datagrams (dgram_pair.c): WIRE-150 and on ---
+ * Those behind one listener share its port, which is opened with the first of them. */
+
+/* Before it has its number. 0 or -errno: -EADDRINUSE, another process has the listener's port for datagrams. */
+MUST_USE int dgram_pair_open(struct ep *ep);
+void dgram_pair_post(struct ep *ep, struct op *op) __attribute__((noinline));
+/* As ep_hold(), ep_go_on(), ep_halt(), ep_reset() say; submit queues are empty. */
+void dgram_pair_go_on(struct ep *ep);
+void dgram_pair_hold(struct ep *ep, bool held);
+void dgram_pair_halt(struct ep *ep);
+void dgram_pair_reset(struct ep *ep);
+/* Goes on with what nic_overran() has begun, for all of them. */
+void dgram_pairs_tick(struct nic *nic);
+/* Of the listener's port: */
+void dgram_pairs_arrive(struct ep *listener, const uint8_t *frame, size_t length);
+void dgram_pairs_writable(struct ep *listener);
+
+/* Groups (dgram_group.c). */
+bool group_is(const uint8_t gid[16]);
+/* The listener's port by which datagrams to the group leave, opened with the first, and the address there; NULL: not to be had. */
+struct port *group_way(struct ep *listener, const struct datagram_to *to, struct sockaddr_storage *at);
+bool group_has(const struct ep *ep, const uint8_t gid[16]);
+void groups_close(struct ep *ep); /* its own, and a listener's ports */
+
+/* The 40 bytes in front of a received message: InfiniBand's GRH, or where both GIDs are IPv4 addresses 20 bytes of zeros and an
+ * IPv4 header, as RoCE v2 has them (grh.c). */
+enum { GRH_BYTES = 40 };
+struct grh_fields {
+	uint8_t sgid[16], dgid[16];
+	uint32_t flow_label;
+	uint8_t traffic_class, hop_limit;
+	bool has_data; /* immediate data */
+	uint32_t length;
+};
+void grh_put(uint8_t grh[GRH_BYTES], const struct grh_fields *fields);
 
 /* --- operations, receives, and changes of other counters that were posted and wait for a counter (deferred.c) ---
  * They are kept in the order of thresholds, and of posts where they are equal. When the counter is there, one goes into the submit

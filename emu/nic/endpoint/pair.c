@@ -97,6 +97,10 @@ int ep_pair(struct ep *ep, const struct ep_pair *pair)
 	struct session *session;
 
 	nic_role(ep->nic);
+	if (ep->attr.datagrams) {
+		cm_enter(ep, CM_UP); /* V140 */
+		return 0;
+	}
 	if (!address_canonical((const struct sockaddr *)&pair->own, &own) ||
 	    !address_canonical((const struct sockaddr *)&pair->peer, &peer))
 		return -EINVAL;
@@ -124,7 +128,7 @@ void ep_pair_send(struct ep *ep, uint32_t sq_psn)
 
 	nic_role(ep->nic);
 	ep->pairing->own.sq_psn = sq_psn;
-	if (!session->conn || session->state != SESSION_OPEN)
+	if (!session || !session->conn || session->state != SESSION_OPEN)
 		return;
 	pairing_compare(session);
 	session->rsp.due |= DUE_PAIR;
@@ -189,6 +193,10 @@ void ep_hold(struct ep *ep, bool held)
 	nic_role(ep->nic);
 	while (submit_take(ep->nic))
 		;
+	if (ep->attr.datagrams) {
+		dgram_pair_hold(ep, held);
+		return;
+	}
 	session->req.held = ep->pairing->draining = held; /* V64 */
 	pairing_drain(ep);
 	if (!held && session->conn)
@@ -202,6 +210,10 @@ void ep_go_on(struct ep *ep)
 		;
 	if (ep->pairing->halting)
 		return;
+	if (ep->attr.datagrams) {
+		dgram_pair_go_on(ep);
+		return;
+	}
 	ep->pairing->stopped = ep->pairing->failed = ep->pairing->draining = ep->cm.peer->req.held = false;
 }
 
@@ -302,6 +314,10 @@ void ep_halt(struct ep *ep)
 		;
 	fault_flush(ep);
 	ep->pairing->halting = true;
+	if (ep->attr.datagrams) {
+		dgram_pair_halt(ep);
+		return;
+	}
 	if (ep->cm.state != CM_DOWN)
 		cm_enter(ep, CM_DOWN);
 	end_all(ep);
@@ -318,6 +334,10 @@ void ep_reset(struct ep *ep)
 	while (submit_take(ep->nic))
 		;
 	fault_flush(ep);
+	if (ep->attr.datagrams) {
+		dgram_pair_reset(ep);
+		return;
+	}
 	in_order_cancel(ep);
 	stop_answering(ep, ep->attr.srx || ep->attr.xrc); /* told, so that its front end has it back */
 	cm_drop_receives(ep);
@@ -342,6 +362,9 @@ void nic_overran(struct nic *nic, const struct cq *cq)
 		if (!ep->pairing || ep->cm.state != CM_UP || (ep->attr.tx_cq != cq && ep->attr.rx_cq != cq))
 			continue;
 		ep->pairing->overran = ep->pairing->halting = true;
-		session_time(ep->cm.peer, nic_now(nic)); /* pairing_tick() goes on */
+		if (ep->attr.datagrams)
+			nic_arm_timer(nic, nic_now(nic)); /* dgram_pairs_tick() goes on */
+		else
+			session_time(ep->cm.peer, nic_now(nic)); /* pairing_tick() goes on */
 	}
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pair.h - queue pairs: connected endpoints whose programs name the peers to each other. WIRE-140 and on.
  *
- * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. All calls
- * but ep_qpn() need the driver role. */
+ * A queue pair is opened with ep_attr.through: an endpoint that was opened with ep_attr.pairs, and stays open as long. With
+ * ep_attr.datagrams it has no peer: see ep_set_qkey(). All calls but ep_qpn() need the driver role. */
 #ifndef EMU_NIC_PAIR_H
 #define EMU_NIC_PAIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -25,7 +26,8 @@ struct ep_pair {
 
 /* Its number, for life: 24 bits, no other queue pair of this network namespace has it. Any thread. */
 uint32_t ep_qpn(const struct ep *ep);
-/* To RTR: answers this peer, and no other. 0; -EINVAL for an address that is none; or -ENOMEM. */
+/* To RTR: answers this peer, and no other; one for datagrams answers all, and looks at no pairing. 0; -EINVAL for an address that
+ * is none; or -ENOMEM. */
 MUST_USE int ep_pair(struct ep *ep, const struct ep_pair *pair) REQUIRES(driver_role);
 /* To RTS: may send, beginning with that packet sequence number. */
 void ep_pair_send(struct ep *ep, uint32_t sq_psn) REQUIRES(driver_role);
@@ -36,6 +38,15 @@ void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *
 /* The port that they all have is down, or up again. Down, no queue pair has a connection: what is posted uses up its retries,
  * whichever side posts, and goes on when the port is up in time. */
 void nic_unplug(struct nic *nic, bool unplugged) REQUIRES(driver_role);
+
+/* Of one for datagrams (ep_attr.datagrams), which hears all peers that show its Q_Key, and whose ops name theirs. */
+void ep_set_qkey(struct ep *ep, uint32_t qkey) REQUIRES(driver_role);
+/* Attaches one for datagrams to a group, of IPv6 or a mapped one of IPv4, which it hears at these interfaces of the host, by their
+ * indexes. 0, also if it is attached already; -EOPNOTSUPP: the link has no groups; -errno: no interface takes the group. */
+MUST_USE int ep_attach(struct ep *ep, const uint8_t gid[16], const uint32_t *interfaces, size_t count) REQUIRES(driver_role);
+/* 0 or -EINVAL: it is not attached. */
+int ep_detach(struct ep *ep, const uint8_t gid[16]) REQUIRES(driver_role);
+bool ep_is_attached(const struct ep *ep) REQUIRES(driver_role); /* to any */
 
 /* To SQD: begins none of its ops any more, and tells CM_DRAINED when those that had begun have ended. Back to RTS: goes on. */
 void ep_hold(struct ep *ep, bool held) REQUIRES(driver_role);

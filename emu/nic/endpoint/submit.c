@@ -59,6 +59,8 @@ static uint8_t iov_slice(struct place *from, uint64_t length, struct iovec *out)
 /* Fills in the fields that only an atomic has. */
 static __attribute__((noinline)) void op_fill_atomic(struct op *op, struct ep *ep, const struct post_atomic *atomic)
 {
+	if (atomic->to)
+		op->to = *atomic->to;
 	op->what = atomic->what;
 	op->named_count = named_add(op->named, op->named_count, atomic->compare_desc, atomic->compare_count);
 	op->named_count = named_add(op->named, op->named_count, atomic->result_desc, atomic->result_count);
@@ -454,7 +456,9 @@ static __attribute__((noinline)) void start_apart(struct op *op)
 {
 	struct ep *ep = op->ep;
 
-	if (ep->attr.datagrams)
+	if (ep->attr.datagrams && ep->pairing)
+		dgram_pair_post(ep, op);
+	else if (ep->attr.datagrams)
 		dgram_post(ep, op);
 	else if (ep->pairing)
 		pairing_post(op);

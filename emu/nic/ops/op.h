@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "emu/nic/atomics/atomic.h"
@@ -78,7 +79,17 @@ struct remote {
 	uint64_t key_tail; /* second half of a raw key; 0: a plain one */
 };
 
-/* Further arguments of atomics. */
+/* Where a message of a queue pair for datagrams goes, and what its GRH tells there. */
+struct datagram_to {
+	struct sockaddr_storage at; /* of the receiver; the port does not count, and nothing if dgid is a group */
+	uint8_t sgid[16], dgid[16]; /* an IPv4 address is mapped */
+	uint32_t qpn, qkey;         /* 24 bits; all set: a group */
+	uint32_t flow_label;        /* 20 bits */
+	uint32_t interface;         /* to a group: the index of the own one */
+	uint8_t traffic_class, hop_limit, sl;
+};
+
+/* Further arguments of atomics, and of datagrams. */
 struct post_atomic {
 	struct atomic_what what;
 	const struct iovec *compare; /* ATOMIC_COMPARE: as long as the remote ranges */
@@ -86,6 +97,7 @@ struct post_atomic {
 	const struct iovec *result; /* ATOMIC_FETCH and ATOMIC_COMPARE: likewise */
 	size_t result_count;
 	void *const *compare_desc, *const *result_desc; /* as in struct post */
+	const struct datagram_to *to;                   /* not NULL: it is a message, and the rest is zero */
 };
 
 /* One data transfer call, flags translated. Everything pointed to may go when the call returns, but for the payload. */
@@ -103,7 +115,7 @@ struct post {
 	void *context;
 	uint64_t cq_flags;                /* for its completion: the front end's, passed on (front_end.h) */
 	enum refusal_cause refused;       /* queue pairs: it is not carried out, and fails so in its turn; else REFUSAL_NONE */
-	const struct post_atomic *atomic; /* OP_ATOMIC, else NULL */
+	const struct post_atomic *atomic; /* OP_ATOMIC, or a message of a queue pair for datagrams; else NULL */
 	const struct trigger *when;       /* NULL: at once */
 };
 
@@ -158,7 +170,12 @@ struct op {
 	uint64_t late_ns;             /* fault plan: so long after it has ended */
 	uint64_t again_ns;            /* `rnrs` of an endpoint with EP_ORDER_NONE: it waits until then */
 	uint8_t inject[LIMIT_INJECT]; /* operands, and the comparands behind them */
-	struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];
+	union {
+		struct {
+			struct iovec compare[LIMIT_IOV], result[LIMIT_IOV];
+		};
+		struct datagram_to to;
+	};
 	uint64_t named[3 * LIMIT_IOV]; /* regions of the whole post (named.h) */
 	void *watch;                   /* leader, POST_WATCHED */
 	uint64_t posted_ticks;         /* trace: when it was posted */

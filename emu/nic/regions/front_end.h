@@ -42,7 +42,10 @@ struct front_end {
 	uint64_t cq_tagged[2];                 /* added: a remote write, [1] a read, has used up the tagged receive */
 	uint64_t cq_solicited;                 /* added: the peer's post says POST_SOLICITED */
 	uint64_t cq_invalidated;               /* added: the message has invalidated the region whose key is completion.data */
-	uint64_t cq_multi;                     /* alone or added: a buffer of many messages is its program's again */
+	/* Added: a queue pair's datagram, behind a GRH. completion.tag has the sender's QPN, and above 24 bits the kind of its
+	 * header. */
+	uint64_t cq_grh;
+	uint64_t cq_multi; /* alone or added: a buffer of many messages is its program's again */
 };
 
 struct post;

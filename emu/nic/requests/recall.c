@@ -90,10 +90,14 @@ static void recall_datagrams(struct op_list *waiting, uint64_t desc)
 	struct op *op;
 
 	while ((op = op_list_pop(waiting))) {
-		if (op_names(op, desc))
-			complete_refused(op, REFUSAL_LOCAL_CLOSED, NULL);
-		else
+		if (!op_names(op, desc)) {
 			op_list_push(&keep, op);
+		} else if (op->ep->pairing) { /* in its turn */
+			op->why.cause = REFUSAL_LOCAL_CLOSED;
+			op_list_push(&keep, op);
+		} else {
+			complete_refused(op, REFUSAL_LOCAL_CLOSED, NULL);
+		}
 	}
 	*waiting = keep;
 }

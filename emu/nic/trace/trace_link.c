@@ -132,7 +132,7 @@ static void traced_close(struct line *line)
 static const struct ep *port_endpoint(const struct port *port)
 {
 	for (const struct ep *ep = trace_running->nic->eps; ep; ep = ep->next)
-		if (ep->attr.datagrams && ep->dgram.port == port)
+		if (ep->dgram.port == port || ep->dgram.groups[0] == port || ep->dgram.groups[1] == port)
 			return ep;
 	return NULL;
 }

@@ -11,6 +11,8 @@ enum {
 	VB_MAX_QP_WR = 16384,           /* requests of a send or receive queue; beyond: EINVAL */
 	VB_MAX_SGE = LIMIT_IOV,         /* of a request; beyond: EINVAL */
 	VB_MAX_INLINE = LIMIT_INJECT,   /* bytes that IBV_SEND_INLINE copies; beyond: EINVAL */
+	VB_MAX_AH = 65536,              /* then ENOMEM */
+	VB_MAX_GROUPS = 20,             /* the system may take more or less, by its settings: then ENOBUFS */
 	VB_MAX_SRQ = 4096,              /* then ENOMEM */
 	VB_MAX_SRQ_WR = 16384,          /* beyond: EINVAL */
 	VB_MAX_CQ = 65536,              /* then ENOMEM */
@@ -32,5 +34,6 @@ enum {
 /* MTUs of RoCE on Ethernet. Nothing is cut at them here, but the two sides of a connection are to agree on one. */
 #define VB_MTU_MAX IBV_MTU_4096
 #define VB_MTU_ACTIVE IBV_MTU_1024
+#define VB_MAX_DATAGRAM (128 << VB_MTU_ACTIVE) /* bytes of a UD message; beyond: IBV_WC_LOC_LEN_ERR */
 
 #endif

@@ -59,6 +59,10 @@ static void fill_device(const struct vb_device *device, struct ibv_device_attr *
 		.max_res_rd_atom = VB_MAX_RD_ATOMIC * VB_MAX_QP,
 		.max_qp_init_rd_atom = VB_MAX_RD_ATOMIC,
 		.atomic_cap = IBV_ATOMIC_HCA,
+		.max_ah = VB_MAX_AH,
+		.max_mcast_grp = VB_MAX_GROUPS,
+		.max_mcast_qp_attach = VB_MAX_QP,
+		.max_total_mcast_qp_attach = VB_MAX_QP,
 		.max_srq = VB_MAX_SRQ,
 		.max_srq_wr = VB_MAX_SRQ_WR,
 		.max_srq_sge = VB_MAX_SGE,
@@ -84,7 +88,9 @@ int vb_query_device_ex(struct ibv_context *context, const struct ibv_query_devic
 	const uint32_t odp = uc_odp | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
 	struct ibv_device_attr_ex all = {
 		.odp_caps = { .general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
-			      .per_transport_caps = { .rc_odp_caps = odp, .uc_odp_caps = uc_odp } },
+			      .per_transport_caps = { .rc_odp_caps = odp,
+						      .uc_odp_caps = uc_odp,
+						      .ud_odp_caps = uc_odp & ~(uint32_t)IBV_ODP_SUPPORT_WRITE } },
 		.xrc_odp_caps = odp,
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = CLOCK_KHZ,

@@ -39,12 +39,6 @@ ABSENT_NUMBER(ibv_query_qp_data_in_order, 0)
 ABSENT(ibv_set_ece)
 
 /* Datagrams, groups. */
-ABSENT(ibv_attach_mcast)
-ABSENT_POINTER(ibv_create_ah)
-ABSENT_POINTER(ibv_create_ah_from_wc)
-ABSENT(ibv_destroy_ah)
-ABSENT(ibv_detach_mcast)
-ABSENT_NUMBER(ibv_init_ah_from_wc, -1)
 ABSENT(ibv_resolve_eth_l2_from_gid)
 
 /* Objects of other processes. */

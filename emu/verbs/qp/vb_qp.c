@@ -80,7 +80,7 @@ bool vb_qp_event(void *owner, const struct cm_event *event)
 		if (qp->tells_drained)
 			vb_qp_tell(qp, IBV_EVENT_SQ_DRAINED);
 	}
-	if (event->kind == CM_STOPPED) { /* V184 */
+	if (event->kind == CM_STOPPED) { /* V147, V184 */
 		atomic_store(&qp->draining, false);
 		vb_qp_enter(qp, IBV_QPS_SQE);
 	}
@@ -431,6 +431,10 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 		err = vb_context_enter(qp->context, "ibv_destroy_qp");
 		if (err)
 			return err;
+		if (ep_is_attached(qp->ep)) { /* V157 */
+			vb_context_leave(qp->context);
+			return vb_refuse(EBUSY, "ibv_destroy_qp", "it is attached to a group. Call ibv_detach_mcast first.");
+		}
 		ep_reset(qp->ep); /* what is posted ends untold: a queue need not have room for it */
 		ep_close(qp->ep);
 		vb_qp_port_close(qp);

@@ -49,6 +49,7 @@ struct vb_qp {
 	struct ibv_qp_attr attr; /* as modified so far; the state is ibv.state */
 	struct futex_lock send_lock, recv_lock;
 	struct vb_queue sq, rq; /* each by its lock; ep_attr.tag is the address of rq */
+	atomic_uint qkey;       /* of attr, for posts */
 	uint32_t async_told;
 	uint32_t number; /* of its creation in the process, from 1: fault plans know it by that */
 };

@@ -203,6 +203,20 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 	wr_set_sge_list(ex, 1, &(struct ibv_sge){ addr, length, lkey });
 }
 
+/* May come before or behind the setter of data. */
+static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+	struct vb_batch *batch = &head_of(ex)->batch;
+
+	if (!batch->wrs)
+		batch_fail(batch, EINVAL, "a setter was called before a builder");
+	if (batch->err)
+		return;
+	batch->wr[batch->wrs - 1].wr.ud.ah = ah;
+	batch->wr[batch->wrs - 1].wr.ud.remote_qpn = qpn;
+	batch->wr[batch->wrs - 1].wr.ud.remote_qkey = qkey;
+}
+
 static size_t inline_bytes(const struct ibv_data_buf *list, size_t count, size_t most)
 {
 	size_t bytes = 0;
@@ -312,6 +326,7 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_ud_addr = wr_set_ud_addr;
 	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 }
 

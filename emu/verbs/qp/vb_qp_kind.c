@@ -65,6 +65,18 @@ static const struct vb_qp_kind kinds[] = {
 		.caps = EP_RECV | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE,
 		.order = EP_ORDER_RAS | EP_ORDER_WAS | EP_ORDER_WAR | EP_ORDER_SAR,
 		.rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES | EP_RULE_ALIGNED | EP_RULE_EMPTY_KEYLESS,
+		.max_msg = VB_MAX_MSG,
+	},
+	{
+		.type = IBV_QPT_UD,
+		.name = "UD",
+		.opcodes = OPCODE(IBV_WR_SEND) | OPCODE(IBV_WR_SEND_WITH_IMM),
+		.ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM,
+		.init_attrs = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.caps = EP_SEND | EP_RECV,
+		.rules = EP_RULE_RECEIVE_FIRST,
+		.datagrams = true,
+		.max_msg = VB_MAX_DATAGRAM, /* V151 */
 	},
 };
 

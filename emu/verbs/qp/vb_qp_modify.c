@@ -8,6 +8,7 @@
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_ah.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
@@ -59,22 +60,11 @@ uint32_t vb_qp_caps(const struct vb_qp *qp, unsigned int access)
 static int addresses(const struct ibv_ah_attr *av, struct ep_pair *pair)
 {
 	struct vb_gid own;
+	int err = vb_ah_addresses(CALL, av, &own, &pair->peer);
 
-	if (!vb_gid_get(av->grh.sgid_index, &own))
-		return vb_refuse(
-			EINVAL, CALL,
-			"the port has no GID at ah_attr.grh.sgid_index %u. ibv_query_gid_table() lists those that there are.",
-			av->grh.sgid_index);
-	pair->own = own.at;
-	vb_gid_address(&av->grh.dgid, own.ifindex, &pair->peer);
-	if (pair->own.ss_family != pair->peer.ss_family)
-		return vb_refuse(
-			EINVAL, CALL,
-			"ah_attr.grh.dgid and the GID of sgid_index %u are of different families (IPv4, IPv6). Use the GID of "
-			"the peer's interface in the same network.",
-			av->grh.sgid_index);
-	vb_gid_check_route(CALL, av->grh.sgid_index, &own, &pair->peer);
-	return 0;
+	if (!err)
+		pair->own = own.at;
+	return err;
 }
 
 /* The attributes that the mask names, as they are from now on. */
@@ -171,7 +161,7 @@ static int change_state(struct vb_qp *qp, enum ibv_qp_state from, enum ibv_qp_st
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_RTR)
 		ep_pair_send(qp->ep, attr->sq_psn);
 	else if (to == IBV_QPS_RTS && from == IBV_QPS_SQE)
-		ep_go_on(qp->ep); /* V184 */
+		ep_go_on(qp->ep); /* V148, V184 */
 	if (!err)
 		vb_qp_enter(qp, to);
 	return err;
@@ -202,6 +192,8 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 	qp->attr = attr;
 	ep_set_caps(qp->ep, caps_of(qp, &attr)); /* V36, V39 */
 	set_timing(qp, &attr);
+	atomic_store(&qp->qkey, attr.qkey);
+	ep_set_qkey(qp->ep, attr.qkey);
 	return 0;
 }
 

@@ -18,6 +18,8 @@
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/start/vb_refuse.h"
 
+enum { NEW_PORTS = 16 }; /* new listeners that are tried for a queue pair */
+
 struct vb_qp_port {
 	struct vb_qp_port *next;
 	struct nic *nic;
@@ -97,6 +99,7 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 		.tag = (uint64_t)(uintptr_t)&qp->rq,
 		.through = port->ep,
 		.xrc = qp->xrcd ? vb_xrcd_device(qp->xrcd) : NULL,
+		.datagrams = qp->kind->datagrams,
 		.owner = qp,
 	};
 	int err = ep_open(port->nic, &attr, &qp->ep);
@@ -106,6 +109,20 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 	qp->port = port;
 	port->users++;
 	return 0;
+}
+
+/* -EADDRINUSE: another process has its port for datagrams. */
+static int open_behind_new(struct vb_qp *qp, struct pd *pd, struct nic *nic) REQUIRES(driver_role)
+{
+	struct vb_qp_port *port;
+	int err = port_open(nic, &port);
+
+	if (err)
+		return err;
+	err = open_through(qp, pd, port);
+	if (err)
+		port_close(port);
+	return err;
 }
 
 int vb_qp_port_open(struct vb_qp *qp, struct pd *pd, const char *call)
@@ -121,11 +138,8 @@ int vb_qp_port_open(struct vb_qp *qp, struct pd *pd, const char *call)
 	for (port = ports; port && err == -EADDRINUSE; port = port->next)
 		if (port->nic == nic)
 			err = open_through(qp, pd, port);
-	if (err == -EADDRINUSE) {
-		err = port_open(nic, &port);
-		if (!err)
-			err = open_through(qp, pd, port);
-	}
+	for (int i = 0; i < NEW_PORTS && err == -EADDRINUSE; i++)
+		err = open_behind_new(qp, pd, nic);
 	vb_context_leave(qp->context);
 	return err ? vb_refuse(-err, call,
 			       "it cannot listen for its peer (%s). Destroy some, raise RLIMIT_NOFILE, or widen FI_EMU_PORTS.",

@@ -9,10 +9,12 @@
 #include "emu/nic/regions/mr.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
+#include "emu/verbs/qp/vb_ah.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
 #include "emu/verbs/regions/vb_key.h"
+#include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_front_end.h"
 #include "emu/verbs/start/vb_refuse.h"
 
@@ -44,6 +46,7 @@ struct send {
 	struct iovec iov[VB_MAX_SGE];
 	void *desc[VB_MAX_SGE];
 	struct post_atomic atomic;
+	struct datagram_to to;
 	uint64_t operand, comparand;
 	struct iovec operands, comparands;
 	uint64_t length;
@@ -122,6 +125,25 @@ static uint32_t flags_of(const struct vb_qp *qp, const struct ibv_send_wr *wr, c
 	       (wr->send_flags & IBV_SEND_INLINE ? POST_INJECT : 0);
 }
 
+/* V149. False: the address handle is of another PD. */
+static bool address(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct send *send)
+{
+	const struct vb_pd *pd;
+	const struct datagram_to *to = vb_ah_to(wr->wr.ud.ah, &pd);
+
+	if (pd->root != qp->pd->root) {
+		vb_refuse(EPERM, CALL, "request 0x%llx fails (IBV_WC_LOC_QP_OP_ERR): its address handle is of another PD.",
+			  (unsigned long long)wr->wr_id);
+		return false;
+	}
+	send->to = *to;
+	send->to.qpn = wr->wr.ud.remote_qpn & VB_QPN_MAX;
+	send->to.qkey = wr->wr.ud.remote_qkey >> 31 ? atomic_load(&qp->qkey) : wr->wr.ud.remote_qkey; /* V146 */
+	send->atomic = (struct post_atomic){ .to = &send->to };
+	send->post.atomic = &send->atomic;
+	return true;
+}
+
 static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const struct request *request, struct send *send)
 {
 	struct post *post = &send->post;
@@ -154,12 +176,15 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		vb_refuse(EMSGSIZE, CALL, "request 0x%llx fails (IBV_WC_LOC_LEN_ERR): its list has %llu bytes%s",
 			  (unsigned long long)wr->wr_id, (unsigned long long)send->length,
 			  request->kind == OP_ATOMIC ? ", and an atomic's result has 8."
+			  : qp->kind->datagrams      ? ", more than a datagram may have (active_mtu of the port)."
 						     : ", more than a message may have (max_msg_sz).");
 		refuse_local(send, REFUSAL_TRUNCATED);
 		return;
 	}
 	if (request->kind == OP_ATOMIC)
 		make_atomic(wr, send);
+	else if (qp->kind->datagrams && !address(qp, wr, send))
+		refuse_local(send, REFUSAL_ADDRESS);
 	else
 		send->remote.length = send->length;
 }
@@ -191,6 +216,8 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge) /* V65 */
 		return vb_refuse(EINVAL, CALL, "num_sge is %d, and the queue pair was made with max_send_sge %u.", wr->num_sge,
 				 qp->cap.max_send_sge);
+	if (qp->kind->datagrams && !wr->wr.ud.ah)
+		return vb_refuse(EINVAL, CALL, "wr.ud.ah is NULL: a UD queue pair sends to an address handle (ibv_create_ah).");
 	if (wr->opcode == IBV_WR_LOCAL_INV && wr->num_sge)
 		return vb_refuse(EINVAL, CALL, "num_sge is %d beside IBV_WR_LOCAL_INV, which moves nothing.", wr->num_sge);
 	if (!(wr->send_flags & IBV_SEND_INLINE))
@@ -209,7 +236,8 @@ static int check_state(const struct vb_qp *qp)
 {
 	enum ibv_qp_state state = vb_qp_state(qp);
 
-	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD || state == IBV_QPS_SQE)) /* V55, V56 */
+	if (likely(state == IBV_QPS_RTS || state == IBV_QPS_ERR || state == IBV_QPS_SQD ||
+		   state == IBV_QPS_SQE)) /* V55, V56, V147 */
 		return 0;
 	return vb_refuse(EINVAL, CALL, "the queue pair is in %s. It sends from RTS on (ibv_modify_qp).", vb_qp_state_name(state));
 }

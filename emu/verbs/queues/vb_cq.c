@@ -199,7 +199,8 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 	err = vb_context_enter(cq->context, "ibv_resize_cq");
 	if (err)
 		return err;
-	err = cq_resize(cq->cq, (size_t)cqe); /* V114, V115 */
+	(void)nic_work(atomic_load(&cq->context->nic)); /* what was posted before, as of UD, has completed: it counts */
+	err = cq_resize(cq->cq, (size_t)cqe);           /* V114, V115 */
 	vb_context_leave(cq->context);
 	if (err)
 		return vb_refuse(-err, "ibv_resize_cq",

@@ -111,7 +111,7 @@ enum ibv_wc_status vb_wc_status(enum refusal_cause cause, bool receive, bool loc
 
 /* --- sentences --- */
 
-enum { WORDS_MAX = 40 };
+enum { WORDS_MAX = 40, VB_QPN_BITS = 0xffffff };
 
 /* One for the error polled last, and one for the flushed request polled last. */
 static _Thread_local struct sentence {
@@ -165,6 +165,11 @@ static void fill_receive(const struct completion *c, struct ibv_wc *wc)
 	if (c->flags & (VB_CQ_IMM | VB_CQ_WRITTEN)) {                                    /* V96 */
 		wc->wc_flags = IBV_WC_WITH_IMM;
 		wc->imm_data = htobe32((uint32_t)c->data);
+	}
+	if (c->flags & VB_CQ_GRH) { /* V143 */
+		wc->wc_flags |= IBV_WC_GRH;
+		wc->src_qp = (uint32_t)c->tag & VB_QPN_BITS;
+		wc->sl = (uint8_t)(c->tag >> 24);
 	}
 	if (c->flags & VB_CQ_INVALIDATED) { /* V30 */
 		wc->wc_flags = IBV_WC_WITH_INV;

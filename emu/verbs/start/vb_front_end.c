@@ -21,7 +21,8 @@ const struct front_end vb_front_end = {
 			"peer's QP was destroyed, its process has ended, or its GID is of another interface." },
 		[REFUSAL_UNREACHABLE] = { "the peer's QP could not be reached within timeout and retry_cnt", NULL },
 		[REFUSAL_CANCELLED] = { "flushed, as the QP is in the error state", NULL },
-		[REFUSAL_ADDRESS] = { "the QP has no address vector of a peer", "Set IBV_QP_AV with ibv_modify_qp." },
+		[REFUSAL_ADDRESS] = { "the QP has no address vector of a peer, or the address handle is of another PD",
+			"Set IBV_QP_AV with ibv_modify_qp, or create the address handle in the QP's PD." },
 		[REFUSAL_SECRET] = { NULL, "Set FI_EMU_SECRET_FILE on both sides, to files of the same bytes, and see the log of "
 			"both." },
 		[REFUSAL_NOT_READY] = { "the peer had posted no receive each time that it was tried (rnr_retry)", "Post receives "
@@ -49,4 +50,5 @@ const struct front_end vb_front_end = {
 	.cq_data = VB_CQ_IMM,
 	.cq_solicited = VB_CQ_SOLICITED,
 	.cq_invalidated = VB_CQ_INVALIDATED,
+	.cq_grh = VB_CQ_GRH,
 };

@@ -11,6 +11,7 @@ enum vb_cq_flag {
 	VB_CQ_WRITTEN = 1 << 1,     /* or with a remote write: IBV_WC_RECV_RDMA_WITH_IMM */
 	VB_CQ_INVALIDATED = 1 << 2, /* the message has invalidated the rkey in data */
 	VB_CQ_SOLICITED = 1 << 3,   /* the sender asked for an event (IBV_SEND_SOLICITED) */
+	VB_CQ_GRH = 1 << 4,         /* a datagram: completion.tag has the sender's QPN, and above its 24 bits what wc.sl tells */
 };
 
 /* Stands for a buffer that its lkey does not allow, where hardware looks at that when bytes come. No process has that page. */

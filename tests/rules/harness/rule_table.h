@@ -20,7 +20,7 @@ struct rule {
 enum { RULES = 198 };
 extern const struct rule rule_table[RULES + 1]; /* by number, from 1 */
 
-enum { VERBS_RULES = 191 };
+enum { VERBS_RULES = 239 };
 extern const char *const verbs_rule_table[VERBS_RULES + 1]; /* the titles of those of verbs, V1 on */
 
 /* 'S', 35: "S35  A key in use is refused"; good until the next call. */

@@ -72,6 +72,12 @@ FORWARD(int, ibv_query_port, (struct ibv_context * context, uint8_t port, struct
 FORWARD(int, ibv_query_gid, (struct ibv_context * context, uint8_t port, int index, union ibv_gid *gid), context, port, index, gid)
 FORWARD(struct ibv_pd *, ibv_alloc_pd, (struct ibv_context * context), context)
 FORWARD(int, ibv_dealloc_pd, (struct ibv_pd * pd), pd)
+FORWARD(struct ibv_ah *, ibv_create_ah, (struct ibv_pd * pd, struct ibv_ah_attr *attr), pd, attr)
+FORWARD(struct ibv_ah *, ibv_create_ah_from_wc, (struct ibv_pd * pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port), pd, wc,
+	grh, port)
+FORWARD(int, ibv_attach_mcast, (struct ibv_qp * qp, const union ibv_gid *gid, uint16_t lid), qp, gid, lid)
+FORWARD(int, ibv_detach_mcast, (struct ibv_qp * qp, const union ibv_gid *gid, uint16_t lid), qp, gid, lid)
+FORWARD(int, ibv_destroy_ah, (struct ibv_ah * ah), ah)
 FORWARD(struct ibv_mr *, ibv_reg_mr, (struct ibv_pd * pd, void *addr, size_t length, int access), pd, addr, length, access)
 FORWARD(struct ibv_mr *, ibv_reg_mr_iova, (struct ibv_pd * pd, void *addr, size_t length, uint64_t iova, int access), pd, addr,
 	length, iova, access)

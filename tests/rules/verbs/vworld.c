@@ -79,6 +79,11 @@ static enum ibv_qp_type type_of(const struct vworld *w, int side)
 	return w->wish.type[side] ? w->wish.type[side] : IBV_QPT_RC;
 }
 
+static bool is_ud(const struct vworld *w)
+{
+	return type_of(w, 0) == IBV_QPT_UD;
+}
+
 struct ibv_qp *v_qp(struct vworld *w, int side, const struct ibv_qp_cap *cap)
 {
 	struct vside *of = &w->side[side];
@@ -159,6 +164,15 @@ static void open_side(struct vworld *w, int side)
 	of->qp = v_qp(w, side, NULL);
 }
 
+static void open_path(struct vworld *w)
+{
+	struct ibv_ah_attr path;
+
+	v_path(w, &path);
+	w->ah = ibv_create_ah(w->side[0].pd, &path);
+	CHECK(w->ah, "no address handle: %s", strerror(errno));
+}
+
 void v_open(struct vworld *w, const struct vwish *wish)
 {
 	v_open_device(w);
@@ -175,6 +189,8 @@ void v_open(struct vworld *w, const struct vwish *wish)
 		open_shared(w);
 	for (int side = 0; side < 2; side++)
 		open_side(w, side);
+	if (is_ud(w))
+		open_path(w);
 }
 
 void v_close(struct vworld *w)
@@ -193,6 +209,8 @@ void v_close(struct vworld *w)
 			V_RC(0, ibv_dereg_mr(w->side[side].mr));
 		free(w->side[side].bytes);
 	}
+	if (w->ah)
+		V_RC(0, ibv_destroy_ah(w->ah));
 	if (w->channel)
 		V_RC(0, ibv_destroy_comp_channel(w->channel));
 	if (w->wish.two_pds)
@@ -216,10 +234,11 @@ static int choose_gid(struct vworld *w)
 	return 0;
 }
 
-static void fill_address(struct vworld *w, struct ibv_ah_attr *av)
+void v_path(struct vworld *w, struct ibv_ah_attr *av)
 {
 	int index = choose_gid(w);
 
+	memset(av, 0, sizeof(*av));
 	av->port_num = PORT;
 	av->dlid = w->port.lid;
 	if (w->port.link_layer != IBV_LINK_LAYER_ETHERNET)
@@ -248,16 +267,24 @@ static int masked(const struct vworld *w, int side, int mask)
 	}
 }
 
+static int ud_attr(enum ibv_qp_state state)
+{
+	if (state == IBV_QPS_INIT)
+		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	return IBV_QP_STATE | (state == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0);
+}
+
 int v_attr(struct vworld *w, int side, enum ibv_qp_state state, struct ibv_qp_attr *attr)
 {
-	*attr = (struct ibv_qp_attr){ .qp_state = state };
+	*attr = (struct ibv_qp_attr){ .qp_state = state, .port_num = PORT, .qkey = V_QKEY, .sq_psn = V_PSN };
+	if (is_ud(w))
+		return ud_attr(state);
 	switch (state) {
 	case IBV_QPS_INIT:
-		attr->port_num = PORT;
 		attr->qp_access_flags = V_ALL & ~(side ? w->wish.qp_without : 0);
 		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 	case IBV_QPS_RTR:
-		fill_address(w, &attr->ah_attr);
+		v_path(w, &attr->ah_attr);
 		attr->path_mtu = IBV_MTU_1024;
 		attr->dest_qp_num = w->side[!side].qp->qp_num;
 		attr->rq_psn = V_PSN;
@@ -267,7 +294,6 @@ int v_attr(struct vworld *w, int side, enum ibv_qp_state state, struct ibv_qp_at
 			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	case IBV_QPS_RTS:
-		attr->sq_psn = V_PSN;
 		attr->timeout = w->wish.retry_few ? 12 : 14;
 		attr->retry_cnt = w->wish.retry_few ? 1 : 7;
 		attr->rnr_retry = w->wish.rnr_few ? 1 : 7;
@@ -331,7 +357,11 @@ struct ibv_send_wr v_request(struct vworld *w, int side, enum ibv_wr_opcode opco
 
 	wr.qp_type.xrc.remote_srqn = w->srqn;
 	*sge = (struct ibv_sge){ (uintptr_t)own->bytes, length, own->mr ? own->mr->lkey : 0 };
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+	if (is_ud(w)) {
+		wr.wr.ud.ah = w->ah;
+		wr.wr.ud.remote_qpn = peer->qp->qp_num;
+		wr.wr.ud.remote_qkey = V_QKEY;
+	} else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
 		wr.wr.atomic.remote_addr = (uintptr_t)peer->bytes + at;
 		wr.wr.atomic.rkey = peer->mr ? peer->mr->rkey : 0;
 	} else {

@@ -19,6 +19,7 @@ enum {
 	V_INLINE = 32,
 	V_CQE = 64,
 	V_PSN = 0x4321,
+	V_QKEY = 0x11111111,
 	V_READS = 4,
 	V_SGE_MOST = 256, /* a device's max_sge, for lists that are one too long */
 	V_ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
@@ -37,7 +38,7 @@ const char *v_find_device(const char **device);
 /* What a test asks for beside the usual. Side 0 sends, as a rule, and side 1 is its target. */
 struct vwish {
 	bool given;                      /* always true */
-	enum ibv_qp_type type[2];        /* 0: RC */
+	enum ibv_qp_type type[2];        /* 0: RC. UD: both, and each sends to the other */
 	bool two_pds;                    /* side 1 has a PD of its own */
 	bool unsignaled;                 /* only requests with IBV_SEND_SIGNALED complete */
 	bool channel;                    /* the queues of both sides tell the channel */
@@ -62,6 +63,7 @@ struct vworld {
 	struct ibv_device_attr device;
 	struct ibv_port_attr port;
 	struct ibv_comp_channel *channel;
+	struct ibv_ah *ah;     /* UD: to this port, in the PD of side 0 */
 	struct ibv_srq *srq;   /* V_WR receives, in the PD of side 1 */
 	struct ibv_xrcd *xrcd; /* where side 1 is of type XRC_RECV; then srq is of it */
 	uint32_t srqn;         /* its number, which requests name */
@@ -75,6 +77,9 @@ void v_close_device(struct vworld *w);
 void v_open(struct vworld *w, const struct vwish *wish);
 void v_meet(struct vworld *w);
 void v_close(struct vworld *w);
+
+/* The path to this port. */
+void v_path(struct vworld *w, struct ibv_ah_attr *path);
 
 /* A queue pair and a region in addition to those of a side, which the caller destroys. */
 struct ibv_qp *v_qp(struct vworld *w, int side, const struct ibv_qp_cap *cap);

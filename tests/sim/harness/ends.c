@@ -90,6 +90,21 @@ void end_open_xrc(struct end *end, const struct end *pairs, uint32_t rules, stru
 			.cm = &events, .through = pairs->ep, .caps = CAPS, .owner = end, .rules = rules, .xrc = xrc, .tag = 77 });
 }
 
+void end_open_datagrams(struct end *end, const struct end *pairs, uint32_t qkey)
+{
+	struct ep_attr attr = { .cm = &events, .through = pairs->ep, .caps = EP_SEND | EP_RECV, .owner = end, .datagrams = true };
+	int rc;
+
+	attr.rules = EP_RULE_RECEIVE_FIRST;
+	open_as(end, pairs->node, attr);
+	node_enter(end->node);
+	rc = ep_pair(end->ep, &(struct ep_pair){ .peer_qpn = 0 });
+	ep_pair_send(end->ep, 0);
+	ep_set_qkey(end->ep, qkey);
+	node_leave(end->node);
+	WORLD_CHECK(end->node->world, !rc, "ep_pair: %d", rc);
+}
+
 void end_pair(struct end *end, const struct end *peer, uint32_t rq_psn, uint32_t path_mtu)
 {
 	struct ep_pair pair = {

@@ -42,6 +42,8 @@ void end_open_pair(struct end *end, const struct end *pairs);
 void end_open_ruled(struct end *end, const struct end *pairs, uint32_t rules, struct srx *srx, uint64_t tag);
 /* Likewise, with receives that its requests name. */
 void end_open_xrc(struct end *end, const struct end *pairs, uint32_t rules, struct xrc *xrc);
+/* One for datagrams, in RTS with that Q_Key. */
+void end_open_datagrams(struct end *end, const struct end *pairs, uint32_t qkey);
 /* To RTR, with these numbers; to RTS. */
 void end_pair(struct end *end, const struct end *peer, uint32_t rq_psn, uint32_t path_mtu);
 void end_pair_send(struct end *end, uint32_t sq_psn);
