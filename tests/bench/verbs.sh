@@ -3,9 +3,9 @@
 # verbs.sh - perftest's tools over emu beside emu_perf over emu, which does the same by libfabric, in turns: verbs.sh [ROUNDS]
 #
 # Between two processes of this machine, each with a core of its own, by Unix sockets and shared memory and then by TCP. Prints a
-# row for each tool: the medians of 5 rounds, and how much longer perftest's takes: `pass` up to 1.3 times, else `short`. Exit
-# status 1 if one is short, 77 where perftest is not installed or there is one core. EMU_BUILD names another folder than
-# build/release.
+# row for each tool: the medians of 5 rounds, and how much longer perftest's takes: `pass` up to 1.3 times, else `short`. The last
+# row is of UD messages beside datagrams of a bare socket: `pass` up to twice as long. Exit status 1 if one is short, 77 where
+# perftest is not installed or there is one core. EMU_BUILD names another folder than build/release.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
@@ -83,4 +83,5 @@ for local in unix tcp; do
 	row $local write_bw more 4 65536 "-n 5000 --report_gbits" "-w 128 -D 0.5"
 	row $local read_bw more 4 65536 "-n 5000 --report_gbits" "-w 16 -D 0.5"
 done
+"$run" "$EMU_BUILD/tests/bench/ud_rate" || status=1
 exit ${status:-0}
