@@ -49,6 +49,20 @@ fi
 for tool in write_lat send_bw read_bw; do
 	pair perftest_$tool ib_$tool -R -F -n 100
 done
+head -c 32 /dev/urandom >"$work/secret"
+chmod 600 "$work/secret"
+server_env=(FI_EMU_SECRET_FILE="$work/secret")
+client_env=("${server_env[@]}")
+flag_pair secret "-c -a" -s rping -C 10
+client_env=()
+if command -v rping >/dev/null; then
+	if ! both "$work/flagged" "-c -a" -s rping -C 10 && grep -q 'UNREACHABLE.*-13' "$work/client"; then
+		echo "ok secret_on_one_side"
+	else
+		failed secret_on_one_side
+	fi
+fi
+server_env=()
 if [ "${1:-}" = whole ]; then
 	for tool in write_bw read_lat send_lat atomic_lat atomic_bw; do
 		pair perftest_$tool ib_$tool -R -F -n 100

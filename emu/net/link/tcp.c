@@ -231,6 +231,7 @@ const struct link_ops tcp_link = {
 	.shares = line_shares,
 	.flush = trunks_flush,
 	.kind = line_kind,
+	.came_to = line_came_to,
 	.listen = listener_open,
 	.unlisten = listener_close,
 	.bind = port_open,

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -385,6 +386,31 @@ bool line_lingers(struct line *line)
 bool line_shares(const struct line *line)
 {
 	return line->state == LINE_CHANNEL;
+}
+
+/* A socket for both families has IPv4 in the form of IPv6. */
+static void unmap(struct sockaddr_storage *at)
+{
+	struct sockaddr_in6 in6 = *(struct sockaddr_in6 *)at;
+	struct sockaddr_in *in = (struct sockaddr_in *)at;
+
+	if (at->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr))
+		return;
+	memset(at, 0, sizeof(*at));
+	in->sin_family = AF_INET;
+	in->sin_port = in6.sin6_port;
+	memcpy(&in->sin_addr, in6.sin6_addr.s6_addr + 12, sizeof(in->sin_addr));
+}
+
+bool line_came_to(const struct line *line, struct sockaddr_storage *at)
+{
+	socklen_t length = sizeof(*at);
+
+	if (line->state != LINE_OPEN || line->ops->neighbour || getsockname(line->fd, (struct sockaddr *)at, &length))
+		return false;
+	unmap(at);
+	bound_known(&line->tcp->config.bound, at);
+	return true;
 }
 
 const char *line_kind(const struct line *line)

@@ -125,6 +125,7 @@ void line_want_write(struct line *line);
 void line_set_readable(struct line *line, bool on);
 void line_cancel_want_write(struct line *line); /* takes that back */
 const char *line_kind(const struct line *line);
+bool line_came_to(const struct line *line, struct sockaddr_storage *at);
 bool line_shares(const struct line *line);
 void line_close(struct line *line);
 void line_drop_stream(struct line *line); /* one that has greeted becomes a LINE_CHANNEL */

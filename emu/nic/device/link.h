@@ -73,6 +73,8 @@ struct link_ops {
 	bool (*flush)(void *link, bool all);
 	/* The kind of stream, in a word ("tcp"). NULL: the link has no words. */
 	const char *(*kind)(const struct line *line);
+	/* The own address that an accepted stream came to, as peers know it. False: it is not known. NULL: of no line. */
+	bool (*came_to)(const struct line *line, struct sockaddr_storage *at);
 	/* Begins to listen at *at (port 0: any) for `ep`, writes the real address back; accepted streams come as
 	 * conn_accept(). Called while the endpoint is being enabled; returns 0 or -errno. */
 	int (*listen)(void *link, struct sockaddr_storage *at, struct ep *ep, void **listener);

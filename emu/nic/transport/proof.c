@@ -173,6 +173,23 @@ void proof_refuse(struct conn *conn, const struct wire_hello_fields *hello)
 					: "the peer asks for a secret, and there is none here");
 }
 
+static bool names_everywhere(const struct wire_address_fields *fields)
+{
+	static const uint8_t any[sizeof(fields->addr)];
+
+	return !memcmp(fields->addr, any, sizeof(any));
+}
+
+static bool proof_came_to(const struct conn *conn, struct wire_address_fields *fields)
+{
+	struct sockaddr_storage at, canonical;
+
+	if (!conn->nic->link.came_to(conn->line, &at) || !address_canonical((const struct sockaddr *)&at, &canonical))
+		return false;
+	address_put(&canonical, fields);
+	return true;
+}
+
 /* The scope of an address means something to its host alone. */
 static bool is_own(const struct conn *conn, const struct wire_head *challenge, const struct wire_hello_fields *hello)
 {
@@ -183,6 +200,8 @@ static bool is_own(const struct conn *conn, const struct wire_head *challenge, c
 	if (!ep || (ep->pairing && !ep->cm.peer)) /* a queue pair without an address yet: its peer is told so, once it has proved */
 		return to.port == address_port(&conn->ep->name);
 	address_put(&ep->name, &own);
+	if (names_everywhere(&own) && !(conn->nic->link.came_to && proof_came_to(conn, &own)))
+		return to.port == own.port; /* it listens everywhere */
 	return to.family == own.family && to.port == own.port && !memcmp(to.addr, own.addr, sizeof(to.addr));
 }
 
