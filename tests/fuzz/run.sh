@@ -4,13 +4,13 @@
 #   run.sh [SECONDS] [TARGET...]		60 s and all of them unless told otherwise
 #   run.sh --keep [TARGET...]		takes what was found into the corpus of the tree, reduced to what reaches more
 #
-# The targets and their inputs: stream.c, codec.c, datagram.c, responder.c for what peers send; ring.c (ring_input.py makes
+# The targets and their inputs: stream.c, codec.c, datagram.c, rdma.c, responder.c for what peers send; ring.c (ring_input.py makes
 # an input), report.c, plan.c, request.c for files and requests. The corpus in the tree is where each begins, with real
 # files of small size in corpus/real; what a run finds beside it stays in build/fuzz/corpus. Prints `ok`, or `not ok` and
 # where the input lies that fails, for each target, with its executions.
 . "$(dirname "$0")/../../tools/lib.sh"
 
-TARGETS="stream codec datagram responder ring report plan request"
+TARGETS="stream codec datagram rdma responder ring report plan request"
 JOBS=2
 BINARIES=$EMU_ROOT/build/fuzz/tests/fuzz
 FOUND=$EMU_ROOT/build/fuzz/corpus

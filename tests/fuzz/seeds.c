@@ -7,6 +7,7 @@
 #include "tests/fuzz/record.h"
 #include "tests/unit/wire/golden.h"
 #include "wire/datagram.h"
+#include "wire/rdma.h"
 
 static void put(const char *folder, const char *target, int number, const uint8_t *bytes, size_t length, uint8_t first)
 {
@@ -86,6 +87,32 @@ static void put_datagrams(const char *folder)
 	}
 }
 
+/* A question, and a word of each kind with some of the program's bytes. */
+static void put_rdma(const char *folder)
+{
+	struct wire_service_fields question = { .kind = WIRE_SERVICE_QUESTION, .service = 7174, .nonce = 7 };
+	struct wire_service service;
+	uint8_t bytes[WIRE_CM_DATA_MAX];
+
+	wire_put_service(&service, &question);
+	put(folder, "rdma", 0, (const uint8_t *)&service, sizeof(service), 3);
+	for (enum wire_rdma_kind kind = WIRE_RDMA_REQUEST; kind <= WIRE_RDMA_LEAVE; kind++) {
+		struct wire_rdma_fields word = {
+			.kind = kind,
+			.qpn = 0x10001,
+			.reason = kind == WIRE_RDMA_REJECT ? 28 : 0,
+			.from = { .family = 4, .port = 7, .addr = { 10, 0, 0, 1 } },
+			.to = { .family = 4, .port = 8, .addr = { 10, 0, 0, 2 } },
+			.length = (uint8_t)(wire_rdma_room(kind) / 2),
+			.data = bytes,
+		};
+		uint8_t to[WIRE_CM_DATA_MAX];
+
+		memset(bytes, kind, sizeof(bytes));
+		put(folder, "rdma", (int)kind, to, wire_put_rdma(to, &word), 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -95,5 +122,6 @@ int main(int argc, char **argv)
 	put_streams(argv[1]);
 	put_records(argv[1]);
 	put_datagrams(argv[1]);
+	put_rdma(argv[1]);
 	return 0;
 }
