@@ -89,8 +89,25 @@ int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int inde
 /* What the program leaves in it keeps it. */
 static void give_device(const struct cm_id *id)
 {
-	if (id->id.verbs && id->id.verbs == default_pd->context && !--pd_users)
-		(void)ibv_dealloc_pd(default_pd);
+	if (!id->id.verbs || !pd_users || id->id.verbs != default_pd->context || --pd_users)
+		return;
+	(void)ibv_dealloc_pd(default_pd);
+	default_pd = NULL;
+}
+
+/* A fork's child is one thread, and what it inherits is the parent's. */
+static void ids_forked(void)
+{
+	cm_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	told_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cm_acks = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	default_pd = NULL;
+	pd_users = 0;
+}
+
+static void watch_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, ids_forked); /* it fails without memory alone */
 }
 
 struct ibv_context **rdma_get_devices(int *count)
@@ -122,10 +139,12 @@ void rdma_free_devices(struct ibv_context **list)
 
 struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct cm_id *id = calloc(1, sizeof(*id));
 
 	if (!id)
 		return NULL;
+	pthread_once(&once, watch_forks);
 	id->channel = channel;
 	id->id.channel = &channel->channel;
 	id->id.context = context;
@@ -152,8 +171,12 @@ static int check_space(enum rdma_port_space ps)
 
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps)
 {
-	struct cm_channel *own = channel ? NULL : cm_channel_new();
+	int fault = vb_cm_fault("rdma_create_id");
+	struct cm_channel *own = channel || fault ? NULL : cm_channel_new();
 	struct cm_id *id;
+
+	if (fault)
+		return cm_result(fault);
 
 	if (!out || (!channel && !own) || check_space(ps)) {
 		int err = !out ? EINVAL : errno;

@@ -101,6 +101,29 @@ Test(cm_killed, a_process_that_leaves_is_heard_in_another)
 	rdma_destroy_event_channel(m.channel);
 }
 
+/* What the parent has stays the parent's. */
+Test(cm_killed, a_forks_child_connects_anew)
+{
+	struct meeting m, own;
+	int status;
+	pid_t child;
+
+	meeting_open(&m);
+	meeting_meet(&m);
+	child = fork();
+	if (!child) {
+		meeting_open(&own);
+		meeting_meet(&own);
+		meeting_close(&own);
+		_exit(9);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9, "status 0x%x", status);
+	cr_assert_eq(rdma_disconnect(m.asks), 0);
+	meeting_part(&m);
+	meeting_close(&m);
+}
+
 /* `::` takes IPv4, too; the id of a request has the address that was asked. */
 Test(cm_killed, everywhere_is_in_both_families)
 {
