@@ -117,6 +117,8 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 	pthread_mutex_lock(&cm_lock);
 	err = cm_check(id, 1 << ID_FRESH, "rdma_bind_addr", "It is bound once, before anything else.") ? EINVAL : 0;
 	if (!err)
+		err = vb_cm_fault("rdma_bind_addr");
+	if (!err)
 		err = bind_to(id, at, "rdma_bind_addr");
 	pthread_mutex_unlock(&cm_lock);
 	return cm_result(err);
@@ -221,6 +223,9 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 		return vb_refuse(to ? EAFNOSUPPORT : EINVAL, call, "dst_addr is no address of IPv4 or IPv6.");
 	if (cm_check(id, 1 << ID_FRESH | 1 << ID_BOUND, call, "An id resolves one peer's address, at first."))
 		return EINVAL;
+	err = vb_cm_fault(call);
+	if (err)
+		return err;
 	if (id->state == ID_FRESH && from) {
 		err = from->sa_family == to->sa_family ? resolve_source(id, from) : EINVAL;
 		if (err)
@@ -280,6 +285,8 @@ int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 	(void)timeout_ms;
 	pthread_mutex_lock(&cm_lock);
 	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
+	if (!err)
+		err = vb_cm_fault("rdma_resolve_route");
 	if (!err) {
 		make_path(id);
 		cm_enter(id, ID_ROUTED);

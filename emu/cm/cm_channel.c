@@ -57,8 +57,13 @@ static void channel_sleep(struct cm_channel *channel)
 
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
-	struct cm_channel *channel = cm_channel_new();
+	int err = vb_cm_fault("rdma_create_event_channel");
+	struct cm_channel *channel = err ? NULL : cm_channel_new();
 
+	if (err) {
+		errno = err;
+		return NULL;
+	}
 	if (!channel)
 		return vb_refuse_null(errno, "rdma_create_event_channel",
 				      "no memory or no descriptor for a channel. Raise RLIMIT_NOFILE.");

@@ -30,7 +30,9 @@ static int begin_listening(struct cm_id *id, int backlog)
 		pthread_mutex_unlock(&cm_lock);
 		return EINVAL;
 	}
-	err = id->listener ? 0 : cm_take_number(id);
+	err = vb_cm_fault("rdma_listen");
+	if (!err && !id->listener)
+		err = cm_take_number(id);
 	if (err) {
 		pthread_mutex_unlock(&cm_lock);
 		return vb_refuse(err, "rdma_listen", "the number cannot be taken: %s.", strerror(err));
@@ -126,6 +128,8 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 	if (cm_check(id, 1 << ID_ROUTED, "rdma_connect", "Call it once after rdma_resolve_route()."))
 		return EINVAL;
 	err = check_param(id, param, WIRE_RDMA_REQUEST_DATA, "rdma_connect");
+	if (!err)
+		err = vb_cm_fault("rdma_connect");
 	if (err)
 		return err;
 	say_own(id, param, &say);
@@ -194,6 +198,8 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 	if (cm_check(id, 1 << ID_REQUESTED, "rdma_accept", "Call it once, of the id of a RDMA_CM_EVENT_CONNECT_REQUEST."))
 		return EINVAL;
 	err = check_param(id, param, WIRE_RDMA_REPLY_DATA, "rdma_accept");
+	if (!err)
+		err = vb_cm_fault("rdma_accept");
 	if (err)
 		return err;
 	/* without a wish, what the peer asks for. */

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -209,6 +210,26 @@ Test(cm_states, an_id_may_change_its_channel)
 	cr_assert_eq(meeting_expect(&other, RDMA_CM_EVENT_REJECTED, NULL), m.asks);
 	meeting_close(&m);
 	rdma_destroy_event_channel(other.channel);
+}
+
+Test(cm_states, a_plan_fails_calls)
+{
+	char path[] = "/tmp/emu-cm-plan-XXXXXX";
+	static const char plan[] =
+		"[once]\nfault = call\ncall = rdma_resolve_addr, rdma_connect\nerror = ENETDOWN\nfirst = 2\nmost = 1\n";
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct meeting m;
+	int fd = mkstemp(path);
+
+	cr_assert_eq(write(fd, plan, sizeof(plan) - 1), (ssize_t)sizeof(plan) - 1);
+	close(fd);
+	setenv("FI_EMU_FAULT", path, 1);
+	meeting_open(&m);
+	unlink(path);
+	FAILS(rdma_connect(m.asks, &param), ENETDOWN);
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	meeting_close(&m);
 }
 
 /* Random bytes, and questions that are nearly right: nothing is answered, and the next right one is. */

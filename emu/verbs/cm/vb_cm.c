@@ -20,6 +20,8 @@
 #include "emu/net/os/monotonic.h"
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/device/vb_fault.h"
+#include "emu/verbs/start/vb_nic.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 enum { OPS = 4, DEVICES_MOST = 64 };
@@ -60,6 +62,17 @@ struct check_record *vb_cm_opened(const char *name, const char *end)
 void vb_cm_closed(struct check_record *record)
 {
 	check_closed(record);
+}
+
+/* The first call comes before the first device is opened, which would read the plan. */
+int vb_cm_fault(const char *call)
+{
+	static atomic_bool begun;
+	int err = 0;
+
+	if (!atomic_exchange(&begun, true))
+		err = vb_settings_check();
+	return err ? err : vb_fault(call, NULL, 0);
 }
 
 static struct ibv_context *open_at(unsigned int place)

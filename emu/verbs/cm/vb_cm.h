@@ -45,6 +45,9 @@ void vb_cm_doze(void);
 /* An object of the program's begins and ends, for checked mode, with its name and the call that ends it. May be NULL. */
 struct check_record *vb_cm_opened(const char *name, const char *end);
 void vb_cm_closed(struct check_record *record);
+/* At the head of the calls of rdma_cm that fault plans name: 0; or the errno by which it fails and does nothing, after a line of
+ * log. */
+int vb_cm_fault(const char *call);
 /* An open device, for the life of the process: the first one, or the one with that place in the list. NULL with errno. */
 struct ibv_context *vb_cm_device(unsigned int place);
 
