@@ -211,6 +211,12 @@ Test(verbs_mr, addresses_of_its_own)
 	cr_assert_null(ibv_reg_mr_iova(verbs.pd, bytes, BYTES, UINT64_MAX - 10, ALL));
 	cr_assert_eq(errno, EINVAL);
 	cr_assert(said_has("past 2^64"));
+	cr_assert_null(ibv_reg_mr_iova(verbs.pd, bytes + 100, 10, 0x1000, ALL));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert(said_has("as far behind the beginning of a page"));
+	mr = ibv_reg_mr_iova(verbs.pd, bytes + 100, 10, 0x1000, ALL | IBV_ACCESS_ZERO_BASED);
+	cr_assert_not_null(mr, "that begins at 0");
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
 }
 
 Test(verbs_mr, rereg_changes_the_translation)
@@ -302,7 +308,10 @@ Test(verbs_mr, a_region_of_a_wrong_descriptor)
 	cr_assert_null(ibv_reg_dmabuf_mr(verbs.pd, 0, 0, 0, fd, ALL));
 	cr_assert_eq(errno, EINVAL);
 	cr_assert_null(ibv_reg_dmabuf_mr(verbs.pd, 0, BYTES, 0, fd, IBV_ACCESS_ON_DEMAND));
-	cr_assert_eq(errno, EOPNOTSUPP);
+	cr_assert_eq(errno, EINVAL);
+	cr_assert(said_has("regions of a DMA-buf have no such flags"));
+	cr_assert_null(ibv_reg_dmabuf_mr(verbs.pd, 0, BYTES, 0, fd, IBV_ACCESS_ZERO_BASED));
+	cr_assert_eq(errno, EINVAL);
 	close(fd);
 }
 
@@ -342,7 +351,10 @@ Test(verbs_mr, advice)
 	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), ENOENT);
 	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0, &sge, 1), ENOENT);
 	cr_assert(said_has("names no region"));
-	sge.lkey = mr->lkey;
+	sge = (struct ibv_sge){ .addr = (uintptr_t)bytes, .length = BYTES, .lkey = mr->lkey };
+	verbs.pd->handle ^= 0x5a5a;
+	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), EINVAL);
+	verbs.pd->handle ^= 0x5a5a;
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 	cr_assert_eq(ibv_advise_mr(verbs.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), ENOENT);
 	cr_assert(said_has("was deregistered"));

@@ -56,7 +56,7 @@ static void refused(struct vb_mr_init_attr attr, int err)
 
 Test(verbs_newer, regions_by_address)
 {
-	static char bytes[BYTES];
+	static char bytes[BYTES] __attribute__((aligned(BYTES)));
 	struct vb_mr_init_attr attr = { .length = BYTES, .access = ACCESS, .comp_mask = VB_MR_INIT_ADDR, .addr = bytes };
 
 	registered(attr);

@@ -25,7 +25,7 @@ static void begin(const char *text)
 
 /* --- calls --- */
 
-static unsigned char bytes[BYTES];
+static unsigned char bytes[BYTES] __attribute__((aligned(65536))); /* which an iova of 0 needs */
 static struct ibv_send_wr send_wr = { .opcode = IBV_WR_RDMA_WRITE };
 static struct ibv_recv_wr recv_wr, *bad_recv;
 static struct ibv_send_wr *bad_send;

@@ -129,10 +129,11 @@ Test(verbs_regions, ranges)
 
 Test(verbs_regions, addresses_of_its_own)
 {
-	struct ibv_mr *mr = ibv_reg_mr_iova(pair.verbs.pd, bytes, BYTES, 0x10000000, ALL);
+	const uint64_t iova = UINT64_C(0x10000000) + (uintptr_t)bytes % (uintptr_t)sysconf(_SC_PAGESIZE);
+	struct ibv_mr *mr = ibv_reg_mr_iova(pair.verbs.pd, bytes, BYTES, iova, ALL);
 
 	memset(bytes, 6, BYTES);
-	holds(0x10000000, mr, BYTES);
+	holds(iova, mr, BYTES);
 	cr_assert_eq(pair.memory[A][0], 6);
 	to_region(IBV_WR_RDMA_READ, (uintptr_t)bytes, mr->rkey, WORD, IBV_WC_REM_ACCESS_ERR);
 	cr_assert_eq(ibv_dereg_mr(mr), 0);

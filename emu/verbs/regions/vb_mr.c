@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/net/memory/dmabuf.h"
 #include "emu/nic/base/errno.h"
@@ -69,6 +70,18 @@ static int reg_check_range(const struct vb_mr_request *request)
 		return 0;
 	return vb_refuse(EINVAL, request->call, "%zu B at iova %#llx go past 2^64.", request->length,
 			 (unsigned long long)request->iova);
+}
+
+/* V135: of a new region; a change of rights leaves it where it is. */
+static int check_iova(const struct vb_mr_request *request)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (request->access & IBV_ACCESS_ZERO_BASED || !(((uintptr_t)request->addr ^ request->iova) % page))
+		return 0;
+	return vb_refuse(EINVAL, request->call,
+			 "iova %#llx is not as far behind the beginning of a page, of %llu B, as the address, %p.",
+			 (unsigned long long)request->iova, (unsigned long long)page, request->addr);
 }
 
 /* V16: memory that is not there cannot be pinned, which a region without ON_DEMAND asks for. */
@@ -252,7 +265,7 @@ struct ibv_mr *vb_mr_register(const struct vb_mr_request *request)
 {
 	struct vb_mr *mr;
 
-	if (vb_fault("ibv_reg_mr", request->pd->ibv.context, 0) || reg_check(request) ||
+	if (vb_fault("ibv_reg_mr", request->pd->ibv.context, 0) || reg_check(request) || check_iova(request) ||
 	    vb_count_take(&count, VB_MAX_MR, request->call, "regions", "max_mr"))
 		return NULL;
 	mr = calloc(1, sizeof(*mr));

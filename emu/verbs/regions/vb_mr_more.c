@@ -42,7 +42,8 @@ static struct ibv_mr *reg_dmabuf(const char *call, struct ibv_pd *pd, uint64_t o
 	int err;
 
 	if (access & ~known)
-		return vb_absent_null(call, "access %#x: regions of a DMA-buf have no such flags.", (unsigned)(access & ~known));
+		return vb_refuse_null(EINVAL, call, "access %#x: regions of a DMA-buf have no such flags.",
+				      (unsigned)(access & ~known));
 	if (!length || (offset ^ iova) % page)
 		return vb_refuse_null(
 			EINVAL, call,
@@ -176,8 +177,11 @@ static int advise(const struct vb_pd *pd, const struct ibv_sge *sge, enum ibv_ad
 
 int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t count)
 {
+	const struct vb_pd *own = vb_pd_of(pd);
 	int err = 0;
 
+	if (pd->handle != own->handle)
+		return vb_refuse(EINVAL, "ibv_advise_mr", "handle %u is no open PD: its memory was overwritten.", pd->handle);
 	if ((unsigned)advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return vb_absent("ibv_advise_mr", "advice %u: the device knows those of prefetching.", (unsigned)advice);
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || !list || !count)
@@ -187,6 +191,6 @@ int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t f
 			"least.",
 			flags, count);
 	for (uint32_t i = 0; i < count && !err; i++)
-		err = advise(vb_pd_of(pd), &list[i], advice);
+		err = advise(own, &list[i], advice);
 	return err;
 }

@@ -137,6 +137,7 @@ const char *const verbs_rule_table[VERBS_RULES + 1] = {
 	[132] = "A message waits for a shared receive",
 	[133] = "Peers may be processes",
 	[134] = "A peer that was killed",
+	[135] = "ibv_reg_mr_iova: iova and address begin alike",
 	[140] = "Datagrams are received from RTR on",
 	[141] = "Q_Keys must be equal",
 	[142] = "Datagrams to no queue pair",

@@ -140,9 +140,23 @@ VPAIR(V21_the_addresses_of_a_region_begin_where_it_says)
 	V_RC(0, ibv_dereg_mr(mr));
 }
 
+VDEVICE(V135_iova_is_as_far_in_a_page_as_the_address)
+{
+	struct ibv_mr *mr = ibv_reg_mr_iova(w->side[0].pd, memory + 64, 64, 0x7000000 + 64, V_ALL);
+
+	if (!mr && errno == EOPNOTSUPP)
+		NOT_APPLICABLE("the device has no ibv_reg_mr_iova");
+	CHECK(mr, "ibv_reg_mr_iova: %s", strerror(errno));
+	V_RC(0, ibv_dereg_mr(mr));
+	V_NULL(EINVAL, ibv_reg_mr_iova(w->side[0].pd, memory + 64, 64, 0x7000000, V_ALL));
+	V_NULL(EINVAL, ibv_reg_mr_iova(w->side[0].pd, memory + 64, 64, 0, V_ALL));
+	V_NULL(EINVAL, ibv_reg_mr_iova(w->side[0].pd, memory, 64, 0x7000001, V_ALL));
+}
+
 VPAIR(V21_the_virtual_address_is_then_none)
 {
-	struct ibv_mr *mr = ibv_reg_mr_iova(w->side[1].pd, w->side[1].bytes, LENGTH, 0x7000000, V_ALL);
+	const uint64_t iova = UINT64_C(0x7000000) + ((uintptr_t)w->side[1].bytes & 4095);
+	struct ibv_mr *mr = ibv_reg_mr_iova(w->side[1].pd, w->side[1].bytes, LENGTH, iova, V_ALL);
 
 	if (!mr && errno == EOPNOTSUPP)
 		NOT_APPLICABLE("the device has no ibv_reg_mr_iova");
