@@ -267,7 +267,7 @@ Test(qp, misaligned_atomic)
 	wr.wr.atomic.remote_addr = (uintptr_t)pair.memory[B] + 4;
 	wr.wr.atomic.rkey = pair.mr[B]->rkey;
 	fails(&wr, IBV_WC_REM_INV_REQ_ERR, true);
-	event(IBV_EVENT_QP_REQ_ERR);
+	event(IBV_EVENT_QP_ACCESS_ERR);
 }
 
 /* B in RTS, and so that it answers no READ. */
@@ -295,7 +295,7 @@ static void answered_by_none(enum ibv_wr_opcode opcode)
 	fails(&wr, IBV_WC_REM_INV_REQ_ERR, true);
 	cr_assert_not_null(strstr(ibv_wc_status_str(IBV_WC_REM_INV_REQ_ERR), "max_dest_rd_atomic"), "%s",
 			   ibv_wc_status_str(IBV_WC_REM_INV_REQ_ERR));
-	event(IBV_EVENT_QP_REQ_ERR);
+	event(IBV_EVENT_QP_ACCESS_ERR);
 }
 
 Test(qp, read_that_is_answered_by_none)
@@ -324,6 +324,7 @@ Test(qp, receive_too_short)
 	qp_post(&pair, A, IBV_WR_SEND, 0, 9, 1);
 	qp_done(&pair, A, 1, IBV_WC_REM_INV_REQ_ERR);
 	qp_done(&pair, B, 70, IBV_WC_LOC_LEN_ERR);
+	cr_assert_eq(pair.qp[B]->state, IBV_QPS_ERR, "before the program sees it");
 	flushed(B, 71);
 }
 

@@ -37,7 +37,7 @@ struct cm_event {
 	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else */
 	const struct sockaddr_storage *peer; /* WAITS: the peer. REQUEST: the asking one, and the request's number */
 	uint64_t request;
-	enum refusal_cause cause; /* HALTED: why a request of the peer was refused, or nic_overran(); NONE: an own op has failed */
+	enum refusal_cause cause; /* HALTED: why a request of the peer was refused, or nic_overran(); NONE: a completion tells it */
 	const void *data;         /* of the peer's program; SHUTDOWN: none */
 	size_t length;
 };

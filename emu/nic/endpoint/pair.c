@@ -237,10 +237,11 @@ static void end_all(struct ep *ep)
 	cm_flush_receives(ep); /* V59, V89 */
 }
 
-static void halted(struct ep *ep)
+void cm_halted(struct ep *ep)
 {
 	struct cm_event event = { .kind = CM_HALTED, .cause = ep->pairing->refused };
 
+	nic_role(ep->nic);
 	if (ep->cm.state != CM_UP || ep->pairing->silent)
 		return;
 	cm_enter(ep, CM_DOWN);
@@ -253,7 +254,7 @@ void cm_failed(struct ep *ep)
 {
 	nic_role(ep->nic);
 	if (!ep_loses(ep) || ep->pairing->halting)
-		halted(ep);
+		cm_halted(ep);
 	else if (ep->cm.state == CM_UP && !ep->pairing->silent)
 		cm_tell(ep, &(struct cm_event){ .kind = CM_STOPPED });
 }
@@ -299,7 +300,7 @@ uint64_t pairing_tick(struct ep *ep, uint64_t now_ns)
 	if (!pairing->halting)
 		return ep->cm.state == CM_UP ? look_whether_both_wait(ep, now_ns) : UINT64_MAX;
 	if (pairing->refused != REFUSAL_NONE || pairing->overran)
-		halted(ep);
+		cm_halted(ep);
 	if (ep->cm.state != CM_DOWN)
 		return UINT64_MAX;
 	end_all(ep);

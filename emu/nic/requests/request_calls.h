@@ -42,6 +42,8 @@ void cm_resolved(struct op *op);
 
 /* An op of this queue pair has failed, and is about to be told: it goes to ERR; one that is unreliable stops its ops. */
 void cm_failed(struct ep *ep);
+/* A receive has, and is about to be told. */
+void cm_halted(struct ep *ep);
 /* The first request of an endpoint's peer has come, perhaps again; of any endpoint. */
 void pairing_heard(struct ep *ep);
 /* An op of this queue pair, which is held, was told. */

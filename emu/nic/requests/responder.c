@@ -37,6 +37,13 @@ const char *responder_rnr(struct conn *conn)
 	return NULL;
 }
 
+void responder_receive_fails(struct session *session, enum refusal_cause cause)
+{
+	nic_role(session->ep->nic);
+	if (verdict_halts(session, cause))
+		cm_halted(session->ep); /* V136 */
+}
+
 enum refusal_cause responder_lacks(const struct session *session, uint32_t cap)
 {
 	nic_role(session->ep->nic);

@@ -33,6 +33,10 @@ bool responder_allows(const struct session *session, uint32_t cap, struct refusa
 /* Why a request is refused, if the endpoint has not the capability. */
 enum refusal_cause responder_lacks(const struct session *session, uint32_t cap) __attribute__((cold));
 
+/* A receive is about to fail with the request that has taken it: a queue pair is in error before its program sees that, and the
+ * receive's completion is all that is told (V136). Before the verdict. */
+void responder_receive_fails(struct session *session, enum refusal_cause cause) __attribute__((cold));
+
 /* Until the session ends, no request of the peer is executed any more, nor the one whose frame is under way. Receives that requests
  * have taken, and that have not ended, do so now: `told` as cancelled, else without a word. */
 void responder_halt(struct session *session, bool told);

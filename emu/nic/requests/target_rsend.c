@@ -222,12 +222,15 @@ const char *target_rsend_end(struct conn *conn, enum wire_status status)
 	struct rsend_state *rsend = &session->rsp.rsend;
 	struct refusal *why = &conn->in.why;
 	const char *broken = NULL;
+	bool fails = rsend->rx || rsend->lost; /* the receive, if the message does */
 
 	nic_role(conn->nic);
 	if (why->cause == REFUSAL_NONE && (conn->in.fault || rsend->lost))
 		*why = (struct refusal){ .cause = REFUSAL_RECEIVE_BUFFER, .op = OP_SEND, .length = rsend->length };
 	rsend->lost = false;
 	if (why->cause != REFUSAL_NONE) {
+		if (fails)
+			responder_receive_fails(session, why->cause);
 		rsend_fail(session, why->cause);
 		broken = verdict_refuse(session, rsend->seq, why);
 	} else if (status != WIRE_GOOD) { /* the sender ends it early and reports for itself */

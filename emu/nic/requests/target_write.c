@@ -333,6 +333,8 @@ const char *target_write_end(struct conn *conn, enum wire_status status)
 		write_refuse(conn, REFUSAL_NOT_BACKED);
 	if (conn->in.why.cause != REFUSAL_NONE && !write->refused) {
 		write->refused = true;
+		if (unlikely(write->rx != NULL) && rx_is_planned(write->rx))
+			responder_receive_fails(session, conn->in.why.cause);
 		broken = verdict_refuse(session, write->ask.seq, &conn->in.why);
 	}
 	if (status != WIRE_GOOD) /* the initiator ends it early and reports for itself; the rest is drained */

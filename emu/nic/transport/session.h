@@ -262,6 +262,9 @@ struct verdict {
 	uint8_t result[];
 };
 
+/* Does a refusal end this queue pair? One that loses what it refuses ends by what has harmed the receive alone; all else is as if
+ * it had not come. */
+bool verdict_halts(const struct session *session, enum refusal_cause cause);
 /* NULL, or the breach of the protocol: the peer does not acknowledge its verdicts. Also without memory for one: then the session
  * ends with its connection, since its initiator would wait for ever, and its ops fail. */
 MUST_USE const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why);

@@ -85,11 +85,11 @@ static void tell_likeness(struct session *session, uint64_t key)
 		nic_log(session->ep->nic, NIC_LOG_WARN, "key 0x%" PRIx64 " %s (a region has key 0x%" PRIx64 ")", key, how, like);
 }
 
-/* V183: what has harmed the receive alone ends the queue pair; all else is as if it had not come. */
-static void verdict_lose(struct session *session, enum refusal_cause cause)
+bool verdict_halts(const struct session *session, enum refusal_cause cause)
 {
-	if (cause == REFUSAL_RECEIVE_BUFFER || cause == REFUSAL_RESOURCE)
-		pairing_refused(session, cause);
+	nic_role(session->ep->nic);
+	/* V183 */
+	return session->ep->pairing && (!ep_loses(session->ep) || cause == REFUSAL_RECEIVE_BUFFER || cause == REFUSAL_RESOURCE);
 }
 
 const char *verdict_refuse(struct session *session, uint64_t ref, const struct refusal *why)
@@ -118,13 +118,9 @@ const char *verdict_refuse(struct session *session, uint64_t ref, const struct r
 	}
 	if (why->cause == REFUSAL_UNKNOWN_KEY && session->conn)
 		guess_made(session->conn);
-	if (loses) {
-		verdict_lose(session, why->cause);
-		return NULL;
-	}
-	if (session->ep->pairing)
+	if (verdict_halts(session, why->cause))
 		pairing_refused(session, why->cause);
-	return verdict_push(session, WIRE_NAK, &fields);
+	return loses ? NULL : verdict_push(session, WIRE_NAK, &fields);
 }
 
 const char *verdict_add(struct session *session, uint8_t op, uint64_t ref)

@@ -33,19 +33,17 @@ int vb_qp_check_handle(struct vb_qp *qp, const char *call)
 	return vb_check_handle(qp->context, qp->head.ibv.handle, qp->rq.qp_num, "queue pair", call);
 }
 
-/* InfiniBand's kind of the refusal of a peer's request: of its operation, or of the access to memory. */
+/* InfiniBand's kind of the refusal of a peer's request: of its operation, or of the access to memory. Misaligned atomics and too
+ * many READs at a time count as such. */
 static enum ibv_event_type refusal_event(enum refusal_cause cause)
 {
 	switch (cause) {
 	case REFUSAL_ATOMIC:
-	case REFUSAL_MISALIGNED:
 	case REFUSAL_MESSAGE_LONG:
 	case REFUSAL_NO_SRX:
-	case REFUSAL_NO_READS:
 	case REFUSAL_PROTOCOL:
 		return IBV_EVENT_QP_REQ_ERR;
 	case REFUSAL_RESOURCE:
-	case REFUSAL_RECEIVE_BUFFER:
 		return IBV_EVENT_QP_FATAL;
 	default:
 		return IBV_EVENT_QP_ACCESS_ERR;

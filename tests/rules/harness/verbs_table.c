@@ -138,6 +138,7 @@ const char *const verbs_rule_table[VERBS_RULES + 1] = {
 	[133] = "Peers may be processes",
 	[134] = "A peer that was killed",
 	[135] = "ibv_reg_mr_iova: iova and address begin alike",
+	[136] = "A receive that fails is no event",
 	[140] = "Datagrams are received from RTR on",
 	[141] = "Q_Keys must be equal",
 	[142] = "Datagrams to no queue pair",

@@ -88,6 +88,13 @@ VPAIR(V99_messages_may_have_no_bytes)
 	CHECK(v_is(w->side[1].bytes, 0x11, 4096) && v_is(w->side[0].bytes, 0x10, 4096), "bytes have changed");
 }
 
+static void no_event(struct vworld *w)
+{
+	v_no_event(w, IBV_EVENT_QP_FATAL);
+	v_no_event(w, IBV_EVENT_QP_REQ_ERR);
+	v_no_event(w, IBV_EVENT_QP_ACCESS_ERR);
+}
+
 VPAIR(V100_a_message_longer_than_its_receive_fails_at_both_ends)
 {
 	v_receive(w, 1, 0, 64, 1);
@@ -129,6 +136,27 @@ VPAIR(V102_a_message_of_many_packets_arrives_whole)
 		v_does(w, 0, WRITE, 0, lengths[i], IBV_WC_SUCCESS);
 		CHECK(!memcmp(w->side[0].bytes, w->side[1].bytes, lengths[i]), "other bytes were written");
 	}
+}
+
+VPAIR(V136_a_receive_that_is_too_short_is_no_event)
+{
+	v_receive(w, 1, 0, 64, 1);
+	v_does(w, 0, IBV_WR_SEND, 0, 65, IBV_WC_REM_INV_REQ_ERR);
+	v_done(w->side[1].recv_cq, 1, IBV_WC_LOC_LEN_ERR);
+	CHECK(v_state(w->side[1].qp) == IBV_QPS_ERR, "the queue pair goes on");
+	no_event(w);
+}
+
+VPAIR(V136_a_receive_without_a_region_is_no_event)
+{
+	struct ibv_sge sge = { (uintptr_t)w->side[1].bytes, 64, w->side[1].mr->lkey ^ 0x5a5a5a00 };
+	struct ibv_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	V_RC(0, ibv_post_recv(w->side[1].qp, &wr, &bad));
+	v_does(w, 0, IBV_WR_SEND, 0, 64, IBV_WC_REM_OP_ERR);
+	v_done(w->side[1].recv_cq, 1, IBV_WC_LOC_PROT_ERR);
+	CHECK(v_state(w->side[1].qp) == IBV_QPS_ERR, "the queue pair goes on");
+	no_event(w);
 }
 
 VPAIR(V103_a_receive_whose_region_has_ended_fails_at_both_ends)
