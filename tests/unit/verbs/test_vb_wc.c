@@ -51,10 +51,11 @@ Test(vb_wc, statuses)
 static bool is_other(int cause)
 {
 	return cause == REFUSAL_NO_SESSION || cause == REFUSAL_NO_MESSAGE || cause == REFUSAL_STRANGER || cause == REFUSAL_GROUP ||
-	       cause == REFUSAL_DISAGREE;
+	       cause == REFUSAL_DISAGREE || cause == REFUSAL_NO_RECEIVE || cause == REFUSAL_LOST || cause == REFUSAL_TOO_LONG;
 }
 
-/* No cause that the device has is without a status of its own, but for those that a queue pair does not meet. */
+/* No cause that the device has is without a status of its own, but for those that a queue pair does not meet, or that no completion
+ * tells, as what they are of is lost. */
 Test(vb_wc, every_cause_has_a_status)
 {
 	for (int cause = 1; cause < REFUSAL_CAUSES; cause++)
