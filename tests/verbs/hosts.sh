@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hosts.sh - clients of verbs between two hosts, which are network namespaces with a shared memory of their own. Takes root, or a
-# kernel that gives an ordinary user namespaces.
-if [ "${1:-}" != inside ]; then
+# hosts.sh - clients of verbs between two hosts, which are network namespaces with a shared memory of their own: hosts.sh GROUP,
+# the program of group.c. Takes root, or a kernel that gives an ordinary user namespaces.
+if [ "${2:-}" != inside ]; then
 	for program in ip unshare nsenter ibv_rc_pingpong; do
 		command -v $program >/dev/null || { echo "skip hosts no $program on this machine"; exit 77; }
 	done
@@ -10,8 +10,9 @@ if [ "${1:-}" != inside ]; then
 	[ "$(id -u)" = 0 ] || spaces=(--user --map-root-user "${spaces[@]}")
 	unshare "${spaces[@]}" ip link add west type veth peer name east 2>/dev/null ||
 		{ echo "skip hosts this user may have no network of its own here"; exit 77; }
-	exec unshare "${spaces[@]}" "$0" inside
+	exec unshare "${spaces[@]}" "$0" "$1" inside
 fi
+group=$1
 . "$(dirname "$0")/sides.sh"
 
 # NAME NUMBER: one end of the cable, with addresses. Both are there at once, as is the index of their GIDs.
@@ -44,8 +45,25 @@ pair pingpong_v4 ibv_rc_pingpong -g "$v4" -n 100 -c
 pair pingpong_v6 ibv_rc_pingpong -g "$v6" -n 100 -c
 pair pingpong_by_events ibv_rc_pingpong -g "$v4" -n 50 -e
 pair srq_pingpong ibv_srq_pingpong -g "$v4" -n 50 -q 4
+pair ud_pingpong_v4 ibv_ud_pingpong -g "$v4" -n 100
+pair ud_pingpong_v6 ibv_ud_pingpong -g "$v6" -n 100
+pair perftest_ud_send_lat ib_send_lat -c UD -x "$v4" -F -n 100
 for tool in write_lat write_bw read_bw send_lat send_bw atomic_bw; do
 	pair perftest_$tool ib_$tool -x "$v4" -F -n 100
 done
 pair perftest_sizes ib_write_bw -x "$v6" -F -n 20 -a
+
+# NAME GID_INDEX: a message of the east to a group is heard in the west.
+to_group() {
+	local hears
+
+	: >"$work/server"
+	"${server_in[@]}" "${run[@]}" timeout 60 "$group" "$2" hear >"$work/server" 2>&1 &
+	hears=$!
+	until grep -q ready "$work/server"; do kill -0 $hears 2>/dev/null || { failed "$1"; return; }; sleep 0.1; done
+	"${client_in[@]}" "${run[@]}" "$group" "$2" send >"$work/client" 2>&1 && wait $hears && echo "ok $1" || failed "$1"
+}
+
+to_group group_v4 "$v4"
+to_group group_v6 "$v6"
 exit $status
