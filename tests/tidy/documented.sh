@@ -38,7 +38,7 @@ program() {
 
 # Refusals of refusal_name(), and what checked mode tells.
 causes() {
-	sed -nE 's/.*\[REFUSAL_([A-Z_]+)\] = \{ [A-Z]+, .*/\1/p' emu/nic/regions/refusal.c | grep -vx NONE | tr 'A-Z_' 'a-z-'
+	sed -nE 's/.*\[REFUSAL_[A-Z_]+\] = "([a-z-]+)".*/\1/p' emu/nic/regions/refusal_name.c
 	sed -nE 's/^	\[CHECK_[A-Z_]+\] = \{ "([a-z-]+)".*/\1/p' emu/process/check/check_tell.c
 }
 
