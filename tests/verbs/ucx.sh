@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # ucx.sh - ucx_perftest's tests of UCX's transports over RC and over UD queue pairs, and of its upper layer, ucp, which connects RC
-# queue pairs by UD ones, between two processes. UCX looks for devices in /dev/infiniband and /sys.
+# queue pairs by UD ones, between two processes; and of Open MPI over that. UCX looks for devices in /dev/infiniband and /sys.
 . "$(dirname "$0")/sides.sh"
 run+=(--sys)
 
@@ -35,4 +35,20 @@ for transports in ud_v,self rc_v,ud_v,self; do
 		pair ${transports%%,*}_$test ucx_perftest -w 10 -n 100 -t $test -s 16384
 	done
 done
+
+# Open MPI's pml ucx, which is above that: three ranks.
+open_mpi() {
+	command -v mpirun >/dev/null && /usr/bin/python3 -c 'import mpi4py' 2>/dev/null ||
+		{ echo "skip $1 no Open MPI or no mpi4py on this machine"; return; }
+	: >"$work/server"
+	if ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 timeout 120 "${run[@]}" mpirun --allow-run-as-root --oversubscribe -np 3 \
+		--mca pml ucx -x UCX_TLS=rc_v,ud_v,self -x UCX_NET_DEVICES=emu0:1 /usr/bin/python3 "$(dirname "$0")/ring.py" \
+		>"$work/client" 2>&1; then
+		echo "ok $1"
+	else
+		failed "$1"
+	fi
+}
+
+open_mpi open_mpi
 exit $status
