@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "emu/cm/cm_id.h"
 
@@ -70,14 +69,6 @@ static void put_ip(const union ibv_gid *gid, uint16_t port, struct wire_address_
 	memcpy(at->addr, gid->raw, sizeof(gid->raw));
 }
 
-static uint32_t draw_psn(void)
-{
-	uint32_t psn = 0;
-
-	(void)!getrandom(&psn, sizeof(psn), 0);
-	return psn & CM_PSN_MASK;
-}
-
 static uint8_t depth_within(uint8_t asked, uint8_t most)
 {
 	return asked < most ? asked : most;
@@ -104,7 +95,6 @@ static int check_param(const struct cm_id *id, const struct rdma_conn_param *par
 
 static void say_own(struct cm_id *id, const struct rdma_conn_param *param, struct wire_rdma_fields *say)
 {
-	id->psn = draw_psn();
 	say->qp_type = (uint8_t)id->id.qp_type;
 	say->qpn = (id->id.qp ? id->id.qp->qp_num : param->qp_num) & CM_PSN_MASK;
 	say->psn = id->psn;

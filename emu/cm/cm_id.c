@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER, told_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t cm_acks = PTHREAD_COND_INITIALIZER;
@@ -150,6 +151,9 @@ struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_por
 	id->id.context = context;
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
+	/* For life: a program's own queue pair may have it (rdma_init_qp_attr()) before the peer is told. */
+	(void)!getrandom(&id->psn, sizeof(id->psn), 0);
+	id->psn &= CM_PSN_MASK;
 	id->check = vb_cm_opened("id of rdma_cm", "rdma_destroy_id");
 	return id;
 }

@@ -148,8 +148,8 @@ Test(cm_connect, nobody_listens)
 	meeting_close(&m);
 }
 
-/* As UCX and NCCL's plugins do it. */
-static void to_states(struct rdma_cm_id *id, struct ibv_qp *qp)
+/* As UCX and NCCL's plugins do it: the accepting side before rdma_accept(). Tells the packet sequence numbers. */
+static void to_states(struct rdma_cm_id *id, struct ibv_qp *qp, uint32_t *sq_psn, uint32_t *rq_psn)
 {
 	static const enum ibv_qp_state ways[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
 
@@ -159,6 +159,7 @@ static void to_states(struct rdma_cm_id *id, struct ibv_qp *qp)
 
 		cr_assert_eq(rdma_init_qp_attr(id, &attr, &mask), 0);
 		cr_assert_eq(ibv_modify_qp(qp, &attr, mask), 0);
+		*(ways[i] == IBV_QPS_RTR ? rq_psn : sq_psn) = ways[i] == IBV_QPS_RTR ? attr.rq_psn : attr.sq_psn;
 	}
 }
 
@@ -166,6 +167,7 @@ Test(cm_connect, programs_may_make_the_queue_pairs)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1 };
 	struct ibv_qp_init_attr attr = { .cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
+	uint32_t sends[2], expects[2];
 	struct rdma_cm_event *event;
 	struct ibv_qp *qp[2];
 	struct meeting m;
@@ -178,13 +180,14 @@ Test(cm_connect, programs_may_make_the_queue_pairs)
 	param.qp_num = qp[0]->qp_num;
 	cr_assert_eq(rdma_connect(m.asks, &param), 0);
 	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
-	to_states(m.answers, qp[1]);
+	to_states(m.answers, qp[1], &sends[1], &expects[1]);
 	param.qp_num = qp[1]->qp_num;
 	cr_assert_eq(rdma_accept(m.answers, &param), 0);
 	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_CONNECT_RESPONSE, &event), m.asks);
 	cr_assert_eq(event->param.conn.qp_num, qp[1]->qp_num);
 	cr_assert_eq(rdma_ack_cm_event(event), 0);
-	to_states(m.asks, qp[0]);
+	to_states(m.asks, qp[0], &sends[0], &expects[0]);
+	cr_assert(sends[0] == expects[1] && sends[1] == expects[0], "packet sequence numbers");
 	cr_assert_eq(rdma_establish(m.asks), 0);
 	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, NULL), m.answers);
 	cr_assert_eq(rdma_disconnect(m.answers), 0);
