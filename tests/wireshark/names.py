@@ -65,10 +65,6 @@ def by_number(values, prefix, change):
     return {str(value): change(key[len(prefix):]) for key, value in values.items()}
 
 
-def kebab(name):
-    return name.lower().replace("_", "-")
-
-
 def spaced(name):
     return name.lower().replace("_", " ")
 
@@ -83,6 +79,10 @@ def ops(lua, tables):
     verdict("ops", mine, theirs)
 
 
+# The words of rdma_cm are the program's data in CONNECT, ACCEPT and REJECT, and the questions for a service are no emu datagrams.
+NOT_SHOWN = {"service", "rdma_request", "rdma_address", "rdma_reply", "rdma_word"}
+
+
 def structs(lua, header, layout):
     mine, theirs, sizes, sources = {}, {}, {}, {}
     for name, body in re.findall(r"^names\.structs\.(\w+) = \{\n(.*?)^\}", lua, re.M | re.S):
@@ -94,7 +94,8 @@ def structs(lua, header, layout):
                 mine[f"{name}.{member}"] = f"{offset} behind {end}"
             end = int(offset) + int(size)
     for struct, member, offset in re.findall(r"^AT\((\w+), (\w+), (\d+)\);", layout, re.M):
-        theirs[f"{struct}.{member}"] = int(offset)
+        if struct not in NOT_SHOWN:
+            theirs[f"{struct}.{member}"] = int(offset)
     for struct, size in re.findall(r"sizeof\(struct wire_(\w+)\) == (\d+)", header):
         sources[struct] = int(size)
     verdict("offsets", mine, theirs)
@@ -103,7 +104,6 @@ def structs(lua, header, layout):
 
 def causes(lua):
     enum = {key: value for key, value in enum_of(text_of("emu/nic/regions/refusal.h"), "refusal_cause").items() if 0 < value < 63}
-    verdict("causes", strings(lua, "values.cause"), by_number(enum, "REFUSAL_", kebab))
     table = re.search(r"^\*\*WIRE-48\*\*.*?\n\n(.*?)\n\n", text_of("wire/PROTOCOL.md"), re.M | re.S).group(1)
     verdict("sentences of causes", strings(lua, "cause_words"), dict(re.findall(r"^\| (\d+) \| (.*) \|$", table, re.M)))
     names = re.findall(r'\[REFUSAL_(\w+)\] = "([a-z-]+)"', text_of("emu/nic/regions/refusal_name.c"))
