@@ -188,6 +188,25 @@ Test(sim_xrc, cut_at_every_byte)
 		}
 }
 
+/* A read of the one is answered while the payload of a write to the other arrives. */
+Test(sim_xrc, answers_while_another_context_has_its_turn)
+{
+	struct couple c;
+
+	open_xrc(&c, 2004);
+	c.world->weather.chunk_max = 700;
+	memset(c.memory[0], 7, LONG);
+	for (uintptr_t i = 1; i <= 20; i++) {
+		post(&c, OP_READ, 1, COUPLE_SPAN - LONG, LONG, 2 * i);
+		post(&c, OP_WRITE, 0, 0, LONG, 2 * i + 1);
+	}
+	for (uintptr_t i = 1; i <= 20; i++) {
+		ends(&c, 2 * i, REFUSAL_NONE);
+		ends(&c, 2 * i + 1, REFUSAL_NONE);
+	}
+	close_xrc(&c);
+}
+
 /* A region of another context's domain, and a context that is not there. */
 Test(sim_xrc, refused)
 {

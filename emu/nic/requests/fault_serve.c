@@ -49,6 +49,8 @@ static void note_for_report(struct conn *conn, const struct wire_head *head, enu
 /* The context that the request names (WIRE-165). One without a number has none. */
 static void turn(struct conn *conn, const struct wire_head *head)
 {
+	const struct responder *rsp = &conn->session->rsp;
+	const struct rx *rx = head->op == WIRE_RSEND ? rsp->rsend.rx : head->op == WIRE_WRITE ? rsp->write.rx : NULL;
 	uint64_t number = 0;
 
 	if (head->op == WIRE_RSEND) {
@@ -62,6 +64,8 @@ static void turn(struct conn *conn, const struct wire_head *head)
 		number = to.auth;
 	}
 	(void)xrc_turn(conn->ep, number);
+	if (rx && !(head->flags & WIRE_F_FIRST)) /* of a peer that names another one for the rest of a message */
+		xrc_turn_to(conn->ep, rx->srx);
 }
 
 bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind kind)
@@ -111,10 +115,8 @@ static void note_context(struct session *session)
 {
 	struct read_response *response = session->rsp.responses_last;
 
-	if (!session->rsp.responses)
-		return;
-	response->srx = xrc_named(session->ep);
-	response->pinned = true;
+	if (session->rsp.responses)
+		response->srx = xrc_named(session->ep);
 }
 
 void fault_end(struct conn *conn)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/srx.h"
@@ -97,6 +98,19 @@ static bool is_readable(const struct conn *conn, const struct place *from, uint3
 	return payload_copied(conn, length) || conn->payload_digest || place_readable(from, length);
 }
 
+/* In the protection domain of the context that it names. A frame may be under way, which is of another one's turn. */
+__attribute__((noinline, cold)) static struct mr *check_named(struct session *session, uint32_t number, const struct access *ask,
+							      struct mr_place *place, struct refusal *why)
+{
+	uint32_t turn = xrc_named(session->ep);
+	struct mr *mr;
+
+	(void)xrc_turn(session->ep, number);
+	mr = access_check(session, ask, place, why);
+	(void)xrc_turn(session->ep, turn);
+	return mr;
+}
+
 /* Finds the source of the next `length` bytes of a READ. False: the READ is refused, since the region has gone meanwhile or
  * its memory is not there; found out before a byte of the segment is sent, so that the reader's buffer stays as it was.
  * *broken: not even the refusal could be sent. */
@@ -110,7 +124,8 @@ static bool response_from_region(struct session *session, const struct read_resp
 
 	ask.to.addr += response->offset;
 	ask.length = length;
-	mr = access_check(session, &ask, &place, &why);
+	mr = unlikely(response->srx) ? check_named(session, response->srx, &ask, &place, &why)
+				     : access_check(session, &ask, &place, &why);
 	if (mr) {
 		place_set(&source->from, place.run, place.count);
 		source->from.pin = mr->pin;
@@ -164,17 +179,13 @@ static bool response_from_message(struct session *session, const struct read_res
 	return false;
 }
 
-static uint32_t response_segment(struct session *session, const struct read_response *response)
+static uint32_t response_segment(const struct session *session, const struct read_response *response)
 {
 	uint64_t rest = response->length - response->offset;
 	uint32_t most = session->req.segment;
 
-	if (response->pinned) {
-		if (response->srx)
-			(void)xrc_turn(session->ep, response->srx);
-		if (most > LIMIT_COPIED_SEGMENT)
-			most = LIMIT_COPIED_SEGMENT;
-	}
+	if (response->pinned && most > LIMIT_COPIED_SEGMENT)
+		most = LIMIT_COPIED_SEGMENT;
 	return rest < most ? (uint32_t)rest : most;
 }
 

@@ -149,7 +149,7 @@ struct read_response {
 	bool pulled;          /* PULL: from `op`; else READ: from a region */
 	struct op *op;        /* PULL: NULL if it was given up meanwhile */
 	struct access ask;    /* READ: all that is to be read */
-	bool pinned;          /* READ: out of memory that cannot be lent to the connection, as what is pinned */
+	bool pinned;          /* READ: out of pinned memory, which cannot be lent to the connection */
 	uint32_t srx;         /* READ: the context that it names (xrc.c); 0: none */
 	uint64_t start;       /* PULL: where in the message it begins */
 	uint64_t length;      /* bytes asked for */

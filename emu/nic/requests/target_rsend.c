@@ -43,6 +43,17 @@ void target_rsend_pause(struct session *session)
 	*rsend = (struct rsend_state){ 0 };
 }
 
+/* It is reported where its context's receives are, and the turn is as before. */
+static void fail_in_turn(struct ep *ep, struct rx *rx, enum refusal_cause cause)
+{
+	uint32_t turn = xrc_named(ep);
+
+	xrc_turn_to(ep, rx->srx);
+	complete_receive_failed(rx, cause);
+	if (ep->attr.xrc)
+		(void)xrc_turn(ep, turn);
+}
+
 void target_rsend_abandon(struct session *session, enum refusal_cause cause)
 {
 	struct rsend_state *rsend = &session->rsp.rsend;
@@ -52,12 +63,10 @@ void target_rsend_abandon(struct session *session, enum refusal_cause cause)
 	target_rsend_pause(session);
 	rx = rsend->rx;
 	*rsend = (struct rsend_state){ 0 };
-	if (rx)
-		xrc_turn_to(session->ep, rx->srx);
 	if (rx && ep_loses(session->ep))
 		message_give_back(rx); /* V181 */
 	else if (rx)
-		complete_receive_failed(rx, cause);
+		fail_in_turn(session->ep, rx, cause);
 }
 
 void target_rsend_recall(struct session *session, uint64_t desc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vb_qp_rules.h - which changes ibv_modify_qp() may make: one table of the transitions of RC, UC and UD queue pairs, with the
+/* vb_qp_rules.h - which changes ibv_modify_qp() may make: one table of the transitions of each type of queue pairs, with the
  * attributes that each needs and allows, and the range of each attribute.
  *
  * Source: man ibv_modify_qp, InfiniBand specification 10.3.1 and 11.2.5.2, and what the kernel's core takes from user space.
