@@ -41,6 +41,7 @@ struct vb_qp {
 	bool signals_all;              /* sq_sig_all */
 	bool tells_drained;            /* with the driver role */
 	atomic_bool draining;          /* in SQD: requests that had begun are under way */
+	atomic_bool reads_none;        /* max_rd_atomic was set to 0 */
 	const struct trigger *watched; /* check_posts() */
 	struct check_record *check;
 	struct vb_qp_port *port;

@@ -114,6 +114,7 @@ static void set_timing(struct vb_qp *qp, const struct ibv_qp_attr *attr) REQUIRE
 static void to_reset(struct vb_qp *qp) REQUIRES(driver_role)
 {
 	ep_reset(qp->ep);
+	atomic_store(&qp->reads_none, false);
 	qp->attr = (struct ibv_qp_attr){ 0 }; /* V61 */
 }
 
@@ -190,6 +191,8 @@ static int apply(struct vb_qp *qp, const struct ibv_qp_attr *asked, int mask, co
 	if (to == IBV_QPS_RESET)
 		return 0;
 	qp->attr = attr;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		atomic_store(&qp->reads_none, !attr.max_rd_atomic);
 	ep_set_caps(qp->ep, caps_of(qp, &attr)); /* V36, V39 */
 	set_timing(qp, &attr);
 	atomic_store(&qp->qkey, attr.qkey);

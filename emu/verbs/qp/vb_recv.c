@@ -45,9 +45,11 @@ static uint64_t gather_receive(const struct vb_recv_to *to, const struct ibv_rec
 
 	for (int i = 0; i < wr->num_sge; before += wr->sg_list[i++].length) { /* V72 */
 		const struct ibv_sge *sge = &wr->sg_list[i];
-		struct vb_buffer buffer;
-		enum vb_key_flaw flaw = vb_key_find(to->pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
+		struct vb_buffer buffer = { .at = (void *)(uintptr_t)sge->addr };
+		enum vb_key_flaw flaw = VB_KEY_OK;
 
+		if (sge->length) /* V221 */
+			flaw = vb_key_find(to->pd, sge->lkey, sge->addr, sge->length, MR_RECV, &buffer);
 		if (unlikely(flaw != VB_KEY_OK)) {
 			uint64_t inside = flawed_receive(to, wr, sge, flaw, &buffer);
 

@@ -73,7 +73,7 @@ static bool gather_sources(const struct vb_qp *qp, const struct ibv_send_wr *wr,
 		char text[VB_KEY_WORDS];
 		enum vb_key_flaw flaw = VB_KEY_OK;
 
-		if (!(wr->send_flags & IBV_SEND_INLINE)) /* V69 */
+		if (!(wr->send_flags & IBV_SEND_INLINE) && sge->length) /* V69, V221 */
 			flaw = vb_key_find(qp->pd, sge->lkey, sge->addr, sge->length, access, &buffer);
 		if (unlikely(flaw != VB_KEY_OK)) {
 			vb_refuse(EFAULT, CALL, "request 0x%llx fails (IBV_WC_LOC_PROT_ERR): %s", (unsigned long long)wr->wr_id,
@@ -168,6 +168,15 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		send->remote = (struct remote){ .addr = wr->wr.atomic.remote_addr, .length = WORD, .key = wr->wr.atomic.rkey };
 	else
 		send->remote = (struct remote){ .addr = wr->wr.rdma.remote_addr, .key = wr->wr.rdma.rkey };
+	if (request->access == MR_READ && atomic_load_explicit(&qp->reads_none, memory_order_relaxed)) { /* V220 */
+		vb_refuse(
+			EINVAL, CALL,
+			"request 0x%llx fails (IBV_WC_LOC_QP_OP_ERR): max_rd_atomic is 0, so that the queue pair sends no READ and "
+			"no atomic. Set it by ibv_modify_qp with IBV_QP_MAX_QP_RD_ATOMIC.",
+			(unsigned long long)wr->wr_id);
+		refuse_local(send, REFUSAL_NO_READS);
+		return;
+	}
 	if (!gather_sources(qp, wr, request->access, send)) {
 		refuse_local(send, REFUSAL_SOURCE_FAULT);
 		return;

@@ -15,8 +15,9 @@ const struct front_end vb_front_end = {
 		[REFUSAL_OTHER_ENDPOINT] = { "the memory window is bound to another QP", "Bind it to the QP addressed." },
 		[REFUSAL_ATOMIC] = { "the target has no such atomic operation, or its address is no multiple of 8", "Use 8 bytes "
 			"at an address that is a multiple of 8." },
-		[REFUSAL_NO_READS] = { "max_dest_rd_atomic of the target's QP is 0, so that it answers no READ and no atomic",
-			"Set it to what the peer has as max_rd_atomic, by ibv_modify_qp with IBV_QP_MAX_DEST_RD_ATOMIC." },
+		[REFUSAL_NO_READS] = { "max_rd_atomic of the QP, or max_dest_rd_atomic of the target's, is 0: no READ and no "
+			"atomic goes there", "Set both to the same number, by ibv_modify_qp with IBV_QP_MAX_QP_RD_ATOMIC and "
+			"IBV_QP_MAX_DEST_RD_ATOMIC." },
 		[REFUSAL_PEER_GONE] = { "no QP answers at the peer's GID with that QP number", "Exchange qp_num and GID anew: the "
 			"peer's QP was destroyed, its process has ended, or its GID is of another interface." },
 		[REFUSAL_UNREACHABLE] = { "the peer's QP could not be reached within timeout and retry_cnt", NULL },

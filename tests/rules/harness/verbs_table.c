@@ -169,4 +169,6 @@ const char *const verbs_rule_table[VERBS_RULES + 1] = {
 	[189] = "XRC: numbers that no queue has",
 	[190] = "XRC domains",
 	[191] = "XRC: the PD of the shared queue",
+	[220] = "max_rd_atomic 0",
+	[221] = "A buffer of no bytes needs no lkey",
 };

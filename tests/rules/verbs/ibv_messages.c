@@ -235,3 +235,48 @@ VPAIR(V106_so_for_reads)
 {
 	leaves_region(w, IBV_WR_RDMA_READ, 8192, 8);
 }
+
+/* A buffer of no bytes and a key that names none: alone, then before one of 32 bytes. */
+static void with_an_empty_buffer(struct vworld *w, enum ibv_wr_opcode opcode, const unsigned char *to, unsigned char was)
+{
+	struct ibv_sge list[2] = { { .lkey = 0x5a5a5a } }, usual;
+	struct ibv_send_wr wr = v_request(w, 0, opcode, 0, 32, &usual);
+
+	wr.sg_list = list;
+	v_send(w->side[0].qp, &wr);
+	v_done(w->side[0].send_cq, 0, IBV_WC_SUCCESS);
+	list[1] = usual;
+	wr.num_sge = 2;
+	v_send(w->side[0].qp, &wr);
+	v_done(w->side[0].send_cq, 0, IBV_WC_SUCCESS);
+	CHECK(v_is(to, was, 32) && v_is(to + 32, (unsigned char)(was ^ 1), 32), "not the 32 bytes of the other buffer");
+}
+
+VPAIR(V221_an_empty_buffer_of_a_write_needs_no_key)
+{
+	with_an_empty_buffer(w, WRITE, w->side[1].bytes, 0x10);
+}
+VPAIR(V221_nor_one_of_a_read)
+{
+	with_an_empty_buffer(w, IBV_WR_RDMA_READ, w->side[0].bytes, 0x11);
+}
+VPAIR(V221_nor_one_of_a_message)
+{
+	v_receive(w, 1, 0, 0, 0);
+	v_receive(w, 1, 0, 64, 0);
+	with_an_empty_buffer(w, IBV_WR_SEND, w->side[1].bytes, 0x10);
+}
+VPAIR(V221_nor_one_of_a_receive)
+{
+	struct ibv_sge list[2] = { { .lkey = 0x5a5a5a }, { (uintptr_t)w->side[1].bytes, 64, w->side[1].mr->lkey } };
+	struct ibv_recv_wr wr = { .sg_list = list, .num_sge = 1 }, *bad;
+
+	V_RC(0, ibv_post_recv(w->side[1].qp, &wr, &bad));
+	v_does(w, 0, IBV_WR_SEND, 0, 0, IBV_WC_SUCCESS);
+	wr.num_sge = 2;
+	V_RC(0, ibv_post_recv(w->side[1].qp, &wr, &bad));
+	v_does(w, 0, IBV_WR_SEND, 0, 64, IBV_WC_SUCCESS);
+	CHECK(v_is(w->side[1].bytes, 0x10, 64), "the bytes have not arrived");
+	for (int i = 0; i < 2; i++)
+		v_done(w->side[1].recv_cq, 0, IBV_WC_SUCCESS);
+}

@@ -197,3 +197,44 @@ VPAIR(V95_a_target_of_no_reads_answers_no_atomic, .reads_none = true)
 	CHECK(wc.status == IBV_WC_REM_INV_REQ_ERR, "status %d (%s)", (int)wc.status, ibv_wc_status_str(wc.status));
 	CHECK(v_is(w->side[1].bytes, 0x11, 8), "the atomic was executed");
 }
+
+/* Both queue pairs in RTS; side 0 is to begin no READ. */
+static void meet_without_reads(struct vworld *w)
+{
+	struct ibv_qp_attr attr;
+	int mask;
+
+	for (int side = 0; side < 2; side++) {
+		v_to(w, side, IBV_QPS_INIT);
+		v_to(w, side, IBV_QPS_RTR);
+	}
+	v_to(w, 1, IBV_QPS_RTS);
+	mask = v_attr(w, 0, IBV_QPS_RTS, &attr);
+	attr.max_rd_atomic = 0;
+	V_RC(0, ibv_modify_qp(w->side[0].qp, &attr, mask));
+}
+
+static void begins_none(struct vworld *w, enum ibv_wr_opcode opcode)
+{
+	meet_without_reads(w);
+	v_does(w, 0, WRITE, 4096, 8, IBV_WC_SUCCESS);
+	v_does(w, 1, IBV_WR_RDMA_READ, 4096, 8, IBV_WC_SUCCESS); /* it answers them */
+	v_does(w, 0, opcode, 0, 8, IBV_WC_LOC_QP_OP_ERR);
+	CHECK(v_state(w->side[0].qp) == IBV_QPS_ERR, "it is in state %d", (int)v_state(w->side[0].qp));
+	CHECK(v_state(w->side[1].qp) == IBV_QPS_RTS, "its peer is in state %d", (int)v_state(w->side[1].qp));
+	v_post(w, 0, opcode, 0, 8, 1);
+	v_done(w->side[0].send_cq, 1, IBV_WC_WR_FLUSH_ERR);
+}
+
+VRESET(V220_a_queue_pair_of_no_reads_sends_none)
+{
+	begins_none(w, IBV_WR_RDMA_READ);
+}
+VRESET(V220_nor_an_addition)
+{
+	begins_none(w, IBV_WR_ATOMIC_FETCH_AND_ADD);
+}
+VRESET(V220_nor_a_swap)
+{
+	begins_none(w, IBV_WR_ATOMIC_CMP_AND_SWP);
+}
