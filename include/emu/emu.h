@@ -62,6 +62,7 @@ enum emu_cause {
 	EMU_CAUSE_NO_RECEIVE = 83,   /* verbs: lost, as no receive was posted at an unreliable queue pair */
 	EMU_CAUSE_LOST = 84,         /* verbs: lost on the way from an unreliable queue pair, by the fault plan */
 	EMU_CAUSE_TOO_LONG = 85,     /* verbs: lost, as the next receive at an unreliable queue pair was shorter */
+	EMU_CAUSE_BIND = 86,         /* verbs: a memory window may not be bound so */
 };
 
 #endif

@@ -256,6 +256,7 @@ names.bits.access = {
 	{ 0x40000, "GAP", "the range lies between two segments of the region" },
 	{ 0x80000, "INJECTED", "injected by a fault plan" },
 	{ 0x100000, "TAGGED", "the key is a tag" },
+	{ 0x200000, "WINDOW", "the region is a memory window" },
 }
 
 -- Values.

@@ -70,7 +70,7 @@ static uint32_t device_order(uint64_t order)
 	       (order & (FI_ORDER_WAR | FI_ORDER_RMA_WAR) ? EP_ORDER_WAR : 0) | (order & FI_ORDER_SAR ? EP_ORDER_SAR : 0);
 }
 
-static void fill_attr(const struct emu_ep *ep, struct ep_attr *attr)
+static void fill_attr(struct emu_ep *ep, struct ep_attr *attr)
 {
 	*attr = (struct ep_attr){
 		.pd = ep->domain->pd,

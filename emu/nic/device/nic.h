@@ -31,6 +31,7 @@ struct xrc;
 struct fault_plan;
 struct front_end;
 struct front_reports;
+struct mr_windows;
 struct srx;
 struct stx;
 struct watch_ops;
@@ -117,6 +118,12 @@ void pd_added_region(struct pd *pd, const struct mr *mr) REQUIRES(driver_role);
 /* [role] Ends the region: no byte of it is touched after this returned. */
 void pd_remove_region(struct pd *pd, struct mr *mr) REQUIRES(driver_role);
 
+/* Memory windows (mr_window.h), which posts with POST_BIND bind. [role] all. `of_one_ep`: as in struct mr_window. 0 and a key of
+ * it; or -ENOMEM. Any of its keys closes one, whether or not it is bound: no byte of it is touched after that returned. */
+const struct mr_windows *pd_windows(const struct pd *pd);
+MUST_USE int pd_open_window(struct pd *pd, bool of_one_ep, uint32_t *key) REQUIRES(driver_role);
+void pd_close_window(struct pd *pd, uint32_t key) REQUIRES(driver_role);
+
 enum ep_cap {
 	EP_SEND = 0x1,
 	EP_RECV = 0x2, /* messages out and in */
@@ -187,21 +194,21 @@ struct ep_attr {
 	uint32_t tx_size, rx_size;   /* ops and receives outstanding; 0: the limit */
 	struct stx *stx;             /* shared contexts; NULL: its own, of those sizes */
 	struct srx *srx;
-	bool rx_selective;                  /* of a shared one: successes are told by POST_COMPLETE alone */
-	uint64_t auth;                      /* shown to peers; messages must show it, too; 0: none (auth.h) */
-	const struct auth_set *auths;       /* not NULL: messages show one of these; the shown one goes by destination */
-	const struct binding_end *bindings; /* regions bound to the endpoint are bound to this end; NULL: none ever */
-	uint16_t known_port;                /* other port that address vectors have it by; 0: none (WIRE-29) */
-	uint16_t port_shift;                /* its peers listen so many ports above what its address vector has */
-	struct sockaddr_storage at;         /* where to listen, or to receive datagrams; port 0: any */
-	const struct cm_ops *cm;            /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
-	bool datagrams;                     /* unreliable ones, and nothing else (dgram.c); without cm, unless `through` is set */
-	bool passive;                       /* with cm: hears connection requests, and nothing else */
-	uint64_t tag;                       /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
-	bool pairs;                         /* with passive: listens for queue pairs alone, at AF_UNSPEC everywhere */
-	struct ep *through;                 /* with cm: a queue pair (pair.h), without a listener of its own; else NULL */
-	struct xrc *xrc;                    /* not NULL: with `through`: its requests name their receive contexts (XRC_RECV) */
-	void *owner;                        /* the front end's object */
+	bool rx_selective;            /* of a shared one: successes are told by POST_COMPLETE alone */
+	uint64_t auth;                /* shown to peers; messages must show it, too; 0: none (auth.h) */
+	const struct auth_set *auths; /* not NULL: messages show one of these; the shown one goes by destination */
+	struct binding_end *bindings; /* regions bound to the endpoint are bound to this end; NULL: none ever */
+	uint16_t known_port;          /* other port that address vectors have it by; 0: none (WIRE-29) */
+	uint16_t port_shift;          /* its peers listen so many ports above what its address vector has */
+	struct sockaddr_storage at;   /* where to listen, or to receive datagrams; port 0: any */
+	const struct cm_ops *cm;      /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
+	bool datagrams;               /* unreliable ones, and nothing else (dgram.c); without cm, unless `through` is set */
+	bool passive;                 /* with cm: hears connection requests, and nothing else */
+	uint64_t tag;                 /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
+	bool pairs;                   /* with passive: listens for queue pairs alone, at AF_UNSPEC everywhere */
+	struct ep *through;           /* with cm: a queue pair (pair.h), without a listener of its own; else NULL */
+	struct xrc *xrc;              /* not NULL: with `through`: its requests name their receive contexts (XRC_RECV) */
+	void *owner;                  /* the front end's object */
 };
 
 /* Contexts that endpoints share: room for `size` ops or receives (0: the limit). 0 or -ENOMEM. */

@@ -14,6 +14,7 @@
 #include "emu/nic/device/submit.h"
 #include "emu/nic/device/view.h"
 #include "emu/nic/regions/front_end.h"
+#include "emu/nic/regions/mr_window.h"
 #include "wire/frame.h"
 #include "wire/secret.h"
 
@@ -34,6 +35,7 @@ struct pd {
 	struct pd *next; /* of the nic's */
 	uint32_t number; /* from 1, in the order of opening */
 	struct mr_table *regions;
+	struct mr_windows windows;
 	struct key_map *mappings;
 	uint32_t users; /* endpoints */
 };

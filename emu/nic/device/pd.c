@@ -63,10 +63,11 @@ free_pd:
 int pd_close(struct pd *pd)
 {
 	nic_role(pd->nic);
-	if (pd->users || mr_count(pd->regions) || key_map_count(pd->mappings))
+	if (pd->users || mr_count(pd->regions) || pd->windows.names.count || key_map_count(pd->mappings))
 		return -EBUSY;
 	pd_delist(pd);
 	mr_table_close(pd->regions);
+	mr_windows_fini(&pd->windows);
 	key_map_close(pd->mappings);
 	free(pd);
 	return 0;
@@ -80,4 +81,9 @@ struct key_map *pd_mappings(struct pd *pd)
 struct mr_table *pd_regions(struct pd *pd)
 {
 	return pd->regions;
+}
+
+const struct mr_windows *pd_windows(const struct pd *pd)
+{
+	return &pd->windows;
 }

@@ -159,8 +159,8 @@ static void pairing_start(struct op *op)
 		cause = pairing_bars(pairing, op);
 	if (cause != REFUSAL_NONE)
 		complete_refused(op, cause, NULL);
-	else if (op->flags & POST_LOCAL_INV)
-		requester_invalidate(cm_session(op->ep), op);
+	else if (op->flags & POST_LOCAL)
+		requester_local(cm_session(op->ep), op);
 	else
 		requester_post(cm_session(op->ep), op);
 }

@@ -40,14 +40,9 @@ void pd_remove_region(struct pd *pd, struct mr *mr)
 	uint64_t desc = mr->desc;
 
 	nic_role(pd->nic);
-	if (nic->trace)
-		trace_region(nic, mr, TRACE_REGION_CLOSED);
-	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
-	for (struct conn *conn = nic->conns; conn; conn = conn->next)
-		conn_revoke(conn, mr, WIRE_CANCELLED);
 	if (mr->persistent)
 		commits_close_region(nic, mr);
-	mr_remove(pd->regions, mr, clock_now(&nic->clock));
+	access_end(pd, mr);
 	recall_region(nic, desc);
 }
 

@@ -43,8 +43,11 @@ enum post_flag {
 	/* Between endpoints with EP_RULE_RECEIVE_FIRST: */
 	POST_SOLICITED = 1 << 15,  /* messages, writes with CQ data: their completion at the peer is one that was asked for */
 	POST_INVALIDATE = 1 << 16, /* messages: the peer's region under the key `cq_data` ends before they are received */
-	/* Queue pairs, with FENCE: moves nothing. In its turn the own region under the key `cq_data` ends for peers. */
+	/* Queue pairs, with FENCE: nothing is sent. In its turn the own region under the key `cq_data` ends for peers; or a memory
+	 * window is bound, with INJECT, by the struct mr_bind that is its payload. */
 	POST_LOCAL_INV = 1 << 17,
+	POST_BIND = 1 << 20,
+	POST_LOCAL = POST_LOCAL_INV | POST_BIND,
 	/* Receives without a tag, of endpoints with EP_RULE_RECEIVE_FIRST, and all of those with EP_RULE_DATA_RECEIVES: one of
 	 * which a region is closed stays where it is, and fails when a message comes that is longer than its `reach`. */
 	POST_REACH = 1 << 18,

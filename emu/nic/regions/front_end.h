@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "emu/nic/base/op_kind.h"
+#include "emu/nic/regions/mr_rules.h"
 #include "emu/nic/regions/refusal.h"
 
 /* Words for one cause in place of the device's own; NULL: the device's. */
@@ -28,6 +29,9 @@ struct front_end {
 	const char *give_read, *give_write; /* REFUSAL_RIGHT, by the right that is missing */
 	const char *give_cap[OP_KINDS];     /* REFUSAL_CAPABILITY */
 	const char *give_tagged;            /* likewise, of RMA by a tag */
+	const char *bind_read, *bind_write; /* as give_read, give_write, of a memory window; NULL: there are none */
+	const char *window_closed_by;       /* likewise, as closed_by */
+	const char *bind_rules[MR_RULES];   /* REFUSAL_BIND, by the rule; likewise */
 	const char *closed_by;              /* in the middle of a sentence: how a program closes a region */
 	const char *receive_cap;            /* likewise: the capability of an endpoint that takes messages */
 	const char *asked_key;              /* of a key: a region asked for it and got another; which key to send */

@@ -221,20 +221,22 @@ static enum refusal_cause refused_by(const struct mr *mr, const struct mr_ask *a
 		return REFUSAL_RIGHT; /* S27, S29, S31, V33, V34, V35 */
 	if (ask->commit && !mr->persistent)
 		return REFUSAL_NOT_PERSISTENT;               /* S133 */
-	cause = place_in(mr, ask->addr, ask->length, place); /* V37 */
+	cause = place_in(mr, ask->addr, ask->length, place); /* V37, V173 */
 	return cause == REFUSAL_NONE && mr->pages ? pages_refuse(mr, place) : cause;
 }
 
 bool mr_may_invalidate(const struct mr *mr, const struct binding_end *ep)
 {
 	role_assert();
-	return mr && !mr->key_tail && mr_is_reachable(mr) && (!mr->by_endpoint || binding_reaches(mr, ep));
+	if (!mr || mr->key_tail || mr->subs || !mr_is_reachable(mr))
+		return false;
+	return mr->by_endpoint ? binding_reaches(mr, ep) : !mr->window; /* V169 */
 }
 
 void mr_describe(const struct mr *mr, struct refusal *why)
 {
 	why->region = mr->length;
-	why->access = (mr->access & MR_ACCESS_TOLD) | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0);
+	why->access = (mr->access & MR_ACCESS_TOLD) | (mr->virtual_addr ? REFUSAL_VIRTUAL : 0) | (mr->window ? REFUSAL_WINDOW : 0);
 }
 
 __attribute__((noinline, cold)) static void explain(const struct mr *mr, uint64_t addr, uint64_t length, enum refusal_cause cause,

@@ -67,7 +67,9 @@ struct mr {
 	bool by_endpoint : 1;  /* reached through endpoints bound to it only (S104) */
 	bool events : 1;       /* registered to be bound to counters (S91) */
 	bool by_set : 1;       /* opened by `auths`, else by `auth` */
-	uint32_t subs : 20;    /* regions registered within it, up to MR_SUBS_MAX (S126) */
+	bool windows : 1;      /* memory windows may be bound to it */
+	bool window : 1;       /* a memory window, as it is bound (mr_window.h) */
+	uint32_t subs : 20;    /* regions registered within it, up to MR_SUBS_MAX (S126), and windows */
 	union {
 		struct iovec *more; /* iov_count > 1: all segments */
 		struct iovec one;   /* iov_count == 1 */
@@ -109,7 +111,8 @@ struct mr_ask {
 enum refusal_cause mr_check(const struct mr *mr, const struct mr_ask *ask, struct mr_place *place, struct refusal *why);
 
 /* May it be invalidated, by a message to the endpoint whose bindings `ep` are, or by that endpoint's program? Only where a peer's
- * access could be granted by its key: not a raw key's, nor one that is reached through other endpoints alone. `mr` NULL: no. */
+ * access could be granted by its key: not a raw key's, nor one that is reached through other endpoints alone; not while windows are
+ * bound to it; and no window that any endpoint may bind anew. `mr` NULL: no. */
 bool mr_may_invalidate(const struct mr *mr, const struct binding_end *ep);
 
 /* Describes the region for a sentence about an access: region, access. */

@@ -4,6 +4,7 @@
 
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/regions/mr_window.h"
 #include "emu/nic/role/driver.h"
 
 enum mr_rule mr_may_hold(const struct iovec *iov, size_t count, size_t most, bool may_be_empty)
@@ -74,4 +75,23 @@ enum mr_rule mr_may_close(const struct mr *mr, bool bindings_hold)
 	if (mr->refreshes)
 		return MR_RULE_REFRESHES;
 	return mr->bindings && bindings_hold ? MR_RULE_HAS_BINDINGS : MR_RULE_NONE;
+}
+
+/* A region that was bound to as a window has no windows of its own: nothing names it. */
+enum mr_rule mr_may_bind_window(const struct mr_window *window, const struct mr *mr, const struct mr_bind *bind)
+{
+	role_assert();
+	if (!window)
+		return MR_RULE_NO_WINDOW; /* V165 */
+	if (window->of_one_ep && window->mr)
+		return MR_RULE_WINDOW_BOUND; /* V167 */
+	if (!bind->length)
+		return window->of_one_ep ? MR_RULE_WINDOW_EMPTY : MR_RULE_NONE; /* V162 */
+	if (!mr || mr->invalidated)
+		return MR_RULE_NO_REGION;
+	if (!mr->windows)
+		return MR_RULE_NO_WINDOWS; /* V163 */
+	if (mr_rights_write(bind->access) && !(mr->access & MR_RECV))
+		return MR_RULE_WINDOW_WRITES; /* V164 */
+	return mr_covers(mr, bind->addr, bind->length) ? MR_RULE_NONE : MR_RULE_WINDOW_OUTSIDE;
 }

@@ -12,6 +12,8 @@
 
 struct binding_end;
 struct mr;
+struct mr_bind;
+struct mr_window;
 
 /* The rule that a call breaks. */
 enum mr_rule {
@@ -33,6 +35,15 @@ enum mr_rule {
 	MR_RULE_HAS_REGIONS,  /* regions are open within it (S126) */
 	MR_RULE_REFRESHES,    /* a refresh is at work */
 	MR_RULE_HAS_BINDINGS, /* an end that it is bound to is open (S180, S181) */
+	/* binding a memory window */
+	MR_RULE_NO_WINDOW,      /* no window of this protection domain has the key */
+	MR_RULE_WINDOW_BOUND,   /* it is to be invalidated first */
+	MR_RULE_WINDOW_EMPTY,   /* it is invalidated in another way than by a bind of no bytes */
+	MR_RULE_NO_REGION,      /* no region of this protection domain, or one that was invalidated */
+	MR_RULE_NO_WINDOWS,     /* one to which no windows may be bound */
+	MR_RULE_WINDOW_WRITES,  /* peers are to write what the program itself may not */
+	MR_RULE_WINDOW_OUTSIDE, /* the range is not inside the region */
+	MR_RULES,               /* the number of rules */
 };
 
 /* May these segments be a region? `most`: segments of a region. `may_be_empty`: a segment may have no bytes. A segment may end at
@@ -48,6 +59,8 @@ bool mr_may_lie_within(const struct mr *base, const struct iovec *iov, size_t co
 /* May it be bound there? `events_asked`: whether it is to be bound to counters is told when it is registered. */
 enum mr_rule mr_may_bind(const struct mr *mr, const struct binding_end *end, bool events_asked);
 enum mr_rule mr_may_enable(const struct mr *mr);
+/* May the window be bound so to the region? Either may be NULL: there is none. */
+enum mr_rule mr_may_bind_window(const struct mr_window *window, const struct mr *mr, const struct mr_bind *bind);
 /* `bindings_hold`: it stays open as long as what it is bound to. */
 enum mr_rule mr_may_close(const struct mr *mr, bool bindings_hold);
 

@@ -18,6 +18,7 @@
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_pages.h"
 #include "emu/nic/regions/mr_rules.h"
+#include "emu/nic/regions/mr_window.h"
 #include "emu/nic/role/driver.h"
 
 enum {
@@ -53,7 +54,7 @@ struct tombstone {
 	struct hash_node node; /* in mr_table.graves while `known` */
 	uint64_t key, tail, closed_ns;
 	uint64_t desc; /* of the region; 0: none yet. Under the table's lock */
-	bool known;
+	bool known, window;
 };
 
 struct mr_table {
@@ -326,13 +327,14 @@ static struct tombstone *grave_find(const struct mr_table *table, uint64_t key)
 	return NULL;
 }
 
-bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t tail, uint64_t now_ns, uint64_t *age_ns)
+bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t tail, uint64_t now_ns, uint64_t *age_ns, bool *window)
 {
 	const struct tombstone *stone = grave_find(table, key);
 
 	if (!stone || stone->tail != tail)
 		return false;
 	*age_ns = now_ns - stone->closed_ns;
+	*window = stone->window;
 	return true;
 }
 
@@ -361,10 +363,9 @@ static struct tombstone *grave_dig(struct mr_table *table, uint64_t key, uint64_
 
 static bool key_is_address(const struct mr_attr *attr, uint64_t key)
 {
-	for (size_t i = 0; i < attr->iov_count; i++) {
+	for (size_t i = 0; i < attr->iov_count; i++)
 		if ((uintptr_t)attr->iov[i].iov_base == key)
 			return true;
-	}
 	return false;
 }
 
@@ -376,7 +377,8 @@ static int key_draw(struct mr_table *table, const struct mr_attr *attr, uint64_t
 		bool taken;
 
 		key >>= 64 - 8 * attr->key_bytes;
-		if (!key || key == UINT64_MAX || mr_find(table, key) || key_is_address(attr, key))
+		if (!key || key == UINT64_MAX || mr_find(table, key) || key_is_address(attr, key) ||
+		    (attr->names && mr_window_find(attr->names, key)))
 			continue;
 		if (draw < DRAWS / 2 && grave_find(table, key))
 			continue;
@@ -441,7 +443,7 @@ static int mr_set_segments(struct mr *mr, const struct iovec *iov, size_t count)
 /* Before the key, which is drawn. */
 static int mr_add_check(const struct mr_table *table, const struct mr_attr *attr)
 {
-	if (attr->base && !mr_may_lie_within(attr->base, attr->iov, attr->iov_count))
+	if (attr->base && !attr->window && !mr_may_lie_within(attr->base, attr->iov, attr->iov_count))
 		return -EINVAL;
 	if ((attr->regions_max && mr_count(table) >= attr->regions_max) || (attr->base && attr->base->subs == MR_SUBS_MAX))
 		return -ENOMEM;
@@ -461,8 +463,10 @@ int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **out)
 		.events = attr->events,
 		.persistent = attr->persistent,
 		.auth = attr->auth,
-		.shift = attr->base ? attr->base->shift : attr->shift,
+		.shift = attr->base ? attr->base->shift + attr->base_shift : attr->shift,
 		.base = attr->base,
+		.windows = attr->windows,
+		.window = attr->window,
 		.context = attr->context,
 	};
 	uint64_t random;
@@ -518,6 +522,7 @@ void mr_remove(struct mr_table *table, struct mr *mr, uint64_t now_ns)
 	hash_remove(&table->keys, &entry->node);
 	stone = grave_dig(table, mr->key, now_ns);
 	stone->tail = mr->key_tail;
+	stone->window = mr->window;
 	futex_lock(&table->lock);
 	stone->desc = mr->desc;
 	desc_close(table, entry);

@@ -16,6 +16,7 @@
 
 struct front_end;
 struct mr_table;
+struct mr_windows;
 
 struct mr_attr {
 	const struct iovec *iov; /* copied; 1 to LIMIT_IOV, checked by the caller, as are lengths and flags */
@@ -32,10 +33,13 @@ struct mr_attr {
 	bool persistent;                              /* S132 */
 	uint64_t auth;                                /* as in struct mr */
 	struct auth_set *auths;                       /* likewise; the region's, once it is made */
-	uint64_t shift;                               /* as in struct mr; a region within another has that one's */
+	uint64_t shift;                               /* as in struct mr; a region within another has that one's, and: */
+	uint64_t base_shift;                          /* from the addresses given here to those of the base */
 	bool single_use;                              /* S130 */
 	void *context;                                /* as in struct mr */
 	struct mr *base;                              /* as in struct mr */
+	bool windows, window;                         /* likewise */
+	const struct mr_windows *names;               /* a key that is drawn is none of these; or NULL */
 	size_t regions_max;                           /* of the table; 0: as many as memory holds */
 };
 
@@ -46,7 +50,8 @@ void mr_table_close(struct mr_table *table);
 
 /* Registers; the region is enabled unless `gated`. Returns 0 and *mr;
  * -NIC_ENOKEY (in use, S35; or none left to draw), -EKEYREJECTED (all ones, or wider than key_bytes, S36),
- * -EINVAL (a segment, or the sum of their lengths, goes past 2^64, or they do not lie within `base`, S122), -ENOMEM.
+ * -EINVAL (a segment, or the sum of their lengths, goes past 2^64, or they do not lie within `base`, S122; a window's was judged
+ * before), -ENOMEM.
  * Under provider_key keys are non-zero, unguessable, and no value of a live key or of a tombstone. */
 MUST_USE int mr_add(struct mr_table *table, const struct mr_attr *attr, struct mr **mr);
 /* Ends a region, which has no regions within it: its key is free for another at once (S183), its bindings are dissolved, a
@@ -57,8 +62,8 @@ struct mr *mr_find(const struct mr_table *table, uint64_t key);
 /* By its descriptor, which is any value that the program gave. */
 struct mr *mr_find_local(struct mr_table *table, const void *desc);
 /* Was the key closed, with this second half (0: a plain key)? Returns true and *age_ns since then, as far back as
- * LIMIT_TOMBSTONES remembers. */
-bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t tail, uint64_t now_ns, uint64_t *age_ns);
+ * LIMIT_TOMBSTONES remembers; and *window: it was of a memory window. */
+bool mr_tombstone(const struct mr_table *table, uint64_t key, uint64_t tail, uint64_t now_ns, uint64_t *age_ns, bool *window);
 /* Guesses the mistake in a key that no region has, in words for the program whose regions these are (no peer may hear it);
  * NULL: nothing. *like: the key of that region, or `key` itself. Looks at the first LIMIT_LIKE_KEYS regions. */
 const char *mr_like(const struct mr_table *table, const struct front_end *front, uint64_t key, uint64_t *like);

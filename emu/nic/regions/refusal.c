@@ -47,7 +47,9 @@ static void say_text(struct sentence *s, const char *format, ...)
 
 static const char *op_name(uint8_t op)
 {
-	return op == REFUSAL_OP_RECEIVE ? "receive" : op_kind_words(op);
+	static const char *const local[] = { "receive", "local invalidation", "bind of a memory window" };
+
+	return op >= REFUSAL_OP_RECEIVE && op <= REFUSAL_OP_BIND ? local[op - REFUSAL_OP_RECEIVE] : op_kind_words(op);
 }
 
 /* The right that is missing. An atomic whose region can be written is one that reads, too (nic_config.fetch_reads). */
@@ -61,12 +63,17 @@ static const char *addressing(const struct refusal *r)
 {
 	if (r->access & REFUSAL_VIRTUAL)
 		return "virtual address ";
-	return (r->region || r->access) && !(r->access & REFUSAL_INJECTED) ? "offset " : "";
+	return (r->region || r->access & ~(uint32_t)REFUSAL_WINDOW) && !(r->access & REFUSAL_INJECTED) ? "offset " : "";
 }
 
 static void say_asked(struct sentence *s, const struct refusal *r, const char *peer)
 {
-	say_text(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
+	if (r->op == REFUSAL_OP_LOCAL_INV || r->op == REFUSAL_OP_BIND)
+		say_text(s, "%s, key 0x%" PRIx64, op_name(r->op), r->key);
+	else
+		say_text(s, "%s of %" PRIu64 " B", op_name(r->op), r->length);
+	if (r->op == REFUSAL_OP_BIND)
+		say_text(s, ", to %" PRIu64 " B at 0x%" PRIx64, r->length, r->addr);
 	if (op_kind_targets(r->op))
 		say_text(s, " at %s0x%" PRIx64 " with %s 0x%" PRIx64, addressing(r), r->addr,
 			 r->access & REFUSAL_TAGGED ? "tag" : "key", r->key);
@@ -96,16 +103,24 @@ static void say_more(struct sentence *s, const char *words)
 		say_text(s, " %s", words);
 }
 
+static const char *region_word(const struct refusal *r)
+{
+	return r->access & REFUSAL_WINDOW ? "memory window" : "region";
+}
+
 static void say_right(struct sentence *s, const struct refusal *r)
 {
 	const char *rule = r->op == OP_READ ? "S27" : misses_read(r) ? "S30" : "S29";
 
 	if (!(r->access & (MR_REMOTE_READ | MR_REMOTE_WRITE | MR_REMOTE_ATOMIC)))
 		rule = "S31";
-	say_text(s, "region allows ");
+	say_text(s, "%s allows ", region_word(r));
 	say_rights(s, r->access);
 	say_text(s, " only (%s).", rule);
-	say_more(s, misses_read(r) ? s->front->give_read : s->front->give_write);
+	if (r->access & REFUSAL_WINDOW)
+		say_more(s, misses_read(r) ? s->front->bind_read : s->front->bind_write);
+	else
+		say_more(s, misses_read(r) ? s->front->give_read : s->front->give_write);
 }
 
 #define FAR (UINT64_C(1) << 32) /* no slip of an offset, but another thing */
@@ -113,12 +128,14 @@ static void say_right(struct sentence *s, const struct refusal *r)
 /* The access began `at` bytes into the region, or behind it. */
 static void say_past(struct sentence *s, const struct refusal *r, uint64_t at)
 {
-	say_text(s, "%" PRIu64 " B past the end of a %" PRIu64 " B region (S65). ", r->excess, r->region);
+	const char *region = region_word(r);
+
+	say_text(s, "%" PRIu64 " B past the end of a %" PRIu64 " B %s (S65). ", r->excess, r->region, region);
 	if (at <= r->region)
-		say_text(s, "It began %" PRIu64 " B into the region, where %" PRIu64 " B are left. Shorten it, or register more.",
-			 at, r->region - at);
+		say_text(s, "It began %" PRIu64 " B into the %s, where %" PRIu64 " B are left. Shorten it, or %s more.", at, region,
+			 r->region - at, r->access & REFUSAL_WINDOW ? "bind" : "register");
 	else if (at - r->region < FAR)
-		say_text(s, "It began %" PRIu64 " B behind the region's end. Compute the offset again.", at - r->region);
+		say_text(s, "It began %" PRIu64 " B behind the %s's end. Compute the offset again.", at - r->region, region);
 	else if (r->access & REFUSAL_VIRTUAL)
 		say_text(s, "That is far off. Use a region's key with that region's own virtual address.");
 	else
@@ -127,7 +144,7 @@ static void say_past(struct sentence *s, const struct refusal *r, uint64_t at)
 
 static void say_before(struct sentence *s, const struct refusal *r, uint64_t excess)
 {
-	say_text(s, "%" PRIu64 " B before the start of a %" PRIu64 " B region (S65). ", excess, r->region);
+	say_text(s, "%" PRIu64 " B before the start of a %" PRIu64 " B %s (S65). ", excess, r->region, region_word(r));
 	if (!(r->access & REFUSAL_VIRTUAL) || excess < FAR)
 		say_text(s, "The offset is negative. Compute it again.");
 	else if (r->addr <= r->region || r->addr < FAR)
@@ -163,7 +180,7 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 			    "region when all that was posted with its descriptor has completed.");
 		return;
 	}
-	say_text(s, "closed ");
+	say_text(s, r->access & REFUSAL_WINDOW ? "the memory window was ended " : "closed ");
 	if (us < 1000)
 		say_text(s, "%" PRIu64 " us", us);
 	else if (us < 1000000)
@@ -171,8 +188,8 @@ static void say_closed(struct sentence *s, const struct refusal *r)
 	else
 		say_text(s, "%" PRIu64 ".%" PRIu64 " s", us / 1000000, us / 100000 % 10);
 	say_text(s, " ago");
-	say_more(s, s->front->closed_by);
-	say_text(s, " (S178). Keep a region open until its peers are done with it.");
+	say_more(s, r->access & REFUSAL_WINDOW ? s->front->window_closed_by : s->front->closed_by);
+	say_text(s, " (S178). Keep a %s open until its peers are done with it.", region_word(r));
 }
 
 static void say_capability(struct sentence *s, const struct refusal *r)
@@ -235,6 +252,14 @@ static void say_not_flushed(struct sentence *s, const struct refusal *r)
 		 "written, but msync at the target failed with %s, so the bytes may not be durable (S133). See to the "
 		 "target's file system, and write again.",
 		 name ? name : "an error");
+}
+
+/* refusal.excess is the rule. */
+static void say_bind(struct sentence *s, const struct refusal *r)
+{
+	const char *words = r->excess < MR_RULES ? s->front->bind_rules[r->excess] : NULL;
+
+	say_text(s, "%s.", words ? words : "the window may not be bound so");
 }
 
 /* refusal.excess is the cause at the member that was the first to fail; 0: it has left. */
@@ -339,6 +364,7 @@ static const struct refusal_text {
 				 "Post receives before the peer sends, and enough of them.", NULL },
 	[REFUSAL_LOST] = { EIO, "lost on the way", "", NULL },
 	[REFUSAL_TOO_LONG] = { EMSGSIZE, "longer than the receive that it would have taken, so it is lost", "", say_too_long },
+	[REFUSAL_BIND] = { EINVAL, "a memory window may not be bound so", "", say_bind },
 };
 
 /* A number that this version does not know can come from a newer peer: still a refusal. */

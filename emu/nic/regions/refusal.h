@@ -60,6 +60,7 @@ enum refusal_cause {
 	REFUSAL_NO_RECEIVE = 83,   /* lost: no receive was posted at an endpoint that loses what it has no place for */
 	REFUSAL_LOST = 84,         /* lost on the way, by the fault plan */
 	REFUSAL_TOO_LONG = 85,     /* lost: longer than the receive that it would have taken, at such an endpoint */
+	REFUSAL_BIND = 86,         /* a memory window may not be bound so; refusal.excess is the enum mr_rule */
 	REFUSAL_CAUSES             /* the first number behind all of them */
 };
 
@@ -73,11 +74,12 @@ enum refusal_form {
 	REFUSAL_GAP = 1 << 18,      /* range: between the segments of a vectored region */
 	REFUSAL_INJECTED = 1 << 19, /* by the target's fault plan, or for a local cause by this side's: no region is known */
 	REFUSAL_TAGGED = 1 << 20,   /* the key is a tag, which names a posted receive */
-	REFUSAL_FORMS = REFUSAL_VIRTUAL | REFUSAL_BEFORE | REFUSAL_GAP | REFUSAL_INJECTED | REFUSAL_TAGGED,
+	REFUSAL_WINDOW = 1 << 21,   /* the region is a memory window, or was one */
+	REFUSAL_FORMS = REFUSAL_VIRTUAL | REFUSAL_BEFORE | REFUSAL_GAP | REFUSAL_INJECTED | REFUSAL_TAGGED | REFUSAL_WINDOW,
 };
 
-/* In place of an enum op_kind: a receive that is reported to the program. */
-enum { REFUSAL_OP_RECEIVE = 16 };
+/* In place of an enum op_kind: a receive that is reported to the program; requests that nobody is sent (POST_LOCAL). */
+enum { REFUSAL_OP_RECEIVE = 16, REFUSAL_OP_LOCAL_INV, REFUSAL_OP_BIND };
 
 /* One refused remote op, as both sides know it; fields that do not apply are zero. */
 struct refusal {

@@ -58,6 +58,7 @@ const char *refusal_name(unsigned int cause)
 		[REFUSAL_NO_RECEIVE] = "no-receive",
 		[REFUSAL_LOST] = "lost",
 		[REFUSAL_TOO_LONG] = "too-long",
+		[REFUSAL_BIND] = "bind",
 	};
 
 	return cause < REFUSAL_CAUSES ? names[cause] : NULL;

@@ -9,6 +9,7 @@
 #include "emu/nic/memory/pin.h"
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/regions/mr_window.h"
 #include "emu/nic/transport/session.h"
 
 /* Under FI_MR_MMU_NOTIFY a page that the NIC knew and that has gone, or was replaced and not touched yet, is not the one
@@ -69,12 +70,24 @@ __attribute__((noinline, cold)) static struct mr *access_refuse(struct session *
 			why->cause = REFUSAL_RECEIVE_RANGE;
 		return NULL;
 	}
-	if (cause == REFUSAL_UNKNOWN_KEY &&
-	    mr_tombstone(session->ep->attr.pd->regions, asked->to.key, asked->to.key_tail, nic_now(session->ep->nic), &why->age_ns))
+	if (cause == REFUSAL_UNKNOWN_KEY && access_ended(session, asked, why))
 		why->cause = REFUSAL_CLOSED; /* also where its region's plain half is another's by now */
 	if (!mr && asked->mr_id)
 		why->cause = REFUSAL_CLOSED;
 	return NULL;
+}
+
+bool access_ended(const struct session *session, const struct access *ask, struct refusal *why)
+{
+	bool window;
+
+	nic_role(session->ep->nic);
+	if (!mr_tombstone(session->ep->attr.pd->regions, ask->to.key, ask->to.key_tail, nic_now(session->ep->nic), &why->age_ns,
+			  &window))
+		return false;
+	if (window)
+		why->access |= REFUSAL_WINDOW;
+	return true;
 }
 
 struct mr *access_region(const struct session *session, const struct access *ask)
@@ -143,6 +156,10 @@ bool access_invalidate(const struct session *session, uint64_t key)
 	nic_role(session->ep->nic);
 	if (!mr_may_invalidate(mr, session->ep->attr.bindings))
 		return false;
+	if (mr->window) {
+		window_end(session->ep->attr.pd, mr_window_find(&session->ep->attr.pd->windows, key));
+		return true;
+	}
 	mr->invalidated = true;
 	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
 	for (struct conn *conn = session->ep->nic->conns; conn; conn = conn->next)

@@ -148,7 +148,7 @@ void complete_note(struct op *op, enum refusal_cause cause, const struct refusal
 	if (op->flags & POST_PLANNED && cause != REFUSAL_CANCELLED)
 		why->access = REFUSAL_INJECTED;
 	why->cause = cause;
-	why->op = op->kind;
+	why->op = op->flags & POST_BIND ? REFUSAL_OP_BIND : op->flags & POST_LOCAL_INV ? REFUSAL_OP_LOCAL_INV : op->kind;
 	why->key = op->remote.key;
 	why->addr = op->remote.addr;
 	why->length = op->length;

@@ -214,33 +214,11 @@ static __attribute__((noinline)) bool fill_urgent(struct session *session, struc
 	return op_kinds_say_taken(session, conn); /* a fence may wait for it */
 }
 
-/* POST_LOCAL_INV: its turn has come. */
-static void invalidate(struct session *session, struct op *op)
-{
-	if (access_invalidate(session, op->cq_data)) /* V29 */
-		complete_good(op);
-	else
-		complete_refused(op, REFUSAL_NO_REGION, NULL);
-}
-
-void requester_invalidate(struct session *session, struct op *op)
-{
-	nic_role(session->ep->nic);
-	if (!requester_idle(session) || session->late || session->req.held) {
-		requester_post(session, op);
-		return;
-	}
-	op->session = session;
-	if (session->fault)
-		fault_post(session, op);
-	invalidate(session, op);
-}
-
 /* Is no frame of it sent? Then it has ended. */
 static __attribute__((noinline)) bool ends_here(struct session *session, struct op *op)
 {
-	if (op->flags & POST_LOCAL_INV) {
-		invalidate(session, op);
+	if (op->flags & POST_LOCAL) {
+		local_execute(session, op);
 		return true;
 	}
 	if (op->flags & POST_LOST) {
@@ -266,7 +244,7 @@ bool requester_fill(struct session *session, struct conn *conn)
 	op = requester_pick(session);
 	if (!op)
 		return false;
-	if (unlikely(op->flags & (POST_CQ_DATA | POST_LOCAL_INV | POST_LOST)) && ends_here(session, op))
+	if (unlikely(op->flags & (POST_CQ_DATA | POST_LOCAL | POST_LOST)) && ends_here(session, op))
 		return true;
 	if (likely(op_kinds[op->kind].fill(session, conn, op)))
 		return true;

@@ -17,8 +17,10 @@ struct ep;
 
 /* A posted op; it belongs to the session from here on. */
 void requester_post(struct session *session, struct op *op);
-/* Likewise one with POST_LOCAL_INV: carried out at once, without a connection, if nothing is before it. */
-void requester_invalidate(struct session *session, struct op *op);
+/* Likewise one of POST_LOCAL: carried out at once, without a connection, if nothing is before it (window.c). */
+void requester_local(struct session *session, struct op *op);
+/* Its turn has come: carries it out, and ends it. */
+void local_execute(struct session *session, struct op *op);
 
 /* Verdict `number` on request `ref` is here; *fresh false for one seen before. */
 bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, bool *fresh);

@@ -101,6 +101,13 @@ bool access_may_invalidate(const struct session *session, uint64_t key);
 /* No access to the region under that key is granted any more, nor goes on. False: that may not be. */
 bool access_invalidate(const struct session *session, uint64_t key);
 
+/* window.c: ends the region, of which no post has the descriptor; or the binding of a memory window, if it is bound. */
+void access_end(struct pd *pd, struct mr *mr);
+void window_end(struct pd *pd, struct mr_window *window);
+
+/* The key names no region, and perhaps named one: notes in *why when that ended. */
+bool access_ended(const struct session *session, const struct access *ask, struct refusal *why);
+
 /* Notes the access in *why: op, key, address, length. */
 void access_describe(const struct access *ask, struct refusal *why);
 

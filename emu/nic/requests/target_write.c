@@ -367,6 +367,5 @@ void target_write_recheck(struct conn *conn)
 	write_refuse(conn, mr ? REFUSAL_INVALIDATED : write->ask.tagged ? REFUSAL_RECEIVE_BUFFER : REFUSAL_CLOSED);
 	if (mr || write->ask.tagged)
 		return;
-	mr_tombstone(conn->session->ep->attr.pd->regions, write->ask.to.key, write->ask.to.key_tail, nic_now(conn->nic),
-		     &conn->in.why.age_ns);
+	(void)access_ended(conn->session, &write->ask, &conn->in.why);
 }

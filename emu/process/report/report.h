@@ -42,7 +42,7 @@ struct report_region {
 };
 
 struct report_op {
-	const char *kind; /* "write", "read", "atomic", "send", "recv" */
+	const char *kind; /* "write", "read", "atomic", "send", "recv", "invalidate", "bind" */
 	bool targets;     /* it names a region: key and address mean something */
 	uint64_t key, addr, length;
 };

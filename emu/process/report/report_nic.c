@@ -100,12 +100,19 @@ static bool is_answer(enum refusal_cause cause)
 	}
 }
 
+/* As what it was posted, and is counted: requests that nobody is sent are posted as messages. */
+static unsigned int posted_as(const struct refusal *why)
+{
+	return why->op > REFUSAL_OP_RECEIVE ? OP_SEND : why->op;
+}
+
 static void about_refusal(struct about *about, const struct refusal *why, enum report_side side, const char *peer)
 {
-	bool receive = why->op == REFUSAL_OP_RECEIVE;
+	static const char *const local[] = { "recv", "invalidate", "bind" };
 
 	about->op = (struct report_op){
-		.kind = receive ? "recv" : op_kind_name(why->op),
+		.kind = why->op >= REFUSAL_OP_RECEIVE && why->op <= REFUSAL_OP_BIND ? local[why->op - REFUSAL_OP_RECEIVE]
+										    : op_kind_name(why->op),
 		.targets = op_kind_targets(why->op),
 		.key = why->key,
 		.addr = why->addr,
@@ -174,16 +181,17 @@ static const char *call_of(const void *owner, const struct refusal *why)
 {
 	if (why->op == REFUSAL_OP_RECEIVE)
 		return owner ? process_front.receive_call : process_front.shared_receive_call;
-	return why->op < OP_POSTED_KINDS ? process_front.calls[why->op] : NULL;
+	return posted_as(why) < OP_POSTED_KINDS ? process_front.calls[posted_as(why)] : NULL;
 }
 
 static void nic_failed(const void *owner, const void *context, const struct refusal *why, const char *peer, const char *text)
 {
-	struct report_post post = { .owner = owner, .context = context, .kind = why->op };
+	unsigned int kind = posted_as(why);
+	struct report_post post = { .owner = owner, .context = context, .kind = (uint8_t)kind };
 	struct about about;
 
-	if (why->op < OP_POSTED_KINDS)
-		report_count(&report_counts.own[why->op].failed, 1);
+	if (kind < OP_POSTED_KINDS)
+		report_count(&report_counts.own[kind].failed, 1);
 	if (why->cause < REFUSAL_CAUSES)
 		report_count(&report_counts.failed_by[why->cause], 1);
 	if (is_answer(why->cause) || !report_on())
@@ -193,7 +201,7 @@ static void nic_failed(const void *owner, const void *context, const struct refu
 		post.key = why->key;
 		post.addr = why->addr;
 	}
-	if ((why->op < OP_POSTED_KINDS || why->op == REFUSAL_OP_RECEIVE) && report_posts_find(&post, &about.posted)) {
+	if ((kind < OP_POSTED_KINDS || kind == REFUSAL_OP_RECEIVE) && report_posts_find(&post, &about.posted)) {
 		about.finding.posted = &about.posted;
 		about.finding.place = finding_place(why->key, peer, call_stack_place(&about.posted));
 	} else {

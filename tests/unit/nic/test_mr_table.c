@@ -29,6 +29,7 @@ static void fill(void *arg, void *bytes, size_t length)
 }
 
 static struct mr_table *table;
+static bool window;
 
 static void setup(void)
 {
@@ -272,7 +273,7 @@ Test(mr_table, provider_keys_of_one_byte)
 		cr_assert_eq(mr_add(table, &attr, &mr), 0);
 		cr_assert_leq(mr->key, 255);
 		if (i < 128)
-			cr_assert_not(mr_tombstone(table, mr->key, 0, 0, &age), "key %d reused at once", (int)mr->key);
+			cr_assert_not(mr_tombstone(table, mr->key, 0, 0, &age, &window), "key %d reused at once", (int)mr->key);
 		mr_remove(table, mr, 0);
 	}
 	while (added <= 255 && mr_add(table, &attr, &mr) == 0)
@@ -287,14 +288,14 @@ Test(mr_table, tombstones_tell_the_age)
 {
 	uint64_t age = 1;
 
-	cr_assert_not(mr_tombstone(table, 5, 0, 0, &age));
+	cr_assert_not(mr_tombstone(table, 5, 0, 0, &age, &window));
 	mr_remove(table, must_add(5), 1000);
-	cr_assert(mr_tombstone(table, 5, 0, 4100, &age));
+	cr_assert(mr_tombstone(table, 5, 0, 4100, &age, &window));
 	cr_assert_eq(age, 3100);
 	mr_remove(table, must_add(5), 9000);
-	cr_assert(mr_tombstone(table, 5, 0, 9001, &age));
+	cr_assert(mr_tombstone(table, 5, 0, 9001, &age, &window));
 	cr_assert_eq(age, 1, "the last close counts");
-	cr_assert_not(mr_tombstone(table, 6, 0, 0, &age));
+	cr_assert_not(mr_tombstone(table, 6, 0, 0, &age, &window));
 }
 
 Test(mr_table, tombstones_are_forgotten_in_order)
@@ -305,10 +306,10 @@ Test(mr_table, tombstones_are_forgotten_in_order)
 	for (uint64_t key = 0; key < N; key++) {
 		mr_remove(table, must_add(key), key);
 		if (key >= LIMIT_TOMBSTONES)
-			cr_assert_not(mr_tombstone(table, key - LIMIT_TOMBSTONES, 0, key, &age));
+			cr_assert_not(mr_tombstone(table, key - LIMIT_TOMBSTONES, 0, key, &age, &window));
 	}
 	for (uint64_t key = N - LIMIT_TOMBSTONES; key < N; key++) {
-		cr_assert(mr_tombstone(table, key, 0, N, &age), "key %lu", (long)key);
+		cr_assert(mr_tombstone(table, key, 0, N, &age, &window), "key %lu", (long)key);
 		cr_assert_eq(age, N - key);
 	}
 }
@@ -321,10 +322,10 @@ Test(mr_table, one_key_closed_many_times)
 	mr_remove(table, must_add(1), 0);
 	for (uint64_t i = 0; i < 3 * LIMIT_TOMBSTONES; i++) {
 		mr_remove(table, must_add(2), i);
-		cr_assert(mr_tombstone(table, 2, 0, i + 5, &age));
+		cr_assert(mr_tombstone(table, 2, 0, i + 5, &age, &window));
 		cr_assert_eq(age, 5);
 	}
-	cr_assert_not(mr_tombstone(table, 1, 0, 0, &age));
+	cr_assert_not(mr_tombstone(table, 1, 0, 0, &age, &window));
 }
 
 /* S15, S23-S26, S75: all rights asked must be there; the range inside. */

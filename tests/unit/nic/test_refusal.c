@@ -19,7 +19,7 @@ static const enum refusal_cause all[] = {
 	REFUSAL_RECEIVE_BUFFER, REFUSAL_SENDER,         REFUSAL_LOCAL_CLOSED,   REFUSAL_UNREACHABLE, REFUSAL_CANCELLED,
 	REFUSAL_TRUNCATED,      REFUSAL_PROTOCOL,       REFUSAL_ADDRESS,        REFUSAL_NO_SESSION,  REFUSAL_NO_MESSAGE,
 	REFUSAL_STRANGER,       REFUSAL_RECEIVE_RANGE,  REFUSAL_MESSAGE_LONG,   REFUSAL_MISALIGNED,  REFUSAL_INVALIDATED,
-	REFUSAL_NO_REGION,      REFUSAL_NO_READS,       REFUSAL_NO_SRX,
+	REFUSAL_NO_REGION,      REFUSAL_NO_READS,       REFUSAL_NO_SRX,         REFUSAL_BIND,
 };
 enum { CAUSES = sizeof(all) / sizeof(*all) };
 
@@ -54,7 +54,7 @@ Test(refusal, every_sentence_fits_at_its_longest)
 
 	for (int i = 0; i < CAUSES; i++) {
 		for (uint8_t op = 0; op < OPS; op++) {
-			for (uint32_t form = 0; form < 32; form++) {
+			for (uint32_t form = 0; form < 64; form++) {
 				struct refusal r = { all[i],
 						     op,
 						     UINT64_MAX,
@@ -401,11 +401,11 @@ Test(refusal, rights_on_the_wire)
 	cr_assert_eq(refusal_access_put(MR_REMOTE_READ), 0x1000);
 	cr_assert_eq(refusal_access_put(MR_REMOTE_WRITE), 0x2000);
 	cr_assert_eq(refusal_access_put(MR_REMOTE_ATOMIC), 0x8000);
-	for (uint32_t form = 0; form < 16; form++) {
+	for (uint32_t form = 0; form < 64; form++) { /* WIRE-49, WIRE-170 */
 		cr_assert_eq(refusal_access_put(form << 16 | MR_ACCESS_ALL), form << 16 | 0x3f00);
 		cr_assert_eq(refusal_access_get(form << 16 | 0x3f00), form << 16 | MR_ACCESS_ALL);
 	}
-	cr_assert_eq(refusal_access_get(0xffe040ff), 0);
+	cr_assert_eq(refusal_access_get(0xffc040ff), 0);
 }
 
 Test(refusal, any_size_is_terminated)
