@@ -197,6 +197,29 @@ Test(verbs_regions, changes_that_are_refused)
 
 /* --- of other memory --- */
 
+Test(verbs_regions, atomics_on_device_memory)
+{
+	struct ibv_alloc_dm_attr attr = { .length = BYTES };
+	struct ibv_dm *dm = ibv_alloc_dm(pair.verbs.context, &attr);
+	struct ibv_mr *mr = ibv_reg_dm_mr(pair.verbs.pd, dm, 64, BYTES - 64, ALL | IBV_ACCESS_ZERO_BASED);
+	uint64_t word = 40;
+	struct ibv_sge sge = { (uintptr_t)pair.memory[A], WORD, pair.mr[A]->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	cr_assert_not_null(mr);
+	wr.wr.atomic.remote_addr = WORD;
+	wr.wr.atomic.rkey = mr->rkey;
+	wr.wr.atomic.compare_add = 2;
+	cr_assert_eq(ibv_memcpy_to_dm(dm, 64 + WORD, &word, sizeof(word)), 0);
+	cr_assert_eq(ibv_post_send(pair.qp[A], &wr, &bad), 0);
+	qp_done(&pair, A, 0, IBV_WC_SUCCESS);
+	cr_assert_eq(memcmp(pair.memory[A], &word, sizeof(word)), 0);
+	cr_assert_eq(ibv_memcpy_from_dm(&word, dm, 64 + WORD, sizeof(word)), 0);
+	cr_assert_eq(word, 42);
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
+	cr_assert_eq(ibv_free_dm(dm), 0);
+}
+
 Test(verbs_regions, device_memory)
 {
 	struct ibv_alloc_dm_attr attr = { .length = BYTES };
