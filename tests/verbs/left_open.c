@@ -15,9 +15,10 @@ int main(int argc, char **argv)
 	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_cq *cq = ibv_create_cq(context, 10, NULL, NULL, 0); /* queue here */
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, BYTES, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 	int status;
 
-	if (!cq || !mr)
+	if (!cq || !mr || !mw)
 		return 1;
 	if (fork() == 0) /* it has made nothing */
 		return 0;
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
 		return 1;
 	munmap(memory, BYTES);
 	if (argc > 1 && argv[1])
-		return ibv_destroy_cq(cq) || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd) || ibv_close_device(context);
+		return ibv_destroy_cq(cq) || ibv_dealloc_mw(mw) || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd) ||
+		       ibv_close_device(context);
 	return 0;
 }

@@ -11,8 +11,9 @@
 
 /* Statuses by enum ibv_wc_status, events by enum vb_fault_event. */
 const struct process_faults vb_faults = {
-	.calls = "ibv_open_device ibv_query_device ibv_query_port ibv_query_gid ibv_alloc_pd ibv_reg_mr ibv_create_comp_channel "
-		 "ibv_create_cq ibv_create_srq ibv_create_qp ibv_modify_qp ibv_post_send ibv_post_recv ibv_post_srq_recv "
+	.calls = "ibv_open_device ibv_query_device ibv_query_port ibv_query_gid ibv_alloc_pd ibv_reg_mr ibv_alloc_mw "
+		 "ibv_create_comp_channel ibv_create_cq ibv_create_srq ibv_create_qp ibv_modify_qp ibv_post_send ibv_bind_mw "
+		 "ibv_post_recv ibv_post_srq_recv "
 		 "rdma_create_event_channel rdma_create_id rdma_bind_addr rdma_resolve_addr rdma_resolve_route rdma_listen "
 		 "rdma_connect rdma_accept",
 	.statuses = "SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR WR_FLUSH_ERR MW_BIND_ERR BAD_RESP_ERR "

@@ -18,6 +18,7 @@ enum {
 	VB_MAX_CQ = 65536,              /* then ENOMEM */
 	VB_MAX_CQE = LIMIT_CQ_SIZE_MAX, /* beyond: EINVAL */
 	VB_MAX_MR = 1 << 18,            /* then ENOMEM */
+	VB_MAX_MW = 1 << 18,            /* then ENOMEM */
 	VB_MAX_PD = 32768,              /* then ENOMEM */
 	VB_MAX_RD_ATOMIC = LIMIT_READS, /* of a QP, each way; beyond: EINVAL */
 	VB_MAX_DM = 1 << 20,            /* bytes of device memory, all together; then ENOMEM */

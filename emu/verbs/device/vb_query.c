@@ -48,12 +48,13 @@ static void fill_device(const struct vb_device *device, struct ibv_device_attr *
 		.max_qp_wr = VB_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
 				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_MGT_EXTENSIONS |
-				    IBV_DEVICE_XRC,
+				    IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = VB_MAX_SGE,
 		.max_sge_rd = VB_MAX_SGE,
 		.max_cq = VB_MAX_CQ,
 		.max_cqe = VB_MAX_CQE,
 		.max_mr = VB_MAX_MR,
+		.max_mw = VB_MAX_MW,
 		.max_pd = VB_MAX_PD,
 		.max_qp_rd_atom = VB_MAX_RD_ATOMIC,
 		.max_res_rd_atom = VB_MAX_RD_ATOMIC * VB_MAX_QP,

@@ -33,10 +33,8 @@
 		vb_absent(#name, "not built."); \
 	}
 
-/* Queue pairs, shared receive queues: emu/verbs/qp. */
-ABSENT(ibv_query_ece)
+/* Queue pairs: emu/verbs/qp. */
 ABSENT_NUMBER(ibv_query_qp_data_in_order, 0)
-ABSENT(ibv_set_ece)
 
 /* Datagrams, groups. */
 ABSENT(ibv_resolve_eth_l2_from_gid)

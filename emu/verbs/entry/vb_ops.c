@@ -4,12 +4,14 @@
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_context.h"
 #include "emu/verbs/device/vb_device.h"
+#include "emu/verbs/qp/vb_bind.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_recv.h"
 #include "emu/verbs/qp/vb_srq.h"
 #include "emu/verbs/qp/vb_xrcd.h"
 #include "emu/verbs/queues/vb_cq.h"
 #include "emu/verbs/regions/vb_mr.h"
+#include "emu/verbs/regions/vb_mw.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 #pragma GCC diagnostic push
@@ -30,9 +32,6 @@
 		return vb_absent("ibv_" #name, "not built."), NULL; \
 	}
 
-UNBUILT_POINTER(struct ibv_mw, alloc_mw, struct ibv_pd *pd, enum ibv_mw_type type)
-UNBUILT(bind_mw, struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-UNBUILT(dealloc_mw, struct ibv_mw *mw)
 UNBUILT_POINTER(struct ibv_dmah, alloc_dmah, struct ibv_context *context, struct ibv_dmah_init_attr *attr)
 UNBUILT_POINTER(void, alloc_buf, struct ibv_pd *pd, size_t size, struct ibv_buf **buf)
 UNBUILT_POINTER(struct ibv_counters, create_counters, struct ibv_context *context, struct ibv_counters_init_attr *attr)
@@ -50,9 +49,6 @@ UNBUILT_POINTER(struct ibv_flow, create_flow, struct ibv_qp *qp, struct ibv_flow
 /* What ends or changes such an object has none, and stays NULL. */
 static void fill_unbuilt(struct vb_abi_context *abi)
 {
-	abi->context.ops.alloc_mw = no_alloc_mw;
-	abi->context.ops.bind_mw = no_bind_mw;
-	abi->context.ops.dealloc_mw = no_dealloc_mw;
 	abi->alloc_dmah = no_alloc_dmah;
 	abi->alloc_buf = no_alloc_buf;
 	abi->create_counters = no_create_counters;
@@ -81,6 +77,8 @@ static void fill_region_ops(struct vb_abi_context *abi)
 	abi->free_dm = vb_free_dm;
 	abi->reg_dm_mr = vb_reg_dm_mr;
 	abi->alloc_null_mr = vb_alloc_null_mr;
+	abi->context.ops.alloc_mw = vb_alloc_mw;
+	abi->context.ops.dealloc_mw = vb_dealloc_mw;
 	abi->advise_mr = vb_advise_mr;
 	abi->reg_mr_ex = ibv_reg_mr_ex;
 }
@@ -95,6 +93,7 @@ static void fill_queue_ops(struct vb_abi_context *abi)
 static void fill_qp_ops(struct vb_abi_context *abi)
 {
 	abi->context.ops.post_send = vb_post_send_op;
+	abi->context.ops.bind_mw = vb_bind_mw;
 	abi->context.ops.post_recv = vb_post_recv;
 	abi->context.ops.post_srq_recv = vb_post_srq_recv;
 	abi->create_qp_ex = vb_create_qp_ex;

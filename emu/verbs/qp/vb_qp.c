@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/endpoint/cm.h"
 #include "emu/nic/endpoint/pair.h"
+#include "emu/nic/regions/mr_binding.h"
 #include "emu/process/check/check.h"
 #include "emu/process/check/check_object.h"
 #include "emu/verbs/device/vb_fault.h"
@@ -179,6 +180,9 @@ static int open_queues(struct vb_qp *qp)
 {
 	int err = vb_queue_open(&qp->sq, qp->cap.max_send_wr, 0, false);
 
+	qp->windows = calloc(1, sizeof(*qp->windows));
+	if (!qp->windows)
+		err = ENOMEM;
 	if (!err)
 		err = vb_queue_open(&qp->rq, qp->cap.max_recv_wr, 0, false);
 	return err;
@@ -189,6 +193,7 @@ static void qp_free(struct vb_qp *qp)
 	vb_qp_ex_fini(&qp->head);
 	vb_queue_close(&qp->sq);
 	vb_queue_close(&qp->rq);
+	free(qp->windows);
 	pthread_mutex_destroy(&qp->head.ibv.mutex);
 	pthread_cond_destroy(&qp->head.ibv.cond);
 	free(qp);
@@ -324,6 +329,20 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct 
 	return 0;
 }
 
+/* Enhanced connection establishment: the device has no options on which two sides could agree. */
+int ibv_query_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
+{
+	(void)ibv;
+	ece->vendor_id = 0;
+	return vb_absent("ibv_query_ece", "the device has no options.");
+}
+
+int ibv_set_ece(struct ibv_qp *ibv, struct ibv_ece *ece)
+{
+	(void)ibv;
+	return vb_absent("ibv_set_ece", "the device has no options, and not those of vendor %#x.", ece->vendor_id);
+}
+
 /* --- destroyed --- */
 
 /* What a purge looks for, and the records of a shared queue that it has found: these are free again. */
@@ -367,6 +386,17 @@ void vb_qp_purge(struct vb_qp *qp)
 
 		purged.shared = wr->next;
 		vb_queue_free_to(wr);
+	}
+}
+
+/* V172: those of type 2 stay bound, and nobody reaches them. There may be many: others get the device in between. */
+static void drop_windows(struct vb_qp *qp) REQUIRES(driver_role)
+{
+	struct driver *driver = nic_driver(atomic_load(&qp->context->nic));
+
+	while (binding_drop_slice(qp->windows)) {
+		driver_leave(driver);
+		driver_take(driver);
 	}
 }
 
@@ -434,6 +464,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 			return vb_refuse(EBUSY, "ibv_destroy_qp", "it is attached to a group. Call ibv_detach_mcast first.");
 		}
 		ep_reset(qp->ep); /* what is posted ends untold: a queue need not have room for it */
+		drop_windows(qp);
 		ep_close(qp->ep);
 		vb_qp_port_close(qp);
 		vb_context_leave(qp->context);

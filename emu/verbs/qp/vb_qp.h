@@ -14,6 +14,7 @@
 #include "emu/verbs/qp/vb_qp_ex.h"
 #include "emu/verbs/queues/vb_wr.h"
 
+struct binding_end;
 struct cm_event;
 struct ep;
 struct pd;
@@ -46,6 +47,7 @@ struct vb_qp {
 	struct check_record *check;
 	struct vb_qp_port *port;
 	struct ep *ep;
+	struct binding_end *windows; /* memory windows of type 2 that it has bound; with the driver role */
 	struct mutex modify;
 	struct ibv_qp_attr attr; /* as modified so far; the state is ibv.state */
 	struct futex_lock send_lock, recv_lock;
@@ -100,6 +102,8 @@ void vb_qp_port_close(struct vb_qp *qp) REQUIRES(driver_role);
 /* --- posts (vb_send.c; vb_recv.h): of the context's table --- */
 
 int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* Of ibv_bind_mw(): one request that binds a window of type 1. 0 or an errno, after a line of log. */
+int vb_post_bind(struct ibv_qp *qp, const struct ibv_send_wr *wr);
 
 /* --- of the context's table, as its man page says (vb_qp.c) --- */
 

@@ -127,6 +127,17 @@ static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 		wr->invalidate_rkey = rkey;
 }
 
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	struct ibv_send_wr *wr = build(ex, IBV_WR_BIND_MW, IBV_QP_EX_WITH_BIND_MW);
+
+	if (!wr)
+		return;
+	wr->bind_mw.mw = mw;
+	wr->bind_mw.rkey = rkey;
+	wr->bind_mw.bind_info = *info;
+}
+
 static void build_atomic(struct ibv_send_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t compare_add, uint64_t swap)
 {
 	if (!wr)
@@ -315,6 +326,7 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_abort = wr_abort;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_rdma_write = wr_rdma_write;

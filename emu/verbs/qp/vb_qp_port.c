@@ -100,6 +100,7 @@ static int open_through(struct vb_qp *qp, struct pd *pd, struct vb_qp_port *port
 		.through = port->ep,
 		.xrc = qp->xrcd ? vb_xrcd_device(qp->xrcd) : NULL,
 		.datagrams = qp->kind->datagrams,
+		.bindings = qp->windows,
 		.owner = qp,
 	};
 	int err = ep_open(port->nic, &attr, &qp->ep);

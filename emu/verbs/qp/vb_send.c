@@ -7,9 +7,11 @@
 #include "emu/nic/base/likely.h"
 #include "emu/nic/device/nic.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/regions/mr_window.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_ah.h"
+#include "emu/verbs/qp/vb_bind.h"
 #include "emu/verbs/qp/vb_qp.h"
 #include "emu/verbs/qp/vb_qp_kind.h"
 #include "emu/verbs/qp/vb_qp_rules.h"
@@ -33,6 +35,7 @@ static const struct request {
 	[IBV_WR_SEND_WITH_IMM] = { OP_SEND, IBV_WC_SEND, POST_CQ_DATA, MR_SEND },
 	[IBV_WR_SEND_WITH_INV] = { OP_SEND, IBV_WC_SEND, POST_INVALIDATE, MR_SEND },
 	[IBV_WR_LOCAL_INV] = { OP_SEND, IBV_WC_LOCAL_INV, POST_LOCAL_INV | POST_FENCE, 0 },
+	[IBV_WR_BIND_MW] = { OP_SEND, IBV_WC_BIND_MW, POST_BIND | POST_FENCE | POST_INJECT, 0 }, /* V174 */
 	[IBV_WR_RDMA_READ] = { OP_READ, IBV_WC_RDMA_READ, 0, MR_READ },
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = { OP_ATOMIC, IBV_WC_COMP_SWAP, 0, MR_READ },
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { OP_ATOMIC, IBV_WC_FETCH_ADD, 0, MR_READ },
@@ -49,6 +52,7 @@ struct send {
 	struct datagram_to to;
 	uint64_t operand, comparand;
 	struct iovec operands, comparands;
+	struct mr_bind bind;
 	uint64_t length;
 	bool local; /* it is refused here */
 };
@@ -144,6 +148,15 @@ static bool address(const struct vb_qp *qp, const struct ibv_send_wr *wr, struct
 	return true;
 }
 
+/* Nothing is gathered. */
+static void make_bind(const struct ibv_send_wr *wr, struct send *send)
+{
+	vb_bind_make(wr, &send->bind);
+	send->iov[0] = (struct iovec){ &send->bind, sizeof(send->bind) };
+	send->post.iov_count = 1;
+	send->post.desc = NULL;
+}
+
 static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const struct request *request, struct send *send)
 {
 	struct post *post = &send->post;
@@ -164,6 +177,10 @@ static void make(const struct vb_qp *qp, const struct ibv_send_wr *wr, const str
 		post->cq_data = be32toh(wr->imm_data);
 	else if (request->flags & (POST_INVALIDATE | POST_LOCAL_INV))
 		post->cq_data = wr->invalidate_rkey;
+	if (request->flags & POST_BIND) {
+		make_bind(wr, send);
+		return;
+	}
 	if (request->kind == OP_ATOMIC)
 		send->remote = (struct remote){ .addr = wr->wr.atomic.remote_addr, .length = WORD, .key = wr->wr.atomic.rkey };
 	else
@@ -206,7 +223,7 @@ __attribute__((cold, noinline)) static uint8_t plan_request(const struct vb_qp *
 
 	if (send->local)
 		(void)fault_request(kind, qp->number);
-	else if (wr->opcode != IBV_WR_LOCAL_INV)
+	else if (!(requests[wr->opcode].flags & POST_LOCAL))
 		status = vb_fault_request_met(CALL, kind, qp->number, wr->wr_id);
 	if (status) {
 		send->post.refused = REFUSAL_NO_SESSION;
@@ -215,8 +232,8 @@ __attribute__((cold, noinline)) static uint8_t plan_request(const struct vb_qp *
 	return status;
 }
 
-/* What the program could not mean. */
-static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+/* What the program could not mean. `binds`: the windows that its call binds. */
+static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr, enum ibv_mw_type binds)
 {
 	uint64_t bytes = 0;
 
@@ -227,6 +244,8 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 				 qp->cap.max_send_sge);
 	if (qp->kind->datagrams && !wr->wr.ud.ah)
 		return vb_refuse(EINVAL, CALL, "wr.ud.ah is NULL: a UD queue pair sends to an address handle (ibv_create_ah).");
+	if (wr->opcode == IBV_WR_BIND_MW)
+		return vb_bind_check(wr, binds);
 	if (wr->opcode == IBV_WR_LOCAL_INV && wr->num_sge)
 		return vb_refuse(EINVAL, CALL, "num_sge is %d beside IBV_WR_LOCAL_INV, which moves nothing.", wr->num_sge);
 	if (!(wr->send_flags & IBV_SEND_INLINE))
@@ -252,9 +271,9 @@ static int check_state(const struct vb_qp *qp)
 }
 
 /* With the lock. */
-static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr)
+static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr, enum ibv_mw_type binds)
 {
-	int err = check_send(qp, wr);
+	int err = check_send(qp, wr, binds);
 	struct vb_wr *record;
 	struct send send;
 
@@ -271,7 +290,7 @@ static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	record->wr_id = wr->wr_id;
 	record->opcode = requests[wr->opcode].completes;
 	record->length = requests[wr->opcode].access == MR_READ ? (uint32_t)send.length : 0;
-	record->local = send.local || wr->opcode == IBV_WR_LOCAL_INV;
+	record->local = send.local || requests[wr->opcode].flags & POST_LOCAL;
 	send.post.context = record;
 	err = -ep_post(qp->ep, &send.post);
 	if (!err)
@@ -286,7 +305,7 @@ static int check_whole(struct vb_qp *qp, struct ibv_send_wr *wr, struct ibv_send
 	uint32_t room = qp->cap.max_send_wr - vb_queue_out(&qp->sq);
 
 	for (; wr; wr = wr->next) {
-		int err = check_send(qp, wr);
+		int err = check_send(qp, wr, IBV_MW_TYPE_2);
 
 		if (!err && !room--)
 			err = vb_refuse(ENOMEM, CALL, "the list has more requests than there is room for (max_send_wr %u).",
@@ -316,7 +335,7 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 		err = check_whole(qp, wr, bad);
 	for (; !err && wr; wr = wr->next) { /* V66 */
 		*bad = wr;
-		err = post_request(qp, wr);
+		err = post_request(qp, wr, IBV_MW_TYPE_2);
 	}
 	futex_unlock(&qp->send_lock);
 	return err;
@@ -325,4 +344,22 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	return vb_post_send(qp, wr, bad, false);
+}
+
+int vb_post_bind(struct ibv_qp *ibv, const struct ibv_send_wr *wr)
+{
+	struct vb_qp *qp = vb_qp_of(ibv);
+	int err;
+
+	if (!vb_context_usable(qp->context))
+		return vb_inherited("ibv_bind_mw");
+	err = vb_fault("ibv_bind_mw", ibv->context, qp->number);
+	if (err)
+		return err;
+	futex_lock(&qp->send_lock);
+	err = check_state(qp);
+	if (!err)
+		err = post_request(qp, wr, IBV_MW_TYPE_1);
+	futex_unlock(&qp->send_lock);
+	return err;
 }

@@ -41,12 +41,17 @@ static int reg_check_access(const char *call, int access)
 	return 0;
 }
 
+uint32_t vb_mr_remote_rights(unsigned int access)
+{
+	return (access & IBV_ACCESS_REMOTE_READ ? MR_REMOTE_READ : 0) | (access & IBV_ACCESS_REMOTE_WRITE ? MR_REMOTE_WRITE : 0) |
+	       (access & IBV_ACCESS_REMOTE_ATOMIC ? MR_REMOTE_ATOMIC : 0);
+}
+
 /* V15: it may be read from here in any case. */
 static uint32_t region_rights(int access)
 {
 	return MR_SEND | MR_WRITE | (access & IBV_ACCESS_LOCAL_WRITE ? MR_RECV | MR_READ : 0) |
-	       (access & IBV_ACCESS_REMOTE_READ ? MR_REMOTE_READ : 0) | (access & IBV_ACCESS_REMOTE_WRITE ? MR_REMOTE_WRITE : 0) |
-	       (access & IBV_ACCESS_REMOTE_ATOMIC ? MR_REMOTE_ATOMIC : 0);
+	       vb_mr_remote_rights((unsigned int)access);
 }
 
 /* (NULL, SIZE_MAX) with ON_DEMAND: all memory that there is, and will be. */
@@ -150,6 +155,8 @@ static int region_enter(const struct vb_mr_request *request, struct pd *pd, cons
 		.key_bytes = VB_RKEY_BYTES,
 		.virtual_addr = true,
 		.shift = (uintptr_t)request->addr - request->iova,
+		.windows = (request->access & (IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)) == IBV_ACCESS_MW_BIND, /* V163 */
+		.names = pd_windows(pd),
 	};
 	int err;
 
@@ -158,6 +165,15 @@ static int region_enter(const struct vb_mr_request *request, struct pd *pd, cons
 	err = mr_add(pd_regions(pd), &attr, region);                        /* V10, V23 */
 	attr.provider_key = true;
 	return err == -NIC_ENOKEY && old ? mr_add(pd_regions(pd), &attr, region) : err;
+}
+
+/* 0; or EBUSY, after a line of log. */
+static int region_may_end(const struct vb_mr *mr, const char *call) REQUIRES(driver_role)
+{
+	if (mr_may_close(mr->mr, false) == MR_RULE_NONE)
+		return 0;
+	return vb_refuse(EBUSY, call, "%u memory windows are bound to it. Invalidate them, or deallocate them first.",
+			 (unsigned int)mr->mr->subs); /* V171 */
 }
 
 /* The device's region, in the place of `old` if that is not NULL, which has ended whether this succeeds or not; unless nothing was
@@ -178,15 +194,18 @@ static int region_add(const struct vb_mr_request *request, const struct vb_mr *o
 	if (err)
 		return err;
 	nic_check_guard(nic);
-	*done = true;
-	err = region_enter(request, pd, old, &mr->mr);
+	if (old)
+		err = region_may_end(old, request->call);
+	*done = !err;
+	if (!err)
+		err = region_enter(request, pd, old, &mr->mr);
 	if (!err) {
 		pd_added_region(pd, mr->mr);
 		mr->ibv.rkey = (uint32_t)mr->mr->key;
 		*desc = (const void *)(uintptr_t)mr->mr->desc;
 	}
 	vb_context_leave(request->pd->root->context);
-	return err ? vb_refuse(ENOMEM, request->call, "no memory, or no key is left.") : 0;
+	return err < 0 ? vb_refuse(ENOMEM, request->call, "no memory, or no key is left.") : err;
 }
 
 /* After it has returned 0 no byte of the region is touched. */
@@ -196,9 +215,11 @@ static int region_remove(struct vb_mr *mr, const char *call)
 
 	if (err)
 		return err;
-	pd_remove_region(atomic_load(&mr->pd->root->pd), mr->mr);
+	err = region_may_end(mr, call);
+	if (!err)
+		pd_remove_region(atomic_load(&mr->pd->root->pd), mr->mr);
 	vb_context_leave(mr->pd->root->context);
-	return 0;
+	return err;
 }
 
 static void mr_fill(struct vb_mr *mr, const struct vb_mr_request *request)

@@ -46,6 +46,9 @@ struct vb_mr_request {
  * PD), ENODEV, or what a fault plan says. */
 struct ibv_mr *vb_mr_register(const struct vb_mr_request *request);
 
+/* Of enum ibv_access_flags what peers may do, in enum mr_access. */
+uint32_t vb_mr_remote_rights(unsigned int access);
+
 /* Calls that programs reach through the context's table. As their man pages say. */
 struct ibv_mr *vb_alloc_null_mr(struct ibv_pd *pd);
 int vb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t count);

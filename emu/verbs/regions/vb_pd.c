@@ -151,7 +151,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 		return err;
 	if (users) /* V2, V6 */
 		return vb_refuse(EBUSY, "ibv_dealloc_pd",
-				 "%u regions, QPs, SRQs, address handles or parent domains of the PD are "
+				 "%u regions, memory windows, QPs, SRQs, address handles or parent domains of the PD are "
 				 "open. Destroy them first.",
 				 users);
 	err = close_device(pd);

@@ -18,6 +18,9 @@ const struct front_end vb_front_end = {
 		[REFUSAL_NO_READS] = { "max_rd_atomic of the QP, or max_dest_rd_atomic of the target's, is 0: no READ and no "
 			"atomic goes there", "Set both to the same number, by ibv_modify_qp with IBV_QP_MAX_QP_RD_ATOMIC and "
 			"IBV_QP_MAX_DEST_RD_ATOMIC." },
+		[REFUSAL_NO_REGION] = { "no region or bound memory window has the key that it was to invalidate; or a window of "
+			"type 1 has, one that another QP has bound, or a region to which windows are bound", "Name a key once, and "
+			"windows of type 2 at their QP." },
 		[REFUSAL_PEER_GONE] = { "no QP answers at the peer's GID with that QP number", "Exchange qp_num and GID anew: the "
 			"peer's QP was destroyed, its process has ended, or its GID is of another interface." },
 		[REFUSAL_UNREACHABLE] = { "the peer's QP could not be reached within timeout and retry_cnt", NULL },
@@ -35,6 +38,24 @@ const struct front_end vb_front_end = {
 	},
 	.give_read = "Add IBV_ACCESS_REMOTE_READ to the access given to ibv_reg_mr.",
 	.give_write = "Add IBV_ACCESS_REMOTE_WRITE, for atomics IBV_ACCESS_REMOTE_ATOMIC, to the access given to ibv_reg_mr.",
+	.bind_read = "Add IBV_ACCESS_REMOTE_READ to mw_access_flags of its bind.",
+	.bind_write = "Add IBV_ACCESS_REMOTE_WRITE, for atomics IBV_ACCESS_REMOTE_ATOMIC, to mw_access_flags of its bind.",
+	.window_closed_by = "by an invalidation, another bind, or ibv_dealloc_mw",
+	.bind_rules = {
+		[MR_RULE_NO_WINDOW] = "no memory window of the QP's PD has this key: it is of another PD, or was deallocated. "
+			"Allocate it with ibv_alloc_mw in the PD of the QP",
+		[MR_RULE_WINDOW_BOUND] = "the window of type 2 is bound. Invalidate it first, by IBV_WR_LOCAL_INV at its QP, or "
+			"IBV_WR_SEND_WITH_INV of its peer",
+		[MR_RULE_WINDOW_EMPTY] = "the length is 0, which ends the bind of a window of type 1 alone. Use IBV_WR_LOCAL_INV",
+		[MR_RULE_NO_REGION] = "bind_info.mr is no region of the QP's PD, was deregistered before the bind's turn came, or "
+			"was invalidated",
+		[MR_RULE_NO_WINDOWS] = "the region was registered without IBV_ACCESS_MW_BIND, or with IBV_ACCESS_ZERO_BASED. Use "
+			"the first and not the second",
+		[MR_RULE_WINDOW_WRITES] = "peers are to write through the window, and the region was registered without "
+			"IBV_ACCESS_LOCAL_WRITE. Add it",
+		[MR_RULE_WINDOW_OUTSIDE] = "the range is not inside the region. bind_info.addr is an address of the region, as its "
+			"peers use it",
+	},
 	.give_cap = {
 		"Post receives at the target's QP in the state RTR or RTS.",
 		QP_ACCESS("IBV_ACCESS_REMOTE_WRITE"), QP_ACCESS("IBV_ACCESS_REMOTE_READ"), QP_ACCESS("IBV_ACCESS_REMOTE_ATOMIC"),
