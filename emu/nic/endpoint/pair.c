@@ -314,11 +314,13 @@ void ep_halt(struct ep *ep)
 	while (submit_take(ep->nic))
 		;
 	fault_flush(ep);
-	ep->pairing->halting = true;
 	if (ep->attr.datagrams) {
 		dgram_pair_halt(ep);
 		return;
 	}
+	if (ep->pairing->halting) /* the peer knows that its request was refused, and the program does not yet (V41) */
+		cm_halted(ep);
+	ep->pairing->halting = true;
 	if (ep->cm.state != CM_DOWN)
 		cm_enter(ep, CM_DOWN);
 	end_all(ep);

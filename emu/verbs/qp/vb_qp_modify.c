@@ -121,8 +121,8 @@ static void to_reset(struct vb_qp *qp) REQUIRES(driver_role)
 static void to_err(struct vb_qp *qp) REQUIRES(driver_role)
 {
 	ep_halt(qp->ep);
-	if (qp->srq)
-		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED); /* V130 */
+	if (qp->srq && vb_qp_state(qp) != IBV_QPS_ERR) /* V130; else vb_qp_event() has told */
+		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /* The event may come at once, and so may the failure of a request that was posted before, which brings it to ERR. */

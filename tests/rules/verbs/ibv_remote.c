@@ -159,6 +159,25 @@ VPAIR(V41_the_target_is_told_by_an_event, .mr_without = IBV_ACCESS_REMOTE_WRITE)
 	event = v_event(w, IBV_EVENT_QP_ACCESS_ERR);
 	CHECK(event.element.qp == w->side[1].qp, "the event is of another queue pair");
 }
+/* Its program, which has heard from the peer of the refusal, ends it at the same time. */
+VPAIR(V41_and_once_if_it_goes_to_error_meanwhile, .srq = true)
+{
+	for (int round = 0; round < 16; round++) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = v_request(w, 0, WRITE, 0, 8, &sge);
+
+		wr.wr.rdma.rkey ^= 0x5a5a5a00;
+		v_send(w->side[0].qp, &wr);
+		v_done(w->side[0].send_cq, 0, IBV_WC_REM_ACCESS_ERR);
+		v_to(w, 1, IBV_QPS_ERR);
+		v_event(w, IBV_EVENT_QP_ACCESS_ERR);
+		v_event(w, IBV_EVENT_QP_LAST_WQE_REACHED);
+		v_no_event(w, IBV_EVENT_QP_LAST_WQE_REACHED);
+		for (int side = 0; side < 2; side++)
+			v_to(w, side, IBV_QPS_RESET);
+		v_meet(w);
+	}
+}
 
 VPAIR(V42_other_queue_pairs_go_on)
 {
