@@ -49,7 +49,7 @@ bool vb_xrcd_is_of(struct ibv_xrcd *ibv, const struct ibv_context *context)
 /* --- opened and closed --- */
 
 /* With the lock. 0 or an errno. */
-static int xrc_begin(struct nic *nic, const struct stat *file, struct vb_xrc **out)
+static int xrc_begin(struct nic *nic, const struct stat *file, struct vb_xrc **out) REQUIRES(driver_role)
 {
 	struct vb_xrc *domain = calloc(1, sizeof(*domain));
 	int err = domain ? 0 : ENOMEM;
@@ -94,6 +94,7 @@ static void xrc_end(struct vb_xrc *domain) REQUIRES(driver_role)
 
 /* With the lock: that of the file, or a new one. 0 or an errno, after a line of log. */
 static int find_domain(struct nic *nic, const struct ibv_xrcd_init_attr *attr, const char *call, struct vb_xrc **out)
+	REQUIRES(driver_role)
 {
 	struct stat file;
 	bool named = attr->fd != -1;
@@ -114,16 +115,29 @@ static int find_domain(struct nic *nic, const struct ibv_xrcd_init_attr *attr, c
 	return err ? vb_refuse(err, call, "no memory for the domain.") : 0;
 }
 
+/* With the lock. 0 or an errno, after a line of log. */
+static int begin_handle(struct vb_context *context, const struct ibv_xrcd_init_attr *attr, const char *call, struct vb_xrc **out)
+{
+	int err = vb_context_enter(context, call);
+
+	if (err)
+		return err;
+	err = find_domain(atomic_load(&context->nic), attr, call, out); /* V190 */
+	if (!err)
+		(*out)->handles++;
+	vb_context_leave(context);
+	return err;
+}
+
 struct ibv_xrcd *vb_open_xrcd(struct ibv_context *ibv, struct ibv_xrcd_init_attr *attr)
 {
 	static const char call[] = "ibv_open_xrcd";
 	static const uint32_t needed = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
 	struct vb_context *context = vb_context_of(ibv);
-	struct nic *nic = vb_nic_get(context, call);
 	struct vb_xrcd *xrcd;
 	int err;
 
-	if (!nic)
+	if (!vb_nic_get(context, call))
 		return NULL;
 	if ((attr->comp_mask & needed) != needed || attr->comp_mask & ~needed)
 		return vb_refuse_null(EINVAL, call, "comp_mask is 0x%x, and not IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS.",
@@ -132,9 +146,7 @@ struct ibv_xrcd *vb_open_xrcd(struct ibv_context *ibv, struct ibv_xrcd_init_attr
 	if (!xrcd)
 		return NULL;
 	mutex_lock(&lock);
-	err = find_domain(nic, attr, call, &xrcd->domain); /* V190 */
-	if (!err)
-		xrcd->domain->handles++;
+	err = begin_handle(context, attr, call, &xrcd->domain);
 	mutex_unlock(&lock);
 	if (err) {
 		free(xrcd);
@@ -148,6 +160,19 @@ struct ibv_xrcd *vb_open_xrcd(struct ibv_context *ibv, struct ibv_xrcd_init_attr
 	return &xrcd->ibv;
 }
 
+/* With the lock. 0 or an errno. */
+static int end_handle(struct vb_xrcd *xrcd, const char *call)
+{
+	int err = vb_context_enter(xrcd->context, call);
+
+	if (err)
+		return err;
+	if (!--xrcd->domain->handles)
+		xrc_end(xrcd->domain);
+	vb_context_leave(xrcd->context);
+	return 0;
+}
+
 int vb_close_xrcd(struct ibv_xrcd *ibv)
 {
 	static const char call[] = "ibv_close_xrcd";
@@ -159,12 +184,7 @@ int vb_close_xrcd(struct ibv_xrcd *ibv)
 		if (users) /* V190 */
 			return vb_refuse(EBUSY, call, "%u queue pairs or shared receive queues use it. Destroy them first.", users);
 		mutex_lock(&lock);
-		err = vb_context_enter(xrcd->context, call);
-		if (!err) {
-			if (!--xrcd->domain->handles)
-				xrc_end(xrcd->domain);
-			vb_context_leave(xrcd->context);
-		}
+		err = end_handle(xrcd, call);
 		mutex_unlock(&lock);
 		if (err)
 			return err;
