@@ -121,12 +121,15 @@ static int take_buffers(const struct emu_ep *ep, const struct atomic_call *call,
 	post->iov = bytes->operand;
 	post->iov_count = operand.count;
 	post->desc = data_names(ep, operand.desc);
-	bytes->atomic.compare = bytes->compare;
-	bytes->atomic.compare_count = call->compare.count;
-	bytes->atomic.compare_desc = data_names(ep, call->compare.desc);
-	bytes->atomic.result = bytes->result;
-	bytes->atomic.result_count = call->result.count;
-	bytes->atomic.result_desc = data_names(ep, call->result.desc);
+	bytes->atomic = (struct post_atomic){
+		.what = what,
+		.compare = bytes->compare,
+		.compare_count = call->compare.count,
+		.compare_desc = data_names(ep, call->compare.desc),
+		.result = bytes->result,
+		.result_count = call->result.count,
+		.result_desc = data_names(ep, call->result.desc),
+	};
 	post->atomic = &bytes->atomic;
 	post->remote = bytes->remote;
 	post->remote_count = call->msg->rma_iov_count;
