@@ -268,9 +268,6 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 	cr_assert_null(ibv_create_qp(verbs.pd, &raw));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	errno = 0;
-	cr_assert_null(ibv_alloc_mw(verbs.pd, IBV_MW_TYPE_1));
-	cr_assert_eq(errno, EOPNOTSUPP);
-	errno = 0;
 	cr_assert_null(ibv_create_wq(verbs.context, &wq));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	cr_assert_not(said_has("emu"), "a question is no warning");

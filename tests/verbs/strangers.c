@@ -122,7 +122,7 @@ Test(verbs_strangers, of_kinds_that_there_are_not)
 	init.create_flags = IBV_QP_CREATE_SCATTER_FCS;
 	unsupported(init);
 	init.comp_mask = IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	init.send_ops_flags = IBV_QP_EX_WITH_BIND_MW;
+	init.send_ops_flags = IBV_QP_EX_WITH_TSO;
 	unsupported(init);
 }
 

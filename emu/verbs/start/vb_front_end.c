@@ -42,19 +42,19 @@ const struct front_end vb_front_end = {
 	.bind_write = "Add IBV_ACCESS_REMOTE_WRITE, for atomics IBV_ACCESS_REMOTE_ATOMIC, to mw_access_flags of its bind.",
 	.window_closed_by = "by an invalidation, another bind, or ibv_dealloc_mw",
 	.bind_rules = {
-		[MR_RULE_NO_WINDOW] = "no memory window of the QP's PD has this key: it is of another PD, or was deallocated. "
-			"Allocate it with ibv_alloc_mw in the PD of the QP",
-		[MR_RULE_WINDOW_BOUND] = "the window of type 2 is bound. Invalidate it first, by IBV_WR_LOCAL_INV at its QP, or "
-			"IBV_WR_SEND_WITH_INV of its peer",
+		[MR_RULE_NO_WINDOW] = ("no memory window of the QP's PD has this key: it is of another PD, or was "
+			"deallocated. Allocate it with ibv_alloc_mw in the PD of the QP"),
+		[MR_RULE_WINDOW_BOUND] = ("the window of type 2 is bound. Invalidate it first, by IBV_WR_LOCAL_INV at its QP, "
+			"or IBV_WR_SEND_WITH_INV of its peer"),
 		[MR_RULE_WINDOW_EMPTY] = "the length is 0, which ends the bind of a window of type 1 alone. Use IBV_WR_LOCAL_INV",
-		[MR_RULE_NO_REGION] = "bind_info.mr is no region of the QP's PD, was deregistered before the bind's turn came, or "
-			"was invalidated",
-		[MR_RULE_NO_WINDOWS] = "the region was registered without IBV_ACCESS_MW_BIND, or with IBV_ACCESS_ZERO_BASED. Use "
-			"the first and not the second",
-		[MR_RULE_WINDOW_WRITES] = "peers are to write through the window, and the region was registered without "
-			"IBV_ACCESS_LOCAL_WRITE. Add it",
-		[MR_RULE_WINDOW_OUTSIDE] = "the range is not inside the region. bind_info.addr is an address of the region, as its "
-			"peers use it",
+		[MR_RULE_NO_REGION] = ("bind_info.mr is no region of the QP's PD, was deregistered before the bind's turn came, "
+			"or was invalidated"),
+		[MR_RULE_NO_WINDOWS] = ("the region was registered without IBV_ACCESS_MW_BIND, or with IBV_ACCESS_ZERO_BASED. Use "
+			"the first and not the second"),
+		[MR_RULE_WINDOW_WRITES] = ("peers are to write through the window, and the region was registered without "
+			"IBV_ACCESS_LOCAL_WRITE. Add it"),
+		[MR_RULE_WINDOW_OUTSIDE] = ("the range is not inside the region. bind_info.addr is an address of the region, as "
+			"its peers use it"),
 	},
 	.give_cap = {
 		"Post receives at the target's QP in the state RTR or RTS.",
