@@ -238,6 +238,7 @@ int rdma_destroy_id(struct rdma_cm_id *pub)
 		(void)cm_reject_request(id, CM_REJECT_CONSUMER, NULL, 0);
 	cm = id->cm;
 	id->cm = NULL;
+	cm_enter(id, ID_OVER); /* for calls of other threads, until events are acknowledged */
 	pthread_mutex_unlock(&cm_lock);
 	if (cm)
 		vb_cm_close(cm); /* may wait for the peer */

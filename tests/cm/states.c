@@ -167,6 +167,30 @@ Test(cm_states, an_id_waits_for_acknowledgements)
 	meeting_close(&m);
 }
 
+/* The peer's end shows that the connection of the id is gone. */
+Test(cm_states, an_id_that_waits_for_acknowledgements_is_over)
+{
+	struct rdma_conn_param param = { 0 };
+	struct rdma_cm_event *event;
+	struct meeting m;
+	pthread_t thread;
+
+	meeting_open(&m);
+	meeting_ask(&m, NULL, 0);
+	cr_assert_eq(rdma_accept(m.answers, &param), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, &event), m.asks);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, NULL), m.answers);
+	rdma_destroy_qp(m.asks);
+	cr_assert_eq(pthread_create(&thread, NULL, destroys, m.asks), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_DISCONNECTED, NULL), m.answers);
+	cr_assert_eq(rdma_disconnect(m.asks), 0);
+	FAILS(rdma_establish(m.asks), EINVAL);
+	m.asks = NULL;
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	meeting_close(&m);
+}
+
 static atomic_int returned;
 
 static void *takes(void *channel)
