@@ -154,6 +154,8 @@ static const char *get_request(const struct wire_rdma_request *at, struct wire_r
 	fields->ece_options = wire_get32(at->ece_options);
 	fields->from = get_rdma_address(&at->from);
 	fields->to = get_rdma_address(&at->to);
+	if (at->qp_type != WIRE_RDMA_RC)
+		return "a request's queue pair is not RC (WIRE-183)";
 	if (!wire_address_is_good(fields->from.family, fields->from.port, fields->from.addr, 0) ||
 	    !wire_address_is_good(fields->to.family, fields->to.port, fields->to.addr, 0) ||
 	    fields->from.family != fields->to.family)

@@ -99,6 +99,7 @@ static void put_rdma(const char *folder)
 	for (enum wire_rdma_kind kind = WIRE_RDMA_REQUEST; kind <= WIRE_RDMA_LEAVE; kind++) {
 		struct wire_rdma_fields word = {
 			.kind = kind,
+			.qp_type = kind == WIRE_RDMA_REQUEST ? WIRE_RDMA_RC : 0,
 			.qpn = 0x10001,
 			.reason = kind == WIRE_RDMA_REJECT ? 28 : 0,
 			.from = { .family = 4, .port = 7, .addr = { 10, 0, 0, 1 } },

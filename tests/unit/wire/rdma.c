@@ -149,6 +149,7 @@ Test(rdma, flaws_of_words)
 		flawed(words[i].bytes, words[i].length, 1, 6);
 		flawed(words[i].bytes, words[i].length, 2, 200);
 	}
+	flawed(request, sizeof(request), 3, 3);  /* UC */
 	flawed(request, sizeof(request), 4, 1);  /* QPN */
 	flawed(request, sizeof(request), 8, 1);  /* PSN */
 	flawed(request, sizeof(request), 18, 1); /* reserved */
