@@ -231,17 +231,25 @@ int rdma_create_qp(struct rdma_cm_id *pub, struct ibv_pd *pd, struct ibv_qp_init
 	return rc;
 }
 
+/* What is destroyed may wait for acknowledgements of the program's, so cm_lock is free meanwhile. */
 void rdma_destroy_qp(struct rdma_cm_id *pub)
 {
-	if (!pub || !pub->qp) {
+	struct rdma_cm_id had = { 0 };
+
+	pthread_mutex_lock(&cm_lock);
+	if (pub && pub->qp) {
+		had = *pub;
+		pub->qp = NULL;
+		pub->send_cq = pub->recv_cq = NULL;
+		pub->send_cq_channel = pub->recv_cq_channel = NULL;
+	}
+	pthread_mutex_unlock(&cm_lock);
+	if (!had.qp) {
 		vb_refuse(EINVAL, "rdma_destroy_qp", "the id has no queue pair.");
 		return;
 	}
-	ibv_destroy_qp(pub->qp);
-	pthread_mutex_lock(&cm_lock);
-	pub->qp = NULL;
-	destroy_cqs(pub);
-	pthread_mutex_unlock(&cm_lock);
+	ibv_destroy_qp(had.qp);
+	destroy_cqs(&had);
 }
 
 /* --- shared receive queues --- */

@@ -74,6 +74,42 @@ Test(cm_states, a_queue_pair_is_of_the_programs_pd)
 	meeting_close(&m);
 }
 
+static void *destroys_qp(void *id)
+{
+	rdma_destroy_qp(id);
+	return NULL;
+}
+
+/* A call that waits for the acknowledgement of a completion's event holds up none of another thread. */
+Test(cm_states, a_queue_pair_is_destroyed_while_others_go_on)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_qp_init_attr init;
+	struct ibv_cq *cq, *told;
+	struct meeting m;
+	pthread_t thread;
+	void *context;
+
+	meeting_open(&m);
+	meeting_give_qp(m.asks);
+	cq = m.asks->recv_cq;
+	cr_assert_eq(ibv_req_notify_cq(cq, 0), 0);
+	cr_assert_eq(ibv_post_recv(m.asks->qp, &wr, &bad), 0);
+	cr_assert_eq(ibv_modify_qp(m.asks->qp, &attr, IBV_QP_STATE), 0);
+	cr_assert_eq(ibv_get_cq_event(m.asks->recv_cq_channel, &told, &context), 0);
+	cr_assert_eq(told, cq);
+	cr_assert_eq(pthread_create(&thread, NULL, destroys_qp, m.asks), 0);
+	do { /* until there is none */
+		sched_yield();
+		init = (struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
+	} while (rdma_create_qp(m.asks, NULL, &init));
+	ibv_ack_cq_events(cq, 1);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert(m.asks->qp && m.asks->recv_cq != cq);
+	meeting_close(&m);
+}
+
 Test(cm_states, bad_arguments)
 {
 	struct rdma_conn_param param = { .private_data = "", .private_data_len = 57, .qp_num = 1 };
