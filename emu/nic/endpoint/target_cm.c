@@ -52,7 +52,8 @@ static enum refusal_cause connect_asked(struct session *session, const struct as
 
 	if (connect_is_note(session)) {
 		event.kind = CM_NOTE;
-		cm_tell(ep, &event);
+		if (!cm_tell(ep, &event))
+			return REFUSAL_RESOURCE;
 		session->rsp.ack_now = true; /* the program of the sender may wait for that */
 		conn_busy(session->conn);
 		return REFUSAL_NONE;

@@ -31,6 +31,7 @@ struct vb_cm {
 	struct ep *ep;
 	vb_cm_tell *tell;
 	void *owner;
+	uint8_t kinds; /* of the peer's notes, a bit each; with the driver role */
 };
 
 /* Of all these endpoints: no peer reaches memory through them. With the driver role. */
@@ -127,10 +128,23 @@ static bool cm_told(const struct vb_cm *cm, struct vb_cm_told told)
 	return cm->tell(cm->owner, &told);
 }
 
+/* Each kind once, which is all that a peer of this library says: so what waits for the program has a limit. */
+static bool note_told(struct vb_cm *cm, const struct wire_rdma_fields *said)
+{
+	uint8_t bit = (uint8_t)(1U << said->kind);
+
+	if (cm->kinds & bit)
+		return true;
+	if (!cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_SAID, .said = said }))
+		return false;
+	cm->kinds |= bit;
+	return true;
+}
+
 /* A reply that cannot be read, or a note, is as good as none: the program is told that the peer is gone. */
 static bool vb_cm_event(void *owner, const struct cm_event *event)
 {
-	const struct vb_cm *cm = owner;
+	struct vb_cm *cm = owner;
 	struct wire_rdma_fields fields;
 	const struct wire_rdma_fields *said;
 
@@ -150,7 +164,7 @@ static bool vb_cm_event(void *owner, const struct cm_event *event)
 		return cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_FAILED, .err = event->err, .said = said });
 	case CM_NOTE:
 		said = heard(event, WIRE_RDMA_READY, &fields);
-		return !said || cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_SAID, .said = said });
+		return !said || note_told(cm, said);
 	case CM_NOTED:
 		return event->request != WIRE_RDMA_LEAVE || cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_HEARD });
 	case CM_SHUTDOWN:
