@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/nic/faults/fault_plan.h"
@@ -208,6 +209,25 @@ Test(sim_unreliable, types_differ)
 		ends(&c, 0, 1, side ? REFUSAL_UNREACHABLE : REFUSAL_NONE);
 		cr_assert_eq(lost_here(&c, REFUSAL_PEER_GONE), !side);
 		couple_nothing(&c, 1);
+		couple_close(&c);
+	}
+}
+
+/* The same, of a peer that does not mind: its answer says so. The type of this side changes while the answer is on its way. */
+Test(sim_unreliable, the_answer_has_another_type)
+{
+	for (int loses = 0; loses < 2; loses++) {
+		const uint32_t rules[2] = { loses ? RELIABLE : UNRELIABLE, loses ? RELIABLE : UNRELIABLE };
+		struct couple c;
+
+		couple_open_ruled(&c, 1918, rules, NULL);
+		couple_meet(&c);
+		post(&c, OP_SEND, 0, 8, 1);
+		while (tap_count(c.world, TAP_HELLO) < 2)
+			cr_assert(world_step(c.world));
+		c.qp[0].ep->attr.rules = loses ? UNRELIABLE : RELIABLE;
+		ends(&c, 0, 1, loses ? REFUSAL_NONE : REFUSAL_UNREACHABLE);
+		cr_assert_eq(lost_here(&c, REFUSAL_PEER_GONE), loses);
 		couple_close(&c);
 	}
 }

@@ -116,11 +116,14 @@ static bool finds_pair(struct conn *conn, const struct wire_hello_fields *fields
 /* The queue pair that answers our dial. One of an older release knows no type but RC, and has not minded ours. */
 static bool answer_fits(struct conn *conn, const struct wire_hello_fields *fields)
 {
+	struct session *session = conn->session;
 	char text[WIRE_TEXT_LEN + 1];
 
 	if (types_meet(conn->ep, fields, text, sizeof(text)))
 		return true;
-	conn_bye(conn, WIRE_BYE_UNPAIRED, text, true);
+	conn_bye(conn, WIRE_BYE_UNPAIRED, text, false);
+	if (ep_loses(session->ep)) /* WIRE-162 */
+		session_end(session, REFUSAL_PEER_GONE);
 	return false;
 }
 

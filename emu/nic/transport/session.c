@@ -457,7 +457,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 	}
 	if (session->down_since_ns)
 		forgive_stopped_time(session, now_ns);
-	if (session->ep->pairing && session->state == SESSION_IDLE) /* it has nothing to ask, and waits for ever */
+	if (session->ep->pairing && session->state == SESSION_IDLE && !session_busy(session)) /* it may wait for ever */
 		session->down_since_ns = 0;
 	/* Twice the budget: the peer, if it is alive, has given up by then. */
 	if (session->down_since_ns && (session->state == SESSION_IDLE || (session->dials_for_both && !wants_connection(session))))
