@@ -337,6 +337,26 @@ Test(sim_pair, unplugged_and_idle)
 	couple_close(&c);
 }
 
+/* One that was reset meanwhile is not met when the port is up again. */
+Test(sim_pair, reset_while_unplugged)
+{
+	struct couple c;
+
+	couple_open(&c, 1042);
+	couple_meet(&c);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	have_port(&c, 0, true);
+	for (int side = 0; side < 2; side++) {
+		node_enter(c.qp[side].node);
+		ep_reset(c.qp[side].ep);
+		node_leave(c.qp[side].node);
+	}
+	have_port(&c, 0, false);
+	couple_meet(&c);
+	end_message(c.world, &c.qp[0], &c.qp[1], 40);
+	couple_close(&c);
+}
+
 /* The side that answers has a shorter budget than the one that asks: it is not what counts. */
 Test(sim_pair, unplugged_beyond_the_peers_budget)
 {

@@ -111,7 +111,10 @@ int ep_pair(struct ep *ep, const struct ep_pair *pair)
 		return -ENOMEM;
 	ep->name = own;
 	pairing->own = (struct wire_pair_fields){ .sq_psn = WIRE_PSN_UNKNOWN, .rq_psn = pair->rq_psn, .path_mtu = pair->path_mtu };
-	session->fault_until_ns = ep->nic->unplugged ? UINT64_MAX : session->fault_until_ns;
+	if (ep->nic->unplugged)
+		session->fault_until_ns = UINT64_MAX;
+	else if (session->fault_until_ns == UINT64_MAX) /* plug_in() has not met it */
+		session->fault_until_ns = 0;
 	ep->cm.peer = session;
 	cm_enter(ep, CM_UP); /* V57, V58, V133 */
 	if (pairing->knocked)
