@@ -157,6 +157,15 @@ int port_emit(struct port *port, const struct sockaddr_storage *to, const void *
 	return -errno;
 }
 
+/* The set goes on telling of errors that are kept beside. */
+static void forget_errors(const struct port *port)
+{
+	uint8_t byte;
+
+	while (nocancel_recv(port->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
+		;
+}
+
 ssize_t port_take(struct port *port, void *bytes, size_t room, struct sockaddr_storage *from)
 {
 	socklen_t length = sizeof(*from);
@@ -169,9 +178,8 @@ ssize_t port_take(struct port *port, void *bytes, size_t room, struct sockaddr_s
 	if (n < 0) {
 		int err = errno;
 
-		if (err == ECONNREFUSED) /* else the set goes on telling of the one that is kept beside */
-			while (nocancel_recv(port->fd, bytes, room, MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
-				;
+		if (err != EAGAIN)
+			forget_errors(port);
 		return -err;
 	}
 	port->taken = true;
@@ -196,6 +204,8 @@ int port_deliver(struct port *port, uint32_t events)
 		port->taken = false;
 		ep_readable(port->ep);
 		count += tcp->changes != changes || port->taken;
+		if (events & EPOLLERR && tcp->changes == changes) /* of one that a send has told */
+			forget_errors(port);
 	}
 	return count;
 }
