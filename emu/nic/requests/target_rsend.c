@@ -87,7 +87,7 @@ void target_rsend_recall(struct session *session, uint64_t desc)
 	rsend->lost = true;
 	if (conn && conn->in.head.op == WIRE_RSEND)
 		conn->in.sink = SINK_DROP;
-	complete_receive_failed(rx, REFUSAL_LOCAL_CLOSED);
+	fail_in_turn(session->ep, rx, REFUSAL_LOCAL_CLOSED);
 }
 
 /* Why the endpoint does not take the message, whichever receive is posted. */
