@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/verbs/qp_pair.h"
 
@@ -86,6 +87,42 @@ static void message(uint64_t wr_id)
 	qp_done(&pair, 0, wr_id, IBV_WC_SUCCESS);
 	qp_done(&pair, 1, wr_id, IBV_WC_SUCCESS);
 	cr_assert_eq(pair.memory[1][0], wr_id);
+}
+
+/* A handle keeps the domain's handle that it was opened with, and no other. */
+Test(verbs_xrc, handles_of_domains)
+{
+	struct ibv_xrcd_init_attr init = { .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .oflags = O_CREAT };
+	struct ibv_qp_open_attr attr = { .comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE,
+					 .qp_type = IBV_QPT_XRC_RECV };
+	struct ibv_qp_init_attr_ex receiver = { .qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD };
+	struct ibv_xrcd *one, *two;
+	struct ibv_qp *first, *more;
+
+	verbs_open(&pair.verbs);
+	init.fd = open("/", O_RDONLY);
+	cr_assert_geq(init.fd, 0);
+	one = ibv_open_xrcd(pair.verbs.context, &init);
+	two = ibv_open_xrcd(pair.verbs.context, &init);
+	cr_assert(one && two);
+	receiver.xrcd = one;
+	first = ibv_create_qp_ex(pair.verbs.context, &receiver);
+	cr_assert_not_null(first);
+	attr.xrcd = two;
+	attr.qp_num = first->qp_num;
+	more = ibv_open_qp(pair.verbs.context, &attr);
+	cr_assert_not_null(more);
+	cr_assert_eq(ibv_close_xrcd(two), EBUSY);
+	cr_assert_eq(ibv_destroy_qp(first), 0);
+	cr_assert_eq(ibv_close_xrcd(one), 0);
+	cr_assert_eq(ibv_close_xrcd(two), EBUSY);
+	cr_assert_eq(ibv_destroy_qp(more), 0);
+	errno = 0;
+	cr_assert_null(ibv_open_qp(pair.verbs.context, &attr));
+	cr_assert_eq(errno, EINVAL);
+	cr_assert_eq(ibv_close_xrcd(two), 0);
+	close(init.fd);
+	verbs_close(&pair.verbs);
 }
 
 /* The queue pair ends with the last handle, whichever that is. */

@@ -168,8 +168,6 @@ static void references(struct vb_qp *qp, bool take)
 		(take ? vb_cq_get : vb_cq_put)(qp->send_cq);
 	if (qp->recv_cq)
 		(take ? vb_cq_get : vb_cq_put)(qp->recv_cq);
-	if (qp->xrcd)
-		(take ? vb_xrcd_add_qp : vb_xrcd_drop_qp)(qp->xrcd, qp);
 	if (qp->srq)
 		(take ? vb_srq_get : vb_srq_put)(qp->srq);
 	(take ? vb_context_get : vb_context_put)(qp->context);
@@ -224,7 +222,6 @@ static struct vb_qp *qp_new(struct ibv_context *context, const struct ibv_qp_ini
 		return NULL;
 	qp->kind = vb_qp_kind(attr->qp_type);
 	qp->context = vb_context_of(context);
-	qp->opens = 1;
 	if (!(qp->kind->lacks & VB_QP_SENDS)) {
 		qp->pd = vb_pd_of(attr->pd);
 		qp->send_cq = vb_cq_of(attr->send_cq);
@@ -277,6 +274,10 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_a
 	fill_public(qp, attr);
 	qp->check = check_opened(&(struct check_what){ .name = "queue pair", .end = "ibv_destroy_qp" });
 	references(qp, true);
+	if (qp->xrcd) {
+		vb_xrcd_get(qp->xrcd);
+		vb_xrcd_add_qp(qp->xrcd, qp);
+	}
 	attr->cap = qp->cap; /* V7 */
 	return &qp->head.ibv;
 }
@@ -379,8 +380,8 @@ void vb_qp_purge(struct vb_qp *qp)
 		vb_cq_forget(qp->send_cq, is_of_queues, &purged);
 	if (qp->recv_cq && qp->recv_cq != qp->send_cq)
 		vb_cq_forget(qp->recv_cq, is_of_queues, &purged);
-	if (qp->xrcd)
-		vb_xrcd_each_cq(qp->xrcd, purge_queue, &purged);
+	if (qp->domain)
+		vb_xrcd_each_cq(qp->domain, purge_queue, &purged);
 	while (purged.shared) {
 		struct vb_wr *wr = purged.shared;
 
@@ -421,6 +422,7 @@ struct ibv_qp *vb_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *
 		return vb_refuse_null(EINVAL, call, "the domain has no queue pair with QPN 0x%06x.", attr->qp_num);
 	}
 	handle->real = qp;
+	handle->xrcd = vb_xrcd_of(attr->xrcd);
 	handle->kind = qp->kind;
 	handle->context = qp->context;
 	handle->head.ibv = (struct ibv_qp){
@@ -434,47 +436,54 @@ struct ibv_qp *vb_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *
 	return &handle->head.ibv;
 }
 
-/* The last handle ends it. */
-static bool handle_ends(struct vb_qp *handle, struct vb_qp *qp)
+/* The last handle ends it. 0 or an errno, after a line of log. */
+static int qp_end(struct vb_qp *qp)
 {
-	if (handle != qp)
-		free(handle);
-	return atomic_fetch_sub(&qp->opens, 1) == 1;
+	static const char call[] = "ibv_destroy_qp";
+	struct ibv_qp *ibv = &qp->head.ibv;
+	int err = vb_qp_check_handle(qp, call);
+
+	if (err)
+		return err;
+	err = vb_context_enter(qp->context, call);
+	if (err)
+		return err;
+	if (ep_is_attached(qp->ep)) { /* V157 */
+		vb_context_leave(qp->context);
+		return vb_refuse(EBUSY, call, "it is attached to a group. Call ibv_detach_mcast first.");
+	}
+	ep_reset(qp->ep); /* what is posted ends untold: a queue need not have room for it */
+	drop_windows(qp);
+	ep_close(qp->ep);
+	vb_qp_port_close(qp);
+	vb_context_leave(qp->context);
+	vb_qp_purge(qp);
+	vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(qp->context, ibv, &qp->async_told));
+	return 0;
 }
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
-	struct vb_qp *qp = vb_qp_real(vb_qp_of(ibv));
+	struct vb_qp *handle = vb_qp_of(ibv), *qp = vb_qp_real(handle);
+	struct vb_xrcd *xrcd = handle->xrcd;
+	bool last = !xrcd || vb_xrcd_drop_qp(qp);
+	int err = last && vb_context_usable(qp->context) ? qp_end(qp) : 0;
 
-	if (vb_qp_of(ibv) != qp || atomic_load(&qp->opens) > 1) {
-		if (!handle_ends(vb_qp_of(ibv), qp))
-			return 0;
-		ibv = &qp->head.ibv;
+	if (err) {
+		if (xrcd)
+			vb_xrcd_add_qp(xrcd, qp);
+		return err;
 	}
-	if (vb_context_usable(qp->context)) {
-		int err = vb_qp_check_handle(qp, "ibv_destroy_qp");
-
-		if (err)
-			return err;
-		err = vb_context_enter(qp->context, "ibv_destroy_qp");
-		if (err)
-			return err;
-		if (ep_is_attached(qp->ep)) { /* V157 */
-			vb_context_leave(qp->context);
-			return vb_refuse(EBUSY, "ibv_destroy_qp", "it is attached to a group. Call ibv_detach_mcast first.");
-		}
-		ep_reset(qp->ep); /* what is posted ends untold: a queue need not have room for it */
-		drop_windows(qp);
-		ep_close(qp->ep);
-		vb_qp_port_close(qp);
-		vb_context_leave(qp->context);
-		vb_qp_purge(qp);
-		vb_await_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, vb_async_forget(qp->context, ibv, &qp->async_told));
+	if (handle != qp)
+		free(handle);
+	if (last) {
+		check_settle();
+		check_closed(qp->check);
+		references(qp, false);
+		vb_count_give(&open_qps);
+		qp_free(qp);
 	}
-	check_settle();
-	check_closed(qp->check);
-	references(qp, false);
-	vb_count_give(&open_qps);
-	qp_free(qp);
+	if (xrcd)
+		vb_xrcd_put(xrcd);
 	return 0;
 }

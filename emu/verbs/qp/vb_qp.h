@@ -25,6 +25,7 @@ struct vb_pd;
 struct vb_qp_kind;
 struct vb_qp_port;
 struct vb_srq;
+struct vb_xrc;
 struct vb_xrcd;
 
 struct vb_qp {
@@ -34,10 +35,11 @@ struct vb_qp {
 	struct vb_pd *pd;
 	struct vb_cq *send_cq, *recv_cq;
 	struct vb_srq *srq;   /* NULL: it has receives of its own */
-	struct vb_xrcd *xrcd; /* XRC_RECV: then it has no PD and no queues; else NULL */
-	struct vb_qp *next;   /* of its domain (vb_xrcd.c) */
-	struct vb_qp *real;   /* of a handle that ibv_open_qp() made, and that has no more than this: the queue pair; else NULL */
-	atomic_uint opens;    /* handles of it */
+	struct vb_xrcd *xrcd; /* XRC_RECV: what this handle was opened with; then it has no PD and no queues; else NULL */
+	struct vb_qp *real;   /* of a handle that ibv_open_qp() made, and that has no more than both: the queue pair; else NULL */
+	struct vb_xrc *domain;
+	struct vb_qp *next; /* of its domain (vb_xrcd.c) */
+	unsigned int opens; /* handles of it, with the domain's lock */
 	struct ibv_qp_cap cap;
 	bool signals_all;              /* sq_sig_all */
 	bool tells_drained;            /* with the driver role */

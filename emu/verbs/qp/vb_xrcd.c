@@ -218,25 +218,40 @@ void vb_xrcd_drop_srq(struct vb_xrcd *xrcd, struct vb_srq *srq)
 	atomic_fetch_sub(&xrcd->users, 1);
 }
 
-void vb_xrcd_add_qp(struct vb_xrcd *xrcd, struct vb_qp *qp)
+void vb_xrcd_get(struct vb_xrcd *xrcd)
 {
 	atomic_fetch_add(&xrcd->users, 1);
+}
+
+void vb_xrcd_put(struct vb_xrcd *xrcd)
+{
+	atomic_fetch_sub(&xrcd->users, 1);
+}
+
+void vb_xrcd_add_qp(struct vb_xrcd *xrcd, struct vb_qp *qp)
+{
 	mutex_lock(&lock);
-	qp->next = xrcd->domain->qps;
-	xrcd->domain->qps = qp;
+	qp->domain = xrcd->domain;
+	qp->opens = 1;
+	qp->next = qp->domain->qps;
+	qp->domain->qps = qp;
 	mutex_unlock(&lock);
 }
 
-void vb_xrcd_drop_qp(struct vb_xrcd *xrcd, struct vb_qp *qp)
+bool vb_xrcd_drop_qp(struct vb_qp *qp)
 {
-	struct vb_qp **at = &xrcd->domain->qps;
+	struct vb_qp **at = &qp->domain->qps;
+	bool last;
 
 	mutex_lock(&lock);
-	while (*at != qp)
-		at = &(*at)->next;
-	*at = qp->next;
+	last = !--qp->opens;
+	if (last) {
+		while (*at != qp)
+			at = &(*at)->next;
+		*at = qp->next;
+	}
 	mutex_unlock(&lock);
-	atomic_fetch_sub(&xrcd->users, 1);
+	return last;
 }
 
 struct vb_qp *vb_xrcd_open_qp(struct vb_xrcd *xrcd, uint32_t qp_num)
@@ -246,16 +261,18 @@ struct vb_qp *vb_xrcd_open_qp(struct vb_xrcd *xrcd, uint32_t qp_num)
 	mutex_lock(&lock);
 	for (qp = xrcd->domain->qps; qp && qp->rq.qp_num != qp_num; qp = qp->next)
 		;
-	if (qp)
-		atomic_fetch_add(&qp->opens, 1);
+	if (qp) {
+		qp->opens++;
+		vb_xrcd_get(xrcd);
+	}
 	mutex_unlock(&lock);
 	return qp;
 }
 
-void vb_xrcd_each_cq(struct vb_xrcd *xrcd, void (*each)(struct vb_cq *cq, void *arg), void *arg)
+void vb_xrcd_each_cq(const struct vb_xrc *domain, void (*each)(struct vb_cq *cq, void *arg), void *arg)
 {
 	mutex_lock(&lock);
-	for (struct vb_srq *srq = xrcd->domain->srqs; srq; srq = srq->next)
+	for (struct vb_srq *srq = domain->srqs; srq; srq = srq->next)
 		each(srq->cq, arg);
 	mutex_unlock(&lock);
 }
