@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/device/nic.h"
 #include "emu/process/check/check_object.h"
@@ -30,6 +31,13 @@ struct vb_xrc {
 
 static struct mutex lock = MUTEX_INITIALIZER; /* of all below, and of all domains */
 static struct vb_xrc *domains;
+
+static void domains_forked(void)
+{
+	mutex_forked(&lock);
+}
+
+static struct fork_reset reset = { .in_child = domains_forked };
 
 struct xrc *vb_xrcd_device(const struct vb_xrcd *xrcd)
 {
@@ -142,7 +150,7 @@ struct ibv_xrcd *vb_open_xrcd(struct ibv_context *ibv, struct ibv_xrcd_init_attr
 	if ((attr->comp_mask & needed) != needed || attr->comp_mask & ~needed)
 		return vb_refuse_null(EINVAL, call, "comp_mask is 0x%x, and not IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS.",
 				      attr->comp_mask);
-	xrcd = calloc(1, sizeof(*xrcd));
+	xrcd = fork_register(&reset) ? NULL : calloc(1, sizeof(*xrcd));
 	if (!xrcd)
 		return NULL;
 	mutex_lock(&lock);
