@@ -114,13 +114,13 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 
 	if (!at || !is_ip(at))
 		return cm_refuse(at ? EAFNOSUPPORT : EINVAL, "rdma_bind_addr", "addr is no address of IPv4 or IPv6.");
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = cm_check(id, 1 << ID_FRESH, "rdma_bind_addr", "It is bound once, before anything else.") ? EINVAL : 0;
 	if (!err)
 		err = vb_cm_fault("rdma_bind_addr");
 	if (!err)
 		err = bind_to(id, at, "rdma_bind_addr");
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -248,9 +248,9 @@ int rdma_resolve_addr(struct rdma_cm_id *pub, struct sockaddr *from, struct sock
 	int err;
 
 	(void)timeout_ms; /* the answer is there at once */
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = begin_resolving(id, from, to);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return err ? cm_result(err) : cm_complete(id);
 }
 
@@ -283,7 +283,7 @@ int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 	int err;
 
 	(void)timeout_ms;
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
 	if (!err)
 		err = vb_cm_fault("rdma_resolve_route");
@@ -292,7 +292,7 @@ int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 		cm_enter(id, ID_ROUTED);
 		err = cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	}
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return err ? cm_result(err) : cm_complete(id);
 }
 

@@ -75,16 +75,16 @@ void rdma_destroy_event_channel(struct rdma_event_channel *pub)
 {
 	struct cm_channel *channel = cm_channel_of(pub);
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	if (channel->told != channel->acked)
 		vb_inform("rdma_destroy_event_channel", "it waits for rdma_ack_cm_event() of %u events.",
 			  channel->told - channel->acked);
 	while (channel->told != channel->acked)
-		pthread_cond_wait(&cm_acks, &cm_lock);
+		cm_await_ack();
 	vb_cm_closed(channel->check);
 	channel->polled = fcntl(channel->events.fd, F_GETFL) & O_NONBLOCK;
 	channel_retire(channel);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 }
 
 /* --- events --- */
@@ -157,7 +157,7 @@ void cm_drop_events(struct cm_id *id)
 static void event_ack(struct told_event *event)
 {
 	event->id->acked++;
-	pthread_cond_broadcast(&cm_acks);
+	cm_acked();
 	free(event);
 }
 
@@ -178,7 +178,7 @@ int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out
 		atomic_fetch_sub(&channel->takers, 1);
 		if (!event)
 			return -1;
-		pthread_mutex_lock(&cm_lock);
+		cm_hold();
 		tells = cm_event_take(event);
 		if (tells) {
 			event->channel = channel;
@@ -187,7 +187,7 @@ int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out
 		} else {
 			event_ack(event);
 		}
-		pthread_mutex_unlock(&cm_lock);
+		cm_let_go();
 		if (tells)
 			return 0;
 	}
@@ -200,10 +200,10 @@ int rdma_ack_cm_event(struct rdma_cm_event *pub)
 	if (!pub)
 		return cm_refuse(EINVAL, "rdma_ack_cm_event", "event is NULL.");
 	event = (struct told_event *)((char *)pub - offsetof(struct told_event, pub));
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	event->channel->acked++;
 	event_ack(event);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return 0;
 }
 
@@ -265,14 +265,14 @@ int rdma_migrate_id(struct rdma_cm_id *pub, struct rdma_event_channel *channel)
 		to = cm_channel_new();
 	if (!to)
 		return cm_refuse(errno, "rdma_migrate_id", "no memory or no descriptor for a channel. Raise RLIMIT_NOFILE.");
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	while (id->told != id->acked) /* as with the kernel: events that were read are acknowledged on the channel they came by */
-		pthread_cond_wait(&cm_acks, &cm_lock);
+		cm_await_ack();
 	if (id->sync)
 		left = id->channel;
 	channel_move(id, to);
 	id->sync = !channel;
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	if (left)
 		cm_channel_free(left);
 	return 0;

@@ -24,16 +24,16 @@ static int begin_listening(struct cm_id *id, int backlog)
 
 	if (id && id->state == ID_FRESH && rdma_bind_addr(&id->id, (struct sockaddr *)(uintptr_t)&any))
 		return errno;
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	if (cm_check(id, 1 << ID_BOUND, "rdma_listen", "Call it once after rdma_bind_addr().")) {
-		pthread_mutex_unlock(&cm_lock);
+		cm_let_go();
 		return EINVAL;
 	}
 	err = vb_cm_fault("rdma_listen");
 	if (!err && !id->listener)
 		err = cm_take_number(id);
 	if (err) {
-		pthread_mutex_unlock(&cm_lock);
+		cm_let_go();
 		return vb_refuse(err, "rdma_listen", "the number cannot be taken: %s.", strerror(err));
 	}
 	listener = id->listener;
@@ -43,7 +43,7 @@ static int begin_listening(struct cm_id *id, int backlog)
 	pthread_mutex_unlock(&told_lock);
 	vb_cm_serve_hear(listener->cm);
 	cm_enter(id, ID_LISTENING);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return 0;
 }
 
@@ -141,9 +141,9 @@ int rdma_connect(struct rdma_cm_id *pub, struct rdma_conn_param *param)
 	struct cm_id *id = cm_id_of(pub);
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = begin_connecting(id, param ? param : &defaults);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return err ? cm_result(err) : cm_complete(id);
 }
 
@@ -153,7 +153,7 @@ int rdma_establish(struct rdma_cm_id *pub)
 	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_READY };
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = cm_check(id, 1 << ID_ANSWERED, "rdma_establish",
 		       "Call it once after RDMA_CM_EVENT_CONNECT_RESPONSE, of an id without rdma_create_qp().")
 		      ? EINVAL
@@ -162,7 +162,7 @@ int rdma_establish(struct rdma_cm_id *pub)
 		cm_enter(id, ID_CONNECTED);
 		(void)vb_cm_say(id->cm, &say); /* a peer that has gone is told by an event */
 	}
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -215,9 +215,9 @@ int rdma_accept(struct rdma_cm_id *pub, struct rdma_conn_param *param)
 	struct cm_id *id = cm_id_of(pub);
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = begin_accepting(id, param ? param : &defaults);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return err ? cm_result(err) : cm_complete(id);
 }
 
@@ -244,12 +244,12 @@ static int reject(struct cm_id *id, uint32_t reason, const void *data, uint8_t l
 	if (length > WIRE_RDMA_REJECT_DATA || (length && !data))
 		return cm_refuse(EINVAL, call, "private_data_len is %u, and private data has at most %d bytes here.", length,
 				 WIRE_RDMA_REJECT_DATA);
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = cm_check(id, 1 << ID_REQUESTED | 1 << ID_ANSWERED, call,
 		       "A request is rejected once, and so is a reply (RDMA_CM_EVENT_CONNECT_RESPONSE).")
 		      ? EINVAL
 		      : cm_reject_request(id, reason, data, length);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -269,14 +269,14 @@ int rdma_notify(struct rdma_cm_id *pub, enum ibv_event_type event)
 	struct cm_id *id = cm_id_of(pub);
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = cm_check(id, 1 << ID_ACCEPTED | 1 << ID_CONNECTED | 1 << ID_OVER, "rdma_notify", "There is no connection.") ? EINVAL
 															  : 0;
 	if (!err && id->state == ID_ACCEPTED && event == IBV_EVENT_COMM_EST) {
 		cm_enter(id, ID_CONNECTED);
 		err = cm_tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 	}
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -305,7 +305,7 @@ int rdma_disconnect(struct rdma_cm_id *pub)
 	bool over = id && id->state == ID_OVER;
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = cm_check(id, 1 << ID_ANSWERED | 1 << ID_ACCEPTED | 1 << ID_CONNECTED | 1 << ID_OVER, "rdma_disconnect",
 		       "There is no connection to leave.")
 		      ? EINVAL
@@ -314,6 +314,6 @@ int rdma_disconnect(struct rdma_cm_id *pub)
 		cm_qp_err(id);
 		say_leave(id);
 	}
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return err || over ? cm_result(err) : cm_complete(id);
 }

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER, told_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t cm_acks = PTHREAD_COND_INITIALIZER;
+pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ack_came = PTHREAD_COND_INITIALIZER; /* with cm_lock */
+static int cancel_state;                                   /* with cm_lock: of its thread, once it gives it back */
 
 static struct ibv_pd *default_pd; /* of all ids that have a device; with cm_lock */
 static unsigned int pd_users;
@@ -26,6 +29,36 @@ static const char *const names[ID_STATES] = {
 	[ID_CONNECTED] = "connected",
 	[ID_OVER] = "rejected, failed or disconnected",
 };
+
+void cm_hold(void)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_mutex_lock(&cm_lock);
+	cancel_state = state;
+}
+
+void cm_let_go(void)
+{
+	int state = cancel_state;
+
+	pthread_mutex_unlock(&cm_lock);
+	pthread_setcancelstate(state, NULL);
+}
+
+void cm_await_ack(void)
+{
+	int state = cancel_state;
+
+	pthread_cond_wait(&ack_came, &cm_lock);
+	cancel_state = state;
+}
+
+void cm_acked(void)
+{
+	pthread_cond_broadcast(&ack_came);
+}
 
 int cm_result(int err)
 {
@@ -101,7 +134,7 @@ static void ids_forked(void)
 {
 	cm_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	told_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	cm_acks = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	ack_came = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	default_pd = NULL;
 	pd_users = 0;
 }
@@ -218,7 +251,7 @@ static void end_listener(struct cm_id *id)
 static void await_acks(struct cm_id *id)
 {
 	while (id->told != id->acked)
-		pthread_cond_wait(&cm_acks, &cm_lock);
+		cm_await_ack();
 }
 
 int rdma_destroy_id(struct rdma_cm_id *pub)
@@ -232,23 +265,23 @@ int rdma_destroy_id(struct rdma_cm_id *pub)
 		rdma_ack_cm_event(pub->event);
 		pub->event = NULL;
 	}
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	end_listener(id);
 	if (id->state == ID_REQUESTED)
 		(void)cm_reject_request(id, CM_REJECT_CONSUMER, NULL, 0);
 	cm = id->cm;
 	id->cm = NULL;
 	cm_enter(id, ID_OVER); /* for calls of other threads, until events are acknowledged */
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	if (cm)
 		vb_cm_close(cm); /* may wait for the peer */
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	cm_drop_events(id);
 	await_acks(id);
 	if (id->listener)
 		cm_listener_put(id->listener);
 	give_device(id);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	vb_cm_closed(id->check);
 	if (id->sync)
 		cm_channel_free(id->channel);

@@ -108,8 +108,7 @@ struct told_event {
 	uint8_t data[WIRE_CM_DATA_MAX];
 };
 
-extern pthread_mutex_t cm_lock, told_lock; /* told_lock is a leaf, but for that of events */
-extern pthread_cond_t cm_acks;             /* with cm_lock: an event was acknowledged */
+extern pthread_mutex_t told_lock; /* a leaf, but for that of events */
 
 static inline struct cm_id *cm_id_of(struct rdma_cm_id *id)
 {
@@ -127,6 +126,12 @@ int cm_result(int err);
 
 /* --- cm_id.c --- */
 
+/* Takes cm_lock, and gives it back. In between the thread cannot be cancelled. */
+void cm_hold(void);
+void cm_let_go(void);
+/* With cm_lock, which others may have meanwhile: waits until cm_acked() was called. */
+void cm_await_ack(void);
+void cm_acked(void);
 void cm_enter(struct cm_id *id, enum id_state state);
 /* -1: the id is NULL, or in no state of the set of bits; `wanted` says what is to be done before. */
 int cm_check(struct cm_id *id, uint32_t states, const char *call, const char *wanted);

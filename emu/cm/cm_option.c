@@ -56,9 +56,9 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 {
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = set_option(cm_id_of(id), level, name, value, length);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -67,9 +67,9 @@ int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 	if (!id || !ece || id->qp)
 		return cm_refuse(EINVAL, "rdma_set_local_ece",
 				 "id or ece is NULL, or the id has a queue pair, whose options are known.");
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	cm_id_of(id)->local_ece = *ece;
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return 0;
 }
 
@@ -77,8 +77,8 @@ int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	if (!id || !ece || id->qp)
 		return cm_refuse(EINVAL, "rdma_get_remote_ece", "id or ece is NULL, or the id has a queue pair of its own.");
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	*ece = cm_id_of(id)->remote_ece;
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return 0;
 }

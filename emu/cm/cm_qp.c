@@ -82,9 +82,9 @@ int rdma_init_qp_attr(struct rdma_cm_id *pub, struct ibv_qp_attr *attr, int *mas
 
 	if (!pub || !attr || !mask)
 		return cm_refuse(EINVAL, "rdma_init_qp_attr", "id, qp_attr or qp_attr_mask is NULL.");
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = init_attr(cm_id_of(pub), attr, mask);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -211,9 +211,9 @@ int rdma_create_qp_ex(struct rdma_cm_id *pub, struct ibv_qp_init_attr_ex *attr)
 {
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = qp_create(cm_id_of(pub), attr);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
@@ -236,14 +236,14 @@ void rdma_destroy_qp(struct rdma_cm_id *pub)
 {
 	struct rdma_cm_id had = { 0 };
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	if (pub && pub->qp) {
 		had = *pub;
 		pub->qp = NULL;
 		pub->send_cq = pub->recv_cq = NULL;
 		pub->send_cq_channel = pub->recv_cq_channel = NULL;
 	}
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	if (!had.qp) {
 		vb_refuse(EINVAL, "rdma_destroy_qp", "the id has no queue pair.");
 		return;
@@ -281,9 +281,9 @@ int rdma_create_srq_ex(struct rdma_cm_id *pub, struct ibv_srq_init_attr_ex *attr
 {
 	int err;
 
-	pthread_mutex_lock(&cm_lock);
+	cm_hold();
 	err = srq_create(cm_id_of(pub), attr);
-	pthread_mutex_unlock(&cm_lock);
+	cm_let_go();
 	return cm_result(err);
 }
 
