@@ -114,10 +114,11 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 
 	if (!at || !is_ip(at))
 		return cm_refuse(at ? EAFNOSUPPORT : EINVAL, "rdma_bind_addr", "addr is no address of IPv4 or IPv6.");
+	err = vb_cm_fault("rdma_bind_addr");
+	if (err)
+		return cm_result(err);
 	cm_hold();
 	err = cm_check(id, 1 << ID_FRESH, "rdma_bind_addr", "It is bound once, before anything else.") ? EINVAL : 0;
-	if (!err)
-		err = vb_cm_fault("rdma_bind_addr");
 	if (!err)
 		err = bind_to(id, at, "rdma_bind_addr");
 	cm_let_go();
@@ -223,9 +224,6 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 		return vb_refuse(to ? EAFNOSUPPORT : EINVAL, call, "dst_addr is no address of IPv4 or IPv6.");
 	if (cm_check(id, 1 << ID_FRESH | 1 << ID_BOUND, call, "An id resolves one peer's address, at first."))
 		return EINVAL;
-	err = vb_cm_fault(call);
-	if (err)
-		return err;
 	if (id->state == ID_FRESH && from) {
 		err = from->sa_family == to->sa_family ? resolve_source(id, from) : EINVAL;
 		if (err)
@@ -245,9 +243,11 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 int rdma_resolve_addr(struct rdma_cm_id *pub, struct sockaddr *from, struct sockaddr *to, int timeout_ms)
 {
 	struct cm_id *id = cm_id_of(pub);
-	int err;
+	int err = vb_cm_fault("rdma_resolve_addr");
 
 	(void)timeout_ms; /* the answer is there at once */
+	if (err)
+		return cm_result(err);
 	cm_hold();
 	err = begin_resolving(id, from, to);
 	cm_let_go();
@@ -280,13 +280,13 @@ static void make_path(struct cm_id *id)
 int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 {
 	struct cm_id *id = cm_id_of(pub);
-	int err;
+	int err = vb_cm_fault("rdma_resolve_route");
 
 	(void)timeout_ms;
+	if (err)
+		return cm_result(err);
 	cm_hold();
 	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
-	if (!err)
-		err = vb_cm_fault("rdma_resolve_route");
 	if (!err) {
 		make_path(id);
 		cm_enter(id, ID_ROUTED);

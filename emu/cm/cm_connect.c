@@ -24,13 +24,15 @@ static int begin_listening(struct cm_id *id, int backlog)
 
 	if (id && id->state == ID_FRESH && rdma_bind_addr(&id->id, (struct sockaddr *)(uintptr_t)&any))
 		return errno;
+	err = vb_cm_fault("rdma_listen");
+	if (err)
+		return err;
 	cm_hold();
 	if (cm_check(id, 1 << ID_BOUND, "rdma_listen", "Call it once after rdma_bind_addr().")) {
 		cm_let_go();
 		return EINVAL;
 	}
-	err = vb_cm_fault("rdma_listen");
-	if (!err && !id->listener)
+	if (!id->listener)
 		err = cm_take_number(id);
 	if (err) {
 		cm_let_go();
@@ -118,8 +120,6 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 	if (cm_check(id, 1 << ID_ROUTED, "rdma_connect", "Call it once after rdma_resolve_route()."))
 		return EINVAL;
 	err = check_param(id, param, WIRE_RDMA_REQUEST_DATA, "rdma_connect");
-	if (!err)
-		err = vb_cm_fault("rdma_connect");
 	if (err)
 		return err;
 	say_own(id, param, &say);
@@ -139,8 +139,10 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 int rdma_connect(struct rdma_cm_id *pub, struct rdma_conn_param *param)
 {
 	struct cm_id *id = cm_id_of(pub);
-	int err;
+	int err = vb_cm_fault("rdma_connect");
 
+	if (err)
+		return cm_result(err);
 	cm_hold();
 	err = begin_connecting(id, param ? param : &defaults);
 	cm_let_go();
@@ -188,8 +190,6 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 	if (cm_check(id, 1 << ID_REQUESTED, "rdma_accept", "Call it once, of the id of a RDMA_CM_EVENT_CONNECT_REQUEST."))
 		return EINVAL;
 	err = check_param(id, param, WIRE_RDMA_REPLY_DATA, "rdma_accept");
-	if (!err)
-		err = vb_cm_fault("rdma_accept");
 	if (err)
 		return err;
 	/* without a wish, what the peer asks for. */
@@ -213,8 +213,10 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 int rdma_accept(struct rdma_cm_id *pub, struct rdma_conn_param *param)
 {
 	struct cm_id *id = cm_id_of(pub);
-	int err;
+	int err = vb_cm_fault("rdma_accept");
 
+	if (err)
+		return cm_result(err);
 	cm_hold();
 	err = begin_accepting(id, param ? param : &defaults);
 	cm_let_go();
