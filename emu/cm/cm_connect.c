@@ -200,9 +200,10 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 	say_own(id, param, &say);
 	say.responder_resources = id->responder_resources;
 	say.initiator_depth = id->initiator_depth;
-	err = cm_qp_ready(id);
-	if (!err)
-		err = vb_cm_open(id->id.verbs, &id->own.at, cm_connection_told, id, &id->cm, &port);
+	/* What an earlier call has done that failed later stands. */
+	err = id->cm ? 0 : vb_cm_open(id->id.verbs, &id->own.at, cm_connection_told, id, &id->cm, &port);
+	if (!err && !(id->id.qp && id->id.qp->state == IBV_QPS_RTS))
+		err = cm_qp_ready(id);
 	if (!err)
 		err = vb_cm_accept(id->cm, &id->asker, id->request, &say);
 	if (!err)
