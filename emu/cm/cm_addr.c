@@ -256,7 +256,7 @@ int rdma_resolve_addr(struct rdma_cm_id *pub, struct sockaddr *from, struct sock
 
 /* --- the route --- */
 
-static void make_path(struct cm_id *id)
+void cm_make_path(struct cm_id *id)
 {
 	id->path = (struct ibv_sa_path_rec){
 		.dgid = id->peer_gid,
@@ -288,7 +288,7 @@ int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 	cm_hold();
 	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
 	if (!err) {
-		make_path(id);
+		cm_make_path(id);
 		cm_enter(id, ID_ROUTED);
 		err = cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	}

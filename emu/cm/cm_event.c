@@ -174,9 +174,8 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 	id->id.route.addr.addr.ibaddr.sgid = own.gid;
 	id->id.route.addr.addr.ibaddr.dgid = id->peer_gid;
 	id->id.route.addr.addr.ibaddr.pkey = htons(0xffff);
-	id->id.route.path_rec = &id->path;
-	id->id.route.num_paths = 1;
 	id->tos = listens->tos;
+	cm_make_path(id);
 	cm_enter(id, ID_REQUESTED);
 	return id;
 }

@@ -146,6 +146,8 @@ int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int inde
 
 /* Takes the number of the id's own address, 0: any. 0 or an errno. */
 int cm_take_number(struct cm_id *id);
+/* The path record of an id that knows both addresses. */
+void cm_make_path(struct cm_id *id);
 
 /* --- cm_channel.c --- */
 

@@ -28,6 +28,8 @@ Test(cm_connect, both_are_told_with_all_the_data_that_may_go_along)
 	cr_assert_eq(rdma_get_dst_port(m.asks), rdma_get_src_port(m.listens));
 	cr_assert_eq(rdma_get_dst_port(m.answers), rdma_get_src_port(m.asks));
 	cr_assert(m.answers->verbs == m.asks->verbs && m.answers->route.num_paths == 1);
+	cr_assert_eq(m.answers->route.path_rec->mtu, m.asks->route.path_rec->mtu);
+	cr_assert(!memcmp(&m.answers->route.path_rec->dgid, &m.asks->route.path_rec->sgid, sizeof(union ibv_gid)));
 	cr_assert_eq(rdma_disconnect(m.asks), 0);
 	meeting_part(&m);
 	cr_assert_eq(rdma_disconnect(m.answers), 0, "it is late, and no error");
