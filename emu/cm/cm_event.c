@@ -225,6 +225,7 @@ static bool told_reply(struct told_event *event, struct cm_id *id)
 	say = (struct wire_rdma_fields){ .kind = WIRE_RDMA_REJECT, .reason = CM_REJECT_CONSUMER };
 	(void)vb_cm_say(id->cm, &say);
 	cm_enter(id, ID_OVER);
+	cm_qp_err(id); /* its receives come back */
 	fill(event, &id->id, RDMA_CM_EVENT_CONNECT_ERROR, -err);
 	return true;
 }

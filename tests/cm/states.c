@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <rdma/rdma_verbs.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,23 +276,53 @@ Test(cm_states, an_id_may_change_its_channel)
 	rdma_destroy_event_channel(other.channel);
 }
 
-Test(cm_states, a_plan_fails_calls)
+/* For the device that is opened next. */
+static void set_plan(const char *plan, char path[static 32])
 {
-	char path[] = "/tmp/emu-cm-plan-XXXXXX";
-	static const char plan[] =
-		"[once]\nfault = call\ncall = rdma_resolve_addr, rdma_connect\nerror = ENETDOWN\nfirst = 2\nmost = 1\n";
-	struct rdma_conn_param param = { .qp_num = 1 };
-	struct meeting m;
-	int fd = mkstemp(path);
+	int fd;
 
-	cr_assert_eq(write(fd, plan, sizeof(plan) - 1), (ssize_t)sizeof(plan) - 1);
+	strcpy(path, "/tmp/emu-cm-plan-XXXXXX");
+	fd = mkstemp(path);
+	cr_assert_eq(write(fd, plan, strlen(plan)), (ssize_t)strlen(plan));
 	close(fd);
 	setenv("FI_EMU_FAULT", path, 1);
+}
+
+Test(cm_states, a_plan_fails_calls)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct meeting m;
+	char path[32];
+
+	set_plan("[once]\nfault = call\ncall = rdma_resolve_addr, rdma_connect\nerror = ENETDOWN\nfirst = 2\nmost = 1\n", path);
 	meeting_open(&m);
 	unlink(path);
 	FAILS(rdma_connect(m.asks, &param), ENETDOWN);
 	cr_assert_eq(rdma_connect(m.asks, &param), 0);
 	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	meeting_close(&m);
+}
+
+/* The sixth change of state: both queue pairs were made, and that of the accepting side is ready. */
+Test(cm_states, a_queue_pair_that_cannot_be_made_ready_gives_its_receives_back)
+{
+	struct rdma_conn_param param = { 0 };
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct rdma_cm_event *event;
+	struct ibv_wc wc;
+	struct meeting m;
+	char path[32];
+
+	set_plan("[once]\nfault = call\ncall = ibv_modify_qp\nerror = ENOMEM\nfirst = 6\nmost = 1\n", path);
+	meeting_open(&m);
+	unlink(path);
+	meeting_ask(&m, "", 0);
+	cr_assert_eq(ibv_post_recv(m.asks->qp, &wr, &bad), 0);
+	cr_assert_eq(rdma_accept(m.answers, &param), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_CONNECT_ERROR, &event), m.asks);
+	cr_assert_eq(event->status, -ENOMEM);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert(rdma_get_recv_comp(m.asks, &wc) == 1 && wc.status == IBV_WC_WR_FLUSH_ERR);
 	meeting_close(&m);
 }
 
