@@ -102,7 +102,7 @@ struct ibv_context *vb_cm_device(unsigned int place)
 	}
 	mutex_lock(&devices_lock);
 	context = devices[place];
-	if (!context || !vb_context_usable(vb_context_of(context)))
+	if (!context || !vb_context_usable(vb_context_of(context)) || atomic_load(&vb_context_of(context)->dead))
 		context = devices[place] = open_at(place);
 	mutex_unlock(&devices_lock);
 	return context;
