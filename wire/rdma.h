@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rdma.h - connections of rdma_cm, PROTOCOL.md section 14: questions for a service, and what the two libraries tell each other in
+/* rdma.h - connections of rdma_cm, PROTOCOL.md section 10: questions for a service, and what the two libraries tell each other in
  * the payloads of CONNECT, ACCEPT and REJECT. Layouts, and bytes to fields and back. Pure; any thread. */
 #ifndef WIRE_RDMA_H
 #define WIRE_RDMA_H

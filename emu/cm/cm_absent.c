@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cm_absent.c - the names of librdmacm, none of which is built: perftest, libfabric and UCX load the library whether they use it or
- * not. Each fails with ENOSYS. Without <rdma/rdma_cma.h>, as one argument of
- * all is looked at. */
+/* cm_absent.c - the names of librdmacm that are not built: programs are linked with some of them whether they call them or not.
+ * Each fails with ENOSYS. Without <rdma/rdma_cma.h>, as no argument is looked at. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

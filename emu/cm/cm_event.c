@@ -251,7 +251,7 @@ static bool told_failure(struct told_event *event, struct cm_id *id)
 	return true;
 }
 
-/* Nobody is there any more. No packet of the connection can come late, so TIMEWAIT_EXIT is next. */
+/* The peer leaves or has gone, or has heard that this side leaves. There is no time of waiting, so TIMEWAIT_EXIT is next. */
 static bool told_end(struct told_event *event, struct cm_id *id)
 {
 	if (id->state == ID_ACCEPTED && event->kind == VB_CM_GONE && !id->leaves)

@@ -43,7 +43,8 @@ struct cm_event {
 };
 
 struct cm_ops {
-	/* [role] Calls nothing of the device. `owner` is ep_attr.owner. False: a REQUEST cannot be taken, and is refused. */
+	/* [role] Calls nothing of the device. `owner` is ep_attr.owner. False: a REQUEST or a NOTE cannot be taken, and is
+	 * refused. */
 	bool (*event)(void *owner, const struct cm_event *event);
 	bool notes; /* it understands CM_NOTE */
 };

@@ -38,7 +38,7 @@ struct vb_cm {
 static struct pd *shared_pd;
 static unsigned int pd_users;
 
-static struct mutex devices_lock = MUTEX_INITIALIZER; /* a leaf */
+static struct mutex devices_lock = MUTEX_INITIALIZER; /* held while one is opened */
 static struct ibv_context *devices[DEVICES_MOST] GUARDED_BY(devices_lock);
 
 static void cm_forked(void)

@@ -48,7 +48,8 @@ void vb_cm_closed(struct check_record *record);
 /* At the head of the calls of rdma_cm that fault plans name: 0; or the errno by which it fails and does nothing, after a line of
  * log. It may sleep, so without locks. */
 int vb_cm_fault(const char *call);
-/* An open device, for the life of the process or until it has failed: the first one, or the one with that place in the list. NULL with errno. */
+/* An open device, for the life of the process or until it has failed: the first one, or the one with that place in the list.
+ * NULL with errno. */
 struct ibv_context *vb_cm_device(unsigned int place);
 
 /* A passive one at that address, AF_UNSPEC: at all; *number 0: any number that is free. It is silent at first. */
