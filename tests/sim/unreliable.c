@@ -216,7 +216,7 @@ Test(sim_unreliable, types_differ)
 /* The same, of a peer that does not mind: its answer says so. The type of this side changes while the answer is on its way. */
 Test(sim_unreliable, the_answer_has_another_type)
 {
-	for (int loses = 0; loses < 2; loses++) {
+	for (unsigned int loses = 0; loses < 2; loses++) {
 		const uint32_t rules[2] = { loses ? RELIABLE : UNRELIABLE, loses ? RELIABLE : UNRELIABLE };
 		struct couple c;
 

@@ -120,6 +120,7 @@ struct nic {
 	uint8_t process[WIRE_ID_LEN / 2];      /* the first half of all its endpoints' instance ids */
 	uint32_t dgram_eps;                    /* opened so far: an endpoint's number decides its losses */
 	bool greeting;                         /* a connection may be waiting for its HELLO */
+	bool dgrams_overran;                   /* dgram_pairs_tick() is due */
 	bool unplugged;                        /* queue pairs have no connection (nic_unplug()) */
 	struct log_limit log_limits[LOG_LIMIT_KINDS];
 	struct guesses guesses;

@@ -216,6 +216,7 @@ void dgram_pair_reset(struct ep *ep)
 void dgram_pairs_tick(struct nic *nic)
 {
 	nic_role(nic);
+	nic->dgrams_overran = false;
 	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
 		if (!ep->attr.datagrams || !ep->pairing || !ep->pairing->overran || ep->cm.state != CM_UP)
 			continue;

@@ -368,9 +368,11 @@ void nic_overran(struct nic *nic, const struct cq *cq)
 		if (!ep->pairing || ep->cm.state != CM_UP || (ep->attr.tx_cq != cq && ep->attr.rx_cq != cq))
 			continue;
 		ep->pairing->overran = ep->pairing->halting = true;
-		if (ep->attr.datagrams)
+		if (ep->attr.datagrams) {
+			nic->dgrams_overran = true;
 			nic_arm_timer(nic, nic_now(nic)); /* dgram_pairs_tick() goes on */
-		else
+		} else {
 			session_time(ep->cm.peer, nic_now(nic)); /* pairing_tick() goes on */
+		}
 	}
 }

@@ -321,7 +321,8 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 	nic_arm_timer(nic, coll_look(nic));
 	if (nic->asking)
 		nic_arm_timer(nic, service_tick(nic));
-	dgram_pairs_tick(nic);
+	if (nic->dgrams_overran)
+		dgram_pairs_tick(nic);
 	for (; session; session = next) {
 		uint64_t at;
 

@@ -164,6 +164,10 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 		broken = write_reserve(conn, head);
 		if (broken || conn->in.skip)
 			return broken;
+		if (write->rx && rx_is_planned(write->rx))
+			conn->in.why = (struct refusal){ .cause = ep_loses(session->ep) ? REFUSAL_RECEIVE_BUFFER
+											: write->rx->reach.planned,
+							 .access = REFUSAL_INJECTED };
 		if (conn->in.why.cause != REFUSAL_NONE) {
 			write_note(conn, head);
 			access_describe(ask, &conn->in.why);
@@ -176,12 +180,6 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 		if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
 			return broken;
 	} else if (!responder_allows(session, EP_REMOTE_WRITE, &conn->in.why)) {
-		access_describe(ask, &conn->in.why);
-		return NULL;
-	}
-	if (unlikely(write->rx != NULL) && rx_is_planned(write->rx)) {
-		conn->in.why = (struct refusal){ .cause = ep_loses(session->ep) ? REFUSAL_RECEIVE_BUFFER : write->rx->reach.planned,
-						 .access = REFUSAL_INJECTED };
 		access_describe(ask, &conn->in.why);
 		return NULL;
 	}
