@@ -105,6 +105,8 @@ static bool finds_pair(struct conn *conn, const struct wire_hello_fields *fields
 	if (!ep)
 		snprintf(text, sizeof(text), "there is no queue pair with QPN 0x%06x",
 			 (unsigned)address_port(&conn->ep->name) << 8 | fields->peer_index);
+	else if (ep->attr.datagrams)
+		snprintf(text, sizeof(text), "QPN 0x%06x is of type UD, which takes no connections", (unsigned)ep->pairing->qpn);
 	else if (types_meet(ep, fields, text, sizeof(text)) && !turns_away(ep, fields, text, sizeof(text))) {
 		conn->ep = ep;
 		return true;
