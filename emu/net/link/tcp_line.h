@@ -233,7 +233,7 @@ int port_new(struct tcp *tcp, int fd, struct ep *ep, struct port **port);
 /* And those of groups (udp_group.c). */
 int groups_open(void *link, int family, struct ep *ep, struct port **port);
 int groups_hear(struct port *port, const struct sockaddr_storage *group, uint32_t interface, bool join);
-void groups_by(struct port *port, uint32_t interface);
+int groups_by(struct port *port, uint32_t interface);
 
 /* Passes the data set's `events` to the endpoint. Returns the number of events passed. */
 int port_deliver(struct port *port, uint32_t events);

@@ -11,26 +11,26 @@
 
 enum { HOPS = 1 }; /* routers pass nothing on */
 
-static void group_set(int fd, int level, int name, int value)
+static int group_set(int fd, int level, int name, int value)
 {
-	(void)setsockopt(fd, level, name, &value, sizeof(value));
+	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
 }
 
 /* What it does not hear by itself does not come, whatever other sockets hear. */
 static void group_options(int fd, int family)
 {
-	group_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	(void)group_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (family == AF_INET6) {
-		group_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-		group_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1);
-		group_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOPS);
+		(void)group_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+		(void)group_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1);
+		(void)group_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOPS);
 #ifdef IPV6_MULTICAST_ALL
-		group_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+		(void)group_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
 #endif
 	} else {
-		group_set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
-		group_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, HOPS);
-		group_set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+		(void)group_set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
+		(void)group_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, HOPS);
+		(void)group_set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 	}
 }
 
@@ -61,15 +61,18 @@ int groups_hear(struct port *port, const struct sockaddr_storage *group, uint32_
 	return -errno;
 }
 
-void groups_by(struct port *port, uint32_t interface)
+int groups_by(struct port *port, uint32_t interface)
 {
 	struct ip_mreqn request = { .imr_ifindex = (int)interface };
+	int err = 0;
 
 	if (port->interface == interface)
-		return;
-	port->interface = interface;
+		return 0;
 	if (port->bound.real.ss_family == AF_INET6)
-		group_set(port->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface);
-	else
-		(void)setsockopt(port->fd, IPPROTO_IP, IP_MULTICAST_IF, &request, sizeof(request));
+		err = group_set(port->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface);
+	else if (setsockopt(port->fd, IPPROTO_IP, IP_MULTICAST_IF, &request, sizeof(request)))
+		err = -errno;
+	if (!err)
+		port->interface = interface;
+	return err;
 }

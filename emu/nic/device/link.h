@@ -94,8 +94,8 @@ struct link_ops {
 	int (*bind_groups)(void *link, int family, struct ep *ep, struct port **port);
 	/* Such a port hears a group at an interface, by its index, or does so no more. 0 or -errno. */
 	int (*hear_group)(struct port *port, const struct sockaddr_storage *group, uint32_t interface, bool join);
-	/* Datagrams of such a port leave by this interface from now on, and are heard on this host, too. */
-	void (*groups_by)(struct port *port, uint32_t interface);
+	/* Datagrams of such a port leave by this interface from now on, and are heard on this host, too. 0 or -errno. */
+	int (*groups_by)(struct port *port, uint32_t interface);
 	/* Delivers the events of lines and ports (conn_readable and so on), at most one slice each. Returns the number of
 	 * events delivered. */
 	int (*poll)(void *link);

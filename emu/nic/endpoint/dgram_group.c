@@ -78,9 +78,8 @@ struct port *group_way(struct ep *listener, const struct datagram_to *to, struct
 
 	nic_role(listener->nic);
 	group_address(to->dgid, family, at);
-	if (group_port(listener, family))
+	if (group_port(listener, family) || listener->nic->link.groups_by(listener->dgram.groups[family], to->interface))
 		return NULL;
-	listener->nic->link.groups_by(listener->dgram.groups[family], to->interface);
 	return listener->dgram.groups[family];
 }
 
