@@ -202,7 +202,7 @@ int port_deliver(struct port *port, uint32_t events)
 		return count;
 	if (events & ~(uint32_t)EPOLLOUT) {
 		port->taken = false;
-		ep_readable(port->ep);
+		ep_readable(port->ep, port);
 		count += tcp->changes != changes || port->taken;
 		if (events & EPOLLERR && tcp->changes == changes) /* of one that a send has told */
 			forget_errors(port);

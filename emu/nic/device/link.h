@@ -119,7 +119,7 @@ void conn_readable(struct conn *conn);
 void conn_writable(struct conn *conn);                 /* closes nothing */
 void conn_moved(struct conn *conn, struct line *line); /* its bytes go by this line from now on, which is its to close */
 void conn_ack_stored(struct conn *conn, uint64_t number);
-void ep_readable(struct ep *ep); /* of its port */
+void ep_readable(struct ep *ep, struct port *port); /* which is its own */
 void ep_writable(struct ep *ep);
 /* A peer connected to ep's listener. Returns the conn that takes the line, or NULL: the link closes the line. */
 MUST_USE struct conn *conn_accept(struct ep *ep, struct line *line);

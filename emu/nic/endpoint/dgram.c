@@ -317,20 +317,17 @@ static void arrive(struct ep *ep, const uint8_t *frame, size_t length)
 		dgram_receive(&message, frame + HEAD);
 }
 
-/* Of its own port, or of one for groups. */
-static ssize_t take_next(const struct ep *ep, uint8_t frame[WIRE_DATAGRAM_MAX])
+/* Its own, or one for groups? */
+static bool has_port(const struct ep *ep, const struct port *port)
 {
 	const struct dgram *dgram = &ep->dgram;
-	ssize_t length = dgram->port ? ep->nic->link.recv_datagram(dgram->port, frame, WIRE_DATAGRAM_MAX, NULL) : -EAGAIN;
 
-	for (int i = 0; i < 2 && length == -EAGAIN; i++)
-		if (dgram->groups[i])
-			length = ep->nic->link.recv_datagram(dgram->groups[i], frame, WIRE_DATAGRAM_MAX, NULL);
-	return length;
+	return port == dgram->port || port == dgram->groups[0] || port == dgram->groups[1];
 }
 
-/* A failure to receive is the error of a datagram sent before, if the outside tells such: it is ignored. */
-void ep_readable(struct ep *ep)
+/* A failure to receive is the error of a datagram sent before, if the outside tells such: it is ignored. What arrives may close the
+ * port. */
+void ep_readable(struct ep *ep, struct port *port)
 {
 	void (*take)(struct ep * ep, const uint8_t *frame, size_t length) = ep->pairs ? dgram_pairs_arrive : arrive;
 	uint8_t frame[WIRE_DATAGRAM_MAX];
@@ -340,8 +337,8 @@ void ep_readable(struct ep *ep)
 		service_readable(ep);
 		return;
 	}
-	for (int i = 0; i < SLICE_DATAGRAMS; i++) {
-		ssize_t length = take_next(ep, frame);
+	for (int i = 0; i < SLICE_DATAGRAMS && has_port(ep, port); i++) {
+		ssize_t length = ep->nic->link.recv_datagram(port, frame, WIRE_DATAGRAM_MAX, NULL);
 
 		if (length == -EAGAIN)
 			return;

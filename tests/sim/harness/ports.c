@@ -179,7 +179,7 @@ int ports_poll(struct node *node)
 			events++;
 		}
 		if (port->refused || arrived(world, port->number)) {
-			ep_readable(port->ep);
+			ep_readable(port->ep, port);
 			events++;
 		}
 	}

@@ -118,10 +118,11 @@ bool ep_make_room(struct ep *ep)
 	return conn;
 }
 
-void ep_readable(struct ep *ep)
+void ep_readable(struct ep *ep, struct port *port)
 {
 	ssize_t n;
 
+	(void)port;
 	ep->readables++;
 	while (ep->port && (n = ep->ops->recv_datagram(ep->port, ep->bytes, sizeof(ep->bytes), NULL)) != -EAGAIN) {
 		ep->taken += n >= 0;
