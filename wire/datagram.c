@@ -76,10 +76,13 @@ enum wire_datagram_flaw wire_check_datagram(const void *bytes, size_t length)
 	return datagram_check(bytes, length, WIRE_DATAGRAM_VERSION, WIRE_DG_CQ_DATA | WIRE_DG_WHOLE | WIRE_DG_TAGGED);
 }
 
-/* WIRE-151 */
+/* WIRE-151: an address of IPv4 is of family 4. */
 static bool is_good_pair(const struct wire_datagram *head, const struct wire_pair_datagram *pair)
 {
-	return wire_get32(pair->dest_qpn) <= WIRE_QPN_GROUP && wire_get32(pair->src_qpn) >> 8 == wire_get16(head->port) &&
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return (wire_get16(head->family) == 4 || memcmp(head->addr, mapped, sizeof(mapped)) != 0) &&
+	       wire_get32(pair->dest_qpn) <= WIRE_QPN_GROUP && wire_get32(pair->src_qpn) >> 8 == wire_get16(head->port) &&
 	       wire_get32(pair->flow_label) >> 20 == 0 && pair->sl >> 4 == 0 && !pair->zero && !wire_get64(head->auth) &&
 	       wire_get64(head->cq_data) >> 32 == 0;
 }

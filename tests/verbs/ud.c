@@ -462,7 +462,7 @@ static struct ibv_ah *ah_to_group(const union ibv_gid *group)
 }
 
 /* In a process of its own: attached, it says so, and gets one message. */
-static void hear_in_child(const union ibv_gid *group, int ready)
+static void hear_in_child(const union ibv_gid *group, const uint8_t ipv4[4], int ready)
 {
 	struct ibv_qp *qp;
 
@@ -473,16 +473,14 @@ static void hear_in_child(const union ibv_gid *group, int ready)
 	cr_assert_eq(write(ready, "", 1), 1);
 	done(1, IBV_WC_SUCCESS);
 	cr_assert_arr_eq(memory + SIDE + GRH, memory, LENGTH);
-	cr_assert_arr_eq(memory + SIDE + 36, group->raw + 12, 4);
+	cr_assert_arr_eq(memory + SIDE + 36, ipv4, 4);
 	cr_assert_eq(ibv_detach_mcast(qp, group, 0), 0);
 	cr_assert_eq(ibv_destroy_qp(qp), 0);
 	end();
 }
 
-/* WIRE-154, with a group of IPv4. */
-Test(verbs_ud_set, a_group_of_processes)
+static void have_group_of_processes(const union ibv_gid *group, const uint8_t ipv4[4])
 {
-	const union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 77, 65, 66 } };
 	struct ibv_qp *qp;
 	struct ibv_ah *ah;
 	int ready[2], status;
@@ -494,13 +492,13 @@ Test(verbs_ud_set, a_group_of_processes)
 		child[i] = fork();
 		cr_assert_geq(child[i], 0);
 		if (!child[i]) {
-			hear_in_child(&group, ready[1]);
+			hear_in_child(group, ipv4, ready[1]);
 			_exit(0);
 		}
 	}
 	begin();
 	qp = qp_ready();
-	ah = ah_to_group(&group);
+	ah = ah_to_group(group);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(read(ready[0], &byte, 1), 1);
 	cr_assert_eq(send_to(qp, ah, 0xffffff, QKEY, 3), 0);
@@ -512,4 +510,21 @@ Test(verbs_ud_set, a_group_of_processes)
 	cr_assert_eq(ibv_destroy_qp(qp), 0);
 	cr_assert_eq(ibv_destroy_ah(ah), 0);
 	end();
+}
+
+/* WIRE-154, with a group of IPv4. */
+Test(verbs_ud_set, a_group_of_processes)
+{
+	const union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 77, 65, 66 } };
+
+	have_group_of_processes(&group, group.raw + 12);
+}
+
+/* The message's header of IPv4 has the group's address of IPv4. */
+Test(verbs_ud_set, a_group_of_ipv6_in_a_network_of_ipv4)
+{
+	static const uint8_t folded[] = { 239, 192, 0xff ^ 0x41, 0x12 ^ 0x42 };
+	const union ibv_gid group = { .raw = { 0xff, 0x12, [14] = 0x41, 0x42 } };
+
+	have_group_of_processes(&group, folded);
 }

@@ -36,12 +36,25 @@ bool group_is(const uint8_t gid[16])
 	return gid[0] == 0xff || (group_is_ipv4(gid) && gid[12] >> 4 == 14);
 }
 
-/* Of a group by its GID, in each family: one of IPv6 has an address of IPv4, too, for networks that have no other. */
+void group_ipv4(const uint8_t gid[16], uint8_t ipv4[4])
+{
+	role_assert();
+	if (group_is_ipv4(gid)) {
+		memcpy(ipv4, gid + 12, 4);
+		return;
+	}
+	ipv4[0] = 239;
+	ipv4[1] = 192;
+	ipv4[2] = ipv4[3] = 0;
+	for (int i = 0; i < 16; i++)
+		ipv4[2 + i % 2] ^= gid[i];
+}
+
+/* Of a group by its GID, in each family. */
 static void group_address(const uint8_t gid[16], int family, struct sockaddr_storage *at)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)at;
 	struct sockaddr_in *in = (struct sockaddr_in *)at;
-	uint16_t folded = 0;
 
 	memset(at, 0, sizeof(*at));
 	if (family == IPV6) {
@@ -52,13 +65,7 @@ static void group_address(const uint8_t gid[16], int family, struct sockaddr_sto
 	}
 	in->sin_family = AF_INET;
 	in->sin_port = htons(LINK_GROUP_PORT);
-	if (group_is_ipv4(gid)) {
-		memcpy(&in->sin_addr, gid + 12, sizeof(in->sin_addr));
-		return;
-	}
-	for (int i = 0; i < 16; i += 2)
-		folded ^= (uint16_t)(gid[i] << 8 | gid[i + 1]);
-	in->sin_addr.s_addr = htonl(UINT32_C(239) << 24 | UINT32_C(192) << 16 | folded);
+	group_ipv4(gid, (uint8_t *)&in->sin_addr);
 }
 
 static int group_port(struct ep *listener, int family)

@@ -107,6 +107,8 @@ void dgram_pairs_writable(struct ep *listener);
 
 /* Groups (dgram_group.c). */
 bool group_is(const uint8_t gid[16]);
+/* Its address of IPv4: a group of IPv6 has one, too, for networks that have no other (WIRE-154). */
+void group_ipv4(const uint8_t gid[16], uint8_t ipv4[4]);
 /* The listener's port by which datagrams to the group leave, opened with the first, and the address there; NULL: not to be had. */
 struct port *group_way(struct ep *listener, const struct datagram_to *to, struct sockaddr_storage *at);
 bool group_has(const struct ep *ep, const uint8_t gid[16]);

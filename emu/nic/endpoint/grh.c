@@ -49,7 +49,10 @@ static void put_ipv4(uint8_t *header, const struct grh_fields *fields, uint32_t 
 	header[8] = fields->hop_limit;
 	header[9] = NEXT_UDP;
 	memcpy(header + 12, fields->sgid + 12, 4);
-	memcpy(header + 16, fields->dgid + 12, 4);
+	if (group_is(fields->dgid))
+		group_ipv4(fields->dgid, header + 16);
+	else
+		memcpy(header + 16, fields->dgid + 12, 4);
 	put16(header + 10, checksum(header));
 }
 

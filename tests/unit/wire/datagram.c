@@ -296,3 +296,20 @@ Test(datagram, flaws_of_a_queue_pair)
 		free(exact);
 	}
 }
+
+/* WIRE-151. It has family 4, and is one sender in both. */
+Test(datagram, of_a_queue_pair_with_a_mapped_address)
+{
+	static const uint8_t mapped[16] = { [10] = 0xff, 0xff, 192, 0, 2, 10 };
+	struct wire_datagram_fields fields = pair_head;
+	uint8_t bytes[WIRE_DATAGRAM_MAX];
+	size_t length;
+
+	fields.from.family = 6;
+	memcpy(fields.from.addr, mapped, sizeof(mapped));
+	length = wire_put_pair_datagram(bytes, &fields, &pair_more);
+	cr_assert_eq(wire_check_pair_datagram(bytes, length), WIRE_DG_PAIR);
+	fields.from.addr[10] = 0xfe;
+	length = wire_put_pair_datagram(bytes, &fields, &pair_more);
+	cr_assert_eq(wire_check_pair_datagram(bytes, length), WIRE_DG_FLAWLESS);
+}
