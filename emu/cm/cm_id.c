@@ -13,6 +13,8 @@ static pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ack_came = PTHREAD_COND_INITIALIZER; /* with cm_lock */
 static int cancel_state;                                   /* with cm_lock: of its thread, once it gives it back */
 
+static struct cm_listener *idle_listeners; /* with cm_lock */
+
 static struct ibv_pd *default_pd; /* of all ids that have a device; with cm_lock */
 static unsigned int pd_users;
 
@@ -39,11 +41,21 @@ void cm_hold(void)
 	cancel_state = state;
 }
 
+/* The end of a listener may wait for the peers that it has answered. */
 void cm_let_go(void)
 {
+	struct cm_listener *listener = idle_listeners;
 	int state = cancel_state;
 
+	idle_listeners = NULL;
 	pthread_mutex_unlock(&cm_lock);
+	while (listener) {
+		struct cm_listener *next = listener->next;
+
+		vb_cm_close(listener->cm);
+		free(listener);
+		listener = next;
+	}
 	pthread_setcancelstate(state, NULL);
 }
 
@@ -93,8 +105,8 @@ void cm_listener_put(struct cm_listener *listener)
 	pthread_mutex_unlock(&told_lock);
 	if (!last)
 		return;
-	vb_cm_close(listener->cm);
-	free(listener);
+	listener->next = idle_listeners;
+	idle_listeners = listener;
 }
 
 /* --- the device --- */
@@ -135,6 +147,7 @@ static void ids_forked(void)
 	cm_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	told_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	ack_came = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	idle_listeners = NULL;
 	default_pd = NULL;
 	pd_users = 0;
 }

@@ -60,6 +60,7 @@ struct cm_channel {
 /* A number of rdma_cm, and the passive endpoint that serves it. */
 struct cm_listener {
 	struct vb_cm *cm;
+	struct cm_listener *next; /* of those without users */
 	unsigned int users;       /* told_lock: the id that has opened it, and requests that are not answered yet */
 	struct cm_id *id;         /* likewise; NULL: it hears no more */
 	uint32_t unread, backlog; /* likewise */
@@ -126,7 +127,7 @@ int cm_result(int err);
 
 /* --- cm_id.c --- */
 
-/* Takes cm_lock, and gives it back. In between the thread cannot be cancelled. */
+/* Takes cm_lock; gives it back, and then ends listeners without users. In between the thread cannot be cancelled. */
 void cm_hold(void);
 void cm_let_go(void);
 /* With cm_lock, which others may have meanwhile: waits until cm_acked() was called. */
@@ -137,7 +138,7 @@ void cm_enter(struct cm_id *id, enum id_state state);
 int cm_check(struct cm_id *id, uint32_t states, const char *call, const char *wanted);
 /* A new one. NULL: no memory. */
 struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type);
-/* Waits for the driver role when the last user goes. */
+/* With cm_lock: when the last user goes, cm_let_go() ends it. */
 void cm_listener_put(struct cm_listener *listener);
 /* The own device from here on; a default PD comes with it. 0 or an errno. */
 int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int index);
