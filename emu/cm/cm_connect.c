@@ -295,8 +295,7 @@ static void say_leave(struct cm_id *id)
 	id->leaves = true;
 	if (!vb_cm_say(id->cm, &say))
 		return;
-	vb_cm_leave(id->cm);
-	if (id->state == ID_ACCEPTED) { /* the device tells of an end only what it has told the beginning of */
+	if (!vb_cm_leave(id->cm)) { /* rdma_accept(), and rdma_notify(), may be ahead of the device's connection */
 		cm_enter(id, ID_OVER);
 		(void)cm_tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	}

@@ -32,6 +32,7 @@ struct vb_cm {
 	vb_cm_tell *tell;
 	void *owner;
 	uint8_t kinds; /* of the peer's notes, a bit each; with the driver role */
+	bool gone;     /* GONE was told; likewise */
 };
 
 /* Of all these endpoints: no peer reaches memory through them. With the driver role. */
@@ -168,7 +169,8 @@ static bool vb_cm_event(void *owner, const struct cm_event *event)
 	case CM_NOTED:
 		return event->request != WIRE_RDMA_LEAVE || cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_HEARD });
 	case CM_SHUTDOWN:
-		return cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_GONE });
+		cm->gone = cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_GONE });
+		return cm->gone;
 	default:
 		return true;
 	}
@@ -400,10 +402,14 @@ int vb_cm_say(struct vb_cm *cm, const struct wire_rdma_fields *say)
 	return -err;
 }
 
-void vb_cm_leave(struct vb_cm *cm)
+bool vb_cm_leave(struct vb_cm *cm)
 {
+	bool gone;
+
 	if (!entered(cm))
-		return;
+		return false;
 	ep_shutdown(cm->ep);
+	gone = cm->gone;
 	vb_context_leave(cm->context);
+	return gone;
 }

@@ -68,8 +68,8 @@ int vb_cm_accept(struct vb_cm *cm, const struct sockaddr_storage *peer, uint64_t
 int vb_cm_reject(struct vb_cm *passive, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say);
 /* READY, LEAVE, or a late REJECT. ENOTCONN, without a line of log: there is no peer. */
 int vb_cm_say(struct vb_cm *cm, const struct wire_rdma_fields *say);
-/* Ends the connection at once; GONE is told. */
-void vb_cm_leave(struct vb_cm *cm);
+/* Ends the connection at once. True: GONE is told, or was. False: there was none yet. */
+bool vb_cm_leave(struct vb_cm *cm);
 /* When what was said has arrived, or a second has passed. Nothing is told after this. */
 void vb_cm_close(struct vb_cm *cm);
 #pragma GCC visibility pop
