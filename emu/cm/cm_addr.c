@@ -97,6 +97,9 @@ static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call
 	if (!err && !is_everywhere(at))
 		err = cm_take_device(id, &own, (unsigned int)place);
 	if (err) {
+		if (id->listener)
+			cm_listener_put(id->listener);
+		id->listener = NULL;
 		memset(&id->id.route.addr.src_storage, 0, sizeof(id->id.route.addr.src_storage));
 		return vb_refuse(err, call, "number %u cannot be taken: %s.", ntohs(*port_in((void *)(uintptr_t)at)),
 				 strerror(err));
@@ -202,7 +205,7 @@ static int resolve_peer(struct cm_id *id, const struct sockaddr *to)
 static int resolve_source(struct cm_id *id, const struct sockaddr *from)
 {
 	struct vb_gid own;
-	int place;
+	int place, err;
 
 	if (*port_in((void *)(uintptr_t)from))
 		return bind_to(id, from, "rdma_resolve_addr");
@@ -211,13 +214,30 @@ static int resolve_source(struct cm_id *id, const struct sockaddr *from)
 	place = place_of_ip(from, &own);
 	if (place < 0)
 		return vb_refuse(EADDRNOTAVAIL, "rdma_resolve_addr", "src_addr is of no device here.");
-	copy_address(&id->id.route.addr.src_storage, from);
-	return cm_take_device(id, &own, (unsigned int)place);
+	err = cm_take_device(id, &own, (unsigned int)place);
+	if (!err)
+		copy_address(&id->id.route.addr.src_storage, from);
+	return err;
+}
+
+/* The id may try again, from another address unless it is bound to one. */
+static void forget_source(struct cm_id *id, const struct sockaddr_storage *before)
+{
+	struct sockaddr_storage *source = &id->id.route.addr.src_storage;
+
+	if (id->state == ID_BOUND && !is_everywhere((const struct sockaddr *)before))
+		return;
+	cm_give_device(id);
+	if (id->state == ID_BOUND)
+		*source = *before;
+	else
+		memset(source, 0, sizeof(*source));
 }
 
 static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const struct sockaddr *to)
 {
 	const char *call = "rdma_resolve_addr";
+	struct sockaddr_storage before;
 	int err;
 
 	if (!to || !is_ip(to))
@@ -225,13 +245,18 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 	if (cm_check(id, 1 << ID_FRESH | 1 << ID_BOUND, call, "An id resolves one peer's address, at first."))
 		return EINVAL;
 	if (id->state == ID_FRESH && from) {
-		err = from->sa_family == to->sa_family ? resolve_source(id, from) : EINVAL;
+		err = from->sa_family == to->sa_family
+			      ? resolve_source(id, from)
+			      : vb_refuse(EINVAL, call, "src_addr and dst_addr are of different families.");
 		if (err)
 			return err;
 	}
 	if (id->id.route.addr.src_addr.sa_family && id->id.route.addr.src_addr.sa_family != to->sa_family)
 		return vb_refuse(EINVAL, call, "the own address and dst_addr are of different families.");
+	before = id->id.route.addr.src_storage;
 	err = resolve_peer(id, to);
+	if (err)
+		forget_source(id, &before);
 	if (err)
 		vb_inform(call, "%s (RDMA_CM_EVENT_ADDR_ERROR).",
 			  err == ENODEV ? "the way to dst_addr begins at an address that no device has" : strerror(err));

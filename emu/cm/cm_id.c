@@ -132,10 +132,15 @@ int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int inde
 	return 0;
 }
 
-/* What the program leaves in it keeps it. */
-static void give_device(const struct cm_id *id)
+/* What the program leaves in the PD keeps it. */
+void cm_give_device(struct cm_id *id)
 {
-	if (!id->id.verbs || !pd_users || id->id.verbs != default_pd->context || --pd_users)
+	const struct ibv_context *had = id->id.verbs;
+
+	id->id.verbs = NULL;
+	id->id.pd = NULL;
+	id->id.port_num = 0;
+	if (!had || !pd_users || had != default_pd->context || --pd_users)
 		return;
 	(void)ibv_dealloc_pd(default_pd);
 	default_pd = NULL;
@@ -293,7 +298,7 @@ int rdma_destroy_id(struct rdma_cm_id *pub)
 	await_acks(id);
 	if (id->listener)
 		cm_listener_put(id->listener);
-	give_device(id);
+	cm_give_device(id);
 	cm_let_go();
 	vb_cm_closed(id->check);
 	if (id->sync)

@@ -142,6 +142,7 @@ struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_por
 void cm_listener_put(struct cm_listener *listener);
 /* The own device from here on; a default PD comes with it. 0 or an errno. */
 int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int index);
+void cm_give_device(struct cm_id *id);
 
 /* --- cm_addr.c --- */
 

@@ -115,6 +115,7 @@ Test(cm_states, bad_arguments)
 {
 	struct rdma_conn_param param = { .private_data = "", .private_data_len = 57, .qp_num = 1 };
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	struct sockaddr_in6 other = { .sin6_family = AF_INET6 };
 	struct sockaddr unknown = { .sa_family = AF_UNIX };
 	struct rdma_cm_id *id;
 	struct meeting m;
@@ -131,6 +132,7 @@ Test(cm_states, bad_arguments)
 	FAILS(rdma_bind_addr(id, (struct sockaddr *)&far), EADDRNOTAVAIL);
 	FAILS(rdma_bind_addr(id, &unknown), EAFNOSUPPORT);
 	FAILS(rdma_resolve_addr(id, NULL, &unknown, 1000), EAFNOSUPPORT);
+	FAILS(rdma_resolve_addr(id, (struct sockaddr *)&other, (struct sockaddr *)&far, 1000), EINVAL);
 	FAILS(rdma_get_cm_event(NULL, NULL), EINVAL);
 	cr_assert_eq(rdma_destroy_id(id), 0);
 	meeting_close(&m);
