@@ -4,9 +4,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/nic/messages/srx.h"
+#include "emu/nic/transport/session.h"
 #include "tests/sim/harness/couple.h"
 #include "tests/sim/harness/lines.h"
 
@@ -204,6 +206,26 @@ Test(sim_xrc, answers_while_another_context_has_its_turn)
 		ends(&c, 2 * i, REFUSAL_NONE);
 		ends(&c, 2 * i + 1, REFUSAL_NONE);
 	}
+	close_xrc(&c);
+}
+
+/* WIRE-164. What the first segment named is taken for another one. */
+Test(sim_xrc, a_message_names_two_contexts)
+{
+	struct responder *rsp;
+	struct couple c;
+
+	open_xrc(&c, 2104);
+	rsp = &c.qp[1].ep->cm.peer->rsp;
+	receive(&c, 0, COUPLE_SPAN, 50);
+	receive(&c, 1, COUPLE_SPAN, 51);
+	post(&c, OP_SEND, 0, 0, COUPLE_SPAN, 1);
+	while (!rsp->rsend.open)
+		cr_assert(world_step(c.world));
+	cr_assert_eq(rsp->named, 10);
+	rsp->named = 11;
+	ends(&c, 1, REFUSAL_PROTOCOL);
+	cr_assert(!cq_ready(contexts[1].cq));
 	close_xrc(&c);
 }
 

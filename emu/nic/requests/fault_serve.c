@@ -46,11 +46,10 @@ static void note_for_report(struct conn *conn, const struct wire_head *head, enu
 					      : wire_get32(head->payload);
 }
 
-/* The context that the request names (WIRE-165). One without a number has none. */
-static void turn(struct conn *conn, const struct wire_head *head)
+/* The context that the request names (WIRE-165). One without a number has none. False: the rest of a message names another one. */
+static bool turn(struct conn *conn, const struct wire_head *head)
 {
-	const struct responder *rsp = &conn->session->rsp;
-	const struct rx *rx = head->op == WIRE_RSEND ? rsp->rsend.rx : head->op == WIRE_WRITE ? rsp->write.rx : NULL;
+	struct responder *rsp = &conn->session->rsp;
 	uint64_t number = 0;
 
 	if (head->op == WIRE_RSEND) {
@@ -63,9 +62,12 @@ static void turn(struct conn *conn, const struct wire_head *head)
 		wire_get_target(wire_body(head), &to);
 		number = to.auth;
 	}
+	if (!(wire_forms[head->op].flags & WIRE_F_FIRST) || head->flags & WIRE_F_FIRST)
+		rsp->named = number;
+	if (number != rsp->named)
+		return false;
 	(void)xrc_turn(conn->ep, number);
-	if (rx && !(head->flags & WIRE_F_FIRST)) /* of a peer that names another one for the rest of a message */
-		xrc_turn_to(conn->ep, rx->srx);
+	return true;
 }
 
 bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind kind)
@@ -74,8 +76,10 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 	const struct fault_rule *rule;
 
 	nic_role(conn->nic);
-	if (conn->ep->attr.xrc)
-		turn(conn, head);
+	if (conn->ep->attr.xrc && !turn(conn, head)) {
+		conn_broken(conn, "a segment names another receive context than the first (WIRE-164)");
+		return false;
+	}
 	note_for_report(conn, head, kind);
 	if (peer == &fault_watching) {
 		conn->in.counts = false;

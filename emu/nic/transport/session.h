@@ -139,6 +139,7 @@ struct responder {
 	struct cq_node *slot; /* see complete_reserve() */
 	struct rsend_state rsend;
 	struct write_state write;
+	uint64_t named;                           /* the context of the last request's first segment (WIRE-164) */
 	uint64_t generation;                      /* from the first request of a session to its end; no other one has this number */
 	struct verdict *verdicts, *verdicts_last; /* kept until acknowledged, by number */
 	uint64_t verdict_next;
