@@ -99,7 +99,7 @@ struct conn {
 	bool bulk;                  /* the last bytes received were a long payload's */
 	bool plenty;                /* they were SLICE_RECV_BYTES or more */
 	uint64_t ack_sent;          /* head.ack of the last frame sent */
-	struct auth_tokens *tokens; /* once a secret is proved; else NULL */
+	struct auth_tokens *tokens; /* once a secret is proved, and of XRC, which has none (auth_tokens_name()); else NULL */
 	struct conn *next_busy;
 	struct sendq out;
 	struct ep *ep;
