@@ -215,7 +215,7 @@ Test(cm_states, an_id_that_waits_for_acknowledgements_is_over)
 	pthread_t thread;
 
 	meeting_open(&m);
-	meeting_ask(&m, NULL, 0);
+	meeting_ask(&m, "", 0);
 	cr_assert_eq(rdma_accept(m.answers, &param), 0);
 	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, &event), m.asks);
 	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, NULL), m.answers);
