@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dgram_group.c - queue pairs are attached to groups, and datagrams find the ways there (WIRE-154). Those behind a listener share
- * its ports for groups: a group is heard there as long as one of them is attached. */
+ * its ports for groups: a group is heard there, at an interface, as long as one of them is attached. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -112,30 +112,46 @@ bool ep_is_attached(const struct ep *ep)
 }
 
 /* By another queue pair behind the listener? */
-static bool group_is_heard(const struct ep *ep, const uint8_t gid[16])
+static bool group_is_heard(const struct ep *ep, const uint8_t gid[16], uint32_t interface)
 {
 	struct ep *const *at = ep->attr.through->pairs->at;
 
-	for (int i = 0; i < 256; i++)
-		if (at[i] && at[i] != ep && *group_find(at[i], gid))
-			return true;
+	for (int i = 0; i < 256; i++) {
+		const struct dgram_group *group = at[i] && at[i] != ep ? *group_find(at[i], gid) : NULL;
+
+		for (size_t k = 0; group && k < group->count; k++)
+			if (group->interface[k] == interface)
+				return true;
+	}
 	return false;
+}
+
+/* The listener hears it there, or does so no more, unless another needs it. 0 or -errno. */
+static int group_hear_at(struct ep *ep, const struct dgram_group *group, int family, uint32_t interface, bool join)
+{
+	struct ep *listener = ep->attr.through;
+	struct sockaddr_storage at;
+	int err;
+
+	if (!join && group_is_heard(ep, group->gid, interface))
+		return 0;
+	group_address(group->gid, family, &at);
+	err = listener->nic->link.hear_group(listener->dgram.groups[family], &at, interface, join);
+	return err == -EADDRINUSE ? 0 : err; /* it does already */
 }
 
 /* 0: in one family, and at one interface, at least. */
 static int group_hear(struct ep *ep, const struct dgram_group *group, bool join)
 {
 	struct ep *listener = ep->attr.through;
-	struct sockaddr_storage at;
 	int result = -ENODEV;
 
 	for (int family = 0; family < FAMILIES; family++) {
 		bool has = family == IPV4 || !group_is_ipv4(group->gid);
 		int err = !has || (!join && !listener->dgram.groups[family]) ? -EAFNOSUPPORT : group_port(listener, family);
 
-		group_address(group->gid, family, &at);
 		for (size_t i = 0; !err && i < group->count; i++) {
-			int one = listener->nic->link.hear_group(listener->dgram.groups[family], &at, group->interface[i], join);
+			int one = group_hear_at(ep, group, family, group->interface[i], join);
 
 			result = one && result ? one : 0;
 		}
@@ -148,7 +164,7 @@ static int group_hear(struct ep *ep, const struct dgram_group *group, bool join)
 int ep_attach(struct ep *ep, const uint8_t gid[16], const uint32_t *interfaces, size_t count)
 {
 	struct dgram_group *group;
-	int err = 0;
+	int err;
 
 	nic_role(ep->nic);
 	if (*group_find(ep, gid)) /* V156 */
@@ -159,8 +175,7 @@ int ep_attach(struct ep *ep, const uint8_t gid[16], const uint32_t *interfaces, 
 	memcpy(group->gid, gid, sizeof(group->gid));
 	group->count = count < INTERFACES ? count : INTERFACES;
 	memcpy(group->interface, interfaces, group->count * sizeof(*interfaces));
-	if (!group_is_heard(ep, gid))
-		err = group_hear(ep, group, true);
+	err = group_hear(ep, group, true);
 	if (err) {
 		free(group);
 		return err;
@@ -178,8 +193,7 @@ int ep_detach(struct ep *ep, const uint8_t gid[16])
 	if (!group)
 		return -EINVAL;
 	*at = group->next;
-	if (!group_is_heard(ep, gid))
-		(void)group_hear(ep, group, false);
+	(void)group_hear(ep, group, false);
 	free(group);
 	return 0;
 }
