@@ -58,7 +58,7 @@ declare -A NEVER=(
 declare -A NIGHTLY=(
 	[release]='fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
-	[asan]='sim_(cut|collective|random_fixed|tagged_rma)|unit_.*_(headers|stress)|bench_.*'
+	[asan]='sim_(cut|collective|random_fixed|tagged_rma|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*'
 	[brief]='unit_.*_stress'
 )

@@ -83,7 +83,7 @@ static void close_xrc(struct couple *c)
 static void post(struct couple *c, enum op_kind kind, int to, uint64_t at, size_t length, uintptr_t context)
 {
 	struct iovec here = { c->memory[0], length };
-	struct remote there = { .addr = at, .length = length, .key = contexts[to].key };
+	struct remote there = { .addr = at, .length = length, .key = to < 2 ? contexts[to].key : 0 };
 
 	WORLD_CHECK(c->world,
 		    !ep_post(c->qp[0].ep, &(struct post){ .kind = kind,

@@ -176,10 +176,12 @@ Test(verbs_mw, sentences_name_windows)
 Test(verbs_mw, keys_that_ended)
 {
 	struct ibv_mw *mw = window(IBV_MW_TYPE_1);
+	uint32_t rkey;
 
 	binds(mw, mr, 0, BYTES, ACCESS, IBV_WC_SUCCESS);
+	rkey = mw->rkey;
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	writes(mw->rkey, 0, IBV_WC_REM_ACCESS_ERR);
+	writes(rkey, 0, IBV_WC_REM_ACCESS_ERR);
 	cr_assert_not_null(strstr(ibv_wc_status_str(IBV_WC_REM_ACCESS_ERR), "the memory window was ended"));
 }
 
