@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "emu/cm/cm_id.h"
+#include "wire/gid.h"
 
 enum { HOPS = 64 };
 
@@ -157,13 +158,10 @@ static void name_host(struct sockaddr_storage *at)
 
 static void gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid)
 {
-	memset(gid, 0, sizeof(*gid));
-	if (at->ss_family == AF_INET6) {
+	if (at->ss_family == AF_INET6)
 		memcpy(gid->raw, &((const struct sockaddr_in6 *)at)->sin6_addr, sizeof(gid->raw));
-		return;
-	}
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, &((const struct sockaddr_in *)at)->sin_addr, sizeof(struct in_addr));
+	else
+		wire_gid_map(&((const struct sockaddr_in *)at)->sin_addr, gid->raw);
 }
 
 /* The device, the own address, and the endpoint by whose port an id without a number is known. 0 or an errno, which is the event's

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/cm/cm_id.h"
+#include "wire/gid.h"
 
 static const struct rdma_conn_param defaults = {
 	.responder_resources = RDMA_MAX_RESP_RES,
@@ -55,21 +56,6 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 }
 
 /* --- what is said --- */
-
-static void put_ip(const union ibv_gid *gid, uint16_t port, struct wire_address_fields *at)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	memset(at, 0, sizeof(*at));
-	at->port = port;
-	if (!memcmp(gid->raw, mapped, sizeof(mapped))) {
-		at->family = 4;
-		memcpy(at->addr, gid->raw + 12, 4);
-		return;
-	}
-	at->family = 6;
-	memcpy(at->addr, gid->raw, sizeof(gid->raw));
-}
 
 static uint8_t depth_within(uint8_t asked, uint8_t most)
 {
@@ -125,8 +111,8 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 	say_own(id, param, &say);
 	say.responder_resources = depth_within(param->responder_resources, CM_RD_ATOMIC_MOST);
 	say.initiator_depth = depth_within(param->initiator_depth, CM_RD_ATOMIC_MOST);
-	put_ip(&id->own.gid, ntohs(rdma_get_src_port(&id->id)), &say.from);
-	put_ip(&id->peer_gid, ntohs(rdma_get_dst_port(&id->id)), &say.to);
+	wire_gid_put(id->own.gid.raw, ntohs(rdma_get_src_port(&id->id)), &say.from);
+	wire_gid_put(id->peer_gid.raw, ntohs(rdma_get_dst_port(&id->id)), &say.to);
 	if (!say.to.port)
 		return vb_refuse(EINVAL, "rdma_connect", "the peer's number, the port of dst_addr, is 0.");
 	id->retry_count = param->retry_count & 7;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/cm/cm_id.h"
+#include "wire/gid.h"
 
 /* --- from the device, with the driver role --- */
 
@@ -107,31 +108,12 @@ static void fill_conn(struct told_event *event, struct cm_id *id)
 
 static void socket_address(const struct wire_address_fields *from, uint32_t scope, struct sockaddr_storage *at)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)at;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)at;
+	union ibv_gid gid;
 
-	memset(at, 0, sizeof(*at));
-	if (from->family == 4) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(from->port);
-		memcpy(&in->sin_addr, from->addr, sizeof(in->sin_addr));
-		return;
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(from->port);
-	memcpy(&in6->sin6_addr, from->addr, sizeof(in6->sin6_addr));
-	in6->sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? scope : 0;
-}
-
-static void gid_of_address(const struct wire_address_fields *from, union ibv_gid *gid)
-{
-	memset(gid, 0, sizeof(*gid));
-	if (from->family == 6) {
-		memcpy(gid->raw, from->addr, sizeof(gid->raw));
-		return;
-	}
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, from->addr, sizeof(struct in_addr));
+	wire_gid_get(from, gid.raw);
+	vb_gid_address(&gid, scope, at);
+	*(at->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)at)->sin6_port
+				    : &((struct sockaddr_in *)at)->sin_port) = htons(from->port);
 }
 
 /* The place of the address that the peer has asked. -1: it is none of this host's. */
@@ -139,7 +121,7 @@ static int own_place(const struct wire_address_fields *to, struct vb_gid *own)
 {
 	union ibv_gid gid;
 
-	gid_of_address(to, &gid);
+	wire_gid_get(to, gid.raw);
 	for (unsigned int i = 0; i < VB_GIDS; i++)
 		if (vb_gid_get(i, own) && !memcmp(&own->gid, &gid, sizeof(gid)))
 			return (int)i;
@@ -168,7 +150,7 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 	id->asker = event->peer;
 	id->request = event->request;
 	id->retry_count = said->retry_count & 7;
-	gid_of_address(&said->from, &id->peer_gid);
+	wire_gid_get(&said->from, id->peer_gid.raw);
 	socket_address(&said->to, own.ifindex, &id->id.route.addr.src_storage);
 	socket_address(&said->from, own.ifindex, &id->id.route.addr.dst_storage);
 	id->id.route.addr.addr.ibaddr.sgid = own.gid;

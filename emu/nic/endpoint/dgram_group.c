@@ -11,6 +11,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/ep_impl.h"
 #include "emu/nic/endpoint/pair.h"
+#include "wire/gid.h"
 
 enum { IPV4, IPV6, FAMILIES };
 enum { INTERFACES = 32 };
@@ -22,24 +23,16 @@ struct dgram_group {
 	uint32_t interface[INTERFACES];
 };
 
-static bool group_is_ipv4(const uint8_t gid[16])
-{
-	struct in6_addr address;
-
-	memcpy(&address, gid, sizeof(address));
-	return IN6_IS_ADDR_V4MAPPED(&address);
-}
-
 bool group_is(const uint8_t gid[16])
 {
 	role_assert();
-	return gid[0] == 0xff || (group_is_ipv4(gid) && gid[12] >> 4 == 14);
+	return gid[0] == 0xff || (wire_gid_is_ipv4(gid) && gid[12] >> 4 == 14);
 }
 
 void group_ipv4(const uint8_t gid[16], uint8_t ipv4[4])
 {
 	role_assert();
-	if (group_is_ipv4(gid)) {
+	if (wire_gid_is_ipv4(gid)) {
 		memcpy(ipv4, gid + 12, 4);
 		return;
 	}
@@ -81,7 +74,7 @@ static int group_port(struct ep *listener, int family)
 
 struct port *group_way(struct ep *listener, const struct datagram_to *to, struct sockaddr_storage *at)
 {
-	int family = group_is_ipv4(to->sgid) ? IPV4 : IPV6;
+	int family = wire_gid_is_ipv4(to->sgid) ? IPV4 : IPV6;
 
 	nic_role(listener->nic);
 	group_address(to->dgid, family, at);
@@ -147,7 +140,7 @@ static int group_hear(struct ep *ep, const struct dgram_group *group, bool join)
 	int result = -ENODEV;
 
 	for (int family = 0; family < FAMILIES; family++) {
-		bool has = family == IPV4 || !group_is_ipv4(group->gid);
+		bool has = family == IPV4 || !wire_gid_is_ipv4(group->gid);
 		int err = !has || (!join && !listener->dgram.groups[family]) ? -EAFNOSUPPORT : group_port(listener, family);
 
 		for (size_t i = 0; !err && i < group->count; i++) {

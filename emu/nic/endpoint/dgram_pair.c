@@ -18,6 +18,7 @@
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/request_calls.h"
 #include "wire/datagram.h"
+#include "wire/gid.h"
 #include "wire/secret.h"
 
 enum { DETAIL = 96 };
@@ -53,17 +54,6 @@ void ep_set_qkey(struct ep *ep, uint32_t qkey)
 /* --- out --- */
 
 /* A GID, which may be a mapped address of IPv4, as an address of the wire. */
-static void gid_put(const uint8_t gid[16], uint16_t port, struct wire_address_fields *fields)
-{
-	struct in6_addr address;
-	bool mapped;
-
-	memcpy(&address, gid, sizeof(address));
-	mapped = IN6_IS_ADDR_V4MAPPED(&address);
-	*fields = (struct wire_address_fields){ .family = mapped ? 4 : 6, .port = port };
-	memcpy(fields->addr, gid + (mapped ? 12 : 0), mapped ? 4 : 16);
-}
-
 /* False: the op's memory cannot be read. */
 static bool dgram_fill(const struct ep *ep, struct op *op, uint8_t *frame)
 {
@@ -89,7 +79,7 @@ static bool dgram_fill(const struct ep *ep, struct op *op, uint8_t *frame)
 	if (!place_get(&from, frame + WIRE_PAIR_HEAD, op->length))
 		return false;
 	address_set_qpn(&op->to.at, to->qpn);
-	gid_put(to->sgid, (uint16_t)(pair.src_qpn >> 8), &fields.from);
+	wire_gid_put(to->sgid, (uint16_t)(pair.src_qpn >> 8), &fields.from);
 	memcpy(pair.dgid, to->dgid, sizeof(pair.dgid));
 	wire_put_pair_datagram(frame, &fields, &pair);
 	if (ep->nic->secret)
@@ -307,17 +297,6 @@ static void hear(struct ep *ep, const struct wire_datagram_fields *fields, const
 	place_message(&message, grh, payload); /* V153 */
 }
 
-static void gid_get(const struct wire_address_fields *fields, uint8_t gid[16])
-{
-	memset(gid, 0, 16);
-	if (fields->family == 6) {
-		memcpy(gid, fields->addr, 16);
-		return;
-	}
-	gid[10] = gid[11] = 0xff;
-	memcpy(gid + 12, fields->addr, 4);
-}
-
 /* V154: each that is attached has a copy. */
 static void hear_group(struct ep *listener, const struct wire_datagram_fields *fields, const struct wire_pair_datagram_fields *pair,
 		       const struct grh_fields *grh, const uint8_t *payload)
@@ -357,7 +336,7 @@ void dgram_pairs_arrive(struct ep *listener, const uint8_t *frame, size_t length
 				   .hop_limit = pair.hop_limit,
 				   .has_data = fields.flags & WIRE_DG_CQ_DATA,
 				   .length = fields.payload };
-	gid_get(&fields.from, grh.sgid);
+	wire_gid_get(&fields.from, grh.sgid);
 	memcpy(grh.dgid, pair.dgid, sizeof(grh.dgid));
 	if (pair.dest_qpn == WIRE_QPN_GROUP) {
 		hear_group(listener, &fields, &pair, &grh, frame + WIRE_PAIR_HEAD);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/nic/endpoint/ep_impl.h"
+#include "wire/gid.h"
 
 enum {
 	IPV4_AT = GRH_BYTES - 20, /* behind bytes that mean nothing */
@@ -19,14 +20,6 @@ static void put16(uint8_t *at, uint32_t value)
 {
 	at[0] = (uint8_t)(value >> 8);
 	at[1] = (uint8_t)value;
-}
-
-static bool is_ipv4(const uint8_t gid[16])
-{
-	struct in6_addr address;
-
-	memcpy(&address, gid, sizeof(address));
-	return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
 /* RFC 1071, of 20 bytes, in which its own place is zero. */
@@ -75,7 +68,7 @@ void grh_put(uint8_t grh[GRH_BYTES], const struct grh_fields *fields)
 
 	role_assert();
 	memset(grh, 0, GRH_BYTES);
-	if (is_ipv4(fields->sgid)) /* V143 */
+	if (wire_gid_is_ipv4(fields->sgid)) /* V143 */
 		put_ipv4(grh + IPV4_AT, fields, packet);
 	else
 		put_ipv6(grh, fields, packet);

@@ -18,6 +18,7 @@
 #include "emu/nic/base/mutex.h"
 #include "emu/process/check/check.h"
 #include "emu/process/front/process_front.h"
+#include "wire/gid.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* a leaf */
 static struct vb_gid table[VB_GIDS] GUARDED_BY(lock);
@@ -69,13 +70,10 @@ static bool gid_wanted(const struct ifaddrs *ifa, const char *iface)
 
 static void gid_of(union ibv_gid *gid, int family, const void *address)
 {
-	memset(gid, 0, sizeof(*gid));
-	if (family == AF_INET6) {
+	if (family == AF_INET6)
 		memcpy(gid->raw, address, sizeof(gid->raw));
-		return;
-	}
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, address, sizeof(struct in_addr));
+	else
+		wire_gid_map(address, gid->raw);
 }
 
 /* A found address, to be sorted. */

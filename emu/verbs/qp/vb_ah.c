@@ -15,6 +15,7 @@
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/regions/vb_pd.h"
 #include "emu/verbs/start/vb_refuse.h"
+#include "wire/gid.h"
 
 enum { FLOW_BITS = 20, FLOW_MASK = (1 << FLOW_BITS) - 1, SL_MASK = 15, IPV4_AT = 20, NEXT_UDP = 17 };
 
@@ -27,17 +28,9 @@ struct vb_ah {
 
 static atomic_uint open_ahs; /* of the process */
 
-static bool is_mapped(const union ibv_gid *gid)
-{
-	struct in6_addr address;
-
-	memcpy(&address, gid->raw, sizeof(address));
-	return IN6_IS_ADDR_V4MAPPED(&address);
-}
-
 bool vb_gid_is_group(const union ibv_gid *gid)
 {
-	return gid->raw[0] == 0xff || (is_mapped(gid) && gid->raw[12] >> 4 == 14);
+	return gid->raw[0] == 0xff || (wire_gid_is_ipv4(gid->raw) && gid->raw[12] >> 4 == 14);
 }
 
 const struct datagram_to *vb_ah_to(const struct ibv_ah *ibv, const struct vb_pd **pd)
@@ -72,7 +65,7 @@ static bool is_mapped_index(unsigned int index)
 {
 	struct vb_gid own;
 
-	return vb_gid_get(index, &own) && is_mapped(&own.gid);
+	return vb_gid_get(index, &own) && wire_gid_is_ipv4(own.gid.raw);
 }
 
 /* What the path of an address handle could not mean. */
@@ -168,21 +161,14 @@ static bool is_ipv4_header(const uint8_t *header)
 	return sum + (sum >> 16) == 0xffff;
 }
 
-static void map_gid(union ibv_gid *gid, const uint8_t *ipv4)
-{
-	memset(gid, 0, sizeof(*gid));
-	gid->raw[10] = gid->raw[11] = 0xff;
-	memcpy(gid->raw + 12, ipv4, 4);
-}
-
 /* What the 40 bytes say: the sender's GID into `route`, and the receiver's. False: they are no header that the device writes. */
 static bool read_grh(const uint8_t *bytes, struct ibv_global_route *route, union ibv_gid *own)
 {
 	uint32_t first;
 
 	if (is_ipv4_header(bytes + IPV4_AT)) {
-		map_gid(&route->dgid, bytes + IPV4_AT + 12);
-		map_gid(own, bytes + IPV4_AT + 16);
+		wire_gid_map(bytes + IPV4_AT + 12, route->dgid.raw);
+		wire_gid_map(bytes + IPV4_AT + 16, own->raw);
 		route->traffic_class = bytes[IPV4_AT + 1];
 		route->hop_limit = bytes[IPV4_AT + 8];
 		return true;
@@ -210,7 +196,7 @@ static int find_own_gid(const union ibv_gid *own, const union ibv_gid *sender)
 			continue;
 		if (!memcmp(&entry.gid, own, sizeof(*own)))
 			return (int)i;
-		if (vb_gid_is_group(own) && family < 0 && is_mapped(&entry.gid) == is_mapped(sender) &&
+		if (vb_gid_is_group(own) && family < 0 && wire_gid_is_ipv4(entry.gid.raw) == wire_gid_is_ipv4(sender->raw) &&
 		    entry.gid.raw[0] == sender->raw[0])
 			family = (int)i;
 	}
