@@ -46,65 +46,15 @@ static void rejected_script(struct ends *ends)
 	WORLD_CHECK(world, told(&ends->asks) == 1 && told(&ends->listens) == 1, "something was told twice");
 }
 
-typedef void (*script)(struct ends *ends);
-
-static void open_slow(struct ends *ends, uint64_t seed)
-{
-	ends_open(ends, seed);
-	ends->world->weather.chunk_max = 50;
-}
-
-/* Bytes of each direction of the first two connections, in a run without a cut. */
-static void measure(script run, uint64_t seed, uint64_t total[2][2])
-{
-	struct ends ends;
-
-	open_slow(&ends, seed);
-	run(&ends);
-	for (uint32_t cable = 0; cable < 2; cable++)
-		for (uint8_t dir = 0; dir < 2; dir++) {
-			const struct tap *tap = tap_find(ends.world, cable, dir);
-
-			total[cable][dir] = tap ? tap->offset : 0;
-		}
-	ends_close(&ends);
-}
-
-static void cut_at(script run, uint64_t seed, uint32_t cable, uint8_t dir, uint64_t at)
-{
-	struct ends ends;
-
-	open_slow(&ends, seed);
-	world_fault(ends.world, FAULT_CUT, cable, dir, at);
-	run(&ends);
-	WORLD_CHECK(ends.world, ends.world->fault[0].spent, "the cut did not happen");
-	ends_close(&ends);
-}
-
-static void cut_everywhere(script run, uint64_t seed, uint32_t cables)
-{
-	uint64_t total[2][2];
-
-	measure(run, seed, total);
-	for (uint32_t cable = 0; cable < cables; cable++)
-		for (uint8_t dir = 0; dir < 2; dir++) {
-			cr_assert_gt(total[cable][dir], sizeof(struct wire_head) + sizeof(struct wire_hello));
-			fprintf(stderr, "connection %u, direction %u: %llu cuts\n", cable, dir,
-				(unsigned long long)total[cable][dir] + 1);
-			for (uint64_t at = 0; at <= total[cable][dir]; at++)
-				cut_at(run, seed, cable, dir, at);
-		}
-}
-
 /* WIRE-82 */
 Test(sim_cm, accepted_and_cut_at_every_byte)
 {
-	cut_everywhere(accepted_script, 500, 2);
+	ends_cut_everywhere(accepted_script, 500, 2);
 }
 
 Test(sim_cm, rejected_and_cut_at_every_byte)
 {
-	cut_everywhere(rejected_script, 501, 1);
+	ends_cut_everywhere(rejected_script, 501, 1);
 }
 
 /* Over and over, in bad weather: dials are refused, connections break. */
@@ -325,6 +275,17 @@ static void say_cm(struct liar *liar, uint8_t op, uint64_t request)
 	say(liar, frame, wire_put_cm(frame, op, 0, ++liar->seq, request));
 }
 
+/* With data of zeros. */
+static void say_note(struct liar *liar, uint64_t request, uint32_t length)
+{
+	uint8_t frame[WIRE_FRAME_MAX + 2 * WIRE_CM_DATA_MAX] = { 0 };
+	size_t at = wire_put_cm(frame, WIRE_CONNECT, length, ++liar->seq, request) + length;
+
+	if (length)
+		at += wire_put_trailer(frame + at, WIRE_GOOD, 0);
+	say(liar, frame, at);
+}
+
 static void say_send(struct liar *liar)
 {
 	uint8_t frame[WIRE_FRAME_MAX];
@@ -333,10 +294,12 @@ static void say_send(struct liar *liar)
 }
 
 /* How many NAKs with this cause were heard. */
-static unsigned naks(const struct liar *liar, uint32_t cause)
+static unsigned naks(struct liar *liar, uint32_t cause)
 {
 	unsigned count = 0;
 
+	raw_pause(liar->raw);
+	liar->length += raw_recv(liar->raw, liar->heard + liar->length, ROOM - liar->length);
 	for (size_t at = 0; at + sizeof(struct wire_head) <= liar->length;) {
 		const struct wire_head *head = (const struct wire_head *)(liar->heard + at);
 
@@ -456,5 +419,103 @@ Test(sim_cm, the_passive_side_answers_for_itself)
 	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 2);
 	raw_close(liar.raw);
 	end_await(ends.world, &ends.asks, CM_SHUTDOWN);
+	ends_close(&ends);
+}
+
+/* A peer that knows the number of the request has accepted, and goes on from there. */
+static void liar_is_peer(struct liar *liar, struct ends *ends, uint16_t port)
+{
+	end_connect(&ends->asks, &ends->listens, "");
+	end_await(ends->world, &ends->listens, CM_REQUEST);
+	liar_meet(liar, ends->world, &ends->asks, port);
+	say_cm(liar, WIRE_ACCEPT, ends->listens.request);
+	end_await(ends->world, &ends->asks, CM_CONNECTED);
+}
+
+/* WIRE-184: each note is the program's to judge, and one that it cannot take is refused. */
+Test(sim_cm, notes_of_a_hostile_peer)
+{
+	enum { NOTES = 20 };
+	struct liar liar;
+	struct ends ends;
+
+	ends_open(&ends, 524);
+	liar_is_peer(&liar, &ends, 11);
+	for (int i = 0; i < NOTES; i++)
+		say_note(&liar, 5, 8);
+	cr_assert_eq(ends.asks.told[CM_NOTE], NOTES);
+	ends.asks.turns_away = true;
+	say_note(&liar, 5, WIRE_CM_DATA_MAX);
+	cr_assert_eq(naks(&liar, REFUSAL_RESOURCE), 1);
+	ends.asks.turns_away = false;
+	say_cm(&liar, WIRE_ACCEPT, 5);
+	say_cm(&liar, WIRE_REJECT, 5);
+	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 2);
+	cr_assert_eq(ends.asks.told[CM_NOTE], NOTES);
+	cr_assert_eq(ends.asks.told[CM_SHUTDOWN], 0);
+	say_note(&liar, 0, 0); /* names no request (WIRE-80) */
+	raw_pause(liar.raw);
+	cr_assert(raw_closed(liar.raw));
+	cr_assert_eq(ends.asks.told[CM_NOTE], NOTES);
+	raw_close(liar.raw);
+	end_await(ends.world, &ends.asks, CM_SHUTDOWN);
+	ends_close(&ends);
+}
+
+/* A number that was executed is not executed again (WIRE-54); a longer note than goes along is no frame (WIRE-80). */
+Test(sim_cm, a_note_that_comes_twice)
+{
+	struct liar liar;
+	struct ends ends;
+
+	ends_open(&ends, 525);
+	liar_is_peer(&liar, &ends, 12);
+	say_note(&liar, 4, 8);
+	liar.seq--;
+	say_note(&liar, 4, 8);
+	raw_pause(liar.raw);
+	cr_assert_eq(ends.asks.told[CM_NOTE], 1);
+	cr_assert(!raw_closed(liar.raw));
+	say_note(&liar, 4, WIRE_CM_DATA_MAX + 1);
+	raw_pause(liar.raw);
+	cr_assert(raw_closed(liar.raw));
+	cr_assert_eq(ends.asks.told[CM_NOTE], 1);
+	raw_close(liar.raw);
+	end_await(ends.world, &ends.asks, CM_SHUTDOWN);
+	ends_close(&ends);
+}
+
+/* WIRE-184 */
+Test(sim_cm, a_note_to_an_endpoint_of_another_kind)
+{
+	struct liar liar;
+	struct ends ends;
+
+	ends_open(&ends, 526);
+	end_close(&ends.asks);
+	end_open_without_notes(&ends.asks, ends.world->node[0]);
+	liar_is_peer(&liar, &ends, 13);
+	say_note(&liar, 4, 8);
+	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 1);
+	cr_assert_eq(told(&ends.asks), 1);
+	raw_close(liar.raw);
+	ends_close(&ends);
+}
+
+/* Its sender is told that it has come to nothing, and need not wait for more. */
+Test(sim_cm, a_note_that_the_program_cannot_take)
+{
+	struct ends ends;
+
+	ends_open(&ends, 527);
+	ends_meet(&ends);
+	ends.accepts.turns_away = true;
+	end_note(&ends.asks, 5, "");
+	end_await(ends.world, &ends.asks, CM_NOTED);
+	cr_assert_neq(ends.asks.err, 0);
+	cr_assert_eq(ends.accepts.told[CM_NOTE], 0);
+	ends.accepts.turns_away = false;
+	end_note(&ends.asks, 4, "");
+	end_await(ends.world, &ends.accepts, CM_NOTE);
 	ends_close(&ends);
 }

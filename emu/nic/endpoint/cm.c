@@ -122,8 +122,9 @@ void cm_resolved(struct op *op)
 	bool good = op->why.cause == REFUSAL_NONE;
 
 	nic_role(op->ep->nic);
-	if (op->kind == OP_CONNECT && state == CM_UP && good && op->session == ep->cm.peer && ep->attr.cm->notes) {
-		cm_tell(ep, &(struct cm_event){ .kind = CM_NOTED, .request = op->tag });
+	if (op->kind == OP_CONNECT && state == CM_UP && op->session == ep->cm.peer && ep->attr.cm->notes &&
+	    op->why.cause <= REFUSAL_WIRE_MAX) { /* one that the end of the session takes along: SHUTDOWN says so */
+		cm_tell(ep, &(struct cm_event){ .kind = CM_NOTED, .err = refusal_errno(op->why.cause), .request = op->tag });
 	} else if (op->kind == OP_ACCEPT && state == CM_ACCEPTING && good) {
 		cm_enter(ep, CM_UP);
 		cm_tell(ep, &(struct cm_event){ .kind = CM_CONNECTED });

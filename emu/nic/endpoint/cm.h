@@ -28,13 +28,13 @@ enum cm_event_kind {
 	CM_STOPPED,   /* queue pair, not reliable: an op has failed, and those behind it are given back, until ep_go_on() */
 	CM_DRAINED,   /* queue pair: it is held, and what had begun has ended */
 	CM_NOTE,      /* the peer's ep_note() */
-	CM_NOTED,     /* the peer's program was told of ep_note(); `request` is its number */
+	CM_NOTED,     /* the peer's program was told of ep_note(), or cannot take it; `request` is its number */
 };
 
 /* Lasts for the call. */
 struct cm_event {
 	enum cm_event_kind kind;
-	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else */
+	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else; NOTED: 0 or one */
 	const struct sockaddr_storage *peer; /* WAITS: the peer. REQUEST: the asking one, and the request's number */
 	uint64_t request;
 	enum refusal_cause cause; /* HALTED: why a request of the peer was refused, or nic_overran(); NONE: a completion tells it */

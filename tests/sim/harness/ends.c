@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emu/nic/endpoint/pair.h"
@@ -13,13 +14,30 @@
 enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE, LONGEST = 1 << 20 };
 #define PATIENCE_NS (60 * SIM_SECOND) /* more than any retry budget */
 
+static void tell_story(struct end *end, const struct cm_event *event)
+{
+	static const char letters[ENDS_KINDS] = {
+		[CM_REQUEST] = 'R', [CM_CONNECTED] = 'C', [CM_REFUSED] = 'F', [CM_SHUTDOWN] = 'S', [CM_NOTED] = '+'
+	};
+	size_t length = strlen(end->story);
+	char letter = letters[event->kind];
+
+	if (length + 2 >= sizeof(end->story))
+		return;
+	if (event->kind != CM_NOTE)
+		end->story[length++] = (char)(letter ? letter : '.');
+	if (event->kind == CM_NOTE || event->kind == CM_NOTED)
+		end->story[length] = (char)('0' + event->request % 10);
+}
+
 static bool on_event(void *owner, const struct cm_event *event)
 {
 	struct end *end = owner;
 
-	if (event->kind == CM_REQUEST && end->turns_away)
+	if ((event->kind == CM_REQUEST || event->kind == CM_NOTE) && end->turns_away)
 		return false;
 	end->told[event->kind]++;
+	tell_story(end, event);
 	end->err = event->err;
 	end->cause = event->cause;
 	if (event->kind == CM_REQUEST) {
@@ -33,7 +51,7 @@ static bool on_event(void *owner, const struct cm_event *event)
 	return true;
 }
 
-static const struct cm_ops events = { .event = on_event, .notes = true };
+static const struct cm_ops events = { .event = on_event, .notes = true }, without_notes = { .event = on_event };
 
 static void open_as(struct end *end, struct node *node, struct ep_attr attr)
 {
@@ -60,6 +78,11 @@ static void open_as(struct end *end, struct node *node, struct ep_attr attr)
 void end_open(struct end *end, struct node *node, bool passive)
 {
 	open_as(end, node, (struct ep_attr){ .cm = &events, .passive = passive, .caps = passive ? 0 : CAPS, .owner = end });
+}
+
+void end_open_without_notes(struct end *end, struct node *node)
+{
+	open_as(end, node, (struct ep_attr){ .cm = &without_notes, .caps = CAPS, .owner = end });
 }
 
 void end_open_pairs(struct end *end, struct node *node)
@@ -202,9 +225,9 @@ void end_serve(struct end *passive, uint16_t number)
 	WORLD_CHECK(passive->node->world, !rc, "ep_serve: %d", rc);
 }
 
-void end_ask(struct end *end, uint16_t number, const char *data)
+void end_ask(struct end *end, const struct end *passive, uint16_t number, const char *data)
 {
-	struct sockaddr_storage at = end->name;
+	struct sockaddr_storage at = passive->name;
 	int rc;
 
 	((struct sockaddr_in *)&at)->sin_port = htons(number);
@@ -322,4 +345,54 @@ enum refusal_cause end_try(struct world *world, struct end *end, size_t length)
 	return cq_take_error(end->cq, &error) == 1 ? (enum refusal_cause)error.prov_errno
 	       : cq_take(end->cq, &c, 1) == 1      ? REFUSAL_NONE
 						   : REFUSAL_PROTOCOL;
+}
+
+/* --- cuts --- */
+
+static void open_slow(struct ends *ends, uint64_t seed)
+{
+	ends_open(ends, seed);
+	ends->world->weather.chunk_max = 50;
+}
+
+/* Bytes of each direction of the first two connections, in a run without a cut. */
+static void measure(ends_script run, uint64_t seed, uint64_t total[2][2])
+{
+	struct ends ends;
+
+	open_slow(&ends, seed);
+	run(&ends);
+	for (uint32_t cable = 0; cable < 2; cable++)
+		for (uint8_t dir = 0; dir < 2; dir++) {
+			const struct tap *tap = tap_find(ends.world, cable, dir);
+
+			total[cable][dir] = tap ? tap->offset : 0;
+		}
+	ends_close(&ends);
+}
+
+static void cut_at(ends_script run, uint64_t seed, uint32_t cable, uint8_t dir, uint64_t at)
+{
+	struct ends ends;
+
+	open_slow(&ends, seed);
+	world_fault(ends.world, FAULT_CUT, cable, dir, at);
+	run(&ends);
+	WORLD_CHECK(ends.world, ends.world->fault[0].spent, "the cut did not happen");
+	ends_close(&ends);
+}
+
+void ends_cut_everywhere(ends_script run, uint64_t seed, uint32_t cables)
+{
+	uint64_t total[2][2];
+
+	measure(run, seed, total);
+	for (uint32_t cable = 0; cable < cables; cable++)
+		for (uint8_t dir = 0; dir < 2; dir++) {
+			assert(total[cable][dir] > sizeof(struct wire_head) + sizeof(struct wire_hello));
+			fprintf(stderr, "connection %u, direction %u: %llu cuts\n", cable, dir,
+				(unsigned long long)total[cable][dir] + 1);
+			for (uint64_t at = 0; at <= total[cable][dir]; at++)
+				cut_at(run, seed, cable, dir, at);
+		}
 }

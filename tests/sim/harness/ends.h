@@ -7,7 +7,7 @@
 #include "emu/nic/endpoint/cm.h"
 #include "tests/sim/harness/tap.h"
 
-enum { ENDS_KINDS = CM_NOTED + 1 };
+enum { ENDS_KINDS = CM_NOTED + 1, ENDS_STORY = 64 };
 
 /* One endpoint, and what it was told. */
 struct end {
@@ -21,9 +21,12 @@ struct end {
 	enum refusal_cause cause;     /* of CM_HALTED */
 	struct sockaddr_storage peer; /* of the last CM_REQUEST */
 	uint64_t request;
+	/* All that it was told, a letter each: R request, C connected, F refused, S shutdown; a note by its number, and + before
+	 * the number of one that was noted; . what else there is. Too long: cut. */
+	char story[ENDS_STORY];
 	size_t length; /* of the last event that had any data */
 	uint8_t data[LIMIT_CM_DATA];
-	bool turns_away; /* takes no request */
+	bool turns_away; /* takes no request, and no note */
 };
 
 struct ends {
@@ -35,6 +38,8 @@ void ends_open(struct ends *ends, uint64_t seed);
 void ends_close(struct ends *ends);
 /* At an endpoint's node and port; passive or connected. */
 void end_open(struct end *end, struct node *node, bool passive);
+/* A connected one whose program understands no notes. */
+void end_open_without_notes(struct end *end, struct node *node);
 /* A listener for queue pairs; a queue pair that listens through it. */
 void end_open_pairs(struct end *end, struct node *node);
 void end_open_pair(struct end *end, const struct end *pairs);
@@ -54,9 +59,9 @@ void end_connect(struct end *end, const struct end *passive, const char *data);
 /* `end` is opened, to answer what `passive` was asked. */
 void end_accept(struct end *end, const struct end *passive, const char *data);
 void end_reject(struct end *passive, const char *data);
-/* `passive` serves a number, and hears; `end` asks for it. */
+/* `passive` serves a number, and hears; `end` asks for that of `passive`. */
 void end_serve(struct end *passive, uint16_t number);
-void end_ask(struct end *end, uint16_t number, const char *data);
+void end_ask(struct end *end, const struct end *passive, uint16_t number, const char *data);
 void end_note(struct end *end, uint64_t number, const char *data);
 void end_shutdown(struct end *end);
 /* Runs until `end` was told this, and checks that it was, once. */
@@ -66,5 +71,9 @@ void ends_meet(struct ends *ends);
 /* A message of `length` bytes that is received whole. */
 void end_message(struct world *world, struct end *from, struct end *to, size_t length);
 bool end_data_is(const struct end *end, const char *text);
+
+/* Runs the script again and again, each time with one of the first connections (1 or 2) cut at another byte, of either way. */
+typedef void (*ends_script)(struct ends *ends);
+void ends_cut_everywhere(ends_script run, uint64_t seed, uint32_t cables);
 
 #endif

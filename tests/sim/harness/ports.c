@@ -123,6 +123,24 @@ void ports_inject(struct world *world, uint16_t port, const void *bytes, size_t 
 	packet_new(world, 0, port, world->now_ns, bytes, length);
 }
 
+size_t ports_steal(struct world *world, uint16_t port, void *bytes, size_t room, uint16_t *from)
+{
+	struct packet **at = &world->packets, *packet;
+	size_t length;
+
+	while (*at && (*at)->to != port)
+		at = &(*at)->next;
+	packet = *at;
+	if (!packet)
+		return 0;
+	length = packet->length < room ? packet->length : room;
+	memcpy(bytes, packet->bytes, length);
+	*from = packet->from;
+	*at = packet->next;
+	free(packet);
+	return length;
+}
+
 /* The one for this port that arrived first, or NULL. */
 static struct packet **arrived(struct world *world, uint16_t number)
 {

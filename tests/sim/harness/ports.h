@@ -21,5 +21,7 @@ void ports_free(struct world *world);
 
 /* A datagram from nowhere, which arrives at once. */
 void ports_inject(struct world *world, uint16_t port, const void *bytes, size_t length);
+/* Takes the last datagram that is on its way to a port off it: its length, 0: there is none. *from: the port that sent it. */
+size_t ports_steal(struct world *world, uint16_t port, void *bytes, size_t room, uint16_t *from);
 
 #endif
