@@ -214,13 +214,14 @@ Test(verbs_mw, windows_are_bound_over_and_over)
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
 }
 
-Test(verbs_mw, extended_requests)
+/* B binds and invalidates; a write of a UC queue pair that is refused is a success. */
+static void extended_requests(enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr_ex init = {
 		.send_cq = pair.cq[B],
 		.recv_cq = pair.cq[B],
 		.cap = { .max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
+		.qp_type = type,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = pair.verbs.pd,
 		.send_ops_flags = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV,
@@ -235,6 +236,7 @@ Test(verbs_mw, extended_requests)
 	cr_assert_eq(ibv_destroy_qp(pair.qp[B]), 0);
 	pair.qp[B] = ibv_create_qp_ex(pair.verbs.context, &init);
 	cr_assert_not_null(pair.qp[B]);
+	qp_replace(&pair, A, (struct ibv_qp_init_attr){ .qp_type = type, .cap = init.cap, .sq_sig_all = 1 });
 	qp_pair_meet(&pair);
 	ex = ibv_qp_to_qp_ex(pair.qp[B]);
 	ibv_wr_start(ex);
@@ -243,14 +245,28 @@ Test(verbs_mw, extended_requests)
 	ibv_wr_bind_mw(ex, mw, rkey, &info);
 	cr_assert_eq(ibv_wr_complete(ex), 0);
 	cr_assert_eq(qp_done(&pair, B, 1, IBV_WC_SUCCESS).opcode, IBV_WC_BIND_MW);
+	pair.memory[A][0] = 1;
 	writes(rkey, 0, IBV_WC_SUCCESS);
+	cr_assert_eq(pair.memory[B][0], 1);
 	ibv_wr_start(ex);
 	ex->wr_id = 2;
 	ibv_wr_local_inv(ex, rkey);
 	cr_assert_eq(ibv_wr_complete(ex), 0);
-	qp_done(&pair, B, 2, IBV_WC_SUCCESS);
-	writes(rkey, 0, IBV_WC_REM_ACCESS_ERR);
+	cr_assert_eq(qp_done(&pair, B, 2, IBV_WC_SUCCESS).opcode, IBV_WC_LOCAL_INV);
+	pair.memory[A][0] = 2;
+	writes(rkey, 0, type == IBV_QPT_UC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR);
+	cr_assert_eq(pair.memory[B][0], 1);
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
+}
+
+Test(verbs_mw, extended_requests)
+{
+	extended_requests(IBV_QPT_RC);
+}
+
+Test(verbs_mw, extended_requests_of_UC)
+{
+	extended_requests(IBV_QPT_UC);
 }
 
 /* They have a name of their own: with many of both, none has a key of the other. */

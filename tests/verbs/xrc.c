@@ -262,28 +262,40 @@ Test(verbs_xrc, the_log_tells_that_types_differ)
 	close_all();
 }
 
-Test(verbs_xrc, built_by_calls)
+/* A queue pair of XRC_SEND with these calls, in the place of side 0's. */
+static struct ibv_qp_ex *replace_extended(uint64_t ops)
 {
 	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_XRC_SEND,
 					    .cap = { 8, 0, 1, 0, 0 },
 					    .sq_sig_all = 1,
 					    .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-					    .send_ops_flags = IBV_QP_EX_WITH_SEND };
-	struct ibv_sge to;
-	struct ibv_recv_wr recv = { .wr_id = 5, .sg_list = &to, .num_sge = 1 }, *bad_recv;
-	struct ibv_qp_ex *ex;
+					    .send_ops_flags = ops,
+					    .pd = pair.verbs.pd,
+					    .send_cq = pair.cq[0] };
 
-	open_all();
 	cr_assert_eq(ibv_destroy_qp(pair.qp[0]), 0);
-	init.pd = pair.verbs.pd;
-	init.send_cq = pair.cq[0];
 	pair.qp[0] = ibv_create_qp_ex(pair.verbs.context, &init);
 	cr_assert_not_null(pair.qp[0]);
 	qp_to(&pair, 1, IBV_QPS_RESET);
 	qp_pair_meet(&pair);
-	to = (struct ibv_sge){ (uintptr_t)pair.memory[1], 8, pair.mr[1]->lkey };
-	cr_assert_eq(ibv_post_srq_recv(srq, &recv, &bad_recv), 0);
-	ex = ibv_qp_to_qp_ex(pair.qp[0]);
+	return ibv_qp_to_qp_ex(pair.qp[0]);
+}
+
+static void receive(uint64_t wr_id)
+{
+	struct ibv_sge to = { (uintptr_t)pair.memory[1], 8, pair.mr[1]->lkey };
+	struct ibv_recv_wr recv = { .wr_id = wr_id, .sg_list = &to, .num_sge = 1 }, *bad;
+
+	cr_assert_eq(ibv_post_srq_recv(srq, &recv, &bad), 0);
+}
+
+Test(verbs_xrc, built_by_calls)
+{
+	struct ibv_qp_ex *ex;
+
+	open_all();
+	ex = replace_extended(IBV_QP_EX_WITH_SEND);
+	receive(5);
 	ibv_wr_start(ex);
 	ibv_wr_set_xrc_srqn(ex, number);
 	cr_assert_eq(ibv_wr_complete(ex), EINVAL);
@@ -295,5 +307,43 @@ Test(verbs_xrc, built_by_calls)
 	cr_assert_eq(ibv_wr_complete(ex), 0);
 	qp_done(&pair, 0, 4, IBV_WC_SUCCESS);
 	qp_done(&pair, 1, 5, IBV_WC_SUCCESS);
+	close_all();
+}
+
+/* Binds take no number of a shared queue; a message that invalidates does. */
+Test(verbs_xrc, windows_by_calls)
+{
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct ibv_qp_ex *ex;
+	struct ibv_wc wc;
+	uint32_t rkey;
+
+	open_all();
+	ex = replace_extended(IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV);
+	mr = ibv_reg_mr(pair.verbs.pd, pair.memory[1], 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	mw = ibv_alloc_mw(pair.verbs.pd, IBV_MW_TYPE_2);
+	cr_assert(mr && mw);
+	rkey = ibv_inc_rkey(mw->rkey);
+	info = (struct ibv_mw_bind_info){ mr, (uintptr_t)pair.memory[1], 64, IBV_ACCESS_REMOTE_READ };
+	receive(5);
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ibv_wr_bind_mw(ex, mw, rkey, &info);
+	ex->wr_id = 2;
+	ibv_wr_local_inv(ex, rkey);
+	ex->wr_id = 3;
+	ibv_wr_send_inv(ex, mr->rkey);
+	ibv_wr_set_xrc_srqn(ex, number);
+	ibv_wr_set_sge(ex, pair.mr[0]->lkey, (uintptr_t)pair.memory[0], 8);
+	cr_assert_eq(ibv_wr_complete(ex), 0);
+	cr_assert_eq(qp_done(&pair, 0, 1, IBV_WC_SUCCESS).opcode, IBV_WC_BIND_MW);
+	cr_assert_eq(qp_done(&pair, 0, 2, IBV_WC_SUCCESS).opcode, IBV_WC_LOCAL_INV);
+	cr_assert_eq(qp_done(&pair, 0, 3, IBV_WC_SUCCESS).opcode, IBV_WC_SEND);
+	wc = qp_done(&pair, 1, 5, IBV_WC_SUCCESS);
+	cr_assert(wc.wc_flags & IBV_WC_WITH_INV && wc.invalidated_rkey == mr->rkey);
+	cr_assert_eq(ibv_dealloc_mw(mw), 0);
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
 	close_all();
 }

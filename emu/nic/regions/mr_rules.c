@@ -86,7 +86,7 @@ enum mr_rule mr_may_bind_window(const struct mr_window *window, const struct mr 
 	if (window->of_one_ep && window->mr)
 		return MR_RULE_WINDOW_BOUND; /* V167 */
 	if (!bind->length)
-		return window->of_one_ep ? MR_RULE_WINDOW_EMPTY : MR_RULE_NONE; /* V162 */
+		return window->of_one_ep ? MR_RULE_WINDOW_EMPTY : MR_RULE_NONE; /* V162, V176 */
 	if (!mr || mr->invalidated)
 		return MR_RULE_NO_REGION;
 	if (!mr->windows)

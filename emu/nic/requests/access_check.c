@@ -151,7 +151,7 @@ bool access_may_invalidate(const struct session *session, uint64_t key)
 
 bool access_invalidate(const struct session *session, uint64_t key)
 {
-	struct mr *mr = mr_find(session->ep->attr.pd->regions, key);
+	struct mr *mr = mr_find(session->ep->attr.pd->regions, key); /* V178 */
 
 	nic_role(session->ep->nic);
 	if (!mr_may_invalidate(mr, session->ep->attr.bindings))

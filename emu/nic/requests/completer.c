@@ -175,10 +175,14 @@ static bool is_local(enum refusal_cause cause)
 
 __attribute__((noinline, cold)) static void op_lose(struct op *op, enum refusal_cause cause, const struct refusal *known)
 {
-	const struct session *session = op->session ? op->session : op->ep->cm.peer;
+	struct session *session = op->session ? op->session : op->ep->cm.peer;
 	struct nic *nic = op->ep->nic;
 	char text[LIMIT_ERROR_TEXT], name[NAME_MAX_TEXT];
 
+	if (op->flags & POST_LOCAL) { /* none of those that go to the peer */
+		local_execute(session, op);
+		return;
+	}
 	complete_note(op, cause, known);
 	nic->counts.lost[cause < REFUSAL_CAUSES ? cause : REFUSAL_NONE]++;
 	if (log_limit_ok(nic, LOG_LIMIT_REFUSAL)) {
@@ -189,15 +193,19 @@ __attribute__((noinline, cold)) static void op_lose(struct op *op, enum refusal_
 	op_end(op); /* V180 */
 }
 
+void complete_failed(struct op *op, enum refusal_cause cause, const struct refusal *known)
+{
+	complete_note(op, cause, known);
+	op_end(op);
+}
+
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known)
 {
 	nic_role(op->ep->nic);
-	if (unlikely(ep_loses(op->ep)) && !is_local(cause)) {
+	if (unlikely(ep_loses(op->ep)) && !is_local(cause))
 		op_lose(op, cause, known);
-		return;
-	}
-	complete_note(op, cause, known);
-	op_end(op);
+	else
+		complete_failed(op, cause, known);
 }
 
 static void slot_release(struct cq_node *node)

@@ -17,6 +17,8 @@ void op_report(struct op *op);
 void op_discard(struct op *op);
 /* `known` holds the target's description of its region, or NULL; the rest is filled from the op. */
 void complete_refused(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
+/* Likewise, of an unreliable endpoint, too: it fails for its program. */
+void complete_failed(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* Likewise, but for its end: complete_good() then reports the refusal. */
 void complete_note(struct op *op, enum refusal_cause cause, const struct refusal *known) __attribute__((noinline, cold));
 /* A peer's write, read or atomic that was executed here. */

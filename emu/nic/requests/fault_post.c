@@ -23,7 +23,7 @@ static __attribute__((noinline)) void number_post(struct session *session, struc
 		op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
 		op->passed = rule;
 	}
-	if (ep_loses(op->ep) && fault_next(peer, PLAN_LOSE, &what))
+	if (ep_loses(op->ep) && !(op->flags & POST_LOCAL) && fault_next(peer, PLAN_LOSE, &what))
 		op->flags |= POST_LOST;
 	rule = fault_next(peer, PLAN_COMPLETION, &what);
 	op->late_ns = rule ? fault_wait(peer, rule, &what) : 0;

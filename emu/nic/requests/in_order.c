@@ -75,7 +75,7 @@ void in_order_end(struct op *op)
 	if (pairing->cancelling)
 		return;
 	if (op->why.cause != REFUSAL_NONE && !pairing->halting && !pairing->stopped) {
-		*(ep_loses(op->ep) ? &pairing->stopped : &pairing->halting) = true; /* V184 */
+		*(ep_loses(op->ep) ? &pairing->stopped : &pairing->halting) = true; /* V177, V184 */
 		cancel_from(pairing, op->after);                                    /* V74, V87 */
 	}
 	tell_those_due(op->ep);

@@ -85,7 +85,7 @@ static int window_bind(const struct ep *ep, struct mr_window *window, struct mr 
 
 	nic_role(pd->nic);
 	if (!err && window->of_one_ep)
-		err = binding_add(window->mr, ep->attr.bindings); /* V166 */
+		err = binding_add(window->mr, ep->attr.bindings); /* V166, V179 */
 	if (err && window->mr)
 		mr_remove(pd->regions, window->mr, clock_now(&pd->nic->clock));
 	if (err)
@@ -119,7 +119,7 @@ static void local_bind(struct session *session, struct op *op)
 	}
 	op->remote = (struct remote){ .addr = bind.addr, .key = bind.key };
 	op->length = bind.length;
-	complete_refused(op, err ? REFUSAL_RESOURCE : REFUSAL_BIND, &(struct refusal){ .excess = rule });
+	complete_failed(op, err ? REFUSAL_RESOURCE : REFUSAL_BIND, &(struct refusal){ .excess = rule });
 }
 
 static void local_invalidate(struct session *session, struct op *op)
@@ -129,7 +129,7 @@ static void local_invalidate(struct session *session, struct op *op)
 		return;
 	}
 	op->remote.key = op->cq_data;
-	complete_refused(op, REFUSAL_NO_REGION, NULL);
+	complete_failed(op, REFUSAL_NO_REGION, NULL);
 }
 
 void local_execute(struct session *session, struct op *op)

@@ -107,7 +107,7 @@ VPAIR(V29_a_key_that_was_invalidated_opens_nothing)
 	CHECK(w->side[1].bytes[64] == 0x11, "bytes were written");
 }
 
-VPAIR(V30_a_message_invalidates_a_key_of_its_receiver)
+static void message_invalidates(struct vworld *w)
 {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = v_request(w, 0, IBV_WR_SEND_WITH_INV, 0, 64, &sge);
@@ -124,6 +124,16 @@ VPAIR(V30_a_message_invalidates_a_key_of_its_receiver)
 	      wc.invalidated_rkey);
 	writes(w, mr, w->side[1].bytes, IBV_WC_REM_ACCESS_ERR);
 	V_RC(0, ibv_dereg_mr(mr));
+}
+
+VPAIR(V30_a_message_invalidates_a_key_of_its_receiver)
+{
+	message_invalidates(w);
+}
+
+VPAIR(V178_a_message_of_XRC_invalidates_a_key_of_its_shared_queue, .type = { IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV }, .two_pds = true)
+{
+	message_invalidates(w);
 }
 
 VPAIR(V31_invalidating_no_key_fails)
