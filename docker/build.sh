@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# build.sh - builds images of the Dockerfile as emu:NAME: build.sh [NAME...]   (runtime, mpi, lab, dev; default runtime).
+# build.sh - builds images of the Dockerfile as emu:NAME: build.sh [NAME...]   (runtime, mpi, verbs, lab, dev; default runtime).
 # Makes the base image from Debian packages first (base.sh) if none can be fetched, and leaves no image without a name
 # behind. EMU_MIRROR: another Debian archive. Exit status 77 where there is nothing to build with, after saying what.
 here=$(cd "$(dirname "$0")" && pwd)
@@ -57,7 +57,7 @@ build() {
 
 [ $# -gt 0 ] || set -- runtime
 for name; do
-	[[ " runtime mpi lab dev " == *" $name "* ]] || usage_error "there is no image $name"
+	[[ " runtime mpi verbs lab dev " == *" $name "* ]] || usage_error "there is no image $name"
 done
 command -v docker >/dev/null || lacks "docker is not installed"
 timeout 20 docker info >/dev/null 2>&1 || lacks "no Docker engine answers: start it, or join the group docker"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # test.sh - builds the images and runs the demonstrations of the compose files; makes the base image first if none can be
-# fetched. Without an option: emu:runtime, and what needs no more. --all: emu:mpi and emu:lab as well, which takes some
-# minutes the first time. Removes its containers, volumes and networks, and leaves the images for the next time.
+# fetched. Without an option: emu:runtime, and what needs no more. --all: emu:mpi, emu:verbs and emu:lab as well, which takes
+# some minutes the first time. Removes its containers, volumes and networks, and leaves the images for the next time.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../tools/lib.sh"
 options=--all
@@ -27,7 +27,7 @@ compose() {
 }
 
 down() {
-	compose "$here/compose.yml" down -v --remove-orphans -t 1 >/dev/null 2>&1
+	compose "$here/compose.yml,$here/compose.verbs.yml" down -v --remove-orphans -t 1 >/dev/null 2>&1
 	docker volume rm "${project}_keys" "${project}_home" >/dev/null 2>&1
 }
 
@@ -107,6 +107,29 @@ mpi_demos() {
 	verdict mpi_no_workers $?
 }
 
+# carried NAME: this interface of the client has received and sent what 100 pings of 60,000 bytes are.
+carried() {
+	grep -oE "$1: .*" "$scratch/log" | awk '{ exit !($2 > 6000000 && $10 > 6000000) }'
+}
+
+verbs_demos() {
+	local verbs=$here/compose.verbs.yml
+
+	demo perftest "$verbs" perftest && says ' RDMA_Write BW Test' && says ' 65536 *5000 '
+	verdict verbs_perftest $?
+	EMU_PERFTEST='ib_send_lat -R -n 100' demo perftest "$verbs" perftest && says 'rdma_cm QPs.*: ON' && says ' 2 *100 '
+	verdict verbs_perftest_rdma_cm $?
+	EMU_PERFTEST='ib_send_bw -c UD -n 100' demo perftest "$verbs" perftest && says ' 1024 *100 '
+	verdict verbs_perftest_datagrams $?
+	! EMU_PERFTEST='ib_write_bw -d none' demo perftest "$verbs" perftest
+	verdict verbs_failure $?
+	demo fio "$verbs" fio && says 'issued rwts: total=0,1024,0,0'
+	verdict verbs_fio $?
+	demo rdma_cm "$verbs" rdma_cm && says 'rping with server-left: done' && says 'rping with server-right: done' &&
+		carried eth0 && carried eth1
+	verdict verbs_rdma_cm_two_networks $?
+}
+
 lab() {
 	local own='#include <rdma/fabric.h>\nint main(void) { return fi_version() < FI_VERSION(1, 17); }\n'
 
@@ -122,7 +145,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/$project.XXXXXX") || exit 1
 trap 'down; rm -rf "$scratch" "$here/compose.$project.yml"' EXIT
 command -v docker >/dev/null || skip "docker is not installed"
 has_compose || skip "Docker Compose is not installed"
-images=(runtime ${all:+mpi lab})
+images=(runtime ${all:+mpi verbs lab})
 docker image ls -q --filter dangling=true | sort >"$scratch/dangling"
 "$here/build.sh" "${images[@]}" 2>"$scratch/log"
 case $? in
@@ -171,8 +194,9 @@ verdict own_program $?
 
 if [ -n "${all:-}" ]; then
 	mpi_demos
+	verbs_demos
 	lab
 else
-	echo "skip mpi, lab: docker/test.sh --all"
+	echo "skip mpi, verbs, lab: docker/test.sh --all"
 fi
 exit $status
