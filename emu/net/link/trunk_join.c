@@ -98,8 +98,8 @@ static struct trunk *trunk_by_name(const struct tcp *tcp, uint64_t name)
 	return trunk;
 }
 
-/* The peer's bytes follow as chunks as soon as it has the answer. A trunk that is not known may have ended meanwhile, or its own
- * join is still to be read: the line goes on alone. A peer that has given up, and so has nothing to say to its channel, is gone. */
+/* The peer's bytes follow as chunks as soon as it has the answer. A trunk that is not known has ended meanwhile:
+ * the line goes on alone. A peer that has given up, and so has nothing to say to its channel, is gone. */
 static int move_line(struct line *line, uint32_t channel, uint64_t name)
 {
 	struct trunk *trunk = trunk_by_name(line->tcp, name);
@@ -119,8 +119,7 @@ static int move_line(struct line *line, uint32_t channel, uint64_t name)
 	return 0;
 }
 
-/* The dialler has decided. */
-static void join_decided(struct line *line)
+static void join_carry_out(struct line *line)
 {
 	struct conn *conn = line->conn;
 	uint32_t kind, channel;
@@ -128,8 +127,6 @@ static void join_decided(struct line *line)
 	uint64_t name;
 	int err = -EPROTO;
 
-	if (!take_join(line))
-		return;
 	kind = wire_get32(line->joining.join.kind);
 	channel = wire_get32(line->joining.join.channel);
 	name = wire_get64(line->joining.join.trunk);
@@ -144,6 +141,55 @@ static void join_decided(struct line *line)
 		conn_down(conn, -err);
 	else if (blocked)
 		conn_writable(conn);
+}
+
+static void join_decided(struct line *line);
+
+static bool awaits_word(const struct line *line)
+{
+	return line->state == LINE_JOINING && line->reads == join_decided;
+}
+
+/* Is this line to become a channel of a trunk whose own line has not been read yet? What comes by several sockets and rings is not
+ * read in the order in which it was sent. */
+static bool trunk_to_come(const struct line *line)
+{
+	const struct wire_join *join = &line->joining.join;
+	const struct line *at = line->tcp->lines;
+
+	if (wire_get32(join->kind) != WIRE_JOIN_MOVE || trunk_by_name(line->tcp, wire_get64(join->trunk)))
+		return false;
+	while (at && (!awaits_word(at) || at->joining.have == sizeof(*join) || at->ops != line->ops ||
+		      !line->ops->same_peer(line->fd, at->fd)))
+		at = at->next;
+	return at;
+}
+
+/* Decides one that waited for another line's word; false: there is none. It may free lines. */
+static bool decide_waiting(struct tcp *tcp)
+{
+	struct line *line = tcp->lines;
+
+	while (line && (!awaits_word(line) || line->joining.have < sizeof(line->joining.join) || trunk_to_come(line)))
+		line = line->next;
+	if (line)
+		join_carry_out(line);
+	return line;
+}
+
+/* The dialler has decided. */
+static void join_decided(struct line *line)
+{
+	struct tcp *tcp = line->tcp;
+
+	if (take_join(line)) {
+		if (!trunk_to_come(line))
+			join_carry_out(line);
+		else if (!nocancel_recv(line->fd, &(char){ 0 }, 1, MSG_PEEK | MSG_DONTWAIT))
+			conn_down(line->conn, ECONNRESET);
+	}
+	while (decide_waiting(tcp))
+		;
 }
 
 /* A trunk to the same process: the peer's HELLO says so, and the kernel confirms it. */

@@ -138,7 +138,7 @@ Test(trunk_peers, whose_stream_is_closed_before_the_word)
 	cr_assert(next->error == EPIPE && !trunk_line(trunk_at(false), 2));
 }
 
-/* A trunk that has ended, or whose join is still to be read; and a trunk of this side's dials is no place for a peer's. */
+/* A trunk that has ended; and a trunk of this side's dials is no place for a peer's. */
 Test(trunk_peers, go_on_alone_where_no_trunk_is_known)
 {
 	struct conn *next, *first;
@@ -185,6 +185,44 @@ Test(trunk_peers, move_to_a_channel)
 	cr_assert(wire_get32(head.channel) == UINT32_MAX && wire_get32(head.length) == 4);
 	cr_assert_eq(recv(fd, bytes, 4, MSG_WAITALL), 4);
 	cr_assert_eq(memcmp(bytes, "back", 4), 0);
+}
+
+/* Two sockets are not read in the order in which the peer has written to them. */
+Test(trunk_peers, move_before_the_trunk_is_read)
+{
+	struct conn *first, *next, *other;
+	int fd = peer_dials(&first), mover = peer_dials(&next), left = peer_dials(&other);
+
+	put_join_of(mover, WIRE_JOIN_MOVE, 2, NAME);
+	put_join_of(left, WIRE_JOIN_MOVE, 3, NAME);
+	calm();
+	cr_assert(next->line->state == LINE_JOINING && other->line->state == LINE_JOINING);
+	close(left);
+	UNTIL(other->downs);
+	cr_assert_eq(other->error, ECONNRESET);
+	put_join_of(fd, WIRE_JOIN_TRUNK, 1, NAME);
+	UNTIL(first->line->state == LINE_CHANNEL);
+	cr_assert_eq(next->line->state, LINE_CHANNEL);
+	expect_answer(mover, WIRE_JOIN_MOVE, 2, NAME);
+}
+
+/* What the line waited for is no trunk, or is gone. */
+Test(trunk_peers, move_to_a_trunk_that_does_not_come)
+{
+	for (int gone = 0; gone < 2; gone++) {
+		struct conn *first, *next;
+		int fd = peer_dials(&first), mover = peer_dials(&next);
+
+		put_join_of(mover, WIRE_JOIN_MOVE, 2, NAME);
+		calm();
+		cr_assert_eq(next->line->state, LINE_JOINING);
+		if (gone)
+			close(fd);
+		else
+			put_join_of(fd, WIRE_JOIN_ALONE, 0, 0);
+		UNTIL(next->line->state == LINE_OPEN);
+		expect_answer(mover, WIRE_JOIN_ALONE, 0, 0);
+	}
 }
 
 Test(trunk_peers, join_byte_by_byte)
