@@ -183,5 +183,15 @@ AT(rdma_reply, zeros, 17);
 AT(rdma_reply, ece_vendor, 20);
 AT(rdma_reply, ece_options, 24);
 
+AT(rdma_lookup, zero, 3);
+AT(rdma_lookup, space, 4);
+AT(rdma_lookup, zeros, 6);
+AT(rdma_lookup, from, 8);
+AT(rdma_lookup, to, 28);
+
+AT(rdma_found, status, 3);
+AT(rdma_found, qpn, 4);
+AT(rdma_found, qkey, 8);
+
 AT(rdma_word, zero, 3);
 AT(rdma_word, reason, 4);

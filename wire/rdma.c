@@ -58,6 +58,8 @@ size_t wire_rdma_room(enum wire_rdma_kind kind)
 		[WIRE_RDMA_REJECT] = WIRE_RDMA_REJECT_DATA,
 		[WIRE_RDMA_READY] = 0,
 		[WIRE_RDMA_LEAVE] = 0,
+		[WIRE_RDMA_LOOKUP] = WIRE_RDMA_LOOKUP_DATA,
+		[WIRE_RDMA_FOUND] = WIRE_RDMA_FOUND_DATA,
 	};
 
 	return room[kind];
@@ -65,9 +67,18 @@ size_t wire_rdma_room(enum wire_rdma_kind kind)
 
 static size_t head_size(enum wire_rdma_kind kind)
 {
-	return kind == WIRE_RDMA_REQUEST ? sizeof(struct wire_rdma_request)
-	       : kind == WIRE_RDMA_REPLY ? sizeof(struct wire_rdma_reply)
-					 : sizeof(struct wire_rdma_word);
+	switch (kind) {
+	case WIRE_RDMA_REQUEST:
+		return sizeof(struct wire_rdma_request);
+	case WIRE_RDMA_REPLY:
+		return sizeof(struct wire_rdma_reply);
+	case WIRE_RDMA_LOOKUP:
+		return sizeof(struct wire_rdma_lookup);
+	case WIRE_RDMA_FOUND:
+		return sizeof(struct wire_rdma_found);
+	default:
+		return sizeof(struct wire_rdma_word);
+	}
 }
 
 static void put_rdma_address(struct wire_rdma_address *at, const struct wire_address_fields *fields)
@@ -119,6 +130,22 @@ static void put_reply(struct wire_rdma_reply *at, const struct wire_rdma_fields 
 	};
 }
 
+static void put_lookup(struct wire_rdma_lookup *at, const struct wire_rdma_fields *fields)
+{
+	*at = (struct wire_rdma_lookup){ .space = wire_put16(fields->space) };
+	put_rdma_address(&at->from, &fields->from);
+	put_rdma_address(&at->to, &fields->to);
+}
+
+static void put_found(struct wire_rdma_found *at, const struct wire_rdma_fields *fields)
+{
+	*at = (struct wire_rdma_found){
+		.status = fields->status,
+		.qpn = wire_put32(fields->qpn),
+		.qkey = wire_put32(fields->qkey),
+	};
+}
+
 size_t wire_put_rdma(void *at, const struct wire_rdma_fields *fields)
 {
 	struct wire_rdma_word *word = at;
@@ -129,6 +156,10 @@ size_t wire_put_rdma(void *at, const struct wire_rdma_fields *fields)
 		put_request(at, fields);
 	else if (fields->kind == WIRE_RDMA_REPLY)
 		put_reply(at, fields);
+	else if (fields->kind == WIRE_RDMA_LOOKUP)
+		put_lookup(at, fields);
+	else if (fields->kind == WIRE_RDMA_FOUND)
+		put_found(at, fields);
 	else
 		*word = (struct wire_rdma_word){ .reason = wire_put32(fields->reason) };
 	word->version = WIRE_RDMA_VERSION;
@@ -137,6 +168,14 @@ size_t wire_put_rdma(void *at, const struct wire_rdma_fields *fields)
 	if (fields->length)
 		memcpy((uint8_t *)at + head, fields->data, fields->length);
 	return head + fields->length;
+}
+
+/* Of both sides, in one family. */
+static bool addresses_are_good(const struct wire_rdma_fields *fields)
+{
+	return wire_address_is_good(fields->from.family, fields->from.port, fields->from.addr, 0) &&
+	       wire_address_is_good(fields->to.family, fields->to.port, fields->to.addr, 0) &&
+	       fields->from.family == fields->to.family;
 }
 
 static const char *get_request(const struct wire_rdma_request *at, struct wire_rdma_fields *fields)
@@ -156,9 +195,7 @@ static const char *get_request(const struct wire_rdma_request *at, struct wire_r
 	fields->to = get_rdma_address(&at->to);
 	if (at->qp_type != WIRE_RDMA_RC)
 		return "a request's queue pair is not RC (WIRE-183)";
-	if (!wire_address_is_good(fields->from.family, fields->from.port, fields->from.addr, 0) ||
-	    !wire_address_is_good(fields->to.family, fields->to.port, fields->to.addr, 0) ||
-	    fields->from.family != fields->to.family)
+	if (!addresses_are_good(fields))
 		return "a request's addresses are malformed (WIRE-183)";
 	return at->zero[0] || at->zero[1] ? "a request's reserved bytes are not zero (WIRE-183)" : NULL;
 }
@@ -177,6 +214,27 @@ static const char *get_reply(const struct wire_rdma_reply *at, struct wire_rdma_
 	return at->zero || !wire_all_zero(at->zeros, sizeof(at->zeros)) ? "a reply's reserved bytes are not zero (WIRE-183)" : NULL;
 }
 
+static const char *get_lookup(const struct wire_rdma_lookup *at, struct wire_rdma_fields *fields)
+{
+	fields->space = wire_get16(at->space);
+	fields->from = get_rdma_address(&at->from);
+	fields->to = get_rdma_address(&at->to);
+	if (!fields->space || !addresses_are_good(fields))
+		return "a lookup's port space or addresses are malformed (WIRE-183)";
+	return at->zero || !wire_all_zero(at->zeros, sizeof(at->zeros)) ? "a lookup's reserved bytes are not zero (WIRE-183)"
+									: NULL;
+}
+
+static const char *get_found(const struct wire_rdma_found *at, struct wire_rdma_fields *fields)
+{
+	fields->status = at->status;
+	fields->qpn = wire_get32(at->qpn);
+	fields->qkey = wire_get32(at->qkey);
+	if (fields->status > WIRE_SIDR_MOST || (fields->status && (fields->qpn || fields->qkey)))
+		return "the answer to a lookup has an unknown status, or fails and names a queue pair (WIRE-183)";
+	return NULL;
+}
+
 static const char *get_word(const struct wire_rdma_word *at, struct wire_rdma_fields *fields)
 {
 	fields->reason = wire_get32(at->reason);
@@ -193,7 +251,7 @@ const char *wire_get_rdma(const void *bytes, size_t length, struct wire_rdma_fie
 
 	if (length < sizeof(*word))
 		return "shorter than a word of rdma_cm (WIRE-183): the peer is no program of librdmacm";
-	if (word->version != WIRE_RDMA_VERSION || word->kind < WIRE_RDMA_REQUEST || word->kind > WIRE_RDMA_LEAVE)
+	if (word->version != WIRE_RDMA_VERSION || word->kind < WIRE_RDMA_REQUEST || word->kind > WIRE_RDMA_FOUND)
 		return "no word of rdma_cm, or of another version (WIRE-183)";
 	*fields = (struct wire_rdma_fields){ .kind = word->kind, .length = word->length };
 	head = head_size(fields->kind);
@@ -204,6 +262,10 @@ const char *wire_get_rdma(const void *bytes, size_t length, struct wire_rdma_fie
 		flaw = get_request(bytes, fields);
 	else if (fields->kind == WIRE_RDMA_REPLY)
 		flaw = get_reply(bytes, fields);
+	else if (fields->kind == WIRE_RDMA_LOOKUP)
+		flaw = get_lookup(bytes, fields);
+	else if (fields->kind == WIRE_RDMA_FOUND)
+		flaw = get_found(bytes, fields);
 	else
 		flaw = get_word(word, fields);
 	if (!flaw && (fields->qpn > NUMBER_MAX || fields->psn > NUMBER_MAX))

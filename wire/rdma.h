@@ -45,10 +45,26 @@ enum wire_rdma_kind {
 	WIRE_RDMA_REJECT = 3,  /* REJECT; or CONNECT in the session of the two: the reply is turned down */
 	WIRE_RDMA_READY = 4,   /* likewise: the asking side's queue pair is ready */
 	WIRE_RDMA_LEAVE = 5,   /* likewise: the sender's program disconnects */
+	WIRE_RDMA_LOOKUP = 6,  /* CONNECT to a passive endpoint: which queue pair has the datagram service? */
+	WIRE_RDMA_FOUND = 7,   /* the REJECT that answers it: no connection comes of it */
 };
 
-/* Bytes of the program's: InfiniBand's limits. */
-enum { WIRE_RDMA_REQUEST_DATA = 56, WIRE_RDMA_REPLY_DATA = 196, WIRE_RDMA_REJECT_DATA = 148 };
+/* Bytes of the program's: InfiniBand's limits, less the header of RDMA CM where a request has one. */
+enum {
+	WIRE_RDMA_REQUEST_DATA = 56,
+	WIRE_RDMA_REPLY_DATA = 196,
+	WIRE_RDMA_REJECT_DATA = 148,
+	WIRE_RDMA_LOOKUP_DATA = 180,
+	WIRE_RDMA_FOUND_DATA = 136,
+};
+
+/* What FOUND says: statuses of InfiniBand's SIDR. */
+enum wire_sidr_status {
+	WIRE_SIDR_SUCCESS = 0,
+	WIRE_SIDR_UNSUPPORTED = 1, /* no such service */
+	WIRE_SIDR_REJECT = 2,      /* the program's */
+	WIRE_SIDR_MOST = 5,
+};
 
 struct wire_rdma_address {
 	wire_u16 family, port; /* 4 or 6; the port is a number of rdma_cm */
@@ -81,11 +97,30 @@ struct wire_rdma_word { /* REJECT, READY, LEAVE */
 	wire_u32 reason; /* REJECT: InfiniBand's, 1 to 65,535; else zero */
 };
 static_assert(sizeof(struct wire_rdma_word) == 8, "a word's head is 8 bytes");
-static_assert(_Alignof(struct wire_rdma_request) == 1 && _Alignof(struct wire_rdma_reply) == 1, "any buffer, no padding");
+
+struct wire_rdma_lookup {
+	uint8_t version, kind, length, zero;
+	wire_u16 space; /* the port space, not zero */
+	uint8_t zeros[2];
+	struct wire_rdma_address from, to;
+};
+static_assert(sizeof(struct wire_rdma_lookup) == 48, "a lookup's head is 48 bytes");
+
+struct wire_rdma_found {
+	uint8_t version, kind, length;
+	uint8_t status;     /* enum wire_sidr_status */
+	wire_u32 qpn, qkey; /* zero, unless status is; 24 bits; 32 bits */
+};
+static_assert(sizeof(struct wire_rdma_found) == 12, "a found's head is 12 bytes");
+static_assert(_Alignof(struct wire_rdma_request) == 1 && _Alignof(struct wire_rdma_reply) == 1 &&
+		      _Alignof(struct wire_rdma_lookup) == 1 && _Alignof(struct wire_rdma_found) == 1,
+	      "any buffer, no padding");
 
 static_assert(sizeof(struct wire_rdma_request) + WIRE_RDMA_REQUEST_DATA <= WIRE_CM_DATA_MAX &&
 		      sizeof(struct wire_rdma_reply) + WIRE_RDMA_REPLY_DATA <= WIRE_CM_DATA_MAX &&
-		      sizeof(struct wire_rdma_word) + WIRE_RDMA_REJECT_DATA <= WIRE_CM_DATA_MAX,
+		      sizeof(struct wire_rdma_word) + WIRE_RDMA_REJECT_DATA <= WIRE_CM_DATA_MAX &&
+		      sizeof(struct wire_rdma_lookup) + WIRE_RDMA_LOOKUP_DATA <= WIRE_CM_DATA_MAX &&
+		      sizeof(struct wire_rdma_found) + WIRE_RDMA_FOUND_DATA <= WIRE_CM_DATA_MAX,
 	      "heads and the program's bytes fit a payload");
 
 /* A word of any kind, in host byte order; a field that its kind lacks is zero. */
@@ -96,6 +131,9 @@ struct wire_rdma_fields {
 	uint8_t responder_resources, initiator_depth, flow_control, retry_count, rnr_retry_count, srq;
 	uint32_t ece_vendor, ece_options;
 	uint32_t reason;
+	uint16_t space;
+	uint8_t status;
+	uint32_t qkey;
 	struct wire_address_fields from, to; /* scope is zero */
 	uint8_t length;
 	const uint8_t *data; /* the program's; in the bytes that were read */

@@ -96,12 +96,14 @@ static void put_rdma(const char *folder)
 
 	wire_put_service(&service, &question);
 	put(folder, "rdma", 0, (const uint8_t *)&service, sizeof(service), 3);
-	for (enum wire_rdma_kind kind = WIRE_RDMA_REQUEST; kind <= WIRE_RDMA_LEAVE; kind++) {
+	for (enum wire_rdma_kind kind = WIRE_RDMA_REQUEST; kind <= WIRE_RDMA_FOUND; kind++) {
 		struct wire_rdma_fields word = {
 			.kind = kind,
 			.qp_type = kind == WIRE_RDMA_REQUEST ? WIRE_RDMA_RC : 0,
 			.qpn = 0x10001,
 			.reason = kind == WIRE_RDMA_REJECT ? 28 : 0,
+			.space = 0x111,
+			.qkey = 7,
 			.from = { .family = 4, .port = 7, .addr = { 10, 0, 0, 1 } },
 			.to = { .family = 4, .port = 8, .addr = { 10, 0, 0, 2 } },
 			.length = (uint8_t)(wire_rdma_room(kind) / 2),

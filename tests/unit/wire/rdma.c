@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rdma.c - questions for a service and rdma_cm's words: byte for byte, and every flaw that they may have (WIRE-180, WIRE-182,
- * WIRE-183). */
+ * WIRE-183, WIRE-185). */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -84,12 +84,21 @@ static const uint8_t reject[] = { 1, 3, 3, 0, 0, 0, 0, 28, 'n', 'o', 0 };
 static const uint8_t ready[] = { 1, 4, 0, 0, 0, 0, 0, 0 };
 static const uint8_t leave[] = { 1, 5, 0, 0, 0, 0, 0, 0 };
 
+static const uint8_t lookup[] = {
+	1,   6,   2,    0, 1,  0x11, 0, 0,                                     /* version, kind, length; space */
+	0,   4,   0x10, 1, 10, 0,    0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* from */
+	0,   4,   0x10, 2, 10, 0,    0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* to */
+	'h', 'i',
+};
+static const uint8_t found[] = { 1, 7, 1, 0, 0, 1, 2, 3, 0x01, 0x23, 0x45, 0x67, 'x' };
+static const uint8_t not_found[] = { 1, 7, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 'x' };
+
 static const struct {
 	const uint8_t *bytes;
 	size_t length;
 } words[] = {
-	{ request, sizeof(request) }, { reply, sizeof(reply) }, { reject, sizeof(reject) },
-	{ ready, sizeof(ready) },     { leave, sizeof(leave) },
+	{ request, sizeof(request) }, { reply, sizeof(reply) },   { reject, sizeof(reject) }, { ready, sizeof(ready) },
+	{ leave, sizeof(leave) },     { lookup, sizeof(lookup) }, { found, sizeof(found) },   { not_found, sizeof(not_found) },
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
@@ -115,6 +124,19 @@ Test(rdma, fields_of_a_request)
 	cr_assert(fields.retry_count == 7 && fields.rnr_retry_count == 6 && fields.srq == 1);
 	cr_assert(fields.ece_vendor == 9 && fields.ece_options == 8 && fields.from.port == 0x1001 && fields.to.port == 0x1002);
 	cr_assert(fields.length == 2 && !memcmp(fields.data, "hi", 2));
+}
+
+Test(rdma, fields_of_a_lookup_and_its_answer)
+{
+	struct wire_rdma_fields fields;
+
+	cr_assert_null(wire_get_rdma(lookup, sizeof(lookup), &fields));
+	cr_assert(fields.kind == WIRE_RDMA_LOOKUP && fields.space == 0x111 && fields.length == 2 && !memcmp(fields.data, "hi", 2));
+	cr_assert(fields.from.port == 0x1001 && fields.to.port == 0x1002);
+	cr_assert_null(wire_get_rdma(found, sizeof(found), &fields));
+	cr_assert(fields.status == WIRE_SIDR_SUCCESS && fields.qpn == 0x10203 && fields.qkey == 0x1234567);
+	cr_assert_null(wire_get_rdma(not_found, sizeof(not_found), &fields));
+	cr_assert(fields.status == WIRE_SIDR_REJECT && !fields.qpn && !fields.qkey);
 }
 
 Test(rdma, other_lengths_are_flaws)
@@ -146,7 +168,7 @@ Test(rdma, flaws_of_words)
 	for (int i = 0; i < WORDS; i++) {
 		flawed(words[i].bytes, words[i].length, 0, 2);
 		flawed(words[i].bytes, words[i].length, 1, 0);
-		flawed(words[i].bytes, words[i].length, 1, 6);
+		flawed(words[i].bytes, words[i].length, 1, 8);
 		flawed(words[i].bytes, words[i].length, 2, 200);
 	}
 	flawed(request, sizeof(request), 3, 3);  /* UC */
@@ -163,13 +185,20 @@ Test(rdma, flaws_of_words)
 	flawed(reject, sizeof(reject), 7, 0); /* no reason */
 	flawed(reject, sizeof(reject), 5, 1); /* more than 16 bits of it */
 	flawed(ready, sizeof(ready), 7, 1);   /* one where none belongs */
+	flawed(lookup, sizeof(lookup), 3, 1); /* reserved */
+	flawed(lookup, sizeof(lookup), 7, 1);
+	flawed(lookup, sizeof(lookup), 9, 6); /* another family than that of `to` */
+	flawed(found, sizeof(found), 4, 1);   /* QPN */
+	flawed(found, sizeof(found), 3, 1);   /* a queue pair of a service that there is not */
+	flawed(not_found, sizeof(not_found), 3, 6);
+	flawed(not_found, sizeof(not_found), 11, 1);
 }
 
 Test(rdma, data_up_to_the_limits)
 {
 	static const uint8_t data[WIRE_CM_DATA_MAX] = { 1 };
 
-	for (enum wire_rdma_kind kind = WIRE_RDMA_REQUEST; kind <= WIRE_RDMA_LEAVE; kind++) {
+	for (enum wire_rdma_kind kind = WIRE_RDMA_REQUEST; kind <= WIRE_RDMA_FOUND; kind++) {
 		struct wire_rdma_fields fields, got;
 		uint8_t bytes[WIRE_CM_DATA_MAX + 1];
 		size_t length;
