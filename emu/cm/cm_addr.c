@@ -9,8 +9,6 @@
 #include "emu/cm/cm_id.h"
 #include "wire/gid.h"
 
-enum { HOPS = 64 };
-
 static socklen_t address_length(const struct sockaddr *at)
 {
 	return at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
@@ -33,7 +31,7 @@ static bool is_everywhere(const struct sockaddr *at)
 	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)at)->sin6_addr);
 }
 
-static bool same_ip(const struct sockaddr_storage *a, const struct sockaddr *b)
+bool cm_same_ip(const struct sockaddr_storage *a, const struct sockaddr *b)
 {
 	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a, *b6 = (const struct sockaddr_in6 *)b;
 	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a, *b4 = (const struct sockaddr_in *)b;
@@ -49,12 +47,12 @@ static bool same_ip(const struct sockaddr_storage *a, const struct sockaddr *b)
 static int place_of_ip(const struct sockaddr *at, struct vb_gid *own)
 {
 	for (unsigned int i = 0; i < VB_GIDS; i++)
-		if (vb_gid_get(i, own) && same_ip(&own->at, at))
+		if (vb_gid_get(i, own) && cm_same_ip(&own->at, at))
 			return (int)i;
 	return -1;
 }
 
-static void copy_address(struct sockaddr_storage *to, const struct sockaddr *from)
+void cm_copy_address(struct sockaddr_storage *to, const struct sockaddr *from)
 {
 	memset(to, 0, sizeof(*to));
 	memcpy(to, from, address_length(from));
@@ -93,7 +91,7 @@ static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call
 	if (place < 0)
 		return vb_refuse(EADDRNOTAVAIL, call,
 				 "the address is of no device here. ibv_query_gid_table() lists those that there are.");
-	copy_address(&id->id.route.addr.src_storage, at);
+	cm_copy_address(&id->id.route.addr.src_storage, at);
 	err = id->reuse && *port_in((void *)(uintptr_t)at) ? 0 : cm_take_number(id); /* else the one that listens takes it */
 	if (!err && !is_everywhere(at))
 		err = cm_take_device(id, &own, (unsigned int)place);
@@ -156,7 +154,7 @@ static void name_host(struct sockaddr_storage *at)
 		((struct sockaddr_in6 *)at)->sin6_addr = in6addr_loopback;
 }
 
-static void gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid)
+void cm_gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid)
 {
 	if (at->ss_family == AF_INET6)
 		memcpy(gid->raw, &((const struct sockaddr_in6 *)at)->sin6_addr, sizeof(gid->raw));
@@ -174,7 +172,7 @@ static int resolve_peer(struct cm_id *id, const struct sockaddr *to)
 	uint16_t port;
 	int place, err;
 
-	copy_address(&addr->dst_storage, to);
+	cm_copy_address(&addr->dst_storage, to);
 	name_host(&addr->dst_storage);
 	err = id->id.verbs ? 0 : route_from(&addr->dst_addr, &from);
 	if (err)
@@ -192,7 +190,7 @@ static int resolve_peer(struct cm_id *id, const struct sockaddr *to)
 		return err;
 	if (!*port_in(&addr->src_storage))
 		*port_in(&addr->src_storage) = htons(port);
-	gid_of_ip(&addr->dst_storage, &id->peer_gid);
+	cm_gid_of_ip(&addr->dst_storage, &id->peer_gid);
 	addr->addr.ibaddr.sgid = id->own.gid;
 	addr->addr.ibaddr.dgid = id->peer_gid;
 	addr->addr.ibaddr.pkey = htons(0xffff);
@@ -214,7 +212,7 @@ static int resolve_source(struct cm_id *id, const struct sockaddr *from)
 		return vb_refuse(EADDRNOTAVAIL, "rdma_resolve_addr", "src_addr is of no device here.");
 	err = cm_take_device(id, &own, (unsigned int)place);
 	if (!err)
-		copy_address(&id->id.route.addr.src_storage, from);
+		cm_copy_address(&id->id.route.addr.src_storage, from);
 	return err;
 }
 
@@ -284,7 +282,7 @@ void cm_make_path(struct cm_id *id)
 	id->path = (struct ibv_sa_path_rec){
 		.dgid = id->peer_gid,
 		.sgid = id->own.gid,
-		.hop_limit = HOPS,
+		.hop_limit = CM_HOPS,
 		.traffic_class = id->tos,
 		.reversible = 1,
 		.numb_path = 1,

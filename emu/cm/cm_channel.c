@@ -110,6 +110,17 @@ int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status)
 	return 0;
 }
 
+int cm_tell_group(struct cm_id *id, struct cm_group *group)
+{
+	struct told_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return ENOMEM;
+	event->group = group;
+	event_queue(id, event);
+	return 0;
+}
+
 static bool event_is_of(const struct vb_event *event, const void *id)
 {
 	return ((const struct told_event *)event)->id == id;
@@ -133,7 +144,7 @@ static struct vb_event *events_of(struct cm_channel *channel, const struct cm_id
 /* A request that nobody has read: the listener has gone. */
 static void event_reject(struct told_event *event)
 {
-	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_REJECT, .reason = CM_REJECT_CONSUMER };
+	const struct wire_rdma_fields say = cm_rejection(event->said.kind, CM_REJECT_CONSUMER);
 
 	(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
 	cm_listener_put(event->listener);
@@ -157,6 +168,8 @@ void cm_drop_events(struct cm_id *id)
 static void event_ack(struct told_event *event)
 {
 	event->id->acked++;
+	if (event->group)
+		cm_group_acked(event->group);
 	cm_acked();
 	free(event);
 }

@@ -98,6 +98,20 @@ static void say_own(struct cm_id *id, const struct rdma_conn_param *param, struc
 
 /* --- asking --- */
 
+int cm_ask(struct cm_id *id, struct wire_rdma_fields *say)
+{
+	int err;
+
+	wire_gid_put(id->own.gid.raw, ntohs(rdma_get_src_port(&id->id)), &say->from);
+	wire_gid_put(id->peer_gid.raw, ntohs(rdma_get_dst_port(&id->id)), &say->to);
+	if (!say->to.port)
+		return vb_refuse(EINVAL, "rdma_connect", "the peer's number, the port of dst_addr, is 0.");
+	err = vb_cm_ask(id->cm, &id->id.route.addr.dst_storage, say);
+	if (!err)
+		cm_enter(id, ID_CONNECTING);
+	return err;
+}
+
 static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *param)
 {
 	struct wire_rdma_fields say = { .kind = WIRE_RDMA_REQUEST };
@@ -105,21 +119,16 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 
 	if (cm_check(id, 1 << ID_ROUTED, "rdma_connect", "Call it once after rdma_resolve_route()."))
 		return EINVAL;
+	if (cm_is_ud(id))
+		return cm_look_up(id, param);
 	err = check_param(id, param, WIRE_RDMA_REQUEST_DATA, "rdma_connect");
 	if (err)
 		return err;
 	say_own(id, param, &say);
 	say.responder_resources = depth_within(param->responder_resources, CM_RD_ATOMIC_MOST);
 	say.initiator_depth = depth_within(param->initiator_depth, CM_RD_ATOMIC_MOST);
-	wire_gid_put(id->own.gid.raw, ntohs(rdma_get_src_port(&id->id)), &say.from);
-	wire_gid_put(id->peer_gid.raw, ntohs(rdma_get_dst_port(&id->id)), &say.to);
-	if (!say.to.port)
-		return vb_refuse(EINVAL, "rdma_connect", "the peer's number, the port of dst_addr, is 0.");
 	id->retry_count = param->retry_count & 7;
-	err = vb_cm_ask(id->cm, &id->id.route.addr.dst_storage, &say);
-	if (!err)
-		cm_enter(id, ID_CONNECTING);
-	return err;
+	return cm_ask(id, &say);
 }
 
 int rdma_connect(struct rdma_cm_id *pub, struct rdma_conn_param *param)
@@ -156,8 +165,7 @@ int rdma_establish(struct rdma_cm_id *pub)
 
 /* --- answering --- */
 
-/* The request has its answer. */
-static void request_over(struct cm_id *id, enum id_state state)
+void cm_request_over(struct cm_id *id, enum id_state state)
 {
 	struct cm_listener *listener = id->listener;
 
@@ -175,6 +183,8 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 
 	if (cm_check(id, 1 << ID_REQUESTED, "rdma_accept", "Call it once, of the id of a RDMA_CM_EVENT_CONNECT_REQUEST."))
 		return EINVAL;
+	if (cm_is_ud(id))
+		return cm_say_found(id, param);
 	err = check_param(id, param, WIRE_RDMA_REPLY_DATA, "rdma_accept");
 	if (err)
 		return err;
@@ -193,7 +203,7 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 	if (!err)
 		err = vb_cm_accept(id->cm, &id->asker, id->request, &say);
 	if (!err)
-		request_over(id, ID_ACCEPTED);
+		cm_request_over(id, ID_ACCEPTED);
 	return err;
 }
 
@@ -207,14 +217,16 @@ int rdma_accept(struct rdma_cm_id *pub, struct rdma_conn_param *param)
 	cm_hold();
 	err = begin_accepting(id, param ? param : &defaults);
 	cm_let_go();
-	return err ? cm_result(err) : cm_complete(id);
+	return err || cm_is_ud(id) ? cm_result(err) : cm_complete(id);
 }
 
 int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8_t length)
 {
-	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_REJECT, .reason = reason, .length = length, .data = data };
+	struct wire_rdma_fields say = cm_rejection(cm_is_ud(id) ? WIRE_RDMA_LOOKUP : WIRE_RDMA_REQUEST, reason);
 	int err;
 
+	say.length = length;
+	say.data = data;
 	if (id->state == ID_ANSWERED) {
 		err = vb_cm_say(id->cm, &say);
 		cm_enter(id, ID_OVER);
@@ -222,17 +234,16 @@ int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8
 	}
 	err = vb_cm_reject(id->listener->cm, &id->asker, id->request, &say);
 	if (!err)
-		request_over(id, ID_OVER);
+		cm_request_over(id, ID_OVER);
 	return err;
 }
 
 static int reject(struct cm_id *id, uint32_t reason, const void *data, uint8_t length, const char *call)
 {
-	int err;
+	int most = id && cm_is_ud(id) ? WIRE_RDMA_FOUND_DATA : WIRE_RDMA_REJECT_DATA, err;
 
-	if (length > WIRE_RDMA_REJECT_DATA || (length && !data))
-		return cm_refuse(EINVAL, call, "private_data_len is %u, and private data has at most %d bytes here.", length,
-				 WIRE_RDMA_REJECT_DATA);
+	if (length > most || (length && !data))
+		return cm_refuse(EINVAL, call, "private_data_len is %u, and private data has at most %d bytes here.", length, most);
 	cm_hold();
 	err = cm_check(id, 1 << ID_REQUESTED | 1 << ID_ANSWERED, call,
 		       "A request is rejected once, and so is a reply (RDMA_CM_EVENT_CONNECT_RESPONSE).")
@@ -300,7 +311,9 @@ int rdma_disconnect(struct rdma_cm_id *pub)
 		      : 0;
 	if (!err) {
 		cm_qp_err(id);
-		say_leave(id);
+		over |= cm_is_ud(id); /* it has no connection: nobody is told, and no event comes */
+		if (!over)
+			say_leave(id);
 	}
 	cm_let_go();
 	return err || over ? cm_result(err) : cm_complete(id);

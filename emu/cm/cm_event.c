@@ -77,7 +77,7 @@ static void fill(struct told_event *event, struct rdma_cm_id *id, enum rdma_cm_e
 	event->pub = (struct rdma_cm_event){ .id = id, .event = type, .status = status };
 }
 
-/* buffers as long as InfiniBand's, with zeros behind what the peer gave. */
+/* buffers as long as InfiniBand's, with zeros behind what the peer gave. They stand at one place in param.conn and param.ud. */
 static void fill_data(struct told_event *event, uint8_t room)
 {
 	event->pub.param.conn.private_data = event->data;
@@ -135,7 +135,8 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 	struct vb_gid own;
 	int place = own_place(&said->to, &own);
 	struct cm_channel *channel = listens->sync ? cm_channel_new() : listens->channel;
-	struct cm_id *id = place >= 0 && channel ? cm_id_new(channel, listens->id.context, listens->id.ps, said->qp_type) : NULL;
+	uint8_t qp_type = cm_is_ud(listens) ? IBV_QPT_UD : said->qp_type;
+	struct cm_id *id = place >= 0 && channel ? cm_id_new(channel, listens->id.context, listens->id.ps, qp_type) : NULL;
 
 	if (!id || cm_take_device(id, &own, (unsigned int)place)) {
 		if (id)
@@ -164,23 +165,28 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 
 static bool told_request(struct told_event *event)
 {
-	struct cm_id *listens = event->id, *id = request_id(event, listens);
-	const struct wire_rdma_fields say = { .kind = WIRE_RDMA_REJECT, .reason = CM_REJECT_CONSUMER };
+	struct cm_id *listens = event->id, *id;
+	bool wanted = cm_is_wanted(listens, &event->said);
+	const struct wire_rdma_fields say = cm_rejection(event->said.kind, wanted ? CM_REJECT_CONSUMER : CM_REJECT_NOBODY);
+
+	id = wanted ? request_id(event, listens) : NULL;
 
 	pthread_mutex_lock(&told_lock);
 	event->listener->unread--;
 	pthread_mutex_unlock(&told_lock);
 	if (!id) {
-		vb_inform("rdma_get_cm_event",
-			  "a request is rejected: there is no memory, or it asks for an address of another host.");
+		vb_inform("rdma_get_cm_event", "a request is rejected: %s.",
+			  wanted ? "there is no memory, or it asks for an address of another host"
+				 : "it is for another port space than that of the id that listens");
 		(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
 		cm_listener_put(event->listener);
 		return false;
 	}
 	fill(event, &id->id, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
 	event->pub.listen_id = &listens->id;
-	fill_conn(event, id);
-	fill_data(event, WIRE_RDMA_REQUEST_DATA);
+	if (!cm_is_ud(id))
+		fill_conn(event, id);
+	fill_data(event, cm_is_ud(id) ? WIRE_RDMA_LOOKUP_DATA : WIRE_RDMA_REQUEST_DATA);
 	return true;
 }
 
@@ -267,6 +273,10 @@ bool cm_event_take(struct told_event *event)
 
 	if (event->plain)
 		return true;
+	if (event->group)
+		return cm_group_take(event);
+	if (event->kind != VB_CM_ASKED && cm_is_ud(id))
+		return cm_told_found(event, id);
 	switch (event->kind) {
 	case VB_CM_ASKED:
 		return told_request(event);

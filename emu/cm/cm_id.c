@@ -117,6 +117,10 @@ int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int inde
 
 	if (!context)
 		return errno;
+	if (id->id.ps == RDMA_PS_IPOIB)
+		return vb_refuse(
+			EINVAL, "rdma_cm",
+			"ids of RDMA_PS_IPOIB are for interfaces of IPoIB, and the device's are Ethernet. Use RDMA_PS_UDP.");
 	if (!pd_users || default_pd->context != context) { /* or it is a fork's parent's */
 		pd_users = 0;
 		default_pd = ibv_alloc_pd(context);
@@ -209,22 +213,35 @@ struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_por
 	return id;
 }
 
-static int check_space(enum rdma_port_space ps)
+/* The type of the queue pairs goes with the port space, but for RDMA_PS_IB, where it is the program's. */
+static int check_space(enum rdma_port_space ps, enum ibv_qp_type *qp_type)
 {
 	switch (ps) {
 	case RDMA_PS_TCP:
+		*qp_type = IBV_QPT_RC;
 		return 0;
 	case RDMA_PS_UDP:
 	case RDMA_PS_IPOIB:
+		*qp_type = IBV_QPT_UD;
+		return 0;
 	case RDMA_PS_IB:
-		vb_inform("rdma_create_id", "ps 0x%x (ENOSYS): ids are of RDMA_PS_TCP.", (unsigned int)ps);
-		return cm_result(ENOSYS);
+		if (*qp_type == IBV_QPT_RC || *qp_type == IBV_QPT_UD)
+			return 0;
+		return cm_refuse(EINVAL, "rdma_create_id", "ids of queue pairs of type %d are not built: RC and UD are.",
+				 (int)*qp_type);
 	default:
-		return cm_refuse(EINVAL, "rdma_create_id", "ps 0x%x is no port space. Use RDMA_PS_TCP.", (unsigned int)ps);
+		return cm_refuse(EINVAL, "rdma_create_id", "ps 0x%x is no port space. Use RDMA_PS_TCP or RDMA_PS_UDP.",
+				 (unsigned int)ps);
 	}
 }
 
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps)
+{
+	return cm_create(channel, out, context, ps, IBV_QPT_RC);
+}
+
+int cm_create(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps,
+	      enum ibv_qp_type qp_type)
 {
 	int fault = vb_cm_fault("rdma_create_id");
 	struct cm_channel *own = channel || fault ? NULL : cm_channel_new();
@@ -233,14 +250,14 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 	if (fault)
 		return cm_result(fault);
 
-	if (!out || (!channel && !own) || check_space(ps)) {
+	if (!out || (!channel && !own) || check_space(ps, &qp_type)) {
 		int err = !out ? EINVAL : errno;
 
 		if (own)
 			cm_channel_free(own);
 		return cm_result(err);
 	}
-	id = cm_id_new(channel ? cm_channel_of(channel) : own, context, ps, IBV_QPT_RC);
+	id = cm_id_new(channel ? cm_channel_of(channel) : own, context, ps, qp_type);
 	if (!id) {
 		if (own)
 			cm_channel_free(own);
@@ -298,6 +315,7 @@ int rdma_destroy_id(struct rdma_cm_id *pub)
 	await_acks(id);
 	if (id->listener)
 		cm_listener_put(id->listener);
+	cm_groups_free(id);
 	cm_give_device(id);
 	cm_let_go();
 	vb_cm_closed(id->check);

@@ -26,6 +26,7 @@ enum {
 	CM_BACKLOG_MOST = 1024, /* requests unread, a listener, whatever rdma_listen() asks for; then they are rejected */
 	CM_RD_ATOMIC_MOST = 128,
 	CM_PSN_MASK = 0xffffff,
+	CM_HOPS = 64,
 	CM_REJECT_NOBODY = 8,    /* InfiniBand's reasons: no such service */
 	CM_REJECT_CONSUMER = 28, /* the program's */
 	CM_REJECT_VENDOR = 35,   /* vendor's options are not supported */
@@ -42,10 +43,12 @@ enum id_state {
 	ID_ANSWERED,   /* the program has the reply, and is to say that its queue pair is ready */
 	ID_REQUESTED,  /* stands for a request that a listener has heard, to be answered */
 	ID_ACCEPTED,   /* has replied; the asking side is to say that it is ready */
-	ID_CONNECTED,  /* DISCONNECTED is to come */
+	ID_CONNECTED,  /* DISCONNECTED is to come; or a datagram service was found, or has said where it is */
 	ID_OVER,       /* for good: rejected, failed or disconnected */
 	ID_STATES
 };
+
+struct cm_group;
 
 struct cm_channel {
 	struct rdma_event_channel channel; /* first */
@@ -88,6 +91,7 @@ struct cm_id {
 	struct ibv_sa_path_rec path;
 	struct ibv_qp_init_attr *wish; /* of a listener: the queue pairs of its requests; NULL: the program makes them */
 	struct ibv_pd *wish_pd;
+	struct cm_group *groups;
 	uint32_t told, acked; /* its events: rdma_destroy_id() waits for them */
 	struct check_record *check;
 };
@@ -98,6 +102,7 @@ struct told_event {
 	struct rdma_cm_event pub;
 	struct cm_id *id;           /* whose acknowledgements count it: of a request the listener */
 	struct cm_channel *channel; /* that has given it out */
+	struct cm_group *group;     /* the id joins it */
 	bool plain;                 /* `pub` is ready; else `kind` and what follows are what the device has told */
 	enum vb_cm_kind kind;
 	int err;
@@ -120,6 +125,12 @@ static inline struct cm_channel *cm_channel_of(struct rdma_event_channel *channe
 	return (struct cm_channel *)channel;
 }
 
+/* For datagrams: its peers are looked up, and not connected. */
+static inline bool cm_is_ud(const struct cm_id *id)
+{
+	return id->id.qp_type == IBV_QPT_UD;
+}
+
 /* A call fails: -1 and errno, after a line of log. */
 #define cm_refuse(errnum, call, ...) (vb_refuse(errnum, call, __VA_ARGS__), -1)
 /* An errno as the calls of librdmacm return it. */
@@ -138,6 +149,9 @@ void cm_enter(struct cm_id *id, enum id_state state);
 int cm_check(struct cm_id *id, uint32_t states, const char *call, const char *wanted);
 /* A new one. NULL: no memory. */
 struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type);
+/* rdma_create_id(), with the type of queue pairs that goes with RDMA_PS_IB. */
+int cm_create(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps,
+	      enum ibv_qp_type qp_type);
 /* With cm_lock: when the last user goes, cm_let_go() ends it. */
 void cm_listener_put(struct cm_listener *listener);
 /* The own device from here on; a default PD comes with it. 0 or an errno. */
@@ -150,6 +164,9 @@ void cm_give_device(struct cm_id *id);
 int cm_take_number(struct cm_id *id);
 /* The path record of an id that knows both addresses. */
 void cm_make_path(struct cm_id *id);
+void cm_copy_address(struct sockaddr_storage *to, const struct sockaddr *from);
+bool cm_same_ip(const struct sockaddr_storage *a, const struct sockaddr *b);
+void cm_gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid);
 
 /* --- cm_channel.c --- */
 
@@ -157,6 +174,8 @@ struct cm_channel *cm_channel_new(void);
 void cm_channel_free(struct cm_channel *channel);
 /* An event that the library makes itself: 0 or ENOMEM. */
 int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status);
+/* MULTICAST_JOIN, or MULTICAST_ERROR, is to come: 0 or ENOMEM. */
+int cm_tell_group(struct cm_id *id, struct cm_group *group);
 /* A synchronous call waits for its event, which is id->event then: 0, or -1 with errno. Without cm_lock. */
 int cm_complete(struct cm_id *id);
 /* All that waits for the id is gone, but requests, which are rejected. */
@@ -178,5 +197,31 @@ void cm_qp_err(struct cm_id *id);
 /* --- cm_connect.c --- */
 
 int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8_t length);
+/* With cm_lock: says it to the listener at the peer's number, with both addresses. 0 or an errno. */
+int cm_ask(struct cm_id *id, struct wire_rdma_fields *say);
+/* The request has its answer. */
+void cm_request_over(struct cm_id *id, enum id_state state);
+
+/* --- cm_ud.c --- */
+
+/* With cm_lock: asks for a datagram service, or says which queue pair has it. 0 or an errno. */
+int cm_look_up(struct cm_id *id, const struct rdma_conn_param *param);
+int cm_say_found(struct cm_id *id, const struct rdma_conn_param *param);
+/* Is it a word to listeners of this kind? */
+bool cm_is_wanted(const struct cm_id *listens, const struct wire_rdma_fields *said);
+/* What turns down a request or a lookup, for a reason of InfiniBand's. */
+struct wire_rdma_fields cm_rejection(enum wire_rdma_kind asked, uint32_t reason);
+/* The way to that GID from the id's own address. */
+void cm_fill_ah(const struct cm_id *id, const union ibv_gid *to, struct ibv_ah_attr *ah);
+/* The end of a lookup; as cm_event_take(). */
+bool cm_told_found(struct told_event *event, struct cm_id *id);
+
+/* --- cm_group.c --- */
+
+/* As cm_event_take(). */
+bool cm_group_take(struct told_event *event);
+void cm_group_acked(struct cm_group *group);
+/* When none of their events is left. The queue pair, which has gone before, has left them. */
+void cm_groups_free(struct cm_id *id);
 
 #endif

@@ -9,7 +9,6 @@
 
 enum {
 	ACK_TIMEOUT = 18,
-	HOP_LIMIT = 64,
 	SAME = offsetof(struct ibv_qp_init_attr_ex, comp_mask), /* bytes of struct ibv_qp_init_attr */
 };
 
@@ -27,14 +26,7 @@ static void fill_init(const struct cm_id *id, struct ibv_qp_attr *attr, int *mas
 
 static void fill_rtr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
-	attr->ah_attr = (struct ibv_ah_attr){
-		.is_global = 1,
-		.port_num = id->id.port_num,
-		.grh = { .dgid = id->peer_gid,
-			 .sgid_index = (uint8_t)id->own_index,
-			 .hop_limit = HOP_LIMIT,
-			 .traffic_class = id->tos },
-	};
+	cm_fill_ah(id, &id->peer_gid, &attr->ah_attr);
 	attr->path_mtu = IBV_MTU_1024;
 	attr->dest_qp_num = id->peer_qpn;
 	attr->rq_psn = id->peer_psn;
@@ -54,6 +46,21 @@ static void fill_rts(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask
 	*mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 }
 
+/* Of a queue pair for datagrams, which knows no peer. */
+static void fill_datagrams(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	*mask = IBV_QP_STATE;
+	if (attr->qp_state == IBV_QPS_INIT) {
+		attr->port_num = id->id.port_num;
+		attr->pkey_index = 0;
+		attr->qkey = RDMA_UDP_QKEY;
+		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	} else if (attr->qp_state == IBV_QPS_RTS) {
+		attr->sq_psn = 0;
+		*mask |= IBV_QP_SQ_PSN;
+	}
+}
+
 /* With cm_lock. 0 or EINVAL, after a line of log. */
 static int init_attr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
@@ -61,6 +68,12 @@ static int init_attr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 	if (!id->id.verbs)
 		return vb_refuse(EINVAL, call, "the id has no device yet. Call rdma_resolve_addr() or rdma_bind_addr() first.");
+	if (attr->qp_state != IBV_QPS_INIT && attr->qp_state != IBV_QPS_RTR && attr->qp_state != IBV_QPS_RTS)
+		return vb_refuse(EINVAL, call, "qp_state is %d. It has attributes for INIT, RTR and RTS.", (int)attr->qp_state);
+	if (cm_is_ud(id)) {
+		fill_datagrams(id, attr, mask);
+		return 0;
+	}
 	if (attr->qp_state == IBV_QPS_INIT) {
 		fill_init(id, attr, mask);
 		return 0;
@@ -69,10 +82,8 @@ static int init_attr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask
 		return vb_refuse(EINVAL, call, "the peer's queue pair is not known. Wait for its request or its reply.");
 	if (attr->qp_state == IBV_QPS_RTR)
 		fill_rtr(id, attr, mask);
-	else if (attr->qp_state == IBV_QPS_RTS)
-		fill_rts(id, attr, mask);
 	else
-		return vb_refuse(EINVAL, call, "qp_state is %d. It has attributes for INIT, RTR and RTS.", (int)attr->qp_state);
+		fill_rts(id, attr, mask);
 	return 0;
 }
 
@@ -96,16 +107,18 @@ static int to_state(const struct cm_id *id, enum ibv_qp_state state)
 	return err ? err : ibv_modify_qp(id->id.qp, &attr, mask);
 }
 
-int cm_qp_ready(struct cm_id *id)
+static int to_ready(const struct cm_id *id)
 {
-	int err;
+	int err = to_state(id, IBV_QPS_INIT);
 
-	if (!id->id.qp)
-		return 0;
-	err = to_state(id, IBV_QPS_INIT); /* with the rights that go with the peer's request or reply */
 	if (!err)
 		err = to_state(id, IBV_QPS_RTR);
 	return err ? err : to_state(id, IBV_QPS_RTS);
+}
+
+int cm_qp_ready(struct cm_id *id)
+{
+	return id->id.qp ? to_ready(id) : 0; /* with the rights that go with the peer's request or reply */
 }
 
 void cm_qp_err(struct cm_id *id)
@@ -195,7 +208,7 @@ static int qp_create(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	if (err)
 		return err;
 	id->id.qp = ibv_create_qp_ex(id->id.verbs, attr);
-	err = id->id.qp ? to_state(id, IBV_QPS_INIT) : errno;
+	err = !id->id.qp ? errno : cm_is_ud(id) ? to_ready(id) : to_state(id, IBV_QPS_INIT); /* datagrams need no peer */
 	if (err) {
 		if (id->id.qp)
 			ibv_destroy_qp(id->id.qp);

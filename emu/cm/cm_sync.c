@@ -45,7 +45,7 @@ int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *info, struct i
 
 	if (!out || !info)
 		return cm_refuse(EINVAL, "rdma_create_ep", "id or res is NULL.");
-	rc = rdma_create_id(NULL, &id, NULL, info->ai_port_space);
+	rc = cm_create(NULL, &id, NULL, info->ai_port_space, info->ai_qp_type);
 	if (rc)
 		return rc;
 	rc = begin_ep(id, info, pd, init);

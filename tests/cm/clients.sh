@@ -49,6 +49,7 @@ fi
 for tool in write_lat send_bw read_bw; do
 	pair perftest_$tool ib_$tool -R -F -n 100
 done
+pair perftest_ud_send_lat ib_send_lat -R -c UD -F -n 100
 head -c 32 /dev/urandom >"$work/secret"
 chmod 600 "$work/secret"
 server_env=(FI_EMU_SECRET_FILE="$work/secret")
@@ -69,6 +70,8 @@ if [ "${1:-}" = whole ]; then
 	done
 	pair perftest_queue_pairs ib_write_bw -R -F -n 50 -q 4
 	pair perftest_events ib_send_lat -R -F -n 50 -e
+	pair perftest_ud_send_bw ib_send_bw -R -c UD -F -n 100 -q 2
+	pair perftest_ud_events ib_send_lat -R -c UD -F -n 50 -e
 	pair perftest_sizes ib_send_bw -R -F -n 20 -a
 	if command -v fio >/dev/null; then pair fio "$work/fio_side"; else echo "skip fio no fio on this machine"; fi
 	unset LD_LIBRARY_PATH # the libfabric that setup.sh builds is without that provider

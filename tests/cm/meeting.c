@@ -27,17 +27,22 @@ struct rdma_cm_id *meeting_expect(struct meeting *meeting, enum rdma_cm_event_ty
 
 void meeting_open(struct meeting *meeting)
 {
+	meeting_open_spaces(meeting, RDMA_PS_TCP, RDMA_PS_TCP);
+}
+
+void meeting_open_spaces(struct meeting *meeting, enum rdma_port_space listens, enum rdma_port_space asks)
+{
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
 	memset(meeting, 0, sizeof(*meeting));
 	meeting->channel = rdma_create_event_channel();
 	cr_assert(meeting->channel);
-	cr_assert_eq(rdma_create_id(meeting->channel, &meeting->listens, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_create_id(meeting->channel, &meeting->listens, NULL, listens), 0);
 	cr_assert_eq(rdma_bind_addr(meeting->listens, (struct sockaddr *)&at), 0);
 	cr_assert_eq(rdma_listen(meeting->listens, 8), 0);
 	at.sin_port = rdma_get_src_port(meeting->listens);
 	cr_assert_neq(at.sin_port, 0);
-	cr_assert_eq(rdma_create_id(meeting->channel, &meeting->asks, meeting, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_create_id(meeting->channel, &meeting->asks, meeting, asks), 0);
 	cr_assert_eq(rdma_resolve_addr(meeting->asks, NULL, (struct sockaddr *)&at, TIMEOUT_MS), 0);
 	cr_assert_eq(meeting_expect(meeting, RDMA_CM_EVENT_ADDR_RESOLVED, NULL), meeting->asks);
 	cr_assert_eq(rdma_resolve_route(meeting->asks, TIMEOUT_MS), 0);

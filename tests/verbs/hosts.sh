@@ -2,24 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # hosts.sh - clients of verbs between two hosts, which are network namespaces with a shared memory of their own: hosts.sh GROUP,
 # the program of group.c. Takes root, or a kernel that gives an ordinary user namespaces.
-if [ "${2:-}" != inside ]; then
-	for program in ip unshare nsenter ibv_rc_pingpong; do
-		command -v $program >/dev/null || { echo "skip hosts no $program on this machine"; exit 77; }
-	done
-	spaces=(--mount --net --pid --fork --kill-child --mount-proc)
-	[ "$(id -u)" = 0 ] || spaces=(--user --map-root-user "${spaces[@]}")
-	unshare "${spaces[@]}" ip link add west type veth peer name east 2>/dev/null ||
-		{ echo "skip hosts this user may have no network of its own here"; exit 77; }
-	exec unshare "${spaces[@]}" "$0" "$1" inside
-fi
 group=$1
-. "$(dirname "$0")/sides.sh"
-
-# NAME NUMBER: one end of the cable, with addresses. Both are there at once, as is the index of their GIDs.
-host() {
-	nsenter -t "${holder[$1]}" --net sh -c "ip link set lo up && ip link set $1 addrgenmode none up &&
-		ip addr add 10.77.0.$2/24 dev $1 && ip addr add fd77::$2/64 nodad dev $1"
-}
+. "$(dirname "$0")/two_hosts.sh"
 
 # NAME ADDRESS: the index of its GID.
 gid() {
@@ -27,18 +11,6 @@ gid() {
 		awk -v end="$2," '/GID\[/ { n++ } index($0, end) && !found { found = 1; print n - 1 } END { exit !found }'
 }
 
-declare -A holder
-for name in west east; do
-	unshare --net --mount sh -c 'mount -t tmpfs none /dev/shm && echo && exec sleep infinity' >"$work/$name" &
-	holder[$name]=$!
-	until [ -s "$work/$name" ]; do kill -0 $! || exit 1; sleep 0.1; done
-done
-ip link add west netns "${holder[west]}" type veth peer name east netns "${holder[east]}"
-host west 1 && host east 2 || exit 1
-server_in=(nsenter -t "${holder[west]}" --net --mount)
-client_in=(nsenter -t "${holder[east]}" --net --mount)
-server_at=10.77.0.1
-server_net=/proc/${holder[west]}/net
 v4=$(gid west ::ffff:10.77.0.1) && v6=$(gid west fd77::1) || { echo "not ok gids of the addresses"; exit 1; }
 
 pair pingpong_v4 ibv_rc_pingpong -g "$v4" -n 100 -c

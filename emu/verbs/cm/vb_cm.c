@@ -111,12 +111,20 @@ struct ibv_context *vb_cm_device(unsigned int place)
 
 /* --- what the device tells --- */
 
-/* The peer's bytes. NULL: they are no word of this kind, and the log says why. */
-static const struct wire_rdma_fields *heard(const struct cm_event *event, enum wire_rdma_kind kind, struct wire_rdma_fields *fields)
+/* The words that go with each frame (WIRE-182, WIRE-184, WIRE-185). */
+enum {
+	IN_CONNECT = 1 << WIRE_RDMA_REQUEST | 1 << WIRE_RDMA_LOOKUP,
+	IN_ACCEPT = 1 << WIRE_RDMA_REPLY,
+	IN_REJECT = 1 << WIRE_RDMA_REJECT | 1 << WIRE_RDMA_FOUND,
+	IN_NOTE = 1 << WIRE_RDMA_REJECT | 1 << WIRE_RDMA_READY | 1 << WIRE_RDMA_LEAVE,
+};
+
+/* The peer's bytes. NULL: they are no word of this frame, and the log says why. */
+static const struct wire_rdma_fields *heard(const struct cm_event *event, unsigned int kinds, struct wire_rdma_fields *fields)
 {
 	const char *flaw = wire_get_rdma(event->data, event->length, fields);
 
-	if (!flaw && fields->kind != kind && (kind != WIRE_RDMA_READY || fields->kind < WIRE_RDMA_REJECT))
+	if (!flaw && !(kinds & 1U << fields->kind))
 		flaw = "a word of another kind than goes with this frame (WIRE-182)";
 	if (!flaw)
 		return fields;
@@ -151,20 +159,20 @@ static bool vb_cm_event(void *owner, const struct cm_event *event)
 
 	switch (event->kind) {
 	case CM_REQUEST:
-		said = heard(event, WIRE_RDMA_REQUEST, &fields);
+		said = heard(event, IN_CONNECT, &fields);
 		return said &&
 		       cm_told(cm, (struct vb_cm_told){
 					   .kind = VB_CM_ASKED, .said = said, .peer = event->peer, .request = event->request });
 	case CM_CONNECTED:
 		if (!event->data) /* of the accepting side: the peer says READY when it is */
 			return true;
-		said = heard(event, WIRE_RDMA_REPLY, &fields);
+		said = heard(event, IN_ACCEPT, &fields);
 		return cm_told(cm, (struct vb_cm_told){ .kind = said ? VB_CM_REPLIED : VB_CM_FAILED, .err = EPROTO, .said = said });
 	case CM_REFUSED:
-		said = event->length ? heard(event, WIRE_RDMA_REJECT, &fields) : NULL;
+		said = event->length ? heard(event, IN_REJECT, &fields) : NULL;
 		return cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_FAILED, .err = event->err, .said = said });
 	case CM_NOTE:
-		said = heard(event, WIRE_RDMA_READY, &fields);
+		said = heard(event, IN_NOTE, &fields);
 		return !said || note_told(cm, said);
 	case CM_NOTED:
 		return event->request != WIRE_RDMA_LEAVE || cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_HEARD });

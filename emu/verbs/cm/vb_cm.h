@@ -20,7 +20,8 @@ struct vb_cm;
 enum vb_cm_kind {
 	VB_CM_ASKED,   /* passive: somebody asks; to be answered by vb_cm_accept() of another, or vb_cm_reject() */
 	VB_CM_REPLIED, /* the request was accepted; `said` is the reply */
-	VB_CM_FAILED,  /* asking, or replying, has come to nothing; `said` is the rejection, if there is one, else `err` says why */
+	VB_CM_FAILED,  /* asking, or replying, has come to nothing; `said` is the rejection, or the answer to a lookup, if there is
+		       * one, else `err` says why */
 	VB_CM_SAID,    /* the peer's vb_cm_say() */
 	VB_CM_HEARD,   /* the peer was told that this side leaves, or cannot take that */
 	VB_CM_GONE,    /* the connection has ended: the peer, or its process, is gone */

@@ -15,7 +15,7 @@ const struct process_faults vb_faults = {
 		 "ibv_create_comp_channel ibv_create_cq ibv_create_srq ibv_create_qp ibv_modify_qp ibv_post_send ibv_bind_mw "
 		 "ibv_post_recv ibv_post_srq_recv "
 		 "rdma_create_event_channel rdma_create_id rdma_bind_addr rdma_resolve_addr rdma_resolve_route rdma_listen "
-		 "rdma_connect rdma_accept",
+		 "rdma_connect rdma_accept rdma_join_multicast",
 	.statuses = "SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR WR_FLUSH_ERR MW_BIND_ERR BAD_RESP_ERR "
 		    "LOC_ACCESS_ERR REM_INV_REQ_ERR REM_ACCESS_ERR REM_OP_ERR RETRY_EXC_ERR RNR_RETRY_EXC_ERR LOC_RDD_VIOL_ERR "
 		    "REM_INV_RD_REQ_ERR REM_ABORT_ERR INV_EECN_ERR INV_EEC_STATE_ERR FATAL_ERR RESP_TIMEOUT_ERR GENERAL_ERR",

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# hosts.sh - rdmacm-utils' programs for datagrams and groups of rdma_cm, between two processes of one host, and between two hosts.
+command -v mckey >/dev/null || { echo "skip hosts no mckey on this machine"; exit 77; }
+. "$(dirname "$0")/../verbs/two_hosts.sh"
+
+# NAME FILE PATTERN SERVER CLIENT: two command lines. The client begins when that file of the server's /proc/net has the pattern:
+# a number of rdma_cm that is taken, or a group that is heard.
+ends() {
+	local name=$1 file=$server_net/$2 pattern=$3 serves=$4 asks=$5 server
+	"${server_in[@]}" "${run[@]}" timeout 60 $serves >"$work/server" 2>&1 &
+	server=$!
+	until grep -qi "$pattern" "$file"; do kill -0 $server 2>/dev/null || break; sleep 0.1; done
+	if "${client_in[@]}" "${run[@]}" timeout 60 $asks >"$work/client" 2>&1 && wait $server; then
+		echo "ok $name"
+	else
+		failed "$name"
+	fi
+}
+
+number=:1C06   # udaddy's
+in_v4=4D4D4DEF # 239.77.77.77
+in_v6=ff150000000000000000000000000077
+
+# SUFFIX CLIENT'S_ADDRESS: each program, where the client has these addresses.
+programs() {
+	ends udaddy_$1 udp $number "udaddy -c 3 -C 10 -S 1000" "udaddy -s 10.77.0.1 -c 3 -C 10 -S 1000"
+	ends udaddy_bound_$1 udp $number "udaddy -b 10.77.0.1 -p 0x111" "udaddy -s 10.77.0.1 -b 10.77.0.$2 -p 0x111"
+	ends udaddy_v6_$1 udp6 $number "udaddy -b fd77::1" "udaddy -s fd77::1"
+	ends mckey_$1 igmp $in_v4 "mckey -m 239.77.77.77 -b 10.77.0.1 -C 20 -S 1000" \
+		"mckey -m 239.77.77.77 -s -b 10.77.0.$2 -C 20 -S 1000 -p 0x111"
+	ends mckey_sends_only_$1 igmp $in_v4 "mckey -m 239.77.77.77 -b 10.77.0.1" "mckey -m 239.77.77.77 -s -o -b 10.77.0.$2"
+	ends mckey_v6_$1 igmp6 $in_v6 "mckey -m ff15::77 -b fd77::1" "mckey -m ff15::77 -s -b fd77::$2"
+	ends mckey_v6_sends_only_$1 igmp6 $in_v6 "mckey -m ff15::77 -b fd77::1" "mckey -m ff15::77 -s -o -b fd77::$2"
+}
+
+programs hosts 2
+client_in=("${server_in[@]}")
+programs processes 1
+exit $status
