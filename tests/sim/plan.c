@@ -516,45 +516,6 @@ Test(sim_plan, bandwidth)
 	}
 }
 
-/* A message that waits is passed by writes and reads, where the order lets them, and never by messages. */
-static void passes(uint32_t order, bool write_passes, bool read_passes)
-{
-	struct fault_rule rule = rule_of(PLAN_REORDER);
-	struct party_config party = { .order = order };
-	struct job *send[2], *write, *read;
-	struct stage stage = { .plan = { .rules = 1 } };
-
-	rule.wait_ns = SIM_SECOND;
-	rule.most = 1;
-	rule.kinds = 1 << OP_SEND;
-	stage.plan.rule[0] = rule;
-	stage.config.fault = &stage.plan;
-	bed_open(&stage.bed, 2148, 2, &stage.config, &party);
-	stage.target = region_open(stage.bed.party[1], KINDS * OPS * BYTES, 1, BED_BOTH, false, 0);
-	send[0] = stage_job(&stage, 0, 0);
-	send[1] = stage_job(&stage, 0, 1);
-	cr_assert(!job_post(send[0]) && !job_post(send[1]));
-	/* One alone: RMA keeps its own order. */
-	write = write_passes || !read_passes ? stage_job(&stage, 1, 0) : NULL;
-	read = stage_job(&stage, 2, 0);
-	cr_assert(!write || !job_post(write));
-	cr_assert(!job_post(read));
-	model_pass(stage.bed.model, rule.wait_ns - MS);
-	cr_assert(!send[0]->done && !send[1]->done);
-	cr_assert(!write || write->done == write_passes);
-	cr_assert_eq(read->done, read_passes);
-	model_end(stage.bed.model, BED_LIMIT_NS);
-	stage_close(&stage);
-}
-
-Test(sim_plan, messages_are_passed)
-{
-	passes(0, true, true);
-	passes(EP_ORDER_RAS, true, false);
-	passes(EP_ORDER_WAS, false, true);
-	passes(EP_ORDER_RAS | EP_ORDER_WAS, false, false);
-}
-
 /* All rules that do not make ops fail, together, under a load of all sorts of ops. */
 Test(sim_plan, all_together)
 {
@@ -585,7 +546,7 @@ Test(sim_plan, all_together)
 			plan.rule[i].jitter_ns = 20 * MS;
 			plan.rule[i].rate = 20000000;
 		}
-		bed_open(&bed, weather, 3, &config, NULL);
+		bed_open(&bed, weather, 3, &config, &(struct party_config){ .order = EP_ORDER_SAS });
 		workload_init(&load, bed.model, 600);
 		workload_run(&load, BED_LIMIT_NS);
 		bed_close(&bed);

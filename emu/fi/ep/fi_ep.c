@@ -66,8 +66,34 @@ static uint32_t device_caps(uint64_t caps)
 
 static uint32_t device_order(uint64_t order)
 {
-	return (order ? 0 : EP_ORDER_NONE) | (order & FI_ORDER_RAS ? EP_ORDER_RAS : 0) | (order & FI_ORDER_WAS ? EP_ORDER_WAS : 0) |
-	       (order & (FI_ORDER_WAR | FI_ORDER_RMA_WAR) ? EP_ORDER_WAR : 0) | (order & FI_ORDER_SAR ? EP_ORDER_SAR : 0);
+	/* That of all accesses is also that of RMA, and that of atomics. */
+	static const struct {
+		uint64_t fi;
+		uint32_t device;
+	} pairs[] = {
+		{ FI_ORDER_RAS, EP_ORDER_RAS },
+		{ FI_ORDER_WAS, EP_ORDER_WAS },
+		{ FI_ORDER_SAR, EP_ORDER_SAR },
+		{ FI_ORDER_SAW, EP_ORDER_SAW },
+		{ FI_ORDER_SAS, EP_ORDER_SAS },
+		{ FI_ORDER_RAR, EP_ORDER_RAR | EP_ORDER_RMA_RAR | EP_ORDER_ATOMIC_RAR },
+		{ FI_ORDER_RAW, EP_ORDER_RAW | EP_ORDER_RMA_RAW | EP_ORDER_ATOMIC_RAW },
+		{ FI_ORDER_WAR, EP_ORDER_WAR | EP_ORDER_RMA_WAR | EP_ORDER_ATOMIC_WAR },
+		{ FI_ORDER_WAW, EP_ORDER_WAW | EP_ORDER_RMA_WAW | EP_ORDER_ATOMIC_WAW },
+		{ FI_ORDER_RMA_RAR, EP_ORDER_RMA_RAR },
+		{ FI_ORDER_RMA_RAW, EP_ORDER_RMA_RAW },
+		{ FI_ORDER_RMA_WAR, EP_ORDER_RMA_WAR },
+		{ FI_ORDER_RMA_WAW, EP_ORDER_RMA_WAW },
+		{ FI_ORDER_ATOMIC_RAR, EP_ORDER_ATOMIC_RAR },
+		{ FI_ORDER_ATOMIC_RAW, EP_ORDER_ATOMIC_RAW },
+		{ FI_ORDER_ATOMIC_WAR, EP_ORDER_ATOMIC_WAR },
+		{ FI_ORDER_ATOMIC_WAW, EP_ORDER_ATOMIC_WAW },
+	};
+	uint32_t bits = order ? 0 : EP_ORDER_NONE;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		bits |= order & pairs[i].fi ? pairs[i].device : 0;
+	return bits;
 }
 
 static void fill_attr(struct emu_ep *ep, struct ep_attr *attr)

@@ -147,9 +147,30 @@ enum ep_cap {
 	EP_NO_READS = 0x80000,    /* why it is no target of READs and atomics: of how many it takes at once */
 };
 
-/* Pairs of ops whose order the endpoint keeps, where keeping it costs something. NONE: of no pair, so that an op that waits for its
- * receiver holds no other. */
-enum ep_order { EP_ORDER_RAS = 0x1, EP_ORDER_WAS = 0x2, EP_ORDER_WAR = 0x4, EP_ORDER_SAR = 0x8, EP_ORDER_NONE = 0x10 };
+/* Pairs of ops whose order the endpoint keeps: WAS is that of a write after a message. An atomic that returns nothing is a write,
+ * others both read and write. Without _RMA or _ATOMIC: of two accesses, one of them an atomic and the other not.
+ * NONE: of no pair, so that an op that waits for its receiver holds no other. */
+enum ep_order {
+	EP_ORDER_RAS = 0x1,
+	EP_ORDER_WAS = 0x2,
+	EP_ORDER_WAR = 0x4,
+	EP_ORDER_SAR = 0x8,
+	EP_ORDER_NONE = 0x10,
+	EP_ORDER_SAS = 0x20,
+	EP_ORDER_SAW = 0x40,
+	EP_ORDER_RAR = 0x80,
+	EP_ORDER_RAW = 0x100,
+	EP_ORDER_WAW = 0x200,
+	EP_ORDER_RMA_RAR = 0x400,
+	EP_ORDER_RMA_RAW = 0x800,
+	EP_ORDER_RMA_WAR = 0x1000,
+	EP_ORDER_RMA_WAW = 0x2000,
+	EP_ORDER_ATOMIC_RAR = 0x4000,
+	EP_ORDER_ATOMIC_RAW = 0x8000,
+	EP_ORDER_ATOMIC_WAR = 0x10000,
+	EP_ORDER_ATOMIC_WAW = 0x20000,
+	EP_ORDER_ALL = 0x3ffef, /* NONE is not among them */
+};
 
 /* Rules of an endpoint that differ from those of its device. */
 enum ep_rule {

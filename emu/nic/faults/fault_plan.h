@@ -25,7 +25,7 @@ enum fault_sort {
 	/* On own ops. */
 	PLAN_LATENCY,    /* leaves later */
 	PLAN_COMPLETION, /* completes later */
-	PLAN_REORDER,    /* leaves later, and ops that the order lets pass do; messages */
+	PLAN_REORDER,    /* leaves later, and ops that the order lets pass do */
 	PLAN_LOSE,       /* is lost, of endpoints with EP_RULE_UNRELIABLE */
 	/* On neither. */
 	PLAN_REGISTER,  /* a registration fails */

@@ -10,7 +10,7 @@
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/transport_calls.h"
 
-/* Ops keep their order, as on a line: a slow one holds those behind it, but for ops that may pass a message. */
+/* Ops keep their order, as on a line: a slow one holds those behind it, unless a rule lets them pass. */
 static __attribute__((noinline)) void number_post(struct session *session, struct op *op)
 {
 	struct fault_op what = { .ours = true, .kind = op->kind, .key = op->remote.key, .cq_data = op->flags & POST_CQ_DATA };
@@ -18,7 +18,7 @@ static __attribute__((noinline)) void number_post(struct session *session, struc
 	const struct fault_rule *rule = fault_next(peer, PLAN_LATENCY, &what);
 
 	op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
-	if (!rule && op->kind == OP_SEND) {
+	if (!rule) {
 		rule = fault_next(peer, PLAN_REORDER, &what);
 		op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
 		op->passed = rule;

@@ -49,7 +49,7 @@ static bool ranges_meet(const struct remote *a, const struct remote *b)
  * read). So such a write waits for the data. */
 static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
 {
-	if (!(session->ep->attr.order & EP_ORDER_WAR))
+	if (!(session->ep->attr.order & (EP_ORDER_WAR | EP_ORDER_RMA_WAR)))
 		return false;
 	for (const struct op *read = session->req.reads.first; read; read = read->next)
 		if (ranges_meet(&read->remote, &op->remote))
@@ -91,24 +91,74 @@ static bool op_may_start(const struct session *session, const struct op *op)
 	return op_kind_is_message(op->kind) ? send_passes_reads(session) : !read_in_the_way(session, op); /* V85, V86 */
 }
 
-/* While the peer is not ready for sends, or a fault plan holds one, which RMA may pass them? (F4; the order that the endpoint
- * advertises.) */
-static bool op_may_pass(const struct session *session, const struct op *op)
-{
-	uint32_t order = session->ep->attr.order;
+/* What an op does, as the order of two sees it. */
+enum does {
+	DOES_SEND = 0x1,
+	DOES_READ = 0x2, /* RMA, */
+	DOES_WRITE = 0x4,
+	DOES_ATOMIC_READ = 0x8, /* atomics */
+	DOES_ATOMIC_WRITE = 0x10,
+	DOES_READS = DOES_READ | DOES_ATOMIC_READ,
+	DOES_WRITES = DOES_WRITE | DOES_ATOMIC_WRITE,
+};
 
-	if (session->ep->attr.rules & EP_RULE_RECEIVE_FIRST) /* V90 */
-		return false;
-	if (op->flags & (POST_FENCE | POST_CQ_DATA | POST_TAGGED) || op->rnrs)
-		return false;
-	if (op->kind == OP_ATOMIC && (order & EP_ORDER_RAS)) /* it both reads and writes */
-		return false;
-	return op->kind == OP_READ ? !(order & EP_ORDER_RAS) : !op_kind_is_message(op->kind) && !(order & EP_ORDER_WAS);
+static uint32_t op_does(const struct op *op)
+{
+	if (op_kind_is_message(op->kind))
+		return DOES_SEND;
+	if (op->kind != OP_ATOMIC)
+		return op->kind == OP_READ ? DOES_READ : DOES_WRITE;
+	return (op->what.kind == ATOMIC_PLAIN ? 0 : DOES_ATOMIC_READ) | (op->what.op == ATOMIC_READ ? 0 : DOES_ATOMIC_WRITE);
 }
 
-/* The pending op that is next where some may have to wait; *before: the one in front of it. NULL: none. */
+/* Is what does `later` executed after all of what does `first`, and was posted before it? */
+static bool order_keeps(uint32_t order, uint32_t first, uint32_t later)
+{
+	static const struct {
+		uint32_t order, first, later;
+	} pairs[] = {
+		{ EP_ORDER_SAS, DOES_SEND, DOES_SEND },
+		{ EP_ORDER_RAS, DOES_SEND, DOES_READS },
+		{ EP_ORDER_WAS, DOES_SEND, DOES_WRITES },
+		{ EP_ORDER_SAR, DOES_READS, DOES_SEND },
+		{ EP_ORDER_SAW, DOES_WRITES, DOES_SEND },
+		{ EP_ORDER_RMA_RAR, DOES_READ, DOES_READ },
+		{ EP_ORDER_RMA_RAW, DOES_WRITE, DOES_READ },
+		{ EP_ORDER_RMA_WAR, DOES_READ, DOES_WRITE },
+		{ EP_ORDER_RMA_WAW, DOES_WRITE, DOES_WRITE },
+		{ EP_ORDER_ATOMIC_RAR, DOES_ATOMIC_READ, DOES_ATOMIC_READ },
+		{ EP_ORDER_ATOMIC_RAW, DOES_ATOMIC_WRITE, DOES_ATOMIC_READ },
+		{ EP_ORDER_ATOMIC_WAR, DOES_ATOMIC_READ, DOES_ATOMIC_WRITE },
+		{ EP_ORDER_ATOMIC_WAW, DOES_ATOMIC_WRITE, DOES_ATOMIC_WRITE },
+		{ EP_ORDER_RAR, DOES_READ, DOES_ATOMIC_READ },
+		{ EP_ORDER_RAR, DOES_ATOMIC_READ, DOES_READ },
+		{ EP_ORDER_RAW, DOES_WRITE, DOES_ATOMIC_READ },
+		{ EP_ORDER_RAW, DOES_ATOMIC_WRITE, DOES_READ },
+		{ EP_ORDER_WAR, DOES_READ, DOES_ATOMIC_WRITE },
+		{ EP_ORDER_WAR, DOES_ATOMIC_READ, DOES_WRITE },
+		{ EP_ORDER_WAW, DOES_WRITE, DOES_ATOMIC_WRITE },
+		{ EP_ORDER_WAW, DOES_ATOMIC_WRITE, DOES_WRITE },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (order & pairs[i].order && first & pairs[i].first && later & pairs[i].later)
+			return true;
+	return false;
+}
+
+/* May it go before others that wait, as far as the pairs are in no order? */
+static bool op_may_pass(const struct session *session, const struct op *op)
+{
+	uint32_t stays = op_kind_is_message(op->kind) ? POST_FENCE : POST_FENCE | POST_CQ_DATA | POST_TAGGED;
+
+	return !(session->ep->attr.rules & EP_RULE_RECEIVE_FIRST) && !(op->flags & stays) && !op->rnrs; /* V90 */
+}
+
+/* The pending op that is next where some may have to wait, for a peer that is not ready for messages (F4) or by a fault plan;
+ * *before: the one in front of it. NULL: none. Accesses keep the order of their posts, but for those that a plan lets pass. */
 static __attribute__((noinline)) struct op *pick_ready(struct session *session, struct op **before)
 {
+	uint32_t order = session->ep->attr.order, waiting = 0;
 	struct requester *req = &session->req;
 	bool ready = req->rnr_until_ns == 0;
 
@@ -116,16 +166,20 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	if (ready && session->fault == &fault_watching)
 		return req->pending.first;
 	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
-		if (!ready && !op_may_pass(session, op)) {
-			if (!op_kind_is_message(op->kind))
-				return NULL; /* RMA keeps its own order */
-			continue;
+		uint32_t does = op_does(op);
+		bool message = op_kind_is_message(op->kind);
+		bool waits = (message && !ready) || (waiting && (!op_may_pass(session, op) || order_keeps(order, waiting, does)));
+
+		if (!waits && session->fault && fault_waits(session, op)) {
+			if (!op->passed)
+				return NULL;
+			waits = true;
 		}
-		if (!session->fault || !fault_waits(session, op))
+		if (!waits)
 			return op;
-		if (!op->passed)
+		if (op->flags & POST_FENCE || (!message && !op->passed))
 			return NULL;
-		ready = false;
+		waiting |= does;
 	}
 	return NULL;
 }

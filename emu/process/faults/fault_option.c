@@ -447,7 +447,7 @@ static const char *event_lacks(const struct fault_rule *rule)
 /* Without "op" a rule is for all kinds of ops that can have its fault. */
 const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
-	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : rule->sort == PLAN_REORDER ? MESSAGES : FAULT_ALL_KINDS;
+	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : FAULT_ALL_KINDS;
 
 	if (rule->sort == PLAN_FAIL)
 		can |= 1u << FAULT_RECEIVES;
