@@ -298,6 +298,53 @@ void cm_make_path(struct cm_id *id)
 	id->id.route.num_paths = 1;
 }
 
+/* A path of another P_Key, or to another place than dst_addr, has no way here. */
+static int path_check(const struct cm_id *id, const struct ibv_path_record *path)
+{
+	const char *call = "rdma_set_option";
+
+	if (memcmp(&path->dgid, &id->peer_gid, sizeof(path->dgid)) != 0 ||
+	    memcmp(&path->sgid, &id->own.gid, sizeof(path->sgid)) != 0)
+		return vb_refuse(
+			EINVAL, call,
+			"the path leads elsewhere: its GIDs are those of the addresses that rdma_resolve_addr() has resolved.");
+	if ((ntohs(path->pkey) & 0x7fff) != 0x7fff)
+		return vb_refuse(EINVAL, call, "the path's P_Key is 0x%x, and the port has 0xffff alone.", ntohs(path->pkey));
+	return 0;
+}
+
+int cm_take_path(struct cm_id *id, const void *value, size_t length)
+{
+	const uint32_t wanted = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
+	const struct ibv_path_data *data = value;
+	size_t left = length / sizeof(*data);
+	const struct ibv_path_record *path;
+	int err;
+
+	while (left && data->flags != wanted) {
+		data++;
+		left--;
+	}
+	if (!left || length % sizeof(*data))
+		return vb_refuse(
+			EINVAL, "rdma_set_option",
+			"RDMA_OPTION_IB_PATH is an array of struct ibv_path_data, one of which has the flags GMP, PRIMARY and "
+			"BIDIRECTIONAL.");
+	if (cm_check(id, 1 << ID_ADDRESSED, "rdma_set_option", "Set RDMA_OPTION_IB_PATH after rdma_resolve_addr()."))
+		return EINVAL;
+	path = &data->path;
+	err = path_check(id, path);
+	if (err)
+		return err;
+	id->tos = path->tclass;
+	cm_make_path(id);
+	id->path.flow_label = htonl(ntohl(path->flowlabel_hoplimit) >> 8 & 0xfffff);
+	id->path.hop_limit = (uint8_t)ntohl(path->flowlabel_hoplimit);
+	id->path.sl = ntohs(path->qosclass_sl) & 0xf;
+	cm_enter(id, ID_ROUTED);
+	return cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+}
+
 int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 {
 	struct cm_id *id = cm_id_of(pub);

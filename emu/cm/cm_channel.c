@@ -110,6 +110,25 @@ int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status)
 	return 0;
 }
 
+int rdma_write_cm_event(struct rdma_cm_id *pub, enum rdma_cm_event_type type, int status, uint64_t arg)
+{
+	struct told_event *event;
+
+	if (!pub || (int)type != CM_EVENT_USER)
+		return cm_refuse(EINVAL, "rdma_write_cm_event", "id is NULL, or event is %s: write RDMA_CM_EVENT_USER.",
+				 rdma_event_str(type));
+	event = calloc(1, sizeof(*event));
+	if (!event)
+		return cm_result(ENOMEM);
+	event->plain = true;
+	event->pub = (struct rdma_cm_event){ .id = pub, .event = type, .status = status };
+	memcpy(&event->pub.param, &arg, sizeof(arg)); /* param.arg of newer headers */
+	cm_hold();
+	event_queue(cm_id_of(pub), event);
+	cm_let_go();
+	return 0;
+}
+
 int cm_tell_group(struct cm_id *id, struct cm_group *group)
 {
 	struct told_event *event = calloc(1, sizeof(*event));

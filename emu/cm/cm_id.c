@@ -321,6 +321,7 @@ int rdma_destroy_id(struct rdma_cm_id *pub)
 	vb_cm_closed(id->check);
 	if (id->sync)
 		cm_channel_free(id->channel);
+	rdma_freeaddrinfo(id->info);
 	free(id->wish);
 	free(id);
 	return 0;

@@ -15,12 +15,21 @@
 #pragma GCC visibility push(default)
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+
+/* Of newer headers (RDMACM_1.4). */
+int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service, const struct rdma_addrinfo *hints);
+int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info);
+int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status, uint64_t arg);
 #pragma GCC visibility pop
 
 #include "emu/verbs/cm/vb_cm.h"
 #include "emu/verbs/device/vb_events.h"
 #include "emu/verbs/device/vb_gid.h"
 #include "emu/verbs/start/vb_refuse.h"
+
+/* Events and flags of newer headers. */
+enum { CM_EVENT_ADDRINFO_RESOLVED = 16, CM_EVENT_ADDRINFO_ERROR, CM_EVENT_USER, CM_EVENT_INTERNAL };
+enum { CM_RAI_SA = 0x10, CM_RAI_DNS = 0x20 };
 
 enum {
 	CM_BACKLOG_MOST = 1024, /* requests unread, a listener, whatever rdma_listen() asks for; then they are rejected */
@@ -92,7 +101,8 @@ struct cm_id {
 	struct ibv_qp_init_attr *wish; /* of a listener: the queue pairs of its requests; NULL: the program makes them */
 	struct ibv_pd *wish_pd;
 	struct cm_group *groups;
-	uint32_t told, acked; /* its events: rdma_destroy_id() waits for them */
+	struct rdma_addrinfo *info; /* of rdma_resolve_addrinfo(); NULL: none yet */
+	uint32_t told, acked;       /* its events: rdma_destroy_id() waits for them */
 	struct check_record *check;
 };
 
@@ -162,6 +172,8 @@ void cm_give_device(struct cm_id *id);
 
 /* Takes the number of the id's own address, 0: any. 0 or an errno. */
 int cm_take_number(struct cm_id *id);
+/* RDMA_OPTION_IB_PATH: the program's in the place of rdma_resolve_route(). 0 or an errno. */
+int cm_take_path(struct cm_id *id, const void *value, size_t length);
 /* The path record of an id that knows both addresses. */
 void cm_make_path(struct cm_id *id);
 void cm_copy_address(struct sockaddr_storage *to, const struct sockaddr *from);

@@ -94,3 +94,80 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 	freeaddrinfo(found);
 	return *res ? 0 : cm_refuse(ENOMEM, "rdma_getaddrinfo", "no memory for a result.");
 }
+
+/* --- as events --- */
+
+/* The status of an event: -errno. */
+static int lookup_errno(int result)
+{
+	switch (result) {
+	case 0:
+		return 0;
+	case -1:
+	case EAI_SYSTEM:
+		return -errno;
+	case EAI_AGAIN:
+		return -EAGAIN;
+	case EAI_MEMORY:
+		return -ENOMEM;
+	case EAI_NONAME:
+		return -ENOENT;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int check_resolving(struct cm_id *id, const char *node, int flags)
+{
+	const char *call = "rdma_resolve_addrinfo";
+
+	if (!id || ((flags & CM_RAI_SA) && (flags & CM_RAI_DNS || node)))
+		return vb_refuse(EINVAL, call,
+				 "id is NULL, or ai_flags of hints has RAI_SA, and there is a node, or RAI_DNS, besides.");
+	if (!(flags & CM_RAI_SA))
+		return 0;
+	if (!id->id.verbs)
+		return vb_refuse(EINVAL, call, "the id has no device yet. Call rdma_bind_addr() first.");
+	vb_inform(call, "RAI_SA (EOPNOTSUPP): a port of Ethernet has no subnet administrator that knows services.");
+	return EOPNOTSUPP;
+}
+
+/* The name is looked up at once, so the event waits when this returns. */
+int rdma_resolve_addrinfo(struct rdma_cm_id *pub, const char *node, const char *service, const struct rdma_addrinfo *hints)
+{
+	struct cm_id *id = cm_id_of(pub);
+	struct rdma_addrinfo own = hints ? *hints : (struct rdma_addrinfo){ 0 }, *info = NULL;
+	int err = check_resolving(id, node, own.ai_flags), status;
+
+	if (err)
+		return cm_result(err);
+	own.ai_port_space = pub->ps;
+	own.ai_qp_type = pub->qp_type;
+	status = lookup_errno(rdma_getaddrinfo(node, service, &own, &info));
+	cm_hold();
+	if (!status) {
+		rdma_freeaddrinfo(id->info);
+		id->info = info;
+	}
+	err = cm_tell(id, (enum rdma_cm_event_type)(status ? CM_EVENT_ADDRINFO_ERROR : CM_EVENT_ADDRINFO_RESOLVED), status);
+	cm_let_go();
+	return err ? cm_result(err) : cm_complete(id);
+}
+
+int rdma_query_addrinfo(struct rdma_cm_id *pub, struct rdma_addrinfo **out)
+{
+	struct cm_id *id = cm_id_of(pub);
+	struct rdma_addrinfo *info = NULL;
+
+	if (!id || !out)
+		return cm_refuse(EINVAL, "rdma_query_addrinfo", "id or info is NULL.");
+	cm_hold();
+	if (id->info)
+		info = result_of_hints(id->info);
+	cm_let_go();
+	if (!info)
+		return cm_refuse(id->info ? ENOMEM : EINVAL, "rdma_query_addrinfo",
+				 "there is no memory, or no result: call rdma_resolve_addrinfo() before.");
+	*out = info;
+	return 0;
+}

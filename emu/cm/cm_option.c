@@ -31,8 +31,11 @@ static int set_option(struct cm_id *id, int level, int name, const void *value, 
 
 	if (!id || !value)
 		return vb_refuse(EINVAL, "rdma_set_option", "id or optval is NULL.");
+	if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH)
+		return cm_take_path(id, value, length);
 	if (level != RDMA_OPTION_ID) {
-		vb_inform("rdma_set_option", "level %d (ENOSYS): options are of level RDMA_OPTION_ID.", level);
+		vb_inform("rdma_set_option", "level %d (ENOSYS): options are of level RDMA_OPTION_ID, and RDMA_OPTION_IB_PATH.",
+			  level);
 		return ENOSYS;
 	}
 	switch (name) {

@@ -20,6 +20,17 @@ static int keep_wish(struct cm_id *id, struct ibv_pd *pd, const struct ibv_qp_in
 	return 0;
 }
 
+/* The program's, or one that is made up. */
+static int begin_route(struct rdma_cm_id *id, const struct rdma_addrinfo *info)
+{
+	int rc;
+
+	if (!info->ai_route_len)
+		return rdma_resolve_route(id, RESOLVE_MS);
+	rc = rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, info->ai_route, info->ai_route_len);
+	return rc ? rc : cm_complete(cm_id_of(id)); /* that call does not wait */
+}
+
 static int begin_ep(struct rdma_cm_id *id, const struct rdma_addrinfo *info, struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	int rc;
@@ -30,7 +41,7 @@ static int begin_ep(struct rdma_cm_id *id, const struct rdma_addrinfo *info, str
 	}
 	rc = rdma_resolve_addr(id, info->ai_src_addr, info->ai_dst_addr, RESOLVE_MS);
 	if (!rc)
-		rc = rdma_resolve_route(id, RESOLVE_MS);
+		rc = begin_route(id, info);
 	if (!rc && init) {
 		init->qp_type = info->ai_qp_type;
 		rc = rdma_create_qp(id, pd, init);

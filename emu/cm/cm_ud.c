@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm_ud.c - datagram services (SIDR): which queue pair has one is asked, found or rejected, and no connection comes of it. */
+#include <arpa/inet.h>
 #include <errno.h>
 
 #include "emu/cm/cm_id.h"
@@ -71,7 +72,12 @@ void cm_fill_ah(const struct cm_id *id, const union ibv_gid *to, struct ibv_ah_a
 	*ah = (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = id->id.port_num,
-		.grh = { .dgid = *to, .sgid_index = (uint8_t)id->own_index, .hop_limit = CM_HOPS, .traffic_class = id->tos },
+		.sl = id->path.sl,
+		.grh = { .dgid = *to,
+			 .sgid_index = (uint8_t)id->own_index,
+			 .hop_limit = CM_HOPS,
+			 .traffic_class = id->tos,
+			 .flow_label = ntohl(id->path.flow_label) },
 	};
 }
 
