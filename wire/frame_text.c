@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame_text.c - a frame as one line of text. */
+/* frame_text.c - a frame, a word of rdma_cm or a datagram as one line of text. */
 #include "wire/frame_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "wire/codec.h"
+#include "wire/rdma.h"
 
 struct text_line {
 	char *at;
@@ -352,5 +354,87 @@ size_t wire_text(char *text, size_t size, const struct wire_head *head)
 	add_body(&line, head);
 	if (wire_get32(head->payload))
 		add(&line, " payload %" PRIu32, wire_get32(head->payload));
+	return line.used;
+}
+
+/* --- words of rdma_cm --- */
+
+static void add_word(struct text_line *line, const struct wire_rdma_fields *word)
+{
+	static const char *const names[] = {
+		[WIRE_RDMA_REQUEST] = "REQUEST", [WIRE_RDMA_REPLY] = "REPLY", [WIRE_RDMA_REJECT] = "REJECT",
+		[WIRE_RDMA_READY] = "READY",     [WIRE_RDMA_LEAVE] = "LEAVE", [WIRE_RDMA_LOOKUP] = "LOOKUP",
+		[WIRE_RDMA_FOUND] = "FOUND"
+	};
+
+	add(line, "%s", names[word->kind]);
+	if (word->kind == WIRE_RDMA_REQUEST || word->kind == WIRE_RDMA_LOOKUP) {
+		add_address(line, "from", &word->from);
+		add_address(line, "to", &word->to);
+	}
+	if (word->kind == WIRE_RDMA_REQUEST || word->kind == WIRE_RDMA_REPLY)
+		add(line, " QPN 0x%06" PRIx32 " PSN 0x%06" PRIx32, word->qpn, word->psn);
+	if (word->kind == WIRE_RDMA_FOUND && word->status)
+		add(line, " status %u", word->status);
+	else if (word->kind == WIRE_RDMA_FOUND)
+		add(line, " QPN 0x%06" PRIx32 " Q_Key 0x%08" PRIx32, word->qpn, word->qkey);
+	if (word->kind == WIRE_RDMA_REJECT)
+		add(line, " reason %" PRIu32, word->reason);
+	if (word->length)
+		add(line, " data %u", word->length);
+}
+
+size_t wire_word_text(char *text, size_t size, const struct wire_head *head, const void *payload, size_t kept)
+{
+	struct text_line line = { .at = text, .size = size };
+	uint32_t length = wire_get32(head->payload);
+	uint8_t bytes[WIRE_CM_DATA_MAX] = { 0 }; /* what is not there is the program's, and may be anything */
+	struct wire_rdma_fields word;
+
+	assert(size);
+	*text = 0;
+	if (head->op < WIRE_CONNECT || head->op > WIRE_REJECT || length > sizeof(bytes))
+		return 0;
+	memcpy(bytes, payload, kept < length ? kept : length);
+	if (!wire_get_rdma(bytes, length, &word))
+		add_word(&line, &word);
+	return line.used;
+}
+
+/* --- datagrams --- */
+
+static void add_service(struct text_line *line, const struct wire_service_fields *service)
+{
+	if (service->kind == WIRE_SERVICE_QUESTION)
+		add(line, "question for the port of service %u", service->service);
+	else
+		add(line, "answer: service %u is at port %u", service->service, service->port);
+}
+
+static void add_pair_datagram(struct text_line *line, const struct wire_pair_datagram *pair)
+{
+	add(line, " from QPN 0x%06" PRIx32 " to 0x%06" PRIx32 " Q_Key 0x%08" PRIx32, wire_get32(pair->src_qpn),
+	    wire_get32(pair->dest_qpn), wire_get32(pair->qkey));
+}
+
+size_t wire_datagram_text(char *text, size_t size, const void *bytes, size_t kept, size_t whole)
+{
+	struct text_line line = { .at = text, .size = size };
+	const struct wire_datagram *head = bytes;
+	struct wire_service_fields service;
+
+	assert(size);
+	if (kept == whole && wire_get_service(bytes, whole, &service)) {
+		add_service(&line, &service);
+		return line.used;
+	}
+	add(&line, "datagram of %zu bytes", whole);
+	if (kept < sizeof(*head) + sizeof(struct wire_pair_datagram) ||
+	    memcmp(head->magic, WIRE_DATAGRAM_MAGIC, sizeof(head->magic)) ||
+	    wire_get16(head->version) != WIRE_PAIR_DATAGRAM_VERSION)
+		return line.used;
+	add_pair_datagram(&line, (const struct wire_pair_datagram *)(head + 1));
+	if (wire_get16(head->flags) & WIRE_DG_CQ_DATA)
+		add_hex(&line, "cq_data", head->cq_data);
 	return line.used;
 }

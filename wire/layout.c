@@ -171,6 +171,9 @@ AT(rdma_address, family, 0);
 AT(rdma_address, port, 2);
 AT(rdma_address, addr, 4);
 
+AT(rdma_reply, version, 0);
+AT(rdma_reply, kind, 1);
+AT(rdma_reply, length, 2);
 AT(rdma_reply, zero, 3);
 AT(rdma_reply, qpn, 4);
 AT(rdma_reply, psn, 8);
@@ -183,15 +186,24 @@ AT(rdma_reply, zeros, 17);
 AT(rdma_reply, ece_vendor, 20);
 AT(rdma_reply, ece_options, 24);
 
+AT(rdma_lookup, version, 0);
+AT(rdma_lookup, kind, 1);
+AT(rdma_lookup, length, 2);
 AT(rdma_lookup, zero, 3);
 AT(rdma_lookup, space, 4);
 AT(rdma_lookup, zeros, 6);
 AT(rdma_lookup, from, 8);
 AT(rdma_lookup, to, 28);
 
+AT(rdma_found, version, 0);
+AT(rdma_found, kind, 1);
+AT(rdma_found, length, 2);
 AT(rdma_found, status, 3);
 AT(rdma_found, qpn, 4);
 AT(rdma_found, qkey, 8);
 
+AT(rdma_word, version, 0);
+AT(rdma_word, kind, 1);
+AT(rdma_word, length, 2);
 AT(rdma_word, zero, 3);
 AT(rdma_word, reason, 4);

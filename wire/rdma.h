@@ -23,7 +23,10 @@ static_assert(sizeof(struct wire_service) == 32, "a question and its answer are 
 static_assert(_Alignof(struct wire_service) == 1, "any buffer, no padding");
 
 enum { WIRE_SERVICE_VERSION = 1 };
-enum wire_service_kind { WIRE_SERVICE_QUESTION = 1, WIRE_SERVICE_ANSWER = 2 };
+enum wire_service_kind {
+	WIRE_SERVICE_QUESTION = 1,
+	WIRE_SERVICE_ANSWER = 2,
+};
 
 struct wire_service_fields {
 	enum wire_service_kind kind;
@@ -70,6 +73,7 @@ struct wire_rdma_address {
 	wire_u16 family, port; /* 4 or 6; the port is a number of rdma_cm */
 	uint8_t addr[16];      /* network order; IPv4 in the first four, the others zero */
 };
+static_assert(sizeof(struct wire_rdma_address) == 20, "an address is 20 bytes");
 
 struct wire_rdma_request {
 	uint8_t version, kind, length;

@@ -16,6 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "tests/wireshark"))
+from sides import both  # pylint: disable=wrong-import-position
 from tshark import NoTshark, Tshark  # pylint: disable=wrong-import-position
 HEAD, BLOCK = 4096, 65536
 
@@ -379,10 +380,33 @@ def frames_as_text(case):
     check(sum("HELLO" in line for line in lines) == 4, err[:500])
 
 
+def words_of_rdma_cm(case):
+    if not shutil.which("ib_write_bw"):
+        raise Skip("no ib_write_bw on this machine")
+    wrong = both("udp", 18517, "ib_write_bw", "-R", "-F", "-n", "20", **case.env(FI_EMU_TRACE=case.traces))
+    check(not wrong, wrong)
+    lines = case.lines(case.traces)
+    for way, text in (("to", "question for the port of service 18517"), ("from", r"answer: service 18517 is at port \d+"),
+                      ("to", r"CONNECT .*: REQUEST from \S+ to \S+:18517 QPN 0x\w{6} PSN 0x\w{6}"), ("to", "ACCEPT .*: REPLY QPN .*"),
+                      ("to", "CONNECT .*: READY"), ("to", "CONNECT .*: LEAVE")):
+        check(any(re.search(rf" {way} [0-9a-f.:\[\]]+: {text}", line) for line in lines), f"no line of {text}")
+
+
+def datagrams_of_queue_pairs(case):
+    if not shutil.which("ibv_ud_pingpong"):
+        raise Skip("no ibv_ud_pingpong on this machine")
+    wrong = both("tcp", 18518, "ibv_ud_pingpong", "-g", "0", "-n", "20", **case.env(FI_EMU_TRACE=case.traces))
+    check(not wrong, wrong)
+    lines = [line for line in case.lines(case.traces) if "datagram of" in line]
+    good = [line for line in lines if re.search(r"from QPN 0x\w{6} to 0x\w{6} Q_Key 0x11111111", line)]
+    check(len(good) == len(lines) >= 80, f"{len(good)} of {len(lines)} datagrams, which either side notes")
+
+
 CASES = [two_processes_are_joined, for_perfetto, for_wireshark, for_browsers, a_killed_process_leaves_its_ring,
          killed_processes_leave_the_channels_of_their_trunk,
          an_old_event_goes_for_a_new_one, damage_is_told, a_full_disk_costs_the_trace_alone, a_limit_of_files_costs_the_trace_alone,
-         a_folder_that_cannot_be_costs_the_trace_alone, a_file_that_is_cut_costs_the_trace_alone, forks_have_their_own, clocks_are_brought_together, frames_as_text]
+         a_folder_that_cannot_be_costs_the_trace_alone, a_file_that_is_cut_costs_the_trace_alone, forks_have_their_own, clocks_are_brought_together, frames_as_text,
+         words_of_rdma_cm, datagrams_of_queue_pairs]
 
 
 def main():

@@ -141,7 +141,7 @@ def words_go_wrong(shark):
         "EMU\tATOMIC seq 7 compare CSWAP uint64 key 0x9f3c000000000001 addr 0x7f0000001000 8 B",
         "EMU\tBYE limit: no more of this",
         "EMU\tDatagram from [fe80::1%3]:4710 12 B CQ data 0xfeedface",
-        "EMU\tDatagram from [fe80::1%3]:4710 48 B CQ data 0xfeedface from QPN 0x126607 to 0x126842",
+        "EMU\tDatagram from [fe80::1%3]:4710 48 B CQ data 0xfeedface from QPN 0x126607 to 0x126842 Q_Key 0x11111111",
     ]
     wrong = [f"no line: {line}" for line in expected if line not in text.splitlines()]
     details = shark.run("-2", "-r", shark.path("talk.pcap"), "-O", "emu", "-V")
@@ -162,6 +162,67 @@ def datagrams_go_wrong(shark):
     if [bool(row[4]) for row in rows] != [False, False, True, False]:
         wrong.append(f"{len(rows)} datagrams, of which the third alone is dropped: {rows}")
     return wrong
+
+
+# What talk_rdma.c says, a line a packet.
+RDMA = [
+    "Service 18515: which port? nonce 0x6e6f6e6365",
+    "Service 18515: port 4711 nonce 0x6e6f6e6365",
+    "Service 18515 [no question and no answer (WIRE-180)]",
+    "CONNECT seq 1 request 0x7265710000000003 REQUEST from 192.0.2.1:40000 to 192.0.2.2:18515 QPN 0x126607 PSN 0xabcdef 56 B",
+    "ACCEPT seq 1 request 0x2 REPLY QPN 0x126842 PSN 0x000001 196 B",
+    "CONNECT seq 2 request 0x4 READY",
+    "CONNECT seq 2 request 0x5 LEAVE",
+    "REJECT seq 3 request 0x3 REJECT reason 28 7 B",
+    "CONNECT seq 3 request 0x3 REJECT reason 28 7 B",
+    "CONNECT seq 4 request 0x6 LOOKUP from 192.0.2.1:40000 to 192.0.2.2:18515",
+    "REJECT seq 4 request 0x7 FOUND QPN 0x126842 Q_Key 0x01234567 3 B",
+    "REJECT seq 5 request 0x7 FOUND status 2",
+    "REJECT seq 5 request 0x5 8 B",
+    *[f"CONNECT seq {seq} request 0x4 8 B" for seq in (6, 7, 8, 9)],
+    "ACCEPT seq 6 request 0x2 224 B",
+    "ACCEPT seq 7 request 0x2 224 B",
+    "REJECT seq 8 request 0x7 15 B",
+    "REJECT seq 9 request 0x7 12 B",
+    *["CONNECT seq 1 request 0x7265710000000003 68 B"] * 6,
+    "HELLO from 192.0.2.1:4710 QPN 0x126607 session 0x1122334455667788 epoch 1, of type XRC_SEND",
+    "HELLO from 192.0.2.2:4711 QPN 0x126742 session 0x1122334455667788 epoch 1, of type XRC_RECV",
+    "PAIR sends from 0x123456, expects 0x800000, path MTU 1024",
+    "PAIR may not send yet, expects 0x800000, path MTU 1024",
+    "RSEND seq 1 8 B, SRQ 42",
+    "RSEND seq 1 8 B",
+    "HELLO from 192.0.2.1:4710 QPN 0x126607 session 0x1122334455667788 epoch 1, of type UC",
+    "HELLO from 192.0.2.2:4711 QPN 0x126742 session 0x1122334455667788 epoch 1, of type UC",
+    "RSEND seq 1 invalidates 0x2a77 8 B",
+]
+# Fields, and the values that packets have, in order; the others have none.
+RDMA_FIELDS = {
+    "emusrvc.kind": ["1", "2", "2"], "emusrvc.port": ["0", "4711", "0"],
+    "emu.rdma.kind": ["1", "2", "4", "5", "3", "3", "6", "7", "7"],
+    "emu.rdma.from": ["192.0.2.1:40000"] * 2, "emu.rdma.to": ["192.0.2.2:18515"] * 2, "emu.rdma.space": ["0x0111"],
+    "emu.rdma.status": ["0", "2"], "emu.rdma.qkey": ["0x01234567", "0x00000000"],
+    "emu.rdma.qpn": ["0x00126607", "0x00126842", "0x00126842", "0x00000000"], "emu.rdma.psn": ["0x00abcdef", "0x00000001"], "emu.rdma.reason": ["0", "0", "28", "28"],
+    "emu.rdma.length": ["56", "196", "0", "0", "7", "7", "0", "3", "0"], "emu.srq": ["42"], "emu.invalidated": ["0x0000000000002a77"],
+    "emu.qpn": ["0x126607", "0x126742", "0x126607", "0x126742"], "emu.index": ["7", "66", "7", "66"],
+    "emu.features.xrc_send": ["1", "0", "0", "0"],
+}
+
+
+def rdma_goes_wrong(shark):
+    """Words of rdma_cm, questions for a service, and what a queue pair's greeting tells."""
+    rows = shark.rows("rdma.pcap", ["_ws.col.Info", "emusrvc.dropped", "emu.protocol_error", *RDMA_FIELDS], "-Y", "emu or emusrvc")[1:]
+    plain = re.compile(r"HELLO from \S+ session")
+    lines = [row["_ws.col.Info"][0] for row in rows if not plain.match(row["_ws.col.Info"][0])]
+    wrong = [f"{have}, not {want}" for have, want in zip(lines, RDMA) if have != want]
+    if len(lines) != len(RDMA):
+        wrong.append(f"{len(lines)} lines, not {len(RDMA)}")
+    for field, want in RDMA_FIELDS.items():
+        have = [one for row in rows if not plain.match(row["_ws.col.Info"][0]) for one in row[field]]
+        if have != want:
+            wrong.append(f"{field}: {have}, not {want}")
+    if [bool(row["emusrvc.dropped"]) for row in rows[:3]] != [False, False, True]:
+        wrong.append("the third datagram alone is dropped")
+    return wrong + [row for row in rows if row["emu.protocol_error"]]
 
 
 def goldens_go_wrong(shark, goldens):
@@ -232,7 +293,7 @@ def main():
         done = subprocess.run([sys.argv[1], shark.folder], check=True, capture_output=True, text=True).stdout.splitlines()
         goldens = [line.split(" ", 3)[1:] for line in done if line.startswith("golden ")]
         flaws = [line.split(" ", 2)[1:] for line in done if line.startswith("flaw ")]
-        for capture in ("talk", "bytes", "odd", "joined", "resumed", "midstream", "snapped", "goldens", "flaws", "cut_off", "garbage"):
+        for capture in ("talk", "bytes", "odd", "joined", "resumed", "midstream", "snapped", "goldens", "flaws", "cut_off", "garbage", "rdma"):
             shark.readable(capture + ".pcap")
         checks.run("talk", talk_goes_wrong, shark, "talk.pcap", 70000)
         checks.run("segments_of_39_bytes", talk_goes_wrong, shark, "odd.pcap", 70000)
@@ -242,6 +303,7 @@ def main():
         checks.run("midstream", midstream_goes_wrong, shark)
         checks.run("words", words_go_wrong, shark)
         checks.run("datagrams", datagrams_go_wrong, shark)
+        checks.run("rdma", rdma_goes_wrong, shark)
         checks.run("goldens", goldens_go_wrong, shark, goldens)
         checks.run("flaws", flaws_go_wrong, shark, flaws)
         checks.run("cut_off", cut_off_goes_wrong, shark)

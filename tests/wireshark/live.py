@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# live.py - the demonstration's two processes, captured by tcpdump on the loopback interface, and read by tshark: live.py BUILD
+# live.py - the demonstration's two processes, and programs of verbs, captured by tcpdump on the loopback interface, and read by
+# tshark: live.py BUILD
 #
 # All of it runs in a network namespace of its own, whose loopback interface nothing else uses.
 import fcntl
@@ -14,6 +15,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
+from sides import both
 from tshark import ROOT, Checks, skip, tshark_or_skip
 
 TEST = "wireshark-live"
@@ -74,6 +76,44 @@ def run_endpoints(build):
                           env=env, capture_output=True, text=True)
 
 
+def run_verbs(build):
+    """Programs of rdma_cm and of datagrams; what went wrong, by program. Those that are not on this machine are left out."""
+    env = {"EMU_BUILD": build, "FI_EMU_LOCAL": "tcp", "FI_EMU_IFACE": "lo"}
+    programs = {"ib_write_bw": ("udp", 18515, "ib_write_bw", "-R", "-F", "-n", "20", "-s", "1024"),
+                "ibv_ud_pingpong": ("tcp", 18516, "ibv_ud_pingpong", "-g", "0", "-n", "20")}
+    return {name: both(*words, **env) for name, words in programs.items() if shutil.which(name)}
+
+
+def rdma_goes_wrong(shark):
+    """ib_write_bw -R: the port is asked for, and each word of the connection is there, with the queue pairs' numbers."""
+    rows = shark.rows("live.pcap", ["emusrvc.kind", "emusrvc.service", "emu.rdma.kind", "emu.rdma.qpn", "emu.rdma.to", "emu.op"],
+                      "-Y", "emusrvc or emu.rdma")[1:]
+    services = {(row["emusrvc.kind"][0], row["emusrvc.service"][0]) for row in rows if row["emusrvc.kind"]}
+    kinds = [kind for row in rows for kind in row["emu.rdma.kind"]]
+    wrong = [] if services == {("1", "18515"), ("2", "18515")} else [f"questions and answers: {services}"]
+    if sorted(set(kinds)) != ["1", "2", "4", "5"]:
+        wrong.append(f"words: {kinds}")
+    for row in rows:
+        if "1" in row["emu.rdma.kind"] and not (row["emu.rdma.to"] or [""])[0].endswith(":18515"):
+            wrong.append(f"a request: {row}")
+    numbers = {number for row in rows for number in row["emu.rdma.qpn"]}
+    pairs = {int(row["emu.qpn"][0], 16) for row in shark.rows("live.pcap", ["emu.qpn"], "-Y", "emu.qpn")[1:]}
+    if not numbers or pairs != {int(number, 16) for number in numbers}:
+        wrong.append(f"{numbers} are the numbers of rdma_cm, and {pairs} those of greetings")
+    return wrong
+
+
+def datagrams_go_wrong(shark):
+    """ibv_ud_pingpong: both ways, with its Q_Key and the facts of the GRH."""
+    rows = shark.rows("live.pcap", ["emudgram.qkey", "emudgram.dest_qpn", "emudgram.src_qpn", "emudgram.dgid", "emudgram.hop_limit"],
+                      "-Y", "emudgram.qkey")[1:]
+    ways = {(row["emudgram.src_qpn"][0], row["emudgram.dest_qpn"][0]) for row in rows}
+    wrong = [] if len(ways) == 2 and {way[::-1] for way in ways} == ways else [f"from and to: {ways}"]
+    if len(rows) < 40:
+        wrong.append(f"{len(rows)} datagrams")
+    return wrong + [row for row in rows if row["emudgram.qkey"] != ["0x11111111"] or not row["emudgram.dgid"]]
+
+
 def refusals_go_wrong(shark):
     rows = shark.rows("live.pcap", ["emu.cause", "emu.ref", "emu.request_in", "emu.refused", "_ws.expert.message"], "-Y", "emu.cause")
     words = shark.run("-2", "-r", shark.path("live.pcap"), "-Y", "emu.cause", "-T", "fields", "-e", "_ws.col.Info")
@@ -90,8 +130,8 @@ def refusals_go_wrong(shark):
 
 
 def errors_go_wrong(shark):
-    rows = shark.rows("live.pcap", ["emu.protocol_error", "emu.missing", "emu.unknown", "_ws.expert.message"],
-                      "-Y", "emu.protocol_error or emu.missing or emu.unknown")
+    rows = shark.rows("live.pcap", ["emu.protocol_error", "emu.missing", "_ws.expert.message"],
+                      "-Y", "emu.protocol_error or emu.missing or emu.unknown or emudgram.dropped or emusrvc.dropped")
     return rows[1:]
 
 
@@ -131,12 +171,20 @@ def main():
             try:
                 demo = run_demo(sys.argv[1], file.name)
                 endpoints = run_endpoints(sys.argv[1])
+                verbs = run_verbs(sys.argv[1])
             finally:
                 stop_tcpdump(tcpdump, capture)
         shark.readable("live.pcap")
         checks.that("demonstration", "" if demo.returncode == 0 else demo.stdout + demo.stderr)
         checks.that("endpoints", "" if endpoints.returncode == 0 else endpoints.stdout + endpoints.stderr)
         checks.run("trunks", trunks_go_wrong, shark)
+        for name, goes_wrong in (("ib_write_bw", rdma_goes_wrong), ("ibv_ud_pingpong", datagrams_go_wrong)):
+            if name not in verbs:
+                print(f"skip {name} no {name} on this machine")
+            elif verbs[name]:
+                checks.that(name, verbs[name])
+            else:
+                checks.run(name, goes_wrong, shark)
         checks.run("refusals", refusals_go_wrong, shark)
         checks.run("no_errors", errors_go_wrong, shark)
         checks.run("reads_are_answered", links_go_wrong, shark)

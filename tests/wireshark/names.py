@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # names.py - the names, numbers and offsets of tools/wireshark/emu_names.lua are those of the protocol: names.py PROGRAM
 #
-# Held against wire/frame.h, layout.c, enum refusal_cause and PROTOCOL.md, which it reads, and what PROGRAM
+# Held against wire/frame.h, rdma.h, layout.c, enum refusal_cause and PROTOCOL.md, which it reads, and what PROGRAM
 # (wireshark_capture --tables) knows of check.c, codec.c and datagram.c. A new op, member, flag or cause without a row fails.
 import os
 import re
@@ -79,10 +79,6 @@ def ops(lua, tables):
     verdict("ops", mine, theirs)
 
 
-# The words of rdma_cm are the program's data in CONNECT, ACCEPT and REJECT, and the questions for a service are no emu datagrams.
-NOT_SHOWN = {"service", "rdma_request", "rdma_address", "rdma_reply", "rdma_word"}
-
-
 def structs(lua, header, layout):
     mine, theirs, sizes, sources = {}, {}, {}, {}
     for name, body in re.findall(r"^names\.structs\.(\w+) = \{\n(.*?)^\}", lua, re.M | re.S):
@@ -94,8 +90,7 @@ def structs(lua, header, layout):
                 mine[f"{name}.{member}"] = f"{offset} behind {end}"
             end = int(offset) + int(size)
     for struct, member, offset in re.findall(r"^AT\((\w+), (\w+), (\d+)\);", layout, re.M):
-        if struct not in NOT_SHOWN:
-            theirs[f"{struct}.{member}"] = int(offset)
+        theirs[f"{struct}.{member}"] = int(offset)
     for struct, size in re.findall(r"sizeof\(struct wire_(\w+)\) == (\d+)", header):
         sources[struct] = int(size)
     verdict("offsets", mine, theirs)
@@ -127,14 +122,31 @@ def atomics(lua):
 def limits(lua, header):
     names = {"SEGMENT_MIN": "WIRE_SEGMENT_MIN", "SEGMENT_MAX": "WIRE_SEGMENT_MAX", "ATOMIC_MAX": "WIRE_ATOMIC_MAX",
              "CM_DATA_MAX": "WIRE_CM_DATA_MAX", "MTU": "WIRE_MTU", "VERSION": "WIRE_VERSION_MAX",
-             "DATAGRAM_VERSION": "WIRE_DATAGRAM_VERSION", "PAIR_DATAGRAM_VERSION": "WIRE_PAIR_DATAGRAM_VERSION"}
+             "DATAGRAM_VERSION": "WIRE_DATAGRAM_VERSION", "PAIR_DATAGRAM_VERSION": "WIRE_PAIR_DATAGRAM_VERSION",
+             "SERVICE_VERSION": "WIRE_SERVICE_VERSION", "RDMA_VERSION": "WIRE_RDMA_VERSION", "RDMA_RC": "WIRE_RDMA_RC",
+             "SIDR_MOST": "WIRE_SIDR_MOST"}
     mine = {name: int(re.search(rf"^names\.{name} = (\d+)", lua, re.M).group(1)) for name in names}
-    theirs = {name: eval(re.search(rf"\b{source} = ([0-9 *]+),", header).group(1)) for name, source in names.items()}
-    for name, source in (("MAGIC", "WIRE_MAGIC"), ("DATAGRAM_MAGIC", "WIRE_DATAGRAM_MAGIC")):
+    theirs = {name: eval(re.search(rf"\b{source} = ([0-9 *]+)[,}} ]", header).group(1)) for name, source in names.items()}
+    for name, source in (("MAGIC", "WIRE_MAGIC"), ("DATAGRAM_MAGIC", "WIRE_DATAGRAM_MAGIC"), ("SERVICE_MAGIC", "WIRE_SERVICE_MAGIC")):
         mine[name] = re.search(rf'^names\.{name} = "(\w+)"', lua, re.M).group(1)
         text = re.search(rf'#define {source} "(.*?)"', header).group(1)
         theirs[name] = text.encode().decode("unicode_escape").encode().hex()
     verdict("limits", mine, theirs)
+
+
+def rdma(lua, header):
+    """The words of rdma_cm, and how long each may be."""
+    kinds = shorn(enum_of(header, "wire_rdma_kind"), "WIRE_RDMA_")
+    verdict("kinds of words", strings(lua, "values.rdma_kind"), {str(number): name for name, number in kinds.items()})
+    verdict("kinds of services", strings(lua, "values.service_kind"),
+            by_number(enum_of(header, "wire_service_kind"), "WIRE_SERVICE_", spaced))
+    sizes = dict(re.findall(r"sizeof\(struct wire_(rdma_\w+)\) == (\d+)", header))
+    heads = {name: (own if (own := "rdma_" + name.lower()) in sizes else "rdma_word") for name in kinds}
+    room = {name: int(re.search(rf"WIRE_RDMA_{name}_DATA = (\d+)", header).group(1)) if f"WIRE_RDMA_{name}_DATA" in header else 0
+            for name in kinds}
+    row = r'^\t(\w+) = \{ head = "(\w+)", size = (\d+), room = (\d+),'
+    verdict("words", {name: (head, size, int(most)) for name, head, size, most in re.findall(row, block(lua, "rdma_words"), re.M)},
+            {name: (heads[name], sizes[heads[name]], room[name]) for name in kinds})
 
 
 def flaws(lua, tables):
@@ -146,7 +158,7 @@ def flaws(lua, tables):
 
 def main():
     lua = re.sub(r'" \.\.\n\s*"', "", text_of("tools/wireshark/emu_names.lua"))  # strings in two lines
-    header = text_of("wire/frame.h")
+    header = text_of("wire/frame.h") + text_of("wire/rdma.h")
     tables = {}
     for line in subprocess.run([sys.argv[1], "--tables"], check=True, capture_output=True, text=True).stdout.splitlines():
         _, table, row = line.split(" ", 2)
@@ -164,6 +176,7 @@ def main():
     causes(lua)
     access(lua)
     atomics(lua)
+    rdma(lua, header)
     limits(lua, header)
     flaws(lua, tables)
     return 1 if failed else 0

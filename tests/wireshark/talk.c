@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* talk.c - a conversation with each frame in its place, as two endpoints have it. Payloads are zeros. */
+/* talk.c - a conversation with each frame in its place, as two endpoints have it. Payloads are zeros where none is given. */
 #include "tests/wireshark/talk.h"
 
 #include <string.h>
 
+#include "tests/wireshark/talk_impl.h"
 #include "wire/codec.h"
 #include "wire/datagram.h"
 #include "wire/digest.h"
@@ -12,8 +13,8 @@ enum { A, B, PAYLOAD_MAX = WIRE_SEGMENT_MIN };
 
 static uint8_t frame[WIRE_FRAME_MAX + PAYLOAD_MAX + sizeof(struct wire_trailer)];
 
-/* Seals what an encoder has written, and puts it on the wire with its payload. */
-static void say(struct capture_stream *stream, int side, uint64_t ack, size_t length)
+/* Seals what an encoder has written, and puts it on the wire with its payload: these bytes, or zeros. */
+static void say_bytes(struct capture_stream *stream, int side, uint64_t ack, size_t length, const void *bytes)
 {
 	struct wire_head *head = (struct wire_head *)frame;
 	uint32_t payload = wire_get32(head->payload);
@@ -22,20 +23,28 @@ static void say(struct capture_stream *stream, int side, uint64_t ack, size_t le
 	if (payload) {
 		uint64_t digest = head->op == WIRE_ATOMIC || head->op == WIRE_RESULT ? digest_bytes(frame + length, payload) : 0;
 
-		memset(frame + length, 0, payload);
+		if (bytes)
+			memcpy(frame + length, bytes, payload);
+		else
+			memset(frame + length, 0, payload);
 		length += payload;
 		length += wire_put_trailer(frame + length, WIRE_GOOD, digest);
 	}
 	capture_stream_put(stream, side, frame, length);
 }
 
-static const struct wire_target_fields there = { .key = 0x9f3c000000000001, .addr = 0x7f0000001000 };
-static const struct wire_address_fields at[] = { { .family = 4, .port = 4710, .addr = { 192, 0, 2, 1 } },
-						 { .family = 4, .port = 4711, .addr = { 192, 0, 2, 2 } } };
-
-static void hello(struct capture_stream *stream, int side, uint32_t features, uint64_t epoch)
+static void say(struct capture_stream *stream, int side, uint64_t ack, size_t length)
 {
-	struct wire_hello_fields fields = {
+	say_bytes(stream, side, ack, length, NULL);
+}
+
+static const struct wire_target_fields there = { .key = 0x9f3c000000000001, .addr = 0x7f0000001000 };
+const struct wire_address_fields talk_at[] = { { .family = 4, .port = 4710, .addr = { 192, 0, 2, 1 } },
+					       { .family = 4, .port = 4711, .addr = { 192, 0, 2, 2 } } };
+
+static struct wire_hello_fields hello_fields(int side, uint32_t features, uint64_t epoch)
+{
+	return (struct wire_hello_fields){
 		.version_min = 1,
 		.version_max = 1,
 		.features = features,
@@ -45,21 +54,52 @@ static void hello(struct capture_stream *stream, int side, uint32_t features, ui
 		.requests = 64,
 		.reads = 16,
 		.segment = WIRE_SEGMENT_MIN,
-		.at = at[side],
+		.at = talk_at[side],
 	};
+}
+
+void talk_hello(struct capture_stream *stream, int side, uint32_t features, uint64_t epoch)
+{
+	struct wire_hello_fields fields = hello_fields(side, features, epoch);
 
 	say(stream, side, 0, wire_put_hello(frame, &fields));
+}
+
+void talk_hello_pair(struct capture_stream *stream, int side, uint32_t features, uint8_t index)
+{
+	struct wire_hello_fields fields = hello_fields(side, features, 1);
+
+	fields.version_min = fields.version_max = WIRE_VERSION_PAIRS;
+	fields.index = index;
+	say(stream, side, 0, wire_put_hello(frame, &fields));
+}
+
+void talk_pair(struct capture_stream *stream, int side, uint32_t sq_psn)
+{
+	const struct wire_pair_fields fields = { .sq_psn = sq_psn, .rq_psn = 0x800000, .path_mtu = 1024 };
+
+	say(stream, side, 0, wire_put_pair(frame, &fields));
+}
+
+void talk_cm(struct capture_stream *stream, int side, uint8_t op, uint64_t seq, uint64_t request, const void *bytes, size_t length)
+{
+	say_bytes(stream, side, 0, wire_put_cm(frame, op, (uint32_t)length, seq, request), bytes);
+}
+
+void talk_rsend(struct capture_stream *stream, int side, uint64_t seq, const struct wire_message_fields *fields)
+{
+	say(stream, side, 0, wire_put_rsend(frame, WIRE_F_FIRST, 8, seq, 8, fields));
 }
 
 static void greet(struct capture_stream *stream)
 {
 	static const uint8_t random[WIRE_NONCE_LEN] = { 1, 2, 3 };
 
-	hello(stream, A, WIRE_ASK_PROOF | WIRE_TAGGED_RMA, 1);
-	say(stream, A, 0, wire_put_challenge(frame, random, &at[B]));
-	say(stream, B, 0, wire_put_challenge(frame, random, &at[A]));
+	talk_hello(stream, A, WIRE_ASK_PROOF | WIRE_TAGGED_RMA, 1);
+	say(stream, A, 0, wire_put_challenge(frame, random, &talk_at[B]));
+	say(stream, B, 0, wire_put_challenge(frame, random, &talk_at[A]));
 	say(stream, A, 0, wire_put_proof(frame, random));
-	hello(stream, B, WIRE_ASK_PROOF | WIRE_TAGGED_RMA, 1);
+	talk_hello(stream, B, WIRE_ASK_PROOF | WIRE_TAGGED_RMA, 1);
 	say(stream, B, 0, wire_put_proof(frame, random));
 }
 
@@ -141,19 +181,19 @@ void talk_resumed(struct capture *capture)
 	struct capture_stream stream;
 
 	capture_stream_open(&stream, capture, 30000);
-	hello(&stream, A, 0, 1);
-	hello(&stream, B, 0, 1);
+	talk_hello(&stream, A, 0, 1);
+	talk_hello(&stream, B, 0, 1);
 	say(&stream, A, 0, wire_put_read(frame, 0, 1, &there, 16));
 	say(&stream, A, 0, wire_put_write(frame, WIRE_F_FIRST, 8, 2, &there, 8, 0));
 	capture_stream_end(&stream, A);
 	capture_stream_end(&stream, B);
 	capture_stream_open(&stream, capture, 30000);
-	hello(&stream, A, 0, 2);
-	hello(&stream, B, 0, 2);
+	talk_hello(&stream, A, 0, 2);
+	talk_hello(&stream, B, 0, 2);
 	say(&stream, A, 0, wire_put_read(frame, 0, 1, &there, 16));
 	say(&stream, B, 2, wire_put_data(frame, 0, 16, 1, 0, 16));
 	say(&stream, A, 0, wire_put_send(frame, 0, 8, 4, &(struct wire_message_fields){ 0 })); /* 3 is left out */
-	hello(&stream, A, 0, 2);
+	talk_hello(&stream, A, 0, 2);
 	say(&stream, A, 0, wire_put_bye(frame, WIRE_BYE_CLOSED, "closed"));
 	say(&stream, A, 0, wire_put_ack(frame, 1));
 }
@@ -165,7 +205,7 @@ void talk_midstream(struct capture_stream *stream)
 
 void talk_datagrams(struct capture *capture)
 {
-	struct wire_datagram_fields fields = { .from = at[A], .payload = 12, .auth = 7 };
+	struct wire_datagram_fields fields = { .from = talk_at[A], .payload = 12, .auth = 7 };
 	struct wire_pair_datagram_fields pair = {
 		.dest_qpn = 0x126842, .src_qpn = 4710 << 8 | 7, .qkey = 0x11111111, .hop_limit = 64
 	};

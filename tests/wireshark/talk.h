@@ -13,5 +13,8 @@ void talk_resumed(struct capture *capture);
 void talk_midstream(struct capture_stream *stream);
 /* A few datagrams: a good one, one with everything, one that its receiver drops. */
 void talk_datagrams(struct capture *capture);
+/* A connection of rdma_cm, from the question for the port to the last note, with payloads that are no words; and queue pairs of
+ * types XRC and UC. */
+void talk_rdma(struct capture *capture);
 
 #endif

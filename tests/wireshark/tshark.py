@@ -9,7 +9,7 @@ import tempfile
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 NOBODY = 65534
 SCRIPTS = ("emu.lua", "emu_names.lua", "emu_links.lua", "emu_check.lua", "emu_fields.lua", "emu_trunks.lua",
-           "emu_words.lua")
+           "emu_words.lua", "emu_rdma.lua", "emu_datagrams.lua")
 
 
 def skip(name, reason):

@@ -11,6 +11,7 @@
 #include "tests/wireshark/talk.h"
 #include "wire/codec.h"
 #include "wire/datagram.h"
+#include "wire/rdma.h"
 
 enum { FIRST_PORT = 20000, BYTES_MAX = 300 * 1024 };
 
@@ -124,6 +125,9 @@ static void write_others(const char *folder)
 	capture_stream_open(&stream, &capture, FIRST_PORT);
 	talk_midstream(&stream);
 	capture_close(&capture);
+	capture_open(&capture, folder, "rdma");
+	talk_rdma(&capture);
+	capture_close(&capture);
 }
 
 /* A frame that ends nowhere: the stream ends in each of its bytes. */
@@ -174,7 +178,10 @@ static void write_garbage(const char *folder)
 			capture_stream_put(&stream, (int)drawn(&state) % 2, bytes, 1 + drawn(&state) % length);
 		}
 		for (int piece = 0; piece < 4; piece++) {
-			uint8_t bytes[WIRE_DATAGRAM_MAX] = WIRE_DATAGRAM_MAGIC;
+			static const char *const magics[] = { WIRE_DATAGRAM_MAGIC, WIRE_SERVICE_MAGIC };
+			uint8_t bytes[WIRE_DATAGRAM_MAX] = { 0 };
+
+			memcpy(bytes, magics[piece % 2], 8);
 
 			for (size_t at = 8; at < 80; at++)
 				bytes[at] = (uint8_t)drawn(&state);

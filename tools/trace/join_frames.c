@@ -177,7 +177,8 @@ void join_datagram(struct join *join, uint32_t process, const struct trace_datag
 		.bytes = (const uint8_t *)head,
 	};
 
-	if (!sent && datagram->length >= sizeof(*head)) { /* it has its sender */
+	if (!sent && datagram->length >= sizeof(*head) &&
+	    !memcmp(head->magic, WIRE_DATAGRAM_MAGIC, sizeof(head->magic))) { /* it has its sender */
 		peer = (struct trace_address){ .family = (uint8_t)wire_get16(head->family),
 					       .port = wire_get16(head->port),
 					       .scope = wire_get32(head->scope) };

@@ -6,6 +6,7 @@
 
 #include "tools/trace/trace_memory.h"
 #include "tools/trace/trace_out.h"
+#include "wire/codec.h"
 #include "wire/frame_text.h"
 
 enum event_kind {
@@ -157,16 +158,20 @@ static void text_frame(const struct trace *trace, FILE *file, const struct text_
 {
 	const struct trace_frame *frame = &trace->frames[event->index];
 	const struct trace_conn *conn = &trace->conns[frame->conn];
+	const struct wire_head *head = (const struct wire_head *)frame->bytes;
+	size_t behind = sizeof(*head) + wire_body_len(frame->op);
 	char text[WIRE_LINE_MAX];
 
 	if (conn->datagrams) {
-		fprintf(file, "%s %s: datagram of %u bytes", event->kind == EVENT_FRAME_SENT ? "to" : "from", frame->peer,
-			frame->length);
+		wire_datagram_text(text, sizeof(text), frame->bytes, frame->kept, frame->length);
+		fprintf(file, "%s %s: %s", event->kind == EVENT_FRAME_SENT ? "to" : "from", frame->peer, text);
 		return;
 	}
-	wire_text(text, sizeof(text), (const struct wire_head *)frame->bytes);
+	wire_text(text, sizeof(text), head);
 	fprintf(file, "%s %s: ", event->kind == EVENT_FRAME_SENT ? "to" : "from", conn->end[!event->end].address);
 	put_clean(file, text);
+	if (frame->kept > behind && wire_word_text(text, sizeof(text), head, frame->bytes + behind, frame->kept - behind))
+		fprintf(file, ": %s", text);
 }
 
 static void text_region(FILE *file, const struct trace_region *region, const char *what)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- emu.lua - Wireshark's dissector of emu's wire protocol: connections over TCP, and datagrams over UDP (wire/PROTOCOL.md).
+-- emu.lua - Wireshark's dissector of emu's wire protocol: connections over TCP, and what goes over UDP (wire/PROTOCOL.md).
 --
 -- The other emu_*.lua of this folder are parts of it. Wireshark may load them by themselves, too, which does nothing.
 if pcall(Dissector.get, "emu") and Dissector.get("emu") then
@@ -15,16 +15,15 @@ local links = part("emu_links.lua")
 local check = part("emu_check.lua")(names)
 local fields = part("emu_fields.lua")(names, check)
 local words = part("emu_words.lua")(names, check)
+local rdma = part("emu_rdma.lua")(names, check, fields)
 local get, has = check.get, check.has
 local trunks = part("emu_trunks.lua")(has)
+part("emu_datagrams.lua")(names, check, fields, words)
 local expert = fields.expert
 
 local emu = Proto("emu", "Emulated RDMA NIC")
-local emudgram = Proto("emudgram", "Emulated RDMA NIC, Datagram")
 emu.fields = fields.stream
 emu.experts = expert.stream
-emudgram.fields = fields.datagram
-emudgram.experts = expert.datagram
 emu.prefs.midstream = Pref.bool("Recognise connections whose beginning is not in the capture", false,
 	"Take a segment of TCP for emu's if it begins with the head of a frame. Else such a connection is shown by Decode As.")
 
@@ -307,8 +306,11 @@ local function show_body(range, head, tree)
 	words.addresses(fields, tree, struct, body, head)
 	if struct == "send" and has(head.flags, 0x40) then
 		fields.add_collective(tree, body)
+	elseif struct == "rsend" and head.invalidate == 1 then
+		tree:add(fields.text.invalidated, check.part(body, "rsend", "cq_data")):set_generated()
 	end
 	if head.name == "HELLO" then
+		fields.add_pair(tree, body, head)
 		head.hello = { instance = tostring(check.part(body, "hello", "instance"):bytes()),
 			session = head.hex.session, epoch = head.epoch, features = head.features,
 			segment = head.segment }
@@ -333,11 +335,15 @@ local function dissect_frame(range, head, pinfo, tree, conn)
 	local flaw = check.body(body, head)
 	if head.payload > 0 and have > behind then
 		local bytes = math.min(have - behind, head.payload)
-		sub:add(fields.text.payload, range(behind, bytes))
+		head.word = rdma.add_word(range(behind, bytes), head, sub)
+		if not head.word then
+			sub:add(fields.text.payload, range(behind, bytes))
+		end
 	end
 	if head.payload > 0 and have == length then
 		flaw = flaw or show_trailer(range(length - names.TRAILER, names.TRAILER), sub, head)
 	end
+	fields.add_srq(sub, body, head, conn.stream.hello[conn.from])
 	local text = is_foreign(head, body) and "HELLO of another version" or words.frame(head)
 	local broken = flaw ~= nil
 	if broken then
@@ -536,55 +542,5 @@ local function recognise(tvb, pinfo, tree)
 	return true
 end
 
--- ---- Datagrams --------------------------------------------------------------------------------------------------------------
-
-function emudgram.dissector(tvb, pinfo, tree)
-	local have, length = tvb:len(), tvb:reported_len()
-	local sub = tree:add(emudgram, tvb(), "emu datagram")
-	pinfo.cols.protocol = "EMU"
-	if have < names.DATAGRAM then
-		sub:add_proto_expert_info(expert.dgram, names.datagram_flaws.SHORT)
-		pinfo.cols.info = "Datagram [" .. names.datagram_flaws.SHORT .. "]"
-		return have
-	end
-	local range = tvb(0, names.DATAGRAM)
-	local flaw = check.datagram(range, length)
-	fields.add(sub, "datagram", range)
-	local text = "Datagram from " .. words.addresses(fields, sub, "datagram", range, {}) .. string.format(" %.0f B",
-		get(range, "datagram", "payload"))
-	if has(get(range, "datagram", "flags"), 1) then
-		text = text .. " CQ data " .. words.hex(check.part(range, "datagram", "cq_data"))
-	end
-	local at = names.DATAGRAM
-	if check.of_pair(range) and have >= at + names.PAIR_DATAGRAM then
-		local more = tvb(at, names.PAIR_DATAGRAM)
-		fields.add(sub, "pair_datagram", more)
-		flaw = flaw or check.pair_datagram(range, more)
-		text = text .. string.format(" from QPN 0x%06x to 0x%06x", get(more, "pair_datagram", "src_qpn"),
-			get(more, "pair_datagram", "dest_qpn"))
-		at = at + names.PAIR_DATAGRAM
-	end
-	if have > at then
-		sub:add(fields.text.dgram_payload, tvb(at))
-	end
-	if flaw then
-		sub:add_proto_expert_info(expert.dgram, names.datagram_flaws[flaw])
-		text = text .. " [" .. names.datagram_flaws[flaw] .. "]"
-	end
-	sub:set_text("emu " .. text)
-	pinfo.cols.info = text
-	return have
-end
-
-local function recognise_datagram(tvb, pinfo, tree)
-	if tvb:len() < 8 or tostring(tvb(0, 8):bytes()):lower() ~= names.DATAGRAM_MAGIC then
-		return false
-	end
-	emudgram.dissector(tvb, pinfo, tree)
-	return true
-end
-
 emu:register_heuristic("tcp", recognise)
-emudgram:register_heuristic("udp", recognise_datagram)
 DissectorTable.get("tcp.port"):add_for_decode_as(emu)
-DissectorTable.get("udp.port"):add_for_decode_as(emudgram)

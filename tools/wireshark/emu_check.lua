@@ -354,6 +354,58 @@ return function(names)
 		return nil
 	end
 
+	local RDMA = {
+		qp_type = function(type) return type == names.RDMA_RC end,
+		qpn = function(qpn) return qpn <= 0xffffff end,
+		psn = function(psn) return psn <= 0xffffff end,
+		space = function(space) return space ~= 0 end,
+		status = function(status) return status <= names.SIDR_MOST end,
+		reason = function(reason, word) return reason <= 0xffff and (reason ~= 0) == (word == "REJECT") end,
+	}
+
+	-- Is a member of a word's head as it may be?
+	local function rdma_member(range, row, word)
+		if row[4] == "zero" then
+			return all_zero(range)
+		elseif row[4] == "struct" then
+			return check.address(get(range, row.is, "family"), get(range, row.is, "port"),
+				check.part(range, row.is, "addr"), 0)
+		end
+		return RDMA[row[1]] == nil or RDMA[row[1]](range:uint(), word)
+	end
+
+	-- Is the payload of that frame a word of rdma_cm? Its kind's name, else nil (WIRE-183).
+	function check.rdma_word(range, frame)
+		local kind = range:len() >= 8 and names.values.rdma_kind[get(range, "rdma_word", "kind")]
+		local word = kind and names.rdma_words[kind]
+		local length = word and get(range, "rdma_word", "length")
+		if not word or not word.frames[frame] or get(range, "rdma_word", "version") ~= names.RDMA_VERSION or
+			length > word.room or range:len() ~= word.size + length then
+			return nil
+		end
+		for _, row in ipairs(names.structs[word.head]) do
+			if not rdma_member(range(row[2], row[3]), row, kind) then
+				return nil
+			end
+		end
+		local of = places[word.head]
+		if of.from and get(check.part(range, word.head, "from"), "rdma_address", "family") ~=
+			get(check.part(range, word.head, "to"), "rdma_address", "family") then
+			return nil
+		elseif of.status and get(range, word.head, "status") ~= 0 and not all_zero(range(of.qpn[2], 8)) then
+			return nil
+		end
+		return kind
+	end
+
+	-- Of a question for a service, or an answer, of which there are `length` bytes: does its receiver take it? (WIRE-180)
+	function check.service(range, length)
+		local kind, port = get(range, "service", "kind"), get(range, "service", "port")
+		return length == names.SERVICE and get(range, "service", "version") == names.SERVICE_VERSION and
+			names.values.service_kind[kind] ~= nil and get(range, "service", "service") ~= 0 and
+			get(range, "service", "nonce") ~= 0 and (kind == 2) == (port ~= 0)
+	end
+
 	-- Of a whole datagram, a key of names.datagram_flaws.
 	function check.datagram(range, length)
 		local flags, pair = get(range, "datagram", "flags"), check.of_pair(range)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- emu_fields.lua - the fields that filters know, made of the structs of emu_names.lua; the links between packets; expert infos.
 return function(names, check)
-	local fields = { stream = {}, datagram = {}, expert = { stream = {}, datagram = {} } }
+	local fields = { stream = {}, datagram = {}, service = {}, expert = { stream = {}, datagram = {}, service = {} } }
 	local by_abbr = {}
 	local members = {} -- struct -> list of { row, field, bits }
 
@@ -23,15 +23,20 @@ return function(names, check)
 			return register(list, abbr, ProtoField.bytes, row.label)
 		elseif row[4] == "text" then
 			return register(list, abbr, ProtoField.string, row.label)
+		elseif row[4] == "gid" then
+			return register(list, abbr, ProtoField.ipv6, row.label)
 		end
 		return register(list, abbr, MAKE[row[3]], row.label, row[4] == "hex" and base.HEX or base.DEC,
 			row.of and names.values[row.of] or nil)
 	end
 
 	for struct, rows in pairs(names.structs) do
-		local datagram = struct == "datagram" or struct == "pair_datagram"
-		local list = datagram and fields.datagram or fields.stream
-		local prefix = datagram and "emudgram." or "emu."
+		local list, prefix = fields.stream, "emu."
+		if struct == "datagram" or struct == "pair_datagram" then
+			list, prefix = fields.datagram, "emudgram."
+		elseif struct == "service" then
+			list, prefix = fields.service, "emusrvc."
+		end
 		members[struct] = {}
 		for _, row in ipairs(rows) do
 			local member = { row = row, bits = {} }
@@ -88,6 +93,15 @@ return function(names, check)
 		unknown = stream("unknown", ProtoField.bytes, "Not understood"),
 		channel = stream("channel", ProtoField.uint32, "Channel"),
 		at = stream("at", ProtoField.string, "Endpoint"),
+		index = stream("index", ProtoField.uint8, "Index of the sender's queue pair"),
+		peer_index = stream("peer_index", ProtoField.uint8, "Index of the receiver's queue pair"),
+		qpn = stream("qpn", ProtoField.uint24, "QPN of the sender", base.HEX),
+		srq = stream("srq", ProtoField.uint64, "Number of the shared receive queue (XRC)"),
+		invalidated = stream("invalidated", ProtoField.uint64, "Key of the region or window that is invalidated", base.HEX),
+		rdma = stream("rdma", ProtoField.none, "Word of rdma_cm"),
+		rdma_from = stream("rdma.from", ProtoField.string, "From"),
+		rdma_to = stream("rdma.to", ProtoField.string, "To"),
+		rdma_data = stream("rdma.data", ProtoField.bytes, "Private data"),
 		dgram_payload = register(fields.datagram, "emudgram.data", ProtoField.bytes, "Payload"),
 		dgram_at = register(fields.datagram, "emudgram.at", ProtoField.string, "Endpoint"),
 	}
@@ -123,6 +137,27 @@ return function(names, check)
 		end
 	end
 
+	-- In a HELLO of version 2, the two bytes of known_port are indices (WIRE-140), and the sender has a QPN.
+	function fields.add_pair(tree, body, head)
+		if head.version_min < 2 then
+			return
+		end
+		local part = check.part(body, "hello", "known_port")
+		tree:add(fields.text.index, part(0, 1)):set_generated()
+		tree:add(fields.text.peer_index, part(1, 1)):set_generated()
+		head.qpn = head.port * 256 + part(0, 1):uint()
+		tree:add(fields.text.qpn, check.part(body, "hello", "port"), head.qpn):set_generated()
+	end
+
+	-- What `auth` is in a request of an XRC queue pair that asks: `hello` is its sender's (WIRE-164).
+	local AUTH_AT = { RSEND = "rsend", WRITE = "target", READ = "target", ATOMIC = "target" }
+	function fields.add_srq(tree, body, head, hello)
+		if AUTH_AT[head.name] and hello and check.has(hello.features, 0x400) then
+			tree:add(fields.text.srq, check.part(body, AUTH_AT[head.name], "auth")):set_generated()
+			head.srq = head.auth
+		end
+	end
+
 	local function warning(list, abbr, text, group, severity)
 		local made = ProtoExpert.new(abbr, text, group, severity)
 		list[#list + 1] = made
@@ -137,6 +172,8 @@ return function(names, check)
 	fields.expert.missing = warning(of_stream, "emu.missing", "Not in the capture", group.SEQUENCE, severity.NOTE)
 	fields.expert.cut = warning(of_stream, "emu.cut_off", "Cut off", group.MALFORMED, severity.NOTE)
 	fields.expert.dgram = warning(fields.expert.datagram, "emudgram.dropped", "Dropped by its receiver", group.PROTOCOL,
+		severity.ERROR)
+	fields.expert.service = warning(fields.expert.service, "emusrvc.dropped", "Dropped by its receiver", group.PROTOCOL,
 		severity.ERROR)
 	return fields
 end

@@ -7,10 +7,12 @@ local names = {}
 
 names.MAGIC = "656d75776972650a" -- the eight bytes that begin HELLO's body, in hex
 names.DATAGRAM_MAGIC = "656d756467726d0a"
+names.SERVICE_MAGIC = "656d75737276630a"
 names.HEAD = 32 -- bytes
 names.TRAILER = 16
 names.DATAGRAM = 64
 names.PAIR_DATAGRAM = 36 -- behind it, in version 2
+names.SERVICE = 32
 names.SEGMENT_MIN = 65536
 names.SEGMENT_MAX = 262144
 names.ATOMIC_MAX = 4096
@@ -19,6 +21,10 @@ names.MTU = 1388
 names.VERSION = 2
 names.DATAGRAM_VERSION = 1
 names.PAIR_DATAGRAM_VERSION = 2
+names.SERVICE_VERSION = 1
+names.RDMA_VERSION = 1
+names.RDMA_RC = 2
+names.SIDR_MOST = 5
 
 -- op: name; struct of the body, and its bytes; flags that may be set; may have payload; what sort of frame.
 names.ops = {
@@ -208,7 +214,81 @@ names.structs.pair_datagram = {
 	{ "hop_limit", 17, 1, "dec", label = "Hop limit" },
 	{ "sl", 18, 1, "dec", label = "Service level" },
 	{ "zero", 19, 1, "zero" },
-	{ "dgid", 20, 16, "bytes", label = "GID of the receiver" },
+	{ "dgid", 20, 16, "gid", label = "GID of the receiver" },
+}
+names.structs.service = {
+	{ "magic", 0, 8, "bytes", label = "Magic" },
+	{ "version", 8, 2, "dec", label = "Version" },
+	{ "kind", 10, 2, "dec", label = "Kind", of = "service_kind" },
+	{ "service", 12, 2, "dec", label = "Number of rdma_cm" },
+	{ "port", 14, 2, "dec", label = "TCP port of the passive endpoint" },
+	{ "nonce", 16, 8, "hex", label = "Nonce" },
+	{ "digest", 24, 8, "hex", label = "Digest (XXH3-64, not checked)" },
+}
+names.structs.rdma_address = {
+	{ "family", 0, 2, "dec", label = "Address family", abbr = "rdma.family" },
+	{ "port", 2, 2, "dec", label = "Number of rdma_cm", abbr = "rdma.port" },
+	{ "addr", 4, 16, "bytes", label = "Address", abbr = "rdma.addr" },
+}
+names.structs.rdma_request = {
+	{ "version", 0, 1, "dec", label = "Version", abbr = "rdma.version" },
+	{ "kind", 1, 1, "dec", label = "Word", abbr = "rdma.kind", of = "rdma_kind" },
+	{ "length", 2, 1, "dec", label = "Bytes of the program's", abbr = "rdma.length" },
+	{ "qp_type", 3, 1, "dec", label = "Type of the queue pair", abbr = "rdma.qp_type" },
+	{ "qpn", 4, 4, "hex", label = "QPN", abbr = "rdma.qpn" },
+	{ "psn", 8, 4, "hex", label = "Packet sequence number of its first request", abbr = "rdma.psn" },
+	{ "responder_resources", 12, 1, "dec", label = "Responder resources", abbr = "rdma.responder_resources" },
+	{ "initiator_depth", 13, 1, "dec", label = "Initiator depth", abbr = "rdma.initiator_depth" },
+	{ "flow_control", 14, 1, "dec", label = "Flow control", abbr = "rdma.flow_control" },
+	{ "retry_count", 15, 1, "dec", label = "Retry count", abbr = "rdma.retry_count" },
+	{ "rnr_retry_count", 16, 1, "dec", label = "RNR retry count", abbr = "rdma.rnr_retry_count" },
+	{ "srq", 17, 1, "dec", label = "Shared receive queue", abbr = "rdma.srq" },
+	{ "zero", 18, 2, "zero" },
+	{ "ece_vendor", 20, 4, "hex", label = "ECE vendor", abbr = "rdma.ece_vendor" },
+	{ "ece_options", 24, 4, "hex", label = "ECE options", abbr = "rdma.ece_options" },
+	{ "from", 28, 20, "struct", is = "rdma_address" },
+	{ "to", 48, 20, "struct", is = "rdma_address" },
+}
+names.structs.rdma_reply = {
+	{ "version", 0, 1, "dec", label = "Version", abbr = "rdma.version" },
+	{ "kind", 1, 1, "dec", label = "Word", abbr = "rdma.kind", of = "rdma_kind" },
+	{ "length", 2, 1, "dec", label = "Bytes of the program's", abbr = "rdma.length" },
+	{ "zero", 3, 1, "zero" },
+	{ "qpn", 4, 4, "hex", label = "QPN", abbr = "rdma.qpn" },
+	{ "psn", 8, 4, "hex", label = "Packet sequence number of its first request", abbr = "rdma.psn" },
+	{ "responder_resources", 12, 1, "dec", label = "Responder resources", abbr = "rdma.responder_resources" },
+	{ "initiator_depth", 13, 1, "dec", label = "Initiator depth", abbr = "rdma.initiator_depth" },
+	{ "flow_control", 14, 1, "dec", label = "Flow control", abbr = "rdma.flow_control" },
+	{ "rnr_retry_count", 15, 1, "dec", label = "RNR retry count", abbr = "rdma.rnr_retry_count" },
+	{ "srq", 16, 1, "dec", label = "Shared receive queue", abbr = "rdma.srq" },
+	{ "zeros", 17, 3, "zero" },
+	{ "ece_vendor", 20, 4, "hex", label = "ECE vendor", abbr = "rdma.ece_vendor" },
+	{ "ece_options", 24, 4, "hex", label = "ECE options", abbr = "rdma.ece_options" },
+}
+names.structs.rdma_lookup = {
+	{ "version", 0, 1, "dec", label = "Version", abbr = "rdma.version" },
+	{ "kind", 1, 1, "dec", label = "Word", abbr = "rdma.kind", of = "rdma_kind" },
+	{ "length", 2, 1, "dec", label = "Bytes of the program's", abbr = "rdma.length" },
+	{ "zero", 3, 1, "zero" },
+	{ "space", 4, 2, "hex", label = "Port space", abbr = "rdma.space" },
+	{ "zeros", 6, 2, "zero" },
+	{ "from", 8, 20, "struct", is = "rdma_address" },
+	{ "to", 28, 20, "struct", is = "rdma_address" },
+}
+names.structs.rdma_found = {
+	{ "version", 0, 1, "dec", label = "Version", abbr = "rdma.version" },
+	{ "kind", 1, 1, "dec", label = "Word", abbr = "rdma.kind", of = "rdma_kind" },
+	{ "length", 2, 1, "dec", label = "Bytes of the program's", abbr = "rdma.length" },
+	{ "status", 3, 1, "dec", label = "Status of a lookup", abbr = "rdma.status" },
+	{ "qpn", 4, 4, "hex", label = "QPN", abbr = "rdma.qpn" },
+	{ "qkey", 8, 4, "hex", label = "Q_Key", abbr = "rdma.qkey" },
+}
+names.structs.rdma_word = {
+	{ "version", 0, 1, "dec", label = "Version", abbr = "rdma.version" },
+	{ "kind", 1, 1, "dec", label = "Word", abbr = "rdma.kind", of = "rdma_kind" },
+	{ "length", 2, 1, "dec", label = "Bytes of the program's", abbr = "rdma.length" },
+	{ "zero", 3, 1, "zero" },
+	{ "reason", 4, 4, "dec", label = "Reason of a rejection", abbr = "rdma.reason" },
 }
 
 -- Sets of bits.
@@ -277,6 +357,19 @@ names.values.reason = {
 	[8] = "secret",
 	[9] = "claim",
 	[10] = "unpaired",
+}
+names.values.service_kind = {
+	[1] = "question",
+	[2] = "answer",
+}
+names.values.rdma_kind = {
+	[1] = "REQUEST",
+	[2] = "REPLY",
+	[3] = "REJECT",
+	[4] = "READY",
+	[5] = "LEAVE",
+	[6] = "LOOKUP",
+	[7] = "FOUND",
 }
 names.values.kind = {
 	[0] = "plain",
@@ -389,6 +482,17 @@ names.cause_words = {
 	[24] = "no region is open under the key that the message was to invalidate (WIRE-148)",
 	[25] = "the target endpoint takes no READ and no ATOMIC",
 	[26] = "no shared receive context has the number that the request names (WIRE-165)",
+}
+
+-- Words of rdma_cm: the struct of the head, the most bytes of the program's, the frames that each goes with (WIRE-182, WIRE-184).
+names.rdma_words = {
+	REQUEST = { head = "rdma_request", size = 68, room = 56, frames = { CONNECT = true } },
+	REPLY = { head = "rdma_reply", size = 28, room = 196, frames = { ACCEPT = true } },
+	REJECT = { head = "rdma_word", size = 8, room = 148, frames = { REJECT = true, CONNECT = true } },
+	READY = { head = "rdma_word", size = 8, room = 0, frames = { CONNECT = true } },
+	LEAVE = { head = "rdma_word", size = 8, room = 0, frames = { CONNECT = true } },
+	LOOKUP = { head = "rdma_lookup", size = 48, room = 180, frames = { CONNECT = true } },
+	FOUND = { head = "rdma_found", size = 12, room = 136, frames = { REJECT = true } },
 }
 
 -- What may be wrong with a frame, in the words of wire/check.c.

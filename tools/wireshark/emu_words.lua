@@ -111,9 +111,16 @@ return function(names, check)
 
 	local say = {}
 
+	-- What sort of queue pair a HELLO's sender is, which its features tell.
+	local SORTS = { { 0x200, ", of type UC" }, { 0x400, ", of type XRC_SEND" }, { 0x800, ", of type XRC_RECV" } }
 	function say.HELLO(head)
-		return string.format(" from %s session %s epoch %.0f%s", head.at, head.hex.session, head.epoch,
+		local text = string.format(" from %s%s session %s epoch %.0f%s", head.at,
+			head.qpn and string.format(" QPN 0x%06x", head.qpn) or "", head.hex.session, head.epoch,
 			has(head.features, 0x8) and ", a question" or "")
+		for _, sort in ipairs(SORTS) do
+			text = text .. (has(head.features, sort[1]) and sort[2] or "")
+		end
+		return text
 	end
 	function say.BYE(head)
 		return " " .. words.bye(head)
@@ -126,7 +133,9 @@ return function(names, check)
 		return " to " .. head.at
 	end
 	function say.PAIR(head)
-		return string.format(" expects %s", head.hex.rq_psn)
+		return string.format(" %s, expects %s, path MTU %.0f",
+			head.sq_psn > 0xffffff and "may not send yet" or "sends from " .. head.hex.sq_psn, head.hex.rq_psn,
+			head.path_mtu)
 	end
 	local function follow(head)
 		return head.rest > head.payload and string.format(", %.0f B follow", head.rest - head.payload) or ""
@@ -154,7 +163,7 @@ return function(names, check)
 	end
 	function say.CONNECT(head)
 		return string.format(" request %s%s", head.hex.request,
-			head.payload > 0 and string.format(" %.0f B", head.payload) or "")
+			head.word and " " .. head.word or head.payload > 0 and string.format(" %.0f B", head.payload) or "")
 	end
 	say.ACCEPT = say.CONNECT
 	say.REJECT = say.CONNECT
@@ -187,10 +196,21 @@ return function(names, check)
 		if say[head.name] then
 			text = text .. say[head.name](head)
 		end
+		if head.srq then
+			text = string.format("%s, SRQ %.0f", text, head.srq)
+		end
 		if head.status and head.status > 0 then
 			text = text .. ", " .. (names.values.status[head.status] or "unknown status")
 		end
 		return text
+	end
+
+	-- What a queue pair's datagram has behind its head.
+	function words.pair_datagram(range)
+		local dest = get(range, "pair_datagram", "dest_qpn")
+		return string.format(" from QPN 0x%06x to %s Q_Key 0x%08x", get(range, "pair_datagram", "src_qpn"),
+			dest == 0xffffff and "group " .. tostring(check.part(range, "pair_datagram", "dgid"):ipv6()) or
+			string.format("0x%06x", dest), get(range, "pair_datagram", "qkey"))
 	end
 
 	return words

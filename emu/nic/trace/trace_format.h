@@ -114,7 +114,7 @@ static_assert(sizeof(struct trace_address) == 24, "no padding");
 struct trace_datagram {
 	struct trace_record record;
 	uint32_t port, way;              /* port: of the process; one for each endpoint */
-	struct trace_address here, peer; /* peer: family 0 where it was received */
+	struct trace_address here, peer; /* peer: family 0 where it is not known */
 	uint32_t whole, length;          /* bytes of the datagram; of them, captured behind this */
 };
 static_assert(sizeof(struct trace_datagram) == 80, "no padding");

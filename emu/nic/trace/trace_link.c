@@ -137,8 +137,9 @@ static const struct ep *port_endpoint(const struct port *port)
 	return NULL;
 }
 
-static void pass_datagram(const struct port *port, const struct sockaddr_storage *peer, const void *bytes, size_t whole,
-			  size_t here)
+/* peer: NULL: it is not known. */
+static void pass_datagram(const struct port *port, enum trace_way way, const struct sockaddr_storage *peer, const void *bytes,
+			  size_t whole, size_t here)
 {
 	struct tracer *trace = trace_running;
 	struct trace_ring *ring = &trace->ring;
@@ -149,12 +150,12 @@ static void pass_datagram(const struct port *port, const struct sockaddr_storage
 
 	if (!ring->head) {
 		snprintf(text, sizeof(text), "DATAGRAM of %zu bytes", whole);
-		tell_line(trace, peer ? address_text(peer, name, sizeof(name)) : name, peer ? TRACE_SENT : TRACE_RECEIVED, text);
+		tell_line(trace, peer ? address_text(peer, name, sizeof(name)) : name, way, text);
 		return;
 	}
 	note = trace_part_begin(ring, &ring->hot, TRACE_REC_DATAGRAM, sizeof(*note) + kept, trace_ticks(ring));
 	note->port = 0;
-	note->way = peer ? TRACE_SENT : TRACE_RECEIVED;
+	note->way = way;
 	note->here = note->peer = (struct trace_address){ 0 };
 	if (ep)
 		trace_put_address(&ep->name, &note->here);
@@ -172,7 +173,7 @@ static int traced_send_datagram(struct port *port, const struct sockaddr_storage
 	int err = trace_running->under.send_datagram(port, to, bytes, length);
 
 	if (!err)
-		pass_datagram(port, to, bytes, length, length);
+		pass_datagram(port, TRACE_SENT, to, bytes, length, length);
 	return err;
 }
 
@@ -181,7 +182,7 @@ static ssize_t traced_recv_datagram(struct port *port, void *bytes, size_t room,
 	ssize_t got = trace_running->under.recv_datagram(port, bytes, room, from);
 
 	if (got > 0)
-		pass_datagram(port, NULL, bytes, (size_t)got, (size_t)got < room ? (size_t)got : room);
+		pass_datagram(port, TRACE_RECEIVED, from, bytes, (size_t)got, (size_t)got < room ? (size_t)got : room);
 	return got;
 }
 
