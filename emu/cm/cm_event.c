@@ -228,7 +228,9 @@ static bool told_failure(struct told_event *event, struct cm_id *id)
 {
 	if (id->state != ID_CONNECTING && id->state != ID_ACCEPTED)
 		return false;
-	if (event->has_said)
+	if (event->has_said && event->said.kind == WIRE_RDMA_FOUND) /* the answer to what was not asked */
+		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -EPROTO);
+	else if (event->has_said)
 		fill_rejected(event, id, (int)event->said.reason);
 	else if (event->err == ECONNREFUSED && id->state == ID_CONNECTING)
 		fill_rejected(event, id, CM_REJECT_NOBODY);
