@@ -309,3 +309,27 @@ Test(cm_datagrams, in_the_port_space_of_infiniband)
 {
 	one_call_for_each_step(RDMA_PS_IB);
 }
+
+Test(cm_datagrams, a_port_space_is_told_from_infinibands)
+{
+	struct rdma_cm_event *event;
+	struct rdma_addrinfo *info;
+	struct rdma_cm_id *id;
+	struct meeting m;
+	char port[8];
+
+	meeting_open_spaces(&m, RDMA_PS_UDP, RDMA_PS_UDP);
+	snprintf(port, sizeof(port), "%u", ntohs(rdma_get_src_port(m.listens)));
+	info = info_of_ud(port, 0, RDMA_PS_IB);
+	cr_assert_eq(rdma_create_ep(&id, info, NULL, NULL), 0, "errno %d", errno);
+	rdma_freeaddrinfo(info);
+	cr_assert_eq(rdma_ack_cm_event(id->event), 0);
+	id->event = NULL;
+	cr_assert_eq(rdma_migrate_id(id, m.channel), 0);
+	cr_assert_eq(rdma_connect(id, NULL), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_UNREACHABLE, &event), id);
+	cr_assert_eq(event->status, 1);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(rdma_destroy_id(id), 0);
+	meeting_close(&m);
+}
