@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* port_down.c - FI_EMU_FAULT: nothing passes while the port is down. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/verbs/qp_pair.h"
@@ -116,5 +118,27 @@ Test(verbs_port_down, is_down_at_open)
 	pass_half_a_second();
 	have_port_up();
 	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
+	qp_pair_close(&pair);
+}
+
+/* A connection that the plan has cut stays away as long as the plan says, whatever the port does meanwhile. */
+Test(verbs_port_down, leaves_a_cut_as_it_is)
+{
+	char plan[400];
+
+	snprintf(plan, sizeof(plan), "%s[c]\nfault = cut\nwhen = before\ndown = 3600s\n", down_and_up);
+	setenv("EMU_LOG_LEVEL", "info", 1);
+	fault_plan(plan);
+	said_begin();
+	qp_pair_open(&pair);
+	pair.timeout = 20;
+	qp_pair_meet(&pair);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 64, 8, 1);
+	while (!said_has("cut by the fault plan"))
+		cr_assert_eq(ibv_poll_cq(pair.cq[A], 1, &(struct ibv_wc){ 0 }), 0);
+	have_port_down();
+	have_port_up();
+	pass_half_a_second();
+	cr_assert_eq(ibv_poll_cq(pair.cq[A], 1, &(struct ibv_wc){ 0 }), 0);
 	qp_pair_close(&pair);
 }

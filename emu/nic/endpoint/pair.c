@@ -56,9 +56,16 @@ void nic_each_pair(struct nic *nic, void (*each)(void *owner, void *arg), void *
 			each(ep->attr.owner, arg);
 }
 
+static void port_down(struct session *session)
+{
+	if (session->fault_until_ns != UINT64_MAX)
+		session->fault_then_ns = session->fault_until_ns;
+	session->fault_until_ns = UINT64_MAX;
+}
+
 static void unplug(struct session *session)
 {
-	session->fault_until_ns = UINT64_MAX;
+	port_down(session);
 	if (session->question)
 		conn_close(session->question, 0, true);
 	if (session->conn)
@@ -67,7 +74,9 @@ static void unplug(struct session *session)
 
 static void plug_in(struct session *session)
 {
-	session->fault_until_ns = 0;
+	if (session->fault_until_ns != UINT64_MAX)
+		return;
+	session->fault_until_ns = session->fault_then_ns;
 	if (session->state != SESSION_BACKOFF)
 		return;
 	session->retry_ns = nic_now(session->ep->nic);
@@ -111,10 +120,7 @@ int ep_pair(struct ep *ep, const struct ep_pair *pair)
 		return -ENOMEM;
 	ep->name = own;
 	pairing->own = (struct wire_pair_fields){ .sq_psn = WIRE_PSN_UNKNOWN, .rq_psn = pair->rq_psn, .path_mtu = pair->path_mtu };
-	if (ep->nic->unplugged)
-		session->fault_until_ns = UINT64_MAX;
-	else if (session->fault_until_ns == UINT64_MAX) /* plug_in() has not met it */
-		session->fault_until_ns = 0;
+	(ep->nic->unplugged ? port_down : plug_in)(session); /* nic_unplug() may not have met it */
 	ep->cm.peer = session;
 	cm_enter(ep, CM_UP); /* V57, V58, V133 */
 	if (pairing->knocked)

@@ -192,7 +192,8 @@ struct session {
 	uint64_t ask_ns;         /* no question before then, */
 	uint64_t ask_wait_ns;    /* which is so long after the last one; 0: that was answered */
 	uint32_t late;           /* ops that have ended, and by the plan are told of later */
-	uint64_t fault_until_ns; /* by the plan, no connection before then */
+	uint64_t fault_until_ns; /* by the plan, no connection before then; UINT64_MAX: while the port is down, and when it is up */
+	uint64_t fault_then_ns;  /* it is this again */
 };
 
 /* The session of `ep` with the peer at that canonical address; made if it is not there. NULL: limit or memory. */
