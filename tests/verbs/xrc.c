@@ -243,6 +243,43 @@ Test(verbs_xrc, the_queue_pair_goes_first)
 	close_all();
 }
 
+/* A queue that has lost a completion ends all queue pairs of the domain whose receives complete there. */
+Test(verbs_xrc, a_queue_that_is_full)
+{
+	struct ibv_cq *wide;
+	struct ibv_sge to, from;
+	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad_recv;
+	struct qp_pair other;
+	struct ibv_send_wr wr, *bad;
+
+	open_all();
+	wide = pair.cq[1];
+	other = pair;
+	pair.cq[1] = ibv_create_cq(pair.verbs.context, 1, NULL, NULL, 0);
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	srq = open_srq(SRQ);
+	cr_assert_eq(ibv_get_srq_num(srq, &number), 0);
+	other.qp[1] = open_receiver();
+	qp_to(&other, 1, IBV_QPS_INIT);
+	qp_to(&other, 1, IBV_QPS_RTR);
+	to = (struct ibv_sge){ (uintptr_t)pair.memory[1], 8, pair.mr[1]->lkey };
+	wr = qp_request(&pair, 0, IBV_WR_SEND, 0, 8, &from);
+	wr.qp_type.xrc.remote_srqn = number;
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(ibv_post_srq_recv(srq, &recv, &bad_recv), 0);
+		cr_assert_eq(ibv_post_send(pair.qp[0], &wr, &bad), 0);
+	}
+	for (int side = 0; side < 2; side++) {
+		struct ibv_qp *qp = side ? other.qp[1] : pair.qp[1];
+
+		while (qp->state != IBV_QPS_ERR)
+			cr_assert_geq(ibv_poll_cq(pair.cq[0], 1, &(struct ibv_wc){ 0 }), 0);
+	}
+	cr_assert_eq(ibv_destroy_qp(other.qp[1]), 0);
+	cr_assert_eq(ibv_destroy_cq(wide), 0);
+	close_all();
+}
+
 Test(verbs_xrc, the_log_tells_that_types_differ)
 {
 	struct ibv_sge from;

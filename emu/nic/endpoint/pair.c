@@ -367,11 +367,17 @@ void ep_reset(struct ep *ep)
 	ep->nic->link.random(ep->nic->link_arg, ep->instance + sizeof(ep->nic->process), WIRE_ID_LEN - sizeof(ep->nic->process));
 }
 
+/* Its receives may be those of any context of its domain. */
+static bool completes_at(const struct ep *ep, const struct cq *cq)
+{
+	return ep->attr.tx_cq == cq || ep->attr.rx_cq == cq || (ep->attr.xrc && xrc_completes_at(ep->attr.xrc, cq));
+}
+
 void nic_overran(struct nic *nic, const struct cq *cq)
 {
 	nic_role(nic);
 	for (struct ep *ep = nic->eps; ep; ep = ep->next) {
-		if (!ep->pairing || ep->cm.state != CM_UP || (ep->attr.tx_cq != cq && ep->attr.rx_cq != cq))
+		if (!ep->pairing || ep->cm.state != CM_UP || !completes_at(ep, cq))
 			continue;
 		ep->pairing->overran = ep->pairing->halting = true;
 		if (ep->attr.datagrams) {

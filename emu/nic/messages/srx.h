@@ -67,6 +67,8 @@ struct ep *srx_reporter(const struct rx *rx);
 bool xrc_turn(struct ep *ep, uint64_t number) __attribute__((cold, noinline));
 /* To what it was opened with. */
 void xrc_home(struct ep *ep);
+/* Does a context of the domain complete at that queue? */
+bool xrc_completes_at(const struct xrc *xrc, const struct cq *cq);
 /* The context that a receive was posted to, before it is reported. Of any endpoint. */
 void xrc_turn_to(struct ep *ep, struct srx *srx) __attribute__((cold, noinline));
 /* The number of the context that it stands for; 0: none. */

@@ -89,6 +89,16 @@ uint32_t xrc_named(const struct ep *ep)
 	return ep->srx->offer.number;
 }
 
+bool xrc_completes_at(const struct xrc *xrc, const struct cq *cq)
+{
+	const struct srx *srx = xrc->offered;
+
+	nic_role(xrc->nic);
+	while (srx && srx->offer.cq != cq)
+		srx = srx->offer.next;
+	return srx;
+}
+
 /* The message or write whose segments arrive there has lost its receive. */
 static void lose_receive(struct session *session, const struct srx *srx)
 {
