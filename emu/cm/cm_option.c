@@ -14,15 +14,34 @@ static int byte_option(const void *value, size_t length, uint8_t most, const cha
 	return 0;
 }
 
-/* Before the number is taken. */
-static int flag_option(const struct cm_id *id, const void *value, size_t length, const char *name, bool *to)
+static int flag_option(const void *value, size_t length, const char *name, bool *to)
 {
 	if (length != sizeof(int))
 		return vb_refuse(EINVAL, "rdma_set_option", "%s is an int.", name);
-	if (id->state != ID_FRESH)
-		return vb_refuse(EINVAL, "rdma_set_option", "%s is set before rdma_bind_addr().", name);
 	*to = *(const int *)value != 0;
 	return 0;
+}
+
+/* Before the number is taken. */
+static int afonly_option(struct cm_id *id, const void *value, size_t length)
+{
+	if (id->state != ID_FRESH)
+		return vb_refuse(EINVAL, "rdma_set_option", "RDMA_OPTION_ID_AFONLY is set before rdma_bind_addr().");
+	return flag_option(value, length, "RDMA_OPTION_ID_AFONLY", &id->afonly);
+}
+
+/* A bound id may still share its number, but no more take it for itself. */
+static int reuse_option(struct cm_id *id, const void *value, size_t length)
+{
+	bool reuse = false;
+	int err = flag_option(value, length, "RDMA_OPTION_ID_REUSEADDR", &reuse);
+
+	if (!err && id->state != ID_FRESH && (!reuse || id->state == ID_LISTENING))
+		err = vb_refuse(EINVAL, "rdma_set_option",
+				"RDMA_OPTION_ID_REUSEADDR is set before rdma_listen(), and taken back before rdma_bind_addr().");
+	if (!err)
+		id->reuse = reuse;
+	return err;
 }
 
 static int set_option(struct cm_id *id, int level, int name, const void *value, size_t length)
@@ -42,9 +61,9 @@ static int set_option(struct cm_id *id, int level, int name, const void *value, 
 	case RDMA_OPTION_ID_TOS:
 		return byte_option(value, length, UINT8_MAX, "RDMA_OPTION_ID_TOS", &id->tos);
 	case RDMA_OPTION_ID_REUSEADDR:
-		return flag_option(id, value, length, "RDMA_OPTION_ID_REUSEADDR", &id->reuse);
+		return reuse_option(id, value, length);
 	case RDMA_OPTION_ID_AFONLY:
-		return flag_option(id, value, length, "RDMA_OPTION_ID_AFONLY", &id->afonly);
+		return afonly_option(id, value, length);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
 		err = byte_option(value, length, TIMEOUT_MOST, "RDMA_OPTION_ID_ACK_TIMEOUT", &id->ack_timeout);
 		id->has_ack_timeout |= !err;

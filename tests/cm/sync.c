@@ -139,3 +139,28 @@ Test(cm_sync, options)
 	cr_assert_eq(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(channel);
 }
+
+/* A number is shared by those that want it so; one of them listens. */
+Test(cm_sync, a_bound_id_may_share_its_number)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	const int level = RDMA_OPTION_ID, name = RDMA_OPTION_ID_REUSEADDR;
+	struct rdma_cm_id *ids[2];
+	int on = 1, off = 0;
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(rdma_create_id(channel, &ids[i], NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_bind_addr(ids[0], (struct sockaddr *)&at), 0);
+	cr_assert_eq(rdma_set_option(ids[0], level, name, &on, sizeof(on)), 0);
+	cr_assert(rdma_set_option(ids[0], level, name, &off, sizeof(off)) == -1 && errno == EINVAL);
+	at.sin_port = rdma_get_src_port(ids[0]);
+	cr_assert_eq(rdma_set_option(ids[1], level, name, &on, sizeof(on)), 0);
+	cr_assert_eq(rdma_bind_addr(ids[1], (struct sockaddr *)&at), 0);
+	cr_assert_eq(rdma_listen(ids[0], 1), 0);
+	cr_assert(rdma_listen(ids[1], 1) == -1 && errno == EADDRINUSE);
+	cr_assert(rdma_set_option(ids[0], level, name, &on, sizeof(on)) == -1 && errno == EINVAL);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(rdma_destroy_id(ids[i]), 0);
+	rdma_destroy_event_channel(channel);
+}
