@@ -233,6 +233,7 @@ static void forget_source(struct cm_id *id, const struct sockaddr_storage *befor
 static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const struct sockaddr *to)
 {
 	const char *call = "rdma_resolve_addr";
+	struct vb_cm_planned planned = { 0 };
 	struct sockaddr_storage before;
 	int err;
 
@@ -251,6 +252,13 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 		return vb_refuse(EINVAL, call, "the own address and dst_addr are of different families.");
 	before = id->id.route.addr.src_storage;
 	err = resolve_peer(id, to);
+	if (!err) {
+		err = cm_plan_error(RDMA_CM_EVENT_ADDR_RESOLVED, &planned);
+		if (err)
+			vb_cm_close(id->cm);
+		if (err)
+			id->cm = NULL;
+	}
 	if (err)
 		forget_source(id, &before);
 	if (err)
@@ -258,7 +266,7 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 			  err == ENODEV ? "the way to dst_addr begins at an address that no device has" : strerror(err));
 	else
 		cm_enter(id, ID_ADDRESSED);
-	return cm_tell(id, err ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -err);
+	return cm_tell_planned(id, err ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -err, &planned);
 }
 
 int rdma_resolve_addr(struct rdma_cm_id *pub, struct sockaddr *from, struct sockaddr *to, int timeout_ms)
@@ -296,6 +304,17 @@ void cm_make_path(struct cm_id *id)
 	};
 	id->id.route.path_rec = &id->path;
 	id->id.route.num_paths = 1;
+}
+
+/* The id has a path, unless the plan has it otherwise. 0 or ENOMEM. */
+static int route_found(struct cm_id *id)
+{
+	struct vb_cm_planned planned = { 0 };
+	int err = cm_plan_error(RDMA_CM_EVENT_ROUTE_RESOLVED, &planned);
+
+	if (!err)
+		cm_enter(id, ID_ROUTED);
+	return cm_tell_planned(id, err ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED, -err, &planned);
 }
 
 /* A path of another P_Key, or to another place than dst_addr, has no way here. */
@@ -341,8 +360,7 @@ int cm_take_path(struct cm_id *id, const void *value, size_t length)
 	id->path.flow_label = htonl(ntohl(path->flowlabel_hoplimit) >> 8 & 0xfffff);
 	id->path.hop_limit = (uint8_t)ntohl(path->flowlabel_hoplimit);
 	id->path.sl = ntohs(path->qosclass_sl) & 0xf;
-	cm_enter(id, ID_ROUTED);
-	return cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return route_found(id);
 }
 
 int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
@@ -357,8 +375,7 @@ int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
 	if (!err) {
 		cm_make_path(id);
-		cm_enter(id, ID_ROUTED);
-		err = cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+		err = route_found(id);
 	}
 	cm_let_go();
 	return err ? cm_result(err) : cm_complete(id);

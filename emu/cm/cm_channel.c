@@ -94,18 +94,19 @@ static void event_queue(struct cm_id *id, struct told_event *event)
 	event->link.told = &id->told;
 	event->id = id;
 	pthread_mutex_lock(&told_lock);
-	vb_events_add(&id->channel->events, &event->link);
+	cm_deliver(event);
 	pthread_mutex_unlock(&told_lock);
 }
 
-int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status)
+int cm_tell_planned(struct cm_id *id, enum rdma_cm_event_type type, int status, const struct vb_cm_planned *planned)
 {
-	struct told_event *event = calloc(1, sizeof(*event));
+	struct told_event *event = planned->lost ? NULL : calloc(1, sizeof(*event));
 
 	if (!event)
-		return ENOMEM;
+		return planned->lost ? 0 : ENOMEM;
 	event->plain = true;
 	event->pub = (struct rdma_cm_event){ .id = &id->id, .event = type, .status = status };
+	event->planned = *planned;
 	event_queue(id, event);
 	return 0;
 }
@@ -129,13 +130,28 @@ int rdma_write_cm_event(struct rdma_cm_id *pub, enum rdma_cm_event_type type, in
 	return 0;
 }
 
-int cm_tell_group(struct cm_id *id, struct cm_group *group)
+int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status)
 {
-	struct told_event *event = calloc(1, sizeof(*event));
+	struct vb_cm_planned planned = { 0 };
 
+	(void)vb_cm_plan(type, false, &planned);
+	return cm_tell_planned(id, type, status, &planned);
+}
+
+int cm_tell_group(struct cm_id *id, struct cm_group *group, bool *told)
+{
+	struct vb_cm_planned planned = { 0 };
+	struct told_event *event;
+
+	(void)vb_cm_plan(RDMA_CM_EVENT_MULTICAST_JOIN, false, &planned);
+	*told = !planned.lost;
+	if (planned.lost)
+		return 0;
+	event = calloc(1, sizeof(*event));
 	if (!event)
 		return ENOMEM;
 	event->group = group;
+	event->planned = planned;
 	event_queue(id, event);
 	return 0;
 }
@@ -160,27 +176,35 @@ static struct vb_event *events_of(struct cm_channel *channel, const struct cm_id
 	return first;
 }
 
-/* A request that nobody has read: the listener has gone. */
-static void event_reject(struct told_event *event)
+void cm_event_reject(struct told_event *event, uint32_t reason)
 {
-	const struct wire_rdma_fields say = cm_rejection(event->said.kind, CM_REJECT_CONSUMER);
+	const struct wire_rdma_fields say = cm_rejection(event->said.kind, reason);
 
 	(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
 	cm_listener_put(event->listener);
 }
 
-void cm_drop_events(struct cm_id *id)
+static void drop_events(struct vb_event *event)
 {
-	struct vb_event *event = events_of(id->channel, id);
-
 	while (event) {
 		struct vb_event *next = event->next;
 
-		if (((struct told_event *)event)->listener)
-			event_reject((struct told_event *)event);
+		if (((struct told_event *)event)->listener) /* nobody has read it: the listener has gone */
+			cm_event_reject((struct told_event *)event, CM_REJECT_CONSUMER);
 		free(event);
 		event = next;
 	}
+}
+
+void cm_drop_events(struct cm_id *id)
+{
+	struct told_event *later;
+
+	pthread_mutex_lock(&told_lock);
+	later = cm_late_drop(event_is_of, id);
+	pthread_mutex_unlock(&told_lock);
+	drop_events(events_of(id->channel, id));
+	drop_events((struct vb_event *)later);
 }
 
 /* With cm_lock. */

@@ -106,6 +106,7 @@ int cm_ask(struct cm_id *id, struct wire_rdma_fields *say)
 	wire_gid_put(id->peer_gid.raw, ntohs(rdma_get_dst_port(&id->id)), &say->to);
 	if (!say->to.port)
 		return vb_refuse(EINVAL, "rdma_connect", "the peer's number, the port of dst_addr, is 0.");
+	id->asked_with_qp = id->id.qp;
 	err = vb_cm_ask(id->cm, &id->id.route.addr.dst_storage, say);
 	if (!err)
 		cm_enter(id, ID_CONNECTING);

@@ -40,8 +40,12 @@ bool cm_connection_told(void *owner, const struct vb_cm_told *told)
 		return false;
 	event->id = id;
 	event->link.told = &id->told;
+	if (!cm_plan_told(event, id)) {
+		free(event);
+		return true;
+	}
 	pthread_mutex_lock(&told_lock);
-	vb_events_add(&id->channel->events, &event->link);
+	cm_deliver(event);
 	pthread_mutex_unlock(&told_lock);
 	return true;
 }
@@ -49,12 +53,16 @@ bool cm_connection_told(void *owner, const struct vb_cm_told *told)
 bool cm_listener_told(void *owner, const struct vb_cm_told *told)
 {
 	struct cm_listener *listener = owner;
-	struct told_event *event = event_of_told(told);
+	struct told_event *event;
 	bool takes;
 
+	if (told->kind == VB_CM_SOUGHT)
+		return cm_plan_answers(listener, told->request);
+	event = event_of_told(told);
 	if (!event)
 		return false;
 	event->listener = listener;
+	(void)cm_plan_told(event, NULL); /* what is lost is not asked */
 	pthread_mutex_lock(&told_lock);
 	takes = listener->id && listener->unread < listener->backlog;
 	if (takes) {
@@ -62,7 +70,7 @@ bool cm_listener_told(void *owner, const struct vb_cm_told *told)
 		listener->users++;
 		event->id = listener->id;
 		event->link.told = &listener->id->told;
-		vb_events_add(&listener->id->channel->events, &event->link);
+		cm_deliver(event);
 	}
 	pthread_mutex_unlock(&told_lock);
 	if (!takes)
@@ -167,7 +175,6 @@ static bool told_request(struct told_event *event)
 {
 	struct cm_id *listens = event->id, *id;
 	bool wanted = cm_is_wanted(listens, &event->said);
-	const struct wire_rdma_fields say = cm_rejection(event->said.kind, wanted ? CM_REJECT_CONSUMER : CM_REJECT_NOBODY);
 
 	id = wanted ? request_id(event, listens) : NULL;
 
@@ -178,8 +185,7 @@ static bool told_request(struct told_event *event)
 		vb_inform("rdma_get_cm_event", "a request is rejected: %s.",
 			  wanted ? "there is no memory, or it asks for an address of another host"
 				 : "it is for another port space than that of the id that listens");
-		(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
-		cm_listener_put(event->listener);
+		cm_event_reject(event, wanted ? CM_REJECT_CONSUMER : CM_REJECT_NOBODY);
 		return false;
 	}
 	fill(event, &id->id, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
@@ -269,14 +275,33 @@ static bool told_word(struct told_event *event, struct cm_id *id)
 	return true;
 }
 
+/* In the place of what has happened. The peer finds that the connection has ended. */
+static bool told_planned(struct told_event *event, struct cm_id *id)
+{
+	if (!event->plain && id->state != ID_CONNECTING && id->state != ID_ACCEPTED)
+		return false;
+	if (event->planned.becomes == RDMA_CM_EVENT_REJECTED)
+		fill_rejected(event, id, event->planned.status);
+	else
+		fill(event, &id->id, (enum rdma_cm_event_type)event->planned.becomes, event->planned.status);
+	cm_enter(id, ID_OVER);
+	if (!cm_is_ud(id)) {
+		cm_qp_err(id);
+		(void)vb_cm_leave(id->cm);
+	}
+	return true;
+}
+
 bool cm_event_take(struct told_event *event)
 {
 	struct cm_id *id = event->id;
 
-	if (event->plain)
-		return true;
 	if (event->group)
 		return cm_group_take(event);
+	if (event->planned.replaced)
+		return told_planned(event, id);
+	if (event->plain)
+		return true;
 	if (event->kind != VB_CM_ASKED && cm_is_ud(id))
 		return cm_told_found(event, id);
 	switch (event->kind) {

@@ -70,12 +70,11 @@ static int begin_joining(struct cm_id *id, const struct sockaddr *at, bool sends
 	cm_gid_of_ip(&group->at, &group->gid);
 	group->context = context;
 	group->sends_only = sends_only;
-	err = cm_tell_group(id, group);
+	err = cm_tell_group(id, group, &group->told);
 	if (err) {
 		free(group);
 		return err;
 	}
-	group->told = true;
 	group->next = id->groups;
 	id->groups = group;
 	return 0;
@@ -120,7 +119,9 @@ bool cm_group_take(struct told_event *event)
 
 	if (group->left)
 		return false;
-	if (id->id.qp && !group->sends_only)
+	if (event->planned.replaced)
+		err = -event->planned.status;
+	else if (id->id.qp && !group->sends_only)
 		err = ibv_attach_mcast(id->id.qp, &group->gid, 0);
 	event->pub = (struct rdma_cm_event){
 		.id = &id->id,
@@ -165,6 +166,7 @@ int rdma_leave_multicast(struct rdma_cm_id *pub, struct sockaddr *at)
 {
 	struct cm_id *id = cm_id_of(pub);
 	struct cm_group **place, *group;
+	struct told_event *late;
 	struct vb_event *dropped;
 
 	if (!id || !at)
@@ -183,8 +185,12 @@ int rdma_leave_multicast(struct rdma_cm_id *pub, struct sockaddr *at)
 	*place = group->next;
 	group->left = true;
 	detach(id, group);
+	pthread_mutex_lock(&told_lock);
+	late = cm_late_drop(is_of_group, group);
+	pthread_mutex_unlock(&told_lock);
 	dropped = vb_events_drop(&id->channel->events, is_of_group, group);
-	group->told &= !dropped;
+	group->told &= !late && !dropped;
+	free(late);
 	vb_events_free(dropped);
 	while (group->told)
 		cm_await_ack();

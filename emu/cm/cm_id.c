@@ -159,6 +159,7 @@ static void ids_forked(void)
 	idle_listeners = NULL;
 	default_pd = NULL;
 	pd_users = 0;
+	cm_plans_forked();
 }
 
 static void watch_forks(void)

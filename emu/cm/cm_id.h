@@ -34,6 +34,7 @@ enum { CM_RAI_SA = 0x10, CM_RAI_DNS = 0x20 };
 enum {
 	CM_BACKLOG_MOST = 1024, /* requests unread, a listener, whatever rdma_listen() asks for; then they are rejected */
 	CM_RD_ATOMIC_MOST = 128,
+	CM_SEEKERS = 16, /* of a listener's; another takes the place of the oldest */
 	CM_PSN_MASK = 0xffffff,
 	CM_HOPS = 64,
 	CM_REJECT_NOBODY = 8,    /* InfiniBand's reasons: no such service */
@@ -76,6 +77,11 @@ struct cm_listener {
 	unsigned int users;       /* told_lock: the id that has opened it, and requests that are not answered yet */
 	struct cm_id *id;         /* likewise; NULL: it hears no more */
 	uint32_t unread, backlog; /* likewise */
+	/* Those that were judged by a plan when they sought it (cm_plan.c), with the driver role: numbers, and a bit for each that
+	 * hears nothing. */
+	uint64_t sought[CM_SEEKERS];
+	uint32_t silent;
+	unsigned int turn;
 };
 
 struct cm_id {
@@ -94,6 +100,8 @@ struct cm_id {
 	bool knows_peer; /* the four below, too */
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count;
 	bool leaves; /* LEAVE was said */
+	bool asked_with_qp;
+	bool heard_up, heard_down; /* what the device has told of the connection; for plans, with the driver role */
 	uint8_t tos, ack_timeout;
 	bool has_ack_timeout, reuse, afonly;
 	struct ibv_ece local_ece, remote_ece;
@@ -121,9 +129,12 @@ struct told_event {
 	struct sockaddr_storage peer;
 	uint64_t request;
 	struct cm_listener *listener; /* of a request: one of its users */
+	struct vb_cm_planned planned;
+	uint64_t due_ns; /* of one that is late */
 	uint8_t data[WIRE_CM_DATA_MAX];
 };
 
+extern unsigned int cm_life;      /* moves in a fork's child */
 extern pthread_mutex_t told_lock; /* a leaf, but for that of events */
 
 static inline struct cm_id *cm_id_of(struct rdma_cm_id *id)
@@ -186,8 +197,12 @@ struct cm_channel *cm_channel_new(void);
 void cm_channel_free(struct cm_channel *channel);
 /* An event that the library makes itself: 0 or ENOMEM. */
 int cm_tell(struct cm_id *id, enum rdma_cm_event_type type, int status);
-/* MULTICAST_JOIN, or MULTICAST_ERROR, is to come: 0 or ENOMEM. */
-int cm_tell_group(struct cm_id *id, struct cm_group *group);
+/* MULTICAST_JOIN, or MULTICAST_ERROR, is to come, unless the plan loses it (*told false): 0 or ENOMEM. */
+int cm_tell_group(struct cm_id *id, struct cm_group *group, bool *told);
+/* Likewise of one that the caller has shown to the plan. */
+int cm_tell_planned(struct cm_id *id, enum rdma_cm_event_type type, int status, const struct vb_cm_planned *planned);
+/* With cm_lock: the answer to a request that no id stands for. The event is the caller's. */
+void cm_event_reject(struct told_event *event, uint32_t reason);
 /* A synchronous call waits for its event, which is id->event then: 0, or -1 with errno. Without cm_lock. */
 int cm_complete(struct cm_id *id);
 /* All that waits for the id is gone, but requests, which are rejected. */
@@ -199,6 +214,20 @@ void cm_drop_events(struct cm_id *id);
 vb_cm_tell cm_connection_told, cm_listener_told;
 /* With cm_lock: does what an event asks for. False: there is nothing to tell the program. */
 bool cm_event_take(struct told_event *event);
+
+/* --- cm_plan.c --- */
+
+/* With the driver role: what the device tells of an id, or of a listener (NULL), is shown to the plan. False: it is lost. */
+bool cm_plan_told(struct told_event *event, struct cm_id *id);
+/* 0; or the errno of the error that comes in the place of this event by the plan, which says how late it is. */
+int cm_plan_error(int type, struct vb_cm_planned *planned);
+/* Is one that seeks the listener answered? */
+bool cm_plan_answers(struct cm_listener *listener, uint64_t seeks);
+/* With told_lock: the event waits in its id's channel, as the plan has it. */
+void cm_deliver(struct told_event *event);
+/* With told_lock: those that are late, in their order, taken out, as vb_events_drop() does it. */
+struct told_event *cm_late_drop(bool (*of)(const struct vb_event *event, const void *arg), const void *arg);
+void cm_plans_forked(void);
 
 /* --- cm_qp.c --- */
 
@@ -225,7 +254,9 @@ bool cm_is_wanted(const struct cm_id *listens, const struct wire_rdma_fields *sa
 struct wire_rdma_fields cm_rejection(enum wire_rdma_kind asked, uint32_t reason);
 /* The way to that GID from the id's own address. */
 void cm_fill_ah(const struct cm_id *id, const union ibv_gid *to, struct ibv_ah_attr *ah);
-/* The end of a lookup; as cm_event_take(). */
+/* The end of a lookup: its status if it has found nothing, a number, negative if it is an errno; else 0. */
+int cm_lookup_status(const struct told_event *event);
+/* Likewise; as cm_event_take(). */
 bool cm_told_found(struct told_event *event, struct cm_id *id);
 
 /* --- cm_group.c --- */

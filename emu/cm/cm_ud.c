@@ -81,9 +81,8 @@ void cm_fill_ah(const struct cm_id *id, const union ibv_gid *to, struct ibv_ah_a
 	};
 }
 
-/* The status of a lookup that has found nothing: a number, negative if it is an errno. A peer that is no program of rdma_cm may
- * have taken it for a connection. */
-static int lookup_status(const struct told_event *event)
+/* A peer that is no program of rdma_cm may have taken it for a connection. */
+int cm_lookup_status(const struct told_event *event)
 {
 	if (event->kind != VB_CM_FAILED)
 		return -EPROTO;
@@ -94,7 +93,7 @@ static int lookup_status(const struct told_event *event)
 
 bool cm_told_found(struct told_event *event, struct cm_id *id)
 {
-	int status = lookup_status(event);
+	int status = cm_lookup_status(event);
 	struct rdma_ud_param *ud = &event->pub.param.ud;
 
 	if (id->state != ID_CONNECTING)

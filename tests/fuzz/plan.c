@@ -30,6 +30,7 @@ static void ask(const struct fault_plan *plan)
 		FUZZ_CHECK(fault_call_wait(plan, i, 1) >= rule->wait_ns);
 		FUZZ_CHECK(rule->sort != PLAN_CALL || (rule->calls && (rule->err || rule->wait_ns || rule->jitter_ns)));
 		FUZZ_CHECK(rule->sort != PLAN_FAIL || rule->word);
+		FUZZ_CHECK(rule->sort != PLAN_CM || rule->becomes || rule->wait_ns || rule->jitter_ns);
 		FUZZ_CHECK(rule->sort != PLAN_EVENT || rule->timed == !rule->calls);
 	}
 	FUZZ_CHECK(fault_queue(plan, 100) <= 100);

@@ -28,6 +28,8 @@ enum cm_event_kind {
 	CM_STOPPED,   /* queue pair, not reliable: an op has failed, and those behind it are given back, until ep_go_on() */
 	CM_DRAINED,   /* queue pair: it is held, and what had begun has ended */
 	CM_NOTE,      /* the peer's ep_note() */
+	CM_SOUGHT,    /* passive, with a number (service.h): a peer has asked for its port, and hears nothing if this is refused;
+		       * `request` is the same if it asks again */
 	CM_NOTED,     /* the peer's program was told of ep_note(), or cannot take it; `request` is its number */
 };
 

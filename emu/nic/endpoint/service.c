@@ -114,7 +114,8 @@ static void service_answer(const struct service *service, const struct wire_serv
 					      .port = address_port(&service->ep->name),
 					      .nonce = question->nonce };
 
-	if (service->hears && question->kind == WIRE_SERVICE_QUESTION && question->service == service->number)
+	if (service->hears && question->kind == WIRE_SERVICE_QUESTION && question->service == service->number &&
+	    cm_tell(service->ep, &(struct cm_event){ .kind = CM_SOUGHT, .request = question->nonce }))
 		service_send(service, from, &answer);
 }
 

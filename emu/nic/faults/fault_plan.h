@@ -37,12 +37,16 @@ enum fault_sort {
 	PLAN_FAIL,      /* own requests or receives complete with a status */
 	PLAN_EVENT,     /* an asynchronous event */
 	PLAN_UNPLUGGED, /* ports are down from the beginning */
+	PLAN_CM,        /* an event of the connection manager is late, lost or another one */
 	PLAN_SORTS
 };
 
 enum { FAULT_KINDS = OP_POSTED_KINDS, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, FAULT_CERTAIN = 1000000000 };
 /* FAIL: receives, as one more kind, which a rule has only by its name. */
 enum { FAULT_RECEIVES = FAULT_KINDS };
+
+/* CM: what an event becomes. The front end's events follow FAULT_CM_FIRST. */
+enum { FAULT_CM_ITSELF, FAULT_CM_NOTHING, FAULT_CM_FIRST };
 
 struct fault_rule {
 	enum fault_sort sort;
@@ -59,15 +63,19 @@ struct fault_rule {
 	uint32_t times;              /* RNR: so often in a row; CUT: likewise, if it is `before` */
 	bool before;                 /* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;            /* CUT: there is no other connection for so long */
-	int err;                     /* REGISTER, CALL: a positive errno; 0: a CALL that is late alone */
+	int err;                     /* REGISTER, CALL, CM: a positive errno; 0: a CALL that is late alone */
 	uint64_t rate;               /* BANDWIDTH: bytes a second */
 	uint64_t entries;            /* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns; /* LATENCY, REORDER, COMPLETION, THREAD, CALL: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns; /* LATENCY, REORDER, COMPLETION, THREAD, CALL, CM: so long, and a drawn part of jitter_ns */
 	uint64_t calls;              /* CALL, EVENT: a bit for each of the front end's calls */
 	uint64_t qp, cq;             /* CALL, FAIL, EVENT: the queue pair or queue, as the front end counts them; 0: any */
 	uint32_t word;               /* FAIL: the front end's number of the status; EVENT: of the event */
+	bool injects;                /* EVENT: `word` is one of the front end's */
 	bool called, timed;          /* EVENT: by calls; or by time, after_ns */
 	uint64_t after_ns;
+	int cm_event;     /* CM: the front end's number */
+	uint32_t becomes; /* likewise: FAULT_CM_ITSELF and on */
+	uint32_t reason;  /* likewise: of a rejection; 0: none is said */
 };
 
 struct fault_plan {

@@ -194,6 +194,50 @@ uint32_t fault_request(unsigned int kind, uint64_t qp)
 	return status;
 }
 
+/* A request that is lost is lost before it is made. */
+static bool rule_names_cm(const struct fault_rule *rule, unsigned int event, bool asks)
+{
+	bool asked = rule->becomes == FAULT_CM_NOTHING && (unsigned int)rule->cm_event == process_front.faults->cm_request;
+
+	return rule->sort == PLAN_CM && (unsigned int)rule->cm_event == event && asked == asks;
+}
+
+/* Without the lock. */
+static void tell_cm(unsigned int event, const struct fault_cm *met)
+{
+	const struct process_faults *faults = process_front.faults;
+	char name[FAULT_WORD_MAX], other[FAULT_WORD_MAX] = "nothing";
+
+	if (met->becomes >= FAULT_CM_FIRST)
+		fault_word_at(faults->cm_events, met->becomes - FAULT_CM_FIRST, other);
+	log_warn(PROCESS_DEVICE, "%s%s %s%s, injected by the fault plan (%sFAULT).", faults->cm_prefix,
+		 fault_word_at(faults->cm_events, event, name), met->becomes == FAULT_CM_ITSELF ? "is late" : "becomes ",
+		 met->becomes == FAULT_CM_ITSELF ? "" : other, process_front.variables);
+}
+
+bool fault_cm(unsigned int event, bool asks, struct fault_cm *met)
+{
+	bool any = false;
+
+	mutex_lock(&lock);
+	for (uint32_t i = 0; i < plan.rules; i++) {
+		const struct fault_rule *rule = &plan.rule[i];
+
+		if (!rule_names_cm(rule, event, asks) || !fault_hits(&plan, i, ++counts[i]) || any)
+			continue;
+		any = true;
+		*met = (struct fault_cm){ .wait_ns = fault_call_wait(&plan, i, counts[i]),
+					  .becomes = rule->becomes,
+					  .rejected = rule->becomes == FAULT_CM_FIRST + process_front.faults->cm_rejected,
+					  .err = rule->err,
+					  .reason = rule->reason };
+	}
+	mutex_unlock(&lock);
+	if (any)
+		tell_cm(event, met);
+	return any;
+}
+
 /* Is there a rule of that sort; of events, by time? */
 static bool has_rule(enum fault_sort sort)
 {

@@ -33,6 +33,17 @@ int fault_call(const char *call, uint64_t qp, uint64_t *number);
  * it fails, or 0. */
 uint32_t fault_request(unsigned int kind, uint64_t qp);
 
+/* One more event of the connection manager, or, `asks`, a peer's question for the listener of one: which rules name that lose it.
+ * False: no rule meets it. */
+struct fault_cm {
+	uint64_t wait_ns;
+	uint32_t becomes; /* FAULT_CM_ITSELF and on */
+	bool rejected;    /* what it becomes has a reason, else it is an error */
+	int err;          /* 0, like `reason`: the rule says none */
+	uint32_t reason;
+};
+bool fault_cm(unsigned int event, bool asks, struct fault_cm *met);
+
 /* Are there events by time, so that a NIC has to run? */
 bool fault_is_timed(void);
 /* nic_config.alarm: has those events happen that are due, and returns when the next is. With the driver role. */

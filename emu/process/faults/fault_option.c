@@ -72,6 +72,7 @@ static const char *option_read_fault(const char *value, struct fault_rule *rule)
 		[PLAN_FAIL] = "fail",
 		[PLAN_EVENT] = "event",
 		[PLAN_UNPLUGGED] = "unplugged",
+		[PLAN_CM] = "cm",
 	};
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
@@ -335,9 +336,36 @@ bool fault_event_find(const char *name, uint32_t *event)
 	return found >= 0;
 }
 
+/* Which of the two is meant the fault says, which may stand behind it. */
 static const char *read_event_name(const char *value, struct fault_rule *rule)
 {
-	return fault_event_find(value, &rule->word) || !process_front.faults ? NULL : "an event that can be injected";
+	const struct process_faults *faults = process_front.faults;
+
+	rule->injects = fault_event_find(value, &rule->word);
+	rule->cm_event = faults ? fault_word(faults->cm_events, faults->cm_prefix, value) : 0;
+	return rule->injects || rule->cm_event >= 0 ? NULL : "an event that can be injected, or one of rdma_cm";
+}
+
+static const char *read_becomes(const char *value, struct fault_rule *rule)
+{
+	const struct process_faults *faults = process_front.faults;
+	int event = faults ? fault_word(faults->cm_events, faults->cm_prefix, value) : 0;
+
+	if (!strcmp(value, "nothing"))
+		rule->becomes = FAULT_CM_NOTHING;
+	else if (event >= 0)
+		rule->becomes = FAULT_CM_FIRST + (uint32_t)event;
+	return rule->becomes == FAULT_CM_ITSELF ? "an event of rdma_cm, or nothing" : NULL;
+}
+
+static const char *read_reason(const char *value, struct fault_rule *rule)
+{
+	uint64_t reason;
+
+	if (read_positive(value, &reason) || reason > UINT16_MAX)
+		return "a positive number below 65536, such as 28";
+	rule->reason = (uint32_t)reason;
+	return NULL;
 }
 
 static const char *read_after(const char *value, struct fault_rule *rule)
@@ -360,8 +388,9 @@ enum {
 	FAILING = 1 << PLAN_FAIL,
 	TELLING = 1 << PLAN_EVENT,
 	LOSING = 1 << PLAN_LOSE,
+	MEETING = 1 << PLAN_CM,
 	OPS = REFUSING | FULL | CUT | LATE | LOSING,
-	NUMBERED = OPS | REGISTERING | CALLING | FAILING | TELLING,
+	NUMBERED = OPS | REGISTERING | CALLING | FAILING | TELLING | MEETING,
 	ALL = NUMBERED | SLOW | SMALL | STARVED | 1 << PLAN_UNPLUGGED
 };
 
@@ -382,17 +411,19 @@ static const struct option {
 	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
 	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
-	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED | CALLING, LATE | STARVED, read_wait },
-	[FAULT_OPTION_JITTER] = { "jitter", LATE | CALLING, 0, read_jitter },
-	[FAULT_OPTION_ERROR] = { "error", REGISTERING | CALLING, 0, read_error },
+	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED | CALLING | MEETING, LATE | STARVED, read_wait },
+	[FAULT_OPTION_JITTER] = { "jitter", LATE | CALLING | MEETING, 0, read_jitter },
+	[FAULT_OPTION_ERROR] = { "error", REGISTERING | CALLING | MEETING, 0, read_error },
 	[FAULT_OPTION_RATE] = { "rate", SLOW, SLOW, read_rate },
 	[FAULT_OPTION_ENTRIES] = { "entries", SMALL, SMALL, read_entries },
 	[FAULT_OPTION_CALL] = { "call", CALLING | TELLING, CALLING, read_calls },
 	[FAULT_OPTION_QP] = { "qp", CALLING | FAILING | TELLING, 0, read_qp },
 	[FAULT_OPTION_CQ] = { "cq", TELLING, 0, read_cq },
 	[FAULT_OPTION_STATUS] = { "status", FAILING, FAILING, read_status },
-	[FAULT_OPTION_EVENT] = { "event", TELLING, TELLING, read_event_name },
+	[FAULT_OPTION_EVENT] = { "event", TELLING | MEETING, TELLING | MEETING, read_event_name },
 	[FAULT_OPTION_AFTER] = { "after", TELLING, 0, read_after },
+	[FAULT_OPTION_BECOMES] = { "becomes", MEETING, 0, read_becomes },
+	[FAULT_OPTION_REASON] = { "reason", MEETING, 0, read_reason },
 };
 
 bool fault_option_find(const char *name, enum fault_option *option)
@@ -435,12 +466,39 @@ static const char *event_lacks(const struct fault_rule *rule)
 {
 	const struct process_faults *faults = process_front.faults;
 
+	if (faults && !rule->injects)
+		return "has an event of rdma_cm, which goes with \"fault = cm\"";
 	if (rule->timed == rule->called)
 		return "has neither \"after\" nor \"call\", or both";
 	if (faults && faults->events_of_qps >> rule->word & 1 && rule->timed && !rule->qp)
 		return "has an event of a queue pair, and \"after\", but no \"qp\"";
 	if (faults && faults->events_of_cqs >> rule->word & 1 && !rule->cq)
 		return "has an event of a completion queue, and no \"cq\"";
+	return NULL;
+}
+
+/* Likewise of rdma_cm. */
+static const char *cm_lacks(const struct fault_rule *rule)
+{
+	const struct process_faults *faults = process_front.faults;
+	bool other = rule->becomes >= FAULT_CM_FIRST;
+	uint32_t becomes = other ? rule->becomes - FAULT_CM_FIRST : 0;
+	bool rejected = other && faults && becomes == faults->cm_rejected;
+
+	if (rule->becomes == FAULT_CM_ITSELF && !rule->wait_ns && !rule->jitter_ns)
+		return "has neither \"becomes\" nor \"wait\"";
+	if (rule->becomes == FAULT_CM_NOTHING && (rule->wait_ns || rule->jitter_ns))
+		return "has what is lost wait";
+	if (!faults)
+		return NULL;
+	if (rule->cm_event < 0)
+		return "has an event that is none of rdma_cm, and goes with \"fault = event\"";
+	if (other && !(faults->cm_becomes[rule->cm_event] >> becomes & 1))
+		return "has an event become one that never comes in its place";
+	if (rule->reason && !rejected)
+		return "has a \"reason\", which goes with \"becomes = REJECTED\"";
+	if (rule->err && (!other || rejected))
+		return "has an \"error\", which goes with an event of an error";
 	return NULL;
 }
 
@@ -459,6 +517,8 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 		return "has neither \"error\" nor \"wait\"";
 	if (rule->sort == PLAN_EVENT && event_lacks(rule))
 		return event_lacks(rule);
+	if (rule->sort == PLAN_CM && cm_lacks(rule))
+		return cm_lacks(rule);
 	if (rule->sort == PLAN_THREAD && rule->wait_ns > TIME_MS(1000))
 		return "has the NIC thread wait for more than a second";
 	if (rule->keyed)

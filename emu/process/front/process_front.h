@@ -34,6 +34,9 @@ struct process_faults {
 	const char *events;
 	const char *status_prefix, *event_prefix;
 	uint32_t events_of_qps, events_of_cqs; /* those that need one: a bit for each event */
+	const char *cm_events, *cm_prefix;     /* of the connection manager */
+	const uint32_t *cm_becomes;            /* for each of them, which others it may be in a plan: a bit for each */
+	uint32_t cm_request, cm_rejected;      /* the one that a listener gets; the one that has a reason */
 	/* Has it happen, to queue pair `qp` or queue `cq` (0: none is named). NULL, or words: why it cannot. With the driver role
 	 * or without; not with a lock. */
 	const char *(*event)(unsigned int event, uint64_t qp, uint64_t cq);

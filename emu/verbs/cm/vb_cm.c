@@ -77,6 +77,25 @@ int vb_cm_fault(const char *call)
 	return err ? err : vb_fault(call, NULL, 0);
 }
 
+bool vb_cm_plan(int event, bool sought, struct vb_cm_planned *planned)
+{
+	enum { REJECTED_BY_PROGRAM = 28 };
+	struct fault_cm met;
+
+	if (!vb_fault_shown() || !fault_cm((unsigned int)event, sought, &met))
+		return false;
+	*planned = (struct vb_cm_planned){ .wait_ns = met.wait_ns, .lost = met.becomes == FAULT_CM_NOTHING };
+	if (met.becomes < FAULT_CM_FIRST)
+		return true;
+	planned->replaced = true;
+	planned->becomes = (int)(met.becomes - FAULT_CM_FIRST);
+	if (met.rejected)
+		planned->status = met.reason ? (int)met.reason : REJECTED_BY_PROGRAM;
+	else
+		planned->status = met.err ? -met.err : -ETIMEDOUT;
+	return true;
+}
+
 static struct ibv_context *open_at(unsigned int place)
 {
 	struct ibv_context *context = NULL;
@@ -158,6 +177,8 @@ static bool vb_cm_event(void *owner, const struct cm_event *event)
 	const struct wire_rdma_fields *said;
 
 	switch (event->kind) {
+	case CM_SOUGHT:
+		return cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_SOUGHT, .request = event->request });
 	case CM_REQUEST:
 		said = heard(event, IN_CONNECT, &fields);
 		return said &&

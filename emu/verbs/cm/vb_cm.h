@@ -18,6 +18,7 @@ struct check_record;
 struct vb_cm;
 
 enum vb_cm_kind {
+	VB_CM_SOUGHT,  /* passive: somebody is about to ask, and hears nothing if this is false; `request` is its number */
 	VB_CM_ASKED,   /* passive: somebody asks; to be answered by vb_cm_accept() of another, or vb_cm_reject() */
 	VB_CM_REPLIED, /* the request was accepted; `said` is the reply */
 	VB_CM_FAILED,  /* asking, or replying, has come to nothing; `said` is the rejection, or the answer to a lookup, if there is
@@ -36,6 +37,15 @@ struct vb_cm_told {
 	uint64_t request;
 };
 
+/* What a fault plan makes of an event. */
+struct vb_cm_planned {
+	uint64_t wait_ns; /* it is late */
+	bool lost;
+	bool replaced; /* by another one: */
+	int becomes;   /* enum rdma_cm_event_type */
+	int status;
+};
+
 /* Runs with the driver role: it may take leaf locks, and calls nothing of this library but vb_events_add(). False: an ASKED is
  * refused. */
 typedef bool vb_cm_tell(void *owner, const struct vb_cm_told *told);
@@ -49,6 +59,9 @@ void vb_cm_closed(struct check_record *record);
 /* At the head of the calls of rdma_cm that fault plans name: 0; or the errno by which it fails and does nothing, after a line of
  * log. It may sleep, so without locks. */
 int vb_cm_fault(const char *call);
+/* An event (enum rdma_cm_event_type) is about to be told, or, `sought`, a request is about to be made. False: no plan names it.
+ * With the driver role, too, and leaf locks. */
+bool vb_cm_plan(int event, bool sought, struct vb_cm_planned *planned);
 /* An open device, for the life of the process or until it has failed: the first one, or the one with that place in the list.
  * NULL with errno. */
 struct ibv_context *vb_cm_device(unsigned int place);

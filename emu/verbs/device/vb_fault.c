@@ -9,6 +9,38 @@
 #include "emu/process/front/process_front.h"
 #include "emu/verbs/start/vb_refuse.h"
 
+/* By enum rdma_cm_event_type. */
+enum {
+	ADDR_RESOLVED,
+	ADDR_ERROR,
+	ROUTE_RESOLVED,
+	ROUTE_ERROR,
+	CONNECT_REQUEST,
+	CONNECT_RESPONSE,
+	CONNECT_ERROR,
+	UNREACHABLE,
+	REJECTED,
+	ESTABLISHED,
+	DISCONNECTED,
+	DEVICE_REMOVAL,
+	MULTICAST_JOIN,
+	MULTICAST_ERROR,
+	CM_EVENTS = 16
+};
+enum { FAILED = 1u << CONNECT_ERROR | 1u << UNREACHABLE | 1u << REJECTED };
+
+static const uint32_t cm_becomes[CM_EVENTS] = {
+	[ADDR_RESOLVED] = 1u << ADDR_ERROR,
+	[ROUTE_RESOLVED] = 1u << ROUTE_ERROR,
+	[CONNECT_REQUEST] = 1u << REJECTED,
+	[CONNECT_RESPONSE] = FAILED,
+	[CONNECT_ERROR] = FAILED,
+	[UNREACHABLE] = FAILED,
+	[REJECTED] = FAILED,
+	[ESTABLISHED] = FAILED,
+	[MULTICAST_JOIN] = 1u << MULTICAST_ERROR,
+};
+
 /* Statuses by enum ibv_wc_status, events by enum vb_fault_event. */
 const struct process_faults vb_faults = {
 	.calls = "ibv_open_device ibv_query_device ibv_query_port ibv_query_gid ibv_alloc_pd ibv_reg_mr ibv_alloc_mw "
@@ -24,6 +56,13 @@ const struct process_faults vb_faults = {
 	.event_prefix = "IBV_EVENT_",
 	.events_of_qps = 1u << VB_QP_FATAL,
 	.events_of_cqs = 1u << VB_CQ_ERR,
+	.cm_events =
+		"ADDR_RESOLVED ADDR_ERROR ROUTE_RESOLVED ROUTE_ERROR CONNECT_REQUEST CONNECT_RESPONSE CONNECT_ERROR UNREACHABLE "
+		"REJECTED ESTABLISHED DISCONNECTED DEVICE_REMOVAL MULTICAST_JOIN MULTICAST_ERROR ADDR_CHANGE TIMEWAIT_EXIT",
+	.cm_prefix = "RDMA_CM_EVENT_",
+	.cm_becomes = cm_becomes,
+	.cm_request = CONNECT_REQUEST,
+	.cm_rejected = REJECTED,
 	.event = vb_fault_event,
 };
 

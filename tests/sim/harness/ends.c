@@ -34,6 +34,8 @@ static bool on_event(void *owner, const struct cm_event *event)
 {
 	struct end *end = owner;
 
+	if (event->kind == CM_SOUGHT)
+		return true;
 	if ((event->kind == CM_REQUEST || event->kind == CM_NOTE) && end->turns_away)
 		return false;
 	end->told[event->kind]++;
