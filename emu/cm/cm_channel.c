@@ -164,7 +164,8 @@ static bool event_is_of(const struct vb_event *event, const void *id)
 /* In the order in which they came. */
 static struct vb_event *events_of(struct cm_channel *channel, const struct cm_id *id)
 {
-	struct vb_event *event = vb_events_drop(&channel->events, event_is_of, id), *first = NULL;
+	struct vb_event *event = (id->life == cm_life ? vb_events_drop : vb_events_forget)(&channel->events, event_is_of, id);
+	struct vb_event *first = NULL;
 
 	while (event) {
 		struct vb_event *next = event->next;

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+unsigned int cm_life;
 
 static pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ack_came = PTHREAD_COND_INITIALIZER; /* with cm_lock */
@@ -159,6 +160,7 @@ static void ids_forked(void)
 	idle_listeners = NULL;
 	default_pd = NULL;
 	pd_users = 0;
+	cm_life++;
 	cm_plans_forked();
 }
 
@@ -202,6 +204,7 @@ struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_por
 	if (!id)
 		return NULL;
 	pthread_once(&once, watch_forks);
+	id->life = cm_life;
 	id->channel = channel;
 	id->id.channel = &channel->channel;
 	id->id.context = context;

@@ -112,6 +112,7 @@ struct cm_id {
 	struct rdma_addrinfo *info; /* of rdma_resolve_addrinfo(); NULL: none yet */
 	uint32_t told, acked;       /* its events: rdma_destroy_id() waits for them */
 	struct check_record *check;
+	unsigned int life; /* cm_life when it was made */
 };
 
 /* What waits in a channel, and then what rdma_get_cm_event() gives out. */

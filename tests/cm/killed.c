@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -121,6 +122,29 @@ Test(cm_killed, a_forks_child_connects_anew)
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 9, "status 0x%x", status);
 	cr_assert_eq(rdma_disconnect(m.asks), 0);
 	meeting_part(&m);
+	meeting_close(&m);
+}
+
+/* The child's end of an id whose events are unread leaves the parent's channel readable. */
+Test(cm_killed, a_forks_child_destroys_what_it_inherits)
+{
+	struct pollfd look;
+	struct meeting m;
+	int status;
+	pid_t child;
+
+	meeting_open(&m);
+	meeting_give_qp(m.asks);
+	cr_assert_eq(rdma_connect(m.asks, NULL), 0);
+	look = (struct pollfd){ .fd = m.channel->fd, .events = POLLIN };
+	cr_assert_eq(poll(&look, 1, 60000), 1);
+	child = fork();
+	if (!child)
+		_exit(rdma_destroy_id(m.listens) || rdma_destroy_id(m.asks));
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", status);
+	cr_assert_eq(poll(&look, 1, 0), 1);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
 	meeting_close(&m);
 }
 

@@ -147,8 +147,8 @@ struct vb_event *vb_events_take(struct vb_events *events, void (*doze)(void))
 	}
 }
 
-struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
-				const void *arg)
+static struct vb_event *unlink_events(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
+				      const void *arg, bool quiets)
 {
 	struct vb_event **next = &events->first, *event, *dropped = NULL;
 
@@ -165,10 +165,22 @@ struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struc
 		event->next = dropped;
 		dropped = event;
 	}
-	if (dropped && !events->first)
+	if (quiets && dropped && !events->first)
 		quiet_fd(events);
 	futex_unlock(&events->lock);
 	return dropped;
+}
+
+struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
+				const void *arg)
+{
+	return unlink_events(events, of, arg, true);
+}
+
+struct vb_event *vb_events_forget(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
+				  const void *arg)
+{
+	return unlink_events(events, of, arg, false);
 }
 
 void vb_events_free(struct vb_event *dropped)
