@@ -15,6 +15,7 @@ import tempfile
 
 ROW, TOP, LEFT, RIGHT, WIDTH = 42, 70, 90, 430, 900
 BOX_LEFT, BOX_WIDTH, MOST = 520, 330, 9
+KEYED = ("write", "read", "atomic")  # what names a region of the target's
 INK, RED, BLUE, PALE = "#222222", "#b3261e", "#1f5f99", "#e8eef4"
 
 
@@ -103,9 +104,9 @@ def row(op, regions, y):
     if region:
         yield from access(op, region, y)
         yield text(BOX_LEFT, y + 20, f"region of {region.length} B, {region.rights}", size=11)
-    elif op.key:
+    elif op.kind in KEYED:
         yield text(BOX_LEFT, y + 4, "no region of the target has this key", RED, 12)
-    else:
+    elif op.kind == "send":
         yield text(BOX_LEFT, y + 4, "where the target's receive says", size=12)
 
 

@@ -37,6 +37,14 @@ JUDGE = "if (!lab_wait(lab))\n\t\t\twritten++;\n\t\telse\n\t\t\tprintf(\"the pee
 VERBS_READ = "post(lab, IBV_WR_RDMA_READ, mr, memory + ANSWER, &region, ANSWER);"
 VERBS_WRITE = "post(lab, IBV_WR_RDMA_WRITE, mr, memory, &region, GREETING);\n\tlab_wait(lab);\n"
 EXPECTS = "lab_ready_to_receive(lab, &peer, peer.psn);"
+ROUTE = "\tMUST(rdma_resolve_route(id, 1000));\n\tlab_pass(lab, RDMA_CM_EVENT_ROUTE_RESOLVED);\n"
+RECEIVE = "\tpost_receive(id, inbox_mr);\n"
+GONE = "lab_pass(lab, RDMA_CM_EVENT_DISCONNECTED);\n\tMUST(rdma_disconnect"
+CM_READ = "post(id, IBV_WR_RDMA_READ, mr, &region);\n\tlab_wait(lab);"
+FROM_WC = "NEED(ibv_create_ah_from_wc(lab->pd, &wc, in->addr, 1));"
+BY_HAND = ("NULL;\n\t\tstruct ibv_ah_attr back;\n\t\tMUST(ibv_init_ah_from_wc(lab->context, 1, &wc, in->addr, &back));\n"
+           "\t\tah = NEED(ibv_create_ah(lab->pd, &back));")
+SENDS = "wr.wr.ud.remote_qkey = QKEY;"
 
 # Name: the exchanges of words; of a wrong one, what `lab check` says first, and the exchanges.
 RIGHT = {
@@ -104,6 +112,16 @@ RIGHT = {
     "12-sequence-numbers": {
         "numbers of its own choice": [("lab_open(lab), peer;", "lab_open(lab), peer;\n\n\tmine.psn = lab->side == LAB_TARGET ? 7 : 8;")],
         "the same number for both": [(EXPECTS, "lab_ready_to_receive(lab, &peer, 0);"), ("lab_ready_to_send(lab, mine.psn);", "lab_ready_to_send(lab, 0);")],
+    },
+    "13-rdma-cm": {
+        "a receive as soon as there is a queue pair": [(RECEIVE, ""), ("told.key = offered_mr->rkey;", "told.key = offered_mr->rkey;\n" + RECEIVE)],
+        "reads first": [(CM_READ, ""), ("strcpy(memory, \"hello, server\");\n\tpost(id, IBV_WR_SEND, mr, &region);\n\tlab_wait(lab);\n\tlab_tell(lab, \"\", 1);\n",
+                                       CM_READ + "\n\tprintf(\"initiator has: %s\\n\", memory);\n\tstrcpy(memory, \"hello, server\");\n"
+                                       "\tpost(id, IBV_WR_SEND, mr, &region);\n\tlab_wait(lab);\n\tlab_tell(lab, \"\", 1);\n")],
+    },
+    "14-datagrams": {
+        "a receive of a page": [("GRH + ROOM", "LAB_BYTES")],
+        "an address handle by hand": [(FROM_WC, BY_HAND)],
     },
 }
 
@@ -195,5 +213,19 @@ WRONG = {
         "one side alone": ("The greeting is not in", [(EXPECTS, "lab_ready_to_receive(lab, &peer, lab->side == LAB_TARGET ? mine.psn : peer.psn);")]),
         "does not send": ("The program gave up with status 1: emu: warn: ibv_post_send", [("\tlab_ready_to_send(lab, mine.psn);\n", "")]),
         "does not wait": ("The NIC's report is not empty", [("\tlab_wait(lab);\n", "")]),
+    },
+    "13-rdma-cm": {
+        "a receive that comes late": ("The client's message has not come", [(RECEIVE, ""), (GONE, "post_receive(id, inbox_mr);\n\t" + GONE)]),
+        "no route": ("The program hangs: the target was still in lab_event()", [(ROUTE, "")]),
+        "the lkey": ("The client has not read", [("offered_mr->rkey", "offered_mr->lkey")]),
+        "a server that answers no READ": ("The client has not read", [(", .responder_resources = 1", "")]),
+        "keeps an event": ("The program hangs: the initiator was still in rdma_destroy_id()", [("\tMUST(rdma_ack_cm_event(event)); /* which", "\t/* which")]),
+    },
+    "14-datagrams": {
+        "a receive of the message alone": ("The question has not come", [("GRH + ROOM", "ROOM")]),
+        "another Q_Key": ("The question has not come", [(SENDS, SENDS.replace("QKEY", "QKEY + 1"))]),
+        "takes the GRH for the message": ("The question has not come", [("(const char *)mr->addr + GRH", "(const char *)mr->addr")]),
+        "answers itself": ("No answer has come back", [("wc.src_qp", "lab->qp->qp_num")]),
+        "to nobody": ("The program gave up with status 1: emu: warn: ibv_post_send", [("wr.wr.ud.ah = ah;", "(void)ah;")]),
     },
 }

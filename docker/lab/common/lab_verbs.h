@@ -9,6 +9,8 @@
 
 #include "line.h"
 
+enum { LAB_LOST_S = 5 };
+
 struct lab {
 	enum lab_side side;
 	struct lab_line line; /* to the other process */
@@ -16,6 +18,7 @@ struct lab {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq; /* its completions */
 	struct ibv_qp *qp;
+	struct rdma_event_channel *channel; /* with rdma_cm (lab_cm.h) */
 };
 
 /* What a queue pair must know of its peer. */
@@ -24,14 +27,14 @@ struct lab_place {
 	uint32_t qpn, psn; /* its number, and the packet sequence number that its requests begin with */
 };
 
-/* The value of a call of libibverbs that returns an object, or 0. */
+/* The value of a call that returns an object; one that returns 0 or an errno, or, as librdmacm's do, -1 and errno. */
 #define NEED(call)                                                         \
 	({                                                                 \
 		__typeof__(call) need_ = (call);                           \
 		need_ ? need_ : (line_die(#call, strerror(errno)), need_); \
 	})
 #define MUST(call) lab_must(#call, (call))
-void lab_must(const char *call, int error);
+void lab_must(const char *call, int result);
 
 /* Opens all down to a reliable queue pair, which is in INIT, and draws a PSN. The place is this process's. */
 struct lab_place lab_open(struct lab *lab);
@@ -44,7 +47,13 @@ int lab_close(struct lab *lab);
 /* A region of memory. */
 struct ibv_mr *lab_register(struct lab *lab, void *memory, size_t length, unsigned int access);
 
-/* Waits for the next completion. 0: the request is done. Else its status, after printing the reason in words. */
+/* Waits for the next completion. 0: the request, or the receive, is done. Else its status, after printing the reason in words. */
 enum ibv_wc_status lab_wait(struct lab *lab);
+
+/* Datagrams: opens all down to a UD queue pair in RTS, in the place of lab_open(). The place has no PSN. */
+struct lab_place lab_open_datagrams(struct lab *lab, uint32_t qkey);
+/* Waits for the next completion, for LAB_LOST_S at most: a datagram that is lost has none at its receiver. 1: *wc is one, and good.
+ * 0: there is none, or it has failed, and the reason is printed. */
+int lab_wait_a_while(struct lab *lab, struct ibv_wc *wc);
 
 #endif

@@ -37,9 +37,10 @@ static const struct {
 	[DGRAM_UNEXPECTED] = { "dropped: no receive is posted for it", "", NIC_LOG_INFO },
 	[DGRAM_NO_PAIR] = { "dropped: no queue pair for datagrams has the QPN", "", NIC_LOG_INFO },
 	[DGRAM_NOT_READY] = { "dropped: the queue pair is neither in RTR nor beyond", "", NIC_LOG_INFO },
-	[DGRAM_QKEY] = { "dropped: its Q_Key is not the queue pair's", "", NIC_LOG_INFO },
+	[DGRAM_QKEY] = { "dropped: its Q_Key is not the queue pair's", "", NIC_LOG_WARN },
 	[DGRAM_UNPLUGGED] = { "lost, as the port is down", "", NIC_LOG_INFO },
-	[DGRAM_TOO_LONG] = { "dropped: it is longer than the receive", "", NIC_LOG_INFO },
+	[DGRAM_TOO_LONG] = { "dropped: it is longer than the receive, which needs 40 bytes for the GRH in addition", "",
+			     NIC_LOG_WARN },
 };
 
 /* The front end's name of the call or setting by which datagrams end so. */
