@@ -156,10 +156,10 @@ def a_trace_goes_where_the_process_began_with(live):
 def metrics_can_be_read(live):
     live.say("refused")
     text = ask("metrics")
-    sample = r'[a-z_]+\{pid="\d+",program="(?:[^"\\\n]|\\["\\n])*"(?:,cause="[a-z-]+")?\} \d+'
+    sample = r'[a-z_]+\{pid="\d+",program="(?:[^"\\\n]|\\["\\n])*",personality="[a-z]+"(?:,cause="[a-z-]+")?\} \d+'
     for line in text.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) [a-z_]+ .+|" + sample, line), line
-    assert 'emu_refused_total{pid="%d",program="looked_at",cause="unknown-key"}' % live.pid in text
+    assert 'emu_refused_total{pid="%d",program="looked_at",personality="strict",cause="unknown-key"}' % live.pid in text
     for name in re.findall(r"^([a-z_]+)\{", text, re.M):
         assert f"# TYPE {name} " in text
 

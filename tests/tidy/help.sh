@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 INTERNAL='tests/(run_list|runner|(check|process|tidy|clients|cm|pyverbs|verbs)/[a-z]*|package/(package|wheel_[a-z]*))\.sh
 tests/tidy/(clang_(tidy|format)|no_sleep)\.sh
 tests/(mpi/(mpirun|hpcc)|rules/pinned|bench/path)\.sh
-tests/((ctl|process|wireshark)/[a-z]*|fabtests/walk)\.py
+tests/((ctl|process|verbs|wireshark)/[a-z]*|fabtests/walk)\.py
 docker/test_(nodes|manifests)\.sh
 \.ci/(run|nightly)'
 

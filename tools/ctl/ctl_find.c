@@ -137,25 +137,42 @@ const cJSON *find_info(const struct asking *options, struct process *process)
 	return process->info;
 }
 
+/* A PID or a program's name, and a personality behind a slash. Any part of it may be missing. */
+static bool process_is_meant(const struct asking *options, struct process *process, const char *which)
+{
+	size_t length = which ? strcspn(which, "/") : 0;
+	char *end;
+	long pid = length ? strtol(which, &end, 10) : 0;
+
+	if (length && end == which + length && process->pid != pid)
+		return false;
+	if (length && end != which + length) {
+		find_info(options, process);
+		if (strlen(process->program) != length || strncmp(process->program, which, length) != 0)
+			return false;
+	}
+	return !which || !which[length] || !strcmp(text_of(find_info(options, process), "personality"), which + length + 1);
+}
+
+_Noreturn static void die_of_many(const struct asking *options, struct process *a, struct process *b, const char *which)
+{
+	if (a->pid == b->pid)
+		die("process %d has two NICs: name one as %d/%s or %d/%s", a->pid, a->pid,
+		    text_of(find_info(options, a), "personality"), a->pid, text_of(find_info(options, b), "personality"));
+	die("more than one process %s%s: name one by its PID, which `emuctl ps' shows", which ? "is called " : "is there",
+	    which ? which : "");
+}
+
 struct process *find_one(const struct asking *options, const char *which)
 {
 	struct process *list, *one = NULL;
 	size_t count = find_all(options, &list);
-	char *end;
-	long pid = which ? strtol(which, &end, 10) : 0;
-	bool by_pid = which && *which && !*end;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!by_pid && which) {
-			find_info(options, &list[i]);
-			if (strcmp(list[i].program, which))
-				continue;
-		}
-		if (by_pid && list[i].pid != pid)
+		if (!process_is_meant(options, &list[i], which))
 			continue;
 		if (one)
-			die("more than one process %s%s: name one by its PID, which `emuctl ps' shows",
-			    which ? "is called " : "is there", which ? which : "");
+			die_of_many(options, one, &list[i], which);
 		one = &list[i];
 	}
 	if (one)

@@ -138,6 +138,7 @@ static void print_sample(const struct metric *metric, const struct process *proc
 	printf("%s{", metric->name);
 	print_label("pid", pid, "");
 	print_label("program", process->program, ",");
+	print_label("personality", text_of(process->info, "personality"), ","); /* a process may have two NICs */
 	if (cause)
 		print_label("cause", cause, ",");
 	printf("} %.17g\n", value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* emuctl.c - looks into running processes that use emu: emuctl COMMAND [PID|PROGRAM] */
+/* emuctl.c - looks into running processes that use emu: emuctl COMMAND [PID|PROGRAM][/PERSONALITY] */
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 #include "tools/ctl/emuctl.h"
 
 static const char usage[] =
-	"usage: emuctl [OPTION...] COMMAND [PID|PROGRAM]\n"
+	"usage: emuctl [OPTION...] COMMAND [PID|PROGRAM][/PERSONALITY]\n"
 	"\n"
 	"Looks into processes of this user that have opened an emulated NIC. Without PID or PROGRAM there must be one.\n"
+	"A process of libfabric and libibverbs has two NICs: PERSONALITY, as ps shows it, names one of them.\n"
 	"\n"
 	"  ps                 all of them\n"
 	"  info               the process: program, settings, versions\n"

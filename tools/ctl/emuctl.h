@@ -27,7 +27,8 @@ struct process {
 size_t find_all(const struct asking *options, struct process **list);
 /* What it says of itself, asked once; NULL: process->why says why not. */
 const cJSON *find_info(const struct asking *options, struct process *process);
-/* The one process of that number or name. Ends the program with a sentence if there is none, or more than one. */
+/* The one process, or NIC of a process, of that number or name, and with that personality behind a slash. Ends the program with a
+ * sentence if there is none, or more than one. */
 struct process *find_one(const struct asking *options, const char *which);
 
 /* ctl_ask.c. Sends the request and calls take() for each line of the answer but its last; false: why[size] has the sentence. take()
