@@ -86,9 +86,10 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	if (!id || !ece || id->qp)
+	if (!id || !ece || id->qp || !ece->vendor_id || ece->comp_mask)
 		return cm_refuse(EINVAL, "rdma_set_local_ece",
-				 "id or ece is NULL, or the id has a queue pair, whose options are known.");
+				 "id or ece is NULL, ece has no vendor_id or a comp_mask, or the id has a queue pair, whose "
+				 "options are known.");
 	cm_hold();
 	cm_id_of(id)->local_ece = *ece;
 	cm_let_go();

@@ -87,6 +87,45 @@ Test(cm_connect, messages_go_by_the_queue_pairs)
 	meeting_close(&m);
 }
 
+/* Of queue pairs that the programs made themselves, and know how to apply. */
+Test(cm_connect, options_of_ECE_come_to_the_peer)
+{
+	struct ibv_ece own = { .vendor_id = 0x1234, .options = 5 }, theirs = { .vendor_id = 0x4321, .options = 6 }, got;
+	struct rdma_conn_param param = { .qp_num = 77 };
+	struct meeting m;
+
+	meeting_open(&m);
+	cr_assert_eq(rdma_set_local_ece(m.asks, &own), 0);
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(rdma_get_remote_ece(m.answers, &got), 0);
+	cr_assert(got.vendor_id == own.vendor_id && got.options == own.options && !got.comp_mask);
+	cr_assert_eq(rdma_set_local_ece(m.answers, &theirs), 0);
+	cr_assert_eq(rdma_accept(m.answers, &param), 0);
+	meeting_expect(&m, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	cr_assert_eq(rdma_get_remote_ece(m.asks, &got), 0);
+	cr_assert(got.vendor_id == theirs.vendor_id && got.options == theirs.options && !got.comp_mask);
+	cr_assert_eq(rdma_establish(m.asks), 0);
+	meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	meeting_close(&m);
+}
+
+Test(cm_connect, wrong_options_of_ECE)
+{
+	struct ibv_ece none = { .options = 5 }, masked = { .vendor_id = 1, .comp_mask = 1 }, good = { .vendor_id = 1 };
+	struct meeting m;
+
+	meeting_open(&m);
+	cr_assert(rdma_set_local_ece(m.asks, &none) == -1 && errno == EINVAL);
+	cr_assert(rdma_set_local_ece(m.asks, &masked) == -1 && errno == EINVAL);
+	cr_assert(rdma_set_local_ece(m.asks, NULL) == -1 && errno == EINVAL);
+	cr_assert(rdma_get_remote_ece(m.asks, NULL) == -1 && errno == EINVAL);
+	meeting_give_qp(m.asks);
+	cr_assert(rdma_set_local_ece(m.asks, &good) == -1 && errno == EINVAL);
+	cr_assert(rdma_get_remote_ece(m.asks, &good) == -1 && errno == EINVAL);
+	meeting_close(&m);
+}
+
 Test(cm_connect, a_rejection_has_its_reason_and_data)
 {
 	struct rdma_cm_event *event;

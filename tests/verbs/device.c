@@ -254,6 +254,7 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 	struct ibv_cq_init_attr_ex fields = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_CVLAN };
 	struct ibv_cq_init_attr_ex flags = { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = 1 << 9 };
 	struct ibv_qp_init_attr raw = { .qp_type = IBV_QPT_RAW_PACKET };
+	struct ibv_counters_init_attr counters = { 0 };
 	struct verbs verbs;
 
 	verbs_open(&verbs);
@@ -269,6 +270,9 @@ Test(verbs_device, calls_that_are_not_built_say_so)
 	cr_assert_eq(errno, EOPNOTSUPP);
 	errno = 0;
 	cr_assert_null(ibv_create_wq(verbs.context, &wq));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	errno = 0;
+	cr_assert_null(ibv_create_counters(verbs.context, &counters));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	cr_assert_not(said_has("emu"), "a question is no warning");
 	verbs_close(&verbs);

@@ -242,3 +242,26 @@ Test(verbs_newer_node, is_told, .timeout = 120)
 	cr_assert_eq(status_of("rm -r \"$1\"", folder, NULL), 0);
 	qp_pair_close(&pair);
 }
+
+/* Programs ask whether the device counts completions, and go on without. */
+Test(verbs_newer, no_completion_counters)
+{
+	static const char *const calls[] = { "_ibv_query_comp_cntr_caps", "ibv_destroy_comp_cntr",  "ibv_set_comp_cntr",
+					     "ibv_set_err_comp_cntr",     "ibv_inc_comp_cntr",      "ibv_inc_err_comp_cntr",
+					     "ibv_read_comp_cntr",        "ibv_read_err_comp_cntr", "ibv_qp_attach_comp_cntr" };
+	struct ibv_counters *(*create)(struct ibv_context *, void *);
+
+	said_begin();
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		int (*call)(void *, uint64_t, uint64_t) = dlsym(RTLD_DEFAULT, calls[i]);
+
+		cr_assert_not_null(call, "%s", calls[i]);
+		cr_assert_eq(call(NULL, 0, 0), EOPNOTSUPP, "%s", calls[i]);
+	}
+	create = dlsym(RTLD_DEFAULT, "ibv_create_comp_cntr");
+	cr_assert_not_null(create);
+	errno = 0;
+	cr_assert_null(create(verbs.context, NULL));
+	cr_assert_eq(errno, EOPNOTSUPP);
+	cr_assert_not(said_has("emu"), "a question is no warning");
+}

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "tests/verbs/world.h"
+#include "tests/verbs/qp_pair.h"
 
 static struct verbs verbs;
 static char bytes[100];
@@ -93,6 +93,64 @@ Test(verbs_pd, a_parent_domain_of_a_parent_domain)
 	cr_assert_eq(ibv_dereg_mr(mr), 0);
 	cr_assert_eq(ibv_dealloc_pd(above), 0);
 	cr_assert_eq(ibv_dealloc_pd(parent), 0);
+}
+
+/* Objects of a parent domain, and of its PD, are of one domain: requests of the one's queue pair go by keys of the other. */
+Test(verbs_pd, a_parent_domain_and_its_pd_work_together)
+{
+	struct ibv_td_init_attr none = { .comp_mask = 0 };
+	struct qp_pair pair;
+	struct ibv_parent_domain_init_attr attr = { .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT, .pd_context = &pair };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 }, .sq_sig_all = 1 };
+	struct ibv_pd *parent;
+	struct ibv_td *td;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+
+	qp_pair_open(&pair);
+	td = attr.td = ibv_alloc_td(pair.verbs.context, &none);
+	attr.pd = pair.verbs.pd;
+	parent = ibv_alloc_parent_domain(pair.verbs.context, &attr);
+	cr_assert(td && parent);
+	cr_assert_eq(ibv_destroy_qp(pair.qp[0]), 0);
+	init.send_cq = init.recv_cq = pair.cq[0];
+	pair.qp[0] = ibv_create_qp(parent, &init);
+	cr_assert_not_null(pair.qp[0]);
+	cr_assert_eq(pair.qp[0]->pd, parent);
+	qp_pair_meet(&pair);
+	wr = qp_request(&pair, 0, IBV_WR_RDMA_WRITE, 0, 8, &sge);
+	pair.memory[0][0] = 9;
+	cr_assert_eq(ibv_post_send(pair.qp[0], &wr, &bad), 0);
+	qp_done(&pair, 0, wr.wr_id, IBV_WC_SUCCESS);
+	cr_assert_eq(pair.memory[1][0], 9);
+	cr_assert_eq(ibv_dealloc_pd(parent), EBUSY);
+	cr_assert_eq(ibv_dealloc_td(td), EBUSY);
+	qp_pair_close_queues(&pair);
+	cr_assert_eq(ibv_dealloc_pd(parent), 0);
+	cr_assert_eq(ibv_dealloc_td(td), 0);
+	verbs_close(&pair.verbs);
+}
+
+/* Each domain of it keeps it. */
+Test(verbs_pd, a_thread_domain_of_two_parent_domains)
+{
+	struct ibv_td_init_attr none = { .comp_mask = 0 };
+	struct ibv_td *td = ibv_alloc_td(verbs.context, &none);
+	struct ibv_pd *one = parent_of(verbs.pd, td), *two = parent_of(verbs.pd, td);
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = one };
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(verbs.context, &attr);
+
+	cr_assert(td && one && two && cq);
+	cr_assert_eq(ibv_dealloc_td(td), EBUSY);
+	cr_assert_eq(ibv_dealloc_pd(two), 0);
+	cr_assert_eq(ibv_dealloc_td(td), EBUSY);
+	cr_assert_eq(ibv_dealloc_pd(one), EBUSY);
+	cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	cr_assert_eq(ibv_dealloc_pd(one), 0);
+	cr_assert_eq(ibv_dealloc_td(td), 0);
+	attr.parent_domain = verbs.pd;
+	cr_assert_null(ibv_create_cq_ex(verbs.context, &attr));
+	cr_assert_eq(errno, EINVAL);
 }
 
 Test(verbs_pd, wrong_parent_domains)
