@@ -393,7 +393,7 @@ size_t wire_word_text(char *text, size_t size, const struct wire_head *head, con
 
 	assert(size);
 	*text = 0;
-	if (head->op < WIRE_CONNECT || head->op > WIRE_REJECT || length > sizeof(bytes))
+	if (head->op != WIRE_CONNECT || length > sizeof(bytes))
 		return 0;
 	memcpy(bytes, payload, kept < length ? kept : length);
 	if (!wire_get_rdma(bytes, length, &word))
@@ -405,10 +405,10 @@ size_t wire_word_text(char *text, size_t size, const struct wire_head *head, con
 
 static void add_service(struct text_line *line, const struct wire_service_fields *service)
 {
-	if (service->kind == WIRE_SERVICE_QUESTION)
-		add(line, "question for the port of service %u", service->service);
-	else
-		add(line, "answer: service %u is at port %u", service->service, service->port);
+	add(line, service->kind == WIRE_SERVICE_QUESTION ? "question for the port of" : "answer:");
+	add_address(line, "service", &service->at);
+	if (service->kind == WIRE_SERVICE_ANSWER)
+		add(line, " is at port %u", service->port);
 }
 
 static void add_pair_datagram(struct text_line *line, const struct wire_pair_datagram *pair)

@@ -144,10 +144,13 @@ AT(pair_datagram, dgid, 20);
 AT(service, magic, 0);
 AT(service, version, 8);
 AT(service, kind, 10);
-AT(service, service, 12);
-AT(service, port, 14);
+AT(service, port, 12);
+AT(service, zero, 14);
 AT(service, nonce, 16);
-AT(service, digest, 24);
+AT(service, family, 24);
+AT(service, service, 26);
+AT(service, addr, 28);
+AT(service, digest, 44);
 
 AT(rdma_request, version, 0);
 AT(rdma_request, kind, 1);

@@ -21,11 +21,13 @@ void wire_put_service(struct wire_service *at, const struct wire_service_fields 
 	*at = (struct wire_service){
 		.version = wire_put16(WIRE_SERVICE_VERSION),
 		.kind = wire_put16((uint16_t)fields->kind),
-		.service = wire_put16(fields->service),
 		.port = wire_put16(fields->port),
 		.nonce = wire_put64(fields->nonce),
+		.family = wire_put16(fields->at.family),
+		.service = wire_put16(fields->at.port),
 	};
 	memcpy(at->magic, WIRE_SERVICE_MAGIC, sizeof(at->magic));
+	memcpy(at->addr, fields->at.addr, sizeof(at->addr));
 	at->digest = wire_put64(service_digest(at));
 }
 
@@ -34,17 +36,19 @@ bool wire_get_service(const void *bytes, size_t length, struct wire_service_fiel
 	const struct wire_service *service = bytes;
 
 	if (length != sizeof(*service) || memcmp(service->magic, WIRE_SERVICE_MAGIC, sizeof(service->magic)) ||
-	    wire_get16(service->version) != WIRE_SERVICE_VERSION)
+	    wire_get16(service->version) != WIRE_SERVICE_VERSION || !wire_all_zero(service->zero, sizeof(service->zero)))
 		return false;
 	*fields = (struct wire_service_fields){
 		.kind = wire_get16(service->kind),
-		.service = wire_get16(service->service),
 		.port = wire_get16(service->port),
 		.nonce = wire_get64(service->nonce),
+		.at = { .family = wire_get16(service->family), .port = wire_get16(service->service) },
 	};
+	memcpy(fields->at.addr, service->addr, sizeof(service->addr));
 	if (fields->kind != WIRE_SERVICE_QUESTION && fields->kind != WIRE_SERVICE_ANSWER)
 		return false;
-	return fields->service && fields->nonce && (fields->kind == WIRE_SERVICE_ANSWER) == (fields->port != 0) &&
+	return wire_address_is_good(fields->at.family, fields->at.port, fields->at.addr, 0) && fields->nonce &&
+	       (fields->kind == WIRE_SERVICE_ANSWER) == (fields->port != 0) &&
 	       wire_get64(service->digest) == service_digest(service);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rdma.h - connections of rdma_cm, PROTOCOL.md section 10: questions for a service, and what the two libraries tell each other in
- * the payloads of CONNECT, ACCEPT and REJECT. Layouts, and bytes to fields and back. Pure; any thread. */
+ * the payloads of CONNECT. Layouts, and bytes to fields and back. Pure; any thread. */
 #ifndef WIRE_RDMA_H
 #define WIRE_RDMA_H
 
 #include "wire/codec.h"
 
-/* --- datagrams: which port has the passive endpoint of that service? --- */
+/* --- datagrams: which port has the manager of that service? --- */
 
 #define WIRE_SERVICE_MAGIC "emusrvc\n" /* the eight bytes that begin each */
 
@@ -14,12 +14,14 @@ struct wire_service {
 	uint8_t magic[8];
 	wire_u16 version; /* WIRE_SERVICE_VERSION */
 	wire_u16 kind;    /* enum wire_service_kind */
-	wire_u16 service; /* never zero */
-	wire_u16 port;    /* answer: where the passive endpoint listens, never zero; question: zero */
-	wire_u64 nonce;   /* drawn for the question, never zero; the answer repeats it */
-	wire_u64 digest;  /* XXH3-64 of all before it */
+	wire_u16 port;    /* answer: where the manager listens, never zero; question: zero */
+	uint8_t zero[2];
+	wire_u64 nonce;           /* drawn for the question, never zero; the answer repeats it, and the service: */
+	wire_u16 family, service; /* 4 or 6; a number of rdma_cm, never zero */
+	uint8_t addr[16];         /* network order; IPv4 in the first four, the others zero */
+	wire_u64 digest;          /* XXH3-64 of all before it */
 };
-static_assert(sizeof(struct wire_service) == 32, "a question and its answer are 32 bytes");
+static_assert(sizeof(struct wire_service) == 52, "a question and its answer are 52 bytes");
 static_assert(_Alignof(struct wire_service) == 1, "any buffer, no padding");
 
 enum { WIRE_SERVICE_VERSION = 1 };
@@ -30,8 +32,9 @@ enum wire_service_kind {
 
 struct wire_service_fields {
 	enum wire_service_kind kind;
-	uint16_t service, port;
+	uint16_t port;
 	uint64_t nonce;
+	struct wire_address_fields at; /* the service: the port is the number, scope is zero */
 };
 
 void wire_put_service(struct wire_service *at, const struct wire_service_fields *fields);
@@ -43,13 +46,13 @@ bool wire_get_service(const void *bytes, size_t length, struct wire_service_fiel
 enum { WIRE_RDMA_VERSION = 1 };
 enum { WIRE_RDMA_RC = 2 }; /* the one type of queue pairs, as libibverbs numbers it */
 enum wire_rdma_kind {
-	WIRE_RDMA_REQUEST = 1, /* CONNECT to a passive endpoint */
-	WIRE_RDMA_REPLY = 2,   /* ACCEPT */
-	WIRE_RDMA_REJECT = 3,  /* REJECT; or CONNECT in the session of the two: the reply is turned down */
-	WIRE_RDMA_READY = 4,   /* likewise: the asking side's queue pair is ready */
-	WIRE_RDMA_LEAVE = 5,   /* likewise: the sender's program disconnects */
-	WIRE_RDMA_LOOKUP = 6,  /* CONNECT to a passive endpoint: which queue pair has the datagram service? */
-	WIRE_RDMA_FOUND = 7,   /* the REJECT that answers it: no connection comes of it */
+	WIRE_RDMA_REQUEST = 1,
+	WIRE_RDMA_REPLY = 2,
+	WIRE_RDMA_REJECT = 3, /* of the request, or by its sender of the reply */
+	WIRE_RDMA_READY = 4,  /* the asking side's queue pair is ready */
+	WIRE_RDMA_LEAVE = 5,  /* the sender's program disconnects */
+	WIRE_RDMA_LOOKUP = 6, /* which queue pair has the datagram service? */
+	WIRE_RDMA_FOUND = 7,  /* answers it: no connection comes of it */
 };
 
 /* Bytes of the program's: InfiniBand's limits, less the header of RDMA CM where a request has one. */

@@ -181,7 +181,7 @@ void cm_event_reject(struct told_event *event, uint32_t reason)
 {
 	const struct wire_rdma_fields say = cm_rejection(event->said.kind, reason);
 
-	(void)vb_cm_reject(event->listener->cm, &event->peer, event->request, &say);
+	(void)vb_cm_reject(&event->request, &say);
 	cm_listener_put(event->listener);
 }
 

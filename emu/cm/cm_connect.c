@@ -202,7 +202,7 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 	if (!err && !(id->id.qp && id->id.qp->state == IBV_QPS_RTS))
 		err = cm_qp_ready(id);
 	if (!err)
-		err = vb_cm_accept(id->cm, &id->asker, id->request, &say);
+		err = vb_cm_accept(id->cm, &id->request, &say);
 	if (!err)
 		cm_request_over(id, ID_ACCEPTED);
 	return err;
@@ -233,7 +233,7 @@ int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8
 		cm_enter(id, ID_OVER);
 		return err == ENOTCONN ? 0 : err;
 	}
-	err = vb_cm_reject(id->listener->cm, &id->asker, id->request, &say);
+	err = vb_cm_reject(&id->request, &say);
 	if (!err)
 		cm_request_over(id, ID_OVER);
 	return err;

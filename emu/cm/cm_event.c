@@ -24,9 +24,8 @@ static struct told_event *event_of_told(const struct vb_cm_told *told)
 		memcpy(event->data, told->said->data, told->said->length);
 		event->said.data = event->data;
 	}
-	if (told->peer)
-		event->peer = *told->peer;
-	event->request = told->request;
+	if (told->request)
+		event->request = *told->request;
 	return event;
 }
 
@@ -57,7 +56,7 @@ bool cm_listener_told(void *owner, const struct vb_cm_told *told)
 	bool takes;
 
 	if (told->kind == VB_CM_SOUGHT)
-		return cm_plan_answers(listener, told->request);
+		return cm_plan_answers(listener, told->seeks);
 	event = event_of_told(told);
 	if (!event)
 		return false;
@@ -156,7 +155,6 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 	}
 	id->sync = listens->sync;
 	id->listener = event->listener;
-	id->asker = event->peer;
 	id->request = event->request;
 	id->retry_count = said->retry_count & 7;
 	wire_gid_get(&said->from, id->peer_gid.raw);

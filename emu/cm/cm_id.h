@@ -94,8 +94,7 @@ struct cm_id {
 	struct vb_gid own; /* its device's address, once it has one */
 	unsigned int own_index;
 	union ibv_gid peer_gid;
-	struct sockaddr_storage asker; /* REQUESTED: both name the request */
-	uint64_t request;
+	struct vb_cm_request request; /* REQUESTED */
 	uint32_t psn, peer_psn, peer_qpn;
 	bool knows_peer; /* the four below, too */
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count;
@@ -127,8 +126,7 @@ struct told_event {
 	int err;
 	bool has_said;
 	struct wire_rdma_fields said;
-	struct sockaddr_storage peer;
-	uint64_t request;
+	struct vb_cm_request request;
 	struct cm_listener *listener; /* of a request: one of its users */
 	struct vb_cm_planned planned;
 	uint64_t due_ns; /* of one that is late */

@@ -44,7 +44,7 @@ int cm_say_found(struct cm_id *id, const struct rdma_conn_param *param)
 	if (!say.qpn)
 		return vb_refuse(EINVAL, "rdma_accept",
 				 "there is no queue pair: neither rdma_create_qp() nor qp_num of conn_param has one.");
-	err = vb_cm_reject(id->listener->cm, &id->asker, id->request, &say);
+	err = vb_cm_reject(&id->request, &say);
 	if (!err)
 		cm_request_over(id, ID_CONNECTED);
 	return err;

@@ -264,7 +264,7 @@ ParameterizedTestParameters(cm_plans, an_error_in_the_place_of_a_connection)
 	return cr_make_param_array(struct instead, all, sizeof(all) / sizeof(all[0]));
 }
 
-/* The other side finds that the asking one has gone. */
+/* The other side hears that its reply is turned down. */
 static void instead_of_a_connection(const struct instead *instead)
 {
 	struct meeting m;
@@ -278,7 +278,7 @@ static void instead_of_a_connection(const struct instead *instead)
 	cr_assert_eq(m.asks->qp->state, IBV_QPS_ERR);
 	cr_assert(rdma_connect(m.asks, NULL) == -1 && errno == EINVAL);
 	server_is_told(RDMA_CM_EVENT_CONNECT_REQUEST);
-	server_is_told(RDMA_CM_EVENT_UNREACHABLE);
+	server_is_told(RDMA_CM_EVENT_REJECTED);
 	ask_again(&m);
 	is_told(&m, RDMA_CM_EVENT_ESTABLISHED, 0);
 	meeting_close(&m);

@@ -90,7 +90,9 @@ static void put_datagrams(const char *folder)
 /* A question, and a word of each kind with some of the program's bytes. */
 static void put_rdma(const char *folder)
 {
-	struct wire_service_fields question = { .kind = WIRE_SERVICE_QUESTION, .service = 7174, .nonce = 7 };
+	struct wire_service_fields question = { .kind = WIRE_SERVICE_QUESTION,
+						.nonce = 7,
+						.at = { .family = 4, .port = 7174, .addr = { 10, 0, 0, 2 } } };
 	struct wire_service service;
 	uint8_t bytes[WIRE_CM_DATA_MAX];
 

@@ -276,7 +276,7 @@ static void say_cm(struct liar *liar, uint8_t op, uint64_t request)
 }
 
 /* With data of zeros. */
-static void say_note(struct liar *liar, uint64_t request, uint32_t length)
+static void say_word(struct liar *liar, uint64_t request, uint32_t length)
 {
 	uint8_t frame[WIRE_FRAME_MAX + 2 * WIRE_CM_DATA_MAX] = { 0 };
 	size_t at = wire_put_cm(frame, WIRE_CONNECT, length, ++liar->seq, request) + length;
@@ -422,100 +422,81 @@ Test(sim_cm, the_passive_side_answers_for_itself)
 	ends_close(&ends);
 }
 
-/* A peer that knows the number of the request has accepted, and goes on from there. */
-static void liar_is_peer(struct liar *liar, struct ends *ends, uint16_t port)
+/* WIRE-184: each word is the program's to judge, and one that it cannot take is refused; ACCEPT and REJECT are none. */
+Test(sim_cm, words_of_a_hostile_peer)
 {
-	end_connect(&ends->asks, &ends->listens, "");
-	end_await(ends->world, &ends->listens, CM_REQUEST);
-	liar_meet(liar, ends->world, &ends->asks, port);
-	say_cm(liar, WIRE_ACCEPT, ends->listens.request);
-	end_await(ends->world, &ends->asks, CM_CONNECTED);
-}
-
-/* WIRE-184: each note is the program's to judge, and one that it cannot take is refused. */
-Test(sim_cm, notes_of_a_hostile_peer)
-{
-	enum { NOTES = 20 };
+	enum { WORDS = 20 };
+	struct end manager;
 	struct liar liar;
 	struct ends ends;
 
 	ends_open(&ends, 524);
-	liar_is_peer(&liar, &ends, 11);
-	for (int i = 0; i < NOTES; i++)
-		say_note(&liar, 5, 8);
-	cr_assert_eq(ends.asks.told[CM_NOTE], NOTES);
-	ends.asks.turns_away = true;
-	say_note(&liar, 5, WIRE_CM_DATA_MAX);
+	end_open_manager(&manager, ends.world->node[0]);
+	liar_meet(&liar, ends.world, &manager, 11);
+	for (int i = 0; i < WORDS; i++)
+		say_word(&liar, 5, 8);
+	cr_assert_eq(manager.told[CM_REQUEST], WORDS);
+	manager.turns_away = true;
+	say_word(&liar, 5, WIRE_CM_DATA_MAX);
 	cr_assert_eq(naks(&liar, REFUSAL_RESOURCE), 1);
-	ends.asks.turns_away = false;
+	manager.turns_away = false;
 	say_cm(&liar, WIRE_ACCEPT, 5);
 	say_cm(&liar, WIRE_REJECT, 5);
 	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 2);
-	cr_assert_eq(ends.asks.told[CM_NOTE], NOTES);
-	cr_assert_eq(ends.asks.told[CM_SHUTDOWN], 0);
-	say_note(&liar, 0, 0); /* names no request (WIRE-80) */
+	cr_assert_eq(manager.told[CM_REQUEST], WORDS);
+	say_word(&liar, 0, 0); /* names no request (WIRE-80) */
 	raw_pause(liar.raw);
 	cr_assert(raw_closed(liar.raw));
-	cr_assert_eq(ends.asks.told[CM_NOTE], NOTES);
+	cr_assert_eq(manager.told[CM_REQUEST], WORDS);
 	raw_close(liar.raw);
-	end_await(ends.world, &ends.asks, CM_SHUTDOWN);
+	end_close(&manager);
 	ends_close(&ends);
 }
 
-/* A number that was executed is not executed again (WIRE-54); a longer note than goes along is no frame (WIRE-80). */
-Test(sim_cm, a_note_that_comes_twice)
+/* A number that was executed is not executed again (WIRE-54); a longer word than goes along is no frame (WIRE-80). */
+Test(sim_cm, a_word_that_comes_twice)
 {
+	struct end manager;
 	struct liar liar;
 	struct ends ends;
 
 	ends_open(&ends, 525);
-	liar_is_peer(&liar, &ends, 12);
-	say_note(&liar, 4, 8);
+	end_open_manager(&manager, ends.world->node[0]);
+	liar_meet(&liar, ends.world, &manager, 12);
+	say_word(&liar, 4, 8);
 	liar.seq--;
-	say_note(&liar, 4, 8);
+	say_word(&liar, 4, 8);
 	raw_pause(liar.raw);
-	cr_assert_eq(ends.asks.told[CM_NOTE], 1);
+	cr_assert_eq(manager.told[CM_REQUEST], 1);
 	cr_assert(!raw_closed(liar.raw));
-	say_note(&liar, 4, WIRE_CM_DATA_MAX + 1);
+	say_word(&liar, 4, WIRE_CM_DATA_MAX + 1);
 	raw_pause(liar.raw);
 	cr_assert(raw_closed(liar.raw));
-	cr_assert_eq(ends.asks.told[CM_NOTE], 1);
+	cr_assert_eq(manager.told[CM_REQUEST], 1);
 	raw_close(liar.raw);
-	end_await(ends.world, &ends.asks, CM_SHUTDOWN);
+	end_close(&manager);
 	ends_close(&ends);
 }
 
-/* WIRE-184 */
-Test(sim_cm, a_note_to_an_endpoint_of_another_kind)
+/* A peer that takes no answer: what waits for it is bounded, since its requests are refused then. */
+Test(sim_cm, a_peer_that_acknowledges_nothing)
 {
+	struct end manager;
 	struct liar liar;
 	struct ends ends;
+	struct sockaddr_storage peer;
 
 	ends_open(&ends, 526);
-	end_close(&ends.asks);
-	end_open_without_notes(&ends.asks, ends.world->node[0]);
-	liar_is_peer(&liar, &ends, 13);
-	say_note(&liar, 4, 8);
-	cr_assert_eq(naks(&liar, REFUSAL_CAPABILITY), 1);
-	cr_assert_eq(told(&ends.asks), 1);
+	end_open_manager(&manager, ends.world->node[0]);
+	liar_meet(&liar, ends.world, &manager, 13);
+	say_word(&liar, 4, 8);
+	cr_assert_eq(manager.told[CM_REQUEST], 1);
+	peer = manager.peer;
+	for (int i = 0; i < LIMIT_WORDS; i++)
+		end_say(&manager, &peer, 5, "");
+	say_word(&liar, 4, 8);
+	cr_assert_eq(manager.told[CM_REQUEST], 1, "it is heard of although it takes nothing");
 	raw_close(liar.raw);
-	ends_close(&ends);
-}
-
-/* Its sender is told that it has come to nothing, and need not wait for more. */
-Test(sim_cm, a_note_that_the_program_cannot_take)
-{
-	struct ends ends;
-
-	ends_open(&ends, 527);
-	ends_meet(&ends);
-	ends.accepts.turns_away = true;
-	end_note(&ends.asks, 5, "");
-	end_await(ends.world, &ends.asks, CM_NOTED);
-	cr_assert_neq(ends.asks.err, 0);
-	cr_assert_eq(ends.accepts.told[CM_NOTE], 0);
-	ends.accepts.turns_away = false;
-	end_note(&ends.asks, 4, "");
-	end_await(ends.world, &ends.accepts, CM_NOTE);
+	end_close(&manager);
 	ends_close(&ends);
 }

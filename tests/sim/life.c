@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* life.c - a connection of rdma_cm from the question to the last note, between two programs that say what librdmacm says: cut at
- * every byte, either process killed at every step, in bad weather, and where memory runs out (WIRE-180 to WIRE-184). */
+/* life.c - a connection of rdma_cm from the question to the last word, between the managers of two programs that say what
+ * librdmacm says: cut at every byte, either process killed at every step, in bad weather, and where memory runs out (WIRE-180 to
+ * WIRE-184). */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,56 +13,67 @@
 #include "tests/sim/harness/scarce.h"
 #include "wire/rdma.h"
 
-enum { LIFE_NUMBER = 18515, LIFE_REASON = 28 };
+enum { LIFE_NUMBER = 18515, LIFE_REASON = 28, LIFE_REQUEST = 6, LIFE_WORDS = 8 };
 enum side { ASKS, ACCEPTS, SIDES };
-#define LIFE_NS (60 * SIM_SECOND) /* more than any retry budget */
+#define LIFE_NS (60 * SIM_SECOND)  /* more than any retry budget */
+#define KILLED_NS (5 * SIM_SECOND) /* a peer that is killed is missed so soon, where the network is good */
 
-/* What the two programs do, and what each side is told then (struct end, story), without the letter of the end: one of `whole`,
- * or the beginning of one, as far as `least` where both processes live. */
+/* What the two programs do, and the words that each side hears then, by their kinds. */
 struct course {
 	const char *name;
 	bool turned_away, turned_down; /* by the listener; by the asking side, which has got a reply */
 	unsigned int leaves;           /* sides that disconnect when they are connected, a bit each */
-	const char *whole[SIDES][4], *least[SIDES];
+	const char *hears[SIDES];
 };
 
 static const struct course courses[] = {
-	{ .name = "the asking side leaves", .leaves = 1 << ASKS, .whole = { { "C+4+5" }, { "C45" } }, .least = { "C+4", "C45" } },
-	{ .name = "the accepting side leaves",
-	  .leaves = 1 << ACCEPTS,
-	  .whole = { { "C+45" }, { "C4+5" } },
-	  .least = { "C+45", "C4" } },
-	{ .name = "both leave",
-	  .leaves = 1 << ASKS | 1 << ACCEPTS,
-	  .whole = { { "C+4+5", "C+45", "C+4+55", "C+45+5" }, { "C4+5", "C45", "C4+55", "C45+5" } },
-	  .least = { "C+4", "C4" } },
-	{ .name = "the reply is turned down", .turned_down = true, .whole = { { "C+3" }, { "C3" } }, .least = { "C", "C3" } },
-	{ .name = "the request is turned away", .turned_away = true, .whole = { { "" }, { "" } }, .least = { "", "" } },
+	{ .name = "the asking side leaves", .leaves = 1 << ASKS, .hears = { "2", "145" } },
+	{ .name = "the accepting side leaves", .leaves = 1 << ACCEPTS, .hears = { "25", "14" } },
+	{ .name = "both leave", .leaves = 1 << ASKS | 1 << ACCEPTS, .hears = { "25", "145" } },
+	{ .name = "the reply is turned down", .turned_down = true, .hears = { "2", "13" } },
+	{ .name = "the request is turned away", .turned_away = true, .hears = { "3", "1" } },
 };
 enum { COURSES = sizeof(courses) / sizeof(*courses) };
 
 struct life {
-	struct ends *ends;
+	struct world *world;
+	struct end end[SIDES]; /* managers, of nodes 0 and 1 */
 	const struct course *course;
-	bool answered, rejected, said_first, said_leave[SIDES];
+	bool seeks, said[SIDES][LIFE_WORDS];
 	uint64_t steps, kill_at; /* so many; at this one */
 	int victim;              /* a node */
-	bool scarce;             /* memory may run out: so may what is told */
+	bool scarce;             /* memory may run out */
 };
 
-static struct end *end_of(struct life *life, enum side side)
+/* Was this told, by itself? A word's kind stands alone, or behind a sign. */
+static bool life_told(const struct end *end, char sign, int kind)
 {
-	return side == ASKS ? &life->ends->asks : &life->ends->accepts;
+	const char *story = end->story;
+
+	for (size_t i = 0; story[i]; i++) {
+		char before = i ? story[i - 1] : 0;
+
+		if (sign && story[i] == sign && story[i + 1] == '0' + kind)
+			return true;
+		if (!sign && story[i] == '0' + kind && before != '+' && before != '-')
+			return true;
+	}
+	return false;
 }
 
-static bool has(const struct end *end, const char *part)
+/* Has its word been heard, or come to nothing? */
+static bool settled(const struct end *end, int kind)
 {
-	return strstr(end->story, part);
+	return life_told(end, '+', kind) || life_told(end, '-', kind);
 }
 
-static bool ended(const struct end *end)
+static bool ended(const struct life *life, enum side side)
 {
-	return has(end, "S") || has(end, "F");
+	const struct end *end = &life->end[side];
+
+	return strpbrk(end->story, "FS") || life_told(end, 0, WIRE_RDMA_REJECT) || life_told(end, 0, WIRE_RDMA_LEAVE) ||
+	       settled(end, WIRE_RDMA_REJECT) || settled(end, WIRE_RDMA_LEAVE) || life_told(end, '-', WIRE_RDMA_REQUEST) ||
+	       life_told(end, '-', WIRE_RDMA_REPLY);
 }
 
 /* --- what the programs say --- */
@@ -86,83 +98,82 @@ static struct wire_rdma_fields life_word(enum wire_rdma_kind kind)
 	return say;
 }
 
-static void life_heard(struct life *life, const struct end *end, enum wire_rdma_kind kind)
+static void life_heard(struct life *life, enum side side, enum wire_rdma_kind kind)
 {
+	const struct end *end = &life->end[side];
 	struct wire_rdma_fields said, want = life_word(kind);
-	const char *flaw = wire_get_rdma(end->data, end->length, &said);
+	const char *flaw;
 
-	WORLD_CHECK(life->ends->world, !flaw, "%s", flaw);
-	WORLD_CHECK(life->ends->world,
-		    said.kind == kind && said.qpn == want.qpn && said.reason == want.reason && said.length == want.length &&
+	if (end->data[1] != kind) /* of its own since, which was taken */
+		return;
+	flaw = wire_get_rdma(end->data, end->length, &said);
+	WORLD_CHECK(life->world, !flaw, "%s", flaw);
+	WORLD_CHECK(life->world,
+		    said.qpn == want.qpn && said.reason == want.reason && said.length == want.length &&
 			    !memcmp(said.data, private, said.length),
 		    "another word came than %d", kind);
 }
 
-/* As the first word of a side, or as a note in the session of the two. */
-static void life_say(struct life *life, struct end *end, enum wire_rdma_kind kind)
+/* Once; without memory it is tried again. */
+static void life_say(struct life *life, enum side side, enum wire_rdma_kind kind)
 {
 	struct wire_rdma_fields say = life_word(kind);
-	struct end *listens = &life->ends->listens;
-	struct sockaddr_storage at = listens->name;
+	struct end *end = &life->end[side];
 	uint8_t bytes[WIRE_CM_DATA_MAX];
 	size_t length = wire_put_rdma(bytes, &say);
 	int rc;
 
+	if (life->said[side][kind])
+		return;
+	node_enter(end->node);
+	rc = ep_say(end->ep, &end->peer, LIFE_REQUEST + (side == ACCEPTS), bytes, length);
+	node_leave(end->node);
+	life->said[side][kind] = !rc;
+	WORLD_CHECK(life->world, !rc || life->scarce, "word %d: %d", kind, rc);
+}
+
+static void life_seek(struct life *life)
+{
+	struct sockaddr_storage at = life->end[ACCEPTS].name;
+	struct end *end = &life->end[ASKS];
+	struct service *question;
+	int rc;
+
 	((struct sockaddr_in *)&at)->sin_port = htons(LIFE_NUMBER);
 	node_enter(end->node);
-	if (kind == WIRE_RDMA_REQUEST)
-		rc = ep_ask(end->ep, &at, bytes, length);
-	else if (kind == WIRE_RDMA_REPLY)
-		rc = ep_accept(end->ep, &listens->peer, listens->request, bytes, length);
-	else if (end == listens)
-		rc = ep_reject(end->ep, &listens->peer, listens->request, bytes, length);
-	else
-		rc = ep_note(end->ep, kind, bytes, length);
+	rc = service_ask(end->ep, &at, end, &question);
 	node_leave(end->node);
-	WORLD_CHECK(life->ends->world, !rc, "word %d: %d", kind, rc);
+	life->seeks = !rc;
+	WORLD_CHECK(life->world, !rc || life->scarce, "service_ask: %d", rc);
 }
 
-static void life_answer(struct life *life)
+/* What a side does next, as rdma_get_cm_event() and the program do. */
+static void act_asking(struct life *life)
 {
-	struct ends *ends = life->ends;
+	const struct end *end = &life->end[ASKS];
 
-	if (ends->accepts.ep && has(&ends->accepts, "F") && !life->rejected) { /* the asking side still waits for the answer */
-		life->rejected = true;
-		life_say(life, &ends->listens, WIRE_RDMA_REJECT);
-	}
-	if (life->answered || !has(&ends->listens, "R"))
+	if (!life->seeks)
+		life_seek(life);
+	if (strchr(end->story, 'f'))
+		life_say(life, ASKS, WIRE_RDMA_REQUEST);
+	if (!life_told(end, 0, WIRE_RDMA_REPLY))
 		return;
-	life->answered = true;
-	life_heard(life, &ends->listens, WIRE_RDMA_REQUEST);
-	if (life->course->turned_away) {
-		life_say(life, &ends->listens, WIRE_RDMA_REJECT);
-		return;
-	}
-	end_open(&ends->accepts, ends->listens.node, false);
-	life_say(life, &ends->accepts, WIRE_RDMA_REPLY);
+	life_heard(life, ASKS, WIRE_RDMA_REPLY);
+	life_say(life, ASKS, life->course->turned_down ? WIRE_RDMA_REJECT : WIRE_RDMA_READY);
+	if (life->said[ASKS][WIRE_RDMA_READY] && life->course->leaves & 1U << ASKS)
+		life_say(life, ASKS, WIRE_RDMA_LEAVE);
 }
 
-/* What a connected side does next, as rdma_get_cm_event() and the program do. */
-static void life_act(struct life *life, enum side side)
+static void act_accepting(struct life *life)
 {
-	struct end *end = end_of(life, side);
+	const struct end *end = &life->end[ACCEPTS];
 
-	if (!end->ep || end->node->dead || ended(end) || !has(end, "C"))
+	if (!life_told(end, 0, WIRE_RDMA_REQUEST))
 		return;
-	if (side == ASKS && !life->said_first) {
-		life->said_first = true;
-		life_heard(life, end, WIRE_RDMA_REPLY);
-		life_say(life, end, life->course->turned_down ? WIRE_RDMA_REJECT : WIRE_RDMA_READY);
-	}
-	if (has(end, side == ASKS ? "+4" : "4") && life->course->leaves & 1U << side && !life->said_leave[side]) {
-		life->said_leave[side] = true;
-		life_say(life, end, WIRE_RDMA_LEAVE);
-	}
-	if (has(end, "5") || has(end, "3")) {
-		node_enter(end->node);
-		ep_shutdown(end->ep);
-		node_leave(end->node);
-	}
+	life_heard(life, ACCEPTS, WIRE_RDMA_REQUEST);
+	life_say(life, ACCEPTS, life->course->turned_away ? WIRE_RDMA_REJECT : WIRE_RDMA_REPLY);
+	if (life_told(end, 0, WIRE_RDMA_READY) && life->course->leaves & 1U << ACCEPTS)
+		life_say(life, ACCEPTS, WIRE_RDMA_LEAVE);
 }
 
 /* --- from beginning to end --- */
@@ -170,65 +181,83 @@ static void life_act(struct life *life, enum side side)
 static bool life_over(void *arg)
 {
 	struct life *life = arg;
-	struct ends *ends = life->ends;
 	bool over = true;
 
 	if (life->steps++ == life->kill_at)
-		node_kill(ends->world->node[life->victim]);
-	if (!ends->listens.node->dead)
-		life_answer(life);
-	for (enum side side = ASKS; side < SIDES; side++)
-		life_act(life, side);
-	over &= ends->asks.node->dead || ended(&ends->asks);
-	over &= ends->listens.node->dead || !ends->accepts.ep || ended(&ends->accepts);
+		node_kill(life->world->node[life->victim]);
+	for (enum side side = ASKS; side < SIDES; side++) {
+		if (life->end[side].node->dead || strpbrk(life->end[side].story, "FS"))
+			continue;
+		(side == ASKS ? act_asking : act_accepting)(life);
+		/* One that nobody has asked ends with the one that would. */
+		over &= ended(life, side) || (side == ACCEPTS && !life_told(&life->end[side], 0, WIRE_RDMA_REQUEST) &&
+					      (life->end[ASKS].node->dead || ended(life, ASKS)));
+	}
 	return over;
 }
 
-static void story_is(const struct life *life, const struct end *end, enum side side, bool alone)
+/* It heard what it is to hear, or with trouble the beginning of that; of each word it has said it heard once what became of it. */
+static void story_is(const struct life *life, enum side side, bool trouble)
 {
-	const struct course *course = life->course;
-	const char *story = end->story, *least = course->least[side], *last = story + strlen(story) - 1;
-	size_t told = strlen(story) - 1;
-	bool is = false;
+	const struct end *end = &life->end[side];
+	const char *hears = life->course->hears[side];
+	unsigned int said = 0, told = 0;
 
-	WORLD_CHECK(life->ends->world, *story && *last == (has(end, "C") ? 'S' : 'F'), "%s: side %d ends with %s", course->name,
-		    side, story);
-	WORLD_CHECK(life->ends->world, *last == 'S' || life->scarce || end->err == ECONNREFUSED || end->err == ETIMEDOUT,
-		    "%s: errno %d", course->name, end->err);
-	for (int i = 0; i < 4 && course->whole[side][i] && !is; i++)
-		is = !strncmp(story, course->whole[side][i], told) && strlen(course->whole[side][i]) >= told &&
-		     (alone || life->scarce || !strncmp(story, least, strlen(least)));
-	WORLD_CHECK(life->ends->world, is, "%s: side %d was told %s", course->name, side, story);
+	for (size_t i = 0; end->story[i]; i++) {
+		char letter = end->story[i], before = i ? end->story[i - 1] : 0;
+
+		if (letter < '0' || letter > '9')
+			continue;
+		if (before == '+' || before == '-') {
+			told++;
+			WORLD_CHECK(life->world, before == '+' || trouble, "%s: side %d was told %s", life->course->name, side,
+				    end->story);
+			continue;
+		}
+		WORLD_CHECK(life->world, letter == *hears, "%s: side %d was told %s", life->course->name, side, end->story);
+		hears++;
+	}
+	for (int kind = 0; kind < LIFE_WORDS; kind++)
+		said += life->said[side][kind];
+	WORLD_CHECK(life->world, !*hears || trouble, "%s: side %d was told no more than %s", life->course->name, side, end->story);
+	WORLD_CHECK(life->world, said == told, "%s: side %d has said %u words, and was told %s", life->course->name, side, said,
+		    end->story);
 }
 
-/* Of the sides that live. */
-static void stories_are(const struct life *life)
+static void life_open(struct life *life, const struct course *course, uint64_t seed)
 {
-	const struct ends *ends = life->ends;
-	bool alone = life->kill_at != UINT64_MAX;
-
-	if (!ends->asks.node->dead)
-		story_is(life, &ends->asks, ASKS, alone);
-	if (!ends->listens.node->dead && ends->accepts.ep)
-		story_is(life, &ends->accepts, ACCEPTS, alone);
-	WORLD_CHECK(ends->world, !strcmp(ends->listens.story, "R") || ((alone || life->scarce) && !*ends->listens.story),
-		    "the listener was told %s", ends->listens.story);
+	*life = (struct life){ .world = world_open(world_seed(seed)), .course = course, .kill_at = UINT64_MAX };
+	life->world->tapped = true;
+	for (int i = 0; i < SIDES; i++)
+		node_open(life->world, NULL);
+	for (int i = 0; i < SIDES; i++) {
+		end_open_manager(&life->end[i], life->world->node[i]);
+		life->end[i].keeps = true;
+	}
+	end_serve(&life->end[ACCEPTS], LIFE_NUMBER);
 }
 
 static void life_run(struct life *life)
 {
-	struct world *world = life->ends->world;
-	uint64_t begun_ns = world->now_ns;
+	struct world *world = life->world;
+	bool trouble = life->kill_at != UINT64_MAX;
+	uint64_t begun_ns = world->now_ns, patience_ns = trouble && !world->weather.cut_mean ? KILLED_NS : LIFE_NS;
 
-	end_serve(&life->ends->listens, LIFE_NUMBER);
-	life_say(life, &life->ends->asks, WIRE_RDMA_REQUEST);
-	WORLD_CHECK(world, world_run(world, life_over, life, LIFE_NS), "%s: after %d s it is told %s and %s", life->course->name,
-		    (int)((world->now_ns - begun_ns) / SIM_SECOND), life->ends->asks.story, life->ends->accepts.story);
-	stories_are(life);
-	if (life->course->turned_away && life->kill_at == UINT64_MAX && !life->scarce)
-		life_heard(life, &life->ends->asks, WIRE_RDMA_REJECT);
+	life->scarce = world->weather.scarce_left;
+	WORLD_CHECK(world, world_run(world, life_over, life, patience_ns), "%s: after %d s it is told %s and %s",
+		    life->course->name, (int)((world->now_ns - begun_ns) / SIM_SECOND), life->end[ASKS].story,
+		    life->end[ACCEPTS].story);
 	world_pass(world, 5 * SIM_SECOND);
-	stories_are(life); /* nothing comes after the end */
+	for (enum side side = ASKS; side < SIDES; side++)
+		if (!life->end[side].node->dead)
+			story_is(life, side, trouble || life->scarce);
+}
+
+static void life_close(struct life *life)
+{
+	for (int i = 0; i < SIDES; i++)
+		end_close(&life->end[i]);
+	world_close(life->world);
 }
 
 /* What is to happen beside. */
@@ -242,36 +271,47 @@ struct trouble {
 /* Steps it took. */
 static uint64_t life_whole(const struct course *course, const struct trouble *trouble)
 {
-	struct ends ends;
-	struct life life = { .ends = &ends, .course = course, .victim = trouble->victim, .kill_at = trouble->kill_at };
 	uint64_t held = scarce_held();
+	struct life life;
 
-	ends_open(&ends, trouble->seed);
+	life_open(&life, course, trouble->seed);
+	life.victim = trouble->victim;
+	life.kill_at = trouble->kill_at;
 	if (trouble->weather)
-		trouble->weather(&ends.world->weather);
-	life.scarce = ends.world->weather.scarce_left;
+		trouble->weather(&life.world->weather);
 	life_run(&life);
-	ends_close(&ends);
+	life_close(&life);
 	cr_assert_eq(scarce_held(), held, "%s: %d bytes are lost", course->name, (int)(scarce_held() - held));
 	return life.steps;
 }
 
 /* --- tests --- */
 
-static const struct course *cut_course;
-
-static void cut_script(struct ends *ends)
+/* The run of that course, cut there. Bytes of each direction. */
+static void life_cut(const struct course *course, uint64_t seed, uint8_t dir, uint64_t at, uint64_t total[2])
 {
-	struct life life = { .ends = ends, .course = cut_course, .kill_at = UINT64_MAX };
+	struct life life;
 
+	life_open(&life, course, seed);
+	life.world->weather.chunk_max = 50;
+	if (at != UINT64_MAX)
+		world_fault(life.world, FAULT_CUT, 0, dir, at);
 	life_run(&life);
+	for (uint8_t i = 0; total && i < 2; i++)
+		total[i] = tap_find(life.world, 0, i)->offset;
+	WORLD_CHECK(life.world, at == UINT64_MAX || life.world->fault[0].spent, "the cut did not happen");
+	life_close(&life);
 }
 
 Test(sim_life, cut_at_every_byte)
 {
 	for (int i = 0; i < COURSES; i++) {
-		cut_course = &courses[i];
-		ends_cut_everywhere(cut_script, 1100 + (uint64_t)i, courses[i].turned_away ? 1 : 2);
+		uint64_t total[2];
+
+		life_cut(&courses[i], 1100 + (uint64_t)i, 0, UINT64_MAX, total);
+		for (uint8_t dir = 0; dir < 2; dir++)
+			for (uint64_t at = 0; at <= total[dir]; at++)
+				life_cut(&courses[i], 1100 + (uint64_t)i, dir, at, NULL);
 	}
 }
 
@@ -330,13 +370,12 @@ static void scarce(struct weather *weather)
 	weather->scarce_left = 3;
 }
 
-/* A note for which the peer has no memory is refused, and its sender is told that it is done with it. */
+/* A word for which the peer has no memory is refused, and its sender is told that it is done with it. */
 Test(sim_life, where_memory_runs_out)
 {
 	struct trouble trouble = { .weather = scarce, .kill_at = UINT64_MAX };
 
 	for (trouble.seed = 1400; trouble.seed < 1700; trouble.seed++)
 		for (int i = 0; i < COURSES; i++)
-			if (courses[i].leaves != 1 << ACCEPTS) /* which may never hear that it is connected */
-				life_whole(&courses[i], &trouble);
+			life_whole(&courses[i], &trouble);
 }

@@ -386,8 +386,8 @@ def words_of_rdma_cm(case):
     wrong = both("udp", 18517, "ib_write_bw", "-R", "-F", "-n", "20", **case.env(FI_EMU_TRACE=case.traces))
     check(not wrong, wrong)
     lines = case.lines(case.traces)
-    for way, text in (("to", "question for the port of service 18517"), ("from", r"answer: service 18517 is at port \d+"),
-                      ("to", r"CONNECT .*: REQUEST from \S+ to \S+:18517 QPN 0x\w{6} PSN 0x\w{6}"), ("to", "ACCEPT .*: REPLY QPN .*"),
+    for way, text in (("to", r"question for the port of service \S+:18517"), ("from", r"answer: service \S+:18517 is at port \d+"),
+                      ("to", r"CONNECT .*: REQUEST from \S+ to \S+:18517 QPN 0x\w{6} PSN 0x\w{6}"), ("to", "CONNECT .*: REPLY QPN .*"),
                       ("to", "CONNECT .*: READY"), ("to", "CONNECT .*: LEAVE")):
         check(any(re.search(rf" {way} [0-9a-f.:\[\]]+: {text}", line) for line in lines), f"no line of {text}")
 

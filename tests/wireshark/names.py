@@ -144,7 +144,7 @@ def rdma(lua, header):
     heads = {name: (own if (own := "rdma_" + name.lower()) in sizes else "rdma_word") for name in kinds}
     room = {name: int(re.search(rf"WIRE_RDMA_{name}_DATA = (\d+)", header).group(1)) if f"WIRE_RDMA_{name}_DATA" in header else 0
             for name in kinds}
-    row = r'^\t(\w+) = \{ head = "(\w+)", size = (\d+), room = (\d+),'
+    row = r'^\t(\w+) = \{ head = "(\w+)", size = (\d+), room = (\d+) \},$'
     verdict("words", {name: (head, size, int(most)) for name, head, size, most in re.findall(row, block(lua, "rdma_words"), re.M)},
             {name: (heads[name], sizes[heads[name]], room[name]) for name in kinds})
 

@@ -10,7 +10,9 @@ enum { A, B, NUMBER = 18515, PORT = 4711, ASKED_AT = 40000 };
 
 static void put_service(struct capture *capture, enum wire_service_kind kind, uint16_t port)
 {
-	struct wire_service_fields fields = { .kind = kind, .service = NUMBER, .port = port, .nonce = 0x6e6f6e6365 };
+	struct wire_service_fields fields = {
+		.kind = kind, .port = port, .nonce = 0x6e6f6e6365, .at = { .family = 4, .port = NUMBER, .addr = { 192, 0, 2, 2 } }
+	};
 	bool asks = kind == WIRE_SERVICE_QUESTION;
 	struct wire_service bytes;
 
@@ -29,8 +31,7 @@ static void say_word(struct capture_stream *stream, int side, uint8_t op, const 
 		seq[A] = seq[B] = 0;
 	if (changed < length)
 		bytes[changed] ^= 0x80;
-	talk_cm(stream, side, op, ++seq[side], word->kind == WIRE_RDMA_REQUEST ? 0x7265710000000003 : (uint64_t)word->kind, bytes,
-		length);
+	talk_cm(stream, side, op, ++seq[side], 0x7265710000000002 + (uint64_t)side, bytes, length);
 }
 
 static void talk_words(struct capture *capture)
@@ -60,21 +61,21 @@ static void talk_words(struct capture *capture)
 	talk_hello(&stream, A, 0, 1);
 	talk_hello(&stream, B, 0, 1);
 	say_word(&stream, A, WIRE_CONNECT, &request, SIZE_MAX);
-	say_word(&stream, B, WIRE_ACCEPT, &reply, SIZE_MAX);
+	say_word(&stream, B, WIRE_CONNECT, &reply, SIZE_MAX);
 	say_word(&stream, A, WIRE_CONNECT, &ready, SIZE_MAX);
 	say_word(&stream, B, WIRE_CONNECT, &leave, SIZE_MAX);
-	say_word(&stream, B, WIRE_REJECT, &reject, SIZE_MAX);
+	say_word(&stream, B, WIRE_CONNECT, &reject, SIZE_MAX);
 	say_word(&stream, A, WIRE_CONNECT, &reject, SIZE_MAX);
 	say_word(&stream, A, WIRE_CONNECT, &lookup, SIZE_MAX);
-	say_word(&stream, B, WIRE_REJECT, &found, SIZE_MAX);
-	say_word(&stream, B, WIRE_REJECT, &failed, SIZE_MAX);
+	say_word(&stream, B, WIRE_CONNECT, &found, SIZE_MAX);
+	say_word(&stream, B, WIRE_CONNECT, &failed, SIZE_MAX);
 	say_word(&stream, A, WIRE_REJECT, &leave, SIZE_MAX); /* with another frame than its own */
 	for (size_t byte = 0; byte < 4; byte++)              /* version, kind, length, the reserved one */
 		say_word(&stream, A, WIRE_CONNECT, &ready, byte);
-	say_word(&stream, B, WIRE_ACCEPT, &reply, offsetof(struct wire_rdma_reply, qpn));
-	say_word(&stream, B, WIRE_ACCEPT, &reply, offsetof(struct wire_rdma_reply, zeros));
-	say_word(&stream, B, WIRE_REJECT, &found, offsetof(struct wire_rdma_found, status));
-	say_word(&stream, B, WIRE_REJECT, &failed, offsetof(struct wire_rdma_found, qkey));
+	say_word(&stream, B, WIRE_CONNECT, &reply, offsetof(struct wire_rdma_reply, qpn));
+	say_word(&stream, B, WIRE_CONNECT, &reply, offsetof(struct wire_rdma_reply, zeros));
+	say_word(&stream, B, WIRE_CONNECT, &found, offsetof(struct wire_rdma_found, status));
+	say_word(&stream, B, WIRE_CONNECT, &failed, offsetof(struct wire_rdma_found, qkey));
 }
 
 static void talk_request_flaws(struct capture *capture)

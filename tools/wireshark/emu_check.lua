@@ -379,7 +379,7 @@ return function(names)
 		local kind = range:len() >= 8 and names.values.rdma_kind[get(range, "rdma_word", "kind")]
 		local word = kind and names.rdma_words[kind]
 		local length = word and get(range, "rdma_word", "length")
-		if not word or not word.frames[frame] or get(range, "rdma_word", "version") ~= names.RDMA_VERSION or
+		if not word or frame ~= "CONNECT" or get(range, "rdma_word", "version") ~= names.RDMA_VERSION or
 			length > word.room or range:len() ~= word.size + length then
 			return nil
 		end
@@ -402,7 +402,9 @@ return function(names)
 	function check.service(range, length)
 		local kind, port = get(range, "service", "kind"), get(range, "service", "port")
 		return length == names.SERVICE and get(range, "service", "version") == names.SERVICE_VERSION and
-			names.values.service_kind[kind] ~= nil and get(range, "service", "service") ~= 0 and
+			names.values.service_kind[kind] ~= nil and zero(range, "service") and
+			check.address(get(range, "service", "family"), get(range, "service", "service"),
+				check.part(range, "service", "addr"), 0) and
 			get(range, "service", "nonce") ~= 0 and (kind == 2) == (port ~= 0)
 	end
 

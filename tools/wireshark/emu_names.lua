@@ -12,7 +12,7 @@ names.HEAD = 32 -- bytes
 names.TRAILER = 16
 names.DATAGRAM = 64
 names.PAIR_DATAGRAM = 36 -- behind it, in version 2
-names.SERVICE = 32
+names.SERVICE = 52
 names.SEGMENT_MIN = 65536
 names.SEGMENT_MAX = 262144
 names.ATOMIC_MAX = 4096
@@ -220,10 +220,13 @@ names.structs.service = {
 	{ "magic", 0, 8, "bytes", label = "Magic" },
 	{ "version", 8, 2, "dec", label = "Version" },
 	{ "kind", 10, 2, "dec", label = "Kind", of = "service_kind" },
-	{ "service", 12, 2, "dec", label = "Number of rdma_cm" },
-	{ "port", 14, 2, "dec", label = "TCP port of the passive endpoint" },
+	{ "port", 12, 2, "dec", label = "TCP port of the manager" },
+	{ "zero", 14, 2, "zero" },
 	{ "nonce", 16, 8, "hex", label = "Nonce" },
-	{ "digest", 24, 8, "hex", label = "Digest (XXH3-64, not checked)" },
+	{ "family", 24, 2, "dec", label = "Address family" },
+	{ "service", 26, 2, "dec", label = "Number of rdma_cm" },
+	{ "addr", 28, 16, "bytes", label = "Address" },
+	{ "digest", 44, 8, "hex", label = "Digest (XXH3-64, not checked)" },
 }
 names.structs.rdma_address = {
 	{ "family", 0, 2, "dec", label = "Address family", abbr = "rdma.family" },
@@ -484,15 +487,15 @@ names.cause_words = {
 	[26] = "no shared receive context has the number that the request names (WIRE-165)",
 }
 
--- Words of rdma_cm: the struct of the head, the most bytes of the program's, the frames that each goes with (WIRE-182, WIRE-184).
+-- Words of rdma_cm: the struct of the head, the most bytes of the program's (WIRE-182).
 names.rdma_words = {
-	REQUEST = { head = "rdma_request", size = 68, room = 56, frames = { CONNECT = true } },
-	REPLY = { head = "rdma_reply", size = 28, room = 196, frames = { ACCEPT = true } },
-	REJECT = { head = "rdma_word", size = 8, room = 148, frames = { REJECT = true, CONNECT = true } },
-	READY = { head = "rdma_word", size = 8, room = 0, frames = { CONNECT = true } },
-	LEAVE = { head = "rdma_word", size = 8, room = 0, frames = { CONNECT = true } },
-	LOOKUP = { head = "rdma_lookup", size = 48, room = 180, frames = { CONNECT = true } },
-	FOUND = { head = "rdma_found", size = 12, room = 136, frames = { REJECT = true } },
+	REQUEST = { head = "rdma_request", size = 68, room = 56 },
+	REPLY = { head = "rdma_reply", size = 28, room = 196 },
+	REJECT = { head = "rdma_word", size = 8, room = 148 },
+	READY = { head = "rdma_word", size = 8, room = 0 },
+	LEAVE = { head = "rdma_word", size = 8, room = 0 },
+	LOOKUP = { head = "rdma_lookup", size = 48, room = 180 },
+	FOUND = { head = "rdma_found", size = 12, room = 136 },
 }
 
 -- What may be wrong with a frame, in the words of wire/check.c.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- emu_rdma.lua - the words of rdma_cm in the payloads of CONNECT, ACCEPT and REJECT (WIRE-182 to WIRE-184).
+-- emu_rdma.lua - the words of rdma_cm in the payloads of CONNECT (WIRE-182 to WIRE-185).
 return function(names, check, fields)
 	local rdma = {}
 	local get = check.get

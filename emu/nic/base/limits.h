@@ -27,6 +27,7 @@ enum {
 	TRUNK_BYTES = 128 * 1024, /* that wait in a trunk, each way; then its lines wait */
 	TRUNK_ENDS = 4096,        /* more, for ends of lines; then the trunk is cut, and its lines begin anew */
 	LIMIT_CM_DATA = 256,      /* bytes of the program's in a connection request or its answer; the rest is cut off */
+	LIMIT_WORDS = 16384,      /* a manager's under way to one peer; then requests of the peer are refused */
 	LIMIT_BACKLOG = 1024,     /* connection requests unanswered, a passive endpoint; then they are refused */
 	LIMIT_HANDLERS = 8,       /* times that our fault handler is put, each signal; then the program's stays in front */
 

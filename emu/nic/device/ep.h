@@ -135,7 +135,7 @@ struct ep {
 	struct pairing *pairing;         /* queue pair; else NULL */
 	struct pairs *pairs;             /* ep_attr.pairs; else NULL */
 	struct dgram dgram;              /* unreliable datagrams; then there are no sessions, and no listener */
-	struct service *service;         /* it serves a number, or asks for one (service.h); else NULL */
+	struct service *services;        /* of a manager: those that it has, and its questions for others (service.h) */
 	struct collectives *collectives; /* NULL: without EP_COLLECTIVE */
 	struct {
 		struct srx *srx;
@@ -145,6 +145,12 @@ struct ep {
 	bool closing;
 	bool apart; /* its ops find their way otherwise than by the AV: connected, datagrams, closing */
 };
+
+/* A connected endpoint, or a passive one that such a one has asked. */
+static inline bool ep_has_one_peer(const struct ep *ep)
+{
+	return ep->attr.cm && !ep->pairing && !ep->attr.manages;
+}
 
 static inline bool ep_loses(const struct ep *ep)
 {

@@ -225,6 +225,7 @@ struct ep_attr {
 	const struct cm_ops *cm;      /* not NULL: connection-oriented (cm.h); av is NULL then, else it is not */
 	bool datagrams;               /* unreliable ones, and nothing else (dgram.c); without cm, unless `through` is set */
 	bool passive;                 /* with cm: hears connection requests, and nothing else */
+	bool manages;                 /* with passive: a manager (cm.h), which hears what its peers say of connections of theirs */
 	uint64_t tag;                 /* told as completion.source, where that names no sender; AV_NONE: nothing to tell */
 	bool pairs;                   /* with passive: listens for queue pairs alone, at AF_UNSPEC everywhere */
 	struct ep *through;           /* with cm: a queue pair (pair.h), without a listener of its own; else NULL */

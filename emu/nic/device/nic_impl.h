@@ -125,7 +125,7 @@ struct nic {
 	struct log_limit log_limits[LOG_LIMIT_KINDS];
 	struct guesses guesses;
 	struct claims claims;
-	struct service *asking; /* endpoints that look for a service (service.c) */
+	struct service *asking; /* questions for a service (service.c) */
 	struct sendq_spares spares;
 	struct message *spare_message; /* NULL: none */
 	uint8_t scratch[LIMIT_SEGMENT + sizeof(struct wire_trailer) + WIRE_FRAME_MAX + CACHE_LINE];

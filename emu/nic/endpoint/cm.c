@@ -63,8 +63,9 @@ bool cm_holds(const struct session *session)
 	const struct cm *cm = &session->ep->cm;
 
 	nic_role(session->ep->nic);
-	return !session->ep->pairing && ((cm->state == CM_ASKING && cm->asked == session) ||
-					 ((cm->state == CM_ACCEPTING || cm->state == CM_UP) && cm->peer == session));
+	return session->kept ||
+	       (!session->ep->pairing && ((cm->state == CM_ASKING && cm->asked == session) ||
+					  ((cm->state == CM_ACCEPTING || cm->state == CM_UP) && cm->peer == session)));
 }
 
 struct session *cm_session(const struct ep *ep)
@@ -115,6 +116,19 @@ static int cm_errno(enum refusal_cause cause)
 	return cause <= REFUSAL_WIRE_MAX ? ECONNREFUSED : refusal_errno(cause);
 }
 
+static void word_resolved(struct op *op)
+{
+	struct session *session = op->session;
+
+	session->words--;
+	cm_tell(op->ep, &(struct cm_event){ .kind = CM_SAID,
+					    .err = op->why.cause == REFUSAL_NONE ? 0 : cm_errno(op->why.cause),
+					    .peer = &session->peer,
+					    .request = op->tag,
+					    .data = op->inject,
+					    .length = op->length });
+}
+
 void cm_resolved(struct op *op)
 {
 	struct ep *ep = op->ep;
@@ -122,9 +136,8 @@ void cm_resolved(struct op *op)
 	bool good = op->why.cause == REFUSAL_NONE;
 
 	nic_role(op->ep->nic);
-	if (op->kind == OP_CONNECT && state == CM_UP && op->session == ep->cm.peer && ep->attr.cm->notes &&
-	    op->why.cause <= REFUSAL_WIRE_MAX) { /* one that the end of the session takes along: SHUTDOWN says so */
-		cm_tell(ep, &(struct cm_event){ .kind = CM_NOTED, .err = refusal_errno(op->why.cause), .request = op->tag });
+	if (ep->attr.manages) {
+		word_resolved(op);
 	} else if (op->kind == OP_ACCEPT && state == CM_ACCEPTING && good) {
 		cm_enter(ep, CM_UP);
 		cm_tell(ep, &(struct cm_event){ .kind = CM_CONNECTED });
@@ -141,7 +154,10 @@ void cm_ended(struct session *session, enum refusal_cause cause)
 	nic_role(session->ep->nic);
 	if (ep->pairing)
 		ep->pairing->peer.path_mtu = 0;
-	if (cm->state == CM_ASKING && cm->asked == session) {
+	if (ep->attr.manages) {
+		session->kept = 0;
+		cm_tell(ep, &(struct cm_event){ .kind = CM_SHUTDOWN, .err = refusal_errno(cause), .peer = &session->peer });
+	} else if (cm->state == CM_ASKING && cm->asked == session) {
 		/* The request was taken. The passive endpoint may leave before the answer, from another endpoint, is here. */
 		cm->until_ns = nic_now(ep->nic) + TIME_ANSWER_NS;
 		session_time(session, cm->until_ns);
@@ -258,18 +274,40 @@ int ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t reque
 	return 0;
 }
 
-int ep_note(struct ep *ep, uint64_t number, const void *data, size_t length)
+uint64_t ep_draw(struct ep *manager)
 {
+	uint64_t number;
+
+	nic_role(manager->nic);
+	manager->nic->link.random(manager->nic->link_arg, &number, sizeof(number));
+	return number | (number == 0);
+}
+
+int ep_say(struct ep *manager, const struct sockaddr_storage *peer, uint64_t number, const void *data, size_t length)
+{
+	struct session *session = session_to(manager, peer);
 	struct op *op;
 
-	nic_role(ep->nic);
-	if (ep->cm.state != CM_UP)
-		return -ENOTCONN;
-	op = cm_op(ep, OP_CONNECT, number, data, length);
+	nic_role(manager->nic);
+	if (!session)
+		return -ENOMEM;
+	op = cm_op(manager, OP_CONNECT, number, data, length);
 	if (!op)
 		return -EAGAIN;
-	requester_post(ep->cm.peer, op); /* WIRE-184 */
+	session->words++;
+	requester_post(session, op);
 	return 0;
+}
+
+void ep_keep(struct ep *manager, const struct sockaddr_storage *peer, bool lasts)
+{
+	struct session *session = session_to(manager, peer);
+
+	nic_role(manager->nic);
+	if (session && lasts)
+		session->kept++;
+	else if (session && session->kept)
+		session->kept--;
 }
 
 void cm_leave(struct session *session)
@@ -288,7 +326,7 @@ void ep_shutdown(struct ep *ep)
 	nic_role(ep->nic);
 	while (submit_take(ep->nic))
 		;
-	service_close(ep);
+	services_close(ep);
 	if (cm->state == CM_DOWN)
 		return;
 	was_up = cm->state == CM_UP;

@@ -18,37 +18,39 @@
 struct ep;
 
 enum cm_event_kind {
-	CM_REQUEST,   /* passive: a peer asks; to be answered by ep_accept() of a new endpoint, or ep_reject() */
+	CM_REQUEST,   /* passive: a peer asks; to be answered by ep_accept() of a new endpoint, or ep_reject(). Manager: its
+		       * peer says something */
 	CM_CONNECTED, /* may send from here on */
-	CM_REFUSED,   /* ep_connect() or ep_accept() has come to nothing */
-	CM_SHUTDOWN,  /* the connection has ended, by either side; receives have been given back */
+	CM_REFUSED,   /* ep_connect() or ep_accept() has come to nothing; manager: so has service_ask() */
+	CM_SHUTDOWN,  /* the connection has ended, by either side; receives have been given back. Manager: the session with the
+		       * peer */
 	CM_WAITS,     /* queue pair: it may not send yet, and neither may its peer; told once */
 	CM_HALTED,    /* queue pair: in error, until it is reset; ops and receives are given back */
 	CM_HEARD,     /* queue pair: the peer's first request has come, while it may not send yet; told once */
 	CM_STOPPED,   /* queue pair, not reliable: an op has failed, and those behind it are given back, until ep_go_on() */
 	CM_DRAINED,   /* queue pair: it is held, and what had begun has ended */
-	CM_NOTE,      /* the peer's ep_note() */
-	CM_SOUGHT,    /* passive, with a number (service.h): a peer has asked for its port, and hears nothing if this is refused;
-		       * `request` is the same if it asks again */
-	CM_NOTED,     /* the peer's program was told of ep_note(), or cannot take it; `request` is its number */
+	CM_SAID,      /* manager: the peer was told of ep_say(), or `err`; with its number and data */
+	CM_SOUGHT,    /* manager: a peer seeks a service at that address; `request` is the question's, the same if it is repeated */
+	CM_FOUND,     /* manager: service_ask() has found a manager there */
 };
 
 /* Lasts for the call. */
 struct cm_event {
 	enum cm_event_kind kind;
-	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else; NOTED: 0 or one */
+	int err;                             /* REFUSED: a positive errno, ECONNREFUSED or ETIMEDOUT or why else; SAID: 0 or one */
 	const struct sockaddr_storage *peer; /* WAITS: the peer. REQUEST: the asking one, and the request's number */
 	uint64_t request;
+	void *of;                 /* SOUGHT, FOUND; REFUSED of service_ask(): the owner of the service or question */
+	uint16_t *port;           /* SOUGHT: takes the port of the manager at that address; an endpoint may be opened for it */
 	enum refusal_cause cause; /* HALTED: why a request of the peer was refused, or nic_overran(); NONE: a completion tells it */
 	const void *data;         /* of the peer's program; SHUTDOWN: none */
 	size_t length;
 };
 
 struct cm_ops {
-	/* [role] Calls nothing of the device. `owner` is ep_attr.owner. False: a REQUEST or a NOTE cannot be taken, and is
-	 * refused. */
+	/* [role] Calls nothing of the device, but that a manager's may call ep_say() and ep_keep(). `owner` is ep_attr.owner.
+	 * False: a REQUEST cannot be taken, and is refused; a question for a service is not answered. */
 	bool (*event)(void *owner, const struct cm_event *event);
-	bool notes; /* it understands CM_NOTE */
 };
 
 /* All [role]. Data longer than LIMIT_CM_DATA is cut. -EAGAIN: no op is free; -ENOMEM: no session. Either changes nothing, and
@@ -61,9 +63,18 @@ MUST_USE int ep_accept(struct ep *ep, const struct sockaddr_storage *peer, uint6
 /* Answers a request that this passive endpoint has heard. */
 int ep_reject(struct ep *ep, const struct sockaddr_storage *peer, uint64_t request, const void *data, size_t length)
 	REQUIRES(driver_role);
-/* Tells the peer's program something in the session of the two, whose cm_ops has `notes`; `number` is not zero. -ENOTCONN: there
- * is no peer. */
-MUST_USE int ep_note(struct ep *ep, uint64_t number, const void *data, size_t length);
+
+/* Managers (ep_attr.manages), which say what many connections of theirs need in one session for each peer (WIRE-184): */
+
+/* A number that nobody can guess, not zero. */
+uint64_t ep_draw(struct ep *manager) REQUIRES(driver_role);
+/* Says something to the manager there; `number` is not zero. CM_SAID is told, unless this fails. */
+MUST_USE int ep_say(struct ep *manager, const struct sockaddr_storage *peer, uint64_t number, const void *data, size_t length)
+	REQUIRES(driver_role);
+/* Something there lasts, or no more: meanwhile the peer is dialled after a cut, so as to learn when it has gone. CM_SHUTDOWN ends
+ * all that lasts. Without memory for a session, nothing does. */
+void ep_keep(struct ep *manager, const struct sockaddr_storage *peer, bool lasts) REQUIRES(driver_role);
+
 /* Leaves the peer: ops and receives complete as cancelled before this returns. SHUTDOWN is told here, too, once. */
 void ep_shutdown(struct ep *ep) REQUIRES(driver_role);
 /* The peer's address; false before there is one. */

@@ -334,8 +334,8 @@ void ep_readable(struct ep *ep, struct port *port)
 	uint8_t frame[WIRE_DATAGRAM_MAX];
 
 	nic_role(ep->nic);
-	if (ep->service) {
-		service_readable(ep);
+	if (ep->attr.manages) {
+		services_readable(ep, port);
 		return;
 	}
 	for (int i = 0; i < SLICE_DATAGRAMS && has_port(ep, port); i++) {

@@ -280,7 +280,7 @@ void ep_stop_listening(struct ep *ep)
 	ep->listener = NULL;
 	pairing_hide(ep);
 	dgram_close(ep);
-	service_close(ep);
+	services_close(ep);
 }
 
 bool ep_make_room(struct ep *ep)

@@ -12,6 +12,7 @@
 #include "emu/nic/regions/refusal.h"
 
 struct message;
+struct port;
 struct rx;
 struct wire_address_fields;
 
@@ -56,9 +57,9 @@ uint64_t pairing_tick(struct ep *ep, uint64_t now_ns);
 
 /* --- services (service.c) --- */
 
-/* It serves, or asks, no more. */
-void service_close(struct ep *ep);
-void service_readable(struct ep *ep);
+/* It serves, and asks, no more. */
+void services_close(struct ep *ep);
+void services_readable(struct ep *ep, const struct port *port);
 /* Asks again, and gives up. Returns when it is due next. */
 uint64_t service_tick(struct nic *nic);
 

@@ -14,22 +14,20 @@
 #include "emu/nic/endpoint/ep_impl.h"
 #include "wire/rdma.h"
 
-static_assert((int)LIMIT_CM_DATA == (int)WIRE_CM_DATA_MAX, "what a question is asked for fits");
-
 struct service {
 	struct ep *ep;
-	struct service *next; /* nic->asking */
+	struct service *next; /* ep->services */
 	struct port *port;
+	void *owner;
 	uint16_t number;
 	bool asks; /* else it serves */
 	bool hears;
-	/* Of one that asks: */
+	/* Of a question: */
+	struct service *next_asking; /* nic->asking */
 	uint64_t nonce, wait_ns, again_ns, until_ns;
-	uint64_t patient_ns; /* until then nobody may be there */
-	bool refused;        /* nobody was there when it was asked last */
-	struct sockaddr_storage at;
-	size_t length;
-	uint8_t data[LIMIT_CM_DATA];
+	uint64_t patient_ns;        /* until then nobody may be there */
+	bool refused;               /* nobody was there when it was asked last */
+	struct sockaddr_storage at; /* canonical; its port is the number */
 };
 
 /* The port is at one place in both families. */
@@ -38,61 +36,74 @@ static in_port_t *service_port(struct sockaddr_storage *at)
 	return &((struct sockaddr_in *)at)->sin_port;
 }
 
-/* With a port at that address, whose number is *number. */
-static int service_open(struct ep *ep, struct sockaddr_storage at, bool asks, uint16_t *number)
+/* With a port at that address. */
+static int service_new(struct ep *ep, struct sockaddr_storage at, bool asks, void *owner, struct service **out)
 {
 	struct nic *nic = ep->nic;
 	struct service *service = calloc(1, sizeof(*service));
 	int err;
 
+	assert(ep->attr.manages);
 	if (!service)
 		return -ENOMEM;
 	service->ep = ep;
 	service->asks = asks;
-	*service_port(&at) = htons(*number);
+	service->owner = owner;
 	err = nic->link.bind(nic->link_arg, &at, asks, ep, &service->port);
 	if (err) {
 		free(service);
 		return err;
 	}
-	*number = service->number = ntohs(*service_port(&at));
-	ep->service = service;
+	service->number = ntohs(*service_port(&at));
+	service->next = ep->services;
+	ep->services = service;
+	*out = service;
 	return 0;
 }
 
-int ep_serve(struct ep *ep, uint16_t *number)
+int service_open(struct ep *manager, const struct sockaddr_storage *at, uint16_t *number, void *owner, struct service **out)
 {
-	nic_role(ep->nic);
-	assert(ep->attr.passive && !ep->service);
-	return service_open(ep, ep->attr.at, false, number);
+	struct sockaddr_storage bound = *at;
+	int err;
+
+	nic_role(manager->nic);
+	*service_port(&bound) = htons(*number);
+	err = service_new(manager, bound, false, owner, out);
+	if (!err)
+		*number = (*out)->number;
+	return err;
 }
 
-void ep_serve_hear(struct ep *ep)
+void service_hear(struct service *service)
 {
-	nic_role(ep->nic);
-	ep->service->hears = true;
+	nic_role(service->ep->nic);
+	service->hears = true;
 }
 
-void ep_serve_end(struct ep *ep)
+void service_close(struct service *service)
 {
-	nic_role(ep->nic);
-	service_close(ep);
-}
-
-void service_close(struct ep *ep)
-{
-	struct service *service = ep->service, **at = &ep->nic->asking;
+	struct ep *ep = service->ep;
+	struct service **at;
 
 	nic_role(ep->nic);
-	if (!service)
-		return;
-	while (service->asks && *at != service)
-		at = &(*at)->next;
-	if (service->asks)
-		*at = service->next;
-	ep->service = NULL;
+	for (at = &ep->nic->asking; service->asks && *at; at = &(*at)->next_asking) {
+		if (*at == service) {
+			*at = service->next_asking;
+			break;
+		}
+	}
+	for (at = &ep->services; *at != service; at = &(*at)->next)
+		;
+	*at = service->next;
 	ep->nic->link.unbind(service->port);
 	free(service);
+}
+
+void services_close(struct ep *ep)
+{
+	nic_role(ep->nic);
+	while (ep->services)
+		service_close(ep->services);
 }
 
 /* --- asked --- */
@@ -106,16 +117,18 @@ static void service_send(const struct service *service, const struct sockaddr_st
 	(void)nic->link.send_datagram(service->port, to, &bytes, sizeof(bytes)); /* if it is lost, it is asked again */
 }
 
-static void service_answer(const struct service *service, const struct wire_service_fields *question,
-			   const struct sockaddr_storage *from)
+static void service_answer(struct service *service, const struct wire_service_fields *question, const struct sockaddr_storage *from)
 {
-	struct wire_service_fields answer = { .kind = WIRE_SERVICE_ANSWER,
-					      .service = question->service,
-					      .port = address_port(&service->ep->name),
-					      .nonce = question->nonce };
+	struct wire_service_fields answer = { .kind = WIRE_SERVICE_ANSWER, .nonce = question->nonce, .at = question->at };
+	struct sockaddr_storage asked;
+	struct cm_event event = {
+		.kind = CM_SOUGHT, .of = service->owner, .peer = &asked, .request = question->nonce, .port = &answer.port
+	};
 
-	if (service->hears && question->kind == WIRE_SERVICE_QUESTION && question->service == service->number &&
-	    cm_tell(service->ep, &(struct cm_event){ .kind = CM_SOUGHT, .request = question->nonce }))
+	if (!service->hears || question->kind != WIRE_SERVICE_QUESTION || question->at.port != service->number)
+		return;
+	address_get(&question->at, &asked);
+	if (cm_tell(service->ep, &event) && answer.port)
 		service_send(service, from, &answer);
 }
 
@@ -124,10 +137,10 @@ static void service_answer(const struct service *service, const struct wire_serv
 /* Again after a time. Returns when. */
 static uint64_t question_ask(struct service *service, uint64_t now_ns)
 {
-	struct wire_service_fields question = { .kind = WIRE_SERVICE_QUESTION,
-						.service = address_port(&service->at),
-						.nonce = service->nonce };
+	struct wire_service_fields question = { .kind = WIRE_SERVICE_QUESTION, .nonce = service->nonce };
 
+	address_put(&service->at, &question.at);
+	question.at.scope = 0;
 	service->refused = false;
 	service_send(service, &service->at, &question);
 	service->again_ns = now_ns + service->wait_ns;
@@ -135,54 +148,39 @@ static uint64_t question_ask(struct service *service, uint64_t now_ns)
 	return service->again_ns;
 }
 
-int ep_ask(struct ep *ep, const struct sockaddr_storage *at, const void *data, size_t length)
+int service_ask(struct ep *manager, const struct sockaddr_storage *at, void *owner, struct service **out)
 {
-	struct nic *nic = ep->nic;
-	uint16_t number = 0;
+	struct nic *nic = manager->nic;
+	struct sockaddr_storage own = manager->attr.at;
 	struct service *service;
 	int err;
 
-	nic_role(ep->nic);
-	assert(!ep->service && length <= LIMIT_CM_DATA);
-	err = service_open(ep, ep->attr.at, true, &number);
+	nic_role(nic);
+	*service_port(&own) = 0;
+	err = service_new(manager, own, true, owner, &service);
 	if (err)
 		return err;
-	service = ep->service;
 	service->at = *at;
-	service->length = length;
-	if (length)
-		memcpy(service->data, data, length);
 	nic->link.random(nic->link_arg, &service->nonce, sizeof(service->nonce));
 	service->nonce |= service->nonce == 0;
 	service->wait_ns = TIME_ASK_NS;
 	service->until_ns = nic_now(nic) + nic->config.retry_budget_ns;
 	service->patient_ns = nic_now(nic) + TIME_ASK_REFUSED_NS;
-	service->next = nic->asking;
+	service->next_asking = nic->asking;
 	nic->asking = service;
 	nic_arm_timer(nic, question_ask(service, nic_now(nic)));
+	*out = service;
 	return 0;
 }
 
-/* The passive endpoint is at that port. The endpoint has no op under way, so there is room for its request. */
-static void question_answered(struct service *service, uint16_t port)
+static void question_end(struct service *service, int err, const struct sockaddr_storage *found)
 {
-	struct ep *ep = service->ep;
-	struct service asked = *service;
-	int err;
-
-	*service_port(&asked.at) = htons(port);
-	service_close(ep);
-	err = ep_connect(ep, &asked.at, asked.data, asked.length);
-	if (err)
-		cm_fail(ep, -err, NULL, 0);
-}
-
-static void question_failed(struct service *service, int err)
-{
+	struct cm_event event = { .kind = err ? CM_REFUSED : CM_FOUND, .err = err, .of = service->owner, .peer = found };
 	struct ep *ep = service->ep;
 
-	service_close(ep);
-	cm_fail(ep, err, NULL, 0);
+	nic_role(ep->nic);
+	service_close(service);
+	cm_tell(ep, &event);
 }
 
 uint64_t service_tick(struct nic *nic)
@@ -194,9 +192,9 @@ uint64_t service_tick(struct nic *nic)
 	for (service = nic->asking; service; service = next) {
 		uint64_t at_ns = service->again_ns;
 
-		next = service->next;
+		next = service->next_asking;
 		if (now_ns >= service->until_ns || (service->refused && now_ns >= service->patient_ns)) {
-			question_failed(service, service->refused ? ECONNREFUSED : ETIMEDOUT);
+			question_end(service, service->refused ? ECONNREFUSED : ETIMEDOUT, NULL);
 			continue;
 		}
 		if (now_ns >= at_ns)
@@ -204,6 +202,21 @@ uint64_t service_tick(struct nic *nic)
 		due_ns = at_ns < due_ns ? at_ns : due_ns;
 	}
 	return due_ns;
+}
+
+/* Is it that of the question? Then the manager is at that port. */
+static bool question_answered(struct service *service, const struct wire_service_fields *fields)
+{
+	struct wire_address_fields asked;
+	struct sockaddr_storage found = service->at;
+
+	address_put(&service->at, &asked);
+	asked.scope = 0;
+	if (fields->kind != WIRE_SERVICE_ANSWER || fields->nonce != service->nonce || memcmp(&fields->at, &asked, sizeof(asked)))
+		return false;
+	*service_port(&found) = htons(fields->port);
+	question_end(service, 0, &found);
+	return true;
 }
 
 /* --- both --- */
@@ -215,25 +228,23 @@ static bool service_take(struct service *service, const void *bytes, size_t leng
 
 	if (!wire_get_service(bytes, length, &fields)) /* WIRE-181: it is dropped, without a word */
 		return false;
-	if (!service->asks) {
-		service_answer(service, &fields, from);
-		return false;
-	}
-	if (fields.kind != WIRE_SERVICE_ANSWER || fields.nonce != service->nonce || fields.service != address_port(&service->at))
-		return false;
-	question_answered(service, fields.port);
-	return true;
+	if (service->asks)
+		return question_answered(service, &fields);
+	service_answer(service, &fields, from);
+	return false;
 }
 
-void service_readable(struct ep *ep)
+void services_readable(struct ep *ep, const struct port *port)
 {
-	struct service *service = ep->service;
+	struct service *service = ep->services;
 	struct nic *nic = ep->nic;
 	struct sockaddr_storage from;
 	uint8_t bytes[sizeof(struct wire_service) + 1]; /* a longer one shows */
 
 	nic_role(ep->nic);
-	for (int i = 0; i < SLICE_DATAGRAMS; i++) {
+	while (service && service->port != port)
+		service = service->next;
+	for (int i = 0; service && i < SLICE_DATAGRAMS; i++) {
 		ssize_t length = nic->link.recv_datagram(service->port, bytes, sizeof(bytes), &from);
 
 		if (length == -EAGAIN)

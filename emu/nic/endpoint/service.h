@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* service.h - passive endpoints that are found by a number of their own, which is no port of TCP: rdma_cm's. WIRE-180 to WIRE-182.
+/* service.h - services of managers (ep_attr.manages), which are found by a number that is no port of TCP: rdma_cm's. WIRE-180 and
+ * WIRE-181.
  *
- * The number is the port at which the passive endpoint answers questions with the port where it listens. All calls need the driver
- * role. Errors are negative errnos. */
+ * A service takes the UDP port of its number, where it answers questions with the port of the manager at the address that is asked.
+ * All calls need the driver role. Errors are negative errnos. What is left ends with its endpoint. */
 #ifndef EMU_NIC_SERVICE_H
 #define EMU_NIC_SERVICE_H
 
@@ -15,16 +16,19 @@
 #include "emu/nic/base/thread_safety.h"
 
 struct ep;
+struct service;
 
-/* A passive endpoint takes a number at the addresses where it listens, *number 0: any that is free, and is silent at first. 0 and
- * the number; -EADDRINUSE: another has it; or what the link says. Once in its life. */
-MUST_USE int ep_serve(struct ep *ep, uint16_t *number) REQUIRES(driver_role);
+/* Takes a number, *number 0: any that is free, at the address, AF_UNSPEC: at all. It is silent at first; then CM_SOUGHT tells each
+ * question for it. 0 and the number; -EADDRINUSE: another has it; or what the link says. */
+MUST_USE int service_open(struct ep *manager, const struct sockaddr_storage *at, uint16_t *number, void *owner,
+			  struct service **out) REQUIRES(driver_role);
 /* From now on it answers. */
-void ep_serve_hear(struct ep *ep) REQUIRES(driver_role);
-/* From now on it does not, and another may take the number. */
-void ep_serve_end(struct ep *ep) REQUIRES(driver_role);
-/* ep_connect(), when the passive endpoint is found that serves the number which is `at`'s port. CM_REFUSED, ECONNREFUSED: nobody
- * has it; ETIMEDOUT: nobody answers within nic_config.retry_budget_ns. */
-MUST_USE int ep_ask(struct ep *ep, const struct sockaddr_storage *at, const void *data, size_t length) REQUIRES(driver_role);
+void service_hear(struct service *service) REQUIRES(driver_role);
+/* Asks the host at that address for the service whose number is the address's port: CM_FOUND or CM_REFUSED is told, and the
+ * question has ended then. ECONNREFUSED: nobody has the number; ETIMEDOUT: nobody answers within nic_config.retry_budget_ns. */
+MUST_USE int service_ask(struct ep *manager, const struct sockaddr_storage *at, void *owner, struct service **out)
+	REQUIRES(driver_role);
+/* Of a service: another may take the number. Of a question: nothing is told any more. */
+void service_close(struct service *service) REQUIRES(driver_role);
 
 #endif

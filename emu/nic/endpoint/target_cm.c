@@ -34,15 +34,6 @@ const char *target_cm_take(struct conn *conn, const struct wire_head *head)
 	return NULL;
 }
 
-/* Is it a note of the one peer? */
-static bool connect_is_note(const struct session *session)
-{
-	const struct ep *ep = session->ep;
-
-	return ep->attr.cm && ep->attr.cm->notes && ep->cm.peer == session &&
-	       (ep->cm.state == CM_UP || ep->cm.state == CM_ACCEPTING);
-}
-
 static enum refusal_cause connect_asked(struct session *session, const struct asked *asked)
 {
 	struct ep *ep = session->ep;
@@ -50,17 +41,15 @@ static enum refusal_cause connect_asked(struct session *session, const struct as
 		.kind = CM_REQUEST, .peer = &session->peer, .request = asked->request, .data = asked->data, .length = asked->length
 	};
 
-	if (connect_is_note(session)) {
-		event.kind = CM_NOTE;
-		if (!cm_tell(ep, &event))
-			return REFUSAL_RESOURCE;
+	if (!ep->attr.passive || (session->target_only && !ep->attr.manages))
+		return REFUSAL_CAPABILITY;
+	if (session->words >= LIMIT_WORDS || !cm_tell(ep, &event))
+		return REFUSAL_RESOURCE;
+	if (ep->attr.manages) {
 		session->rsp.ack_now = true; /* the program of the sender may wait for that */
 		conn_busy(session->conn);
-		return REFUSAL_NONE;
 	}
-	if (!ep->attr.passive || session->target_only)
-		return REFUSAL_CAPABILITY;
-	return cm_tell(ep, &event) ? REFUSAL_NONE : REFUSAL_RESOURCE;
+	return REFUSAL_NONE;
 }
 
 /* Does it answer the request of this endpoint? */

@@ -327,7 +327,7 @@ void session_left(struct session *session)
 	struct op_list unbegun = { NULL, NULL };
 
 	nic_role(session->ep->nic);
-	if ((!session->ep->attr.cm || session->ep->pairing) && session->failed_conns + 1 < FAILED_CONNS_MAX)
+	if (!ep_has_one_peer(session->ep) && session->failed_conns + 1 < FAILED_CONNS_MAX)
 		unbegun = requester_unbegun(session);
 	begin_anew(session, unbegun);
 	if (session->state == SESSION_DIALING && !session->ep->pairing) /* nobody else is there: no need to ask again */

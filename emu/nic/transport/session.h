@@ -178,6 +178,8 @@ struct session {
 	uint64_t retry_ns;                          /* BACKOFF */
 	uint32_t refused_dials;                     /* in a row */
 	uint32_t messages;                          /* that came by it and are not freed */
+	uint32_t words;                             /* of ep_say(), under way */
+	uint32_t kept;                              /* what lasts there (ep_keep()) */
 	uint32_t awaited;                           /* receives of collectives that wait for a message of this peer */
 	uint64_t source, source_auth, source_stamp; /* the peer's index in the AV with that key, as of that generation */
 	struct session *next, *prev;                /* all sessions of the endpoint */

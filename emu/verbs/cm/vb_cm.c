@@ -2,42 +2,27 @@
 /* vb_cm.c - the device's side of rdma_cm. */
 #include "emu/verbs/cm/vb_cm.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "emu/nic/base/address.h"
-#include "emu/nic/base/limits.h"
 #include "emu/nic/base/mutex.h"
 #include "emu/nic/device/nic.h"
-#include "emu/nic/endpoint/cm.h"
 #include "emu/nic/endpoint/service.h"
-#include "emu/nic/queues/av.h"
 #include "emu/net/os/fork.h"
-#include "emu/net/os/monotonic.h"
 #include "emu/process/check/check_object.h"
-#include "emu/verbs/device/vb_context.h"
+#include "emu/verbs/cm/vb_manager.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/start/vb_nic.h"
 #include "emu/verbs/start/vb_refuse.h"
 
-enum { OPS = 4, DEVICES_MOST = 64 };
+enum { DEVICES_MOST = 64 };
+enum { PORT_FIRST = 32768, PORTS = 28232, CM_REASON_CONSUMER = 28 };
 
-struct vb_cm {
-	struct vb_context *context;
-	struct ep *ep;
-	vb_cm_tell *tell;
-	void *owner;
-	uint8_t kinds; /* of the peer's notes, a bit each; with the driver role */
-	bool gone;     /* GONE was told; likewise */
-};
-
-/* Of all these endpoints: no peer reaches memory through them. With the driver role. */
-static struct pd *shared_pd;
-static unsigned int pd_users;
+/* Own numbers that are taken. With the driver role. */
+static uint64_t ports_taken[(PORTS + 63) / 64];
 
 static struct mutex devices_lock = MUTEX_INITIALIZER; /* held while one is opened */
 static struct ibv_context *devices[DEVICES_MOST] GUARDED_BY(devices_lock);
@@ -45,8 +30,9 @@ static struct ibv_context *devices[DEVICES_MOST] GUARDED_BY(devices_lock);
 static void cm_forked(void)
 {
 	mutex_forked(&devices_lock);
-	shared_pd = NULL; /* the parent's */
-	pd_users = 0;
+	vb_managers_forked();
+	vb_seek_forked();
+	memset(ports_taken, 0, sizeof(ports_taken));
 }
 
 static struct fork_reset reset = { .in_child = cm_forked };
@@ -128,249 +114,196 @@ struct ibv_context *vb_cm_device(unsigned int place)
 	return context;
 }
 
-/* --- what the device tells --- */
-
-/* The words that go with each frame (WIRE-182, WIRE-184, WIRE-185). */
-enum {
-	IN_CONNECT = 1 << WIRE_RDMA_REQUEST | 1 << WIRE_RDMA_LOOKUP,
-	IN_ACCEPT = 1 << WIRE_RDMA_REPLY,
-	IN_REJECT = 1 << WIRE_RDMA_REJECT | 1 << WIRE_RDMA_FOUND,
-	IN_NOTE = 1 << WIRE_RDMA_REJECT | 1 << WIRE_RDMA_READY | 1 << WIRE_RDMA_LEAVE,
-};
-
-/* The peer's bytes. NULL: they are no word of this frame, and the log says why. */
-static const struct wire_rdma_fields *heard(const struct cm_event *event, unsigned int kinds, struct wire_rdma_fields *fields)
-{
-	const char *flaw = wire_get_rdma(event->data, event->length, fields);
-
-	if (!flaw && !(kinds & 1U << fields->kind))
-		flaw = "a word of another kind than goes with this frame (WIRE-182)";
-	if (!flaw)
-		return fields;
-	vb_inform("rdma_cm", "what a peer said is ignored: %s.", flaw);
-	return NULL;
-}
-
-static bool cm_told(const struct vb_cm *cm, struct vb_cm_told told)
-{
-	return cm->tell(cm->owner, &told);
-}
-
-/* Each kind once, which is all that a peer of this library says: so what waits for the program has a limit. */
-static bool note_told(struct vb_cm *cm, const struct wire_rdma_fields *said)
-{
-	uint8_t bit = (uint8_t)(1U << said->kind);
-
-	if (cm->kinds & bit)
-		return true;
-	if (!cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_SAID, .said = said }))
-		return false;
-	cm->kinds |= bit;
-	return true;
-}
-
-/* A reply that cannot be read, or a note, is as good as none: the program is told that the peer is gone. */
-static bool vb_cm_event(void *owner, const struct cm_event *event)
-{
-	struct vb_cm *cm = owner;
-	struct wire_rdma_fields fields;
-	const struct wire_rdma_fields *said;
-
-	switch (event->kind) {
-	case CM_SOUGHT:
-		return cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_SOUGHT, .request = event->request });
-	case CM_REQUEST:
-		said = heard(event, IN_CONNECT, &fields);
-		return said &&
-		       cm_told(cm, (struct vb_cm_told){
-					   .kind = VB_CM_ASKED, .said = said, .peer = event->peer, .request = event->request });
-	case CM_CONNECTED:
-		if (!event->data) /* of the accepting side: the peer says READY when it is */
-			return true;
-		said = heard(event, IN_ACCEPT, &fields);
-		return cm_told(cm, (struct vb_cm_told){ .kind = said ? VB_CM_REPLIED : VB_CM_FAILED, .err = EPROTO, .said = said });
-	case CM_REFUSED:
-		said = event->length ? heard(event, IN_REJECT, &fields) : NULL;
-		return cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_FAILED, .err = event->err, .said = said });
-	case CM_NOTE:
-		said = heard(event, IN_NOTE, &fields);
-		return !said || note_told(cm, said);
-	case CM_NOTED:
-		return event->request != WIRE_RDMA_LEAVE || cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_HEARD });
-	case CM_SHUTDOWN:
-		cm->gone = cm_told(cm, (struct vb_cm_told){ .kind = VB_CM_GONE });
-		return cm->gone;
-	default:
-		return true;
-	}
-}
-
-static const struct cm_ops connection_ops = { .event = vb_cm_event, .notes = true };
-
 /* --- opened and closed --- */
 
-static int pd_take(struct nic *nic) REQUIRES(driver_role)
-{
-	int err = pd_users ? 0 : pd_open(nic, &shared_pd);
-
-	pd_users += !err;
-	return err;
-}
-
-static void pd_give(void) REQUIRES(driver_role)
-{
-	int err = 0;
-
-	if (!--pd_users)
-		err = pd_close(shared_pd);
-	assert(!err);
-	(void)err;
-}
-
-static int cm_open_endpoint(struct vb_cm *cm, struct nic *nic, const struct sockaddr_storage *at, bool passive, uint16_t *number)
-	REQUIRES(driver_role)
-{
-	struct ep_attr attr = { .tx_size = passive ? 0 : OPS,
-				.rx_size = 1,
-				.at = *at,
-				.cm = &connection_ops,
-				.passive = passive,
-				.tag = AV_NONE,
-				.owner = cm };
-	int err = pd_take(nic);
-
-	if (err)
-		return err;
-	attr.pd = shared_pd;
-	err = ep_open(nic, &attr, &cm->ep);
-	if (!err && passive)
-		err = ep_serve(cm->ep, number);
-	if (err && cm->ep)
-		ep_close(cm->ep);
-	if (err)
-		pd_give();
-	return err;
-}
-
-static int cm_open(const struct sockaddr_storage *at, bool passive, uint16_t *number, struct vb_cm *cm)
-{
-	struct nic *nic = vb_nic_get(cm->context, "rdma_cm");
-	int err;
-
-	if (!nic)
-		return errno;
-	err = vb_context_enter(cm->context, "rdma_cm");
-	if (err)
-		return err;
-	err = -cm_open_endpoint(cm, nic, at, passive, number);
-	vb_context_leave(cm->context);
-	return err;
-}
-
-static int cm_new(const struct sockaddr_storage *at, bool passive, uint16_t *number, const struct vb_cm *as, struct vb_cm **out)
+static struct vb_cm *cm_new(const struct vb_cm *as)
 {
 	struct vb_cm *cm = malloc(sizeof(*cm));
-	int err = cm ? 0 : ENOMEM;
 
-	if (!err) {
-		*cm = *as;
-		err = cm_open(at, passive, number, cm);
-	}
-	if (err) {
-		free(cm);
-		return err;
-	}
+	if (!cm)
+		return NULL;
+	*cm = *as;
 	vb_context_get(cm->context);
-	*out = cm;
+	return cm;
+}
+
+static void cm_free(struct vb_cm *cm)
+{
+	vb_context_put(cm->context);
+	free(cm);
+}
+
+/* With the role, of a context that has a NIC then. 0 or an errno. */
+static int context_enter(struct vb_context *context) TRY_ACQUIRE(0, driver_role)
+{
+	return vb_nic_get(context, "rdma_cm") ? vb_context_enter(context, "rdma_cm") : errno;
+}
+
+/* False: the process has not that NIC any more, or cannot have the role. */
+static bool entered(struct vb_context *context) TRY_ACQUIRE(true, driver_role)
+{
+	return vb_context_usable(context) && !vb_context_enter(context, "rdma_cm");
+}
+
+/* What was said leaves at once. */
+static void leave_saying(const struct vb_context *context) RELEASE(driver_role)
+{
+	(void)nic_work(atomic_load(&context->nic));
+	vb_context_leave(context);
+}
+
+static int number_take(struct vb_cm *cm, uint16_t *number) REQUIRES(driver_role)
+{
+	bool everywhere = cm->served.ss_family == AF_UNSPEC;
+	int err = vb_manager_any(cm->context, &cm->manager);
+
+	if (!err)
+		err = service_open(cm->manager->ep, &cm->served, number, cm, &cm->service);
+	if (err)
+		return err;
+	((struct sockaddr_in *)&cm->served)->sin_port = htons(*number); /* at one place in both families */
+	if (!everywhere)
+		(void)address_canonical((struct sockaddr *)&cm->served, &cm->served);
 	return 0;
 }
 
 int vb_cm_serve(struct ibv_context *context, const struct sockaddr_storage *at, uint16_t *number, vb_cm_tell *tell, void *owner,
 		struct vb_cm **out)
 {
-	struct sockaddr_storage any_port = *at;
-	const struct vb_cm as = { .context = vb_context_of(context), .tell = tell, .owner = owner };
+	struct vb_cm *cm = cm_new(
+		&(struct vb_cm){ .context = vb_context_of(context), .tell = tell, .owner = owner, .served = *at });
+	int err;
 
-	memset((char *)&any_port + offsetof(struct sockaddr_in, sin_port), 0,
-	       sizeof(in_port_t)); /* at one place in both families */
-	return cm_new(&any_port, true, number, &as, out);
+	if (!cm)
+		return ENOMEM;
+	err = context_enter(cm->context);
+	if (err) {
+		cm_free(cm);
+		return err;
+	}
+	err = -number_take(cm, number);
+	vb_context_leave(cm->context);
+	if (err)
+		cm_free(cm);
+	else
+		*out = cm;
+	return err;
+}
+
+/* A number that was in use lately is the last to come again. 0: all are taken. */
+static uint16_t port_take(const struct vb_manager *manager) REQUIRES(driver_role)
+{
+	static uint32_t turn;
+
+	if (!turn)
+		turn = (uint32_t)(manager->secret[0] % PORTS);
+	for (uint32_t i = 0; i < PORTS; i++) {
+		uint32_t port = turn++ % PORTS;
+
+		if (ports_taken[port / 64] & 1ULL << port % 64)
+			continue;
+		ports_taken[port / 64] |= 1ULL << port % 64;
+		return (uint16_t)(PORT_FIRST + port);
+	}
+	return 0;
+}
+
+static void port_give(uint16_t number) REQUIRES(driver_role)
+{
+	uint32_t port = (uint32_t)number - PORT_FIRST;
+
+	if (number)
+		ports_taken[port / 64] &= ~(1ULL << port % 64);
 }
 
 int vb_cm_open(struct ibv_context *context, const struct sockaddr_storage *at, vb_cm_tell *tell, void *owner, struct vb_cm **out,
 	       uint16_t *port)
 {
-	const struct vb_cm as = { .context = vb_context_of(context), .tell = tell, .owner = owner };
-	struct sockaddr_storage name;
-	int err = cm_new(at, false, NULL, &as, out);
+	struct vb_cm *cm = cm_new(&(struct vb_cm){ .context = vb_context_of(context), .tell = tell, .owner = owner });
+	int err;
 
-	if (err)
+	if (!cm)
+		return ENOMEM;
+	err = context_enter(cm->context);
+	if (err) {
+		cm_free(cm);
 		return err;
-	ep_name((*out)->ep, &name);
-	*port = address_port(&name);
+	}
+	err = -vb_manager_get(cm->context, at, &cm->manager);
+	if (!err)
+		cm->port = port_take(cm->manager);
+	err = !err && !cm->port ? EADDRNOTAVAIL : err;
+	vb_context_leave(cm->context);
+	if (err) {
+		cm_free(cm);
+		return err;
+	}
+	*port = cm->port;
+	*out = cm;
 	return 0;
-}
-
-/* False: the process has not that NIC any more, or cannot have the role. */
-static bool entered(const struct vb_cm *cm) TRY_ACQUIRE(true, driver_role)
-{
-	return vb_context_usable(cm->context) && !vb_context_enter(cm->context, "rdma_cm");
 }
 
 void vb_cm_serve_hear(struct vb_cm *cm)
 {
-	if (!entered(cm))
+	if (!entered(cm->context))
 		return;
-	ep_serve_hear(cm->ep);
+	vb_manager_serve(cm);
+	service_hear(cm->service);
 	vb_context_leave(cm->context);
+}
+
+static void number_give(struct vb_cm *cm) REQUIRES(driver_role)
+{
+	vb_manager_serve_end(cm);
+	if (cm->service)
+		service_close(cm->service);
+	cm->service = NULL;
 }
 
 void vb_cm_serve_end(struct vb_cm *cm)
 {
-	if (!entered(cm))
+	if (!entered(cm->context))
 		return;
-	ep_serve_end(cm->ep);
+	number_give(cm);
 	vb_context_leave(cm->context);
 }
 
-/* With the role once what is under way has arrived, or the patience has ended. */
-static bool drained(const struct vb_cm *cm) TRY_ACQUIRE(true, driver_role) UNCHECKED
+/* The peer is told that this side is no more, unless it knows, or does not know of it yet. One that asks and never was ready has
+ * turned the reply down. */
+static void say_end(struct vb_cm *cm) REQUIRES(driver_role)
 {
-	static const struct timespec pause = { .tv_nsec = 50000 };
-	uint64_t until_ns = monotonic_ns() + TIME_BYE_NS;
+	const unsigned int leaves = 1U << WIRE_RDMA_LEAVE | 1U << WIRE_RDMA_REJECT;
+	struct wire_rdma_fields say = { .kind = WIRE_RDMA_LEAVE };
 
-	for (;;) {
-		if (!entered(cm))
-			return false;
-		if (ep_quiet(cm->ep) || monotonic_ns() >= until_ns)
-			return true;
-		nic_work(atomic_load(&cm->context->nic));
-		vb_context_leave(cm->context);
-		nanosleep(&pause, NULL);
-	}
+	if (cm->stage != STAGE_MET || (cm->asks && !cm->answered) || (cm->said | cm->heard) & leaves)
+		return;
+	if (cm->asks && !(cm->said & 1U << WIRE_RDMA_READY))
+		say = (struct wire_rdma_fields){ .kind = WIRE_RDMA_REJECT, .reason = CM_REASON_CONSUMER };
+	if (connection_say(cm, &say))
+		vb_inform("rdma_destroy_id", "no memory to tell the peer, which hears nothing.");
+}
+
+static void close_connection(struct vb_cm *cm) REQUIRES(driver_role)
+{
+	if (cm->question)
+		connection_seek_end(cm);
+	say_end(cm);
+	connection_enter(cm, STAGE_OVER);
+	connection_remove(cm);
+	port_give(cm->port);
 }
 
 void vb_cm_close(struct vb_cm *cm)
 {
-	if (drained(cm)) {
-		ep_close(cm->ep);
-		pd_give();
-		vb_context_leave(cm->context);
+	if (entered(cm->context)) {
+		number_give(cm);
+		close_connection(cm);
+		leave_saying(cm->context);
 	}
-	vb_context_put(cm->context);
-	free(cm);
+	cm_free(cm);
 }
 
 /* --- what is said --- */
-
-struct cm_words {
-	uint8_t bytes[WIRE_CM_DATA_MAX];
-	size_t length;
-};
-
-static void words_put(struct cm_words *words, const struct wire_rdma_fields *say)
-{
-	words->length = wire_put_rdma(words->bytes, say);
-}
 
 /* No op is free, no memory, no descriptor. */
 static int refuse_means(int err, const char *call)
@@ -381,53 +314,53 @@ static int refuse_means(int err, const char *call)
 
 int vb_cm_ask(struct vb_cm *cm, const struct sockaddr_storage *server, const struct wire_rdma_fields *say)
 {
-	struct cm_words words;
 	int err;
 
-	words_put(&words, say);
-	if (!entered(cm))
+	if (!entered(cm->context))
 		return vb_inherited("rdma_connect");
-	err = ep_ask(cm->ep, server, words.bytes, words.length);
-	vb_context_leave(cm->context);
+	cm->asks = true;
+	cm->length = wire_put_rdma(cm->request, say);
+	err = connection_seek(cm, server);
+	leave_saying(cm->context);
 	return err ? refuse_means(err, "rdma_connect") : 0;
 }
 
-int vb_cm_accept(struct vb_cm *cm, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say)
+int vb_cm_accept(struct vb_cm *cm, const struct vb_cm_request *request, const struct wire_rdma_fields *say)
 {
-	struct cm_words words;
 	int err;
 
-	words_put(&words, say);
-	if (!entered(cm))
+	if (!entered(cm->context))
 		return vb_inherited("rdma_accept");
-	err = ep_accept(cm->ep, peer, request, words.bytes, words.length);
-	vb_context_leave(cm->context);
+	connection_add(cm, request->manager, &request->peer, request->number);
+	err = connection_say(cm, say);
+	if (err)
+		connection_remove(cm);
+	else
+		connection_enter(cm, STAGE_MET);
+	leave_saying(cm->context);
 	return err ? refuse_means(err, "rdma_accept") : 0;
 }
 
-int vb_cm_reject(struct vb_cm *passive, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say)
+int vb_cm_reject(const struct vb_cm_request *request, const struct wire_rdma_fields *say)
 {
-	struct cm_words words;
+	struct vb_context *context = request->manager->context;
 	int err;
 
-	words_put(&words, say);
-	if (!entered(passive))
+	if (!entered(context))
 		return vb_inherited("rdma_reject");
-	err = ep_reject(passive->ep, peer, request, words.bytes, words.length);
-	vb_context_leave(passive->context);
+	err = vb_manager_answer(request, say);
+	leave_saying(context);
 	return err ? refuse_means(err, "rdma_reject") : 0;
 }
 
 int vb_cm_say(struct vb_cm *cm, const struct wire_rdma_fields *say)
 {
-	struct cm_words words;
 	int err;
 
-	words_put(&words, say);
-	if (!entered(cm))
+	if (!entered(cm->context))
 		return ENOTCONN;
-	err = ep_note(cm->ep, say->kind, words.bytes, words.length);
-	vb_context_leave(cm->context);
+	err = cm->stage == STAGE_MET ? connection_say(cm, say) : -ENOTCONN;
+	leave_saying(cm->context);
 	return -err;
 }
 
@@ -435,10 +368,11 @@ bool vb_cm_leave(struct vb_cm *cm)
 {
 	bool gone;
 
-	if (!entered(cm))
+	if (!entered(cm->context))
 		return false;
-	ep_shutdown(cm->ep);
 	gone = cm->gone;
-	vb_context_leave(cm->context);
+	say_end(cm);
+	connection_enter(cm, STAGE_OVER);
+	leave_saying(cm->context);
 	return gone;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vb_cm.h - connections of rdma_cm, for librdmacm (emu/cm): endpoints of the device that find each other by a number of rdma_cm
- * (service.h), connect and tell each other what the queue pairs of two programs need (wire/rdma.h).
+/* vb_cm.h - connections of rdma_cm, for librdmacm (emu/cm): those that find each other by a number of rdma_cm (service.h), and tell
+ * each other what the queue pairs of two programs need (wire/rdma.h).
  *
  * Exported in the node EMU_1, for our librdmacm alone. Any thread, but not with the driver role; calls may wait for it. They return
  * 0 or a positive errno. A call that is refused by something else than its arguments has a line of log. */
@@ -18,8 +18,8 @@ struct check_record;
 struct vb_cm;
 
 enum vb_cm_kind {
-	VB_CM_SOUGHT,  /* passive: somebody is about to ask, and hears nothing if this is false; `request` is its number */
-	VB_CM_ASKED,   /* passive: somebody asks; to be answered by vb_cm_accept() of another, or vb_cm_reject() */
+	VB_CM_SOUGHT,  /* of a number: somebody is about to ask, and hears nothing if this is false; `seeks` names the question */
+	VB_CM_ASKED,   /* of a number: somebody asks; to be answered by vb_cm_accept() of a connection, or vb_cm_reject() */
 	VB_CM_REPLIED, /* the request was accepted; `said` is the reply */
 	VB_CM_FAILED,  /* asking, or replying, has come to nothing; `said` is the rejection, or the answer to a lookup, if there is
 		       * one, else `err` says why */
@@ -28,13 +28,22 @@ enum vb_cm_kind {
 	VB_CM_GONE,    /* the connection has ended: the peer, or its process, is gone */
 };
 
+struct vb_manager;
+
+/* Names a request that was heard. */
+struct vb_cm_request {
+	struct vb_manager *manager;
+	struct sockaddr_storage peer;
+	uint64_t number;
+};
+
 /* Lasts for the call. */
 struct vb_cm_told {
 	enum vb_cm_kind kind;
 	int err; /* positive errno */
 	const struct wire_rdma_fields *said;
-	const struct sockaddr_storage *peer; /* ASKED: both name the request */
-	uint64_t request;
+	const struct vb_cm_request *request; /* ASKED */
+	uint64_t seeks;                      /* SOUGHT */
 };
 
 /* What a fault plan makes of an event. */
@@ -66,25 +75,25 @@ bool vb_cm_plan(int event, bool sought, struct vb_cm_planned *planned);
  * NULL with errno. */
 struct ibv_context *vb_cm_device(unsigned int place);
 
-/* A passive one at that address, AF_UNSPEC: at all; *number 0: any number that is free. It is silent at first. */
+/* A number at that address, AF_UNSPEC: at all; *number 0: any that is free. It is silent at first. */
 int vb_cm_serve(struct ibv_context *context, const struct sockaddr_storage *at, uint16_t *number, vb_cm_tell *tell, void *owner,
 		struct vb_cm **out);
 void vb_cm_serve_hear(struct vb_cm *cm);
-/* Nobody asks it any more, and the number is free; requests may still be rejected. */
+/* Nobody asks it any more, and the number is free; requests may still be answered. */
 void vb_cm_serve_end(struct vb_cm *cm);
 
-/* One that is to be connected, at that address. Its port is a number that no other has meanwhile. */
+/* A connection that is to be, of that own address. Its port is a number that no other of this process has meanwhile. */
 int vb_cm_open(struct ibv_context *context, const struct sockaddr_storage *at, vb_cm_tell *tell, void *owner, struct vb_cm **out,
 	       uint16_t *port);
-/* Asks the passive one with that number. */
+/* Asks for the number that is the port of that address. */
 int vb_cm_ask(struct vb_cm *cm, const struct sockaddr_storage *server, const struct wire_rdma_fields *say);
-int vb_cm_accept(struct vb_cm *cm, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say);
-int vb_cm_reject(struct vb_cm *passive, const struct sockaddr_storage *peer, uint64_t request, const struct wire_rdma_fields *say);
+int vb_cm_accept(struct vb_cm *cm, const struct vb_cm_request *request, const struct wire_rdma_fields *say);
+int vb_cm_reject(const struct vb_cm_request *request, const struct wire_rdma_fields *say);
 /* READY, LEAVE, or a late REJECT. ENOTCONN, without a line of log: there is no peer. */
 int vb_cm_say(struct vb_cm *cm, const struct wire_rdma_fields *say);
 /* Ends the connection at once. True: GONE is told, or was. False: there was none yet. */
 bool vb_cm_leave(struct vb_cm *cm);
-/* When what was said has arrived, or a second has passed. Nothing is told after this. */
+/* A peer that does not know it yet is told so. Nothing is told after this. */
 void vb_cm_close(struct vb_cm *cm);
 #pragma GCC visibility pop
 

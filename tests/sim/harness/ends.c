@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/nic/base/address.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/nic/endpoint/service.h"
 #include "emu/nic/memory/guard.h"
@@ -17,35 +18,50 @@ enum { CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOT
 static void tell_story(struct end *end, const struct cm_event *event)
 {
 	static const char letters[ENDS_KINDS] = {
-		[CM_REQUEST] = 'R', [CM_CONNECTED] = 'C', [CM_REFUSED] = 'F', [CM_SHUTDOWN] = 'S', [CM_NOTED] = '+'
+		[CM_REQUEST] = 'R', [CM_CONNECTED] = 'C', [CM_REFUSED] = 'F', [CM_SHUTDOWN] = 'S', [CM_FOUND] = 'f', [CM_SAID] = '+'
 	};
+	bool word = end->manages && event->length > 1 && (event->kind == CM_REQUEST || event->kind == CM_SAID);
 	size_t length = strlen(end->story);
 	char letter = letters[event->kind];
 
 	if (length + 2 >= sizeof(end->story))
 		return;
-	if (event->kind != CM_NOTE)
-		end->story[length++] = (char)(letter ? letter : '.');
-	if (event->kind == CM_NOTE || event->kind == CM_NOTED)
-		end->story[length] = (char)('0' + event->request % 10);
+	if (!word || event->kind == CM_SAID)
+		end->story[length++] = (char)(event->kind == CM_SAID && event->err ? '-' : letter ? letter : '.');
+	if (word)
+		end->story[length] = (char)('0' + ((const uint8_t *)event->data)[1] % 10);
+}
+
+static void keep_peer(struct end *end, const struct cm_event *event)
+{
+	bool met = event->kind == CM_REQUEST || (event->kind == CM_SAID && !event->err);
+
+	if (event->kind == CM_SHUTDOWN)
+		end->keeps = end->kept = false;
+	if (!end->keeps || end->kept || !met)
+		return;
+	end->kept = true;
+	ep_keep(end->ep, event->peer, true);
 }
 
 static bool on_event(void *owner, const struct cm_event *event)
 {
 	struct end *end = owner;
 
-	if (event->kind == CM_SOUGHT)
-		return true;
-	if ((event->kind == CM_REQUEST || event->kind == CM_NOTE) && end->turns_away)
+	if ((event->kind == CM_REQUEST || event->kind == CM_SOUGHT) && end->turns_away)
 		return false;
 	end->told[event->kind]++;
-	tell_story(end, event);
+	if (event->kind != CM_SOUGHT)
+		tell_story(end, event);
 	end->err = event->err;
 	end->cause = event->cause;
-	if (event->kind == CM_REQUEST) {
+	if (event->kind == CM_REQUEST || event->kind == CM_FOUND) {
 		end->peer = *event->peer;
 		end->request = event->request;
 	}
+	if (event->kind == CM_SOUGHT)
+		*event->port = address_port(&end->name);
+	keep_peer(end, event);
 	if (event->data) {
 		end->length = event->length;
 		memcpy(end->data, event->data, event->length);
@@ -53,7 +69,7 @@ static bool on_event(void *owner, const struct cm_event *event)
 	return true;
 }
 
-static const struct cm_ops events = { .event = on_event, .notes = true }, without_notes = { .event = on_event };
+static const struct cm_ops events = { .event = on_event };
 
 static void open_as(struct end *end, struct node *node, struct ep_attr attr)
 {
@@ -82,9 +98,11 @@ void end_open(struct end *end, struct node *node, bool passive)
 	open_as(end, node, (struct ep_attr){ .cm = &events, .passive = passive, .caps = passive ? 0 : CAPS, .owner = end });
 }
 
-void end_open_without_notes(struct end *end, struct node *node)
+void end_open_manager(struct end *end, struct node *node)
 {
-	open_as(end, node, (struct ep_attr){ .cm = &without_notes, .caps = CAPS, .owner = end });
+	open_as(end, node,
+		(struct ep_attr){ .cm = &events, .passive = true, .manages = true, .tx_size = 2 * LIMIT_WORDS, .owner = end });
+	end->manages = true;
 }
 
 void end_open_pairs(struct end *end, struct node *node)
@@ -215,38 +233,41 @@ void end_accept(struct end *end, const struct end *passive, const char *data)
 	done(end, ep_accept(end->ep, &passive->peer, passive->request, data, strlen(data)));
 }
 
-void end_serve(struct end *passive, uint16_t number)
+void end_serve(struct end *manager, uint16_t number)
 {
+	struct service *service;
 	int rc;
 
-	node_enter(passive->node);
-	rc = ep_serve(passive->ep, &number);
+	node_enter(manager->node);
+	rc = service_open(manager->ep, &manager->name, &number, manager, &service);
 	if (!rc)
-		ep_serve_hear(passive->ep);
-	node_leave(passive->node);
-	WORLD_CHECK(passive->node->world, !rc, "ep_serve: %d", rc);
+		service_hear(service);
+	node_leave(manager->node);
+	WORLD_CHECK(manager->node->world, !rc, "service_open: %d", rc);
 }
 
-void end_ask(struct end *end, const struct end *passive, uint16_t number, const char *data)
+struct service *end_seek(struct end *end, const struct end *other, uint16_t number)
 {
-	struct sockaddr_storage at = passive->name;
+	struct sockaddr_storage at = other->name;
+	struct service *service = NULL;
 	int rc;
 
 	((struct sockaddr_in *)&at)->sin_port = htons(number);
 	node_enter(end->node);
-	rc = ep_ask(end->ep, &at, data, strlen(data));
+	rc = service_ask(end->ep, &at, end, &service);
 	node_leave(end->node);
-	WORLD_CHECK(end->node->world, !rc, "ep_ask: %d", rc);
+	WORLD_CHECK(end->node->world, !rc, "service_ask: %d", rc);
+	return service;
 }
 
-void end_note(struct end *end, uint64_t number, const char *data)
+void end_say(struct end *end, const struct sockaddr_storage *peer, uint64_t number, const char *data)
 {
 	int rc;
 
 	node_enter(end->node);
-	rc = ep_note(end->ep, number, data, strlen(data));
+	rc = ep_say(end->ep, peer, number, data, strlen(data));
 	node_leave(end->node);
-	WORLD_CHECK(end->node->world, !rc, "ep_note: %d", rc);
+	WORLD_CHECK(end->node->world, !rc, "ep_say: %d", rc);
 }
 
 void end_reject(struct end *passive, const char *data)

@@ -7,7 +7,7 @@
 #include "emu/nic/endpoint/cm.h"
 #include "tests/sim/harness/tap.h"
 
-enum { ENDS_KINDS = CM_NOTED + 1, ENDS_STORY = 64 };
+enum { ENDS_KINDS = CM_FOUND + 1, ENDS_STORY = 64 };
 
 /* One endpoint, and what it was told. */
 struct end {
@@ -19,14 +19,17 @@ struct end {
 	unsigned told[ENDS_KINDS];    /* by enum cm_event_kind */
 	int err;                      /* of CM_REFUSED */
 	enum refusal_cause cause;     /* of CM_HALTED */
-	struct sockaddr_storage peer; /* of the last CM_REQUEST */
+	struct sockaddr_storage peer; /* of the last CM_REQUEST or CM_FOUND */
 	uint64_t request;
-	/* All that it was told, a letter each: R request, C connected, F refused, S shutdown; a note by its number, and + before
-	 * the number of one that was noted; . what else there is. Too long: cut. */
+	bool manages;
+	bool keeps, kept; /* ep_keep() from the first word on that has come or was taken; likewise, now */
+	/* All that it was told, a letter each: R request, C connected, F refused, S shutdown, f found; of a manager a word by its
+	 * kind (wire/rdma.h), and + before one that was said, - before one that was not taken; . what else there is. Too long:
+	 * cut. */
 	char story[ENDS_STORY];
 	size_t length; /* of the last event that had any data */
 	uint8_t data[LIMIT_CM_DATA];
-	bool turns_away; /* takes no request, and no note */
+	bool turns_away; /* takes no request, and answers no question */
 };
 
 struct ends {
@@ -38,8 +41,7 @@ void ends_open(struct ends *ends, uint64_t seed);
 void ends_close(struct ends *ends);
 /* At an endpoint's node and port; passive or connected. */
 void end_open(struct end *end, struct node *node, bool passive);
-/* A connected one whose program understands no notes. */
-void end_open_without_notes(struct end *end, struct node *node);
+void end_open_manager(struct end *end, struct node *node);
 /* A listener for queue pairs; a queue pair that listens through it. */
 void end_open_pairs(struct end *end, struct node *node);
 void end_open_pair(struct end *end, const struct end *pairs);
@@ -59,10 +61,10 @@ void end_connect(struct end *end, const struct end *passive, const char *data);
 /* `end` is opened, to answer what `passive` was asked. */
 void end_accept(struct end *end, const struct end *passive, const char *data);
 void end_reject(struct end *passive, const char *data);
-/* `passive` serves a number, and hears; `end` asks for that of `passive`. */
-void end_serve(struct end *passive, uint16_t number);
-void end_ask(struct end *end, const struct end *passive, uint16_t number, const char *data);
-void end_note(struct end *end, uint64_t number, const char *data);
+/* Managers: `manager` serves a number, and hears; `end` seeks it at the other's address, and says something to a peer. */
+void end_serve(struct end *manager, uint16_t number);
+struct service *end_seek(struct end *end, const struct end *other, uint16_t number);
+void end_say(struct end *end, const struct sockaddr_storage *peer, uint64_t number, const char *data);
 void end_shutdown(struct end *end);
 /* Runs until `end` was told this, and checks that it was, once. */
 void end_await(struct world *world, struct end *end, enum cm_event_kind kind);

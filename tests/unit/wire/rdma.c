@@ -7,12 +7,15 @@
 #include "wire/digest.h"
 #include "wire/rdma.h"
 
-static const struct wire_service_fields asked = { .kind = WIRE_SERVICE_QUESTION, .service = 7174, .nonce = 0x0123456789abcdef };
+static const struct wire_service_fields asked = { .kind = WIRE_SERVICE_QUESTION,
+						  .nonce = 0x0123456789abcdef,
+						  .at = { .family = 4, .port = 7174, .addr = { 10, 0, 0, 2 } } };
 
-static const uint8_t golden_question[24] = {
+static const uint8_t golden_question[44] = {
 	0x65, 0x6d, 0x75, 0x73, 0x72, 0x76, 0x63, 0x0a, /* magic */
-	0x00, 0x01, 0x00, 0x01, 0x1c, 0x06, 0x00, 0x00, /* version, kind, service, port */
+	0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, /* version, kind, port */
 	0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, /* nonce */
+	0x00, 0x04, 0x1c, 0x06, 10,   0,    0,    2,    /* at: family, number, address */
 };
 
 Test(rdma, a_question_byte_for_byte)
@@ -24,7 +27,8 @@ Test(rdma, a_question_byte_for_byte)
 	cr_assert_arr_eq(&bytes, golden_question, sizeof(golden_question));
 	cr_assert_eq(wire_get64(bytes.digest), digest_bytes(golden_question, sizeof(golden_question)));
 	cr_assert(wire_get_service(&bytes, sizeof(bytes), &fields));
-	cr_assert(fields.kind == asked.kind && fields.service == asked.service && !fields.port && fields.nonce == asked.nonce);
+	cr_assert(fields.kind == asked.kind && !fields.port && fields.nonce == asked.nonce);
+	cr_assert(!memcmp(&fields.at, &asked.at, sizeof(asked.at)));
 }
 
 static bool passes(struct wire_service bytes)
@@ -54,6 +58,8 @@ Test(rdma, flaws_of_questions)
 	bad = good, bad.version = wire_put16(2);
 	cr_assert(!passes(bad));
 	bad = good, bad.kind = wire_put16(3);
+	cr_assert(!passes(bad));
+	bad = good, bad.zero[1] = 1;
 	cr_assert(!passes(bad));
 	bad = good, bad.service = wire_put16(0);
 	cr_assert(!passes(bad));

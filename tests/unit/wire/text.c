@@ -88,8 +88,8 @@ Test(text, words_of_rdma_cm)
 
 	cr_assert_str_eq(word_text(&request, WIRE_CONNECT, SIZE_MAX),
 			 "REQUEST from 192.0.2.1:9 to 192.0.2.2:18515 QPN 0x126607 PSN 0x000001 data 56");
-	cr_assert_str_eq(word_text(&reply, WIRE_ACCEPT, 128), "REPLY QPN 0x126842 PSN 0xabcdef data 196");
-	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_REJECT, .reason = 28 }, WIRE_REJECT, SIZE_MAX),
+	cr_assert_str_eq(word_text(&reply, WIRE_CONNECT, 128), "REPLY QPN 0x126842 PSN 0xabcdef data 196");
+	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_REJECT, .reason = 28 }, WIRE_CONNECT, SIZE_MAX),
 			 "REJECT reason 28");
 	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_READY }, WIRE_CONNECT, SIZE_MAX), "READY");
 	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_LEAVE }, WIRE_CONNECT, SIZE_MAX), "LEAVE");
@@ -100,12 +100,13 @@ Test(text, words_of_rdma_cm)
 				   WIRE_CONNECT, SIZE_MAX),
 			 "LOOKUP from 192.0.2.1:9 to 192.0.2.2:18515");
 	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_FOUND, .qpn = 0x126607, .qkey = 0x1234567 },
-				   WIRE_REJECT, SIZE_MAX),
+				   WIRE_CONNECT, SIZE_MAX),
 			 "FOUND QPN 0x126607 Q_Key 0x01234567");
-	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_FOUND, .status = 1 }, WIRE_REJECT, SIZE_MAX),
+	cr_assert_str_eq(word_text(&(struct wire_rdma_fields){ .kind = WIRE_RDMA_FOUND, .status = 1 }, WIRE_CONNECT, SIZE_MAX),
 			 "FOUND status 1");
-	cr_assert_str_eq(word_text(&reply, WIRE_ACCEPT, 1), "", "not as much of it as shows that it is a word");
+	cr_assert_str_eq(word_text(&reply, WIRE_CONNECT, 1), "", "not as much of it as shows that it is a word");
 	cr_assert_str_eq(word_text(&request, WIRE_CONNECT, 0), "");
+	cr_assert_str_eq(word_text(&request, WIRE_REJECT, SIZE_MAX), "", "with another frame");
 }
 
 Test(text, payloads_that_are_no_words)
@@ -138,7 +139,9 @@ Test(text, datagrams)
 						     .flags = WIRE_DG_CQ_DATA,
 						     .cq_data = 0x2a };
 	const struct wire_pair_datagram_fields pair = { .dest_qpn = 0x126842, .src_qpn = 0x126607, .qkey = 0x11111111 };
-	struct wire_service_fields service = { .kind = WIRE_SERVICE_QUESTION, .service = 18515, .nonce = 1 };
+	struct wire_service_fields service = { .kind = WIRE_SERVICE_QUESTION,
+					       .nonce = 1,
+					       .at = { .family = 4, .port = 18515, .addr = { 192, 0, 2, 2 } } };
 	uint8_t bytes[WIRE_DATAGRAM_MAX] = { 0 };
 	size_t whole = wire_put_pair_datagram(bytes, &fields, &pair);
 
@@ -148,10 +151,10 @@ Test(text, datagrams)
 	whole = wire_put_datagram(bytes, &fields);
 	cr_assert_str_eq(datagram_text(bytes, whole, whole), "datagram of 76 bytes");
 	wire_put_service((struct wire_service *)bytes, &service);
-	cr_assert_str_eq(datagram_text(bytes, 32, 32), "question for the port of service 18515");
-	cr_assert_str_eq(datagram_text(bytes, 32, 33), "datagram of 33 bytes");
+	cr_assert_str_eq(datagram_text(bytes, 52, 52), "question for the port of service 192.0.2.2:18515");
+	cr_assert_str_eq(datagram_text(bytes, 52, 53), "datagram of 53 bytes");
 	service.kind = WIRE_SERVICE_ANSWER;
 	service.port = 4711;
 	wire_put_service((struct wire_service *)bytes, &service);
-	cr_assert_str_eq(datagram_text(bytes, 32, 32), "answer: service 18515 is at port 4711");
+	cr_assert_str_eq(datagram_text(bytes, 52, 52), "answer: service 192.0.2.2:18515 is at port 4711");
 }
