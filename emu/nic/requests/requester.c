@@ -168,7 +168,8 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
 		uint32_t does = op_does(op);
 		bool message = op_kind_is_message(op->kind);
-		bool waits = (message && !ready) || (waiting && (!op_may_pass(session, op) || order_keeps(order, waiting, does)));
+		bool stays = !op_may_pass(session, op);
+		bool waits = (!ready && (message || stays)) || (waiting && (stays || order_keeps(order, waiting, does)));
 
 		if (!waits && session->fault && fault_waits(session, op)) {
 			if (!op->passed)
