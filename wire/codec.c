@@ -173,9 +173,10 @@ static enum wire_flaw check_taken(const struct wire_head *head)
 	return wire_get32(taken->status) <= WIRE_CANCELLED ? WIRE_FLAWLESS : WIRE_FLAW_STATUS;
 }
 
-#define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT)
-#define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED | WIRE_F_COLLECTIVE)
-#define WRITE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED | WIRE_F_SOLICITED)
+#define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_SETTLES)
+#define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED | WIRE_F_COLLECTIVE | WIRE_F_SETTLES)
+#define WRITE_FLAGS \
+	(WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED | WIRE_F_SOLICITED | WIRE_F_SETTLES)
 #define RSEND_FLAGS (WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_SOLICITED)
 
 /* A request about a region; another request; an answer or a frame of the greeting. */
@@ -191,7 +192,7 @@ const struct wire_form wire_forms[256] = {
 	[WIRE_PROOF] = { FRAME("PROOF", proof) },
 	[WIRE_PAIR] = { FRAME("PAIR", pair), .check = wire_check_pair },
 	[WIRE_WRITE] = { RMA("WRITE", write), .flags = WRITE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_write },
-	[WIRE_READ] = { RMA("READ", read), .flags = WIRE_F_TAGGED },
+	[WIRE_READ] = { RMA("READ", read), .flags = WIRE_F_TAGGED | WIRE_F_SETTLES },
 	[WIRE_SEND] = { REQUEST("SEND", send), .flags = MESSAGE_FLAGS, .payload = WIRE_PAYLOAD_BULK, .check = check_message },
 	[WIRE_RTS] = { REQUEST("RTS", send), .flags = MESSAGE_FLAGS, .check = check_message },
 	[WIRE_ATOMIC] = { RMA("ATOMIC", atomic), .flags = ATOMIC_FLAGS, .payload = WIRE_PAYLOAD_ATOMIC, .check = check_atomic },

@@ -73,6 +73,7 @@ enum wire_flag {
 	WIRE_F_CQ_DATA = 0x04, /* WRITE, RSEND (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
 	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE, READ: WIRE-85 */
 	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
+	WIRE_F_SETTLES = 0x10, /* WRITE (on every segment), READ, ATOMIC, SEND, RTS: see WIRE-191 */
 	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
 	/* SEND, RTS, without TAGGED and CQ_DATA: of a collective. The tag names its group, cq_data the collective and the step. */
 	WIRE_F_COLLECTIVE = 0x40,
@@ -142,6 +143,11 @@ enum wire_feature {
 	WIRE_UNRELIABLE = 0x200,        /* the sender is a queue pair of type UC: it loses what it does not execute */
 	WIRE_XRC_SEND = 0x400,          /* the sender is a queue pair of type XRC_SEND: its requests name an SRQ by `auth` */
 	WIRE_XRC_RECV = 0x800,          /* the sender is one of type XRC_RECV */
+	/* WIRE-190: what the sender writes may be seen later than what it asks for behind that: reads, writes, messages. */
+	WIRE_NO_RAW = 0x1000,
+	WIRE_NO_WAW = 0x2000,
+	WIRE_NO_SAW = 0x4000,
+	WIRE_HOLDS = 0x8000, /* the sender executes writes before their bytes are seen */
 };
 
 struct wire_bye {

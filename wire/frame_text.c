@@ -39,7 +39,7 @@ static void add_hex(struct text_line *line, const char *name, wire_u64 value)
 	add(line, " %s 0x%" PRIx64, name, wire_get64(value));
 }
 
-static void add_flags(struct text_line *line, uint8_t flags)
+static void add_flags(struct text_line *line, uint8_t flags, bool request)
 {
 	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "COLLECTIVE", "SOLICITED" };
 	char before = ' ';
@@ -47,7 +47,7 @@ static void add_flags(struct text_line *line, uint8_t flags)
 	for (int bit = 0; bit < 8; bit++) {
 		if (!(flags & 1 << bit))
 			continue;
-		add(line, "%c%s", before, names[bit]);
+		add(line, "%c%s", before, request && 1 << bit == WIRE_F_SETTLES ? "SETTLES" : names[bit]);
 		before = '|';
 	}
 }
@@ -350,7 +350,7 @@ size_t wire_text(char *text, size_t size, const struct wire_head *head)
 		add_count(&line, "seq", head->seq);
 	if (wire_get64(head->ack))
 		add_count(&line, "ack", head->ack);
-	add_flags(&line, head->flags);
+	add_flags(&line, head->flags, wire_is_request(head->op));
 	add_body(&line, head);
 	if (wire_get32(head->payload))
 		add(&line, " payload %" PRIu32, wire_get32(head->payload));

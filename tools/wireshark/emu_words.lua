@@ -94,11 +94,12 @@ return function(names, check)
 	end
 
 	-- The other flags follow from the rest of the words.
-	local LOUD = { CQ_DATA = true, COMMIT = true, PULLED = true, TAGGED = true, COLLECTIVE = true, SOLICITED = true }
-	local function bit_names(flags)
+	local LOUD = { CQ_DATA = true, COMMIT = true, TAGGED = true, COLLECTIVE = true, SOLICITED = true }
+	local function bit_names(head)
 		local text = ""
 		for _, bit in ipairs(names.bits.flags) do
-			if has(flags, bit[1]) and LOUD[bit[2]] then
+			local shown = LOUD[bit[2]] or bit[2] == (head.name == "DATA" and "PULLED" or "SETTLES")
+			if has(head.flags, bit[1]) and shown then
 				text = text .. " " .. bit[2]
 			end
 		end
@@ -192,7 +193,7 @@ return function(names, check)
 	-- A frame in words: "WRITE seq 12 key 0x2a addr 0x1000 8 B".
 	function words.frame(head)
 		local text = head.name .. (head.seq > 0 and string.format(" seq %.0f", head.seq) or "")
-		text = text .. bit_names(head.flags)
+		text = text .. bit_names(head)
 		if say[head.name] then
 			text = text .. say[head.name](head)
 		end

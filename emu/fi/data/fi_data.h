@@ -122,10 +122,10 @@ static inline uint32_t data_rare_flags(uint64_t flags)
 {
 	return (flags & FI_FENCE ? POST_FENCE : 0) | (flags & FI_REMOTE_CQ_DATA ? POST_CQ_DATA : 0) |
 	       (flags & FI_COMMIT_COMPLETE ? POST_COMMIT : 0) | (flags & DATA_WORK ? POST_WORK : 0) |
-	       (flags & FI_TAGGED ? POST_TAGGED : 0);
+	       (flags & FI_TAGGED ? POST_TAGGED : 0) | (flags & FI_DELIVERY_COMPLETE ? POST_DELIVERED : 0);
 }
 
-/* enum post_flag of a transmit call's flags. `more`: FI_COMMIT_COMPLETE and FI_TAGGED where the kind of call knows them, else
+/* enum post_flag of a transmit call's flags. `more`: FI_COMMIT_COMPLETE, FI_DELIVERY_COMPLETE and FI_TAGGED where the kind of call knows them, else
  * 0. */
 static inline uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags, uint64_t more)
 {

@@ -116,12 +116,14 @@ struct nic {
 	uint64_t coll_look_ns;                 /* the next look at what collectives wait for (coll_wait.c); 0: none */
 	uint64_t alarm_ns;                     /* nic_config.alarm is due then */
 	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
-	uint32_t conn_count, dials;            /* dials: of them, those that this side dialled and that have not greeted */
-	uint8_t process[WIRE_ID_LEN / 2];      /* the first half of all its endpoints' instance ids */
-	uint32_t dgram_eps;                    /* opened so far: an endpoint's number decides its losses */
-	bool greeting;                         /* a connection may be waiting for its HELLO */
-	bool dgrams_overran;                   /* dgram_pairs_tick() is due */
-	bool unplugged;                        /* queue pairs have no connection (nic_unplug()) */
+	struct held *held;                     /* fault plan: bytes of peers that are seen later; by that time (held.c) */
+	size_t held_bytes;
+	uint32_t conn_count, dials;       /* dials: of them, those that this side dialled and that have not greeted */
+	uint8_t process[WIRE_ID_LEN / 2]; /* the first half of all its endpoints' instance ids */
+	uint32_t dgram_eps;               /* opened so far: an endpoint's number decides its losses */
+	bool greeting;                    /* a connection may be waiting for its HELLO */
+	bool dgrams_overran;              /* dgram_pairs_tick() is due */
+	bool unplugged;                   /* queue pairs have no connection (nic_unplug()) */
 	struct log_limit log_limits[LOG_LIMIT_KINDS];
 	struct guesses guesses;
 	struct claims claims;

@@ -14,6 +14,7 @@
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
@@ -339,6 +340,8 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 		}
 	}
 	did = fault_tick(nic);
+	if (nic->held)
+		held_tick(nic);
 	nic_arm_timer(nic, tick_alarm(nic));
 	pace_tick_end(&nic->pace);
 	return did;

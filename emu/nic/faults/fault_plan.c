@@ -129,6 +129,13 @@ uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule
 	return drawn_wait(peer->plan, i, op->kind, peer->count[i][op->kind].ops + 1);
 }
 
+uint64_t fault_draw(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op)
+{
+	uint32_t i = (uint32_t)(rule - peer->plan->rule);
+
+	return fault_plan_draw(peer->plan, HOW_LONG, i, op->kind, peer->count[i][op->kind].ops + 1);
+}
+
 void fault_count(struct fault_peer *peer, const struct fault_op *op)
 {
 	const struct fault_plan *plan = peer->plan;

@@ -22,6 +22,7 @@ enum fault_sort {
 	PLAN_REFUSE, /* a peer's op is refused */
 	PLAN_RNR,    /* a peer's message, or op with CQ data, finds the receiver not ready */
 	PLAN_CUT,    /* the connection breaks that a peer's op came by */
+	PLAN_HOLD,   /* a peer's write is seen later, piece by piece */
 	/* On own ops. */
 	PLAN_LATENCY,    /* leaves later */
 	PLAN_COMPLETION, /* completes later */
@@ -66,7 +67,7 @@ struct fault_rule {
 	int err;                     /* REGISTER, CALL, CM: a positive errno; 0: a CALL that is late alone */
 	uint64_t rate;               /* BANDWIDTH: bytes a second */
 	uint64_t entries;            /* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns; /* LATENCY, REORDER, COMPLETION, THREAD, CALL, CM: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns; /* HOLD, LATENCY, REORDER, COMPLETION, THREAD, CALL, CM: so long, and a drawn part of jitter_ns */
 	uint64_t calls;              /* CALL, EVENT: a bit for each of the front end's calls */
 	uint64_t qp, cq;             /* CALL, FAIL, EVENT: the queue pair or queue, as the front end counts them; 0: any */
 	uint32_t word;               /* FAIL: the front end's number of the status; EVENT: of the event */
@@ -99,6 +100,8 @@ const struct fault_rule *fault_next(const struct fault_peer *peer, enum fault_so
 const struct fault_rule *fault_holds(struct fault_peer *peer, enum fault_sort sort, const struct fault_op *op);
 /* How long the op, being the next of its kind, waits by that rule. */
 uint64_t fault_wait(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op);
+/* A number for that op by that rule, even in all bits. */
+uint64_t fault_draw(const struct fault_peer *peer, const struct fault_rule *rule, const struct fault_op *op);
 /* The op is through: the next one of its kind has the next number. */
 void fault_count(struct fault_peer *peer, const struct fault_op *op);
 

@@ -51,11 +51,12 @@ enum post_flag {
 	/* Receives without a tag, of endpoints with EP_RULE_RECEIVE_FIRST, and all of those with EP_RULE_DATA_RECEIVES: one of
 	 * which a region is closed stays where it is, and fails when a message comes that is longer than its `reach`. */
 	POST_REACH = 1 << 18,
-	POST_PLANNED = 1 << 19,  /* queue pairs: a fault plan has it fail by post.refused */
-	POST_LOST = 1 << 23,     /* the device's own mark: by a fault plan, it does not leave (EP_RULE_UNRELIABLE) */
-	POST_IN_ORDER = 1 << 24, /* the device's own mark: of a queue pair, in its list (in_order.c) */
-	POST_ENDED = 1 << 25,    /* likewise: and waits there for those posted before it */
-	POST_WATCHED = 1 << 14,  /* `watch` has what nic_config.watch noted of it (watch.h) */
+	POST_PLANNED = 1 << 19,   /* queue pairs: a fault plan has it fail by post.refused */
+	POST_DELIVERED = 1 << 26, /* a write: completes when its bytes are seen */
+	POST_LOST = 1 << 23,      /* the device's own mark: by a fault plan, it does not leave (EP_RULE_UNRELIABLE) */
+	POST_IN_ORDER = 1 << 24,  /* the device's own mark: of a queue pair, in its list (in_order.c) */
+	POST_ENDED = 1 << 25,     /* likewise: and waits there for those posted before it */
+	POST_WATCHED = 1 << 14,   /* `watch` has what nic_config.watch noted of it (watch.h) */
 };
 
 /* The trigger of a deferred post (deferred.c). */

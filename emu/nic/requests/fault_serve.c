@@ -8,6 +8,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/srx.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/responder.h"
 
 /* Notes the request as rules see it. A frame that continues a message is no request of its own, nor is a READ that was executed
@@ -86,6 +87,8 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 		return true;
 	}
 	fault_note_request(conn, head, kind);
+	if (conn->session->rsp.held)
+		held_before(conn->session, head);
 	if (!conn->in.counts)
 		return true;
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);

@@ -57,6 +57,12 @@ static uint8_t data_flags(const struct op *op)
 	return (op->flags & POST_CQ_DATA ? WIRE_F_CQ_DATA : 0) | (op->flags & POST_SOLICITED ? WIRE_F_SOLICITED : 0);
 }
 
+/* Is what the peer may hold back to be seen before the op is done (WIRE-191)? */
+static uint8_t settles(const struct session *session, const struct op *op)
+{
+	return unlikely(op->flags & (POST_FENCE | POST_DELIVERED)) && session->peer_holds ? WIRE_F_SETTLES : 0;
+}
+
 /* The frame's head and body: the op's next `payload` bytes. */
 static void put_write(struct requester *req, struct conn *conn, struct op *op, void *at, uint32_t payload)
 {
@@ -65,9 +71,9 @@ static void put_write(struct requester *req, struct conn *conn, struct op *op, v
 	uint64_t cq_data = 0;
 
 	op_number(req, op);
-	if (unlikely(op->flags & (POST_COMMIT | POST_TAGGED | POST_CQ_DATA))) {
+	if (unlikely(op->flags & (POST_COMMIT | POST_TAGGED | POST_CQ_DATA | POST_FENCE | POST_DELIVERED))) {
 		flags |= (op->flags & POST_COMMIT ? WIRE_F_COMMIT : 0) | (op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0) |
-			 (op->flags & POST_CQ_DATA ? data_flags(op) : 0);
+			 (op->flags & POST_CQ_DATA ? data_flags(op) : 0) | settles(op->session, op);
 		cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0;
 	}
 	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, op->length - op->moved, cq_data));
@@ -128,7 +134,7 @@ static bool fill_read(struct session *session, struct conn *conn, struct op *op)
 		return true;
 	from = op_target(conn, op);
 	op_number(req, op);
-	conn_frame_end(conn, wire_put_read(at, read_flags(op), op->last_seq, &from, op->length));
+	conn_frame_end(conn, wire_put_read(at, read_flags(op) | settles(session, op), op->last_seq, &from, op->length));
 	op_list_push(&req->reads, op);
 	req->reads_open++;
 	return true;
@@ -187,7 +193,8 @@ static bool fill_atomic(struct session *session, struct conn *conn, struct op *o
 		.op = op->what.op,
 		.type = op->what.type,
 	};
-	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_COMMIT) ? WIRE_F_COMMIT : 0);
+	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_COMMIT) ? WIRE_F_COMMIT : 0) |
+			settles(session, op);
 	uint32_t payload = (uint32_t)wire_atomic_payload(fields.kind, fields.op, fields.length);
 	uint8_t bytes[2 * LIMIT_ATOMIC];
 	void *at = conn_frame_begin(conn, payload, 0);
@@ -269,7 +276,7 @@ static __attribute__((noinline)) bool fill_rsend(struct session *session, struct
 static bool fill_send(struct session *session, struct conn *conn, struct op *op)
 {
 	struct wire_message_fields fields = { .tag = op->tag };
-	uint8_t flags = 0;
+	uint8_t flags = settles(session, op);
 
 	if (unlikely(session->ep->attr.rules & EP_RULE_RECEIVE_FIRST))
 		return fill_rsend(session, conn, op);

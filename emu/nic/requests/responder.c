@@ -12,6 +12,7 @@
 #include "emu/nic/messages/message.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
@@ -229,6 +230,7 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	target_write_abandon(session);
 	target_rsend_abandon(session, cause);
 	commits_end(session);
+	held_release(session);
 	free(session->rsp.slot);
 	responder_init(&session->rsp);
 }

@@ -3,6 +3,7 @@
  * what has come so far in its place. */
 #include "emu/nic/requests/responder.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/nic/base/likely.h"
@@ -12,12 +13,13 @@
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
 
 /* Flags that all segments of a WRITE share. */
-enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SOLICITED };
+enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SOLICITED | WIRE_F_SETTLES };
 
 /* The receive that its CQ data was to take, if it has one, is free again. */
 static void write_give_back(struct write_state *write)
@@ -254,6 +256,8 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 	}
 	if (write->refused || conn->in.why.cause != REFUSAL_NONE)
 		return NULL;
+	if (unlikely(conn->session->fault) && held_take(conn, head, granted))
+		return NULL;
 	/* The whole message is this segment; but known pages are looked for when a segment is placed. */
 	if (granted && head->flags & WIRE_F_LAST && !granted->pages)
 		write_place(conn, granted);
@@ -320,6 +324,21 @@ static const char *write_done(struct session *session)
 	return NULL;
 }
 
+/* A segment that is held back is here: it is judged where others were before they came. */
+static __attribute__((noinline)) void write_held(struct conn *conn, enum wire_status status)
+{
+	uint32_t payload = wire_get32(conn->in.head.payload);
+	uint8_t *bytes = conn->in.own;
+
+	conn->in.own = NULL;
+	conn->in.sink = SINK_DROP;
+	if (status == WIRE_GOOD && !conn->session->rsp.write.refused)
+		write_sink(conn, payload);
+	if (conn->in.sink == SINK_WRITE)
+		held_end(conn, bytes, payload);
+	free(bytes);
+}
+
 const char *target_write_end(struct conn *conn, enum wire_status status)
 {
 	struct session *session = conn->session;
@@ -327,6 +346,8 @@ const char *target_write_end(struct conn *conn, enum wire_status status)
 	const struct wire_head *head = &conn->in.head;
 	const char *broken = NULL;
 
+	if (unlikely(conn->in.own != NULL))
+		write_held(conn, status);
 	if (conn->in.fault && conn->in.why.cause == REFUSAL_NONE)
 		write_refuse(conn, REFUSAL_NOT_BACKED);
 	if (conn->in.why.cause != REFUSAL_NONE && !write->refused) {

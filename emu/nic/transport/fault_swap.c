@@ -11,6 +11,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
 
 struct fault_loaded {
 	struct fault_loaded *next;          /* in nic->plans_left */
@@ -150,11 +151,13 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 		free(next);
 		return -ENOMEM;
 	}
+	held_release_all(nic);
 	nic_set_polling(nic, false); /* the NIC thread turns it on again where there is no plan */
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session)) {
 		if (session->fault != &fault_watching)
 			free(session->fault);
 		session->fault = !next && (nic->trace || session->ep->attr.xrc) ? &fault_watching : counts[at];
+		session->rsp.hold = (struct hold){ 0 };
 		at++;
 		if (session->conn)
 			conn_busy(session->conn); /* ops that waited by the plan before may leave */

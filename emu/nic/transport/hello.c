@@ -11,6 +11,17 @@
 #include "emu/nic/transport/fault_swap.h"
 #include "emu/nic/transport/transport_calls.h"
 
+/* Of a queue pair the whole order counts. */
+static uint32_t needs_no(const struct ep *ep)
+{
+	uint32_t order = ep->attr.order;
+
+	if (ep->pairing)
+		return 0;
+	return (order & (EP_ORDER_RAW | EP_ORDER_RMA_RAW) ? 0 : WIRE_NO_RAW) |
+	       (order & (EP_ORDER_WAW | EP_ORDER_RMA_WAW) ? 0 : WIRE_NO_WAW) | (order & EP_ORDER_SAW ? 0 : WIRE_NO_SAW);
+}
+
 static uint32_t hello_features(const struct conn *conn)
 {
 	const struct nic *nic = conn->nic;
@@ -21,7 +32,8 @@ static uint32_t hello_features(const struct conn *conn)
 	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
 	       (ep->collectives ? WIRE_TAKES_COLLECTIVES | WIRE_HEARS_WAITS : 0) |
 	       (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0) | (session_walled(conn->session) ? WIRE_NEVER_DIALS : 0) |
-	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0) | (ep->pairing ? pairing_features(ep) : 0);
+	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0) | needs_no(ep) | (fault_plan_of(nic) ? WIRE_HOLDS : 0) |
+	       (ep->pairing ? pairing_features(ep) : 0);
 }
 
 void hello_send(struct conn *conn)
@@ -43,6 +55,7 @@ void hello_send(struct conn *conn)
 
 	nic_role(conn->nic);
 	pairing_hello(conn, &fields);
+	session->holds = fields.features & WIRE_HOLDS;
 	conn->joins = fields.features & WIRE_TRUNKS;
 	conn->walled = fields.features & WIRE_NEVER_DIALS;
 	memcpy(fields.instance, conn->ep->instance, WIRE_ID_LEN);
@@ -91,6 +104,8 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	conn->tagged_rma = fields->features & WIRE_TAGGED_RMA;
 	conn->session->takes_collectives = fields->features & WIRE_TAKES_COLLECTIVES;
 	conn->session->hears_waits = conn->session->takes_collectives && fields->features & WIRE_HEARS_WAITS;
+	conn->session->peer_holds = fields->features & WIRE_HOLDS;
+	conn->session->peer_needs_no = fields->features & (WIRE_NO_RAW | WIRE_NO_WAW | WIRE_NO_SAW);
 	conn->session->dials_for_both = fields->features & WIRE_NEVER_DIALS;
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);

@@ -120,6 +120,13 @@ struct write_state {
 	struct rx *rx; /* EP_RULE_DATA_RECEIVES: the receive that its CQ data takes; else NULL */
 };
 
+/* How the WRITE under way is held back (held.c). */
+struct hold {
+	uint64_t draw; /* 0: it is not */
+	uint64_t wait_ns, jitter_ns;
+	uint64_t from_ns; /* not seen before */
+};
+
 /* Frames that are to be sent, beside those of lists. */
 enum due_frame { DUE_RNR = 0x1, DUE_PAIR = 0x2 };
 
@@ -148,6 +155,9 @@ struct responder {
 	uint32_t commits_open; /* WRITEs with COMMIT to be answered */
 	struct message *pulls; /* matched messages whose payload is asked for or arrives */
 	uint64_t read_told;    /* the last READ whose event was made: asked again after a cut, it makes none (EP_REGION_EVENTS) */
+	struct hold hold;
+	uint64_t held_until_ns;       /* what is held back so far is seen by then */
+	uint32_t held;                /* so many pieces in nic->held */
 	struct tagged_access *tagged; /* receives that requests have taken and not ended yet */
 };
 
@@ -164,6 +174,7 @@ struct session {
 	bool takes_collectives; /* the peer's HELLO says so, */
 	bool hears_waits;       /* and that */
 	bool walled;            /* a connection was wanted that only the peer may make (av_wall()): told by session_tick() */
+	bool holds, peer_holds; /* the own HELLO says WIRE_HOLDS, the peer's does */
 	bool dials_for_both;    /* the peer's HELLO says that it does not dial: after a cut this side does, for ops of the peer */
 	struct requester req;
 	struct responder rsp;
@@ -171,6 +182,7 @@ struct session {
 	bool timed, owing;                          /* is in the nic's list of sessions with timers, with acknowledgements due */
 	bool dialled_idle;                          /* dialled while nothing was under way: all its ops may begin anew */
 	uint16_t known_port;                        /* the peer's, if not that of `peer` (WIRE-29); 0: none */
+	uint32_t peer_needs_no;                     /* WIRE_NO_RAW and so on, as its HELLO says */
 	uint32_t failed_conns;                      /* consecutive connections lost to a protocol error or a session given up */
 	uint64_t down_ns;                           /* length of the outage before this connection; 0: a request got on since */
 	uint64_t down_since_ns;                     /* the outage began then; 0: a connection is up, or none was tried */

@@ -13,6 +13,7 @@
 struct conn;
 struct ep;
 struct line;
+struct nic;
 
 /* --- requests: what this side asks (requester.c, requester_rx.c) --- */
 
@@ -46,6 +47,8 @@ MUST_USE const char *dispatch_begin(struct conn *conn, const struct wire_head *h
 void dispatch_payload(struct conn *conn, const uint8_t *bytes, uint32_t length);
 /* Payload and trailer are through: executes the frame. */
 MUST_USE const char *dispatch_end(struct conn *conn, enum wire_status status);
+/* The fault plan changes: what was held back by the one before is seen. */
+void held_release_all(struct nic *nic);
 /* Is the region that the payload under way goes to still the one that was judged? Else the rest is dropped. */
 void target_write_recheck(struct conn *conn);
 void responder_init(struct responder *rsp);

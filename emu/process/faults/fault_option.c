@@ -60,6 +60,7 @@ static const char *option_read_fault(const char *value, struct fault_rule *rule)
 		[PLAN_REFUSE] = "refuse",
 		[PLAN_RNR] = "rnr",
 		[PLAN_CUT] = "cut",
+		[PLAN_HOLD] = "hold",
 		[PLAN_LATENCY] = "latency",
 		[PLAN_COMPLETION] = "completion",
 		[PLAN_REORDER] = "reorder",
@@ -379,7 +380,7 @@ enum {
 	REFUSING = 1 << PLAN_REFUSE,
 	FULL = 1 << PLAN_RNR,
 	CUT = 1 << PLAN_CUT,
-	LATE = 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER,
+	LATE = 1 << PLAN_HOLD | 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER,
 	REGISTERING = 1 << PLAN_REGISTER,
 	SLOW = 1 << PLAN_BANDWIDTH,
 	SMALL = 1 << PLAN_QUEUE,
@@ -511,6 +512,8 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 		can |= 1u << FAULT_RECEIVES;
 	if (rule->sort == PLAN_LOSE)
 		can = MESSAGES | WRITES;
+	if (rule->sort == PLAN_HOLD)
+		can = WRITES;
 	if (rule->sort == PLAN_REGISTER && !rule->err)
 		rule->err = ENOMEM;
 	if (rule->sort == PLAN_CALL && !rule->err && !rule->wait_ns && !rule->jitter_ns)

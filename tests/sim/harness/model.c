@@ -377,6 +377,8 @@ void model_check(struct model *model)
 void model_end(struct model *model, uint64_t limit_ns)
 {
 	model_drain(model, limit_ns);
+	if (model->writes_held)
+		model_pass(model, 2 * SIM_SECOND);
 	model_quiet(model, limit_ns);
 	model_check(model);
 }

@@ -25,6 +25,7 @@ struct model {
 	struct outcomes any_may;   /* and what any op may, where memory runs out */
 	bool counts_exact;         /* no fault that leaves open how often the target executed a request */
 	bool messages_pass;        /* a fault plan lets messages pass each other, of a sender that promises no order of them */
+	bool writes_held;          /* a fault plan has bytes of writes seen later than their completion */
 	bool one_source;           /* each party gets messages from one other only */
 	uint64_t completions;
 	uint64_t cuts; /* that hit connections while jobs were open */

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* held.c - a peer's bytes between their execution and their place. */
+#include "emu/nic/requests/held.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/regions/mr.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
+#include "emu/nic/transport/transport_calls.h"
+#include "wire/digest.h"
+
+enum { ELEMENT = 8 }; /* no aligned one of so many bytes is cut */
+
+struct held {
+	struct held *next;
+	struct session *session;
+	uint64_t mr_id;
+	uint64_t at_ns;
+	struct place to;
+	uint32_t length;
+	uint8_t bytes[];
+};
+
+static void held_show(struct held **at)
+{
+	struct held *held = *at;
+	struct nic *nic = held->session->ep->nic;
+
+	*at = held->next;
+	held->session->rsp.held--;
+	nic->held_bytes -= held->length;
+	if (!place_put(&held->to, held->bytes, held->length) && log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+		nic_log(nic, NIC_LOG_WARN, "a remote write that was held back has lost its memory, and %u B are dropped",
+			held->length);
+	free(held);
+}
+
+void held_release(struct session *session)
+{
+	struct held **at = &session->ep->nic->held;
+
+	nic_role(session->ep->nic);
+	while (*at && session->rsp.held) {
+		if ((*at)->session == session)
+			held_show(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+void held_release_region(struct nic *nic, const struct mr *mr)
+{
+	struct held **at = &nic->held;
+
+	nic_role(nic);
+	while (*at) {
+		if ((*at)->mr_id == mr->id)
+			held_show(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+void held_release_all(struct nic *nic)
+{
+	nic_role(nic);
+	while (nic->held)
+		held_show(&nic->held);
+}
+
+void held_tick(struct nic *nic)
+{
+	nic_role(nic);
+	while (nic->held && nic->held->at_ns <= nic_now(nic))
+		held_show(&nic->held);
+	if (nic->held)
+		nic_arm_timer(nic, nic->held->at_ns);
+}
+
+void held_before(struct session *session, const struct wire_head *head)
+{
+	uint32_t free_of = WIRE_NO_SAW;
+
+	nic_role(session->ep->nic);
+	if (head->flags & WIRE_F_SETTLES)
+		held_release(session);
+	if (head->op == WIRE_WRITE)
+		return; /* held_take() decides */
+	if (head->op == WIRE_READ)
+		free_of = WIRE_NO_RAW;
+	else if (head->op == WIRE_ATOMIC)
+		free_of = WIRE_NO_RAW | WIRE_NO_WAW;
+	if ((session->peer_needs_no & free_of) != free_of)
+		held_release(session);
+}
+
+/* Does anything but a look at its bytes tell that it is done? */
+static bool is_told(const struct conn *conn, const struct wire_head *head, const struct mr *mr)
+{
+	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SETTLES) || mr->bindings || mr->pin ||
+	       conn->session->ep->attr.caps & EP_REGION_EVENTS;
+}
+
+/* The first segment decides for all. */
+static void note_hold(struct conn *conn, const struct wire_head *head, const struct mr *mr)
+{
+	struct session *session = conn->session;
+	const struct fault_rule *rule = NULL;
+
+	if (session->holds && conn->in.counts && !is_told(conn, head, mr))
+		rule = fault_next(session->fault, PLAN_HOLD, &conn->in.faulted);
+	session->rsp.hold = (struct hold){ 0 };
+	if (rule)
+		session->rsp.hold = (struct hold){
+			.draw = fault_draw(session->fault, rule, &conn->in.faulted) | 1,
+			.wait_ns = rule->wait_ns,
+			.jitter_ns = rule->jitter_ns,
+			.from_ns = session->peer_needs_no & WIRE_NO_WAW ? 0 : session->rsp.held_until_ns,
+		};
+}
+
+bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr)
+{
+	struct session *session = conn->session;
+	uint32_t payload = wire_get32(head->payload);
+	uint8_t *bytes = NULL;
+
+	nic_role(conn->nic);
+	if (head->flags & WIRE_F_FIRST)
+		note_hold(conn, head, mr);
+	if (session->rsp.hold.draw && payload && conn->nic->held_bytes + payload <= LIMIT_HELD)
+		bytes = malloc(payload);
+	if (!bytes) {
+		if (!(session->peer_needs_no & WIRE_NO_WAW))
+			held_release(session);
+		return false;
+	}
+	conn->in.own = bytes;
+	conn->in.sink = SINK_OWN;
+	place_set(&conn->in.place, &(struct iovec){ bytes, payload }, 1);
+	return true;
+}
+
+static uint64_t draw_next(uint64_t *draw)
+{
+	wire_u64 what = wire_put64(*draw);
+
+	*draw = digest_bytes(&what, sizeof(what));
+	return *draw;
+}
+
+static bool held_add(struct session *session, const struct place *to, const uint8_t *bytes, uint32_t length, uint64_t at_ns)
+{
+	struct nic *nic = session->ep->nic;
+	struct held *held = malloc(sizeof(*held) + length), **at = &nic->held;
+
+	if (!held)
+		return false;
+	*held = (struct held){
+		.session = session, .mr_id = session->rsp.write.ask.mr_id, .at_ns = at_ns, .to = *to, .length = length
+	};
+	memcpy(held->bytes, bytes, length);
+	while (*at && (*at)->at_ns <= at_ns)
+		at = &(*at)->next;
+	held->next = *at;
+	*at = held;
+	session->rsp.held++;
+	nic->held_bytes += length;
+	nic_arm_timer(nic, nic->held->at_ns);
+	return true;
+}
+
+/* How many bytes the next piece has: it ends where an aligned element does, or with the run or the segment. */
+static uint32_t piece_length(const struct place *to, uint32_t rest, uint64_t drawn)
+{
+	struct iovec run;
+	uint64_t end;
+
+	if (place_runs(to, rest, &run, 1) != 1)
+		return rest;
+	end = (uintptr_t)run.iov_base + 1 + drawn % run.iov_len;
+	end = (end + ELEMENT - 1) & ~(uint64_t)(ELEMENT - 1);
+	return end - (uintptr_t)run.iov_base < run.iov_len ? (uint32_t)(end - (uintptr_t)run.iov_base) : (uint32_t)run.iov_len;
+}
+
+void held_end(struct conn *conn, uint8_t *bytes, uint32_t length)
+{
+	struct session *session = conn->session;
+	struct hold *hold = &session->rsp.hold;
+	struct place to = conn->in.place;
+	uint32_t piece;
+
+	nic_role(conn->nic);
+	for (uint32_t at = 0; at < length; at += piece) {
+		uint64_t wait_ns = hold->wait_ns + (hold->jitter_ns ? draw_next(&hold->draw) % (hold->jitter_ns + 1) : 0);
+		uint64_t at_ns = nic_now(conn->nic) + wait_ns;
+
+		if (at_ns < hold->from_ns)
+			at_ns = hold->from_ns;
+		piece = piece_length(&to, length - at, draw_next(&hold->draw));
+		if (held_add(session, &to, bytes + at, piece, at_ns))
+			place_advance(&to, piece);
+		else if (!place_put(&to, bytes + at, piece))
+			conn->in.fault = true;
+		if (session->rsp.held_until_ns < at_ns)
+			session->rsp.held_until_ns = at_ns;
+	}
+}
