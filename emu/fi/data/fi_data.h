@@ -125,8 +125,8 @@ static inline uint32_t data_rare_flags(uint64_t flags)
 	       (flags & FI_TAGGED ? POST_TAGGED : 0) | (flags & FI_DELIVERY_COMPLETE ? POST_DELIVERED : 0);
 }
 
-/* enum post_flag of a transmit call's flags. `more`: FI_COMMIT_COMPLETE, FI_DELIVERY_COMPLETE and FI_TAGGED where the kind of call knows them, else
- * 0. */
+/* enum post_flag of a transmit call's flags. `more`: FI_COMMIT_COMPLETE, FI_DELIVERY_COMPLETE and FI_TAGGED where the kind of call
+ * knows them, else 0. */
 static inline uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags, uint64_t more)
 {
 	bool told = flags & FI_COMPLETION || !(ep->tx_selective || flags & (DATA_WORK | DATA_SILENT));

@@ -67,7 +67,7 @@ struct fault_rule {
 	int err;                     /* REGISTER, CALL, CM: a positive errno; 0: a CALL that is late alone */
 	uint64_t rate;               /* BANDWIDTH: bytes a second */
 	uint64_t entries;            /* QUEUE: at most so many */
-	uint64_t wait_ns, jitter_ns; /* HOLD, LATENCY, REORDER, COMPLETION, THREAD, CALL, CM: so long, and a drawn part of jitter_ns */
+	uint64_t wait_ns, jitter_ns; /* HOLD, LATENCY, REORDER, COMPLETION, THREAD, CALL, CM: so long, and a drawn part of this */
 	uint64_t calls;              /* CALL, EVENT: a bit for each of the front end's calls */
 	uint64_t qp, cq;             /* CALL, FAIL, EVENT: the queue pair or queue, as the front end counts them; 0: any */
 	uint32_t word;               /* FAIL: the front end's number of the status; EVENT: of the event */

@@ -100,7 +100,7 @@ void held_before(struct session *session, const struct wire_head *head)
 }
 
 /* Does anything but a look at its bytes tell that it is done? */
-static bool is_told(const struct conn *conn, const struct wire_head *head, const struct mr *mr)
+static bool tells_more(const struct conn *conn, const struct wire_head *head, const struct mr *mr)
 {
 	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SETTLES) || mr->bindings || mr->pin ||
 	       conn->session->ep->attr.caps & EP_REGION_EVENTS;
@@ -112,7 +112,7 @@ static void note_hold(struct conn *conn, const struct wire_head *head, const str
 	struct session *session = conn->session;
 	const struct fault_rule *rule = NULL;
 
-	if (session->holds && conn->in.counts && !is_told(conn, head, mr))
+	if (session->holds && conn->in.counts && !tells_more(conn, head, mr))
 		rule = fault_next(session->fault, PLAN_HOLD, &conn->in.faulted);
 	session->rsp.hold = (struct hold){ 0 };
 	if (rule)

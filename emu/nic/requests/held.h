@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* held.h - writes of peers that are executed, and whose bytes are seen later: what a fault plan holds back (PLAN_HOLD, WIRE-190).
- * Bytes come into their place in pieces, in any order within a write; writes of one session in their order, unless its peer has said
- * that it needs none (WIRE-191).
+ * Bytes come into their place in pieces, in any order within a write; writes of one session in their order, unless its peer has
+ * said that it needs none (WIRE-190).
  *
  * Owner:  the nic, in one list by time; each session knows whether it has some there. Thread: holder of the driver role. */
 #ifndef EMU_NIC_HELD_H
@@ -24,7 +24,7 @@ bool held_take(struct conn *conn, const struct wire_head *head, const struct mr 
 /* It is here, and conn->in.place is where it is to go; conn->in.fault: that memory is not there. */
 void held_end(struct conn *conn, uint8_t *bytes, uint32_t length);
 
-/* A request of the session that has some there comes: what it must not be executed before is seen now (WIRE-191). */
+/* A request of the session that has some there comes: what it must not be executed before is seen now (WIRE-190). */
 void held_before(struct session *session, const struct wire_head *head);
 /* All of the session, or of the region, which ends, is seen now. held_release_all(): transport_calls.h. */
 void held_release(struct session *session);

@@ -383,10 +383,8 @@ static void settle_write(struct job *job)
 	bool garbled = job->failed && (job->vague || !job->clean) && job_world(job)->weather.flip_mean; /* WIRE-11 */
 
 	assert(now && before);
-	if (job->from->model->writes_held && !job->failed)
-		memcpy(now, job->bytes, job->length);
-	else
-		region_get(job->region, job->offset[0], now, job->length);
+	region_get(job->region, job->offset[0], now, job->length);
+	memcpy(now, job->bytes, job->from->model->writes_held && !job->failed ? job->length : 0);
 	region_get_shadow(job->region, job->offset[0], before, job->length);
 	for (uint64_t i = 0; i < job->length; i++) {
 		bool fresh = now[i] == job->bytes[i], old = now[i] == before[i];
