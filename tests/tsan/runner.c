@@ -8,6 +8,7 @@
 #include <criterion/event.h>
 #include <criterion/logging.h>
 #include <criterion/options.h>
+#include <criterion/parameterized.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct criterion_options criterion_options; /* which the macros look at */
 
 static const struct criterion_test *current;
 static const struct criterion_test_extra_data *suite;
+static void *parameter; /* of a test that has them */
 static bool failed;
 static int why[2]; /* a pipe: a skipped test's reason */
 
@@ -39,7 +41,10 @@ void criterion_internal_test_setup(void)
 
 void criterion_internal_test_main(void (*body)(void))
 {
-	body();
+	if (current->data->kind_ == CR_TEST_PARAMETERIZED)
+		((void (*)(void *))body)(parameter);
+	else
+		body();
 }
 
 void criterion_internal_test_teardown(void)
@@ -157,6 +162,41 @@ static bool judge(FILE *tap, const struct criterion_test *test, int status)
 	return false;
 }
 
+/* In a process of its own. */
+static bool run_and_judge(FILE *tap, const struct criterion_test *test, void *with)
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		parameter = with;
+		run(test);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child) {
+		perror("fork");
+		exit(2);
+	}
+	return judge(tap, test, status);
+}
+
+/* Once, or once with each of its parameters. */
+static bool run_each(FILE *tap, const struct criterion_test *test)
+{
+	struct criterion_test_params params;
+	bool good = true;
+
+	if (test->data->kind_ != CR_TEST_PARAMETERIZED)
+		return run_and_judge(tap, test, NULL);
+	params = test->data->param_();
+	for (size_t i = 0; i < params.length; i++)
+		good &= run_and_judge(tap, test, (char *)params.params + i * params.size);
+	if (params.cleanup)
+		params.cleanup(&params);
+	return good;
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = "/dev/stdout";
@@ -171,19 +211,8 @@ int main(int argc, char **argv)
 		perror(path);
 		return 2;
 	}
-	for (struct criterion_test **at = __start_cr_tst; at < __stop_cr_tst; at++) {
-		int status = 0;
-		pid_t child;
-
-		if (!*at)
-			continue;
-		fflush(NULL);
-		child = fork();
-		if (child == 0)
-			run(*at);
-		if (child < 0 || waitpid(child, &status, 0) != child)
-			return 2;
-		good &= judge(tap, *at, status);
-	}
+	for (struct criterion_test **at = __start_cr_tst; at < __stop_cr_tst; at++)
+		if (*at)
+			good &= run_each(tap, *at);
 	return fclose(tap) || !good;
 }

@@ -118,10 +118,14 @@ static int event_sleep(struct vb_events *events, unsigned int turn)
 }
 
 /* What forbids to sleep: 0 or an errno. */
-static int blocks(const struct vb_events *events)
+static int blocks(struct vb_events *events)
 {
-	int flags = events->fd < 0 ? -1 : fcntl(events->fd, F_GETFL);
+	int flags = -1;
 
+	futex_lock(&events->lock); /* another thread may close it */
+	if (events->fd >= 0)
+		flags = fcntl(events->fd, F_GETFL);
+	futex_unlock(&events->lock);
 	if (flags < 0)
 		return EBADF;
 	return flags & O_NONBLOCK ? EAGAIN : 0; /* V120 */

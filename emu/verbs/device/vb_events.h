@@ -23,7 +23,7 @@ struct vb_event {
 
 struct vb_events {
 	int fd;                 /* -1: closed; then events are added, and signal nothing */
-	struct futex_lock lock; /* guards the fields below, those of events, and what they count in */
+	struct futex_lock lock; /* guards all but the atomics, the fields of events, and what they count in */
 	struct vb_event *first, *last;
 	atomic_uint turn; /* a futex: moves with each event */
 	atomic_uint sleepers;
