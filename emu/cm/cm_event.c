@@ -307,8 +307,8 @@ bool cm_event_take(struct told_event *event)
 		return told_request(event);
 	case VB_CM_REPLIED:
 		return told_reply(event, id);
-	case VB_CM_FAILED:
-		return told_failure(event, id);
+	case VB_CM_FAILED: /* rdma_notify() may have made it a connection before the device had one */
+		return id->state == ID_CONNECTED ? told_end(event, id) : told_failure(event, id);
 	case VB_CM_SAID:
 		return told_word(event, id);
 	default:

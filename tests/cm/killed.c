@@ -102,6 +102,51 @@ Test(cm_killed, a_process_that_leaves_is_heard_in_another)
 	rdma_destroy_event_channel(m.channel);
 }
 
+/* In a process of its own, which asks for a connection and is stopped. */
+static void only_asks(uint16_t number)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = number };
+	struct meeting m = { .channel = rdma_create_event_channel() };
+
+	route_to(&m, (struct sockaddr *)&at);
+	meeting_give_qp(m.asks);
+	cr_assert_eq(rdma_connect(m.asks, NULL), 0);
+	for (;;)
+		pause();
+}
+
+/* The program knows by its queue pair that there is a connection, and the device hears of no end that it could tell. */
+Test(cm_killed, a_connection_that_the_program_made_one)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	struct rdma_conn_param param = { 0 };
+	struct meeting m;
+	pid_t child;
+	int pipes[2];
+	uint16_t number;
+
+	cr_assert_eq(pipe(pipes), 0);
+	child = fork();
+	if (!child && read(pipes[0], &number, sizeof(number)) == (ssize_t)sizeof(number))
+		only_asks(number);
+	listen_at(&m, (struct sockaddr *)&at);
+	number = rdma_get_src_port(m.listens);
+	cr_assert_eq(write(pipes[1], &number, sizeof(number)), (ssize_t)sizeof(number));
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(kill(child, SIGSTOP), 0);
+	meeting_give_qp(m.answers);
+	cr_assert_eq(rdma_accept(m.answers, &param), 0);
+	cr_assert_eq(rdma_notify(m.answers, IBV_EVENT_COMM_EST), 0);
+	meeting_expect(&m, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	cr_assert_eq(kill(child, SIGKILL), 0);
+	cr_assert_eq(waitpid(child, NULL, 0), child);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_DISCONNECTED, NULL), m.answers);
+	rdma_destroy_qp(m.answers);
+	cr_assert_eq(rdma_destroy_id(m.answers), 0);
+	cr_assert_eq(rdma_destroy_id(m.listens), 0);
+	rdma_destroy_event_channel(m.channel);
+}
+
 /* What the parent has stays the parent's. */
 Test(cm_killed, a_forks_child_connects_anew)
 {
@@ -109,6 +154,9 @@ Test(cm_killed, a_forks_child_connects_anew)
 	int status;
 	pid_t child;
 
+#if defined(__SANITIZE_THREAD__)
+	cr_skip_test("the thread sanitizer lets no child of a fork start threads");
+#endif
 	meeting_open(&m);
 	meeting_meet(&m);
 	child = fork();
