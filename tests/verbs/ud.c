@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -271,6 +273,46 @@ Test(verbs_ud, header_of_ipv4)
 	cr_assert_eq(ibv_destroy_qp(a), 0);
 	cr_assert_eq(ibv_destroy_qp(b), 0);
 	cr_assert_eq(ibv_destroy_ah(ah), 0);
+}
+
+static atomic_uint heard;
+static atomic_bool enough;
+
+/* So often that posts of others find the device busy. */
+static void *polls(void *unused)
+{
+	struct ibv_wc wc;
+
+	while (!atomic_load(&enough))
+		if (ibv_poll_cq(cq, 1, &wc) && wc.opcode == IBV_WC_RECV && wc.status == IBV_WC_SUCCESS)
+			atomic_fetch_add(&heard, 1);
+	return unused;
+}
+
+/* As mckey does, which polls no completion of what it sends. */
+Test(verbs_ud, what_was_posted_leaves_before_its_queue_pair_is_destroyed)
+{
+	enum { TIMES = 50, MESSAGES = 8 };
+	struct ibv_qp *b = qp_ready();
+	struct ibv_ah *ah = self();
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, polls, NULL), 0);
+	for (unsigned int i = 1; i <= TIMES; i++) {
+		struct ibv_qp *a = qp_ready();
+
+		for (int k = 0; k < MESSAGES; k++)
+			receive(b, 0, GRH + LENGTH);
+		for (int k = 0; k < MESSAGES; k++)
+			cr_assert_eq(send_to(a, ah, b->qp_num, QKEY, 0), 0);
+		cr_assert_eq(ibv_destroy_qp(a), 0);
+		while (atomic_load(&heard) < i * MESSAGES) /* the suite's time is the limit */
+			sched_yield();
+	}
+	atomic_store(&enough, true);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert_eq(ibv_destroy_ah(ah), 0);
+	cr_assert_eq(ibv_destroy_qp(b), 0);
 }
 
 Test(verbs_ud, header_of_ipv6)

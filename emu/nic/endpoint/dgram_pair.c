@@ -95,12 +95,27 @@ static void dgram_stop(struct ep *ep, struct op *op, enum refusal_cause cause)
 	complete_refused(op, cause, NULL);
 }
 
+/* False: the port takes no more now. */
+static bool dgram_go(struct ep *ep, struct op *op, const uint8_t *frame)
+{
+	struct port *port = ep->attr.through->dgram.port;
+
+	if (group_is(op->to.dgid))
+		port = group_way(ep->attr.through, &op->to, &op->to.at);
+	if (ep->nic->unplugged)
+		dgram_ended(ep, DGRAM_UNPLUGGED, NULL);
+	else if (!port)
+		dgram_ended(ep, DGRAM_UNSENT, "there is no port for groups");
+	else
+		return dgram_send(ep, port, &op->to.at, frame, WIRE_PAIR_HEAD + op->length);
+	return true;
+}
+
 /* False: it waits. Else it has ended. */
 static bool dgram_leave(struct ep *ep, struct op *op)
 {
 	const struct pairing *pairing = ep->pairing;
 	enum refusal_cause cause = op->why.cause; /* of the front end */
-	struct port *port = ep->attr.through->dgram.port;
 	uint8_t frame[WIRE_DATAGRAM_MAX];
 
 	assert(op->length <= WIRE_PAIR_MTU || cause != REFUSAL_NONE);
@@ -119,23 +134,30 @@ static bool dgram_leave(struct ep *ep, struct op *op)
 		dgram_stop(ep, op, cause);
 		return true;
 	}
-	if (group_is(op->to.dgid))
-		port = group_way(ep->attr.through, &op->to, &op->to.at);
-	if (ep->nic->unplugged)
-		dgram_ended(ep, DGRAM_UNPLUGGED, NULL);
-	else if (!port)
-		dgram_ended(ep, DGRAM_UNSENT, "there is no port for groups");
-	else if (!dgram_send(ep, port, &op->to.at, frame, WIRE_PAIR_HEAD + op->length))
+	if (!dgram_go(ep, op, frame))
 		return false;
 	complete_good(op);
 	return true;
+}
+
+/* It was posted before ep_reset(), and not looked at yet. It goes without a completion: a message takes no answer, so hardware has
+ * sent it by now, and programs destroy queue pairs behind the last one. */
+static void dgram_leave_untold(struct ep *ep, struct op *op)
+{
+	const struct pairing *pairing = ep->pairing;
+	uint8_t frame[WIRE_DATAGRAM_MAX];
+
+	if (ep->cm.state == CM_UP && !pairing->stopped && !pairing->held && !ep->dgram.waiting.first &&
+	    op->why.cause == REFUSAL_NONE && dgram_fill(ep, op, frame) && !dgram_go(ep, op, frame))
+		dgram_ended(ep, DGRAM_UNSENT, "its queue pair is reset, and the port is full");
+	op_discard(op);
 }
 
 void dgram_pair_post(struct ep *ep, struct op *op)
 {
 	nic_role(ep->nic);
 	if (ep->pairing->silent) {
-		op_discard(op);
+		dgram_leave_untold(ep, op);
 		return;
 	}
 	if (ep->dgram.waiting.first || !dgram_leave(ep, op))
