@@ -272,7 +272,7 @@ Test(verbs_xrc, a_queue_that_is_full)
 	for (int side = 0; side < 2; side++) {
 		struct ibv_qp *qp = side ? other.qp[1] : pair.qp[1];
 
-		while (qp->state != IBV_QPS_ERR)
+		while (__atomic_load_n(&qp->state, __ATOMIC_ACQUIRE) != IBV_QPS_ERR)
 			cr_assert_geq(ibv_poll_cq(pair.cq[0], 1, &(struct ibv_wc){ 0 }), 0);
 	}
 	cr_assert_eq(ibv_destroy_qp(other.qp[1]), 0);
