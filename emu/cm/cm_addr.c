@@ -82,7 +82,7 @@ int cm_take_number(struct cm_id *id)
 	return 0;
 }
 
-/* With cm_lock. 0 or an errno, after a line of log. */
+/* With cm_lock. 0 or an errno, after a line of log. V201, V202. */
 static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call)
 {
 	struct vb_gid own;
@@ -120,7 +120,7 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 	if (err)
 		return cm_result(err);
 	cm_hold();
-	err = cm_check(id, 1 << ID_FRESH, "rdma_bind_addr", "It is bound once, before anything else.") ? EINVAL : 0;
+	err = cm_check(id, 1 << ID_FRESH, "rdma_bind_addr", "It is bound once, before anything else.") ? EINVAL : 0; /* V200 */
 	if (!err)
 		err = bind_to(id, at, "rdma_bind_addr");
 	cm_let_go();
@@ -372,7 +372,8 @@ int rdma_resolve_route(struct rdma_cm_id *pub, int timeout_ms)
 	if (err)
 		return cm_result(err);
 	cm_hold();
-	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL : 0;
+	err = cm_check(id, 1 << ID_ADDRESSED, "rdma_resolve_route", "Call it once after rdma_resolve_addr().") ? EINVAL
+													       : 0; /* V204 */
 	if (!err) {
 		cm_make_path(id);
 		err = route_found(id);

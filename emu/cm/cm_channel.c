@@ -197,7 +197,7 @@ static void drop_events(struct vb_event *event)
 	}
 }
 
-void cm_drop_events(struct cm_id *id)
+void cm_drop_events(struct cm_id *id) /* V224 */
 {
 	struct told_event *later;
 
@@ -229,7 +229,7 @@ int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out
 		bool tells;
 
 		atomic_fetch_add(&channel->takers, 1);
-		event = (struct told_event *)vb_events_take(&channel->events, vb_cm_doze);
+		event = (struct told_event *)vb_events_take(&channel->events, vb_cm_doze); /* V222 */
 		if (!event && errno == EBADF)
 			channel_sleep(channel);
 		atomic_fetch_sub(&channel->takers, 1);
@@ -264,7 +264,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *pub)
 	return 0;
 }
 
-int cm_complete(struct cm_id *id)
+int cm_complete(struct cm_id *id) /* V228 */
 {
 	struct rdma_cm_event *event;
 	int status;
@@ -287,7 +287,7 @@ int cm_complete(struct cm_id *id)
 
 /* --- migration --- */
 
-/* An id without a channel gets one of its own. */
+/* V225. An id without a channel gets one of its own. */
 static int channel_move(struct cm_id *id, struct cm_channel *to)
 {
 	struct cm_channel *from = id->channel;

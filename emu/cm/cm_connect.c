@@ -29,7 +29,7 @@ static int begin_listening(struct cm_id *id, int backlog)
 	if (err)
 		return err;
 	cm_hold();
-	if (cm_check(id, 1 << ID_BOUND, "rdma_listen", "Call it once after rdma_bind_addr().")) {
+	if (cm_check(id, 1 << ID_BOUND, "rdma_listen", "Call it once after rdma_bind_addr().")) { /* V207 */
 		cm_let_go();
 		return EINVAL;
 	}
@@ -62,7 +62,7 @@ static uint8_t depth_within(uint8_t asked, uint8_t most)
 	return asked < most ? asked : most;
 }
 
-/* Of a request or a reply. 0 or EINVAL, after a line of log. */
+/* Of a request or a reply. 0 or EINVAL, after a line of log. V210, V219. */
 static int check_param(const struct cm_id *id, const struct rdma_conn_param *param, uint8_t room, const char *call)
 {
 	if (param->private_data_len > room || (param->private_data_len && !param->private_data))
@@ -118,7 +118,7 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 	struct wire_rdma_fields say = { .kind = WIRE_RDMA_REQUEST };
 	int err;
 
-	if (cm_check(id, 1 << ID_ROUTED, "rdma_connect", "Call it once after rdma_resolve_route()."))
+	if (cm_check(id, 1 << ID_ROUTED, "rdma_connect", "Call it once after rdma_resolve_route().")) /* V205 */
 		return EINVAL;
 	if (cm_is_ud(id))
 		return cm_look_up(id, param);
@@ -182,7 +182,8 @@ static int begin_accepting(struct cm_id *id, const struct rdma_conn_param *param
 	uint16_t port;
 	int err;
 
-	if (cm_check(id, 1 << ID_REQUESTED, "rdma_accept", "Call it once, of the id of a RDMA_CM_EVENT_CONNECT_REQUEST."))
+	if (cm_check(id, 1 << ID_REQUESTED, "rdma_accept",
+		     "Call it once, of the id of a RDMA_CM_EVENT_CONNECT_REQUEST.")) /* V206 */
 		return EINVAL;
 	if (cm_is_ud(id))
 		return cm_say_found(id, param);
@@ -239,6 +240,7 @@ int cm_reject_request(struct cm_id *id, uint32_t reason, const void *data, uint8
 	return err;
 }
 
+/* V211 */
 static int reject(struct cm_id *id, uint32_t reason, const void *data, uint8_t length, const char *call)
 {
 	int most = id && cm_is_ud(id) ? WIRE_RDMA_FOUND_DATA : WIRE_RDMA_REJECT_DATA, err;
@@ -299,7 +301,7 @@ static void say_leave(struct cm_id *id)
 	}
 }
 
-int rdma_disconnect(struct rdma_cm_id *pub)
+int rdma_disconnect(struct rdma_cm_id *pub) /* V215 */
 {
 	struct cm_id *id = cm_id_of(pub);
 	bool over = id && id->state == ID_OVER;

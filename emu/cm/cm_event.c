@@ -63,7 +63,7 @@ bool cm_listener_told(void *owner, const struct vb_cm_told *told)
 	event->listener = listener;
 	(void)cm_plan_told(event, NULL); /* what is lost is not asked */
 	pthread_mutex_lock(&told_lock);
-	takes = listener->id && listener->unread < listener->backlog;
+	takes = listener->id && listener->unread < listener->backlog; /* V227 */
 	if (takes) {
 		listener->unread++;
 		listener->users++;
@@ -91,7 +91,7 @@ static void fill_data(struct told_event *event, uint8_t room)
 	event->pub.param.conn.private_data_len = room;
 }
 
-/* what the peer answers is what may be begun here, and the other way round. */
+/* what the peer answers is what may be begun here, and the other way round (V213). */
 static void fill_conn(struct told_event *event, struct cm_id *id)
 {
 	const struct wire_rdma_fields *said = &event->said;
@@ -204,11 +204,11 @@ static bool told_reply(struct told_event *event, struct cm_id *id)
 	fill(event, &id->id, id->id.qp ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
 	fill_conn(event, id);
 	fill_data(event, WIRE_RDMA_REPLY_DATA);
-	if (!id->id.qp) {
+	if (!id->id.qp) { /* V217 */
 		cm_enter(id, ID_ANSWERED);
 		return true;
 	}
-	err = cm_qp_ready(id);
+	err = cm_qp_ready(id); /* V214 */
 	if (!err) {
 		cm_enter(id, ID_CONNECTED);
 		(void)vb_cm_say(id->cm, &say); /* if the peer has gone, that is told next */
@@ -237,7 +237,7 @@ static bool told_failure(struct told_event *event, struct cm_id *id)
 	else if (event->has_said)
 		fill_rejected(event, id, (int)event->said.reason);
 	else if (event->err == ECONNREFUSED && id->state == ID_CONNECTING)
-		fill_rejected(event, id, CM_REJECT_NOBODY);
+		fill_rejected(event, id, CM_REJECT_NOBODY); /* V212 */
 	else
 		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -event->err);
 	cm_enter(id, ID_OVER);

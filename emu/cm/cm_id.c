@@ -287,7 +287,7 @@ static void end_listener(struct cm_id *id)
 	pthread_mutex_unlock(&told_lock);
 }
 
-static void await_acks(struct cm_id *id)
+static void await_acks(struct cm_id *id) /* V223 */
 {
 	while (id->told != id->acked)
 		cm_await_ack();
@@ -313,7 +313,7 @@ int rdma_destroy_id(struct rdma_cm_id *pub)
 	cm_enter(id, ID_OVER); /* for calls of other threads, until events are acknowledged */
 	cm_let_go();
 	if (cm)
-		vb_cm_close(cm); /* may wait for the peer */
+		vb_cm_close(cm); /* V216; may wait for the peer */
 	cm_hold();
 	cm_drop_events(id);
 	await_acks(id);

@@ -44,6 +44,7 @@ static int reuse_option(struct cm_id *id, const void *value, size_t length)
 	return err;
 }
 
+/* V209 */
 static int set_option(struct cm_id *id, int level, int name, const void *value, size_t length)
 {
 	int err;

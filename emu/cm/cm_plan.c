@@ -178,7 +178,7 @@ static bool late_start(void)
 	return runs;
 }
 
-/* Events of an id keep their order, but for requests. */
+/* Events of an id keep their order (V226), but for requests. */
 void cm_deliver(struct told_event *event)
 {
 	struct told_event **next = &late, *before;

@@ -61,7 +61,7 @@ static void fill_datagrams(const struct cm_id *id, struct ibv_qp_attr *attr, int
 	}
 }
 
-/* With cm_lock. 0 or EINVAL, after a line of log. */
+/* With cm_lock. 0 or EINVAL, after a line of log. V218. */
 static int init_attr(const struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	const char *call = "rdma_init_qp_attr";
@@ -175,6 +175,7 @@ static int create_cqs(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 
 /* --- queue pairs --- */
 
+/* V208 */
 static int qp_check(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	const char *call = "rdma_create_qp";

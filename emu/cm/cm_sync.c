@@ -97,7 +97,7 @@ int rdma_get_request(struct rdma_cm_id *pub, struct rdma_cm_id **out)
 	struct rdma_cm_event *event;
 	int err;
 
-	if (!out || !listens || !listens->sync)
+	if (!out || !listens || !listens->sync) /* V229 */
 		return cm_refuse(EINVAL, call,
 				 "listen or id is NULL, or requests come by rdma_get_cm_event(), as listen has a channel.");
 	if (cm_check(listens, 1 << ID_LISTENING, call, "Call rdma_listen() first."))

@@ -290,7 +290,7 @@ verbs_rules_whole() {
 		<(verbs_rules | cut -d ' ' -f 1 | sort) |
 		sed -E 's/^\t(.*)/emu\/RULES.md names \1 twice, or the kit has no title of it/; t; s/$/ is not in emu\/RULES.md/'
 	comm -3 <(verbs_rules | cut -d ' ' -f 1 | sort -u) \
-		<(grep -rohE '^V(TEST|DEVICE|PAIR|RESET)\(V[0-9]+' tests/rules/verbs | sed 's/.*(//' | sort -u) |
+		<(grep -rohE '^(V(TEST|DEVICE|PAIR|RESET)|RIDS)\(V[0-9]+' tests/rules/verbs | sed 's/.*(//' | sort -u) |
 		sed -E 's/^\t(.*)/\1 has a test, but is no rule/; t; s/$/ is a rule without a test/'
 	verbs_rules | while read -r rule file; do
 		grep -qsw "$rule" "$file" || echo "$file, where $rule lives, does not cite it"

@@ -161,7 +161,7 @@ static int number_take(struct vb_cm *cm, uint16_t *number) REQUIRES(driver_role)
 		err = service_open(cm->manager->ep, &cm->served, number, cm, &cm->service);
 	if (err)
 		return err;
-	((struct sockaddr_in *)&cm->served)->sin_port = htons(*number); /* at one place in both families */
+	((struct sockaddr_in *)&cm->served)->sin_port = htons(*number); /* at one place in both families; no port of TCP (V203) */
 	if (!everywhere)
 		(void)address_canonical((struct sockaddr *)&cm->served, &cm->served);
 	return 0;

@@ -132,7 +132,7 @@ static const struct option longs[] = {
 /* S65, V12, or the number alone. */
 static unsigned read_rule(const char *text)
 {
-	return read_number("--rule", text + (*text == 'S' || *text == 'V'), RULES);
+	return read_number("--rule", text + (*text == 'S' || *text == 'V'), *text == 'S' ? RULES : VERBS_RULES);
 }
 
 static void choose_device(int opt, const char *text)

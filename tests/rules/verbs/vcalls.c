@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "tests/rules/harness/check.h"
+#include "tests/rules/verbs/forward.h"
 
 #undef ibv_query_port
 #undef ibv_reg_mr
@@ -28,37 +29,13 @@ const char *vcalls_path(void)
 	return dlinfo(library, RTLD_DI_LINKMAP, &map) ? "libibverbs.so.1" : map->l_name;
 }
 
-static void *find(const char *name)
+static void *find_call(const char *name)
 {
 	void *at = dlsym(library, name);
 
 	CHECK(at, "libibverbs.so.1 has no %s", name);
 	return at;
 }
-
-#define FORWARD(result, name, parameters, ...)                        \
-	__attribute__((visibility("hidden"))) result name parameters; \
-	result name parameters                                        \
-	{                                                             \
-		union {                                               \
-			void *at;                                     \
-			result(*call) parameters;                     \
-		} found = { find(#name) };                            \
-                                                                      \
-		return found.call(__VA_ARGS__);                       \
-	}
-
-#define FORWARD_VOID(name, parameters, ...)                         \
-	__attribute__((visibility("hidden"))) void name parameters; \
-	void name parameters                                        \
-	{                                                           \
-		union {                                             \
-			void *at;                                   \
-			void(*call) parameters;                     \
-		} found = { find(#name) };                          \
-                                                                    \
-		found.call(__VA_ARGS__);                            \
-	}
 
 FORWARD(struct ibv_device **, ibv_get_device_list, (int *count), count)
 FORWARD_VOID(ibv_free_device_list, (struct ibv_device * *list), list)
