@@ -239,6 +239,7 @@ int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out
 		tells = cm_event_take(event);
 		if (tells) {
 			event->channel = channel;
+			event->check = vb_cm_opened("event of rdma_cm", "rdma_ack_cm_event");
 			channel->told++;
 			*out = &event->pub;
 		} else {
@@ -250,13 +251,19 @@ int rdma_get_cm_event(struct rdma_event_channel *pub, struct rdma_cm_event **out
 	}
 }
 
+static struct told_event *told_event_of(struct rdma_cm_event *pub)
+{
+	return (struct told_event *)((char *)pub - offsetof(struct told_event, pub));
+}
+
 int rdma_ack_cm_event(struct rdma_cm_event *pub)
 {
 	struct told_event *event;
 
 	if (!pub)
 		return cm_refuse(EINVAL, "rdma_ack_cm_event", "event is NULL.");
-	event = (struct told_event *)((char *)pub - offsetof(struct told_event, pub));
+	event = told_event_of(pub);
+	vb_cm_closed(event->check);
 	cm_hold();
 	event->channel->acked++;
 	event_ack(event);
@@ -278,6 +285,8 @@ int cm_complete(struct cm_id *id) /* V228 */
 	if (rdma_get_cm_event(&id->channel->channel, &event))
 		return -1;
 	id->id.event = event;
+	vb_cm_closed(told_event_of(event)->check); /* the id's next call acknowledges it */
+	told_event_of(event)->check = NULL;
 	status = event->status;
 	if (!status)
 		return 0;

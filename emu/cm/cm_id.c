@@ -254,8 +254,10 @@ int cm_create(struct rdma_event_channel *channel, struct rdma_cm_id **out, void 
 	if (fault)
 		return cm_result(fault);
 
-	if (!out || (!channel && !own) || check_space(ps, &qp_type)) {
-		int err = !out ? EINVAL : errno;
+	if (!channel && !own)
+		return cm_refuse(errno, "rdma_create_id", "no memory or no descriptor for the id's channel. Raise RLIMIT_NOFILE.");
+	if (!out || check_space(ps, &qp_type)) {
+		int err = !out ? vb_refuse(EINVAL, "rdma_create_id", "id is NULL.") : errno;
 
 		if (own)
 			cm_channel_free(own);
@@ -289,6 +291,8 @@ static void end_listener(struct cm_id *id)
 
 static void await_acks(struct cm_id *id) /* V223 */
 {
+	if (id->told != id->acked)
+		vb_inform("rdma_destroy_id", "it waits for rdma_ack_cm_event() of %u events.", id->told - id->acked);
 	while (id->told != id->acked)
 		cm_await_ack();
 }

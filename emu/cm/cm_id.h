@@ -120,6 +120,7 @@ struct told_event {
 	struct rdma_cm_event pub;
 	struct cm_id *id;           /* whose acknowledgements count it: of a request the listener */
 	struct cm_channel *channel; /* that has given it out */
+	struct check_record *check; /* until it is acknowledged; NULL: that is not the program's */
 	struct cm_group *group;     /* the id joins it */
 	bool plain;                 /* `pub` is ready; else `kind` and what follows are what the device has told */
 	enum vb_cm_kind kind;

@@ -16,9 +16,14 @@ int main(int argc, char **argv)
 	struct ibv_cq *cq = ibv_create_cq(context, 10, NULL, NULL, 0); /* queue here */
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, BYTES, IBV_ACCESS_LOCAL_WRITE);
 	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	struct ibv_ah_attr way = { .is_global = 1, .port_num = 1 };
+	struct ibv_ah *ah;
 	int status;
 
-	if (!cq || !mr || !mw)
+	if (ibv_query_gid(context, 1, 0, &way.grh.dgid))
+		return 1;
+	ah = ibv_create_ah(pd, &way);
+	if (!cq || !mr || !mw || !ah)
 		return 1;
 	if (fork() == 0) /* it has made nothing */
 		return 0;
@@ -26,7 +31,7 @@ int main(int argc, char **argv)
 		return 1;
 	munmap(memory, BYTES);
 	if (argc > 1 && argv[1])
-		return ibv_destroy_cq(cq) || ibv_dealloc_mw(mw) || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd) ||
+		return ibv_destroy_cq(cq) || ibv_destroy_ah(ah) || ibv_dealloc_mw(mw) || ibv_dereg_mr(mr) || ibv_dealloc_pd(pd) ||
 		       ibv_close_device(context);
 	return 0;
 }

@@ -33,7 +33,8 @@ has where_they_were_made_is_told "$dir/out" "left_open\.c:$line in main"
 has a_region_that_is_left_is_told "$dir/out" 'region-open: a region of 16384 B'
 has its_memory_that_is_gone_is_told "$dir/out" 'memory-unmapped: the region of 16384 B'
 has a_window_that_is_left_is_told "$dir/out" 'object-open: a memory window is open at exit: ibv_dealloc_mw was not called'
-has what_holds_them_is_not_told "$dir/out" '4 findings'
+has an_address_handle_that_is_left_is_told "$dir/out" 'object-open: an address handle is open at exit: ibv_destroy_ah was not '
+has what_holds_them_is_not_told "$dir/out" '5 findings'
 "$emurun" --check "$left" destroy >"$dir/out" 2>&1
 echo "$?" >"$dir/status"
 has nothing_is_told_of_what_is_destroyed "$dir/status" '^0$'

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/net/os/fork.h"
 #include "emu/nic/ops/op.h"
@@ -158,7 +159,8 @@ static bool tell_left_open(struct check_open *open, void *least)
 		check_tell_region(open, &record->span, what->length != 0, what->key, what->written, what->pinned);
 	else
 		check_tell(&(struct check_finding){ .cause = CHECK_OBJECT_OPEN, .opened = &open->opened },
-			   "a %s is open at exit: %s was not called", what->name, what->end);
+			   "a%s %s is open at exit: %s was not called", strchr("aeiX", *what->name) ? "n" : "", what->name,
+			   what->end);
 	return false;
 }
 
