@@ -35,6 +35,34 @@ Test(verbs_unreliable, a_plan_loses)
 	qp_pair_close(&pair);
 }
 
+/* Nobody is sent a bind: the one loss is the message's. */
+Test(verbs_unreliable, a_plan_loses_no_bind)
+{
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct qp_pair pair;
+	struct ibv_mr *mr;
+
+	fault_plan("[a]\nfault = lose\nop = send\nmost = 1\n");
+	open_uc(&pair);
+	mr = ibv_reg_mr(pair.verbs.pd, pair.memory[0], 64, IBV_ACCESS_MW_BIND);
+	wr.bind_mw.mw = ibv_alloc_mw(pair.verbs.pd, IBV_MW_TYPE_2);
+	cr_assert(mr && wr.bind_mw.mw);
+	wr.bind_mw.rkey = ibv_inc_rkey(wr.bind_mw.mw->rkey);
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){ mr, (uintptr_t)pair.memory[0], 64, IBV_ACCESS_REMOTE_READ };
+	cr_assert_eq(ibv_post_send(pair.qp[0], &wr, &bad), 0);
+	qp_done(&pair, 0, 1, IBV_WC_SUCCESS);
+	cr_assert_eq(ibv_dereg_mr(mr), EBUSY);
+	qp_receive(&pair, 1, 8, 50);
+	qp_post(&pair, 0, IBV_WR_SEND, 0, 8, 2);
+	qp_done(&pair, 0, 2, IBV_WC_SUCCESS);
+	qp_post(&pair, 0, IBV_WR_RDMA_WRITE, 4096, 8, 3);
+	qp_done(&pair, 0, 3, IBV_WC_SUCCESS);
+	cr_assert_eq(ibv_poll_cq(pair.cq[1], 1, &(struct ibv_wc){ 0 }), 0);
+	cr_assert_eq(ibv_dealloc_mw(wr.bind_mw.mw), 0);
+	cr_assert_eq(ibv_dereg_mr(mr), 0);
+	qp_pair_close(&pair);
+}
+
 Test(verbs_unreliable, a_plan_refuses_and_has_no_receive)
 {
 	struct qp_pair pair;
@@ -136,8 +164,12 @@ Test(verbs_unreliable, calls_of_its_own)
 	errno = 0;
 	cr_assert_null(ibv_create_qp_ex(pair.verbs.context, &init));
 	cr_assert_eq(errno, EOPNOTSUPP);
+	init.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_INV;
+	errno = 0;
+	cr_assert_null(ibv_create_qp_ex(pair.verbs.context, &init));
+	cr_assert_eq(errno, EOPNOTSUPP);
 	init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE |
-			      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+			      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
 	qp = ibv_create_qp_ex(pair.verbs.context, &init);
 	cr_assert_not_null(qp);
 	cr_assert_eq(ibv_destroy_qp(qp), 0);

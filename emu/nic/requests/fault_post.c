@@ -15,15 +15,19 @@ static __attribute__((noinline)) void number_post(struct session *session, struc
 {
 	struct fault_op what = { .ours = true, .kind = op->kind, .key = op->remote.key, .cq_data = op->flags & POST_CQ_DATA };
 	struct fault_peer *peer = session->fault;
-	const struct fault_rule *rule = fault_next(peer, PLAN_LATENCY, &what);
+	const struct fault_rule *rule;
 
+	op->depart_ns = op->late_ns = 0;
+	if (op->flags & POST_LOCAL) /* nobody is sent it */
+		return;
+	rule = fault_next(peer, PLAN_LATENCY, &what);
 	op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
 	if (!rule) {
 		rule = fault_next(peer, PLAN_REORDER, &what);
 		op->depart_ns = rule ? nic_now(session->ep->nic) + fault_wait(peer, rule, &what) : 0;
 		op->passed = rule;
 	}
-	if (ep_loses(op->ep) && !(op->flags & POST_LOCAL) && fault_next(peer, PLAN_LOSE, &what))
+	if (ep_loses(op->ep) && fault_next(peer, PLAN_LOSE, &what))
 		op->flags |= POST_LOST;
 	rule = fault_next(peer, PLAN_COMPLETION, &what);
 	op->late_ns = rule ? fault_wait(peer, rule, &what) : 0;
