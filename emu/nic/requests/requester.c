@@ -45,52 +45,6 @@ static bool ranges_meet(const struct remote *a, const struct remote *b)
 	return a->addr <= b->addr ? b->addr - a->addr < a->length : a->addr - b->addr < b->length;
 }
 
-/* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after
- * read). So such a write waits for the data. */
-static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
-{
-	if (!(session->ep->attr.order & (EP_ORDER_WAR | EP_ORDER_RMA_WAR)))
-		return false;
-	for (const struct op *read = session->req.reads.first; read; read = read->next)
-		if (ranges_meet(&read->remote, &op->remote))
-			return true;
-	return false;
-}
-
-/* The peer takes a READ's bytes when it has room to send them. A message that was posted after it (send after read) may tell
- * the peer's program to change them, or be received into them: it waits for the data. */
-static bool send_passes_reads(const struct session *session)
-{
-	return !(session->ep->attr.order & EP_ORDER_SAR);
-}
-
-/* Flags that only a few ops have. */
-static __attribute__((noinline)) bool flags_let(const struct session *session, const struct op *op)
-{
-	const struct requester *req = &session->req;
-
-	if ((op->flags & POST_FENCE) && /* V77 */
-	    (req->sent.first || req->reads.first || req->parked.first || req->taken.first || session->late))
-		return false;
-	/* CQ data tells that all ranges are written: the others must have been */
-	return !(op->flags & POST_CQ_DATA) || op->group_left <= 1;
-}
-
-static bool op_may_start(const struct session *session, const struct op *op)
-{
-	const struct requester *req = &session->req;
-
-	if (unlikely(op->flags & (POST_FENCE | POST_CQ_DATA)) && !flags_let(session, op))
-		return false;
-	if (op->kind == OP_READ)
-		return req->reads_open < req->reads_max; /* V94 */
-	if (unlikely(op_by_verdict(op)) && req->awaited >= req->reads_max)
-		return false;
-	if (likely(!req->reads.first))
-		return true;
-	return op_kind_is_message(op->kind) ? send_passes_reads(session) : !read_in_the_way(session, op); /* V85, V86 */
-}
-
 /* What an op does, as the order of two sees it. */
 enum does {
 	DOES_SEND = 0x1,
@@ -144,6 +98,52 @@ static bool order_keeps(uint32_t order, uint32_t first, uint32_t later)
 		if (order & pairs[i].order && first & pairs[i].first && later & pairs[i].later)
 			return true;
 	return false;
+}
+
+/* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after read). Nor is it
+ * executed before an atomic that comes right behind it, as data leaves later (read after read). So such an op waits for the data. */
+static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
+{
+	if (!order_keeps(session->ep->attr.order, DOES_READ, op_does(op)))
+		return false;
+	for (const struct op *read = session->req.reads.first; read; read = read->next)
+		if (ranges_meet(&read->remote, &op->remote))
+			return true;
+	return false;
+}
+
+/* The peer takes a READ's bytes when it has room to send them. A message that was posted after it (send after read) may tell
+ * the peer's program to change them, or be received into them: it waits for the data. */
+static bool send_passes_reads(const struct session *session)
+{
+	return !(session->ep->attr.order & EP_ORDER_SAR);
+}
+
+/* Flags that only a few ops have. */
+static __attribute__((noinline)) bool flags_let(const struct session *session, const struct op *op)
+{
+	const struct requester *req = &session->req;
+
+	if ((op->flags & POST_FENCE) && /* V77 */
+	    (req->sent.first || req->reads.first || req->parked.first || req->taken.first || session->late))
+		return false;
+	/* CQ data tells that all ranges are written: the others must have been */
+	return !(op->flags & POST_CQ_DATA) || op->group_left <= 1;
+}
+
+static bool op_may_start(const struct session *session, const struct op *op)
+{
+	const struct requester *req = &session->req;
+
+	if (unlikely(op->flags & (POST_FENCE | POST_CQ_DATA)) && !flags_let(session, op))
+		return false;
+	if (op->kind == OP_READ)
+		return req->reads_open < req->reads_max; /* V94 */
+	if (unlikely(op_by_verdict(op)) && req->awaited >= req->reads_max)
+		return false;
+	if (likely(!req->reads.first))
+		return true;
+	return op_kind_is_message(op->kind) ? send_passes_reads(session) : !read_in_the_way(session, op); /* V85, V86 */
 }
 
 /* May it go before others that wait, as far as the pairs are in no order? */
