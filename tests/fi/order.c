@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* order.c - one test for each bit of msg_order that an info tells, named for it, and for the sizes up to which data keeps
  * its order (fi_endpoint(3), "Message Ordering"): of two operations on the same bytes, posted one behind the other, the
- * second finds what the first has done, and the first nothing of the second. */
+ * second finds what the first has done, and the first nothing of the second. Once by an info that tells all bits; and once by a
+ * NIC that keeps no order but that which is asked for, and is asked for that bit alone (FI_EMU_ORDER=weak). */
 #include "tests/fi/world.h"
 
 #include <pthread.h>
@@ -28,9 +29,13 @@ struct order {
 	int posted, received;
 };
 
+static uint64_t asked; /* 0: nothing */
+
 static void order_open(struct order *o, size_t length)
 {
-	const struct want want = { .caps = FI_MSG | FI_RMA | FI_ATOMIC };
+	const struct want want = { .caps = FI_MSG | FI_RMA | FI_ATOMIC,
+				   .msg_order = asked,
+				   .op_flags = asked ? FI_DELIVERY_COMPLETE : 0 };
 	struct sockaddr_storage name;
 	size_t size = sizeof(name);
 
@@ -132,7 +137,7 @@ static void check(const struct order *o, enum kind first, enum kind second)
 	}
 }
 
-static void in_order(enum kind first, enum kind second, size_t length)
+static void in_order_now(enum kind first, enum kind second, size_t length)
 {
 	struct order o;
 
@@ -168,7 +173,7 @@ static void *grow(void *arg)
 	return NULL;
 }
 
-static void reads_in_order(enum kind first, enum kind second)
+static void reads_in_order_now(enum kind first, enum kind second)
 {
 	struct growth growth = { 0 };
 	uint64_t seen[2], last = 0;
@@ -198,111 +203,136 @@ static void reads_in_order(enum kind first, enum kind second)
 	order_close(&o);
 }
 
+/* Messages are told apart by their own order. */
+static void ask(uint64_t order)
+{
+	setenv("FI_EMU_ORDER", "weak", 1);
+	asked = order | (order & (FI_ORDER_RAS | FI_ORDER_WAS | FI_ORDER_SAR | FI_ORDER_SAW) ? FI_ORDER_SAS : 0);
+}
+
+static void in_order(uint64_t order, enum kind first, enum kind second, size_t length)
+{
+	in_order_now(first, second, length);
+	ask(order);
+	in_order_now(first, second, length);
+	unsetenv("FI_EMU_ORDER");
+	asked = 0;
+}
+
+static void reads_in_order(uint64_t order, enum kind first, enum kind second)
+{
+	reads_in_order_now(first, second);
+	ask(order);
+	reads_in_order_now(first, second);
+	unsetenv("FI_EMU_ORDER");
+	asked = 0;
+}
+
 Test(fi_order, rar)
 {
-	reads_in_order(READ, FETCH);
-	reads_in_order(FETCH, READ);
+	reads_in_order(FI_ORDER_RAR, READ, FETCH);
+	reads_in_order(FI_ORDER_RAR, FETCH, READ);
 }
 
 Test(fi_order, raw)
 {
-	in_order(WRITE, FETCH, SHORT);
-	in_order(PUT, READ, SHORT);
+	in_order(FI_ORDER_RAW, WRITE, FETCH, SHORT);
+	in_order(FI_ORDER_RAW, PUT, READ, SHORT);
 }
 
 Test(fi_order, ras)
 {
-	in_order(SEND, READ, SHORT);
-	in_order(SEND, FETCH, SHORT);
+	in_order(FI_ORDER_RAS, SEND, READ, SHORT);
+	in_order(FI_ORDER_RAS, SEND, FETCH, SHORT);
 }
 
 Test(fi_order, war)
 {
-	in_order(READ, PUT, SHORT);
-	in_order(FETCH, WRITE, SHORT);
+	in_order(FI_ORDER_WAR, READ, PUT, SHORT);
+	in_order(FI_ORDER_WAR, FETCH, WRITE, SHORT);
 }
 
 Test(fi_order, waw)
 {
-	in_order(WRITE, PUT, SHORT);
-	in_order(PUT, WRITE, SHORT);
+	in_order(FI_ORDER_WAW, WRITE, PUT, SHORT);
+	in_order(FI_ORDER_WAW, PUT, WRITE, SHORT);
 }
 
 Test(fi_order, was)
 {
-	in_order(SEND, WRITE, SHORT);
-	in_order(SEND, PUT, SHORT);
+	in_order(FI_ORDER_WAS, SEND, WRITE, SHORT);
+	in_order(FI_ORDER_WAS, SEND, PUT, SHORT);
 }
 
 Test(fi_order, sar)
 {
-	in_order(READ, SEND, SHORT);
-	in_order(FETCH, SEND, SHORT);
+	in_order(FI_ORDER_SAR, READ, SEND, SHORT);
+	in_order(FI_ORDER_SAR, FETCH, SEND, SHORT);
 }
 
 Test(fi_order, saw)
 {
-	in_order(WRITE, SEND, SHORT);
-	in_order(PUT, SEND, SHORT);
+	in_order(FI_ORDER_SAW, WRITE, SEND, SHORT);
+	in_order(FI_ORDER_SAW, PUT, SEND, SHORT);
 }
 
 Test(fi_order, sas)
 {
-	in_order(SEND, SEND, SHORT);
+	in_order(FI_ORDER_SAS, SEND, SEND, SHORT);
 }
 
 Test(fi_order, rma_rar)
 {
-	reads_in_order(READ, READ);
+	reads_in_order(FI_ORDER_RMA_RAR, READ, READ);
 }
 
 Test(fi_order, rma_raw)
 {
-	in_order(WRITE, READ, SHORT);
+	in_order(FI_ORDER_RMA_RAW, WRITE, READ, SHORT);
 }
 
 Test(fi_order, rma_war)
 {
-	in_order(READ, WRITE, SHORT);
+	in_order(FI_ORDER_RMA_WAR, READ, WRITE, SHORT);
 }
 
 Test(fi_order, rma_waw)
 {
-	in_order(WRITE, WRITE, SHORT);
+	in_order(FI_ORDER_RMA_WAW, WRITE, WRITE, SHORT);
 }
 
 Test(fi_order, atomic_rar)
 {
-	reads_in_order(FETCH, FETCH);
+	reads_in_order(FI_ORDER_ATOMIC_RAR, FETCH, FETCH);
 }
 
 Test(fi_order, atomic_raw)
 {
-	in_order(PUT, FETCH, SHORT);
+	in_order(FI_ORDER_ATOMIC_RAW, PUT, FETCH, SHORT);
 }
 
 Test(fi_order, atomic_war)
 {
-	in_order(FETCH, PUT, SHORT);
+	in_order(FI_ORDER_ATOMIC_WAR, FETCH, PUT, SHORT);
 }
 
 Test(fi_order, atomic_waw)
 {
-	in_order(PUT, PUT, SHORT);
+	in_order(FI_ORDER_ATOMIC_WAW, PUT, PUT, SHORT);
 }
 
 /* Data of many segments. */
 Test(fi_order, max_order_raw_size)
 {
-	in_order(WRITE, READ, LONG);
+	in_order(FI_ORDER_RAW, WRITE, READ, LONG);
 }
 
 Test(fi_order, max_order_war_size)
 {
-	in_order(READ, WRITE, LONG);
+	in_order(FI_ORDER_WAR, READ, WRITE, LONG);
 }
 
 Test(fi_order, max_order_waw_size)
 {
-	in_order(WRITE, WRITE, LONG);
+	in_order(FI_ORDER_WAW, WRITE, WRITE, LONG);
 }

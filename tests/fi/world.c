@@ -34,6 +34,7 @@ struct fi_info *world_hints(const struct want *want)
 	hints->caps = want->caps;
 	hints->domain_attr->mr_mode = want->mr_mode;
 	hints->tx_attr->op_flags = want->op_flags;
+	hints->tx_attr->msg_order = hints->rx_attr->msg_order = want->msg_order;
 	hints->ep_attr->mem_tag_format = want->tag_format;
 	hints->fabric_attr->prov_name = strdup("emu");
 	return hints;

@@ -27,7 +27,8 @@ struct want {
 	enum fi_wait_obj wait_obj;
 	uint64_t bind; /* added to FI_TRANSMIT | FI_RECV */
 	uint64_t av_flags;
-	uint64_t op_flags; /* defaults of the transmit side */
+	uint64_t op_flags;  /* defaults of the transmit side */
+	uint64_t msg_order; /* of both sides */
 	uint64_t eq_flags;
 	uint64_t tag_format; /* mem_tag_format */
 };

@@ -71,6 +71,7 @@ struct emu_domain {
 	bool needs_descs;     /* a buffer without one is refused or registered by the cache */
 	uint32_t desc_rights; /* the rights of enum mr_access that are checked in a descriptor */
 	const struct close_policy *close;
+	bool rc_order;              /* FI_EMU_ORDER=rc: endpoints keep the order of a queue pair */
 	bool pinned;                /* FI_EMU_PINNED, and the rules allow it */
 	struct emu_mr_cache *cache; /* of local buffers without a descriptor; NULL: they need no registration */
 	/* Relaxed. The devices whose memory is translated, since the program has FI_HMEM; NULL: none. Looked for when the domain is

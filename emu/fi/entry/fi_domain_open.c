@@ -241,6 +241,7 @@ int emu_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_dom
 	if (!err)
 		err = nic_start_by(&settings, &domain->nic);
 	domain->claim = atomic_load(&net_claim);
+	domain->rc_order = settings.process.order == ORDER_RC;
 	domain->pinned = settings.pinned && mr_pin_rules(rules);
 	if (!err && domain->pinned)
 		err = mr_pin_start();

@@ -108,7 +108,7 @@ static void fill_attr(struct emu_ep *ep, struct ep_attr *attr)
 		.caps = device_caps(ep->scalable ? ep->caps & ~FI_COLLECTIVE : ep->caps) |
 			(ep->domain->caps & EMU_FI_REGION_EVENTS ? EP_REGION_EVENTS : 0) |
 			(check_wants_accesses(&ep->primary->fid) ? EP_WATCHED : 0),
-		.order = device_order(ep->tx_order),
+		.order = ep->domain->rc_order ? EP_ORDER_ALL : device_order(ep->tx_order),
 		.tx_size = (uint32_t)ep->tx_size,
 		.rx_size = (uint32_t)ep->rx_size,
 		.stx = ep->stx ? ep->stx->dev : NULL,

@@ -223,6 +223,12 @@ static bool fit_class(const struct want *want, const char *field, uint32_t asked
 	return true;
 }
 
+/* A program that asks for no order gets all that there is, unless what it forgot to ask for is to be found. */
+static uint64_t order_given(const struct want *want, uint64_t asked, uint64_t all)
+{
+	return asked || want->settings->process.order == ORDER_WEAK ? asked : all;
+}
+
 static bool fit_tx(const struct want *want, struct fi_info *info)
 {
 	const struct fi_tx_attr *asked = want->hints->tx_attr;
@@ -244,7 +250,7 @@ static bool fit_tx(const struct want *want, struct fi_info *info)
 		return false;
 	tx->caps = asked->caps ? asked->caps & TX_CAPS : tx->caps;
 	tx->op_flags = asked->op_flags;
-	tx->msg_order = asked->msg_order ? asked->msg_order : tx->msg_order;
+	tx->msg_order = order_given(want, asked->msg_order, tx->msg_order);
 	tx->inject_size = asked->inject_size ? asked->inject_size : tx->inject_size;
 	tx->size = asked->size ? asked->size : tx->size;
 	tx->iov_limit = asked->iov_limit ? asked->iov_limit : tx->iov_limit;
@@ -270,7 +276,7 @@ static bool fit_rx(const struct want *want, struct fi_info *info)
 		return false;
 	rx->caps = asked->caps ? asked->caps & RX_CAPS : rx->caps;
 	rx->op_flags = asked->op_flags;
-	rx->msg_order = asked->msg_order ? asked->msg_order : rx->msg_order;
+	rx->msg_order = order_given(want, asked->msg_order, rx->msg_order);
 	rx->size = asked->size ? asked->size : rx->size;
 	rx->iov_limit = asked->iov_limit ? asked->iov_limit : rx->iov_limit;
 	return true;

@@ -14,6 +14,7 @@
 #include "emu/process/ctl/ctl_answer.h"
 #include "emu/process/faults/fault_calls.h"
 #include "emu/process/faults/fault_file.h"
+#include "emu/process/faults/fault_order.h"
 #include "emu/process/faults/fault_option.h"
 #include "emu/process/front/process_front.h"
 #include "emu/process/log/log.h"
@@ -269,8 +270,10 @@ enum ctl_next ctl_trace(struct ctl_answer *answer, struct ctl_piece *piece)
 	return ctl_end(piece);
 }
 
-static int put_plan_in_force(const struct fault_plan *plan)
+/* A plan without rules: none. */
+static int put_plan_in_force(const struct fault_plan *next)
 {
+	const struct fault_plan *plan = next->rules ? next : NULL;
 	struct nic *nic = net_nic();
 	int err;
 
@@ -287,14 +290,16 @@ static int put_plan_in_force(const struct fault_plan *plan)
 enum ctl_next ctl_fault(struct ctl_answer *answer, struct ctl_piece *piece)
 {
 	const struct ctl_request *request = &answer->request;
-	struct fault_plan plan;
+	struct fault_plan plan = { 0 };
 	int err;
 
 	if (request->clear == (request->text != NULL))
 		return ctl_error(piece, "either a plan is loaded, or plans are cleared");
 	if (request->text && !fault_read_text(request->text, strlen(request->text), &plan, answer->why, sizeof(answer->why)))
 		return ctl_error(piece, answer->why);
-	err = put_plan_in_force(request->text ? &plan : NULL);
+	if (!fault_order_add(&plan))
+		return ctl_error(piece, "the plan has no room for the rules of FI_EMU_ORDER");
+	err = put_plan_in_force(&plan);
 	if (err)
 		return ctl_error(piece, "the process has no memory for the plan, and the one before is in force");
 	return ctl_end(piece);

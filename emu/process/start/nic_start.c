@@ -33,9 +33,13 @@ static int read_plan(const struct process_settings *settings, struct fault_plan 
 	int err;
 
 	if (!fault_calls_exchanged(plan)) {
+		*plan = (struct fault_plan){ 0 };
 		err = settings->fault ? fault_read(settings->fault, plan) : 0;
-		if (err || !settings->fault)
+		if (err)
 			return err;
+		fault_order_set(settings->order);
+		if (!fault_order_add(plan))
+			return setting_wrong("order", "the fault plan %s has no room for its rules", settings->fault);
 	}
 	if (!plan->rules)
 		return 0;

@@ -49,6 +49,9 @@ const struct setting settings_known[] = {
 	  "which tcpdump and tc see" },
 	{ "fault", SETTING_TEXT,
 	  "File of a fault plan, which has chosen ops fail, wait or meet a full receiver: see emu_fault(5) (default: none)" },
+	{ "order", SETTING_TEXT,
+	  "What the NIC makes of an order that the program does not ask for: strong (default: all is done as posted), rc (writes "
+	  "are seen late and in pieces, as a queue pair of InfiniBand may have them) or weak (ops pass each other, too)" },
 	{ "check", SETTING_FLAG,
 	  "Checked mode: reports what hardware punishes later and silently, such as a buffer that is changed while it is being "
 	  "sent, and objects that are never closed; costs speed (default: no)" },
@@ -238,20 +241,23 @@ int process_settings_read(struct process_settings *settings, const char *persona
 	static const char *const digest_words[] = { "head", "full", "off", NULL };
 	static const enum nic_digest digests[] = { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
 	static const char *const local_words[] = { "unix", "tcp", NULL };
-	size_t local = 0, progress = 0, digest = 0; /* the first words are the defaults */
+	static const char *const order_words[] = { "strong", "rc", "weak", NULL };
+	size_t order = ORDER_STRONG, local = 0, progress = 0, digest = 0; /* the first words are the defaults */
 	const char *iface = process_front.setting("iface");
 
 	settings->check = false;
 	settings->unexpected_bytes = 0;
 	if (setting_word("progress", progress_words, &progress) || setting_word("local", local_words, &local) ||
-	    setting_word("digest", digest_words, &digest) || read_retry(settings) || read_ports(&settings->bound) ||
-	    read_advertise(&settings->bound) || setting_number("unexpected_bytes", 1, UINT64_MAX, &settings->unexpected_bytes) ||
-	    read_dgram(settings) || read_trace(settings) || setting_flag("check", &settings->check) ||
-	    read_secret_file(&settings->secret_file) || read_fault(&settings->fault) || read_ctl(&settings->ctl))
+	    setting_word("order", order_words, &order) || setting_word("digest", digest_words, &digest) || read_retry(settings) ||
+	    read_ports(&settings->bound) || read_advertise(&settings->bound) ||
+	    setting_number("unexpected_bytes", 1, UINT64_MAX, &settings->unexpected_bytes) || read_dgram(settings) ||
+	    read_trace(settings) || setting_flag("check", &settings->check) || read_secret_file(&settings->secret_file) ||
+	    read_fault(&settings->fault) || read_ctl(&settings->ctl))
 		return -EINVAL;
 	settings->iface = iface && *iface ? iface : NULL;
 	settings->manual = progress == 1;
 	settings->local = local == 0;
+	settings->order = (enum process_order)order;
 	settings->digest = digests[digest];
 	switch_reports(settings, personality);
 	return 0;

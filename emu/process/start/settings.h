@@ -9,6 +9,7 @@
 
 #include "emu/net/link/bound.h"
 #include "emu/nic/device/nic.h"
+#include "emu/process/faults/fault_order.h"
 #include "emu/process/settings/setting_say.h"
 
 /* All of the process; one without a name ends them. A front end has more of its own. */
@@ -31,6 +32,7 @@ struct process_settings {
 	uint32_t dgram_loss;       /* FI_EMU_DGRAM_LOSS, in billionths */
 	uint64_t dgram_seed;       /* FI_EMU_DGRAM_SEED */
 	const char *fault;         /* FI_EMU_FAULT: a plan that can be read; NULL: none */
+	enum process_order order;  /* FI_EMU_ORDER */
 	bool check;                /* FI_EMU_CHECK */
 	uint64_t unexpected_bytes; /* FI_EMU_UNEXPECTED_BYTES; 0: the default */
 };
