@@ -101,7 +101,7 @@ static bool order_keeps(uint32_t order, uint32_t first, uint32_t later)
 }
 
 /* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after read). Nor is it
- * executed before an atomic that comes right behind it, since data leaves later (read after read). So such an op waits for it. *
+ * executed before an atomic that comes right behind it, since data leaves later (read after read). So such an op waits. */
 static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
 {
 	if (!order_keeps(session->ep->attr.order, DOES_READ, op_does(op)))
