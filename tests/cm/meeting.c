@@ -139,3 +139,20 @@ void meeting_part(struct meeting *meeting)
 		cr_assert_eq(rdma_ack_cm_event(event), 0);
 	}
 }
+
+bool meeting_own_ipv6(struct sockaddr_in6 *at)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct ibv_context **list = rdma_get_devices(NULL);
+	struct ibv_gid_entry entry;
+	bool found = false;
+
+	for (uint32_t i = 0; !found && i < 32; i++) {
+		found = !ibv_query_gid_ex(list[0], 1, i, &entry, 0) && !IN6_IS_ADDR_V4MAPPED((struct in6_addr *)entry.gid.raw);
+		*at = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_scope_id = entry.ndev_ifindex };
+		memcpy(&at->sin6_addr, entry.gid.raw, sizeof(at->sin6_addr));
+	}
+	rdma_free_devices(list);
+	rdma_destroy_event_channel(channel);
+	return found;
+}

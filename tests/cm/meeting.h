@@ -4,7 +4,9 @@
 #ifndef TESTS_CM_MEETING_H
 #define TESTS_CM_MEETING_H
 
+#include <netinet/in.h>
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct meeting {
@@ -27,5 +29,7 @@ void meeting_accept(struct meeting *meeting, const void *data, size_t length);
 void meeting_meet(struct meeting *meeting);
 /* Both are told that they are disconnected, and that their queue pairs may be used again, in any order of the two. */
 void meeting_part(struct meeting *meeting);
+/* The address of an entry of the device's table; false: there is none of IPv6. */
+bool meeting_own_ipv6(struct sockaddr_in6 *at);
 
 #endif

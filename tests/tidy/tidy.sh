@@ -102,7 +102,10 @@ include_arrows() {
 	includes_beyond emu/verbs "$LIBC|$SOCKET|$OUTSIDE|$VERBS|\"emu/(nic|net|process|verbs)/|\"wire/gid\.h" |
 		grep -v '^emu/verbs/cm/vb_cm\.h:.*"wire/rdma\.h"'
 	includes_beyond emu/sys "$LIBC|$SOCKET|$OUTSIDE|$VERBS|<dlfcn\.h>|\"emu/sys/"
-	includes_beyond emu/cm "$LIBC|$SOCKET|<netdb\\.h>|$VERBS|<rdma/rdma_(cma|verbs)\\.h>|\"emu/(cm|verbs)/|\"wire/gid\.h"
+	includes_beyond emu/cm "$LIBC|$SOCKET|<netdb\\.h>|$VERBS|<rdma/rdma_(cma|verbs)\\.h>|\"emu/(cm|verbs)/|\"wire/gid\.h" |
+		grep -v '^emu/cm/rsocket/'
+	includes_beyond emu/cm/rsocket \
+		"$LIBC|$SOCKET|<(poll|sys/(epoll|eventfd|select))\\.h>|<rdma/rsocket\\.h>|\"emu/(cm/rsocket|verbs/(cm|start))/"
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |
 		grep -v '^emu/cuda/cuda_entry\.c:.*<dlfcn\.h>'	# which finds the library's own calls by name
