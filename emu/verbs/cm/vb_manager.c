@@ -161,7 +161,11 @@ static bool request_heard(struct vb_manager *manager, const struct cm_event *eve
 		return false;
 	while (cm && !serves(cm, &said->to))
 		cm = cm->next_served;
-	return cm && connection_tell(cm, (struct vb_cm_told){ .kind = VB_CM_ASKED, .said = said, .request = &request });
+	if (cm && connection_tell(cm, (struct vb_cm_told){ .kind = VB_CM_ASKED, .said = said, .request = &request }))
+		return true;
+	vb_inform("rdma_listen", "a request for number %u is refused: %s.", said->to.port,
+		  cm ? "there is no memory, or as many are unread as rdma_listen() lets wait" : "nobody listens there");
+	return false;
 }
 
 /* False: nobody waits for it, which its sender is to hear. */
