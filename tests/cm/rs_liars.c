@@ -145,6 +145,7 @@ Test(cm_liar, one_that_breaks_the_protocol_is_left)
 		{ .length = CONTROL, .bytes = { { 0, 4 }, { 39, 1 } } },
 		{ .length = CONTROL, .bytes = { { 0, 5 } } },
 		{ .writes = true },
+		{ .writes = true, .immediate = 1 },
 		{ .writes = true, .immediate = UINT32_MAX },
 	};
 	static struct liar liar;

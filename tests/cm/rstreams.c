@@ -57,9 +57,55 @@ Test(cm_rstream, much_goes_both_ways_at_a_time)
 	both_ways(NULL, send_big, BIG, 4999, 131073);
 }
 
+/* Whatever is asked for: the most that there is. */
+static const int wide[][3] = {
+	{ SOL_RDMA, RDMA_RQSIZE, 1 << 30 }, { SOL_RDMA, RDMA_SQSIZE, 1 << 30 }, { SOL_RDMA, RDMA_INLINE, 1 << 30 }, { -1, 0, 0 }
+};
+
+Test(cm_rstream, odd_sizes_go_through_wide_queues_both_ways)
+{
+	both_ways(wide, send_odd, ODD, 997, 70000);
+}
+
 Test(cm_rstream, odd_sizes_go_through_narrow_queues_both_ways)
 {
 	both_ways(narrow, send_odd, ODD, 37, 1001);
+}
+
+static void *read_one(void *fd)
+{
+	char byte;
+
+	cr_assert_eq(rrecv(*(int *)fd, &byte, 1, 0), 1);
+	return NULL;
+}
+
+static void *poll_once(void *fd)
+{
+	rs_poll_for(*(int *)fd, POLLIN);
+	return NULL;
+}
+
+Test(cm_rstream, each_call_that_sleeps_on_one_rsocket_is_woken)
+{
+	enum { READERS = 4, TURNS = 50 };
+	pthread_t readers[READERS], poller;
+	struct rs_pair p;
+
+	rs_pair_open(&p, NULL);
+	for (int turn = 0; turn < TURNS; turn++) {
+		for (int i = 0; i < READERS; i++)
+			pthread_create(&readers[i], NULL, read_one, &p.answers);
+		pthread_create(&poller, NULL, poll_once, &p.answers);
+		for (int i = 0; i < READERS; i++)
+			rs_send_bytes(p.asks, 0, 1, 1);
+		for (int i = 0; i < READERS; i++)
+			pthread_join(readers[i], NULL);
+		rs_send_bytes(p.asks, 0, 1, 1);
+		pthread_join(poller, NULL);
+		rs_expect_bytes(p.answers, 0, 1, 1);
+	}
+	rs_pair_close(&p);
 }
 
 Test(cm_rstream, lists_of_buffers_are_sent_and_received_in_order)

@@ -105,7 +105,7 @@ include_arrows() {
 	includes_beyond emu/cm "$LIBC|$SOCKET|<netdb\\.h>|$VERBS|<rdma/rdma_(cma|verbs)\\.h>|\"emu/(cm|verbs)/|\"wire/gid\.h" |
 		grep -v '^emu/cm/rsocket/'
 	includes_beyond emu/cm/rsocket \
-		"$LIBC|$SOCKET|<(poll|sys/(epoll|eventfd|select))\\.h>|<rdma/rsocket\\.h>|\"emu/(cm/rsocket|verbs/(cm|start))/"
+		"$LIBC|$SOCKET|<(poll|rdma/rsocket|sys/(epoll|eventfd|select))\\.h>|\"emu/(cm/rsocket|verbs/(cm|device|start))/"
 	includes_beyond emu/hmem "$LIBC|\"emu/hmem/|\"include/emu/hmem\.h"
 	includes_beyond emu/cuda "$LIBC|\"emu/cuda/|\"include/emu/hmem\.h" |
 		grep -v '^emu/cuda/cuda_entry\.c:.*<dlfcn\.h>'	# which finds the library's own calls by name

@@ -18,14 +18,15 @@
 #pragma GCC visibility pop
 
 #include "emu/cm/rsocket/rs_words.h"
+#include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 enum {
 	RS_QUEUE_LEAST = 4, /* work requests of a queue: half of them are two credits at least (README.md) */
-	RS_QUEUE_MOST = 16384,
+	RS_QUEUE_MOST = VB_MAX_QP_WR,
 	RS_BUFFER_LEAST = 256,
 	RS_BUFFER_MOST = 1 << 30, /* bytes */
-	RS_INLINE_MOST = 512,
+	RS_INLINE_MOST = VB_MAX_INLINE,
 	RS_IOMAPS_MOST = 1024,
 	RS_MEET_MS = 2000,   /* rclose() waits so long for a peer that has not seen yet that it was accepted, */
 	RS_DRAIN_MS = 15000, /* and, without SO_LINGER, so long until what was sent has arrived */

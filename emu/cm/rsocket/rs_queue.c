@@ -149,9 +149,11 @@ static void broken(struct rsocket *rs, const char *what)
 	rs_fail(rs, ECONNRESET);
 }
 
-static void take_stream(struct rsocket *rs, uint32_t length)
+static void take_stream(struct rsocket *rs, uint32_t length, uint32_t written)
 {
-	if (!length || length > rs->ring_size - rs->unread - rs->room_owed)
+	if (length != written)
+		broken(rs, "the length of a part is another than what was written");
+	else if (!length || length > rs->ring_size - rs->unread - rs->room_owed)
 		broken(rs, "it has written more than it was given room for");
 	else if (rs->end_heard)
 		broken(rs, "it goes on after its end");
@@ -184,7 +186,7 @@ static void take_received(struct rsocket *rs, const struct ibv_wc *wc)
 	if (rs->state != RS_UP)
 		return;
 	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		take_stream(rs, ntohl(wc->imm_data));
+		take_stream(rs, ntohl(wc->imm_data), wc->byte_len);
 	else
 		take_control(rs, wc->wr_id, wc->byte_len);
 	if (rs->state != RS_UP)
