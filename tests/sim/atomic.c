@@ -2,6 +2,7 @@
 /* atomic.c - atomics without faults: every sort and size, every flag, ranges, refusals, rights, order. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/transport/session.h"
 #include "tests/sim/harness/bed.h"
 
 static void post(struct job *job)
@@ -241,6 +242,37 @@ Test(sim_atomic, many)
 		post(job_atomic(bed.party[0], target, (enum job_atomic)(i % JOB_ATOMICS), i * 64, 8, POST_COMPLETE, 1));
 	model_end(bed.model, BED_LIMIT_NS);
 	cr_assert_eq(tap_count(bed.world, TAP_RESULT), 480);
+	bed_close(&bed);
+}
+
+/* WIRE-47: where each slice has as many requests to send as it may, verdicts are acknowledged before them. */
+Test(sim_atomic, answered_as_fast_as_sent)
+{
+	enum { JOBS = 2000 };
+	struct party_config config = { .tx_size = JOBS, .cq_size = JOBS };
+	const struct session *session;
+	struct region *target;
+	struct bed bed;
+
+	bed_open(&bed, 9, 2, NULL, &config);
+	bed.world->weather.delay_max_ns = 0;
+	target = region_open(bed.party[1], 64 * JOBS, 1, BED_BOTH, false, 0);
+	for (uint64_t i = 0; i < JOBS; i++)
+		post(job_atomic(bed.party[0], target, JOB_FETCH_SUM, i * 64, 8, POST_COMPLETE, 1));
+	while (bed.model->open) {
+		bool asked = node_run(bed.node[0]), answered = false;
+
+		for (int turn = 0; turn < 4; turn++)
+			answered |= node_run(bed.node[1]);
+
+		if (asked || answered)
+			model_read(bed.party[0]);
+		else
+			cr_assert(model_step(bed.model));
+		session = party_session(bed.party[0], bed.party[1]);
+		cr_assert(!session || session->req.verdict_seen - session->req.verdict_said < ACK_REQUESTS);
+	}
+	model_end(bed.model, BED_LIMIT_NS);
 	bed_close(&bed);
 }
 

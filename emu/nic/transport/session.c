@@ -171,14 +171,19 @@ void session_time(struct session *session, uint64_t at_ns)
 	nic->timed = session;
 }
 
+/* The peer keeps so many verdicts until it hears of them that it is to hear now. */
+static bool verdicts_untold(const struct session *session)
+{
+	return session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS;
+}
+
 void session_owe(struct session *session)
 {
 	struct nic *nic = nic_of(session);
 	struct responder *rsp = &session->rsp;
 
 	nic_role(session->ep->nic);
-	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES ||
-			      session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)) {
+	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES || verdicts_untold(session))) {
 		rsp->ack_now = true;
 		conn_busy(session->conn);
 	}
@@ -548,6 +553,9 @@ bool session_fill(struct session *session, struct conn *conn)
 	const struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
+	/* Not after requests: a program that posts as fast as they are answered would have it wait for ever (WIRE-47). */
+	if (unlikely(verdicts_untold(session)) && fill_ack(session, conn))
+		return true;
 	if (unlikely(rsp->unsent || rsp->due || rsp->pulls_due || rsp->responses))
 		return fill_answers(session, conn);
 	if (request_due(&session->req) && requester_fill(session, conn))
