@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hosts.sh - rdmacm-utils' programs for datagrams and groups of rdma_cm, between two processes of one host, and between two hosts.
+# hosts.sh - rdmacm-utils' programs for datagrams, groups and rsockets, between two processes of one host, and between two hosts.
 command -v mckey >/dev/null || { echo "skip hosts no mckey on this machine"; exit 77; }
 . "$(dirname "$0")/../verbs/two_hosts.sh"
 
@@ -19,6 +19,7 @@ ends() {
 }
 
 number=:1C06   # udaddy's
+rsocket_number=:1D2F
 in_v4=4D4D4DEF # 239.77.77.77
 in_v6=ff150000000000000000000000000077
 
@@ -27,6 +28,8 @@ programs() {
 	ends udaddy_$1 udp $number "udaddy -c 3 -C 10 -S 1000" "udaddy -s 10.77.0.1 -c 3 -C 10 -S 1000"
 	ends udaddy_bound_$1 udp $number "udaddy -b 10.77.0.1 -p 0x111" "udaddy -s 10.77.0.1 -b 10.77.0.$2 -p 0x111"
 	ends udaddy_v6_$1 udp6 $number "udaddy -b fd77::1" "udaddy -s fd77::1"
+	ends rstream_$1 udp $rsocket_number "rstream -I 3 -C 20 -S 70000 -T v" "rstream -s 10.77.0.1 -I 3 -C 20 -S 70000 -T v"
+	ends rstream_v6_$1 udp6 $rsocket_number "rstream -b fd77::1 -I 3 -T b -T v" "rstream -s fd77::1 -I 3 -T b -T v"
 	ends mckey_$1 igmp $in_v4 "mckey -m 239.77.77.77 -b 10.77.0.1 -C 20 -S 1000" \
 		"mckey -m 239.77.77.77 -s -b 10.77.0.$2 -C 20 -S 1000 -p 0x111"
 	ends mckey_sends_only_$1 igmp $in_v4 "mckey -m 239.77.77.77 -b 10.77.0.1" "mckey -m 239.77.77.77 -s -o -b 10.77.0.$2"

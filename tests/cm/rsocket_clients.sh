@@ -55,6 +55,10 @@ preloaded() {
 	shift
 	library=$(ls /usr/lib/*/rsocket/librspreload.so.1 2>/dev/null | head -n 1)
 	[ "$library" ] || { echo "skip $name no librspreload on this machine"; return; }
+	if ldd "$EMU_BUILD/emu/verbs/lib/libibverbs.so.1" | grep -q libtsan; then
+		echo "skip $name calls come from within those of ThreadSanitizer, which follows no locks then"
+		return
+	fi
 	server_env=(LD_PRELOAD="$library")
 	client_env=("${server_env[@]}")
 	pair "$name" "$@"
