@@ -106,7 +106,7 @@ static const struct {
 	{ "[a]\nfault = thread\nwait = 1001ms\n", ":2: [a] has the NIC thread wait for more than a second" },
 	{ "[a]\nfault = thread\nwait = 1ms\njitter = 1ms\n", ":4: \"jitter\" does not go with this fault" },
 	{ "[a]\nfault = hold\n", ":2: [a] lacks \"wait\"" },
-	{ "[a]\nfault = hold\nwait = 1ms\nop = write, read\n", ":2: [a] names ops that cannot meet it" },
+	{ "[a]\nfault = hold\nwait = 1ms\nop = atomic, read\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = lose\nop = send, read\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = reorder\nwait = 1s\nop = send\nkey = 1\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = refuse\ncause = message-long\nkey = 1\n", ":2: [a] names a key, and ops that have none" },

@@ -21,7 +21,7 @@ static struct fault_rule holding(uint64_t wait_ns, uint64_t jitter_ns, uint64_t 
 {
 	return (struct fault_rule){
 		.sort = PLAN_HOLD,
-		.kinds = 1u << OP_WRITE,
+		.kinds = 1u << OP_WRITE | 1u << OP_ATOMIC,
 		.first = 1,
 		.every = 1,
 		.most = most,
@@ -77,8 +77,8 @@ static bool is_seen(const struct stage *stage, const struct job *write)
 {
 	uint8_t now[BYTES];
 
-	region_get(stage->target, write->offset[0], now, BYTES);
-	return !memcmp(now, write->bytes, BYTES);
+	region_get(stage->target, write->offset[0], now, write->length);
+	return !memcmp(now, write->bytes, write->length);
 }
 
 Test(sim_held, a_completion_comes_before_the_bytes)
@@ -91,6 +91,22 @@ Test(sim_held, a_completion_comes_before_the_bytes)
 	cr_assert(!is_seen(&stage, write));
 	model_pass(stage.bed.model, LATE);
 	cr_assert(is_seen(&stage, write));
+	stage_end(&stage);
+}
+
+/* Whoever is the next to change the bytes by an atomic finds what the one before has stored. */
+Test(sim_held, atomics_see_each_other)
+{
+	struct job *first, *second;
+	struct stage stage;
+
+	stage_open(&stage, 0);
+	first = finish(&stage, OP_ATOMIC, 0, 0);
+	cr_assert(!is_seen(&stage, first));
+	second = finish(&stage, OP_ATOMIC, 0, 0);
+	cr_assert(is_seen(&stage, first) && !is_seen(&stage, second));
+	model_pass(stage.bed.model, LATE);
+	cr_assert(is_seen(&stage, second));
 	stage_end(&stage);
 }
 

@@ -23,6 +23,7 @@ struct held {
 	uint64_t at_ns;
 	struct place to;
 	uint32_t length;
+	bool atomic; /* stored by an atomic: seen before the next one is executed, whose ever it is */
 	uint8_t bytes[];
 };
 
@@ -60,6 +61,18 @@ void held_release_region(struct nic *nic, const struct mr *mr)
 	nic_role(nic);
 	while (*at) {
 		if ((*at)->mr_id == mr->id)
+			held_show(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+static void held_release_atomics(struct nic *nic)
+{
+	struct held **at = &nic->held;
+
+	while (*at) {
+		if ((*at)->atomic)
 			held_show(at);
 		else
 			at = &(*at)->next;
@@ -154,7 +167,8 @@ static uint64_t draw_next(uint64_t *draw)
 	return *draw;
 }
 
-static bool held_add(struct session *session, const struct place *to, const uint8_t *bytes, uint32_t length, uint64_t at_ns)
+static bool held_add(struct session *session, const struct place *to, const uint8_t *bytes, uint32_t length, uint64_t at_ns,
+		     const struct access *of)
 {
 	struct nic *nic = session->ep->nic;
 	struct held *held = malloc(sizeof(*held) + length), **at = &nic->held;
@@ -162,7 +176,7 @@ static bool held_add(struct session *session, const struct place *to, const uint
 	if (!held)
 		return false;
 	*held = (struct held){
-		.session = session, .mr_id = session->rsp.write.ask.mr_id, .at_ns = at_ns, .to = *to, .length = length
+		.session = session, .mr_id = of->mr_id, .at_ns = at_ns, .to = *to, .length = length, .atomic = of->op == OP_ATOMIC
 	};
 	memcpy(held->bytes, bytes, length);
 	while (*at && (*at)->at_ns <= at_ns)
@@ -188,14 +202,13 @@ static uint32_t piece_length(const struct place *to, uint32_t rest, uint64_t dra
 	return end - (uintptr_t)run.iov_base < run.iov_len ? (uint32_t)(end - (uintptr_t)run.iov_base) : (uint32_t)run.iov_len;
 }
 
-void held_end(struct conn *conn, uint8_t *bytes, uint32_t length)
+/* conn->in.fault: the memory is not there, and the device's own is used up. */
+static void hold_bytes(struct conn *conn, const struct access *of, struct place to, const uint8_t *bytes, uint32_t length)
 {
 	struct session *session = conn->session;
 	struct hold *hold = &session->rsp.hold;
-	struct place to = conn->in.place;
 	uint32_t piece;
 
-	nic_role(conn->nic);
 	for (uint32_t at = 0; at < length; at += piece) {
 		uint64_t wait_ns = hold->wait_ns + (hold->jitter_ns ? draw_next(&hold->draw) % (hold->jitter_ns + 1) : 0);
 		uint64_t at_ns = nic_now(conn->nic) + wait_ns;
@@ -203,11 +216,36 @@ void held_end(struct conn *conn, uint8_t *bytes, uint32_t length)
 		if (at_ns < hold->from_ns)
 			at_ns = hold->from_ns;
 		piece = piece_length(&to, length - at, draw_next(&hold->draw));
-		if (held_add(session, &to, bytes + at, piece, at_ns))
+		if (held_add(session, &to, bytes + at, piece, at_ns, of))
 			place_advance(&to, piece);
 		else if (!place_put(&to, bytes + at, piece))
 			conn->in.fault = true;
 		if (session->rsp.held_until_ns < at_ns)
 			session->rsp.held_until_ns = at_ns;
 	}
+}
+
+void held_end(struct conn *conn, const uint8_t *bytes, uint32_t length)
+{
+	nic_role(conn->nic);
+	hold_bytes(conn, &conn->session->rsp.write.ask, conn->in.place, bytes, length);
+}
+
+bool held_takes_atomic(struct conn *conn, const struct mr *mr)
+{
+	struct session *session = conn->session;
+
+	nic_role(conn->nic);
+	held_release_atomics(conn->nic);
+	note_hold(conn, &conn->in.head, mr);
+	return session->rsp.hold.draw && conn->nic->held_bytes + LIMIT_ATOMIC <= LIMIT_HELD;
+}
+
+void held_atomic(struct conn *conn, const struct access *ask, const struct mr_place *place, const uint8_t *bytes, uint32_t length)
+{
+	struct place to;
+
+	nic_role(conn->nic);
+	place_set(&to, place->run, place->count);
+	hold_bytes(conn, ask, to, bytes, length);
 }

@@ -12,8 +12,10 @@
 
 #include "emu/nic/base/must_use.h"
 
+struct access;
 struct conn;
 struct mr;
+struct mr_place;
 struct nic;
 struct session;
 struct wire_head;
@@ -22,7 +24,12 @@ struct wire_head;
  * memory. Else what its session has there is seen now, if the write is not to be seen before. */
 bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr);
 /* It is here, and conn->in.place is where it is to go; conn->in.fault: that memory is not there. */
-void held_end(struct conn *conn, uint8_t *bytes, uint32_t length);
+void held_end(struct conn *conn, const uint8_t *bytes, uint32_t length);
+/* An atomic that returns nothing was granted access: is what it stores held back? Then others of the program and of peers may store
+ * there meanwhile, and be lost; atomics are not, as those that were held back before are seen now. */
+bool held_takes_atomic(struct conn *conn, const struct mr *mr);
+/* The elements that it stores. */
+void held_atomic(struct conn *conn, const struct access *ask, const struct mr_place *place, const uint8_t *bytes, uint32_t length);
 
 /* A request of the session that has some there comes: what it must not be executed before is seen now (WIRE-190). */
 void held_before(struct session *session, const struct wire_head *head);

@@ -11,6 +11,7 @@
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
@@ -114,6 +115,34 @@ static enum atomic_end run_pinned(struct pin *pin, const struct mr_place *place,
 	return place_put(&there, copy, length) ? end : ATOMIC_FAULT;
 }
 
+/* A fault plan has others see it later. */
+static enum atomic_end run_held(struct conn *conn, const struct mr_place *place, const struct access *ask,
+				const struct elements *elements)
+{
+	_Alignas(16) uint8_t copy[LIMIT_ATOMIC];
+	struct mr_place here = { .run = { { copy, ask->length } }, .count = 1 };
+	enum atomic_end end;
+	struct place there;
+
+	place_set(&there, place->run, place->count);
+	if (!place_get(&there, copy, ask->length))
+		return ATOMIC_FAULT;
+	end = atomic_run_in_place(&here, elements);
+	if (end == ATOMIC_STORED)
+		held_atomic(conn, ask, place, copy, (uint32_t)ask->length);
+	return conn->in.fault ? ATOMIC_FAULT : end;
+}
+
+static enum atomic_end run_anywhere(struct conn *conn, const struct mr *mr, const struct mr_place *place, const struct access *ask,
+				    const struct elements *elements)
+{
+	if (mr->pin)
+		return run_pinned(mr->pin, place, ask->length, elements);
+	if (unlikely(conn->session->fault) && held_takes_atomic(conn, mr) && !elements->result)
+		return run_held(conn, place, ask, elements);
+	return atomic_run_in_place(place, elements);
+}
+
 /* V110: one at a time. Executes it, and answers. `result`, NULL for a plain one, is taken over. */
 static const char *execute(struct conn *conn, const struct atomic_request *request, struct committed *done, struct refusal *why)
 {
@@ -136,7 +165,7 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 		return NULL;
 	ask->mr_id = mr->id;
 	done->counted = mr->bindings;
-	end = mr->pin ? run_pinned(mr->pin, &place, fields->length, &elements) : atomic_run_in_place(&place, &elements);
+	end = run_anywhere(conn, mr, &place, ask, &elements);
 	if (end == ATOMIC_FAULT) {
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);
 		mr_describe(mr, why);
