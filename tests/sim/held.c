@@ -94,7 +94,7 @@ Test(sim_held, a_completion_comes_before_the_bytes)
 	stage_end(&stage);
 }
 
-/* Whoever is the next to change the bytes by an atomic finds what the one before has stored. */
+/* The next atomic finds what the one before has stored. */
 Test(sim_held, atomics_see_each_other)
 {
 	struct job *first, *second;
