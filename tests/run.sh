@@ -56,9 +56,9 @@ declare -A NEVER=(
 
 # What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
 declare -A NIGHTLY=(
-	[release]='fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
+	[release]='process-litmus-many|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
-	[asan]='sim_(cut|collective|random_fixed|tagged_rma|xrc)|unit_.*_(headers|stress)|bench_.*'
+	[asan]='process-litmus-many|sim_(cut|collective|random_fixed|tagged_rma|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*'
 	[brief]='unit_.*_stress'
 )

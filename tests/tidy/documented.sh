@@ -44,7 +44,7 @@ causes() {
 
 mapfile -t missed < <(missing tools/fi_emu.7 $(settings))
 faultless settings "${missed[@]/#/not on its page: }"
-for name in emurun emu_report emuctl emu_trace emu_perf emu_rules emu_insmod; do
+for name in emurun emu_report emuctl emu_trace emu_perf emu_litmus emu_rules emu_insmod; do
 	at=$(program $name)
 	manual=tools/$name.1
 	[ $name != emu_insmod ] || manual=tools/kfi_emu.7

@@ -42,6 +42,10 @@ emu_perf_runs_where_it_is_installed() {
 		"$work/prefix/bin/emurun" "$work/prefix/bin/emu_perf" -t read_lat -D 0.1 --verify
 }
 
+emu_litmus_runs_where_it_is_installed() {
+	[ -e "$work/prefix/share/man/man1/emu_litmus.1" ] && "$work/prefix/bin/emurun" "$work/prefix/bin/emu_litmus" -t RAW -n 10
+}
+
 the_kit_runs_where_it_is_installed() {
 	[ -e "$work/prefix/share/man/man1/emu_rules.1" ] || return 1
 	"$work/prefix/bin/emurun" "$work/prefix/bin/emu_rules" -p emu -r S27 | tee "$work/says"
@@ -136,6 +140,7 @@ succeeds emurun_checks_where_it_is_installed
 succeeds emurun_has_devices_where_it_is_installed
 succeeds emurun_has_verbs_where_it_is_installed
 succeeds emu_perf_runs_where_it_is_installed
+succeeds emu_litmus_runs_where_it_is_installed
 succeeds the_kit_runs_where_it_is_installed
 succeeds fi_info_shows_the_provider
 succeeds a_kernel_client_runs

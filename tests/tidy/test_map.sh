@@ -23,7 +23,7 @@ rows() {
 }
 
 sources() {
-	find emu wire tools/perf tools/trace -name '*.c' | LC_ALL=C sort
+	find emu wire tools/litmus tools/perf tools/trace -name '*.c' | LC_ALL=C sort
 }
 
 # The page, with the expressions as a reader wants them: ^sim_(cm|cut)$ is sim_{cm,cut}, and ^rules is rules*.
