@@ -4,8 +4,9 @@
 #
 # Between two processes of this machine, each with a core of its own, by Unix sockets and shared memory and then by TCP. Prints a
 # row for each tool: the medians of 5 rounds, and how much longer perftest's takes: `pass` up to 1.3 times, else `short`. The last
-# row is of UD messages beside datagrams of a bare socket: `pass` up to twice as long. Exit status 1 if one is short, 77 where
-# perftest is not installed or there is one core. EMU_BUILD names another folder than build/release.
+# rows are of UD messages beside datagrams of a bare socket, and of connections by rdma_cm beside queue pairs that are connected by
+# hand: `pass` up to twice as long. Exit status 1 if one is short, 77 where perftest is not installed or there is one core. EMU_BUILD
+# names another folder than build/release.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
@@ -84,4 +85,5 @@ for local in unix tcp; do
 	row $local read_bw more 4 65536 "-n 5000 --report_gbits" "-w 16 -D 0.5"
 done
 "$run" "$EMU_BUILD/tests/bench/ud_rate" || status=1
+"$run" "$EMU_BUILD/tests/bench/cm_rate" || status=1
 exit ${status:-0}
