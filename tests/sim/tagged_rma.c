@@ -14,7 +14,7 @@ enum { SMALL = 40, LONG = 70000, KEY = 7, RECEIVES = 5, OPS = 10, DATA = 0xfeed 
 static const struct party_config everything = {
 	.caps = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_REMOTE_ATOMIC_READ |
 		EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV | EP_REGION_EVENTS | EP_TAGGED_WRITE | EP_TAGGED_READ,
-	.order = EP_ORDER_RAS | EP_ORDER_WAS | EP_ORDER_WAR | EP_ORDER_SAR,
+	.order = EP_ORDER_ALL,
 };
 
 /* An op of the initiator's, or a receive of the target's. */

@@ -119,7 +119,7 @@ void end_open_ruled(struct end *end, const struct end *pairs, uint32_t rules, st
 {
 	struct ep_attr attr = { .cm = &events, .through = pairs->ep, .caps = CAPS, .owner = end };
 
-	attr.order = EP_ORDER_RAS | EP_ORDER_WAS | EP_ORDER_WAR | EP_ORDER_SAR;
+	attr.order = EP_ORDER_ALL;
 	attr.rules = rules;
 	attr.srx = srx;
 	attr.tag = tag;

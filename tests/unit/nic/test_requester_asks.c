@@ -47,10 +47,10 @@ Test(requester_asks, write_after_read)
 		uint32_t order;
 		bool waits;
 	} cases[] = {
-		{ 100, 100, 1, 8, 8, EP_ORDER_WAR, true },  { 100, 107, 1, 8, 8, EP_ORDER_WAR, true },
-		{ 100, 93, 1, 8, 8, EP_ORDER_WAR, true },   { 100, 100, 1, 8, 8, 0, false },
-		{ 100, 100, 2, 8, 8, EP_ORDER_WAR, false }, { 100, 108, 1, 8, 8, EP_ORDER_WAR, false },
-		{ 100, 92, 1, 8, 8, EP_ORDER_WAR, false },  { 100, 100, 1, 0, 8, EP_ORDER_WAR, false },
+		{ 100, 100, 1, 8, 8, EP_ORDER_RMA_WAR, true },  { 100, 107, 1, 8, 8, EP_ORDER_RMA_WAR, true },
+		{ 100, 93, 1, 8, 8, EP_ORDER_RMA_WAR, true },   { 100, 100, 1, 8, 8, 0, false },
+		{ 100, 100, 2, 8, 8, EP_ORDER_RMA_WAR, false }, { 100, 108, 1, 8, 8, EP_ORDER_RMA_WAR, false },
+		{ 100, 92, 1, 8, 8, EP_ORDER_RMA_WAR, false },  { 100, 100, 1, 0, 8, EP_ORDER_RMA_WAR, false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
