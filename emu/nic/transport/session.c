@@ -171,19 +171,15 @@ void session_time(struct session *session, uint64_t at_ns)
 	nic->timed = session;
 }
 
-/* The peer keeps so many verdicts until it hears of them that it is to hear now. */
-static bool verdicts_untold(const struct session *session)
-{
-	return session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS;
-}
-
 void session_owe(struct session *session)
 {
 	struct nic *nic = nic_of(session);
 	struct responder *rsp = &session->rsp;
 
 	nic_role(session->ep->nic);
-	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES || verdicts_untold(session))) {
+	if (session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)
+		rsp->due |= DUE_ACK;
+	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES || rsp->due & DUE_ACK)) {
 		rsp->ack_now = true;
 		conn_busy(session->conn);
 	}
@@ -515,6 +511,7 @@ static bool fill_ack(struct session *session, struct conn *conn)
 		return false;
 	conn_frame_end(conn, wire_put_ack(at, req->verdict_seen));
 	req->verdict_said = req->verdict_seen;
+	session->rsp.due &= (uint8_t)~DUE_ACK;
 	return true;
 }
 
@@ -536,16 +533,14 @@ static bool request_due(const struct requester *req)
 /* For a session with answers to send: verdicts, PULL and RNR go first, data and requests take turns. */
 static __attribute__((noinline)) bool fill_answers(struct session *session, struct conn *conn)
 {
-	if (responder_fill_control(session, conn))
+	if ((session->rsp.due & DUE_ACK && fill_ack(session, conn)) || responder_fill_control(session, conn))
 		return true;
 	conn->turn = !conn->turn;
 	if (conn->turn && read_response_fill(session, conn))
 		return true;
 	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;
-	if (!conn->turn && read_response_fill(session, conn))
-		return true;
-	return session->rsp.ack_now && fill_ack(session, conn);
+	return (!conn->turn && read_response_fill(session, conn)) || (session->rsp.ack_now && fill_ack(session, conn));
 }
 
 bool session_fill(struct session *session, struct conn *conn)
@@ -553,9 +548,6 @@ bool session_fill(struct session *session, struct conn *conn)
 	const struct responder *rsp = &session->rsp;
 
 	nic_role(conn->nic);
-	/* Not after requests: a program that posts as fast as they are answered would have it wait for ever (WIRE-47). */
-	if (unlikely(verdicts_untold(session)) && fill_ack(session, conn))
-		return true;
 	if (unlikely(rsp->unsent || rsp->due || rsp->pulls_due || rsp->responses))
 		return fill_answers(session, conn);
 	if (request_due(&session->req) && requester_fill(session, conn))

@@ -128,7 +128,11 @@ struct hold {
 };
 
 /* Frames that are to be sent, beside those of lists. */
-enum due_frame { DUE_RNR = 0x1, DUE_PAIR = 0x2 };
+enum due_frame {
+	DUE_RNR = 0x1,
+	DUE_PAIR = 0x2,
+	DUE_ACK = 0x4, /* of verdicts: before requests, which a program may post as fast as they are answered (WIRE-47) */
+};
 
 /* The peer's requests. */
 struct responder {
