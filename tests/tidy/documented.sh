@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# documented.sh - each setting, each option of an installed program and each cause is on its page. In the environment of runner.sh.
+# documented.sh - each setting, each option of an installed program, each litmus test and each cause is on its page.
+# In the environment of runner.sh.
 cd "$EMU_SOURCE_DIR" || exit 1
 . "$EMU_SOURCE_DIR/tests/verdict.sh"
 
@@ -52,6 +53,8 @@ for name in emurun emu_report emuctl emu_trace emu_perf emu_litmus emu_rules emu
 	mapfile -t missed < <(missing $manual $(options "$at"))
 	faultless "options_of_$name" "${missed[@]/#/not on its page: }"
 done
+mapfile -t missed < <("$(program emu_litmus)" --table | grep -vxFf docker/lab/ORDER.md)
+faultless litmus_tests "${missed[@]/%/ is not in docker/lab/ORDER.md, which has the lines of emu_litmus --table}"
 mapfile -t missed < <(for cause in $(causes); do grep -q "^### \`$cause\`" emu/ERRORS.md || echo "$cause"; done)
 faultless causes "${missed[@]/#/not on its page: }"
 mapfile -t missed < <(for manual in tools/*.[1-8]; do grep -q "$manual" tools/cmake/EmuInstall.cmake || echo "$manual"; done)

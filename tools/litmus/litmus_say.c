@@ -23,7 +23,7 @@ static const char *const verbs[VERBS] = {
 	[PAUSE] = "pause",
 	[TELL] = "signal",
 	[HEAR] = "wait for the signal",
-	[PEEK] = "load w to r",
+	[PEEK] = "peek w to r",
 };
 
 static const struct {
@@ -88,9 +88,17 @@ static void say_step(unsigned side, const struct step *step)
 			printf(" %s", flags[i].name);
 }
 
+/* A side without steps of its own has a pause, as each has something to do. */
+static bool only_looks_on(const struct step *steps)
+{
+	return steps[0].verb == PAUSE && !steps[1].verb;
+}
+
 static void say_steps(const struct litmus *test, const char *between)
 {
 	for (unsigned s = 0; s < SIDES && test->steps[s][0].verb; s++) {
+		if (only_looks_on(test->steps[s]))
+			continue;
 		printf("%s%c: ", s ? between : "", side_name(s));
 		for (unsigned i = 0; i < STEPS && test->steps[s][i].verb; i++) {
 			printf("%s", i ? "; " : "");
@@ -167,8 +175,8 @@ static const char *cell(const struct litmus *test, unsigned order)
 	if (test->rule == FORBIDDEN)
 		return "never";
 	if (litmus_shows(test, order, 0))
-		return test->rule == BY_ORDER ? "**seen**, if not asked" : "**seen**";
-	return test->rule == BY_ORDER ? "may, if not asked" : "may";
+		return test->rule == BY_ORDER ? "**seen**, unless asked" : "**seen**";
+	return test->rule == BY_ORDER ? "allowed, unless asked" : "allowed";
 }
 
 void litmus_say_table(void)

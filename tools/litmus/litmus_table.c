@@ -242,7 +242,7 @@ const struct litmus litmus_table[] = {
 	      RC | WEAK, FI_TRANSMIT_COMPLETE),
 	RELAY("relay-DELIVERY", "So it is after FI_DELIVERY_COMPLETE.", FORBIDDEN, 0, FI_DELIVERY_COMPLETE),
 
-	{ "atomics", "Two atomic sums of different processes find the same.", ATOMIC, FORBIDDEN,
+	{ "atomics", "Two atomic sums of different sides find the same.", ATOMIC, FORBIDDEN,
 	  .steps = { { { FETCH_ADD, TO(B, X, 0) } }, { { .verb = PAUSE } }, { { FETCH_ADD, TO(B, X, 1) } } },
 	  .seen = { RE(0, 0), RE(1, 0) } },
 	{ "atomic-write", "A plain write is lost between the read and the write of an atomic sum.", ATOMIC, ALLOWED,
