@@ -5,8 +5,8 @@
 # Between two processes of this machine, each with a core of its own, by Unix sockets and shared memory and then by TCP. Prints a
 # row for each tool: the medians of 5 rounds, and how much longer perftest's takes: `pass` up to 1.3 times, else `short`. The last
 # rows are of UD messages beside datagrams of a bare socket, and of connections by rdma_cm beside queue pairs that are connected by
-# hand: `pass` up to twice as long. Exit status 1 if one is short, 77 where perftest is not installed or there is one core. EMU_BUILD
-# names another folder than build/release.
+# hand: `pass` up to twice as long. Exit status 1 if one is short, 77 where perftest is not installed or there is one core.
+# EMU_BUILD names another folder than build/release.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
